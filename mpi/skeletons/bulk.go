@@ -18,6 +18,7 @@ func init() {
 		return mpi.Iterate(collectives.Sequence(collectives.Work(e.Ranks, c.Compute), a), c.times(10)), nil
 	})
 	param.Register(Registry, "group-alltoall", "an alltoall within each group of ranks, then they compute: a 2-D FFT's rows, experts of a layer", GroupAlltoall{Iterations{10, 0}, 16384, 4, 1, "alltoall-pairwise"}, newGroupAlltoall)
+	param.Register(Registry, "cosmoflow", "training with samples from storage: every rank waits for its sample, computes, and a long vector is summed (CosmoFlow, MLPerf HPC; sizes as MFNetSim's, PADS 2025)", Cosmoflow{Iterations: Iterations{5, 129 * sim.Millisecond}, Bytes: 29516800}, newCosmoflow)
 	storage := Storage{Iterations{10, 0}, 4 << 20, 1 << 20, 1}
 	param.Register(Registry, "many-to-one", "the last ranks are servers: all others write to theirs, request by request, each answered", storage, newStorage)
 	storage.Iterations = Iterations{10, sim.Millisecond}
@@ -30,6 +31,27 @@ type Collective struct {
 	Iterations
 	Bytes     sim.Bytes                                             `toml:"bytes" doc:"size of the vector, or of a block" min:"0B"`
 	Algorithm param.Choice[collectives.Env, collectives.Collective] `toml:"algorithm" doc:"collective that is run; its settings stand beside it"`
+}
+
+// Cosmoflow configures training with input.
+type Cosmoflow struct {
+	Iterations
+	Bytes sim.Bytes `toml:"bytes" doc:"size of the vector" min:"0B"`
+	Held  []float64 `toml:"held_ns" doc:"time for which each rank waits for storage in each iteration; left out: none" unit:"ns" min:"0" max:"1000000000000"`
+}
+
+func newCosmoflow(c Cosmoflow, e Env) (Program, error) {
+	if n := len(c.Held); n > 0 && n != e.Ranks {
+		return nil, &param.ParamError{Key: "held_ns", Value: fmt.Sprintf("%d times", n), Want: fmt.Sprintf("one for each of %d ranks", e.Ranks)}
+	}
+	compute := collectives.Uniform(e.Ranks, 1, func(rank, _ int, dst []collectives.Op) []collectives.Op {
+		t := c.Compute
+		if len(c.Held) > 0 {
+			t += sim.Time(c.Held[rank] * float64(sim.Nanosecond))
+		}
+		return append(dst, collectives.Op{Kind: collectives.Compute, Time: t})
+	})
+	return mpi.Iterate(collectives.Sequence(compute, collectives.AllreduceRecursiveHalving(e.Ranks, int64(c.Bytes))), c.times(5)), nil
 }
 
 // GroupAlltoall configures exchanges within groups.
