@@ -23,6 +23,9 @@ type Needs struct {
 	// Packets: of packets, more is read than their destination: [Head].Src, Level, Entropy and
 	// Marked.
 	Packets bool
+	// Losses: packets are dropped ([Discard]) and trimmed ([Hop].Trim), without faults, too.
+	// Only workloads that bear losses run ([BearsLosses]).
+	Losses bool
 	// Departs: packets are decided as they leave their terminals, by a [Departer].
 	Departs bool
 	// SensesCredits: credit round-trip sensing is on where switch.credit_sensing is "auto".

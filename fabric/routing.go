@@ -78,10 +78,13 @@ const (
 type Hop struct {
 	Port topology.PortID
 	VCs  uint32
+	// Trim cuts off the packet's payload: from the next cycle on its head flit is all of it.
+	// Only of routings that declare [Needs].Losses.
+	Trim bool
 }
 
-// Discard is the decision that a packet can go nowhere. Only for networks with
-// faults.
+// Discard is the decision that a packet goes nowhere: in a network with faults there is no
+// path for it, or a routing that declares [Needs].Losses drops it.
 var Discard = Hop{Port: topology.NoPort}
 
 // Departer is implemented by routings that can decide when a packet leaves its

@@ -44,6 +44,29 @@ type Responder interface {
 	Measures() []string
 }
 
+// LossListener is a [Responder] that may bear losses: it is told of packets that are given up.
+// Others run only where nothing can be lost.
+type LossListener interface {
+	Responder
+	// BearsLosses tells whether it does.
+	BearsLosses() bool
+	// Lost tells that a packet of terminal t, as it was sent, is not going to be delivered: it
+	// was dropped, or there was no path, and it is not sent again. Packets of a terminal that
+	// are lost at one time are told of in order of birth, then of tags. Real senders find out
+	// by timers.
+	Lost(t topology.TerminalID, spec *PacketSpec)
+}
+
+// BearsLosses tells whether a workload can run where packets may be lost. One that hears of
+// nothing can.
+func BearsLosses(w Workload) bool {
+	if l, ok := w.(LossListener); ok {
+		return l.BearsLosses()
+	}
+	_, hears := w.(Responder)
+	return !hears
+}
+
 // Engine is what a [Responder] sees of the fabric that simulates a terminal.
 type Engine interface {
 	// Now is the present cycle; -1 before the first.

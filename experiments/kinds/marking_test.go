@@ -25,6 +25,12 @@ func init() {
 			return &heeding{&env, sim.NewStream(env.Seed, "heeding", int(t))}
 		}), nil
 	})
+	param.Register(terminal.Registry, "bearing", "for tests of losses", struct{}{}, func(_ struct{}, env terminal.Env) (fabric.Workload, error) {
+		return terminal.NewHost(env, true, []string{"unmarked", "marked"}, func(t topology.TerminalID) terminal.Program {
+			return &bearing{heeding{&env, sim.NewStream(env.Seed, "heeding", int(t))}}
+		}), nil
+	})
+	longRuns["losses"] = longRun{"traffic", losses, "measure.window=200000", []string{"program.csv"}}
 	longRuns["marks"] = longRun{"traffic", marked, "measure.window=200000", []string{"program.csv"}}
 }
 
@@ -55,6 +61,52 @@ func (h *heeding) RestoreState(b []byte) ([]byte, error) {
 	state, b, err := terminal.TakeUint64(b)
 	h.contents = sim.StreamFrom(state)
 	return b, err
+}
+
+// bearing sends what is lost again, from whichever end.
+type bearing struct{ heeding }
+
+func (b *bearing) Lost(p *terminal.Port, lost *terminal.Packet) { p.Send(*lost) }
+
+// losses are cables and a switch that fail, without retries of the network's.
+var losses = strings.NewReplacer("retries = 3\ntimeout = \"300ns\"", "retries = 0", "vcs = 9", "vcs = 9\nflow_control = \"cut-through\"\nhold = true\nmarking = \"threshold\"\nmark_flits = 6",
+	"window = 700", "window = 3000").Replace(ownFaults) + `
+[program]
+type = "bearing"
+[traffic]
+packet_flits = [2, 5]
+`
+
+// TestProgramsBearLosses: a program that does not bear losses is refused where there may be
+// some; one that sends again what was lost goes on, the same on any number of threads.
+func TestProgramsBearLosses(t *testing.T) {
+	var want string
+	for threads := 1; threads <= 3; threads++ {
+		o := execute(t, load(t, losses, experiments.Options{}), experiments.Execution{Threads: threads})
+		for _, lost := range numbers(t, o.Results, "packets_lost") {
+			if lost == 0 {
+				t.Error("no packet was lost")
+			}
+		}
+		counts := numbers(t, o.Tables["program"], "count")
+		if len(counts) != 2 || counts[0] < 1_000 || counts[1] == 0 {
+			t.Errorf("%v packets without a mark, with one", counts)
+		}
+		var text strings.Builder
+		if err := o.Tables["program"].Write(&text); err != nil {
+			t.Fatal(err)
+		}
+		if want == "" {
+			want = text.String()
+		}
+		if text.String() != want {
+			t.Errorf("%d threads:\n%s\nwant\n%s", threads, text.String(), want)
+		}
+	}
+	_, err := experiments.Load("x.toml", strings.Replace(losses, "bearing", "heeding", 1), experiments.Options{})
+	if err == nil || !strings.Contains(err.Error(), `program.type "heeding" does not go with faults that come or go during the run: it would wait for answers to packets that are lost`) {
+		t.Errorf("a program that does not bear losses: %v", err)
+	}
 }
 
 const marked = `

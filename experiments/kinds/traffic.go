@@ -166,15 +166,23 @@ func (c *trafficConfig) build(seed uint64) (*trafficParts, error) {
 	} else if err := parts.fabric.Check(parts.topology.Graph(), parts.Routing); err != nil {
 		problems = append(problems, err)
 	}
-	if len(parts.Periods) > 1 && c.Measure.Blame {
-		problems = append(problems, experiments.At("measure.blame", errors.New("does not go with faults that come or go during the run: packets that are dropped have no latency to divide")))
+	losses := ""
+	switch {
+	case parts.Routing != nil && fabric.NeedsOf(parts.Routing).Losses:
+		losses = fmt.Sprintf("routing %q, which drops packets", c.Routing.Type.Name())
+	case len(parts.Periods) > 1:
+		losses = "faults that come or go during the run"
+	case len(parts.Periods) > 0:
+		losses = "faults"
 	}
-	if c.Program.Type.Name() != openLoop && len(parts.Periods) > 0 {
-		problems = append(problems, experiments.At("program.type", fmt.Errorf("%q does not go with faults: it would wait for answers to packets that are lost", c.Program.Type.Name())))
+	if c.Measure.Blame && losses != "" && losses != "faults" {
+		problems = append(problems, experiments.At("measure.blame", fmt.Errorf("does not go with %s: packets that are dropped have no latency to divide", losses)))
 	}
 	if len(problems) == 0 {
 		if parts.workload, err = c.workload(parts, seed); err != nil {
 			problems = append(problems, err)
+		} else if losses != "" && !fabric.BearsLosses(parts.workload) {
+			problems = append(problems, experiments.At("program.type", fmt.Errorf("%q does not go with %s: it would wait for answers to packets that are lost", c.Program.Type.Name(), losses)))
 		}
 	}
 	return parts, errors.Join(problems...)

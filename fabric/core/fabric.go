@@ -93,6 +93,11 @@ func New(g *topology.Graph, config fabric.Config, routing fabric.Routing, seed u
 		}
 		f.observe(m)
 	}
+	if f.needs.Losses {
+		if err := f.SetFaults(&fabric.FaultPlan{Periods: []topology.Period{{Down: topology.NewDown(g)}}, Routing: []fabric.Routing{routing}}); err != nil {
+			return nil, err
+		}
+	}
 	return f, nil
 }
 

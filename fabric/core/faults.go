@@ -177,7 +177,7 @@ func (x *faults) window(from, until int64) int64 {
 			d.purged = from + 1
 		}
 	}
-	if x.now > 0 || x.known > 0 || !x.whole {
+	if x.now > 0 || x.known > 0 || !x.whole || x.fabric.needs.Losses {
 		return from + 1
 	}
 	return max(min(until, x.changes(0)-1), from+1)
@@ -185,6 +185,9 @@ func (x *faults) window(from, until int64) int64 {
 
 // doom has a packet discarded.
 func (x *faults) doom(packet int32) {
+	if labels := x.fabric.labels; labels != nil {
+		labels.at(packet).trim = trimDone // discarded, in any case
+	}
 	x.doomed = append(x.doomed, packet)
 }
 
@@ -197,7 +200,12 @@ func (x *faults) doom(packet int32) {
 //go:noinline
 func (d *domain) discard(head *queued) {
 	head.hop = 1 << 16
-	d.doomed = append(d.doomed, head.packet>>packetBits)
+	id := head.packet >> packetBits
+	d.doomed = append(d.doomed, id)
+	if d.needs.Losses {
+		d.labels.at(id).trim = trimDone
+		d.retry.tally.Refused++
+	}
 }
 
 // failSince dooms the packets that what has failed between two states of the

@@ -12,12 +12,20 @@ import (
 type label struct {
 	level   uint8
 	marked  bool
+	trim    uint8 // trimNone to trimDone
 	entropy uint16
 }
 
+// Whether a packet is trimmed: not, at the beginning of the next cycle, or it has been.
+const (
+	trimNone = iota
+	trimNext
+	trimDone
+)
+
 // newLabels makes the labels of a network's packets; nil: it has none.
 func newLabels(n *network) *packetRecords[label] {
-	if n.config.Switch.Marks() || n.needs.Packets {
+	if n.config.Switch.Marks() || n.needs.Packets || n.needs.Losses {
 		return &packetRecords[label]{}
 	}
 	return nil
@@ -52,14 +60,31 @@ func (i *informer) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	if q.count > 1 {
 		head = &d.pool[q.last-1].queued
 	}
-	d.describe(head.packet>>packetBits, h)
-	return i.Routing.Route(v, h)
+	id := head.packet >> packetBits
+	d.describe(id, h)
+	hop := i.Routing.Route(v, h)
+	if hop.Trim {
+		d.cut(id)
+		hop.Trim = false
+	}
+	return hop
+}
+
+// cut has a packet trimmed in the next cycle, unless it has been.
+func (d *domain) cut(id int32) {
+	if !d.needs.Losses {
+		d.misuse("trims a packet without declaring fabric.Needs.Losses")
+	}
+	if l := d.labels.at(id); l.trim == trimNone {
+		l.trim = trimNext
+		d.doomed = append(d.doomed, id)
+	}
 }
 
 // inform has a domain's routing be told about packets, if it asks.
 func (d *domain) inform() {
 	d.decides = d.routing
-	if d.needs.Packets {
+	if d.needs.Packets || d.needs.Losses {
 		d.decides = &informer{d.routing, d}
 	}
 }

@@ -189,14 +189,14 @@ func (p *purge) purgeUpcoming(sw *switchState, local uint32) {
 			d.waitNoMore(o, queue)
 			u.asleep = 0
 		}
-		gone := p.doomed[second.packet>>packetBits]
+		gone := p.takes(&second.packet)
 		if gone && u.out >= 0 {
 			sw.outVC(uint32(u.out)).owner = ^queue
 			o.free |= 1 << (uint32(u.out) % uint32(d.vcs) & 15)
 			p.released = append(p.released, o)
 			u.out = -1
 		}
-		rises = !gone && p.doomed[v.packet>>packetBits]
+		rises = !gone && p.takesFront(sw, local, v)
 		stays = !gone && !rises
 	}
 	out, ready := u.out, u.ready

@@ -6,16 +6,17 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 )
 
-// purge discards packets, in ascending order, at the beginning of cycle c: takes their
-// flits out of channels and buffers, frees the virtual channels that they hold, hands
+// purge discards packets, in ascending order, at the beginning of cycle c, or trims them, if
+// that has been asked for: takes their flits, or all but their heads, out of channels and buffers, frees the virtual channels that they hold, hands
 // their credits back and tells their source, in whatever domains all of that is. Between
 // cycles all heads in buffers have been routed, but for those to be discarded. Cost:
 // linear in queues and in flits under way.
 func (x *faults) purge(doomed []int32, c int64) {
 	f := x.fabric
-	p := &purge{removed: make([]int32, f.packets.ids()), unsent: make([]int32, f.packets.ids()), doomed: make([]bool, f.packets.ids())}
+	p := &purge{removed: make([]int32, f.packets.ids()), unsent: make([]int32, f.packets.ids()), doomed: make([]bool, f.packets.ids()), trims: make([]bool, f.packets.ids())}
 	for _, id := range doomed {
 		p.doomed[id] = true
+		p.trims[id] = f.labels != nil && f.labels.at(id).trim == trimNext
 	}
 	before := f.domains[0].cycle
 	for _, d := range f.domains {
@@ -38,12 +39,23 @@ func (x *faults) purge(doomed []int32, c int64) {
 		record := f.packet(id)
 		d := f.owner(record.src)
 		d.DiscardedFlits += int64(p.removed[id])
+		if p.trims[id] {
+			record.flits = 1
+			f.labels.at(id).trim = trimDone
+			d.retry.tally.Trimmed++
+			continue
+		}
 		d.retry.tally.WastedFlits += int64(record.flits - p.unsent[id] - p.removed[id])
 		d.freePacket(id)
 		if d.observer != nil {
 			d.observer.discarded(d, id)
 		}
-		d.retry.dropped(int32(record.tag))
+		d.retry.dropped(record.src, int32(record.tag))
+	}
+	for _, d := range f.domains {
+		if len(d.retry.lost) > 0 {
+			d.retry.tellLost(c)
+		}
 	}
 }
 
@@ -51,6 +63,7 @@ func (x *faults) purge(doomed []int32, c int64) {
 type purge struct {
 	d        *domain // being purged
 	doomed   []bool  // by packet
+	trims    []bool  // by packet: of the doomed, those that keep their heads
 	removed  []int32 // flits, by packet
 	unsent   []int32 // flits still at their terminal, likewise
 	credits  []int32 // output virtual channels to hand a credit back to
@@ -97,6 +110,25 @@ func (p *purge) terminals(d *domain) {
 	}
 }
 
+// takes tells whether a flit goes. The head of a packet that is trimmed becomes its tail, too.
+func (p *purge) takes(packet *int32) bool {
+	id := *packet >> packetBits
+	if p.trims[id] && *packet&headFlit != 0 {
+		*packet |= tailFlit
+		return false
+	}
+	return p.doomed[id]
+}
+
+// takesFront tells whether the packet at the front of a queue, or whose later flits are still
+// to come, goes from there.
+func (p *purge) takesFront(sw *switchState, local uint32, v *inVC) bool {
+	if v.count > 0 {
+		return p.takes(&v.packet)
+	}
+	return p.d.holdsVC(sw, local, v) && p.doomed[v.packet>>packetBits]
+}
+
 // remove takes a flit away that came, or was to come, in a queue.
 func (p *purge) remove(packet, upstream int32) {
 	p.removed[packet>>packetBits]++
@@ -105,7 +137,7 @@ func (p *purge) remove(packet, upstream int32) {
 
 // onChannel tells whether a flit on a channel goes.
 func (p *purge) onChannel(e *flit) bool {
-	if !p.doomed[e.packet>>packetBits] {
+	if !p.takes(&e.packet) {
 		return false
 	}
 	if e.queue >= 0 {
@@ -130,9 +162,8 @@ func (p *purge) queue(sw *switchState, local uint32) {
 		return
 	}
 	goes := false
-	d.eachQueued(v, func(q *queued) { goes = goes || p.doomed[q.packet>>packetBits] })
-	// The packet at the front, or the one whose later flits are still to come.
-	front := (v.count > 0 || d.holdsVC(sw, local, v)) && p.doomed[v.packet>>packetBits]
+	d.eachQueued(v, func(q *queued) { goes = p.takes(&q.packet) || goes })
+	front := p.takesFront(sw, local, v)
 	if front {
 		if d.hold != nil {
 			p.letGo(sw, local, v)
@@ -145,7 +176,7 @@ func (p *purge) queue(sw *switchState, local uint32) {
 	queue := sw.queue0 + int32(local)
 	p.kept = p.kept[:0]
 	d.eachQueued(v, func(q *queued) {
-		if !p.doomed[q.packet>>packetBits] {
+		if !p.takes(&q.packet) {
 			p.kept = append(p.kept, *q)
 			return
 		}

@@ -1,6 +1,9 @@
 package core
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
 )
@@ -28,11 +31,21 @@ type retry struct {
 	pending int         // source packets neither delivered nor given up
 	heard   [][]landing // by domain of the terminal
 	tally   fabric.FaultTally
+
+	discarding bool   // packets, so that the workload is told behind all of them
+	lost       []lost // meanwhile
+}
+
+// lost is a packet that has been given up.
+type lost struct {
+	terminal topology.TerminalID
+	spec     fabric.PacketSpec
 }
 
 // landing is the end of a transmission.
 type landing struct {
 	sourcePacket int32
+	src          topology.TerminalID
 	again        bool  // it had been delivered before
 	acked        int64 // cycle in which the acknowledgement is back
 }
@@ -101,7 +114,7 @@ func (r *retry) expired(t topology.TerminalID, until int64) (sourcePacket int32,
 		l := r.x.sourcePackets.at(due.sourcePacket)
 		l.timed = false
 		if l.delivered && l.acked <= due.end || int(l.tries) > r.x.plan.Retries {
-			r.settle(due.sourcePacket)
+			r.settle(t, due.sourcePacket)
 			continue
 		}
 		return due.sourcePacket, true
@@ -118,7 +131,7 @@ func (r *retry) send(t topology.TerminalID, id int32, now int64, spec *fabric.Pa
 		r.x.senders[t].timers = append(r.x.senders[t].timers, timer{now + r.x.plan.Timeout, id})
 	}
 	if l.noPath = !r.x.reachable(r.domain.graph, t, l.spec.Dst); l.noPath {
-		r.settle(id)
+		r.settle(t, id)
 		return false
 	}
 	if l.sent++; l.sent > 1 {
@@ -133,7 +146,7 @@ func (r *retry) send(t topology.TerminalID, id int32, now int64, spec *fabric.Pa
 func (r *retry) Deliver(d *fabric.Delivery) {
 	id, src := int32(d.Tag), d.Src
 	l := r.x.sourcePackets.at(id)
-	e := landing{sourcePacket: id, again: l.heard, acked: 2*d.Cycle - d.Inject}
+	e := landing{sourcePacket: id, src: src, again: l.heard, acked: 2*d.Cycle - d.Inject}
 	if e.again {
 		r.tally.Duplicates++
 		r.tally.WastedFlits += int64(d.Flits)
@@ -146,38 +159,55 @@ func (r *retry) Deliver(d *fabric.Delivery) {
 	if of := f.domainOf[f.graph.TerminalSwitch(src)]; f.domains[of] != r.domain {
 		r.heard[of] = append(r.heard[of], e)
 	} else {
-		r.lands(&e)
+		r.lands(src, &e)
 	}
 }
 
 // hear takes what another domain has heard of packets of this one, number me.
 func (r *retry) hear(other *retry, me int) {
 	for i := range other.heard[me] {
-		r.lands(&other.heard[me][i])
+		e := &other.heard[me][i]
+		r.lands(e.src, e)
 	}
 	other.heard[me] = other.heard[me][:0]
 }
 
 // lands tells that a transmission has arrived.
-func (r *retry) lands(e *landing) {
+func (r *retry) lands(t topology.TerminalID, e *landing) {
 	l := r.x.sourcePackets.at(e.sourcePacket)
 	l.landed++
 	if !e.again {
 		l.delivered, l.acked = true, e.acked
 		r.pending--
 	}
-	r.settle(e.sourcePacket)
+	r.settle(t, e.sourcePacket)
 }
 
-// dropped tells that a transmission has been discarded.
-func (r *retry) dropped(id int32) {
+// dropped tells that a transmission of terminal t has been discarded, while packets are.
+func (r *retry) dropped(t topology.TerminalID, id int32) {
 	r.tally.Dropped++
 	r.x.sourcePackets.at(id).landed++
-	r.settle(id)
+	r.discarding = true
+	r.settle(t, id)
+	r.discarding = false
 }
 
-// settle ends a source packet of which nothing is under way any more.
-func (r *retry) settle(id int32) {
+// tellLost tells the workload, before cycle c, of the packets that have been given up, in an
+// order that does not depend on how the network is divided.
+func (r *retry) tellLost(c int64) {
+	slices.SortFunc(r.lost, func(a, b lost) int {
+		return cmp.Or(cmp.Compare(a.terminal, b.terminal), cmp.Compare(a.spec.Birth, b.spec.Birth), cmp.Compare(a.spec.Tag, b.spec.Tag), cmp.Compare(a.spec.Dst, b.spec.Dst))
+	})
+	before := r.domain.cycle
+	r.domain.cycle = c - 1
+	for i := range r.lost {
+		r.domain.listener.lost(r.lost[i].terminal, &r.lost[i].spec)
+	}
+	r.domain.cycle, r.lost = before, r.lost[:0]
+}
+
+// settle ends a source packet of terminal t of which nothing is under way any more.
+func (r *retry) settle(t topology.TerminalID, id int32) {
 	l := r.x.sourcePackets.at(id)
 	if l.sent > l.landed || l.timed {
 		return
@@ -189,6 +219,11 @@ func (r *retry) settle(id int32) {
 			r.tally.Unreachable++
 		} else {
 			r.tally.Lost++
+		}
+	}
+	if !l.delivered && r.domain.listener != nil {
+		if r.lost = append(r.lost, lost{t, l.spec}); !r.discarding {
+			r.tellLost(r.domain.cycle + 2) // the next cycle: a sender that tries again at once would never end
 		}
 	}
 	l.spec.Birth = fabric.Never

@@ -3,6 +3,7 @@ package core
 import (
 	"cmp"
 	"context"
+	"errors"
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
@@ -126,6 +127,9 @@ func (f *Fabric) prepare(ctx context.Context, source fabric.Workload, offered fl
 	for _, w := range []fabric.Workload{source, last} {
 		if err := f.ready(w); err != nil {
 			return nil, err
+		}
+		if f.faults != nil && !fabric.BearsLosses(w) {
+			return nil, errors.New("the workload would wait for answers to packets that are lost: it is no fabric.LossListener that bears losses")
 		}
 	}
 	if last.Closed() {

@@ -238,6 +238,7 @@ func (x *archiver) record(id int32) {
 		l := x.f.labels.open(id)
 		snapshot.Int(x.Archive, &l.level)
 		snapshot.Bool(x.Archive, &l.marked)
+		snapshot.Int(x.Archive, &l.trim)
 		snapshot.Int(x.Archive, &l.entropy)
 	}
 	if x.f.unit != nil {

@@ -31,7 +31,7 @@ func TestStatesAreWhole(t *testing.T) {
 	snapshottest.Names[workloadChange](t, "before", "after", "through", "hears", "at")
 	snapshottest.Names[extras](t, "faults", "observer", "multicast", "labels")
 	snapshottest.Names[faults](t, "origin", "now", "known", "sourcePackets", "senders", "doomed", "Routing", "down", "part", "fabric", "plan", "whole") // what follows senders is found again, or made before
-	snapshottest.Names[retry](t, "unused", "pending", "tally", "heard", "domain", "x", "source", "sink")                                                // heard has been taken between cycles
+	snapshottest.Names[retry](t, "unused", "pending", "tally", "heard", "domain", "x", "source", "sink", "discarding", "lost")                          // heard has been taken between cycles
 	snapshottest.Names[sender](t, "timers", "first")
 	snapshottest.Names[timer](t, "end", "sourcePacket")
 	snapshottest.Names[inVC](t, "queued", "last", "count", "out", "ready")
@@ -44,7 +44,7 @@ func TestStatesAreWhole(t *testing.T) {
 	snapshottest.Names[holds](t, "ports", "bodies")
 	snapshottest.Names[behind](t, "soon", "until", "slots")
 	snapshottest.Names[packetTable](t, "chunks", "inflows", "used")
-	snapshottest.Names[label](t, "level", "marked", "entropy")
+	snapshottest.Names[label](t, "trim", "level", "marked", "entropy")
 	snapshottest.Names[marker](t, "policies", "leaving", "unobserved") // the last two count within a step
 	snapshottest.Names[registered](t, "reads", "requests", "matches", "chosen")
 	snapshottest.Names[packetUnit](t, "credits", "streams", "flows", "schedules", "events",

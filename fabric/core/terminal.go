@@ -365,7 +365,8 @@ func (d *domain) deliver(e *flit) {
 	delivery.Hops, delivery.NonMinimal = int(e.state>>hopShift), e.state&fabric.NonMinimal|p.wait&wentAround != 0
 	delivery.Multicast = e.dst < 0
 	if d.labels != nil {
-		delivery.Marked = d.labels.at(id).marked
+		l := d.labels.at(id)
+		delivery.Marked, delivery.Trimmed = l.marked, l.trim == trimDone
 	}
 	if delivery.Multicast {
 		d.releaseCopy(id)

@@ -32,6 +32,13 @@ func (l *listener) Deliver(d *fabric.Delivery) {
 	l.workload.Deliver(d)
 }
 
+// lost tells the workload of a packet that is given up.
+func (l *listener) lost(t topology.TerminalID, spec *fabric.PacketSpec) {
+	if w, ok := l.workload.(fabric.LossListener); ok && w.BearsLosses() {
+		w.Lost(t, spec)
+	}
+}
+
 // Now implements [fabric.Engine].
 func (l *listener) Now() int64 { return l.domain.cycle }
 

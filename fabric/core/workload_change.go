@@ -72,6 +72,16 @@ func (s *workloadChange) Deliver(d *fabric.Delivery) {
 	}
 }
 
+// BearsLosses implements [fabric.LossListener].
+func (s *workloadChange) BearsLosses() bool { return fabric.BearsLosses(s.after) }
+
+// Lost implements [fabric.LossListener].
+func (s *workloadChange) Lost(t topology.TerminalID, spec *fabric.PacketSpec) {
+	if w, ok := s.after.(fabric.LossListener); ok && spec.Birth >= s.at {
+		w.Lost(t, spec)
+	}
+}
+
 // Start implements [fabric.Responder]: that of a run that goes on.
 func (s *workloadChange) Start(engine func(t topology.TerminalID) fabric.Engine) {
 	for _, w := range []fabric.Workload{s.before, s.after} {

@@ -96,9 +96,21 @@ func (h *Host) Deliver(d *fabric.Delivery) {
 	p := &h.ports[d.Dst]
 	p.arrival = Arrival{
 		Src: d.Src, Flits: int(d.Flits), Class: Class(d.Tag & 1), Tag: d.Tag >> 1,
-		Born: h.timeOf(d.Birth), Enter: h.timeOf(d.Inject), Hops: d.Hops, Marked: d.Marked,
+		Born: h.timeOf(d.Birth), Enter: h.timeOf(d.Inject), Hops: d.Hops, Marked: d.Marked, Trimmed: d.Trimmed,
 	}
 	p.program.Arrived(p, &p.arrival)
+}
+
+// BearsLosses implements [fabric.LossListener]: whether the programs do.
+func (h *Host) BearsLosses() bool {
+	_, bears := h.ports[0].program.(Bearer)
+	return bears
+}
+
+// Lost implements [fabric.LossListener].
+func (h *Host) Lost(t topology.TerminalID, spec *fabric.PacketSpec) {
+	p := &h.ports[t]
+	p.program.(Bearer).Lost(p, &Packet{spec.Dst, int(spec.Flits), Class(spec.Tag & 1), spec.Tag >> 1, spec.Level, spec.Entropy})
 }
 
 // Alarm implements [fabric.Responder].

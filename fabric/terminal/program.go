@@ -35,6 +35,13 @@ type Program interface {
 // taken a packet, whose head leaves as soon as there is a credit.
 type Sender interface{ Departed(p *Port, sent *Packet) }
 
+// Bearer is a program that bears losses; others do not run where packets may be lost.
+type Bearer interface {
+	// Lost is called when a packet of this terminal has been given up: it was dropped, or had
+	// no path, and the network does not send it again.
+	Lost(p *Port, lost *Packet)
+}
+
 // Class is the priority of a packet at its terminal. In the network that is [Packet].Level,
 // for routings that go by it.
 type Class uint8
@@ -65,7 +72,7 @@ type Arrival struct {
 	Born, Enter sim.Time // when it was sent, and its head entered the network
 	Hops        int      // switches crossed
 	Marked      bool     // by a port on its way (switch.marking)
-	Trimmed     bool     // of its payload by a switch; none does yet
+	Trimmed     bool     // of its payload by a switch: Flits is 1
 }
 
 // Env is what a workload is built for.
