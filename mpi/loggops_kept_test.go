@@ -159,6 +159,10 @@ func registeredSkeletons(t *testing.T) map[string]skeletons.Program {
 			ranks = 15
 		case *skeletons.Goal:
 			c.File = "testdata/goal/linear_alltoall_r8_64KiB.goal"
+		case *skeletons.ProgramFile:
+			c.File = "skeletons/testdata/steps.toml"
+		case *skeletons.Storage:
+			c.Request = 1 << 15 // for more events
 		case *skeletons.LU:
 			c.Iterations.Iterations = 1 // of 250
 		}

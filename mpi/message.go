@@ -130,7 +130,11 @@ func (rt *runtime) closed(m *message) bool {
 func (rt *runtime) leave(i int32, now sim.Time) {
 	m := rt.messages.At(i)
 	from, id, eager := m.from, m.sendID, m.stage == stageEager
-	rt.post(i, m, now)
+	if t := rt.Protocols.staging(m.bytes); t > 0 && eager && !m.shared {
+		rt.kernel.Schedule(now+t, rt.handler, evPost, from, messageAndPeer(i, m.to))
+	} else {
+		rt.post(i, m, now)
+	}
 	if eager {
 		rt.done(from, id, now)
 	}

@@ -70,6 +70,9 @@ func (c *Config) alone(w Workload) (sim.Time, string) {
 	if _, ok := w.(Divisible); !ok {
 		return 0, "the program keeps one state for all ranks"
 	}
+	if jobs, ok := w.(*JobsRun); ok && jobs.timed {
+		return 0, "a job runs until a time or until the others are through, which all its ranks are told of in the same instant"
+	}
 	if c.Connections.TearDown {
 		return 0, "connections.tear_down closes the queue pairs at both ends in the same instant"
 	}

@@ -128,6 +128,7 @@ type runtime struct {
 	connect   connector
 	ready     []Op
 	schedule  *ScheduleRun // the workload, if it is one
+	costs     Costs        // of its local work
 	firstOwn  int32        // node of match, of the first rank
 	copies    *copies      // nil: memory without limit
 	expecter  expecter     // the transport, if it is one and rt looks ahead
@@ -150,8 +151,9 @@ type shared struct {
 	ranks      []rank
 	messages   *mem.Records[message]
 	inOrder    bool
-	queues     []Op   // the first memory of ranks' queues, shortQueue each
-	noise      *noise // nil: none
+	jobs       *JobsRun // the workload, if it is one
+	queues     []Op     // the first memory of ranks' queues, shortQueue each
+	noise      *noise   // nil: none
 }
 
 // rank is the state of a process, in two cache lines of 64 bytes.
@@ -192,7 +194,7 @@ func (rt *runtime) release(r int32) {
 	if len(rt.ready) == 0 {
 		return
 	}
-	if !rt.inOrder {
+	if !rt.inOrder && !rt.jobs.keepsOrder(r) {
 		slices.SortStableFunc(rt.ready, func(a, b Op) int { return int(a.Kind) - int(b.Kind) })
 	}
 	q := &rt.ranks[r]
@@ -299,7 +301,7 @@ func (rt *runtime) occupies(r int32, q *rank, op *Op, now sim.Time) bool {
 		rt.receive(r, op, start)
 		return rt.stepsLater(r)
 	case Calc:
-		if op.Copy && rt.copy(r, start, 0, float64(op.Size)/rt.schedule.costs.Copy, 1/rt.schedule.costs.Copy, thenWorked, op.ID) {
+		if op.Copy && rt.copy(r, start, 0, float64(op.Size)/rt.costs.Copy, 1/rt.costs.Copy, thenWorked, op.ID) {
 			return true
 		}
 		t := min(sim.Time(op.Size), latest)

@@ -35,6 +35,9 @@ func (c Config) begin(w Workload) (*meeting, error) {
 		s.partOf[node] = uint8(network.PartOf(int32(node)))
 	}
 	_, s.inOrder = w.(*ScheduleRun)
+	if s.jobs, _ = w.(*JobsRun); s.jobs != nil {
+		s.inOrder = s.jobs.order
+	}
 	if len(s.parts) == 1 && (c.Progress != nil || c.Checkpoint.Save != nil) {
 		s.pauseEvery = pauseEvery
 	}
@@ -73,8 +76,11 @@ func (rt *runtime) open(network Division, nodes int) (err error) {
 	}
 	rt.copies = newCopies(rt, nodes)
 	rt.connect = newConnector(rt, nodes)
+	if rt.jobs != nil {
+		rt.costs = rt.jobs.costs
+	}
 	if s, ok := rt.work.(*ScheduleRun); ok {
-		rt.schedule = s
+		rt.schedule, rt.costs = s, s.costs
 		if rt.Connections.TearDown {
 			s.phaseOver = func(rank int32, now int64) { rt.connect.tearDown(rank, sim.Time(now)) }
 		}

@@ -21,11 +21,11 @@ func TestStatesAreWhole(t *testing.T) {
 		"links", "indexes", // made again when a list is long
 		"own")
 	snapshottest.Names[runtime](t, "match", "recvBytes", "connect", "copies", "freeMsg", "newMsg", "endMsg", "stats",
-		"shared", "number", "kernel", "handler", "work", "transport", "schedule", "firstOwn", "expecter", // made before
+		"shared", "number", "kernel", "handler", "work", "transport", "schedule", "costs", "firstOwn", "expecter", // made before
 		"ready", "pause", "failure", // of an event, of no result, not there in a run that is kept
 		"sent", "side", "nextSent") // have become events
 	snapshottest.Names[shared](t, "ranks", "messages", "noise",
-		"Config", "pauseEvery", "parts", "partOf", "nodeOf", "inOrder", "queues")
+		"Config", "pauseEvery", "parts", "partOf", "nodeOf", "inOrder", "jobs", "queues")
 	snapshottest.Names[loggpTransport](t, "nodes", "waking", "config", "kernel", "handler", "sink", "arrival", "ahead", "freed")
 	snapshottest.Names[ScheduleRun](t, "ranks", "phaseEnd", "left", // the last follows from the ranks
 		"s", "costs", "unit", "ops", "phased", "phaseOver", "parts")

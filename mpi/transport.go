@@ -61,6 +61,7 @@ type Protocols struct {
 	ControlBytes  sim.Bytes `toml:"control_bytes" doc:"size of RTS, CTS, FIN and connection messages" min:"1B"`
 	CopyRate      sim.Rate  `toml:"copy_rate" doc:"rate of copies inside a node's memory" min:"1kb/s"`
 	EagerCopies   bool      `toml:"eager_copies" doc:"an eager message is copied into and out of registered buffers"`
+	StagingPage   sim.Time  `toml:"staging_page_time" doc:"time in which 4 KiB of an eager message, and less in proportion, are made ready before the adapter is told of it, while the CPU goes on and other messages are made ready, too" min:"0ns"`
 	SharedLatency sim.Time  `toml:"shared_latency" doc:"from one process to another through shared memory" min:"0ns"`
 	Acknowledge   sim.Time  `toml:"acknowledge" doc:"from an RDMA write's last byte in the peer's memory to its completion at the sender" min:"0ns"`
 	RegisterTime  sim.Time  `toml:"register_time" doc:"CPU time for registering the buffer of a message by rendezvous, on each side, or of a direct write at its sender; 0ns: registered before, as with a registration cache" min:"0ns"`
@@ -101,6 +102,11 @@ func (p *Protocols) of(op *Op, datagrams bool) Protocol {
 		return collectives.Eager
 	}
 	return collectives.Rendezvous
+}
+
+// staging is the time in which so many bytes are made ready for the adapter.
+func (p *Protocols) staging(bytes int64) sim.Time {
+	return sim.Time(float64(p.StagingPage) * float64(bytes) / 4096)
 }
 
 // register is the CPU time for registering a buffer of so many bytes.

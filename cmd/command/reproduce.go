@@ -17,6 +17,7 @@ import (
 	"github.com/weft-sim/weft/experiments/atlas"
 	"github.com/weft-sim/weft/experiments/booksim"
 	"github.com/weft-sim/weft/experiments/congestion"
+	"github.com/weft-sim/weft/experiments/jobruns"
 	"github.com/weft-sim/weft/experiments/judge"
 	"github.com/weft-sim/weft/experiments/opensmruns"
 	"github.com/weft-sim/weft/experiments/report"
@@ -48,13 +49,19 @@ cc, spray, link_gbps, tail_us, mean_us and their tolerances), and inputs/ holds 
 
 atlas, or atlas/CURVE, holds weft against the numbers, graphs and curves of the field's
 topologies that come with weft, or those of a folder of that form: targets.csv, curves.csv,
-curves/ and graphs/. atlas/targets is the numbers alone.`,
+curves/ and graphs/. atlas/targets is the numbers alone.
+
+jobs, or jobs/SITUATION/PLACEMENT/ROUTING, with --data, holds weft against runs of
+MFNetSim, applications alone and in mixes on a dragonfly of 1,056 terminals. There,
+summary.csv has medians of communication times, ranks.csv the terminal of every rank
+and its time in writes, iterations.csv the medians of iterations, which --quick compares.`,
 		Example: `  weft reproduce --quick
   weft reproduce dragonfly/fig10a connections
   weft reproduce booksim --data measured/
   weft reproduce opensm --data tables/
   weft reproduce congestion --data runs/
-  weft reproduce atlas/targets`,
+  weft reproduce atlas/targets
+  weft reproduce jobs/alone/milc --data mfnetsim/ --quick`,
 		RunE: func(c *cobra.Command, args []string) error {
 			flags.command = commandLine(c, args)
 			if err := flags.check(); err != nil {
@@ -79,7 +86,7 @@ curves/ and graphs/. atlas/targets is the numbers alone.`,
 			return nil
 		},
 	}
-	c.Flags().StringVar(&data, "data", "", "with booksim: folder `DIR` of curves with their configurations; with opensm: of tables; with congestion: of runs; with atlas: of the form of its reference")
+	c.Flags().StringVar(&data, "data", "", "with booksim: folder `DIR` of curves with their configurations; with opensm: of tables; with congestion or jobs: of runs; with atlas: of the form of its reference")
 	c.Flags().BoolVar(&flags.quick, "quick", false, "the small variant of each experiment")
 	c.Flags().StringVarP(&flags.out, "out", "o", filepath.Join("results", "reproduce"), "result folder `DIR`")
 	flags.registerExecution(c)
@@ -94,6 +101,7 @@ var references = map[string]struct {
 	"atlas":      {atlas.Open, ""},
 	"booksim":    {booksim.Open, ""},
 	"congestion": {congestion.Open, "rows that htsim measured"},
+	"jobs":       {jobruns.Open, "runs of MFNetSim"},
 	"opensm":     {opensmruns.Open, "tables that OpenSM computed"},
 }
 

@@ -112,14 +112,7 @@ func (c *mpiConfig) overFabric(adapter *hca.Config, run *experiments.Run, seed u
 		return nil, nil, err
 	}
 	var n *fabricNetwork
-	divide := func(nodes int, alone sim.Time, why string) (_ mpi.Division, err error) {
-		if alone > 0 {
-			why = f.DivideFor(run.Threads, int64(alone/f.Clock()), worthBusy, occupied(f.Graph(), nodes))
-		}
-		run.OnOneThread(why)
-		n, err = newFabricNetwork(f, c.Fabric.FlitBytes, adapter, nodes)
-		return n, err
-	}
+	divide := c.divide(f, adapter, run, &n)
 	return divide, func(result mpi.Result, err error) (mpi.Result, error) {
 		fabricCounter(f, run)()
 		if errors.Is(err, mpi.ErrStopped) || n == nil || !n.ran { // it is not at rest, or a state could not be read whole
@@ -132,6 +125,18 @@ func (c *mpiConfig) overFabric(adapter *hca.Config, run *experiments.Run, seed u
 		seen.add(watch, n.over())
 		return result, nil
 	}, nil
+}
+
+// divide has a run divide f, and put its network there.
+func (c *mpiConfig) divide(f *core.Fabric, adapter *hca.Config, run *experiments.Run, n **fabricNetwork) mpi.Divide {
+	return func(nodes int, alone sim.Time, why string) (_ mpi.Division, err error) {
+		if alone > 0 {
+			why = f.DivideFor(run.Threads, int64(alone/f.Clock()), worthBusy, occupied(f.Graph(), nodes))
+		}
+		run.OnOneThread(why)
+		*n, err = newFabricNetwork(f, c.Fabric.FlitBytes, adapter, nodes)
+		return *n, err
+	}
 }
 
 // occupied tells the terminals of the first nodes, by 1, from others.

@@ -31,6 +31,9 @@ type Blame struct {
 	// of its destination. It must not keep its arguments.
 	OnPacket func(d *fabric.Delivery, parts *Parts)
 
+	// Sources, if not nil, are the terminals (len = terminals) whose packets are measured.
+	Sources []bool
+
 	// Packets and Classes are the packets and their sums by class of traffic:
 	// sent minimally, and not.
 	Packets [2]int64
@@ -158,7 +161,7 @@ func (b *Blame) gather() {
 func (b *Blame) injected(d *domain, t int32) {
 	id, o := d.terminals[t].packet, &d.out[d.terminalOut0+t]
 	p := d.packet(id)
-	measured := b.meter.measures(p.birth)
+	measured := b.meter.measures(p.birth) && (b.Sources == nil || b.Sources[t])
 	b.begin(id, measured)
 	if !measured {
 		b.others++

@@ -46,6 +46,9 @@ func TestSkeletonsRun(t *testing.T) {
 			if lu, ok := config.(*LU); ok {
 				lu.Iterations.Iterations = 2 // of 250
 			}
+			if program, ok := config.(*ProgramFile); ok {
+				program.File = "testdata/steps.toml"
+			}
 			s, err := Registry.Build(name, config, Env{Ranks: ranks, PerNode: 4})
 			if err != nil {
 				t.Fatal(err)

@@ -1,5 +1,10 @@
 package param
 
+import (
+	"fmt"
+	"strings"
+)
+
 // Choice is a setting whose value names an entry of a registry. The settings of the entry
 // stand beside it, in the same table of a file:
 //
@@ -40,6 +45,15 @@ func (c *Choice[E, T]) Choose(name string) error {
 	config, err := c.registry.Config(name)
 	if err == nil {
 		c.name, c.config = name, config
+	}
+	return err
+}
+
+// UnmarshalText is Choose.
+func (c *Choice[E, T]) UnmarshalText(name []byte) error {
+	err := c.Choose(string(name))
+	if err != nil {
+		err = fmt.Errorf("%q: unknown %s: known are %s", name, c.Kind(), strings.Join(c.Names(), ", "))
 	}
 	return err
 }

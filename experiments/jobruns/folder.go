@@ -1,0 +1,199 @@
+// Package jobruns holds weft against runs of several applications on a dragonfly, alone and in
+// mixes, as MFNetSim (PADS 2025) has published them. It reads a folder of that form, runs each
+// cell with kind jobs, and compares the medians of communication times.
+//
+// The folder has summary.csv (columns app, situation, placement, routing, metric, median),
+// ranks.csv (app, situation, placement, routing, rank, terminal, io_write_time_ns) and
+// iterations.csv (app, situation, placement, routing, iteration, median_ns).
+package jobruns
+
+import (
+	"cmp"
+	"os"
+	"slices"
+	"strconv"
+
+	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/judge"
+)
+
+// cell is a run of the folder: applications in a situation.
+type cell struct {
+	situation, placement, routing string
+	jobs                          []*job
+	faults                        experiments.Problems
+}
+
+// job is an application of a cell.
+type job struct {
+	app        string
+	median     float64         // of the ranks' communication time, ns
+	iterations map[int]float64 // medians of their times, ns
+	ranks      []rank
+}
+
+type rank struct {
+	number, terminal int
+	held             float64 // ns, in writes
+}
+
+// name is that of the entry; what runs alone is a cell of its own.
+func (c *cell) name() string {
+	name := c.situation
+	if c.situation == alone {
+		name += "/" + c.jobs[0].app
+	}
+	return name + "/" + c.placement + "/" + c.routing
+}
+
+const alone = "alone"
+
+// reader reads a folder.
+type reader struct {
+	path   string
+	cells  []*cell
+	faults experiments.Problems
+}
+
+// job finds the job that a row of a table speaks of; nil where weft does not know the application, as
+// with one that only writes.
+func (r *reader) job(t *judge.Table, add bool) (*cell, *job) {
+	app, situation, placement, routing := t.Cell("app"), t.Cell("situation"), t.Cell("placement"), t.Cell("routing")
+	if _, known := applications[app]; !known {
+		return nil, nil
+	}
+	var c *cell
+	for _, other := range r.cells {
+		if other.situation == situation && other.placement == placement && other.routing == routing && (situation != alone || other.jobs[0].app == app) {
+			c = other
+		}
+	}
+	if c == nil {
+		if !add {
+			return nil, nil
+		}
+		c = &cell{situation: situation, placement: placement, routing: routing}
+		r.cells = append(r.cells, c)
+	}
+	for _, j := range c.jobs {
+		if j.app == app {
+			return c, j
+		}
+	}
+	if !add {
+		return nil, nil
+	}
+	j := &job{app: app, iterations: map[int]float64{}}
+	c.jobs = append(c.jobs, j)
+	return c, j
+}
+
+// each calls do for each row of a table; what do returns is wrong with it.
+func (r *reader) each(file string, columns []string, do func(t *judge.Table) *experiments.Problem) {
+	t, problem := judge.OpenTable(os.DirFS(r.path), r.path, file, ',', columns...)
+	if problem == nil && t == nil {
+		problem = &experiments.Problem{At: r.path + "/" + file, Message: "cannot be read: no such file or directory; see weft reproduce --help"}
+	}
+	if problem != nil {
+		r.faults = append(r.faults, problem)
+		return
+	}
+	for {
+		problem, ok := t.Next()
+		if !ok {
+			return
+		}
+		if problem == nil {
+			problem = do(t)
+		}
+		if problem != nil {
+			r.faults = append(r.faults, problem)
+		}
+	}
+}
+
+// number reads a cell that is a number and not negative.
+func number(t *judge.Table, column string) (float64, *experiments.Problem) {
+	x, err := strconv.ParseFloat(t.Cell(column), 64)
+	if err != nil || !(x >= 0 && x < 1e18) {
+		return 0, t.Problem("%s = %q: want a number from 0 to 1e18", column, t.Cell(column))
+	}
+	return x, nil
+}
+
+// whole reads a cell that is a whole number.
+func whole(t *judge.Table, column string) (int, *experiments.Problem) {
+	x, err := strconv.Atoi(t.Cell(column))
+	if err != nil || x < 0 || x > 1<<24 {
+		return 0, t.Problem("%s = %q: want a whole number from 0 to 16777216", column, t.Cell(column))
+	}
+	return x, nil
+}
+
+// read reads the three tables.
+func read(path string) (*reader, error) {
+	r := &reader{path: path}
+	key := []string{"app", "situation", "placement", "routing"}
+	r.each("ranks.csv", append(key, "rank", "terminal", "io_write_time_ns"), func(t *judge.Table) *experiments.Problem {
+		number1, problem1 := whole(t, "rank")
+		terminal, problem2 := whole(t, "terminal")
+		held, problem3 := number(t, "io_write_time_ns")
+		if problem := cmp.Or(problem1, problem2, problem3); problem != nil {
+			return problem
+		}
+		if _, j := r.job(t, true); j != nil {
+			j.ranks = append(j.ranks, rank{number1, terminal, held})
+		}
+		return nil
+	})
+	r.each("summary.csv", append(key, "metric", "median"), func(t *judge.Table) *experiments.Problem {
+		_, j := r.job(t, false)
+		if j == nil || t.Cell("metric") != applications[j.app].metric {
+			return nil
+		}
+		var problem *experiments.Problem
+		j.median, problem = number(t, "median")
+		return problem
+	})
+	r.each("iterations.csv", append(key, "iteration", "median_ns"), func(t *judge.Table) *experiments.Problem {
+		_, j := r.job(t, false)
+		i, problem1 := whole(t, "iteration")
+		median, problem2 := number(t, "median_ns")
+		if problem := cmp.Or(problem1, problem2); problem != nil {
+			return problem
+		}
+		if j != nil {
+			j.iterations[i] = median
+		}
+		return nil
+	})
+	for _, c := range r.cells {
+		c.check(path)
+	}
+	if len(r.cells) == 0 && len(r.faults) > 0 {
+		return nil, r.faults
+	}
+	return r, nil
+}
+
+// check finds what is wrong with a cell.
+func (c *cell) check(path string) {
+	fault := func(message string) {
+		c.faults = append(c.faults, &experiments.Problem{At: path, Message: c.name() + ": " + message})
+	}
+	if routings[c.routing] == "" {
+		fault("routing " + strconv.Quote(c.routing) + ": want minimal or prog-adaptive")
+	}
+	for _, j := range c.jobs {
+		slices.SortStableFunc(j.ranks, func(a, b rank) int { return a.number - b.number })
+		for i := range j.ranks {
+			if j.ranks[i].number != i {
+				fault("ranks.csv has the ranks of " + j.app + " not from 0 on, each once")
+				break
+			}
+		}
+		if j.median <= 0 {
+			fault("summary.csv has no median of " + applications[j.app].metric + " for " + j.app)
+		}
+	}
+}

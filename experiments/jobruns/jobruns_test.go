@@ -1,0 +1,93 @@
+package jobruns
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/judge"
+	_ "github.com/weft-sim/weft/experiments/kinds"
+)
+
+// forged writes a folder with a run of Cosmoflow on four terminals of two groups, whose first
+// iteration takes so many ns.
+func forged(t *testing.T, first float64, changed map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	const key = "cosmoflow,alone,random,minimal,"
+	files := map[string]string{
+		"ranks.csv":      "app,situation,placement,routing,rank,terminal,io_write_time_ns\n" + key + "0,0,5e6\n" + key + "1,1,5e6\n" + key + "2,32,5e6\n" + key + "3,33,5e6\n" + "checkpoint,alone,random,minimal,0,5,1e9\n",
+		"summary.csv":    "app,situation,placement,routing,metric,median\n" + key + "comm_time_ns,7\n" + key + "comm_minus_io_ns,5e7\n",
+		"iterations.csv": "app,situation,placement,routing,iteration,median_ns\n" + key + "0," + strconv.FormatFloat(first, 'g', -1, 64) + "\n",
+	}
+	for name, text := range files {
+		if other, ok := changed[name]; ok {
+			text = other
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func session(t *testing.T) (*judge.Session, *bytes.Buffer) {
+	var out bytes.Buffer
+	return &judge.Session{Context: context.Background(), Stdout: &out, Stderr: &out, Out: t.TempDir(), Quick: true,
+		Execute: func(f *experiments.File, dir string) (*experiments.Outcome, error) {
+			return f.Execute(context.Background(), experiments.Execution{Dir: dir, Threads: 1})
+		}}, &out
+}
+
+// TestJudge: a rank writes for 1 ms (a fifth of 5) and computes for 129 ms; of 29,516,800 B it sends half at
+// distance 1 and a quarter at distance 2, and as much on the way back, each with 0.55 ns a byte until
+// the network interface has it, and each message over channels of 5.25 GiB/s, the slowest within a group,
+// or 4.7 between: 12.2 ms and 7.9 to 8.8 ms. All take the same way there and back.
+func TestJudge(t *testing.T) {
+	const want = 130e6 + (0.55+0.19)*2*29516800*0.75
+	for median, verdict := range map[float64]string{want: judge.Agrees, 1.2 * want: judge.Differs} {
+		r, err := Open(forged(t, median, nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, out := session(t)
+		o, err := s.Judge(r)
+		if err != nil || o.Failed != (verdict == judge.Differs) || o.Unreadable || !strings.Contains(out.String(), verdict) {
+			t.Errorf("%v ns: %+v, %v\n%s", median, o, err, out)
+		}
+	}
+}
+
+// What is wrong with a folder is named with its place.
+func TestFolderProblems(t *testing.T) {
+	if _, err := Open(t.TempDir()); err == nil || !strings.Contains(err.Error(), "ranks.csv") {
+		t.Errorf("an empty folder: %v", err)
+	}
+	for text, changed := range map[string]map[string]string{
+		"summary.csv:2: median = \"x\"":        {"summary.csv": "app,situation,placement,routing,metric,median\ncosmoflow,alone,random,minimal,comm_minus_io_ns,x\n"},
+		"summary.csv has no median":            {"summary.csv": "app,situation,placement,routing,metric,median\n"},
+		"iterations.csv:2: iteration = \"-1\"": {"iterations.csv": "app,situation,placement,routing,iteration,median_ns\ncosmoflow,alone,random,minimal,-1,4\n"},
+		"want minimal or prog-adaptive":        {"ranks.csv": "app,situation,placement,routing,rank,terminal,io_write_time_ns\ncosmoflow,alone,random,lost,0,0,1\n"},
+		"not from 0 on, each once":             {"ranks.csv": "app,situation,placement,routing,rank,terminal,io_write_time_ns\ncosmoflow,alone,random,minimal,1,0,1\n"},
+		"has no column terminal":               {"ranks.csv": "app,situation,placement,routing,rank,io_write_time_ns\n"},
+	} {
+		said := ""
+		if r, err := Open(forged(t, 1e8, changed)); err != nil {
+			said = err.Error()
+		} else {
+			s, out := session(t)
+			if _, err := s.Judge(r); err != nil {
+				said = err.Error()
+			}
+			said += out.String()
+		}
+		if !strings.Contains(said, text) {
+			t.Errorf("says %s, want %q", said, text)
+		}
+	}
+}

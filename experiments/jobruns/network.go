@@ -1,0 +1,124 @@
+package jobruns
+
+import (
+	"fmt"
+	"strings"
+)
+
+// network is MFNetSim's: 33 groups of 8 routers with 4 terminals and 4 global channels each.
+// Packets of 4,096 B go by store and forward. A flit, of 256 B, takes 14.901 ns at 16 GiB/s on a
+// terminal's channel; local and global ones have 5.25 and 4.7 GiB/s. A packet takes 100 ns in a
+// router, 7 cycles; buffers are of 4 packets. All messages go eagerly: 10 ns of a rank's CPU,
+// 3,500 ns and 0.55 ns a byte until the network interface has them, which sends them one after another.
+const network = `kind = "jobs"
+[topology]
+type        = "dragonfly"
+p           = 4
+a           = 8
+h           = 4
+arrangement = "relative"
+[fabric]
+flit_bytes = "256B"
+clock      = "14901ps"
+unit       = "packet"
+[switch]
+flow_control        = "cut-through"
+hold                = true
+forwarding          = "store-and-forward"
+vcs                 = 4
+buffer_flits        = 64
+output_buffer_flits = 32
+crossbar_cycles     = 6
+speedup             = 4
+[channel.terminal]
+cycles_per_flit = 1.0
+latency         = "14901ps"
+[channel.local]
+cycles_per_flit = 3.047619
+latency         = "14901ps"
+[channel.global]
+cycles_per_flit = 3.404255
+latency         = "14901ps"
+[hca]
+link_rate       = "137438953472b/s"
+dma_rate        = "137438953472b/s"
+mtu             = "4KiB"
+request_time    = "0ns"
+packet_time     = "0ns"
+send_latency    = "3500ns"
+recv_latency    = "0ns"
+quantum         = "1GiB"
+engines         = 1
+switch_time     = "0ns"
+context_entries = 0
+[protocol]
+send_overhead     = "10ns"
+recv_overhead     = "0ns"
+poll_overhead     = "0ns"
+eager_limit       = "1GiB"
+eager_copies      = false
+staging_page_time = "2252800ps"
+limit_buffers     = false
+[measure]
+alone = false
+ranks = true
+`
+
+// routings of the folder, and weft's.
+var routings = map[string]string{"minimal": "min", "prog-adaptive": "par"}
+
+// application is a program of the folder, with what of its time is compared.
+type application struct {
+	metric   string  // of summary.csv
+	program  string  // of weft, but for the number of iterations
+	times    string  // the setting that says how much of it is run
+	all      int     // iterations
+	quick    int     // of these, in the small variant
+	computes float64 // ns, in an iteration
+	held     bool    // for its ranks' time in writes
+}
+
+var applications = map[string]application{
+	"milc":      {metric: "comm_time_ns", program: "program = \"milc\"\ndims = [3, 4, 5, 5]\n", times: "iterations", all: 100, quick: 5, computes: 50},
+	"nekbone":   {metric: "comm_time_ns", program: "program = \"nekbone\"\ndims = [5, 6, 10]\n", times: "orders", all: 3, quick: 1},
+	"cosmoflow": {metric: "comm_minus_io_ns", program: "program = \"cosmoflow\"\n", times: "iterations", all: 5, quick: 1, computes: 129e6, held: true},
+}
+
+// orders are those of Nekbone's iterations.
+var orders = []string{"8", "11", "14"}
+
+// text is the experiment of a cell.
+func (c *cell) text(quick bool) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s[routing]\ntype = %q\n", network, routings[c.routing])
+	for _, j := range c.jobs {
+		a := applications[j.app]
+		n := a.iterations(quick)
+		fmt.Fprintf(&b, "[job.%s]\n%sranks = %d\nplacement = \"listed\"\nnodes = [%s]\n", j.app, a.program, len(j.ranks), j.list(func(r *rank) any { return r.terminal }))
+		if a.times == "orders" {
+			fmt.Fprintf(&b, "orders = [%s]\n", strings.Join(orders[:n], ", "))
+		} else {
+			fmt.Fprintf(&b, "%s = %d\n", a.times, n)
+		}
+		if a.held {
+			fmt.Fprintf(&b, "held_ns = [%s]\n", j.list(func(r *rank) any { return r.held / float64(a.all) }))
+		}
+	}
+	return b.String()
+}
+
+func (a *application) iterations(quick bool) int {
+	if quick {
+		return a.quick
+	}
+	return a.all
+}
+
+// list is something of each rank, separated by commas.
+func (j *job) list(of func(r *rank) any) string {
+	all := make([]string, len(j.ranks))
+	for i := range j.ranks {
+		all[i] = fmt.Sprint(of(&j.ranks[i]))
+	}
+	return strings.Join(all, ", ")
+}

@@ -1,0 +1,254 @@
+package kinds
+
+import (
+	"context"
+	"errors"
+	"math"
+
+	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/mpi"
+	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/stats"
+)
+
+// jobsRun is a point under way: a replication after the other, each with all jobs together
+// and, where that is asked for, with some of them.
+type jobsRun struct {
+	*jobsConfig
+	ctx    context.Context
+	run    *experiments.Run
+	seed   uint64 // of the replication
+	plan   *jobPlan
+	before int64 // events of earlier simulations
+}
+
+// jobsOutcome is what a simulation of some jobs comes to. Times are in picoseconds.
+type jobsOutcome struct {
+	ends  [][]int64 // by job and repetition; of idle jobs none
+	ranks []int64   // when each was through
+	graph *topology.Graph
+	flits []uint32 // by channel and virtual channel
+	end   int64    // cycle
+	waits []int64  // of the packets of the observed job, by channel, in cycles
+}
+
+func runJobs(ctx context.Context, c *jobsConfig, run *experiments.Run) (jobsRow, error) {
+	r := &jobsRun{jobsConfig: c, ctx: ctx, run: run}
+	n := len(c.Job)
+	elapsed, together, alone, slowdown := stats.Running{}, make([]stats.Running, n), make([]stats.Running, n), make([]stats.Running, n)
+	repetitions := make([]stats.Running, n)
+	var links carried
+	var graph *topology.Graph
+	var blame *jobsBlame
+	for i := range c.Measure.Replications {
+		r.seed = replicationSeed(run.Seed, i)
+		var err error
+		if r.plan, err = c.plan(r.seed); err != nil {
+			return jobsRow{}, err
+		}
+		all, err := r.simulate(r.all(), none)
+		if err != nil {
+			return jobsRow{}, err
+		}
+		graph = all.graph
+		links.add(all.flits, all.end)
+		last := 0.0
+		single := make([]*jobsOutcome, n)
+		for j := range r.plan.jobs {
+			repetitions[j].Add(float64(len(all.ends[j])))
+			if r.plan.jobs[j].Repeat == 0 || len(all.ends[j]) == 0 {
+				continue
+			}
+			last = max(last, float64(all.ends[j][len(all.ends[j])-1])*1e-12)
+			beside := r.elapsed(all, j)
+			together[j].Add(beside)
+			if !c.Measure.Alone {
+				continue
+			}
+			observed := none
+			if c.Measure.Blame && i == 0 {
+				observed = j
+			}
+			if single[j], err = r.simulate(r.only(j), observed); err != nil {
+				return jobsRow{}, err
+			}
+			t := r.elapsed(single[j], j)
+			alone[j].Add(t)
+			slowdown[j].Add(beside / t)
+		}
+		elapsed.Add(last)
+		if i > 0 {
+			continue
+		}
+		if c.Measure.Ranks {
+			r.writeRanks(all, single)
+		}
+		if c.Measure.Blame {
+			if blame, err = r.blame(single); err != nil {
+				return jobsRow{}, err
+			}
+		}
+	}
+	run.Replications = c.Measure.Replications
+	row := jobsRow{Jobs: n, Elapsed: elapsed.Mean(), Slowdown: math.NaN(), Mean: math.NaN()}
+	table := run.Table("jobs", "job", "program", "placement", "ranks", "start_s", "runs", "elapsed_s", "elapsed_ci95_s", "alone_s", "slowdown", "slowdown_ci95")
+	var mean stats.Running
+	for j, job := range r.plan.jobs {
+		t := c.Job[job.Name]
+		table.Add(job.Name, t.Program.Name(), t.Placement.Name(), job.Ranks, job.Start.Seconds(), repetitions[j].Mean(), average(&together[j]), stats.Finite(together[j].HalfWidth(0.95)),
+			average(&alone[j]), average(&slowdown[j]), stats.Finite(slowdown[j].HalfWidth(0.95)))
+		if slowdown[j].N() == 0 {
+			continue
+		}
+		s := slowdown[j].Mean()
+		mean.Add(s)
+		if !(row.Slowdown >= s) {
+			row.Slowdown, row.Slowest = s, job.Name
+		}
+	}
+	if mean.N() > 0 {
+		row.Mean = mean.Mean()
+	}
+	if c.Measure.Links {
+		writeLinks(run, graph, &links)
+	}
+	if blame != nil {
+		blame.write(run)
+	}
+	return row, nil
+}
+
+// none is in place of the job whose packets are observed.
+const none = -1
+
+// average is the mean; NaN of nothing.
+func average(r *stats.Running) float64 {
+	if r.N() == 0 {
+		return math.NaN()
+	}
+	return r.Mean()
+}
+
+// all and only tell which jobs run.
+func (r *jobsRun) all() []bool {
+	active := make([]bool, len(r.plan.jobs))
+	for i := range active {
+		active[i] = true
+	}
+	return active
+}
+
+func (r *jobsRun) only(job int) []bool {
+	active := make([]bool, len(r.plan.jobs))
+	active[job] = true
+	return active
+}
+
+// elapsed is the time of a job from its start to the end of its last repetition, in seconds;
+// a job that has nothing to do takes none.
+func (r *jobsRun) elapsed(o *jobsOutcome, job int) float64 {
+	ends := o.ends[job]
+	if len(ends) == 0 {
+		return 0
+	}
+	return float64(ends[len(ends)-1]-int64(r.plan.jobs[job].Start)) * 1e-12
+}
+
+// simulate runs the active jobs: the others have their places and do nothing, so that all
+// that is drawn for ranks, hosts and switches stays what it is. Of the observed job it finds
+// out where its packets wait.
+func (r *jobsRun) simulate(active []bool, observed int) (*jobsOutcome, error) {
+	m := r.mpi()
+	m.Placement.Nodes = make([]int, len(r.plan.hosts))
+	for i, h := range r.plan.hosts {
+		m.Placement.Nodes[i] = int(h)
+	}
+	config, err := m.runtime(r.seed)
+	if err != nil {
+		return nil, err
+	}
+	jobs := append([]mpi.Job(nil), r.plan.jobs...)
+	for j := range jobs {
+		jobs[j].Idle = !active[j]
+	}
+	costs := mpi.Costs{Copy: r.Local.CopyRate.PicosecondsFor(1), Combine: r.Local.CombineRate.PicosecondsFor(1)}
+	w := mpi.NewJobs(jobs, costs)
+	counted := int64(0)
+	config.Progress = func(events int64) bool {
+		r.run.Count(events-counted, 0)
+		counted = events
+		r.run.Advance(r.before+events, 0, "events")
+		return r.ctx.Err() != nil
+	}
+	t, parts, routing, err := m.fabricParts(&config.Adapter, r.seed)
+	if err != nil {
+		return nil, err
+	}
+	f, err := core.New(t.Graph(), parts, routing, r.seed)
+	if err != nil {
+		return nil, err
+	}
+	var blame *core.Blame
+	if observed != none {
+		meter := core.NewMeter(1)
+		meter.Open(0)
+		blame = f.StartBlame(meter)
+		blame.Sources = r.terminals(f.Graph(), w, observed)
+	}
+	var n *fabricNetwork
+	config.Divide = m.divide(f, &config.Adapter, r.run, &n)
+	result, err := config.Run(w)
+	fabricCounter(f, r.run)()
+	if errors.Is(err, mpi.ErrStopped) {
+		return nil, r.ctx.Err()
+	}
+	if n != nil && n.ran {
+		err = errors.Join(f.Rest(), err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	config.Progress(int64(result.Stats.Events))
+	r.before += counted
+	o := &jobsOutcome{graph: f.Graph(), flits: f.ChannelFlits(), end: n.over()}
+	for j := range jobs {
+		o.ends = append(o.ends, w.Ends(j))
+	}
+	for rank := range w.Ranks() {
+		o.ranks = append(o.ranks, w.End(rank))
+	}
+	if blame != nil {
+		for _, parts := range blame.Links() {
+			o.waits = append(o.waits, parts.Waiting()+parts[core.PartSource])
+		}
+	}
+	return o, nil
+}
+
+// terminals are those of a job.
+func (r *jobsRun) terminals(g *topology.Graph, w *mpi.JobsRun, job int) []bool {
+	own, hosts := make([]bool, g.Terminals()), g.Hosts()
+	first := w.First(job)
+	for _, h := range r.plan.hosts[first : first+r.plan.jobs[job].Ranks] {
+		own[hosts[h][0]] = true
+	}
+	return own
+}
+
+// writeRanks writes where every rank is and when it was through, beside the others and alone.
+func (r *jobsRun) writeRanks(all *jobsOutcome, single []*jobsOutcome) {
+	t := r.run.Table("job_ranks", "job", "rank", "host", "finish_ns", "alone_ns")
+	at := 0
+	for j, job := range r.plan.jobs {
+		for rank := range job.Ranks {
+			alone := math.NaN()
+			if single[j] != nil {
+				alone = sim.Time(single[j].ranks[at]).Nanoseconds()
+			}
+			t.Add(job.Name, rank, int(r.plan.hosts[at]), sim.Time(all.ranks[at]).Nanoseconds(), alone)
+			at++
+		}
+	}
+}

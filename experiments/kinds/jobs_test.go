@@ -1,0 +1,219 @@
+package kinds
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/sim"
+)
+
+// A dragonfly of 9 groups of 4 switches with 2 hosts each: 72 hosts, 8 a group.
+const jobsNetwork = "kind = \"jobs\"\n[topology]\ntype = \"dragonfly\"\np = 2\na = 4\nh = 2\n[fabric]\nflit_bytes = \"256B\"\nclock = \"64ns\"\n"
+
+func ranHalo(name, more string) string {
+	return fmt.Sprintf("[job.%s]\nprogram = \"halo\"\nranks = 8\ndims = [2, 4]\niterations = 2\nbytes = \"16KiB\"\n%s", name, more)
+}
+
+// jobTables runs a file and returns its tables jobs and others, without the columns of the point.
+func jobTables(t *testing.T, text string, more ...string) (jobs *experiments.Table, others []*experiments.Table) {
+	t.Helper()
+	o := execute(t, load(t, text, experiments.Options{}), experiments.Execution{Threads: 1})
+	for _, name := range more {
+		others = append(others, o.Tables[name])
+	}
+	return o.Tables["jobs"], others
+}
+
+// rowsOf are the rows of a job, one a line.
+func rowsOf(table *experiments.Table, job string) string {
+	var b strings.Builder
+	for _, row := range table.Rows {
+		for i, column := range table.Columns {
+			if column == "job" && row[i] == job {
+				b.WriteString(strings.Join(row[2:], ",") + "\n")
+			}
+		}
+	}
+	return b.String()
+}
+
+// TestJobsWithIdleCompanions: jobs that send nothing, before it and behind it, schedules or not,
+// change no byte of what is said of a job.
+func TestJobsWithIdleCompanions(t *testing.T) {
+	const idle = "program = \"goal\"\nfile = \"FILE\"\nplacement = \"listed\"\nnodes = [70, 71]\n"
+	file := filepath.Join(t.TempDir(), "idle.goal")
+	if err := os.WriteFile(file, []byte("num_ranks 2\nrank 0 {\nl1: calc 100\n}\nrank 1 {\nl1: calc 5\n}\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, routing := range []string{"min", "ugal-l"} {
+		network := jobsNetwork + "[measure]\nranks = true\n[routing]\ntype = \"" + routing + "\"\n"
+		victim := ranHalo("m", "placement = \"listed\"\nnodes = [0, 9, 18, 27, 36, 45, 54, 63]\n")
+		alone, ranks := jobTables(t, network+victim, "job_ranks")
+		for what, companions := range map[string]string{
+			"a schedule behind": "[job.z]\nprogram = \"halo\"\nranks = 1\ndims = [1]\n",
+			"a schedule before": "[job.a]\nprogram = \"halo\"\nranks = 1\ndims = [1]\n",
+			"no schedule":       "[job.z]\n" + strings.Replace(idle, "FILE", file, 1),
+			"both":              "[job.a]\n" + strings.Replace(idle, "FILE", file, 1) + "[job.z]\nprogram = \"halo\"\nranks = 1\ndims = [1]\n",
+		} {
+			got, gotRanks := jobTables(t, network+victim+companions, "job_ranks")
+			if rowsOf(got, "m") != rowsOf(alone, "m") || rowsOf(gotRanks[0], "m") != rowsOf(ranks[0], "m") {
+				t.Errorf("%s, %s: the job is\n%s%snot\n%s%s", routing, what, rowsOf(got, "m"), rowsOf(gotRanks[0], "m"), rowsOf(alone, "m"), rowsOf(ranks[0], "m"))
+			}
+		}
+	}
+}
+
+// TestJobsAreProgramsOfKindMPI: a job takes what its program takes in kind mpi.
+func TestJobsAreProgramsOfKindMPI(t *testing.T) {
+	network := strings.TrimPrefix(jobsNetwork, "kind = \"jobs\"\n")
+	jobs, _ := jobTables(t, jobsNetwork+ranHalo("m", ""))
+	o := execute(t, load(t, "kind = \"mpi\"\n[job]\nranks = 8\nmachine = \"fabric\"\n[placement]\nper_node = 1\n[routing]\ntype = \"min\"\n[workload]\ntype = \"halo\"\ndims = [2, 4]\niterations = 2\nbytes = \"16KiB\"\n"+network, experiments.Options{}), experiments.Execution{Threads: 1})
+	if got, want := numbers(t, jobs, "elapsed_s")[0], numbers(t, o.Results, "elapsed_s")[0]; got != want {
+		t.Errorf("takes %v s, in kind mpi %v", got, want)
+	}
+}
+
+// TestJobsOnDisjointCables: jobs in groups of their own, with minimal routing, slow each other not at all.
+// On the same switches they do.
+func TestJobsOnDisjointCables(t *testing.T) {
+	all, _ := jobTables(t, jobsNetwork+ranHalo("a", "")+ranHalo("b", "")+ranHalo("c", "placement = \"random-group\"\n"))
+	for i, slowdown := range numbers(t, all, "slowdown") {
+		if slowdown != 1 {
+			t.Errorf("job %d is slowed by %v", i, slowdown)
+		}
+	}
+	mixed, _ := jobTables(t, jobsNetwork+ranHalo("a", "placement = \"fragmented\"\nstride = 2\n")+ranHalo("b", "placement = \"listed\"\nnodes = [1, 3, 5, 7, 9, 11, 13, 15]\n"))
+	for i, slowdown := range numbers(t, mixed, "slowdown") {
+		if slowdown <= 1 {
+			t.Errorf("job %d on the same switches as the other is slowed by %v", i, slowdown)
+		}
+	}
+}
+
+// jobsMix is a random mix of three jobs on 72 hosts.
+func jobsMix(s *sim.Stream) string {
+	var b strings.Builder
+	routings := []string{"min", "ugal-l", "val"}
+	fmt.Fprintf(&b, "%s[measure]\nblame = true\nranks = true\nlinks = true\n[routing]\ntype = %q\n", jobsNetwork, routings[s.IntN(3)])
+	programs := []string{
+		"program = \"halo\"\nranks = 8\ndims = [2, 4]\niterations = 1\nbytes = \"12KiB\"\n",
+		"program = \"osu-alltoall\"\nranks = 8\niterations = 1\nbytes = \"6KiB\"\n",
+		"program = \"traffic\"\nranks = 10\nmessages = 8\nload = 0.4\nbytes = \"5kB\"\n",
+		"program = \"osu-bandwidth\"\nranks = 8\niterations = 1\nwindow = 4\nbytes = \"8KiB\"\n",
+	}
+	placements := []string{"contiguous", "random", "random-switch", "random-group", "fragmented"}
+	for i, name := range []string{"a", "b", "c"} {
+		fmt.Fprintf(&b, "[job.%s]\n%splacement = %q\nstart = \"%dus\"\n", name, programs[s.IntN(4)], placements[s.IntN(5)], s.IntN(3)*4)
+		if i == 2 && s.IntN(2) == 0 {
+			b.WriteString("repeat = 0\n")
+		}
+	}
+	return b.String()
+}
+
+// TestJobsBlame: what is put down to other jobs and cables adds up to what each job takes longer.
+// The bound is that of rounding.
+func TestJobsBlame(t *testing.T) {
+	mixes := 200
+	if testing.Short() {
+		mixes = 5
+	}
+	s := sim.NewStream(7, "mixes of jobs", 0)
+	slowed := 0
+	for mix := range mixes {
+		text := jobsMix(&s)
+		jobs, others := jobTables(t, text, "job_blame")
+		blamed := map[string]float64{}
+		slower := numbers(t, others[0], "slower_s")
+		for i, row := range others[0].Rows {
+			blamed[row[2]] += slower[i]
+		}
+		beside, alone := numbers(t, jobs, "elapsed_s"), numbers(t, jobs, "alone_s")
+		for i, row := range jobs.Rows {
+			if math.IsNaN(alone[i]) {
+				continue
+			}
+			if beside[i] != alone[i] {
+				slowed++
+			}
+			if d := beside[i] - alone[i] - blamed[row[2]]; math.Abs(d) > 1e-9*beside[i] {
+				t.Errorf("mix %d: job %s takes %v s longer, of which %v are put down\n%s", mix, row[2], beside[i]-alone[i], blamed[row[2]], text)
+			}
+		}
+	}
+	if slowed < mixes {
+		t.Errorf("only %d jobs of %d mixes are slowed", slowed, mixes)
+	}
+}
+
+// TestJobsThreads: the number of threads does not change a byte.
+func TestJobsThreads(t *testing.T) {
+	divideAlways(t)
+	s := sim.NewStream(8, "mixes of jobs", 0)
+	for i := range 6 {
+		text := strings.ReplaceAll(jobsMix(&s), "repeat = 0\n", "")
+		sameOnThreads(t, fmt.Sprint("mix ", i), load(t, text, experiments.Options{}), []int{2, 3}, true, "jobs", "job_ranks", "job_blame", "links")
+	}
+}
+
+// TestJobsRepeated: a program that runs three times takes three times as long, up to what its
+// ranks are out of step; a background ends with the others, and none begins again after its time.
+func TestJobsRepeated(t *testing.T) {
+	once, _ := jobTables(t, jobsNetwork+ranHalo("a", ""))
+	more, _ := jobTables(t, jobsNetwork+ranHalo("a", "repeat = 3\n")+ranHalo("b", "repeat = 0\n")+ranHalo("c", "repeat = 100\nuntil = \"1ns\"\n")+ranHalo("d", "start = \"1ms\"\n"))
+	one, three := numbers(t, once, "elapsed_s")[0], numbers(t, more, "elapsed_s")[0]
+	if three < 2.5*one || three > 3.01*one {
+		t.Errorf("three runs take %v s, one %v", three, one)
+	}
+	// d ends the latest, at 1 ms and one: so long b goes on, of whose runs each takes one.
+	runs := numbers(t, more, "runs")
+	if want := 1e-3/one + 1; runs[0] != 3 || math.Abs(runs[1]-want) > 0.1*want || runs[2] != 1 || runs[3] != 1 {
+		t.Errorf("runs are %v, want 3, about %v, 1, 1", runs, want)
+	}
+}
+
+// TestJobsProblems: what is wrong is named with its key.
+func TestJobsProblems(t *testing.T) {
+	for text, want := range map[string]string{
+		"[job.a]\nranks = 80\ndims = [80]\n":                               "job.a.placement = contiguous: want 80 hosts; it finds 72 free ones of the 72",
+		"[job.a]\nranks = 6\ndims = [4]\n":                                 "job.a.dims",
+		ranHalo("a", "placement = \"listed\"\nnodes = [72]\n"):             "job.a.nodes = 72",
+		ranHalo("a", "placement = \"listed\"\nnode_file = \"none.txt\"\n"): "job.a.node_file",
+		ranHalo("a", "placement = \"lost\"\n"):                             "unknown placement",
+		ranHalo("a", "repeat = 0\n"):                                       "job.a.repeat = 0",
+		ranHalo("a", "") + "[measure]\nblame = true\nalone = false\n":      "measure.blame",
+		"[job.a]\nprogram = \"traffic\"\npattern = \"matrix\"\n":           "job.a.matrix",
+	} {
+		_, err := experiments.Load("x.toml", jobsNetwork+text, experiments.Options{})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s\nis refused with %v, want %q", text, err, want)
+		}
+	}
+}
+
+// TestPlacements: every placement gives hosts that are free, each once, by whole units.
+func TestPlacements(t *testing.T) {
+	text := jobsNetwork + "[measure]\nranks = true\n" + ranHalo("a", "") + ranHalo("b", "placement = \"random-group\"\n") + ranHalo("c", "placement = \"random-switch\"\n") +
+		ranHalo("d", "placement = \"random\"\n") + ranHalo("e", "placement = \"fragmented\"\nstride = 3\n") + ranHalo("f", "per_node = 4\n")
+	_, tables := jobTables(t, text, "job_ranks")
+	hosts, jobOf := numbers(t, tables[0], "host"), map[float64]string{}
+	var of [6][]int
+	for i, row := range tables[0].Rows {
+		h := hosts[i]
+		if other, taken := jobOf[h]; taken && other != row[2] {
+			t.Errorf("host %v is given to %s and %s", h, other, row[2])
+		}
+		jobOf[h] = row[2]
+		of[row[2][0]-'a'] = append(of[row[2][0]-'a'], int(h))
+	}
+	for r := range 8 {
+		if of[0][r] != r || of[1][r]/8 != of[1][0]/8 || of[2][r]/2 != of[2][r&^1]/2 || of[5][r] != of[5][r&^3] {
+			t.Errorf("rank %d: hosts %d, %d, %d, %d", r, of[0][r], of[1][r], of[2][r], of[5][r])
+		}
+	}
+}

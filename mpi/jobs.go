@@ -1,0 +1,256 @@
+package mpi
+
+import (
+	"fmt"
+
+	"github.com/weft-sim/weft/sim"
+)
+
+// Job is a program that runs beside others on ranks of its own.
+type Job struct {
+	Name  string
+	Ranks int
+	// Program begins the program once more, with times in picoseconds.
+	Program func() Workload
+	Start   sim.Time // of its first run
+	// Repeat is how many times it runs, each rank by itself; 0: until all jobs that have a
+	// number are through.
+	Repeat int
+	// Until is the time from which on no rank begins a further run; 0: none.
+	Until sim.Time
+	// Idle ranks take their places and do nothing.
+	Idle bool
+}
+
+// JobsRun is a workload of several jobs: their ranks follow each other.
+type JobsRun struct {
+	jobs  []jobRun
+	jobOf []uint16 // by rank
+	ranks []jobRank
+	costs Costs
+	parts []*JobsRun
+	order bool  // all programs are schedules
+	bound int32 // ranks of jobs with a number of runs that are not through
+	timed bool  // the time decides about runs: that needs one thread
+}
+
+// jobRun is a job under way, in a part.
+type jobRun struct {
+	Job
+	first    int32
+	schedule bool       // of which all operations of a round begin in their order
+	runs     []Workload // by repetition
+	granted  int32      // runs that ranks may begin
+	over     bool       // there are no more
+	ends     []int64    // likewise: when the last rank was through
+}
+
+// jobRank is how far a rank has come; each belongs to one part.
+type jobRank struct {
+	run     int32 // of its job
+	open    int32 // operations under way
+	end     int64
+	through bool
+}
+
+// NewJobs begins jobs; costs are those of local work that programs leave open.
+func NewJobs(jobs []Job, costs Costs) *JobsRun {
+	w := &JobsRun{costs: costs, order: true}
+	for i, job := range jobs {
+		w.jobs = append(w.jobs, jobRun{Job: job, first: int32(len(w.jobOf))})
+		for range job.Ranks {
+			w.jobOf = append(w.jobOf, uint16(i))
+		}
+		if job.Idle {
+			continue
+		}
+		j := &w.jobs[i]
+		_, j.schedule = job.Program().(*ScheduleRun)
+		w.order = w.order && j.schedule
+		w.timed = w.timed || job.Repeat == 0 || job.Until > 0
+		if job.Repeat > 0 {
+			w.bound += int32(job.Ranks)
+		}
+	}
+	w.ranks = make([]jobRank, len(w.jobOf))
+	return w
+}
+
+// Part implements [Divisible]: a part has programs of its own, of which it runs its own ranks.
+func (w *JobsRun) Part() Workload {
+	p := *w
+	p.jobs = append([]jobRun(nil), w.jobs...)
+	w.parts = append(w.parts, &p)
+	return &p
+}
+
+// Ends are the times in picoseconds at which a job's repetitions were complete, as many as all
+// of its ranks have been through.
+func (w *JobsRun) Ends(job int) []int64 {
+	j := &w.jobs[job]
+	complete := -1
+	for r := j.first; r < j.first+int32(j.Ranks); r++ {
+		if n := int(w.ranks[r].run); complete < 0 || n < complete {
+			complete = n
+		}
+	}
+	ends := make([]int64, max(0, complete))
+	for _, p := range append(w.parts, w) {
+		for i, end := range p.jobs[job].ends {
+			if i < len(ends) {
+				ends[i] = max(ends[i], end)
+			}
+		}
+	}
+	return ends
+}
+
+// End is when a rank was through with all it had to do, in picoseconds.
+func (w *JobsRun) End(rank int) int64 { return w.ranks[rank].end }
+
+// First is the first rank of a job.
+func (w *JobsRun) First(job int) int { return int(w.jobs[job].first) }
+
+func (w *JobsRun) Ranks() int { return len(w.ranks) }
+
+func (w *JobsRun) CPUs() int { return w.most(Workload.CPUs) }
+func (w *JobsRun) NICs() int { return w.most(Workload.NICs) }
+
+func (w *JobsRun) most(of func(Workload) int) int {
+	n := 1
+	for i := range w.jobs {
+		n = max(n, of(w.jobs[i].Program()))
+	}
+	return n
+}
+
+// Unreleased is the number of ranks that are not through.
+func (w *JobsRun) Unreleased() (n int64) {
+	for r := range w.ranks {
+		if !w.ranks[r].through {
+			n++
+		}
+	}
+	return n
+}
+
+func (w *JobsRun) Where(rank, id int32) string {
+	j := &w.jobs[w.jobOf[rank]]
+	run := int(w.ranks[rank].run)
+	if id == startID || run >= len(j.runs) {
+		return fmt.Sprintf("job %s, rank %d", j.Name, rank-j.first)
+	}
+	return fmt.Sprintf("job %s, rank %d, run %d, %s", j.Name, rank-j.first, run+1, j.runs[run].Where(rank-j.first, id))
+}
+
+// startID is that of the wait for a job's start.
+const startID = -1
+
+func (w *JobsRun) Start(rank int32, dst []Op) []Op {
+	j := &w.jobs[w.jobOf[rank]]
+	if j.Idle {
+		w.ranks[rank].through = true
+		return dst
+	}
+	if j.Start > 0 {
+		w.ranks[rank].open = 1
+		return append(dst, Op{ID: startID, Kind: Calc, Size: int64(j.Start)})
+	}
+	return w.begin(j, rank, 0, dst)
+}
+
+func (w *JobsRun) Started(rank, id int32, now int64, dst []Op) []Op {
+	if id == startID {
+		return dst
+	}
+	j, r := &w.jobs[w.jobOf[rank]], &w.ranks[rank]
+	before := len(dst)
+	return w.own(j, r, before, j.runs[r.run].Started(rank-j.first, id, now, dst))
+}
+
+func (w *JobsRun) Done(rank, id int32, now int64, dst []Op) []Op {
+	j, r := &w.jobs[w.jobOf[rank]], &w.ranks[rank]
+	r.open--
+	r.end = max(r.end, now)
+	if id == startID {
+		return w.begin(j, rank, r.end, dst)
+	}
+	before := len(dst)
+	if dst = w.own(j, r, before, j.runs[r.run].Done(rank-j.first, id, now, dst)); r.open > 0 {
+		return dst
+	}
+	w.ended(j, r)
+	return w.begin(j, rank, r.end, dst)
+}
+
+// own takes up the operations from before on that a job's program has released.
+func (w *JobsRun) own(j *jobRun, r *jobRank, before int, ops []Op) []Op {
+	for i := before; i < len(ops); i++ {
+		if ops[i].Kind != Calc && ops[i].Peer != Any {
+			ops[i].Peer += j.first
+		}
+	}
+	r.open += int32(len(ops) - before)
+	return ops
+}
+
+// ended notes that a rank is through with a run.
+func (w *JobsRun) ended(j *jobRun, r *jobRank) {
+	for len(j.ends) <= int(r.run) {
+		j.ends = append(j.ends, 0)
+	}
+	j.ends[r.run] = max(j.ends[r.run], r.end)
+	r.run++
+}
+
+// begin begins a rank's next run from time now on, unless it was the last.
+func (w *JobsRun) begin(j *jobRun, rank int32, now int64, dst []Op) []Op {
+	r := &w.ranks[rank]
+	for w.goesOn(j, r, now) {
+		for len(j.runs) <= int(r.run) {
+			j.runs = append(j.runs, j.Program())
+		}
+		before := len(dst)
+		dst = w.own(j, r, before, j.runs[r.run].Start(rank-j.first, dst))
+		for i := before; i < len(dst); i++ {
+			dst[i].Ready = now
+		}
+		if r.open > 0 {
+			return dst
+		}
+		w.ended(j, r)
+		if j.Repeat == 0 {
+			break // it has nothing to do in any
+		}
+	}
+	r.through = true
+	if j.Repeat > 0 && w.timed {
+		w.bound--
+	}
+	return dst
+}
+
+// keepsOrder tells whether what a rank's program releases at once keeps its order: that of a
+// schedule does.
+func (w *JobsRun) keepsOrder(rank int32) bool {
+	if w == nil {
+		return false
+	}
+	return w.jobs[w.jobOf[rank]].schedule
+}
+
+// goesOn tells whether a rank has another run. Where that depends on the time, the first rank
+// that asks decides it for all ranks of the job, whose messages would find no receiver otherwise.
+func (w *JobsRun) goesOn(j *jobRun, r *jobRank, now int64) bool {
+	switch {
+	case r.run < j.granted:
+		return true
+	case j.over || j.Repeat > 0 && int(r.run) == j.Repeat:
+		return false
+	case j.Until > 0 && r.run > 0 && now >= int64(j.Until), j.Repeat == 0 && w.bound == 0:
+		j.over = true
+		return false
+	}
+	j.granted = r.run + 1
+	return true
+}
