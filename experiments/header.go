@@ -15,11 +15,11 @@ type header struct {
 	Beside bool   `toml:"beside" doc:"the experiment stands beside those of its folder: how much their results depend on what was assumed; a report of several lists it after them"`
 }
 
-// defaultKind is the kind of files that name none.
-const defaultKind = "traffic"
+// DefaultKind is the kind of files that name none.
+const DefaultKind = "traffic"
 
 // defaultHeader is that of a file that says nothing.
-func defaultHeader() *header { return &header{Kind: defaultKind, Seed: 1} }
+func defaultHeader() *header { return &header{Kind: DefaultKind, Seed: 1} }
 
 // headerKeys are the keys of header.
 var headerKeys = []string{"title", "kind", "seed", "inputs", "beside"}

@@ -1,12 +1,13 @@
-package reference_test
+package catalogue_test
 
 import (
+	"io"
 	"os"
 	"strings"
 	"testing"
 
 	"github.com/weft-sim/weft/experiments"
-	"github.com/weft-sim/weft/experiments/reference"
+	"github.com/weft-sim/weft/experiments/catalogue"
 	"github.com/weft-sim/weft/fabric/core"
 )
 
@@ -42,7 +43,7 @@ func TestExplain(t *testing.T) {
 		{"mpi", []string{"mpi: a kind of experiment", "begin     weft init mpi"}},
 	} {
 		var b strings.Builder
-		if err := reference.Explain(&b, c.word); err != nil {
+		if err := catalogue.Explain(&b, c.word); err != nil {
 			t.Errorf("%s: %v", c.word, err)
 		}
 		for _, want := range c.want {
@@ -51,11 +52,11 @@ func TestExplain(t *testing.T) {
 			}
 		}
 	}
-	if err := reference.Explain(&strings.Builder{}, "latency_p99"); err == nil || !strings.Contains(err.Error(), `did you mean "latency_p99_ns"?`) {
+	if err := catalogue.Explain(&strings.Builder{}, "latency_p99"); err == nil || !strings.Contains(err.Error(), `did you mean "latency_p99_ns"?`) {
 		t.Errorf("a word that is nearly one: %v", err)
 	}
 	for _, word := range []string{"", ".", "[]", "=", "no such word"} {
-		if err := reference.Explain(&strings.Builder{}, word); err == nil {
+		if err := catalogue.Explain(&strings.Builder{}, word); err == nil {
 			t.Errorf("%q has a meaning", word)
 		}
 	}
@@ -65,7 +66,7 @@ func TestExplain(t *testing.T) {
 // reason of a verdict has a meaning.
 func TestEverythingIsExplained(t *testing.T) {
 	words := map[string]bool{}
-	for _, w := range reference.Words() {
+	for _, w := range catalogue.Words() {
 		words[w] = true
 		if strings.TrimSpace(w) == "" {
 			t.Error("an empty word")
@@ -104,7 +105,7 @@ func TestStart(t *testing.T) {
 	}
 	for _, file := range files {
 		name := strings.TrimSuffix(file.Name(), ".toml")
-		text, err := reference.Start(name)
+		text, err := catalogue.Start(name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -152,11 +153,11 @@ func TestStart(t *testing.T) {
 			}
 		}
 	}
-	if _, err := reference.Start("traffik"); err == nil || !strings.Contains(err.Error(), `did you mean "traffic"?`) {
+	if _, err := catalogue.Start("traffik"); err == nil || !strings.Contains(err.Error(), `did you mean "traffic"?`) {
 		t.Errorf("a kind that is none: %v", err)
 	}
 	for _, name := range experiments.KindNames() {
-		if _, err := reference.Start(name); err != nil {
+		if _, err := catalogue.Start(name); err != nil {
 			t.Error(err)
 		}
 	}
@@ -165,7 +166,7 @@ func TestStart(t *testing.T) {
 // TestGlossary: terms are in alphabetical order, each once.
 func TestGlossary(t *testing.T) {
 	var b strings.Builder
-	if err := reference.Glossary(&b); err != nil {
+	if err := catalogue.Glossary(&b); err != nil {
 		t.Fatal(err)
 	}
 	last := ""
@@ -179,5 +180,18 @@ func TestGlossary(t *testing.T) {
 			t.Errorf("%q behind %q", word, last)
 		}
 		last = word
+	}
+}
+
+// TestListIsCheap: the list does not expand the sweeps of the files that come with weft,
+// which takes several times as much.
+func TestListIsCheap(t *testing.T) {
+	allocations := testing.AllocsPerRun(1, func() {
+		if err := catalogue.List(io.Discard); err != nil {
+			t.Error(err)
+		}
+	})
+	if allocations > 200_000 {
+		t.Errorf("%v allocations", allocations)
 	}
 }

@@ -1,4 +1,4 @@
-package reference
+package catalogue
 
 import (
 	"fmt"
@@ -8,15 +8,6 @@ import (
 
 // term is a word of the field, or an abbreviation, as weft uses it.
 type term struct{ word, doc string }
-
-// addTerms adds the glossary.
-func addTerms(add func(meaning)) {
-	for _, t := range terms {
-		for word := range strings.SplitSeq(t.word, ", ") {
-			add(meaning{word: word, what: "a term", doc: t.doc})
-		}
-	}
-}
 
 // Glossary writes docs/glossary.md.
 func Glossary(w io.Writer) error {
