@@ -3,7 +3,12 @@ package experiments
 import (
 	"fmt"
 	"io/fs"
+	"maps"
+	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/weft-sim/weft/sim/input"
 )
@@ -89,3 +94,139 @@ func readFolderTable(dir, name string) (*Table, error) {
 
 // Verdicts judges the expectations of the folder's file.
 func (f *Folder) Verdicts() []Verdict { return f.File.Verdicts(f.Results, f.Tables) }
+
+// ChannelLoad is what a channel of a network carried in the window of a point, on
+// all virtual channels together.
+type ChannelLoad struct {
+	From, To string
+	Load     float64 // flits per cycle
+}
+
+// ChannelLoads reads links.csv: the loads of the channels by the index of the
+// point, channels out of switch ports first, in port order, then those out of
+// terminals. nil where the run did not record them. The error is a *FolderError.
+func (f *Folder) ChannelLoads() (map[int][]ChannelLoad, error) {
+	t := f.Tables["links"]
+	if t == nil || len(t.Rows) == 0 {
+		return nil, nil
+	}
+	loads, err := channelLoads(t)
+	if err != nil {
+		return nil, &FolderError{f.Dir, "links.csv: " + err.Error()}
+	}
+	return loads, nil
+}
+
+// channelLoads adds up the virtual channels of each channel.
+func channelLoads(t *Table) (map[int][]ChannelLoad, error) {
+	var at [4]int
+	for i, name := range []string{"point", "from", "to", "flits_per_cycle"} {
+		var err error
+		if at[i], err = t.Column(name); err != nil {
+			return nil, err
+		}
+	}
+	loads := map[int][]ChannelLoad{}
+	for _, r := range t.Rows {
+		point, err := strconv.Atoi(r[at[0]])
+		if err != nil {
+			return nil, fmt.Errorf("point %q: want a number", r[at[0]])
+		}
+		load, err := strconv.ParseFloat(r[at[3]], 64)
+		if err != nil {
+			return nil, fmt.Errorf("flits_per_cycle %q: want a number", r[at[3]])
+		}
+		list := loads[point]
+		if n := len(list); n > 0 && list[n-1].From == r[at[1]] && list[n-1].To == r[at[2]] {
+			list[n-1].Load += load
+			continue
+		}
+		loads[point] = append(list, ChannelLoad{r[at[1]], r[at[2]], load})
+	}
+	return loads, nil
+}
+
+// Hottest finds the channel that carried the most of all points, the first of several,
+// in the table links of a run. ok is false where there is none.
+func Hottest(links *Table) (point int, channel ChannelLoad, ok bool) {
+	loads, err := channelLoads(links)
+	if err != nil {
+		return 0, ChannelLoad{}, false
+	}
+	for _, p := range slices.Sorted(maps.Keys(loads)) {
+		for _, c := range loads[p] {
+			if !ok || c.Load > channel.Load {
+				point, channel, ok = p, c, true
+			}
+		}
+	}
+	return point, channel, ok
+}
+
+// CheckFolder tells whether a run may write to a result folder. One that holds
+// an earlier run is left alone, unless the run resumes that or is forced to
+// replace it. The error is a *FolderError.
+func CheckFolder(dir string, resume, force bool) error {
+	switch {
+	case beingWritten(dir):
+		return &FolderError{dir, "another weft process is computing in it: wait until it is done, or choose another folder with --out"}
+	case resume || force:
+	case exists(filepath.Join(dir, manifestFile)):
+		return &FolderError{dir, "holds the results of a finished run: replace them with --force, keep the points that have not changed with --resume, or choose another folder with --out"}
+	case exists(filepath.Join(dir, journalFile)):
+		return &FolderError{dir, "holds the finished points of an interrupted run: go on with --resume, begin again with --force, or choose another folder with --out"}
+	}
+	return nil
+}
+
+// beingWritten tells whether another process has the journal of a result folder.
+func beingWritten(dir string) bool {
+	f, err := os.Open(filepath.Join(dir, journalFile))
+	if err != nil {
+		return false
+	}
+	defer f.Close() // and with it the lock
+	return lockFile(f) != nil
+}
+
+// figures lists the pictures that a run's file asked for. The file may be of
+// another version of weft, so nothing but their names is read from it.
+func (m *Manifest) figures() []string {
+	d, err := parseDocument(resolvedFile, m.Resolved)
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for _, table := range d.elements("plot") {
+		file, _ := table["file"].(string)
+		if file == "" {
+			x, _ := table["x"].(string)
+			file = figureName(textsOf(table["y"]), x)
+		}
+		formats := textsOf(table["formats"])
+		if len(formats) == 0 {
+			formats = defaultFormats
+		}
+		for _, format := range formats {
+			if (slices.Contains(PictureFormats, format) || format == csvFormat) && !strings.ContainsAny(file, `/\`) {
+				names = append(names, plotFile(file, format))
+			}
+		}
+	}
+	return names
+}
+
+// textsOf reads a string or a list of strings.
+func textsOf(raw any) []string {
+	list, isList := raw.([]any)
+	if !isList {
+		list = []any{raw}
+	}
+	var texts []string
+	for _, one := range list {
+		if text, ok := one.(string); ok {
+			texts = append(texts, text)
+		}
+	}
+	return texts
+}

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strconv"
@@ -8,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/weft-sim/weft/experiments"
 )
 
 // usageError is a mistake in the command line.
@@ -16,6 +19,16 @@ type usageError struct{ err error }
 func (u *usageError) Error() string { return "weft: " + u.err.Error() }
 
 func usagef(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
+
+// attempt is what work for the user gives, unless it is interrupted; its other errors are
+// mistakes of what was asked for.
+func attempt[T any](ctx context.Context, work func() (T, error)) (T, error) {
+	x, err := experiments.Interruptible(ctx, work)
+	if err != nil && !errors.Is(err, experiments.ErrInterrupted) {
+		err = &usageError{err}
+	}
+	return x, err
+}
 
 // asUsage turns a wrong number of arguments into a usage error that names the
 // right ones.
