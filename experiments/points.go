@@ -48,13 +48,13 @@ func (f *File) point(steps []int) *decoder {
 // decode makes the point that has the given values on the axes of the sweep.
 // The decoder holds its problems, and the keys that nothing knows.
 func (f *File) decode(values [][]any, index int) (*Point, *decoder) {
-	d := &document{name: f.doc.name, tree: cloneTable(f.doc.tree), origins: f.doc.origins, swept: map[string]origin{}}
+	d := f.pointDocument()
+	d.tree = cloneTable(f.doc.tree)
 	p := &Point{Index: index, config: f.kind.defaults()}
 	for i, a := range f.sweep {
 		for j, key := range a.keys {
 			value := values[i][j]
 			p.Swept = append(p.Swept, formatCell(value))
-			d.swept[unquoted(key)] = f.doc.originOf(a.places[j])
 			if inside, err := setKey(d.tree, key, value); err != nil {
 				d.problem(key, "cannot be set: %s is not a table", inside)
 			}
@@ -172,7 +172,7 @@ func (f *File) check() {
 		}
 		seen[p.Hash] = true
 		warnings, err := f.kind.check(p.config, p.Seed)
-		d := &document{name: f.doc.name, origins: f.doc.origins, swept: f.sweptOrigins()}
+		d := f.pointDocument()
 		for _, e := range param.Errors(errors.Join(err, f.checkFork(p))) {
 			d.problemFrom("", e)
 		}
@@ -194,14 +194,15 @@ func (f *File) checkUnused() {
 	}
 }
 
-func (f *File) sweptOrigins() map[string]origin {
+// pointDocument is the file to a point of it: swept keys stand where they are swept.
+func (f *File) pointDocument() *document {
 	at := map[string]origin{}
 	for _, a := range f.sweep {
 		for j, key := range a.keys {
 			at[unquoted(key)] = f.doc.originOf(a.places[j])
 		}
 	}
-	return at
+	return &document{name: f.doc.name, origins: f.doc.origins, swept: at}
 }
 
 // TopologyOf builds the network that the tables of a point of the file choose, the first of

@@ -3,6 +3,7 @@ package catalogue_test
 import (
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -193,5 +194,46 @@ func TestListIsCheap(t *testing.T) {
 	})
 	if allocations > 200_000 {
 		t.Errorf("%v allocations", allocations)
+	}
+}
+
+// TestReferenceIsWhole: the page and the manual have every setting, and the tables of every
+// kind, among them those without settings of their own.
+func TestReferenceIsWhole(t *testing.T) {
+	var page strings.Builder
+	if err := catalogue.Page(&page); err != nil {
+		t.Fatal(err)
+	}
+	manual := catalogue.Manual()
+	settings := catalogue.Settings()
+	if len(settings) < 300 {
+		t.Errorf("%d settings", len(settings))
+	}
+	for _, s := range settings {
+		if !strings.Contains(page.String(), "<td><code>"+s.Key+"</code></td>") || !strings.Contains(manual, "\n**"+s.Key+"**\n") {
+			t.Errorf("%s of kind %q is missing", s.Path(), s.Kind)
+		}
+	}
+	for _, title := range []string{"[[plot.reference]]", "[sweep]", "[sweep.fork]", "[quick]"} {
+		if !strings.Contains(page.String(), ">"+title+"</h") || !strings.Contains(manual, "# "+title+"\n") {
+			t.Errorf("%s is missing", title)
+		}
+	}
+}
+
+// TestCompletions: keys of a kind with what they can be; those under names of users, and of
+// other kinds, are left out.
+func TestCompletions(t *testing.T) {
+	keys := catalogue.Completions("traffic")
+	for key, value := range map[string]string{"topology.type": "dragonfly", "topology.p": "", "fabric.unit": "packet", "seed": ""} {
+		values, known := keys[key]
+		if !known || value != "" && !slices.Contains(values, value) {
+			t.Errorf("%s: %v, %v", key, values, known)
+		}
+	}
+	for _, key := range []string{"channel.CLASS.latency", "channel.latency", "job.ranks", "plot.x", "title"} {
+		if _, known := keys[key]; known {
+			t.Errorf("%s is completed", key)
+		}
 	}
 }

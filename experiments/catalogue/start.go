@@ -1,11 +1,14 @@
 package catalogue
 
 import (
-	"cmp"
 	"embed"
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/BurntSushi/toml"
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/sim/param"
@@ -39,49 +42,38 @@ func start(k experiments.KindDescription) string {
 	if err != nil { // there is none
 		text = fmt.Appendf(nil, "# The question: ...\ntitle = %q\nkind  = %q\nseed  = 1\n", strings.TrimSuffix(sentence(k.Doc), "."), k.Name)
 	}
+	var given map[string]any
+	if _, err := toml.Decode(string(text), &given); err != nil {
+		panic("catalogue: " + err.Error()) // a test reads them all
+	}
 	var b strings.Builder
 	rest := slices.Clone(k.Tables)
-	for _, p := range parts(string(text)) {
-		if name := p.name; name == "sweep" || name == "plot" || name == "quick" {
+	begin := 0
+	for _, at := range append(header.FindAllIndex(text, -1), []int{len(text)}) {
+		part := string(text[begin:at[0]])
+		name := ""
+		if m := header.FindStringSubmatch(part); m != nil {
+			name = m[1]
+		}
+		if name == "sweep" || name == "plot" || name == "quick" {
 			writeTables(&b, rest)
 			rest = nil
 		}
-		b.WriteString(strings.TrimRight(p.text, "\n") + "\n")
-		if i := slices.IndexFunc(rest, func(t experiments.TableDescription) bool { return t.Name == p.name }); i >= 0 {
-			writeSettings(&b, &rest[i], p.keys)
+		b.WriteString(strings.TrimRight(part, "\n") + "\n")
+		if i := slices.IndexFunc(rest, func(t experiments.TableDescription) bool { return t.Name == name }); i >= 0 {
+			keys, _ := given[name].(map[string]any)
+			writeSettings(&b, &rest[i], keys)
 			rest = slices.Delete(rest, i, i+1)
 		}
 		b.WriteString("\n")
+		begin = at[0]
 	}
 	writeTables(&b, rest)
 	return strings.TrimRight(b.String(), "\n") + "\n"
 }
 
-// part is a table of a file as it is written.
-type part struct {
-	name, text string
-	keys       map[string]string // with their values
-}
-
-// parts divides a file at its headers; the first part is what stands before
-// them.
-func parts(text string) []part {
-	all := []part{{keys: map[string]string{}}}
-	for line := range strings.Lines(text) {
-		trimmed := strings.TrimSpace(line)
-		if strings.HasPrefix(trimmed, "[") {
-			name, _, _ := strings.Cut(strings.TrimLeft(trimmed, "["), "]")
-			all = append(all, part{name: name, keys: map[string]string{}})
-		}
-		last := &all[len(all)-1]
-		last.text += line
-		if key, value, ok := strings.Cut(trimmed, "="); ok && trimmed[0] != '#' && trimmed[0] != '[' {
-			value, _, _ = strings.Cut(value, "#")
-			last.keys[strings.TrimSpace(key)] = strings.TrimSpace(value)
-		}
-	}
-	return all
-}
+// header is that of a table: [traffic], [[plot]].
+var header = regexp.MustCompile(`(?m)^\[+([^]]+)\]`)
 
 // writeTables writes tables of which the file says nothing. Those of names that the
 // user gives are comments altogether.
@@ -103,7 +95,7 @@ func writeTables(b *strings.Builder, tables []experiments.TableDescription) {
 
 // writeSettings writes the settings of a table that are not given, as comments; those
 // of the entries that it names stand behind the key that names them.
-func writeSettings(b *strings.Builder, d *experiments.TableDescription, given map[string]string) {
+func writeSettings(b *strings.Builder, d *experiments.TableDescription, given map[string]any) {
 	write := func(s Setting) {
 		text := "#" + s.Key + " = " + s.Default
 		switch _, is := given[s.Key]; {
@@ -120,9 +112,9 @@ func writeSettings(b *strings.Builder, d *experiments.TableDescription, given ma
 			continue
 		}
 		write(s)
-		name := cmp.Or(given[s.Key], s.Default)
+		name, is := given[s.Key]
 		for _, e := range all {
-			if e.Choice == s.Key && e.Entry == strings.Trim(name, `"`) {
+			if e.Choice == s.Key && (e.Entry == name || !is && strconv.Quote(e.Entry) == s.Default) {
 				write(e)
 			}
 		}
