@@ -27,7 +27,7 @@ func (f *File) expand() {
 	})
 	for _, key := range sortedKeys(unknown) {
 		if times[key] == len(f.Points) {
-			f.doc.unknown(key, unknown[key], f.sweep)
+			f.unknown(key, unknown[key])
 		}
 	}
 }
@@ -190,7 +190,7 @@ func (f *File) check() {
 // such as a rule for rings beside topologies without any.
 func (f *File) checkUnused() {
 	for _, key := range f.shared.unused() {
-		f.doc.unknown(key, "is not used by what it stands with: leave it out", f.sweep)
+		f.unknown(key, "is not used by what it stands with: leave it out")
 	}
 }
 
