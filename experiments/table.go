@@ -3,7 +3,6 @@ package experiments
 import (
 	"bytes"
 	"encoding/csv"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,7 +13,6 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/input"
 	"github.com/weft-sim/weft/sim/param"
@@ -231,97 +229,4 @@ func (t *Table) Numbers(name string) ([]float64, error) {
 		values[j] = number(row[i])
 	}
 	return values, nil
-}
-
-// TableFormats are the forms in which tables of results can be written.
-var TableFormats = []string{"csv", "jsonl"}
-
-// Encode is the table in one of [TableFormats].
-func (t *Table) Encode(format string) ([]byte, error) {
-	var b bytes.Buffer
-	switch format {
-	case "csv":
-		err := t.Write(&b)
-		return b.Bytes(), err
-	case "jsonl":
-		err := t.WriteJSONLines(&b)
-		return b.Bytes(), err
-	}
-	return nil, fmt.Errorf("no format %q of tables", format)
-}
-
-// WriteJSONLines writes one JSON object a row, its members in the order of the
-// columns. Cells that are numbers or booleans in JSON's own spelling become
-// such, empty ones null, all others strings.
-func (t *Table) WriteJSONLines(w io.Writer) error {
-	var b bytes.Buffer
-	for _, row := range t.Rows {
-		for i, cell := range row {
-			name, err := json.Marshal(t.Columns[i])
-			if err != nil {
-				return fmt.Errorf("column %q: %w", t.Columns[i], err)
-			}
-			value, err := jsonCell(cell)
-			if err != nil {
-				return fmt.Errorf("cell %q: %w", cell, err)
-			}
-			b.WriteByte("{,"[min(i, 1)])
-			b.Write(name)
-			b.WriteByte(':')
-			b.Write(value)
-		}
-		b.WriteString("}\n")
-	}
-	_, err := w.Write(b.Bytes())
-	return err
-}
-
-// jsonCell is a cell as a JSON value.
-func jsonCell(cell string) ([]byte, error) {
-	switch {
-	case cell == "":
-		return []byte("null"), nil
-	case cell == "true" || cell == "false":
-		return []byte(cell), nil
-	case (cell[0] == '-' || cell[0] >= '0' && cell[0] <= '9') && json.Valid([]byte(cell)):
-		return []byte(cell), nil
-	}
-	return json.Marshal(cell)
-}
-
-// stateColumn holds the verdict on a point, as [core.State] writes it.
-const stateColumn = "state"
-
-// State is the verdict on row i of a table of results. A table without one, of
-// another kind or by hand, counts as steady, but for the rows in which a column
-// "saturated" says "true".
-func (t *Table) State(i int) core.State {
-	if at := slices.Index(t.Columns, stateColumn); at >= 0 {
-		if s, err := core.ParseState(t.Rows[i][at]); err == nil {
-			return s
-		}
-	}
-	if at := slices.Index(t.Columns, "saturated"); at >= 0 && t.Rows[i][at] == "true" {
-		return core.Saturated
-	}
-	return core.Steady
-}
-
-// CountStates says how many rows have each verdict: "74 steady, 6 undecided, 40 saturated";
-// "" of a table without verdicts.
-func (t *Table) CountStates() string {
-	if !slices.Contains(t.Columns, stateColumn) {
-		return ""
-	}
-	counts := map[core.State]int{}
-	for i := range t.Rows {
-		counts[t.State(i)]++
-	}
-	var parts []string
-	for _, s := range []core.State{core.Steady, core.Undecided, core.Saturated} {
-		if counts[s] > 0 {
-			parts = append(parts, fmt.Sprintf("%d %v", counts[s], s))
-		}
-	}
-	return strings.Join(parts, ", ")
 }
