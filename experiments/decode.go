@@ -154,7 +154,7 @@ func (d *decoder) value(path string, v reflect.Value, raw any) {
 			d.doc.problem(path, "= %s: holds a control character: of those only line ends and tabs may stand in a text", show(raw))
 			return
 		}
-		if !setScalar(v, raw) {
+		if x, _ := raw.(float64); math.IsNaN(x) || math.IsInf(x, 0) || !param.SetScalar(v, raw) {
 			d.doc.problem(path, "= %s: want %s%s", show(raw), wanted(v), sweepHint(path, raw))
 		}
 	}
@@ -173,41 +173,6 @@ func wanted(v reflect.Value) string {
 		return "an integer"
 	}
 	return "a number"
-}
-
-// setScalar assigns raw if its type fits v exactly (an integer is a number
-// too).
-func setScalar(v reflect.Value, raw any) bool {
-	switch x := raw.(type) {
-	case bool:
-		if v.Kind() == reflect.Bool {
-			v.SetBool(x)
-			return true
-		}
-	case string:
-		if v.Kind() == reflect.String {
-			v.SetString(x)
-			return true
-		}
-	case int64:
-		switch {
-		case v.CanInt() && !v.OverflowInt(x):
-			v.SetInt(x)
-			return true
-		case v.CanUint() && x >= 0 && !v.OverflowUint(uint64(x)):
-			v.SetUint(uint64(x))
-			return true
-		case v.CanFloat():
-			v.SetFloat(float64(x))
-			return true
-		}
-	case float64:
-		if v.CanFloat() && !math.IsNaN(x) && !math.IsInf(x, 0) {
-			v.SetFloat(x)
-			return true
-		}
-	}
-	return false
 }
 
 // NumberOrWord is the type of a setting that takes an integer or a word, and reads both as
@@ -343,25 +308,12 @@ type fieldSet struct {
 	names []string
 }
 
-// fieldsOf lists the fields of a struct that have toml tags, those of embedded
-// structs among them.
-func fieldsOf(v reflect.Value) fieldSet {
-	var set fieldSet
-	if v.Kind() != reflect.Struct {
-		return set
-	}
-	for i := range v.NumField() {
-		f := v.Type().Field(i)
+// fieldsOf lists the settings of a struct; other values have none.
+func fieldsOf(v reflect.Value) (set fieldSet) {
+	param.EachSetting(v.Addr().Interface(), func(f reflect.StructField, value reflect.Value) {
 		name := f.Tag.Get("toml")
-		switch {
-		case f.Anonymous && name == "":
-			inner := fieldsOf(v.Field(i))
-			set.list = append(set.list, inner.list...)
-			set.names = append(set.names, inner.names...)
-		case f.IsExported() && name != "" && name != "-":
-			set.list = append(set.list, field{name, f.Tag, v.Field(i)})
-			set.names = append(set.names, name)
-		}
-	}
+		set.list = append(set.list, field{name, f.Tag, value})
+		set.names = append(set.names, name)
+	})
 	return set
 }

@@ -17,8 +17,9 @@ type KindDescription struct {
 	Columns   []Column
 	Further   []FurtherTable
 	// BeginsAgain is why a point that is killed begins again; "": it goes on, unless
-	// [File.BeginsAgain] has a reason.
-	BeginsAgain string
+	// [File.BeginsAgain] has a reason, which SomeBeginAgain says.
+	BeginsAgain    string
+	SomeBeginAgain bool
 }
 
 // FurtherTable is a CSV file that a kind writes beside results.csv.
@@ -32,7 +33,7 @@ func DescribeKinds() []KindDescription {
 	var all []KindDescription
 	for _, name := range KindNames() {
 		k := kinds[name]
-		d := KindDescription{Name: name, Doc: k.doc, Tables: k.settings(), Columns: k.columns, BeginsAgain: k.again}
+		d := KindDescription{Name: name, Doc: k.doc, Tables: k.settings(), Columns: k.columns, BeginsAgain: k.again, SomeBeginAgain: k.someAgain}
 		for _, table := range k.tables {
 			d.Further = append(d.Further, FurtherTable{table, k.asked[table]})
 		}
@@ -47,6 +48,9 @@ type TableDescription struct {
 	Names     string // what names the tables where there are several, [channel.CLASS]; "": one
 	Params    []param.Param
 	Choices   []ChoiceDescription
+	// Of tables of every kind:
+	Repeated   bool     // a file may have several, as [[NAME]]
+	Selections []string // keys that hold tables of columns and cells
 }
 
 // Header is the name of the table in a file: "traffic", or "channel.CLASS".
@@ -98,34 +102,34 @@ func (t *TableDescription) choices(v reflect.Value, known map[string]bool) {
 	}
 }
 
-// HeaderParams describes the keys of a file outside all tables.
-func HeaderParams() []param.Param {
-	return param.DescribeParams(defaultHeader())
-}
-
-// PlotParams describes the keys of [[plot]].
-func PlotParams() []param.Param {
+// CommonTables documents what files of every kind may hold: keys outside tables, as a
+// table without a name, and the tables that do not belong to a kind.
+func CommonTables() []TableDescription {
+	table := func(name, doc string, config any) TableDescription {
+		t := TableDescription{Name: name, Doc: doc, Repeated: config != nil}
+		if t.Repeated {
+			t.Params, t.Selections = param.DescribeParams(config), tablesIn(config)
+		}
+		return t
+	}
 	plot := NewPlot()
-	return param.DescribeParams(&plot)
+	return []TableDescription{
+		{Doc: "these stand at the top of a file", Params: param.DescribeParams(defaultHeader())},
+		table("plot", "a figure that is drawn when the points are done; may be repeated, as [[plot]]", &plot),
+		table("plot.reference", "numbers from elsewhere, such as measurements, beside those of a figure; may be repeated, as [[plot.reference]]", &ReferenceConfig{Axis: "y"}),
+		table("expect", "a row of the papers' targets and how its value follows from the results; may be repeated, as [[expect]]", &ExpectConfig{Table: resultsTable}),
+		table("sweep", "dotted keys with a list each, or a range { from, to, step }: every combination is a point", nil),
+		table("sweep.lockstep", "lists of equal length whose values are taken together, step by step", nil),
+		table("sweep.one_at_a_time", "lists whose values are points in which all other keys keep the values that the file gives; keys of one table depart together; may be repeated", nil),
+		table("sweep.fork", "lets points go on from a common warm-up: warmup, a table of the settings of the warm-up, and settle, the time in which the network becomes used to those of a point", nil),
+		table("sweep.refine", "a key and a spacing: points are added by bisection where the network ceases to be steady", nil),
+		table("quick", "dotted keys that --quick lays over the file: a variant that takes seconds", nil),
+	}
 }
 
-// ReferenceParams describes the keys of [[plot.reference]].
-func ReferenceParams() []param.Param { return param.DescribeParams(&ReferenceConfig{Axis: "y"}) }
-
-// ExpectParams describes the keys of [[expect]].
-func ExpectParams() []param.Param {
-	return param.DescribeParams(&ExpectConfig{Table: resultsTable})
-}
-
-// PlotTables names the keys of [[plot]] that hold tables of columns and cells.
-func PlotTables() []string { return tablesIn(PlotConfig{}) }
-
-// ExpectTables names the keys of [[expect]] that hold such tables.
-func ExpectTables() []string { return tablesIn(ExpectConfig{}) }
-
-// tablesIn lists the maps of a struct that the decoder leaves to others.
+// tablesIn lists the maps of a pointer to a struct that the decoder leaves to others.
 func tablesIn(config any) (names []string) {
-	t := reflect.TypeOf(config)
+	t := reflect.TypeOf(config).Elem()
 	for i := range t.NumField() {
 		if f := t.Field(i); f.Tag.Get("toml") == "-" && f.Type.Kind() == reflect.Map {
 			names = append(names, strings.ToLower(f.Name))
@@ -174,5 +178,5 @@ func KindOf(name string) string {
 	if kind, given := d.tree["kind"].(string); given {
 		return kind
 	}
-	return defaultKind
+	return DefaultKind
 }

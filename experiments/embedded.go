@@ -20,9 +20,9 @@ func embeddedName(name string) string {
 	return strings.TrimSuffix(path.Clean(strings.ReplaceAll(name, `\`, "/")), ".toml") + ".toml"
 }
 
-// embeddedTitle is the title of a file that comes with weft. Only the keys in front of its
+// EmbeddedTitle is the title of a file that comes with weft. Only the keys in front of its
 // tables are read, and where the title speaks of its points, those in which they differ.
-func embeddedTitle(name string) string {
+func EmbeddedTitle(name string) string {
 	text, err := embedded.ReadFile(name)
 	if err != nil {
 		panic("experiments: " + err.Error())

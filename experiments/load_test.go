@@ -312,7 +312,7 @@ v = 2
 [array.sub]
 w = 3
 `
-	at, _ := places("f", text)
+	at, _, _ := places("f", text)
 	want := map[string]string{
 		"title": "f:2:1", "quoted.key": "f:3:1", "a.b.c": "f:4:1", "a.b.c[2].x": "f:5:13", "a.b.c[2].y": "f:5:20",
 		"a.b.c[2].y.z": "f:5:26", "long": "f:7:1", "raw": "f:10:1", "table.odd name": "f:11:1", "table.odd name.k": "f:12:1",

@@ -46,7 +46,7 @@ func ParseSetting(s string) (key string, value any, err error) {
 	}
 	key = strings.Join(names, ".")
 	text = strings.TrimSpace(text)
-	if err := checkDepth("", text); err != nil {
+	if _, _, deep := places("", "V = "+text); deep != nil {
 		return "", nil, fmt.Errorf("the value is nested deeper than %d levels", maxDepth)
 	}
 	return key, settingValue(text), nil

@@ -1,11 +1,13 @@
 package experiments
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
 	"strings"
 
+	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
 )
@@ -25,7 +27,7 @@ func (f *File) expand() {
 	})
 	for _, key := range sortedKeys(unknown) {
 		if times[key] == len(f.Points) {
-			f.doc.unknown(key, unknown[key], f.sweep)
+			f.unknown(key, unknown[key])
 		}
 	}
 }
@@ -46,13 +48,13 @@ func (f *File) point(steps []int) *decoder {
 // decode makes the point that has the given values on the axes of the sweep.
 // The decoder holds its problems, and the keys that nothing knows.
 func (f *File) decode(values [][]any, index int) (*Point, *decoder) {
-	d := &document{name: f.doc.name, tree: cloneTable(f.doc.tree), origins: f.doc.origins, swept: map[string]origin{}}
+	d := f.pointDocument()
+	d.tree = cloneTable(f.doc.tree)
 	p := &Point{Index: index, config: f.kind.defaults()}
 	for i, a := range f.sweep {
 		for j, key := range a.keys {
 			value := values[i][j]
 			p.Swept = append(p.Swept, formatCell(value))
-			d.swept[unquoted(key)] = f.doc.originOf(a.places[j])
 			if inside, err := setKey(d.tree, key, value); err != nil {
 				d.problem(key, "cannot be set: %s is not a table", inside)
 			}
@@ -158,4 +160,65 @@ func (t TableDescription) has(key string) bool {
 		}
 	}
 	return false
+}
+
+// check asks the kind about every distinct point.
+func (f *File) check() {
+	seen := map[string]bool{}
+	warned := map[Warning]bool{}
+	for _, p := range f.Points {
+		if seen[p.Hash] {
+			continue
+		}
+		seen[p.Hash] = true
+		warnings, err := f.kind.check(p.config, p.Seed)
+		d := f.pointDocument()
+		for _, e := range param.Errors(errors.Join(err, f.checkFork(p))) {
+			d.problemFrom("", e)
+		}
+		f.doc.problems = append(f.doc.problems, d.problems...)
+		for _, w := range warnings {
+			if !warned[w] && !(w.Unset && d.sets(w.Key)) {
+				f.Warnings = append(f.Warnings, w)
+			}
+			warned[w] = true
+		}
+	}
+}
+
+// checkUnused reports the parameters that the file sets and no point makes use of,
+// such as a rule for rings beside topologies without any.
+func (f *File) checkUnused() {
+	for _, key := range f.shared.unused() {
+		f.unknown(key, "is not used by what it stands with: leave it out")
+	}
+}
+
+// pointDocument is the file to a point of it: swept keys stand where they are swept.
+func (f *File) pointDocument() *document {
+	at := map[string]origin{}
+	for _, a := range f.sweep {
+		for j, key := range a.keys {
+			at[unquoted(key)] = f.doc.originOf(a.places[j])
+		}
+	}
+	return &document{name: f.doc.name, origins: f.doc.origins, swept: at}
+}
+
+// TopologyOf builds the network that the tables of a point of the file choose, the first of
+// them if there are several. Points with the same choice share it. The error says what is
+// wrong with the choice, or that the file's kind has none.
+func (f *File) TopologyOf(p *Point) (topology.Topology, error) {
+	var choice *Choice[struct{}, topology.Topology]
+	param.EachSetting(p.config, func(_ reflect.StructField, table reflect.Value) {
+		param.EachSetting(table.Addr().Interface(), func(_ reflect.StructField, v reflect.Value) {
+			if c, ok := v.Addr().Interface().(*Choice[struct{}, topology.Topology]); ok && choice == nil {
+				choice = c
+			}
+		})
+	})
+	if choice == nil {
+		return nil, fmt.Errorf("%s: experiments of kind %q have no topology", f.Name, f.kind.name)
+	}
+	return choice.BuildShared(struct{}{})
 }

@@ -205,7 +205,7 @@ func (f *File) preflight(thorough bool, finished map[string]*record) (*Report, e
 				warm[point.warmup.key] = true
 			}
 			err := f.kind.preflight(point.config, p)
-			d := &document{name: f.doc.name, origins: f.doc.origins, swept: f.sweptOrigins()}
+			d := f.pointDocument()
 			for _, e := range param.Errors(err) {
 				d.problemFrom("", e)
 			}

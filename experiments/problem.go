@@ -1,6 +1,7 @@
 package experiments
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -98,10 +99,7 @@ func (fs Problems) err() error {
 		if (a.order.option == "") != (b.order.option == "") {
 			return strings.Compare(a.order.option, b.order.option) // the file first
 		}
-		if a.order.line != b.order.line {
-			return a.order.line - b.order.line
-		}
-		return a.order.column - b.order.column
+		return cmp.Or(a.order.line-b.order.line, a.order.column-b.order.column)
 	})
 	seen := map[string]bool{}
 	sorted = slices.DeleteFunc(sorted, func(f *Problem) bool {
@@ -178,42 +176,22 @@ func (d *document) sets(key string) bool {
 	return set || swept
 }
 
-// unknown records a key that no point of the sweep knows, at the place where
-// it was written or is swept.
-func (d *document) unknown(key, message string, sweep []axis) {
-	place := key
-	for _, a := range sweep {
-		for i, swept := range a.keys {
-			if swept == key {
-				place = a.places[i]
+// unknown records a key that no point of the sweep knows, at the place where it was written
+// or is swept, or else at the first at which something stands below it, as [fault.cables]
+// does below fault.
+func (f *File) unknown(key, message string) {
+	d := f.pointDocument()
+	at := d.originOf(key)
+	if at.line == 0 {
+		for _, origins := range []map[string]origin{d.origins, d.swept} {
+			for name, o := range origins {
+				if (strings.HasPrefix(name, key+".") || strings.HasPrefix(name, key+"[")) && (at.line == 0 || cmp.Or(o.line-at.line, o.column-at.column) < 0) {
+					at = o
+				}
 			}
 		}
 	}
-	at := d.originOf(place)
-	if at.line == 0 {
-		at = d.originBelow(key, sweep)
-	}
-	d.problems = append(d.problems, &Problem{At: at.String(), Key: key, Message: message, order: at})
-}
-
-// originBelow is the first place at which something stands below a key, as [fault.cables]
-// does below fault.
-func (d *document) originBelow(key string, sweep []axis) origin {
-	first := origin{file: d.name}
-	below := func(name, place string) {
-		if o, ok := d.origins[place]; ok && (strings.HasPrefix(name, key+".") || strings.HasPrefix(name, key+"[")) && (first.line == 0 || o.line < first.line) {
-			first = o
-		}
-	}
-	for name := range d.origins {
-		below(name, name)
-	}
-	for _, a := range sweep {
-		for i, name := range a.keys {
-			below(name, unquoted(a.places[i]))
-		}
-	}
-	return first
+	f.doc.problems = append(f.doc.problems, &Problem{At: at.String(), Key: key, Message: message, order: at})
 }
 
 // problemFrom records an error under the key that it names. table prefixes the

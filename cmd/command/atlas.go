@@ -3,7 +3,6 @@ package command
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 
@@ -60,14 +59,9 @@ assumptions: --set changes them.`,
 
 // atlasList lists what can be built.
 func (a *app) atlasList(ctx context.Context, terminals, radix int, rank string, set []string, out string) error {
-	all, err := experiments.Interruptible(ctx, func() ([]atlas.Listed, error) {
-		return atlas.List(ctx, terminals, radix, rank, set)
-	})
-	switch {
-	case errors.Is(err, experiments.ErrInterrupted):
+	all, err := attempt(ctx, func() ([]atlas.Listed, error) { return atlas.List(ctx, terminals, radix, rank, set) })
+	if err != nil {
 		return err
-	case err != nil:
-		return &usageError{err}
 	}
 	if len(all) == 0 {
 		return usagef("no family has a network of at least %d terminals (--terminals) on switches of at most %d ports (--radix)", terminals, radix)
@@ -90,12 +84,9 @@ func (a *app) atlasPairs(ctx context.Context, only, set []string, measure bool, 
 	}
 	var entries []*atlas.Entry
 	for _, n := range networks {
-		e, err := experiments.Interruptible(ctx, func() (*atlas.Entry, error) { return atlas.NewEntry(ctx, n, set) })
-		switch {
-		case errors.Is(err, experiments.ErrInterrupted):
+		e, err := attempt(ctx, func() (*atlas.Entry, error) { return atlas.NewEntry(ctx, n, set) })
+		if err != nil {
 			return err
-		case err != nil:
-			return &usageError{err}
 		}
 		if measure {
 			if err := a.atlasMeasure(ctx, e, flags); err != nil {

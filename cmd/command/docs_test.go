@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments"
-	"github.com/weft-sim/weft/experiments/reference"
+	"github.com/weft-sim/weft/experiments/catalogue"
 )
 
 var update = flag.Bool("update", false, "rewrite generated documentation and golden files")
@@ -21,19 +21,10 @@ const root = "../.."
 // TestReference: docs/reference.html is what the registries say.
 func TestReference(t *testing.T) {
 	var b bytes.Buffer
-	if err := experiments.Reference(&b); err != nil {
+	if err := catalogue.Page(&b); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, filepath.Join(root, "docs", "reference.html"), b.Bytes())
-}
-
-// TestGlossaryPage: docs/glossary.md is what weft explain says.
-func TestGlossaryPage(t *testing.T) {
-	var b bytes.Buffer
-	if err := reference.Glossary(&b); err != nil {
-		t.Fatal(err)
-	}
-	golden(t, filepath.Join(root, "docs", "glossary.md"), b.Bytes())
 }
 
 // TestWords: README.md and docs/*.md together have at most so many words, counted as by

@@ -100,6 +100,14 @@ func (a *app) print(text string) error {
 	return err
 }
 
+// printTo writes the file that -o names, or to standard output where it names none.
+func (a *app) printTo(out string, content []byte) error {
+	if out == "" {
+		return a.print(string(content))
+	}
+	return writeOutput(out, content)
+}
+
 // writeNew writes the file that -o names, which must not be there.
 func writeNew(out string, content []byte) error {
 	if _, err := os.Lstat(out); err == nil {

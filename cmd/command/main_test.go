@@ -150,13 +150,13 @@ func TestManualPages(t *testing.T) {
 		}
 		for line := range strings.Lines(string(page)) {
 			word, _, _ := strings.Cut(strings.TrimSpace(line), " ")
-			if strings.HasPrefix(word, ".") && !strings.Contains(".TH .SH .PP .TP .RS .RE .nf .fi", word) || strings.HasPrefix(word, "'") {
+			if strings.HasPrefix(word, ".") && !strings.Contains(".TH .SH .SS .PP .TP .RS .RE .nf .fi .nh .EX .EE", word) || strings.HasPrefix(word, "'") {
 				t.Errorf("%s: %s", name, line)
 			}
 		}
 	}
 	page, err := os.ReadFile("share/man1/weft-run.1")
-	if err != nil || !strings.Contains(string(page), "\\fB\\-j, \\-\\-jobs int\\fR\npoints computed side by side") || !strings.Contains(string(page), "weft run examples/quickstart") {
+	if err != nil || !strings.Contains(string(page), "\\fB-j\\fP, \\fB--jobs\\fP=0\n\tpoints computed side by side") || !strings.Contains(string(page), "weft run examples/quickstart") {
 		t.Errorf("%v\n%s", err, page)
 	}
 	if status, _, stderr := weft(t, "man", "rnu"); status != exitUsage || !strings.Contains(stderr, "unknown command \"rnu\"") {
@@ -290,8 +290,8 @@ func TestInformation(t *testing.T) {
 		{"explain traffic.load", "traffic.load: a setting\n  Offered load."},
 		{"init traffic", "\n[topology]\ntype = \"dragonfly\""},
 		{"schema", "\"$schema\": \"http://json-schema.org/draft-07/schema#\""},
-		{"man run", ".TH WEFT\\-RUN 1"},
-		{"man experiment", "\\fBload\\fR\noffered load; default 0.1"},
+		{"man run", ".TH \"WEFT-RUN\" \"1\" \"\" \"weft "},
+		{"man experiment", "\\fBload\\fP\n\toffered load; default \\fB0.1\\fR"},
 		{"topology small.toml", "switches   16\nterminals  16\nlinks      32 between switches\ndiameter   4\n"},
 		{"topology small.toml --format dot", "graph "},
 		{"completion bash", "bash completion"},

@@ -146,12 +146,5 @@ func plotSource(ctx context.Context, name string, p *experiments.PlotConfig) (*e
 
 // readTable reads a CSV file that the user names.
 func readTable(ctx context.Context, name string) (*experiments.Table, error) {
-	table, err := experiments.Interruptible(ctx, func() (*experiments.Table, error) { return experiments.ReadTableFile(name) })
-	if errors.Is(err, experiments.ErrInterrupted) {
-		return nil, err
-	}
-	if err != nil {
-		return nil, &usageError{err}
-	}
-	return table, nil
+	return attempt(ctx, func() (*experiments.Table, error) { return experiments.ReadTableFile(name) })
 }

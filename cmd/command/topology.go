@@ -67,7 +67,7 @@ routing named with --routing, or of two files of tables.`,
 					return err
 				}
 			}
-			text, err := experiments.Interruptible(c.Context(), func() ([]byte, error) {
+			text, err := attempt(c.Context(), func() ([]byte, error) {
 				var b bytes.Buffer
 				if format == "" {
 					n.Describe(&b)
@@ -76,16 +76,10 @@ routing named with --routing, or of two files of tables.`,
 				err := n.Write(&b, format)
 				return b.Bytes(), err
 			})
-			switch {
-			case errors.Is(err, experiments.ErrInterrupted):
+			if err != nil {
 				return err
-			case err != nil:
-				return &usageError{err}
-			case out != "":
-				return writeOutput(out, text)
 			}
-			_, err = a.stdout.Write(text)
-			return err
+			return a.printTo(out, text)
 		},
 	}
 	flags.register(c)
@@ -115,14 +109,9 @@ func (a *app) diff(ctx context.Context, before, after string, flags *fileFlags, 
 			return err
 		}
 	}
-	difference, err := experiments.Interruptible(ctx, func() (*network.Change, error) {
-		return networks[0].Diff(networks[1], tables, algorithm)
-	})
-	if errors.Is(err, experiments.ErrInterrupted) {
-		return err
-	}
+	difference, err := attempt(ctx, func() (*network.Change, error) { return networks[0].Diff(networks[1], tables, algorithm) })
 	if err != nil {
-		return &usageError{err}
+		return err
 	}
 	difference.Write(a.stdout)
 	return nil
@@ -131,17 +120,14 @@ func (a *app) diff(ctx context.Context, before, after string, flags *fileFlags, 
 // writeTables writes the forwarding tables of a network's routing.
 func (a *app) writeTables(ctx context.Context, n *network.Network, path string) error {
 	var warnings []string
-	text, err := experiments.Interruptible(ctx, func() ([]byte, error) {
+	text, err := attempt(ctx, func() ([]byte, error) {
 		var b bytes.Buffer
 		var err error
 		warnings, err = n.WriteTables(&b)
 		return b.Bytes(), err
 	})
-	if errors.Is(err, experiments.ErrInterrupted) {
-		return err
-	}
 	if err != nil {
-		return &usageError{err}
+		return err
 	}
 	for _, w := range warnings {
 		fmt.Fprintf(a.stderr, "warning: %s\n", w)
@@ -185,12 +171,5 @@ func (a *app) network(ctx context.Context, name string, flags *fileFlags, point 
 	if err != nil {
 		return nil, err
 	}
-	n, err := experiments.Interruptible(ctx, func() (*network.Network, error) { return network.Of(files[0], files[0].Points[0]) })
-	if errors.Is(err, experiments.ErrInterrupted) {
-		return nil, err
-	}
-	if err != nil {
-		return nil, &usageError{err}
-	}
-	return n, nil
+	return attempt(ctx, func() (*network.Network, error) { return network.Of(files[0], files[0].Points[0]) })
 }

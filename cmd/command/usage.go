@@ -1,10 +1,9 @@
 package command
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -20,6 +19,16 @@ type usageError struct{ err error }
 func (u *usageError) Error() string { return "weft: " + u.err.Error() }
 
 func usagef(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
+
+// attempt is what work for the user gives, unless it is interrupted; its other errors are
+// mistakes of what was asked for.
+func attempt[T any](ctx context.Context, work func() (T, error)) (T, error) {
+	x, err := experiments.Interruptible(ctx, work)
+	if err != nil && !errors.Is(err, experiments.ErrInterrupted) {
+		err = &usageError{err}
+	}
+	return x, err
+}
 
 // asUsage turns a wrong number of arguments into a usage error that names the
 // right ones.
@@ -135,89 +144,6 @@ func helpAndCompletion(root *cobra.Command) {
 			c.Args = cobra.NoArgs
 			c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
 		}
-	}
-}
-
-// completed makes the shell complete a command's arguments from a list, and the
-// values of --format and --style from their help.
-func completed(c *cobra.Command, files bool, names func(before []string) []string) *cobra.Command {
-	directive := cobra.ShellCompDirectiveNoFileComp
-	if files {
-		directive = cobra.ShellCompDirectiveDefault
-	}
-	c.ValidArgsFunction = func(_ *cobra.Command, before []string, start string) ([]string, cobra.ShellCompDirective) {
-		var fit []string
-		for _, name := range names(before) {
-			if strings.HasPrefix(name, start) && !slices.Contains(fit, name) {
-				fit = append(fit, name)
-			}
-		}
-		return fit, directive
-	}
-	return c
-}
-
-// experimentNames are the files that come with weft.
-func experimentNames([]string) []string {
-	names := experiments.Embedded("")
-	for i, name := range names {
-		names[i] = strings.TrimSuffix(name, ".toml")
-	}
-	return names
-}
-
-// paperNames are the papers and their artifacts, and what can stand in their place.
-func paperNames([]string) []string {
-	names := slices.Sorted(maps.Keys(references))
-	for _, file := range experiments.Embedded("papers") {
-		name := paperName(file)
-		paper, _, _ := strings.Cut(name, "/")
-		names = append(names, paper, name)
-	}
-	return names
-}
-
-// listNames are the categories, and the entries of the one that is named.
-func listNames(before []string) []string {
-	var names []string
-	for _, category := range experiments.Categories() {
-		switch {
-		case len(before) == 0:
-			names = append(names, category.Name)
-		case len(before) == 1 && before[0] == category.Name:
-			for _, e := range category.Entries {
-				names = append(names, e.Name)
-			}
-		}
-	}
-	return names
-}
-
-// commandNames completes weft man.
-func commandNames(root *cobra.Command) func([]string) []string {
-	return func(before []string) []string {
-		names := []string{"weft", "experiment"}
-		for _, c := range root.Commands() {
-			if c.IsAvailableCommand() && c.Name() != "help" && len(before) == 0 {
-				names = append(names, c.Name())
-			}
-		}
-		return names
-	}
-}
-
-func workloadNames([]string) []string {
-	var names []string
-	for _, w := range experiments.Workloads {
-		names = append(names, w.Name)
-	}
-	return names
-}
-
-// choices makes the shell complete the values of a flag.
-func choices(c *cobra.Command, flag string, values ...string) {
-	if err := c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
-		panic("weft: " + err.Error())
 	}
 }
 

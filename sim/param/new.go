@@ -111,12 +111,23 @@ func assign(v reflect.Value, value any) error {
 			return wanted
 		}
 	}
+	if from := reflect.ValueOf(value); from.IsValid() && from.Type().AssignableTo(v.Type()) {
+		v.Set(from)
+	} else if !SetScalar(v, value) {
+		return wanted
+	}
+	return nil
+}
+
+// SetScalar assigns a number, a boolean or a string where its type fits v exactly: integers
+// are numbers, too.
+func SetScalar(v reflect.Value, value any) bool {
 	from := reflect.ValueOf(value)
 	switch {
 	case !from.IsValid():
-		return wanted
-	case from.Type().AssignableTo(v.Type()):
-		v.Set(from)
+		return false
+	case from.Kind() == v.Kind() && (v.Kind() == reflect.Bool || v.Kind() == reflect.String):
+		v.Set(from.Convert(v.Type()))
 	case from.CanInt() && v.CanInt() && !v.OverflowInt(from.Int()):
 		v.SetInt(from.Int())
 	case from.CanInt() && v.CanUint() && from.Int() >= 0 && !v.OverflowUint(uint64(from.Int())):
@@ -130,7 +141,7 @@ func assign(v reflect.Value, value any) error {
 	case from.CanFloat() && v.CanFloat():
 		v.SetFloat(from.Float())
 	default:
-		return wanted
+		return false
 	}
-	return nil
+	return true
 }

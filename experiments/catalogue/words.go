@@ -1,20 +1,31 @@
-package reference
+package catalogue
 
 import (
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/fabric/core"
 )
 
-// verdict is a word that a judgement is given in.
-type verdict struct{ word, doc string }
-
-// addVerdicts adds the words in which weft judges.
-func addVerdicts(add func(meaning)) {
-	for _, group := range verdicts {
-		for _, v := range group.words {
-			add(meaning{word: v.word, what: group.what, doc: v.doc, facts: group.facts})
-		}
-	}
+// commonColumns are those of tables of every kind, and in front of all tables.
+var commonColumns = []struct {
+	file    string
+	columns []experiments.Column
+}{
+	{"every table", []experiments.Column{
+		{Name: "point", Doc: "number of the point, from 0 in the order of the sweep"},
+		{Name: "seed", Doc: "seed of the point's random streams"},
+	}},
+	{"results.csv", []experiments.Column{
+		{Name: "replications", Doc: "independent runs that the row sums up"},
+	}},
+	{"performance.csv", []experiments.Column{
+		{Name: "events", Doc: "arrivals of flits and credits, and injections, or the events of the kernel"},
+		{Name: "flit_hops", Doc: "flits that crossed a switch, counted at each"},
+		{Name: "wall_seconds", Doc: "time that the point took on this machine"},
+		{Name: "peak_memory_mib", Doc: "largest memory of the process until the point was done"},
+	}},
+	{"failures.csv", []experiments.Column{
+		{Name: "reason", Doc: "why the point could not be computed"},
+	}},
 }
 
 // verdicts are the words of every judgement: of points, of targets, of differences,
@@ -22,14 +33,14 @@ func addVerdicts(add func(meaning)) {
 var verdicts = []struct {
 	what  string
 	facts []string
-	words []verdict
+	words []term
 }{
-	{"a verdict on a point", []string{"column state", "more docs/model.md, The verdict"}, []verdict{
+	{"a verdict on a point", []string{"column state", "more docs/model.md, The verdict"}, []term{
 		{core.Steady.String(), "queues have become stationary and what is accepted reaches what is offered: the network keeps up with the load, and the latencies of the row mean something"},
 		{core.Saturated.String(), "queues grow as long as the load goes on: more is offered than the network carries. Latencies of the row say how long the run was, and nothing else"},
 		{core.Undecided.String(), "the run does not tell whether the network keeps up: too short, or too close to the capacity. A longer measure.window, or measure.window = 0, decides; state_reason says what was missing"},
 	}},
-	{"the reason of a verdict on a point", []string{"column state_reason", "more docs/model.md, The verdict"}, []verdict{
+	{"the reason of a verdict on a point", []string{"column state_reason", "more docs/model.md, The verdict"}, []term{
 		{core.ByBound, "saturated: more is offered than the channels can carry, by a proven bound"},
 		{core.ByGrowth, "saturated: sources fall behind further and further"},
 		{core.ByDrain, "saturated: packets of the window had not arrived after twice its length"},
@@ -40,7 +51,7 @@ var verdicts = []struct {
 		{core.ByLatency, "undecided: the latency may be growing"},
 		{core.ByAccepting, "undecided: less is accepted than is offered, and no queue is seen to grow"},
 	}},
-	{"a verdict on a target of a paper", []string{"table verdicts.csv of weft reproduce"}, []verdict{
+	{"a verdict on a target of a paper", []string{"table verdicts.csv of weft reproduce"}, []term{
 		{experiments.Met, "the measured value is within the tolerance of the target"},
 		{experiments.Missed, "the measured value is outside the tolerance of the target"},
 		{experiments.Refuted, "a count contradicts what the paper says, and no model could avoid it"},
@@ -48,14 +59,14 @@ var verdicts = []struct {
 		{experiments.Reported, "the row has no tolerance: the value stands beside the paper's"},
 		{experiments.NotRun, "the run has none of the points that the row is about, as with --quick"},
 	}},
-	{"a judgement of weft compare", []string{"column judgement"}, []verdict{
+	{"a judgement of weft compare", []string{"column judgement"}, []term{
 		{experiments.Higher, "the difference is significant, and the second value is the higher one"},
 		{experiments.Lower, "the difference is significant, and the second value is the lower one"},
 		{experiments.Unclear, "chance alone may give the difference"},
 		{experiments.Equal, "the same numbers on both sides, without any spread"},
 		{experiments.NoInterval, "there is neither a confidence interval nor several seeds to judge by"},
 	}},
-	{"a topic of weft check", nil, []verdict{
+	{"a topic of weft check", nil, []term{
 		{"faults", "what is broken from the start, and what becomes of it"},
 		{"deadlock", "whether packets can wait for each other in a circle, from the dependencies between channels: exact, and the circle is shown if there is one. --allow-deadlock runs such a network all the same"},
 		{"channels", "virtual channels that there are, and that the routing needs to be free from deadlock"},

@@ -1,4 +1,4 @@
-package reference_test
+package catalogue_test
 
 import (
 	"encoding/json"
@@ -13,13 +13,13 @@ import (
 
 	"github.com/BurntSushi/toml"
 
-	"github.com/weft-sim/weft/experiments/reference"
+	"github.com/weft-sim/weft/experiments/catalogue"
 )
 
 // TestSchema: the schema accepts every experiment file of the repository and what
 // every kind begins with, and refuses mistakes.
 func TestSchema(t *testing.T) {
-	text, err := reference.Schema()
+	text, err := catalogue.Schema()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func TestSchema(t *testing.T) {
 	}
 }
 
-// validate checks a value against the part of JSON Schema that [reference.Schema]
+// validate checks a value against the part of JSON Schema that [catalogue.Schema]
 // uses; another word in a schema is an error.
 func validate(root map[string]any, schema, value any, at string) error {
 	if allow, is := schema.(bool); is {

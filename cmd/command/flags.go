@@ -1,6 +1,11 @@
 package command
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -9,6 +14,65 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 )
+
+// fileFlags are the options that change how an experiment file is read.
+type fileFlags struct {
+	set   []string
+	seed  seedFlag
+	quick bool
+	both  bool // find the problems of the quick variant too
+	// allowDeadlock is an option of the commands that certify.
+	allowDeadlock bool
+	cache         cacheFlags
+}
+
+func (f *fileFlags) register(c *cobra.Command) {
+	c.Flags().StringArrayVar(&f.set, "set", nil, "set a key of the file, `KEY=VALUE` with dotted KEY; may be repeated")
+	completeSettings(c)
+	c.Flags().Var(&f.seed, "seed", "seed of the random streams in place of the file's")
+	c.Flags().BoolVar(&f.quick, "quick", false, "apply the file's [quick] table: smaller and shorter")
+}
+
+func (f *fileFlags) registerAllowDeadlock(c *cobra.Command) {
+	c.Flags().BoolVar(&f.allowDeadlock, "allow-deadlock", false, "accept networks that can deadlock: too few virtual channels, or a cycle of channels that wait for each other")
+}
+
+func (f *fileFlags) options() experiments.Options {
+	set := f.set
+	if f.seed.given {
+		set = append(set[:len(set):len(set)], "seed="+f.seed.String())
+	}
+	return experiments.Options{Set: set, Quick: f.quick, CheckQuick: f.both, AllowDeadlock: f.allowDeadlock, Cache: f.cache.open()}
+}
+
+// open reads all files; problems of all of them are reported together.
+func (f *fileFlags) open(ctx context.Context, names []string) ([]*experiments.File, error) {
+	return ofAll(ctx, len(names), func(i int) (*experiments.File, error) { return experiments.Open(names[i], f.options()) }, func(int, *experiments.File) {})
+}
+
+// ofAll is what read gives for each of n files, done being told of it at once; problems
+// of all of them are reported together.
+func ofAll[T any](ctx context.Context, n int, read func(i int) (T, error), done func(i int, x T)) ([]T, error) {
+	var all []T
+	var problems experiments.Problems
+	for i := range n {
+		x, err := experiments.Interruptible(ctx, func() (T, error) { return read(i) })
+		var bad experiments.Problems
+		switch {
+		case errors.As(err, &bad):
+			problems = append(problems, bad...)
+		case err != nil:
+			return nil, err
+		default:
+			done(i, x)
+			all = append(all, x)
+		}
+	}
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	return all, nil
+}
 
 type runFlags struct {
 	fileFlags
@@ -121,4 +185,42 @@ func (f *runFlags) check() error {
 		return usagef("--format %s: --out - takes one format", strings.Join(f.formats, ","))
 	}
 	return nil
+}
+
+// cacheVariable is the environment variable that names the cache folder.
+const cacheVariable = "WEFT_CACHE"
+
+// cacheFlags say where certificates and channel loads are kept for later runs.
+type cacheFlags struct {
+	dir     string
+	off     bool
+	command *cobra.Command // whose standard error hears of what is wrong; nil: nothing is kept
+}
+
+func (f *cacheFlags) register(c *cobra.Command) {
+	f.command = c
+	c.Flags().StringVar(&f.dir, "cache", "", "folder `DIR` in which certificates and channel loads are kept for later runs (default $"+cacheVariable+", or weft in the user's cache folder)")
+	c.Flags().BoolVar(&f.off, "no-cache", false, "keep nothing for later runs, and use nothing that earlier ones have kept")
+}
+
+// open is the cache to use; nil: none.
+func (f *cacheFlags) open() *experiments.Cache {
+	if f.command == nil || f.off {
+		return nil
+	}
+	dir := f.dir
+	if dir == "" {
+		dir = os.Getenv(cacheVariable)
+	}
+	if dir == "" {
+		user, err := os.UserCacheDir()
+		if err != nil {
+			return nil // a user without a home keeps nothing
+		}
+		dir = filepath.Join(user, "weft")
+	}
+	return &experiments.Cache{
+		Dir: dir, Limit: experiments.DefaultCacheLimit, Least: experiments.DefaultCacheLeast,
+		Warn: func(message string) { fmt.Fprintln(f.command.ErrOrStderr(), "warning: cache:", message) },
+	}
 }

@@ -1,3 +1,3 @@
-package reference
+package catalogue
 
 import _ "github.com/weft-sim/weft/experiments/kinds" // tests read experiment files

@@ -1,34 +1,7 @@
-package reference
-
-import (
-	"fmt"
-	"io"
-	"strings"
-)
+package catalogue
 
 // term is a word of the field, or an abbreviation, as weft uses it.
 type term struct{ word, doc string }
-
-// addTerms adds the glossary.
-func addTerms(add func(meaning)) {
-	for _, t := range terms {
-		for word := range strings.SplitSeq(t.word, ", ") {
-			add(meaning{word: word, what: "a term", doc: t.doc})
-		}
-	}
-}
-
-// Glossary writes docs/glossary.md.
-func Glossary(w io.Writer) error {
-	var b strings.Builder
-	b.WriteString("# Glossary\n\nTerms and abbreviations as weft uses them; `weft explain TERM` prints one. Keys, columns and\n" +
-		"verdicts are explained by the same command. This page is generated (`go test ./cmd/command -run Glossary -update`).\n\n")
-	for _, t := range terms {
-		fmt.Fprintf(&b, "- **%s**: %s.\n", t.word, t.doc)
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
-}
 
 // terms is in alphabetical order, capitals counting as small letters.
 var terms = []term{

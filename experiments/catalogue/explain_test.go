@@ -1,12 +1,15 @@
-package reference_test
+package catalogue_test
 
 import (
+	"io"
 	"os"
+	"slices"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/weft-sim/weft/experiments"
-	"github.com/weft-sim/weft/experiments/reference"
+	"github.com/weft-sim/weft/experiments/catalogue"
 	"github.com/weft-sim/weft/fabric/core"
 )
 
@@ -42,7 +45,7 @@ func TestExplain(t *testing.T) {
 		{"mpi", []string{"mpi: a kind of experiment", "begin     weft init mpi"}},
 	} {
 		var b strings.Builder
-		if err := reference.Explain(&b, c.word); err != nil {
+		if err := catalogue.Explain(&b, c.word); err != nil {
 			t.Errorf("%s: %v", c.word, err)
 		}
 		for _, want := range c.want {
@@ -51,11 +54,11 @@ func TestExplain(t *testing.T) {
 			}
 		}
 	}
-	if err := reference.Explain(&strings.Builder{}, "latency_p99"); err == nil || !strings.Contains(err.Error(), `did you mean "latency_p99_ns"?`) {
+	if err := catalogue.Explain(&strings.Builder{}, "latency_p99"); err == nil || !strings.Contains(err.Error(), `did you mean "latency_p99_ns"?`) {
 		t.Errorf("a word that is nearly one: %v", err)
 	}
 	for _, word := range []string{"", ".", "[]", "=", "no such word"} {
-		if err := reference.Explain(&strings.Builder{}, word); err == nil {
+		if err := catalogue.Explain(&strings.Builder{}, word); err == nil {
 			t.Errorf("%q has a meaning", word)
 		}
 	}
@@ -65,7 +68,7 @@ func TestExplain(t *testing.T) {
 // reason of a verdict has a meaning.
 func TestEverythingIsExplained(t *testing.T) {
 	words := map[string]bool{}
-	for _, w := range reference.Words() {
+	for _, w := range catalogue.Words() {
 		words[w] = true
 		if strings.TrimSpace(w) == "" {
 			t.Error("an empty word")
@@ -104,7 +107,7 @@ func TestStart(t *testing.T) {
 	}
 	for _, file := range files {
 		name := strings.TrimSuffix(file.Name(), ".toml")
-		text, err := reference.Start(name)
+		text, err := catalogue.Start(name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -152,11 +155,11 @@ func TestStart(t *testing.T) {
 			}
 		}
 	}
-	if _, err := reference.Start("traffik"); err == nil || !strings.Contains(err.Error(), `did you mean "traffic"?`) {
+	if _, err := catalogue.Start("traffik"); err == nil || !strings.Contains(err.Error(), `did you mean "traffic"?`) {
 		t.Errorf("a kind that is none: %v", err)
 	}
 	for _, name := range experiments.KindNames() {
-		if _, err := reference.Start(name); err != nil {
+		if _, err := catalogue.Start(name); err != nil {
 			t.Error(err)
 		}
 	}
@@ -165,19 +168,74 @@ func TestStart(t *testing.T) {
 // TestGlossary: terms are in alphabetical order, each once.
 func TestGlossary(t *testing.T) {
 	var b strings.Builder
-	if err := reference.Glossary(&b); err != nil {
+	if err := catalogue.Page(&b); err != nil {
 		t.Fatal(err)
 	}
-	last := ""
-	for line := range strings.Lines(b.String()) {
-		cells := strings.Split(line, " | ")
-		if len(cells) != 2 || strings.HasPrefix(line, "| term") {
-			continue
-		}
-		word := strings.ToLower(strings.TrimPrefix(cells[0], "| "))
+	_, glossary, _ := strings.Cut(b.String(), `id="glossary"`)
+	last, terms := "", 0
+	for _, row := range regexp.MustCompile(`<tr><td>([^<]*)</td>`).FindAllStringSubmatch(glossary, -1) {
+		word := strings.ToLower(row[1])
 		if word <= last {
 			t.Errorf("%q behind %q", word, last)
 		}
 		last = word
+		terms++
+	}
+	if terms < 50 {
+		t.Errorf("%d terms", terms)
+	}
+}
+
+// TestListIsCheap: the list does not expand the sweeps of the files that come with weft,
+// which takes several times as much.
+func TestListIsCheap(t *testing.T) {
+	allocations := testing.AllocsPerRun(1, func() {
+		if err := catalogue.List(io.Discard); err != nil {
+			t.Error(err)
+		}
+	})
+	if allocations > 200_000 {
+		t.Errorf("%v allocations", allocations)
+	}
+}
+
+// TestReferenceIsWhole: the page and the manual have every setting, and the tables of every
+// kind, among them those without settings of their own.
+func TestReferenceIsWhole(t *testing.T) {
+	var page strings.Builder
+	if err := catalogue.Page(&page); err != nil {
+		t.Fatal(err)
+	}
+	manual := catalogue.Manual()
+	settings := catalogue.Settings()
+	if len(settings) < 300 {
+		t.Errorf("%d settings", len(settings))
+	}
+	for _, s := range settings {
+		if !strings.Contains(page.String(), "<td><code>"+s.Key+"</code></td>") || !strings.Contains(manual, "\n**"+s.Key+"**\n") {
+			t.Errorf("%s of kind %q is missing", s.Path(), s.Kind)
+		}
+	}
+	for _, title := range []string{"[[plot.reference]]", "[sweep]", "[sweep.fork]", "[quick]"} {
+		if !strings.Contains(page.String(), ">"+title+"</h") || !strings.Contains(manual, "# "+title+"\n") {
+			t.Errorf("%s is missing", title)
+		}
+	}
+}
+
+// TestCompletions: keys of a kind with what they can be; those under names of users, and of
+// other kinds, are left out.
+func TestCompletions(t *testing.T) {
+	keys := catalogue.Completions("traffic")
+	for key, value := range map[string]string{"topology.type": "dragonfly", "topology.p": "", "fabric.unit": "packet", "seed": ""} {
+		values, known := keys[key]
+		if !known || value != "" && !slices.Contains(values, value) {
+			t.Errorf("%s: %v, %v", key, values, known)
+		}
+	}
+	for _, key := range []string{"channel.CLASS.latency", "channel.latency", "job.ranks", "plot.x", "title"} {
+		if _, known := keys[key]; known {
+			t.Errorf("%s is completed", key)
+		}
 	}
 }

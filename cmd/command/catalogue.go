@@ -1,0 +1,200 @@
+package command
+
+import (
+	"bytes"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/cpuguy83/go-md2man/v2/md2man"
+	"github.com/spf13/cobra"
+	"github.com/spf13/cobra/doc"
+
+	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/catalogue"
+)
+
+func (a *app) listCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "list [CATEGORY [NAME]]",
+		Short: "List topologies, routings, patterns, kinds and experiments, with their settings, units and defaults",
+		Example: `  weft list
+  weft list routings
+  weft list kinds traffic`,
+		Args: cobra.MaximumNArgs(2),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := catalogue.List(a.stdout, args...); err != nil {
+				return &usageError{err}
+			}
+			return nil
+		},
+	}
+}
+
+func (a *app) explainCommand() *cobra.Command {
+	page := false
+	c := &cobra.Command{
+		Use:   "explain KEY|COLUMN|VERDICT",
+		Short: "Say what a key, a column, a verdict or a name means, its unit and bounds, and where it is used",
+		Long: `Say what a word of experiment files and results means: a key, alone or with its
+table, a table, the name of a routing or another thing that files can name, a column
+of a table of results, a verdict or its reason, a term of the field.`,
+		Example: `  weft explain traffic.load
+  weft explain latency_p99_ns
+  weft explain saturated
+  weft explain val
+  weft explain --html > catalogue.html`,
+		Args: func(c *cobra.Command, args []string) error {
+			if page {
+				return cobra.NoArgs(c, args)
+			}
+			return cobra.MinimumNArgs(1)(c, args)
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			if page {
+				return catalogue.Page(a.stdout)
+			}
+			word := strings.Join(args, " ") // backlog grows
+			var text strings.Builder
+			if err := catalogue.Explain(&text, word); err != nil {
+				return &usageError{err}
+			}
+			return a.print(text.String())
+		},
+	}
+	c.Flags().BoolVar(&page, "html", false, "print all there is as a page of HTML")
+	return c
+}
+
+func (a *app) initCommand() *cobra.Command {
+	out := ""
+	c := &cobra.Command{
+		Use:   "init KIND",
+		Short: "Print a commented experiment of a kind to start from",
+		Long: `Print an experiment of a kind to start from: a question, a network, a sweep, a
+figure, and every other setting as a comment, with its default and meaning. It is
+valid and runs as it is. weft list kinds shows the kinds.`,
+		Example: `  weft init traffic -o my.toml
+  weft check my.toml`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			text, err := catalogue.Start(args[0])
+			if err != nil {
+				return &usageError{err}
+			}
+			if out == "" {
+				return a.print(text)
+			}
+			return writeNew(out, []byte(text))
+		},
+	}
+	c.Flags().StringVarP(&out, "output", "o", "", "`FILE` to write; one that exists is left alone")
+	return c
+}
+
+func (a *app) schemaCommand() *cobra.Command {
+	out := ""
+	c := &cobra.Command{
+		Use:   "schema",
+		Short: "Print the JSON Schema of experiment files, for editors of TOML",
+		Long: `Print the JSON Schema (draft 7) of experiment files. Editors that know it complete
+keys, show what they mean and mark mistakes while a file is written. A first line of
+a file names the schema for the editors that use Taplo (Even Better TOML in VS Code
+among them):
+
+  #:schema ./weft.schema.json`,
+		Example: `  weft schema -o weft.schema.json`,
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			text, err := catalogue.Schema()
+			if err != nil {
+				return err
+			}
+			return a.printTo(out, text)
+		},
+	}
+	c.Flags().StringVarP(&out, "output", "o", "", "`FILE` to write")
+	return c
+}
+
+func (a *app) manCommand() *cobra.Command {
+	out := ""
+	c := &cobra.Command{
+		Use:   "man [COMMAND]",
+		Short: "Write the manual pages: of all commands to a folder, or of one to standard output",
+		Long: `Write the manual pages. They are made from what the commands say about themselves,
+and weft-experiment(5) from the declarations that read experiment files. Without
+COMMAND, -o names the folder for all pages.`,
+		Example: `  weft man run
+  weft man -o share/man`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			pages := map[string][]byte{"weft-experiment.5": filePage()}
+			if err := manualPages(c.Root(), pages); err != nil {
+				return err
+			}
+			if len(args) == 1 {
+				for _, name := range []string{"weft-" + args[0] + ".1", args[0] + ".1", "weft-" + args[0] + ".5"} {
+					if page, ok := pages[name]; ok {
+						return a.printTo(out, page)
+					}
+				}
+				return unknownCommand(c.Root(), args[0])
+			}
+			if out == "" {
+				return usagef("name a command, or a folder for all pages with -o")
+			}
+			for name, page := range pages {
+				folder := filepath.Join(out, "man"+name[len(name)-1:])
+				if err := experiments.MakeFolder(folder); err != nil {
+					return err
+				}
+				if err := writeOutput(filepath.Join(folder, name), page); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+	c.Flags().StringVarP(&out, "output", "o", "", "folder `DIR` for all pages, under man1 and man5; with COMMAND the file of its page")
+	return c
+}
+
+// manualPages makes the pages of a command and those below it, by the names of their
+// files. They have no date: the same version makes the same pages.
+func manualPages(c *cobra.Command, pages map[string][]byte) error {
+	for _, below := range c.Commands() {
+		if below.IsAvailableCommand() && below.Name() != "help" {
+			if err := manualPages(below, pages); err != nil {
+				return err
+			}
+		}
+	}
+	if c.Long == "" {
+		c.Long = c.Short + "."
+	}
+	c.Long = strings.ReplaceAll(c.Long, "\n  ", "\n      ") // Markdown's code
+	if !strings.Contains(c.Long, "Exit status") {
+		c.Long += exitStatuses
+	}
+	c.DisableAutoGenTag = true
+	var page bytes.Buffer
+	if err := doc.GenMan(c, &doc.GenManHeader{Source: "weft " + experiments.Version(), Manual: "weft", Date: &time.Time{}}, &page); err != nil {
+		return err
+	}
+	name := strings.ReplaceAll(c.CommandPath(), " ", "-")
+	pages[name+".1"] = bytes.Replace(page.Bytes(), []byte(time.Time{}.Format("Jan 2006")), nil, 1)
+	return nil
+}
+
+const exitStatuses = `
+
+# EXIT STATUS
+0 success; 1 something could not be computed or written, or a target was missed; 2 the
+command line, a file or a folder cannot be used, and nothing was written.`
+
+// filePage is weft-experiment(5): every key of an experiment file.
+func filePage() []byte {
+	head := `% "WEFT-EXPERIMENT" "5" "" "weft ` + experiments.Version() + `" "weft"` + "\n"
+	return md2man.Render([]byte(head + catalogue.Manual()))
+}
