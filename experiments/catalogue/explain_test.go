@@ -3,8 +3,8 @@ package catalogue_test
 import (
 	"io"
 	"os"
-	"slices"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -26,7 +26,7 @@ func TestExplain(t *testing.T) {
 		{"measure.warmup", []string{"unit      cycles; or a time, such as \"2us\""}},
 		{"hca.preset", []string{"values    edr, fdr, hdr, ndr, qdr\n"}},
 		{"switch.allocator", []string{"values    age, input-first, islip, matrix, wavefront\n"}},
-		{"workload.algorithm", []string{"alltoall-bruck, alltoall-direct-eager"}},
+		{"workload.algorithm", []string{"alltoall-direct-eager, alltoall-library"}},
 		{"[measure]", []string{"measure: a table of experiment files", "kinds     multicast-latency, multicast-routing\n"}},
 		{"sweep.topology.dims", []string{`topology.dims: a setting of topology "torus"`, "type      list of integer"}},
 		{`routing.type = "val"`, []string{"routing.type: a setting", "val: a routing"}},
