@@ -20,7 +20,7 @@ func init() {
 		Name:        "flows",
 		Doc:         "messages between terminals under congestion control, through switches that drop, trim or pause: completion times, fairness and what the network does",
 		Tables:      []string{"flows", "size_classes", "queues"},
-		Asked:       map[string]string{"flows": "measure.flows", "size_classes": "", "queues": "measure.queues"},
+		Asked:       map[string]string{"flows": "measure.flows", "queues": "measure.queues"},
 		BeginsAgain: "its state is not kept: points of a hundred thousand flows take seconds",
 		Defaults: func() flowsConfig {
 			return flowsConfig{
