@@ -3,7 +3,6 @@ package goal
 import (
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 )
 
@@ -61,16 +60,18 @@ func (g *Schedule) cycleError(needs []int32) error {
 		seen[at] = true
 		at = waitsFor[at]
 	}
-	rank := 0
-	for g.first[rank+1] <= at {
-		rank++
+	short := func(i int32) string { // place in the file or the rank
+		if g.binary {
+			return fmt.Sprintf("operation %d", i-g.first[g.rankOf(i)])
+		}
+		return fmt.Sprintf("line %d", g.ops.at(i).line)
 	}
 	var s strings.Builder
-	fmt.Fprintf(&s, "%s:%d: dependency cycle in rank %d: ", g.name, g.ops.at(at).line, rank)
+	fmt.Fprintf(&s, "%s: dependency cycle in rank %d: ", g.place(at), g.rankOf(at))
 	for first := at; ; {
-		fmt.Fprintf(&s, "%q (line %d) requires ", g.ops.at(at).text(), g.ops.at(at).line)
+		fmt.Fprintf(&s, "%q (%s) requires ", g.ops.at(at).text(), short(at))
 		if at = waitsFor[at]; at == first {
-			s.WriteString("line " + strconv.Itoa(int(g.ops.at(at).line)))
+			s.WriteString(short(at))
 			return errors.New(s.String())
 		}
 	}

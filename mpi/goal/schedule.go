@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"sort"
 
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/sim"
@@ -16,6 +17,7 @@ import (
 // parsed; 40 bytes an operation and 4 a dependency, 8 more while it is read.
 type Schedule struct {
 	name       string
+	binary     bool // no lines: the places of operations are ranks and numbers
 	cpus, nics int
 	first      []int32 // first operation of each rank (len = ranks+1)
 	ops        list[operation]
@@ -74,6 +76,20 @@ func (g *Schedule) Messages() int {
 		}
 	}
 	return n
+}
+
+// place is where the schedule has an operation, for messages.
+func (g *Schedule) place(i int32) string {
+	if !g.binary {
+		return fmt.Sprintf("%s:%d", g.name, g.ops.at(i).line)
+	}
+	r := g.rankOf(i)
+	return fmt.Sprintf("%s: rank %d, operation %d", g.name, r, i-g.first[r])
+}
+
+// rankOf is the rank of an operation.
+func (g *Schedule) rankOf(i int32) int {
+	return sort.Search(g.Ranks(), func(r int) bool { return g.first[r+1] > i })
 }
 
 // WriteTo writes the schedule in the GOAL format; operations are labelled l1,
@@ -184,7 +200,7 @@ func (w *replay) Unreleased() int64 {
 }
 
 func (w *replay) Where(rank, id int32) string {
-	return fmt.Sprintf("%s:%d", w.name, w.ops.at(w.first[rank]+id).line)
+	return w.place(w.first[rank] + id)
 }
 
 func (w *replay) Start(rank int32, dst []mpi.Op) []mpi.Op {
