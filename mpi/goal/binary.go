@@ -50,7 +50,7 @@ type binaryReader struct {
 // number has no meaning.
 func (p *parser) parseBinary() {
 	b := &binaryReader{parser: p}
-	p.goal.binary = true
+	p.goal.numbered = true
 	if err := b.read(); err != nil {
 		p.problems = append(p.problems, fmt.Errorf("%s: byte %d: %w", p.goal.name, b.at, err))
 	}

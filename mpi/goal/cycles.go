@@ -61,7 +61,7 @@ func (g *Schedule) cycleError(needs []int32) error {
 		at = waitsFor[at]
 	}
 	short := func(i int32) string { // place in the file or the rank
-		if g.binary {
+		if g.numbered {
 			return fmt.Sprintf("operation %d", i-g.first[g.rankOf(i)])
 		}
 		return fmt.Sprintf("line %d", g.ops.at(i).line)

@@ -58,6 +58,11 @@ func parse(name string, r io.Reader, plain bool) (*Schedule, error) {
 	if len(p.problems) > 0 {
 		return nil, errors.Join(p.problems...)
 	}
+	return p.finish()
+}
+
+// finish sorts the dependencies, and refuses cycles.
+func (p *parser) finish() (*Schedule, error) {
 	g := p.goal
 	g.onStart = newDependents(g.ops.len(), &p.onStart)
 	g.onDone = newDependents(g.ops.len(), &p.onDone)

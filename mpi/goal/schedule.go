@@ -17,7 +17,7 @@ import (
 // parsed; 40 bytes an operation and 4 a dependency, 8 more while it is read.
 type Schedule struct {
 	name       string
-	binary     bool // no lines: the places of operations are ranks and numbers
+	numbered   bool // no lines: the places of operations are ranks and numbers
 	cpus, nics int
 	first      []int32 // first operation of each rank (len = ranks+1)
 	ops        list[operation]
@@ -69,18 +69,13 @@ func (g *Schedule) Ranks() int { return len(g.first) - 1 }
 
 // Messages is the number of sends of all ranks.
 func (g *Schedule) Messages() int {
-	n := 0
-	for _, op := range g.ops.all {
-		if op.kind == mpi.Send {
-			n++
-		}
-	}
-	return n
+	n, _ := g.Count(mpi.Send)
+	return int(n)
 }
 
 // place is where the schedule has an operation, for messages.
 func (g *Schedule) place(i int32) string {
-	if !g.binary {
+	if !g.numbered {
 		return fmt.Sprintf("%s:%d", g.name, g.ops.at(i).line)
 	}
 	r := g.rankOf(i)
