@@ -6,7 +6,6 @@ import (
 	"reflect"
 
 	"github.com/weft-sim/weft/mpi"
-	"github.com/weft-sim/weft/mpi/goal"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/input"
 	"github.com/weft-sim/weft/sim/param"
@@ -26,7 +25,9 @@ const (
 
 // checkMemory refuses, before anything is built, what no run could hold.
 func (c *mpiConfig) checkMemory() error {
-	if c.Workload.Type.Name() != "goal" { // which has ranks of its own
+	name := c.Workload.Type.Name()
+	own := name == "goal" || name == "trace" // ranks, of the file
+	if !own {
 		if err := c.checkRanks(c.Job.Ranks, 1, "job.ranks"); err != nil {
 			return err
 		}
@@ -35,8 +36,8 @@ func (c *mpiConfig) checkMemory() error {
 	if err != nil {
 		return err
 	}
-	if g, ok := program.(*goal.Schedule); ok {
-		w := g.Run(sim.Nanosecond, mpi.Costs{})
+	if g, ok := program.(interface{ Ranks() int }); ok && own {
+		w := program.Run(sim.Nanosecond, mpi.Costs{})
 		return c.checkRanks(g.Ranks(), w.CPUs()+2*w.NICs(), "workload.file")
 	}
 	if err := c.checkPackets(); err != nil {

@@ -90,3 +90,15 @@ func (g *Schedule) Count(kind mpi.Kind) (n, size int64) {
 	}
 	return n, size
 }
+
+// ScaleCompute multiplies the computing times, before the schedule is run.
+func (g *Schedule) ScaleCompute(factor float64) {
+	if factor == 1 {
+		return
+	}
+	for _, op := range g.ops.all {
+		if op.kind == mpi.Calc {
+			op.size = int64(min(math.Round(float64(op.size)*factor), math.MaxInt64/2))
+		}
+	}
+}

@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"io"
 	"slices"
+
+	"github.com/weft-sim/weft/mpi"
+	"github.com/weft-sim/weft/mpi/goal"
 )
 
 // Outcome is what becomes of an operation of a trace.
@@ -57,6 +60,16 @@ func (r *Report) lines() []line {
 	return lines
 }
 
+// Notes are the outcomes other than a plain replay.
+func (r *Report) Notes() (notes []string) {
+	for _, l := range r.lines() {
+		if l.outcome != Replayed {
+			notes = append(notes, fmt.Sprintf("%d x %s %s: %s", r.counts[l], l.operation, l.outcome, l.note))
+		}
+	}
+	return notes
+}
+
 // Write writes a line for every outcome of an operation.
 func (r *Report) Write(w io.Writer) error {
 	for _, l := range r.lines() {
@@ -80,4 +93,15 @@ func (r *Report) refusal() error {
 		}
 	}
 	return errors.Join(problems...)
+}
+
+// Whole is the report of a schedule that is replayed as it stands.
+func Whole(g *goal.Schedule) *Report {
+	r := &Report{counts: map[line]int64{}}
+	for _, kind := range []mpi.Kind{mpi.Send, mpi.Recv, mpi.Calc} {
+		if n, _ := g.Count(kind); n > 0 {
+			r.counts[line{operation: kind.String()}] = n
+		}
+	}
+	return r
 }
