@@ -158,6 +158,8 @@ func registeredSkeletons(t *testing.T) map[string]skeletons.Program {
 			ranks = 15
 		case *skeletons.Goal:
 			c.File = "testdata/goal/linear_alltoall_r8_64KiB.goal"
+		case *skeletons.Trace:
+			c.File = "testdata/goal/Fin1.bin"
 		case *skeletons.LU:
 			c.Iterations.Iterations = 1 // of 250
 		}

@@ -25,8 +25,9 @@ func (a *app) traceCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "trace FILE",
 		Short: "Say what a trace holds and what of it can be replayed, or write it in another format",
-		Long: `Say what a trace holds: GOAL text or binary, or Chakra, of which FILE is that of one
-rank and the others stand beside it; plain or packed with gzip or zstd. The report has a
+		Long: `Say what a trace holds: GOAL text or binary, SimGrid's time-independent actions, or
+Chakra, of which FILE is that of one rank and the others stand beside it; plain or packed
+with gzip or zstd. The report has a
 line for every kind of operation: replayed, approximated or refused, how many, and why.
 A trace of which something would be left out is refused, unless --drop is given.
 Collectives become the messages of weft's algorithms.
@@ -49,8 +50,11 @@ NAME.RANK.et a rank.`,
 			if out == "" && to != "" {
 				return usagef("--to %s: want -o FILE", to)
 			}
-			if t.Compute < 0 {
+			if !(t.Compute >= 0) {
 				return usagef("--compute-scale %v: want at least 0", t.Compute)
+			}
+			if !(t.Flops >= 1) {
+				return usagef("--host-flops %v: want at least 1", t.Flops)
 			}
 			return a.trace(c.Context(), &t, out, to)
 		},
@@ -58,8 +62,9 @@ NAME.RANK.et a rank.`,
 	c.Flags().StringVarP(&out, "output", "o", "", "`FILE` to write to")
 	c.Flags().StringVar(&to, "to", "", "format of FILE: goal, goal-binary, chakra (default: by its ending)")
 	choices(c, "to", "goal", "goal-binary", "chakra")
-	c.Flags().StringVar(&t.Format, "format", t.Format, "format of the trace: auto, goal, chakra")
-	choices(c, "format", "auto", "goal", "chakra")
+	c.Flags().StringVar(&t.Format, "format", t.Format, "format of the trace: auto, goal, chakra, simgrid")
+	choices(c, "format", "auto", "goal", "chakra", "simgrid")
+	c.Flags().Float64Var(&t.Flops, "host-flops", t.Flops, "simgrid: floating-point operations a second of a `RANK`")
 	c.Flags().StringVar(&t.Groups, "groups", "", "chakra: `FILE` of process groups, a JSON object of lists of ranks")
 	c.Flags().BoolVar(&t.Drop, "drop", false, "leave out what cannot be replayed")
 	c.Flags().Float64Var(&t.Compute, "compute-scale", t.Compute, "`FACTOR` of computing times")

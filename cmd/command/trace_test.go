@@ -13,6 +13,7 @@ func TestTrace(t *testing.T) {
 	inFolder(t, map[string]string{
 		"app.goal":  schedule,
 		"foreign.x": "\x03BOTF2",
+		"ti.txt":    "0 init\n0 compute 3e3\n0 finalize\n",
 		"any.goal":  "num_ranks 1\nrank 0 {\nrecv 1b from -1\n}\n",
 		"x.toml":    "kind = \"mpi\"\n[workload]\ntype = \"trace\"\n[placement]\nper_node = 1\n[job]\nmachine = \"loggops\"\n[sweep]\n\"workload.file\" = [\"app.goal\", \"app.bin\", \"app.1.et\"]\n",
 		"bad.toml":  "kind = \"mpi\"\n[workload]\ntype = \"trace\"\nfile = \"cut.bin\"\n",
@@ -45,6 +46,9 @@ func TestTrace(t *testing.T) {
 			t.Errorf("elapsed %v", times)
 		}
 	}
+	if status, stdout, stderr := weft(t, "trace", "ti.txt", "--host-flops", "2e9"); status != exitSuccess || !strings.HasSuffix(stdout, "computations          2  1500 ns\n") {
+		t.Errorf("status %d: %s%s", status, stdout, stderr)
+	}
 	binary, err := os.ReadFile("app.bin")
 	if err != nil {
 		t.Fatal(err)
@@ -65,6 +69,7 @@ func TestTrace(t *testing.T) {
 		{[]string{"trace", "app.goal", "-o", "app"}, "want --to goal|goal-binary|chakra"},
 		{[]string{"trace", "app.goal", "--to", "goal"}, "want -o FILE"},
 		{[]string{"trace", "app.goal", "--compute-scale", "-1"}, "want at least 0"},
+		{[]string{"trace", "ti.txt", "--host-flops", "0"}, "want at least 1"},
 	} {
 		if status, _, stderr := weft(t, c.args...); status != exitUsage || !strings.Contains(stderr, c.want) {
 			t.Errorf("%v: status %d: %s\nwant %s", c.args, status, stderr, c.want)

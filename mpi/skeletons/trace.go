@@ -1,10 +1,12 @@
 package skeletons
 
 import (
+	"bufio"
 	"path/filepath"
 
 	"github.com/weft-sim/weft/mpi/chakra"
 	"github.com/weft-sim/weft/mpi/goal"
+	"github.com/weft-sim/weft/mpi/simgrid"
 	"github.com/weft-sim/weft/mpi/trace"
 	"github.com/weft-sim/weft/sim/input"
 	"github.com/weft-sim/weft/sim/param"
@@ -12,14 +14,15 @@ import (
 
 // Trace configures the replay of a trace.
 type Trace struct {
-	File   string `toml:"file" doc:"a file of the trace, relative to the experiment file; the files of other ranks stand beside it"`
-	Format string `toml:"format" doc:"auto: by content" choices:"auto|goal|chakra"`
-	Groups string `toml:"groups" doc:"chakra: the process groups, a JSON object of lists of ranks"`
+	File   string  `toml:"file" doc:"a file of the trace, relative to the experiment file; the files of other ranks stand beside it"`
+	Format string  `toml:"format" doc:"auto: by content" choices:"auto|goal|chakra|simgrid"`
+	Groups string  `toml:"groups" doc:"chakra: the process groups, a JSON object of lists of ranks"`
+	Flops  float64 `toml:"host_flops" doc:"simgrid: floating-point operations a second of a rank" min:"1"`
 	trace.Settings
 }
 
 // DefaultTrace are the settings of a trace that says no more than its file.
-func DefaultTrace() Trace { return Trace{Format: "auto", Settings: trace.Default()} }
+func DefaultTrace() Trace { return Trace{Format: "auto", Flops: 1e9, Settings: trace.Default()} }
 
 // RelativeTo makes relative paths start at dir.
 func (c *Trace) RelativeTo(dir string) {
@@ -33,8 +36,11 @@ func (c *Trace) RelativeTo(dir string) {
 // Files are the files that are read.
 func (c *Trace) Files() []string {
 	files := []string{c.File}
-	if c.File != "" && c.Format != "goal" {
+	switch {
+	case c.File != "" && (c.Format == "auto" || c.Format == "chakra"):
 		files = chakra.Files(c.File)
+	case c.File != "" && c.Format == "simgrid":
+		files = simgrid.Files(c.File)
 	}
 	if c.Groups != "" {
 		files = append(files, c.Groups)
@@ -49,20 +55,25 @@ func (c *Trace) Read() (*goal.Schedule, *trace.Report, error) {
 		return nil, nil, &param.ParamError{Key: "file", Value: c.File, Want: "a file that can be read (" + err.Error() + ")"}
 	}
 	defer f.Close()
-	if c.Format == "chakra" {
+	in := bufio.NewReaderSize(f, 1<<16)
+	format := c.Format
+	if format == "auto" {
+		if simgrid.Is(in) {
+			format = "simgrid"
+		} else if again, err := input.OpenInput(c.File, input.MaxStream); err == nil {
+			if _, _, err := chakra.NewReader(again); err == nil {
+				format = "chakra"
+			}
+			again.Close()
+		}
+	}
+	switch format {
+	case "chakra":
 		return chakra.Import(c.File, c.Groups, c.Settings)
+	case "simgrid":
+		return simgrid.Import(c.File, c.Flops, c.Settings)
 	}
-	if c.Format == "auto" {
-		if _, _, err := chakra.NewReader(f); err == nil {
-			return chakra.Import(c.File, c.Groups, c.Settings)
-		}
-		f.Close()
-		if f, err = input.OpenInput(c.File, input.MaxStream); err != nil {
-			return nil, nil, err
-		}
-		defer f.Close()
-	}
-	g, err := goal.Parse(c.File, f)
+	g, err := goal.Parse(c.File, in)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -77,7 +88,7 @@ type Imported struct {
 }
 
 func init() {
-	param.Register(Registry, "trace", "a trace in the format of GOAL (text, binary) or Chakra; it has its own number of ranks", DefaultTrace(), func(c Trace, _ Env) (Program, error) {
+	param.Register(Registry, "trace", "a trace in the format of GOAL (text, binary), Chakra or SimGrid; it has its own number of ranks", DefaultTrace(), func(c Trace, _ Env) (Program, error) {
 		g, report, err := c.Read()
 		if err != nil {
 			return nil, err
