@@ -235,6 +235,11 @@ func TestGroupsAndScale(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := trace.Default()
+	s.Allreduce = "alltoall-ring"
+	if _, _, err := Import(file, groups, s); err == nil || !strings.Contains(err.Error(), "allreduce = alltoall-ring: want an algorithm of allreduce") {
+		t.Error(err)
+	}
+	s.Allreduce = trace.Default().Allreduce
 	s.Compute = 0.5
 	g, report, err := Import(file, groups, s)
 	if err != nil {
