@@ -159,6 +159,8 @@ func registeredSkeletons(t *testing.T) map[string]skeletons.Program {
 			ranks = 15
 		case *skeletons.Goal:
 			c.File = "testdata/goal/linear_alltoall_r8_64KiB.goal"
+		case *skeletons.Trace:
+			c.File = "testdata/goal/Fin1.bin"
 		case *skeletons.ProgramFile:
 			c.File = "skeletons/testdata/steps.toml"
 		case *skeletons.Storage:

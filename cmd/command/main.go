@@ -191,7 +191,7 @@ func newRoot(stdout, terminal io.Writer) *cobra.Command {
 	root.AddCommand(
 		completed(a.runCommand(), true, experimentNames), completed(a.mergeCommand(), true, experimentNames), completed(a.multicastCommand(), true, experimentNames),
 		completed(a.checkCommand(), true, experimentNames), completed(a.topologyCommand(), true, experimentNames), a.atlasCommand(),
-		completed(a.routesCommand(), true, experimentNames),
+		completed(a.routesCommand(), true, experimentNames), a.traceCommand(),
 		completed(a.listCommand(), false, listNames), completed(a.reproduceCommand(), false, paperNames),
 		completed(a.benchCommand(), false, workloadNames),
 		completed(a.explainCommand(), false, explainedWords), completed(a.initCommand(), false, kindNames), a.schemaCommand(),

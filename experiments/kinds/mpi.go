@@ -12,7 +12,6 @@ import (
 	"github.com/weft-sim/weft/fabric/hca"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/mpi"
-	"github.com/weft-sim/weft/mpi/goal"
 	"github.com/weft-sim/weft/mpi/skeletons"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/sim"
@@ -95,7 +94,7 @@ type mpiJob struct {
 }
 
 type mpiWorkload struct {
-	Type        experiments.Choice[skeletons.Env, skeletons.Program] `toml:"type" doc:"skeleton of an application, or goal: a schedule from a file"`
+	Type        experiments.Choice[skeletons.Env, skeletons.Program] `toml:"type" doc:"skeleton of an application, or goal, trace: a schedule from a file"`
 	CopyRate    sim.Rate                                             `toml:"copy_rate" doc:"rate of a schedule's copies inside a rank's memory" min:"1kb/s"`
 	CombineRate sim.Rate                                             `toml:"combine_rate" doc:"rate of reducing received data" min:"1kb/s"`
 }
@@ -161,6 +160,17 @@ func (c *mpiConfig) followPreset(given func(string) bool) {
 	if !given("workload.copy_rate") {
 		c.Workload.CopyRate = rate
 	}
+}
+
+// traceWarnings says what of a trace is not replayed as it stands.
+func (c *mpiConfig) traceWarnings() (warnings []experiments.Warning) {
+	program, _ := c.program()
+	if t, ok := program.(*skeletons.Imported); ok {
+		for _, note := range t.Report.Notes() {
+			warnings = append(warnings, experiments.Warning{Key: "workload.file", Message: note})
+		}
+	}
+	return warnings
 }
 
 // copyWarnings finds copies that eager messages wait for more than for the adapter. A rank of an
@@ -230,8 +240,12 @@ func checkMPI(c *mpiConfig, seed uint64) ([]experiments.Warning, error) {
 		return nil, err
 	}
 	w, err := c.build()
-	if err != nil || c.Job.Machine == "loggops" {
+	if err != nil {
 		return nil, err
+	}
+	warnings := c.traceWarnings()
+	if c.Job.Machine == "loggops" {
+		return warnings, nil
 	}
 	if w.CPUs() > 1 || w.NICs() > 1 {
 		return nil, &param.ParamError{Key: "job.machine", Value: c.Job.Machine, Want: fmt.Sprintf("loggops: the schedule uses %d CPUs and %d NICs a rank, of which the runtime has one each", w.CPUs(), w.NICs())}
@@ -247,7 +261,6 @@ func checkMPI(c *mpiConfig, seed uint64) ([]experiments.Warning, error) {
 	if err != nil {
 		return nil, err
 	}
-	var warnings []experiments.Warning
 	if adapter.MTU > adapter.Quantum {
 		warnings = append(warnings, experiments.Warning{Key: "hca.quantum", Message: "is smaller than a packet (hca.mtu)"})
 	}
@@ -273,7 +286,9 @@ const (
 
 // checkMemory refuses, before anything is built, what no run could hold.
 func (c *mpiConfig) checkMemory() error {
-	if c.Workload.Type.Name() != "goal" { // which has ranks of its own
+	name := c.Workload.Type.Name()
+	own := name == "goal" || name == "trace" // ranks, of the file
+	if !own {
 		if err := c.checkRanks(c.Job.Ranks, 1, "job.ranks"); err != nil {
 			return err
 		}
@@ -282,8 +297,8 @@ func (c *mpiConfig) checkMemory() error {
 	if err != nil {
 		return err
 	}
-	if g, ok := program.(*goal.Schedule); ok {
-		w := g.Run(sim.Nanosecond, mpi.Costs{})
+	if g, ok := program.(interface{ Ranks() int }); ok && own {
+		w := program.Run(sim.Nanosecond, mpi.Costs{})
 		return c.checkRanks(g.Ranks(), w.CPUs()+2*w.NICs(), "workload.file")
 	}
 	if err := c.checkPackets(); err != nil {

@@ -31,8 +31,8 @@ const maxProblems = 10
 // mostOperations is the number of operations that 31 bits can count.
 const mostOperations = math.MaxInt32 - 1
 
-// Parse reads a schedule in the GOAL text format; name stands for it in
-// messages. All problems are reported (up to ten), each as name:line: what is
+// Parse reads a schedule in the GOAL format, text or binary, told by its first bytes;
+// name stands for it in messages. All problems of a text are reported (up to ten), each as name:line: what is
 // wrong: syntax, labels that are not defined above, ranks that are missing,
 // out of order or out of range, dependency cycles, a file that ends too early.
 // Sizes of 0 bytes and comments behind an operation are accepted, though
@@ -41,17 +41,28 @@ func Parse(name string, r io.Reader) (*Schedule, error) { return parse(name, r, 
 
 // parse is Parse; plain reads every line by its tokens.
 func parse(name string, r io.Reader, plain bool) (*Schedule, error) {
+	raw := bufio.NewReaderSize(r, 1<<16)
 	p := &parser{
 		goal:  &Schedule{name: name, cpus: 1, nics: 1},
-		in:    bufio.NewReaderSize(input.Text(r), 1<<16),
 		ranks: -1,
 		most:  input.Memory(),
 		plain: plain,
 	}
-	p.parse()
+	if isBinary(raw) {
+		p.in = raw
+		p.parseBinary()
+	} else {
+		p.in = bufio.NewReaderSize(input.Text(raw), 1<<16)
+		p.parse()
+	}
 	if len(p.problems) > 0 {
 		return nil, errors.Join(p.problems...)
 	}
+	return p.finish()
+}
+
+// finish sorts the dependencies, and refuses cycles.
+func (p *parser) finish() (*Schedule, error) {
 	g := p.goal
 	g.onStart = newDependents(g.ops.len(), &p.onStart)
 	g.onDone = newDependents(g.ops.len(), &p.onDone)

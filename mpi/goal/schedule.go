@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"strconv"
+	"sort"
 	"strings"
 
 	"github.com/weft-sim/weft/mpi"
@@ -22,6 +22,7 @@ import (
 // parsed; 40 bytes an operation and 4 a dependency, 8 more while it is read.
 type Schedule struct {
 	name       string
+	numbered   bool // no lines: the places of operations are ranks and numbers
 	cpus, nics int
 	first      []int32 // first operation of each rank (len = ranks+1)
 	ops        list[operation]
@@ -73,13 +74,22 @@ func (g *Schedule) Ranks() int { return len(g.first) - 1 }
 
 // Messages is the number of sends of all ranks.
 func (g *Schedule) Messages() int {
-	n := 0
-	for _, op := range g.ops.all {
-		if op.kind == mpi.Send {
-			n++
-		}
+	n, _ := g.Count(mpi.Send)
+	return int(n)
+}
+
+// place is where the schedule has an operation, for messages.
+func (g *Schedule) place(i int32) string {
+	if !g.numbered {
+		return fmt.Sprintf("%s:%d", g.name, g.ops.at(i).line)
 	}
-	return n
+	r := g.rankOf(i)
+	return fmt.Sprintf("%s: rank %d, operation %d", g.name, r, i-g.first[r])
+}
+
+// rankOf is the rank of an operation.
+func (g *Schedule) rankOf(i int32) int {
+	return sort.Search(g.Ranks(), func(r int) bool { return g.first[r+1] > i })
 }
 
 // WriteTo writes the schedule in the GOAL format; operations are labelled l1,
@@ -190,7 +200,7 @@ func (w *replay) Unreleased() int64 {
 }
 
 func (w *replay) Where(rank, id int32) string {
-	return fmt.Sprintf("%s:%d", w.name, w.ops.at(w.first[rank]+id).line)
+	return w.place(w.first[rank] + id)
 }
 
 func (w *replay) Start(rank int32, dst []mpi.Op) []mpi.Op {
@@ -410,16 +420,18 @@ func (g *Schedule) cycleError(needs []int32) error {
 		seen[at] = true
 		at = waitsFor[at]
 	}
-	rank := 0
-	for g.first[rank+1] <= at {
-		rank++
+	short := func(i int32) string { // place in the file or the rank
+		if g.numbered {
+			return fmt.Sprintf("operation %d", i-g.first[g.rankOf(i)])
+		}
+		return fmt.Sprintf("line %d", g.ops.at(i).line)
 	}
 	var s strings.Builder
-	fmt.Fprintf(&s, "%s:%d: dependency cycle in rank %d: ", g.name, g.ops.at(at).line, rank)
+	fmt.Fprintf(&s, "%s: dependency cycle in rank %d: ", g.place(at), g.rankOf(at))
 	for first := at; ; {
-		fmt.Fprintf(&s, "%q (line %d) requires ", g.ops.at(at).text(), g.ops.at(at).line)
+		fmt.Fprintf(&s, "%q (%s) requires ", g.ops.at(at).text(), short(at))
 		if at = waitsFor[at]; at == first {
-			s.WriteString("line " + strconv.Itoa(int(g.ops.at(at).line)))
+			s.WriteString(short(at))
 			return errors.New(s.String())
 		}
 	}

@@ -68,7 +68,7 @@ func (c *Goal) RelativeTo(dir string) {
 func (c *Goal) Files() []string { return []string{c.File} }
 
 func init() {
-	param.Register(Registry, "goal", "a schedule in the GOAL format of LogGOPSim and ATLAHS; it has its own number of ranks", Goal{}, func(c Goal, _ Env) (Program, error) {
+	param.Register(Registry, "goal", "a schedule in the GOAL format of LogGOPSim and ATLAHS, text or binary; it has its own number of ranks", Goal{}, func(c Goal, _ Env) (Program, error) {
 		f, err := input.OpenInput(c.File, input.MaxStream)
 		if err != nil {
 			return nil, &param.ParamError{Key: "file", Value: c.File, Want: "a file that can be read (" + err.Error() + ")"}

@@ -43,6 +43,9 @@ func TestSkeletonsRun(t *testing.T) {
 			if goal, ok := config.(*Goal); ok {
 				goal.File = "../testdata/goal/linear_alltoall_r8_64KiB.goal"
 			}
+			if trace, ok := config.(*Trace); ok {
+				trace.File = "../testdata/goal/hand_overlap.bin"
+			}
 			if lu, ok := config.(*LU); ok {
 				lu.Iterations.Iterations = 2 // of 250
 			}

@@ -1,0 +1,81 @@
+package command
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// TestTrace: the commands of the page on messages: a schedule becomes binary and a trace of
+// one file a rank, which both become the same schedule again and run as it does.
+func TestTrace(t *testing.T) {
+	const schedule = "num_ranks 2\n\nrank 0 {\nl1: calc 1500\nl2: send 4096b to 1 tag 7\nl2 requires l1\n}\n\nrank 1 {\nl1: recv 4096b from 0 tag 7\n}\n"
+	inFolder(t, map[string]string{
+		"app.goal":  schedule,
+		"foreign.x": "\x03BOTF2",
+		"ti.txt":    "0 init\n0 compute 3e3\n0 finalize\n",
+		"any.goal":  "num_ranks 1\nrank 0 {\nrecv 1b from -1\n}\n",
+		"x.toml":    "kind = \"mpi\"\n[workload]\ntype = \"trace\"\n[placement]\nper_node = 1\n[job]\nmachine = \"loggops\"\n[sweep]\n\"workload.file\" = [\"app.goal\", \"app.bin\", \"app.1.et\"]\n",
+		"bad.toml":  "kind = \"mpi\"\n[workload]\ntype = \"trace\"\nfile = \"cut.bin\"\n",
+	})
+	const report = "replayed              1  calc\nreplayed              1  recv\nreplayed              1  send\nranks                 2\nsends                 1  4096 B\nreceives              1  4096 B\ncomputations          1  1500 ns\n"
+	for _, args := range [][]string{{"app.goal"}, {"app.goal", "-o", "app.bin"}, {"app.bin", "--to", "chakra", "-o", "app"}, {"app.bin", "-o", "again.goal"}} {
+		if status, stdout, stderr := weft(t, append([]string{"trace"}, args...)...); status != exitSuccess || stdout != report {
+			t.Errorf("%v: status %d: %s%s", args, status, stdout, stderr)
+		}
+	}
+	if status, _, stderr := weft(t, "trace", "app.1.et", "-o", "back.goal"); status != exitSuccess {
+		t.Errorf("status %d: %s", status, stderr)
+	}
+	for _, file := range []string{"again.goal", "back.goal"} {
+		if text, err := os.ReadFile(file); err != nil || string(text) != schedule {
+			t.Errorf("%s: %v\n%s", file, err, text)
+		}
+	}
+	if status, stdout, _ := weft(t, "trace", "app.goal", "--compute-scale", "0.5"); status != exitSuccess || !strings.HasSuffix(stdout, "  750 ns\n") {
+		t.Errorf("status %d: %s", status, stdout)
+	}
+	if status, stdout, stderr := weft(t, "run", "x.toml", "--out", "-"); status != exitSuccess {
+		t.Errorf("status %d: %s%s", status, stdout, stderr)
+	} else {
+		var times []string
+		for line := range strings.Lines(stdout) {
+			times = append(times, strings.Split(line, ",")[4])
+		}
+		if len(times) != 4 || times[1] != times[2] || times[1] != times[3] {
+			t.Errorf("elapsed %v", times)
+		}
+	}
+	if status, stdout, stderr := weft(t, "trace", "ti.txt", "--host-flops", "2e9"); status != exitSuccess || !strings.HasSuffix(stdout, "computations          2  1500 ns\n") {
+		t.Errorf("status %d: %s%s", status, stdout, stderr)
+	}
+	binary, err := os.ReadFile("app.bin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile("cut.bin", binary[:60], 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"trace", "cut.bin"}, "cut.bin: byte 60: "},
+		{[]string{"check", "bad.toml"}, "cut.bin: byte 60: rank 0: the file ends here: is it truncated?"},
+		{[]string{"trace", "foreign.x"}, "foreign.x:1: "},
+		{[]string{"trace", "nothing"}, "nothing"},
+		{[]string{"trace", "any.goal", "-o", "any.et"}, "any.goal:3: recv 1 B from any tag 0: any rank or any tag"},
+		{[]string{"trace", "app.goal", "-o", "app.bin"}, "app.bin: file exists"},
+		{[]string{"trace", "app.goal", "-o", "app"}, "want --to goal|goal-binary|chakra"},
+		{[]string{"trace", "app.goal", "--to", "goal"}, "want -o FILE"},
+		{[]string{"trace", "app.goal", "--compute-scale", "-1"}, "want at least 0"},
+		{[]string{"trace", "ti.txt", "--host-flops", "0"}, "want at least 1"},
+	} {
+		if status, _, stderr := weft(t, c.args...); status != exitUsage || !strings.Contains(stderr, c.want) {
+			t.Errorf("%v: status %d: %s\nwant %s", c.args, status, stderr, c.want)
+		}
+	}
+	if _, err := os.Stat("any.0.et"); err == nil {
+		t.Error("a trace that cannot be written was begun")
+	}
+}

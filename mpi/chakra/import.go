@@ -1,0 +1,289 @@
+package chakra
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+	"regexp"
+	"strconv"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/weft-sim/weft/mpi"
+	"github.com/weft-sim/weft/mpi/goal"
+	"github.com/weft-sim/weft/mpi/trace"
+	"github.com/weft-sim/weft/sim/input"
+)
+
+// rankFile is how files of a trace are named: PREFIX.RANK.et, of any packing.
+var rankFile = regexp.MustCompile(`^(.*\.)(0|[1-9][0-9]{0,8})(\.et(?:\.gz|\.zst)?)$`)
+
+// Files are the files of the trace to which one of them belongs, by rank: those of the
+// same name with other numbers. A name without a number is that of a trace of one rank.
+func Files(name string) []string {
+	parts := rankFile.FindStringSubmatch(filepath.Base(name))
+	if parts == nil {
+		return []string{name}
+	}
+	found, _ := filepath.Glob(filepath.Join(globbed(filepath.Dir(name)), globbed(parts[1])+"*"+parts[3]))
+	ranks := 0
+	for _, f := range append(found, name) {
+		if p := rankFile.FindStringSubmatch(filepath.Base(f)); p != nil && p[1] == parts[1] && p[3] == parts[3] {
+			r, _ := strconv.Atoi(p[2])
+			ranks = max(ranks, r+1)
+		}
+	}
+	var files []string
+	for r := range min(ranks, len(found)+1) { // one more than are there: it is missing
+		files = append(files, filepath.Join(filepath.Dir(name), parts[1]+strconv.Itoa(r)+parts[3]))
+	}
+	return files
+}
+
+var special = regexp.MustCompile(`[*?\[\\]`)
+
+// globbed is a name as a pattern that only it matches.
+func globbed(name string) string { return special.ReplaceAllString(name, `\$0`) }
+
+// Import makes a schedule of a trace, of which name is one file; groups is the file of
+// process groups, if there is one. The report is there if the trace was read to its end.
+func Import(name, groups string, settings trace.Settings) (*goal.Schedule, *trace.Report, error) {
+	files := Files(name)
+	b := &importer{Builder: trace.NewBuilder(name, len(files), settings)}
+	if groups != "" {
+		text, err := input.ReadInput(groups, input.MaxSettings)
+		if err == nil {
+			err = json.Unmarshal(text, &b.groups)
+		}
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s: %w: want an object of lists of ranks", groups, err)
+		}
+		for g, members := range b.groups {
+			if len(members) == 0 {
+				return nil, nil, fmt.Errorf("%s: group %q has no ranks", groups, g)
+			}
+			for _, r := range members {
+				if r < 0 || r >= len(files) {
+					return nil, nil, fmt.Errorf("%s: group %q: rank %d: want 0 to %d", groups, g, r, len(files)-1)
+				}
+			}
+		}
+	}
+	for _, file := range files {
+		if err := b.rank(file); err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", file, err)
+		}
+	}
+	g, err := b.Schedule()
+	return g, &b.Report, err
+}
+
+// importer makes the schedule of a trace.
+type importer struct {
+	*trace.Builder
+	groups map[string][]int
+	nodes  map[uint64]placed // of this rank
+}
+
+// placed are the first and the last operation of a node.
+type placed struct{ first, last int32 }
+
+// waits says that a node waits for another.
+type waits struct {
+	node   int32 // its first operation
+	number uint64
+	before uint64
+}
+
+// rank reads the file of a rank.
+func (b *importer) rank(file string) error {
+	f, err := input.OpenInput(file, input.MaxStream)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	d, _, err := NewReader(f)
+	if err != nil {
+		return err
+	}
+	b.Rank()
+	b.nodes = map[uint64]placed{}
+	var open []waits
+	for {
+		start := d.at
+		n, err := d.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if _, twice := b.nodes[n.ID]; twice {
+			return fmt.Errorf("byte %d: a second node %d", start, n.ID)
+		}
+		b.Place = fmt.Sprintf("%s: node %d", file, n.ID)
+		p, err := b.node(n)
+		if err != nil {
+			return fmt.Errorf("byte %d: node %d: %w", start, n.ID, err)
+		}
+		b.nodes[n.ID] = p
+		for _, list := range [][]uint64{n.Control, n.Data} {
+			for _, before := range list {
+				open = append(open, waits{p.first, n.ID, before})
+			}
+		}
+	}
+	for _, w := range open {
+		before, ok := b.nodes[w.before]
+		if !ok {
+			b.Place = fmt.Sprintf("%s: node %d", file, w.number)
+			b.Count(trace.Refused, "dependency", "on a node that is not there; is the trace truncated?")
+			continue
+		}
+		b.After(before.last, w.node)
+	}
+	return nil
+}
+
+// node appends a node.
+func (b *importer) node(n *Node) (p placed, err error) {
+	compute := func(ns float64) (placed, error) {
+		id, err := b.Compute(ns)
+		return placed{id, id}, err
+	}
+	duration, exact, err := n.integer(nanoseconds)
+	if err != nil {
+		return p, err
+	}
+	ns := float64(n.Duration) * 1000
+	if exact {
+		ns = float64(duration)
+	}
+	switch n.Type {
+	case Metadata:
+		b.Count(trace.Replayed, n.Type.String(), "")
+		return compute(0)
+	case Compute:
+		b.Count(trace.Replayed, n.Type.String(), "")
+		return compute(ns)
+	case Load, Store:
+		b.Count(trace.Approximated, n.Type.String(), "takes its time as a computation does")
+		return compute(ns)
+	case Send, Receive:
+		return b.message(n)
+	case Collective:
+		return b.collective(n, compute)
+	}
+	b.Count(trace.Refused, n.Type.String(), "no type of the format")
+	return compute(0)
+}
+
+// message appends a send or a receive.
+func (b *importer) message(n *Node) (placed, error) {
+	kind, peerName := mpi.Send, "comm_dst"
+	if n.Type == Receive {
+		kind, peerName = mpi.Recv, "comm_src"
+	}
+	peer, given, err := n.integer(peerName)
+	bytes, sized, err2 := n.integer("comm_size")
+	tag, _, err3 := n.integer("comm_tag")
+	if err := errors.Join(err, err2, err3); err != nil {
+		return placed{}, err
+	}
+	if !given || !sized {
+		return placed{}, fmt.Errorf("a %s without %s or comm_size", n.Type, peerName)
+	}
+	b.Count(trace.Replayed, n.Type.String(), "")
+	id, err := b.Message(kind, bytes, peer, tag)
+	return placed{id, id}, err
+}
+
+// Numbers of collectives in attribute comm_type.
+var collectiveNames = []string{"all-reduce", "reduce", "all-gather", "gather", "scatter", "broadcast", "all-to-all", "reduce-scatter", "reduce-scatter-block", "barrier"}
+
+// collective appends a collective.
+func (b *importer) collective(n *Node, compute func(float64) (placed, error)) (p placed, err error) {
+	number, given, err := n.integer("comm_type")
+	bytes, sized, err2 := n.integer("comm_size")
+	root, rooted, err3 := n.integer("root")
+	if err := errors.Join(err, err2, err3); err != nil {
+		return p, err
+	}
+	refuse := func(name, why string) (placed, error) {
+		b.Count(trace.Refused, name, why)
+		return compute(0)
+	}
+	if !given {
+		return refuse("collective", "no attribute comm_type, as waits have")
+	}
+	if number < 0 || number >= int64(len(collectiveNames)) {
+		return refuse("collective", "an unknown comm_type")
+	}
+	name := collectiveNames[number]
+	if !sized && name != "barrier" {
+		return refuse(name, "no attribute comm_size")
+	}
+	if dims := n.attribute("involved_dim"); dims != nil && !dims.allTrue() {
+		return refuse(name, "in some dimensions of the network only (involved_dim)")
+	}
+	var members []int
+	group := ""
+	if a := n.attribute("pg_name"); a != nil {
+		if group, _ = a.Text(); group != "" {
+			if members = b.groups[group]; members == nil {
+				return refuse(name, "of a process group whose ranks are not known")
+			}
+		}
+	}
+	size := int64(b.size(members))
+	if bytes < 0 || bytes > math.MaxInt64/2 {
+		return p, fmt.Errorf("%s of %d B", name, bytes)
+	}
+	outcome, note := trace.Replayed, ""
+	note = map[string]string{"all-reduce": "combining takes no time", "reduce": "combining takes no time", "reduce-scatter": "combining takes no time, around a ring"}[name]
+	operation := map[string]trace.Operation{"all-reduce": trace.Allreduce, "reduce": trace.Reduce, "all-gather": trace.Allgather, "broadcast": trace.Broadcast, "all-to-all": trace.Alltoall, "reduce-scatter": trace.ReduceScatter, "barrier": trace.Barrier}[name]
+	switch {
+	case operation == "":
+		return refuse(name, "weft has no algorithm")
+	case operation == trace.Alltoall && bytes%size != 0:
+		note = "blocks of equal size, rounded up"
+	case (operation == trace.Broadcast || operation == trace.Reduce) && !rooted:
+		if note != "" {
+			note += "; "
+		}
+		note += "from the group's first rank, as no root is given"
+	}
+	if note != "" {
+		outcome = trace.Approximated
+	}
+	if operation == trace.Alltoall {
+		bytes = (bytes + size - 1) / size
+	}
+	b.Count(outcome, name, note)
+	p.first, p.last, err = b.Collective(operation, group, members, bytes, int(root))
+	return p, err
+}
+
+// size is the number of ranks in a group.
+func (b *importer) size(members []int) int {
+	if members == nil {
+		return b.Ranks()
+	}
+	return len(members)
+}
+
+// allTrue tells whether a list of bools has no false one.
+func (a *Attribute) allTrue() bool {
+	all := a.field == fieldBool+1
+	fields(content(a.value), func(_ protowire.Number, kind protowire.Type, value []byte) error {
+		values, err := numbers(nil, kind, value)
+		for _, v := range values {
+			all = all && v != 0
+		}
+		return err
+	})
+	return all
+}

@@ -1,0 +1,402 @@
+package simgrid
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"math"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/weft-sim/weft/mpi"
+	"github.com/weft-sim/weft/mpi/goal"
+	"github.com/weft-sim/weft/mpi/trace"
+	"github.com/weft-sim/weft/sim/input"
+)
+
+// mostRanks bounds the number of a rank, and longestLine a line, in bytes.
+const (
+	mostRanks   = 1 << 20
+	longestLine = 1 << 20
+)
+
+// typeBytes are the sizes of the datatypes, by number: double, int, char, short, long,
+// float, byte, long long.
+var typeBytes = []float64{8, 4, 1, 2, 8, 4, 1, 8}
+
+// byteType is the number of bytes, doubleType that of doubles.
+const doubleType, byteType = 0, 6
+
+// action is a line of a trace.
+type action struct {
+	line int32
+	file int32
+	text string // name and arguments
+}
+
+// actionBytes is what an action takes besides its text.
+const actionBytes = 24
+
+// Is tells whether a text begins like a trace: with a rank and an action.
+func Is(in *bufio.Reader) bool {
+	begin, _ := in.Peek(4096)
+	for line := range bytes.Lines(begin) {
+		words := bytes.Fields(line)
+		if len(words) == 0 || words[0][0] == '#' {
+			continue
+		}
+		_, err := strconv.Atoi(string(words[0]))
+		return err == nil && len(words) > 1 && actions[string(words[1])] != nil
+	}
+	return false
+}
+
+// Files are the files of a trace: the one itself, and those that it names.
+func Files(name string) []string {
+	files := []string{name}
+	f, err := input.OpenInput(name, input.MaxStream)
+	if err != nil {
+		return files
+	}
+	defer f.Close()
+	scan := bufio.NewScanner(input.Text(f))
+	scan.Buffer(nil, longestLine)
+	for scan.Scan() {
+		text, _, _ := strings.Cut(scan.Text(), "#")
+		words := strings.Fields(text)
+		if len(words) > 1 {
+			break
+		}
+		if len(words) == 1 {
+			files = append(files, beside(name, words[0]))
+		}
+	}
+	return files
+}
+
+// beside is a file that another names.
+func beside(name, file string) string {
+	if filepath.IsAbs(file) {
+		return file
+	}
+	return filepath.Join(filepath.Dir(name), file)
+}
+
+// Import makes a schedule of a trace: one file of all ranks, or a file that names those of
+// the ranks, one a line. flops is the speed of a host, in operations a second. The report is
+// there if the trace was read to its end.
+func Import(name string, flops float64, settings trace.Settings) (*goal.Schedule, *trace.Report, error) {
+	p := &reader{most: input.Memory()}
+	if err := p.file(name, true); err != nil {
+		return nil, nil, err
+	}
+	if len(p.ranks) == 0 {
+		return nil, nil, fmt.Errorf("%s:1: no actions", name)
+	}
+	b := trace.NewBuilder(name, len(p.ranks), settings)
+	for r, list := range p.ranks {
+		if len(list) == 0 {
+			return nil, nil, fmt.Errorf("%s: rank %d has no actions, but rank %d has: is it truncated?", name, r, len(p.ranks)-1)
+		}
+		b.Rank()
+		rank := &process{Builder: b, number: r, flops: flops, datatype: byteType}
+		if err := rank.begin(); err != nil {
+			return nil, nil, err
+		}
+		for _, a := range list {
+			b.Place = fmt.Sprintf("%s:%d", p.files[a.file], a.line)
+			if err := rank.act(strings.Fields(a.text)); err != nil {
+				return nil, nil, fmt.Errorf("%s: %w", b.Place, err)
+			}
+		}
+		if len(rank.open) > 0 {
+			b.Count(trace.Approximated, "request", "never waited for")
+		}
+		if !rank.finalized {
+			return nil, nil, fmt.Errorf("%s: rank %d ends without finalize: is it truncated?", b.Place, r)
+		}
+	}
+	g, err := b.Schedule()
+	return g, &b.Report, err
+}
+
+// reader reads the actions of all ranks.
+type reader struct {
+	files []string
+	ranks [][]action
+	held  int64
+	most  int64
+}
+
+// file reads a file; that of the list, the first, may name others.
+func (p *reader) file(name string, list bool) error {
+	f, err := input.OpenInput(name, input.MaxStream)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	defer f.Close()
+	number := int32(len(p.files))
+	p.files = append(p.files, name)
+	var named []string
+	scan := bufio.NewScanner(input.Text(f))
+	scan.Buffer(nil, longestLine)
+	line := 0
+	for scan.Scan() {
+		line++
+		text, _, _ := strings.Cut(scan.Text(), "#")
+		words := strings.Fields(text)
+		switch {
+		case len(words) == 0:
+			continue
+		case len(words) == 1 && list && len(p.ranks) == 0:
+			named = append(named, beside(name, words[0]))
+			continue
+		case len(named) > 0 || len(words) == 1:
+			return fmt.Errorf("%s:%d: %q: want a rank and an action", name, line, strings.Join(words, " "))
+		}
+		rank, err := strconv.Atoi(words[0])
+		if err != nil || rank < 0 || rank >= mostRanks {
+			return fmt.Errorf("%s:%d: rank %q: want 0 to %d", name, line, words[0], mostRanks-1)
+		}
+		if line > math.MaxInt32 {
+			return fmt.Errorf("%s:%d: more lines than %d", name, line, math.MaxInt32)
+		}
+		for rank >= len(p.ranks) {
+			p.ranks = append(p.ranks, nil)
+		}
+		text = strings.Join(words[1:], " ")
+		p.ranks[rank] = append(p.ranks[rank], action{int32(line), number, text})
+		if p.held += actionBytes + int64(len(text)); p.held > p.most {
+			return fmt.Errorf("%s:%d: the actions so far take more than the memory of this machine", name, line)
+		}
+	}
+	if err := scan.Err(); err != nil && err != io.EOF {
+		return fmt.Errorf("%s:%d: %w", name, line+1, err)
+	}
+	for _, other := range named {
+		if err := p.file(other, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// process is a rank on its way through its actions.
+type process struct {
+	*trace.Builder
+	number    int
+	flops     float64
+	datatype  int   // of counts without one
+	last      int32 // what the next action waits for
+	open      []request
+	begun     bool
+	finalized bool
+}
+
+// request is a message that the rank has not waited for.
+type request struct {
+	source, destination, tag int64
+	operation                int32
+}
+
+// begin gives the first action something to wait for.
+func (p *process) begin() (err error) {
+	p.last, err = p.Compute(0)
+	return err
+}
+
+// then makes an operation follow the last.
+func (p *process) then(operation int32, err error) error {
+	if err == nil {
+		p.After(p.last, operation)
+		p.last = operation
+	}
+	return err
+}
+
+// join makes the rank wait for requests.
+func (p *process) join(requests []request) error {
+	id, err := p.Compute(0)
+	if err != nil {
+		return err
+	}
+	for _, r := range requests {
+		p.After(r.operation, id)
+	}
+	return p.then(id, nil)
+}
+
+// actions are the actions that are known: what they do with their arguments, nil for
+// those that cannot be replayed.
+var actions = map[string]func(p *process, name string, args []float64) error{}
+
+func init() {
+	for _, name := range []string{"init", "finalize", "comm_size", "compute", "sleep", "send", "isend", "recv", "irecv", "wait", "test", "waitall", "barrier", "bcast", "reduce", "allreduce", "alltoall", "allgather"} {
+		actions[name] = (*process).known
+	}
+	for _, name := range []string{"alltoallv", "gather", "scatter", "gatherv", "allgatherv", "scatterv", "reducescatter", "scan", "exscan", "sendrecv", "comm_split", "comm_dup", "testall", "testany", "waitany", "waitsome"} {
+		actions[name] = func(p *process, name string, _ []float64) error {
+			p.Count(trace.Refused, name, "weft does not replay this action")
+			return nil
+		}
+	}
+}
+
+// arguments are the least and the most that an action takes.
+var arguments = map[string][2]int{"init": {0, 1}, "comm_size": {1, 1}, "compute": {1, 1}, "sleep": {1, 1}, "send": {3, 4}, "isend": {3, 4}, "recv": {3, 4}, "irecv": {3, 4}, "wait": {3, 3}, "test": {3, 3}, "bcast": {1, 3}, "reduce": {2, 4}, "allreduce": {2, 3}, "alltoall": {2, 4}, "allgather": {2, 4}}
+
+// act performs an action.
+func (p *process) act(words []string) error {
+	do := actions[words[0]]
+	if do == nil {
+		return fmt.Errorf("unknown action %q", words[0])
+	}
+	if p.finalized || p.begun == (words[0] == "init") {
+		return fmt.Errorf("%s: want init first, once, and finalize last", words[0])
+	}
+	var args []float64
+	for _, w := range words[1:] {
+		v, err := strconv.ParseFloat(w, 64)
+		if err != nil || !(v >= -1 && v < 1<<62) {
+			return fmt.Errorf("%s: argument %q: want a number of 0 to 2^62", words[0], w)
+		}
+		args = append(args, v)
+	}
+	return do(p, words[0], args)
+}
+
+// argument is the i-th, or what stands for one that is not there.
+func argument(args []float64, i int, without float64) float64 {
+	if i < len(args) {
+		return args[i]
+	}
+	return without
+}
+
+// bytes are those of a count of a datatype, which may be given as argument i.
+func (p *process) bytes(count float64, args []float64, i int) (int64, error) {
+	datatype := argument(args, i, float64(p.datatype))
+	if count < 0 || datatype < 0 || int(datatype) >= len(typeBytes) || count > 1<<50 {
+		return 0, fmt.Errorf("%v elements of datatype %v: want a count of 0 to 2^50 and a datatype of 0 to %d", count, datatype, len(typeBytes)-1)
+	}
+	return int64(math.Ceil(count * typeBytes[int(datatype)])), nil
+}
+
+// known performs an action that weft replays.
+func (p *process) known(name string, args []float64) error {
+	if n := arguments[name]; len(args) < n[0] || len(args) > n[1] {
+		return fmt.Errorf("%s with %d arguments: want %d to %d", name, len(args), n[0], n[1])
+	}
+	switch name {
+	case "test":
+		p.Count(trace.Approximated, name, "takes no time and completes nothing")
+		return nil
+	case "reduce", "allreduce":
+		p.Count(trace.Approximated, name, "its computing follows the messages")
+	default:
+		p.Count(trace.Replayed, name, "")
+	}
+	switch name {
+	case "init":
+		p.begun = true
+		if len(args) > 0 {
+			p.datatype = doubleType
+		}
+	case "finalize":
+		p.finalized = true
+	case "compute":
+		return p.compute(args[0])
+	case "sleep":
+		return p.then(p.Compute(max(args[0], 0) * 1e9))
+	case "send", "isend", "recv", "irecv":
+		return p.message(name, args)
+	case "wait":
+		return p.wait(args)
+	case "waitall":
+		requests := p.open
+		p.open = nil
+		return p.join(requests)
+	case "barrier":
+		return p.collective(trace.Barrier, 0, nil, 0, 0)
+	case "bcast":
+		return p.collective(trace.Broadcast, args[0], args, 1, 2)
+	case "reduce":
+		if err := p.collective(trace.Reduce, args[0], args, 2, 3); err != nil {
+			return err
+		}
+		return p.compute(args[1])
+	case "allreduce":
+		if err := p.collective(trace.Allreduce, args[0], args, -1, 2); err != nil {
+			return err
+		}
+		return p.compute(args[1])
+	case "alltoall":
+		return p.collective(trace.Alltoall, args[0], args, -1, 2)
+	case "allgather":
+		return p.collective(trace.Allgather, args[0], args, -1, 2)
+	}
+	return nil
+}
+
+// compute appends a computation of so many operations.
+func (p *process) compute(flops float64) error {
+	return p.then(p.Compute(max(flops, 0) / p.flops * 1e9))
+}
+
+// message appends a send or a receive.
+func (p *process) message(name string, args []float64) error {
+	bytes, err := p.bytes(args[2], args, 3)
+	if err != nil {
+		return err
+	}
+	peer, tag := int64(args[0]), int64(args[1])
+	kind, r := mpi.Send, request{int64(p.number), peer, tag, 0}
+	if strings.HasSuffix(name, "recv") {
+		kind, r = mpi.Recv, request{peer, int64(p.number), tag, 0}
+	}
+	if r.operation, err = p.Message(kind, bytes, peer, tag); err != nil {
+		return err
+	}
+	if name[0] == 'i' {
+		p.After(p.last, r.operation)
+		p.open = append(p.open, r)
+		return nil
+	}
+	return p.then(r.operation, nil)
+}
+
+// wait waits for the oldest request of a source, a destination and a tag.
+func (p *process) wait(args []float64) error {
+	i := slices.IndexFunc(p.open, func(r request) bool {
+		return r.source == int64(args[0]) && r.destination == int64(args[1]) && r.tag == int64(args[2])
+	})
+	if i < 0 {
+		return fmt.Errorf("wait for a message from %v to %v with tag %v, which is not under way", args[0], args[1], args[2])
+	}
+	r := p.open[i]
+	p.open = slices.Delete(p.open, i, i+1)
+	return p.join([]request{r})
+}
+
+// collective appends a collective of all ranks; root and datatype are the places of these
+// arguments.
+func (p *process) collective(operation trace.Operation, count float64, args []float64, root, datatype int) error {
+	bytes, err := p.bytes(count, args, datatype)
+	if err != nil {
+		return err
+	}
+	from := 0
+	if root >= 0 {
+		from = int(argument(args, root, 0))
+	}
+	first, last, err := p.Collective(operation, "", nil, bytes, from)
+	if err != nil {
+		return err
+	}
+	p.After(p.last, first)
+	p.last = last
+	return nil
+}

@@ -1,0 +1,190 @@
+package simgrid
+
+import (
+	"bufio"
+	"encoding/csv"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/weft-sim/weft/mpi"
+	"github.com/weft-sim/weft/mpi/goal"
+	"github.com/weft-sim/weft/mpi/trace"
+)
+
+const samples = "../../../shared/reference/workloads/formats/ti/"
+
+// counted are the operations of a report by name.
+func counted(report *trace.Report) map[string]int {
+	var b strings.Builder
+	report.Write(&b)
+	counts := map[string]int{}
+	for line := range strings.Lines(b.String()) {
+		words := strings.Fields(line)
+		n, _ := strconv.Atoi(words[1])
+		counts[strings.TrimSuffix(words[2], ":")] += n
+	}
+	return counts
+}
+
+// TestSamples: SimGrid's own traces have the actions that were counted, and run to their end.
+// actions0.txt and actions1.txt are of one trace.
+func TestSamples(t *testing.T) {
+	f, err := os.Open(samples + "counts.csv")
+	if err != nil {
+		t.Skip("the samples are not here")
+	}
+	defer f.Close()
+	rows, err := csv.NewReader(f).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := filepath.Abs(samples)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := written(t, dir+"/actions0.txt\n"+dir+"/actions1.txt\n")
+	want := map[string]map[string]int{}
+	for _, row := range rows[1:] {
+		file := filepath.Join(dir, row[0])
+		if row[0] == "actions0.txt" || row[0] == "actions1.txt" {
+			file = list
+		}
+		if want[file] == nil {
+			want[file] = map[string]int{}
+		}
+		n, err := strconv.Atoi(row[3])
+		if err != nil {
+			t.Fatal(err)
+		}
+		want[file][row[2]] += n
+	}
+	for file, want := range want {
+		g, report, err := Import(file, 1e9, trace.Default())
+		if err != nil {
+			t.Errorf("%v", err)
+			continue
+		}
+		got := counted(report)
+		delete(got, "request") // sends that no rank waits for are no action of their own
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%s: %v, want %v", file, got, want)
+		}
+		if _, err := (mpi.LogGOPS{L: 1000, Overhead: 100, Eager: 1 << 30}).Run(g.Replay(1), nil); err != nil {
+			t.Errorf("%s: %v", file, err)
+		}
+	}
+}
+
+// written writes a trace and returns its name.
+func written(t *testing.T, text string) string {
+	file := filepath.Join(t.TempDir(), "t.txt")
+	if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func text(t *testing.T, g *goal.Schedule) string {
+	var b strings.Builder
+	if _, err := g.WriteTo(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// TestImport: a rank does one action after another; what begins with i lets it go on until it
+// waits. At 2e9 operations a second 4000 are 2000 ns; scaled by 0.5, 1000. Counts are in
+// doubles after "init 1": 3 are 24 B, and 2 of type 1 (int) 8 B.
+func TestImport(t *testing.T) {
+	s := trace.Default()
+	s.Compute = 0.5
+	g, _, err := Import(written(t, "# two ranks\n0 init 1\n1 init 1\n0 isend 1 5 3\n0 compute 4e3\n1 recv 0 5 3\n0 wait 0 1 5\n1 send 0 0 2 1\n0 recv 1 0 2 1\n\n0 finalize\n1 finalize\n"), 2e9, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `num_ranks 2
+
+rank 0 {
+l1: calc 0
+l2: send 24b to 1 tag 5
+l3: calc 1000
+l4: calc 0
+l5: recv 8b from 1 tag 0
+l2 requires l1
+l3 requires l1
+l4 requires l2
+l4 requires l3
+l5 requires l4
+}
+
+rank 1 {
+l1: calc 0
+l2: recv 24b from 0 tag 5
+l3: send 8b to 0 tag 0
+l2 requires l1
+l3 requires l2
+}
+`
+	if got := text(t, g); got != want {
+		t.Errorf("%s\nwant:\n%s", got, want)
+	}
+	// Ring allreduce of 3 ranks: 4 rounds, a message a rank in each, and 1 s of computing.
+	g, _, err = Import(written(t, "0 init\n1 init\n2 init\n0 allreduce 300 1e9\n1 allreduce 300 1e9\n2 allreduce 300 1e9\n0 finalize\n1 finalize\n2 finalize\n"), 1e9, trace.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, bytes := g.Count(mpi.Send); n != 12 || bytes != 1200 {
+		t.Errorf("%d messages, %d B", n, bytes)
+	}
+	if _, ns := g.Count(mpi.Calc); ns != 3e9 {
+		t.Errorf("computing %d ns", ns)
+	}
+}
+
+func TestRefused(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                                 "t.txt:1: no actions",
+		"0 init\n":                         "t.txt:1: rank 0 ends without finalize: is it truncated?",
+		"1 init\n1 finalize\n":             "rank 0 has no actions, but rank 1 has",
+		"0 init\nx y z\n":                  "t.txt:2: rank \"x\": want 0 to",
+		"0 init\n0 fly\n":                  "t.txt:2: unknown action \"fly\"",
+		"0 send 1 0 1\n":                   "t.txt:1: send: want init first",
+		"0 init\n0 init\n":                 "t.txt:2: init: want init first, once",
+		"0 init\n0 send 1 0 1\n":           "t.txt:2: send with rank 1, tag 0: ranks are 0 to 0",
+		"0 init\n0 send 0\n":               "t.txt:2: send with 1 arguments: want 3 to 4",
+		"0 init\n0 send 0 0 NaN\n":         "t.txt:2: send: argument \"NaN\"",
+		"0 init\n0 send 0 0 8 9\n":         "t.txt:2: 8 elements of datatype 9",
+		"0 init\n0 wait 0 0 0\n":           "t.txt:2: wait for a message from 0 to 0 with tag 0, which is not under way",
+		"0 init\n0 scan 1 1\n0 finalize\n": "t.txt:2: 1 x scan cannot be replayed",
+		"0 init\n0 bcast 8 3\n":            "t.txt:2: root = 3",
+		"nowhere.txt\n":                    "nowhere.txt: no such file",
+		"0 init\n1 init\n0 barrier\n1 bcast 8\n0 finalize\n1 finalize\n": "t.txt:4: collective 0 of group \"\" is broadcast",
+	} {
+		if _, _, err := Import(written(t, text), 1e9, trace.Default()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v\nwant %s", text, err, want)
+		}
+	}
+	for text, want := range map[string]bool{"# a\n\n0 init\n": true, "num_ranks 1\n": false, "0 fly\n": false, "": false} {
+		if got := Is(bufio.NewReader(strings.NewReader(text))); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}
+
+// FuzzImport: whatever a file holds is a schedule or an error.
+func FuzzImport(f *testing.F) {
+	f.Add("0 init 1\n1 init 1\n0 isend 1 5 3\n0 compute 4e3\n1 recv 0 5 3\n0 wait 0 1 5\n0 bcast 8 0 1\n1 bcast 8 0 1\n0 finalize\n1 finalize\n")
+	f.Fuzz(func(t *testing.T, content string) {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "t"), []byte(content), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if g, _, err := Import(filepath.Join(dir, "t"), 1e9, trace.Default()); err == nil && g.Ranks() == 0 {
+			t.Error("no ranks")
+		}
+	})
+}

@@ -1,0 +1,224 @@
+package trace
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/weft-sim/weft/collectives"
+	"github.com/weft-sim/weft/mpi"
+	"github.com/weft-sim/weft/mpi/goal"
+	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
+)
+
+// Settings say how traces are replayed.
+type Settings struct {
+	Compute   float64 `toml:"compute_scale" doc:"factor of the computing times of a trace" min:"0"`
+	Drop      bool    `toml:"drop" doc:"leave out what cannot be replayed, instead of refusing the trace"`
+	Allreduce string  `toml:"allreduce" doc:"algorithm of a trace's allreduces, as all that follow one of weft list collectives"`
+	Allgather string  `toml:"allgather" doc:"algorithm of allgathers"`
+	Alltoall  string  `toml:"alltoall" doc:"algorithm of alltoalls"`
+	Broadcast string  `toml:"broadcast" doc:"algorithm of broadcasts"`
+	Reduce    string  `toml:"reduce" doc:"algorithm of reduces"`
+}
+
+// Default are the settings of a trace that says no more.
+func Default() Settings {
+	return Settings{Compute: 1, Allreduce: "allreduce-ring", Allgather: "allgather-ring", Alltoall: "alltoall-pairwise", Broadcast: "broadcast-binomial", Reduce: "reduce-binomial"}
+}
+
+// Operation is a collective operation.
+type Operation string
+
+// The collectives that weft has algorithms for.
+const (
+	Allreduce     Operation = "allreduce"
+	Allgather     Operation = "allgather"
+	Alltoall      Operation = "alltoall"
+	Broadcast     Operation = "broadcast"
+	Reduce        Operation = "reduce"
+	ReduceScatter Operation = "reduce-scatter"
+	Barrier       Operation = "barrier"
+)
+
+// rooted tells whether the operation has a root.
+func (o Operation) rooted() bool { return o == Broadcast || o == Reduce }
+
+// Tags of collectives: 1, the number of the collective, the tag of its algorithm. Rounds of
+// one tag modulo algorithmTags are posted in the same order on both sides.
+const (
+	collectiveTag  = 1 << 30
+	algorithmTags  = 1 << 8
+	mostCollective = collectiveTag / algorithmTags
+)
+
+// Builder makes the schedule of a trace, rank by rank.
+type Builder struct {
+	*goal.Builder
+	Report
+	Settings
+	group   map[string][]collective // the collectives of a group, in the order of every rank
+	next    map[string]int          // which one the rank is at
+	rank    int
+	ranks   int
+	carried int // collectives so far
+	built   map[string]collectives.Schedule
+}
+
+// collective is what the ranks of a group do together; the first that comes to it says
+// what it is.
+type collective struct {
+	operation Operation
+	bytes     int64
+	root      int
+	number    int
+	schedule  collectives.Schedule
+	rounds    int // of the schedule; -1: all
+}
+
+// NewBuilder begins a schedule of so many ranks; name stands for the trace in messages.
+func NewBuilder(name string, ranks int, settings Settings) *Builder {
+	return &Builder{Builder: goal.NewBuilder(name, ranks), Settings: settings, group: map[string][]collective{}, rank: -1, ranks: ranks}
+}
+
+// Ranks is the number of ranks.
+func (b *Builder) Ranks() int { return b.ranks }
+
+// Rank begins the next rank.
+func (b *Builder) Rank() {
+	b.Builder.Rank()
+	b.rank++
+	b.next = map[string]int{}
+}
+
+// Compute appends a computation of so many ns of the trace.
+func (b *Builder) Compute(ns float64) (int32, error) {
+	return b.Add(mpi.Calc, int64(min(max(math.Round(ns*b.Settings.Compute), 0), math.MaxInt64/2)), 0, 0)
+}
+
+// Message appends a send or a receive.
+func (b *Builder) Message(kind mpi.Kind, bytes int64, peer, tag int64) (int32, error) {
+	if peer < -1 || peer >= int64(b.ranks) || tag < -1 || tag >= collectiveTag {
+		return 0, fmt.Errorf("%s with rank %d, tag %d: ranks are 0 to %d, tags 0 to %d", kind, peer, tag, b.ranks-1, collectiveTag-1)
+	}
+	return b.Add(kind, bytes, int32(peer), int32(tag))
+}
+
+// Collective appends the rank's part of a collective of a group, whose members are ranks
+// in the group's order (nil: all). The k-th collective of a group on one rank belongs to the
+// k-th on the others. It begins with operation first and ends with last; bytes are those of
+// [collectives.Env].
+func (b *Builder) Collective(operation Operation, group string, members []int, bytes int64, root int) (first, last int32, err error) {
+	index, size := b.rank, b.ranks
+	if members != nil {
+		index, size = -1, len(members)
+		for i, r := range members {
+			if r == b.rank {
+				index = i
+			}
+		}
+		if index < 0 {
+			return 0, 0, fmt.Errorf("%s of group %q, to which rank %d does not belong", operation, group, b.rank)
+		}
+	}
+	c, err := b.join(operation, group, size, bytes, root)
+	if err != nil {
+		return 0, 0, err
+	}
+	if first, err = b.Add(mpi.Calc, 0, 0, 0); err != nil {
+		return 0, 0, err
+	}
+	last = first
+	rounds := c.schedule.Rounds(index)
+	if c.rounds >= 0 {
+		rounds = c.rounds
+	}
+	var ops []collectives.Op
+	for round := range rounds {
+		ops = c.schedule.Round(index, round, ops[:0])
+		var done []int32
+		for _, op := range ops {
+			kind := mpi.Send
+			switch op.Kind {
+			case collectives.Recv:
+				kind = mpi.Recv
+			case collectives.Send:
+			default:
+				continue // moving data inside a rank, which takes no time here
+			}
+			peer := op.Peer
+			if members != nil {
+				peer = int32(members[peer])
+			}
+			id, err := b.Add(kind, op.Bytes, peer, collectiveTag|int32(c.number)*algorithmTags|op.Tag%algorithmTags)
+			if err != nil {
+				return 0, 0, err
+			}
+			b.After(last, id)
+			done = append(done, id)
+		}
+		if len(done) == 1 {
+			last = done[0]
+		} else if len(done) > 1 {
+			if last, err = b.Add(mpi.Calc, 0, 0, 0); err != nil {
+				return 0, 0, err
+			}
+			for _, id := range done {
+				b.After(id, last)
+			}
+		}
+	}
+	return first, last, nil
+}
+
+// join finds the collective that the rank comes to, or is the first at.
+func (b *Builder) join(operation Operation, group string, size int, bytes int64, root int) (*collective, error) {
+	k := b.next[group]
+	b.next[group]++
+	if k < len(b.group[group]) {
+		c := &b.group[group][k]
+		if c.operation != operation || c.bytes != bytes || c.root != root {
+			return nil, fmt.Errorf("collective %d of group %q is %s of %d B (root %d), and on another rank %s of %d B (root %d)", k, group, operation, bytes, root, c.operation, c.bytes, c.root)
+		}
+		return c, nil
+	}
+	if b.carried == mostCollective {
+		return nil, fmt.Errorf("more than %d collectives", mostCollective)
+	}
+	c := collective{operation: operation, bytes: bytes, root: root, number: b.carried, rounds: -1}
+	b.carried++
+	algorithm := map[Operation]string{Allreduce: b.Allreduce, Allgather: b.Allgather, Alltoall: b.Alltoall, Broadcast: b.Broadcast, Reduce: b.Reduce, ReduceScatter: "allreduce-ring", Barrier: "barrier-dissemination"}[operation]
+	var set []param.Setting
+	if operation.rooted() {
+		set = append(set, param.Set("root", root))
+	}
+	if operation == ReduceScatter { // the first half of the ring: every rank has the sum of its chunk then
+		c.rounds = size - 1
+	}
+	if operation != ReduceScatter && !strings.HasPrefix(algorithm, string(operation)+"-") {
+		return nil, &param.ParamError{Key: string(operation), Value: algorithm, Want: fmt.Sprintf("an algorithm of %s: see weft list collectives", operation)}
+	}
+	key := fmt.Sprint(algorithm, size, bytes, root)
+	if c.schedule = b.built[key]; c.schedule == nil {
+		var err error
+		if c.schedule, err = collectives.Registry.New(algorithm, collectives.Env{Ranks: size, PerNode: 1, Bytes: sim.Bytes(bytes)}, set...); err != nil {
+			return nil, err
+		}
+		if b.built == nil {
+			b.built = map[string]collectives.Schedule{}
+		}
+		b.built[key] = c.schedule
+	}
+	b.group[group] = append(b.group[group], c)
+	return &b.group[group][k], nil
+}
+
+// Schedule is what was built; it is refused if something had to be left out, unless the
+// settings allow it.
+func (b *Builder) Schedule() (*goal.Schedule, error) {
+	if err := b.refusal(); err != nil && !b.Drop {
+		return nil, err
+	}
+	return b.Builder.Schedule()
+}
