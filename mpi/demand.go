@@ -31,6 +31,9 @@ func (c *Config) Demand(w Workload, transfers Transfers, idle func(bytes int64) 
 			ops = w.Started(r, op.ID, 0, ops[:len(ops)-1])
 			switch op.Kind {
 			case Calc:
+				if op.Wait {
+					break
+				}
 				d.CPU[r].Busy += min(sim.Time(op.Size), latest)
 				if op.Copy {
 					d.CPU[r].Copies += sim.Time(op.Size)

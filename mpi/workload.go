@@ -48,6 +48,8 @@ type Op struct {
 	Control bool
 	// Copy marks a Calc that moves data inside the rank's memory.
 	Copy bool
+	// Wait marks a Calc that waits for a time, and is no work.
+	Wait bool
 	// CPU and NIC are the rank's processing element and network interface.
 	CPU, NIC uint8
 }
