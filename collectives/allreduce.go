@@ -49,21 +49,7 @@ func init() {
 // vector to the next odd rank and get the result from it at the end; the others
 // exchange the whole vector k times.
 func AllreduceRecursiveDoubling(n int, bytes int64) Collective {
-	doublings := log2Ceil(n+1) - 1 // floor of log2 n
-	rest := n - 1<<doublings
-	// position numbers the 2^k ranks that take part in the exchange.
-	position := func(rank int) int {
-		if rank < 2*rest {
-			return rank / 2
-		}
-		return rank - rest
-	}
-	rank := func(position int) int {
-		if position < rest {
-			return 2*position + 1
-		}
-		return position + rest
-	}
+	doublings, rest, position, rank := folded(n)
 	return &program{
 		ranks: n,
 		rounds: func(rank int) int {
@@ -205,4 +191,24 @@ func BarrierDissemination(n int) Collective {
 		},
 		contract: reduction(n, 1, func(int) int64 { return 1 }, true, nil),
 	}
+}
+
+// folded makes 2^doublings of n ranks: of the first 2*rest the even ones leave what they have to
+// the next odd one. The others have positions from 0 on.
+func folded(n int) (doublings, rest int, position, rank func(int) int) {
+	doublings = log2Ceil(n+1) - 1 // floor of log2 n
+	rest = n - 1<<doublings
+	position = func(rank int) int {
+		if rank < 2*rest {
+			return rank / 2
+		}
+		return rank - rest
+	}
+	rank = func(position int) int {
+		if position < rest {
+			return 2*position + 1
+		}
+		return position + rest
+	}
+	return doublings, rest, position, rank
 }

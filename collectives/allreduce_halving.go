@@ -19,21 +19,8 @@ func init() {
 // reduce half of what they have with a partner at distance 1, then a quarter at distance 2,
 // and so on, k times, and gather all of it at the same distances on the way back.
 func AllreduceRecursiveHalving(n int, bytes int64) Collective {
-	steps := log2Ceil(n+1) - 1 // floor of log2 n
+	steps, rest, position, rank := folded(n)
 	chunks := 1 << steps
-	rest := n - chunks
-	position := func(rank int) int {
-		if rank < 2*rest {
-			return rank / 2
-		}
-		return rank - rest
-	}
-	rank := func(position int) int {
-		if position < rest {
-			return 2*position + 1
-		}
-		return position + rest
-	}
 	// held is the first of the chunks>>step chunks that a position has after so many steps.
 	held := func(position, step int) (first int) {
 		for s := range step {

@@ -154,7 +154,7 @@ func (w *JobsRun) Start(rank int32, dst []Op) []Op {
 	}
 	if j.Start > 0 {
 		w.ranks[rank].open = 1
-		return append(dst, Op{ID: startID, Kind: Calc, Size: int64(j.Start)})
+		return append(dst, Op{ID: startID, Kind: Calc, Wait: true, Size: int64(j.Start)})
 	}
 	return w.begin(j, rank, 0, dst)
 }

@@ -305,11 +305,13 @@ func (rt *runtime) occupies(r int32, q *rank, op *Op, now sim.Time) bool {
 			return true
 		}
 		t := min(sim.Time(op.Size), latest)
-		if !op.Copy {
+		if !op.Copy && !op.Wait {
 			t += rt.noise.compute(r, t)
 		}
 		q.cpu = rt.noise.end(r, start, t)
-		q.busy += q.cpu - start
+		if !op.Wait {
+			q.busy += q.cpu - start
+		}
 		if op.Copy {
 			q.copying += q.cpu - start
 		}

@@ -51,6 +51,8 @@ type Op struct {
 	Control bool
 	// Copy marks a Calc that moves data inside the rank's memory.
 	Copy bool
+	// Wait marks a Calc that waits for a time, and is no work.
+	Wait bool
 	// CPU and NIC are the rank's processing element and network interface.
 	CPU, NIC uint8
 }
@@ -381,6 +383,9 @@ func (c *Config) Demand(w Workload, transfers Transfers, idle func(bytes int64) 
 			ops = w.Started(r, op.ID, 0, ops[:len(ops)-1])
 			switch op.Kind {
 			case Calc:
+				if op.Wait {
+					break
+				}
 				d.CPU[r].Busy += min(sim.Time(op.Size), latest)
 				if op.Copy {
 					d.CPU[r].Copies += sim.Time(op.Size)

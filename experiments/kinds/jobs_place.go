@@ -34,7 +34,7 @@ type noSettings struct{}
 
 // fragmentedConfig configures hosts with gaps between.
 type fragmentedConfig struct {
-	Stride int `toml:"stride" doc:"placement fragmented: every so-manieth free host, from the first on, and then those between" min:"1"`
+	Every int `toml:"every" doc:"placement fragmented: every so-manieth free host, from the first on, and then those between" min:"1"`
 }
 
 // listedConfig configures hosts that are given.
@@ -86,8 +86,8 @@ func init() {
 	param.Register(placements, "fragmented", "free hosts at regular distances, as a machine in use leaves them", fragmentedConfig{2}, func(c fragmentedConfig, _ placeEnv) (placer, error) {
 		return placeFunc(func(e placeEnv, free []bool, need int) (hosts []int32) {
 			all := contiguous(e, free, len(free))
-			for first := range min(c.Stride, len(all)) {
-				for i := first; i < len(all) && len(hosts) < need; i += c.Stride {
+			for first := range min(c.Every, len(all)) {
+				for i := first; i < len(all) && len(hosts) < need; i += c.Every {
 					hosts = append(hosts, all[i])
 				}
 			}

@@ -87,7 +87,7 @@ func TestJobsOnDisjointCables(t *testing.T) {
 			t.Errorf("job %d is slowed by %v", i, slowdown)
 		}
 	}
-	mixed, _ := jobTables(t, jobsNetwork+ranHalo("a", "placement = \"fragmented\"\nstride = 2\n")+ranHalo("b", "placement = \"listed\"\nnodes = [1, 3, 5, 7, 9, 11, 13, 15]\n"))
+	mixed, _ := jobTables(t, jobsNetwork+ranHalo("a", "placement = \"fragmented\"\nevery = 2\n")+ranHalo("b", "placement = \"listed\"\nnodes = [1, 3, 5, 7, 9, 11, 13, 15]\n"))
 	for i, slowdown := range numbers(t, mixed, "slowdown") {
 		if slowdown <= 1 {
 			t.Errorf("job %d on the same switches as the other is slowed by %v", i, slowdown)
@@ -199,7 +199,7 @@ func TestJobsProblems(t *testing.T) {
 // TestPlacements: every placement gives hosts that are free, each once, by whole units.
 func TestPlacements(t *testing.T) {
 	text := jobsNetwork + "[measure]\nranks = true\n" + ranHalo("a", "") + ranHalo("b", "placement = \"random-group\"\n") + ranHalo("c", "placement = \"random-switch\"\n") +
-		ranHalo("d", "placement = \"random\"\n") + ranHalo("e", "placement = \"fragmented\"\nstride = 3\n") + ranHalo("f", "per_node = 4\n")
+		ranHalo("d", "placement = \"random\"\n") + ranHalo("e", "placement = \"fragmented\"\nevery = 3\n") + ranHalo("f", "per_node = 4\n")
 	_, tables := jobTables(t, text, "job_ranks")
 	hosts, jobOf := numbers(t, tables[0], "host"), map[float64]string{}
 	var of [6][]int

@@ -261,7 +261,7 @@ func (w *trafficRun) wait(rank int32, now int64, dst []mpi.Op) []mpi.Op {
 		gap = sim.Time(-math.Log(1-p.stream.Float64()) * float64(gap))
 	}
 	p.due += int64(gap / w.unit)
-	return append(dst, mpi.Op{ID: trafficWait, Kind: mpi.Calc, Size: max(0, p.due-now)})
+	return append(dst, mpi.Op{ID: trafficWait, Kind: mpi.Calc, Wait: true, Size: max(0, p.due-now)})
 }
 
 func (w *trafficRun) receive(rank int32, dst []mpi.Op) []mpi.Op {
