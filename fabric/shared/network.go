@@ -39,7 +39,6 @@ type Network struct {
 	mixed      bool // control and data in one queue
 	trims      bool
 	candidates []int32
-	free       []int32 // outputs that began nothing
 }
 
 const (

@@ -33,7 +33,7 @@ func init() {
 		func(c TiersConfig, _ struct{}) (Topology, error) {
 			data, err := input.ReadInput(c.Path, input.MaxSettings)
 			if err != nil {
-				f := FileConfig{c.Path}
+				f := FileConfig(c)
 				return nil, f.Unreadable(err)
 			}
 			x, err := ReadTiers(c.Path, data)

@@ -106,7 +106,7 @@ func (c *connection) demands(target int64, trimmed bool) {
 func (s *System) grant(t topology.TerminalID) {
 	p := &s.hosts[t].pacer
 	p.busy = false
-	for p.demand.count > 0 {
+	if p.demand.count > 0 {
 		c := s.connections[p.demand.take()]
 		r := &c.receiver.credit
 		n := min(max(r.target-r.granted, 0), grantUnits)

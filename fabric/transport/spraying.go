@@ -14,7 +14,6 @@ type spraying struct {
 	reps     bool
 	recycles bool
 	frozen   int64 // reps: until
-	explored int   // reps: random entropies since it froze
 }
 
 const (

@@ -73,7 +73,7 @@ func TestApplicationsAsMFNetSim(t *testing.T) {
 		{"nekbone", nekbone, 88, 24777, 532939872 + 27},
 		{"nekbone", nekbone, 150, 21141, 425391840 + 27},
 		{"nekbone", nekbone, 299, 18717, 318546768 + 27},
-		{"a sum of Cosmoflow", sum, 0, 5 / 5, 147584000 / 5},
+		{"a sum of Cosmoflow", sum, 0, 1, 147584000 / 5},
 		{"a sum of Cosmoflow", sum, 1, 85 / 5, 441599000 / 5},
 		{"a sum of Cosmoflow", sum, 88, 80 / 5, 294015000 / 5},
 		{"a sum of Cosmoflow", sum, 150, 80 / 5, 294015000 / 5},
