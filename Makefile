@@ -16,13 +16,10 @@ SOAK_SEED ?= 1
 # and a busy machine is several times slower.
 TEST_TIMEOUT ?= 60m
 
-# Packages in which goroutines share work throughout; in ./fabric/core only runs on
-# several threads do.
-THREADED := ./experiments ./routing/multicast ./routing/proof
-# Packages in which a point is simulated on several threads, and their tests
-# of that.
-DIVIDED := ./fabric/core ./mpi ./experiments/kinds
-THREADS := Threads|TestForks$$
+# Packages in which goroutines share work, and the tests of that: some of them in make check,
+# all of them in make race-all.
+THREADED := ./experiments ./fabric/core ./experiments/kinds
+THREADS := ^Test(Cached|Interrupt|Interruptible|InterruptDeafPoint|Shares|Threads|ThreadsHostModel|MPIThreads)$$
 
 # The simulator itself, whose checks are left out of all but the checked build. Its tests run
 # in that, the most costly first; those of others, and those of memory, in the usual one.
@@ -120,8 +117,7 @@ arrows:
 race:
 	@if command -v $${CC:-gcc} >/dev/null 2>&1; then \
 		set -e; export CGO_ENABLED=1; \
-		echo "$(GO) test -race -short $(THREADED)"; $(GO) test -race -short $(THREADED); \
-		echo "$(GO) test -race -short -run '$(THREADS)' $(DIVIDED)"; $(GO) test -race -short -run '$(THREADS)' $(DIVIDED); \
+		echo "$(GO) test -race -short -run '$(THREADS)' $(THREADED)"; $(GO) test -race -short -run '$(THREADS)' $(THREADED); \
 	else echo "no C compiler: race detector left out"; fi
 
 bench: ## run the Go benchmarks ten times, in benchstat's format
