@@ -16,8 +16,8 @@ func TestStatesAreWhole(t *testing.T) {
 		"under", "others", "elsewhere", // counted again
 		"foldAt", "emptyAt", "first", "firstCycle", // found again
 		"late", "queued", "passed", "pending", "sent", // added up before
-		"handed",                                                                          // counts while a packet is delivered
-		"whole", "parts", "domain", "graph", "pairRow", "meter", "OnPacket", "unobserved", // made before
+		"handed",                                                                                     // counts while a packet is delivered
+		"whole", "parts", "domain", "graph", "pairRow", "meter", "OnPacket", "Sources", "unobserved", // made before
 		"least", "foldIn", "emptyIn", "perStep", "roundUp") // follow from the settings
 	snapshottest.Names[Tracer](t, "numbers", "matched", "live", "kept", "started",
 		"unobserved", "parts", "plan", "meter", // made before
