@@ -244,7 +244,8 @@ func unitSummary(t *testing.T, table *experiments.Table) (lines []string, points
 	return lines, points
 }
 
-// TestUnitTableIsTrue: docs/validation.md shows what the table holds.
+// TestUnitTableIsTrue: what docs/validation.md says of the table follows from it: in all networks but
+// two, with a clock that is no divisor of a flit's time, means and percentiles are equal.
 func TestUnitTableIsTrue(t *testing.T) {
 	text, err := os.ReadFile("../../docs/validation-units.csv")
 	if err != nil {
@@ -259,9 +260,20 @@ func TestUnitTableIsTrue(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines, points := unitSummary(t, table)
-	for _, line := range append(lines, fmt.Sprintf("%d steady points of %d networks and patterns", points, len(lines))) {
-		if !strings.Contains(string(page), line) {
-			t.Errorf("docs/validation.md lacks %q", line)
+	equal := 0
+	for _, line := range lines {
+		if strings.Contains(line, " | 0.0 % | 0.0 % | 0.") {
+			equal++
+			continue
+		}
+		cells := strings.Split(line, " | ")
+		if want := strings.TrimSuffix(cells[2], " %") + " and " + cells[3]; !strings.Contains(strings.ReplaceAll(string(page), "\n", " "), want) {
+			t.Errorf("docs/validation.md lacks %q: %s", want, line)
+		}
+	}
+	for _, want := range []string{fmt.Sprintf("%d steady points of %d networks and patterns", points, len(lines)), fmt.Sprintf("In %d of %d networks means", equal, len(lines))} {
+		if !strings.Contains(string(page), want) {
+			t.Errorf("docs/validation.md lacks %q", want)
 		}
 	}
 }
