@@ -61,7 +61,7 @@ func (c *Config) CheckSettings(routing Routing) error {
 	}{{"fabric.", &c.Fabric}, {"switch.", &c.Switch}, {"terminal.", &c.Terminal}} {
 		problems = append(problems, prefixed(part.prefix, param.Validate(part.config))...)
 	}
-	problems = append(problems, c.checkUnit(routing)...)
+	problems = append(append(problems, c.checkUnit(routing)...), c.checkProbes(routing)...)
 	if _, escapes := routing.(EscapeRouting); escapes && c.Switch.Marks() {
 		problems = append(problems, &param.ParamError{Key: "switch.marking", Value: c.Switch.Marking.Name(),
 			Want: `"none" with this routing, whose packets wait for several ports at once: nobody counts what waits for one`})
@@ -189,6 +189,9 @@ func (c *Config) CheckMulticast() error {
 	}
 	if s.Marks() {
 		return &param.ParamError{Key: "switch.marking", Value: s.Marking.Name(), Want: `"none" with multicast packets, whose copies share one mark`}
+	}
+	if c.Probed(Waiting) || c.Probed(Sent) {
+		return &param.ParamError{Key: "probe.quantities", Value: Waiting, Want: "outstanding with multicast packets: nobody counts how many of their copies wait"}
 	}
 	if !s.Hold && s.Forwarding == StoreAndForward {
 		return &param.ParamError{Key: "switch.forwarding", Value: s.Forwarding, Want: `"cut-through" with multicast packets, or switch.hold = true`}

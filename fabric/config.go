@@ -17,6 +17,8 @@ type Config struct {
 	Terminal TerminalConfig
 	// Channels overrides the channel classes of the topology, by class name.
 	Channels map[string]ChannelConfig
+	// Probes sample ports of switches while the network runs.
+	Probes []Probe
 }
 
 // PhysicalConfig is the [fabric] table: what a flit and a cycle are, and whether the

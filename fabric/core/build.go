@@ -13,9 +13,6 @@ import (
 func (f *Fabric) ask(routing fabric.Routing) {
 	f.injection = routing.InjectionVCs(f.vcs) & f.allVCs
 	f.needs = fabric.NeedsOf(routing)
-	if f.needs.Crossed = f.needs.Crossed && f.needs.Queues; f.needs.Crossed {
-		f.crossed = make([]int32, f.graph.NumPorts()*f.vcs)
-	}
 	if f.needs.Departs {
 		r, ok := routing.(fabric.Departer)
 		if !ok {
@@ -36,6 +33,7 @@ func (f *Fabric) ask(routing fabric.Routing) {
 	if f.config.Switch.Marks() { // by what waits, which does not make terminals decide ahead
 		f.needs.Queues = true
 	}
+	f.needProbed()
 }
 
 // layOutSwitches numbers the switches and their queues.

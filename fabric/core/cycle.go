@@ -122,14 +122,14 @@ func (f *Fabric) Tick(now sim.Time) {
 // number. What a switch does reaches others at least one cycle later.
 func (d *domain) tick(c int64) {
 	d.cycle, d.worked = c, c
-	if d.observer != nil {
-		d.observer.begins(d)
-	}
 	if d.faults != nil && d.alone {
 		d.faults.tick(c)
 	}
 	if d.behind != nil {
 		d.behind.release(d, c)
+	}
+	if d.observer != nil {
+		d.observer.begins(d)
 	}
 	if d.departsAhead {
 		d.departing = true

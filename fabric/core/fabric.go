@@ -24,7 +24,8 @@ type Fabric struct {
 	cycle     int64 // that all domains have simulated
 	checkAt   int64 // cycle of the next check of all, in the checked build
 	source    fabric.Source
-	hostModel HostModel // nil: none
+	hostModel HostModel  // nil: none
+	probes    []*sampler // also among the observers
 	Counters
 }
 
@@ -92,6 +93,9 @@ func New(g *topology.Graph, config fabric.Config, routing fabric.Routing, seed u
 			return nil, err
 		}
 		f.observe(m)
+	}
+	if err := f.newProbes(); err != nil {
+		return nil, err
 	}
 	if f.needs.Losses {
 		if err := f.SetFaults(&fabric.FaultPlan{Periods: []topology.Period{{Down: topology.NewDown(g)}}, Routing: []fabric.Routing{routing}}); err != nil {

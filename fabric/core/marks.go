@@ -138,6 +138,9 @@ func (m *marker) grantedSwitch(d *domain, sw *switchState, matches []request, _ 
 		}
 		if m.policies[port].Mark(&m.leaving) {
 			l.marked = true
+			if d.marked != nil {
+				d.marked[port]++
+			}
 		}
 	}
 	d.head.Switch = before

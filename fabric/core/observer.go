@@ -14,8 +14,9 @@ type observer interface {
 	opens()
 	// gather takes over what the observers of domains have seen.
 	gather()
-	// begins: a cycle, of which nothing is done yet. Cycles in which nothing happens are left
-	// out.
+	// begins: a cycle, of which nothing is done yet but that faults have happened and that what
+	// left before waits no more. Cycles in which nothing happens are left out, but for those
+	// that next names.
 	begins(d *domain)
 	// injects: the head of the packet that terminal t is sending enters the network.
 	injects(d *domain, t int32)

@@ -63,6 +63,7 @@ type Result struct {
 	Blame        *Blame            `snap:"-"` // where asked for
 	Traces       []*PacketTrace    `snap:"-"` // likewise
 	Measures     []Measure         `snap:"-"` // what the workload has noted
+	Samples      []*fabric.Samples `snap:"-"` // what the probes of the settings have seen of the window
 }
 
 const (
@@ -90,6 +91,7 @@ func (f *Fabric) Run(ctx context.Context, source fabric.Workload, offered float6
 	if responder, ok := r.statistics.source.(fabric.Responder); ok {
 		r.result.Measures = r.result.noted(responder.Measures())
 	}
+	r.result.Samples = f.Samples()
 	if r.trace != nil {
 		r.result.Traces = r.trace.Packets()
 	}
@@ -138,6 +140,7 @@ func (f *Fabric) prepare(ctx context.Context, source fabric.Workload, offered fl
 	r := &runner{f: f, plan: plan, ctx: ctx, watch: f.Watch(), statistics: newStatistics(f, source)}
 	r.write = r.state
 	r.result = &Result{Meter: r.statistics.meter, Offered: offered, Closed: last.Closed()}
+	f.probeWithin(r.result.Meter)
 	if plan.Levels {
 		r.result.Meter.levels = newLevelMeter(f.routing)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/marking"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/simtest"
@@ -21,6 +22,9 @@ func describe(r *core.Result) string {
 	text += fmt.Sprintln(r.MeanLatency(), r.MeanHops(), r.MeanNetworkLatency(), r.MinimalFraction(), r.ChannelFlits, r.Levels())
 	if r.Series != nil {
 		text += fmt.Sprintln(*r.Series)
+	}
+	for _, s := range r.Samples {
+		text += fmt.Sprintln(s.First, s.Rows)
 	}
 	if r.Blame != nil {
 		text += observed(r.Blame, r.Traces)
@@ -62,7 +66,13 @@ func courses(t testing.TB) []course {
 	seen, slowest := given, found
 	seen.Blame, seen.Levels, seen.Trace = true, true, core.TracePlan{Packets: 30, Every: 3}
 	slowest.Blame, slowest.Trace = true, core.TracePlan{Packets: 20, Slowest: true}
+	probed, probedHeld := fabric.DefaultConfig(), held
+	probed.Switch.Marking = marking.Named("threshold")
+	probing(torus, &probed, 30, fabric.Sent, fabric.Marked, fabric.Waiting, fabric.Outstanding)
+	probing(dragonfly, &probedHeld, 17, fabric.Waiting, fabric.Sent, fabric.Outstanding)
 	return []course{
+		{"probed, found", torus, probed, 0.3, 0, 3, found},
+		{"forked, probed packets", dragonfly, probedHeld, 0.4, 0.2, 4, given},
 		{"found", dragonfly, fabric.DefaultConfig(), 0.3, 0, 1, found},
 		{"given", torus, fabric.DefaultConfig(), 0.2, 0, 3, given},
 		{"saturated", torus, fabric.DefaultConfig(), 1, 0, 1, found},

@@ -29,6 +29,7 @@ func (f *Fabric) RunToEnd(ctx context.Context, source fabric.Source, sink fabric
 		return err
 	}
 	r := &runner{f: f, plan: Plan{Progress: plan.Progress, Snapshot: plan.Snapshot}, ctx: ctx, watch: f.Watch()}
+	f.probeWithin(&Meter{to: fabric.Never})
 	kept, _ := source.(fabric.Kept)
 	left := plan.From
 	if left != nil {

@@ -87,6 +87,7 @@ func (x *archiver) hardware() {
 	snapshot.Array(a, "queues whose stages overlap", f.upcoming, snapshot.Value)
 	snapshot.Array(a, "switches", f.streams, sim.ArchiveStream)
 	snapshot.Array(a, "output virtual channels", f.crossed, snapshot.Int)
+	snapshot.Array(a, "ports that mark", f.marked, snapshot.Int)
 	snapshot.Array(a, "ports with arbitration", f.lanes, archiveLanePort)
 	for _, own := range f.allocators {
 		own.Archive(a)

@@ -45,7 +45,8 @@ func TestStatesAreWhole(t *testing.T) {
 	snapshottest.Names[behind](t, "soon", "until", "slots")
 	snapshottest.Names[packetTable](t, "chunks", "inflows", "used")
 	snapshottest.Names[label](t, "trim", "level", "marked", "entropy")
-	snapshottest.Names[marker](t, "policies", "leaving", "unobserved") // the last two count within a step
+	snapshottest.Names[marker](t, "policies", "leaving", "unobserved")                                    // the last two count within a step
+	snapshottest.Names[sampler](t, "before", "rows", "unobserved", "parts", "f", "plan", "window", "own") // those after rows are made before
 	snapshottest.Names[registered](t, "reads", "requests", "matches", "chosen")
 	snapshottest.Names[packetUnit](t, "credits", "streams", "flows", "schedules", "events",
 		"slopes", "creditRate", "stepRate", "watched", "timed", // the last five follow from the settings
@@ -54,7 +55,7 @@ func TestStatesAreWhole(t *testing.T) {
 		"followed",
 		"step", "tails") // count within a cycle
 	snapshottest.Names[state](t, "queues", "outVC", "out", "in", "masks", "waitNext", "acceptOV", "upcoming", "terminals", "packets",
-		"streams", "departures", "sensing", "crossed", "lanes", "laneQueues", "allocators")
+		"streams", "departures", "sensing", "crossed", "marked", "lanes", "laneQueues", "allocators")
 	snapshottest.Names[domain](t, "cycle", "flits", "credits", "held", "wakes", "behind", "unit", "state", "Counters",
 		"network", "extras", "source", "prefetcher", "listens", "sink", "listener", // made before
 		"sums", "summed", // count within the routing of a switch
@@ -68,5 +69,5 @@ func TestStatesAreWhole(t *testing.T) {
 		"decides",  // is found again
 		"worked")
 	snapshottest.Names[Fabric](t, "cycle", "state", "Counters", "network", "extras", "hold", "unit", "domains", "workers", "source", "checkAt",
-		"hostModel") // made before
+		"hostModel", "probes") // made before
 }

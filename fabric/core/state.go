@@ -171,6 +171,7 @@ type state struct {
 	departures []sim.Stream          // those of a Departer, by terminal
 	sensing    *sensing              // nil: off
 	crossed    []int32               // flits behind the crossbar, by output virtual channel of the decision; nil without Needs.Crossed
+	marked     []uint32              // packets that the port has marked, by port; nil: nobody asks
 	lanes      []lanePort            // by port; nil: no arbitration between lanes
 	laneQueues []laneQueues          // by terminal; nil: terminals send in order of birth
 	allocators []allocator.Allocator // by switch; nil: iSLIP or input-first, played out in domains

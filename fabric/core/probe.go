@@ -1,0 +1,240 @@
+package core
+
+import (
+	"fmt"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/snapshot"
+)
+
+// sampler observes the ports of a [fabric.Probe]. Every domain samples its own, at the same cycles.
+type sampler struct {
+	unobserved
+	parts  []*sampler // of the domains, with the network's first; in that only
+	f      *Fabric
+	plan   *fabric.Probe
+	window *Meter     // samples are taken while it is open; nil: in no cycle
+	own    []int32    // the plan's ports that are the domain's, by their places in it
+	before []uint32   // what has been counted until the last sample (len = quantities*own)
+	rows   [][]uint32 // the samples, likewise
+}
+
+// newProbes makes the observers of the settings' probes, after that of marks.
+func (f *Fabric) newProbes() error {
+	for i := range f.config.Probes {
+		plan := &f.config.Probes[i]
+		for _, port := range plan.Ports {
+			if int(port) < 0 || int(port) >= f.graph.NumPorts() {
+				return &param.ParamError{Key: "probe.ports", Value: int(port), Want: fmt.Sprintf("a port of a switch, 0 to %d", f.graph.NumPorts()-1)}
+			}
+		}
+		p := &sampler{f: f, plan: plan}
+		f.probes = append(f.probes, p)
+		f.observe(p)
+	}
+	return nil
+}
+
+// needProbed has the network keep what probes look at, which does not make terminals decide ahead.
+func (f *Fabric) needProbed() {
+	c := &f.config
+	f.needs.Queues = f.needs.Queues || c.Probed(fabric.Waiting) || c.Probed(fabric.Sent)
+	f.needs.Credits = f.needs.Credits || c.Probed(fabric.Outstanding)
+	if f.needs.Crossed = f.needs.Crossed && f.needs.Queues || c.Probed(fabric.Sent); f.needs.Crossed {
+		f.crossed = make([]int32, f.graph.NumPorts()*f.vcs)
+	}
+	if c.Probed(fabric.Marked) {
+		f.marked = make([]uint32, f.graph.NumPorts())
+	}
+}
+
+// probeWithin has probes sample while a window is open.
+func (f *Fabric) probeWithin(window *Meter) {
+	for _, p := range f.probes {
+		p.window = window
+	}
+}
+
+// Samples are what the probes of the settings have seen so far, in their order.
+func (f *Fabric) Samples() []*fabric.Samples {
+	all := make([]*fabric.Samples, len(f.probes))
+	for i, p := range f.probes {
+		all[i] = p.samples()
+	}
+	return all
+}
+
+func (p *sampler) samples() *fabric.Samples {
+	s := &fabric.Samples{Probe: p.plan, Rows: make([][]uint32, len(p.rows))}
+	if p.window != nil {
+		s.First = p.window.from
+	}
+	for i := range s.Rows {
+		s.Rows[i] = make([]uint32, p.width())
+		p.spread(s.Rows[i], func(part *sampler) []uint32 { return part.rows[i] })
+	}
+	return s
+}
+
+// width is the length of a row of all domains.
+func (p *sampler) width() int { return len(p.plan.Quantities) * len(p.plan.Ports) }
+
+// spread puts the rows of the domains' ports where all ports have theirs.
+func (p *sampler) spread(all []uint32, row func(part *sampler) []uint32) {
+	for _, part := range p.parts {
+		part.place(row(part), func(at int, n *uint32) { all[at] = *n })
+	}
+}
+
+// place goes through a row of a domain with the places in a row of all.
+func (p *sampler) place(row []uint32, visit func(at int, n *uint32)) {
+	for k := range row {
+		visit(k/len(p.own)*len(p.plan.Ports)+int(p.own[k%len(p.own)]), &row[k])
+	}
+}
+
+// part implements observer.
+func (p *sampler) part(d *domain) observer {
+	part := p
+	if len(p.parts) > 0 {
+		part = &sampler{f: p.f, plan: p.plan, window: p.window}
+	}
+	p.parts = append(p.parts, part)
+	for i, port := range p.plan.Ports {
+		if p.f.domainAt(int32(p.f.graph.PortSwitch[port])) == d {
+			part.own = append(part.own, int32(i))
+		}
+	}
+	part.before = make([]uint32, len(p.plan.Quantities)*len(part.own))
+	return part
+}
+
+// next implements observer: a sample is taken in its very cycle, in which what moves can be told.
+func (p *sampler) next() int64 {
+	if p.window == nil {
+		return fabric.Never
+	}
+	if at := p.window.from + int64(len(p.rows))*p.plan.Interval; at < p.window.to {
+		return at
+	}
+	return fabric.Never
+}
+
+// begins implements observer.
+func (p *sampler) begins(d *domain) {
+	if d.cycle != p.next() {
+		return
+	}
+	row := make([]uint32, 0, len(p.before))
+	for _, q := range p.plan.Quantities {
+		for _, i := range p.own {
+			port := p.plan.Ports[i]
+			if d.unit != nil {
+				d.unit.lookBefore(d, int32(port))
+			}
+			n := d.sample(q, port)
+			if counts := q == fabric.Sent || q == fabric.Marked; counts {
+				before := &p.before[len(row)]
+				n, *before = n-*before, n
+				if len(p.rows) == 0 {
+					n = 0
+				}
+			}
+			row = append(row, n)
+		}
+	}
+	p.rows = append(p.rows, row)
+}
+
+// sample is what is known of a port as a cycle begins; of what is counted, all until then,
+// modulo 2^32.
+func (d *domain) sample(q fabric.Quantity, port topology.PortID) (n uint32) {
+	ovs := d.outVC[d.ov(port, 0):][:d.vcs]
+	switch q {
+	case fabric.Waiting:
+		for i := range ovs {
+			n += uint32(ovs[i].waiting)
+		}
+	case fabric.Outstanding:
+		for i := range ovs {
+			n += uint32(d.bufferOf(port) - ovs[i].credits)
+		}
+	case fabric.Sent: // what has crossed, but for what has not left
+		for i := range ovs {
+			n += ovs[i].flits
+		}
+		if d.unit != nil {
+			return n - d.unit.stillHere(int32(port))
+		}
+		for _, behind := range d.crossed[d.ov(port, 0):][:d.vcs] {
+			n -= uint32(behind)
+		}
+	case fabric.Marked:
+		return d.marked[port]
+	}
+	return n
+}
+
+// lookBefore brings up to date what is known of a port as a cycle begins.
+func (u *packetUnit) lookBefore(d *domain, port int32) {
+	begins := d.cycle << intervalShift
+	if r := &u.credits[port]; r.ov >= 0 {
+		d.outVC[r.ov].credits += r.take(u, begins)
+		if r.done == r.flits {
+			r.ov = -1
+		}
+	}
+	if u.watched {
+		u.count(d, port, begins, begins, begins+1<<intervalShift)
+	}
+}
+
+// stillHere is the number of flits, of packets whose heads have crossed to a port, that have not
+// left by it.
+func (u *packetUnit) stillHere(port int32) (flits uint32) {
+	for i := range u.flows[port] {
+		if w := &u.flows[port][i]; w.kind == leaving {
+			flits += uint32(w.flits - w.done)
+		}
+	}
+	return flits
+}
+
+// archive implements observer: the samples of all ports, whichever domains they belong to.
+func (p *sampler) archive(x *archiver) {
+	a := x.Archive
+	a.Mark("probe")
+	n := len(p.rows)
+	snapshot.Int(a, &n)
+	if a.Err() != nil {
+		return
+	}
+	all := make([]uint32, p.width())
+	row := func(of func(part *sampler) []uint32) {
+		p.spread(all, of)
+		snapshot.Array(a, "ports that are probed", all, snapshot.Int)
+		for _, part := range p.parts {
+			part.place(of(part), func(at int, n *uint32) { *n = all[at] })
+		}
+	}
+	row(func(part *sampler) []uint32 { return part.before })
+	for i := range n {
+		if a.Reading() {
+			for _, part := range p.parts {
+				part.rows = append(part.rows, make([]uint32, len(part.before)))
+			}
+		}
+		if row(func(part *sampler) []uint32 { return part.rows[i] }); a.Err() != nil {
+			return
+		}
+	}
+}
+
+func (*sampler) gather()                                                   {}
+func (*sampler) arrived(*domain, []flit)                                   {}
+func (*sampler) injected(*domain, int32)                                   {}
+func (*sampler) grantedVC(*domain, *switchState, []request, uint32)        {}
+func (*sampler) grantedSwitch(*domain, *switchState, []request, *stepTime) {}
+func (*sampler) delivered(*domain, int32, *fabric.Delivery)                {}

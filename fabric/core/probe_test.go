@@ -1,0 +1,205 @@
+package core_test
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/marking"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
+)
+
+// probing has all ports of a network probed, in no order of their switches.
+func probing(n network, c *fabric.Config, interval int64, of ...fabric.Quantity) {
+	p := fabric.Probe{Interval: interval, Quantities: of}
+	for port := range n.topo.Graph().NumPorts() {
+		p.Ports = append(p.Ports, topology.PortID(port))
+	}
+	random := sim.NewStream(1, "ports", 0)
+	for i := range p.Ports {
+		k := random.IntN(i + 1)
+		p.Ports[i], p.Ports[k] = p.Ports[k], p.Ports[i]
+	}
+	c.Probes = []fabric.Probe{p}
+}
+
+// TestProbesByHand: the packets of a line of two switches, of 4 flits each, with speedup 1, one
+// stage each for allocation and crossbar, and channels of latency 1. They enter in cycle 1.
+//
+// Terminals 0 and 1 of the first switch send to terminal 2, of the second. Flits come to the first
+// switch in cycles 2 to 5 on both inputs, and leave by its upward port in 4 to 7 and, of the second
+// packet, 8 to 11: as cycle c begins, 2(c-2) have come, at most 8, and c-4 have left. The first
+// packet's flits cross in 2 to 5, the second's in 6 to 9. Each arrives at the next switch 3
+// cycles later, crosses at once, and its credit is home another 3 later: one taken in
+// cycle x is back behind x+6, so that at most 6 are under way.
+func TestProbesByHand(t *testing.T) {
+	n := newNetwork(t, "mesh", "dor", func(c *topology.GridConfig) { c.Dims, c.Terminals = []int{2}, 2 })
+	up := n.topo.(topology.Grid).Towards(0, 0, true)
+	units(t, func(t *testing.T, config fabric.Config) {
+		config.Switch.Speedup = 1
+		config.Probes = []fabric.Probe{
+			{Ports: []topology.PortID{up}, Interval: 1, Quantities: []fabric.Quantity{fabric.Waiting, fabric.Outstanding, fabric.Sent}},
+			{Ports: []topology.PortID{0, up}, Interval: 5, Quantities: []fabric.Quantity{fabric.Sent}},
+		}
+		f, s := n.fabric(t, config), &script{}
+		s.send(0, fabric.PacketSpec{Dst: 2, Flits: 4})
+		s.send(1, fabric.PacketSpec{Dst: 2, Flits: 4})
+		if err := f.RunToEnd(context.Background(), s, s, core.ToEnd{}); err != nil {
+			t.Fatal(err)
+		}
+		seen := f.Samples()
+		for c := range len(seen[0].Rows) {
+			arrived, left := min(8, 2*max(0, c-2)), min(8, max(0, c-4))
+			taken, back := min(8, max(0, c-2)), min(8, max(0, c-8))
+			sent := left - min(8, max(0, c-5))
+			if got, want := seen[0].Rows[c], []uint32{uint32(arrived - left), uint32(taken - back), uint32(sent)}; !slices.Equal(got, want) {
+				t.Errorf("cycle %d: %d, want %d", c, got, want)
+			}
+		}
+		for c, want := range []uint32{0, 1, 5, 2, 0} { // left before cycles 0, 5, 10, 15, 20
+			if seen[1].At(c, 0, 0) != 0 || seen[1].At(c, 0, 1) != want {
+				t.Errorf("cycle %d: %d flits sent, want 0 and %d", 5*c, seen[1].Rows[c], want)
+			}
+		}
+	})
+}
+
+// TestProbeUnits: where all times are whole cycles, probes see the same with both units and with
+// any number of threads, and no result depends on them.
+func TestProbeUnits(t *testing.T) {
+	core.DivideAlways(t.Cleanup)
+	for i, algorithm := range []string{"min", "ugal-l", "ugal-g"} {
+		n := dragonflyNetwork(t, algorithm, 2, 4, 2)
+		for _, speedup := range []float64{1, 2} {
+			var want *fabric.Samples
+			for _, c := range []struct {
+				unit    string
+				threads int
+			}{{fabric.UnitFlit, 1}, {fabric.UnitFlit, 3}, {fabric.UnitPacket, 1}, {fabric.UnitPacket, 3}} {
+				config := holding(fabric.DefaultConfig())
+				config.Fabric.Unit, config.Switch.Speedup, config.Switch.CrossbarCycles, config.Switch.VCAllocCycles = c.unit, speedup, i, i%2
+				config.Channels = map[string]fabric.ChannelConfig{"global": {CyclesPerFlit: 2}}
+				mark(t, &config.Switch, "threshold", marking.Threshold{Flits: 8, Every: 1})
+				plan := core.Plan{Warmup: 300, Window: 700, Threads: c.threads}
+				_, bare := n.run(t, config, 0.3, 6, plan)
+				probing(n, &config, 7, fabric.Waiting, fabric.Outstanding, fabric.Sent, fabric.Marked)
+				_, r := n.run(t, config, 0.3, 6, plan)
+				got := r.Samples[0]
+				if len(got.Rows) != 100 || got.First != 300 { // 700/7
+					t.Fatalf("%d samples from cycle %d on", len(got.Rows), got.First)
+				}
+				if r.Samples = nil; describe(r) != describe(bare) {
+					t.Errorf("%s, %+v: probes change\n%.300s to\n%.300s", algorithm, c, describe(bare), describe(r))
+				}
+				if want == nil {
+					want = got
+				}
+				for i := range got.Rows {
+					if !slices.Equal(got.Rows[i], want.Rows[i]) {
+						t.Fatalf("%s, speedup %g, %+v: sample %d is another one", algorithm, speedup, c, i)
+					}
+				}
+			}
+			for q := range want.Quantities {
+				sum := 0
+				for i := range want.Rows {
+					for port := range want.Ports {
+						sum += int(want.At(i, q, port))
+					}
+				}
+				if sum < 500 {
+					t.Errorf("%s: %d in all of %s", algorithm, sum, want.Quantities[q])
+				}
+			}
+		}
+	}
+}
+
+// TestProbeFaults: while cables and switches fail and come back, in the cycle of a sample, too,
+// probes see the same on any number of threads, and change nothing.
+func TestProbeFaults(t *testing.T) {
+	core.DivideAlways(t.Cleanup)
+	for _, c := range failingRuns(t) {
+		if c.timing == "lanes" {
+			continue
+		}
+		g := c.network.topo.Graph()
+		run := func(threads int, probes bool) (*core.Result, *core.Fabric) {
+			plan, err := buildPeriods(c.routing, c.network.topo, failing(g, c.routing != "ugal-l", c.seed))
+			if err != nil {
+				t.Fatal(err)
+			}
+			plan.Reroute, plan.Retries, plan.Timeout = 40, c.retries, 60
+			config := fabric.DefaultConfig()
+			config.Switch.BufferFlits = 6
+			timings[c.timing](&config)
+			if probes {
+				probing(c.network, &config, 1, fabric.Waiting, fabric.Sent, fabric.Outstanding)
+			}
+			f, err := core.New(g, config, plan.Routing[0], 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := f.SetFaults(plan); err != nil {
+				t.Fatal(err)
+			}
+			source := core.NewOpenLoop(g.Terminals(), uniform{g.Terminals()}, bernoulli{sim.NewGeometric(0.3 / float64(c.flits))}, fixed(c.flits), 1)
+			r, err := f.Run(context.Background(), source, 0.3, core.Plan{Warmup: 100, Window: 500, Threads: threads})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r, f
+		}
+		bare, _ := run(1, false)
+		var want [][]uint32
+		for threads := 1; threads <= 3; threads++ {
+			r, f := run(threads, true)
+			if r.Faults.Dropped == 0 || f.Threads() != threads {
+				t.Errorf("%s: %+v on %d threads", c.routing, r.Faults, f.Threads())
+			}
+			rows := r.Samples[0].Rows
+			if r.Samples = nil; describe(r) != describe(bare) {
+				t.Errorf("%s: probes change\n%.300s to\n%.300s", c.routing, describe(bare), describe(r))
+			}
+			if want == nil {
+				want = rows
+			}
+			if !reflect.DeepEqual(rows, want) {
+				t.Errorf("%s: %d threads see another series", c.routing, threads)
+			}
+		}
+	}
+}
+
+// TestProbeRefusals: what cannot be seen is refused by name.
+func TestProbeRefusals(t *testing.T) {
+	min, escape := dragonflyNetwork(t, "min", 2, 4, 2), newNetwork(t, "torus", "adaptive-escape", func(c *topology.GridConfig) { c.Dims = []int{4, 4} })
+	held := dragonflyNetwork(t, "ugal-l-cr", 2, 4, 2)
+	for _, c := range []struct {
+		net      network
+		interval int64
+		port     topology.PortID
+		of       fabric.Quantity
+		want     string
+	}{
+		{min, 0, 0, fabric.Waiting, "probe.interval"},
+		{min, 1, -1, fabric.Waiting, "probe.ports"},
+		{min, 1, 1 << 20, fabric.Waiting, "probe.ports"},
+		{min, 1, 0, fabric.Marked, "marking"},
+		{min, 1, 0, 77, "0 to 3"},
+		{escape, 1, 0, fabric.Waiting, "waiting"},
+		{held, 1, 0, fabric.Sent, "sent"},
+	} {
+		config := fabric.DefaultConfig()
+		config.Probes = []fabric.Probe{{Ports: []topology.PortID{c.port}, Interval: c.interval, Quantities: []fabric.Quantity{c.of}}}
+		if _, err := core.New(c.net.topo.Graph(), config, c.net.routing, 1); err == nil || !strings.Contains(fmt.Sprint(err), c.want) {
+			t.Errorf("%+v: error %v, want one with %q", c, err, c.want)
+		}
+	}
+}
