@@ -8,7 +8,7 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 
-	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/sim/stats"
 )
 
@@ -128,9 +128,9 @@ type sample struct {
 	first     []string // its first row
 	seeds     []string
 	values    []float64
-	halfWidth float64    // of a single row; NaN if unknown
-	runs      float64    // replications that a single row sums up
-	state     core.State // of the worst row: saturated, undecided, steady
+	halfWidth float64       // of a single row; NaN if unknown
+	runs      float64       // replications that a single row sums up
+	state     measure.State // of the worst row: saturated, undecided, steady
 }
 
 // samples gathers the rows by key, in the order of first appearance.
@@ -166,7 +166,7 @@ func (t *Table) samples(metric string, by []string) ([]*sample, error) {
 		s := byKey[n.name]
 		if s == nil {
 			s = n
-			s.state = core.Steady
+			s.state = measure.Steady
 			byKey[n.name] = s
 			all = append(all, s)
 		}
@@ -187,13 +187,13 @@ func (t *Table) samples(metric string, by []string) ([]*sample, error) {
 }
 
 // worse is the verdict on two rows together.
-func worse(a, b core.State) core.State {
-	for _, s := range []core.State{core.Saturated, core.Undecided} {
+func worse(a, b measure.State) measure.State {
+	for _, s := range []measure.State{measure.Saturated, measure.Undecided} {
 		if a == s || b == s {
 			return s
 		}
 	}
-	return core.Steady
+	return measure.Steady
 }
 
 // canonicalCell writes numbers in one way, so that 0.30 matches 0.3.
@@ -248,9 +248,9 @@ func difference(a, b *sample, isTime bool) Difference {
 		standardError, d.DF = math.Sqrt(r.Variance()/float64(r.N())), float64(r.N()-1)
 	}
 	switch {
-	case isTime && worse(a.state, b.state) == core.Saturated:
+	case isTime && worse(a.state, b.state) == measure.Saturated:
 		d.Significance, d.DF = NotSteady, math.NaN()
-	case isTime && worse(a.state, b.state) == core.Undecided:
+	case isTime && worse(a.state, b.state) == measure.Undecided:
 		d.Significance, d.DF = NotDecided, math.NaN()
 	case math.IsNaN(d.Delta) || math.IsNaN(standardError):
 		d.Significance, d.DF = NoInterval, math.NaN()

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/experiments/figure"
-	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
 )
 
 // PlotSource is what figures are drawn from.
@@ -315,9 +315,9 @@ func (p *PlotConfig) series(t *Table, points [][]int, y string) (figure.Series, 
 // verdict is the state of row i as figures show it.
 func (t *Table) verdict(i int) figure.State {
 	switch t.State(i) {
-	case core.Saturated:
+	case measure.Saturated:
 		return figure.Saturated
-	case core.Undecided:
+	case measure.Undecided:
 		return figure.Undecided
 	}
 	return figure.Steady

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments/figure"
-	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
 )
 
 // TestFigureOfTable: series, categories, bands and marks come from the columns.
@@ -331,7 +331,7 @@ point,seed,traffic.load,replications,latency_mean_ns,state,saturated
 	if err != nil || !slices.Equal(f.Series[0].States, []figure.State{figure.Steady, figure.Undecided, figure.Saturated}) {
 		t.Errorf("%v, %+v", err, f)
 	}
-	if results.State(3) == core.Saturated || results.State(4) != core.Saturated {
+	if results.State(3) == measure.Saturated || results.State(4) != measure.Saturated {
 		t.Error("rows 3 and 4")
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/sim/stats"
 )
 
@@ -109,14 +109,14 @@ func (t *Table) knee(rows []int, offered []float64) Knee {
 		if lowest == nil {
 			lowest = at
 		}
-		is := func(state core.State) func(int) bool {
+		is := func(state measure.State) func(int) bool {
 			return func(i int) bool { return t.State(i) == state }
 		}
-		if slices.ContainsFunc(at, is(core.Saturated)) {
+		if slices.ContainsFunc(at, is(measure.Saturated)) {
 			k.Not = offered[at[0]]
 			break
 		}
-		if !slices.ContainsFunc(at, is(core.Undecided)) {
+		if !slices.ContainsFunc(at, is(measure.Undecided)) {
 			last, k.Steady = at, offered[at[0]]
 		}
 	}

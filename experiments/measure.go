@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/sim/stats"
 )
 
@@ -154,7 +154,7 @@ func (e *ExpectConfig) keepsUp(t *Table) (complete, steady bool, err error) {
 			return false, false, err
 		}
 		for i := range rows.Rows {
-			steady = steady && rows.State(i) == core.Steady
+			steady = steady && rows.State(i) == measure.Steady
 		}
 	}
 	return true, steady, nil
@@ -258,7 +258,7 @@ func (e *ExpectConfig) selected(rows *Table, where map[string]string, unit strin
 	sum, squares, extreme := 0.0, 0.0, 0
 	moving := false
 	for i, x := range values {
-		moving = moving || isTime(e.Metric) && rows.State(i) != core.Steady
+		moving = moving || isTime(e.Metric) && rows.State(i) != measure.Steady
 		sum += x
 		squares += halves[i] * halves[i]
 		if e.Take == "largest" && x > values[extreme] || e.Take == "smallest" && x < values[extreme] {

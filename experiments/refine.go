@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
 )
 
 // refinement adds points to a sweep where the network ceases to be steady:
@@ -230,7 +230,7 @@ func (r *runner) extend() []*Point {
 	first := len(r.points)
 	for _, a := range r.file.refine.next(r.file, r.points, func(p *Point) (bool, bool) {
 		rec := r.records[p.Hash]
-		return rec != nil && rec.Cells[cell] == core.Steady.String(), rec != nil
+		return rec != nil && rec.Cells[cell] == measure.Steady.String(), rec != nil
 	}) {
 		p, err := r.file.refined(a, len(r.points))
 		if err != nil {
@@ -259,7 +259,7 @@ func (f *File) replay(results *Table) error {
 		if err != nil {
 			return fmt.Errorf("point %q: want a number", row[point])
 		}
-		known[i] = row[state] == core.Steady.String()
+		known[i] = row[state] == measure.Steady.String()
 	}
 	for {
 		list := f.refine.next(f, f.Points, func(p *Point) (bool, bool) {

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
 )
 
 // Metrics that a selection of rows, usually all loads of one variant, comes
@@ -31,7 +31,7 @@ func steadyThroughput(t *Table) (float64, error) {
 	}
 	best := math.NaN()
 	for i, x := range accepted {
-		if t.State(i) == core.Steady && !(x <= best) {
+		if t.State(i) == measure.Steady && !(x <= best) {
 			best = x
 		}
 	}
@@ -73,16 +73,16 @@ const stateColumn = "state"
 // State is the verdict on row i of a table of results. A table without one, of
 // another kind or by hand, counts as steady, but for the rows in which a column
 // "saturated" says "true".
-func (t *Table) State(i int) core.State {
+func (t *Table) State(i int) measure.State {
 	if at := slices.Index(t.Columns, stateColumn); at >= 0 {
-		if s, err := core.ParseState(t.Rows[i][at]); err == nil {
+		if s, err := measure.ParseState(t.Rows[i][at]); err == nil {
 			return s
 		}
 	}
 	if at := slices.Index(t.Columns, "saturated"); at >= 0 && t.Rows[i][at] == "true" {
-		return core.Saturated
+		return measure.Saturated
 	}
-	return core.Steady
+	return measure.Steady
 }
 
 // CountStates says how many rows have each verdict: "74 steady, 6 undecided, 40 saturated";
@@ -91,12 +91,12 @@ func (t *Table) CountStates() string {
 	if !slices.Contains(t.Columns, stateColumn) {
 		return ""
 	}
-	counts := map[core.State]int{}
+	counts := map[measure.State]int{}
 	for i := range t.Rows {
 		counts[t.State(i)]++
 	}
 	var parts []string
-	for _, s := range []core.State{core.Steady, core.Undecided, core.Saturated} {
+	for _, s := range []measure.State{measure.Steady, measure.Undecided, measure.Saturated} {
 		if counts[s] > 0 {
 			parts = append(parts, fmt.Sprintf("%d %v", counts[s], s))
 		}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/weft-sim/weft/fabric"
-	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
 )
@@ -113,9 +113,9 @@ func runToy(ctx context.Context, c *toyConfig, run *Run) (toyRow, error) {
 	links.Add("b", c.Traffic.Load/2)
 	run.Count(1000, 100)
 	load := c.Traffic.Load
-	state := core.Steady
+	state := measure.Steady
 	if load > 0.6 {
-		state = core.Saturated
+		state = measure.Saturated
 	}
 	return toyRow{load, min(load, 0.6), float64(shape.factor()) / (1 - load), s.IntN(1 << 30), state.String()}, nil
 }

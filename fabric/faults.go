@@ -17,7 +17,7 @@ type FaultPlan struct {
 	// Periods tells what is down when, from cycle 0 on.
 	Periods []topology.Period
 	// AfterWarmup tells that all periods but the first count their cycles from the end of the
-	// warm-up of [core.Fabric.Run]; the first lasts until then.
+	// warm-up of [measure.Run]; the first lasts until then.
 	AfterWarmup bool
 	// Routing is the routing of each period (len = len(Periods)), all of the same
 	// algorithm and with the same virtual channels. The first is the fabric's.

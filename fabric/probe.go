@@ -9,8 +9,8 @@ import (
 )
 
 // Probe samples what is known of some ports of switches at regular times: every Interval cycles
-// of the window of a run that is measured ([core.Fabric.Run]), beginning with its first cycle, or of
-// all of a run to its end ([core.Fabric.RunToEnd]). A sample is taken as its cycle begins: what
+// of the window of a run that is measured ([measure.Run]), beginning with its first cycle, or of
+// all of a run to its end ([measure.RunToEnd]). A sample is taken as its cycle begins: what
 // has happened before counts, what happens in it does not. No result depends on probes; they
 // see the same with both units where all times are whole cycles. Cost: four bytes for each
 // port, quantity and sample, a visit of the ports for each sample, and what observers cost.

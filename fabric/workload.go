@@ -2,7 +2,7 @@ package fabric
 
 import "github.com/weft-sim/weft/fabric/topology"
 
-// Workload is what the terminals send in a run that is measured ([core.Fabric.Run]):
+// Workload is what the terminals send in a run that is measured ([measure.Run]):
 // an [core.OpenLoop], or programs that answer what they hear (a [Responder]; package
 // fabric/terminal has them). What belongs to a terminal may be touched by the
 // calls that are about that terminal only: several threads make them at the same
@@ -80,3 +80,7 @@ type Engine interface {
 	// if what it is about began in the window.
 	Note(i int, began, cycles int64)
 }
+
+// Prefetcher is a source that can be told which terminals are about to be served, so that it asks
+// for the memory of their state ahead.
+type Prefetcher interface{ Prefetch(terminals []int32) }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/topology/topologytest"
 	"github.com/weft-sim/weft/routing"
@@ -84,8 +85,8 @@ func overload(t *testing.T, topo topology.Topology, r fabric.Routing, flow strin
 		t.Fatal(err)
 	}
 	n := topo.Graph().Terminals()
-	source := core.NewOpenLoop(n, uniformly(n), steadily(1/float64(flits)), routingtest.Fixed(flits), 1)
-	_, err = f.Run(context.Background(), source, 1, core.Plan{Warmup: 100, Window: cycles})
+	source := measure.NewOpenLoop(n, uniformly(n), steadily(1/float64(flits)), routingtest.Fixed(flits), 1)
+	_, err = measure.Run(context.Background(), f, source, 1, measure.Plan{Warmup: 100, Window: cycles})
 	return err
 }
 
@@ -220,8 +221,8 @@ func TestAdaptsToTranspose(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		source := core.NewOpenLoop(36, turned{}, steadily(0.4), single{}, 1)
-		result, err := f.Run(context.Background(), source, 0.4, core.Plan{Warmup: 2000, Window: 4000})
+		source := measure.NewOpenLoop(36, turned{}, steadily(0.4), single{}, 1)
+		result, err := measure.Run(context.Background(), f, source, 0.4, measure.Plan{Warmup: 2000, Window: 4000})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
@@ -36,7 +37,7 @@ func rperm(t testing.TB, name string) (p permutation) {
 
 // measured runs a routing in the switch of the atlas's reference curves: speedup 2,
 // buffers of 16 flits, 4 virtual channels.
-func measured(t testing.TB, topo topology.Topology, r fabric.Routing, pattern core.Pattern, load float64, cycles int64) *core.Result {
+func measured(t testing.TB, topo topology.Topology, r fabric.Routing, pattern measure.Pattern, load float64, cycles int64) *measure.Result {
 	t.Helper()
 	c := fabric.DefaultConfig()
 	c.Fabric.AllowDeadlock = true
@@ -45,8 +46,8 @@ func measured(t testing.TB, topo topology.Topology, r fabric.Routing, pattern co
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := core.NewOpenLoop(topo.Graph().Terminals(), pattern, steadily(load), single{}, 1)
-	m, err := f.Run(context.Background(), w, load, core.Plan{Warmup: 500, Window: cycles})
+	w := measure.NewOpenLoop(topo.Graph().Terminals(), pattern, steadily(load), single{}, 1)
+	m, err := measure.Run(context.Background(), f, w, load, measure.Plan{Warmup: 500, Window: cycles})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/routing/certify"
@@ -56,7 +57,7 @@ func BenchmarkRoute(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			f.Attach(core.NewOpenLoop(g.Terminals(), uniformly(g.Terminals()), steadily(0.2), single{}, 1), &counter{})
+			f.Attach(measure.NewOpenLoop(g.Terminals(), uniformly(g.Terminals()), steadily(0.2), single{}, 1), &counter{})
 			f.Advance(int64(100000 / g.Terminals()))
 			b.ReportAllocs()
 			b.ResetTimer()

@@ -5,6 +5,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/topology/topologytest"
 	"github.com/weft-sim/weft/routing"
@@ -78,7 +79,7 @@ func runAcross(t *testing.T, topo topology.Topology, r fabric.Routing) []float64
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.Attach(core.NewOpenLoop(16, across{}, steadily(0.9), single{}, 3), &counter{})
+	f.Attach(measure.NewOpenLoop(16, across{}, steadily(0.9), single{}, 3), &counter{})
 	f.Advance(3000)
 	first, end := topo.(topology.Tree).UpPorts(0)
 	return o.Ports[first:end]

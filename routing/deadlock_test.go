@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing/routingtest"
 	"github.com/weft-sim/weft/sim/param"
@@ -30,7 +31,7 @@ func TestDeadlockOnRecord(t *testing.T) {
 		topo     topology.Topology
 		routing  string
 		settings []param.Setting
-		pattern  core.Pattern
+		pattern  measure.Pattern
 		load     float64
 		vcs      int
 		deadlock bool
@@ -53,8 +54,8 @@ func TestDeadlockOnRecord(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			w := core.NewOpenLoop(c.topo.Graph().Terminals(), c.pattern, steadily(c.load), single{}, 1)
-			_, err = f.Run(context.Background(), w, c.load, core.Plan{Warmup: 3000, Window: 1000})
+			w := measure.NewOpenLoop(c.topo.Graph().Terminals(), c.pattern, steadily(c.load), single{}, 1)
+			_, err = measure.Run(context.Background(), f, w, c.load, measure.Plan{Warmup: 3000, Window: 1000})
 			var stopped *core.DeadlockError
 			if !errors.As(err, &stopped) {
 				if err != nil || c.deadlock {

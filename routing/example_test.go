@@ -6,6 +6,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/routing/certify"
@@ -59,7 +60,7 @@ func Example_ownRouting() {
 	if err != nil {
 		panic(err)
 	}
-	r, err := f.Run(context.Background(), f.OpenLoop(uniformly(6), steadily(0.2), single{}), 0.2, core.Plan{Warmup: 1000, Window: 5000})
+	r, err := measure.Run(context.Background(), f, measure.OpenLoopOf(f, uniformly(6), steadily(0.2), single{}), 0.2, measure.Plan{Warmup: 1000, Window: 5000})
 	if err != nil {
 		panic(err)
 	}

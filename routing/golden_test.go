@@ -7,6 +7,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/routing/routingtest"
@@ -131,7 +132,7 @@ func digestOf(t *testing.T, topo topology.Topology, r fabric.Routing) uint64 {
 		t.Fatal(err)
 	}
 	d := &digest{}
-	f.Attach(core.NewOpenLoop(g.Terminals(), skewed{g.Terminals()}, steadily(0.3), mixed{}, 5), d)
+	f.Attach(measure.NewOpenLoop(g.Terminals(), skewed{g.Terminals()}, steadily(0.3), mixed{}, 5), d)
 	f.Advance(400)
 	return d.sum + uint64(f.FlitHops)
 }

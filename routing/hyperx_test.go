@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/fabric"
-	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing/routingtest"
 	"github.com/weft-sim/weft/sim/param"
@@ -151,7 +151,7 @@ func TestHyperXCurves(t *testing.T) {
 	shift, rotate, credits := shifted(64), rotated(64), param.Set("sensing", "credits")
 	for _, c := range []struct {
 		name                string
-		pattern             core.Pattern
+		pattern             measure.Pattern
 		load, latency, hops float64
 		settings            []param.Setting
 	}{
@@ -172,7 +172,7 @@ func TestHyperXCurves(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name        string
-		pattern     core.Pattern
+		pattern     measure.Pattern
 		least, most float64 // accepted of 0.6 offered
 		settings    []param.Setting
 	}{

@@ -5,6 +5,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/sim"
@@ -118,7 +119,7 @@ func TestQAdaptiveGoesAround(t *testing.T) {
 	n := topo.Graph().Terminals()
 	for _, c := range []struct {
 		name, routing string
-		pattern       core.Pattern
+		pattern       measure.Pattern
 		accepted      [2]float64 // flits a terminal and cycle
 		around        [2]float64 // of packets
 	}{
@@ -133,7 +134,7 @@ func TestQAdaptiveGoesAround(t *testing.T) {
 			t.Fatal(err)
 		}
 		sink := &arounds{}
-		f.Attach(core.NewOpenLoop(n, c.pattern, steadily(0.3), single{}, 1), sink)
+		f.Attach(measure.NewOpenLoop(n, c.pattern, steadily(0.3), single{}, 1), sink)
 		f.Advance(10000)
 		*sink = arounds{}
 		const cycles = 5000

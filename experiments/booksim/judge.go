@@ -10,7 +10,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/judge"
-	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/sim/stats"
 )
 
@@ -152,7 +152,7 @@ func (c *Curve) judgeLoad(load float64, results *experiments.Table) ([]Row, erro
 		return nil, err
 	}
 	for i := range own.Rows {
-		if own.State(i) == core.Saturated {
+		if own.State(i) == measure.Saturated {
 			ownGrow++
 		}
 	}

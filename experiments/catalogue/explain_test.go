@@ -10,7 +10,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/catalogue"
-	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
 )
 
 // TestExplain: keys, columns, names and verdicts have their meaning, unit, bounds and
@@ -74,8 +74,8 @@ func TestEverythingIsExplained(t *testing.T) {
 			t.Error("an empty word")
 		}
 	}
-	want := append(experiments.VerdictNames(), core.Steady.String(), core.Saturated.String(), core.Undecided.String(),
-		core.ByBound, core.ByGrowth, core.ByDrain, core.ByTests, core.ByPackets, core.ByWindow, core.ByBacklog, core.ByLatency, core.ByAccepting)
+	want := append(experiments.VerdictNames(), measure.Steady.String(), measure.Saturated.String(), measure.Undecided.String(),
+		measure.ByBound, measure.ByGrowth, measure.ByDrain, measure.ByTests, measure.ByPackets, measure.ByWindow, measure.ByBacklog, measure.ByLatency, measure.ByAccepting)
 	for _, k := range experiments.DescribeKinds() {
 		want = append(want, k.Name)
 		for _, c := range k.Columns {

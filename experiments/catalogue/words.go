@@ -2,7 +2,7 @@ package catalogue
 
 import (
 	"github.com/weft-sim/weft/experiments"
-	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
 )
 
 // commonColumns are those of tables of every kind, and in front of all tables.
@@ -36,20 +36,20 @@ var verdicts = []struct {
 	words []term
 }{
 	{"a verdict on a point", []string{"column state", "more docs/model.md, The verdict"}, []term{
-		{core.Steady.String(), "queues have become stationary and what is accepted reaches what is offered: the network keeps up with the load, and the latencies of the row mean something"},
-		{core.Saturated.String(), "queues grow as long as the load goes on: more is offered than the network carries. Latencies of the row say how long the run was, and nothing else"},
-		{core.Undecided.String(), "the run does not tell whether the network keeps up: too short, or too close to the capacity. A longer measure.window, or measure.window = 0, decides; state_reason says what was missing"},
+		{measure.Steady.String(), "queues have become stationary and what is accepted reaches what is offered: the network keeps up with the load, and the latencies of the row mean something"},
+		{measure.Saturated.String(), "queues grow as long as the load goes on: more is offered than the network carries. Latencies of the row say how long the run was, and nothing else"},
+		{measure.Undecided.String(), "the run does not tell whether the network keeps up: too short, or too close to the capacity. A longer measure.window, or measure.window = 0, decides; state_reason says what was missing"},
 	}},
 	{"the reason of a verdict on a point", []string{"column state_reason", "more docs/model.md, The verdict"}, []term{
-		{core.ByBound, "saturated: more is offered than the channels can carry, by a proven bound"},
-		{core.ByGrowth, "saturated: sources fall behind further and further"},
-		{core.ByDrain, "saturated: packets of the window had not arrived after twice its length"},
-		{core.ByTests, "steady: neither the backlog of the sources nor the latency grows, and what is accepted reaches what is offered"},
-		{core.ByPackets, "undecided: fewer than 100 packets were measured"},
-		{core.ByWindow, "undecided: the window has fewer than eight slices"},
-		{core.ByBacklog, "undecided: the backlog of the sources may be growing"},
-		{core.ByLatency, "undecided: the latency may be growing"},
-		{core.ByAccepting, "undecided: less is accepted than is offered, and no queue is seen to grow"},
+		{measure.ByBound, "saturated: more is offered than the channels can carry, by a proven bound"},
+		{measure.ByGrowth, "saturated: sources fall behind further and further"},
+		{measure.ByDrain, "saturated: packets of the window had not arrived after twice its length"},
+		{measure.ByTests, "steady: neither the backlog of the sources nor the latency grows, and what is accepted reaches what is offered"},
+		{measure.ByPackets, "undecided: fewer than 100 packets were measured"},
+		{measure.ByWindow, "undecided: the window has fewer than eight slices"},
+		{measure.ByBacklog, "undecided: the backlog of the sources may be growing"},
+		{measure.ByLatency, "undecided: the latency may be growing"},
+		{measure.ByAccepting, "undecided: less is accepted than is offered, and no queue is seen to grow"},
 	}},
 	{"a verdict on a target of a paper", []string{"table verdicts.csv of weft reproduce"}, []term{
 		{experiments.Met, "the measured value is within the tolerance of the target"},

@@ -7,13 +7,14 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/observe"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim/stats"
 )
 
 // writeBlame keeps where the latency of measured packets came from: blame.csv
 // and congestion.csv.
-func writeBlame(run *experiments.Run, g *topology.Graph, b *core.Blame, clock float64) {
+func writeBlame(run *experiments.Run, g *topology.Graph, b *observe.Blame, clock float64) {
 	columns := []string{"scope", "from", "to", "channel_class", "packets"}
 	for _, name := range core.PartNames {
 		columns = append(columns, name+"_ns")
@@ -81,7 +82,7 @@ const (
 // writeCongestion keeps the congestion trees: the channels that most of the
 // waiting has its root at, each followed by the channels that it stalls, and
 // those by theirs.
-func writeCongestion(run *experiments.Run, g *topology.Graph, b *core.Blame, roots []float64) {
+func writeCongestion(run *experiments.Run, g *topology.Graph, b *observe.Blame, roots []float64) {
 	t := run.Table("congestion", "tree", "depth", "from", "to", "channel_class", "share")
 	waiting := 0.0
 	order := make([]int, len(roots))

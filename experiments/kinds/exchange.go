@@ -10,7 +10,7 @@ import (
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/network"
 	"github.com/weft-sim/weft/fabric"
-	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/sim"
@@ -258,7 +258,7 @@ func (p *exchangeParts) runFabric(ctx context.Context, c *exchangeConfig, run *e
 	}
 	run.OnOneThread(f.DivideFor(run.Threads, fabric.Never, worthBusy, nil))
 	kept := run.Checkpoint()
-	if err := f.RunToEnd(ctx, x, x, core.ToEnd{Progress: progress, From: kept.Open(), Snapshot: kept.SaveTo}); err != nil {
+	if err := measure.RunToEnd(ctx, f, x, x, measure.ToEnd{Progress: progress, From: kept.Open(), Snapshot: kept.SaveTo}); err != nil {
 		return exchangeRow{}, err
 	}
 	count()

@@ -10,6 +10,7 @@ import (
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/simtest"
 	"github.com/weft-sim/weft/sim/snapshot"
@@ -182,7 +183,7 @@ func TestExchangeGoesOn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := load(t, "kind = \"exchange\"\n"+text, experiments.Options{}).Points[0].Config().(*exchangeConfig)
-			run := func(threads int, plan core.ToEnd) (*exchange, *core.Fabric, error) {
+			run := func(threads int, plan measure.ToEnd) (*exchange, *core.Fabric, error) {
 				p, err := c.build(1)
 				if err != nil {
 					t.Fatal(err)
@@ -194,10 +195,10 @@ func TestExchangeGoesOn(t *testing.T) {
 				}
 				x := newExchange(g.Terminals(), c.Exchange.PacketFlits, c.Exchange.Order, 1)
 				f.DivideFor(threads, fabric.Never, 1, nil)
-				return x, f, f.RunToEnd(t.Context(), x, x, plan)
+				return x, f, measure.RunToEnd(t.Context(), f, x, x, plan)
 			}
 			slices := 0
-			want, whole, err := run(1, core.ToEnd{Snapshot: func(bool, func(*snapshot.Archive) error) error { slices++; return nil }})
+			want, whole, err := run(1, measure.ToEnd{Snapshot: func(bool, func(*snapshot.Archive) error) error { slices++; return nil }})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -205,7 +206,7 @@ func TestExchangeGoesOn(t *testing.T) {
 			for range 3 {
 				at, seen, killed := r.IntN(slices), 0, errors.New("killed")
 				var kept []byte
-				_, _, err := run(1+r.IntN(3), core.ToEnd{Snapshot: func(_ bool, state func(*snapshot.Archive) error) error {
+				_, _, err := run(1+r.IntN(3), measure.ToEnd{Snapshot: func(_ bool, state func(*snapshot.Archive) error) error {
 					if seen++; seen <= at {
 						return nil
 					}
@@ -217,7 +218,7 @@ func TestExchangeGoesOn(t *testing.T) {
 					t.Fatal(err)
 				}
 				for threads := 1; threads <= 3; threads++ {
-					got, f, err := run(threads, core.ToEnd{From: snapshot.Reader(kept)})
+					got, f, err := run(threads, measure.ToEnd{From: snapshot.Reader(kept)})
 					if err != nil {
 						t.Fatalf("from slice %d of %d on, %d threads: %v", at, slices, threads, err)
 					}
@@ -225,7 +226,7 @@ func TestExchangeGoesOn(t *testing.T) {
 						t.Errorf("from slice %d of %d on, %d threads: %+v in %d cycles, want %+v in %d", at, slices, threads, got.all(), f.Cycle(), want.all(), whole.Cycle())
 					}
 				}
-				if _, _, err := run(1, core.ToEnd{From: snapshot.Reader(kept[:len(kept)/2])}); err == nil {
+				if _, _, err := run(1, measure.ToEnd{From: snapshot.Reader(kept[:len(kept)/2])}); err == nil {
 					t.Error("half of a snapshot is taken")
 				}
 			}

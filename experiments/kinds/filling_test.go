@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments"
-	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
 )
 
 // TestFillingIsNotSteady: packets of a dragonfly whose global channels take 100 cycles are under
@@ -24,7 +24,7 @@ func TestFillingIsNotSteady(t *testing.T) {
 		{"val, worst case", "[routing]\ntype = \"val\"\n[traffic]\npattern = \"worst-case\"\n", 0.3},
 		{"min, uniform", "[traffic]\n", 0.8},
 	} {
-		for warmup, want := range map[int]core.State{10: core.Undecided, 2000: core.Steady} {
+		for warmup, want := range map[int]measure.State{10: measure.Undecided, 2000: measure.Steady} {
 			f := load(t, fmt.Sprintf("%s%sload = %v\n[measure]\nwarmup = %d\nwindow = 1000\n", filling, c.text, c.load, warmup), experiments.Options{})
 			if warned := len(f.Warnings) > 0 && f.Warnings[0].Key == "measure.warmup"; warned != (warmup == 10) {
 				t.Errorf("%s, warm-up %d: warnings %v", c.name, warmup, f.Warnings)
@@ -33,7 +33,7 @@ func TestFillingIsNotSteady(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if r.State != want || want == core.Undecided && r.Reason != core.ByAccepting {
+			if r.State != want || want == measure.Undecided && r.Reason != measure.ByAccepting {
 				t.Errorf("%s, warm-up %d: %v (%s), accepts %.3f of %.1f", c.name, warmup, r.State, r.Reason, r.Accepted, c.load)
 			}
 		}
@@ -51,7 +51,7 @@ func TestChanceIsNotFilling(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.Accepted < 0.0499 || r.State != core.Steady {
+		if r.Accepted < 0.0499 || r.State != measure.Steady {
 			t.Errorf("seed %d: %v (%s), accepts %.5f of 0.05", seed, r.State, r.Reason, r.Accepted)
 		}
 	}
@@ -65,7 +65,7 @@ func TestChanceIsNotFilling(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.Reason == core.ByAccepting {
+		if r.Reason == measure.ByAccepting {
 			t.Errorf("seed %d: accepts %.4f of 0.2, %v (%s)", seed+1, r.Accepted, r.State, r.Reason)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/experiments"
-	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/observe"
 	"github.com/weft-sim/weft/fabric/topology"
 )
 
@@ -147,7 +147,7 @@ func jainIndex(shares []float64) float64 {
 // writeSeries keeps what every channel carried in the intervals of the window:
 // series/POINT.csv, one row a channel, in the order of links.csv, and one
 // column an interval.
-func writeSeries(run *experiments.Run, g *topology.Graph, s *core.Series) {
+func writeSeries(run *experiments.Run, g *topology.Graph, s *observe.Series) {
 	t := &experiments.Table{Columns: []string{"from", "to", "class"}}
 	from := int64(0)
 	for _, to := range s.Ends {

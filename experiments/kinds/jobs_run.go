@@ -7,6 +7,8 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
+	"github.com/weft-sim/weft/fabric/observe"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/sim"
@@ -190,11 +192,11 @@ func (r *jobsRun) simulate(active []bool, observed int) (*jobsOutcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	var blame *core.Blame
+	var blame *observe.Blame
 	if observed != none {
-		meter := core.NewMeter(1)
+		meter := measure.NewMeter(1)
 		meter.Open(0)
-		blame = f.StartBlame(meter)
+		blame = observe.StartBlame(f, meter)
 		blame.Sources = r.terminals(f.Graph(), w, observed)
 	}
 	var n *fabricNetwork

@@ -5,6 +5,8 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
+	"github.com/weft-sim/weft/fabric/observe"
 	"github.com/weft-sim/weft/fabric/topology"
 )
 
@@ -29,28 +31,28 @@ func (c *mpiConfig) checkObserved() error {
 // networkWatch is what looks at the network of a replication.
 type networkWatch struct {
 	fabric *core.Fabric
-	blame  *core.Blame
-	trace  *core.Tracer
-	series *core.ChannelSeries
+	blame  *observe.Blame
+	trace  *observe.Tracer
+	series *observe.ChannelSeries
 }
 
 // observe has f observed as the file asks for, from its first cycle on.
 func (c *mpiConfig) observe(f *core.Fabric) (*networkWatch, error) {
 	w := &networkWatch{fabric: f}
-	all := core.NewMeter(1)
+	all := measure.NewMeter(1)
 	all.Open(0)
 	if c.Measure.Blame {
-		w.blame = f.StartBlame(all)
+		w.blame = observe.StartBlame(f, all)
 	}
 	if c.Trace.Packets > 0 {
 		plan, err := c.Trace.plan(f.Graph().Terminals())
 		if err != nil {
 			return nil, err
 		}
-		w.trace = f.StartTrace(all, plan)
+		w.trace = observe.StartTrace(f, all, plan)
 	}
 	if c.Measure.Series > 0 {
-		w.series = f.StartSeries(c.Measure.Series)
+		w.series = observe.StartSeries(f, c.Measure.Series)
 	}
 	return w, nil
 }
@@ -60,9 +62,9 @@ func (c *mpiConfig) observe(f *core.Fabric) (*networkWatch, error) {
 type mpiObserved struct {
 	graph   *topology.Graph
 	carried carried
-	blame   *core.Blame
-	traces  []*core.PacketTrace
-	series  *core.Series
+	blame   *observe.Blame
+	traces  []*observe.PacketTrace
+	series  *observe.Series
 }
 
 // add enters a replication whose last packet was delivered before cycle end.

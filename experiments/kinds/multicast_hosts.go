@@ -3,6 +3,7 @@ package kinds
 import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 )
@@ -27,7 +28,7 @@ type hosts struct {
 	flit       int64      // bytes
 	incoming   []sim.Time // by terminal: time of a flit on its channel
 	nodes      []host
-	background *core.OpenLoop // unicast packets beside the messages; may be nil
+	background *measure.OpenLoop // unicast packets beside the messages; may be nil
 	carrier    carrier
 	sinks      []*hostSink // by domain of the fabric
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/weft-sim/weft/experiments/network"
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/traffic"
 	"github.com/weft-sim/weft/routing/multicast"
 	"github.com/weft-sim/weft/sim"
@@ -115,7 +116,7 @@ func (s *latencySimulation) openHardware(c *latencyConfig, p *latencyParts) erro
 }
 
 // unicastSource is the unicast traffic beside the messages.
-func unicastSource(p *latencyParts, m *messagesTable, seed uint64, name string) (*core.OpenLoop, error) {
+func unicastSource(p *latencyParts, m *messagesTable, seed uint64, name string) (*measure.OpenLoop, error) {
 	sizes, err := traffic.NewSizes([]int{m.UnicastFlits}, nil)
 	if err != nil {
 		return nil, err
@@ -128,7 +129,7 @@ func unicastSource(p *latencyParts, m *messagesTable, seed uint64, name string) 
 	if err != nil {
 		return nil, err
 	}
-	return core.NewOpenLoop(p.topology.Graph().Terminals(), pattern, process, sizes, seed), nil
+	return measure.NewOpenLoop(p.topology.Graph().Terminals(), pattern, process, sizes, seed), nil
 }
 
 // A run is kept every sliceCycles, and looks for signs of life every watchCycles.

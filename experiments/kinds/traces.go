@@ -8,6 +8,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/observe"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 )
@@ -25,8 +26,8 @@ type traceTable struct {
 var noTrace = traceTable{Choose: "first", Every: 1}
 
 // plan is the choice for a network of so many terminals.
-func (c *traceTable) plan(terminals int) (core.TracePlan, error) {
-	plan := core.TracePlan{Packets: c.Packets, Every: c.Every, Slowest: c.Choose == "slowest"}
+func (c *traceTable) plan(terminals int) (observe.TracePlan, error) {
+	plan := observe.TracePlan{Packets: c.Packets, Every: c.Every, Slowest: c.Choose == "slowest"}
 	var problems []error
 	set := func(key string, numbers []int) []bool {
 		if len(numbers) == 0 {
@@ -47,13 +48,13 @@ func (c *traceTable) plan(terminals int) (core.TracePlan, error) {
 }
 
 // writeTraces keeps the lives of packets: as text, and for Perfetto.
-func writeTraces(run *experiments.Run, g *topology.Graph, packets []*core.PacketTrace, clock sim.Time) {
+func writeTraces(run *experiments.Run, g *topology.Graph, packets []*observe.PacketTrace, clock sim.Time) {
 	run.Attach("traces", "txt", traceText(g, packets, clock))
 	run.Attach("traces", "json", traceEvents(g, packets, clock))
 }
 
 // writePackets keeps a row for each of the packets: packets.csv.
-func writePackets(run *experiments.Run, g *topology.Graph, packets []*core.PacketTrace, clock sim.Time) {
+func writePackets(run *experiments.Run, g *topology.Graph, packets []*observe.PacketTrace, clock sim.Time) {
 	t := run.Table("packets", "source", "destination", "flits", "born_ns", "latency_ns", "source_queue_ns", "hops", "minimal")
 	cycle := clock.Nanoseconds()
 	for _, p := range packets {
@@ -66,7 +67,7 @@ func writePackets(run *experiments.Run, g *topology.Graph, packets []*core.Packe
 }
 
 // traceText tells the lives of packets in cycles.
-func traceText(g *topology.Graph, packets []*core.PacketTrace, clock sim.Time) string {
+func traceText(g *topology.Graph, packets []*observe.PacketTrace, clock sim.Time) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d packets, in the order in which they entered the network. Times in cycles of %s: of the packet's head, then of its tail.\n", len(packets), clock)
 	line := func(head int64, tail string, format string, args ...any) {
@@ -104,9 +105,9 @@ func traceText(g *topology.Graph, packets []*core.PacketTrace, clock sim.Time) s
 			line(h.Depart, at(h.TailDepart), "enters the channel to %s, virtual channel %d", farEnd(g, h.Out), h.OutVC)
 		}
 		line(p.HeadCycle, at(p.Cycle), "arrives at %s", g.TerminalName(p.Dst))
-		parts := make([]string, 0, core.NumStages)
+		parts := make([]string, 0, observe.NumStages)
 		for i, x := range p.Stages() {
-			parts = append(parts, fmt.Sprintf("%s %d", core.StageNames[i], x))
+			parts = append(parts, fmt.Sprintf("%s %d", observe.StageNames[i], x))
 		}
 		fmt.Fprintf(&b, "  %s: %d cycles\n", strings.Join(parts, " + "), p.Cycle-p.Birth)
 	}
@@ -122,7 +123,7 @@ func waitReason(part core.Part) string {
 }
 
 // packetName is unique among the packets of a point.
-func packetName(g *topology.Graph, p *core.PacketTrace) string {
+func packetName(g *topology.Graph, p *observe.PacketTrace) string {
 	return fmt.Sprintf("packet %d of %s", p.Number, g.TerminalName(p.Src))
 }
 

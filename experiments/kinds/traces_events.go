@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/observe"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 )
@@ -23,7 +24,7 @@ import (
 // other end; a flow leads from one to the next. Packets that are in a queue at
 // the same time are beside one another: the events of a thread must be nested,
 // so that a thread takes as many rows as it needs.
-func traceEvents(g *topology.Graph, packets []*core.PacketTrace, clock sim.Time) string {
+func traceEvents(g *topology.Graph, packets []*observe.PacketTrace, clock sim.Time) string {
 	w := &eventWriter{graph: g, clock: clock}
 	for i, p := range packets {
 		w.packet(i+1, p)
@@ -102,7 +103,7 @@ const (
 func (w *eventWriter) terminal(t topology.TerminalID) int { return 1 + w.graph.Switches() + int(t) }
 
 // packet lists the spans of a packet. Flows start in the first channel.
-func (w *eventWriter) packet(flow int, p *core.PacketTrace) {
+func (w *eventWriter) packet(flow int, p *observe.PacketTrace) {
 	g := w.graph
 	name := packetName(g, p)
 	source := w.terminal(p.Src)
@@ -149,17 +150,17 @@ func (w *eventWriter) packet(flow int, p *core.PacketTrace) {
 
 // stagesAt divides a packet's stay in a queue, in the order of the events:
 // what it was asleep for is inside the stage that it was in.
-func stagesAt(h *core.TraceHop) []stage {
+func stagesAt(h *observe.TraceHop) []stage {
 	list := []stage{
-		{core.StageNames[core.StageBuffer], h.Arrive, h.Front},
-		{core.StageNames[core.StageRoute], h.Front, h.Routed},
-		{core.StageNames[core.StageVC], h.Routed, h.Held},
-		{core.StageNames[core.StageSwitch], h.Held, h.Ready},
-		{core.StageNames[core.StageOutput], h.Ready, h.Depart},
-		{core.StageNames[core.StageTail], h.Depart, h.TailDepart},
+		{observe.StageNames[observe.StageBuffer], h.Arrive, h.Front},
+		{observe.StageNames[observe.StageRoute], h.Front, h.Routed},
+		{observe.StageNames[observe.StageVC], h.Routed, h.Held},
+		{observe.StageNames[observe.StageSwitch], h.Held, h.Ready},
+		{observe.StageNames[observe.StageOutput], h.Ready, h.Depart},
+		{observe.StageNames[observe.StageTail], h.Depart, h.TailDepart},
 	}
 	for _, w := range h.Waits {
-		name := core.StageNames[core.StageCredit]
+		name := observe.StageNames[observe.StageCredit]
 		if w.Part == core.PartVC {
 			name = "no free virtual channel"
 		}

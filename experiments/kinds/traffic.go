@@ -10,6 +10,8 @@ import (
 	"github.com/weft-sim/weft/experiments/network"
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
+	"github.com/weft-sim/weft/fabric/observe"
 	"github.com/weft-sim/weft/fabric/terminal"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/traffic"
@@ -130,7 +132,7 @@ type trafficParts struct {
 	pattern  traffic.Pattern
 	sizes    *traffic.Sizes
 	workload fabric.Workload
-	trace    core.TracePlan
+	trace    observe.TracePlan
 }
 
 // build constructs everything that is cheap; all problems are returned together.
@@ -248,7 +250,7 @@ func (c *trafficConfig) workload(parts *trafficParts, seed uint64) (fabric.Workl
 	var processErr error // which has its own keys
 	w, err := c.Program.Type.Build(terminal.Env{
 		Terminals: parts.topology.Graph().Terminals(), Pattern: parts.pattern, Sizes: parts.sizes, MeanFlits: parts.sizes.Mean(),
-		Process: func(flits float64) (core.Process, error) {
+		Process: func(flits float64) (measure.Process, error) {
 			var process traffic.Process
 			process, processErr = c.process(flits)
 			return process, processErr
@@ -262,9 +264,9 @@ func (c *trafficConfig) workload(parts *trafficParts, seed uint64) (fabric.Workl
 }
 
 // addMeasures enters what the program of a replication has noted.
-func (o *trafficOutcome) addMeasures(measures []core.Measure) {
+func (o *trafficOutcome) addMeasures(measures []measure.Measure) {
 	if o.measures == nil {
-		o.measures = make([]core.Measure, len(measures))
+		o.measures = make([]measure.Measure, len(measures))
 	}
 	for i := range measures {
 		o.measures[i].Add(&measures[i])
@@ -272,7 +274,7 @@ func (o *trafficOutcome) addMeasures(measures []core.Measure) {
 }
 
 // writeProgram keeps the times that the program has noted, such as round trips.
-func writeProgram(run *experiments.Run, measures []core.Measure, clock float64) {
+func writeProgram(run *experiments.Run, measures []measure.Measure, clock float64) {
 	if len(measures) == 0 {
 		return
 	}

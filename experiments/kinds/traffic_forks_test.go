@@ -96,7 +96,7 @@ fork = { warmup = { "traffic.load" = 0.2 }, settle = "150ns" }
 "traffic.load" = [0.1, 0.3]
 fork = { warmup = { "traffic.pattern" = "uniform", "traffic.load" = 0.2 }, settle = "250ns" }
 `,
-	"observed": forkBase + observe + `
+	"observed": forkBase + observeRun + `
 [sweep]
 "traffic.load" = [0.1, 0.5]
 "trace.choose" = ["first", "slowest"]
@@ -112,7 +112,7 @@ hold = true
 packet_flits = [2, 5]
 [measure]
 levels = true
-replications = 2`, 1) + observe + `
+replications = 2`, 1) + observeRun + `
 [sweep]
 "traffic.load" = [0.1, 0.4]
 fork = { warmup = { "traffic.load" = 0.2, "traffic.packet_flits" = 3 }, settle = "250ns" }
@@ -139,7 +139,7 @@ replications = 2
 [sweep]
 "traffic.pattern" = ["uniform", "worst-case"]
 `,
-	"observed, without": forkBase + observe + `
+	"observed, without": forkBase + observeRun + `
 [sweep]
 "traffic.load" = [0.1, 0.5]
 "trace.choose" = ["first", "slowest"]
@@ -152,8 +152,8 @@ fork = { warmup = { "traffic.load" = 0.3 }, settle = "500ns" }
 `,
 }
 
-// observe asks for blame and traces.
-const observe = `blame = true
+// observeRun asks for blame and traces.
+const observeRun = `blame = true
 [trace]
 packets = 40
 every = 2

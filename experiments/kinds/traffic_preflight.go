@@ -8,7 +8,7 @@ import (
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/network"
 	"github.com/weft-sim/weft/fabric"
-	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/traffic"
 	"github.com/weft-sim/weft/routing"
@@ -340,7 +340,7 @@ func (c *trafficConfig) cycles(p *experiments.Preflight) (least, most int64) {
 	}
 	budget := c.Measure.Budget
 	if budget == 0 {
-		budget = core.DefaultBudget
+		budget = measure.DefaultBudget
 	}
 	return least, max(least, budget)
 }

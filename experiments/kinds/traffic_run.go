@@ -7,7 +7,8 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/fabric"
-	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
+	"github.com/weft-sim/weft/fabric/observe"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/snapshot"
@@ -67,21 +68,21 @@ type trafficOutcome struct {
 	topology topology.Topology
 	offered  float64
 	carried  carried
-	latency  *stats.Histogram    // of all replications
-	blame    *core.Blame         // likewise; nil unless asked for
-	traces   []*core.PacketTrace // of the first replication
-	series   *core.Series        // likewise; nil unless asked for
+	latency  *stats.Histogram       // of all replications
+	blame    *observe.Blame         // likewise; nil unless asked for
+	traces   []*observe.PacketTrace // of the first replication
+	series   *observe.Series        // likewise; nil unless asked for
 
 	// Across replications, each counting as much as the others.
 	accepted, mean, network, hops, minimal stats.Running
 
-	measures        []core.Measure    // of all replications
-	levels          []core.LevelTally // likewise; nil unless asked for
-	halfWidth       float64           // of a single replication, by batch means
+	measures        []measure.Measure    // of all replications
+	levels          []measure.LevelTally // likewise; nil unless asked for
+	halfWidth       float64              // of a single replication, by batch means
 	packets, cycles int64
-	window          int64         // the longest
-	evidence        core.Evidence // of all
-	settled         bool          // all: warm-up and precision
+	window          int64            // the longest
+	evidence        measure.Evidence // of all
+	settled         bool             // all: warm-up and precision
 	faults          fabric.FaultTally
 }
 
@@ -114,7 +115,7 @@ func (c *trafficConfig) replicate(ctx context.Context, run *experiments.Run) (*t
 }
 
 // simulate runs one replication.
-func (c *trafficConfig) simulate(ctx context.Context, run *experiments.Run, bound float64, replication int) (topology.Topology, *core.Result, error) {
+func (c *trafficConfig) simulate(ctx context.Context, run *experiments.Run, bound float64, replication int) (topology.Topology, *measure.Result, error) {
 	seed := replicationSeed(run.Seed, replication)
 	parts, err := c.build(seed)
 	if err != nil {
@@ -155,7 +156,7 @@ func (c *trafficConfig) simulate(ctx context.Context, run *experiments.Run, boun
 			plan.From = snapshot.Reader(warm)
 		}
 	}
-	result, err := f.Run(ctx, source, c.Traffic.Load, plan)
+	result, err := measure.Run(ctx, f, source, c.Traffic.Load, plan)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -165,8 +166,8 @@ func (c *trafficConfig) simulate(ctx context.Context, run *experiments.Run, boun
 }
 
 // plan is what warm-up and window have in common.
-func (c *trafficConfig) plan(parts *trafficParts, run *experiments.Run) core.Plan {
-	return core.Plan{
+func (c *trafficConfig) plan(parts *trafficParts, run *experiments.Run) measure.Plan {
+	return measure.Plan{
 		Warmup: c.Measure.Warmup, Window: c.Measure.Window, Budget: c.Measure.Budget, Precision: c.Measure.Precision,
 		Levels: c.Measure.Levels, Blame: c.Measure.Blame, Trace: parts.trace, Threads: run.Threads, Worth: worthOpen,
 	}
@@ -180,7 +181,7 @@ func (c *trafficConfig) advance(run *experiments.Run, replication int, cycle int
 	if !fixed {
 		total = max(total, m.Budget)
 		if m.Budget == 0 {
-			total = max(total, core.DefaultBudget)
+			total = max(total, measure.DefaultBudget)
 		}
 	}
 	done, all := int64(replication)*total+min(cycle, total), int64(m.Replications)*total
@@ -197,11 +198,11 @@ func (c *trafficConfig) advance(run *experiments.Run, replication int, cycle int
 // steady tells whether the network keeps up with the load.
 func (o *trafficOutcome) steady() bool {
 	state, _ := o.evidence.Judge()
-	return state == core.Steady
+	return state == measure.Steady
 }
 
 // add enters a replication.
-func (o *trafficOutcome) add(r *core.Result) {
+func (o *trafficOutcome) add(r *measure.Result) {
 	o.carried.add(r.ChannelFlits, r.Window)
 	o.latency.Merge(r.Latency())
 	if o.blame == nil {
@@ -238,7 +239,7 @@ func (o *trafficOutcome) add(r *core.Result) {
 // cycle in nanoseconds.
 func (o *trafficOutcome) row(clock float64) trafficRow {
 	state, reason := o.evidence.Judge()
-	if state == core.Saturated { // not drained: the packets that waited longest are not among those that latencies are of
+	if state == measure.Saturated { // not drained: the packets that waited longest are not among those that latencies are of
 		clock = math.NaN()
 	}
 	return trafficRow{
@@ -247,7 +248,7 @@ func (o *trafficOutcome) row(clock float64) trafficRow {
 		LatencyP50: o.latency.Quantile(0.5) * clock, LatencyP95: o.latency.Quantile(0.95) * clock, LatencyP99: o.latency.Quantile(0.99) * clock,
 		LatencyMax:     float64(o.latency.Max()) * clock,
 		NetworkLatency: o.network.Mean() * clock, Hops: o.hops.Mean(), MinimalFraction: o.minimal.Mean(),
-		Packets: o.packets, Cycles: o.cycles, State: state.String(), StateReason: reason, Saturated: state == core.Saturated, Converged: o.settled && state == core.Steady,
+		Packets: o.packets, Cycles: o.cycles, State: state.String(), StateReason: reason, Saturated: state == measure.Saturated, Converged: o.settled && state == measure.Steady,
 		Dropped: o.faults.Dropped, Retransmitted: o.faults.Retransmitted, Lost: o.faults.Lost, Unreachable: o.faults.Unreachable,
 	}
 }
@@ -259,17 +260,17 @@ func writeHistogram(run *experiments.Run, h *stats.Histogram, clock float64) {
 }
 
 // addLevels sums up the service levels of replications.
-func (o *trafficOutcome) addLevels(r *core.Result) {
+func (o *trafficOutcome) addLevels(r *measure.Result) {
 	for i, t := range r.Levels() {
 		if o.levels == nil {
-			o.levels = make([]core.LevelTally, len(r.Levels()))
+			o.levels = make([]measure.LevelTally, len(r.Levels()))
 		}
 		o.levels[i].Add(&t)
 	}
 }
 
 // writeLevels keeps what was measured of the service levels in use: levels.csv.
-func writeLevels(run *experiments.Run, levels []core.LevelTally, window int64, clock float64) {
+func writeLevels(run *experiments.Run, levels []measure.LevelTally, window int64, clock float64) {
 	t := run.Table("levels", "service_level", "packets_measured", "flits_per_cycle",
 		"latency_mean_ns", "latency_p50_ns", "latency_p99_ns", "latency_max_ns")
 	for i := range levels {

@@ -6,7 +6,7 @@ import (
 	"sort"
 
 	"github.com/weft-sim/weft/experiments"
-	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/traffic"
 )
 
@@ -41,7 +41,7 @@ func (c *trafficConfig) findSaturation(ctx context.Context, run *experiments.Run
 			state, reason := o.evidence.Judge()
 			t.Add(steps, o.offered, o.accepted.Mean(), o.mean.Mean()*clock, o.window, state.String(), reason)
 			steps++
-			if state != core.Undecided || at.Measure.Window == 0 || at.Measure.Window >= longest {
+			if state != measure.Undecided || at.Measure.Window == 0 || at.Measure.Window >= longest {
 				return o, nil
 			}
 		}
@@ -58,7 +58,7 @@ func (c *trafficConfig) longestWindow() int64 {
 	if c.Measure.Budget > 0 {
 		return c.Measure.Budget
 	}
-	return core.DefaultBudget
+	return measure.DefaultBudget
 }
 
 // searchedLoads lists the loads that a search tries if the network keeps up to

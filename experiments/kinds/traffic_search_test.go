@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments"
-	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
 )
 
 // TestBisect: for every number of steps and every place of the change, the
@@ -43,7 +43,7 @@ func TestFindSaturation(t *testing.T) {
 		text := strings.Replace(strings.Replace(text, "load = 0.2\n", "", 1), "window = 1000\n", window, 1)
 		o := execute(t, load(t, text, experiments.Options{}), experiments.Execution{})
 		found[i] = numbers(t, o.Results, "offered_load")[0]
-		if found[i] < 0.28 || found[i] > 1.0/3 || o.Results.State(0) != core.Steady {
+		if found[i] < 0.28 || found[i] > 1.0/3 || o.Results.State(0) != measure.Steady {
 			t.Errorf("%sfound %v, %v; want 0.28 to 1/3, steady", window, found[i], o.Results.State(0))
 		}
 		search := o.Tables["search"]
@@ -52,9 +52,9 @@ func TestFindSaturation(t *testing.T) {
 				t.Errorf("tried %v: the channels carry 1/3", tried)
 			}
 			// An undecided load is tried again, with a window four times as long.
-			if next := i + 1; search.State(i) == core.Undecided && next < len(search.Rows) {
+			if next := i + 1; search.State(i) == measure.Undecided && next < len(search.Rows) {
 				windows, loads := numbers(t, search, "window_cycles"), numbers(t, search, "offered_load")
-				if windows[i] < core.DefaultBudget && (loads[next] != tried || windows[next] != min(4*windows[i], core.DefaultBudget)) {
+				if windows[i] < measure.DefaultBudget && (loads[next] != tried || windows[next] != min(4*windows[i], measure.DefaultBudget)) {
 					t.Errorf("step %d is undecided in %v cycles, then load %v in %v", i, windows[i], loads[next], windows[next])
 				}
 			}
@@ -62,7 +62,7 @@ func TestFindSaturation(t *testing.T) {
 		// The row is that of an ordinary point at the load and window found.
 		last := search.Rows[0]
 		for i, row := range search.Rows {
-			if search.State(i) == core.Steady {
+			if search.State(i) == measure.Steady {
 				last = row
 			}
 		}

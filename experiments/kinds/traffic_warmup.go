@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/traffic"
 	"github.com/weft-sim/weft/sim"
@@ -115,7 +116,7 @@ func (c *trafficConfig) warmUp(ctx context.Context, run *experiments.Run, part e
 	}
 	kept := run.WarmCheckpoint(part)
 	plan.From, plan.Snapshot = kept.Open(), kept.SaveTo
-	state, err := f.WarmUp(ctx, parts.workload, plan)
+	state, err := measure.WarmUp(ctx, f, parts.workload, plan)
 	if err != nil {
 		return nil, fmt.Errorf("warm-up: %w", err)
 	}

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments"
-	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
 )
 
 // verdictCase is a network and pattern with the loads around its knee. The
@@ -51,9 +51,9 @@ var verdictCases = []verdictCase{
 
 // verdicts judges the case at all loads: by load, by window. withBound also uses
 // the bounds of the channels.
-func (c verdictCase) verdicts(t *testing.T, windows []int64, withBound bool) [][]*core.Result {
+func (c verdictCase) verdicts(t *testing.T, windows []int64, withBound bool) [][]*measure.Result {
 	t.Helper()
-	all := make([][]*core.Result, len(c.loads))
+	all := make([][]*measure.Result, len(c.loads))
 	for i, load := range c.loads {
 		for _, window := range windows {
 			text := fmt.Sprintf("%s\n[measure]\nwarmup = %d\nwindow = %d\n", c.text, cmp.Or(c.warmup, 1000), window)
@@ -93,10 +93,10 @@ func TestVerdictsStand(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			for i, results := range c.verdicts(t, []int64{3000, 12000}, false) {
 				short, long := results[0].State, results[1].State
-				if short != core.Undecided && long != core.Undecided && short != long {
+				if short != measure.Undecided && long != measure.Undecided && short != long {
 					t.Errorf("load %.3f: %v, with a longer window %v", float64(c.loads[i])/1000, short, long)
 				}
-				if i == 0 && long != core.Steady || i == len(c.loads)-1 && long != core.Saturated {
+				if i == 0 && long != measure.Steady || i == len(c.loads)-1 && long != measure.Saturated {
 					t.Errorf("load %.3f: %v (%s)", float64(c.loads[i])/1000, long, results[1].Reason)
 				}
 			}
@@ -153,13 +153,13 @@ func TestVerdictTableIsTrue(t *testing.T) {
 		decided := map[string]bool{}
 		for k := range 3 {
 			row := table.Rows[i+k]
-			state, err := core.ParseState(row[byTests])
+			state, err := measure.ParseState(row[byTests])
 			if err != nil {
 				t.Fatal(err)
 			}
 			cases[row[name]] = true
 			counts[k][state]++
-			if state != core.Undecided {
+			if state != measure.Undecided {
 				decided[row[byTests]] = true
 			}
 		}
@@ -172,9 +172,9 @@ func TestVerdictTableIsTrue(t *testing.T) {
 	}
 	for _, sentence := range []string{
 		fmt.Sprintf("%d networks and patterns, %d loads", len(cases), len(table.Rows)/3),
-		fmt.Sprintf("| 3,000 | %d | %d | %d |", counts[0][core.Steady], counts[0][core.Saturated], counts[0][core.Undecided]),
-		fmt.Sprintf("| 12,000 | %d | %d | %d |", counts[1][core.Steady], counts[1][core.Saturated], counts[1][core.Undecided]),
-		fmt.Sprintf("| 48,000 | %d | %d | %d |", counts[2][core.Steady], counts[2][core.Saturated], counts[2][core.Undecided]),
+		fmt.Sprintf("| 3,000 | %d | %d | %d |", counts[0][measure.Steady], counts[0][measure.Saturated], counts[0][measure.Undecided]),
+		fmt.Sprintf("| 12,000 | %d | %d | %d |", counts[1][measure.Steady], counts[1][measure.Saturated], counts[1][measure.Undecided]),
+		fmt.Sprintf("| 48,000 | %d | %d | %d |", counts[2][measure.Steady], counts[2][measure.Saturated], counts[2][measure.Undecided]),
 		fmt.Sprintf("%d of them changed between steady and saturated", flips),
 	} {
 		if !strings.Contains(string(page), sentence) {

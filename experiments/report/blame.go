@@ -11,6 +11,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
 )
 
 // blame shows where the latency of the points of an experiment came from.
@@ -135,7 +136,7 @@ func blamedPoints(f *experiments.Folder, t *experiments.Table) ([]blamedPoint, e
 	saturated := map[string]bool{}
 	if point := slices.Index(f.Results.Columns, "point"); point >= 0 {
 		for i, r := range f.Results.Rows {
-			saturated[r[point]] = f.Results.State(i) == core.Saturated
+			saturated[r[point]] = f.Results.State(i) == measure.Saturated
 		}
 	}
 	number := func(cell string) float64 {

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/experiments"
-	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
 )
 
 func printVerdicts(verdicts []experiments.Verdict) []verdict {
@@ -75,7 +75,7 @@ func printResults(t *experiments.Table) (shared []cell, rest table) {
 	}
 	rest = printTable(narrow)
 	for j := range t.Rows {
-		if state := t.State(j); state != core.Steady {
+		if state := t.State(j); state != measure.Steady {
 			rest.Rows[j].State = state.String()
 		}
 	}

@@ -10,14 +10,14 @@ var neverTuned bool
 // without: iSLIP and input-first are played out by allocateSwitch itself, on the records
 // of ports.
 func newAllocators(n *network) ([]allocator.Allocator, error) {
-	chosen := &n.config.Switch.Allocator
+	chosen := &n.Config.Switch.Allocator
 	name := chosen.Name()
 	if (name == allocator.ISLIP || name == allocator.InputFirst) && !neverTuned {
 		return nil, nil
 	}
-	bySwitch := make([]allocator.Allocator, len(n.switches))
-	for s := range n.switches {
-		env := allocator.Env{Ports: max(1, int(n.switches[s].ports)), VCs: n.vcs, Iterations: n.config.Switch.Iterations, Switch: s, Seed: n.seed}
+	bySwitch := make([]allocator.Allocator, len(n.Switches))
+	for s := range n.Switches {
+		env := allocator.Env{Ports: max(1, int(n.Switches[s].Ports)), VCs: n.vcs, Iterations: n.Config.Switch.Iterations, Switch: s, Seed: n.seed}
 		var err error
 		if bySwitch[s], err = chosen.Build(env); err != nil {
 			return nil, err
@@ -31,31 +31,31 @@ type registered struct {
 	reads    allocator.Traits
 	requests []allocator.Request
 	matches  []int
-	chosen   []request
+	chosen   []Request
 }
 
-func newRegistered(d *domain) *registered {
-	n := len(d.matcher.requests)
-	return &registered{allocator.TraitsOf(d.config.Switch.Allocator.Name()), make([]allocator.Request, n), make([]int, 0, n), make([]request, 0, n)}
+func newRegistered(d *Domain) *registered {
+	n := len(d.Matcher.requests)
+	return &registered{allocator.TraitsOf(d.Config.Switch.Allocator.Name()), make([]allocator.Request, n), make([]int, 0, n), make([]Request, 0, n)}
 }
 
 // allocate lets the allocator of a switch choose among some requests, and sends
 // what it chose through the crossbar.
-func (a *registered) allocate(d *domain, sw *switchState, requests []request, t *stepTime) {
+func (a *registered) allocate(d *Domain, sw *SwitchState, requests []Request, t *StepTime) {
 	if len(requests) == 0 {
 		return
 	}
 	for i, r := range requests {
-		local := r.local()
-		a.requests[i] = allocator.Request{Input: uint16(r.port()), VC: d.matcher.places[local].vc, Output: uint16(r.output())}
+		local := r.Local()
+		a.requests[i] = allocator.Request{Input: uint16(r.Port()), VC: d.Matcher.Places[local].vc, Output: uint16(r.Output())}
 		if a.reads.Ages {
-			a.requests[i].Born = d.packet(sw.queue(local).packet >> packetBits).birth
+			a.requests[i].Born = d.Packet(sw.Queue(local).Packet >> PacketBits).Birth
 		}
 		if a.reads.Queues {
-			a.requests[i].Queued = sw.queue(local).count
+			a.requests[i].Queued = sw.Queue(local).Count
 		}
 	}
-	a.matches = d.allocators[d.wordSwitch[sw.queue0>>6]].Allocate(a.requests[:len(requests)], a.matches[:0])
+	a.matches = d.allocators[d.WordSwitch[sw.Queue0>>6]].Allocate(a.requests[:len(requests)], a.matches[:0])
 	a.chosen = a.chosen[:0]
 	for _, k := range a.matches {
 		a.chosen = append(a.chosen, requests[k])

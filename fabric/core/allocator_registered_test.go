@@ -5,7 +5,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/allocator"
-	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/check"
@@ -45,10 +45,10 @@ func TestRegisteredAllocators(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			n := dragonflyNetwork(t, "min", 2, 4, 2)
 			terminals := n.topo.Graph().Terminals()
-			config, meter := fabric.DefaultConfig(), core.NewMeter(1<<40)
+			config, meter := fabric.DefaultConfig(), measure.NewMeter(1<<40)
 			config.Switch.Allocator = allocator.Named(name)
 			f := n.fabric(t, config)
-			source := core.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(0.4)}, fixed(1), 1)
+			source := measure.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(0.4)}, fixed(1), 1)
 			f.Attach(source, meter)
 			meter.Open(0)
 			f.Advance(20_000)

@@ -13,21 +13,21 @@ func (f *Fabric) Audit() error {
 		return fmt.Errorf("audit: %d flits entered the network, %d more were made by replication, %d left it, %d were discarded",
 			f.InjectedFlits, f.ReplicatedFlits, f.DeliveredFlits, f.DiscardedFlits)
 	}
-	if d := f.domains[0]; d.unit != nil {
-		d.unit.comeHome(d)
+	if d := f.domains[0]; d.Unit != nil {
+		d.Unit.comeHome(d)
 	}
-	for q := range f.queues {
-		if v := &f.queues[q]; v.count != 0 || v.out >= 0 {
-			return fmt.Errorf("audit: queue %d holds %d flits", q, v.count)
+	for q := range f.Queues {
+		if v := &f.Queues[q]; v.Count != 0 || v.Out >= 0 {
+			return fmt.Errorf("audit: queue %d holds %d flits", q, v.Count)
 		}
 	}
-	for ov := range f.outVC {
-		o := &f.outVC[ov]
+	for ov := range f.OutVC {
+		o := &f.OutVC[ov]
 		want := f.buffer
 		if int32(ov) < f.terminalOV0 {
 			port := ov / f.vcs
 			want = f.bufferOf(topology.PortID(port))
-			if f.out[port].free != 1<<f.vcs-1 {
+			if f.Out[port].free != 1<<f.vcs-1 {
 				return fmt.Errorf("audit: a virtual channel of %s is still held", f.graph.PortName(topology.PortID(port)))
 			}
 		}
@@ -36,4 +36,14 @@ func (f *Fabric) Audit() error {
 		}
 	}
 	return nil
+}
+
+// Rest audits a fabric that a kernel has driven until nothing was left to do:
+// packets still in it are deadlocked, otherwise all flits and credits must be
+// accounted for.
+func (f *Fabric) Rest() error {
+	if f.InFlight() > 0 {
+		return f.deadlock(stallCycles)
+	}
+	return f.Audit()
 }

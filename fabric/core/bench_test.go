@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/weft-sim/weft/fabric"
-	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/mem"
@@ -59,14 +59,14 @@ func BenchmarkTree(b *testing.B) {
 	for _, tree := range []struct {
 		name    string
 		build   func() network
-		pattern func(terminals int) core.Pattern
+		pattern func(terminals int) measure.Pattern
 	}{
 		{"terminals=16000/traffic=uniform", func() network {
 			return newNetwork(b, "fat-tree", "nca", func(c *topology.FatTreeConfig) { c.K, c.N = 40, 3 })
-		}, func(terminals int) core.Pattern { return uniform{terminals} }},
+		}, func(terminals int) measure.Pattern { return uniform{terminals} }},
 		{"terminals=40960/traffic=local", func() network {
 			return newNetwork(b, "xgft", "nca", func(c *topology.XGFTConfig) { c.M, c.W = []int{32, 32, 40}, []int{1, 8, 8} })
-		}, func(terminals int) core.Pattern { return local{terminals, 32, 1024} }},
+		}, func(terminals int) measure.Pattern { return local{terminals, 32, 1024} }},
 	} {
 		b.Run(tree.name, func(b *testing.B) {
 			start := time.Now()
@@ -105,11 +105,11 @@ var hugePages = sync.OnceFunc(func() { mem.ReserveHugePages(128 << 20) })
 
 // benchmark measures cycles of the network in steady state, which so many
 // cycles of warm-up lead to, with packets of so many flits.
-func (n network) benchmark(b *testing.B, config fabric.Config, pattern core.Pattern, load float64, flits int, warmup int64) {
+func (n network) benchmark(b *testing.B, config fabric.Config, pattern measure.Pattern, load float64, flits int, warmup int64) {
 	hugePages()
 	f := n.fabric(b, config)
-	meter := core.NewMeter(100)
-	f.Attach(core.NewOpenLoop(n.topo.Graph().Terminals(), pattern, bernoulli{sim.NewGeometric(load / float64(flits))}, fixed(flits), 1), meter)
+	meter := measure.NewMeter(100)
+	f.Attach(measure.NewOpenLoop(n.topo.Graph().Terminals(), pattern, bernoulli{sim.NewGeometric(load / float64(flits))}, fixed(flits), 1), meter)
 	f.Advance(warmup)
 	meter.Open(f.Cycle())
 	before, start := f.Counters, cpuTime()

@@ -10,6 +10,8 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/allocator"
 	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
+	"github.com/weft-sim/weft/fabric/observe"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/simtest"
@@ -20,11 +22,11 @@ import (
 // source queue is what the delivery says, and that the wires are the latencies
 // of the channels crossed, of 1 cycle or more, or all alike where the terminals'
 // are set. Channels and classes are added up by the cycle as well.
-func blamed(t *testing.T, n network, config fabric.Config, load float64, flits int, plan core.Plan) (*core.Fabric, *core.Blame, *core.Meter) {
+func blamed(t *testing.T, n network, config fabric.Config, load float64, flits int, plan measure.Plan) (*core.Fabric, *observe.Blame, *measure.Meter) {
 	t.Helper()
 	f := n.fabric(t, config)
-	meter := core.NewMeter(100)
-	b := f.StartBlame(meter)
+	meter := measure.NewMeter(100)
+	b := observe.StartBlame(f, meter)
 	packets, sum := int64(0), core.Parts{}
 	b.OnPacket = func(d *fabric.Delivery, parts *core.Parts) {
 		packets++
@@ -51,7 +53,7 @@ func blamed(t *testing.T, n network, config fabric.Config, load float64, flits i
 		}
 	}
 	terminals := n.topo.Graph().Terminals()
-	source := core.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(load / float64(flits))}, fixed(flits), 1)
+	source := measure.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(load / float64(flits))}, fixed(flits), 1)
 	f.Attach(source, meter)
 	f.Advance(plan.Warmup)
 	meter.Open(f.Cycle())
@@ -135,7 +137,7 @@ func TestBlame(t *testing.T) {
 						config := fabric.DefaultConfig()
 						config.Switch.BufferFlits = 6
 						set(&config)
-						blamed(t, dragonflyNetwork(t, algorithm, 2, 4, 2), config, load, flits, core.Plan{Warmup: 200, Window: 500})
+						blamed(t, dragonflyNetwork(t, algorithm, 2, 4, 2), config, load, flits, measure.Plan{Warmup: 200, Window: 500})
 					}
 				})
 			}
@@ -146,7 +148,7 @@ func TestBlame(t *testing.T) {
 // TestBlameLargeDragonfly: every packet of a window of the 1056-terminal
 // dragonfly, close to saturation.
 func TestBlameLargeDragonfly(t *testing.T) {
-	_, _, meter := blamed(t, dragonflyNetwork(t, "min", 4, 8, 4), pipelined(), 0.7, 1, core.Plan{Warmup: 300, Window: 300})
+	_, _, meter := blamed(t, dragonflyNetwork(t, "min", 4, 8, 4), pipelined(), 0.7, 1, measure.Plan{Warmup: 300, Window: 300})
 	if meter.Packets() < 200_000 { // 1056 * 300 * 0.7 = 221,760
 		t.Errorf("%d packets", meter.Packets())
 	}
@@ -189,9 +191,9 @@ func TestBlameIdle(t *testing.T) {
 			config.Terminal.InjectionCycles = 0
 			config.Channels = map[string]fabric.ChannelConfig{"grid": {Latency: 10 * sim.Nanosecond}}
 			f := n.fabric(t, config)
-			meter := core.NewMeter(100)
+			meter := measure.NewMeter(100)
 			var got core.Parts
-			f.StartBlame(meter).OnPacket = func(_ *fabric.Delivery, p *core.Parts) { got = *p }
+			observe.StartBlame(f, meter).OnPacket = func(_ *fabric.Delivery, p *core.Parts) { got = *p }
 			meter.Open(0)
 			s := &script{}
 			s.send(0, fabric.PacketSpec{Birth: 5, Dst: topology.TerminalID(c.switches - 1), Flits: c.flits})
@@ -218,8 +220,8 @@ func TestBlameEmptied(t *testing.T) {
 						config.Switch.BufferFlits = 6
 						timings[timing](&config)
 						n := dragonflyNetwork(t, "val", 2, 4, 2)
-						f, meter := n.fabric(t, config), core.NewMeter(100)
-						b := f.StartBlame(meter)
+						f, meter := n.fabric(t, config), measure.NewMeter(100)
+						b := observe.StartBlame(f, meter)
 						if every > 0 {
 							b.EmptyEvery(every)
 							b.FoldEvery(every + 1)
@@ -227,7 +229,7 @@ func TestBlameEmptied(t *testing.T) {
 						got := map[[2]int64]core.Parts{}
 						b.OnPacket = func(d *fabric.Delivery, parts *core.Parts) { got[[2]int64{int64(d.Src), d.Inject}] = *parts }
 						terminals := n.topo.Graph().Terminals()
-						source := core.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(load / float64(flits))}, fixed(flits), 1)
+						source := measure.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(load / float64(flits))}, fixed(flits), 1)
 						f.Attach(source, meter)
 						meter.Open(100)
 						f.Advance(500)
@@ -263,8 +265,8 @@ func TestBlameLongWaits(t *testing.T) {
 		config.Terminal.InjectionCycles = 0
 		config.Channels = map[string]fabric.ChannelConfig{"terminal": {CyclesPerFlit: slow}}
 		f := n.fabric(t, config)
-		meter := core.NewMeter(100)
-		b := f.StartBlame(meter)
+		meter := measure.NewMeter(100)
+		b := observe.StartBlame(f, meter)
 		var all []core.Parts
 		b.OnPacket = func(d *fabric.Delivery, parts *core.Parts) { all = append(all, *parts) }
 		s := &script{}
@@ -297,8 +299,8 @@ func TestBlameLongWaits(t *testing.T) {
 // TestBlameCausesNothing: a run with blame is the run without.
 func TestBlameCausesNothing(t *testing.T) {
 	n := dragonflyNetwork(t, "ugal-l", 2, 4, 2)
-	run := func(blame bool) *core.Result {
-		_, result := n.run(t, fabric.DefaultConfig(), 0.4, 2, core.Plan{Warmup: 500, Window: 1000, Blame: blame})
+	run := func(blame bool) *measure.Result {
+		_, result := n.run(t, fabric.DefaultConfig(), 0.4, 2, measure.Plan{Warmup: 500, Window: 1000, Blame: blame})
 		return result
 	}
 	off, on := run(false), run(true)
@@ -321,8 +323,8 @@ func TestBlameHotSpot(t *testing.T) {
 		s.send(1, fabric.PacketSpec{Birth: i, Dst: 0, Flits: 3})
 		s.send(2, fabric.PacketSpec{Birth: i, Dst: 0, Flits: 3})
 	}
-	meter := core.NewMeter(100)
-	b := f.StartBlame(meter)
+	meter := measure.NewMeter(100)
+	b := observe.StartBlame(f, meter)
 	meter.Open(0)
 	f.Attach(s, meter)
 	f.Advance(2000)
@@ -364,11 +366,11 @@ func BenchmarkBlame(b *testing.B) {
 			terminals := n.topo.Graph().Terminals()
 			var runs [2]*core.Fabric
 			for blame := range runs {
-				f, meter := n.fabric(b, fabric.DefaultConfig()), core.NewMeter(100)
+				f, meter := n.fabric(b, fabric.DefaultConfig()), measure.NewMeter(100)
 				if blame == 1 {
-					f.StartBlame(meter)
+					observe.StartBlame(f, meter)
 				}
-				f.Attach(core.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(load)}, fixed(1), 1), meter)
+				f.Attach(measure.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(load)}, fixed(1), 1), meter)
 				meter.Open(0)
 				f.Advance(500)
 				runs[blame] = f

@@ -20,7 +20,7 @@ func (f *Fabric) ask(routing fabric.Routing) {
 		}
 		f.departer, f.injection = r, 0
 		if f.departsAhead = f.needs.Queues || f.needs.Credits; f.departsAhead {
-			f.lead = int64(min(1, f.config.Terminal.InjectionCycles))
+			f.lead = int64(min(1, f.Config.Terminal.InjectionCycles))
 		}
 		f.departures = make([]sim.Stream, f.graph.Terminals())
 		for t := range f.departures {
@@ -30,7 +30,7 @@ func (f *Fabric) ask(routing fabric.Routing) {
 	if r, ok := routing.(fabric.EscapeRouting); ok {
 		f.escape = newEscape(&f.network, r)
 	}
-	if f.config.Switch.Marks() { // by what waits, which does not make terminals decide ahead
+	if f.Config.Switch.Marks() { // by what waits, which does not make terminals decide ahead
 		f.needs.Queues = true
 	}
 	f.needProbed()
@@ -39,26 +39,26 @@ func (f *Fabric) ask(routing fabric.Routing) {
 // layOutSwitches numbers the switches and their queues.
 func (f *Fabric) layOutSwitches() {
 	g, vcs := f.graph, int32(f.vcs)
-	f.switches = make([]switchState, g.Switches())
+	f.Switches = make([]SwitchState, g.Switches())
 	f.streams = make([]sim.Stream, g.Switches())
 	word := int32(0)
-	for s := range f.switches {
+	for s := range f.Switches {
 		first, end := g.Ports(topology.SwitchID(s))
 		n := int32(end - first)
 		words := (n*vcs + 63) / 64
-		f.switches[s] = switchState{queue0: word * 64, port0: int32(first), ports: n}
+		f.Switches[s] = SwitchState{Queue0: word * 64, Port0: int32(first), Ports: n}
 		f.streams[s] = sim.NewStream(f.seed, "routing", s)
 		word += words
 		f.mostPorts = max(f.mostPorts, n)
 	}
-	f.queues = make([]inVC, word*64)
-	f.waitNext = make([]int32, len(f.queues))
-	f.acceptOV = make([]int32, len(f.queues))
-	f.upcoming = newUpcoming(&f.network, len(f.queues))
-	f.masks = make([]masks, word)
-	f.wordSwitch = make([]int32, word)
-	for q := range f.queues {
-		f.queues[q].out = -1
+	f.Queues = make([]InVC, word*64)
+	f.waitNext = make([]int32, len(f.Queues))
+	f.acceptOV = make([]int32, len(f.Queues))
+	f.Upcoming = newUpcoming(&f.network, len(f.Queues))
+	f.Masks = make([]masks, word)
+	f.WordSwitch = make([]int32, word)
+	for q := range f.Queues {
+		f.Queues[q].Out = -1
 	}
 }
 
@@ -67,60 +67,60 @@ func (f *Fabric) wire(timings []timing) {
 	g, vcs := f.graph, f.vcs
 	ports, terminals := g.NumPorts(), g.Terminals()
 	f.received = unboundedCredits
-	if n := f.config.Terminal.BufferFlits; n > 0 {
+	if n := f.Config.Terminal.BufferFlits; n > 0 {
 		f.received = int32(n)
 	}
-	f.terminalOut0, f.terminalOV0 = int32(ports), int32(ports*vcs)
-	f.outVC = make([]outVC, (ports+terminals)*vcs)
-	f.out = make([]outPort, ports+terminals)
+	f.TerminalOut0, f.terminalOV0 = int32(ports), int32(ports*vcs)
+	f.OutVC = make([]outVC, (ports+terminals)*vcs)
+	f.Out = make([]OutPort, ports+terminals)
 	f.in = make([]inPort, ports)
-	for s := range f.switches {
-		sw := &f.switches[s]
-		end := int32(len(f.queues))
-		if s+1 < len(f.switches) {
-			end = f.switches[s+1].queue0
+	for s := range f.Switches {
+		sw := &f.Switches[s]
+		end := int32(len(f.Queues))
+		if s+1 < len(f.Switches) {
+			end = f.Switches[s+1].Queue0
 		}
-		sw.masks = f.masks[sw.queue0/64 : end/64]
-		if sw.ports > 0 {
-			port0, ports := int(sw.port0), int(sw.ports)
-			sw.queues, sw.outVCs = check.Of(f.queues[sw.queue0:end]), check.Of(f.outVC[port0*vcs:][:ports*vcs])
-			sw.outs, sw.ins = check.Of(f.out[port0:][:ports]), check.Of(f.in[port0:][:ports])
+		sw.masks = f.Masks[sw.Queue0/64 : end/64]
+		if sw.Ports > 0 {
+			port0, ports := int(sw.Port0), int(sw.Ports)
+			sw.queues, sw.outVCs = check.Of(f.Queues[sw.Queue0:end]), check.Of(f.OutVC[port0*vcs:][:ports*vcs])
+			sw.outs, sw.ins = check.Of(f.Out[port0:][:ports]), check.Of(f.in[port0:][:ports])
 		}
 		for w := range sw.masks {
-			f.wordSwitch[int(sw.queue0/64)+w] = int32(s)
+			f.WordSwitch[int(sw.Queue0/64)+w] = int32(s)
 		}
 	}
-	f.terminals = make([]terminal, terminals)
-	credit := int32(f.config.Switch.CreditCycles)
-	limit := int64(f.config.Switch.OutputBufferFlits)
+	f.Terminals = make([]terminal, terminals)
+	credit := int32(f.Config.Switch.CreditCycles)
+	limit := int64(f.Config.Switch.OutputBufferFlits)
 	// Where a terminal's buffers are unbounded, what waits for its channel is
 	// bounded at the switch: by what a switch would have room for, but not so that
 	// flits on their way through the crossbar keep the channel from being full.
 	terminalLimit := limit
 	if limit == 0 && !f.receives() {
-		terminalLimit = max(int64(f.buffer)*int64(vcs), f.config.Switch.CrossingCycles()+2)
+		terminalLimit = max(int64(f.buffer)*int64(vcs), f.Config.Switch.CrossingCycles()+2)
 	}
 	for p := range ports {
 		port := topology.PortID(p)
 		t := timings[g.PortClass[p]]
-		o := outPort{until: -1, free: 1<<vcs - 1, pace: f.paceOf(t, limit)}
+		o := OutPort{until: -1, free: 1<<vcs - 1, pace: f.paceOf(t, limit)}
 		f.in[p].until, f.in[p].delay = -1, t.latency+credit
 		if peer, ok := g.PeerPort(port); ok {
-			o.dest, o.bounded, o.wheel = f.queueOf(peer, 0), 1, toSwitches
+			o.dest, o.Bounded, o.wheel = f.queueOf(peer, 0), 1, toSwitches
 			f.in[p].upstream = f.ov(peer, 0)
 		} else {
 			terminal, _ := g.PeerTerminal(port)
 			o.dest, o.pace = ^int32(terminal), f.paceOf(t, terminalLimit)
 			f.in[p].upstream = f.terminalOV(terminal, 0)
-			f.out[ports+int(terminal)] = outPort{until: -1, dest: f.queueOf(port, 0), pace: f.paceOf(t, 0)}
+			f.Out[ports+int(terminal)] = OutPort{until: -1, dest: f.queueOf(port, 0), pace: f.paceOf(t, 0)}
 		}
-		f.out[p] = o
+		f.Out[p] = o
 		for vc := range vcs {
-			f.outVC[f.ov(port, vc)] = outVC{credits: f.bufferOf(port), owner: ^f.switches[g.PortSwitch[p]].queue0}
+			f.OutVC[f.ov(port, vc)] = outVC{credits: f.bufferOf(port), owner: ^f.Switches[g.PortSwitch[p]].Queue0}
 		}
 	}
-	for ov := f.terminalOV0; int(ov) < len(f.outVC); ov++ {
-		f.outVC[ov].credits = f.buffer
+	for ov := f.terminalOV0; int(ov) < len(f.OutVC); ov++ {
+		f.OutVC[ov].credits = f.buffer
 	}
 }
 
@@ -129,9 +129,9 @@ func (f *Fabric) wire(timings []timing) {
 func (f *Fabric) reach(timings []timing) int64 {
 	reach := int64(0)
 	for _, t := range timings {
-		reach = max(reach, int64(t.latency)+(4*t.interval)>>intervalShift)
+		reach = max(reach, int64(t.latency)+(4*t.interval)>>IntervalShift)
 	}
-	s := &f.config.Switch
+	s := &f.Config.Switch
 	pipeline := s.RouteCycles + s.VCAllocCycles + s.SwitchAllocCycles + s.CrossbarCycles + s.CreditCycles
-	return reach + int64(pipeline) + int64(f.config.Terminal.InjectionCycles) + 16
+	return reach + int64(pipeline) + int64(f.Config.Terminal.InjectionCycles) + 16
 }

@@ -37,9 +37,9 @@ func (f *Fabric) count() {
 // ChannelFlits is the number of flits sent so far on every virtual channel (len =
 // (ports+terminals)*vcs), modulo 2^32.
 func (f *Fabric) ChannelFlits() []uint32 {
-	counts := make([]uint32, len(f.outVC))
-	for i := range f.outVC {
-		counts[i] = f.outVC[i].flits
+	counts := make([]uint32, len(f.OutVC))
+	for i := range f.OutVC {
+		counts[i] = f.OutVC[i].Flits
 	}
 	for _, d := range f.domains {
 		if d.flitRuns != nil {
@@ -49,25 +49,25 @@ func (f *Fabric) ChannelFlits() []uint32 {
 	return counts
 }
 
-// usefulFlits is the number of flits delivered that were worth it.
-func (f *Fabric) usefulFlits() int64 { return f.DeliveredFlits - f.FaultTally().WastedFlits }
+// UsefulFlits is the number of flits delivered that were worth it.
+func (f *Fabric) UsefulFlits() int64 { return f.DeliveredFlits - f.FaultTally().WastedFlits }
 
-// flitsInside is the number of flits in the network.
-func (f *Fabric) flitsInside() int64 {
+// FlitsInside is the number of flits in the network.
+func (f *Fabric) FlitsInside() int64 {
 	return f.InjectedFlits + f.ReplicatedFlits - f.DeliveredFlits - f.DiscardedFlits
 }
 
-// idleLatency is the mean latency in cycles of packets that cross channels as
+// IdleLatency is the mean latency in cycles of packets that cross channels as
 // often as given (len = (ports+terminals)*vcs) and never wait, their flits, so many in
 // the mean, following each other in a flit a cycle.
-func (f *Fabric) idleLatency(channelFlits []uint32, meanFlits float64) float64 {
+func (f *Fabric) IdleLatency(channelFlits []uint32, meanFlits float64) float64 {
 	var flits, cycles float64
 	for ov, n := range channelFlits {
-		latency := float64(f.latency(&f.out[ov/f.vcs]))
+		latency := float64(f.Latency(&f.Out[ov/f.vcs]))
 		if int32(ov) >= f.terminalOV0 {
 			flits += float64(n)
 		} else {
-			latency += float64(f.config.Switch.Cycles())
+			latency += float64(f.Config.Switch.Cycles())
 		}
 		cycles += float64(n) * latency
 	}

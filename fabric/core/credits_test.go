@@ -7,6 +7,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 )
@@ -155,7 +156,7 @@ func TestCreditsAreBounded(t *testing.T) {
 				set(&config)
 				f := n.fabric(t, config)
 				terminals := n.topo.Graph().Terminals()
-				source := core.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(0.9 / 4)}, fixed(4), 1)
+				source := measure.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(0.9 / 4)}, fixed(4), 1)
 				f.Attach(source, &digest{})
 				before := make([]int64, n.topo.Graph().NumPorts())
 				most := int64(0)
@@ -175,7 +176,7 @@ func TestCreditsAreBounded(t *testing.T) {
 				if limit := int64(perCycle); perCycle > 0 && most != limit || perCycle == 0 && most < 3 {
 					t.Errorf("at most %d credits a channel and cycle", most)
 				}
-				if _, result := n.run(t, config, 0.9, 4, core.Plan{Warmup: 100, Window: 200}); result.Packets() == 0 {
+				if _, result := n.run(t, config, 0.9, 4, measure.Plan{Warmup: 100, Window: 200}); result.Packets() == 0 {
 					t.Error("no packets")
 				}
 			})

@@ -14,8 +14,8 @@ var neverPlain bool
 // requestsPlainly tells whether requestPlainly serves: heads have got their virtual channel
 // before, or take it as they cross and need no more than a credit, and flits wait for nothing
 // else.
-func (d *domain) requestsPlainly() bool {
-	if d.combined == 0 {
+func (d *Domain) requestsPlainly() bool {
+	if d.Combined == 0 {
 		return d.hold == nil && d.multicast == nil && !d.storeForward && !neverPlain
 	}
 	return !d.cutThrough && d.escape == nil && !neverPlain
@@ -29,13 +29,13 @@ type refusal struct {
 }
 
 // tellRefusals tells the observer.
-func (d *domain) tellRefusals(sw *switchState, refusals []refusal) {
+func (d *Domain) tellRefusals(sw *SwitchState, refusals []refusal) {
 	for _, r := range refusals {
-		queue := sw.queue0 + int32(r.local)
+		queue := sw.Queue0 + int32(r.local)
 		if r.part != PartSerial {
-			d.observer.sleeps(d, queue, r.part)
+			d.observer.Sleeps(d, queue, r.part)
 		} else {
-			d.observer.blocked(d, queue, sw.outPort(sw.queue(r.local).hop>>16))
+			d.observer.Blocked(d, queue, sw.OutPort(sw.Queue(r.local).Hop>>16))
 		}
 	}
 }
@@ -43,26 +43,26 @@ func (d *domain) tellRefusals(sw *switchState, refusals []refusal) {
 // requestPlainly is requestCrossbar for the usual case. Nothing is called from its
 // loop, which lets the compiler keep in registers what is in it, and what nothing
 // predicts is computed without branches.
-func (d *domain) requestPlainly(sw *switchState, step uint32) (list []request, rivalInputs, rivalOutputs uint64) {
-	requests, places := check.Of(d.matcher.requests), check.Of(d.matcher.places)
-	combined, vcs, last := d.combined, uint32(d.vcs), uint32(1)<<((d.vcs-1)&31)
+func (d *Domain) requestPlainly(sw *SwitchState, step uint32) (list []Request, rivalInputs, rivalOutputs uint64) {
+	requests, places := check.Of(d.Matcher.requests), check.Of(d.Matcher.Places)
+	combined, vcs, last := d.Combined, uint32(d.vcs), uint32(1)<<((d.vcs-1)&31)
 	n := uint32(0)
 	refused := uint32(0)
-	now := d.cycle << intervalShift
+	now := d.Cycle << IntervalShift
 	full := now + d.leastWindow // before that, there is room behind the crossbar in any case
 	var inputs, outputs uint64
 	for w := range sw.masks {
 		m := &sw.masks[w]
 		for left := m.sa; left != 0; left &= left - 1 {
 			local := uint32(w<<6 + bits.TrailingZeros64(left))
-			v := sw.queue(local)
-			if int32(v.ready-step) > 0 {
+			v := sw.Queue(local)
+			if int32(v.Ready-step) > 0 {
 				continue
 			}
-			output := v.hop >> 16
-			o := sw.outPort(output)
-			if v.packet&combined != 0 {
-				free := v.hop & uint32(o.free)
+			output := v.Hop >> 16
+			o := sw.OutPort(output)
+			if v.Packet&combined != 0 {
+				free := v.Hop & uint32(o.free)
 				wants := PartCredit
 				if free == 0 {
 					wants = PartVC
@@ -70,37 +70,37 @@ func (d *domain) requestPlainly(sw *switchState, step uint32) (list []request, r
 				first := output * vcs
 				// Found without o.free, which may be on its way from memory. A
 				// decision may allow none: its packet waits.
-				lov := first + uint32(bits.TrailingZeros32(v.hop|last))
-				if set := v.hop & (1<<fabric.MaxVCs - 1); set&(set-1) != 0 {
+				lov := first + uint32(bits.TrailingZeros32(v.Hop|last))
+				if set := v.Hop & (1<<fabric.MaxVCs - 1); set&(set-1) != 0 {
 					lov = first + uint32(bits.TrailingZeros32(free))
 					several := free&(free-1) != 0
 					if free &^= withoutCredit(sw.outVCs.From(first), vcs); free != 0 && several {
-						lov = nextVC(check.At(d.acceptOV, uint32(sw.queue0)+local), first, free)
+						lov = nextVC(check.At(d.acceptOV, uint32(sw.Queue0)+local), first, free)
 					}
 				} else if sw.outVC(lov).credits == 0 {
 					free = 0
 				}
 				if free == 0 { // as sleepForVC
 					m.sa &^= left & -left
-					*check.At(d.waitNext, uint32(sw.queue0)+local) = o.waiters
-					o.waiters = sw.queue0 + int32(local) + 1
-					*check.At(d.matcher.refusals, refused) = refusal{local, wants}
+					*check.At(d.waitNext, uint32(sw.Queue0)+local) = o.waiters
+					o.waiters = sw.Queue0 + int32(local) + 1
+					*check.At(d.Matcher.refusals, refused) = refusal{local, wants}
 					refused++
 					continue
 				}
-				v.out = int32(lov)
-			} else if sw.outVC(uint32(v.out)).credits == 0 {
+				v.Out = int32(lov)
+			} else if sw.outVC(uint32(v.Out)).credits == 0 {
 				m.sa &^= left & -left
-				*check.At(d.matcher.refusals, refused) = refusal{local, PartCredit}
+				*check.At(d.Matcher.refusals, refused) = refusal{local, PartCredit}
 				refused++
 				continue
 			}
-			if o.nextFree >= full && o.nextFree-d.pace(o).window >= now { // no room behind the crossbar
-				*check.At(d.matcher.refusals, refused) = refusal{local, PartSerial}
+			if o.NextFree >= full && o.NextFree-d.Pace(o).window >= now { // no room behind the crossbar
+				*check.At(d.Matcher.refusals, refused) = refusal{local, PartSerial}
 				refused++
 				continue
 			}
-			port := uint32(places.At(local).port)
+			port := uint32(places.At(local).Port)
 			*requests.At(n) = newRequest(local, port<<16|output)
 			n++
 			in, out := uint64(1)<<(port&63), uint64(1)<<(output&63)
@@ -111,10 +111,10 @@ func (d *domain) requestPlainly(sw *switchState, step uint32) (list []request, r
 		}
 	}
 	if d.observer != nil {
-		d.tellRefusals(sw, d.matcher.refusals[:refused])
+		d.tellRefusals(sw, d.Matcher.refusals[:refused])
 	}
-	d.matcher.askedInputs, d.matcher.askedOutputs = inputs, outputs
-	return d.matcher.requests[:n], rivalInputs, rivalOutputs
+	d.Matcher.askedInputs, d.Matcher.askedOutputs = inputs, outputs
+	return d.Matcher.requests[:n], rivalInputs, rivalOutputs
 }
 
 // withoutCredit is the set of those of the first vcs virtual channels that have no

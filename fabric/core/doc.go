@@ -6,7 +6,9 @@
 // runs (network.go), the state of its hardware (state.go), and domains, each the part
 // that a thread simulates at a time (domain.go, domains.go). A domain's cycle is
 // in cycle.go, a terminal's part of it in terminal.go, a switch's in switch.go with its
-// allocation in vcalloc.go, crossbar.go and matcher.go. [Fabric.Run] takes a network
-// through the phases of a measured run (run_phases.go, statistics.go). Observers look on
-// (observer.go).
+// allocation in vcalloc.go, crossbar.go and matcher.go. Package measure takes a network
+// through the phases of a measured run.
+//
+// Observers ([Observer]) look on; those of package observe divide latencies and record packets.
+// What they may read of a [Domain] is exported for them; they change nothing.
 package core

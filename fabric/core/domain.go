@@ -9,32 +9,32 @@ import (
 	"github.com/weft-sim/weft/sim/mem"
 )
 
-// domain is the part of a network that a thread simulates at a time: its own clock,
+// Domain is the part of a network that a thread simulates at a time: its own clock,
 // wheels, allocator, pool of flits, free packets and counters, beside the network and
 // the state that it shares with other domains. Of the state it touches only what
 // belongs to its switches and terminals.
-type domain struct {
+type Domain struct {
 	network
 	state
-	cycle  int64 // being simulated, or last simulated
+	Cycle  int64 // being simulated, or last simulated
 	worked int64 // last in which anything happened
 	extras
-	mine []int32 // its switches, ascending
-	ends []int32 // its terminals, likewise
+	Mine []int32 // its switches, ascending
+	Ends []int32 // its terminals, likewise
 
 	alone  bool    // there is no other
 	retry  *retry  // nil without faults
 	doomed []int32 // packets to be discarded at the beginning of the next cycle
 	purged int64   // cycle at the beginning of which packets were discarded last
 
-	pool       []buffered // flits behind the fronts of queues
+	Pool       []buffered // flits behind the fronts of queues
 	poolFree   int32      // + 1
 	touched    int32      // of no meaning
 	packetFree []int32
 
 	handed  []handed               // by other domain
 	sent    int64                  // cycle in which the first of what it has sent in the last window arrives; Never if there is none
-	flits   [16]*sim.Wheel[flit]   // to terminals, to switches, and to the switches of each other domain
+	Flits   [16]*sim.Wheel[Flit]   // to terminals, to switches, and to the switches of each other domain
 	credits [16]*sim.Wheel[int32]  // ov: to switches and terminals, and to the switches of each other domain
 	held    *sim.Wheel[heldCredit] // by credit sensing; nil without
 	wakes   *sim.Wheel[int32]      // terminal
@@ -48,15 +48,15 @@ type domain struct {
 	plain       bool // requestPlainly serves
 	vcSpecial   bool // in the stage for virtual channels, packets may wait for more than a free one
 
-	steps      stepTimes
-	matcher    matcher
+	Steps      stepTimes
+	Matcher    matcher
 	registered *registered // nil: iSLIP or input-first, played out here
 	hold       *holds      // nil: packets hold no ports
-	unit       *packetUnit // nil: flits are simulated
+	Unit       *packetUnit // nil: flits are simulated
 	flitRuns   *flitRuns   // nil: every flit goes by itself
 
 	source     fabric.Source
-	prefetcher prefetcher               // the source, if it is one
+	prefetcher fabric.Prefetcher        // the source, if it is one
 	listens    fabric.DepartureListener // likewise
 	sink       fabric.Sink
 	listener   *listener // of a run whose workload is a Responder, which is the end of sink then; otherwise nil
@@ -83,16 +83,16 @@ const (
 )
 
 // newDomain makes an idle domain of the network of f, one of as many as f has tasks.
-func newDomain(f *Fabric) *domain {
-	d := &domain{
-		network: f.network, state: f.state, extras: f.extras, cycle: -1, worked: -1, sent: fabric.Never, steps: newStepTimes(&f.config.Switch), purged: -1, alone: len(f.tasks) == 1,
-		active:  mem.Apart[uint64]((len(f.masks) + 63) / 64),
-		matcher: newMatcher(f.mostPorts, int32(f.vcs), f.config.Switch.Allocator.Name() == allocator.InputFirst),
+func newDomain(f *Fabric) *Domain {
+	d := &Domain{
+		network: f.network, state: f.state, extras: f.extras, Cycle: -1, worked: -1, sent: fabric.Never, Steps: newStepTimes(&f.Config.Switch), purged: -1, alone: len(f.tasks) == 1,
+		active:  mem.Apart[uint64]((len(f.Masks) + 63) / 64),
+		Matcher: newMatcher(f.mostPorts, int32(f.vcs), f.Config.Switch.Allocator.Name() == allocator.InputFirst),
 	}
 	d.openView()
 	d.inform()
 	if f.unit != nil {
-		d.unit = f.unit.of()
+		d.Unit = f.unit.of()
 	}
 	d.makeWheels(f)
 	if f.hold != nil {
@@ -105,16 +105,16 @@ func newDomain(f *Fabric) *domain {
 }
 
 // makeWheels gives d, one of as many domains as f has tasks, empty wheels.
-func (d *domain) makeWheels(f *Fabric) {
+func (d *Domain) makeWheels(f *Fabric) {
 	domains := len(f.tasks)
 	d.wakes = sim.NewWheel[int32](min(f.horizon, 1024))
-	d.flits[toTerminals], d.flits[toSwitches] = sim.NewWheel[flit](f.horizon), sim.NewWheel[flit](f.horizon)
+	d.Flits[toTerminals], d.Flits[toSwitches] = sim.NewWheel[Flit](f.horizon), sim.NewWheel[Flit](f.horizon)
 	d.credits[0] = sim.NewWheel[int32](f.horizon)
 	if domains > 1 {
 		d.handed = mem.Apart[handed](domains)
 		for i := range domains {
 			d.handed[i][0].first, d.handed[i][1].first = fabric.Never, fabric.Never
-			d.flits[firstOutbox+i] = sim.NewWheel[flit](f.horizon + f.lookahead)
+			d.Flits[firstOutbox+i] = sim.NewWheel[Flit](f.horizon + f.lookahead)
 			d.credits[1+i] = sim.NewWheel[int32](f.horizon + f.lookahead)
 		}
 	}
@@ -124,16 +124,16 @@ func (d *domain) makeWheels(f *Fabric) {
 	if f.needs.Queues {
 		d.behind = newBehind(d)
 	}
-	if d.unit != nil {
-		d.unit.makeWheels(f)
+	if d.Unit != nil {
+		d.Unit.makeWheels(f)
 	}
 }
 
 // activate marks a mask word as having work.
-func (d *domain) activate(word int32) { *check.At(d.active, uint32(word)>>6) |= 1 << (word & 63) }
+func (d *Domain) activate(word int32) { *check.At(d.active, uint32(word)>>6) |= 1 << (word & 63) }
 
 // anyActive tells whether some switch has work.
-func (d *domain) anyActive() bool {
+func (d *Domain) anyActive() bool {
 	for _, w := range d.active {
 		if w != 0 {
 			return true

@@ -75,18 +75,18 @@ const (
 // those of terminals, 0 for those without traffic; nil: all have as much. Call it before
 // the first cycle, with all observers in place.
 func (f *Fabric) split(threads int, window, worth int64, weights []int32) {
-	if threads = min(threads, maxDomains, len(f.switches)); threads < 2 {
+	if threads = min(threads, maxDomains, len(f.Switches)); threads < 2 {
 		f.onOne = "no more were asked for, or there is one switch"
 		return
 	}
 	domain, lookahead := f.divide(threads, weights)
-	work := int64(len(f.terminals))
+	work := int64(len(f.Terminals))
 	for _, w := range weights {
 		if w == 0 {
 			work--
 		}
 	}
-	if f.faults == nil { // otherwise windows are a cycle long once something has failed
+	if f.Faults == nil { // otherwise windows are a cycle long once something has failed
 		work *= min(lookahead, window)
 	}
 	switch {
@@ -113,7 +113,7 @@ func (f *Fabric) divideInto(domainOf []uint8, domains, threads int, lookahead in
 	f.workers = workers{threads: threads, lookahead: lookahead, barrier: sim.NewBarrier(threads), tasks: make([]task, domains), domainOf: domainOf}
 	if domains > 1 {
 		if f.labels != nil {
-			f.labels.divided()
+			f.labels.Divided()
 		}
 		f.packets.chunks = make([]*packetChunk, maxChunks) // must not move any more
 		if f.unit != nil {
@@ -124,18 +124,18 @@ func (f *Fabric) divideInto(domainOf []uint8, domains, threads int, lookahead in
 	for range domains {
 		f.domains = append(f.domains, newDomain(f))
 	}
-	for s := range f.switches {
+	for s := range f.Switches {
 		d := f.domains[domainOf[s]]
-		d.mine = append(d.mine, int32(s))
+		d.Mine = append(d.Mine, int32(s))
 	}
-	for t := range f.terminals {
+	for t := range f.Terminals {
 		d := f.owner(topology.TerminalID(t))
-		d.ends = append(d.ends, int32(t))
+		d.Ends = append(d.Ends, int32(t))
 	}
 	for p := range f.graph.NumPorts() {
 		if peer := f.graph.Peer[p]; peer >= 0 {
 			if other := domainOf[f.graph.PortSwitch[peer]]; other != domainOf[f.graph.PortSwitch[p]] {
-				f.out[p].wheel = firstOutbox + other
+				f.Out[p].wheel = firstOutbox + other
 				f.in[p].wheel = 1 + other
 			}
 		}
@@ -155,13 +155,13 @@ func (f *Fabric) handOn() {
 // divide makes n domains of the switches, and tells for how many cycles they can be
 // simulated apart; 0 if they are not connected.
 func (f *Fabric) divide(n int, weights []int32) (domain []int, lookahead int64) {
-	n = min(n, len(f.switches))
-	latency := func(p topology.PortID) int32 { return int32(f.latency(&f.out[p])) }
+	n = min(n, len(f.Switches))
+	latency := func(p topology.PortID) int32 { return int32(f.Latency(&f.Out[p])) }
 	domain = partition(f.graph, latency, n, weights)
 	lookahead = math.MaxInt64
 	for p := range f.graph.NumPorts() {
 		if peer := f.graph.Peer[p]; peer >= 0 && domain[f.graph.PortSwitch[p]] != domain[f.graph.PortSwitch[peer]] {
-			lookahead = min(lookahead, 1+f.latency(&f.out[p]))
+			lookahead = min(lookahead, 1+f.Latency(&f.Out[p]))
 		}
 	}
 	if lookahead == math.MaxInt64 {
@@ -180,12 +180,12 @@ func (f *Fabric) readsWithin(domain []int) bool {
 const maxChunks = 1 << 16
 
 // owner is the domain that simulates a terminal.
-func (f *Fabric) owner(t topology.TerminalID) *domain {
+func (f *Fabric) owner(t topology.TerminalID) *Domain {
 	return f.domains[f.domainOf[f.graph.TerminalSwitch(t)]]
 }
 
 // sender is the domain of the sending end of a channel's ov.
-func (f *Fabric) sender(ov int32) *domain {
+func (f *Fabric) sender(ov int32) *Domain {
 	if ov >= f.terminalOV0 {
 		return f.owner(topology.TerminalID((ov - f.terminalOV0) / int32(f.vcs)))
 	}
@@ -236,8 +236,8 @@ func (f *Fabric) advance(cycles int64) {
 func (f *Fabric) openWindow() {
 	f.from = f.until
 	f.until = min(f.end, f.from+f.lookahead)
-	if f.faults != nil && len(f.domains) > 1 {
-		f.until = f.faults.window(f.from, f.until)
+	if f.Faults != nil && len(f.domains) > 1 {
+		f.until = f.Faults.window(f.from, f.until)
 	}
 	if f.hostModel != nil {
 		f.consultModel()
@@ -255,7 +255,7 @@ func (f *Fabric) work(me int) {
 			d.receive(f.domains, i, f.window-1)
 			d.hear(f.domains, i)
 			if d.observer != nil {
-				d.observer.opens()
+				d.observer.Opens()
 			}
 		})
 		f.barrier.Wait() // all have taken it
@@ -267,7 +267,7 @@ func (f *Fabric) work(me int) {
 }
 
 // hear tells the terminals of domain number me what became of packets in others.
-func (d *domain) hear(domains []*domain, me int) {
+func (d *Domain) hear(domains []*Domain, me int) {
 	if d.retry == nil {
 		return
 	}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
+	"github.com/weft-sim/weft/fabric/observe"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 )
@@ -91,17 +93,17 @@ func TestThreadsFaults(t *testing.T) {
 				if err := f.SetFaults(plan); err != nil {
 					t.Fatal(err)
 				}
-				meter := core.NewMeter(100)
+				meter := measure.NewMeter(100)
 				meter.Open(0)
-				trace := f.StartTrace(meter, core.TracePlan{Packets: 60, Every: 5})
+				trace := observe.StartTrace(f, meter, observe.TracePlan{Packets: 60, Every: 5})
 				f.Divide(threads)
 				if f.Threads() != threads {
 					t.Errorf("%d threads, want %d", f.Threads(), threads)
 				}
-				source := core.NewOpenLoop(g.Terminals(), uniform{g.Terminals()}, bernoulli{sim.NewGeometric(0.3 / float64(c.flits))}, fixed(c.flits), 1)
+				source := measure.NewOpenLoop(g.Terminals(), uniform{g.Terminals()}, bernoulli{sim.NewGeometric(0.3 / float64(c.flits))}, fixed(c.flits), 1)
 				source.Stop(600)
 				got := make(logbook, g.Terminals())
-				if err := f.RunToEnd(context.Background(), source, got, core.ToEnd{}); err != nil {
+				if err := measure.RunToEnd(context.Background(), f, source, got, measure.ToEnd{}); err != nil {
 					t.Fatal(err)
 				}
 				if tally := f.FaultTally(); threads == 1 {
@@ -139,8 +141,8 @@ func TestThreadsFaultsMeasured(t *testing.T) {
 			t.Fatal(err)
 		}
 		terminals := n.topo.Graph().Terminals()
-		source := core.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(0.2)}, fixed(2), 1)
-		r, err := f.Run(context.Background(), source, 0.4, core.Plan{Warmup: 100, Window: 500, Threads: threads, Levels: true, Trace: core.TracePlan{Packets: 30}})
+		source := measure.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(0.2)}, fixed(2), 1)
+		r, err := measure.Run(context.Background(), f, source, 0.4, measure.Plan{Warmup: 100, Window: 500, Threads: threads, Levels: true, Trace: observe.TracePlan{Packets: 30}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing/routingtest"
 	"github.com/weft-sim/weft/sim"
@@ -53,7 +54,7 @@ func (x *groupTraffic) Next(t topology.TerminalID, until int64, spec *fabric.Pac
 // TestThreadsMulticast: every copy of every packet arrives in the same cycle by the same
 // number of switches for any number of threads, on all networks of TestMulticastMixed and
 // several pipelines; in the end every record of a packet is free and every flit and credit
-// accounted for ([core.Fabric.RunToEnd] audits).
+// accounted for ([measure.RunToEnd] audits).
 func TestThreadsMulticast(t *testing.T) {
 	core.DivideAlways(t.Cleanup)
 	testThreadsMulticast(t, fabric.DefaultConfig(), 0, 4)
@@ -99,7 +100,7 @@ func testThreadsMulticast(t *testing.T, base fabric.Config, pipelines ...int) {
 						t.Errorf("%d threads, want %d", f.Threads(), threads)
 					}
 					got := make(logbook, g.Terminals())
-					if err := f.RunToEnd(t.Context(), x, got, core.ToEnd{}); err != nil {
+					if err := measure.RunToEnd(t.Context(), f, x, got, measure.ToEnd{}); err != nil {
 						t.Fatal(err)
 					}
 					all := fmt.Sprintln(f.Counters, f.Cycle(), f.ChannelFlits())

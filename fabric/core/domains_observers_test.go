@@ -7,6 +7,8 @@ import (
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
+	"github.com/weft-sim/weft/fabric/observe"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/simtest"
@@ -47,13 +49,13 @@ func TestThreadsObserved(t *testing.T) {
 					config.Switch.BufferFlits = 5 // packets are in several switches at once
 				}
 				timings[c.timing](&config)
-				f, r := n.run(t, config, c.load, c.flits, core.Plan{
-					Warmup: 100, Window: 250, Blame: true, Levels: true, Threads: threads, Trace: core.TracePlan{Packets: 40, Every: 2, Slowest: c.slowest},
+				f, r := n.run(t, config, c.load, c.flits, measure.Plan{
+					Warmup: 100, Window: 250, Blame: true, Levels: true, Threads: threads, Trace: observe.TracePlan{Packets: 40, Every: 2, Slowest: c.slowest},
 				})
 				if f.Threads() != threads {
 					t.Errorf("%d threads, want %d", f.Threads(), threads)
 				}
-				if len(r.Traces) != 40 || r.Blame.Packets[0]+r.Blame.Packets[1] != r.Packets() && r.State != core.Saturated {
+				if len(r.Traces) != 40 || r.Blame.Packets[0]+r.Blame.Packets[1] != r.Packets() && r.State != measure.Saturated {
 					t.Errorf("%d traces, %v packets in parts, %d measured", len(r.Traces), r.Blame.Packets, r.Packets())
 				}
 				return observed(r.Blame, r.Traces)
@@ -85,7 +87,7 @@ func sameForThreads(t *testing.T, run func(t *testing.T, threads int) string) {
 }
 
 // observed is all that observers say.
-func observed(b *core.Blame, traces []*core.PacketTrace) string {
+func observed(b *observe.Blame, traces []*observe.PacketTrace) string {
 	var s strings.Builder
 	fmt.Fprintln(&s, b.Packets, b.Classes, b.Levels)
 	fmt.Fprintln(&s, b.Links())
@@ -93,7 +95,7 @@ func observed(b *core.Blame, traces []*core.PacketTrace) string {
 	return s.String() + lives(traces)
 }
 
-func lives(traces []*core.PacketTrace) string {
+func lives(traces []*observe.PacketTrace) string {
 	var s strings.Builder
 	for _, p := range traces {
 		fmt.Fprintf(&s, "%+v\n", *p)
@@ -119,14 +121,14 @@ func blameEmptied(t *testing.T, set func(*fabric.Config)) {
 		n, config := dragonflyNetwork(t, "val", 2, 4, 2), fabric.DefaultConfig()
 		config.Switch.BufferFlits = 6
 		set(&config)
-		f, meter := n.fabric(t, config), core.NewMeter(100)
-		b := f.StartBlame(meter)
+		f, meter := n.fabric(t, config), measure.NewMeter(100)
+		b := observe.StartBlame(f, meter)
 		b.EmptyEvery(7)
 		b.FoldEvery(int64(6 + threads))
 		f.Divide(threads)
 		terminals := n.topo.Graph().Terminals()
-		source := core.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(0.1)}, fixed(3), 1)
-		if err := f.AttachMeter(source, meter); err != nil {
+		source := measure.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(0.1)}, fixed(3), 1)
+		if err := f.AttachSinks(source, func() fabric.Sink { return meter.Part() }); err != nil {
 			t.Fatal(err)
 		}
 		meter.Open(50)

@@ -9,6 +9,7 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/allocator"
 	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/simtest"
@@ -56,9 +57,9 @@ func TestThreads(t *testing.T) {
 		{"tree", tree, func(c *fabric.Config) {}, 1},
 		{"torus", torus, func(c *fabric.Config) { c.Switch.BufferFlits = 6 }, 5},
 	} {
-		plan := core.Plan{Precision: 0.05, Budget: 3000, Levels: true}
+		plan := measure.Plan{Precision: 0.05, Budget: 3000, Levels: true}
 		if testing.Short() {
-			plan = core.Plan{Warmup: 50, Window: 100, Levels: true} // with the race detector
+			plan = measure.Plan{Warmup: 50, Window: 100, Levels: true} // with the race detector
 		}
 		for _, load := range []float64{0.1, 0.9} {
 			t.Run(fmt.Sprint(c.name, ", ", load), func(t *testing.T) {
@@ -69,9 +70,9 @@ func TestThreads(t *testing.T) {
 					c.set(&config)
 					f := n.fabric(t, config)
 					terminals := n.topo.Graph().Terminals()
-					source := core.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(load / float64(c.flits))}, fixed(c.flits), 1)
+					source := measure.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(load / float64(c.flits))}, fixed(c.flits), 1)
 					plan.Threads = threads
-					r, err := f.Run(context.Background(), source, load, plan)
+					r, err := measure.Run(context.Background(), f, source, load, plan)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -106,12 +107,12 @@ func TestLateThread(t *testing.T) {
 
 // Routings that read other switches and small networks keep to one thread.
 func TestThreadsRefused(t *testing.T) {
-	run := func(n network, plan core.Plan) *core.Fabric {
+	run := func(n network, plan measure.Plan) *core.Fabric {
 		t.Helper()
 		f, _ := n.run(t, fabric.DefaultConfig(), 0.1, 1, plan)
 		return f
 	}
-	plan := core.Plan{Threads: 2, Warmup: 100, Window: 100}
+	plan := measure.Plan{Threads: 2, Warmup: 100, Window: 100}
 	if f := run(dragonflyNetwork(t, "min", 2, 4, 2), plan); f.Threads() != 1 {
 		t.Error("a small network was divided")
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/traffic"
 	"github.com/weft-sim/weft/routing"
@@ -22,7 +23,7 @@ func Example() {
 	for _, load := range []float64{0.1, 0.5, 0.9} {
 		process := must(traffic.Processes.New("bernoulli", traffic.ProcessEnv{Load: load, MeanFlits: sizes.Mean()}))
 		f := must(core.New(topo.Graph(), fabric.DefaultConfig(), dor, 1))
-		r := must(f.Run(context.Background(), f.OpenLoop(pattern, process, sizes), load, core.Plan{Warmup: 1000, Window: 5000}))
+		r := must(measure.Run(context.Background(), f, measure.OpenLoopOf(f, pattern, process, sizes), load, measure.Plan{Warmup: 1000, Window: 5000}))
 		fmt.Printf("load %.1f: accepted %.2f, mean latency %.1f cycles\n", load, r.Accepted, r.MeanLatency())
 	}
 	// Output:

@@ -36,27 +36,26 @@ func TunedNever(cleanup func(func())) {
 	cleanup(func() { neverTuned = false })
 }
 
-// Divide divides f among threads, and AttachMeter is Attach with a meter that gets a part
-// for each domain.
+// Divide divides f among threads, and AttachSinks is Attach with a sink for each domain.
 func (f *Fabric) Divide(threads int) { f.split(threads, fabric.Never, worthThreads, nil) }
 
-func (f *Fabric) AttachMeter(source fabric.Source, m *Meter) error {
-	if err := f.ready(source); err != nil {
+func (f *Fabric) AttachSinks(source fabric.Source, sinkOf func() fabric.Sink) error {
+	if err := f.CheckSource(source); err != nil {
 		return err
 	}
-	f.start(source, func(*domain) fabric.Sink { return m.part() })
+	f.start(source, func(*Domain) fabric.Sink { return sinkOf() })
 	return nil
 }
 
 // Partition is partition by the latencies of f's channels.
 func (f *Fabric) Partition(n int, weights []int32) []int {
-	return partition(f.graph, func(p topology.PortID) int32 { return int32(f.latency(&f.out[p])) }, n, weights)
+	return partition(f.graph, func(p topology.PortID) int32 { return int32(f.Latency(&f.Out[p])) }, n, weights)
 }
 
 // Granted has f's credit sensing note a flit, and CreditBack a credit, as a
 // switch does.
 func (f *Fabric) Granted(in topology.PortID, ov, outstanding int32, cycle int64) (late int64) {
-	port0 := f.switches[f.graph.PortSwitch[in]].port0
+	port0 := f.Switches[f.graph.PortSwitch[in]].Port0
 	p := &f.sensing.probes[ov]
 	p.time(outstanding, cycle)
 	if late = f.sensing.late(p, int32(in)); f.sensing.allCongested(port0) {
@@ -68,13 +67,6 @@ func (f *Fabric) Granted(in topology.PortID, ov, outstanding int32, cycle int64)
 func (f *Fabric) CreditBack(ov int32, cycle int64) {
 	f.sensing.returned(&f.network, []int32{ov}, cycle)
 }
-
-// EmptyEvery lets accounts be emptied after so many cycles, and then again.
-func (b *Blame) EmptyEvery(cycles int64) { b.emptyIn, b.emptyAt = cycles, cycles }
-
-// FoldEvery lets the sums of channels be added after so many cycles, and then
-// again.
-func (b *Blame) FoldEvery(cycles int64) { b.foldIn, b.foldAt = cycles, cycles }
 
 // TaskOrders are the domains out of 8 that the first of two threads simulates if the
 // second does not come, and what is left for the second then.
@@ -89,13 +81,13 @@ func TaskOrders() (first, second []int) {
 // that share their output, their input or both, and returns what matchPair and match
 // choose, as queue, input and output.
 func (f *Fabric) MatchPair(draw func(n int) int) (pair, plain [3]uint32) {
-	sw := &f.switches[0]
-	ports, vcs := int(sw.ports), f.vcs
+	sw := &f.Switches[0]
+	ports, vcs := int(sw.Ports), f.vcs
 	for p := range uint32(ports) {
-		sw.outPort(p).grant = uint16(draw(ports + 1))
+		sw.OutPort(p).grant = uint16(draw(ports + 1))
 		sw.inPort(p).accept, sw.inPort(p).vc = uint16(draw(ports+1)), uint16(draw(vcs+1))
 	}
-	ask := func(port, vc, output int) request {
+	ask := func(port, vc, output int) Request {
 		return newRequest(uint32(port*vcs+vc), uint32(port<<16|output))
 	}
 	port, vc, output := draw(ports), draw(vcs), draw(ports)
@@ -103,83 +95,83 @@ func (f *Fabric) MatchPair(draw func(n int) int) (pair, plain [3]uint32) {
 	if draw(2) == 0 {
 		b = ask(port, draw(vcs), draw(ports))
 	}
-	if a.local() == b.local() {
+	if a.Local() == b.Local() {
 		b = ask((port+1)%ports, vc, output)
 	}
-	unpack := func(r request) [3]uint32 { return [3]uint32{r.local(), r.port(), r.output()} }
+	unpack := func(r Request) [3]uint32 { return [3]uint32{r.Local(), r.Port(), r.Output()} }
 	d := f.domains[0]
-	return unpack(d.matcher.matchPair(sw, a, b)), unpack(d.matcher.match(sw, []request{a, b}, nil)[0])
+	return unpack(d.Matcher.matchPair(sw, a, b)), unpack(d.Matcher.match(sw, []Request{a, b}, nil)[0])
 }
 
 // CreditsBack are the credits that have come back to virtual channel vc of the end
 // of a channel that feeds an input, plus a constant.
 func (f *Fabric) CreditsBack(in topology.PortID, vc int) int64 {
-	o := &f.outVC[f.in[in].upstream+int32(vc)]
-	return int64(o.credits) + int64(o.flits)
+	o := &f.OutVC[f.in[in].upstream+int32(vc)]
+	return int64(o.credits) + int64(o.Flits)
 }
 
 // SendCredit and HoldCredit have an input return a credit, of a slot that was taken, as
 // the crossbar does that may leave in a cycle or, held back, so many cycles later.
 func (f *Fabric) SendCredit(in topology.PortID, vc int, cycle int64) {
 	p := &f.in[in]
-	f.outVC[p.upstream+int32(vc)].credits--
-	f.domains[0].sendCredit(p, p.upstream+int32(vc), cycle<<intervalShift)
+	f.OutVC[p.upstream+int32(vc)].credits--
+	f.domains[0].sendCredit(p, p.upstream+int32(vc), cycle<<IntervalShift)
 }
 
 func (f *Fabric) HoldCredit(in topology.PortID, vc int, cycle, late int64) {
-	f.outVC[f.in[in].upstream+int32(vc)].credits--
-	f.domains[0].holdCredit(int32(in), f.in[in].upstream+int32(vc), cycle<<intervalShift, late)
+	f.OutVC[f.in[in].upstream+int32(vc)].credits--
+	f.domains[0].holdCredit(int32(in), f.in[in].upstream+int32(vc), cycle<<IntervalShift, late)
 }
 
 // Moments counts what observers are told of.
 type Moments struct {
-	unobserved
-	Injects, Injected, Arrived, GrantedVC, GrantedSwitch, Delivered, Cycles int64
+	Unobserved
+	Heads, Tails, Flits, VCs, Crossings, Packets, Cycles int64
 }
 
 // Count makes f count.
 func (f *Fabric) Count() *Moments {
 	m := &Moments{}
-	f.observe(m)
+	f.Observe(m)
 	return m
 }
 
-func (m *Moments) part(*domain) observer                      { return m }
-func (m *Moments) archive(*archiver)                          {}
-func (m *Moments) injects(*domain, int32)                     { m.Injects++ }
-func (m *Moments) injected(*domain, int32)                    { m.Injected++ }
-func (m *Moments) arrived(_ *domain, flits []flit)            { m.Arrived += int64(len(flits)) }
-func (m *Moments) endCycle(*domain)                           { m.Cycles++ }
-func (m *Moments) delivered(*domain, int32, *fabric.Delivery) { m.Delivered++ }
-func (m *Moments) grantedVC(_ *domain, _ *switchState, matches []request, _ uint32) {
-	m.GrantedVC += int64(len(matches))
+func (m *Moments) Part(*Domain) Observer                      { return m }
+func (m *Moments) Archive(*Archiver)                          {}
+func (m *Moments) Injects(*Domain, int32)                     { m.Heads++ }
+func (m *Moments) Injected(*Domain, int32)                    { m.Tails++ }
+func (m *Moments) Arrived(_ *Domain, flits []Flit)            { m.Flits += int64(len(flits)) }
+func (m *Moments) EndCycle(*Domain)                           { m.Cycles++ }
+func (m *Moments) Delivered(*Domain, int32, *fabric.Delivery) { m.Packets++ }
+func (m *Moments) GrantedVC(_ *Domain, _ *SwitchState, matches []Request, _ uint32) {
+	m.VCs += int64(len(matches))
 }
-func (m *Moments) grantedSwitch(_ *domain, _ *switchState, matches []request, _ *stepTime) {
-	m.GrantedSwitch += int64(len(matches))
+func (m *Moments) GrantedSwitch(_ *Domain, _ *SwitchState, matches []Request, _ *StepTime) {
+	m.Crossings += int64(len(matches))
 }
 
 // CheckAll checks everything that the checked build does between cycles.
 func (f *Fabric) CheckAll() {
 	f.checkAt = 0
 	f.checkAll()
-	for s := range f.switches {
-		f.domains[0].checkSwitch(&f.switches[s])
+	for s := range f.Switches {
+		f.domains[0].checkSwitch(&f.Switches[s])
 	}
 }
 
 // Damages breaks an invariant each, in a network of one domain with traffic.
 var Damages = map[string]func(f *Fabric){
-	"a credit is lost":            func(f *Fabric) { f.outVC[f.boundedOV()].credits-- },
-	"a credit comes twice":        func(f *Fabric) { f.outVC[f.boundedOV()].credits++ },
-	"credits below none":          func(f *Fabric) { f.outVC[f.boundedOV()].credits = -1 },
-	"credits of a terminal":       func(f *Fabric) { f.outVC[f.terminalOV0].credits++ },
+	"a credit is lost":            func(f *Fabric) { f.OutVC[f.boundedOV()].credits-- },
+	"a credit comes twice":        func(f *Fabric) { f.OutVC[f.boundedOV()].credits++ },
+	"credits below none":          func(f *Fabric) { f.OutVC[f.boundedOV()].credits = -1 },
+	"credits of a terminal":       func(f *Fabric) { f.OutVC[f.terminalOV0].credits++ },
 	"a flit is gone":              func(f *Fabric) { f.InjectedFlits++ },
-	"a flit of the pool is lost":  func(f *Fabric) { f.domains[0].pool = append(f.domains[0].pool, buffered{}) },
-	"an empty queue wants":        func(f *Fabric) { f.masks[f.emptyQueue()>>6].sa |= 1 << (f.emptyQueue() & 63) },
-	"a packet is not routed":      func(f *Fabric) { f.masks[0].route = 1 },
-	"a switch with work is idle":  func(f *Fabric) { f.masks[f.busyQueue()>>6].va |= 1 << (f.busyQueue() & 63); clear(f.domains[0].active) },
-	"a free channel has an owner": func(f *Fabric) { f.outVC[f.freeOV()].owner = 0 },
-	"a count of waiting flits":    func(f *Fabric) { f.outVC[f.boundedOV()].waiting = -1 },
+	"a flit of the pool is lost":  func(f *Fabric) { f.domains[0].Pool = append(f.domains[0].Pool, buffered{}) },
+	"an empty queue wants":        func(f *Fabric) { f.Masks[f.emptyQueue()>>6].sa |= 1 << (f.emptyQueue() & 63) },
+	"a packet is not routed":      func(f *Fabric) { f.Masks[0].route = 1 },
+	"a switch with work is idle":  func(f *Fabric) { f.Masks[f.busyQueue()>>6].va |= 1 << (f.busyQueue() & 63); clear(f.domains[0].active) },
+	"a free channel has an owner": func(f *Fabric) { f.OutVC[f.freeOV()].owner = 0 },
+	"a count of waiting flits":    func(f *Fabric) { f.OutVC[f.boundedOV()].waiting = -1 },
 }
 
 // boundedOV is an output virtual channel of the first switch that leads to another.
@@ -194,15 +186,15 @@ func (f *Fabric) boundedOV() int32 {
 
 // freeOV is an output virtual channel of a switch that no packet holds.
 func (f *Fabric) freeOV() int {
-	return slices.IndexFunc(f.outVC[:f.terminalOV0], func(o outVC) bool { return o.owner < 0 })
+	return slices.IndexFunc(f.OutVC[:f.terminalOV0], func(o outVC) bool { return o.owner < 0 })
 }
 
 func (f *Fabric) emptyQueue() int {
-	return slices.IndexFunc(f.queues, func(v inVC) bool { return v.count == 0 })
+	return slices.IndexFunc(f.Queues, func(v InVC) bool { return v.Count == 0 })
 }
 
 func (f *Fabric) busyQueue() int {
-	return slices.IndexFunc(f.queues, func(v inVC) bool { return v.count > 0 })
+	return slices.IndexFunc(f.Queues, func(v InVC) bool { return v.Count > 0 })
 }
 
 // MostWaiting bounds the packets that a terminal looks ahead, for a test.
@@ -232,11 +224,4 @@ func (f *Fabric) Passing() (passing, reaching int64) {
 		}
 	}
 	return passing, reaching
-}
-
-// Learned tells whether a warm-up of switches that learn is over, from the mean latency and
-// hops in its slices.
-func Learned(latency, hops []float64) bool {
-	r := &runner{course: course{slices: latency, hops: hops}}
-	return r.hasSettled(true)
 }

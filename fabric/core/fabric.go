@@ -12,14 +12,14 @@ import (
 //
 // It is made of a network, which does not change while it runs, the state of the
 // hardware, and domains: the parts of the network that threads simulate. There is one,
-// unless [Fabric.Run] is given threads.
+// unless it is divided among threads ([Fabric.Open], [Fabric.DivideFor]).
 type Fabric struct {
 	network
 	state
 	extras
 	hold    *holds      // what those of domains are made of; nil: packets hold no ports
 	unit    *packetUnit // likewise; nil: flits are simulated
-	domains []*domain
+	domains []*Domain
 	workers
 	cycle     int64 // that all domains have simulated
 	checkAt   int64 // cycle of the next check of all, in the checked build
@@ -50,25 +50,25 @@ func New(g *topology.Graph, config fabric.Config, routing fabric.Routing, seed u
 	}
 	f := &Fabric{
 		network: network{
-			graph: g, config: config, routing: routing, seed: seed, vcs: vcs, buffer: int32(config.Switch.BufferFlits),
+			graph: g, Config: config, routing: routing, seed: seed, vcs: vcs, buffer: int32(config.Switch.BufferFlits),
 			cutThrough: config.Switch.FlowControl == "cut-through", storeForward: config.Switch.Forwarding == fabric.StoreAndForward,
 			allVCs: 1<<vcs - 1, unicastVCs: vcs, leastWindow: fabric.Never,
-			routeDelay:     uint32(config.Switch.RouteCycles),
-			vaDelay:        uint32(config.Switch.VCAllocCycles),
+			RouteDelay:     uint32(config.Switch.RouteCycles),
+			VADelay:        uint32(config.Switch.VCAllocCycles),
 			creditInterval: creditIntervalOf(config.Switch.CreditsPerCycle),
 		},
 		cycle: -1,
 	}
 	f.packets = &packetTable{}
 	if config.Switch.VCAllocCycles == 0 {
-		f.combined = headFlit
+		f.Combined = HeadFlit
 	}
 	f.ask(routing)
 	f.labels = newLabels(&f.network)
 	f.layOutSwitches()
 	f.wire(timings)
 	if r, ok := routing.(fabric.Learner); ok {
-		f.memory = r.NewMemory(func(p topology.PortID) int64 { return f.latency(&f.out[p]) })
+		f.memory = r.NewMemory(func(p topology.PortID) int64 { return f.Latency(&f.Out[p]) })
 	}
 	if f.allocators, err = newAllocators(&f.network); err != nil {
 		return nil, err
@@ -86,13 +86,13 @@ func New(g *topology.Graph, config fabric.Config, routing fabric.Routing, seed u
 		f.unit = newPacketUnit(f)
 		f.horizon += f.unit.reach(f)
 	}
-	f.divideInto(make([]uint8, len(f.switches)), 1, 1, fabric.Never)
+	f.divideInto(make([]uint8, len(f.Switches)), 1, 1, fabric.Never)
 	if config.Switch.Marks() {
 		m, err := newMarker(f)
 		if err != nil {
 			return nil, err
 		}
-		f.observe(m)
+		f.Observe(m)
 	}
 	if err := f.newProbes(); err != nil {
 		return nil, err
@@ -106,16 +106,28 @@ func New(g *topology.Graph, config fabric.Config, routing fabric.Routing, seed u
 }
 
 // Graph is the network's graph.
-func (f *Fabric) Graph() *topology.Graph { return f.graph }
+func (n *network) Graph() *topology.Graph { return n.graph }
+
+// Routing is the network's routing.
+func (f *Fabric) Routing() fabric.Routing { return f.routing }
+
+// Seed is what its streams of random numbers are derived from.
+func (f *Fabric) Seed() uint64 { return f.seed }
+
+// Learns tells whether its switches do.
+func (f *Fabric) Learns() bool { return f.memory != nil }
 
 // VCs is the number of virtual channels of every channel.
-func (f *Fabric) VCs() int { return f.vcs }
+func (n *network) VCs() int { return n.vcs }
+
+// FirstDomain is the one with the first of the switches: all of them, before f is divided.
+func (f *Fabric) FirstDomain() *Domain { return f.domains[0] }
 
 // Cycle is the number of cycles simulated so far.
 func (f *Fabric) Cycle() int64 { return f.cycle + 1 }
 
 // Clock is the length of a cycle.
-func (f *Fabric) Clock() sim.Time { return f.config.Fabric.Clock }
+func (f *Fabric) Clock() sim.Time { return f.Config.Fabric.Clock }
 
 // InjectionCycles is the time from a packet's birth until it can enter the channel.
-func (f *Fabric) InjectionCycles() int64 { return int64(f.config.Terminal.InjectionCycles) }
+func (f *Fabric) InjectionCycles() int64 { return int64(f.Config.Terminal.InjectionCycles) }

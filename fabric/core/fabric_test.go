@@ -10,6 +10,7 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/allocator"
 	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/check"
@@ -38,8 +39,8 @@ func TestConservation(t *testing.T) {
 					config := base
 					set(&config)
 					n := dragonflyNetwork(t, algorithm, 2, 4, 2)
-					f, result := n.run(t, config, 1, flits, core.Plan{Warmup: 500, Window: 1000})
-					if result.State != core.Saturated || result.Accepted < 0.1 {
+					f, result := n.run(t, config, 1, flits, measure.Plan{Warmup: 500, Window: 1000})
+					if result.State != measure.Saturated || result.Accepted < 0.1 {
 						t.Errorf("accepted %.3f of 1 (%v: %s)", result.Accepted, result.State, result.Reason)
 					}
 					if f.InjectedFlits == 0 || f.InjectedFlits != f.DeliveredFlits || f.DeliveredFlits != f.Packets*int64(flits) {
@@ -61,7 +62,7 @@ func TestSingleQueueSaturation(t *testing.T) {
 		config := pipelined()
 		config.Switch.Speedup = 1
 		config.Switch.VCs = 1
-		_, result := n.run(t, config, 1, flits, core.Plan{Warmup: 500, Window: 1000})
+		_, result := n.run(t, config, 1, flits, measure.Plan{Warmup: 500, Window: 1000})
 		if math.Abs(result.Accepted-want) > 0.005 {
 			t.Errorf("packets of %d flits: accepted %.4f, want %.4f", flits, result.Accepted, want)
 		}
@@ -83,7 +84,7 @@ func TestCreditRoundTrip(t *testing.T) {
 	config.Switch.VCs = 1
 	config.Switch.BufferFlits = 4
 	config.Channels = map[string]fabric.ChannelConfig{"grid": {Latency: 20 * sim.Nanosecond}}
-	_, result := n.run(t, config, 1, 1, core.Plan{Warmup: 1000, Window: 43000})
+	_, result := n.run(t, config, 1, 1, measure.Plan{Warmup: 1000, Window: 43000})
 	if got := 4 / result.Accepted; math.Abs(got-43) > 1 {
 		t.Errorf("accepted %.4f: a round trip of %.2f cycles, want 43", result.Accepted, got)
 	}
@@ -98,25 +99,25 @@ func TestShortWindows(t *testing.T) {
 	for _, c := range []struct {
 		load   float64
 		window int64
-		want   core.State
+		want   measure.State
 		least  int
-	}{{0.1, 900, core.Steady, 0}, {0.1, 4000, core.Steady, 30}, {0.9, 900, core.Saturated, 38}} {
+	}{{0.1, 900, measure.Steady, 0}, {0.1, 4000, measure.Steady, 30}, {0.9, 900, measure.Saturated, 38}} {
 		load, want := c.load, c.want
-		var pattern core.Pattern = uniform{16}
-		if want == core.Saturated {
+		var pattern measure.Pattern = uniform{16}
+		if want == measure.Saturated {
 			pattern = to(3) // one channel into terminal 3 for everybody: 1/15 of the load 0.9
 		}
 		decided := 0
 		for seed := range uint64(40) {
-			source := core.NewOpenLoop(16, pattern, bernoulli{sim.NewGeometric(load)}, fixed(1), seed)
-			result, err := n.fabric(t, pipelined()).Run(context.Background(), source, load, core.Plan{Warmup: 300, Window: c.window})
+			source := measure.NewOpenLoop(16, pattern, bernoulli{sim.NewGeometric(load)}, fixed(1), seed)
+			result, err := measure.Run(context.Background(), n.fabric(t, pipelined()), source, load, measure.Plan{Warmup: 300, Window: c.window})
 			if err != nil {
 				t.Fatal(err)
 			}
 			switch result.State {
 			case want:
 				decided++
-			case core.Undecided:
+			case measure.Undecided:
 			default:
 				t.Errorf("seed %d, load %v: accepted %.4f, %v (%s)", seed, load, result.Accepted, result.State, result.Reason)
 			}
@@ -139,7 +140,7 @@ func (d to) Destination(topology.TerminalID, *sim.Stream) topology.TerminalID {
 // the counts agree with the flits accepted and their hops.
 func TestChannelCounts(t *testing.T) {
 	n := dragonflyNetwork(t, "min", 2, 4, 2)
-	_, result := n.run(t, fabric.DefaultConfig(), 0.3, 1, core.Plan{Warmup: 1000, Window: 20_000})
+	_, result := n.run(t, fabric.DefaultConfig(), 0.3, 1, measure.Plan{Warmup: 1000, Window: 20_000})
 	g := n.topo.Graph()
 	vcs := len(result.ChannelFlits) / (g.NumPorts() + g.Terminals())
 	var ejected, injected, all float64
@@ -171,8 +172,8 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 	n := dragonflyNetwork(t, "min", 2, 4, 2)
 	f := n.fabric(t, fabric.DefaultConfig())
 	terminals := n.topo.Graph().Terminals()
-	meter := core.NewMeter(1 << 40)
-	f.Attach(core.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(0.4)}, fixed(1), 1), meter)
+	meter := measure.NewMeter(1 << 40)
+	f.Attach(measure.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(0.4)}, fixed(1), 1), meter)
 	meter.Open(0)
 	f.Advance(20_000)
 	if allocations := testing.AllocsPerRun(5, func() { f.Advance(1000) }); allocations > 0 {
@@ -201,7 +202,7 @@ func TestAgainstKernelClock(t *testing.T) {
 	var counters [2]core.Counters
 	for i := range counters {
 		f := n.fabric(t, fabric.DefaultConfig())
-		f.Attach(core.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(0.01)}, fixed(2), 1), core.NewMeter(100))
+		f.Attach(measure.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(0.01)}, fixed(2), 1), measure.NewMeter(100))
 		if i == 0 {
 			f.Advance(5000)
 		} else {

@@ -21,7 +21,7 @@ type faults struct {
 	now            int               // period
 	known          int               // period that the routing goes by
 	part           []int32           // components of known, by switch
-	sourcePackets  sourcePacketTable
+	SourcePackets  sourcePacketTable
 	senders        []sender // by terminal
 	doomed         []int32  // packets to be discarded at the beginning of this cycle
 }
@@ -52,7 +52,7 @@ func (f *Fabric) SetFaults(plan *fabric.FaultPlan) error {
 		x.origin = fabric.Never
 	}
 	x.learn(0)
-	f.faults, f.routing = x, x
+	f.Faults, f.routing = x, x
 	if f.departer != nil {
 		f.departer = x
 	}
@@ -109,11 +109,11 @@ func (x *faults) reachable(g *topology.Graph, src, dst topology.TerminalID) bool
 	return !x.down.Switch(from) && x.part[from] >= 0 && x.part[from] == x.part[to]
 }
 
-// warmedUp tells a network that its warm-up has ended, if that is news: what is to fail
+// WarmedUp tells a network that its warm-up has ended, if that is news: what is to fail
 // after it counts from the present cycle.
-func (f *Fabric) warmedUp() {
-	if f.faults != nil && f.faults.origin == fabric.Never {
-		f.faults.origin = f.Cycle()
+func (f *Fabric) WarmedUp() {
+	if f.Faults != nil && f.Faults.origin == fabric.Never {
+		f.Faults.origin = f.Cycle()
 	}
 }
 
@@ -186,7 +186,7 @@ func (x *faults) window(from, until int64) int64 {
 // doom has a packet discarded.
 func (x *faults) doom(packet int32) {
 	if labels := x.fabric.labels; labels != nil {
-		labels.at(packet).trim = trimDone // discarded, in any case
+		labels.At(packet).trim = trimDone // discarded, in any case
 	}
 	x.doomed = append(x.doomed, packet)
 }
@@ -198,12 +198,12 @@ func (x *faults) doom(packet int32) {
 // more in registers without it.
 //
 //go:noinline
-func (d *domain) discard(head *queued) {
-	head.hop = 1 << 16
-	id := head.packet >> packetBits
+func (d *Domain) discard(head *Queued) {
+	head.Hop = 1 << 16
+	id := head.Packet >> PacketBits
 	d.doomed = append(d.doomed, id)
 	if d.needs.Losses {
-		d.labels.at(id).trim = trimDone
+		d.labels.At(id).trim = trimDone
 		d.retry.tally.Refused++
 	}
 }
@@ -219,23 +219,23 @@ func (x *faults) failSince(before, now *topology.Down, c int64) {
 			continue
 		}
 		// What waited behind the crossbar is gone.
-		f.out[p].nextFree = min(f.out[p].nextFree, c<<intervalShift)
+		f.Out[p].NextFree = min(f.Out[p].NextFree, c<<IntervalShift)
 		if t, ok := g.PeerTerminal(port); ok {
-			o, te := &f.out[f.terminalOut0+int32(t)], &f.terminals[t]
-			o.nextFree = min(o.nextFree, c<<intervalShift)
-			if te.packet >= 0 {
-				x.doom(te.packet)
+			o, te := &f.Out[f.TerminalOut0+int32(t)], &f.Terminals[t]
+			o.NextFree = min(o.NextFree, c<<IntervalShift)
+			if te.Packet >= 0 {
+				x.doom(te.Packet)
 			}
 		}
 	}
 	for _, d := range f.domains {
-		for _, w := range d.flits {
+		for _, w := range d.Flits {
 			if w == nil {
 				continue
 			}
-			w.Each(func(e flit) {
-				if e.queue < 0 && failed[g.TerminalPort[^e.queue]] || e.queue >= 0 && failed[f.portOf(e.queue)] {
-					x.doom(e.packet >> packetBits)
+			w.Each(func(e Flit) {
+				if e.Queue < 0 && failed[g.TerminalPort[^e.Queue]] || e.Queue >= 0 && failed[f.portOf(e.Queue)] {
+					x.doom(e.Packet >> PacketBits)
 				}
 			})
 		}
@@ -244,18 +244,18 @@ func (x *faults) failSince(before, now *topology.Down, c int64) {
 }
 
 // failSwitches dooms packets in the switches of a domain, from cycle c on.
-func (x *faults) failSwitches(d *domain, before, now *topology.Down, failed []bool, c int64) {
-	for _, s := range d.mine {
-		sw := &d.switches[s]
+func (x *faults) failSwitches(d *Domain, before, now *topology.Down, failed []bool, c int64) {
+	for _, s := range d.Mine {
+		sw := &d.Switches[s]
 		whole := now.Switch(topology.SwitchID(s)) && !before.Switch(topology.SwitchID(s))
-		for local := range uint32(sw.ports) * uint32(d.vcs) {
-			v := sw.queue(local)
-			if d.holdsVC(sw, local, v) && failed[sw.port0+int32(v.hop>>16)] {
-				x.doom(v.packet >> packetBits)
+		for local := range uint32(sw.Ports) * uint32(d.vcs) {
+			v := sw.Queue(local)
+			if d.holdsVC(sw, local, v) && failed[sw.Port0+int32(v.Hop>>16)] {
+				x.doom(v.Packet >> PacketBits)
 			}
-			d.eachQueued(v, func(q *queued) {
-				if whole || failed[sw.port0+int32(q.hop>>16)] && q.hop&(1<<16-1) != 0 {
-					x.doom(q.packet >> packetBits)
+			d.EachQueued(v, func(q *Queued) {
+				if whole || failed[sw.Port0+int32(q.Hop>>16)] && q.Hop&(1<<16-1) != 0 {
+					x.doom(q.Packet >> PacketBits)
 				}
 			})
 		}
@@ -264,23 +264,23 @@ func (x *faults) failSwitches(d *domain, before, now *topology.Down, failed []bo
 
 // holdsVC tells whether the packet at the front of a queue, or whose later flits
 // are still to come, holds an output virtual channel.
-func (d *domain) holdsVC(sw *switchState, local uint32, v *inVC) bool {
-	return v.out >= 0 && sw.outVC(uint32(v.out)).owner == sw.queue0+int32(local)
+func (d *Domain) holdsVC(sw *SwitchState, local uint32, v *InVC) bool {
+	return v.Out >= 0 && sw.outVC(uint32(v.Out)).owner == sw.Queue0+int32(local)
 }
 
-// eachQueued visits the flits of a queue from the front.
-func (d *domain) eachQueued(v *inVC, visit func(*queued)) {
-	if v.count == 0 {
+// EachQueued visits the flits of a queue from the front.
+func (d *Domain) EachQueued(v *InVC, visit func(*Queued)) {
+	if v.Count == 0 {
 		return
 	}
-	visit(&v.queued)
-	if v.count == 1 {
+	visit(&v.Queued)
+	if v.Count == 1 {
 		return
 	}
-	n := d.pool[v.last-1].next
-	for range v.count - 1 {
-		b := &d.pool[n-1]
-		visit(&b.queued)
-		n = b.next
+	n := d.Pool[v.Last-1].Next
+	for range v.Count - 1 {
+		b := &d.Pool[n-1]
+		visit(&b.Queued)
+		n = b.Next
 	}
 }

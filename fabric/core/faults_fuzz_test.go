@@ -8,6 +8,8 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/allocator"
 	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
+	"github.com/weft-sim/weft/fabric/observe"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/sim"
@@ -45,7 +47,7 @@ func tablePeriods(t testing.TB, topo topology.Topology, failures []topology.Fail
 // counted is a source that knows how many packets it has handed over, each with
 // a number of its own as its tag, by terminal.
 type counted struct {
-	*core.OpenLoop
+	*measure.OpenLoop
 	of []uint64
 }
 
@@ -71,7 +73,7 @@ type onceEach struct {
 	t    testing.TB
 	seen []map[uint64]fabric.Delivery
 
-	lives []*core.PacketTrace // where traces were asked for
+	lives []*observe.PacketTrace // where traces were asked for
 }
 
 func (s *onceEach) Deliver(d *fabric.Delivery) {
@@ -171,21 +173,21 @@ func (x *faultTrial) run(t testing.TB, config fabric.Config, threads int) (f *co
 	if err := f.SetFaults(x.plan); err != nil {
 		t.Fatal(err)
 	}
-	var traced *core.Tracer
+	var traced *observe.Tracer
 	if x.trace {
-		meter := core.NewMeter(100)
+		meter := measure.NewMeter(100)
 		meter.Open(0)
-		traced = f.StartTrace(meter, core.TracePlan{Packets: 1 << 20, Every: 1})
+		traced = observe.StartTrace(f, meter, observe.TracePlan{Packets: 1 << 20, Every: 1})
 	}
 	f.Divide(threads)
 	terminals := x.graph.Terminals()
-	source := &counted{core.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(x.load * 2 / float64(1+x.most))}, mixed{x.most}, seed), make([]uint64, terminals)}
+	source := &counted{measure.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(x.load * 2 / float64(1+x.most))}, mixed{x.most}, seed), make([]uint64, terminals)}
 	sink = &onceEach{t, make([]map[uint64]fabric.Delivery, terminals), nil}
 	for i := range sink.seen {
 		sink.seen[i] = map[uint64]fabric.Delivery{}
 	}
 	source.Stop(2000)
-	if err := f.RunToEnd(context.Background(), source, sink, core.ToEnd{}); err != nil {
+	if err := measure.RunToEnd(context.Background(), f, source, sink, measure.ToEnd{}); err != nil {
 		t.Fatalf("seed %d: %v", seed, err)
 	}
 	tally := f.FaultTally()
@@ -213,7 +215,7 @@ func randomFaults(t testing.TB, seed uint64) (ran string, tally fabric.FaultTall
 
 // checkTraces wants the stages of recorded packets, none of them shorter than
 // nothing, to add up to their latency.
-func checkTraces(t testing.TB, seed uint64, traced *core.Tracer) {
+func checkTraces(t testing.TB, seed uint64, traced *observe.Tracer) {
 	if len(traced.Packets()) == 0 {
 		t.Errorf("seed %d: nothing recorded", seed)
 	}
@@ -221,7 +223,7 @@ func checkTraces(t testing.TB, seed uint64, traced *core.Tracer) {
 		sum := int64(0)
 		for i, cycles := range p.Stages() {
 			if sum += cycles; cycles < 0 {
-				t.Fatalf("seed %d: %d cycles of %s: %+v", seed, cycles, core.StageNames[i], p)
+				t.Fatalf("seed %d: %d cycles of %s: %+v", seed, cycles, observe.StageNames[i], p)
 			}
 		}
 		if sum != p.Cycle-p.Birth {

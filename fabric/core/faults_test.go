@@ -7,6 +7,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/sim"
@@ -59,7 +60,7 @@ func runFaults(t *testing.T, topo topology.Topology, failures []topology.Failure
 	if err := f.SetFaults(plan); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.RunToEnd(context.Background(), s, s, core.ToEnd{}); err != nil {
+	if err := measure.RunToEnd(context.Background(), f, s, s, measure.ToEnd{}); err != nil {
 		t.Fatal(err)
 	}
 	return f
@@ -228,9 +229,9 @@ func TestTableAroundFaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	hops := shortestHops{t, g, g.NeighborsWithout(down), 0}
-	source := core.NewOpenLoop(g.Terminals(), uniform{g.Terminals()}, bernoulli{sim.NewGeometric(0.3)}, fixed(1), 1)
+	source := measure.NewOpenLoop(g.Terminals(), uniform{g.Terminals()}, bernoulli{sim.NewGeometric(0.3)}, fixed(1), 1)
 	source.Stop(1000)
-	if err := f.RunToEnd(context.Background(), source, &hops, core.ToEnd{}); err != nil {
+	if err := measure.RunToEnd(context.Background(), f, source, &hops, measure.ToEnd{}); err != nil {
 		t.Fatal(err)
 	}
 	if hops.packets == 0 {
@@ -281,7 +282,7 @@ func TestFaultFreesOthers(t *testing.T) {
 	s := &script{}
 	s.send(0, fabric.PacketSpec{Dst: 3, Flits: 20})
 	s.send(1, fabric.PacketSpec{Birth: 5, Dst: 2, Flits: 1})
-	if err := f.RunToEnd(context.Background(), s, s, core.ToEnd{}); err != nil {
+	if err := measure.RunToEnd(context.Background(), f, s, s, measure.ToEnd{}); err != nil {
 		t.Fatal(err)
 	}
 	if len(s.delivered) != 1 || s.delivered[0].Src != 1 || s.delivered[0].Cycle != 35 {

@@ -28,7 +28,7 @@ import (
 // number of steps a cycle whose requests are plain ([domain.requestsPlainly]) and which
 // nobody looks into (routings that read queues or credits, observers, faults).
 type flitRun struct {
-	flit           // one of them; queue: where they arrive
+	Flit           // one of them; queue: where they arrive
 	left     int32 // flits that have not arrived when it last stopped
 	ov       int32 // while it passes: output virtual channel; -1: it does not pass
 	from     int64 // cycle in which the first of the flits that it announced crosses
@@ -42,7 +42,7 @@ type flitRun struct {
 // flitRunNews tells, in the cycle in which its first flit would arrive, that a run of flits of so
 // many flits begins; 0: that the present one ends before.
 type flitRunNews struct {
-	flit
+	Flit
 	flits int32
 }
 
@@ -77,19 +77,19 @@ var neverFlitRuns bool
 
 // takesFlitRuns tells whether nothing in f looks at single flits.
 func (f *Fabric) takesFlitRuns() bool {
-	return !neverFlitRuns && f.domains[0].requestsPlainly() && !f.domains[0].cutThrough && f.unit == nil && f.observer == nil && f.faults == nil && f.multicast == nil &&
+	return !neverFlitRuns && f.domains[0].requestsPlainly() && !f.domains[0].cutThrough && f.unit == nil && f.observer == nil && f.Faults == nil && f.multicast == nil &&
 		f.sensing == nil && f.hold == nil && f.lanes == nil && f.laneQueues == nil && !f.receives() && f.allocators == nil &&
-		!f.needs.Queues && !f.needs.Credits && f.domains[0].steps.whole > 0 && f.creditInterval <= oneCycle
+		!f.needs.Queues && !f.needs.Credits && f.domains[0].Steps.Whole > 0 && f.creditInterval <= oneCycle
 }
 
-const oneCycle = 1 << intervalShift
+const oneCycle = 1 << IntervalShift
 
 // openFlitRuns lets the domains have runs of flits, if nothing is against it.
 func (f *Fabric) openFlitRuns() {
 	if !f.takesFlitRuns() {
 		return
 	}
-	at, creditAt := make([]int32, len(f.queues)+len(f.terminals)), make([]int32, len(f.outVC))
+	at, creditAt := make([]int32, len(f.Queues)+len(f.Terminals)), make([]int32, len(f.OutVC))
 	for _, d := range f.domains {
 		d.flitRuns = &flitRuns{
 			at: at, creditAt: creditAt,
@@ -99,9 +99,9 @@ func (f *Fabric) openFlitRuns() {
 }
 
 // place is the number of where flits arrive.
-func (c *flitRuns) place(d *domain, queue int32) *int32 {
+func (c *flitRuns) place(d *Domain, queue int32) *int32 {
 	if queue < 0 {
-		queue = int32(len(d.queues)) + ^queue
+		queue = int32(len(d.Queues)) + ^queue
 	}
 	return check.At(c.at, uint32(queue))
 }
@@ -115,7 +115,7 @@ func (c *flitRuns) next(now int64) int64 {
 }
 
 // arrive lets everything that belongs to runs of flits come that comes in a cycle.
-func (c *flitRuns) arrive(d *domain, cycle int64) {
+func (c *flitRuns) arrive(d *Domain, cycle int64) {
 	for batch := c.ends.Next(cycle); batch != nil; batch = c.ends.Next(cycle) {
 		for _, queue := range batch {
 			c.end(d, queue)
@@ -137,13 +137,13 @@ func (c *flitRuns) arrive(d *domain, cycle int64) {
 }
 
 // end ends the passing of a run of flits of which all that it announced have crossed.
-func (c *flitRuns) end(d *domain, queue int32) {
+func (c *flitRuns) end(d *Domain, queue int32) {
 	number := c.place(d, queue)
 	if *number == 0 {
 		return
 	}
 	cv := &c.all[*number-1]
-	if cv.until != d.cycle-1 {
+	if cv.until != d.Cycle-1 {
 		return // it has stopped before, and another one has begun, perhaps
 	}
 	if queue < 0 {
@@ -155,20 +155,20 @@ func (c *flitRuns) end(d *domain, queue int32) {
 }
 
 // hear begins a run of flits, or ends the present one.
-func (c *flitRuns) hear(d *domain, n *flitRunNews) {
-	number := c.place(d, n.queue)
+func (c *flitRuns) hear(d *Domain, n *flitRunNews) {
+	number := c.place(d, n.Queue)
 	if check.On && (n.flits > 0) != (*number == 0) {
-		d.broken("a run of %d flits comes to queue %d, where there is number %d", n.flits, n.queue, *number)
+		d.broken("a run of %d flits comes to queue %d, where there is number %d", n.flits, n.Queue, *number)
 	}
 	if n.flits == 0 {
 		cv := &c.all[*number-1]
 		switch {
-		case n.queue < 0:
+		case n.Queue < 0:
 			c.reaching--
 			c.release(number)
 			return
 		case cv.ov >= 0:
-			c.stop(d, cv, min(cv.until, d.cycle-1))
+			c.stop(d, cv, min(cv.until, d.Cycle-1))
 		}
 		if *number != 0 {
 			c.leaves(cv)
@@ -183,11 +183,11 @@ func (c *flitRuns) hear(d *domain, n *flitRunNews) {
 	*number = c.free[len(c.free)-1]
 	c.free = c.free[:len(c.free)-1]
 	cv := &c.all[*number-1]
-	*cv = flitRun{flit: n.flit, left: n.flits, ov: -1}
-	if n.queue < 0 {
+	*cv = flitRun{Flit: n.Flit, left: n.flits, ov: -1}
+	if n.Queue < 0 {
 		c.reaching++
-		cv.until = d.cycle + int64(n.flits) - 1
-		*c.ends.Place(cv.until + 1) = n.queue
+		cv.until = d.Cycle + int64(n.flits) - 1
+		*c.ends.Place(cv.until + 1) = n.Queue
 		return
 	}
 	c.comes(cv)
@@ -196,7 +196,7 @@ func (c *flitRuns) hear(d *domain, n *flitRunNews) {
 // comes adds a run of flits to those whose flits come into their queues, and leaves takes it away.
 func (c *flitRuns) comes(cv *flitRun) {
 	cv.number = int32(len(c.arriving))
-	c.arriving = append(c.arriving, c.at[cv.queue]-1)
+	c.arriving = append(c.arriving, c.at[cv.Queue]-1)
 }
 
 func (c *flitRuns) leaves(cv *flitRun) {
@@ -213,39 +213,39 @@ func (c *flitRuns) release(number *int32) {
 }
 
 // bringFlits lets a flit of each run of flits arrive that does not begin to pass.
-func (c *flitRuns) bringFlits(d *domain) {
+func (c *flitRuns) bringFlits(d *Domain) {
 	d.FlitHops += c.passing
 	d.DeliveredFlits += c.reaching
-	ready := uint32(d.steps.firstStep(d.cycle))
+	ready := uint32(d.Steps.FirstStep(d.Cycle))
 	for i := 0; i < len(c.arriving); {
 		cv := &c.all[c.arriving[i]]
-		v := check.At(d.queues, uint32(cv.queue))
-		if v.count == 0 && int32(v.ready-ready) <= 0 && cv.left >= fewestFlits && v.packet>>packetBits == cv.packet>>packetBits && c.pass(d, cv, v) {
+		v := check.At(d.Queues, uint32(cv.Queue))
+		if v.Count == 0 && int32(v.Ready-ready) <= 0 && cv.left >= fewestFlits && v.Packet>>PacketBits == cv.Packet>>PacketBits && c.pass(d, cv, v) {
 			d.FlitHops++
 			continue
 		}
-		d.arriveBody(&cv.flit)
+		d.arriveBody(&cv.Flit)
 		if cv.left--; cv.left > 0 {
 			i++
 			continue
 		}
 		c.leaves(cv)
-		c.release(&c.at[cv.queue])
+		c.release(&c.at[cv.Queue])
 	}
 }
 
 // arriveBody puts a body flit into its queue.
-func (d *domain) arriveBody(e *flit) {
-	v := check.At(d.queues, uint32(e.queue))
-	if v.count == 0 { // its packet holds an output already
-		v.packet, v.dst, v.state = e.packet, e.dst, e.state
-		d.masks[e.queue>>6].sa |= 1 << (e.queue & 63)
-		d.activate(e.queue >> 6)
+func (d *Domain) arriveBody(e *Flit) {
+	v := check.At(d.Queues, uint32(e.Queue))
+	if v.Count == 0 { // its packet holds an output already
+		v.Packet, v.dst, v.State = e.Packet, e.dst, e.State
+		d.Masks[e.Queue>>6].sa |= 1 << (e.Queue & 63)
+		d.activate(e.Queue >> 6)
 	} else {
 		d.append(v, e)
 	}
-	v.count++
-	if check.On && v.count > d.buffer {
-		d.broken("queue %d takes %d flits", e.queue, v.count)
+	v.Count++
+	if check.On && v.Count > d.buffer {
+		d.broken("queue %d takes %d flits", e.Queue, v.Count)
 	}
 }

@@ -24,22 +24,22 @@ type coming[T any] struct {
 }
 
 // disband is [Fabric.disband] for a domain.
-func (c *flitRuns) disband(d *domain) {
-	var flits []coming[flit]
+func (c *flitRuns) disband(d *Domain) {
+	var flits []coming[Flit]
 	for i := range c.all {
 		cv := &c.all[i]
-		number := c.place(d, cv.queue)
+		number := c.place(d, cv.Queue)
 		if *number != int32(i)+1 {
 			continue // free
 		}
-		if cv.queue < 0 {
-			cv.left = int32(cv.until - d.cycle)
+		if cv.Queue < 0 {
+			cv.left = int32(cv.until - d.Cycle)
 			c.reaching--
 		} else if cv.ov >= 0 {
-			c.stop(d, cv, min(cv.until, d.cycle))
+			c.stop(d, cv, min(cv.until, d.Cycle))
 		}
 		if cv.left > 0 {
-			flits = append(flits, coming[flit]{cv.flit, d.cycle + 1, int64(cv.left)})
+			flits = append(flits, coming[Flit]{cv.Flit, d.Cycle + 1, int64(cv.left)})
 		}
 		*number = 0
 	}
@@ -47,19 +47,19 @@ func (c *flitRuns) disband(d *domain) {
 		c.stay(d, l)
 	}
 	c.news.Items(func(cycle int64, n *flitRunNews) {
-		flits = append(flits, coming[flit]{n.flit, cycle, int64(n.flits)})
+		flits = append(flits, coming[Flit]{n.Flit, cycle, int64(n.flits)})
 	})
-	fileRuns(flits, func(e *flit) int32 { return e.queue }, func(cycle int64, e flit) {
-		if e.queue < 0 {
-			*d.flits[toTerminals].Place(cycle) = e
+	fileRuns(flits, func(e *Flit) int32 { return e.Queue }, func(cycle int64, e Flit) {
+		if e.Queue < 0 {
+			*d.Flits[toTerminals].Place(cycle) = e
 		} else {
-			*d.flits[toSwitches].Place(cycle) = e
+			*d.Flits[toSwitches].Place(cycle) = e
 		}
 	})
 	var credits []coming[int32]
 	for _, run := range c.credits {
 		c.creditAt[run.ov] = 0
-		credits = append(credits, coming[int32]{run.ov, d.cycle + 1, int64(run.left)})
+		credits = append(credits, coming[int32]{run.ov, d.Cycle + 1, int64(run.left)})
 	}
 	c.creditNews.Items(func(cycle int64, run *creditRun) {
 		credits = append(credits, coming[int32]{run.ov, cycle, int64(run.left)})
@@ -92,13 +92,13 @@ func fileRuns[T any](runs []coming[T], place func(*T) int32, file func(cycle int
 }
 
 // stay takes back the flits of a run of flits that its terminal has still to send.
-func (c *flitRuns) stay(d *domain, l creditRun) {
+func (c *flitRuns) stay(d *Domain, l creditRun) {
 	t := (l.ov - d.terminalOV0) / int32(d.vcs)
-	te, o := &d.terminals[t], &d.out[d.terminalOut0+t]
+	te, o := &d.Terminals[t], &d.Out[d.TerminalOut0+t]
 	te.left += l.left
-	d.outVC[l.ov].credits += l.left
-	o.nextFree -= int64(l.left) << intervalShift
-	next := wholeCycle(o.nextFree)
-	*c.news.Place(next + d.latency(o)) = flitRunNews{flit: flit{queue: o.dest + int32(te.vc)}}
+	d.OutVC[l.ov].credits += l.left
+	o.NextFree -= int64(l.left) << IntervalShift
+	next := WholeCycle(o.NextFree)
+	*c.news.Place(next + d.Latency(o)) = flitRunNews{Flit: Flit{Queue: o.dest + int32(te.VC)}}
 	d.wakeAt(t, te, next)
 }

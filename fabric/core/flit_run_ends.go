@@ -7,20 +7,20 @@ import (
 
 // leave sends the next body flits of a terminal, which has just sent a flit, as a run of flits,
 // if it has several and credits for them.
-func (c *flitRuns) leave(d *domain, t int32, te *terminal, o *outPort) {
-	number := d.terminalOV(topology.TerminalID(t), int(te.vc))
-	ov := &d.outVC[number]
+func (c *flitRuns) leave(d *Domain, t int32, te *terminal, o *OutPort) {
+	number := d.terminalOV(topology.TerminalID(t), int(te.VC))
+	ov := &d.OutVC[number]
 	flits := min(te.left-1, ov.credits)
-	if flits < fewestFlits || d.pace(o).interval != oneCycle {
+	if flits < fewestFlits || d.Pace(o).Interval != oneCycle {
 		return
 	}
-	*c.news.Place(wholeCycle(o.nextFree) + d.latency(o)) = flitRunNews{
-		flit{queue: o.dest + int32(te.vc), packet: te.packet << packetBits, dst: te.dst, state: te.state}, flits}
+	*c.news.Place(WholeCycle(o.NextFree) + d.Latency(o)) = flitRunNews{
+		Flit{Queue: o.dest + int32(te.VC), Packet: te.Packet << PacketBits, dst: te.Dst, State: te.state}, flits}
 	c.begun = true
 	c.leaving = append(c.leaving, creditRun{number, flits})
 	ov.credits -= flits
 	te.left -= flits
-	o.nextFree += int64(flits) << intervalShift
+	o.NextFree += int64(flits) << IntervalShift
 }
 
 // hearCredits begins a run of credits, or ends the present one.
@@ -46,10 +46,10 @@ func (c *flitRuns) endCredits(i int) {
 }
 
 // bringCredits lets a credit of each run come back.
-func (c *flitRuns) bringCredits(d *domain) {
+func (c *flitRuns) bringCredits(d *Domain) {
 	for i := 0; i < len(c.credits); {
 		run := &c.credits[i]
-		o := check.At(d.outVC, uint32(run.ov))
+		o := check.At(d.OutVC, uint32(run.ov))
 		o.credits++
 		if check.On {
 			d.checkCredits(run.ov)
@@ -66,11 +66,11 @@ func (c *flitRuns) bringCredits(d *domain) {
 }
 
 // send lets a flit of each run of flits leave its terminal.
-func (c *flitRuns) send(d *domain) {
+func (c *flitRuns) send(d *Domain) {
 	d.InjectedFlits += int64(len(c.leaving))
 	for i := 0; i < len(c.leaving); {
 		l := &c.leaving[i]
-		d.outVC[l.ov].flits++
+		d.OutVC[l.ov].Flits++
 		if l.left--; l.left > 0 {
 			i++
 			continue

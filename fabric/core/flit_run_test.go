@@ -10,6 +10,7 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/allocator"
 	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/simtest"
@@ -70,7 +71,7 @@ func TestFlitRuns(t *testing.T) {
 				f := n.fabric(t, config)
 				f.Split(threads)
 				lengths := mixed{flits}
-				source := core.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(min(1, 2*load/float64(1+flits)))}, lengths, 1)
+				source := measure.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(min(1, 2*load/float64(1+flits)))}, lengths, 1)
 				attach := f.Attach
 				if i == 1 {
 					attach = f.WithoutFlitRuns

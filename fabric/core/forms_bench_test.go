@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/fabric"
-	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/sim"
 )
 
@@ -143,7 +143,7 @@ func instructionJob(t *testing.T, job string) {
 	n := dragonflyNetwork(t, "min", 4, 8, 4)
 	f := n.fabric(t, s.config())
 	sizes := bernoulli{sim.NewGeometric(s.load / float64(s.flits))}
-	f.Attach(core.NewOpenLoop(n.topo.Graph().Terminals(), uniform{n.topo.Graph().Terminals()}, sizes, fixed(s.flits), 1), core.NewMeter(100))
+	f.Attach(measure.NewOpenLoop(n.topo.Graph().Terminals(), uniform{n.topo.Graph().Terminals()}, sizes, fixed(s.flits), 1), measure.NewMeter(100))
 	f.Advance(int64(cycles))
 	fmt.Println("flit-hops", f.FlitHops)
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/allocator"
 	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/sim"
@@ -99,7 +100,7 @@ func (c *goldenCase) digest(t *testing.T, set func(*fabric.SwitchConfig)) (uint6
 	terminals := n.topo.Graph().Terminals()
 	mean := float64(1+c.flits.most) / 2
 	d := &digest{}
-	f.Attach(core.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(c.load / mean)}, c.flits, 1), d)
+	f.Attach(measure.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(c.load / mean)}, c.flits, 1), d)
 	cycles := int64(2000)
 	if terminals > 500 {
 		cycles = 300

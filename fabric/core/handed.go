@@ -20,7 +20,7 @@ type handed [2]handedWindow
 // window is what a domain has sent to another in a window. The other only reads it.
 type handedWindow struct {
 	first     int64 // cycle in which the first of it arrives; Never if there is nothing
-	flits     post[flit]
+	flits     post[Flit]
 	credits   post[int32]
 	schedules post[flitSchedule]
 	_         [64]byte // not in one cache line with the next
@@ -61,21 +61,21 @@ func (p *post[T]) unpack(w *sim.Wheel[T]) {
 }
 
 // send packs what d has sent to others up to a cycle: that in which a window ends.
-func (d *domain) send(window, now int64) {
+func (d *Domain) send(window, now int64) {
 	d.sent = fabric.Never
 	for i := range d.handed {
 		m := &d.handed[i][window&1]
-		m.first = m.flits.pack(d.flits[firstOutbox+i], now, fabric.Never)
+		m.first = m.flits.pack(d.Flits[firstOutbox+i], now, fabric.Never)
 		m.first = m.credits.pack(d.credits[1+i], now, m.first)
-		if d.unit != nil {
-			m.first = m.schedules.pack(d.unit.schedules[1+i], now, m.first)
+		if d.Unit != nil {
+			m.first = m.schedules.pack(d.Unit.schedules[1+i], now, m.first)
 		}
 		d.sent = min(d.sent, m.first)
 	}
 }
 
 // receive takes what other domains have sent to d, number me, in a window.
-func (d *domain) receive(domains []*domain, me int, window int64) {
+func (d *Domain) receive(domains []*Domain, me int, window int64) {
 	for _, from := range domains {
 		if from == d {
 			continue
@@ -84,10 +84,10 @@ func (d *domain) receive(domains []*domain, me int, window int64) {
 		if m.first == fabric.Never {
 			continue
 		}
-		m.flits.unpack(d.flits[toSwitches])
+		m.flits.unpack(d.Flits[toSwitches])
 		m.credits.unpack(d.credits[0])
-		if d.unit != nil {
-			m.schedules.unpack(d.unit.schedules[0])
+		if d.Unit != nil {
+			m.schedules.unpack(d.Unit.schedules[0])
 		}
 	}
 }

@@ -11,7 +11,7 @@ import "github.com/weft-sim/weft/sim/check"
 // step, without asking.
 type holds struct {
 	ports  []heldPort
-	bodies []request
+	bodies []Request
 }
 
 // heldPort tells whether a port of a switch is held, and, where packets are the unit, who
@@ -27,16 +27,16 @@ func newHolds(f *Fabric) *holds {
 }
 
 // of is h for a domain: the ports are those of all.
-func (h *holds) of(d *domain) *holds {
-	return &holds{ports: h.ports, bodies: make([]request, 0, d.mostPorts)}
+func (h *holds) of(d *Domain) *holds {
+	return &holds{ports: h.ports, bodies: make([]Request, 0, d.mostPorts)}
 }
 
 // inputHeld tells whether the packet at the front of a queue may not bid because
 // another one crosses from its input.
-func (d *domain) inputHeld(sw *switchState, local uint32) bool {
-	p := check.At(d.hold.ports, uint32(sw.port0)+uint32(check.At(d.matcher.places, local).port))
-	if p.input && d.unit != nil {
-		d.unit.sleep(d, sw, local, &p.inputWaiters)
+func (d *Domain) inputHeld(sw *SwitchState, local uint32) bool {
+	p := check.At(d.hold.ports, uint32(sw.Port0)+uint32(check.At(d.Matcher.Places, local).Port))
+	if p.input && d.Unit != nil {
+		d.Unit.sleep(d, sw, local, &p.inputWaiters)
 	}
 	return p.input
 }
@@ -44,16 +44,16 @@ func (d *domain) inputHeld(sw *switchState, local uint32) bool {
 // outputHeld tells whether a packet may not bid because another one crosses to its
 // output, or because there is no room behind the crossbar. (Both are asked before a
 // virtual channel is chosen, which moves a round robin.)
-func (d *domain) outputHeld(sw *switchState, local, output uint32, o *outPort) bool {
-	if p := check.At(d.hold.ports, uint32(sw.port0)+output); p.output {
-		if d.unit != nil {
-			d.unit.sleep(d, sw, local, &p.outputWaiters)
+func (d *Domain) outputHeld(sw *SwitchState, local, output uint32, o *OutPort) bool {
+	if p := check.At(d.hold.ports, uint32(sw.Port0)+output); p.output {
+		if d.Unit != nil {
+			d.Unit.sleep(d, sw, local, &p.outputWaiters)
 		}
 		return true
 	}
-	if full := o.nextFree - d.pace(o).window; full >= d.cycle<<intervalShift {
-		if d.unit != nil {
-			d.unit.sleepUntil(d, sw, local, full>>intervalShift+1)
+	if full := o.NextFree - d.Pace(o).window; full >= d.Cycle<<IntervalShift {
+		if d.Unit != nil {
+			d.Unit.sleepUntil(d, sw, local, full>>IntervalShift+1)
 		}
 		return true
 	}
@@ -62,34 +62,34 @@ func (d *domain) outputHeld(sw *switchState, local, output uint32, o *outPort) b
 
 // incomplete tells, where switches store and forward, whether a packet at the front
 // of its queue has flits that are still to come.
-func (d *domain) incomplete(sw *switchState, local uint32, v *inVC) bool {
-	if v.packet&headFlit == 0 {
+func (d *Domain) incomplete(sw *SwitchState, local uint32, v *InVC) bool {
+	if v.Packet&HeadFlit == 0 {
 		return false
 	}
 	whole := d.whole(v)
-	if !whole && d.unit != nil {
-		d.unit.sleepUntil(d, sw, local, d.inflow(v.packet>>packetBits).tail)
+	if !whole && d.Unit != nil {
+		d.Unit.sleepUntil(d, sw, local, d.inflow(v.Packet>>PacketBits).tail)
 	}
 	return !whole
 }
 
 // whole tells whether all of the packet at the front of a queue, whose head is there, has
 // come.
-func (d *domain) whole(v *inVC) bool {
-	id := v.packet >> packetBits
-	if d.unit != nil {
-		return d.inflow(id).tail <= d.cycle
+func (d *Domain) whole(v *InVC) bool {
+	id := v.Packet >> PacketBits
+	if d.Unit != nil {
+		return d.inflow(id).tail <= d.Cycle
 	}
-	return v.count >= d.packet(id).flits
+	return v.Count >= d.Packet(id).Flits
 }
 
 // body sends the flits among some requests that follow a head through the crossbar
 // and leaves the heads, with the ports, modulo 64, that several of them come from or
 // want.
-func (h *holds) body(d *domain, sw *switchState, requests []request, t *stepTime) (heads []request, rivalInputs, rivalOutputs uint64) {
+func (h *holds) body(d *Domain, sw *SwitchState, requests []Request, t *StepTime) (heads []Request, rivalInputs, rivalOutputs uint64) {
 	h.bodies, heads = h.bodies[:0], requests[:0]
 	for _, r := range requests {
-		if sw.queue(r.local()).packet&headFlit == 0 {
+		if sw.Queue(r.Local()).Packet&HeadFlit == 0 {
 			h.bodies = append(h.bodies, r)
 		} else {
 			heads = append(heads, r)
@@ -101,13 +101,13 @@ func (h *holds) body(d *domain, sw *switchState, requests []request, t *stepTime
 }
 
 // crossing takes the ports of heads that cross, and gives back those of tails.
-func (h *holds) crossing(sw *switchState, matches []request) {
+func (h *holds) crossing(sw *SwitchState, matches []Request) {
 	for _, r := range matches {
-		flags := sw.queue(r.local()).packet & (headFlit | tailFlit)
-		if flags == 0 || flags == headFlit|tailFlit {
+		flags := sw.Queue(r.Local()).Packet & (HeadFlit | TailFlit)
+		if flags == 0 || flags == HeadFlit|TailFlit {
 			continue
 		}
-		held := flags == headFlit
-		h.ports[sw.port0+int32(r.port())].input, h.ports[sw.port0+int32(r.output())].output = held, held
+		held := flags == HeadFlit
+		h.ports[sw.Port0+int32(r.Port())].input, h.ports[sw.Port0+int32(r.Output())].output = held, held
 	}
 }

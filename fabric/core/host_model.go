@@ -23,16 +23,16 @@ type HostModel interface {
 // born so many cycles later, at least 1, or later; f may have been divided for as many
 // ([Fabric.DivideFor]).
 func (f *Fabric) AttachModel(c HostModel, cycles int64, source fabric.Source, sinkOf func() fabric.Sink) error {
-	if err := f.ready(source); err != nil {
+	if err := f.CheckSource(source); err != nil {
 		return err
 	}
 	f.hostModel, f.lookahead = c, min(f.lookahead, cycles)
-	f.start(source, func(*domain) fabric.Sink { return sinkOf() })
+	f.start(source, func(*Domain) fabric.Sink { return sinkOf() })
 	return nil
 }
 
 // Present is the cycle in which terminal t is simulated.
-func (f *Fabric) Present(t topology.TerminalID) int64 { return f.owner(t).cycle }
+func (f *Fabric) Present(t topology.TerminalID) int64 { return f.owner(t).Cycle }
 
 // consultModel lets the host model work before the next window, and leaves out the cycles in
 // which nothing happens then.
@@ -77,7 +77,7 @@ func (f *Fabric) Still() bool { return f.nextWork(f.cycle+1) == fabric.Never }
 func (f *Fabric) Rewind() {
 	f.cycle = f.lastWork()
 	for _, d := range f.domains {
-		d.cycle = f.cycle
+		d.Cycle = f.cycle
 	}
 }
 

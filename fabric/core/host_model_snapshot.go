@@ -19,14 +19,14 @@ func (f *Fabric) ArchiveWithModel(a *snapshot.Archive, watch *Watchdog, packets 
 }
 
 // lastWork archives when something has happened last, for [Fabric.Rewind].
-func (x *archiver) lastWork() {
-	if x.f.hostModel == nil {
+func (x *Archiver) lastWork() {
+	if x.Fabric.hostModel == nil {
 		return
 	}
-	last := x.f.lastWork()
+	last := x.Fabric.lastWork()
 	snapshot.Int(x.Archive, &last)
 	if x.Reading() {
-		for _, d := range x.f.domains {
+		for _, d := range x.Fabric.domains {
 			d.worked = last
 		}
 	}
@@ -39,8 +39,8 @@ func (m *moving) takeWakes(f *Fabric) {
 	if f.hostModel == nil {
 		return
 	}
-	m.wakes = collect(f, func(d *domain) []*sim.Wheel[int32] { return []*sim.Wheel[int32]{d.wakes} })
-	m.wakes = slices.DeleteFunc(m.wakes, func(e filed[int32]) bool { return f.terminals[e.item].wake == e.cycle })
+	m.wakes = collect(f, func(d *Domain) []*sim.Wheel[int32] { return []*sim.Wheel[int32]{d.wakes} })
+	m.wakes = slices.DeleteFunc(m.wakes, func(e filed[int32]) bool { return f.Terminals[e.item].wake == e.cycle })
 	slices.SortFunc(m.wakes, func(a, b filed[int32]) int {
 		return cmp.Or(cmp.Compare(a.cycle, b.cycle), cmp.Compare(a.item, b.item))
 	})

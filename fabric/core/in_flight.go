@@ -13,9 +13,9 @@ func (f *Fabric) InFlight() int {
 	return n
 }
 
-// oldestBirth is the earliest birth among the packets in the network; Never if
+// OldestBirth is the earliest birth among the packets in the network; Never if
 // it is empty.
-func (f *Fabric) oldestBirth() int64 {
+func (f *Fabric) OldestBirth() int64 {
 	free := make([]bool, f.packets.ids())
 	for _, d := range f.domains {
 		for _, id := range d.packetFree {
@@ -23,21 +23,21 @@ func (f *Fabric) oldestBirth() int64 {
 		}
 	}
 	oldest := f.oldestInLanes()
-	if f.faults != nil {
-		oldest = min(oldest, f.faults.sourcePackets.oldestBirth())
+	if f.Faults != nil {
+		oldest = min(oldest, f.Faults.SourcePackets.oldestBirth())
 	}
 	for id := range free {
 		if !free[id] {
-			oldest = min(oldest, f.packet(int32(id)).birth)
+			oldest = min(oldest, f.Packet(int32(id)).Birth)
 		}
 	}
 	return oldest
 }
 
-// creditsUnderWay tells whether any credit has not come back.
-func (f *Fabric) creditsUnderWay() bool {
+// CreditsUnderWay tells whether any credit has not come back.
+func (f *Fabric) CreditsUnderWay() bool {
 	for _, d := range f.domains {
-		if d.held != nil && d.held.Len() > 0 || d.unit != nil && d.unit.creditsUnderWay(d) {
+		if d.held != nil && d.held.Len() > 0 || d.Unit != nil && d.Unit.creditsUnderWay(d) {
 			return true
 		}
 		if d.flitRuns != nil && (len(d.flitRuns.credits) > 0 || d.flitRuns.creditNews.Len() > 0) {
@@ -52,20 +52,20 @@ func (f *Fabric) creditsUnderWay() bool {
 	return false
 }
 
-// settled tells whether all packets that the source has handed over have been
+// Settled tells whether all packets that the source has handed over have been
 // delivered or given up, and no copy of one is in the network.
-func (f *Fabric) settled() bool {
+func (f *Fabric) Settled() bool {
 	if f.InFlight() > 0 || f.oldestInLanes() < fabric.Never {
 		return false
 	}
-	if f.faults == nil {
+	if f.Faults == nil {
 		return true
 	}
 	pending := 0
 	for _, d := range f.domains {
 		pending += d.retry.pending
 		if d.behind != nil { // discarded flits are waited for as if they were there
-			if _, any := d.behind.next(d.cycle); any {
+			if _, any := d.behind.next(d.Cycle); any {
 				return false
 			}
 		}
@@ -73,8 +73,8 @@ func (f *Fabric) settled() bool {
 	return pending == 0
 }
 
-// idle tells whether nothing is going to happen any more.
-func (f *Fabric) idle() bool {
+// Idle tells whether nothing is going to happen any more.
+func (f *Fabric) Idle() bool {
 	for _, d := range f.domains {
 		if _, more := d.nextArrival(); more || d.anyActive() || d.sent < fabric.Never {
 			return false

@@ -14,52 +14,52 @@ import (
 const checkPeriod = 64
 
 // broken ends the program: an invariant does not hold.
-func (d *domain) broken(format string, args ...any) {
-	panic(fmt.Sprintf("core: in cycle %d, ", d.cycle) + fmt.Sprintf(format, args...))
+func (d *Domain) broken(format string, args ...any) {
+	panic(fmt.Sprintf("core: in cycle %d, ", d.Cycle) + fmt.Sprintf(format, args...))
 }
 
 // checkCredits checks that an output virtual channel has no less than no credit and no
 // more than there is room for.
-func (d *domain) checkCredits(ov int32) {
+func (d *Domain) checkCredits(ov int32) {
 	depth := d.buffer
 	if ov < d.terminalOV0 {
 		port := topology.PortID(ov / int32(d.vcs))
 		depth = d.bufferOf(port)
-		if d.unit != nil {
-			d.unit.look(d, port)
+		if d.Unit != nil {
+			d.Unit.look(d, port)
 		}
 	}
-	if o := &d.outVC[ov]; o.credits < 0 || o.credits > depth || o.waiting < 0 {
+	if o := &d.OutVC[ov]; o.credits < 0 || o.credits > depth || o.waiting < 0 {
 		d.broken("output virtual channel %d has %d credits for %d places, and %d flits waiting", ov, o.credits, depth, o.waiting)
 	}
 }
 
 // checkSwitch checks, behind the last step of a cycle, that the masks of a switch go by
 // its queues, and that a virtual channel is free if no packet holds it.
-func (d *domain) checkSwitch(sw *switchState) {
+func (d *Domain) checkSwitch(sw *SwitchState) {
 	for w := range sw.masks {
 		m := &sw.masks[w]
 		if m.route|m.next != 0 {
-			d.broken("mask word %d of the switch with port %d has packets left to route, %#x, or for a next step, %#x", w, sw.port0, m.route, m.next)
+			d.broken("mask word %d of the switch with port %d has packets left to route, %#x, or for a next step, %#x", w, sw.Port0, m.route, m.next)
 		}
-		word := sw.queue0>>6 + int32(w)
+		word := sw.Queue0>>6 + int32(w)
 		if m.va|m.sa != 0 && d.active[word>>6]>>(word&63)&1 == 0 {
-			d.broken("mask word %d of the switch with port %d has work and is not active", w, sw.port0)
+			d.broken("mask word %d of the switch with port %d has work and is not active", w, sw.Port0)
 		}
 	}
-	for local := range uint32(sw.ports) * uint32(d.vcs) {
-		v, m := sw.queue(local), sw.mask(local)
-		if v.count < 0 || v.count > d.buffer {
-			d.broken("queue %d holds %d flits", sw.queue0+int32(local), v.count)
+	for local := range uint32(sw.Ports) * uint32(d.vcs) {
+		v, m := sw.Queue(local), sw.mask(local)
+		if v.Count < 0 || v.Count > d.buffer {
+			d.broken("queue %d holds %d flits", sw.Queue0+int32(local), v.Count)
 		}
-		if v.count == 0 && (m.va|m.sa)>>(local&63)&1 != 0 {
-			d.broken("queue %d is empty and wants something", sw.queue0+int32(local))
+		if v.Count == 0 && (m.va|m.sa)>>(local&63)&1 != 0 {
+			d.broken("queue %d is empty and wants something", sw.Queue0+int32(local))
 		}
-		o, vc := sw.outPort(local/uint32(d.vcs)), local%uint32(d.vcs)
+		o, vc := sw.OutPort(local/uint32(d.vcs)), local%uint32(d.vcs)
 		if owner := sw.outVC(local).owner; owner >= 0 == (o.free>>vc&1 != 0) {
-			d.broken("output virtual channel %d of port %d has owner %d, and those free are %#b", vc, sw.port0+int32(local)/int32(d.vcs), owner, o.free)
+			d.broken("output virtual channel %d of port %d has owner %d, and those free are %#b", vc, sw.Port0+int32(local)/int32(d.vcs), owner, o.free)
 		}
-		d.checkCredits(sw.port0*int32(d.vcs) + int32(local))
+		d.checkCredits(sw.Port0*int32(d.vcs) + int32(local))
 	}
 }
 
@@ -74,17 +74,17 @@ func (f *Fabric) checkAll() {
 	f.checkAt = f.cycle + checkPeriod
 	f.disband()
 	first := f.domains[0]
-	taken, inside, buffered := make([]int32, len(f.queues)), int64(0), 0
-	coming := make([]int32, len(f.outVC)) // credits
+	taken, inside, buffered := make([]int32, len(f.Queues)), int64(0), 0
+	coming := make([]int32, len(f.OutVC)) // credits
 	for _, d := range f.domains {
-		for _, w := range d.flits {
+		for _, w := range d.Flits {
 			if w == nil {
 				continue
 			}
-			w.Each(func(e flit) {
+			w.Each(func(e Flit) {
 				inside++
-				if e.queue >= 0 {
-					taken[e.queue]++
+				if e.Queue >= 0 {
+					taken[e.Queue]++
 				}
 			})
 		}
@@ -96,18 +96,18 @@ func (f *Fabric) checkAll() {
 		if d.held != nil {
 			d.held.Each(func(h heldCredit) { coming[h.upstream]++ })
 		}
-		buffered += len(d.pool)
-		for n := d.poolFree; n != 0; n = d.pool[n-1].next {
+		buffered += len(d.Pool)
+		for n := d.poolFree; n != 0; n = d.Pool[n-1].Next {
 			buffered--
 		}
 	}
 	for p := range f.in {
 		for vc := range int32(f.vcs) {
 			q, ov := f.queueOf(topology.PortID(p), int(vc)), f.in[p].upstream+vc
-			count := f.queues[q].count
+			count := f.Queues[q].Count
 			inside += int64(count)
 			buffered -= int(max(0, count-1))
-			if credits := f.outVC[ov].credits; credits+coming[ov]+taken[q]+count != f.buffer {
+			if credits := f.OutVC[ov].credits; credits+coming[ov]+taken[q]+count != f.buffer {
 				first.broken("queue %d: of %d places %d are taken, %d flits and %d credits are on their way, and %d credits are left",
 					q, f.buffer, count, taken[q], coming[ov], credits)
 			}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/sim"
 )
 
@@ -21,7 +22,7 @@ func TestInvariants(t *testing.T) {
 		n := dragonflyNetwork(t, "val", 2, 4, 2)
 		f := n.fabric(t, config)
 		terminals := n.topo.Graph().Terminals()
-		f.Attach(core.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(0.3)}, fixed(3), 1), core.NewMeter(100))
+		f.Attach(measure.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(0.3)}, fixed(3), 1), measure.NewMeter(100))
 		f.Advance(1000)
 		return f
 	}

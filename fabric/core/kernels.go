@@ -11,7 +11,7 @@ import (
 // A fabric can be simulated together with models of what its terminals belong to, such
 // as adapters and processes: each domain is a clocked component of a kernel that it
 // shares with those of its own terminals. Domains, with their kernels, are simulated in
-// windows as those of [Fabric.Run] are; windows in which nothing happens are left out.
+// windows as those of [Fabric.Advance] are; windows in which nothing happens are left out.
 
 // Models are what happens between windows to models that share kernels with domains.
 type Models interface {
@@ -52,20 +52,20 @@ func (f *Fabric) Domains() int { return len(f.domains) }
 // thread calls (len = Domains). Kernels drive the domains then: see
 // [Fabric.RunKernels].
 func (f *Fabric) AttachEach(sources []fabric.Source, sinks []fabric.Sink) error {
-	if err := f.ready(sources[0]); err != nil {
+	if err := f.CheckSource(sources[0]); err != nil {
 		return err
 	}
-	if f.faults != nil {
+	if f.Faults != nil {
 		return errors.New("a fabric with faults is not driven by kernels")
 	}
 	next := 0
-	f.start(sources[0], func(*domain) fabric.Sink {
+	f.start(sources[0], func(*Domain) fabric.Sink {
 		next++
 		return sinks[next-1]
 	})
 	for i, d := range f.domains {
 		d.source = sources[i]
-		d.prefetcher, _ = d.source.(prefetcher)
+		d.prefetcher, _ = d.source.(fabric.Prefetcher)
 		d.listens, _ = d.source.(fabric.DepartureListener)
 	}
 	return nil
@@ -85,16 +85,16 @@ func (f *Fabric) DomainOf(t topology.TerminalID) int {
 }
 
 // NextTick implements [sim.Clocked].
-func (d *domain) NextTick() sim.Time {
+func (d *Domain) NextTick() sim.Time {
 	next, any := d.nextWork()
 	if !any {
 		return sim.MaxTime
 	}
-	return sim.Time(next) * d.config.Fabric.Clock
+	return sim.Time(next) * d.Config.Fabric.Clock
 }
 
 // Tick implements [sim.Clocked].
-func (d *domain) Tick(now sim.Time) { d.tick(int64(now / d.config.Fabric.Clock)) }
+func (d *Domain) Tick(now sim.Time) { d.tick(int64(now / d.Config.Fabric.Clock)) }
 
 // RunKernels advances the kernels of the domains (len = Domains), whose clocked
 // components they are, until none has anything left to do or the models end it. The
@@ -126,7 +126,7 @@ func (f *Fabric) RunKernels(kernels []*sim.Kernel, models Models) {
 func (f *Fabric) openObservers() {
 	for _, d := range f.domains {
 		if d.observer != nil {
-			d.observer.opens()
+			d.observer.Opens()
 		}
 	}
 }
@@ -134,7 +134,7 @@ func (f *Fabric) openObservers() {
 // gatherObservers has the observer of the network take over what those of domains have seen.
 func (f *Fabric) gatherObservers() {
 	if f.observer != nil {
-		f.observer.gather()
+		f.observer.Gather()
 	}
 }
 
@@ -174,7 +174,7 @@ func (r *kernelRun) open() {
 
 // work is a thread's share of RunKernels.
 func (r *kernelRun) work(me int) {
-	clock := r.config.Fabric.Clock
+	clock := r.Config.Fabric.Clock
 	for {
 		r.barrier.WaitThen(r.open) // all domains have sent what arrives from now on
 		if r.first == sim.MaxTime {

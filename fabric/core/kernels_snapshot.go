@@ -45,13 +45,13 @@ func (f *Fabric) mayArchive(a *snapshot.Archive) bool {
 // have come to a time, and lets all have what was sent to them.
 func (f *Fabric) meet(now sim.Time) {
 	f.deliverHanded()
-	clock := f.config.Fabric.Clock
+	clock := f.Config.Fabric.Clock
 	f.cycle = max(f.cycle, int64((now+clock-1)/clock)-1)
 	for _, d := range f.domains {
-		f.cycle = max(f.cycle, d.cycle)
+		f.cycle = max(f.cycle, d.Cycle)
 	}
 	for _, d := range f.domains {
-		d.cycle = f.cycle
+		d.Cycle = f.cycle
 	}
 	f.gatherObservers()
 	f.count()

@@ -26,7 +26,7 @@ type lanePort struct {
 
 // newLanes makes the arbiters of all ports; nil without arbitration.
 func newLanes(n *network) []lanePort {
-	all, err := n.config.Switch.LaneTables()
+	all, err := n.Config.Switch.LaneTables()
 	if err != nil {
 		panic("core: " + err.Error()) // checked before
 	}
@@ -55,17 +55,17 @@ func newLanes(n *network) []lanePort {
 
 // arbitrateLanes keeps the requests of packets that the arbitration of their output
 // port lets go first, and of those that are crossing.
-func (d *domain) arbitrateLanes(sw *switchState, requests []request) []request {
+func (d *Domain) arbitrateLanes(sw *SwitchState, requests []Request) []Request {
 	vcs := uint32(d.vcs)
-	ports := d.lanes[sw.port0:][:sw.ports]
+	ports := d.lanes[sw.Port0:][:sw.Ports]
 	for _, r := range requests {
-		p := &ports[r.output()]
+		p := &ports[r.Output()]
 		p.open = false
-		p.ready |= 1 << (uint32(sw.queue(r.local()).out) - r.output()*vcs)
+		p.ready |= 1 << (uint32(sw.Queue(r.Local()).Out) - r.Output()*vcs)
 	}
 	kept := requests[:0]
 	for _, r := range requests {
-		p := &ports[r.output()]
+		p := &ports[r.Output()]
 		if !p.open {
 			p.open = true
 			if p.holder < 0 && p.arbitrated {
@@ -75,10 +75,10 @@ func (d *domain) arbitrateLanes(sw *switchState, requests []request) []request {
 		}
 		switch {
 		case p.holder >= 0:
-			if uint32(p.holder) == r.local() {
+			if uint32(p.holder) == r.Local() {
 				kept = append(kept, r)
 			}
-		case !p.arbitrated || p.ok && uint32(p.choice.Lane) == uint32(sw.queue(r.local()).out)-r.output()*vcs:
+		case !p.arbitrated || p.ok && uint32(p.choice.Lane) == uint32(sw.Queue(r.Local()).Out)-r.Output()*vcs:
 			kept = append(kept, r)
 		}
 	}
@@ -86,10 +86,10 @@ func (d *domain) arbitrateLanes(sw *switchState, requests []request) []request {
 }
 
 // rivals are the ports, modulo 64, that several requests come from and want.
-func rivals(requests []request) (rivalInputs, rivalOutputs uint64) {
+func rivals(requests []Request) (rivalInputs, rivalOutputs uint64) {
 	var inputs, outputs uint64
 	for _, r := range requests {
-		in, out := uint64(1)<<(r.port()&63), uint64(1)<<(r.output()&63)
+		in, out := uint64(1)<<(r.Port()&63), uint64(1)<<(r.Output()&63)
 		rivalInputs |= inputs & in
 		inputs |= in
 		rivalOutputs |= outputs & out
@@ -100,16 +100,16 @@ func rivals(requests []request) (rivalInputs, rivalOutputs uint64) {
 
 // crossedLanes notes the packets that begin and end with flits that cross in this
 // step.
-func (d *domain) crossedLanes(sw *switchState, matches []request) {
+func (d *Domain) crossedLanes(sw *SwitchState, matches []Request) {
 	for _, r := range matches {
-		p := &d.lanes[uint32(sw.port0)+r.output()]
-		v := sw.queue(r.local())
+		p := &d.lanes[uint32(sw.Port0)+r.Output()]
+		v := sw.Queue(r.Local())
 		if p.holder < 0 && p.arbitrated {
-			flits := d.packet(v.packet >> packetBits).flits
-			p.arbiter.Send(p.choice, int64(flits)*int64(d.config.Fabric.FlitBytes))
-			p.holder = int32(r.local())
+			flits := d.Packet(v.Packet >> PacketBits).Flits
+			p.arbiter.Send(p.choice, int64(flits)*int64(d.Config.Fabric.FlitBytes))
+			p.holder = int32(r.Local())
 		}
-		if v.packet&tailFlit != 0 {
+		if v.Packet&TailFlit != 0 {
 			p.holder = -1
 		}
 	}

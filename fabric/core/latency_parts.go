@@ -39,13 +39,9 @@ func (p *Parts) Add(other *Parts) {
 	}
 }
 
-// LevelBlame is the packets of a service level and their sums.
-type LevelBlame struct {
-	Packets int64
-	Parts   Parts
-}
-
-func (l *LevelBlame) add(other *LevelBlame) {
-	l.Packets += other.Packets
-	l.Parts.Add(&other.Parts)
+// Waiting is the time spent waiting for a channel in the network, in
+// packet-cycles: neither the source queue nor what an idle network takes for
+// routes and wires.
+func (p *Parts) Waiting() int64 {
+	return p[PartVC] + p[PartSwitch] + p[PartCredit] + p[PartSerial] + p[PartEjection]
 }

@@ -24,43 +24,43 @@ const (
 )
 
 // newLabels makes the labels of a network's packets; nil: it has none.
-func newLabels(n *network) *packetRecords[label] {
-	if n.config.Switch.Marks() || n.needs.Packets || n.needs.Losses {
-		return &packetRecords[label]{}
+func newLabels(n *network) *PacketRecords[label] {
+	if n.Config.Switch.Marks() || n.needs.Packets || n.needs.Losses {
+		return &PacketRecords[label]{}
 	}
 	return nil
 }
 
 // labelOf is the label of a packet.
-func (d *domain) labelOf(id int32) label {
+func (d *Domain) labelOf(id int32) label {
 	if d.labels == nil {
 		return label{}
 	}
-	return *d.labels.at(id)
+	return *d.labels.At(id)
 }
 
 // describe tells a routing that asks about a packet.
-func (d *domain) describe(id int32, h *fabric.Head) {
-	h.Src = d.packet(id).src
-	l := d.labels.at(id)
+func (d *Domain) describe(id int32, h *fabric.Head) {
+	h.Src = d.Packet(id).Src
+	l := d.labels.At(id)
 	h.Level, h.Entropy, h.Marked = l.level, l.entropy, l.marked
 }
 
 // informer tells a routing about the packet that it decides on at a switch.
 type informer struct {
 	fabric.Routing
-	d *domain
+	d *Domain
 }
 
 // Route implements [fabric.Routing]. The packet is the one that has come last in its queue.
 func (i *informer) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	d := i.d
-	q := &d.queues[d.queueOf(h.In, int(h.VC))]
-	head := &q.queued
-	if q.count > 1 {
-		head = &d.pool[q.last-1].queued
+	q := &d.Queues[d.queueOf(h.In, int(h.VC))]
+	head := &q.Queued
+	if q.Count > 1 {
+		head = &d.Pool[q.Last-1].Queued
 	}
-	id := head.packet >> packetBits
+	id := head.Packet >> PacketBits
 	d.describe(id, h)
 	hop := i.Routing.Route(v, h)
 	if hop.Trim {
@@ -71,18 +71,18 @@ func (i *informer) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 }
 
 // cut has a packet trimmed in the next cycle, unless it has been.
-func (d *domain) cut(id int32) {
+func (d *Domain) cut(id int32) {
 	if !d.needs.Losses {
 		d.misuse("trims a packet without declaring fabric.Needs.Losses")
 	}
-	if l := d.labels.at(id); l.trim == trimNone {
+	if l := d.labels.At(id); l.trim == trimNone {
 		l.trim = trimNext
 		d.doomed = append(d.doomed, id)
 	}
 }
 
 // inform has a domain's routing be told about packets, if it asks.
-func (d *domain) inform() {
+func (d *Domain) inform() {
 	d.decides = d.routing
 	if d.needs.Packets || d.needs.Losses {
 		d.decides = &informer{d.routing, d}
@@ -92,7 +92,7 @@ func (d *domain) inform() {
 // marker has the ports of a network mark packets. It is told of heads that cross as an
 // observer is, and changes nothing but their labels.
 type marker struct {
-	unobserved
+	Unobserved
 	policies []marking.Policy // by port
 	leaving  marking.Leaving
 }
@@ -103,37 +103,37 @@ func newMarker(f *Fabric) (*marker, error) {
 	for p := range m.policies {
 		env := marking.Env{
 			Port: p, Seed: f.seed, VCs: f.vcs, Number: f.graph.LocalPort(topology.PortID(p)) + 1,
-			InputFlits: int(f.buffer), FlitBytes: f.config.Fabric.FlitBytes,
+			InputFlits: int(f.buffer), FlitBytes: f.Config.Fabric.FlitBytes,
 		}
 		if buffer := f.bufferOf(topology.PortID(p)); buffer < unboundedCredits {
 			env.BufferFlits = int(buffer)
 		}
 		var err error
-		if m.policies[p], err = f.config.Switch.Marking.Build(env); err != nil {
+		if m.policies[p], err = f.Config.Switch.Marking.Build(env); err != nil {
 			return nil, err
 		}
 	}
 	return m, nil
 }
 
-// part implements observer. Ports belong to one domain each.
-func (m *marker) part(*domain) observer { return &marker{policies: m.policies} }
+// Part implements observer. Ports belong to one domain each.
+func (m *marker) Part(*Domain) Observer { return &marker{policies: m.policies} }
 
-// grantedSwitch implements observer.
-func (m *marker) grantedSwitch(d *domain, sw *switchState, matches []request, _ *stepTime) {
+// GrantedSwitch implements observer.
+func (m *marker) GrantedSwitch(d *Domain, sw *SwitchState, matches []Request, _ *StepTime) {
 	before := d.head.Switch
-	d.head.Switch = topology.SwitchID(d.wordSwitch[sw.queue0>>6])
+	d.head.Switch = topology.SwitchID(d.WordSwitch[sw.Queue0>>6])
 	for _, r := range matches {
-		v := sw.queue(r.local())
-		if v.packet&headFlit == 0 || v.dst < 0 {
+		v := sw.Queue(r.Local())
+		if v.Packet&HeadFlit == 0 || v.dst < 0 {
 			continue
 		}
-		port := topology.PortID(sw.port0 + int32(r.output()))
+		port := topology.PortID(sw.Port0 + int32(r.Output()))
 		waiting := d.view.WaitingAll(port) // which brings the credits up to date, too
-		id, out := v.packet>>packetBits, sw.outVC(uint32(v.out))
-		l := d.labels.at(id)
+		id, out := v.Packet>>PacketBits, sw.outVC(uint32(v.Out))
+		l := d.labels.At(id)
 		m.leaving = marking.Leaving{
-			Cycle: d.cycle, VC: int(v.out) - int(r.output())*d.vcs, Level: l.level, Flits: int(d.packet(id).flits),
+			Cycle: d.Cycle, VC: int(v.Out) - int(r.Output())*d.vcs, Level: l.level, Flits: int(d.Packet(id).Flits),
 			Waiting: waiting, InLane: int(out.waiting), Credits: int(out.credits),
 		}
 		if m.policies[port].Mark(&m.leaving) {
@@ -146,16 +146,16 @@ func (m *marker) grantedSwitch(d *domain, sw *switchState, matches []request, _ 
 	d.head.Switch = before
 }
 
-// archive implements observer.
-func (m *marker) archive(x *archiver) {
+// Archive implements observer.
+func (m *marker) Archive(x *Archiver) {
 	x.Mark("marking")
 	for _, p := range m.policies {
 		p.Archive(x.Archive)
 	}
 }
 
-func (*marker) gather()                                            {}
-func (*marker) arrived(*domain, []flit)                            {}
-func (*marker) grantedVC(*domain, *switchState, []request, uint32) {}
-func (*marker) delivered(*domain, int32, *fabric.Delivery)         {}
-func (*marker) injected(*domain, int32)                            {}
+func (*marker) Gather()                                            {}
+func (*marker) Arrived(*Domain, []Flit)                            {}
+func (*marker) GrantedVC(*Domain, *SwitchState, []Request, uint32) {}
+func (*marker) Delivered(*Domain, int32, *fabric.Delivery)         {}
+func (*marker) Injected(*Domain, int32)                            {}

@@ -8,6 +8,7 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/marking"
+	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing/routingtest"
 )
@@ -133,7 +134,7 @@ func (b byLane) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 }
 
 // labelled sends uniform traffic whose level and entropy follow from its ends.
-type labelled struct{ *core.OpenLoop }
+type labelled struct{ *measure.OpenLoop }
 
 func labelFor(src, dst topology.TerminalID) (level uint8, entropy uint16) {
 	return uint8(src+dst) % 16, uint16(1000*src + dst)
@@ -204,7 +205,7 @@ func TestLabelsTravel(t *testing.T) {
 				own := network{n.topo, byLabel{n.routing, t, &told, &marked}}
 				f, got := own.fabric(t, config), make(receivers, terminals)
 				f.Split(threads)
-				source := labelled{core.NewOpenLoop(terminals, uniform{terminals}, routingtest.AtRate(0.2), fixed(3), 1)}
+				source := labelled{measure.NewOpenLoop(terminals, uniform{terminals}, routingtest.AtRate(0.2), fixed(3), 1)}
 				if err := f.Attach(source, got); err != nil {
 					t.Fatal(err)
 				}

@@ -6,38 +6,38 @@ package core
 type matcher struct {
 	vcs                  int32
 	inputFirst           bool
-	requests             []request // len = queues of the largest switch
+	requests             []Request // len = queues of the largest switch
 	askedInputs          uint64    // ports, modulo 64, that they come from, where they are plain
 	askedOutputs         uint64    // and that they want
-	rivals               []request // likewise: those that meet others
+	rivals               []Request // likewise: those that meet others
 	refusals             []refusal // likewise
-	chosen               []request // likewise
-	matches              []request // len = ports of the largest switch
+	chosen               []Request // likewise
+	matches              []Request // len = ports of the largest switch
 	outputs              []choice  // by output port, or output virtual channel
 	inputs               []choice  // by input port, or queue
 	touched              []uint32  // entries of outputs in use
 	granted              []uint32  // entries of inputs in use
-	places               []place   // by queue, or output virtual channel
+	Places               []place   // by queue, or output virtual channel
 	routed               int       // packets routed in this step, of a large fabric: from and to which ports
 	routedFrom, routedTo []int32
 	matched              []bool // by port: input (even) and output (odd) matched in an earlier iteration
 }
 
-// request is the wish of the flit or packet at the front of a queue: for an
+// Request is the wish of the flit or packet at the front of a queue: for an
 // output port or, in virtual-channel allocation, for one of some virtual
 // channels of an output port. Packed, since allocation is little else than
 // lists of requests.
-type request uint64
+type Request uint64
 
 // newRequest packs a queue with, in virtual-channel allocation, an output port
 // and a set of its virtual channels or, in switch allocation, an input and an
 // output port.
-func newRequest(local, ports uint32) request { return request(local)<<32 | request(ports) }
+func newRequest(local, ports uint32) Request { return Request(local)<<32 | Request(ports) }
 
-func (r request) local() uint32  { return uint32(r >> 32) }
-func (r request) port() uint32   { return uint32(r) >> 16 }         // switch allocation: of the input
-func (r request) output() uint32 { return uint32(r) & (1<<16 - 1) } // switch allocation
-func (r request) free() uint32   { return uint32(r) & (1<<16 - 1) } // virtual-channel allocation
+func (r Request) Local() uint32  { return uint32(r >> 32) }
+func (r Request) Port() uint32   { return uint32(r) >> 16 }         // switch allocation: of the input
+func (r Request) Output() uint32 { return uint32(r) & (1<<16 - 1) } // switch allocation
+func (r Request) free() uint32   { return uint32(r) & (1<<16 - 1) } // virtual-channel allocation
 
 // choice is the candidate nearest to a round-robin pointer so far.
 type choice struct {
@@ -46,17 +46,17 @@ type choice struct {
 }
 
 // place is the port and the virtual channel of a queue.
-type place struct{ port, vc uint16 }
+type place struct{ Port, vc uint16 }
 
 func newMatcher(ports, vcs int32, inputFirst bool) matcher {
 	n := (ports*vcs + 63) / 64 * 64
 	m := matcher{
 		vcs: vcs, inputFirst: inputFirst,
-		requests: make([]request, n), rivals: make([]request, n), refusals: make([]refusal, n), chosen: make([]request, 0, n), matches: make([]request, 0, ports), outputs: make([]choice, n), inputs: make([]choice, n),
-		places: make([]place, n), matched: make([]bool, 2*ports), routedFrom: make([]int32, n), routedTo: make([]int32, n),
+		requests: make([]Request, n), rivals: make([]Request, n), refusals: make([]refusal, n), chosen: make([]Request, 0, n), matches: make([]Request, 0, ports), outputs: make([]choice, n), inputs: make([]choice, n),
+		Places: make([]place, n), matched: make([]bool, 2*ports), routedFrom: make([]int32, n), routedTo: make([]int32, n),
 	}
 	for i := range ports * vcs {
-		m.places[i] = place{uint16(i / vcs), uint16(i % vcs)}
+		m.Places[i] = place{uint16(i / vcs), uint16(i % vcs)}
 	}
 	return m
 }
@@ -82,7 +82,7 @@ func (c *choice) take() uint32 {
 
 // match is one iteration of the round robins: it appends to matches what they
 // choose from some requests.
-func (m *matcher) match(sw *switchState, rivals, matches []request) []request {
+func (m *matcher) match(sw *SwitchState, rivals, matches []Request) []Request {
 	m.grantOutputs(sw, rivals)
 	m.acceptInputs(sw)
 	for _, port := range m.granted {
@@ -99,34 +99,34 @@ func (m *matcher) match(sw *switchState, rivals, matches []request) []request {
 // their output, their input or both, as they do with up to 64 ports. Two are what
 // most rivals are, and which of them is nearer nothing predicts: there are no
 // branches.
-func (m *matcher) matchPair(sw *switchState, a, b request) request {
-	sameOutput := int32(a.output()^b.output()-1) >> 31 // -1, or else 0
+func (m *matcher) matchPair(sw *SwitchState, a, b Request) Request {
+	sameOutput := int32(a.Output()^b.Output()-1) >> 31 // -1, or else 0
 	granted := m.grantDistance(sw, a) - m.grantDistance(sw, b)
 	accepted := acceptDistance(sw, a) - acceptDistance(sw, b)
 	nearer := (accepted ^ (accepted^granted)&sameOutput) >> 31 // -1: a
-	return b ^ (a^b)&request(int64(nearer))
+	return b ^ (a^b)&Request(int64(nearer))
 }
 
 // grantDistance is how far a request is from the round-robin pointer of its
 // output.
-func (m *matcher) grantDistance(sw *switchState, r request) int32 {
-	return ahead(int32(r.port())-int32(sw.outPort(r.output()).grant), sw.ports)*m.vcs + m.vcDistance(sw, r)
+func (m *matcher) grantDistance(sw *SwitchState, r Request) int32 {
+	return ahead(int32(r.Port())-int32(sw.OutPort(r.Output()).grant), sw.Ports)*m.vcs + m.vcDistance(sw, r)
 }
 
 // acceptDistance is how far a request's output is from the round-robin pointer of
 // its input.
-func acceptDistance(sw *switchState, r request) int32 {
-	return ahead(int32(r.output())-int32(sw.inPort(r.port()).accept), sw.ports)
+func acceptDistance(sw *SwitchState, r Request) int32 {
+	return ahead(int32(r.Output())-int32(sw.inPort(r.Port()).accept), sw.Ports)
 }
 
 // ahead is a difference of positions on a ring of size n as a number from 0 on.
 func ahead(difference, n int32) int32 { return difference + n&(difference>>31) }
 
 // unmatched keeps the requests whose input and output are both free.
-func (m *matcher) unmatched(requests []request) []request {
+func (m *matcher) unmatched(requests []Request) []Request {
 	kept := requests[:0]
 	for _, r := range requests {
-		if !m.matched[2*r.port()] && !m.matched[2*r.output()+1] {
+		if !m.matched[2*r.Port()] && !m.matched[2*r.Output()+1] {
 			kept = append(kept, r)
 		}
 	}
@@ -134,22 +134,22 @@ func (m *matcher) unmatched(requests []request) []request {
 }
 
 // grantOutputs lets each output port choose among the requests for it.
-func (m *matcher) grantOutputs(sw *switchState, rivals []request) {
+func (m *matcher) grantOutputs(sw *SwitchState, rivals []Request) {
 	if m.inputFirst {
 		rivals = m.putForward(sw, rivals)
 	}
 	m.touched = m.touched[:0]
 	for _, r := range rivals {
-		m.touched = m.outputs[r.output()].improve(m.touched, r.output(), r.local(), m.grantDistance(sw, r))
+		m.touched = m.outputs[r.Output()].improve(m.touched, r.Output(), r.Local(), m.grantDistance(sw, r))
 	}
 }
 
 // putForward keeps one request of each input port: that of the virtual channel
 // next in its round robin.
-func (m *matcher) putForward(sw *switchState, rivals []request) []request {
+func (m *matcher) putForward(sw *SwitchState, rivals []Request) []Request {
 	m.granted = m.granted[:0]
 	for k, r := range rivals {
-		m.granted = m.inputs[r.port()].improve(m.granted, r.port(), uint32(k), m.vcDistance(sw, r))
+		m.granted = m.inputs[r.Port()].improve(m.granted, r.Port(), uint32(k), m.vcDistance(sw, r))
 	}
 	chosen := m.chosen[:0]
 	for _, port := range m.granted {
@@ -161,16 +161,16 @@ func (m *matcher) putForward(sw *switchState, rivals []request) []request {
 
 // vcDistance is how far a request's virtual channel is from its input's
 // round-robin pointer.
-func (m *matcher) vcDistance(sw *switchState, r request) int32 {
-	return ahead(int32(m.places[r.local()].vc)-int32(sw.inPort(r.port()).vc), m.vcs)
+func (m *matcher) vcDistance(sw *SwitchState, r Request) int32 {
+	return ahead(int32(m.Places[r.Local()].vc)-int32(sw.inPort(r.Port()).vc), m.vcs)
 }
 
 // acceptInputs lets each input port choose among the outputs that granted it.
-func (m *matcher) acceptInputs(sw *switchState) {
+func (m *matcher) acceptInputs(sw *SwitchState) {
 	m.granted = m.granted[:0]
 	for _, output := range m.touched {
-		port := uint32(m.places[m.outputs[output].index-1].port)
-		distance := ahead(int32(output)-int32(sw.inPort(port).accept), sw.ports)
+		port := uint32(m.Places[m.outputs[output].index-1].Port)
+		distance := ahead(int32(output)-int32(sw.inPort(port).accept), sw.Ports)
 		m.granted = m.inputs[port].improve(m.granted, port, output, distance)
 	}
 }

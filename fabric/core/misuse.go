@@ -28,8 +28,8 @@ func sameNetwork(a, b *topology.Graph) bool {
 // sizedSource is implemented by sources that are made for so many terminals.
 type sizedSource interface{ Terminals() int }
 
-// ready reports why f cannot be started with a source.
-func (f *Fabric) ready(source fabric.Source) error {
+// CheckSource tells why f cannot be started with a source; nil: it can.
+func (f *Fabric) CheckSource(source fabric.Source) error {
 	if f.source != nil {
 		return errors.New("the fabric has been run or attached before; a run needs a new one")
 	}

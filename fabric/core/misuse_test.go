@@ -7,6 +7,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/routing/routingtest"
@@ -16,12 +17,12 @@ import (
 // result of no meaning.
 func TestMisuse(t *testing.T) {
 	n, smaller := dragonflyNetwork(t, "min", 2, 4, 2), dragonflyNetwork(t, "min", 1, 2, 1)
-	plan := core.Plan{Warmup: 200, Window: 400}
-	source := func(f *core.Fabric) *core.OpenLoop {
-		return f.OpenLoop(routingtest.Uniform(72), routingtest.AtRate(0.1), routingtest.Single{})
+	plan := measure.Plan{Warmup: 200, Window: 400}
+	source := func(f *core.Fabric) *measure.OpenLoop {
+		return measure.OpenLoopOf(f, routingtest.Uniform(72), routingtest.AtRate(0.1), routingtest.Single{})
 	}
-	run := func(f *core.Fabric, s *core.OpenLoop) error {
-		_, err := f.Run(context.Background(), s, 0.1, plan)
+	run := func(f *core.Fabric, s *measure.OpenLoop) error {
+		_, err := measure.Run(context.Background(), f, s, 0.1, plan)
 		return err
 	}
 	want := func(what string, err error, text string) {
@@ -40,7 +41,7 @@ func TestMisuse(t *testing.T) {
 	}
 	want("a second run", run(f, source(f)), "run or attached before")
 	want("attached after a run", f.Attach(source(f), &routingtest.Counter{}), "run or attached before")
-	want("a closed loop after a run", f.RunToEnd(context.Background(), source(f), &routingtest.Counter{}, core.ToEnd{}), "run or attached before")
+	want("a closed loop after a run", measure.RunToEnd(context.Background(), f, source(f), &routingtest.Counter{}, measure.ToEnd{}), "run or attached before")
 
 	f = n.fabric(t, fabric.DefaultConfig())
 	wrong := source(smaller.fabric(t, fabric.DefaultConfig()))
@@ -111,7 +112,7 @@ func TestMisuseByRoutings(t *testing.T) {
 					t.Errorf("%v, want %s", misuse, want)
 				}
 			}()
-			_ = f.RunToEnd(context.Background(), s, s, core.ToEnd{})
+			_ = measure.RunToEnd(context.Background(), f, s, s, measure.ToEnd{})
 		}()
 	}
 }

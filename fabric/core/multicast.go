@@ -70,15 +70,15 @@ const multicastHop = 0
 // two packets could each hold what the other one waits for.
 func (f *Fabric) SetMulticast(tables []fabric.MulticastTable, unicast int) error {
 	if !f.cutThrough {
-		return &param.ParamError{Key: "switch.flow_control", Value: f.config.Switch.FlowControl, Want: `"cut-through": multicast packets are held until their last branch has left`}
+		return &param.ParamError{Key: "switch.flow_control", Value: f.Config.Switch.FlowControl, Want: `"cut-through": multicast packets are held until their last branch has left`}
 	}
 	if f.lanes != nil || f.laneQueues != nil {
-		return &param.ParamError{Key: "switch.vlarb_low", Value: f.config.Switch.VLArbLow, Want: "it and vlarb_high left out: copies of multicast packets are not arbitrated by lane"}
+		return &param.ParamError{Key: "switch.vlarb_low", Value: f.Config.Switch.VLArbLow, Want: "it and vlarb_high left out: copies of multicast packets are not arbitrated by lane"}
 	}
-	if err := f.config.CheckMulticast(); err != nil {
+	if err := f.Config.CheckMulticast(); err != nil {
 		return err
 	}
-	if f.observer != nil || len(tables) != len(f.switches) {
+	if f.observer != nil || len(tables) != len(f.Switches) {
 		panic("core: multicast tables for another graph, or with blame or traces, which do not follow copies")
 	}
 	f.allVCs, f.unicastVCs = 1<<unicast-1, unicast
@@ -86,10 +86,10 @@ func (f *Fabric) SetMulticast(tables []fabric.MulticastTable, unicast int) error
 		f.injection = f.routing.InjectionVCs(unicast) & f.allVCs
 	}
 	f.multicast = &multicast{
-		tables: tables, under: make([]int32, len(f.queues)), turn: make([]int32, len(f.switches)), grant: make([]int32, len(f.in)), prefer: make([]bool, len(f.in)),
+		tables: tables, under: make([]int32, len(f.Queues)), turn: make([]int32, len(f.Switches)), grant: make([]int32, len(f.in)), prefer: make([]bool, len(f.in)),
 		bids:       make([]bid, f.mostPorts),
 		usedInputs: make([]bool, f.mostPorts), usedOutputs: make([]bool, f.mostPorts),
-		asleep: make([]uint64, len(f.masks)),
+		asleep: make([]uint64, len(f.Masks)),
 	}
 	f.handOn()
 	return nil
@@ -107,7 +107,7 @@ func (m *multicast) of() *multicast {
 // allocate is switch allocation where multicast packets may be in front of
 // queues, one step: outputs that are due to serve a multicast packet do so, then
 // come unicast packets, then multicast packets to outputs that are left.
-func (m *multicast) allocate(d *domain, sw *switchState, s topology.SwitchID, t *stepTime) {
+func (m *multicast) allocate(d *Domain, sw *SwitchState, s topology.SwitchID, t *StepTime) {
 	if d.hold != nil {
 		m.allocateHeld(d, sw, s, t)
 		return
@@ -142,13 +142,13 @@ func (m *multicast) forget() {
 
 // collect lists the queues with a multicast packet in front, from queue first
 // on in a circle, and hides them from the unicast allocator.
-func (m *multicast) collect(sw *switchState, first int32) {
+func (m *multicast) collect(sw *SwitchState, first int32) {
 	m.mine = m.mine[:0]
 	before := 0
 	for w := range sw.masks {
 		for left := sw.masks[w].sa; left != 0; left &= left - 1 {
 			local := uint32(w<<6 + bits.TrailingZeros64(left))
-			if sw.queue(local).dst >= 0 {
+			if sw.Queue(local).dst >= 0 {
 				continue
 			}
 			sw.masks[w].sa &^= left & -left
@@ -168,10 +168,10 @@ func (m *multicast) collect(sw *switchState, first int32) {
 // serve sends a flit of the packet in front of a queue to the branches that can
 // take it; with due, only to outputs whose turn it is to serve multicast packets.
 // Of branches at different flits those that are furthest behind go first.
-func (m *multicast) serve(d *domain, sw *switchState, s topology.SwitchID, local uint32, t *stepTime, due bool) {
-	v := sw.queue(local)
-	input := uint32(d.matcher.places[local].port)
-	if v.count == 0 || v.dst >= 0 || int32(v.ready-t.number) > 0 || m.usedInputs[input] {
+func (m *multicast) serve(d *Domain, sw *SwitchState, s topology.SwitchID, local uint32, t *StepTime, due bool) {
+	v := sw.Queue(local)
+	input := uint32(d.Matcher.Places[local].Port)
+	if v.Count == 0 || v.dst >= 0 || int32(v.Ready-t.Number) > 0 || m.usedInputs[input] {
 		return
 	}
 	r := m.begin(d, sw, s, local, v)
@@ -184,7 +184,7 @@ func (m *multicast) serve(d *domain, sw *switchState, s topology.SwitchID, local
 			least = b.sent
 		}
 	}
-	here := min(r.flits, r.freed+v.count) // flits that have arrived
+	here := min(r.flits, r.freed+v.Count) // flits that have arrived
 	if least >= here && len(r.branches) > 0 {
 		return
 	}
@@ -210,12 +210,12 @@ func (m *multicast) serve(d *domain, sw *switchState, s topology.SwitchID, local
 }
 
 // begin is the replication of the packet in front of a queue.
-func (m *multicast) begin(d *domain, sw *switchState, s topology.SwitchID, local uint32, v *inVC) *replication {
-	queue := sw.queue0 + int32(local)
+func (m *multicast) begin(d *Domain, sw *SwitchState, s topology.SwitchID, local uint32, v *InVC) *replication {
+	queue := sw.Queue0 + int32(local)
 	if i := m.under[queue]; i != 0 {
 		return &m.work[i-1]
 	}
-	in := topology.PortID(sw.port0 + int32(d.matcher.places[local].port))
+	in := topology.PortID(sw.Port0 + int32(d.Matcher.Places[local].Port))
 	row, ok := m.tables[s].PortsOf(^v.dst, in)
 	if !ok {
 		panic(fmt.Sprintf("core: a packet of MLID %d came in by %s, whose switch has no row for it", ^v.dst, d.graph.PortName(in)))
@@ -228,65 +228,65 @@ func (m *multicast) begin(d *domain, sw *switchState, s topology.SwitchID, local
 	}
 	m.under[queue] = i + 1
 	r := &m.work[i]
-	p := d.packet(v.packet >> packetBits)
-	*r = replication{flits: p.flits, branches: r.branches[:0]}
+	p := d.Packet(v.Packet >> PacketBits)
+	*r = replication{flits: p.Flits, branches: r.branches[:0]}
 	for _, out := range row {
 		if out != in {
-			r.branches = append(r.branches, branch{output: uint32(int32(out) - sw.port0), lov: -1})
+			r.branches = append(r.branches, branch{output: uint32(int32(out) - sw.Port0), lov: -1})
 		}
 	}
 	r.heads = int32(len(r.branches))
-	if more := int32(len(r.branches)) - 1; more > 0 && d.unit == nil { // without branches it ends here; packets' copies are packets of their own
+	if more := int32(len(r.branches)) - 1; more > 0 && d.Unit == nil { // without branches it ends here; packets' copies are packets of their own
 		atomic.AddInt32(&p.copies, more)
 	}
 	return r
 }
 
 // ready tells whether a branch's output can take its next flit.
-func (m *multicast) ready(d *domain, sw *switchState, b *branch, due bool) bool {
-	o := sw.outPort(b.output)
-	return b.lov >= 0 && !m.usedOutputs[b.output] && (!due || m.prefer[sw.port0+int32(b.output)]) && o.nextFree-d.pace(o).window < d.cycle<<intervalShift
+func (m *multicast) ready(d *Domain, sw *SwitchState, b *branch, due bool) bool {
+	o := sw.OutPort(b.output)
+	return b.lov >= 0 && !m.usedOutputs[b.output] && (!due || m.prefer[sw.Port0+int32(b.output)]) && o.NextFree-d.Pace(o).window < d.Cycle<<IntervalShift
 }
 
 // send sends the next flit of a branch.
-func (m *multicast) send(d *domain, sw *switchState, r *replication, b *branch, v *inVC, t *stepTime) {
-	o, ov := sw.outPort(b.output), sw.outVC(uint32(b.lov))
+func (m *multicast) send(d *Domain, sw *SwitchState, r *replication, b *branch, v *InVC, t *StepTime) {
+	o, ov := sw.OutPort(b.output), sw.outVC(uint32(b.lov))
 	vc := uint32(b.lov) - b.output*uint32(d.vcs)
 	flags := int32(0)
 	if b.sent == 0 {
-		flags |= headFlit
+		flags |= HeadFlit
 	}
 	if b.sent++; b.sent == r.flits {
-		flags |= tailFlit
+		flags |= TailFlit
 		if r.flits > 1 || d.hold == nil {
 			b.release(d, sw)
 		}
 	}
-	ov.flits++
-	ov.credits -= int32(o.bounded)
+	ov.Flits++
+	ov.credits -= int32(o.Bounded)
 	if check.On {
-		d.checkCredits(sw.port0*int32(d.vcs) + b.lov)
+		d.checkCredits(sw.Port0*int32(d.vcs) + b.lov)
 	}
-	depart := max(t.depart, o.nextFree)
-	o.nextFree = depart + d.pace(o).interval
-	e := flit{queue: o.dest + int32(vc)*int32(o.bounded), packet: v.packet&^(headFlit|tailFlit) | flags, dst: v.dst, state: v.state}
-	if v.state < maxHops<<hopShift {
-		e.state += 1 << hopShift
+	depart := max(t.Depart, o.NextFree)
+	o.NextFree = depart + d.Pace(o).Interval
+	e := Flit{Queue: o.dest + int32(vc)*int32(o.Bounded), Packet: v.Packet&^(HeadFlit|TailFlit) | flags, dst: v.dst, State: v.State}
+	if v.State < MaxHops<<HopShift {
+		e.State += 1 << HopShift
 	}
-	*d.flits[o.wheel&15].Place(wholeCycle(depart) + d.latency(o)) = e
-	m.prefer[sw.port0+int32(b.output)] = false
+	*d.Flits[o.wheel&15].Place(WholeCycle(depart) + d.Latency(o)) = e
+	m.prefer[sw.Port0+int32(b.output)] = false
 }
 
 // take gives a branch of the packet in a queue a local output virtual channel.
-func (b *branch) take(d *domain, sw *switchState, queue, lov int32) {
+func (b *branch) take(d *Domain, sw *SwitchState, queue, lov int32) {
 	b.lov = lov
 	sw.outVC(uint32(lov)).owner = queue
-	sw.outPort(b.output).free &^= 1 << (uint32(lov) - b.output*uint32(d.vcs))
+	sw.OutPort(b.output).free &^= 1 << (uint32(lov) - b.output*uint32(d.vcs))
 }
 
 // release lets go of a branch's virtual channel.
-func (b *branch) release(d *domain, sw *switchState) {
-	o, ov := sw.outPort(b.output), sw.outVC(uint32(b.lov))
+func (b *branch) release(d *Domain, sw *SwitchState) {
+	o, ov := sw.OutPort(b.output), sw.outVC(uint32(b.lov))
 	ov.owner = ^ov.owner
 	o.free |= 1 << (uint32(b.lov) - b.output*uint32(d.vcs))
 	if o.waiters != 0 {
@@ -295,12 +295,12 @@ func (b *branch) release(d *domain, sw *switchState) {
 }
 
 // free takes the front flit, which all branches have read, out of its queue.
-func (m *multicast) free(d *domain, sw *switchState, local uint32, r *replication, v *inVC, t *stepTime) {
-	place := d.matcher.places[local]
-	in := sw.inPort(uint32(place.port))
+func (m *multicast) free(d *Domain, sw *SwitchState, local uint32, r *replication, v *InVC, t *StepTime) {
+	place := d.Matcher.Places[local]
+	in := sw.inPort(uint32(place.Port))
 	d.sendCredit(in, in.upstream+int32(place.vc), t.credit)
 	r.freed++
-	v.count--
+	v.Count--
 	if len(r.branches) > 0 {
 		d.ReplicatedFlits--
 	} else {
@@ -308,18 +308,18 @@ func (m *multicast) free(d *domain, sw *switchState, local uint32, r *replicatio
 	}
 	if r.freed == r.flits {
 		if len(r.branches) == 0 {
-			d.releaseCopy(v.packet >> packetBits)
+			d.releaseCopy(v.Packet >> PacketBits)
 		}
-		m.end(sw.queue0 + int32(local))
-		if d.combined == 0 && v.count > 0 {
+		m.end(sw.Queue0 + int32(local))
+		if d.Combined == 0 && v.Count > 0 {
 			sw.mask(local).va |= 1 << (local & 63)
 		}
 	}
-	if v.count > 0 {
-		d.advance(v, t.number)
+	if v.Count > 0 {
+		d.advance(v, t.Number)
 	}
-	if r.freed == r.flits && d.upcoming != nil && v.count > 0 {
-		d.leaves(sw, local, v, t.number)
+	if r.freed == r.flits && d.Upcoming != nil && v.Count > 0 {
+		d.leaves(sw, local, v, t.Number)
 	}
 }
 
@@ -331,9 +331,9 @@ func (m *multicast) end(queue int32) {
 
 // settle puts a queue that has something for the crossbar back before the
 // unicast allocator.
-func (m *multicast) settle(sw *switchState, local uint32) {
+func (m *multicast) settle(sw *SwitchState, local uint32) {
 	k, bit := sw.mask(local), uint64(1)<<(local&63)
-	if sw.queue(local).count > 0 && k.va&bit == 0 {
+	if sw.Queue(local).Count > 0 && k.va&bit == 0 {
 		k.sa |= bit
 	}
 }
@@ -345,24 +345,24 @@ func (m *multicast) use(input, output uint32) {
 }
 
 // crossed notes what unicast packets take in this step.
-func (m *multicast) crossed(sw *switchState, matches []request) {
+func (m *multicast) crossed(sw *SwitchState, matches []Request) {
 	for _, r := range matches {
-		m.prefer[uint32(sw.port0)+r.output()] = true
+		m.prefer[uint32(sw.Port0)+r.Output()] = true
 		if len(m.mine) > 0 {
-			m.use(r.port(), r.output())
+			m.use(r.Port(), r.Output())
 		}
 	}
 }
 
 // exclude leaves out requests for ports that multicast packets have taken in this
 // step.
-func (m *multicast) exclude(requests []request) []request {
+func (m *multicast) exclude(requests []Request) []Request {
 	if len(m.usedList) == 0 {
 		return requests
 	}
 	kept := requests[:0]
 	for _, r := range requests {
-		if !m.usedInputs[r.port()] && !m.usedOutputs[r.output()] {
+		if !m.usedInputs[r.Port()] && !m.usedOutputs[r.Output()] {
 			kept = append(kept, r)
 		}
 	}

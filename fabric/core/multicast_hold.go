@@ -22,7 +22,7 @@ type pass struct {
 }
 
 // allocateHeld is allocate for switches that hold ports.
-func (m *multicast) allocateHeld(d *domain, sw *switchState, s topology.SwitchID, t *stepTime) {
+func (m *multicast) allocateHeld(d *Domain, sw *SwitchState, s topology.SwitchID, t *StepTime) {
 	m.collect(sw, m.turn[s])
 	if len(m.mine) == 0 {
 		d.allocateSwitch(sw, t)
@@ -33,8 +33,8 @@ func (m *multicast) allocateHeld(d *domain, sw *switchState, s topology.SwitchID
 	d.allocateSwitch(sw, t)
 	m.grantPasses(d, sw, s, t, false)
 	for _, local := range m.mine {
-		if d.unit != nil {
-			d.unit.settleMulticast(d, sw, local, t)
+		if d.Unit != nil {
+			d.Unit.settleMulticast(d, sw, local, t)
 		} else {
 			m.stream(d, sw, local, t)
 			m.settle(sw, local)
@@ -47,9 +47,9 @@ func (m *multicast) allocateHeld(d *domain, sw *switchState, s topology.SwitchID
 // that begin in this step; with due, by outputs whose turn it is to serve multicast
 // packets. Each output goes to the queue next in its round robin, each input to the
 // first of its queues in the switch's.
-func (m *multicast) grantPasses(d *domain, sw *switchState, s topology.SwitchID, t *stepTime, due bool) {
+func (m *multicast) grantPasses(d *Domain, sw *SwitchState, s topology.SwitchID, t *StepTime, due bool) {
 	for _, local := range m.mine {
-		v := sw.queue(local)
+		v := sw.Queue(local)
 		if !m.mayBegin(d, sw, local, v, t) {
 			continue
 		}
@@ -57,14 +57,14 @@ func (m *multicast) grantPasses(d *domain, sw *switchState, s topology.SwitchID,
 		for i := range r.branches {
 			b := &r.branches[i]
 			if b.lov < 0 && m.takes(d, sw, b.output, r.flits, due) {
-				if free := v.state & uint32(sw.outPort(b.output).free); free != 0 {
+				if free := v.State & uint32(sw.OutPort(b.output).free); free != 0 {
 					m.bid(d, sw, local, i, r, free)
 				}
 			}
 		}
 	}
 	for _, local := range m.mine {
-		if v := sw.queue(local); m.mayBegin(d, sw, local, v, t) {
+		if v := sw.Queue(local); m.mayBegin(d, sw, local, v, t) {
 			m.grantPass(d, sw, s, local, t, due)
 		}
 	}
@@ -76,33 +76,33 @@ func (m *multicast) grantPasses(d *domain, sw *switchState, s topology.SwitchID,
 
 // mayBegin tells whether the packet at the front of a queue, a multicast one, may begin a
 // pass in this step, or has begun one in it.
-func (m *multicast) mayBegin(d *domain, sw *switchState, local uint32, v *inVC, t *stepTime) bool {
-	if v.count == 0 || v.dst >= 0 || int32(v.ready-t.number) > 0 || d.storeForward && v.packet&headFlit != 0 && !d.whole(v) {
+func (m *multicast) mayBegin(d *Domain, sw *SwitchState, local uint32, v *InVC, t *StepTime) bool {
+	if v.Count == 0 || v.dst >= 0 || int32(v.Ready-t.Number) > 0 || d.storeForward && v.Packet&HeadFlit != 0 && !d.whole(v) {
 		return false
 	}
-	if i := m.under[sw.queue0+int32(local)]; i != 0 {
+	if i := m.under[sw.Queue0+int32(local)]; i != 0 {
 		if p := &m.work[i-1].pass; p.on {
-			return p.granted == t.number
+			return p.granted == t.Number
 		}
 	}
-	input := uint32(d.matcher.places[local].port)
-	return !m.usedInputs[input] && !check.At(d.hold.ports, uint32(sw.port0)+input).input
+	input := uint32(d.Matcher.Places[local].Port)
+	return !m.usedInputs[input] && !check.At(d.hold.ports, uint32(sw.Port0)+input).input
 }
 
 // takes tells whether an output may begin to take a packet of so many flits.
-func (m *multicast) takes(d *domain, sw *switchState, output uint32, flits int32, due bool) bool {
-	port := uint32(sw.port0) + output
+func (m *multicast) takes(d *Domain, sw *SwitchState, output uint32, flits int32, due bool) bool {
+	port := uint32(sw.Port0) + output
 	if m.usedOutputs[output] || check.At(d.hold.ports, port).output || due && !m.prefer[port] {
 		return false
 	}
-	o := sw.outPort(output)
-	p := d.pace(o)
-	return o.nextFree-p.window+int64(flits-1)*p.interval < d.cycle<<intervalShift
+	o := sw.OutPort(output)
+	p := d.Pace(o)
+	return o.NextFree-p.window+int64(flits-1)*p.Interval < d.Cycle<<IntervalShift
 }
 
 // grantPass grants the packet at the front of a queue the outputs that it has won.
-func (m *multicast) grantPass(d *domain, sw *switchState, s topology.SwitchID, local uint32, t *stepTime, due bool) {
-	queue, input := sw.queue0+int32(local), uint32(d.matcher.places[local].port)
+func (m *multicast) grantPass(d *Domain, sw *SwitchState, s topology.SwitchID, local uint32, t *StepTime, due bool) {
+	queue, input := sw.Queue0+int32(local), uint32(d.Matcher.Places[local].Port)
 	r := &m.work[m.under[queue]-1]
 	won := len(r.branches) == 0 && !due
 	for i := range r.branches {
@@ -114,33 +114,33 @@ func (m *multicast) grantPass(d *domain, sw *switchState, s topology.SwitchID, l
 		won = true
 		if b.lov = best.lov - 1; r.flits > 1 {
 			b.take(d, sw, queue, b.lov)
-			d.hold.ports[sw.port0+int32(b.output)].output = true
+			d.hold.ports[sw.Port0+int32(b.output)].output = true
 		}
 		r.heads--
-		m.grant[sw.port0+int32(b.output)] = int32(local) + 1
-		m.prefer[sw.port0+int32(b.output)] = false
+		m.grant[sw.Port0+int32(b.output)] = int32(local) + 1
+		m.prefer[sw.Port0+int32(b.output)] = false
 		m.use(input, b.output)
 	}
 	if !won || r.pass.on {
 		return
 	}
-	r.pass = pass{on: true, granted: t.number}
+	r.pass = pass{on: true, granted: t.Number}
 	m.usedInputs[input] = true
 	m.usedList = append(m.usedList, input<<16|input)
-	d.hold.ports[sw.port0+int32(input)].input = r.flits > 1
+	d.hold.ports[sw.Port0+int32(input)].input = r.flits > 1
 	if !m.served {
 		m.turn[s], m.served = int32(local)+1, true
 	}
 }
 
 // stream sends the next flit of a pass, if it has come, where flits are the unit.
-func (m *multicast) stream(d *domain, sw *switchState, local uint32, t *stepTime) {
-	i, v := m.under[sw.queue0+int32(local)], sw.queue(local)
+func (m *multicast) stream(d *Domain, sw *SwitchState, local uint32, t *StepTime) {
+	i, v := m.under[sw.Queue0+int32(local)], sw.Queue(local)
 	if i == 0 {
 		return
 	}
 	r := &m.work[i-1]
-	if p := &r.pass; !p.on || r.freed+v.count <= p.crossed {
+	if p := &r.pass; !p.on || r.freed+v.Count <= p.crossed {
 		return
 	}
 	for i := range r.branches {
@@ -161,10 +161,10 @@ func (m *multicast) stream(d *domain, sw *switchState, local uint32, t *stepTime
 }
 
 // endPass lets go of the ports of a pass whose tail has crossed, and drops its branches.
-func (m *multicast) endPass(d *domain, sw *switchState, local uint32, r *replication) {
-	held := check.Of(d.hold.ports).From(uint32(sw.port0))
+func (m *multicast) endPass(d *Domain, sw *SwitchState, local uint32, r *replication) {
+	held := check.Of(d.hold.ports).From(uint32(sw.Port0))
 	if r.flits > 1 {
-		held.At(uint32(d.matcher.places[local].port)).input = false
+		held.At(uint32(d.Matcher.Places[local].Port)).input = false
 	}
 	r.pass.on = false
 	left := r.branches[:0]

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing/routingtest"
 	"github.com/weft-sim/weft/sim"
@@ -57,7 +58,7 @@ func testMulticastOneSwitch(t *testing.T, config fabric.Config) {
 	f := n.multicast(t, cutThrough(config, 2), m)
 	s := &script{}
 	s.send(0, fabric.PacketSpec{Flits: 3, VCs: 2, Tag: 7})
-	if err := f.RunToEnd(t.Context(), s, s, core.ToEnd{}); err != nil {
+	if err := measure.RunToEnd(t.Context(), f, s, s, measure.ToEnd{}); err != nil {
 		t.Fatal(err)
 	}
 	got := map[topology.TerminalID]int64{}
@@ -85,7 +86,7 @@ func testMulticastNoBranch(t *testing.T, config fabric.Config) {
 	f := n.multicast(t, cutThrough(config, 2), m)
 	s := &script{}
 	s.send(0, fabric.PacketSpec{Flits: 3, VCs: 2})
-	if err := f.RunToEnd(t.Context(), s, s, core.ToEnd{}); err != nil {
+	if err := measure.RunToEnd(t.Context(), f, s, s, measure.ToEnd{}); err != nil {
 		t.Fatal(err)
 	}
 	if want := (core.Counters{InjectedFlits: 3, DiscardedFlits: 3}); f.Counters != want {
@@ -111,7 +112,7 @@ func testMulticastZeroLoad(t *testing.T, config fabric.Config) {
 			f := n.multicast(t, config, m)
 			s := &script{}
 			s.send(src, fabric.PacketSpec{Birth: 7, Flits: flits, VCs: 4, MLID: mlid})
-			if err := f.RunToEnd(t.Context(), s, s, core.ToEnd{}); err != nil {
+			if err := measure.RunToEnd(t.Context(), f, s, s, measure.ToEnd{}); err != nil {
 				t.Fatal(err)
 			}
 			if len(s.delivered) != g.Terminals()-1 {
@@ -120,7 +121,7 @@ func testMulticastZeroLoad(t *testing.T, config fabric.Config) {
 			for _, d := range s.delivered {
 				one := &script{}
 				one.send(src, fabric.PacketSpec{Birth: 7, Dst: d.Dst, Flits: flits})
-				if err := n.fabric(t, config).RunToEnd(t.Context(), one, one, core.ToEnd{}); err != nil {
+				if err := measure.RunToEnd(t.Context(), n.fabric(t, config), one, one, measure.ToEnd{}); err != nil {
 					t.Fatal(err)
 				}
 				if want := one.delivered[0]; d.Cycle != want.Cycle || d.Hops != want.Hops {
@@ -145,7 +146,7 @@ func testMulticastBranchesApart(t *testing.T, config fabric.Config) {
 	s := &script{}
 	s.send(3, fabric.PacketSpec{Dst: 1, Flits: 20})
 	s.send(0, fabric.PacketSpec{Birth: 2, Flits: 3, VCs: 1}) // the same virtual channel
-	if err := f.RunToEnd(t.Context(), s, s, core.ToEnd{}); err != nil {
+	if err := measure.RunToEnd(t.Context(), f, s, s, measure.ToEnd{}); err != nil {
 		t.Fatal(err)
 	}
 	at := map[string]int64{}
@@ -272,7 +273,7 @@ func testMulticastMixed(t *testing.T, config fabric.Config) {
 					groups = append(groups, members)
 				}
 				x := newMixed(g, groups, packets, 4, 1<<n.routing.VCs())
-				if err := n.multicast(t, config, m).RunToEnd(t.Context(), x, x, core.ToEnd{}); err != nil {
+				if err := measure.RunToEnd(t.Context(), n.multicast(t, config, m), x, x, measure.ToEnd{}); err != nil {
 					t.Fatal(err)
 				}
 				if len(x.wait) > 0 || len(x.wrong) > 0 {
@@ -314,7 +315,7 @@ func testMulticastDeadlock(t *testing.T, config fabric.Config) {
 	config = cutThrough(config, 3)
 	config.Switch.BufferFlits = 4
 	x := newMixed(g, groups, 2000, 4, 1<<2)
-	err := n.multicast(t, config, m).RunToEnd(t.Context(), x, x, core.ToEnd{})
+	err := measure.RunToEnd(t.Context(), n.multicast(t, config, m), x, x, measure.ToEnd{})
 	var deadlock *core.DeadlockError
 	if !errors.As(err, &deadlock) {
 		t.Fatalf("no deadlock: %v", err)

@@ -21,10 +21,10 @@ type bid struct {
 // grantVCs lets every output port that branches without a virtual channel want
 // give one to the branch whose queue is next in its round robin, if one that the
 // packet may travel on is free and has room for all of it.
-func (m *multicast) grantVCs(d *domain, sw *switchState, s topology.SwitchID, t *stepTime) {
+func (m *multicast) grantVCs(d *Domain, sw *SwitchState, s topology.SwitchID, t *StepTime) {
 	for _, local := range m.mine {
-		v := sw.queue(local)
-		if int32(v.ready-t.number) > 0 {
+		v := sw.Queue(local)
+		if int32(v.Ready-t.Number) > 0 {
 			continue
 		}
 		r := m.begin(d, sw, s, local, v)
@@ -36,7 +36,7 @@ func (m *multicast) grantVCs(d *domain, sw *switchState, s topology.SwitchID, t 
 			if b.lov >= 0 {
 				continue
 			}
-			free := v.state & uint32(sw.outPort(b.output).free)
+			free := v.State & uint32(sw.OutPort(b.output).free)
 			if free == 0 {
 				continue
 			}
@@ -46,20 +46,20 @@ func (m *multicast) grantVCs(d *domain, sw *switchState, s topology.SwitchID, t 
 	for _, output := range m.wanted {
 		best := &m.bids[output]
 		lov, local := best.lov-1, best.local
-		queue := sw.queue0 + int32(local)
+		queue := sw.Queue0 + int32(local)
 		r := &m.work[m.under[queue]-1]
 		r.branches[best.branch].take(d, sw, queue, lov)
 		r.heads--
-		m.grant[sw.port0+int32(output)] = int32(local) + 1
+		m.grant[sw.Port0+int32(output)] = int32(local) + 1
 		best.lov = 0
 	}
 	m.wanted = m.wanted[:0]
 }
 
 // bid bids for an output virtual channel of a set for a branch of the packet in a queue.
-func (m *multicast) bid(d *domain, sw *switchState, local uint32, branch int, r *replication, free uint32) {
+func (m *multicast) bid(d *Domain, sw *SwitchState, local uint32, branch int, r *replication, free uint32) {
 	output := r.branches[branch].output
-	distance := int32(local) - m.grant[sw.port0+int32(output)]
+	distance := int32(local) - m.grant[sw.Port0+int32(output)]
 	if distance < 0 {
 		distance += math.MaxInt32 / 2
 	}
@@ -77,7 +77,7 @@ func (m *multicast) bid(d *domain, sw *switchState, local uint32, branch int, r 
 
 // roomFor is the first local output virtual channel of a set of a port that has
 // room for so many flits; -1: none.
-func (d *domain) roomFor(sw *switchState, port, set uint32, flits int32) int32 {
+func (d *Domain) roomFor(sw *SwitchState, port, set uint32, flits int32) int32 {
 	if set = d.withCredits(sw, port, set, flits); set == 0 {
 		return -1
 	}

@@ -16,12 +16,12 @@ type network struct {
 	vcs            int
 	buffer         int32 // flits a queue holds
 	terminalOV0    int32
-	terminalOut0   int32  // a terminal's sending end is state.out[terminalOut0+t]
+	TerminalOut0   int32  // a terminal's sending end is state.out[terminalOut0+t]
 	allVCs         uint32 // set of the virtual channels that unicast packets may use
 	injection      uint32 // virtual channels that terminals may inject on; 0: asked for each packet
-	routeDelay     uint32 // steps
-	vaDelay        uint32 // likewise
-	combined       int32  // headFlit: heads are given a virtual channel as they win the crossbar; 0: in a stage of their own
+	RouteDelay     uint32 // steps
+	VADelay        uint32 // likewise
+	Combined       int32  // headFlit: heads are given a virtual channel as they win the crossbar; 0: in a stage of their own
 	cutThrough     bool
 	storeForward   bool
 	large          bool         // ask for memory ahead
@@ -30,8 +30,8 @@ type network struct {
 	paces          []pace
 	leastWindow    int64 // of them
 	creditInterval int64 // of a credit on its wires, in cycles << intervalShift
-	switches       []switchState
-	wordSwitch     []int32 // switch of each mask word
+	Switches       []SwitchState
+	WordSwitch     []int32 // switch of each mask word
 	routing        fabric.Routing
 	departer       fabric.Departer // nil: packets leave their terminals undecided
 	departsAhead   bool            // it reads queues: terminals send and decide before anything arrives
@@ -40,7 +40,7 @@ type network struct {
 	escape         *escape         // nil unless the routing is an EscapeRouting
 
 	graph      *topology.Graph
-	config     fabric.Config
+	Config     fabric.Config
 	seed       uint64
 	unicastVCs int   // of every channel, that unicast packets may use
 	mostPorts  int32 // of a switch
@@ -50,16 +50,16 @@ type network struct {
 // extras is what not every network has. Domains have observers and replication of their
 // own.
 type extras struct {
-	labels    *packetRecords[label] // nil: none
-	observer  observer              // nil: nobody looks
-	faults    *faults               // nil: none
+	labels    *PacketRecords[label] // nil: none
+	observer  Observer              // nil: nobody looks
+	Faults    *faults               // nil: none
 	multicast *multicast            // nil: off
 }
 
-func (n *network) pace(o *outPort) *pace { return check.At(n.paces, uint32(o.pace)) }
+func (n *network) Pace(o *OutPort) *pace { return check.At(n.paces, uint32(o.pace)) }
 
-// latency is how many cycles a channel takes.
-func (n *network) latency(o *outPort) int64 { return int64(n.pace(o).latency) }
+// Latency is how many cycles a channel takes.
+func (n *network) Latency(o *OutPort) int64 { return int64(n.Pace(o).latency) }
 
 func (n *network) ov(p topology.PortID, vc int) int32 { return int32(p)*int32(n.vcs) + int32(vc) }
 
@@ -69,21 +69,21 @@ func (n *network) terminalOV(t topology.TerminalID, vc int) int32 {
 
 // queueOf is the queue of virtual channel vc at input port p.
 func (n *network) queueOf(p topology.PortID, vc int) int32 {
-	s := &n.switches[n.graph.PortSwitch[p]]
-	return s.queue0 + (int32(p)-s.port0)*int32(n.vcs) + int32(vc)
+	s := &n.Switches[n.graph.PortSwitch[p]]
+	return s.Queue0 + (int32(p)-s.Port0)*int32(n.vcs) + int32(vc)
 }
 
 // portOf is the port of a queue.
 func (n *network) portOf(queue int32) int32 {
-	sw := &n.switches[n.wordSwitch[queue>>6]]
-	return sw.port0 + (queue-sw.queue0)/int32(n.vcs)
+	sw := &n.Switches[n.WordSwitch[queue>>6]]
+	return sw.Port0 + (queue-sw.Queue0)/int32(n.vcs)
 }
 
-// placeOf is the input port and the virtual channel of a queue.
-func (n *network) placeOf(queue int32) (topology.PortID, int) {
-	sw := &n.switches[n.wordSwitch[queue>>6]]
-	local := int(queue - sw.queue0)
-	return topology.PortID(int(sw.port0) + local/n.vcs), local % n.vcs
+// PlaceOf is the input port and the virtual channel of a queue.
+func (n *network) PlaceOf(queue int32) (topology.PortID, int) {
+	sw := &n.Switches[n.WordSwitch[queue>>6]]
+	local := int(queue - sw.Queue0)
+	return topology.PortID(int(sw.Port0) + local/n.vcs), local % n.vcs
 }
 
 // bufferOf is the number of flits that one virtual channel behind port p
@@ -105,7 +105,7 @@ const unboundedCredits = 1 << 30
 // crossbar; 0: for any number.
 func (n *network) paceOf(t timing, limit int64) uint16 {
 	interval := t.interval
-	p := pace{interval: interval, window: fabric.Never, latency: t.latency}
+	p := pace{Interval: interval, window: fabric.Never, latency: t.latency}
 	if limit > 0 && limit <= fabric.Never/interval {
 		p.window = limit * interval
 	}

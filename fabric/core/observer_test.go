@@ -5,6 +5,8 @@ import (
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
+	"github.com/weft-sim/weft/fabric/observe"
 	"github.com/weft-sim/weft/sim"
 )
 
@@ -19,12 +21,12 @@ func TestObservers(t *testing.T) {
 	config := pipelined()
 	config.Switch.Pipeline = fabric.Serial // so that all channels are given to fronts
 	f := n.fabric(t, config)
-	meter := core.NewMeter(100)
-	blame, trace := f.StartBlame(meter), f.StartTrace(meter, core.TracePlan{Packets: 100})
+	meter := measure.NewMeter(100)
+	blame, trace := observe.StartBlame(f, meter), observe.StartTrace(f, meter, observe.TracePlan{Packets: 100})
 	seen := f.Count()
 	meter.Open(0)
 	terminals := n.topo.Graph().Terminals()
-	source := core.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(0.1)}, fixed(3), 1)
+	source := measure.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(0.1)}, fixed(3), 1)
 	source.Stop(4000)
 	f.Attach(source, meter)
 	f.Advance(8000)
@@ -32,7 +34,7 @@ func TestObservers(t *testing.T) {
 	if f.InFlight() != 0 || p < 1000 {
 		t.Fatalf("%d packets, %d in flight", p, f.InFlight())
 	}
-	want := core.Moments{Injects: p, Injected: p, Delivered: p, Arrived: h, GrantedSwitch: h, GrantedVC: h / 3, Cycles: seen.Cycles}
+	want := core.Moments{Heads: p, Tails: p, Packets: p, Flits: h, Crossings: h, VCs: h / 3, Cycles: seen.Cycles}
 	if *seen != want {
 		t.Errorf("got  %+v\nwant %+v", *seen, want)
 	}

@@ -28,30 +28,30 @@ func later(a, b uint32) uint32 {
 	return b
 }
 
-func (d *domain) behindFront(sw *switchState, local uint32) *upcoming {
-	return check.At(d.upcoming, uint32(sw.queue0)+local)
+func (d *Domain) behindFront(sw *SwitchState, local uint32) *upcoming {
+	return check.At(d.Upcoming, uint32(sw.Queue0)+local)
 }
 
-// isStreaming tells, where packets are the unit, whether that at the front of a queue crosses
+// IsStreaming tells, where packets are the unit, whether that at the front of a queue crosses
 // the switch, so that its step is that of its tail.
-func (d *domain) isStreaming(queue int32) bool {
-	return d.unit != nil && check.At(d.unit.streams, uint32(queue)>>6).under>>(queue&63)&1 != 0
+func (d *Domain) IsStreaming(queue int32) bool {
+	return d.Unit != nil && check.At(d.Unit.streams, uint32(queue)>>6).under>>(queue&63)&1 != 0
 }
 
 // asksAhead tells whether the second packet of a queue may be given a virtual channel at
 // all. With escape channels, and where packets must be whole before they ask, it waits
 // until it is at the front.
-func (d *domain) asksAhead() bool { return d.combined == 0 && d.escape == nil && !d.storeForward }
+func (d *Domain) asksAhead() bool { return d.Combined == 0 && d.escape == nil && !d.storeForward }
 
 // joins notes that the head of a packet has come into a queue behind others, before a step.
-func (d *domain) joins(sw *switchState, local uint32, v *inVC, step uint32) {
+func (d *Domain) joins(sw *SwitchState, local uint32, v *InVC, step uint32) {
 	u := d.behindFront(sw, local)
 	switch u.packets++; u.packets {
 	case 1:
-		u.head, u.left, u.out, u.asleep = v.last, v.count-1, -1, 0
-		u.ready = step + d.routeDelay
-		if (d.combined != 0 || v.out < 0) && v.packet&headFlit != 0 && !d.isStreaming(sw.queue0+int32(local)) {
-			u.ready = later(step, v.ready) + d.routeDelay // the front may have its route computed still
+		u.head, u.left, u.out, u.asleep = v.Last, v.Count-1, -1, 0
+		u.ready = step + d.RouteDelay
+		if (d.Combined != 0 || v.Out < 0) && v.Packet&HeadFlit != 0 && !d.IsStreaming(sw.Queue0+int32(local)) {
+			u.ready = later(step, v.Ready) + d.RouteDelay // the front may have its route computed still
 		}
 		d.offerSecond(sw, local, v)
 	case 2:
@@ -59,37 +59,37 @@ func (d *domain) joins(sw *switchState, local uint32, v *inVC, step uint32) {
 		if u.out < 0 {
 			u.third = later(step, u.ready)
 		}
-		u.third += d.routeDelay
+		u.third += d.RouteDelay
 	}
 }
 
 // offerSecond lets the second packet of a queue ask for a virtual channel, if there is one
 // that may and the front holds its own. (While the bit of a queue stands for the second
 // packet, the front is past that stage.)
-func (d *domain) offerSecond(sw *switchState, local uint32, v *inVC) {
+func (d *Domain) offerSecond(sw *SwitchState, local uint32, v *InVC) {
 	u := d.behindFront(sw, local)
-	if v.out >= 0 && u.packets > 0 && u.out < 0 && u.asleep == 0 && d.asksAhead() {
+	if v.Out >= 0 && u.packets > 0 && u.out < 0 && u.asleep == 0 && d.asksAhead() {
 		sw.mask(local).va |= 1 << (local & 63)
-		d.activate((sw.queue0 + int32(local)) >> 6)
+		d.activate((sw.Queue0 + int32(local)) >> 6)
 	}
 }
 
 // mayAsk tells whether the second packet of a queue may ask for a virtual channel in a
 // step: it has its route, the front has its virtual channel, and credits for all that is
 // left of it, which is in the queue. The front then leaves whatever others do.
-func (d *domain) mayAsk(sw *switchState, local uint32, v *inVC, step uint32) bool {
+func (d *Domain) mayAsk(sw *SwitchState, local uint32, v *InVC, step uint32) bool {
 	u, bit := d.behindFront(sw, local), uint64(1)<<(local&63)
-	if d.pool[u.head-1].hop == multicastHop { // its branches take theirs as they begin
+	if d.Pool[u.head-1].Hop == multicastHop { // its branches take theirs as they begin
 		sw.mask(local).va &^= bit
 		return false
 	}
-	if int32(u.ready-step) > 0 || int32(v.ready-step) > 0 && !d.isStreaming(sw.queue0+int32(local)) {
+	if int32(u.ready-step) > 0 || int32(v.Ready-step) > 0 && !d.IsStreaming(sw.Queue0+int32(local)) {
 		return false
 	}
 	if d.cutThrough { // the credits are the front's from the start
 		return true
 	}
-	credits := sw.outVC(uint32(v.out)).credits
+	credits := sw.outVC(uint32(v.Out)).credits
 	if credits == 0 { // wakeQueue tells
 		sw.mask(local).va &^= bit
 	}
@@ -97,22 +97,22 @@ func (d *domain) mayAsk(sw *switchState, local uint32, v *inVC, step uint32) boo
 }
 
 // asking is the head that asks for a virtual channel on behalf of a queue.
-func (d *domain) asking(sw *switchState, local uint32, v *inVC) *queued {
-	if d.upcoming != nil && d.combined == 0 && v.out >= 0 {
-		return &d.pool[d.behindFront(sw, local).head-1].queued
+func (d *Domain) asking(sw *SwitchState, local uint32, v *InVC) *Queued {
+	if d.Upcoming != nil && d.Combined == 0 && v.Out >= 0 {
+		return &d.Pool[d.behindFront(sw, local).head-1].Queued
 	}
-	return &v.queued
+	return &v.Queued
 }
 
 // ofFronts keeps the matches of packets at the front of their queues, which observers
 // are told of.
-func (d *domain) ofFronts(sw *switchState, matches []request) []request {
-	if d.upcoming == nil {
+func (d *Domain) ofFronts(sw *SwitchState, matches []Request) []Request {
+	if d.Upcoming == nil {
 		return matches
 	}
-	kept := d.matcher.chosen[:0]
+	kept := d.Matcher.chosen[:0]
 	for _, r := range matches {
-		if sw.queue(r.local()).out < 0 {
+		if sw.Queue(r.Local()).Out < 0 {
 			kept = append(kept, r)
 		}
 	}
@@ -121,16 +121,16 @@ func (d *domain) ofFronts(sw *switchState, matches []request) []request {
 
 // leaves notes that the tail of the packet at the front of a queue has left in a step, and
 // that the next one, which is there, is the front now, with what it has come to.
-func (d *domain) leaves(sw *switchState, local uint32, v *inVC, step uint32) {
+func (d *Domain) leaves(sw *SwitchState, local uint32, v *InVC, step uint32) {
 	u := d.behindFront(sw, local)
 	if u.packets == 0 { // it is to be discarded
 		return
 	}
 	u.packets--
-	v.ready = later(step+1, u.ready)
+	v.Ready = later(step+1, u.ready)
 	asleep := u.asleep
 	if m, bit := sw.mask(local), uint64(1)<<(local&63); u.out >= 0 {
-		v.out = u.out
+		v.Out = u.out
 		m.va &^= bit
 		m.sa |= bit
 	} else if asleep != 0 {
@@ -138,37 +138,37 @@ func (d *domain) leaves(sw *switchState, local uint32, v *inVC, step uint32) {
 	}
 	d.findSecond(sw, local, v, u.third, step+1)
 	if asleep == PartCredit && d.observer != nil {
-		d.observer.sleeps(d, sw.queue0+int32(local), asleep)
+		d.observer.Sleeps(d, sw.Queue0+int32(local), asleep)
 	}
 }
 
 // findSecond makes the packet behind the front of a queue, which has its route in a step,
 // the second, and that behind it the third from another step on.
-func (d *domain) findSecond(sw *switchState, local uint32, v *inVC, routed, from uint32) {
+func (d *Domain) findSecond(sw *SwitchState, local uint32, v *InVC, routed, from uint32) {
 	u := d.behindFront(sw, local)
 	u.out, u.asleep = -1, 0
 	if u.packets == 0 {
 		return
 	}
-	u.head, u.left = d.pool[v.last-1].next, 1
-	for d.pool[u.head-1].packet&headFlit == 0 {
-		u.head = d.pool[u.head-1].next
+	u.head, u.left = d.Pool[v.Last-1].Next, 1
+	for d.Pool[u.head-1].Packet&HeadFlit == 0 {
+		u.head = d.Pool[u.head-1].Next
 		u.left++
 	}
 	u.ready = routed
 	if u.packets > 1 {
-		u.third = later(from, routed) + d.routeDelay
+		u.third = later(from, routed) + d.RouteDelay
 	}
 	d.offerSecond(sw, local, v)
 }
 
-// comes is the steps in which the second packet of a queue has its route and its virtual
+// Comes is the steps in which the second packet of a queue has its route and its virtual
 // channel, if it comes to the front in step from; held is false if it has none yet.
-func (d *domain) comes(queue int32, from uint32) (routed, ready uint32, held bool) {
-	if d.upcoming == nil {
-		return from + d.routeDelay, 0, false
+func (d *Domain) Comes(queue int32, from uint32) (routed, ready uint32, held bool) {
+	if d.Upcoming == nil {
+		return from + d.RouteDelay, 0, false
 	}
-	u := &d.upcoming[queue]
+	u := &d.Upcoming[queue]
 	if u.out >= 0 {
 		return from, later(from, u.ready), true
 	}
@@ -177,19 +177,19 @@ func (d *domain) comes(queue int32, from uint32) (routed, ready uint32, held boo
 
 // purgeUpcoming purges a queue ([purge.queue]) and brings what is kept of the packets
 // behind its front up to date.
-func (p *purge) purgeUpcoming(sw *switchState, local uint32) {
-	d, v := p.d, sw.queue(local)
-	u, queue := d.behindFront(sw, local), sw.queue0+int32(local)
+func (p *purge) purgeUpcoming(sw *SwitchState, local uint32) {
+	d, v := p.d, sw.Queue(local)
+	u, queue := d.behindFront(sw, local), sw.Queue0+int32(local)
 	m, bit := sw.mask(local), uint64(1)<<(local&63)
 	rises, stays := false, false
 	if u.packets > 0 {
-		second := &d.pool[u.head-1]
-		o := sw.outPort(second.hop >> 16)
+		second := &d.Pool[u.head-1]
+		o := sw.OutPort(second.Hop >> 16)
 		if u.asleep != 0 { // it asks again
 			d.waitNoMore(o, queue)
 			u.asleep = 0
 		}
-		gone := p.takes(&second.packet)
+		gone := p.takes(&second.Packet)
 		if gone && u.out >= 0 {
 			sw.outVC(uint32(u.out)).owner = ^queue
 			o.free |= 1 << (uint32(u.out) % uint32(d.vcs) & 15)
@@ -200,23 +200,23 @@ func (p *purge) purgeUpcoming(sw *switchState, local uint32) {
 		stays = !gone && !rises
 	}
 	out, ready := u.out, u.ready
-	now := d.steps.at[0].number
+	now := d.Steps.at[0].Number
 	p.queue(sw, local)
 	u.packets = 0
-	d.eachQueued(v, func(q *queued) { u.packets += q.packet & headFlit })
-	if v.count > 0 && v.packet&headFlit != 0 {
+	d.EachQueued(v, func(q *Queued) { u.packets += q.Packet & HeadFlit })
+	if v.Count > 0 && v.Packet&HeadFlit != 0 {
 		u.packets--
 	}
 	if rises && out >= 0 {
-		v.out, v.ready = out, later(now, ready)
+		v.Out, v.Ready = out, later(now, ready)
 		m.va &^= bit
 		m.sa |= bit
 	}
-	if v.out >= 0 {
+	if v.Out >= 0 {
 		m.va &^= bit // it stood for the second
 	}
 	if !stays {
-		d.findSecond(sw, local, v, now+d.routeDelay, now)
+		d.findSecond(sw, local, v, now+d.RouteDelay, now)
 		return
 	}
 	third := u.third
@@ -228,10 +228,10 @@ func (p *purge) purgeUpcoming(sw *switchState, local uint32) {
 }
 
 // waitNoMore takes a queue out of the list of those that wait for a port.
-func (d *domain) waitNoMore(o *outPort, queue int32) { d.unlink(&o.waiters, queue) }
+func (d *Domain) waitNoMore(o *OutPort, queue int32) { d.unlink(&o.waiters, queue) }
 
 // unlink takes a queue out of a list of those that wait, if it is there.
-func (d *domain) unlink(list *int32, queue int32) {
+func (d *Domain) unlink(list *int32, queue int32) {
 	for at := list; *at != 0; at = &d.waitNext[*at-1] {
 		if *at == queue+1 {
 			*at = d.waitNext[queue]
@@ -242,18 +242,18 @@ func (d *domain) unlink(list *int32, queue int32) {
 
 // secondWakes notes that the second packet of a queue, if it is that which slept, asks
 // again.
-func (d *domain) secondWakes(queue int32) (second bool) {
-	if d.upcoming == nil {
+func (d *Domain) secondWakes(queue int32) (second bool) {
+	if d.Upcoming == nil {
 		return false
 	}
-	u := &d.upcoming[queue]
+	u := &d.Upcoming[queue]
 	second = u.asleep != 0
 	u.asleep = 0
 	return second
 }
 
 func newUpcoming(n *network, queues int) []upcoming {
-	if !n.config.Switch.Overlaps() {
+	if !n.Config.Switch.Overlaps() {
 		return nil
 	}
 	list := make([]upcoming, queues)

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/fabric"
-	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 )
@@ -106,8 +106,8 @@ func TestTorusOverlapped(t *testing.T) {
 		s := &config.Switch
 		s.RouteCycles, s.VCAllocCycles, s.Speedup, s.VCs, s.BufferFlits, s.Pipeline = 1, 1, 1, 2, 16, pipeline
 		f := n.fabric(t, config)
-		source := core.NewOpenLoop(64, uniform{64}, bernoulli{sim.NewGeometric(0.3)}, fixed(1), 1)
-		r, err := f.Run(context.Background(), source, 0.3, core.Plan{Warmup: 1000, Window: 2000})
+		source := measure.NewOpenLoop(64, uniform{64}, bernoulli{sim.NewGeometric(0.3)}, fixed(1), 1)
+		r, err := measure.Run(context.Background(), f, source, 0.3, measure.Plan{Warmup: 1000, Window: 2000})
 		if err != nil {
 			t.Fatal(err)
 		}

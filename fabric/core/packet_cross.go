@@ -21,40 +21,40 @@ import "github.com/weft-sim/weft/fabric"
 // upwards. So head and tail are known exactly from head and tail, hop by hop; see
 // [inflow] for those between. The output's room changes x, for the credits, and no d:
 // [fabric.Config.Check] refuses bounds that small.
-func (u *packetUnit) cross(d *domain, sw *switchState, matches []request, t *stepTime, advance bool) {
+func (u *packetUnit) cross(d *Domain, sw *SwitchState, matches []Request, t *StepTime, advance bool) {
 	vcs := uint32(d.vcs)
 	for _, r := range matches {
-		local, port, output := r.local(), r.port(), r.output()
-		v, o, in := sw.queue(local), sw.outPort(output), sw.inPort(port)
+		local, port, output := r.Local(), r.Port(), r.Output()
+		v, o, in := sw.Queue(local), sw.OutPort(output), sw.inPort(port)
 		if advance {
 			o.grant, in.accept, in.vc = uint16(port+1), uint16(output+1), uint16(local-port*vcs+1)
 		}
-		pace, p := d.pace(o), d.inflow(v.packet>>packetBits)
+		pace, p := d.Pace(o), d.inflow(v.Packet>>PacketBits)
 		n := p.flits
 		// Field by field, here and below: what is copied in pieces of 16 bytes as it has
 		// been put together of shorter ones waits until all that was written before is
 		// in the cache.
 		var c transit
-		c.granted, c.first = d.steps.wide(t.number), max(o.nextFree, t.depart)
+		c.granted, c.first = d.Steps.Wide(t.Number), max(o.NextFree, t.Depart)
 		c.in.head, c.in.tail, c.in.flits, c.in.pace, c.in.slow = p.head, p.tail, n, p.pace, p.slow
-		c.window, c.pace, c.lov, c.decided = pace.window, pace.slope, v.out, int32(lowestOV(v.hop, vcs))
-		c.follow(u, d, pace.interval)
-		if u.followed != nil {
-			u.followed.passing[sw.queue0+int32(local)] = passing{c.granted, c.first, c.in.tail}
+		c.window, c.pace, c.lov, c.decided = pace.window, pace.slope, v.Out, int32(lowestOV(v.Hop, vcs))
+		c.follow(u, d, pace.Interval)
+		if u.Followed != nil {
+			u.Followed.passing[sw.Queue0+int32(local)] = passing{c.granted, c.first, c.in.tail}
 		}
-		vc := uint32(v.out) - output*vcs
-		u.send(d, sw, output, v, v.packet, &c)
+		vc := uint32(v.Out) - output*vcs
+		u.send(d, sw, output, v, v.Packet, &c)
 		u.returnCredits(d, in, in.upstream+int32(local-port*vcs), t, &c)
 		if n == 1 {
-			u.leave(d, sw, local, v, t.number, d.combined == 0)
+			u.leave(d, sw, local, v, t.Number, d.Combined == 0)
 			continue
 		}
 		if u.timed {
 			u.holdUntil(d, sw, local, port, output, c.crossed)
 			continue
 		}
-		if d.combined != 0 {
-			sw.outVC(uint32(v.out)).owner = sw.queue0 + int32(local)
+		if d.Combined != 0 {
+			sw.outVC(uint32(v.Out)).owner = sw.Queue0 + int32(local)
 			o.free &^= 1 << (vc & 15)
 		}
 		u.begin(d, sw, local, port, output, c.crossed)
@@ -62,31 +62,31 @@ func (u *packetUnit) cross(d *domain, sw *switchState, matches []request, t *ste
 }
 
 // send puts a packet, from the front of a queue or a copy of that one, onto its channel.
-func (u *packetUnit) send(d *domain, sw *switchState, output uint32, v *inVC, packet int32, c *transit) {
-	o, n, p := sw.outPort(output), c.in.flits, d.inflow(packet>>packetBits)
-	pace := d.pace(o)
+func (u *packetUnit) send(d *Domain, sw *SwitchState, output uint32, v *InVC, packet int32, c *transit) {
+	o, n, p := sw.OutPort(output), c.in.flits, d.inflow(packet>>PacketBits)
+	pace := d.Pace(o)
 	latency := int64(pace.latency)
-	o.nextFree = c.last + pace.interval
-	p.head, p.tail, p.flits, p.pace, p.slow = c.first+latency<<intervalShift, wholeCycle(c.last)+latency, n, c.pace, c.in.slow
+	o.NextFree = c.last + pace.Interval
+	p.head, p.tail, p.flits, p.pace, p.slow = c.first+latency<<IntervalShift, WholeCycle(c.last)+latency, n, c.pace, c.in.slow
 	if !c.late {
 		p.slow = p.pace
 	}
 	ov := sw.outVC(uint32(c.lov))
-	ov.flits += uint32(n)
+	ov.Flits += uint32(n)
 	d.FlitHops += int64(n)
 	arrival := p.tail // a terminal has no use for the head
-	if o.bounded != 0 {
-		arrival = wholeCycle(c.first) + latency
+	if o.Bounded != 0 {
+		arrival = WholeCycle(c.first) + latency
 	}
-	e := d.flits[o.wheel&15].Place(arrival)
-	e.queue, e.packet, e.dst, e.state = o.dest+(c.lov-int32(output)*int32(d.vcs))*int32(o.bounded), packet, v.dst, v.state
-	if v.state < maxHops<<hopShift {
-		e.state += 1 << hopShift
+	e := d.Flits[o.wheel&15].Place(arrival)
+	e.Queue, e.Packet, e.dst, e.State = o.dest+(c.lov-int32(output)*int32(d.vcs))*int32(o.Bounded), packet, v.dst, v.State
+	if v.State < MaxHops<<HopShift {
+		e.State += 1 << HopShift
 	}
 	if u.watched {
 		u.departs(d, sw, output, c)
 	} else {
-		ov.credits -= n * int32(o.bounded)
+		ov.credits -= n * int32(o.Bounded)
 	}
 }
 
@@ -106,22 +106,22 @@ type transit struct {
 
 // follow finds when the last flit of a packet crosses, and when it leaves by a channel
 // that takes so long for each.
-func (c *transit) follow(u *packetUnit, d *domain, interval int64) {
-	s, rest := &d.steps, int64(c.in.flits-1)
+func (c *transit) follow(u *packetUnit, d *Domain, interval int64) {
+	s, rest := &d.Steps, int64(c.in.flits-1)
 	c.crossed, c.last = c.granted+rest, c.first+rest*interval
 	if rest == 0 {
 		return
 	}
 	if c.window < fabric.Never { // before that, there is no room behind the crossbar
-		c.crossed = max(c.crossed, s.firstStep((c.last-c.window)>>intervalShift+1))
+		c.crossed = max(c.crossed, s.FirstStep((c.last-c.window)>>IntervalShift+1))
 	}
-	if c.in.tail > d.cycle {
-		step := s.firstStep(c.in.tail)
+	if c.in.tail > d.Cycle {
+		step := s.FirstStep(c.in.tail)
 		c.crossed = max(c.crossed, step)
-		if last := s.cycleFrom(step+s.traverse) << intervalShift; last > c.last {
+		if last := s.CycleFrom(step+s.Traverse) << IntervalShift; last > c.last {
 			c.last, c.late = last, true
 		}
-		if s.whole == 0 {
+		if s.Whole == 0 {
 			c.phases(u, d, interval)
 		}
 	}
@@ -129,63 +129,63 @@ func (c *transit) follow(u *packetUnit, d *domain, interval int64) {
 
 // phases is follow where the stages take a cycle more or less by the cycle that they
 // begin in: flits before the last may leave so late that they hold it up.
-func (c *transit) phases(u *packetUnit, d *domain, interval int64) {
+func (c *transit) phases(u *packetUnit, d *Domain, interval int64) {
 	const longest = 10 // cycles until the phases come again, of speedups with a digit behind the point
-	s, rest := &d.steps, int64(c.in.flits-1)
+	s, rest := &d.Steps, int64(c.in.flits-1)
 	for k := int64(1); k <= min(rest, longest); k++ {
-		a := max(wholeCycle(c.in.head+(rest-k)*u.slopes[c.in.pace]), (c.in.tail<<intervalShift-k*u.slopes[c.in.slow])>>intervalShift)
-		if a <= d.cycle {
+		a := max(WholeCycle(c.in.head+(rest-k)*u.slopes[c.in.pace]), (c.in.tail<<IntervalShift-k*u.slopes[c.in.slow])>>IntervalShift)
+		if a <= d.Cycle {
 			return
 		}
-		if last := s.cycleFrom(s.firstStep(a)+s.traverse)<<intervalShift + k*interval; last > c.last {
+		if last := s.CycleFrom(s.FirstStep(a)+s.Traverse)<<IntervalShift + k*interval; last > c.last {
 			c.last, c.late = last, false
 		}
 	}
 }
 
 // crosses makes an empty schedule that of when the flits of a packet cross. It is about an output virtual channel.
-func (c *transit) crosses(u *packetUnit, d *domain, ov int32, r *flitSchedule) {
-	r.start(c.in.flits, ov, d.cycle<<intervalShift+(c.granted-d.steps.first)*u.slopes[u.stepRate], u.stepRate)
+func (c *transit) crosses(u *packetUnit, d *Domain, ov int32, r *flitSchedule) {
+	r.start(c.in.flits, ov, d.Cycle<<IntervalShift+(c.granted-d.Steps.First)*u.slopes[u.stepRate], u.stepRate)
 	c.limit(u, d, r, 0)
 }
 
 // leaves makes one of when they leave by the channel.
-func (c *transit) leaves(u *packetUnit, d *domain, ov int32, r *flitSchedule) {
+func (c *transit) leaves(u *packetUnit, d *Domain, ov int32, r *flitSchedule) {
 	r.start(c.in.flits, ov, c.first, c.pace)
-	if c.in.tail > d.cycle {
-		c.in.limit(u, r, d.steps.crossCycles<<intervalShift)
+	if c.in.tail > d.Cycle {
+		c.in.limit(u, r, d.Steps.crossCycles<<IntervalShift)
 	}
 }
 
 // limit limits what the flits of a packet do to so many cycles after they can cross, as
 // far as it is the channels that limit them.
-func (c *transit) limit(u *packetUnit, d *domain, r *flitSchedule, cycles int64) {
-	after := cycles << intervalShift
-	if c.in.tail > d.cycle {
+func (c *transit) limit(u *packetUnit, d *Domain, r *flitSchedule, cycles int64) {
+	after := cycles << IntervalShift
+	if c.in.tail > d.Cycle {
 		c.in.limit(u, r, after)
 	}
 	if c.window < fabric.Never {
-		r.limit(u, c.first-c.window+1<<intervalShift+after, c.pace)
+		r.limit(u, c.first-c.window+1<<IntervalShift+after, c.pace)
 	}
 }
 
 // limit limits what the flits of a packet do to a time after they have come.
 func (p *inflow) limit(u *packetUnit, r *flitSchedule, after int64) {
-	r.limit(u, p.tail<<intervalShift-int64(p.flits-1)*u.slopes[p.slow]+after, p.slow)
+	r.limit(u, p.tail<<IntervalShift-int64(p.flits-1)*u.slopes[p.slow]+after, p.slow)
 	if p.slow != p.pace {
-		r.limit(u, p.head+1<<intervalShift-1+after, p.pace) // from the cycle on that begins next
+		r.limit(u, p.head+1<<IntervalShift-1+after, p.pace) // from the cycle on that begins next
 	}
 }
 
 // returnCredits sends the credits of a packet's flits back for ov upstream. It returns
 // when the first of them comes.
-func (u *packetUnit) returnCredits(d *domain, in *inPort, upstream int32, t *stepTime, c *transit) (first int64) {
-	s := &d.steps
+func (u *packetUnit) returnCredits(d *Domain, in *inPort, upstream int32, t *StepTime, c *transit) (first int64) {
+	s := &d.Steps
 	stored := t.credit
 	if u.creditRate == u.stepRate {
 		// One a step, sent in the next cycle that begins: the line is so far above the
 		// cycle of the first as steps are left that have credits in the same cycle.
-		left := s.firstStep(t.credit>>intervalShift) - c.granted - s.alloc
+		left := s.FirstStep(t.credit>>IntervalShift) - c.granted - s.alloc
 		stored += max(0, int64(s.speedup)-1-left) * u.slopes[u.stepRate]
 	} else {
 		stored = max(stored, in.nextCredit)
@@ -196,7 +196,7 @@ func (u *packetUnit) returnCredits(d *domain, in *inPort, upstream int32, t *ste
 		c.limit(u, d, &r, s.allocCycles)
 	}
 	in.nextCredit = r.exact(u, c.in.flits-1) + d.creditInterval
-	r.delay(int64(in.delay) << intervalShift)
+	r.delay(int64(in.delay) << IntervalShift)
 	sent := u.schedules[in.wheel&15].Place(r.time(u, 0))
 	r.copyTo(sent)
 	sent.port = in.upstream / int32(d.vcs)

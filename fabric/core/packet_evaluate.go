@@ -9,25 +9,25 @@ import (
 
 // evaluatePlainly is [domain.evaluate] for packets, in a switch of no more than 64 queues
 // without multicast.
-func (u *packetUnit) evaluatePlainly(d *domain, sw *switchState, s topology.SwitchID) {
+func (u *packetUnit) evaluatePlainly(d *Domain, sw *SwitchState, s topology.SwitchID) {
 	m := &sw.masks[0]
 	if m.route != 0 {
 		d.routeArrivals(sw, s, 0)
 		d.followRouting(sw)
 	}
-	word := sw.queue0 >> 6
+	word := sw.Queue0 >> 6
 	u.tails = bits.OnesCount64(check.At(u.streams, uint32(word)).tail)
-	for i := range d.steps.n {
-		t := &d.steps.at[i]
+	for i := range d.Steps.n {
+		t := &d.Steps.at[i]
 		if m.va != 0 {
-			d.allocateVCs(sw, t.number)
+			d.allocateVCs(sw, t.Number)
 		}
 		if m.sa != 0 {
 			u.allocate(d, sw, t)
 		}
 		u.step++
 		if u.tails > 0 {
-			u.pass(d, sw, t.number)
+			u.pass(d, sw, t.Number)
 		}
 		m.sa |= m.next
 		m.next = 0

@@ -11,9 +11,9 @@ import (
 
 // forward has the packet at the front of a queue cross by the outputs of the pass that it
 // begins in step t: what follows is known, as in [packetUnit.cross].
-func (u *packetUnit) forward(d *domain, sw *switchState, local uint32, r *replication, t *stepTime) {
-	v, place := sw.queue(local), d.matcher.places[local]
-	c := transit{in: *d.inflow(v.packet >> packetBits), granted: d.steps.wide(t.number), window: fabric.Never, decided: -1}
+func (u *packetUnit) forward(d *Domain, sw *SwitchState, local uint32, r *replication, t *StepTime) {
+	v, place := sw.Queue(local), d.Matcher.Places[local]
+	c := transit{in: *d.inflow(v.Packet >> PacketBits), granted: d.Steps.Wide(t.Number), window: fabric.Never, decided: -1}
 	branches := int64(0)
 	for i := range r.branches {
 		b := &r.branches[i]
@@ -22,19 +22,19 @@ func (u *packetUnit) forward(d *domain, sw *switchState, local uint32, r *replic
 		}
 		branches++
 		copied := c
-		o := sw.outPort(b.output)
-		copied.first, copied.pace, copied.lov = max(o.nextFree, t.depart), d.pace(o).slope, b.lov
-		copied.follow(u, d, d.pace(o).interval)
-		packet := v.packet
+		o := sw.OutPort(b.output)
+		copied.first, copied.pace, copied.lov = max(o.NextFree, t.Depart), d.Pace(o).slope, b.lov
+		copied.follow(u, d, d.Pace(o).Interval)
+		packet := v.Packet
 		if r.heads > 0 || i < len(r.branches)-1 {
-			packet = d.copyPacket(packet>>packetBits)<<packetBits | packet&(1<<packetBits-1)
+			packet = d.copyPacket(packet>>PacketBits)<<PacketBits | packet&(1<<PacketBits-1)
 		}
 		u.send(d, sw, b.output, v, packet, &copied)
 	}
 	c.follow(u, d, 0) // as far as the input goes
 	d.ReplicatedFlits += branches * int64(r.flits)
 	if r.heads == 0 {
-		in := sw.inPort(uint32(place.port))
+		in := sw.inPort(uint32(place.Port))
 		u.returnCredits(d, in, in.upstream+int32(place.vc), t, &c)
 		if len(r.branches) == 0 {
 			d.DiscardedFlits += int64(r.flits)
@@ -43,26 +43,26 @@ func (u *packetUnit) forward(d *domain, sw *switchState, local uint32, r *replic
 		}
 	}
 	if r.flits == 1 {
-		u.endPass(d, sw, local, v, t.number)
+		u.endPass(d, sw, local, v, t.Number)
 	} else {
-		u.awaitTail(d, sw, local, uint32(place.port), c.crossed)
+		u.awaitTail(d, sw, local, uint32(place.Port), c.crossed)
 	}
 }
 
 // copyPacket makes a copy of a packet's record.
-func (d *domain) copyPacket(id int32) int32 {
+func (d *Domain) copyPacket(id int32) int32 {
 	made := d.takePacket()
-	*d.packet(made) = *d.packet(id)
+	*d.Packet(made) = *d.Packet(id)
 	return made
 }
 
 // endPass ends the pass of the packet at the front of a queue, whose tail has crossed in
 // a step: it gives back what it holds and, if it was the last, leaves.
-func (u *packetUnit) endPass(d *domain, sw *switchState, local uint32, v *inVC, step uint32) {
-	m, queue := d.multicast, sw.queue0+int32(local)
+func (u *packetUnit) endPass(d *Domain, sw *SwitchState, local uint32, v *InVC, step uint32) {
+	m, queue := d.multicast, sw.Queue0+int32(local)
 	r := &m.work[m.under[queue]-1]
 	if r.flits > 1 {
-		held := check.Of(d.hold.ports).From(uint32(sw.port0))
+		held := check.Of(d.hold.ports).From(uint32(sw.Port0))
 		for i := range r.branches {
 			b := &r.branches[i]
 			if b.lov < 0 {
@@ -70,16 +70,16 @@ func (u *packetUnit) endPass(d *domain, sw *switchState, local uint32, v *inVC, 
 			}
 			b.release(d, sw)
 			if u.watched {
-				u.complete(d, sw.port0+int32(b.output), crossing)
+				u.complete(d, sw.Port0+int32(b.output), crossing)
 			}
 			u.wakeAll(d, &held.At(b.output).outputWaiters)
 		}
-		u.wakeAll(d, &held.At(uint32(d.matcher.places[local].port)).inputWaiters)
+		u.wakeAll(d, &held.At(uint32(d.Matcher.Places[local].Port)).inputWaiters)
 		u.wakeMulticast(d, sw)
 	}
 	last := r.heads == 0
 	if last && len(r.branches) == 0 {
-		d.freePacket(v.packet >> packetBits)
+		d.freePacket(v.Packet >> PacketBits)
 	}
 	m.endPass(d, sw, local, r)
 	if last {
@@ -92,8 +92,8 @@ func (u *packetUnit) endPass(d *domain, sw *switchState, local uint32, v *inVC, 
 
 // settleMulticast begins what a multicast queue has been granted in step t, or has it bid
 // again: in the next step or, where that is sure to be in vain, when something changes.
-func (u *packetUnit) settleMulticast(d *domain, sw *switchState, local uint32, t *stepTime) {
-	m, queue := d.multicast, sw.queue0+int32(local)
+func (u *packetUnit) settleMulticast(d *Domain, sw *SwitchState, local uint32, t *StepTime) {
+	m, queue := d.multicast, sw.Queue0+int32(local)
 	if i := m.under[queue]; i != 0 && m.work[i-1].pass.on {
 		u.forward(d, sw, local, &m.work[i-1], t)
 		return
@@ -107,13 +107,13 @@ func (u *packetUnit) settleMulticast(d *domain, sw *switchState, local uint32, t
 
 // waitsInVain tells that the multicast packet at the front of a queue can begin nothing
 // until a port or a virtual channel of its switch is let go, or credits come.
-func (u *packetUnit) waitsInVain(d *domain, sw *switchState, local uint32, t *stepTime) bool {
-	m, v := d.multicast, sw.queue(local)
-	i := m.under[sw.queue0+int32(local)]
-	if v.count == 0 || int32(v.ready-t.number) > 0 || i == 0 {
+func (u *packetUnit) waitsInVain(d *Domain, sw *SwitchState, local uint32, t *StepTime) bool {
+	m, v := d.multicast, sw.Queue(local)
+	i := m.under[sw.Queue0+int32(local)]
+	if v.Count == 0 || int32(v.Ready-t.Number) > 0 || i == 0 {
 		return false
 	}
-	held, input := check.Of(d.hold.ports).From(uint32(sw.port0)), uint32(d.matcher.places[local].port)
+	held, input := check.Of(d.hold.ports).From(uint32(sw.Port0)), uint32(d.Matcher.Places[local].Port)
 	if held.At(input).input {
 		return true
 	}
@@ -126,7 +126,7 @@ func (u *packetUnit) waitsInVain(d *domain, sw *switchState, local uint32, t *st
 		if held.At(output).output {
 			continue
 		}
-		free := v.state & uint32(sw.outPort(output).free)
+		free := v.State & uint32(sw.OutPort(output).free)
 		if m.usedOutputs[output] || free != 0 && d.withCredits(sw, output, free, r.flits) != 0 {
 			return false
 		}
@@ -135,11 +135,11 @@ func (u *packetUnit) waitsInVain(d *domain, sw *switchState, local uint32, t *st
 }
 
 // wakeMulticast has the multicast packets that wait at a switch bid again.
-func (u *packetUnit) wakeMulticast(d *domain, sw *switchState) {
+func (u *packetUnit) wakeMulticast(d *Domain, sw *SwitchState) {
 	if d.multicast == nil {
 		return
 	}
-	word := sw.queue0 >> 6
+	word := sw.Queue0 >> 6
 	for w := range sw.masks {
 		if asleep := &d.multicast.asleep[word+int32(w)]; *asleep != 0 {
 			sw.masks[w].sa |= *asleep

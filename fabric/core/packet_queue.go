@@ -9,22 +9,22 @@ import (
 
 // begin has the packet at the front of a queue hold its ports until its tail crosses, in
 // a step.
-func (u *packetUnit) begin(d *domain, sw *switchState, local, port, output uint32, tail int64) {
-	held := check.Of(d.hold.ports).From(uint32(sw.port0))
+func (u *packetUnit) begin(d *Domain, sw *SwitchState, local, port, output uint32, tail int64) {
+	held := check.Of(d.hold.ports).From(uint32(sw.Port0))
 	held.At(port).input, held.At(output).output = true, true
 	u.awaitTail(d, sw, local, output, tail)
 }
 
 // awaitTail takes a queue, whose head crosses to an output, out of the bidding until the
 // tail crosses, in a step.
-func (u *packetUnit) awaitTail(d *domain, sw *switchState, local, output uint32, tail int64) {
-	queue, bit := sw.queue0+int32(local), uint64(1)<<(local&63)
+func (u *packetUnit) awaitTail(d *Domain, sw *SwitchState, local, output uint32, tail int64) {
+	queue, bit := sw.Queue0+int32(local), uint64(1)<<(local&63)
 	sw.mask(local).sa &^= bit
-	sw.queue(local).ready = uint32(tail)
+	sw.Queue(local).Ready = uint32(tail)
 	m := check.At(u.streams, uint32(queue)>>6)
 	m.under |= bit
-	if c := d.steps.cycleOf(tail); c > d.cycle {
-		u.at(c, tailCrosses, queue, sw.port0+int32(output))
+	if c := d.Steps.CycleOf(tail); c > d.Cycle {
+		u.at(c, tailCrosses, queue, sw.Port0+int32(output))
 	} else {
 		m.tail |= bit
 		u.tails++
@@ -32,8 +32,8 @@ func (u *packetUnit) awaitTail(d *domain, sw *switchState, local, output uint32,
 }
 
 // countTails is the number of tails that cross in this cycle at a switch.
-func (u *packetUnit) countTails(sw *switchState) (tails int) {
-	first := check.Of(u.streams).From(uint32(sw.queue0) >> 6)
+func (u *packetUnit) countTails(sw *SwitchState) (tails int) {
+	first := check.Of(u.streams).From(uint32(sw.Queue0) >> 6)
 	for w := range sw.masks {
 		tails += bits.OnesCount64(first.At(uint32(w)).tail)
 	}
@@ -42,21 +42,21 @@ func (u *packetUnit) countTails(sw *switchState) (tails int) {
 
 // pass has the tails cross that do so in a step at a switch: they release what their
 // packets hold.
-func (u *packetUnit) pass(d *domain, sw *switchState, step uint32) {
-	first, held := check.Of(u.streams).From(uint32(sw.queue0)>>6), check.Of(d.hold.ports).From(uint32(sw.port0))
-	places := check.Of(d.matcher.places)
+func (u *packetUnit) pass(d *Domain, sw *SwitchState, step uint32) {
+	first, held := check.Of(u.streams).From(uint32(sw.Queue0)>>6), check.Of(d.hold.ports).From(uint32(sw.Port0))
+	places := check.Of(d.Matcher.Places)
 	for w := range sw.masks {
 		m := first.At(uint32(w))
 		for left := m.tail; left != 0; left &= left - 1 {
 			local := uint32(w<<6 + bits.TrailingZeros64(left))
-			v := sw.queue(local)
-			if v.ready != step {
+			v := sw.Queue(local)
+			if v.Ready != step {
 				continue
 			}
 			u.tails--
 			m.tail &^= left & -left
-			if u.followed != nil {
-				u.followed.tailCrosses(d, sw, local, v.hop>>16, step)
+			if u.Followed != nil {
+				u.Followed.tailCrosses(d, sw, local, v.Hop>>16, step)
 			}
 			m.under &^= left & -left
 			if u.timed {
@@ -67,11 +67,11 @@ func (u *packetUnit) pass(d *domain, sw *switchState, step uint32) {
 				u.endPass(d, sw, local, v, step)
 				continue
 			}
-			output := v.hop >> 16
-			in, out := held.At(uint32(places.At(local).port)), held.At(output)
+			output := v.Hop >> 16
+			in, out := held.At(uint32(places.At(local).Port)), held.At(output)
 			in.input, out.output = false, false
 			if u.watched {
-				u.complete(d, sw.port0+int32(output), crossing)
+				u.complete(d, sw.Port0+int32(output), crossing)
 			}
 			u.leave(d, sw, local, v, step, true)
 			if in.inputWaiters|out.outputWaiters != 0 {
@@ -84,55 +84,55 @@ func (u *packetUnit) pass(d *domain, sw *switchState, step uint32) {
 
 // leave brings the next packet to the front of a queue whose packet has left in a step
 // and releases the virtual channel if that packet held one.
-func (u *packetUnit) leave(d *domain, sw *switchState, local uint32, v *inVC, step uint32, held bool) {
+func (u *packetUnit) leave(d *Domain, sw *SwitchState, local uint32, v *InVC, step uint32, held bool) {
 	if held {
-		ov, o := sw.outVC(uint32(v.out)), sw.outPort(v.hop>>16)
+		ov, o := sw.outVC(uint32(v.Out)), sw.OutPort(v.Hop>>16)
 		ov.owner = ^ov.owner
-		o.free |= 1 << ((uint32(v.out) - v.hop>>16*uint32(d.vcs)) & 15)
+		o.free |= 1 << ((uint32(v.Out) - v.Hop>>16*uint32(d.vcs)) & 15)
 		if o.waiters != 0 {
 			d.wakeWaiters(o)
 		}
 		u.wakeMulticast(d, sw)
 	}
-	v.out = -1
+	v.Out = -1
 	m, bit := sw.mask(local), uint64(1)<<(local&63)
 	m.sa &^= bit
-	if v.count--; v.count > 0 {
-		if d.combined != 0 {
+	if v.Count--; v.Count > 0 {
+		if d.Combined != 0 {
 			m.sa |= bit
 		} else {
 			m.va |= bit
 		}
 		d.advance(v, step)
 	}
-	if d.upcoming != nil && v.count > 0 {
+	if d.Upcoming != nil && v.Count > 0 {
 		d.leaves(sw, local, v, step)
 	}
 }
 
 // sleep takes a queue out of the bidding until the ports that it waits for are let go.
-func (u *packetUnit) sleep(d *domain, sw *switchState, local uint32, list *int32) {
-	if u.followed != nil && u.followed.polls {
+func (u *packetUnit) sleep(d *Domain, sw *SwitchState, local uint32, list *int32) {
+	if u.Followed != nil && u.Followed.polls {
 		return
 	}
 	sw.mask(local).sa &^= 1 << (local & 63)
-	queue := sw.queue0 + int32(local)
+	queue := sw.Queue0 + int32(local)
 	d.waitNext[queue] = *list
 	*list = queue + 1
 }
 
 // sleepUntil takes a queue out of the bidding until a later cycle.
-func (u *packetUnit) sleepUntil(d *domain, sw *switchState, local uint32, cycle int64) {
+func (u *packetUnit) sleepUntil(d *Domain, sw *SwitchState, local uint32, cycle int64) {
 	m := sw.mask(local)
 	m.sa &^= 1 << (local & 63)
-	if sw.queue(local).out < 0 { // otherwise it is the packet behind that asks
+	if sw.Queue(local).Out < 0 { // otherwise it is the packet behind that asks
 		m.va &^= 1 << (local & 63)
 	}
-	u.at(cycle, queueWakes, sw.queue0+int32(local), sw.port0)
+	u.at(cycle, queueWakes, sw.Queue0+int32(local), sw.Port0)
 }
 
 // wakeAll lets those of a list bid again.
-func (u *packetUnit) wakeAll(d *domain, list *int32) {
+func (u *packetUnit) wakeAll(d *Domain, list *int32) {
 	for q := *list; q != 0; q = d.waitNext[q-1] {
 		u.wake(d, q-1)
 	}
@@ -140,9 +140,9 @@ func (u *packetUnit) wakeAll(d *domain, list *int32) {
 }
 
 // wake lets the packet at the front of a queue bid again.
-func (u *packetUnit) wake(d *domain, queue int32) {
-	m, bit := &d.masks[queue>>6], uint64(1)<<(queue&63)
-	if d.combined == 0 && d.queues[queue].out < 0 {
+func (u *packetUnit) wake(d *Domain, queue int32) {
+	m, bit := &d.Masks[queue>>6], uint64(1)<<(queue&63)
+	if d.Combined == 0 && d.Queues[queue].Out < 0 {
 		m.va |= bit
 	} else {
 		m.sa |= bit
@@ -151,7 +151,7 @@ func (u *packetUnit) wake(d *domain, queue int32) {
 }
 
 // arrive takes what has come in cycle c beside heads.
-func (u *packetUnit) arrive(d *domain, c int64) {
+func (u *packetUnit) arrive(d *Domain, c int64) {
 	if u.timed && c-u.swept >= sweepEvery {
 		u.sweep(d, c)
 	}
@@ -187,16 +187,16 @@ func (u *packetUnit) has(next int64) bool { return u.schedules[0].Has(next) || u
 
 // queuedFlits is the length of the packets in a queue of the domain; 0 while the tail of the first is
 // known to leave.
-func (u *packetUnit) queuedFlits(d *domain, queue int32) (flits int) {
-	v := &d.queues[queue]
-	if v.count == 0 || u.streams[queue>>6].under>>(queue&63)&1 != 0 {
+func (u *packetUnit) queuedFlits(d *Domain, queue int32) (flits int) {
+	v := &d.Queues[queue]
+	if v.Count == 0 || u.streams[queue>>6].under>>(queue&63)&1 != 0 {
 		return 0
 	}
-	flits = int(d.flitsOf(v.packet >> packetBits))
-	pool, n := d.pool, v.last
-	for range v.count - 1 {
-		n = pool[n-1].next
-		flits += int(d.flitsOf(pool[n-1].packet >> packetBits))
+	flits = int(d.flitsOf(v.Packet >> PacketBits))
+	pool, n := d.Pool, v.Last
+	for range v.Count - 1 {
+		n = pool[n-1].Next
+		flits += int(d.flitsOf(pool[n-1].Packet >> PacketBits))
 	}
 	return flits
 }

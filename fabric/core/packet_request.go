@@ -8,17 +8,17 @@ import (
 
 // requestsPlainly tells whether request serves: heads take their virtual channel as
 // they cross, at once, and go where they have been decided for.
-func (u *packetUnit) requestsPlainly(d *domain) bool {
-	return d.combined != 0 && d.escape == nil && !d.storeForward && !neverPlain
+func (u *packetUnit) requestsPlainly(d *Domain) bool {
+	return d.Combined != 0 && d.escape == nil && !d.storeForward && !neverPlain
 }
 
 // allocate is [domain.allocateSwitch] without detours where nobody has a rival.
-func (u *packetUnit) allocate(d *domain, sw *switchState, t *stepTime) {
+func (u *packetUnit) allocate(d *Domain, sw *SwitchState, t *StepTime) {
 	if d.registered != nil || d.observer != nil || d.lanes != nil || !u.requestsPlainly(d) {
 		d.allocateSwitch(sw, t)
 		return
 	}
-	requests, rivalInputs, rivalOutputs := u.request(d, sw, t.number)
+	requests, rivalInputs, rivalOutputs := u.request(d, sw, t.Number)
 	if rivalInputs|rivalOutputs == 0 {
 		u.cross(d, sw, requests, t, true)
 	} else {
@@ -28,8 +28,8 @@ func (u *packetUnit) allocate(d *domain, sw *switchState, t *stepTime) {
 
 // held tells whether another packet holds a port that the packet at the front of a queue
 // wants to cross between, which then sleeps.
-func (u *packetUnit) held(d *domain, sw *switchState, local, port, output uint32) bool {
-	ports := check.Of(d.hold.ports).From(uint32(sw.port0))
+func (u *packetUnit) held(d *Domain, sw *SwitchState, local, port, output uint32) bool {
+	ports := check.Of(d.hold.ports).From(uint32(sw.Port0))
 	if from := ports.At(port); from.input {
 		u.sleep(d, sw, local, &from.inputWaiters)
 		return true
@@ -42,23 +42,23 @@ func (u *packetUnit) held(d *domain, sw *switchState, local, port, output uint32
 }
 
 // request is Fabric.requestCrossbar for packets in the usual case.
-func (u *packetUnit) request(d *domain, sw *switchState, step uint32) (list []request, rivalInputs, rivalOutputs uint64) {
-	requests, places := check.Of(d.matcher.requests), check.Of(d.matcher.places)
-	accepts := check.Of(d.acceptOV).From(uint32(sw.queue0))
+func (u *packetUnit) request(d *Domain, sw *SwitchState, step uint32) (list []Request, rivalInputs, rivalOutputs uint64) {
+	requests, places := check.Of(d.Matcher.requests), check.Of(d.Matcher.Places)
+	accepts := check.Of(d.acceptOV).From(uint32(sw.Queue0))
 	vcs, n := uint32(d.vcs), uint32(0)
-	now, wide := d.cycle<<intervalShift, d.steps.wide(step)
+	now, wide := d.Cycle<<IntervalShift, d.Steps.Wide(step)
 	full := now + d.leastWindow // before that, there is room behind the crossbar in any case
 	var inputs, outputs uint64
 	for w := range sw.masks {
 		m := &sw.masks[w]
 		for left := m.sa; left != 0; left &= left - 1 {
 			local := uint32(w<<6 + bits.TrailingZeros64(left))
-			v := sw.queue(local)
-			if int32(v.ready-step) > 0 {
+			v := sw.Queue(local)
+			if int32(v.Ready-step) > 0 {
 				continue
 			}
-			port, output := uint32(places.At(local).port), v.hop>>16
-			o := sw.outPort(output)
+			port, output := uint32(places.At(local).Port), v.Hop>>16
+			o := sw.OutPort(output)
 			if !u.timed {
 				if u.held(d, sw, local, port, output) {
 					continue
@@ -67,21 +67,21 @@ func (u *packetUnit) request(d *domain, sw *switchState, step uint32) (list []re
 				u.waitUntil(d, sw, local, until)
 				continue
 			}
-			if o.nextFree >= full {
-				if from := o.nextFree - d.pace(o).window; from >= now {
-					u.sleepUntil(d, sw, local, from>>intervalShift+1)
+			if o.NextFree >= full {
+				if from := o.NextFree - d.Pace(o).window; from >= now {
+					u.sleepUntil(d, sw, local, from>>IntervalShift+1)
 					continue
 				}
 			}
-			free := v.hop & uint32(o.free)
+			free := v.Hop & uint32(o.free)
 			lov := output*vcs + uint32(bits.TrailingZeros32(free))
-			if free != 0 && free&(free-1) == 0 && sw.outVC(lov).credits >= d.inflow(v.packet>>packetBits).flits {
-				v.out = int32(lov) // chooseVC in most cases
-				*accepts.At(local) = v.out + 1
+			if free != 0 && free&(free-1) == 0 && sw.outVC(lov).credits >= d.inflow(v.Packet>>PacketBits).flits {
+				v.Out = int32(lov) // chooseVC in most cases
+				*accepts.At(local) = v.Out + 1
 			} else if !d.chooseVC(sw, local, v, free) {
 				d.sleepForVC(sw, w, left&-left)
 				if d.observer != nil {
-					d.observer.sleeps(d, sw.queue0+int32(local), lacking(free))
+					d.observer.Sleeps(d, sw.Queue0+int32(local), lacking(free))
 				}
 				continue
 			}
@@ -94,5 +94,5 @@ func (u *packetUnit) request(d *domain, sw *switchState, step uint32) (list []re
 			outputs |= out
 		}
 	}
-	return d.matcher.requests[:n], rivalInputs, rivalOutputs
+	return d.Matcher.requests[:n], rivalInputs, rivalOutputs
 }

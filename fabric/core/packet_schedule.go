@@ -55,7 +55,7 @@ func (r *flitSchedule) limit(u *packetUnit, at int64, every uint8) {
 }
 
 // time is the cycle of flit i.
-func (r *flitSchedule) time(u *packetUnit, i int32) int64 { return r.exact(u, i) >> intervalShift }
+func (r *flitSchedule) time(u *packetUnit, i int32) int64 { return r.exact(u, i) >> IntervalShift }
 
 // exact is the time of flit i in cycles << intervalShift.
 func (r *flitSchedule) exact(u *packetUnit, i int32) int64 {
@@ -76,8 +76,8 @@ func (r *flitSchedule) before(u *packetUnit, time int64) int32 {
 			return 0
 		}
 		if n*slope > left {
-			if slope == 1<<intervalShift { // one a cycle, as nearly always
-				n = left>>intervalShift + 1
+			if slope == 1<<IntervalShift { // one a cycle, as nearly always
+				n = left>>IntervalShift + 1
 			} else {
 				n = left/slope + 1
 			}

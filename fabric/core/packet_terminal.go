@@ -7,48 +7,48 @@ import (
 
 // serve sends terminal t's next packet, if it has one and room for it, or, when the
 // tail of the last one leaves, takes the next.
-func (u *packetUnit) serve(d *domain, t int32, te *terminal, c int64) {
-	o := &d.out[d.terminalOut0+t]
-	if te.packet >= 0 && te.flags&begun != 0 {
-		if tail := wholeCycle(o.nextFree - d.pace(o).interval); tail > c { // woken for a packet that is born now
+func (u *packetUnit) serve(d *Domain, t int32, te *terminal, c int64) {
+	o := &d.Out[d.TerminalOut0+t]
+	if te.Packet >= 0 && te.flags&begun != 0 {
+		if tail := WholeCycle(o.NextFree - d.Pace(o).Interval); tail > c { // woken for a packet that is born now
 			d.wakeAt(t, te, tail)
 			return
 		}
 		u.sent(d, t, te, o)
 		return
 	}
-	if te.packet < 0 && (d.busy(t, te, o, c) || !d.fetch(t, te, c)) {
+	if te.Packet < 0 && (d.busy(t, te, o, c) || !d.fetch(t, te, c)) {
 		return
 	}
-	ovs := d.outVC[d.terminalOV(topology.TerminalID(t), 0):][:d.vcs]
+	ovs := d.OutVC[d.terminalOV(topology.TerminalID(t), 0):][:d.vcs]
 	if shortOf(check.Of(ovs), 1<<d.vcs-1, te.left) != 0 {
-		u.room(d, d.terminalOut0+t, 1<<d.vcs-1, te.left)
+		u.room(d, d.TerminalOut0+t, 1<<d.vcs-1, te.left)
 	}
 	vc, ok := d.injectionVC(t, te, ovs)
 	if !ok {
 		te.flags |= blocked
 		return
 	}
-	te.vc = vc
+	te.VC = vc
 	te.flags |= begun
 	n := te.left
-	d.packet(te.packet).wait = uint32(c) - te.born
+	d.Packet(te.Packet).Wait = uint32(c) - te.born
 	if d.observer != nil {
-		d.observer.injects(d, t)
+		d.observer.Injects(d, t)
 	}
 	ovs[vc].credits -= n
-	ovs[vc].flits += uint32(n)
+	ovs[vc].Flits += uint32(n)
 	d.InjectedFlits += int64(n)
-	if wholeCycle(o.nextFree) < c { // idle since
-		o.nextFree = c << intervalShift
+	if WholeCycle(o.NextFree) < c { // idle since
+		o.NextFree = c << IntervalShift
 	}
-	pace := d.pace(o)
-	tail, latency := wholeCycle(o.nextFree+int64(n-1)*pace.interval), int64(pace.latency)
-	p := d.inflow(te.packet) // field by field: see cross
-	p.head, p.tail, p.flits, p.pace, p.slow = o.nextFree+latency<<intervalShift, tail+latency, n, pace.slope, pace.slope
-	e := d.flits[toSwitches].Place(c + latency)
-	e.queue, e.packet, e.dst, e.state = o.dest+int32(vc), te.packet<<packetBits|headFlit|tailFlit, te.dst, te.state
-	o.nextFree += int64(n) * pace.interval
+	pace := d.Pace(o)
+	tail, latency := WholeCycle(o.NextFree+int64(n-1)*pace.Interval), int64(pace.latency)
+	p := d.inflow(te.Packet) // field by field: see cross
+	p.head, p.tail, p.flits, p.pace, p.slow = o.NextFree+latency<<IntervalShift, tail+latency, n, pace.slope, pace.slope
+	e := d.Flits[toSwitches].Place(c + latency)
+	e.Queue, e.Packet, e.dst, e.State = o.dest+int32(vc), te.Packet<<PacketBits|HeadFlit|TailFlit, te.Dst, te.state
+	o.NextFree += int64(n) * pace.Interval
 	if n == 1 {
 		u.sent(d, t, te, o)
 	} else {
@@ -57,10 +57,10 @@ func (u *packetUnit) serve(d *domain, t int32, te *terminal, c int64) {
 }
 
 // sent has terminal t, the tail of whose packet leaves, take the next one.
-func (u *packetUnit) sent(d *domain, t int32, te *terminal, o *outPort) {
+func (u *packetUnit) sent(d *Domain, t int32, te *terminal, o *OutPort) {
 	if d.observer != nil {
-		d.observer.injected(d, t)
+		d.observer.Injected(d, t)
 	}
-	te.packet, te.flags = -1, 0
+	te.Packet, te.flags = -1, 0
 	d.succeed(t, te, o)
 }

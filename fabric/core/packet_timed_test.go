@@ -6,6 +6,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 )
@@ -50,7 +51,7 @@ func TestRoutesAhead(t *testing.T) {
 		packets(&config)
 		config.Switch.Speedup = speedup
 		f, terminals := n.fabric(t, config), n.topo.Graph().Terminals()
-		source := core.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(load / 9)}, fixed(9), 1)
+		source := measure.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(load / 9)}, fixed(9), 1)
 		if err := f.Attach(source, &script{}); err != nil {
 			t.Fatal(err)
 		}

@@ -43,7 +43,7 @@ type packetUnit struct {
 	flows   [][]flow      // by port; nil unless watched
 	quiet   []int64       // likewise: nothing of a port moves before this cycle
 
-	followed *followed // nil without observers
+	Followed *followed // nil without observers
 
 	schedules [16]*sim.Wheel[flitSchedule] // as Fabric.credits
 	events    *sim.Wheel[event]
@@ -102,43 +102,43 @@ func (t *packetTable) openInflows(chunk int) {
 }
 
 // inflow is how a packet comes in.
-func (d *domain) inflow(id int32) *inflow {
+func (d *Domain) inflow(id int32) *inflow {
 	return &d.packets.inflows[id>>chunkBits][id&(chunkPackets-1)]
 }
 
 // flitsOf is the length of a packet.
-func (d *domain) flitsOf(id int32) int32 {
-	if d.unit != nil {
+func (d *Domain) flitsOf(id int32) int32 {
+	if d.Unit != nil {
 		return d.inflow(id).flits
 	}
-	return d.packet(id).flits
+	return d.Packet(id).Flits
 }
 
-// endsPacket tells whether the front of a queue is the last flit of its packet; of packets
+// EndsPacket tells whether the front of a queue is the last flit of its packet; of packets
 // as the unit it is the head.
-func (d *domain) endsPacket(packet int32) bool {
-	return packet&tailFlit != 0 && (d.unit == nil || d.inflow(packet>>packetBits).flits == 1)
+func (d *Domain) EndsPacket(packet int32) bool {
+	return packet&TailFlit != 0 && (d.Unit == nil || d.inflow(packet>>PacketBits).flits == 1)
 }
 
 // newPacketUnit makes what f needs beyond its state for flits.
 func newPacketUnit(f *Fabric) *packetUnit {
 	u := &packetUnit{
-		credits: make([]portCredits, len(f.out)), streams: make([]streams, len(f.masks)),
+		credits: make([]portCredits, len(f.Out)), streams: make([]streams, len(f.Masks)),
 		watched: f.needs.Queues || f.escape != nil || f.needs.Credits,
 	}
 	for i := range u.credits {
 		u.credits[i].ov, u.credits[i].roomAt = -1, fabric.Never
 	}
 	for i, p := range f.paces {
-		like := slices.IndexFunc(f.paces[:i], func(q pace) bool { return q.interval == p.interval && q.window == p.window })
+		like := slices.IndexFunc(f.paces[:i], func(q pace) bool { return q.Interval == p.Interval && q.window == p.window })
 		if like < 0 {
-			f.paces[i].slope = u.slope(p.interval)
+			f.paces[i].slope = u.slope(p.Interval)
 		} else {
 			f.paces[i].slope = f.paces[like].slope
 		}
 	}
-	s := &f.config.Switch
-	u.stepRate = u.slope(int64(math.Ceil((1 << intervalShift) / s.Speedup)))
+	s := &f.Config.Switch
+	u.stepRate = u.slope(int64(math.Ceil((1 << IntervalShift) / s.Speedup)))
 	u.creditRate = u.stepRate
 	if float64(s.CreditsPerCycle) < s.Speedup && s.CreditsPerCycle > 0 {
 		u.creditRate = u.slope(f.creditInterval)
@@ -182,7 +182,7 @@ func (u *packetUnit) reach(f *Fabric) int64 {
 	const reason = 4096
 	longest := int64(0)
 	for _, p := range f.paces {
-		longest = max(longest, p.interval)
+		longest = max(longest, p.Interval)
 	}
-	return min(reason, int64(f.buffer)*longest>>intervalShift)
+	return min(reason, int64(f.buffer)*longest>>IntervalShift)
 }

@@ -28,8 +28,8 @@ const (
 
 // look brings up to date what routings see of a port. It has nothing to do where nothing
 // moves before a cycle that it has found out.
-func (u *packetUnit) look(d *domain, p topology.PortID) {
-	if u.watched && d.cycle < u.quiet[p] {
+func (u *packetUnit) look(d *Domain, p topology.PortID) {
+	if u.watched && d.Cycle < u.quiet[p] {
 		if check.On {
 			u.mustBeQuiet(d, int32(p))
 		}
@@ -56,8 +56,8 @@ func (u *packetUnit) nextMove(port int32) int64 {
 }
 
 // mustBeQuiet checks that what is kept of a port is what its flits and credits give.
-func (u *packetUnit) mustBeQuiet(d *domain, port int32) {
-	next := (d.cycle + 1) << intervalShift
+func (u *packetUnit) mustBeQuiet(d *Domain, port int32) {
+	next := (d.Cycle + 1) << IntervalShift
 	if r := &u.credits[port].flitSchedule; r.ov >= 0 && r.before(u, next) != r.done {
 		d.broken("credits of port %d have come that nobody has counted", port)
 	}
@@ -69,39 +69,39 @@ func (u *packetUnit) mustBeQuiet(d *domain, port int32) {
 }
 
 // settleFlows counts what the flits of a port have done.
-func (u *packetUnit) settleFlows(d *domain, port int32) {
+func (u *packetUnit) settleFlows(d *Domain, port int32) {
 	// What flits have crossed in this cycle shows when their switch has been evaluated,
 	// and in the steps of its own behind them.
-	evaluated := (d.cycle + 1) << intervalShift
+	evaluated := (d.Cycle + 1) << IntervalShift
 	if d.view.AtTerminal() || d.graph.PortSwitch[port] > d.head.Switch {
-		evaluated = d.cycle << intervalShift
+		evaluated = d.Cycle << IntervalShift
 	} else if d.graph.PortSwitch[port] == d.head.Switch {
-		evaluated = d.cycle<<intervalShift + int64(u.step)*u.slopes[u.stepRate]
+		evaluated = d.Cycle<<IntervalShift + int64(u.step)*u.slopes[u.stepRate]
 	}
-	u.count(d, port, d.arrived(), evaluated, (d.cycle+1)<<intervalShift)
+	u.count(d, port, d.arrived(), evaluated, (d.Cycle+1)<<IntervalShift)
 }
 
 // count counts the flits of a port that have arrived before a time, those that crossed
 // before another, and those that have left before a third.
-func (u *packetUnit) count(d *domain, port int32, arrived, evaluated, left int64) {
+func (u *packetUnit) count(d *Domain, port int32, arrived, evaluated, left int64) {
 	flows := u.flows[port]
 	kept := flows[:0]
 	for i := range flows {
 		w := &flows[i]
 		switch w.kind {
 		case arriving:
-			d.outVC[w.decided].waiting += w.take(u, arrived)
+			d.OutVC[w.decided].waiting += w.take(u, arrived)
 		case crossing:
 			n := w.take(u, evaluated)
 			if w.ov >= 0 {
-				d.outVC[w.ov].credits -= n
+				d.OutVC[w.ov].credits -= n
 			}
 			if d.crossed != nil && w.decided >= 0 {
 				d.crossed[w.decided] += n
 			}
 		case leaving:
 			n := w.take(u, left)
-			d.outVC[w.decided].waiting -= n
+			d.OutVC[w.decided].waiting -= n
 			if d.crossed != nil {
 				d.crossed[w.decided] -= n
 			}
@@ -118,19 +118,19 @@ func (u *packetUnit) count(d *domain, port int32, arrived, evaluated, left int64
 
 // upToDate counts, between cycles, what the flits and credits of all ports have done: what
 // any look in the next cycle would begin with.
-func (u *packetUnit) upToDate(d *domain) {
+func (u *packetUnit) upToDate(d *Domain) {
 	u.settleAll(d)
 	u.passAll(d)
 	deciding := d.head.Switch
 	defer func() { d.head.Switch = deciding }()
-	d.head.Switch = topology.SwitchID(len(d.switches)) // all have done their work of the cycle
+	d.head.Switch = topology.SwitchID(len(d.Switches)) // all have done their work of the cycle
 	for port := range u.flows {
 		u.settleFlows(d, int32(port))
 	}
 }
 
 // add adds the flits of a packet from the first one on that is still to come.
-func (u *packetUnit) add(d *domain, port int32, kind flowKind, decided int32, r *flitSchedule, first int32) {
+func (u *packetUnit) add(d *Domain, port int32, kind flowKind, decided int32, r *flitSchedule, first int32) {
 	if r.flits == first {
 		return
 	}
@@ -147,29 +147,29 @@ func (u *packetUnit) add(d *domain, port int32, kind flowKind, decided int32, r 
 }
 
 // expects notes that the flits behind a head that has just been decided for are coming.
-func (u *packetUnit) expects(d *domain, sw *switchState, head *queued) {
-	p := d.inflow(head.packet >> packetBits)
-	if p.tail <= d.cycle {
+func (u *packetUnit) expects(d *Domain, sw *SwitchState, head *Queued) {
+	p := d.inflow(head.Packet >> PacketBits)
+	if p.tail <= d.Cycle {
 		return
 	}
 	var r flitSchedule
 	r.flits, r.ov = p.flits, -1
 	p.limit(u, &r, 0)
-	decided := sw.port0*int32(d.vcs) + int32(lowestOV(head.hop, uint32(d.vcs)))
-	u.add(d, sw.port0+int32(head.hop>>16), arriving, decided, &r, 1)
+	decided := sw.Port0*int32(d.vcs) + int32(lowestOV(head.Hop, uint32(d.vcs)))
+	u.add(d, sw.Port0+int32(head.Hop>>16), arriving, decided, &r, 1)
 }
 
 // departs notes a packet whose head crosses to an output.
-func (u *packetUnit) departs(d *domain, sw *switchState, output uint32, c *transit) {
-	const cycle = 1 << intervalShift
-	o, port, ov0 := sw.outPort(output), sw.port0+int32(output), sw.port0*int32(d.vcs)
+func (u *packetUnit) departs(d *Domain, sw *SwitchState, output uint32, c *transit) {
+	const cycle = 1 << IntervalShift
+	o, port, ov0 := sw.OutPort(output), sw.Port0+int32(output), sw.Port0*int32(d.vcs)
 	decided, ov := ov0+c.decided, int32(-1)
 	if c.decided < 0 {
 		decided = -1
 	}
-	if o.bounded != 0 {
+	if o.Bounded != 0 {
 		ov = ov0 + c.lov
-		d.outVC[ov].credits--
+		d.OutVC[ov].credits--
 	}
 	var crosses, leaves flitSchedule
 	c.crosses(u, d, ov, &crosses)
@@ -186,7 +186,7 @@ func (u *packetUnit) departs(d *domain, sw *switchState, output uint32, c *trans
 }
 
 // complete counts all flits of a port of some kinds, whenever they move.
-func (u *packetUnit) complete(d *domain, port int32, kinds ...flowKind) {
+func (u *packetUnit) complete(d *Domain, port int32, kinds ...flowKind) {
 	for i := range u.flows[port] {
 		if w := &u.flows[port][i]; slices.Contains(kinds, w.kind) {
 			w.lines = 0

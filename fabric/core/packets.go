@@ -10,15 +10,15 @@ type packetTable struct {
 	used    atomic.Int32   // chunks
 }
 
-type packetChunk [chunkPackets]packet
+type packetChunk [chunkPackets]Packet
 
 const (
 	chunkBits    = 10
 	chunkPackets = 1 << chunkBits
 )
 
-// packet is the record of a packet in the network.
-func (s *state) packet(id int32) *packet {
+// Packet is the record of a packet in the network.
+func (s *state) Packet(id int32) *Packet {
 	return &s.packets.chunks[id>>chunkBits][id&(chunkPackets-1)]
 }
 
@@ -26,7 +26,7 @@ func (s *state) packet(id int32) *packet {
 func (p *packetTable) ids() int { return int(p.used.Load()) * chunkPackets }
 
 // takePacket finds a free record.
-func (d *domain) takePacket() int32 {
+func (d *Domain) takePacket() int32 {
 	if len(d.packetFree) == 0 {
 		d.addChunk()
 	}
@@ -36,16 +36,16 @@ func (d *domain) takePacket() int32 {
 }
 
 // freePacket frees the record of a packet that has left the network.
-func (d *domain) freePacket(id int32) { d.packetFree = append(d.packetFree, id) }
+func (d *Domain) freePacket(id int32) { d.packetFree = append(d.packetFree, id) }
 
 // addChunk makes further records, those with low numbers to be taken first.
-func (d *domain) addChunk() {
+func (d *Domain) addChunk() {
 	n := d.packets.used.Add(1)
 	if int(n) > len(d.packets.chunks) {
 		d.packets.chunks = append(d.packets.chunks, nil)
 	}
 	d.packets.chunks[n-1] = new(packetChunk)
-	if d.unit != nil {
+	if d.Unit != nil {
 		d.packets.openInflows(int(n - 1))
 	}
 	for i := n*chunkPackets - 1; i >= (n-1)*chunkPackets; i-- {

@@ -12,21 +12,21 @@ var largeState = 1 << 20
 
 // isLarge tells whether the network asks for its memory ahead.
 func (s *state) isLarge() bool {
-	bytes := len(s.queues)*int(unsafe.Sizeof(inVC{})) + len(s.outVC)*int(unsafe.Sizeof(outVC{})) +
-		len(s.out)*int(unsafe.Sizeof(outPort{})) + len(s.terminals)*int(unsafe.Sizeof(terminal{}))
+	bytes := len(s.Queues)*int(unsafe.Sizeof(InVC{})) + len(s.OutVC)*int(unsafe.Sizeof(outVC{})) +
+		len(s.Out)*int(unsafe.Sizeof(OutPort{})) + len(s.Terminals)*int(unsafe.Sizeof(terminal{}))
 	return mem.Prefetching && bytes > largeState
 }
 
 // prefetchQueues asks for the queues of a switch that have work, from a mask word
 // on.
-func (d *domain) prefetchQueues(word int) {
-	sw := &d.switches[d.wordSwitch[word]]
+func (d *Domain) prefetchQueues(word int) {
+	sw := &d.Switches[d.WordSwitch[word]]
 	for w := range sw.masks {
 		m := &sw.masks[w]
 		if set := m.route | m.va | m.sa; set != 0 {
-			mem.PrefetchSet(set, unsafe.Pointer(sw.queue(uint32(w<<6))), unsafe.Sizeof(inVC{}))
+			mem.PrefetchSet(set, unsafe.Pointer(sw.Queue(uint32(w<<6))), unsafe.Sizeof(InVC{}))
 			if d.vcs > 1 {
-				mem.PrefetchSet(set, unsafe.Pointer(&d.acceptOV[int(sw.queue0)+w<<6]), 4)
+				mem.PrefetchSet(set, unsafe.Pointer(&d.acceptOV[int(sw.Queue0)+w<<6]), 4)
 			}
 		}
 	}
@@ -34,19 +34,19 @@ func (d *domain) prefetchQueues(word int) {
 
 // prefetchPorts asks for the ports of a switch that packets come from and have
 // been routed to in this cycle.
-func (d *domain) prefetchPorts(sw *switchState, inputs, outputs []int32) {
+func (d *Domain) prefetchPorts(sw *SwitchState, inputs, outputs []int32) {
 	n := len(outputs)
-	mem.PrefetchEach(&outputs[0], n, 4, unsafe.Pointer(sw.outs.At(0)), unsafe.Sizeof(outPort{}))
+	mem.PrefetchEach(&outputs[0], n, 4, unsafe.Pointer(sw.outs.At(0)), unsafe.Sizeof(OutPort{}))
 	mem.PrefetchEach(&outputs[0], n, 4, unsafe.Pointer(sw.outVCs.At(0)), uintptr(d.vcs)*unsafe.Sizeof(outVC{}))
 	mem.PrefetchEach(&inputs[0], n, 4, unsafe.Pointer(sw.ins.At(0)), unsafe.Sizeof(inPort{}))
 }
 
 // prefetchTerminals asks for the sending side of some terminals.
-func (d *domain) prefetchTerminals(batch []int32) {
+func (d *Domain) prefetchTerminals(batch []int32) {
 	n := len(batch)
-	mem.PrefetchEach(&batch[0], n, 4, unsafe.Pointer(&d.terminals[0]), unsafe.Sizeof(terminal{}))
-	mem.PrefetchEach(&batch[0], n, 4, unsafe.Pointer(&d.out[d.terminalOut0]), unsafe.Sizeof(outPort{}))
-	mem.PrefetchEach(&batch[0], n, 4, unsafe.Pointer(&d.outVC[d.terminalOV0]), uintptr(d.vcs)*unsafe.Sizeof(outVC{}))
+	mem.PrefetchEach(&batch[0], n, 4, unsafe.Pointer(&d.Terminals[0]), unsafe.Sizeof(terminal{}))
+	mem.PrefetchEach(&batch[0], n, 4, unsafe.Pointer(&d.Out[d.TerminalOut0]), unsafe.Sizeof(OutPort{}))
+	mem.PrefetchEach(&batch[0], n, 4, unsafe.Pointer(&d.OutVC[d.terminalOV0]), uintptr(d.vcs)*unsafe.Sizeof(outVC{}))
 	if d.prefetcher != nil {
 		d.prefetcher.Prefetch(batch)
 	}
@@ -54,9 +54,9 @@ func (d *domain) prefetchTerminals(batch []int32) {
 
 // touchPackets reads the records of some packets all at once. The sum keeps it
 // from being left out.
-func (d *domain) touchPackets(batch []flit) (sum int32) {
+func (d *Domain) touchPackets(batch []Flit) (sum int32) {
 	for i := range batch {
-		sum += d.packet(batch[i].packet >> packetBits).flits
+		sum += d.Packet(batch[i].Packet >> PacketBits).Flits
 	}
 	return sum
 }

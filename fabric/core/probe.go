@@ -11,20 +11,20 @@ import (
 
 // sampler observes the ports of a [fabric.Probe]. Every domain samples its own, at the same cycles.
 type sampler struct {
-	unobserved
+	Unobserved
 	parts  []*sampler // of the domains, with the network's first; in that only
 	f      *Fabric
 	plan   *fabric.Probe
-	window *Meter     // samples are taken while it is open; nil: in no cycle
-	own    []int32    // the plan's ports that are the domain's, by their places in it
-	before []uint32   // what has been counted until the last sample (len = quantities*own)
-	rows   [][]uint32 // the samples, likewise
+	window func() (from, to int64) // samples are taken in these cycles; nil: in none
+	own    []int32                 // the plan's ports that are the domain's, by their places in it
+	before []uint32                // what has been counted until the last sample (len = quantities*own)
+	rows   [][]uint32              // the samples, likewise
 }
 
 // newProbes makes the observers of the settings' probes, after that of marks.
 func (f *Fabric) newProbes() error {
-	for i := range f.config.Probes {
-		plan := &f.config.Probes[i]
+	for i := range f.Config.Probes {
+		plan := &f.Config.Probes[i]
 		for _, port := range plan.Ports {
 			if int(port) < 0 || int(port) >= f.graph.NumPorts() {
 				return &param.ParamError{Key: "probe.ports", Value: int(port), Want: fmt.Sprintf("a port of a switch, 0 to %d", f.graph.NumPorts()-1)}
@@ -32,14 +32,14 @@ func (f *Fabric) newProbes() error {
 		}
 		p := &sampler{f: f, plan: plan}
 		f.probes = append(f.probes, p)
-		f.observe(p)
+		f.Observe(p)
 	}
 	return nil
 }
 
 // needProbed has the network keep what probes look at, which does not make terminals decide ahead.
 func (f *Fabric) needProbed() {
-	c := &f.config
+	c := &f.Config
 	f.needs.Queues = f.needs.Queues || c.Probed(fabric.Waiting) || c.Probed(fabric.Sent)
 	f.needs.Credits = f.needs.Credits || c.Probed(fabric.Outstanding)
 	if f.needs.Crossed = f.needs.Crossed && f.needs.Queues || c.Probed(fabric.Sent); f.needs.Crossed {
@@ -50,8 +50,9 @@ func (f *Fabric) needProbed() {
 	}
 }
 
-// probeWithin has probes sample while a window is open.
-func (f *Fabric) probeWithin(window *Meter) {
+// ProbeWithin has probes sample in the cycles from one up to another, which may be told when they
+// have come. Only before the network is divided among threads.
+func (f *Fabric) ProbeWithin(window func() (from, to int64)) {
 	for _, p := range f.probes {
 		p.window = window
 	}
@@ -69,7 +70,7 @@ func (f *Fabric) Samples() []*fabric.Samples {
 func (p *sampler) samples() *fabric.Samples {
 	s := &fabric.Samples{Probe: p.plan, Rows: make([][]uint32, len(p.rows))}
 	if p.window != nil {
-		s.First = p.window.from
+		s.First, _ = p.window()
 	}
 	for i := range s.Rows {
 		s.Rows[i] = make([]uint32, p.width())
@@ -95,8 +96,8 @@ func (p *sampler) place(row []uint32, visit func(at int, n *uint32)) {
 	}
 }
 
-// part implements observer.
-func (p *sampler) part(d *domain) observer {
+// Part implements observer.
+func (p *sampler) Part(d *Domain) Observer {
 	part := p
 	if len(p.parts) > 0 {
 		part = &sampler{f: p.f, plan: p.plan, window: p.window}
@@ -111,28 +112,29 @@ func (p *sampler) part(d *domain) observer {
 	return part
 }
 
-// next implements observer: a sample is taken in its very cycle, in which what moves can be told.
-func (p *sampler) next() int64 {
+// Next implements observer: a sample is taken in its very cycle, in which what moves can be told.
+func (p *sampler) Next() int64 {
 	if p.window == nil {
 		return fabric.Never
 	}
-	if at := p.window.from + int64(len(p.rows))*p.plan.Interval; at < p.window.to {
+	from, to := p.window()
+	if at := from + int64(len(p.rows))*p.plan.Interval; at < to {
 		return at
 	}
 	return fabric.Never
 }
 
-// begins implements observer.
-func (p *sampler) begins(d *domain) {
-	if d.cycle != p.next() {
+// Begins implements observer.
+func (p *sampler) Begins(d *Domain) {
+	if d.Cycle != p.Next() {
 		return
 	}
 	row := make([]uint32, 0, len(p.before))
 	for _, q := range p.plan.Quantities {
 		for _, i := range p.own {
 			port := p.plan.Ports[i]
-			if d.unit != nil {
-				d.unit.lookBefore(d, int32(port))
+			if d.Unit != nil {
+				d.Unit.lookBefore(d, int32(port))
 			}
 			n := d.sample(q, port)
 			if counts := q == fabric.Sent || q == fabric.Marked; counts {
@@ -150,8 +152,8 @@ func (p *sampler) begins(d *domain) {
 
 // sample is what is known of a port as a cycle begins; of what is counted, all until then,
 // modulo 2^32.
-func (d *domain) sample(q fabric.Quantity, port topology.PortID) (n uint32) {
-	ovs := d.outVC[d.ov(port, 0):][:d.vcs]
+func (d *Domain) sample(q fabric.Quantity, port topology.PortID) (n uint32) {
+	ovs := d.OutVC[d.ov(port, 0):][:d.vcs]
 	switch q {
 	case fabric.Waiting:
 		for i := range ovs {
@@ -163,10 +165,10 @@ func (d *domain) sample(q fabric.Quantity, port topology.PortID) (n uint32) {
 		}
 	case fabric.Sent: // what has crossed, but for what has not left
 		for i := range ovs {
-			n += ovs[i].flits
+			n += ovs[i].Flits
 		}
-		if d.unit != nil {
-			return n - d.unit.stillHere(int32(port))
+		if d.Unit != nil {
+			return n - d.Unit.stillHere(int32(port))
 		}
 		for _, behind := range d.crossed[d.ov(port, 0):][:d.vcs] {
 			n -= uint32(behind)
@@ -178,16 +180,16 @@ func (d *domain) sample(q fabric.Quantity, port topology.PortID) (n uint32) {
 }
 
 // lookBefore brings up to date what is known of a port as a cycle begins.
-func (u *packetUnit) lookBefore(d *domain, port int32) {
-	begins := d.cycle << intervalShift
+func (u *packetUnit) lookBefore(d *Domain, port int32) {
+	begins := d.Cycle << IntervalShift
 	if r := &u.credits[port]; r.ov >= 0 {
-		d.outVC[r.ov].credits += r.take(u, begins)
+		d.OutVC[r.ov].credits += r.take(u, begins)
 		if r.done == r.flits {
 			r.ov = -1
 		}
 	}
 	if u.watched {
-		u.count(d, port, begins, begins, begins+1<<intervalShift)
+		u.count(d, port, begins, begins, begins+1<<IntervalShift)
 	}
 }
 
@@ -202,8 +204,8 @@ func (u *packetUnit) stillHere(port int32) (flits uint32) {
 	return flits
 }
 
-// archive implements observer: the samples of all ports, whichever domains they belong to.
-func (p *sampler) archive(x *archiver) {
+// Archive implements observer: the samples of all ports, whichever domains they belong to.
+func (p *sampler) Archive(x *Archiver) {
 	a := x.Archive
 	a.Mark("probe")
 	n := len(p.rows)
@@ -232,9 +234,9 @@ func (p *sampler) archive(x *archiver) {
 	}
 }
 
-func (*sampler) gather()                                                   {}
-func (*sampler) arrived(*domain, []flit)                                   {}
-func (*sampler) injected(*domain, int32)                                   {}
-func (*sampler) grantedVC(*domain, *switchState, []request, uint32)        {}
-func (*sampler) grantedSwitch(*domain, *switchState, []request, *stepTime) {}
-func (*sampler) delivered(*domain, int32, *fabric.Delivery)                {}
+func (*sampler) Gather()                                                   {}
+func (*sampler) Arrived(*Domain, []Flit)                                   {}
+func (*sampler) Injected(*Domain, int32)                                   {}
+func (*sampler) GrantedVC(*Domain, *SwitchState, []Request, uint32)        {}
+func (*sampler) GrantedSwitch(*Domain, *SwitchState, []Request, *StepTime) {}
+func (*sampler) Delivered(*Domain, int32, *fabric.Delivery)                {}

@@ -11,6 +11,7 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/marking"
+	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 )
@@ -50,7 +51,7 @@ func TestProbesByHand(t *testing.T) {
 		f, s := n.fabric(t, config), &script{}
 		s.send(0, fabric.PacketSpec{Dst: 2, Flits: 4})
 		s.send(1, fabric.PacketSpec{Dst: 2, Flits: 4})
-		if err := f.RunToEnd(context.Background(), s, s, core.ToEnd{}); err != nil {
+		if err := measure.RunToEnd(context.Background(), f, s, s, measure.ToEnd{}); err != nil {
 			t.Fatal(err)
 		}
 		seen := f.Samples()
@@ -86,7 +87,7 @@ func TestProbeUnits(t *testing.T) {
 				config.Fabric.Unit, config.Switch.Speedup, config.Switch.CrossbarCycles, config.Switch.VCAllocCycles = c.unit, speedup, i, i%2
 				config.Channels = map[string]fabric.ChannelConfig{"global": {CyclesPerFlit: 2}}
 				mark(t, &config.Switch, "threshold", marking.Threshold{Flits: 8, Every: 1})
-				plan := core.Plan{Warmup: 300, Window: 700, Threads: c.threads}
+				plan := measure.Plan{Warmup: 300, Window: 700, Threads: c.threads}
 				_, bare := n.run(t, config, 0.3, 6, plan)
 				probing(n, &config, 7, fabric.Waiting, fabric.Outstanding, fabric.Sent, fabric.Marked)
 				_, r := n.run(t, config, 0.3, 6, plan)
@@ -130,7 +131,7 @@ func TestProbeFaults(t *testing.T) {
 			continue
 		}
 		g := c.network.topo.Graph()
-		run := func(threads int, probes bool) (*core.Result, *core.Fabric) {
+		run := func(threads int, probes bool) (*measure.Result, *core.Fabric) {
 			plan, err := buildPeriods(c.routing, c.network.topo, failing(g, c.routing != "ugal-l", c.seed))
 			if err != nil {
 				t.Fatal(err)
@@ -149,8 +150,8 @@ func TestProbeFaults(t *testing.T) {
 			if err := f.SetFaults(plan); err != nil {
 				t.Fatal(err)
 			}
-			source := core.NewOpenLoop(g.Terminals(), uniform{g.Terminals()}, bernoulli{sim.NewGeometric(0.3 / float64(c.flits))}, fixed(c.flits), 1)
-			r, err := f.Run(context.Background(), source, 0.3, core.Plan{Warmup: 100, Window: 500, Threads: threads})
+			source := measure.NewOpenLoop(g.Terminals(), uniform{g.Terminals()}, bernoulli{sim.NewGeometric(0.3 / float64(c.flits))}, fixed(c.flits), 1)
+			r, err := measure.Run(context.Background(), f, source, 0.3, measure.Plan{Warmup: 100, Window: 500, Threads: threads})
 			if err != nil {
 				t.Fatal(err)
 			}

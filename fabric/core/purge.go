@@ -16,41 +16,41 @@ func (x *faults) purge(doomed []int32, c int64) {
 	p := &purge{removed: make([]int32, f.packets.ids()), unsent: make([]int32, f.packets.ids()), doomed: make([]bool, f.packets.ids()), trims: make([]bool, f.packets.ids())}
 	for _, id := range doomed {
 		p.doomed[id] = true
-		p.trims[id] = f.labels != nil && f.labels.at(id).trim == trimNext
+		p.trims[id] = f.labels != nil && f.labels.At(id).trim == trimNext
 	}
-	before := f.domains[0].cycle
+	before := f.domains[0].Cycle
 	for _, d := range f.domains {
-		d.cycle = c
+		d.Cycle = c
 	}
 	for _, d := range f.domains {
 		p.flits(d)
 	}
 	for _, ov := range p.credits {
 		sender := f.sender(ov)
-		o := &f.outVC[ov]
+		o := &f.OutVC[ov]
 		o.credits++
 		sender.creditReturned(o, ov)
 	}
 	for _, d := range f.domains {
 		p.terminals(d)
-		d.cycle = before
+		d.Cycle = before
 	}
 	for _, id := range doomed {
-		record := f.packet(id)
-		d := f.owner(record.src)
+		record := f.Packet(id)
+		d := f.owner(record.Src)
 		d.DiscardedFlits += int64(p.removed[id])
 		if p.trims[id] {
-			record.flits = 1
-			f.labels.at(id).trim = trimDone
+			record.Flits = 1
+			f.labels.At(id).trim = trimDone
 			d.retry.tally.Trimmed++
 			continue
 		}
-		d.retry.tally.WastedFlits += int64(record.flits - p.unsent[id] - p.removed[id])
+		d.retry.tally.WastedFlits += int64(record.Flits - p.unsent[id] - p.removed[id])
 		d.freePacket(id)
 		if d.observer != nil {
-			d.observer.discarded(d, id)
+			d.observer.Discarded(d, id)
 		}
-		d.retry.dropped(record.src, int32(record.tag))
+		d.retry.dropped(record.Src, int32(record.tag))
 	}
 	for _, d := range f.domains {
 		if len(d.retry.lost) > 0 {
@@ -61,29 +61,29 @@ func (x *faults) purge(doomed []int32, c int64) {
 
 // purge is the discarding of some packets.
 type purge struct {
-	d        *domain // being purged
+	d        *Domain // being purged
 	doomed   []bool  // by packet
 	trims    []bool  // by packet: of the doomed, those that keep their heads
 	removed  []int32 // flits, by packet
 	unsent   []int32 // flits still at their terminal, likewise
 	credits  []int32 // output virtual channels to hand a credit back to
-	released []*outPort
-	kept     []queued
+	released []*OutPort
+	kept     []Queued
 }
 
 // flits purges the channels and switches of a domain.
-func (p *purge) flits(d *domain) {
+func (p *purge) flits(d *Domain) {
 	p.d, p.released = d, p.released[:0]
-	for _, w := range d.flits {
+	for _, w := range d.Flits {
 		if w != nil {
 			w.Remove(p.onChannel)
 		}
 	}
-	d.steps.set(d.cycle)
-	for _, s := range d.mine {
-		sw := &d.switches[s]
-		for local := range uint32(sw.ports) * uint32(d.vcs) {
-			if d.upcoming != nil {
+	d.Steps.set(d.Cycle)
+	for _, s := range d.Mine {
+		sw := &d.Switches[s]
+		for local := range uint32(sw.Ports) * uint32(d.vcs) {
+			if d.Upcoming != nil {
 				p.purgeUpcoming(sw, local)
 			} else {
 				p.queue(sw, local)
@@ -98,13 +98,13 @@ func (p *purge) flits(d *domain) {
 }
 
 // terminals purges the terminals of a domain.
-func (p *purge) terminals(d *domain) {
-	for _, t := range d.ends {
-		if te := &d.terminals[t]; te.packet >= 0 && p.doomed[te.packet] {
-			p.unsent[te.packet] = te.left
-			te.packet, te.left, te.flags = -1, 0, 0
+func (p *purge) terminals(d *Domain) {
+	for _, t := range d.Ends {
+		if te := &d.Terminals[t]; te.Packet >= 0 && p.doomed[te.Packet] {
+			p.unsent[te.Packet] = te.left
+			te.Packet, te.left, te.flags = -1, 0, 0
 			if !slices.Contains(d.woken, t) { // whose turn is in this cycle
-				d.wakeUp(topology.TerminalID(t), wholeCycle(d.out[d.terminalOut0+t].nextFree))
+				d.wakeUp(topology.TerminalID(t), WholeCycle(d.Out[d.TerminalOut0+t].NextFree))
 			}
 		}
 	}
@@ -112,9 +112,9 @@ func (p *purge) terminals(d *domain) {
 
 // takes tells whether a flit goes. The head of a packet that is trimmed becomes its tail, too.
 func (p *purge) takes(packet *int32) bool {
-	id := *packet >> packetBits
-	if p.trims[id] && *packet&headFlit != 0 {
-		*packet |= tailFlit
+	id := *packet >> PacketBits
+	if p.trims[id] && *packet&HeadFlit != 0 {
+		*packet |= TailFlit
 		return false
 	}
 	return p.doomed[id]
@@ -122,28 +122,28 @@ func (p *purge) takes(packet *int32) bool {
 
 // takesFront tells whether the packet at the front of a queue, or whose later flits are still
 // to come, goes from there.
-func (p *purge) takesFront(sw *switchState, local uint32, v *inVC) bool {
-	if v.count > 0 {
-		return p.takes(&v.packet)
+func (p *purge) takesFront(sw *SwitchState, local uint32, v *InVC) bool {
+	if v.Count > 0 {
+		return p.takes(&v.Packet)
 	}
-	return p.d.holdsVC(sw, local, v) && p.doomed[v.packet>>packetBits]
+	return p.d.holdsVC(sw, local, v) && p.doomed[v.Packet>>PacketBits]
 }
 
 // remove takes a flit away that came, or was to come, in a queue.
 func (p *purge) remove(packet, upstream int32) {
-	p.removed[packet>>packetBits]++
+	p.removed[packet>>PacketBits]++
 	p.credits = append(p.credits, upstream)
 }
 
 // onChannel tells whether a flit on a channel goes.
-func (p *purge) onChannel(e *flit) bool {
-	if !p.takes(&e.packet) {
+func (p *purge) onChannel(e *Flit) bool {
+	if !p.takes(&e.Packet) {
 		return false
 	}
-	if e.queue >= 0 {
-		p.remove(e.packet, p.upstream(e.queue))
+	if e.Queue >= 0 {
+		p.remove(e.Packet, p.upstream(e.Queue))
 	} else { // a terminal's credit is on its way in any case
-		p.removed[e.packet>>packetBits]++
+		p.removed[e.Packet>>PacketBits]++
 	}
 	return true
 }
@@ -151,18 +151,18 @@ func (p *purge) onChannel(e *flit) bool {
 // upstream is the output virtual channel that feeds a queue.
 func (p *purge) upstream(queue int32) int32 {
 	port := p.d.portOf(queue)
-	sw := &p.d.switches[p.d.wordSwitch[queue>>6]]
-	return p.d.in[port].upstream + (queue-sw.queue0)%int32(p.d.vcs)
+	sw := &p.d.Switches[p.d.WordSwitch[queue>>6]]
+	return p.d.in[port].upstream + (queue-sw.Queue0)%int32(p.d.vcs)
 }
 
 // queue purges a queue.
-func (p *purge) queue(sw *switchState, local uint32) {
-	d, v := p.d, sw.queue(local)
-	if v.count == 0 && v.out < 0 {
+func (p *purge) queue(sw *SwitchState, local uint32) {
+	d, v := p.d, sw.Queue(local)
+	if v.Count == 0 && v.Out < 0 {
 		return
 	}
 	goes := false
-	d.eachQueued(v, func(q *queued) { goes = p.takes(&q.packet) || goes })
+	d.EachQueued(v, func(q *Queued) { goes = p.takes(&q.Packet) || goes })
 	front := p.takesFront(sw, local, v)
 	if front {
 		if d.hold != nil {
@@ -173,16 +173,16 @@ func (p *purge) queue(sw *switchState, local uint32) {
 	if !goes {
 		return
 	}
-	queue := sw.queue0 + int32(local)
+	queue := sw.Queue0 + int32(local)
 	p.kept = p.kept[:0]
-	d.eachQueued(v, func(q *queued) {
-		if !p.takes(&q.packet) {
+	d.EachQueued(v, func(q *Queued) {
+		if !p.takes(&q.Packet) {
 			p.kept = append(p.kept, *q)
 			return
 		}
-		p.remove(q.packet, p.upstream(queue))
-		if d.needs.Queues && q.hop&(1<<16-1) != 0 {
-			sw.outVC(lowestOV(q.hop, uint32(d.vcs))).waiting--
+		p.remove(q.Packet, p.upstream(queue))
+		if d.needs.Queues && q.Hop&(1<<16-1) != 0 {
+			sw.outVC(lowestOV(q.Hop, uint32(d.vcs))).waiting--
 		}
 	})
 	d.refill(v, p.kept)
@@ -192,14 +192,14 @@ func (p *purge) queue(sw *switchState, local uint32) {
 	m, bit := sw.mask(local), uint64(1)<<(local&63)
 	m.va &^= bit
 	m.sa &^= bit
-	if v.count == 0 {
+	if v.Count == 0 {
 		return
 	}
-	v.ready = d.steps.at[0].number + d.routeDelay
+	v.Ready = d.Steps.at[0].Number + d.RouteDelay
 	if d.observer != nil {
-		d.observer.uncovered(d, queue)
+		d.observer.Uncovered(d, queue)
 	}
-	if d.combined != 0 {
+	if d.Combined != 0 {
 		m.sa |= bit
 	} else {
 		m.va |= bit
@@ -208,44 +208,44 @@ func (p *purge) queue(sw *switchState, local uint32) {
 }
 
 // letGo ends the holding of ports by a queue's front packet.
-func (p *purge) letGo(sw *switchState, local uint32, v *inVC) {
+func (p *purge) letGo(sw *SwitchState, local uint32, v *InVC) {
 	d := p.d
-	in := &d.hold.ports[sw.port0+int32(d.matcher.places[local].port)]
-	out := &d.hold.ports[sw.port0+int32(v.hop>>16)]
-	if d.holdsVC(sw, local, v) && (v.count == 0 || v.packet&headFlit == 0) {
+	in := &d.hold.ports[sw.Port0+int32(d.Matcher.Places[local].Port)]
+	out := &d.hold.ports[sw.Port0+int32(v.Hop>>16)]
+	if d.holdsVC(sw, local, v) && (v.Count == 0 || v.Packet&HeadFlit == 0) {
 		in.input, out.output = false, false
 	}
 }
 
 // free lets go of the virtual channel that a queue's front packet holds or
 // waits for.
-func (p *purge) free(sw *switchState, local uint32, v *inVC) {
-	d, queue := p.d, sw.queue0+int32(local)
-	o := sw.outPort(v.hop >> 16)
+func (p *purge) free(sw *SwitchState, local uint32, v *InVC) {
+	d, queue := p.d, sw.Queue0+int32(local)
+	o := sw.OutPort(v.Hop >> 16)
 	if d.holdsVC(sw, local, v) {
-		vc := uint32(v.out) % uint32(d.vcs)
-		sw.outVC(uint32(v.out)).owner = ^queue
+		vc := uint32(v.Out) % uint32(d.vcs)
+		sw.outVC(uint32(v.Out)).owner = ^queue
 		o.free |= 1 << (vc & 15)
 		p.released = append(p.released, o)
 	}
-	v.out = -1
+	v.Out = -1
 	d.waitNoMore(o, queue)
 }
 
 // refill makes some of the flits of a queue all of them, in their order.
-func (d *domain) refill(v *inVC, flits []queued) {
-	if v.count > 1 { // the ring behind the front is free
-		last := &d.pool[v.last-1]
-		last.next, d.poolFree = d.poolFree, last.next
+func (d *Domain) refill(v *InVC, flits []Queued) {
+	if v.Count > 1 { // the ring behind the front is free
+		last := &d.Pool[v.Last-1]
+		last.Next, d.poolFree = d.poolFree, last.Next
 	}
-	v.count = 0
+	v.Count = 0
 	for _, q := range flits {
-		if v.count == 0 {
-			v.queued = q
+		if v.Count == 0 {
+			v.Queued = q
 		} else {
-			d.append(v, &flit{packet: q.packet, dst: q.dst, state: q.state})
-			d.pool[v.last-1].hop = q.hop
+			d.append(v, &Flit{Packet: q.Packet, dst: q.dst, State: q.State})
+			d.Pool[v.Last-1].Hop = q.Hop
 		}
-		v.count++
+		v.Count++
 	}
 }

@@ -23,7 +23,7 @@ import (
 // it puts down for theirs, which take it at the beginning of the next window: before an
 // acknowledgement can be back.
 type retry struct {
-	domain  *domain
+	domain  *Domain
 	x       *faults
 	source  fabric.Source
 	sink    fabric.Sink
@@ -62,14 +62,14 @@ type timer struct {
 }
 
 // faulty puts the retries between the terminals of a domain and their source and sink.
-func (f *Fabric) faulty(d *domain) {
+func (f *Fabric) faulty(d *Domain) {
 	if f.multicast != nil {
 		panic("core: faults do not follow the copies of multicast packets")
 	}
-	if !d.alone && f.faults.sourcePackets.chunks == nil {
-		f.faults.sourcePackets.chunks = make([]*[chunkPackets]sourcePacket, maxChunks) // must not move any more
+	if !d.alone && f.Faults.SourcePackets.chunks == nil {
+		f.Faults.SourcePackets.chunks = make([]*[chunkPackets]sourcePacket, maxChunks) // must not move any more
 	}
-	d.retry = &retry{domain: d, x: f.faults, source: d.source, sink: d.sink, heard: make([][]landing, len(f.domains))}
+	d.retry = &retry{domain: d, x: f.Faults, source: d.source, sink: d.sink, heard: make([][]landing, len(f.domains))}
 	d.source, d.sink = d.retry, d.retry
 }
 
@@ -89,11 +89,11 @@ func (r *retry) Next(t topology.TerminalID, until int64, spec *fabric.PacketSpec
 			return false
 		}
 		if len(r.unused) == 0 {
-			r.unused = r.x.sourcePackets.more(r.unused)
+			r.unused = r.x.SourcePackets.more(r.unused)
 		}
 		id := r.unused[len(r.unused)-1]
 		r.unused = r.unused[:len(r.unused)-1]
-		*r.x.sourcePackets.at(id) = sourcePacket{spec: *spec}
+		*r.x.SourcePackets.At(id) = sourcePacket{Spec: *spec}
 		r.pending++
 		if r.send(t, id, until, spec) {
 			return true
@@ -111,7 +111,7 @@ func (r *retry) expired(t topology.TerminalID, until int64) (sourcePacket int32,
 			s.timers = append(s.timers[:0], s.timers[s.first:]...)
 			s.first = 0
 		}
-		l := r.x.sourcePackets.at(due.sourcePacket)
+		l := r.x.SourcePackets.At(due.sourcePacket)
 		l.timed = false
 		if l.delivered && l.acked <= due.end || int(l.tries) > r.x.plan.Retries {
 			r.settle(t, due.sourcePacket)
@@ -124,20 +124,20 @@ func (r *retry) expired(t topology.TerminalID, until int64) (sourcePacket int32,
 
 // send makes a source packet's next transmission, if it has a path.
 func (r *retry) send(t topology.TerminalID, id int32, now int64, spec *fabric.PacketSpec) bool {
-	l := r.x.sourcePackets.at(id)
+	l := r.x.SourcePackets.At(id)
 	l.tries++
 	if r.x.plan.Retries > 0 {
 		l.timed = true
 		r.x.senders[t].timers = append(r.x.senders[t].timers, timer{now + r.x.plan.Timeout, id})
 	}
-	if l.noPath = !r.x.reachable(r.domain.graph, t, l.spec.Dst); l.noPath {
+	if l.noPath = !r.x.reachable(r.domain.graph, t, l.Spec.Dst); l.noPath {
 		r.settle(t, id)
 		return false
 	}
 	if l.sent++; l.sent > 1 {
 		r.tally.Retransmitted++
 	}
-	*spec = l.spec
+	*spec = l.Spec
 	spec.Tag = uint64(id)
 	return true
 }
@@ -145,14 +145,14 @@ func (r *retry) send(t topology.TerminalID, id int32, now int64, spec *fabric.Pa
 // Deliver implements [fabric.Sink].
 func (r *retry) Deliver(d *fabric.Delivery) {
 	id, src := int32(d.Tag), d.Src
-	l := r.x.sourcePackets.at(id)
+	l := r.x.SourcePackets.At(id)
 	e := landing{sourcePacket: id, src: src, again: l.heard, acked: 2*d.Cycle - d.Inject}
 	if e.again {
 		r.tally.Duplicates++
 		r.tally.WastedFlits += int64(d.Flits)
 	} else {
 		l.heard = true
-		d.Tag = l.spec.Tag
+		d.Tag = l.Spec.Tag
 		r.sink.Deliver(d)
 	}
 	f := r.x.fabric
@@ -174,7 +174,7 @@ func (r *retry) hear(other *retry, me int) {
 
 // lands tells that a transmission has arrived.
 func (r *retry) lands(t topology.TerminalID, e *landing) {
-	l := r.x.sourcePackets.at(e.sourcePacket)
+	l := r.x.SourcePackets.At(e.sourcePacket)
 	l.landed++
 	if !e.again {
 		l.delivered, l.acked = true, e.acked
@@ -186,7 +186,7 @@ func (r *retry) lands(t topology.TerminalID, e *landing) {
 // dropped tells that a transmission of terminal t has been discarded, while packets are.
 func (r *retry) dropped(t topology.TerminalID, id int32) {
 	r.tally.Dropped++
-	r.x.sourcePackets.at(id).landed++
+	r.x.SourcePackets.At(id).landed++
 	r.discarding = true
 	r.settle(t, id)
 	r.discarding = false
@@ -198,23 +198,23 @@ func (r *retry) tellLost(c int64) {
 	slices.SortFunc(r.lost, func(a, b lost) int {
 		return cmp.Or(cmp.Compare(a.terminal, b.terminal), cmp.Compare(a.spec.Birth, b.spec.Birth), cmp.Compare(a.spec.Tag, b.spec.Tag), cmp.Compare(a.spec.Dst, b.spec.Dst))
 	})
-	before := r.domain.cycle
-	r.domain.cycle = c - 1
+	before := r.domain.Cycle
+	r.domain.Cycle = c - 1
 	for i := range r.lost {
 		r.domain.listener.lost(r.lost[i].terminal, &r.lost[i].spec)
 	}
-	r.domain.cycle, r.lost = before, r.lost[:0]
+	r.domain.Cycle, r.lost = before, r.lost[:0]
 }
 
 // settle ends a source packet of terminal t of which nothing is under way any more.
 func (r *retry) settle(t topology.TerminalID, id int32) {
-	l := r.x.sourcePackets.at(id)
+	l := r.x.SourcePackets.At(id)
 	if l.sent > l.landed || l.timed {
 		return
 	}
 	if !l.delivered {
 		r.pending--
-		r.tally.GivenUpFlits += int64(l.spec.Flits)
+		r.tally.GivenUpFlits += int64(l.Spec.Flits)
 		if l.noPath {
 			r.tally.Unreachable++
 		} else {
@@ -222,18 +222,18 @@ func (r *retry) settle(t topology.TerminalID, id int32) {
 		}
 	}
 	if !l.delivered && r.domain.listener != nil {
-		if r.lost = append(r.lost, lost{t, l.spec}); !r.discarding {
-			r.tellLost(r.domain.cycle + 2) // the next cycle: a sender that tries again at once would never end
+		if r.lost = append(r.lost, lost{t, l.Spec}); !r.discarding {
+			r.tellLost(r.domain.Cycle + 2) // the next cycle: a sender that tries again at once would never end
 		}
 	}
-	l.spec.Birth = fabric.Never
+	l.Spec.Birth = fabric.Never
 	r.unused = append(r.unused, id)
 }
 
-// patience is how long retries may take a packet.
-func (f *Fabric) patience() int64 {
-	if f.faults == nil {
+// Patience is how long retries may take a packet.
+func (f *Fabric) Patience() int64 {
+	if f.Faults == nil {
 		return 0
 	}
-	return f.faults.plan.Timeout * int64(f.faults.plan.Retries+1)
+	return f.Faults.plan.Timeout * int64(f.Faults.plan.Retries+1)
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/marking"
+	"github.com/weft-sim/weft/fabric/measure"
+	"github.com/weft-sim/weft/fabric/observe"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/simtest"
@@ -17,7 +19,7 @@ import (
 )
 
 // describe is everything that a result says.
-func describe(r *core.Result) string {
+func describe(r *measure.Result) string {
 	text := fmt.Sprintf("%d %d %d %v %v %v %v %s %+v %v %d %d %v", r.Warmup, r.Window, r.Cycles, r.Closed, r.Offered, r.Accepted, r.State, r.Reason, r.Evidence, r.Settled, r.Packets(), r.Latency().Max(), r.HalfWidth())
 	text += fmt.Sprintln(r.MeanLatency(), r.MeanHops(), r.MeanNetworkLatency(), r.MinimalFraction(), r.ChannelFlits, r.Levels())
 	if r.Series != nil {
@@ -39,21 +41,21 @@ type course struct {
 	config       fabric.Config
 	load, before float64 // before: of the workload that warms up; 0: there is one only
 	flits        int
-	plan         core.Plan
+	plan         measure.Plan
 }
 
-func (c *course) source(load float64) *core.OpenLoop {
+func (c *course) source(load float64) *measure.OpenLoop {
 	n := c.network.topo.Graph().Terminals()
-	return core.NewOpenLoop(n, uniform{n}, bernoulli{sim.NewGeometric(load / float64(c.flits))}, fixed(c.flits), 1)
+	return measure.NewOpenLoop(n, uniform{n}, bernoulli{sim.NewGeometric(load / float64(c.flits))}, fixed(c.flits), 1)
 }
 
-func (c *course) run(t testing.TB, plan core.Plan) (*core.Result, error) {
+func (c *course) run(t testing.TB, plan measure.Plan) (*measure.Result, error) {
 	t.Helper()
 	first := c.load
 	if c.before > 0 {
 		first, plan.After, plan.Settle = c.before, c.source(c.load), 300
 	}
-	return c.network.fabric(t, c.config).Run(context.Background(), c.source(first), c.load, plan)
+	return measure.Run(context.Background(), c.network.fabric(t, c.config), c.source(first), c.load, plan)
 }
 
 func courses(t testing.TB) []course {
@@ -61,11 +63,11 @@ func courses(t testing.TB) []course {
 	torus := newNetwork(t, "torus", "dor", func(c *topology.GridConfig) { c.Dims = []int{4, 4} })
 	held := fabric.DefaultConfig()
 	packets(&held)
-	found := core.Plan{Precision: 0.05, Budget: 6000, Levels: true, Series: 6}
-	given := core.Plan{Warmup: 730, Window: 1210, Series: 7}
+	found := measure.Plan{Precision: 0.05, Budget: 6000, Levels: true, Series: 6}
+	given := measure.Plan{Warmup: 730, Window: 1210, Series: 7}
 	seen, slowest := given, found
-	seen.Blame, seen.Levels, seen.Trace = true, true, core.TracePlan{Packets: 30, Every: 3}
-	slowest.Blame, slowest.Trace = true, core.TracePlan{Packets: 20, Slowest: true}
+	seen.Blame, seen.Levels, seen.Trace = true, true, observe.TracePlan{Packets: 30, Every: 3}
+	slowest.Blame, slowest.Trace = true, observe.TracePlan{Packets: 20, Slowest: true}
 	probed, probedHeld := fabric.DefaultConfig(), held
 	probed.Switch.Marking = marking.Named("threshold")
 	probing(torus, &probed, 30, fabric.Sent, fabric.Marked, fabric.Waiting, fabric.Outstanding)
@@ -156,7 +158,7 @@ func TestForks(t *testing.T) {
 		}
 		plan := c.plan
 		plan.Threads = 2
-		warm, err := c.network.fabric(t, c.config).WarmUp(context.Background(), c.source(c.before), plan)
+		warm, err := measure.WarmUp(context.Background(), c.network.fabric(t, c.config), c.source(c.before), plan)
 		if err != nil {
 			t.Fatal(err)
 		}

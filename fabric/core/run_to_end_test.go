@@ -8,6 +8,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
 )
 
@@ -47,7 +48,7 @@ func (p *pingPong) Deliver(d *fabric.Delivery) {
 func TestRunToEnd(t *testing.T) {
 	n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 2 })
 	p := &pingPong{f: n.fabric(t, fabric.DefaultConfig()), left: 5, next: fabric.PacketSpec{Dst: 1, Flits: 3}}
-	if err := p.f.RunToEnd(t.Context(), p, p, core.ToEnd{}); err != nil {
+	if err := measure.RunToEnd(t.Context(), p.f, p, p, measure.ToEnd{}); err != nil {
 		t.Fatal(err)
 	}
 	for i, c := range p.times {
@@ -68,7 +69,7 @@ func TestRunToEndInterrupted(t *testing.T) {
 	cancel()
 	s := &script{}
 	s.send(0, fabric.PacketSpec{Dst: 2, Flits: 1})
-	if err := n.fabric(t, fabric.DefaultConfig()).RunToEnd(ctx, s, s, core.ToEnd{}); !errors.Is(err, context.Canceled) {
+	if err := measure.RunToEnd(ctx, n.fabric(t, fabric.DefaultConfig()), s, s, measure.ToEnd{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("interrupted: %v", err)
 	}
 }

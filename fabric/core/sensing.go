@@ -58,12 +58,12 @@ func newSensing(n *network) *sensing {
 	ports := n.graph.NumPorts()
 	s := &sensing{probes: make([]probe, ports*n.vcs), witness: make([]int32, ports), delayed: make([]int32, ports)}
 	for p := range ports {
-		if class := n.graph.Classes[n.graph.PortClass[p]].Name; !slices.Contains(n.config.Switch.CreditsUndelayed, class) {
+		if class := n.graph.Classes[n.graph.PortClass[p]].Name; !slices.Contains(n.Config.Switch.CreditsUndelayed, class) {
 			s.delayed[p] = -1
 		}
 	}
-	for i := range n.switches {
-		s.findLeast(n, n.switches[i].port0)
+	for i := range n.Switches {
+		s.findLeast(n, n.Switches[i].Port0)
 	}
 	return s
 }

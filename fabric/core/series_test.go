@@ -7,12 +7,13 @@ import (
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
 )
 
 // checkSeries: the intervals lie in order and fill the window, and what they
 // carried adds up to what the window did.
-func checkSeries(t *testing.T, f *core.Fabric, r *core.Result) {
+func checkSeries(t *testing.T, f *core.Fabric, r *measure.Result) {
 	t.Helper()
 	s := r.Series
 	last := int64(0)
@@ -45,8 +46,8 @@ func checkSeries(t *testing.T, f *core.Fabric, r *core.Result) {
 // Neither changes the run.
 func TestSeries(t *testing.T) {
 	n := dragonflyNetwork(t, "ugal-l", 2, 4, 2)
-	_, off := n.run(t, fabric.DefaultConfig(), 0.4, 2, core.Plan{Warmup: 200, Window: 1000})
-	f, on := n.run(t, fabric.DefaultConfig(), 0.4, 2, core.Plan{Warmup: 200, Window: 1000, Series: 7})
+	_, off := n.run(t, fabric.DefaultConfig(), 0.4, 2, measure.Plan{Warmup: 200, Window: 1000})
+	f, on := n.run(t, fabric.DefaultConfig(), 0.4, 2, measure.Plan{Warmup: 200, Window: 1000, Series: 7})
 	checkSeries(t, f, on)
 	// floor(1000*i/7)
 	if want := []int64{142, 285, 428, 571, 714, 857, 1000}; !slices.Equal(on.Series.Ends, want) {
@@ -56,14 +57,14 @@ func TestSeries(t *testing.T) {
 		t.Error("the series changes the run")
 	}
 	// More intervals than cycles: one each.
-	f, short := n.run(t, fabric.DefaultConfig(), 0.4, 2, core.Plan{Warmup: 200, Window: 5, Series: 50})
+	f, short := n.run(t, fabric.DefaultConfig(), 0.4, 2, measure.Plan{Warmup: 200, Window: 5, Series: 50})
 	checkSeries(t, f, short)
 	if want := []int64{1, 2, 3, 4, 5}; !slices.Equal(short.Series.Ends, want) {
 		t.Errorf("intervals end at %v", short.Series.Ends)
 	}
 
 	n = newNetwork(t, "mesh", "dor", func(c *topology.GridConfig) { c.Dims, c.Terminals = []int{3, 3}, 1 })
-	plan := core.Plan{Precision: 0.004, Budget: 12_000}
+	plan := measure.Plan{Precision: 0.004, Budget: 12_000}
 	_, off = n.run(t, fabric.DefaultConfig(), 0.3, 2, plan)
 	for _, intervals := range []int{1, 3, 10, 400} {
 		plan.Series = intervals

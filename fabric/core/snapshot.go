@@ -35,24 +35,24 @@ func (f *Fabric) RestoreState(b []byte) error {
 	return a.End()
 }
 
-// archiver writes or reads the state of a network.
-type archiver struct {
+// Archiver writes or reads the state of a network.
+type Archiver struct {
 	*snapshot.Archive
-	f             *Fabric
-	packets       numbers // those that there are
+	Fabric        *Fabric
+	Packets       numbers // those that there are
 	sourcePackets numbers // those that are in use
 	sent          Packets // nil: tags are archived as they are
 }
 
 // archive writes the state of f or reads it into f.
-func (f *Fabric) archive(a *snapshot.Archive) *archiver { return f.archiveSent(a, nil) }
+func (f *Fabric) archive(a *snapshot.Archive) *Archiver { return f.archiveSent(a, nil) }
 
 // archiveSent is archive where tags of packets name records of their source.
-func (f *Fabric) archiveSent(a *snapshot.Archive, sent Packets) *archiver {
+func (f *Fabric) archiveSent(a *snapshot.Archive, sent Packets) *Archiver {
 	f.disband()
-	x := &archiver{Archive: a, f: f, packets: numbers{what: "packets"}, sourcePackets: numbers{what: "source packets"}, sent: sent}
+	x := &Archiver{Archive: a, Fabric: f, Packets: numbers{what: "packets"}, sourcePackets: numbers{what: "source packets"}, sent: sent}
 	if d := f.domains[0]; f.unit != nil && !a.Reading() {
-		d.unit.upToDate(d)
+		d.Unit.upToDate(d)
 	}
 	a.Mark("fabric")
 	snapshot.Int(a, &f.cycle)
@@ -72,19 +72,19 @@ func (f *Fabric) archiveSent(a *snapshot.Archive, sent Packets) *archiver {
 }
 
 // hardware archives what is in arrays that domains share.
-func (x *archiver) hardware() {
-	a, f := x.Archive, x.f
+func (x *Archiver) hardware() {
+	a, f := x.Archive, x.Fabric
 	a.Mark("switches")
-	for q := range f.queues {
+	for q := range f.Queues {
 		x.queue(int32(q))
 	}
-	snapshot.Array(a, "words of queues", f.masks, snapshot.Value)
-	snapshot.Array(a, "output virtual channels", f.outVC, snapshot.Value)
-	snapshot.Array(a, "output ports", f.out, snapshot.Value)
+	snapshot.Array(a, "words of queues", f.Masks, snapshot.Value)
+	snapshot.Array(a, "output virtual channels", f.OutVC, snapshot.Value)
+	snapshot.Array(a, "output ports", f.Out, snapshot.Value)
 	snapshot.Array(a, "input ports", f.in, snapshot.Value)
 	snapshot.Array(a, "queues", f.waitNext, snapshot.Int)
 	snapshot.Array(a, "queues", f.acceptOV, snapshot.Int)
-	snapshot.Array(a, "queues whose stages overlap", f.upcoming, snapshot.Value)
+	snapshot.Array(a, "queues whose stages overlap", f.Upcoming, snapshot.Value)
 	snapshot.Array(a, "switches", f.streams, sim.ArchiveStream)
 	snapshot.Array(a, "output virtual channels", f.crossed, snapshot.Int)
 	snapshot.Array(a, "ports that mark", f.marked, snapshot.Int)
@@ -109,8 +109,8 @@ func (x *archiver) hardware() {
 		snapshot.Array(a, "ports that are watched", f.unit.flows, snapshot.Value)
 	}
 	a.Mark("terminals")
-	for t := range f.terminals {
-		x.terminal(&f.terminals[t])
+	for t := range f.Terminals {
+		x.terminal(&f.Terminals[t])
 	}
 	snapshot.Array(a, "terminals", f.departures, sim.ArchiveStream)
 	snapshot.Array(a, "terminals with arbitration", f.laneQueues, func(_ *snapshot.Archive, l *laneQueues) { x.laneQueues(l) })
@@ -119,14 +119,14 @@ func (x *archiver) hardware() {
 
 // settleIn finishes what has been read: what follows from the rest, and what belongs to
 // domains.
-func (x *archiver) settleIn(moving *moving) {
-	f := x.f
-	for q := range f.upcoming {
-		f.upcoming[q].head = f.ofQueue(int32(q)).secondHead(&f.queues[q])
+func (x *Archiver) settleIn(moving *moving) {
+	f := x.Fabric
+	for q := range f.Upcoming {
+		f.Upcoming[q].head = f.ofQueue(int32(q)).secondHead(&f.Queues[q])
 	}
 	for _, d := range f.domains {
-		d.cycle = f.cycle
-		d.steps.set(max(0, d.cycle))
+		d.Cycle = f.cycle
+		d.Steps.set(max(0, d.Cycle))
 		d.Counters = Counters{}
 		d.woken = d.woken[:0]
 		clear(d.active)
@@ -134,13 +134,13 @@ func (x *archiver) settleIn(moving *moving) {
 		d.toPresent()
 	}
 	f.domains[0].Counters = f.Counters
-	for word := range f.masks {
-		if m := &f.masks[word]; m.va|m.sa != 0 {
-			f.domainAt(f.wordSwitch[word]).activate(int32(word))
+	for word := range f.Masks {
+		if m := &f.Masks[word]; m.va|m.sa != 0 {
+			f.domainAt(f.WordSwitch[word]).activate(int32(word))
 		}
 	}
-	for t := range f.terminals {
-		if at := f.terminals[t].wake; at < fabric.Never {
+	for t := range f.Terminals {
+		if at := f.Terminals[t].wake; at < fabric.Never {
 			*f.owner(topology.TerminalID(t)).wakes.Place(at) = int32(t)
 		}
 	}
@@ -149,9 +149,9 @@ func (x *archiver) settleIn(moving *moving) {
 }
 
 // secondHead is the first head behind the front of a queue, in the pool, + 1; 0: none.
-func (d *domain) secondHead(v *inVC) int32 {
-	for n, i := v.last, int32(1); i < v.count; i++ {
-		if n = d.pool[n-1].next; d.pool[n-1].packet&headFlit != 0 {
+func (d *Domain) secondHead(v *InVC) int32 {
+	for n, i := v.Last, int32(1); i < v.Count; i++ {
+		if n = d.Pool[n-1].Next; d.Pool[n-1].Packet&HeadFlit != 0 {
 			return n
 		}
 	}
@@ -159,53 +159,53 @@ func (d *domain) secondHead(v *inVC) int32 {
 }
 
 // domainAt is the domain that simulates a switch.
-func (f *Fabric) domainAt(s int32) *domain { return f.domains[f.domainOf[s]] }
+func (f *Fabric) domainAt(s int32) *Domain { return f.domains[f.domainOf[s]] }
 
 // ofQueue is the domain that simulates the switch of a queue.
-func (f *Fabric) ofQueue(queue int32) *domain { return f.domainAt(f.wordSwitch[queue>>6]) }
+func (f *Fabric) ofQueue(queue int32) *Domain { return f.domainAt(f.WordSwitch[queue>>6]) }
 
 // ofEnd is the domain that simulates the sending end of a channel, numbered as state.out.
-func (f *Fabric) ofEnd(port int32) *domain {
-	if port >= f.terminalOut0 {
-		return f.owner(topology.TerminalID(port - f.terminalOut0))
+func (f *Fabric) ofEnd(port int32) *Domain {
+	if port >= f.TerminalOut0 {
+		return f.owner(topology.TerminalID(port - f.TerminalOut0))
 	}
 	return f.domainAt(int32(f.graph.PortSwitch[port]))
 }
 
 // gather collects what is on its way and numbers the packets: by terminal, queue and
 // arrival.
-func (x *archiver) gather() *moving {
-	f := x.f
+func (x *Archiver) gather() *moving {
+	f := x.Fabric
 	m := &moving{}
 	if x.Reading() {
 		return m
 	}
 	m.take(f)
-	x.packets.among(f.packets.ids())
-	for t := range f.terminals {
-		if te := &f.terminals[t]; te.packet >= 0 {
-			x.packets.see(te.packet)
+	x.Packets.among(f.packets.ids())
+	for t := range f.Terminals {
+		if te := &f.Terminals[t]; te.Packet >= 0 {
+			x.Packets.see(te.Packet)
 			if te.flags&begun == 0 {
-				x.f.domains[0].unsent(te.packet)
+				x.Fabric.domains[0].unsent(te.Packet)
 			}
 		}
 	}
-	for q := range f.queues {
-		v := &f.queues[q]
-		if v.count == 0 && v.out >= 0 {
-			x.packets.see(v.packet >> packetBits)
+	for q := range f.Queues {
+		v := &f.Queues[q]
+		if v.Count == 0 && v.Out >= 0 {
+			x.Packets.see(v.Packet >> PacketBits)
 		}
-		f.ofQueue(int32(q)).eachQueued(v, func(q *queued) { x.packets.see(q.packet >> packetBits) })
+		f.ofQueue(int32(q)).EachQueued(v, func(q *Queued) { x.Packets.see(q.Packet >> PacketBits) })
 	}
-	for _, flits := range []([]filed[flit]){m.toTerminals, m.toSwitches} {
+	for _, flits := range []([]filed[Flit]){m.toTerminals, m.toSwitches} {
 		for i := range flits {
-			x.packets.see(flits[i].item.packet >> packetBits)
+			x.Packets.see(flits[i].item.Packet >> PacketBits)
 		}
 	}
-	if x.packets.count != f.InFlight() {
-		f.domains[0].broken("%d packets are found of %d", x.packets.count, f.InFlight())
+	if x.Packets.Count != f.InFlight() {
+		f.domains[0].broken("%d packets are found of %d", x.Packets.Count, f.InFlight())
 	}
-	if f.faults != nil {
+	if f.Faults != nil {
 		x.numberSourcePackets()
 	}
 	return m
@@ -213,36 +213,36 @@ func (x *archiver) gather() *moving {
 
 // unsent clears what the record of a packet has from the one that had it before, until its
 // head leaves.
-func (d *domain) unsent(id int32) {
-	d.packet(id).wait = 0
-	if d.unit != nil {
-		*d.inflow(id) = inflow{flits: d.packet(id).flits}
+func (d *Domain) unsent(id int32) {
+	d.Packet(id).Wait = 0
+	if d.Unit != nil {
+		*d.inflow(id) = inflow{flits: d.Packet(id).Flits}
 	}
 }
 
 // packet archives a packet by its number in place of its id, with its flags.
-func (x *archiver) packet(p *int32) { x.packets.flagged(x.Archive, p) }
+func (x *Archiver) packet(p *int32) { x.Packets.flagged(x.Archive, p) }
 
 // packetTable archives the records of packets.
-func (x *archiver) packetTable() {
-	d := x.f.domains[0]
-	x.packets.table(x.Archive, d.addChunk, x.record)
+func (x *Archiver) packetTable() {
+	d := x.Fabric.domains[0]
+	x.Packets.table(x.Archive, d.addChunk, x.record)
 	if x.Reading() {
-		d.packetFree = slices.DeleteFunc(d.packetFree, x.packets.read)
+		d.packetFree = slices.DeleteFunc(d.packetFree, x.Packets.read)
 	}
 }
 
-func (x *archiver) record(id int32) {
-	d := x.f.domains[0]
-	x.packetRecord(d.packet(id))
-	if x.f.labels != nil {
-		l := x.f.labels.open(id)
+func (x *Archiver) record(id int32) {
+	d := x.Fabric.domains[0]
+	x.packetRecord(d.Packet(id))
+	if x.Fabric.labels != nil {
+		l := x.Fabric.labels.Open(id)
 		snapshot.Int(x.Archive, &l.level)
 		snapshot.Bool(x.Archive, &l.marked)
 		snapshot.Int(x.Archive, &l.trim)
 		snapshot.Int(x.Archive, &l.entropy)
 	}
-	if x.f.unit != nil {
+	if x.Fabric.unit != nil {
 		snapshot.Value(x.Archive, d.inflow(id))
 	}
 }

@@ -8,11 +8,11 @@ import (
 
 // numberSourcePackets numbers the source packets of a network that is written: by the packets that carry
 // them, then by the packets that wait for their lanes, then by the timers that run for them.
-func (x *archiver) numberSourcePackets() {
-	n, f := &x.sourcePackets, x.f
-	n.among(int(f.faults.sourcePackets.used.Load()) * chunkPackets)
-	for _, id := range x.packets.ids {
-		n.see(int32(f.packet(id).tag))
+func (x *Archiver) numberSourcePackets() {
+	n, f := &x.sourcePackets, x.Fabric
+	n.among(int(f.Faults.SourcePackets.used.Load()) * chunkPackets)
+	for _, id := range x.Packets.ids {
+		n.see(int32(f.Packet(id).tag))
 	}
 	for t := range f.laneQueues {
 		for _, q := range f.laneQueues[t].queues {
@@ -21,8 +21,8 @@ func (x *archiver) numberSourcePackets() {
 			}
 		}
 	}
-	for t := range f.faults.senders {
-		s := &f.faults.senders[t]
+	for t := range f.Faults.senders {
+		s := &f.Faults.senders[t]
 		for _, timer := range s.timers[s.first:] {
 			n.see(timer.sourcePacket)
 		}
@@ -30,12 +30,12 @@ func (x *archiver) numberSourcePackets() {
 }
 
 // tag archives the tag of a packet, which in a network with faults is its source packet.
-func (x *archiver) tag(tag *uint64) {
+func (x *Archiver) tag(tag *uint64) {
 	if x.sent != nil {
 		x.sent.ArchiveTag(x.Archive, tag)
 		return
 	}
-	if x.f.faults == nil {
+	if x.Fabric.Faults == nil {
 		snapshot.Int(x.Archive, tag)
 		return
 	}
@@ -47,20 +47,20 @@ func (x *archiver) tag(tag *uint64) {
 
 // sourcePacketTable archives the source packets. Domain 0 has those that are not in use, and what is
 // counted; which domain has them makes no difference.
-func (x *archiver) sourcePacketTable() {
-	if x.f.faults == nil {
+func (x *Archiver) sourcePacketTable() {
+	if x.Fabric.Faults == nil {
 		return
 	}
-	r, sourcePackets := x.f.domains[0].retry, &x.f.faults.sourcePackets
-	x.sourcePackets.table(x.Archive, func() { r.unused = sourcePackets.more(r.unused) }, func(id int32) { snapshot.Value(x.Archive, sourcePackets.at(id)) })
+	r, sourcePackets := x.Fabric.domains[0].retry, &x.Fabric.Faults.SourcePackets
+	x.sourcePackets.table(x.Archive, func() { r.unused = sourcePackets.more(r.unused) }, func(id int32) { snapshot.Value(x.Archive, sourcePackets.At(id)) })
 	if x.Reading() {
 		r.unused = slices.DeleteFunc(r.unused, x.sourcePackets.read)
 	}
 }
 
 // faults archives what is down, what is known of it, and the timers.
-func (x *archiver) faults() {
-	a, f, faults := x.Archive, x.f, x.f.faults
+func (x *Archiver) faults() {
+	a, f, faults := x.Archive, x.Fabric, x.Fabric.Faults
 	if faults == nil {
 		return
 	}
@@ -82,10 +82,10 @@ func (x *archiver) faults() {
 		}
 	}
 	if !a.Reading() {
-		slices.SortFunc(doomed, func(a, b int32) int { return int(x.packets.number[a] - x.packets.number[b]) })
+		slices.SortFunc(doomed, func(a, b int32) int { return int(x.Packets.number[a] - x.Packets.number[b]) })
 		doomed = slices.Compact(doomed)
 	}
-	snapshot.List(a, &doomed, x.packets.id)
+	snapshot.List(a, &doomed, x.Packets.id)
 	snapshot.Int(a, &pending)
 	snapshot.Value(a, &tally)
 	if a.Reading() && a.Err() == nil {

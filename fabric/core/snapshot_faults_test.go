@@ -7,6 +7,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/simtest"
@@ -36,13 +37,13 @@ func failingRuns(t testing.TB) []failingRun {
 }
 
 // attached is the network on threads, before its first cycle.
-func (c *failingRun) attached(t testing.TB, threads int) (*core.Fabric, *core.OpenLoop, receivers) {
+func (c *failingRun) attached(t testing.TB, threads int) (*core.Fabric, *measure.OpenLoop, receivers) {
 	t.Helper()
 	return c.attachedWith(t, threads, func(*core.Fabric) {})
 }
 
 // attachedWith is attached with observers.
-func (c *failingRun) attachedWith(t testing.TB, threads int, observe func(*core.Fabric)) (*core.Fabric, *core.OpenLoop, receivers) {
+func (c *failingRun) attachedWith(t testing.TB, threads int, observe func(*core.Fabric)) (*core.Fabric, *measure.OpenLoop, receivers) {
 	t.Helper()
 	g := c.network.topo.Graph()
 	failures := failing(g, c.routing != "ugal-l", c.seed)
@@ -72,7 +73,7 @@ func (c *failingRun) attachedWith(t testing.TB, threads int, observe func(*core.
 	}
 	observe(f)
 	f.Split(threads)
-	source := core.NewOpenLoop(g.Terminals(), uniform{g.Terminals()}, bernoulli{sim.NewGeometric(0.3 / float64(c.flits))}, fixed(c.flits), 1)
+	source := measure.NewOpenLoop(g.Terminals(), uniform{g.Terminals()}, bernoulli{sim.NewGeometric(0.3 / float64(c.flits))}, fixed(c.flits), 1)
 	got := make(receivers, g.Terminals())
 	if err := f.Attach(source, got); err != nil {
 		t.Fatal(err)
@@ -88,7 +89,7 @@ func TestSnapshotsWithFaults(t *testing.T) {
 	core.DivideAlways(t.Cleanup)
 	var all fabric.FaultTally
 	for i, c := range failingRuns(t) {
-		build := func(threads int) (*core.Fabric, *core.OpenLoop, receivers) { return c.attached(t, threads) }
+		build := func(threads int) (*core.Fabric, *measure.OpenLoop, receivers) { return c.attached(t, threads) }
 		whole, _, got := build(1)
 		const end = 700
 		whole.Advance(end)

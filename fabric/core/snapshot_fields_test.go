@@ -12,29 +12,12 @@ func TestStatesAreWhole(t *testing.T) {
 	snapshottest.Names[multicast](t, "under", "work", "turn", "grant", "prefer", "asleep", "tables", "idle", // the last follows from the rest
 		"mine", "served", "bids", "wanted", "usedInputs", "usedOutputs", "usedList") // count within a step
 	snapshottest.Names[followed](t, "passing", "tails", "seen", "polls") // the last but one counts within a cycle, the last follows from the settings
-	snapshottest.Names[Blame](t, "Packets", "Classes", "Levels", "links", "queues", "clocked", "came", "packets", "marks", "long", "pairs",
-		"under", "others", "elsewhere", // counted again
-		"foldAt", "emptyAt", "first", "firstCycle", // found again
-		"late", "queued", "passed", "pending", "sent", // added up before
-		"handed",                                                                                     // counts while a packet is delivered
-		"whole", "parts", "domain", "graph", "pairRow", "meter", "OnPacket", "Sources", "unobserved", // made before
-		"least", "foldIn", "emptyIn", "perStep", "roundUp") // follow from the settings
-	snapshottest.Names[Tracer](t, "numbers", "matched", "live", "kept", "started",
-		"unobserved", "parts", "plan", "meter", // made before
-		"spare")
-	snapshottest.Names[life](t, "PacketTrace", "path")
-	snapshottest.Names[crossings](t, "hops", "next")
-	snapshottest.Names[levelMeter](t, "tallies", "routing", "levels")
-	snapshottest.Names[runner](t, "f", "plan", "ctx", "watch", "statistics", "result", "course", "write", "trace")
-	snapshottest.Names[OpenLoop](t, "sources", "pattern", "process", "sizes", "stop")
-	snapshottest.Names[openSource](t, "next", "births", "contents", "state")
-	snapshottest.Names[workloadChange](t, "before", "after", "through", "hears", "at")
 	snapshottest.Names[extras](t, "faults", "observer", "multicast", "labels")
 	snapshottest.Names[faults](t, "origin", "now", "known", "sourcePackets", "senders", "doomed", "Routing", "down", "part", "fabric", "plan", "whole") // what follows senders is found again, or made before
 	snapshottest.Names[retry](t, "unused", "pending", "tally", "heard", "domain", "x", "source", "sink", "discarding", "lost")                          // heard has been taken between cycles
 	snapshottest.Names[sender](t, "timers", "first")
 	snapshottest.Names[timer](t, "end", "sourcePacket")
-	snapshottest.Names[inVC](t, "queued", "last", "count", "out", "ready")
+	snapshottest.Names[InVC](t, "queued", "last", "count", "out", "ready")
 	snapshottest.Names[buffered](t, "next", "queued")
 	snapshottest.Names[lanePort](t, "arbiter", "holder", "arbitrated", "open", "ok", "choice", "ready") // the last count within a step
 	snapshottest.Names[laneQueues](t, "arbiter", "queues", "waiting", "arbitrated")                     // the last follows from the settings
@@ -56,7 +39,7 @@ func TestStatesAreWhole(t *testing.T) {
 		"step", "tails") // count within a cycle
 	snapshottest.Names[state](t, "queues", "outVC", "out", "in", "masks", "waitNext", "acceptOV", "upcoming", "terminals", "packets",
 		"streams", "departures", "sensing", "crossed", "marked", "lanes", "laneQueues", "allocators")
-	snapshottest.Names[domain](t, "cycle", "flits", "credits", "held", "wakes", "behind", "unit", "state", "Counters",
+	snapshottest.Names[Domain](t, "cycle", "flits", "credits", "held", "wakes", "behind", "unit", "state", "Counters",
 		"network", "extras", "source", "prefetcher", "listens", "sink", "listener", // made before
 		"sums", "summed", // count within the routing of a switch
 		"pool", "poolFree", "packetFree", "active", "mine", "ends", "alone", // follow from the rest

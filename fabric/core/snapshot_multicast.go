@@ -7,14 +7,14 @@ import "github.com/weft-sim/weft/sim/snapshot"
 // every copy that has left a switch has one of its own. The tables are settings.
 
 // replications archives what switches do with the multicast packets in front of queues.
-func (x *archiver) replications() {
-	a, m := x.Archive, x.f.multicast
+func (x *Archiver) replications() {
+	a, m := x.Archive, x.Fabric.multicast
 	if m == nil {
 		return
 	}
 	a.Mark("multicast")
 	for q := range m.under {
-		own := x.f.ofQueue(int32(q)).multicast
+		own := x.Fabric.ofQueue(int32(q)).multicast
 		begun := m.under[q] != 0
 		if snapshot.Bool(a, &begun); !begun {
 			m.under[q] = 0

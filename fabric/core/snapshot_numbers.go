@@ -9,7 +9,7 @@ type numbers struct {
 	what   string
 	number []int32 // by id, + 1; where a state is written
 	ids    []int32 // by number; likewise
-	count  int
+	Count  int
 }
 
 // among prepares for ids less than n.
@@ -19,8 +19,8 @@ func (n *numbers) among(ids int) { n.number = make([]int32, ids) }
 func (n *numbers) see(id int32) {
 	if n.number[id] == 0 {
 		n.ids = append(n.ids, id)
-		n.count = len(n.ids)
-		n.number[id] = int32(n.count)
+		n.Count = len(n.ids)
+		n.number[id] = int32(n.Count)
 	}
 }
 
@@ -28,8 +28,8 @@ func (n *numbers) see(id int32) {
 // before the first is read and whenever those that there are are used up.
 func (n *numbers) table(a *snapshot.Archive, more func(), record func(id int32)) {
 	a.Mark(n.what)
-	snapshot.Int(a, &n.count)
-	n.each(a, func(id int32) {
+	snapshot.Int(a, &n.Count)
+	n.Each(a, func(id int32) {
 		if a.Reading() && id%chunkPackets == 0 {
 			more()
 		}
@@ -37,9 +37,9 @@ func (n *numbers) table(a *snapshot.Archive, more func(), record func(id int32))
 	})
 }
 
-// each visits the ids of all records, by number.
-func (n *numbers) each(a *snapshot.Archive, visit func(id int32)) {
-	for i := 0; i < n.count && a.Err() == nil; i++ {
+// Each visits the ids of all records, by number.
+func (n *numbers) Each(a *snapshot.Archive, visit func(id int32)) {
+	for i := 0; i < n.Count && a.Err() == nil; i++ {
 		id := int32(i)
 		if !a.Reading() {
 			id = n.ids[i]
@@ -49,7 +49,7 @@ func (n *numbers) each(a *snapshot.Archive, visit func(id int32)) {
 }
 
 // read tells whether a state that has been read has a record of an id.
-func (n *numbers) read(id int32) bool { return int(id) < n.count }
+func (n *numbers) read(id int32) bool { return int(id) < n.Count }
 
 // id archives the number of a record in place of its id.
 func (n *numbers) id(a *snapshot.Archive, id *int32) {
@@ -74,10 +74,10 @@ func (n *numbers) idOrNone(a *snapshot.Archive, id *int32) {
 
 // flagged archives the id of a packet with flags in its lowest bits.
 func (n *numbers) flagged(a *snapshot.Archive, p *int32) {
-	id, flags := *p>>packetBits, *p&(1<<packetBits-1)
+	id, flags := *p>>PacketBits, *p&(1<<PacketBits-1)
 	n.id(a, &id)
 	snapshot.Int(a, &flags)
 	if a.Reading() {
-		*p = id<<packetBits | flags
+		*p = id<<PacketBits | flags
 	}
 }

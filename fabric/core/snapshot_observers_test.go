@@ -9,6 +9,8 @@ import (
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
+	"github.com/weft-sim/weft/fabric/observe"
 	"github.com/weft-sim/weft/routing/routingtest"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/simtest"
@@ -17,27 +19,27 @@ import (
 // watch is what observers of a network are told to do, and they.
 type watch struct {
 	from  int64 // cycle from which packets are measured
-	plan  core.TracePlan
+	plan  observe.TracePlan
 	empty int64 // cycles after which accounts are emptied; 0: no blame
 	fold  int64
 
-	blame  *core.Blame
-	tracer *core.Tracer
+	blame  *observe.Blame
+	tracer *observe.Tracer
 }
 
 // start has w observe f.
 func (w *watch) start(f *core.Fabric) {
-	meter := core.NewMeter(100)
+	meter := measure.NewMeter(100)
 	meter.Open(w.from)
 	w.blame = nil
 	if w.empty > 0 {
-		w.blame = f.StartBlame(meter)
+		w.blame = observe.StartBlame(f, meter)
 		w.blame.EmptyEvery(w.empty)
 		if w.fold > 0 {
 			w.blame.FoldEvery(w.fold)
 		}
 	}
-	w.tracer = f.StartTrace(meter, w.plan)
+	w.tracer = observe.StartTrace(f, meter, w.plan)
 }
 
 // said is all that the observers say.
@@ -51,7 +53,7 @@ func (w *watch) said() string {
 func drawWatch(random *sim.Stream) watch {
 	return watch{
 		from: int64(random.IntN(300)), empty: int64(5 + random.IntN(200)), fold: int64(3 + random.IntN(100)),
-		plan: core.TracePlan{Packets: 1 + random.IntN(60), Every: 1 + random.IntN(3), Slowest: random.IntN(2) == 0},
+		plan: observe.TracePlan{Packets: 1 + random.IntN(60), Every: 1 + random.IntN(3), Slowest: random.IntN(2) == 0},
 	}
 }
 
@@ -149,7 +151,7 @@ func TestSnapshotsOfTracesWithFaults(t *testing.T) {
 	traced := 0
 	for i, c := range failingRuns(t) {
 		random := sim.NewStream(uint64(i), "moments", 0)
-		w := watch{from: 20, plan: core.TracePlan{Packets: 300, Slowest: i%2 == 0}}
+		w := watch{from: 20, plan: observe.TracePlan{Packets: 300, Slowest: i%2 == 0}}
 		const end = 500
 		whole, _, _ := c.attachedWith(t, 1, w.start)
 		whole.Advance(end)
@@ -189,11 +191,11 @@ func TestSnapshotsObservedLate(t *testing.T) {
 	config.Switch.Speedup, config.Switch.RouteCycles = 2, 5
 	const late = 1<<31 + 100 // two steps a cycle
 	for flits := 1; flits <= 3; flits++ {
-		build := func() (*watch, *core.Fabric, *core.OpenLoop) {
-			w := &watch{from: late + 190, plan: core.TracePlan{Packets: 100}, empty: 4} // also in cycle late + 200
+		build := func() (*watch, *core.Fabric, *measure.OpenLoop) {
+			w := &watch{from: late + 190, plan: observe.TracePlan{Packets: 100}, empty: 4} // also in cycle late + 200
 			f, terminals := n.fabric(t, config), n.topo.Graph().Terminals()
 			w.start(f)
-			source := core.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(0.6 / float64(flits))}, fixed(flits), 1)
+			source := measure.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(0.6 / float64(flits))}, fixed(flits), 1)
 			source.Begin(late)
 			if err := f.Attach(source, make(receivers, terminals)); err != nil {
 				t.Fatal(err)
@@ -220,7 +222,7 @@ func TestSnapshotsObservedLate(t *testing.T) {
 func TestObservedStatesAreOfTheObserved(t *testing.T) {
 	tr := routingtest.DrawTrial(t, 1)
 	none := func(*core.Fabric) {}
-	blame, traces := &watch{plan: core.TracePlan{Packets: 5}, empty: 100}, &watch{plan: core.TracePlan{Packets: 5}}
+	blame, traces := &watch{plan: observe.TracePlan{Packets: 5}, empty: 100}, &watch{plan: observe.TracePlan{Packets: 5}}
 	for _, c := range []struct {
 		name, want       string
 		written, restore func(*core.Fabric)

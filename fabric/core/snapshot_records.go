@@ -10,17 +10,17 @@ import (
 // All others are archived by their types (snapshot.Value).
 
 // queue archives a queue with the flits in it.
-func (x *archiver) queue(number int32) {
-	a, f := x.Archive, x.f
-	d, v := f.ofQueue(number), &f.queues[number]
-	count := v.count
+func (x *Archiver) queue(number int32) {
+	a, f := x.Archive, x.Fabric
+	d, v := f.ofQueue(number), &f.Queues[number]
+	count := v.Count
 	snapshot.Int(a, &count)
-	snapshot.Int(a, &v.out)
-	snapshot.Int(a, &v.ready)
-	x.queued(&v.queued, count > 0 || v.out >= 0)
+	snapshot.Int(a, &v.Out)
+	snapshot.Int(a, &v.Ready)
+	x.queued(&v.Queued, count > 0 || v.Out >= 0)
 	if !a.Reading() {
 		first := true
-		d.eachQueued(v, func(q *queued) {
+		d.EachQueued(v, func(q *Queued) {
 			if !first {
 				x.queued(q, true)
 			}
@@ -28,38 +28,38 @@ func (x *archiver) queue(number int32) {
 		})
 		return
 	}
-	v.count, v.last = min(count, 1), 0
+	v.Count, v.Last = min(count, 1), 0
 	for i := int32(1); i < count && a.Err() == nil; i++ {
-		var q queued
+		var q Queued
 		x.queued(&q, true)
-		d.append(v, &flit{packet: q.packet, dst: q.dst, state: q.state})
-		d.pool[v.last-1].hop = q.hop
-		v.count++
+		d.append(v, &Flit{Packet: q.Packet, dst: q.dst, State: q.State})
+		d.Pool[v.Last-1].Hop = q.Hop
+		v.Count++
 	}
 }
 
 // queued archives a flit in a queue, or, where there is no packet, what the last one has
 // left.
-func (x *archiver) queued(q *queued, present bool) {
+func (x *Archiver) queued(q *Queued, present bool) {
 	if present {
-		x.packet(&q.packet)
+		x.packet(&q.Packet)
 	} else if x.Reading() {
-		q.packet = 0
+		q.Packet = 0
 	}
 	snapshot.Value(x.Archive, q)
 }
 
-func (x *archiver) terminal(te *terminal) {
-	x.packets.idOrNone(x.Archive, &te.packet)
+func (x *Archiver) terminal(te *terminal) {
+	x.Packets.idOrNone(x.Archive, &te.Packet)
 	snapshot.Value(x.Archive, te)
 }
 
-func (x *archiver) flit(e *flit) {
-	x.packet(&e.packet)
+func (x *Archiver) flit(e *Flit) {
+	x.packet(&e.Packet)
 	snapshot.Value(x.Archive, e)
 }
 
-func (x *archiver) packetRecord(p *packet) {
+func (x *Archiver) packetRecord(p *Packet) {
 	x.tag(&p.tag)
 	snapshot.Value(x.Archive, p)
 }
@@ -69,14 +69,14 @@ func archiveLanePort(a *snapshot.Archive, p *lanePort) {
 	snapshot.Int(a, &p.holder)
 }
 
-func (x *archiver) laneQueues(l *laneQueues) {
+func (x *Archiver) laneQueues(l *laneQueues) {
 	l.arbiter.Archive(x.Archive)
 	snapshot.List(x.Archive, &l.queues, func(_ *snapshot.Archive, q *laneQueue) { x.laneQueue(q) })
 	snapshot.Int(x.Archive, &l.waiting)
 }
 
 // laneQueue archives the packets that wait.
-func (x *archiver) laneQueue(q *laneQueue) {
+func (x *Archiver) laneQueue(q *laneQueue) {
 	waiting := q.packets[q.first:]
 	snapshot.Int(x.Archive, &q.lanes)
 	snapshot.List(x.Archive, &waiting, func(a *snapshot.Archive, p *lanePacket) {
@@ -98,9 +98,9 @@ func archivePortCredits(a *snapshot.Archive, p *portCredits) {
 }
 
 // underWay visits the queues from which packets as the unit cross.
-func (x *archiver) underWay(visit func(queue int32)) {
-	for word := range x.f.unit.streams {
-		for left := x.f.unit.streams[word].under; left != 0 && x.Err() == nil; left &= left - 1 {
+func (x *Archiver) underWay(visit func(queue int32)) {
+	for word := range x.Fabric.unit.streams {
+		for left := x.Fabric.unit.streams[word].under; left != 0 && x.Err() == nil; left &= left - 1 {
 			visit(int32(word<<6 + bits.TrailingZeros64(left)))
 		}
 	}

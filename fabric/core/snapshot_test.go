@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/routing/routingtest"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/simtest"
@@ -26,7 +27,7 @@ func attached(t testing.TB, tr *routingtest.Trial, load float64, threads int) (*
 }
 
 // attachedWith is attached with observers.
-func attachedWith(t testing.TB, tr *routingtest.Trial, load float64, threads int, observe func(*core.Fabric)) (*core.Fabric, *core.OpenLoop, receivers) {
+func attachedWith(t testing.TB, tr *routingtest.Trial, load float64, threads int, observe func(*core.Fabric)) (*core.Fabric, *measure.OpenLoop, receivers) {
 	t.Helper()
 	f, source := tr.Fabric(t), tr.Traffic(load)
 	got := make(receivers, source.Terminals())

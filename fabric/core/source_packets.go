@@ -10,7 +10,7 @@ import (
 // delivered or given up, no transmission of it is under way and no timer runs for it. It
 // belongs to the domain of its terminal, but for what says otherwise.
 type sourcePacket struct {
-	spec      fabric.PacketSpec
+	Spec      fabric.PacketSpec
 	acked     int64 // cycle in which the acknowledgement is back, once delivered
 	tries     int32 // to send it
 	sent      int32 // those that found a path: transmissions
@@ -27,7 +27,7 @@ type sourcePacketTable struct {
 	used   atomic.Int32
 }
 
-func (t *sourcePacketTable) at(id int32) *sourcePacket {
+func (t *sourcePacketTable) At(id int32) *sourcePacket {
 	return &t.chunks[id>>chunkBits][id&(chunkPackets-1)]
 }
 
@@ -39,7 +39,7 @@ func (t *sourcePacketTable) more(unused []int32) []int32 {
 	}
 	chunk := new([chunkPackets]sourcePacket)
 	for i := range chunk {
-		chunk[i].spec.Birth = fabric.Never
+		chunk[i].Spec.Birth = fabric.Never
 	}
 	t.chunks[n-1] = chunk
 	for i := n*chunkPackets - 1; i >= (n-1)*chunkPackets; i-- {
@@ -54,7 +54,7 @@ func (t *sourcePacketTable) oldestBirth() int64 {
 	for _, chunk := range t.chunks[:t.used.Load()] {
 		for i := range chunk {
 			if l := &chunk[i]; !l.delivered {
-				oldest = min(oldest, l.spec.Birth)
+				oldest = min(oldest, l.Spec.Birth)
 			}
 		}
 	}

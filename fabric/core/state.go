@@ -17,44 +17,44 @@ import (
 //   - An output virtual channel (ov) is numbered port*vcs + vc over all switch
 //     ports, then terminal by terminal for the channels that they inject into.
 
-// flit is a flit on a channel, and the event of its arrival: 16 bytes, which is
+// Flit is a flit on a channel, and the event of its arrival: 16 bytes, which is
 // what the speed of the simulator hangs on.
-type flit struct {
-	queue  int32  // queue that it arrives in, or ^t for terminal t
-	packet int32  `snap:"-"` // packet<<2 | tail<<1 | head
+type Flit struct {
+	Queue  int32  // queue that it arrives in, or ^t for terminal t
+	Packet int32  `snap:"-"` // packet<<2 | tail<<1 | head
 	dst    int32  // destination terminal, or ^MLID
-	state  uint32 // routing's state in the low 24 bits, switches crossed above; of multicast packets the virtual channels allowed
+	State  uint32 // routing's state in the low 24 bits, switches crossed above; of multicast packets the virtual channels allowed
 }
 
 const (
-	headFlit   = 1
-	tailFlit   = 2
-	packetBits = 2
-	hopShift   = fabric.StateBits
-	maxHops    = 255
+	HeadFlit   = 1
+	TailFlit   = 2
+	PacketBits = 2
+	HopShift   = fabric.StateBits
+	MaxHops    = 255
 )
 
-// queued is a flit in a queue.
-type queued struct {
-	packet int32 `snap:"-"` // as in flit
+// Queued is a flit in a queue.
+type Queued struct {
+	Packet int32 `snap:"-"` // as in flit
 	dst    int32
-	state  uint32
-	hop    uint32 // routing's decision for its packet: local port<<16 | virtual channels
+	State  uint32
+	Hop    uint32 // routing's decision for its packet: local port<<16 | virtual channels
 }
 
-// inVC is a queue: its front flit by value, the rest in the pool. 32 bytes.
-type inVC struct {
-	queued        // the front; valid while count > 0, but for hop, which a packet's body goes by, too
-	last   int32  // last flit in the pool, whose next is the second flit of the queue
-	count  int32  // flits in the queue
-	out    int32  // local output virtual channel held by the packet at the front; -1: none yet
-	ready  uint32 // step of the switch core from which the present stage may act
+// InVC is a queue: its front flit by value, the rest in the pool. 32 bytes.
+type InVC struct {
+	Queued        // the front; valid while count > 0, but for hop, which a packet's body goes by, too
+	Last   int32  // last flit in the pool, whose next is the second flit of the queue
+	Count  int32  // flits in the queue
+	Out    int32  // local output virtual channel held by the packet at the front; -1: none yet
+	Ready  uint32 // step of the switch core from which the present stage may act
 }
 
 // buffered is a flit behind the front of a queue.
 type buffered struct {
-	next int32
-	queued
+	Next int32
+	Queued
 }
 
 // outVC is an output virtual channel. 16 bytes.
@@ -62,26 +62,26 @@ type outVC struct {
 	credits int32
 	owner   int32  // queue whose packet holds it; ^queue of the last one if free
 	waiting int32  // flits routed to it that have not left the switch; kept with Needs.Queues only
-	flits   uint32 // sent since the counters were last collected
+	Flits   uint32 // sent since the counters were last collected
 }
 
-// outPort is the sending end of a channel. 32 bytes.
-type outPort struct {
-	nextFree int64  // when the channel is free, in cycles << intervalShift
+// OutPort is the sending end of a channel. 32 bytes.
+type OutPort struct {
+	NextFree int64  // when the channel is free, in cycles << intervalShift
 	until    int64  // last step in which a packet crosses to it, where they know; -1: none yet
 	dest     int32  `snap:"-"` // queue of virtual channel 0 at the far end, or ^t
 	waiters  int32  // queue + 1 of the first packet waiting for a virtual channel
 	free     uint16 // virtual channels that no packet holds
 	grant    uint16 // round-robin pointer over local input ports
 	pace     uint16 `snap:"-"` // of network.paces
-	bounded  uint8  `snap:"-"` // 1: to a switch; 0: to a terminal, which takes every flit, or returns its credit without delay
+	Bounded  uint8  `snap:"-"` // 1: to a switch; 0: to a terminal, which takes every flit, or returns its credit without delay
 	wheel    uint8  `snap:"-"` // of domain.flits, for what is sent
 }
 
 // pace is how fast channels of one kind take flits, and how long these are under way. Times
 // are in cycles << intervalShift.
 type pace struct {
-	interval int64 // time of a flit on the channel
+	Interval int64 // time of a flit on the channel
 	window   int64 // how far ahead of the clock outPort.nextFree may be for one more flit to join those behind the crossbar
 	latency  int32 // cycles
 	slope    uint8 // interval in packetUnit.slopes
@@ -102,16 +102,16 @@ type inPort struct {
 // Round-robin pointers stand one behind the last choice. They are not wrapped
 // around: n means 0.
 
-// switchState locates what a switch owns of the network's state.
-type switchState struct {
+// SwitchState locates what a switch owns of the network's state.
+type SwitchState struct {
 	masks  []masks
-	queues check.Array[inVC]
+	queues check.Array[InVC]
 	outVCs check.Array[outVC]
-	outs   check.Array[outPort]
+	outs   check.Array[OutPort]
 	ins    check.Array[inPort]
-	queue0 int32 // number of the first queue, a multiple of 64
-	port0  int32
-	ports  int32
+	Queue0 int32 // number of the first queue, a multiple of 64
+	Port0  int32
+	Ports  int32
 	// Ports, modulo 64, that runs of flits pass by.
 	passIns, passOuts uint64
 }
@@ -120,13 +120,13 @@ type switchState struct {
 // bounds but in the checked build: the allocators would spend a fifth of their
 // instructions on them. Numbers come from masks and from decisions that route has checked.
 
-func (sw *switchState) queue(local uint32) *inVC      { return sw.queues.At(local) }
-func (sw *switchState) outVC(lov uint32) *outVC       { return sw.outVCs.At(lov) }
-func (sw *switchState) outPort(local uint32) *outPort { return sw.outs.At(local) }
-func (sw *switchState) inPort(local uint32) *inPort   { return sw.ins.At(local) }
+func (sw *SwitchState) Queue(local uint32) *InVC      { return sw.queues.At(local) }
+func (sw *SwitchState) outVC(lov uint32) *outVC       { return sw.outVCs.At(lov) }
+func (sw *SwitchState) OutPort(local uint32) *OutPort { return sw.outs.At(local) }
+func (sw *SwitchState) inPort(local uint32) *inPort   { return sw.ins.At(local) }
 
 // mask is the mask word of a queue; its bit there is 1<<(local&63).
-func (sw *switchState) mask(local uint32) *masks { return check.At(sw.masks, local>>6) }
+func (sw *SwitchState) mask(local uint32) *masks { return check.At(sw.masks, local>>6) }
 
 // masks says which of 64 queues have something to do.
 type masks struct {
@@ -136,36 +136,36 @@ type masks struct {
 	next  uint64 // as sa, but from the next step on
 }
 
-// packet is what the end points need to know of a packet; switches do not
+// Packet is what the end points need to know of a packet; switches do not
 // touch it, but for its size under cut-through and, to replicate it, its
 // copies. 32 bytes.
-type packet struct {
-	birth  int64  // cycle
+type Packet struct {
+	Birth  int64  // cycle
 	tag    uint64 `snap:"-"` // the source's own
-	wait   uint32 // cycles from birth until the head entered the network, below 2^31, and wentAround
-	src    topology.TerminalID
-	flits  int32
+	Wait   uint32 // cycles from birth until the head entered the network, below 2^31, and wentAround
+	Src    topology.TerminalID
+	Flits  int32
 	copies int32 // in the network, beside the first
 }
 
-// wentAround marks in packet.wait that the head, which alone is routed, came by a
+// WentAround marks in packet.wait that the head, which alone is routed, came by a
 // non-minimal path, for when the tail comes.
-const wentAround = 1 << 31
+const WentAround = 1 << 31
 
 // state is all that the hardware keeps, switches, channels and terminals, in arrays
 // that the domains of a network share: an element belongs to the domain of the switch
 // or terminal that it is indexed by, and no other touches it. (The routing may read
 // more; see [fabric.RemoteReader].)
 type state struct {
-	queues     []inVC // by queue
-	outVC      []outVC
-	out        []outPort  // by port, then by terminal
+	Queues     []InVC // by queue
+	OutVC      []outVC
+	Out        []OutPort  // by port, then by terminal
 	in         []inPort   // by port
-	masks      []masks    // by queue / 64
+	Masks      []masks    // by queue / 64
 	waitNext   []int32    // by queue: next packet that waits for the same port, + 1
 	acceptOV   []int32    // by queue: round-robin pointer over local output virtual channels
-	upcoming   []upcoming // by queue; nil unless stages overlap
-	terminals  []terminal
+	Upcoming   []upcoming // by queue; nil unless stages overlap
+	Terminals  []terminal
 	packets    *packetTable
 	streams    []sim.Stream          // routing decisions, by switch
 	departures []sim.Stream          // those of a Departer, by terminal

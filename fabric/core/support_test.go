@@ -6,6 +6,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/sim"
@@ -57,12 +58,12 @@ func pipelined() fabric.Config {
 }
 
 // run drives the network with uniform Bernoulli traffic.
-func (n network) run(t testing.TB, config fabric.Config, load float64, flits int, plan core.Plan) (*core.Fabric, *core.Result) {
+func (n network) run(t testing.TB, config fabric.Config, load float64, flits int, plan measure.Plan) (*core.Fabric, *measure.Result) {
 	t.Helper()
 	f := n.fabric(t, config)
 	terminals := n.topo.Graph().Terminals()
-	source := core.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(load / float64(flits))}, fixed(flits), 1)
-	result, err := f.Run(context.Background(), source, load, plan)
+	source := measure.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(load / float64(flits))}, fixed(flits), 1)
+	result, err := measure.Run(context.Background(), f, source, load, plan)
 	if err != nil {
 		t.Fatal(err)
 	}

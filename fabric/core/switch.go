@@ -10,18 +10,18 @@ import (
 
 // evaluatePlainly is evaluate for a switch of no more than 64 queues, with flits as the
 // unit and without multicast.
-func (d *domain) evaluatePlainly(sw *switchState, s topology.SwitchID) {
+func (d *Domain) evaluatePlainly(sw *SwitchState, s topology.SwitchID) {
 	m := &sw.masks[0]
 	if m.route != 0 {
 		d.routeArrivals(sw, s, 0)
 		d.followRouting(sw)
 	}
-	for i := range d.steps.n {
+	for i := range d.Steps.n {
 		if m.va != 0 {
-			d.allocateVCs(sw, d.steps.at[i].number)
+			d.allocateVCs(sw, d.Steps.at[i].Number)
 		}
 		if m.sa != 0 {
-			d.allocateSwitch(sw, &d.steps.at[i])
+			d.allocateSwitch(sw, &d.Steps.at[i])
 		}
 		m.sa |= m.next
 		m.next = 0
@@ -29,7 +29,7 @@ func (d *domain) evaluatePlainly(sw *switchState, s topology.SwitchID) {
 			break // nothing is left to do in later steps
 		}
 	}
-	word := sw.queue0 >> 6
+	word := sw.Queue0 >> 6
 	if bit := uint64(1) << (word & 63); m.va|m.sa == 0 {
 		d.active[word>>6] &^= bit
 	} else {
@@ -41,10 +41,10 @@ func (d *domain) evaluatePlainly(sw *switchState, s topology.SwitchID) {
 }
 
 // evaluate runs the steps of this cycle at switch s.
-func (d *domain) evaluate(sw *switchState, s topology.SwitchID) {
+func (d *Domain) evaluate(sw *SwitchState, s topology.SwitchID) {
 	if len(sw.masks) == 1 && d.multicast == nil && !neverPlain {
-		if d.unit != nil {
-			d.unit.evaluatePlainly(d, sw, s)
+		if d.Unit != nil {
+			d.Unit.evaluatePlainly(d, sw, s)
 		} else {
 			d.evaluatePlainly(sw, s)
 		}
@@ -59,13 +59,13 @@ func (d *domain) evaluate(sw *switchState, s topology.SwitchID) {
 		sa |= sw.masks[w].sa
 	}
 	d.followRouting(sw)
-	if d.unit != nil {
-		d.unit.tails = d.unit.countTails(sw)
+	if d.Unit != nil {
+		d.Unit.tails = d.Unit.countTails(sw)
 	}
-	for i := range d.steps.n {
-		t := &d.steps.at[i]
+	for i := range d.Steps.n {
+		t := &d.Steps.at[i]
 		if va != 0 {
-			d.allocateVCs(sw, t.number)
+			d.allocateVCs(sw, t.Number)
 		}
 		if sa != 0 {
 			if d.multicast == nil {
@@ -74,10 +74,10 @@ func (d *domain) evaluate(sw *switchState, s topology.SwitchID) {
 				d.multicast.allocate(d, sw, s, t)
 			}
 		}
-		if d.unit != nil {
-			d.unit.step++
-			if d.unit.tails > 0 {
-				d.unit.pass(d, sw, t.number)
+		if d.Unit != nil {
+			d.Unit.step++
+			if d.Unit.tails > 0 {
+				d.Unit.pass(d, sw, t.Number)
 			}
 		}
 		va, sa = 0, 0
@@ -88,14 +88,14 @@ func (d *domain) evaluate(sw *switchState, s topology.SwitchID) {
 			va |= m.va
 			sa |= m.sa
 		}
-		if d.unit != nil && va|sa == 0 && d.unit.tails == 0 {
+		if d.Unit != nil && va|sa == 0 && d.Unit.tails == 0 {
 			break // nothing is left to do
 		}
 	}
-	if d.unit != nil {
-		d.unit.step = 0
+	if d.Unit != nil {
+		d.Unit.step = 0
 	}
-	word := sw.queue0 >> 6
+	word := sw.Queue0 >> 6
 	for w := range sw.masks {
 		if m := &sw.masks[w]; m.va|m.sa == 0 {
 			d.active[word>>6] &^= 1 << (word & 63)
@@ -110,14 +110,14 @@ func (d *domain) evaluate(sw *switchState, s topology.SwitchID) {
 }
 
 // followRouting does what comes after the routing of a switch's arrivals in this cycle.
-func (d *domain) followRouting(sw *switchState) {
+func (d *Domain) followRouting(sw *SwitchState) {
 	d.summed = 0
-	if n := d.matcher.routed; n > 0 {
-		d.prefetchPorts(sw, d.matcher.routedFrom[:n], d.matcher.routedTo[:n])
-		if d.unit != nil && !d.unit.timed {
-			d.unit.prefetchHolds(d, sw, d.matcher.routedFrom[:n], d.matcher.routedTo[:n])
+	if n := d.Matcher.routed; n > 0 {
+		d.prefetchPorts(sw, d.Matcher.routedFrom[:n], d.Matcher.routedTo[:n])
+		if d.Unit != nil && !d.Unit.timed {
+			d.Unit.prefetchHolds(d, sw, d.Matcher.routedFrom[:n], d.Matcher.routedTo[:n])
 		}
-		d.matcher.routed = 0
+		d.Matcher.routed = 0
 	}
 	if len(d.decided) > 0 {
 		d.countDecisions(sw)
@@ -126,11 +126,11 @@ func (d *domain) followRouting(sw *switchState) {
 
 // routeArrivals asks the routing about the packets that arrived in this
 // cycle in the queues of mask word w, input by input.
-func (d *domain) routeArrivals(sw *switchState, s topology.SwitchID, w int) {
+func (d *Domain) routeArrivals(sw *SwitchState, s topology.SwitchID, w int) {
 	const routingBits = 1<<fabric.StateBits - 1
 	m := &sw.masks[w]
-	ready := d.steps.at[0].number + d.routeDelay
-	places, a := check.Of(d.matcher.places), &d.matcher
+	ready := d.Steps.at[0].Number + d.RouteDelay
+	places, a := check.Of(d.Matcher.Places), &d.Matcher
 	left := m.route
 	m.route = 0
 	first := uint64(0) // queues whose front has come
@@ -138,50 +138,50 @@ func (d *domain) routeArrivals(sw *switchState, s topology.SwitchID, w int) {
 	h.Switch = s
 	for ; left != 0; left &= left - 1 {
 		local := uint32(w<<6 + bits.TrailingZeros64(left))
-		v, place := sw.queue(local), places.At(local)
-		h.In, h.VC = topology.PortID(sw.port0+int32(place.port)), uint8(place.vc)
-		head := &v.queued
-		if v.count == 1 {
-			v.ready = ready
+		v, place := sw.Queue(local), places.At(local)
+		h.In, h.VC = topology.PortID(sw.Port0+int32(place.Port)), uint8(place.vc)
+		head := &v.Queued
+		if v.Count == 1 {
+			v.Ready = ready
 			first |= left & -left
 		} else {
-			head = &d.pool[v.last-1].queued
+			head = &d.Pool[v.Last-1].Queued
 		}
 		if head.dst < 0 {
-			head.hop = multicastHop
-			if d.upcoming != nil && v.count > 1 {
-				d.joins(sw, local, v, d.steps.at[0].number)
+			head.Hop = multicastHop
+			if d.Upcoming != nil && v.Count > 1 {
+				d.joins(sw, local, v, d.Steps.at[0].Number)
 			}
 			continue
 		}
-		h.Dst, h.State = topology.TerminalID(head.dst), head.state&routingBits
+		h.Dst, h.State = topology.TerminalID(head.dst), head.State&routingBits
 		hop := d.decides.Route(&d.view, h)
-		port, vcs := uint32(hop.Port)-uint32(sw.port0), hop.VCs&d.allVCs
-		if port >= uint32(sw.ports) || vcs == 0 {
-			if d.faults != nil && hop == fabric.Discard {
+		port, vcs := uint32(hop.Port)-uint32(sw.Port0), hop.VCs&d.allVCs
+		if port >= uint32(sw.Ports) || vcs == 0 {
+			if d.Faults != nil && hop == fabric.Discard {
 				first &^= left & -left
 				d.discard(head)
 				continue
 			}
 			d.badHop(h, hop)
 		}
-		head.hop = port<<16 | vcs
+		head.Hop = port<<16 | vcs
 		if d.large {
-			a.routedFrom[a.routed], a.routedTo[a.routed] = int32(place.port), int32(port)
+			a.routedFrom[a.routed], a.routedTo[a.routed] = int32(place.Port), int32(port)
 			a.routed++
 		}
-		head.state = head.state&^routingBits | h.State
-		if d.upcoming != nil && v.count > 1 {
-			d.joins(sw, local, v, d.steps.at[0].number)
+		head.State = head.State&^routingBits | h.State
+		if d.Upcoming != nil && v.Count > 1 {
+			d.joins(sw, local, v, d.Steps.at[0].Number)
 		}
 		if d.needs.Queues {
-			d.countDecision(sw, lowestOV(head.hop, uint32(d.vcs)))
-			if d.unit != nil {
-				d.unit.expects(d, sw, head)
+			d.countDecision(sw, lowestOV(head.Hop, uint32(d.vcs)))
+			if d.Unit != nil {
+				d.Unit.expects(d, sw, head)
 			}
 		}
 	}
-	if d.combined != 0 {
+	if d.Combined != 0 {
 		m.sa |= first
 	} else {
 		m.va |= first

@@ -13,13 +13,13 @@ import (
 // whose flits leave one after the other on one virtual channel. 32 bytes.
 type terminal struct {
 	wake    int64 // cycle of the pending wake; Never if none
-	packet  int32 `snap:"-"` // being sent; -1: none
-	dst     int32
+	Packet  int32 `snap:"-"` // being sent; -1: none
+	Dst     int32
 	left    int32  // flits still to be sent
 	born    uint32 // cycle of the packet's birth, modulo 2^32
 	state   uint32 // routing's state of the packet
 	allowed uint16 // virtual channels that it may leave on; 0: not asked yet
-	vc      int8   // of the packet, or of the last one
+	VC      int8   // of the packet, or of the last one
 	flags   terminalFlags
 }
 
@@ -33,51 +33,53 @@ const (
 // Attach connects the end points: where packets come from and who hears of
 // their arrival. It starts every terminal and must be called once, before the
 // first cycle; a second call, and a source of another number of terminals, are
-// errors.
+// errors. Of a network that is divided among threads ([Fabric.DivideFor]), several make the calls
+// of source and sink that are about different terminals, those of a [fabric.PartedSink] to parts of it.
 func (f *Fabric) Attach(source fabric.Source, sink fabric.Sink) error {
-	if err := f.ready(source); err != nil {
+	if err := f.CheckSource(source); err != nil {
 		return err
 	}
-	f.start(source, func(*domain) fabric.Sink { return sink })
+	f.start(source, func(*Domain) fabric.Sink {
+		if parted, ok := sink.(fabric.PartedSink); ok {
+			return parted.Part()
+		}
+		return sink
+	})
 	return nil
 }
 
 // start connects every domain to the source and to a sink of its own, and starts the
 // terminals.
-func (f *Fabric) start(source fabric.Source, sinkOf func(*domain) fabric.Sink) {
+func (f *Fabric) start(source fabric.Source, sinkOf func(*Domain) fabric.Sink) {
 	f.source = source
 	for _, d := range f.domains {
 		d.source, d.sink = source, sinkOf(d)
 		if f.observer != nil {
-			d.observer = f.observer.part(d)
+			d.observer = f.observer.Part(d)
 		}
-		if f.faults != nil {
+		if f.Faults != nil {
 			f.faulty(d)
 		}
 		if f.multicast != nil && !d.alone {
 			d.multicast = f.multicast.of()
 		}
-		d.prefetcher, _ = d.source.(prefetcher)
+		d.prefetcher, _ = d.source.(fabric.Prefetcher)
 		d.listens, _ = d.source.(fabric.DepartureListener)
 	}
 	f.follow()
 	for _, d := range f.domains {
-		if d.unit != nil {
-			d.unit.timed = d.unit.timesHolds(d)
+		if d.Unit != nil {
+			d.Unit.timed = d.Unit.timesHolds(d)
 		}
 		d.routesAhead, d.plain = d.mayRouteAhead(), d.requestsPlainly()
-		d.vcSpecial = d.upcoming != nil || d.storeForward || d.escape != nil || d.multicast != nil
+		d.vcSpecial = d.Upcoming != nil || d.storeForward || d.escape != nil || d.multicast != nil
 	}
-	for t := range f.terminals {
-		f.terminals[t] = terminal{wake: fabric.Never, packet: -1, vc: int8(f.vcs) - 1}
+	for t := range f.Terminals {
+		f.Terminals[t] = terminal{wake: fabric.Never, Packet: -1, VC: int8(f.vcs) - 1}
 		f.Wake(topology.TerminalID(t))
 	}
 	f.openFlitRuns()
 }
-
-// prefetcher is implemented by sources that can be told which terminals are
-// about to be served.
-type prefetcher interface{ Prefetch(terminals []int32) }
 
 // Wake tells an idle terminal that its source may have a packet. Waking a busy
 // one does no harm. Where a kernel drives the fabric, which may have passed over many
@@ -88,14 +90,14 @@ func (f *Fabric) Wake(t topology.TerminalID) { f.owner(t).wakeUp(t, 0) }
 func (f *Fabric) WakeAt(t topology.TerminalID, cycle int64) { f.owner(t).wakeUp(t, cycle) }
 
 // wakeUp is [Fabric.WakeAt] for a terminal of d.
-func (d *domain) wakeUp(t topology.TerminalID, cycle int64) {
-	te := &d.terminals[t]
-	if te.packet < 0 {
-		d.wakeAt(int32(t), te, max(cycle, d.cycle+1))
+func (d *Domain) wakeUp(t topology.TerminalID, cycle int64) {
+	te := &d.Terminals[t]
+	if te.Packet < 0 {
+		d.wakeAt(int32(t), te, max(cycle, d.Cycle+1))
 	}
 }
 
-func (d *domain) wakeAt(t int32, te *terminal, cycle int64) {
+func (d *Domain) wakeAt(t int32, te *terminal, cycle int64) {
 	if cycle < te.wake {
 		te.wake = cycle
 		*d.wakes.Place(cycle) = t
@@ -104,13 +106,13 @@ func (d *domain) wakeAt(t int32, te *terminal, cycle int64) {
 
 // serveTerminals serves the terminals that are due in cycle c and those that
 // got the credit that they waited for.
-func (d *domain) serveTerminals(c int64) {
+func (d *Domain) serveTerminals(c int64) {
 	if len(d.woken) == 0 && d.wakes.Skip(c) {
 		return
 	}
 	d.serveDue(c)
 	for _, t := range d.woken {
-		if te := &d.terminals[t]; te.packet < 0 || te.wake == fabric.Never { // otherwise served just now
+		if te := &d.Terminals[t]; te.Packet < 0 || te.wake == fabric.Never { // otherwise served just now
 			d.serve(t, te, c)
 		}
 	}
@@ -118,13 +120,13 @@ func (d *domain) serveTerminals(c int64) {
 }
 
 // serveDue serves the terminals that are due in cycle c.
-func (d *domain) serveDue(c int64) {
+func (d *Domain) serveDue(c int64) {
 	for batch := d.wakes.Next(c); batch != nil; batch = d.wakes.Next(c) {
 		if d.large {
 			d.prefetchTerminals(batch)
 		}
 		for _, t := range batch {
-			te := &d.terminals[t]
+			te := &d.Terminals[t]
 			if te.wake == c { // otherwise superseded by an earlier wake
 				te.wake = fabric.Never
 				d.serve(t, te, c)
@@ -135,9 +137,9 @@ func (d *domain) serveDue(c int64) {
 
 // prepare has the routing decide about the packet that terminal t sends next; false: it
 // does not enter its channel in this cycle. The terminal wakes for either.
-func (d *domain) prepare(t int32, te *terminal, c int64) bool {
-	free := wholeCycle(d.out[d.terminalOut0+t].nextFree)
-	if te.packet < 0 {
+func (d *Domain) prepare(t int32, te *terminal, c int64) bool {
+	free := WholeCycle(d.Out[d.TerminalOut0+t].NextFree)
+	if te.Packet < 0 {
 		if free > c+d.lead {
 			d.wakeAt(t, te, free-d.lead)
 			return false
@@ -147,10 +149,10 @@ func (d *domain) prepare(t int32, te *terminal, c int64) bool {
 		}
 	}
 	if te.allowed == 0 {
-		te.allowed, te.state = d.depart(t, te.dst, d.labelOf(te.packet))
+		te.allowed, te.state = d.depart(t, te.Dst, d.labelOf(te.Packet))
 	}
 	waited := int64(uint32(c) - te.born)
-	enters := max(free, c-waited+int64(d.config.Terminal.InjectionCycles))
+	enters := max(free, c-waited+int64(d.Config.Terminal.InjectionCycles))
 	if enters > c {
 		d.wakeAt(t, te, enters)
 	}
@@ -159,38 +161,38 @@ func (d *domain) prepare(t int32, te *terminal, c int64) bool {
 
 // succeed takes terminal t's next packet as the tail of the one before leaves. Where
 // terminals decide ahead it is decided a cycle before it can follow.
-func (d *domain) succeed(t int32, te *terminal, o *outPort) {
-	next := wholeCycle(o.nextFree)
+func (d *Domain) succeed(t int32, te *terminal, o *OutPort) {
+	next := WholeCycle(o.NextFree)
 	if !d.fetch(t, te, next) {
 		return
 	}
 	if d.lead > 0 && te.allowed == 0 {
-		if decided := next - d.lead; decided > d.cycle {
+		if decided := next - d.lead; decided > d.Cycle {
 			next = decided
 		} else if d.departing {
-			te.allowed, te.state = d.depart(t, te.dst, d.labelOf(te.packet))
+			te.allowed, te.state = d.depart(t, te.Dst, d.labelOf(te.Packet))
 		}
 	}
 	d.wakeAt(t, te, next)
 }
 
 // serve sends terminal t's next flit, if it has one and a credit for it.
-func (d *domain) serve(t int32, te *terminal, c int64) {
-	if d.departing && (te.packet < 0 || te.flags&begun == 0) && !d.byLane(t) && !d.prepare(t, te, c) {
+func (d *Domain) serve(t int32, te *terminal, c int64) {
+	if d.departing && (te.Packet < 0 || te.flags&begun == 0) && !d.byLane(t) && !d.prepare(t, te, c) {
 		return
 	}
-	if d.unit != nil {
-		d.unit.serve(d, t, te, c)
+	if d.Unit != nil {
+		d.Unit.serve(d, t, te, c)
 		return
 	}
-	o := &d.out[d.terminalOut0+t]
-	if te.packet < 0 && (d.busy(t, te, o, c) || !d.fetch(t, te, c)) {
+	o := &d.Out[d.TerminalOut0+t]
+	if te.Packet < 0 && (d.busy(t, te, o, c) || !d.fetch(t, te, c)) {
 		return
 	}
 	if d.laneQueues != nil && te.flags&begun != 0 && d.busy(t, te, o, c) { // woken for a packet that is born now
 		return
 	}
-	ovs := d.outVC[d.terminalOV(topology.TerminalID(t), 0):][:d.vcs]
+	ovs := d.OutVC[d.terminalOV(topology.TerminalID(t), 0):][:d.vcs]
 	flags := int32(0)
 	if te.flags&begun == 0 {
 		vc, ok := d.injectionVC(t, te, ovs)
@@ -198,49 +200,49 @@ func (d *domain) serve(t int32, te *terminal, c int64) {
 			te.flags |= blocked
 			return
 		}
-		te.vc = vc
+		te.VC = vc
 		te.flags |= begun
-		flags = headFlit
-		d.packet(te.packet).wait = uint32(c) - te.born // written only: the record is no longer in the cache
+		flags = HeadFlit
+		d.Packet(te.Packet).Wait = uint32(c) - te.born // written only: the record is no longer in the cache
 		if d.observer != nil {
-			d.observer.injects(d, t)
+			d.observer.Injects(d, t)
 		}
-	} else if ovs[te.vc].credits == 0 {
+	} else if ovs[te.VC].credits == 0 {
 		te.flags |= blocked
 		return
 	}
-	ovs[te.vc].credits--
-	ovs[te.vc].flits++
+	ovs[te.VC].credits--
+	ovs[te.VC].Flits++
 	if check.On {
-		d.checkCredits(d.terminalOV(topology.TerminalID(t), int(te.vc)))
+		d.checkCredits(d.terminalOV(topology.TerminalID(t), int(te.VC)))
 	}
 	if te.left--; te.left == 0 {
-		flags |= tailFlit
+		flags |= TailFlit
 		if d.observer != nil {
-			d.observer.injected(d, t)
+			d.observer.Injected(d, t)
 		}
 	}
-	*d.flits[toSwitches].Place(c + d.latency(o)) = flit{queue: o.dest + int32(te.vc), packet: te.packet<<packetBits | flags, dst: te.dst, state: te.state}
+	*d.Flits[toSwitches].Place(c + d.Latency(o)) = Flit{Queue: o.dest + int32(te.VC), Packet: te.Packet<<PacketBits | flags, dst: te.Dst, State: te.state}
 	d.InjectedFlits++
-	if wholeCycle(o.nextFree) < c { // idle since; otherwise the fraction is carried on
-		o.nextFree = c << intervalShift
+	if WholeCycle(o.NextFree) < c { // idle since; otherwise the fraction is carried on
+		o.NextFree = c << IntervalShift
 	}
-	o.nextFree += d.pace(o).interval
+	o.NextFree += d.Pace(o).Interval
 	if d.flitRuns != nil && te.left > fewestFlits {
 		d.flitRuns.leave(d, t, te, o)
 	}
 	if te.left > 0 {
-		d.wakeAt(t, te, wholeCycle(o.nextFree))
+		d.wakeAt(t, te, WholeCycle(o.NextFree))
 		return
 	}
-	te.packet = -1
+	te.Packet = -1
 	d.succeed(t, te, o)
 }
 
 // busy tells whether terminal t, which has been woken, has a channel that is still busy
 // with the flit before; it is woken again as the channel is free.
-func (d *domain) busy(t int32, te *terminal, o *outPort, c int64) bool {
-	free := wholeCycle(o.nextFree)
+func (d *Domain) busy(t int32, te *terminal, o *OutPort, c int64) bool {
+	free := WholeCycle(o.NextFree)
 	if free > c {
 		d.wakeAt(t, te, free)
 	}
@@ -249,15 +251,15 @@ func (d *domain) busy(t int32, te *terminal, o *outPort, c int64) bool {
 
 // fetch takes terminal t's next packet from the source, if it can enter the
 // channel by cycle c; otherwise it arranges for a wake when it can.
-func (d *domain) fetch(t int32, te *terminal, c int64) bool {
+func (d *Domain) fetch(t int32, te *terminal, c int64) bool {
 	if d.laneQueues != nil && d.byLane(t) {
 		return d.fetchByLane(t, te)
 	}
-	delay := int64(d.config.Terminal.InjectionCycles)
+	delay := int64(d.Config.Terminal.InjectionCycles)
 	spec := &d.spec
 	if !d.source.Next(topology.TerminalID(t), c-delay, spec) {
 		if spec.Birth < fabric.Never {
-			d.wakeAt(t, te, max(spec.Birth+delay-d.lead, d.cycle+1))
+			d.wakeAt(t, te, max(spec.Birth+delay-d.lead, d.Cycle+1))
 		}
 		return false
 	}
@@ -266,34 +268,34 @@ func (d *domain) fetch(t int32, te *terminal, c int64) bool {
 }
 
 // begin makes a packet of terminal t, the one that it sends next.
-func (d *domain) begin(t int32, te *terminal, spec *fabric.PacketSpec) {
+func (d *Domain) begin(t int32, te *terminal, spec *fabric.PacketSpec) {
 	id := d.takePacket()
-	p := d.packet(id)
-	p.birth, p.src, p.flits, p.tag = spec.Birth, topology.TerminalID(t), spec.Flits, spec.Tag
+	p := d.Packet(id)
+	p.Birth, p.Src, p.Flits, p.tag = spec.Birth, topology.TerminalID(t), spec.Flits, spec.Tag
 	if d.labels != nil {
-		*d.labels.open(id) = label{level: spec.Level, entropy: spec.Entropy}
+		*d.labels.Open(id) = label{level: spec.Level, entropy: spec.Entropy}
 	}
-	te.packet, te.dst, te.left, te.born, te.flags = id, int32(spec.Dst), spec.Flits, uint32(spec.Birth), 0
+	te.Packet, te.Dst, te.left, te.born, te.flags = id, int32(spec.Dst), spec.Flits, uint32(spec.Birth), 0
 	te.state, te.allowed = 0, uint16(d.injection)
 	if spec.VCs != 0 {
-		te.dst, te.state, te.allowed = ^spec.MLID, spec.VCs, uint16(spec.VCs)
+		te.Dst, te.state, te.allowed = ^spec.MLID, spec.VCs, uint16(spec.VCs)
 	}
 }
 
 // injectionVC chooses a virtual channel for a new packet: the next in round
 // robin, among those allowed, that has a credit (cut-through: credits for the
 // whole packet).
-func (d *domain) injectionVC(t int32, te *terminal, ovs []outVC) (int8, bool) {
+func (d *Domain) injectionVC(t int32, te *terminal, ovs []outVC) (int8, bool) {
 	need := int32(1)
 	if d.cutThrough {
 		need = te.left
 	}
 	if te.allowed == 0 {
-		te.allowed, te.state = d.depart(t, te.dst, d.labelOf(te.packet))
+		te.allowed, te.state = d.depart(t, te.Dst, d.labelOf(te.Packet))
 	}
 	// Twice the set: the second copy begins behind the last channel.
 	set := uint64(te.allowed) | uint64(te.allowed)<<d.vcs
-	for set &^= 2<<te.vc - 1; set != 0; set &= set - 1 {
+	for set &^= 2<<te.VC - 1; set != 0; set &= set - 1 {
 		vc := int8(bits.TrailingZeros64(set))
 		if vc >= int8(d.vcs) {
 			vc -= int8(d.vcs)
@@ -307,7 +309,7 @@ func (d *domain) injectionVC(t int32, te *terminal, ovs []outVC) (int8, bool) {
 
 // depart asks the routing about a packet of terminal t: where it may leave, and the
 // routing's state of it.
-func (d *domain) depart(t, dst int32, l label) (allowed uint16, state uint32) {
+func (d *Domain) depart(t, dst int32, l label) (allowed uint16, state uint32) {
 	port := d.graph.TerminalPort[t]
 	h := &d.head
 	*h = fabric.Head{Switch: d.graph.PortSwitch[port], In: port, Dst: topology.TerminalID(dst)}
@@ -325,9 +327,9 @@ func (d *domain) depart(t, dst int32, l label) (allowed uint16, state uint32) {
 }
 
 // creditTerminal serves a terminal that waited for a credit.
-func (d *domain) creditTerminal(ov int32) {
+func (d *Domain) creditTerminal(ov int32) {
 	t := (ov - d.terminalOV0) / int32(d.vcs)
-	if te := &d.terminals[t]; te.flags&blocked != 0 {
+	if te := &d.Terminals[t]; te.flags&blocked != 0 {
 		te.flags &^= blocked
 		d.woken = append(d.woken, t)
 	}
@@ -336,8 +338,8 @@ func (d *domain) creditTerminal(ov int32) {
 // releaseCopy ends a copy of a multicast packet, and with the last one the packet. Copies
 // are counted by whatever domain they are in. The count cannot come to nothing too early:
 // a copy is counted while it is copied, and its own copies before they go on.
-func (d *domain) releaseCopy(id int32) {
-	p := d.packet(id)
+func (d *Domain) releaseCopy(id int32) {
+	p := d.Packet(id)
 	if atomic.AddInt32(&p.copies, -1) < 0 {
 		p.copies = 0
 		d.freePacket(id)
@@ -345,27 +347,27 @@ func (d *domain) releaseCopy(id int32) {
 }
 
 // deliver takes a flit that has reached its terminal.
-func (d *domain) deliver(e *flit) {
+func (d *Domain) deliver(e *Flit) {
 	d.DeliveredFlits++
-	id := e.packet >> packetBits
-	if e.packet&tailFlit == 0 {
-		if e.packet&headFlit != 0 && e.state&fabric.NonMinimal != 0 && e.dst >= 0 {
-			d.packet(id).wait |= wentAround
+	id := e.Packet >> PacketBits
+	if e.Packet&TailFlit == 0 {
+		if e.Packet&HeadFlit != 0 && e.State&fabric.NonMinimal != 0 && e.dst >= 0 {
+			d.Packet(id).Wait |= WentAround
 		}
 		return
 	}
 	d.Packets++
-	p := d.packet(id)
-	if d.unit != nil {
-		d.DeliveredFlits += int64(p.flits - 1)
+	p := d.Packet(id)
+	if d.Unit != nil {
+		d.DeliveredFlits += int64(p.Flits - 1)
 	}
 	delivery := &d.delivery
-	delivery.Src, delivery.Dst, delivery.Flits, delivery.Tag = p.src, topology.TerminalID(^e.queue), p.flits, p.tag
-	delivery.Birth, delivery.Inject, delivery.Cycle = p.birth, p.birth+int64(p.wait&^wentAround), d.cycle
-	delivery.Hops, delivery.NonMinimal = int(e.state>>hopShift), e.state&fabric.NonMinimal|p.wait&wentAround != 0
+	delivery.Src, delivery.Dst, delivery.Flits, delivery.Tag = p.Src, topology.TerminalID(^e.Queue), p.Flits, p.tag
+	delivery.Birth, delivery.Inject, delivery.Cycle = p.Birth, p.Birth+int64(p.Wait&^WentAround), d.Cycle
+	delivery.Hops, delivery.NonMinimal = int(e.State>>HopShift), e.State&fabric.NonMinimal|p.Wait&WentAround != 0
 	delivery.Multicast = e.dst < 0
 	if d.labels != nil {
-		l := d.labels.at(id)
+		l := d.labels.At(id)
 		delivery.Marked, delivery.Trimmed = l.marked, l.trim == trimDone
 	}
 	if delivery.Multicast {
@@ -377,7 +379,7 @@ func (d *domain) deliver(e *flit) {
 		d.misdelivered(delivery, topology.TerminalID(e.dst))
 	}
 	if d.observer != nil {
-		d.observer.delivered(d, id, delivery)
+		d.observer.Delivered(d, id, delivery)
 	}
 	d.sink.Deliver(delivery)
 }

@@ -44,7 +44,7 @@ var mostWaiting = 1 << 16
 
 // newLaneQueues makes the queues of all terminals; nil without arbitration.
 func newLaneQueues(n *network) []laneQueues {
-	all, _, err := n.config.TerminalTables()
+	all, _, err := n.Config.TerminalTables()
 	if err != nil {
 		panic("core: " + err.Error()) // checked before
 	}
@@ -94,8 +94,8 @@ func (s *state) byLane(t int32) bool { return s.laneQueues != nil && s.laneQueue
 // fetchByLane takes terminal t's next packet by arbitration between those that the source
 // has made, if it can leave in the present cycle. Otherwise the terminal wakes when its
 // channel is free, for the next packet to be born, or with a credit.
-func (d *domain) fetchByLane(t int32, te *terminal) bool {
-	if next := wholeCycle(d.out[d.terminalOut0+t].nextFree); next > d.cycle {
+func (d *Domain) fetchByLane(t int32, te *terminal) bool {
+	if next := WholeCycle(d.Out[d.TerminalOut0+t].NextFree); next > d.Cycle {
 		d.wakeAt(t, te, next)
 		return false
 	}
@@ -104,10 +104,10 @@ func (d *domain) fetchByLane(t int32, te *terminal) bool {
 	if l.waiting == 0 {
 		return false
 	}
-	if d.unit != nil {
-		d.unit.heed(d, d.terminalOut0+t)
+	if d.Unit != nil {
+		d.Unit.heed(d, d.TerminalOut0+t)
 	}
-	ovs := d.outVC[d.terminalOV(topology.TerminalID(t), 0):][:d.vcs]
+	ovs := d.OutVC[d.terminalOV(topology.TerminalID(t), 0):][:d.vcs]
 	ready := uint32(0)
 	for i := range l.queues {
 		ready |= l.queues[i].ready(ovs)
@@ -118,7 +118,7 @@ func (d *domain) fetchByLane(t int32, te *terminal) bool {
 		return false
 	}
 	p := l.take(choice.Lane, ovs)
-	l.arbiter.Send(choice, int64(p.flits)*int64(d.config.Fabric.FlitBytes))
+	l.arbiter.Send(choice, int64(p.flits)*int64(d.Config.Fabric.FlitBytes))
 	d.begin(t, te, &fabric.PacketSpec{Birth: p.birth, Dst: p.dst, Flits: p.flits, Tag: p.tag, Level: p.level, Entropy: p.entropy})
 	te.allowed, te.state = 1<<choice.Lane, p.state
 	if d.listens != nil {
@@ -129,13 +129,13 @@ func (d *domain) fetchByLane(t int32, te *terminal) bool {
 
 // fillLanes takes the packets of terminal t that can leave by now from the source, and
 // arranges for a wake when the next one can leave.
-func (d *domain) fillLanes(t int32, te *terminal, l *laneQueues) {
-	delay := int64(d.config.Terminal.InjectionCycles)
+func (d *Domain) fillLanes(t int32, te *terminal, l *laneQueues) {
+	delay := int64(d.Config.Terminal.InjectionCycles)
 	spec := &d.spec
 	for l.waiting < mostWaiting {
-		if !d.source.Next(topology.TerminalID(t), d.cycle-delay, spec) {
+		if !d.source.Next(topology.TerminalID(t), d.Cycle-delay, spec) {
 			if spec.Birth < fabric.Never {
-				d.wakeAt(t, te, max(spec.Birth+delay, d.cycle+1))
+				d.wakeAt(t, te, max(spec.Birth+delay, d.Cycle+1))
 			}
 			return
 		}
@@ -211,21 +211,24 @@ func (f *Fabric) oldestInLanes() int64 {
 	return birth
 }
 
-// lanesBehindBy is [fabric.Workload.BehindBy] for packets that have left their source and wait for
+// LanesBehindBy is [fabric.Workload.BehindBy] for packets that have left their source and wait for
 // their lanes.
-func (f *Fabric) lanesBehindBy(now int64) float64 {
+func (f *Fabric) LanesBehindBy(now int64) float64 {
 	squares := 0.0
 	for t := range f.laneQueues {
 		if age := float64(now - f.laneQueues[t].oldest()); age > 0 {
 			squares += age * age
 		}
 	}
-	return math.Sqrt(squares / float64(len(f.terminals)))
+	return math.Sqrt(squares / float64(len(f.Terminals)))
 }
 
-// clearLanes takes back the packets that wait for their lanes, as if their source had not
-// made them.
-func (f *Fabric) clearLanes() {
+// ClearLanes takes back the packets that wait for their lanes, as if their source had not
+// made them. A network with faults keeps them: it knows of every packet that it has been given.
+func (f *Fabric) ClearLanes() {
+	if f.Faults != nil {
+		return
+	}
 	for t := range f.laneQueues {
 		f.laneQueues[t].queues, f.laneQueues[t].waiting = nil, 0
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 )
@@ -258,7 +259,7 @@ func (f deliver) Deliver(d *fabric.Delivery) { f(d) }
 // A run that is measured drains what its window sent, judges a backlog in the lanes as
 // one at the sources, and leaves nothing behind.
 func TestTerminalLanesInARun(t *testing.T) {
-	run := func(load float64) *core.Result {
+	run := func(load float64) *measure.Result {
 		t.Helper()
 		n := newStar(4, 2)
 		f, err := core.New(n.graph, adapterConfig("", "0:64,1:64", 0), n, 1)
@@ -266,16 +267,16 @@ func TestTerminalLanesInARun(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := newStreams(4, 4, stream{src: 0, dst: 2, load: load}, stream{src: 1, dst: 2, load: load}, stream{src: 0, dst: 3, load: 0.1})
-		r, err := f.Run(context.Background(), s, load/2, core.Plan{Warmup: 2000, Window: 10_000})
+		r, err := measure.Run(context.Background(), f, s, load/2, measure.Plan{Warmup: 2000, Window: 10_000})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return r
 	}
-	if r := run(0.3); r.State == core.Saturated || r.Packets() == 0 {
+	if r := run(0.3); r.State == measure.Saturated || r.Packets() == 0 {
 		t.Error(r.State, r.Reason)
 	}
-	if r := run(0.9); r.State != core.Saturated {
+	if r := run(0.9); r.State != measure.Saturated {
 		t.Error(r.State, r.Reason)
 	}
 }

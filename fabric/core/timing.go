@@ -6,13 +6,13 @@ import (
 	"github.com/weft-sim/weft/fabric"
 )
 
-// intervalShift is the fixed-point precision of departure times: rates that
+// IntervalShift is the fixed-point precision of departure times: rates that
 // do not divide the clock keep their mean to one part in a million. It is the precision of
 // [fabric.ChannelTiming], too.
-const intervalShift = 20
+const IntervalShift = 20
 
-// wholeCycle is the first cycle that begins at a fixed-point time or later.
-func wholeCycle(t int64) int64 { return (t + 1<<intervalShift - 1) >> intervalShift }
+// WholeCycle is the first cycle that begins at a fixed-point time or later.
+func WholeCycle(t int64) int64 { return (t + 1<<IntervalShift - 1) >> IntervalShift }
 
 // timing is a channel class in the numbers that the core reckons with.
 type timing struct {
@@ -24,7 +24,7 @@ type timing struct {
 func timings(classes []fabric.ChannelTiming) []timing {
 	all := make([]timing, len(classes))
 	for i, t := range classes {
-		all[i] = timing{int32(t.Latency), int64(math.Round(t.CyclesPerFlit * (1 << intervalShift)))}
+		all[i] = timing{int32(t.Latency), int64(math.Round(t.CyclesPerFlit * (1 << IntervalShift)))}
 	}
 	return all
 }

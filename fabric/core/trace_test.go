@@ -6,6 +6,8 @@ import (
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
+	"github.com/weft-sim/weft/fabric/observe"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 )
@@ -28,9 +30,9 @@ func TestTraceZeroLoad(t *testing.T) {
 	config.Terminal.InjectionCycles = 4
 	config.Channels = map[string]fabric.ChannelConfig{"terminal": {Latency: 3 * sim.Nanosecond}, "grid": {Latency: 10 * sim.Nanosecond}}
 	f := n.fabric(t, config)
-	meter := core.NewMeter(100)
+	meter := measure.NewMeter(100)
 	meter.Open(0)
-	tr := f.StartTrace(meter, core.TracePlan{Packets: 5})
+	tr := observe.StartTrace(f, meter, observe.TracePlan{Packets: 5})
 	source := &script{}
 	source.send(0, fabric.PacketSpec{Birth: 100, Dst: 2, Flits: 3, Tag: 7})
 	f.Attach(source, meter)
@@ -42,7 +44,7 @@ func TestTraceZeroLoad(t *testing.T) {
 	g := f.Graph()
 	path := p.Path
 	p.Path = nil
-	want := core.PacketTrace{
+	want := observe.PacketTrace{
 		Delivery: fabric.Delivery{Src: 0, Dst: 2, Birth: 100, Inject: 104, Cycle: 174, Hops: 3, Flits: 3, Tag: 7},
 		Number:   1, InjectTail: 106, HeadCycle: 172,
 	}
@@ -54,7 +56,7 @@ func TestTraceZeroLoad(t *testing.T) {
 		arrive := int64(107 + 24*i)
 		n.walk(t, 0, 2, f.VCs(), func(port topology.PortID) {
 			if int(g.PortSwitch[port]) == i {
-				want := core.TraceHop{
+				want := observe.TraceHop{
 					In: in, Out: port, OutVC: h.OutVC, InVC: h.InVC, VCs: 1<<f.VCs() - 1,
 					Arrive: arrive, Front: arrive, Routed: arrive + 2, Held: arrive + 5, Cross: arrive + 5, Ready: arrive + 14, Depart: arrive + 14,
 					TailArrive: arrive + 2, TailCross: arrive + 7, TailDepart: arrive + 16,
@@ -68,15 +70,15 @@ func TestTraceZeroLoad(t *testing.T) {
 	}
 	p.Path = path
 	// 4; 3+10+10+3; nothing in front; 3 times each stage; nothing; 2 flits.
-	if got := p.Stages(); len(path) != 3 || got != [core.NumStages]int64{4, 26, 0, 6, 9, 0, 27, 0, 2} {
+	if got := p.Stages(); len(path) != 3 || got != [observe.NumStages]int64{4, 26, 0, 6, 9, 0, 27, 0, 2} {
 		t.Errorf("%d switches, stages %v", len(path), got)
 	}
 }
 
 // traced runs a network with uniform traffic, recording packets.
-func traced(t *testing.T, n network, config fabric.Config, load float64, flits int, plan core.TracePlan) (*core.Fabric, *core.Result) {
+func traced(t *testing.T, n network, config fabric.Config, load float64, flits int, plan observe.TracePlan) (*core.Fabric, *measure.Result) {
 	t.Helper()
-	return n.run(t, config, load, flits, core.Plan{Warmup: 200, Window: 400, Blame: true, Trace: plan})
+	return n.run(t, config, load, flits, measure.Plan{Warmup: 200, Window: 400, Blame: true, Trace: plan})
 }
 
 // TestTrace: under every setting, at low load and beyond saturation, every
@@ -90,7 +92,7 @@ func TestTrace(t *testing.T) {
 					config := fabric.DefaultConfig()
 					config.Switch.BufferFlits = 6
 					set(&config)
-					f, r := traced(t, dragonflyNetwork(t, algorithm, 2, 4, 2), config, load, 3, core.TracePlan{Packets: 1 << 20})
+					f, r := traced(t, dragonflyNetwork(t, algorithm, 2, 4, 2), config, load, 3, observe.TracePlan{Packets: 1 << 20})
 					if int64(len(r.Traces)) < r.Packets() || len(r.Traces) < 100 {
 						t.Errorf("%d packets traced, %d measured", len(r.Traces), r.Packets())
 					}
@@ -103,13 +105,13 @@ func TestTrace(t *testing.T) {
 	}
 }
 
-func checkTrace(t *testing.T, f *core.Fabric, p *core.PacketTrace) {
+func checkTrace(t *testing.T, f *core.Fabric, p *observe.PacketTrace) {
 	t.Helper()
 	g := f.Graph()
 	sum := int64(0)
 	for i, x := range p.Stages() {
 		if sum += x; x < 0 {
-			t.Errorf("%s takes %d cycles: %+v", core.StageNames[i], x, p)
+			t.Errorf("%s takes %d cycles: %+v", observe.StageNames[i], x, p)
 		}
 	}
 	if sum != p.Cycle-p.Birth {
@@ -151,22 +153,22 @@ func checkTrace(t *testing.T, f *core.Fabric, p *core.PacketTrace) {
 // packets by brute force.
 func TestTraceChoice(t *testing.T) {
 	n := dragonflyNetwork(t, "min", 2, 4, 2)
-	run := func(plan core.TracePlan) []*core.PacketTrace {
+	run := func(plan observe.TracePlan) []*observe.PacketTrace {
 		_, r := traced(t, n, pipelined(), 0.5, 2, plan)
 		return r.Traces
 	}
-	all := run(core.TracePlan{Packets: 1 << 20})
-	same := func(what string, got []*core.PacketTrace, want []*core.PacketTrace) {
+	all := run(observe.TracePlan{Packets: 1 << 20})
+	same := func(what string, got []*observe.PacketTrace, want []*observe.PacketTrace) {
 		t.Helper()
 		if len(want) == 0 || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %d packets, want %d", what, len(got), len(want))
 		}
 	}
-	same("first", run(core.TracePlan{Packets: 9}), all[:9])
+	same("first", run(observe.TracePlan{Packets: 9}), all[:9])
 
 	only := make([]bool, n.topo.Graph().Terminals())
 	only[3], only[5] = true, true
-	var from, to, third []*core.PacketTrace
+	var from, to, third []*observe.PacketTrace
 	count := map[topology.TerminalID]int{}
 	number := map[topology.TerminalID]int{}
 	for _, p := range all {
@@ -185,12 +187,12 @@ func TestTraceChoice(t *testing.T) {
 		}
 		count[p.Src]++
 	}
-	same("sources", run(core.TracePlan{Packets: 1 << 20, Sources: only}), from)
-	same("destinations", run(core.TracePlan{Packets: 1 << 20, Destinations: only}), to)
-	same("every third", run(core.TracePlan{Packets: 1 << 20, Every: 3}), third)
+	same("sources", run(observe.TracePlan{Packets: 1 << 20, Sources: only}), from)
+	same("destinations", run(observe.TracePlan{Packets: 1 << 20, Destinations: only}), to)
+	same("every third", run(observe.TracePlan{Packets: 1 << 20, Every: 3}), third)
 
 	// The slowest are as slow as the others at most.
-	slowest := run(core.TracePlan{Packets: 9, Slowest: true})
+	slowest := run(observe.TracePlan{Packets: 9, Slowest: true})
 	least := slowest[0].Cycle - slowest[0].Birth
 	for _, p := range slowest {
 		least = min(least, p.Cycle-p.Birth)
@@ -210,8 +212,8 @@ func TestTraceChoice(t *testing.T) {
 // no packet followed.
 func TestTraceCausesNothing(t *testing.T) {
 	n := dragonflyNetwork(t, "ugal-l", 2, 4, 2)
-	run := func(packets int) *core.Result {
-		_, r := n.run(t, fabric.DefaultConfig(), 0.4, 2, core.Plan{Warmup: 500, Window: 1000, Trace: core.TracePlan{Packets: packets}})
+	run := func(packets int) *measure.Result {
+		_, r := n.run(t, fabric.DefaultConfig(), 0.4, 2, measure.Plan{Warmup: 500, Window: 1000, Trace: observe.TracePlan{Packets: packets}})
 		return r
 	}
 	off, on := run(0), run(50)
@@ -238,26 +240,26 @@ func TestTraceAgainstBlame(t *testing.T) {
 				set(&config)
 				n := dragonflyNetwork(t, "val", 2, 4, 2)
 				f := n.fabric(t, config)
-				meter := core.NewMeter(100)
+				meter := measure.NewMeter(100)
 				meter.Open(100)
 				type key struct {
 					src    topology.TerminalID
 					inject int64
 				}
 				account := map[key]core.Parts{}
-				f.StartBlame(meter).OnPacket = func(d *fabric.Delivery, parts *core.Parts) { account[key{d.Src, d.Inject}] = *parts }
-				tr := f.StartTrace(meter, core.TracePlan{Packets: 1 << 20})
+				observe.StartBlame(f, meter).OnPacket = func(d *fabric.Delivery, parts *core.Parts) { account[key{d.Src, d.Inject}] = *parts }
+				tr := observe.StartTrace(f, meter, observe.TracePlan{Packets: 1 << 20})
 				terminals := n.topo.Graph().Terminals()
-				f.Attach(core.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(load)}, fixed(1), 1), meter)
+				f.Attach(measure.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(load)}, fixed(1), 1), meter)
 				f.Advance(800)
 				for _, p := range tr.Packets() {
 					s, b := p.Stages(), account[key{p.Src, p.Inject}]
-					if s[core.StageBuffer] > 0 {
+					if s[observe.StageBuffer] > 0 {
 						continue
 					}
 					compared++
 					stalled += b[core.PartCredit]
-					got := core.Parts{s[core.StageSource], s[core.StageRoute], s[core.StageVC], s[core.StageSwitch] + s[core.StageOutput], s[core.StageCredit], 0, 0, s[core.StageWire]}
+					got := core.Parts{s[observe.StageSource], s[observe.StageRoute], s[observe.StageVC], s[observe.StageSwitch] + s[observe.StageOutput], s[observe.StageCredit], 0, 0, s[observe.StageWire]}
 					b[core.PartSwitch] += b[core.PartSerial] + b[core.PartEjection]
 					b[core.PartSerial], b[core.PartEjection] = 0, 0
 					if got != b {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 )
@@ -60,8 +61,8 @@ func (n network) sideBySide(b *testing.B, sides []*side, load float64, flits int
 	hugePages()
 	for _, s := range sides {
 		s.fabric = n.fabric(b, s.config)
-		meter, terminals := core.NewMeter(100), n.topo.Graph().Terminals()
-		source := core.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(load / float64(flits))}, fixed(flits), 1)
+		meter, terminals := measure.NewMeter(100), n.topo.Graph().Terminals()
+		source := measure.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(load / float64(flits))}, fixed(flits), 1)
 		if err := s.fabric.Attach(source, meter); err != nil {
 			b.Fatal(err)
 		}

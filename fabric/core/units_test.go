@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 )
@@ -80,7 +81,7 @@ func TestUnitsLine(t *testing.T) {
 							}
 							f, s := n.fabric(t, config), &script{}
 							s.send(0, fabric.PacketSpec{Dst: topology.TerminalID(switches - 1), Flits: int32(flits)})
-							if err := f.RunToEnd(context.Background(), s, s, core.ToEnd{}); err != nil {
+							if err := measure.RunToEnd(context.Background(), f, s, s, measure.ToEnd{}); err != nil {
 								t.Fatal(err)
 							}
 							if got := s.delivered[0].Cycle; got != want {
@@ -121,7 +122,7 @@ func TestUnitsMeeting(t *testing.T) {
 			s.send(0, fabric.PacketSpec{Dst: 2, Flits: int32(a), Tag: 'A'})
 			s.send(1, fabric.PacketSpec{Dst: 2, Flits: int32(b), Tag: 'B'})
 			s.send(0, fabric.PacketSpec{Dst: 1, Flits: int32(b), Tag: 'C'})
-			if err := f.RunToEnd(context.Background(), s, s, core.ToEnd{}); err != nil {
+			if err := measure.RunToEnd(context.Background(), f, s, s, measure.ToEnd{}); err != nil {
 				t.Fatal(err)
 			}
 			enters := max(a+1, a+b-buffer-1+5)
@@ -149,7 +150,7 @@ func TestUnitsFinerThanCycles(t *testing.T) {
 			config := holding(fabric.DefaultConfig())
 			config.Fabric.Unit, config.Switch.Speedup = unit, speedup
 			config.Channels = map[string]fabric.ChannelConfig{"local": {CyclesPerFlit: 1.28}, "global": {CyclesPerFlit: 1.7}, "terminal": {CyclesPerFlit: 1.1}}
-			_, r := n.run(t, config, 0.15, 8, core.Plan{Warmup: 1000, Window: 5000})
+			_, r := n.run(t, config, 0.15, 8, measure.Plan{Warmup: 1000, Window: 5000})
 			mean[i], accepted[i] = r.MeanLatency(), r.Accepted
 		}
 		if hops := 7.0; math.Abs(mean[0]-mean[1]) > hops || accepted[0]/accepted[1] < 0.99 || accepted[0]/accepted[1] > 1.01 {
@@ -210,7 +211,7 @@ func testUnitRuns(t *testing.T, algorithms ...string) {
 			}{{fabric.UnitFlit, 1}, {fabric.UnitPacket, 1}, {fabric.UnitPacket, 3}} {
 				config := holding(fabric.DefaultConfig())
 				config.Fabric.Unit = c.unit
-				f, r := n.run(t, config, load, 6, core.Plan{Warmup: 500, Window: 1500, Threads: c.threads})
+				f, r := n.run(t, config, load, 6, measure.Plan{Warmup: 500, Window: 1500, Threads: c.threads})
 				if f.Threads() != c.threads {
 					t.Fatalf("%d threads", f.Threads())
 				}

@@ -15,7 +15,7 @@ import (
 // A packet that asks for virtual channels which nobody else wants is granted
 // all of them in any case; the round robins are played out among the others
 // only.
-func (d *domain) allocateVCs(sw *switchState, step uint32) {
+func (d *Domain) allocateVCs(sw *SwitchState, step uint32) {
 	requests, contested := d.requestVCs(sw, step)
 	if contested == 0 {
 		d.takeVCs(sw, requests, step)
@@ -23,7 +23,7 @@ func (d *domain) allocateVCs(sw *switchState, step uint32) {
 	}
 	// No branches: whether a request has rivals cannot be predicted.
 	vcs := uint32(d.vcs)
-	alone, met, rivals := 0, 0, d.matcher.rivals
+	alone, met, rivals := 0, 0, d.Matcher.rivals
 	for _, r := range requests {
 		meets := 0
 		if r.asked(vcs)&contested != 0 {
@@ -38,14 +38,14 @@ func (d *domain) allocateVCs(sw *switchState, step uint32) {
 }
 
 // asked is the local output virtual channels, modulo 64, of a request.
-func (r request) asked(vcs uint32) uint64 {
-	return bits.RotateLeft64(uint64(r.free()), int(r.port()*vcs&63))
+func (r Request) asked(vcs uint32) uint64 {
+	return bits.RotateLeft64(uint64(r.free()), int(r.Port()*vcs&63))
 }
 
 // requestVCs lists the packets that find a virtual channel free in this step, and the
 // virtual channels, modulo 64, that several of them ask for. It lets the others wait.
-func (d *domain) requestVCs(sw *switchState, step uint32) (list []request, contested uint64) {
-	requests, vcs, special := check.Of(d.matcher.requests), uint32(d.vcs), d.vcSpecial
+func (d *Domain) requestVCs(sw *SwitchState, step uint32) (list []Request, contested uint64) {
+	requests, vcs, special := check.Of(d.Matcher.requests), uint32(d.vcs), d.vcSpecial
 	n := uint32(0)
 	var wanted uint64
 	for w := range sw.masks {
@@ -53,21 +53,21 @@ func (d *domain) requestVCs(sw *switchState, step uint32) (list []request, conte
 		sleep := uint64(0)
 		for left := m.va; left != 0; left &= left - 1 {
 			local := uint32(w<<6 + bits.TrailingZeros64(left))
-			v := sw.queue(local)
-			hop := v.hop
-			if special && v.out >= 0 {
+			v := sw.Queue(local)
+			hop := v.Hop
+			if special && v.Out >= 0 {
 				if !d.mayAsk(sw, local, v, step) {
 					continue
 				}
-				hop = d.asking(sw, local, v).hop
-			} else if int32(v.ready-step) > 0 {
+				hop = d.asking(sw, local, v).Hop
+			} else if int32(v.Ready-step) > 0 {
 				continue
 			} else if special {
 				if d.storeForward && d.incomplete(sw, local, v) {
 					continue
 				}
 				if hop == multicastHop { // its branches take theirs as they begin
-					v.ready = step + d.vaDelay
+					v.Ready = step + d.VADelay
 					m.va &^= left & -left
 					m.next |= left & -left
 					continue
@@ -76,11 +76,11 @@ func (d *domain) requestVCs(sw *switchState, step uint32) (list []request, conte
 					if !d.escape.decide(d, sw, local, v) {
 						continue
 					}
-					hop = v.hop
+					hop = v.Hop
 				}
 			}
 			port := hop >> 16
-			free := hop & uint32(sw.outPort(port).free)
+			free := hop & uint32(sw.OutPort(port).free)
 			if free == 0 {
 				sleep |= left & -left
 				continue
@@ -96,30 +96,30 @@ func (d *domain) requestVCs(sw *switchState, step uint32) (list []request, conte
 		}
 	}
 	if d.cutThrough {
-		return d.withRoom(sw, d.matcher.requests[:n])
+		return d.withRoom(sw, d.Matcher.requests[:n])
 	}
-	return d.matcher.requests[:n], contested
+	return d.Matcher.requests[:n], contested
 }
 
 // arbitrateVCs plays out the round robins of virtual-channel allocation.
-func (d *domain) arbitrateVCs(sw *switchState, rivals []request, step uint32) {
-	m := &d.matcher
-	n := sw.ports * int32(d.vcs)
+func (d *Domain) arbitrateVCs(sw *SwitchState, rivals []Request, step uint32) {
+	m := &d.Matcher
+	n := sw.Ports * int32(d.vcs)
 	m.touched, m.granted = m.touched[:0], m.granted[:0]
 	for _, r := range rivals {
 		for free := r.free(); free != 0; free &= free - 1 {
-			lov := r.port()*uint32(d.vcs) + uint32(bits.TrailingZeros32(free))
+			lov := r.Port()*uint32(d.vcs) + uint32(bits.TrailingZeros32(free))
 			// The pointer stands behind the last owner.
-			distance := int32(r.local()) + sw.queue0 + sw.outVC(lov).owner
+			distance := int32(r.Local()) + sw.Queue0 + sw.outVC(lov).owner
 			if distance < 0 {
 				distance += n
 			}
-			m.touched = m.outputs[lov].improve(m.touched, lov, r.local(), distance)
+			m.touched = m.outputs[lov].improve(m.touched, lov, r.Local(), distance)
 		}
 	}
 	for _, lov := range m.touched {
 		local := m.outputs[lov].take()
-		distance := int32(lov) - d.acceptOV[uint32(sw.queue0)+local]
+		distance := int32(lov) - d.acceptOV[uint32(sw.Queue0)+local]
 		if distance < 0 {
 			distance += n
 		}
@@ -128,40 +128,40 @@ func (d *domain) arbitrateVCs(sw *switchState, rivals []request, step uint32) {
 	matches := m.requests[:0]
 	for _, local := range m.granted {
 		lov := m.inputs[local].take()
-		d.acceptOV[uint32(sw.queue0)+local] = int32(lov) + 1
-		place := m.places[lov]
-		matches = append(matches, newRequest(local, uint32(place.port)<<16|1<<place.vc))
+		d.acceptOV[uint32(sw.Queue0)+local] = int32(lov) + 1
+		place := m.Places[lov]
+		matches = append(matches, newRequest(local, uint32(place.Port)<<16|1<<place.vc))
 	}
 	d.takeVCs(sw, matches, step)
 }
 
 // takeVCs gives each of some packets a virtual channel of its request: where it
 // was granted several, the one nearest to its round-robin pointer.
-func (d *domain) takeVCs(sw *switchState, matches []request, step uint32) {
+func (d *Domain) takeVCs(sw *SwitchState, matches []Request, step uint32) {
 	if d.observer != nil {
-		d.observer.grantedVC(d, sw, d.ofFronts(sw, matches), step)
+		d.observer.GrantedVC(d, sw, d.ofFronts(sw, matches), step)
 	}
-	vcs, ready, overlaps := uint32(d.vcs), step+d.vaDelay, d.upcoming != nil
+	vcs, ready, overlaps := uint32(d.vcs), step+d.VADelay, d.Upcoming != nil
 	for _, r := range matches {
-		local, port, free := r.local(), r.port(), r.free()
+		local, port, free := r.Local(), r.Port(), r.free()
 		vc := uint32(bits.TrailingZeros32(free))
 		lov := port*vcs + vc
 		if free&(free-1) != 0 {
-			lov = nextVC(check.At(d.acceptOV, uint32(sw.queue0)+local), port*vcs, free)
+			lov = nextVC(check.At(d.acceptOV, uint32(sw.Queue0)+local), port*vcs, free)
 			vc = lov - port*vcs
 		}
-		sw.outVC(lov).owner = sw.queue0 + int32(local)
-		sw.outPort(port).free &^= 1 << (vc & 15)
-		v, m, bit := sw.queue(local), sw.mask(local), uint64(1)<<(local&63)
+		sw.outVC(lov).owner = sw.Queue0 + int32(local)
+		sw.OutPort(port).free &^= 1 << (vc & 15)
+		v, m, bit := sw.Queue(local), sw.mask(local), uint64(1)<<(local&63)
 		m.va &^= bit
-		if overlaps && v.out >= 0 {
+		if overlaps && v.Out >= 0 {
 			u := d.behindFront(sw, local)
 			u.out, u.ready = int32(lov), ready
 			continue
 		}
-		v.out, v.ready = int32(lov), ready
+		v.Out, v.Ready = int32(lov), ready
 		m.next |= bit
-		if overlaps && v.count > 1 {
+		if overlaps && v.Count > 1 {
 			d.offerSecond(sw, local, v)
 		}
 	}
@@ -170,26 +170,26 @@ func (d *domain) takeVCs(sw *switchState, matches []request, step uint32) {
 // chooseVC points the packet at the front of a queue to one of some free virtual
 // channels that has room; false if none has. Virtual channels are chosen anew
 // in each step, in round robin, and taken by crossing the switch.
-func (d *domain) chooseVC(sw *switchState, local uint32, v *inVC, free uint32) bool {
+func (d *Domain) chooseVC(sw *SwitchState, local uint32, v *InVC, free uint32) bool {
 	need := int32(1)
 	if d.cutThrough {
-		need = d.flitsOf(v.packet >> packetBits)
+		need = d.flitsOf(v.Packet >> PacketBits)
 	}
-	port := v.hop >> 16
+	port := v.Hop >> 16
 	if free = d.withCredits(sw, port, free, need); free == 0 {
 		return false
 	}
-	v.out = int32(nextVC(&d.acceptOV[uint32(sw.queue0)+local], port*uint32(d.vcs), free))
+	v.Out = int32(nextVC(&d.acceptOV[uint32(sw.Queue0)+local], port*uint32(d.vcs), free))
 	return true
 }
 
 // withCredits narrows a set of virtual channels of a port to those with at
 // least so many credits.
-func (d *domain) withCredits(sw *switchState, port, set uint32, need int32) uint32 {
+func (d *Domain) withCredits(sw *SwitchState, port, set uint32, need int32) uint32 {
 	ovs := sw.outVCs.From(port * uint32(d.vcs))
 	short := shortOf(ovs, set, need)
-	if d.unit != nil && set&short != 0 {
-		d.unit.room(d, sw.port0+int32(port), set, need)
+	if d.Unit != nil && set&short != 0 {
+		d.Unit.room(d, sw.Port0+int32(port), set, need)
 		short = shortOf(ovs, set, need)
 	}
 	return set &^ short
@@ -208,20 +208,20 @@ func shortOf(ovs check.Array[outVC], set uint32, need int32) (short uint32) {
 // withRoom narrows requests to virtual channels with credits for the whole
 // packet (cut-through), as [domain.requestVCs] lists them, and lets packets that are left
 // without one wait.
-func (d *domain) withRoom(sw *switchState, requests []request) (kept []request, contested uint64) {
+func (d *Domain) withRoom(sw *SwitchState, requests []Request) (kept []Request, contested uint64) {
 	kept = requests[:0]
 	var wanted uint64
 	for _, r := range requests {
-		need := d.flitsOf(d.asking(sw, r.local(), sw.queue(r.local())).packet >> packetBits)
-		r = newRequest(r.local(), r.port()<<16|d.withCredits(sw, r.port(), r.free(), need))
+		need := d.flitsOf(d.asking(sw, r.Local(), sw.Queue(r.Local())).Packet >> PacketBits)
+		r = newRequest(r.Local(), r.Port()<<16|d.withCredits(sw, r.Port(), r.free(), need))
 		if r.free() == 0 {
-			d.sleepForVC(sw, int(r.local()>>6), 1<<(r.local()&63))
-			if d.upcoming != nil && sw.queue(r.local()).out >= 0 {
-				if u := d.behindFront(sw, r.local()); u.asleep != 0 {
+			d.sleepForVC(sw, int(r.Local()>>6), 1<<(r.Local()&63))
+			if d.Upcoming != nil && sw.Queue(r.Local()).Out >= 0 {
+				if u := d.behindFront(sw, r.Local()); u.asleep != 0 {
 					u.asleep = PartCredit
 				}
 			} else if d.observer != nil {
-				d.observer.sleeps(d, sw.queue0+int32(r.local()), PartCredit)
+				d.observer.Sleeps(d, sw.Queue0+int32(r.Local()), PartCredit)
 			}
 			continue
 		}
@@ -234,42 +234,42 @@ func (d *domain) withRoom(sw *switchState, requests []request) (kept []request, 
 
 // sleepForVC lets packets of mask word w wait until a virtual channel of their
 // port is released.
-func (d *domain) sleepForVC(sw *switchState, w int, packets uint64) {
+func (d *Domain) sleepForVC(sw *SwitchState, w int, packets uint64) {
 	m := &sw.masks[w]
 	m.va &^= packets
 	for ; packets != 0; packets &= packets - 1 {
 		local := uint32(w<<6 + bits.TrailingZeros64(packets))
-		v := sw.queue(local)
-		o := sw.outPort(d.asking(sw, local, v).hop >> 16)
-		if d.upcoming == nil || d.combined != 0 || v.out < 0 {
+		v := sw.Queue(local)
+		o := sw.OutPort(d.asking(sw, local, v).Hop >> 16)
+		if d.Upcoming == nil || d.Combined != 0 || v.Out < 0 {
 			m.sa &^= packets & -packets
-		} else if d.unit == nil || d.unit.followed != nil {
+		} else if d.Unit == nil || d.Unit.Followed != nil {
 			d.behindFront(sw, local).asleep = PartVC
 		} else {
 			m.va |= packets & -packets // it asks on: the front may be in a list itself
 			continue
 		}
-		queue := sw.queue0 + int32(local)
+		queue := sw.Queue0 + int32(local)
 		d.waitNext[queue] = o.waiters
 		o.waiters = queue + 1
-		if d.unit != nil && d.unit.followed != nil {
-			d.unit.heed(d, sw.port0+int32(d.asking(sw, local, v).hop>>16))
+		if d.Unit != nil && d.Unit.Followed != nil {
+			d.Unit.heed(d, sw.Port0+int32(d.asking(sw, local, v).Hop>>16))
 		}
 	}
 }
 
 // wakeWaiters lets the packets that wait for a virtual channel of a port ask
 // again.
-func (d *domain) wakeWaiters(o *outPort) {
+func (d *Domain) wakeWaiters(o *OutPort) {
 	for q := o.waiters; q != 0; q = d.waitNext[q-1] {
 		word, bit := (q-1)>>6, uint64(1)<<((q-1)&63)
-		if d.combined != 0 {
-			d.masks[word].sa |= bit
+		if d.Combined != 0 {
+			d.Masks[word].sa |= bit
 		} else {
-			d.masks[word].va |= bit
+			d.Masks[word].va |= bit
 		}
 		if !d.secondWakes(q-1) && d.observer != nil {
-			d.observer.resumes(d, q-1, d.bidding())
+			d.observer.Resumes(d, q-1, d.Bidding())
 		}
 		d.activate(word)
 	}

@@ -7,22 +7,22 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/fabric"
-	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 )
 
 // judged runs four terminals on a switch at a load; everybody sends to terminal 3
 // (hot) or uniformly.
-func judged(t *testing.T, load float64, hot bool, plan core.Plan) *core.Result {
+func judged(t *testing.T, load float64, hot bool, plan measure.Plan) *measure.Result {
 	t.Helper()
 	n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 4 })
-	var pattern core.Pattern = uniform{4}
+	var pattern measure.Pattern = uniform{4}
 	if hot {
 		pattern = to(3)
 	}
-	source := core.NewOpenLoop(4, pattern, bernoulli{sim.NewGeometric(load)}, fixed(1), 1)
-	r, err := n.fabric(t, fabric.DefaultConfig()).Run(context.Background(), source, load, plan)
+	source := measure.NewOpenLoop(4, pattern, bernoulli{sim.NewGeometric(load)}, fixed(1), 1)
+	r, err := measure.Run(context.Background(), n.fabric(t, fabric.DefaultConfig()), source, load, plan)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,28 +35,28 @@ func judged(t *testing.T, load float64, hot bool, plan core.Plan) *core.Result {
 // accepted share of 0.96 passes for keeping up by the rule of 0.95. 0.25 is no load
 // to be steady at, ever: the queue diffuses.
 func TestVerdicts(t *testing.T) {
-	long, short := core.Plan{Warmup: 1000, Window: 80_000}, core.Plan{Warmup: 1000, Window: 5000}
+	long, short := measure.Plan{Warmup: 1000, Window: 80_000}, measure.Plan{Warmup: 1000, Window: 5000}
 	for _, c := range []struct {
 		name   string
 		load   float64
 		hot    bool
-		plan   core.Plan
-		want   core.State
+		plan   measure.Plan
+		want   measure.State
 		reason string
 	}{
-		{"below", 0.2, true, long, core.Steady, core.ByTests},
-		{"above", 0.26, true, long, core.Saturated, core.ByGrowth},
-		{"far above, short", 0.5, true, short, core.Saturated, core.ByGrowth},
-		{"proven", 0.2501, true, core.Plan{Warmup: 100, Window: 300, Bound: 0.25}, core.Saturated, core.ByBound},
-		{"at the bound is not above it", 0.2, true, core.Plan{Warmup: 1000, Window: 80_000, Bound: 0.2}, core.Steady, core.ByTests},
-		{"one packet", 0.001, false, core.Plan{Warmup: 100, Window: 300}, core.Undecided, core.ByPackets},
-		{"seven slices", 0.2, false, core.Plan{Warmup: 700, Window: 700}, core.Undecided, core.ByWindow},
+		{"below", 0.2, true, long, measure.Steady, measure.ByTests},
+		{"above", 0.26, true, long, measure.Saturated, measure.ByGrowth},
+		{"far above, short", 0.5, true, short, measure.Saturated, measure.ByGrowth},
+		{"proven", 0.2501, true, measure.Plan{Warmup: 100, Window: 300, Bound: 0.25}, measure.Saturated, measure.ByBound},
+		{"at the bound is not above it", 0.2, true, measure.Plan{Warmup: 1000, Window: 80_000, Bound: 0.2}, measure.Steady, measure.ByTests},
+		{"one packet", 0.001, false, measure.Plan{Warmup: 100, Window: 300}, measure.Undecided, measure.ByPackets},
+		{"seven slices", 0.2, false, measure.Plan{Warmup: 700, Window: 700}, measure.Undecided, measure.ByWindow},
 	} {
 		if r := judged(t, c.load, c.hot, c.plan); r.State != c.want || r.Reason != c.reason {
 			t.Errorf("%s: %v (%s), want %v (%s); accepted %.4f, latency %.1f, %d packets", c.name, r.State, r.Reason, c.want, c.reason, r.Accepted, r.MeanLatency(), r.Packets())
 		}
 	}
-	if r := judged(t, 0.25, true, long); r.State == core.Steady {
+	if r := judged(t, 0.25, true, long); r.State == measure.Steady {
 		t.Errorf("at the capacity: %v (%s)", r.State, r.Reason)
 	}
 }
@@ -65,13 +65,13 @@ func TestVerdicts(t *testing.T) {
 // is there, though the interval of the mean latency would do after the first 4,000
 // cycles; where there is none it ends with the budget.
 func TestVerdictEndsTheWindow(t *testing.T) {
-	plan := core.Plan{Warmup: 1000, Precision: 1, Budget: 200_000}
+	plan := measure.Plan{Warmup: 1000, Precision: 1, Budget: 200_000}
 	r := judged(t, 0.235, true, plan)
-	if r.State == core.Undecided || r.Window <= 4000 || r.Cycles >= plan.Budget {
+	if r.State == measure.Undecided || r.Window <= 4000 || r.Cycles >= plan.Budget {
 		t.Errorf("0.94 of the capacity: %v (%s) after %d cycles of window", r.State, r.Reason, r.Window)
 	}
 	plan.Budget = 20_000
-	if r := judged(t, 0.25, true, plan); r.State == core.Steady || r.State == core.Undecided && r.Warmup+r.Window < plan.Budget {
+	if r := judged(t, 0.25, true, plan); r.State == measure.Steady || r.State == measure.Undecided && r.Warmup+r.Window < plan.Budget {
 		t.Errorf("the capacity: %v (%s) after %d cycles of window", r.State, r.Reason, r.Window)
 	}
 }
@@ -80,36 +80,36 @@ func TestVerdictEndsTheWindow(t *testing.T) {
 // settle it together: the interval of their mean is half as wide. One run that is
 // stuck makes the point saturated.
 func TestEvidenceAddsUp(t *testing.T) {
-	var all core.Evidence
+	var all measure.Evidence
 	open := 0
 	for seed := range uint64(8) {
 		n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 4 })
-		source := core.NewOpenLoop(4, to(3), bernoulli{sim.NewGeometric(0.22)}, fixed(1), seed)
-		r, err := n.fabric(t, fabric.DefaultConfig()).Run(context.Background(), source, 0.22, core.Plan{Warmup: 1000, Window: 8000})
+		source := measure.NewOpenLoop(4, to(3), bernoulli{sim.NewGeometric(0.22)}, fixed(1), seed)
+		r, err := measure.Run(context.Background(), n.fabric(t, fabric.DefaultConfig()), source, 0.22, measure.Plan{Warmup: 1000, Window: 8000})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.State == core.Undecided {
+		if r.State == measure.Undecided {
 			open++
 		}
 		all.Add(r.Evidence)
 	}
-	if state, reason := all.Judge(); state != core.Steady || open < 4 {
+	if state, reason := all.Judge(); state != measure.Steady || open < 4 {
 		t.Errorf("together %v (%s), %d of 8 undecided alone", state, reason, open)
 	}
-	all.Add(core.Evidence{Stuck: true})
-	if state, reason := all.Judge(); state != core.Saturated || reason != core.ByDrain {
+	all.Add(measure.Evidence{Stuck: true})
+	if state, reason := all.Judge(); state != measure.Saturated || reason != measure.ByDrain {
 		t.Errorf("with a run that is stuck: %v (%s)", state, reason)
 	}
 }
 
 func TestParseState(t *testing.T) {
-	for _, s := range []core.State{core.Undecided, core.Steady, core.Saturated} {
-		if got, err := core.ParseState(s.String()); err != nil || got != s {
+	for _, s := range []measure.State{measure.Undecided, measure.Steady, measure.Saturated} {
+		if got, err := measure.ParseState(s.String()); err != nil || got != s {
 			t.Errorf("%v is read as %v, %v", s, got, err)
 		}
 	}
-	if _, err := core.ParseState("Steady"); err == nil {
+	if _, err := measure.ParseState("Steady"); err == nil {
 		t.Error("names of states are not to the letter")
 	}
 }
@@ -126,29 +126,29 @@ func TestVerdictErrors(t *testing.T) {
 	n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 4 })
 	runs, wrong, reversed := 0, 0, 0
 	for _, share := range []float64{0.8, 0.9, 0.95, 0.98, 1, 1.02, 1.05, 1.1, 1.2} {
-		truth := core.Steady
+		truth := measure.Steady
 		if share > 1 {
-			truth = core.Saturated
+			truth = measure.Saturated
 		}
 		counts := make([][3]int, len(windows))
 		for seed := range seeds {
-			last := core.Undecided
+			last := measure.Undecided
 			for i, window := range windows {
 				load := share / 4
-				source := core.NewOpenLoop(4, to(3), bernoulli{sim.NewGeometric(load)}, fixed(1), seed)
-				r, err := n.fabric(t, fabric.DefaultConfig()).Run(context.Background(), source, load, core.Plan{Warmup: 1000, Window: window})
+				source := measure.NewOpenLoop(4, to(3), bernoulli{sim.NewGeometric(load)}, fixed(1), seed)
+				r, err := measure.Run(context.Background(), n.fabric(t, fabric.DefaultConfig()), source, load, measure.Plan{Warmup: 1000, Window: window})
 				if err != nil {
 					t.Fatal(err)
 				}
 				counts[i][r.State]++
 				runs++
-				if share != 1 && r.State != core.Undecided && r.State != truth || share == 1 && r.State == core.Steady {
+				if share != 1 && r.State != measure.Undecided && r.State != truth || share == 1 && r.State == measure.Steady {
 					wrong++
 				}
-				if last != core.Undecided && r.State != core.Undecided && r.State != last {
+				if last != measure.Undecided && r.State != measure.Undecided && r.State != last {
 					reversed++
 				}
-				if r.State != core.Undecided {
+				if r.State != measure.Undecided {
 					last = r.State
 				}
 			}

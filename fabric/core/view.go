@@ -8,11 +8,11 @@ import (
 )
 
 // view shows the queues of a domain's network: see [fabric.Queues].
-type view struct{ d *domain }
+type view struct{ d *Domain }
 
 // openView gives the domain's routing its view of the network as it is set now.
-func (d *domain) openView() {
-	d.view = fabric.NewView(fabric.Sight{Graph: d.graph, VCs: d.unicastVCs, Cycle: &d.cycle, Memory: d.memory, Streams: d.streams}, &view{d})
+func (d *Domain) openView() {
+	d.view = fabric.NewView(fabric.Sight{Graph: d.graph, VCs: d.unicastVCs, Cycle: &d.Cycle, Memory: d.memory, Streams: d.streams}, &view{d})
 }
 
 // look brings up to date what is read of a port.
@@ -20,7 +20,7 @@ func (v *view) look(p topology.PortID) {
 	if v.d.flitRuns != nil {
 		v.d.misuse("reads queues and does not declare it: fabric.Needs has Queues and, where credits are all, Credits")
 	}
-	if u := v.d.unit; u != nil {
+	if u := v.d.Unit; u != nil {
 		if !u.watched {
 			v.d.misuse("reads credits and does not declare it: fabric.Needs has Credits")
 		}
@@ -31,20 +31,20 @@ func (v *view) look(p topology.PortID) {
 // Credits implements [fabric.Queues].
 func (v *view) Credits(p topology.PortID, vc int) int {
 	v.look(p)
-	return int(v.d.outVC[v.d.ov(p, vc)].credits)
+	return int(v.d.OutVC[v.d.ov(p, vc)].credits)
 }
 
 // Outstanding implements [fabric.Queues].
 func (v *view) Outstanding(p topology.PortID, vc int) int {
 	v.look(p)
-	o := &v.d.outVC[v.d.ov(p, vc)]
+	o := &v.d.OutVC[v.d.ov(p, vc)]
 	return int(v.d.bufferOf(p)) - int(o.credits)
 }
 
 // OutstandingAll implements [fabric.Queues].
 func (v *view) OutstandingAll(p topology.PortID) int {
 	v.look(p)
-	ovs := v.d.outVC[v.d.ov(p, 0):][:v.d.vcs]
+	ovs := v.d.OutVC[v.d.ov(p, 0):][:v.d.vcs]
 	n := v.d.bufferOf(p) * int32(len(ovs))
 	for i := range ovs {
 		n -= ovs[i].credits
@@ -62,9 +62,9 @@ func (v *view) OutstandingPorts(s topology.SwitchID) []int32 {
 }
 
 // sumCredits works out what OutstandingPorts lists.
-func (d *domain) sumCredits(s topology.SwitchID) {
+func (d *Domain) sumCredits(s topology.SwitchID) {
 	first, end := d.graph.Ports(s)
-	if d.unit != nil {
+	if d.Unit != nil {
 		for p := first; p < end; p++ {
 			(&view{d}).look(p)
 		}
@@ -72,7 +72,7 @@ func (d *domain) sumCredits(s topology.SwitchID) {
 	n := int(end - first)
 	d.summed, d.sums = s+1, slices.Grow(d.sums[:0], n)[:n]
 	vcs, full := d.vcs, d.buffer*int32(d.vcs)
-	sums, peers, ovs := d.sums, d.graph.Peer[first:end], d.outVC[d.ov(first, 0):]
+	sums, peers, ovs := d.sums, d.graph.Peer[first:end], d.OutVC[d.ov(first, 0):]
 	for p, peer := range peers {
 		n := int32(0)
 		if peer >= 0 {
@@ -89,7 +89,7 @@ func (d *domain) sumCredits(s topology.SwitchID) {
 // Waiting implements [fabric.Queues].
 func (v *view) Waiting(p topology.PortID, vc int) int {
 	v.look(p)
-	return int(v.d.outVC[v.d.ov(p, vc)].waiting)
+	return int(v.d.OutVC[v.d.ov(p, vc)].waiting)
 }
 
 // Crossed implements [fabric.Queues].
@@ -101,7 +101,7 @@ func (v *view) Crossed(p topology.PortID, vc int) int {
 // LoadAll implements [fabric.Queues].
 func (v *view) LoadAll(p topology.PortID) int {
 	v.look(p)
-	ovs := v.d.outVC[v.d.ov(p, 0):][:v.d.vcs]
+	ovs := v.d.OutVC[v.d.ov(p, 0):][:v.d.vcs]
 	n := v.d.bufferOf(p) * int32(len(ovs))
 	for i := range ovs {
 		n += ovs[i].waiting - ovs[i].credits
@@ -112,8 +112,8 @@ func (v *view) LoadAll(p topology.PortID) int {
 // LoadPorts implements [fabric.Queues].
 func (v *view) LoadPorts(first topology.PortID, count int) []int32 {
 	d := v.d
-	if d.unit != nil && d.large {
-		d.unit.prefetchFlows(d, int32(first), int32(count))
+	if d.Unit != nil && d.large {
+		d.Unit.prefetchFlows(d, int32(first), int32(count))
 	}
 	d.summed, d.sums = 0, slices.Grow(d.sums[:0], count)[:count]
 	for i := range d.sums {
@@ -126,7 +126,7 @@ func (v *view) LoadPorts(first topology.PortID, count int) []int32 {
 func (v *view) WaitingAll(p topology.PortID) int {
 	v.look(p)
 	n := int32(0)
-	ovs := v.d.outVC[v.d.ov(p, 0):][:v.d.vcs]
+	ovs := v.d.OutVC[v.d.ov(p, 0):][:v.d.vcs]
 	for i := range ovs {
 		n += ovs[i].waiting
 	}

@@ -36,8 +36,8 @@ func (w Wait) Dependency() topology.Dependency {
 // ports*vcs.
 func (f *Fabric) WaitForCycle() []Wait {
 	f.disband()
-	if d := f.domains[0]; d.unit != nil {
-		d.unit.settleAll(d)
+	if d := f.domains[0]; d.Unit != nil {
+		d.Unit.settleAll(d)
 	}
 	w := waitWalk{f: f, seen: make([]bool, f.graph.NumPorts()*f.vcs), depth: map[int]int{}}
 	for at := range w.seen {
@@ -89,23 +89,23 @@ type waitStep struct {
 func (f *Fabric) waitsOf(in topology.PortID, vc int) []waitStep {
 	upstream, between := f.graph.PeerPort(in)
 	q := f.queueOf(in, vc)
-	v := &f.queues[q]
-	if !between || v.count == 0 || f.masks[q>>6].route>>(q&63)&1 != 0 {
+	v := &f.Queues[q]
+	if !between || v.Count == 0 || f.Masks[q>>6].route>>(q&63)&1 != 0 {
 		return nil // behind a terminal's own channel, empty, or just arrived
 	}
 	w := Wait{
-		Holds: topology.Channel{Port: upstream, VC: uint8(vc)}, Flits: int(v.count), packet: v.packet,
-		Src: f.packet(v.packet >> packetBits).src, Dst: topology.TerminalID(v.dst),
+		Holds: topology.Channel{Port: upstream, VC: uint8(vc)}, Flits: int(v.Count), packet: v.Packet,
+		Src: f.Packet(v.Packet >> PacketBits).Src, Dst: topology.TerminalID(v.dst),
 	}
-	if d := f.domains[f.domainOf[f.graph.PortSwitch[in]]]; d.unit != nil {
-		if w.Flits = d.unit.queuedFlits(d, q); w.Flits == 0 {
+	if d := f.domains[f.domainOf[f.graph.PortSwitch[in]]]; d.Unit != nil {
+		if w.Flits = d.Unit.queuedFlits(d, q); w.Flits == 0 {
 			return nil // on its way
 		}
 	}
-	port0 := f.switches[f.graph.PortSwitch[in]].port0
+	port0 := f.Switches[f.graph.PortSwitch[in]].Port0
 	if v.dst >= 0 {
-		held := v.out >= 0 && v.packet&f.combined == 0
-		return f.waitFor(nil, w, in, topology.PortID(port0+int32(v.hop>>16)), v.hop, held)
+		held := v.Out >= 0 && v.Packet&f.Combined == 0
+		return f.waitFor(nil, w, in, topology.PortID(port0+int32(v.Hop>>16)), v.Hop, held)
 	}
 	w.Dst, w.Multicast = 0, true
 	m := f.domains[f.domainOf[f.graph.PortSwitch[in]]].multicast
@@ -116,7 +116,7 @@ func (f *Fabric) waitsOf(in topology.PortID, vc int) []waitStep {
 	var all []waitStep
 	for _, b := range m.work[i-1].branches {
 		if b.lov < 0 {
-			all = f.waitFor(all, w, in, topology.PortID(port0+int32(b.output)), v.state, false)
+			all = f.waitFor(all, w, in, topology.PortID(port0+int32(b.output)), v.State, false)
 		}
 	}
 	return all
@@ -132,7 +132,7 @@ func (f *Fabric) waitFor(all []waitStep, w Wait, in, out topology.PortID, vcs ui
 	}
 	q := f.queueOf(in, int(w.Holds.VC))
 	for c := range f.vcs {
-		o := &f.outVC[f.ov(out, c)]
+		o := &f.OutVC[f.ov(out, c)]
 		switch {
 		case held && o.owner == q && o.credits == 0:
 		case !held && vcs>>c&1 != 0 && o.credits < f.bufferOf(out): // taken, or short of room for the whole packet
@@ -153,9 +153,9 @@ func (f *Fabric) waitFor(all []waitStep, w Wait, in, out topology.PortID, vcs ui
 // on. Where a terminal's channel does, it is the channel out of the switch's
 // port, which leads to that terminal.
 func (f *Fabric) channelInto(q int32, port topology.PortID) topology.Channel {
-	s := &f.switches[f.graph.PortSwitch[port]]
-	local := q - s.queue0
-	in := topology.PortID(s.port0 + local/int32(f.vcs))
+	s := &f.Switches[f.graph.PortSwitch[port]]
+	local := q - s.Queue0
+	in := topology.PortID(s.Port0 + local/int32(f.vcs))
 	if peer, ok := f.graph.PeerPort(in); ok {
 		in = peer
 	}

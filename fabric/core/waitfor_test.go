@@ -7,6 +7,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/routing/certify"
@@ -80,8 +81,8 @@ func TestDeadlocks(t *testing.T) {
 			}
 			f := c.net.fabric(t, config)
 			terminals := c.net.topo.Graph().Terminals()
-			source := core.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(1 / float64(c.flits))}, fixed(c.flits), 1)
-			_, err := f.Run(context.Background(), source, 1, core.Plan{Warmup: 5000, Window: 20000})
+			source := measure.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(1 / float64(c.flits))}, fixed(c.flits), 1)
+			_, err := measure.Run(context.Background(), f, source, 1, measure.Plan{Warmup: 5000, Window: 20000})
 			var deadlock *core.DeadlockError
 			if !errors.As(err, &deadlock) {
 				t.Fatalf("no deadlock: %v", err)
@@ -96,7 +97,7 @@ func TestDeadlocks(t *testing.T) {
 
 // TestNoWaits: a network that drains has no wait-for cycle at its end.
 func TestNoWaits(t *testing.T) {
-	f, _ := dragonflyNetwork(t, "min", 2, 4, 2).run(t, fabric.DefaultConfig(), 0.9, 1, core.Plan{Warmup: 200, Window: 500})
+	f, _ := dragonflyNetwork(t, "min", 2, 4, 2).run(t, fabric.DefaultConfig(), 0.9, 1, measure.Plan{Warmup: 200, Window: 500})
 	if waits := f.WaitForCycle(); waits != nil {
 		t.Errorf("%+v", waits)
 	}

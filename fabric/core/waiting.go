@@ -14,7 +14,7 @@ func lowestOV(hop, vcs uint32) uint32 { return hop>>16*vcs + uint32(bits.Trailin
 
 // countDecision counts a packet as waiting for the output virtual channel that
 // was chosen for it at switch sw.
-func (d *domain) countDecision(sw *switchState, lov uint32) {
+func (d *Domain) countDecision(sw *SwitchState, lov uint32) {
 	if d.needs.Greedy {
 		d.decided = append(d.decided, lov)
 	} else {
@@ -24,7 +24,7 @@ func (d *domain) countDecision(sw *switchState, lov uint32) {
 
 // countDecisions counts those of a greedy routing, all decisions of a cycle at
 // a switch being made.
-func (d *domain) countDecisions(sw *switchState) {
+func (d *Domain) countDecisions(sw *SwitchState) {
 	for _, lov := range d.decided {
 		sw.outVC(lov).waiting++
 	}
@@ -32,9 +32,9 @@ func (d *domain) countDecisions(sw *switchState) {
 }
 
 // countWaiting counts a flit of a routed packet as waiting for its output.
-func (d *domain) countWaiting(word int32, hop uint32) {
+func (d *Domain) countWaiting(word int32, hop uint32) {
 	if hop != multicastHop {
-		d.switches[d.wordSwitch[word]].outVC(lowestOV(hop, uint32(d.vcs))).waiting++
+		d.Switches[d.WordSwitch[word]].outVC(lowestOV(hop, uint32(d.vcs))).waiting++
 	}
 }
 
@@ -52,7 +52,7 @@ type behind struct {
 
 const soonCycles = 4
 
-func newBehind(d *domain) *behind {
+func newBehind(d *Domain) *behind {
 	b := &behind{until: sim.NewWheel[int32](d.horizon)}
 	b.slots = d.needs.HeldSlots
 	return b
@@ -60,31 +60,31 @@ func newBehind(d *domain) *behind {
 
 // list is where to file flits that cross in this cycle, depart at a time and are
 // not held longer; nil if each has to be filed by cross.
-func (b *behind) list(d *domain, depart int64) *[]int32 {
-	ahead := depart>>intervalShift - d.cycle
+func (b *behind) list(d *Domain, depart int64) *[]int32 {
+	ahead := depart>>IntervalShift - d.Cycle
 	if d.crossed != nil || ahead <= 0 || ahead >= soonCycles-1 {
 		return nil
 	}
-	return &b.soon[(d.cycle+ahead+1)%soonCycles]
+	return &b.soon[(d.Cycle+ahead+1)%soonCycles]
 }
 
 // cross files a flit that crosses switch sw in this cycle, decided for local
 // output virtual channel lov, to depart at a time and its credit to be sent so
 // many cycles late.
-func (b *behind) cross(d *domain, sw *switchState, lov uint32, depart, late int64) {
-	until := depart >> intervalShift
+func (b *behind) cross(d *Domain, sw *SwitchState, lov uint32, depart, late int64) {
+	until := depart >> IntervalShift
 	if b.slots && late > 0 {
-		until = max(until, d.cycle+late-1)
+		until = max(until, d.Cycle+late-1)
 	}
-	if until <= d.cycle {
+	if until <= d.Cycle {
 		sw.outVC(lov).waiting--
 		return
 	}
-	ov := sw.port0*int32(d.vcs) + int32(lov)
+	ov := sw.Port0*int32(d.vcs) + int32(lov)
 	if d.crossed != nil {
 		d.crossed[ov]++
 	}
-	if until-d.cycle < soonCycles-1 {
+	if until-d.Cycle < soonCycles-1 {
 		list := &b.soon[(until+1)%soonCycles]
 		*list = append(*list, ov)
 	} else {
@@ -93,7 +93,7 @@ func (b *behind) cross(d *domain, sw *switchState, lov uint32, depart, late int6
 }
 
 // release ends the waiting of flits whose time came before cycle c.
-func (b *behind) release(d *domain, c int64) {
+func (b *behind) release(d *Domain, c int64) {
 	list := &b.soon[c%soonCycles]
 	b.end(d, *list)
 	*list = (*list)[:0]
@@ -102,9 +102,9 @@ func (b *behind) release(d *domain, c int64) {
 	}
 }
 
-func (b *behind) end(d *domain, ovs []int32) {
+func (b *behind) end(d *Domain, ovs []int32) {
 	for _, ov := range ovs {
-		d.outVC[ov].waiting--
+		d.OutVC[ov].waiting--
 	}
 	if d.crossed != nil {
 		for _, ov := range ovs {

@@ -1,6 +1,10 @@
 package core
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/weft-sim/weft/sim/snapshot"
+)
 
 // Watchdog finds out whether packets have come to a halt for good: all of them,
 // or some that wait for each other while others go by on other channels.
@@ -13,9 +17,12 @@ type Watchdog struct {
 	waitsAt int64
 }
 
+// stallCycles without any movement are a deadlock: longer than any channel in use.
+const stallCycles = 5000
+
 // Watch begins to watch f.
 func (f *Fabric) Watch() *Watchdog {
-	return &Watchdog{f: f, limit: stallCycles + f.longestLatency()}
+	return &Watchdog{f: f, limit: stallCycles + f.LongestLatency()}
 }
 
 // Look returns a *DeadlockError if nothing has moved, or the same packets have
@@ -27,7 +34,7 @@ func (w *Watchdog) Look() error {
 	f := w.f
 	if now := f.Counters; now != w.moved || f.InFlight() == 0 {
 		w.moved, w.movedAt = now, f.cycle
-	} else if f.cycle-w.movedAt > w.limit && !f.creditsUnderWay() {
+	} else if f.cycle-w.movedAt > w.limit && !f.CreditsUnderWay() {
 		return f.deadlock(f.cycle - w.movedAt)
 	}
 	if f.cycle-w.waitsAt <= w.limit {
@@ -45,10 +52,31 @@ func (w *Watchdog) Look() error {
 // credits that are missing stand for flits in the buffer.
 func (f *Fabric) stuck(waits []Wait) bool {
 	for i, w := range waits {
-		credits := int(f.outVC[f.ov(w.Wants.Port, int(w.Wants.VC))].credits)
+		credits := int(f.OutVC[f.ov(w.Wants.Port, int(w.Wants.VC))].credits)
 		if credits+waits[(i+1)%len(waits)].Flits < int(f.buffer) {
 			return false
 		}
 	}
 	return true
+}
+
+// LongestLatency is the latency of the slowest channel, in cycles.
+func (f *Fabric) LongestLatency() int64 {
+	longest := int64(0)
+	for i := range f.Out {
+		longest = max(longest, f.Latency(&f.Out[i])+f.Pace(&f.Out[i]).Interval>>IntervalShift)
+	}
+	return longest
+}
+
+// ArchiveNetwork writes the state of the network that w watches, and what w has seen of it, between two
+// cycles, or reads both into a network that is attached and has not run.
+func (w *Watchdog) ArchiveNetwork(a *snapshot.Archive) { w.archive(w.f.archive(a)) }
+
+func (w *Watchdog) archive(x *Archiver) {
+	snapshot.Value(x.Archive, w)
+	snapshot.List(x.Archive, &w.waits, func(a *snapshot.Archive, wait *Wait) {
+		snapshot.Value(a, wait)
+		x.Packets.idOrNone(a, &wait.packet)
+	})
 }

@@ -1,14 +1,25 @@
 package core
 
 import (
+	"cmp"
+	"errors"
+
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 )
 
-// listen is the sink of a domain in a run: a meter, and the workload if it is a
+// Recorder is the sink of measured runs, which also takes down what workloads note.
+type Recorder interface {
+	fabric.Sink
+	// Note enters a time of so many cycles into measure i of the workload, of something that
+	// began in a cycle.
+	Note(i int, began, cycles int64)
+}
+
+// listen is the sink of a domain in a run: a recorder, and the workload if it is a
 // Responder.
-func (d *domain) listen(w fabric.Workload, m *Meter) fabric.Sink {
+func (d *Domain) listen(w fabric.Workload, m Recorder) fabric.Sink {
 	r, ok := w.(fabric.Responder)
 	if !ok {
 		return m
@@ -20,15 +31,15 @@ func (d *domain) listen(w fabric.Workload, m *Meter) fabric.Sink {
 // listener stands between a domain and a workload that hears of arrivals, once they
 // have been measured, and of time.
 type listener struct {
-	domain   *domain
+	domain   *Domain
 	workload fabric.Responder
-	meter    *Meter
+	recorder Recorder
 	alarms   *sim.Wheel[int32] // terminal
 }
 
 // Deliver implements [fabric.Sink].
 func (l *listener) Deliver(d *fabric.Delivery) {
-	l.meter.Deliver(d)
+	l.recorder.Deliver(d)
 	l.workload.Deliver(d)
 }
 
@@ -40,18 +51,18 @@ func (l *listener) lost(t topology.TerminalID, spec *fabric.PacketSpec) {
 }
 
 // Now implements [fabric.Engine].
-func (l *listener) Now() int64 { return l.domain.cycle }
+func (l *listener) Now() int64 { return l.domain.Cycle }
 
 // Wake implements [fabric.Engine].
 func (l *listener) Wake(t topology.TerminalID) { l.domain.wakeUp(t, 0) }
 
 // AlarmAt implements [fabric.Engine].
 func (l *listener) AlarmAt(t topology.TerminalID, cycle int64) {
-	*l.alarms.Place(max(cycle, l.domain.cycle+1)) = int32(t)
+	*l.alarms.Place(max(cycle, l.domain.Cycle+1)) = int32(t)
 }
 
 // Note implements [fabric.Engine].
-func (l *listener) Note(i int, began, cycles int64) { l.meter.note(i, began, cycles) }
+func (l *listener) Note(i int, began, cycles int64) { l.recorder.Note(i, began, cycles) }
 
 // ring gives the alarms of cycle c.
 func (l *listener) ring(c int64) {
@@ -59,5 +70,57 @@ func (l *listener) ring(c int64) {
 		for _, t := range batch {
 			l.workload.Alarm(topology.TerminalID(t))
 		}
+	}
+}
+
+// Open divides f among threads, where that pays, and connects it to a workload and to a recorder
+// for each domain (recorderOf is called for one after the other). worth is the number of
+// terminals times cycles of a window from which a second thread is used; 0: from where it pays.
+func (f *Fabric) Open(w fabric.Workload, threads int, worth int64, recorderOf func() Recorder) {
+	f.split(threads, fabric.Never, cmp.Or(worth, worthThreads), nil)
+	f.start(w, func(d *Domain) fabric.Sink { return d.listen(w, recorderOf()) })
+	f.startResponder(w)
+}
+
+// CheckWorkload tells why a workload cannot be connected to f; nil: it can.
+func (f *Fabric) CheckWorkload(w fabric.Workload) error {
+	if err := f.CheckSource(w); err != nil {
+		return err
+	}
+	if f.Faults != nil && !fabric.BearsLosses(w) {
+		return errors.New("the workload would wait for answers to packets that are lost: it is no fabric.LossListener that bears losses")
+	}
+	return nil
+}
+
+// startResponder starts the workload if it is one that hears of arrivals.
+func (f *Fabric) startResponder(w fabric.Workload) {
+	if responder, ok := w.(fabric.Responder); ok {
+		responder.Start(func(t topology.TerminalID) fabric.Engine { return f.owner(t).listener })
+	}
+}
+
+// Succeed lets w take the place of the workload before, between two cycles. Its recorders are
+// those of the domains, by number.
+func (f *Fabric) Succeed(w fabric.Workload, recorderOf func(domain int) Recorder) {
+	f.source = w
+	for i, d := range f.domains {
+		source, sink := &d.source, &d.sink
+		if d.retry != nil { // which stands before them
+			source, sink = &d.retry.source, &d.retry.sink
+		} else {
+			d.prefetcher, _ = w.(fabric.Prefetcher)
+		}
+		*source = w
+		if d.listener != nil {
+			d.listener.workload = w.(fabric.Responder)
+		} else {
+			*sink = d.listen(w, recorderOf(i))
+			begin(d.listener.alarms, d.Cycle)
+		}
+	}
+	f.startResponder(w)
+	for t := range f.Terminals {
+		f.WakeAt(topology.TerminalID(t), WholeCycle(f.Out[f.TerminalOut0+int32(t)].NextFree))
 	}
 }

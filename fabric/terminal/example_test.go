@@ -6,6 +6,7 @@ import (
 	"log"
 
 	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/terminal"
@@ -50,7 +51,7 @@ func Example_ownProgram() {
 	env := terminal.Env{Terminals: 8, Sizes: sizes, MeanFlits: 4, Seed: 1, Clock: sim.Nanosecond}
 	host := terminal.NewHost(env, true, []string{"way"}, func(topology.TerminalID) terminal.Program { return token{8} })
 	f := must(core.New(topo.Graph(), fabric.DefaultConfig(), dor, 1))
-	r := must(f.Run(context.Background(), host, 0, core.Plan{Warmup: 1000, Window: 8000}))
+	r := must(measure.Run(context.Background(), f, host, 0, measure.Plan{Warmup: 1000, Window: 8000}))
 	for _, m := range r.Measures {
 		fmt.Printf("%s: %d times, %.1f cycles in the mean\n", m.Name, m.Cycles.N(), m.Mean())
 	}

@@ -3,7 +3,7 @@ package terminal
 import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/congestion"
-	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
@@ -51,7 +51,7 @@ const (
 // infiniBand is the adapter of a terminal.
 type infiniBand struct {
 	env              *Env
-	process          core.Process
+	process          measure.Process
 	delays           *congestion.Delays
 	notification     int // flits
 	births, contents sim.Stream

@@ -2,7 +2,7 @@ package terminal
 
 import (
 	"github.com/weft-sim/weft/fabric"
-	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
@@ -78,12 +78,12 @@ type Arrival struct {
 // Env is what a workload is built for.
 type Env struct {
 	Terminals int
-	Pattern   core.Pattern // destinations
-	Sizes     core.Sizes   // of packets that are not answers
-	MeanFlits float64      // of Sizes
+	Pattern   measure.Pattern // destinations
+	Sizes     measure.Sizes   // of packets that are not answers
+	MeanFlits float64         // of Sizes
 	// Process makes the times of packets for the offered load, if each counts for so
 	// many flits of it in the mean.
-	Process func(flits float64) (core.Process, error)
+	Process func(flits float64) (measure.Process, error)
 	Seed    uint64
 	Clock   sim.Time // length of a cycle
 }
@@ -100,5 +100,5 @@ func newOpenLoop(_ struct{}, env Env) (fabric.Workload, error) {
 	if err != nil {
 		return nil, err
 	}
-	return core.NewOpenLoop(env.Terminals, env.Pattern, process, env.Sizes, env.Seed), nil
+	return measure.NewOpenLoop(env.Terminals, env.Pattern, process, env.Sizes, env.Seed), nil
 }

@@ -3,7 +3,7 @@ package terminal
 import (
 	"fmt"
 
-	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
@@ -37,7 +37,7 @@ func newRequestReply(c RequestReply, env Env) (fabric.Workload, error) {
 // requestReply sends requests at the times of its process.
 type requestReply struct {
 	exchange
-	process core.Process
+	process measure.Process
 	births  sim.Stream
 	state   uint32 // the process's
 	next    int64  // cycle of the next birth

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/terminal"
@@ -50,10 +51,10 @@ func pair(t testing.TB) (topology.Topology, *core.Fabric) {
 func zeroLoad(flits int64) int64 { return 22 + flits - 1 }
 
 // env is of packets of a fixed size for the other terminal of a pair.
-func env(flits int, process core.Process) terminal.Env {
+func env(flits int, process measure.Process) terminal.Env {
 	return terminal.Env{
 		Terminals: 2, Pattern: other{}, Sizes: size(flits), MeanFlits: float64(flits), Seed: 1, Clock: sim.Nanosecond,
-		Process: func(float64) (core.Process, error) { return process, nil },
+		Process: func(float64) (measure.Process, error) { return process, nil },
 	}
 }
 
@@ -81,7 +82,7 @@ func TestClosedLoopIdle(t *testing.T) {
 		t.Fatal(err)
 	}
 	trip := zeroLoad(4) + zeroLoad(2)
-	result, err := f.Run(context.Background(), w, 0, core.Plan{Warmup: 10 * trip, Window: 200 * trip})
+	result, err := measure.Run(context.Background(), f, w, 0, measure.Plan{Warmup: 10 * trip, Window: 200 * trip})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +90,7 @@ func TestClosedLoopIdle(t *testing.T) {
 		t.Errorf("accepted %v flits a terminal and cycle, want %v", result.Accepted, want)
 	}
 	expectMeasures(t, result, map[string]int64{"packet": 25, "acknowledgement": 23, "round trip": 48}, 400)
-	if result.Offered != 0 || result.State != core.Steady {
+	if result.Offered != 0 || result.State != measure.Steady {
 		t.Errorf("offered %v, %v (%s)", result.Offered, result.State, result.Reason)
 	}
 }
@@ -103,7 +104,7 @@ func TestClosedLoopWindow(t *testing.T) {
 		t.Fatal(err)
 	}
 	trip := 2 * zeroLoad(1)
-	result, err := f.Run(context.Background(), w, 0, core.Plan{Warmup: 10 * trip, Window: 100 * trip})
+	result, err := measure.Run(context.Background(), f, w, 0, measure.Plan{Warmup: 10 * trip, Window: 100 * trip})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +122,7 @@ func TestRequestReplyIdle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	result, err := f.Run(context.Background(), w, 0.08, core.Plan{Warmup: 1000, Window: 20000})
+	result, err := measure.Run(context.Background(), f, w, 0.08, measure.Plan{Warmup: 1000, Window: 20000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +130,7 @@ func TestRequestReplyIdle(t *testing.T) {
 		t.Errorf("accepted %v flits a terminal and cycle, want %v", result.Accepted, want)
 	}
 	expectMeasures(t, result, map[string]int64{"request": 24, "reply": 26, "round trip": 50}, 400)
-	if result.State != core.Steady {
+	if result.State != measure.Steady {
 		t.Errorf("%v (%s)", result.State, result.Reason)
 	}
 }
@@ -143,11 +144,11 @@ func TestRequestReplyBehind(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	result, err := f.Run(context.Background(), w, 2, core.Plan{Warmup: 1000, Window: 20000})
+	result, err := measure.Run(context.Background(), f, w, 2, measure.Plan{Warmup: 1000, Window: 20000})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if result.State != core.Saturated || result.Reason != core.ByGrowth {
+	if result.State != measure.Saturated || result.Reason != measure.ByGrowth {
 		t.Errorf("%v (%s)", result.State, result.Reason)
 	}
 	if math.Abs(result.Accepted-1) > 0.01 {
@@ -156,7 +157,7 @@ func TestRequestReplyBehind(t *testing.T) {
 }
 
 // expectMeasures: every exchange takes the same time, and all of the window count.
-func expectMeasures(t *testing.T, r *core.Result, want map[string]int64, count int64) {
+func expectMeasures(t *testing.T, r *measure.Result, want map[string]int64, count int64) {
 	t.Helper()
 	if len(r.Measures) != len(want) {
 		t.Fatalf("%d measures", len(r.Measures))
@@ -225,7 +226,7 @@ func TestHost(t *testing.T) {
 		}
 	}
 	h := terminal.NewHost(env(1, nil), false, nil, func(id topology.TerminalID) terminal.Program { return programs[id] })
-	if _, err := f.Run(context.Background(), h, 0.1, core.Plan{Warmup: 10, Window: 300}); err != nil {
+	if _, err := measure.Run(context.Background(), f, h, 0.1, measure.Plan{Warmup: 10, Window: 300}); err != nil {
 		t.Fatal(err)
 	}
 	// Sent in cycle 100, the head of the first leaves in cycle 101 and its tail in
@@ -260,7 +261,7 @@ func TestSendMisuse(t *testing.T) {
 					t.Errorf("%+v is sent", packet)
 				}
 			}()
-			_, _ = f.Run(context.Background(), h, 0.1, core.Plan{Warmup: 10, Window: 10})
+			_, _ = measure.Run(context.Background(), f, h, 0.1, measure.Plan{Warmup: 10, Window: 10})
 		}()
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/terminal"
@@ -40,12 +41,12 @@ func TestUnits(t *testing.T) {
 			}
 			w, err := terminal.Registry.New(c.program, terminal.Env{
 				Terminals: n, Pattern: shift(n), Sizes: size(5), MeanFlits: 5, Seed: 1, Clock: sim.Nanosecond,
-				Process: func(float64) (core.Process, error) { return every(40), nil },
+				Process: func(float64) (measure.Process, error) { return every(40), nil },
 			}, c.set)
 			if err != nil {
 				t.Fatal(err)
 			}
-			result, err := f.Run(context.Background(), w, 0.3, core.Plan{Warmup: 500, Window: 2000})
+			result, err := measure.Run(context.Background(), f, w, 0.3, measure.Plan{Warmup: 500, Window: 2000})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/topology/topologytest"
 	"github.com/weft-sim/weft/routing"
@@ -160,7 +161,7 @@ func checkDecisions(t *testing.T, topo topology.Topology, r fabric.Routing) {
 		t.Fatal(err)
 	}
 	pattern, sink := Uniform(g.Terminals()), &Counter{}
-	source := core.NewOpenLoop(g.Terminals(), pattern, AtRate(0.1), Single{}, 7)
+	source := measure.NewOpenLoop(g.Terminals(), pattern, AtRate(0.1), Single{}, 7)
 	f.Attach(source, sink)
 	source.Stop(int64(30000 / g.Terminals()))
 	f.Advance(int64(30000/g.Terminals()) + 2000)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/snapshot"
 )
@@ -38,7 +39,7 @@ func (tr *Trial) Multicast(t testing.TB, load float64) (*core.Fabric, Numbered) 
 	config.Switch.FlowControl = fabric.CutThrough
 	f, x := tr.multicast(t, config)
 	n, most := tr.network.Topology.Graph().Terminals(), min(tr.flits, config.Switch.BufferFlits)
-	source := core.NewOpenLoop(n, Uniform(n), AtRate(2*load/float64(1+most)), upTo(most), 5)
+	source := measure.NewOpenLoop(n, Uniform(n), AtRate(2*load/float64(1+most)), upTo(most), 5)
 	return f, &ledger{OpenLoop: source, sent: make([]uint64, n), groups: x}
 }
 

@@ -7,14 +7,16 @@ import (
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
+	"github.com/weft-sim/weft/fabric/observe"
 )
 
 // seen is all that observers say of a run in which every packet is measured.
 type seen struct {
 	ledger *ledger
 	parts  map[arrival]core.Parts
-	blame  *core.Blame
-	traces map[arrival]*core.PacketTrace
+	blame  *observe.Blame
+	traces map[arrival]*observe.PacketTrace
 
 	drained bool // all packets have arrived
 }
@@ -44,13 +46,13 @@ func (tr *Trial) observe(t testing.TB, unit string, load float64, cycles int64) 
 	}
 	n := tr.network.Topology.Graph().Terminals()
 	mean := float64(1+tr.flits) / 2
-	l := &ledger{core.NewOpenLoop(n, Uniform(n), AtRate(load/mean), upTo(tr.flits), 5), make([]uint64, n), map[arrival]fabric.Delivery{}, nil}
-	s := &seen{l, map[arrival]core.Parts{}, nil, map[arrival]*core.PacketTrace{}, false}
-	meter := core.NewMeter(cycles)
+	l := &ledger{measure.NewOpenLoop(n, Uniform(n), AtRate(load/mean), upTo(tr.flits), 5), make([]uint64, n), map[arrival]fabric.Delivery{}, nil}
+	s := &seen{l, map[arrival]core.Parts{}, nil, map[arrival]*observe.PacketTrace{}, false}
+	meter := measure.NewMeter(cycles)
 	meter.Open(0)
-	s.blame = f.StartBlame(meter)
+	s.blame = observe.StartBlame(f, meter)
 	s.blame.OnPacket = func(d *fabric.Delivery, parts *core.Parts) { s.parts[arrival{d.Src, d.Dst, d.Tag}] = *parts }
-	tracer := f.StartTrace(meter, core.TracePlan{Packets: 1 << 20})
+	tracer := observe.StartTrace(f, meter, observe.TracePlan{Packets: 1 << 20})
 	if err := f.Attach(l, l); err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +67,7 @@ func (tr *Trial) observe(t testing.TB, unit string, load float64, cycles int64) 
 			// One that ends in the cycle that it begins in, since a channel is let go, shows or
 			// not by the order in which the flits of a step cross.
 			h := &p.Path[i]
-			h.Waits = slices.DeleteFunc(h.Waits, func(w core.TraceWait) bool { return w.From == w.To })
+			h.Waits = slices.DeleteFunc(h.Waits, func(w observe.TraceWait) bool { return w.From == w.To })
 			if len(h.Waits) == 0 {
 				h.Waits = nil
 			}

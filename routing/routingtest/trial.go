@@ -12,6 +12,7 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/allocator"
 	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/topology/topologytest"
 	"github.com/weft-sim/weft/routing"
@@ -186,22 +187,22 @@ func (tr *Trial) Fabric(t testing.TB) *core.Fabric {
 func (tr *Trial) BufferFlits() int { return tr.config.Switch.BufferFlits }
 
 // Traffic is a source of uniform traffic at a load, with packets of one size.
-func (tr *Trial) Traffic(load float64) *core.OpenLoop {
+func (tr *Trial) Traffic(load float64) *measure.OpenLoop {
 	n := tr.network.Topology.Graph().Terminals()
-	return core.NewOpenLoop(n, Uniform(n), AtRate(load/float64(tr.flits)), Fixed(tr.flits), 5)
+	return measure.NewOpenLoop(n, Uniform(n), AtRate(load/float64(tr.flits)), Fixed(tr.flits), 5)
 }
 
 // flood is as much uniform traffic as the network takes.
-func (tr *Trial) flood() *core.OpenLoop { return tr.Traffic(1) }
+func (tr *Trial) flood() *measure.OpenLoop { return tr.Traffic(1) }
 
 // overload runs the network with as much traffic as it takes: uniform, or, with an odd
 // seed, from each terminal to one other, by which the same channels stay full.
 func (tr *Trial) overload(t testing.TB, cycles int64) error {
 	source := tr.flood()
 	if n := tr.network.Topology.Graph().Terminals(); tr.seed%2 == 1 {
-		source = core.NewOpenLoop(n, newPartners(n, tr.seed), AtRate(1/float64(tr.flits)), Fixed(tr.flits), 5)
+		source = measure.NewOpenLoop(n, newPartners(n, tr.seed), AtRate(1/float64(tr.flits)), Fixed(tr.flits), 5)
 	}
-	_, err := tr.Fabric(t).Run(context.Background(), source, 1, core.Plan{Warmup: 500, Window: cycles})
+	_, err := measure.Run(context.Background(), tr.Fabric(t), source, 1, measure.Plan{Warmup: 500, Window: cycles})
 	return err
 }
 

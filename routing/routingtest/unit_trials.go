@@ -6,6 +6,7 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/marking"
+	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 )
@@ -49,7 +50,7 @@ func (most upTo) Draw(r *sim.Stream) int { return 1 + r.IntN(int(most)) }
 
 // ledger numbers the packets of a source, and keeps what becomes of them.
 type ledger struct {
-	*core.OpenLoop
+	*measure.OpenLoop
 	sent []uint64 // by terminal
 	got  map[arrival]fabric.Delivery
 
@@ -157,7 +158,7 @@ func (tr *Trial) checkUnits(t testing.TB, cycles int64, multicast bool) (packets
 				t.Fatalf("%v: %v", tr, err)
 			}
 			mean := float64(1+tr.flits) / 2
-			of[i] = &ledger{core.NewOpenLoop(n, Uniform(n), AtRate(load/mean), upTo(tr.flits), 5), make([]uint64, n), map[arrival]fabric.Delivery{}, x}
+			of[i] = &ledger{measure.NewOpenLoop(n, Uniform(n), AtRate(load/mean), upTo(tr.flits), 5), make([]uint64, n), map[arrival]fabric.Delivery{}, x}
 			if err := f.Attach(of[i], of[i]); err != nil {
 				t.Fatal(err)
 			}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/terminal"
@@ -44,7 +45,7 @@ func Make(t testing.TB, name string, topo topology.Topology, load float64, setti
 	}
 	w, err := terminal.Registry.New(name, terminal.Env{
 		Terminals: topo.Graph().Terminals(), Pattern: pattern, Sizes: sizes, MeanFlits: sizes.Mean(), Seed: 1, Clock: sim.Nanosecond,
-		Process: func(flits float64) (core.Process, error) {
+		Process: func(flits float64) (measure.Process, error) {
 			return traffic.Processes.New("bernoulli", traffic.ProcessEnv{Load: load, MeanFlits: flits})
 		},
 	}, settings...)
@@ -58,7 +59,7 @@ func Make(t testing.TB, name string, topo topology.Topology, load float64, setti
 }
 
 // checkThreads measures a run on a dragonfly, whose channels between groups are long
-// enough for several threads to share it. [core.Fabric.Run] audits it: every flit
+// enough for several threads to share it. [measure.Run] audits it: every flit
 // that entered the network has left it.
 func checkThreads(t *testing.T, name string) {
 	topo, err := topology.Registry.New("dragonfly", struct{}{}, param.Set("p", 2), param.Set("a", 4), param.Set("h", 2))
@@ -79,7 +80,7 @@ func checkThreads(t *testing.T, name string) {
 				t.Fatal(err)
 			}
 			w := Make(t, name, topo, load)
-			result, err := f.Run(context.Background(), w, load, core.Plan{Warmup: 300, Window: 1000, Threads: threads})
+			result, err := measure.Run(context.Background(), f, w, load, measure.Plan{Warmup: 300, Window: 1000, Threads: threads})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,4 +1,4 @@
-package core
+package measure
 
 import (
 	"math"
@@ -53,8 +53,8 @@ func (m *Meter) Close(to int64) {
 	}
 }
 
-// part is a meter of the same window for a domain.
-func (m *Meter) part() *Meter {
+// Part is a meter of the same window for a domain.
+func (m *Meter) Part() *Meter {
 	p := &Meter{from: m.from, to: m.to, slice: m.slice, first: fabric.Never}
 	if m.levels != nil {
 		p.levels = newLevelMeter(m.levels.routing)
@@ -185,6 +185,9 @@ func (m *Meter) MeanHops() float64 { return float64(m.hops) / float64(m.packets)
 // MinimalFraction is the share of packets that took a minimal path.
 func (m *Meter) MinimalFraction() float64 { return 1 - float64(m.nonMinimal)/float64(m.packets) }
 
-// measures tells whether a packet born in a cycle is measured, as far as is
+// Measures tells whether a packet born in a cycle is measured, as far as is
 // known when its last flit enters the network.
-func (m *Meter) measures(birth int64) bool { return birth >= m.from && birth < m.to }
+func (m *Meter) Measures(birth int64) bool { return birth >= m.from && birth < m.to }
+
+// Bounds are the cycles from which and before which births are measured.
+func (m *Meter) Bounds() (from, to int64) { return m.from, m.to }

@@ -1,18 +1,19 @@
-package core
+package observe
 
 import (
 	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
 // ChannelSeries observes what the channels carry from the first cycle on, in a run of unknown
-// length: in intervals of [sliceCycles] at first, which are joined by twos when there are
+// length: in intervals of [leastInterval] at first, which are joined by twos when there are
 // four times as many as wanted. Every domain keeps its own channels; intervals end at the same
 // cycles in all of them. Cost: a pass over the virtual channels per interval.
 type ChannelSeries struct {
-	unobserved
+	core.Unobserved
 	parts  []*ChannelSeries // of the domains, with the network's first; in that only
-	f      *Fabric
+	f      *core.Fabric
 	wanted int
 	each   int64      // cycles of an interval
 	ends   int64      // of the intervals taken
@@ -21,36 +22,51 @@ type ChannelSeries struct {
 	flits  [][]uint32 // len = intervals, each own
 }
 
+// Series is what the channels of a network carried in the intervals of a
+// window.
+type Series struct {
+	// Ends are where the intervals end, in cycles from the start of the
+	// window; the first begins at 0, each other where the one before ends.
+	Ends []int64
+	// Flits counts the flits sent in each interval on each channel, all
+	// virtual channels together (len = intervals, each ports+terminals): out
+	// of each switch port, then out of each terminal.
+	Flits [][]uint32
+}
+
+// leastInterval is the least length of an interval, in cycles.
+const leastInterval = 100
+
 // StartSeries makes the fabric record what channels carry in so many intervals, or fewer than
 // twice as many. It must be called before Attach.
-func (f *Fabric) StartSeries(intervals int) *ChannelSeries {
-	s := &ChannelSeries{f: f, wanted: intervals, each: sliceCycles}
-	f.observe(s)
+func StartSeries(f *core.Fabric, intervals int) *ChannelSeries {
+	s := &ChannelSeries{f: f, wanted: intervals, each: leastInterval}
+	f.Observe(s)
 	return s
 }
 
-// part implements observer.
-func (s *ChannelSeries) part(d *domain) observer {
+// Part implements observer.
+func (s *ChannelSeries) Part(d *core.Domain) core.Observer {
 	p := s
 	if len(s.parts) > 0 {
 		p = &ChannelSeries{f: s.f, wanted: s.wanted, each: s.each}
 	}
 	s.parts = append(s.parts, p)
-	for _, sw := range d.mine {
-		for port := range d.switches[sw].ports {
-			p.own = append(p.own, d.switches[sw].port0+port)
+	for _, sw := range d.Mine {
+		for port := range d.Switches[sw].Ports {
+			p.own = append(p.own, d.Switches[sw].Port0+port)
 		}
 	}
-	for _, t := range d.ends {
-		p.own = append(p.own, d.terminalOut0+t)
+	for _, t := range d.Ends {
+		p.own = append(p.own, d.TerminalOut0+t)
 	}
 	p.sent = make([]uint32, len(p.own))
 	return p
 }
 
-// begins implements observer: what has been sent until now was sent in the intervals that
+// Begins implements observer: what has been sent until now was sent in the intervals that
 // are over.
-func (s *ChannelSeries) begins(d *domain) { s.upTo(d.cycle) }
+func (s *ChannelSeries) Begins(d *core.Domain) { s.upTo(d.Cycle) }
 
 // upTo takes the intervals that end at a cycle or before.
 func (s *ChannelSeries) upTo(cycle int64) {
@@ -87,7 +103,7 @@ func joined(rows [][]uint32) [][]uint32 {
 func (s *ChannelSeries) take() {
 	row := make([]uint32, len(s.own))
 	for i, channel := range s.own {
-		now := s.f.sentBy(channel)
+		now := sentBy(s.f, channel)
 		row[i] = now - s.sent[i]
 		s.sent[i] = now
 	}
@@ -95,10 +111,10 @@ func (s *ChannelSeries) take() {
 }
 
 // sentBy is the number of flits sent on all virtual channels of a channel, modulo 2^32.
-func (f *Fabric) sentBy(channel int32) (flits uint32) {
-	ovs := f.outVC[int(channel)*f.vcs:][:f.vcs]
+func sentBy(f *core.Fabric, channel int32) (flits uint32) {
+	ovs := f.OutVC[int(channel)*f.VCs():][:f.VCs()]
 	for i := range ovs {
-		flits += ovs[i].flits
+		flits += ovs[i].Flits
 	}
 	return flits
 }
@@ -116,7 +132,7 @@ func (s *ChannelSeries) Series(end int64) *Series {
 		}
 		for i, row := range p.flits[:min(int64(len(p.flits)), (end+p.each-1)/p.each)] {
 			if i == len(out.Flits) {
-				out.Flits = append(out.Flits, make([]uint32, len(s.f.out)))
+				out.Flits = append(out.Flits, make([]uint32, len(s.f.Out)))
 				out.Ends = append(out.Ends, min(end, int64(i+1)*p.each))
 			}
 			for k, n := range row {
@@ -127,18 +143,19 @@ func (s *ChannelSeries) Series(end int64) *Series {
 	return out
 }
 
-func (*ChannelSeries) arrived(*domain, []flit)                                   {}
-func (*ChannelSeries) injected(*domain, int32)                                   {}
-func (*ChannelSeries) grantedVC(*domain, *switchState, []request, uint32)        {}
-func (*ChannelSeries) grantedSwitch(*domain, *switchState, []request, *stepTime) {}
-func (*ChannelSeries) delivered(*domain, int32, *fabric.Delivery)                {}
+func (*ChannelSeries) Arrived(*core.Domain, []core.Flit)                                 {}
+func (*ChannelSeries) Injected(*core.Domain, int32)                                      {}
+func (*ChannelSeries) GrantedVC(*core.Domain, *core.SwitchState, []core.Request, uint32) {}
+func (*ChannelSeries) GrantedSwitch(*core.Domain, *core.SwitchState, []core.Request, *core.StepTime) {
+}
+func (*ChannelSeries) Delivered(*core.Domain, int32, *fabric.Delivery) {}
 
-// archive implements observer: the intervals of all channels, whichever domains they belong to.
-func (s *ChannelSeries) archive(x *archiver) {
+// Archive implements observer: the intervals of all channels, whichever domains they belong to.
+func (s *ChannelSeries) Archive(x *core.Archiver) {
 	a := x.Archive
 	a.Mark("series")
 	for _, p := range s.parts {
-		p.upTo(x.f.cycle + 1)
+		p.upTo(x.Fabric.Cycle())
 	}
 	intervals := len(s.flits)
 	snapshot.Int(a, &intervals)
@@ -147,7 +164,7 @@ func (s *ChannelSeries) archive(x *archiver) {
 	if a.Err() != nil {
 		return
 	}
-	all := make([]uint32, len(x.f.out))
+	all := make([]uint32, len(x.Fabric.Out))
 	row := func(of func(p *ChannelSeries) []uint32) {
 		for _, p := range s.parts {
 			for k, n := range of(p) {

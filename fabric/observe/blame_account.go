@@ -1,4 +1,6 @@
-package core
+package observe
+
+import "github.com/weft-sim/weft/fabric/core"
 
 // account is a time by parts, in cycles, but for the source queue and the
 // wires: a number for each, three to a word. Sums and differences of accounts
@@ -12,24 +14,24 @@ const (
 )
 
 // lanes are the places of the parts: word and shift.
-var lanes = [NumParts]struct{ word, shift uint8 }{
-	PartSwitch: {0, 0}, PartVC: {0, laneBits}, PartRoute: {0, 2 * laneBits},
-	PartSerial: {1, 0}, PartEjection: {1, laneBits}, PartCredit: {1, 2 * laneBits},
+var lanes = [core.NumParts]struct{ word, shift uint8 }{
+	core.PartSwitch: {0, 0}, core.PartVC: {0, laneBits}, core.PartRoute: {0, 2 * laneBits},
+	core.PartSerial: {1, 0}, core.PartEjection: {1, laneBits}, core.PartCredit: {1, 2 * laneBits},
 }
 
-func (k *account) add(part Part, cycles int64) {
+func (k *account) add(part core.Part, cycles int64) {
 	lane := lanes[part]
 	k[lane.word&1] += uint64(cycles) << (lane.shift & 63)
 }
 
 // addTo adds the account to parts. Spelled out: it is done for every packet.
-func (k *account) addTo(p *Parts) {
-	p[PartSwitch] += int64(k[0] & laneMask)
-	p[PartVC] += int64(k[0] >> laneBits & laneMask)
-	p[PartRoute] += int64(k[0] >> (2 * laneBits))
-	p[PartSerial] += int64(k[1] & laneMask)
-	p[PartEjection] += int64(k[1] >> laneBits & laneMask)
-	p[PartCredit] += int64(k[1] >> (2 * laneBits))
+func (k *account) addTo(p *core.Parts) {
+	p[core.PartSwitch] += int64(k[0] & laneMask)
+	p[core.PartVC] += int64(k[0] >> laneBits & laneMask)
+	p[core.PartRoute] += int64(k[0] >> (2 * laneBits))
+	p[core.PartSerial] += int64(k[1] & laneMask)
+	p[core.PartEjection] += int64(k[1] >> laneBits & laneMask)
+	p[core.PartCredit] += int64(k[1] >> (2 * laneBits))
 }
 
 // total is the sum of the parts.
@@ -72,11 +74,11 @@ const (
 
 // isMeasured is 1 for packets that are measured and whose last flit is in the
 // network, otherwise 0.
-func (b *Blame) isMeasured(id int32) uint32 { return uint32(*b.marks.at(id) & markMeasured) }
+func (b *Blame) isMeasured(id int32) uint32 { return uint32(*b.marks.At(id) & markMeasured) }
 
 // begin opens the account of a packet.
 func (b *Blame) begin(id int32, measured bool) {
-	k, m, long := b.packets.open(id), b.marks.open(id), b.long.open(id)
+	k, m, long := b.packets.Open(id), b.marks.Open(id), b.long.Open(id)
 	if *m&markLong != 0 { // of a packet that was discarded
 		*long = nil
 	}
@@ -87,9 +89,9 @@ func (b *Blame) begin(id int32, measured bool) {
 }
 
 // add adds any number of cycles to a packet's account.
-func (b *Blame) add(id int32, part Part, cycles int64) {
+func (b *Blame) add(id int32, part core.Part, cycles int64) {
 	if cycles < longWait {
-		b.packets.at(id).add(part, cycles)
+		b.packets.At(id).add(part, cycles)
 	} else {
 		b.longOf(id)[part] += cycles
 	}
@@ -97,21 +99,21 @@ func (b *Blame) add(id int32, part Part, cycles int64) {
 
 // longOf is what has been taken out of the account of a packet that is long on
 // its way.
-func (b *Blame) longOf(id int32) *Parts {
-	p := b.long.at(id)
+func (b *Blame) longOf(id int32) *core.Parts {
+	p := b.long.At(id)
 	if *p == nil {
-		*p = &Parts{}
-		*b.marks.at(id) |= markLong
+		*p = &core.Parts{}
+		*b.marks.At(id) |= markLong
 	}
 	return *p
 }
 
 // empty takes what they hold out of the accounts of all packets whose last flit is in
 // the domain.
-func (b *Blame) empty(d *domain) {
+func (b *Blame) empty(d *core.Domain) {
 	b.onClocks(d, (*account).plus)
 	b.eachTail(d, func(id, _ int32) {
-		k := b.packets.at(id)
+		k := b.packets.At(id)
 		if *k == (account{}) {
 			return
 		}
@@ -127,7 +129,7 @@ const spare = longWait
 
 // spares is an account of spare of each.
 var spares = func() (k account) {
-	for part := PartRoute; part < PartWire; part++ {
+	for part := core.PartRoute; part < core.PartWire; part++ {
 		k.add(part, spare)
 	}
 	return k
@@ -137,7 +139,7 @@ var spares = func() (k account) {
 func (b *Blame) takeOut(id int32, k *account) {
 	p := b.longOf(id)
 	k.addTo(p)
-	for part := PartRoute; part < PartWire; part++ {
+	for part := core.PartRoute; part < core.PartWire; part++ {
 		p[part] -= spare
 	}
 	*k = account{}
@@ -146,51 +148,51 @@ func (b *Blame) takeOut(id int32, k *account) {
 // spill takes what it holds out of the account of a packet that leaves a queue, if that is
 // much. Where packets are the unit, [Blame.empty] finds only those that stand in queues.
 func (b *Blame) spill(id int32) {
-	k := *b.packets.at(id)
+	k := *b.packets.At(id)
 	k.plus(&spares)
 	const much = 4 * spare
 	const high = laneMask &^ (much - 1)
 	if (k[0]|k[1])&(high|high<<laneBits|high<<(2*laneBits)) != 0 {
-		*b.packets.at(id) = k
-		b.takeOut(id, b.packets.at(id))
+		*b.packets.At(id) = k
+		b.takeOut(id, b.packets.At(id))
 	}
 }
 
 // onClocks does something to the account of each measured packet whose last
 // flit stands in a queue, and to the queue's clock, which then runs.
-func (b *Blame) onClocks(d *domain, do func(account, clock *account)) {
+func (b *Blame) onClocks(d *core.Domain, do func(account, clock *account)) {
 	b.eachTail(d, func(id, queue int32) {
 		if queue >= 0 {
-			do(b.packets.at(id), &b.synced(d, queue).clock)
+			do(b.packets.At(id), &b.synced(d, queue).clock)
 		}
 	})
 }
 
 // eachTail visits the measured packets whose last flit is in the domain: in a queue, or
 // on a channel (-1), where flits are the unit.
-func (b *Blame) eachTail(d *domain, visit func(id, queue int32)) {
+func (b *Blame) eachTail(d *core.Domain, visit func(id, queue int32)) {
 	visitTail := func(packet, queue int32) {
-		if id := packet >> packetBits; packet&tailFlit != 0 && b.isMeasured(id) != 0 {
+		if id := packet >> core.PacketBits; packet&core.TailFlit != 0 && b.isMeasured(id) != 0 {
 			visit(id, queue)
 		}
 	}
-	for _, s := range d.mine {
-		sw := &d.switches[s]
-		for local := range uint32(sw.ports) * uint32(d.vcs) {
-			queue := sw.queue0 + int32(local)
-			d.eachQueued(sw.queue(local), func(q *queued) {
-				if d.unit == nil || d.unit.followed.hasWhole(d, q, queue) {
-					visitTail(q.packet, queue)
+	for _, s := range d.Mine {
+		sw := &d.Switches[s]
+		for local := range uint32(sw.Ports) * uint32(d.VCs()) {
+			queue := sw.Queue0 + int32(local)
+			d.EachQueued(sw.Queue(local), func(q *core.Queued) {
+				if d.Unit == nil || d.Unit.Followed.HasWhole(d, q, queue) {
+					visitTail(q.Packet, queue)
 				}
 			})
 		}
 	}
-	if d.unit != nil {
+	if d.Unit != nil {
 		return
 	}
-	for _, w := range d.flits {
+	for _, w := range d.Flits {
 		if w != nil {
-			w.Each(func(e flit) { visitTail(e.packet, -1) })
+			w.Each(func(e core.Flit) { visitTail(e.Packet, -1) })
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package core
+package measure
 
 import (
 	"github.com/weft-sim/weft/fabric"
@@ -67,6 +67,12 @@ func (t *LevelTally) Add(other *LevelTally) {
 	t.Sum += other.Sum
 	t.Latency.Merge(&other.Latency)
 }
+
+// NumLevels is the number of service levels that are told apart; 0: they are not.
+func (m *Meter) NumLevels() int { return len(m.Levels()) }
+
+// Level is the service level of a packet, where they are told apart.
+func (m *Meter) Level(d *fabric.Delivery) int { return m.levels.of(d) }
 
 // Levels is what was measured of each service level (len = 16); nil unless asked for.
 func (m *Meter) Levels() []LevelTally {

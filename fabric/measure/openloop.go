@@ -1,4 +1,4 @@
-package core
+package measure
 
 import (
 	"encoding/binary"
@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/mem"
@@ -49,9 +50,9 @@ type openSource struct {
 	state    uint32     // the process's
 }
 
-// OpenLoop makes a source for the terminals of f, with streams of the seed of f.
-func (f *Fabric) OpenLoop(pattern Pattern, process Process, sizes Sizes) *OpenLoop {
-	return NewOpenLoop(f.graph.Terminals(), pattern, process, sizes, f.seed)
+// OpenLoopOf makes a source for the terminals of f, with streams of the seed of f.
+func OpenLoopOf(f *core.Fabric, pattern Pattern, process Process, sizes Sizes) *OpenLoop {
+	return NewOpenLoop(f.Graph().Terminals(), pattern, process, sizes, f.Seed())
 }
 
 // NewOpenLoop makes the source of so many terminals.
@@ -89,7 +90,7 @@ func (o *OpenLoop) Next(t topology.TerminalID, until int64, spec *fabric.PacketS
 	return true
 }
 
-// prefetch asks for the sources of some terminals.
+// Prefetch asks for the sources of some terminals.
 func (o *OpenLoop) Prefetch(terminals []int32) {
 	mem.PrefetchEach(&terminals[0], len(terminals), 4, unsafe.Pointer(&o.sources[0]), unsafe.Sizeof(openSource{}))
 }

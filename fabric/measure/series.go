@@ -1,22 +1,15 @@
-package core
+package measure
 
-// Series is what the channels of a network carried in the intervals of a
-// window.
-type Series struct {
-	// Ends are where the intervals end, in cycles from the start of the
-	// window; the first begins at 0, each other where the one before ends.
-	Ends []int64
-	// Flits counts the flits sent in each interval on each channel, all
-	// virtual channels together (len = intervals, each ports+terminals): out
-	// of each switch port, then out of each terminal.
-	Flits [][]uint32
-}
+import (
+	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/observe"
+)
 
 // seriesRecorder collects a Series. Cost: a pass over the virtual channels per
 // interval; memory: four bytes per interval and channel.
 type seriesRecorder struct {
-	Series
-	f         *Fabric `snap:"-"`
+	observe.Series
+	f         *core.Fabric `snap:"-"`
 	intervals int
 	start     int64    // of the window
 	slices    int64    // of an interval, where the window is as long as it takes
@@ -24,14 +17,14 @@ type seriesRecorder struct {
 	before    []uint32 // flits sent when it did, by virtual channel
 }
 
-func newSeriesRecorder(f *Fabric, intervals int) *seriesRecorder {
+func newSeriesRecorder(f *core.Fabric, intervals int) *seriesRecorder {
 	return &seriesRecorder{f: f, intervals: intervals, start: f.Cycle(), slices: 1, before: f.ChannelFlits()}
 }
 
 // take ends an interval at the present cycle.
 func (s *seriesRecorder) take() {
 	now := s.f.ChannelFlits()
-	vcs := s.f.vcs
+	vcs := s.f.VCs()
 	flits := make([]uint32, len(now)/vcs)
 	for i := range now {
 		flits[i/vcs] += now[i] - s.before[i]
@@ -79,7 +72,7 @@ func (r *runner) advanceThrough(start, window int64) error {
 }
 
 // finish ends the last interval with the window.
-func (s *seriesRecorder) finish() *Series {
+func (s *seriesRecorder) finish() *observe.Series {
 	if s.pending > 0 {
 		s.take()
 	}

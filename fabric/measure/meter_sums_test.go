@@ -1,4 +1,4 @@
-package core
+package measure
 
 import (
 	"testing"
@@ -34,7 +34,7 @@ func TestMeterSums(t *testing.T) {
 			to = to[:0]
 		}
 		for range domains {
-			to = append(to, m.part())
+			to = append(to, m.Part())
 		}
 		m.Open(100)
 		m.Close(200)

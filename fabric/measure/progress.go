@@ -1,4 +1,4 @@
-package core
+package measure
 
 // progress keeps how a run went from the first cycle of its workload on, in slices: what the
 // verdict on it is found from. It keeps between half of mostSlices and

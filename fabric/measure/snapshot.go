@@ -1,4 +1,4 @@
-package core
+package measure
 
 import (
 	"errors"
@@ -13,7 +13,7 @@ import (
 func (r *runner) state(a *snapshot.Archive) error {
 	r.archive(a)
 	archiveKept(a, r.statistics.source)
-	r.watch.archive(r.f.archive(a))
+	r.watch.ArchiveNetwork(a)
 	return a.Err()
 }
 
@@ -45,14 +45,6 @@ func (r *runner) archive(a *snapshot.Archive) {
 	if a.Reading() && r.phase >= draining && r.statistics.series != nil {
 		r.result.Series = &r.statistics.series.Series
 	}
-}
-
-func (w *Watchdog) archive(x *archiver) {
-	snapshot.Value(x.Archive, w)
-	snapshot.List(x.Archive, &w.waits, func(a *snapshot.Archive, wait *Wait) {
-		snapshot.Value(a, wait)
-		x.packets.idOrNone(a, &wait.packet)
-	})
 }
 
 // archive archives what has been counted. A series is written as the plan asks for one.

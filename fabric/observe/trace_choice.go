@@ -1,10 +1,11 @@
-package core
+package observe
 
 import (
 	"cmp"
 	"slices"
 
 	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
 )
 
 // TracePlan chooses the packets whose lives are recorded, among those that a
@@ -77,16 +78,16 @@ func (tr *Tracer) better(a, b *life) int {
 
 // chooses tells whether a packet whose head enters the network in cycle c is to
 // be followed.
-func (tr *Tracer) chooses(p *packet, dst int32, c int64) bool {
-	if !tr.meter.measures(p.birth) {
+func (tr *Tracer) chooses(p *core.Packet, dst int32, c int64) bool {
+	if !tr.meter.Measures(p.Birth) {
 		return false
 	}
-	tr.numbers[p.src]++
-	if tr.plan.Sources != nil && !tr.plan.Sources[p.src] || tr.plan.Destinations != nil && !tr.plan.Destinations[dst] {
+	tr.numbers[p.Src]++
+	if tr.plan.Sources != nil && !tr.plan.Sources[p.Src] || tr.plan.Destinations != nil && !tr.plan.Destinations[dst] {
 		return false
 	}
-	tr.matched[p.src]++
-	if (tr.matched[p.src]-1)%max(1, tr.plan.Every) != 0 {
+	tr.matched[p.Src]++
+	if (tr.matched[p.Src]-1)%max(1, tr.plan.Every) != 0 {
 		return false
 	}
 	if tr.plan.Slowest {

@@ -1,36 +1,35 @@
-package core
+package measure
 
 import (
-	"cmp"
 	"context"
-	"errors"
 
 	"github.com/weft-sim/weft/fabric"
-	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/observe"
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
 // Plan says how long a run measures. Zero values leave the choice
 // to the run.
 type Plan struct {
-	Warmup    int64     // cycles before the window; 0: found by the run
-	Window    int64     // cycles of the window; 0: as long as Precision needs
-	Budget    int64     // most cycles of warm-up and window together, where they are found
-	Bound     float64   // highest load that the channels can carry, proven, in flits per terminal and cycle; 0: none is known
-	Precision float64   // wanted half-width of the 95 % interval of the mean latency, relative to it
-	Blame     bool      // divide the latency of measured packets into its parts
-	Trace     TracePlan // packets whose lives are recorded
-	Levels    bool      // tell the packets of service levels apart; without a LevelReader all are of level 0
-	Series    int       // intervals of the window for which the channels' load is kept; 0: none
-	Threads   int       // that may simulate the network; results do not depend on it. Workloads must allow a thread for each terminal
-	Worth     int64     // terminals times cycles of a window from which a second thread is used; 0: from where it pays
-	Progress  func()    // called every few hundred cycles; may be nil
+	Warmup    int64             // cycles before the window; 0: found by the run
+	Window    int64             // cycles of the window; 0: as long as Precision needs
+	Budget    int64             // most cycles of warm-up and window together, where they are found
+	Bound     float64           // highest load that the channels can carry, proven, in flits per terminal and cycle; 0: none is known
+	Precision float64           // wanted half-width of the 95 % interval of the mean latency, relative to it
+	Blame     bool              // divide the latency of measured packets into its parts
+	Trace     observe.TracePlan // packets whose lives are recorded
+	Levels    bool              // tell the packets of service levels apart; without a LevelReader all are of level 0
+	Series    int               // intervals of the window for which the channels' load is kept; 0: none
+	Threads   int               // that may simulate the network; results do not depend on it. Workloads must allow a thread for each terminal
+	Worth     int64             // terminals times cycles of a window from which a second thread is used; 0: from where it pays
+	Progress  func()            // called every few hundred cycles; may be nil
 	// After, which may be nil, takes over from the workload when the warm-up has ended:
 	// nothing is born of the first workload any more, and nobody answers its packets; those
 	// born before are still sent. Settle cycles pass then before the window opens.
 	After  fabric.Workload
 	Settle int64
-	// From is a state of a run to go on from: of [Fabric.WarmUp], or as Snapshot was given.
+	// From is a state of a run to go on from: of [WarmUp], or as Snapshot was given.
 	// The run that wrote it must have had the same network, workloads, and plan but for
 	// Threads; after a warm-up, what comes after it in the plan may be another.
 	From *snapshot.Archive
@@ -57,28 +56,27 @@ type Result struct {
 	// (ports+terminals)*vcs): on each virtual channel out of each switch port,
 	// then out of each terminal.
 	ChannelFlits []uint32
-	Faults       fabric.FaultTally `snap:"-"` // of the whole run
-	Settled      bool              // the warm-up settled and Precision was reached (where asked for)
-	Series       *Series           `snap:"-"` // where asked for
-	Blame        *Blame            `snap:"-"` // where asked for
-	Traces       []*PacketTrace    `snap:"-"` // likewise
-	Measures     []Measure         `snap:"-"` // what the workload has noted
-	Samples      []*fabric.Samples `snap:"-"` // what the probes of the settings have seen of the window
+	Faults       fabric.FaultTally      `snap:"-"` // of the whole run
+	Settled      bool                   // the warm-up settled and Precision was reached (where asked for)
+	Series       *observe.Series        `snap:"-"` // where asked for
+	Blame        *observe.Blame         `snap:"-"` // where asked for
+	Traces       []*observe.PacketTrace `snap:"-"` // likewise
+	Measures     []Measure              `snap:"-"` // what the workload has noted
+	Samples      []*fabric.Samples      `snap:"-"` // what the probes of the settings have seen of the window
 }
 
 const (
-	sliceCycles  = 100  // resolution of warm-up detection and of confidence intervals
-	leastSlices  = 40   // of a window: 4,000 cycles
-	warmupSlices = 200  // most slices of a warm-up that is found
-	stallCycles  = 5000 // without any movement: a deadlock; longer than any channel in use
+	sliceCycles  = 100 // resolution of warm-up detection and of confidence intervals
+	leastSlices  = 40  // of a window: 4,000 cycles
+	warmupSlices = 200 // most slices of a warm-up that is found
 )
 
 // Run drives the fabric with a workload: warm-up, window, drain of the window's
 // packets, then of all others, and the audit of flits and credits. offered is the
 // load that the last workload of the plan was made for; that of a closed one is 0,
 // whatever is given. The fabric must be new, and workloads have as many terminals.
-func (f *Fabric) Run(ctx context.Context, source fabric.Workload, offered float64, plan Plan) (*Result, error) {
-	r, err := f.prepare(ctx, source, offered, plan)
+func Run(ctx context.Context, f *core.Fabric, source fabric.Workload, offered float64, plan Plan) (*Result, error) {
+	r, err := prepare(ctx, f, source, offered, plan)
 	if err != nil {
 		return nil, err
 	}
@@ -103,8 +101,8 @@ func (f *Fabric) Run(ctx context.Context, source fabric.Workload, offered float6
 // a warm-up with blame, and one with traces from one with traces, of whatever packets: no
 // packet of a warm-up is measured, but what an observer sees of those that are still there
 // belongs to the state.
-func (f *Fabric) WarmUp(ctx context.Context, source fabric.Workload, plan Plan) ([]byte, error) {
-	r, err := f.prepare(ctx, source, 0, plan)
+func WarmUp(ctx context.Context, f *core.Fabric, source fabric.Workload, plan Plan) ([]byte, error) {
+	r, err := prepare(ctx, f, source, 0, plan)
 	if err != nil {
 		return nil, err
 	}
@@ -121,17 +119,14 @@ func (f *Fabric) WarmUp(ctx context.Context, source fabric.Workload, plan Plan) 
 }
 
 // prepare makes a run of a fabric that is new.
-func (f *Fabric) prepare(ctx context.Context, source fabric.Workload, offered float64, plan Plan) (*runner, error) {
+func prepare(ctx context.Context, f *core.Fabric, source fabric.Workload, offered float64, plan Plan) (*runner, error) {
 	last := source
 	if plan.After != nil {
 		last = plan.After
 	}
 	for _, w := range []fabric.Workload{source, last} {
-		if err := f.ready(w); err != nil {
+		if err := f.CheckWorkload(w); err != nil {
 			return nil, err
-		}
-		if f.faults != nil && !fabric.BearsLosses(w) {
-			return nil, errors.New("the workload would wait for answers to packets that are lost: it is no fabric.LossListener that bears losses")
 		}
 	}
 	if last.Closed() {
@@ -140,15 +135,15 @@ func (f *Fabric) prepare(ctx context.Context, source fabric.Workload, offered fl
 	r := &runner{f: f, plan: plan, ctx: ctx, watch: f.Watch(), statistics: newStatistics(f, source)}
 	r.write = r.state
 	r.result = &Result{Meter: r.statistics.meter, Offered: offered, Closed: last.Closed()}
-	f.probeWithin(r.result.Meter)
+	f.ProbeWithin(r.result.Meter.Bounds)
 	if plan.Levels {
-		r.result.Meter.levels = newLevelMeter(f.routing)
+		r.result.Meter.levels = newLevelMeter(f.Routing())
 	}
 	if plan.Blame {
-		r.result.Blame = f.StartBlame(r.result.Meter)
+		r.result.Blame = observe.StartBlame(f, r.result.Meter)
 	}
 	if plan.Trace.Packets > 0 {
-		r.trace = f.StartTrace(r.result.Meter, plan.Trace)
+		r.trace = observe.StartTrace(f, r.result.Meter, plan.Trace)
 	}
 	return r, nil
 }
@@ -162,33 +157,23 @@ func (r *runner) begin() error {
 			return err
 		}
 	}
-	f.split(r.plan.Threads, fabric.Never, cmp.Or(r.plan.Worth, worthThreads), nil)
-	source := r.statistics.source
-	f.start(source, func(d *domain) fabric.Sink { return d.listen(source, r.result.part()) })
-	f.startResponder(source)
+	f.Open(r.statistics.source, r.plan.Threads, r.plan.Worth, func() core.Recorder { return r.result.Part() })
 	if left != nil {
-		r.watch.archive(f.archive(left))
+		r.watch.ArchiveNetwork(left)
 		return left.End()
 	}
 	return nil
 }
 
-// startResponder starts the workload if it is one that hears of arrivals.
-func (f *Fabric) startResponder(w fabric.Workload) {
-	if responder, ok := w.(fabric.Responder); ok {
-		responder.Start(func(t topology.TerminalID) fabric.Engine { return f.owner(t).listener })
-	}
-}
-
 // runner takes a run through its phases.
 type runner struct {
-	f          *Fabric
+	f          *core.Fabric
 	plan       Plan
 	ctx        context.Context
-	watch      *Watchdog
+	watch      *core.Watchdog
 	statistics *statistics // nil: nobody asks
 	result     *Result
-	trace      *Tracer                       // nil: no packets are traced
+	trace      *observe.Tracer               // nil: no packets are traced
 	write      func(*snapshot.Archive) error // the run, between two slices
 	course
 }
@@ -273,13 +258,4 @@ func (r *runner) goOn() error {
 		return err
 	}
 	return r.advance(sliceCycles)
-}
-
-// longestLatency is the latency of the slowest channel.
-func (f *Fabric) longestLatency() int64 {
-	longest := int64(0)
-	for i := range f.out {
-		longest = max(longest, f.latency(&f.out[i])+f.pace(&f.out[i]).interval>>intervalShift)
-	}
-	return longest
 }

@@ -1,20 +1,21 @@
-package core
+package observe
 
 import (
 	"cmp"
 	"fmt"
 	"slices"
 
+	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/topology"
 )
 
 // Links is what measured packets spent on each channel and waiting for it: by
 // port, then by terminal (len = ports+terminals). It must not be changed.
-func (b *Blame) Links() []Parts {
+func (b *Blame) Links() []core.Parts {
 	if len(b.parts) == 0 { // of a run that has not begun
 		return b.links
 	}
-	b.gather()
+	b.Gather()
 	for _, p := range b.parts {
 		p.fold()
 	}
@@ -36,7 +37,7 @@ func (b *Blame) underWay() int64 {
 // compare checks, while no packet is under way, that channels and packets say
 // the same.
 func (b *Blame) compare() {
-	links, packets := Parts{}, b.Classes[0]
+	links, packets := core.Parts{}, b.Classes[0]
 	packets.Add(&b.Classes[1])
 	for i := range b.links {
 		links.Add(&b.links[i])
@@ -63,13 +64,6 @@ func (b *Blame) Add(other *Blame) {
 		b.pairs[i] += x
 	}
 	b.under += other.underWay()
-}
-
-// Waiting is the time spent waiting for a channel in the network, in
-// packet-cycles: neither the source queue nor what an idle network takes for
-// routes and wires.
-func (p *Parts) Waiting() int64 {
-	return p[PartVC] + p[PartSwitch] + p[PartCredit] + p[PartSerial] + p[PartEjection]
 }
 
 // row is what measured packets behind an input port waited for, by output of
@@ -109,7 +103,7 @@ func (b *Blame) Roots() []float64 {
 	links := b.Links()
 	roots, stalled := make([]float64, len(links)), make([]float64, len(links))
 	for i := range links {
-		stalled[i] = float64(links[i][PartCredit])
+		stalled[i] = float64(links[i][core.PartCredit])
 		roots[i] = float64(links[i].Waiting()) - stalled[i]
 	}
 	for range rootRounds {
@@ -124,7 +118,7 @@ func (b *Blame) Roots() []float64 {
 				continue
 			}
 			row, sum := b.row(in)
-			own := links[i][PartSerial] + links[i][PartWire]
+			own := links[i][core.PartSerial] + links[i][core.PartWire]
 			total := float64(sum + own)
 			roots[i] += x * float64(own) / total
 			first, _ := b.graph.Ports(b.graph.PortSwitch[in])
@@ -136,7 +130,7 @@ func (b *Blame) Roots() []float64 {
 				part := x * float64(y) / total
 				onward := 0.0 // a channel may have been waited for while routes were computed only
 				if waiting := links[out].Waiting(); waiting > 0 {
-					onward = float64(links[out][PartCredit]) / float64(waiting)
+					onward = float64(links[out][core.PartCredit]) / float64(waiting)
 				}
 				roots[out] += part * (1 - onward)
 				next[out] += part * onward
@@ -170,8 +164,8 @@ func (b *Blame) Upstream(out topology.PortID) []Branch {
 			channel = b.graph.NumPorts() + int(t)
 		}
 		row, sum := b.row(in)
-		if x := row[out-first]; x > 0 && links[channel][PartCredit] > 0 {
-			all = append(all, Branch{channel, float64(links[channel][PartCredit]) * float64(x) / float64(sum+links[channel][PartSerial]+links[channel][PartWire])})
+		if x := row[out-first]; x > 0 && links[channel][core.PartCredit] > 0 {
+			all = append(all, Branch{channel, float64(links[channel][core.PartCredit]) * float64(x) / float64(sum+links[channel][core.PartSerial]+links[channel][core.PartWire])})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b Branch) int { return cmp.Compare(b.Stalled, a.Stalled) })

@@ -1,7 +1,8 @@
-package core
+package observe
 
 import (
 	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/topology"
 )
 
@@ -42,7 +43,7 @@ type TraceHop struct {
 // switch, of a free one (PartVC).
 type TraceWait struct {
 	From, To int64 // cycles; To is Never while it lasts
-	Part     Part
+	Part     core.Part
 }
 
 // TraceStage is a stage of a packet's life.
@@ -84,7 +85,7 @@ func (p *PacketTrace) Stages() (stages [NumStages]int64) {
 			} else {
 				stages[StageSwitch] -= w.To - w.From
 			}
-			if w.Part == PartCredit {
+			if w.Part == core.PartCredit {
 				stages[StageCredit] += w.To - w.From
 			} else {
 				stages[StageVC] += w.To - w.From

@@ -1,4 +1,4 @@
-package core
+package measure
 
 import (
 	"cmp"
@@ -16,7 +16,7 @@ func (r *runner) warmUp() error {
 		r.warm = true
 		return r.advanceTo(r.plan.Warmup)
 	}
-	learns := r.f.memory != nil
+	learns := r.f.Learns()
 	if r.f.Cycle() == 0 {
 		r.limit = r.slicesLeft(warmupSlices)
 		if learns {
@@ -76,7 +76,7 @@ func alike(series []float64, part float64) bool {
 // settle lets the workload that follows take over, waits until it has settled, and opens
 // the window.
 func (r *runner) settle() error {
-	r.f.warmedUp()
+	r.f.WarmedUp()
 	if r.plan.After != nil && !r.handed {
 		r.handOver()
 	}
@@ -168,8 +168,8 @@ func (r *runner) drain() error {
 		return nil
 	}
 	end := r.result.to
-	limit := end + 2*r.result.Window + 10*r.f.longestLatency() + r.f.patience()
-	for r.statistics.source.Behind(end) || r.f.oldestBirth() < end {
+	limit := end + 2*r.result.Window + 10*r.f.LongestLatency() + r.f.Patience()
+	for r.statistics.source.Behind(end) || r.f.OldestBirth() < end {
 		if r.f.Cycle() > limit {
 			r.result.Evidence.Stuck = true
 			r.conclude()
@@ -192,10 +192,8 @@ func (r *runner) finish() error {
 	}
 	r.result.Cycles = r.f.Cycle()
 	r.statistics.source.Stop(0)
-	if r.f.faults == nil { // which know of every packet that they have been given
-		r.f.clearLanes()
-	}
-	for !r.f.settled() || r.f.creditsUnderWay() {
+	r.f.ClearLanes()
+	for !r.f.Settled() || r.f.CreditsUnderWay() {
 		if err := r.goOn(); err != nil {
 			return err
 		}

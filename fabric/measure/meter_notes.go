@@ -1,4 +1,4 @@
-package core
+package measure
 
 import (
 	"fmt"
@@ -23,8 +23,8 @@ func (m *Measure) Add(o *Measure) {
 	m.sum += o.sum
 }
 
-// note enters a time into measure i, if what it is about began in the window.
-func (m *Meter) note(i int, began, cycles int64) {
+// Note enters a time into measure i, if what it is about began in the window.
+func (m *Meter) Note(i int, began, cycles int64) {
 	if began < m.from || began >= m.to {
 		return
 	}

@@ -1,9 +1,10 @@
-package core
+package measure
 
 import (
 	"context"
 
 	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
@@ -24,12 +25,12 @@ type ToEnd struct {
 // the result. The fabric must be new, or divided by [Fabric.DivideFor]: the calls of
 // source and sink that are about different terminals are then made by several threads,
 // those of a [fabric.PartedSink] to parts of it.
-func (f *Fabric) RunToEnd(ctx context.Context, source fabric.Source, sink fabric.Sink, plan ToEnd) error {
-	if err := f.ready(source); err != nil {
+func RunToEnd(ctx context.Context, f *core.Fabric, source fabric.Source, sink fabric.Sink, plan ToEnd) error {
+	if err := f.CheckSource(source); err != nil {
 		return err
 	}
 	r := &runner{f: f, plan: Plan{Progress: plan.Progress, Snapshot: plan.Snapshot}, ctx: ctx, watch: f.Watch()}
-	f.probeWithin(&Meter{to: fabric.Never})
+	f.ProbeWithin(func() (from, to int64) { return 0, fabric.Never })
 	kept, _ := source.(fabric.Kept)
 	left := plan.From
 	if left != nil {
@@ -37,37 +38,24 @@ func (f *Fabric) RunToEnd(ctx context.Context, source fabric.Source, sink fabric
 			return left.Err()
 		}
 	}
-	f.start(source, func(*domain) fabric.Sink {
-		if parted, ok := sink.(fabric.PartedSink); ok {
-			return parted.Part()
-		}
-		return sink
-	})
+	if err := f.Attach(source, sink); err != nil {
+		return err
+	}
 	if left != nil {
-		r.watch.archive(f.archive(left))
+		r.watch.ArchiveNetwork(left)
 		if err := left.End(); err != nil {
 			return err
 		}
 	}
 	r.write = func(a *snapshot.Archive) error {
 		archiveKept(a, kept)
-		r.watch.archive(f.archive(a))
+		r.watch.ArchiveNetwork(a)
 		return a.Err()
 	}
-	for !f.idle() || !f.settled() {
+	for !f.Idle() || !f.Settled() {
 		if err := r.slice(fabric.Never); err != nil {
 			return err
 		}
-	}
-	return f.Audit()
-}
-
-// Rest audits a fabric that a kernel has driven until nothing was left to do:
-// packets still in it are deadlocked, otherwise all flits and credits must be
-// accounted for.
-func (f *Fabric) Rest() error {
-	if f.InFlight() > 0 {
-		return f.deadlock(stallCycles)
 	}
 	return f.Audit()
 }

@@ -1,12 +1,15 @@
-package core
+package measure
 
-import "github.com/weft-sim/weft/fabric"
+import (
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
+)
 
 // statistics is what is counted and measured while a network runs: the packets of the
 // window, in the meter; the whole run in slices, which the verdict is found from; and the
 // flits on channels.
 type statistics struct {
-	f        *Fabric         `snap:"-"`
+	f        *core.Fabric    `snap:"-"`
 	source   fabric.Workload `snap:"-"`
 	meter    *Meter          `snap:"-"`
 	progress *progress       `snap:"-"`
@@ -14,7 +17,7 @@ type statistics struct {
 	useful   int64           // flits delivered or given up, when it ended
 	entered  int64           // flits that had entered the network, when it ended
 	origin   int64           // cycle in which the workload that is measured began
-	before   Counters        // then
+	before   core.Counters   // then
 
 	start     int64           // cycle in which the window opened
 	delivered int64           // useful flits, then
@@ -23,13 +26,13 @@ type statistics struct {
 	series    *seriesRecorder `snap:"-"` // nil: off
 }
 
-func newStatistics(f *Fabric, source fabric.Workload) *statistics {
+func newStatistics(f *core.Fabric, source fabric.Workload) *statistics {
 	return &statistics{f: f, source: source, meter: NewMeter(sliceCycles), progress: newProgress()}
 }
 
 // note enters the last cycles into the progress of the run.
 func (s *statistics) note(cycles int64) {
-	slice, useful := s.meter.takeSlice(), s.f.usefulFlits()+s.f.FaultTally().GivenUpFlits
+	slice, useful := s.meter.takeSlice(), s.f.UsefulFlits()+s.f.FaultTally().GivenUpFlits
 	s.progress.add(progressSlice{
 		end: s.f.Cycle() - s.origin, cycles: cycles, latency: slice.latency, packets: slice.packets,
 		delivered: useful - s.useful, entered: s.f.InjectedFlits - s.entered, behind: s.behindBy() * float64(cycles),
@@ -40,8 +43,8 @@ func (s *statistics) note(cycles int64) {
 // behindBy is how far the terminals are behind: see [fabric.Workload.BehindBy].
 func (s *statistics) behindBy() float64 {
 	by := s.source.BehindBy(s.f.Cycle())
-	if s.f.laneQueues != nil && !s.source.Closed() {
-		by = max(by, s.f.lanesBehindBy(s.f.Cycle()))
+	if !s.source.Closed() {
+		by = max(by, s.f.LanesBehindBy(s.f.Cycle()))
 	}
 	return by
 }
@@ -51,7 +54,7 @@ func (s *statistics) behindBy() float64 {
 func (s *statistics) open(intervals int) {
 	s.start = s.f.Cycle()
 	s.meter.Open(s.start)
-	s.delivered, s.held, s.sent = s.f.usefulFlits(), s.f.flitsInside(), s.f.ChannelFlits()
+	s.delivered, s.held, s.sent = s.f.UsefulFlits(), s.f.FlitsInside(), s.f.ChannelFlits()
 	if intervals > 0 {
 		s.series = newSeriesRecorder(s.f, intervals)
 	}
@@ -63,8 +66,8 @@ func (s *statistics) close(r *Result) {
 	s.meter.Close(end)
 	s.meter.gather()
 	r.Window = end - s.start
-	delivered := float64(s.f.usefulFlits() - s.delivered)
-	terminals := float64(s.f.graph.Terminals())
+	delivered := float64(s.f.UsefulFlits() - s.delivered)
+	terminals := float64(s.f.Graph().Terminals())
 	r.Accepted = delivered / float64(r.Window) / terminals
 	r.ChannelFlits = s.f.ChannelFlits()
 	for i, before := range s.sent {
@@ -88,9 +91,9 @@ func (s *statistics) meanFlits() float64 {
 func (s *statistics) evidence(r *Result, bound float64) Evidence {
 	e := Evidence{Offered: r.Offered, Bound: bound, Packets: s.meter.Packets()}
 	slices := s.progress.since(min(s.start-s.origin, (s.f.Cycle()-s.origin)/2))
-	e.measure(slices, s.f.graph.Terminals(), s.f.idleLatency(r.ChannelFlits, s.meanFlits()))
+	e.measure(slices, s.f.Graph().Terminals(), s.f.IdleLatency(r.ChannelFlits, s.meanFlits()))
 	if e.Offered > 0 {
-		e.fill(float64(s.held), float64(s.f.flitsInside()), s.meanFlits(), e.Offered*float64(r.Window)*float64(s.f.graph.Terminals()))
+		e.fill(float64(s.held), float64(s.f.FlitsInside()), s.meanFlits(), e.Offered*float64(r.Window)*float64(s.f.Graph().Terminals()))
 		e.missing = estimate{mean: 1 - r.Accepted/e.Offered, runs: 1}
 	}
 	return e

@@ -1,7 +1,8 @@
-package core
+package measure
 
 import (
 	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim/snapshot"
 )
@@ -13,6 +14,7 @@ type workloadChange struct {
 	hears         fabric.Responder // after, if it is one
 	at            int64            // first cycle of after
 	through       []bool           // by terminal: all packets of before have been sent
+	started       bool             // before has been
 }
 
 // succeed lets a workload take over from another one in a cycle.
@@ -42,7 +44,7 @@ func (s *workloadChange) Next(t topology.TerminalID, until int64, spec *fabric.P
 }
 
 func (s *workloadChange) Prefetch(terminals []int32) {
-	if p, ok := s.after.(prefetcher); ok {
+	if p, ok := s.after.(fabric.Prefetcher); ok {
 		p.Prefetch(terminals)
 	}
 }
@@ -82,12 +84,13 @@ func (s *workloadChange) Lost(t topology.TerminalID, spec *fabric.PacketSpec) {
 	}
 }
 
-// Start implements [fabric.Responder]: that of a run that goes on.
+// Start implements [fabric.Responder]: in a run that goes on, that of both.
 func (s *workloadChange) Start(engine func(t topology.TerminalID) fabric.Engine) {
-	for _, w := range []fabric.Workload{s.before, s.after} {
-		if r, ok := w.(fabric.Responder); ok {
-			r.Start(engine)
-		}
+	if r, ok := s.before.(fabric.Responder); ok && !s.started {
+		r.Start(engine)
+	}
+	if r, ok := s.after.(fabric.Responder); ok {
+		r.Start(engine)
 	}
 }
 
@@ -142,28 +145,9 @@ func archiveKept(a *snapshot.Archive, w fabric.Kept) {
 
 // handOver lets the plan's second workload take over in the next cycle.
 func (r *runner) handOver() {
-	f := r.f
-	s := succeed(r.statistics.source, r.plan.After, f.Cycle())
+	s := succeed(r.statistics.source, r.plan.After, r.f.Cycle())
+	s.started = true
 	r.handed = true
 	r.statistics.follow(s)
-	f.source = s
-	for i, d := range f.domains {
-		source, sink := &d.source, &d.sink
-		if d.retry != nil { // which stands before them
-			source, sink = &d.retry.source, &d.retry.sink
-		} else {
-			d.prefetcher = s
-		}
-		*source = s
-		if d.listener != nil {
-			d.listener.workload = s
-		} else {
-			*sink = d.listen(s, r.result.parts[i])
-			begin(d.listener.alarms, d.cycle)
-		}
-	}
-	f.startResponder(s.after)
-	for t := range f.terminals {
-		f.WakeAt(topology.TerminalID(t), wholeCycle(f.out[f.terminalOut0+int32(t)].nextFree))
-	}
+	r.f.Succeed(s, func(domain int) core.Recorder { return r.result.parts[domain] })
 }

@@ -1,10 +1,11 @@
-package core
+package observe
 
 import (
 	"fmt"
 	"slices"
 
 	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/topology"
 )
 
@@ -25,11 +26,11 @@ import (
 // Every domain has a Blame of its own, the first that of the network. What belongs to a
 // port, a queue or a packet they share; each touches what is in its domain.
 type Blame struct {
-	unobserved
+	core.Unobserved
 
 	// OnPacket, if not nil, is told of each measured packet that arrives, on the thread
 	// of its destination. It must not keep its arguments.
-	OnPacket func(d *fabric.Delivery, parts *Parts)
+	OnPacket func(d *fabric.Delivery, parts *core.Parts)
 
 	// Sources, if not nil, are the terminals (len = terminals) whose packets are measured.
 	Sources []bool
@@ -37,28 +38,28 @@ type Blame struct {
 	// Packets and Classes are the packets and their sums by class of traffic:
 	// sent minimally, and not.
 	Packets [2]int64
-	Classes [2]Parts
+	Classes [2]core.Parts
 	// Levels are those by service level; nil unless the run tells them apart.
 	Levels []LevelBlame
 
 	whole      *Blame   // of the network
 	parts      []*Blame // of the domains, with whole first; in whole only
-	domain     *domain
+	domain     *core.Domain
 	graph      *topology.Graph
 	pairRow    []int32 // by input port: first of its pairs
-	meter      *Meter
-	links      []Parts // as of the last fold, but for what clocks have charged since
+	meter      Window
+	links      []core.Parts // as of the last fold, but for what clocks have charged since
 	queues     []blameQueue
 	clocked    []uint64 // by queue / 64, the queues whose clock runs
 	came       []uint32 // by queue without a clock, where virtual channels are given in a stage of their own: step in which the packet that has one arrived
-	packets    packetRecords[account]
-	marks      packetRecords[mark]
-	long       packetRecords[*Parts]         // what is not in a packet's account
-	under      int64                         // measured packets whose last flit has entered the network, less those that have arrived, here
-	others     int64                         // packets that are not measured likewise
-	elsewhere  struct{ under, others int64 } // sums over the other domains, as of the beginning of the window
-	sent       []uint32                      // by port, then by terminal: measured packets sent and not yet in links
-	passed     []passage                     // the first pending of them are not yet added to the sums; len = passages+ports, at least
+	packets    core.PacketRecords[account]
+	marks      core.PacketRecords[mark]
+	long       core.PacketRecords[*core.Parts] // what is not in a packet's account
+	under      int64                           // measured packets whose last flit has entered the network, less those that have arrived, here
+	others     int64                           // packets that are not measured likewise
+	elsewhere  struct{ under, others int64 }   // sums over the other domains, as of the beginning of the window
+	sent       []uint32                        // by port, then by terminal: measured packets sent and not yet in links
+	passed     []passage                       // the first pending of them are not yet added to the sums; len = passages+ports, at least
 	pending    int
 	late       []linkLate // by port
 	queued     []int64    // by terminal: waits in the source queue beyond the least, not yet in links
@@ -71,56 +72,67 @@ type Blame struct {
 	roundUp    uint64 // steps in a cycle, less 1
 	first      int64  // step that cycle firstCycle begins with
 	firstCycle uint32
-	pairs      []int64 // by pair of ports of a switch, input*ports + output: cycles that packets behind the input waited for the output
-	handed     Parts   // to OnPacket
+	pairs      []int64    // by pair of ports of a switch, input*ports + output: cycles that packets behind the input waited for the output
+	handed     core.Parts // to OnPacket
+}
+
+// Window says which packets are measured.
+type Window interface {
+	// Measures tells whether a packet born in a cycle is, as far as is known when its last
+	// flit enters the network.
+	Measures(birth int64) bool
+	// NumLevels is the number of service levels that are told apart, of which Level is that
+	// of a packet; 0: they are not.
+	NumLevels() int
+	Level(d *fabric.Delivery) int
 }
 
 // StartBlame makes the fabric divide the latency of the packets that meter
 // measures. It must be called before Attach.
-func (f *Fabric) StartBlame(meter *Meter) *Blame {
-	d := f.domains[0]
+func StartBlame(f *core.Fabric, meter Window) *Blame {
+	d := f.FirstDomain()
 	b := &Blame{
-		domain: d, graph: d.graph, meter: meter, pairRow: make([]int32, d.graph.NumPorts()), links: make([]Parts, len(d.out)), sent: make([]uint32, len(d.out)),
-		queues: make([]blameQueue, len(d.queues)), clocked: make([]uint64, len(d.masks)),
-		late: make([]linkLate, d.graph.NumPorts()), queued: make([]int64, len(d.terminals)), least: d.leastTimes(), emptyIn: emptyAfter,
+		domain: d, graph: d.Graph(), meter: meter, pairRow: make([]int32, d.Graph().NumPorts()), links: make([]core.Parts, len(d.Out)), sent: make([]uint32, len(d.Out)),
+		queues: make([]blameQueue, len(d.Queues)), clocked: make([]uint64, len(d.Masks)),
+		late: make([]linkLate, d.Graph().NumPorts()), queued: make([]int64, len(d.Terminals)), least: leastTimesOf(d), emptyIn: emptyAfter,
 	}
-	if d.combined == 0 {
-		b.came = make([]uint32, len(d.queues))
+	if d.Combined == 0 {
+		b.came = make([]uint32, len(d.Queues))
 	}
 	pairs, ports := int32(0), int32(0)
-	for s := range d.switches {
-		sw := &d.switches[s]
-		for port := range sw.ports {
-			b.pairRow[sw.port0+port] = pairs + port*sw.ports
+	for s := range d.Switches {
+		sw := &d.Switches[s]
+		for port := range sw.Ports {
+			b.pairRow[sw.Port0+port] = pairs + port*sw.Ports
 		}
-		pairs += sw.ports * sw.ports
-		ports = max(ports, sw.ports)
+		pairs += sw.Ports * sw.Ports
+		ports = max(ports, sw.Ports)
 	}
 	b.passed = make([]passage, passages+ports)
-	if whole := uint64(d.steps.whole); whole != 0 {
+	if whole := uint64(d.Steps.Whole); whole != 0 {
 		b.perStep, b.roundUp = (1<<32+whole-1)/whole, whole-1
 	}
 	b.pairs = make([]int64, pairs)
 	b.foldIn, b.emptyAt = b.foldCycles(d, ports), b.emptyIn
-	if meter.levels != nil {
-		b.Levels = make([]LevelBlame, len(meter.levels.tallies))
+	if levels := meter.NumLevels(); levels > 0 {
+		b.Levels = make([]LevelBlame, levels)
 	}
 	b.whole = b
-	f.observe(b)
+	f.Observe(b)
 	return b
 }
 
-// part is the Blame of a domain.
-func (b *Blame) part(d *domain) observer {
+// Part is the Blame of a domain.
+func (b *Blame) Part(d *core.Domain) core.Observer {
 	b.parts = append(b.parts, b)
 	if len(b.parts) == 1 {
 		b.domain = d
 		return b
 	}
 	if len(b.parts) == 2 {
-		b.packets.divided()
-		b.marks.divided()
-		b.long.divided()
+		b.packets.Divided()
+		b.marks.Divided()
+		b.long.Divided()
 	}
 	p := *b
 	p.domain, p.parts = d, nil
@@ -130,9 +142,9 @@ func (b *Blame) part(d *domain) observer {
 	return &p
 }
 
-// opens finds out how many packets there are elsewhere that may come here. Those that
+// Opens finds out how many packets there are elsewhere that may come here. Those that
 // others see off in this window do not: they are too far away.
-func (b *Blame) opens() {
+func (b *Blame) Opens() {
 	b.elsewhere.under, b.elsewhere.others = 0, 0
 	for _, p := range b.whole.parts {
 		if p != b {
@@ -142,14 +154,14 @@ func (b *Blame) opens() {
 	}
 }
 
-// gather adds up what the domains have measured.
-func (b *Blame) gather() {
+// Gather adds up what the domains have measured.
+func (b *Blame) Gather() {
 	for _, p := range b.parts[min(1, len(b.parts)):] {
 		for class := range b.Classes {
 			b.Packets[class] += p.Packets[class]
 			b.Classes[class].Add(&p.Classes[class])
 		}
-		p.Packets, p.Classes = [2]int64{}, [2]Parts{}
+		p.Packets, p.Classes = [2]int64{}, [2]core.Parts{}
 		for i := range p.Levels {
 			b.Levels[i].add(&p.Levels[i])
 		}
@@ -157,35 +169,35 @@ func (b *Blame) gather() {
 	}
 }
 
-// injected opens the account of a packet whose last flit enters the network.
-func (b *Blame) injected(d *domain, t int32) {
-	id, o := d.terminals[t].packet, &d.out[d.terminalOut0+t]
-	p := d.packet(id)
-	measured := b.meter.measures(p.birth) && (b.Sources == nil || b.Sources[t])
+// Injected opens the account of a packet whose last flit enters the network.
+func (b *Blame) Injected(d *core.Domain, t int32) {
+	id, o := d.Terminals[t].Packet, &d.Out[d.TerminalOut0+t]
+	p := d.Packet(id)
+	measured := b.meter.Measures(p.Birth) && (b.Sources == nil || b.Sources[t])
 	b.begin(id, measured)
 	if !measured {
 		b.others++
 		return
 	}
 	b.under++
-	b.sent[d.terminalOut0+t]++
-	if late := int64(p.wait&^wentAround) - b.least.source; late != 0 {
+	b.sent[d.TerminalOut0+t]++
+	if late := int64(p.Wait&^core.WentAround) - b.least.source; late != 0 {
 		b.queued[t] += late
 	}
-	if p.flits > 1 {
-		link := &b.links[d.terminalOut0+t]
-		body := d.cycle - p.birth - int64(p.wait&^wentAround)
-		serial := min(body, wholeCycle(int64(p.flits-1)*d.pace(o).interval))
-		b.add(id, PartSerial, serial)
-		b.add(id, PartCredit, body-serial)
-		link[PartSerial] += serial
-		link[PartCredit] += body - serial
+	if p.Flits > 1 {
+		link := &b.links[d.TerminalOut0+t]
+		body := d.Cycle - p.Birth - int64(p.Wait&^core.WentAround)
+		serial := min(body, core.WholeCycle(int64(p.Flits-1)*d.Pace(o).Interval))
+		b.add(id, core.PartSerial, serial)
+		b.add(id, core.PartCredit, body-serial)
+		link[core.PartSerial] += serial
+		link[core.PartCredit] += body - serial
 	}
 }
 
-// delivered closes the account of a packet that has arrived.
-func (b *Blame) delivered(_ *domain, id int32, delivery *fabric.Delivery) {
-	m := b.marks.at(id)
+// Delivered closes the account of a packet that has arrived.
+func (b *Blame) Delivered(_ *core.Domain, id int32, delivery *fabric.Delivery) {
+	m := b.marks.At(id)
 	if *m == 0 {
 		b.others--
 		return
@@ -193,7 +205,7 @@ func (b *Blame) delivered(_ *domain, id int32, delivery *fabric.Delivery) {
 	long := *m&markLong != 0
 	*m = 0
 	b.under--
-	k := b.packets.at(id)
+	k := b.packets.At(id)
 	k[0] += uint64(delivery.Hops) * b.least.account[0]
 	class := 0
 	if delivery.NonMinimal {
@@ -203,22 +215,22 @@ func (b *Blame) delivered(_ *domain, id int32, delivery *fabric.Delivery) {
 	if b.OnPacket == nil && !long && b.Levels == nil {
 		sums, source := &b.Classes[class], delivery.Inject-delivery.Birth
 		k.addTo(sums)
-		sums[PartSource] += source
-		sums[PartWire] += b.wires(delivery, delivery.Cycle-delivery.Birth-source-k.total())
+		sums[core.PartSource] += source
+		sums[core.PartWire] += b.wires(delivery, delivery.Cycle-delivery.Birth-source-k.total())
 		return
 	}
 	p := &b.handed
-	*p = Parts{}
+	*p = core.Parts{}
 	if long {
-		*p = **b.long.at(id)
-		*b.long.at(id) = nil
+		*p = **b.long.At(id)
+		*b.long.At(id) = nil
 	}
 	k.addTo(p)
-	p[PartSource] = delivery.Inject - delivery.Birth
-	p[PartWire] = b.wires(delivery, delivery.Cycle-delivery.Birth-p.Total())
+	p[core.PartSource] = delivery.Inject - delivery.Birth
+	p[core.PartWire] = b.wires(delivery, delivery.Cycle-delivery.Birth-p.Total())
 	b.Classes[class].Add(p)
 	if b.Levels != nil {
-		b.Levels[b.meter.levels.of(delivery)].add(&LevelBlame{1, *p})
+		b.Levels[b.meter.Level(delivery)].add(&LevelBlame{Packets: 1, Parts: *p})
 	}
 	if b.OnPacket != nil {
 		b.OnPacket(delivery, p)
@@ -229,8 +241,27 @@ func (b *Blame) delivered(_ *domain, id int32, delivery *fabric.Delivery) {
 func (b *Blame) wires(delivery *fabric.Delivery, left int64) int64 {
 	channels := int64(delivery.Hops + 1)
 	// What is missing or too much may be no more than a few wires: Links finds that.
-	if left < channels*b.least.wire || left > channels*b.least.longestWire && delivery.Hops < maxHops {
+	if left < channels*b.least.wire || left > channels*b.least.longestWire && delivery.Hops < core.MaxHops {
 		panic(fmt.Sprintf("core: a packet from terminal %d to %d took %d cycles, %d of them on the wires of %d channels", delivery.Src, delivery.Dst, delivery.Cycle-delivery.Birth, left, channels))
 	}
 	return left
+}
+
+// EmptyEvery lets the accounts of packets be emptied after so many cycles, and then again; no
+// result depends on it.
+func (b *Blame) EmptyEvery(cycles int64) { b.emptyIn, b.emptyAt = cycles, cycles }
+
+// FoldEvery lets the sums of channels be added after so many cycles, and then again; no result
+// depends on it.
+func (b *Blame) FoldEvery(cycles int64) { b.foldIn, b.foldAt = cycles, cycles }
+
+// LevelBlame is the packets of a service level and their sums.
+type LevelBlame struct {
+	Packets int64
+	Parts   core.Parts
+}
+
+func (l *LevelBlame) add(other *LevelBlame) {
+	l.Packets += other.Packets
+	l.Parts.Add(&other.Parts)
 }

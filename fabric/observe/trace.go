@@ -1,0 +1,242 @@
+package observe
+
+import (
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/topology"
+)
+
+// Tracer records the lives of some packets. Memory grows with the packets that
+// it follows at a time: all in flight that match, where the slowest are looked
+// for. Of a path of more than 255 switches it sees the first 255.
+//
+// Every domain has a Tracer of its own, the first that of the network. It begins to
+// follow packets of its terminals, as many as are wanted of all, and keeps those that
+// arrive here. Which of all are wanted is found in the end.
+type Tracer struct {
+	core.Unobserved
+	parts   []*Tracer // of the domains, with the network's first; in that only
+	plan    TracePlan
+	meter   Window
+	numbers []int                     // by terminal: measured packets that have entered the network
+	matched []int                     // by terminal: those of them that match
+	live    core.PacketRecords[*life] // nil: not followed
+	kept    []*life                   // those that have arrived, in no order; at most plan.Packets
+	spare   []*life                   // to be used again
+	started []int64                   // cycles in which packets were begun with, where the first are wanted
+}
+
+// StartTrace makes the fabric record the packets that plan chooses among those
+// that meter measures. It must be called before Attach.
+func StartTrace(f *core.Fabric, meter Window, plan TracePlan) *Tracer {
+	n := f.Graph().Terminals()
+	tr := &Tracer{plan: plan, meter: meter, numbers: make([]int, n), matched: make([]int, n)}
+	f.Observe(tr)
+	return tr
+}
+
+// Part is the Tracer of a domain.
+func (tr *Tracer) Part(*core.Domain) core.Observer {
+	p := tr
+	switch len(tr.parts) {
+	case 0:
+	case 1:
+		tr.live.Divided()
+		fallthrough
+	default:
+		p = &Tracer{plan: tr.plan, meter: tr.meter, numbers: tr.numbers, matched: tr.matched, live: tr.live}
+	}
+	tr.parts = append(tr.parts, p)
+	return p
+}
+
+// Injects begins to follow a packet, if it is chosen.
+func (tr *Tracer) Injects(d *core.Domain, t int32) {
+	te := &d.Terminals[t]
+	id, p := te.Packet, d.Packet(te.Packet)
+	live := tr.live.Open(id)
+	*live = nil
+	if !tr.chooses(p, te.Dst, d.Cycle) {
+		return
+	}
+	l := &life{}
+	if n := len(tr.spare); n > 0 {
+		l = tr.spare[n-1]
+		tr.spare = tr.spare[:n-1]
+	}
+	l.PacketTrace = PacketTrace{Delivery: fabric.Delivery{Src: p.Src, Dst: topology.TerminalID(te.Dst), Inject: d.Cycle}, Number: tr.numbers[p.Src], VC: int(te.VC), Path: l.Path[:0]}
+	*live = l
+}
+
+// Injected notes that the last flit of a packet enters the network.
+func (tr *Tracer) Injected(d *core.Domain, t int32) {
+	if l := *tr.live.At(d.Terminals[t].Packet); l != nil {
+		l.InjectTail = d.Cycle
+	}
+}
+
+// hop is the crossing that a flit is at; nil if its packet is not followed.
+func (tr *Tracer) hop(packet int32, state uint32) *TraceHop {
+	l := *tr.live.At(packet >> core.PacketBits)
+	i := int(state >> core.HopShift)
+	if l == nil || i >= core.MaxHops {
+		return nil
+	}
+	return l.path.at(i)
+}
+
+// Arrived notes flits that have been put into their queues in this cycle.
+func (tr *Tracer) Arrived(d *core.Domain, flits []core.Flit) {
+	for i := range flits {
+		e := &flits[i]
+		h := tr.hop(e.Packet, e.State)
+		if h == nil {
+			continue
+		}
+		if e.Packet&core.TailFlit != 0 {
+			h.TailArrive = d.Cycle
+		}
+		if e.Packet&core.HeadFlit != 0 {
+			port, vc := d.PlaceOf(e.Queue)
+			h.In, h.InVC, h.Arrive = port, vc, d.Cycle
+			if d.Queues[e.Queue].Count == 1 {
+				tr.atFront(d, h, d.Steps.FirstStep(d.Cycle))
+			}
+		}
+	}
+}
+
+// atFront notes that a head may begin with route computation in a step.
+func (tr *Tracer) atFront(d *core.Domain, h *TraceHop, step int64) {
+	h.Front = d.Steps.CycleOf(step)
+	h.Routed = d.Steps.CycleOf(step + int64(d.RouteDelay))
+	h.Held = h.Routed
+}
+
+// front is the crossing of the head at the front of a queue; nil if there is
+// none that is followed.
+func (tr *Tracer) front(v *core.InVC) *TraceHop {
+	if v.Packet&core.HeadFlit == 0 {
+		return nil
+	}
+	return tr.hop(v.Packet, v.State)
+}
+
+// Uncovered notes that the packets before the head at the front of a queue have
+// been discarded at the beginning of this cycle.
+func (tr *Tracer) Uncovered(d *core.Domain, queue int32) {
+	if h := tr.front(&d.Queues[queue]); h != nil {
+		tr.atFront(d, h, d.Steps.FirstStep(d.Cycle))
+	}
+}
+
+// Discarded forgets a packet. When it is sent again it is as good as any other.
+func (tr *Tracer) Discarded(_ *core.Domain, id int32) {
+	if l := tr.live.LookUp(id); l != nil {
+		*l = nil
+	}
+}
+
+// Sleeps notes that the flit at the front of a queue goes to sleep.
+func (tr *Tracer) Sleeps(d *core.Domain, q int32, part core.Part) {
+	h := tr.front(&d.Queues[q])
+	if h == nil {
+		return
+	}
+	if n := len(h.Waits); n > 0 && h.Waits[n-1].To == d.Cycle && h.Waits[n-1].Part == part {
+		h.Waits[n-1].To = fabric.Never // woken in vain
+		return
+	}
+	h.Waits = append(h.Waits, TraceWait{max(d.Cycle, h.Front), fabric.Never, part})
+}
+
+// Resumes notes that the flit at the front of a queue is awake.
+func (tr *Tracer) Resumes(d *core.Domain, q int32, _ core.Part) {
+	if h := tr.front(&d.Queues[q]); h != nil && len(h.Waits) > 0 {
+		if w := &h.Waits[len(h.Waits)-1]; w.To == fabric.Never {
+			w.To = max(d.Cycle, w.From)
+		}
+	}
+}
+
+// GrantedVC notes the virtual channels that packets are given in a step.
+func (tr *Tracer) GrantedVC(d *core.Domain, sw *core.SwitchState, matches []core.Request, step uint32) {
+	for _, m := range matches {
+		v := sw.Queue(m.Local())
+		if h := tr.hop(v.Packet, v.State); h != nil {
+			h.Held = d.Steps.CycleOf(d.Steps.Wide(step) + int64(d.VADelay))
+		}
+	}
+}
+
+// GrantedSwitch notes the flits that are about to cross a switch in a step.
+func (tr *Tracer) GrantedSwitch(d *core.Domain, sw *core.SwitchState, matches []core.Request, t *core.StepTime) {
+	for _, m := range matches {
+		v, o := sw.Queue(m.Local()), sw.OutPort(m.Output())
+		leaves := max(t.Depart, o.NextFree)
+		if h := tr.hop(v.Packet, v.State); h != nil && v.Packet&core.HeadFlit != 0 {
+			h.Out, h.VCs = topology.PortID(sw.Port0+int32(m.Output())), v.Hop&(1<<16-1)
+			h.OutVC = int(v.Out) % d.VCs()
+			h.Cross, h.Ready, h.Depart = d.Cycle, core.WholeCycle(t.Depart), core.WholeCycle(leaves)
+		}
+		if d.EndsPacket(v.Packet) {
+			tr.TailCrosses(d, sw, m, t, leaves)
+		}
+	}
+}
+
+// TailCrosses notes the last flit of a packet that is about to cross a switch in a step,
+// and that the next packet of its queue comes to the front.
+func (tr *Tracer) TailCrosses(d *core.Domain, sw *core.SwitchState, m core.Request, t *core.StepTime, leaves int64) {
+	v := sw.Queue(m.Local())
+	if h := tr.hop(v.Packet, v.State); h != nil {
+		h.TailCross, h.TailDepart = d.Cycle, core.WholeCycle(leaves)
+	}
+	if v.Count < 2 {
+		return
+	}
+	next := &d.Pool[d.Pool[v.Last-1].Next-1]
+	if h := tr.hop(next.Packet, next.State); h != nil {
+		routed, ready, held := d.Comes(sw.Queue0+int32(m.Local()), t.Number+1)
+		h.Front, h.Routed = d.Steps.CycleOf(d.Steps.Wide(t.Number+1)), d.Steps.CycleOf(d.Steps.Wide(routed))
+		h.Held = h.Routed
+		if held {
+			h.Held = d.Steps.CycleOf(d.Steps.Wide(ready))
+		}
+	}
+}
+
+// Delivered ends the record of a packet that has arrived, and keeps it if it is
+// among the best.
+func (tr *Tracer) Delivered(d *core.Domain, id int32, delivery *fabric.Delivery) {
+	t := *tr.live.At(id)
+	if t == nil {
+		return
+	}
+	*tr.live.At(id) = nil
+	t.Delivery = *delivery
+	if d.Faults != nil { // whose retries have numbered the packet
+		t.Tag = d.Faults.SourcePackets.At(int32(t.Tag)).Spec.Tag
+	}
+	for i := range delivery.Hops {
+		hop := t.path.at(i)
+		t.Path = append(t.Path, *hop)
+		*hop = TraceHop{}
+	}
+	last := &t.Path[len(t.Path)-1]
+	t.HeadCycle = last.Depart + d.Latency(&d.Out[last.Out])
+	if len(tr.kept) < tr.plan.Packets {
+		tr.kept = append(tr.kept, t)
+		return
+	}
+	worst := 0
+	for i, other := range tr.kept {
+		if tr.better(other, tr.kept[worst]) > 0 {
+			worst = i
+		}
+	}
+	if tr.better(t, tr.kept[worst]) < 0 {
+		t, tr.kept[worst] = tr.kept[worst], t
+	}
+	tr.spare = append(tr.spare, t)
+}
