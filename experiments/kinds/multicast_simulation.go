@@ -25,10 +25,9 @@ type latencySimulation struct {
 	watch    *core.Watchdog
 	hosts    *hosts
 	loop     *multicastLoop
-	hardware *hardwareCarrier // one of these
-	software *softwareCarrier
-	thinned  bool           // the background has ended
-	plan     *multicastPlan // nil without multicast
+	hardware *hardwareCarrier // nil without multicast
+	thinned  bool             // the background has ended
+	plan     *multicastPlan   // likewise
 	timings  []fabric.ChannelTiming
 }
 
@@ -57,12 +56,12 @@ func (c *latencyConfig) simulation(p *latencyParts, run *experiments.Run) (*late
 	if s.plan != nil {
 		err = s.openHardware(c, p)
 	} else {
-		s.software, err = newSoftwareCarrier(s.kernel, s.hosts, s.loop, m.Carrier, int64(m.Bytes))
-		s.hosts.carrier, s.loop.carrier = s.software, s.software
+		s.hosts.carrier, err = newSoftwareCarrier(s.kernel, s.hosts, s.loop, m.Carrier, int64(m.Bytes))
 	}
 	if err != nil {
 		return nil, err
 	}
+	s.loop.carrier = s.hosts.carrier
 	if m.UnicastLoad > 0 {
 		if s.hosts.background, err = unicastSource(p, m, run.Seed, c.Topology.Type.Name()); err != nil {
 			return nil, err
@@ -70,7 +69,7 @@ func (c *latencyConfig) simulation(p *latencyParts, run *experiments.Run) (*late
 	}
 	window := max(1, int64((s.hosts.leastDelay()+s.fabric.Clock()-1)/s.fabric.Clock()))
 	run.OnOneThread(s.fabric.DivideFor(run.Threads, window, worthBusy, nil))
-	return s, s.fabric.AttachModel(s, window, s.hosts, func() fabric.Sink { return s.hosts.sink() })
+	return s, s.fabric.AttachModel(s, window, s.hosts, s.hosts.sink)
 }
 
 // Before implements core.HostModel: what happens at the hosts, as far as it is known
@@ -87,7 +86,7 @@ func (s *latencySimulation) Before(first, end int64) int64 {
 
 // catchUp has the hosts do what they do until a time.
 func (s *latencySimulation) catchUp(until sim.Time) {
-	s.loop.carrier.take()
+	s.hosts.take()
 	if until >= s.kernel.Now() {
 		s.kernel.Run(until)
 	}
@@ -110,7 +109,7 @@ func (s *latencySimulation) openHardware(c *latencyConfig, p *latencyParts) erro
 			heard: make([]int64, members), sent: make([]int64, members),
 		})
 	}
-	s.hosts.carrier, s.loop.carrier = s.hardware, s.hardware
+	s.hosts.carrier = s.hardware
 	return nil
 }
 
@@ -228,13 +227,11 @@ func (s *latencySimulation) row() latencyRow {
 		m := s.plan.forest.Measure()
 		row.Trees, row.Colours, row.Layers = m.Trees, m.Colours, s.plan.layers.Count
 		row.MaxEFI, row.MeanTFI, row.MaxHeight = m.MaxEFI, m.MeanTFI, m.MaxHeight
-		row.Deliveries, row.Redundant = s.hardware.counts()
-	} else {
-		row.Deliveries = s.software.delivered()
 	}
 	row.LinkMax, row.LinkMean = s.utilisation()
-	if u := s.hosts.unicast(); u.packets > 0 {
-		row.Unicast = float64(u.latency) / float64(u.packets) * s.fabric.Clock().Nanoseconds()
+	t := s.hosts.tally()
+	if row.Deliveries, row.Redundant = t.taken, t.redundant; t.unicast > 0 {
+		row.Unicast = float64(t.latency) / float64(t.unicast) * s.fabric.Clock().Nanoseconds()
 	}
 	return row
 }

@@ -1,6 +1,7 @@
 package kinds
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -67,12 +68,6 @@ func (l *multicastLoop) group(a *snapshot.Archive, g *loopGroup) {
 func (c *hardwareCarrier) archive(a *snapshot.Archive) {
 	a.Mark("multicast")
 	snapshot.Array(a, "groups", c.routes, func(a *snapshot.Archive, r *groupRoute) { r.archive(a) })
-	delivered, redundant := c.counts()
-	snapshot.Int(a, &delivered)
-	snapshot.Int(a, &redundant)
-	if a.Reading() {
-		c.parts[0].delivered, c.parts[0].redundant = delivered, redundant
-	}
 }
 
 func (r *groupRoute) archive(a *snapshot.Archive) {
@@ -88,48 +83,23 @@ func (c *softwareCarrier) archive(a *snapshot.Archive) {
 	snapshot.Array(a, "groups", c.groups, func(a *snapshot.Archive, g *softwareGroup) { g.archive(a) })
 	snapshot.Value(a, &c.flows)
 	snapshot.Value(a, &c.free)
-	delivered := c.delivered()
-	if snapshot.Int(a, &delivered); a.Reading() {
-		c.parts[0].delivered = delivered
-	}
 }
 
+// archive archives those counts that are not 0, by ascending ranks.
 func (g *softwareGroup) archive(a *snapshot.Archive) {
 	snapshot.Int(a, &g.sender)
-	snapshot.Int(a, &g.left)
-	snapshot.Int(a, &g.last)
-	snapshot.Array(a, "members", g.ranks, func(a *snapshot.Archive, r *softwareRank) { r.archive(a) })
-}
-
-func (r *softwareRank) archive(a *snapshot.Archive) {
-	snapshot.Int(a, &r.round)
-	snapshot.Int(a, &r.waiting)
-	archiveCounts(a, &r.early)
-	archiveCounts(a, &r.posted)
-}
-
-// archiveCounts archives those counts that are not 0, by ascending key.
-func archiveCounts(a *snapshot.Archive, counts *map[int32]int) {
-	type count struct {
-		key int32
-		n   int
-	}
-	var list []count
-	for _, key := range slices.Sorted(maps.Keys(*counts)) {
-		if n := (*counts)[key]; n != 0 {
-			list = append(list, count{key, n})
-		}
-	}
-	snapshot.List(a, &list, func(a *snapshot.Archive, c *count) {
-		snapshot.Int(a, &c.key)
-		snapshot.Int(a, &c.n)
+	g.run.Archive(a)
+	pairs := slices.DeleteFunc(slices.SortedFunc(maps.Keys(g.met), softwarePair.compare), func(p softwarePair) bool { return g.met[p] == 0 })
+	snapshot.List(a, &pairs, func(a *snapshot.Archive, p *softwarePair) {
+		n := g.met[*p]
+		snapshot.Value(a, p)
+		snapshot.Int(a, &n)
+		g.met[*p] = n
 	})
-	if a.Reading() {
-		*counts = map[int32]int{}
-		for _, c := range list {
-			(*counts)[c.key] = c.n
-		}
-	}
+}
+
+func (p softwarePair) compare(q softwarePair) int {
+	return cmp.Or(cmp.Compare(p.from, q.from), cmp.Compare(p.to, q.to))
 }
 
 func (h *hosts) archive(a *snapshot.Archive) {
@@ -137,10 +107,9 @@ func (h *hosts) archive(a *snapshot.Archive) {
 	for t := range h.nodes {
 		h.node(a, topology.TerminalID(t))
 	}
-	unicast := h.unicast()
-	snapshot.Value(a, &unicast)
-	if a.Reading() {
-		h.sinks[0].unicast = unicast
+	tally := h.tally()
+	if snapshot.Value(a, &tally); a.Reading() {
+		h.sinks[0].tally = tally
 	}
 	if h.background == nil {
 		return
