@@ -30,6 +30,7 @@ type hosts struct {
 	background *core.OpenLoop // unicast packets beside the messages; may be nil
 	carrier    carrier
 	sinks      []*hostSink // by domain of the fabric
+	before     hostTally   // of the state that it goes on from
 }
 
 // host is the adapter of a terminal.
@@ -139,14 +140,18 @@ func (h *hosts) Next(t topology.TerminalID, until int64, spec *fabric.PacketSpec
 	return false
 }
 
-// sink is what hears of arrivals in a domain.
-func (h *hosts) sink() fabric.Sink {
+// Part implements fabric.PartedSink: what hears of arrivals in a domain.
+func (h *hosts) Part() fabric.Sink {
 	h.sinks = append(h.sinks, &hostSink{hosts: h})
 	return h.sinks[len(h.sinks)-1]
 }
 
+// Deliver implements fabric.Sink for a fabric in one part.
+func (h *hosts) Deliver(d *fabric.Delivery) { h.sinks[0].Deliver(d) }
+
 // tally sums up what has arrived.
-func (h *hosts) tally() (all hostTally) {
+func (h *hosts) tally() hostTally {
+	all := h.before
 	for _, s := range h.sinks {
 		all.taken += s.tally.taken
 		all.redundant += s.tally.redundant

@@ -8,6 +8,7 @@ import (
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/network"
 	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/routing/multicast"
@@ -240,7 +241,8 @@ func runLatency(ctx context.Context, c *latencyConfig, run *experiments.Run) (la
 		count()
 		run.Advance(s.loop.latency.N(), all, "messages")
 	}
-	if err := s.run(ctx, c.Messages.Spread, run.Checkpoint(), progress); err != nil {
+	kept := run.Checkpoint()
+	if err := s.run(ctx, c.Messages.Spread, core.ToEnd{Progress: progress, From: kept.Open(), Snapshot: kept.SaveTo}); err != nil {
 		return latencyRow{}, err
 	}
 	row := s.row()

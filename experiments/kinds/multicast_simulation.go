@@ -14,16 +14,14 @@ import (
 	"github.com/weft-sim/weft/routing/multicast"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
-	"github.com/weft-sim/weft/sim/snapshot"
 	"github.com/weft-sim/weft/sim/stats"
 )
 
 // latencySimulation is a point of kind multicast-latency at work.
 type latencySimulation struct {
-	kernel   *sim.Kernel
-	fabric   *core.Fabric
-	watch    *core.Watchdog
-	hosts    *hosts
+	kernel *sim.Kernel
+	fabric *core.Fabric
+	*hosts
 	loop     *multicastLoop
 	hardware *hardwareCarrier // nil without multicast
 	thinned  bool             // the background has ended
@@ -61,32 +59,43 @@ func (c *latencyConfig) simulation(p *latencyParts, run *experiments.Run) (*late
 	if err != nil {
 		return nil, err
 	}
-	s.loop.carrier = s.hosts.carrier
+	s.loop.carrier = s.carrier
+	s.loop.register(s.kernel)
 	if m.UnicastLoad > 0 {
-		if s.hosts.background, err = unicastSource(p, m, run.Seed, c.Topology.Type.Name()); err != nil {
+		if s.background, err = unicastSource(p, m, run.Seed, c.Topology.Type.Name()); err != nil {
 			return nil, err
 		}
 	}
-	window := max(1, int64((s.hosts.leastDelay()+s.fabric.Clock()-1)/s.fabric.Clock()))
-	run.OnOneThread(s.fabric.DivideFor(run.Threads, window, worthBusy, nil))
-	return s, s.fabric.AttachModel(s, window, s.hosts, s.hosts.sink)
+	run.OnOneThread(s.fabric.DivideFor(run.Threads, s.Window(), worthBusy, nil))
+	return s, nil
+}
+
+// Window implements core.HostModel.
+func (s *latencySimulation) Window() int64 {
+	return max(1, int64((s.leastDelay()+s.clock-1)/s.clock))
 }
 
 // Before implements core.HostModel: what happens at the hosts, as far as it is known
 // before cycle first, which is until the earliest time at which something that arrives in
 // it can be complete.
 func (s *latencySimulation) Before(first, end int64) int64 {
-	clock := s.fabric.Clock()
-	s.catchUp(min(sim.Time(first)*clock+s.hosts.ReceiveOverhead-1, sim.Time(end)*clock))
+	s.catchUp(min(sim.Time(first)*s.clock+s.ReceiveOverhead-1, sim.Time(end)*s.clock))
 	if next := s.kernel.Next(); next < sim.MaxTime {
-		return max(first, int64(next/clock))
+		return max(first, int64(next/s.clock))
 	}
 	return fabric.Never
 }
 
+// Over implements core.HostModel.
+func (s *latencySimulation) Over(cycle int64) bool {
+	s.catchUp(sim.Time(cycle) * s.clock)
+	s.thin()
+	return s.kernel.Pending() == 0
+}
+
 // catchUp has the hosts do what they do until a time.
 func (s *latencySimulation) catchUp(until sim.Time) {
-	s.hosts.take()
+	s.take()
 	if until >= s.kernel.Now() {
 		s.kernel.Run(until)
 	}
@@ -130,72 +139,18 @@ func unicastSource(p *latencyParts, m *messagesTable, seed uint64, name string) 
 	return core.NewOpenLoop(p.topology.Graph().Terminals(), pattern, process, sizes, seed), nil
 }
 
-// A run is kept every sliceCycles, and looks for signs of life every watchCycles.
-const (
-	sliceCycles = 100
-	watchCycles = 1000
-)
-
-// run goes on until every group has had its messages and the network is empty. One that is
-// told to end is kept before it does.
-func (s *latencySimulation) run(ctx context.Context, spread sim.Time, kept *experiments.Checkpoint, progress func()) error {
-	if err := s.begin(spread, kept.Open()); err != nil {
+// run goes on until every group has had its messages and the network is empty.
+func (s *latencySimulation) run(ctx context.Context, spread sim.Time, plan core.ToEnd) error {
+	if plan.From == nil {
+		s.loop.start(spread)
+	}
+	err := s.fabric.RunToEnd(ctx, s, s, plan)
+	switch {
+	case err != nil:
 		return err
-	}
-	for more := true; more; {
-		told := ctx.Err()
-		err := kept.SaveTo(false, s.state)
-		if err == nil {
-			err = told
-		}
-		if err == nil {
-			more, err = s.slice()
-		}
-		if err != nil {
-			return err
-		}
-		progress()
-	}
-	return s.end()
-}
-
-// begin begins with the first messages, or goes on from a state.
-func (s *latencySimulation) begin(spread sim.Time, state *snapshot.Archive) error {
-	s.loop.register(s.kernel)
-	s.watch = s.fabric.Watch()
-	if state != nil {
-		return s.restore(state)
-	}
-	s.loop.start(spread)
-	s.fabric.Advance(1)
-	return nil
-}
-
-// slice goes on for some cycles, and tells whether there is more to do.
-func (s *latencySimulation) slice() (more bool, err error) {
-	s.fabric.Advance(sliceCycles)
-	s.catchUp(sim.Time(s.fabric.Cycle()-1) * s.fabric.Clock())
-	if (s.fabric.Cycle()-1)%watchCycles > 0 {
-		return true, nil
-	}
-	more = s.kernel.Pending() > 0 || !s.fabric.Still()
-	if err := s.watch.Look(); err != nil {
-		return false, err
-	}
-	s.thin()
-	return more, nil
-}
-
-// end finds out whether all is as it must be when nothing is left to do.
-func (s *latencySimulation) end() error {
-	s.fabric.Rewind()
-	if err := s.fabric.Rest(); err != nil {
-		return err
-	}
-	if s.loop.left > 0 {
+	case s.loop.left > 0:
 		return fmt.Errorf("%d groups stopped before they had their messages", s.loop.left)
-	}
-	if s.hardware != nil {
+	case s.hardware != nil:
 		return s.hardware.verify()
 	}
 	return nil
@@ -203,9 +158,9 @@ func (s *latencySimulation) end() error {
 
 // thin ends the background when all groups have had their messages.
 func (s *latencySimulation) thin() {
-	if s.loop.left == 0 && s.hosts.background != nil {
+	if s.loop.left == 0 && s.background != nil {
 		s.thinned = true
-		s.hosts.background.Stop(0)
+		s.background.Stop(0)
 	}
 }
 
@@ -229,7 +184,7 @@ func (s *latencySimulation) row() latencyRow {
 		row.MaxEFI, row.MeanTFI, row.MaxHeight = m.MaxEFI, m.MeanTFI, m.MaxHeight
 	}
 	row.LinkMax, row.LinkMean = s.utilisation()
-	t := s.hosts.tally()
+	t := s.tally()
 	if row.Deliveries, row.Redundant = t.taken, t.redundant; t.unicast > 0 {
 		row.Unicast = float64(t.latency) / float64(t.unicast) * s.fabric.Clock().Nanoseconds()
 	}

@@ -13,33 +13,28 @@ import (
 // This file writes the state of a point of kind multicast-latency, and reads it: what the
 // groups have done, what hosts and carriers keep, the network, and the events to come.
 
-// state is written between two slices, when the hosts have done all up to the present
+// AppendState implements fabric.Kept, when the hosts have done all up to the present
 // cycle: it is the same for any number of threads.
-func (s *latencySimulation) state(a *snapshot.Archive) error {
+func (s *latencySimulation) AppendState(b []byte) []byte {
+	a := snapshot.Writer()
 	s.archive(a)
-	return a.Err()
+	return append(b, a.Bytes()...)
 }
 
-// restore makes a simulation that has not begun go on from a state.
-func (s *latencySimulation) restore(a *snapshot.Archive) error {
-	if s.archive(a); a.End() != nil {
-		return a.Err()
-	}
-	if s.thinned {
+// RestoreState implements fabric.Kept.
+func (s *latencySimulation) RestoreState(b []byte) error {
+	a := snapshot.Reader(b)
+	if s.archive(a); a.End() == nil && s.thinned {
 		s.thin()
 	}
-	return nil
+	return a.End()
 }
 
 func (s *latencySimulation) archive(a *snapshot.Archive) {
 	s.loop.archive(a)
 	snapshot.Bool(a, &s.thinned)
-	s.loop.carrier.archive(a)
+	s.carrier.archive(a)
 	s.hosts.archive(a)
-	if a.Err() != nil {
-		return
-	}
-	s.fabric.ArchiveWithModel(a, s.watch, s.hosts)
 	sim.ArchiveKernels(a, []*sim.Kernel{s.kernel}, func(a *snapshot.Archive, e *sim.Event) int {
 		snapshot.Int(a, &e.Arg)
 		return 0
@@ -109,7 +104,7 @@ func (h *hosts) archive(a *snapshot.Archive) {
 	}
 	tally := h.tally()
 	if snapshot.Value(a, &tally); a.Reading() {
-		h.sinks[0].tally = tally
+		h.before = tally
 	}
 	if h.background == nil {
 		return
@@ -140,6 +135,3 @@ func (h *hosts) node(a *snapshot.Archive, t topology.TerminalID) {
 		n.packets, n.head = waiting, 0
 	}
 }
-
-// ArchiveTag implements core.Packets.
-func (h *hosts) ArchiveTag(a *snapshot.Archive, tag *uint64) { snapshot.Int(a, tag) }

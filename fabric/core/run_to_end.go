@@ -17,8 +17,8 @@ type ToEnd struct {
 	Snapshot func(done bool, state func(*snapshot.Archive) error) error
 }
 
-// RunToEnd drives the fabric with a source of finitely many packets, such as a
-// collective whose packets are born when others arrive: until all terminals
+// RunToEnd drives the fabric with a source of finitely many packets, which may be a
+// [HostModel] whose packets are born when others arrive: until all terminals
 // have nothing more to send, all packets have arrived and all credits are
 // home. It ends with the audit of flits and credits. What the sink was told is
 // the result. The fabric must be new, or divided by [Fabric.DivideFor]: the calls of
@@ -27,6 +27,9 @@ type ToEnd struct {
 func (f *Fabric) RunToEnd(ctx context.Context, source fabric.Source, sink fabric.Sink, plan ToEnd) error {
 	if err := f.ready(source); err != nil {
 		return err
+	}
+	if f.hostModel, _ = source.(HostModel); f.hostModel != nil {
+		f.lookahead = min(f.lookahead, f.hostModel.Window())
 	}
 	r := &runner{f: f, plan: Plan{Progress: plan.Progress, Snapshot: plan.Snapshot}, ctx: ctx, watch: f.Watch()}
 	kept, _ := source.(fabric.Kept)
@@ -53,12 +56,16 @@ func (f *Fabric) RunToEnd(ctx context.Context, source fabric.Source, sink fabric
 		r.watch.archive(f.archive(a))
 		return a.Err()
 	}
-	for !f.idle() || !f.settled() {
+	ended := func() bool { return f.idle() && f.settled() }
+	if f.hostModel != nil {
+		ended = f.over
+	}
+	for !ended() {
 		if err := r.slice(fabric.Never); err != nil {
 			return err
 		}
 	}
-	return f.Audit()
+	return f.Rest()
 }
 
 // Rest audits a fabric that a kernel has driven until nothing was left to do:
