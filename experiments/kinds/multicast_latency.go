@@ -239,7 +239,7 @@ func runLatency(ctx context.Context, c *latencyConfig, run *experiments.Run) (la
 	count, all := fabricCounter(s.fabric, run), int64(len(s.loop.groups))*int64(s.loop.wanted)
 	progress := func() {
 		count()
-		run.Advance(s.loop.latency.N(), all, "messages")
+		run.Advance(s.loop.measured, all, "messages")
 	}
 	kept := run.Checkpoint()
 	if err := s.run(ctx, c.Messages.Spread, core.ToEnd{Progress: progress, From: kept.Open(), Snapshot: kept.SaveTo}); err != nil {

@@ -9,27 +9,24 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/snapshot"
-	"github.com/weft-sim/weft/sim/stats"
 )
 
 // multicastLoop is a closed loop: every group has one message under way, and
 // sends the next when all members have the last, after a time to think. How a
 // message reaches the members is up to its carrier.
 type multicastLoop struct {
-	kernel  *sim.Kernel
-	name    sim.HandlerID
-	carrier carrier
-	groups  []loopGroup
-	rotate  bool     // members take turns at sending
-	think   sim.Time // mean of the pauses, which are exponential
-	warmup  int      // messages of each group that are not measured
-	wanted  int      // messages of each group that are
-	left    int      // groups that have not had theirs
-	latency stats.Histogram
-	sum     sim.Time
-	longest sim.Time
-	first   sim.Time // when the first measured message was posted
-	last    sim.Time // when the last one was complete
+	kernel   *sim.Kernel
+	name     sim.HandlerID
+	carrier  carrier
+	groups   []loopGroup
+	rotate   bool     // members take turns at sending
+	think    sim.Time // mean of the pauses, which are exponential
+	warmup   int      // messages of each group that are not measured
+	wanted   int      // messages of each group that are
+	left     int      // groups that have not had theirs
+	measured int64    // messages
+	first    sim.Time // when the first measured message was posted
+	last     sim.Time // when the last one was complete
 }
 
 // carrier brings a message of a group from a member to all others, and calls
@@ -85,9 +82,7 @@ func (l *multicastLoop) Handle(k *sim.Kernel, e sim.Event) {
 	if g.sent > l.warmup && len(g.latency) < l.wanted {
 		latency := k.Now() - g.posted
 		g.latency = append(g.latency, latency)
-		l.latency.Add(int64(latency))
-		l.sum += latency
-		l.longest = max(l.longest, latency)
+		l.measured++
 		l.first, l.last = min(l.first, g.posted), k.Now()
 		if len(g.latency) == l.wanted {
 			l.left--

@@ -10,6 +10,7 @@ import (
 	"github.com/weft-sim/weft/experiments/network"
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/traffic"
 	"github.com/weft-sim/weft/routing/multicast"
 	"github.com/weft-sim/weft/sim"
@@ -24,7 +25,6 @@ type latencySimulation struct {
 	*hosts
 	loop     *multicastLoop
 	hardware *hardwareCarrier // nil without multicast
-	thinned  bool             // the background has ended
 	plan     *multicastPlan   // likewise
 	timings  []fabric.ChannelTiming
 }
@@ -159,7 +159,6 @@ func (s *latencySimulation) run(ctx context.Context, spread sim.Time, plan core.
 // thin ends the background when all groups have had their messages.
 func (s *latencySimulation) thin() {
 	if s.loop.left == 0 && s.background != nil {
-		s.thinned = true
 		s.background.Stop(0)
 	}
 }
@@ -167,16 +166,15 @@ func (s *latencySimulation) thin() {
 func (s *latencySimulation) row() latencyRow {
 	l := s.loop
 	row := latencyRow{Groups: len(l.groups), MeanTFI: math.NaN(), Unicast: math.NaN(), Cycles: s.fabric.Cycle()}
-	row.Messages = l.latency.N()
-	row.LatencyMean = l.sum.Nanoseconds() / float64(row.Messages)
-	row.LatencyP50 = l.latency.Quantile(0.5) / 1e3
-	row.LatencyP99 = l.latency.Quantile(0.99) / 1e3
-	row.LatencyMax = l.longest.Nanoseconds()
+	var all messageTimes
 	row.GroupMin, row.GroupMax = math.Inf(1), math.Inf(-1)
 	for i := range l.groups {
-		mean := l.groups[i].mean()
+		all.add(&l.groups[i])
+		mean := timesOf(&l.groups[i]).mean()
 		row.GroupMin, row.GroupMax = min(row.GroupMin, mean), max(row.GroupMax, mean)
 	}
+	row.Messages, row.LatencyMean, row.LatencyMax = all.N(), all.mean(), all.longest.Nanoseconds()
+	row.LatencyP50, row.LatencyP99 = all.Quantile(0.5)/1e3, all.Quantile(0.99)/1e3
 	row.Rate = float64(row.Messages) / (l.last - l.first).Nanoseconds() * 1e3
 	if s.plan != nil {
 		m := s.plan.forest.Measure()
@@ -194,46 +192,46 @@ func (s *latencySimulation) row() latencyRow {
 // utilisation is the share of the run for which channels carried flits: the most
 // and the mean.
 func (s *latencySimulation) utilisation() (most, mean float64) {
-	g, vcs := s.fabric.Graph(), s.fabric.VCs()
-	flits := s.fabric.ChannelFlits()
-	channels := len(flits) / vcs
-	for i := range channels {
-		port := i
-		if i >= g.NumPorts() {
-			port = int(g.TerminalPort[i-g.NumPorts()])
-		}
-		sum := 0.0
-		for _, n := range flits[i*vcs : (i+1)*vcs] {
-			sum += float64(n)
-		}
-		share := sum * s.timings[g.PortClass[port]].CyclesPerFlit / float64(s.fabric.Cycle())
+	channels := float64(len(s.fabric.ChannelFlits()) / s.fabric.VCs())
+	eachChannel(s.fabric, s.timings, func(_ topology.PortID, _ bool, cycles float64) {
+		share := cycles / float64(s.fabric.Cycle())
 		most = max(most, share)
-		mean += share / float64(channels)
-	}
+		mean += share / channels
+	})
 	return most, mean
 }
 
-// mean is the mean latency of a group in ns.
-func (g *loopGroup) mean() float64 {
-	sum := sim.Time(0)
-	for _, x := range g.latency {
-		sum += x
-	}
-	return sum.Nanoseconds() / float64(len(g.latency))
+// messageTimes is the latencies of messages.
+type messageTimes struct {
+	stats.Histogram // in ps
+	sum, longest    sim.Time
 }
+
+// add adds those of a group.
+func (m *messageTimes) add(g *loopGroup) {
+	for _, x := range g.latency {
+		m.Add(int64(x))
+		m.sum += x
+		m.longest = max(m.longest, x)
+	}
+}
+
+func timesOf(g *loopGroup) *messageTimes {
+	m := &messageTimes{}
+	m.add(g)
+	return m
+}
+
+// mean is in ns.
+func (m *messageTimes) mean() float64 { return m.sum.Nanoseconds() / float64(m.N()) }
 
 // writeGroups keeps the latency of every group: groups.csv.
 func (s *latencySimulation) writeGroups(run *experiments.Run) {
 	t := run.Table("groups", "group", "members", "messages", "latency_mean_ns", "latency_p50_ns", "latency_p99_ns", "latency_max_ns")
 	for i := range s.loop.groups {
 		g := &s.loop.groups[i]
-		var h stats.Histogram
-		longest := sim.Time(0)
-		for _, x := range g.latency {
-			h.Add(int64(x))
-			longest = max(longest, x)
-		}
-		t.Add(i, len(g.members), len(g.latency), g.mean(), h.Quantile(0.5)/1e3, h.Quantile(0.99)/1e3, longest.Nanoseconds())
+		m := timesOf(g)
+		t.Add(i, len(g.members), m.N(), m.mean(), m.Quantile(0.5)/1e3, m.Quantile(0.99)/1e3, m.longest.Nanoseconds())
 	}
 }
 

@@ -24,15 +24,13 @@ func (s *latencySimulation) AppendState(b []byte) []byte {
 // RestoreState implements fabric.Kept.
 func (s *latencySimulation) RestoreState(b []byte) error {
 	a := snapshot.Reader(b)
-	if s.archive(a); a.End() == nil && s.thinned {
-		s.thin()
-	}
+	s.archive(a)
+	s.thin()
 	return a.End()
 }
 
 func (s *latencySimulation) archive(a *snapshot.Archive) {
 	s.loop.archive(a)
-	snapshot.Bool(a, &s.thinned)
 	s.carrier.archive(a)
 	s.hosts.archive(a)
 	sim.ArchiveKernels(a, []*sim.Kernel{s.kernel}, func(a *snapshot.Archive, e *sim.Event) int {
@@ -45,9 +43,7 @@ func (l *multicastLoop) archive(a *snapshot.Archive) {
 	a.Mark("groups")
 	snapshot.Array(a, "groups", l.groups, func(a *snapshot.Archive, g *loopGroup) { l.group(a, g) })
 	snapshot.Int(a, &l.left)
-	l.latency.Archive(a)
-	snapshot.Int(a, &l.sum)
-	snapshot.Int(a, &l.longest)
+	snapshot.Int(a, &l.measured)
 	snapshot.Int(a, &l.first)
 	snapshot.Int(a, &l.last)
 }

@@ -108,7 +108,7 @@ func TestMulticastStatesAreWhole(t *testing.T) {
 	snapshottest.Check(t, func() *groupRoute { return &groupRoute{heard: make([]int64, 2), sent: make([]int64, 2)} },
 		func(a *snapshot.Archive, r *groupRoute) { r.archive(a) }, "mlid", "vcs") // of the plan
 	snapshottest.Names[loopGroup](t, "random", "sent", "posted", "latency", "members")
-	snapshottest.Names[multicastLoop](t, "groups", "left", "latency", "sum", "longest", "first", "last",
+	snapshottest.Names[multicastLoop](t, "groups", "left", "measured", "first", "last",
 		"kernel", "name", "carrier", "rotate", "think", "warmup", "wanted") // made before
 	snapshottest.Names[hardwareCarrier](t, "routes", "hosts", "loop", "bytes", "packets")
 	snapshottest.Names[softwareCarrier](t, "groups", "flows", "free", "ops", // the last counts within a call
@@ -118,7 +118,7 @@ func TestMulticastStatesAreWhole(t *testing.T) {
 	snapshottest.Names[host](t, "reading", "writing", "packets", "head")                                                                  // head: those that have left are left out
 	snapshottest.Names[hostPacket](t, "posted", "spec")
 	snapshottest.Names[hostSink](t, "tally", "hosts", "arrivals") // arrivals have been taken over
-	snapshottest.Names[latencySimulation](t, "kernel", "fabric", "hosts", "loop", "hardware", "thinned", "plan", "timings")
+	snapshottest.Names[latencySimulation](t, "kernel", "fabric", "hosts", "loop", "hardware", "plan", "timings")
 }
 
 // groupNetworks and groupMessages are groups on networks that fall into parts in different
