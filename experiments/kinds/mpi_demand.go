@@ -146,21 +146,31 @@ func (d *fabricDemand) busiest() (least float64) {
 // channelTimes is how long the busiest channel between a terminal and its switch, and the busiest
 // between switches, carried flits, in seconds.
 func channelTimes(f *core.Fabric, timings []fabric.ChannelTiming) (links, between float64) {
+	eachChannel(f, timings, func(port topology.PortID, fromTerminal bool, cycles float64) {
+		most := &links
+		if _, ok := f.Graph().PeerPort(port); ok && !fromTerminal {
+			most = &between
+		}
+		*most = max(*most, cycles*f.Clock().Seconds())
+	})
+	return links, between
+}
+
+// eachChannel tells of every channel, those out of switch ports and then those out of terminals to
+// a port, for how many cycles it has carried flits.
+func eachChannel(f *core.Fabric, timings []fabric.ChannelTiming, tell func(port topology.PortID, fromTerminal bool, cycles float64)) {
 	g, flits, vcs := f.Graph(), f.ChannelFlits(), f.VCs()
 	for i := range g.NumPorts() + g.Terminals() {
 		sum := 0.0
 		for _, n := range flits[i*vcs : (i+1)*vcs] {
 			sum += float64(n)
 		}
-		port, most := topology.PortID(i), &links
-		if i >= g.NumPorts() {
+		port, fromTerminal := topology.PortID(i), i >= g.NumPorts()
+		if fromTerminal {
 			port = g.TerminalPort[i-g.NumPorts()]
-		} else if _, ok := g.PeerPort(port); ok {
-			most = &between
 		}
-		*most = max(*most, sum*timings[g.PortClass[port]].CyclesPerFlit*f.Clock().Seconds())
+		tell(port, fromTerminal, sum*timings[g.PortClass[port]].CyclesPerFlit)
 	}
-	return links, between
 }
 
 // predictWork estimates what the point costs, all its replications, where packets take shortest ways.

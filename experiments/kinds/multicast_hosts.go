@@ -31,6 +31,7 @@ type hosts struct {
 	background *measure.OpenLoop // unicast packets beside the messages; may be nil
 	carrier    carrier
 	sinks      []*hostSink // by domain of the fabric
+	before     hostTally   // of the state that it goes on from
 }
 
 // host is the adapter of a terminal.
@@ -49,23 +50,24 @@ type hostPacket struct {
 // hostPacketBytes is the least that a packet takes while its message is sent.
 const hostPacketBytes = 48
 
-// arrivals hears of packets of messages that have arrived at terminals of a domain, on its
-// thread. keep tells whether the terminal takes the packet, and as which member of its
-// group; the process has it at done.
-type arrivals interface {
-	keep(message int32, t topology.TerminalID) (member int, keeps bool)
-	arrived(message int32, member int, done sim.Time)
+// arrival is a packet of a message that a member of its group has taken.
+type arrival struct {
+	message, member int32
+	done            sim.Time // the process has it
 }
 
-// hostSink takes in what arrives at the terminals of a domain.
+// hostSink takes in what arrives at the terminals of a domain, on its thread.
 type hostSink struct {
 	*hosts
-	arrivals
-	unicast backgroundMeter
+	arrivals []arrival // that the carrier has not been told of
+	tally    hostTally
 }
 
-// backgroundMeter sums up the background's packets.
-type backgroundMeter struct{ packets, latency int64 }
+// hostTally counts packets that have arrived.
+type hostTally struct {
+	taken, redundant int64 // of messages: by members, and by terminals outside of the group
+	unicast, latency int64 // of the background, with the sum of their latencies in cycles
+}
 
 // backgroundTag marks the background's packets; messages are numbered below.
 const backgroundTag = 0
@@ -139,37 +141,55 @@ func (h *hosts) Next(t topology.TerminalID, until int64, spec *fabric.PacketSpec
 	return false
 }
 
-// sink is what hears of arrivals in a domain.
-func (h *hosts) sink() *hostSink {
-	s := &hostSink{hosts: h, arrivals: h.carrier.part()}
-	h.sinks = append(h.sinks, s)
-	return s
+// Part implements fabric.PartedSink: what hears of arrivals in a domain.
+func (h *hosts) Part() fabric.Sink {
+	h.sinks = append(h.sinks, &hostSink{hosts: h})
+	return h.sinks[len(h.sinks)-1]
 }
 
-// unicast sums up the background's packets.
-func (h *hosts) unicast() (all backgroundMeter) {
+// Deliver implements fabric.Sink for a fabric in one part.
+func (h *hosts) Deliver(d *fabric.Delivery) { h.sinks[0].Deliver(d) }
+
+// tally sums up what has arrived.
+func (h *hosts) tally() hostTally {
+	all := h.before
 	for _, s := range h.sinks {
-		all.packets += s.unicast.packets
-		all.latency += s.unicast.latency
+		all.taken += s.tally.taken
+		all.redundant += s.tally.redundant
+		all.unicast += s.tally.unicast
+		all.latency += s.tally.latency
 	}
 	return all
+}
+
+// take tells the carrier what has arrived since it was last called, while no domain is
+// simulated.
+func (h *hosts) take() {
+	for _, s := range h.sinks {
+		for _, a := range s.arrivals {
+			h.carrier.arrived(a)
+		}
+		s.arrivals = s.arrivals[:0]
+	}
 }
 
 // Deliver implements fabric.Sink.
 func (h *hostSink) Deliver(d *fabric.Delivery) {
 	if d.Tag>>32 == backgroundTag {
-		h.unicast.packets++
-		h.unicast.latency += d.Cycle - d.Birth
+		h.tally.unicast++
+		h.tally.latency += d.Cycle - d.Birth
 		return
 	}
 	message, bytes := int32(d.Tag>>32)-1, int64(uint32(d.Tag))
-	member, keeps := h.keep(message, d.Dst)
-	if !keeps {
+	member, takes := h.carrier.member(message, d.Dst)
+	if !takes {
+		h.tally.redundant++
 		return
 	}
 	n := &h.nodes[d.Dst]
 	now := sim.Time(d.Cycle) * h.clock
 	begun := now - sim.Time(d.Flits-1)*h.incoming[d.Dst]
 	n.writing = max(now, max(n.writing, begun)+sim.Time(h.DMARate.PicosecondsFor(sim.Bytes(bytes))))
-	h.arrived(message, member, n.writing+h.ReceiveOverhead)
+	h.tally.taken++
+	h.arrivals = append(h.arrivals, arrival{message, int32(member), n.writing + h.ReceiveOverhead})
 }

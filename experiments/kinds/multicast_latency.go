@@ -8,6 +8,7 @@ import (
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/network"
 	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/routing/multicast"
@@ -238,9 +239,10 @@ func runLatency(ctx context.Context, c *latencyConfig, run *experiments.Run) (la
 	count, all := fabricCounter(s.fabric, run), int64(len(s.loop.groups))*int64(s.loop.wanted)
 	progress := func() {
 		count()
-		run.Advance(s.loop.latency.N(), all, "messages")
+		run.Advance(s.loop.measured, all, "messages")
 	}
-	if err := s.run(ctx, c.Messages.Spread, run.Checkpoint(), progress); err != nil {
+	kept := run.Checkpoint()
+	if err := s.run(ctx, c.Messages.Spread, measure.ToEnd{Progress: progress, From: kept.Open(), Snapshot: kept.SaveTo}); err != nil {
 		return latencyRow{}, err
 	}
 	row := s.row()

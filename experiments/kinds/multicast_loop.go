@@ -9,39 +9,34 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/snapshot"
-	"github.com/weft-sim/weft/sim/stats"
 )
 
 // multicastLoop is a closed loop: every group has one message under way, and
 // sends the next when all members have the last, after a time to think. How a
 // message reaches the members is up to its carrier.
 type multicastLoop struct {
-	kernel  *sim.Kernel
-	name    sim.HandlerID
-	carrier carrier
-	groups  []loopGroup
-	rotate  bool     // members take turns at sending
-	think   sim.Time // mean of the pauses, which are exponential
-	warmup  int      // messages of each group that are not measured
-	wanted  int      // messages of each group that are
-	left    int      // groups that have not had theirs
-	latency stats.Histogram
-	sum     sim.Time
-	longest sim.Time
-	first   sim.Time // when the first measured message was posted
-	last    sim.Time // when the last one was complete
+	kernel   *sim.Kernel
+	name     sim.HandlerID
+	carrier  carrier
+	groups   []loopGroup
+	rotate   bool     // members take turns at sending
+	think    sim.Time // mean of the pauses, which are exponential
+	warmup   int      // messages of each group that are not measured
+	wanted   int      // messages of each group that are
+	left     int      // groups that have not had theirs
+	measured int64    // messages
+	first    sim.Time // when the first measured message was posted
+	last     sim.Time // when the last one was complete
 }
 
 // carrier brings a message of a group from a member to all others, and calls
 // [multicastLoop.complete] when the last of them has it.
 type carrier interface {
 	post(now sim.Time, group, sender int)
-	// part makes what hears of arrivals in a domain of the fabric.
-	part() arrivals
-	// take takes over what the parts have heard.
-	take()
-
-	// archive archives the state, when all has been taken over.
+	// member tells whether a terminal takes the packets of a message, and as which member
+	// of its group. Several threads ask.
+	member(message int32, t topology.TerminalID) (member int, takes bool)
+	arrived(a arrival)
 	archive(a *snapshot.Archive)
 }
 
@@ -87,9 +82,7 @@ func (l *multicastLoop) Handle(k *sim.Kernel, e sim.Event) {
 	if g.sent > l.warmup && len(g.latency) < l.wanted {
 		latency := k.Now() - g.posted
 		g.latency = append(g.latency, latency)
-		l.latency.Add(int64(latency))
-		l.sum += latency
-		l.longest = max(l.longest, latency)
+		l.measured++
 		l.first, l.last = min(l.first, g.posted), k.Now()
 		if len(g.latency) == l.wanted {
 			l.left--
@@ -120,21 +113,6 @@ type hardwareCarrier struct {
 	routes  []groupRoute
 	bytes   int64
 	packets int // of a message
-	parts   []*hardwarePart
-}
-
-// hardwarePart is what is heard in a domain of the fabric.
-type hardwarePart struct {
-	*hardwareCarrier
-	heard     []groupHeard // by group, since the last take
-	groups    []int32      // those that were heard of
-	delivered int64
-	redundant int64 // packets that reached terminals outside of their group
-}
-
-type groupHeard struct {
-	packets int
-	last    sim.Time
 }
 
 // groupRoute is how a group's packets go, and what has come of the message under
@@ -144,7 +122,7 @@ type groupRoute struct {
 	vcs     uint32
 	pending int      // packets that members have not got yet
 	last    sim.Time // the latest completion so far
-	heard   []int64  // by member, whose domain counts: packets
+	heard   []int64  // by member: packets
 	sent    []int64  // by member: messages
 }
 
@@ -155,55 +133,18 @@ func (c *hardwareCarrier) post(now sim.Time, group, sender int) {
 	c.hosts.send(now, members[sender], fabric.PacketSpec{VCs: r.vcs, MLID: r.mlid}, c.bytes, int32(group))
 }
 
-func (c *hardwareCarrier) part() arrivals {
-	p := &hardwarePart{hardwareCarrier: c, heard: make([]groupHeard, len(c.routes))}
-	c.parts = append(c.parts, p)
-	return p
+// member implements carrier: the MGID filter. A message is numbered as its group.
+func (c *hardwareCarrier) member(group int32, t topology.TerminalID) (member int, takes bool) {
+	return slices.BinarySearch(c.loop.groups[group].members, t)
 }
 
-// keep implements arrivals: the MGID filter.
-func (p *hardwarePart) keep(group int32, t topology.TerminalID) (member int, keeps bool) {
-	member, keeps = slices.BinarySearch(p.loop.groups[group].members, t)
-	if !keeps {
-		p.redundant++
+func (c *hardwareCarrier) arrived(a arrival) {
+	r := &c.routes[a.message]
+	r.heard[a.member]++
+	r.last = max(r.last, a.done)
+	if r.pending--; r.pending == 0 {
+		c.loop.complete(int(a.message), r.last)
 	}
-	return member, keeps
-}
-
-func (p *hardwarePart) arrived(group int32, member int, done sim.Time) {
-	p.routes[group].heard[member]++
-	p.delivered++
-	h := &p.heard[group]
-	if h.packets == 0 {
-		p.groups = append(p.groups, group)
-	}
-	h.packets++
-	h.last = max(h.last, done)
-}
-
-func (c *hardwareCarrier) take() {
-	for _, p := range c.parts {
-		for _, group := range p.groups {
-			r, h := &c.routes[group], &p.heard[group]
-			r.pending -= h.packets
-			r.last = max(r.last, h.last)
-			*h = groupHeard{}
-			if r.pending == 0 {
-				c.loop.complete(int(group), r.last)
-			}
-		}
-		p.groups = p.groups[:0]
-	}
-}
-
-// counts are the number of packets that members took and that of those which
-// terminals outside of their group dropped.
-func (c *hardwareCarrier) counts() (delivered, redundant int64) {
-	for _, p := range c.parts {
-		delivered += p.delivered
-		redundant += p.redundant
-	}
-	return delivered, redundant
 }
 
 // verify finds members that did not hear every packet of the others once.

@@ -11,25 +11,22 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/measure"
+	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/traffic"
 	"github.com/weft-sim/weft/routing/multicast"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
-	"github.com/weft-sim/weft/sim/snapshot"
 	"github.com/weft-sim/weft/sim/stats"
 )
 
 // latencySimulation is a point of kind multicast-latency at work.
 type latencySimulation struct {
-	kernel   *sim.Kernel
-	fabric   *core.Fabric
-	watch    *core.Watchdog
-	hosts    *hosts
+	kernel *sim.Kernel
+	fabric *core.Fabric
+	*hosts
 	loop     *multicastLoop
-	hardware *hardwareCarrier // one of these
-	software *softwareCarrier
-	thinned  bool           // the background has ended
-	plan     *multicastPlan // nil without multicast
+	hardware *hardwareCarrier // nil without multicast
+	plan     *multicastPlan   // likewise
 	timings  []fabric.ChannelTiming
 }
 
@@ -58,37 +55,48 @@ func (c *latencyConfig) simulation(p *latencyParts, run *experiments.Run) (*late
 	if s.plan != nil {
 		err = s.openHardware(c, p)
 	} else {
-		s.software, err = newSoftwareCarrier(s.kernel, s.hosts, s.loop, m.Carrier, int64(m.Bytes))
-		s.hosts.carrier, s.loop.carrier = s.software, s.software
+		s.hosts.carrier, err = newSoftwareCarrier(s.kernel, s.hosts, s.loop, m.Carrier, int64(m.Bytes))
 	}
 	if err != nil {
 		return nil, err
 	}
+	s.loop.carrier = s.carrier
+	s.loop.register(s.kernel)
 	if m.UnicastLoad > 0 {
-		if s.hosts.background, err = unicastSource(p, m, run.Seed, c.Topology.Type.Name()); err != nil {
+		if s.background, err = unicastSource(p, m, run.Seed, c.Topology.Type.Name()); err != nil {
 			return nil, err
 		}
 	}
-	window := max(1, int64((s.hosts.leastDelay()+s.fabric.Clock()-1)/s.fabric.Clock()))
-	run.OnOneThread(s.fabric.DivideFor(run.Threads, window, worthBusy, nil))
-	return s, s.fabric.AttachModel(s, window, s.hosts, func() fabric.Sink { return s.hosts.sink() })
+	run.OnOneThread(s.fabric.DivideFor(run.Threads, s.Window(), worthBusy, nil))
+	return s, nil
+}
+
+// Window implements core.HostModel.
+func (s *latencySimulation) Window() int64 {
+	return max(1, int64((s.leastDelay()+s.clock-1)/s.clock))
 }
 
 // Before implements core.HostModel: what happens at the hosts, as far as it is known
 // before cycle first, which is until the earliest time at which something that arrives in
 // it can be complete.
 func (s *latencySimulation) Before(first, end int64) int64 {
-	clock := s.fabric.Clock()
-	s.catchUp(min(sim.Time(first)*clock+s.hosts.ReceiveOverhead-1, sim.Time(end)*clock))
+	s.catchUp(min(sim.Time(first)*s.clock+s.ReceiveOverhead-1, sim.Time(end)*s.clock))
 	if next := s.kernel.Next(); next < sim.MaxTime {
-		return max(first, int64(next/clock))
+		return max(first, int64(next/s.clock))
 	}
 	return fabric.Never
 }
 
+// Over implements core.HostModel.
+func (s *latencySimulation) Over(cycle int64) bool {
+	s.catchUp(sim.Time(cycle) * s.clock)
+	s.thin()
+	return s.kernel.Pending() == 0
+}
+
 // catchUp has the hosts do what they do until a time.
 func (s *latencySimulation) catchUp(until sim.Time) {
-	s.loop.carrier.take()
+	s.take()
 	if until >= s.kernel.Now() {
 		s.kernel.Run(until)
 	}
@@ -111,7 +119,7 @@ func (s *latencySimulation) openHardware(c *latencyConfig, p *latencyParts) erro
 			heard: make([]int64, members), sent: make([]int64, members),
 		})
 	}
-	s.hosts.carrier, s.loop.carrier = s.hardware, s.hardware
+	s.hosts.carrier = s.hardware
 	return nil
 }
 
@@ -132,72 +140,18 @@ func unicastSource(p *latencyParts, m *messagesTable, seed uint64, name string) 
 	return measure.NewOpenLoop(p.topology.Graph().Terminals(), pattern, process, sizes, seed), nil
 }
 
-// A run is kept every sliceCycles, and looks for signs of life every watchCycles.
-const (
-	sliceCycles = 100
-	watchCycles = 1000
-)
-
-// run goes on until every group has had its messages and the network is empty. One that is
-// told to end is kept before it does.
-func (s *latencySimulation) run(ctx context.Context, spread sim.Time, kept *experiments.Checkpoint, progress func()) error {
-	if err := s.begin(spread, kept.Open()); err != nil {
+// run goes on until every group has had its messages and the network is empty.
+func (s *latencySimulation) run(ctx context.Context, spread sim.Time, plan measure.ToEnd) error {
+	if plan.From == nil {
+		s.loop.start(spread)
+	}
+	err := measure.RunToEnd(ctx, s.fabric, s, s, plan)
+	switch {
+	case err != nil:
 		return err
-	}
-	for more := true; more; {
-		told := ctx.Err()
-		err := kept.SaveTo(false, s.state)
-		if err == nil {
-			err = told
-		}
-		if err == nil {
-			more, err = s.slice()
-		}
-		if err != nil {
-			return err
-		}
-		progress()
-	}
-	return s.end()
-}
-
-// begin begins with the first messages, or goes on from a state.
-func (s *latencySimulation) begin(spread sim.Time, state *snapshot.Archive) error {
-	s.loop.register(s.kernel)
-	s.watch = s.fabric.Watch()
-	if state != nil {
-		return s.restore(state)
-	}
-	s.loop.start(spread)
-	s.fabric.Advance(1)
-	return nil
-}
-
-// slice goes on for some cycles, and tells whether there is more to do.
-func (s *latencySimulation) slice() (more bool, err error) {
-	s.fabric.Advance(sliceCycles)
-	s.catchUp(sim.Time(s.fabric.Cycle()-1) * s.fabric.Clock())
-	if (s.fabric.Cycle()-1)%watchCycles > 0 {
-		return true, nil
-	}
-	more = s.kernel.Pending() > 0 || !s.fabric.Still()
-	if err := s.watch.Look(); err != nil {
-		return false, err
-	}
-	s.thin()
-	return more, nil
-}
-
-// end finds out whether all is as it must be when nothing is left to do.
-func (s *latencySimulation) end() error {
-	s.fabric.Rewind()
-	if err := s.fabric.Rest(); err != nil {
-		return err
-	}
-	if s.loop.left > 0 {
+	case s.loop.left > 0:
 		return fmt.Errorf("%d groups stopped before they had their messages", s.loop.left)
-	}
-	if s.hardware != nil {
+	case s.hardware != nil:
 		return s.hardware.verify()
 	}
 	return nil
@@ -205,37 +159,33 @@ func (s *latencySimulation) end() error {
 
 // thin ends the background when all groups have had their messages.
 func (s *latencySimulation) thin() {
-	if s.loop.left == 0 && s.hosts.background != nil {
-		s.thinned = true
-		s.hosts.background.Stop(0)
+	if s.loop.left == 0 && s.background != nil {
+		s.background.Stop(0)
 	}
 }
 
 func (s *latencySimulation) row() latencyRow {
 	l := s.loop
 	row := latencyRow{Groups: len(l.groups), MeanTFI: math.NaN(), Unicast: math.NaN(), Cycles: s.fabric.Cycle()}
-	row.Messages = l.latency.N()
-	row.LatencyMean = l.sum.Nanoseconds() / float64(row.Messages)
-	row.LatencyP50 = l.latency.Quantile(0.5) / 1e3
-	row.LatencyP99 = l.latency.Quantile(0.99) / 1e3
-	row.LatencyMax = l.longest.Nanoseconds()
+	var all messageTimes
 	row.GroupMin, row.GroupMax = math.Inf(1), math.Inf(-1)
 	for i := range l.groups {
-		mean := l.groups[i].mean()
+		all.add(&l.groups[i])
+		mean := timesOf(&l.groups[i]).mean()
 		row.GroupMin, row.GroupMax = min(row.GroupMin, mean), max(row.GroupMax, mean)
 	}
+	row.Messages, row.LatencyMean, row.LatencyMax = all.N(), all.mean(), all.longest.Nanoseconds()
+	row.LatencyP50, row.LatencyP99 = all.Quantile(0.5)/1e3, all.Quantile(0.99)/1e3
 	row.Rate = float64(row.Messages) / (l.last - l.first).Nanoseconds() * 1e3
 	if s.plan != nil {
 		m := s.plan.forest.Measure()
 		row.Trees, row.Colours, row.Layers = m.Trees, m.Colours, s.plan.layers.Count
 		row.MaxEFI, row.MeanTFI, row.MaxHeight = m.MaxEFI, m.MeanTFI, m.MaxHeight
-		row.Deliveries, row.Redundant = s.hardware.counts()
-	} else {
-		row.Deliveries = s.software.delivered()
 	}
 	row.LinkMax, row.LinkMean = s.utilisation()
-	if u := s.hosts.unicast(); u.packets > 0 {
-		row.Unicast = float64(u.latency) / float64(u.packets) * s.fabric.Clock().Nanoseconds()
+	t := s.tally()
+	if row.Deliveries, row.Redundant = t.taken, t.redundant; t.unicast > 0 {
+		row.Unicast = float64(t.latency) / float64(t.unicast) * s.fabric.Clock().Nanoseconds()
 	}
 	return row
 }
@@ -243,46 +193,46 @@ func (s *latencySimulation) row() latencyRow {
 // utilisation is the share of the run for which channels carried flits: the most
 // and the mean.
 func (s *latencySimulation) utilisation() (most, mean float64) {
-	g, vcs := s.fabric.Graph(), s.fabric.VCs()
-	flits := s.fabric.ChannelFlits()
-	channels := len(flits) / vcs
-	for i := range channels {
-		port := i
-		if i >= g.NumPorts() {
-			port = int(g.TerminalPort[i-g.NumPorts()])
-		}
-		sum := 0.0
-		for _, n := range flits[i*vcs : (i+1)*vcs] {
-			sum += float64(n)
-		}
-		share := sum * s.timings[g.PortClass[port]].CyclesPerFlit / float64(s.fabric.Cycle())
+	channels := float64(len(s.fabric.ChannelFlits()) / s.fabric.VCs())
+	eachChannel(s.fabric, s.timings, func(_ topology.PortID, _ bool, cycles float64) {
+		share := cycles / float64(s.fabric.Cycle())
 		most = max(most, share)
-		mean += share / float64(channels)
-	}
+		mean += share / channels
+	})
 	return most, mean
 }
 
-// mean is the mean latency of a group in ns.
-func (g *loopGroup) mean() float64 {
-	sum := sim.Time(0)
-	for _, x := range g.latency {
-		sum += x
-	}
-	return sum.Nanoseconds() / float64(len(g.latency))
+// messageTimes is the latencies of messages.
+type messageTimes struct {
+	stats.Histogram // in ps
+	sum, longest    sim.Time
 }
+
+// add adds those of a group.
+func (m *messageTimes) add(g *loopGroup) {
+	for _, x := range g.latency {
+		m.Add(int64(x))
+		m.sum += x
+		m.longest = max(m.longest, x)
+	}
+}
+
+func timesOf(g *loopGroup) *messageTimes {
+	m := &messageTimes{}
+	m.add(g)
+	return m
+}
+
+// mean is in ns.
+func (m *messageTimes) mean() float64 { return m.sum.Nanoseconds() / float64(m.N()) }
 
 // writeGroups keeps the latency of every group: groups.csv.
 func (s *latencySimulation) writeGroups(run *experiments.Run) {
 	t := run.Table("groups", "group", "members", "messages", "latency_mean_ns", "latency_p50_ns", "latency_p99_ns", "latency_max_ns")
 	for i := range s.loop.groups {
 		g := &s.loop.groups[i]
-		var h stats.Histogram
-		longest := sim.Time(0)
-		for _, x := range g.latency {
-			h.Add(int64(x))
-			longest = max(longest, x)
-		}
-		t.Add(i, len(g.members), len(g.latency), g.mean(), h.Quantile(0.5)/1e3, h.Quantile(0.99)/1e3, longest.Nanoseconds())
+		m := timesOf(g)
+		t.Add(i, len(g.members), m.N(), m.mean(), m.Quantile(0.5)/1e3, m.Quantile(0.99)/1e3, m.longest.Nanoseconds())
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"github.com/weft-sim/weft/collectives"
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/sim"
 )
 
@@ -20,21 +21,7 @@ type softwareCarrier struct {
 	groups []softwareGroup
 	flows  []softwareFlow
 	free   []int32 // of flows
-	ops    []collectives.Op
-	parts  []*softwarePart
-}
-
-// softwarePart is what is heard in a domain of the fabric.
-type softwarePart struct {
-	*softwareCarrier
-	whole     []wholeFlow // since the last take
-	delivered int64       // packets
-}
-
-// wholeFlow is a message all packets of which have arrived.
-type wholeFlow struct {
-	flow int32
-	done sim.Time
+	ops    []mpi.Op
 }
 
 // softwareGroup is a broadcast under way. Its ranks are the members in a circle
@@ -42,21 +29,17 @@ type wholeFlow struct {
 type softwareGroup struct {
 	schedule collectives.Schedule // from rank 0
 	sender   int
-	ranks    []softwareRank
-	left     int // ranks that have not ended
-	last     sim.Time
+	run      *mpi.ScheduleRun
+	met      map[softwarePair]int // messages that came before their receive; below 0: receives that wait
 }
 
-type softwareRank struct {
-	round   int
-	waiting int           // operations of the round
-	early   map[int32]int // messages that came before their receive, by sender
-	posted  map[int32]int // receives that wait for their message
-}
+// softwarePair is the ranks of messages.
+type softwarePair struct{ from, to int32 }
 
 type softwareFlow struct {
-	group, from, to int32
-	packets         int // still to come; the receiver's domain counts
+	softwarePair
+	group   int32
+	packets int // still to come
 }
 
 // Events of the carrier.
@@ -80,127 +63,91 @@ func newSoftwareCarrier(k *sim.Kernel, h *hosts, l *multicastLoop, algorithm str
 				return nil, err
 			}
 		}
-		g := softwareGroup{schedule: bySize[n], ranks: make([]softwareRank, n)}
-		for r := range g.ranks {
-			g.ranks[r] = softwareRank{early: map[int32]int{}, posted: map[int32]int{}}
-		}
-		c.groups = append(c.groups, g)
+		c.groups = append(c.groups, softwareGroup{schedule: bySize[n], met: map[softwarePair]int{}})
+		c.groups[i].begin()
 	}
 	return c, nil
 }
 
+// begin prepares a broadcast.
+func (g *softwareGroup) begin() { g.run = mpi.RunSchedule(g.schedule, mpi.Costs{}, sim.Picosecond) }
+
 func (c *softwareCarrier) post(now sim.Time, group, sender int) {
 	g := &c.groups[group]
-	g.sender, g.left, g.last = sender, len(g.ranks), 0
-	for r := range g.ranks {
-		g.ranks[r].round, g.ranks[r].waiting = -1, 0
-	}
-	for r := range g.ranks {
-		c.proceed(now, group, r)
+	g.begin()
+	g.sender = sender
+	for rank := range int32(g.schedule.Ranks()) {
+		c.ops = g.run.Start(rank, c.ops[:0])
+		c.work(now, group, rank)
 	}
 }
 
-// proceed enters the next round of a rank, and those after it that are over at
-// once.
-func (c *softwareCarrier) proceed(now sim.Time, group, rank int) {
+// done ends an operation of a rank, and begins those that it releases.
+func (c *softwareCarrier) done(now sim.Time, group int, rank int32) {
+	run := c.groups[group].run
+	c.ops = run.Done(rank, 0, int64(now), c.ops[:0])
+	c.work(now, group, rank)
+	if run.Unreleased() == 0 {
+		c.loop.complete(group, now)
+	}
+}
+
+// work begins the operations of a rank in c.ops, and those that they release at once.
+func (c *softwareCarrier) work(now sim.Time, group int, rank int32) {
 	g := &c.groups[group]
-	r := &g.ranks[rank]
-	for r.waiting == 0 {
-		if r.round++; r.round == g.schedule.Rounds(rank) {
-			g.last = max(g.last, now)
-			if g.left--; g.left == 0 {
-				c.loop.complete(group, g.last)
+	for i := 0; i < len(c.ops); i++ {
+		switch op := c.ops[i]; op.Kind {
+		case mpi.Send:
+			read := c.send(now, group, softwarePair{rank, op.Peer}, op.Size)
+			c.kernel.Schedule(read, c.name, softwareOver, int32(group), int64(rank))
+		case mpi.Recv:
+			pair := softwarePair{op.Peer, rank}
+			if g.met[pair]--; g.met[pair] >= 0 {
+				c.ops = g.run.Done(rank, 0, int64(now), c.ops)
 			}
-			return
-		}
-		c.ops = g.schedule.Round(rank, r.round, c.ops[:0])
-		for i := range c.ops {
-			c.begin(now, group, rank, &c.ops[i])
+		case mpi.Calc:
+			c.kernel.Schedule(now+sim.Time(op.Size), c.name, softwareOver, int32(group), int64(rank))
 		}
 	}
 }
 
-func (c *softwareCarrier) begin(now sim.Time, group, rank int, op *collectives.Op) {
-	g := &c.groups[group]
-	r := &g.ranks[rank]
-	switch op.Kind {
-	case collectives.Send:
-		id := int32(len(c.flows))
-		if n := len(c.free); n > 0 {
-			id, c.free = c.free[n-1], c.free[:n-1]
-		} else {
-			c.flows = append(c.flows, softwareFlow{})
-		}
-		c.flows[id] = softwareFlow{int32(group), int32(rank), op.Peer, c.hosts.packetsOf(op.Bytes)}
-		to := fabric.PacketSpec{Dst: c.member(group, int(op.Peer))}
-		read := c.hosts.send(now, c.member(group, rank), to, op.Bytes, id)
-		r.waiting++
-		c.kernel.Schedule(read, c.name, softwareOver, int32(group), int64(rank))
-	case collectives.Recv:
-		if r.early[op.Peer] > 0 {
-			r.early[op.Peer]--
-			return
-		}
-		r.posted[op.Peer]++
-		r.waiting++
-	case collectives.Compute:
-		r.waiting++
-		c.kernel.Schedule(now+op.Time, c.name, softwareOver, int32(group), int64(rank))
+// send sends a message, and returns when the adapter has read it.
+func (c *softwareCarrier) send(now sim.Time, group int, pair softwarePair, bytes int64) (read sim.Time) {
+	id := int32(len(c.flows))
+	if n := len(c.free); n > 0 {
+		id, c.free = c.free[n-1], c.free[:n-1]
+	} else {
+		c.flows = append(c.flows, softwareFlow{})
 	}
+	c.flows[id] = softwareFlow{pair, int32(group), c.hosts.packetsOf(bytes)}
+	return c.hosts.send(now, c.terminal(group, pair.from), fabric.PacketSpec{Dst: c.terminal(group, pair.to)}, bytes, id)
 }
 
-// member is the terminal of a rank.
-func (c *softwareCarrier) member(group, rank int) topology.TerminalID {
+// terminal is that of a rank.
+func (c *softwareCarrier) terminal(group int, rank int32) topology.TerminalID {
 	members := c.loop.groups[group].members
-	return members[(c.groups[group].sender+rank)%len(members)]
+	return members[(c.groups[group].sender+int(rank))%len(members)]
 }
 
 func (c *softwareCarrier) Handle(k *sim.Kernel, e sim.Event) {
-	group, rank := int(e.Target), int(e.Arg)
-	if e.Kind == softwareArrived {
-		f := c.flows[e.Target]
-		c.free = append(c.free, e.Target)
-		group, rank = int(f.group), int(f.to)
-		r := &c.groups[group].ranks[rank]
-		if r.posted[f.from] == 0 {
-			r.early[f.from]++
-			return
-		}
-		r.posted[f.from]--
+	if e.Kind == softwareOver {
+		c.done(k.Now(), int(e.Target), int32(e.Arg))
+		return
 	}
-	c.groups[group].ranks[rank].waiting--
-	c.proceed(k.Now(), group, rank)
-}
-
-func (c *softwareCarrier) part() arrivals {
-	p := &softwarePart{softwareCarrier: c}
-	c.parts = append(c.parts, p)
-	return p
-}
-
-// keep implements arrivals.
-func (p *softwarePart) keep(int32, topology.TerminalID) (int, bool) { return 0, true }
-
-func (p *softwarePart) arrived(flow int32, _ int, done sim.Time) {
-	p.delivered++
-	if p.flows[flow].packets--; p.flows[flow].packets == 0 {
-		p.whole = append(p.whole, wholeFlow{flow, done})
+	f := c.flows[e.Target]
+	c.free = append(c.free, e.Target)
+	met := c.groups[f.group].met
+	if met[f.softwarePair]++; met[f.softwarePair] <= 0 {
+		c.done(k.Now(), int(f.group), f.to)
 	}
 }
 
-func (c *softwareCarrier) take() {
-	for _, p := range c.parts {
-		for _, f := range p.whole {
-			c.kernel.Schedule(f.done, c.heard, softwareArrived, f.flow, 0)
-		}
-		p.whole = p.whole[:0]
-	}
-}
+// member implements carrier.
+func (c *softwareCarrier) member(int32, topology.TerminalID) (int, bool) { return 0, true }
 
-// delivered is the number of packets that have arrived.
-func (c *softwareCarrier) delivered() (packets int64) {
-	for _, p := range c.parts {
-		packets += p.delivered
+func (c *softwareCarrier) arrived(a arrival) {
+	f := &c.flows[a.message]
+	if f.packets--; f.packets == 0 {
+		c.kernel.Schedule(a.done, c.heard, softwareArrived, a.message, 0)
 	}
-	return packets
 }

@@ -1,6 +1,7 @@
 package kinds
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -12,33 +13,26 @@ import (
 // This file writes the state of a point of kind multicast-latency, and reads it: what the
 // groups have done, what hosts and carriers keep, the network, and the events to come.
 
-// state is written between two slices, when the hosts have done all up to the present
+// AppendState implements fabric.Kept, when the hosts have done all up to the present
 // cycle: it is the same for any number of threads.
-func (s *latencySimulation) state(a *snapshot.Archive) error {
+func (s *latencySimulation) AppendState(b []byte) []byte {
+	a := snapshot.Writer()
 	s.archive(a)
-	return a.Err()
+	return append(b, a.Bytes()...)
 }
 
-// restore makes a simulation that has not begun go on from a state.
-func (s *latencySimulation) restore(a *snapshot.Archive) error {
-	if s.archive(a); a.End() != nil {
-		return a.Err()
-	}
-	if s.thinned {
-		s.thin()
-	}
-	return nil
+// RestoreState implements fabric.Kept.
+func (s *latencySimulation) RestoreState(b []byte) error {
+	a := snapshot.Reader(b)
+	s.archive(a)
+	s.thin()
+	return a.End()
 }
 
 func (s *latencySimulation) archive(a *snapshot.Archive) {
 	s.loop.archive(a)
-	snapshot.Bool(a, &s.thinned)
-	s.loop.carrier.archive(a)
+	s.carrier.archive(a)
 	s.hosts.archive(a)
-	if a.Err() != nil {
-		return
-	}
-	s.fabric.ArchiveWithModel(a, s.watch, s.hosts)
 	sim.ArchiveKernels(a, []*sim.Kernel{s.kernel}, func(a *snapshot.Archive, e *sim.Event) int {
 		snapshot.Int(a, &e.Arg)
 		return 0
@@ -49,9 +43,7 @@ func (l *multicastLoop) archive(a *snapshot.Archive) {
 	a.Mark("groups")
 	snapshot.Array(a, "groups", l.groups, func(a *snapshot.Archive, g *loopGroup) { l.group(a, g) })
 	snapshot.Int(a, &l.left)
-	l.latency.Archive(a)
-	snapshot.Int(a, &l.sum)
-	snapshot.Int(a, &l.longest)
+	snapshot.Int(a, &l.measured)
 	snapshot.Int(a, &l.first)
 	snapshot.Int(a, &l.last)
 }
@@ -67,12 +59,6 @@ func (l *multicastLoop) group(a *snapshot.Archive, g *loopGroup) {
 func (c *hardwareCarrier) archive(a *snapshot.Archive) {
 	a.Mark("multicast")
 	snapshot.Array(a, "groups", c.routes, func(a *snapshot.Archive, r *groupRoute) { r.archive(a) })
-	delivered, redundant := c.counts()
-	snapshot.Int(a, &delivered)
-	snapshot.Int(a, &redundant)
-	if a.Reading() {
-		c.parts[0].delivered, c.parts[0].redundant = delivered, redundant
-	}
 }
 
 func (r *groupRoute) archive(a *snapshot.Archive) {
@@ -88,48 +74,23 @@ func (c *softwareCarrier) archive(a *snapshot.Archive) {
 	snapshot.Array(a, "groups", c.groups, func(a *snapshot.Archive, g *softwareGroup) { g.archive(a) })
 	snapshot.Value(a, &c.flows)
 	snapshot.Value(a, &c.free)
-	delivered := c.delivered()
-	if snapshot.Int(a, &delivered); a.Reading() {
-		c.parts[0].delivered = delivered
-	}
 }
 
+// archive archives those counts that are not 0, by ascending ranks.
 func (g *softwareGroup) archive(a *snapshot.Archive) {
 	snapshot.Int(a, &g.sender)
-	snapshot.Int(a, &g.left)
-	snapshot.Int(a, &g.last)
-	snapshot.Array(a, "members", g.ranks, func(a *snapshot.Archive, r *softwareRank) { r.archive(a) })
-}
-
-func (r *softwareRank) archive(a *snapshot.Archive) {
-	snapshot.Int(a, &r.round)
-	snapshot.Int(a, &r.waiting)
-	archiveCounts(a, &r.early)
-	archiveCounts(a, &r.posted)
-}
-
-// archiveCounts archives those counts that are not 0, by ascending key.
-func archiveCounts(a *snapshot.Archive, counts *map[int32]int) {
-	type count struct {
-		key int32
-		n   int
-	}
-	var list []count
-	for _, key := range slices.Sorted(maps.Keys(*counts)) {
-		if n := (*counts)[key]; n != 0 {
-			list = append(list, count{key, n})
-		}
-	}
-	snapshot.List(a, &list, func(a *snapshot.Archive, c *count) {
-		snapshot.Int(a, &c.key)
-		snapshot.Int(a, &c.n)
+	g.run.Archive(a)
+	pairs := slices.DeleteFunc(slices.SortedFunc(maps.Keys(g.met), softwarePair.compare), func(p softwarePair) bool { return g.met[p] == 0 })
+	snapshot.List(a, &pairs, func(a *snapshot.Archive, p *softwarePair) {
+		n := g.met[*p]
+		snapshot.Value(a, p)
+		snapshot.Int(a, &n)
+		g.met[*p] = n
 	})
-	if a.Reading() {
-		*counts = map[int32]int{}
-		for _, c := range list {
-			(*counts)[c.key] = c.n
-		}
-	}
+}
+
+func (p softwarePair) compare(q softwarePair) int {
+	return cmp.Or(cmp.Compare(p.from, q.from), cmp.Compare(p.to, q.to))
 }
 
 func (h *hosts) archive(a *snapshot.Archive) {
@@ -137,10 +98,9 @@ func (h *hosts) archive(a *snapshot.Archive) {
 	for t := range h.nodes {
 		h.node(a, topology.TerminalID(t))
 	}
-	unicast := h.unicast()
-	snapshot.Value(a, &unicast)
-	if a.Reading() {
-		h.sinks[0].unicast = unicast
+	tally := h.tally()
+	if snapshot.Value(a, &tally); a.Reading() {
+		h.before = tally
 	}
 	if h.background == nil {
 		return
@@ -171,6 +131,3 @@ func (h *hosts) node(a *snapshot.Archive, t topology.TerminalID) {
 		n.packets, n.head = waiting, 0
 	}
 }
-
-// ArchiveTag implements core.Packets.
-func (h *hosts) ArchiveTag(a *snapshot.Archive, tag *uint64) { snapshot.Int(a, tag) }

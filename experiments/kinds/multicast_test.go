@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/simtest"
 	"github.com/weft-sim/weft/sim/snapshot"
@@ -35,26 +36,11 @@ func latencyAt(t testing.TB, text string, threads int) (*latencySimulation, *lat
 	return s, c
 }
 
-// bytesOf is the state.
-func (s *latencySimulation) bytesOf(t testing.TB) []byte {
+// latencyThrough runs the first point of a file on threads, and tells what has come of it.
+func latencyThrough(t testing.TB, text string, threads int, plan measure.ToEnd) string {
 	t.Helper()
-	a := snapshot.Writer()
-	if err := s.state(a); err != nil {
-		t.Fatal(err)
-	}
-	return a.Bytes()
-}
-
-// through goes on to the end, and tells what has come of it.
-func (s *latencySimulation) through(t testing.TB) string {
-	t.Helper()
-	for more := true; more; {
-		var err error
-		if more, err = s.slice(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := s.end(); err != nil {
+	s, c := latencyAt(t, text, threads)
+	if err := s.run(t.Context(), c.Messages.Spread, plan); err != nil {
 		t.Fatal(err)
 	}
 	all := fmt.Sprintf("%+v %v", s.row(), s.fabric.ChannelFlits())
@@ -62,6 +48,19 @@ func (s *latencySimulation) through(t testing.TB) string {
 		all += fmt.Sprintln(s.loop.groups[i].latency)
 	}
 	return all
+}
+
+// keepsSlice keeps the state in front of a slice of a run, the first of which is 0, in
+// kept, and counts slices.
+func keepsSlice(at int, kept *[]byte, slices *int) func(bool, func(*snapshot.Archive) error) error {
+	return func(_ bool, state func(*snapshot.Archive) error) error {
+		if *slices++; *slices != at+1 {
+			return nil
+		}
+		b, err := snapshot.Encode(state)
+		*kept = bytes.Clone(b)
+		return err
+	}
 }
 
 // TestMulticastGoesOn: from a state of any moment, written and read by any number of
@@ -84,36 +83,21 @@ func TestMulticastGoesOn(t *testing.T) {
 
 func checkGoesOn(t *testing.T, name, text string, seed uint64) {
 	t.Helper()
-	whole, c := latencyAt(t, text, 1)
-	if err := whole.begin(c.Messages.Spread, nil); err != nil {
-		t.Fatal(err)
-	}
-	want := whole.through(t)
-	slices := int(whole.fabric.Cycle() / sliceCycles)
+	slices := 0
+	want := latencyThrough(t, text, 1, measure.ToEnd{Snapshot: keepsSlice(-1, nil, &slices)})
 	random := sim.NewStream(seed, "moments", 0)
-	for _, at := range []int{0, random.IntN(slices), random.IntN(slices), slices - random.IntN(3)} {
-		first, _ := latencyAt(t, text, 1+random.IntN(3))
-		if err := first.begin(c.Messages.Spread, nil); err != nil {
-			t.Fatal(err)
-		}
-		for range at {
-			if _, err := first.slice(); err != nil {
-				t.Fatal(err)
-			}
-		}
-		kept := first.bytesOf(t)
-		if got := first.through(t); got != want {
+	for _, at := range []int{0, random.IntN(slices), random.IntN(slices), slices - 1 - random.IntN(3)} {
+		var kept, again []byte
+		seen, threads := 0, 1+random.IntN(3)
+		if got := latencyThrough(t, text, 1+random.IntN(3), measure.ToEnd{Snapshot: keepsSlice(at, &kept, &seen)}); got != want {
 			t.Errorf("%s: a state behind slice %d changes the run", name, at)
 		}
-		threads := 1 + random.IntN(3)
-		s, _ := latencyAt(t, text, threads)
-		if err := s.begin(c.Messages.Spread, snapshot.Reader(kept)); err != nil {
-			t.Fatalf("%s: %v", name, err)
+		seen = 0
+		got := latencyThrough(t, text, threads, measure.ToEnd{From: snapshot.Reader(kept), Snapshot: keepsSlice(0, &again, &seen)})
+		if !bytes.Equal(again, kept) {
+			t.Errorf("%s: the state behind slice %d, read by %d threads, is written in another form", name, at, threads)
 		}
-		if !bytes.Equal(s.bytesOf(t), kept) {
-			t.Fatalf("%s: the state behind slice %d, read by %d threads, is written in another form", name, at, threads)
-		}
-		if got := s.through(t); got != want {
+		if got != want {
 			t.Errorf("%s: from slice %d of %d on, %d threads come to\n%.300s\nwant\n%.300s", name, at, slices, threads, got, want)
 		}
 	}
@@ -124,21 +108,17 @@ func TestMulticastStatesAreWhole(t *testing.T) {
 	snapshottest.Check(t, func() *groupRoute { return &groupRoute{heard: make([]int64, 2), sent: make([]int64, 2)} },
 		func(a *snapshot.Archive, r *groupRoute) { r.archive(a) }, "mlid", "vcs") // of the plan
 	snapshottest.Names[loopGroup](t, "random", "sent", "posted", "latency", "members")
-	snapshottest.Names[multicastLoop](t, "groups", "left", "latency", "sum", "longest", "first", "last",
+	snapshottest.Names[multicastLoop](t, "groups", "left", "measured", "first", "last",
 		"kernel", "name", "carrier", "rotate", "think", "warmup", "wanted") // made before
-	snapshottest.Names[hardwareCarrier](t, "routes", "parts", "hosts", "loop", "bytes", "packets")
-	snapshottest.Names[hardwarePart](t, "delivered", "redundant", "hardwareCarrier",
-		"heard", "groups") // have been taken over
-	snapshottest.Names[softwareCarrier](t, "groups", "flows", "free", "parts", "ops", // the last counts within a call
+	snapshottest.Names[hardwareCarrier](t, "routes", "hosts", "loop", "bytes", "packets")
+	snapshottest.Names[softwareCarrier](t, "groups", "flows", "free", "ops", // the last counts within a call
 		"kernel", "name", "heard", "hosts", "loop") // made before
-	snapshottest.Names[softwarePart](t, "delivered", "softwareCarrier", "whole") // whole has been taken over
-	snapshottest.Names[softwareGroup](t, "schedule", "sender", "ranks", "left", "last")
-	snapshottest.Names[softwareRank](t, "round", "waiting", "early", "posted")
-	snapshottest.Names[hosts](t, "nodes", "background", "sinks", "hostTable", "fabric", "clock", "flit", "incoming", "carrier") // what follows sinks is made before
-	snapshottest.Names[host](t, "reading", "writing", "packets", "head")                                                        // head: those that have left are left out
+	snapshottest.Names[softwareGroup](t, "schedule", "sender", "run", "met")
+	snapshottest.Names[hosts](t, "nodes", "background", "sinks", "before", "hostTable", "fabric", "clock", "flit", "incoming", "carrier") // what follows before is made before
+	snapshottest.Names[host](t, "reading", "writing", "packets", "head")                                                                  // head: those that have left are left out
 	snapshottest.Names[hostPacket](t, "posted", "spec")
-	snapshottest.Names[hostSink](t, "unicast", "hosts", "arrivals")
-	snapshottest.Names[latencySimulation](t, "kernel", "fabric", "watch", "hosts", "loop", "hardware", "software", "thinned", "plan", "timings")
+	snapshottest.Names[hostSink](t, "tally", "hosts", "arrivals") // arrivals have been taken over
+	snapshottest.Names[latencySimulation](t, "kernel", "fabric", "hosts", "loop", "hardware", "plan", "timings")
 }
 
 // groupNetworks and groupMessages are groups on networks that fall into parts in different

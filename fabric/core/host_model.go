@@ -1,34 +1,34 @@
 package core
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/snapshot"
 )
 
-// HostModel is what terminals belong to, where that is a model of its own that no thread
-// shares: it has packets born because others have arrived. It works between windows,
-// while nothing is simulated.
+// HostModel is a source of [Fabric.Attach] that is a model of its own, of what terminals
+// belong to, which no thread shares: it has packets born because others have arrived. It works
+// between windows, while nothing is simulated.
 type HostModel interface {
+	fabric.Source
+	// Window is the least number of cycles, at least 1, from the arrival of a packet to the
+	// birth of another because of it. The fabric may have been divided for as many
+	// ([Fabric.DivideFor]).
+	Window() int64
 	// Before is called before cycle first is simulated, and those behind it, up to end at
 	// most. Of what the sinks have been told, all up to the cycle before is there. It has
 	// packets born ([Fabric.WakeAt]), all that are born in the window of cycles that
 	// begins with first. It returns the first cycle, from first on, in which it has
 	// something to do again, if nothing arrives; [fabric.Never] if that is nothing.
 	Before(first, end int64) int64
-}
-
-// AttachModel is [Fabric.Attach] for a source with a host model, and a sink for each domain
-// (sinkOf is called for one after the other): what a domain's sink is told of it hears on
-// a thread of its own. A packet that is born because something arrived in a cycle must be
-// born so many cycles later, at least 1, or later; f may have been divided for as many
-// ([Fabric.DivideFor]).
-func (f *Fabric) AttachModel(c HostModel, cycles int64, source fabric.Source, sinkOf func() fabric.Sink) error {
-	if err := f.CheckSource(source); err != nil {
-		return err
-	}
-	f.hostModel, f.lookahead = c, min(f.lookahead, cycles)
-	f.start(source, func(*Domain) fabric.Sink { return sinkOf() })
-	return nil
+	// Over is called every so many cycles, the same for any number of threads, when all up to
+	// one of them is simulated. The model does what it has to up to that one, behind which its
+	// state may be written, and tells whether nothing more is to come, if nothing arrives.
+	Over(cycle int64) bool
 }
 
 // Present is the cycle in which terminal t is simulated.
@@ -69,16 +69,26 @@ func (f *Fabric) nextWork(first int64) int64 {
 	return next
 }
 
-// Still tells whether nothing is going to happen in the network any more.
-func (f *Fabric) Still() bool { return f.nextWork(f.cycle+1) == fabric.Never }
+// Ended tells whether nothing is left to do: all packets have arrived or been given up, and nothing
+// is going to happen any more.
+func (f *Fabric) Ended() bool {
+	if f.hostModel != nil {
+		return f.over()
+	}
+	return f.Idle() && f.Settled()
+}
 
-// Rewind takes back the cycles at the end in which nothing happened: [Fabric.Cycle] is
-// then that behind the last one in which something did.
-func (f *Fabric) Rewind() {
+// over tells whether nothing is going to happen any more, neither at the hosts nor in the
+// network. The cycles at the end in which nothing happened are then taken back.
+func (f *Fabric) over() bool {
+	if !f.hostModel.Over(f.cycle) || f.nextWork(f.cycle+1) < fabric.Never {
+		return false
+	}
 	f.cycle = f.lastWork()
 	for _, d := range f.domains {
 		d.Cycle = f.cycle
 	}
+	return true
 }
 
 // lastWork is the last cycle in which something happened; -1: none.
@@ -88,4 +98,33 @@ func (f *Fabric) lastWork() int64 {
 		last = max(last, d.worked)
 	}
 	return last
+}
+
+// lastWork archives when something has happened last, for the end of a run.
+func (x *Archiver) lastWork() {
+	if x.Fabric.hostModel == nil {
+		return
+	}
+	last := x.Fabric.lastWork()
+	snapshot.Int(x.Archive, &last)
+	if x.Reading() {
+		for _, d := range x.Fabric.domains {
+			d.worked = last
+		}
+	}
+}
+
+// takeWakes fills m with the wakes that have become void, each once: a network that
+// has a host model looks at these cycles all the same, which the end of the run knows. The
+// others are the terminals'.
+func (m *moving) takeWakes(f *Fabric) {
+	if f.hostModel == nil {
+		return
+	}
+	m.wakes = collect(f, func(d *Domain) []*sim.Wheel[int32] { return []*sim.Wheel[int32]{d.wakes} })
+	m.wakes = slices.DeleteFunc(m.wakes, func(e filed[int32]) bool { return f.Terminals[e.item].wake == e.cycle })
+	slices.SortFunc(m.wakes, func(a, b filed[int32]) int {
+		return cmp.Or(cmp.Compare(a.cycle, b.cycle), cmp.Compare(a.item, b.item))
+	})
+	m.wakes = slices.Compact(m.wakes)
 }

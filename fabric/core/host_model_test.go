@@ -8,7 +8,9 @@ import (
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/snapshot"
 )
 
 // relay is a host model: whoever gets a packet passes it on, a pause later, to the next
@@ -30,8 +32,30 @@ func (s *relaySink) Deliver(d *fabric.Delivery) { s.arrived = append(s.arrived, 
 
 const relayStops = 5
 
-func (r *relay) Before(first, end int64) int64 {
+// newRelay has every terminal send a packet, in the cycle that born tells.
+func newRelay(f *core.Fabric, pause int64, flits int32, born func(terminal int) int64) *relay {
+	r := &relay{f: f, pause: pause, flits: flits, queued: make([][]fabric.PacketSpec, f.Graph().Terminals())}
+	for t := range r.queued {
+		r.send(topology.TerminalID(t), born(t), uint64(t)<<8)
+	}
+	return r
+}
+
+func (r *relay) Window() int64 { return r.pause }
+
+func (r *relay) Over(int64) bool {
+	r.act()
+	return true
+}
+
+func (r *relay) Before(int64, int64) int64 {
 	r.asked++
+	r.act()
+	return fabric.Never
+}
+
+// act passes on what has arrived.
+func (r *relay) act() {
 	for _, s := range r.heard {
 		r.next = append(r.next, s.arrived...)
 		s.arrived = s.arrived[:0]
@@ -46,8 +70,14 @@ func (r *relay) Before(first, end int64) int64 {
 		}
 	}
 	r.next = r.next[:0]
-	return fabric.Never
 }
+
+func (r *relay) Part() fabric.Sink {
+	r.heard = append(r.heard, &relaySink{})
+	return r.heard[len(r.heard)-1]
+}
+
+func (r *relay) Deliver(*fabric.Delivery) {}
 
 // send has a packet born in a cycle.
 func (r *relay) send(t topology.TerminalID, cycle int64, tag uint64) {
@@ -57,6 +87,23 @@ func (r *relay) send(t topology.TerminalID, cycle int64, tag uint64) {
 		return cmp.Or(cmp.Compare(a.Birth, b.Birth), cmp.Compare(a.Tag, b.Tag))
 	})
 	r.f.WakeAt(t, cycle)
+}
+
+func (r *relay) archive(a *snapshot.Archive) {
+	snapshot.Array(a, "terminals", r.queued, func(a *snapshot.Archive, q *[]fabric.PacketSpec) { snapshot.Value(a, q) })
+	snapshot.Value(a, &r.log)
+}
+
+func (r *relay) AppendState(b []byte) []byte {
+	a := snapshot.Writer()
+	r.archive(a)
+	return append(b, a.Bytes()...)
+}
+
+func (r *relay) RestoreState(b []byte) error {
+	a := snapshot.Reader(b)
+	r.archive(a)
+	return a.End()
 }
 
 func (r *relay) Next(t topology.TerminalID, until int64, spec *fabric.PacketSpec) bool {
@@ -72,10 +119,10 @@ func (r *relay) Next(t topology.TerminalID, until int64, spec *fabric.PacketSpec
 	return true
 }
 
-// TestThreadsConductor: packets that terminals pass on arrive in the same cycles for any number
+// TestThreadsHostModel: packets that terminals pass on arrive in the same cycles for any number
 // of threads; the last of them when it does, as [core.Fabric.Cycle] tells behind it; and
-// pauses in which nothing happens take no windows: with pauses of a million cycles, some
-// hundred windows do.
+// pauses in which nothing happens take a window every hundred
+// cycles, as slices of runs have: with five pauses of a million cycles, 50,000 and few more.
 func TestThreadsHostModel(t *testing.T) {
 	core.DivideAlways(t.Cleanup)
 	for _, pause := range []int64{1, 3, 40, 1_000_000} {
@@ -86,27 +133,11 @@ func TestThreadsHostModel(t *testing.T) {
 				if why := f.DivideFor(threads, pause, 0, nil); threads > 1 && (why != "" || f.Threads() != threads) {
 					t.Errorf("%d threads, want %d: %s", f.Threads(), threads, why)
 				}
-				r := &relay{f: f, pause: pause, flits: 3, queued: make([][]fabric.PacketSpec, n.topo.Graph().Terminals())}
-				sink := func() fabric.Sink {
-					r.heard = append(r.heard, &relaySink{})
-					return r.heard[len(r.heard)-1]
-				}
-				if err := f.AttachModel(r, pause, r, sink); err != nil {
+				r := newRelay(f, pause, 3, func(t int) int64 { return int64(t % 9) })
+				if err := measure.RunToEnd(t.Context(), f, r, r, measure.ToEnd{}); err != nil {
 					t.Fatal(err)
 				}
-				for terminal := range r.queued {
-					r.send(topology.TerminalID(terminal), int64(terminal%9), uint64(terminal)<<8)
-				}
-				for still := false; !still; {
-					f.Advance(700_000)
-					r.Before(f.Cycle(), f.Cycle())
-					still = f.Still()
-				}
-				f.Rewind()
-				if err := f.Rest(); err != nil {
-					t.Fatal(err)
-				}
-				if want := (relayStops + 1) * len(r.queued); len(r.log) != want || r.asked > 20_000 {
+				if want := (relayStops + 1) * len(r.queued); len(r.log) != want || r.asked > 51_000 {
 					t.Errorf("%d packets, want %d; %d windows", len(r.log), want, r.asked)
 				}
 				return fmt.Sprintln(f.Cycle(), f.Counters, r.log)

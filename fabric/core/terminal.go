@@ -39,6 +39,9 @@ func (f *Fabric) Attach(source fabric.Source, sink fabric.Sink) error {
 	if err := f.CheckSource(source); err != nil {
 		return err
 	}
+	if f.hostModel, _ = source.(HostModel); f.hostModel != nil {
+		f.lookahead = min(f.lookahead, f.hostModel.Window())
+	}
 	f.start(source, func(*Domain) fabric.Sink {
 		if parted, ok := sink.(fabric.PartedSink); ok {
 			return parted.Part()

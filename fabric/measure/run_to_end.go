@@ -18,8 +18,8 @@ type ToEnd struct {
 	Snapshot func(done bool, state func(*snapshot.Archive) error) error
 }
 
-// RunToEnd drives the fabric with a source of finitely many packets, such as a
-// collective whose packets are born when others arrive: until all terminals
+// RunToEnd drives the fabric with a source of finitely many packets, which may be a
+// [core.HostModel] whose packets are born when others arrive: until all terminals
 // have nothing more to send, all packets have arrived and all credits are
 // home. It ends with the audit of flits and credits. What the sink was told is
 // the result. The fabric must be new, or divided by [Fabric.DivideFor]: the calls of
@@ -52,10 +52,10 @@ func RunToEnd(ctx context.Context, f *core.Fabric, source fabric.Source, sink fa
 		r.watch.ArchiveNetwork(a)
 		return a.Err()
 	}
-	for !f.Idle() || !f.Settled() {
+	for !f.Ended() {
 		if err := r.slice(fabric.Never); err != nil {
 			return err
 		}
 	}
-	return f.Audit()
+	return f.Rest()
 }
