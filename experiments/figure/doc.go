@@ -1,4 +1,4 @@
-// Package figure draws figures for papers and reports: lines with confidence
-// bands, grouped bars and histograms, as SVG, PNG or PDF. The same data give
-// the same bytes.
+// Package figure draws all that weft draws: figures for papers and reports ([Figure]),
+// networks ([Network]), bars of parts ([StackedBars]) and whatever else is areas, lines and
+// words ([Drawing]), on one canvas, as SVG, PNG or PDF. The same data give the same bytes.
 package figure

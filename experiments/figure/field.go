@@ -60,7 +60,7 @@ func (f *Field) color(v float64) color.NRGBA {
 	case high > low:
 		at = (v - low) / (high - low)
 	}
-	return tint(1 - at)
+	return tints.At(1 - at)
 }
 
 // cells draws a field.
@@ -69,8 +69,7 @@ type cells struct{ field *Field }
 // Plot implements plot.Plotter.
 func (k cells) Plot(c draw.Canvas, p *plot.Plot) {
 	trX, trY := p.Transforms(&c)
-	style := plot.New().Legend.TextStyle
-	style.XAlign, style.YAlign = text.XCenter, text.YCenter
+	style := Words(8, text.XCenter, text.YCenter)
 	for j, row := range k.field.Values {
 		for i, v := range row {
 			r := vg.Rectangle{Min: vg.Point{X: trX(float64(i) - 0.5), Y: trY(float64(j) - 0.5)}, Max: vg.Point{X: trX(float64(i) + 0.5), Y: trY(float64(j) + 0.5)}}
@@ -136,11 +135,9 @@ func (b colourBar) draw(c draw.Canvas) {
 	for i := range steps {
 		at := (float64(i) + 0.5) / steps
 		y := c.Min.Y + height*vg.Length(i)
-		c.FillPolygon(tint(1-at), corners(vg.Rectangle{Min: vg.Point{X: c.Min.X, Y: y}, Max: vg.Point{X: c.Min.X + barWidth, Y: y + height + 0.2}}))
+		c.FillPolygon(tints.At(1-at), corners(vg.Rectangle{Min: vg.Point{X: c.Min.X, Y: y}, Max: vg.Point{X: c.Min.X + barWidth, Y: y + height + 0.2}}))
 	}
-	style := p.Legend.TextStyle
-	style.Font = textFont(8)
-	style.XAlign, style.YAlign = text.XLeft, text.YCenter
+	style := Words(8, text.XLeft, text.YCenter)
 	for _, t := range p.Y.Tick.Marker.Ticks(p.Y.Min, p.Y.Max) {
 		if t.Label != "" {
 			y := trY(t.Value)
@@ -148,8 +145,7 @@ func (b colourBar) draw(c draw.Canvas) {
 			c.FillText(style, vg.Point{X: c.Min.X + barWidth + 5, Y: y}, t.Label)
 		}
 	}
-	style.Font = textFont(9)
+	style = Words(9, text.XCenter, text.YTop)
 	style.Rotation = math.Pi / 2
-	style.XAlign, style.YAlign = text.XCenter, text.YTop
 	c.FillText(style, vg.Point{X: c.Max.X - 11, Y: c.Center().Y}, elide(style, b.field.Label, c.Max.Y-c.Min.Y))
 }

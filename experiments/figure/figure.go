@@ -1,17 +1,13 @@
 package figure
 
 import (
-	"bytes"
 	"fmt"
 	"math"
-	"time"
+	"strconv"
+	"strings"
 
-	"codeberg.org/go-pdf/fpdf"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgimg"
-	"gonum.org/v1/plot/vg/vgpdf"
-	"gonum.org/v1/plot/vg/vgsvg"
 )
 
 // Style is how values are drawn.
@@ -139,16 +135,6 @@ func (f *Figure) page() page {
 	return f.layout()
 }
 
-// epoch is the date in PDF files, which would otherwise differ from run to
-// run.
-var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
-
-func init() {
-	fpdf.SetDefaultCreationDate(epoch)
-	fpdf.SetDefaultModificationDate(epoch)
-	fpdf.SetDefaultCatalogSort(true)
-}
-
 // Page is the format of [Figure.Render] for pages with scripts: SVG in which the series,
 // their entries in the legend and their points are groups with attributes, data-series,
 // data-entry and data-tip.
@@ -162,19 +148,12 @@ func (f *Figure) Render(format string) ([]byte, error) {
 	f = f.printable()
 	l := f.page()
 	k := f.scale()
-	size := l.extent().Scale(vg.Length(k))
-	var canvas vg.CanvasWriterTo
-	switch format {
-	case "svg":
-		canvas = vgsvg.New(size.X, size.Y)
-	case Page:
-		canvas = &tagged{Canvas: vgsvg.New(size.X, size.Y)}
-	case "png":
-		canvas = vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(size.X, size.Y), vgimg.UseDPI(dpi))}
-	case "pdf":
-		canvas = vgpdf.New(size.X, size.Y)
-	default:
-		return nil, fmt.Errorf("unknown picture format %q: known are svg, png, pdf", format)
+	canvas, err := newCanvas(format, l.extent().Scale(vg.Length(k)), dpi)
+	if err != nil {
+		return nil, err
+	}
+	if s, ok := canvas.(*svgCanvas); ok {
+		s.bare = format != Page
 	}
 	c := draw.New(canvas)
 	if k != 1 {
@@ -182,25 +161,7 @@ func (f *Figure) Render(format string) ([]byte, error) {
 		c.Rectangle = vg.Rectangle{Max: l.extent()}
 	}
 	l.draw(c)
-	if t, ok := canvas.(*tagged); ok {
-		text, err := t.written()
-		return withFonts(text), err
-	}
-	var b bytes.Buffer
-	if _, err := canvas.WriteTo(&b); err != nil {
-		return nil, err
-	}
-	if format == "svg" {
-		return withFonts(b.Bytes()), nil
-	}
-	return b.Bytes(), nil
-}
-
-// withFonts names, for viewers of SVG without the font that texts were measured in, others with
-// letters as wide: the names of categories would run into the axes.
-func withFonts(svg []byte) []byte {
-	const family = "font-family:Liberation Sans"
-	return bytes.ReplaceAll(svg, []byte(family+";"), []byte(family+",Arimo,Arial,Helvetica,sans-serif;"))
+	return written(canvas)
 }
 
 // check finds out whether there is anything to draw.
@@ -258,3 +219,47 @@ func (s *Series) state(i int) State {
 }
 
 func (s *Series) saturated(i int) bool { return s.state(i) == Saturated }
+
+// tip tags what is drawn of point i with what it is, a line each.
+func (f *Figure) tip(c draw.Canvas, s *Series, i int) (end func()) {
+	x := short(s.X[i])
+	switch {
+	case f.categorical():
+		x = f.Categories[int(s.X[i])]
+	case f.XTicks != nil: // of nines
+		x = short(100*(1-math.Pow(10, -s.X[i]))) + " %"
+	case s.XEnd != nil:
+		x += " to " + short(s.XEnd[i])
+	}
+	y := short(s.Y[i])
+	if h := s.interval(i); h > 0 {
+		y += " ± " + short(h)
+	}
+	if s.Quantiles != nil {
+		y += ", from " + short(s.Quantiles[i][0]) + " to " + short(s.Quantiles[i][4])
+	}
+	var lines []string
+	if s.Name != "" {
+		lines = append(lines, s.Name)
+	}
+	lines = append(lines, x, y)
+	switch s.state(i) {
+	case Saturated:
+		lines = append(lines, "saturated")
+	case Undecided:
+		lines = append(lines, "undecided")
+	}
+	return tag(c, "data-tip", strings.Join(lines, "\n"))
+}
+
+// short writes a number with five digits.
+func short(x float64) string {
+	if math.IsNaN(x) {
+		return "no value"
+	}
+	rounded, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 5, 64), 64)
+	if err != nil {
+		return ""
+	}
+	return strconv.FormatFloat(rounded, 'g', -1, 64)
+}

@@ -97,7 +97,7 @@ func (h *steps) Thumbnail(c *draw.Canvas) {
 
 // tips lays an area without colour over each bin of a run, for what it says.
 func (h *steps) tips(c draw.Canvas, p *plot.Plot, run []int) {
-	if taggedOf(c) == nil {
+	if svgOf(c) == nil {
 		return
 	}
 	for _, i := range run {

@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
@@ -25,11 +24,6 @@ type layout struct {
 
 // margins around everything: left and lower, right and upper.
 var lowerMargin, upperMargin = vg.Point{X: 8, Y: 6}, vg.Point{X: 12, Y: 8}
-
-// textFont is the face of all text.
-func textFont(size vg.Length) font.Font {
-	return font.Font{Typeface: "Liberation", Variant: "Sans", Size: size}
-}
 
 // extent is the size of the picture.
 func (l *layout) extent() vg.Point { return l.size }

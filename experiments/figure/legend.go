@@ -39,9 +39,7 @@ func newLegend(f *Figure) *legend {
 	if f.bare || f.Field != nil {
 		return nil
 	}
-	l := &legend{title: f.LegendTitle, columns: 1, style: plot.New().Legend.TextStyle}
-	l.style.Font = textFont(9)
-	l.style.XAlign, l.style.YAlign = text.XLeft, text.YCenter
+	l := &legend{title: f.LegendTitle, columns: 1, style: Words(9, text.XLeft, text.YCenter)}
 	for i := range f.Series {
 		if f.Series[i].Name != "" {
 			l.entries = append(l.entries, entry{f.Series[i].Name, f.drawn(i), f.Series[i].Name})
@@ -119,7 +117,7 @@ func (l *legend) draw(c draw.Canvas) {
 		end := func() {}
 		if e.series != "" {
 			end = tag(c, "data-entry", e.series)
-			if taggedOf(c) != nil { // all of it can be pressed
+			if svgOf(c) != nil { // all of it can be pressed
 				c.FillPolygon(color.Transparent, corners(vg.Rectangle{
 					Min: vg.Point{X: left, Y: y - rowHeight/2},
 					Max: vg.Point{X: left + l.columnWidth(), Y: y + rowHeight/2},

@@ -58,26 +58,29 @@ func (f *Figure) look(i int) appearance {
 	case s.Hue > 0:
 		a.color = palette[(s.Hue-1)%len(palette)]
 	case s.Hue < 0:
-		a.color = tint(s.Tint)
+		a.color = tints.At(s.Tint)
 	}
 	const many = 500
 	a.small = f.Style == Scatter && len(s.X) > many
 	return a
 }
 
-// tints are a scale from dark to light that people with any form of colour blindness
-// can order, without its palest end: viridis (van der Walt and Smith, 2015).
-var tints = []color.NRGBA{
-	{0x44, 0x01, 0x54, 0xff}, {0x3b, 0x52, 0x8b, 0xff}, {0x21, 0x91, 0x8c, 0xff}, {0x5e, 0xc9, 0x62, 0xff}, {0xb5, 0xde, 0x2b, 0xff},
-}
+// Scale is colours for values between two ends.
+type Scale []color.NRGBA
 
-// tint is the colour at a place of the scale, from 0 to 1.
-func tint(at float64) color.NRGBA {
-	x := min(max(at, 0), 1) * float64(len(tints)-1)
-	i := min(int(x), len(tints)-2)
-	a, b, part := tints[i], tints[i+1], x-float64(i)
+// At is the colour at a place of the scale, from 0 to 1.
+func (s Scale) At(place float64) color.NRGBA {
+	x := min(max(place, 0), 1) * float64(len(s)-1)
+	i := min(int(x), len(s)-2)
+	a, b, part := s[i], s[i+1], x-float64(i)
 	mix := func(a, b uint8) uint8 { return uint8(math.Round(float64(a) + part*(float64(b)-float64(a)))) }
 	return color.NRGBA{mix(a.R, b.R), mix(a.G, b.G), mix(a.B, b.B), 0xff}
+}
+
+// tints are a scale from dark to light that people with any form of colour blindness
+// can order, without its palest end: viridis (van der Walt and Smith, 2015).
+var tints = Scale{
+	{0x44, 0x01, 0x54, 0xff}, {0x3b, 0x52, 0x8b, 0xff}, {0x21, 0x91, 0x8c, 0xff}, {0x5e, 0xc9, 0x62, 0xff}, {0xb5, 0xde, 0x2b, 0xff},
 }
 
 func (a appearance) line() draw.LineStyle {

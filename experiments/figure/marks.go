@@ -106,9 +106,8 @@ func (l *layout) labelled() (all []caption) {
 
 // beside is the label of a mark in the best of its places in an area.
 func (m *Mark) beside(data, line vg.Rectangle, taken []shape) caption {
-	w := caption{text: m.Label, style: plot.New().Legend.TextStyle}
-	w.style.Font, w.style.Color = textFont(smallestSize), m.color()
-	w.style.XAlign, w.style.YAlign = text.XLeft, text.YBottom
+	w := caption{text: m.Label, style: Words(smallestSize, text.XLeft, text.YBottom)}
+	w.style.Color = m.color()
 	long, high := w.style.Width(m.Label)+2, w.style.Height(m.Label)+1
 	const gap, steps = 1.5, 24
 	size, along := vg.Point{X: long, Y: high}, vg.Point{X: max(0, data.Size().X-long-2*gap)}

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/experiments"
-	"github.com/weft-sim/weft/experiments/netmap"
+	"github.com/weft-sim/weft/experiments/figure"
 	"github.com/weft-sim/weft/fabric/topology"
 )
 
@@ -153,7 +153,9 @@ func newLinkMap(file *experiments.File, v *variant, loads map[int][]experiments.
 	}
 	order := loads[last.Index]
 	picture, how := (&view{network, order, top}).draw(nil, false)
-	m.Picture = svg(picture)
+	if picture != nil {
+		m.Picture = embedded(&picture.Drawing, networkLabel)
+	}
 	m.Caption += ". " + how
 	m.frames(network, v, loads, order)
 	return m
@@ -179,12 +181,56 @@ func (m *linkMap) frames(network topology.Topology, v *variant, loads map[int][]
 	m.Frames, m.Labels = strings.Join(frames, " "), strings.Join(labels, "|")
 }
 
+// networkLabel is for readers that do not see the picture.
+const networkLabel = "the network and the load of its links"
+
+// mostDrawn bounds the links of a picture, mostRings the switches of one that shows
+// them in groups: of larger networks the page has a matrix of groups.
+const (
+	mostDrawn = 6000
+	mostRings = 120
+)
+
+// view is a network with the load of its channels, for drawing.
+type view struct {
+	network topology.Topology
+	loads   []experiments.ChannelLoad
+	top     float64 // value at the hot end of the scale
+}
+
+// draw lays the network out by its family so that one sees the hot spot; how
+// explains the picture. The elements of pictures with the same order are the same.
+func (v *view) draw(order []experiments.ChannelLoad, plain bool) (picture *figure.NetworkPicture, how string) {
+	g := v.network.Graph()
+	if n := g.NumPorts() + g.Terminals(); len(v.loads) != n {
+		return nil, "The channels that were recorded are not those of the network: not drawn."
+	}
+	m := &figure.Network{Topology: v.network, Loads: numbers(v.loads), Order: numbers(order), Top: v.top, Plain: plain, Most: mostDrawn}
+	if g.Switches() > mostRings {
+		if picture, how, ok := m.Matrix(); ok {
+			return picture, how
+		}
+	}
+	return m.Draw()
+}
+
+func numbers(loads []experiments.ChannelLoad) []float64 {
+	if loads == nil {
+		return nil
+	}
+	all := make([]float64, len(loads))
+	for i, c := range loads {
+		all[i] = c.Load
+	}
+	return all
+}
+
 // levels writes how far up the scale every element of a picture is: one digit of
 // base 36 for 36 levels, two for 36 times as many.
-func levels(p *netmap.Picture, n int) string {
+func levels(p *figure.NetworkPicture, n int) string {
 	var all []byte
-	for _, load := range p.Loads {
-		level := int64(math.Round(p.Fraction(load) * float64(n-1)))
+	for _, heat := range p.Heats {
+		level := int64(math.Round(heat * float64(n-1)))
 		if n > 36 {
 			all = strconv.AppendInt(all, level/36, 36)
 		}

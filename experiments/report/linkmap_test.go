@@ -40,7 +40,7 @@ func TestLinkMaps(t *testing.T) {
 		}
 		root := parse(t, []byte("<p><style></style>"+string(m.Picture)+"</p>"))
 		var titles []string
-		for _, e := range root.all("g")[0].all("title") {
+		for _, e := range root.all("title") {
 			titles = append(titles, e.Text)
 		}
 		for k, point := range []int{3*i + 1, 3*i + 2, 3 * i} { // points in the order of their loads

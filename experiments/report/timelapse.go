@@ -97,8 +97,8 @@ func newTimelapse(file *experiments.File, p *experiments.Point, s *experiments.L
 	}
 	mean := seriesMean(s)
 	whole, how := (&view{network, mean, top}).draw(nil, false)
-	l.Picture = svg(whole)
 	if whole != nil {
+		l.Picture = embedded(&whole.Drawing, networkLabel)
 		l.animate(network, s, mean)
 	}
 	l.Caption += ". " + how
@@ -117,12 +117,12 @@ func (l *timelapse) animate(network topology.Topology, s *experiments.LoadSeries
 		}
 		picture, _ := (&view{network, loads, l.Top}).draw(mean, true)
 		if k == 0 {
-			stills = min(len(s.Ends), mostStills, max(2, stillElements/max(1, len(picture.Loads))))
+			stills = min(len(s.Ends), mostStills, max(2, stillElements/max(1, len(picture.Heats))))
 		}
 		frames = append(frames, levels(picture, colourLevels))
 		labels = append(labels, fmt.Sprintf("cycles %d to %d of the window", begin, end))
 		if n := len(l.Small); n < stills && k == n*(len(s.Ends)-1)/max(1, stills-1) {
-			l.Small = append(l.Small, still{labels[k], svg(picture)})
+			l.Small = append(l.Small, still{labels[k], embedded(&picture.Drawing, networkLabel)})
 		}
 		begin = end
 	}

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments"
-	"github.com/weft-sim/weft/experiments/netmap"
+	"github.com/weft-sim/weft/experiments/figure"
 )
 
 // lapsed is the ring with a series of 5 intervals, and its report.
@@ -78,14 +78,7 @@ func TestTimelapse(t *testing.T) {
 			t.Errorf("labels %s", got)
 		}
 		frames := strings.Fields(lapse.Attr["data-frames"])
-		var named []*element
-		for _, g := range lapse.all("g") {
-			for _, e := range g.Children {
-				if len(e.all("title")) > 0 {
-					named = append(named, e)
-				}
-			}
-		}
+		named := withTitles(lapse)
 		// 16 switches, and 64 channels between them; those that close a ring
 		// of 4 are drawn at both ends: 16 more.
 		if len(frames) != 5 || len(named) != 16+64+16 {
@@ -98,8 +91,8 @@ func TestTimelapse(t *testing.T) {
 			}
 			for j, e := range named {
 				name, _, _ := strings.Cut(e.Text, ":")
-				if e.Name != "line" {
-					continue
+				if !strings.Contains(name, " to ") {
+					continue // a switch
 				}
 				digit, err := strconv.ParseInt(frame[j:j+1], 36, 64)
 				if err != nil || int(digit) != int(math.Round(load[name][k]/top*35)) {
@@ -118,15 +111,17 @@ func TestTimelapse(t *testing.T) {
 		// What a still shows is what the slider does.
 		for k, svg := range stills.all("svg") {
 			j := 0
-			for _, e := range svg.Children {
-				if e.Attr["fill"] == "#ffffff" {
+			for _, e := range svg.all("path") {
+				_, colour, _ := strings.Cut(strings.TrimPrefix(e.Attr["style"], "fill:none;"), ":")
+				colour, _, _ = strings.Cut(colour, ";")
+				if colour == "#FFFFFF" {
 					continue // behind a switch
 				}
 				digit, err := strconv.ParseInt(frames[k][j:j+1], 36, 64)
 				if err != nil {
 					t.Fatal(err)
 				}
-				near(t, e.Attr["fill"]+e.Attr["stroke"], heatOf(digit))
+				near(t, colour, "#%02X%02X%02X", digit)
 				j++
 			}
 			if j != len(named) {
@@ -136,19 +131,18 @@ func TestTimelapse(t *testing.T) {
 	}
 }
 
-// heatOf is the colour of a digit of a frame.
-func heatOf(digit int64) string { return netmap.Heat(float64(digit) / 35) }
-
-// near compares colours: a 70th of the scale is at most 5 of 255, in a stretch
-// of it where a channel of colour falls by 141 in a quarter.
-func near(t *testing.T, got, want string) {
+// near compares a colour in a format with that of a digit of a frame: a 70th of the scale is
+// at most 5 of 255, in a stretch of it where a channel of colour falls by 141 in a quarter.
+func near(t *testing.T, got, format string, digit int64) {
 	t.Helper()
-	var a, b [3]int
-	fmt.Sscanf(got, "#%02x%02x%02x", &a[0], &a[1], &a[2])
-	fmt.Sscanf(want, "#%02x%02x%02x", &b[0], &b[1], &b[2])
-	for i := range a {
-		if d := a[i] - b[i]; d < -9 || d > 9 {
-			t.Errorf("colour %s, want about %s", got, want)
+	want := figure.LoadColours.At(float64(digit) / 35)
+	var rgb [3]int
+	if _, err := fmt.Sscanf(got, format, &rgb[0], &rgb[1], &rgb[2]); err != nil {
+		t.Fatalf("colour %q: %v", got, err)
+	}
+	for i, w := range []uint8{want.R, want.G, want.B} {
+		if d := rgb[i] - int(w); d < -9 || d > 9 {
+			t.Errorf("colour %s, want about %v", got, want)
 			return
 		}
 	}

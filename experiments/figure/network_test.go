@@ -1,16 +1,17 @@
-package netmap
+package figure
 
 import (
 	"bytes"
-	"encoding/xml"
-	"errors"
 	"fmt"
+	"html"
 	"image/png"
-	"io"
 	"math"
-	"strconv"
+	"regexp"
 	"strings"
 	"testing"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim/param"
@@ -37,7 +38,7 @@ func fatTree(t *testing.T, k, n int) topology.Topology {
 // TestHotSpot: in every layout, the one hot channel has the hottest colour and
 // all others the coldest.
 func TestHotSpot(t *testing.T) {
-	const hottest, coldest = "#67000d", "#e4e8ee"
+	const hottest, coldest = "#67000D", "#E4E8EE"
 	dragonfly := build(t, "dragonfly", func(c *topology.DragonflyConfig) { c.P, c.A, c.H = 1, 2, 1 })
 	for _, c := range []struct {
 		name   string
@@ -67,7 +68,7 @@ func TestHotSpot(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			g := c.t.Graph()
-			m := &Map{Topology: c.t, Loads: make([]float64, g.NumPorts()+g.Terminals()), Top: 0.8}
+			m := &Network{Topology: c.t, Loads: make([]float64, g.NumPorts()+g.Terminals()), Top: 0.8}
 			found := false
 			for p := topology.PortID(0); int(p) < g.NumPorts(); p++ {
 				if peer, ok := g.PeerPort(p); ok && g.PortSwitch[p] == c.from && g.PortSwitch[peer] == c.to && !found {
@@ -82,88 +83,60 @@ func TestHotSpot(t *testing.T) {
 				picture, _, _ = m.Matrix()
 			}
 			marks, shapes := 0, 0
-			for _, e := range elements(t, picture) {
-				if e.title == "" {
-					continue
-				}
-				colour := e.attr["fill"] + e.attr["stroke"]
+			for _, e := range titled(t, &picture.Drawing) {
 				switch {
 				case e.title == c.title+": 0.800":
 					marks++
-					if colour != hottest {
-						t.Errorf("%s has colour %s", e.title, colour)
+					if e.colour != hottest {
+						t.Errorf("%s has colour %s", e.title, e.colour)
 					}
-				case colour != coldest || !strings.HasSuffix(e.title, ": 0.000"):
-					t.Errorf("%s has colour %s", e.title, colour)
+				case e.colour != coldest || !strings.HasSuffix(e.title, ": 0.000"):
+					t.Errorf("%s has colour %s", e.title, e.colour)
 				}
 				shapes++
 			}
-			if marks != c.marks || shapes != c.shapes || shapes != len(picture.Loads) {
-				t.Errorf("%d marks and %d shapes for %d loads, want %d and %d", marks, shapes, len(picture.Loads), c.marks, c.shapes)
+			recordDrawing(t, &picture.Drawing)
+			if marks != c.marks || shapes != c.shapes || shapes != len(picture.Heats) {
+				t.Errorf("%d marks and %d shapes for %d loads, want %d and %d", marks, shapes, len(picture.Heats), c.marks, c.shapes)
 			}
 		})
 	}
 }
 
-// drawn is an element of an SVG picture.
-type drawn struct {
-	name, title, text string
-	attr              map[string]string
+// titledPath is a path of an SVG picture with a title.
+type titledPath struct{ title, colour string }
+
+func titled(t *testing.T, d *Drawing) (all []titledPath) {
+	t.Helper()
+	svg, err := d.Render("svg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, found := range regexp.MustCompile(`<title>(.*)</title>\s*<path [^>]*style="(?:fill:none;stroke|fill):(#\w+)`).FindAllSubmatch(svg, -1) {
+		all = append(all, titledPath{html.UnescapeString(string(found[1])), string(found[2])})
+	}
+	return all
 }
 
-// elements lists what a picture draws, and checks that it lies inside.
-func elements(t *testing.T, p *Picture) []drawn {
+// recordDrawing draws onto a tape, and checks that all lies on the picture.
+func recordDrawing(t *testing.T, d *Drawing) *tape {
 	t.Helper()
-	var all []drawn
-	decoder := xml.NewDecoder(strings.NewReader(p.SVG()))
-	inTitle := false
-	for {
-		token, err := decoder.Token()
-		if errors.Is(err, io.EOF) {
-			return all
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		switch x := token.(type) {
-		case xml.StartElement:
-			inTitle = x.Name.Local == "title"
-			if inTitle || x.Name.Local == "svg" || x.Name.Local == "g" {
-				continue
-			}
-			d := drawn{name: x.Name.Local, attr: map[string]string{}}
-			for _, a := range x.Attr {
-				d.attr[a.Name.Local] = a.Value
-			}
-			for key, most := range map[string]float64{"x": p.Width, "x1": p.Width, "x2": p.Width, "cx": p.Width, "y": p.Height, "y1": p.Height, "y2": p.Height, "cy": p.Height} {
-				text, given := d.attr[key]
-				value, err := strconv.ParseFloat(text, 64)
-				if given && (err != nil || math.IsNaN(value) || value < 0 || value > most) {
-					t.Errorf("%s of %s = %s lies outside of %v x %v", key, d.name, text, p.Width, p.Height)
-				}
-			}
-			all = append(all, d)
-		case xml.EndElement:
-			if x.Name.Local == "title" {
-				inTitle = false
-			}
-		case xml.CharData:
-			if len(all) == 0 {
-				continue
-			}
-			if last := &all[len(all)-1]; inTitle {
-				last.title += string(x)
-			} else {
-				last.text += strings.TrimSpace(string(x))
-			}
+	tape := &tape{}
+	for _, element := range d.elements {
+		element(draw.Canvas{Canvas: tape, Rectangle: vg.Rectangle{Max: d.Size}})
+	}
+	for _, m := range tape.marks {
+		if !within(grown(vg.Rectangle{Max: d.Size}, 1), m.box()) {
+			t.Errorf("%q at %v lies outside of %v", m.text, m.box(), d.Size)
 		}
 	}
+	return tape
 }
 
-// TestNames: every switch of some hundred has its name in the picture, and names
+// TestNetworkNames: every switch of some hundred has its name in the picture, and names
 // stand apart: in a tree of upright names, a torus of numbers, on a circle of long
 // ones. A picture of thousands has none.
-func TestNames(t *testing.T) {
+func TestNetworkNames(t *testing.T) {
 	long := build(t, "random-regular", func(c *topology.RandomRegularConfig) { c.Switches, c.Degree = 64, 3 })
 	g := *long.Graph()
 	g.Names = &topology.Names{}
@@ -181,20 +154,13 @@ func TestNames(t *testing.T) {
 		"fabric":    {topology.NewFileNetwork(&g), true},
 		"large":     {torus(t, 24, 24, 24), false},
 	} {
-		m := &Map{Topology: c.t}
+		m := &Network{Topology: c.t}
 		picture, _ := m.Draw()
-		names := map[string][2]float64{}
-		for _, e := range elements(t, picture) {
-			if e.name != "text" || e.attr["font-size"] == "11" {
-				continue
+		names := map[string]vg.Point{}
+		for _, mark := range recordDrawing(t, &picture.Drawing).marks {
+			if mark.text != "" {
+				names[mark.text] = mark.box().Min.Add(mark.box().Max).Scale(0.5)
 			}
-			x, _ := strconv.ParseFloat(e.attr["x"], 64)
-			y, _ := strconv.ParseFloat(e.attr["y"], 64)
-			size, _ := strconv.ParseFloat(e.attr["font-size"], 64)
-			if size < 4 || size > 9 {
-				t.Errorf("%s: a name of %v points", name, size)
-			}
-			names[e.text] = [2]float64{x, y}
 		}
 		for s := range topology.SwitchID(c.t.Graph().Switches()) {
 			if _, there := names[shortName(c.t.Graph(), s)]; there != c.named {
@@ -207,7 +173,7 @@ func TestNames(t *testing.T) {
 		}
 		for a, at := range names {
 			for b, other := range names {
-				if a != b && math.Hypot(at[0]-other[0], at[1]-other[1]) < 4 {
+				if a != b && math.Hypot(float64(at.X-other.X), float64(at.Y-other.Y)) < 4 {
 					t.Errorf("%s: %q and %q stand in one place", name, a, b)
 				}
 			}
@@ -215,14 +181,14 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestRender: PNG and PDF are made, PDF with its font, the same each time.
-func TestRender(t *testing.T) {
-	m := &Map{Topology: fatTree(t, 4, 3)}
+// TestNetworkFormats: PNG and PDF are made, PDF with its font, the same each time.
+func TestNetworkFormats(t *testing.T) {
+	m := &Network{Topology: fatTree(t, 4, 3)}
 	picture, how := m.Draw()
 	if !strings.HasPrefix(how, "Leaf switches at the bottom") {
 		t.Error(how)
 	}
-	for _, format := range Formats {
+	for _, format := range []string{"svg", "png", "pdf"} {
 		first, err := picture.Render(format)
 		second, err2 := picture.Render(format)
 		if err != nil || err2 != nil || !bytes.Equal(first, second) {
@@ -239,7 +205,7 @@ func TestRender(t *testing.T) {
 				t.Error("pdf: no embedded font")
 			}
 		case "svg":
-			if !bytes.HasPrefix(first, []byte(`<svg width="`)) {
+			if !bytes.HasPrefix(first, []byte("<?xml")) {
 				t.Errorf("svg: %.60s", first)
 			}
 		}
