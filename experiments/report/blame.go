@@ -9,7 +9,7 @@ import (
 	"strconv"
 
 	"github.com/weft-sim/weft/experiments"
-	"github.com/weft-sim/weft/experiments/figure"
+	"github.com/weft-sim/weft/experiments/plot"
 	"github.com/weft-sim/weft/fabric/core"
 )
 
@@ -41,10 +41,10 @@ var partColours = [core.NumParts]color.NRGBA{
 }
 
 // stackedBars are the bars of points.
-func stackedBars(points []blamedPoint) *figure.StackedBars {
-	bars := &figure.StackedBars{Parts: core.PartNames[:], Colours: partColours[:], Unit: "ns"}
+func stackedBars(points []blamedPoint) *plot.StackedBars {
+	bars := &plot.StackedBars{Parts: core.PartNames[:], Colours: partColours[:], Unit: "ns"}
 	for _, p := range points {
-		bars.Bars = append(bars.Bars, figure.StackedBar{Label: p.label, Parts: p.parts[:], Total: p.total, Saturated: p.behind})
+		bars.Bars = append(bars.Bars, plot.StackedBar{Label: p.label, Parts: p.parts[:], Total: p.total, Saturated: p.behind})
 	}
 	return bars
 }

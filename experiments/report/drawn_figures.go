@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/experiments"
-	"github.com/weft-sim/weft/experiments/figure"
+	"github.com/weft-sim/weft/experiments/plot"
 )
 
 // drawnFigure is a figure as plot draws it, and for the width of a telephone.
@@ -39,7 +39,7 @@ func svgElement(picture []byte, label string) template.HTML {
 }
 
 // embedded is a drawing as an element of a page.
-func embedded(d *figure.Drawing, label string) template.HTML {
+func embedded(d *plot.Drawing, label string) template.HTML {
 	picture, err := d.Render("svg")
 	if err != nil {
 		panic("report: " + err.Error()) // of another format only

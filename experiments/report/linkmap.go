@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/experiments"
-	"github.com/weft-sim/weft/experiments/figure"
+	"github.com/weft-sim/weft/experiments/plot"
 	"github.com/weft-sim/weft/fabric/topology"
 )
 
@@ -200,12 +200,12 @@ type view struct {
 
 // draw lays the network out by its family so that one sees the hot spot; how
 // explains the picture. The elements of pictures with the same order are the same.
-func (v *view) draw(order []experiments.ChannelLoad, plain bool) (picture *figure.NetworkPicture, how string) {
+func (v *view) draw(order []experiments.ChannelLoad, plain bool) (picture *plot.NetworkPicture, how string) {
 	g := v.network.Graph()
 	if n := g.NumPorts() + g.Terminals(); len(v.loads) != n {
 		return nil, "The channels that were recorded are not those of the network: not drawn."
 	}
-	m := &figure.Network{Topology: v.network, Loads: numbers(v.loads), Order: numbers(order), Top: v.top, Plain: plain, Most: mostDrawn}
+	m := &plot.Network{Topology: v.network, Loads: numbers(v.loads), Order: numbers(order), Top: v.top, Plain: plain, Most: mostDrawn}
 	if g.Switches() > mostRings {
 		if picture, how, ok := m.Matrix(); ok {
 			return picture, how
@@ -227,7 +227,7 @@ func numbers(loads []experiments.ChannelLoad) []float64 {
 
 // levels writes how far up the scale every element of a picture is: one digit of
 // base 36 for 36 levels, two for 36 times as many.
-func levels(p *figure.NetworkPicture, n int) string {
+func levels(p *plot.NetworkPicture, n int) string {
 	var all []byte
 	for _, heat := range p.Heats {
 		level := int64(math.Round(heat * float64(n-1)))

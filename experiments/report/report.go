@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/experiments"
-	"github.com/weft-sim/weft/experiments/figure"
+	"github.com/weft-sim/weft/experiments/plot"
 )
 
 //go:embed page.html
@@ -33,7 +33,7 @@ var (
 
 // script is all of them, in a form that is XML, too.
 func script() template.JS {
-	colours, err := json.Marshal(figure.LoadColours)
+	colours, err := json.Marshal(plot.LoadColours)
 	if err != nil {
 		panic("report: " + err.Error())
 	}

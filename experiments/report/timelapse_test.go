@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments"
-	"github.com/weft-sim/weft/experiments/figure"
+	"github.com/weft-sim/weft/experiments/plot"
 )
 
 // lapsed is the ring with a series of 5 intervals, and its report.
@@ -135,7 +135,7 @@ func TestTimelapse(t *testing.T) {
 // at most 5 of 255, in a stretch of it where a channel of colour falls by 141 in a quarter.
 func near(t *testing.T, got, format string, digit int64) {
 	t.Helper()
-	want := figure.LoadColours.At(float64(digit) / 35)
+	want := plot.LoadColours.At(float64(digit) / 35)
 	var rgb [3]int
 	if _, err := fmt.Sscanf(got, format, &rgb[0], &rgb[1], &rgb[2]); err != nil {
 		t.Fatalf("colour %q: %v", got, err)
