@@ -70,9 +70,9 @@ type experiment struct {
 	Verdicts          []verdict
 	Figures           []drawnFigure
 	Missing           []string // figures that could not be drawn, with the reason
-	Maps              []linkMap
+	Maps              []networkFigure
 	MapNote           string
-	Lapses            []timelapse
+	Lapses            []networkFigure
 	LapseNote         string
 	Blame             *blame
 	Shared            []cell // columns with one value
