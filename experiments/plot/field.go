@@ -78,7 +78,9 @@ func (k cells) Plot(c draw.Canvas, p *plot.Plot) {
 				continue
 			}
 			ink := k.field.color(v)
+			end := tag(c, "data-tip", k.field.Columns[i]+"\n"+k.field.Rows[j]+"\n"+short(v))
 			c.FillPolygon(ink, corners(r))
+			end()
 			style.Color = color.White
 			if 0.3*float64(ink.R)+0.6*float64(ink.G)+0.1*float64(ink.B) > 140 {
 				style.Color = color.Black

@@ -122,6 +122,10 @@ func TestHeat(t *testing.T) {
 			t.Errorf("no %q in the picture", text)
 		}
 	}
+	page, err := f.Render(Page)
+	if err != nil || !strings.Contains(string(page), `data-tip="0.3&#10;min&#10;1000"`) {
+		t.Errorf("no value under the pointer (%v)", err)
+	}
 	f.Field.Values = [][]float64{{math.NaN(), 0, 0}, {0, 0, 0}}
 	if _, err := f.Render("svg"); err == nil {
 		t.Error("a field without values: no error")
