@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/weft-sim/weft/experiments/figure"
+	"github.com/weft-sim/weft/experiments/plot"
 	"github.com/weft-sim/weft/fabric/measure"
 )
 
@@ -134,8 +134,8 @@ func (p *PlotConfig) PagePictures(source *PlotSource) (wide, narrow []byte, err 
 		column := sizes[small.Size]
 		small.Size, small.Width, small.FontSize, small.PanelColumns = "page", column[0], column[2], 1
 	}
-	if wide, err = p.Draw(source, figure.Page); err == nil {
-		narrow, err = small.Draw(source, figure.Page)
+	if wide, err = p.Draw(source, plot.Page); err == nil {
+		narrow, err = small.Draw(source, plot.Page)
 	}
 	return wide, narrow, err
 }
@@ -145,7 +145,7 @@ func (p *PlotConfig) Picture(t *Table, format string) ([]byte, error) {
 	return p.Draw(&PlotSource{Table: t}, format)
 }
 
-// Draw draws a table as "svg", "png", "pdf" or [figure.Page], or writes the numbers of the figure as
+// Draw draws a table as "svg", "png", "pdf" or [plot.Page], or writes the numbers of the figure as
 // "csv".
 func (p *PlotConfig) Draw(source *PlotSource, format string) ([]byte, error) {
 	f, err := p.figureOf(source)
@@ -158,12 +158,12 @@ func (p *PlotConfig) Draw(source *PlotSource, format string) ([]byte, error) {
 	return f.Render(format)
 }
 
-func (p *PlotConfig) figure(t *Table) (*figure.Figure, error) {
+func (p *PlotConfig) figure(t *Table) (*plot.Figure, error) {
 	return p.figureOf(&PlotSource{Table: t})
 }
 
 // figureOf selects the columns of a table that a plot shows.
-func (p *PlotConfig) figureOf(source *PlotSource) (*figure.Figure, error) {
+func (p *PlotConfig) figureOf(source *PlotSource) (*plot.Figure, error) {
 	t, err := source.Table.Where(p.Where)
 	if err == nil && len(t.Rows) == 0 && len(source.Table.Rows) > 0 {
 		err = source.Table.unmet(p.Where)
@@ -171,15 +171,15 @@ func (p *PlotConfig) figureOf(source *PlotSource) (*figure.Figure, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &figure.Figure{
-		Title: p.Title, XLabel: p.XLabel, YLabel: p.YLabel, Style: figure.Style(p.Style), LogX: p.LogX, LogY: p.LogY,
+	f := &plot.Figure{
+		Title: p.Title, XLabel: p.XLabel, YLabel: p.YLabel, Style: plot.Style(p.Style), LogX: p.LogX, LogY: p.LogY,
 		YMax: p.YMax, XRange: p.XRange, YRange: p.YRange, Whiskers: p.Intervals == "bars", PanelColumns: p.PanelColumns,
 	}
 	p.setSize(f)
 	if f.XLabel == "" && f.Style != "percentile" {
 		f.XLabel = AxisLabel(p.X)
 	}
-	if f.Style == figure.Heat {
+	if f.Style == plot.Heat {
 		return f, p.heat(f, t)
 	}
 	groups, err := p.groups(t)
@@ -189,7 +189,7 @@ func (p *PlotConfig) figureOf(source *PlotSource) (*figure.Figure, error) {
 	title := p.nameGroups(groups)
 	f.LegendTitle = title
 	switch {
-	case f.Style == figure.Histogram, f.Style == "cdf", f.Style == "percentile", len(p.Percentiles) > 0, f.Style == figure.Box && t.hasBins(p.X):
+	case f.Style == plot.Histogram, f.Style == "cdf", f.Style == "percentile", len(p.Percentiles) > 0, f.Style == plot.Box && t.hasBins(p.X):
 		err = p.distribution(f, t, groups)
 	default:
 		err = p.curves(f, t, groups)
@@ -206,7 +206,7 @@ func (p *PlotConfig) figureOf(source *PlotSource) (*figure.Figure, error) {
 }
 
 // perGroup is how many series a group has.
-func perGroup(f *figure.Figure, groups []*group) int {
+func perGroup(f *plot.Figure, groups []*group) int {
 	if len(groups) == 0 {
 		return 0
 	}
@@ -214,7 +214,7 @@ func perGroup(f *figure.Figure, groups []*group) int {
 }
 
 // curves makes the series of a table with a row for each point.
-func (p *PlotConfig) curves(f *figure.Figure, t *Table, groups []*group) error {
+func (p *PlotConfig) curves(f *plot.Figure, t *Table, groups []*group) error {
 	if f.YLabel == "" {
 		f.YLabel = p.labelOf(p.Y)
 	}
@@ -264,13 +264,13 @@ func (p *PlotConfig) curves(f *figure.Figure, t *Table, groups []*group) error {
 
 // categorical tells whether x has categories, which need be no numbers.
 func (p *PlotConfig) categorical() bool {
-	return p.Style == string(figure.Bar) || p.Style == string(figure.Box)
+	return p.Style == string(plot.Bar) || p.Style == string(plot.Box)
 }
 
 // series reads the points of one series. A point that several seeds have computed
 // is what aggregate says of them, a mean with Student's 95 % interval.
-func (p *PlotConfig) series(t *Table, points [][]int, y string) (figure.Series, error) {
-	var s figure.Series
+func (p *PlotConfig) series(t *Table, points [][]int, y string) (plot.Series, error) {
+	var s plot.Series
 	xs, err := t.Numbers(p.X)
 	if err != nil {
 		return s, err
@@ -289,7 +289,7 @@ func (p *PlotConfig) series(t *Table, points [][]int, y string) (figure.Series, 
 		}
 	}
 	for _, rows := range points {
-		x, state := 0.0, figure.Steady
+		x, state := 0.0, plot.Steady
 		var values []float64
 		for _, i := range rows {
 			x += xs[i] / float64(len(rows))
@@ -301,30 +301,30 @@ func (p *PlotConfig) series(t *Table, points [][]int, y string) (figure.Series, 
 		y, interval := p.aggregate(values, intervals[rows[0]])
 		s.X, s.Y = append(s.X, x), append(s.Y, y)
 		s.HalfWidth, s.States = append(s.HalfWidth, interval), append(s.States, state)
-		if p.Style == string(figure.Box) || p.spread(t) {
+		if p.Style == string(plot.Box) || p.spread(t) {
 			s.Quantiles = append(s.Quantiles, fiveNumbers(values))
 			s.HalfWidth[len(s.HalfWidth)-1] = math.NaN()
 		}
 	}
-	if !slices.ContainsFunc(points, func(rows []int) bool { return len(rows) > 1 }) && p.Style != string(figure.Box) {
+	if !slices.ContainsFunc(points, func(rows []int) bool { return len(rows) > 1 }) && p.Style != string(plot.Box) {
 		s.Quantiles = nil // nothing is spread
 	}
 	return s, nil
 }
 
 // verdict is the state of row i as figures show it.
-func (t *Table) verdict(i int) figure.State {
+func (t *Table) verdict(i int) plot.State {
 	switch t.State(i) {
 	case measure.Saturated:
-		return figure.Saturated
+		return plot.Saturated
 	case measure.Undecided:
-		return figure.Undecided
+		return plot.Undecided
 	}
-	return figure.Steady
+	return plot.Steady
 }
 
 // sortSeries orders the points by x; equal ones keep their order.
-func sortSeries(s *figure.Series) {
+func sortSeries(s *plot.Series) {
 	order := make([]int, len(s.X))
 	for i := range order {
 		order[i] = i

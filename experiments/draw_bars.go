@@ -4,12 +4,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/weft-sim/weft/experiments/figure"
+	"github.com/weft-sim/weft/experiments/plot"
 )
 
 // categorise replaces x by the index of its category, in the order of first
 // appearance.
-func categorise(f *figure.Figure, s *figure.Series, t *Table, points [][]int, category func(row []string) string) {
+func categorise(f *plot.Figure, s *plot.Series, t *Table, points [][]int, category func(row []string) string) {
 	for i, rows := range points {
 		name := category(t.Rows[rows[0]])
 		at := slices.Index(f.Categories, name)
@@ -120,7 +120,7 @@ func tells(list []*variant, j int) bool {
 
 // ownCategories leaves a panel with the categories that it has something in, in their
 // order.
-func (p *PlotConfig) ownCategories(f *figure.Figure) {
+func (p *PlotConfig) ownCategories(f *plot.Figure) {
 	if !p.categorical() {
 		return
 	}

@@ -7,11 +7,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/weft-sim/weft/experiments/figure"
+	"github.com/weft-sim/weft/experiments/plot"
 )
 
 // data writes the numbers that a figure shows as CSV: a row for each point.
-func (p *PlotConfig) data(f *figure.Figure) ([]byte, error) {
+func (p *PlotConfig) data(f *plot.Figure) ([]byte, error) {
 	t := p.dataTable(f)
 	var b bytes.Buffer
 	err := t.Write(&b)
@@ -19,7 +19,7 @@ func (p *PlotConfig) data(f *figure.Figure) ([]byte, error) {
 }
 
 // stateNames are those of the states in figures' data.
-var stateNames = map[figure.State]string{figure.Steady: "steady", figure.Undecided: "undecided", figure.Saturated: "saturated"}
+var stateNames = map[plot.State]string{plot.Steady: "steady", plot.Undecided: "undecided", plot.Saturated: "saturated"}
 
 // cellOf writes a number; empty where there is none.
 func cellOf(x float64) string {
@@ -29,7 +29,7 @@ func cellOf(x float64) string {
 	return strconv.FormatFloat(x, 'g', -1, 64)
 }
 
-func (p *PlotConfig) dataTable(f *figure.Figure) *Table {
+func (p *PlotConfig) dataTable(f *plot.Figure) *Table {
 	if f.Field != nil {
 		t := &Table{Columns: []string{p.X, p.Y[0], p.Z, stateColumn}}
 		for j, row := range f.Field.Values {
@@ -40,15 +40,15 @@ func (p *PlotConfig) dataTable(f *figure.Figure) *Table {
 		return t
 	}
 	value := "value"
-	if len(p.Y) == 1 && len(p.Baseline) == 0 && f.Style != figure.Histogram && f.Style != figure.Curve && f.Style != figure.Box {
+	if len(p.Y) == 1 && len(p.Baseline) == 0 && f.Style != plot.Histogram && f.Style != plot.Curve && f.Style != plot.Box {
 		value = p.Y[0]
 	}
 	t := &Table{Columns: []string{"series", p.X}}
-	has := func(is func(s *figure.Series) bool) bool {
-		return slices.ContainsFunc(f.Series, func(s figure.Series) bool { return is(&s) })
+	has := func(is func(s *plot.Series) bool) bool {
+		return slices.ContainsFunc(f.Series, func(s plot.Series) bool { return is(&s) })
 	}
-	ends, boxes := has(func(s *figure.Series) bool { return s.XEnd != nil }), has(func(s *figure.Series) bool { return s.Quantiles != nil })
-	halves, states := has(func(s *figure.Series) bool { return s.HalfWidth != nil }), has(func(s *figure.Series) bool { return s.States != nil })
+	ends, boxes := has(func(s *plot.Series) bool { return s.XEnd != nil }), has(func(s *plot.Series) bool { return s.Quantiles != nil })
+	halves, states := has(func(s *plot.Series) bool { return s.HalfWidth != nil }), has(func(s *plot.Series) bool { return s.States != nil })
 	if p.Style == "percentile" {
 		t.Columns[1] = "percentile"
 	}
@@ -69,7 +69,7 @@ func (p *PlotConfig) dataTable(f *figure.Figure) *Table {
 	}
 	panels := f.Panels
 	if panels == nil {
-		panels = []*figure.Figure{f}
+		panels = []*plot.Figure{f}
 	}
 	for _, panel := range panels {
 		for i := range panel.Series {
@@ -95,7 +95,7 @@ func (p *PlotConfig) dataTable(f *figure.Figure) *Table {
 					row = append(row, cellOf(at(s.HalfWidth, j)))
 				}
 				if states {
-					state := figure.Steady
+					state := plot.Steady
 					if j < len(s.States) {
 						state = s.States[j]
 					}
@@ -123,7 +123,7 @@ func at(list []float64, i int) float64 {
 }
 
 // referenceRows are the points of a panel's references, as series of their names.
-func (p *PlotConfig) referenceRows(t *Table, panel *figure.Figure) (rows [][]string) {
+func (p *PlotConfig) referenceRows(t *Table, panel *plot.Figure) (rows [][]string) {
 	x := 1
 	if p.Panels != "" {
 		x = 2

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/weft-sim/weft/experiments/figure"
+	"github.com/weft-sim/weft/experiments/plot"
 )
 
 // bin is a part of a distribution.
@@ -18,9 +18,9 @@ type bin struct{ from, to, count float64 }
 // distribution makes the series of a table of bins: x is the column of their lower
 // edges, y that of their counts. Rows with the same bin, as seeds give, count
 // together.
-func (p *PlotConfig) distribution(f *figure.Figure, t *Table, groups []*group) error {
+func (p *PlotConfig) distribution(f *plot.Figure, t *Table, groups []*group) error {
 	lower := p.X
-	if len(p.Percentiles) > 0 || p.Style == string(figure.Box) && !t.hasBins(p.X) {
+	if len(p.Percentiles) > 0 || p.Style == string(plot.Box) && !t.hasBins(p.X) {
 		lower = t.binColumn()
 	}
 	upper := strings.Replace(lower, "_from_", "_to_", 1)
@@ -34,7 +34,7 @@ func (p *PlotConfig) distribution(f *figure.Figure, t *Table, groups []*group) e
 	if len(counts) != 1 {
 		return fmt.Errorf("style %s shows one column of counts, not %d", p.Style, len(counts))
 	}
-	if p.Style == string(figure.Box) && p.Panels != "" {
+	if p.Style == string(plot.Box) && p.Panels != "" {
 		return errors.New("style box of bins has no panels: select one value under where")
 	}
 	quantityLabel := AxisLabel(strings.Replace(lower, "_from_", "_", 1))
@@ -52,18 +52,18 @@ func (p *PlotConfig) distribution(f *figure.Figure, t *Table, groups []*group) e
 		if err != nil {
 			return err
 		}
-		var s figure.Series
+		var s plot.Series
 		switch p.Style {
 		case "cdf":
 			setLabel(&f.YLabel, p.YLabel, "Share of "+quantity(counts[0]))
-			f.Style = figure.Curve
+			f.Style = plot.Curve
 			s = cumulative(bins)
 		case "percentile":
 			setLabel(&f.XLabel, p.XLabel, "Percentile of "+quantity(counts[0]))
 			setLabel(&f.YLabel, p.YLabel, quantityLabel)
-			f.Style, f.XTicks = figure.Curve, nines()
+			f.Style, f.XTicks = plot.Curve, nines()
 			s = tail(bins)
-		case string(figure.Box):
+		case string(plot.Box):
 			setLabel(&f.XLabel, p.XLabel, f.LegendTitle)
 			setLabel(&f.YLabel, p.YLabel, quantityLabel)
 			s = boxOf(bins, len(f.Categories))
@@ -88,7 +88,7 @@ func (p *PlotConfig) distribution(f *figure.Figure, t *Table, groups []*group) e
 		}
 		f.Series = append(f.Series, s)
 	}
-	if p.Style == string(figure.Box) {
+	if p.Style == string(plot.Box) {
 		f.LegendTitle = ""
 	}
 	return nil
@@ -98,7 +98,7 @@ func (p *PlotConfig) distribution(f *figure.Figure, t *Table, groups []*group) e
 // grows with the length of the run.
 func (t *Table) behind() bool {
 	for i := range t.Rows {
-		if t.verdict(i) == figure.Saturated {
+		if t.verdict(i) == plot.Saturated {
 			return true
 		}
 	}
@@ -158,7 +158,7 @@ func total(bins []bin) float64 {
 
 // density is the share of all counts by width, so that bins of unequal width and
 // series of unequal size compare.
-func density(bins []bin) (s figure.Series) {
+func density(bins []bin) (s plot.Series) {
 	all := total(bins)
 	for _, b := range bins {
 		s.X, s.XEnd, s.Y = append(s.X, b.from), append(s.XEnd, b.to), append(s.Y, b.count/(all*(b.to-b.from)))
@@ -167,7 +167,7 @@ func density(bins []bin) (s figure.Series) {
 }
 
 // cumulative is the share of all counts up to each edge.
-func cumulative(bins []bin) (s figure.Series) {
+func cumulative(bins []bin) (s plot.Series) {
 	all, sum := total(bins), 0.0
 	for i, b := range bins {
 		if i == 0 || b.from != bins[i-1].to {
@@ -181,7 +181,7 @@ func cumulative(bins []bin) (s figure.Series) {
 
 // tail is the quantiles, along an axis on which every nine has the same length: x =
 // -log10 of the share beyond. It ends where one packet is left.
-func tail(bins []bin) (s figure.Series) {
+func tail(bins []bin) (s plot.Series) {
 	all, sum := total(bins), 0.0
 	for i, b := range bins {
 		if i == 0 {
@@ -200,11 +200,11 @@ func tail(bins []bin) (s figure.Series) {
 }
 
 // nines are the ticks of an axis of [tail].
-func nines() []figure.Tick {
-	ticks := []figure.Tick{{Value: 0, Label: "0 %"}, {Value: -math.Log10(0.5), Label: "50 %"}}
+func nines() []plot.Tick {
+	ticks := []plot.Tick{{Value: 0, Label: "0 %"}, {Value: -math.Log10(0.5), Label: "50 %"}}
 	label := "90"
 	for n := 1; n <= 9; n++ {
-		ticks = append(ticks, figure.Tick{Value: float64(n), Label: label + " %"})
+		ticks = append(ticks, plot.Tick{Value: float64(n), Label: label + " %"})
 		switch n {
 		case 1:
 			label = "99"
@@ -230,7 +230,7 @@ func quantileOf(bins []bin, q float64) float64 {
 }
 
 // boxOf is a box of quartiles with whiskers at 1 % and 99 %.
-func boxOf(bins []bin, category int) (s figure.Series) {
+func boxOf(bins []bin, category int) (s plot.Series) {
 	if total(bins) == 0 {
 		return s
 	}
@@ -238,11 +238,11 @@ func boxOf(bins []bin, category int) (s figure.Series) {
 	for i, q := range []float64{0.01, 0.25, 0.5, 0.75, 0.99} {
 		five[i] = quantileOf(bins, q)
 	}
-	return figure.Series{X: []float64{float64(category)}, Y: []float64{five[2]}, Quantiles: [][5]float64{five}}
+	return plot.Series{X: []float64{float64(category)}, Y: []float64{five[2]}, Quantiles: [][5]float64{five}}
 }
 
 // percentilesOver shows percentiles of distributions over a swept key.
-func (p *PlotConfig) percentilesOver(f *figure.Figure, groups []*group, lower, upper, counts, label string) error {
+func (p *PlotConfig) percentilesOver(f *plot.Figure, groups []*group, lower, upper, counts, label string) error {
 	if f.YLabel == "" {
 		f.YLabel = label
 	}
@@ -262,13 +262,13 @@ func (p *PlotConfig) percentilesOver(f *figure.Figure, groups []*group, lower, u
 			at[cell].Rows = append(at[cell].Rows, row)
 		}
 		for _, percent := range p.Percentiles {
-			s := figure.Series{Name: strings.TrimPrefix(g.name+", "+strconv.FormatFloat(percent, 'g', -1, 64)+" %", ", ")}
+			s := plot.Series{Name: strings.TrimPrefix(g.name+", "+strconv.FormatFloat(percent, 'g', -1, 64)+" %", ", ")}
 			for _, cell := range cells {
 				bins, err := binsOf(at[cell], lower, upper, counts)
 				if err != nil {
 					return err
 				}
-				state := figure.Steady
+				state := plot.Steady
 				for i := range at[cell].Rows {
 					state = max(state, at[cell].verdict(i))
 				}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/weft-sim/weft/experiments/figure"
+	"github.com/weft-sim/weft/experiments/plot"
 )
 
 // group is the rows of one combination of the By columns: a series.
@@ -314,7 +314,7 @@ func cellName(column, cell string) string {
 	}
 	if _, unit := splitLabel(AxisLabel(column)); unit == "B" {
 		if x := number(cell); x == x {
-			return figure.Bytes(x)
+			return plot.Bytes(x)
 		}
 	}
 	return cell

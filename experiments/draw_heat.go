@@ -8,11 +8,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/weft-sim/weft/experiments/figure"
+	"github.com/weft-sim/weft/experiments/plot"
 )
 
 // heat makes a field of colours of column z over the values of x and y.
-func (p *PlotConfig) heat(f *figure.Figure, t *Table) error {
+func (p *PlotConfig) heat(f *plot.Figure, t *Table) error {
 	if len(p.Y) != 1 || p.Z == "" {
 		return errors.New("style heat needs one column y, and a column z, which the colours show")
 	}
@@ -33,7 +33,7 @@ func (p *PlotConfig) heat(f *figure.Figure, t *Table) error {
 	if len(columns) > most || len(rows) > most {
 		return fmt.Errorf("style heat shows at most %d values of x and y, not %d and %d", most, len(columns), len(rows))
 	}
-	field := &figure.Field{Label: p.labelOf([]string{p.Z}), Log: p.LogY, Range: p.YRange}
+	field := &plot.Field{Label: p.labelOf([]string{p.Z}), Log: p.LogY, Range: p.YRange}
 	for _, c := range columns {
 		field.Columns = append(field.Columns, p.nameOf(c, cellName(p.X, c)))
 	}
@@ -41,7 +41,7 @@ func (p *PlotConfig) heat(f *figure.Figure, t *Table) error {
 		field.Rows = append(field.Rows, p.nameOf(c, cellName(p.Y[0], c)))
 	}
 	cells := make([][]float64, len(columns)*len(rows))
-	states := make([]figure.State, len(cells))
+	states := make([]plot.State, len(cells))
 	other := map[int][]string{}
 	for i, row := range t.Rows {
 		at := slices.Index(rows, row[y])*len(columns) + slices.Index(columns, row[x])
@@ -64,7 +64,7 @@ func (p *PlotConfig) heat(f *figure.Figure, t *Table) error {
 		field.Values = append(field.Values, line)
 		field.States = append(field.States, states[j*len(columns):(j+1)*len(columns)])
 	}
-	if slices.Contains(states, figure.Saturated) {
+	if slices.Contains(states, plot.Saturated) {
 		field.Label += " (*: saturated)"
 	}
 	f.Field, f.LogX, f.LogY, f.XRange, f.YRange, f.YMax = field, false, false, nil, nil, 0

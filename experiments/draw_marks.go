@@ -7,18 +7,18 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/weft-sim/weft/experiments/figure"
+	"github.com/weft-sim/weft/experiments/plot"
 )
 
 // annotation is a mark of the series of a group.
 type annotation struct {
 	group int
-	mark  figure.Mark
+	mark  plot.Mark
 }
 
 // annotations are what is known of the load axis: bounds and knees. A bound that
 // variants of one panel share is drawn once, in gray.
-func (p *PlotConfig) annotations(f *figure.Figure, groups []*group, source *PlotSource) ([]annotation, error) {
+func (p *PlotConfig) annotations(f *plot.Figure, groups []*group, source *PlotSource) ([]annotation, error) {
 	if len(p.Annotate) == 0 {
 		return nil, nil
 	}
@@ -44,7 +44,7 @@ func (p *PlotConfig) annotations(f *figure.Figure, groups []*group, source *Plot
 		k := found[0]
 		hue := 1 + i*max(1, perGroup(f, groups))
 		if knees && !math.IsNaN(k.Steady) && !math.IsNaN(k.Not) {
-			all = append(all, annotation{i, figure.Mark{Name: "knee", Vertical: true, From: k.Steady, To: k.Not, Hue: hue}})
+			all = append(all, annotation{i, plot.Mark{Name: "knee", Vertical: true, From: k.Steady, To: k.Not, Hue: hue}})
 		}
 		if !bounds {
 			continue
@@ -59,7 +59,7 @@ func (p *PlotConfig) annotations(f *figure.Figure, groups []*group, source *Plot
 			continue
 		}
 		drawn[at] = len(all)
-		all = append(all, annotation{i, figure.Mark{
+		all = append(all, annotation{i, plot.Mark{
 			Name: "bound of the channels", Label: "bound " + strconv.FormatFloat(bound, 'g', 4, 64),
 			Vertical: !accepted, From: bound, To: bound, Hue: hue,
 		}})
@@ -77,7 +77,7 @@ func (p *PlotConfig) panelOf(g *group) string {
 
 // colours gives series with the same value of colour_by the same colour: on a scale
 // where the values are numbers.
-func (p *PlotConfig) colours(f *figure.Figure, groups []*group) {
+func (p *PlotConfig) colours(f *plot.Figure, groups []*group) {
 	each := perGroup(f, groups)
 	if p.ColourBy == "" || each == 0 {
 		return
@@ -118,13 +118,13 @@ func (p *PlotConfig) colours(f *figure.Figure, groups []*group) {
 
 // parts puts the series into their panels, and the marks to their series. It returns the
 // panels by the cells that choose them.
-func (p *PlotConfig) parts(f *figure.Figure, groups []*group, marks []annotation) map[string]*figure.Figure {
+func (p *PlotConfig) parts(f *plot.Figure, groups []*group, marks []annotation) map[string]*plot.Figure {
 	each := perGroup(f, groups)
 	if each == 0 {
 		return nil
 	}
 	// In the colour of the series, where that is one of the palette.
-	colored := func(m annotation, s *figure.Series) figure.Mark {
+	colored := func(m annotation, s *plot.Series) plot.Mark {
 		if m.mark.Hue > 0 && s.Hue != 0 {
 			m.mark.Hue = max(0, s.Hue)
 		}
@@ -137,7 +137,7 @@ func (p *PlotConfig) parts(f *figure.Figure, groups []*group, marks []annotation
 		return nil
 	}
 	looks := map[string]int{}
-	place := map[string]*figure.Figure{}
+	place := map[string]*plot.Figure{}
 	for i := range f.Series {
 		s := f.Series[i]
 		cell := p.panelOf(groups[i/each])
@@ -167,10 +167,10 @@ func (p *PlotConfig) parts(f *figure.Figure, groups []*group, marks []annotation
 		panel.Series = append(panel.Series, s)
 	}
 	// The legend names each series once.
-	var all []figure.Series
+	var all []plot.Series
 	for i := range f.Panels {
 		for _, s := range f.Panels[i].Series {
-			if !slices.ContainsFunc(all, func(other figure.Series) bool { return other.Name == s.Name }) {
+			if !slices.ContainsFunc(all, func(other plot.Series) bool { return other.Name == s.Name }) {
 				all = append(all, s)
 			}
 		}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weft-sim/weft/experiments/figure"
+	"github.com/weft-sim/weft/experiments/plot"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -28,7 +28,7 @@ const optionsTable = `point,traffic.pattern,routing.type,traffic.load,seed,repli
 `
 
 // plotted is a plot of a table with the defaults and what set changes.
-func plotted(t *testing.T, text string, set func(*PlotConfig)) *figure.Figure {
+func plotted(t *testing.T, text string, set func(*PlotConfig)) *plot.Figure {
 	t.Helper()
 	p := NewPlot()
 	p.X, p.Y = "offered_load", []string{"latency_mean_ns"}
@@ -43,7 +43,7 @@ func plotted(t *testing.T, text string, set func(*PlotConfig)) *figure.Figure {
 	return f
 }
 
-func names(f *figure.Figure) string {
+func names(f *plot.Figure) string {
 	var all []string
 	for _, s := range f.Series {
 		all = append(all, s.Name)
@@ -215,7 +215,7 @@ func TestHeatOfTable(t *testing.T) {
 		p.Style, p.X, p.Y, p.Z, p.LogY = "heat", "traffic.load", []string{"routing.type"}, "latency_mean_ns", true
 		p.Where = map[string]string{"traffic.pattern": "uniform"}
 	})
-	if k := f.Field; fmt.Sprint(k.Columns, k.Rows, k.Values) != "[0.1 0.2] [min val] [[12 20] [24 200]]" || k.States[1][1] != figure.Saturated || !k.Log || !strings.HasSuffix(k.Label, "(*: saturated)") {
+	if k := f.Field; fmt.Sprint(k.Columns, k.Rows, k.Values) != "[0.1 0.2] [min val] [[12 20] [24 200]]" || k.States[1][1] != plot.Saturated || !k.Log || !strings.HasSuffix(k.Label, "(*: saturated)") {
 		t.Errorf("%+v", f.Field)
 	}
 	p := NewPlot()
@@ -232,14 +232,14 @@ func TestHeatOfTable(t *testing.T) {
 // TestColourBy: numbers have colours of a scale, names those of the palette; series of
 // one colour differ in their markers.
 func TestColourBy(t *testing.T) {
-	by := func(column string) *figure.Figure {
+	by := func(column string) *plot.Figure {
 		return plotted(t, optionsTable, func(p *PlotConfig) {
 			p.X, p.Style, p.By, p.ColourBy = "accepted_load", "scatter", []string{"routing.type", "traffic.load"}, column
 			p.Where = map[string]string{"traffic.pattern": "uniform"}
 		})
 	}
 	f := by("traffic.load") // min 0.1, min 0.2, val 0.1, val 0.2
-	for i, want := range []figure.Series{{Hue: -1, Tint: 0, Look: 1}, {Hue: -1, Tint: 1, Look: 1}, {Hue: -1, Tint: 0, Look: 2}, {Hue: -1, Tint: 1, Look: 2}} {
+	for i, want := range []plot.Series{{Hue: -1, Tint: 0, Look: 1}, {Hue: -1, Tint: 1, Look: 1}, {Hue: -1, Tint: 0, Look: 2}, {Hue: -1, Tint: 1, Look: 2}} {
 		if s := f.Series[i]; s.Hue != want.Hue || s.Tint != want.Tint || s.Look != want.Look {
 			t.Errorf("series %d: %d %v %d", i, s.Hue, s.Tint, s.Look)
 		}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weft-sim/weft/experiments/figure"
+	"github.com/weft-sim/weft/experiments/plot"
 	"github.com/weft-sim/weft/fabric/measure"
 )
 
@@ -36,7 +36,7 @@ point,routing.type,switch.vcs,offered_load,latency_mean_ns,latency_ci95_ns,satur
 	if !slices.Equal(first.X, []float64{0.2, 0.4}) || !slices.Equal(first.Y, []float64{20, 30}) || first.HalfWidth[0] == first.HalfWidth[0] || first.HalfWidth[1] != 3 {
 		t.Errorf("first series %+v", first)
 	}
-	if f.Series[3].States[0] != figure.Saturated || f.YLabel != "Mean latency (ns)" {
+	if f.Series[3].States[0] != plot.Saturated || f.YLabel != "Mean latency (ns)" {
 		t.Errorf("last series %+v, label %q", f.Series[3], f.YLabel)
 	}
 
@@ -134,7 +134,7 @@ point,seed,traffic.load,routing.type,replications,offered_load,latency_mean_ns,l
 			t.Fatalf("%s: %v, %+v", style, err, f)
 		}
 		s := f.Series[0]
-		if !slices.Equal(s.Y[:3], []float64{12, 23, 99}) || math.Abs(s.HalfWidth[0]-4.968275) > 1e-6 || s.HalfWidth[2] != 3 || !slices.Equal(s.States, []figure.State{figure.Steady, figure.Saturated, figure.Steady, figure.Saturated}) {
+		if !slices.Equal(s.Y[:3], []float64{12, 23, 99}) || math.Abs(s.HalfWidth[0]-4.968275) > 1e-6 || s.HalfWidth[2] != 3 || !slices.Equal(s.States, []plot.State{plot.Steady, plot.Saturated, plot.Steady, plot.Saturated}) {
 			t.Errorf("%s: %+v", style, s)
 		}
 		// Nothing arrived at load 0.4: the point has a place, but no value.
@@ -328,7 +328,7 @@ point,seed,traffic.load,replications,latency_mean_ns,state,saturated
 `)
 	p := PlotConfig{Style: "line", X: "traffic.load", Y: []string{"latency_mean_ns"}}
 	f, err := p.figure(results)
-	if err != nil || !slices.Equal(f.Series[0].States, []figure.State{figure.Steady, figure.Undecided, figure.Saturated}) {
+	if err != nil || !slices.Equal(f.Series[0].States, []plot.State{plot.Steady, plot.Undecided, plot.Saturated}) {
 		t.Errorf("%v, %+v", err, f)
 	}
 	if results.State(3) == measure.Saturated || results.State(4) != measure.Saturated {

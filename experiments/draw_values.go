@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/weft-sim/weft/experiments/figure"
+	"github.com/weft-sim/weft/experiments/plot"
 	"github.com/weft-sim/weft/sim/stats"
 )
 
@@ -206,7 +206,7 @@ func (b *base) key(t *Table, row []string) string {
 
 // relate divides a series by the baseline, or the baseline by it, where both have a
 // value; intervals are those of the series alone, in proportion.
-func (b *base) relate(s *figure.Series, t *Table, points [][]int, y string) error {
+func (b *base) relate(s *plot.Series, t *Table, points [][]int, y string) error {
 	values, err := b.table.values(y)
 	if err != nil {
 		return err

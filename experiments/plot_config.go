@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/weft-sim/weft/experiments/figure"
+	"github.com/weft-sim/weft/experiments/plot"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -85,7 +85,7 @@ var sizes = map[string][3]float64{
 }
 
 // setSize gives a figure its size.
-func (p *PlotConfig) setSize(f *figure.Figure) {
+func (p *PlotConfig) setSize(f *plot.Figure) {
 	named := sizes[p.Size] // zeros: the usual size
 	f.Width, f.Height, f.FontSize = named[0], named[1], named[2]
 	for _, one := range []struct {

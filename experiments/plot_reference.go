@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/weft-sim/weft/experiments/figure"
+	"github.com/weft-sim/weft/experiments/plot"
 )
 
 // ReferenceConfig is a [[plot.reference]] table: numbers from elsewhere that a figure
@@ -72,7 +72,7 @@ func (f *File) references(path string, raw any, dec *decoder, finished bool) (al
 
 // refer adds the references to a figure. panels are the names of its panels by the cells
 // that choose them.
-func (p *PlotConfig) refer(f *figure.Figure, panels map[string]*figure.Figure) error {
+func (p *PlotConfig) refer(f *plot.Figure, panels map[string]*plot.Figure) error {
 	for i := range p.References {
 		r := &p.References[i]
 		var err error
@@ -101,9 +101,9 @@ func (r *ReferenceConfig) shown(value float64) (float64, error) {
 }
 
 // inPanels are the figures that show something of a panel; all where it names none.
-func inPanels(f *figure.Figure, panels map[string]*figure.Figure, panel string) (all []*figure.Figure) {
+func inPanels(f *plot.Figure, panels map[string]*plot.Figure, panel string) (all []*plot.Figure) {
 	if len(f.Panels) == 0 {
-		return []*figure.Figure{f}
+		return []*plot.Figure{f}
 	}
 	for cell, one := range panels {
 		if panel == "" || sameCell(cell, panel) || one.Title == panel {
@@ -115,7 +115,7 @@ func inPanels(f *figure.Figure, panels map[string]*figure.Figure, panel string) 
 
 // placeOf is the place of a cell along the horizontal axis; ok is false for a category
 // that the figure has not.
-func (p *PlotConfig) placeOf(f *figure.Figure, cell string) (x float64, ok bool) {
+func (p *PlotConfig) placeOf(f *plot.Figure, cell string) (x float64, ok bool) {
 	if !p.categorical() {
 		x = number(cell)
 		return x, !math.IsNaN(x)
@@ -126,7 +126,7 @@ func (p *PlotConfig) placeOf(f *figure.Figure, cell string) (x float64, ok bool)
 	return float64(at), at >= 0
 }
 
-func (p *PlotConfig) referTarget(f *figure.Figure, panels map[string]*figure.Figure, r *ReferenceConfig) error {
+func (p *PlotConfig) referTarget(f *plot.Figure, panels map[string]*plot.Figure, r *ReferenceConfig) error {
 	t, err := targetByID(r.Target)
 	if err != nil {
 		return err
@@ -145,7 +145,7 @@ func (p *PlotConfig) referTarget(f *figure.Figure, panels map[string]*figure.Fig
 	for _, one := range inPanels(f, panels, r.Panel) {
 		if r.X == "" {
 			label := strings.TrimSpace(r.Series + " " + boundSigns[t.ToleranceKind] + strconv.FormatFloat(value, 'g', 4, 64))
-			one.Marks = append(one.Marks, figure.Mark{Name: name, Label: label, Vertical: r.Axis == "x", From: value, To: value, Hue: figure.ReferenceHue})
+			one.Marks = append(one.Marks, plot.Mark{Name: name, Label: label, Vertical: r.Axis == "x", From: value, To: value, Hue: plot.ReferenceHue})
 			continue
 		}
 		if x, ok := p.placeOf(one, r.X); ok {
@@ -159,18 +159,18 @@ func (p *PlotConfig) referTarget(f *figure.Figure, panels map[string]*figure.Fig
 var boundSigns = map[string]string{"at_least": "≥ ", "at_most": "≤ "}
 
 // addReference adds a point to the reference of a name and series, in the order of x.
-func addReference(f *figure.Figure, name, series string, x, y float64, apart bool) {
-	i := slices.IndexFunc(f.References, func(r figure.Reference) bool { return r.Name == name && r.Bar == series })
+func addReference(f *plot.Figure, name, series string, x, y float64, apart bool) {
+	i := slices.IndexFunc(f.References, func(r plot.Reference) bool { return r.Name == name && r.Bar == series })
 	if i < 0 {
 		i = len(f.References)
-		f.References = append(f.References, figure.Reference{Name: name, Bar: series, Apart: apart})
+		f.References = append(f.References, plot.Reference{Name: name, Bar: series, Apart: apart})
 	}
 	r := &f.References[i]
 	at, _ := slices.BinarySearch(r.X, x)
 	r.X, r.Y = slices.Insert(r.X, at, x), slices.Insert(r.Y, at, y)
 }
 
-func (p *PlotConfig) referFile(f *figure.Figure, panels map[string]*figure.Figure, r *ReferenceConfig) error {
+func (p *PlotConfig) referFile(f *plot.Figure, panels map[string]*plot.Figure, r *ReferenceConfig) error {
 	t, err := ReadTableFile(r.File)
 	if err != nil {
 		return err
@@ -210,7 +210,7 @@ func (p *PlotConfig) referFile(f *figure.Figure, panels map[string]*figure.Figur
 				continue
 			}
 			found = true
-			addReference(one, name, cell(series), where, value, p.Style == string(figure.Scatter))
+			addReference(one, name, cell(series), where, value, p.Style == string(plot.Scatter))
 		}
 	}
 	if !found {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weft-sim/weft/experiments/figure"
+	"github.com/weft-sim/weft/experiments/plot"
 )
 
 // TestReferences: numbers of a user's file and of the targets stand in the figure where
@@ -39,7 +39,7 @@ func TestReferences(t *testing.T) {
 		}
 		marks := panel.Marks
 		if i == 1 {
-			if m := marks[0]; m.Name != "paper" || m.Vertical || math.Abs(m.From-4640) > 1e-9 || m.Label != "all 4640" || m.Hue != figure.ReferenceHue {
+			if m := marks[0]; m.Name != "paper" || m.Vertical || math.Abs(m.From-4640) > 1e-9 || m.Label != "all 4640" || m.Hue != plot.ReferenceHue {
 				t.Errorf("%+v", m)
 			}
 			marks = marks[1:]

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/experiments"
-	"github.com/weft-sim/weft/experiments/netmap"
+	"github.com/weft-sim/weft/experiments/plot"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/topology/ib"
 	"github.com/weft-sim/weft/sim/input"
@@ -89,7 +89,7 @@ func (n *Network) Write(w io.Writer, format string) error {
 // draw writes a picture of the network, coloured by the load of its channels where
 // that is known.
 func (n *Network) draw(w io.Writer, format string) error {
-	m := &netmap.Map{Topology: n.Topology, Most: mostLinksDrawn}
+	m := &plot.Network{Topology: n.Topology, Most: mostLinksDrawn}
 	if g := n.Graph(); n.Loads != nil && len(n.Loads) != g.NumPorts()+g.Terminals() {
 		return fmt.Errorf("%d channels were recorded, the network has %d", len(n.Loads), g.NumPorts()+g.Terminals())
 	}

@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"html/template"
-	"math"
+	"image/color"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/plot"
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/measure"
 )
@@ -36,7 +36,19 @@ const (
 )
 
 // partColours are the fills of the parts, by core.Part.
-var partColours = [core.NumParts]string{"#9aa5b1", "#c6dbef", "#6baed6", "#2171b5", "#d7301f", "#fd8d3c", "#67000d", "#d9d9d9"}
+var partColours = [core.NumParts]color.NRGBA{
+	{0x9a, 0xa5, 0xb1, 0xff}, {0xc6, 0xdb, 0xef, 0xff}, {0x6b, 0xae, 0xd6, 0xff}, {0x21, 0x71, 0xb5, 0xff},
+	{0xd7, 0x30, 0x1f, 0xff}, {0xfd, 0x8d, 0x3c, 0xff}, {0x67, 0x00, 0x0d, 0xff}, {0xd9, 0xd9, 0xd9, 0xff},
+}
+
+// stackedBars are the bars of points.
+func stackedBars(points []blamedPoint) *plot.StackedBars {
+	bars := &plot.StackedBars{Parts: core.PartNames[:], Colours: partColours[:], Unit: "ns"}
+	for _, p := range points {
+		bars.Bars = append(bars.Bars, plot.StackedBar{Label: p.label, Parts: p.parts[:], Total: p.total, Saturated: p.behind})
+	}
+	return bars
+}
 
 // blamedPoint is a row of scope all, and the channels of the point.
 type blamedPoint struct {
@@ -73,7 +85,8 @@ func newBlame(f *experiments.Folder) *blame {
 	if slices.Contains(f.File.SweptKeys(), seedKey) {
 		b.Note += " Each is the mean of its seeds."
 	}
-	b.Picture, b.Narrow = stackedBars(shown, barsWidth), stackedBars(shown, narrowWidth)
+	bars := stackedBars(shown)
+	b.Picture, b.Narrow = embedded(bars.Draw(barsWidth), "parts of the mean latency"), embedded(bars.Draw(narrowWidth), "parts of the mean latency")
 	slowest := slices.MaxFunc(points, func(a, b blamedPoint) int { return cmp.Compare(a.total, b.total) })
 	b.Caption = slowest.label
 	slices.SortStableFunc(slowest.channels, func(a, b blamedChannel) int { return cmp.Compare(b.root, a.root) })
@@ -167,89 +180,4 @@ func blamedPoints(f *experiments.Folder, t *experiments.Table) ([]blamedPoint, e
 	points = meanOfSeeds(points)
 	slices.SortStableFunc(points, func(a, b blamedPoint) int { return cmp.Compare(order[a.label], order[b.label]) })
 	return points, nil
-}
-
-// num prints a coordinate.
-func num(x float64) string { return strconv.FormatFloat(math.Round(x*10)/10, 'f', -1, 64) }
-
-// stackedBars draws a bar for each point: its label above, its parts from left
-// to right. The longest bar of those that kept up fills the width; one of a
-// saturated point, which would dwarf them all, is shrunk to it and says so.
-func stackedBars(points []blamedPoint, barsWidth float64) template.HTML {
-	const (
-		line, thickness = 14.0, 12.0
-		left, room      = 4.0, 70.0 // margin; for the number behind a bar
-	)
-	columns := 4
-	if barsWidth < 500 {
-		columns = 2
-	}
-	legend := 8 + 18*float64((len(core.PartNames)+columns-1)/columns)
-	top, all := 0.0, 0.0
-	for _, p := range points {
-		all = max(all, p.total)
-		if !p.behind {
-			top = max(top, p.total)
-		}
-	}
-	if top == 0 {
-		top = all
-	}
-	scaleTo := func(top float64) float64 {
-		if top > 0 {
-			return (barsWidth - left - room) / top
-		}
-		return 0
-	}
-	labels, height := make([][]string, len(points)), legend
-	for i, p := range points {
-		label := p.label
-		if p.total > top {
-			label += " (saturated: the bar is not to scale)"
-		}
-		labels[i] = broken(label, int((barsWidth-2*left)/6))
-		height += line*float64(len(labels[i])) + thickness + 4
-	}
-	var c strings.Builder
-	fmt.Fprintf(&c, `<svg role="img" aria-label="parts of the mean latency" viewBox="0 0 %s %s" xmlns="http://www.w3.org/2000/svg">`+"\n", num(barsWidth), num(height))
-	text := func(x, y float64, words string) {
-		fmt.Fprintf(&c, `<text x="%s" y="%s" font-size="11" fill="#1b1f24">%s</text>`+"\n", num(x), num(y), template.HTMLEscapeString(words))
-	}
-	for i, name := range core.PartNames {
-		x, y := left+float64(i%columns)*barsWidth/float64(columns), 4+float64(i/columns)*18
-		fmt.Fprintf(&c, `<rect x="%s" y="%s" width="10" height="10" fill="%s" />`+"\n", num(x), num(y), partColours[i])
-		text(x+15, y+9, name)
-	}
-	y := legend
-	for i, p := range points {
-		x, scale := left, scaleTo(max(top, p.total))
-		for _, words := range labels[i] {
-			text(x, y+10, words)
-			y += line
-		}
-		for part, time := range p.parts {
-			width := time * scale
-			if width > 0 {
-				fmt.Fprintf(&c, `<rect x="%.2f" y="%s" width="%.2f" height="%s" fill="%s"><title>%s: %.4g ns</title></rect>`+"\n",
-					x, num(y), width, num(thickness), partColours[part], core.PartNames[part], time)
-			}
-			x += width
-		}
-		text(x+5, y+thickness-2, fmt.Sprintf("%.4g ns", p.total))
-		y += thickness + 4
-	}
-	c.WriteString("</svg>")
-	return template.HTML(c.String())
-}
-
-// broken divides a text between words into lines of about so many letters.
-func broken(text string, letters int) (lines []string) {
-	for _, word := range strings.Fields(text) {
-		if n := len(lines); n > 0 && len(lines[n-1])+1+len(word) <= letters {
-			lines[n-1] += " " + word
-			continue
-		}
-		lines = append(lines, word)
-	}
-	return lines
 }

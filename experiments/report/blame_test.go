@@ -1,6 +1,8 @@
 package report
 
 import (
+	"math"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -17,21 +19,15 @@ func TestBlameOfSaturatedPoints(t *testing.T) {
 		p.parts[core.PartCredit] = total
 		return p
 	}
-	width := func(picture string, n int) float64 { // of the n-th bar
-		piece := strings.Split(picture, "<title>")[n]
-		_, piece, _ = strings.Cut(piece[strings.LastIndex(piece, "<rect"):], `width="`)
-		text, _, _ := strings.Cut(piece, `"`)
-		x, err := strconv.ParseFloat(text, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return x
+	svg := string(embedded(stackedBars([]blamedPoint{point("a", false, 10), point("b", false, 5), point("c", true, 1000), point("d", true, 5)}).Draw(barsWidth), ""))
+	width := func(n int) float64 {
+		x, end := across(t, withTitles(parse(t, []byte("<p><style></style>"+svg+"</p>")))[n])
+		return end - x
 	}
-	picture := string(stackedBars([]blamedPoint{point("a", false, 10), point("b", false, 5), point("c", true, 1000), point("d", true, 5)}, barsWidth))
-	if a, b, c, d := width(picture, 0), width(picture, 1), width(picture, 2), width(picture, 3); a != 2*b || c != a || d != b || a < 500 {
+	if a, b, c, d := width(0), width(1), width(2), width(3); math.Abs(a-2*b) > 0.1 || c != a || d != b || a < 500 {
 		t.Errorf("bars of %v, %v, %v and %v for 10, 5, 1000 (saturated) and 5", a, b, c, d)
 	}
-	if strings.Count(picture, "not to scale") != 1 || !strings.Contains(picture, ">c (saturated: the bar is not to scale)<") {
+	if strings.Count(svg, "not to scale") != 1 || !strings.Contains(svg, ">c (saturated: the bar is not to scale)<") {
 		t.Error("the shrunk bar does not say so, or others do")
 	}
 }
@@ -59,11 +55,9 @@ func TestBlame(t *testing.T) {
 	// touch, and their titles have the times that their widths show.
 	starts, perUnit := 0, 0.0
 	end := 0.0
-	for _, rect := range bars.all("rect") {
-		if len(rect.all("title")) == 0 {
-			continue // legend
-		}
-		x, width := coordinate(t, rect, "x"), coordinate(t, rect, "width")
+	for _, part := range withTitles(bars) {
+		x, next := across(t, part)
+		width := next - x
 		if x < end-0.1 || starts == 0 {
 			starts++
 			if x != 4 {
@@ -72,8 +66,8 @@ func TestBlame(t *testing.T) {
 		} else if x > end+0.1 {
 			t.Errorf("a gap from %v to %v", end, x)
 		}
-		end = x + width
-		_, text, _ := strings.Cut(rect.Text, ": ")
+		end = next
+		_, text, _ := strings.Cut(part.Children[0].Text, ": ")
 		time, err := strconv.ParseFloat(strings.TrimSuffix(text, " ns"), 64)
 		if err != nil {
 			t.Fatal(err)
@@ -85,7 +79,7 @@ func TestBlame(t *testing.T) {
 			perUnit = time / width
 		}
 		if ratio := time / width / perUnit; ratio < 0.99 || ratio > 1.01 {
-			t.Errorf("%q is %v wide; others have %v ns a unit", rect.Text, width, perUnit)
+			t.Errorf("%q is %v wide; others have %v ns a unit", part.Children[0].Text, width, perUnit)
 		}
 	}
 	if starts != 4 {
@@ -112,13 +106,28 @@ func TestPercentage(t *testing.T) {
 	}
 }
 
-func coordinate(t *testing.T, e *element, name string) float64 {
-	t.Helper()
-	x, err := strconv.ParseFloat(e.Attr[name], 64)
-	if err != nil {
-		t.Fatal(err)
+// withTitles lists the groups of a picture that have titles.
+func withTitles(e *element) (all []*element) {
+	for _, g := range e.all("g") {
+		if len(g.Children) > 0 && g.Children[0].Name == "title" {
+			all = append(all, g)
+		}
 	}
-	return x
+	return all
+}
+
+// across is from where to where an area reaches.
+func across(t *testing.T, group *element) (from, to float64) {
+	t.Helper()
+	from, to = math.Inf(1), math.Inf(-1)
+	for _, corner := range regexp.MustCompile(`[ML]([0-9.]+),`).FindAllStringSubmatch(group.all("path")[0].Attr["d"], -1) {
+		x, err := strconv.ParseFloat(corner[1], 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		from, to = min(from, x), max(to, x)
+	}
+	return from, to
 }
 
 // TestBlameInOrder: points that were added behind the others stand at their loads.

@@ -173,7 +173,7 @@ func TestBrowserMaps(t *testing.T) {
 		if !strings.HasPrefix(to, "switch") || !strings.HasPrefix(from, "switch") {
 			continue
 		}
-		title := b.eval(fmt.Sprintf("Array.from(%s.querySelectorAll('g title')).map(t => t.textContent).find(t => t.startsWith('%s to %s:'))", figure, from, to)).(string)
+		title := b.eval(fmt.Sprintf("Array.from(%s.querySelectorAll('svg title')).map(t => t.textContent).find(t => t.startsWith('%s to %s:'))", figure, from, to)).(string)
 		_, number, _ := strings.Cut(title, "about ")
 		if x, err := strconv.ParseFloat(number, 64); err != nil || math.Abs(x-c.Load) > 0.001+top/1295 {
 			t.Errorf("%q, want %v", title, c.Load)
@@ -206,7 +206,7 @@ func TestBrowserTimelapse(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		near(t, b.eval(figure+".querySelector('.player g line').getAttribute('stroke')").(string), heatOf(digit))
+		near(t, b.eval(figure+".querySelector('.player title + path').style.stroke").(string), "rgb(%d, %d, %d)", digit)
 	}
 	b.click(figure + ".querySelector('button')")
 	b.want(figure+".querySelector('button').textContent", "Pause")

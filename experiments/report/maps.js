@@ -3,11 +3,10 @@
 // chosen. Without this script the page shows pictures of some intervals, and every
 // variant at its highest load.
 (function () {
-  const heat = [[0xe4, 0xe8, 0xee], [0xfe, 0xd9, 0x76], [0xfd, 0x8d, 0x3c], [0xd7, 0x30, 0x1f], [0x67, 0x00, 0x0d]];
-
   function colour(fraction) {
-    const x = fraction * (heat.length - 1), i = Math.min(Math.floor(x), heat.length - 2);
-    return '#' + heat[i].map(function (c, k) { return Math.round(c + (x - i) * (heat[i + 1][k] - c)).toString(16).padStart(2, '0'); }).join('');
+    const x = fraction * (loadColours.length - 1), i = Math.min(Math.floor(x), loadColours.length - 2);
+    const a = loadColours[i], b = loadColours[i + 1];
+    return 'rgb(' + ['R', 'G', 'B'].map(function (k) { return Math.round(a[k] + (x - i) * (b[k] - a[k])); }).join(', ') + ')';
   }
 
   function start(figure) {
@@ -19,17 +18,16 @@
     const button = figure.querySelector('button');
     const label = figure.querySelector('output');
     const tables = figure.querySelectorAll('[data-frame]');
-    const shapes = Array.from(figure.querySelectorAll('svg.drawn g title, .drawn svg g title'), function (title) {
-      const shape = title.parentNode;
-      const name = title.textContent;
-      return { title: title, shape: shape, paint: shape.tagName === 'line' ? 'stroke' : 'fill', name: name.slice(0, name.lastIndexOf(':')) };
+    const shapes = Array.from(figure.querySelectorAll('.drawn svg title'), function (title) {
+      const style = title.nextElementSibling.style;
+      return { title: title, style: style, paint: style.stroke ? 'stroke' : 'fill', name: title.textContent.slice(0, title.textContent.lastIndexOf(':')) };
     });
     let timer = 0;
     function show() {
       const levels = frames[slider.value];
       shapes.forEach(function (s, i) {
         const level = parseInt(levels.slice(i * digits, (i + 1) * digits), 36);
-        s.shape.setAttribute(s.paint, colour(level / most));
+        s.style[s.paint] = colour(level / most);
         s.title.textContent = s.name + ': about ' + (top * level / most).toFixed(3);
       });
       label.textContent = labels[slider.value];

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	_ "embed"
+	"encoding/json"
 	"fmt"
 	"html/template"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/plot"
 )
 
 //go:embed page.html
@@ -31,7 +33,11 @@ var (
 
 // script is all of them, in a form that is XML, too.
 func script() template.JS {
-	return template.JS("//<![CDATA[\n" + figuresJS + tablesJS + mapsJS + "//]]>\n")
+	colours, err := json.Marshal(plot.LoadColours)
+	if err != nil {
+		panic("report: " + err.Error())
+	}
+	return template.JS("//<![CDATA[\nconst loadColours = " + string(colours) + ";\n" + figuresJS + tablesJS + mapsJS + "//]]>\n")
 }
 
 var page = template.Must(template.New("page").Parse(pageHTML))
@@ -64,9 +70,9 @@ type experiment struct {
 	Verdicts          []verdict
 	Figures           []drawnFigure
 	Missing           []string // figures that could not be drawn, with the reason
-	Maps              []linkMap
+	Maps              []networkFigure
 	MapNote           string
-	Lapses            []timelapse
+	Lapses            []networkFigure
 	LapseNote         string
 	Blame             *blame
 	Shared            []cell // columns with one value
@@ -224,7 +230,7 @@ func newExperiment(f *experiments.Folder, links linker) (experiment, []experimen
 	e.Knees, e.Sentence, e.Bounds = knees(f)
 	for i := range f.File.Plots {
 		p := &f.File.Plots[i]
-		drawn, err := figure(f, p)
+		drawn, err := drawFigure(f, p)
 		if err != nil {
 			e.Missing = append(e.Missing, p.File+": "+err.Error())
 			continue

@@ -286,7 +286,7 @@ func TestSeedsAreNoVariants(t *testing.T) {
 	if roots > 1+1e-9 {
 		t.Errorf("shares of the channels come to %v", roots)
 	}
-	picture, err := figure(f, &f.File.Plots[0])
+	picture, err := drawFigure(f, &f.File.Plots[0])
 	if svg := string(picture.Wide); err != nil || strings.Contains(svg, "seed") || strings.Count(svg, ">vcs<") != 1 {
 		t.Errorf("%v\n%s", err, svg)
 	}

@@ -12,13 +12,13 @@ func TestStatesAreWhole(t *testing.T) {
 	snapshottest.Names[multicast](t, "under", "work", "turn", "grant", "prefer", "asleep", "tables", "idle", // the last follows from the rest
 		"mine", "served", "bids", "wanted", "usedInputs", "usedOutputs", "usedList") // count within a step
 	snapshottest.Names[followed](t, "passing", "tails", "seen", "polls") // the last but one counts within a cycle, the last follows from the settings
-	snapshottest.Names[extras](t, "faults", "observer", "multicast", "labels")
-	snapshottest.Names[faults](t, "origin", "now", "known", "sourcePackets", "senders", "doomed", "Routing", "down", "part", "fabric", "plan", "whole") // what follows senders is found again, or made before
+	snapshottest.Names[extras](t, "Faults", "observer", "multicast", "labels")
+	snapshottest.Names[faults](t, "origin", "now", "known", "SourcePackets", "senders", "doomed", "Routing", "down", "part", "fabric", "plan", "whole") // what follows senders is found again, or made before
 	snapshottest.Names[retry](t, "unused", "pending", "tally", "heard", "domain", "x", "source", "sink", "discarding", "lost")                          // heard has been taken between cycles
 	snapshottest.Names[sender](t, "timers", "first")
 	snapshottest.Names[timer](t, "end", "sourcePacket")
-	snapshottest.Names[InVC](t, "queued", "last", "count", "out", "ready")
-	snapshottest.Names[buffered](t, "next", "queued")
+	snapshottest.Names[InVC](t, "Queued", "Last", "Count", "Out", "Ready")
+	snapshottest.Names[buffered](t, "Next", "Queued")
 	snapshottest.Names[lanePort](t, "arbiter", "holder", "arbitrated", "open", "ok", "choice", "ready") // the last count within a step
 	snapshottest.Names[laneQueues](t, "arbiter", "queues", "waiting", "arbitrated")                     // the last follows from the settings
 	snapshottest.Names[laneQueue](t, "lanes", "packets", "first")                                       // first: those that have left are left out
@@ -28,24 +28,24 @@ func TestStatesAreWhole(t *testing.T) {
 	snapshottest.Names[behind](t, "soon", "until", "slots")
 	snapshottest.Names[packetTable](t, "chunks", "inflows", "used")
 	snapshottest.Names[label](t, "trim", "level", "marked", "entropy")
-	snapshottest.Names[marker](t, "policies", "leaving", "unobserved")                                    // the last two count within a step
-	snapshottest.Names[sampler](t, "before", "rows", "unobserved", "parts", "f", "plan", "window", "own") // those after rows are made before
+	snapshottest.Names[marker](t, "policies", "leaving", "Unobserved")                                    // the last two count within a step
+	snapshottest.Names[sampler](t, "before", "rows", "Unobserved", "parts", "f", "plan", "window", "own") // those after rows are made before
 	snapshottest.Names[registered](t, "reads", "requests", "matches", "chosen")
 	snapshottest.Names[packetUnit](t, "credits", "streams", "flows", "schedules", "events",
 		"slopes", "creditRate", "stepRate", "watched", "timed", // the last five follow from the settings
 		"quiet", // found again
 		"swept", // none before the first cycle after
-		"followed",
+		"Followed",
 		"step", "tails") // count within a cycle
-	snapshottest.Names[state](t, "queues", "outVC", "out", "in", "masks", "waitNext", "acceptOV", "upcoming", "terminals", "packets",
+	snapshottest.Names[state](t, "Queues", "OutVC", "Out", "in", "Masks", "waitNext", "acceptOV", "Upcoming", "Terminals", "packets",
 		"streams", "departures", "sensing", "crossed", "marked", "lanes", "laneQueues", "allocators")
-	snapshottest.Names[Domain](t, "cycle", "flits", "credits", "held", "wakes", "behind", "unit", "state", "Counters",
+	snapshottest.Names[Domain](t, "Cycle", "Flits", "credits", "held", "wakes", "behind", "Unit", "state", "Counters",
 		"network", "extras", "source", "prefetcher", "listens", "sink", "listener", // made before
 		"sums", "summed", // count within the routing of a switch
-		"pool", "poolFree", "packetFree", "active", "mine", "ends", "alone", // follow from the rest
+		"Pool", "poolFree", "packetFree", "active", "Mine", "Ends", "alone", // follow from the rest
 		"retry", "doomed", // put together
 		"purged",                                                                                                                 // counts at the beginning of a window
-		"touched", "woken", "departing", "decided", "steps", "matcher", "registered", "hold", "view", "spec", "head", "delivery", // count within a cycle
+		"touched", "woken", "departing", "decided", "Steps", "Matcher", "registered", "hold", "view", "spec", "head", "delivery", // count within a cycle
 		"handed", "sent", // handed over when cycles have been simulated
 		"routesAhead", "plain", "vcSpecial", // follow from the settings
 		"flitRuns", // are disbanded before

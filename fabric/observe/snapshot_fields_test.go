@@ -14,10 +14,10 @@ func TestStatesAreWhole(t *testing.T) {
 		"foldAt", "emptyAt", "first", "firstCycle", // found again
 		"late", "queued", "passed", "pending", "sent", // added up before
 		"handed",                                                                                     // counts while a packet is delivered
-		"whole", "parts", "domain", "graph", "pairRow", "meter", "OnPacket", "Sources", "unobserved", // made before
+		"whole", "parts", "domain", "graph", "pairRow", "meter", "OnPacket", "Sources", "Unobserved", // made before
 		"least", "foldIn", "emptyIn", "perStep", "roundUp") // follow from the settings
 	snapshottest.Names[Tracer](t, "numbers", "matched", "live", "kept", "started",
-		"unobserved", "parts", "plan", "meter", // made before
+		"Unobserved", "parts", "plan", "meter", // made before
 		"spare")
 	snapshottest.Names[life](t, "PacketTrace", "path")
 	snapshottest.Names[crossings](t, "hops", "next")

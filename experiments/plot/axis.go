@@ -1,0 +1,347 @@
+package plot
+
+import (
+	"image/color"
+	"math"
+	"strconv"
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// ticks puts labels at multiples of 1, 2 or 5 times a power of ten, five to
+// nine of them, and small ticks between.
+type ticks struct{ unit string }
+
+// Ticks implements plot.Ticker.
+func (t ticks) Ticks(least, most float64) []plot.Tick {
+	step := math.Pow(10, math.Floor(math.Log10((most-least)/4)))
+	minor := 5
+	for _, s := range []struct{ times, minor int }{{5, 5}, {2, 4}, {1, 5}} {
+		if (most-least)/(step*float64(s.times)) >= 4 {
+			step, minor = step*float64(s.times), s.minor
+			break
+		}
+	}
+	decimals := max(0, -int(math.Floor(math.Log10(step)+1e-9)))
+	label := numberLabel(math.Max(math.Abs(least), math.Abs(most)), step, t.unit)
+	var all []plot.Tick
+	small := step / float64(minor)
+	for i := math.Ceil(least/small-1e-9) + 0; i*small <= most+1e-9*small; i++ {
+		tick := plot.Tick{Value: i * small}
+		if int64(i)%int64(minor) == 0 {
+			tick.Label = label(i*small, decimals)
+		}
+		all = append(all, tick)
+	}
+	return all
+}
+
+// manyDigits tells whether the numbers of an axis from least to most in size are
+// too long to be written with all their digits.
+func manyDigits(most, least float64, unit string) bool {
+	return most >= 1e7 || least < 1e-4 || unit == "s" && most < 0.05
+}
+
+// numberLabel chooses how the numbers of an axis are written: with all their
+// digits, or with the prefixes of SI and the unit where those would be many.
+func numberLabel(most, least float64, unit string) func(x float64, decimals int) string {
+	switch {
+	case unit == "" && most < 1 && manyDigits(most, least, unit):
+		return func(x float64, _ int) string { return strconv.FormatFloat(x, 'g', 6, 64) }
+	case manyDigits(most, least, unit):
+		return func(x float64, _ int) string { return prefixed(x, unit) }
+	}
+	return func(x float64, decimals int) string { return thousands(strconv.FormatFloat(x, 'f', decimals, 64)) }
+}
+
+// unitOf finds the unit at the end of an axis label, of those that take prefixes
+// of SI, and the label without it.
+func unitOf(label string) (unit, bare string) {
+	for _, unit := range []string{"s", "B"} {
+		if bare, ok := strings.CutSuffix(label, " ("+unit+")"); ok {
+			return unit, bare
+		}
+	}
+	return "", label
+}
+
+// hasUnits tells whether the labels of an axis carry its unit.
+func hasUnits(a *plot.Axis, unit string) bool {
+	if unit == "" {
+		return false
+	}
+	for _, t := range a.Tick.Marker.Ticks(a.Min, a.Max) {
+		if strings.HasSuffix(t.Label, unit) {
+			return true
+		}
+	}
+	return false
+}
+
+// axes sets the ranges, scales and ticks.
+func (f *Figure) axes(p *plot.Plot) {
+	x, y := f.ranges()
+	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = x.min, x.max, y.min, y.max
+	for _, a := range []struct {
+		*plot.Axis
+		log bool
+	}{{&p.X, f.LogX && !f.categorical()}, {&p.Y, f.LogY}} {
+		unit, bare := unitOf(a.Label.Text)
+		a.Tick.Marker = ticker(unit, a.log)
+		if a.log {
+			a.Scale = plot.LogScale{}
+		}
+		if a.Axis == &p.Y && f.Field == nil {
+			a.Tick.Marker = below{a.Tick.Marker, f.ceiling()}
+		}
+		if a.Axis == &p.X && f.XTicks != nil {
+			a.Tick.Marker = fixedTicks(f.XTicks)
+		}
+		if hasUnits(a.Axis, unit) {
+			a.Label.Text = bare
+		}
+	}
+	if f.categorical() {
+		p.X.Tick.Marker = categories(f.Categories)
+		p.X.Tick.LineStyle.Color = color.Transparent // the names keep their distance
+	}
+	if f.Field != nil {
+		names := make(categories, len(f.Field.Rows))
+		for i, name := range f.Field.Rows {
+			names[i] = elide(p.Y.Tick.Label, name, labelRoom(f.size()).X/4)
+		}
+		p.Y.Tick.Marker = names
+	}
+}
+
+// categorical tells whether the horizontal axis has categories.
+func (f *Figure) categorical() bool { return f.Style == Bar || f.Style == Box || f.Style == Heat }
+
+// fixedTicks are given.
+type fixedTicks []Tick
+
+// Ticks implements plot.Ticker.
+func (t fixedTicks) Ticks(least, most float64) []plot.Tick {
+	var all []plot.Tick
+	for _, one := range t {
+		if one.Value >= least && one.Value <= most {
+			all = append(all, plot.Tick{Value: one.Value, Label: one.Label})
+		}
+	}
+	return all
+}
+
+// ticker chooses the ticks of an axis.
+func ticker(unit string, log bool) plot.Ticker {
+	switch {
+	case unit == "B" && log:
+		return logByteTicks{}
+	case unit == "B":
+		return byteTicks{}
+	case log:
+		return logTicks{unit}
+	}
+	return ticks{unit}
+}
+
+// below leaves out the ticks above a limit, from where on the axis is none.
+type below struct {
+	plot.Ticker
+	limit float64
+}
+
+// Ticks implements plot.Ticker.
+func (b below) Ticks(least, most float64) []plot.Tick {
+	return b.Ticker.Ticks(least, min(most, b.limit))
+}
+
+// upright turns the names of categories that do not fit side by side, and
+// returns the height that they take beyond one line. Of more than there is room
+// for, some have no name.
+func (f *Figure) upright(p *plot.Plot) vg.Length {
+	if !f.categorical() || len(f.Categories) == 0 {
+		return 0
+	}
+	style := &p.X.Tick.Label
+	slot := labelRoom(f.size()).X / vg.Length(len(f.Categories))
+	flat, widest := style.Height("x"), vg.Length(0)
+	for _, name := range f.Categories {
+		widest = max(widest, style.Width(name))
+	}
+	if widest <= slot-6 {
+		return 0
+	}
+	const most, smallest = 130, 6 // points
+	style.Font.Size = min(style.Font.Size, max(smallest, slot))
+	style.Rotation, style.XAlign, style.YAlign = -math.Pi/2, text.XLeft, text.YCenter // from the axis on: letters that are wider in another font do not run into it
+	every := int(math.Ceil(float64(smallest / slot)))
+	names := make(categories, len(f.Categories))
+	widest = 0
+	for i, name := range f.Categories {
+		if i%max(1, every) == 0 {
+			names[i] = elide(*style, name, most)
+			widest = max(widest, style.Width(names[i]))
+		}
+	}
+	p.X.Tick.Marker = names
+	return 1.15*widest - flat // another font may be wider
+}
+
+// prefixed writes a number with a prefix of SI and its unit: 20 MB, 5 µs.
+func prefixed(x float64, unit string) string {
+	prefixes := []string{"f", "p", "n", "µ", "m", "", "k", "M", "G", "T", "P"}
+	const one = 5
+	if x == 0 {
+		return "0"
+	}
+	group := int(math.Floor(math.Log10(math.Abs(x))/3 + 1e-9))
+	group = min(max(group, -one), len(prefixes)-1-one)
+	number := strconv.FormatFloat(x/math.Pow(1000, float64(group)), 'g', 6, 64)
+	return strings.TrimSpace(number + " " + prefixes[one+group] + unit)
+}
+
+// thousands separates groups of three digits by commas.
+func thousands(number string) string {
+	sign := ""
+	if strings.HasPrefix(number, "-") {
+		sign, number = "-", number[1:]
+	}
+	whole, fraction, has := strings.Cut(number, ".")
+	for i := len(whole) - 3; i > 0; i -= 3 {
+		whole = whole[:i] + "," + whole[i:]
+	}
+	if has {
+		whole += "." + fraction
+	}
+	return sign + whole
+}
+
+// logTicks labels the powers of ten, and 2 and 5 times them where there are
+// few powers.
+type logTicks struct{ unit string }
+
+// Ticks implements plot.Ticker.
+func (t logTicks) Ticks(least, most float64) []plot.Tick {
+	decades := math.Log10(most / least)
+	label := numberLabel(most, least, t.unit)
+	var all []plot.Tick
+	for e := math.Floor(math.Log10(least)); e <= math.Ceil(math.Log10(most)); e++ {
+		for digit := 1; digit < 10; digit++ {
+			value := float64(digit) * math.Pow(10, e)
+			if value < least*(1-1e-9) || value > most*(1+1e-9) {
+				continue
+			}
+			tick := plot.Tick{Value: value}
+			if digit == 1 || decades < 2 && (digit == 2 || digit == 5) || decades < 0.5 {
+				tick.Label = label(value, max(0, -int(e)))
+			}
+			all = append(all, tick)
+		}
+	}
+	return all
+}
+
+// categories labels the integers from 0.
+type categories []string
+
+// Ticks implements plot.Ticker.
+func (c categories) Ticks(float64, float64) []plot.Tick {
+	all := make([]plot.Tick, len(c))
+	for i, name := range c {
+		all[i] = plot.Tick{Value: float64(i), Label: name}
+	}
+	return all
+}
+
+var gray = color.Gray{Y: 0xdd}
+
+// grid draws a pale line at every labelled tick.
+type grid struct{}
+
+// Plot implements plot.Plotter.
+func (grid) Plot(c draw.Canvas, p *plot.Plot) {
+	trX, trY := p.Transforms(&c)
+	style := draw.LineStyle{Color: gray, Width: 0.5}
+	for _, t := range p.Y.Tick.Marker.Ticks(p.Y.Min, p.Y.Max) {
+		if y := trY(t.Value); !t.IsMinor() && c.ContainsY(y) {
+			c.StrokeLine2(style, c.Min.X, y, c.Max.X, y)
+		}
+	}
+	if _, bars := p.X.Tick.Marker.(categories); bars {
+		return
+	}
+	for _, t := range p.X.Tick.Marker.Ticks(p.X.Min, p.X.Max) {
+		if x := trX(t.Value); !t.IsMinor() && c.ContainsX(x) {
+			c.StrokeLine2(style, x, c.Min.Y, x, c.Max.Y)
+		}
+	}
+}
+
+// frame draws the border of the axes, over the data.
+type frame struct{}
+
+// Plot implements plot.Plotter.
+func (frame) Plot(c draw.Canvas, _ *plot.Plot) {
+	corners := []vg.Point{c.Min, {X: c.Max.X, Y: c.Min.Y}, c.Max, {X: c.Min.X, Y: c.Max.Y}, c.Min}
+	c.StrokeLines(draw.LineStyle{Color: color.Black, Width: 0.8}, corners)
+}
+
+// Bytes writes a number of bytes with the prefix of IEC 80000-13 that leaves a
+// small number: 64 B, 1 KiB.
+func Bytes(x float64) string {
+	prefixes := []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB"}
+	if x == 0 {
+		return "0"
+	}
+	i := 0
+	for math.Abs(x) >= 1024 && i+1 < len(prefixes) {
+		x /= 1024
+		i++
+	}
+	return strconv.FormatFloat(x, 'g', 4, 64) + " " + prefixes[i]
+}
+
+// byteTicks puts labels at multiples of a power of two, five to nine of them.
+type byteTicks struct{}
+
+// Ticks implements plot.Ticker.
+func (byteTicks) Ticks(least, most float64) []plot.Tick {
+	step := math.Exp2(math.Floor(math.Log2((most - least) / 4)))
+	var all []plot.Tick
+	for i := math.Ceil(2*least/step - 1e-9); i*step/2 <= most*(1+1e-9); i++ {
+		tick := plot.Tick{Value: i * step / 2}
+		if math.Mod(i, 2) == 0 {
+			tick.Label = Bytes(tick.Value)
+		}
+		all = append(all, tick)
+	}
+	return all
+}
+
+// logByteTicks labels powers of two, at most nine of them, at equal distances.
+type logByteTicks struct{}
+
+// Ticks implements plot.Ticker.
+func (logByteTicks) Ticks(least, most float64) []plot.Tick {
+	first, last := math.Ceil(math.Log2(least)-1e-9), math.Floor(math.Log2(most)+1e-9)
+	if last-first < 2 {
+		return byteTicks{}.Ticks(least, most)
+	}
+	every := 1.0
+	for math.Floor(last/every)-math.Ceil(first/every) >= 9 {
+		every++
+	}
+	var all []plot.Tick
+	for e := first; e <= last; e++ {
+		tick := plot.Tick{Value: math.Exp2(e)}
+		if math.Mod(e, every) == 0 {
+			tick.Label = Bytes(tick.Value)
+		}
+		all = append(all, tick)
+	}
+	return all
+}

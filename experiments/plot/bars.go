@@ -1,0 +1,284 @@
+package plot
+
+import (
+	"image/color"
+	"slices"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// bars draws a series as one bar in each category; the series of a figure
+// stand side by side.
+type bars struct {
+	figure *Figure
+	series *Series
+	look   appearance
+	index  int // among the series
+}
+
+// groupWidth is the share of a category that its bars take together.
+const groupWidth = 0.8
+
+// box is bar i.
+func (b *bars) box(p *plot.Plot, c draw.Canvas, i int) vg.Rectangle {
+	trX, trY := p.Transforms(&c)
+	one := groupWidth / float64(len(b.figure.Series))
+	left := b.series.X[i] - groupWidth/2 + one*float64(b.index)
+	y := b.series.Y[i]
+	return vg.Rectangle{
+		Min: vg.Point{X: trX(left), Y: trY(max(p.Y.Min, min(0, y)))},
+		Max: vg.Point{X: trX(left + one), Y: trY(min(max(0, y), p.Y.Max))},
+	}
+}
+
+// whisker is the interval of bar i, or the spread behind it, as a line upwards.
+func (b *bars) whisker(p *plot.Plot, c draw.Canvas, i int) (low, high vg.Point) {
+	trX, trY := p.Transforms(&c)
+	one := groupWidth / float64(len(b.figure.Series))
+	x := trX(b.series.X[i] - groupWidth/2 + one*(float64(b.index)+0.5))
+	y, h := b.series.Y[i], b.series.interval(i)
+	if b.series.Quantiles != nil {
+		q := b.series.Quantiles[i]
+		return vg.Point{X: x, Y: trY(max(q[0], p.Y.Min))}, vg.Point{X: x, Y: trY(max(q[4], p.Y.Min))}
+	}
+	return vg.Point{X: x, Y: trY(max(y-h, p.Y.Min))}, vg.Point{X: x, Y: trY(y + h)}
+}
+
+// shapes is what the bars, or the dots in their place, cover.
+func (b *bars) shapes(p *plot.Plot, c draw.Canvas) []shape {
+	var all []shape
+	for i := range b.series.X {
+		if !b.figure.visible(b.series, i) {
+			continue
+		}
+		low, high := b.whisker(p, c, i)
+		all = append(all, shape{a: low, b: high, margin: markerRadius + 1})
+		if !b.figure.LogY {
+			box := b.box(p, c, i)
+			all = append(all, shape{a: box.Min, b: box.Max, area: true})
+		}
+	}
+	return all
+}
+
+// Plot implements plot.Plotter.
+func (b *bars) Plot(c draw.Canvas, p *plot.Plot) {
+	defer tag(c, "data-series", b.series.Name)()
+	for i := range b.series.X {
+		if !b.figure.visible(b.series, i) {
+			continue
+		}
+		end := b.figure.tip(c, b.series, i)
+		box := corners(b.box(p, c, i))
+		c.FillPolygon(b.look.pale(0xd0), box)
+		c.StrokeLines(draw.LineStyle{Color: b.look.color, Width: 0.8}, append(box, box[0]))
+		if b.series.interval(i) > 0 || b.series.Quantiles != nil {
+			low, high := b.whisker(p, c, i)
+			whisker(c, color.Black, low.X, low.Y, high.Y)
+		}
+		end()
+	}
+}
+
+// Thumbnail implements plot.Thumbnailer.
+func (b *bars) Thumbnail(c *draw.Canvas) { swatch(c, b.look) }
+
+// swatch is the sample of a filled series in the legend.
+func swatch(c *draw.Canvas, l appearance) {
+	box := corners(c.Rectangle)
+	c.FillPolygon(l.pale(0xd0), box)
+	c.StrokeLines(draw.LineStyle{Color: l.color, Width: 0.8}, append(box, box[0]))
+}
+
+// spreads tells whether bars are means of values whose spread is drawn.
+func (f *Figure) spreads() bool {
+	return f.Style == Bar && (slices.ContainsFunc(f.Series, func(s Series) bool { return s.Quantiles != nil }) ||
+		slices.ContainsFunc(f.Panels, (*Figure).spreads))
+}
+
+// extent is the sample of a spread in the legend.
+type extent struct{}
+
+// Thumbnail implements plot.Thumbnailer.
+func (extent) Thumbnail(c *draw.Canvas) {
+	whisker(*c, color.Black, c.Center().X, c.Min.Y, c.Max.Y)
+}
+
+// dots stand for bars on a logarithmic axis, which has no zero for them to
+// begin at: the length of a bar from anywhere else says nothing.
+type dots struct{ bars }
+
+// Plot implements plot.Plotter.
+func (d *dots) Plot(c draw.Canvas, p *plot.Plot) {
+	defer tag(c, "data-series", d.series.Name)()
+	_, trY := p.Transforms(&c)
+	for i := range d.series.X {
+		if !d.figure.visible(d.series, i) {
+			continue
+		}
+		low, high := d.whisker(p, c, i)
+		if d.series.interval(i) > 0 || d.series.Quantiles != nil {
+			whisker(c, d.look.color, low.X, low.Y, high.Y)
+		}
+		if at := (vg.Point{X: low.X, Y: trY(d.series.Y[i])}); c.Contains(at) {
+			end := d.figure.tip(c, d.series, i)
+			d.look.mark(c, at, Steady)
+			end()
+		}
+	}
+}
+
+// Thumbnail implements plot.Thumbnailer.
+func (d *dots) Thumbnail(c *draw.Canvas) { d.look.mark(*c, c.Center(), Steady) }
+
+// boxes draws a series as a box in each category: from the lower to the upper
+// quartile, with the median as a line across and whiskers beyond.
+type boxes struct{ bars }
+
+// places of the quantiles of box i on the canvas, from left to right and upwards.
+func (b *boxes) places(p *plot.Plot, c draw.Canvas, i int) (left, right vg.Length, at [5]vg.Length) {
+	trX, trY := p.Transforms(&c)
+	one := groupWidth / float64(len(b.figure.Series))
+	x := b.series.X[i] - groupWidth/2 + one*float64(b.index)
+	for j, q := range b.series.Quantiles[i] {
+		at[j] = trY(min(max(q, p.Y.Min), p.Y.Max))
+	}
+	return trX(x + 0.12*one), trX(x + 0.88*one), at
+}
+
+// shapes is what the boxes cover.
+func (b *boxes) shapes(p *plot.Plot, c draw.Canvas) []shape {
+	var all []shape
+	for i := range b.series.X {
+		if b.figure.visible(b.series, i) {
+			left, right, at := b.places(p, c, i)
+			all = append(all, shape{a: vg.Point{X: left, Y: at[0]}, b: vg.Point{X: right, Y: at[4]}, area: true, margin: 1})
+		}
+	}
+	return all
+}
+
+// Plot implements plot.Plotter.
+func (b *boxes) Plot(c draw.Canvas, p *plot.Plot) {
+	defer tag(c, "data-series", b.series.Name)()
+	for i := range b.series.X {
+		if !b.figure.visible(b.series, i) {
+			continue
+		}
+		end := b.figure.tip(c, b.series, i)
+		left, right, at := b.places(p, c, i)
+		middle := (left + right) / 2
+		style := draw.LineStyle{Color: b.look.color, Width: 1}
+		box := corners(vg.Rectangle{Min: vg.Point{X: left, Y: at[1]}, Max: vg.Point{X: right, Y: at[3]}})
+		c.StrokeLine2(style, middle, at[0], middle, at[1])
+		c.StrokeLine2(style, middle, at[3], middle, at[4])
+		half := min(4, (right-left)/4)
+		c.StrokeLine2(style, middle-half, at[0], middle+half, at[0])
+		c.StrokeLine2(style, middle-half, at[4], middle+half, at[4])
+		c.FillPolygon(b.look.pale(0x60), box)
+		c.StrokeLines(style, append(box, box[0]))
+		c.StrokeLine2(draw.LineStyle{Color: color.Black, Width: 1.4}, left, at[2], right, at[2])
+		end()
+	}
+}
+
+// steps draws a series as the outline of a histogram: each bin from its lower
+// edge to its upper one, nothing between bins. The area is filled from zero; on
+// a logarithmic axis, which has none, only the outline is drawn.
+type steps struct {
+	figure *Figure
+	series *Series
+	look   appearance
+}
+
+// box is bin i; on a logarithmic axis the part of the axis below it, too.
+func (h *steps) box(p *plot.Plot, c draw.Canvas, i int) vg.Rectangle {
+	trX, trY := p.Transforms(&c)
+	s := h.series
+	left, right := min(max(s.X[i], p.X.Min), p.X.Max), min(s.XEnd[i], p.X.Max)
+	return vg.Rectangle{
+		Min: vg.Point{X: trX(left), Y: trY(max(p.Y.Min, 0))},
+		Max: vg.Point{X: trX(right), Y: trY(max(p.Y.Min, min(s.Y[i], p.Y.Max)))},
+	}
+}
+
+// shapes is what the histogram covers.
+func (h *steps) shapes(p *plot.Plot, c draw.Canvas) []shape {
+	var all []shape
+	for i := range h.series.X {
+		if h.figure.visible(h.series, i) {
+			box := h.box(p, c, i)
+			all = append(all, shape{a: box.Min, b: box.Max, area: true, margin: 1})
+		}
+	}
+	return all
+}
+
+// runs parts the bins into those that follow each other without a gap.
+func (h *steps) runs() [][]int {
+	var all [][]int
+	last := -1
+	for i := range h.series.X {
+		if !h.figure.visible(h.series, i) {
+			continue
+		}
+		if last < 0 || h.series.X[i] != h.series.XEnd[last] {
+			all = append(all, nil)
+		}
+		all[len(all)-1] = append(all[len(all)-1], i)
+		last = i
+	}
+	return all
+}
+
+// Plot implements plot.Plotter.
+func (h *steps) Plot(c draw.Canvas, p *plot.Plot) {
+	defer tag(c, "data-series", h.series.Name)()
+	style := draw.LineStyle{Color: h.look.color, Width: 1, Dashes: h.look.dashes}
+	alpha := uint8(0x30)
+	if len(h.figure.Series) == 1 {
+		alpha, style.Dashes = 0x90, nil
+	}
+	for _, run := range h.runs() {
+		var top []vg.Point
+		foot := vg.Length(0)
+		for _, i := range run {
+			box := h.box(p, c, i)
+			foot = box.Min.Y
+			top = append(top, vg.Point{X: box.Min.X, Y: box.Max.Y}, box.Max)
+		}
+		h.tips(c, p, run)
+		if h.figure.LogY {
+			c.StrokeLines(style, top)
+			continue
+		}
+		outline := append([]vg.Point{{X: top[0].X, Y: foot}}, top...)
+		outline = append(outline, vg.Point{X: top[len(top)-1].X, Y: foot})
+		c.FillPolygon(h.look.pale(alpha), outline)
+		c.StrokeLines(style, outline)
+	}
+}
+
+// Thumbnail implements plot.Thumbnailer.
+func (h *steps) Thumbnail(c *draw.Canvas) {
+	if !h.figure.LogY {
+		swatch(c, h.look)
+		return
+	}
+	y := c.Center().Y
+	c.StrokeLine2(draw.LineStyle{Color: h.look.color, Width: 1, Dashes: h.look.dashes}, c.Min.X, y, c.Max.X, y)
+}
+
+// tips lays an area without colour over each bin of a run, for what it says.
+func (h *steps) tips(c draw.Canvas, p *plot.Plot, run []int) {
+	if svgOf(c) == nil {
+		return
+	}
+	for _, i := range run {
+		end := h.figure.tip(c, h.series, i)
+		c.FillPolygon(color.Transparent, corners(h.box(p, c, i)))
+		end()
+	}
+}

@@ -1,0 +1,268 @@
+// Package plot draws all that weft draws: figures for papers and reports ([Figure]),
+// networks ([Network]), bars of parts ([StackedBars]) and whatever else is areas, lines and
+// words ([Drawing]), on one canvas, as SVG, PNG or PDF. The same data give the same bytes.
+package plot
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// Style is how values are drawn.
+type Style string
+
+// Styles.
+const (
+	Line      Style = "line"      // markers joined by lines
+	Bar       Style = "bar"       // groups of bars over categories
+	Histogram Style = "histogram" // steps over bins from X to XEnd
+	Scatter   Style = "scatter"   // markers alone
+	Curve     Style = "curve"     // lines alone, for very many points
+	Box       Style = "box"       // boxes of quantiles over categories
+	Heat      Style = "heat"      // a field of colours
+)
+
+// State is what is known of whether the network kept up at a point.
+type State int
+
+// States, from the best to the worst.
+const (
+	Steady    State = iota // filled markers
+	Undecided              // markers with a hole
+	Saturated              // hollow markers
+)
+
+// Figure is one pair of axes with its series.
+type Figure struct {
+	Title, XLabel, YLabel string
+	Style                 Style
+	LogX, LogY            bool
+	YMax                  float64   // end of the vertical axis; 0: found from the data
+	XRange, YRange        []float64 // both ends of an axis; nil: found from the data
+	XTicks                []Tick    // in place of those that are found
+	Whiskers              bool      // intervals of lines as bars, not as bands
+	Marks                 []Mark    // drawn behind the series
+	Categories            []string  // of bars: X of a series is an index into it
+	LegendTitle           string    // what all names in the legend have in common
+	Series                []Series
+	References            []Reference
+
+	// Size of the picture in inches, before what a long title or legend adds to
+	// its height, and of the numbers along the axes in points; 0: 6.2 x 4, and 9.
+	Width, Height, FontSize float64
+
+	// Panels are pairs of axes of their own, with the same ranges, each below its
+	// title; the figure then has no series of its own, and its labels and legend
+	// are those of all.
+	Panels       []*Figure
+	PanelColumns int // 0: found
+
+	Field *Field // of a heat map
+
+	room    *vg.Point // of a panel, in place of the size
+	bare    bool      // a panel: without legend
+	fixed   *[2]span  // ranges of all panels
+	highest *float64  // ceiling of all panels
+}
+
+// Tick is a labelled place on an axis.
+type Tick struct {
+	Value float64 `json:"value"`
+	Label string  `json:"label"`
+}
+
+// Series is a set of points that belong together. All slices but XEnd, States
+// and HalfWidth, which may be nil, are of equal length. Points with a
+// coordinate that is not a number are left out.
+type Series struct {
+	Name      string
+	X, Y      []float64
+	XEnd      []float64 // of a histogram: upper edges of the bins
+	HalfWidth []float64 // of the confidence interval of Y
+	States    []State   // of the points; nil: all steady
+	// Look and Hue choose marker with dashes, and colour, from 1; 0: by the place
+	// of the series among the others.
+	Look, Hue int
+	Tint      float64      // with Hue < 0: place on the scale of colours, from 0 to 1
+	Quantiles [][5]float64 // of a box: lower whisker, quartiles, upper whisker; of a bar: the spread of what it is the mean of
+}
+
+// Sizes where none is given; all other sizes are in proportion to the font.
+const (
+	width    = 6.2 * vg.Inch
+	height   = 4.0 * vg.Inch
+	fontSize = 9
+	dpi      = 200 // of PNG
+)
+
+// scale is how many times larger than usual everything is drawn.
+func (f *Figure) scale() float64 {
+	if f.FontSize > 0 {
+		return f.FontSize / fontSize
+	}
+	return 1
+}
+
+// size is that of the picture before it is scaled.
+func (f *Figure) size() vg.Point {
+	if f.room != nil {
+		return *f.room
+	}
+	size := vg.Point{X: width, Y: height}
+	if f.Width > 0 {
+		size.X = vg.Length(f.Width) * vg.Inch
+	}
+	if f.Height > 0 {
+		size.Y = vg.Length(f.Height) * vg.Inch
+	}
+	return size.Scale(vg.Length(1 / f.scale()))
+}
+
+// page is what a picture is drawn from.
+type page interface {
+	extent() vg.Point
+	draw(c draw.Canvas)
+}
+
+// page finds a place for everything.
+func (f *Figure) page() page {
+	f.tellReferences()
+	if len(f.Panels) > 0 {
+		return f.panels()
+	}
+	return f.layout()
+}
+
+// Page is the format of [Figure.Render] for pages with scripts: SVG in which the series,
+// their entries in the legend and their points are groups with attributes, data-series,
+// data-entry and data-tip.
+const Page = "page"
+
+// Render draws the figure as "svg", "png", "pdf" or [Page].
+func (f *Figure) Render(format string) ([]byte, error) {
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	f = f.printable()
+	l := f.page()
+	k := f.scale()
+	canvas, err := newCanvas(format, l.extent().Scale(vg.Length(k)), dpi)
+	if err != nil {
+		return nil, err
+	}
+	if s, ok := canvas.(*svgCanvas); ok {
+		s.bare = format != Page
+	}
+	c := draw.New(canvas)
+	if k != 1 {
+		c.Scale(k, k)
+		c.Rectangle = vg.Rectangle{Max: l.extent()}
+	}
+	l.draw(c)
+	return written(canvas)
+}
+
+// check finds out whether there is anything to draw.
+func (f *Figure) check() error {
+	if f.Field != nil {
+		return f.Field.check()
+	}
+	for _, panel := range f.Panels {
+		if err := panel.check(); err == nil {
+			return nil // one is enough
+		}
+	}
+	for i := range f.Series {
+		for j := range f.Series[i].X {
+			if f.visible(&f.Series[i], j) {
+				return nil
+			}
+		}
+	}
+	if f.LogX || f.LogY {
+		return fmt.Errorf("no point to draw: a logarithmic axis shows positive numbers only")
+	}
+	return fmt.Errorf("no point to draw: no row has a number in both columns")
+}
+
+// visible tells whether point i of a series can be drawn on the axes.
+func (f *Figure) visible(s *Series, i int) bool {
+	x, y := s.X[i], s.Y[i]
+	if f.Style == Histogram {
+		x = s.XEnd[i] // the first bin may begin at 0
+	}
+	return f.onAxis(x) && !math.IsNaN(y) && !math.IsInf(y, 0) && !(f.LogY && y <= 0)
+}
+
+// onAxis tells whether the horizontal axis can show x.
+func (f *Figure) onAxis(x float64) bool {
+	return !math.IsNaN(x) && !math.IsInf(x, 0) && !(f.LogX && !f.categorical() && x <= 0)
+}
+
+// interval is the half-width of the confidence interval of point i; 0 if there
+// is none.
+func (s *Series) interval(i int) float64 {
+	if i >= len(s.HalfWidth) || !(s.HalfWidth[i] > 0) || math.IsInf(s.HalfWidth[i], 0) {
+		return 0
+	}
+	return s.HalfWidth[i]
+}
+
+// state is that of point i.
+func (s *Series) state(i int) State {
+	if i >= len(s.States) {
+		return Steady
+	}
+	return s.States[i]
+}
+
+func (s *Series) saturated(i int) bool { return s.state(i) == Saturated }
+
+// tip tags what is drawn of point i with what it is, a line each.
+func (f *Figure) tip(c draw.Canvas, s *Series, i int) (end func()) {
+	x := short(s.X[i])
+	switch {
+	case f.categorical():
+		x = f.Categories[int(s.X[i])]
+	case f.XTicks != nil: // of nines
+		x = short(100*(1-math.Pow(10, -s.X[i]))) + " %"
+	case s.XEnd != nil:
+		x += " to " + short(s.XEnd[i])
+	}
+	y := short(s.Y[i])
+	if h := s.interval(i); h > 0 {
+		y += " ± " + short(h)
+	}
+	if s.Quantiles != nil {
+		y += ", from " + short(s.Quantiles[i][0]) + " to " + short(s.Quantiles[i][4])
+	}
+	var lines []string
+	if s.Name != "" {
+		lines = append(lines, s.Name)
+	}
+	lines = append(lines, x, y)
+	switch s.state(i) {
+	case Saturated:
+		lines = append(lines, "saturated")
+	case Undecided:
+		lines = append(lines, "undecided")
+	}
+	return tag(c, "data-tip", strings.Join(lines, "\n"))
+}
+
+// short writes a number with five digits.
+func short(x float64) string {
+	if math.IsNaN(x) {
+		return "no value"
+	}
+	rounded, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 5, 64), 64)
+	if err != nil {
+		return ""
+	}
+	return strconv.FormatFloat(rounded, 'g', -1, 64)
+}

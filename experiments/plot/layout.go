@@ -1,0 +1,257 @@
+package plot
+
+import (
+	"math"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// layout is where the parts of a figure stand, in points from the lower left
+// corner of the picture.
+type layout struct {
+	figure *Figure
+	plot   *plot.Plot
+	title  label
+	labels labels
+	legend *legend
+	size   vg.Point     // of the picture
+	frame  vg.Rectangle // axes and their labels
+	data   vg.Rectangle // between the axes
+	box    vg.Rectangle // legend; empty if there is none
+}
+
+// margins around everything: left and lower, right and upper.
+var lowerMargin, upperMargin = vg.Point{X: 8, Y: 6}, vg.Point{X: 12, Y: 8}
+
+// extent is the size of the picture.
+func (l *layout) extent() vg.Point { return l.size }
+
+// layout finds a place for everything. The picture grows in height by what the
+// title takes beyond one line, upright names of categories, and a legend below the axes.
+func (f *Figure) layout() *layout {
+	l := &layout{figure: f, plot: plot.New(), size: f.size()}
+	p := l.plot
+	style := p.Title.TextStyle
+	style.Font = textFont(titleSize)
+	if f.bare {
+		style.Font = textFont(10)
+	}
+	l.title.text, l.title.style = fit(style, f.Title, l.size.X-lowerMargin.X-upperMargin.X, 2)
+	l.size.Y += max(0, l.title.size()-label{f.Title, style}.size())
+	p.X.Label.Text, p.Y.Label.Text = f.XLabel, f.YLabel
+	for _, axis := range []*plot.Axis{&p.X, &p.Y} {
+		axis.Tick.Label.Font = textFont(9)
+		axis.Padding = 0
+		axis.LineStyle.Width = 0 // the frame draws it
+		axis.Tick.LineStyle.Width = 0.6
+		axis.Tick.Length = 4
+	}
+	f.axes(p)
+	l.size.Y += f.upright(p)
+	l.labels = takeLabels(p, f.size())
+	if f.Field != nil {
+		p.Add(cells{f.Field})
+	} else {
+		p.Add(grid{}, f.roof())
+	}
+	for i := range f.Marks {
+		p.Add(&f.Marks[i])
+	}
+	l.legend = newLegend(f)
+	for i := range f.Series {
+		p.Add(f.drawn(i))
+	}
+	for i := range f.References {
+		p.Add(referenced{f, &f.References[i]})
+	}
+	p.Add(frame{}, broken{f.roof()})
+	l.place()
+	return l
+}
+
+// drawing draws a series between the axes and its sample in the legend.
+type drawing interface {
+	plot.Plotter
+	plot.Thumbnailer
+	shapes(p *plot.Plot, c draw.Canvas) []shape
+}
+
+// drawn is how series i is drawn.
+func (f *Figure) drawn(i int) drawing {
+	s, a := &f.Series[i], f.look(i)
+	switch {
+	case f.Style == Bar && f.LogY:
+		return &dots{bars{figure: f, series: s, look: a, index: i}}
+	case f.Style == Bar:
+		return &bars{figure: f, series: s, look: a, index: i}
+	case f.Style == Histogram:
+		return &steps{figure: f, series: s, look: a}
+	case f.Style == Box:
+		return &boxes{bars{figure: f, series: s, look: a, index: i}}
+	}
+	return f.newCurve(i)
+}
+
+// setFrame finds the area between the axes if they and their labels have r.
+func (l *layout) setFrame(r vg.Rectangle) {
+	l.frame = r
+	l.data = l.plot.DataCanvas(l.labels.inside(draw.Canvas{Rectangle: r})).Rectangle
+}
+
+// place finds a place for the legend: in a corner that the data leave free, or
+// beside the axes if it is small, or else below them.
+func (l *layout) place() {
+	all := vg.Rectangle{Min: lowerMargin, Max: l.size.Sub(upperMargin)}
+	all.Max.Y -= l.title.size()
+	if l.figure.Field != nil {
+		all.Max.X -= barRoom
+		l.setFrame(all)
+		l.box = vg.Rectangle{Min: vg.Point{X: l.data.Max.X + legendGap, Y: l.data.Min.Y}, Max: vg.Point{X: l.data.Max.X + barRoom, Y: l.data.Max.Y}}
+		return
+	}
+	l.setFrame(all)
+	if l.legend == nil {
+		return
+	}
+	if l.inCorner() {
+		return
+	}
+	box := l.legend.size(1)
+	if beside := l.data.Max.Y - all.Min.Y; box.X <= 0.36*l.size.X && box.Y <= beside {
+		l.setFrame(vg.Rectangle{Min: all.Min, Max: vg.Point{X: all.Max.X - box.X - legendGap, Y: all.Max.Y}})
+		l.box = vg.Rectangle{
+			Min: vg.Point{X: all.Max.X - box.X, Y: l.data.Max.Y - box.Y},
+			Max: vg.Point{X: all.Max.X, Y: l.data.Max.Y},
+		}
+		return
+	}
+	room := all.Max.X - all.Min.X
+	l.legend.fitInto(room)
+	columns := l.legend.columnsIn(room)
+	box = l.legend.size(columns)
+	l.legend.columns = columns
+	l.size.Y += box.Y + legendGap
+	all.Max.Y += box.Y + legendGap
+	l.setFrame(vg.Rectangle{Min: vg.Point{X: all.Min.X, Y: all.Min.Y + box.Y + legendGap}, Max: all.Max})
+	left := max(all.Min.X, min((l.data.Min.X+l.data.Max.X-box.X)/2, all.Max.X-box.X))
+	l.box = vg.Rectangle{Min: vg.Point{X: left, Y: all.Min.Y}, Max: vg.Point{X: left + box.X, Y: all.Min.Y + box.Y}}
+}
+
+// inCorner puts the legend into a corner between the axes that no series comes
+// near, if there is one.
+func (l *layout) inCorner() bool {
+	box := l.legend.size(1)
+	free := l.data
+	canvas := draw.Canvas{Rectangle: l.data}
+	if ceiling := l.figure.ceiling(); !math.IsInf(ceiling, 0) {
+		_, y := l.plot.Transforms(&canvas)
+		free.Max.Y = y(ceiling)
+	}
+	free.Min = free.Min.Add(vg.Point{X: legendGap, Y: legendGap})
+	free.Max = free.Max.Sub(vg.Point{X: legendGap, Y: legendGap})
+	if box.X > 0.6*l.data.Size().X || box.Y > 0.7*l.data.Size().Y || box.X > free.Size().X || box.Y > free.Size().Y {
+		return false
+	}
+	shapes := l.figure.shapes(l.plot, canvas)
+	for _, corner := range []struct{ right, top bool }{{false, true}, {true, true}, {true, false}, {false, false}} {
+		r := vg.Rectangle{Min: free.Min, Max: free.Min.Add(box)}
+		if corner.right {
+			r.Min.X, r.Max.X = free.Max.X-box.X, free.Max.X
+		}
+		if corner.top {
+			r.Min.Y, r.Max.Y = free.Max.Y-box.Y, free.Max.Y
+		}
+		if !hit(grown(r, 3), shapes) {
+			l.box = r
+			return true
+		}
+	}
+	return false
+}
+
+func (l *layout) draw(c draw.Canvas) {
+	if l.title.text != "" {
+		c.FillText(l.title.style, vg.Point{X: l.size.X / 2, Y: l.size.Y - upperMargin.Y}, l.title.text)
+	}
+	c.Rectangle = l.frame
+	l.plot.Draw(l.labels.inside(c))
+	l.labels.draw(c, draw.Canvas{Canvas: c.Canvas, Rectangle: l.data})
+	for _, label := range l.labelled() {
+		label.draw(c)
+	}
+	if l.figure.Field != nil {
+		colourBar{l.figure.Field}.draw(draw.Canvas{Canvas: c.Canvas, Rectangle: l.box})
+	}
+	if l.legend != nil {
+		l.legend.draw(draw.Canvas{Canvas: c.Canvas, Rectangle: l.box})
+	}
+}
+
+// shape is a part of what a series draws: a line from a to b, or the area of a
+// rectangle with these corners, a to the left.
+type shape struct {
+	a, b   vg.Point
+	area   bool
+	margin vg.Length // of what is drawn around it
+}
+
+// shapes lists everything that the series draw between the axes.
+func (f *Figure) shapes(p *plot.Plot, c draw.Canvas) []shape {
+	var all []shape
+	for i := range f.Series {
+		all = append(all, f.drawn(i).shapes(p, c)...)
+	}
+	for i := range f.References {
+		all = append(all, referenced{f, &f.References[i]}.shapes(p, c)...)
+	}
+	return all
+}
+
+// hit tells whether any shape comes into r.
+func hit(r vg.Rectangle, shapes []shape) bool {
+	for _, s := range shapes {
+		g := grown(r, s.margin)
+		if s.area {
+			if s.a.X < g.Max.X && s.b.X > g.Min.X && min(s.a.Y, s.b.Y) < g.Max.Y && max(s.a.Y, s.b.Y) > g.Min.Y {
+				return true
+			}
+		} else if crosses(g, s.a, s.b) {
+			return true
+		}
+	}
+	return false
+}
+
+// crosses tells whether a line meets a rectangle (Liang and Barsky, 1984): which
+// part of it lies between each pair of opposite sides.
+func crosses(r vg.Rectangle, a, b vg.Point) bool {
+	from, to := 0.0, 1.0
+	within := func(start, end, low, high vg.Length) bool {
+		d := float64(end - start)
+		enter, leave := float64(low-start), float64(high-start)
+		if d == 0 {
+			return enter <= 0 && leave >= 0
+		}
+		if d < 0 {
+			enter, leave = leave, enter
+		}
+		from, to = max(from, enter/d), min(to, leave/d)
+		return from <= to
+	}
+	return within(a.X, b.X, r.Min.X, r.Max.X) && within(a.Y, b.Y, r.Min.Y, r.Max.Y)
+}
+
+// grown is r with a margin around it.
+func grown(r vg.Rectangle, margin vg.Length) vg.Rectangle {
+	return vg.Rectangle{
+		Min: vg.Point{X: r.Min.X - margin, Y: r.Min.Y - margin},
+		Max: vg.Point{X: r.Max.X + margin, Y: r.Max.Y + margin},
+	}
+}
+
+// corners are those of a rectangle.
+func corners(r vg.Rectangle) []vg.Point {
+	return []vg.Point{r.Min, {X: r.Max.X, Y: r.Min.Y}, r.Max, {X: r.Min.X, Y: r.Max.Y}}
+}

@@ -1,0 +1,242 @@
+package plot
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// panelled is two samples as panels: one with saturated points, one without.
+func panelled() *Figure {
+	f := &Figure{
+		Title: "Two patterns", XLabel: "Offered load (flits per terminal and cycle)", YLabel: "Mean latency (ns)", Style: Line, LegendTitle: "routing",
+		Width: 7, Height: 3.2, FontSize: 8,
+	}
+	for i, name := range []string{"uniform", "worst-case"} {
+		panel := &Figure{Title: name, Style: Line, Series: []Series{latency("min", 12, 0.97-0.4*float64(i)), latency("val", 20, 0.51)}}
+		if i == 1 {
+			panel.Series = panel.Series[:1]
+		}
+		f.Panels = append(f.Panels, panel)
+	}
+	f.Series = f.Panels[0].Series
+	return f
+}
+
+// recordPage draws a figure of any kind onto a tape.
+func recordPage(f *Figure) (page, *tape) {
+	p, t := f.printable().page(), &tape{}
+	p.draw(draw.Canvas{Canvas: t, Rectangle: vg.Rectangle{Max: p.extent()}})
+	return p, t
+}
+
+// TestPanels: all panels have the same ranges and the same size of their axes, one
+// legend and one pair of labels; nothing lies outside, and no text over another.
+func TestPanels(t *testing.T) {
+	p, tape := recordPage(panelled())
+	picture := grown(vg.Rectangle{Max: p.extent()}, 0.01)
+	texts := map[string]int{}
+	var boxes []vg.Rectangle
+	for _, m := range tape.marks {
+		if !within(picture, m.box()) {
+			t.Errorf("%q at %v, the picture is %v", m.text, m.box(), p.extent())
+		}
+		if m.text == "" {
+			continue
+		}
+		texts[m.text]++
+		for _, b := range boxes {
+			if overlap(grown(m.box(), -1), grown(b, -1)) {
+				t.Errorf("%q lies over another text", m.text)
+			}
+		}
+		boxes = append(boxes, m.box())
+	}
+	for text, times := range map[string]int{
+		"Two patterns": 1, "uniform": 1, "worst-case": 1, "min": 1, "val": 1, "routing": 1, "hollow: saturated": 1,
+		"Offered load (flits per terminal and cycle)": 1, "Mean latency (ns)": 1, "0.4": 2,
+	} {
+		if texts[text] != times {
+			t.Errorf("%d times %q, want %d", texts[text], text, times)
+		}
+	}
+	parts := p.(*panelPage).parts
+	if len(parts) != 2 || parts[0].data.Size() != parts[1].data.Size() || parts[0].plot.Y.Max != parts[1].plot.Y.Max || parts[0].plot.X.Min != parts[1].plot.X.Min {
+		t.Errorf("panels of %v and %v", parts[0].data.Size(), parts[1].data.Size())
+	}
+	// One series keeps its look in all panels, one the same ceiling.
+	if a, b := parts[0].figure.ceiling(), parts[1].figure.ceiling(); a != b || math.IsInf(a, 0) {
+		t.Errorf("ceilings %v and %v", a, b)
+	}
+	empty := panelled()
+	empty.Panels[1].Series = nil
+	if _, err := empty.Render("svg"); err != nil {
+		t.Errorf("an empty panel: %v", err)
+	}
+	page, err := panelled().Render(Page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]int{`data-series="min"`: 2, `data-series="val"`: 1, `data-entry="min"`: 1} {
+		if got := strings.Count(string(page), text); got != want {
+			t.Errorf("%d times %s, want %d", got, text, want)
+		}
+	}
+}
+
+// TestHeat: a cell for every value, dark for high ones, with its number; the scale
+// beside it.
+func TestHeat(t *testing.T) {
+	f := &Figure{Title: "Latency", XLabel: "Load", YLabel: "Routing", Style: Heat, Field: &Field{
+		Columns: []string{"0.1", "0.2", "0.3"}, Rows: []string{"min", "val"}, Label: "Latency (ns)", Log: true,
+		Values: [][]float64{{10, 20, 1000}, {12, math.NaN(), 0}}, States: [][]State{{0, 0, Saturated}, {0, 0, 0}},
+	}}
+	p, tape := recordPage(f)
+	picture := grown(vg.Rectangle{Max: p.extent()}, 0.01)
+	filled := map[string]int{}
+	texts := map[string]bool{}
+	data := p.(*layout).data
+	for _, m := range tape.marks {
+		if !within(picture, m.box()) {
+			t.Errorf("%q at %v", m.text, m.box())
+		}
+		texts[m.text] = true
+		if m.filled && within(grown(data, 0.01), m.box()) {
+			filled[fmt.Sprintf("%02x%02x%02x", m.ink.R, m.ink.G, m.ink.B)]++
+		}
+	}
+	// Four values: NaN and, on a logarithmic scale, 0 have no colour. 1000 is the
+	// darkest, 10 the palest.
+	if len(filled) != 4 || filled["440154"] != 1 || filled["b5de2b"] != 1 {
+		t.Errorf("cells %v", filled)
+	}
+	for _, text := range []string{"10", "20", "1,000*", "12", "min", "val", "0.3", "100", "Latency (ns)"} {
+		if !texts[text] {
+			t.Errorf("no %q in the picture", text)
+		}
+	}
+	page, err := f.Render(Page)
+	if err != nil || !strings.Contains(string(page), `data-tip="0.3&#10;min&#10;1000"`) {
+		t.Errorf("no value under the pointer (%v)", err)
+	}
+	f.Field.Values = [][]float64{{math.NaN(), 0, 0}, {0, 0, 0}}
+	if _, err := f.Render("svg"); err == nil {
+		t.Error("a field without values: no error")
+	}
+}
+
+// TestSizes: the picture has the size that was asked for, plus what the legend adds
+// to its height, and the numbers along the axes the size of their font; PDF embeds it.
+func TestSizes(t *testing.T) {
+	for _, c := range []struct{ width, height, font float64 }{{3.4, 2.4, 7}, {7, 3.2, 8}, {11, 6.2, 17}, {0, 0, 0}} {
+		f := samples()["two"]
+		f.Width, f.Height, f.FontSize = c.width, c.height, c.font
+		text, err := f.Render("svg")
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := regexp.MustCompile(`<svg width="([0-9.]+)pt" height="([0-9.]+)pt"`).FindSubmatch(text)
+		if found == nil {
+			t.Fatalf("%.200s", text)
+		}
+		width, height, font := c.width, c.height, c.font
+		if width == 0 {
+			width, height, font = 6.2, 4, 9
+		}
+		w, err := strconv.ParseFloat(string(found[1]), 64)
+		h, err2 := strconv.ParseFloat(string(found[2]), 64)
+		if err != nil || err2 != nil {
+			t.Fatal(err, err2)
+		}
+		if math.Abs(w-72*width) > 0.1 {
+			t.Errorf("%v inches: %v points", width, w)
+		}
+		if h < 72*height-0.1 || h > 72*height*1.5 {
+			t.Errorf("%v inches: %v points high", height, h)
+		}
+		if k := f.scale(); math.Abs(9*k-font) > 1e-9 {
+			t.Errorf("a font of %v points, want %v", 9*k, font)
+		}
+		pdf, err := f.Render("pdf")
+		if err != nil || !bytes.Contains(pdf, []byte("/FontFile2")) {
+			t.Errorf("pdf: no embedded font (%v)", err)
+		}
+	}
+}
+
+// TestGivenRanges: axes end where they are told to, and curves are cut there; above
+// the end of the vertical one, saturated points stand in their strip.
+func TestGivenRanges(t *testing.T) {
+	f := samples()["two"]
+	f.XRange, f.YRange = []float64{0.2, 0.6}, []float64{10, 40}
+	x, y := f.ranges()
+	if x != (span{0.2, 0.6}) || y.min != 10 || f.ceiling() != 40 || y.max <= 40 {
+		t.Errorf("axes %v, %v, ceiling %v", x, y, f.ceiling())
+	}
+	f = samples()["logs"]
+	f.YRange = []float64{1, 1e6}
+	if _, y := f.ranges(); y != (span{1, 1e6}) {
+		t.Errorf("logarithmic axis %v", y)
+	}
+}
+
+// TestMarks: a bound is a line across the axes, a knee an area; the legend explains
+// each once, in gray where several series have one.
+func TestMarks(t *testing.T) {
+	f := samples()["marked"]
+	l, tape := record(f)
+	lines, areas := 0, 0
+	for _, m := range tape.marks {
+		b := m.box()
+		if m.text != "" || math.Abs(float64(b.Size().Y-l.data.Size().Y)) > 0.01 || b.Size().X > l.data.Size().X/2 {
+			continue
+		}
+		if m.filled {
+			areas++
+		} else if b.Size().X < 0.01 && m.ink == palette[1] {
+			lines++
+		}
+	}
+	if lines != 1 || areas != 1 {
+		t.Errorf("%d bounds and %d knees", lines, areas)
+	}
+	entries := f.markEntries()
+	if len(entries) != 2 || entries[1].name != "bound" || entries[1].sample.(*Mark).Hue != 0 || entries[0].sample.(*Mark).Hue != 2 {
+		t.Errorf("legend %+v", entries)
+	}
+}
+
+// TestPanelsHeight: the height that is asked for is the picture's, with two rows of
+// panels as with one.
+func TestPanelsHeight(t *testing.T) {
+	for _, n := range []int{2, 6} {
+		f := &Figure{Title: "t", XLabel: "x", YLabel: "y", Height: 5, PanelColumns: 3}
+		for range n {
+			f.Panels = append(f.Panels, &Figure{Series: []Series{{Name: "a", X: []float64{0, 1}, Y: []float64{1, 2}}}})
+		}
+		if got := f.panels().extent().Y; math.Abs(float64(got)-5*72) > 1 {
+			t.Errorf("%d panels: %v points high, want %v", n, got, 5*72)
+		}
+	}
+}
+
+// TestPanelsShowAllThatIsSteady: one panel has a saturated point, and a strip; what is steady in
+// the other, at three times the latency, lies below it.
+func TestPanelsShowAllThatIsSteady(t *testing.T) {
+	one := &Figure{Style: Line, Series: []Series{{Name: "a", X: []float64{0.1, 0.2, 0.3}, Y: []float64{10, 11, 500}, States: []State{Steady, Steady, Saturated}}}}
+	other := &Figure{Style: Line, Series: []Series{{Name: "a", X: []float64{0.1, 0.2, 0.3}, Y: []float64{10, 15, 33}}}}
+	f := &Figure{Style: Line, Panels: []*Figure{one, other}}
+	f.panels()
+	for _, panel := range f.Panels {
+		if top := panel.ceiling(); top < 33 || top > 50 {
+			t.Errorf("the axis ends at %v", top)
+		}
+	}
+}

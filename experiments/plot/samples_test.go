@@ -1,0 +1,157 @@
+package plot
+
+import (
+	"fmt"
+	"math"
+)
+
+// latency is a load-latency curve with the shape of a queue: base / (1 - load
+// / capacity), and beyond capacity the latency of a run that does not settle.
+func latency(name string, base, capacity float64) Series {
+	s := Series{Name: name}
+	for load := 0.05; load < 1; load += 0.05 {
+		y, state := base*(1+0.3*load/(capacity-load)), Steady
+		if load >= capacity {
+			y, state = 3000+8000*(load-capacity), Saturated
+		}
+		s.X = append(s.X, load)
+		s.Y = append(s.Y, y)
+		s.HalfWidth = append(s.HalfWidth, 0.02*y+0.3*base*load)
+		s.States = append(s.States, state)
+	}
+	return s
+}
+
+func samples() map[string]*Figure {
+	loads := &Figure{
+		Title:  "Dragonfly, 1056 terminals, uniform traffic",
+		XLabel: "Offered load (flits per terminal and cycle)", YLabel: "Mean latency (ns)",
+		Style: Line,
+		Series: []Series{
+			latency("min", 12, 0.97), latency("val", 20, 0.51), latency("ugal-l", 13, 0.83),
+			latency("ugal-g", 12.5, 0.93), latency("ugal-l-vc", 14, 0.72), latency("ugal-l-vch", 13.5, 0.88),
+		},
+	}
+	two := &Figure{Title: "Two curves", XLabel: "Offered load", YLabel: "Mean latency (ns)", Style: Line, Series: []Series{latency("min", 12, 0.97), latency("val", 20, 0.51)}}
+	throughput := &Figure{Title: "Throughput", XLabel: "Offered load", YLabel: "Accepted load", Style: Line}
+	for _, s := range two.Series {
+		t := Series{Name: s.Name, X: s.X, States: s.States}
+		capacity := map[string]float64{"min": 0.97, "val": 0.51}[s.Name]
+		for _, x := range s.X {
+			t.Y = append(t.Y, min(x, capacity))
+		}
+		throughput.Series = append(throughput.Series, t)
+	}
+	logs := &Figure{Title: "All-to-all", XLabel: "Message size (B)", YLabel: "Time (µs)", Style: Line, LogX: true, LogY: true}
+	for i, name := range []string{"Bruck", "ring", "PLP"} {
+		s := Series{Name: name}
+		for size := 1.0; size <= 1<<20; size *= 4 {
+			s.X = append(s.X, size)
+			s.Y = append(s.Y, float64(i+1)*10+size/float64(20*(i+1)))
+		}
+		logs.Series = append(logs.Series, s)
+	}
+	bar := &Figure{
+		Title: "Use of the global channels", XLabel: "Routing", YLabel: "Utilisation", Style: Bar,
+		Categories: []string{"UGAL-G", "UGAL-L", "UGAL-L_VCH"},
+		Series: []Series{
+			{Name: "minimal channel", X: []float64{0, 1, 2}, Y: []float64{0.98, 0.99, 0.97}, HalfWidth: []float64{0.01, 0.02, 0.01}},
+			{Name: "same switch", X: []float64{0, 1, 2}, Y: []float64{0.46, 0.21, 0.44}},
+			{Name: "others", X: []float64{0, 1, 2}, Y: []float64{0.47, 0.52, math.NaN()}},
+		},
+	}
+	histogram := &Figure{Title: "Latency of packets", XLabel: "Latency (ns)", YLabel: "Share of packets per ns", Style: Histogram, LegendTitle: "buffers"}
+	for i, name := range []string{"16", "256"} {
+		s := Series{Name: name}
+		for x := 4.0; x < 200; x += 2 {
+			y := math.Round(9000*math.Exp(-math.Pow((x-20-10*float64(i))/12, 2)) + 2000*math.Exp(-math.Pow((x-90-50*float64(i))/20, 2)))
+			if y > 0 {
+				s.X, s.XEnd, s.Y = append(s.X, x), append(s.XEnd, x+2), append(s.Y, y/4e5)
+			}
+		}
+		histogram.Series = append(histogram.Series, s)
+	}
+	outlier := &Figure{Title: "Two bins far apart", XLabel: "Latency (ns)", YLabel: "Share of packets per ns", Style: Histogram, Series: []Series{{
+		X: []float64{4, 34}, XEnd: []float64{5, 35}, Y: []float64{0.9, 0.1},
+	}}}
+	logHistogram := &Figure{Title: "Latency of packets", XLabel: "Latency (ns)", YLabel: "Share of packets per ns", Style: Histogram, LogY: true, LegendTitle: "buffers", Series: histogram.Series}
+	logBar := &Figure{Title: "Entries", XLabel: "Engine", YLabel: "Entries", Style: Bar, LogY: true, Categories: bar.Categories}
+	for _, s := range bar.Series {
+		t := Series{Name: s.Name, X: s.X, HalfWidth: s.HalfWidth}
+		for _, y := range s.Y {
+			t.Y = append(t.Y, 1000*y*y)
+		}
+		logBar.Series = append(logBar.Series, t)
+	}
+	many := &Figure{
+		Title:  "A figure with very many series, whose title says all that there is to say of it and is far too long for a line, traffic.pattern = transpose, switch.vcs = 4",
+		XLabel: "Offered load (flits per terminal and cycle)", YLabel: "Mean latency, 95th percentile of latency, 99th percentile of latency of packets and of their network part (ns)",
+		Style: Line, LegendTitle: "topology",
+	}
+	crowd := &Figure{Title: "Many bars", XLabel: "Topology", YLabel: "Entries", Style: Bar}
+	for i := range 40 {
+		name := fmt.Sprintf("topology number %d of 40, with a name", i)
+		many.Series = append(many.Series, latency(name, 10+float64(i)/4, 0.41+float64(i)/83))
+		crowd.Categories = append(crowd.Categories, name)
+	}
+	for i := range 3 {
+		s := Series{Name: fmt.Sprint("engine ", i)}
+		for j := range crowd.Categories {
+			s.X, s.Y = append(s.X, float64(j)), append(s.Y, float64(10+i*j))
+		}
+		crowd.Series = append(crowd.Series, s)
+	}
+	adaptive := &Figure{Title: "A valid point high up", XLabel: "Offered load", YLabel: "Mean latency (ns)", Style: Line, Series: []Series{
+		{Name: "MIN", X: []float64{0.1, 0.2, 0.3, 0.6}, Y: []float64{20, 2500, 3000, math.NaN()}, States: []State{Steady, Saturated, Saturated, Saturated}},
+		{Name: "UGAL-L", X: []float64{0.1, 0.2, 0.3, 0.4, 0.5}, Y: []float64{150, 60, 40, 45, 3000}, States: []State{Steady, Steady, Steady, Undecided, Saturated}},
+	}}
+	sizes := &Figure{Title: "Bytes along both axes", XLabel: "Message size (B)", YLabel: "Memory (B)", Style: Line, Series: []Series{
+		{Name: "rc", X: []float64{0, 4096, 65536, 1 << 20}, Y: []float64{1e5, 3e5, 4e6, 9e6}, HalfWidth: []float64{0, 0, 1e6, 1e6}},
+	}}
+	full := &Figure{Title: "No free corner", XLabel: "Offered load", YLabel: "Mean latency (ns)", Style: Line}
+	for i := range 10 {
+		s := Series{Name: fmt.Sprint("variant ", i)}
+		for x := range 20 {
+			s.X, s.Y = append(s.X, float64(x)), append(s.Y, float64((x*7+i*13)%23))
+		}
+		full.Series = append(full.Series, s)
+	}
+	single := &Figure{Title: "One load", XLabel: "Offered load", YLabel: "Mean latency (ns)", Style: Line, Series: []Series{
+		{Name: "min", X: []float64{0.5}, Y: []float64{20}, HalfWidth: []float64{3}},
+		{Name: "val", X: []float64{0.5}, Y: []float64{30}, HalfWidth: []float64{2}},
+	}}
+	scatter := &Figure{Title: "Points", XLabel: "Time (ns)", YLabel: "Latency (ns)", Style: Scatter}
+	cdf := &Figure{Title: "Distribution", XLabel: "Latency (ns)", YLabel: "Share of packets", Style: Curve}
+	boxed := &Figure{Title: "Spread", XLabel: "Routing", YLabel: "Latency (ns)", Style: Box, Categories: []string{"min", "val", "ugal-l"}}
+	for i, name := range []string{"uniform", "worst-case"} {
+		s, c, b := Series{Name: name}, Series{Name: name}, Series{Name: name}
+		for x := range 60 {
+			s.X, s.Y = append(s.X, float64(x)), append(s.Y, 20+float64((x*(7+i))%31))
+			c.X, c.Y = append(c.X, 10+float64(x*(i+1))/3), append(c.Y, 1-math.Exp(-float64(x)/9))
+		}
+		for x := range boxed.Categories {
+			low := float64(5 + 3*x + 4*i)
+			b.X, b.Y = append(b.X, float64(x)), append(b.Y, low+4)
+			b.Quantiles = append(b.Quantiles, [5]float64{low, low + 2, low + 4, low + 7, low + 20})
+		}
+		scatter.Series, cdf.Series, boxed.Series = append(scatter.Series, s), append(cdf.Series, c), append(boxed.Series, b)
+	}
+	marked := &Figure{Title: "Known of the load", XLabel: "Offered load", YLabel: "Mean latency (ns)", Style: Line, Whiskers: true, Series: two.Series, Marks: []Mark{
+		{Name: "knee", Vertical: true, From: 0.45, To: 0.55, Hue: 2}, {Name: "bound", Label: "bound 0.5", Vertical: true, From: 0.5, To: 0.5, Hue: 2},
+		{Name: "bound", Vertical: true, From: 7, To: 7, Hue: 1}, // off the axis
+	}}
+	column := *loads
+	column.Width, column.Height, column.FontSize = 3.4, 2.4, 7
+	tinted := &Figure{Title: "Colours of a scale", XLabel: "Time", YLabel: "Latency", Style: Line}
+	for i := range 4 {
+		s := latency(fmt.Sprint("load ", i), 10+float64(i), 0.9)
+		s.Hue, s.Tint, s.Look = -1, float64(i)/3, i+1
+		tinted.Series = append(tinted.Series, s)
+	}
+	return map[string]*Figure{
+		"scatter": scatter, "cdf": cdf, "box": boxed, "marked": marked, "column": &column, "tinted": tinted,
+		"loads": loads, "two": two, "throughput": throughput, "logs": logs, "bar": bar, "log-bar": logBar, "crowd": crowd,
+		"histogram": histogram, "outlier": outlier, "log-histogram": logHistogram,
+		"many": many, "adaptive": adaptive, "sizes": sizes, "full": full, "single": single,
+	}
+}

@@ -1,0 +1,339 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"html/template"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/plot"
+	"github.com/weft-sim/weft/fabric/topology"
+)
+
+// networkFigure shows the load of a network's channels: a picture that the page's script
+// colours by the frame that a slider chooses and, without the script and on paper, stills.
+type networkFigure struct {
+	Name    string // of the variant; empty: the only one
+	Caption string
+	Picture template.HTML // empty where the network is too large to draw
+	Top     float64       // load at the hot end of the scale
+	Digits  int           // of base 36 for the level of an element
+	Frames  string        // the levels of the elements of the picture, in their order
+	Labels  string        // of the frames; empty: there is one
+	Last    int           // frame
+	Hottest []hottest     // per frame
+	Stills  []still
+	stills  int // at most so many
+}
+
+// frame is the loads of one time or load.
+type frame struct {
+	label string
+	loads []float64 // of the channels
+}
+
+// still is the picture of a frame.
+type still struct {
+	Label   string
+	Picture template.HTML
+}
+
+// Bounds of what a page shows.
+const (
+	mostMaps      = 12
+	mostHottest   = 5
+	mostFrames    = 24 // loads of a map
+	mostLapses    = 4
+	mostStills    = 12
+	stillElements = 20_000 // in all stills of a figure
+)
+
+// draw draws the network of a point with some loads, and every frame as that was drawn.
+func (m *networkFigure) draw(file *experiments.File, p *experiments.Point, shown []float64, all []frame) {
+	m.Caption, m.Last = describe(file, p), len(all)-1
+	network, err := file.TopologyOf(p)
+	if err != nil {
+		m.Caption += "; the network cannot be drawn: " + err.Error()
+		return
+	}
+	picture, how := drawNetwork(network, shown, nil, m.Top, false)
+	m.Caption += ". " + how
+	if picture == nil {
+		return
+	}
+	m.Picture = embedded(&picture.Drawing, networkLabel)
+	stills := min(len(all), m.stills, max(2, stillElements/max(1, len(picture.Heats))))
+	var frames, labels []string
+	for k, one := range all {
+		picture, how := drawNetwork(network, one.loads, shown, m.Top, true)
+		if picture == nil {
+			m.Caption += " " + how
+			return
+		}
+		frames, labels = append(frames, levels(picture, m.Digits)), append(labels, one.label)
+		if n := len(m.Stills); n < stills && k == n*m.Last/max(1, stills-1) {
+			m.Stills = append(m.Stills, still{one.label, embedded(&picture.Drawing, networkLabel)})
+		}
+	}
+	m.Frames, m.Labels = strings.Join(frames, " "), strings.Join(labels, "|")
+}
+
+// levels writes how far up the scale every element of a picture is, in one or two digits.
+func levels(p *plot.NetworkPicture, digits int) string {
+	var all strings.Builder
+	for _, heat := range p.Heats {
+		level := strconv.FormatInt(int64(math.Round(heat*(math.Pow(36, float64(digits))-1))), 36)
+		all.WriteString(strings.Repeat("0", digits-len(level)) + level)
+	}
+	return all.String()
+}
+
+// networkLabel is for readers that do not see the picture.
+const networkLabel = "the network and the load of its links"
+
+// mostDrawn bounds the links of a picture, mostRings the switches of one that shows
+// them in groups: of larger networks the page has a matrix of groups.
+const (
+	mostDrawn = 6000
+	mostRings = 120
+)
+
+// drawNetwork lays a network out by its family so that one sees the hot spot; how
+// explains the picture. The elements of pictures with the same order are the same.
+func drawNetwork(network topology.Topology, loads, order []float64, top float64, plain bool) (picture *plot.NetworkPicture, how string) {
+	g := network.Graph()
+	if n := g.NumPorts() + g.Terminals(); len(loads) != n {
+		return nil, "The channels that were recorded are not those of the network: not drawn."
+	}
+	m := &plot.Network{Topology: network, Loads: loads, Order: order, Top: top, Plain: plain, Most: mostDrawn}
+	if g.Switches() > mostRings {
+		if picture, how, ok := m.Matrix(); ok {
+			return picture, how
+		}
+	}
+	return m.Draw()
+}
+
+// variant is a combination of the swept keys other than load and seed, with its
+// points by load. Seeds are replications: the first stands for all.
+type variant struct {
+	name   string
+	points []*experiments.Point
+	loads  []float64 // of the points; nil: no load is swept
+}
+
+// highest is the point of the highest load.
+func (v *variant) highest() *experiments.Point { return v.points[len(v.points)-1] }
+
+// loadKey is swept along curves.
+const loadKey = "traffic.load"
+
+// variants lists the variants of the points that have something to show.
+func variants(f *experiments.Folder, has func(*experiments.Point) bool) []*variant {
+	keys := f.File.SweptKeys()
+	at := slices.Index(keys, loadKey)
+	var all []*variant
+	place := map[string]*variant{}
+	for _, p := range f.File.Points {
+		if !has(p) {
+			continue
+		}
+		var parts []string
+		for i, cell := range p.Swept {
+			if i != at && keys[i] != seedKey {
+				parts = append(parts, keys[i]+" = "+cell)
+			}
+		}
+		name := strings.Join(parts, ", ")
+		v := place[name]
+		if v == nil {
+			v = &variant{name: name}
+			place[name] = v
+			all = append(all, v)
+		}
+		if at < 0 {
+			if len(v.points) == 0 {
+				v.points = append(v.points, p)
+			}
+			continue
+		}
+		load, err := strconv.ParseFloat(p.Swept[at], 64)
+		if err != nil {
+			load = 0
+		}
+		if i, found := slices.BinarySearch(v.loads, load); !found {
+			v.loads, v.points = slices.Insert(v.loads, i, load), slices.Insert(v.points, i, p)
+		}
+	}
+	return all
+}
+
+// atMost keeps the first of the variants to show and says so; all of them are
+// in a file.
+func atMost(f *experiments.Folder, chosen []*variant, most int, all string) (kept []*variant, note string) {
+	keys := f.File.SweptKeys()
+	if slices.Contains(keys, loadKey) {
+		note = " Each variant is shown at its highest load."
+	}
+	if slices.Contains(keys, seedKey) {
+		note += " Of several seeds, the first is shown."
+	}
+	if len(chosen) > most {
+		note += fmt.Sprintf(" The first %d of %d variants; %s has them all.", most, len(chosen), all)
+		chosen = chosen[:most]
+	}
+	return chosen, note
+}
+
+// describe names a point.
+func describe(file *experiments.File, p *experiments.Point) string {
+	if len(file.SweptKeys()) == 0 {
+		return "The only point"
+	}
+	return file.Describe(p)
+}
+
+// hottest is the hottest channels in a frame.
+type hottest struct {
+	Frame    int
+	Shown    bool
+	Channels []hot
+}
+
+// hot is one of the hottest channels.
+type hot struct{ From, To, Load string }
+
+// linkMaps draws a map for each variant of the sweep; note says what is shown.
+func linkMaps(f *experiments.Folder) (maps []networkFigure, note string) {
+	loads, err := f.ChannelLoads()
+	if err != nil {
+		return nil, err.Error()
+	}
+	points := variants(f, func(p *experiments.Point) bool { return loads[p.Index] != nil })
+	if len(points) == 0 {
+		return nil, ""
+	}
+	top := 0.0
+	for _, v := range points {
+		for _, p := range v.points {
+			for _, c := range loads[p.Index] {
+				top = max(top, c.Load)
+			}
+		}
+	}
+	note = "Flits per cycle of each channel in the window, all virtual channels together; the colours mean the same in all pictures of this experiment."
+	points, more := atMost(f, points, mostMaps, "links.csv")
+	note += more
+	for _, v := range points {
+		maps = append(maps, newLinkMap(f.File, v, loads, top))
+	}
+	return maps, note
+}
+
+// newLinkMap shows how much the channels of a network carried: a variant of the sweep at
+// its highest load and, by the page's script, at each of its loads; of many, the highest.
+func newLinkMap(file *experiments.File, v *variant, loads map[int][]experiments.ChannelLoad, top float64) networkFigure {
+	m := networkFigure{Name: v.name, Top: top, Digits: 2}
+	first := max(0, len(v.points)-mostFrames)
+	var frames []frame
+	for i, p := range v.points[first:] {
+		one := frame{loads: loadsOf(loads[p.Index])}
+		if v.loads != nil {
+			one.label = "load " + strconv.FormatFloat(v.loads[first+i], 'g', -1, 64)
+		}
+		frames = append(frames, one)
+		m.Hottest = append(m.Hottest, hottest{i, p == v.highest(), hottestOf(loads[p.Index])})
+	}
+	m.draw(file, v.highest(), frames[len(frames)-1].loads, frames)
+	return m
+}
+
+// loadsOf are the numbers alone.
+func loadsOf(channels []experiments.ChannelLoad) []float64 {
+	all := make([]float64, len(channels))
+	for i, c := range channels {
+		all[i] = c.Load
+	}
+	return all
+}
+
+// hottestOf lists the channels of the highest loads.
+func hottestOf(channels []experiments.ChannelLoad) []hot {
+	var list []hot
+	sorted := slices.Clone(channels)
+	slices.SortStableFunc(sorted, func(a, b experiments.ChannelLoad) int { return cmp.Compare(b.Load, a.Load) })
+	for _, c := range sorted[:min(mostHottest, len(sorted))] {
+		list = append(list, hot{c.From, c.To, strconv.FormatFloat(c.Load, 'f', 3, 64)})
+	}
+	return list
+}
+
+// timelapses shows the variants of a sweep of which series were recorded, each
+// at its highest load; note says what is shown.
+func timelapses(f *experiments.Folder) (lapses []networkFigure, note string) {
+	series := map[int]*experiments.LoadSeries{}
+	for _, p := range f.File.Points {
+		s, err := f.Series(p.Index)
+		if err != nil {
+			return nil, err.Error()
+		}
+		if s != nil {
+			series[p.Index] = s
+		}
+	}
+	chosen := variants(f, func(p *experiments.Point) bool { return series[p.Index] != nil })
+	if len(chosen) == 0 {
+		return nil, ""
+	}
+	note = "Flits per cycle of each channel in intervals of the window, counted as they cross the switch; the colours mean the same throughout."
+	chosen, more := atMost(f, chosen, mostLapses, "series/")
+	note += more
+	top := 0.0
+	for _, v := range chosen {
+		for _, c := range series[v.highest().Index].Channels {
+			for _, load := range c.Flits {
+				top = max(top, load)
+			}
+		}
+	}
+	for _, v := range chosen {
+		lapses = append(lapses, newTimelapse(f.File, v, series[v.highest().Index], top))
+	}
+	return lapses, note
+}
+
+// seriesMean is the load of each channel over the whole window.
+func seriesMean(s *experiments.LoadSeries) []float64 {
+	window := float64(s.Ends[len(s.Ends)-1])
+	mean := make([]float64, len(s.Channels))
+	for i, c := range s.Channels {
+		begin := int64(0)
+		for k, end := range s.Ends {
+			mean[i] += c.Flits[k] * float64(end-begin) / window
+			begin = end
+		}
+	}
+	return mean
+}
+
+// newTimelapse shows the load of the channels of a variant at its highest load, interval by
+// interval.
+func newTimelapse(file *experiments.File, v *variant, s *experiments.LoadSeries, top float64) networkFigure {
+	l := networkFigure{Name: v.name, Top: top, Digits: 1, stills: mostStills}
+	var frames []frame
+	begin := int64(0)
+	for k, end := range s.Ends {
+		one := frame{label: fmt.Sprintf("cycles %d to %d of the window", begin, end)}
+		for _, c := range s.Channels {
+			one.loads = append(one.loads, c.Flits[k])
+		}
+		frames = append(frames, one)
+		begin = end
+	}
+	l.draw(file, v.highest(), seriesMean(s), frames)
+	return l
+}

@@ -1,0 +1,235 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/plot"
+)
+
+// lapsed is the ring with a series of 5 intervals, and its report.
+func lapsed(t *testing.T) (dir string, page []byte) {
+	t.Helper()
+	dir = t.TempDir()
+	resultFolder(t, dir, strings.Replace(ring, "links = true", "series = 5", 1))
+	page, err := Make([]string{dir}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir, page
+}
+
+// withClass lists the elements below e of a class.
+func withClass(e *element, name, class string) []*element {
+	var some []*element
+	for _, x := range e.all(name) {
+		if x.Attr["class"] == class {
+			some = append(some, x)
+		}
+	}
+	return some
+}
+
+// TestTimelapse: both variants at load 1, each with 5 intervals of 80 cycles. A
+// digit of a frame is the load of the element of the picture at its place: for
+// the line from one switch to another, its channel's, found in the series and
+// rounded to 35ths of the hottest in any interval.
+func TestTimelapse(t *testing.T) {
+	dir, html := lapsed(t)
+	page := parse(t, html)
+	lapses := withClass(page, "figure", "timelapse")
+	if len(lapses) != 2 {
+		t.Fatalf("%d time-lapses", len(lapses))
+	}
+	folder, err := experiments.ReadFolder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	top := 0.0
+	for _, point := range []int{1, 3} {
+		s, err := folder.Series(point)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range s.Channels {
+			for _, x := range c.Flits {
+				top = max(top, x)
+			}
+		}
+	}
+	for i, lapse := range lapses {
+		series, err := folder.Series(2*i + 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		load := map[string][]float64{} // by the switches that a channel leads from and to
+		for _, c := range series.Channels {
+			from, _, _ := strings.Cut(c.From, " port ")
+			to, _, _ := strings.Cut(c.To, " port ")
+			load[from+" to "+to] = c.Flits
+		}
+		if got := lapse.Attr["data-labels"]; !strings.HasPrefix(got, "cycles 0 to 80 of the window|cycles 80 to 160 of") || strings.Count(got, "|") != 4 {
+			t.Errorf("labels %s", got)
+		}
+		frames := strings.Fields(lapse.Attr["data-frames"])
+		named := withTitles(lapse)
+		// 16 switches, and 64 channels between them; those that close a ring
+		// of 4 are drawn at both ends: 16 more.
+		if len(frames) != 5 || len(named) != 16+64+16 {
+			t.Fatalf("%d frames, %d elements", len(frames), len(named))
+		}
+		checked := 0
+		for k, frame := range frames {
+			if len(frame) != len(named) {
+				t.Fatalf("frame %d has %d digits for %d elements", k, len(frame), len(named))
+			}
+			for j, e := range named {
+				name, _, _ := strings.Cut(e.Text, ":")
+				if !strings.Contains(name, " to ") {
+					continue // a switch
+				}
+				digit, err := strconv.ParseInt(frame[j:j+1], 36, 64)
+				if err != nil || int(digit) != int(math.Round(load[name][k]/top*35)) {
+					t.Errorf("%s in interval %d: %q for a load of %v", name, k, frame[j], load[name][k])
+				}
+				checked++
+			}
+		}
+		if checked != 5*80 {
+			t.Errorf("%d lines compared", checked)
+		}
+		stills := withClass(lapse, "div", "stills")[0]
+		if got := len(stills.all("svg")); got != 5 || stills.all("p")[4].Text != "cycles 320 to 400 of the window" {
+			t.Errorf("%d stills, %s", got, stills.Text)
+		}
+		// What a still shows is what the slider does.
+		for k, svg := range stills.all("svg") {
+			j := 0
+			for _, e := range svg.all("path") {
+				_, colour, _ := strings.Cut(strings.TrimPrefix(e.Attr["style"], "fill:none;"), ":")
+				colour, _, _ = strings.Cut(colour, ";")
+				if colour == "#FFFFFF" {
+					continue // behind a switch
+				}
+				digit, err := strconv.ParseInt(frames[k][j:j+1], 36, 64)
+				if err != nil {
+					t.Fatal(err)
+				}
+				near(t, colour, "#%02X%02X%02X", digit)
+				j++
+			}
+			if j != len(named) {
+				t.Errorf("a still of %d elements", j)
+			}
+		}
+	}
+}
+
+// near compares a colour in a format with that of a digit of a frame: a 70th of the scale is
+// at most 5 of 255, in a stretch of it where a channel of colour falls by 141 in a quarter.
+func near(t *testing.T, got, format string, digit int64) {
+	t.Helper()
+	want := plot.LoadColours.At(float64(digit) / 35)
+	var rgb [3]int
+	if _, err := fmt.Sscanf(got, format, &rgb[0], &rgb[1], &rgb[2]); err != nil {
+		t.Fatalf("colour %q: %v", got, err)
+	}
+	for i, w := range []uint8{want.R, want.G, want.B} {
+		if d := rgb[i] - int(w); d < -9 || d > 9 {
+			t.Errorf("colour %s, want about %v", got, want)
+			return
+		}
+	}
+}
+
+// TestDamagedSeries: the page says what is wrong with a series.
+func TestDamagedSeries(t *testing.T) {
+	dir, _ := lapsed(t)
+	if err := os.WriteFile(filepath.Join(dir, "series", "1.csv"), []byte("from,to,class,0-80,90-100\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	page, err := Make([]string{dir}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(page), "want an interval that begins at 80") {
+		t.Error("the damage is not told")
+	}
+}
+
+// TestLinkMaps: a map for each variant, with a frame for each load, lowest first. Two
+// digits of a frame are the load of an element of the picture, in 1295ths of the
+// hottest channel of all points; the picture shows the highest load.
+func TestLinkMaps(t *testing.T) {
+	dir := t.TempDir()
+	resultFolder(t, dir, strings.Replace(ring, "[0.1, 1.0]", "[1.0, 0.1, 0.5]", 1))
+	f, err := experiments.ReadFolder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	loads, err := f.ChannelLoads()
+	if err != nil || len(loads) != 6 {
+		t.Fatalf("%v, loads of %d points", err, len(loads))
+	}
+	top := 0.0
+	for _, list := range loads {
+		for _, c := range list {
+			top = max(top, c.Load)
+		}
+	}
+	maps, note := linkMaps(f)
+	if len(maps) != 2 || !strings.Contains(note, "Each variant is shown at its highest load.") {
+		t.Fatalf("%d maps, %s", len(maps), note)
+	}
+	for i, m := range maps {
+		frames := strings.Fields(m.Frames)
+		if m.Name != "switch.vcs = "+[]string{"2", "4"}[i] || m.Labels != "load 0.1|load 0.5|load 1" || m.Last != 2 || len(frames) != 3 || math.Abs(m.Top-top) > 1e-12 {
+			t.Fatalf("%q, %q, %d frames, to %d", m.Name, m.Labels, len(frames), m.Last)
+		}
+		root := parse(t, []byte("<p><style></style>"+string(m.Picture)+"</p>"))
+		var titles []string
+		for _, e := range root.all("title") {
+			titles = append(titles, e.Text)
+		}
+		for k, point := range []int{3*i + 1, 3*i + 2, 3 * i} { // points in the order of their loads
+			if len(frames[k]) != 2*len(titles) {
+				t.Fatalf("%d digits for %d elements", len(frames[k]), len(titles))
+			}
+			of := map[string]float64{}
+			for _, c := range loads[point] {
+				from, _, _ := strings.Cut(c.From, " port ")
+				to, _, _ := strings.Cut(c.To, " port ")
+				of[from+" to "+to] = c.Load
+			}
+			checked := 0
+			for j, title := range titles {
+				name, number, _ := strings.Cut(title, ": ")
+				load, isLink := of[name]
+				if !isLink {
+					continue // a switch
+				}
+				level, err := strconv.ParseInt(frames[k][2*j:2*j+2], 36, 64)
+				if err != nil || level != int64(math.Round(load/top*1295)) {
+					t.Errorf("%s at %v: level %d", name, load, level)
+				}
+				if shown, err := strconv.ParseFloat(number, 64); k == 2 && (err != nil || math.Abs(shown-load) > 0.0006) {
+					t.Errorf("%s: the picture says %s, want %v", name, number, load)
+				}
+				checked++
+			}
+			// 64 channels between 16 switches, 16 of them drawn at both ends.
+			if checked != 80 {
+				t.Errorf("%d links", checked)
+			}
+			if h := m.Hottest[k]; h.Frame != k || h.Shown != (k == 2) || h.Channels[0] != hottestOf(loads[point])[0] {
+				t.Errorf("hottest %+v", h)
+			}
+		}
+	}
+}
