@@ -61,6 +61,15 @@ func TestSkeletonsRun(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			for _, connections := range []mpi.Connections{mpi.DefaultConnections, onDemand} {
+				recorded := machine
+				recorded.Connections, recorded.Timeline = connections, mpi.NewTimeline(1<<20)
+				r, err := recorded.Run(s.Run(sim.Picosecond, mpi.Costs{}))
+				if err != nil {
+					t.Fatal(err)
+				}
+				checkTimeline(t, recorded.Timeline, &r)
+			}
 			l, err := mpi.DefaultLogGOPS.Run(s.Run(sim.Nanosecond, mpi.Costs{}), nil)
 			if err != nil {
 				t.Fatal(err)
@@ -79,6 +88,45 @@ func TestSkeletonsRun(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// onDemand makes connections when they are first used.
+var onDemand = func() mpi.Connections {
+	c := mpi.DefaultConnections
+	c.OnDemand = true
+	return c
+}()
+
+// checkTimeline: what a rank does and waits for adds up to its finish, or to a completion
+// behind it, and the critical path to the elapsed time. No step of it is a wait without a cause.
+func checkTimeline(t *testing.T, l *mpi.Timeline, r *mpi.Result) {
+	t.Helper()
+	last := 0
+	for rank, finish := range r.Finish {
+		free := sim.Time(0)
+		l.Of(rank, func(a mpi.Activity) {
+			if a.Start != free || a.End <= a.Start {
+				t.Fatalf("rank %d: %+v behind %d", rank, a, free)
+			}
+			free = a.End
+		})
+		if free < finish {
+			t.Fatalf("rank %d ends at %d, want %d", rank, free, finish)
+		}
+		if finish > r.Finish[last] {
+			last = rank
+		}
+	}
+	at := sim.Time(0)
+	for _, s := range l.CriticalPath(last, r.Elapsed) {
+		if s.Start != at || s.End <= s.Start || s.What == mpi.Waiting {
+			t.Fatalf("step %+v behind %d", s, at)
+		}
+		at = s.End
+	}
+	if at != r.Elapsed {
+		t.Fatalf("the path is %d long, want %d", at, r.Elapsed)
 	}
 }
 
