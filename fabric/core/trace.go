@@ -14,6 +14,14 @@ import (
 // arrive here. Which of all are wanted is found in the end.
 type Tracer struct {
 	unobserved
+
+	// OnPacket, if not nil, is told of each measured packet that arrives, on the thread of its
+	// destination; then all are followed, and none is kept. It must not keep its arguments.
+	OnPacket func(p *PacketTrace)
+
+	fabric        *Fabric
+	source, given int64 // cycles that a packet takes at its terminal at least, and to be given a virtual channel
+
 	parts   []*Tracer // of the domains, with the network's first; in that only
 	plan    TracePlan
 	meter   *Meter
@@ -29,7 +37,8 @@ type Tracer struct {
 // that meter measures. It must be called before Attach.
 func (f *Fabric) StartTrace(meter *Meter, plan TracePlan) *Tracer {
 	n := f.graph.Terminals()
-	tr := &Tracer{plan: plan, meter: meter, numbers: make([]int, n), matched: make([]int, n)}
+	tr := &Tracer{fabric: f, source: int64(f.config.Terminal.InjectionCycles), given: f.domains[0].steps.cycleFrom(int64(f.vaDelay)),
+		plan: plan, meter: meter, numbers: make([]int, n), matched: make([]int, n)}
 	f.observe(tr)
 	return tr
 }
@@ -43,7 +52,7 @@ func (tr *Tracer) part(*domain) observer {
 		tr.live.divided()
 		fallthrough
 	default:
-		p = &Tracer{plan: tr.plan, meter: tr.meter, numbers: tr.numbers, matched: tr.matched, live: tr.live}
+		p = &Tracer{OnPacket: tr.OnPacket, plan: tr.plan, meter: tr.meter, numbers: tr.numbers, matched: tr.matched, live: tr.live}
 	}
 	tr.parts = append(tr.parts, p)
 	return p
@@ -224,6 +233,11 @@ func (tr *Tracer) delivered(d *domain, id int32, delivery *fabric.Delivery) {
 	}
 	last := &t.Path[len(t.Path)-1]
 	t.HeadCycle = last.Depart + d.latency(&d.out[last.Out])
+	if tr.OnPacket != nil {
+		tr.OnPacket(&t.PacketTrace)
+		tr.spare = append(tr.spare, t)
+		return
+	}
 	if len(tr.kept) < tr.plan.Packets {
 		tr.kept = append(tr.kept, t)
 		return

@@ -89,7 +89,7 @@ func (tr *Tracer) chooses(p *packet, dst int32, c int64) bool {
 	if (tr.matched[p.src]-1)%max(1, tr.plan.Every) != 0 {
 		return false
 	}
-	if tr.plan.Slowest {
+	if tr.plan.Slowest || tr.OnPacket != nil {
 		return true
 	}
 	// Of the last cycle all are followed, and those of the first terminals kept.
