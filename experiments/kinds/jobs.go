@@ -23,8 +23,8 @@ func init() {
 		Name:     "jobs",
 		NoWarmup: "jobs begin in a network at rest and are measured from their first message on, so that points have no warm-up in common",
 		Doc:      "several programs that share a network, each alone and beside the others: who slows whom",
-		Tables:   []string{"jobs", "job_ranks", "job_blame", "links"},
-		Asked:    map[string]string{"job_ranks": "measure.ranks", "job_blame": "measure.blame", "links": "measure.links"},
+		Tables:   []string{"jobs", "job_ranks", "job_blame", "links", "timeline", "critical_path"},
+		Asked:    map[string]string{"job_ranks": "measure.ranks", "job_blame": "measure.blame", "links": "measure.links", "timeline": "measure.timeline", "critical_path": "measure.timeline"},
 		Defaults: func() jobsConfig {
 			d := fabric.DefaultConfig()
 			d.Fabric.Clock = defaultFlitTime
@@ -115,6 +115,7 @@ type jobsMeasure struct {
 	Alone        bool `toml:"alone" doc:"run every job that has a number of repetitions by itself, too, on the hosts that it has among the others: gives slowdowns"`
 	Ranks        bool `toml:"ranks" doc:"write job_ranks.csv: where every rank was and when it was through, in the first replication"`
 	Links        bool `toml:"links" doc:"write links.csv, the flits that every channel carried while all jobs ran, by virtual channel"`
+	Timeline     bool `toml:"timeline" doc:"write timeline.csv, what every rank does and waits for at which time while all jobs run, critical_path.csv, the chain of work and messages that led to the end of each job with a number of repetitions, and both for Perfetto, timelines/POINT.json; of the first replication"`
 	Blame        bool `toml:"blame" doc:"write job_blame.csv: by how much each job slows each other one, and at which cables; a run for each pair of jobs"`
 }
 

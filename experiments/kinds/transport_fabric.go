@@ -41,6 +41,7 @@ type fabricNetwork struct {
 	flights mem.Records[flight]
 	orders  mem.Records[qpOrder]
 	parts   []*fabricTransport
+	tracer  *core.Tracer  // of all packets, for a timeline; nil: none
 	state   *networkState // the last that was written or read
 	ran     bool          // the run has begun, or gone on
 }
@@ -58,6 +59,8 @@ type fabricTransport struct {
 	over     []int32   // orders that can be had again
 	last     int64     // cycle in which a packet was delivered last
 	orderOf  map[qpPair]int32
+
+	passages passages
 
 	manyOrders int // in orderOf, from which on those without flights are given up
 }
@@ -137,6 +140,9 @@ func (t *fabricNetwork) PartOf(node int32) int { return int(t.partOf[node]) }
 // Transport implements mpi.Division.
 func (t *fabricNetwork) Transport(part int, k *sim.Kernel, sink mpi.Sink) (mpi.Transport, error) {
 	p := &fabricTransport{fabricNetwork: t, number: uint8(part), kernel: k, sink: sink, orderOf: map[qpPair]int32{}}
+	if t.tracer != nil {
+		p.passages.of = map[int32]passage{}
+	}
 	var own []int
 	for node := range t.nodes {
 		if t.PartOf(int32(node)) == part {
@@ -345,10 +351,14 @@ func (t *fabricTransport) complete(id int32) {
 			q.expected.Store(expected)
 			return
 		}
+		before := id
 		id = *link - 1
 		next := t.flights.At(id)
 		*link = next.next
-		next.done = max(next.done, f.done)
+		if f.done >= next.done {
+			next.done = f.done
+			t.passages.held(id, before)
+		}
 		f = next
 	}
 }
@@ -359,6 +369,7 @@ func (t *fabricTransport) Handle(k *sim.Kernel, e sim.Event) {
 		f := t.flights.At(flight)
 		id, quiet := f.id, f.quiet
 		t.free = append(t.free, flight)
+		t.passages.tells(flight)
 		if quiet {
 			t.sink.Written(id, k.Now())
 		} else {

@@ -120,7 +120,7 @@ func (r *fabricRun) run(threads int, p *pausing, checkpoint mpi.Checkpoint) (str
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	divide, over, err := c.overFabric(&config.Adapter, &experiments.Run{Threads: threads}, 1, &mpiObserved{}, new(mpiRow))
+	divide, over, err := c.overFabric(&config.Adapter, &experiments.Run{Threads: threads}, 1, &mpiObserved{}, false, new(mpiRow))
 	if err != nil {
 		r.t.Fatal(err)
 	}
