@@ -182,8 +182,7 @@ func (r *jobsRun) simulate(active []bool, observed int) (*jobsOutcome, error) {
 	for j := range jobs {
 		jobs[j].Idle = !active[j]
 	}
-	costs := mpi.Costs{Copy: r.Local.CopyRate.PicosecondsFor(1), Combine: r.Local.CombineRate.PicosecondsFor(1)}
-	w := mpi.NewJobs(jobs, costs)
+	w := mpi.NewJobs(jobs, r.Local.costs())
 	counted := int64(0)
 	config.Progress = func(events int64) bool {
 		r.run.Count(events-counted, 0)

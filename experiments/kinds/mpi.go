@@ -13,6 +13,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/mpi/skeletons"
+	"github.com/weft-sim/weft/mpi/trace"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/input"
@@ -103,6 +104,10 @@ type mpiWorkload struct {
 	Type        experiments.Choice[skeletons.Env, skeletons.Program] `toml:"type" doc:"skeleton of an application, or goal, trace: a schedule from a file"`
 	CopyRate    sim.Rate                                             `toml:"copy_rate" doc:"rate of a schedule's copies inside a rank's memory" min:"1kb/s"`
 	CombineRate sim.Rate                                             `toml:"combine_rate" doc:"rate of reducing received data" min:"1kb/s"`
+}
+
+func (w *mpiWorkload) costs() mpi.Costs {
+	return mpi.Costs{Copy: w.CopyRate.PicosecondsFor(1), Combine: w.CombineRate.PicosecondsFor(1)}
 }
 
 type mpiMeasure struct {
@@ -227,7 +232,13 @@ func (c *mpiConfig) build() (mpi.Workload, error) {
 	if c.Job.Machine == "loggops" {
 		unit = sim.Nanosecond
 	}
-	return program.Run(unit, mpi.Costs{Copy: c.Workload.CopyRate.PicosecondsFor(1), Combine: c.Workload.CombineRate.PicosecondsFor(1)}), nil
+	return program.Run(unit, c.Workload.costs()), nil
+}
+
+// Programs is the program of the point.
+func (c *mpiConfig) Programs() ([]trace.Program, error) {
+	program, err := c.program()
+	return []trace.Program{{Run: func() mpi.Workload { return program.Run(sim.Nanosecond, c.Workload.costs()) }, Repeat: 1}}, err
 }
 
 // adapter is the adapter of every node. Its packets are no longer than the fabric's MTU.

@@ -18,9 +18,11 @@ import (
 func TestTransportStateIsWhole(t *testing.T) {
 	snapshottest.Names[fabricNetwork](t, "fabric", "nodes", "flights", "orders", "parts",
 		"adapter", "clock", "delay", "flit", "full", "at", "nodeAt", "partOf", // of the settings
+		"tracer",       // of a timeline, of which no state is kept
 		"state", "ran") // writes it, and tells how far the run is
 	snapshottest.Names[fabricTransport](t, "fabricNetwork", "adapters", "orderOf",
 		"number", "kernel", "handler", "sink", // made before
+		"passages",                            // of a timeline
 		"last",                                // the network's, of all parts
 		"free", "order", "over", "manyOrders") // of records that nobody uses
 	snapshottest.Names[sender](t, "HCA", "packets", "head", "waking", "lanes",

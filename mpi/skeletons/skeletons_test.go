@@ -32,30 +32,7 @@ func TestSkeletonsRun(t *testing.T) {
 	}
 	for _, name := range Registry.Names() {
 		t.Run(name, func(t *testing.T) {
-			config, err := Registry.Config(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			ranks := 16
-			if _, ok := config.(*Contention); ok {
-				ranks = 15
-			}
-			if goal, ok := config.(*Goal); ok {
-				goal.File = "../testdata/goal/linear_alltoall_r8_64KiB.goal"
-			}
-			if trace, ok := config.(*Trace); ok {
-				trace.File = "../testdata/goal/hand_overlap.bin"
-			}
-			if lu, ok := config.(*LU); ok {
-				lu.Iterations.Iterations = 2 // of 250
-			}
-			if program, ok := config.(*ProgramFile); ok {
-				program.File = "testdata/steps.toml"
-			}
-			s, err := Registry.Build(name, config, Env{Ranks: ranks, PerNode: 4})
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := sample(t, name)
 			work := s.Run(sim.Picosecond, mpi.Costs{})
 			r, err := machine.Run(work)
 			if err != nil {
@@ -89,6 +66,39 @@ func TestSkeletonsRun(t *testing.T) {
 			}
 		})
 	}
+}
+
+// sample is a skeleton with its defaults, on 16 ranks or 15.
+func sample(t *testing.T, name string) Program {
+	t.Helper()
+	config, err := Registry.Config(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ranks := 16
+	if _, ok := config.(*Contention); ok {
+		ranks = 15
+	}
+	if goal, ok := config.(*Goal); ok {
+		goal.File = "../testdata/goal/linear_alltoall_r8_64KiB.goal"
+	}
+	if trace, ok := config.(*Trace); ok {
+		trace.File = "../testdata/goal/hand_overlap.bin"
+	}
+	if lu, ok := config.(*LU); ok {
+		lu.Iterations.Iterations = 2 // of 250
+	}
+	if cg, ok := config.(*Nekbone); ok {
+		cg.Steps = 5 // of 100
+	}
+	if program, ok := config.(*ProgramFile); ok {
+		program.File = "testdata/steps.toml"
+	}
+	s, err := Registry.Build(name, config, Env{Ranks: ranks, PerNode: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
 }
 
 // onDemand makes connections when they are first used.
