@@ -40,7 +40,7 @@ const (
 	Receiving            // CPU time of taking one in
 	Relaying             // passing on a message between other ranks
 	Connecting           // making queue pairs, asking for them
-	Pausing              // until the rank or its job starts, or a time that the program names
+	Pausing              // for no message: until a start, a time that the program names, a connection that another rank closes
 	Waiting              // for a message, or the completion of one
 	Staging              // an eager message is made ready for the adapter
 	Adapter              // requests and contexts of adapters, and other messages that they are busy with

@@ -13,7 +13,7 @@ import (
 )
 
 func init() {
-	what := "compute, copy, send, receive, relay, connect: CPU time; pause: until the rank or its job starts, or a time that the program names; wait: for a message or its completion"
+	what := "compute, copy, send, receive, relay, connect: CPU time; pause: for no message, until the rank or its job starts or a time that the program names; wait: for a message or its completion"
 	message := []experiments.Column{
 		{Name: "peer", Doc: "rank at the other end of the message"},
 		{Name: "message", Doc: "its sender and its number among those of the sender, from 0: 3:17; empty: not of the program"},
@@ -112,8 +112,8 @@ func (w *timelineWriter) cable(s *mpi.Step) string {
 // againTimeline is why points with a timeline begin again.
 const againTimeline = "measure.timeline: what ranks have done so far is not kept"
 
-// mostSpans bounds what is written for Perfetto: ranks beyond those with as many are left out.
-const mostSpans = 100_000
+// mostSpans bounds what is written for Perfetto, by whole ranks, those of critical paths first.
+const mostSpans = 50_000
 
 // events writes the timeline for Perfetto: a process for the ranks, with a thread each, and one
 // for each critical path, whose messages are flows.
@@ -140,7 +140,10 @@ func (w *timelineWriter) events() string {
 		e.spans = append(e.spans, span{process: process, track: track, thread: thread, name: a.What.String(), from: int64(a.Start), to: int64(a.End), args: f})
 	}
 	starts := map[[2]int64]int{} // by rank and start, the span
-	for rank := 0; rank < w.Ranks() && len(e.spans) < mostSpans; rank++ {
+	for _, rank := range w.order() {
+		if len(e.spans) >= mostSpans {
+			break
+		}
 		thread := fmt.Sprint("rank ", rank)
 		if w.of != nil {
 			job, in := w.of(rank)
@@ -174,6 +177,26 @@ func (w *timelineWriter) events() string {
 		}
 	}
 	return e.text()
+}
+
+// order is that in which ranks are of interest.
+func (w *timelineWriter) order() (ranks []int) {
+	seen := make([]bool, w.Ranks())
+	add := func(rank int) {
+		if !seen[rank] {
+			seen[rank] = true
+			ranks = append(ranks, rank)
+		}
+	}
+	for _, path := range w.paths {
+		for i := range path {
+			add(int(path[i].Rank))
+		}
+	}
+	for rank := range seen {
+		add(rank)
+	}
+	return ranks
 }
 
 // exactNanoseconds writes a time in units of which a nanosecond has 1 or 1000: every digit,
