@@ -43,6 +43,8 @@ kind = "mpi"
 [job]
 ranks = 2
 finish_times = true
+[measure]
+timeline = true
 `,
 		"multicast-routing": `
 kind = "multicast-routing"

@@ -219,7 +219,7 @@ func (c *connector) asked(a, b int32) int32 {
 // kernel spends CPU time of a in the kernel.
 func (c *connector) kernel(a int32, now, t sim.Time) sim.Time {
 	c.rt.stats.KernelTime += t
-	return c.rt.occupy(a, now, t)
+	return c.rt.occupy(a, now, t, Connecting, -1)
 }
 
 // create makes a QP of a for a connection on demand.
@@ -235,9 +235,13 @@ func (c *connector) create(a int32, now sim.Time) sim.Time {
 func (c *connector) request(a, b int32, now sim.Time) {
 	c.set(a, b, linkPending)
 	c.rt.stats.Handshakes++
-	at := c.rt.occupy(a, c.create(a, now), c.rt.Protocols.SendOverhead)
+	at := c.rt.occupy(a, c.create(a, now), c.rt.Protocols.SendOverhead, Connecting, -1)
 	id := c.rt.allocate()
-	*c.rt.messages.At(id) = message{from: a, to: b, stage: stageRequest, open: 1}
+	m := c.rt.messages.At(id)
+	*m = message{from: a, to: b, stage: stageRequest, open: 1, transit: m.transit}
+	if c.rt.Timeline != nil {
+		*c.rt.transit(m) = transit{departure: departure{number: -1}}
+	}
 	c.rt.kernel.Schedule(at, c.rt.handler, evPost, a, messageAndPeer(id, c.firstHop(a, b)))
 }
 
@@ -246,12 +250,12 @@ func (c *connector) arrive(id int32, now sim.Time) {
 	m := c.rt.messages.At(id)
 	a, b := m.from, m.to // a asked
 	if m.stage == stageReply {
-		at := c.rt.takeIn(a, m, now, c.rt.Protocols.RecvOverhead)
+		at := c.rt.takeIn(a, m, now, c.rt.Protocols.RecvOverhead, Connecting, id)
 		c.rt.close(id, m)
 		c.establish(a, b, at)
 		return
 	}
-	at := c.rt.takeIn(b, m, now, c.rt.Protocols.RecvOverhead)
+	at := c.rt.takeIn(b, m, now, c.rt.Protocols.RecvOverhead, Connecting, id)
 	switch c.get(b, a) {
 	case linkPending:
 		if c.asked(b, a) == a {
@@ -264,7 +268,7 @@ func (c *connector) arrive(id int32, now sim.Time) {
 	}
 	at = c.establish(b, a, at)
 	m.stage = stageReply
-	at = c.rt.occupy(b, at, c.rt.Protocols.SendOverhead)
+	at = c.rt.occupy(b, at, c.rt.Protocols.SendOverhead, Connecting, id)
 	c.rt.kernel.Schedule(at, c.rt.handler, evPost, b, messageAndPeer(id, c.firstHop(b, a)))
 }
 

@@ -24,7 +24,7 @@ type message struct {
 	shared         bool `snap:"-"` // through the memory of their node
 	segment        collectives.Segment
 	open           int32 // sides for which it is not over
-	_              [4]byte
+	transit        int32 `snap:"-"` // of the timeline, + 1; 0: none
 }
 
 // stage is what the present transfer of a message is.
@@ -44,8 +44,11 @@ const (
 func (rt *runtime) newMessage(from int32, op *Op) int32 {
 	i := rt.allocate()
 	m := rt.messages.At(i)
-	*m = message{}
+	*m = message{transit: m.transit}
 	m.from, m.to, m.sendID, m.tag, m.bytes, m.protocol, m.open = from, op.Peer, op.ID, op.Tag, op.Size, op.Protocol, 1
+	if rt.Timeline != nil {
+		rt.numberMessage(m)
+	}
 	if op.Control {
 		rt.stats.Control++
 	} else {
@@ -131,6 +134,9 @@ func (rt *runtime) leave(i int32, now sim.Time) {
 	m := rt.messages.At(i)
 	from, id, eager := m.from, m.sendID, m.stage == stageEager
 	if t := rt.Protocols.staging(m.bytes); t > 0 && eager && !m.shared {
+		if rt.Timeline != nil {
+			rt.transit(m).staged = t
+		}
 		rt.kernel.Schedule(now+t, rt.handler, evPost, from, messageAndPeer(i, m.to))
 	} else {
 		rt.post(i, m, now)
@@ -154,11 +160,16 @@ func (rt *runtime) post(i int32, m *message, now sim.Time) {
 	from, to := m.ends()
 	if m.shared {
 		m.hop = to
+		if rt.Timeline != nil {
+			rt.sends(m, from, m.bytes, true)
+		}
 		rt.kernel.Schedule(now+rt.Protocols.SharedLatency, rt.handler, evArrive, to, messageAndPeer(i, from))
 		return
 	}
 	if hop, ok := rt.connect.route(i, from, to, now); ok {
 		rt.transmit(i, m, from, hop)
+	} else if rt.Timeline != nil {
+		rt.transit(m).staged = 0 // it goes on when the rank has made the connection
 	}
 }
 
@@ -170,7 +181,11 @@ func (rt *runtime) transmit(i int32, m *message, from, hop int32) {
 		bytes = int64(rt.Protocols.ControlBytes)
 	}
 	a, b := rt.nodeOf[from], rt.nodeOf[hop]
-	if a == b {
+	local := a == b
+	if rt.Timeline != nil {
+		rt.sends(m, from, bytes, local)
+	}
+	if local {
 		rt.kernel.After(rt.Protocols.SharedLatency, rt.handler, evArrive, hop, messageAndPeer(i, from))
 		return
 	}
@@ -186,6 +201,9 @@ func (rt *runtime) transmit(i int32, m *message, from, hop int32) {
 		rt.transport.Send(t)
 		rt.stats.Control++
 		m.stage, t.Quiet = stageFIN, false
+		if rt.Timeline != nil {
+			rt.transit(m).bytes += int64(rt.Protocols.ControlBytes)
+		}
 		t.Bytes = int64(rt.Protocols.ControlBytes) // behind the data on the same QP
 	}
 	rt.transport.Send(t)
@@ -195,6 +213,9 @@ func (rt *runtime) transmit(i int32, m *message, from, hop int32) {
 // time.
 func (rt *runtime) Written(id int32, at sim.Time) {
 	m := rt.messages.At(id)
+	if rt.Timeline != nil && m.protocol == collectives.Rendezvous {
+		rt.arrives(m, at, true)
+	}
 	rt.acknowledge(acknowledgement{
 		at: at + rt.Protocols.Acknowledge, to: m.from, message: messageAndPeer(id, m.to),
 		// Of one operation's messages to one rank, which come to the same for its
@@ -206,6 +227,15 @@ func (rt *runtime) Written(id int32, at sim.Time) {
 // Delivered implements Sink: the present stage of message id is in the memory
 // of the node that it went to.
 func (rt *runtime) Delivered(id int32) {
+	if rt.Timeline != nil {
+		rt.arrives(rt.messages.At(id), rt.kernel.Now(), false)
+	}
+	rt.delivered(id)
+}
+
+// takes is what follows when a message has come: from the transport, through the memory of a
+// node, or again where it found no receive buffer.
+func (rt *runtime) takes(id int32) {
 	now := rt.kernel.Now()
 	m := rt.messages.At(id)
 	if m.stage != stageData && !m.shared && !rt.connect.takeBuffer(m, now) {
@@ -232,16 +262,16 @@ func (rt *runtime) handle(id int32, m *message, now sim.Time) {
 		rt.arrive(id, m, now)
 	case stageCTS:
 		m.stage = stageData
-		at := rt.takeIn(m.from, m, now, rt.Protocols.RecvOverhead+rt.Protocols.SendOverhead)
+		at := rt.takeIn(m.from, m, now, rt.Protocols.RecvOverhead+rt.Protocols.SendOverhead, Sending, id)
 		rt.kernel.Schedule(at, rt.handler, evPost, m.from, messageAndPeer(id, m.to))
 	case stageData:
 		if m.protocol == collectives.Handshake {
-			rt.complete(id, m, rt.occupy(m.to, now, rt.Protocols.PollOverhead+rt.noise.call(m.to)))
+			rt.complete(id, m, rt.occupy(m.to, now, rt.Protocols.PollOverhead+rt.noise.call(m.to), Receiving, id))
 		} else {
 			rt.arrive(id, m, now)
 		}
 	case stageFIN:
-		rt.complete(id, m, rt.takeIn(m.to, m, now, rt.Protocols.RecvOverhead))
+		rt.complete(id, m, rt.takeIn(m.to, m, now, rt.Protocols.RecvOverhead, Receiving, id))
 	default:
 		rt.connect.arrive(id, now)
 	}
@@ -249,8 +279,8 @@ func (rt *runtime) handle(id int32, m *message, now sim.Time) {
 
 // takeIn spends CPU time of r on a message that went into a receive buffer and
 // posts the buffer again.
-func (rt *runtime) takeIn(r int32, m *message, now, t sim.Time) sim.Time {
-	at := rt.occupy(r, now, t+rt.noise.call(r))
+func (rt *runtime) takeIn(r int32, m *message, now, t sim.Time, what What, id int32) sim.Time {
+	at := rt.occupy(r, now, t+rt.noise.call(r), what, id)
 	rt.putBuffer(m, at)
 	return at
 }
@@ -272,7 +302,7 @@ func (rt *runtime) relay(id int32, m *message, now sim.Time) {
 		}
 		t += rt.ranks[m.hop].copies(rt.copyTime(m.bytes))
 	}
-	rt.passOn(id, m, rt.occupy(m.hop, now, t))
+	rt.passOn(id, m, rt.occupy(m.hop, now, t, Relaying, id))
 }
 
 // passOn is the rest of relay, when the CPU is through at time at.
@@ -293,7 +323,7 @@ func (rt *runtime) arrive(id int32, m *message, now sim.Time) {
 	var at sim.Time
 	switch {
 	case m.stage == stageData:
-		at = rt.occupy(m.to, now, rt.Protocols.PollOverhead+rt.noise.call(m.to))
+		at = rt.occupy(m.to, now, rt.Protocols.PollOverhead+rt.noise.call(m.to), Receiving, id)
 	case rt.copiedOut(m):
 		then := thenMatched
 		if !ok {
@@ -303,10 +333,10 @@ func (rt *runtime) arrive(id int32, m *message, now sim.Time) {
 		if rt.copyMessage(m.to, now, call, m.bytes, then, id) {
 			return
 		}
-		at = rt.occupy(m.to, now, call+rt.ranks[m.to].copies(rt.copyTime(m.bytes)))
+		at = rt.occupy(m.to, now, call+rt.ranks[m.to].copies(rt.copyTime(m.bytes)), Receiving, id)
 		rt.putBuffer(m, at)
 	default:
-		at = rt.takeIn(m.to, m, now, rt.Protocols.RecvOverhead)
+		at = rt.takeIn(m.to, m, now, rt.Protocols.RecvOverhead, Receiving, id)
 	}
 	rt.taken(id, m, ok, at)
 }
@@ -340,7 +370,7 @@ func (rt *runtime) receive(r int32, op *Op, now sim.Time) {
 		rt.clear(early, m, max(now, m.ready))
 	case rt.copiedOut(m): // out of the unexpected queue
 		if start := max(now, m.ready); !rt.copyMessage(r, start, 0, m.bytes, thenUnpacked, early) {
-			rt.complete(early, m, rt.occupy(r, start, rt.ranks[r].copies(rt.copyTime(m.bytes))))
+			rt.complete(early, m, rt.occupy(r, start, rt.ranks[r].copies(rt.copyTime(m.bytes)), Receiving, early))
 		}
 	default:
 		rt.complete(early, m, max(now, m.ready))
@@ -351,7 +381,7 @@ func (rt *runtime) receive(r int32, op *Op, now sim.Time) {
 func (rt *runtime) clear(id int32, m *message, at sim.Time) {
 	m.stage = stageCTS
 	rt.stats.Control++
-	at = rt.occupy(m.to, at, rt.Protocols.SendOverhead+rt.Protocols.register(m.bytes)+rt.noise.call(m.to))
+	at = rt.occupy(m.to, at, rt.Protocols.SendOverhead+rt.Protocols.register(m.bytes)+rt.noise.call(m.to), Receiving, id)
 	rt.kernel.Schedule(at, rt.handler, evPost, m.to, messageAndPeer(id, m.from))
 }
 
@@ -366,8 +396,12 @@ func (rt *runtime) complete(id int32, m *message, at sim.Time) {
 func (rt *runtime) written(id int32, now sim.Time) {
 	m := rt.messages.At(id)
 	from, sendID := m.from, m.sendID
+	at := max(now, rt.ranks[from].cpu)
+	if rt.Timeline != nil {
+		rt.completed(id, m, at)
+	}
 	rt.close(id, m)
-	rt.done(from, sendID, max(now, rt.ranks[from].cpu))
+	rt.done(from, sendID, at)
 }
 
 // keepRecv notes what the report about a receive that is left over wants to

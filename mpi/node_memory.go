@@ -206,6 +206,19 @@ const (
 	thenRelay                     // message id is passed on
 )
 
+// activity is what the copy is a part of, and for which message; -1: for none.
+func (c *copier) activity() (What, int32) {
+	switch c.then {
+	case thenLeave:
+		return Sending, c.id
+	case thenWorked:
+		return Copying, -1
+	case thenRelay:
+		return Relaying, c.id
+	}
+	return Receiving, c.id
+}
+
 func newCopies(rt *runtime, nodes int) *copies {
 	if rt.Memory.Bandwidth == 0 {
 		return nil
@@ -231,7 +244,8 @@ func (rt *runtime) copy(r int32, start, fixed sim.Time, bytes, most float64, the
 		panic("mpi: a second copy of a CPU")
 	}
 	c.held, c.then, c.id, c.bytes, c.most = true, then, id, bytes, most
-	rt.kernel.Schedule(rt.occupy(r, start, fixed), rt.handler, evCopy, r, messageAndPeer(-1, 0))
+	what, message := c.activity()
+	rt.kernel.Schedule(rt.occupy(r, start, fixed, what, message), rt.handler, evCopy, r, messageAndPeer(-1, 0))
 	return true
 }
 
@@ -266,6 +280,10 @@ func (rt *runtime) copied(r int32, now sim.Time) {
 	c.held = false
 	q.busy += q.copies(now - c.began)
 	q.cpu = max(q.cpu, now)
+	if rt.Timeline != nil {
+		what, message := c.activity()
+		rt.books(r, c.began, now, what, message)
+	}
 	switch c.then {
 	case thenLeave:
 		c.stepped = true

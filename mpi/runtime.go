@@ -26,8 +26,10 @@ type Config struct {
 	// Progress, if not nil, is called now and then with the number of events
 	// so far; the run ends with ErrStopped if it returns true.
 	Progress Progress
-	// Checkpoint keeps the state of the run.
+	// Checkpoint keeps the state of the run; not of one with a timeline.
 	Checkpoint Checkpoint
+	// Timeline, if not nil, is filled by the run.
+	Timeline *Timeline
 }
 
 // Progress is told how many events a run has handled and may stop it.
@@ -138,6 +140,12 @@ type runtime struct {
 	sent      [2][][]acknowledgement // for other parts, by their number: those of this window, on the side so called, and those of the last, which they may still be reading
 	side      int
 	nextSent  sim.Time // the time of the first of this window's
+
+	// For the timeline: the message that the event at hand is about, and the numbers of transits
+	// that nobody had.
+	waking                 wait
+	wakesUp                bool
+	newTransit, endTransit int32
 }
 
 // shared is what the parts of a run have in common. Of what belongs to a rank or a
@@ -241,7 +249,7 @@ func (rt *runtime) Handle(k *sim.Kernel, e sim.Event) {
 		id := int32(e.Arg >> 32)
 		rt.post(id, rt.messages.At(id), k.Now())
 	case evArrive:
-		rt.Delivered(int32(e.Arg >> 32))
+		rt.delivered(int32(e.Arg >> 32))
 	case evRelay:
 		id := int32(e.Arg >> 32)
 		m := rt.messages.At(id)
@@ -309,11 +317,18 @@ func (rt *runtime) occupies(r int32, q *rank, op *Op, now sim.Time) bool {
 			t += rt.noise.compute(r, t)
 		}
 		q.cpu = rt.noise.end(r, start, t)
+		what := Computing
 		if !op.Wait {
 			q.busy += q.cpu - start
+		} else {
+			what = Pausing
 		}
 		if op.Copy {
 			q.copying += q.cpu - start
+			what = Copying
+		}
+		if rt.Timeline != nil {
+			rt.books(r, start, q.cpu, what, -1)
 		}
 		if q.cpu >= latest {
 			rt.fail(r, errTooLate)
@@ -345,8 +360,7 @@ func (rt *runtime) occupies(r int32, q *rank, op *Op, now sim.Time) bool {
 			}
 			t += q.copies(rt.copyTime(op.Size))
 		}
-		q.cpu = rt.noise.end(r, start, t)
-		q.busy += q.cpu - start
+		rt.occupy(r, start, t, Sending, q.posting)
 		rt.kernel.Schedule(q.cpu, rt.handler, evStep, r, messageAndPeer(q.posting, op.Peer))
 	}
 	return true
@@ -364,12 +378,15 @@ func (rt *runtime) done(r, id int32, at sim.Time) {
 }
 
 // occupy keeps the CPU of r busy for a time from now, or from when it is free,
-// and returns the end.
-func (rt *runtime) occupy(r int32, now, t sim.Time) sim.Time {
+// and returns the end. What for, and for which message (-1: none), is for the timeline.
+func (rt *runtime) occupy(r int32, now, t sim.Time, what What, id int32) sim.Time {
 	q := &rt.ranks[r]
 	start := max(q.cpu, now)
 	q.cpu = rt.noise.end(r, start, t)
 	q.busy += q.cpu - start
+	if rt.Timeline != nil {
+		rt.books(r, start, q.cpu, what, id)
+	}
 	return q.cpu
 }
 

@@ -41,6 +41,9 @@ func (c Config) begin(w Workload) (*meeting, error) {
 	if len(s.parts) == 1 && (c.Progress != nil || c.Checkpoint.Save != nil) {
 		s.pauseEvery = pauseEvery
 	}
+	if c.Timeline != nil {
+		c.Timeline.open(w.Ranks())
+	}
 	for part := range s.parts {
 		s.parts[part] = &runtime{shared: s, number: part, work: w, nextSent: sim.MaxTime, pause: s.pauseEvery, sent: [2][][]acknowledgement{make([][]acknowledgement, len(s.parts)), make([][]acknowledgement, len(s.parts))}}
 		if len(s.parts) > 1 {
@@ -60,6 +63,9 @@ func (c *Config) check(w Workload) error {
 	}
 	if err := errors.Join(param.Validate(&c.Connections), c.Noise.Check(), c.Memory.check()); err != nil {
 		return err
+	}
+	if c.Timeline != nil && (c.Checkpoint.From != nil || c.Checkpoint.Save != nil) {
+		return errors.New("mpi: a run with a timeline keeps no state")
 	}
 	if w.CPUs() > 1 || w.NICs() > 1 {
 		return fmt.Errorf("the program uses %d CPUs and %d NICs a rank; the runtime has one of each (the LogGOPS machine has them all)", w.CPUs(), w.NICs())
@@ -103,6 +109,9 @@ func (rt *runtime) open(network Division, nodes int) (err error) {
 		q.posting, q.posted.own = -1, next
 		next += ownNodes
 		q.cpu = rt.Noise.skew(rt.Seed, int(r))
+		if rt.Timeline != nil {
+			rt.books(r, 0, q.cpu, Pausing, -1)
+		}
 		q.queue = rt.queues[shortQueue*r : shortQueue*r : shortQueue*(r+1)]
 	}
 	return nil

@@ -23,7 +23,8 @@ func TestStatesAreWhole(t *testing.T) {
 	snapshottest.Names[runtime](t, "match", "recvBytes", "connect", "copies", "freeMsg", "newMsg", "endMsg", "stats",
 		"shared", "number", "kernel", "handler", "work", "transport", "schedule", "costs", "firstOwn", "expecter", // made before
 		"ready", "pause", "failure", // of an event, of no result, not there in a run that is kept
-		"sent", "side", "nextSent") // have become events
+		"sent", "side", "nextSent", // have become events
+		"waking", "wakesUp", "newTransit", "endTransit") // of a timeline, of which no state is kept
 	snapshottest.Names[shared](t, "ranks", "messages", "noise",
 		"Config", "pauseEvery", "parts", "partOf", "nodeOf", "inOrder", "jobs", "queues")
 	snapshottest.Names[loggpTransport](t, "nodes", "waking", "config", "kernel", "handler", "sink", "arrival", "ahead", "freed")

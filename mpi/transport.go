@@ -234,6 +234,12 @@ func (t *loggpTransport) Archive(a *snapshot.Archive) {
 	snapshot.Array(a, "adapters", t.waking, snapshot.Bool)
 }
 
+// Passage implements [Divider]. What goes beyond the least, adapters are to blame for.
+func (t *loggpTransport) Passage(bytes int64) Passage {
+	c := &t.config
+	return Passage{Serialisation: c.HCA.TimeOf(bytes), Propagation: c.HCA.SendLatency + c.Latency + c.HCA.RecvLatency}
+}
+
 // Event implements [Stater].
 func (t *loggpTransport) Event(a *snapshot.Archive, e *sim.Event) (part int) {
 	snapshot.Int(a, &e.Arg)

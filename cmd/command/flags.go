@@ -33,6 +33,9 @@ func (f *fileFlags) register(c *cobra.Command) {
 	c.Flags().BoolVar(&f.quick, "quick", false, "apply the file's [quick] table: smaller and shorter")
 }
 
+// given tells whether any of them is.
+func (f *fileFlags) given() bool { return f.quick || len(f.set) > 0 || f.seed.given }
+
 func (f *fileFlags) registerAllowDeadlock(c *cobra.Command) {
 	c.Flags().BoolVar(&f.allowDeadlock, "allow-deadlock", false, "accept networks that can deadlock: too few virtual channels, or a cycle of channels that wait for each other")
 }

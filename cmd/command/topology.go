@@ -140,7 +140,7 @@ func (a *app) writeTables(ctx context.Context, n *network.Network, path string) 
 func (a *app) network(ctx context.Context, name string, flags *fileFlags, point int) (*network.Network, error) {
 	info, err := os.Stat(name)
 	if err == nil && info.IsDir() {
-		if flags.quick || len(flags.set) > 0 || flags.seed.given {
+		if flags.given() {
 			return nil, usagef("--set, --seed and --quick change experiment files; %s is a result folder", name)
 		}
 		return experiments.Interruptible(ctx, func() (*network.Network, error) {

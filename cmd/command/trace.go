@@ -21,10 +21,11 @@ import (
 
 func (a *app) traceCommand() *cobra.Command {
 	t := skeletons.DefaultTrace()
+	var flags fileFlags
 	var out, to string
 	c := &cobra.Command{
 		Use:   "trace FILE",
-		Short: "Say what a trace holds and what of it can be replayed, or write it in another format",
+		Short: "Say what a trace holds and what of it can be replayed, or write it, or a program, in another format",
 		Long: `Say what a trace holds: GOAL text or binary, SimGrid's time-independent actions, or
 Chakra, of which FILE is that of one rank and the others stand beside it; plain or packed
 with gzip or zstd. The report has a
@@ -33,14 +34,24 @@ A trace of which something would be left out is refused, unless --drop is given.
 Collectives become the messages of weft's algorithms.
 
 -o writes the schedule that is replayed: as GOAL text, GOAL binary, or Chakra, a file
-NAME.RANK.et a rank.`,
+NAME.RANK.et a rank. Of an experiment FILE.toml of kind mpi or jobs, with one point, it is
+what its programs do, the ranks of jobs behind each other.`,
 		Example: `  weft trace app.goal
   weft trace app.0.et --groups groups.json --allreduce allreduce-recursive-doubling
   weft trace app.bin -o app.goal
-  weft trace app.goal --to chakra -o app`,
+  weft trace app.goal --to chakra -o app
+  weft trace program.toml --set job.ranks=64 -o program.goal`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			t.File = args[0]
+			if t.File = args[0]; filepath.Ext(t.File) == ".toml" {
+				for _, name := range []string{"format", "host-flops", "groups", "drop", "allreduce", "allgather", "alltoall", "broadcast", "reduce"} {
+					if c.Flags().Changed(name) {
+						return usagef("--%s is for traces; %s is an experiment", name, t.File)
+					}
+				}
+			} else if flags.given() {
+				return usagef("--set, --seed and --quick change experiment files; %s is none", t.File)
+			}
 			if to == "" && out != "" {
 				ending := strings.TrimPrefix(filepath.Ext(out), ".")
 				if to = map[string]string{"goal": "goal", "bin": "goal-binary", "et": "chakra"}[ending]; to == "" {
@@ -56,9 +67,10 @@ NAME.RANK.et a rank.`,
 			if !(t.Flops >= 1) {
 				return usagef("--host-flops %v: want at least 1", t.Flops)
 			}
-			return a.trace(c.Context(), &t, out, to)
+			return a.trace(c.Context(), &t, &flags, out, to)
 		},
 	}
+	flags.register(c)
 	c.Flags().StringVarP(&out, "output", "o", "", "`FILE` to write to")
 	c.Flags().StringVar(&to, "to", "", "format of FILE: goal, goal-binary, chakra (default: by its ending)")
 	choices(c, "to", "goal", "goal-binary", "chakra")
@@ -78,14 +90,22 @@ NAME.RANK.et a rank.`,
 }
 
 // trace reads a trace, prints the report, and writes it in another format.
-func (a *app) trace(ctx context.Context, t *skeletons.Trace, out, to string) error {
+func (a *app) trace(ctx context.Context, t *skeletons.Trace, flags *fileFlags, out, to string) error {
 	type imported struct {
 		schedule *goal.Schedule
 		report   *trace.Report
 		err      error
 	}
+	get := t.Read
+	if filepath.Ext(t.File) == ".toml" {
+		files, err := flags.open(ctx, []string{t.File})
+		if err != nil {
+			return err
+		}
+		get = func() (*goal.Schedule, *trace.Report, error) { return exported(files[0], t.Compute) }
+	}
 	read, err := experiments.Interruptible(ctx, func() (imported, error) {
-		g, report, err := t.Read()
+		g, report, err := get()
 		return imported{g, report, err}, nil
 	})
 	if err != nil {
@@ -111,6 +131,28 @@ func (a *app) trace(ctx context.Context, t *skeletons.Trace, out, to string) err
 		return err
 	}
 	return writeTrace(read.schedule, out, to)
+}
+
+// exported is the schedule of an experiment's programs.
+func exported(f *experiments.File, scale float64) (*goal.Schedule, *trace.Report, error) {
+	config, ok := f.Points[0].Config().(interface {
+		Programs() ([]trace.Program, error)
+	})
+	if !ok {
+		return nil, nil, fmt.Errorf("%s: kind %s has no program; want mpi or jobs", f.Name, f.Kind())
+	}
+	if n := len(f.Points); n > 1 {
+		return nil, nil, fmt.Errorf("%s: has %d points; want one (--set takes the place of a sweep)", f.Name, n)
+	}
+	programs, err := config.Programs()
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", f.Name, err)
+	}
+	g, report, err := trace.Export(f.Name, programs)
+	if err == nil {
+		g.ScaleCompute(scale)
+	}
+	return g, report, err
 }
 
 // writeTrace writes a schedule to files.

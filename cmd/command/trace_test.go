@@ -79,3 +79,51 @@ func TestTrace(t *testing.T) {
 		t.Error("a trace that cannot be written was begun")
 	}
 }
+
+// TestTraceOfAProgram: what the programs of an experiment do becomes a schedule, of several jobs with
+// the ranks behind each other; text and binary say the same, and it runs. What is no schedule,
+// or not one, is refused.
+func TestTraceOfAProgram(t *testing.T) {
+	const jobs = "kind = \"jobs\"\n[job.a]\nranks = 16\n[job.b]\nprogram = \"osu-alltoall\"\nranks = 4\nstart = \"2us\"\nrepeat = 3\n"
+	inFolder(t, map[string]string{
+		"pair.toml":  "kind = \"mpi\"\n[job]\nranks = 2\n[workload]\ntype = \"ping-pong\"\nbytes = \"4KiB\"\niterations = 2\n",
+		"jobs.toml":  jobs,
+		"noise.toml": jobs + "[job.c]\nrepeat = 0\n",
+		"sweep.toml": "kind = \"mpi\"\n[sweep]\n\"job.ranks\" = [2, 4]\n",
+		"mesh.toml":  "kind = \"traffic\"\n",
+		"app.goal":   "num_ranks 1\nrank 0 {\ncalc 1\n}\n",
+		"play.toml":  "kind = \"mpi\"\n[job]\nmachine = \"loggops\"\n[workload]\ntype = \"goal\"\nfile = \"jobs.goal\"\n",
+	})
+	// Two times a message of 4 KiB there and one back; a barrier of two messages before.
+	if status, stdout, stderr := weft(t, "trace", "pair.toml", "-o", "pair.goal"); status != exitSuccess || !strings.Contains(stdout, "16384 B\n") {
+		t.Errorf("status %d: %s%s", status, stdout, stderr)
+	}
+	for _, args := range [][]string{{"jobs.toml", "-o", "jobs.goal"}, {"jobs.toml", "-o", "jobs.bin"}, {"jobs.bin", "-o", "again.goal"}, {"jobs.toml", "-o", "jobs.et"}} {
+		if status, stdout, stderr := weft(t, append([]string{"trace"}, args...)...); status != exitSuccess || !strings.Contains(stdout, "ranks                20\n") {
+			t.Errorf("%v: status %d: %s%s", args, status, stdout, stderr)
+		}
+	}
+	text, err := os.ReadFile("jobs.goal")
+	again, _ := os.ReadFile("again.goal")
+	if err != nil || string(text) != string(again) || !strings.Contains(string(text), "rank 16 {\nl1: calc 2000\n") {
+		t.Errorf("%v: text and binary differ, or job b does not begin at 2 us", err)
+	}
+	if status, _, stderr := weft(t, "run", "play.toml", "--out", "-"); status != exitSuccess {
+		t.Errorf("status %d: %s", status, stderr)
+	}
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"noise.toml"}, "job.c.repeat = 0: want a number of repetitions"},
+		{[]string{"sweep.toml"}, "sweep.toml: has 2 points; want one"},
+		{[]string{"mesh.toml"}, "mesh.toml: kind traffic has no program; want mpi or jobs"},
+		{[]string{"pair.toml", "--drop"}, "--drop is for traces"},
+		{[]string{"app.goal", "--set", "a=1"}, "app.goal is none"},
+		{[]string{"pair.toml", "--set", "job.ranks=1"}, "job.ranks"},
+	} {
+		if status, _, stderr := weft(t, append([]string{"trace"}, c.args...)...); status != exitUsage || !strings.Contains(stderr, c.want) {
+			t.Errorf("%v: status %d: %s\nwant %s", c.args, status, stderr, c.want)
+		}
+	}
+}

@@ -26,7 +26,7 @@ func writeLinks(run *experiments.Run, g *topology.Graph, c *carried) {
 
 // carried is what channels have carried in the windows of all replications.
 type carried struct {
-	flits  []int64 // len = (ports+terminals)*vcs, as core.Result.ChannelFlits
+	flits  []int64 // len = (ports+terminals)*vcs, as measure.Result.ChannelFlits
 	window int64   // cycles
 }
 

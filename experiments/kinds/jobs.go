@@ -13,6 +13,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/mpi/skeletons"
+	"github.com/weft-sim/weft/mpi/trace"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
@@ -23,8 +24,8 @@ func init() {
 		Name:     "jobs",
 		NoWarmup: "jobs begin in a network at rest and are measured from their first message on, so that points have no warm-up in common",
 		Doc:      "several programs that share a network, each alone and beside the others: who slows whom",
-		Tables:   []string{"jobs", "job_ranks", "job_blame", "links"},
-		Asked:    map[string]string{"job_ranks": "measure.ranks", "job_blame": "measure.blame", "links": "measure.links"},
+		Tables:   []string{"jobs", "job_ranks", "job_blame", "links", "timeline", "critical_path"},
+		Asked:    map[string]string{"job_ranks": "measure.ranks", "job_blame": "measure.blame", "links": "measure.links", "timeline": "measure.timeline", "critical_path": "measure.timeline"},
 		Defaults: func() jobsConfig {
 			d := fabric.DefaultConfig()
 			d.Fabric.Clock = defaultFlitTime
@@ -110,11 +111,16 @@ type localWork struct {
 	CombineRate sim.Rate `toml:"combine_rate" doc:"rate of reducing received data" min:"1kb/s"`
 }
 
+func (l *localWork) costs() mpi.Costs {
+	return mpi.Costs{Copy: l.CopyRate.PicosecondsFor(1), Combine: l.CombineRate.PicosecondsFor(1)}
+}
+
 type jobsMeasure struct {
 	Replications int  `toml:"replications" doc:"independent runs that a point sums up, with seeds derived from its own" min:"1" max:"1000"`
 	Alone        bool `toml:"alone" doc:"run every job that has a number of repetitions by itself, too, on the hosts that it has among the others: gives slowdowns"`
 	Ranks        bool `toml:"ranks" doc:"write job_ranks.csv: where every rank was and when it was through, in the first replication"`
 	Links        bool `toml:"links" doc:"write links.csv, the flits that every channel carried while all jobs ran, by virtual channel"`
+	Timeline     bool `toml:"timeline" doc:"write timeline.csv, what every rank does and waits for at which time while all jobs run, critical_path.csv, the chain of work and messages that led to the end of each job with a number of repetitions, and both for Perfetto, timelines/POINT.json; of the first replication"`
 	Blame        bool `toml:"blame" doc:"write job_blame.csv: by how much each job slows each other one, and at which cables; a run for each pair of jobs"`
 }
 
@@ -162,11 +168,10 @@ func (c *jobsConfig) plan(seed uint64) (*jobPlan, error) {
 		free[i] = true
 	}
 	p := &jobPlan{names: c.names()}
-	costs := mpi.Costs{Copy: c.Local.CopyRate.PicosecondsFor(1), Combine: c.Local.CombineRate.PicosecondsFor(1)}
 	var problems []error
 	for i, name := range p.names {
 		table := c.Job[name]
-		job, err := table.job(name, costs)
+		job, err := table.job(name, c.Local.costs(), sim.Picosecond)
 		if err != nil {
 			problems = append(problems, err)
 			continue
@@ -196,13 +201,31 @@ func (c *jobsConfig) plan(seed uint64) (*jobPlan, error) {
 	return p, errors.Join(problems...)
 }
 
-// job is the job of a table.
-func (t *jobTable) job(name string, costs mpi.Costs) (mpi.Job, error) {
+// Programs are those of the jobs, in the order of their ranks. Jobs that run as long as others, or
+// until a time, are refused: what they do is no schedule.
+func (c *jobsConfig) Programs() ([]trace.Program, error) {
+	var all []trace.Program
+	var problems []error
+	for _, name := range c.names() {
+		table := c.Job[name]
+		if table.Repeat == 0 || table.Until > 0 {
+			problems = append(problems, &param.ParamError{Key: "job." + name + ".repeat", Value: table.Repeat, Want: "a number of repetitions and no until: what runs as long as others do is no schedule"})
+			continue
+		}
+		job, err := table.job(name, c.Local.costs(), sim.Nanosecond)
+		problems = append(problems, err)
+		all = append(all, trace.Program{Run: job.Program, Start: int64(job.Start / sim.Nanosecond), Repeat: job.Repeat})
+	}
+	return all, errors.Join(problems...)
+}
+
+// job is the job of a table, with times of its program in a unit.
+func (t *jobTable) job(name string, costs mpi.Costs, unit sim.Time) (mpi.Job, error) {
 	program, err := t.Program.BuildShared(skeletons.Env{Ranks: t.Ranks, PerNode: t.PerNode})
 	if err != nil {
 		return mpi.Job{}, err
 	}
-	begin := func() mpi.Workload { return program.Run(sim.Picosecond, costs) }
+	begin := func() mpi.Workload { return program.Run(unit, costs) }
 	return mpi.Job{Name: name, Ranks: begin().Ranks(), Program: begin, Start: t.Start, Repeat: t.Repeat, Until: t.Until}, nil
 }
 

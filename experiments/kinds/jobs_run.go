@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/fabric/core"
@@ -19,11 +20,12 @@ import (
 // and, where that is asked for, with some of them.
 type jobsRun struct {
 	*jobsConfig
-	ctx    context.Context
-	run    *experiments.Run
-	seed   uint64 // of the replication
-	plan   *jobPlan
-	before int64 // events of earlier simulations
+	ctx      context.Context
+	run      *experiments.Run
+	seed     uint64 // of the replication
+	plan     *jobPlan
+	before   int64         // events of earlier simulations
+	timeline *mpi.Timeline // of the next simulation; nil: none
 }
 
 // jobsOutcome is what a simulation of some jobs comes to. Times are in picoseconds.
@@ -50,9 +52,16 @@ func runJobs(ctx context.Context, c *jobsConfig, run *experiments.Run) (jobsRow,
 		if r.plan, err = c.plan(r.seed); err != nil {
 			return jobsRow{}, err
 		}
+		if c.Measure.Timeline && i == 0 {
+			r.timeline = newTimeline(len(r.plan.hosts))
+		}
 		all, err := r.simulate(r.all(), none)
 		if err != nil {
 			return jobsRow{}, err
+		}
+		if r.timeline != nil {
+			r.writeTimeline(all)
+			r.timeline = nil
 		}
 		graph = all.graph
 		links.add(all.flits, all.end)
@@ -175,8 +184,7 @@ func (r *jobsRun) simulate(active []bool, observed int) (*jobsOutcome, error) {
 	for j := range jobs {
 		jobs[j].Idle = !active[j]
 	}
-	costs := mpi.Costs{Copy: r.Local.CopyRate.PicosecondsFor(1), Combine: r.Local.CombineRate.PicosecondsFor(1)}
-	w := mpi.NewJobs(jobs, costs)
+	w := mpi.NewJobs(jobs, r.Local.costs())
 	counted := int64(0)
 	config.Progress = func(events int64) bool {
 		r.run.Count(events-counted, 0)
@@ -200,7 +208,13 @@ func (r *jobsRun) simulate(active []bool, observed int) (*jobsOutcome, error) {
 		blame.Sources = r.terminals(f.Graph(), w, observed)
 	}
 	var n *fabricNetwork
-	config.Divide = m.divide(f, &config.Adapter, r.run, &n)
+	var everything *observe.Tracer
+	if config.Timeline = r.timeline; r.timeline != nil {
+		meter := measure.NewMeter(1)
+		meter.Open(0)
+		everything = observe.StartTrace(f, meter, observe.TracePlan{})
+	}
+	config.Divide = m.divide(f, &config.Adapter, r.run, everything, &n)
 	result, err := config.Run(w)
 	fabricCounter(f, r.run)()
 	if errors.Is(err, mpi.ErrStopped) {
@@ -237,6 +251,24 @@ func (r *jobsRun) terminals(g *topology.Graph, w *mpi.JobsRun, job int) []bool {
 		own[hosts[h][0]] = true
 	}
 	return own
+}
+
+// writeTimeline writes what the ranks of all jobs have done, and the critical path of each job
+// that has a number of repetitions.
+func (r *jobsRun) writeTimeline(all *jobsOutcome) {
+	var jobOf, first []int
+	for j, job := range r.plan.jobs {
+		first = append(first, len(jobOf))
+		jobOf = append(jobOf, slices.Repeat([]int{j}, job.Ranks)...)
+	}
+	w := &timelineWriter{Timeline: r.timeline, graph: all.graph, jobs: r.plan.names, of: func(rank int) (int, int) { return jobOf[rank], rank - first[jobOf[rank]] }}
+	for j, job := range r.plan.jobs {
+		ends := all.ranks[first[j] : first[j]+job.Ranks]
+		if last := slices.Max(ends); job.Repeat > 0 {
+			w.path(job.Name, first[j]+slices.Index(ends, last), sim.Time(last))
+		}
+	}
+	w.write(r.run)
 }
 
 // writeRanks writes where every rank is and when it was through, beside the others and alone.

@@ -13,6 +13,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/mpi/skeletons"
+	"github.com/weft-sim/weft/mpi/trace"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/input"
@@ -24,8 +25,8 @@ func init() {
 		Name:     "mpi",
 		NoWarmup: "a program begins in a network at rest and is measured from its first message on, so that points have no warm-up in common",
 		Doc:      "a message-passing program, a skeleton or a GOAL schedule, on nodes with modelled adapters or on the LogGOPS machine",
-		Tables:   []string{"ranks", "links", "blame", "congestion", "packets"},
-		Asked:    map[string]string{"ranks": "job.finish_times", "links": "measure.links", "blame": "measure.blame", "congestion": "measure.blame", "packets": "trace.packets"},
+		Tables:   []string{"ranks", "links", "blame", "congestion", "packets", "timeline", "critical_path"},
+		Asked:    map[string]string{"ranks": "job.finish_times", "links": "measure.links", "blame": "measure.blame", "congestion": "measure.blame", "packets": "trace.packets", "timeline": "measure.timeline", "critical_path": "measure.timeline"},
 		Defaults: func() mpiConfig {
 			d := fabric.DefaultConfig()
 			d.Fabric.Clock = defaultFlitTime
@@ -54,7 +55,13 @@ func init() {
 		Check:     checkMPI,
 		Preflight: preflightMPI,
 		Run:       runMPI,
-		Revision:  2,
+		PointBeginsAgain: func(c *mpiConfig) string {
+			if c.Measure.Timeline {
+				return againTimeline
+			}
+			return ""
+		},
+		Revision: 2,
 	})
 }
 
@@ -99,10 +106,15 @@ type mpiWorkload struct {
 	CombineRate sim.Rate                                             `toml:"combine_rate" doc:"rate of reducing received data" min:"1kb/s"`
 }
 
+func (w *mpiWorkload) costs() mpi.Costs {
+	return mpi.Costs{Copy: w.CopyRate.PicosecondsFor(1), Combine: w.CombineRate.PicosecondsFor(1)}
+}
+
 type mpiMeasure struct {
 	Replications int  `toml:"replications" doc:"independent runs that a point sums up, with seeds derived from its own: times are their means, with 95 % confidence intervals from their spread, and counts their means, rounded; ranks.csv is of the first" min:"1" max:"1000"`
 	Links        bool `toml:"links" doc:"machine fabric: write links.csv, the flits that every channel carried in the whole run, by virtual channel"`
 	Series       int  `toml:"series" doc:"machine fabric: write series/POINT.csv, the flits that every channel carried in so many intervals of the run, or up to twice as many, of the first replication; 0: none" min:"0" max:"200"`
+	Timeline     bool `toml:"timeline" doc:"write timeline.csv, what every rank does and waits for at which time, critical_path.csv, the chain of work and messages that led to the end, and both for Perfetto, timelines/POINT.json; of the first replication; not for machine loggops"`
 	Blame        bool `toml:"blame" doc:"machine fabric: divide the latency of every packet into its parts: writes blame.csv, by channel and switch, and congestion.csv, the trees of stalled channels and their roots"`
 }
 
@@ -220,7 +232,13 @@ func (c *mpiConfig) build() (mpi.Workload, error) {
 	if c.Job.Machine == "loggops" {
 		unit = sim.Nanosecond
 	}
-	return program.Run(unit, mpi.Costs{Copy: c.Workload.CopyRate.PicosecondsFor(1), Combine: c.Workload.CombineRate.PicosecondsFor(1)}), nil
+	return program.Run(unit, c.Workload.costs()), nil
+}
+
+// Programs is the program of the point.
+func (c *mpiConfig) Programs() ([]trace.Program, error) {
+	program, err := c.program()
+	return []trace.Program{{Run: func() mpi.Workload { return program.Run(sim.Nanosecond, c.Workload.costs()) }, Repeat: 1}}, err
 }
 
 // adapter is the adapter of every node. Its packets are no longer than the fabric's MTU.

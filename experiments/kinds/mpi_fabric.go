@@ -10,6 +10,7 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/hca"
+	"github.com/weft-sim/weft/fabric/observe"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/routing"
@@ -91,7 +92,7 @@ var worthBusy, worthOpen = int64(2000), int64(0)
 // overFabric makes the network through the fabric, and what is to be done when
 // the run is over: find out whether the network came to rest for good, and fill in what
 // row says of it.
-func (c *mpiConfig) overFabric(adapter *hca.Config, run *experiments.Run, seed uint64, seen *mpiObserved, row *mpiRow) (mpi.Divide, func(mpi.Result, error) (mpi.Result, error), error) {
+func (c *mpiConfig) overFabric(adapter *hca.Config, run *experiments.Run, seed uint64, seen *mpiObserved, timeline bool, row *mpiRow) (mpi.Divide, func(mpi.Result, error) (mpi.Result, error), error) {
 	t, config, r, err := c.fabricParts(adapter, seed)
 	if err != nil {
 		return nil, nil, err
@@ -107,12 +108,12 @@ func (c *mpiConfig) overFabric(adapter *hca.Config, run *experiments.Run, seed u
 	if row.Bound, _, err = c.demand(t.Graph(), &config, adapter, seed, false); err != nil {
 		return nil, nil, err
 	}
-	watch, err := c.observe(f)
+	watch, err := c.observe(f, timeline)
 	if err != nil {
 		return nil, nil, err
 	}
 	var n *fabricNetwork
-	divide := c.divide(f, adapter, run, &n)
+	divide := c.divide(f, adapter, run, watch.all, &n)
 	return divide, func(result mpi.Result, err error) (mpi.Result, error) {
 		fabricCounter(f, run)()
 		if errors.Is(err, mpi.ErrStopped) || n == nil || !n.ran { // it is not at rest, or a state could not be read whole
@@ -127,14 +128,17 @@ func (c *mpiConfig) overFabric(adapter *hca.Config, run *experiments.Run, seed u
 	}, nil
 }
 
-// divide has a run divide f, and put its network there.
-func (c *mpiConfig) divide(f *core.Fabric, adapter *hca.Config, run *experiments.Run, n **fabricNetwork) mpi.Divide {
+// divide has a run divide f, and put its network there, with a tracer of all packets if there is
+// one.
+func (c *mpiConfig) divide(f *core.Fabric, adapter *hca.Config, run *experiments.Run, all *observe.Tracer, n **fabricNetwork) mpi.Divide {
 	return func(nodes int, alone sim.Time, why string) (_ mpi.Division, err error) {
 		if alone > 0 {
 			why = f.DivideFor(run.Threads, int64(alone/f.Clock()), worthBusy, occupied(f.Graph(), nodes))
 		}
 		run.OnOneThread(why)
-		*n, err = newFabricNetwork(f, c.Fabric.FlitBytes, adapter, nodes)
+		if *n, err = newFabricNetwork(f, c.Fabric.FlitBytes, adapter, nodes); err == nil && all != nil {
+			(*n).follow(all)
+		}
 		return *n, err
 	}
 }

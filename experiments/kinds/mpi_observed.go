@@ -25,6 +25,9 @@ func (c *mpiConfig) checkObserved() error {
 			problems = append(problems, experiments.At(key, errors.New(`needs job.machine = "fabric": `+c.Job.Machine+" has no channels")))
 		}
 	}
+	if c.Measure.Timeline && c.Job.Machine == "loggops" {
+		problems = append(problems, experiments.At("measure.timeline", errors.New(`needs job.machine = "loggp" or "fabric": the LogGOPS machine records no timeline`)))
+	}
 	return errors.Join(problems...)
 }
 
@@ -33,11 +36,12 @@ type networkWatch struct {
 	fabric *core.Fabric
 	blame  *observe.Blame
 	trace  *observe.Tracer
+	all    *observe.Tracer // of all packets, for the timeline
 	series *observe.ChannelSeries
 }
 
 // observe has f observed as the file asks for, from its first cycle on.
-func (c *mpiConfig) observe(f *core.Fabric) (*networkWatch, error) {
+func (c *mpiConfig) observe(f *core.Fabric, timeline bool) (*networkWatch, error) {
 	w := &networkWatch{fabric: f}
 	all := measure.NewMeter(1)
 	all.Open(0)
@@ -51,6 +55,9 @@ func (c *mpiConfig) observe(f *core.Fabric) (*networkWatch, error) {
 		}
 		w.trace = observe.StartTrace(f, all, plan)
 	}
+	if timeline {
+		w.all = observe.StartTrace(f, all, observe.TracePlan{})
+	}
 	if c.Measure.Series > 0 {
 		w.series = observe.StartSeries(f, c.Measure.Series)
 	}
@@ -60,11 +67,12 @@ func (c *mpiConfig) observe(f *core.Fabric) (*networkWatch, error) {
 // mpiObserved is what has been seen of the networks of all replications; of the first where
 // they cannot be summed up.
 type mpiObserved struct {
-	graph   *topology.Graph
-	carried carried
-	blame   *observe.Blame
-	traces  []*observe.PacketTrace
-	series  *observe.Series
+	graph    *topology.Graph
+	timeline *timelineWriter // of the first
+	carried  carried
+	blame    *observe.Blame
+	traces   []*observe.PacketTrace
+	series   *observe.Series
 }
 
 // add enters a replication whose last packet was delivered before cycle end.
@@ -90,6 +98,10 @@ func (o *mpiObserved) add(w *networkWatch, end int64) {
 // writeObserved writes what the file asks for.
 func (c *mpiConfig) writeObserved(run *experiments.Run, o *mpiObserved) {
 	clock := c.Fabric.Clock
+	if o.timeline != nil {
+		o.timeline.graph = o.graph
+		o.timeline.write(run)
+	}
 	if c.Measure.Links {
 		writeLinks(run, o.graph, &o.carried)
 	}

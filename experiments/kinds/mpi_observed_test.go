@@ -111,8 +111,8 @@ func TestMPIObservedThreads(t *testing.T) {
 		if testing.Short() && network.name != "tree" {
 			continue
 		}
-		text := "kind = \"mpi\"\n[job]\nranks = 32\nmachine = \"fabric\"\n[placement]\nper_node = 2\n[measure]\nlinks = true\nblame = true\nseries = 4\n[trace]\npackets = 20\nchoose = \"slowest\"\n" + threaded[0].text + network.text
-		sameOnThreads(t, network.name, load(t, text, experiments.Options{}), simtest.Threads(t, i), true, "links", "blame", "congestion", "packets")
+		text := "kind = \"mpi\"\n[job]\nranks = 32\nmachine = \"fabric\"\n[placement]\nper_node = 2\n[measure]\nlinks = true\nblame = true\ntimeline = true\nseries = 4\n[trace]\npackets = 20\nchoose = \"slowest\"\n" + threaded[0].text + network.text
+		sameOnThreads(t, network.name, load(t, text, experiments.Options{}), simtest.Threads(t, i), true, "links", "blame", "congestion", "packets", "timeline", "critical_path")
 	}
 }
 

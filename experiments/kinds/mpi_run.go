@@ -3,10 +3,9 @@ package kinds
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"reflect"
-	"strconv"
+	"slices"
 	"strings"
 
 	"github.com/weft-sim/weft/experiments"
@@ -88,8 +87,11 @@ func (c *mpiConfig) simulate(ctx context.Context, run *experiments.Run, replicat
 		run.Advance(events, 0, "events")
 		return ctx.Err() != nil
 	}
-	kept := run.Checkpoint()
-	checkpoint := mpi.Checkpoint{From: kept.Open(), Save: kept.SaveTo}
+	var checkpoint mpi.Checkpoint
+	if !c.Measure.Timeline {
+		kept := run.Checkpoint()
+		checkpoint = mpi.Checkpoint{From: kept.Open(), Save: kept.SaveTo}
+	}
 	w, err := c.build()
 	if err != nil {
 		return mpiRow{}, err
@@ -114,10 +116,13 @@ func (c *mpiConfig) simulate(ctx context.Context, run *experiments.Run, replicat
 		return mpiRow{}, err
 	}
 	config.Progress, config.Checkpoint = progress, checkpoint
+	if c.Measure.Timeline && replication == 0 {
+		config.Timeline = newTimeline(w.Ranks())
+	}
 	row := mpiRow{Links: math.NaN(), Network: math.NaN(), Bound: math.NaN()}
 	over := func(r mpi.Result, err error) (mpi.Result, error) { return r, err }
 	if c.Job.Machine == "fabric" {
-		if config.Divide, over, err = c.overFabric(&config.Adapter, run, seed, seen, &row); err != nil {
+		if config.Divide, over, err = c.overFabric(&config.Adapter, run, seed, seen, config.Timeline != nil, &row); err != nil {
 			return mpiRow{}, err
 		}
 	} else {
@@ -150,6 +155,10 @@ func (c *mpiConfig) simulate(ctx context.Context, run *experiments.Run, replicat
 	row.times(c, w, finish, 1e-12)
 	if replication == 0 {
 		c.finishTimes(run, finish, 1000)
+	}
+	if config.Timeline != nil {
+		seen.timeline = &timelineWriter{Timeline: config.Timeline}
+		seen.timeline.path("", slices.Index(r.Finish, r.Elapsed), r.Elapsed)
 	}
 	return row, nil
 }
@@ -193,18 +202,13 @@ func (row *mpiRow) times(c *mpiConfig, w mpi.Workload, finish []int64, seconds f
 	}
 }
 
-// finishTimes writes ranks.csv if asked for, from times in units of which a
-// nanosecond has 1 or 1000: every digit, and none that is not known.
+// finishTimes writes ranks.csv if asked for.
 func (c *mpiConfig) finishTimes(run *experiments.Run, finish []int64, unitsPerNanosecond int64) {
 	if !c.Job.FinishTimes {
 		return
 	}
 	t := run.Table("ranks", "rank", "finish_ns")
 	for r, at := range finish {
-		text := strconv.FormatInt(at/unitsPerNanosecond, 10)
-		if fraction := at % unitsPerNanosecond; fraction != 0 {
-			text += strings.TrimRight(fmt.Sprintf(".%03d", fraction), "0")
-		}
-		t.Add(r, text)
+		t.Add(r, exactNanoseconds(at, unitsPerNanosecond))
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/hca"
+	"github.com/weft-sim/weft/fabric/observe"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/sim"
@@ -41,8 +42,9 @@ type fabricNetwork struct {
 	flights mem.Records[flight]
 	orders  mem.Records[qpOrder]
 	parts   []*fabricTransport
-	state   *networkState // the last that was written or read
-	ran     bool          // the run has begun, or gone on
+	tracer  *observe.Tracer // of all packets, for a timeline; nil: none
+	state   *networkState   // the last that was written or read
+	ran     bool            // the run has begun, or gone on
 }
 
 // fabricTransport is a part of a fabricNetwork.
@@ -58,6 +60,8 @@ type fabricTransport struct {
 	over     []int32   // orders that can be had again
 	last     int64     // cycle in which a packet was delivered last
 	orderOf  map[qpPair]int32
+
+	passages passages
 
 	manyOrders int // in orderOf, from which on those without flights are given up
 }
@@ -137,6 +141,9 @@ func (t *fabricNetwork) PartOf(node int32) int { return int(t.partOf[node]) }
 // Transport implements mpi.Division.
 func (t *fabricNetwork) Transport(part int, k *sim.Kernel, sink mpi.Sink) (mpi.Transport, error) {
 	p := &fabricTransport{fabricNetwork: t, number: uint8(part), kernel: k, sink: sink, orderOf: map[qpPair]int32{}}
+	if t.tracer != nil {
+		p.passages.of = map[int32]passage{}
+	}
 	var own []int
 	for node := range t.nodes {
 		if t.PartOf(int32(node)) == part {
@@ -345,10 +352,14 @@ func (t *fabricTransport) complete(id int32) {
 			q.expected.Store(expected)
 			return
 		}
+		before := id
 		id = *link - 1
 		next := t.flights.At(id)
 		*link = next.next
-		next.done = max(next.done, f.done)
+		if f.done >= next.done {
+			next.done = f.done
+			t.passages.held(id, before)
+		}
 		f = next
 	}
 }
@@ -359,6 +370,7 @@ func (t *fabricTransport) Handle(k *sim.Kernel, e sim.Event) {
 		f := t.flights.At(flight)
 		id, quiet := f.id, f.quiet
 		t.free = append(t.free, flight)
+		t.passages.tells(flight)
 		if quiet {
 			t.sink.Written(id, k.Now())
 		} else {

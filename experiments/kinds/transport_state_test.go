@@ -18,9 +18,11 @@ import (
 func TestTransportStateIsWhole(t *testing.T) {
 	snapshottest.Names[fabricNetwork](t, "fabric", "nodes", "flights", "orders", "parts",
 		"adapter", "clock", "delay", "flit", "full", "at", "nodeAt", "partOf", // of the settings
+		"tracer",       // of a timeline, of which no state is kept
 		"state", "ran") // writes it, and tells how far the run is
 	snapshottest.Names[fabricTransport](t, "fabricNetwork", "adapters", "orderOf",
 		"number", "kernel", "handler", "sink", // made before
+		"passages",                            // of a timeline
 		"last",                                // the network's, of all parts
 		"free", "order", "over", "manyOrders") // of records that nobody uses
 	snapshottest.Names[sender](t, "HCA", "packets", "head", "waking", "lanes",
@@ -120,7 +122,7 @@ func (r *fabricRun) run(threads int, p *pausing, checkpoint mpi.Checkpoint) (str
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	divide, over, err := c.overFabric(&config.Adapter, &experiments.Run{Threads: threads}, 1, &mpiObserved{}, new(mpiRow))
+	divide, over, err := c.overFabric(&config.Adapter, &experiments.Run{Threads: threads}, 1, &mpiObserved{}, false, new(mpiRow))
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -74,6 +74,8 @@ type experiment struct {
 	MapNote           string
 	Lapses            []networkFigure
 	LapseNote         string
+	Timelines         []timeline
+	TimelineNote      string
 	Blame             *blame
 	Shared            []cell // columns with one value
 	Results           table
@@ -87,7 +89,7 @@ type experiment struct {
 // HasAnswer and HasWhy tell whether there is anything to say.
 func (e *experiment) HasAnswer() bool { return len(e.Knees) > 0 || len(e.Verdicts) > 0 }
 func (e *experiment) HasWhy() bool {
-	return e.Blame != nil || len(e.Maps) > 0 || e.MapNote != "" || e.LapseNote != ""
+	return e.Blame != nil || len(e.Maps) > 0 || e.MapNote != "" || e.LapseNote != "" || len(e.Timelines) > 0
 }
 
 // section is an entry of the list of contents.
@@ -240,6 +242,7 @@ func newExperiment(f *experiments.Folder, links linker) (experiment, []experimen
 	}
 	e.Maps, e.MapNote = linkMaps(f)
 	e.Lapses, e.LapseNote = timelapses(f)
+	e.Timelines, e.TimelineNote = timelines(f)
 	e.Blame = newBlame(f)
 	e.Shared, e.Results = printResults(f.Results)
 	if f.Failures != nil {

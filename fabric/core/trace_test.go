@@ -69,6 +69,11 @@ func TestTraceZeroLoad(t *testing.T) {
 		})
 	}
 	p.Path = path
+	// 4 + 26 + 3 * 14 on its way, and 2 flits behind the first.
+	var d observe.Division
+	if tr.Divide(p, &d); d.Way != 72 || d.Serial != 2 || d.Source != 0 || len(d.Waits) != 3 || d.Waits[0]+d.Waits[1]+d.Waits[2] != 0 {
+		t.Errorf("divided %+v", d)
+	}
 	// 4; 3+10+10+3; nothing in front; 3 times each stage; nothing; 2 flits.
 	if got := p.Stages(); len(path) != 3 || got != [observe.NumStages]int64{4, 26, 0, 6, 9, 0, 27, 0, 2} {
 		t.Errorf("%d switches, stages %v", len(path), got)
@@ -146,6 +151,62 @@ func checkTrace(t *testing.T, f *core.Fabric, p *observe.PacketTrace) {
 	}
 	if p.Cycle <= tail {
 		t.Errorf("arrives before it leaves: %+v", p)
+	}
+}
+
+// TestDivision: the parts of every packet add up to its latency and none is negative; packets
+// that nothing was in the way of have waited for nothing.
+func TestDivision(t *testing.T) {
+	type key struct {
+		src, dst topology.TerminalID
+		flits    int32
+	}
+	for name, set := range timings {
+		t.Run(name, func(t *testing.T) {
+			config := fabric.DefaultConfig()
+			config.Switch.BufferFlits = 6
+			set(&config)
+			n := dragonflyNetwork(t, "min", 2, 4, 2)
+			for _, flits := range []int{1, 3} {
+				f := n.fabric(t, config)
+				meter := measure.NewMeter(100)
+				meter.Open(100)
+				tr := observe.StartTrace(f, meter, observe.TracePlan{})
+				quickest, way := map[key]int64{}, map[key]int64{}
+				var d observe.Division
+				packets, waits := 0, int64(0)
+				tr.OnPacket = func(p *observe.PacketTrace) {
+					tr.Divide(p, &d)
+					sum, k := d.Way+d.Serial+d.Source, key{p.Src, p.Dst, p.Flits}
+					for _, w := range d.Waits {
+						sum += w
+						waits += w
+						if w < 0 {
+							t.Errorf("%+v: waits %v", p, d.Waits)
+						}
+					}
+					if sum != p.Cycle-p.Birth || d.Way <= 0 || d.Serial < int64(flits-1) || d.Source < 0 || len(d.Waits) != p.Hops {
+						t.Errorf("%+v: %+v", p, d)
+					}
+					if before, known := quickest[k]; !known || p.Cycle-p.Birth < before {
+						quickest[k], way[k] = p.Cycle-p.Birth, d.Way+d.Serial
+					}
+					packets++
+				}
+				terminals := n.topo.Graph().Terminals()
+				f.Attach(measure.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(0.2 / float64(flits))}, fixed(flits), 1), meter)
+				f.Advance(2000)
+				same := 0
+				for k := range quickest {
+					if quickest[k] == way[k] {
+						same++
+					}
+				}
+				if packets < 500 || waits == 0 || same < len(quickest)/4 {
+					t.Errorf("%d packets of %d flits, %d cycles of waiting, %d of %d quickest without", packets, flits, waits, same, len(quickest))
+				}
+			}
+		})
 	}
 }
 

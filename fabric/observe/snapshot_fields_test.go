@@ -17,7 +17,7 @@ func TestStatesAreWhole(t *testing.T) {
 		"whole", "parts", "domain", "graph", "pairRow", "meter", "OnPacket", "Sources", "Unobserved", // made before
 		"least", "foldIn", "emptyIn", "perStep", "roundUp") // follow from the settings
 	snapshottest.Names[Tracer](t, "numbers", "matched", "live", "kept", "started",
-		"Unobserved", "parts", "plan", "meter", // made before
+		"Unobserved", "parts", "plan", "meter", "OnPacket", "fabric", "source", "given", // made before
 		"spare")
 	snapshottest.Names[life](t, "PacketTrace", "path")
 	snapshottest.Names[crossings](t, "hops", "next")

@@ -15,6 +15,14 @@ import (
 // arrive here. Which of all are wanted is found in the end.
 type Tracer struct {
 	core.Unobserved
+
+	// OnPacket, if not nil, is told of each measured packet that arrives, on the thread of its
+	// destination; then all are followed, and none is kept. It must not keep its arguments.
+	OnPacket func(p *PacketTrace)
+
+	fabric        *core.Fabric
+	source, given int64 // cycles that a packet takes at its terminal at least, and to be given a virtual channel
+
 	parts   []*Tracer // of the domains, with the network's first; in that only
 	plan    TracePlan
 	meter   Window
@@ -30,7 +38,8 @@ type Tracer struct {
 // that meter measures. It must be called before Attach.
 func StartTrace(f *core.Fabric, meter Window, plan TracePlan) *Tracer {
 	n := f.Graph().Terminals()
-	tr := &Tracer{plan: plan, meter: meter, numbers: make([]int, n), matched: make([]int, n)}
+	tr := &Tracer{fabric: f, source: int64(f.Config.Terminal.InjectionCycles), given: f.FirstDomain().Steps.CycleFrom(int64(f.VADelay)),
+		plan: plan, meter: meter, numbers: make([]int, n), matched: make([]int, n)}
 	f.Observe(tr)
 	return tr
 }
@@ -44,7 +53,7 @@ func (tr *Tracer) Part(*core.Domain) core.Observer {
 		tr.live.Divided()
 		fallthrough
 	default:
-		p = &Tracer{plan: tr.plan, meter: tr.meter, numbers: tr.numbers, matched: tr.matched, live: tr.live}
+		p = &Tracer{OnPacket: tr.OnPacket, plan: tr.plan, meter: tr.meter, numbers: tr.numbers, matched: tr.matched, live: tr.live}
 	}
 	tr.parts = append(tr.parts, p)
 	return p
@@ -225,6 +234,11 @@ func (tr *Tracer) Delivered(d *core.Domain, id int32, delivery *fabric.Delivery)
 	}
 	last := &t.Path[len(t.Path)-1]
 	t.HeadCycle = last.Depart + d.Latency(&d.Out[last.Out])
+	if tr.OnPacket != nil {
+		tr.OnPacket(&t.PacketTrace)
+		tr.spare = append(tr.spare, t)
+		return
+	}
 	if len(tr.kept) < tr.plan.Packets {
 		tr.kept = append(tr.kept, t)
 		return

@@ -90,7 +90,7 @@ func (tr *Tracer) chooses(p *core.Packet, dst int32, c int64) bool {
 	if (tr.matched[p.Src]-1)%max(1, tr.plan.Every) != 0 {
 		return false
 	}
-	if tr.plan.Slowest {
+	if tr.plan.Slowest || tr.OnPacket != nil {
 		return true
 	}
 	// Of the last cycle all are followed, and those of the first terminals kept.

@@ -43,10 +43,21 @@ func (b *Builder) Add(kind mpi.Kind, size int64, peer, tag int32) (int32, error)
 // After makes an operation wait for the end of another of its rank.
 func (b *Builder) After(before, after int32) { b.p.depend(&b.p.onDone, before, after) }
 
+// AfterStart makes an operation wait for the start of another of its rank.
+func (b *Builder) AfterStart(before, after int32) { b.p.depend(&b.p.onStart, before, after) }
+
 // Schedule is what was built. It refuses operations that wait for themselves.
 func (b *Builder) Schedule() (*Schedule, error) {
 	b.Rank() // where the last ends
 	return b.p.finish()
+}
+
+// Of is the schedule that a workload replays; nil if it is another one.
+func Of(w mpi.Workload) *Schedule {
+	if r, ok := w.(*replay); ok {
+		return r.Schedule
+	}
+	return nil
 }
 
 // Step is an operation of a schedule, for those who write it in another format.

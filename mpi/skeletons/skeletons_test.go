@@ -32,34 +32,20 @@ func TestSkeletonsRun(t *testing.T) {
 	}
 	for _, name := range Registry.Names() {
 		t.Run(name, func(t *testing.T) {
-			config, err := Registry.Config(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			ranks := 16
-			if _, ok := config.(*Contention); ok {
-				ranks = 15
-			}
-			if goal, ok := config.(*Goal); ok {
-				goal.File = "../testdata/goal/linear_alltoall_r8_64KiB.goal"
-			}
-			if trace, ok := config.(*Trace); ok {
-				trace.File = "../testdata/goal/hand_overlap.bin"
-			}
-			if lu, ok := config.(*LU); ok {
-				lu.Iterations.Iterations = 2 // of 250
-			}
-			if program, ok := config.(*ProgramFile); ok {
-				program.File = "testdata/steps.toml"
-			}
-			s, err := Registry.Build(name, config, Env{Ranks: ranks, PerNode: 4})
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := sample(t, name)
 			work := s.Run(sim.Picosecond, mpi.Costs{})
 			r, err := machine.Run(work)
 			if err != nil {
 				t.Fatal(err)
+			}
+			for _, connections := range []mpi.Connections{mpi.DefaultConnections, onDemand} {
+				recorded := machine
+				recorded.Connections, recorded.Timeline = connections, mpi.NewTimeline(1<<20)
+				r, err := recorded.Run(s.Run(sim.Picosecond, mpi.Costs{}))
+				if err != nil {
+					t.Fatal(err)
+				}
+				checkTimeline(t, recorded.Timeline, &r)
 			}
 			l, err := mpi.DefaultLogGOPS.Run(s.Run(sim.Nanosecond, mpi.Costs{}), nil)
 			if err != nil {
@@ -79,6 +65,78 @@ func TestSkeletonsRun(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// sample is a skeleton with its defaults, on 16 ranks or 15.
+func sample(t *testing.T, name string) Program {
+	t.Helper()
+	config, err := Registry.Config(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ranks := 16
+	if _, ok := config.(*Contention); ok {
+		ranks = 15
+	}
+	if goal, ok := config.(*Goal); ok {
+		goal.File = "../testdata/goal/linear_alltoall_r8_64KiB.goal"
+	}
+	if trace, ok := config.(*Trace); ok {
+		trace.File = "../testdata/goal/hand_overlap.bin"
+	}
+	if lu, ok := config.(*LU); ok {
+		lu.Iterations.Iterations = 2 // of 250
+	}
+	if cg, ok := config.(*Nekbone); ok {
+		cg.Steps = 5 // of 100
+	}
+	if program, ok := config.(*ProgramFile); ok {
+		program.File = "testdata/steps.toml"
+	}
+	s, err := Registry.Build(name, config, Env{Ranks: ranks, PerNode: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// onDemand makes connections when they are first used.
+var onDemand = func() mpi.Connections {
+	c := mpi.DefaultConnections
+	c.OnDemand = true
+	return c
+}()
+
+// checkTimeline: what a rank does and waits for adds up to its finish, or to a completion
+// behind it, and the critical path to the elapsed time. No step of it is a wait without a cause.
+func checkTimeline(t *testing.T, l *mpi.Timeline, r *mpi.Result) {
+	t.Helper()
+	last := 0
+	for rank, finish := range r.Finish {
+		free := sim.Time(0)
+		l.Of(rank, func(a mpi.Activity) {
+			if a.Start != free || a.End <= a.Start {
+				t.Fatalf("rank %d: %+v behind %d", rank, a, free)
+			}
+			free = a.End
+		})
+		if free < finish {
+			t.Fatalf("rank %d ends at %d, want %d", rank, free, finish)
+		}
+		if finish > r.Finish[last] {
+			last = rank
+		}
+	}
+	at := sim.Time(0)
+	for _, s := range l.CriticalPath(last, r.Elapsed) {
+		if s.Start != at || s.End <= s.Start || s.What == mpi.Waiting {
+			t.Fatalf("step %+v behind %d", s, at)
+		}
+		at = s.End
+	}
+	if at != r.Elapsed {
+		t.Fatalf("the path is %d long, want %d", at, r.Elapsed)
 	}
 }
 

@@ -1,0 +1,210 @@
+package kinds
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/mpi"
+	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/input"
+)
+
+func init() {
+	what := "compute, copy, send, receive, relay, connect: CPU time; pause: for no message, until the rank or its job starts or a time that the program names; wait: for a message or its completion"
+	message := []experiments.Column{
+		{Name: "peer", Doc: "rank at the other end of the message"},
+		{Name: "message", Doc: "its sender and its number among those of the sender, from 0: 3:17; empty: not of the program"},
+	}
+	place := []experiments.Column{
+		{Name: "job", Doc: "kind jobs: its name"},
+		{Name: "rank", Doc: "number of the rank, from 0; of a message that is waited for, of the rank that waits"},
+		{Name: "start_ns", Doc: "from when"},
+		{Name: "end_ns", Doc: "until when"},
+	}
+	experiments.DescribeTable("timeline", experiments.FurtherDescription{
+		Doc:     "what every rank does and waits for: its rows follow each other from 0 to its end",
+		Columns: append(append(place[:4:4], experiments.Column{Name: "what", Doc: what}), message...),
+	})
+	experiments.DescribeTable("critical_path", experiments.FurtherDescription{
+		Doc: "the chain of work and messages that led to the end of the program, or job: its rows follow each other from 0 on and add up to the elapsed time",
+		Columns: append(append(append(place[:4:4], experiments.Column{
+			Name: "what", Doc: what + ". Of a message that a rank waits for, one behind the other: staging; adapter: requests, contexts and other messages; serialisation of its own bytes; propagation; cable: waiting for a channel; shared_memory; receive_buffer: none was posted; acknowledgement",
+		}), message...), experiments.Column{Name: "cable", Doc: "the channel that is waited for, by its ends"}, experiments.Column{Name: "seconds", Doc: "from start_ns to end_ns"}),
+	})
+}
+
+// newTimeline is an empty timeline of so many ranks, of which it holds what half of the memory
+// has room for.
+func newTimeline(ranks int) *mpi.Timeline {
+	const bytes = 200 // of an activity with a wait
+	return mpi.NewTimeline(int(input.Memory() / 2 / bytes / int64(ranks)))
+}
+
+// timelineWriter writes the timeline of a run.
+type timelineWriter struct {
+	*mpi.Timeline
+	graph *topology.Graph                     // nil: without channels
+	jobs  []string                            // nil: no jobs
+	of    func(rank int) (job int, inJob int) // where there are jobs
+	paths [][]mpi.Step                        // by job that has one
+	names []string                            // of these
+}
+
+// path adds the critical path to the end of a rank's work.
+func (w *timelineWriter) path(job string, rank int, end sim.Time) {
+	w.paths, w.names = append(w.paths, w.CriticalPath(rank, end)), append(w.names, job)
+}
+
+// place is the beginning of a row.
+func (w *timelineWriter) place(rank int, a *mpi.Activity) []any {
+	job, peer, message := "", any(""), ""
+	if w.of != nil {
+		j, in := w.of(rank)
+		job, rank = w.jobs[j], in
+	}
+	if a.Peer >= 0 {
+		peer = w.local(a.Peer)
+	}
+	if a.Number >= 0 {
+		message = fmt.Sprintf("%d:%d", w.local(a.Sender), a.Number)
+	}
+	return []any{job, rank, exactNanoseconds(int64(a.Start), 1000), exactNanoseconds(int64(a.End), 1000), a.What.String(), peer, message}
+}
+
+// local is the number of a rank, in its job where there are jobs.
+func (w *timelineWriter) local(rank int32) int {
+	if w.of == nil {
+		return int(rank)
+	}
+	_, in := w.of(int(rank))
+	return in
+}
+
+// write keeps timeline.csv, critical_path.csv and timelines/POINT.json.
+func (w *timelineWriter) write(run *experiments.Run) {
+	columns := []string{"job", "rank", "start_ns", "end_ns", "what", "peer", "message"}
+	t := run.Table("timeline", columns...)
+	for rank := range w.Ranks() {
+		w.Of(rank, func(a mpi.Activity) { t.Add(w.place(rank, &a)...) })
+	}
+	t = run.Table("critical_path", append(columns, "cable", "seconds")...)
+	for _, path := range w.paths {
+		for i := range path {
+			s := &path[i]
+			t.Add(append(w.place(int(s.Rank), &s.Activity), w.cable(s), (s.End - s.Start).Seconds())...)
+		}
+	}
+	run.Attach("timelines", "json", w.events())
+}
+
+// cable names the channel that a step waits for.
+func (w *timelineWriter) cable(s *mpi.Step) string {
+	if s.Cable < 0 {
+		return ""
+	}
+	from, to, _ := channelEnds(w.graph, int(s.Cable))
+	return from + " to " + to
+}
+
+// againTimeline is why points with a timeline begin again.
+const againTimeline = "measure.timeline: what ranks have done so far is not kept"
+
+// mostSpans bounds what is written for Perfetto, by whole ranks, those of critical paths first.
+const mostSpans = 50_000
+
+// events writes the timeline for Perfetto: a process for the ranks, with a thread each, and one
+// for each critical path, whose messages are flows.
+func (w *timelineWriter) events() string {
+	names := []string{"ranks"}
+	for _, job := range w.names {
+		names = append(names, strings.TrimSpace("critical path "+job))
+	}
+	e := &eventWriter{clock: sim.Picosecond, category: "rank", processes: len(names), name: func(process int) string { return names[process-1] }}
+	type facts struct {
+		Peer    *int   `json:"peer,omitempty"`
+		Message string `json:"message,omitempty"`
+		Cable   string `json:"cable,omitempty"`
+	}
+	add := func(process, track int, thread string, a *mpi.Activity, cable string) {
+		f := facts{Cable: cable}
+		if a.Peer >= 0 {
+			peer := w.local(a.Peer)
+			f.Peer = &peer
+		}
+		if a.Number >= 0 {
+			f.Message = fmt.Sprintf("%d:%d", w.local(a.Sender), a.Number)
+		}
+		e.spans = append(e.spans, span{process: process, track: track, thread: thread, name: a.What.String(), from: int64(a.Start), to: int64(a.End), args: f})
+	}
+	starts := map[[2]int64]int{} // by rank and start, the span
+	for _, rank := range w.order() {
+		if len(e.spans) >= mostSpans {
+			break
+		}
+		thread := fmt.Sprint("rank ", rank)
+		if w.of != nil {
+			job, in := w.of(rank)
+			thread = fmt.Sprint(w.jobs[job], " rank ", in)
+		}
+		w.Of(rank, func(a mpi.Activity) {
+			starts[[2]int64{int64(rank), int64(a.Start)}] = len(e.spans)
+			add(1, rank, thread, &a, "")
+		})
+	}
+	for k, path := range w.paths {
+		flow := 0
+		for i := range path {
+			s := &path[i]
+			add(2+k, int(s.Rank), fmt.Sprint("rank ", w.local(s.Rank)), &s.Activity, w.cable(s))
+			if i == 0 || path[i-1].Rank == s.Rank {
+				continue
+			}
+			// From what the sender did last to what the receiver does then.
+			arrives := i
+			for arrives < len(path)-1 && path[arrives].Peer == path[i-1].Rank && path[arrives].What > mpi.Waiting {
+				arrives++
+			}
+			from, there := starts[[2]int64{int64(path[i-1].Rank), int64(path[i-1].Start)}]
+			to, also := starts[[2]int64{int64(s.Rank), int64(path[arrives].Start)}]
+			if there && also && from != to && e.spans[from].phase == "" && e.spans[to].phase == "" {
+				flow++
+				e.spans[from].phase, e.spans[from].packet = "s", k<<32|flow
+				e.spans[to].phase, e.spans[to].packet = "f", k<<32|flow
+			}
+		}
+	}
+	return e.text()
+}
+
+// order is that in which ranks are of interest.
+func (w *timelineWriter) order() (ranks []int) {
+	seen := make([]bool, w.Ranks())
+	add := func(rank int) {
+		if !seen[rank] {
+			seen[rank] = true
+			ranks = append(ranks, rank)
+		}
+	}
+	for _, path := range w.paths {
+		for i := range path {
+			add(int(path[i].Rank))
+		}
+	}
+	for rank := range seen {
+		add(rank)
+	}
+	return ranks
+}
+
+// exactNanoseconds writes a time in units of which a nanosecond has 1 or 1000: every digit,
+// and none that is not known.
+func exactNanoseconds(t, unitsPerNanosecond int64) string {
+	text := strconv.FormatInt(t/unitsPerNanosecond, 10)
+	if fraction := t % unitsPerNanosecond; fraction != 0 {
+		text += strings.TrimRight(fmt.Sprintf(".%03d", fraction), "0")
+	}
+	return text
+}

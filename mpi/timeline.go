@@ -1,0 +1,325 @@
+package mpi
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+
+	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/mem"
+)
+
+// Timeline is what the ranks of a run do at which time, and what they wait for. The times
+// of a rank's activities follow each other from 0 to its finish, without a gap. It is made
+// by [NewTimeline] and filled by one run. Memory: 56 bytes an activity, 100 a wait, and 8
+// for every cable that a message waited at.
+type Timeline struct {
+	ranks    []rankTimeline
+	most     int // activities of a rank
+	transits mem.Records[transit]
+}
+
+// NewTimeline is an empty timeline, of at most so many activities a rank.
+func NewTimeline(most int) *Timeline { return &Timeline{most: most} }
+
+// rankTimeline belongs to the part of its rank.
+type rankTimeline struct {
+	activities []activity
+	waits      []wait
+	messages   int32 // that it has posted
+}
+
+// What is something that a rank does or waits for.
+type What uint8
+
+// What ranks do, and the parts of a message's time.
+const (
+	Computing       What = iota
+	Copying              // moving data inside the rank's memory
+	Sending              // CPU time of posting a message
+	Receiving            // CPU time of taking one in
+	Relaying             // passing on a message between other ranks
+	Connecting           // making queue pairs, asking for them
+	Pausing              // for no message: until a start, a time that the program names, a connection that another rank closes
+	Waiting              // for a message, or the completion of one
+	Staging              // an eager message is made ready for the adapter
+	Adapter              // requests and contexts of adapters, and other messages that they are busy with
+	Serialisation        // the message's own bytes
+	Propagation          // latencies of adapters, channels and switches
+	Cable                // behind other packets, for a channel
+	SharedMemory         // from process to process of a node
+	ReceiveBuffer        // no receive buffer was posted
+	Acknowledgement      // that a write is complete
+	numWhat         = iota
+)
+
+var whatNames = [numWhat]string{"compute", "copy", "send", "receive", "relay", "connect", "pause", "wait", "staging", "adapter", "serialisation", "propagation", "cable", "shared_memory", "receive_buffer", "acknowledgement"}
+
+func (w What) String() string { return whatNames[w] }
+
+// Activity is what a rank does from one time to another.
+type Activity struct {
+	Start, End sim.Time
+	What       What
+	Peer       int32 // the rank at the other end of the message; -1: no message
+	Sender     int32 // of the message
+	Number     int32 // of it among those of its sender, from 0 on; -1: of the runtime's own
+}
+
+// activity is one that takes CPU time. Where the rank has waited before it, wait is the
+// number of what it waited for, + 1.
+type activity struct {
+	Activity
+	wait int32
+}
+
+// transit is the way of the present stage of a message.
+type transit struct {
+	departure
+	bytes    int64
+	in, data landing // of the stage, and of the data before a FIN
+}
+
+// departure is when a stage of a message left a rank.
+type departure struct {
+	number int32 // of the message
+	from   int32
+	staged sim.Time // of the time before that, in which it was made ready
+	sent   sim.Time // handed to the transport
+	local  bool     // inside a node
+}
+
+// landing is when a transfer was in memory, and how the time until then divides.
+type landing struct {
+	at sim.Time
+	Passage
+}
+
+// Passage divides the time of a transfer.
+type Passage struct {
+	Serialisation sim.Time // at least, of its bytes on the slowest channel
+	Propagation   sim.Time // at least, of the rest of its way
+	Waits         []CableWait
+}
+
+// CableWait is a time for which the last packet of a transfer waited for a channel.
+type CableWait struct {
+	Cable int32 // as the network numbers channels
+	Time  sim.Time
+}
+
+// Divider is a transport that can tell how the time of the transfer divides which its sink
+// is being told of; bytes are those that it had to send, with what went before it on
+// its behalf.
+type Divider interface{ Passage(bytes int64) Passage }
+
+// wait is the message that ended a rank's wait.
+type wait struct {
+	departure
+	landing
+	sender       int32
+	acknowledged bool
+}
+
+// open makes room for so many ranks.
+func (t *Timeline) open(ranks int) { t.ranks = make([]rankTimeline, ranks) }
+
+// transit is that of a message, which keeps it for those that have its number later.
+func (rt *runtime) transit(m *message) *transit {
+	all := &rt.Timeline.transits
+	if m.transit == 0 {
+		if rt.newTransit == rt.endTransit {
+			rt.newTransit, rt.endTransit = all.Take(1024)
+		}
+		rt.newTransit++
+		m.transit = rt.newTransit
+	}
+	return all.At(m.transit - 1)
+}
+
+// numberMessage begins the way of a message.
+func (rt *runtime) numberMessage(m *message) {
+	x, l := rt.transit(m), &rt.Timeline.ranks[m.from]
+	*x = transit{departure: departure{number: l.messages}}
+	l.messages++
+}
+
+// sends notes that a stage of a message leaves a rank.
+func (rt *runtime) sends(m *message, from int32, bytes int64, local bool) {
+	x, now := rt.transit(m), rt.kernel.Now()
+	*x = transit{departure: departure{x.number, from, x.staged, now, local}, bytes: bytes}
+	x.in.at = now + rt.Protocols.SharedLatency // where no transport says otherwise
+}
+
+// arrives notes when the transport delivers a stage, or the data before a FIN.
+func (rt *runtime) arrives(m *message, at sim.Time, quiet bool) {
+	x := rt.transit(m)
+	in, bytes := landing{at: at}, x.bytes
+	if quiet {
+		bytes = m.bytes
+	}
+	if d, ok := rt.transport.(Divider); ok {
+		in.Passage = d.Passage(bytes)
+	}
+	if quiet || m.stage == stageData {
+		x.data = in
+	}
+	if !quiet {
+		x.in = in
+	}
+}
+
+// delivered is what a rank does about a message, which may end a wait of it.
+func (rt *runtime) delivered(id int32) {
+	if rt.Timeline == nil {
+		rt.takes(id)
+		return
+	}
+	m := rt.messages.At(id)
+	x := rt.transit(m)
+	rt.waking, rt.wakesUp = wait{x.departure, x.in, m.from, false}, true
+	rt.takes(id)
+	rt.wakesUp = false
+}
+
+// completed is that a message is written, for which its sender may have waited.
+func (rt *runtime) completed(id int32, m *message, at sim.Time) {
+	x := rt.transit(m)
+	rt.waking, rt.wakesUp = wait{x.departure, x.data, m.from, true}, true
+	rt.books(m.from, at, at, Sending, id)
+	rt.wakesUp = false
+}
+
+// books enters an activity of r, and the wait before it if there was one. id is that of its
+// message, -1 without.
+func (rt *runtime) books(r int32, start, end sim.Time, what What, id int32) {
+	l := &rt.Timeline.ranks[r]
+	free := l.end()
+	if start == free && end == start {
+		return
+	}
+	a := activity{Activity{start, end, what, -1, -1, -1}, 0}
+	if id >= 0 {
+		m := rt.messages.At(id)
+		a.Peer, a.Sender, a.Number = m.to, m.from, rt.transit(m).number
+		if a.Peer == r {
+			a.Peer = m.from
+		}
+	}
+	if start > free && rt.wakesUp {
+		l.waits = append(l.waits, rt.waking)
+		a.wait = int32(len(l.waits))
+	}
+	if l.activities = append(l.activities, a); len(l.activities) > rt.Timeline.most {
+		rt.fail(r, fmt.Errorf("the timeline of rank %d has more than %d activities, which is more than memory has room for", r, rt.Timeline.most))
+	}
+}
+
+// end is when the last activity so far is over.
+func (l *rankTimeline) end() sim.Time {
+	if len(l.activities) == 0 {
+		return 0
+	}
+	return l.activities[len(l.activities)-1].End
+}
+
+// Ranks is their number.
+func (t *Timeline) Ranks() int { return len(t.ranks) }
+
+// Of yields the activities of a rank in order, waits among them.
+func (t *Timeline) Of(rank int, yield func(Activity)) {
+	l := &t.ranks[rank]
+	free := sim.Time(0)
+	for i := range l.activities {
+		a := &l.activities[i]
+		if a.Start > free {
+			w := Activity{free, a.Start, Pausing, -1, -1, -1}
+			if a.wait > 0 {
+				x := &l.waits[a.wait-1]
+				w.What, w.Peer, w.Sender, w.Number = Waiting, x.from, x.sender, x.number
+			}
+			yield(w)
+		}
+		if a.End > a.Start {
+			yield(a.Activity)
+		}
+		free = a.End
+	}
+}
+
+// Step is a part of a critical path: what a rank does, or a part of the time of a message
+// that it waits for, which are laid one behind the other.
+type Step struct {
+	Activity
+	Rank  int32
+	Cable int32 // that a packet of the message waits for; -1: none
+}
+
+// CriticalPath is the chain of activities and messages that led to the end of a rank's work
+// at a time, which the steps add up to: each begins when that before it ends, the first
+// at 0. Where a rank was at work it is what the rank did, and where it waited, the message that
+// ended the wait, and then what its sender did. Cost: the steps, each times the logarithm of
+// a rank's activities.
+func (t *Timeline) CriticalPath(rank int, end sim.Time) []Step {
+	p := &path{Timeline: t, rank: int32(rank), at: end}
+	for p.at > 0 {
+		l := &t.ranks[p.rank]
+		i := sort.Search(len(l.activities), func(i int) bool { return l.activities[i].End >= p.at })
+		free := sim.Time(0)
+		if i > 0 {
+			free = l.activities[i-1].End
+		}
+		switch {
+		case i < len(l.activities) && l.activities[i].Start < p.at:
+			a := l.activities[i].Activity
+			p.step(a.Start, a, -1)
+		case i < len(l.activities) && l.activities[i].wait > 0 && l.activities[i].Start == p.at:
+			p.message(&l.waits[l.activities[i].wait-1])
+		default:
+			p.step(free, Activity{What: Pausing, Peer: -1, Sender: -1, Number: -1}, -1)
+		}
+	}
+	slices.Reverse(p.steps)
+	return p.steps
+}
+
+// path is a critical path under way, backwards.
+type path struct {
+	*Timeline
+	rank  int32
+	at    sim.Time
+	steps []Step
+}
+
+// step goes back to a time.
+func (p *path) step(from sim.Time, a Activity, cable int32) {
+	if from >= p.at {
+		return
+	}
+	a.Start, a.End = from, p.at
+	p.steps = append(p.steps, Step{a, p.rank, cable})
+	p.at = from
+}
+
+// message goes back to when the sender of a message was through with it, and to the sender.
+func (p *path) message(w *wait) {
+	part := func(from sim.Time, what What, cable int32) {
+		p.step(from, Activity{What: what, Peer: w.from, Sender: w.sender, Number: w.number}, cable)
+	}
+	late := ReceiveBuffer
+	if w.acknowledged {
+		late = Acknowledgement
+	}
+	part(w.landing.at, late, -1)
+	if w.local {
+		part(w.sent, SharedMemory, -1)
+	}
+	for i := len(w.Waits) - 1; i >= 0; i-- {
+		part(max(w.sent, p.at-w.Waits[i].Time), Cable, w.Waits[i].Cable)
+	}
+	part(max(w.sent, p.at-w.Propagation), Propagation, -1)
+	part(max(w.sent, p.at-w.Serialisation), Serialisation, -1)
+	part(w.sent, Adapter, -1)
+	part(w.sent-w.staged, Staging, -1)
+	p.rank = w.from
+}

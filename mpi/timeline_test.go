@@ -1,0 +1,150 @@
+package mpi_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/weft-sim/weft/mpi"
+	"github.com/weft-sim/weft/sim"
+)
+
+// recorded runs a schedule and writes its timeline and its critical path, times in ps.
+func recorded(t *testing.T, c mpi.Config, text string) (timeline, path string) {
+	t.Helper()
+	c.Timeline = mpi.NewTimeline(1000)
+	r, err := runGoal(t, c, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	last := 0
+	for rank := range c.Timeline.Ranks() {
+		free := sim.Time(0)
+		c.Timeline.Of(rank, func(a mpi.Activity) {
+			if a.Start != free {
+				t.Errorf("rank %d: %+v begins at %d, want %d", rank, a, a.Start, free)
+			}
+			free = a.End
+			fmt.Fprintf(&b, "%d: %d %v", rank, a.End-a.Start, a.What)
+			if a.Number >= 0 {
+				fmt.Fprintf(&b, " %d:%d with %d", a.Sender, a.Number, a.Peer)
+			}
+			b.WriteByte('\n')
+		})
+		if free < r.Finish[rank] {
+			t.Errorf("rank %d: ends at %d, want %d", rank, free, r.Finish[rank])
+		}
+		if r.Finish[rank] > r.Finish[last] {
+			last = rank
+		}
+	}
+	timeline = b.String()
+	b.Reset()
+	free := sim.Time(0)
+	for _, s := range c.Timeline.CriticalPath(last, r.Elapsed) {
+		if s.Start != free {
+			t.Errorf("%+v begins at %d, want %d", s, s.Start, free)
+		}
+		free = s.End
+		fmt.Fprintf(&b, "%d: %d %v\n", s.Rank, s.End-s.Start, s.What)
+	}
+	if free != r.Elapsed {
+		t.Errorf("the path ends at %d, want %d", free, r.Elapsed)
+	}
+	return timeline, b.String()
+}
+
+// TestTimelineOfOneMessage: 64 B of which the sender's CPU takes 200 ns. The adapter takes
+// 50 ns for the request, 250 ns to send; 200 ns the way, 289 ns the receiving adapter, together
+// 739 ns; 64 B at 24.34 Gb/s 21,035 ps (64 * 8 / 24.34 = 21.0353); the receiver's CPU 250 ns.
+func TestTimelineOfOneMessage(t *testing.T) {
+	c := mpi.QDRConfig(1)
+	c.Protocols.EagerCopies = false
+	timeline, path := recorded(t, c, "num_ranks 2\nrank 0 {\nsend 64b to 1\n}\nrank 1 {\nrecv 64b from 0\n}\n")
+	if want := "0: 200000 send 0:0 with 1\n1: 1010035 wait 0:0 with 0\n1: 250000 receive 0:0 with 0\n"; timeline != want {
+		t.Errorf("timeline\n%swant\n%s", timeline, want)
+	}
+	if want := "0: 200000 send\n1: 50000 adapter\n1: 21035 serialisation\n1: 739000 propagation\n1: 250000 receive\n"; path != want {
+		t.Errorf("path\n%swant\n%s", path, want)
+	}
+}
+
+// TestTimelineOfAChain: rank 1 waits for the message of rank 0, computes, and sends to rank 2,
+// which has computed for as long as a part of that.
+func TestTimelineOfAChain(t *testing.T) {
+	c := mpi.QDRConfig(1)
+	c.Protocols.EagerCopies = false
+	const text = `num_ranks 3
+rank 0 {
+a: calc 1000
+b: send 64b to 1
+b requires a
+}
+rank 1 {
+a: recv 64b from 0
+b: calc 2000
+c: send 64b to 2
+b requires a
+c requires b
+}
+rank 2 {
+a: calc 3500
+b: recv 64b from 1
+b requires a
+}
+`
+	timeline, path := recorded(t, c, text)
+	const message = "50000 adapter\nR: 21035 serialisation\nR: 739000 propagation\n"
+	want := "0: 1000000 compute\n0: 200000 send\nR: " + message + "1: 250000 receive\n1: 2000000 compute\n1: 200000 send\nR: " + message + "2: 250000 receive\n"
+	for _, r := range []string{"1", "2"} {
+		want = strings.Replace(want, "R:", r+":", 3)
+	}
+	if path != want {
+		t.Errorf("path\n%swant\n%s", path, want)
+	}
+	// Rank 2 has computed until 3500 ns, and the message comes at 1200 + 810.035 + 250 + 2000 +
+	// 200 + 810.035 = 5270.07 ns.
+	if want := "2: 3500000 compute\n2: 1770070 wait 1:0 with 1\n2: 250000 receive 1:0 with 1\n"; !strings.HasSuffix(timeline, want) {
+		t.Errorf("timeline\n%swant at the end\n%s", timeline, want)
+	}
+}
+
+// TestTimelineOfARendezvous: the sender waits for the clear to send and for the completion, and
+// the receiver, which comes late, for nothing until it has cleared.
+func TestTimelineOfARendezvous(t *testing.T) {
+	timeline, path := recorded(t, mpi.QDRConfig(1), "num_ranks 2\nrank 0 {\nsend 65536b to 1\n}\nrank 1 {\na: calc 3000\nb: recv 65536b from 0\nb requires a\n}\n")
+	// The request comes at 200 + 50 + 739 + 21.035 ns, while rank 1 computes, and its 250 ns
+	// begin at 3000 ns, those of clearing (200) behind them. The answer takes 810.035 ns, after
+	// which rank 0 takes it in and posts the data (450 ns).
+	if want := "1: 3000000 compute\n1: 250000 receive\n1: 200000 receive\n0: 50000 adapter\n0: 21035 serialisation\n0: 739000 propagation\n0: 450000 send\n1: "; !strings.HasPrefix(path, want) {
+		t.Errorf("path\n%swant first\n%s", path, want)
+	}
+	for _, want := range []string{"0: 200000 send 0:0 with 1\n0: 4060035 wait 0:0 with 1\n0: 450000 send 0:0 with 1\n0: ", "1: 200000 receive 0:0 with 0\n1: "} {
+		if !strings.Contains(timeline, want) {
+			t.Errorf("timeline\n%swant\n%s", timeline, want)
+		}
+	}
+}
+
+// TestTimelineCausesNothing: a run with a timeline is the run without.
+func TestTimelineCausesNothing(t *testing.T) {
+	for _, name := range []string{"linear_alltoall_r8_64KiB.goal", "hand_overlap.bin"} {
+		c := mpi.QDRConfig(2)
+		c.Connections.OnDemand, c.Connections.TearDown = true, false
+		c.Noise = mpi.Noise{StartSkew: sim.Microsecond, Call: 50 * sim.Nanosecond, CallLaw: mpi.Exponential}
+		run := func() mpi.Result {
+			g := parseFile(t, name)
+			r, err := c.Run(g.Replay(int64(sim.Nanosecond)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r
+		}
+		without := run()
+		c.Timeline = mpi.NewTimeline(1 << 20)
+		if with := run(); fmt.Sprint(with) != fmt.Sprint(without) {
+			t.Errorf("%s: with a timeline %+v, without %+v", name, with, without)
+		}
+	}
+}

@@ -1,0 +1,219 @@
+package trace
+
+import (
+	"github.com/weft-sim/weft/mpi"
+	"github.com/weft-sim/weft/mpi/goal"
+)
+
+// Program is one of those whose ranks follow each other in a schedule.
+type Program struct {
+	Run    func() mpi.Workload // begins it, with times in ns
+	Start  int64               // ns
+	Repeat int                 // how often each rank runs it; at least 1
+}
+
+// Export writes programs as a schedule. Rounds of a schedule of collectives wait for all of
+// the round before; what another program releases waits for the operation that released it, and
+// times that it makes depend on its own past are those of a machine on which messages take
+// no time. Memory: that of the schedule, and of the runs of a program.
+func Export(name string, programs []Program) (*goal.Schedule, *Report, error) {
+	if len(programs) == 1 && programs[0].Start == 0 && programs[0].Repeat == 1 {
+		if g := goal.Of(programs[0].Run()); g != nil {
+			return g, Whole(g), nil
+		}
+	}
+	ranks := 0
+	for i := range programs {
+		ranks += programs[i].Run().Ranks()
+	}
+	x := &exporter{Builder: goal.NewBuilder(name, ranks)}
+	for i := range programs {
+		if err := x.program(&programs[i]); err != nil {
+			return nil, nil, err
+		}
+	}
+	g, err := x.Schedule()
+	return g, &x.report, err
+}
+
+// exporter is an export under way.
+type exporter struct {
+	*goal.Builder
+	report Report
+	first  int32 // rank of the program
+}
+
+// program appends the ranks of a program.
+func (x *exporter) program(p *Program) error {
+	runs := []mpi.Workload{p.Run()}
+	ranks := int32(runs[0].Ranks())
+	for r := range ranks {
+		x.Rank()
+		var before []int32 // what the next run waits for
+		if p.Start > 0 {
+			start, err := x.add(&mpi.Op{Kind: mpi.Calc, Wait: true, Size: p.Start})
+			if err != nil {
+				return err
+			}
+			before = []int32{start}
+		}
+		for i := range p.Repeat {
+			if i == len(runs) {
+				runs = append(runs, p.Run())
+			}
+			var err error
+			if g := goal.Of(runs[i]); g != nil {
+				before, err = x.copy(g, int(r), before)
+			} else {
+				before, err = x.run(runs[i], r, before)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	x.first += ranks
+	return nil
+}
+
+// add appends an operation of a program and counts it.
+func (x *exporter) add(op *mpi.Op) (int32, error) {
+	peer := op.Peer
+	if op.Kind != mpi.Calc && peer != mpi.Any {
+		peer += x.first
+	}
+	outcome, note := Approximated, ""
+	switch {
+	case op.Wait:
+		note = "a wait until a time, which becomes a computation"
+	case op.Copy:
+		note = "a copy inside the rank, which becomes a computation"
+	case op.Control:
+		note = "it only synchronises, and becomes a message as others"
+	case op.Protocol != 0:
+		note = "how it travels is left to the replay"
+	default:
+		outcome = Replayed
+	}
+	x.report.Count(outcome, op.Kind.String(), note)
+	return x.Add(op.Kind, op.Size, peer, op.Tag)
+}
+
+// mostPairs is how many pairs of operations wait for each other one by one. More do through an
+// operation of no time, which on a CPU with messages to take in has to wait its turn.
+const mostPairs = 1 << 12
+
+// after makes operations wait for others.
+func (x *exporter) after(before, ops []int32) error {
+	if len(before)*len(ops) > mostPairs {
+		joint, err := x.Add(mpi.Calc, 0, 0, 0)
+		if err != nil {
+			return err
+		}
+		for _, b := range before {
+			x.After(b, joint)
+		}
+		before = []int32{joint}
+	}
+	for _, b := range before {
+		for _, op := range ops {
+			x.After(b, op)
+		}
+	}
+	return nil
+}
+
+// copy appends a rank of a schedule behind operations, and returns its last ones.
+func (x *exporter) copy(g *goal.Schedule, rank int, before []int32) (last []int32, err error) {
+	var ids, first []int32
+	leads := map[int32]bool{}
+	err = g.Steps(rank, func(s goal.Step) error {
+		id, err := x.add(&s.Op)
+		if ids = append(ids, id); len(s.After) == 0 {
+			first = append(first, id)
+		}
+		for _, b := range s.After {
+			leads[b] = true
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	// Operations may wait for later ones.
+	err = g.Steps(rank, func(s goal.Step) error {
+		for _, b := range s.After {
+			x.After(ids[b], ids[s.ID])
+		}
+		if !leads[s.ID] {
+			last = append(last, ids[s.ID])
+		}
+		return nil
+	})
+	if err == nil {
+		err = x.after(before, first)
+	}
+	if len(last) == 0 {
+		last = before // the rank has nothing to do
+	}
+	return last, err
+}
+
+// released is an operation that a run has handed out.
+type released struct {
+	id, number int32 // of the run, of the schedule
+	start, end int64 // on a machine on which messages take no time
+}
+
+// run appends what a run hands out for a rank behind operations, and returns the last ones.
+func (x *exporter) run(w mpi.Workload, rank int32, before []int32) (last []int32, err error) {
+	_, rounds := w.(*mpi.ScheduleRun)
+	var queue []released
+	release := func(ops []mpi.Op, at int64) (numbers []int32, err error) {
+		for i := range ops {
+			n, err := x.add(&ops[i])
+			if err != nil {
+				return nil, err
+			}
+			end := at
+			if ops[i].Kind == mpi.Calc {
+				end += ops[i].Size
+			}
+			queue, numbers = append(queue, released{ops[i].ID, n, at, end}), append(numbers, n)
+		}
+		return numbers, nil
+	}
+	numbers, err := release(w.Start(rank, nil), 0)
+	if err == nil {
+		err = x.after(before, numbers)
+	}
+	for len(queue) > 0 && err == nil {
+		op := queue[0]
+		queue = queue[1:]
+		var started []int32
+		if started, err = release(w.Started(rank, op.id, op.start, nil), op.start); err != nil {
+			break
+		}
+		for _, n := range started {
+			x.AfterStart(op.number, n)
+		}
+		if numbers, err = release(w.Done(rank, op.id, op.end, nil), op.end); err != nil {
+			break
+		}
+		last = append(last, op.number)
+		if len(numbers) == 0 {
+			continue
+		}
+		if rounds {
+			err = x.after(last, numbers)
+			last = last[:0]
+		} else {
+			err = x.after(last[len(last)-1:], numbers)
+			last = last[:len(last)-1]
+		}
+	}
+	if len(last) == 0 {
+		last = before
+	}
+	return last, err
+}
