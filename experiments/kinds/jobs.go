@@ -52,18 +52,13 @@ func init() {
 			})
 			c.Protocol.CopyRate, c.Local.CopyRate, c.Fabric.Clock = m.Protocol.CopyRate, m.Workload.CopyRate, m.Fabric.Clock
 		},
-		Check:       checkJobs,
-		Preflight:   func(c *jobsConfig, p *experiments.Preflight) error { return preflightMPI(c.mpi(), quick(p)) },
+		Check: checkJobs,
+		Preflight: func(c *jobsConfig, p *experiments.Preflight) error {
+			return network.CheckCertified(p, c.mpi().spec(p.Seed, c.levels()), c.Fabric.AllowDeadlock)
+		},
 		Run:         runJobs,
 		BeginsAgain: "the programs of several jobs keep no state from which they could go on",
 	})
-}
-
-// quick is a preflight that predicts no work, of which a single program alone can tell.
-func quick(p *experiments.Preflight) *experiments.Preflight {
-	q := *p
-	q.Thorough = false
-	return &q
 }
 
 type jobsConfig struct {
@@ -94,6 +89,7 @@ type jobTable struct {
 	PerNode   int                                                  `toml:"per_node" doc:"ranks on a host" min:"1" max:"65536"`
 	Start     sim.Time                                             `toml:"start" doc:"when it begins" min:"0ns"`
 	Repeat    int                                                  `toml:"repeat" doc:"how often the program runs, one after the other; 0: until all jobs that have a number are through, as background" min:"0" max:"1000000"`
+	Level     int                                                  `toml:"level" doc:"service level of its packets: each level from 0 to the highest of any job has virtual channels of its own, as many as the routing needs" min:"0" max:"15"`
 	Until     sim.Time                                             `toml:"until" doc:"time from which on no rank begins the program again; 0ns: none" min:"0ns"`
 }
 
@@ -124,6 +120,15 @@ type jobsRow struct {
 	Slowdown float64 `column:"slowdown_max" doc:"of the job that the others slow most: its time beside them over its time alone; empty without measure.alone"`
 	Mean     float64 `column:"slowdown_mean" doc:"the same, mean over jobs"`
 	Slowest  string  `column:"slowest" doc:"the job of slowdown_max"`
+}
+
+// levels is the number of service levels.
+func (c *jobsConfig) levels() int {
+	n := 1
+	for _, job := range c.Job {
+		n = max(n, job.Level+1)
+	}
+	return n
 }
 
 // names are those of the jobs, in the order of their ranks.
@@ -245,6 +250,6 @@ func checkJobs(c *jobsConfig, seed uint64) ([]experiments.Warning, error) {
 	if adapter.MTU > adapter.Quantum {
 		warnings = append(warnings, experiments.Warning{Key: "hca.quantum", Message: "is smaller than a packet (hca.mtu)"})
 	}
-	more, err := m.checkNetwork(&adapter, int(slices.Max(p.hosts))+1, seed)
+	more, err := m.checkNetwork(&adapter, int(slices.Max(p.hosts))+1, seed, c.levels())
 	return append(warnings, more...), err
 }

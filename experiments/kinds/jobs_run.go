@@ -32,13 +32,19 @@ type jobsOutcome struct {
 	flits []uint32 // by channel and virtual channel
 	end   int64    // cycle
 	waits []int64  // of the packets of the observed job, by channel, in cycles
+
+	latency []stats.Histogram // of messages, by job
+}
+
+// jobSums sums up the replications of a job.
+type jobSums struct {
+	runs, together, alone, slowdown stats.Running   // times in seconds
+	beside, single                  stats.Histogram // latency of messages beside the others and alone
 }
 
 func runJobs(ctx context.Context, c *jobsConfig, run *experiments.Run) (jobsRow, error) {
 	r := &jobsRun{jobsConfig: c, ctx: ctx, run: run}
-	n := len(c.Job)
-	elapsed, together, alone, slowdown := stats.Running{}, make([]stats.Running, n), make([]stats.Running, n), make([]stats.Running, n)
-	repetitions := make([]stats.Running, n)
+	elapsed, sums := stats.Running{}, make([]jobSums, len(c.Job))
 	var links carried
 	var graph *topology.Graph
 	var blame *jobsBlame
@@ -55,15 +61,17 @@ func runJobs(ctx context.Context, c *jobsConfig, run *experiments.Run) (jobsRow,
 		graph = all.graph
 		links.add(all.flits, all.end)
 		last := 0.0
-		single := make([]*jobsOutcome, n)
+		single := make([]*jobsOutcome, len(sums))
 		for j := range r.plan.jobs {
-			repetitions[j].Add(float64(len(all.ends[j])))
+			s := &sums[j]
+			s.runs.Add(float64(len(all.ends[j])))
+			s.beside.Merge(&all.latency[j])
 			if r.plan.jobs[j].Repeat == 0 || len(all.ends[j]) == 0 {
 				continue
 			}
 			last = max(last, float64(all.ends[j][len(all.ends[j])-1])*1e-12)
 			beside := r.elapsed(all, j)
-			together[j].Add(beside)
+			s.together.Add(beside)
 			if !c.Measure.Alone {
 				continue
 			}
@@ -75,8 +83,9 @@ func runJobs(ctx context.Context, c *jobsConfig, run *experiments.Run) (jobsRow,
 				return jobsRow{}, err
 			}
 			t := r.elapsed(single[j], j)
-			alone[j].Add(t)
-			slowdown[j].Add(beside / t)
+			s.single.Merge(&single[j].latency[j])
+			s.alone.Add(t)
+			s.slowdown.Add(beside / t)
 		}
 		elapsed.Add(last)
 		if i > 0 {
@@ -92,25 +101,8 @@ func runJobs(ctx context.Context, c *jobsConfig, run *experiments.Run) (jobsRow,
 		}
 	}
 	run.Replications = c.Measure.Replications
-	row := jobsRow{Jobs: n, Elapsed: elapsed.Mean(), Slowdown: math.NaN(), Mean: math.NaN()}
-	table := run.Table("jobs", "job", "program", "placement", "ranks", "start_s", "runs", "elapsed_s", "elapsed_ci95_s", "alone_s", "slowdown", "slowdown_ci95")
-	var mean stats.Running
-	for j, job := range r.plan.jobs {
-		t := c.Job[job.Name]
-		table.Add(job.Name, t.Program.Name(), t.Placement.Name(), job.Ranks, job.Start.Seconds(), repetitions[j].Mean(), average(&together[j]), stats.Finite(together[j].HalfWidth(0.95)),
-			average(&alone[j]), average(&slowdown[j]), stats.Finite(slowdown[j].HalfWidth(0.95)))
-		if slowdown[j].N() == 0 {
-			continue
-		}
-		s := slowdown[j].Mean()
-		mean.Add(s)
-		if !(row.Slowdown >= s) {
-			row.Slowdown, row.Slowest = s, job.Name
-		}
-	}
-	if mean.N() > 0 {
-		row.Mean = mean.Mean()
-	}
+	row := r.sumUp(sums)
+	row.Elapsed = elapsed.Mean()
 	if c.Measure.Links {
 		writeLinks(run, graph, &links)
 	}
@@ -118,6 +110,31 @@ func runJobs(ctx context.Context, c *jobsConfig, run *experiments.Run) (jobsRow,
 		blame.write(run)
 	}
 	return row, nil
+}
+
+// sumUp writes the table of jobs.
+func (r *jobsRun) sumUp(sums []jobSums) jobsRow {
+	row := jobsRow{Jobs: len(sums), Slowdown: math.NaN(), Mean: math.NaN()}
+	table := r.run.Table("jobs", "job", "program", "placement", "ranks", "start_s", "runs", "elapsed_s", "elapsed_ci95_s", "alone_s", "slowdown", "slowdown_ci95",
+		"messages", "message_p99_s", "message_p99_alone_s")
+	var mean stats.Running
+	for j, job := range r.plan.jobs {
+		t, s := r.Job[job.Name], &sums[j]
+		table.Add(job.Name, t.Program.Name(), t.Placement.Name(), job.Ranks, job.Start.Seconds(), s.runs.Mean(), average(&s.together), stats.Finite(s.together.HalfWidth(0.95)),
+			average(&s.alone), average(&s.slowdown), stats.Finite(s.slowdown.HalfWidth(0.95)), s.beside.N(), s.beside.Quantile(0.99)*1e-12, s.single.Quantile(0.99)*1e-12)
+		if s.slowdown.N() == 0 {
+			continue
+		}
+		slowdown := s.slowdown.Mean()
+		mean.Add(slowdown)
+		if !(row.Slowdown >= slowdown) {
+			row.Slowdown, row.Slowest = slowdown, job.Name
+		}
+	}
+	if mean.N() > 0 {
+		row.Mean = mean.Mean()
+	}
+	return row
 }
 
 // none is in place of the job whose packets are observed.
@@ -182,7 +199,7 @@ func (r *jobsRun) simulate(active []bool, observed int) (*jobsOutcome, error) {
 		r.run.Advance(r.before+events, 0, "events")
 		return r.ctx.Err() != nil
 	}
-	t, parts, routing, err := m.fabricParts(&config.Adapter, r.seed)
+	t, parts, routing, err := m.fabricParts(&config.Adapter, r.seed, r.levels())
 	if err != nil {
 		return nil, err
 	}
@@ -198,7 +215,11 @@ func (r *jobsRun) simulate(active []bool, observed int) (*jobsOutcome, error) {
 		blame.Sources = r.terminals(f.Graph(), w, observed)
 	}
 	var n *fabricNetwork
-	config.Divide = m.divide(f, &config.Adapter, r.run, &n)
+	own := &transportJobs{of: w.Jobs()}
+	for _, name := range r.plan.names {
+		own.levels = append(own.levels, uint8(r.Job[name].Level))
+	}
+	config.Divide = m.divide(f, &config.Adapter, r.run, own, &n)
 	result, err := config.Run(w)
 	fabricCounter(f, r.run)()
 	if errors.Is(err, mpi.ErrStopped) {
@@ -218,6 +239,12 @@ func (r *jobsRun) simulate(active []bool, observed int) (*jobsOutcome, error) {
 	}
 	for rank := range w.Ranks() {
 		o.ranks = append(o.ranks, w.End(rank))
+	}
+	o.latency = make([]stats.Histogram, len(jobs))
+	for _, part := range n.parts {
+		for j := range part.latency {
+			o.latency[j].Merge(&part.latency[j])
+		}
 	}
 	if blame != nil {
 		for _, parts := range blame.Links() {

@@ -112,6 +112,9 @@ func jobsMix(s *sim.Stream) string {
 		if i == 2 && s.IntN(2) == 0 {
 			b.WriteString("repeat = 0\n")
 		}
+		if s.IntN(4) == 0 {
+			b.WriteString("level = 1\n")
+		}
 	}
 	return b.String()
 }
@@ -151,6 +154,30 @@ func TestJobsBlame(t *testing.T) {
 	}
 }
 
+// TestJobsLevels: a job on a service level of its own that goes first waits for a packet of another
+// at most. Two halos share all of their switches. A packet of 2 KiB takes 8 flits of 64 ns,
+// and a message crosses 3 channels between switches at most: 3*8*64 ns = 1.54 us.
+func TestJobsLevels(t *testing.T) {
+	const lanes = "[switch]\nflow_control = \"cut-through\"\noutput_buffer_flits = 4\nvlarb_high = \"HIGH\"\nvlarb_low = \"LOW\"\nvl_high_limit = 255\n[routing]\ntype = \"min\"\n"
+	text := jobsNetwork + strings.Replace(ranHalo("a", "placement = \"fragmented\"\nevery = 2\nlevel = LEVEL\n"), "16KiB", "4KiB", 1) + ranHalo("b", "placement = \"listed\"\nnodes = [1, 3, 5, 7, 9, 11, 13, 15]\n")
+	latency := func(text string) (beside, alone, messages float64) {
+		jobs, _ := jobTables(t, text)
+		return numbers(t, jobs, "message_p99_s")[0], numbers(t, jobs, "message_p99_alone_s")[0], numbers(t, jobs, "messages")[0]
+	}
+	// The routing needs two channels: level 1 has 2 and 3.
+	together, alone, messages := latency(strings.NewReplacer("LEVEL", "0").Replace(text))
+	if together <= 1.05*alone {
+		t.Errorf("without levels 99 %% of the messages take up to %v s, alone %v", together, alone)
+	}
+	apart, alone, again := latency(strings.NewReplacer("LEVEL", "1", "HIGH", "2:255,3:255", "LOW", "0:64,1:64").Replace(text + lanes))
+	if apart > alone+1.54e-6 {
+		t.Errorf("on a level of their own 99 %% of the messages take up to %v s, alone %v", apart, alone)
+	}
+	if messages != 64 || again != 64 { // 4 of each of 8 ranks, twice, eager
+		t.Errorf("%v messages, then %v", messages, again)
+	}
+}
+
 // TestJobsThreads: the number of threads does not change a byte.
 func TestJobsThreads(t *testing.T) {
 	divideAlways(t)
@@ -187,6 +214,8 @@ func TestJobsProblems(t *testing.T) {
 		ranHalo("a", "placement = \"lost\"\n"):                             "unknown placement",
 		ranHalo("a", "repeat = 0\n"):                                       "job.a.repeat = 0",
 		ranHalo("a", "") + "[measure]\nblame = true\nalone = false\n":      "measure.blame",
+		ranHalo("a", "level = 1\n") + "[switch]\nvcs = 3\n":             "switch.vcs = 3: want a multiple of 2",
+		ranHalo("a", "level = 8\n"):                                      "9 service levels need 18 virtual channels here",
 		"[job.a]\nprogram = \"traffic\"\npattern = \"matrix\"\n":           "job.a.matrix",
 	} {
 		_, err := experiments.Load("x.toml", jobsNetwork+text, experiments.Options{})

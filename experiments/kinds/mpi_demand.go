@@ -169,7 +169,7 @@ func (c *mpiConfig) predictWork(p *experiments.Preflight) error {
 	if err != nil {
 		return err
 	}
-	t, config, r, err := c.fabricParts(&adapter, p.Seed)
+	t, config, r, err := c.fabricParts(&adapter, p.Seed, 1)
 	if err != nil {
 		return err
 	}
