@@ -95,20 +95,31 @@ func TestJobsOnDisjointCables(t *testing.T) {
 	}
 }
 
-// jobsMix is a random mix of three jobs on 72 hosts.
+// jobsMix is a random mix of three jobs on 32 to 72 hosts.
 func jobsMix(s *sim.Stream) string {
 	var b strings.Builder
-	routings := []string{"min", "ugal-l", "val"}
-	fmt.Fprintf(&b, "%s[measure]\nblame = true\nranks = true\nlinks = true\n[routing]\ntype = %q\n", jobsNetwork, routings[s.IntN(3)])
+	networks := []struct {
+		text     string
+		routings []string
+	}{
+		{jobsNetwork, []string{"min", "ugal-l", "val"}},
+		{"kind = \"jobs\"\n[topology]\ntype = \"fat-tree\"\nk = 8\nn = 2\n", []string{"nca"}},
+		{"kind = \"jobs\"\n[topology]\ntype = \"torus\"\ndims = [4, 4]\nterminals = 4\n", []string{"dor", "up-down"}},
+	}
+	n := networks[max(0, s.IntN(6)-3)]
+	fmt.Fprintf(&b, "%s[measure]\nblame = true\nranks = true\nlinks = true\n[routing]\ntype = %q\n", n.text, n.routings[s.IntN(len(n.routings))])
 	programs := []string{
 		"program = \"halo\"\nranks = 8\ndims = [2, 4]\niterations = 1\nbytes = \"12KiB\"\n",
 		"program = \"osu-alltoall\"\nranks = 8\niterations = 1\nbytes = \"6KiB\"\n",
 		"program = \"traffic\"\nranks = 10\nmessages = 8\nload = 0.4\nbytes = \"5kB\"\n",
 		"program = \"osu-bandwidth\"\nranks = 8\niterations = 1\nwindow = 4\nbytes = \"8KiB\"\n",
 	}
-	placements := []string{"contiguous", "random", "random-switch", "random-group", "fragmented"}
+	placements := []string{`"contiguous"`, `"random"`, `"random-switch"`, `"fragmented"`, `"random-group"`}
+	if n.routings[0] == "dor" {
+		placements[4] = "\"listed\"\nnodes = [0, 7, 14, 21, 28, 35, 42, 49, 56, 63]" // which jobs may share
+	}
 	for i, name := range []string{"a", "b", "c"} {
-		fmt.Fprintf(&b, "[job.%s]\n%splacement = %q\nstart = \"%dus\"\n", name, programs[s.IntN(4)], placements[s.IntN(5)], s.IntN(3)*4)
+		fmt.Fprintf(&b, "[job.%s]\n%splacement = %s\nstart = \"%dus\"\n", name, programs[s.IntN(4)], placements[s.IntN(5)], s.IntN(3)*4)
 		if i == 2 && s.IntN(2) == 0 {
 			b.WriteString("repeat = 0\n")
 		}
@@ -184,7 +195,7 @@ func TestJobsThreads(t *testing.T) {
 	s := sim.NewStream(8, "mixes of jobs", 0)
 	for i := range 6 {
 		text := strings.ReplaceAll(jobsMix(&s), "repeat = 0\n", "")
-		sameOnThreads(t, fmt.Sprint("mix ", i), load(t, text, experiments.Options{}), []int{2, 3}, true, "jobs", "job_ranks", "job_blame", "links")
+		sameOnThreads(t, fmt.Sprint("mix ", i), load(t, text, experiments.Options{}), []int{3}, true, "jobs", "job_ranks", "job_blame", "links")
 	}
 }
 
@@ -214,8 +225,8 @@ func TestJobsProblems(t *testing.T) {
 		ranHalo("a", "placement = \"lost\"\n"):                             "unknown placement",
 		ranHalo("a", "repeat = 0\n"):                                       "job.a.repeat = 0",
 		ranHalo("a", "") + "[measure]\nblame = true\nalone = false\n":      "measure.blame",
-		ranHalo("a", "level = 1\n") + "[switch]\nvcs = 3\n":             "switch.vcs = 3: want a multiple of 2",
-		ranHalo("a", "level = 8\n"):                                      "9 service levels need 18 virtual channels here",
+		ranHalo("a", "level = 1\n") + "[switch]\nvcs = 3\n":                "switch.vcs = 3: want a multiple of 2",
+		ranHalo("a", "level = 8\n"):                                        "9 service levels need 18 virtual channels here",
 		"[job.a]\nprogram = \"traffic\"\npattern = \"matrix\"\n":           "job.a.matrix",
 	} {
 		_, err := experiments.Load("x.toml", jobsNetwork+text, experiments.Options{})

@@ -22,7 +22,7 @@ func TestTransportStateIsWhole(t *testing.T) {
 		"state", "ran") // writes it, and tells how far the run is
 	snapshottest.Names[fabricTransport](t, "fabricNetwork", "adapters", "orderOf",
 		"number", "kernel", "handler", "sink", // made before
-		"last", "latency",                     // the network's, of all parts; kind jobs
+		"last", "latency", // the network's, of all parts; kind jobs
 		"free", "order", "over", "manyOrders") // of records that nobody uses
 	snapshottest.Names[sender](t, "HCA", "packets", "head", "waking", "lanes",
 		"enough") // of the settings
