@@ -23,8 +23,8 @@ func init() {
 		Name:     "jobs",
 		NoWarmup: "jobs begin in a network at rest and are measured from their first message on, so that points have no warm-up in common",
 		Doc:      "several programs that share a network, each alone and beside the others: who slows whom",
-		Tables:   []string{"jobs", "job_ranks", "job_blame", "links"},
-		Asked:    map[string]string{"job_ranks": "measure.ranks", "job_blame": "measure.blame", "links": "measure.links"},
+		Tables:   []string{"jobs", "job_ranks", "job_blame", "links", "batch"},
+		Asked:    map[string]string{"batch": "batch.file", "job_ranks": "measure.ranks", "job_blame": "measure.blame", "links": "measure.links"},
 		Defaults: func() jobsConfig {
 			d := fabric.DefaultConfig()
 			d.Fabric.Clock = defaultFlitTime
@@ -38,6 +38,7 @@ func init() {
 				Protocol: mpi.DefaultProtocols, Connections: mpi.DefaultConnections, Noise: mpi.DefaultNoise,
 				HCA:      hcaTable{experiments.Choose(hca.Registry, defaultAdapter)},
 				Local:    localWork{CopyRate: 40e9, CombineRate: 16e9},
+				Batch:    batchTable{experiments.Choose(batchPolicies, noBatch), experiments.Choose(placements, "contiguous")},
 				Measure:  jobsMeasure{Replications: 1, Alone: true},
 				Topology: network.TopologyTable{Type: experiments.Choose(topology.Registry, "dragonfly")},
 				Routing:  network.RoutingTable{Type: experiments.Choose(routing.Registry, "min")},
@@ -63,6 +64,7 @@ func init() {
 
 type jobsConfig struct {
 	Job         map[string]jobTable `toml:"job" names:"NAME" doc:"programs that run at the same time, under names of your own; hosts are given to them in the order of their names"`
+	Batch       batchTable          `toml:"batch" doc:"a list of jobs that come and go, in place of jobs that are all there"`
 	Local       localWork           `toml:"local" doc:"work of programs inside a rank"`
 	Protocol    mpi.Protocols       `toml:"protocol" doc:"costs and thresholds of the message-passing library"`
 	Connections mpi.Connections     `toml:"connections" doc:"how processes are connected"`
@@ -146,9 +148,19 @@ func (c *jobsConfig) mpi() *mpiConfig {
 
 // jobPlan is the jobs of a point with their hosts.
 type jobPlan struct {
-	names []string
-	jobs  []mpi.Job
-	hosts []int32 // by rank
+	jobs     []mpi.Job
+	tables   []jobTable // of each job
+	hosts    []int32    // by rank
+	batch    []batchedJob
+	warnings []experiments.Warning
+}
+
+// add takes in a job on hosts of its own.
+func (p *jobPlan) add(job mpi.Job, table jobTable, hosts []int32) {
+	for r := range job.Ranks {
+		p.hosts = append(p.hosts, hosts[r/table.PerNode])
+	}
+	p.jobs, p.tables = append(p.jobs, job), append(p.tables, table)
 }
 
 // plan places the jobs; problems of all of them are returned together.
@@ -162,14 +174,20 @@ func (c *jobsConfig) plan(seed uint64) (*jobPlan, error) {
 	for _, rails := range g.Hosts() {
 		env.hosts = append(env.hosts, g.TerminalSwitch(rails[0]))
 	}
+	p := &jobPlan{}
+	costs := mpi.Costs{Copy: c.Local.CopyRate.PicosecondsFor(1), Combine: c.Local.CombineRate.PicosecondsFor(1)}
+	switch policy, err := c.Batch.Policy.Build(struct{}{}); {
+	case err != nil:
+		return nil, err
+	case policy != nil:
+		return p, c.planBatch(p, policy, env, costs, seed)
+	}
 	free := make([]bool, len(env.hosts))
 	for i := range free {
 		free[i] = true
 	}
-	p := &jobPlan{names: c.names()}
-	costs := mpi.Costs{Copy: c.Local.CopyRate.PicosecondsFor(1), Combine: c.Local.CombineRate.PicosecondsFor(1)}
 	var problems []error
-	for i, name := range p.names {
+	for i, name := range c.names() {
 		table := c.Job[name]
 		job, err := table.job(name, costs)
 		if err != nil {
@@ -193,10 +211,7 @@ func (c *jobsConfig) plan(seed uint64) (*jobPlan, error) {
 		for _, h := range hosts {
 			free[h] = false
 		}
-		for r := range job.Ranks {
-			p.hosts = append(p.hosts, hosts[r/table.PerNode])
-		}
-		p.jobs = append(p.jobs, job)
+		p.add(job, table, hosts)
 	}
 	return p, errors.Join(problems...)
 }
@@ -235,18 +250,18 @@ func checkJobs(c *jobsConfig, seed uint64) ([]experiments.Warning, error) {
 	for i := range p.jobs {
 		some = some || p.jobs[i].Repeat > 0
 		if w := p.jobs[i].Program(); w.CPUs() > 1 || w.NICs() > 1 {
-			return nil, &param.ParamError{Key: "job." + p.names[i] + ".program", Value: "goal", Want: fmt.Sprintf("a schedule with one CPU and one NIC a rank; this one has %d and %d", w.CPUs(), w.NICs())}
+			return nil, &param.ParamError{Key: "job." + p.jobs[i].Name + ".program", Value: "goal", Want: fmt.Sprintf("a schedule with one CPU and one NIC a rank; this one has %d and %d", w.CPUs(), w.NICs())}
 		}
 	}
 	if !some {
-		return nil, &param.ParamError{Key: "job." + p.names[0] + ".repeat", Value: 0, Want: "at least one job with a number of repetitions: the others run as long as it does"}
+		return nil, &param.ParamError{Key: "job." + p.jobs[0].Name + ".repeat", Value: 0, Want: "at least one job with a number of repetitions: the others run as long as it does"}
 	}
 	m := c.mpi()
 	adapter, err := m.adapter()
 	if err != nil {
 		return nil, err
 	}
-	var warnings []experiments.Warning
+	warnings := p.warnings
 	if adapter.MTU > adapter.Quantum {
 		warnings = append(warnings, experiments.Warning{Key: "hca.quantum", Message: "is smaller than a packet (hca.mtu)"})
 	}

@@ -44,7 +44,8 @@ type jobSums struct {
 
 func runJobs(ctx context.Context, c *jobsConfig, run *experiments.Run) (jobsRow, error) {
 	r := &jobsRun{jobsConfig: c, ctx: ctx, run: run}
-	elapsed, sums := stats.Running{}, make([]jobSums, len(c.Job))
+	var elapsed stats.Running
+	var sums []jobSums
 	var links carried
 	var graph *topology.Graph
 	var blame *jobsBlame
@@ -53,6 +54,9 @@ func runJobs(ctx context.Context, c *jobsConfig, run *experiments.Run) (jobsRow,
 		var err error
 		if r.plan, err = c.plan(r.seed); err != nil {
 			return jobsRow{}, err
+		}
+		if sums == nil {
+			sums = make([]jobSums, len(r.plan.jobs))
 		}
 		all, err := r.simulate(r.all(), none)
 		if err != nil {
@@ -85,7 +89,7 @@ func runJobs(ctx context.Context, c *jobsConfig, run *experiments.Run) (jobsRow,
 			t := r.elapsed(single[j], j)
 			s.single.Merge(&single[j].latency[j])
 			s.alone.Add(t)
-			s.slowdown.Add(beside / t)
+			s.slowdown.Add(r.likeAlone(all, single[j], j) / t)
 		}
 		elapsed.Add(last)
 		if i > 0 {
@@ -103,6 +107,9 @@ func runJobs(ctx context.Context, c *jobsConfig, run *experiments.Run) (jobsRow,
 	run.Replications = c.Measure.Replications
 	row := r.sumUp(sums)
 	row.Elapsed = elapsed.Mean()
+	if len(r.plan.batch) > 0 {
+		r.writeBatch(sums)
+	}
 	if c.Measure.Links {
 		writeLinks(run, graph, &links)
 	}
@@ -119,7 +126,7 @@ func (r *jobsRun) sumUp(sums []jobSums) jobsRow {
 		"messages", "message_p99_s", "message_p99_alone_s")
 	var mean stats.Running
 	for j, job := range r.plan.jobs {
-		t, s := r.Job[job.Name], &sums[j]
+		t, s := &r.plan.tables[j], &sums[j]
 		table.Add(job.Name, t.Program.Name(), t.Placement.Name(), job.Ranks, job.Start.Seconds(), s.runs.Mean(), average(&s.together), stats.Finite(s.together.HalfWidth(0.95)),
 			average(&s.alone), average(&s.slowdown), stats.Finite(s.slowdown.HalfWidth(0.95)), s.beside.N(), s.beside.Quantile(0.99)*1e-12, s.single.Quantile(0.99)*1e-12)
 		if s.slowdown.N() == 0 {
@@ -173,6 +180,16 @@ func (r *jobsRun) elapsed(o *jobsOutcome, job int) float64 {
 	return float64(ends[len(ends)-1]-int64(r.plan.jobs[job].Start)) * 1e-12
 }
 
+// likeAlone is the time of a job for as many repetitions as it has alone: other than elapsed where
+// it runs until a time.
+func (r *jobsRun) likeAlone(o, alone *jobsOutcome, job int) float64 {
+	t := r.elapsed(o, job)
+	if n, want := len(o.ends[job]), len(alone.ends[job]); n != want && n > 0 {
+		t *= float64(want) / float64(n)
+	}
+	return t
+}
+
 // simulate runs the active jobs: the others have their places and do nothing, so that all
 // that is drawn for ranks, hosts and switches stays what it is. Of the observed job it finds
 // out where its packets wait.
@@ -216,8 +233,8 @@ func (r *jobsRun) simulate(active []bool, observed int) (*jobsOutcome, error) {
 	}
 	var n *fabricNetwork
 	own := &transportJobs{of: w.Jobs()}
-	for _, name := range r.plan.names {
-		own.levels = append(own.levels, uint8(r.Job[name].Level))
+	for i := range r.plan.tables {
+		own.levels = append(own.levels, uint8(r.plan.tables[i].Level))
 	}
 	config.Divide = m.divide(f, &config.Adapter, r.run, own, &n)
 	result, err := config.Run(w)
