@@ -24,7 +24,7 @@ func init() {
 		NoWarmup: "jobs begin in a network at rest and are measured from their first message on, so that points have no warm-up in common",
 		Doc:      "several programs that share a network, each alone and beside the others: who slows whom",
 		Tables:   []string{"jobs", "job_ranks", "job_blame", "links", "batch"},
-		Asked:    map[string]string{"batch": "batch.file", "job_ranks": "measure.ranks", "job_blame": "measure.blame", "links": "measure.links"},
+		Asked:    map[string]string{"job_ranks": "measure.ranks", "job_blame": "measure.blame", "links": "measure.links"},
 		Defaults: func() jobsConfig {
 			d := fabric.DefaultConfig()
 			d.Fabric.Clock = defaultFlitTime
