@@ -55,7 +55,11 @@ func init() {
 		},
 		Check: checkJobs,
 		Preflight: func(c *jobsConfig, p *experiments.Preflight) error {
-			return network.CheckCertified(p, c.mpi().spec(p.Seed, c.levels()), c.Fabric.AllowDeadlock)
+			err := network.CheckCertified(p, c.mpi().spec(p.Seed, c.levels()), c.Fabric.AllowDeadlock)
+			if err != nil || !p.Thorough {
+				return err
+			}
+			return c.predictWork(p)
 		},
 		Run:         runJobs,
 		BeginsAgain: "the programs of several jobs keep no state from which they could go on",
