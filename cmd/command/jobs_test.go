@@ -20,6 +20,10 @@ func TestJobsNumbers(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := string(text)
+	docs, err := filepath.Abs(filepath.Join(root, "docs"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	inFolder(t, withCluster(t, documentedFiles(page)))
 	column := func(file string, key map[string]string, name string) (sum float64) {
 		f, err := os.Open(file)
@@ -73,6 +77,11 @@ func TestJobsNumbers(t *testing.T) {
 		return column("scattered/job_blame.csv", map[string]string{"job": job, "slowed_by": "checkpoint"}, "slowdown")
 	}
 	shown(fmt.Sprintf("slows the solver by %.2f and the transpose by %.2f", blamed("solver"), blamed("transpose")))
+	picture, err := os.ReadFile("scattered/who.svg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, filepath.Join(docs, "jobs.svg"), picture)
 	cable := map[string]string{"job": "solver", "slowed_by": "checkpoint", "from": "MF0;ib2:SX6036/U1 port 35", "to": "MF0;ib7:SX6036/U1 port 7"}
 	shown(fmt.Sprintf("%.0f %% lie at\none cable, `%s` to `%s`", 100*column("scattered/job_blame.csv", cable, "share"), cable["from"], cable["to"]))
 }

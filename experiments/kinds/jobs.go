@@ -117,13 +117,14 @@ type jobsMeasure struct {
 	Alone        bool `toml:"alone" doc:"run every job that has a number of repetitions by itself, too, on the hosts that it has among the others: gives slowdowns"`
 	Ranks        bool `toml:"ranks" doc:"write job_ranks.csv: where every rank was and when it was through, in the first replication"`
 	Links        bool `toml:"links" doc:"write links.csv, the flits that every channel carried while all jobs ran, by virtual channel"`
-	Blame        bool `toml:"blame" doc:"write job_blame.csv: by how much each job slows each other one, and at which cables; a run for each pair of jobs"`
+	Blame        bool `toml:"blame" doc:"write job_blame.csv: by how much each job slows each other one, and at which cables, in the first replication; a run for each pair of jobs"`
 }
 
 type jobsRow struct {
 	Jobs     int     `column:"jobs" doc:"their number"`
 	Elapsed  float64 `column:"elapsed_s" doc:"simulated time until the last job with a number of repetitions was through"`
 	Slowdown float64 `column:"slowdown_max" doc:"of the job that the others slow most: its time beside them over its time alone; empty without measure.alone"`
+	CI95     float64 `column:"slowdown_max_ci95" doc:"half-width of its 95 % confidence interval, from the spread of the replications; empty for a single one"`
 	Mean     float64 `column:"slowdown_mean" doc:"the same, mean over jobs"`
 	Slowest  string  `column:"slowest" doc:"the job of slowdown_max"`
 }

@@ -121,7 +121,7 @@ func runJobs(ctx context.Context, c *jobsConfig, run *experiments.Run) (jobsRow,
 
 // sumUp writes the table of jobs.
 func (r *jobsRun) sumUp(sums []jobSums) jobsRow {
-	row := jobsRow{Jobs: len(sums), Slowdown: math.NaN(), Mean: math.NaN()}
+	row := jobsRow{Jobs: len(sums), Slowdown: math.NaN(), CI95: math.NaN(), Mean: math.NaN()}
 	table := r.run.Table("jobs", "job", "program", "placement", "ranks", "start_s", "runs", "elapsed_s", "elapsed_ci95_s", "alone_s", "slowdown", "slowdown_ci95",
 		"messages", "message_p99_s", "message_p99_alone_s")
 	var mean stats.Running
@@ -135,7 +135,7 @@ func (r *jobsRun) sumUp(sums []jobSums) jobsRow {
 		slowdown := s.slowdown.Mean()
 		mean.Add(slowdown)
 		if !(row.Slowdown >= slowdown) {
-			row.Slowdown, row.Slowest = slowdown, job.Name
+			row.Slowdown, row.CI95, row.Slowest = slowdown, stats.Finite(s.slowdown.HalfWidth(0.95)), job.Name
 		}
 	}
 	if mean.N() > 0 {

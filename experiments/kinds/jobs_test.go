@@ -199,6 +199,32 @@ func TestJobsThreads(t *testing.T) {
 	}
 }
 
+// TestJobsIntervals: three replications, each with placements of its own, have the mean of what each has
+// by itself, with Student's 95 % interval: t(0.975, 2) = 4.303 times s/sqrt(3).
+func TestJobsIntervals(t *testing.T) {
+	text := jobsNetwork + ranHalo("a", "placement = \"random\"\n") + ranHalo("b", "placement = \"random\"\n")
+	var each []float64
+	for i := range 3 {
+		jobs, _ := jobTables(t, fmt.Sprintf("seed = %d\n", replicationSeed(1, i))+text)
+		each = append(each, numbers(t, jobs, "slowdown")[0])
+	}
+	mean := (each[0] + each[1] + each[2]) / 3
+	squares := 0.0
+	for _, x := range each {
+		squares += (x - mean) * (x - mean)
+	}
+	o := execute(t, load(t, "seed = 1\n"+text+"[measure]\nreplications = 3\n", experiments.Options{}), experiments.Execution{})
+	jobs := o.Tables["jobs"]
+	want := 4.302653 * math.Sqrt(squares/2/3)
+	if got, half := numbers(t, jobs, "slowdown")[0], numbers(t, jobs, "slowdown_ci95")[0]; squares == 0 || math.Abs(got-mean) > 1e-9 || math.Abs(half-want) > 1e-6*want {
+		t.Errorf("slowdown %v ± %v, want %v ± %v", got, half, mean, want)
+	}
+	both := numbers(t, jobs, "slowdown_ci95")
+	if got := numbers(t, o.Results, "slowdown_max_ci95")[0]; got != both[0] && got != both[1] {
+		t.Errorf("the slowest job's interval is %v, those of the jobs %v", got, both)
+	}
+}
+
 // TestJobsRepeated: a program that runs three times takes three times as long, up to what its
 // ranks are out of step; a background ends with the others, and none begins again after its time.
 func TestJobsRepeated(t *testing.T) {
