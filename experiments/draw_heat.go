@@ -29,6 +29,10 @@ func (p *PlotConfig) heat(f *plot.Figure, t *Table) error {
 		return err
 	}
 	columns, rows := axisValues(t, x), axisValues(t, y)
+	if x := number(columns[0]); x != x { // categories that both axes have stand in one order
+		place := func(c string) int { return slices.Index(append(slices.Clone(rows), c), c) }
+		slices.SortStableFunc(columns, func(a, b string) int { return place(a) - place(b) })
+	}
 	const most = 400
 	if len(columns) > most || len(rows) > most {
 		return fmt.Errorf("style heat shows at most %d values of x and y, not %d and %d", most, len(columns), len(rows))
@@ -39,6 +43,10 @@ func (p *PlotConfig) heat(f *plot.Figure, t *Table) error {
 	}
 	for _, c := range rows {
 		field.Rows = append(field.Rows, p.nameOf(c, cellName(p.Y[0], c)))
+	}
+	points := 1.0
+	if point := slices.Index(t.Columns, "point"); point >= 0 && p.Aggregate == "sum" {
+		points = float64(len(axisValues(t, point)))
 	}
 	cells := make([][]float64, len(columns)*len(rows))
 	states := make([]plot.State, len(cells))
@@ -51,7 +59,7 @@ func (p *PlotConfig) heat(f *plot.Figure, t *Table) error {
 			return fmt.Errorf("rows at %s = %s and %s = %s differ in %s: select one value under where", p.X, row[x], p.Y[0], row[y], name)
 		}
 		if !math.IsNaN(values[i]) {
-			cells[at] = append(cells[at], values[i])
+			cells[at] = append(cells[at], values[i]/points)
 		}
 		states[at] = max(states[at], t.verdict(i))
 	}

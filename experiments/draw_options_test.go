@@ -107,6 +107,21 @@ func TestPanelsByKey(t *testing.T) {
 	}
 }
 
+// TestHeatSums: the rows of a cell add up, in the mean of two seeds: (1+2+3+4)/2 and 6/2; both axes have
+// one order.
+func TestHeatSums(t *testing.T) {
+	f := plotted(t, "point,seed,job,slowed_by,slowdown\n0,1,a,b,1\n0,1,a,b,2\n1,2,a,b,3\n1,2,a,b,4\n1,2,b,a,6\n", func(p *PlotConfig) {
+		p.Style, p.X, p.Y, p.Z, p.Aggregate = "heat", "slowed_by", []string{"job"}, "slowdown", "sum"
+	})
+	if got := f.Field.Values; got[0][1] != 5 || got[1][0] != 3 || !math.IsNaN(got[0][0]) {
+		t.Errorf("the field is %v", got)
+	}
+	p := NewPlot()
+	if p.Aggregate = "sum"; p.Validate() == nil {
+		t.Error("lines of sums are drawn")
+	}
+}
+
 // TestAggregate: 10 and 14 are 12 in the mean, with an interval of t(0.975, 1) *
 // 2*sqrt(2)/sqrt(2) = 25.4; of the others there is no interval.
 func TestAggregate(t *testing.T) {

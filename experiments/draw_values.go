@@ -84,6 +84,10 @@ func (p *PlotConfig) aggregate(values []float64, interval float64) (y, half floa
 		y = slices.Min(values)
 	case "largest":
 		y = slices.Max(values)
+	case "sum":
+		for _, v := range values {
+			y += v
+		}
 	default:
 		var r stats.Running
 		for _, v := range values {

@@ -25,7 +25,7 @@ type PlotConfig struct {
 	ColourBy     string            `toml:"colour_by" doc:"column whose values choose the colours of series, on a scale if they are numbers; the other settings choose markers and dashes"`
 	Panels       string            `toml:"panels" doc:"column; each of its values has a panel of its own, with the same ranges"`
 	PanelColumns int               `toml:"panel_columns" doc:"panels side by side; 0: found" min:"0" max:"12"`
-	Aggregate    string            `toml:"aggregate" doc:"what is shown of several seeds" choices:"mean|median|smallest|largest"`
+	Aggregate    string            `toml:"aggregate" doc:"what is shown of several seeds; sum, with style heat: all rows of a point in a cell added up, and the mean of points" choices:"mean|median|smallest|largest|sum"`
 	Bins         int               `toml:"bins" doc:"with style line or scatter: x is divided into so many equal parts, each of which is one point; 0: none" min:"0" max:"10000"`
 	Intervals    string            `toml:"intervals" doc:"how the 95 % confidence intervals of lines are drawn" choices:"band|bars|none"`
 	Annotate     []string          `toml:"annotate" doc:"bound: the highest load that the channels can carry, proven, as a line; knee: from the highest load at which the network is steady to the lowest at which it is saturated, as a band" choices:"bound|knee"`
@@ -122,6 +122,9 @@ func (p *PlotConfig) Validate() error {
 	}
 	if p.FontSize > 0 && p.FontSize < 3 {
 		return &param.ParamError{Key: "font_size", Value: p.FontSize, Want: "at least 3 points"}
+	}
+	if p.Aggregate == "sum" && p.Style != "heat" {
+		return &param.ParamError{Key: "aggregate", Value: p.Aggregate, Want: `mean, median, smallest or largest, or style = "heat"`}
 	}
 	return param.Validate((*config)(p))
 }

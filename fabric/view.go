@@ -14,6 +14,7 @@ import (
 // say so.
 type View struct {
 	graph    *topology.Graph
+	first    int // virtual channel that is 0 for the routing
 	vcs      int
 	cycle    *int64
 	memory   Memory
@@ -33,7 +34,7 @@ type Sight struct {
 
 // NewView makes a view of a network; routings are tested with one.
 func NewView(s Sight, q Queues) View {
-	return View{s.Graph, s.VCs, s.Cycle, s.Memory, s.Streams, nil, q}
+	return View{s.Graph, 0, s.VCs, s.Cycle, s.Memory, s.Streams, nil, q}
 }
 
 // Graph is the network.
@@ -45,6 +46,27 @@ func (v *View) VCs() int { return v.vcs }
 
 // AllVCs is the set of those virtual channels.
 func (v *View) AllVCs() uint32 { return 1<<v.vcs - 1 }
+
+// Narrow shows only so many virtual channels from first on, numbered from 0. What is said of a
+// port as a whole stays that of all of its channels.
+func (v *View) Narrow(first, count int) { v.first, v.vcs = first, count }
+
+// Credits is that of [Queues], among the channels that are shown; so are those below.
+func (v *View) Credits(p topology.PortID, vc int) int { return v.Queues.Credits(p, v.first+vc) }
+
+// Outstanding is that of [Queues].
+func (v *View) Outstanding(p topology.PortID, vc int) int { return v.Queues.Outstanding(p, v.first+vc) }
+
+// Waiting is that of [Queues].
+func (v *View) Waiting(p topology.PortID, vc int) int { return v.Queues.Waiting(p, v.first+vc) }
+
+// Crossed is that of [Queues].
+func (v *View) Crossed(p topology.PortID, vc int) int { return v.Queues.Crossed(p, v.first+vc) }
+
+// Room is that of [Queues].
+func (v *View) Room(p topology.PortID, flits int32) uint32 {
+	return v.Queues.Room(p, flits) >> v.first & v.AllVCs()
+}
 
 // Cycle is the present cycle of the flit clock.
 func (v *View) Cycle() int64 { return *v.cycle }

@@ -108,6 +108,9 @@ func (w *JobsRun) Ends(job int) []int64 {
 // End is when a rank was through with all it had to do, in picoseconds.
 func (w *JobsRun) End(rank int) int64 { return w.ranks[rank].end }
 
+// Jobs are the numbers of jobs by rank; they must not be changed.
+func (w *JobsRun) Jobs() []uint16 { return w.jobOf }
+
 // First is the first rank of a job.
 func (w *JobsRun) First(job int) int { return int(w.jobs[job].first) }
 

@@ -96,7 +96,7 @@ func TestDocumentedCommands(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Run(filepath.Base(document), func(t *testing.T) {
-			inFolder(t, documentedFiles(string(text)))
+			inFolder(t, withCluster(t, documentedFiles(string(text))))
 			for _, command := range shellCommands(string(text)) {
 				if status, _, stderr := weft(t, command...); status != exitSuccess {
 					t.Errorf("weft %s: status %d\n%s", strings.Join(command, " "), status, stderr)
@@ -104,6 +104,17 @@ func TestDocumentedCommands(t *testing.T) {
 			}
 		})
 	}
+}
+
+// withCluster adds what ibnetdiscover printed of a cluster, which documents call cluster.txt.
+func withCluster(t *testing.T, files map[string]string) map[string]string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, "fabric", "topology", "ib", "testdata", "loginoff-2014-qdr-fdr10.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files["cluster.txt"] = string(text)
+	return files
 }
 
 // documentedFiles are the toml blocks of a document that begin with the name of a

@@ -24,7 +24,7 @@ func init() {
 		Name:     "jobs",
 		NoWarmup: "jobs begin in a network at rest and are measured from their first message on, so that points have no warm-up in common",
 		Doc:      "several programs that share a network, each alone and beside the others: who slows whom",
-		Tables:   []string{"jobs", "job_ranks", "job_blame", "links", "timeline", "critical_path"},
+		Tables:   []string{"jobs", "job_ranks", "job_blame", "links", "batch", "timeline", "critical_path"},
 		Asked:    map[string]string{"job_ranks": "measure.ranks", "job_blame": "measure.blame", "links": "measure.links", "timeline": "measure.timeline", "critical_path": "measure.timeline"},
 		Defaults: func() jobsConfig {
 			d := fabric.DefaultConfig()
@@ -39,6 +39,7 @@ func init() {
 				Protocol: mpi.DefaultProtocols, Connections: mpi.DefaultConnections, Noise: mpi.DefaultNoise,
 				HCA:      hcaTable{experiments.Choose(hca.Registry, defaultAdapter)},
 				Local:    localWork{CopyRate: 40e9, CombineRate: 16e9},
+				Batch:    batchTable{experiments.Choose(batchPolicies, noBatch), experiments.Choose(placements, "contiguous")},
 				Measure:  jobsMeasure{Replications: 1, Alone: true},
 				Topology: network.TopologyTable{Type: experiments.Choose(topology.Registry, "dragonfly")},
 				Routing:  network.RoutingTable{Type: experiments.Choose(routing.Registry, "min")},
@@ -53,22 +54,22 @@ func init() {
 			})
 			c.Protocol.CopyRate, c.Local.CopyRate, c.Fabric.Clock = m.Protocol.CopyRate, m.Workload.CopyRate, m.Fabric.Clock
 		},
-		Check:       checkJobs,
-		Preflight:   func(c *jobsConfig, p *experiments.Preflight) error { return preflightMPI(c.mpi(), quick(p)) },
+		Check: checkJobs,
+		Preflight: func(c *jobsConfig, p *experiments.Preflight) error {
+			err := network.CheckCertified(p, c.mpi().spec(p.Seed, c.levels()), c.Fabric.AllowDeadlock)
+			if err != nil || !p.Thorough {
+				return err
+			}
+			return c.predictWork(p)
+		},
 		Run:         runJobs,
 		BeginsAgain: "the programs of several jobs keep no state from which they could go on",
 	})
 }
 
-// quick is a preflight that predicts no work, of which a single program alone can tell.
-func quick(p *experiments.Preflight) *experiments.Preflight {
-	q := *p
-	q.Thorough = false
-	return &q
-}
-
 type jobsConfig struct {
 	Job         map[string]jobTable `toml:"job" names:"NAME" doc:"programs that run at the same time, under names of your own; hosts are given to them in the order of their names"`
+	Batch       batchTable          `toml:"batch" doc:"a list of jobs that come and go, in place of jobs that are all there"`
 	Local       localWork           `toml:"local" doc:"work of programs inside a rank"`
 	Protocol    mpi.Protocols       `toml:"protocol" doc:"costs and thresholds of the message-passing library"`
 	Connections mpi.Connections     `toml:"connections" doc:"how processes are connected"`
@@ -95,6 +96,7 @@ type jobTable struct {
 	PerNode   int                                                  `toml:"per_node" doc:"ranks on a host" min:"1" max:"65536"`
 	Start     sim.Time                                             `toml:"start" doc:"when it begins" min:"0ns"`
 	Repeat    int                                                  `toml:"repeat" doc:"how often the program runs, one after the other; 0: until all jobs that have a number are through, as background" min:"0" max:"1000000"`
+	Level     int                                                  `toml:"level" doc:"service level of its packets: each level from 0 to the highest of any job has virtual channels of its own, as many as the routing needs" min:"0" max:"15"`
 	Until     sim.Time                                             `toml:"until" doc:"time from which on no rank begins the program again; 0ns: none" min:"0ns"`
 }
 
@@ -121,15 +123,25 @@ type jobsMeasure struct {
 	Ranks        bool `toml:"ranks" doc:"write job_ranks.csv: where every rank was and when it was through, in the first replication"`
 	Links        bool `toml:"links" doc:"write links.csv, the flits that every channel carried while all jobs ran, by virtual channel"`
 	Timeline     bool `toml:"timeline" doc:"write timeline.csv, what every rank does and waits for at which time while all jobs run, critical_path.csv, the chain of work and messages that led to the end of each job with a number of repetitions, and both for Perfetto, timelines/POINT.json; of the first replication"`
-	Blame        bool `toml:"blame" doc:"write job_blame.csv: by how much each job slows each other one, and at which cables; a run for each pair of jobs"`
+	Blame        bool `toml:"blame" doc:"write job_blame.csv: by how much each job slows each other one, and at which cables, in the first replication; a run for each pair of jobs"`
 }
 
 type jobsRow struct {
 	Jobs     int     `column:"jobs" doc:"their number"`
 	Elapsed  float64 `column:"elapsed_s" doc:"simulated time until the last job with a number of repetitions was through"`
 	Slowdown float64 `column:"slowdown_max" doc:"of the job that the others slow most: its time beside them over its time alone; empty without measure.alone"`
+	CI95     float64 `column:"slowdown_max_ci95" doc:"half-width of its 95 % confidence interval, from the spread of the replications; empty for a single one"`
 	Mean     float64 `column:"slowdown_mean" doc:"the same, mean over jobs"`
 	Slowest  string  `column:"slowest" doc:"the job of slowdown_max"`
+}
+
+// levels is the number of service levels.
+func (c *jobsConfig) levels() int {
+	n := 1
+	for _, job := range c.Job {
+		n = max(n, job.Level+1)
+	}
+	return n
 }
 
 // names are those of the jobs, in the order of their ranks.
@@ -147,9 +159,19 @@ func (c *jobsConfig) mpi() *mpiConfig {
 
 // jobPlan is the jobs of a point with their hosts.
 type jobPlan struct {
-	names []string
-	jobs  []mpi.Job
-	hosts []int32 // by rank
+	jobs     []mpi.Job
+	tables   []jobTable // of each job
+	hosts    []int32    // by rank
+	batch    []batchedJob
+	warnings []experiments.Warning
+}
+
+// add takes in a job on hosts of its own.
+func (p *jobPlan) add(job mpi.Job, table jobTable, hosts []int32) {
+	for r := range job.Ranks {
+		p.hosts = append(p.hosts, hosts[r/table.PerNode])
+	}
+	p.jobs, p.tables = append(p.jobs, job), append(p.tables, table)
 }
 
 // plan places the jobs; problems of all of them are returned together.
@@ -163,15 +185,22 @@ func (c *jobsConfig) plan(seed uint64) (*jobPlan, error) {
 	for _, rails := range g.Hosts() {
 		env.hosts = append(env.hosts, g.TerminalSwitch(rails[0]))
 	}
+	p := &jobPlan{}
+	costs := c.Local.costs()
+	switch policy, err := c.Batch.Policy.Build(struct{}{}); {
+	case err != nil:
+		return nil, err
+	case policy != nil:
+		return p, c.planBatch(p, policy, env, costs, seed)
+	}
 	free := make([]bool, len(env.hosts))
 	for i := range free {
 		free[i] = true
 	}
-	p := &jobPlan{names: c.names()}
 	var problems []error
-	for i, name := range p.names {
+	for i, name := range c.names() {
 		table := c.Job[name]
-		job, err := table.job(name, c.Local.costs(), sim.Picosecond)
+		job, err := table.job(name, costs, sim.Picosecond)
 		if err != nil {
 			problems = append(problems, err)
 			continue
@@ -193,10 +222,7 @@ func (c *jobsConfig) plan(seed uint64) (*jobPlan, error) {
 		for _, h := range hosts {
 			free[h] = false
 		}
-		for r := range job.Ranks {
-			p.hosts = append(p.hosts, hosts[r/table.PerNode])
-		}
-		p.jobs = append(p.jobs, job)
+		p.add(job, table, hosts)
 	}
 	return p, errors.Join(problems...)
 }
@@ -253,21 +279,21 @@ func checkJobs(c *jobsConfig, seed uint64) ([]experiments.Warning, error) {
 	for i := range p.jobs {
 		some = some || p.jobs[i].Repeat > 0
 		if w := p.jobs[i].Program(); w.CPUs() > 1 || w.NICs() > 1 {
-			return nil, &param.ParamError{Key: "job." + p.names[i] + ".program", Value: "goal", Want: fmt.Sprintf("a schedule with one CPU and one NIC a rank; this one has %d and %d", w.CPUs(), w.NICs())}
+			return nil, &param.ParamError{Key: "job." + p.jobs[i].Name + ".program", Value: "goal", Want: fmt.Sprintf("a schedule with one CPU and one NIC a rank; this one has %d and %d", w.CPUs(), w.NICs())}
 		}
 	}
 	if !some {
-		return nil, &param.ParamError{Key: "job." + p.names[0] + ".repeat", Value: 0, Want: "at least one job with a number of repetitions: the others run as long as it does"}
+		return nil, &param.ParamError{Key: "job." + p.jobs[0].Name + ".repeat", Value: 0, Want: "at least one job with a number of repetitions: the others run as long as it does"}
 	}
 	m := c.mpi()
 	adapter, err := m.adapter()
 	if err != nil {
 		return nil, err
 	}
-	var warnings []experiments.Warning
+	warnings := p.warnings
 	if adapter.MTU > adapter.Quantum {
 		warnings = append(warnings, experiments.Warning{Key: "hca.quantum", Message: "is smaller than a packet (hca.mtu)"})
 	}
-	more, err := m.checkNetwork(&adapter, int(slices.Max(p.hosts))+1, seed)
+	more, err := m.checkNetwork(&adapter, int(slices.Max(p.hosts))+1, seed, c.levels())
 	return append(warnings, more...), err
 }

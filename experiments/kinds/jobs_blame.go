@@ -45,8 +45,8 @@ func (r *jobsRun) blame(single []*jobsOutcome) (*jobsBlame, error) {
 			if err != nil {
 				return nil, err
 			}
-			part := blamedPart{victim: r.plan.names[victim], by: r.plan.names[by], alone: alone, waits: make([]int64, len(now.waits))}
-			part.seconds = r.elapsed(now, victim) - r.elapsed(before, victim)
+			part := blamedPart{victim: r.plan.jobs[victim].Name, by: r.plan.jobs[by].Name, alone: alone, waits: make([]int64, len(now.waits))}
+			part.seconds = r.likeAlone(now, single[victim], victim) - r.likeAlone(before, single[victim], victim)
 			for i := range now.waits {
 				part.waits[i] = max(0, now.waits[i]-before.waits[i])
 				part.total += part.waits[i]

@@ -36,13 +36,20 @@ type jobsOutcome struct {
 	flits []uint32 // by channel and virtual channel
 	end   int64    // cycle
 	waits []int64  // of the packets of the observed job, by channel, in cycles
+
+	latency []stats.Histogram // of messages, by job
+}
+
+// jobSums sums up the replications of a job.
+type jobSums struct {
+	runs, together, alone, slowdown stats.Running   // times in seconds
+	beside, single                  stats.Histogram // latency of messages beside the others and alone
 }
 
 func runJobs(ctx context.Context, c *jobsConfig, run *experiments.Run) (jobsRow, error) {
 	r := &jobsRun{jobsConfig: c, ctx: ctx, run: run}
-	n := len(c.Job)
-	elapsed, together, alone, slowdown := stats.Running{}, make([]stats.Running, n), make([]stats.Running, n), make([]stats.Running, n)
-	repetitions := make([]stats.Running, n)
+	var elapsed stats.Running
+	var sums []jobSums
 	var links carried
 	var graph *topology.Graph
 	var blame *jobsBlame
@@ -55,6 +62,9 @@ func runJobs(ctx context.Context, c *jobsConfig, run *experiments.Run) (jobsRow,
 		if c.Measure.Timeline && i == 0 {
 			r.timeline = newTimeline(len(r.plan.hosts))
 		}
+		if sums == nil {
+			sums = make([]jobSums, len(r.plan.jobs))
+		}
 		all, err := r.simulate(r.all(), none)
 		if err != nil {
 			return jobsRow{}, err
@@ -66,15 +76,17 @@ func runJobs(ctx context.Context, c *jobsConfig, run *experiments.Run) (jobsRow,
 		graph = all.graph
 		links.add(all.flits, all.end)
 		last := 0.0
-		single := make([]*jobsOutcome, n)
+		single := make([]*jobsOutcome, len(sums))
 		for j := range r.plan.jobs {
-			repetitions[j].Add(float64(len(all.ends[j])))
+			s := &sums[j]
+			s.runs.Add(float64(len(all.ends[j])))
+			s.beside.Merge(&all.latency[j])
 			if r.plan.jobs[j].Repeat == 0 || len(all.ends[j]) == 0 {
 				continue
 			}
 			last = max(last, float64(all.ends[j][len(all.ends[j])-1])*1e-12)
 			beside := r.elapsed(all, j)
-			together[j].Add(beside)
+			s.together.Add(beside)
 			if !c.Measure.Alone {
 				continue
 			}
@@ -86,8 +98,9 @@ func runJobs(ctx context.Context, c *jobsConfig, run *experiments.Run) (jobsRow,
 				return jobsRow{}, err
 			}
 			t := r.elapsed(single[j], j)
-			alone[j].Add(t)
-			slowdown[j].Add(beside / t)
+			s.single.Merge(&single[j].latency[j])
+			s.alone.Add(t)
+			s.slowdown.Add(r.likeAlone(all, single[j], j) / t)
 		}
 		elapsed.Add(last)
 		if i > 0 {
@@ -103,24 +116,10 @@ func runJobs(ctx context.Context, c *jobsConfig, run *experiments.Run) (jobsRow,
 		}
 	}
 	run.Replications = c.Measure.Replications
-	row := jobsRow{Jobs: n, Elapsed: elapsed.Mean(), Slowdown: math.NaN(), Mean: math.NaN()}
-	table := run.Table("jobs", "job", "program", "placement", "ranks", "start_s", "runs", "elapsed_s", "elapsed_ci95_s", "alone_s", "slowdown", "slowdown_ci95")
-	var mean stats.Running
-	for j, job := range r.plan.jobs {
-		t := c.Job[job.Name]
-		table.Add(job.Name, t.Program.Name(), t.Placement.Name(), job.Ranks, job.Start.Seconds(), repetitions[j].Mean(), average(&together[j]), stats.Finite(together[j].HalfWidth(0.95)),
-			average(&alone[j]), average(&slowdown[j]), stats.Finite(slowdown[j].HalfWidth(0.95)))
-		if slowdown[j].N() == 0 {
-			continue
-		}
-		s := slowdown[j].Mean()
-		mean.Add(s)
-		if !(row.Slowdown >= s) {
-			row.Slowdown, row.Slowest = s, job.Name
-		}
-	}
-	if mean.N() > 0 {
-		row.Mean = mean.Mean()
+	row := r.sumUp(sums)
+	row.Elapsed = elapsed.Mean()
+	if len(r.plan.batch) > 0 {
+		r.writeBatch(sums)
 	}
 	if c.Measure.Links {
 		writeLinks(run, graph, &links)
@@ -129,6 +128,31 @@ func runJobs(ctx context.Context, c *jobsConfig, run *experiments.Run) (jobsRow,
 		blame.write(run)
 	}
 	return row, nil
+}
+
+// sumUp writes the table of jobs.
+func (r *jobsRun) sumUp(sums []jobSums) jobsRow {
+	row := jobsRow{Jobs: len(sums), Slowdown: math.NaN(), CI95: math.NaN(), Mean: math.NaN()}
+	table := r.run.Table("jobs", "job", "program", "placement", "ranks", "start_s", "runs", "elapsed_s", "elapsed_ci95_s", "alone_s", "slowdown", "slowdown_ci95",
+		"messages", "message_p99_s", "message_p99_alone_s")
+	var mean stats.Running
+	for j, job := range r.plan.jobs {
+		t, s := &r.plan.tables[j], &sums[j]
+		table.Add(job.Name, t.Program.Name(), t.Placement.Name(), job.Ranks, job.Start.Seconds(), s.runs.Mean(), average(&s.together), stats.Finite(s.together.HalfWidth(0.95)),
+			average(&s.alone), average(&s.slowdown), stats.Finite(s.slowdown.HalfWidth(0.95)), s.beside.N(), s.beside.Quantile(0.99)*1e-12, s.single.Quantile(0.99)*1e-12)
+		if s.slowdown.N() == 0 {
+			continue
+		}
+		slowdown := s.slowdown.Mean()
+		mean.Add(slowdown)
+		if !(row.Slowdown >= slowdown) {
+			row.Slowdown, row.CI95, row.Slowest = slowdown, stats.Finite(s.slowdown.HalfWidth(0.95)), job.Name
+		}
+	}
+	if mean.N() > 0 {
+		row.Mean = mean.Mean()
+	}
+	return row
 }
 
 // none is in place of the job whose packets are observed.
@@ -167,6 +191,16 @@ func (r *jobsRun) elapsed(o *jobsOutcome, job int) float64 {
 	return float64(ends[len(ends)-1]-int64(r.plan.jobs[job].Start)) * 1e-12
 }
 
+// likeAlone is the time of a job for as many repetitions as it has alone: other than elapsed where
+// it runs until a time.
+func (r *jobsRun) likeAlone(o, alone *jobsOutcome, job int) float64 {
+	t := r.elapsed(o, job)
+	if n, want := len(o.ends[job]), len(alone.ends[job]); n != want && n > 0 {
+		t *= float64(want) / float64(n)
+	}
+	return t
+}
+
 // simulate runs the active jobs: the others have their places and do nothing, so that all
 // that is drawn for ranks, hosts and switches stays what it is. Of the observed job it finds
 // out where its packets wait.
@@ -192,7 +226,7 @@ func (r *jobsRun) simulate(active []bool, observed int) (*jobsOutcome, error) {
 		r.run.Advance(r.before+events, 0, "events")
 		return r.ctx.Err() != nil
 	}
-	t, parts, routing, err := m.fabricParts(&config.Adapter, r.seed)
+	t, parts, routing, err := m.fabricParts(&config.Adapter, r.seed, r.levels())
 	if err != nil {
 		return nil, err
 	}
@@ -214,7 +248,11 @@ func (r *jobsRun) simulate(active []bool, observed int) (*jobsOutcome, error) {
 		meter.Open(0)
 		everything = observe.StartTrace(f, meter, observe.TracePlan{})
 	}
-	config.Divide = m.divide(f, &config.Adapter, r.run, everything, &n)
+	own := &transportJobs{of: w.Jobs()}
+	for i := range r.plan.tables {
+		own.levels = append(own.levels, uint8(r.plan.tables[i].Level))
+	}
+	config.Divide = m.divide(f, &config.Adapter, r.run, everything, own, &n)
 	result, err := config.Run(w)
 	fabricCounter(f, r.run)()
 	if errors.Is(err, mpi.ErrStopped) {
@@ -234,6 +272,12 @@ func (r *jobsRun) simulate(active []bool, observed int) (*jobsOutcome, error) {
 	}
 	for rank := range w.Ranks() {
 		o.ranks = append(o.ranks, w.End(rank))
+	}
+	o.latency = make([]stats.Histogram, len(jobs))
+	for _, part := range n.parts {
+		for j := range part.latency {
+			o.latency[j].Merge(&part.latency[j])
+		}
 	}
 	if blame != nil {
 		for _, parts := range blame.Links() {
@@ -257,11 +301,13 @@ func (r *jobsRun) terminals(g *topology.Graph, w *mpi.JobsRun, job int) []bool {
 // that has a number of repetitions.
 func (r *jobsRun) writeTimeline(all *jobsOutcome) {
 	var jobOf, first []int
+	var names []string
 	for j, job := range r.plan.jobs {
+		names = append(names, job.Name)
 		first = append(first, len(jobOf))
 		jobOf = append(jobOf, slices.Repeat([]int{j}, job.Ranks)...)
 	}
-	w := &timelineWriter{Timeline: r.timeline, graph: all.graph, jobs: r.plan.names, of: func(rank int) (int, int) { return jobOf[rank], rank - first[jobOf[rank]] }}
+	w := &timelineWriter{Timeline: r.timeline, graph: all.graph, jobs: names, of: func(rank int) (int, int) { return jobOf[rank], rank - first[jobOf[rank]] }}
 	for j, job := range r.plan.jobs {
 		ends := all.ranks[first[j] : first[j]+job.Ranks]
 		if last := slices.Max(ends); job.Repeat > 0 {

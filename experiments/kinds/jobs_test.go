@@ -95,22 +95,36 @@ func TestJobsOnDisjointCables(t *testing.T) {
 	}
 }
 
-// jobsMix is a random mix of three jobs on 72 hosts.
+// jobsMix is a random mix of three jobs on 32 to 72 hosts.
 func jobsMix(s *sim.Stream) string {
 	var b strings.Builder
-	routings := []string{"min", "ugal-l", "val"}
-	fmt.Fprintf(&b, "%s[measure]\nblame = true\nranks = true\nlinks = true\n[routing]\ntype = %q\n", jobsNetwork, routings[s.IntN(3)])
+	networks := []struct {
+		text     string
+		routings []string
+	}{
+		{jobsNetwork, []string{"min", "ugal-l", "val"}},
+		{"kind = \"jobs\"\n[topology]\ntype = \"fat-tree\"\nk = 8\nn = 2\n", []string{"nca"}},
+		{"kind = \"jobs\"\n[topology]\ntype = \"torus\"\ndims = [4, 4]\nterminals = 4\n", []string{"dor", "up-down"}},
+	}
+	n := networks[max(0, s.IntN(6)-3)]
+	fmt.Fprintf(&b, "%s[measure]\nblame = true\nranks = true\nlinks = true\n[routing]\ntype = %q\n", n.text, n.routings[s.IntN(len(n.routings))])
 	programs := []string{
 		"program = \"halo\"\nranks = 8\ndims = [2, 4]\niterations = 1\nbytes = \"12KiB\"\n",
 		"program = \"osu-alltoall\"\nranks = 8\niterations = 1\nbytes = \"6KiB\"\n",
 		"program = \"traffic\"\nranks = 10\nmessages = 8\nload = 0.4\nbytes = \"5kB\"\n",
 		"program = \"osu-bandwidth\"\nranks = 8\niterations = 1\nwindow = 4\nbytes = \"8KiB\"\n",
 	}
-	placements := []string{"contiguous", "random", "random-switch", "random-group", "fragmented"}
+	placements := []string{`"contiguous"`, `"random"`, `"random-switch"`, `"fragmented"`, `"random-group"`}
+	if n.routings[0] == "dor" {
+		placements[4] = "\"listed\"\nnodes = [0, 7, 14, 21, 28, 35, 42, 49, 56, 63]" // which jobs may share
+	}
 	for i, name := range []string{"a", "b", "c"} {
-		fmt.Fprintf(&b, "[job.%s]\n%splacement = %q\nstart = \"%dus\"\n", name, programs[s.IntN(4)], placements[s.IntN(5)], s.IntN(3)*4)
+		fmt.Fprintf(&b, "[job.%s]\n%splacement = %s\nstart = \"%dus\"\n", name, programs[s.IntN(4)], placements[s.IntN(5)], s.IntN(3)*4)
 		if i == 2 && s.IntN(2) == 0 {
 			b.WriteString("repeat = 0\n")
+		}
+		if s.IntN(4) == 0 {
+			b.WriteString("level = 1\n")
 		}
 	}
 	return b.String()
@@ -146,8 +160,32 @@ func TestJobsBlame(t *testing.T) {
 			}
 		}
 	}
-	if slowed < mixes {
+	if slowed < mixes/2 {
 		t.Errorf("only %d jobs of %d mixes are slowed", slowed, mixes)
+	}
+}
+
+// TestJobsLevels: a job on a service level of its own that goes first waits for a packet of another
+// at most. Two halos share all of their switches. A packet of 2 KiB takes 8 flits of 64 ns,
+// and a message crosses 3 channels between switches at most: 3*8*64 ns = 1.54 us.
+func TestJobsLevels(t *testing.T) {
+	const lanes = "[switch]\nflow_control = \"cut-through\"\noutput_buffer_flits = 4\nvlarb_high = \"HIGH\"\nvlarb_low = \"LOW\"\nvl_high_limit = 255\n[routing]\ntype = \"min\"\n"
+	text := jobsNetwork + strings.Replace(ranHalo("a", "placement = \"fragmented\"\nevery = 2\nlevel = LEVEL\n"), "16KiB", "4KiB", 1) + ranHalo("b", "placement = \"listed\"\nnodes = [1, 3, 5, 7, 9, 11, 13, 15]\n")
+	latency := func(text string) (beside, alone, messages float64) {
+		jobs, _ := jobTables(t, text)
+		return numbers(t, jobs, "message_p99_s")[0], numbers(t, jobs, "message_p99_alone_s")[0], numbers(t, jobs, "messages")[0]
+	}
+	// The routing needs two channels: level 1 has 2 and 3.
+	together, alone, messages := latency(strings.NewReplacer("LEVEL", "0").Replace(text))
+	if together <= 1.05*alone {
+		t.Errorf("without levels 99 %% of the messages take up to %v s, alone %v", together, alone)
+	}
+	apart, alone, again := latency(strings.NewReplacer("LEVEL", "1", "HIGH", "2:255,3:255", "LOW", "0:64,1:64").Replace(text + lanes))
+	if apart > alone+1.54e-6 {
+		t.Errorf("on a level of their own 99 %% of the messages take up to %v s, alone %v", apart, alone)
+	}
+	if messages != 64 || again != 64 { // 4 of each of 8 ranks, twice, eager
+		t.Errorf("%v messages, then %v", messages, again)
 	}
 }
 
@@ -157,7 +195,33 @@ func TestJobsThreads(t *testing.T) {
 	s := sim.NewStream(8, "mixes of jobs", 0)
 	for i := range 6 {
 		text := strings.ReplaceAll(jobsMix(&s), "repeat = 0\n", "")
-		sameOnThreads(t, fmt.Sprint("mix ", i), load(t, text, experiments.Options{}), []int{2, 3}, true, "jobs", "job_ranks", "job_blame", "links")
+		sameOnThreads(t, fmt.Sprint("mix ", i), load(t, text, experiments.Options{}), []int{3}, true, "jobs", "job_ranks", "job_blame", "links")
+	}
+}
+
+// TestJobsIntervals: three replications, each with placements of its own, have the mean of what each has
+// by itself, with Student's 95 % interval: t(0.975, 2) = 4.303 times s/sqrt(3).
+func TestJobsIntervals(t *testing.T) {
+	text := jobsNetwork + ranHalo("a", "placement = \"random\"\n") + ranHalo("b", "placement = \"random\"\n")
+	var each []float64
+	for i := range 3 {
+		jobs, _ := jobTables(t, fmt.Sprintf("seed = %d\n", replicationSeed(1, i))+text)
+		each = append(each, numbers(t, jobs, "slowdown")[0])
+	}
+	mean := (each[0] + each[1] + each[2]) / 3
+	squares := 0.0
+	for _, x := range each {
+		squares += (x - mean) * (x - mean)
+	}
+	o := execute(t, load(t, "seed = 1\n"+text+"[measure]\nreplications = 3\n", experiments.Options{}), experiments.Execution{})
+	jobs := o.Tables["jobs"]
+	want := 4.302653 * math.Sqrt(squares/2/3)
+	if got, half := numbers(t, jobs, "slowdown")[0], numbers(t, jobs, "slowdown_ci95")[0]; squares == 0 || math.Abs(got-mean) > 1e-9 || math.Abs(half-want) > 1e-6*want {
+		t.Errorf("slowdown %v ± %v, want %v ± %v", got, half, mean, want)
+	}
+	both := numbers(t, jobs, "slowdown_ci95")
+	if got := numbers(t, o.Results, "slowdown_max_ci95")[0]; got != both[0] && got != both[1] {
+		t.Errorf("the slowest job's interval is %v, those of the jobs %v", got, both)
 	}
 }
 
@@ -187,6 +251,8 @@ func TestJobsProblems(t *testing.T) {
 		ranHalo("a", "placement = \"lost\"\n"):                             "unknown placement",
 		ranHalo("a", "repeat = 0\n"):                                       "job.a.repeat = 0",
 		ranHalo("a", "") + "[measure]\nblame = true\nalone = false\n":      "measure.blame",
+		ranHalo("a", "level = 1\n") + "[switch]\nvcs = 3\n":                "switch.vcs = 3: want a multiple of 2",
+		ranHalo("a", "level = 8\n"):                                        "9 service levels need 18 virtual channels here",
 		"[job.a]\nprogram = \"traffic\"\npattern = \"matrix\"\n":           "job.a.matrix",
 	} {
 		_, err := experiments.Load("x.toml", jobsNetwork+text, experiments.Options{})

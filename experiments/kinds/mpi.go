@@ -284,7 +284,7 @@ func checkMPI(c *mpiConfig, seed uint64) ([]experiments.Warning, error) {
 	}
 	warnings = append(warnings, c.copyWarnings(&adapter)...)
 	if c.Job.Machine == "fabric" {
-		more, err := c.checkNetwork(&adapter, nodes, seed)
+		more, err := c.checkNetwork(&adapter, nodes, seed, 1)
 		return append(warnings, more...), err
 	}
 	return warnings, nil

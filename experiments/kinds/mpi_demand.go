@@ -37,11 +37,16 @@ type cutDemand struct{ out, in int64 } // flits
 // demand works out what the point's program asks for: seconds that it takes at least and, where
 // that is wanted, flits that cross a switch on shortest ways.
 func (c *mpiConfig) demand(g *topology.Graph, config *fabric.Config, adapter *hca.Config, seed uint64, hops bool) (seconds, flitHops float64, err error) {
-	timings, err := config.ChannelTimings(g)
+	w, err := c.build()
 	if err != nil {
 		return 0, 0, err
 	}
-	w, err := c.build()
+	return c.demandOf(w, g, config, adapter, seed, hops)
+}
+
+// demandOf is demand for a program at hand, which it uses up.
+func (c *mpiConfig) demandOf(w mpi.Workload, g *topology.Graph, config *fabric.Config, adapter *hca.Config, seed uint64, hops bool) (seconds, flitHops float64, err error) {
+	timings, err := config.ChannelTimings(g)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -179,7 +184,7 @@ func (c *mpiConfig) predictWork(p *experiments.Preflight) error {
 	if err != nil {
 		return err
 	}
-	t, config, r, err := c.fabricParts(&adapter, p.Seed)
+	t, config, r, err := c.fabricParts(&adapter, p.Seed, 1)
 	if err != nil {
 		return err
 	}
@@ -193,8 +198,18 @@ func (c *mpiConfig) predictWork(p *experiments.Preflight) error {
 	if c.Measure.Blame {
 		noteBlame(p)
 	}
-	p.Work(hops, hops, networkBytes(g, max(r.VCs(), c.Switch.VCs)))
+	c.work(p, hops, &adapter, networkBytes(g, max(r.VCs(), c.Switch.VCs)))
 	return nil
+}
+
+// work tells a preflight about so many flits that cross a switch, in full packets where these are the
+// unit, and about memory.
+func (c *mpiConfig) work(p *experiments.Preflight, hops float64, adapter *hca.Config, bytes float64) {
+	if c.Fabric.Unit == fabric.UnitPacket {
+		p.Packets()
+		hops /= max(1, math.Ceil(float64(adapter.MTU)/float64(c.Fabric.FlitBytes)))
+	}
+	p.Work(hops, hops, bytes)
 }
 
 // parts fills in where the time of a run went, but for its network.

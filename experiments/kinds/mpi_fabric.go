@@ -15,6 +15,7 @@ import (
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 func (c *mpiConfig) SetAllowDeadlock() { c.Fabric.AllowDeadlock = true }
@@ -25,21 +26,33 @@ func preflightMPI(c *mpiConfig, p *experiments.Preflight) error {
 	if c.Job.Machine != "fabric" {
 		return nil
 	}
-	err := network.CheckCertified(p, network.NewSpec(&c.Topology, &c.Routing, c.Switch.VCs, p.Seed, c.Fabric.AllowDeadlock).Through(&c.Switch), c.Fabric.AllowDeadlock)
+	err := network.CheckCertified(p, c.spec(p.Seed, 1), c.Fabric.AllowDeadlock)
 	if err != nil || !p.Thorough {
 		return err
 	}
 	return c.predictWork(p)
 }
 
-// fabricParts builds what the fabric of an adapter is made of.
-func (c *mpiConfig) fabricParts(adapter *hca.Config, seed uint64) (topology.Topology, fabric.Config, fabric.Routing, error) {
+// spec names what packets of one of so many service levels have of the network.
+func (c *mpiConfig) spec(seed uint64, levels int) *network.Spec {
+	return network.NewSpec(&c.Topology, &c.Routing, c.Switch.VCs/levels, seed, c.Fabric.AllowDeadlock).Through(&c.Switch)
+}
+
+// fabricParts builds what the fabric of an adapter is made of, with virtual channels for each of
+// so many service levels.
+func (c *mpiConfig) fabricParts(adapter *hca.Config, seed uint64, levels int) (topology.Topology, fabric.Config, fabric.Routing, error) {
 	t, err := c.Topology.Type.BuildShared(struct{}{})
 	if err != nil {
 		return nil, fabric.Config{}, nil, err
 	}
 	config := fabric.Config{Fabric: c.Fabric, Switch: c.Switch, Terminal: c.Terminal, Channels: c.channels(t.Graph(), adapter)}
-	r, err := c.Routing.Type.Build(routing.Env{Topology: t, TopologyName: c.Topology.Type.Name(), VCs: c.Switch.VCs, Seed: seed, AllowDeadlock: c.Fabric.AllowDeadlock, Shared: c.Topology.Type.Shared()})
+	if c.Switch.VCs%levels != 0 {
+		return nil, config, nil, &param.ParamError{Key: "switch.vcs", Value: c.Switch.VCs, Want: fmt.Sprintf("a multiple of %d, the number of service levels, which have as many each", levels)}
+	}
+	r, err := c.Routing.Type.Build(routing.Env{Topology: t, TopologyName: c.Topology.Type.Name(), VCs: c.Switch.VCs / levels, Seed: seed, AllowDeadlock: c.Fabric.AllowDeadlock, Shared: c.Topology.Type.Shared()})
+	if err == nil && levels > 1 {
+		r, err = routing.ServiceLevels(r, levels)
+	}
 	return t, config, r, err
 }
 
@@ -64,10 +77,10 @@ func (c *mpiConfig) channels(g *topology.Graph, adapter *hca.Config) map[string]
 }
 
 // checkNetwork finds what is wrong with the fabric for so many nodes.
-func (c *mpiConfig) checkNetwork(adapter *hca.Config, nodes int, seed uint64) ([]experiments.Warning, error) {
-	t, config, r, err := c.fabricParts(adapter, seed)
+func (c *mpiConfig) checkNetwork(adapter *hca.Config, nodes int, seed uint64, levels int) ([]experiments.Warning, error) {
+	t, config, r, err := c.fabricParts(adapter, seed, levels)
 	if err != nil {
-		return nil, network.ExplainVCs(err, network.NewSpec(&c.Topology, &c.Routing, c.Switch.VCs, seed, c.Fabric.AllowDeadlock).Through(&c.Switch))
+		return nil, network.ExplainVCs(err, c.spec(seed, levels))
 	}
 	g := t.Graph()
 	packet := int((int64(adapter.MTU) + int64(c.Fabric.FlitBytes) - 1) / int64(c.Fabric.FlitBytes))
@@ -93,7 +106,7 @@ var worthBusy, worthOpen = int64(2000), int64(0)
 // the run is over: find out whether the network came to rest for good, and fill in what
 // row says of it.
 func (c *mpiConfig) overFabric(adapter *hca.Config, run *experiments.Run, seed uint64, seen *mpiObserved, timeline bool, row *mpiRow) (mpi.Divide, func(mpi.Result, error) (mpi.Result, error), error) {
-	t, config, r, err := c.fabricParts(adapter, seed)
+	t, config, r, err := c.fabricParts(adapter, seed, 1)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -113,7 +126,7 @@ func (c *mpiConfig) overFabric(adapter *hca.Config, run *experiments.Run, seed u
 		return nil, nil, err
 	}
 	var n *fabricNetwork
-	divide := c.divide(f, adapter, run, watch.all, &n)
+	divide := c.divide(f, adapter, run, watch.all, nil, &n)
 	return divide, func(result mpi.Result, err error) (mpi.Result, error) {
 		fabricCounter(f, run)()
 		if errors.Is(err, mpi.ErrStopped) || n == nil || !n.ran { // it is not at rest, or a state could not be read whole
@@ -130,13 +143,13 @@ func (c *mpiConfig) overFabric(adapter *hca.Config, run *experiments.Run, seed u
 
 // divide has a run divide f, and put its network there, with a tracer of all packets if there is
 // one.
-func (c *mpiConfig) divide(f *core.Fabric, adapter *hca.Config, run *experiments.Run, all *observe.Tracer, n **fabricNetwork) mpi.Divide {
+func (c *mpiConfig) divide(f *core.Fabric, adapter *hca.Config, run *experiments.Run, all *observe.Tracer, jobs *transportJobs, n **fabricNetwork) mpi.Divide {
 	return func(nodes int, alone sim.Time, why string) (_ mpi.Division, err error) {
 		if alone > 0 {
 			why = f.DivideFor(run.Threads, int64(alone/f.Clock()), worthBusy, occupied(f.Graph(), nodes))
 		}
 		run.OnOneThread(why)
-		if *n, err = newFabricNetwork(f, c.Fabric.FlitBytes, adapter, nodes); err == nil && all != nil {
+		if *n, err = newFabricNetwork(f, c.Fabric.FlitBytes, adapter, nodes, jobs); err == nil && all != nil {
 			(*n).follow(all)
 		}
 		return *n, err

@@ -11,6 +11,7 @@ import (
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/mem"
+	"github.com/weft-sim/weft/sim/stats"
 )
 
 // fabricNetwork carries the messages of package mpi through the flit-level
@@ -39,6 +40,7 @@ type fabricNetwork struct {
 	at      []topology.TerminalID // len = nodes
 	partOf  []uint8               // likewise
 	nodeAt  []int32               // len = terminals; -1: none
+	jobs    *transportJobs        // nil: one program on level 0, whose messages are not timed
 	flights mem.Records[flight]
 	orders  mem.Records[qpOrder]
 	parts   []*fabricTransport
@@ -64,6 +66,14 @@ type fabricTransport struct {
 	passages passages
 
 	manyOrders int // in orderOf, from which on those without flights are given up
+
+	latency []stats.Histogram // of messages, by job, in picoseconds
+}
+
+// transportJobs says of processes which job they belong to.
+type transportJobs struct {
+	of     []uint16 // by process
+	levels []uint8  // service level, by job
 }
 
 // idRange is the numbers from first on and below end.
@@ -96,7 +106,9 @@ type flight struct {
 	from    int32  `snap:"-"`
 	peer    hca.QP `snap:"-"`
 	lane    uint8  // of the sender
+	level   uint8  `snap:"-"` // and posted: for jobs, which are not archived
 	quiet   bool
+	posted  sim.Time `snap:"-"`
 
 	// For the receiver.
 	missing int64    // bytes
@@ -111,14 +123,14 @@ const (
 )
 
 // newFabricNetwork puts adapters on the terminals of f, which is divided by then.
-// Channels to terminals must not be faster than the adapters: see adapterRate.
-func newFabricNetwork(f *core.Fabric, flit sim.Bytes, adapter *hca.Config, nodes int) (*fabricNetwork, error) {
+// jobs is nil for one program. Channels to terminals must not be faster than the adapters: see adapterRate.
+func newFabricNetwork(f *core.Fabric, flit sim.Bytes, adapter *hca.Config, nodes int, jobs *transportJobs) (*fabricNetwork, error) {
 	hosts := f.Graph().Hosts()
 	if nodes > len(hosts) {
 		return nil, fmt.Errorf("the ranks take %d nodes, but the topology has %d hosts", nodes, len(hosts))
 	}
 	t := &fabricNetwork{
-		fabric: f, adapter: adapter, clock: f.Clock(), delay: f.InjectionCycles(), flit: int64(flit), full: adapter.TimeOf(int64(adapter.MTU)),
+		fabric: f, adapter: adapter, jobs: jobs, clock: f.Clock(), delay: f.InjectionCycles(), flit: int64(flit), full: adapter.TimeOf(int64(adapter.MTU)),
 		nodes: make([]sender, nodes), nodeAt: make([]int32, f.Graph().Terminals()),
 	}
 	for i := range t.nodeAt {
@@ -143,6 +155,9 @@ func (t *fabricNetwork) Transport(part int, k *sim.Kernel, sink mpi.Sink) (mpi.T
 	p := &fabricTransport{fabricNetwork: t, number: uint8(part), kernel: k, sink: sink, orderOf: map[qpPair]int32{}}
 	if t.tracer != nil {
 		p.passages.of = map[int32]passage{}
+	}
+	if t.jobs != nil {
+		p.latency = make([]stats.Histogram, len(t.jobs.levels))
 	}
 	var own []int
 	for node := range t.nodes {
@@ -178,9 +193,13 @@ func (t *fabricNetwork) Run(kernels []*sim.Kernel, m mpi.Meeting) {
 // Send implements mpi.Transport.
 func (t *fabricTransport) Send(x mpi.Transfer) {
 	order, id := t.orderFor(qpPair{x.QP, x.PeerQP}), t.newFlight()
-	q, lane := t.orders.At(order), t.laneOf(x.From, x.To)
+	level := uint8(0)
+	if t.jobs != nil {
+		level = t.jobs.levels[t.jobs.of[x.Process]]
+	}
+	q, lane := t.orders.At(order), t.laneOf(x.From, x.To, level)
 	*t.flights.At(id) = flight{
-		id: x.ID, from: x.From, to: x.To, process: x.Process, order: order, number: q.sent, peer: x.PeerQP, lane: lane, quiet: x.Quiet, missing: x.Bytes,
+		id: x.ID, from: x.From, to: x.To, process: x.Process, order: order, number: q.sent, peer: x.PeerQP, lane: lane, level: level, quiet: x.Quiet, posted: t.kernel.Now(), missing: x.Bytes,
 	}
 	q.sent++
 	t.nodes[x.From].Post(hca.Request{QP: x.QP, Bytes: x.Bytes, Mark: hca.Mark{ID: id, Lane: lane}})
@@ -301,12 +320,15 @@ func (t *fabricTransport) Next(terminal topology.TerminalID, until int64, spec *
 		return false
 	}
 	n.head++
-	if n.lanes == nil {
-		t.goOn(n, node)
-	} else {
-		n.lanes.waiting[t.flights.At(int32(p.tag>>32)).lane]++
-	}
 	*spec = fabric.PacketSpec{Birth: p.birth, Dst: p.dst, Flits: p.flits, Tag: p.tag}
+	if n.lanes != nil || t.jobs != nil {
+		f := t.flights.At(int32(p.tag >> 32))
+		if spec.Level = f.level; n.lanes != nil {
+			n.lanes.waiting[f.lane]++
+			return true
+		}
+	}
+	t.goOn(n, node)
 	return true
 }
 
@@ -369,6 +391,9 @@ func (t *fabricTransport) Handle(k *sim.Kernel, e sim.Event) {
 		flight := int32(e.Arg)
 		f := t.flights.At(flight)
 		id, quiet := f.id, f.quiet
+		if t.jobs != nil {
+			t.latency[t.jobs.of[f.process]].Add(int64(k.Now() - f.posted))
+		}
 		t.free = append(t.free, flight)
 		t.passages.tells(flight)
 		if quiet {

@@ -206,7 +206,7 @@ func paceTransport(t *testing.T, unit, lanes string, adapter *hca.Config) (*sim.
 	}
 	k := sim.NewKernel()
 	sink := &laneArrivals{k, map[int32]sim.Time{}}
-	adapters, err := newFabricNetwork(f, 64, adapter, 2)
+	adapters, err := newFabricNetwork(f, 64, adapter, 2, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

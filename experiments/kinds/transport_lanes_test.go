@@ -70,7 +70,7 @@ func lanesTransport(t *testing.T, terminals int, low string) (*sim.Kernel, *lane
 	k := sim.NewKernel()
 	sink := &laneArrivals{k, map[int32]sim.Time{}}
 	adapter := lanesAdapter()
-	adapters, err := newFabricNetwork(f, 64, &adapter, terminals)
+	adapters, err := newFabricNetwork(f, 64, &adapter, terminals, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

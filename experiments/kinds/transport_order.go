@@ -32,14 +32,14 @@ func newSenderLanes(tables *arbitration.Tables, enough int) *senderLanes {
 	return &senderLanes{arbiter: arbitration.New(tables), tables: tables, enough: 1 + int32(enough)}
 }
 
-// laneOf is the lane on which a node sends to another: where the routing leaves several
-// open, the first that has turns.
-func (t *fabricTransport) laneOf(from, to int32) uint8 {
+// laneOf is the lane on which a node sends to another at a service level: where the routing
+// leaves several open, the first that has turns.
+func (t *fabricTransport) laneOf(from, to int32, level uint8) uint8 {
 	n := t.nodes[from].lanes
 	if n == nil {
 		return 0
 	}
-	return uint8(bits.TrailingZeros32(t.fabric.InjectionLanes(t.at[from], t.at[to]) & n.tables.Lanes()))
+	return uint8(bits.TrailingZeros32(t.fabric.InjectionLanes(t.at[from], t.at[to], level) & n.tables.Lanes()))
 }
 
 // serveByLane begins the next burst of a node, if its engine is free and a lane with

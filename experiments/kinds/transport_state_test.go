@@ -19,11 +19,12 @@ func TestTransportStateIsWhole(t *testing.T) {
 	snapshottest.Names[fabricNetwork](t, "fabric", "nodes", "flights", "orders", "parts",
 		"adapter", "clock", "delay", "flit", "full", "at", "nodeAt", "partOf", // of the settings
 		"tracer",       // of a timeline, of which no state is kept
+		"jobs",         // kind jobs writes none
 		"state", "ran") // writes it, and tells how far the run is
 	snapshottest.Names[fabricTransport](t, "fabricNetwork", "adapters", "orderOf",
 		"number", "kernel", "handler", "sink", // made before
-		"passages",                            // of a timeline
-		"last",                                // the network's, of all parts
+		"passages",        // of a timeline
+		"last", "latency", // the network's, of all parts; kind jobs
 		"free", "order", "over", "manyOrders") // of records that nobody uses
 	snapshottest.Names[sender](t, "HCA", "packets", "head", "waking", "lanes",
 		"enough") // of the settings

@@ -77,6 +77,7 @@ type experiment struct {
 	Timelines         []timeline
 	TimelineNote      string
 	Blame             *blame
+	Jobs              *jobBlame
 	Shared            []cell // columns with one value
 	Results           table
 	Failures          *table
@@ -89,7 +90,7 @@ type experiment struct {
 // HasAnswer and HasWhy tell whether there is anything to say.
 func (e *experiment) HasAnswer() bool { return len(e.Knees) > 0 || len(e.Verdicts) > 0 }
 func (e *experiment) HasWhy() bool {
-	return e.Blame != nil || len(e.Maps) > 0 || e.MapNote != "" || e.LapseNote != "" || len(e.Timelines) > 0
+	return e.Blame != nil || e.Jobs != nil || len(e.Maps) > 0 || e.MapNote != "" || e.LapseNote != "" || len(e.Timelines) > 0
 }
 
 // section is an entry of the list of contents.
@@ -243,7 +244,7 @@ func newExperiment(f *experiments.Folder, links linker) (experiment, []experimen
 	e.Maps, e.MapNote = linkMaps(f)
 	e.Lapses, e.LapseNote = timelapses(f)
 	e.Timelines, e.TimelineNote = timelines(f)
-	e.Blame = newBlame(f)
+	e.Blame, e.Jobs = newBlame(f), newJobBlame(f)
 	e.Shared, e.Results = printResults(f.Results)
 	if f.Failures != nil {
 		failures := printTable(f.Failures)

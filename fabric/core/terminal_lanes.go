@@ -79,13 +79,13 @@ func (f *Fabric) TerminalTables(t topology.TerminalID) *arbitration.Tables {
 	return f.laneQueues[t].arbiter.Tables()
 }
 
-// InjectionLanes is the set of virtual channels on which a packet from src to dst may
-// enter the network, as the routing says now. It is for the thread that simulates src.
-func (f *Fabric) InjectionLanes(src, dst topology.TerminalID) uint32 {
+// InjectionLanes is the set of virtual channels on which a packet of a service level from src
+// to dst may enter the network, as the routing says now. It is for the thread that simulates src.
+func (f *Fabric) InjectionLanes(src, dst topology.TerminalID, level uint8) uint32 {
 	if f.injection != 0 {
 		return f.injection
 	}
-	lanes, _ := f.owner(src).depart(int32(src), int32(dst), label{})
+	lanes, _ := f.owner(src).depart(int32(src), int32(dst), label{level: level})
 	return uint32(lanes)
 }
 
