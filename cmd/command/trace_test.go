@@ -2,6 +2,7 @@ package command
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -9,14 +10,19 @@ import (
 // TestTrace: the commands of the page on messages: a schedule becomes binary and a trace of
 // one file a rank, which both become the same schedule again and run as it does.
 func TestTrace(t *testing.T) {
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
 	const schedule = "num_ranks 2\n\nrank 0 {\nl1: calc 1500\nl2: send 4096b to 1 tag 7\nl2 requires l1\n}\n\nrank 1 {\nl1: recv 4096b from 0 tag 7\n}\n"
 	inFolder(t, map[string]string{
-		"app.goal":  schedule,
-		"foreign.x": "\x03BOTF2",
-		"ti.txt":    "0 init\n0 compute 3e3\n0 finalize\n",
-		"any.goal":  "num_ranks 1\nrank 0 {\nrecv 1b from -1\n}\n",
-		"x.toml":    "kind = \"mpi\"\n[workload]\ntype = \"trace\"\n[placement]\nper_node = 1\n[job]\nmachine = \"loggops\"\n[sweep]\n\"workload.file\" = [\"app.goal\", \"app.bin\", \"app.1.et\"]\n",
-		"bad.toml":  "kind = \"mpi\"\n[workload]\ntype = \"trace\"\nfile = \"cut.bin\"\n",
+		"app.goal":   schedule,
+		"foreign.x":  "\x03BOTF2",
+		"ti.txt":     "0 init\n0 compute 3e3\n0 finalize\n",
+		"any.goal":   "num_ranks 1\nrank 0 {\nrecv 1b from -1\n}\n",
+		"x.toml":     "kind = \"mpi\"\n[workload]\ntype = \"trace\"\n[placement]\nper_node = 1\n[job]\nmachine = \"loggops\"\n[sweep]\n\"workload.file\" = [\"app.goal\", \"app.bin\", \"app.1.et\"]\n",
+		"other.toml": "kind = \"mpi\"\n[workload]\ntype = \"trace\"\n[placement]\nper_node = 1\n[job]\nmachine = \"loggops\"\n",
+		"bad.toml":   "kind = \"mpi\"\n[workload]\ntype = \"trace\"\nfile = \"cut.bin\"\n",
 	})
 	const report = "replayed              1  calc\nreplayed              1  recv\nreplayed              1  send\nranks                 2\nsends                 1  4096 B\nreceives              1  4096 B\ncomputations          1  1500 ns\n"
 	for _, args := range [][]string{{"app.goal"}, {"app.goal", "-o", "app.bin"}, {"app.bin", "--to", "chakra", "-o", "app"}, {"app.bin", "-o", "again.goal"}} {
@@ -48,6 +54,19 @@ func TestTrace(t *testing.T) {
 	}
 	if status, stdout, stderr := weft(t, "trace", "ti.txt", "--host-flops", "2e9"); status != exitSuccess || !strings.HasSuffix(stdout, "computations          2  1500 ns\n") {
 		t.Errorf("status %d: %s%s", status, stdout, stderr)
+	}
+	// Traces of other tools: those that the tests of their readers are about.
+	for format, file := range map[string]string{"dumpi": "ring-0001.bin"} {
+		if err := os.CopyFS(format, os.DirFS(filepath.Join(here, "..", "..", "mpi", format, "testdata"))); err != nil {
+			t.Fatal(err)
+		}
+		file = filepath.Join(format, file)
+		if status, stdout, stderr := weft(t, "trace", file); status != exitSuccess || !strings.Contains(stdout, "\nranks                 4\n") {
+			t.Errorf("status %d: %s%s", status, stdout, stderr)
+		}
+		if status, _, stderr := weft(t, "run", "other.toml", "--set", "workload.file="+file, "--out", "-"); status != exitSuccess {
+			t.Errorf("%s: status %d: %s", file, status, stderr)
+		}
 	}
 	binary, err := os.ReadFile("app.bin")
 	if err != nil {
