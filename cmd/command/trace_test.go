@@ -17,7 +17,7 @@ func TestTrace(t *testing.T) {
 	const schedule = "num_ranks 2\n\nrank 0 {\nl1: calc 1500\nl2: send 4096b to 1 tag 7\nl2 requires l1\n}\n\nrank 1 {\nl1: recv 4096b from 0 tag 7\n}\n"
 	inFolder(t, map[string]string{
 		"app.goal":   schedule,
-		"foreign.x":  "\x03BOTF2",
+		"foreign.x":  "\x03BOTF3",
 		"ti.txt":     "0 init\n0 compute 3e3\n0 finalize\n",
 		"any.goal":   "num_ranks 1\nrank 0 {\nrecv 1b from -1\n}\n",
 		"x.toml":     "kind = \"mpi\"\n[workload]\ntype = \"trace\"\n[placement]\nper_node = 1\n[job]\nmachine = \"loggops\"\n[sweep]\n\"workload.file\" = [\"app.goal\", \"app.bin\", \"app.1.et\"]\n",
@@ -56,7 +56,7 @@ func TestTrace(t *testing.T) {
 		t.Errorf("status %d: %s%s", status, stdout, stderr)
 	}
 	// Traces of other tools: those that the tests of their readers are about.
-	for format, file := range map[string]string{"dumpi": "ring-0001.bin"} {
+	for format, file := range map[string]string{"dumpi": "ring-0001.bin", "otf2": "t.otf2"} {
 		if err := os.CopyFS(format, os.DirFS(filepath.Join(here, "..", "..", "mpi", format, "testdata"))); err != nil {
 			t.Fatal(err)
 		}

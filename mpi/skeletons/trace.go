@@ -8,6 +8,7 @@ import (
 	"github.com/weft-sim/weft/mpi/chakra"
 	"github.com/weft-sim/weft/mpi/dumpi"
 	"github.com/weft-sim/weft/mpi/goal"
+	"github.com/weft-sim/weft/mpi/otf2"
 	"github.com/weft-sim/weft/mpi/simgrid"
 	"github.com/weft-sim/weft/mpi/trace"
 	"github.com/weft-sim/weft/sim/input"
@@ -17,7 +18,7 @@ import (
 // Trace configures the replay of a trace.
 type Trace struct {
 	File   string  `toml:"file" doc:"a file of the trace, relative to the experiment file; the files of other ranks stand beside it"`
-	Format string  `toml:"format" doc:"auto: by content" choices:"auto|goal|chakra|dumpi|simgrid"`
+	Format string  `toml:"format" doc:"auto: by content" choices:"auto|goal|chakra|dumpi|otf2|simgrid"`
 	Groups string  `toml:"groups" doc:"chakra: the process groups, a JSON object of lists of ranks"`
 	Flops  float64 `toml:"host_flops" doc:"simgrid: floating-point operations a second of a rank" min:"1"`
 	trace.Settings
@@ -46,6 +47,7 @@ type format struct {
 // formats are those that are told apart, in this order. Every text may be GOAL.
 var formats = []format{
 	{"dumpi", dumpi.Is, dumpi.Files, func(c *Trace) (*goal.Schedule, *trace.Report, error) { return dumpi.Import(c.File, c.Settings) }},
+	{"otf2", otf2.Is, otf2.Files, func(c *Trace) (*goal.Schedule, *trace.Report, error) { return otf2.Import(c.File, c.Settings) }},
 	{"simgrid", simgrid.Is, simgrid.Files, func(c *Trace) (*goal.Schedule, *trace.Report, error) {
 		return simgrid.Import(c.File, c.Flops, c.Settings)
 	}},
@@ -120,7 +122,7 @@ type Imported struct {
 }
 
 func init() {
-	param.Register(Registry, "trace", "a trace in the format of GOAL (text, binary), Chakra, DUMPI or SimGrid; it has its own number of ranks", DefaultTrace(), func(c Trace, _ Env) (Program, error) {
+	param.Register(Registry, "trace", "a trace in the format of GOAL (text, binary), Chakra, DUMPI, OTF2 or SimGrid; it has its own number of ranks", DefaultTrace(), func(c Trace, _ Env) (Program, error) {
 		g, report, err := c.Read()
 		if err != nil {
 			return nil, err

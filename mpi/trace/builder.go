@@ -111,10 +111,26 @@ func (b *Builder) Compute(ns float64) (int32, error) {
 
 // Message appends a send or a receive.
 func (b *Builder) Message(kind mpi.Kind, bytes int64, peer, tag int64) (int32, error) {
-	if peer < -1 || peer >= int64(b.ranks) || tag < -1 || tag >= collectiveTag {
-		return 0, fmt.Errorf("%s with rank %d, tag %d: ranks are 0 to %d, tags 0 to %d", kind, peer, tag, b.ranks-1, collectiveTag-1)
+	if err := b.check(kind, peer, tag); err != nil {
+		return 0, err
 	}
 	return b.Add(kind, bytes, int32(peer), int32(tag))
+}
+
+// Become makes an operation a send or a receive.
+func (b *Builder) Become(id int32, kind mpi.Kind, bytes, peer, tag int64) error {
+	if err := b.check(kind, peer, tag); err != nil {
+		return err
+	}
+	return b.Builder.Become(id, kind, bytes, int32(peer), int32(tag))
+}
+
+// check refuses messages that the schedule cannot hold.
+func (b *Builder) check(kind mpi.Kind, peer, tag int64) error {
+	if peer < -1 || peer >= int64(b.ranks) || tag < -1 || tag >= collectiveTag {
+		return fmt.Errorf("%s with rank %d, tag %d: ranks are 0 to %d, tags 0 to %d", kind, peer, tag, b.ranks-1, collectiveTag-1)
+	}
+	return nil
 }
 
 // Collective appends the rank's part of a collective of a group, whose members are ranks
