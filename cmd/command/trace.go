@@ -27,7 +27,8 @@ func (a *app) traceCommand() *cobra.Command {
 		Short: "Say what a trace holds and what of it can be replayed, or write it in another format",
 		Long: `Say what a trace holds: GOAL text or binary, SimGrid's time-independent actions,
 OTF2 (FILE is NAME.otf2), or Chakra or DUMPI, of which FILE is that of one rank and the
-others stand beside it; plain or packed with gzip or zstd. The report has a
+others stand beside it; plain or packed with gzip or zstd, in a folder or a tar file
+(ARCHIVE/FILE, or ARCHIVE that holds one trace). The report has a
 line for every kind of operation: replayed, approximated or refused, how many, and why.
 A trace of which something would be left out is refused, unless --drop is given.
 Collectives become the messages of weft's algorithms.

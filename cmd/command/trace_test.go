@@ -1,6 +1,9 @@
 package command
 
 import (
+	"archive/tar"
+	"compress/gzip"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -61,6 +64,14 @@ func TestTrace(t *testing.T) {
 			t.Fatal(err)
 		}
 		file = filepath.Join(format, file)
+		archive := format + ".tar.gz"
+		tarFolder(t, format, archive)
+		_, want, _ := weft(t, "trace", file)
+		for _, name := range []string{format, archive, filepath.Join(archive, filepath.Base(file))} {
+			if status, stdout, stderr := weft(t, "trace", name); status != exitSuccess || stdout != want {
+				t.Errorf("%s: status %d: %s%s", name, status, stdout, stderr)
+			}
+		}
 		if status, stdout, stderr := weft(t, "trace", file); status != exitSuccess || !strings.Contains(stdout, "\nranks                 4\n") {
 			t.Errorf("status %d: %s%s", status, stdout, stderr)
 		}
@@ -83,6 +94,8 @@ func TestTrace(t *testing.T) {
 		{[]string{"check", "bad.toml"}, "cut.bin: byte 60: rank 0: the file ends here: is it truncated?"},
 		{[]string{"trace", "foreign.x"}, "foreign.x:1: "},
 		{[]string{"trace", "nothing"}, "nothing"},
+		{[]string{"trace", "dumpi.tar.gz/nothing"}, "no such file in the archive"},
+		{[]string{"trace", "otf2.tar.gz/t"}, "holds 8 traces, as 0.def and 0.evt: name one, as t/0.def"},
 		{[]string{"trace", "any.goal", "-o", "any.et"}, "any.goal:3: recv 1 B from any tag 0: any rank or any tag"},
 		{[]string{"trace", "app.goal", "-o", "app.bin"}, "app.bin: file exists"},
 		{[]string{"trace", "app.goal", "-o", "app"}, "want --to goal|goal-binary|chakra"},
@@ -96,5 +109,19 @@ func TestTrace(t *testing.T) {
 	}
 	if _, err := os.Stat("any.0.et"); err == nil {
 		t.Error("a trace that cannot be written was begun")
+	}
+}
+
+// tarFolder packs a folder.
+func tarFolder(t *testing.T, folder, archive string) {
+	f, err := os.Create(archive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	packed := gzip.NewWriter(f)
+	w := tar.NewWriter(packed)
+	err = errors.Join(w.AddFS(os.DirFS(folder)), w.Close(), packed.Close(), f.Close())
+	if err != nil {
+		t.Fatal(err)
 	}
 }

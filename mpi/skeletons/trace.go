@@ -57,28 +57,35 @@ var formats = []format{
 	{"goal", func(*bufio.Reader) bool { return true }, func(name string) []string { return []string{name} }, (*Trace).readGoal},
 }
 
-// format is that of the trace.
-func (c *Trace) format() (format, error) {
+// endings are those of the files that tell a trace in a folder or a tar file.
+var endings = []string{".otf2", "-0000.bin", "-0000.bin.gz", "-0000.bin.zst", ".0.et", ".0.et.gz", ".0.et.zst"}
+
+// found is the trace with the file that tells it, and its format.
+func (c Trace) found() (*Trace, format, error) {
+	name, err := trace.Find(c.File, endings)
+	if err != nil {
+		return nil, format{}, err
+	}
+	c.File = name
 	for _, f := range formats {
 		if f.name == c.Format {
-			return f, nil
+			return &c, f, nil
 		}
 	}
 	file, err := input.OpenInput(c.File, input.MaxStream)
 	if err != nil {
-		return format{}, err
+		return nil, format{}, err
 	}
 	defer file.Close()
 	in := bufio.NewReaderSize(file, 1<<16)
-	i := slices.IndexFunc(formats, func(f format) bool { return f.is(in) })
-	return formats[i], nil
+	return &c, formats[slices.IndexFunc(formats, func(f format) bool { return f.is(in) })], nil
 }
 
 // Files are the files that are read.
 func (c *Trace) Files() []string {
 	files := []string{c.File}
-	if f, err := c.format(); c.File != "" && err == nil {
-		files = f.files(c.File)
+	if found, f, err := c.found(); c.File != "" && err == nil {
+		files = f.files(found.File)
 	}
 	if c.Groups != "" {
 		files = append(files, c.Groups)
@@ -88,23 +95,18 @@ func (c *Trace) Files() []string {
 
 // Read makes a schedule of the trace. The report is there if the trace was read to its end.
 func (c *Trace) Read() (*goal.Schedule, *trace.Report, error) {
-	f, err := c.format()
+	found, f, err := c.found()
 	if err != nil {
-		return nil, nil, c.unread(err)
+		return nil, nil, &param.ParamError{Key: "file", Value: c.File, Want: "a file that can be read (" + err.Error() + ")"}
 	}
-	return f.read(c)
-}
-
-// unread says that the file cannot be read.
-func (c *Trace) unread(err error) error {
-	return &param.ParamError{Key: "file", Value: c.File, Want: "a file that can be read (" + err.Error() + ")"}
+	return f.read(found)
 }
 
 // readGoal reads a schedule, text or binary.
 func (c *Trace) readGoal() (*goal.Schedule, *trace.Report, error) {
 	f, err := input.OpenInput(c.File, input.MaxStream)
 	if err != nil {
-		return nil, nil, c.unread(err)
+		return nil, nil, err
 	}
 	defer f.Close()
 	g, err := goal.Parse(c.File, f)
