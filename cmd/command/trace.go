@@ -26,9 +26,10 @@ func (a *app) traceCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "trace FILE",
 		Short: "Say what a trace holds and what of it can be replayed, or write it, or a program, in another format",
-		Long: `Say what a trace holds: GOAL text or binary, SimGrid's time-independent actions, or
-Chakra, of which FILE is that of one rank and the others stand beside it; plain or packed
-with gzip or zstd. The report has a
+		Long: `Say what a trace holds: GOAL text or binary, SimGrid's time-independent actions,
+OTF2 (FILE is NAME.otf2), or Chakra or DUMPI, of which FILE is that of one rank and the
+others stand beside it; plain or packed with gzip or zstd, in a folder or a tar file
+(ARCHIVE/FILE, or ARCHIVE that holds one trace). The report has a
 line for every kind of operation: replayed, approximated or refused, how many, and why.
 A trace of which something would be left out is refused, unless --drop is given.
 Collectives become the messages of weft's algorithms.
@@ -74,8 +75,8 @@ what its programs do, the ranks of jobs behind each other.`,
 	c.Flags().StringVarP(&out, "output", "o", "", "`FILE` to write to")
 	c.Flags().StringVar(&to, "to", "", "format of FILE: goal, goal-binary, chakra (default: by its ending)")
 	choices(c, "to", "goal", "goal-binary", "chakra")
-	c.Flags().StringVar(&t.Format, "format", t.Format, "format of the trace: auto, goal, chakra, simgrid")
-	choices(c, "format", "auto", "goal", "chakra", "simgrid")
+	c.Flags().StringVar(&t.Format, "format", t.Format, "format of the trace: auto, goal, chakra, dumpi, otf2, simgrid")
+	choices(c, "format", "auto", "goal", "chakra", "dumpi", "otf2", "simgrid")
 	c.Flags().Float64Var(&t.Flops, "host-flops", t.Flops, "simgrid: floating-point operations a second of a `RANK`")
 	c.Flags().StringVar(&t.Groups, "groups", "", "chakra: `FILE` of process groups, a JSON object of lists of ranks")
 	c.Flags().BoolVar(&t.Drop, "drop", false, "leave out what cannot be replayed")

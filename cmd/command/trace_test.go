@@ -1,7 +1,11 @@
 package command
 
 import (
+	"archive/tar"
+	"compress/gzip"
+	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -9,14 +13,19 @@ import (
 // TestTrace: the commands of the page on messages: a schedule becomes binary and a trace of
 // one file a rank, which both become the same schedule again and run as it does.
 func TestTrace(t *testing.T) {
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
 	const schedule = "num_ranks 2\n\nrank 0 {\nl1: calc 1500\nl2: send 4096b to 1 tag 7\nl2 requires l1\n}\n\nrank 1 {\nl1: recv 4096b from 0 tag 7\n}\n"
 	inFolder(t, map[string]string{
-		"app.goal":  schedule,
-		"foreign.x": "\x03BOTF2",
-		"ti.txt":    "0 init\n0 compute 3e3\n0 finalize\n",
-		"any.goal":  "num_ranks 1\nrank 0 {\nrecv 1b from -1\n}\n",
-		"x.toml":    "kind = \"mpi\"\n[workload]\ntype = \"trace\"\n[placement]\nper_node = 1\n[job]\nmachine = \"loggops\"\n[sweep]\n\"workload.file\" = [\"app.goal\", \"app.bin\", \"app.1.et\"]\n",
-		"bad.toml":  "kind = \"mpi\"\n[workload]\ntype = \"trace\"\nfile = \"cut.bin\"\n",
+		"app.goal":   schedule,
+		"foreign.x":  "\x03BOTF3",
+		"ti.txt":     "0 init\n0 compute 3e3\n0 finalize\n",
+		"any.goal":   "num_ranks 1\nrank 0 {\nrecv 1b from -1\n}\n",
+		"x.toml":     "kind = \"mpi\"\n[workload]\ntype = \"trace\"\n[placement]\nper_node = 1\n[job]\nmachine = \"loggops\"\n[sweep]\n\"workload.file\" = [\"app.goal\", \"app.bin\", \"app.1.et\"]\n",
+		"other.toml": "kind = \"mpi\"\n[workload]\ntype = \"trace\"\n[placement]\nper_node = 1\n[job]\nmachine = \"loggops\"\n",
+		"bad.toml":   "kind = \"mpi\"\n[workload]\ntype = \"trace\"\nfile = \"cut.bin\"\n",
 	})
 	const report = "replayed              1  calc\nreplayed              1  recv\nreplayed              1  send\nranks                 2\nsends                 1  4096 B\nreceives              1  4096 B\ncomputations          1  1500 ns\n"
 	for _, args := range [][]string{{"app.goal"}, {"app.goal", "-o", "app.bin"}, {"app.bin", "--to", "chakra", "-o", "app"}, {"app.bin", "-o", "again.goal"}} {
@@ -49,6 +58,27 @@ func TestTrace(t *testing.T) {
 	if status, stdout, stderr := weft(t, "trace", "ti.txt", "--host-flops", "2e9"); status != exitSuccess || !strings.HasSuffix(stdout, "computations          2  1500 ns\n") {
 		t.Errorf("status %d: %s%s", status, stdout, stderr)
 	}
+	// Traces of other tools: those that the tests of their readers are about.
+	for format, file := range map[string]string{"dumpi": "ring-0001.bin", "otf2": "t.otf2"} {
+		if err := os.CopyFS(format, os.DirFS(filepath.Join(here, "..", "..", "mpi", format, "testdata"))); err != nil {
+			t.Fatal(err)
+		}
+		file = filepath.Join(format, file)
+		archive := format + ".tar.gz"
+		tarFolder(t, format, archive)
+		_, want, _ := weft(t, "trace", file)
+		for _, name := range []string{format, archive, filepath.Join(archive, filepath.Base(file))} {
+			if status, stdout, stderr := weft(t, "trace", name); status != exitSuccess || stdout != want {
+				t.Errorf("%s: status %d: %s%s", name, status, stdout, stderr)
+			}
+		}
+		if status, stdout, stderr := weft(t, "trace", file); status != exitSuccess || !strings.Contains(stdout, "\nranks                 4\n") {
+			t.Errorf("status %d: %s%s", status, stdout, stderr)
+		}
+		if status, _, stderr := weft(t, "run", "other.toml", "--set", "workload.file="+file, "--out", "-"); status != exitSuccess {
+			t.Errorf("%s: status %d: %s", file, status, stderr)
+		}
+	}
 	binary, err := os.ReadFile("app.bin")
 	if err != nil {
 		t.Fatal(err)
@@ -64,6 +94,8 @@ func TestTrace(t *testing.T) {
 		{[]string{"check", "bad.toml"}, "cut.bin: byte 60: rank 0: the file ends here: is it truncated?"},
 		{[]string{"trace", "foreign.x"}, "foreign.x:1: "},
 		{[]string{"trace", "nothing"}, "nothing"},
+		{[]string{"trace", "dumpi.tar.gz/nothing"}, "no such file in the archive"},
+		{[]string{"trace", "otf2.tar.gz/t"}, "holds 8 traces, as 0.def and 0.evt: name one, as t/0.def"},
 		{[]string{"trace", "any.goal", "-o", "any.et"}, "any.goal:3: recv 1 B from any tag 0: any rank or any tag"},
 		{[]string{"trace", "app.goal", "-o", "app.bin"}, "app.bin: file exists"},
 		{[]string{"trace", "app.goal", "-o", "app"}, "want --to goal|goal-binary|chakra"},
@@ -125,5 +157,19 @@ func TestTraceOfAProgram(t *testing.T) {
 		if status, _, stderr := weft(t, append([]string{"trace"}, c.args...)...); status != exitUsage || !strings.Contains(stderr, c.want) {
 			t.Errorf("%v: status %d: %s\nwant %s", c.args, status, stderr, c.want)
 		}
+	}
+}
+
+// tarFolder packs a folder.
+func tarFolder(t *testing.T, folder, archive string) {
+	f, err := os.Create(archive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	packed := gzip.NewWriter(f)
+	w := tar.NewWriter(packed)
+	err = errors.Join(w.AddFS(os.DirFS(folder)), w.Close(), packed.Close(), f.Close())
+	if err != nil {
+		t.Fatal(err)
 	}
 }

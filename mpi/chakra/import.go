@@ -1,14 +1,14 @@
 package chakra
 
 import (
+	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math"
-	"path/filepath"
 	"regexp"
-	"strconv"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -18,35 +18,18 @@ import (
 	"github.com/weft-sim/weft/sim/input"
 )
 
-// rankFile is how files of a trace are named: PREFIX.RANK.et, of any packing.
-var rankFile = regexp.MustCompile(`^(.*\.)(0|[1-9][0-9]{0,8})(\.et(?:\.gz|\.zst)?)$`)
+// naming is how files of a trace are named: PREFIX.RANK.et, of any packing.
+var naming = trace.Naming{Pattern: regexp.MustCompile(`^(.*\.)(0|[1-9][0-9]{0,8})(\.et(?:\.gz|\.zst)?)$`), Digits: 1}
 
-// Files are the files of the trace to which one of them belongs, by rank: those of the
-// same name with other numbers. A name without a number is that of a trace of one rank.
-func Files(name string) []string {
-	parts := rankFile.FindStringSubmatch(filepath.Base(name))
-	if parts == nil {
-		return []string{name}
-	}
-	found, _ := filepath.Glob(filepath.Join(globbed(filepath.Dir(name)), globbed(parts[1])+"*"+parts[3]))
-	ranks := 0
-	for _, f := range append(found, name) {
-		if p := rankFile.FindStringSubmatch(filepath.Base(f)); p != nil && p[1] == parts[1] && p[3] == parts[3] {
-			r, _ := strconv.Atoi(p[2])
-			ranks = max(ranks, r+1)
-		}
-	}
-	var files []string
-	for r := range min(ranks, len(found)+1) { // one more than are there: it is missing
-		files = append(files, filepath.Join(filepath.Dir(name), parts[1]+strconv.Itoa(r)+parts[3]))
-	}
-	return files
+// Files are the files of the trace to which one of them belongs, by rank.
+func Files(name string) []string { return naming.Files(name) }
+
+// Is tells whether a file begins like a trace.
+func Is(in *bufio.Reader) bool {
+	begin, _ := in.Peek(in.Size())
+	_, _, err := NewReader(bytes.NewReader(begin))
+	return err == nil
 }
-
-var special = regexp.MustCompile(`[*?\[\\]`)
-
-// globbed is a name as a pattern that only it matches.
-func globbed(name string) string { return special.ReplaceAllString(name, `\$0`) }
 
 // Import makes a schedule of a trace, of which name is one file; groups is the file of
 // process groups, if there is one. The report is there if the trace was read to its end.

@@ -22,14 +22,11 @@ func (b *Builder) Rank() { b.p.goal.first = append(b.p.goal.first, int32(b.p.goa
 // Add appends an operation to the rank and returns its number, which is unique in the
 // schedule. A computation has no peer and no tag; its size is in ns.
 func (b *Builder) Add(kind mpi.Kind, size int64, peer, tag int32) (int32, error) {
+	if err := b.check(kind, size, peer, tag); err != nil {
+		return 0, err
+	}
 	if kind == mpi.Calc {
 		peer, tag = 0, 0
-	}
-	switch {
-	case kind != mpi.Calc && (peer >= int32(b.p.ranks) || peer < 0 && (peer != mpi.Any || kind != mpi.Recv)):
-		return 0, fmt.Errorf("%s with rank %d: ranks are 0 to %d", kind, peer, b.p.ranks-1)
-	case size < 0 || tag < mpi.Any:
-		return 0, fmt.Errorf("%s of size %d with tag %d: want a size of 0 to %d and a tag of -1 to %d", kind, size, tag, int64(math.MaxInt64), math.MaxInt32)
 	}
 	if n := b.p.goal.ops.len(); n%pieceItems == 0 && b.p.held() > b.p.most {
 		return 0, fmt.Errorf("%d operations so far take more than the memory of this machine", n)
@@ -38,6 +35,28 @@ func (b *Builder) Add(kind mpi.Kind, size int64, peer, tag int32) (int32, error)
 		return 0, fmt.Errorf("more than %d operations", mostOperations)
 	}
 	return int32(b.p.goal.ops.len() - 1), nil
+}
+
+// check refuses what no operation can be.
+func (b *Builder) check(kind mpi.Kind, size int64, peer, tag int32) error {
+	switch {
+	case kind == mpi.Calc && size >= 0:
+	case kind != mpi.Calc && (peer >= int32(b.p.ranks) || peer < 0 && (peer != mpi.Any || kind != mpi.Recv)):
+		return fmt.Errorf("%s with rank %d: ranks are 0 to %d", kind, peer, b.p.ranks-1)
+	case size < 0 || tag < mpi.Any:
+		return fmt.Errorf("%s of size %d with tag %d: want a size of 0 to %d and a tag of -1 to %d", kind, size, tag, int64(math.MaxInt64), math.MaxInt32)
+	}
+	return nil
+}
+
+// Become makes an operation that was appended another one.
+func (b *Builder) Become(id int32, kind mpi.Kind, size int64, peer, tag int32) error {
+	err := b.check(kind, size, peer, tag)
+	if err == nil {
+		o := b.p.goal.ops.at(id)
+		o.kind, o.size, o.peer, o.tag = kind, size, peer, tag
+	}
+	return err
 }
 
 // After makes an operation wait for the end of another of its rank.

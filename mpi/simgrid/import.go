@@ -89,25 +89,25 @@ func beside(name, file string) string {
 // the ranks, one a line. flops is the speed of a host, in operations a second. The report is
 // there if the trace was read to its end.
 func Import(name string, flops float64, settings trace.Settings) (*goal.Schedule, *trace.Report, error) {
-	p := &reader{most: input.Memory()}
-	if err := p.file(name, true); err != nil {
+	in := &reader{most: input.Memory()}
+	if err := in.file(name, true); err != nil {
 		return nil, nil, err
 	}
-	if len(p.ranks) == 0 {
+	if len(in.ranks) == 0 {
 		return nil, nil, fmt.Errorf("%s:1: no actions", name)
 	}
-	b := trace.NewBuilder(name, len(p.ranks), settings)
-	for r, list := range p.ranks {
+	b := trace.NewBuilder(name, len(in.ranks), settings)
+	for r, list := range in.ranks {
 		if len(list) == 0 {
-			return nil, nil, fmt.Errorf("%s: rank %d has no actions, but rank %d has: is it truncated?", name, r, len(p.ranks)-1)
+			return nil, nil, fmt.Errorf("%s: rank %d has no actions, but rank %d has: is it truncated?", name, r, len(in.ranks)-1)
 		}
-		b.Rank()
-		rank := &process{Builder: b, number: r, flops: flops, datatype: byteType}
-		if err := rank.begin(); err != nil {
+		p, err := b.Process()
+		if err != nil {
 			return nil, nil, err
 		}
+		rank := &process{Process: p, number: r, flops: flops, datatype: byteType}
 		for _, a := range list {
-			b.Place = fmt.Sprintf("%s:%d", p.files[a.file], a.line)
+			b.Place = fmt.Sprintf("%s:%d", in.files[a.file], a.line)
 			if err := rank.act(strings.Fields(a.text)); err != nil {
 				return nil, nil, fmt.Errorf("%s: %w", b.Place, err)
 			}
@@ -186,11 +186,10 @@ func (p *reader) file(name string, list bool) error {
 
 // process is a rank on its way through its actions.
 type process struct {
-	*trace.Builder
+	*trace.Process
 	number    int
 	flops     float64
-	datatype  int   // of counts without one
-	last      int32 // what the next action waits for
+	datatype  int // of counts without one
 	open      []request
 	begun     bool
 	finalized bool
@@ -200,33 +199,6 @@ type process struct {
 type request struct {
 	source, destination, tag int64
 	operation                int32
-}
-
-// begin gives the first action something to wait for.
-func (p *process) begin() (err error) {
-	p.last, err = p.Compute(0)
-	return err
-}
-
-// then makes an operation follow the last.
-func (p *process) then(operation int32, err error) error {
-	if err == nil {
-		p.After(p.last, operation)
-		p.last = operation
-	}
-	return err
-}
-
-// join makes the rank wait for requests.
-func (p *process) join(requests []request) error {
-	id, err := p.Compute(0)
-	if err != nil {
-		return err
-	}
-	for _, r := range requests {
-		p.After(r.operation, id)
-	}
-	return p.then(id, nil)
 }
 
 // actions are the actions that are known: what they do with their arguments, nil for
@@ -310,15 +282,18 @@ func (p *process) known(name string, args []float64) error {
 	case "compute":
 		return p.compute(args[0])
 	case "sleep":
-		return p.then(p.Compute(max(args[0], 0) * 1e9))
+		return p.Work(max(args[0], 0) * 1e9)
 	case "send", "isend", "recv", "irecv":
 		return p.message(name, args)
 	case "wait":
 		return p.wait(args)
 	case "waitall":
-		requests := p.open
+		var messages []int32
+		for _, r := range p.open {
+			messages = append(messages, r.operation)
+		}
 		p.open = nil
-		return p.join(requests)
+		return p.Join(messages)
 	case "barrier":
 		return p.collective(trace.Barrier, 0, nil, 0, 0)
 	case "bcast":
@@ -343,7 +318,7 @@ func (p *process) known(name string, args []float64) error {
 
 // compute appends a computation of so many operations.
 func (p *process) compute(flops float64) error {
-	return p.then(p.Compute(max(flops, 0) / p.flops * 1e9))
+	return p.Work(max(flops, 0) / p.flops * 1e9)
 }
 
 // message appends a send or a receive.
@@ -357,15 +332,12 @@ func (p *process) message(name string, args []float64) error {
 	if strings.HasSuffix(name, "recv") {
 		kind, r = mpi.Recv, request{peer, int64(p.number), tag, 0}
 	}
-	if r.operation, err = p.Message(kind, bytes, peer, tag); err != nil {
-		return err
+	if name[0] != 'i' {
+		return p.Then(p.Message(kind, bytes, peer, tag))
 	}
-	if name[0] == 'i' {
-		p.After(p.last, r.operation)
-		p.open = append(p.open, r)
-		return nil
-	}
-	return p.then(r.operation, nil)
+	r.operation, err = p.Begin(kind, bytes, peer, tag)
+	p.open = append(p.open, r)
+	return err
 }
 
 // wait waits for the oldest request of a source, a destination and a tag.
@@ -378,7 +350,7 @@ func (p *process) wait(args []float64) error {
 	}
 	r := p.open[i]
 	p.open = slices.Delete(p.open, i, i+1)
-	return p.join([]request{r})
+	return p.Join([]int32{r.operation})
 }
 
 // collective appends a collective of all ranks; root and datatype are the places of these
@@ -392,11 +364,5 @@ func (p *process) collective(operation trace.Operation, count float64, args []fl
 	if root >= 0 {
 		from = int(argument(args, root, 0))
 	}
-	first, last, err := p.Collective(operation, "", nil, bytes, from)
-	if err != nil {
-		return err
-	}
-	p.After(p.last, first)
-	p.last = last
-	return nil
+	return p.Collect(operation, "", nil, bytes, from)
 }

@@ -3,9 +3,12 @@ package skeletons
 import (
 	"bufio"
 	"path/filepath"
+	"slices"
 
 	"github.com/weft-sim/weft/mpi/chakra"
+	"github.com/weft-sim/weft/mpi/dumpi"
 	"github.com/weft-sim/weft/mpi/goal"
+	"github.com/weft-sim/weft/mpi/otf2"
 	"github.com/weft-sim/weft/mpi/simgrid"
 	"github.com/weft-sim/weft/mpi/trace"
 	"github.com/weft-sim/weft/sim/input"
@@ -15,7 +18,7 @@ import (
 // Trace configures the replay of a trace.
 type Trace struct {
 	File   string  `toml:"file" doc:"a file of the trace, relative to the experiment file; the files of other ranks stand beside it"`
-	Format string  `toml:"format" doc:"auto: by content" choices:"auto|goal|chakra|simgrid"`
+	Format string  `toml:"format" doc:"auto: by content" choices:"auto|goal|chakra|dumpi|otf2|simgrid"`
 	Groups string  `toml:"groups" doc:"chakra: the process groups, a JSON object of lists of ranks"`
 	Flops  float64 `toml:"host_flops" doc:"simgrid: floating-point operations a second of a rank" min:"1"`
 	trace.Settings
@@ -33,14 +36,56 @@ func (c *Trace) RelativeTo(dir string) {
 	}
 }
 
+// format is one that traces are read in.
+type format struct {
+	name  string
+	is    func(in *bufio.Reader) bool // by what a file begins with
+	files func(name string) []string  // all, of which name is one
+	read  func(c *Trace) (*goal.Schedule, *trace.Report, error)
+}
+
+// formats are those that are told apart, in this order. Every text may be GOAL.
+var formats = []format{
+	{"dumpi", dumpi.Is, dumpi.Files, func(c *Trace) (*goal.Schedule, *trace.Report, error) { return dumpi.Import(c.File, c.Settings) }},
+	{"otf2", otf2.Is, otf2.Files, func(c *Trace) (*goal.Schedule, *trace.Report, error) { return otf2.Import(c.File, c.Settings) }},
+	{"simgrid", simgrid.Is, simgrid.Files, func(c *Trace) (*goal.Schedule, *trace.Report, error) {
+		return simgrid.Import(c.File, c.Flops, c.Settings)
+	}},
+	{"chakra", chakra.Is, chakra.Files, func(c *Trace) (*goal.Schedule, *trace.Report, error) {
+		return chakra.Import(c.File, c.Groups, c.Settings)
+	}},
+	{"goal", func(*bufio.Reader) bool { return true }, func(name string) []string { return []string{name} }, (*Trace).readGoal},
+}
+
+// endings are those of the files that tell a trace in a folder or a tar file.
+var endings = []string{".otf2", "-0000.bin", "-0000.bin.gz", "-0000.bin.zst", ".0.et", ".0.et.gz", ".0.et.zst"}
+
+// found is the trace with the file that tells it, and its format.
+func (c Trace) found() (*Trace, format, error) {
+	name, err := trace.Find(c.File, endings)
+	if err != nil {
+		return nil, format{}, err
+	}
+	c.File = name
+	for _, f := range formats {
+		if f.name == c.Format {
+			return &c, f, nil
+		}
+	}
+	file, err := input.OpenInput(c.File, input.MaxStream)
+	if err != nil {
+		return nil, format{}, err
+	}
+	defer file.Close()
+	in := bufio.NewReaderSize(file, 1<<16)
+	return &c, formats[slices.IndexFunc(formats, func(f format) bool { return f.is(in) })], nil
+}
+
 // Files are the files that are read.
 func (c *Trace) Files() []string {
 	files := []string{c.File}
-	switch {
-	case c.File != "" && (c.Format == "auto" || c.Format == "chakra"):
-		files = chakra.Files(c.File)
-	case c.File != "" && c.Format == "simgrid":
-		files = simgrid.Files(c.File)
+	if found, f, err := c.found(); c.File != "" && err == nil {
+		files = f.files(found.File)
 	}
 	if c.Groups != "" {
 		files = append(files, c.Groups)
@@ -50,30 +95,21 @@ func (c *Trace) Files() []string {
 
 // Read makes a schedule of the trace. The report is there if the trace was read to its end.
 func (c *Trace) Read() (*goal.Schedule, *trace.Report, error) {
-	f, err := input.OpenInput(c.File, input.MaxStream)
+	found, f, err := c.found()
 	if err != nil {
 		return nil, nil, &param.ParamError{Key: "file", Value: c.File, Want: "a file that can be read (" + err.Error() + ")"}
 	}
+	return f.read(found)
+}
+
+// readGoal reads a schedule, text or binary.
+func (c *Trace) readGoal() (*goal.Schedule, *trace.Report, error) {
+	f, err := input.OpenInput(c.File, input.MaxStream)
+	if err != nil {
+		return nil, nil, err
+	}
 	defer f.Close()
-	in := bufio.NewReaderSize(f, 1<<16)
-	format := c.Format
-	if format == "auto" {
-		if simgrid.Is(in) {
-			format = "simgrid"
-		} else if again, err := input.OpenInput(c.File, input.MaxStream); err == nil {
-			if _, _, err := chakra.NewReader(again); err == nil {
-				format = "chakra"
-			}
-			again.Close()
-		}
-	}
-	switch format {
-	case "chakra":
-		return chakra.Import(c.File, c.Groups, c.Settings)
-	case "simgrid":
-		return simgrid.Import(c.File, c.Flops, c.Settings)
-	}
-	g, err := goal.Parse(c.File, in)
+	g, err := goal.Parse(c.File, f)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -88,7 +124,7 @@ type Imported struct {
 }
 
 func init() {
-	param.Register(Registry, "trace", "a trace in the format of GOAL (text, binary), Chakra or SimGrid; it has its own number of ranks", DefaultTrace(), func(c Trace, _ Env) (Program, error) {
+	param.Register(Registry, "trace", "a trace in the format of GOAL (text, binary), Chakra, DUMPI, OTF2 or SimGrid; it has its own number of ranks", DefaultTrace(), func(c Trace, _ Env) (Program, error) {
 		g, report, err := c.Read()
 		if err != nil {
 			return nil, err

@@ -3,6 +3,7 @@ package trace
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/weft-sim/weft/collectives"
@@ -42,6 +43,9 @@ const (
 	Barrier       Operation = "barrier"
 )
 
+// exchanged is a collective without an algorithm.
+const exchanged Operation = "exchange"
+
 // rooted tells whether the operation has a root.
 func (o Operation) rooted() bool { return o == Broadcast || o == Reduce }
 
@@ -77,6 +81,11 @@ type collective struct {
 	rounds    int // of the schedule; -1: all
 }
 
+// tag is that of the collective's messages.
+func (c *collective) tag(of int32) int32 {
+	return collectiveTag | int32(c.number)*algorithmTags | of%algorithmTags
+}
+
 // NewBuilder begins a schedule of so many ranks; name stands for the trace in messages.
 func NewBuilder(name string, ranks int, settings Settings) *Builder {
 	return &Builder{Builder: goal.NewBuilder(name, ranks), Settings: settings, group: map[string][]collective{}, rank: -1, ranks: ranks}
@@ -84,6 +93,9 @@ func NewBuilder(name string, ranks int, settings Settings) *Builder {
 
 // Ranks is the number of ranks.
 func (b *Builder) Ranks() int { return b.ranks }
+
+// Number is that of the rank that is built.
+func (b *Builder) Number() int { return b.rank }
 
 // Rank begins the next rank.
 func (b *Builder) Rank() {
@@ -99,10 +111,26 @@ func (b *Builder) Compute(ns float64) (int32, error) {
 
 // Message appends a send or a receive.
 func (b *Builder) Message(kind mpi.Kind, bytes int64, peer, tag int64) (int32, error) {
-	if peer < -1 || peer >= int64(b.ranks) || tag < -1 || tag >= collectiveTag {
-		return 0, fmt.Errorf("%s with rank %d, tag %d: ranks are 0 to %d, tags 0 to %d", kind, peer, tag, b.ranks-1, collectiveTag-1)
+	if err := b.check(kind, peer, tag); err != nil {
+		return 0, err
 	}
 	return b.Add(kind, bytes, int32(peer), int32(tag))
+}
+
+// Become makes an operation a send or a receive.
+func (b *Builder) Become(id int32, kind mpi.Kind, bytes, peer, tag int64) error {
+	if err := b.check(kind, peer, tag); err != nil {
+		return err
+	}
+	return b.Builder.Become(id, kind, bytes, int32(peer), int32(tag))
+}
+
+// check refuses messages that the schedule cannot hold.
+func (b *Builder) check(kind mpi.Kind, peer, tag int64) error {
+	if peer < -1 || peer >= int64(b.ranks) || tag < -1 || tag >= collectiveTag {
+		return fmt.Errorf("%s with rank %d, tag %d: ranks are 0 to %d, tags 0 to %d", kind, peer, tag, b.ranks-1, collectiveTag-1)
+	}
+	return nil
 }
 
 // Collective appends the rank's part of a collective of a group, whose members are ranks
@@ -110,17 +138,9 @@ func (b *Builder) Message(kind mpi.Kind, bytes int64, peer, tag int64) (int32, e
 // k-th on the others. It begins with operation first and ends with last; bytes are those of
 // [collectives.Env].
 func (b *Builder) Collective(operation Operation, group string, members []int, bytes int64, root int) (first, last int32, err error) {
-	index, size := b.rank, b.ranks
-	if members != nil {
-		index, size = -1, len(members)
-		for i, r := range members {
-			if r == b.rank {
-				index = i
-			}
-		}
-		if index < 0 {
-			return 0, 0, fmt.Errorf("%s of group %q, to which rank %d does not belong", operation, group, b.rank)
-		}
+	index, size, err := b.position(operation, group, members)
+	if err != nil {
+		return 0, 0, err
 	}
 	c, err := b.join(operation, group, size, bytes, root)
 	if err != nil {
@@ -151,7 +171,7 @@ func (b *Builder) Collective(operation Operation, group string, members []int, b
 			if members != nil {
 				peer = int32(members[peer])
 			}
-			id, err := b.Add(kind, op.Bytes, peer, collectiveTag|int32(c.number)*algorithmTags|op.Tag%algorithmTags)
+			id, err := b.Add(kind, op.Bytes, peer, c.tag(op.Tag))
 			if err != nil {
 				return 0, 0, err
 			}
@@ -161,15 +181,34 @@ func (b *Builder) Collective(operation Operation, group string, members []int, b
 		if len(done) == 1 {
 			last = done[0]
 		} else if len(done) > 1 {
-			if last, err = b.Add(mpi.Calc, 0, 0, 0); err != nil {
+			if last, err = b.gather(done); err != nil {
 				return 0, 0, err
-			}
-			for _, id := range done {
-				b.After(id, last)
 			}
 		}
 	}
 	return first, last, nil
+}
+
+// gather appends an operation that waits for others.
+func (b *Builder) gather(done []int32) (int32, error) {
+	last, err := b.Add(mpi.Calc, 0, 0, 0)
+	if err == nil {
+		for _, id := range done {
+			b.After(id, last)
+		}
+	}
+	return last, err
+}
+
+// position is the rank's place among the members of a group, and their number.
+func (b *Builder) position(operation Operation, group string, members []int) (index, size int, err error) {
+	if members == nil {
+		return b.rank, b.ranks, nil
+	}
+	if index = slices.Index(members, b.rank); index < 0 {
+		return 0, 0, fmt.Errorf("%s of group %q, to which rank %d does not belong", operation, group, b.rank)
+	}
+	return index, len(members), nil
 }
 
 // join finds the collective that the rank comes to, or is the first at.
@@ -188,6 +227,10 @@ func (b *Builder) join(operation Operation, group string, size int, bytes int64,
 	}
 	c := collective{operation: operation, bytes: bytes, root: root, number: b.carried, rounds: -1}
 	b.carried++
+	if operation == exchanged {
+		b.group[group] = append(b.group[group], c)
+		return &b.group[group][k], nil
+	}
 	algorithm := map[Operation]string{Allreduce: b.Allreduce, Allgather: b.Allgather, Alltoall: b.Alltoall, Broadcast: b.Broadcast, Reduce: b.Reduce, ReduceScatter: "allreduce-ring", Barrier: "barrier-dissemination"}[operation]
 	var set []param.Setting
 	if operation.rooted() {

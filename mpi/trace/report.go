@@ -39,13 +39,19 @@ type line struct {
 
 // Count counts an operation; the note says why it is not replayed as it stands.
 func (r *Report) Count(outcome Outcome, operation, note string) {
+	r.CountAll(1, outcome, operation, note)
+}
+
+// CountAll counts n operations.
+func (r *Report) CountAll(n int64, outcome Outcome, operation, note string) {
 	if r.counts == nil {
 		r.counts, r.first = map[line]int64{}, map[line]string{}
 	}
 	l := line{outcome, operation, note}
-	if r.counts[l]++; r.counts[l] == 1 {
+	if r.counts[l] == 0 {
 		r.first[l] = r.Place
 	}
+	r.counts[l] += n
 }
 
 // lines are the outcomes in the order of the report.

@@ -31,8 +31,9 @@ const (
 // accepts unless it is told otherwise.
 const maxWindow = 128 << 20
 
-// OpenInput opens a file that a user names for reading. Files of gzip and zstd are
-// told by their first bytes, whatever their names, and read as what they hold.
+// OpenInput opens a file that a user names for reading, which may be a member of a tar
+// file, packed or not: ARCHIVE/MEMBER. Files of gzip and zstd are told by their first
+// bytes, whatever their names, and read as what they hold.
 // Reading fails once the content is longer than limit bytes, with an [*InputError];
 // a regular file that is too long is refused at once. Every error is an
 // [*InputError], without the file's name.
@@ -40,11 +41,18 @@ func OpenInput(path string, limit int64) (io.ReadCloser, error) {
 	if strings.ContainsRune(path, 0) {
 		return nil, &InputError{"its name holds a zero byte"}
 	}
-	f, err := os.Open(path)
-	if err != nil {
+	file, err := os.Open(path)
+	if err == nil {
+		return open(file, limit)
+	}
+	member, memberErr := openMember(path)
+	switch {
+	case memberErr != nil:
+		return nil, memberErr
+	case member == nil:
 		return nil, inputError(err)
 	}
-	return open(f, limit)
+	return open(member, limit)
 }
 
 func open(f fs.File, limit int64) (*input, error) {

@@ -1,0 +1,301 @@
+package dumpi
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/weft-sim/weft/mpi"
+	"github.com/weft-sim/weft/mpi/trace"
+)
+
+// bytes are those of so many elements of a datatype.
+func (p *process) bytes(count, datatype int64) (int64, error) {
+	size, ok := p.types[datatype]
+	if !ok && datatype < int64(len(p.sizes)) {
+		size, ok = p.sizes[datatype], true
+	}
+	switch {
+	case count < 0 || ok && size < 0:
+		return 0, fmt.Errorf("%d elements of %d B", count, size)
+	case !ok:
+		return 0, &errRefused{"of a datatype whose size is not known"}
+	}
+	return count * size, nil
+}
+
+// communicator is the one of a number.
+func (p *process) communicator(number int64) (*trace.Communicator, error) {
+	if c := p.comms[number]; c != nil {
+		return c, nil
+	}
+	if number == self {
+		return &trace.Communicator{Name: "self", Members: []int{p.Number()}}, nil
+	}
+	return nil, &errRefused{"on a communicator whose ranks are not known"}
+}
+
+// message is one of so many elements with a rank of a communicator.
+func (p *process) message(kind mpi.Kind, count, datatype, peer, tag, number int64) (m message, err error) {
+	if m.bytes, err = p.bytes(count, datatype); err != nil {
+		return m, err
+	}
+	c, err := p.communicator(number)
+	if err != nil {
+		return m, err
+	}
+	m.kind, m.peer, m.tag = kind, peer, tag
+	m.absent = peer < 0 && (kind == mpi.Send || peer != anySource) // MPI_PROC_NULL
+	if c.Members != nil && peer >= 0 {
+		if peer >= int64(len(c.Members)) {
+			return m, fmt.Errorf("%s with rank %d of a communicator of %d", kind, peer, len(c.Members))
+		}
+		m.peer = int64(c.Members[peer])
+	}
+	return m, nil
+}
+
+// begin begins a message; nothing if it has no peer.
+func (p *process) begin(m message) (int32, error) {
+	if m.absent {
+		return p.Nothing()
+	}
+	return p.Begin(m.kind, m.bytes, m.peer, m.tag)
+}
+
+// send is any call that sends or receives one message, or says how one is to be.
+func (p *process) send() error {
+	v := p.values
+	kind := mpi.Send
+	if strings.Contains(strings.ToLower(p.name), "recv") {
+		kind = mpi.Recv
+	}
+	m, err := p.message(kind, v[0], v[1], v[2], v[3], v[4])
+	if err != nil {
+		return err
+	}
+	switch {
+	case strings.HasSuffix(p.name, "_init"):
+		p.requests[v[5]] = request{persistent: true, message: m}
+		return nil
+	case p.name[0] == 'I':
+		id, err := p.begin(m)
+		p.requests[v[5]] = request{operation: id, under: true}
+		return err
+	case m.absent:
+		return nil
+	}
+	return p.Then(p.Message(m.kind, m.bytes, m.peer, m.tag))
+}
+
+// sendReceive sends a message and receives another at once.
+func (p *process) sendReceive() error {
+	v := p.values
+	out, in := v[:4], v[4:] // count, datatype, rank, tag
+	if p.name == "Sendrecv_replace" {
+		in = []int64{v[0], v[1], v[4], v[5], v[6]}
+	}
+	s, err := p.message(mpi.Send, out[0], out[1], out[2], out[3], in[4])
+	if err != nil {
+		return err
+	}
+	r, err := p.message(mpi.Recv, in[0], in[1], in[2], in[3], in[4])
+	if err != nil {
+		return err
+	}
+	received, err := p.begin(r)
+	if err != nil {
+		return err
+	}
+	sent, err := p.begin(s)
+	if err != nil {
+		return err
+	}
+	return p.Join([]int32{received, sent})
+}
+
+// prepared begins messages that were prepared.
+func (p *process) prepared() error {
+	numbers := []int32{int32(p.values[0])}
+	if p.name == "Startall" {
+		numbers = p.lists[0]
+	}
+	for _, n := range numbers {
+		r, ok := p.requests[int64(n)]
+		if !ok || !r.persistent || r.under {
+			return fmt.Errorf("request %d is not one that could be started", n)
+		}
+		var err error
+		if r.operation, err = p.begin(r.message); err != nil {
+			return err
+		}
+		r.under = true
+		p.requests[int64(n)] = r
+	}
+	return nil
+}
+
+func (p *process) free() error {
+	delete(p.requests, p.values[0])
+	return nil
+}
+
+// wait is any call that waits for requests or asks for their end: it waits for those that
+// the trace says were complete.
+func (p *process) wait() error {
+	v := p.values
+	var done []int32
+	completed := true // those calls that ask have the answer last
+	if strings.HasPrefix(p.name, "Test") {
+		completed = v[len(v)-1] != 0
+	}
+	switch p.name {
+	case "Wait", "Test":
+		done = []int32{int32(v[0])}
+	case "Waitall", "Testall":
+		done = p.lists[0]
+	case "Waitany", "Testany":
+		completed = completed && v[1] >= 0 && v[1] < int64(len(p.lists[0])) // or there was none
+		if completed {
+			done = p.lists[0][v[1]:][:1]
+		}
+	case "Waitsome", "Testsome":
+		completed = true
+		for _, i := range p.lists[1] {
+			if i < 0 || int(i) >= len(p.lists[0]) {
+				return fmt.Errorf("request %d of %d completed", i, len(p.lists[0]))
+			}
+			done = append(done, p.lists[0][i])
+		}
+	}
+	var messages []int32
+	for _, n := range done {
+		r, ok := p.requests[int64(n)]
+		switch {
+		case !completed || n < firstRequest:
+			continue
+		case !ok:
+			p.Count(trace.Approximated, "request", "was begun by no call that is recorded")
+			continue
+		case r.under:
+			messages = append(messages, r.operation)
+		}
+		if r.under = false; r.persistent {
+			p.requests[int64(n)] = r
+		} else {
+			delete(p.requests, int64(n))
+		}
+	}
+	if messages == nil {
+		return nil
+	}
+	return p.Join(messages)
+}
+
+// collective is one that weft has algorithms for.
+func (p *process) collective() error {
+	v := p.values
+	operation := map[string]trace.Operation{"Barrier": trace.Barrier, "Bcast": trace.Broadcast, "Reduce": trace.Reduce, "Allreduce": trace.Allreduce, "Allgather": trace.Allgather, "Alltoall": trace.Alltoall, "Reduce_scatter": trace.ReduceScatter}[p.name]
+	c, err := p.communicator(v[len(v)-1])
+	if err != nil {
+		return err
+	}
+	var bytes, root int64
+	switch p.name {
+	case "Barrier":
+	case "Bcast":
+		root = v[2]
+		bytes, err = p.bytes(v[0], v[1])
+	case "Reduce":
+		root = v[3]
+		bytes, err = p.bytes(v[0], v[1])
+	case "Allreduce":
+		bytes, err = p.bytes(v[0], v[1])
+	case "Allgather", "Alltoall":
+		bytes, err = p.bytes(v[2], v[3]) // what is received, as nothing may be said of what is sent
+	case "Reduce_scatter":
+		count := int64(0)
+		for _, n := range p.lists[0] {
+			count += int64(n)
+		}
+		bytes, err = p.bytes(count, v[1])
+	}
+	if err != nil || len(c.Members) == 1 {
+		return err
+	}
+	return p.Collect(operation, c.Name, c.Members, bytes, int(root))
+}
+
+// exchange is a collective that is replayed as messages straight between ranks.
+func (p *process) exchange() error {
+	v := p.values
+	place := map[string]int{"Gather": 4, "Gatherv": 5, "Scatter": 4, "Scatterv": 6, "Allgatherv": 4, "Alltoallv": 3}[p.name]
+	c, err := p.communicator(v[place])
+	if err != nil {
+		return err
+	}
+	size, index := p.Ranks(), p.Number()
+	if c.Members != nil {
+		size, index = len(c.Members), slices.Index(c.Members, p.Number())
+	}
+	if index < 0 {
+		return fmt.Errorf("on a communicator of which this rank is no member")
+	}
+	send, receive := make([]int64, size), make([]int64, size)
+	fill := func(parts []int64, counts []int32, datatype int64) {
+		if err == nil && len(counts) != size {
+			err = fmt.Errorf("%d counts in a communicator of %d ranks", len(counts), size)
+		}
+		for i := range parts {
+			if err == nil {
+				parts[i], err = p.bytes(int64(counts[i]), datatype)
+			}
+		}
+	}
+	same := func(count int64) []int32 { return slices.Repeat([]int32{int32(count)}, size) }
+	one := func(parts []int64, count, datatype, root int64) {
+		if root < 0 || root >= int64(size) {
+			err = fmt.Errorf("root %d of a communicator of %d ranks", root, size)
+			return
+		}
+		parts[root], err = p.bytes(count, datatype)
+	}
+	switch p.name {
+	case "Gather":
+		if v[0] == v[3] {
+			fill(receive, same(v[5]), v[6])
+		} else {
+			one(send, v[1], v[2], v[3])
+		}
+	case "Gatherv":
+		if v[0] == v[4] {
+			fill(receive, p.lists[0], v[6])
+		} else {
+			one(send, v[2], v[3], v[4])
+		}
+	case "Scatter":
+		if v[0] == v[3] {
+			fill(send, same(v[5]), v[6])
+		} else {
+			one(receive, v[1], v[2], v[3])
+		}
+	case "Scatterv":
+		if v[0] == v[5] {
+			fill(send, p.lists[0], v[2])
+		} else {
+			one(receive, v[3], v[4], v[5])
+		}
+	case "Allgatherv":
+		fill(receive, p.lists[0], v[3])
+		if err == nil {
+			fill(send, same(int64(p.lists[0][index])), v[3])
+		}
+	case "Alltoallv":
+		fill(send, p.lists[0], v[1])
+		fill(receive, p.lists[2], v[2])
+	}
+	if err != nil || size == 1 {
+		return err
+	}
+	return p.Exchange(c.Name, c.Members, send, receive)
+}

@@ -1,0 +1,404 @@
+package dumpi
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/csv"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/weft-sim/weft/mpi"
+	"github.com/weft-sim/weft/mpi/goal"
+	"github.com/weft-sim/weft/mpi/trace"
+)
+
+const samples = "../../../shared/reference/workloads/formats/dumpi/"
+
+var update = flag.Bool("update", false, "write testdata")
+
+// writer writes the file of a rank.
+type writer struct {
+	bytes.Buffer
+	counts [allFunctions + 1]uint32
+	at     int64 // us since the first call
+}
+
+func newWriter() *writer {
+	w := &writer{}
+	w.WriteString(magic)
+	w.put(uint32(0), uint32(0))
+	return w
+}
+
+func (w *writer) put(values ...any) {
+	for _, v := range values {
+		binary.Write(w, binary.BigEndian, v)
+	}
+}
+
+// call writes a call that begins so many us after the last has ended, and takes 1 us; the
+// arguments follow the layout of the function.
+func (w *writer) call(after int64, name string, arguments ...any) {
+	number := slices.IndexFunc(functions, func(f function) bool { return f.name == name })
+	w.counts[number]++
+	w.counts[allFunctions]++
+	w.put(uint16(number), uint8(hasWallTime|hasThread|hasStatuses), uint16(0))
+	w.at += after
+	for range 2 {
+		w.put(uint16(w.at/1e6), uint32(w.at%1e6*1000))
+		w.at++
+	}
+	w.at--
+	atRoot := false
+	for _, kind := range functions[number].layout {
+		if strings.ContainsRune("klK", kind) && !atRoot {
+			continue
+		}
+		if kind == 'S' {
+			w.put(uint32(0))
+			continue
+		}
+		a := arguments[0]
+		arguments = arguments[1:]
+		switch kind {
+		case 'i', 'k':
+			w.put(int32(a.(int)))
+		case 'r': // with whether this rank is it
+			w.put(int32(a.(int)))
+			atRoot, arguments = arguments[0].(bool), arguments[1:]
+		case 'h', 'l':
+			w.put(uint16(a.(int)))
+		case 'b':
+			w.put(uint8(a.(int)))
+		case 'I', 'K':
+			w.put(uint32(len(a.([]int32))), a)
+		case 'A':
+			w.put(uint32(1), uint32(len(a.(string))), []byte(a.(string)))
+		default:
+			panic(kind)
+		}
+	}
+}
+
+// end writes what follows the calls, with the sizes of datatypes; 9 is int, 14 double.
+func (w *writer) end(version ...uint8) []byte {
+	if version == nil {
+		version = []uint8{1, 1, 0}
+	}
+	w.put(uint16(endOfStream))
+	header := w.Len()
+	w.put(version, int64(0), uint16(1), []byte("h"), uint16(1), []byte("u"), uint32(0), uint32(0))
+	footer := w.Len()
+	w.put(uint64(footerMagic), w.counts[:], make([]uint32, allFunctions+1))
+	sizes := w.Len()
+	w.put(uint32(15), make([]uint32, 9), uint32(4), make([]uint32, 4), uint32(8))
+	w.WriteString(magic)
+	w.put(int64(sizes), int64(0), int64(0), int64(header), int64(bodyOffset), int64(footer), int64(0))
+	return w.Bytes()
+}
+
+const (
+	intType, doubleType, sum = 9, 14, 3
+	row                      = 4 // communicator of the ranks of the same parity
+)
+
+// program is what the ranks of the trace under testdata do.
+func program(rank int) []byte {
+	const ranks = 4
+	w := newWriter()
+	next, last := (rank+1)%ranks, (rank+ranks-1)%ranks
+	w.call(0, "Init", "./ring")
+	w.call(5, "Comm_size", world, ranks)
+	w.call(0, "Comm_split", world, rank%2, -rank, row)             // the higher rank first
+	w.call(10, "Irecv", 2, doubleType, last, 7, world, 2)          // 16 B
+	w.call(0, "Isend", 2, doubleType, next, 7, world, 3)           //
+	w.call(20, "Waitall", 2, []int32{2, 3})                        //
+	w.call(0, "Send_init", 3, intType, next, 8, world, 4)          // 12 B
+	w.call(0, "Recv_init", 3, intType, last, 8, world, 5)          //
+	w.call(0, "Startall", 2, []int32{4, 5})                        //
+	w.call(0, "Waitsome", 2, []int32{4, 5}, 2, []int32{0, 1})      //
+	w.call(0, "Request_free", 4)                                   //
+	w.call(0, "Request_free", 5)                                   //
+	w.call(0, "Type_contiguous", 5, intType, 28)                   // 20 B
+	w.call(0, "Sendrecv", 1, 28, rank/2, 9, 1, 28, rank/2, 9, row) // with the other of its row
+	w.call(0, "Allreduce", 100, doubleType, sum, row)              // 800 B
+	w.call(0, "Bcast", 4, intType, 3, world)                       // 16 B
+	w.call(0, "Gather", rank, 1, intType, 1, rank == 1, world, 1, intType)
+	counts := make([]int32, ranks) // j ints to rank j but none to the next
+	for j := range counts {
+		counts[j] = int32(j)
+	}
+	counts[next] = 0
+	from := slices.Repeat([]int32{int32(rank)}, ranks)
+	from[last] = 0
+	w.call(0, "Alltoallv", ranks, counts, counts, intType, from, from, intType, world)
+	w.call(0, "Wtime")
+	w.call(30, "Barrier", world)
+	w.call(1, "Finalize")
+	return w.end()
+}
+
+// TestProgram: the trace under testdata, which this test writes with -update, becomes what its
+// ranks do. Messages: 4 ranks send 16 B and 12 B to the next, and 20 B to the other of their
+// row, 192 B. Ring allreduce of 2 ranks: 2 rounds of 400 B, 4 ranks: 8 messages, 3200 B.
+// Broadcast of 16 B: 3 messages, 48 B. Gather: 3 of 4 B. Alltoallv: 0+1+2+3 ints from each
+// rank but for what would go to the next, which is 1, 2, 3, 0 ints of rank 0, 1, 2, 3: 24-6 =
+// 18 ints, less those to itself, 0+1+2+3: 12 ints; messages of a rank go to the two that are
+// neither it nor the next, rank 0 gets none: from 0 to 2, 3; 1 to 3; 2 to 1; 3 to 1, 2: 6
+// messages, 48 B. Dissemination barrier: 2 rounds, 8 messages of 1 B.
+// Computing: 5+1 (a call of the rank alone) us before Comm_split, 10, 20, then calls of the
+// rank alone before Sendrecv (Type_contiguous: 1), Wtime (1) and 30, and 1: 69 us a rank.
+func TestProgram(t *testing.T) {
+	for r := range 4 {
+		name := fmt.Sprintf("testdata/ring-%04d.bin", r)
+		if *update {
+			if err := os.WriteFile(name, program(r), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if content, err := os.ReadFile(name); err != nil || !bytes.Equal(content, program(r)) {
+			t.Fatal(name, err)
+		}
+	}
+	g, report, err := Import("testdata/ring-0002.bin", trace.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, sent := g.Count(mpi.Send)
+	if n != 4*3+8+3+3+6+8 || sent != 192+3200+48+12+48+8 {
+		t.Errorf("%d messages, %d B", n, sent)
+	}
+	if _, ns := g.Count(mpi.Calc); ns != 4*69000 {
+		t.Errorf("computing %d ns", ns)
+	}
+	if got := counted(report)["Waitsome"]; got != 4 {
+		t.Errorf("%d Waitsome", got)
+	}
+	if _, err := (mpi.LogGOPS{L: 1000, Overhead: 100, Eager: 1 << 30}).Run(g.Replay(1), nil); err != nil {
+		t.Error(err)
+	}
+	// The first rank: the other of its row, by the key, is rank 2, which is first there.
+	var text strings.Builder
+	if _, err := g.WriteTo(&text); err != nil {
+		t.Fatal(err)
+	}
+	const want = `rank 0 {
+l1: calc 0
+l2: calc 6000
+l3: calc 10000
+l4: recv 16b from 3 tag 7
+l5: send 16b to 1 tag 7
+l6: calc 20000
+l7: calc 0
+l8: send 12b to 1 tag 8
+l9: recv 12b from 3 tag 8
+l10: calc 0
+l11: calc 1000
+l12: recv 20b from 2 tag 9
+l13: send 20b to 2 tag 9
+`
+	if !strings.Contains(text.String(), want) {
+		t.Errorf("%s\nwant\n%s", text.String()[:600], want)
+	}
+}
+
+// counted are the operations of a report by name.
+func counted(report *trace.Report) map[string]int {
+	var b strings.Builder
+	report.Write(&b)
+	counts := map[string]int{}
+	for line := range strings.Lines(b.String()) {
+		words := strings.Fields(line)
+		n, _ := strconv.Atoi(words[1])
+		counts[strings.TrimSuffix(words[2], ":")] += n
+	}
+	return counts
+}
+
+func rows(t *testing.T, name string) [][]string {
+	f, err := os.Open(samples + name)
+	if err != nil {
+		t.Skip("the samples are not here")
+	}
+	defer f.Close()
+	rows, err := csv.NewReader(f).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rows[1:]
+}
+
+// TestSamples: the samples have the calls and bytes that were counted; the complete one is
+// replayed.
+func TestSamples(t *testing.T) {
+	want, got := map[string]string{}, map[string]string{}
+	for _, row := range rows(t, "body.csv") {
+		want[row[0]+" "+row[1]] = row[2]
+	}
+	footers := map[string]int64{}
+	for _, row := range rows(t, "counts.csv") {
+		n, _ := strconv.ParseInt(row[3], 10, 64)
+		if footers[row[0]+" "+row[2]] = n; row[2] != "(all)" && want[row[0]+" "+row[2]] != row[3] {
+			t.Errorf("%v: the body has %s", row, want[row[0]+" "+row[2]])
+		}
+	}
+	for _, file := range []string{"testtrace-0000.bin", "testtrace-0001.bin", "testtrace-0002.bin", "testtrace-0003.bin", "BigFFT.bin", "MultiGrid.bin"} {
+		counts, bytes, elements := map[string]int64{}, map[string]int64{}, map[string]map[int64]int64{"send": {}, "Irecv": {}}
+		d, err := open(samples + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for err = d.next(); err == nil; err = d.next() {
+			counts[d.name]++
+			switch d.name {
+			case "Send", "Isend":
+				elements["send"][d.values[1]] += d.values[0]
+			case "Irecv":
+				elements["Irecv"][d.values[1]] += d.values[0]
+			}
+		}
+		end, err := d.end()
+		d.file.Close()
+		if err != nil {
+			t.Fatal(file, err)
+		}
+		for what, byType := range elements {
+			for datatype, n := range byType {
+				bytes[what] += n * end.sizes[datatype]
+			}
+		}
+		for f, n := range end.counts {
+			if n > 0 && (n != counts[functions[f].name] || n != footers[file+" "+functions[f].name]) {
+				t.Errorf("%s: %s: the footer has %d, want %d", file, functions[f].name, n, counts[functions[f].name])
+			}
+		}
+		for name, n := range counts {
+			got[file+" "+name] = fmt.Sprint(n)
+		}
+		got[file+" bytes sent by point-to-point calls"] = fmt.Sprint(bytes["send"])
+		got[file+" bytes of posted Irecv"] = fmt.Sprint(bytes["Irecv"])
+	}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("%v\nwant %v", got, want)
+	}
+	for _, name := range []string{"testtrace-0003.bin", "testtrace.meta"} {
+		g, report, err := Import(samples+name, trace.Default())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := counted(report); n["Isend"] != 4 || n["Allreduce"] != 4 || g.Ranks() != 4 {
+			t.Errorf("%s: %v", name, n)
+		}
+		// From Init's end, at .737670 s, to Finalize's start, at .739939 s, rank 0 is outside of
+		// Barrier (1947 us), Isend (15), Recv (181), Wait (6) and Allreduce (23) for 97 us.
+		var ns int64
+		g.Steps(0, func(s goal.Step) error {
+			if s.Kind == mpi.Calc {
+				ns += s.Size
+			}
+			return nil
+		})
+		if ns != 97000 {
+			t.Errorf("%s: rank 0 computes %d ns", name, ns)
+		}
+		if _, err := (mpi.LogGOPS{L: 1000, Overhead: 100, Eager: 1 << 30}).Run(g.Replay(1), nil); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// written writes a trace of ranks, by file, and returns the name of the first.
+func written(t *testing.T, files ...[]byte) string {
+	dir := t.TempDir()
+	for r, content := range files {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("t-%04d.bin", r)), content, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return filepath.Join(dir, "t-0000.bin")
+}
+
+// calls writes a trace of one rank.
+func trace1(calls func(w *writer)) []byte {
+	w := newWriter()
+	w.call(0, "Init", "x")
+	calls(w)
+	w.call(0, "Finalize")
+	return w.end()
+}
+
+// TestRefused: what cannot be read or replayed is named with its place.
+func TestRefused(t *testing.T) {
+	whole := trace1(func(*writer) {})
+	scan := trace1(func(w *writer) { w.call(0, "Scan", 1, intType, sum, world) })
+	for want, files := range map[string][][]byte{
+		"t-0000.bin: byte 7: the file ends in the middle of a record: is it truncated?":                  {whole[:7]},
+		"t-0000.bin: byte 40: the file ends in the middle of a record":                                   {whole[:40]},
+		"no index of the file at its end: is it truncated?":                                              {whole[:len(whole)-1]},
+		"t-0000.bin: byte 8: this is no DUMPI trace":                                                     {[]byte("\x1f\x8c345678901234567890")},
+		"t-0000.bin: byte 16: a call of function 60000, whose":                                           {append(slices.Clone(whole[:16]), 0xea, 0x60, 0, 0, 0, 0)},
+		"written by DUMPI 0.6.2, want 0.6.9 or later":                                                    {newWriter().end(0, 6, 2)},
+		"t-0000.bin: byte 42: 1 x Scan cannot be replayed: weft does not replay this call":               {scan},
+		"t-0000.bin: byte 47: Comm_size of all ranks is 4, but this is the file of rank 0 of 1":          {program(0)},
+		"t-0001.bin: no such file":                                                                       {whole, nil, whole},
+		"t-0000.bin: byte 42: Send: send with rank 5, tag 0: ranks are 0 to 0":                           {trace1(func(w *writer) { w.call(0, "Send", 1, intType, 5, 0, world) })},
+		"1 x Send cannot be replayed: of a datatype whose size is not known":                             {trace1(func(w *writer) { w.call(0, "Send", 1, 77, 0, 0, world) })},
+		"1 x Barrier cannot be replayed: on a communicator whose ranks are not known":                    {trace1(func(w *writer) { w.call(0, "Barrier", 9) })},
+		"byte 42: Start: request 5 is not one that could be started":                                     {trace1(func(w *writer) { w.call(0, "Start", 5) })},
+		"byte 42: Waitsome: request 2 of 1 completed":                                                    {trace1(func(w *writer) { w.call(0, "Waitsome", 1, []int32{2}, 1, []int32{2}) })},
+		"t-0001.bin: byte 42: Bcast: collective 0 of group \"\" is broadcast of 4 B (root 0), and on an": {trace1(func(w *writer) { w.call(0, "Barrier", world) }), trace1(func(w *writer) { w.call(0, "Bcast", 1, intType, 0, world) })},
+	} {
+		name := written(t, files...)
+		if slices.IndexFunc(files, func(b []byte) bool { return b == nil }) > 0 {
+			os.Remove(strings.Replace(name, "-0000", "-0001", 1))
+		}
+		if _, _, err := Import(name, trace.Default()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v\nwant %s", err, want)
+		}
+	}
+	// A description that names another number of ranks.
+	name := written(t, trace1(func(*writer) {}))
+	meta := strings.Replace(name, "-0000.bin", ".meta", 1)
+	if err := os.WriteFile(meta, []byte("hostname=h\nnumprocs=2\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := Import(name, trace.Default()); err == nil || !strings.Contains(err.Error(), "t.meta: numprocs=2, but there are files of 1 ranks") {
+		t.Error(err)
+	}
+	// What is dropped leaves the rest.
+	s := trace.Default()
+	s.Drop = true
+	if _, report, err := Import(written(t, scan), s); err != nil || len(report.Notes()) != 1 {
+		t.Error(err, report)
+	}
+}
+
+// FuzzImport: whatever a file holds is a schedule or an error.
+func FuzzImport(f *testing.F) {
+	f.Add(program(0))
+	f.Add(trace1(func(w *writer) {
+		w.call(0, "Isend", 1, intType, 0, 0, world, 2)
+		w.call(0, "Waitany", 1, []int32{2}, 0)
+	}))
+	f.Add(trace1(func(w *writer) {
+		w.call(0, "Comm_group", world, 3)
+		w.call(0, "Group_incl", 3, 1, []int32{0}, 4)
+		w.call(0, "Comm_create", world, 4, 5)
+		w.call(0, "Cart_create", 5, 1, []int32{1}, []int32{0}, 0, 6)
+		w.call(0, "Cart_sub", 1, 6, []int32{1}, 7)
+		w.call(0, "Barrier", 7)
+	}))
+	f.Fuzz(func(t *testing.T, content []byte) {
+		s := trace.Default()
+		s.Drop = true
+		if g, _, err := Import(written(t, content), s); err == nil && g.Ranks() == 0 {
+			t.Error("no ranks")
+		}
+	})
+}

@@ -1,0 +1,362 @@
+package dumpi
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/weft-sim/weft/mpi"
+	"github.com/weft-sim/weft/mpi/goal"
+	"github.com/weft-sim/weft/mpi/trace"
+	"github.com/weft-sim/weft/sim/input"
+)
+
+// Numbers that DUMPI gives what MPI names.
+const (
+	world, self   = 2, 3
+	firstRequest  = 2
+	anySource     = -1
+	description   = ".meta"
+	mostDescribed = 1 << 20
+)
+
+// naming is how files of a trace are named: PREFIX-RANK.bin, of any packing.
+var naming = trace.Naming{Pattern: regexp.MustCompile(`^(.*-)([0-9]{4,9})(\.bin(?:\.gz|\.zst)?)$`), Digits: 4}
+
+// Files are the files of the ranks of a trace, of which name is one or the description,
+// PREFIX.meta.
+func Files(name string) []string {
+	if prefix, ok := strings.CutSuffix(name, description); ok {
+		name = prefix + "-0000.bin"
+	}
+	return naming.Files(name)
+}
+
+// described is the number of ranks that the description of a trace names; 0 if there
+// is none.
+func described(files []string) (int, string) {
+	parts := naming.Pattern.FindStringSubmatch(filepath.Base(files[0]))
+	if parts == nil {
+		return 0, ""
+	}
+	name := filepath.Join(filepath.Dir(files[0]), strings.TrimSuffix(parts[1], "-")+description)
+	f, err := input.OpenInput(name, mostDescribed)
+	if err != nil {
+		return 0, ""
+	}
+	defer f.Close()
+	ranks := 0
+	scan := bufio.NewScanner(f)
+	for scan.Scan() {
+		if n, ok := strings.CutPrefix(scan.Text(), "numprocs="); ok {
+			ranks, _ = strconv.Atoi(n)
+		}
+	}
+	return ranks, name
+}
+
+// Import makes a schedule of a trace, of which name is one file. The files are read twice:
+// who belongs to a communicator stands in all of them. The report is there if the trace was
+// read to its end.
+func Import(name string, settings trace.Settings) (*goal.Schedule, *trace.Report, error) {
+	files := Files(name)
+	if ranks, place := described(files); ranks != 0 && ranks != len(files) {
+		return nil, nil, fmt.Errorf("%s: numprocs=%d, but there are files of %d ranks", place, ranks, len(files))
+	}
+	b := trace.NewBuilder(name, len(files), settings)
+	var parts [][]trace.Part
+	var ends []*summary
+	for rank, file := range files {
+		list, end, err := survey(file, rank, len(files))
+		if err != nil {
+			return nil, nil, err
+		}
+		parts, ends = append(parts, list), append(ends, end)
+	}
+	made := trace.Resolve(parts, world, self)
+	for rank, file := range files {
+		if err := replay(b, file, ends[rank], made[rank]); err != nil {
+			return nil, nil, err
+		}
+	}
+	g, err := b.Schedule()
+	return g, &b.Report, err
+}
+
+// survey reads the file of a rank for what has to be known before: communicators, and
+// what stands after the calls; counts there are less those of the calls that are recorded.
+func survey(file string, rank, ranks int) (parts []trace.Part, end *summary, err error) {
+	d, err := open(file)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer d.file.Close()
+	recorded := map[string]int64{}
+	for {
+		begin := d.at
+		if err = d.next(); err != nil {
+			break
+		}
+		recorded[d.name]++
+		if p, ok := d.part(); ok {
+			parts = append(parts, p)
+		}
+		v := d.values
+		if (d.name == "Comm_size" || d.name == "Comm_rank") && v[0] == world {
+			if want := map[string]int{"Comm_size": ranks, "Comm_rank": rank}[d.name]; v[1] != int64(want) {
+				return nil, nil, fmt.Errorf("%s: byte %d: %s of all ranks is %d, but this is the file of rank %d of %d: are files missing?", file, begin, d.name, v[1], rank, ranks)
+			}
+		}
+	}
+	if err == io.EOF {
+		end, err = d.end()
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", file, err)
+	}
+	for f := range min(len(functions), len(end.counts)) {
+		end.counts[f] -= recorded[functions[f].name]
+	}
+	return parts, end, nil
+}
+
+// part is what the call does about communicators and groups, if it does.
+func (c *call) part() (p trace.Part, ok bool) {
+	v := c.values
+	ok = true
+	switch c.name {
+	case "Comm_dup":
+		p = trace.Part{Kind: trace.CommDup, Parent: v[0], New: v[1]}
+	case "Comm_split":
+		p = trace.Part{Kind: trace.CommSplit, Parent: v[0], Color: v[1], Key: v[2], New: v[3]}
+	case "Comm_create":
+		p = trace.Part{Kind: trace.CommCreate, Parent: v[0], Other: v[1], New: v[2]}
+	case "Cart_create":
+		p = trace.Part{Kind: trace.CommCartesian, Parent: v[0], New: v[3], Integers: c.list(0)}
+	case "Cart_sub":
+		p = trace.Part{Kind: trace.CommSub, Parent: v[1], New: v[2], Integers: c.list(0)}
+	case "Graph_create":
+		p = trace.Part{Kind: trace.CommFirst, Parent: v[1], New: v[4], Integers: []int32{int32(v[2])}}
+	case "Intercomm_create":
+		p = trace.Part{Kind: trace.CommUnknown, New: v[5]}
+	case "Intercomm_merge":
+		p = trace.Part{Kind: trace.CommUnknown, New: v[2]}
+	case "Comm_group":
+		p = trace.Part{Kind: trace.GroupOf, Parent: v[0], New: v[1]}
+	case "Group_incl", "Group_excl":
+		p = trace.Part{Kind: trace.GroupInclude, Parent: v[0], New: v[2], Integers: c.list(0)}
+		if c.name == "Group_excl" {
+			p.Kind = trace.GroupExclude
+		}
+	case "Group_union", "Group_intersection", "Group_difference":
+		kind := map[string]trace.PartKind{"Group_union": trace.GroupUnion, "Group_intersection": trace.GroupIntersect, "Group_difference": trace.GroupSubtract}[c.name]
+		p = trace.Part{Kind: kind, Parent: v[0], Other: v[1], New: v[2]}
+	default:
+		ok = false
+	}
+	return p, ok
+}
+
+// list is a copy of the i-th list.
+func (c *call) list(i int) []int32 { return append([]int32(nil), c.lists[i]...) }
+
+// replay reads the calls of a rank into the schedule.
+func replay(b *trace.Builder, file string, end *summary, made []*trace.Communicator) error {
+	d, err := open(file)
+	if err != nil {
+		return err
+	}
+	defer d.file.Close()
+	r, err := b.Process()
+	if err != nil {
+		return err
+	}
+	p := &process{Process: r, call: &d.call, sizes: end.sizes, made: made, comms: map[int64]*trace.Communicator{world: {}}, requests: map[int64]request{}, types: map[int64]int64{}}
+	for {
+		begin := d.at
+		b.Place = fmt.Sprintf("%s: byte %d", file, begin)
+		if err := d.next(); err == io.EOF {
+			break
+		} else if err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+		if err := p.act(); err != nil {
+			return fmt.Errorf("%s: %s: %w", b.Place, d.name, err)
+		}
+	}
+	for _, r := range p.requests {
+		if r.under {
+			b.Count(trace.Approximated, "request", "never waited for")
+		}
+	}
+	for f := range functions {
+		if n := end.counts[f]; n > 0 {
+			b.CountAll(n, trace.Approximated, functions[f].name, "counted in the file, but not recorded: nothing of it is replayed")
+		}
+	}
+	return nil
+}
+
+// process is a rank on its way through its calls.
+type process struct {
+	*trace.Process
+	*call
+	sizes    []int64                       // of datatypes, at the end of the program
+	types    map[int64]int64               // of those that the program makes
+	made     []*trace.Communicator         // those of the collective parts still to come
+	comms    map[int64]*trace.Communicator // by number; of all ranks: no members
+	requests map[int64]request
+	stopped  int64 // when the last call ended that is no computing
+	began    bool
+}
+
+// request is a message that the rank has begun, or may.
+type request struct {
+	operation  int32
+	under      bool // way
+	persistent bool
+	message    message
+}
+
+// message is one with another rank; absent is one with no process.
+type message struct {
+	kind             mpi.Kind
+	bytes, peer, tag int64
+	absent           bool
+}
+
+// errRefused says that a call is not replayed for the reason given.
+type errRefused struct{ why string }
+
+func (e *errRefused) Error() string { return e.why }
+
+// Calls that are more than computing of their own rank.
+var calls = map[string]func(p *process) error{
+	"Init": (*process).nothing, "Init_thread": (*process).nothing, "Finalize": (*process).nothing,
+	"Send": (*process).send, "Bsend": (*process).send, "Ssend": (*process).send, "Rsend": (*process).send, "Recv": (*process).send,
+	"Isend": (*process).send, "Ibsend": (*process).send, "Issend": (*process).send, "Irsend": (*process).send, "Irecv": (*process).send,
+	"Send_init": (*process).send, "Bsend_init": (*process).send, "Ssend_init": (*process).send, "Rsend_init": (*process).send, "Recv_init": (*process).send,
+	"Start": (*process).prepared, "Startall": (*process).prepared, "Request_free": (*process).free,
+	"Sendrecv": (*process).sendReceive, "Sendrecv_replace": (*process).sendReceive,
+	"Wait": (*process).wait, "Test": (*process).wait, "Waitall": (*process).wait, "Testall": (*process).wait,
+	"Waitany": (*process).wait, "Testany": (*process).wait, "Waitsome": (*process).wait, "Testsome": (*process).wait,
+	"Probe": (*process).nothing, "Comm_free": (*process).nothing,
+	"Barrier": (*process).collective, "Bcast": (*process).collective, "Reduce": (*process).collective, "Allreduce": (*process).collective,
+	"Allgather": (*process).collective, "Alltoall": (*process).collective, "Reduce_scatter": (*process).collective,
+	"Gather": (*process).exchange, "Gatherv": (*process).exchange, "Scatter": (*process).exchange, "Scatterv": (*process).exchange,
+	"Allgatherv": (*process).exchange, "Alltoallv": (*process).exchange,
+}
+
+// notes say what is not replayed as it stands.
+var notes = map[string]string{
+	"Bsend": "as Send", "Ssend": "as Send", "Rsend": "as Send", "Ibsend": "as Isend", "Issend": "as Isend", "Irsend": "as Isend",
+	"Bsend_init": "as Send_init", "Ssend_init": "as Send_init", "Rsend_init": "as Send_init",
+	"Test": "waits for what it completed", "Testall": "waits for what it completed", "Testany": "waits for what it completed", "Testsome": "waits for what it completed",
+	"Waitany": "waits for what it completed", "Waitsome": "waits for what it completed", "Iprobe": "computes for its time",
+	"Probe": "takes no time", "Reduce": "combining takes no time", "Allreduce": "combining takes no time", "Reduce_scatter": "combining takes no time, around a ring",
+	"Gather": "messages straight between the ranks", "Gatherv": "messages straight between the ranks", "Scatter": "messages straight between the ranks",
+	"Scatterv": "messages straight between the ranks", "Allgatherv": "messages straight between the ranks", "Alltoallv": "messages straight between the ranks",
+}
+
+// act performs the call. The time between calls is computing, and that of the calls that
+// only their own rank takes part in.
+func (p *process) act() error {
+	part, creates := p.part()
+	creates = creates && part.Kind.Collective()
+	do := calls[p.name]
+	if do == nil && !creates && !p.refused {
+		p.count(nil)
+		return p.derive()
+	}
+	if p.timed && p.began && p.start > p.stopped {
+		if err := p.Work(float64(p.start - p.stopped)); err != nil {
+			return err
+		}
+	}
+	if p.timed {
+		p.stopped, p.began = max(p.stopped, p.stop), true
+	}
+	var err error
+	switch {
+	case p.refused:
+		err = &errRefused{"weft does not replay this call"}
+	case creates:
+		p.comms[part.New], p.made = p.made[0], p.made[1:]
+	default:
+		err = do(p)
+	}
+	return p.count(err)
+}
+
+// count counts the call.
+func (p *process) count(err error) error {
+	var refused *errRefused
+	note := notes[p.name]
+	if part, ok := p.part(); ok && part.Kind.Collective() {
+		note = "takes no time, and no rank waits"
+	}
+	switch {
+	case errors.As(err, &refused):
+		p.Count(trace.Refused, p.name, refused.why)
+		return nil
+	case err != nil:
+		return err
+	case note != "":
+		p.Count(trace.Approximated, p.name, note)
+	case p.thread != 0:
+		p.Count(trace.Approximated, p.name, "of another thread, as if of the first")
+	default:
+		p.Count(trace.Replayed, p.name, "")
+	}
+	return nil
+}
+
+func (p *process) nothing() error { return nil }
+
+// derive keeps the size of a datatype that the call makes.
+func (p *process) derive() error {
+	v := p.values
+	var size, of int64 = 1, 0
+	switch p.name {
+	case "Type_contiguous":
+		size, of = v[0], v[1]
+	case "Type_vector", "Type_hvector":
+		size, of = v[0]*v[1], v[3]
+	case "Type_indexed", "Type_hindexed", "Type_struct":
+		size = 0
+		for i, n := range p.lists[0] {
+			each := int64(1)
+			if p.name == "Type_struct" {
+				if i >= len(p.lists[2]) {
+					return fmt.Errorf("%d lengths and %d types", len(p.lists[0]), len(p.lists[2]))
+				}
+				var err error
+				if each, err = p.bytes(1, int64(uint16(p.lists[2][i]))); err != nil {
+					return nil // unknown, as the new one is
+				}
+			}
+			size += int64(n) * each
+		}
+		of = v[1]
+	default:
+		return nil
+	}
+	made := v[len(v)-1]
+	delete(p.types, made)
+	if p.name != "Type_struct" {
+		each, err := p.bytes(1, of)
+		if err != nil {
+			return nil
+		}
+		size *= each
+	}
+	if size >= 0 && size <= 1<<40 {
+		p.types[made] = size
+	}
+	return nil
+}

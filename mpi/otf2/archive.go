@@ -1,0 +1,282 @@
+package otf2
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/weft-sim/weft/sim/input"
+)
+
+// mostRanks bounds the ranks of a trace.
+const mostRanks = 1 << 20
+
+// Records of definitions.
+const (
+	clockDefinition  = 5
+	stringDefinition = 10
+	regionDefinition = 15
+	groupDefinition  = 18
+	commDefinition   = 22
+	locationRecord   = 14
+	mapping          = 5 // in the file of a location
+)
+
+// Kinds of groups, and of what is mapped.
+const (
+	commLocations    = 4
+	commGroup        = 5
+	commSelf         = 6
+	mappedRegions    = 3
+	mappedComms      = 6
+	paradigmMPI      = 4
+	uncompressed     = 1
+	separateFiles    = 1
+	anchorBytes      = 46
+	leastChunk       = 256 << 10
+	mostChunk        = 128 << 20
+	anchorExtension  = ".otf2"
+	globalExtension  = ".def"
+	eventsExtension  = ".evt"
+	anchorIdentifier = "OTF2"
+)
+
+// archive is what the definitions of a trace say.
+type archive struct {
+	name                    string // without its extension
+	eventChunk, chunk       int64
+	ticks                   float64 // a second
+	ranks                   []uint64
+	recorded                map[uint64]uint64 // events of each location
+	strings                 map[uint64]string
+	regions                 map[uint64]region
+	groups                  map[uint64]group
+	comms                   map[uint64]communicator
+	foreign                 []uint64 // locations that are no rank, in order
+	globalRecords, declared uint64
+}
+
+// region is a part of the program.
+type region struct {
+	mpi  bool
+	name uint64
+}
+
+type group struct {
+	kind, paradigm byte
+	members        []uint64
+}
+
+type communicator struct {
+	name    string
+	self    bool
+	members []int // nil: all ranks
+}
+
+// Is tells whether a file begins like the anchor of a trace.
+func Is(in *bufio.Reader) bool {
+	begin, _ := in.Peek(6)
+	return len(begin) == 6 && begin[0] == chunkHeader && string(begin[2:]) == anchorIdentifier
+}
+
+// Files are the files of a trace, of which name is the anchor, NAME.otf2.
+func Files(name string) []string {
+	files := []string{name}
+	a, err := readArchive(name)
+	if err != nil {
+		return files
+	}
+	files = append(files, a.name+globalExtension)
+	for _, l := range append(a.ranks, a.foreign...) {
+		files = append(files, a.file(l, globalExtension), a.file(l, eventsExtension))
+	}
+	return files
+}
+
+// file is one of a location.
+func (a *archive) file(location uint64, extension string) string {
+	return filepath.Join(a.name, strconv.FormatUint(location, 10)+extension)
+}
+
+// readArchive reads the anchor of a trace and its definitions.
+func readArchive(name string) (*archive, error) {
+	f, err := input.OpenInput(name, input.MaxSettings)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	begin := make([]byte, anchorBytes)
+	n, err := io.ReadFull(f, begin)
+	f.Close()
+	if !bytes.HasPrefix(begin, []byte{chunkHeader, littleEndian}) || string(begin[2:6]) != anchorIdentifier {
+		return nil, fmt.Errorf("%s: byte 0: no anchor file of a little-endian OTF2 trace, which begins with 0x03 0x42 %q", name, anchorIdentifier)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: byte %d: the file ends here: is it truncated?", name, n)
+	}
+	a := &archive{
+		name: strings.TrimSuffix(name, anchorExtension), eventChunk: int64(binary.LittleEndian.Uint64(begin[12:])), chunk: int64(binary.LittleEndian.Uint64(begin[20:])),
+		declared: binary.LittleEndian.Uint64(begin[38:]), recorded: map[uint64]uint64{},
+		strings: map[uint64]string{}, regions: map[uint64]region{}, groups: map[uint64]group{}, comms: map[uint64]communicator{},
+	}
+	switch {
+	case a.name == name:
+		return nil, fmt.Errorf("%s: want a name that ends in %s", name, anchorExtension)
+	case a.eventChunk < leastChunk || a.eventChunk > mostChunk || a.chunk < leastChunk || a.chunk > mostChunk:
+		return nil, fmt.Errorf("%s: byte 12: chunks of %d B of events and %d B of definitions, want %d to %d", name, a.eventChunk, a.chunk, leastChunk, mostChunk)
+	case begin[28] != separateFiles || begin[29] != uncompressed:
+		return nil, fmt.Errorf("%s: byte 28: files of kind %d with compression %d: weft reads one file a location (%d), not compressed (%d)", name, begin[28], begin[29], separateFiles, uncompressed)
+	}
+	return a, a.definitions()
+}
+
+// definitions reads those of all locations.
+func (a *archive) definitions() error {
+	d, err := open(a.name+globalExtension, a.chunk, false)
+	if err != nil {
+		return err
+	}
+	defer d.file.Close()
+	type defined struct{ self, name, group uint64 }
+	var comms []defined
+	for err = d.next(); err == nil && d.err == nil; err = d.next() {
+		a.globalRecords++
+		switch d.kind {
+		case clockDefinition:
+			if a.ticks = float64(d.number()); !(a.ticks >= 1) {
+				d.fail(d.begin, "a clock of %v ticks a second", a.ticks)
+			}
+		case stringDefinition:
+			self := d.number()
+			a.strings[self] = strings.TrimRight(string(d.payload), "\x00")
+		case locationRecord:
+			self := d.number()
+			d.number() // name
+			d.byte()   // kind
+			a.recorded[self] = d.number()
+		case regionDefinition:
+			self, name := d.number(), d.number()
+			d.number() // a description
+			d.byte()   // what older readers take for its role
+			for range 4 {
+				d.number() // where it stands, and its true name
+			}
+			d.byte() // role
+			a.regions[self] = region{d.byte() == paradigmMPI, name}
+		case groupDefinition:
+			self := d.number()
+			d.number() // name
+			d.byte()   // what older readers take for its kind
+			g := group{members: d.numbers()}
+			g.kind, g.paradigm = d.byte(), d.byte()
+			a.groups[self] = g
+			if g.kind == commLocations && g.paradigm == paradigmMPI {
+				a.ranks = g.members
+			}
+		case commDefinition:
+			comms = append(comms, defined{d.number(), d.number(), d.number()})
+		}
+	}
+	switch {
+	case d.err != nil:
+		return d.err
+	case err != io.EOF:
+		return err
+	case a.globalRecords != a.declared:
+		return fmt.Errorf("%s: byte %d: %d records, but the anchor has %d", d.name, d.begin, a.globalRecords, a.declared)
+	case a.ticks == 0:
+		return fmt.Errorf("%s: byte %d: no clock is defined", d.name, d.begin)
+	case len(a.ranks) == 0 || len(a.ranks) > mostRanks:
+		return fmt.Errorf("%s: byte %d: %d ranks of MPI, want 1 to %d", d.name, d.begin, len(a.ranks), mostRanks)
+	}
+	for _, l := range a.ranks {
+		if _, ok := a.recorded[l]; !ok {
+			return fmt.Errorf("%s: location %d, which is a rank, is not defined", d.name, l)
+		}
+	}
+	for _, l := range slices.Sorted(maps.Keys(a.recorded)) {
+		if !slices.Contains(a.ranks, l) {
+			a.foreign = append(a.foreign, l)
+		}
+	}
+	for i, c := range comms {
+		g, ok := a.groups[c.group]
+		if !ok || g.paradigm != paradigmMPI && g.kind != commSelf {
+			continue // of threads, or between groups
+		}
+		one := communicator{name: fmt.Sprintf("communicator %d %s", i, a.strings[c.name]), self: g.kind == commSelf}
+		whole := len(g.members) == len(a.ranks)
+		for j, m := range g.members {
+			if m >= uint64(len(a.ranks)) {
+				return fmt.Errorf("%s: group %d has rank %d of %d", d.name, c.group, m, len(a.ranks))
+			}
+			whole = whole && m == uint64(j)
+			one.members = append(one.members, int(m))
+		}
+		if whole {
+			one.members = nil
+		}
+		if g.kind == commGroup || one.self {
+			a.comms[c.self] = one
+		}
+	}
+	return nil
+}
+
+// local is how a location numbers what is defined for all.
+type local struct {
+	maps map[byte]map[uint64]uint64
+}
+
+// global is the number of something for all.
+func (l *local) global(kind byte, number uint64) uint64 {
+	if g, ok := l.maps[kind][number]; ok {
+		return g
+	}
+	return number
+}
+
+// local reads the definitions of a location.
+func (a *archive) local(location uint64) (*local, error) {
+	d, err := open(a.file(location, globalExtension), a.chunk, false)
+	if err != nil {
+		return nil, err
+	}
+	defer d.file.Close()
+	l := &local{maps: map[byte]map[uint64]uint64{}}
+	for err = d.next(); err == nil && d.err == nil; err = d.next() {
+		if d.kind != mapping {
+			continue
+		}
+		kind := d.byte()
+		// A count, a mode, numbers: by their place, or after the number that each stands for.
+		count := d.number()
+		sparse := d.byte()
+		if sparse > 1 || count > uint64(len(d.payload)) {
+			d.fail(d.begin, "%d numbers are mapped in mode %d", count, sparse)
+			break
+		}
+		m := map[uint64]uint64{}
+		for i := range count {
+			from := i
+			if sparse == 1 {
+				from = d.number()
+			}
+			m[from] = d.number()
+		}
+		l.maps[kind] = m
+	}
+	if d.err != nil {
+		return nil, d.err
+	}
+	if err != io.EOF {
+		return nil, err
+	}
+	return l, nil
+}

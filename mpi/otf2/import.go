@@ -1,0 +1,419 @@
+package otf2
+
+import (
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/weft-sim/weft/mpi"
+	"github.com/weft-sim/weft/mpi/goal"
+	"github.com/weft-sim/weft/mpi/trace"
+)
+
+// Types of events.
+const (
+	enter             = 12
+	leave             = 13
+	mpiSend           = 14
+	mpiIsend          = 15
+	mpiIsendComplete  = 16
+	mpiIrecvRequest   = 17
+	mpiRecv           = 18
+	mpiIrecv          = 19
+	mpiRequestTest    = 20
+	mpiCancelled      = 21
+	mpiCollectiveEnd  = 23
+	firstRMA, lastRMA = 35, 52
+	programBegin      = 83
+	nonBlocking       = 85 // collectives: begin, end
+	nonBlockingEnd    = 86
+	commDestroy       = 88
+)
+
+// names are those of the events from 10 on, as OTF2 prints them.
+var names = []string{"BUFFER_FLUSH", "MEASUREMENT_ON_OFF", "ENTER", "LEAVE", "MPI_SEND", "MPI_ISEND", "MPI_ISEND_COMPLETE", "MPI_IRECV_REQUEST", "MPI_RECV", "MPI_IRECV", "MPI_REQUEST_TEST", "MPI_REQUEST_CANCELLED", "MPI_COLLECTIVE_BEGIN", "MPI_COLLECTIVE_END"}
+
+// lateNames are those from programBegin on.
+var lateNames = []string{"PROGRAM_BEGIN", "PROGRAM_END", "NON_BLOCKING_COLLECTIVE_REQUEST", "NON_BLOCKING_COLLECTIVE_COMPLETE", "COMM_CREATE", "COMM_DESTROY"}
+
+// eventName is the name of a type of event.
+func eventName(kind byte) string {
+	switch {
+	case kind >= 10 && int(kind) < 10+len(names):
+		return names[kind-10]
+	case kind >= programBegin && int(kind) < programBegin+len(lateNames):
+		return lateNames[kind-programBegin]
+	case kind >= firstRMA && kind <= lastRMA:
+		return "RMA"
+	}
+	return fmt.Sprint("event ", kind)
+}
+
+// collectiveNames are those of the operations of MPI_COLLECTIVE_END.
+var collectiveNames = []string{"BARRIER", "BCAST", "GATHER", "GATHERV", "SCATTER", "SCATTERV", "ALLGATHER", "ALLGATHERV", "ALLTOALL", "ALLTOALLV", "ALLTOALLW", "ALLREDUCE", "REDUCE", "REDUCE_SCATTER", "SCAN", "EXSCAN", "REDUCE_SCATTER_BLOCK", "CREATE_HANDLE", "DESTROY_HANDLE", "ALLOCATE", "DEALLOCATE", "CREATE_HANDLE_AND_ALLOCATE", "DESTROY_HANDLE_AND_DEALLOCATE"}
+
+// Import makes a schedule of a trace, of which name is the anchor. The report is there if
+// the trace was read to its end.
+func Import(name string, settings trace.Settings) (*goal.Schedule, *trace.Report, error) {
+	a, err := readArchive(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	b := trace.NewBuilder(name, len(a.ranks), settings)
+	for rank, location := range a.ranks {
+		p, err := b.Process()
+		if err == nil {
+			r := &process{Process: p, archive: a, rank: rank, requests: map[uint64]int32{}}
+			err = r.read(location)
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	for _, location := range a.foreign { // threads, whose computing is not that of a rank
+		p := &process{Process: &trace.Process{Builder: b}, archive: a, rank: -1}
+		if err := p.read(location); err != nil {
+			return nil, nil, err
+		}
+	}
+	g, err := b.Schedule()
+	return g, &b.Report, err
+}
+
+// process is a rank on its way through its events; rank -1 is a location that is none.
+type process struct {
+	*trace.Process
+	*archive
+	*local
+	d        *reader
+	rank     int
+	requests map[uint64]int32 // the operations of those that are under way
+	depth    int              // regions of MPI that the rank is in
+	entered  uint64           // when it came into the outer one
+	began    bool             // it has been in one
+	stopped  uint64           // when the last one ended in which it communicated
+	busy     bool             // it has communicated in this one
+	both     bool             // this one is MPI_Sendrecv
+	open     []int32          // its messages
+}
+
+// read replays the events of a location.
+func (p *process) read(location uint64) (err error) {
+	if p.local, err = p.archive.local(location); err != nil {
+		return err
+	}
+	if p.d, err = open(p.file(location, eventsExtension), p.eventChunk, true); err != nil {
+		return err
+	}
+	defer p.d.file.Close()
+	events := uint64(0)
+	for {
+		err := p.d.next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		p.Place = fmt.Sprintf("%s: byte %d", p.d.name, p.d.begin)
+		if p.d.kind == attributes {
+			continue
+		}
+		events++
+		if err = p.event(); err == nil {
+			err = p.d.err
+		} else {
+			err = fmt.Errorf("%s: %s: %w", p.Place, eventName(p.d.kind), err)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if want := p.recorded[location]; events != want {
+		return fmt.Errorf("%s: byte %d: %d events, but %d are defined", p.d.name, p.d.begin, events, want)
+	}
+	if n := len(p.requests); n > 0 {
+		p.CountAll(int64(n), trace.Approximated, "request", "never completed")
+	}
+	return nil
+}
+
+// event replays an event.
+func (p *process) event() error {
+	kind := p.d.kind
+	name := eventName(kind)
+	communicates := kind >= mpiSend && kind <= mpiCollectiveEnd && kind != mpiRequestTest || kind == nonBlocking || kind == nonBlockingEnd || kind >= firstRMA && kind <= lastRMA
+	switch {
+	case p.rank < 0 && communicates:
+		p.Count(trace.Refused, name, "of a location that is no rank of MPI")
+		return nil
+	case p.rank < 0:
+		p.Count(trace.Approximated, "location", "events of one that is no rank of MPI: nothing is replayed")
+		return nil
+	case kind == enter || kind == leave:
+		p.Count(trace.Replayed, name, "")
+		return p.region(p.regions[p.global(mappedRegions, p.d.number())])
+	case !communicates && (kind < programBegin && kind > mpiCollectiveEnd || kind > commDestroy):
+		p.Count(trace.Approximated, name, "its time is computing")
+		return nil
+	case !communicates:
+		p.Count(trace.Replayed, name, "")
+		return nil
+	}
+	if err := p.compute(); err != nil {
+		return err
+	}
+	if kind == mpiCollectiveEnd {
+		return p.collective()
+	}
+	if kind > mpiCollectiveEnd {
+		p.Count(trace.Refused, name, "weft does not replay this event")
+		return nil
+	}
+	if kind == mpiCancelled {
+		delete(p.requests, p.d.number()) // a receive then is nothing
+	}
+	note, err := p.message()
+	switch {
+	case err != nil:
+		return err
+	case note != "":
+		p.Count(trace.Refused, name, note)
+	case kind == mpiCancelled:
+		p.Count(trace.Approximated, name, "the request is never waited for")
+	default:
+		p.Count(trace.Replayed, name, "")
+	}
+	return nil
+}
+
+// region enters or leaves a region. The time between regions of MPI is computing, and that
+// of those in which the rank does not communicate.
+func (p *process) region(r region) error {
+	if !r.mpi {
+		return nil
+	}
+	if p.d.kind == enter {
+		if p.depth++; p.depth == 1 {
+			p.entered = p.d.time
+			name := p.strings[r.name]
+			p.both = name == "MPI_Sendrecv" || name == "MPI_Sendrecv_replace"
+		}
+		return nil
+	}
+	if p.depth--; p.depth < 0 {
+		p.depth = 0
+		return fmt.Errorf("a region that was not entered")
+	}
+	if p.depth > 0 || !p.busy {
+		return nil
+	}
+	p.stopped, p.began, p.busy = p.d.time, true, false
+	if p.open == nil {
+		return nil
+	}
+	open := p.open
+	p.open = nil
+	return p.Join(open)
+}
+
+// compute appends the computing before the rank communicates.
+func (p *process) compute() error {
+	if p.busy {
+		return nil
+	}
+	until := p.entered
+	if p.depth == 0 { // a trace without regions
+		until = p.d.time
+	} else {
+		p.busy = true
+	}
+	from, began := p.stopped, p.began
+	p.stopped, p.began = max(until, from), true
+	if !began || until <= from {
+		return nil
+	}
+	return p.Work(float64(until-from) / p.ticks * 1e9)
+}
+
+// communicator is the one that an event names.
+func (p *process) communicator(number uint64) (communicator, bool) {
+	c, ok := p.comms[p.global(mappedComms, number)]
+	if c.self {
+		c.members = []int{p.rank}
+	}
+	return c, ok
+}
+
+// message replays what an event says of a message; the note says why it cannot be.
+func (p *process) message() (note string, err error) {
+	d := p.d
+	switch d.kind {
+	case mpiIsendComplete:
+		request := d.number()
+		id, ok := p.requests[request]
+		if !ok {
+			return "", fmt.Errorf("request %d is not under way", request)
+		}
+		delete(p.requests, request)
+		return "", p.Join([]int32{id})
+	case mpiIrecvRequest:
+		id, err := p.Nothing() // until its end tells what it was
+		p.requests[d.number()] = id
+		return "", err
+	case mpiSend, mpiIsend, mpiRecv, mpiIrecv:
+	default:
+		return "", nil
+	}
+	peer, number, tag, bytes := d.number(), d.number(), d.number(), d.number()
+	kind := mpi.Send
+	if d.kind == mpiRecv || d.kind == mpiIrecv {
+		kind = mpi.Recv
+	}
+	c, ok := p.communicator(number)
+	if !ok {
+		return "on a communicator whose ranks are not known", nil
+	}
+	ranks := p.Ranks()
+	if c.members != nil {
+		ranks = len(c.members)
+	}
+	if peer >= uint64(ranks) || tag > 1<<31 || bytes > 1<<62 {
+		return "", fmt.Errorf("%d B with rank %d of a communicator of %d ranks, tag %d", bytes, peer, ranks, tag)
+	}
+	to := int64(peer)
+	if c.members != nil {
+		to = int64(c.members[peer])
+	}
+	switch {
+	case d.kind == mpiIrecv:
+		request := d.number()
+		id, ok := p.requests[request]
+		if !ok {
+			return "", fmt.Errorf("request %d is not under way", request)
+		}
+		delete(p.requests, request)
+		if err := p.Become(id, kind, int64(bytes), to, int64(tag)); err != nil {
+			return "", err
+		}
+		return "", p.Join([]int32{id})
+	case d.kind == mpiIsend:
+		id, err := p.Begin(kind, int64(bytes), to, int64(tag))
+		p.requests[d.number()] = id
+		return "", err
+	case p.both:
+		id, err := p.Begin(kind, int64(bytes), to, int64(tag))
+		p.open = append(p.open, id)
+		return "", err
+	}
+	return "", p.Then(p.Message(kind, int64(bytes), to, int64(tag)))
+}
+
+// collective replays a collective at its end. Sizes are those of Score-P, which counts a
+// rank's part once for each rank that it goes to, or comes from, itself included but for
+// MPI_IN_PLACE, of which the trace does not tell.
+func (p *process) collective() error {
+	d := p.d
+	operation := int(d.byte())
+	c, ok := p.communicator(d.number())
+	root, sent, received := d.number(), d.number(), d.number()
+	name := fmt.Sprint("collective ", operation)
+	if operation < len(collectiveNames) {
+		name = collectiveNames[operation]
+	}
+	if d.err != nil {
+		return d.err
+	}
+	size, index := uint64(p.Ranks()), uint64(p.rank)
+	if c.members != nil {
+		size, index = uint64(len(c.members)), uint64(slices.Index(c.members, p.rank))
+	}
+	switch name {
+	case "CREATE_HANDLE", "DESTROY_HANDLE", "ALLOCATE", "DEALLOCATE", "CREATE_HANDLE_AND_ALLOCATE", "DESTROY_HANDLE_AND_DEALLOCATE":
+		p.Count(trace.Approximated, name, "takes no time, and no rank waits")
+		return nil
+	}
+	rooted := name == "BCAST" || name == "REDUCE" || name == "GATHER" || name == "SCATTER"
+	switch {
+	case !ok:
+		p.Count(trace.Refused, name, "on a communicator whose ranks are not known")
+		return nil
+	case index >= size || rooted && root >= size || sent > 1<<62 || received > 1<<62:
+		return fmt.Errorf("%s from rank %d of a communicator of %d ranks, %d B sent and %d B received", name, root, size, sent, received)
+	}
+	// share is what each of the ranks has in what goes to or comes from all.
+	share := func(of uint64) int64 {
+		if of%size != 0 && size > 1 && of%(size-1) == 0 {
+			return int64(of / (size - 1))
+		}
+		return int64((of + size - 1) / size)
+	}
+	atRoot := rooted && root == index
+	same := func(bytes int64) []int64 { return slices.Repeat([]int64{bytes}, int(size)) }
+	none := same(0)
+	var to trace.Operation
+	var bytes int64
+	var send, receive []int64
+	switch name {
+	case "BARRIER":
+		to = trace.Barrier
+	case "BCAST":
+		to, bytes = trace.Broadcast, int64(received)
+	case "ALLREDUCE":
+		to, bytes = trace.Allreduce, share(received)
+	case "ALLGATHER":
+		to, bytes = trace.Allgather, share(received)
+	case "ALLTOALL":
+		to, bytes = trace.Alltoall, share(received)
+	case "REDUCE_SCATTER_BLOCK":
+		to, bytes = trace.ReduceScatter, share(received)*int64(size)
+	case "REDUCE":
+		if to, bytes = trace.Reduce, int64(sent); atRoot && sent == 0 { // in place
+			bytes = int64(received / max(size-1, 1))
+		}
+	case "GATHER":
+		if send, receive = none, none; atRoot && sent == 0 {
+			receive = same(int64(received / max(size-1, 1)))
+		} else if atRoot {
+			receive = same(int64(received / size))
+		} else {
+			send = slices.Clone(none)
+			send[root] = int64(sent)
+		}
+	case "SCATTER":
+		if send, receive = none, none; atRoot && received == 0 {
+			send = same(int64(sent / max(size-1, 1)))
+		} else if atRoot {
+			send = same(int64(sent / size))
+		} else {
+			receive = slices.Clone(none)
+			receive[root] = int64(received)
+		}
+	default:
+		why := "weft has no algorithm"
+		if name[len(name)-1] == 'V' || name == "ALLTOALLW" || name == "REDUCE_SCATTER" {
+			why = "the trace does not tell the sizes of its parts"
+		}
+		p.Count(trace.Refused, name, why)
+		return nil
+	}
+	switch to {
+	case "":
+		p.Count(trace.Approximated, name, "messages straight between the ranks")
+		return p.Exchange(c.name, c.members, send, receive)
+	case trace.Barrier, trace.Broadcast:
+		p.Count(trace.Replayed, name, "")
+	case trace.Reduce, trace.Allreduce, trace.ReduceScatter:
+		p.Count(trace.Approximated, name, "combining takes no time")
+	default:
+		p.Count(trace.Approximated, name, "not in place, if its size does not tell")
+	}
+	if size == 1 {
+		return nil
+	}
+	from := 0
+	if rooted {
+		from = int(root)
+	}
+	return p.Collect(to, c.name, c.members, bytes, from)
+}

@@ -1,0 +1,466 @@
+package otf2
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/csv"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/weft-sim/weft/mpi"
+	"github.com/weft-sim/weft/mpi/trace"
+)
+
+const samples = "../../../shared/reference/workloads/formats/otf2/ember_bcast_4ranks"
+
+var update = flag.Bool("update", false, "write testdata")
+
+// file is a file of records that is written.
+type file struct {
+	bytes.Buffer
+	chunk, events uint64
+	time          uint64
+}
+
+func newFile() *file {
+	f := &file{chunk: leastChunk}
+	f.header()
+	return f
+}
+
+func (f *file) header() { f.Write(append([]byte{chunkHeader, littleEndian}, make([]byte, 16)...)) }
+
+// number is a compressed one.
+func number(n uint64) []byte {
+	if n == undefined {
+		return []byte{0xff}
+	}
+	b := binary.LittleEndian.AppendUint64(nil, n)
+	for len(b) > 0 && b[len(b)-1] == 0 {
+		b = b[:len(b)-1]
+	}
+	return append([]byte{byte(len(b))}, b...)
+}
+
+// record writes a record of numbers (int), bytes and strings.
+func (f *file) record(kind byte, fields ...any) {
+	var payload []byte
+	for _, field := range fields {
+		switch v := field.(type) {
+		case int:
+			payload = append(payload, number(uint64(v))...)
+		case uint64:
+			payload = append(payload, number(v)...)
+		case byte:
+			payload = append(payload, v)
+		case string:
+			payload = append(append(payload, v...), 0)
+		}
+	}
+	f.WriteByte(kind)
+	if len(payload) < 255 {
+		f.WriteByte(byte(len(payload)))
+	} else {
+		f.Write(binary.LittleEndian.AppendUint64([]byte{255}, uint64(len(payload))))
+	}
+	f.Write(payload)
+	f.events++
+}
+
+// event writes one so many us after the last; a chunk ends before it would be too long.
+func (f *file) event(after uint64, kind byte, fields ...any) {
+	if uint64(f.Len())%f.chunk > f.chunk-100 {
+		f.WriteByte(endOfChunk)
+		f.Write(make([]byte, f.chunk-uint64(f.Len())%f.chunk))
+		f.header()
+	}
+	f.time += after * 1000
+	f.WriteByte(timestamp)
+	f.Write(binary.LittleEndian.AppendUint64(nil, f.time))
+	if bare[kind] {
+		f.WriteByte(kind)
+		f.Write(number(uint64(fields[0].(int))))
+		f.events++
+		return
+	}
+	f.record(kind, fields...)
+}
+
+// call writes a region of MPI with events in it.
+func (f *file) call(after uint64, region int, events ...[]any) {
+	f.event(after, enter, region)
+	for _, e := range events {
+		f.event(1, byte(e[0].(int)), e[1:]...)
+	}
+	f.event(1, leave, region)
+}
+
+func (f *file) end() []byte {
+	f.WriteByte(endOfChunk)
+	f.WriteByte(endOfFile)
+	return f.Bytes()
+}
+
+// Regions, and communicators as the ranks but the first number them.
+const (
+	mpiSome, mpiSendrecv, user = 0, 1, 2
+	world, odd                 = 0, 1
+)
+
+// archiveOf makes the files of a trace of ranks: a rank does what do writes.
+func archiveOf(ranks int, do func(rank int, f *file)) map[string][]byte {
+	files := map[string][]byte{}
+	defs := newFile()
+	defs.record(clockDefinition, 1_000_000_000, 0, 0)
+	for i, s := range []string{"", "MPI_Some", "MPI_Sendrecv", "main", "MPI_COMM_WORLD", "odd"} {
+		defs.record(stringDefinition, i, s)
+	}
+	for i, paradigm := range []byte{paradigmMPI, paradigmMPI, 1} {
+		defs.record(regionDefinition, i, i+1, 0, byte(0), uint64(undefined), 0, 0, i+1, byte(0), paradigm, 0)
+	}
+	members := func(step int) (list []any) {
+		for r := step - 1; r < ranks; r += step {
+			list = append(list, r)
+		}
+		return append([]any{len(list)}, list...)
+	}
+	defs.record(groupDefinition, append(append([]any{0, 0, byte(0)}, members(1)...), byte(commLocations), byte(paradigmMPI), 0)...)
+	defs.record(groupDefinition, append(append([]any{1, 0, byte(0)}, members(1)...), byte(commGroup), byte(paradigmMPI), 0)...)
+	defs.record(groupDefinition, append(append([]any{2, 0, byte(0)}, members(2)...), byte(commGroup), byte(paradigmMPI), 0)...)
+	defs.record(commDefinition, 0, 5, 2, uint64(undefined), 0)
+	defs.record(commDefinition, 1, 4, 1, uint64(undefined), 0)
+	for rank := range ranks {
+		f := newFile()
+		f.events = 0
+		do(rank, f)
+		defs.record(locationRecord, rank, 0, byte(1), f.events, 0)
+		files[fmt.Sprintf("t/%d.evt", rank)] = f.end()
+		local := newFile()
+		local.record(mapping, byte(mappedComms), 2, byte(0), 1, 0) // 0 is the world
+		if rank == 0 {
+			local = newFile()
+			local.record(mapping, byte(mappedComms), 1, byte(1), world, 1) // no other matters
+		}
+		files[fmt.Sprintf("t/%d.def", rank)] = local.end()
+	}
+	files["t.def"] = defs.end()
+	anchor := append([]byte{chunkHeader, littleEndian}, "OTF2\x00\x03\x02\x03\x00\x03"...)
+	for _, n := range []uint64{leastChunk, leastChunk} {
+		anchor = binary.LittleEndian.AppendUint64(anchor, n)
+	}
+	anchor = append(anchor, separateFiles, uncompressed)
+	for _, n := range []uint64{uint64(ranks), defs.events} {
+		anchor = binary.LittleEndian.AppendUint64(anchor, n)
+	}
+	files["t.otf2"] = anchor
+	return files
+}
+
+// ring is what the ranks of the trace under testdata do.
+func ring(rank int, f *file) {
+	const ranks = 4
+	next, last := (rank+1)%ranks, (rank+ranks-1)%ranks
+	f.event(0, programBegin, 0, 0)
+	f.call(5, mpiSome, []any{22}, []any{mpiCollectiveEnd, byte(17), world, uint64(undefined), 0, 0}) // MPI_Init
+	f.event(0, enter, user)
+	f.call(9, mpiSome) // no event: computing, as the 2 us around it
+	f.call(1, mpiSome, []any{mpiIrecvRequest, 7})
+	f.call(10, mpiSome, []any{mpiIsend, next, world, 3, 1000, 8})
+	f.call(20, mpiSome, []any{mpiIrecv, last, world, 3, 1000, 7}, []any{mpiIsendComplete, 8})
+	f.call(0, mpiSendrecv, []any{mpiSend, last, world, 4, 200}, []any{mpiRecv, next, world, 4, 200})
+	if rank%2 == 1 {
+		f.call(0, mpiSome, []any{22}, []any{mpiCollectiveEnd, byte(11), odd, uint64(undefined), 2 * 64, 2 * 64}) // allreduce of 64 B
+		f.call(0, mpiSome, []any{mpiIrecvRequest, 9}, []any{mpiCancelled, 9})
+	}
+	sent := 0
+	if rank == 2 {
+		sent = 4 * 16
+	}
+	f.call(0, mpiSome, []any{22}, []any{mpiCollectiveEnd, byte(1), world, 2, sent, 16}) // broadcast of 16 B
+	if rank == 0 {                                                                      // gather of 32 B, in place
+		f.call(0, mpiSome, []any{22}, []any{mpiCollectiveEnd, byte(2), world, 0, 0, 3 * 32})
+	} else {
+		f.call(0, mpiSome, []any{22}, []any{mpiCollectiveEnd, byte(2), world, 0, 32, 0})
+	}
+	f.event(30, leave, user)
+	f.call(0, mpiSome, []any{22}, []any{mpiCollectiveEnd, byte(0), world, uint64(undefined), 0, 0}) // barrier
+	f.event(0, programBegin+1, 0)
+}
+
+// written writes the files of a trace and returns the name of its anchor.
+func written(t *testing.T, dir string, files map[string][]byte) string {
+	if err := os.MkdirAll(filepath.Join(dir, "t"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), content, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return filepath.Join(dir, "t.otf2")
+}
+
+// TestRing: the trace under testdata, which this test writes with -update, becomes what its
+// ranks do. Messages: 4 of 1000 B, 4 of 200 B; a ring allreduce of 2 ranks, 2 rounds of 32 B:
+// 4 messages, 128 B; a broadcast of 16 B: 3; a gather of 32 B: 3; a dissemination barrier of 1
+// B: 2 rounds, 8. Computing: 9 + 1 (the call without events) + 1 us, 10, 20, and 30 before
+// the barrier.
+func TestRing(t *testing.T) {
+	files := archiveOf(4, ring)
+	if *update {
+		written(t, "testdata", files)
+	}
+	for name, content := range files {
+		if got, err := os.ReadFile(filepath.Join("testdata", name)); err != nil || !bytes.Equal(got, content) {
+			t.Fatal(name, err)
+		}
+	}
+	g, report, err := Import("testdata/t.otf2", trace.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, sent := g.Count(mpi.Send); n != 4+4+4+3+3+8 || sent != 4800+128+48+96+8 {
+		t.Errorf("%d messages, %d B", n, sent)
+	}
+	if n, _ := g.Count(mpi.Recv); n != 26 {
+		t.Errorf("%d receives: a cancelled one is none", n)
+	}
+	if _, ns := g.Count(mpi.Calc); ns != 4*71000 {
+		t.Errorf("computing %d ns", ns)
+	}
+	if notes := fmt.Sprint(report.Notes()); strings.Contains(notes, "refused") || !strings.Contains(notes, "2 x MPI_REQUEST_CANCELLED") {
+		t.Error(notes)
+	}
+	if _, err := (mpi.LogGOPS{L: 1000, Overhead: 100, Eager: 100}).Run(g.Replay(1), nil); err != nil {
+		t.Error(err)
+	}
+	// Rank 0: the receive begins before the send, the Sendrecv does both at once.
+	var text strings.Builder
+	if _, err := g.WriteTo(&text); err != nil {
+		t.Fatal(err)
+	}
+	const want = `rank 0 {
+l1: calc 0
+l2: calc 11000
+l3: recv 1000b from 3 tag 3
+l4: calc 10000
+l5: send 1000b to 1 tag 3
+l6: calc 20000
+l7: calc 0
+l8: calc 0
+l9: send 200b to 3 tag 4
+l10: recv 200b from 1 tag 4
+l11: calc 0
+`
+	const dependencies = "l2 requires l1\nl3 requires l2\nl4 requires l2\nl5 requires l4\nl6 requires l4\nl7 requires l3\nl7 requires l6\nl8 requires l5\nl8 requires l7\nl9 requires l8\nl10 requires l8\nl11 requires l9\nl11 requires l10\n"
+	got := text.String()
+	if !strings.Contains(got, want) || !sameLines(got[strings.Index(got, "l2 requires"):], dependencies) {
+		t.Errorf("%s\nwant\n%s\n%s", got[:1500], want, dependencies)
+	}
+}
+
+// sameLines tells whether a text has all lines of another.
+func sameLines(text, lines string) bool {
+	for line := range strings.Lines(lines) {
+		if !strings.Contains(text, line) {
+			return false
+		}
+	}
+	return true
+}
+
+// TestChunks: a file of events in three chunks is read as in one.
+func TestChunks(t *testing.T) {
+	const messages = 20000
+	files := archiveOf(1, func(_ int, f *file) {
+		for range messages {
+			f.call(1, mpiSome, []any{mpiIrecvRequest, 1}, []any{mpiIsend, 0, world, 0, 8, 2})
+			f.call(0, mpiSome, []any{mpiIrecv, 0, world, 0, 8, 1}, []any{mpiIsendComplete, 2})
+		}
+	})
+	if n := len(files["t/0.evt"]); n < 2*leastChunk {
+		t.Fatal(n)
+	}
+	g, _, err := Import(written(t, t.TempDir(), files), trace.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, sent := g.Count(mpi.Send); n != messages || sent != 8*messages {
+		t.Errorf("%d messages, %d B", n, sent)
+	}
+}
+
+// TestSample: Score-P's trace has the events that otf2-print has, with their bytes, and at
+// their times on the location without clock offset.
+func TestSample(t *testing.T) {
+	f, err := os.Open(samples + ".counts.csv")
+	if err != nil {
+		t.Skip("the sample is not here")
+	}
+	defer f.Close()
+	rows, err := csv.NewReader(f).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{}
+	for _, row := range rows[1:] {
+		want[row[0]+" "+row[1]] = strings.Join(row[2:], " ")
+	}
+	print, err := os.ReadFile(samples + ".print.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := readArchive(samples + "/traces.otf2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, sums := map[string]string{}, map[string][3]uint64{}
+	for _, location := range a.ranks {
+		var printed []string
+		for _, m := range regexp.MustCompile(fmt.Sprintf(`(?m)^([A-Z_]+) +%d +([0-9]+)`, location)).FindAllStringSubmatch(string(print), -1) {
+			printed = append(printed, m[1]+" "+m[2])
+		}
+		d, err := open(a.file(location, eventsExtension), a.eventChunk, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for err = d.next(); err == nil; err = d.next() {
+			if d.kind == attributes {
+				continue
+			}
+			name, sum := eventName(d.kind), [3]uint64{}
+			event := fmt.Sprint(name, " ", d.time)
+			switch d.kind {
+			case enter:
+				name += " " + a.strings[a.regions[d.number()].name]
+			case mpiCollectiveEnd:
+				name += " " + collectiveNames[d.byte()]
+				d.number()
+				d.number()
+				sum = [3]uint64{1, d.number(), d.number()}
+			}
+			if location != 0 {
+				event, printed[0] = strings.Fields(event)[0], strings.Fields(printed[0])[0]
+			}
+			if printed[0] != event {
+				t.Errorf("location %d: %s, want %s", location, event, printed[0])
+			}
+			printed = printed[1:]
+			key := fmt.Sprint(location, " ", name)
+			sum[0] = 1
+			for i, n := range sums[key] {
+				sum[i] += n
+			}
+			if sums[key] = sum; d.kind == mpiCollectiveEnd {
+				got[key] = fmt.Sprint(sum[0], sum[1], sum[2])
+			} else {
+				got[key] = fmt.Sprint(sum[0], "  ")
+			}
+		}
+		d.file.Close()
+		if err != io.EOF || len(printed) > 0 {
+			t.Error(location, err, printed)
+		}
+	}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("%v\nwant %v", got, want)
+	}
+	// A broadcast of 4096 B among 4 ranks is 3 messages. Rank 0 computes from Init's end, tick
+	// ...28081171, to Bcast's start, ...28117035, and from its end to Finalize's start, 2454
+	// ticks: at 2,000,000,653 a second, 17932 and 1227 ns.
+	g, _, err := Import(samples+"/traces.otf2", trace.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, sent := g.Count(mpi.Send); n != 3 || sent != 3*4096 {
+		t.Errorf("%d messages, %d B", n, sent)
+	}
+	var text strings.Builder
+	g.WriteTo(&text)
+	if !sameLines(text.String(), "l2: calc 17932\nl6: calc 1227\n") {
+		t.Error(text.String())
+	}
+	if _, err := (mpi.LogGOPS{L: 1000, Overhead: 100, Eager: 1 << 30}).Run(g.Replay(1), nil); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestRefused: what cannot be read or replayed is named with its place.
+func TestRefused(t *testing.T) {
+	one := func(events ...[]any) map[string][]byte {
+		return archiveOf(2, func(rank int, f *file) {
+			if rank == 1 {
+				f.call(0, mpiSome, events...)
+			}
+		})
+	}
+	cut := func(name string, to int) map[string][]byte {
+		files := archiveOf(4, ring)
+		if to < 0 {
+			to += len(files[name])
+		}
+		files[name] = files[name][:to]
+		return files
+	}
+	with := func(name string, at int, b byte) map[string][]byte {
+		files := archiveOf(4, ring)
+		files[name][at] = b
+		return files
+	}
+	for want, files := range map[string]map[string][]byte{
+		"t.otf2: byte 20: the file ends here: is it truncated?":               cut("t.otf2", 20),
+		"t.otf2: byte 0: no anchor file":                                      with("t.otf2", 2, 'X'),
+		"t.otf2: byte 28: files of kind 2 with compression 1":                 with("t.otf2", 28, 2),
+		"t.otf2: byte 12: chunks of 0 B of events":                            with("t.otf2", 14, 0),
+		"t.def: byte 0: want a chunk of a little-endian OTF2 file":            with("t.def", 1, '#'),
+		"t.def: byte 60: the file ends here: is it truncated?":                cut("t.def", 60),
+		"t/2.evt: byte 100: the file ends here: is it truncated?":             cut("t/2.evt", 100),
+		"t/2.evt: byte 17: the file ends here: is it truncated?":              cut("t/2.evt", 17),
+		"t/3.def: byte 18: a record of type 5 that is too short":              with("t/3.def", 19, 0),
+		"records, but the anchor has 1":                                       with("t.otf2", 38, 1),
+		"t/1.evt: byte 38: MPI_SEND: 8 B with rank 5 of a communicator of 2":  one([]any{mpiSend, 5, world, 0, 8}),
+		"MPI_ISEND_COMPLETE: request 3 is not under way":                      one([]any{mpiIsendComplete, 3}),
+		"1 x MPI_SEND cannot be replayed: on a communicator whose ranks are":  one([]any{mpiSend, 1, 7, 0, 8}),
+		"1 x ALLTOALLV cannot be replayed: the trace does not tell the sizes": one([]any{mpiCollectiveEnd, byte(9), world, 0, 8, 8}),
+		"1 x RMA cannot be replayed":                                          one([]any{46, 0, 0, 0, 0}),
+		"1 x NON_BLOCKING_COLLECTIVE_REQUEST cannot be replayed":              one([]any{nonBlocking, 0}),
+		"MPI_COLLECTIVE_END: collective 0 of group \"communicator 1 MPI_COMM_WORLD\" is": archiveOf(2, func(rank int, f *file) {
+			f.call(0, mpiSome, []any{mpiCollectiveEnd, byte(rank), world, 0, 8, 8})
+		}),
+	} {
+		if _, _, err := Import(written(t, t.TempDir(), files), trace.Default()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v\nwant %s", err, want)
+		}
+	}
+	files := archiveOf(4, ring)
+	delete(files, "t/1.evt")
+	if _, _, err := Import(written(t, t.TempDir(), files), trace.Default()); err == nil || !strings.Contains(err.Error(), "1.evt: no such file") {
+		t.Error(err)
+	}
+	if got := Files("testdata/t.otf2"); len(got) != 2+2*4 || got[3] != filepath.Join("testdata", "t", "0.evt") {
+		t.Error(got)
+	}
+}
+
+// FuzzImport: whatever the files hold is a schedule or an error.
+func FuzzImport(f *testing.F) {
+	files := archiveOf(1, func(_ int, f *file) {
+		f.call(0, mpiSome, []any{mpiIrecvRequest, 1}, []any{mpiIsend, 0, world, 0, 8, 2}, []any{mpiIrecv, 0, world, 0, 8, 1}, []any{mpiIsendComplete, 2})
+		f.call(0, mpiSome, []any{mpiCollectiveEnd, byte(2), world, 0, 8, 8})
+	})
+	f.Add(files["t.def"], files["t/0.def"], files["t/0.evt"])
+	f.Fuzz(func(t *testing.T, defs, local, events []byte) {
+		files["t.def"], files["t/0.def"], files["t/0.evt"] = defs, local, events
+		s := trace.Default()
+		s.Drop = true
+		if g, _, err := Import(written(t, t.TempDir(), files), s); err == nil && g.Ranks() == 0 {
+			t.Error("no ranks")
+		}
+	})
+}
