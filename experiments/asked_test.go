@@ -47,6 +47,8 @@ func TestTablesOfKinds(t *testing.T) {
 			}
 			switch key {
 			case "measure.find":
+			case "measure.queues":
+				set = append(set, key+"=50ns")
 			case "trace.packets":
 				set = append(set, key+"=5")
 			default:

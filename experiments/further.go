@@ -14,14 +14,18 @@ type FurtherDescription struct {
 	Columns []Column // behind the point, its swept keys and its seed
 }
 
-// FurtherColumns documents the further table of that name.
-func FurtherColumns(name string) (FurtherDescription, bool) {
-	d, ok := furtherTables[name]
+// FurtherColumns documents the further table of that name, of a kind.
+func FurtherColumns(kind, name string) (FurtherDescription, bool) {
+	d, ok := furtherTables[kind+" "+name]
+	if !ok {
+		d, ok = furtherTables[name]
+	}
 	return d, ok
 }
 
 // DescribeTable documents a further table, in the file of the kind that writes it.
-// Kinds that write tables of the same name share its columns. Documenting a name twice
+// Kinds that write tables of the same name share its columns, but one whose table is documented
+// as "KIND NAME". Documenting a name twice
 // panics.
 func DescribeTable(name string, d FurtherDescription) {
 	if _, taken := furtherTables[name]; taken {
@@ -163,8 +167,7 @@ func partColumns() []Column {
 }
 
 // undescribed lists the columns of a further table without documentation.
-func undescribed(o *Output) (missing []string) {
-	d := furtherTables[o.Name]
+func undescribed(d FurtherDescription, o *Output) (missing []string) {
 	for _, name := range o.Columns {
 		if !slices.ContainsFunc(d.Columns, func(c Column) bool { return c.Name == name && c.Doc != "" }) {
 			missing = append(missing, name)
