@@ -50,6 +50,11 @@ func (l *listener) AlarmAt(t topology.TerminalID, cycle int64) {
 	*l.alarms.Place(max(cycle, l.domain.cycle+1)) = int32(t)
 }
 
+// CyclesPerFlit implements [fabric.Engine].
+func (l *listener) CyclesPerFlit(t topology.TerminalID) float64 {
+	return l.domain.cyclesPerFlit(&l.domain.out[l.domain.terminalOut0+int32(t)])
+}
+
 // Note implements [fabric.Engine].
 func (l *listener) Note(i int, began, cycles int64) { l.meter.note(i, began, cycles) }
 
