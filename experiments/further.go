@@ -14,14 +14,18 @@ type FurtherDescription struct {
 	Columns []Column // behind the point, its swept keys and its seed
 }
 
-// FurtherColumns documents the further table of that name.
-func FurtherColumns(name string) (FurtherDescription, bool) {
-	d, ok := furtherTables[name]
+// FurtherColumns documents the further table of that name, of a kind.
+func FurtherColumns(kind, name string) (FurtherDescription, bool) {
+	d, ok := furtherTables[kind+" "+name]
+	if !ok {
+		d, ok = furtherTables[name]
+	}
 	return d, ok
 }
 
 // DescribeTable documents a further table, in the file of the kind that writes it.
-// Kinds that write tables of the same name share its columns. Documenting a name twice
+// Kinds that write tables of the same name share its columns, but one whose table is documented
+// as "KIND NAME". Documenting a name twice
 // panics.
 func DescribeTable(name string, d FurtherDescription) {
 	if _, taken := furtherTables[name]; taken {
@@ -95,6 +99,12 @@ var furtherTables = map[string]FurtherDescription{
 		{Name: "count", Doc: "how often"},
 		{Name: "mean_ns", Doc: "mean"}, {Name: "p50_ns", Doc: "median"}, {Name: "p95_ns", Doc: "95th percentile"}, {Name: "p99_ns", Doc: "99th percentile"}, {Name: "max_ns", Doc: "largest"},
 	}},
+	"samples": {"values that terminal programs have noted, such as windows, and how often something has happened", []Column{
+		{Name: "measure", Doc: "what was noted"},
+		{Name: "unit", Doc: "of the values"},
+		{Name: "count", Doc: "how often"},
+		{Name: "mean", Doc: "mean value"}, {Name: "p50", Doc: "median"}, {Name: "p95", Doc: "95th percentile"}, {Name: "p99", Doc: "99th percentile"}, {Name: "max", Doc: "largest"},
+	}},
 	"blame": {"parts of the latency of measured packets", append(append([]Column{
 		{Name: "scope", Doc: "all; packets: sent minimally or not; switch: a switch with all its channels; channel"},
 		{Name: "from", Doc: "port, terminal or switch; with scope packets minimal or non-minimal"},
@@ -163,8 +173,7 @@ func partColumns() []Column {
 }
 
 // undescribed lists the columns of a further table without documentation.
-func undescribed(o *Output) (missing []string) {
-	d := furtherTables[o.Name]
+func undescribed(d FurtherDescription, o *Output) (missing []string) {
 	for _, name := range o.Columns {
 		if !slices.ContainsFunc(d.Columns, func(c Column) bool { return c.Name == name && c.Doc != "" }) {
 			missing = append(missing, name)

@@ -190,8 +190,8 @@ func (c *Config) CheckMulticast() error {
 	if s.Marks() {
 		return &param.ParamError{Key: "switch.marking", Value: s.Marking.Name(), Want: `"none" with multicast packets, whose copies share one mark`}
 	}
-	if c.Probed(Waiting) || c.Probed(Sent) {
-		return &param.ParamError{Key: "probe.quantities", Value: Waiting, Want: "outstanding with multicast packets: nobody counts how many of their copies wait"}
+	if n := len(c.Probes); n > 0 {
+		return &param.ParamError{Key: "probe", Value: n, Want: "none with multicast packets: nobody counts how many of their copies wait"}
 	}
 	if !s.Hold && s.Forwarding == StoreAndForward {
 		return &param.ParamError{Key: "switch.forwarding", Value: s.Forwarding, Want: `"cut-through" with multicast packets, or switch.hold = true`}

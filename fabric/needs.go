@@ -20,6 +20,9 @@ type Needs struct {
 	// Greedy: of Queues, all decisions of a cycle at a switch see the queues as they were before
 	// the first of them (a parallel allocator). Without it each sees those made before it.
 	Greedy bool
+	// Sent: what ports have sent is read ([Queues].Sent); the lengths of all queues are kept for
+	// it. Marked: what they have marked ([Queues].Marked).
+	Sent, Marked bool
 	// Packets: of packets, more is read than their destination: [Head].Src, Level, Entropy and
 	// Marked.
 	Packets bool

@@ -121,6 +121,13 @@ type Queues interface {
 	// LoadPorts lists LoadAll of some ports with consecutive numbers, for routings that compare
 	// many: what it takes comes from memory at once. It is valid until the next call of View.
 	LoadPorts(first topology.PortID, count int) []int32
+	// Sent is the number of flits that have left by port p so far, and Marked that of the packets
+	// that it has marked, modulo 2^32; 0 without switch.marking. Only with Needs.Sent and
+	// Needs.Marked.
+	Sent(p topology.PortID) uint32
+	Marked(p topology.PortID) uint32
+	// CyclesPerFlit is how long a flit occupies the channel out of port p.
+	CyclesPerFlit(p topology.PortID) float64
 	// Room is the set of virtual channels of port p that a packet of so many flits
 	// at p's switch could be given now; for an [EscapeRouting].
 	Room(p topology.PortID, flits int32) uint32

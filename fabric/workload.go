@@ -76,8 +76,10 @@ type Engine interface {
 	// AlarmAt asks for an alarm in a cycle, or in the next one if that is later.
 	// Alarms cannot be taken back.
 	AlarmAt(t topology.TerminalID, cycle int64)
-	// Note enters a time of so many cycles into measure i of [Responder.Measures],
-	// if what it is about began in the window.
+	// CyclesPerFlit is how long a flit occupies the channel out of terminal t.
+	CyclesPerFlit(t topology.TerminalID) float64
+	// Note enters a time of so many cycles, or a value, into measure i of
+	// [Responder.Measures], if what it is about began in the window.
 	Note(i int, began, cycles int64)
 }
 

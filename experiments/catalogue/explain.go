@@ -236,7 +236,7 @@ func addColumns(add func(meaning)) {
 	for _, k := range experiments.DescribeKinds() {
 		columns("results.csv", k.Columns, k.Name)
 		for _, f := range k.Further {
-			d, ok := experiments.FurtherColumns(f.Name)
+			d, ok := experiments.FurtherColumns(k.Name, f.Name)
 			if !ok {
 				d.Doc = "a further table of the kind"
 			}

@@ -57,6 +57,40 @@ func (c *flowsConfig) alone(net *shared.Network, f *transport.Flow) sim.Time {
 	return sim.Time(net.Alone(topology.TerminalID(f.Src), topology.TerminalID(f.Dst), packets, last, int64(c.Transport.Header)))
 }
 
+func init() {
+	tables := map[string]experiments.FurtherDescription{
+		"flows": {Doc: "every flow", Columns: []experiments.Column{
+			{Name: "flow", Doc: "its number"},
+			{Name: "source", Doc: "terminal that sends"},
+			{Name: "destination", Doc: "terminal that it is for"},
+			{Name: "bytes", Doc: "payload"},
+			{Name: "start_us", Doc: "when it began; empty: it did not"},
+			{Name: "end_us", Doc: "when all of it was acknowledged, or had arrived; empty: it was not"},
+			{Name: "fct_us", Doc: "time between, the flow completion time"},
+			{Name: "slowdown", Doc: "that, over the time that it takes alone in the network"},
+		}},
+		"size_classes": {Doc: "flows by size, in powers of ten", Columns: []experiments.Column{
+			{Name: "bytes_above", Doc: "flows have more bytes than these"},
+			{Name: "bytes_to", Doc: "and no more than these"},
+			{Name: "flows", Doc: "how many there are"},
+			{Name: "flows_completed", Doc: "how many of them have ended"},
+			{Name: "fct_mean_us", Doc: "mean time that a flow took"},
+			{Name: "fct_p99_us", Doc: "99th percentile of it"},
+			{Name: "slowdown_mean", Doc: "mean of that time over the time alone"},
+			{Name: "slowdown_p50", Doc: "median"}, {Name: "slowdown_p95", Doc: "95th percentile"}, {Name: "slowdown_p99", Doc: "99th percentile"},
+		}},
+		"flows queues": {Doc: "the deepest queue over time", Columns: []experiments.Column{
+			{Name: "time_us", Doc: "of the sample"},
+			{Name: "deepest_bytes", Doc: "waiting at the port of a switch with the most"},
+			{Name: "port", Doc: "that port"},
+			{Name: "mean_bytes", Doc: "waiting at a port of a switch, mean"},
+		}},
+	}
+	for name, d := range tables {
+		experiments.DescribeTable(name, d)
+	}
+}
+
 // row sums a run up.
 func (c *flowsConfig) row(p *flowsParts, ends *transport.System, net *shared.Network) flowsRow {
 	began, ended := ends.Ends()

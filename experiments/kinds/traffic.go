@@ -16,18 +16,19 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/traffic"
 	"github.com/weft-sim/weft/routing"
+	"github.com/weft-sim/weft/sim"
 )
 
 func init() {
 	experiments.Register(experiments.Kind[trafficConfig, trafficRow]{
 		Name:   "traffic",
 		Doc:    "traffic of terminal programs, open-loop or others, through a network simulated flit by flit, or packet by packet: latency and throughput over load",
-		Tables: []string{"histogram", "fairness", "links", "global_channels", "search", "blame", "congestion", "levels", "program", "packets"},
+		Tables: []string{"histogram", "fairness", "links", "global_channels", "search", "blame", "congestion", "levels", "program", "packets", "queues", "samples"},
 		Asked: map[string]string{
 			"histogram": "measure.histogram", "fairness": "measure.fairness", "links": "measure.links", "global_channels": "measure.global_channels",
-			"search": "measure.find", "blame": "measure.blame", "congestion": "measure.blame", "levels": "measure.levels", "packets": "trace.packets",
+			"search": "measure.find", "blame": "measure.blame", "congestion": "measure.blame", "levels": "measure.levels", "packets": "trace.packets", "queues": "measure.queues",
 		},
-		Silent: []string{"measure.series", "trace.choose", "trace.every", "trace.sources", "trace.destinations"},
+		Silent: []string{"measure.series", "measure.queue_ports", "measure.queue_samples", "trace.choose", "trace.every", "trace.sources", "trace.destinations"},
 		Defaults: func() trafficConfig {
 			d := fabric.DefaultConfig()
 			return trafficConfig{
@@ -39,7 +40,7 @@ func init() {
 					Load: defaultLoad, PacketFlits: []int{1},
 				},
 				Program: programTable{experiments.Choose(terminal.Registry, openLoop)},
-				Measure: measureTable{Precision: 0.05, Replications: 1, LoadPrecision: 0.01},
+				Measure: measureTable{Precision: 0.05, Replications: 1, LoadPrecision: 0.01, QueuePorts: []string{"all"}, QueueSamples: []string{"waiting"}},
 				Trace:   noTrace,
 			}
 		},
@@ -84,20 +85,23 @@ type trafficTable struct {
 }
 
 type measureTable struct {
-	Warmup        int64   `toml:"warmup" doc:"before the measured window; 0: until the mean latency has settled, and with routings that learn the mean number of hops too" unit:"cycles" min:"0" max:"1000000000000"`
-	Window        int64   `toml:"window" doc:"measured; 0: as long as precision needs" unit:"cycles" min:"0" max:"1000000000000"`
-	Budget        int64   `toml:"budget" doc:"most cycles of warm-up and window together, where they are found, and of the longest window of find; 0: 100,000" unit:"cycles" min:"0" max:"1000000000000"`
-	Precision     float64 `toml:"precision" doc:"wanted half-width of the 95 % confidence interval of the mean latency, relative to it" min:"0.0001" max:"1"`
-	Replications  int     `toml:"replications" doc:"independent runs that a point sums up, with seeds derived from its own; confidence intervals then come from their spread" min:"1" max:"1000"`
-	Find          string  `toml:"find" doc:"saturation: search for the highest load at which the network is steady, instead of traffic.load; the row is that of the load found" choices:"|saturation"`
-	LoadPrecision float64 `toml:"load_precision" doc:"with find: step of the loads tried" unit:"flits per terminal and cycle" min:"0.001" max:"0.5"`
-	Global        bool    `toml:"global_channels" doc:"write global_channels.csv, the load of the channels between groups, those to the next group and their neighbours told apart; needs a topology with groups"`
-	Links         bool    `toml:"links" doc:"write links.csv, the flits that every channel carried in the window, by virtual channel"`
-	Series        int     `toml:"series" doc:"write series/POINT.csv, the flits that every channel carried in each of so many intervals of the window, of the first replication; where the window is as long as precision needs, up to twice as many; 0: none" min:"0" max:"200"`
-	Blame         bool    `toml:"blame" doc:"divide the latency of every measured packet into its parts: writes blame.csv, by channel and switch, and congestion.csv, the trees of stalled channels and their roots"`
-	Levels        bool    `toml:"levels" doc:"write levels.csv, throughput and latency by service level; where the routing knows of none, all packets are of level 0"`
-	Histogram     bool    `toml:"histogram" doc:"write histogram.csv, the distribution of packet latency"`
-	Fairness      bool    `toml:"fairness" doc:"write fairness.csv: Jain's index and the extremes of what terminals send and receive"`
+	Warmup        int64    `toml:"warmup" doc:"before the measured window; 0: until the mean latency has settled, and with routings that learn the mean number of hops too" unit:"cycles" min:"0" max:"1000000000000"`
+	Window        int64    `toml:"window" doc:"measured; 0: as long as precision needs" unit:"cycles" min:"0" max:"1000000000000"`
+	Budget        int64    `toml:"budget" doc:"most cycles of warm-up and window together, where they are found, and of the longest window of find; 0: 100,000" unit:"cycles" min:"0" max:"1000000000000"`
+	Precision     float64  `toml:"precision" doc:"wanted half-width of the 95 % confidence interval of the mean latency, relative to it" min:"0.0001" max:"1"`
+	Replications  int      `toml:"replications" doc:"independent runs that a point sums up, with seeds derived from its own; confidence intervals then come from their spread" min:"1" max:"1000"`
+	Find          string   `toml:"find" doc:"saturation: search for the highest load at which the network is steady, instead of traffic.load; the row is that of the load found" choices:"|saturation"`
+	LoadPrecision float64  `toml:"load_precision" doc:"with find: step of the loads tried" unit:"flits per terminal and cycle" min:"0.001" max:"0.5"`
+	Global        bool     `toml:"global_channels" doc:"write global_channels.csv, the load of the channels between groups, those to the next group and their neighbours told apart; needs a topology with groups"`
+	Links         bool     `toml:"links" doc:"write links.csv, the flits that every channel carried in the window, by virtual channel"`
+	Series        int      `toml:"series" doc:"write series/POINT.csv, the flits that every channel carried in each of so many intervals of the window, of the first replication; where the window is as long as precision needs, up to twice as many; 0: none" min:"0" max:"200"`
+	Queues        sim.Time `toml:"queues" doc:"write queues.csv, what ports of switches show, sampled so often in the window (in whole cycles, rounded up), of the first replication; 0s: do not"`
+	QueuePorts    []string `toml:"queue_ports" doc:"ports that are sampled: all, a class of channels such as global, or names of switches and ports such as \"switch 0\" and \"switch 1 port 3\", in which * stands for anything"`
+	QueueSamples  []string `toml:"queue_samples" doc:"what is sampled: flits waiting for the port; outstanding, those sent whose credits have not come back; sent and marked, flits that have left and packets that were marked since the sample before" choices:"waiting|outstanding|sent|marked"`
+	Blame         bool     `toml:"blame" doc:"divide the latency of every measured packet into its parts: writes blame.csv, by channel and switch, and congestion.csv, the trees of stalled channels and their roots"`
+	Levels        bool     `toml:"levels" doc:"write levels.csv, throughput and latency by service level; where the routing knows of none, all packets are of level 0"`
+	Histogram     bool     `toml:"histogram" doc:"write histogram.csv, the distribution of packet latency"`
+	Fairness      bool     `toml:"fairness" doc:"write fairness.csv: Jain's index and the extremes of what terminals send and receive"`
 }
 
 type trafficRow struct {
@@ -165,6 +169,8 @@ func (c *trafficConfig) build(seed uint64) (*trafficParts, error) {
 	}
 	env := routing.Env{Topology: parts.topology, TopologyName: name, VCs: c.Switch.VCs, Seed: seed, AllowDeadlock: c.Fabric.AllowDeadlock, Shared: c.Topology.Type.Shared()}
 	if parts.Routed, err = c.Faults().Build(&c.Routing, env, &parts.fabric); err != nil {
+		problems = append(problems, err)
+	} else if err := c.probe(parts); err != nil {
 		problems = append(problems, err)
 	} else if err := parts.fabric.Check(parts.topology.Graph(), parts.Routing); err != nil {
 		problems = append(problems, err)
@@ -273,19 +279,30 @@ func (o *trafficOutcome) addMeasures(measures []measure.Measure) {
 	}
 }
 
-// writeProgram keeps the times that the program has noted, such as round trips.
+// writeProgram keeps what the program has noted: times, such as round trips, in program.csv, and
+// values, such as windows, in samples.csv.
 func writeProgram(run *experiments.Run, measures []measure.Measure, clock float64) {
-	if len(measures) == 0 {
-		return
-	}
-	t := run.Table("program", "measure", "count", "mean_ns", "p50_ns", "p95_ns", "p99_ns", "max_ns")
+	var times, values *experiments.Output
 	for i := range measures {
-		m := &measures[i]
-		if m.Cycles.N() == 0 {
-			t.Add(m.Name, int64(0), math.NaN(), math.NaN(), math.NaN(), math.NaN(), math.NaN())
-			continue
+		m, scale := &measures[i], clock
+		name, unit := terminal.UnitOf(m.Name)
+		cells := []any{name}
+		t := &times
+		if unit != "" {
+			cells, t, scale = []any{name, unit}, &values, 1
 		}
-		quantile := func(q float64) float64 { return m.Cycles.Quantile(q) * clock }
-		t.Add(m.Name, m.Cycles.N(), m.Mean()*clock, quantile(0.5), quantile(0.95), quantile(0.99), float64(m.Cycles.Max())*clock)
+		if *t == nil {
+			if unit == "" {
+				*t = run.Table("program", "measure", "count", "mean_ns", "p50_ns", "p95_ns", "p99_ns", "max_ns")
+			} else {
+				*t = run.Table("samples", "measure", "unit", "count", "mean", "p50", "p95", "p99", "max")
+			}
+		}
+		largest := math.NaN()
+		if m.Cycles.N() > 0 {
+			largest = float64(m.Cycles.Max()) * scale
+		}
+		quantile := func(q float64) float64 { return m.Cycles.Quantile(q) * scale }
+		(*t).Add(append(cells, m.Cycles.N(), m.Mean()*scale, quantile(0.5), quantile(0.95), quantile(0.99), largest)...)
 	}
 }

@@ -39,6 +39,9 @@ func runTraffic(ctx context.Context, c *trafficConfig, run *experiments.Run) (tr
 	if c.Measure.Series > 0 {
 		writeSeries(run, o.topology.Graph(), o.series)
 	}
+	if c.Measure.Queues > 0 {
+		writeQueues(run, o.topology.Graph(), o.samples, c.Fabric.Clock.Nanoseconds())
+	}
 	if c.Trace.Packets > 0 {
 		writeTraces(run, o.topology.Graph(), o.traces, c.Fabric.Clock)
 		writePackets(run, o.topology.Graph(), o.traces, c.Fabric.Clock)
@@ -72,6 +75,7 @@ type trafficOutcome struct {
 	blame    *observe.Blame         // likewise; nil unless asked for
 	traces   []*observe.PacketTrace // of the first replication
 	series   *observe.Series        // likewise; nil unless asked for
+	samples  *fabric.Samples        // likewise
 
 	// Across replications, each counting as much as the others.
 	accepted, mean, network, hops, minimal stats.Running
@@ -212,6 +216,9 @@ func (o *trafficOutcome) add(r *measure.Result) {
 	}
 	if o.mean.N() == 0 {
 		o.traces, o.series = r.Traces, r.Series
+		if len(r.Samples) > 0 {
+			o.samples = r.Samples[0]
+		}
 	}
 	o.addMeasures(r.Measures)
 	o.addLevels(r)

@@ -33,7 +33,7 @@ func (f *Fabric) ask(routing fabric.Routing) {
 	if f.Config.Switch.Marks() { // by what waits, which does not make terminals decide ahead
 		f.needs.Queues = true
 	}
-	f.needProbed()
+	f.countPorts()
 }
 
 // layOutSwitches numbers the switches and their queues.

@@ -78,10 +78,12 @@ func TestRoutingsNameTheirGraph(t *testing.T) {
 	}
 }
 
-// discarding discards every packet, undeclared reads credits and does not say so.
+// discarding discards every packet; undeclared reads credits, and uncounted what has been sent,
+// and they do not say so.
 type (
 	discarding struct{ fabric.Routing }
 	undeclared struct{ fabric.Routing }
+	uncounted  struct{ fabric.Routing }
 )
 
 func (d discarding) Route(*fabric.View, *fabric.Head) fabric.Hop { return fabric.Discard }
@@ -92,12 +94,19 @@ func (u undeclared) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	return hop
 }
 
+func (c uncounted) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
+	hop := c.Routing.Route(v, h)
+	v.Sent(hop.Port)
+	return hop
+}
+
 // TestMisuseByRoutings: a routing that breaks its contract is told what it has done, and
 // what it must do.
 func TestMisuseByRoutings(t *testing.T) {
 	n := newNetwork(t, "torus", "dor", func(c *topology.GridConfig) { c.Dims = []int{4} })
 	for want, r := range map[string]fabric.Routing{
 		"routing core_test.discarding discards a packet for terminal 2 at switch 0, in a network without faults": discarding{n.routing},
+		"routing core_test.uncounted reads what has been sent and does not declare it: fabric.Needs has Sent":    uncounted{n.routing},
 		"routing core_test.undeclared reads credits and does not declare it: fabric.Needs has Credits":           undeclared{n.routing},
 	} {
 		config := fabric.DefaultConfig()

@@ -81,6 +81,9 @@ func (f *Fabric) SetMulticast(tables []fabric.MulticastTable, unicast int) error
 	if f.observer != nil || len(tables) != len(f.Switches) {
 		panic("core: multicast tables for another graph, or with blame or traces, which do not follow copies")
 	}
+	if f.needs.Sent {
+		f.misuse("declares Needs.Sent: nobody counts what has left of multicast packets")
+	}
 	f.allVCs, f.unicastVCs = 1<<unicast-1, unicast
 	if f.departer == nil {
 		f.injection = f.routing.InjectionVCs(unicast) & f.allVCs

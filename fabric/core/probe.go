@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/weft-sim/weft/fabric"
-	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim/param"
 	"github.com/weft-sim/weft/sim/snapshot"
 )
@@ -35,19 +34,6 @@ func (f *Fabric) newProbes() error {
 		f.Observe(p)
 	}
 	return nil
-}
-
-// needProbed has the network keep what probes look at, which does not make terminals decide ahead.
-func (f *Fabric) needProbed() {
-	c := &f.Config
-	f.needs.Queues = f.needs.Queues || c.Probed(fabric.Waiting) || c.Probed(fabric.Sent)
-	f.needs.Credits = f.needs.Credits || c.Probed(fabric.Outstanding)
-	if f.needs.Crossed = f.needs.Crossed && f.needs.Queues || c.Probed(fabric.Sent); f.needs.Crossed {
-		f.crossed = make([]int32, f.graph.NumPorts()*f.vcs)
-	}
-	if c.Probed(fabric.Marked) {
-		f.marked = make([]uint32, f.graph.NumPorts())
-	}
 }
 
 // ProbeWithin has probes sample in the cycles from one up to another, which may be told when they
@@ -148,60 +134,6 @@ func (p *sampler) Begins(d *Domain) {
 		}
 	}
 	p.rows = append(p.rows, row)
-}
-
-// sample is what is known of a port as a cycle begins; of what is counted, all until then,
-// modulo 2^32.
-func (d *Domain) sample(q fabric.Quantity, port topology.PortID) (n uint32) {
-	ovs := d.OutVC[d.ov(port, 0):][:d.vcs]
-	switch q {
-	case fabric.Waiting:
-		for i := range ovs {
-			n += uint32(ovs[i].waiting)
-		}
-	case fabric.Outstanding:
-		for i := range ovs {
-			n += uint32(d.bufferOf(port) - ovs[i].credits)
-		}
-	case fabric.Sent: // what has crossed, but for what has not left
-		for i := range ovs {
-			n += ovs[i].Flits
-		}
-		if d.Unit != nil {
-			return n - d.Unit.stillHere(int32(port))
-		}
-		for _, behind := range d.crossed[d.ov(port, 0):][:d.vcs] {
-			n -= uint32(behind)
-		}
-	case fabric.Marked:
-		return d.marked[port]
-	}
-	return n
-}
-
-// lookBefore brings up to date what is known of a port as a cycle begins.
-func (u *packetUnit) lookBefore(d *Domain, port int32) {
-	begins := d.Cycle << IntervalShift
-	if r := &u.credits[port]; r.ov >= 0 {
-		d.OutVC[r.ov].credits += r.take(u, begins)
-		if r.done == r.flits {
-			r.ov = -1
-		}
-	}
-	if u.watched {
-		u.count(d, port, begins, begins, begins+1<<IntervalShift)
-	}
-}
-
-// stillHere is the number of flits, of packets whose heads have crossed to a port, that have not
-// left by it.
-func (u *packetUnit) stillHere(port int32) (flits uint32) {
-	for i := range u.flows[port] {
-		if w := &u.flows[port][i]; w.kind == leaving {
-			flits += uint32(w.flits - w.done)
-		}
-	}
-	return flits
 }
 
 // Archive implements observer: the samples of all ports, whichever domains they belong to.

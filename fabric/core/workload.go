@@ -61,6 +61,11 @@ func (l *listener) AlarmAt(t topology.TerminalID, cycle int64) {
 	*l.alarms.Place(max(cycle, l.domain.Cycle+1)) = int32(t)
 }
 
+// CyclesPerFlit implements [fabric.Engine].
+func (l *listener) CyclesPerFlit(t topology.TerminalID) float64 {
+	return l.domain.cyclesPerFlit(&l.domain.Out[l.domain.TerminalOut0+int32(t)])
+}
+
 // Note implements [fabric.Engine].
 func (l *listener) Note(i int, began, cycles int64) { l.recorder.Note(i, began, cycles) }
 

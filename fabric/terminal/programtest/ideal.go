@@ -114,5 +114,8 @@ func (n *ideal) AlarmAt(t topology.TerminalID, cycle int64) {
 	n.alarms[cycle] = append(n.alarms[cycle], t)
 }
 
+// CyclesPerFlit implements [fabric.Engine].
+func (n *ideal) CyclesPerFlit(topology.TerminalID) float64 { return 1 }
+
 // Note implements [fabric.Engine].
 func (n *ideal) Note(int, int64, int64) {}
