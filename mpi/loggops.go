@@ -24,6 +24,8 @@ type LogGOPS struct {
 	// cost of one, a rendezvous goes by the size of the receive. With
 	// one CPU and equal sizes from 1 byte on, both settings agree.
 	Compatible bool `toml:"loggopsim" doc:"repeat LogGOPSim's errors (time does not cross CPUs, 0 bytes refund one)"`
+	// Timeline, if not nil, is filled by a run that is not compatible and keeps no state.
+	Timeline *Timeline `toml:"-"`
 }
 
 // DefaultLogGOPS is LogGOPSim's default parameter set.
@@ -97,6 +99,9 @@ func (p LogGOPS) machine(w Workload) *loggopsMachine {
 	}
 	m.queue.anyTime = p.Compatible && m.cpus > 1
 	m.stride = m.cpus + 2*m.nics
+	if m.Timeline != nil {
+		m.Timeline.open(w.Ranks(), int(m.cpus))
+	}
 	m.clocks = make([]int64, int64(m.stride)*int64(w.Ranks()))
 	return m
 }
@@ -156,7 +161,8 @@ type loggopsMachine struct {
 	ready      []Op  `snap:"-"` // released by the event at hand for one rank
 	other      []Op  `snap:"-"` // the same for the second rank of a rendezvous
 	result     LogGOPSResult
-	err        error `snap:"-"`
+	err        error  `snap:"-"`
+	sent       []wait `snap:"-"` // of the timeline: by operation, the way of its message
 }
 
 func (m *loggopsMachine) cpu(rank int32, c uint8) *int64 {
@@ -280,6 +286,9 @@ func (m *loggopsMachine) calc(e timedEvent) {
 	*cpu = e.time + min(op.Size, farFuture)
 	end := *cpu
 	m.unpark(&e, g, end)
+	if m.Timeline != nil {
+		m.computed(op, e.time, end)
+	}
 	m.forget(e.op)
 	m.ready = m.work.Started(rank, id, e.time, m.ready[:0])
 	m.ready = m.work.Done(rank, id, end, m.ready)
@@ -299,6 +308,9 @@ func (m *loggopsMachine) send(e timedEvent) {
 	*tx = e.time + m.Gap + m.cost(bytes, m.GapByte)
 	m.unpark(&e, g, max(*cpu, *tx))
 	m.push(e.time+m.Overhead+m.L, arrival, e.op)
+	if m.Timeline != nil {
+		m.posted(e.op, e.time, *cpu)
+	}
 	m.result.Messages++
 	m.ready = m.work.Started(rank, op.ID, e.time, m.ready[:0])
 	if op.Size <= m.Eager {
@@ -335,6 +347,9 @@ func (m *loggopsMachine) message(e timedEvent) {
 	*cpu = e.time + m.Overhead + max(m.cost(bytes, m.OverByte), wire)
 	*rx = e.time + m.Gap + wire
 	m.unpark(&e, g, max(*cpu, *rx))
+	if m.Timeline != nil {
+		m.books(m.timelineOf(rank, send.CPU), e.time, *cpu, Receiving, e.op, &m.sent[e.op])
+	}
 	lists := &m.lists[rank]
 	m.ready = m.ready[:0]
 	if posted, ok := m.match.take(&lists.posted, send.rank, send.Tag); ok {
@@ -360,6 +375,13 @@ func (m *loggopsMachine) matched(recv, send int32, now, in int64, late bool) {
 		c, n := s.CPU, s.NIC
 		if late && m.Compatible {
 			c, n = r.CPU, r.NIC
+		}
+		if m.Timeline != nil {
+			receiving := s.CPU
+			if late {
+				receiving = r.CPU
+			}
+			m.cleared(send, c, m.timelineOf(receiver, receiving), now)
 		}
 		cpu, tx := m.cpu(sender, c), m.tx(sender, n)
 		*cpu, *tx = max(*cpu, now), max(*tx, now)

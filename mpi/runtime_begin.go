@@ -42,7 +42,7 @@ func (c Config) begin(w Workload) (*meeting, error) {
 		s.pauseEvery = pauseEvery
 	}
 	if c.Timeline != nil {
-		c.Timeline.open(w.Ranks())
+		c.Timeline.open(w.Ranks(), 1)
 	}
 	for part := range s.parts {
 		s.parts[part] = &runtime{shared: s, number: part, work: w, nextSent: sim.MaxTime, pause: s.pauseEvery, sent: [2][][]acknowledgement{make([][]acknowledgement, len(s.parts)), make([][]acknowledgement, len(s.parts))}}

@@ -15,6 +15,7 @@ import (
 // for every cable that a message waited at.
 type Timeline struct {
 	ranks    []rankTimeline
+	cpus     int // of a rank, where each has an entry of its own
 	most     int // activities of a rank
 	transits mem.Records[transit]
 }
@@ -117,12 +118,14 @@ type Divider interface{ Passage(bytes int64) Passage }
 type wait struct {
 	departure
 	landing
-	sender       int32
-	acknowledged bool
+	sender int32
+	late   What // why it did not end the wait as it landed
 }
 
-// open makes room for so many ranks.
-func (t *Timeline) open(ranks int) { t.ranks = make([]rankTimeline, ranks) }
+// open makes room for so many ranks of so many CPUs.
+func (t *Timeline) open(ranks, cpus int) {
+	t.ranks, t.cpus = make([]rankTimeline, ranks*cpus), cpus
+}
 
 // transit is that of a message, which keeps it for those that have its number later.
 func (rt *runtime) transit(m *message) *transit {
@@ -177,7 +180,7 @@ func (rt *runtime) delivered(id int32) {
 	}
 	m := rt.messages.At(id)
 	x := rt.transit(m)
-	rt.waking, rt.wakesUp = wait{x.departure, x.in, m.from, false}, true
+	rt.waking, rt.wakesUp = wait{x.departure, x.in, m.from, ReceiveBuffer}, true
 	rt.takes(id)
 	rt.wakesUp = false
 }
@@ -185,7 +188,7 @@ func (rt *runtime) delivered(id int32) {
 // completed is that a message is written, for which its sender may have waited.
 func (rt *runtime) completed(id int32, m *message, at sim.Time) {
 	x := rt.transit(m)
-	rt.waking, rt.wakesUp = wait{x.departure, x.data, m.from, true}, true
+	rt.waking, rt.wakesUp = wait{x.departure, x.data, m.from, Acknowledgement}, true
 	rt.books(m.from, at, at, Sending, id)
 	rt.wakesUp = false
 }
@@ -193,12 +196,7 @@ func (rt *runtime) completed(id int32, m *message, at sim.Time) {
 // books enters an activity of r, and the wait before it if there was one. id is that of its
 // message, -1 without.
 func (rt *runtime) books(r int32, start, end sim.Time, what What, id int32) {
-	l := &rt.Timeline.ranks[r]
-	free := l.end()
-	if start == free && end == start {
-		return
-	}
-	a := activity{Activity{start, end, what, -1, -1, -1}, 0}
+	a := Activity{start, end, what, -1, -1, -1}
 	if id >= 0 {
 		m := rt.messages.At(id)
 		a.Peer, a.Sender, a.Number = m.to, m.from, rt.transit(m).number
@@ -206,13 +204,31 @@ func (rt *runtime) books(r int32, start, end sim.Time, what What, id int32) {
 			a.Peer = m.from
 		}
 	}
-	if start > free && rt.wakesUp {
-		l.waits = append(l.waits, rt.waking)
-		a.wait = int32(len(l.waits))
+	var ended *wait
+	if rt.wakesUp {
+		ended = &rt.waking
 	}
-	if l.activities = append(l.activities, a); len(l.activities) > rt.Timeline.most {
-		rt.fail(r, fmt.Errorf("the timeline of rank %d has more than %d activities, which is more than memory has room for", r, rt.Timeline.most))
+	if err := rt.Timeline.book(r, a, ended); err != nil {
+		rt.fail(r, err)
 	}
+}
+
+// book enters an activity of a rank, and what the rank has waited for before it, if it has.
+func (t *Timeline) book(rank int32, a Activity, ended *wait) error {
+	l := &t.ranks[rank]
+	free := l.end()
+	if a.Start == free && a.End == free {
+		return nil
+	}
+	x := activity{Activity: a}
+	if a.Start > free && ended != nil {
+		l.waits = append(l.waits, *ended)
+		x.wait = int32(len(l.waits))
+	}
+	if l.activities = append(l.activities, x); len(l.activities) > t.most {
+		return fmt.Errorf("the timeline of rank %d has more than %d activities, which is more than memory has room for", rank, t.most)
+	}
+	return nil
 }
 
 // end is when the last activity so far is over.
@@ -233,7 +249,7 @@ func (t *Timeline) Of(rank int, yield func(Activity)) {
 	for i := range l.activities {
 		a := &l.activities[i]
 		if a.Start > free {
-			w := Activity{free, a.Start, Pausing, -1, -1, -1}
+			w := Activity{free, a.Start, t.idles(int32(rank), a), -1, -1, -1}
 			if a.wait > 0 {
 				x := &l.waits[a.wait-1]
 				w.What, w.Peer, w.Sender, w.Number = Waiting, x.from, x.sender, x.number
@@ -245,6 +261,41 @@ func (t *Timeline) Of(rank int, yield func(Activity)) {
 		}
 		free = a.End
 	}
+}
+
+// idles is what a rank does before an activity for which it has waited for no message: another
+// CPU of the rank has to be done, its adapter is busy, or it pauses.
+func (t *Timeline) idles(rank int32, a *activity) What {
+	switch {
+	case t.beside(rank, a.Start) >= 0:
+		return Waiting
+	case a.What == Sending:
+		return Adapter
+	}
+	return Pausing
+}
+
+// beside is the CPU of the same rank on which something ends at a time; -1: none.
+func (t *Timeline) beside(rank int32, at sim.Time) int32 {
+	first := rank - rank%int32(t.cpus)
+	for other := first; other < first+int32(t.cpus); other++ {
+		l := t.ranks[other].activities
+		i := sort.Search(len(l), func(i int) bool { return l[i].End >= at })
+		if other != rank && i < len(l) && l[i].End == at && (l[i].Start < at || l[i].wait > 0) {
+			return other
+		}
+	}
+	return -1
+}
+
+// Last is the first of the ranks whose activities end last.
+func (t *Timeline) Last() (last int) {
+	for r := range t.ranks {
+		if t.ranks[r].end() > t.ranks[last].end() {
+			last = r
+		}
+	}
+	return last
 }
 
 // Step is a part of a critical path: what a rank does, or a part of the time of a message
@@ -276,7 +327,15 @@ func (t *Timeline) CriticalPath(rank int, end sim.Time) []Step {
 		case i < len(l.activities) && l.activities[i].wait > 0 && l.activities[i].Start == p.at:
 			p.message(&l.waits[l.activities[i].wait-1])
 		default:
-			p.step(free, Activity{What: Pausing, Peer: -1, Sender: -1, Number: -1}, -1)
+			if other := t.beside(p.rank, p.at); other >= 0 {
+				p.rank = other
+				continue
+			}
+			what := Pausing
+			if i < len(l.activities) {
+				what = t.idles(p.rank, &l.activities[i])
+			}
+			p.step(free, Activity{What: what, Peer: -1, Sender: -1, Number: -1}, -1)
 		}
 	}
 	slices.Reverse(p.steps)
@@ -306,11 +365,7 @@ func (p *path) message(w *wait) {
 	part := func(from sim.Time, what What, cable int32) {
 		p.step(from, Activity{What: what, Peer: w.from, Sender: w.sender, Number: w.number}, cable)
 	}
-	late := ReceiveBuffer
-	if w.acknowledged {
-		late = Acknowledgement
-	}
-	part(w.landing.at, late, -1)
+	part(w.landing.at, w.late, -1)
 	if w.local {
 		part(w.sent, SharedMemory, -1)
 	}

@@ -148,3 +148,40 @@ func TestTimelineCausesNothing(t *testing.T) {
 		}
 	}
 }
+
+// TestTimelineOfLogGOPS: o = 1500, L = 2500, g = 1000, G = 6. Rank 0 computes on its CPU 0 and then
+// sends 101 B from its CPU 1, which takes 1500 ns; the latency is 2500 ns, and CPU 1 of rank 1 (3 of all) takes
+// 1500 + 100 * 6 = 2100 ns. The second message leaves when the NIC is free, 1000 + 100 * 6 ns after
+// the first, 100 ns later than the CPU, and its taking in waits for that of the first.
+func TestTimelineOfLogGOPS(t *testing.T) {
+	const text = `num_ranks 2
+rank 0 {
+a: calc 5000
+b: send 101b to 1 tag 1 cpu 1
+c: send 101b to 1 tag 2 cpu 1
+b requires a
+c requires b
+}
+rank 1 {
+recv 101b from 0 tag 1
+recv 101b from 0 tag 2
+}
+`
+	p := mpi.DefaultLogGOPS
+	p.Timeline = mpi.NewTimeline(1000)
+	if finish, err := runText(t, p, text); err != nil || finish[1] != 5000+1500+2500+2*2100 {
+		t.Fatal(finish, err)
+	}
+	var b strings.Builder
+	for _, s := range p.Timeline.CriticalPath(p.Timeline.Last(), 13200*sim.Nanosecond) {
+		fmt.Fprintf(&b, "%d: %d %v\n", s.Rank, (s.End-s.Start)/sim.Nanosecond, s.What)
+	}
+	if want := "0: 5000 compute\n1: 1500 send\n3: 2500 propagation\n3: 2100 receive\n3: 2100 receive\n"; b.String() != want {
+		t.Errorf("path\n%swant\n%s", b.String(), want)
+	}
+	b.Reset()
+	p.Timeline.Of(1, func(a mpi.Activity) { fmt.Fprintf(&b, "%d %v\n", (a.End-a.Start)/sim.Nanosecond, a.What) })
+	if want := "5000 wait\n1500 send\n100 adapter\n1500 send\n"; b.String() != want {
+		t.Errorf("CPU 1 of rank 0\n%swant\n%s", b.String(), want)
+	}
+}

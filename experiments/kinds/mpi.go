@@ -114,7 +114,7 @@ type mpiMeasure struct {
 	Replications int  `toml:"replications" doc:"independent runs that a point sums up, with seeds derived from its own: times are their means, with 95 % confidence intervals from their spread, and counts their means, rounded; ranks.csv is of the first" min:"1" max:"1000"`
 	Links        bool `toml:"links" doc:"machine fabric: write links.csv, the flits that every channel carried in the whole run, by virtual channel"`
 	Series       int  `toml:"series" doc:"machine fabric: write series/POINT.csv, the flits that every channel carried in so many intervals of the run, or up to twice as many, of the first replication; 0: none" min:"0" max:"200"`
-	Timeline     bool `toml:"timeline" doc:"write timeline.csv, what every rank does and waits for at which time, critical_path.csv, the chain of work and messages that led to the end, and both for Perfetto, timelines/POINT.json; of the first replication; not for machine loggops"`
+	Timeline     bool `toml:"timeline" doc:"write timeline.csv, what every rank does and waits for at which time, critical_path.csv, the chain of work and messages that led to the end, and both for Perfetto, timelines/POINT.json; of the first replication"`
 	Blame        bool `toml:"blame" doc:"machine fabric: divide the latency of every packet into its parts: writes blame.csv, by channel and switch, and congestion.csv, the trees of stalled channels and their roots"`
 }
 

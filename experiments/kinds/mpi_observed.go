@@ -16,6 +16,9 @@ import (
 
 // checkObserved finds what is asked for of a machine without channels.
 func (c *mpiConfig) checkObserved() error {
+	if c.Measure.Timeline && c.Job.Machine == "loggops" && c.LogGOPS.Compatible {
+		return experiments.At("measure.timeline", errors.New("needs loggops.loggopsim = false: LogGOPSim's times do not add up"))
+	}
 	if c.Job.Machine == "fabric" {
 		return nil
 	}
@@ -24,9 +27,6 @@ func (c *mpiConfig) checkObserved() error {
 		if asked {
 			problems = append(problems, experiments.At(key, errors.New(`needs job.machine = "fabric": `+c.Job.Machine+" has no channels")))
 		}
-	}
-	if c.Measure.Timeline && c.Job.Machine == "loggops" {
-		problems = append(problems, experiments.At("measure.timeline", errors.New(`needs job.machine = "loggp" or "fabric": the LogGOPS machine records no timeline`)))
 	}
 	return errors.Join(problems...)
 }

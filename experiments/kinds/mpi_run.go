@@ -10,6 +10,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/mpi"
+	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/stats"
 )
 
@@ -98,7 +99,11 @@ func (c *mpiConfig) simulate(ctx context.Context, run *experiments.Run, replicat
 	}
 	if c.Job.Machine == "loggops" {
 		run.OnOneThread("the LogGOPS machine has few steps for each event")
-		r, err := c.LogGOPS.RunKept(w, progress, checkpoint)
+		machine := c.LogGOPS
+		if c.Measure.Timeline && replication == 0 {
+			machine.Timeline = newTimeline(w.Ranks() * w.CPUs())
+		}
+		r, err := machine.RunKept(w, progress, checkpoint)
 		if err != nil {
 			return mpiRow{}, stopped(ctx, err)
 		}
@@ -108,6 +113,10 @@ func (c *mpiConfig) simulate(ctx context.Context, run *experiments.Run, replicat
 		row.times(c, w, r.Finish, 1e-9)
 		if replication == 0 {
 			c.finishTimes(run, r.Finish, 1)
+		}
+		if machine.Timeline != nil {
+			seen.timeline = &timelineWriter{Timeline: machine.Timeline, cpus: w.CPUs()}
+			seen.timeline.path("", machine.Timeline.Last(), sim.Time(slices.Max(r.Finish))*sim.Nanosecond)
 		}
 		return row, nil
 	}

@@ -13,14 +13,14 @@ import (
 )
 
 func init() {
-	what := "compute, copy, send, receive, relay, connect: CPU time; pause: for no message, until the rank or its job starts or a time that the program names; wait: for a message or its completion"
+	what := "compute, copy, send, receive, relay, connect: CPU time; pause: for no message, until the rank or its job starts or a time that the program names; wait: for a message, its completion, or another CPU of the rank"
 	message := []experiments.Column{
 		{Name: "peer", Doc: "rank at the other end of the message"},
 		{Name: "message", Doc: "its sender and its number among those of the sender, from 0: 3:17; empty: not of the program"},
 	}
 	place := []experiments.Column{
 		{Name: "job", Doc: "kind jobs: its name"},
-		{Name: "rank", Doc: "number of the rank, from 0; of a message that is waited for, of the rank that waits"},
+		{Name: "rank", Doc: "number of the rank, from 0; of a message that is waited for, of the rank that waits; machine loggops with several CPUs a rank: 3.1, its CPU 1"},
 		{Name: "start_ns", Doc: "from when"},
 		{Name: "end_ns", Doc: "until when"},
 	}
@@ -46,6 +46,7 @@ func newTimeline(ranks int) *mpi.Timeline {
 // timelineWriter writes the timeline of a run.
 type timelineWriter struct {
 	*mpi.Timeline
+	cpus  int                                 // of a rank, where each is one of the timeline
 	graph *topology.Graph                     // nil: without channels
 	jobs  []string                            // nil: no jobs
 	of    func(rank int) (job int, inJob int) // where there are jobs
@@ -60,27 +61,31 @@ func (w *timelineWriter) path(job string, rank int, end sim.Time) {
 
 // place is the beginning of a row.
 func (w *timelineWriter) place(rank int, a *mpi.Activity) []any {
-	job, peer, message := "", any(""), ""
+	job, peer, message := "", "", ""
 	if w.of != nil {
-		j, in := w.of(rank)
-		job, rank = w.jobs[j], in
+		j, _ := w.of(rank)
+		job = w.jobs[j]
 	}
 	if a.Peer >= 0 {
 		peer = w.local(a.Peer)
 	}
 	if a.Number >= 0 {
-		message = fmt.Sprintf("%d:%d", w.local(a.Sender), a.Number)
+		message = fmt.Sprintf("%s:%d", w.local(a.Sender), a.Number)
 	}
-	return []any{job, rank, exactNanoseconds(int64(a.Start), 1000), exactNanoseconds(int64(a.End), 1000), a.What.String(), peer, message}
+	return []any{job, w.local(int32(rank)), exactNanoseconds(int64(a.Start), 1000), exactNanoseconds(int64(a.End), 1000), a.What.String(), peer, message}
 }
 
-// local is the number of a rank, in its job where there are jobs.
-func (w *timelineWriter) local(rank int32) int {
-	if w.of == nil {
-		return int(rank)
+// local names a rank by its number, in its job where there are jobs, and of several CPUs by
+// that, too.
+func (w *timelineWriter) local(rank int32) string {
+	if w.of != nil {
+		_, in := w.of(int(rank))
+		return strconv.Itoa(in)
 	}
-	_, in := w.of(int(rank))
-	return in
+	if w.cpus > 1 {
+		return fmt.Sprintf("%d.%d", int(rank)/w.cpus, int(rank)%w.cpus)
+	}
+	return strconv.Itoa(int(rank))
 }
 
 // write keeps timeline.csv, critical_path.csv and timelines/POINT.json.
@@ -124,18 +129,17 @@ func (w *timelineWriter) events() string {
 	}
 	e := &eventWriter{clock: sim.Picosecond, category: "rank", processes: len(names), name: func(process int) string { return names[process-1] }}
 	type facts struct {
-		Peer    *int   `json:"peer,omitempty"`
+		Peer    string `json:"peer,omitempty"`
 		Message string `json:"message,omitempty"`
 		Cable   string `json:"cable,omitempty"`
 	}
 	add := func(process, track int, thread string, a *mpi.Activity, cable string) {
 		f := facts{Cable: cable}
 		if a.Peer >= 0 {
-			peer := w.local(a.Peer)
-			f.Peer = &peer
+			f.Peer = w.local(a.Peer)
 		}
 		if a.Number >= 0 {
-			f.Message = fmt.Sprintf("%d:%d", w.local(a.Sender), a.Number)
+			f.Message = fmt.Sprintf("%s:%d", w.local(a.Sender), a.Number)
 		}
 		e.spans = append(e.spans, span{process: process, track: track, thread: thread, name: a.What.String(), from: int64(a.Start), to: int64(a.End), args: f})
 	}
@@ -144,10 +148,10 @@ func (w *timelineWriter) events() string {
 		if len(e.spans) >= mostSpans {
 			break
 		}
-		thread := fmt.Sprint("rank ", rank)
+		thread := "rank " + w.local(int32(rank))
 		if w.of != nil {
-			job, in := w.of(rank)
-			thread = fmt.Sprint(w.jobs[job], " rank ", in)
+			job, _ := w.of(rank)
+			thread = w.jobs[job] + " " + thread
 		}
 		w.Of(rank, func(a mpi.Activity) {
 			starts[[2]int64{int64(rank), int64(a.Start)}] = len(e.spans)
@@ -158,7 +162,7 @@ func (w *timelineWriter) events() string {
 		flow := 0
 		for i := range path {
 			s := &path[i]
-			add(2+k, int(s.Rank), fmt.Sprint("rank ", w.local(s.Rank)), &s.Activity, w.cable(s))
+			add(2+k, int(s.Rank), "rank "+w.local(s.Rank), &s.Activity, w.cable(s))
 			if i == 0 || path[i-1].Rank == s.Rank {
 				continue
 			}

@@ -202,10 +202,10 @@ timeline = true
 	checkTimelineRows(t, o.Tables["timeline"])
 }
 
-// TestTimelineRefused: of the machine that records none; and its points begin again when killed.
+// TestTimelineRefused: of a machine on which times go backwards; and its points begin again when killed.
 func TestTimelineRefused(t *testing.T) {
-	_, err := experiments.Load("x.toml", "kind = \"mpi\"\n[job]\nmachine = \"loggops\"\n[measure]\ntimeline = true\n", experiments.Options{})
-	if err == nil || !strings.Contains(err.Error(), "measure.timeline needs job.machine") {
+	_, err := experiments.Load("x.toml", "kind = \"mpi\"\n[job]\nmachine = \"loggops\"\n[loggops]\nloggopsim = true\n[measure]\ntimeline = true\n", experiments.Options{})
+	if err == nil || !strings.Contains(err.Error(), "measure.timeline needs loggops.loggopsim = false") {
 		t.Errorf("error %v", err)
 	}
 	f := load(t, "kind = \"mpi\"\n[measure]\ntimeline = true\n", experiments.Options{})

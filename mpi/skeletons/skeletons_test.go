@@ -1,6 +1,7 @@
 package skeletons
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -51,6 +52,16 @@ func TestSkeletonsRun(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			timed := mpi.DefaultLogGOPS
+			timed.Timeline = mpi.NewTimeline(1 << 20)
+			again, err := timed.Run(s.Run(sim.Nanosecond, mpi.Costs{}), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(again.Finish, l.Finish) {
+				t.Error("a timeline changes the times of the LogGOPS machine")
+			}
+			checkTimeline(t, timed.Timeline, inPicoseconds(again.Finish))
 			if r.Stats.Messages != l.Messages || l.Messages == 0 {
 				t.Errorf("%d messages on the runtime, %d on the LogGOPS machine", r.Stats.Messages, l.Messages)
 			}
@@ -66,6 +77,16 @@ func TestSkeletonsRun(t *testing.T) {
 			}
 		})
 	}
+}
+
+// inPicoseconds is a result with times of the LogGOPS machine.
+func inPicoseconds(finish []int64) *mpi.Result {
+	r := &mpi.Result{}
+	for _, ns := range finish {
+		r.Finish = append(r.Finish, sim.Time(ns)*sim.Nanosecond)
+	}
+	r.Elapsed = slices.Max(r.Finish)
+	return r
 }
 
 // sample is a skeleton with its defaults, on 16 ranks or 15.
