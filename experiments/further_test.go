@@ -1,6 +1,9 @@
 package experiments
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 )
@@ -8,6 +11,10 @@ import (
 // TestFurtherTables: every column that a kind writes to a further table is
 // documented, and every documented table is written.
 func TestFurtherTables(t *testing.T) {
+	list := filepath.Join(t.TempDir(), "list.csv")
+	if err := os.WriteFile(list, []byte("arrival_s,nodes,duration_s\n0,4,1\n0,4,1\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
 	files := map[string]string{
 		"traffic": `
 [topology]
@@ -68,6 +75,19 @@ finish_times = true
 [measure]
 timeline = true
 `,
+		"jobs": fmt.Sprintf(`
+kind = "jobs"
+[batch]
+policy = "first-fit"
+file = %q
+[job.a]
+program = "many-to-one"
+iterations = 1
+bytes = "64KiB"
+[measure]
+ranks = true
+blame = true
+`, list),
 		"multicast-routing": `
 kind = "multicast-routing"
 [groups]

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // levels gives each service level of packets virtual channels of its own, on which they are
@@ -22,16 +23,16 @@ type levels struct {
 // ServiceLevels is r for packets of service levels 0 to count-1 ([fabric.PacketSpec].Level; those above
 // go with the last). The virtual channels of the network are count times those that r is to
 // have. Routings that learn, that wait on escape channels or that bring tables of lanes keep
-// to one level: an error says so.
+// to one level: a *param.ParamError says so.
 func ServiceLevels(r fabric.Routing, count int) (fabric.Routing, error) {
 	if need := count * max(1, r.VCs()); need > maxVCs {
-		return nil, fmt.Errorf("%d service levels need %d virtual channels here, %d each; a channel can have %d", count, need, max(1, r.VCs()), maxVCs)
+		return nil, &param.ParamError{Key: "level", Value: count - 1, Want: fmt.Sprintf("at most %d: a channel can have %d virtual channels, and each level needs %d here", maxVCs/max(1, r.VCs())-1, maxVCs, max(1, r.VCs()))}
 	}
 	_, learns := r.(fabric.Learner)
 	_, escapes := r.(fabric.EscapeRouting)
 	lanes, ok := r.(fabric.LaneArbitration)
 	if learns || escapes || ok && lanes.ArbitratesLanes() {
-		return nil, fmt.Errorf("routings that learn, have escape channels or read tables of lanes give jobs no lanes of their own; want one service level, or another routing")
+		return nil, &param.ParamError{Key: "level", Value: count - 1, Want: "0, or another routing: one that learns, has escape channels or reads tables of lanes keeps to one level"}
 	}
 	l := &levels{Routing: r, count: count}
 	if fabric.NeedsOf(r).Departs {

@@ -295,5 +295,13 @@ func checkJobs(c *jobsConfig, seed uint64) ([]experiments.Warning, error) {
 		warnings = append(warnings, experiments.Warning{Key: "hca.quantum", Message: "is smaller than a packet (hca.mtu)"})
 	}
 	more, err := m.checkNetwork(&adapter, int(slices.Max(p.hosts))+1, seed, c.levels())
+	var problem *param.ParamError
+	if errors.As(err, &problem) && problem.Key == "level" {
+		for _, name := range c.names() {
+			if c.Job[name].Level == problem.Value {
+				problem.Key = "job." + name + ".level"
+			}
+		}
+	}
 	return append(warnings, more...), err
 }

@@ -248,9 +248,11 @@ func (r *jobsRun) simulate(active []bool, observed int) (*jobsOutcome, error) {
 		meter.Open(0)
 		everything = observe.StartTrace(f, meter, observe.TracePlan{})
 	}
-	own := &transportJobs{of: w.Jobs()}
+	own := &transportJobs{of: w.Jobs(), count: len(jobs)}
 	for i := range r.plan.tables {
-		own.levels = append(own.levels, uint8(r.plan.tables[i].Level))
+		if r.levels() > 1 {
+			own.levels = append(own.levels, uint8(r.plan.tables[i].Level))
+		}
 	}
 	config.Divide = m.divide(f, &config.Adapter, r.run, everything, own, &n)
 	result, err := config.Run(w)

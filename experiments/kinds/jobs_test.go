@@ -252,7 +252,7 @@ func TestJobsProblems(t *testing.T) {
 		ranHalo("a", "repeat = 0\n"):                                       "job.a.repeat = 0",
 		ranHalo("a", "") + "[measure]\nblame = true\nalone = false\n":      "measure.blame",
 		ranHalo("a", "level = 1\n") + "[switch]\nvcs = 3\n":                "switch.vcs = 3: want a multiple of 2",
-		ranHalo("a", "level = 8\n"):                                        "9 service levels need 18 virtual channels here",
+		ranHalo("a", "level = 8\n"):                                        "job.a.level = 8: want at most 7: a channel can have 16 virtual channels, and each level needs 2 here",
 		"[job.a]\nprogram = \"traffic\"\npattern = \"matrix\"\n":           "job.a.matrix",
 	} {
 		_, err := experiments.Load("x.toml", jobsNetwork+text, experiments.Options{})

@@ -73,7 +73,8 @@ type fabricTransport struct {
 // transportJobs says of processes which job they belong to.
 type transportJobs struct {
 	of     []uint16 // by process
-	levels []uint8  // service level, by job
+	count  int
+	levels []uint8 // service level, by job; nil: all have 0
 }
 
 // idRange is the numbers from first on and below end.
@@ -157,7 +158,7 @@ func (t *fabricNetwork) Transport(part int, k *sim.Kernel, sink mpi.Sink) (mpi.T
 		p.passages.of = map[int32]passage{}
 	}
 	if t.jobs != nil {
-		p.latency = make([]stats.Histogram, len(t.jobs.levels))
+		p.latency = make([]stats.Histogram, t.jobs.count)
 	}
 	var own []int
 	for node := range t.nodes {
@@ -194,7 +195,7 @@ func (t *fabricNetwork) Run(kernels []*sim.Kernel, m mpi.Meeting) {
 func (t *fabricTransport) Send(x mpi.Transfer) {
 	order, id := t.orderFor(qpPair{x.QP, x.PeerQP}), t.newFlight()
 	level := uint8(0)
-	if t.jobs != nil {
+	if t.jobs != nil && t.jobs.levels != nil {
 		level = t.jobs.levels[t.jobs.of[x.Process]]
 	}
 	q, lane := t.orders.At(order), t.laneOf(x.From, x.To, level)
@@ -321,7 +322,7 @@ func (t *fabricTransport) Next(terminal topology.TerminalID, until int64, spec *
 	}
 	n.head++
 	*spec = fabric.PacketSpec{Birth: p.birth, Dst: p.dst, Flits: p.flits, Tag: p.tag}
-	if n.lanes != nil || t.jobs != nil {
+	if n.lanes != nil || t.jobs != nil && t.jobs.levels != nil {
 		f := t.flights.At(int32(p.tag >> 32))
 		if spec.Level = f.level; n.lanes != nil {
 			n.lanes.waiting[f.lane]++
