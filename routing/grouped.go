@@ -348,13 +348,14 @@ func otherGroup(i, a, b int32) int32 {
 
 // MinConfig holds the settings of routing "min".
 type MinConfig struct {
-	FirstVC int `toml:"first_vc" doc:"virtual channel in the source group; the group behind the global hop uses the next one" min:"0" max:"6"`
+	FirstVC int    `toml:"first_vc" doc:"virtual channel in the source group; the group behind the global hop uses the next one" min:"0" max:"6"`
+	LocalVC string `toml:"local_vc" doc:"virtual channel of packets that stay in their group: first, that of packets that leave it, or last, that of those that come into it" choices:"first|last"`
 	GroupSettings
 }
 
 func init() {
 	Register("min", "minimal on groups: local, global, local hop; the virtual channel rises at the global hop", Use{On: Groups, Faults: true},
-		MinConfig{GroupSettings: defaultGroups()}, newMin)
+		MinConfig{LocalVC: "first", GroupSettings: defaultGroups()}, newMin)
 }
 
 // minimal is MIN on a dragonfly (Kim, Dally, Scott, Abts, ISCA 2008, section
@@ -371,6 +372,9 @@ func init() {
 // channel and behind it, VC 0 before and within a group. first_vc = 1 is that
 // of the dragonfly paper, where minimal packets start on VC 1 to be told from
 // Valiant ones.
+//
+// local_vc = "last" has packets within a group go with those that have arrived from others, L_f+1
+// alone, as CODES' dragonfly-dally does (with global_vc = "same").
 type minimal struct{ *groupWalk }
 
 func newMin(config MinConfig, env Env) (fabric.Routing, error) {
@@ -380,19 +384,34 @@ func newMin(config MinConfig, env Env) (fabric.Routing, error) {
 	}
 	walk.classes = config.FirstVC + 2
 	walk.minimalVC, walk.localVC = uint32(config.FirstVC), uint32(config.FirstVC)
+	if config.LocalVC == "last" {
+		walk.localVC++
+	}
 	return &minimal{walk}, errors.Join(CheckVCs("min", walk.classes, env), walk.joins("min", false))
 }
 
 func (m *minimal) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	// No branch: nothing predicts whether the packet is at its source.
 	begun := uint32(int32(h.State|-h.State) >> 31)
-	h.State |= minimalState(m.minimalVC) &^ begun
+	vc := m.minimalVC
+	if m.localVC != vc && m.staysIn(h) {
+		vc = m.localVC
+	}
+	h.State |= minimalState(vc) &^ begun
 	return m.next(h, v.VCs(), v.Random(h.Switch))
 }
 
 func (m *minimal) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
-	if h.State == 0 {
+	if h.State == 0 && m.staysIn(&h) {
+		launchMinimal(&h, m.localVC)
+	} else if h.State == 0 {
 		launchMinimal(&h, m.minimalVC)
 	}
 	m.explore(vcs, h, 1, yield)
+}
+
+// staysIn tells whether a packet is in the group of its destination.
+func (m *minimal) staysIn(h *fabric.Head) bool {
+	here, there := m.sourceGroups(h)
+	return here == there
 }

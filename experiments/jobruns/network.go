@@ -5,11 +5,12 @@ import (
 	"strings"
 )
 
-// network is MFNetSim's: 33 groups of 8 routers with 4 terminals and 4 global channels each.
-// Packets of 4,096 B go by store and forward. A flit, of 256 B, takes 14.901 ns at 16 GiB/s on a
-// terminal's channel; local and global ones have 5.25 and 4.7 GiB/s. A packet takes 100 ns in a
-// router, 7 cycles; buffers are of 4 packets. All messages go eagerly: 10 ns of a rank's CPU,
-// 3,500 ns and 0.55 ns a byte until the network interface has them, which sends them one after another.
+// network is MFNetSim's: 33 groups of 8 routers with 4 terminals and 4 global channels each, all
+// store and forward. A packet, however few bytes it carries, takes 4,096 B of a channel: 64 flits,
+// each of 3.725 ns at 16 GiB/s on a terminal's channel; local and global ones have 5.25 and 4.7 GiB/s.
+// A packet takes 100 ns in a router, 27 cycles less one for each channel at its sides. All messages
+// go eagerly: 10 ns of a rank's CPU, 3,500 ns and 0.55 ns a byte until the network interface has
+// them, which sends them one after another.
 const network = `kind = "jobs"
 [topology]
 type        = "dragonfly"
@@ -18,31 +19,30 @@ a           = 8
 h           = 4
 arrangement = "relative"
 [fabric]
-flit_bytes = "256B"
-clock      = "14901ps"
+flit_bytes = "64B"
+clock      = "3725ps"
 unit       = "packet"
-[switch]
-flow_control        = "cut-through"
-hold                = true
-forwarding          = "store-and-forward"
-vcs                 = 4
-buffer_flits        = 64
-output_buffer_flits = 32
-crossbar_cycles     = 6
-speedup             = 4
 [channel.terminal]
 cycles_per_flit = 1.0
-latency         = "14901ps"
+latency         = "3725ps"
 [channel.local]
 cycles_per_flit = 3.047619
-latency         = "14901ps"
+latency         = "3725ps"
 [channel.global]
 cycles_per_flit = 3.404255
-latency         = "14901ps"
+latency         = "3725ps"
+[switch]
+flow_control    = "cut-through"
+hold            = true
+forwarding      = "store-and-forward"
+vcs             = 8
+crossbar_cycles = 99
+speedup         = 4
 [hca]
 link_rate       = "137438953472b/s"
 dma_rate        = "137438953472b/s"
 mtu             = "4KiB"
+full_packets    = true
 request_time    = "0ns"
 packet_time     = "0ns"
 send_latency    = "3500ns"
@@ -64,8 +64,29 @@ alone = false
 ranks = true
 `
 
-// routings of the folder, and weft's.
-var routings = map[string]string{"minimal": "min", "prog-adaptive": "par"}
+// routings of the folder, and weft's, with the buffers of channels: 4 packets for each virtual channel
+// of the folder. Its routers queue packets by output: one that waits holds up none behind it in the
+// buffer, and leaves it when a place in the next one is free. So each place, or two of them where
+// there are twice as many virtual channels, is a virtual channel of its own here, behind outputs
+// without bound. Adaptive routing compares, as packets arrive, what waits for either output and is
+// outstanding behind it, twice for that of the longer path.
+var routings = map[string]string{
+	"minimal": `buffer_flits = 64
+[routing]
+type       = "min"
+global_vc  = "same"
+local_vc   = "last"
+spread_vcs = true
+`,
+	"prog-adaptive": `buffer_flits = 128
+[routing]
+type       = "par"
+decided_at = "switch"
+sensing    = "both"
+weight     = "global-hops"
+spread_vcs = true
+`,
+}
 
 // application is a program of the folder, with what of its time is compared.
 type application struct {
@@ -90,7 +111,8 @@ var orders = []string{"8", "11", "14"}
 // text is the experiment of a cell.
 func (c *cell) text(quick bool) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s[routing]\ntype = %q\n", network, routings[c.routing])
+	before, after, _ := strings.Cut(network, "[hca]")
+	fmt.Fprintf(&b, "%s%s[hca]%s", before, routings[c.routing], after)
 	for _, j := range c.jobs {
 		a := applications[j.app]
 		n := a.iterations(quick)

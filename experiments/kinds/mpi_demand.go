@@ -76,7 +76,9 @@ func (c *mpiConfig) demandOf(w mpi.Workload, g *topology.Graph, config *fabric.C
 }
 
 // flits is those of a transfer.
-func (d *fabricDemand) flits(bytes int64) int64 { return max(1, (bytes+d.flit-1)/d.flit) }
+func (d *fabricDemand) flits(bytes int64) int64 {
+	return max(1, (d.adapter.OnLink(bytes)+d.flit-1)/d.flit)
+}
 
 // add counts so many transfers between two nodes.
 func (d *fabricDemand) add(from, to int32, bytes, count int64) {

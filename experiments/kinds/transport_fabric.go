@@ -278,11 +278,12 @@ func (t *fabricTransport) cut(n *sender, b hca.Burst, first, end sim.Time) []out
 	}
 	before, mtu := len(n.packets), int64(n.Config().MTU)
 	first, end = first+n.Config().SendLatency, end+n.Config().SendLatency
+	onLink := float64(n.Config().OnLink(b.Size))
 	for offset := int64(0); offset == 0 || offset < b.Size; offset += mtu {
 		bytes := min(mtu, b.Size-offset)
 		begin := first
 		if b.Size > 0 {
-			begin += sim.Time(float64(end-first) * float64(offset) / float64(b.Size))
+			begin += sim.Time(float64(end-first) * float64(offset) / onLink)
 		}
 		n.packets = append(n.packets, outgoing{
 			birth: int64((begin + t.clock - 1) / t.clock), dst: dst,
@@ -302,7 +303,9 @@ func (t *fabricNetwork) over() (cycle int64) {
 }
 
 // flitsOf is the size of a packet of so many bytes.
-func (t *fabricNetwork) flitsOf(bytes int64) int32 { return int32(max(1, (bytes+t.flit-1)/t.flit)) }
+func (t *fabricNetwork) flitsOf(bytes int64) int32 {
+	return int32(max(1, (t.adapter.OnLink(bytes)+t.flit-1)/t.flit))
+}
 
 // Next implements fabric.Source.
 func (t *fabricTransport) Next(terminal topology.TerminalID, until int64, spec *fabric.PacketSpec) bool {

@@ -12,6 +12,7 @@ type Config struct {
 	LinkRate       sim.Rate  `toml:"link_rate" doc:"data rate of the link, encoding taken off" min:"1kb/s"`
 	DMARate        sim.Rate  `toml:"dma_rate" doc:"rate at which an engine moves data between memory and link" min:"1kb/s"`
 	MTU            sim.Bytes `toml:"mtu" doc:"payload of a full packet" min:"1B"`
+	FullPackets    bool      `toml:"full_packets" doc:"a packet takes the link as long as a full one, however few bytes it carries, as cells of a fixed size do"`
 	RequestTime    sim.Time  `toml:"request_time" doc:"engine time per work request" min:"0ns"`
 	PacketTime     sim.Time  `toml:"packet_time" doc:"engine time per packet beyond its bytes" min:"0ns"`
 	SendLatency    sim.Time  `toml:"send_latency" doc:"from the doorbell to the engine" min:"0ns"`
@@ -38,9 +39,17 @@ func (c *Config) Validate() error {
 // Rate is how fast an engine moves data to or from the link.
 func (c *Config) Rate() sim.Rate { return min(c.DMARate, c.LinkRate) }
 
+// OnLink is how many bytes of the link so many bytes of a request take.
+func (c *Config) OnLink(bytes int64) int64 {
+	if !c.FullPackets {
+		return bytes
+	}
+	return max(1, (bytes+int64(c.MTU)-1)/int64(c.MTU)) * int64(c.MTU)
+}
+
 // TimeOf is the engine time for so many bytes of a packet.
 func (c *Config) TimeOf(bytes int64) sim.Time {
-	return sim.Time(c.Rate().PicosecondsFor(sim.Bytes(bytes))) + c.PacketTime
+	return sim.Time(c.Rate().PicosecondsFor(sim.Bytes(c.OnLink(bytes)))) + c.PacketTime
 }
 
 // QDR is a ConnectX-class adapter on 4x QDR InfiniBand.

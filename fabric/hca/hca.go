@@ -171,7 +171,7 @@ func (h *HCA) load(qp QP) sim.Time {
 // occupied is the engine time for so many bytes.
 func (h *HCA) occupied(s *serializer, bytes int64) sim.Time {
 	c := h.shared
-	t := s.time(bytes, &c.divider)
+	t := s.time(c.config.OnLink(bytes), &c.divider)
 	if c.config.PacketTime > 0 {
 		mtu := int64(c.config.MTU)
 		t += c.config.PacketTime * sim.Time(max(1, (bytes+mtu-1)/mtu))
