@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/check"
 	"github.com/weft-sim/weft/sim/mem"
@@ -322,4 +323,116 @@ func (d *Domain) append(v *InVC, e *Flit) (hop uint32) {
 	v.Last = n
 	d.Pool[n-1] = buffered{next, Queued{e.Packet, e.dst, e.State, hop}}
 	return hop
+}
+
+// largeState, which only tests change, is from how many bytes of state on a fabric
+// asks for what it will touch: such as do not fit into the caches of one core.
+var largeState = 1 << 20
+
+// isLarge tells whether the network asks for its memory ahead.
+func (s *state) isLarge() bool {
+	bytes := len(s.Queues)*int(unsafe.Sizeof(InVC{})) + len(s.OutVC)*int(unsafe.Sizeof(outVC{})) +
+		len(s.Out)*int(unsafe.Sizeof(OutPort{})) + len(s.Terminals)*int(unsafe.Sizeof(terminal{}))
+	return mem.Prefetching && bytes > largeState
+}
+
+// prefetchQueues asks for the queues of a switch that have work, from a mask word
+// on.
+func (d *Domain) prefetchQueues(word int) {
+	sw := &d.Switches[d.WordSwitch[word]]
+	for w := range sw.masks {
+		m := &sw.masks[w]
+		if set := m.route | m.va | m.sa; set != 0 {
+			mem.PrefetchSet(set, unsafe.Pointer(sw.Queue(uint32(w<<6))), unsafe.Sizeof(InVC{}))
+			if d.vcs > 1 {
+				mem.PrefetchSet(set, unsafe.Pointer(&d.acceptOV[int(sw.Queue0)+w<<6]), 4)
+			}
+		}
+	}
+}
+
+// prefetchPorts asks for the ports of a switch that packets come from and have
+// been routed to in this cycle.
+func (d *Domain) prefetchPorts(sw *SwitchState, inputs, outputs []int32) {
+	n := len(outputs)
+	mem.PrefetchEach(&outputs[0], n, 4, unsafe.Pointer(sw.outs.At(0)), unsafe.Sizeof(OutPort{}))
+	mem.PrefetchEach(&outputs[0], n, 4, unsafe.Pointer(sw.outVCs.At(0)), uintptr(d.vcs)*unsafe.Sizeof(outVC{}))
+	mem.PrefetchEach(&inputs[0], n, 4, unsafe.Pointer(sw.ins.At(0)), unsafe.Sizeof(inPort{}))
+}
+
+// prefetchTerminals asks for the sending side of some terminals.
+func (d *Domain) prefetchTerminals(batch []int32) {
+	n := len(batch)
+	mem.PrefetchEach(&batch[0], n, 4, unsafe.Pointer(&d.Terminals[0]), unsafe.Sizeof(terminal{}))
+	mem.PrefetchEach(&batch[0], n, 4, unsafe.Pointer(&d.Out[d.TerminalOut0]), unsafe.Sizeof(OutPort{}))
+	mem.PrefetchEach(&batch[0], n, 4, unsafe.Pointer(&d.OutVC[d.terminalOV0]), uintptr(d.vcs)*unsafe.Sizeof(outVC{}))
+	if d.prefetcher != nil {
+		d.prefetcher.Prefetch(batch)
+	}
+}
+
+// touchPackets reads the records of some packets all at once. The sum keeps it
+// from being left out.
+func (d *Domain) touchPackets(batch []Flit) (sum int32) {
+	for i := range batch {
+		sum += d.Packet(batch[i].Packet >> PacketBits).Flits
+	}
+	return sum
+}
+
+// evaluateInTurn evaluates the switches that have work, by number.
+func (d *Domain) evaluateInTurn() {
+	for word := d.nextActive(0); word >= 0; {
+		s := d.WordSwitch[word]
+		word = d.nextBehind(s)
+		d.evaluate(&d.Switches[s], topology.SwitchID(s))
+	}
+}
+
+// evaluateAhead does so for routings that do not look around. Each switch routes the packets
+// that have come to it, and asks for the records of their ports, before the switch ahead of
+// it is evaluated: these have come then when they are used.
+func (d *Domain) evaluateAhead() {
+	word, next := d.nextActive(0), int32(-1)
+	for {
+		this := next
+		if next = -1; word >= 0 {
+			next = d.WordSwitch[word]
+			word = d.nextBehind(next)
+			d.routeAhead(next)
+		}
+		if this >= 0 {
+			d.evaluate(&d.Switches[this], topology.SwitchID(this))
+		} else if next < 0 {
+			return
+		}
+	}
+}
+
+// nextBehind is the first mask word with work of the switches behind one; -1: none. It asks
+// for the queues there.
+func (d *Domain) nextBehind(s int32) int {
+	sw := &d.Switches[s]
+	word := d.nextActive(int(sw.Queue0>>6) + len(sw.masks))
+	if d.large && word >= 0 {
+		d.prefetchQueues(word)
+	}
+	return word
+}
+
+// routeAhead routes what has come to a switch.
+func (d *Domain) routeAhead(s int32) {
+	sw := &d.Switches[s]
+	for w := range sw.masks {
+		if sw.masks[w].route != 0 {
+			d.routeArrivals(sw, topology.SwitchID(s), w)
+		}
+	}
+	d.followRouting(sw)
+}
+
+// mayRouteAhead tells whether evaluateAhead gives the same results, and is worth while: no
+// decision may go by what other switches do in its cycle.
+func (d *Domain) mayRouteAhead() bool {
+	return d.large && d.memory == nil && d.Unit != nil && d.Unit.timed
 }

@@ -3,9 +3,12 @@ package core
 import (
 	"math"
 	"slices"
+	"unsafe"
 
 	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/check"
 	"github.com/weft-sim/weft/sim/mem"
 )
 
@@ -185,4 +188,121 @@ func (u *packetUnit) reach(f *Fabric) int64 {
 		longest = max(longest, p.Interval)
 	}
 	return min(reason, int64(f.buffer)*longest>>IntervalShift)
+}
+
+// serve sends terminal t's next packet, if it has one and room for it, or, when the
+// tail of the last one leaves, takes the next.
+func (u *packetUnit) serve(d *Domain, t int32, te *terminal, c int64) {
+	o := &d.Out[d.TerminalOut0+t]
+	if te.Packet >= 0 && te.flags&begun != 0 {
+		if tail := WholeCycle(o.NextFree - d.Pace(o).Interval); tail > c { // woken for a packet that is born now
+			d.wakeAt(t, te, tail)
+			return
+		}
+		u.sent(d, t, te, o)
+		return
+	}
+	if te.Packet < 0 && (d.busy(t, te, o, c) || !d.fetch(t, te, c)) {
+		return
+	}
+	ovs := d.OutVC[d.terminalOV(topology.TerminalID(t), 0):][:d.vcs]
+	if shortOf(check.Of(ovs), 1<<d.vcs-1, te.left) != 0 {
+		u.room(d, d.TerminalOut0+t, 1<<d.vcs-1, te.left)
+	}
+	vc, ok := d.injectionVC(t, te, ovs)
+	if !ok {
+		te.flags |= blocked
+		return
+	}
+	te.VC = vc
+	te.flags |= begun
+	n := te.left
+	d.Packet(te.Packet).Wait = uint32(c) - te.born
+	if d.observer != nil {
+		d.observer.Injects(d, t)
+	}
+	ovs[vc].credits -= n
+	ovs[vc].Flits += uint32(n)
+	d.InjectedFlits += int64(n)
+	if WholeCycle(o.NextFree) < c { // idle since
+		o.NextFree = c << IntervalShift
+	}
+	pace := d.Pace(o)
+	tail, latency := WholeCycle(o.NextFree+int64(n-1)*pace.Interval), int64(pace.latency)
+	p := d.inflow(te.Packet) // field by field: see cross
+	p.head, p.tail, p.flits, p.pace, p.slow = o.NextFree+latency<<IntervalShift, tail+latency, n, pace.slope, pace.slope
+	e := d.Flits[toSwitches].Place(c + latency)
+	e.Queue, e.Packet, e.dst, e.State = o.dest+int32(vc), te.Packet<<PacketBits|HeadFlit|TailFlit, te.Dst, te.state
+	o.NextFree += int64(n) * pace.Interval
+	if n == 1 {
+		u.sent(d, t, te, o)
+	} else {
+		d.wakeAt(t, te, tail)
+	}
+}
+
+// sent has terminal t, the tail of whose packet leaves, take the next one.
+func (u *packetUnit) sent(d *Domain, t int32, te *terminal, o *OutPort) {
+	if d.observer != nil {
+		d.observer.Injected(d, t)
+	}
+	te.Packet, te.flags = -1, 0
+	d.succeed(t, te, o)
+}
+
+// prefetchTails asks for what the tails of a cycle are going to touch.
+func (u *packetUnit) prefetchTails(d *Domain, batch []event) {
+	n, size := len(batch), unsafe.Sizeof(event{})
+	mem.PrefetchEach(&batch[0].number, n, size, unsafe.Pointer(&d.Queues[0]), unsafe.Sizeof(InVC{}))
+	if u.timed { // they do not let go of anything
+		return
+	}
+	if u.watched {
+		for i := range batch {
+			if e := &batch[i]; e.kind == tailCrosses {
+				u.prefetchFlowsOf(e.port)
+			}
+		}
+	}
+	mem.PrefetchEach(&batch[0].port, n, size, unsafe.Pointer(&d.Out[0]), unsafe.Sizeof(OutPort{}))
+	mem.PrefetchEach(&batch[0].port, n, size, unsafe.Pointer(&d.OutVC[0]), uintptr(d.vcs)*unsafe.Sizeof(outVC{}))
+	mem.PrefetchEach(&batch[0].port, n, size, unsafe.Pointer(&d.hold.ports[0]), unsafe.Sizeof(heldPort{}))
+}
+
+// prefetchFlows asks for what a look at some ports is going to touch.
+func (u *packetUnit) prefetchFlows(d *Domain, first, count int32) {
+	for port := first; port < first+count; port++ {
+		if u.watched && d.Cycle >= u.quiet[port] {
+			u.prefetchFlowsOf(port)
+			mem.Prefetch(unsafe.Pointer(&u.credits[port]))
+		}
+	}
+}
+
+// prefetchFlowsOf asks for the first of the flows of a port.
+func (u *packetUnit) prefetchFlowsOf(port int32) {
+	mem.PrefetchRow(unsafe.Pointer(unsafe.SliceData(u.flows[port])))
+}
+
+// prefetchCredits asks for what the credits of a cycle are going to touch.
+func (u *packetUnit) prefetchCredits(d *Domain, batch []flitSchedule) {
+	n, size := len(batch), unsafe.Sizeof(flitSchedule{})
+	mem.PrefetchEach(&batch[0].port, n, size, unsafe.Pointer(&u.credits[0]), unsafe.Sizeof(portCredits{}))
+	mem.PrefetchEach(&batch[0].port, n, size, unsafe.Pointer(&d.Out[0]), unsafe.Sizeof(OutPort{}))
+	mem.PrefetchEach(&batch[0].ov, n, size, unsafe.Pointer(&d.OutVC[0]), unsafe.Sizeof(outVC{}))
+}
+
+// prefetchInflows asks for the records of packets whose heads arrive.
+func (d *Domain) prefetchInflows(batch []Flit) {
+	for i := range batch {
+		mem.Prefetch(unsafe.Pointer(d.inflow(batch[i].Packet >> PacketBits)))
+	}
+}
+
+// prefetchHolds asks for what tells whether the ports of heads that have been routed are
+// held.
+func (u *packetUnit) prefetchHolds(d *Domain, sw *SwitchState, inputs, outputs []int32) {
+	n, held := len(outputs), unsafe.Pointer(&d.hold.ports[sw.Port0])
+	mem.PrefetchEach(&outputs[0], n, 4, held, unsafe.Sizeof(heldPort{}))
+	mem.PrefetchEach(&inputs[0], n, 4, held, unsafe.Sizeof(heldPort{}))
 }

@@ -2,6 +2,7 @@ package core
 
 import (
 	"math/bits"
+	"slices"
 
 	"github.com/weft-sim/weft/sim/snapshot"
 )
@@ -103,5 +104,232 @@ func (x *Archiver) underWay(visit func(queue int32)) {
 		for left := x.Fabric.unit.streams[word].under; left != 0 && x.Err() == nil; left &= left - 1 {
 			visit(int32(word<<6 + bits.TrailingZeros64(left)))
 		}
+	}
+}
+
+// This file archives the replication of multicast packets. Where flits are the unit, all
+// copies of a packet share its record, which says how many there are; where packets are,
+// every copy that has left a switch has one of its own. The tables are settings.
+
+// replications archives what switches do with the multicast packets in front of queues.
+func (x *Archiver) replications() {
+	a, m := x.Archive, x.Fabric.multicast
+	if m == nil {
+		return
+	}
+	a.Mark("multicast")
+	for q := range m.under {
+		own := x.Fabric.ofQueue(int32(q)).multicast
+		begun := m.under[q] != 0
+		if snapshot.Bool(a, &begun); !begun {
+			m.under[q] = 0
+			continue
+		}
+		if a.Reading() {
+			own.work = append(own.work, replication{})
+			m.under[q] = int32(len(own.work))
+		}
+		snapshot.Value(a, &own.work[m.under[q]-1])
+	}
+	snapshot.Array(a, "switches", m.turn, snapshot.Int)
+	snapshot.Array(a, "ports", m.grant, snapshot.Int)
+	snapshot.Array(a, "ports", m.prefer, snapshot.Bool)
+	snapshot.Array(a, "words of queues", m.asleep, snapshot.Int)
+}
+
+// numberSourcePackets numbers the source packets of a network that is written: by the packets that carry
+// them, then by the packets that wait for their lanes, then by the timers that run for them.
+func (x *Archiver) numberSourcePackets() {
+	n, f := &x.sourcePackets, x.Fabric
+	n.among(int(f.Faults.SourcePackets.used.Load()) * chunkPackets)
+	for _, id := range x.Packets.ids {
+		n.see(int32(f.Packet(id).tag))
+	}
+	for t := range f.laneQueues {
+		for _, q := range f.laneQueues[t].queues {
+			for _, p := range q.packets[q.first:] {
+				n.see(int32(p.tag))
+			}
+		}
+	}
+	for t := range f.Faults.senders {
+		s := &f.Faults.senders[t]
+		for _, timer := range s.timers[s.first:] {
+			n.see(timer.sourcePacket)
+		}
+	}
+}
+
+// tag archives the tag of a packet, which in a network with faults is its source packet.
+func (x *Archiver) tag(tag *uint64) {
+	if x.sent != nil {
+		x.sent.ArchiveTag(x.Archive, tag)
+		return
+	}
+	if x.Fabric.Faults == nil {
+		snapshot.Int(x.Archive, tag)
+		return
+	}
+	id := int32(*tag)
+	if x.sourcePackets.id(x.Archive, &id); x.Reading() {
+		*tag = uint64(id)
+	}
+}
+
+// sourcePacketTable archives the source packets. Domain 0 has those that are not in use, and what is
+// counted; which domain has them makes no difference.
+func (x *Archiver) sourcePacketTable() {
+	if x.Fabric.Faults == nil {
+		return
+	}
+	r, sourcePackets := x.Fabric.domains[0].retry, &x.Fabric.Faults.SourcePackets
+	x.sourcePackets.table(x.Archive, func() { r.unused = sourcePackets.more(r.unused) }, func(id int32) { snapshot.Value(x.Archive, sourcePackets.At(id)) })
+	if x.Reading() {
+		r.unused = slices.DeleteFunc(r.unused, x.sourcePackets.read)
+	}
+}
+
+// faults archives what is down, what is known of it, and the timers.
+func (x *Archiver) faults() {
+	a, f, faults := x.Archive, x.Fabric, x.Fabric.Faults
+	if faults == nil {
+		return
+	}
+	a.Mark("faults")
+	snapshot.Int(a, &faults.origin)
+	snapshot.Int(a, &faults.now)
+	snapshot.Int(a, &faults.known)
+	pending, tally, doomed := 0, f.FaultTally(), []int32(nil)
+	for _, d := range f.domains {
+		pending += d.retry.pending
+		doomed = append(doomed, d.doomed...)
+	}
+	for t := range faults.senders {
+		s := &faults.senders[t]
+		timers := s.timers[s.first:]
+		snapshot.List(a, &timers, func(a *snapshot.Archive, t *timer) { snapshot.Int(a, &t.end); x.sourcePackets.id(a, &t.sourcePacket) })
+		if a.Reading() {
+			*s = sender{timers: timers}
+		}
+	}
+	if !a.Reading() {
+		slices.SortFunc(doomed, func(a, b int32) int { return int(x.Packets.number[a] - x.Packets.number[b]) })
+		doomed = slices.Compact(doomed)
+	}
+	snapshot.List(a, &doomed, x.Packets.id)
+	snapshot.Int(a, &pending)
+	snapshot.Value(a, &tally)
+	if a.Reading() && a.Err() == nil {
+		first := f.domains[0]
+		first.doomed, first.retry.pending, first.retry.tally = doomed, pending, tally
+		faults.down = faults.plan.Periods[faults.now].Down
+		faults.learn(faults.known)
+	}
+}
+
+// numbers gives records that a state names, as packets and source packets, numbers in the order in
+// which they are seen. Ids follow from how the network is divided among threads, numbers
+// do not; a state that has been read has the numbers for ids.
+type numbers struct {
+	what   string
+	number []int32 // by id, + 1; where a state is written
+	ids    []int32 // by number; likewise
+	Count  int
+}
+
+// among prepares for ids less than n.
+func (n *numbers) among(ids int) { n.number = make([]int32, ids) }
+
+// see gives a record the next number, if it has none.
+func (n *numbers) see(id int32) {
+	if n.number[id] == 0 {
+		n.ids = append(n.ids, id)
+		n.Count = len(n.ids)
+		n.number[id] = int32(n.Count)
+	}
+}
+
+// table archives how many there are, and each by its id. more makes records, of the next ids,
+// before the first is read and whenever those that there are are used up.
+func (n *numbers) table(a *snapshot.Archive, more func(), record func(id int32)) {
+	a.Mark(n.what)
+	snapshot.Int(a, &n.Count)
+	n.Each(a, func(id int32) {
+		if a.Reading() && id%chunkPackets == 0 {
+			more()
+		}
+		record(id)
+	})
+}
+
+// Each visits the ids of all records, by number.
+func (n *numbers) Each(a *snapshot.Archive, visit func(id int32)) {
+	for i := 0; i < n.Count && a.Err() == nil; i++ {
+		id := int32(i)
+		if !a.Reading() {
+			id = n.ids[i]
+		}
+		visit(id)
+	}
+}
+
+// read tells whether a state that has been read has a record of an id.
+func (n *numbers) read(id int32) bool { return int(id) < n.Count }
+
+// id archives the number of a record in place of its id.
+func (n *numbers) id(a *snapshot.Archive, id *int32) {
+	number := *id
+	if !a.Reading() {
+		number = n.number[number] - 1
+	}
+	if snapshot.Int(a, &number); a.Reading() {
+		*id = number
+	}
+}
+
+// idOrNone is id for what may name none, -1, or one that has gone, which becomes -1.
+func (n *numbers) idOrNone(a *snapshot.Archive, id *int32) {
+	none := !a.Reading() && (*id < 0 || n.number[*id] == 0)
+	if snapshot.Bool(a, &none); none {
+		*id = -1
+		return
+	}
+	n.id(a, id)
+}
+
+// flagged archives the id of a packet with flags in its lowest bits.
+func (n *numbers) flagged(a *snapshot.Archive, p *int32) {
+	id, flags := *p>>PacketBits, *p&(1<<PacketBits-1)
+	n.id(a, &id)
+	snapshot.Int(a, &flags)
+	if a.Reading() {
+		*p = id<<PacketBits | flags
+	}
+}
+
+// observed archives what the observers of the network have seen, and what is noted for them.
+func (x *Archiver) observed() {
+	a, f := x.Archive, x.Fabric
+	a.Mark("observers")
+	is := f.observer != nil
+	snapshot.Bool(a, &is)
+	if x.Check(is == (f.observer != nil), "one of the state's run and this one is observed (blame, traces), and the other is not"); a.Err() != nil || !is {
+		return
+	}
+	if d := f.domains[0]; d.Unit != nil && d.Unit.Followed != nil {
+		x.passings(d.Unit.Followed)
+	}
+	f.observer.Archive(x)
+}
+
+// passings archives how packets as the unit are under way that are.
+func (x *Archiver) passings(w *followed) {
+	x.underWay(func(queue int32) { snapshot.Value(x.Archive, &w.passing[queue]) })
+}
+
+// Archive implements observer: each of them in turn.
+func (all observers) Archive(x *Archiver) {
+	for _, o := range all {
+		o.Archive(x)
 	}
 }

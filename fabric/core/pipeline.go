@@ -1,3 +1,0 @@
-package core
-
-// This file tells how long what happens in a switch takes.
