@@ -13,7 +13,7 @@ import (
 // read again. After n computations of 1 ns rank 0 sends, with an overhead of 100, to rank 1,
 // which has it L = 1000 and an overhead later.
 func TestSpilled(t *testing.T) {
-	const n = 600_000 // 19 MB of operations a rank
+	const n = 300_000 // 19 MB of operations in all
 	b := NewBuilder("large", 2)
 	for r := range int32(2) {
 		b.Rank()
@@ -61,13 +61,13 @@ func TestSpilled(t *testing.T) {
 	// A cycle at its end is found.
 	b = NewBuilder("cyclic", 1)
 	b.Rank()
-	for range n {
+	for range 2 * n {
 		if _, err := b.Add(mpi.Calc, 1, 0, 0); err != nil {
 			t.Fatal(err)
 		}
 	}
-	b.After(n-2, n-1)
-	b.After(n-1, n-2)
+	b.After(2*n-2, 2*n-1)
+	b.After(2*n-1, 2*n-2)
 	if _, err := b.Schedule(); err == nil || !strings.Contains(err.Error(), "dependency cycle in rank 0") {
 		t.Error(err)
 	}

@@ -65,6 +65,7 @@ func (s *Spill) allocate(bytes int) unsafe.Pointer {
 func (s *Spill) Touched(bytes int) {
 	if s.mapped() {
 		if s.touched += int64(bytes); s.touched > spillRegion {
+			s.touched = 0
 			s.Forget()
 		}
 	}
@@ -73,7 +74,6 @@ func (s *Spill) Touched(bytes int) {
 // Forget gives the pages of the file back to the system, which keeps what they hold.
 func (s *Spill) Forget() {
 	if s.mapped() {
-		s.touched = 0
 		s.file.forget(s.regions)
 	}
 }
