@@ -107,7 +107,7 @@ func (b *importer) rank(file string) error {
 		if _, twice := b.nodes[n.ID]; twice {
 			return fmt.Errorf("byte %d: a second node %d", start, n.ID)
 		}
-		b.Place = fmt.Sprintf("%s: node %d", file, n.ID)
+		b.Place = func() string { return fmt.Sprintf("%s: node %d", file, n.ID) }
 		p, err := b.node(n)
 		if err != nil {
 			return fmt.Errorf("byte %d: node %d: %w", start, n.ID, err)
@@ -122,7 +122,7 @@ func (b *importer) rank(file string) error {
 	for _, w := range open {
 		before, ok := b.nodes[w.before]
 		if !ok {
-			b.Place = fmt.Sprintf("%s: node %d", file, w.number)
+			b.Place = func() string { return fmt.Sprintf("%s: node %d", file, w.number) }
 			b.Count(trace.Refused, "dependency", "on a node that is not there; is the trace truncated?")
 			continue
 		}

@@ -177,16 +177,17 @@ func replay(b *trace.Builder, file string, end *summary, made []*trace.Communica
 		return err
 	}
 	p := &process{Process: r, call: &d.call, sizes: end.sizes, made: made, comms: map[int64]*trace.Communicator{world: {}}, requests: map[int64]request{}, types: map[int64]int64{}}
+	begin := d.at
+	b.Place = func() string { return fmt.Sprintf("%s: byte %d", file, begin) }
 	for {
-		begin := d.at
-		b.Place = fmt.Sprintf("%s: byte %d", file, begin)
+		begin = d.at
 		if err := d.next(); err == io.EOF {
 			break
 		} else if err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}
 		if err := p.act(); err != nil {
-			return fmt.Errorf("%s: %s: %w", b.Place, d.name, err)
+			return fmt.Errorf("%s: %s: %w", b.Place(), d.name, err)
 		}
 	}
 	for _, r := range p.requests {

@@ -9,6 +9,7 @@ import (
 	"math"
 
 	"github.com/weft-sim/weft/mpi"
+	"github.com/weft-sim/weft/sim/mem"
 )
 
 // The binary form of LogGOPSim and ATLAHS, little endian without padding: a header,
@@ -54,7 +55,7 @@ func (p *parser) parseBinary() {
 	if err := b.read(); err != nil {
 		p.problems = append(p.problems, fmt.Errorf("%s: byte %d: %w", p.goal.name, b.at, err))
 	}
-	p.goal.first = append(p.goal.first, int32(p.goal.ops.len()))
+	p.goal.first = append(p.goal.first, int32(p.goal.ops.Len()))
 }
 
 // next is the next n bytes, which must be there.
@@ -120,10 +121,10 @@ func (b *binaryReader) rank(end int64) error {
 		return fmt.Errorf("%d operations, %d of which depend on nothing, do not fit its %d bytes", operations, roots, end-b.at+8)
 	}
 	entries := rest / 4
-	if all := int64(g.ops.len()) + int64(operations); all > mostOperations || b.held()+int64(operations)*opBytes+entries*edgeBytes > b.most {
+	if all := int64(g.ops.Len()) + int64(operations); all > mostOperations || b.held()+int64(operations)*opBytes+entries*edgeBytes > b.most {
 		return fmt.Errorf("%d operations so far are more than the memory of this machine takes, or more than %d", all, mostOperations)
 	}
-	first := int32(g.ops.len())
+	first := int32(g.ops.Len())
 	g.first = append(g.first, first)
 	rooted, err := b.numbers(int64(roots), operations)
 	if err != nil {
@@ -161,7 +162,7 @@ func (b *binaryReader) rank(end int64) error {
 func (b *binaryReader) edges(first int32, appendix, needs, rooted []uint32, waiting [2][]edgesOf) error {
 	edges := 0
 	for i := range needs {
-		for j, to := range []*list[edge]{&b.onDone, &b.onStart} {
+		for j, to := range []*mem.List[edge]{&b.onDone, &b.onStart} {
 			w := waiting[j][i]
 			if edges += int(w.n); edges > len(appendix) {
 				return fmt.Errorf("operation %d: the appendix of %d entries ends before those that wait for it", i, len(appendix))
@@ -176,7 +177,7 @@ func (b *binaryReader) edges(first int32, appendix, needs, rooted []uint32, wait
 	}
 	free := 0
 	for i, n := range needs {
-		if has := b.goal.ops.at(first + int32(i)).needs; uint32(has) != n {
+		if has := b.goal.ops.At(first + int32(i)).needs; uint32(has) != n {
 			return fmt.Errorf("operation %d is said to depend on %d others, and the appendix has %d", i, n, has)
 		}
 		if n == 0 {
@@ -250,7 +251,7 @@ func (g *Schedule) WriteBinary(w io.Writer) error {
 		at += 8
 		for i := g.first[r]; i < g.first[r+1]; i++ {
 			at += recordBytes + 4*uint64(len(g.onStart.of(i))+len(g.onDone.of(i)))
-			if g.ops.at(i).needs == 0 {
+			if g.ops.At(i).needs == 0 {
 				at += 4
 			}
 		}
@@ -269,7 +270,7 @@ func (g *Schedule) writePart(out *bufio.Writer, first, end int32) {
 	bytes := order.AppendUint32(nil, uint32(end-first))
 	var roots, appendix []byte
 	for i := first; i < end; i++ {
-		if g.ops.at(i).needs == 0 {
+		if g.ops.At(i).needs == 0 {
 			roots = order.AppendUint32(roots, uint32(i-first))
 		}
 	}
@@ -277,7 +278,7 @@ func (g *Schedule) writePart(out *bufio.Writer, first, end int32) {
 	out.Write(roots)
 	types := [...]byte{mpi.Send: recordSend, mpi.Recv: recordRecv, mpi.Calc: recordCalc}
 	for i := first; i < end; i++ {
-		o := g.ops.at(i)
+		o := g.ops.At(i)
 		bytes = append(order.AppendUint32(bytes[:0], uint32(o.needs)), types[o.kind])
 		bytes = order.AppendUint32(bytes, uint32(o.peer))
 		bytes = order.AppendUint64(bytes, uint64(o.size))

@@ -96,14 +96,14 @@ func TestBinaryCounts(t *testing.T) {
 		g := readSchedule(t, content)
 		var kinds, size [3]int64
 		roots := 0
-		for _, op := range g.ops.all {
+		for _, op := range g.ops.All {
 			kinds[op.kind]++
 			size[op.kind] += op.size
 			if op.needs == 0 {
 				roots++
 			}
 		}
-		got := []int64{int64(len(content)), int64(g.Ranks()), int64(g.cpus - 1), int64(g.nics - 1), int64(g.ops.len()), kinds[mpi.Send], kinds[mpi.Recv], kinds[mpi.Calc], int64(roots), int64(len(g.onDone.op)), int64(len(g.onStart.op)), size[mpi.Send], size[mpi.Calc]}
+		got := []int64{int64(len(content)), int64(g.Ranks()), int64(g.cpus - 1), int64(g.nics - 1), int64(g.ops.Len()), kinds[mpi.Send], kinds[mpi.Recv], kinds[mpi.Calc], int64(roots), int64(len(g.onDone.op)), int64(len(g.onStart.op)), size[mpi.Send], size[mpi.Calc]}
 		for i, have := range got {
 			if row[i+1] != strconv.FormatInt(have, 10) {
 				t.Errorf("%s: %s %d, want %s", row[0], rows[0][i+1], have, row[i+1])

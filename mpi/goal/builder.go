@@ -6,6 +6,7 @@ import (
 
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/sim/input"
+	"github.com/weft-sim/weft/sim/mem"
 )
 
 // Builder makes a schedule of operations that another format names, rank by rank.
@@ -13,11 +14,14 @@ type Builder struct{ p parser }
 
 // NewBuilder begins a schedule of so many ranks; name stands for it in messages.
 func NewBuilder(name string, ranks int) *Builder {
-	return &Builder{parser{goal: &Schedule{name: name, numbered: true, cpus: 1, nics: 1}, ranks: ranks, most: input.Memory()}}
+	b := &Builder{parser{ranks: ranks, most: input.Memory()}}
+	b.p.begin(name)
+	b.p.goal.numbered = true
+	return b
 }
 
 // Rank begins the next rank.
-func (b *Builder) Rank() { b.p.goal.first = append(b.p.goal.first, int32(b.p.goal.ops.len())) }
+func (b *Builder) Rank() { b.p.goal.first = append(b.p.goal.first, int32(b.p.goal.ops.Len())) }
 
 // Add appends an operation to the rank and returns its number, which is unique in the
 // schedule. A computation has no peer and no tag; its size is in ns.
@@ -28,13 +32,13 @@ func (b *Builder) Add(kind mpi.Kind, size int64, peer, tag int32) (int32, error)
 	if kind == mpi.Calc {
 		peer, tag = 0, 0
 	}
-	if n := b.p.goal.ops.len(); n%pieceItems == 0 && b.p.held() > b.p.most {
+	if n := b.p.goal.ops.Len(); n%mem.PieceItems == 0 && b.p.held() > b.p.most {
 		return 0, fmt.Errorf("%d operations so far take more than the memory of this machine", n)
 	}
 	if !b.p.add(nil, operation{kind: kind, size: size, peer: peer, tag: tag}) {
 		return 0, fmt.Errorf("more than %d operations", mostOperations)
 	}
-	return int32(b.p.goal.ops.len() - 1), nil
+	return int32(b.p.goal.ops.Len() - 1), nil
 }
 
 // check refuses what no operation can be.
@@ -53,7 +57,7 @@ func (b *Builder) check(kind mpi.Kind, size int64, peer, tag int32) error {
 func (b *Builder) Become(id int32, kind mpi.Kind, size int64, peer, tag int32) error {
 	err := b.check(kind, size, peer, tag)
 	if err == nil {
-		o := b.p.goal.ops.at(id)
+		o := b.p.goal.ops.At(id)
 		o.kind, o.size, o.peer, o.tag = kind, size, peer, tag
 	}
 	return err
@@ -98,7 +102,7 @@ func (g *Schedule) Steps(rank int, yield func(Step) error) error {
 		}
 	}
 	for i := first; i < end; i++ {
-		o := g.ops.at(i)
+		o := g.ops.At(i)
 		if o.cpu != 0 || o.nic != 0 {
 			return fmt.Errorf("%s: a CPU or NIC beyond the first, which the format cannot say", g.place(i))
 		}
@@ -112,7 +116,7 @@ func (g *Schedule) Steps(rank int, yield func(Step) error) error {
 
 // Count is the number of operations of a kind, and the sum of their sizes.
 func (g *Schedule) Count(kind mpi.Kind) (n, size int64) {
-	for _, op := range g.ops.all {
+	for _, op := range g.ops.All {
 		if op.kind == kind {
 			n++
 			size += op.size
@@ -126,7 +130,7 @@ func (g *Schedule) ScaleCompute(factor float64) {
 	if factor == 1 {
 		return
 	}
-	for _, op := range g.ops.all {
+	for _, op := range g.ops.All {
 		if op.kind == mpi.Calc {
 			op.size = int64(min(math.Round(float64(op.size)*factor), math.MaxInt64/2))
 		}

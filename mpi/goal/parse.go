@@ -10,6 +10,7 @@ import (
 
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/sim/input"
+	"github.com/weft-sim/weft/sim/mem"
 )
 
 // maxLine bounds a line: the longest statement has some hundred bytes, and
@@ -43,11 +44,11 @@ func Parse(name string, r io.Reader) (*Schedule, error) { return parse(name, r, 
 func parse(name string, r io.Reader, plain bool) (*Schedule, error) {
 	raw := bufio.NewReaderSize(r, 1<<16)
 	p := &parser{
-		goal:  &Schedule{name: name, cpus: 1, nics: 1},
 		ranks: -1,
 		most:  input.Memory(),
 		plain: plain,
 	}
+	p.begin(name)
 	if isBinary(raw) {
 		p.in = raw
 		p.parseBinary()
@@ -61,12 +62,20 @@ func parse(name string, r io.Reader, plain bool) (*Schedule, error) {
 	return p.finish()
 }
 
+// begin makes an empty schedule.
+func (p *parser) begin(name string) {
+	memory, edges := &mem.Spill{}, &mem.Spill{}
+	p.goal = &Schedule{name: name, cpus: 1, nics: 1, memory: memory}
+	p.goal.ops.Spill, p.onStart.Spill, p.onDone.Spill = memory, edges, edges
+}
+
 // finish sorts the dependencies, and refuses cycles.
 func (p *parser) finish() (*Schedule, error) {
 	g := p.goal
-	g.onStart = newDependents(g.ops.len(), &p.onStart)
-	g.onDone = newDependents(g.ops.len(), &p.onDone)
-	p.onStart, p.onDone = list[edge]{}, list[edge]{}
+	g.onStart = newDependents(g.ops.Len(), &p.onStart, g.memory)
+	g.onDone = newDependents(g.ops.Len(), &p.onDone, g.memory)
+	p.onDone.Spill.Free()
+	p.onStart, p.onDone = mem.List[edge]{}, mem.List[edge]{}
 	if err := g.checkCycles(); err != nil {
 		return nil, err
 	}
@@ -80,7 +89,7 @@ type parser struct {
 	buffer          []byte
 	comment         int // line on which the open /* comment began, 0 if none is open
 	labels          labels
-	onStart, onDone list[edge]
+	onStart, onDone mem.List[edge]
 	ranks           int // of the file's header; -1 before it
 	openedAt        int // line of the open rank block, 0 outside
 	problems        []error
@@ -88,9 +97,12 @@ type parser struct {
 	plain           bool  // no line is read by fast
 }
 
-// held is what the schedule takes so far, in bytes.
+// held is what the schedule takes so far, in bytes of memory that cannot be spilled.
 func (p *parser) held() int64 {
-	return opBytes*int64(p.goal.ops.len()) + edgeBytes*int64(p.onStart.len()+p.onDone.len()) + rankBytes*int64(len(p.goal.first))
+	if p.goal.memory.OnFile() {
+		return rankBytes * int64(len(p.goal.first))
+	}
+	return opBytes*int64(p.goal.ops.Len()) + edgeBytes*int64(p.onStart.Len()+p.onDone.Len()) + rankBytes*int64(len(p.goal.first))
 }
 
 func (p *parser) problem(format string, args ...any) {
@@ -116,7 +128,7 @@ func (p *parser) parse() {
 			break
 		}
 		if p.held() > p.most {
-			p.problem("%d operations so far take %d bytes, more than the memory of this machine", p.goal.ops.len(), p.held())
+			p.problem("%d operations so far take %d bytes, more than the memory of this machine", p.goal.ops.Len(), p.held())
 			return
 		}
 	}
@@ -133,7 +145,7 @@ func (p *parser) parse() {
 	case len(g.first) != p.ranks && len(p.problems) == 0:
 		p.problem("the file ends after %d of %d ranks: is it truncated?", len(g.first), p.ranks)
 	}
-	g.first = append(g.first, int32(g.ops.len()))
+	g.first = append(g.first, int32(g.ops.Len()))
 }
 
 // slow reads any line.
@@ -223,7 +235,7 @@ func (p *parser) statement(t *tokens) {
 		} else if int(n) >= p.ranks {
 			p.problem("rank %d, but num_ranks is %d", n, p.ranks)
 		}
-		g.first = append(g.first, int32(g.ops.len()))
+		g.first = append(g.first, int32(g.ops.Len()))
 		p.labels.reset()
 	case t.punctuation('}'):
 		if !t.end() {
@@ -248,8 +260,8 @@ func (p *parser) inRank(t *tokens) {
 			return
 		}
 	}
-	if p.goal.ops.len() == mostOperations {
-		p.problem("more than %d operations", p.goal.ops.len())
+	if p.goal.ops.Len() == mostOperations {
+		p.problem("more than %d operations", p.goal.ops.Len())
 		return
 	}
 	op := operation{line: int32(min(p.line, math.MaxInt32))}
@@ -264,22 +276,22 @@ func (p *parser) inRank(t *tokens) {
 // false if there are too many.
 func (p *parser) add(label []byte, op operation) bool {
 	g := p.goal
-	if g.ops.len() == mostOperations {
+	if g.ops.Len() == mostOperations {
 		return false
 	}
 	if len(label) > 0 {
-		p.labels.define(label, int32(g.ops.len()))
+		p.labels.define(label, int32(g.ops.Len()))
 	}
-	g.ops.add(op)
+	g.ops.Add(op)
 	g.cpus = max(g.cpus, int(op.cpu)+1)
 	g.nics = max(g.nics, int(op.nic)+1)
 	return true
 }
 
 // depend files a dependency.
-func (p *parser) depend(edges *list[edge], before, after int32) {
-	edges.add(edge{before, after})
-	p.goal.ops.at(after).needs++
+func (p *parser) depend(edges *mem.List[edge], before, after int32) {
+	edges.Add(edge{before, after})
+	p.goal.ops.At(after).needs++
 }
 
 func (p *parser) dependency(t *tokens) {

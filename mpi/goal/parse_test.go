@@ -18,8 +18,8 @@ func TestParseAccepts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if g.Ranks() != 2 || g.ops.len() != 4 || g.Messages() != 1 || g.cpus != 3 || g.nics != 2 {
-		t.Errorf("ranks %d, operations %d, messages %d, cpus %d, nics %d; want 2, 4, 1, 3, 2", g.Ranks(), g.ops.len(), g.Messages(), g.cpus, g.nics)
+	if g.Ranks() != 2 || g.ops.Len() != 4 || g.Messages() != 1 || g.cpus != 3 || g.nics != 2 {
+		t.Errorf("ranks %d, operations %d, messages %d, cpus %d, nics %d; want 2, 4, 1, 3, 2", g.Ranks(), g.ops.Len(), g.Messages(), g.cpus, g.nics)
 	}
 	if _, err := Parse("x.goal", strings.NewReader("\ufeff"+text)); err != nil {
 		t.Errorf("with a byte order mark: %v", err)

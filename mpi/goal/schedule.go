@@ -13,6 +13,7 @@ import (
 
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/mem"
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
@@ -25,7 +26,8 @@ type Schedule struct {
 	numbered   bool // no lines: the places of operations are ranks and numbers
 	cpus, nics int
 	first      []int32 // first operation of each rank (len = ranks+1)
-	ops        list[operation]
+	memory     *mem.Spill
+	ops        mem.List[operation]
 	onStart    dependents // irequires: released by the start
 	onDone     dependents // requires: released by the completion
 }
@@ -52,17 +54,25 @@ func (d *dependents) of(op int32) []int32 { return d.op[d.start[op]:d.start[op+1
 type edge struct{ before, after int32 }
 
 // newDependents sorts edges by their first end, keeping their order.
-func newDependents(ops int, edges *list[edge]) dependents {
+func newDependents(ops int, edges *mem.List[edge], memory *mem.Spill) dependents {
 	// Counted two places up and filled one place up, the starts end in their places.
-	start := make([]int32, ops+2)
-	for _, e := range edges.all {
+	start := mem.Slice[int32](memory, ops+2)
+	touched := func(i int32, bytes int) {
+		if i%mem.PieceItems == 0 {
+			memory.Touched(bytes * mem.PieceItems)
+		}
+	}
+	for i, e := range edges.All {
+		touched(i, 4)
 		start[e.before+2]++
 	}
-	for i := range ops {
+	for i := range int32(ops) {
+		touched(i, 4)
 		start[i+2] += start[i+1]
 	}
-	d := dependents{start: start[:ops+1], op: make([]int32, edges.len())}
-	for _, e := range edges.all {
+	d := dependents{start: start[:ops+1], op: mem.Slice[int32](memory, edges.Len())}
+	for i, e := range edges.All {
+		touched(i, 8)
 		d.op[start[e.before+1]] = e.after
 		start[e.before+1]++
 	}
@@ -81,7 +91,7 @@ func (g *Schedule) Messages() int {
 // place is where the schedule has an operation, for messages.
 func (g *Schedule) place(i int32) string {
 	if !g.numbered {
-		return fmt.Sprintf("%s:%d", g.name, g.ops.at(i).line)
+		return fmt.Sprintf("%s:%d", g.name, g.ops.At(i).line)
 	}
 	r := g.rankOf(i)
 	return fmt.Sprintf("%s: rank %d, operation %d", g.name, r, i-g.first[r])
@@ -101,7 +111,7 @@ func (g *Schedule) WriteTo(w io.Writer) (int64, error) {
 		fmt.Fprintf(out, "\nrank %d {\n", r)
 		first, end := g.first[r], g.first[r+1]
 		for i := first; i < end; i++ {
-			fmt.Fprintf(out, "l%d: %s\n", i-first+1, g.ops.at(i).text())
+			fmt.Fprintf(out, "l%d: %s\n", i-first+1, g.ops.At(i).text())
 		}
 		for i := first; i < end; i++ {
 			for _, after := range g.onStart.of(i) {
@@ -158,9 +168,14 @@ func (o *operation) text() string {
 // length of one calc unit in the time unit of the machine: 1 for the LogGOPS
 // machine, 1000 (picoseconds in a nanosecond) for the runtime.
 func (g *Schedule) Replay(calcUnit int64) mpi.Workload {
-	w := &replay{Schedule: g, unit: calcUnit, needs: make([]int32, g.ops.len()), ready: make([]int64, g.ops.len()), left: int64(g.ops.len())}
-	for i, op := range g.ops.all {
+	state := &mem.Spill{}
+	n := g.ops.Len()
+	w := &replay{Schedule: g, state: state, unit: calcUnit, needs: mem.Slice[int32](state, n), ready: mem.Slice[int64](state, n), left: int64(n)}
+	for i, op := range g.ops.All {
 		w.needs[i] = op.needs
+		if i%mem.PieceItems == 0 {
+			state.Touched(4 * mem.PieceItems)
+		}
 	}
 	return w
 }
@@ -171,13 +186,18 @@ func (g *Schedule) Run(unit sim.Time, _ mpi.Costs) mpi.Workload {
 	return g.Replay(int64(sim.Nanosecond / unit))
 }
 
+// forgetAfter is how many releases of a thread touch the pages of about 32 MiB.
+const forgetAfter = 1 << 18
+
 // replay is the state of one run: 12 bytes an operation.
 type replay struct {
 	*Schedule
 	unit  int64
+	state *mem.Spill
 	needs []int32 // dependencies not yet met, per operation
 	ready []int64 // when the last one met so far was, per operation
 	left  int64
+	count int // releases since pages were forgotten
 	parts []*replay
 }
 
@@ -232,48 +252,18 @@ func (w *replay) met(rank int32, now int64, waiting []int32, dst []mpi.Op) []mpi
 }
 
 func (w *replay) release(rank, i int32, dst []mpi.Op) []mpi.Op {
-	o := w.ops.at(i)
+	o := w.ops.At(i)
 	w.left--
+	if w.count++; w.count == forgetAfter { // what went before is seldom read again
+		w.count = 0
+		w.memory.Forget()
+		w.state.Forget()
+	}
 	op := mpi.Op{ID: i - w.first[rank], Kind: o.kind, CPU: o.cpu, NIC: o.nic, Peer: o.peer, Tag: o.tag, Size: o.size, Ready: w.ready[i]}
 	if o.kind == mpi.Calc {
 		op.Size = min(op.Size, math.MaxInt64/w.unit) * w.unit // what is more is too late anyway
 	}
 	return append(dst, op)
-}
-
-// list is a sequence that grows without being copied, in pieces, so that no memory is
-// taken twice.
-type list[T any] struct {
-	pieces []*[pieceItems]T
-	n      int
-}
-
-const (
-	pieceBits  = 12
-	pieceItems = 1 << pieceBits
-)
-
-func (l *list[T]) len() int { return l.n }
-
-// at is the address of item i.
-func (l *list[T]) at(i int32) *T { return &l.pieces[uint32(i)>>pieceBits][uint32(i)%pieceItems] }
-
-// add appends an item.
-func (l *list[T]) add(item T) {
-	if l.n>>pieceBits == len(l.pieces) {
-		l.pieces = append(l.pieces, new([pieceItems]T))
-	}
-	l.pieces[l.n>>pieceBits][l.n%pieceItems] = item
-	l.n++
-}
-
-// all yields the addresses of all items.
-func (l *list[T]) all(yield func(int32, *T) bool) {
-	for i := range int32(l.n) {
-		if !yield(i, l.at(i)) {
-			return
-		}
-	}
 }
 
 // labels are the labels of one rank's operations. Those that generators write, l1, l2,
@@ -349,9 +339,9 @@ func (w *replay) Archive(a *snapshot.Archive) {
 	i := int32(-1)
 	snapshot.Array(a, "operations", w.needs, func(a *snapshot.Archive, needs *int32) {
 		i++
-		met := w.ops.at(i).needs - *needs
+		met := w.ops.At(i).needs - *needs
 		snapshot.Int(a, &met)
-		if *needs = w.ops.at(i).needs - met; met > 0 {
+		if *needs = w.ops.At(i).needs - met; met > 0 {
 			snapshot.Int(a, &w.ready[i])
 		}
 	})
@@ -368,30 +358,44 @@ func (w *replay) Archive(a *snapshot.Archive) {
 
 // checkCycles looks for operations that wait for themselves.
 func (g *Schedule) checkCycles() error {
-	needs := make([]int32, g.ops.len())
+	memory := &mem.Spill{}
+	needs := mem.Slice[int32](memory, g.ops.Len())
+	for i, op := range g.ops.All {
+		needs[i] = op.needs
+	}
+	const met = -1
 	var stack []int32
-	for i, op := range g.ops.all {
-		if needs[i] = op.needs; needs[i] == 0 {
+	left := g.ops.Len()
+	for i := range g.ops.All {
+		if i%mem.PieceItems == 0 {
+			memory.Touched(4 * mem.PieceItems)
+		}
+		if needs[i] == 0 {
 			stack = append(stack, i)
 		}
-	}
-	left := g.ops.len()
-	for len(stack) > 0 {
-		i := stack[len(stack)-1]
-		stack = stack[:len(stack)-1]
-		left--
-		for _, d := range []*dependents{&g.onStart, &g.onDone} {
-			for _, after := range d.of(i) {
-				if needs[after]--; needs[after] == 0 {
-					stack = append(stack, after)
+		for len(stack) > 0 {
+			i := stack[len(stack)-1]
+			stack = stack[:len(stack)-1]
+			needs[i] = met
+			if left--; left%forgetAfter == 0 {
+				g.memory.Forget()
+				memory.Forget()
+			}
+			for _, d := range []*dependents{&g.onStart, &g.onDone} {
+				for _, after := range d.of(i) {
+					if needs[after]--; needs[after] == 0 {
+						stack = append(stack, after)
+					}
 				}
 			}
 		}
 	}
-	if left == 0 {
-		return nil
+	var err error
+	if left > 0 {
+		err = g.cycleError(needs)
 	}
-	return g.cycleError(needs)
+	memory.Free()
+	return err
 }
 
 // cycleError describes one cycle among the operations whose needs are not met.
@@ -400,8 +404,8 @@ func (g *Schedule) cycleError(needs []int32) error {
 	// them to one that it waits for must come round.
 	waitsFor := make(map[int32]int32)
 	at := int32(-1)
-	for i := range int32(g.ops.len()) {
-		if needs[i] == 0 {
+	for i := range int32(g.ops.Len()) {
+		if needs[i] <= 0 {
 			continue
 		}
 		if at < 0 {
@@ -424,12 +428,12 @@ func (g *Schedule) cycleError(needs []int32) error {
 		if g.numbered {
 			return fmt.Sprintf("operation %d", i-g.first[g.rankOf(i)])
 		}
-		return fmt.Sprintf("line %d", g.ops.at(i).line)
+		return fmt.Sprintf("line %d", g.ops.At(i).line)
 	}
 	var s strings.Builder
 	fmt.Fprintf(&s, "%s: dependency cycle in rank %d: ", g.place(at), g.rankOf(at))
 	for first := at; ; {
-		fmt.Fprintf(&s, "%q (%s) requires ", g.ops.at(at).text(), short(at))
+		fmt.Fprintf(&s, "%q (%s) requires ", g.ops.At(at).text(), short(at))
 		if at = waitsFor[at]; at == first {
 			s.WriteString(short(at))
 			return errors.New(s.String())

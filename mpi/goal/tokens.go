@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/weft-sim/weft/mpi"
+	"github.com/weft-sim/weft/sim/mem"
 )
 
 // The kinds of tokens; punctuation stands for itself.
@@ -184,7 +185,7 @@ func (p *parser) fast(line []byte) bool {
 	return s.end() && p.add(label, op)
 }
 
-func (p *parser) fastDependency(s *scan, label []byte, edges *list[edge]) bool {
+func (p *parser) fastDependency(s *scan, label []byte, edges *mem.List[edge]) bool {
 	before := s.word()
 	if len(before) == 0 || !s.end() {
 		return false

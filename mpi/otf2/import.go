@@ -106,6 +106,7 @@ func (p *process) read(location uint64) (err error) {
 		return err
 	}
 	defer p.d.file.Close()
+	p.Place = func() string { return fmt.Sprintf("%s: byte %d", p.d.name, p.d.begin) }
 	events := uint64(0)
 	for {
 		err := p.d.next()
@@ -115,7 +116,6 @@ func (p *process) read(location uint64) (err error) {
 		if err != nil {
 			return err
 		}
-		p.Place = fmt.Sprintf("%s: byte %d", p.d.name, p.d.begin)
 		if p.d.kind == attributes {
 			continue
 		}
@@ -123,7 +123,7 @@ func (p *process) read(location uint64) (err error) {
 		if err = p.event(); err == nil {
 			err = p.d.err
 		} else {
-			err = fmt.Errorf("%s: %s: %w", p.Place, eventName(p.d.kind), err)
+			err = fmt.Errorf("%s: %s: %w", p.Place(), eventName(p.d.kind), err)
 		}
 		if err != nil {
 			return err

@@ -3,18 +3,22 @@ package simgrid
 import (
 	"bufio"
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"io"
+	"iter"
 	"math"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/mpi/goal"
 	"github.com/weft-sim/weft/mpi/trace"
 	"github.com/weft-sim/weft/sim/input"
+	"github.com/weft-sim/weft/sim/mem"
 )
 
 // mostRanks bounds the number of a rank, and longestLine a line, in bytes.
@@ -29,16 +33,6 @@ var typeBytes = []float64{8, 4, 1, 2, 8, 4, 1, 8}
 
 // byteType is the number of bytes, doubleType that of doubles.
 const doubleType, byteType = 0, 6
-
-// action is a line of a trace.
-type action struct {
-	line int32
-	file int32
-	text string // name and arguments
-}
-
-// actionBytes is what an action takes besides its text.
-const actionBytes = 24
 
 // Is tells whether a text begins like a trace: with a rank and an action.
 func Is(in *bufio.Reader) bool {
@@ -89,7 +83,7 @@ func beside(name, file string) string {
 // the ranks, one a line. flops is the speed of a host, in operations a second. The report is
 // there if the trace was read to its end.
 func Import(name string, flops float64, settings trace.Settings) (*goal.Schedule, *trace.Report, error) {
-	in := &reader{most: input.Memory()}
+	in := &reader{most: input.Memory(), memory: &mem.Spill{}}
 	if err := in.file(name, true); err != nil {
 		return nil, nil, err
 	}
@@ -97,38 +91,77 @@ func Import(name string, flops float64, settings trace.Settings) (*goal.Schedule
 		return nil, nil, fmt.Errorf("%s:1: no actions", name)
 	}
 	b := trace.NewBuilder(name, len(in.ranks), settings)
-	for r, list := range in.ranks {
-		if len(list) == 0 {
-			return nil, nil, fmt.Errorf("%s: rank %d has no actions, but rank %d has: is it truncated?", name, r, len(in.ranks)-1)
-		}
-		p, err := b.Process()
-		if err != nil {
+	for r := range in.ranks {
+		if err := in.rank(b, r, flops); err != nil {
 			return nil, nil, err
 		}
-		rank := &process{Process: p, number: r, flops: flops, datatype: byteType}
-		for _, a := range list {
-			b.Place = fmt.Sprintf("%s:%d", in.files[a.file], a.line)
-			if err := rank.act(strings.Fields(a.text)); err != nil {
-				return nil, nil, fmt.Errorf("%s: %w", b.Place, err)
-			}
-		}
-		if len(rank.open) > 0 {
-			b.Count(trace.Approximated, "request", "never waited for")
-		}
-		if !rank.finalized {
-			return nil, nil, fmt.Errorf("%s: rank %d ends without finalize: is it truncated?", b.Place, r)
-		}
 	}
+	in.memory.Free()
 	g, err := b.Schedule()
 	return g, &b.Report, err
 }
 
-// reader reads the actions of all ranks.
+// reader reads the actions of all ranks, each with its line and its file.
 type reader struct {
-	files []string
-	ranks [][]action
-	held  int64
-	most  int64
+	files  []string
+	ranks  []mem.List[byte]
+	memory *mem.Spill
+	held   int64
+	most   int64
+}
+
+// rank replays the actions of a rank.
+func (p *reader) rank(b *trace.Builder, r int, flops float64) error {
+	if p.ranks[r].Len() == 0 {
+		return fmt.Errorf("%s: rank %d has no actions, but rank %d has: is it truncated?", p.files[0], r, len(p.ranks)-1)
+	}
+	one, err := b.Process()
+	if err != nil {
+		return err
+	}
+	rank := &process{Process: one, number: r, flops: flops, datatype: byteType}
+	var file, line uint64
+	b.Place = func() string { return fmt.Sprintf("%s:%d", p.files[file], line) }
+	next, stop := iter.Pull(p.ranks[r].Pieces)
+	defer stop()
+	in := bufio.NewReader(&pieces{next: next})
+	for {
+		at, err := binary.ReadUvarint(in)
+		if err != nil {
+			break // there is no more
+		}
+		line = at
+		file, _ = binary.ReadUvarint(in)
+		text, _ := in.ReadString('\n')
+		if err := rank.act(strings.Fields(text)); err != nil {
+			return fmt.Errorf("%s: %w", b.Place(), err)
+		}
+	}
+	if len(rank.open) > 0 {
+		b.Count(trace.Approximated, "request", "never waited for")
+	}
+	if !rank.finalized {
+		return fmt.Errorf("%s: rank %d ends without finalize: is it truncated?", b.Place(), r)
+	}
+	return nil
+}
+
+// pieces reads what lies in pieces.
+type pieces struct {
+	next func() ([]byte, bool)
+	rest []byte
+}
+
+func (p *pieces) Read(into []byte) (int, error) {
+	if len(p.rest) == 0 {
+		var ok bool
+		if p.rest, ok = p.next(); !ok {
+			return 0, io.EOF
+		}
+	}
+	n := copy(into, p.rest)
+	p.rest = p.rest[n:]
+	return n, nil
 }
 
 // file reads a file; that of the list, the first, may name others.
@@ -138,38 +171,41 @@ func (p *reader) file(name string, list bool) error {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	defer f.Close()
-	number := int32(len(p.files))
+	number := uint64(len(p.files))
 	p.files = append(p.files, name)
 	var named []string
+	var begin []byte
 	scan := bufio.NewScanner(input.Text(f))
 	scan.Buffer(nil, longestLine)
 	line := 0
 	for scan.Scan() {
 		line++
-		text, _, _ := strings.Cut(scan.Text(), "#")
-		words := strings.Fields(text)
+		text, _, _ := bytes.Cut(scan.Bytes(), []byte("#"))
+		text = bytes.TrimSpace(text)
+		end := bytes.IndexFunc(text, unicode.IsSpace)
 		switch {
-		case len(words) == 0:
+		case len(text) == 0:
 			continue
-		case len(words) == 1 && list && len(p.ranks) == 0:
-			named = append(named, beside(name, words[0]))
+		case end < 0 && list && len(p.ranks) == 0:
+			named = append(named, beside(name, string(text)))
 			continue
-		case len(named) > 0 || len(words) == 1:
-			return fmt.Errorf("%s:%d: %q: want a rank and an action", name, line, strings.Join(words, " "))
+		case len(named) > 0 || end < 0:
+			return fmt.Errorf("%s:%d: %q: want a rank and an action", name, line, text)
 		}
-		rank, err := strconv.Atoi(words[0])
+		rank, err := strconv.Atoi(string(text[:end]))
 		if err != nil || rank < 0 || rank >= mostRanks {
-			return fmt.Errorf("%s:%d: rank %q: want 0 to %d", name, line, words[0], mostRanks-1)
-		}
-		if line > math.MaxInt32 {
-			return fmt.Errorf("%s:%d: more lines than %d", name, line, math.MaxInt32)
+			return fmt.Errorf("%s:%d: rank %q: want 0 to %d", name, line, text[:end], mostRanks-1)
 		}
 		for rank >= len(p.ranks) {
-			p.ranks = append(p.ranks, nil)
+			p.ranks = append(p.ranks, mem.List[byte]{Spill: p.memory})
 		}
-		text = strings.Join(words[1:], " ")
-		p.ranks[rank] = append(p.ranks[rank], action{int32(line), number, text})
-		if p.held += actionBytes + int64(len(text)); p.held > p.most {
+		begin = binary.AppendUvarint(binary.AppendUvarint(begin[:0], uint64(line)), number)
+		for _, part := range [][]byte{begin, text[end:], {'\n'}} {
+			for _, b := range part {
+				p.ranks[rank].Add(b)
+			}
+		}
+		if p.held += int64(len(text)); p.held > p.most && !p.memory.OnFile() {
 			return fmt.Errorf("%s:%d: the actions so far take more than the memory of this machine", name, line)
 		}
 	}

@@ -25,8 +25,8 @@ func (o Outcome) String() string { return [...]string{"replayed", "approximated"
 
 // Report counts the operations of a trace by what became of them.
 type Report struct {
-	// Place is where the trace is read, for messages.
-	Place  string
+	// Place tells where the trace is read, for messages.
+	Place  func() string
 	counts map[line]int64
 	first  map[line]string // where operations of a line were met first
 }
@@ -49,7 +49,7 @@ func (r *Report) CountAll(n int64, outcome Outcome, operation, note string) {
 	}
 	l := line{outcome, operation, note}
 	if r.counts[l] == 0 {
-		r.first[l] = r.Place
+		r.first[l] = r.Place()
 	}
 	r.counts[l] += n
 }
