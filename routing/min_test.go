@@ -151,3 +151,21 @@ func TestMinSpreadsOverGateways(t *testing.T) {
 }
 
 func near(a, b float64) bool { return a-b < 1e-9 && b-a < 1e-9 }
+
+// TestMinLocalVC: with local_vc = "last" packets within a group share the virtual channel of those
+// that come into it, L1, and global channels have that of the group that they leave: L0 G0 L1.
+func TestMinLocalVC(t *testing.T) {
+	topo := dragonfly(t, 2, 4, 2, 0)
+	r := makeRouting(t, "min", topo, func(c *routing.MinConfig) { c.LocalVC, c.GlobalVC = "last", "same" })
+	for dst := range topology.TerminalID(topo.Graph().Terminals()) {
+		paths(topo, r, 2, 0, dst, func(path []step, _ uint32) {
+			inside := dst < 8
+			for _, s := range path {
+				if s.class == "global" && s.vcs != 1 || s.class == "local" && s.vcs != 2 && inside || s.class == "local" && s.vcs != 1 && !inside {
+					t.Fatalf("to %d by %v", dst, path)
+				}
+				inside = inside || s.class == "global"
+			}
+		})
+	}
+}

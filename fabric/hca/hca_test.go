@@ -329,3 +329,16 @@ func TestEnginesAgainstLists(t *testing.T) {
 		}
 	}
 }
+
+// TestFullPackets: with packets of one size a request of 1 B takes the engine as long as one of an
+// MTU, one of an MTU and 1 B as long as two; bytes are counted as they are.
+func TestFullPackets(t *testing.T) {
+	c := Config{LinkRate: 8e9, DMARate: 8e9, MTU: 1000, Quantum: 1 << 20, FullPackets: true} // 1 ns a byte
+	for bytes, want := range map[int64]sim.Time{0: 1000, 1: 1000, 1000: 1000, 1001: 2000} {
+		h := New(&c, 1)
+		_, end, ok := h[0].Express(0, 1, bytes)
+		if !ok || end != want*sim.Nanosecond || c.TimeOf(bytes) != want*sim.Nanosecond || h[0].Stats().Bytes != bytes {
+			t.Errorf("%d B: %v, %v, %d B counted; want %d ns", bytes, end, c.TimeOf(bytes), h[0].Stats().Bytes, want)
+		}
+	}
+}

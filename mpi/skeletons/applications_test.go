@@ -4,6 +4,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -211,5 +212,17 @@ func TestProgramAndMatrixProblems(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v\nlacks %q", err, want)
 		}
+	}
+}
+
+// TestByKind: shifts have a digit of base 3 for each dimension, 1 in the middle: 4 and 13. Faces are
+// 1, 3 and 9 from there; of corners no digit is 1, of edges one is.
+func TestByKind(t *testing.T) {
+	if got, want := byKind(2, 0), []int{3, 5, 1, 7, 0, 2, 6, 8}; !slices.Equal(got, want) {
+		t.Errorf("two dimensions: %v, want %v", got, want)
+	}
+	want := []int{14, 12, 16, 10, 22, 4, 0, 2, 6, 8, 18, 20, 24, 26, 1, 3, 5, 7, 9, 11, 15, 17, 19, 21, 23, 25}
+	if got := byKind(3, 2); !slices.Equal(got, want) {
+		t.Errorf("three dimensions: %v, want %v", got, want)
 	}
 }
