@@ -33,7 +33,7 @@ func errorText(err error) string {
 // all that it can be asked for it can write.
 func TestTablesOfKinds(t *testing.T) {
 	for _, c := range []struct{ kind, text string }{
-		{"traffic", "[topology]\ntype = \"dragonfly\"\np = 1\na = 2\nh = 1\n[program]\ntype = \"request-reply\"\n[measure]\nwarmup = 100\nwindow = 200\nfind = \"saturation\"\nload_precision = 0.5\n"},
+		{"traffic", "[topology]\ntype = \"dragonfly\"\np = 1\na = 2\nh = 1\n[program]\ntype = \"infiniband\"\n[measure]\nwarmup = 100\nwindow = 200\nfind = \"saturation\"\nload_precision = 0.5\n"},
 		{"multicast-latency", "[topology]\ntype = \"fat-tree\"\nk = 4\nn = 2\n[messages]\ncount = 2\n"},
 		{"multicast-routing", "[topology]\ntype = \"fat-tree\"\nk = 4\nn = 2\n[groups]\npattern = \"blocks\"\nsize = 4\n"},
 		{"mpi", "[job]\nranks = 4\nmachine = \"fabric\"\n"},

@@ -99,6 +99,12 @@ var furtherTables = map[string]FurtherDescription{
 		{Name: "count", Doc: "how often"},
 		{Name: "mean_ns", Doc: "mean"}, {Name: "p50_ns", Doc: "median"}, {Name: "p95_ns", Doc: "95th percentile"}, {Name: "p99_ns", Doc: "99th percentile"}, {Name: "max_ns", Doc: "largest"},
 	}},
+	"samples": {"values that terminal programs have noted, such as windows, and how often something has happened", []Column{
+		{Name: "measure", Doc: "what was noted"},
+		{Name: "unit", Doc: "of the values"},
+		{Name: "count", Doc: "how often"},
+		{Name: "mean", Doc: "mean value"}, {Name: "p50", Doc: "median"}, {Name: "p95", Doc: "95th percentile"}, {Name: "p99", Doc: "99th percentile"}, {Name: "max", Doc: "largest"},
+	}},
 	"blame": {"parts of the latency of measured packets", append(append([]Column{
 		{Name: "scope", Doc: "all; packets: sent minimally or not; switch: a switch with all its channels; channel"},
 		{Name: "from", Doc: "port, terminal or switch; with scope packets minimal or non-minimal"},

@@ -36,6 +36,17 @@ w = [1, 2]
 queues = "10us"
 flows = true
 `,
+		"adapters": `
+[topology]
+p = 1
+a = 2
+h = 1
+[program]
+type = "infiniband"
+[measure]
+warmup = 50
+window = 200
+`,
 		"search": `
 [topology]
 type = "torus"

@@ -78,7 +78,7 @@ type Engine interface {
 	AlarmAt(t topology.TerminalID, cycle int64)
 	// CyclesPerFlit is how long a flit occupies the channel out of terminal t.
 	CyclesPerFlit(t topology.TerminalID) float64
-	// Note enters a time of so many cycles into measure i of [Responder.Measures],
-	// if what it is about began in the window.
+	// Note enters a time of so many cycles, or a value, into measure i of
+	// [Responder.Measures], if what it is about began in the window.
 	Note(i int, began, cycles int64)
 }

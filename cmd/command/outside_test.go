@@ -71,6 +71,10 @@ func TestOutside(t *testing.T) {
 		}
 	}
 	run("./lab", "run", "chords.toml", "--out", "r", "--quiet")
+	run("./lab", "run", "chords.toml", "--out", "threads", "--quiet", "--threads", "2")
+	for _, table := range []string{"queues.csv", "samples.csv", "program.csv"} {
+		run("cmp", filepath.Join("r", table), filepath.Join("threads", table))
+	}
 	run("./lab", "plot", "r/results.csv", "--x", "program.limit", "--y", "accepted_load", "-o", "x.svg")
 	run("./lab", "report", "r")
 	for _, c := range [][3]string{{"list", "topologies", "chords"}, {"list", "routings", "chord-first"}, {"list", "patterns", "opposite"}, {"list", "programs", "aimd"}, {"explain", "limit", "program.limit"}} {

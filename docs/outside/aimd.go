@@ -18,7 +18,7 @@ func init() {
 }
 
 func newAIMD(c AIMD, env terminal.Env) (fabric.Workload, error) {
-	return terminal.NewHost(env, true, []string{"packet", "round trip"}, func(t topology.TerminalID) terminal.Program {
+	return terminal.NewHost(env, true, []string{"packet", "round trip", "window [packets]", "halvings [1]"}, func(t topology.TerminalID) terminal.Program {
 		return &aimd{env: &env, limit: c.Limit, contents: sim.NewStream(env.Seed, "packet", int(t)), window: 1}
 	}), nil
 }
@@ -75,9 +75,11 @@ func (x *aimd) Arrived(p *terminal.Port, a *terminal.Arrival) {
 	if a.Tag&wasMarked == 0 {
 		if x.returned++; x.returned >= x.window {
 			x.window, x.returned = min(x.window+1, uint64(x.limit)), 0
+			p.Sample(2, int64(x.window))
 		}
 	} else if number >= x.deaf { // once for all that were under way together
 		x.window, x.returned, x.deaf = max(1, x.window/2), 0, x.next
+		p.Count(3)
 	}
 	x.send(p)
 }

@@ -21,7 +21,7 @@ func init() {
 	experiments.Register(experiments.Kind[trafficConfig, trafficRow]{
 		Name:   "traffic",
 		Doc:    "traffic of terminal programs, open-loop or others, through a network simulated flit by flit, or packet by packet: latency and throughput over load",
-		Tables: []string{"histogram", "fairness", "links", "global_channels", "search", "blame", "congestion", "levels", "program", "packets", "queues"},
+		Tables: []string{"histogram", "fairness", "links", "global_channels", "search", "blame", "congestion", "levels", "program", "packets", "queues", "samples"},
 		Asked: map[string]string{
 			"histogram": "measure.histogram", "fairness": "measure.fairness", "links": "measure.links", "global_channels": "measure.global_channels",
 			"search": "measure.find", "blame": "measure.blame", "congestion": "measure.blame", "levels": "measure.levels", "packets": "trace.packets", "queues": "measure.queues",
@@ -277,19 +277,30 @@ func (o *trafficOutcome) addMeasures(measures []core.Measure) {
 	}
 }
 
-// writeProgram keeps the times that the program has noted, such as round trips.
+// writeProgram keeps what the program has noted: times, such as round trips, in program.csv, and
+// values, such as windows, in samples.csv.
 func writeProgram(run *experiments.Run, measures []core.Measure, clock float64) {
-	if len(measures) == 0 {
-		return
-	}
-	t := run.Table("program", "measure", "count", "mean_ns", "p50_ns", "p95_ns", "p99_ns", "max_ns")
+	var times, values *experiments.Output
 	for i := range measures {
-		m := &measures[i]
-		if m.Cycles.N() == 0 {
-			t.Add(m.Name, int64(0), math.NaN(), math.NaN(), math.NaN(), math.NaN(), math.NaN())
-			continue
+		m, scale := &measures[i], clock
+		name, unit := terminal.UnitOf(m.Name)
+		cells := []any{name}
+		t := &times
+		if unit != "" {
+			cells, t, scale = []any{name, unit}, &values, 1
 		}
-		quantile := func(q float64) float64 { return m.Cycles.Quantile(q) * clock }
-		t.Add(m.Name, m.Cycles.N(), m.Mean()*clock, quantile(0.5), quantile(0.95), quantile(0.99), float64(m.Cycles.Max())*clock)
+		if *t == nil {
+			if unit == "" {
+				*t = run.Table("program", "measure", "count", "mean_ns", "p50_ns", "p95_ns", "p99_ns", "max_ns")
+			} else {
+				*t = run.Table("samples", "measure", "unit", "count", "mean", "p50", "p95", "p99", "max")
+			}
+		}
+		largest := math.NaN()
+		if m.Cycles.N() > 0 {
+			largest = float64(m.Cycles.Max()) * scale
+		}
+		quantile := func(q float64) float64 { return m.Cycles.Quantile(q) * scale }
+		(*t).Add(append(cells, m.Cycles.N(), m.Mean()*scale, quantile(0.5), quantile(0.95), quantile(0.99), largest)...)
 	}
 }

@@ -18,6 +18,7 @@ import (
 type Host struct {
 	ports    []Port
 	measures []string
+	values   []bool // by measure: it is one of values
 	closed   bool
 	restored bool
 	clock    sim.Time
@@ -25,10 +26,14 @@ type Host struct {
 	stop     int64 // no births from this cycle on
 }
 
-// NewHost makes a program for each terminal. measures names what they record
-// ([Port.Record]); closed tells that they send only when packets arrive.
+// NewHost makes a program for each terminal. measures names what they note: times
+// ([Port.Record]) and, with a unit, values ([Port.Sample], [Port.Count]); closed tells that they send only when packets arrive.
 func NewHost(env Env, closed bool, measures []string, program func(t topology.TerminalID) Program) *Host {
 	h := &Host{ports: make([]Port, env.Terminals), measures: measures, closed: closed, clock: env.Clock, stop: fabric.Never}
+	for _, name := range measures {
+		_, unit := UnitOf(name)
+		h.values = append(h.values, unit != "")
+	}
 	for t := range h.ports {
 		p := &h.ports[t]
 		p.host, p.id, p.timer = h, topology.TerminalID(t), fabric.Never
@@ -77,6 +82,8 @@ func (h *Host) Next(t topology.TerminalID, until int64, spec *fabric.PacketSpec)
 		if birth := p.waiting[class].oldest(); birth <= until && birth < h.stop {
 			q := p.waiting[class].take()
 			*spec = fabric.PacketSpec{Birth: q.birth, Dst: q.Dst, Flits: int32(q.Flits), Tag: q.Tag<<1 | uint64(class), Level: q.Level, Entropy: q.Entropy}
+			p.counters.SentPackets++
+			p.counters.SentFlits += int64(q.Flits)
 			if p.sender != nil {
 				p.sender.Departed(p, &q.Packet)
 			}
@@ -94,6 +101,11 @@ func (h *Host) Next(t topology.TerminalID, until int64, spec *fabric.PacketSpec)
 // Deliver implements [fabric.Sink].
 func (h *Host) Deliver(d *fabric.Delivery) {
 	p := &h.ports[d.Dst]
+	p.counters.ReceivedPackets++
+	p.counters.ReceivedFlits += int64(d.Flits)
+	if d.Marked {
+		p.counters.Marked++
+	}
 	p.arrival = Arrival{
 		Src: d.Src, Flits: int(d.Flits), Class: Class(d.Tag & 1), Tag: d.Tag >> 1,
 		Born: h.timeOf(d.Birth), Enter: h.timeOf(d.Inject), Hops: d.Hops, Marked: d.Marked, Trimmed: d.Trimmed,
@@ -110,6 +122,7 @@ func (h *Host) BearsLosses() bool {
 // Lost implements [fabric.LossListener].
 func (h *Host) Lost(t topology.TerminalID, spec *fabric.PacketSpec) {
 	p := &h.ports[t]
+	p.counters.Lost++
 	p.program.(Bearer).Lost(p, &Packet{spec.Dst, int(spec.Flits), Class(spec.Tag & 1), spec.Tag >> 1, spec.Level, spec.Entropy})
 }
 
@@ -160,7 +173,7 @@ func (h *Host) timeOf(cycle int64) sim.Time {
 func (h *Host) AppendState(b []byte) []byte {
 	for t := range h.ports {
 		p := &h.ports[t]
-		b = AppendUint64(b, uint64(p.timer))
+		b = p.counters.appendState(AppendUint64(b, uint64(p.timer)))
 		for class := range p.waiting {
 			b = p.waiting[class].appendState(b)
 		}
@@ -175,6 +188,9 @@ func (h *Host) RestoreState(b []byte) error {
 	for t := range h.ports {
 		p := &h.ports[t]
 		timer, rest, err := TakeUint64(b)
+		if err == nil {
+			rest, err = p.counters.restoreState(rest)
+		}
 		for class := range p.waiting {
 			if err == nil {
 				rest, err = p.waiting[class].restoreState(rest)

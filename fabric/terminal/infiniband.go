@@ -34,7 +34,7 @@ func newInfiniBand(c InfiniBand, env Env) (fabric.Workload, error) {
 	if err != nil {
 		return nil, err
 	}
-	return NewHost(env, false, []string{"packet", "notification"}, func(t topology.TerminalID) Program {
+	return NewHost(env, false, []string{"packet", "notification", "index [entries]"}, func(t topology.TerminalID) Program {
 		return &infiniBand{
 			env: &env, process: process, delays: delays, notification: c.Notification,
 			births: sim.NewStream(env.Seed, "birth", int(t)), contents: sim.NewStream(env.Seed, "packet", int(t)),
@@ -46,6 +46,7 @@ func newInfiniBand(c InfiniBand, env Env) (fabric.Workload, error) {
 const (
 	packetTime = iota // from its birth, the time in the queue pair among it
 	notificationTime
+	indexValue // of the table of delays, as notifications raise it
 )
 
 // infiniBand is the adapter of a terminal.
@@ -143,7 +144,7 @@ func (x *infiniBand) Departed(p *Port, sent *Packet) {
 	}
 	x.queued = false
 	q := x.pair(sent.Dst)
-	onLink := sim.Time(sent.Flits) * x.env.Clock
+	onLink := p.LinkTime(sent.Flits)
 	q.from = p.Now() + onLink + x.indexOf(q).Delay(p.Now(), onLink, x.delays)
 	x.send(p)
 	x.wait(p)
@@ -159,7 +160,9 @@ func (x *infiniBand) indexOf(q *queuePair) *congestion.Index {
 func (x *infiniBand) Arrived(p *Port, a *Arrival) {
 	if a.Tag&1 != 0 {
 		p.Record(notificationTime, a.Born)
-		x.indexOf(x.pair(a.Src)).OnBECN(p.Now(), x.delays)
+		index := x.indexOf(x.pair(a.Src))
+		index.OnBECN(p.Now(), x.delays)
+		p.Sample(indexValue, int64(index.At(p.Now(), x.delays)))
 		return
 	}
 	p.Record(packetTime, p.host.timeOf(int64(a.Tag>>1)))

@@ -1,8 +1,6 @@
 package terminal
 
 import (
-	"fmt"
-
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
@@ -10,14 +8,15 @@ import (
 
 // Port is how a program reaches its terminal.
 type Port struct {
-	host    *Host
-	engine  fabric.Engine
-	program Program
-	sender  Sender // the program, if it is one
-	id      topology.TerminalID
-	timer   int64    // cycle; Never: off
-	waiting [2]queue // by class
-	arrival Arrival  // handed to the program: kept here so that it is not allocated
+	host     *Host
+	engine   fabric.Engine
+	program  Program
+	sender   Sender // the program, if it is one
+	id       topology.TerminalID
+	timer    int64    // cycle; Never: off
+	waiting  [2]queue // by class
+	counters Counters
+	arrival  Arrival // handed to the program: kept here so that it is not allocated
 }
 
 // Terminal is the terminal's number.
@@ -34,7 +33,7 @@ func (p *Port) cycle() int64 { return max(p.host.first, p.engine.Now()) }
 // the end of the run nothing is sent.
 func (p *Port) Send(packet Packet) {
 	if packet.Flits < 1 || int(packet.Dst) < 0 || int(packet.Dst) >= len(p.host.ports) || packet.Class > High || packet.Tag>>63 != 0 || packet.Level > 15 {
-		panic(&fabric.Misuse{Of: "program", By: p.program, Did: fmt.Sprintf("on terminal %d sends the packet %+v: want at least 1 flit, a terminal of 0 to %d, class Low or High, a tag below 2^63, a level up to 15", p.id, packet, len(p.host.ports)-1)})
+		p.misuse("on terminal %d sends the packet %+v: want at least 1 flit, a terminal of 0 to %d, class Low or High, a tag below 2^63, a level up to 15", p.id, packet, len(p.host.ports)-1)
 	}
 	now := p.cycle()
 	if now >= p.host.stop {
@@ -63,9 +62,10 @@ func (p *Port) SetTimer(at sim.Time) {
 	p.engine.AlarmAt(p.id, cycle)
 }
 
-// Record enters the time from began until now into measure i of [NewHost]; it counts
-// if began is in the window.
+// Record enters the time from began until now into measure i of [NewHost], which is one of times;
+// it counts if began is in the window.
 func (p *Port) Record(i int, began sim.Time) {
+	p.mustBe(i, false)
 	from := int64(began / p.host.clock)
 	p.engine.Note(i, from, p.cycle()-from)
 }
