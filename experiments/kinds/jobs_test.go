@@ -10,6 +10,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // A dragonfly of 9 groups of 4 switches with 2 hosts each: 72 hosts, 8 a group.
@@ -133,13 +134,9 @@ func jobsMix(s *sim.Stream) string {
 // TestJobsBlame: what is put down to other jobs and cables adds up to what each job takes longer.
 // The bound is that of rounding.
 func TestJobsBlame(t *testing.T) {
-	mixes := 200
-	if testing.Short() {
-		mixes = 5
-	}
-	s := sim.NewStream(7, "mixes of jobs", 0)
-	slowed := 0
-	for mix := range mixes {
+	mixes, slowed := simtest.Seeds(t, 200, 4), 0
+	for _, mix := range mixes {
+		s := sim.NewStream(7, "mixes of jobs", int(mix))
 		text := jobsMix(&s)
 		jobs, others := jobTables(t, text, "job_blame")
 		blamed := map[string]float64{}
@@ -160,8 +157,8 @@ func TestJobsBlame(t *testing.T) {
 			}
 		}
 	}
-	if slowed < mixes/2 {
-		t.Errorf("only %d jobs of %d mixes are slowed", slowed, mixes)
+	if slowed < len(mixes)/2 {
+		t.Errorf("only %d jobs of %d mixes are slowed", slowed, len(mixes))
 	}
 }
 
