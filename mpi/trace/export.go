@@ -26,7 +26,7 @@ func Export(name string, programs []Program) (*goal.Schedule, *Report, error) {
 	for i := range programs {
 		ranks += programs[i].Run().Ranks()
 	}
-	x := &exporter{Builder: goal.NewBuilder(name, ranks)}
+	x := &exporter{Builder: goal.NewBuilder(name, ranks), report: Report{Place: func() string { return name }}}
 	for i := range programs {
 		if err := x.program(&programs[i]); err != nil {
 			return nil, nil, err
