@@ -77,8 +77,6 @@ func (f *Fabric) IdleLatency(channelFlits []uint32, meanFlits float64) float64 {
 	return cycles/flits + meanFlits - 1
 }
 
-// This file tells what is still in the network.
-
 // InFlight is the number of packets between injection and delivery.
 func (f *Fabric) InFlight() int {
 	n := f.packets.ids()

@@ -6,7 +6,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 )
 
-// This file is what the checked build (-tags weftcheck) checks while it simulates. Wheels
+// The checked build (-tags weftcheck) checks what follows while it simulates. Wheels
 // check their times themselves.
 
 // checkPeriod is how many cycles pass, at least, from one check of a whole network to

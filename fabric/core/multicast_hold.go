@@ -181,9 +181,6 @@ func (m *multicast) endPass(d *Domain, sw *SwitchState, local uint32, r *replica
 	r.branches = left
 }
 
-// This file gives the branches of multicast packets their output virtual
-// channels.
-
 // bid is the branch that an output port gives a virtual channel next.
 type bid struct {
 	local    uint32

@@ -119,8 +119,6 @@ func (n *network) paceOf(t timing, limit int64) uint16 {
 	return uint16(i)
 }
 
-// This file lays out what [New] makes: the network and the state of its hardware.
-
 // ask finds out what a routing needs.
 func (f *Fabric) ask(routing fabric.Routing) {
 	f.injection = routing.InjectionVCs(f.vcs) & f.allVCs

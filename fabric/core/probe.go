@@ -174,7 +174,7 @@ func (*sampler) GrantedVC(*Domain, *SwitchState, []Request, uint32)        {}
 func (*sampler) GrantedSwitch(*Domain, *SwitchState, []Request, *StepTime) {}
 func (*sampler) Delivered(*Domain, int32, *fabric.Delivery)                {}
 
-// This file tells what ports of switches have and have done, to probes and routings. What is
+// Ports of switches tell probes and routings what they have and have done. What is
 // counted for nobody else is counted here: where a channel's flits are is known from when they
 // crossed and from what has not left.
 

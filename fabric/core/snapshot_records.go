@@ -107,7 +107,7 @@ func (x *Archiver) underWay(visit func(queue int32)) {
 	}
 }
 
-// This file archives the replication of multicast packets. Where flits are the unit, all
+// Of the replication of multicast packets: where flits are the unit, all
 // copies of a packet share its record, which says how many there are; where packets are,
 // every copy that has left a switch has one of its own. The tables are settings.
 

@@ -29,8 +29,6 @@ func timings(classes []fabric.ChannelTiming) []timing {
 	return all
 }
 
-// This file tells how long what happens in a switch takes.
-
 // stepTimes places the steps of the switch core on the flit clock. With
 // speedup s, cycle c holds the steps floor(c*s) to floor((c+1)*s)-1. What is
 // ready at the beginning of step k can use the flit clock from the first cycle

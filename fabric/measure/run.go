@@ -36,7 +36,7 @@ type Plan struct {
 	// Snapshot, which may be nil, is called every few hundred cycles until the window's
 	// packets have arrived, also when the run's context has ended, and once more then, with
 	// done set; state writes the run. An error ends the run. It is not called for networks that
-	// have no form to be kept in: see [Fabric.AppendState].
+	// have no form to be kept in: see [core.Fabric.AppendState].
 	Snapshot func(done bool, state func(*snapshot.Archive) error) error
 }
 
@@ -274,7 +274,7 @@ type ToEnd struct {
 // [core.HostModel] whose packets are born when others arrive: until all terminals
 // have nothing more to send, all packets have arrived and all credits are
 // home. It ends with the audit of flits and credits. What the sink was told is
-// the result. The fabric must be new, or divided by [Fabric.DivideFor]: the calls of
+// the result. The fabric must be new, or divided by [core.Fabric.DivideFor]: the calls of
 // source and sink that are about different terminals are then made by several threads,
 // those of a [fabric.PartedSink] to parts of it.
 func RunToEnd(ctx context.Context, f *core.Fabric, source fabric.Source, sink fabric.Sink, plan ToEnd) error {
