@@ -2,10 +2,12 @@ package command
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -75,18 +77,27 @@ func TestExtending(t *testing.T) {
 		"fabric/traffic/reversal.go":        {"TestPatternConformance", "TestPatternConformance"},
 		"experiments/kinds/facts.go":        {"TestConformance/facts", "TestConformance/facts"},
 	}
+	folders := map[string]string{} // of packages, by path of the file
 	for path := range files {
+		if _, ok := suites[path]; !ok {
+			t.Fatalf("the test has no suite for %s", path)
+		}
+		if folders[path], err = filepath.Abs(filepath.Join(root, filepath.Dir(path))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// All are built in one go, so that what they import is built once.
+	build := append([]string{"test", "-c", "-overlay", list, "-o", dir + string(filepath.Separator)}, slices.Sorted(maps.Values(folders))...)
+	if out, err := exec.Command("go", build...).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for path, folder := range folders {
 		t.Run(path, func(t *testing.T) {
 			t.Parallel()
-			suite, ok := suites[path]
-			if !ok {
-				t.Fatal("the test has no suite for it")
-			}
-			packageDir, err := filepath.Abs(filepath.Join(root, filepath.Dir(path)))
-			if err != nil {
-				t.Fatal(err)
-			}
-			out, err := exec.Command("go", "test", "-overlay", list, "-run", suite.run, "-v", packageDir).CombinedOutput()
+			suite := suites[path]
+			run := exec.Command(filepath.Join(dir, filepath.Base(folder)+".test"), "-test.run", suite.run, "-test.v")
+			run.Dir = folder
+			out, err := run.CombinedOutput()
 			if err != nil {
 				t.Fatalf("%v\n%s", err, out)
 			}
