@@ -107,14 +107,11 @@ func (c *FileConfig) Validate() error {
 
 // FileNetwork is a network read from a file; see [FileConfig]. It has no
 // closed forms beyond its counts.
-type FileNetwork struct{ hasGraph }
+type FileNetwork struct{ built }
 
 // NewFileNetwork is the network of a graph.
-func NewFileNetwork(g *Graph) *FileNetwork { return &FileNetwork{hasGraph{g}} }
-
-// Facts implements [Topology].
-func (x *FileNetwork) Facts() Facts {
-	return Facts{x.graph.Switches(), x.graph.Terminals(), x.graph.SwitchLinks(), -1, -1}
+func NewFileNetwork(g *Graph) *FileNetwork {
+	return &FileNetwork{built{graph: g, facts: Facts{g.Switches(), g.Terminals(), g.SwitchLinks(), -1, -1}}}
 }
 
 // ReadJSON reads a network in the format of [FileConfig]. name stands for the

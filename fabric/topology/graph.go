@@ -367,12 +367,6 @@ func ParseLink(s string) (name string, rate sim.Rate, err error) {
 	return "", 0, fmt.Errorf("%q: want a width of 1x, 2x, 4x, 8x or 12x and a speed of SDR, DDR, QDR, FDR10, FDR, EDR, HDR, NDR or XDR", s)
 }
 
-// hasGraph is embedded by topologies for their graph.
-type hasGraph struct{ graph *Graph }
-
-// Graph implements [Topology].
-func (x *hasGraph) Graph() *Graph { return x.graph }
-
 // withTerminals is a builder of switches that have as many terminals each, on their first ports.
 func withTerminals(switches, terminals int, classes ...Class) *Builder {
 	b := NewBuilder(switches, classes...)
@@ -389,7 +383,7 @@ func withTerminals(switches, terminals int, classes ...Class) *Builder {
 // often as there are parallel cables). Ports: terminals, class 0, then cables in the
 // order of the switches that they lead to, of the class that is given for s < t. The
 // rows are sorted.
-func layRows(rows [][]SwitchID, terminals int, classes []Class, class func(s, t SwitchID) ClassID) hasGraph {
+func layRows(rows [][]SwitchID, terminals int, classes []Class, class func(s, t SwitchID) ClassID) *Graph {
 	b := withTerminals(len(rows), terminals, classes...)
 	for s, row := range rows { // cables in the order (lower end, upper end) give every switch its neighbours in order
 		slices.Sort(row)
@@ -399,7 +393,7 @@ func layRows(rows [][]SwitchID, terminals int, classes []Class, class func(s, t 
 			}
 		}
 	}
-	return hasGraph{b.Freeze()}
+	return b.Freeze()
 }
 
 // classes makes channel classes of latency 1: "terminal", then those named.
@@ -409,6 +403,16 @@ func classes(names ...string) []Class {
 		all = append(all, Class{Name: name, Latency: 1})
 	}
 	return all
+}
+
+// numberedClasses names the channel classes of so many levels of switches: "terminal", then
+// the name with 1 for the cables between levels 0 and 1, and so on.
+func numberedClasses(name string, levels int) []Class {
+	var names []string
+	for i := 1; i < levels; i++ {
+		names = append(names, fmt.Sprintf("%s%d", name, i))
+	}
+	return classes(names...)
 }
 
 // one is the class of all cables between switches where there is one only.

@@ -43,7 +43,7 @@ type DistributedSwitch struct {
 	levels []int   // levels[r] = R_r, the ports of a PK_r; levels[0] = m: a bare switch
 	extra  [][]int // extra[r]: elements of the partial group of a PK_r; extra[0], extra[1] are empty
 	place  [][]int // place[r][i*m+j]: port of the copy that port j of element extra[r][i] goes to
-	hasGraph
+	built
 }
 
 // PKConfig configures the topology "pk".
@@ -240,27 +240,22 @@ func (s *DistributedSwitch) Node(stage, unit int) SwitchID {
 	return SwitchID(unit)
 }
 
-// Facts implements [Topology].
-func (s *DistributedSwitch) Facts() Facts {
+func (s *DistributedSwitch) freeze() error {
 	units := 0
 	for stage := 1; stage <= s.Cascades(); stage++ {
 		units += s.Units(stage)
 	}
-	return Facts{
+	facts := Facts{
 		Switches: units + s.Copies(0), Terminals: s.levels[s.Cascades()],
 		Links: units * s.Radix(), Diameter: 2 * s.Cascades(), Bisection: -1,
 	}
-}
-
-func (s *DistributedSwitch) freeze() error {
-	facts := s.Facts()
 	// A level's first stage was checked before the level was made, and the
 	// others have at most m^(k-1) times its ports: no overflow.
 	if err := checkPorts("cascades", s.Cascades(), 2*facts.Links+facts.Terminals); err != nil {
 		return err
 	}
 	const terminal, internal = ClassID(0), ClassID(1)
-	b := NewBuilder(facts.Switches, Class{Name: "terminal", Latency: 1}, Class{Name: "internal", Latency: 1})
+	b := NewBuilder(facts.Switches, classes("internal")...)
 	for t := range facts.Terminals {
 		b.AddTerminal(s.Node(1, t), terminal)
 	}
@@ -274,6 +269,6 @@ func (s *DistributedSwitch) freeze() error {
 			}
 		}
 	}
-	s.graph = b.Freeze()
+	s.graph, s.facts = b.Freeze(), facts
 	return nil
 }
