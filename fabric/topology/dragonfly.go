@@ -425,5 +425,5 @@ func (x *Megafly) Rank(s SwitchID) int {
 
 // Layout implements [LaidOut]: groups as rings.
 func (x *Megafly) Layout() *Layout {
-	return rings(x.graph, x.G, x.GroupOf, func(i int) string { return fmt.Sprintf("group %d", i) }, "Groups in a circle, their leaves and spines in rings.")
+	return rings(x.graph, x.G, x.GroupOf, "group ", "Groups in a circle, their leaves and spines in rings.")
 }

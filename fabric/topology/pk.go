@@ -60,14 +60,6 @@ func init() {
 		func(c PKConfig, _ struct{}) (Topology, error) { return asTopology(NewDistributedSwitch(c)) })
 }
 
-// asTopology keeps a nil pointer from becoming a Topology that is not nil.
-func asTopology(s *DistributedSwitch, err error) (Topology, error) {
-	if err != nil {
-		return nil, err
-	}
-	return s, nil
-}
-
 // NewDistributedSwitch builds a PK_k. R_1 is N. For r > 1, R_r lies between
 // N*floor(R_(r-1)/m) and that plus the elements of the partial group
 // (the paper's upper bound, N*ceil(R_(r-1)/m), would need a full group).

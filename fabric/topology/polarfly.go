@@ -1,7 +1,6 @@
 package topology
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -145,12 +144,9 @@ func (x *PolarFly) Layout() *Layout {
 			}
 		}
 	}
-	return rings(x.graph, x.Q+1, func(s SwitchID) int { return rack[s] }, func(i int) string {
-		if i == 0 {
-			return "quadrics"
-		}
-		return fmt.Sprintf("rack %d", i)
-	}, "The quadrics in a ring, and each neighbour of the first one in a ring with its own neighbours.")
+	l := rings(x.graph, x.Q+1, func(s SwitchID) int { return rack[s] }, "rack ", "The quadrics in a ring, and each neighbour of the first one in a ring with its own neighbours.")
+	l.Frames[0].Name = "quadrics"
+	return l
 }
 
 // The field arithmetic behind the difference sets and the graphs that are defined

@@ -201,5 +201,5 @@ func quads(d int) (rows [][]int, f []int) {
 func (x *PolarStar) Layout() *Layout {
 	size := x.supernodeSize()
 	return rings(x.graph, x.graph.Switches()/size, func(s SwitchID) int { return int(s) / size },
-		func(i int) string { return fmt.Sprintf("supernode %d", i) }, "Supernodes in a circle, their switches in rings.")
+		"supernode ", "Supernodes in a circle, their switches in rings.")
 }

@@ -423,5 +423,5 @@ func liftDoubling(nodes, lift int, stream *sim.Stream) [][]SwitchID {
 // Layout implements [LaidOut]: meta-nodes as rings.
 func (x *Xpander) Layout() *Layout {
 	return rings(x.graph, x.Degree+1, func(s SwitchID) int { return int(s) / x.Lift },
-		func(i int) string { return fmt.Sprintf("meta-node %d", i) }, "Meta-nodes in a circle, their switches in rings.")
+		"meta-node ", "Meta-nodes in a circle, their switches in rings.")
 }

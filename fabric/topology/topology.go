@@ -144,6 +144,34 @@ func register[C any, T Topology](name, doc string, defaults C, build func(C) T) 
 	param.Register(Registry, name, doc, defaults, func(c C, _ struct{}) (Topology, error) { return build(c), nil })
 }
 
+// RegisterFile adds a topology that is read from a file to the registry; path is the
+// setting with the key "path" that names the file.
+func RegisterFile[C any](name, doc string, defaults C, limit int64, path func(c C) string, read func(c C, data []byte) (Topology, error)) {
+	param.Register(Registry, name, doc, defaults, func(c C, _ struct{}) (Topology, error) {
+		data, err := input.ReadInput(path(c), limit)
+		if err != nil {
+			return nil, &param.ParamError{Key: "path", Value: path(c), Want: "a readable file: " + err.Error()}
+		}
+		return read(c, data)
+	})
+}
+
+// checkPath refuses an empty path.
+func checkPath(path, what string) error {
+	if path == "" {
+		return &param.ParamError{Key: "path", Value: `""`, Want: "the path of " + what}
+	}
+	return nil
+}
+
+// asTopology keeps a nil pointer from becoming a Topology that is not nil.
+func asTopology[T Topology](x T, err error) (Topology, error) {
+	if err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
 // built is what the types of families embed: the graph and the closed forms, both made
 // once by the generator.
 type built struct {
