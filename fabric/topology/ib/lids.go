@@ -90,23 +90,6 @@ func lmcOf(lmcs []uint8, i int) uint8 {
 	return lmcs[i]
 }
 
-// adaptersOf groups the terminals of a network by adapter: the terminals of each
-// one, in order of the adapters' first terminals.
-func adaptersOf(n *topology.Names) [][]topology.TerminalID {
-	var list [][]topology.TerminalID
-	index := map[int32]int{}
-	for t, node := range n.TerminalNode {
-		i, known := index[node]
-		if !known {
-			i = len(list)
-			index[node] = i
-			list = append(list, nil)
-		}
-		list[i] = append(list[i], topology.TerminalID(t))
-	}
-	return list
-}
-
 // CompareGUID compares two GUIDs as OpenSM's maps do: the maps are keyed by the
 // GUID in network byte order, compared as a little-endian number, so that the
 // last byte of the GUID weighs most. Consecutive GUIDs come out of order from
