@@ -91,6 +91,9 @@ func (o *MulticastOutcome) Summary() string {
 // WriteTable writes the comparison of the engines for people.
 func (o *MulticastOutcome) WriteTable(w io.Writer) error { return o.report.WriteTable(w) }
 
-// WriteFiles writes the comparison as CSV and the forwarding tables and groups
-// of the wanted engine into a folder.
-func (o *MulticastOutcome) WriteFiles(dir string) error { return o.report.WriteFiles(dir) }
+// Files are the comparison as CSV and the forwarding tables and groups of the wanted
+// engine, by the names of their files.
+func (o *MulticastOutcome) Files() (map[string][]byte, error) { return o.report.Files() }
+
+// MulticastFileNames are all names that [MulticastOutcome.Files] can give.
+func MulticastFileNames() []string { return mcast.FileNames() }
