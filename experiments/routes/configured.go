@@ -1,3 +1,6 @@
+// Package routes computes and compares the routes of a fabric by OpenSM's engines:
+// what one configured OpenSM would write into the switches ([Configured]), and
+// what each engine makes of the load of a traffic pattern ([Compare]).
 package routes
 
 import (
@@ -5,11 +8,34 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing/opensm"
+	"github.com/weft-sim/weft/sim/input"
 )
+
+// Engines lists the engines in alphabetical order.
+func Engines() []string { return opensm.Engines() }
+
+// ReadConfig reads a configuration file of OpenSM; OpenSM's defaults for "".
+func ReadConfig(path string) (*opensm.Config, error) {
+	if path == "" {
+		return opensm.DefaultConfig(), nil
+	}
+	return readWith(path, input.MaxSettings, func(r io.Reader) (*opensm.Config, error) { return opensm.ReadConfig(r, path, filepath.Dir(path)) })
+}
+
+// readWith opens a file for a reader.
+func readWith[T any](path string, limit int64, read func(io.Reader) (T, error)) (what T, err error) {
+	f, err := input.OpenInput(path, limit)
+	if err != nil {
+		return what, fmt.Errorf("%s: cannot be read: %w", path, err)
+	}
+	defer f.Close()
+	return read(f)
+}
 
 // Request is a fabric and how OpenSM is configured on it.
 type Request struct {
