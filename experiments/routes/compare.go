@@ -62,7 +62,7 @@ func (r *Request) Compare(engines []string, demands []*Demand, processor func() 
 	for _, name := range engines {
 		e := &Compared{Engine: name}
 		begin := processor()
-		tables, refusal, err := route(r.Network, s, name, &r.Config.Options)
+		tables, refusal, err := route(s, name, &r.Config.Options)
 		e.Seconds = processor() - begin
 		c.Engines = append(c.Engines, e)
 		switch {

@@ -50,13 +50,7 @@ const DefaultEngine = "minhop"
 
 // subnet looks at the fabric as OpenSM does.
 func (r *Request) subnet() (*opensm.Subnet, error) {
-	g := r.Network.Graph()
-	manager, err := opensm.FindManager(g, r.Manager, r.Config.GUID)
-	if err != nil {
-		return nil, err
-	}
-	r.Config.OperationalVLs = min(r.Lanes, r.Config.MaxVLs)
-	return opensm.NewSubnet(g, manager, r.Config.LMC)
+	return r.Config.Subnet(r.Network, r.Manager, r.Lanes)
 }
 
 // Configured is the outcome of a configuration.
@@ -81,7 +75,7 @@ func (r *Request) Configure() (*Configured, error) {
 		engines = []string{DefaultEngine}
 	}
 	for _, name := range engines {
-		tables, refusal, err := route(r.Network, s, name, c.options)
+		tables, refusal, err := route(s, name, c.options)
 		if err != nil {
 			return nil, err
 		}
@@ -95,14 +89,12 @@ func (r *Request) Configure() (*Configured, error) {
 }
 
 // route runs an engine.
-func route(network topology.Topology, s *opensm.Subnet, name string, o *opensm.Options) (*opensm.Tables, *opensm.Refusal, error) {
+func route(s *opensm.Subnet, name string, o *opensm.Options) (*opensm.Tables, *opensm.Refusal, error) {
 	engine, err := opensm.EngineOf(name)
 	if err != nil {
 		return nil, nil, err
 	}
-	own := *o
-	own.PlaceOn(s, network)
-	tables, err := engine.Route(s, &own)
+	tables, err := engine.Route(s, o)
 	var refusal *opensm.Refusal
 	if errors.As(err, &refusal) {
 		return nil, refusal, nil

@@ -1,6 +1,7 @@
 package routes
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -134,23 +135,14 @@ func loadOf(t *opensm.Tables, m Matrix, rates []float64) Load {
 // hops is the mean number of cables between switches over all pairs of terminals that
 // the tables join, and the largest.
 func hops(t *opensm.Tables) (mean float64, most int) {
-	s := t.Subnet
-	var path []int32
 	sum, pairs := 0, 0
-	for n := range s.Switches {
-		hosts := len(s.Terminals(int32(n)))
-		if hosts == 0 {
-			continue
+	t.Pairs(func(hosts []opensm.Host, _ topology.TerminalID, path []int32, ok bool) {
+		if ok {
+			sum += len(path) * len(hosts)
+			pairs += len(hosts)
+			most = max(most, len(path))
 		}
-		for to := range s.Graph.Terminals() {
-			var ok bool
-			if path, ok = t.Path(int32(n), int(s.TerminalLID[to]), path); ok {
-				sum += len(path) * hosts
-				pairs += hosts
-				most = max(most, len(path))
-			}
-		}
-	}
+	})
 	return float64(sum) / float64(max(1, pairs)), most
 }
 
@@ -183,15 +175,7 @@ func (l Load) Hottest(n int) []int32 {
 	for i := range order {
 		order[i] = int32(i)
 	}
-	slices.SortStableFunc(order, func(a, b int32) int {
-		switch x, y := l[a], l[b]; {
-		case x > y:
-			return -1
-		case x < y:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(l[b], l[a]) })
 	return order[:min(n, len(order))]
 }
 
