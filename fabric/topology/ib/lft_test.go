@@ -168,6 +168,11 @@ func TestReadLFTsForms(t *testing.T) {
 	}
 }
 
+// ToSwitch is the port by which s sends to switch d, or NoPort.
+func (l *LFTs) ToSwitch(s, d topology.SwitchID) topology.PortID {
+	return l.next[l.cell(s)+l.graph.Terminals()+int(d)]
+}
+
 func sortedLines(text string) string {
 	lines := strings.Split(text, "\n")
 	slices.Sort(lines)

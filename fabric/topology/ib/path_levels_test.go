@@ -15,7 +15,7 @@ func levelOf(src, dst int) int { return (3*src + 5*dst) % 16 }
 // The three forms say the same of OpenSM's fat tree.
 func TestReadPathLevels(t *testing.T) {
 	g, lids := readFT2(t)
-	names := newSubnet(g).Names
+	names := newSubnet(strings.NewReader(""), "", g, nil).Names
 	var lidOf []int // by terminal
 	for lid := range lids.Highest() + 1 {
 		if h, ok := lids.Terminal(lid); ok {

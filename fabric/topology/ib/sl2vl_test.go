@@ -38,7 +38,7 @@ func TestReadSL2VL(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			n := newSubnet(g)
+			n := newSubnet(strings.NewReader(""), "", g, nil)
 			for s := range topology.SwitchID(g.Switches()) {
 				first, end := g.Ports(s)
 				for in := first; in < end; in++ {

@@ -14,7 +14,7 @@ import (
 // entries that ibsim's ports have.
 func TestReadVLArbitration(t *testing.T) {
 	g, lids := readFT2(t)
-	n := newSubnet(g)
+	n := newSubnet(strings.NewReader(""), "", g, nil)
 	pad := func(entries ...arbitration.Entry) []arbitration.Entry {
 		return append(entries, make([]arbitration.Entry, 8-len(entries))...)
 	}
