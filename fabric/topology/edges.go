@@ -223,9 +223,7 @@ func (r *edgeReader) graph(terminals int) *Graph {
 		b.AddLink(at(c.ends[0]), at(c.ends[1]), c.class)
 	}
 	g := b.Freeze()
-	if lost := slices.Index(g.DistancesFrom(0, nil), Unreachable); lost >= 0 {
-		r.ProblemAt(1, "no path from switch 0 to switch %d: the network is not connected", lost)
-	}
+	r.checkConnected(g, func(int) int { return 1 })
 	if !numbered {
 		g.Names = &Names{Switch: r.names}
 	}

@@ -71,7 +71,7 @@ func NewDistributedSwitch(c PKConfig) (*DistributedSwitch, error) {
 	if len(c.Inner) > max(0, c.Cascades-2) {
 		return nil, &param.ParamError{Key: "inner", Value: c.Inner, Want: fmt.Sprintf("at most %d values with %d cascades", max(0, c.Cascades-2), c.Cascades)}
 	}
-	s := &DistributedSwitch{design: design, levels: []int{c.M, design.points}, extra: [][]int{nil, nil}, place: [][]int{nil, nil}}
+	s := newDistributedSwitch(design)
 	for r := 2; r <= c.Cascades; r++ {
 		want, key := 0, fmt.Sprintf("inner[%d]", r-2)
 		switch {
@@ -87,10 +87,12 @@ func NewDistributedSwitch(c PKConfig) (*DistributedSwitch, error) {
 	if c.Cascades == 1 && c.Terminals != 0 && c.Terminals != design.points {
 		return nil, &param.ParamError{Key: "terminals", Value: c.Terminals, Want: fmt.Sprintf("%d with one cascade (or 0)", design.points)}
 	}
-	if err := s.freeze(); err != nil {
-		return nil, err
-	}
-	return s, nil
+	return s, s.freeze()
+}
+
+// newDistributedSwitch is PK_1, whose graph is still to be made.
+func newDistributedSwitch(d *Design) *DistributedSwitch {
+	return &DistributedSwitch{design: d, levels: []int{d.size, d.points}, extra: [][]int{nil, nil}, place: [][]int{nil, nil}}
 }
 
 // addLevel puts N copies of what there is under a new stage of splitters with

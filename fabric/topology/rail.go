@@ -207,17 +207,3 @@ func newPlanes(c PlanesConfig) *MultiPlane {
 	c.Terminals = c.terminals()
 	return &MultiPlane{c, newXGFT(c.xgft())}
 }
-
-// PlaneOf is the plane of a switch, or -1 of a node.
-func (x *MultiPlane) PlaneOf(s SwitchID) int {
-	level := x.LevelOf(s)
-	if level == 0 {
-		return -1
-	}
-	// The roots of a subtree count with their choice on the nodes' level first.
-	roots := 1
-	for _, w := range x.XGFT.W[:level+1] {
-		roots *= w
-	}
-	return int(s-x.levels[level].first) % roots / (roots / x.Planes)
-}
