@@ -100,5 +100,9 @@ func (a *app) multicastFiles(ctx context.Context, job routes.MulticastFiles, out
 	if err := outcome.WriteTable(a.stdout); err != nil || out == "" {
 		return err
 	}
-	return outcome.WriteFiles(out)
+	files, err := outcome.Files()
+	if err != nil {
+		return err
+	}
+	return writeFolder(out, files, routes.MulticastFileNames())
 }

@@ -1,3 +1,14 @@
+// Package opensmruns holds weft's engines of OpenSM against tables that OpenSM
+// computed. It reads a folder of fabrics and runs, repeats each run by the options
+// that it was made with, and says whether forwarding tables, service levels and
+// lanes are equal, entry by entry.
+//
+// The folder has index.tsv, one line for each fabric and run; in nets the fabrics
+// (FABRIC.net, an ibsim netlist or ibnetdiscover's output, compressed or not) and
+// the files that options name; and in runs/FABRIC, as far as they were kept,
+// ports.tsv (LIDs), RUN.lft, RUN.sl and RUN.sl2vl in the reduced forms of
+// [opensm.Tables]. A fabric without a file in nets is looked for as
+// ../opensm/real/FABRIC-*.txt beside the folder.
 package opensmruns
 
 import (
@@ -61,7 +72,11 @@ func (f *Folder) Judge(r *Run) judge.Row {
 // repeat says what differs first, "" if nothing does, with a note then. The error is one of
 // the folder.
 func (f *Folder) repeat(r *Run) (differs, note string, err error) {
-	s, c, err := f.subnet(r)
+	ports, err := f.ports(r)
+	if err != nil {
+		return "", "", err
+	}
+	s, c, err := f.subnet(r, ports)
 	if err != nil {
 		return "", "", err
 	}
@@ -69,8 +84,8 @@ func (f *Folder) repeat(r *Run) (differs, note string, err error) {
 	if err != nil {
 		return err.Error(), "", nil
 	}
-	if differs, err := f.compareLIDs(r, s); differs != "" || err != nil {
-		return differs, "", err
+	if differs := compareLIDs(ports, s); differs != "" {
+		return differs, "", nil
 	}
 	tables, err := engine.Route(s, &c.Options)
 	var refusal *opensm.Refusal
@@ -88,7 +103,7 @@ func (f *Folder) repeat(r *Run) (differs, note string, err error) {
 }
 
 // subnet is the fabric of a run under its options.
-func (f *Folder) subnet(r *Run) (*opensm.Subnet, *opensm.Config, error) {
+func (f *Folder) subnet(r *Run, ports []portLine) (*opensm.Subnet, *opensm.Config, error) {
 	network, err := ib.ReadFile(f.net(r.Fabric), "")
 	if err != nil {
 		return nil, nil, err
@@ -101,11 +116,7 @@ func (f *Folder) subnet(r *Run) (*opensm.Subnet, *opensm.Config, error) {
 	if len(c.Warnings) > 0 {
 		return nil, nil, &experiments.Problem{At: r.at, Message: strings.Join(c.Warnings, "; ")}
 	}
-	manager, err := f.manager(r, network.Graph())
-	if err != nil {
-		return nil, nil, err
-	}
-	s, err := opensm.NewSubnet(network.Graph(), manager, c.LMC)
+	s, err := opensm.NewSubnet(network.Graph(), managerOf(ports, network.Graph()), c.LMC)
 	if err != nil {
 		return nil, nil, &experiments.Problem{At: r.at, Message: err.Error()}
 	}
@@ -155,30 +166,20 @@ func (f *Folder) ports(r *Run) ([]portLine, error) {
 	return list, nil
 }
 
-// manager is the port of the subnet manager: the one marked in ports.tsv, else
+// managerOf is the port of the subnet manager: the one marked in ports.tsv, else
 // host H0, else the first.
-func (f *Folder) manager(r *Run, g *topology.Graph) (topology.TerminalID, error) {
-	ports, err := f.ports(r)
-	if err != nil {
-		return 0, err
-	}
+func managerOf(ports []portLine, g *topology.Graph) topology.TerminalID {
 	names := ib.Names(g)
 	for _, p := range ports {
-		if p.kind == "CA-SM" {
-			if t := slices.Index(names.PortGUID, p.guid); t >= 0 {
-				return topology.TerminalID(t), nil
-			}
+		if t := slices.Index(names.PortGUID, p.guid); t >= 0 && p.kind == "CA-SM" {
+			return topology.TerminalID(t)
 		}
 	}
-	return opensm.DefaultManager(g), nil
+	return opensm.DefaultManager(g)
 }
 
 // compareLIDs says which LID differs first, "" if none.
-func (f *Folder) compareLIDs(r *Run, s *opensm.Subnet) (string, error) {
-	ports, err := f.ports(r)
-	if err != nil {
-		return "", err
-	}
+func compareLIDs(ports []portLine, s *opensm.Subnet) string {
 	for _, p := range ports {
 		own := int32(0)
 		if t := slices.Index(s.Names.PortGUID, p.guid); t >= 0 {
@@ -187,10 +188,10 @@ func (f *Folder) compareLIDs(r *Run, s *opensm.Subnet) (string, error) {
 			own = s.SwitchLID[s.Node[n]]
 		}
 		if int(own) != p.lid {
-			return fmt.Sprintf("port %016x has LID %d, in OpenSM %d", p.guid, own, p.lid), nil
+			return fmt.Sprintf("port %016x has LID %d, in OpenSM %d", p.guid, own, p.lid)
 		}
 	}
-	return "", nil
+	return ""
 }
 
 // compareTables says what differs first, "" if nothing does, with what could not be compared

@@ -1,10 +1,14 @@
 package opensmruns
 
 import (
+	"io"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/weft-sim/weft/experiments/judge"
+	"github.com/weft-sim/weft/routing/opensm"
+	"github.com/weft-sim/weft/sim/input"
 )
 
 const reference = "testdata/reference"
@@ -27,6 +31,50 @@ func TestReference(t *testing.T) {
 			t.Errorf("%s/%s: %s", r.Fabric, r.Variant, row.Note)
 		case r.Refused && !strings.HasPrefix(row.Note, "refused, as by OpenSM: "):
 			t.Errorf("%s/%s: equal to nothing", r.Fabric, r.Variant)
+		}
+	}
+}
+
+// TestDumps: the dumps are OpenSM's own files, byte for byte.
+func TestDumps(t *testing.T) {
+	f, err := ReadFolder(reference)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(f.Runs, func(r Run) bool { return r.Fabric == "ft2_8" && r.Variant == "dfsssp" })
+	s, c, err := f.subnet(&f.Runs[i], nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	engine, err := opensm.EngineOf("dfsssp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tables, err := engine.Route(s, &c.Options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, write := range map[string]func(io.Writer) error{
+		"lfts":  tables.WriteLFTDump,
+		"sl2vl": func(w io.Writer) error { return tables.WriteSL2VL(w, &c.Options) },
+	} {
+		want, err := input.ReadInput("testdata/raw/ft2_8.dfsssp.opensm-"+name+".dump.gz", input.MaxInput)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b strings.Builder
+		if err := write(&b); err != nil {
+			t.Fatal(err)
+		}
+		got, lines := strings.Split(b.String(), "\n"), strings.Split(string(want), "\n")
+		for i := range lines {
+			if i >= len(got) || got[i] != lines[i] {
+				t.Errorf("%s differs in line %d: want %q", name, i+1, lines[i])
+				break
+			}
+		}
+		if len(got) != len(lines) {
+			t.Errorf("%s has %d lines, want %d", name, len(got), len(lines))
 		}
 	}
 }

@@ -61,17 +61,28 @@ func problemsOf(err error) (list experiments.Problems) {
 	return list
 }
 
-// readLFT reads forwarding tables as [opensm.Tables.WriteLFT] writes them.
-func readLFT(file string) (*table, experiments.Problems) {
+// readTable reads a file by parseLFT or parseSL; the sum is of its rows.
+func readTable(file string, parse func(in *input.Lines) *table, rows func(text string) string) (*table, experiments.Problems) {
 	text, in := openTable(file)
 	if in.Any() {
 		return nil, problemsOf(in.Err())
 	}
-	t := parseLFT(in)
-	t.sum = sum(text)
+	t := parse(in)
+	t.sum = sum(rows(text))
 	return t, problemsOf(in.Finish())
 }
 
+// readLFT reads a file of forwarding tables; the index has the sum of all its lines.
+func readLFT(file string) (*table, experiments.Problems) {
+	return readTable(file, parseLFT, func(text string) string { return text })
+}
+
+// readSL reads a file of service levels; the index has the sum without comments.
+func readSL(file string) (*table, experiments.Problems) {
+	return readTable(file, parseSL, withoutComments)
+}
+
+// parseLFT reads forwarding tables as [opensm.Tables.WriteLFT] writes them.
 func parseLFT(in *input.Lines) *table {
 	t := &table{}
 	seen := map[string]bool{}
@@ -128,17 +139,7 @@ func (t *table) entries() int {
 	return n
 }
 
-// readSL reads service levels as [opensm.Tables.WriteSL] writes them.
-func readSL(file string) (*table, experiments.Problems) {
-	text, in := openTable(file)
-	if in.Any() {
-		return nil, problemsOf(in.Err())
-	}
-	t := parseSL(in)
-	t.sum = sum(withoutComments(text))
-	return t, problemsOf(in.Finish())
-}
-
+// parseSL reads service levels as [opensm.Tables.WriteSL] writes them.
 func parseSL(in *input.Lines) *table {
 	t := &table{}
 	for in.Next() {

@@ -1,6 +1,7 @@
 package routes
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"math"
@@ -61,7 +62,7 @@ func (r *Request) Compare(engines []string, demands []*Demand, processor func() 
 	for _, name := range engines {
 		e := &Compared{Engine: name}
 		begin := processor()
-		tables, refusal, err := route(r.Network, s, name, &r.Config.Options)
+		tables, refusal, err := route(s, name, &r.Config.Options)
 		e.Seconds = processor() - begin
 		c.Engines = append(c.Engines, e)
 		switch {
@@ -124,8 +125,7 @@ func (c *Comparison) each(visit func(e *Compared, l *loaded)) {
 
 // Table is one line for each demand and engine.
 func (c *Comparison) Table() *experiments.Table {
-	t := &experiments.Table{Columns: []string{"engine", "pattern", "status", "pairs_without_path", "hops_mean", "hops_max",
-		"cable_load_mean", "fullest_cable_load", "idle_cables", "throughput_bound", "throughput_least", "service_levels", "lanes", "deadlock", "hottest_cable", "hottest_cable_load", "note"}}
+	t := newTable("engines.csv")
 	for i, d := range c.Demands {
 		for _, e := range c.Engines {
 			if e.tables == nil {
@@ -158,7 +158,7 @@ func (c *Comparison) Jobs() *experiments.Table {
 	for i, d := range c.Demands {
 		for k := range d.Jobs {
 			if t == nil {
-				t = &experiments.Table{Columns: []string{"job", "engine", "hosts", "pattern", "load_share", "throughput_bound", "throughput_alone", "hottest_cable"}}
+				t = newTable("jobs.csv")
 			}
 			job := &d.Jobs[k]
 			for _, e := range c.Engines {
@@ -195,7 +195,8 @@ func decimal(x float64) string { return strconv.FormatFloat(x, 'g', 5, 64) }
 // Cables is the load of every direction of every cable under every engine.
 func (c *Comparison) Cables() *experiments.Table {
 	s := c.subnet
-	t := &experiments.Table{Columns: []string{"from", "from_port", "to", "to_port"}}
+	t := newTable("cables.csv")
+	t.Columns = t.Columns[:len(t.Columns)-1] // a column of loads for each engine
 	c.each(func(_ *Compared, l *loaded) { t.Columns = append(t.Columns, "load_share "+l.label) })
 	for i, link := range s.Links {
 		back := s.Links[link.Back]
@@ -213,7 +214,7 @@ const hottestCables = 8
 // Hottest is the load, under every engine, of the directions of cables that are the
 // hottest under one of them: those of each engine in turn, so that none is left out.
 func (c *Comparison) Hottest() *experiments.Table {
-	t := &experiments.Table{Columns: []string{"cable_from", "cable_to", "engine", "pattern", "load_share"}}
+	t := newTable("hottest.csv")
 	var lists [][]int32
 	c.each(func(_ *Compared, l *loaded) {
 		list := l.Hottest(hottestCables)
@@ -247,7 +248,7 @@ const bins = 20
 // Histogram counts the directions of cables by their load, in the same bins for all
 // engines.
 func (c *Comparison) Histogram() *experiments.Table {
-	t := &experiments.Table{Columns: []string{"engine", "load_from_share", "load_to_share", "cables"}}
+	t := newTable("histogram.csv")
 	top := 0.0
 	c.each(func(_ *Compared, l *loaded) {
 		_, most, _ := l.spread()
@@ -290,4 +291,125 @@ func (c *Comparison) Describe(w io.Writer, hottest int) {
 		}
 		t.Flush()
 	}
+}
+
+// tables describes the tables of a comparison. Loads are the mean over the draws of the
+// demand, in full rates of an adapter: at 1 a cable as fast as the fastest adapter is full.
+var tables = func() map[string]experiments.FurtherDescription {
+	const load = "in full rates of an adapter, mean over the draws"
+	engine := experiments.Column{Name: "engine", Doc: "engine, and the pattern where there are several"}
+	share := experiments.Column{Name: "load_share", Doc: "load of the direction of a cable, " + load}
+	from := experiments.Column{Name: "cable_from", Doc: "port out of which the cable leads"}
+	to := experiments.Column{Name: "cable_to", Doc: "port to which it leads"}
+	bound := experiments.Column{Name: "throughput_bound", Doc: "share of what they want to send that all terminals can send before the first cable is full, mean over the draws"}
+	hottest := experiments.Column{Name: "hottest_cable", Doc: "direction of a cable with the highest load_share"}
+	pattern := experiments.Column{Name: "pattern", Doc: "pattern of traffic"}
+	return map[string]experiments.FurtherDescription{
+		"engines.csv": {Doc: "engines side by side, a row for each pattern and engine", Columns: []experiments.Column{
+			engine, pattern,
+			{Name: "status", Doc: "ok, or refused, with the reason under note"},
+			{Name: "pairs_without_path", Doc: "pairs of adapter ports that the tables do not join"},
+			{Name: "hops_mean", Doc: "cables between switches on a path, mean over all pairs of terminals"},
+			{Name: "hops_max", Doc: "the same of the longest path"},
+			{Name: "cable_load_mean", Doc: "mean over the directions of all cables, " + load},
+			{Name: "fullest_cable_load", Doc: "load of the fullest cable of each draw, whichever that is, " + load + "; at least hottest_cable_load, of one cable"},
+			{Name: "idle_cables", Doc: "directions of cables that carry nothing in any draw"},
+			bound,
+			{Name: "throughput_least", Doc: "throughput_bound of the worst draw"},
+			{Name: "service_levels", Doc: "service levels that paths use"},
+			{Name: "lanes", Doc: "virtual lanes that they need"},
+			{Name: "deadlock", Doc: "free, or the length of the shortest cycle of channels"},
+			hottest,
+			{Name: "hottest_cable_load", Doc: "load_share of hottest_cable: its load, in full rates of an adapter, mean over the draws"},
+			{Name: "note", Doc: "why the engine refuses, or where the tables may differ from OpenSM's"},
+		}},
+		"jobs.csv": {Doc: "what each job of --jobs gets, a row for each job and engine", Columns: []experiments.Column{
+			{Name: "job", Doc: "name of the job"}, engine,
+			{Name: "hosts", Doc: "hosts of the job"}, pattern,
+			{Name: "load_share", Doc: "share of its full rate that each terminal of the job wants to send"},
+			bound,
+			{Name: "throughput_alone", Doc: "the same without the other jobs"}, hottest,
+		}},
+		"cables.csv": {Doc: "load of every direction of every cable, a column for each engine", Columns: []experiments.Column{
+			{Name: "from", Doc: "switch out of which the cable leads"}, {Name: "from_port", Doc: "its port"},
+			{Name: "to", Doc: "switch to which it leads"}, {Name: "to_port", Doc: "its port"},
+			{Name: "load_share", Doc: share.Doc + "; followed by the engine's name"},
+		}},
+		"hottest.csv": {Doc: "the hottest cables of each engine, under every engine", Columns: []experiments.Column{from, to, engine, pattern, share}},
+		"histogram.csv": {Doc: "directions of cables by load, in the same bins for all engines", Columns: []experiments.Column{
+			engine,
+			{Name: "load_from_share", Doc: "lower end of the bin, in full rates of an adapter"},
+			{Name: "load_to_share", Doc: "upper end of the bin"},
+			{Name: "cables", Doc: "directions of cables in the bin"},
+		}},
+	}
+}()
+
+func init() {
+	for name, d := range tables {
+		experiments.DescribeCommandTable("weft routes", name, d)
+	}
+}
+
+// newTable is one of the tables without rows.
+func newTable(name string) *experiments.Table {
+	t := &experiments.Table{}
+	for _, c := range tables[name].Columns {
+		t.Columns = append(t.Columns, c.Name)
+	}
+	return t
+}
+
+// ComparisonFiles are the names of all files of [Comparison.Files].
+var ComparisonFiles = []string{"engines.csv", "jobs.csv", "cables.csv", "hottest.csv", "hottest.svg", "histogram.csv", "histogram.svg"}
+
+// Files are the tables of a comparison and pictures of the hottest cables and of the
+// histogram, by the names of their files.
+func (c *Comparison) Files() (map[string][]byte, error) {
+	files := map[string][]byte{}
+	histogram, hottest := c.Histogram(), c.Hottest()
+	for name, table := range map[string]*experiments.Table{"engines.csv": c.Table(), "jobs.csv": c.Jobs(), "cables.csv": c.Cables(), "hottest.csv": hottest, "histogram.csv": histogram} {
+		if table == nil {
+			continue
+		}
+		var b bytes.Buffer
+		if err := table.Write(&b); err != nil {
+			return nil, err
+		}
+		files[name] = b.Bytes()
+	}
+	const label = "Load of a cable (full rates of an adapter)"
+	bars, panels := experiments.NewPlot(), experiments.NewPlot()
+	bars.Style, bars.X, bars.Y, bars.By = "bar", "cable_from", []string{"load_share"}, []string{"engine"}
+	bars.Title, bars.XLabel, bars.YLabel, bars.Width = "The hottest cables of each engine, "+c.title("by pattern"), "Port out of which the cable leads", label, 9
+	if len(c.Demands) > 1 {
+		bars.Panels, bars.PanelColumns = "pattern", 1
+	}
+	panels.Style, panels.X, panels.Y, panels.By, panels.Panels = "histogram", "load_from_share", []string{"cables"}, []string{"engine"}, "engine"
+	panels.Title, panels.XLabel, panels.YLabel, panels.Width = "Cables by load, "+c.title("by engine and pattern"), label, "Share of the cables (per full rate of an adapter)", 9
+	for name, p := range map[string]struct {
+		table *experiments.Table
+		plot  experiments.PlotConfig
+	}{"hottest.svg": {hottest, bars}, "histogram.svg": {histogram, panels}} {
+		if len(p.table.Rows) == 0 {
+			continue // no cable carries anything
+		}
+		picture, err := p.plot.Picture(p.table, "svg")
+		if err != nil {
+			return nil, err
+		}
+		files[name] = picture
+	}
+	return files, nil
+}
+
+// title names what is sent; several, if that is more than one pattern.
+func (c *Comparison) title(several string) string {
+	if len(c.Demands) > 1 {
+		return several
+	}
+	if c.Demands[0].Jobs != nil {
+		return fmt.Sprintf("%d jobs", len(c.Demands[0].Jobs))
+	}
+	return "pattern " + c.Demands[0].Name
 }

@@ -1,3 +1,6 @@
+// Package routes computes and compares the routes of a fabric by OpenSM's engines:
+// what one configured OpenSM would write into the switches ([Configured]), and
+// what each engine makes of the load of a traffic pattern ([Compare]).
 package routes
 
 import (
@@ -5,11 +8,34 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strings"
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing/opensm"
+	"github.com/weft-sim/weft/sim/input"
 )
+
+// Engines lists the engines in alphabetical order.
+func Engines() []string { return opensm.Engines() }
+
+// ReadConfig reads a configuration file of OpenSM; OpenSM's defaults for "".
+func ReadConfig(path string) (*opensm.Config, error) {
+	if path == "" {
+		return opensm.DefaultConfig(), nil
+	}
+	return readWith(path, input.MaxSettings, func(r io.Reader) (*opensm.Config, error) { return opensm.ReadConfig(r, path, filepath.Dir(path)) })
+}
+
+// readWith opens a file for a reader.
+func readWith[T any](path string, limit int64, read func(io.Reader) (T, error)) (what T, err error) {
+	f, err := input.OpenInput(path, limit)
+	if err != nil {
+		return what, fmt.Errorf("%s: cannot be read: %w", path, err)
+	}
+	defer f.Close()
+	return read(f)
+}
 
 // Request is a fabric and how OpenSM is configured on it.
 type Request struct {
@@ -24,13 +50,7 @@ const DefaultEngine = "minhop"
 
 // subnet looks at the fabric as OpenSM does.
 func (r *Request) subnet() (*opensm.Subnet, error) {
-	g := r.Network.Graph()
-	manager, err := opensm.FindManager(g, r.Manager, r.Config.GUID)
-	if err != nil {
-		return nil, err
-	}
-	r.Config.OperationalVLs = min(r.Lanes, r.Config.MaxVLs)
-	return opensm.NewSubnet(g, manager, r.Config.LMC)
+	return r.Config.Subnet(r.Network, r.Manager, r.Lanes)
 }
 
 // Configured is the outcome of a configuration.
@@ -55,7 +75,7 @@ func (r *Request) Configure() (*Configured, error) {
 		engines = []string{DefaultEngine}
 	}
 	for _, name := range engines {
-		tables, refusal, err := route(r.Network, s, name, c.options)
+		tables, refusal, err := route(s, name, c.options)
 		if err != nil {
 			return nil, err
 		}
@@ -69,14 +89,12 @@ func (r *Request) Configure() (*Configured, error) {
 }
 
 // route runs an engine.
-func route(network topology.Topology, s *opensm.Subnet, name string, o *opensm.Options) (*opensm.Tables, *opensm.Refusal, error) {
+func route(s *opensm.Subnet, name string, o *opensm.Options) (*opensm.Tables, *opensm.Refusal, error) {
 	engine, err := opensm.EngineOf(name)
 	if err != nil {
 		return nil, nil, err
 	}
-	own := *o
-	own.PlaceOn(s, network)
-	tables, err := engine.Route(s, &own)
+	tables, err := engine.Route(s, o)
 	var refusal *opensm.Refusal
 	if errors.As(err, &refusal) {
 		return nil, refusal, nil

@@ -1,7 +1,6 @@
 package routes
 
 import (
-	"bufio"
 	"cmp"
 	"errors"
 	"fmt"
@@ -55,44 +54,40 @@ func (j *Job) Weights(src topology.TerminalID, yield func(topology.TerminalID, f
 //
 // name is the file's name for messages; problems are returned together with their lines.
 func ReadJobs(r io.Reader, name string, network topology.Topology, seed uint64) ([]Job, error) {
-	p := newJobParser(network.Graph(), name, seed)
-	lines := bufio.NewScanner(input.Text(r))
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		p.line++
-		text, _, _ := strings.Cut(lines.Text(), "#")
-		if words := strings.Fields(text); len(words) > 0 {
-			p.parse(words)
-		}
+	p := newJobParser(network.Graph(), seed)
+	p.Lines = input.NewLines(r, name)
+	for words := p.NextWords(); words != nil; words = p.NextWords() {
+		p.parse(words)
 	}
-	if err := lines.Err(); err != nil {
-		p.line++
-		p.problem("%w", err)
+	err := p.Finish()
+	if len(p.jobs) == 0 && err == nil {
+		err = fmt.Errorf("%s: no jobs", name)
 	}
-	if len(p.jobs) == 0 && len(p.problems) == 0 {
-		p.problems = append(p.problems, fmt.Errorf("%s: no jobs", name))
-	}
-	return p.jobs, errors.Join(p.problems...)
+	return p.jobs, err
+}
+
+// ReadJobsFile is [ReadJobs] for a file.
+func ReadJobsFile(path string, network topology.Topology, seed uint64) ([]Job, error) {
+	return readWith(path, input.MaxSettings, func(r io.Reader) ([]Job, error) { return ReadJobs(r, path, network, seed) })
 }
 
 type jobParser struct {
-	graph    *topology.Graph
-	name     string
-	line     int
-	problems []error
-	jobs     []Job
-	hosts    [][]topology.TerminalID
-	names    []string       // by terminal
-	byName   map[string]int // host, or ambiguous
-	taken    []string       // by host: job that has it
-	random   sim.Stream
+	*input.Lines
+	graph  *topology.Graph
+	jobs   []Job
+	hosts  [][]topology.TerminalID
+	names  []string       // by terminal
+	byName map[string]int // host, or ambiguous
+	taken  []string       // by host: job that has it
+	random sim.Stream
+	wrong  bool // the job at hand has a problem
 }
 
 // ambiguous stands for a name that several hosts have.
 const ambiguous = -1
 
-func newJobParser(g *topology.Graph, name string, seed uint64) *jobParser {
-	p := &jobParser{graph: g, name: name, hosts: g.Hosts(), byName: map[string]int{}, random: sim.NewStream(seed, "routes.jobs", 0)}
+func newJobParser(g *topology.Graph, seed uint64) *jobParser {
+	p := &jobParser{graph: g, hosts: g.Hosts(), byName: map[string]int{}, random: sim.NewStream(seed, "routes.jobs", 0)}
 	p.names, p.taken = ib.Names(g).Terminal, make([]string, len(p.hosts))
 	for h, rails := range p.hosts {
 		names := map[string]bool{}
@@ -114,8 +109,10 @@ func newJobParser(g *topology.Graph, name string, seed uint64) *jobParser {
 	return p
 }
 
+// problem notes what is wrong with the line of a job.
 func (p *jobParser) problem(format string, args ...any) {
-	p.problems = append(p.problems, fmt.Errorf("%s:%d: "+format, append([]any{p.name, p.line}, args...)...))
+	p.Problem(format, args...)
+	p.wrong = true
 }
 
 func (p *jobParser) parse(words []string) {
@@ -127,7 +124,7 @@ func (p *jobParser) parse(words []string) {
 	if slices.ContainsFunc(p.jobs, func(j Job) bool { return j.Name == job.Name }) {
 		p.problem("job %s is a duplicate", job.Name)
 	}
-	problems := len(p.problems)
+	p.wrong = false
 	list := p.choose(words[1])
 	for _, h := range list {
 		if p.taken[h] != "" {
@@ -150,7 +147,7 @@ func (p *jobParser) parse(words []string) {
 		}
 		job.Load = load
 	}
-	if len(p.problems) > problems {
+	if p.wrong {
 		return
 	}
 	if len(job.Hosts) == 1 {

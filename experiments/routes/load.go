@@ -1,13 +1,78 @@
 package routes
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/traffic"
 	"github.com/weft-sim/weft/routing/certify"
 	"github.com/weft-sim/weft/routing/opensm"
 )
+
+// Demand is what terminals send while the load of cables is looked at.
+type Demand struct {
+	Name string
+	// Draws are what is looked at one by one: one matrix, or several of a pattern that is
+	// drawn at random.
+	Draws []Matrix
+	// Jobs are the parts of the one draw of a list of jobs; nil for patterns.
+	Jobs []Job
+}
+
+// Matrix is a traffic matrix: what a terminal sends to each destination, in its full
+// rate.
+type Matrix interface {
+	Weights(src topology.TerminalID, yield func(dst topology.TerminalID, weight float64))
+}
+
+// PatternDemand is a registered pattern with its defaults, every terminal sending at its
+// full rate, drawn so many times.
+func PatternDemand(network topology.Topology, name string, draws int) (*Demand, error) {
+	d := &Demand{Name: name}
+	for seed := range draws {
+		matrix, err := patternMatrix(network, name, uint64(seed+1))
+		if err != nil {
+			return nil, fmt.Errorf("--pattern %s: %w", name, err)
+		}
+		d.Draws = append(d.Draws, matrix)
+	}
+	return d, nil
+}
+
+func patternMatrix(network topology.Topology, name string, seed uint64) (Matrix, error) {
+	config, err := traffic.Patterns.Config(name)
+	if err != nil {
+		return nil, err
+	}
+	pattern, err := traffic.Patterns.Build(name, config, traffic.Env{Topology: network, Seed: seed})
+	if err != nil {
+		return nil, err
+	}
+	matrix, ok := pattern.(traffic.Matrix)
+	if !ok {
+		return nil, fmt.Errorf("its traffic matrix is not known")
+	}
+	return matrix, nil
+}
+
+// JobDemand is a list of jobs that run at the same time.
+func JobDemand(jobs []Job) *Demand {
+	return &Demand{Name: "jobs", Draws: []Matrix{together(jobs)}, Jobs: jobs}
+}
+
+// together is the traffic of several jobs.
+type together []Job
+
+func (t together) Weights(src topology.TerminalID, yield func(topology.TerminalID, float64)) {
+	for i := range t {
+		t[i].Weights(src, yield)
+	}
+}
+
+// Patterns lists the patterns of traffic in alphabetical order.
+func Patterns() []string { return traffic.Patterns.Names() }
 
 // Load is what a demand puts on the directions of cables between switches (len =
 // len(Subnet.Links)), in units of what a cable carries: 1 is full.
@@ -70,23 +135,14 @@ func loadOf(t *opensm.Tables, m Matrix, rates []float64) Load {
 // hops is the mean number of cables between switches over all pairs of terminals that
 // the tables join, and the largest.
 func hops(t *opensm.Tables) (mean float64, most int) {
-	s := t.Subnet
-	var path []int32
 	sum, pairs := 0, 0
-	for n := range s.Switches {
-		hosts := len(s.Terminals(int32(n)))
-		if hosts == 0 {
-			continue
+	t.Pairs(func(hosts []opensm.Host, _ topology.TerminalID, path []int32, ok bool) {
+		if ok {
+			sum += len(path) * len(hosts)
+			pairs += len(hosts)
+			most = max(most, len(path))
 		}
-		for to := range s.Graph.Terminals() {
-			var ok bool
-			if path, ok = t.Path(int32(n), int(s.TerminalLID[to]), path); ok {
-				sum += len(path) * hosts
-				pairs += hosts
-				most = max(most, len(path))
-			}
-		}
-	}
+	})
 	return float64(sum) / float64(max(1, pairs)), most
 }
 
@@ -119,15 +175,7 @@ func (l Load) Hottest(n int) []int32 {
 	for i := range order {
 		order[i] = int32(i)
 	}
-	slices.SortStableFunc(order, func(a, b int32) int {
-		switch x, y := l[a], l[b]; {
-		case x > y:
-			return -1
-		case x < y:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(l[b], l[a]) })
 	return order[:min(n, len(order))]
 }
 

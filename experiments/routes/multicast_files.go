@@ -44,24 +44,15 @@ func (m MulticastFiles) Run() (*MulticastOutcome, error) {
 		return nil, err
 	}
 	job := mcast.Job{Graph: network.Graph(), GroupsName: m.Groups, Engine: m.Engine, Entries: entries, Threads: m.Threads}
-	var problems []error
-	problems = append(problems, readWith(m.Groups, func(r io.Reader) (err error) {
-		job.Groups, err = mcast.ReadSADump(r, m.Groups, job.Graph)
-		return err
-	}))
+	var problems [3]error
+	job.Groups, problems[0] = readWith(m.Groups, input.MaxStream, func(r io.Reader) ([]mcast.SAGroup, error) { return mcast.ReadSADump(r, m.Groups, job.Graph) })
 	if m.MinHops != "" {
-		problems = append(problems, readWith(m.MinHops, func(r io.Reader) (err error) {
-			job.Matrix, err = mcast.ReadLIDMatrix(r, m.MinHops, job.Graph)
-			return err
-		}))
+		job.Matrix, problems[1] = readWith(m.MinHops, input.MaxStream, func(r io.Reader) (*mcast.LIDMatrix, error) { return mcast.ReadLIDMatrix(r, m.MinHops, job.Graph) })
 	}
 	if m.Tables != "" {
-		problems = append(problems, readWith(m.Tables, func(r io.Reader) (err error) {
-			job.Tables, err = mcast.ReadMCFDBs(r, m.Tables, job.Graph)
-			return err
-		}))
+		job.Tables, problems[2] = readWith(m.Tables, input.MaxStream, func(r io.Reader) (mcast.MFTs, error) { return mcast.ReadMCFDBs(r, m.Tables, job.Graph) })
 	}
-	if err := errors.Join(problems...); err != nil {
+	if err := errors.Join(problems[:]...); err != nil {
 		return nil, err
 	}
 	report, err := job.Run()
@@ -69,16 +60,6 @@ func (m MulticastFiles) Run() (*MulticastOutcome, error) {
 		return nil, err
 	}
 	return &MulticastOutcome{Warnings: network.Warnings, report: report}, nil
-}
-
-// readWith opens a file for a reader.
-func readWith(path string, read func(io.Reader) error) error {
-	f, err := input.OpenInput(path, input.MaxStream)
-	if err != nil {
-		return fmt.Errorf("%s: cannot be read: %w", path, err)
-	}
-	defer f.Close()
-	return read(f)
 }
 
 // Summary describes what was routed in a line.
@@ -91,6 +72,9 @@ func (o *MulticastOutcome) Summary() string {
 // WriteTable writes the comparison of the engines for people.
 func (o *MulticastOutcome) WriteTable(w io.Writer) error { return o.report.WriteTable(w) }
 
-// WriteFiles writes the comparison as CSV and the forwarding tables and groups
-// of the wanted engine into a folder.
-func (o *MulticastOutcome) WriteFiles(dir string) error { return o.report.WriteFiles(dir) }
+// Files are the comparison as CSV and the forwarding tables and groups of the wanted
+// engine, by the names of their files.
+func (o *MulticastOutcome) Files() (map[string][]byte, error) { return o.report.Files() }
+
+// MulticastFileNames are all names that [MulticastOutcome.Files] can give.
+func MulticastFileNames() []string { return mcast.FileNames() }

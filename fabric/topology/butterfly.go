@@ -1,11 +1,5 @@
 package topology
 
-import (
-	"fmt"
-
-	"github.com/weft-sim/weft/sim/param"
-)
-
 // ButterflyConfig configures the topology "butterfly"; see [Butterfly].
 type ButterflyConfig struct {
 	K    int    `toml:"k" doc:"cables of a switch to each side" min:"2" max:"4096"`
@@ -14,9 +8,7 @@ type ButterflyConfig struct {
 }
 
 func init() {
-	param.Register(Registry, "butterfly", "butterfly (k-ary n-fly) of duplex cables",
-		ButterflyConfig{K: 2, N: 3, Ends: "both"},
-		func(c ButterflyConfig, _ struct{}) (Topology, error) { return newButterfly(c), nil })
+	register("butterfly", "butterfly (k-ary n-fly) of duplex cables", ButterflyConfig{K: 2, N: 3, Ends: "both"}, newButterfly)
 }
 
 // Validate checks what the tags cannot.
@@ -60,7 +52,7 @@ func (c *ButterflyConfig) Validate() error {
 // bound, for even k and n > 1): rows halved by one digit, k^n/2 cables of one stage.
 type Butterfly struct {
 	ButterflyConfig
-	hasGraph
+	built
 }
 
 func newButterfly(c ButterflyConfig) *Butterfly {
@@ -68,11 +60,7 @@ func newButterfly(c ButterflyConfig) *Butterfly {
 	for range c.N - 1 {
 		rows *= c.K
 	}
-	var stages []string
-	for i := 1; i < c.N; i++ {
-		stages = append(stages, fmt.Sprintf("stage%d", i))
-	}
-	b := NewBuilder(c.N*rows, classes(stages...)...)
+	b := NewBuilder(c.N*rows, numberedClasses("stage", c.N)...)
 	hang := func(stage, port int) {
 		for r := range rows {
 			for j := range c.K {
@@ -92,23 +80,14 @@ func newButterfly(c ButterflyConfig) *Butterfly {
 			}
 		}
 	}
-	return &Butterfly{c, hasGraph{b.Freeze()}}
-}
-
-// Facts implements [Topology].
-func (x *Butterfly) Facts() Facts {
-	rows := 1
-	for range x.N - 1 {
-		rows *= x.K
-	}
-	f := Facts{Switches: x.N * rows, Terminals: rows * x.K, Links: (x.N - 1) * rows * x.K, Diameter: 2 * (x.N - 1), Bisection: -1}
-	if x.Ends == "both" {
+	f := Facts{Switches: c.N * rows, Terminals: rows * c.K, Links: (c.N - 1) * rows * c.K, Diameter: 2 * (c.N - 1), Bisection: -1}
+	if c.Ends == "both" {
 		f.Terminals *= 2
 	}
-	if x.K%2 == 0 && x.N > 1 {
-		f.Bisection = rows * x.K / 2
+	if c.K%2 == 0 && c.N > 1 {
+		f.Bisection = rows * c.K / 2
 	}
-	return f
+	return &Butterfly{c, built{graph: b.Freeze(), facts: f}}
 }
 
 // Layout implements [LaidOut]: stages from left to right.
@@ -130,9 +109,7 @@ type KautzConfig struct {
 }
 
 func init() {
-	param.Register(Registry, "kautz", "Kautz graph with a cable for each arc",
-		KautzConfig{D: 2, N: 4, Terminals: 2},
-		func(c KautzConfig, _ struct{}) (Topology, error) { return newKautz(c), nil })
+	register("kautz", "Kautz graph with a cable for each arc", KautzConfig{D: 2, N: 4, Terminals: 2}, newKautz)
 }
 
 // Validate checks what the tags cannot.
@@ -172,10 +149,8 @@ func (c *KautzConfig) Validate() error {
 // no closed form. None for mean distance and bisection.
 type KautzNetwork struct {
 	KautzConfig
-	hasGraph
+	built
 }
-
-var _ Formed = (*KautzNetwork)(nil)
 
 func newKautz(c KautzConfig) *KautzNetwork {
 	tail := 1 // words that begin with a letter
@@ -209,21 +184,9 @@ func newKautz(c KautzConfig) *KautzNetwork {
 			in[to]++
 		}
 	}
-	return &KautzNetwork{c, hasGraph{b.Freeze()}}
-}
-
-// Facts implements [Topology].
-func (x *KautzNetwork) Facts() Facts {
-	n := x.D + 1
-	for range x.N - 1 {
-		n *= x.D
+	f := Facts{Switches: switches, Terminals: switches * c.Terminals, Links: switches * c.D, Diameter: -1, Bisection: -1}
+	if c.D >= 3 || c.N == 1 {
+		f.Diameter = c.N
 	}
-	f := Facts{Switches: n, Terminals: n * x.Terminals, Links: n * x.D, Diameter: -1, Bisection: -1}
-	if x.D >= 3 || x.N == 1 {
-		f.Diameter = x.N
-	}
-	return f
+	return &KautzNetwork{c, built{b.Freeze(), f, Forms{Degree: [2]int{2 * c.D, 2 * c.D}}}}
 }
-
-// Forms implements [Formed].
-func (x *KautzNetwork) Forms() Forms { return Forms{Degree: [2]int{2 * x.D, 2 * x.D}} }

@@ -41,8 +41,9 @@ type Change struct {
 // sorting.
 func Compare(a, b *Graph) *Changes {
 	c := &Changes{}
-	switches := matchParts(switchParts(a), switchParts(b))
-	terminals := matchParts(terminalParts(a), terminalParts(b))
+	was, is := a.identities(), b.identities()
+	switches := matchParts(partsOf(a.Switches(), was.SwitchGUID, was.Switch), partsOf(b.Switches(), is.SwitchGUID, is.Switch))
+	terminals := matchParts(partsOf(a.Terminals(), was.PortGUID, was.Terminal), partsOf(b.Terminals(), is.PortGUID, is.Terminal))
 	for _, to := range switches {
 		c.SwitchTo = append(c.SwitchTo, SwitchID(to))
 	}
@@ -65,35 +66,18 @@ type part struct {
 	name string // "" : none, or not its alone
 }
 
-func switchParts(g *Graph) []part {
-	parts := make([]part, g.Switches())
-	for s := range parts {
-		if g.Names != nil {
-			parts[s] = part{at(g.Names.SwitchGUID, SwitchID(s)), at(g.Names.Switch, SwitchID(s))}
-		}
-	}
-	return ownNames(parts)
-}
-
-func terminalParts(g *Graph) []part {
-	parts := make([]part, g.Terminals())
-	for t := range parts {
-		if g.Names != nil {
-			parts[t] = part{at(g.Names.PortGUID, TerminalID(t)), at(g.Names.Terminal, TerminalID(t))}
-		}
-	}
-	return ownNames(parts)
-}
-
-// ownNames drops the names that several parts share.
-func ownNames(parts []part) []part {
+// partsOf lists n parts by their GUIDs and names, which may be nil, without the names that
+// several parts share.
+func partsOf(n int, guids []uint64, names []string) []part {
 	count := map[string]int{}
-	for _, p := range parts {
-		count[p.name]++
+	for _, name := range names {
+		count[name]++
 	}
+	parts := make([]part, n)
 	for i := range parts {
-		if count[parts[i].name] > 1 {
-			parts[i].name = ""
+		parts[i].guid = at(guids, int32(i))
+		if name := at(names, int32(i)); count[name] == 1 {
+			parts[i].name = name
 		}
 	}
 	return parts
@@ -176,12 +160,7 @@ func (x *comparison) switches() {
 	}
 }
 
-func (g *Graph) switchGUID(s SwitchID) uint64 {
-	if g.Names == nil {
-		return 0
-	}
-	return at(g.Names.SwitchGUID, s)
-}
+func (g *Graph) switchGUID(s SwitchID) uint64 { return at(g.identities().SwitchGUID, s) }
 
 func withGUID(name string, guid uint64) string {
 	if guid == 0 {
@@ -235,22 +214,20 @@ type listedCable struct {
 // cableList lists the cables between switches, each with its ends in order.
 func (g *Graph) cableList(number func(SwitchID) int) []listedCable {
 	var list []listedCable
-	for p := range PortID(g.NumPorts()) {
-		if q, ok := g.PeerPort(p); ok && p < q {
-			c := listedCable{[2]cableEnd{{number(g.PortSwitch[p]), g.portNumber(p)}, {number(g.PortSwitch[q]), g.portNumber(q)}}, p}
-			if a, b := c.ends[0], c.ends[1]; b.sw < a.sw || a.sw == b.sw && b.number < a.number {
-				c.ends[0], c.ends[1] = b, a
-			}
-			list = append(list, c)
+	g.eachLink(func(p, q PortID) {
+		c := listedCable{[2]cableEnd{{number(g.PortSwitch[p]), g.portNumber(p)}, {number(g.PortSwitch[q]), g.portNumber(q)}}, p}
+		if a, b := c.ends[0], c.ends[1]; b.sw < a.sw || a.sw == b.sw && b.number < a.number {
+			c.ends[0], c.ends[1] = b, a
 		}
-	}
+		list = append(list, c)
+	})
 	return list
 }
 
 // portNumber is the number of a port on its switch: the physical one, if known.
 func (g *Graph) portNumber(p PortID) int {
-	if g.Names != nil && g.Names.Port != nil {
-		return int(g.Names.Port[p])
+	if ports := g.identities().Port; ports != nil {
+		return int(ports[p])
 	}
 	return g.LocalPort(p)
 }
@@ -291,8 +268,5 @@ func (x *comparison) hosts(back []int) {
 
 // hostText is the name of a terminal with its port's GUID.
 func (g *Graph) hostText(t TerminalID) string {
-	if g.Names == nil {
-		return g.TerminalName(t)
-	}
-	return withGUID(g.TerminalName(t), at(g.Names.PortGUID, t))
+	return withGUID(g.TerminalName(t), at(g.identities().PortGUID, t))
 }

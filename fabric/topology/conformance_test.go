@@ -29,9 +29,14 @@ func addSample[C any](name, label string, tightBisection bool, set func(*C)) {
 // suite_test.go sets them.
 var (
 	CheckGraph func(t testing.TB, g *Graph)
-	Diameter   func(g *Graph) int
 	Families   func() []string
 )
+
+// diameterOf measures the diameter of a graph.
+func diameterOf(g *Graph) int {
+	m := Measure(g)
+	return m.Diameter()
+}
 
 func init() {
 	addSample("single-switch", "one", false, func(c *SingleSwitchConfig) { c.Terminals = 1 })

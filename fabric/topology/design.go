@@ -1,7 +1,6 @@
 package topology
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -50,9 +49,6 @@ func (d *Design) Size() int { return d.size }
 // Sigma is the number of blocks that two points share.
 func (d *Design) Sigma() int { return d.sigma }
 
-// Base is the difference set that the design is developed from; read-only.
-func (d *Design) Base() []int { return d.base }
-
 // Point is the point at port j of a block.
 func (d *Design) Point(block, j int) int { return d.minus(block, d.base[j]) }
 
@@ -79,41 +75,6 @@ func (d *Design) minus(a, b int) int {
 		return a - b + d.points
 	}
 	return a - b
-}
-
-// Verify counts what the definition demands: N different points in no block
-// twice, every point once at every port, every two points in sigma blocks.
-// All constructors have been through it in the tests; it is there for new
-// difference sets. Cost: N*m*m steps and N*N counters.
-func (d *Design) Verify() error {
-	if d.sigma*(d.points-1) != d.size*(d.size-1) {
-		return fmt.Errorf("topology: (%d, %d, %d) is not a symmetric design: sigma(N-1) differs from m(m-1)", d.points, d.size, d.sigma)
-	}
-	var problems []error
-	together := make([]int32, d.points*d.points)
-	for b := range d.points {
-		for i := range d.size {
-			x := d.Point(b, i)
-			if back := d.Block(x, i); back != b {
-				problems = append(problems, fmt.Errorf("topology: port %d of block %d leads to point %d, whose port %d leads to block %d", i, b, x, i, back))
-			}
-			for j := range d.size {
-				together[x*d.points+d.Point(b, j)]++
-			}
-		}
-	}
-	for x := range d.points {
-		for y := range d.points {
-			want := d.sigma
-			if x == y {
-				want = d.size
-			}
-			if got := int(together[x*d.points+y]); got != want {
-				problems = append(problems, fmt.Errorf("topology: points %d and %d share %d blocks, want %d", x, y, got, want))
-			}
-		}
-	}
-	return errors.Join(problems...)
 }
 
 // MaxDesignSize is the largest block size m that [NewDesign] builds.
@@ -263,9 +224,6 @@ func NewPCC(c PCCConfig) (*DistributedSwitch, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &DistributedSwitch{design: design, levels: []int{c.M, design.points}, extra: [][]int{nil, nil}, place: [][]int{nil, nil}}
-	if err := s.freeze(); err != nil {
-		return nil, err
-	}
-	return s, nil
+	s := newDistributedSwitch(design)
+	return s, s.freeze()
 }

@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,6 +11,40 @@ import (
 // Every block size up to 33 whose predecessor is a prime power, counted by
 // hand: 2 3 4 5 7 8 9 11 13 16 17 19 23 25 27 29 31 32.
 var planeSizes = []int{3, 4, 5, 6, 8, 9, 10, 12, 14, 17, 18, 20, 24, 26, 28, 30, 32, 33}
+
+// Verify counts what the definition demands: N different points in no block
+// twice, every point once at every port, every two points in sigma blocks.
+// Cost: N*m*m steps and N*N counters.
+func (d *Design) Verify() error {
+	if d.sigma*(d.points-1) != d.size*(d.size-1) {
+		return fmt.Errorf("topology: (%d, %d, %d) is not a symmetric design: sigma(N-1) differs from m(m-1)", d.points, d.size, d.sigma)
+	}
+	var problems []error
+	together := make([]int32, d.points*d.points)
+	for b := range d.points {
+		for i := range d.size {
+			x := d.Point(b, i)
+			if back := d.Block(x, i); back != b {
+				problems = append(problems, fmt.Errorf("topology: port %d of block %d leads to point %d, whose port %d leads to block %d", i, b, x, i, back))
+			}
+			for j := range d.size {
+				together[x*d.points+d.Point(b, j)]++
+			}
+		}
+	}
+	for x := range d.points {
+		for y := range d.points {
+			want := d.sigma
+			if x == y {
+				want = d.size
+			}
+			if got := int(together[x*d.points+y]); got != want {
+				problems = append(problems, fmt.Errorf("topology: points %d and %d share %d blocks, want %d", x, y, got, want))
+			}
+		}
+	}
+	return errors.Join(problems...)
+}
 
 func TestDesignProjectivePlanes(t *testing.T) {
 	var built []int
@@ -60,8 +95,8 @@ func TestDesignPublishedDifferenceSets(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !slices.Equal(d.Base(), want) {
-			t.Errorf("m = %d: difference set %v, want %v", m, d.Base(), want)
+		if !slices.Equal(d.base, want) {
+			t.Errorf("m = %d: difference set %v, want %v", m, d.base, want)
 		}
 	}
 }

@@ -16,25 +16,16 @@ type DragonflyConfig struct {
 }
 
 func init() {
-	param.Register(Registry, "dragonfly", "dragonfly: completely joined groups, completely joined to each other",
-		DragonflyConfig{P: 4, A: 8, H: 4, Arrangement: "absolute"},
-		func(c DragonflyConfig, _ struct{}) (Topology, error) { return newDragonfly(c), nil })
+	register("dragonfly", "dragonfly: completely joined groups, completely joined to each other",
+		DragonflyConfig{P: 4, A: 8, H: 4, Arrangement: "absolute"}, newDragonfly)
 }
 
 // Validate checks what the tags cannot.
 func (c *DragonflyConfig) Validate() error {
-	if most := c.A*c.H + 1; c.G == 1 || c.G > most {
-		return &param.ParamError{Key: "g", Value: c.G, Want: fmt.Sprintf("0, or 2 to a*h+1 = %d", most)}
-	}
-	return checkPorts("g", c.groups(), c.groups()*c.A*(c.P+c.A-1+c.H))
+	return c.cables().check(c.G, "a", c.A*(c.P+c.A-1+c.H))
 }
 
-func (c *DragonflyConfig) groups() int {
-	if c.G == 0 {
-		return c.A*c.H + 1
-	}
-	return c.G
-}
+func (c *DragonflyConfig) cables() groupCables { return newGroupCables(c.G, c.A*c.H, c.Arrangement) }
 
 // Dragonfly is the topology of Kim, Dally, Scott and Abts (ISCA 2008): g
 // groups of a switches; a switch has p terminals, a cable to each other switch
@@ -86,7 +77,7 @@ func (c *DragonflyConfig) groups() int {
 // (a/2)^2 local cables are cut. Otherwise none.
 type Dragonfly struct {
 	DragonflyConfig
-	hasGraph
+	built
 	// Gateways of from*g+to: ways[wayStart[from*g+to]:wayStart[from*g+to+1]].
 	wayStart []int32
 	ways     []PortID
@@ -101,16 +92,22 @@ const (
 )
 
 func newDragonfly(c DragonflyConfig) *Dragonfly {
-	c.G = c.groups()
+	cables := c.cables()
+	c.G = cables.groups
 	b := withTerminals(c.A*c.G, c.P, classes("local", "global")...)
 	for s := range c.A * c.G {
 		for t := s + 1; t < (s/c.A+1)*c.A; t++ {
 			b.AddLink(SwitchID(s), SwitchID(t), dragonflyLocal)
 		}
 	}
-	d := &Dragonfly{DragonflyConfig: c}
-	d.layGlobals(b)
-	d.graph = b.Freeze()
+	cables.lay(b, c.H, dragonflyGlobal, func(group, i int) (SwitchID, int) { return SwitchID(group*c.A + i), c.P + c.A - 1 })
+	d := &Dragonfly{DragonflyConfig: c, built: built{graph: b.Freeze(), facts: Facts{
+		Switches:  c.A * c.G,
+		Terminals: c.P * c.A * c.G,
+		Links:     c.G*c.A*(c.A-1)/2 + cables.links(),
+		Diameter:  c.diameter(cables),
+		Bisection: c.bisection(cables),
+	}}}
 	d.listGateways()
 	return d
 }
@@ -149,55 +146,25 @@ func (d *Dragonfly) listGateways() {
 	d.wayStart[0] = 0
 }
 
-// layGlobals lays the global cables.
-func (d *Dragonfly) layGlobals(b *Builder) {
-	at := func(group, j int) (SwitchID, int) {
-		return SwitchID(group*d.A + j/d.H), d.P + d.A - 1 + j%d.H
-	}
-	d.cables().each(func(group, j, to, back int) {
-		s, portS := at(group, j)
-		t, portT := at(to, back)
-		b.AddLinkAt(s, portS, t, portT, dragonflyGlobal)
-	})
-}
-
-func (d *Dragonfly) cables() groupCables { return groupCables{d.G, d.A * d.H, d.Arrangement} }
-
-// Facts implements [Topology].
-func (d *Dragonfly) Facts() Facts {
-	full, rest := d.cables().rounds()
-	return Facts{
-		Switches:  d.A * d.G,
-		Terminals: d.P * d.A * d.G,
-		Links:     d.G*d.A*(d.A-1)/2 + d.cables().links(),
-		Diameter:  d.diameter(full, rest),
-		Bisection: d.bisection(),
-	}
-}
-
-func (d *Dragonfly) diameter(full, rest int) int {
-	most := full // cables of a pair of groups
+func (c *DragonflyConfig) diameter(cables groupCables) int {
+	most, rest := cables.rounds() // cables of a pair of groups
 	if rest > 0 {
 		most++
 	}
 	switch {
-	case d.A == 1:
+	case c.A == 1:
 		return 1
-	case most < d.A && (d.A-most)*(d.A-most) > (d.G-2)*most*most:
+	case most < c.A && (c.A-most)*(c.A-most) > (c.G-2)*most*most:
 		return 3
 	}
 	return -1
 }
 
-func (d *Dragonfly) bisection() int {
-	if d.G%2 == 0 {
-		return d.cables().bisection()
+func (c *DragonflyConfig) bisection(cables groupCables) int {
+	if half := c.G / 2; c.G == c.A*c.H+1 && c.G%2 == 1 && c.A%2 == 0 {
+		return half*half + c.A*c.A/4
 	}
-	half := d.G / 2
-	if d.G == d.A*d.H+1 && d.A%2 == 0 {
-		return half*half + d.A*d.A/4
-	}
-	return -1
+	return cables.bisection()
 }
 
 // Groups implements [Grouped].
@@ -230,6 +197,33 @@ func (d *Dragonfly) Gateways(from, to int) []PortID {
 type groupCables struct {
 	groups, ports int // ports of a group
 	arrangement   string
+}
+
+// newGroupCables are those of so many groups; 0: as many as can be joined two by two.
+func newGroupCables(groups, ports int, arrangement string) groupCables {
+	if groups == 0 {
+		groups = ports + 1
+	}
+	return groupCables{groups, ports, arrangement}
+}
+
+// check checks the setting g of groups, of so many switch ports each and with global ports
+// at what the setting `switches` counts.
+func (c groupCables) check(g int, switches string, ports int) error {
+	if most := c.ports + 1; g == 1 || g > most {
+		return &param.ParamError{Key: "g", Value: g, Want: fmt.Sprintf("0, or 2 to %s*h+1 = %d", switches, most)}
+	}
+	return checkPorts("g", c.groups, c.groups*ports)
+}
+
+// lay lays the cables, h at each switch that has some; at is the i-th of these switches of
+// a group and its first port for them.
+func (c groupCables) lay(b *Builder, h int, class ClassID, at func(group, i int) (s SwitchID, first int)) {
+	c.each(func(group, j, to, back int) {
+		s, portS := at(group, j/h)
+		t, portT := at(to, back/h)
+		b.AddLinkAt(s, portS+j%h, t, portT+back%h, class)
+	})
 }
 
 // each visits every cable once: port j of a group leads to port back of group to, a
@@ -278,8 +272,11 @@ func (c groupCables) links() int {
 }
 
 // bisection is the number of cables between halves of an even number of groups,
-// halved in order.
+// halved in order; -1: their number is odd.
 func (c groupCables) bisection() int {
+	if c.groups%2 == 1 {
+		return -1
+	}
 	full, rest := c.rounds()
 	half := c.groups / 2
 	cut := full * half * half
@@ -334,25 +331,16 @@ type MegaflyConfig struct {
 }
 
 func init() {
-	param.Register(Registry, "megafly", "Megafly, or Dragonfly+: groups of leaves and spines, completely joined to each other by their spines",
-		MegaflyConfig{P: 2, Leaves: 2, Spines: 2, H: 2, Arrangement: "absolute"},
-		func(c MegaflyConfig, _ struct{}) (Topology, error) { return newMegafly(c), nil })
+	register("megafly", "Megafly, or Dragonfly+: groups of leaves and spines, completely joined to each other by their spines",
+		MegaflyConfig{P: 2, Leaves: 2, Spines: 2, H: 2, Arrangement: "absolute"}, newMegafly)
 }
 
 // Validate checks what the tags cannot.
 func (c *MegaflyConfig) Validate() error {
-	if most := c.Spines*c.H + 1; c.G == 1 || c.G > most {
-		return &param.ParamError{Key: "g", Value: c.G, Want: fmt.Sprintf("0, or 2 to spines*h+1 = %d", most)}
-	}
-	return checkPorts("g", c.groups(), c.groups()*(c.Leaves*(c.P+c.Spines)+c.Spines*(c.Leaves+c.H)))
+	return c.cables().check(c.G, "spines", c.Leaves*(c.P+c.Spines)+c.Spines*(c.Leaves+c.H))
 }
 
-func (c *MegaflyConfig) groups() int {
-	if c.G == 0 {
-		return c.Spines*c.H + 1
-	}
-	return c.G
-}
+func (c *MegaflyConfig) cables() groupCables { return newGroupCables(c.G, c.Spines*c.H, c.Arrangement) }
 
 // Megafly is the topology of Flajslik, Borch and Parker (ISC 2018), which Shpiner,
 // Haramaty, Eliad, Zdornov, Gafni and Zahavi (HiPINEB 2017) call Dragonfly+: a dragonfly
@@ -386,16 +374,14 @@ func (c *MegaflyConfig) groups() int {
 // s*gl/(p*(gl-1)).
 type Megafly struct {
 	MegaflyConfig
-	hasGraph
+	built
 }
 
-var (
-	_ Formed = (*Megafly)(nil)
-	_ Ranked = (*Megafly)(nil)
-)
+var _ Ranked = (*Megafly)(nil)
 
 func newMegafly(c MegaflyConfig) *Megafly {
-	c.G = c.groups()
+	cables := c.cables()
+	c.G = cables.groups
 	size := c.Leaves + c.Spines
 	b := NewBuilder(c.G*size, classes("local", "global")...)
 	for group := range c.G {
@@ -409,19 +395,15 @@ func newMegafly(c MegaflyConfig) *Megafly {
 			}
 		}
 	}
-	at := func(group, j int) (SwitchID, int) {
-		return SwitchID(group*size + c.Leaves + j/c.H), c.Leaves + j%c.H
-	}
-	c.cables().each(func(group, j, to, back int) {
-		s, portS := at(group, j)
-		t, portT := at(to, back)
-		b.AddLinkAt(s, portS, t, portT, 2)
-	})
-	return &Megafly{c, hasGraph{b.Freeze()}}
-}
-
-func (c *MegaflyConfig) cables() groupCables {
-	return groupCables{c.groups(), c.Spines * c.H, c.Arrangement}
+	cables.lay(b, c.H, 2, func(group, i int) (SwitchID, int) { return SwitchID(group*size + c.Leaves + i), c.Leaves })
+	g, l, leaves := float64(c.G), float64(c.Leaves), float64(c.G*c.Leaves)
+	ports := 2 * float64(cables.links()) / g // of a group
+	facts := Facts{Switches: c.G * size, Terminals: c.G * c.Leaves * c.P, Links: c.G*c.Leaves*c.Spines + cables.links(), Diameter: 3, Bisection: cables.bisection()}
+	return &Megafly{c, built{b.Freeze(), facts, Forms{
+		MeanDistance: (2*(l-1) + 3*l*(g-1)) / (leaves - 1),
+		UniformCapacity: min(ports*g/(l*float64(c.P)*(g-1)),
+			float64(c.Spines)*leaves/(float64(c.P)*(leaves-1))),
+	}}}
 }
 
 // Groups is the number of groups.
@@ -441,33 +423,7 @@ func (x *Megafly) Rank(s SwitchID) int {
 	return 1
 }
 
-// Facts implements [Topology].
-func (x *Megafly) Facts() Facts {
-	f := Facts{
-		Switches:  x.G * (x.Leaves + x.Spines),
-		Terminals: x.G * x.Leaves * x.P,
-		Links:     x.G*x.Leaves*x.Spines + x.cables().links(),
-		Diameter:  3,
-		Bisection: -1,
-	}
-	if x.G%2 == 0 {
-		f.Bisection = x.cables().bisection()
-	}
-	return f
-}
-
-// Forms implements [Formed].
-func (x *Megafly) Forms() Forms {
-	g, l, leaves := float64(x.G), float64(x.Leaves), float64(x.G*x.Leaves)
-	ports := 2 * float64(x.cables().links()) / g // of a group
-	return Forms{
-		MeanDistance: (2*(l-1) + 3*l*(g-1)) / (leaves - 1),
-		UniformCapacity: min(ports*g/(l*float64(x.P)*(g-1)),
-			float64(x.Spines)*leaves/(float64(x.P)*(leaves-1))),
-	}
-}
-
 // Layout implements [LaidOut]: groups as rings.
 func (x *Megafly) Layout() *Layout {
-	return rings(x.graph, x.G, x.GroupOf, func(i int) string { return fmt.Sprintf("group %d", i) }, "Groups in a circle, their leaves and spines in rings.")
+	return rings(x.graph, x.G, x.GroupOf, "group ", "Groups in a circle, their leaves and spines in rings.")
 }

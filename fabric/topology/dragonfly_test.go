@@ -199,8 +199,7 @@ func TestMegafly(t *testing.T) {
 	}
 	// Radix 36: 18 leaves and 18 spines a group, 18 terminals and 18 global ports:
 	// 324*325 terminals on 11,700 switches.
-	c := MegaflyConfig{18, 18, 18, 18, 0, "absolute"}
-	if f := (&Megafly{MegaflyConfig: MegaflyConfig{18, 18, 18, 18, c.groups(), "absolute"}}).Facts(); f.Terminals != 105300 || f.Switches != 11700 {
+	if f := newMegafly(MegaflyConfig{18, 18, 18, 18, 0, "absolute"}).Facts(); f.Terminals != 105300 || f.Switches != 11700 {
 		t.Errorf("%+v", f)
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/sim/input"
-	"github.com/weft-sim/weft/sim/param"
 )
 
 // EdgesConfig configures the topology "edges": any network, from a list of its cables,
@@ -38,29 +37,15 @@ type EdgesConfig struct {
 }
 
 func init() {
-	param.Register(Registry, "edges", "a network from a list of its cables, or from Cray's list of links",
-		EdgesConfig{Terminals: 1},
-		func(c EdgesConfig, _ struct{}) (Topology, error) {
-			data, err := input.ReadInput(c.Path, input.MaxInput)
-			if err != nil {
-				f := FileConfig{c.Path}
-				return nil, f.Unreadable(err)
-			}
-			g, err := ReadEdges(c.Path, data, c.Terminals)
-			if err != nil {
-				return nil, err
-			}
-			return NewFileNetwork(g), nil
+	RegisterFile("edges", "a network from a list of its cables, or from Cray's list of links", EdgesConfig{Terminals: 1}, input.MaxInput,
+		func(c EdgesConfig) string { return c.Path },
+		func(c EdgesConfig, data []byte) (Topology, error) {
+			return fileNetwork(ReadEdges(c.Path, data, c.Terminals))
 		})
 }
 
 // Validate checks what the tags cannot.
-func (c *EdgesConfig) Validate() error {
-	if c.Path == "" {
-		return &param.ParamError{Key: "path", Value: `""`, Want: "the path of a list of cables"}
-	}
-	return nil
-}
+func (c *EdgesConfig) Validate() error { return checkPath(c.Path, "a list of cables") }
 
 // ReadEdges reads a list of cables in the format of [EdgesConfig]. name stands for the file
 // in error messages, which are joined, each with its line.
@@ -238,9 +223,7 @@ func (r *edgeReader) graph(terminals int) *Graph {
 		b.AddLink(at(c.ends[0]), at(c.ends[1]), c.class)
 	}
 	g := b.Freeze()
-	if lost := slices.Index(g.DistancesFrom(0, nil), Unreachable); lost >= 0 {
-		r.ProblemAt(1, "no path from switch 0 to switch %d: the network is not connected", lost)
-	}
+	r.checkConnected(g, func(int) int { return 1 })
 	if !numbered {
 		g.Names = &Names{Switch: r.names}
 	}

@@ -21,31 +21,47 @@ func (g *Graph) eachLink(visit func(p, peer PortID)) {
 	}
 }
 
+// element is a node of a drawing language, a switch or terminal, or an edge between two.
+type element struct {
+	id, kind, name string // of a node; kind: "switch" or "terminal"
+	from, to       string // of an edge: nodes
+	ends           [2]PortID
+	class          Class
+}
+
+// elements visits switches s0, s1, ..., terminals t0, t1, ..., then the cables of terminals
+// (the port at the switch being the second end) and those between switches.
+func (g *Graph) elements(node, edge func(e element)) {
+	at := func(p PortID) string { return fmt.Sprintf("s%d", g.PortSwitch[p]) }
+	for s := range SwitchID(g.Switches()) {
+		node(element{id: fmt.Sprintf("s%d", s), kind: "switch", name: g.SwitchName(s)})
+	}
+	for t := range TerminalID(g.Terminals()) {
+		node(element{id: fmt.Sprintf("t%d", t), kind: "terminal", name: g.TerminalName(t)})
+	}
+	for t, p := range g.TerminalPort {
+		edge(element{from: fmt.Sprintf("t%d", t), to: at(p), ends: [2]PortID{NoPort, p}, class: g.Classes[g.PortClass[p]]})
+	}
+	g.eachLink(func(p, peer PortID) {
+		edge(element{from: at(p), to: at(peer), ends: [2]PortID{p, peer}, class: g.Classes[g.PortClass[p]]})
+	})
+}
+
 // WriteDOT writes the graph in the DOT language of Graphviz: switches s0, s1,
 // ..., terminals t0, t1, ..., with their names as labels; every cable is one
 // undirected edge with its class, latency (cycles) and, if stated, rate.
 func WriteDOT(w io.Writer, g *Graph) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprintf(b, "graph topology {\n")
-	for s := range SwitchID(g.Switches()) {
-		fmt.Fprintf(b, "  s%d [shape=box label=%s];\n", s, dotQuote(g.SwitchName(s)))
-	}
-	for t := range TerminalID(g.Terminals()) {
-		fmt.Fprintf(b, "  t%d [shape=ellipse label=%s];\n", t, dotQuote(g.TerminalName(t)))
-	}
-	edge := func(from, to string, p PortID) {
-		c := g.Classes[g.PortClass[p]]
-		fmt.Fprintf(b, "  %s -- %s [class=%s latency=%d", from, to, dotQuote(c.Name), c.Latency)
-		if c.Rate != 0 {
-			fmt.Fprintf(b, " rate=%s", dotQuote(c.Rate.String()))
+	shape := map[string]string{"switch": "box", "terminal": "ellipse"}
+	g.elements(func(e element) {
+		fmt.Fprintf(b, "  %s [shape=%s label=%s];\n", e.id, shape[e.kind], dotQuote(e.name))
+	}, func(e element) {
+		fmt.Fprintf(b, "  %s -- %s [class=%s latency=%d", e.from, e.to, dotQuote(e.class.Name), e.class.Latency)
+		if e.class.Rate != 0 {
+			fmt.Fprintf(b, " rate=%s", dotQuote(e.class.Rate.String()))
 		}
 		fmt.Fprintf(b, "];\n")
-	}
-	for t, p := range g.TerminalPort {
-		edge(fmt.Sprintf("t%d", t), fmt.Sprintf("s%d", g.PortSwitch[p]), p)
-	}
-	g.eachLink(func(p, peer PortID) {
-		edge(fmt.Sprintf("s%d", g.PortSwitch[p]), fmt.Sprintf("s%d", g.PortSwitch[peer]), p)
 	})
 	fmt.Fprintf(b, "}\n")
 	return b.Flush()
@@ -74,31 +90,19 @@ const graphMLHeader = xml.Header + `<graphml xmlns="http://graphml.graphdrawing.
 func WriteGraphML(w io.Writer, g *Graph) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprint(b, graphMLHeader)
-	node := func(id, kind, name string) {
-		fmt.Fprintf(b, "    <node id=%q><data key=\"kind\">%s</data><data key=\"name\">%s</data></node>\n", id, kind, xmlEscape(name))
-	}
-	for s := range SwitchID(g.Switches()) {
-		node(fmt.Sprintf("s%d", s), "switch", g.SwitchName(s))
-	}
-	for t := range TerminalID(g.Terminals()) {
-		node(fmt.Sprintf("t%d", t), "terminal", g.TerminalName(t))
-	}
-	edge := func(source, target, ports string, p PortID) {
-		c := g.Classes[g.PortClass[p]]
-		fmt.Fprintf(b, "    <edge source=%q target=%q><data key=\"class\">%s</data><data key=\"latency\">%d</data>", source, target, xmlEscape(c.Name), c.Latency)
-		if c.Rate != 0 {
-			fmt.Fprintf(b, "<data key=\"rate\">%d</data>", int64(c.Rate))
+	g.elements(func(e element) {
+		fmt.Fprintf(b, "    <node id=%q><data key=\"kind\">%s</data><data key=\"name\">%s</data></node>\n", e.id, e.kind, xmlEscape(e.name))
+	}, func(e element) {
+		fmt.Fprintf(b, "    <edge source=%q target=%q><data key=\"class\">%s</data><data key=\"latency\">%d</data>", e.from, e.to, xmlEscape(e.class.Name), e.class.Latency)
+		if e.class.Rate != 0 {
+			fmt.Fprintf(b, "<data key=\"rate\">%d</data>", int64(e.class.Rate))
 		}
-		fmt.Fprintf(b, "%s</edge>\n", ports)
-	}
-	port := func(key string, p PortID) string {
-		return fmt.Sprintf("<data key=%q>%d</data>", key, g.LocalPort(p))
-	}
-	for t, p := range g.TerminalPort {
-		edge(fmt.Sprintf("t%d", t), fmt.Sprintf("s%d", g.PortSwitch[p]), port("target_port", p), p)
-	}
-	g.eachLink(func(p, peer PortID) {
-		edge(fmt.Sprintf("s%d", g.PortSwitch[p]), fmt.Sprintf("s%d", g.PortSwitch[peer]), port("source_port", p)+port("target_port", peer), p)
+		for i, key := range []string{"source_port", "target_port"} {
+			if p := e.ends[i]; p != NoPort {
+				fmt.Fprintf(b, "<data key=%q>%d</data>", key, g.LocalPort(p))
+			}
+		}
+		fmt.Fprint(b, "</edge>\n")
 	})
 	fmt.Fprint(b, "  </graph>\n</graphml>\n")
 	return b.Flush()

@@ -13,7 +13,6 @@ import (
 
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/input"
-	"github.com/weft-sim/weft/sim/param"
 )
 
 // FileConfig configures the topology "file": any network, from a list of its
@@ -67,24 +66,9 @@ type PathConfig interface {
 var _ PathConfig = (*FileConfig)(nil)
 
 func init() {
-	param.Register(Registry, "file", "a network from a file of switches, terminals and links (JSON)",
-		FileConfig{},
-		func(c FileConfig, _ struct{}) (Topology, error) {
-			data, err := input.ReadInput(c.Path, input.MaxInput)
-			if err != nil {
-				return nil, c.Unreadable(err)
-			}
-			g, err := ReadJSON(c.Path, data)
-			if err != nil {
-				return nil, err
-			}
-			return NewFileNetwork(g), nil
-		})
-}
-
-// Unreadable is the problem of a file that cannot be read.
-func (c *FileConfig) Unreadable(err error) error {
-	return &param.ParamError{Key: "path", Value: c.Path, Want: "a readable file: " + err.Error()}
+	RegisterFile("file", "a network from a file of switches, terminals and links (JSON)", FileConfig{}, input.MaxInput,
+		func(c FileConfig) string { return c.Path },
+		func(c FileConfig, data []byte) (Topology, error) { return fileNetwork(ReadJSON(c.Path, data)) })
 }
 
 // RelativeTo implements [PathConfig].
@@ -98,23 +82,23 @@ func (c *FileConfig) RelativeTo(dir string) {
 func (c *FileConfig) Files() []string { return []string{c.Path} }
 
 // Validate checks what the tags cannot.
-func (c *FileConfig) Validate() error {
-	if c.Path == "" {
-		return &param.ParamError{Key: "path", Value: `""`, Want: "the path of a topology file"}
-	}
-	return nil
-}
+func (c *FileConfig) Validate() error { return checkPath(c.Path, "a topology file") }
 
 // FileNetwork is a network read from a file; see [FileConfig]. It has no
 // closed forms beyond its counts.
-type FileNetwork struct{ hasGraph }
+type FileNetwork struct{ built }
 
 // NewFileNetwork is the network of a graph.
-func NewFileNetwork(g *Graph) *FileNetwork { return &FileNetwork{hasGraph{g}} }
+func NewFileNetwork(g *Graph) *FileNetwork {
+	return &FileNetwork{built{graph: g, facts: Facts{g.Switches(), g.Terminals(), g.SwitchLinks(), -1, -1}}}
+}
 
-// Facts implements [Topology].
-func (x *FileNetwork) Facts() Facts {
-	return Facts{x.graph.Switches(), x.graph.Terminals(), x.graph.SwitchLinks(), -1, -1}
+// fileNetwork is the network of a file that has been read.
+func fileNetwork(g *Graph, err error) (Topology, error) {
+	if err != nil {
+		return nil, err
+	}
+	return NewFileNetwork(g), nil
 }
 
 // ReadJSON reads a network in the format of [FileConfig]. name stands for the
@@ -378,34 +362,26 @@ func (f fileClass) class() (Class, error) {
 }
 
 func newFileSwitch(g *Graph, s SwitchID) fileSwitch {
-	var f fileSwitch
-	if n := g.Names; n != nil {
-		f = fileSwitch{at(n.Switch, s), guid(at(n.SwitchGUID, s)), at(n.SwitchLID, s), at(n.SwitchLMC, s), at(n.SwitchPorts, s)}
-	}
-	return f
+	n := g.identities()
+	return fileSwitch{at(n.Switch, s), guid(at(n.SwitchGUID, s)), at(n.SwitchLID, s), at(n.SwitchLMC, s), at(n.SwitchPorts, s)}
 }
 
 func newFilePort(g *Graph, p PortID) filePort {
 	local := g.LocalPort(p)
-	f := filePort{Switch: int(g.PortSwitch[p]), Port: &local}
-	if g.Names != nil {
-		f.Number = at(g.Names.Port, p)
-	}
-	return f
+	return filePort{int(g.PortSwitch[p]), &local, at(g.identities().Port, p)}
 }
 
 func newFileTerminal(g *Graph, t TerminalID) fileTerminal {
 	p := g.TerminalPort[t]
 	f := fileTerminal{filePort: newFilePort(g, p), Class: g.Classes[g.PortClass[p]].Name}
-	if n := g.Names; n != nil {
-		f.Name, f.NodeGUID, f.PortGUID = at(n.Terminal, t), guid(at(n.NodeGUID, t)), guid(at(n.PortGUID, t))
-		f.LID, f.LMC, f.NodePort = at(n.TerminalLID, t), at(n.TerminalLMC, t), at(n.NodePort, t)
-		if n.TerminalNode != nil {
-			f.Node = &n.TerminalNode[t]
-		}
-		if n.Host != nil {
-			f.Host = &n.Host[t]
-		}
+	n := g.identities()
+	f.Name, f.NodeGUID, f.PortGUID = at(n.Terminal, t), guid(at(n.NodeGUID, t)), guid(at(n.PortGUID, t))
+	f.LID, f.LMC, f.NodePort = at(n.TerminalLID, t), at(n.TerminalLMC, t), at(n.NodePort, t)
+	if n.TerminalNode != nil {
+		f.Node = &n.TerminalNode[t]
+	}
+	if n.Host != nil {
+		f.Host = &n.Host[t]
 	}
 	return f
 }

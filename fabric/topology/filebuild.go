@@ -2,6 +2,7 @@ package topology
 
 import (
 	"cmp"
+	"reflect"
 	"slices"
 )
 
@@ -47,17 +48,22 @@ func (r *fileReader) build() *Graph {
 		return nil
 	}
 	g := b.Freeze()
-	if lost := slices.Index(g.DistancesFrom(0, nil), Unreachable); lost >= 0 {
-		r.ProblemAt(r.switches[lost].line, "no path from switch 0 to switch %d: the network is not connected", lost)
-	}
+	r.checkConnected(g, func(lost int) int { return r.switches[lost].line })
 	g.Names = r.names()
 	for i, end := range sorted {
 		put(&g.Names.Port, len(sorted), i, ends[end].number)
 	}
-	if g.Names.empty() {
+	if reflect.ValueOf(*g.Names).IsZero() {
 		g.Names = nil
 	}
 	return g
+}
+
+// checkConnected notes the first switch, by its line, that no path leads to.
+func (r *fileReader) checkConnected(g *Graph, line func(lost int) int) {
+	if lost := slices.Index(g.DistancesFrom(0, nil), Unreachable); lost >= 0 {
+		r.ProblemAt(line(lost), "no path from switch 0 to switch %d: the network is not connected", lost)
+	}
 }
 
 // classList checks the classes and numbers them.
@@ -205,9 +211,4 @@ func put[E comparable](list *[]E, length, i int, value E) {
 		*list = make([]E, length)
 	}
 	(*list)[i] = value
-}
-
-func (n *Names) empty() bool {
-	return n.Switch == nil && n.SwitchGUID == nil && n.SwitchLID == nil && n.SwitchLMC == nil && n.SwitchPorts == nil && n.Port == nil &&
-		n.Terminal == nil && n.NodeGUID == nil && n.PortGUID == nil && n.TerminalLID == nil && n.TerminalLMC == nil && n.TerminalNode == nil && n.NodePort == nil && n.Host == nil && n.Aggregation == nil
 }

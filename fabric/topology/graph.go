@@ -137,15 +137,16 @@ func (g *Graph) LocalPort(p PortID) int { return int(p - g.PortStart[g.PortSwitc
 func (g *Graph) Hosts() [][]TerminalID {
 	var hosts [][]TerminalID
 	index := map[int32]int{}
+	host := g.identities().Host
 	for t := range TerminalID(g.Terminals()) {
-		if g.Names == nil || g.Names.Host == nil {
+		if host == nil {
 			hosts = append(hosts, []TerminalID{t})
 			continue
 		}
-		i, known := index[g.Names.Host[t]]
+		i, known := index[host[t]]
 		if !known {
 			i = len(hosts)
-			index[g.Names.Host[t]] = i
+			index[host[t]] = i
 			hosts = append(hosts, nil)
 		}
 		hosts[i] = append(hosts[i], t)
@@ -153,10 +154,20 @@ func (g *Graph) Hosts() [][]TerminalID {
 	return hosts
 }
 
+// identities are the graph's names; empty ones where it has none.
+func (g *Graph) identities() *Names {
+	if g.Names == nil {
+		return &noNames
+	}
+	return g.Names
+}
+
+var noNames Names
+
 // SwitchName is a switch's name for messages and exports.
 func (g *Graph) SwitchName(s SwitchID) string {
-	if g.Names != nil && g.Names.Switch != nil && g.Names.Switch[s] != "" {
-		return g.Names.Switch[s]
+	if name := at(g.identities().Switch, s); name != "" {
+		return name
 	}
 	return fmt.Sprintf("switch %d", s)
 }
@@ -164,22 +175,20 @@ func (g *Graph) SwitchName(s SwitchID) string {
 // TerminalName is a terminal's name for messages and exports: that of the adapter
 // and, of one with several ports, the port.
 func (g *Graph) TerminalName(t TerminalID) string {
-	if g.Names != nil && g.Names.Terminal != nil && g.Names.Terminal[t] != "" {
-		if at(g.Names.NodePort, t) > 1 {
-			return fmt.Sprintf("%s port %d", g.Names.Terminal[t], g.Names.NodePort[t])
-		}
-		return g.Names.Terminal[t]
+	names := g.identities()
+	name, port := at(names.Terminal, t), at(names.NodePort, t)
+	switch {
+	case name == "":
+		return fmt.Sprintf("terminal %d", t)
+	case port > 1:
+		return fmt.Sprintf("%s port %d", name, port)
 	}
-	return fmt.Sprintf("terminal %d", t)
+	return name
 }
 
 // PortName names a port for messages: switch, then the port's number on it.
 func (g *Graph) PortName(p PortID) string {
-	n := g.LocalPort(p)
-	if g.Names != nil && g.Names.Port != nil {
-		n = int(g.Names.Port[p])
-	}
-	return fmt.Sprintf("%s port %d", g.SwitchName(g.PortSwitch[p]), n)
+	return fmt.Sprintf("%s port %d", g.SwitchName(g.PortSwitch[p]), g.portNumber(p))
 }
 
 // SwitchLinks is the number of cables between switches.
@@ -367,12 +376,6 @@ func ParseLink(s string) (name string, rate sim.Rate, err error) {
 	return "", 0, fmt.Errorf("%q: want a width of 1x, 2x, 4x, 8x or 12x and a speed of SDR, DDR, QDR, FDR10, FDR, EDR, HDR, NDR or XDR", s)
 }
 
-// hasGraph is embedded by topologies for their graph.
-type hasGraph struct{ graph *Graph }
-
-// Graph implements [Topology].
-func (x *hasGraph) Graph() *Graph { return x.graph }
-
 // withTerminals is a builder of switches that have as many terminals each, on their first ports.
 func withTerminals(switches, terminals int, classes ...Class) *Builder {
 	b := NewBuilder(switches, classes...)
@@ -389,7 +392,7 @@ func withTerminals(switches, terminals int, classes ...Class) *Builder {
 // often as there are parallel cables). Ports: terminals, class 0, then cables in the
 // order of the switches that they lead to, of the class that is given for s < t. The
 // rows are sorted.
-func layRows(rows [][]SwitchID, terminals int, classes []Class, class func(s, t SwitchID) ClassID) hasGraph {
+func layRows(rows [][]SwitchID, terminals int, classes []Class, class func(s, t SwitchID) ClassID) *Graph {
 	b := withTerminals(len(rows), terminals, classes...)
 	for s, row := range rows { // cables in the order (lower end, upper end) give every switch its neighbours in order
 		slices.Sort(row)
@@ -399,7 +402,7 @@ func layRows(rows [][]SwitchID, terminals int, classes []Class, class func(s, t 
 			}
 		}
 	}
-	return hasGraph{b.Freeze()}
+	return b.Freeze()
 }
 
 // classes makes channel classes of latency 1: "terminal", then those named.
@@ -409,6 +412,16 @@ func classes(names ...string) []Class {
 		all = append(all, Class{Name: name, Latency: 1})
 	}
 	return all
+}
+
+// numberedClasses names the channel classes of so many levels of switches: "terminal", then
+// the name with 1 for the cables between levels 0 and 1, and so on.
+func numberedClasses(name string, levels int) []Class {
+	var names []string
+	for i := 1; i < levels; i++ {
+		names = append(names, fmt.Sprintf("%s%d", name, i))
+	}
+	return classes(names...)
 }
 
 // one is the class of all cables between switches where there is one only.

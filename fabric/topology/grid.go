@@ -14,12 +14,10 @@ type GridConfig struct {
 }
 
 func init() {
-	param.Register(Registry, "torus", "torus of any number of dimensions",
-		GridConfig{Dims: []int{8, 8}, Terminals: 1},
-		func(c GridConfig, _ struct{}) (Topology, error) { return newGrid(c, true), nil })
-	param.Register(Registry, "mesh", "mesh of any number of dimensions; with every dimension 2, the hypercube",
-		GridConfig{Dims: []int{8, 8}, Terminals: 1},
-		func(c GridConfig, _ struct{}) (Topology, error) { return newGrid(c, false), nil })
+	register("torus", "torus of any number of dimensions", GridConfig{Dims: []int{8, 8}, Terminals: 1},
+		func(c GridConfig) *GridNetwork { return newGrid(c, true) })
+	register("mesh", "mesh of any number of dimensions; with every dimension 2, the hypercube", GridConfig{Dims: []int{8, 8}, Terminals: 1},
+		func(c GridConfig) *GridNetwork { return newGrid(c, false) })
 }
 
 // Validate checks what the tags cannot.
@@ -78,7 +76,7 @@ func (c *GridConfig) Validate() error {
 // halves differ by one switch.
 type GridNetwork struct {
 	GridConfig
-	hasGraph
+	built
 	torus  bool
 	stride []int // len = dims: difference in switch number of a step
 }
@@ -104,28 +102,18 @@ func newGrid(c GridConfig, torus bool) *GridNetwork {
 			}
 		}
 	}
-	x.graph = b.Freeze()
-	return x
-}
-
-// Facts implements [Topology].
-func (x *GridNetwork) Facts() Facts {
-	f := Facts{Switches: 1}
-	for _, size := range x.GridConfig.Dims {
-		f.Switches *= size
-	}
-	f.Terminals = f.Switches * x.Terminals
-	for d, size := range x.GridConfig.Dims {
+	f := Facts{Switches: switches, Terminals: switches * c.Terminals, Bisection: x.centralCut(switches)}
+	for d, size := range c.Dims {
 		if x.Wraps(d) {
-			f.Links += f.Switches
+			f.Links += switches
 			f.Diameter += size / 2
 		} else {
-			f.Links += f.Switches / size * (size - 1)
+			f.Links += switches / size * (size - 1)
 			f.Diameter += size - 1
 		}
 	}
-	f.Bisection = x.centralCut(f.Switches)
-	return f
+	x.built = built{graph: b.Freeze(), facts: f}
+	return x
 }
 
 // centralCut is the number of cables that the central cut severs, or, where
@@ -197,9 +185,8 @@ type TwistedTorusConfig struct {
 }
 
 func init() {
-	param.Register(Registry, "twisted-torus", "torus whose cables round a dimension are shifted along the first one",
-		TwistedTorusConfig{Dims: []int{8, 4}, Twist: []int{0, 4}, Terminals: 1},
-		func(c TwistedTorusConfig, _ struct{}) (Topology, error) { return newTwistedTorus(c), nil })
+	register("twisted-torus", "torus whose cables round a dimension are shifted along the first one",
+		TwistedTorusConfig{Dims: []int{8, 4}, Twist: []int{0, 4}, Terminals: 1}, newTwistedTorus)
 }
 
 // Validate checks what the tags cannot.
@@ -257,10 +244,8 @@ func (c *TwistedTorusConfig) Validate() error {
 // the bisection.
 type TwistedTorus struct {
 	TwistedTorusConfig
-	hasGraph
+	built
 }
-
-var _ Formed = (*TwistedTorus)(nil)
 
 func newTwistedTorus(c TwistedTorusConfig) *TwistedTorus {
 	switches := 1
@@ -281,23 +266,12 @@ func newTwistedTorus(c TwistedTorusConfig) *TwistedTorus {
 			stride *= size
 		}
 	}
-	return &TwistedTorus{c, hasGraph{b.Freeze()}}
-}
-
-// Facts implements [Topology].
-func (x *TwistedTorus) Facts() Facts {
-	n := x.graph.Switches()
-	f := Facts{Switches: n, Terminals: n * x.Terminals, Links: n * len(x.Dims), Diameter: -1, Bisection: -1}
-	if len(x.Dims) == 2 && x.Dims[0] == 2*x.Dims[1] && x.Twist[1] == x.Dims[1] {
-		f.Diameter = x.Dims[1]
+	degree := 2 * len(c.Dims)
+	f := Facts{Switches: switches, Terminals: switches * c.Terminals, Links: switches * len(c.Dims), Diameter: -1, Bisection: -1}
+	if len(c.Dims) == 2 && c.Dims[0] == 2*c.Dims[1] && c.Twist[1] == c.Dims[1] {
+		f.Diameter = c.Dims[1]
 	}
-	return f
-}
-
-// Forms implements [Formed].
-func (x *TwistedTorus) Forms() Forms {
-	degree := 2 * len(x.Dims)
-	return Forms{Degree: [2]int{degree, degree}}
+	return &TwistedTorus{c, built{b.Freeze(), f, Forms{Degree: [2]int{degree, degree}}}}
 }
 
 // Layout implements [LaidOut]: as a torus.

@@ -10,9 +10,8 @@ type HyperXConfig struct {
 }
 
 func init() {
-	param.Register(Registry, "hyperx", "HyperX: switches on a grid, joined to all others in the same row of every dimension; the flattened butterfly is one",
-		HyperXConfig{Dims: []int{8, 8}, Terminals: 8},
-		func(c HyperXConfig, _ struct{}) (Topology, error) { return newHyperX(c), nil })
+	register("hyperx", "HyperX: switches on a grid, joined to all others in the same row of every dimension; the flattened butterfly is one",
+		HyperXConfig{Dims: []int{8, 8}, Terminals: 8}, newHyperX)
 }
 
 // Validate checks what the tags cannot.
@@ -75,7 +74,7 @@ func (c *HyperXConfig) trunk(d int) int {
 // K_d*(S_d-1) channels a switch for it.
 type HyperX struct {
 	HyperXConfig
-	hasGraph
+	built
 	stride []int // len = dims: difference in switch number of a step
 	first  []int // len = dims: ports of a switch before those of the dimension
 }
@@ -90,11 +89,12 @@ func newHyperX(c HyperXConfig) *HyperX {
 		switches *= size
 		ports += c.trunk(d) * (size - 1)
 	}
-	b := NewBuilder(switches, Class{Name: "terminal", Latency: 1}, Class{Name: "hyperx", Latency: 1})
+	b := withTerminals(switches, c.Terminals, classes("hyperx")...)
+	f := Facts{Switches: switches, Terminals: switches * c.Terminals, Diameter: len(c.Dims), Bisection: x.halve(1<<len(c.Dims)-1, map[uint]int{})}
+	for d, size := range c.Dims {
+		f.Links += switches * c.trunk(d) * (size - 1) / 2
+	}
 	for s := range SwitchID(switches) {
-		for port := range c.Terminals {
-			b.AddTerminalAt(s, port, 0)
-		}
 		for d, size := range c.Dims {
 			for at, to := x.Coordinate(s, d), x.Coordinate(s, d)+1; to < size; to++ {
 				t := s + SwitchID((to-at)*x.stride[d])
@@ -104,7 +104,7 @@ func newHyperX(c HyperXConfig) *HyperX {
 			}
 		}
 	}
-	x.graph = b.Freeze()
+	x.built = built{graph: b.Freeze(), facts: f}
 	return x
 }
 
@@ -115,17 +115,6 @@ func (x *HyperX) port(d, at, to int) int {
 		to--
 	}
 	return x.first[d] + x.trunk(d)*to
-}
-
-// Facts implements [Topology].
-func (x *HyperX) Facts() Facts {
-	switches := x.graph.Switches()
-	f := Facts{Switches: switches, Terminals: switches * x.Terminals, Diameter: len(x.HyperXConfig.Dims)}
-	for d, size := range x.HyperXConfig.Dims {
-		f.Links += switches * x.trunk(d) * (size - 1) / 2
-	}
-	f.Bisection = x.halve(1<<len(x.HyperXConfig.Dims)-1, map[uint]int{})
-	return f
 }
 
 // halve is the number of cables that dividing the HyperX of some dimensions, a set

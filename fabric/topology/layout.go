@@ -63,7 +63,7 @@ func LayoutOf(t Topology) *Layout {
 	case LaidOut:
 		return t.Layout()
 	case Grouped:
-		return layGroups(t)
+		return rings(t.Graph(), t.Groups(), t.GroupOf, "group ", "Groups in a circle, their switches in rings.")
 	case Grid:
 		return layGrid(t)
 	case Tree:
@@ -93,14 +93,14 @@ func onCircle(center Place, radius float64, i, n int) Place {
 	return Place{center.X + radius*math.Cos(angle), center.Y + radius*math.Sin(angle)}
 }
 
-// layGroups draws each group as a ring; the rings stand on a circle by number.
-func layGroups(t Grouped) *Layout {
-	g := t.Graph()
-	l := &Layout{Shape: Rings, Places: make([]Place, g.Switches()), How: "Groups in a circle, their switches in rings."}
-	members := make([][]SwitchID, t.Groups())
+// rings draws each of so many groups as a ring; the rings stand on a circle by number, which
+// their names end with.
+func rings(g *Graph, groups int, of func(s SwitchID) int, name, how string) *Layout {
+	l := &Layout{Shape: Rings, Places: make([]Place, g.Switches()), How: how}
+	members := make([][]SwitchID, groups)
 	largest := 0
 	for s := range SwitchID(g.Switches()) {
-		group := t.GroupOf(s)
+		group := of(s)
 		members[group] = append(members[group], s)
 		largest = max(largest, len(members[group]))
 	}
@@ -109,7 +109,7 @@ func layGroups(t Grouped) *Layout {
 	outer := circleRadius(len(members), 2*radius+gap)
 	for group, switches := range members {
 		center := onCircle(Place{}, outer, group, len(members))
-		l.Frames = append(l.Frames, Frame{Name: "group " + itoa(group), Center: center, Radius: radius + 0.5})
+		l.Frames = append(l.Frames, Frame{Name: name + itoa(group), Center: center, Radius: radius + 0.5})
 		for i, s := range switches {
 			l.Places[s] = onCircle(center, circleRadius(len(switches), 1), i, len(switches))
 		}
@@ -380,27 +380,3 @@ func cuthillMcKee(g *Graph) []SwitchID {
 	}
 	return order
 }
-
-// rings draws parts of a network as layGroups draws groups.
-func rings(g *Graph, groups int, of func(s SwitchID) int, name func(group int) string, how string) *Layout {
-	l := layGroups(&ringed{g, groups, of})
-	for i := range l.Frames {
-		l.Frames[i].Name = name(i)
-	}
-	l.How = how
-	return l
-}
-
-// ringed are switches in groups, for a layout.
-type ringed struct {
-	graph  *Graph
-	groups int
-	of     func(s SwitchID) int
-}
-
-func (r *ringed) Graph() *Graph                { return r.graph }
-func (r *ringed) Facts() Facts                 { return Facts{} }
-func (r *ringed) Groups() int                  { return r.groups }
-func (r *ringed) GroupOf(s SwitchID) int       { return r.of(s) }
-func (r *ringed) LocalTo(_, _ SwitchID) PortID { return NoPort }
-func (r *ringed) Gateways(_, _ int) []PortID   { return nil }

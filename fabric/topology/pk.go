@@ -43,7 +43,7 @@ type DistributedSwitch struct {
 	levels []int   // levels[r] = R_r, the ports of a PK_r; levels[0] = m: a bare switch
 	extra  [][]int // extra[r]: elements of the partial group of a PK_r; extra[0], extra[1] are empty
 	place  [][]int // place[r][i*m+j]: port of the copy that port j of element extra[r][i] goes to
-	hasGraph
+	built
 }
 
 // PKConfig configures the topology "pk".
@@ -60,14 +60,6 @@ func init() {
 		func(c PKConfig, _ struct{}) (Topology, error) { return asTopology(NewDistributedSwitch(c)) })
 }
 
-// asTopology keeps a nil pointer from becoming a Topology that is not nil.
-func asTopology(s *DistributedSwitch, err error) (Topology, error) {
-	if err != nil {
-		return nil, err
-	}
-	return s, nil
-}
-
 // NewDistributedSwitch builds a PK_k. R_1 is N. For r > 1, R_r lies between
 // N*floor(R_(r-1)/m) and that plus the elements of the partial group
 // (the paper's upper bound, N*ceil(R_(r-1)/m), would need a full group).
@@ -79,7 +71,7 @@ func NewDistributedSwitch(c PKConfig) (*DistributedSwitch, error) {
 	if len(c.Inner) > max(0, c.Cascades-2) {
 		return nil, &param.ParamError{Key: "inner", Value: c.Inner, Want: fmt.Sprintf("at most %d values with %d cascades", max(0, c.Cascades-2), c.Cascades)}
 	}
-	s := &DistributedSwitch{design: design, levels: []int{c.M, design.points}, extra: [][]int{nil, nil}, place: [][]int{nil, nil}}
+	s := newDistributedSwitch(design)
 	for r := 2; r <= c.Cascades; r++ {
 		want, key := 0, fmt.Sprintf("inner[%d]", r-2)
 		switch {
@@ -95,10 +87,12 @@ func NewDistributedSwitch(c PKConfig) (*DistributedSwitch, error) {
 	if c.Cascades == 1 && c.Terminals != 0 && c.Terminals != design.points {
 		return nil, &param.ParamError{Key: "terminals", Value: c.Terminals, Want: fmt.Sprintf("%d with one cascade (or 0)", design.points)}
 	}
-	if err := s.freeze(); err != nil {
-		return nil, err
-	}
-	return s, nil
+	return s, s.freeze()
+}
+
+// newDistributedSwitch is PK_1, whose graph is still to be made.
+func newDistributedSwitch(d *Design) *DistributedSwitch {
+	return &DistributedSwitch{design: d, levels: []int{d.size, d.points}, extra: [][]int{nil, nil}, place: [][]int{nil, nil}}
 }
 
 // addLevel puts N copies of what there is under a new stage of splitters with
@@ -240,27 +234,22 @@ func (s *DistributedSwitch) Node(stage, unit int) SwitchID {
 	return SwitchID(unit)
 }
 
-// Facts implements [Topology].
-func (s *DistributedSwitch) Facts() Facts {
+func (s *DistributedSwitch) freeze() error {
 	units := 0
 	for stage := 1; stage <= s.Cascades(); stage++ {
 		units += s.Units(stage)
 	}
-	return Facts{
+	facts := Facts{
 		Switches: units + s.Copies(0), Terminals: s.levels[s.Cascades()],
 		Links: units * s.Radix(), Diameter: 2 * s.Cascades(), Bisection: -1,
 	}
-}
-
-func (s *DistributedSwitch) freeze() error {
-	facts := s.Facts()
 	// A level's first stage was checked before the level was made, and the
 	// others have at most m^(k-1) times its ports: no overflow.
 	if err := checkPorts("cascades", s.Cascades(), 2*facts.Links+facts.Terminals); err != nil {
 		return err
 	}
 	const terminal, internal = ClassID(0), ClassID(1)
-	b := NewBuilder(facts.Switches, Class{Name: "terminal", Latency: 1}, Class{Name: "internal", Latency: 1})
+	b := NewBuilder(facts.Switches, classes("internal")...)
 	for t := range facts.Terminals {
 		b.AddTerminal(s.Node(1, t), terminal)
 	}
@@ -274,6 +263,6 @@ func (s *DistributedSwitch) freeze() error {
 			}
 		}
 	}
-	s.graph = b.Freeze()
+	s.graph, s.facts = b.Freeze(), facts
 	return nil
 }

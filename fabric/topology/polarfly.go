@@ -1,7 +1,6 @@
 package topology
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -15,9 +14,7 @@ type PolarFlyConfig struct {
 }
 
 func init() {
-	param.Register(Registry, "polarfly", "PolarFly: Erdős-Rényi polarity graph, any two switches at most two hops apart",
-		PolarFlyConfig{Q: 5},
-		func(c PolarFlyConfig, _ struct{}) (Topology, error) { return newPolarFly(c), nil })
+	register("polarfly", "PolarFly: Erdős-Rényi polarity graph, any two switches at most two hops apart", PolarFlyConfig{Q: 5}, newPolarFly)
 }
 
 // Validate checks what the tags cannot.
@@ -62,15 +59,16 @@ func (c *PolarFlyConfig) terminals() int {
 // eigenvalue but one q+1-√q, and the bisection at least [Halving] of N times that.
 type PolarFly struct {
 	PolarFlyConfig
-	hasGraph
+	built
 }
-
-var _ Formed = (*PolarFly)(nil)
 
 func newPolarFly(c PolarFlyConfig) *PolarFly {
 	c.P = c.terminals()
 	rows, _ := polarity(c.Q)
-	return &PolarFly{c, layRows(rows, c.P, classes("polar"), one)}
+	n, q := len(rows), float64(c.Q)
+	return &PolarFly{c, built{layRows(rows, c.P, classes("polar"), one),
+		Facts{Switches: n, Terminals: n * c.P, Links: c.Q * (c.Q + 1) * (c.Q + 1) / 2, Diameter: 2, Bisection: -1},
+		Forms{Degree: [2]int{c.Q, c.Q + 1}, MeanDistance: 2 - (q+1)/float64(n), BisectionAtLeast: (q + 1 - math.Sqrt(q)) * Halving(n)}}}
 }
 
 // polarity is the graph ER_q without its loops, and which points have one. q is a
@@ -132,18 +130,6 @@ func eachPoint(q int, visit func(v [3]int)) {
 	visit([3]int{0, 0, 1})
 }
 
-// Facts implements [Topology].
-func (x *PolarFly) Facts() Facts {
-	n := x.Q*x.Q + x.Q + 1
-	return Facts{Switches: n, Terminals: n * x.P, Links: x.Q * (x.Q + 1) * (x.Q + 1) / 2, Diameter: 2, Bisection: -1}
-}
-
-// Forms implements [Formed].
-func (x *PolarFly) Forms() Forms {
-	n, q := x.Q*x.Q+x.Q+1, float64(x.Q)
-	return Forms{Degree: [2]int{x.Q, x.Q + 1}, MeanDistance: 2 - (q+1)/float64(n), BisectionAtLeast: (q + 1 - math.Sqrt(q)) * Halving(n)}
-}
-
 // Layout implements [LaidOut]: the paper's racks. The quadrics are one; each neighbour of
 // the first quadric makes another, with its own neighbours that are no quadrics.
 func (x *PolarFly) Layout() *Layout {
@@ -158,12 +144,9 @@ func (x *PolarFly) Layout() *Layout {
 			}
 		}
 	}
-	return rings(x.graph, x.Q+1, func(s SwitchID) int { return rack[s] }, func(i int) string {
-		if i == 0 {
-			return "quadrics"
-		}
-		return fmt.Sprintf("rack %d", i)
-	}, "The quadrics in a ring, and each neighbour of the first one in a ring with its own neighbours.")
+	l := rings(x.graph, x.Q+1, func(s SwitchID) int { return rack[s] }, "rack ", "The quadrics in a ring, and each neighbour of the first one in a ring with its own neighbours.")
+	l.Frames[0].Name = "quadrics"
+	return l
 }
 
 // The field arithmetic behind the difference sets and the graphs that are defined

@@ -15,9 +15,8 @@ type PolarStarConfig struct {
 }
 
 func init() {
-	param.Register(Registry, "polarstar", "PolarStar: star product of a polarity graph with supernodes, diameter 3",
-		PolarStarConfig{Q: 3, Supernode: "paley", D: 2},
-		func(c PolarStarConfig, _ struct{}) (Topology, error) { return newPolarStar(c), nil })
+	register("polarstar", "PolarStar: star product of a polarity graph with supernodes, diameter 3",
+		PolarStarConfig{Q: 3, Supernode: "paley", D: 2}, newPolarStar)
 }
 
 // Validate checks what the tags cannot.
@@ -96,10 +95,8 @@ func (c *PolarStarConfig) terminals() int {
 // None for mean distance and bisection.
 type PolarStar struct {
 	PolarStarConfig
-	hasGraph
+	built
 }
-
-var _ Formed = (*PolarStar)(nil)
 
 func newPolarStar(c PolarStarConfig) *PolarStar {
 	c.P = c.terminals()
@@ -127,12 +124,23 @@ func newPolarStar(c PolarStarConfig) *PolarStar {
 			}
 		}
 	}
-	return &PolarStar{c, layRows(rows, c.P, classes("local", "global"), func(s, t SwitchID) ClassID {
+	g := layRows(rows, c.P, classes("local", "global"), func(s, t SwitchID) ClassID {
 		if int(s)/n == int(t)/n {
 			return 1
 		}
 		return 2
-	})}
+	})
+	points, k := len(structure), c.Q+1+c.D
+	facts := Facts{Switches: n * points, Terminals: n * points * c.P, Links: n*c.Q*(c.Q+1)*(c.Q+1)/2 + points*n*c.D/2, Diameter: -1, Bisection: -1}
+	forms := Forms{Degree: [2]int{k - 1, k}}
+	if c.Supernode == "iq" {
+		facts.Links += (c.Q + 1) * n / 2
+		forms.Degree[0] = k
+	}
+	if facts.Switches > 1+k*k {
+		facts.Diameter = 3
+	}
+	return &PolarStar{c, built{g, facts, forms}}
 }
 
 // paley is the Paley graph of 2d+1 vertices, by rows, and the multiplication by the
@@ -189,37 +197,9 @@ func quads(d int) (rows [][]int, f []int) {
 	return rows, f
 }
 
-// Facts implements [Topology].
-func (x *PolarStar) Facts() Facts {
-	n, points := x.supernodeSize(), x.Q*x.Q+x.Q+1
-	f := Facts{
-		Switches:  n * points,
-		Terminals: n * points * x.P,
-		Links:     n*x.Q*(x.Q+1)*(x.Q+1)/2 + points*n*x.D/2,
-		Diameter:  -1,
-		Bisection: -1,
-	}
-	if x.Supernode == "iq" {
-		f.Links += (x.Q + 1) * n / 2
-	}
-	if k := x.Q + 1 + x.D; f.Switches > 1+k*k {
-		f.Diameter = 3
-	}
-	return f
-}
-
-// Forms implements [Formed].
-func (x *PolarStar) Forms() Forms {
-	k := x.Q + 1 + x.D
-	if x.Supernode == "iq" {
-		return Forms{Degree: [2]int{k, k}}
-	}
-	return Forms{Degree: [2]int{k - 1, k}}
-}
-
 // Layout implements [LaidOut]: supernodes as rings.
 func (x *PolarStar) Layout() *Layout {
 	size := x.supernodeSize()
 	return rings(x.graph, x.graph.Switches()/size, func(s SwitchID) int { return int(s) / size },
-		func(i int) string { return fmt.Sprintf("supernode %d", i) }, "Supernodes in a circle, their switches in rings.")
+		"supernode ", "Supernodes in a circle, their switches in rings.")
 }

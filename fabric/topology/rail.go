@@ -19,9 +19,8 @@ type RailConfig struct {
 }
 
 func init() {
-	param.Register(Registry, "rail-optimised", "cluster of nodes with several adapters, of which each rail has leaves of its own",
-		RailConfig{Rails: 4, Nodes: 4, Units: 2, Uplinks: 4, Spines: 2, Groups: 1},
-		func(c RailConfig, _ struct{}) (Topology, error) { return newRail(c), nil })
+	register("rail-optimised", "cluster of nodes with several adapters, of which each rail has leaves of its own",
+		RailConfig{Rails: 4, Nodes: 4, Units: 2, Uplinks: 4, Spines: 2, Groups: 1}, newRail)
 }
 
 // Validate checks what the tags cannot.
@@ -142,9 +141,8 @@ type PlanesConfig struct {
 }
 
 func init() {
-	param.Register(Registry, "multi-plane", "nodes with an adapter on each of several planes, each plane a fat tree of its own",
-		PlanesConfig{Planes: 2, M: []int{4, 4}, W: []int{1, 2}},
-		func(c PlanesConfig, _ struct{}) (Topology, error) { return newPlanes(c), nil })
+	register("multi-plane", "nodes with an adapter on each of several planes, each plane a fat tree of its own",
+		PlanesConfig{Planes: 2, M: []int{4, 4}, W: []int{1, 2}}, newPlanes)
 }
 
 // Validate checks what the tags cannot.
@@ -208,18 +206,4 @@ var _ Tree = (*MultiPlane)(nil)
 func newPlanes(c PlanesConfig) *MultiPlane {
 	c.Terminals = c.terminals()
 	return &MultiPlane{c, newXGFT(c.xgft())}
-}
-
-// PlaneOf is the plane of a switch, or -1 of a node.
-func (x *MultiPlane) PlaneOf(s SwitchID) int {
-	level := x.LevelOf(s)
-	if level == 0 {
-		return -1
-	}
-	// The roots of a subtree count with their choice on the nodes' level first.
-	roots := 1
-	for _, w := range x.XGFT.W[:level+1] {
-		roots *= w
-	}
-	return int(s-x.levels[level].first) % roots / (roots / x.Planes)
 }

@@ -19,11 +19,9 @@ type RandomRegularConfig struct {
 }
 
 func init() {
-	param.Register(Registry, "random-regular", "random regular graph, all of them alike: connected, no parallel cables",
+	register("random-regular", "random regular graph, all of them alike: connected, no parallel cables",
 		RandomRegularConfig{Switches: 64, Degree: 6, Terminals: 2, Seed: 1},
-		func(c RandomRegularConfig, _ struct{}) (Topology, error) {
-			return newRandomGraph(c.Switches, c.Degree, c.Terminals, switched(c)), nil
-		})
+		func(c RandomRegularConfig) *RandomGraph { return newRandomGraph(c.Degree, c.Terminals, switched(c)) })
 }
 
 // Validate checks what the tags cannot.
@@ -62,27 +60,14 @@ func (c *RandomRegularConfig) Validate() error {
 // n switches, n*c terminals, n*degree/2 links, rounded down. None for diameter, mean
 // distance and bisection of a random graph. The mean distance is at least that of a tree
 // with no two branches that meet, [MeanDistanceBound].
-type RandomGraph struct {
-	switches, degree, terminals int
-
-	hasGraph
-}
-
-var _ Formed = (*RandomGraph)(nil)
+type RandomGraph struct{ built }
 
 // newRandomGraph lays out the neighbours of each switch.
-func newRandomGraph(switches, degree, terminals int, neighbours [][]SwitchID) *RandomGraph {
-	return &RandomGraph{switches, degree, terminals, layRows(neighbours, terminals, classes("random"), one)}
-}
-
-// Facts implements [Topology].
-func (x *RandomGraph) Facts() Facts {
-	return Facts{Switches: x.switches, Terminals: x.switches * x.terminals, Links: x.switches * x.degree / 2, Diameter: -1, Bisection: -1}
-}
-
-// Forms implements [Formed].
-func (x *RandomGraph) Forms() Forms {
-	return Forms{Degree: [2]int{x.degree - x.switches*x.degree%2, x.degree}}
+func newRandomGraph(degree, terminals int, neighbours [][]SwitchID) *RandomGraph {
+	n := len(neighbours)
+	return &RandomGraph{built{layRows(neighbours, terminals, classes("random"), one),
+		Facts{Switches: n, Terminals: n * terminals, Links: n * degree / 2, Diameter: -1, Bisection: -1},
+		Forms{Degree: [2]int{degree - n*degree%2, degree}}}}
 }
 
 // MeanDistanceBound is the least mean distance of n switches of a degree, if every
@@ -180,11 +165,9 @@ type JellyfishConfig struct {
 }
 
 func init() {
-	param.Register(Registry, "jellyfish", "Jellyfish: random graph, joined cable by cable as its authors do",
+	register("jellyfish", "Jellyfish: random graph, joined cable by cable as its authors do",
 		JellyfishConfig{Switches: 32, Degree: 5, Terminals: 3, Seed: 1},
-		func(c JellyfishConfig, _ struct{}) (Topology, error) {
-			return newRandomGraph(c.Switches, c.Degree, c.Terminals, grown(c)), nil
-		})
+		func(c JellyfishConfig) *RandomGraph { return newRandomGraph(c.Degree, c.Terminals, grown(c)) })
 }
 
 // Validate checks what the tags cannot.
@@ -333,9 +316,8 @@ type XpanderConfig struct {
 }
 
 func init() {
-	param.Register(Registry, "xpander", "Xpander: random lift of a complete graph",
-		XpanderConfig{Degree: 5, Lift: 6, Lifts: "one", Terminals: 3, Seed: 1},
-		func(c XpanderConfig, _ struct{}) (Topology, error) { return newXpander(c), nil })
+	register("xpander", "Xpander: random lift of a complete graph",
+		XpanderConfig{Degree: 5, Lift: 6, Lifts: "one", Terminals: 3, Seed: 1}, newXpander)
 }
 
 // Validate checks what the tags cannot.
@@ -373,10 +355,8 @@ func (c *XpanderConfig) Validate() error {
 // graph, of diameter 1. None for diameter, mean distance and bisection of others.
 type Xpander struct {
 	XpanderConfig
-	hasGraph
+	built
 }
-
-var _ Formed = (*Xpander)(nil)
 
 func newXpander(c XpanderConfig) *Xpander {
 	stream := sim.NewStream(c.Seed, "topology xpander", 0)
@@ -388,7 +368,12 @@ func newXpander(c XpanderConfig) *Xpander {
 	for !connectedRows(rows) {
 		rows = lift(c.Degree+1, c.Lift, &stream)
 	}
-	return &Xpander{c, layRows(rows, c.Terminals, classes("random"), one)}
+	n := len(rows)
+	f := Facts{Switches: n, Terminals: n * c.Terminals, Links: n * c.Degree / 2, Diameter: -1, Bisection: -1}
+	if c.Lift == 1 {
+		f.Diameter = 1
+	}
+	return &Xpander{c, built{layRows(rows, c.Terminals, classes("random"), one), f, Forms{Degree: [2]int{c.Degree, c.Degree}}}}
 }
 
 // liftOnce joins the switches of any two of so many meta-nodes by a random matching.
@@ -435,21 +420,8 @@ func liftDoubling(nodes, lift int, stream *sim.Stream) [][]SwitchID {
 	return rows
 }
 
-// Facts implements [Topology].
-func (x *Xpander) Facts() Facts {
-	n := x.Lift * (x.Degree + 1)
-	f := Facts{Switches: n, Terminals: n * x.Terminals, Links: n * x.Degree / 2, Diameter: -1, Bisection: -1}
-	if x.Lift == 1 {
-		f.Diameter = 1
-	}
-	return f
-}
-
-// Forms implements [Formed].
-func (x *Xpander) Forms() Forms { return Forms{Degree: [2]int{x.Degree, x.Degree}} }
-
 // Layout implements [LaidOut]: meta-nodes as rings.
 func (x *Xpander) Layout() *Layout {
 	return rings(x.graph, x.Degree+1, func(s SwitchID) int { return int(s) / x.Lift },
-		func(i int) string { return fmt.Sprintf("meta-node %d", i) }, "Meta-nodes in a circle, their switches in rings.")
+		"meta-node ", "Meta-nodes in a circle, their switches in rings.")
 }

@@ -14,9 +14,7 @@ type SlimFlyConfig struct {
 }
 
 func init() {
-	param.Register(Registry, "slim-fly", "Slim Fly: McKay-Miller-Širáň graph, any two switches at most two hops apart",
-		SlimFlyConfig{Q: 5},
-		func(c SlimFlyConfig, _ struct{}) (Topology, error) { return newSlimFly(c), nil })
+	register("slim-fly", "Slim Fly: McKay-Miller-Širáň graph, any two switches at most two hops apart", SlimFlyConfig{Q: 5}, newSlimFly)
 }
 
 // Validate checks what the tags cannot.
@@ -66,10 +64,8 @@ func (c *SlimFlyConfig) terminals() int {
 // test for all orders to 27, not proven here for all.
 type SlimFly struct {
 	SlimFlyConfig
-	hasGraph
+	built
 }
-
-var _ Formed = (*SlimFly)(nil)
 
 func newSlimFly(c SlimFlyConfig) *SlimFly {
 	c.P = c.terminals()
@@ -94,12 +90,15 @@ func newSlimFly(c SlimFlyConfig) *SlimFly {
 			}
 		}
 	}
-	return &SlimFly{c, layRows(rows, c.P, classes("local", "cross"), func(s, t SwitchID) ClassID {
+	g := layRows(rows, c.P, classes("local", "cross"), func(s, t SwitchID) ClassID {
 		if int(s) < q*q && int(t) >= q*q {
 			return 2
 		}
 		return 1
-	})}
+	})
+	n, k := len(rows), c.degree()
+	return &SlimFly{c, built{g, Facts{Switches: n, Terminals: n * c.P, Links: n * k / 2, Diameter: 2, Bisection: -1},
+		Forms{Degree: [2]int{k, k}, MeanDistance: 2 - float64(k)/float64(n-1), BisectionAtLeast: float64(q) * Halving(n)}}}
 }
 
 // slimFlySets are the sets X and X' of differences in the two halves (Hafner,
@@ -140,18 +139,6 @@ func slimFlySets(f *field, delta int) (sets [2][]int) {
 		}
 	}
 	return sets
-}
-
-// Facts implements [Topology].
-func (x *SlimFly) Facts() Facts {
-	n := 2 * x.Q * x.Q
-	return Facts{Switches: n, Terminals: n * x.P, Links: n * x.degree() / 2, Diameter: 2, Bisection: -1}
-}
-
-// Forms implements [Formed].
-func (x *SlimFly) Forms() Forms {
-	n, k := float64(2*x.Q*x.Q), x.degree()
-	return Forms{Degree: [2]int{k, k}, MeanDistance: 2 - float64(k)/(n-1), BisectionAtLeast: float64(x.Q) * Halving(2*x.Q*x.Q)}
 }
 
 // Layout implements [LaidOut]: the groups of one half above, of the other below.

@@ -8,7 +8,7 @@ import (
 )
 
 func init() {
-	topology.CheckGraph, topology.Diameter, topology.Families = topologytest.CheckGraph, topologytest.Diameter, topologytest.Families
+	topology.CheckGraph, topology.Families = topologytest.CheckGraph, topologytest.Families
 }
 
 // TestConformance holds every registered topology to the conformance suite, and

@@ -7,7 +7,6 @@ import (
 
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/input"
-	"github.com/weft-sim/weft/sim/param"
 )
 
 // TiersConfig configures the topology "tiers": a tree of two or three levels from a file of the
@@ -29,28 +28,13 @@ type TiersConfig struct {
 }
 
 func init() {
-	param.Register(Registry, "tiers", "a tree of two or three levels from a topology file of htsim", TiersConfig{},
-		func(c TiersConfig, _ struct{}) (Topology, error) {
-			data, err := input.ReadInput(c.Path, input.MaxSettings)
-			if err != nil {
-				f := FileConfig(c)
-				return nil, f.Unreadable(err)
-			}
-			x, err := ReadTiers(c.Path, data)
-			if err != nil {
-				return nil, err
-			}
-			return x, nil
-		})
+	RegisterFile("tiers", "a tree of two or three levels from a topology file of htsim", TiersConfig{}, input.MaxSettings,
+		func(c TiersConfig) string { return c.Path },
+		func(c TiersConfig, data []byte) (Topology, error) { return asTopology(ReadTiers(c.Path, data)) })
 }
 
 // Validate checks what the tags cannot.
-func (c *TiersConfig) Validate() error {
-	if c.Path == "" {
-		return &param.ParamError{Key: "path", Value: `""`, Want: "the path of a file of tiers"}
-	}
-	return nil
-}
+func (c *TiersConfig) Validate() error { return checkPath(c.Path, "a file of tiers") }
 
 // TiersNetwork is the network of a file of tiers.
 type TiersNetwork struct {

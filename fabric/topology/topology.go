@@ -139,6 +139,56 @@ type Formed interface {
 	Forms() Forms
 }
 
+// register adds a family to the registry. Its settings are checked before it is built.
+func register[C any, T Topology](name, doc string, defaults C, build func(C) T) {
+	param.Register(Registry, name, doc, defaults, func(c C, _ struct{}) (Topology, error) { return build(c), nil })
+}
+
+// RegisterFile adds a topology that is read from a file to the registry; path is the
+// setting with the key "path" that names the file.
+func RegisterFile[C any](name, doc string, defaults C, limit int64, path func(c C) string, read func(c C, data []byte) (Topology, error)) {
+	param.Register(Registry, name, doc, defaults, func(c C, _ struct{}) (Topology, error) {
+		data, err := input.ReadInput(path(c), limit)
+		if err != nil {
+			return nil, &param.ParamError{Key: "path", Value: path(c), Want: "a readable file: " + err.Error()}
+		}
+		return read(c, data)
+	})
+}
+
+// checkPath refuses an empty path.
+func checkPath(path, what string) error {
+	if path == "" {
+		return &param.ParamError{Key: "path", Value: `""`, Want: "the path of " + what}
+	}
+	return nil
+}
+
+// asTopology keeps a nil pointer from becoming a Topology that is not nil.
+func asTopology[T Topology](x T, err error) (Topology, error) {
+	if err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// built is what the types of families embed: the graph and the closed forms, both made
+// once by the generator.
+type built struct {
+	graph *Graph
+	facts Facts
+	forms Forms
+}
+
+// Graph implements [Topology].
+func (x *built) Graph() *Graph { return x.graph }
+
+// Facts implements [Topology].
+func (x *built) Facts() Facts { return x.facts }
+
+// Forms implements [Formed].
+func (x *built) Forms() Forms { return x.forms }
+
 // maxPorts bounds the switch ports of generated networks: port numbers are
 // int32, and beyond this no machine would hold the simulation.
 const maxPorts = 1 << 28
@@ -164,9 +214,7 @@ type SingleSwitchConfig struct {
 }
 
 func init() {
-	param.Register(Registry, "single-switch", "one switch with all terminals on it",
-		SingleSwitchConfig{Terminals: 8},
-		func(c SingleSwitchConfig, _ struct{}) (Topology, error) { return newSingleSwitch(c), nil })
+	register("single-switch", "one switch with all terminals on it", SingleSwitchConfig{Terminals: 8}, newSingleSwitch)
 }
 
 // SingleSwitch is one switch; port i leads to terminal i. Class "terminal".
@@ -177,17 +225,9 @@ func init() {
 //
 // Closed forms: no links, diameter 0. There is no bisection: a cut through
 // switch-switch cables cannot part the terminals.
-type SingleSwitch struct{ hasGraph }
+type SingleSwitch struct{ built }
 
 func newSingleSwitch(c SingleSwitchConfig) *SingleSwitch {
-	b := NewBuilder(1, Class{Name: "terminal", Latency: 1})
-	for range c.Terminals {
-		b.AddTerminal(0, 0)
-	}
-	return &SingleSwitch{hasGraph{b.Freeze()}}
-}
-
-// Facts implements [Topology].
-func (x *SingleSwitch) Facts() Facts {
-	return Facts{Switches: 1, Terminals: x.graph.Terminals(), Bisection: -1}
+	b := withTerminals(1, c.Terminals, classes()...)
+	return &SingleSwitch{built{graph: b.Freeze(), facts: Facts{Switches: 1, Terminals: c.Terminals, Bisection: -1}}}
 }

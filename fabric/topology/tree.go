@@ -12,7 +12,7 @@ import (
 // the same number of consecutive ports to each block. Down ports come before
 // up ports.
 type treeShape struct {
-	hasGraph
+	built
 	levels []treeLevel  // leaves first
 	low    []TerminalID // len = switches: first terminal below
 	high   []TerminalID // len = switches: first terminal above those below
@@ -56,16 +56,6 @@ func (x *treeShape) DownTo(s SwitchID, t TerminalID) (first PortID, count int) {
 	return x.graph.PortStart[s] + PortID(child*l.ports), l.ports
 }
 
-// treeClasses names the channel classes of a tree of so many switch levels:
-// "terminal", then "level1" for the cables between levels 0 and 1, and so on.
-func treeClasses(levels int) []Class {
-	classes := []Class{{Name: "terminal", Latency: 1}}
-	for i := 1; i < levels; i++ {
-		classes = append(classes, Class{Name: fmt.Sprintf("level%d", i), Latency: 1})
-	}
-	return classes
-}
-
 // XGFTConfig configures the topology "xgft"; see [XGFT].
 type XGFTConfig struct {
 	M        []int `toml:"m" doc:"children of a switch at each level, leaves first; m[0] counts terminals" min:"1" max:"65536"`
@@ -74,9 +64,8 @@ type XGFTConfig struct {
 }
 
 func init() {
-	param.Register(Registry, "xgft", "extended generalized fat tree, tapered and with parallel cables at will",
-		XGFTConfig{M: []int{4, 4, 8}, W: []int{1, 2, 2}},
-		func(c XGFTConfig, _ struct{}) (Topology, error) { return newXGFT(c), nil })
+	register("xgft", "extended generalized fat tree, tapered and with parallel cables at will",
+		XGFTConfig{M: []int{4, 4, 8}, W: []int{1, 2, 2}}, newXGFT)
 }
 
 // Validate checks what the tags cannot.
@@ -191,7 +180,7 @@ func newXGFT(c XGFTConfig) *XGFT {
 			first++
 		}
 	}
-	b := NewBuilder(first, treeClasses(len(c.M))...)
+	b := NewBuilder(first, numberedClasses("level", len(c.M))...)
 	for t := range c.nodes(0) {
 		b.AddTerminal(SwitchID(t/c.M[0]), 0)
 	}
@@ -212,25 +201,24 @@ func newXGFT(c XGFTConfig) *XGFT {
 		}
 		roots *= c.W[i]
 	}
-	x.graph = b.Freeze()
+	x.graph, x.facts = b.Freeze(), c.closedForms()
 	return x
 }
 
-// Facts implements [Topology].
-func (x *XGFT) Facts() Facts {
-	f := Facts{Terminals: x.nodes(0), Bisection: -1}
-	for i := 1; i <= len(x.M); i++ {
-		f.Switches += x.nodes(i)
-		if i > 1 && x.M[i-1] > 1 {
+func (c *XGFTConfig) closedForms() Facts {
+	f := Facts{Terminals: c.nodes(0), Bisection: -1}
+	for i := 1; i <= len(c.M); i++ {
+		f.Switches += c.nodes(i)
+		if i > 1 && c.M[i-1] > 1 {
 			f.Diameter = 2 * (i - 1)
 		}
 	}
 	subtrees := 1
-	for i := len(x.M) - 1; i >= 1; i-- {
-		f.Links += x.upCables(i)
-		subtrees *= x.M[i]
-		if subtrees%2 == 0 && (f.Bisection < 0 || x.upCables(i)/2 < f.Bisection) {
-			f.Bisection = x.upCables(i) / 2
+	for i := len(c.M) - 1; i >= 1; i-- {
+		f.Links += c.upCables(i)
+		subtrees *= c.M[i]
+		if subtrees%2 == 0 && (f.Bisection < 0 || c.upCables(i)/2 < f.Bisection) {
+			f.Bisection = c.upCables(i) / 2
 		}
 	}
 	return f
@@ -243,9 +231,8 @@ type FatTreeConfig struct {
 }
 
 func init() {
-	param.Register(Registry, "fat-tree", "fat tree of k-port switches with full bisection",
-		FatTreeConfig{K: 8, N: 3},
-		func(c FatTreeConfig, _ struct{}) (Topology, error) { return newFatTree(c), nil })
+	register("fat-tree", "fat tree of k-port switches with full bisection", FatTreeConfig{K: 8, N: 3},
+		func(c FatTreeConfig) *FatTree { return &FatTree{c, newXGFT(c.xgft()).treeShape} })
 }
 
 // Validate checks what the tags cannot.
@@ -303,29 +290,6 @@ type FatTree struct {
 
 var _ Tree = (*FatTree)(nil)
 
-func newFatTree(c FatTreeConfig) *FatTree {
-	return &FatTree{c, newXGFT(c.xgft()).treeShape}
-}
-
-// Facts implements [Topology].
-func (x *FatTree) Facts() Facts {
-	width := 1 // (k/2)^(n-1)
-	for range x.N - 1 {
-		width *= x.K / 2
-	}
-	f := Facts{
-		Switches:  (2*x.N - 1) * width,
-		Terminals: width * x.K,
-		Links:     (x.N - 1) * width * x.K,
-		Diameter:  2 * (x.N - 1),
-		Bisection: width * x.K / 2,
-	}
-	if x.N == 1 {
-		f.Bisection = -1
-	}
-	return f
-}
-
 // OFTConfig configures the topology "oft"; see [OFT].
 type OFTConfig struct {
 	K int `toml:"k" doc:"half the ports of a switch; k-1 must be a prime power" min:"3" max:"128"`
@@ -368,13 +332,10 @@ func (c *OFTConfig) Validate() error { return checkPorts("k", c.K, 3*c.K*c.K*(2*
 // 1/(2n) of its traffic, crosses its k channels: k*2n/(p*(2n-1)).
 type OFT struct {
 	OFTConfig
-	hasGraph
+	built
 }
 
-var (
-	_ Formed = (*OFT)(nil)
-	_ Ranked = (*OFT)(nil)
-)
+var _ Ranked = (*OFT)(nil)
 
 func newOFT(c OFTConfig) (Topology, error) {
 	plane, err := NewDesign(c.K, 1)
@@ -398,29 +359,15 @@ func newOFT(c OFTConfig) (Topology, error) {
 			b.AddLinkAt(SwitchID(s), c.P+j, SwitchID(2*n+plane.Block(s%n, j)), s/n*c.K+j, 1)
 		}
 	}
-	return &OFT{c, hasGraph{b.Freeze()}}, nil
+	outer := float64(2 * n)
+	return &OFT{c, built{b.Freeze(), Facts{Switches: 3 * n, Terminals: 2 * n * c.P, Links: 2 * n * c.K, Diameter: 2, Bisection: -1},
+		Forms{Degree: [2]int{c.K, 2 * c.K}, MeanDistance: 2, UniformCapacity: float64(c.K) * outer / (float64(c.P) * (outer - 1))}}}, nil
 }
 
 func (c *OFTConfig) points() int { return c.K*c.K - c.K + 1 }
 
 // Rank implements [Ranked]: outer switches below inner ones.
 func (x *OFT) Rank(s SwitchID) int { return int(s) / (2 * x.points()) }
-
-// Facts implements [Topology].
-func (x *OFT) Facts() Facts {
-	n := x.points()
-	return Facts{Switches: 3 * n, Terminals: 2 * n * x.P, Links: 2 * n * x.K, Diameter: 2, Bisection: -1}
-}
-
-// Forms implements [Formed].
-func (x *OFT) Forms() Forms {
-	outer := float64(2 * x.points())
-	return Forms{
-		Degree:          [2]int{x.K, 2 * x.K},
-		MeanDistance:    2,
-		UniformCapacity: float64(x.K) * outer / (float64(x.P) * (outer - 1)),
-	}
-}
 
 // Layout implements [LaidOut]: the first copy of the points above, the lines in the middle,
 // the second copy below.

@@ -60,7 +60,7 @@ func TestTaperedTree(t *testing.T) {
 			t.Fatalf("switch %d has %d ports", s, d)
 		}
 	}
-	if d := Diameter(x.Graph()); d != 4 {
+	if d := diameterOf(x.Graph()); d != 4 {
 		t.Errorf("diameter %d", d)
 	}
 }

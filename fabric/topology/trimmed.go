@@ -20,9 +20,8 @@ type TrimmedTreeConfig struct {
 }
 
 func init() {
-	param.Register(Registry, "trimmed-tree", "three-level tree of complete groups under thinned-out top switches (Sunway BlueLight, TaihuLight)",
-		TrimmedTreeConfig{Groups: 4, GroupTerminals: 16, LeafTerminals: 6, Middles: 4, Tops: 4, TopCables: 2, TopWiring: "alternating"},
-		func(c TrimmedTreeConfig, _ struct{}) (Topology, error) { return newTrimmedTree(c), nil })
+	register("trimmed-tree", "three-level tree of complete groups under thinned-out top switches (Sunway BlueLight, TaihuLight)",
+		TrimmedTreeConfig{Groups: 4, GroupTerminals: 16, LeafTerminals: 6, Middles: 4, Tops: 4, TopCables: 2, TopWiring: "alternating"}, newTrimmedTree)
 }
 
 // Validate checks what the tags cannot.
@@ -111,7 +110,7 @@ func newTrimmedTree(c TrimmedTreeConfig) *TrimmedTree {
 	if c.TopWiring == "blocks" {
 		slices.Sort(firstOf)
 	}
-	b := NewBuilder(int(firstTop)+c.Tops, treeClasses(3)...)
+	b := NewBuilder(int(firstTop)+c.Tops, numberedClasses("level", 3)...)
 	for group := range c.Groups {
 		low := TerminalID(group * c.GroupTerminals)
 		end := low + TerminalID(c.GroupTerminals)
@@ -142,29 +141,23 @@ func newTrimmedTree(c TrimmedTreeConfig) *TrimmedTree {
 	for range c.Tops {
 		covers(0, terminals)
 	}
-	x.graph = b.Freeze()
+	x.graph, x.facts = b.Freeze(), c.closedForms()
 	return x
 }
 
-// Facts implements [Topology].
-func (x *TrimmedTree) Facts() Facts {
-	leaves := x.Groups * x.leaves()
-	f := Facts{
-		Switches:  leaves + x.Groups*x.Middles + x.Tops,
-		Terminals: x.Groups * x.GroupTerminals,
-		Links:     x.links(),
-		Bisection: -1,
-	}
+func (c *TrimmedTreeConfig) closedForms() Facts {
+	leaves := c.Groups * c.leaves()
+	f := Facts{Switches: leaves + c.Groups*c.Middles + c.Tops, Terminals: c.Groups * c.GroupTerminals, Links: c.links(), Bisection: -1}
 	switch {
-	case x.Groups > 1:
+	case c.Groups > 1:
 		f.Diameter = 4
 	case leaves > 1:
 		f.Diameter = 2
 	}
-	if x.Groups%2 == 0 {
-		f.Bisection = x.Groups / 2 * x.Tops * x.TopCables
+	if c.Groups%2 == 0 {
+		f.Bisection = c.Groups / 2 * c.Tops * c.TopCables
 	}
-	if cut := leaves / 2 * x.Middles; x.GroupTerminals%x.LeafTerminals == 0 && leaves%2 == 0 && (f.Bisection < 0 || cut < f.Bisection) {
+	if cut := leaves / 2 * c.Middles; c.GroupTerminals%c.LeafTerminals == 0 && leaves%2 == 0 && (f.Bisection < 0 || cut < f.Bisection) {
 		f.Bisection = cut
 	}
 	return f

@@ -40,14 +40,6 @@ func DefaultOptions() Options {
 	return Options{NueMaxVLs: 1, OperationalVLs: 8}
 }
 
-// PlaceOn takes the coordinates of a network that has some, for torus-2QoS without a
-// torus_config.
-func (o *Options) PlaceOn(s *Subnet, network topology.Topology) {
-	if grid, ok := network.(topology.Grid); ok && o.Torus == nil {
-		o.grid = gridOf(s, grid)
-	}
-}
-
 // Config is a configuration file of OpenSM as far as it concerns unicast tables.
 type Config struct {
 	Options
@@ -63,6 +55,25 @@ type Config struct {
 	Named []string
 	// Warnings name what was passed over, each with its line.
 	Warnings []string
+}
+
+// Subnet looks at a network as OpenSM does with this configuration: manager is the name of
+// the subnet manager's terminal ([FindManager]), and ports have so many data lanes. It takes
+// the coordinates of a network that has some, for torus-2QoS without a torus_config.
+func (c *Config) Subnet(network topology.Topology, manager string, lanes int) (*Subnet, error) {
+	on, err := FindManager(network.Graph(), manager, c.GUID)
+	if err != nil {
+		return nil, err
+	}
+	c.OperationalVLs = min(lanes, c.MaxVLs)
+	s, err := NewSubnet(network.Graph(), on, c.LMC)
+	if err != nil {
+		return nil, err
+	}
+	if grid, ok := network.(topology.Grid); ok && c.Torus == nil {
+		c.grid = gridOf(s, grid)
+	}
+	return s, nil
 }
 
 // DefaultConfig is that of an empty file.

@@ -2,6 +2,7 @@ package opensm
 
 import (
 	"fmt"
+	"slices"
 )
 
 func init() {
@@ -188,13 +189,8 @@ type bundleUse struct{ bundle, next int32 }
 
 func newDependencies(s *Subnet, c *channels) *dependencies {
 	n := len(s.Links)
-	d := &dependencies{channels: c, s: s, there: make([]bool, n), out: make([][]int32, n), left: make([]int32, n), right: make([]int32, n), root: -1, edgeAt: make([]int32, c.slots)}
-	for _, list := range [][]int32{d.left, d.right, d.edgeAt} {
-		for i := range list {
-			list[i] = -1
-		}
-	}
-	return d
+	none := []int32{-1}
+	return &dependencies{channels: c, s: s, there: make([]bool, n), out: make([][]int32, n), left: slices.Repeat(none, n), right: slices.Repeat(none, n), root: -1, edgeAt: slices.Repeat(none, int(c.slots))}
 }
 
 // key is a channel's place in the order of the tree: LIDs and ports of both ends.
@@ -266,12 +262,8 @@ func (d *dependencies) withdraw(path []int32, pairs int) {
 func (d *dependencies) remove(number int32) {
 	e := &d.edges[number]
 	out := d.out[e.from]
-	for i, other := range out {
-		if other == number {
-			d.out[e.from] = append(out[:i], out[i+1:]...)
-			break
-		}
-	}
+	i := slices.Index(out, number)
+	d.out[e.from] = slices.Delete(out, i, i+1)
 	d.edgeAt[d.at(e.from, e.to)] = -1
 }
 

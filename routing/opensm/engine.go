@@ -1,3 +1,10 @@
+// Package opensm repeats the unicast routing of OpenSM 3.3.23, InfiniBand's
+// subnet manager, bit for bit: LIDs, linear forwarding tables (LFT), service
+// levels (SL) and the tables that map service levels to virtual lanes (SL2VL).
+//
+// A [Subnet] is a network as OpenSM sees it; an engine ([Engines], one a file)
+// makes [Tables] of it or refuses it with OpenSM's reason ([*Refusal]). OpenSM
+// itself then takes its engine minhop, without a word; this package never does.
 package opensm
 
 import (
@@ -89,10 +96,7 @@ type portLanes func(n int32, in, out, sl uint8) uint8
 func newTables(engine string, s *Subnet) *Tables {
 	t := &Tables{Engine: engine, Subnet: s, LFT: make([][]uint8, len(s.Switches))}
 	width := s.MaxLID + 1
-	all := make([]uint8, len(t.LFT)*width)
-	for i := range all {
-		all[i] = noPath
-	}
+	all := slices.Repeat([]uint8{noPath}, len(t.LFT)*width)
 	for n := range t.LFT {
 		t.LFT[n] = all[n*width : (n+1)*width : (n+1)*width]
 	}
@@ -226,9 +230,9 @@ func (t *Tables) Path(n int32, lid int, path []int32) (_ []int32, ok bool) {
 	return path, t.LFT[n][lid] == t.Subnet.hostPort(e.Terminal)
 }
 
-// Unreachable counts the pairs of terminals whose packets do not arrive, and names the
-// first; the base LIDs count.
-func (t *Tables) Unreachable() (pairs int, first string) {
+// Pairs visits the paths from every switch with terminals to the base LID of every
+// terminal; ok is false for packets that do not arrive. path is valid until visit returns.
+func (t *Tables) Pairs(visit func(hosts []Host, to topology.TerminalID, path []int32, ok bool)) {
 	s := t.Subnet
 	var path []int32
 	for n := range s.nodes() {
@@ -238,13 +242,24 @@ func (t *Tables) Unreachable() (pairs int, first string) {
 		}
 		for to, lid := range s.TerminalLID[:s.Graph.Terminals()] {
 			var ok bool
-			if path, ok = t.Path(n, int(lid), path); !ok {
-				if pairs += len(hosts); first == "" {
-					first = fmt.Sprintf("%s to %s", s.Graph.TerminalName(hosts[0].Terminal), s.Graph.TerminalName(topology.TerminalID(to)))
-				}
-			}
+			path, ok = t.Path(n, int(lid), path)
+			visit(hosts, topology.TerminalID(to), path, ok)
 		}
 	}
+}
+
+// Unreachable counts the pairs of terminals whose packets do not arrive, and names the
+// first; the base LIDs count.
+func (t *Tables) Unreachable() (pairs int, first string) {
+	g := t.Subnet.Graph
+	t.Pairs(func(hosts []Host, to topology.TerminalID, _ []int32, ok bool) {
+		if ok {
+			return
+		}
+		if pairs += len(hosts); first == "" {
+			first = fmt.Sprintf("%s to %s", g.TerminalName(hosts[0].Terminal), g.TerminalName(to))
+		}
+	})
 	return pairs, first
 }
 

@@ -3,6 +3,7 @@ package opensm
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 )
 
 func init() {
@@ -73,10 +74,7 @@ type lash struct {
 
 func newLASH(s *Subnet, switches []lashSwitch) *lash {
 	n := len(switches)
-	w := &lash{s: s, n: n, number: make([]int32, n), index: make([]int16, n*n), next: make([]int32, n*n), layer: make([]uint8, n*n)}
-	for i := range w.index {
-		w.index[i], w.next[i] = -1, -1
-	}
+	w := &lash{s: s, n: n, number: make([]int32, n), index: slices.Repeat([]int16{-1}, n*n), next: slices.Repeat([]int32{-1}, n*n), layer: make([]uint8, n*n)}
 	w.start = []int32{0}
 	for i, sw := range switches {
 		w.number[sw.node] = int32(i)

@@ -324,11 +324,7 @@ func (m *lashMesh) orderLinks(s *lashSwitch) {
 
 // sorted is the switches by their coordinates, numbered anew.
 func (m *lashMesh) sorted() []lashSwitch {
-	numbers := make([]int32, len(m.switches))
-	for i := range numbers {
-		numbers[i] = int32(i)
-	}
-	numbers = mergeSort(numbers, func(a, b int32) int32 {
+	numbers := mergeSort(upTo[int32](len(m.switches)), func(a, b int32) int32 {
 		for _, k := range m.order {
 			// The difference wraps round where one is far away, as in OpenSM.
 			if d := m.switches[a].coord[k] - m.switches[b].coord[k]; d != 0 {

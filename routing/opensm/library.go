@@ -101,9 +101,6 @@ func (h *heap) clear() {
 	h.entries = h.entries[:0]
 }
 
-// has tells whether a vertex is in a heap that was cleared before its first use.
-func (h *heap) has(v int32) bool { return h.at[v] != outside }
-
 // insert adds a vertex that is not in the heap.
 func (h *heap) insert(v int32, key uint64) {
 	h.entries = append(h.entries, heapEntry{})

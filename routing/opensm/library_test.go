@@ -17,8 +17,8 @@ func TestHeap(t *testing.T) {
 	for range 5000 {
 		v := int32(r.IntN(40))
 		key, in := keys[v]
-		if h.has(v) != in {
-			t.Fatalf("vertex %d: Has %t, want %t", v, h.has(v), in)
+		if has := h.at[v] != outside; has != in {
+			t.Fatalf("vertex %d: in the heap %t, want %t", v, has, in)
 		}
 		switch {
 		case !in:

@@ -14,11 +14,46 @@ import (
 	"github.com/weft-sim/weft/sim/input"
 )
 
-// endPort is a port that gets LIDs: of an adapter, or port 0 of a switch.
-type endPort struct {
-	guid   uint64
-	stated int32 // LID that the network states, 0 none
-	end    End
+// describe names an end port as OpenSM's dumps do: what it is of, its GUID, and the name of
+// its node.
+func (s *Subnet) describe(e End) (kind string, guid uint64, name string) {
+	if e.Terminal >= 0 {
+		return "Channel Adapter", s.Names.PortGUID[e.Terminal], s.Names.Terminal[e.Terminal]
+	}
+	return "Switch", s.guid(e.Node), s.Names.Switch[s.Switches[e.Node]]
+}
+
+// ends lists the ports that get LIDs, those of adapters and port 0 of the switches, by GUID;
+// of equal ones a switch is first.
+func (s *Subnet) ends() []End {
+	var ends []End
+	for n := range s.nodes() {
+		ends = append(ends, End{n, -1})
+	}
+	for t := range topology.TerminalID(s.adapterPorts()) {
+		ends = append(ends, End{s.home(t), t})
+	}
+	slices.SortFunc(ends, func(a, b End) int {
+		_, guidA, _ := s.describe(a)
+		_, guidB, _ := s.describe(b)
+		return cmp.Or(ib.CompareGUID(guidA, guidB), cmp.Compare(a.Terminal, b.Terminal))
+	})
+	return ends
+}
+
+// stated is the LID that the network states for an end port, 0 if it states none.
+func (s *Subnet) stated(e End) int32 {
+	known := s.Graph.Names
+	switch {
+	case known == nil:
+	case e.Terminal < 0 && known.SwitchLID != nil:
+		return known.SwitchLID[s.Switches[e.Node]]
+	case e.Terminal >= 0 && !s.isTerminal(e.Terminal):
+		return known.Aggregation[int(e.Terminal)-s.Graph.Terminals()].LID
+	case e.Terminal >= 0 && known.TerminalLID != nil:
+		return known.TerminalLID[e.Terminal]
+	}
+	return 0
 }
 
 // assignLIDs gives every end port its LIDs as OpenSM does (osm_lid_mgr.c): ports
@@ -27,63 +62,31 @@ type endPort struct {
 // that on, a switch one; LIDs that are skipped stay unused. A stated LID that is
 // not such a multiple, or that another port has, counts as none.
 func (s *Subnet) assignLIDs() error {
-	var ports []endPort
-	stated := func(lids []int32, i int) int32 {
-		if lids == nil {
-			return 0
-		}
-		return lids[i]
-	}
-	var lids, switchLIDs []int32
-	if known := s.Graph.Names; known != nil {
-		lids, switchLIDs = known.TerminalLID, known.SwitchLID
-		if lids != nil || len(known.Aggregation) > 0 {
-			lids = append(make([]int32, 0, s.adapterPorts()), lids...)
-			for len(lids) < s.Graph.Terminals() {
-				lids = append(lids, 0)
-			}
-			for _, a := range known.Aggregation {
-				lids = append(lids, a.LID)
-			}
-		}
-	}
-	for t := range topology.TerminalID(s.adapterPorts()) {
-		ports = append(ports, endPort{s.Names.PortGUID[t], stated(lids, int(t)), End{s.home(t), t}})
-	}
-	for n, id := range s.Switches {
-		ports = append(ports, endPort{s.Names.SwitchGUID[id], stated(switchLIDs, int(id)), End{int32(n), -1}})
-	}
-	first := func(p endPort) int {
-		if p.end.Terminal == s.Manager {
-			return 0
-		}
-		return 1
-	}
-	slices.SortFunc(ports, func(a, b endPort) int {
-		return cmp.Or(cmp.Compare(first(a), first(b)), ib.CompareGUID(a.guid, b.guid))
-	})
+	ends := s.ends()
+	manager := slices.IndexFunc(ends, func(e End) bool { return e.Terminal == s.Manager })
+	ends = slices.Insert(slices.Delete(ends, manager, manager+1), 0, End{s.home(s.Manager), s.Manager})
 	s.SwitchLID = make([]int32, len(s.Switches))
 	s.TerminalLID = make([]int32, s.adapterPorts())
 	s.Ends = []End{nobody}
-	for _, p := range ports {
-		if count := s.lidCount(p.end); p.stated > 0 && int(p.stated)+count-1 <= maxUnicastLID && int(p.stated)%count == 0 && s.free(int(p.stated), count) {
-			s.take(int(p.stated), count, p.end)
+	for _, e := range ends {
+		if lid, count := int(s.stated(e)), s.lidCount(e); lid > 0 && lid+count-1 <= maxUnicastLID && lid%count == 0 && s.free(lid, count) {
+			s.take(lid, count, e)
 		}
 	}
 	next := 1
-	for _, p := range ports {
-		if s.BaseLID(p.end) > 0 {
+	for _, e := range ends {
+		if s.BaseLID(e) > 0 {
 			continue
 		}
-		count := s.lidCount(p.end)
+		count := s.lidCount(e)
 		lid := (next + count - 1) / count * count
 		for !s.free(lid, count) {
 			lid += count
 		}
 		if lid+count-1 > maxUnicastLID {
-			return fmt.Errorf("%d end ports with 2^%d LIDs an adapter port need more than the %d LIDs of a subnet", len(ports), s.LMC, maxUnicastLID)
+			return fmt.Errorf("%d end ports with 2^%d LIDs an adapter port need more than the %d LIDs of a subnet", len(ends), s.LMC, maxUnicastLID)
 		}
-		s.take(lid, count, p.end)
+		s.take(lid, count, e)
 		next = lid + count
 	}
 	s.MaxLID = len(s.Ends) - 1

@@ -47,11 +47,7 @@ type ordered struct {
 }
 
 func newOrdered(w *channels) *ordered {
-	g := &ordered{channels: w, uses: make([]int32, w.slots), place: make([]int32, len(w.peer)), seen: make([]bool, len(w.peer))}
-	for c := range g.place {
-		g.place[c] = int32(c)
-	}
-	return g
+	return &ordered{channels: w, uses: make([]int32, w.slots), place: upTo[int32](len(w.peer)), seen: make([]bool, len(w.peer))}
 }
 
 // add enters one more use of a dependency unless it closes a cycle.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
@@ -99,7 +100,6 @@ func newRouted(e Engine, c RoutedConfig, lanes int, env routing.Env) (fabric.Rou
 
 // route has an engine compute the tables of a topology.
 func route(e Engine, c RoutedConfig, lanes int, on topology.Topology) (*routed, error) {
-	g := on.Graph()
 	config := DefaultConfig()
 	if c.Config != "" {
 		f, err := input.OpenInput(c.Config, input.MaxSettings)
@@ -114,16 +114,10 @@ func route(e Engine, c RoutedConfig, lanes int, on topology.Topology) (*routed, 
 	if lanes&(lanes-1) != 0 && lanes != 15 {
 		return nil, &param.ParamError{Key: "data_lanes", Value: lanes, Want: "1, 2, 4, 8 or 15"}
 	}
-	config.OperationalVLs = min(lanes, config.MaxVLs)
-	manager, err := FindManager(g, c.Manager, config.GUID)
+	s, err := config.Subnet(on, c.Manager, lanes)
 	if err != nil {
 		return nil, err
 	}
-	s, err := NewSubnet(g, manager, config.LMC)
-	if err != nil {
-		return nil, err
-	}
-	config.PlaceOn(s, on)
 	tables, err := e.Route(s, &config.Options)
 	if err != nil {
 		return nil, fmt.Errorf("routing \"opensm-%s\": %w", e.Name, err)
@@ -191,18 +185,14 @@ func FindManager(g *topology.Graph, name string, guid uint64) (topology.Terminal
 	}
 	names := ib.Names(g)
 	if name != "" {
-		for t, known := range names.Terminal {
-			if known == name {
-				return topology.TerminalID(t), nil
-			}
+		if t := slices.Index(names.Terminal, name); t >= 0 {
+			return topology.TerminalID(t), nil
 		}
 		return 0, &param.ParamError{Key: "subnet_manager", Value: name, Want: fmt.Sprintf("the name of a terminal, such as %q", cmp.Or(names.Terminal[0], "H0"))}
 	}
 	if guid != 0 {
-		for t, known := range names.PortGUID {
-			if known == guid {
-				return topology.TerminalID(t), nil
-			}
+		if t := slices.Index(names.PortGUID, guid); t >= 0 {
+			return topology.TerminalID(t), nil
 		}
 		return 0, fmt.Errorf("guid 0x%016x: no adapter port of the fabric has it", guid)
 	}

@@ -87,9 +87,8 @@ type Paths struct {
 // NewPaths makes the weights of fresh links. count tells how many LIDs an end port has.
 func NewPaths(s *Subnet, count func(e End) int) *Paths {
 	n := len(s.Switches)
-	p := &Paths{s: s, count: count, lids: make([]uint64, n), weight: make([]uint64, len(s.Links)), Used: make([]int32, n), Far: make([]uint8, n), distance: make([]uint64, n), heap: newHeap(n + 1), sum: make([]uint64, n)}
+	p := &Paths{s: s, count: count, order: upTo[int32](n), lids: make([]uint64, n), Used: make([]int32, n), Far: make([]uint8, n), distance: make([]uint64, n), heap: newHeap(n + 1), sum: make([]uint64, n)}
 	for v := range s.nodes() {
-		p.order = append(p.order, v)
 		p.lids[v] = uint64(count(End{v, -1}))
 		for _, h := range s.hosts(v) {
 			p.lids[v] += uint64(count(End{v, h.Terminal}))
@@ -97,9 +96,7 @@ func NewPaths(s *Subnet, count func(e End) int) *Paths {
 		p.fresh += p.lids[v]
 	}
 	p.fresh *= p.fresh
-	for l := range p.weight {
-		p.weight[l] = p.fresh
-	}
+	p.weight = slices.Repeat([]uint64{p.fresh}, len(s.Links))
 	return p
 }
 

@@ -28,6 +28,8 @@ type Subnet struct {
 	// Hosts[HostStart[n]:HostStart[n+1]].
 	Hosts     []Host
 	HostStart []int32
+	// adapters are the other ends of these cables, by adapter port.
+	adapters []adapter
 	// Manager is the adapter port of the subnet manager; it has the first LID.
 	Manager topology.TerminalID
 	// LMC is the LID mask control: an adapter's port has 2^LMC LIDs.
@@ -55,6 +57,12 @@ type Link struct {
 type Host struct {
 	Port     uint8
 	Terminal topology.TerminalID
+}
+
+// adapter is where an adapter's port hangs: from a port of a node.
+type adapter struct {
+	node int32
+	port uint8
 }
 
 // End is the owner of a LID: a terminal, or with Terminal negative the switch of
@@ -119,6 +127,7 @@ type cable struct {
 // wire lists the cables of every node in port order.
 func (s *Subnet) wire() {
 	at := make([]int32, s.Graph.NumPorts()) // index in Links
+	s.adapters = make([]adapter, s.adapterPorts())
 	within := make([][]cable, len(s.Switches))
 	for i, a := range s.Names.Aggregation {
 		within[a.Switch] = append(within[a.Switch], cable{a.Port, topology.NoPort, topology.TerminalID(s.Graph.Terminals() + i)})
@@ -140,6 +149,7 @@ func (s *Subnet) wire() {
 		for _, c := range cables {
 			if c.port == topology.NoPort {
 				s.Hosts = append(s.Hosts, Host{uint8(c.number), c.adapter})
+				s.adapters[c.adapter] = adapter{int32(n), uint8(c.number)}
 				continue
 			}
 			at[c.port] = int32(len(s.Links))
@@ -168,10 +178,7 @@ func (s *Subnet) number() error {
 			taken[port] = true
 		}
 	}
-	s.at = make([]int32, 256*len(s.Switches))
-	for i := range s.at {
-		s.at[i] = -1
-	}
+	s.at = slices.Repeat([]int32{-1}, 256*len(s.Switches))
 	for l, link := range s.Links {
 		s.at[int(link.From)<<8|int(link.Port)] = int32(l)
 	}
@@ -223,20 +230,10 @@ func (s *Subnet) Terminals(n int32) []Host {
 }
 
 // home is the node that an adapter's port hangs from.
-func (s *Subnet) home(t topology.TerminalID) int32 {
-	if !s.isTerminal(t) {
-		return s.Node[s.Names.Aggregation[int(t)-s.Graph.Terminals()].Switch]
-	}
-	return s.Node[s.Graph.TerminalSwitch(t)]
-}
+func (s *Subnet) home(t topology.TerminalID) int32 { return s.adapters[t].node }
 
 // hostPort is the port of its node that an adapter's port hangs from.
-func (s *Subnet) hostPort(t topology.TerminalID) uint8 {
-	if !s.isTerminal(t) {
-		return uint8(s.Names.Aggregation[int(t)-s.Graph.Terminals()].Port)
-	}
-	return uint8(s.Names.Port[s.Graph.TerminalPort[t]])
-}
+func (s *Subnet) hostPort(t topology.TerminalID) uint8 { return s.adapters[t].port }
 
 // hostOrder lists the nodes with the most adapter ports first: the order in which the
 // minhop family and sssp take destinations.
@@ -246,33 +243,31 @@ func (s *Subnet) hostOrder() []int32 {
 
 // mostFirst lists the nodes with the most of something first, equals in order.
 func (s *Subnet) mostFirst(count func(n int32) int) []int32 {
-	order := make([]int32, s.nodes())
-	for n := range order {
-		order[n] = int32(n)
-	}
+	order := upTo[int32](len(s.Switches))
 	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(count(b), count(a)) })
 	return order
 }
 
 // portOrder lists the ports of all adapters by GUID, as OpenSM's maps do.
 func (s *Subnet) portOrder() []topology.TerminalID {
-	order := make([]topology.TerminalID, s.adapterPorts())
-	for t := range order {
-		order[t] = topology.TerminalID(t)
-	}
+	order := upTo[topology.TerminalID](s.adapterPorts())
 	slices.SortFunc(order, func(a, b topology.TerminalID) int {
 		return ib.CompareGUID(s.Names.PortGUID[a], s.Names.PortGUID[b])
 	})
 	return order
 }
 
+// upTo lists the numbers from 0 to n-1.
+func upTo[N ~int32](n int) []N {
+	list := make([]N, n)
+	for i := range list {
+		list[i] = N(i)
+	}
+	return list
+}
+
 // DefaultManager is where the subnet manager runs unless someone says so: on host
 // H0, the first of that name, else on the first adapter.
 func DefaultManager(g *topology.Graph) topology.TerminalID {
-	for t, name := range ib.Names(g).Terminal {
-		if name == "H0" {
-			return topology.TerminalID(t)
-		}
-	}
-	return 0
+	return topology.TerminalID(max(0, slices.Index(ib.Names(g).Terminal, "H0")))
 }

@@ -3,6 +3,7 @@ package opensm
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -208,7 +209,7 @@ func ReadTorusConfig(r io.Reader, name string) (*TorusConfig, error) {
 	sized := false
 	for words := in.NextWords(); words != nil; words = in.NextWords() {
 		key := words[0]
-		switch direction := indexOf(torusLinks, key); {
+		switch direction := slices.Index(torusLinks, key); {
 		case key == "torus" || key == "mesh":
 			if sized {
 				in.Problem("%s: the size is given twice", key)
@@ -239,15 +240,6 @@ func ReadTorusConfig(r io.Reader, name string) (*TorusConfig, error) {
 		return nil, fmt.Errorf("%s:%d: a torus of %d switches: a subnet has LIDs for %d", name, in.Number, switches, maxUnicastLID)
 	}
 	return c, nil
-}
-
-func indexOf(list []string, word string) int {
-	for i, w := range list {
-		if w == word {
-			return i
-		}
-	}
-	return -1
 }
 
 // readSize reads "torus 4 4m 3": a letter makes one dimension a mesh or a torus.

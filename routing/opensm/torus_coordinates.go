@@ -20,6 +20,14 @@ type torusGrid struct {
 	node  []int32 // by index; -1 where no switch is
 }
 
+// newTorusGrid makes a grid without switches.
+func newTorusGrid(size [3]int, wraps [3]bool, nodes int) *torusGrid {
+	return &torusGrid{size, wraps, make([]point, nodes), slices.Repeat([]int32{-1}, size[0]*size[1]*size[2])}
+}
+
+// put places a node.
+func (g *torusGrid) put(n int, at point) { g.at[n], g.node[g.index(at)] = at, int32(n) }
+
 func (g *torusGrid) index(p point) int { return (p[0]*g.size[1]+p[1])*g.size[2] + p[2] }
 
 // step is the position next to p; ok is false beyond the edge of a mesh.
@@ -74,7 +82,7 @@ func (s *Subnet) place(c *TorusConfig) (*torusGrid, error) {
 func (p *placer) set(n int32, at point) error {
 	for d := range at {
 		if p.c.Wraps[d] {
-			at[d] = ((at[d] % p.c.Size[d]) + p.c.Size[d]) % p.c.Size[d]
+			at[d] = modulo(at[d], p.c.Size[d])
 		}
 	}
 	switch other, taken := p.placed[at]; {
@@ -123,6 +131,9 @@ func (p *placer) seed() error {
 	}
 	return nil
 }
+
+// modulo is the remainder that is not negative.
+func modulo(a, n int) int { return (a%n + n) % n }
 
 // near is the position next to at.
 func (p *placer) near(at point, d, by int) point {
@@ -240,10 +251,7 @@ func (p *placer) fits(at point) bool {
 // grid checks that all switches have a place and all cables join neighbours, and
 // moves the origin to the dateline.
 func (p *placer) grid() (*torusGrid, error) {
-	g := &torusGrid{size: p.c.Size, wraps: p.c.Wraps, at: p.at, node: make([]int32, p.c.Size[0]*p.c.Size[1]*p.c.Size[2])}
-	for i := range g.node {
-		g.node[i] = -1
-	}
+	g := newTorusGrid(p.c.Size, p.c.Wraps, len(p.at))
 	var low point
 	for n, known := range p.known {
 		if !known {
@@ -253,18 +261,15 @@ func (p *placer) grid() (*torusGrid, error) {
 			low[d] = min(low[d], p.at[n][d])
 		}
 	}
-	for n := range g.at {
+	for n, at := range p.at {
 		for d := range 3 {
-			if !g.wraps[d] {
-				g.at[n][d] -= low[d]
-				if g.at[n][d] >= g.size[d] {
-					return nil, fmt.Errorf("the fabric is wider than %d along %c", g.size[d], 'x'+d)
-				}
-				continue
+			if g.wraps[d] {
+				at[d] = modulo(at[d]-p.c.Dateline[d], g.size[d])
+			} else if at[d] -= low[d]; at[d] >= g.size[d] {
+				return nil, fmt.Errorf("the fabric is wider than %d along %c", g.size[d], 'x'+d)
 			}
-			g.at[n][d] = ((g.at[n][d]-p.c.Dateline[d])%g.size[d] + g.size[d]) % g.size[d]
 		}
-		g.node[g.index(g.at[n])] = int32(n)
+		g.put(n, at)
 	}
 	for n, peers := range p.neighbors {
 		for _, peer := range peers {
@@ -295,19 +300,17 @@ func gridOf(s *Subnet, t topology.Grid) *torusGrid {
 	if len(dims) > 3 {
 		return nil
 	}
-	g := &torusGrid{size: [3]int{1, 1, 1}, at: make([]point, len(s.Switches))}
-	for d, size := range dims {
-		g.size[d], g.wraps[d] = size, t.Wraps(d)
+	size, wraps := [3]int{1, 1, 1}, [3]bool{}
+	for d, n := range dims {
+		size[d], wraps[d] = n, t.Wraps(d)
 	}
-	g.node = make([]int32, g.size[0]*g.size[1]*g.size[2])
-	for i := range g.node {
-		g.node[i] = -1
-	}
+	g := newTorusGrid(size, wraps, len(s.Switches))
 	for n, id := range s.Switches {
+		var at point
 		for d := range dims {
-			g.at[n][d] = t.Coordinate(id, d)
+			at[d] = t.Coordinate(id, d)
 		}
-		g.node[g.index(g.at[n])] = int32(n)
+		g.put(n, at)
 	}
 	return g
 }

@@ -134,6 +134,13 @@ type directed struct {
 	start     direction                      // in which a search begins
 	forbidden [2]direction                   // a step of the second must not follow one of the first
 	between   func(from, to int32) direction // of a step
+	// Of the search:
+	step    []direction // len = links: from the switch of the link
+	least   []uint8     // len = nodes: fewest hops to the destination
+	by      []uint8     // len = links: hops to the destination by the link
+	current []direction
+	waiting []bool
+	queue   []int32
 }
 
 // byRank is the direction of a step to a lower or higher rank, level between equal ones.
@@ -153,19 +160,10 @@ func (d *directed) byRank(from, to int32) direction {
 func (d *directed) hops(unrestricted func(n int32) bool, distance []uint8) hopMatrix {
 	n := len(d.s.Switches)
 	m := hopMatrix{n, make([]uint8, len(d.s.Links)*n)}
-	step := make([]direction, len(d.s.Links)) // from the switch of the link
-	for from := range d.s.nodes() {
-		for l := d.s.Start[from]; l < d.s.Start[from+1]; l++ {
-			step[l] = d.between(from, d.s.Links[l].Peer)
-		}
+	for _, l := range d.s.Links {
+		d.step = append(d.step, d.between(l.From, l.Peer))
 	}
-	w := directedSearch{
-		directed: d, step: step,
-		least:   make([]uint8, n),
-		by:      make([]uint8, len(d.s.Links)),
-		current: make([]direction, n),
-		waiting: make([]bool, n),
-	}
+	d.least, d.by, d.current, d.waiting = make([]uint8, n), make([]uint8, len(d.s.Links)), make([]direction, n), make([]bool, n)
 	for to := range d.s.nodes() {
 		if unrestricted(to) {
 			for l, link := range d.s.Links {
@@ -173,27 +171,17 @@ func (d *directed) hops(unrestricted func(n int32) bool, distance []uint8) hopMa
 			}
 			continue
 		}
-		w.search(to)
-		for l, h := range w.by {
+		d.search(to)
+		for l, h := range d.by {
 			m.hops[l*n+int(to)] = h
 		}
 	}
 	return m
 }
 
-type directedSearch struct {
-	*directed
-	step    []direction
-	least   []uint8 // len = nodes: fewest hops to the destination
-	by      []uint8 // len = links: hops to the destination by the link
-	current []direction
-	waiting []bool
-	queue   []int32
-}
-
 // search enters the hops to one destination. A switch waits in the queue once at
 // a time, with the direction of the step that put it there.
-func (w *directedSearch) search(to int32) {
+func (w *directed) search(to int32) {
 	for n := range w.least {
 		w.least[n] = noPath
 	}

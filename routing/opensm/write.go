@@ -2,14 +2,11 @@ package opensm
 
 import (
 	"bufio"
-	"cmp"
 	"fmt"
 	"io"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/weft-sim/weft/fabric/topology/ib"
 )
 
 // SL2VLSets are the tables of service levels to virtual lanes in OpenSM's
@@ -134,26 +131,10 @@ func (t *Tables) table(o *Options, n int32, in, out uint8, adapter bool) [16]uin
 func (t *Tables) WriteSL2VL(w io.Writer, o *Options) error {
 	out := bufio.NewWriter(w)
 	s := t.Subnet
-	type end struct {
-		guid uint64
-		End
-	}
-	var ends []end
-	for n := range s.nodes() {
-		ends = append(ends, end{s.guid(n), End{n, -1}})
-	}
-	for i := range s.TerminalLID {
-		e := s.Ends[s.TerminalLID[i]]
-		ends = append(ends, end{s.Names.PortGUID[i], e})
-	}
-	slices.SortFunc(ends, func(a, b end) int { return cmp.Or(ib.CompareGUID(a.guid, b.guid), cmp.Compare(a.Terminal, b.Terminal)) })
-	for _, e := range ends {
+	for _, e := range s.ends() {
 		const rule = "#--------------------------------------------------------\n"
-		kind, name := "Switch", s.Names.Switch[s.Switches[e.Node]]
-		if e.Terminal >= 0 {
-			kind, name = "Channel Adapter", s.Names.Terminal[e.Terminal]
-		}
-		fmt.Fprintf(out, "%s 0x%016x, base LID %d, \"%s\"\n", kind, e.guid, s.BaseLID(e.End), name)
+		kind, guid, name := s.describe(e)
+		fmt.Fprintf(out, "%s 0x%016x, base LID %d, \"%s\"\n", kind, guid, s.BaseLID(e), name)
 		fmt.Fprint(out, "#in out : 0  1  2  3  4  5  6  7  8  9  10 11 12 13 14 15\n", rule)
 		if e.Terminal >= 0 {
 			writeLanes(out, 0, 0, t.table(o, e.Node, 0, 0, true))
@@ -204,13 +185,7 @@ func (t *Tables) WriteLFTDump(w io.Writer) error {
 				continue
 			}
 			rows++
-			e := s.Ends[lid]
-			kind, guid, name := "Switch", uint64(0), ""
-			if e.Terminal >= 0 {
-				kind, guid, name = "Channel Adapter", s.Names.PortGUID[e.Terminal], s.Names.Terminal[e.Terminal]
-			} else {
-				guid, name = s.guid(e.Node), s.Names.Switch[s.Switches[e.Node]]
-			}
+			kind, guid, name := s.describe(s.Ends[lid])
 			fmt.Fprintf(out, "0x%04x %03d # %s portguid 0x%016x: '%s'\n", lid, port, kind, guid, name)
 		}
 		fmt.Fprintf(out, "%d lids dumped\n", rows)

@@ -20,7 +20,8 @@ func ReadDBCSV(r io.Reader, name string) (*Imported, error) {
 		listing: &listing{Problems: input.Problems{Name: name}, byID: map[string]*nodeRecord{}},
 		nodes:   map[uint64]*nodeRecord{}, ports: map[dbPort]dbPortRow{},
 	}
-	if err := readLines(r, &p.Problems, p.parse, p.end); err != nil {
+	in := input.LinesInto(&p.Problems, r)
+	if err := readLines(in, func(text string) { p.parse(in.Number, text) }, func() { p.end(in.Number) }); err != nil {
 		return nil, err
 	}
 	return p.finish()

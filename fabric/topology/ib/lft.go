@@ -44,11 +44,6 @@ func (l *LFTs) ToTerminal(s topology.SwitchID, t topology.TerminalID) topology.P
 	return l.next[l.cell(s)+int(t)]
 }
 
-// ToSwitch is the port by which s sends to switch d, or NoPort.
-func (l *LFTs) ToSwitch(s, d topology.SwitchID) topology.PortID {
-	return l.next[l.cell(s)+l.graph.Terminals()+int(d)]
-}
-
 // SetTerminal enters the port by which s sends to terminal t.
 func (l *LFTs) SetTerminal(s topology.SwitchID, t topology.TerminalID, p topology.PortID) {
 	l.next[l.cell(s)+int(t)] = p
@@ -104,12 +99,11 @@ var (
 // lines. Every switch must have a table and, in the forms that end a table with a
 // count, the right number of rows.
 func ReadLFTs(r io.Reader, name string, g *topology.Graph) (*LFTs, error) {
-	p := lftParser{Problems: input.Problems{Name: name}, subnet: newSubnet(g), at: -1, listed: make([]bool, g.Switches())}
-	p.lfts = NewLFTs(g)
+	p := lftParser{subnet: newSubnet(r, name, g, nil), at: -1, listed: make([]bool, g.Switches()), lfts: NewLFTs(g)}
 	p.lfts.lids = noLIDs(g)
 	p.best = make([]int32, len(p.lfts.next))
 	p.lfts.lines, p.lfts.heads = make([]int32, len(p.lfts.next)), make([]int32, g.Switches())
-	if err := readLines(r, &p.Problems, p.parse, p.end); err != nil {
+	if err := readLines(p.Lines, p.parse, p.end); err != nil {
 		return nil, err
 	}
 	if p.lfts.lids.Highest() == 0 {
@@ -119,7 +113,6 @@ func ReadLFTs(r io.Reader, name string, g *topology.Graph) (*LFTs, error) {
 }
 
 type lftParser struct {
-	input.Problems
 	*subnet
 	lfts   *LFTs
 	listed []bool            // len = switches
@@ -142,35 +135,35 @@ type lftEntry struct {
 	number uint8
 }
 
-func (p *lftParser) parse(line int, text string) {
+func (p *lftParser) parse(text string) {
 	if lid, port, rest, ok := cutRow(text); ok { // most lines
-		p.row(line, lid, port, rest)
+		p.row(lid, port, rest)
 		return
 	}
 	if text == "" || text[0] == '#' || lftHeading.MatchString(text) {
 		return
 	}
 	if m := lftReduced.FindStringSubmatch(text); m != nil {
-		p.begin(line, "0x"+m[1], false)
+		p.begin("0x"+m[1], false)
 		for i, port := range strings.Fields(m[2]) {
 			if port == "-" {
 				port = "UNREACHABLE"
 			}
-			p.row(line, strconv.FormatInt(int64(i)+1, 16), port, "")
+			p.row(strconv.FormatInt(int64(i)+1, 16), port, "")
 		}
 	} else if m := lftSwitch.FindStringSubmatch(text); m != nil {
-		p.begin(line, m[1], true)
+		p.begin(m[1], true)
 	} else if m := fdbSwitch.FindStringSubmatch(text); m != nil {
-		p.begin(line, m[1], false)
+		p.begin(m[1], false)
 	} else if m := lftEnd.FindStringSubmatch(text); m != nil {
-		p.count(line, m[1], m[2] != "")
+		p.count(m[1], m[2] != "")
 	} else if (!p.skipping || p.at >= 0) && !chatter.MatchString(text) {
-		p.ProblemAt(line, "%s is not a line of a forwarding table", input.Quote(text))
+		p.Problem("%s is not a line of a forwarding table", input.Quote(text))
 	}
 }
 
 // begin starts the table of a switch.
-func (p *lftParser) begin(line int, guid string, open bool) {
+func (p *lftParser) begin(guid string, open bool) {
 	p.close()
 	v, err := strconv.ParseUint(guid, 0, 64)
 	s, known := p.Switches[v]
@@ -178,13 +171,13 @@ func (p *lftParser) begin(line int, guid string, open bool) {
 	p.skipping, p.at = true, -1
 	switch {
 	case err != nil || !known:
-		p.ProblemAt(line, "switch %s is not in the fabric", guid)
+		p.Problem("switch %s is not in the fabric", guid)
 	case p.listed[s]:
-		p.ProblemAt(line, "switch %s is a duplicate", guid)
+		p.Problem("switch %s is a duplicate", guid)
 	case before >= 0 && cut:
-		p.ProblemAt(line, "the table of %s is cut", p.graph.SwitchName(before))
+		p.Problem("the table of %s is cut", p.graph.SwitchName(before))
 	default:
-		p.lfts.heads[s] = int32(line)
+		p.lfts.heads[s] = int32(p.Number)
 		p.listed[s], p.at, p.open, p.rows, p.last, p.skipping = true, s, open, 0, 0, false
 	}
 }
@@ -198,14 +191,14 @@ func (p *lftParser) close() {
 
 // count checks the last line of a table. OpenSM prints the highest LID there,
 // whether there are rows for all LIDs or not; the other tools count their rows.
-func (p *lftParser) count(line int, text string, exact bool) {
+func (p *lftParser) count(text string, exact bool) {
 	n, err := strconv.Atoi(text)
 	switch {
 	case p.skipping:
 	case p.at < 0:
-		p.ProblemAt(line, "the end of a table without its beginning")
+		p.Problem("the end of a table without its beginning")
 	case err != nil || n < p.rows || exact && n != p.rows:
-		p.ProblemAt(line, "%s rows said, %d read", text, p.rows)
+		p.Problem("%s rows said, %d read", text, p.rows)
 	}
 	p.at = -1
 }
@@ -234,31 +227,31 @@ func hexDigits(text string) int {
 
 // row takes "0x0001 005 # Channel Adapter portguid 0x0000000000100001: 'H0'" or
 // "0x0001 : 005 : 02 : yes".
-func (p *lftParser) row(line int, lidText, portText, rest string) {
+func (p *lftParser) row(lidText, portText, rest string) {
 	if p.at < 0 {
 		if !p.skipping {
-			p.ProblemAt(line, "row before any switch")
+			p.Problem("row before any switch")
 		}
 		return
 	}
 	p.rows++
 	lid, err := strconv.ParseUint(lidText, 16, 32)
 	if err != nil || lid > maxUnicastLID {
-		p.ProblemAt(line, "LID 0x%s: want 0x0001 to 0x%04x", lidText, maxUnicastLID)
+		p.Problem("LID 0x%s: want 0x0001 to 0x%04x", lidText, maxUnicastLID)
 		return
 	}
 	p.last = int(lid)
 	number := uint64(noRoute)
 	if portText != "UNREACHABLE" {
 		if number, err = strconv.ParseUint(portText, 10, 8); err != nil {
-			p.ProblemAt(line, "port %s: want 0 to 255", portText)
+			p.Problem("port %s: want 0 to 255", portText)
 			return
 		}
 	}
 	if lid == 0 || number == noRoute {
 		return
 	}
-	e := lftEntry{line, p.at, uint16(lid), uint8(number)}
+	e := lftEntry{p.Number, p.at, uint16(lid), uint8(number)}
 	if _, text, ok := strings.Cut(rest, "portguid 0x"); ok {
 		text = text[:hexDigits(text)]
 		guid, err := strconv.ParseUint(text, 16, 64)
@@ -268,7 +261,7 @@ func (p *lftParser) row(line int, lidText, portText, rest string) {
 		} else if p.within[guid] {
 			p.lfts.lids.put(int(lid), p.lids.aggregation())
 		} else {
-			p.ProblemAt(line, "LID 0x%s: port GUID 0x%s is not in the fabric", lidText, text)
+			p.Problem("LID 0x%s: port GUID 0x%s is not in the fabric", lidText, text)
 		}
 		return
 	}
@@ -280,7 +273,7 @@ func (p *lftParser) row(line int, lidText, portText, rest string) {
 	if to, known := p.lids.of(int(lid)); known {
 		p.enter(e, to)
 	} else if !strings.Contains(rest, "unknown node") && int(lid) > p.lids.Highest() {
-		p.ProblemAt(line, "LID 0x%s: the highest of the fabric is 0x%04x", lidText, p.lids.Highest())
+		p.Problem("LID 0x%s: the highest of the fabric is 0x%04x", lidText, p.lids.Highest())
 	}
 }
 
@@ -342,16 +335,16 @@ func (p *lftParser) enter(e lftEntry, to int) {
 }
 
 // end checks the file as a whole and enters what waited for it.
-func (p *lftParser) end(line int) {
+func (p *lftParser) end() {
 	defer p.deferred()
 	if p.at >= 0 && p.open {
-		p.ProblemAt(line, "the file ends within the table of %s", p.graph.SwitchName(p.at))
+		p.Problem("the file ends within the table of %s", p.graph.SwitchName(p.at))
 	} else if p.at >= 0 && p.last < p.top {
-		p.ProblemAt(line, "the file ends within the table of %s: its last LID is 0x%04x, that of others 0x%04x", p.graph.SwitchName(p.at), p.last, p.top)
+		p.Problem("the file ends within the table of %s: its last LID is 0x%04x, that of others 0x%04x", p.graph.SwitchName(p.at), p.last, p.top)
 	}
 	for s, listed := range p.listed {
 		if !listed && !p.Full() {
-			p.ProblemAt(line, "no table of %s (%016x)", p.graph.SwitchName(topology.SwitchID(s)), p.Names.SwitchGUID[s])
+			p.Problem("no table of %s (%016x)", p.graph.SwitchName(topology.SwitchID(s)), p.Names.SwitchGUID[s])
 		}
 	}
 }

@@ -3,12 +3,15 @@ package ib
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"math/bits"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/input"
 )
 
 // Where the simulator ibsim starts to number GUIDs.
@@ -88,23 +91,6 @@ func lmcOf(lmcs []uint8, i int) uint8 {
 		return 0
 	}
 	return lmcs[i]
-}
-
-// adaptersOf groups the terminals of a network by adapter: the terminals of each
-// one, in order of the adapters' first terminals.
-func adaptersOf(n *topology.Names) [][]topology.TerminalID {
-	var list [][]topology.TerminalID
-	index := map[int32]int{}
-	for t, node := range n.TerminalNode {
-		i, known := index[node]
-		if !known {
-			i = len(list)
-			index[node] = i
-			list = append(list, nil)
-		}
-		list[i] = append(list[i], topology.TerminalID(t))
-	}
-	return list
 }
 
 // CompareGUID compares two GUIDs as OpenSM's maps do: the maps are keyed by the
@@ -227,20 +213,47 @@ func NewIdentities(names *topology.Names) *Identities {
 	return ids
 }
 
-// subnet finds the parts of a fabric by what dumps call them.
+// subnet reads a file of tables, and finds the parts of the fabric by what dumps call them.
 type subnet struct {
+	*input.Lines
 	*Identities
 	graph  *topology.Graph
-	lids   *LIDs           // as stated
+	lids   *LIDs
 	within map[uint64]bool // port GUIDs of aggregation nodes
 }
 
-func newSubnet(g *topology.Graph) *subnet {
-	n := &subnet{NewIdentities(Names(g)), g, StatedLIDs(g), map[uint64]bool{}}
+// newSubnet reads r, of a file with a name; lids knows the LIDs (nil: as the fabric states
+// them).
+func newSubnet(r io.Reader, name string, g *topology.Graph, lids *LIDs) *subnet {
+	if lids == nil {
+		lids = StatedLIDs(g)
+	}
+	n := &subnet{input.NewLines(r, name), NewIdentities(Names(g)), g, lids, map[uint64]bool{}}
 	for _, a := range n.Names.Aggregation {
 		n.within[a.PortGUID] = true
 	}
 	return n
+}
+
+// guid reads a port GUID, which must be in the fabric: known is false, too, where an
+// aggregation node has it. destination is as of byGUID.
+func (n *subnet) guid(text string) (destination int, known bool) {
+	guid, err := strconv.ParseUint(text, 0, 64)
+	destination, known = n.byGUID(guid)
+	if err != nil || !known && !n.within[guid] {
+		n.Problem("GUID %s is not in the fabric", text)
+	}
+	return destination, known && err == nil
+}
+
+// lid reads a LID, which a port of the fabric must have.
+func (n *subnet) lid(text string, base int) (destination int, known bool) {
+	lid, err := strconv.ParseUint(text, base, 16)
+	destination, known = n.lids.of(int(lid))
+	if known = known && err == nil; !known {
+		n.Problem("LID %s: no port of the fabric has it", text)
+	}
+	return destination, known
 }
 
 // byGUID is the destination with a port GUID: a terminal, or terminals + a switch.

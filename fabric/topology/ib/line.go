@@ -2,7 +2,6 @@ package ib
 
 import (
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 
@@ -229,16 +228,15 @@ func looksLikeRate(word string) bool {
 	return strings.HasPrefix(word, "??")
 }
 
-// readLines hands every line to parse, without white space around it, and the number of
-// lines to end unless there are problems by then. The error is all problems.
-func readLines(r io.Reader, p *input.Problems, parse func(line int, text string), end func(lines int)) error {
-	in := input.LinesInto(p, r)
+// readLines hands every line to parse, without white space around it, and calls end behind
+// the last unless there are problems by then. The error is all problems.
+func readLines(in *input.Lines, parse func(text string), end func()) error {
 	for in.Next() {
-		parse(in.Number, in.Text)
+		parse(in.Text)
 	}
 	if err := in.Finish(); err != nil {
 		return err
 	}
-	end(in.Number)
-	return p.Err()
+	end()
+	return in.Err()
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -52,22 +53,11 @@ func ReadPathLevels(r io.Reader, name string, g *topology.Graph, lids *LIDs) (*P
 	if n > 0 && n > maxPairs/n {
 		return nil, fmt.Errorf("%s: service levels of the pairs of %d terminals are too many", name, n)
 	}
-	p := &levelParser{Problems: input.Problems{Name: name}, subnet: newSubnet(g), at: -1}
-	if lids != nil {
-		p.lids = lids
-	}
-	p.levels = &PathLevels{n, make([]uint8, n*n)}
-	for i := range p.levels.level {
-		p.levels.level[i] = noLevel
-	}
-	if err := readLines(r, &p.Problems, p.parse, p.end); err != nil {
-		return nil, err
-	}
-	return p.levels, nil
+	p := &levelParser{subnet: newSubnet(r, name, g, lids), at: -1, levels: &PathLevels{n, slices.Repeat([]uint8{noLevel}, n*n)}}
+	return p.levels, readLines(p.Lines, p.parse, p.end)
 }
 
 type levelParser struct {
-	input.Problems
 	*subnet
 	levels   *PathLevels
 	columns  []int // destinations of the digits; -1: a switch
@@ -75,67 +65,56 @@ type levelParser struct {
 	skipping bool  // a source that is no terminal
 }
 
-func (p *levelParser) parse(line int, text string) {
+func (p *levelParser) parse(text string) {
 	if m := levelColumns.FindStringSubmatch(text); m != nil {
 		p.columns = p.columns[:0]
 		for _, lid := range strings.Fields(m[1]) {
-			p.columns = append(p.columns, p.lid(line, lid, 10))
+			p.columns = append(p.columns, p.terminal(lid, 10))
 		}
 	} else if text == "" || text[0] == '#' {
 		return
 	} else if m := levelTriple.FindStringSubmatch(text); m != nil {
-		if p.source(line, m[1]); p.at >= 0 {
-			p.set(line, p.at, p.lid(line, m[2], 10), m[3], 10)
+		if p.source(m[1]); p.at >= 0 {
+			p.set(p.at, p.terminal(m[2], 10), m[3], 10)
 		}
 	} else if m := mapNode.FindStringSubmatch(text); m != nil {
-		p.source(line, m[2])
+		p.source(m[2])
 	} else if m := levelRow.FindStringSubmatch(text); m != nil {
 		switch {
 		case p.at >= 0:
-			p.set(line, p.at, p.lid(line, m[1], 16), m[2], 10)
+			p.set(p.at, p.terminal(m[1], 16), m[2], 10)
 		case !p.skipping:
-			p.ProblemAt(line, "row before any node")
+			p.Problem("row before any node")
 		}
 	} else if m := levelDigits.FindStringSubmatch(text); m != nil {
-		p.digits(line, m[1], m[2])
+		p.digits(m[1], m[2])
 	} else if !chatter.MatchString(text) {
-		p.ProblemAt(line, "%s is not a line of a table of service levels", input.Quote(text))
+		p.Problem("%s is not a line of a table of service levels", input.Quote(text))
 	}
 }
 
-// lid is the terminal with a LID; -1 for switches and, with a problem, for LIDs that
+// terminal is the one with a LID; -1 for switches and, with a problem, for LIDs that
 // nobody has.
-func (p *levelParser) lid(line int, text string, base int) int {
-	lid, err := strconv.ParseUint(text, base, 16)
-	to, known := p.lids.of(int(lid))
-	if err != nil || !known {
-		p.ProblemAt(line, "LID %s: no port of the fabric has it", text)
-		return -1
+func (p *levelParser) terminal(text string, base int) int {
+	if to, known := p.lid(text, base); known && to < p.graph.Terminals() {
+		return to
 	}
-	if to >= p.graph.Terminals() {
-		return -1
-	}
-	return to
+	return -1
 }
 
 // source turns to the port with a GUID.
-func (p *levelParser) source(line int, text string) {
-	guid, err := strconv.ParseUint(text, 0, 64)
-	to, known := p.byGUID(guid)
-	p.at, p.skipping = to, true
-	if err != nil || !known && !p.within[guid] {
-		p.ProblemAt(line, "GUID %s is not in the fabric", text)
-	}
-	if !known || to >= p.graph.Terminals() {
-		p.at = -1
+func (p *levelParser) source(text string) {
+	p.at, p.skipping = -1, true
+	if to, known := p.guid(text); known && to < p.graph.Terminals() {
+		p.at = to
 	}
 }
 
 // set enters a level, unless a lower LID of the destination has one.
-func (p *levelParser) set(line, src, dst int, text string, base int) {
+func (p *levelParser) set(src, dst int, text string, base int) {
 	level, err := strconv.ParseUint(text, base, 8)
 	if err != nil || level >= ServiceLevels {
-		p.ProblemAt(line, "service level %s: want 0 to %d", text, ServiceLevels-1)
+		p.Problem("service level %s: want 0 to %d", text, ServiceLevels-1)
 		return
 	}
 	if dst < 0 {
@@ -147,26 +126,26 @@ func (p *levelParser) set(line, src, dst int, text string, base int) {
 }
 
 // digits takes a line of the reduced form.
-func (p *levelParser) digits(line int, lid, digits string) {
+func (p *levelParser) digits(lid, digits string) {
 	if len(p.columns) == 0 {
-		p.ProblemAt(line, "levels before the line with the LIDs of the destinations")
+		p.Problem("levels before the line with the LIDs of the destinations")
 		return
 	}
 	if len(digits) != len(p.columns) {
-		p.ProblemAt(line, "%d levels for %d destinations", len(digits), len(p.columns))
+		p.Problem("%d levels for %d destinations", len(digits), len(p.columns))
 		return
 	}
-	src := p.lid(line, lid, 10)
+	src := p.terminal(lid, 10)
 	if src < 0 {
 		return
 	}
 	for i, dst := range p.columns {
-		p.set(line, src, dst, digits[i:i+1], 16)
+		p.set(src, dst, digits[i:i+1], 16)
 	}
 }
 
 // end checks that every pair has a level.
-func (p *levelParser) end(line int) {
+func (p *levelParser) end() {
 	n := p.levels.terminals
 	for src := range n {
 		for dst := range n {
@@ -176,7 +155,7 @@ func (p *levelParser) end(line int) {
 			}
 			*cell = 0
 			if src != dst && !p.Full() {
-				p.ProblemAt(line, "no service level from %s to %s", p.graph.TerminalName(topology.TerminalID(src)), p.graph.TerminalName(topology.TerminalID(dst)))
+				p.Problem("no service level from %s to %s", p.graph.TerminalName(topology.TerminalID(src)), p.graph.TerminalName(topology.TerminalID(dst)))
 				break
 			}
 		}

@@ -1,3 +1,7 @@
+// Package ib reads and writes InfiniBand fabrics as their tools do: topologies
+// (ibnetdiscover, ibdiagnet, ibsim), forwarding tables, service levels of paths and
+// SL2VL tables (OpenSM, infiniband-diags, ibdiagnet); and it gives networks
+// InfiniBand's identities.
 package ib
 
 import (
@@ -10,7 +14,6 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim/input"
-	"github.com/weft-sim/weft/sim/param"
 )
 
 // Imported is a network read from a description of a real or simulated
@@ -103,17 +106,14 @@ func read(r io.Reader, name string, dialect variant) (*Imported, error) {
 
 func init() {
 	register := func(name, doc string, read func(io.Reader, string) (*Imported, error)) {
-		param.Register(topology.Registry, name, doc, topology.FileConfig{}, func(c topology.FileConfig, _ struct{}) (topology.Topology, error) {
-			data, err := input.ReadInput(c.Path, input.MaxInput)
-			if err != nil {
-				return nil, c.Unreadable(err)
-			}
-			im, err := read(bytes.NewReader(data), c.Path)
-			if err != nil {
-				return nil, otherFormat(err, c.Path, name, data)
-			}
-			return im, nil
-		})
+		topology.RegisterFile(name, doc, topology.FileConfig{}, input.MaxInput, func(c topology.FileConfig) string { return c.Path },
+			func(c topology.FileConfig, data []byte) (topology.Topology, error) {
+				im, err := read(bytes.NewReader(data), c.Path)
+				if err != nil {
+					return nil, otherFormat(err, c.Path, name, data)
+				}
+				return im, nil
+			})
 	}
 	register("ibnetdiscover", "an InfiniBand fabric as ibnetdiscover or ibdiagnet printed it", ReadNetDiscover)
 	register("ibdiagnet", "an InfiniBand fabric as ibdiagnet's db_csv file lists it", ReadDBCSV)

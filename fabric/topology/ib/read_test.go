@@ -37,6 +37,36 @@ func TestConformance(t *testing.T) {
 	}
 }
 
+// problem is a text that cannot be read, and what the error says.
+type problem struct{ name, text, want string }
+
+func checkProblems(t *testing.T, read func(text string) error, list []problem) {
+	t.Helper()
+	for _, c := range list {
+		if err := read(c.text); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.want)
+		}
+	}
+}
+
+// fuzzTables holds a reader of tables to errors that name the file, on a network of two
+// switches with a terminal each: LIDs 1 and 2, and 3 and 4 of the switches.
+func fuzzTables(f *testing.F, read func(r io.Reader, name string, g *topology.Graph, lids *LIDs) error, seeds ...string) {
+	b := topology.NewBuilder(2, topology.Class{Name: "x"})
+	b.AddTerminal(0, 0)
+	b.AddTerminal(1, 0)
+	b.AddLink(0, 1, 0)
+	g := b.Freeze()
+	for _, seed := range seeds {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if err := read(strings.NewReader(text), "fuzz", g, NewLFTs(g).LIDs()); err != nil && !strings.HasPrefix(err.Error(), "fuzz:") {
+			t.Errorf("an error without file: %v", err)
+		}
+	})
+}
+
 func readTestdata(t testing.TB, name string) []byte {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("testdata", name))

@@ -100,20 +100,12 @@ var (
 // row for every two of its ports that have cables; an adapter without a table
 // maps like the switch at its cable does from that cable back to it.
 func ReadSL2VL(r io.Reader, name string, g *topology.Graph, lids *LIDs) (*SL2VL, error) {
-	p := &sl2vlParser{Problems: input.Problems{Name: name}, subnet: newSubnet(g), at: -1}
-	if lids != nil {
-		p.lids = lids
-	}
-	p.m = NewSL2VL(g, 0)
-	p.seen, p.seenHost = make([]bool, len(p.m.pairs)), make([]bool, g.Terminals())
-	if err := readLines(r, &p.Problems, p.parse, p.end); err != nil {
-		return nil, err
-	}
-	return p.m, nil
+	p := &sl2vlParser{subnet: newSubnet(r, name, g, lids), m: NewSL2VL(g, 0), at: -1, seenHost: make([]bool, g.Terminals())}
+	p.seen = make([]bool, len(p.m.pairs))
+	return p.m, readLines(p.Lines, p.parse, p.end)
 }
 
 type sl2vlParser struct {
-	input.Problems
 	*subnet
 	m        *SL2VL
 	seen     []bool // len = pairs
@@ -122,53 +114,44 @@ type sl2vlParser struct {
 	skipping bool // a node that is not known
 }
 
-func (p *sl2vlParser) parse(line int, text string) {
+func (p *sl2vlParser) parse(text string) {
 	if m := mapQuery.FindStringSubmatch(text); m != nil {
 		lid, err := strconv.Atoi(m[1])
 		to, known := p.lids.of(lid)
-		p.node(line, to, err == nil && known, "LID "+m[1])
+		if p.node(to, err == nil && known); err != nil || !known {
+			p.Problem("LID %s is not in the fabric", m[1])
+		}
 	} else if text == "" || text[0] == '#' || strings.HasPrefix(text, "== ") {
 		return
 	} else if m := mapNode.FindStringSubmatch(text); m != nil {
-		p.guid(line, m[2])
+		p.turn(m[2])
 	} else if m := mapRow.FindStringSubmatch(text); m != nil {
-		p.row(line, m[1], m[2], strings.Fields(m[3]), 10)
+		p.row(m[1], m[2], strings.Fields(m[3]), 10)
 	} else if m := mapPorts.FindStringSubmatch(text); m != nil {
-		p.row(line, m[1], m[2], strings.FieldsFunc(m[3], func(r rune) bool { return r == '|' || r == ' ' }), 10)
+		p.row(m[1], m[2], strings.FieldsFunc(m[3], func(r rune) bool { return r == '|' || r == ' ' }), 10)
 	} else if m := mapBytes.FindStringSubmatch(text); m != nil {
-		p.guid(line, m[1])
-		p.row(line, m[2], m[3], strings.Split(strings.NewReplacer("0x", "", " ", "").Replace(m[4]), ""), 16)
+		p.turn(m[1])
+		p.row(m[2], m[3], strings.Split(strings.NewReplacer("0x", "", " ", "").Replace(m[4]), ""), 16)
 	} else if !p.skipping && !vlarbRow.MatchString(text) && !infoField.MatchString(text) && !chatter.MatchString(text) {
-		p.ProblemAt(line, "%s is not a line of an SL2VL table", input.Quote(text))
+		p.Problem("%s is not a line of an SL2VL table", input.Quote(text))
 	}
 }
 
-// guid turns to the node with a GUID.
-func (p *sl2vlParser) guid(line int, text string) {
-	guid, err := strconv.ParseUint(text, 0, 64)
-	to, known := p.byGUID(guid)
-	if p.within[guid] {
-		p.at, p.skipping = -1, true
-		return
-	}
-	p.node(line, to, err == nil && known, "GUID "+text)
-}
+// turn turns to the node with a GUID.
+func (p *sl2vlParser) turn(text string) { p.node(p.guid(text)) }
 
-func (p *sl2vlParser) node(line, to int, known bool, what string) {
-	p.at, p.skipping = to, !known || to == p.lids.aggregation()
-	if p.skipping {
+// node turns to a destination, if it is known.
+func (p *sl2vlParser) node(to int, known bool) {
+	if p.at, p.skipping = to, !known || to == p.lids.aggregation(); p.skipping {
 		p.at = -1
-	}
-	if !known {
-		p.ProblemAt(line, "%s is not in the fabric", what)
 	}
 }
 
 // row takes the lanes of a pair of ports, numbers of the given base.
-func (p *sl2vlParser) row(line int, inText, outText string, lanes []string, base int) {
+func (p *sl2vlParser) row(inText, outText string, lanes []string, base int) {
 	if p.at < 0 {
 		if !p.skipping {
-			p.ProblemAt(line, "row before any node")
+			p.Problem("row before any node")
 		}
 		return
 	}
@@ -176,14 +159,14 @@ func (p *sl2vlParser) row(line int, inText, outText string, lanes []string, base
 	for i, text := range lanes {
 		v, err := strconv.ParseUint(text, base, 8)
 		if err != nil {
-			p.ProblemAt(line, "lane %s: want 0 to %d", input.Quote(text), DropLane)
+			p.Problem("lane %s: want 0 to %d", input.Quote(text), DropLane)
 			return
 		}
 		list[i] = int(v)
 	}
 	row, err := NewLanes(list)
 	if err != nil {
-		p.ProblemAt(line, "%v", err)
+		p.Problem("%v", err)
 		return
 	}
 	in, errIn := strconv.Atoi(inText)
@@ -194,7 +177,7 @@ func (p *sl2vlParser) row(line int, inText, outText string, lanes []string, base
 	}
 	s := topology.SwitchID(p.at - p.graph.Terminals())
 	if most := int(p.Names.SwitchPorts[s]); errIn != nil || errOut != nil || in > most || out > most {
-		p.ProblemAt(line, "ports %s and %s of %s: want 0 to %d", inText, outText, p.graph.SwitchName(s), most)
+		p.Problem("ports %s and %s of %s: want 0 to %d", inText, outText, p.graph.SwitchName(s), most)
 		return
 	}
 	from, to := p.port(s, in), p.port(s, out)
@@ -203,19 +186,19 @@ func (p *sl2vlParser) row(line int, inText, outText string, lanes []string, base
 	}
 	cell := p.m.cell(from, to)
 	if p.seen[cell] {
-		p.ProblemAt(line, "the row of ports %d and %d of %s is a duplicate", in, out, p.graph.SwitchName(s))
+		p.Problem("the row of ports %d and %d of %s is a duplicate", in, out, p.graph.SwitchName(s))
 	}
 	p.m.pairs[cell], p.seen[cell] = row, true
 }
 
 // end checks the file as a whole.
-func (p *sl2vlParser) end(line int) {
+func (p *sl2vlParser) end() {
 	for s := range topology.SwitchID(p.graph.Switches()) {
 		first, end := p.graph.Ports(s)
 		for in := first; in < end; in++ {
 			for out := first; out < end && !p.Full(); out++ {
 				if in != out && !p.seen[p.m.cell(in, out)] {
-					p.ProblemAt(line, "no row of %s for packets from port %d to port %d", p.graph.SwitchName(s), p.Names.Port[in], p.Names.Port[out])
+					p.Problem("no row of %s for packets from port %d to port %d", p.graph.SwitchName(s), p.Names.Port[in], p.Names.Port[out])
 					in, out = end, end // one says it
 				}
 			}

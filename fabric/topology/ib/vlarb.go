@@ -36,16 +36,13 @@ type VLArbitration struct {
 // name is the file's name for messages; problems are returned together with their
 // lines.
 func ReadVLArbitration(r io.Reader, name string, g *topology.Graph, lids *LIDs) (*VLArbitration, error) {
-	p := &vlarbParser{Problems: input.Problems{Name: name}, subnet: newSubnet(g), at: noPort, about: noPort}
-	if lids != nil {
-		p.lids = lids
-	}
+	p := &vlarbParser{subnet: newSubnet(r, name, g, lids), at: noPort, about: noPort}
 	p.tables = make([]*arbitration.Tables, g.NumPorts()+g.Terminals())
 	p.limits = make([]int, len(p.tables))
-	if err := readLines(r, &p.Problems, p.parse, func(lines int) {
-		p.endPort(lines)
+	if err := readLines(p.Lines, p.parse, func() {
+		p.endPort()
 		if !p.any {
-			p.ProblemAt(lines, "no arbitration tables")
+			p.Problem("no arbitration tables")
 		}
 	}); err != nil {
 		return nil, err
@@ -62,7 +59,6 @@ func ReadVLArbitration(r io.Reader, name string, g *topology.Graph, lids *LIDs) 
 const noPort = -1
 
 type vlarbParser struct {
-	input.Problems
 	*subnet
 	tables []*arbitration.Tables // by port, then by terminal
 	limits []int                 // likewise
@@ -76,32 +72,32 @@ type vlarbParser struct {
 	about   int      // of the portinfo at hand
 }
 
-func (p *vlarbParser) parse(line int, text string) {
+func (p *vlarbParser) parse(text string) {
 	if m := vlarbPort.FindStringSubmatch(text); m != nil {
-		p.endPort(line)
-		p.at, p.inside, p.missing = p.find(line, m[1], m[2]), true, 2
+		p.endPort()
+		p.at, p.inside, p.missing = p.find(m[1], m[2]), true, 2
 		p.any = true
 		if p.at != noPort {
 			if p.tables[p.at] != nil {
-				p.ProblemAt(line, "the tables of %s are a duplicate", p.nameOf(p.at))
+				p.Problem("the tables of %s are a duplicate", p.nameOf(p.at))
 			}
 			p.tables[p.at] = &arbitration.Tables{}
 		}
 	} else if m := vlarbTable.FindStringSubmatch(text); m != nil {
 		p.high, p.lanes = m[1] == "High", nil
 	} else if m := vlarbRow.FindStringSubmatch(text); m != nil {
-		p.row(line, m[1] == "VL", m[2])
+		p.row(m[1] == "VL", m[2])
 	} else if m := infoPort.FindStringSubmatch(text); m != nil {
-		p.about = p.find(line, m[1], m[2])
+		p.about = p.find(m[1], m[2])
 	} else if m := infoLimit.FindStringSubmatch(text); m != nil {
 		limit, err := strconv.ParseUint(m[1], 10, 8)
 		if err != nil {
-			p.ProblemAt(line, "VLHighLimit %s: want 0 to 255", m[1])
+			p.Problem("VLHighLimit %s: want 0 to 255", m[1])
 		} else if p.about != noPort {
 			p.limits[p.about] = int(limit)
 		}
 	} else if text != "" && text[0] != '#' && !strings.HasPrefix(text, "== ") && !infoField.MatchString(text) && !mapPorts.MatchString(text) && !chatter.MatchString(text) {
-		p.ProblemAt(line, "%s is not a line of an arbitration table", input.Quote(text))
+		p.Problem("%s is not a line of an arbitration table", input.Quote(text))
 	}
 }
 
@@ -113,23 +109,18 @@ func (p *vlarbParser) nameOf(at int) string {
 }
 
 // find is the port or, behind all ports, the terminal that a query was about.
-func (p *vlarbParser) find(line int, lidText, portText string) int {
-	lid, err := strconv.Atoi(lidText)
-	to, known := p.lids.of(lid)
-	number, err2 := strconv.Atoi(portText)
-	if err != nil || err2 != nil || !known {
-		p.ProblemAt(line, "LID %s: no port of the fabric has it", lidText)
-		return noPort
-	}
-	if t, ok := p.lids.Terminal(lid); ok {
-		return p.graph.NumPorts() + int(t)
-	}
-	s, ok := p.lids.Switch(lid)
-	if !ok || to == p.lids.aggregation() {
+func (p *vlarbParser) find(lidText, portText string) int {
+	to, known := p.lid(lidText, 10)
+	number, _ := strconv.Atoi(portText) // the largest number if it is too large
+	s := topology.SwitchID(to - p.graph.Terminals())
+	switch {
+	case known && s < 0:
+		return p.graph.NumPorts() + to
+	case !known || to == p.lids.aggregation():
 		return noPort
 	}
 	if most := int(p.Names.SwitchPorts[s]); number > most {
-		p.ProblemAt(line, "port %d of %s: want 0 to %d", number, p.graph.SwitchName(s), most)
+		p.Problem("port %d of %s: want 0 to %d", number, p.graph.SwitchName(s), most)
 		return noPort
 	}
 	if port := p.port(s, number); port != topology.NoPort {
@@ -139,16 +130,16 @@ func (p *vlarbParser) find(line int, lidText, portText string) int {
 }
 
 // row takes the lanes or the weights of a table.
-func (p *vlarbParser) row(line int, lanes bool, text string) {
+func (p *vlarbParser) row(lanes bool, text string) {
 	if !p.inside {
-		p.ProblemAt(line, "row before any port")
+		p.Problem("row before any port")
 		return
 	}
 	var values []uint64
 	for _, cell := range strings.Split(text, "|") {
 		v, err := strconv.ParseUint(strings.TrimSpace(cell), 0, 8)
 		if err != nil {
-			p.ProblemAt(line, "%s: want a number of 8 bits", input.Quote(cell))
+			p.Problem("%s: want a number of 8 bits", input.Quote(cell))
 			return
 		}
 		values = append(values, v)
@@ -158,14 +149,14 @@ func (p *vlarbParser) row(line int, lanes bool, text string) {
 		return
 	}
 	if len(values) > len(p.lanes) {
-		p.ProblemAt(line, "%d weights for %d lanes", len(values), len(p.lanes))
+		p.Problem("%d weights for %d lanes", len(values), len(p.lanes))
 		return
 	}
 	var table []arbitration.Entry
 	for i, weight := range values {
 		lane := p.lanes[i]
 		if lane >= arbitration.MaxLanes && weight != 0 {
-			p.ProblemAt(line, "a weight for lane %d: want 0 to %d", lane, arbitration.MaxLanes-1)
+			p.Problem("a weight for lane %d: want 0 to %d", lane, arbitration.MaxLanes-1)
 			return
 		}
 		if lane < arbitration.MaxLanes {
@@ -174,7 +165,7 @@ func (p *vlarbParser) row(line int, lanes bool, text string) {
 	}
 	p.lanes = p.lanes[len(values):]
 	if len(p.lanes) > 0 {
-		p.ProblemAt(line, "%d lanes without a weight", len(p.lanes))
+		p.Problem("%d lanes without a weight", len(p.lanes))
 		p.lanes = nil
 		return
 	}
@@ -190,9 +181,9 @@ func (p *vlarbParser) row(line int, lanes bool, text string) {
 }
 
 // endPort checks that the tables of the port at hand are complete.
-func (p *vlarbParser) endPort(line int) {
+func (p *vlarbParser) endPort() {
 	if p.inside && p.missing > 0 {
-		p.ProblemAt(line, "the tables before are cut: want those of low and of high priority")
+		p.Problem("the tables before are cut: want those of low and of high priority")
 	}
 	p.inside = false
 }

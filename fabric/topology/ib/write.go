@@ -11,6 +11,40 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 )
 
+// adapterPort is a port of an adapter: a terminal, or a port of an aggregation node.
+type adapterPort = topology.AggregationNode
+
+// adapters lists the ports of each adapter: of terminals in the order of their first ones,
+// ports as the terminals are numbered; then of aggregation nodes, ports ascending. terminals
+// are all ports of the former by terminal.
+func adapters(g *topology.Graph, n *topology.Names) (list [][]adapterPort, terminals []adapterPort) {
+	index := map[uint64]int{}
+	add := func(key uint64, p adapterPort) {
+		i, known := index[key]
+		if !known {
+			i = len(list)
+			index[key] = i
+			list = append(list, nil)
+		}
+		list[i] = append(list[i], p)
+	}
+	for t, at := range g.TerminalPort {
+		p := adapterPort{Name: n.Terminal[t], Switch: g.PortSwitch[at], Port: n.Port[at], NodeGUID: n.NodeGUID[t], NodePort: n.NodePort[t],
+			PortGUID: n.PortGUID[t], LID: n.TerminalLID[t], LMC: lmcOf(n.TerminalLMC, t), Rate: rateOf(g, at)}
+		terminals = append(terminals, p)
+		add(uint64(n.TerminalNode[t]), p)
+	}
+	clear(index)
+	hosts := len(list)
+	for _, a := range n.Aggregation {
+		add(a.NodeGUID, a)
+	}
+	for _, ports := range list[hosts:] {
+		slices.SortFunc(ports, func(a, b adapterPort) int { return cmp.Compare(a.NodePort, b.NodePort) })
+	}
+	return list, terminals
+}
+
 // WriteNetDiscover writes a network in the form of ibnetdiscover's output:
 // switches, then adapters, in the order of their numbers; no header with the
 // time of day, so that equal networks give equal files. Channel classes that
@@ -18,63 +52,47 @@ import (
 func WriteNetDiscover(w io.Writer, g *topology.Graph) error {
 	out := bufio.NewWriter(w)
 	n := Names(g)
+	list, terminals := adapters(g, n)
 	fmt.Fprintf(out, "#\n# Topology file\n#\n")
-	for s := range g.Switches() {
+	for s := range topology.SwitchID(g.Switches()) {
 		guid := n.SwitchGUID[s]
 		fmt.Fprintf(out, "\nvendid=0x0\ndevid=0x0\nsysimgguid=0x%x\nswitchguid=0x%x(%x)\n", guid, guid, guid)
-		fmt.Fprintf(out, "Switch\t%d \"S-%016x\"\t\t# \"%s\" base port 0 lid %d lmc %d\n", n.SwitchPorts[s], guid, n.Switch[s], n.SwitchLID[s], lmcOf(n.SwitchLMC, s))
-		first, end := g.Ports(topology.SwitchID(s))
-		for p := first; p < end; p++ {
-			if q, ok := g.PeerPort(p); ok {
-				r := g.PortSwitch[q]
-				fmt.Fprintf(out, "[%d]\t\"S-%016x\"[%d]\t\t# \"%s\" lid %d%s\n", n.Port[p], n.SwitchGUID[r], n.Port[q], n.Switch[r], n.SwitchLID[r], rateText(g, p))
-				continue
-			}
-			t, _ := g.PeerTerminal(p)
-			fmt.Fprintf(out, "[%d]\t\"H-%016x\"[%d](%x) \t\t# \"%s\" lid %d%s\n", n.Port[p], n.NodeGUID[t], n.NodePort[t], n.PortGUID[t], n.Terminal[t], n.TerminalLID[t], rateText(g, p))
-		}
-		for _, a := range n.Aggregation {
-			if a.Switch == topology.SwitchID(s) {
-				fmt.Fprintf(out, "[%d]\t\"H-%016x\"[%d](%x) \t\t# \"%s\" lid %d%s\n", a.Port, a.NodeGUID, a.NodePort, a.PortGUID, a.Name, a.LID, withSpace(a.Rate))
-			}
-		}
+		fmt.Fprintf(out, "Switch\t%d \"S-%016x\"\t\t# \"%s\" base port 0 lid %d lmc %d\n", n.SwitchPorts[s], guid, n.Switch[s], n.SwitchLID[s], lmcOf(n.SwitchLMC, int(s)))
+		eachCable(g, n, s, terminals, func(p topology.PortID, q topology.PortID) {
+			r := g.PortSwitch[q]
+			fmt.Fprintf(out, "[%d]\t\"S-%016x\"[%d]\t\t# \"%s\" lid %d%s\n", n.Port[p], n.SwitchGUID[r], n.Port[q], n.Switch[r], n.SwitchLID[r], withSpace(rateOf(g, p)))
+		}, func(a *adapterPort) {
+			fmt.Fprintf(out, "[%d]\t\"H-%016x\"[%d](%x) \t\t# \"%s\" lid %d%s\n", a.Port, a.NodeGUID, a.NodePort, a.PortGUID, a.Name, a.LID, withSpace(a.Rate))
+		})
 	}
-	for _, ports := range adaptersOf(n) {
-		guid := n.NodeGUID[ports[0]]
-		fmt.Fprintf(out, "\nvendid=0x0\ndevid=0x0\nsysimgguid=0x%x\ncaguid=0x%x\n", guid, guid)
-		fmt.Fprintf(out, "Ca\t%d \"H-%016x\"\t\t# \"%s\"\n", portCount(n, ports), guid, n.Terminal[ports[0]])
-		for _, t := range ports {
-			p := g.TerminalPort[t]
-			s := g.PortSwitch[p]
-			fmt.Fprintf(out, "[%d](%x) \t\"S-%016x\"[%d]\t\t# lid %d lmc %d \"%s\" lid %d%s\n", n.NodePort[t], n.PortGUID[t], n.SwitchGUID[s], n.Port[p],
-				n.TerminalLID[t], lmcOf(n.TerminalLMC, int(t)), n.Switch[s], n.SwitchLID[s], rateText(g, p))
-		}
-	}
-	eachAggregation(n, func(guid uint64, ports []topology.AggregationNode) {
-		fmt.Fprintf(out, "\nvendid=0x0\ndevid=0x0\nsysimgguid=0x%x\ncaguid=0x%x\n", guid, guid)
-		fmt.Fprintf(out, "Ca\t%d \"H-%016x\"\t\t# \"%s\"\n", ports[len(ports)-1].NodePort, guid, ports[0].Name)
+	for _, ports := range list {
+		first := ports[0]
+		fmt.Fprintf(out, "\nvendid=0x0\ndevid=0x0\nsysimgguid=0x%x\ncaguid=0x%x\n", first.NodeGUID, first.NodeGUID)
+		fmt.Fprintf(out, "Ca\t%d \"H-%016x\"\t\t# \"%s\"\n", portCount(ports), first.NodeGUID, first.Name)
 		for _, a := range ports {
 			fmt.Fprintf(out, "[%d](%x) \t\"S-%016x\"[%d]\t\t# lid %d lmc %d \"%s\" lid %d%s\n", a.NodePort, a.PortGUID, n.SwitchGUID[a.Switch], a.Port,
 				a.LID, a.LMC, n.Switch[a.Switch], n.SwitchLID[a.Switch], withSpace(a.Rate))
 		}
-	})
+	}
 	return out.Flush()
 }
 
-// eachAggregation visits the aggregation nodes of a network, each with its ports
-// in ascending order.
-func eachAggregation(n *topology.Names, visit func(guid uint64, ports []topology.AggregationNode)) {
-	var order []uint64
-	ports := map[uint64][]topology.AggregationNode{}
-	for _, a := range n.Aggregation {
-		if ports[a.NodeGUID] == nil {
-			order = append(order, a.NodeGUID)
+// eachCable visits the cables at a switch: those of its ports to switches and terminals, in
+// order, then those of its aggregation nodes.
+func eachCable(g *topology.Graph, n *topology.Names, s topology.SwitchID, terminals []adapterPort, toSwitch func(p, q topology.PortID), toAdapter func(a *adapterPort)) {
+	first, end := g.Ports(s)
+	for p := first; p < end; p++ {
+		if q, ok := g.PeerPort(p); ok {
+			toSwitch(p, q)
+		} else {
+			t, _ := g.PeerTerminal(p)
+			toAdapter(&terminals[t])
 		}
-		ports[a.NodeGUID] = append(ports[a.NodeGUID], a)
 	}
-	for _, guid := range order {
-		slices.SortFunc(ports[guid], func(a, b topology.AggregationNode) int { return cmp.Compare(a.NodePort, b.NodePort) })
-		visit(guid, ports[guid])
+	for i := range n.Aggregation {
+		if n.Aggregation[i].Switch == s {
+			toAdapter(&n.Aggregation[i])
+		}
 	}
 }
 
@@ -85,22 +103,21 @@ func withSpace(rate string) string {
 	return " " + rate
 }
 
-// rateText is the rate of p's cable with a space before it, if its class is
-// named after one.
-func rateText(g *topology.Graph, p topology.PortID) string {
+// rateOf is the rate of p's cable, if its class is named after one.
+func rateOf(g *topology.Graph, p topology.PortID) string {
 	name := g.Classes[g.PortClass[p]].Name
 	if _, err := parseRate(name); err != nil {
 		return ""
 	}
-	return " " + name
+	return name
 }
 
 // portCount is how many ports an adapter is given: as many as the highest
 // connected one needs, since a [topology.Graph] knows no others.
-func portCount(n *topology.Names, ports []topology.TerminalID) int32 {
+func portCount(ports []adapterPort) int32 {
 	most := int32(1)
-	for _, t := range ports {
-		most = max(most, n.NodePort[t])
+	for _, a := range ports {
+		most = max(most, a.NodePort)
 	}
 	return most
 }
@@ -114,20 +131,15 @@ func portCount(n *topology.Names, ports []topology.TerminalID) int32 {
 func WriteSim(w io.Writer, g *topology.Graph) error {
 	out := bufio.NewWriter(w)
 	n := Names(g)
-	adapters := adaptersOf(n)
-	plain := len(n.Aggregation) == 0 && numberedByIBSim(n, adapters) && namesAreIDs(n, adapters)
-	switchID := func(s topology.SwitchID) string {
+	list, terminals := adapters(g, n)
+	plain := len(n.Aggregation) == 0 && numberedByIBSim(n, list) && namesAreIDs(n, list)
+	id := func(kind byte, guid uint64, name string) string {
 		if plain {
-			return n.Switch[s]
+			return name
 		}
-		return fmt.Sprintf("S-%016x", n.SwitchGUID[s])
+		return fmt.Sprintf("%c-%016x", kind, guid)
 	}
-	adapterID := func(t topology.TerminalID) string {
-		if plain {
-			return n.Terminal[t]
-		}
-		return fmt.Sprintf("H-%016x", n.NodeGUID[t])
-	}
+	switchID := func(s topology.SwitchID) string { return id('S', n.SwitchGUID[s], n.Switch[s]) }
 	head := func(word string, ports int32, id, key string, guid uint64, description string) {
 		if plain {
 			fmt.Fprintf(out, "%s %d %q\n", word, ports, id)
@@ -135,83 +147,59 @@ func WriteSim(w io.Writer, g *topology.Graph) error {
 			fmt.Fprintf(out, "%s=0x%x\n%s %d \"%s\"\t# \"%s\"\n", key, guid, word, ports, id, description)
 		}
 	}
-	for s := range g.Switches() {
-		head("Switch", n.SwitchPorts[s], switchID(topology.SwitchID(s)), "switchguid", n.SwitchGUID[s], n.Switch[s])
-		first, end := g.Ports(topology.SwitchID(s))
-		for p := first; p < end; p++ {
-			if q, ok := g.PeerPort(p); ok {
-				fmt.Fprintf(out, "[%d]\t\"%s\"[%d]\n", n.Port[p], switchID(g.PortSwitch[q]), n.Port[q])
-			} else {
-				t, _ := g.PeerTerminal(p)
-				fmt.Fprintf(out, "[%d]\t\"%s\"[%d]\n", n.Port[p], adapterID(t), n.NodePort[t])
-			}
-		}
-		for _, a := range n.Aggregation {
-			if a.Switch == topology.SwitchID(s) {
-				fmt.Fprintf(out, "[%d]\t\"H-%016x\"[%d]\n", a.Port, a.NodeGUID, a.NodePort)
-			}
-		}
+	for s := range topology.SwitchID(g.Switches()) {
+		head("Switch", n.SwitchPorts[s], switchID(s), "switchguid", n.SwitchGUID[s], n.Switch[s])
+		eachCable(g, n, s, terminals, func(p, q topology.PortID) {
+			fmt.Fprintf(out, "[%d]\t\"%s\"[%d]\n", n.Port[p], switchID(g.PortSwitch[q]), n.Port[q])
+		}, func(a *adapterPort) {
+			fmt.Fprintf(out, "[%d]\t\"%s\"[%d]\n", a.Port, id('H', a.NodeGUID, a.Name), a.NodePort)
+		})
 		fmt.Fprintln(out)
 	}
-	for _, ports := range adapters {
-		t := ports[0]
-		head("Hca", portCount(n, ports), adapterID(t), "caguid", n.NodeGUID[t], n.Terminal[t])
-		for _, t := range ports {
-			p := g.TerminalPort[t]
-			fmt.Fprintf(out, "[%d]\t\"%s\"[%d]\n", n.NodePort[t], switchID(g.PortSwitch[p]), n.Port[p])
-		}
-		fmt.Fprintln(out)
-	}
-	eachAggregation(n, func(guid uint64, ports []topology.AggregationNode) {
-		head("Hca", ports[len(ports)-1].NodePort, fmt.Sprintf("H-%016x", guid), "caguid", guid, ports[0].Name)
+	for _, ports := range list {
+		first := ports[0]
+		head("Hca", portCount(ports), id('H', first.NodeGUID, first.Name), "caguid", first.NodeGUID, first.Name)
 		for _, a := range ports {
 			fmt.Fprintf(out, "[%d]\t\"%s\"[%d]\n", a.NodePort, switchID(a.Switch), a.Port)
 		}
 		fmt.Fprintln(out)
-	})
+	}
 	return out.Flush()
 }
 
 // numberedByIBSim tells whether ibsim would give the nodes, listed in order,
 // the GUIDs that they have.
-func numberedByIBSim(n *topology.Names, adapters [][]topology.TerminalID) bool {
+func numberedByIBSim(n *topology.Names, list [][]adapterPort) bool {
 	for s, guid := range n.SwitchGUID {
 		if guid != ibsimSwitchGUID+uint64(s) {
 			return false
 		}
 	}
 	next := uint64(ibsimAdapterGUID)
-	for _, ports := range adapters {
-		for _, t := range ports {
-			if n.NodeGUID[t] != next || n.PortGUID[t] != next+uint64(n.NodePort[t]) {
+	for _, ports := range list {
+		for _, a := range ports {
+			if a.NodeGUID != next || a.PortGUID != next+uint64(a.NodePort) {
 				return false
 			}
 		}
-		next += uint64(portCount(n, ports)) + 1
+		next += uint64(portCount(ports)) + 1
 	}
 	return true
 }
 
 // namesAreIDs tells whether every node's description can be its id: not empty,
 // none of ibsim's reserved characters, no two alike.
-func namesAreIDs(n *topology.Names, adapters [][]topology.TerminalID) bool {
+func namesAreIDs(n *topology.Names, list [][]adapterPort) bool {
+	names := slices.Clone(n.Switch)
+	for _, ports := range list {
+		names = append(names, ports[0].Name)
+	}
 	seen := map[string]bool{}
-	usable := func(name string) bool {
-		ok := name != "" && !strings.ContainsAny(name, "#@\"\\") && !seen[name]
+	return !slices.ContainsFunc(names, func(name string) bool {
+		twice := seen[name]
 		seen[name] = true
-		return ok
-	}
-	for _, name := range n.Switch {
-		if !usable(name) {
-			return false
-		}
-	}
-	for _, ports := range adapters {
-		if !usable(n.Terminal[ports[0]]) {
-			return false
-		}
-	}
-	return true
+		return twice || name == "" || strings.ContainsAny(name, "#@\"\\")
+	})
 }
 
 // Write writes the tables in the form of OpenSM's opensm-lfts.dump, which its

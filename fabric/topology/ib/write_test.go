@@ -259,9 +259,12 @@ Ca 1 "h2"
 }
 
 // Whatever is read without error is a sound graph that survives being written.
-func fuzzReader(f *testing.F, read func(string) (*Imported, error), write func(*topology.Graph) string) {
+func fuzzReader(f *testing.F, read func(io.Reader, string) (*Imported, error), write func(io.Writer, *topology.Graph) error, seeds ...string) {
+	for _, seed := range seeds {
+		f.Add(seed)
+	}
 	f.Fuzz(func(t *testing.T, text string) {
-		im, err := read(text)
+		im, err := read(strings.NewReader(text), "fuzz")
 		if err != nil {
 			if !strings.HasPrefix(err.Error(), "fuzz:") {
 				t.Errorf("an error without file: %v", err)
@@ -272,39 +275,28 @@ func fuzzReader(f *testing.F, read func(string) (*Imported, error), write func(*
 		if !slices.Contains(g.DistancesFrom(0, nil), topology.Unreachable) {
 			topologytest.CheckGraph(t, g)
 		}
-		written := write(g)
-		again, err := read(written)
+		var written bytes.Buffer
+		if err := write(&written, g); err != nil {
+			t.Fatal(err)
+		}
+		again, err := read(bytes.NewReader(written.Bytes()), "fuzz")
 		if err != nil {
-			t.Fatalf("%v\nin\n%s", err, written)
+			t.Fatalf("%v\nin\n%s", err, written.String())
 		}
 		if !reflect.DeepEqual(cablesByGUID(again.Graph()), cablesByGUID(g)) {
-			t.Errorf("another fabric after\n%s", written)
+			t.Errorf("another fabric after\n%s", written.String())
 		}
 	})
 }
 
 func FuzzReadNetDiscover(f *testing.F) {
-	f.Add(smallFabric)
-	f.Add("Switch 2 \"S-1\"\n[1](1) \"H-2\"[1](3)\nCa 1 \"H-2\"\n[1] \"S-1\"[1] # lid 0 lmc 7 \"\" lid 0 4x???\n")
-	fuzzReader(f, func(s string) (*Imported, error) { return ReadNetDiscover(strings.NewReader(s), "fuzz") }, func(g *topology.Graph) string {
-		var out bytes.Buffer
-		if err := WriteNetDiscover(&out, g); err != nil {
-			f.Fatal(err)
-		}
-		return out.String()
-	})
+	fuzzReader(f, ReadNetDiscover, WriteNetDiscover, smallFabric,
+		"Switch 2 \"S-1\"\n[1](1) \"H-2\"[1](3)\nCa 1 \"H-2\"\n[1] \"S-1\"[1] # lid 0 lmc 7 \"\" lid 0 4x???\n")
 }
 
 func FuzzReadSim(f *testing.F) {
-	f.Add(smallFabric)
-	f.Add("switchguid+0x10\nSwitch 4 \"a\"\n[1] \"h\"[2] w=4\n[2] \"b\"\nSwitch 1 \"b\" # \"x#y\"\n[1] \"a\"[2]\nHca 2 \"h\"\n[2] \"a\"[1]\n")
-	fuzzReader(f, func(s string) (*Imported, error) { return ReadSim(strings.NewReader(s), "fuzz") }, func(g *topology.Graph) string {
-		var out bytes.Buffer
-		if err := WriteSim(&out, g); err != nil {
-			f.Fatal(err)
-		}
-		return out.String()
-	})
+	fuzzReader(f, ReadSim, WriteSim, smallFabric,
+		"switchguid+0x10\nSwitch 4 \"a\"\n[1] \"h\"[2] w=4\n[2] \"b\"\nSwitch 1 \"b\" # \"x#y\"\n[1] \"a\"[2]\nHca 2 \"h\"\n[2] \"a\"[1]\n")
 }
 
 // Names of several lines, which JSON can give, do not break the lines of the other

@@ -75,32 +75,41 @@ func checkGrid(t testing.TB, x topology.Grid) {
 				if edge && !x.Wraps(d) {
 					t.Fatalf("switch %d has port %d over the edge of dimension %d", s, p, d)
 				}
-				if seen[p] {
-					t.Fatalf("port %d leads in two directions", p)
-				}
-				seen[p] = true
-				peer, ok := g.PeerPort(p)
-				if !ok || g.PortSwitch[p] != s {
-					t.Fatalf("port %d is not a cable of switch %d", p, s)
-				}
-				step := -1
+				to := at - 1 + size
 				if up {
-					step = 1
+					to = at + 1
 				}
-				for e, other := range dims {
-					want := x.Coordinate(s, e)
-					if e == d {
-						want = (want + step + other) % other
-					}
-					if got := x.Coordinate(g.PortSwitch[peer], e); got != want {
-						t.Fatalf("switch %d, dimension %d up %v: neighbour at %d in dimension %d, want %d", s, d, up, got, e, want)
-					}
-				}
+				checkStep(t, x, seen, s, p, d, to%size)
 			}
 		}
 	}
 	if len(seen) != 2*g.SwitchLinks() {
 		t.Errorf("directions name %d ports, the graph has %d", len(seen), 2*g.SwitchLinks())
+	}
+}
+
+// checkStep tells that a port of switch s leads to the switch at coordinate to of dimension d
+// that is like s in all others, and marks it as seen.
+func checkStep(t testing.TB, x interface {
+	topology.Topology
+	Dims() []int
+	Coordinate(s topology.SwitchID, d int) int
+}, seen map[topology.PortID]bool, s topology.SwitchID, p topology.PortID, d, to int) {
+	t.Helper()
+	g := x.Graph()
+	peer, ok := g.PeerPort(p)
+	if !ok || g.PortSwitch[p] != s || seen[p] {
+		t.Fatalf("port %d is not a cable of switch %d, or leads to two places", p, s)
+	}
+	seen[p] = true
+	for e := range x.Dims() {
+		want := x.Coordinate(s, e)
+		if e == d {
+			want = to
+		}
+		if got := x.Coordinate(g.PortSwitch[peer], e); got != want {
+			t.Fatalf("switch %d, dimension %d to %d: neighbour at %d in dimension %d, want %d", s, d, to, got, e, want)
+		}
 	}
 }
 
@@ -130,20 +139,7 @@ func checkHamming(t testing.TB, x topology.Hamming) {
 				}
 				next = first + topology.PortID(count)
 				for p := first; p < first+topology.PortID(count); p++ {
-					peer, ok := g.PeerPort(p)
-					if !ok || g.PortSwitch[p] != s || seen[p] {
-						t.Fatalf("port %d is not a cable of switch %d, or leads to two places", p, s)
-					}
-					seen[p] = true
-					for e := range dims {
-						want := x.Coordinate(s, e)
-						if e == d {
-							want = to
-						}
-						if got := x.Coordinate(g.PortSwitch[peer], e); got != want {
-							t.Fatalf("switch %d, dimension %d to %d: neighbour at %d in dimension %d, want %d", s, d, to, got, e, want)
-						}
-					}
+					checkStep(t, x, seen, s, p, d, to)
 				}
 			}
 		}

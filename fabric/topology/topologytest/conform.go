@@ -1,8 +1,16 @@
+// Package topologytest is the conformance suite of topologies, and a source of
+// small networks of every registered family for the suites of what runs on them.
+// It is for weft's own topologies and for those that others register:
+//
+//	func TestHyperX(t *testing.T) { topologytest.Conform(t, "hyperx") }
 package topologytest
 
 import (
 	"errors"
+	"math"
+	"math/bits"
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/weft-sim/weft/fabric/topology"
@@ -87,4 +95,177 @@ func Check(t testing.TB, name string, s Sample) {
 		checkTree(t, x)
 	}
 	checkLayout(t, topo)
+}
+
+// CheckGraph holds a graph to its documented invariants.
+func CheckGraph(t testing.TB, g *topology.Graph) {
+	t.Helper()
+	ports := g.NumPorts()
+	if g.PortStart[0] != 0 || int(g.PortStart[g.Switches()]) != ports || len(g.PortClass) != ports || len(g.PortSwitch) != ports {
+		t.Fatalf("lengths disagree: %d ports, PortStart to %d, %d classes, %d switches",
+			ports, g.PortStart[g.Switches()], len(g.PortClass), len(g.PortSwitch))
+	}
+	terminals := 0
+	for s := range topology.SwitchID(g.Switches()) {
+		first, end := g.Ports(s)
+		for p := first; p < end; p++ {
+			if g.PortSwitch[p] != s || g.LocalPort(p) != int(p-first) {
+				t.Fatalf("port %d of switch %d says switch %d, local %d", p, s, g.PortSwitch[p], g.LocalPort(p))
+			}
+			if int(g.PortClass[p]) >= len(g.Classes) {
+				t.Fatalf("port %d has class %d of %d", p, g.PortClass[p], len(g.Classes))
+			}
+			if terminal, ok := g.PeerTerminal(p); ok {
+				terminals++
+				if g.TerminalPort[terminal] != p || g.TerminalSwitch(terminal) != s {
+					t.Fatalf("port %d leads to terminal %d, which hangs from port %d", p, terminal, g.TerminalPort[terminal])
+				}
+				continue
+			}
+			peer, _ := g.PeerPort(p)
+			if back, ok := g.PeerPort(peer); !ok || back != p || g.PortClass[p] != g.PortClass[peer] || g.PortSwitch[peer] == s {
+				t.Fatalf("cable of port %d to port %d is not paired, changes its class or is a loop", p, peer)
+			}
+		}
+	}
+	if terminals != g.Terminals() {
+		t.Fatalf("%d ports lead to %d terminals", terminals, g.Terminals())
+	}
+	for _, c := range g.Classes {
+		if c.Name == "" || c.Latency < 1 {
+			t.Errorf("class %+v", c)
+		}
+	}
+	if g.Switches() > 0 && slices.Contains(g.DistancesFrom(0, nil), topology.Unreachable) {
+		t.Error("not connected")
+	}
+}
+
+// checkFacts compares the closed forms with the graph: the diameter by
+// breadth-first search, the bisection by trying all halvings where the network
+// is small.
+func checkFacts(t testing.TB, topo topology.Topology, tightBisection bool) {
+	t.Helper()
+	g, f := topo.Graph(), topo.Facts()
+	for _, c := range []struct {
+		what      string
+		fact, got int
+	}{{"switches", f.Switches, g.Switches()}, {"terminals", f.Terminals, g.Terminals()}, {"links", f.Links, g.SwitchLinks()}} {
+		if c.fact >= 0 && c.fact != c.got {
+			t.Errorf("Facts say %d %s, the graph has %d", c.fact, c.what, c.got)
+		}
+	}
+	m := topology.Measure(g)
+	if d := m.Diameter(); f.Diameter >= 0 && f.Diameter != d {
+		t.Errorf("Facts say diameter %d, search says %d", f.Diameter, d)
+	}
+	if tightBisection && g.Switches() > 20 {
+		t.Fatal("too large for a check of the bisection")
+	}
+	if f.Bisection >= 0 && g.Switches() <= 16 || tightBisection {
+		if b := bisection(g); f.Bisection < b || tightBisection && f.Bisection != b {
+			t.Errorf("Facts say bisection %d (tight: %v), trying all halvings says %d", f.Bisection, tightBisection, b)
+		}
+	}
+}
+
+// checkForms compares the closed forms beyond the facts with what is measured.
+func checkForms(t testing.TB, topo topology.Formed) {
+	t.Helper()
+	g, f := topo.Graph(), topo.Forms()
+	m := topology.Measure(g)
+	if f.Degree != [2]int{} && f.Degree != m.Degree {
+		t.Errorf("Forms say degrees %v, the graph has %v", f.Degree, m.Degree)
+	}
+	if f.MeanDistance != 0 && math.Abs(f.MeanDistance-m.MeanDistance) > 1e-9 {
+		t.Errorf("Forms say a mean distance of %v, search says %v", f.MeanDistance, m.MeanDistance)
+	}
+	if f.UniformCapacity > m.UniformCapacity*(1+1e-9) {
+		t.Errorf("Forms say a capacity of %v, all channels together have %v", f.UniformCapacity, m.UniformCapacity)
+	}
+	if f.BisectionAtLeast != 0 {
+		if least := topology.AlgebraicConnectivity(g) * topology.Halving(m.Switches); f.BisectionAtLeast > least*(1+1e-6) {
+			t.Errorf("Forms say a bisection of at least %v, the spectrum says %v", f.BisectionAtLeast, least)
+		}
+		if g.Switches() <= 16 {
+			if b := bisection(g); f.BisectionAtLeast > float64(b)+1e-9 {
+				t.Errorf("Forms say a bisection of at least %v, trying all halvings says %d", f.BisectionAtLeast, b)
+			}
+		}
+	}
+}
+
+// bisection is the smallest cut over all divisions of the switches (at most
+// 20) in which the terminals are divided as evenly as whole switches allow.
+func bisection(g *topology.Graph) int {
+	n := g.Switches()
+	weight := make([]int, n)
+	for t := range topology.TerminalID(g.Terminals()) {
+		weight[g.TerminalSwitch(t)]++
+	}
+	count := make([][]int, n) // cables between two switches
+	for s := range count {
+		count[s] = make([]int, n)
+	}
+	for p := range topology.PortID(g.NumPorts()) {
+		if peer, ok := g.PeerPort(p); ok {
+			count[g.PortSwitch[p]][g.PortSwitch[peer]]++
+		}
+	}
+	// Gray code: one switch changes sides at a time.
+	side, difference, cut := make([]int, n), g.Terminals(), 0
+	bestDifference, best := g.Terminals(), 0
+	for i := 1; i < 1<<(n-1); i++ {
+		s := bits.TrailingZeros(uint(i))
+		for u, k := range count[s] {
+			if side[u] == side[s] {
+				cut += k
+			} else {
+				cut -= k
+			}
+		}
+		side[s] = 1 - side[s]
+		difference += 2 * weight[s] * (1 - 2*side[s])
+		if d := max(difference, -difference); d < bestDifference || d == bestDifference && cut < best {
+			bestDifference, best = d, cut
+		}
+	}
+	return best
+}
+
+// apart is the least distance of two switches in a layout: neighbours are about 1
+// apart.
+const apart = 0.9
+
+// checkLayout holds the layout of a topology to what pictures need: a place for
+// every switch, none near another, planes and explanation; the same each time.
+func checkLayout(t testing.TB, topo topology.Topology) {
+	t.Helper()
+	n := topo.Graph().Switches()
+	l := topology.LayoutOf(topo)
+	if len(l.Places) != n || l.Plane != nil && len(l.Plane) != n || l.How == "" {
+		t.Fatalf("layout of %d switches: %d places, %d planes, %q", n, len(l.Places), len(l.Plane), l.How)
+	}
+	if !reflect.DeepEqual(l, topology.LayoutOf(topo)) {
+		t.Error("two layouts of one topology differ")
+	}
+	// Squares of side apart: whoever is near is in the same one or beside it.
+	squares := map[[2]int][]int{}
+	for s, at := range l.Places {
+		if math.IsNaN(at.X+at.Y) || math.IsInf(at.X+at.Y, 0) {
+			t.Fatalf("layout: switch %d at %v", s, at)
+		}
+		x, y := int(math.Floor(at.X/apart)), int(math.Floor(at.Y/apart))
+		for dx := -1; dx <= 1; dx++ {
+			for dy := -1; dy <= 1; dy++ {
+				for _, other := range squares[[2]int{x + dx, y + dy}] {
+					if d := math.Hypot(at.X-l.Places[other].X, at.Y-l.Places[other].Y); d < apart {
+						t.Errorf("layout: switches %d and %d are %.2f apart", other, s, d)
+						return
+					}
+				}
+			}
+		}
+		squares[[2]int{x, y}] = append(squares[[2]int{x, y}], s)
+	}
 }

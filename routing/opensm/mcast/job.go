@@ -1,12 +1,18 @@
+// Package mcast holds OpenSM's multicast engines, as of version 3.3.23, for the registry of
+// package multicast: the rule of minhop, which most of its unicast engines use, and that of
+// sssp. Beside them stand the files in which OpenSM keeps groups, min-hop tables and
+// multicast forwarding tables, and jobs: the groups of such files, routed by any engines and
+// compared with the tables that the subnet has.
+//
+// Terms: an MLID is the multicast LID of a group, an MFT a switch's multicast forwarding table.
 package mcast
 
 import (
+	"bytes"
 	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,7 +31,7 @@ type Job struct {
 	// messages. Groups of fewer than two members get no tree, as in OpenSM.
 	Groups     []SAGroup
 	GroupsName string
-	// Engine is the engine whose tables [JobReport.WriteFiles] writes; empty
+	// Engine is the engine whose tables [JobReport.Files] has; empty
 	// for none.
 	Engine string
 	// Engines are compared; nil for all that are registered.
@@ -140,17 +146,20 @@ func (j Job) route(env multicast.Env, name string, groups []multicast.Group) Eng
 	limit := env.Entries
 	env.Entries = multicast.Unlimited
 	e, err := j.engine(env, name)
-	if err == nil {
-		_, err = multicast.JoinAll(e, groups, nil)
+	join := func() (m multicast.Metrics, refused int) {
+		if err == nil {
+			refused, err = multicast.JoinAll(e, groups, nil)
+		}
+		if err != nil {
+			r.Err = fmt.Errorf("multicast engine %q: %w", name, j.located(err))
+			return m, 0
+		}
+		r.forest = e.Forest()
+		return r.forest.Measure(), refused
 	}
-	if err != nil {
-		r.Err = fmt.Errorf("multicast engine %q: %w", name, j.located(err))
-		return r
-	}
-	r.forest = e.Forest()
-	r.Unlimited = r.forest.Measure()
+	r.Unlimited, _ = join()
 	r.Limited = r.Unlimited
-	if limit == multicast.Unlimited || r.Unlimited.Colours <= limit {
+	if r.Err != nil || limit == multicast.Unlimited || r.Unlimited.Colours <= limit {
 		return r
 	}
 	env.Entries = limit
@@ -159,15 +168,7 @@ func (j Job) route(env multicast.Env, name string, groups []multicast.Group) Eng
 	} else {
 		e, err = j.engine(env, name)
 	}
-	if err == nil {
-		r.Refused, err = multicast.JoinAll(e, groups, nil)
-	}
-	if err != nil {
-		r.Err = fmt.Errorf("multicast engine %q: %w", name, j.located(err))
-		return r
-	}
-	r.forest = e.Forest()
-	r.Limited = r.forest.Measure()
+	r.Limited, r.Refused = join()
 	return r
 }
 
@@ -268,24 +269,26 @@ func (r *JobReport) mlids(f *multicast.Forest) func(multicast.Colour) (uint16, e
 	return func(c multicast.Colour) (uint16, error) { return own[c], nil }
 }
 
-// WriteFiles writes into dir, which it makes if need be: engines.csv, the table
-// of engines; and for Job.Engine ENGINE.mcfdbs, the forwarding tables, and
-// ENGINE.sa, the groups with the MLIDs that the tables use. OpenSM cannot
-// restore groups that share an MLID; refused groups are not in the file. Files
-// are complete or absent; those that it wrote into dir for another engine, which
-// may be of other groups, are removed.
-func (r *JobReport) WriteFiles(dir string) error {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
+// Files are by name: engines.csv, the table of engines; and for Job.Engine
+// ENGINE.mcfdbs, the forwarding tables, and ENGINE.sa, the groups with the MLIDs that the
+// tables use. OpenSM cannot restore groups that share an MLID; refused groups are not in
+// the file.
+func (r *JobReport) Files() (map[string][]byte, error) {
+	files := map[string][]byte{}
+	add := func(name string, write func(w io.Writer) error) error {
+		var b bytes.Buffer
+		err := write(&b)
+		files[name] = b.Bytes()
 		return err
 	}
-	if err := writeFile(filepath.Join(dir, "engines.csv"), r.WriteCSV); err != nil || r.Engine == "" {
-		return err
+	if err := add("engines.csv", r.WriteCSV); err != nil || r.Engine == "" {
+		return files, err
 	}
 	f := r.Reports[0].forest
 	mlid := r.mlids(f)
 	tables, err := TablesOf(f, mlid)
 	if err != nil {
-		return fmt.Errorf("multicast engine %q: %w", r.Engine, err)
+		return nil, fmt.Errorf("multicast engine %q: %w", r.Engine, err)
 	}
 	var groups []SAGroup
 	for _, g := range r.Routed {
@@ -294,46 +297,21 @@ func (r *JobReport) WriteFiles(dir string) error {
 			continue
 		}
 		if g.MLID, err = mlid(p.Colour); err != nil {
-			return err
+			return nil, err
 		}
 		groups = append(groups, g)
 	}
-	if err := writeFile(filepath.Join(dir, r.Engine+".mcfdbs"), func(w io.Writer) error { return WriteMCFDBs(w, r.Graph, tables) }); err != nil {
-		return err
-	}
-	if err := writeFile(filepath.Join(dir, r.Engine+".sa"), func(w io.Writer) error { return WriteSADump(w, r.Graph, groups) }); err != nil {
-		return err
-	}
-	return removeOthers(dir, r.Engine)
+	return files, errors.Join(
+		add(r.Engine+".mcfdbs", func(w io.Writer) error { return WriteMCFDBs(w, r.Graph, tables) }),
+		add(r.Engine+".sa", func(w io.Writer) error { return WriteSADump(w, r.Graph, groups) }))
 }
 
-// removeOthers removes what WriteFiles wrote for other engines.
-func removeOthers(dir, engine string) error {
-	for _, other := range multicast.Registry.Names() {
-		if other == engine {
-			continue
-		}
-		for _, ending := range []string{".mcfdbs", ".sa"} {
-			if err := os.Remove(filepath.Join(dir, other+ending)); err != nil && !errors.Is(err, os.ErrNotExist) {
-				return err
-			}
-		}
+// FileNames are all names that [JobReport.Files] can give: what a folder has of others may
+// be of other groups.
+func FileNames() []string {
+	names := []string{"engines.csv"}
+	for _, engine := range multicast.Registry.Names() {
+		names = append(names, engine+".mcfdbs", engine+".sa")
 	}
-	return nil
-}
-
-// writeFile writes a file beside its name and renames it when it is complete.
-func writeFile(path string, write func(io.Writer) error) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".weft-*")
-	if err != nil {
-		return err
-	}
-	err = errors.Join(write(f), f.Chmod(0o644), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		os.Remove(f.Name())
-	}
-	return err
+	return names
 }
