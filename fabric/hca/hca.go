@@ -1,6 +1,23 @@
+// Package hca models an InfiniBand host channel adapter: send queues of queue
+// pairs (QPs), the arbiter that shares the DMA engine among the active ones, the
+// cache of QP contexts and the receive engine.
+//
+// A message passes these stages:
+//
+//	post --SendLatency--> [DMA engine, send] --wire--> [DMA engine, receive] --RecvLatency--> completion
+//
+// SendLatency (doorbell, fetching the work request) and RecvLatency (writing
+// data and completion to memory, polling) delay a message but occupy nothing.
+// The engines are occupied: per work request, per packet, per byte at the
+// slower of DMA and link rate, for turning to another QP, and for loading a QP
+// context that is not cached. Sending and receiving do not disturb each other
+// except through the context cache. The package keeps the state and says how
+// long things take; whoever owns the clock schedules the events.
 package hca
 
 import (
+	"math/bits"
+
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/mem"
 )
@@ -194,3 +211,108 @@ func (h *HCA) Receive(qp QP, bytes int64, first, last sim.Time) sim.Time {
 
 // Config is the adapter's configuration.
 func (h *HCA) Config() *Config { return &h.shared.config }
+
+// contextCache holds the QP contexts that adapters have at hand: of each so many
+// sets of contextWays, least recently used out first. A miss of the model costs
+// what the configuration says; nothing else depends on what the cache holds.
+type contextCache struct {
+	sets       []contextSet // those of an adapter in a row; empty if all contexts are at hand
+	perAdapter int          // a power of two
+}
+
+// contextSet fills a cache line of the machine that simulates it.
+type contextSet [contextWays]QP // most recent first
+
+const contextWays = 8
+
+// noQP marks an empty way.
+const noQP QP = -1 << 63
+
+// newContextCache makes a cache of at least so many entries for each of n
+// adapters: the next power of two.
+func newContextCache(entries, n int) contextCache {
+	if entries == 0 {
+		return contextCache{}
+	}
+	c := contextCache{perAdapter: 1 << bits.Len(uint((entries+contextWays-1)/contextWays-1))}
+	c.sets = mem.HugePages(make([]contextSet, n*c.perAdapter))
+	var empty contextSet
+	for way := range empty {
+		empty[way] = noQP
+	}
+	for i := range c.sets {
+		c.sets[i] = empty
+	}
+	return c
+}
+
+// touch uses a context of the adapter whose sets begin at first and tells
+// whether it was there.
+func (c *contextCache) touch(first int32, qp QP) (hit bool) {
+	if len(c.sets) == 0 {
+		return true
+	}
+	set := c.at(first, qp)
+	if set[0] == qp {
+		return true
+	}
+	last := qp
+	for i, w := range set {
+		set[i] = last
+		if w == qp {
+			return true
+		}
+		last = w
+	}
+	return false
+}
+
+// at is the set of a QP of the adapter whose sets begin at first.
+func (c *contextCache) at(first int32, qp QP) *contextSet {
+	return &c.sets[int(first)+setOf(qp)&(c.perAdapter-1)]
+}
+
+// setOf tells the number of a QP's set by its last bits.
+func setOf(qp QP) int { return int(uint64(qp) * 0x9e3779b97f4a7c15 >> 32) }
+
+// serializer turns bytes into time and carries what a picosecond cannot hold, so
+// that long streams keep the exact rate.
+type serializer struct{ remainder uint64 }
+
+// divider does the divisions of serializers of one rate, in bits per second. It
+// keeps the results for some sizes, since those of a program's messages are few.
+type divider struct {
+	rate  uint64
+	known [16]division
+}
+
+// division is the time of so many bytes: time ps and rest/rate of one more. The
+// zero value is right.
+type division struct {
+	bytes int64
+	time  sim.Time
+	rest  uint64
+}
+
+func (d *divider) of(bytes int64) *division {
+	k := &d.known[uint64(bytes)*0x9e3779b97f4a7c15>>60]
+	if k.bytes != bytes {
+		const bitPicoseconds = 8 * 1e12 // picoseconds times bit/s of one byte
+		hi, lo := bits.Mul64(uint64(bytes), bitPicoseconds)
+		quotient, rest := bits.Div64(hi, lo, d.rate)
+		*k = division{bytes, sim.Time(quotient), rest}
+	}
+	return k
+}
+
+// time is that of so many bytes.
+func (s *serializer) time(bytes int64, d *divider) sim.Time {
+	k := d.of(bytes)
+	t := k.time
+	s.remainder += k.rest
+	if s.remainder >= d.rate {
+		s.remainder -= d.rate
+		t++
+	}
+	return t
+}
