@@ -19,7 +19,7 @@ func TestStateIsWhole(t *testing.T) {
 	snapshottest.Names[HCA](t, "busyUntil", "recvUntil", "sending", "receiving", "arbiter",
 		"shared", "contexts", "number") // follow from how adapters were made
 	snapshottest.Names[shared](t, "cache", "stats", "busy",
-		"config", "quantum", "divider", "active", // follow from the settings
+		"config", "quantum", "divider", // follow from the settings
 		"burst") // counts within an event
 	snapshottest.Names[serializer](t, "remainder")
 	snapshottest.Names[contextCache](t, "sets", "perAdapter")

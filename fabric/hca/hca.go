@@ -42,8 +42,7 @@ type shared struct {
 	divider divider // by the slower rate of DMA and link
 	quantum int64
 	cache   contextCache
-	burst   Burst      // the last one
-	active  []activeQP // the first memory of arbiters, fewActive each
+	burst   Burst // the last one
 	stats   Stats
 	busy    []engineTimes // len = adapters
 }
@@ -79,11 +78,9 @@ func New(config *Config, n int) []HCA {
 	common := &shared{config: *config, divider: divider{rate: uint64(config.Rate())}, quantum: int64(config.Quantum)}
 	common.cache = newContextCache(config.ContextEntries, n)
 	common.busy = make([]engineTimes, n)
-	common.active = mem.HugePages(make([]activeQP, fewActive*n))
 	all := mem.HugePages(make([]HCA, n))
 	for i := range all {
 		all[i] = HCA{shared: common, contexts: int32(i * common.cache.perAdapter), number: int32(i), arbiter: newArbiter(config.Engines)}
-		all[i].active = common.active[i*fewActive : i*fewActive : (i+1)*fewActive]
 	}
 	return all
 }
@@ -114,14 +111,6 @@ func (h *HCA) BusyUntil() sim.Time { return h.busyUntil }
 // has not taken the last burst yet.
 func (h *HCA) Hold(until sim.Time) { h.busyUntil = max(h.busyUntil, until) }
 
-// Coming is the QP of the next burst, as far as can be told by now, and its
-// request's mark, which is valid until the adapter changes; there must be one
-// Waiting.
-func (h *HCA) Coming() (qp QP, to *Mark) {
-	qp, to, _ = h.coming()
-	return qp, to
-}
-
 // Waiting tells whether any send queue holds a request.
 func (h *HCA) Waiting() bool { return h.current >= 0 }
 
@@ -139,19 +128,6 @@ func (h *HCA) Next(now sim.Time) (b *Burst, first, end sim.Time, ok bool) {
 	}
 	first, end = h.send(now, b.QP, b.Size, b.First, b.Turned)
 	return b, first, end, true
-}
-
-// Express is Post and Next in one for a request that finds the engine idle and
-// all send queues empty, as most do where there is no contention: it does not
-// touch the queues. It returns false, and does nothing, if they are not empty
-// or the request needs more than one turn.
-func (h *HCA) Express(now sim.Time, qp QP, bytes int64) (first, end sim.Time, ok bool) {
-	if now < h.busyUntil || h.current >= 0 || bytes > h.shared.quantum {
-		return 0, 0, false
-	}
-	h.shared.stats.Requests++
-	first, end = h.send(now, qp, bytes, true, h.turn(qp))
-	return first, end, true
 }
 
 // send occupies the engine with a burst from time now on.
@@ -252,7 +228,8 @@ func (c *contextCache) touch(first int32, qp QP) (hit bool) {
 	if len(c.sets) == 0 {
 		return true
 	}
-	set := c.at(first, qp)
+	// The last bits of the hash tell the number of a QP's set.
+	set := &c.sets[int(first)+int(uint64(qp)*0x9e3779b97f4a7c15>>32)&(c.perAdapter-1)]
 	if set[0] == qp {
 		return true
 	}
@@ -266,14 +243,6 @@ func (c *contextCache) touch(first int32, qp QP) (hit bool) {
 	}
 	return false
 }
-
-// at is the set of a QP of the adapter whose sets begin at first.
-func (c *contextCache) at(first int32, qp QP) *contextSet {
-	return &c.sets[int(first)+setOf(qp)&(c.perAdapter-1)]
-}
-
-// setOf tells the number of a QP's set by its last bits.
-func setOf(qp QP) int { return int(uint64(qp) * 0x9e3779b97f4a7c15 >> 32) }
 
 // serializer turns bytes into time and carries what a picosecond cannot hold, so
 // that long streams keep the exact rate.

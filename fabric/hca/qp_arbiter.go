@@ -14,12 +14,11 @@ type Request struct {
 
 // Mark is the owner's, for telling requests apart and where they go.
 type Mark struct {
-	Peer          QP // at the other adapter
-	ID            int32
-	To            int32 // the other adapter
-	Process, Asks int32
-	Quiet         bool
-	Lane          uint8 // virtual lane, below 32, where the owner chooses by lanes; the same for all requests of a QP
+	Peer  QP // at the other adapter
+	ID    int32
+	To    int32 // the other adapter
+	Quiet bool
+	Lane  uint8 // virtual lane, below 32, where the owner chooses by lanes; the same for all requests of a QP
 }
 
 // Burst is a part of a request that is sent in one go.
@@ -77,10 +76,6 @@ type queued struct {
 	mark  Mark
 	next  int32
 }
-
-// fewActive is the number of active QPs that an adapter has memory for from the
-// start.
-const fewActive = 4
 
 // longRing is the number of active QPs beyond which they are found by an index.
 const longRing = 16
@@ -264,28 +259,6 @@ func (a *arbiter) next(quantum int64, b *Burst) bool {
 	a.idle = n
 	a.yield(at, true)
 	return true
-}
-
-// turn notes that a request of a QP is served at once, with all queues empty, and
-// tells whether the burst before was of another.
-func (a *arbiter) turn(qp QP) (turned bool) {
-	turned = a.served && a.last != qp
-	a.last, a.served = qp, true
-	return turned
-}
-
-// coming is the QP whose turn is next, as far as can be told by now, with where its
-// request goes; false if there is none.
-func (a *arbiter) coming() (qp QP, to *Mark, ok bool) {
-	if a.current < 0 {
-		return 0, nil, false
-	}
-	at := a.current
-	if a.over {
-		at = a.active[at].next
-	}
-	q := &a.active[at]
-	return q.qp, &q.mark, true
 }
 
 func (a *arbiter) deactivate(at int32) {
