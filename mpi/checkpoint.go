@@ -221,7 +221,6 @@ func (x *archiver) ranks() {
 		}
 		x.receives(rt, q)
 		x.early(rt, q)
-		x.inbox(rt, &q.inbox)
 	})
 }
 
@@ -254,28 +253,6 @@ func (x *archiver) early(rt *runtime, q *rank) {
 			rt.match.add(&q.early, m.from, m.tag, id)
 		}
 	}
-}
-
-// inbox archives until when receive buffers are in use.
-func (x *archiver) inbox(rt *runtime, b *inbox) {
-	until := rt.connect.times(b)
-	if snapshot.Value(x.Archive, &until); x.Reading() {
-		for _, at := range until {
-			rt.connect.use(b, at)
-		}
-	}
-}
-
-// times are those until when the buffers of an inbox are in use, in ascending order.
-func (c *connector) times(b *inbox) (until []sim.Time) {
-	if b.count > 1 {
-		q := &c.earlier[b.earlier-1]
-		until = append(until, q.until[q.head:]...)
-	}
-	if b.count > 0 {
-		until = append(until, b.last)
-	}
-	return until
 }
 
 // connections archives the connections made on demand, the messages that wait for them,
@@ -312,17 +289,13 @@ func (x *archiver) connections() {
 
 // waiting are the messages that wait for connections, those for one in their order.
 func (x *archiver) waiting() (all []int32) {
-	chained := func(c chain) {
-		for next := c.head; next != 0; next = x.all.messages.At(next - 1).next {
-			all = append(all, next-1)
-		}
-	}
-	for r := range x.all.ranks {
-		chained(x.all.ranks[r].waiting.chain)
-	}
+	chains := map[uint64]chain{}
 	for _, rt := range x.parts {
-		for _, key := range slices.Sorted(maps.Keys(rt.connect.waiting)) {
-			chained(rt.connect.waiting[key])
+		maps.Copy(chains, rt.connect.waiting)
+	}
+	for _, key := range slices.Sorted(maps.Keys(chains)) {
+		for next := chains[key].head; next != 0; next = x.all.messages.At(next - 1).next {
+			all = append(all, next-1)
 		}
 	}
 	return all
@@ -333,7 +306,7 @@ func (x *archiver) boxes() {
 	all := map[uint64]*inbox{}
 	for _, rt := range x.parts {
 		for key, b := range rt.connect.perPeer {
-			if b.count > 0 {
+			if len(*b) > 0 {
 				all[key] = b
 			}
 		}
@@ -346,6 +319,6 @@ func (x *archiver) boxes() {
 			all[*key] = &inbox{}
 			rt.connect.perPeer[*key] = all[*key]
 		}
-		x.inbox(rt, all[*key])
+		snapshot.Value(a, all[*key])
 	})
 }

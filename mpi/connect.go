@@ -1,6 +1,8 @@
 package mpi
 
 import (
+	"math"
+
 	"github.com/weft-sim/weft/fabric/hca"
 	"github.com/weft-sim/weft/sim"
 )
@@ -25,16 +27,15 @@ type connector struct {
 	datagrams bool // no connections at all: UD
 	dynamic   bool // not all are connected at the start
 	links     links
-	group     divisor          // the size of groups; 0 without them
-	waiting   map[uint64]chain // messages, by number+1, for connections that are not their rank's first to be waited for
+	group     int32            // the size of groups; 0 without them
+	waiting   map[uint64]chain // messages in order, by number+1, that wait for a connection, by link
 	buffers   int              // receive buffers: of a process, or with RC of a connection
 	perPeer   map[uint64]*inbox
-	earlier   []times // of inboxes
 }
 
 func newConnector(rt *runtime, nodes int) connector {
 	settings := &rt.Connections
-	c := connector{rt: rt, perNode: settings.perNode(), datagrams: settings.Mode == UD, group: newDivisor(settings.Group), waiting: map[uint64]chain{}}
+	c := connector{rt: rt, perNode: settings.perNode(), datagrams: settings.Mode == UD, group: int32(min(settings.Group, math.MaxInt32)), waiting: map[uint64]chain{}}
 	c.dynamic = !c.datagrams && (settings.OnDemand || settings.Group > 0)
 	peers := len(rt.ranks)
 	if c.perNode {
@@ -80,11 +81,11 @@ func (c *connector) pair(from, to int32) (qp, peer hca.QP) {
 // which is connected to b. If b's group is not full and has no such member, it is
 // the member of a's group with b's index.
 func (c *connector) way(a, b int32) (relay int32, static bool) {
-	n := c.group.n
+	n := c.group
 	if n == 0 {
 		return 0, !c.dynamic
 	}
-	ga, gb := c.group.of(a), c.group.of(b)
+	ga, gb := a/n, b/n
 	if ga == gb || a-ga*n == b-gb*n {
 		return 0, true
 	}
@@ -134,70 +135,31 @@ func (c *connector) route(id, a, b int32, now sim.Time) (hop int32, ok bool) {
 	return 0, false
 }
 
-// firstHop is where requests and replies from a to b go.
-func (c *connector) firstHop(a, b int32) int32 {
-	if relay, static := c.way(a, b); !static && c.group.n != 0 {
-		return relay
-	}
-	return b
-}
-
 func (c *connector) get(a, b int32) linkState { return c.links.get(a, c.peer(b)) }
 
 func (c *connector) set(a, b int32, state linkState) { c.links.set(a, c.peer(b), state) }
 
-// waitingFor are the messages, in order, that wait for a connection; numbers are
-// those of messages + 1.
-type waitingFor struct {
-	peer int32
-	chain
-}
+// link names a's connection to b among all.
+func (c *connector) link(a, b int32) uint64 { return uint64(a)<<32 | uint64(c.peer(b)) }
 
-// wait keeps a message until a is connected to b. The rank holds the messages for
-// one connection itself, which are all as long as a program sends one by one.
+// wait keeps a message until a is connected to b.
 func (c *connector) wait(id, a, b int32) {
 	c.rt.messages.At(id).next = 0
-	peer := c.peer(b)
-	own := &c.rt.ranks[a].waiting
-	key := uint64(a)<<32 | uint64(peer)
-	to, other := own.chain, false
-	if own.head == 0 || own.peer != peer {
-		var known bool
-		if len(c.waiting) > 0 {
-			to, known = c.waiting[key]
-		}
-		if other = known || own.head != 0; !known {
-			to = chain{}
-		}
-	}
+	to := c.waiting[c.link(a, b)]
 	if to.head == 0 {
 		to.head = id + 1
 	} else {
 		c.rt.messages.At(to.tail - 1).next = id + 1
 	}
 	to.tail = id + 1
-	if other {
-		c.waiting[key] = to
-	} else {
-		*own = waitingFor{peer, to}
-	}
+	c.waiting[c.link(a, b)] = to
 }
 
 // released takes out the messages that wait for a's connection to b and returns
 // the first, + 1; the others are linked by next.
 func (c *connector) released(a, b int32) int32 {
-	peer := c.peer(b)
-	if own := &c.rt.ranks[a].waiting; own.head != 0 && own.peer == peer {
-		first := own.head
-		own.chain = chain{}
-		return first
-	}
-	if len(c.waiting) == 0 {
-		return 0
-	}
-	key := uint64(a)<<32 | uint64(peer)
-	first := c.waiting[key].head
-	delete(c.waiting, key)
+	first := c.waiting[c.link(a, b)].head
+	delete(c.waiting, c.link(a, b))
 	return first
 }
 
@@ -207,12 +169,7 @@ func (c *connector) asked(a, b int32) int32 {
 	if !c.perNode {
 		return b
 	}
-	peer := c.peer(b)
-	first := c.rt.ranks[a].waiting.head
-	if first == 0 || c.rt.ranks[a].waiting.peer != peer {
-		first = c.waiting[uint64(a)<<32|uint64(peer)].head
-	}
-	_, to := c.rt.messages.At(first - 1).ends()
+	_, to := c.rt.messages.At(c.waiting[c.link(a, b)].head - 1).ends()
 	return to
 }
 
@@ -242,7 +199,7 @@ func (c *connector) request(a, b int32, now sim.Time) {
 	if c.rt.Timeline != nil {
 		*c.rt.transit(m) = transit{departure: departure{number: -1}}
 	}
-	c.rt.kernel.Schedule(at, c.rt.handler, evPost, a, messageAndPeer(id, c.firstHop(a, b)))
+	c.rt.kernel.Schedule(at, c.rt.handler, evPost, a, int64(id))
 }
 
 // arrive takes in a request or a reply.
@@ -269,7 +226,7 @@ func (c *connector) arrive(id int32, now sim.Time) {
 	at = c.establish(b, a, at)
 	m.stage = stageReply
 	at = c.rt.occupy(b, at, c.rt.Protocols.SendOverhead, Connecting, id)
-	c.rt.kernel.Schedule(at, c.rt.handler, evPost, b, messageAndPeer(id, c.firstHop(b, a)))
+	c.rt.kernel.Schedule(at, c.rt.handler, evPost, b, int64(id))
 }
 
 // establish brings a's QP to b to ready-to-send, if it is not, and lets the
@@ -285,7 +242,7 @@ func (c *connector) establish(a, b int32, at sim.Time) sim.Time {
 		m := c.rt.messages.At(id)
 		next = m.next
 		c.rt.stats.ConnectWait += at - m.ready
-		c.rt.kernel.Schedule(at, c.rt.handler, evPost, a, messageAndPeer(id, b))
+		c.rt.kernel.Schedule(at, c.rt.handler, evPost, a, int64(id))
 	}
 	return at
 }
@@ -311,60 +268,16 @@ func (c *connector) destroy(a int32, at sim.Time) {
 	c.kernel(a, at, c.rt.Adapter.QPDestroy)
 }
 
-// inbox remembers until when the receive buffers that are in use are. It holds
-// the last of these times; earlier ones, of which there are none where messages
-// come one by one, are in a queue of the connector's.
-type inbox struct {
-	last    sim.Time
-	count   int32 // of buffers in use, some of which may be known to be free again by now
-	earlier int32 // in connector.earlier, + 1; 0: none
-}
+// inbox has the times until which the receive buffers are in use that are not known to be free
+// again, in ascending order.
+type inbox []sim.Time
 
-// times is a queue of ascending times.
-type times struct {
-	until []sim.Time
-	head  int32 // those before it are out
-}
-
-// has tells whether one of so many buffers is not in use at time now. It looks
-// at single times only where their number alone does not answer that.
-func (c *connector) has(b *inbox, buffers int, now sim.Time) bool {
-	if b.last <= now {
-		if b.count > 1 {
-			q := &c.earlier[b.earlier-1]
-			q.until, q.head = q.until[:0], 0
-		}
-		b.count = 0
-		return buffers > 0
+// has tells whether one of so many buffers is not in use at time now.
+func (b *inbox) has(buffers int, now sim.Time) bool {
+	for len(*b) > 0 && (*b)[0] <= now {
+		*b = (*b)[1:]
 	}
-	if int(b.count) < buffers {
-		return true
-	}
-	if b.count > 1 {
-		q := &c.earlier[b.earlier-1]
-		for b.count > 1 && q.until[q.head] <= now {
-			q.head++
-			b.count--
-		}
-		if b.count == 1 {
-			q.until, q.head = q.until[:0], 0
-		}
-	}
-	return int(b.count) < buffers
-}
-
-// use takes a buffer until a time, which is not before those given earlier.
-func (c *connector) use(b *inbox, until sim.Time) {
-	if b.count > 0 {
-		if b.earlier == 0 {
-			c.earlier = append(c.earlier, times{})
-			b.earlier = int32(len(c.earlier))
-		}
-		q := &c.earlier[b.earlier-1]
-		q.until = append(q.until, b.last)
-	}
-	b.last = until
-	b.count++
+	return len(*b) < buffers
 }
 
 // box is the inbox of the process that a message has come to: its own, or with
@@ -392,12 +305,14 @@ func (c *connector) takeBuffer(m *message, now sim.Time) bool {
 	if c.perPeer == nil {
 		posted = max(c.rt.Connections.SRQLeast, posted+int(c.rt.ranks[m.hop].connected))
 	}
-	return c.has(c.box(m), posted, now)
+	return c.box(m).has(posted, now)
 }
 
-// putBuffer notes that the buffer of a message is posted again at time at.
+// putBuffer notes that the buffer of a message is posted again at time at, which is not before
+// those of its inbox so far.
 func (c *connector) putBuffer(m *message, at sim.Time) {
 	if c.rt.Protocols.LimitBuffers {
-		c.use(c.box(m), at)
+		b := c.box(m)
+		*b = append(*b, at)
 	}
 }

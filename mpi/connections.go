@@ -225,35 +225,3 @@ func (l *links) ready(a int32) iter.Seq[int32] {
 		}
 	}
 }
-
-// expect asks for the state of a's link to a peer ahead.
-func (l *links) expect(a, peer int32) {
-	if w := l.of(a, peer); w != nil {
-		mem.Prefetch(unsafe.Pointer(w))
-	}
-}
-
-// divisor divides by a number that is not known before, without a division:
-// Lemire, Kaser, Kurz, Faster remainder by direct computation, Software:
-// Practice and Experience 49, 2019, section 3.
-type divisor struct {
-	n       int32
-	inverse uint64 // 2^64/n, rounded up; of 1 it would be 2^64
-}
-
-func newDivisor(n int) divisor {
-	d := divisor{n: int32(min(n, 1<<31-1))}
-	if n > 1 {
-		d.inverse = ^uint64(0)/uint64(d.n) + 1
-	}
-	return d
-}
-
-// of is a/n rounded down, for a >= 0.
-func (d *divisor) of(a int32) int32 {
-	if d.inverse == 0 {
-		return a
-	}
-	q, _ := bits.Mul64(uint64(a), d.inverse)
-	return int32(q)
-}

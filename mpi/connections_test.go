@@ -170,22 +170,6 @@ func TestWay(t *testing.T) {
 	}
 }
 
-func TestDivisor(t *testing.T) {
-	s := sim.NewStream(1, "divisor", 0)
-	for _, n := range []int{1, 2, 3, 5, 7, 4096, 65535, 1 << 30, 1<<31 - 1} {
-		d := newDivisor(n)
-		for i := range 1000 {
-			a := int32(s.Uint64() >> 33)
-			if i < 4 {
-				a = int32([]int{0, n - 1, n, 1<<31 - 1}[i])
-			}
-			if got := d.of(a); got != a/int32(n) {
-				t.Fatalf("%d/%d = %d, want %d", a, n, got, a/int32(n))
-			}
-		}
-	}
-}
-
 func TestUDBaseline(t *testing.T) {
 	c := DefaultConnections
 	c.Mode = UD

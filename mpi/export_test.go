@@ -14,14 +14,6 @@ var (
 	Fits            = fits
 )
 
-// LookAheadFrom sets from how many ranks on memory is asked for ahead; what it
-// returns sets it back.
-func LookAheadFrom(ranks int) (restore func()) {
-	before := manyRanks
-	manyRanks = ranks
-	return func() { manyRanks = before }
-}
-
 // QDRConfig is the QDR runtime with one rank a node and all contexts at hand.
 func QDRConfig(perNode int) Config {
 	transport := DefaultLogGP

@@ -16,15 +16,7 @@ import (
 // implementation; they say nothing about right or wrong, but a change that is
 // meant to leave results alone must leave them alone. A change of the model
 // records them anew (the failure prints them) and says so in the change log.
-func TestGolden(t *testing.T) { golden(t) }
-
-// Asking for memory ahead changes nothing but time.
-func TestGoldenLookingAhead(t *testing.T) {
-	defer mpi.LookAheadFrom(1)()
-	golden(t)
-}
-
-func golden(t *testing.T) {
+func TestGolden(t *testing.T) {
 	for _, c := range goldenRuns(t) {
 		r, err := c.config().Run(c.begin())
 		if err != nil {

@@ -1,9 +1,5 @@
 package mpi
 
-import (
-	"github.com/weft-sim/weft/sim/mem"
-)
-
 // A matcher pairs receives with messages. It holds the nodes of any number of
 // lists (posted receives and early messages of every rank); an item is found
 // by source and tag, either of which may be Any on either side, and of several
@@ -16,7 +12,6 @@ type matcher struct {
 	nodes   []matchNode
 	links   [][views]viewLink // len = nodes once any list is indexed
 	indexes []matchIndex
-	own     int32 // nodes before this one are lists' own
 	free    int32 // head of the list of free nodes, linked by next; 0 ends it
 	order   uint64
 }
@@ -25,18 +20,13 @@ type matcher struct {
 type matchList struct {
 	head, tail int32 // node numbers; 0 is none
 	index      int32 // in indexes, + 1; 0: none
-	own        int32 // the first of its ownNodes; 0: it has none
 }
-
-// ownNodes is the number of nodes that a list may have for itself, in one cache
-// line: what is known beforehand can be prefetched.
-const ownNodes = 2
 
 type matchNode struct {
 	source, tag int32
 	item        int32
 	next, prev  int32
-	order       uint64 // from 1 on; 0: a list's own node that is free
+	order       uint64
 }
 
 // The views of an index: by source and tag, by source, by tag.
@@ -71,24 +61,8 @@ func viewKey(view int, source, tag int32) uint64 {
 
 func fits(a, b int32) bool { return a == b || a == Any || b == Any }
 
-// reserve makes nodes for so many lists of their own and returns the number of the
-// first list's first; the others' follow. It must come before any add.
-func (m *matcher) reserve(lists int) int32 {
-	const first = ownNodes // number 0 means none
-	m.own = first + int32(lists)*ownNodes
-	m.nodes = mem.HugePages(make([]matchNode, m.own))
-	return first
-}
-
-// allocate returns the number of a node for l.
-func (m *matcher) allocate(l *matchList) (n int32) {
-	if l.own != 0 {
-		for n = l.own; n < l.own+ownNodes; n++ {
-			if m.nodes[n].order == 0 {
-				return n
-			}
-		}
-	}
+// allocate returns the number of a node.
+func (m *matcher) allocate() (n int32) {
 	if n = m.free; n != 0 {
 		m.free = m.nodes[n].next
 		return n
@@ -102,7 +76,7 @@ func (m *matcher) allocate(l *matchList) (n int32) {
 
 // add appends item to l under (source, tag) and returns its node.
 func (m *matcher) add(l *matchList, source, tag, item int32) (n int32) {
-	n = m.allocate(l)
+	n = m.allocate()
 	m.order++
 	m.nodes[n] = matchNode{source: source, tag: tag, item: item, prev: l.tail, order: m.order}
 	if l.tail != 0 {
@@ -228,10 +202,6 @@ func (m *matcher) remove(l *matchList, n int32) {
 				m.unlink(chains, viewKey(view, node.source, node.tag), view, n)
 			}
 		}
-	}
-	if n < m.own {
-		node.order = 0
-		return
 	}
 	node.next = m.free
 	m.free = n

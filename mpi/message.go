@@ -2,11 +2,9 @@ package mpi
 
 import (
 	"sync/atomic"
-	"unsafe"
 
 	"github.com/weft-sim/weft/collectives"
 	"github.com/weft-sim/weft/sim"
-	"github.com/weft-sim/weft/sim/mem"
 )
 
 // message is a point-to-point message that is under way, or one of those with
@@ -95,9 +93,6 @@ func (rt *runtime) copiedOut(m *message) bool {
 func (rt *runtime) allocate() int32 {
 	if i := rt.freeMsg - 1; i >= 0 {
 		rt.freeMsg = rt.messages.At(i).next
-		if rt.freeMsg != 0 {
-			mem.Prefetch(unsafe.Pointer(rt.messages.At(rt.freeMsg - 1)))
-		}
 		return i
 	}
 	if rt.newMsg == rt.endMsg {
@@ -137,7 +132,7 @@ func (rt *runtime) leave(i int32, now sim.Time) {
 		if rt.Timeline != nil {
 			rt.transit(m).staged = t
 		}
-		rt.kernel.Schedule(now+t, rt.handler, evPost, from, messageAndPeer(i, m.to))
+		rt.kernel.Schedule(now+t, rt.handler, evPost, from, int64(i))
 	} else {
 		rt.post(i, m, now)
 	}
@@ -163,7 +158,7 @@ func (rt *runtime) post(i int32, m *message, now sim.Time) {
 		if rt.Timeline != nil {
 			rt.sends(m, from, m.bytes, true)
 		}
-		rt.kernel.Schedule(now+rt.Protocols.SharedLatency, rt.handler, evArrive, to, messageAndPeer(i, from))
+		rt.kernel.Schedule(now+rt.Protocols.SharedLatency, rt.handler, evArrive, to, int64(i))
 		return
 	}
 	if hop, ok := rt.connect.route(i, from, to, now); ok {
@@ -186,16 +181,11 @@ func (rt *runtime) transmit(i int32, m *message, from, hop int32) {
 		rt.sends(m, from, bytes, local)
 	}
 	if local {
-		rt.kernel.After(rt.Protocols.SharedLatency, rt.handler, evArrive, hop, messageAndPeer(i, from))
+		rt.kernel.After(rt.Protocols.SharedLatency, rt.handler, evArrive, hop, int64(i))
 		return
 	}
 	t := Transfer{ID: i, From: a, To: b, Process: hop, Bytes: bytes}
 	t.QP, t.PeerQP = rt.connect.pair(from, hop)
-	if m.stage >= stageRequest {
-		if other, to := m.ends(); to == hop {
-			t.Asks = other + 1
-		}
-	}
 	if m.stage == stageData && m.protocol == collectives.Rendezvous {
 		t.Quiet = true // the FIN tells the receiver
 		rt.transport.Send(t)
@@ -217,7 +207,7 @@ func (rt *runtime) Written(id int32, at sim.Time) {
 		rt.arrives(m, at, true)
 	}
 	rt.acknowledge(acknowledgement{
-		at: at + rt.Protocols.Acknowledge, to: m.from, message: messageAndPeer(id, m.to),
+		at: at + rt.Protocols.Acknowledge, to: m.from, message: id,
 		// Of one operation's messages to one rank, which come to the same for its
 		// sender, any may be the first.
 		key: uint64(uint32(m.sendID))<<31 | uint64(m.to),
@@ -240,7 +230,7 @@ func (rt *runtime) takes(id int32) {
 	m := rt.messages.At(id)
 	if m.stage != stageData && !m.shared && !rt.connect.takeBuffer(m, now) {
 		rt.stats.NotReady++
-		rt.kernel.After(rt.Adapter.RNRDelay, rt.handler, evArrive, m.hop, messageAndPeer(id, m.from))
+		rt.kernel.After(rt.Adapter.RNRDelay, rt.handler, evArrive, m.hop, int64(id))
 		return
 	}
 	if m.stage == stageData && m.hop == m.to {
@@ -263,7 +253,7 @@ func (rt *runtime) handle(id int32, m *message, now sim.Time) {
 	case stageCTS:
 		m.stage = stageData
 		at := rt.takeIn(m.from, m, now, rt.Protocols.RecvOverhead+rt.Protocols.SendOverhead, Sending, id)
-		rt.kernel.Schedule(at, rt.handler, evPost, m.from, messageAndPeer(id, m.to))
+		rt.kernel.Schedule(at, rt.handler, evPost, m.from, int64(id))
 	case stageData:
 		if m.protocol == collectives.Handshake {
 			rt.complete(id, m, rt.occupy(m.to, now, rt.Protocols.PollOverhead+rt.noise.call(m.to), Receiving, id))
@@ -310,7 +300,7 @@ func (rt *runtime) passOn(id int32, m *message, at sim.Time) {
 	if m.stage != stageData {
 		rt.putBuffer(m, at)
 	}
-	rt.kernel.Schedule(at, rt.handler, evRelay, m.hop, messageAndPeer(id, m.to))
+	rt.kernel.Schedule(at, rt.handler, evRelay, m.hop, int64(id))
 }
 
 // arrive matches a message that the receiver did not clear: eager data, a
@@ -382,7 +372,7 @@ func (rt *runtime) clear(id int32, m *message, at sim.Time) {
 	m.stage = stageCTS
 	rt.stats.Control++
 	at = rt.occupy(m.to, at, rt.Protocols.SendOverhead+rt.Protocols.register(m.bytes)+rt.noise.call(m.to), Receiving, id)
-	rt.kernel.Schedule(at, rt.handler, evPost, m.to, messageAndPeer(id, m.from))
+	rt.kernel.Schedule(at, rt.handler, evPost, m.to, int64(id))
 }
 
 // complete ends a message for its receiver at time at.

@@ -245,7 +245,7 @@ func (rt *runtime) copy(r int32, start, fixed sim.Time, bytes, most float64, the
 	}
 	c.held, c.then, c.id, c.bytes, c.most = true, then, id, bytes, most
 	what, message := c.activity()
-	rt.kernel.Schedule(rt.occupy(r, start, fixed, what, message), rt.handler, evCopy, r, messageAndPeer(-1, 0))
+	rt.kernel.Schedule(rt.occupy(r, start, fixed, what, message), rt.handler, evCopy, r, -1)
 	return true
 }
 
@@ -267,7 +267,7 @@ func (rt *runtime) moved(r int32) {
 	c := &rt.copies.ranks[r]
 	now := rt.kernel.Now()
 	if end := rt.noise.end(r, c.began, now-c.began); end > now {
-		rt.kernel.Schedule(end, rt.handler, evCopied, r, messageAndPeer(-1, 0))
+		rt.kernel.Schedule(end, rt.handler, evCopied, r, -1)
 		return
 	}
 	rt.copied(r, now)

@@ -151,7 +151,7 @@ func (m *meeting) handled() (events uint64) {
 type acknowledgement struct {
 	at      sim.Time
 	to      int32
-	message int64  // and peer
+	message int32
 	key     uint64 // see Kernel.ScheduleKeyed
 }
 
@@ -170,7 +170,7 @@ func (rt *runtime) acknowledge(a acknowledgement) {
 }
 
 func (rt *runtime) enter(a *acknowledgement) {
-	rt.kernel.ScheduleKeyed(a.at, rt.handler, evWritten, a.to, a.message, a.key)
+	rt.kernel.ScheduleKeyed(a.at, rt.handler, evWritten, a.to, int64(a.message), a.key)
 }
 
 // of is the part of a rank.

@@ -129,11 +129,8 @@ type runtime struct {
 	recvBytes []int64 // of posted receives, by node of match
 	connect   connector
 	ready     []Op
-	schedule  *ScheduleRun // the workload, if it is one
-	costs     Costs        // of its local work
-	firstOwn  int32        // node of match, of the first rank
-	copies    *copies      // nil: memory without limit
-	expecter  expecter     // the transport, if it is one and rt looks ahead
+	costs     Costs   // of its local work
+	copies    *copies // nil: memory without limit
 	failure   failure
 	pause     int // events of its own until the run pauses, of one in one part
 	stats     Stats
@@ -164,20 +161,19 @@ type shared struct {
 	noise      *noise   // nil: none
 }
 
-// rank is the state of a process, in two cache lines of 64 bytes.
+// rank is the state of a process.
 type rank struct {
 	cpu sim.Time // free from then on
 	// posting is the message that the CPU is working on, -1 if none.
 	posting       int32
-	stepping      bool       // the CPU is at work on the queue, and a step event is to come
-	posted, early matchList  `snap:"-"`
-	inbox         inbox      `snap:"-"`
-	queue         []Op       `snap:"-"` // released operations that wait for the CPU
-	head          int32      `snap:"-"` // of queue
-	connected     int32      // QPs made on demand that are open
-	waiting       waitingFor `snap:"-"`
-	busy          sim.Time   // the CPU, up to cpu
-	copying       sim.Time   // of busy
+	stepping      bool      // the CPU is at work on the queue, and a step event is to come
+	posted, early matchList `snap:"-"`
+	queue         []Op      `snap:"-"` // released operations that wait for the CPU
+	head          int32     `snap:"-"` // of queue
+	connected     int32     // QPs made on demand that are open
+	inbox         inbox
+	busy          sim.Time // the CPU, up to cpu
+	copying       sim.Time // of busy
 }
 
 // shortQueue is the number of operations that a rank's queue has memory for from
@@ -186,7 +182,7 @@ const shortQueue = 2
 
 // Events of the runtime.
 const (
-	evStep    uint16 = iota // target rank, argument message or -1: the CPU is through with an operation
+	evStep    uint16 = iota // target rank: the CPU is through with an operation
 	evPost                  // target rank, argument message: a message leaves
 	evArrive                // target rank, argument message: a message arrives
 	evRelay                 // target rank, argument message: a relay passes a message on
@@ -242,21 +238,19 @@ func (rt *runtime) Handle(k *sim.Kernel, e sim.Event) {
 		rt.pause = rt.pauseEvery
 		k.Stop()
 	}
-	switch e.Kind {
+	switch id := int32(e.Arg); e.Kind {
 	case evStep:
 		rt.step(e.Target, k.Now())
 	case evPost:
-		id := int32(e.Arg >> 32)
 		rt.post(id, rt.messages.At(id), k.Now())
 	case evArrive:
-		rt.delivered(int32(e.Arg >> 32))
+		rt.delivered(id)
 	case evRelay:
-		id := int32(e.Arg >> 32)
 		m := rt.messages.At(id)
 		_, to := m.ends()
 		rt.transmit(id, m, e.Target, to)
 	case evWritten:
-		if id := int32(e.Arg >> 32); !rt.putsOff(e.Target, ^id) {
+		if !rt.putsOff(e.Target, ^id) {
 			rt.written(id, k.Now())
 		}
 	case evCopy:
@@ -339,7 +333,7 @@ func (rt *runtime) occupies(r int32, q *rank, op *Op, now sim.Time) bool {
 		}
 		rt.ready = rt.work.Done(r, op.ID, int64(q.cpu), rt.ready)
 		rt.release(r)
-		rt.kernel.Schedule(q.cpu, rt.handler, evStep, r, -1)
+		rt.kernel.Schedule(q.cpu, rt.handler, evStep, r, 0)
 	case Send:
 		if op.Size > maxMessage {
 			rt.fail(r, fmt.Errorf("%s (%s): want a message of at most 2^40 bytes", *op, rt.work.Where(r, op.ID)))
@@ -361,7 +355,7 @@ func (rt *runtime) occupies(r int32, q *rank, op *Op, now sim.Time) bool {
 			t += q.copies(rt.copyTime(op.Size))
 		}
 		rt.occupy(r, start, t, Sending, q.posting)
-		rt.kernel.Schedule(q.cpu, rt.handler, evStep, r, messageAndPeer(q.posting, op.Peer))
+		rt.kernel.Schedule(q.cpu, rt.handler, evStep, r, 0)
 	}
 	return true
 }

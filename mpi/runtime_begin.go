@@ -86,28 +86,14 @@ func (rt *runtime) open(network Division, nodes int) (err error) {
 		rt.costs = rt.jobs.costs
 	}
 	if s, ok := rt.work.(*ScheduleRun); ok {
-		rt.schedule, rt.costs = s, s.costs
+		rt.costs = s.costs
 		if rt.Connections.TearDown {
 			s.phaseOver = func(rank int32, now int64) { rt.connect.tearDown(rank, sim.Time(now)) }
 		}
 	}
-	if rt.looksAhead() {
-		rt.kernel.LookAhead(rt.handler)
-		if rt.expecter, _ = rt.transport.(expecter); rt.expecter != nil {
-			rt.expecter.lookAhead(rt.expectArrival)
-		}
-	}
-	own := 0
-	for range rt.own() {
-		own++
-	}
-	rt.firstOwn = rt.match.reserve(own)
-	rt.recvBytes = make([]int64, len(rt.match.nodes))
-	next := rt.firstOwn
 	for r := range rt.own() {
 		q := &rt.ranks[r]
-		q.posting, q.posted.own = -1, next
-		next += ownNodes
+		q.posting = -1
 		q.cpu = rt.Noise.skew(rt.Seed, int(r))
 		if rt.Timeline != nil {
 			rt.books(r, 0, q.cpu, Pausing, -1)

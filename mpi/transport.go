@@ -20,9 +20,6 @@ type Transfer struct {
 	// PeerQP is the QP of the receiving adapter.
 	PeerQP hca.QP
 	Bytes  int64
-	// Asks is 0, or 1 + the number of the process whose connection to Process the
-	// transfer is about. It is for looking ahead alone.
-	Asks int32
 	// Quiet: the sink is told by Written and not by Delivered.
 	Quiet bool
 }
@@ -145,28 +142,19 @@ type loggpTransport struct {
 	handler sim.HandlerID
 	sink    Sink
 	nodes   []hca.HCA
-	waking  []bool                        // by node: a loggpFree event is to come
-	arrival func(id, process, asks int32) // see expecter
-	ahead   hca.Ahead
-	freed   int // loggpFree events
+	waking  []bool // by node: a loggpFree event is to come
+	freed   int    // loggpFree events
 }
 
 // Events of the transport.
 const (
-	loggpFree      uint16 = iota // the sending engine of an adapter gets free: target node, argument see comingBurst
-	loggpDelivered               // target transfer, argument the process and, above it, who asks for a connection
+	loggpFree      uint16 = iota // the sending engine of an adapter gets free: target node
+	loggpDelivered               // target transfer
 )
 
 func (t *loggpTransport) Send(x Transfer) {
-	now, h := t.kernel.Now(), &t.nodes[x.From]
-	r := hca.Request{QP: x.QP, Bytes: x.Bytes, Mark: hca.Mark{Peer: x.PeerQP, ID: x.ID, To: x.To, Process: x.Process, Asks: x.Asks, Quiet: x.Quiet}}
-	if first, end, ok := h.Express(now, x.QP, x.Bytes); ok {
-		in := t.fly(h, &r.Mark, x.Bytes, first, end)
-		t.deliver(&r.Mark, in)
-		return
-	}
-	h.Post(r)
-	t.serve(now, x.From)
+	t.nodes[x.From].Post(hca.Request{QP: x.QP, Bytes: x.Bytes, Mark: hca.Mark{Peer: x.PeerQP, ID: x.ID, To: x.To, Quiet: x.Quiet}})
+	t.serve(t.kernel.Now(), x.From)
 }
 
 // deliver tells the sink of a transfer that will be in memory at a time.
@@ -175,7 +163,7 @@ func (t *loggpTransport) deliver(x *hca.Mark, at sim.Time) {
 		t.sink.Written(x.ID, at)
 		return
 	}
-	t.kernel.Schedule(at, t.handler, loggpDelivered, x.ID, int64(x.Asks)<<32|int64(x.Process))
+	t.kernel.Schedule(at, t.handler, loggpDelivered, x.ID, 0)
 }
 
 // serve sends the next burst of a node, or waits until its engine is free.
@@ -191,7 +179,7 @@ func (t *loggpTransport) serve(now sim.Time, node int32) {
 	}
 	if h.Waiting() && !t.waking[node] {
 		t.waking[node] = true
-		t.kernel.Schedule(h.BusyUntil(), t.handler, loggpFree, node, t.comingBurst(h))
+		t.kernel.Schedule(h.BusyUntil(), t.handler, loggpFree, node, 0)
 	}
 }
 

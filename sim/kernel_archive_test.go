@@ -136,5 +136,5 @@ func TestKernelStateIsWhole(t *testing.T) {
 	snapshottest.Names[Event](t, "At", "Handler", "Kind", "Target", "Arg", "seq") // the last is renewed, or a key
 	snapshottest.Names[Kernel](t, "now", "queue", "handled", "handlers", "clocked", "seq", "stopped")
 	snapshottest.Names[eventQueue](t, "current", "order", "inKey", "head", "late", "far", "near", "levels", "chunks", // the events
-		"now", "block", "free", "size", "taken", "lookers", "ahead", "shown")
+		"now", "block", "free", "size", "taken")
 }

@@ -33,11 +33,6 @@ type eventQueue struct {
 	free    int32        // list of free chunks; 0 ends it
 	size    int
 	taken   Event // the last one out of late
-
-	// See lookAhead.
-	lookers []Looker // by handler, nil for those that are none; empty if nobody wants to see events
-	ahead   int64    // the last slot whose events were shown
-	shown   int      // of the slots after the present one
 }
 
 const (
@@ -118,10 +113,6 @@ func (q *eventQueue) place(at Time, handler HandlerID, kind uint16, target int32
 	to := &c.events[c.count]
 	c.count++
 	to.At, to.Arg, to.seq, to.Target, to.Handler, to.Kind = at, arg, seq, target, handler, kind
-	if slot <= q.ahead {
-		q.show(to)
-		q.shown++
-	}
 }
 
 // extend appends an empty chunk to a slot and returns it.
@@ -189,9 +180,6 @@ func (q *eventQueue) pop(until Time) *Event {
 	}
 	q.size--
 	q.head++
-	if next := q.head - 1 + aheadEvents; len(q.lookers) > 0 && next < len(q.order) {
-		q.show(&q.current[q.order[next]&q.inKey])
-	}
 	return e
 }
 
@@ -200,9 +188,6 @@ func (q *eventQueue) advance() bool {
 	q.current, q.head = q.current[:0], 0
 	any := q.turn()
 	q.sort()
-	if len(q.lookers) > 0 {
-		q.lookAhead()
-	}
 	return any
 }
 

@@ -1,5 +1,148 @@
 package dswitch
 
+import "github.com/weft-sim/weft/fabric/topology"
+
+// Route finds the path from processor x to y != x that x can compute by
+// itself from the wiring (Podlazov 2012, section 3): the port c_1 of x's own
+// splitter, and in route the ports (c_2, ..., c_k, B), all from 0, len(route)
+// = k. Where several paths exist (equal elements of different groups, or
+// sigma > 1) it takes the first that has no failed part; ok is false if there
+// is none. Cost: at most m steps a stage on a sound network.
+//
+// Whatever path each source takes, the packets of one permutation of the
+// processors never meet: the two ends' m inner switches each see at most one
+// packet for each of their ports, a partial permutation again, down to the
+// spine switches, each of which gets at most one packet for each output.
+func (n *SessionNetwork) Route(x, y int, route []uint8) (port int, ok bool) {
+	digits := make([]uint8, n.k+1)
+	ok = n.innerRoute(n.k, 0, x, y, digits)
+	copy(route, digits[1:])
+	return int(digits[0]), ok
+}
+
+// innerRoute finds the way from port u to port v of copy in of PK_r. digits, len
+// r+1, receives a port for each splitter and, at the end, that of the spine
+// switch.
+func (n *SessionNetwork) innerRoute(r, in, u, v int, digits []uint8) bool {
+	if r == 0 {
+		digits[0] = uint8(v)
+		return !n.faults.switchDead(in)
+	}
+	stage, design := n.k-r, n.sw.Design()
+	from, to := in*n.sw.Level(r)+u, in*n.sw.Level(r)+v
+	if n.faults.unitDead(stage, from) || n.faults.unitDead(stage, to) {
+		return false
+	}
+	target := n.sw.Element(r, v)
+	for i := range n.m {
+		c, pu := n.sw.Port(r, u, i)
+		j, meets := design.Port(c, target)
+		if !meets || n.faults.cableDead(stage, from*n.m+i) || n.faults.cableDead(stage, to*n.m+j) {
+			continue
+		}
+		_, pv := n.sw.Port(r, v, j)
+		digits[0] = uint8(i)
+		if n.innerRoute(r-1, in*design.Points()+c, pu, pv, digits[1:]) {
+			return true
+		}
+	}
+	return false
+}
+
+// relative turns B, a port of a spine switch (direct addressing), into what the
+// switch has to add to its input port to get there (indirect addressing). That
+// input port has the number of the last splitter's port, c_k.
+func relative(b, last uint8, m int) uint8 { return uint8((int(b) - int(last) + m) % m) }
+
+// permutations is a schedule of one packet a processor and session.
+type permutations struct {
+	n        *SessionNetwork
+	sessions int
+	// to is the destination of x in session t; x itself: nothing is sent.
+	to       func(t, x int) int
+	indirect bool
+}
+
+func (p *permutations) Sessions() int  { return p.sessions }
+func (p *permutations) Indirect() bool { return p.indirect }
+
+func (p *permutations) Fill(t int, h *Headers) {
+	route := make([]uint8, p.n.k)
+	for x := range p.n.Processors() {
+		y := p.to(t, x)
+		if y == x {
+			continue
+		}
+		port, ok := p.n.Route(x, y, route)
+		if !ok {
+			continue
+		}
+		if p.indirect {
+			last := uint8(port)
+			if p.n.k > 1 {
+				last = route[p.n.k-2]
+			}
+			route[p.n.k-1] = relative(route[p.n.k-1], last, p.n.m)
+		}
+		copy(h.Packet(x, port), route)
+	}
+}
+
+// newCyclic is the all-to-all as R_k - 1 cyclic permutations: in session t
+// processor x sends to x + t + 1 (Podlazov 2012, section 2, first paragraph).
+func newCyclic(n *SessionNetwork, indirect bool) *permutations {
+	R := n.Processors()
+	return &permutations{n, R - 1, func(t, x int) int { return (x + t + 1) % R }, indirect}
+}
+
+// accelerated is the m-fold faster form: the cyclic permutations of the ports
+// of every inner switch PK_(k-1) run side by side, so that R_(k-1) - 1
+// sessions do (m-1 with one cascade). Each processor sends m different
+// packets in a session, or the same one m times. Routes come from the wiring,
+// so that no two packets ever meet.
+type accelerated struct {
+	n        *SessionNetwork
+	indirect bool
+	// plugged[c*R_(k-1)+u] is processor*m+port at port u of copy c, or -1.
+	plugged []int32
+}
+
+func newAccelerated(n *SessionNetwork, indirect bool) *accelerated {
+	a := &accelerated{n: n, indirect: indirect, plugged: make([]int32, n.sw.Design().Points()*n.sw.Level(n.k-1))}
+	fill(a.plugged, -1)
+	for x := range n.Processors() {
+		for j := range n.m {
+			c, u := n.sw.Port(n.k, x, j)
+			a.plugged[c*n.sw.Level(n.k-1)+u] = int32(x*n.m + j)
+		}
+	}
+	return a
+}
+
+func (a *accelerated) Sessions() int  { return a.n.sw.Level(a.n.k-1) - 1 }
+func (a *accelerated) Indirect() bool { return a.indirect }
+
+func (a *accelerated) Fill(t int, h *Headers) {
+	k, m, R := a.n.k, a.n.m, a.n.sw.Level(a.n.k-1)
+	route := make([]uint8, k)
+	for at, from := range a.plugged {
+		c, u := at/R, at%R
+		v := (u + t + 1) % R
+		if from < 0 || a.plugged[c*R+v] < 0 || !a.n.innerRoute(k-1, c, u, v, route) {
+			continue
+		}
+		x, j := int(from)/m, int(from)%m
+		if a.indirect {
+			last := uint8(j)
+			if k > 1 {
+				last = route[k-2]
+			}
+			route[k-1] = relative(route[k-1], last, m)
+		}
+		copy(h.Packet(x, j), route)
+	}
+}
+
 // digitSchedule is the all-to-all of m^k sessions (Podlazov 2012, section 2).
 // The number of a session, written to base m, steers the stages: with t from 1,
 // t-1 = a_k*m^(k-1) + ... + a_2*m + a_1. Every processor sends its packet
@@ -95,4 +238,101 @@ func (d *digitSchedule) Fill(t int, h *Headers) {
 			route[d.k-1] = uint8(b)
 		}
 	}
+}
+
+// sigmaSchedule is the all-to-all on PCC(N, m, sigma) with sigma > 1 in
+// ceil((N-1)/m) = ceil((m-1)/sigma) sessions, fewer than which m packets a
+// processor and session cannot do. The paper's outlook expects this saving
+// from sigma permutations at a time; the construction is ours. In a design
+// developed from the difference set D a packet that enters a switch at port i
+// and leaves at port j goes from x to x + D[i] - D[j], so that one table of
+// port pairs (i, j) for all switches serves every processor alike: each
+// difference once, no i and no j twice in a session.
+type sigmaSchedule struct {
+	n      *SessionNetwork
+	output [][]int // per session and input port: the output port, or -1
+}
+
+func newSigmaSchedule(n *SessionNetwork) (*sigmaSchedule, bool) {
+	output, ok := sigmaSessions(n.sw.Design())
+	return &sigmaSchedule{n, output}, ok
+}
+
+func (s *sigmaSchedule) Sessions() int  { return len(s.output) }
+func (s *sigmaSchedule) Indirect() bool { return false }
+
+func (s *sigmaSchedule) Fill(t int, h *Headers) {
+	for x := range s.n.Processors() {
+		for i, j := range s.output[t] {
+			if j >= 0 {
+				h.Packet(x, i)[0] = uint8(j)
+			}
+		}
+	}
+}
+
+// sigmaSessions packs the differences of the design into sessions, by search:
+// always the difference with the fewest places left, its places in order. ok
+// is false if the least number of sessions is not enough or the search takes
+// more than a million steps.
+func sigmaSessions(d *topology.Design) (output [][]int, ok bool) {
+	m, n := d.Size(), d.Points()
+	type pair struct{ i, j int }
+	pairs := make([][]pair, n) // per difference (as the point reached from 0)
+	for i := range m {
+		for j := range m {
+			if g := d.Point(d.Block(0, i), j); g != 0 {
+				pairs[g] = append(pairs[g], pair{i, j})
+			}
+		}
+	}
+	output = make([][]int, (n-2+m)/m)
+	taken := make([][]bool, len(output)) // output ports in use
+	for t := range output {
+		output[t], taken[t] = make([]int, m), make([]bool, m)
+		fill(output[t], -1)
+	}
+	placed, steps := make([]bool, n), 0
+	var search func(left int) bool
+	search = func(left int) bool {
+		if left == 0 {
+			return true
+		}
+		if steps++; steps > 1_000_000 {
+			return false
+		}
+		best, fewest := 0, len(output)*m*m
+		for g := 1; g < n; g++ {
+			if placed[g] {
+				continue
+			}
+			places := 0
+			for t := range output {
+				for _, p := range pairs[g] {
+					if output[t][p.i] < 0 && !taken[t][p.j] {
+						places++
+					}
+				}
+			}
+			if places < fewest {
+				best, fewest = g, places
+			}
+		}
+		placed[best] = true
+		for t := range output {
+			for _, p := range pairs[best] {
+				if output[t][p.i] >= 0 || taken[t][p.j] {
+					continue
+				}
+				output[t][p.i], taken[t][p.j] = p.j, true
+				if search(left - 1) {
+					return true
+				}
+				output[t][p.i], taken[t][p.j] = -1, false
+			}
+		}
+		placed[best] = false
+		return false
+	}
+	return output, search(n - 1)
 }

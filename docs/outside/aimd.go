@@ -6,6 +6,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/snapshot"
 )
 
 // AIMD holds the settings of program "aimd".
@@ -26,8 +27,8 @@ func newAIMD(c AIMD, env terminal.Env) (fabric.Workload, error) {
 // aimd numbers its packets. An acknowledgement has the number of its packet, and whether that
 // was marked on its way.
 type aimd struct {
-	env      *terminal.Env
-	limit    int
+	env      *terminal.Env `snap:"-"` // no part of the state that snapshots keep
+	limit    int           `snap:"-"`
 	contents sim.Stream
 	window   uint64 // packets that may be under way
 	returned uint64 // acknowledgements without a mark since the window has changed
@@ -91,26 +92,4 @@ func (x *aimd) Pending() sim.Time {
 	return x.sent[0].began
 }
 
-func (x *aimd) AppendState(b []byte) []byte {
-	for _, n := range []uint64{x.contents.State(), x.window, x.returned, x.next, x.deaf, uint64(len(x.sent))} {
-		b = terminal.AppendUint64(b, n)
-	}
-	for _, w := range x.sent {
-		b = terminal.AppendUint64(terminal.AppendUint64(b, w.number), uint64(w.began))
-	}
-	return b
-}
-
-func (x *aimd) RestoreState(b []byte) (rest []byte, err error) {
-	take := func() (n uint64) {
-		if err == nil {
-			n, b, err = terminal.TakeUint64(b)
-		}
-		return n
-	}
-	x.contents, x.window, x.returned, x.next, x.deaf, x.sent = sim.StreamFrom(take()), take(), take(), take(), take(), nil
-	for n := take(); n > 0 && err == nil; n-- {
-		x.sent = append(x.sent, way{take(), sim.Time(take())})
-	}
-	return b, err
-}
+func (x *aimd) Archive(a *snapshot.Archive) { snapshot.Fields(a, x) }

@@ -38,6 +38,34 @@ links = true
 "traffic.pattern" = ["uniform", "worst-case"]
 `
 
+// longProgram is one on a fabric.
+const longProgram = `
+kind = "mpi"
+[topology]
+type = "dragonfly"
+p = 1
+a = 4
+h = 2
+[routing]
+type = "ugal-l"
+[fabric]
+flit_bytes = "64B"
+[job]
+ranks = 40
+machine = "fabric"
+finish_times = true
+[placement]
+per_node = 2
+[workload]
+type = "osu-alltoall"
+iterations = 1
+bytes = "9KiB"
+[measure]
+replications = 2
+[sweep]
+"noise.start_skew" = ["2us"]
+`
+
 // longRun has points that take long, or longer by a setting.
 type longRun struct {
 	kind   string
@@ -86,67 +114,14 @@ packet_flits = 40
 [sweep]
 "exchange.order" = ["ring", "random"]
 `, "exchange.packet_flits=600", nil},
-	"program on a fabric": {"mpi", `
-kind = "mpi"
-[topology]
-type = "dragonfly"
-p = 1
-a = 4
-h = 2
-[routing]
-type = "ugal-l"
-[fabric]
-flit_bytes = "64B"
-[job]
-ranks = 64
-machine = "fabric"
-finish_times = true
-[placement]
-per_node = 2
-[workload]
-type = "osu-alltoall"
-iterations = 1
-bytes = "9KiB"
-[measure]
-replications = 2
-[sweep]
-"noise.start_skew" = ["2us"]
-`, "workload.iterations=40", []string{"ranks.csv"}},
-	"program on a fabric, observed": {"mpi", `
-kind = "mpi"
-[topology]
-type = "dragonfly"
-p = 1
-a = 4
-h = 2
-[routing]
-type = "ugal-l"
-[fabric]
-flit_bytes = "64B"
-[job]
-ranks = 64
-machine = "fabric"
-[placement]
-per_node = 2
-[workload]
-type = "osu-alltoall"
-iterations = 1
-bytes = "9KiB"
-[measure]
-links = true
-blame = true
-series = 5
-[trace]
-packets = 50
-choose = "slowest"
-[sweep]
-"noise.start_skew" = ["2us"]
-`, "workload.iterations=20", []string{"links.csv", "blame.csv", "congestion.csv", "packets.csv", "series/0.csv"}},
+	"program on a fabric": {"mpi", longProgram, "workload.iterations=40", []string{"ranks.csv"}},
+	"program on a fabric, observed": {"mpi", strings.NewReplacer("finish_times = true\n", "", "replications = 2\n", "links = true\nblame = true\nseries = 5\n[trace]\npackets = 50\nchoose = \"slowest\"\n").Replace(longProgram),
+		"workload.iterations=20", []string{"links.csv", "blame.csv", "congestion.csv", "packets.csv", "series/0.csv"}},
 	"multicast": {"multicast-latency", `
 kind = "multicast-latency"
 [topology]
 type = "torus"
-dims = [6, 6]
+dims = [4, 4]
 terminals = 2
 [switch]
 buffer_flits = 64
@@ -158,6 +133,7 @@ groups = 12
 joins = 4
 [messages]
 count = 4
+warmup = 2
 rotate = true
 unicast_load = 0.1
 unicast_flits = 4
@@ -186,7 +162,7 @@ replications = 2
 // file has longer points, for more kills, where SOAK_TIME is set.
 func (r *longRun) file(t *testing.T) *experiments.File {
 	var options experiments.Options
-	if os.Getenv("SOAK_TIME") != "" {
+	if simtest.Soak() {
 		options.Set = []string{r.longer}
 	}
 	return load(t, r.text, options)
@@ -286,7 +262,7 @@ func checkKilled(t *testing.T, name string, r *longRun) {
 	want := filepath.Join(t.TempDir(), "whole")
 	execute(t, r.file(t), experiments.Execution{Dir: want, Jobs: 2})
 	kills := 4
-	if os.Getenv("SOAK_TIME") != "" {
+	if simtest.Soak() {
 		kills = 30
 	}
 	dir, random := filepath.Join(t.TempDir(), "killed"), sim.NewStream(1, "kills", 0)
@@ -322,13 +298,16 @@ func checkKilled(t *testing.T, name string, r *longRun) {
 // time for a snapshot has not come, and the run goes on from there on other threads with the
 // same bytes.
 func TestInterrupted(t *testing.T) {
+	divideAlways(t)
 	for name, r := range longRuns {
-		t.Run(name, func(t *testing.T) { checkInterrupted(t, &r) })
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			checkInterrupted(t, &r)
+		})
 	}
 }
 
 func checkInterrupted(t *testing.T, r *longRun) {
-	divideAlways(t)
 	f := r.file(t)
 	want, dir := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "interrupted")
 	whole := &moments{Context: t.Context(), at: func(int64) {}}

@@ -1,7 +1,6 @@
 package kinds
 
 import (
-	"math"
 	"strings"
 	"testing"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/snapshot"
 )
 
 // lossy is nca with switches that drop packets of level 0 for ports that many flits wait for,
@@ -49,7 +49,7 @@ type lossyConfig struct {
 // trim or a loss; what was trimmed or lost is sent again. Acknowledgements have level 1.
 type aimd struct {
 	to     topology.TerminalID
-	flits  int
+	flits  int `snap:"-"`
 	window float64
 	out    int // packets without an acknowledgement
 }
@@ -107,24 +107,7 @@ func (a *aimd) Lost(p *terminal.Port, lost *terminal.Packet) {
 
 func (a *aimd) Pending() sim.Time { return sim.MaxTime }
 
-func (a *aimd) AppendState(b []byte) []byte {
-	for _, x := range []uint64{uint64(a.to), math.Float64bits(a.window), uint64(a.out)} {
-		b = terminal.AppendUint64(b, x)
-	}
-	return b
-}
-
-func (a *aimd) RestoreState(b []byte) ([]byte, error) {
-	var x [3]uint64
-	for i := range x {
-		var err error
-		if x[i], b, err = terminal.TakeUint64(b); err != nil {
-			return b, err
-		}
-	}
-	a.to, a.window, a.out = topology.TerminalID(x[0]), math.Float64frombits(x[1]), int(x[2])
-	return b, nil
-}
+func (a *aimd) Archive(s *snapshot.Archive) { snapshot.Fields(s, a) }
 
 func init() {
 	routing.Register("lossy", "for tests: nca that drops and trims", routing.Use{On: routing.Levels}, lossyConfig{24}, func(c lossyConfig, env routing.Env) (fabric.Routing, error) {

@@ -10,12 +10,13 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/snapshot"
 )
 
 // heeding sends a packet at a time, and the next one a while after its acknowledgement: a long
 // while, if the packet has been marked.
 type heeding struct {
-	env      *terminal.Env
+	env      *terminal.Env `snap:"-"`
 	contents sim.Stream
 }
 
@@ -55,13 +56,7 @@ func (h *heeding) Arrived(p *terminal.Port, a *terminal.Arrival) {
 
 func (h *heeding) Pending() sim.Time { return sim.MaxTime }
 
-func (h *heeding) AppendState(b []byte) []byte { return terminal.AppendUint64(b, h.contents.State()) }
-
-func (h *heeding) RestoreState(b []byte) ([]byte, error) {
-	state, b, err := terminal.TakeUint64(b)
-	h.contents = sim.StreamFrom(state)
-	return b, err
-}
+func (h *heeding) Archive(a *snapshot.Archive) { snapshot.Fields(a, h) }
 
 // bearing sends what is lost again, from whichever end.
 type bearing struct{ heeding }

@@ -10,6 +10,7 @@ import (
 	"github.com/weft-sim/weft/collectives"
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/mpi/skeletons"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // TestPartsOfPingPong: ten times to and fro between two nodes with QDR adapters, 24.34 Gb/s, each of
@@ -75,17 +76,26 @@ func bounded(t *testing.T, name, text string) {
 // the eager limit of 8 KiB.
 func TestBoundHolds(t *testing.T) {
 	sweep := "[sweep]\n\"workload.bytes\" = [\"64B\", \"8192B\", \"8193B\", \"40000B\"]\n"
-	for i, network := range fabrics {
-		for _, name := range collectives.Registry.Names() {
+	on := func(trial int, check func(i int, network string)) {
+		for i, network := range simtest.Some(t, trial, fabrics...) {
+			check(i, network)
+		}
+	}
+	for trial, name := range collectives.Registry.Names() {
+		on(trial, func(i int, network string) {
 			bounded(t, fmt.Sprint(name, i), fmt.Sprintf("[job]\nmachine = \"fabric\"\n[placement]\nper_node = 2\n[workload]\ntype = \"osu-alltoall\"\nalgorithm = %q\niterations = 1\n[fabric]\nflit_bytes = \"256B\"\n%s%s", name, network, sweep))
-		}
-		for _, more := range []string{
-			"[connections]\nmode = \"ud\"\n", "[connections]\ngroup = 2\nproxy = true\n", "[memory]\nbandwidth = \"50Gb/s\"\n",
-			"[noise]\nstart_skew = \"2us\"\ncall = \"100ns\"\n", "[protocol]\neager_copies = false\nregister_time = \"1us\"\n",
-		} {
+		})
+	}
+	for trial, more := range []string{
+		"[connections]\nmode = \"ud\"\n", "[connections]\ngroup = 2\nproxy = true\n", "[memory]\nbandwidth = \"50Gb/s\"\n",
+		"[noise]\nstart_skew = \"2us\"\ncall = \"100ns\"\n", "[protocol]\neager_copies = false\nregister_time = \"1us\"\n",
+	} {
+		on(trial, func(i int, network string) {
 			bounded(t, fmt.Sprint(more, i), "[job]\nmachine = \"fabric\"\n[placement]\nper_node = 2\n[workload]\ntype = \"osu-alltoall\"\niterations = 1\n"+more+network+sweep)
-		}
-		for _, name := range skeletons.Registry.Names() {
+		})
+	}
+	for trial, name := range skeletons.Registry.Names() {
+		on(trial, func(i int, network string) {
 			more := map[string]string{
 				"goal": "file = \"../../mpi/testdata/goal/linear_alltoall_r8_64KiB.goal\"\n", "nas-lu": "iterations = 2\n", "trace": "file = \"../../mpi/testdata/goal/linear_alltoall_r8_64KiB.goal\"\n",
 				"program": "file = \"../../mpi/skeletons/testdata/steps.toml\"\n", "nas-cg": "iterations = 1\n", "nas-mg": "iterations = 1\n", "milc": "iterations = 2\n",
@@ -96,7 +106,7 @@ func TestBoundHolds(t *testing.T) {
 				ranks, perNode = 15, 5
 			}
 			bounded(t, fmt.Sprint(name, i), fmt.Sprintf("[job]\nmachine = \"fabric\"\nranks = %d\n[placement]\nper_node = %d\n[workload]\ntype = %q\n%s[fabric]\nflit_bytes = \"1KiB\"\nclock = \"256ns\"\n%s", ranks, perNode, name, more, network))
-		}
+		})
 	}
 }
 

@@ -107,10 +107,7 @@ links = true
 // TestMPIObservedThreads: what is seen of the network does not depend on the number of threads.
 func TestMPIObservedThreads(t *testing.T) {
 	divideAlways(t)
-	for i, network := range threadedNetworks {
-		if testing.Short() && network.name != "tree" {
-			continue
-		}
+	for i, network := range simtest.Some(t, 0, threadedNetworks...) {
 		text := "kind = \"mpi\"\n[job]\nranks = 32\nmachine = \"fabric\"\n[placement]\nper_node = 2\n[measure]\nlinks = true\nblame = true\ntimeline = true\nseries = 4\n[trace]\npackets = 20\nchoose = \"slowest\"\n" + threaded[0].text + network.text
 		sameOnThreads(t, network.name, load(t, text, experiments.Options{}), simtest.Threads(t, i), true, "links", "blame", "congestion", "packets", "timeline", "critical_path")
 	}

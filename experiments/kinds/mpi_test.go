@@ -252,13 +252,10 @@ var threadedNetworks = []struct{ name, text string }{
 // and counts.
 func TestMPIThreads(t *testing.T) {
 	divideAlways(t)
-	for i, network := range threadedNetworks {
-		if testing.Short() && network.name != "tree" { // with the race detector
-			continue
-		}
-		for j, program := range threaded {
+	for j, program := range threaded {
+		for _, network := range simtest.Some(t, j, threadedNetworks...) {
 			text := "kind = \"mpi\"\n[job]\nranks = 32\nmachine = \"fabric\"\nfinish_times = true\n[placement]\nper_node = 2\n" + program.text + network.text
-			sameOnThreads(t, program.name+" on "+network.name, load(t, text, experiments.Options{}), simtest.Threads(t, i+j), true, "ranks")
+			sameOnThreads(t, program.name+" on "+network.name, load(t, text, experiments.Options{}), simtest.Threads(t, j), true, "ranks")
 		}
 	}
 }

@@ -3,7 +3,6 @@ package kinds
 import (
 	"bytes"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
@@ -68,27 +67,24 @@ func keepsSlice(at int, kept *[]byte, slices *int) func(bool, func(*snapshot.Arc
 // not disturbed. With flits and with packets as the unit.
 func TestMulticastGoesOn(t *testing.T) {
 	divideAlways(t)
-	for n, network := range groupNetworks {
-		for m, messages := range groupMessages {
-			for u, unit := range []string{"", "hold = true\n[fabric]\nunit = \"packet\"\n"} {
-				if os.Getenv("SOAK_TIME") == "" && (n != m%3 || u != m%2) {
-					continue
-				}
+	for m, messages := range groupMessages {
+		for n, network := range simtest.Some(t, m, groupNetworks...) {
+			for _, unit := range simtest.Some(t, m, "", "hold = true\n[fabric]\nunit = \"packet\"\n") {
 				text := strings.Replace(stateFile(network.text, messages.text), "buffer_flits = 80\n", "buffer_flits = 80\n"+unit, 1)
-				checkGoesOn(t, messages.name+" on "+network.name+" "+unit, text, uint64(10*n+m))
+				checkGoesOn(t, messages.name+" on "+network.name+" "+unit, text, 10*n+m)
 			}
 		}
 	}
 }
 
-func checkGoesOn(t *testing.T, name, text string, seed uint64) {
+func checkGoesOn(t *testing.T, name, text string, trial int) {
 	t.Helper()
 	slices := 0
 	want := latencyThrough(t, text, 1, measure.ToEnd{Snapshot: keepsSlice(-1, nil, &slices)})
-	random := sim.NewStream(seed, "moments", 0)
-	for _, at := range []int{0, random.IntN(slices), random.IntN(slices), slices - 1 - random.IntN(3)} {
+	random := sim.NewStream(1, "moments", trial)
+	for i, at := range append(simtest.Some(t, trial, 0, slices-1-random.IntN(3)), random.IntN(slices)) {
 		var kept, again []byte
-		seen, threads := 0, 1+random.IntN(3)
+		seen, threads := 0, simtest.Some(t, trial+i, 1, 2, 3)[0]
 		if got := latencyThrough(t, text, 1+random.IntN(3), measure.ToEnd{Snapshot: keepsSlice(at, &kept, &seen)}); got != want {
 			t.Errorf("%s: a state behind slice %d changes the run", name, at)
 		}
@@ -144,11 +140,11 @@ var groupMessages = []struct{ name, text string }{
 // group, the flits of every channel, deliveries, packets beside the messages, cycles.
 func TestMulticastThreads(t *testing.T) {
 	divideAlways(t)
-	for i, network := range groupNetworks {
-		for j, messages := range groupMessages {
+	for j, messages := range groupMessages {
+		for _, network := range simtest.Some(t, j, groupNetworks...) {
 			text := "kind = \"multicast-latency\"\n[switch]\nbuffer_flits = 64\n[groups]\npattern = \"random\"\ngroups = 8\njoins = 3\n[measure]\ngroups = true\nlinks = true\n" +
 				network.text + "[messages]\ncount = 2\nwarmup = 1\nspread = \"2us\"\n" + messages.text
-			sameOnThreads(t, messages.name+" on "+network.name, load(t, text, experiments.Options{}), simtest.Threads(t, i+j), true, "groups", "links")
+			sameOnThreads(t, messages.name+" on "+network.name, load(t, text, experiments.Options{}), simtest.Threads(t, j), true, "groups", "links")
 		}
 	}
 }

@@ -195,10 +195,11 @@ window = 700
 func TestForks(t *testing.T) {
 	for name, text := range forkFiles {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			if testing.Short() && (name == "refined" || strings.Contains(name, "found")) {
 				t.Skip("short: the longest runs, on threads like the others")
 			}
-			run := func(e experiments.Execution) *experiments.Outcome {
+			run := func(text string, e experiments.Execution) *experiments.Outcome {
 				o := execute(t, load(t, text, experiments.Options{}), e)
 				for _, x := range o.Failures {
 					t.Fatalf("point %d: %s", x.Point.Index, x.Reason)
@@ -206,17 +207,11 @@ func TestForks(t *testing.T) {
 				return o
 			}
 			file := filepath.Join(t.TempDir(), "warm")
-			want := run(experiments.Execution{Jobs: 1, NoFork: true})
-			for what, e := range map[string]experiments.Execution{
-				"forked":              {Jobs: 1},
-				"forked side by side": {Jobs: 3, Threads: 2},
-				"kept":                {Jobs: 2, SaveWarm: file},
-			} {
-				compareOutcomes(t, what, run(e), want)
-			}
-			compareOutcomes(t, "from a file", run(experiments.Execution{Jobs: 2, Threads: 2, FromWarm: file}), want)
-			again := execute(t, load(t, load(t, text, experiments.Options{}).Resolved(), experiments.Options{}), experiments.Execution{Jobs: 1})
-			compareOutcomes(t, "resolved", again, want)
+			want := run(text, experiments.Execution{Jobs: 1, NoFork: true})
+			compareOutcomes(t, "kept", run(text, experiments.Execution{Jobs: 1, SaveWarm: file}), want)
+			compareOutcomes(t, "from a file", run(text, experiments.Execution{Jobs: 2, Threads: 2, FromWarm: file}), want)
+			resolved := load(t, text, experiments.Options{}).Resolved()
+			compareOutcomes(t, "resolved, side by side", run(resolved, experiments.Execution{Jobs: 3, Threads: 2}), want)
 		})
 	}
 }

@@ -270,9 +270,6 @@ func (t *fabricTransport) wakeWhenFree(n *sender, node int32) {
 func (t *fabricTransport) cut(n *sender, b hca.Burst, first, end sim.Time) []outgoing {
 	f := t.flights.At(b.ID)
 	dst := t.at[f.to]
-	if t.partOf[f.to] == t.number { // otherwise another core would have to fetch it back
-		t.nodes[f.to].Expect(f.peer)
-	}
 	if 2*n.head >= len(n.packets) {
 		n.packets, n.head = n.packets[:copy(n.packets, n.packets[n.head:])], 0
 	}

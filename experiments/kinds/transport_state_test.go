@@ -3,12 +3,12 @@ package kinds
 import (
 	"bytes"
 	"fmt"
-	"os"
 	"testing"
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 	"github.com/weft-sim/weft/sim/snapshot"
 	"github.com/weft-sim/weft/sim/snapshot/snapshottest"
 )
@@ -160,7 +160,7 @@ func (r *fabricRun) check(name string, random *sim.Stream, moments int) {
 		if err != nil || got != want {
 			r.t.Fatalf("%s: with snapshots, %d threads: %v, %v, want %v", name, threads, got, err, want)
 		}
-		for threads := 1; threads <= 3; threads++ {
+		for _, threads := range simtest.Some(r.t, moment+len(name), 1, 2, 3) {
 			p := &pausing{random: *random, first: true}
 			var again []byte
 			got, err := r.run(threads, p, mpi.Checkpoint{From: snapshot.Reader(kept), Save: func(_ bool, state func(*snapshot.Archive) error) error {
@@ -193,15 +193,12 @@ func ofNetwork(state []byte) []byte { return state[bytes.Index(state, []byte("ad
 func TestFabricProgramsGoOn(t *testing.T) {
 	divideAlways(t)
 	moments := 1
-	if os.Getenv("SOAK_TIME") != "" {
+	if simtest.Soak() {
 		moments = 20
 	}
 	random := sim.NewStream(1, "fabric programs", 0)
-	for i, on := range threadedNetworks {
-		for j, program := range threaded {
-			if moments == 1 && (i+j)%2 == 1 {
-				continue
-			}
+	for j, program := range threaded {
+		for _, on := range simtest.Some(t, j, threadedNetworks...) {
 			text := "kind = \"mpi\"\n[job]\nranks = 32\nmachine = \"fabric\"\n[placement]\nper_node = 2\n" + program.text + on.text
 			r := &fabricRun{t, load(t, text, experiments.Options{}).Points[0].Config().(*mpiConfig)}
 			r.check(program.name+" on "+on.name, &random, moments)

@@ -12,6 +12,7 @@ import (
 	"github.com/weft-sim/weft/experiments/plot"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/topology/ib"
+	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/sim/input"
 	"github.com/weft-sim/weft/sim/param"
 )
@@ -173,5 +174,169 @@ func (n *Network) Describe(w io.Writer) {
 	}
 	for _, line := range n.faults {
 		fmt.Fprintf(w, "faults     %s\n", line)
+	}
+}
+
+// routedConfig is implemented by the configurations of kinds that route packets.
+type routedConfig interface {
+	Network(seed uint64) *Spec
+}
+
+// faultyConfig is implemented by the configurations of kinds whose networks can have faults.
+type faultyConfig interface {
+	Faults() *Faults
+}
+
+// WriteTables writes the forwarding tables of the experiment's routing in the form
+// that OpenSM loads. Warnings say what tables for one virtual lane lose.
+func (n *Network) WriteTables(w io.Writer) (warnings []string, err error) {
+	if n.routed == nil {
+		return nil, fmt.Errorf("forwarding tables need an experiment file with a [routing]")
+	}
+	o, err := n.routed.Open()
+	if err != nil {
+		return nil, err
+	}
+	tables, err := routing.Tables(o.Graph, o.Routing, o.VCs)
+	if err != nil {
+		return nil, experiments.At("routing.type", fmt.Errorf("= %q: %w", n.routed.routing.Type.Name(), err))
+	}
+	alone, err := routing.NewTables(tables, routing.Env{Topology: n.Topology})
+	if err != nil {
+		return nil, err
+	}
+	o = Opened(o.Graph, alone, 0)
+	if c, err := CertifyWithin(o, certificateBudget, true); err == nil && !c.Acyclic {
+		warnings = append(warnings, "on one virtual lane these tables can deadlock ("+strings.TrimPrefix(c.Text, "can deadlock: ")+"): the cluster needs service levels and SL2VL tables beside them"+c.Cycle)
+	}
+	return warnings, tables.Write(w)
+}
+
+// OfFolder is the network of a point, with the load of its channels where the run
+// recorded that. point < 0 chooses among the points with loads that which carried
+// the most, or else the first of all. The error is a *experiments.FolderError.
+func OfFolder(f *experiments.Folder, point int) (*Network, error) {
+	loads, err := f.ChannelLoads()
+	if err != nil {
+		return nil, err
+	}
+	if point < 0 {
+		point = f.File.Points[0].Index
+		most := -1.0
+		for _, p := range f.File.Points {
+			sum := 0.0
+			for _, c := range loads[p.Index] {
+				sum += c.Load
+			}
+			if loads[p.Index] != nil && sum > most {
+				point, most = p.Index, sum
+			}
+		}
+	}
+	for _, p := range f.File.Points {
+		if p.Index != point {
+			continue
+		}
+		n, err := Of(f.File, p)
+		if err != nil {
+			return nil, &experiments.FolderError{Dir: f.Dir, Reason: err.Error()}
+		}
+		n.Loads = loads[point]
+		return n, nil
+	}
+	return nil, &experiments.FolderError{Dir: f.Dir, Reason: fmt.Sprintf("has no point %d: want 0 to %d", point, len(f.File.Points)-1)}
+}
+
+// diffBudget is the number of pairs whose paths are compared before the comparison
+// stops at a sample of the destinations: some seconds.
+const diffBudget = 4_000_000
+
+// Change is what has changed from one network to another.
+type Change struct {
+	changes *topology.Changes
+	paths   *routing.PathChanges // nil: no routes were given
+}
+
+// Diff finds what has changed from n to later. Routes are compared where both have
+// them: by tables, the names of two files of forwarding tables, or else by
+// algorithm, the name of a routing with its defaults, or else by the routings of
+// two experiment files.
+func (n *Network) Diff(later *Network, tables []string, algorithm string) (*Change, error) {
+	d := &Change{changes: topology.Compare(n.Graph(), later.Graph())}
+	var pair [2]routing.Routed
+	for i, x := range []*Network{n, later} {
+		var err error
+		switch {
+		case len(tables) == 2:
+			pair[i], err = x.routedBy(tables[i])
+		case algorithm != "":
+			pair[i], err = x.routedAs(algorithm)
+		case n.routed == nil || later.routed == nil:
+			return d, nil
+		default:
+			pair[i], err = x.routed.Open()
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	d.paths, err = routing.ComparePaths(pair[0], pair[1], d.changes, diffBudget)
+	return d, err
+}
+
+// routedBy routes the network by a file of forwarding tables.
+func (n *Network) routedBy(path string) (routing.Routed, error) {
+	in, err := input.OpenInput(path, input.MaxInput)
+	if err != nil {
+		return routing.Routed{}, fmt.Errorf("%s: cannot be read: %w", path, err)
+	}
+	defer in.Close()
+	tables, err := ib.ReadLFTs(in, path, n.Graph())
+	if err != nil {
+		return routing.Routed{}, err
+	}
+	return routing.Routed{Graph: n.Graph(), Routing: routing.AnyTables(n.Graph(), tables), VCs: 1}, nil
+}
+
+// routedAs routes the network by a registered algorithm with its defaults.
+func (n *Network) routedAs(name string) (routing.Routed, error) {
+	r, err := routing.Registry.New(name, routing.Env{Topology: n.Topology})
+	if err != nil {
+		return routing.Routed{}, err
+	}
+	return Opened(n.Graph(), r, 0), nil
+}
+
+// mostListed bounds the changes of a kind that are written out.
+const mostListed = 100
+
+// Write prints the difference.
+func (d *Change) Write(w io.Writer) {
+	for _, list := range []struct {
+		name    string
+		changes []topology.Change
+	}{{"switches", d.changes.Switches}, {"cables", d.changes.Cables}, {"hosts", d.changes.Hosts}} {
+		counts := [3]int{}
+		for _, c := range list.changes {
+			counts[c.Kind]++
+		}
+		fmt.Fprintf(w, "%-10s %d gone, %d new, %d changed\n", list.name, counts[topology.Gone], counts[topology.New], counts[topology.Altered])
+		for i, c := range list.changes {
+			if i == mostListed {
+				fmt.Fprintf(w, "  and %d more\n", len(list.changes)-mostListed)
+				break
+			}
+			fmt.Fprintf(w, "  %c %s\n", "-+~"[c.Kind], input.Printable(c.Text))
+		}
+	}
+	if p := d.paths; p != nil {
+		of := ""
+		if p.Destinations < p.Of {
+			of = fmt.Sprintf(" (to %d of %d hosts)", p.Destinations, p.Of)
+		}
+		fmt.Fprintf(w, "pairs      %d of hosts that both have%s: %d had a path, %d have one\n", p.Pairs, of, p.Before, p.After)
+		fmt.Fprintf(w, "paths      %d the same, %d by other cables, %d shorter, %d longer\n", p.Same, p.Moved, p.Shorter, p.Longer)
+		fmt.Fprintf(w, "hops       mean %.4g before, %.4g after; most %d before, %d after\n", p.HopsBefore, p.HopsAfter, p.MostBefore, p.MostAfter)
 	}
 }

@@ -1,6 +1,17 @@
+// Package allocator holds the switch allocators that experiment files can name: in
+// each step of a switch core, an allocator chooses which flits cross the switch.
+// A new one is one file. docs/model.md says how the switch uses them, and
+// package allocatortest holds them to their promises.
 package allocator
 
-import "github.com/weft-sim/weft/sim/snapshot"
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/snapshot"
+)
 
 // Env is the switch that an allocator is made for.
 type Env struct {
@@ -64,4 +75,90 @@ func ahead(position, pointer uint16, n int) int {
 		return int(position) - int(pointer) + n
 	}
 	return int(position) - int(pointer)
+}
+
+// Registry holds every allocator that experiment files can name.
+var Registry = param.NewRegistry[Env, Allocator]("allocator")
+
+// Traits are what an allocator needs and promises; package allocatortest checks the
+// promises. The zero Traits promise that some request crosses in every step.
+type Traits struct {
+	// Iterates tells that it repeats its choice [Env].Iterations times in a step,
+	// among the ports not matched yet: it then matches as many requests as it has
+	// iterations, or its matching is maximal.
+	Iterates bool
+	// Ages tells that it reads [Request].Born.
+	Ages bool
+	// Queues tells that it reads [Request].Queued. It does not go with packets as the unit,
+	// where no flits are counted.
+	Queues bool
+	// Maximal promises that no request is left whose input and output are both free.
+	Maximal bool
+	// Wait is the most steps that a request takes to cross, that one included, if all
+	// requests are repeated until they cross and those that follow have younger
+	// packets. 0, or a nil function: no promise.
+	Wait func(Env) int
+}
+
+// traits belongs to the registry.
+var traits = map[string]Traits{}
+
+// Choice is a setting that names an allocator, whose settings stand beside it.
+type Choice = param.Choice[Env, Allocator]
+
+// Named is the choice of an allocator with its defaults.
+func Named(name string) Choice { return param.Choose(Registry, name) }
+
+// Register adds an allocator under name; [param.Register] has the tags of its settings.
+func Register[C any](name, doc string, of Traits, defaults C, build func(C, Env) Allocator) {
+	param.Register(Registry, name, doc, defaults, func(c C, env Env) (Allocator, error) { return build(c, env), nil })
+	traits[name] = of
+}
+
+// TraitsOf are those of a registered allocator.
+func TraitsOf(name string) Traits { return traits[name] }
+
+// Check tells whether allocator name exists and takes so many iterations. Errors
+// are of type *param.ParamError, of the keys allocator and iterations.
+func Check(name string, iterations int) error {
+	names := Registry.Names()
+	if !slices.Contains(names, name) {
+		want := strings.Join(names, ", ") + param.DidYouMean(name, names)
+		return &param.ParamError{Key: "allocator", Value: fmt.Sprintf("%q", name), Want: want}
+	}
+	if iterations != 1 && !traits[name].Iterates {
+		names = slices.DeleteFunc(names, func(name string) bool { return !traits[name].Iterates })
+		return &param.ParamError{Key: "iterations", Value: iterations, Want: fmt.Sprintf("1: allocator %q does not iterate; those that do: %s", name, strings.Join(names, ", "))}
+	}
+	return nil
+}
+
+// product is the bound on waiting of allocators that serve an input's virtual
+// channels in turn, and at each output the inputs.
+func product(env Env) int { return env.Ports * env.VCs }
+
+// iterated repeats one round of an allocator among the ports not matched yet.
+type iterated struct {
+	matched
+	iterations int
+	// round appends matches among the requests whose ports are free, and takes their
+	// ports. Only what is matched in the first round of a step changes the state of
+	// arbiters between ports: a port that loses in the first round then keeps its
+	// turn.
+	round func(requests []Request, matches []int, first bool) []int
+}
+
+func newIterated(env Env) iterated { return iterated{newMatched(env.Ports), env.Iterations, nil} }
+
+// Allocate implements [Allocator].
+func (a *iterated) Allocate(requests []Request, matches []int) []int {
+	from := len(matches)
+	for i := range a.iterations {
+		before := len(matches)
+		if matches = a.round(requests, matches, i == 0); len(matches) == before {
+			break
+		}
+	}
+	a.release(requests, matches[from:])
+	return matches
 }

@@ -1,8 +1,14 @@
+// Package congestion holds the state machines of congestion control: the window of Ultra
+// Ethernet's senders ([NSCC]) and the credit of its receivers ([RCCC]), the rate of RoCE's
+// senders ([DCQCN]), the inter-packet delays of InfiniBand's ([InfiniBand]), and the choice of
+// entropies by which packets are sprayed over paths ([Spraying]).
+//
+// None of them knows a packet or a network: whoever uses them says what has happened and when,
+// and asks what may be sent. Their states are values that [snapshot.Value] archives; settings
+// and what follows from them are shared by all flows of a terminal and are no part of the state.
 package congestion
 
-import (
-	"github.com/weft-sim/weft/sim"
-)
+import "github.com/weft-sim/weft/sim"
 
 // Path is what an end point knows of the ways to the others before it has measured any.
 type Path struct {

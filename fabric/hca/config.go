@@ -104,8 +104,26 @@ var HDR = Config{
 // Registry holds the presets, each a starting point for one's own settings.
 var Registry = param.NewRegistry[struct{}, Config]("hca")
 
+// The generations beside [QDR] and [HDR] have the rate of four lanes, line coding taken off
+// (InfiniBand Architecture Specification, volume 2, 5.2: FDR 14.0625 Gbaud with 64b/66b, EDR 25,
+// NDR 100 Gb/s of data), and an engine that keeps up with it, as the buses of their time do.
+// Assumed: the rest, as of [HDR]; nothing is calibrated.
 func init() {
-	same := func(c Config, _ struct{}) (Config, error) { return c, nil }
-	param.Register(Registry, "qdr", "adapter on 4x QDR InfiniBand, calibrated on the alltoall paper", QDR, same)
-	param.Register(Registry, "hdr", "adapter on 4x HDR InfiniBand, assumed values", HDR, same)
+	linked := func(rate sim.Rate) Config {
+		c := HDR
+		c.LinkRate, c.DMARate = rate, rate
+		return c
+	}
+	for _, p := range []struct {
+		name, doc string
+		config    Config
+	}{
+		{"qdr", "adapter on 4x QDR InfiniBand, calibrated on the alltoall paper", QDR},
+		{"hdr", "adapter on 4x HDR InfiniBand, assumed values", HDR},
+		{"fdr", "adapter on 4x FDR InfiniBand, assumed values", linked(54_545_454_545)},
+		{"edr", "adapter on 4x EDR InfiniBand, assumed values", linked(100e9)},
+		{"ndr", "adapter on 4x NDR InfiniBand, assumed values", linked(400e9)},
+	} {
+		param.Register(Registry, p.name, p.doc, p.config, func(c Config, _ struct{}) (Config, error) { return c, nil })
+	}
 }

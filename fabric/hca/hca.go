@@ -1,13 +1,28 @@
+// Package hca models an InfiniBand host channel adapter: send queues of queue
+// pairs (QPs), the arbiter that shares the DMA engine among the active ones, the
+// cache of QP contexts and the receive engine.
+//
+// A message passes these stages:
+//
+//	post --SendLatency--> [DMA engine, send] --wire--> [DMA engine, receive] --RecvLatency--> completion
+//
+// SendLatency (doorbell, fetching the work request) and RecvLatency (writing
+// data and completion to memory, polling) delay a message but occupy nothing.
+// The engines are occupied: per work request, per packet, per byte at the
+// slower of DMA and link rate, for turning to another QP, and for loading a QP
+// context that is not cached. Sending and receiving do not disturb each other
+// except through the context cache. The package keeps the state and says how
+// long things take; whoever owns the clock schedules the events.
 package hca
 
 import (
+	"math/bits"
+
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/mem"
 )
 
-// HCA is the state of one adapter, in two cache lines of 64 bytes: what every
-// request touches, and the send queues, which only those touch that have to
-// wait.
+// HCA is the state of one adapter.
 type HCA struct {
 	shared    *shared
 	busyUntil sim.Time // of the sending engine
@@ -25,8 +40,7 @@ type shared struct {
 	divider divider // by the slower rate of DMA and link
 	quantum int64
 	cache   contextCache
-	burst   Burst      // the last one
-	active  []activeQP // the first memory of arbiters, fewActive each
+	burst   Burst // the last one
 	stats   Stats
 	busy    []engineTimes // len = adapters
 }
@@ -62,11 +76,9 @@ func New(config *Config, n int) []HCA {
 	common := &shared{config: *config, divider: divider{rate: uint64(config.Rate())}, quantum: int64(config.Quantum)}
 	common.cache = newContextCache(config.ContextEntries, n)
 	common.busy = make([]engineTimes, n)
-	common.active = mem.HugePages(make([]activeQP, fewActive*n))
 	all := mem.HugePages(make([]HCA, n))
 	for i := range all {
-		all[i] = HCA{shared: common, contexts: int32(i * common.cache.perAdapter), number: int32(i), arbiter: newArbiter(config.Engines)}
-		all[i].active = common.active[i*fewActive : i*fewActive : (i+1)*fewActive]
+		all[i] = HCA{shared: common, contexts: int32(i * common.cache.perAdapter), number: int32(i), arbiter: arbiter{engines: config.Engines}}
 	}
 	return all
 }
@@ -84,7 +96,7 @@ func (h *HCA) Stats() Stats {
 // calls Next at once; otherwise at the end of the burst that is being sent.
 func (h *HCA) Post(r Request) {
 	h.shared.stats.Requests++
-	h.post(&r)
+	h.post(r)
 }
 
 // Busy tells whether the sending engine is at work at time now.
@@ -97,16 +109,8 @@ func (h *HCA) BusyUntil() sim.Time { return h.busyUntil }
 // has not taken the last burst yet.
 func (h *HCA) Hold(until sim.Time) { h.busyUntil = max(h.busyUntil, until) }
 
-// Coming is the QP of the next burst, as far as can be told by now, and its
-// request's mark, which is valid until the adapter changes; there must be one
-// Waiting.
-func (h *HCA) Coming() (qp QP, to *Mark) {
-	qp, to, _ = h.coming()
-	return qp, to
-}
-
 // Waiting tells whether any send queue holds a request.
-func (h *HCA) Waiting() bool { return h.current >= 0 }
+func (h *HCA) Waiting() bool { return len(h.ring) > 0 }
 
 // Next starts the next burst at time now, when the engine must be idle, and
 // returns the time at which its first byte goes out and the time at which the
@@ -122,19 +126,6 @@ func (h *HCA) Next(now sim.Time) (b *Burst, first, end sim.Time, ok bool) {
 	}
 	first, end = h.send(now, b.QP, b.Size, b.First, b.Turned)
 	return b, first, end, true
-}
-
-// Express is Post and Next in one for a request that finds the engine idle and
-// all send queues empty, as most do where there is no contention: it does not
-// touch the queues. It returns false, and does nothing, if they are not empty
-// or the request needs more than one turn.
-func (h *HCA) Express(now sim.Time, qp QP, bytes int64) (first, end sim.Time, ok bool) {
-	if now < h.busyUntil || h.current >= 0 || bytes > h.shared.quantum {
-		return 0, 0, false
-	}
-	h.shared.stats.Requests++
-	first, end = h.send(now, qp, bytes, true, h.turn(qp))
-	return first, end, true
 }
 
 // send occupies the engine with a burst from time now on.
@@ -194,3 +185,101 @@ func (h *HCA) Receive(qp QP, bytes int64, first, last sim.Time) sim.Time {
 
 // Config is the adapter's configuration.
 func (h *HCA) Config() *Config { return &h.shared.config }
+
+// contextCache holds the QP contexts that adapters have at hand: of each so many
+// sets of contextWays, least recently used out first. A miss of the model costs
+// what the configuration says; nothing else depends on what the cache holds.
+type contextCache struct {
+	sets       []contextSet // those of an adapter in a row; empty if all contexts are at hand
+	perAdapter int          // a power of two
+}
+
+// contextSet fills a cache line of the machine that simulates it.
+type contextSet [contextWays]QP // most recent first
+
+const contextWays = 8
+
+// noQP marks an empty way.
+const noQP QP = -1 << 63
+
+// newContextCache makes a cache of at least so many entries for each of n
+// adapters: the next power of two.
+func newContextCache(entries, n int) contextCache {
+	if entries == 0 {
+		return contextCache{}
+	}
+	c := contextCache{perAdapter: 1 << bits.Len(uint((entries+contextWays-1)/contextWays-1))}
+	c.sets = mem.HugePages(make([]contextSet, n*c.perAdapter))
+	var empty contextSet
+	for way := range empty {
+		empty[way] = noQP
+	}
+	for i := range c.sets {
+		c.sets[i] = empty
+	}
+	return c
+}
+
+// touch uses a context of the adapter whose sets begin at first and tells
+// whether it was there.
+func (c *contextCache) touch(first int32, qp QP) (hit bool) {
+	if len(c.sets) == 0 {
+		return true
+	}
+	// The last bits of the hash tell the number of a QP's set.
+	set := &c.sets[int(first)+int(uint64(qp)*0x9e3779b97f4a7c15>>32)&(c.perAdapter-1)]
+	if set[0] == qp {
+		return true
+	}
+	last := qp
+	for i, w := range set {
+		set[i] = last
+		if w == qp {
+			return true
+		}
+		last = w
+	}
+	return false
+}
+
+// serializer turns bytes into time and carries what a picosecond cannot hold, so
+// that long streams keep the exact rate.
+type serializer struct{ remainder uint64 }
+
+// divider does the divisions of serializers of one rate, in bits per second. It
+// keeps the results for some sizes, since those of a program's messages are few.
+type divider struct {
+	rate  uint64
+	known [16]division
+}
+
+// division is the time of so many bytes: time ps and rest/rate of one more. The
+// zero value is right.
+type division struct {
+	bytes int64
+	time  sim.Time
+	rest  uint64
+}
+
+func (d *divider) of(bytes int64) *division {
+	k := &d.known[uint64(bytes)*0x9e3779b97f4a7c15>>60]
+	if k.bytes != bytes {
+		const bitPicoseconds = 8 * 1e12 // picoseconds times bit/s of one byte
+		hi, lo := bits.Mul64(uint64(bytes), bitPicoseconds)
+		quotient, rest := bits.Div64(hi, lo, d.rate)
+		*k = division{bytes, sim.Time(quotient), rest}
+	}
+	return k
+}
+
+// time is that of so many bytes.
+func (s *serializer) time(bytes int64, d *divider) sim.Time {
+	k := d.of(bytes)
+	t := k.time
+	s.remainder += k.rest
+	if s.remainder >= d.rate {
+		s.remainder -= d.rate
+		t++
+	}
+	return t
+}

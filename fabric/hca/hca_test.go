@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 	"testing"
-	"unsafe"
 
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
@@ -102,7 +101,7 @@ func TestRequestsOfOneQPStayInOrder(t *testing.T) {
 		}
 	}
 	for id := range int32(3000) {
-		qp := QP(s.IntN(40)) // more than longRing, so that the index is used
+		qp := QP(s.IntN(40))
 		h.Post(Request{QP: qp, Bytes: int64(s.IntN(30000)), Mark: Mark{ID: id}})
 		posted[qp] = append(posted[qp], id)
 		finish(s.IntN(3))
@@ -157,17 +156,6 @@ func TestSerializerCarriesRemainders(t *testing.T) {
 	}
 }
 
-// What every request touches of an adapter lies in one cache line.
-func TestAdapterFillsTwoLines(t *testing.T) {
-	var h HCA
-	if size, cold := unsafe.Sizeof(h), unsafe.Offsetof(h.arbiter)+unsafe.Offsetof(h.arbiter.active); size != 128 || cold > 64 {
-		t.Errorf("%d bytes, the queues from %d on; want 128 and at most 64", size, cold)
-	}
-	if size := unsafe.Sizeof(activeQP{}); size != 64 {
-		t.Errorf("an active QP takes %d bytes, want 64", size)
-	}
-}
-
 func TestContextCache(t *testing.T) {
 	// Two adapters of one set each: eight QPs fit, a ninth drives out the least
 	// recently used.
@@ -200,35 +188,6 @@ func TestPresets(t *testing.T) {
 		if _, err := param.Make[Config](Registry, name, struct{}{}, nil); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-	}
-}
-
-// The short cut for requests that find everything idle changes no time and no
-// counter.
-func TestExpressIsPostAndNext(t *testing.T) {
-	s := sim.NewStream(1, "express", 0)
-	config := QDR
-	config.SwitchTime = 30 * sim.Nanosecond
-	both := []*HCA{&New(&config, 1)[0], &New(&config, 1)[0]}
-	var now sim.Time
-	for range 2000 {
-		r := Request{QP: QP(s.IntN(2000)), Bytes: int64(s.IntN(int(QDR.Quantum) + 1))}
-		first, end, ok := both[0].Express(now, r.QP, r.Bytes)
-		if !ok {
-			t.Fatal("an idle adapter refuses")
-		}
-		both[1].Post(r)
-		b, first2, end2, _ := both[1].Next(now)
-		if !b.Last || first != first2 || end != end2 {
-			t.Fatalf("express %v %v, plain %+v %v %v", first, end, b, first2, end2)
-		}
-		now = end + sim.Time(s.IntN(1000))
-	}
-	if both[0].Stats() != both[1].Stats() {
-		t.Errorf("counters differ: %+v, %+v", both[0].Stats(), both[1].Stats())
-	}
-	if _, _, ok := both[0].Express(now+sim.Second, 0, int64(QDR.Quantum)+1); ok {
-		t.Error("a request of two turns is sent in one")
 	}
 }
 
@@ -336,7 +295,8 @@ func TestFullPackets(t *testing.T) {
 	c := Config{LinkRate: 8e9, DMARate: 8e9, MTU: 1000, Quantum: 1 << 20, FullPackets: true} // 1 ns a byte
 	for bytes, want := range map[int64]sim.Time{0: 1000, 1: 1000, 1000: 1000, 1001: 2000} {
 		h := New(&c, 1)
-		_, end, ok := h[0].Express(0, 1, bytes)
+		h[0].Post(Request{QP: 1, Bytes: bytes})
+		_, _, end, ok := h[0].Next(0)
 		if !ok || end != want*sim.Nanosecond || c.TimeOf(bytes) != want*sim.Nanosecond || h[0].Stats().Bytes != bytes {
 			t.Errorf("%d B: %v, %v, %d B counted; want %d ns", bytes, end, c.TimeOf(bytes), h[0].Stats().Bytes, want)
 		}

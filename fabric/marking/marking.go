@@ -1,5 +1,5 @@
 // Package marking holds the policies by which the ports of switches mark packets for
-// congestion, as experiment files can name them. One file is one policy. A mark travels with
+// congestion, as experiment files can name them. A new one is one file. A mark travels with
 // its packet, beside the state of the routing: terminals are told of it, and so are routings
 // that ask.
 package marking

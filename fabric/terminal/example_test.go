@@ -15,6 +15,7 @@ import (
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/snapshot"
 )
 
 // token is a program of one's own: a packet goes round all terminals, and each hands it on
@@ -36,10 +37,9 @@ func (x token) Arrived(p *terminal.Port, a *terminal.Arrival) {
 	x.pass(p)
 }
 
-func (token) Timer(*terminal.Port)                           {}
-func (token) Pending() sim.Time                              { return sim.MaxTime } // nothing is waited for
-func (token) AppendState(b []byte) []byte                    { return b }
-func (token) RestoreState(b []byte) (rest []byte, err error) { return b, nil }
+func (token) Timer(*terminal.Port)      {}
+func (token) Pending() sim.Time         { return sim.MaxTime } // nothing is waited for
+func (token) Archive(*snapshot.Archive) {}
 
 // A terminal program of one's own, measured as the others are. In an idle network a way takes
 // 1 cycle to the terminal's channel, 1 on it, 2 for each of two switches and the channel behind

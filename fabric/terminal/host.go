@@ -1,13 +1,12 @@
 package terminal
 
 import (
-	"errors"
-	"fmt"
 	"math"
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/snapshot"
 )
 
 // Host runs a program on every terminal: it is the [fabric.Responder] between them
@@ -171,41 +170,22 @@ func (h *Host) timeOf(cycle int64) sim.Time {
 
 // AppendState implements [fabric.Workload].
 func (h *Host) AppendState(b []byte) []byte {
-	for t := range h.ports {
-		p := &h.ports[t]
-		b = p.counters.appendState(AppendUint64(b, uint64(p.timer)))
-		for class := range p.waiting {
-			b = p.waiting[class].appendState(b)
-		}
-		b = p.program.AppendState(b)
-	}
-	return b
+	a := snapshot.Writer()
+	h.archive(a)
+	return append(b, a.Bytes()...)
 }
 
 // RestoreState implements [fabric.Workload].
 func (h *Host) RestoreState(b []byte) error {
 	h.restored = true
-	for t := range h.ports {
-		p := &h.ports[t]
-		timer, rest, err := TakeUint64(b)
-		if err == nil {
-			rest, err = p.counters.restoreState(rest)
-		}
-		for class := range p.waiting {
-			if err == nil {
-				rest, err = p.waiting[class].restoreState(rest)
-			}
-		}
-		if err == nil {
-			rest, err = p.program.RestoreState(rest)
-		}
-		if err != nil {
-			return fmt.Errorf("the state of terminal %d: %w", t, err)
-		}
-		p.timer, b = int64(timer), rest
-	}
-	if len(b) > 0 {
-		return errors.New("the state is of more terminals, or of another program")
-	}
-	return nil
+	a := snapshot.Reader(b)
+	h.archive(a)
+	return a.End()
+}
+
+func (h *Host) archive(a *snapshot.Archive) {
+	snapshot.Array(a, "terminals", h.ports, func(a *snapshot.Archive, p *Port) {
+		snapshot.Fields(a, p)
+		p.program.Archive(a)
+	})
 }

@@ -51,10 +51,10 @@ const (
 
 // infiniBand is the adapter of a terminal.
 type infiniBand struct {
-	env              *Env
-	process          measure.Process
-	delays           *congestion.Delays
-	notification     int // flits
+	env              *Env               `snap:"-"`
+	process          measure.Process    `snap:"-"`
+	delays           *congestion.Delays `snap:"-"`
+	notification     int                `snap:"-"` // flits
 	births, contents sim.Stream
 	state            uint32           // the process's
 	next             int64            // cycle of the next birth
@@ -182,31 +182,5 @@ func (x *infiniBand) Pending() sim.Time {
 	return oldest
 }
 
-// archive writes what changes, or reads it.
-func (x *infiniBand) archive(a *snapshot.Archive) {
-	sim.ArchiveStream(a, &x.births)
-	sim.ArchiveStream(a, &x.contents)
-	snapshot.Int(a, &x.state)
-	snapshot.Int(a, &x.next)
-	snapshot.Value(a, &x.index)
-	snapshot.Int(a, &x.turn)
-	snapshot.Bool(a, &x.queued)
-	snapshot.List(a, &x.pairs, func(a *snapshot.Archive, q *queuePair) { snapshot.Value(a, q) })
-}
-
-func (x *infiniBand) AppendState(b []byte) []byte {
-	state, err := snapshot.Encode(func(a *snapshot.Archive) error { x.archive(a); return nil })
-	if err != nil {
-		panic("terminal: " + err.Error())
-	}
-	return append(AppendUint64(b, uint64(len(state))), state...)
-}
-
-func (x *infiniBand) RestoreState(b []byte) ([]byte, error) {
-	n, b, err := TakeUint64(b)
-	if err != nil || n > uint64(len(b)) {
-		return b, err
-	}
-	x.archive(snapshot.Reader(b[:n]))
-	return b[n:], nil
-}
+// Archive implements [Program].
+func (x *infiniBand) Archive(a *snapshot.Archive) { snapshot.Fields(a, x) }

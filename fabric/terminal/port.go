@@ -1,22 +1,27 @@
 package terminal
 
 import (
+	"fmt"
+	"math"
+	"strings"
+
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/snapshot"
 )
 
 // Port is how a program reaches its terminal.
 type Port struct {
-	host     *Host
-	engine   fabric.Engine
-	program  Program
-	sender   Sender // the program, if it is one
-	id       topology.TerminalID
-	timer    int64    // cycle; Never: off
-	waiting  [2]queue // by class
+	host     *Host               `snap:"-"`
+	engine   fabric.Engine       `snap:"-"`
+	program  Program             `snap:"-"` // archived behind the fields
+	sender   Sender              `snap:"-"` // the program, if it is one
+	id       topology.TerminalID `snap:"-"`
+	timer    int64               // cycle; Never: off
+	waiting  [2]queue            // by class
 	counters Counters
-	arrival  Arrival // handed to the program: kept here so that it is not allocated
+	arrival  Arrival `snap:"-"` // handed to the program: kept here so that it is not allocated
 }
 
 // Terminal is the terminal's number.
@@ -104,27 +109,61 @@ func (q *queue) take() queued {
 	return packet
 }
 
-func (q *queue) appendState(b []byte) []byte {
-	b = AppendUint64(b, uint64(q.len()))
-	for _, packet := range q.packets[q.first:] {
-		for _, x := range []uint64{uint64(packet.birth), uint64(packet.Dst), uint64(packet.Flits), uint64(packet.Class), packet.Tag, uint64(packet.Entropy)<<8 | uint64(packet.Level)} {
-			b = AppendUint64(b, x)
-		}
+// Archive implements [snapshot.Archiver]: what has been taken is left out.
+func (q *queue) Archive(a *snapshot.Archive) {
+	waiting := q.packets[q.first:]
+	snapshot.Value(a, &waiting)
+	if a.Reading() {
+		*q = queue{packets: waiting}
 	}
-	return b
 }
 
-func (q *queue) restoreState(b []byte) ([]byte, error) {
-	n, b, err := TakeUint64(b)
-	*q = queue{}
-	for ; n > 0 && err == nil; n-- {
-		var x [6]uint64
-		for i := range x {
-			if x[i], b, err = TakeUint64(b); err != nil {
-				return b, err
-			}
-		}
-		q.put(queued{Packet{topology.TerminalID(x[1]), int(x[2]), Class(x[3]), x[4], uint8(x[5]), uint16(x[5] >> 8)}, int64(x[0])})
+// Counters are what a terminal has sent and received so far.
+type Counters struct {
+	SentPackets, SentFlits         int64 // that it has taken from its program
+	ReceivedPackets, ReceivedFlits int64 // that have arrived
+	Marked                         int64 // packets among them that a port has marked
+	Lost                           int64 // packets of its own that were given up, where its program bears losses
+}
+
+// Counters are those of the terminal.
+func (p *Port) Counters() Counters { return p.counters }
+
+// LinkTime is the time that so many flits occupy the terminal's channel.
+func (p *Port) LinkTime(flits int) sim.Time {
+	return sim.Time(math.Round(float64(flits) * p.engine.CyclesPerFlit(p.id) * float64(p.host.clock)))
+}
+
+// Count enters that something happens now into measure i of [NewHost], which is one of values
+// ([UnitOf]), as a 1.
+func (p *Port) Count(i int) { p.Sample(i, 1) }
+
+// Sample enters a value, not below 0, into measure i of [NewHost], which is one of values
+// ([UnitOf]); it counts if the window is open.
+func (p *Port) Sample(i int, value int64) {
+	p.mustBe(i, true)
+	if value < 0 {
+		p.misuse("samples %d for measure %q: want 0 or more", value, p.host.measures[i])
 	}
-	return b, err
+	p.engine.Note(i, p.cycle(), value)
+}
+
+// mustBe panics where a measure is not one of values, or is.
+func (p *Port) mustBe(i int, values bool) {
+	if p.host.values[i] != values {
+		p.misuse("notes measure %q: want Record for a measure of times, and Sample or Count for one of values, whose name ends in its unit, as \"window [packets]\"", p.host.measures[i])
+	}
+}
+
+func (p *Port) misuse(format string, args ...any) {
+	panic(&fabric.Misuse{Of: "program", By: p.program, Did: fmt.Sprintf(format, args...)})
+}
+
+// UnitOf parts the name of a measure of values from its unit: "window [packets]". One of times
+// has none.
+func UnitOf(measure string) (name, unit string) {
+	if name, unit, ok := strings.Cut(strings.TrimSuffix(measure, "]"), " ["); ok {
+		return name, unit
+	}
+	return measure, ""
 }

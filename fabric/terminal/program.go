@@ -1,3 +1,9 @@
+// Package terminal has the programs that terminals run in measured runs of a fabric:
+// they decide what is sent when, hear of what arrives, and answer with packets of
+// their own.
+//
+// [Registry] makes a [fabric.Workload] for all terminals. The open loop is one that
+// the fabric has itself; the others are a [Program] for each terminal, in a [Host].
 package terminal
 
 import (
@@ -6,6 +12,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/snapshot"
 )
 
 // Program is what one terminal runs. It is told of time that it has asked for and of
@@ -14,7 +21,7 @@ import (
 // the programs of several terminals run at the same time on several threads. Random
 // numbers come from streams of its own, named by the terminal.
 type Program interface {
-	// Start is called before the first cycle, unless RestoreState has been.
+	// Start is called before the first cycle, unless the program has been read from a state.
 	Start(p *Port)
 	// Timer is called when the time of the timer has come; the timer is then off.
 	Timer(p *Port)
@@ -25,10 +32,9 @@ type Program interface {
 	// began; [sim.MaxTime]: none does. The window is left when those begun in it have
 	// ended.
 	Pending() sim.Time
-	// AppendState appends all that changes in the program. RestoreState makes a new
-	// program of the same settings go on from there and returns what follows.
-	AppendState(b []byte) []byte
-	RestoreState(b []byte) (rest []byte, err error)
+	// Archive writes all that changes in the program, or reads it into a new program of the
+	// same settings, which goes on from there; it may be [snapshot.Fields].
+	Archive(a *snapshot.Archive)
 }
 
 // Sender is a program that is told of its own departures: that the terminal has

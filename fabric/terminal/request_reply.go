@@ -1,15 +1,76 @@
 package terminal
 
 import (
-	"fmt"
-
-	"github.com/weft-sim/weft/fabric/measure"
-
 	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/snapshot"
 )
+
+// exchange is the part of a program that asks and is answered: every request that
+// arrives whole is answered at once by a packet of a fixed size to its sender, of class
+// High. The tag of both packets is the requester's number of the exchange, and whether
+// it is the answer.
+type exchange struct {
+	env      *Env       `snap:"-"`
+	answer   int        `snap:"-"` // flits
+	contents sim.Stream // destinations and sizes
+	began    []sim.Time // by number of the exchange; MaxTime: the number is free
+	free     []uint64   // numbers, the last to be used first
+}
+
+// Measures of an exchange, after the names of its two packets.
+const (
+	requestLatency = iota
+	answerLatency
+	roundTrip
+)
+
+func newExchange(env *Env, t topology.TerminalID, answer int) exchange {
+	return exchange{env: env, answer: answer, contents: sim.NewStream(env.Seed, "packet", int(t))}
+}
+
+// begin sends a request.
+func (x *exchange) begin(p *Port) {
+	if len(x.free) == 0 {
+		x.free = append(x.free, uint64(len(x.began)))
+		x.began = append(x.began, 0)
+	}
+	number := x.free[len(x.free)-1]
+	x.free = x.free[:len(x.free)-1]
+	x.began[number] = p.Now()
+	dst := x.env.Pattern.Destination(p.id, &x.contents)
+	p.Send(Packet{Dst: dst, Flits: x.env.Sizes.Draw(&x.contents), Tag: number << 1})
+}
+
+// arrived answers a request; it returns true if an answer has ended an exchange.
+func (x *exchange) arrived(p *Port, a *Arrival) (ended bool) {
+	number := a.Tag >> 1
+	if a.Tag&1 == 0 {
+		p.Record(requestLatency, a.Born)
+		p.Send(Packet{Dst: a.Src, Flits: x.answer, Class: High, Tag: number<<1 | 1})
+		return false
+	}
+	p.Record(answerLatency, a.Born)
+	p.Record(roundTrip, x.began[number])
+	x.began[number] = sim.MaxTime
+	x.free = append(x.free, number)
+	return true
+}
+
+// Pending implements [Program].
+func (x *exchange) Pending() sim.Time {
+	oldest := sim.MaxTime
+	for _, began := range x.began {
+		oldest = min(oldest, began)
+	}
+	return oldest
+}
+
+// Archive implements [Program].
+func (x *exchange) Archive(a *snapshot.Archive) { snapshot.Fields(a, x) }
 
 // RequestReply holds the settings of program "request-reply".
 type RequestReply struct {
@@ -37,7 +98,7 @@ func newRequestReply(c RequestReply, env Env) (fabric.Workload, error) {
 // requestReply sends requests at the times of its process.
 type requestReply struct {
 	exchange
-	process measure.Process
+	process measure.Process `snap:"-"`
 	births  sim.Stream
 	state   uint32 // the process's
 	next    int64  // cycle of the next birth
@@ -61,21 +122,42 @@ func (r *requestReply) Timer(p *Port) {
 
 func (r *requestReply) Arrived(p *Port, a *Arrival) { r.arrived(p, a) }
 
-func (r *requestReply) AppendState(b []byte) []byte {
-	for _, x := range []uint64{r.births.State(), uint64(r.state), uint64(r.next)} {
-		b = AppendUint64(b, x)
-	}
-	return r.exchange.AppendState(b)
+// Archive implements [Program].
+func (r *requestReply) Archive(a *snapshot.Archive) { snapshot.Fields(a, r) }
+
+// ClosedLoop holds the settings of program "closed-loop".
+type ClosedLoop struct {
+	Window   int `toml:"window" doc:"packets of a terminal that are under way or not acknowledged yet" min:"1" max:"1000000"`
+	AckFlits int `toml:"ack_flits" doc:"size of acknowledgements" unit:"flits" min:"1" max:"1000000"`
 }
 
-func (r *requestReply) RestoreState(b []byte) ([]byte, error) {
-	var x [3]uint64
-	var err error
-	for i := range x {
-		if x[i], b, err = TakeUint64(b); err != nil {
-			return b, fmt.Errorf("request-reply: %w", err)
-		}
+func init() {
+	param.Register(Registry, "closed-loop", "every terminal has a fixed number of packets outstanding: each acknowledgement lets it send the next one; no load is offered",
+		ClosedLoop{Window: 1, AckFlits: 1}, newClosedLoop)
+}
+
+func newClosedLoop(c ClosedLoop, env Env) (fabric.Workload, error) {
+	return NewHost(env, true, []string{"packet", "acknowledgement", "round trip"}, func(t topology.TerminalID) Program {
+		return &closedLoop{newExchange(&env, t, c.AckFlits), c.Window}
+	}), nil
+}
+
+// closedLoop keeps window packets outstanding.
+type closedLoop struct {
+	exchange
+	window int // archived as the exchange is: it is a setting
+}
+
+func (c *closedLoop) Start(p *Port) {
+	for range c.window {
+		c.begin(p)
 	}
-	r.births, r.state, r.next = sim.StreamFrom(x[0]), uint32(x[1]), int64(x[2])
-	return r.exchange.RestoreState(b)
+}
+
+func (c *closedLoop) Timer(*Port) {}
+
+func (c *closedLoop) Arrived(p *Port, a *Arrival) {
+	if c.arrived(p, a) {
+		c.begin(p)
+	}
 }

@@ -2,6 +2,7 @@ package traffic
 
 import (
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -308,4 +309,119 @@ func TestDestinationAllocatesNothing(t *testing.T) {
 			t.Errorf("%s allocates %v times a packet", name, n)
 		}
 	}
+}
+
+// Every terminal sends to the terminal of its own index on another switch, all of a switch
+// to one.
+func TestSwitchPermutation(t *testing.T) {
+	topo := grid(t, "mesh", 3, 4, 4)
+	g := topo.Graph()
+	reached := map[topology.TerminalID]bool{}
+	to := fixedOf(t, "switch-permutation", topo)
+	for src, dst := range to {
+		s, d := g.TerminalSwitch(topology.TerminalID(src)), g.TerminalSwitch(dst)
+		if s == d || src%3 != int(dst)%3 || d != g.TerminalSwitch(to[src/3*3]) {
+			t.Errorf("terminal %d of switch %d sends to %d of switch %d", src, s, dst, d)
+		}
+		reached[dst] = true
+	}
+	if len(reached) != 48 {
+		t.Errorf("%d terminals are reached", len(reached))
+	}
+	config, _ := Patterns.Config("switch-permutation")
+	if _, err := Patterns.Build("switch-permutation", config, Env{Topology: single(t, 4)}); err == nil || !strings.Contains(err.Error(), "two switches with terminals") {
+		t.Error(err)
+	}
+}
+
+// TestLocalShares: an xgft of two pods with two leaves of three terminals each,
+// a third of the packets in the leaf, half in the pod. Of terminal 4's packets a
+// third is divided among 2 others of its leaf, a half among 5 of its pod, a
+// sixth among all 11:
+//
+//	same leaf     1/6 + 1/10 + 1/66
+//	same pod      1/10 + 1/66
+//	other pod     1/66
+func TestLocalShares(t *testing.T) {
+	topo := build(t, "xgft", func(c *topology.XGFTConfig) { c.M, c.W = []int{3, 2, 2}, []int{1, 2, 2} })
+	p := pattern(t, "local", topo, func(c *LocalConfig) { c.Switch, c.Group = 1./3, 1./2 })
+	share := make([]float64, 12)
+	p.(Matrix).Weights(4, func(dst topology.TerminalID, weight float64) { share[dst] += weight })
+	for dst, got := range share {
+		want := 1. / 66
+		switch {
+		case dst == 4:
+			want = 0
+		case dst/3 == 1:
+			want += 1./6 + 1./10
+		case dst < 6:
+			want += 1. / 10
+		}
+		if math.Abs(got-want) > 1e-12 {
+			t.Errorf("share of %d: %v, want %v", dst, got, want)
+		}
+	}
+}
+
+// TestLocalGroups: groups of a dragonfly, 8 terminals each.
+func TestLocalGroups(t *testing.T) {
+	p := pattern(t, "local", dragonfly(t, 2, 4, 2), func(c *LocalConfig) { c.Switch, c.Group = 0, 1 })
+	p.(Matrix).Weights(9, func(dst topology.TerminalID, weight float64) {
+		if dst/8 != 1 || math.Abs(weight-1./7) > 1e-12 {
+			t.Errorf("share of %d: %v", dst, weight)
+		}
+	})
+}
+
+func TestLocalErrors(t *testing.T) {
+	for _, c := range []struct {
+		topo          topology.Topology
+		atSwitch, grp float64
+		want          string
+	}{
+		{grid(t, "torus", 2, 4, 4), 0.3, 0.2, `pattern "local" needs a topology with groups or pods; this topology has none`},
+		{grid(t, "torus", 1, 4, 4), 0.3, 0, "two terminals or more at every switch"},
+		{dragonfly(t, 2, 4, 2), 0.7, 0.4, "group = 0.4: want at most what switch leaves of 1"},
+	} {
+		config, _ := Patterns.Config("local")
+		config.(*LocalConfig).Switch, config.(*LocalConfig).Group = c.atSwitch, c.grp
+		_, err := Patterns.Build("local", config, Env{Topology: c.topo})
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v, want %s", err, c.want)
+		}
+	}
+}
+
+func TestFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "pairs")
+	if err := os.WriteFile(path, []byte("# pairs\n1\n0\r\n\n3\n2\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	got := pattern(t, "file", single(t, 4), func(c *FileConfig) { c.Path = path }).(fixed)
+	if !slices.Equal(got, []topology.TerminalID{1, 0, 3, 2}) {
+		t.Errorf("%v", got)
+	}
+	for _, c := range []struct {
+		path string
+		n    int
+		want string
+	}{
+		{"", 4, "the path of a file"}, {"nowhere", 4, "a readable file"}, {path, 5, "4 destinations, want 5"}, {path, 3, `:5: "3", want a terminal, 0 to 2`},
+	} {
+		_, err := param.Make(Patterns, "file", Env{Topology: single(t, c.n)}, func(f *FileConfig) { f.Path = c.path })
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q with %d terminals: %v", c.path, c.n, err)
+		}
+	}
+}
+
+func FuzzReadDestinations(f *testing.F) {
+	f.Add([]byte("# x\n1\n0\n"))
+	f.Add([]byte("-1\n7\nx\n\xff\xfe"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		got, err := readDestinations("f", data, 2)
+		if err == nil && (len(got) != 2 || slices.Min(got) < 0 || slices.Max(got) > 1) {
+			t.Errorf("%q: %v", data, got)
+		}
+	})
 }

@@ -53,3 +53,72 @@ func newBernoulli(_ struct{}, env ProcessEnv) (Process, error) {
 }
 
 func (b *bernoulli) NextGap(r *sim.Stream, _ *uint32) int64 { return b.gap.Draw(r) }
+
+// OnOffConfig holds the settings of process "on-off".
+type OnOffConfig struct {
+	Burst float64 `toml:"burst" doc:"mean burst length" unit:"packets" min:"1" max:"1000000000"`
+	Peak  float64 `toml:"peak" doc:"load during a burst" unit:"flits per cycle" min:"0" max:"1"`
+}
+
+func init() {
+	param.Register(Processes, "on-off", "bursts and pauses: a Markov chain of two states", OnOffConfig{8, 1}, newOnOff)
+}
+
+// onOff is the Markov-modulated process of two states (Dally and Towles 2004,
+// section 24.2.2): a terminal that is on starts a packet in each cycle with
+// probability peak / mean packet size; after each cycle it turns off with
+// probability beta, and on again with probability alpha. beta is chosen for the
+// mean burst (the packets of one on period, which can be none where peak / mean
+// packet size is below 1), alpha for the load:
+//
+//	beta = peak / (packet size * burst),  alpha = beta * load / (peak - load)
+//
+// Terminals start in a random state, with the long-run probabilities. Gaps are
+// drawn period by period, not cycle by cycle.
+type onOff struct {
+	emit, leave, enter sim.Geometric
+	on                 float64 // long-run probability of being on
+}
+
+func newOnOff(config OnOffConfig, env ProcessEnv) (Process, error) {
+	rate, err := env.packetRate(config.Peak)
+	if err != nil {
+		return nil, err
+	}
+	if !(env.Load >= 0 && env.Load < config.Peak) {
+		return nil, &param.ParamError{Key: "load", Value: env.Load, Want: fmt.Sprintf("at least 0 and below the load during a burst, peak = %g", config.Peak)}
+	}
+	beta := rate / config.Burst
+	alpha := beta * env.Load / (config.Peak - env.Load)
+	if alpha > 1 {
+		return nil, &param.ParamError{Key: "burst", Value: config.Burst,
+			Want: fmt.Sprintf("at least %.4g packets: shorter pauses than a cycle would be needed for load = %g", config.Burst*alpha, env.Load)}
+	}
+	return &onOff{sim.NewGeometric(rate), sim.NewGeometric(beta), sim.NewGeometric(alpha), env.Load / config.Peak}, nil
+}
+
+// farGap is a gap beyond every run.
+const farGap = 1 << 60
+
+func (o *onOff) NextGap(r *sim.Stream, state *uint32) int64 {
+	gap := int64(1) // the first cycle of an on period, from the last packet
+	var on int64    // its length
+	switch {
+	case *state != 0: // the rest of the period of the last packet
+		on = o.leave.Draw(r) - 1
+	case r.Float64() < o.on:
+		on = o.leave.Draw(r)
+	default:
+		gap += o.enter.Draw(r)
+		on = o.leave.Draw(r)
+	}
+	*state = 1
+	for gap < farGap {
+		if wait := o.emit.Draw(r); wait <= on {
+			return gap + wait - 1
+		}
+		gap += on + o.enter.Draw(r)
+		on = o.leave.Draw(r)
+	}
+	return farGap
+}

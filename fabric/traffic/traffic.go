@@ -1,8 +1,10 @@
+// Package traffic generates open-loop traffic: who sends to whom (patterns),
+// when (injection processes) and how much (packet sizes). Everything draws from
+// the stream that it is given and allocates nothing after construction.
 package traffic
 
 import (
 	"fmt"
-	"math/bits"
 	"slices"
 
 	"github.com/weft-sim/weft/fabric/topology"
@@ -70,16 +72,6 @@ func lacks(pattern, what string, env Env) error {
 // needs reports that a pattern cannot be had on a topology.
 func needs(pattern, what string, args ...any) error {
 	return fmt.Errorf("pattern %q needs %s", pattern, fmt.Sprintf(what, args...))
-}
-
-// addressBits is the number of bits of a terminal's number, for patterns that
-// permute them.
-func addressBits(pattern string, env Env) (n, width int, err error) {
-	n = env.Topology.Graph().Terminals()
-	if n < 2 || n&(n-1) != 0 {
-		return 0, 0, needs(pattern, "a power of two of terminals; this topology has %d", n)
-	}
-	return n, bits.TrailingZeros(uint(n)), nil
 }
 
 // division puts the terminals into classes (groups of a dragonfly, switches of

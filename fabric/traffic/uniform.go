@@ -1,6 +1,10 @@
 package traffic
 
 import (
+	"errors"
+	"fmt"
+	"slices"
+
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
@@ -56,4 +60,70 @@ func (u *uniform) Even() (weight float64, self bool) {
 		return 1 / float64(u.n), true
 	}
 	return 1 / float64(u.n-1), false
+}
+
+// HotSpotConfig holds the settings of pattern "hot-spot".
+type HotSpotConfig struct {
+	Fraction float64 `toml:"fraction" doc:"share of the packets that go to a hot spot" min:"0" max:"1"`
+	Targets  []int   `toml:"targets" doc:"terminals that are hot spots, equally hot"`
+}
+
+func init() {
+	param.Register(Patterns, "hot-spot", "a share of the packets to a few terminals, the others to random ones", HotSpotConfig{0.1, []int{0}}, newHotSpot)
+}
+
+// hotSpot sends each packet with probability fraction to one of the targets
+// and otherwise to a random other terminal (Pfister and Norton, IEEE
+// Transactions on Computers 1985). A target that draws itself sends to a random
+// other terminal instead.
+type hotSpot struct {
+	fraction float64
+	targets  []topology.TerminalID
+	rest     uniform
+}
+
+func newHotSpot(config HotSpotConfig, env Env) (Pattern, error) {
+	n := env.Topology.Graph().Terminals()
+	var problems []error
+	if n < 2 {
+		problems = append(problems, needs("hot-spot", "at least two terminals; this topology has %d", n))
+	}
+	if len(config.Targets) == 0 {
+		problems = append(problems, &param.ParamError{Key: "targets", Value: "[]", Want: "at least one terminal"})
+	}
+	h := &hotSpot{config.Fraction, nil, uniform{n, false}}
+	for i, t := range config.Targets {
+		key := fmt.Sprintf("targets[%d]", i)
+		switch id := topology.TerminalID(t); {
+		case t < 0 || t >= n:
+			problems = append(problems, &param.ParamError{Key: key, Value: t, Want: fmt.Sprintf("a terminal, 0 to %d", n-1)})
+		case slices.Contains(h.targets, id):
+			problems = append(problems, &param.ParamError{Key: key, Value: t, Want: "each terminal at most once"})
+		default:
+			h.targets = append(h.targets, id)
+		}
+	}
+	return h, errors.Join(problems...)
+}
+
+func (h *hotSpot) Destination(src topology.TerminalID, r *sim.Stream) topology.TerminalID {
+	if r.Float64() < h.fraction {
+		if t := h.targets[r.IntN(len(h.targets))]; t != src {
+			return t
+		}
+	}
+	return h.rest.Destination(src, r)
+}
+
+func (h *hotSpot) Weights(src topology.TerminalID, yield func(topology.TerminalID, float64)) {
+	share := h.fraction / float64(len(h.targets))
+	uniformly := 1 - h.fraction
+	for _, t := range h.targets {
+		if t == src {
+			uniformly += share
+		} else {
+			yield(t, share)
+		}
+	}
+	h.rest.Weights(src, func(dst topology.TerminalID, weight float64) { yield(dst, uniformly*weight) })
 }

@@ -11,11 +11,6 @@ const Prefetching = true
 //go:noescape
 func Prefetch(p unsafe.Pointer)
 
-// Prefetch4 is Prefetch of four cache lines.
-//
-//go:noescape
-func Prefetch4(a, b, c, d unsafe.Pointer)
-
 // PrefetchRow is Prefetch of the four cache lines from p on.
 //
 //go:noescape

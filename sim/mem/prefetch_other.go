@@ -10,9 +10,6 @@ const Prefetching = false
 // Prefetch does nothing.
 func Prefetch(unsafe.Pointer) {}
 
-// Prefetch4 is Prefetch of four cache lines.
-func Prefetch4(_, _, _, _ unsafe.Pointer) {}
-
 // PrefetchRow is Prefetch of the four cache lines from p on.
 func PrefetchRow(unsafe.Pointer) {}
 

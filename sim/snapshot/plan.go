@@ -29,6 +29,12 @@ func Value[T any](a *Archive, v *T) {
 	planOf(reflect.TypeFor[T](), "")(a, unsafe.Pointer(v))
 }
 
+// Fields is [Value] of a struct by its fields and their tags, for an [Archiver] of which these
+// are all.
+func Fields[T any](a *Archive, v *T) {
+	planOf(reflect.TypeFor[T](), "fields")(a, unsafe.Pointer(v))
+}
+
 // plan archives what is at p.
 type plan func(a *Archive, p unsafe.Pointer)
 
@@ -51,7 +57,7 @@ func planOf(t reflect.Type, tag string) plan {
 }
 
 func makePlan(t reflect.Type, tag string) plan {
-	if reflect.PointerTo(t).Implements(reflect.TypeFor[Archiver]()) {
+	if tag != "fields" && reflect.PointerTo(t).Implements(reflect.TypeFor[Archiver]()) {
 		return func(a *Archive, p unsafe.Pointer) { reflect.NewAt(t, p).Interface().(Archiver).Archive(a) }
 	}
 	switch t.Kind() {

@@ -1,0 +1,183 @@
+package traffic
+
+import (
+	"math"
+	"math/bits"
+	"slices"
+
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
+)
+
+// PermutationConfig holds the settings of pattern "permutation".
+type PermutationConfig struct {
+	Self bool `toml:"self" doc:"terminals may be their own destination; otherwise permutations with such terminals are drawn again"`
+}
+
+func init() {
+	param.Register(Patterns, "permutation", "a random permutation, fixed for the run by the seed", PermutationConfig{}, newPermutation)
+}
+
+// newPermutation draws a permutation of the terminals uniformly, from all or
+// from those without fixed points; of all permutations, one in e has none.
+func newPermutation(config PermutationConfig, env Env) (Pattern, error) {
+	n := env.Topology.Graph().Terminals()
+	if n < 2 && !config.Self {
+		return nil, needs("permutation", "at least two terminals (one, with self = true); this topology has %d", n)
+	}
+	return drawn(n, config.Self, env.Seed, "permutation"), nil
+}
+
+// drawn is a permutation of n numbers from a stream of its own; without fixed points, unless
+// self is set.
+func drawn(n int, self bool, seed uint64, name string) fixed {
+	stream := sim.NewStream(seed, name, 0)
+	p := tabulate(n, func(i int) int { return i })
+	for {
+		if sim.Shuffle(&stream, p); self || !p.hasFixedPoint() {
+			return p
+		}
+	}
+}
+
+func (f fixed) hasFixedPoint() bool {
+	for src, dst := range f {
+		if topology.TerminalID(src) == dst {
+			return true
+		}
+	}
+	return false
+}
+
+func init() {
+	param.Register(Patterns, "switch-permutation", "all terminals of a switch to those of another, drawn once by the seed: hard for minimal routing", struct{}{}, newSwitchPermutation)
+}
+
+// newSwitchPermutation draws a permutation of the switches with terminals without fixed
+// points; terminal i of a switch sends to terminal i of the one that follows. All terminals
+// of a switch share the minimal paths of one pair, which is close to the worst case of
+// low-diameter networks (Besta and Hoefler, SC 2014, section V-C).
+func newSwitchPermutation(_ struct{}, env Env) (Pattern, error) {
+	g := env.Topology.Graph()
+	all := divide(g, g.Switches(), func(s topology.SwitchID) int { return int(s) })
+	var leaves []int
+	for s, members := range all.members {
+		if len(members) > 0 {
+			leaves = append(leaves, s)
+		}
+	}
+	if len(leaves) < 2 {
+		return nil, needs("switch-permutation", "at least two switches with terminals; this topology has %d", len(leaves))
+	}
+	for _, s := range leaves {
+		if len(all.members[s]) != len(all.members[leaves[0]]) {
+			return nil, needs("switch-permutation", "as many terminals on every switch that has any; switches %d and %d have %d and %d",
+				leaves[0], s, len(all.members[leaves[0]]), len(all.members[s]))
+		}
+	}
+	next := make([]int, g.Switches())
+	for i, j := range drawn(len(leaves), false, env.Seed, "switch permutation") {
+		next[leaves[i]] = leaves[j]
+	}
+	return all.mapped(func(s int) int { return next[s] }), nil
+}
+
+func init() {
+	param.Register(Patterns, "tornado", "nearly half the way round every ring of a grid, or half the groups on", struct{}{}, newTornado)
+}
+
+// newTornado makes the tornado pattern (Dally and Towles 2004, table 3.1): on a
+// grid, ceil(k/2) - 1 switches on in every dimension of k switches, modulo k
+// even in meshes; on groups, to the terminal at the same position g/2 groups
+// on. The second form is weft's extension.
+func newTornado(_ struct{}, env Env) (Pattern, error) {
+	switch t := env.Topology.(type) {
+	case topology.Grid:
+		dims := t.Dims()
+		if slices.Max(dims) < 3 {
+			return nil, needs("tornado", "a dimension of at least 3 switches")
+		}
+		return gridMap("tornado", t, func(at []int) {
+			for d, k := range dims {
+				at[d] = (at[d] + (k+1)/2 - 1) % k
+			}
+		})
+	case topology.Grouped:
+		groups := divide(t.Graph(), t.Groups(), t.GroupOf)
+		if t.Groups() < 2 || !groups.even() {
+			return nil, needs("tornado", "at least two groups, with the same number of terminals each")
+		}
+		return groups.mapped(func(group int) int { return (group + t.Groups()/2) % t.Groups() }), nil
+	}
+	return nil, lacks("tornado", "coordinates or groups", env)
+}
+
+func init() {
+	param.Register(Patterns, "neighbour", "one switch on in every dimension of a grid; elsewhere to the next terminal", struct{}{}, newNeighbour)
+}
+
+// newNeighbour makes the neighbour pattern (Dally and Towles 2004, table 3.1):
+// on a grid, one switch on in every dimension, from the last switch to the
+// first even in meshes. On other topologies terminal t sends to t+1, the last to
+// the first; that form is weft's extension.
+func newNeighbour(_ struct{}, env Env) (Pattern, error) {
+	if grid, ok := env.Topology.(topology.Grid); ok {
+		dims := grid.Dims()
+		return gridMap("neighbour", grid, func(at []int) {
+			for d, k := range dims {
+				at[d] = (at[d] + 1) % k
+			}
+		})
+	}
+	n := env.Topology.Graph().Terminals()
+	return tabulate(n, func(src int) int { return (src + 1) % n }), nil
+}
+
+func init() {
+	param.Register(Patterns, "transpose", "matrix transposition: from row i, column j to row j, column i", struct{}{}, newTranspose)
+}
+
+// newTranspose makes the transpose pattern (Dally and Towles 2004, table 3.1).
+// On square grids of two dimensions the switch at (x, y) sends to (y, x), each
+// of its terminals to the one at its position. On other topologies the number
+// of terminals must be a square n*n, and terminal i*n + j sends to j*n + i;
+// where n is a power of two, this swaps the halves of the number's bits.
+func newTranspose(_ struct{}, env Env) (Pattern, error) {
+	if grid, ok := env.Topology.(topology.Grid); ok {
+		if dims := grid.Dims(); len(dims) == 2 && dims[0] == dims[1] {
+			return gridMap("transpose", grid, func(at []int) { at[0], at[1] = at[1], at[0] })
+		}
+	}
+	terminals := env.Topology.Graph().Terminals()
+	n := int(math.Round(math.Sqrt(float64(terminals))))
+	if n*n != terminals {
+		return nil, needs("transpose", "a square grid or a square number of terminals; this topology has %d", terminals)
+	}
+	return tabulate(terminals, func(src int) int { return src%n*n + src/n }), nil
+}
+
+// The bit permutations (Dally and Towles 2004, table 3.1): the destination's
+// number is the source's with its b bits rearranged. They need 2^b terminals.
+func init() {
+	registerBits("bit-complement", "every bit of the terminal's number inverted", func(src, width int) int {
+		return src ^ (1<<width - 1)
+	})
+	registerBits("bit-reverse", "the bits of the terminal's number in reverse order", func(src, width int) int {
+		return int(bits.Reverse64(uint64(src)) >> (64 - width))
+	})
+	registerBits("shuffle", "the bits of the terminal's number rotated left by one (perfect shuffle)", func(src, width int) int {
+		return src<<1&(1<<width-1) | src>>(width-1)
+	})
+}
+
+func registerBits(name, doc string, permute func(src, width int) int) {
+	param.Register(Patterns, name, doc, struct{}{}, func(_ struct{}, env Env) (Pattern, error) {
+		n := env.Topology.Graph().Terminals()
+		if n < 2 || n&(n-1) != 0 {
+			return nil, needs(name, "a power of two of terminals; this topology has %d", n)
+		}
+		width := bits.TrailingZeros(uint(n))
+		return tabulate(n, func(src int) int { return permute(src, width) }), nil
+	})
+}
