@@ -47,50 +47,28 @@ func (p *PlotConfig) categories(t *Table, groups []*group) (func(row []string) s
 			columns = append(columns, slices.Index(t.Columns, name))
 		}
 	}
-	cellsOf := func(row []string) []string {
-		var cells []string
-		for _, j := range columns {
-			cells = append(cells, row[j])
-		}
-		return cells
-	}
-	keyOf := func(row []string) string { return strings.Join(append(cellsOf(row), row[x]), "\x00") }
+	keyOf := func(row []string) string { return strings.Join(append(pick(row, columns), row[x]), "\x00") }
 	var all []*variant
 	byKey := map[string]*variant{}
 	for i, g := range groups {
 		for _, row := range g.rows.Rows {
 			v := byKey[keyOf(row)]
 			if v == nil {
-				v = &variant{name: p.nameOf(row[x], cellName(p.X, row[x])), cells: cellsOf(row)}
+				v = &variant{name: p.nameOf(row[x], cellName(p.X, row[x])), cells: pick(row, columns)}
 				byKey[keyOf(row)] = v
 				all = append(all, v)
 			}
-			if !slices.Contains(v.series, i) {
-				v.series = append(v.series, i)
-			}
+			v.series = addNew(v.series, i)
 		}
 	}
-	names := make([]string, len(columns))
-	for j, column := range columns {
-		names[j] = t.Columns[column]
-	}
-	tellApart(names, all)
+	tellApart(pick(t.Columns, columns), all)
 	return func(row []string) string { return byKey[keyOf(row)].name }, nil
 }
 
 // tellApart lengthens the names of variants of one series that share one, until
 // none do.
 func tellApart(columns []string, all []*variant) {
-	same := map[string][]*variant{}
-	var names []string
-	for _, v := range all {
-		if same[v.name] == nil {
-			names = append(names, v.name)
-		}
-		same[v.name] = append(same[v.name], v)
-	}
-	for _, name := range names {
-		list := same[name]
+	for _, list := range grouped(all, func(v *variant) string { return v.name }) {
 		for j, column := range columns {
 			if !tells(list, j) {
 				continue

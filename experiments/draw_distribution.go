@@ -129,20 +129,14 @@ func binsOf(t *Table, from, to, counts string) ([]bin, error) {
 	if err := errors.Join(err, err2, err3); err != nil {
 		return nil, err
 	}
-	place := map[[2]float64]int{}
+	whole := slices.DeleteFunc(indices(len(n)), func(i int) bool { return math.IsNaN(n[i]) || !(upper[i] > lower[i]) })
 	var bins []bin
-	for i := range n {
-		if math.IsNaN(n[i]) || !(upper[i] > lower[i]) {
-			continue
+	for _, rows := range grouped(whole, func(i int) bin { return bin{lower[i], upper[i], 0} }) {
+		b := bin{lower[rows[0]], upper[rows[0]], 0}
+		for _, i := range rows {
+			b.count += n[i]
 		}
-		edges := [2]float64{lower[i], upper[i]}
-		at, known := place[edges]
-		if !known {
-			at = len(bins)
-			place[edges] = at
-			bins = append(bins, bin{lower[i], upper[i], 0})
-		}
-		bins[at].count += n[i]
+		bins = append(bins, b)
 	}
 	slices.SortStableFunc(bins, func(a, b bin) int { return cmp.Compare(a.from, b.from) })
 	return bins, nil
@@ -251,32 +245,24 @@ func (p *PlotConfig) percentilesOver(f *plot.Figure, groups []*group, lower, upp
 		if err != nil {
 			return err
 		}
-		at := map[string]*Table{}
-		var cells []string
-		for _, row := range g.rows.Rows {
-			cell := canonicalCell(row[x])
-			if at[cell] == nil {
-				at[cell] = &Table{Columns: g.rows.Columns}
-				cells = append(cells, cell)
-			}
-			at[cell].Rows = append(at[cell].Rows, row)
-		}
+		parts := grouped(g.rows.Rows, func(row []string) string { return canonicalCell(row[x]) })
 		for _, percent := range p.Percentiles {
 			s := plot.Series{Name: strings.TrimPrefix(g.name+", "+strconv.FormatFloat(percent, 'g', -1, 64)+" %", ", ")}
-			for _, cell := range cells {
-				bins, err := binsOf(at[cell], lower, upper, counts)
+			for _, rows := range parts {
+				t := &Table{g.rows.Columns, rows}
+				bins, err := binsOf(t, lower, upper, counts)
 				if err != nil {
 					return err
 				}
 				state := plot.Steady
-				for i := range at[cell].Rows {
-					state = max(state, at[cell].verdict(i))
+				for i := range rows {
+					state = max(state, t.verdict(i))
 				}
 				value := quantileOf(bins, percent/100)
 				if total(bins)*(1-percent/100) < 1 && percent < 100 {
 					value = math.NaN() // too few packets to tell
 				}
-				s.X, s.Y, s.States = append(s.X, number(cell)), append(s.Y, value), append(s.States, state)
+				s.X, s.Y, s.States = append(s.X, number(canonicalCell(rows[0][x]))), append(s.Y, value), append(s.States, state)
 			}
 			sortSeries(&s)
 			f.Series = append(f.Series, s)

@@ -44,29 +44,13 @@ func (p *PlotConfig) groups(t *Table) ([]*group, error) {
 	if p.Panels != "" && !slices.Contains(by, p.Panels) {
 		by = append(slices.Clone(by), p.Panels)
 	}
-	var columns []int
-	for _, name := range by {
-		i, err := t.Column(name)
-		if err != nil {
-			return nil, err
-		}
-		columns = append(columns, i)
+	columns, err := t.places(by)
+	if err != nil {
+		return nil, err
 	}
-	byCells := map[string]*group{}
 	var all []*group
-	for _, row := range t.Rows {
-		cells := make([]string, len(columns))
-		for j, i := range columns {
-			cells[j] = row[i]
-		}
-		key := strings.Join(cells, "\x00")
-		g := byCells[key]
-		if g == nil {
-			g = &group{by: by, cells: cells, rows: &Table{Columns: t.Columns}}
-			byCells[key] = g
-			all = append(all, g)
-		}
-		g.rows.Rows = append(g.rows.Rows, row)
+	for _, rows := range grouped(t.Rows, func(row []string) string { return strings.Join(pick(row, columns), "\x00") }) {
+		all = append(all, &group{by: by, cells: pick(rows[0], columns), rows: &Table{t.Columns, rows}})
 	}
 	p.sortGroups(all)
 	return all, nil
@@ -232,11 +216,9 @@ func (p *PlotConfig) points(t *Table) ([][]int, error) {
 	}
 	swept := t.sweptKeys()
 	apart := p.X == seedKey || slices.Contains(p.By, seedKey)
-	var all [][]int
-	place := map[string]int{}
 	times := map[string]int{} // rows of a key and seed so far
-	for i, row := range t.Rows {
-		key, seed := "", ""
+	all := grouped(indices(len(t.Rows)), func(i int) string {
+		row, key, seed := t.Rows[i], "", ""
 		for j, name := range t.Columns {
 			switch {
 			case name == seedKey && !apart:
@@ -252,14 +234,8 @@ func (p *PlotConfig) points(t *Table) ([][]int, error) {
 			times[key+"\x01"+seed]++
 			key += fmt.Sprint("\x01", times[key+"\x01"+seed])
 		}
-		at, known := place[key]
-		if !known {
-			at = len(all)
-			place[key] = at
-			all = append(all, nil)
-		}
-		all[at] = append(all[at], i)
-	}
+		return key
+	})
 	if p.categorical() {
 		return all, nil // has a category for each
 	}

@@ -90,9 +90,7 @@ func (p *PlotConfig) colours(f *plot.Figure, groups []*group) {
 			return
 		}
 		cells[i] = g.rows.Rows[0][at]
-		if !slices.Contains(values, cells[i]) {
-			values = append(values, cells[i])
-		}
+		values = addNew(values, cells[i])
 	}
 	low, high, numeric := math.Inf(1), math.Inf(-1), true
 	for _, v := range values {

@@ -60,19 +60,13 @@ func (f *File) checkExpect(path string, e *ExpectConfig) {
 	if e.SteadyTo != "" && (e.Steady == "" || math.IsNaN(number(e.SteadyTo))) {
 		d.problem(join(path, "steady_to"), "= %q: want a number, and steady, the column that it is a value of", e.SteadyTo)
 	}
-	for _, name := range sortedKeys(e.Baseline) {
-		f.checkColumn(join(path, "baseline."+name), name)
-	}
+	f.checkSelection(join(path, "baseline"), e.Baseline)
 	if derivedMetrics[e.Metric] == nil {
 		f.checkColumn(join(path, "metric"), e.Metric)
 	}
-	for _, name := range sortedKeys(e.Where) {
-		f.checkColumn(join(path, "where."+name), name)
-	}
+	f.checkSelection(join(path, "where"), e.Where)
 	for _, name := range names {
-		for _, column := range sortedKeys(e.Of[name]) {
-			f.checkColumn(join(path, "of."+tomlKey(name)+"."+column), column)
-		}
+		f.checkSelection(join(path, "of."+tomlKey(name)), e.Of[name])
 	}
 }
 
@@ -224,11 +218,7 @@ func selectionText(where map[string]string) string {
 	if len(where) == 0 {
 		return "any value"
 	}
-	parts := make([]string, 0, len(where))
-	for _, name := range sortedKeys(where) {
-		parts = append(parts, name+" = "+where[name])
-	}
-	return strings.Join(parts, ", ")
+	return describeSelection(where)
 }
 
 // isTime tells whether a column holds times.

@@ -2,6 +2,7 @@ package experiments
 
 import (
 	"fmt"
+	"iter"
 	"reflect"
 	"slices"
 	"strings"
@@ -37,7 +38,7 @@ type ExpectConfig struct {
 func (f *File) figures(finished bool) {
 	d := f.doc
 	dec := &decoder{doc: d, unknown: map[string]string{}}
-	for path, table := range d.elements("plot") {
+	for path, table := range d.elements("plot", d.tree["plot"], "tables, [[plot]]") {
 		p := NewPlot()
 		p.Where = d.selection(join(path, "where"), table["where"])
 		p.Baseline = d.selection(join(path, "baseline"), table["baseline"])
@@ -47,7 +48,7 @@ func (f *File) figures(finished bool) {
 		f.plotDefaults(path, &p)
 		f.Plots = append(f.Plots, p)
 	}
-	for path, table := range d.elements("expect") {
+	for path, table := range d.elements("expect", d.tree["expect"], "tables, [[expect]]") {
 		e := ExpectConfig{Table: resultsTable, Take: "mean", Combine: "every", Of: map[string]map[string]string{}}
 		e.Where = d.selection(join(path, "where"), table["where"])
 		e.Baseline = d.selection(join(path, "baseline"), table["baseline"])
@@ -126,15 +127,11 @@ func (f *File) plotDefaults(path string, p *PlotConfig) {
 	f.checkValues(join(path, "z"), p.Z)
 	f.checkColumn(join(path, "panels"), p.Panels)
 	f.checkColumn(join(path, "colour_by"), p.ColourBy)
-	for _, name := range sortedKeys(p.Baseline) {
-		f.checkColumn(join(path, "baseline."+name), name)
-	}
+	f.checkSelection(join(path, "baseline"), p.Baseline)
 	for _, by := range p.By {
 		f.checkColumn(join(path, "by"), by)
 	}
-	for _, name := range sortedKeys(p.Where) {
-		f.checkColumn(join(path, "where."+name), name)
-	}
+	f.checkSelection(join(path, "where"), p.Where)
 }
 
 // longestFileName leaves room for an extension in the 255 bytes that file
@@ -195,21 +192,28 @@ func (f *File) checkValues(key, name string) {
 	f.checkColumn(key, name)
 }
 
+func (f *File) checkSelection(path string, selection map[string]string) {
+	for _, name := range sortedKeys(selection) {
+		f.checkColumn(join(path, name), name)
+	}
+}
+
 func (f *File) checkColumn(key, name string) {
 	if names := f.columnNames(); name != "" && !slices.Contains(names, name) {
 		f.doc.problem(key, "= %q: not a column of the results%s: there are %s", name, param.DidYouMean(name, names), strings.Join(names, ", "))
 	}
 }
 
-// elements ranges over an array of tables with the dotted key of each.
-func (d *document) elements(name string) func(yield func(string, map[string]any) bool) {
+// elements ranges over an array of tables with the dotted key of each; something else is a
+// problem, with what is wanted.
+func (d *document) elements(path string, raw any, want string) iter.Seq2[string, map[string]any] {
 	return func(yield func(string, map[string]any) bool) {
-		tables, ok := tablesOf(d.tree[name])
+		tables, ok := tablesOf(raw)
 		if !ok {
-			d.problem(name, "= %s: want tables, [[%s]]", show(d.tree[name]), name)
+			d.problem(path, "= %s: want %s", show(raw), want)
 		}
 		for i, table := range tables {
-			if !yield(fmt.Sprintf("%s[%d]", name, i), table) {
+			if !yield(fmt.Sprintf("%s[%d]", path, i), table) {
 				return
 			}
 		}

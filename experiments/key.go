@@ -114,17 +114,18 @@ func unquoted(key string) string {
 	return strings.Join(splitKey(key), ".")
 }
 
-// has tells whether a dotted key without quotes is set.
-func (d *document) has(key string) bool {
+// own is the value of a dotted key outside of [sweep] and [quick]; nil: there is none.
+func (d *document) own(key string) any {
 	value := any(d.tree)
 	for _, name := range splitKey(key) {
 		table, _ := value.(map[string]any)
-		if value = table[name]; value == nil {
-			return false
-		}
+		value = table[name]
 	}
-	return true
+	return value
 }
+
+// has tells whether a dotted key without quotes is set.
+func (d *document) has(key string) bool { return d.own(key) != nil }
 
 // setting is one leaf of a table.
 type setting struct {

@@ -115,9 +115,7 @@ func (r *runner) bounds(results *Table) map[int]float64 {
 func seedsOf(points []*Point) []uint64 {
 	var seeds []uint64
 	for _, p := range points {
-		if !slices.Contains(seeds, p.Seed) {
-			seeds = append(seeds, p.Seed)
-		}
+		seeds = addNew(seeds, p.Seed)
 	}
 	return seeds
 }
@@ -201,7 +199,7 @@ func (f *File) resolved(inputs string) string {
 	}
 	for _, name := range []string{"plot", "expect"} {
 		i := 0
-		for _, table := range f.doc.elements(name) {
+		for _, table := range f.doc.elements(name, f.doc.tree[name], "") {
 			fmt.Fprintf(&b, "\n[[%s]]\n", name)
 			for _, key := range sortedKeys(table) {
 				value := table[key]

@@ -291,19 +291,13 @@ func (e *ExpectConfig) rows(t *Table, where map[string]string) (*Table, error) {
 // distinct lists the sets of cells that some columns have in the rows, in the
 // order of their first rows.
 func (t *Table) distinct(columns []string) ([][]string, error) {
-	var sets [][]string
-	index := make([]int, len(columns))
-	for i, column := range columns {
-		var err error
-		if index[i], err = t.Column(column); err != nil {
-			return nil, err
-		}
+	index, err := t.places(columns)
+	if err != nil {
+		return nil, err
 	}
+	var sets [][]string
 	for _, row := range t.Rows {
-		cells := make([]string, len(index))
-		for i, at := range index {
-			cells[i] = row[at]
-		}
+		cells := pick(row, index)
 		if !slices.ContainsFunc(sets, func(s []string) bool { return slices.EqualFunc(s, cells, sameCell) }) {
 			sets = append(sets, cells)
 		}

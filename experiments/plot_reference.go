@@ -26,16 +26,7 @@ type ReferenceConfig struct {
 
 // references decodes the references of a figure.
 func (f *File) references(path string, raw any, dec *decoder, finished bool) (all []ReferenceConfig) {
-	if raw == nil {
-		return nil
-	}
-	tables, ok := tablesOf(raw)
-	if !ok {
-		f.doc.problem(path, "= %s: want tables, [[plot.reference]]", show(raw))
-		return nil
-	}
-	for i, table := range tables {
-		path := fmt.Sprintf("%s[%d]", path, i)
+	for path, table := range f.doc.elements(path, raw, "tables, [[plot.reference]]") {
 		r := ReferenceConfig{Axis: "y"}
 		for _, key := range []string{"x", "panel"} { // cells: numbers, too
 			if value, given := table[key]; given {

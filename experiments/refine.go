@@ -114,18 +114,8 @@ func (r *refinement) variant(p *Point) []int {
 }
 
 // variants lists the points of each variant, in their order.
-func (r *refinement) variants(points []*Point) (all [][]*Point) {
-	index := map[string]int{}
-	for _, p := range points {
-		name := fmt.Sprint(r.variant(p))
-		i, known := index[name]
-		if !known {
-			i = len(all)
-			index[name], all = i, append(all, nil)
-		}
-		all[i] = append(all[i], p)
-	}
-	return all
+func (r *refinement) variants(points []*Point) [][]*Point {
+	return grouped(points, func(p *Point) string { return fmt.Sprint(r.variant(p)) })
 }
 
 // middle is the value to try next among the points of a variant. The values

@@ -129,6 +129,59 @@ func (t *Table) Column(name string) (int, error) {
 	return 0, fmt.Errorf("no column %q%s: there are %s", name, param.DidYouMean(name, t.Columns), strings.Join(t.Columns, ", "))
 }
 
+// places are the indices of some columns.
+func (t *Table) places(names []string) ([]int, error) {
+	at := make([]int, len(names))
+	for i, name := range names {
+		var err error
+		if at[i], err = t.Column(name); err != nil {
+			return nil, err
+		}
+	}
+	return at, nil
+}
+
+// pick lists some cells of a row.
+func pick(row []string, at []int) []string {
+	cells := make([]string, len(at))
+	for i, j := range at {
+		cells[i] = row[j]
+	}
+	return cells
+}
+
+// grouped parts a list by a key of its elements, in the order of first appearance.
+func grouped[T any, K comparable](list []T, key func(T) K) (groups [][]T) {
+	place := map[K]int{}
+	for _, x := range list {
+		k := key(x)
+		at, known := place[k]
+		if !known {
+			at = len(groups)
+			place[k], groups = at, append(groups, nil)
+		}
+		groups[at] = append(groups[at], x)
+	}
+	return groups
+}
+
+// indices are 0 to n-1.
+func indices(n int) []int {
+	all := make([]int, n)
+	for i := range all {
+		all[i] = i
+	}
+	return all
+}
+
+// addNew appends what a list does not have.
+func addNew[T comparable](list []T, x T) []T {
+	if slices.Contains(list, x) {
+		return list
+	}
+	return append(list, x)
+}
+
 // intervalColumn is the column with the half-width of the 95 % confidence
 // interval of a mean, such as latency_ci95_ns of latency_mean_ns and elapsed_ci95_s
 // of elapsed_s; empty if there is none.

@@ -38,8 +38,8 @@ func (f *File) fillTitles(set []string) {
 			}
 			values := f.valuesOf(leaf.key)
 			severalSeeds := leaf.key == seedKey && len(values) > 1
-			if len(values) > 0 && !(isSweep && len(values) > 1) && !severalSeeds && !slices.Contains(added, leaf.key) {
-				added = append(added, leaf.key)
+			if len(values) > 0 && !(isSweep && len(values) > 1) && !severalSeeds {
+				added = addNew(added, leaf.key)
 			}
 		}
 	}
@@ -99,9 +99,7 @@ func (f *File) settingNames() []string {
 	var names []string
 	for _, p := range f.Points {
 		for _, s := range p.settings {
-			if !slices.Contains(names, s.key) {
-				names = append(names, s.key)
-			}
+			names = addNew(names, s.key)
 		}
 	}
 	return names
@@ -113,8 +111,8 @@ func (f *File) settingNames() []string {
 func (f *File) valuesOf(key string) []string {
 	var values []string
 	for _, p := range f.Points {
-		if value, known := f.valueAt(p, key); known && !slices.Contains(values, value) {
-			values = append(values, value)
+		if value, known := f.valueAt(p, key); known {
+			values = addNew(values, value)
 		}
 	}
 	return values
