@@ -3,10 +3,13 @@ package experiments
 import (
 	"fmt"
 	"iter"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 
+	"github.com/weft-sim/weft/experiments/figures"
+	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -49,30 +52,24 @@ func (f *File) figures(finished bool) {
 		f.Plots = append(f.Plots, p)
 	}
 	for path, table := range d.elements("expect", d.tree["expect"], "tables, [[expect]]") {
-		e := ExpectConfig{Table: resultsTable, Take: "mean", Combine: "every", Of: map[string]map[string]string{}}
+		e := ExpectConfig{Table: figures.ResultsTable, Take: "mean", Combine: "every", Of: map[string]map[string]string{}}
 		e.Where = d.selection(join(path, "where"), table["where"])
 		e.Baseline = d.selection(join(path, "baseline"), table["baseline"])
 		of, ok := table["of"].(map[string]any)
 		if !ok && table["of"] != nil {
 			d.problem(join(path, "of"), "= %s: want a table of selections", show(table["of"]))
 		}
-		for _, name := range sortedKeys(of) {
+		for _, name := range results.SortedKeys(of) {
 			e.Of[name] = d.selection(join(path, "of."+tomlKey(name)), of[name])
 		}
 		dec.table(path, without(table, "where", "of", "baseline"), &e)
 		f.checkExpect(path, &e)
 		f.Expects = append(f.Expects, e)
 	}
-	for _, key := range sortedKeys(dec.unknown) {
+	for _, key := range results.SortedKeys(dec.unknown) {
 		d.problem(key, "%s", dec.unknown[key])
 	}
 }
-
-// figureName is the name of a figure's files where none is given.
-func figureName(y []string, x string) string { return strings.Join(append(slices.Clone(y), x), "-") }
-
-// resultsTable is the name of the table that every kind has.
-const resultsTable = "results"
 
 // selection reads a table of column = value; keys may be nested.
 func (d *document) selection(path string, raw any) map[string]string {
@@ -86,7 +83,7 @@ func (d *document) selection(path string, raw any) map[string]string {
 		return selection
 	}
 	for _, s := range d.flatten(path, table, func(map[string]any) bool { return false }) {
-		selection[keyUnder(path, s.key)] = formatCell(s.value)
+		selection[keyUnder(path, s.key)] = results.FormatCell(s.value)
 	}
 	return selection
 }
@@ -107,7 +104,7 @@ func (f *File) plotDefaults(path string, p *PlotConfig) {
 		d.problem(path, "has no z: style heat needs the column that the colours show")
 	}
 	if p.File == "" {
-		p.File = figureName(p.Y, p.X)
+		p.File = figures.NameOf(p.Y, p.X)
 	}
 	switch {
 	case strings.ContainsAny(p.File, `/\`):
@@ -145,14 +142,14 @@ func (f *File) checkTable(path, name string) bool {
 	if name == performanceTable {
 		return false
 	}
-	if name != resultsTable && !slices.Contains(f.kind.tables, name) {
-		known := append([]string{resultsTable}, f.kind.tables...)
+	if name != figures.ResultsTable && !slices.Contains(f.kind.tables, name) {
+		known := append([]string{figures.ResultsTable}, f.kind.tables...)
 		f.doc.problem(join(path, "table"), "= %q: not a table of kind %q%s: there are %s", name, f.kind.name, param.DidYouMean(name, known), strings.Join(known, ", "))
 	}
 	if key := f.kind.asked[name]; key != "" && !f.sets(key) {
 		f.doc.problem(join(path, "table"), "= %q: nothing in the file asks for this table: set %s", name, key)
 	}
-	return name == resultsTable
+	return name == figures.ResultsTable
 }
 
 // sets tells whether a setting is anything but false, 0 or empty in some point.
@@ -183,8 +180,8 @@ func (f *File) columnNames() []string {
 
 // checkValues checks a column, or arithmetic over columns.
 func (f *File) checkValues(key, name string) {
-	if names := f.columnNames(); isFormula(name) && !slices.Contains(names, name) {
-		if _, _, err := parseFormulaOver(name, names); err != nil {
+	if names := f.columnNames(); results.IsFormula(name) && !slices.Contains(names, name) {
+		if _, _, err := results.ParseFormulaOver(name, names); err != nil {
 			f.doc.problem(key, "= %q: %v", name, err)
 		}
 		return
@@ -193,7 +190,7 @@ func (f *File) checkValues(key, name string) {
 }
 
 func (f *File) checkSelection(path string, selection map[string]string) {
-	for _, name := range sortedKeys(selection) {
+	for _, name := range results.SortedKeys(selection) {
 		f.checkColumn(join(path, name), name)
 	}
 }
@@ -228,4 +225,43 @@ func without(table map[string]any, names ...string) map[string]any {
 		}
 	}
 	return rest
+}
+
+// references decodes the references of a figure.
+func (f *File) references(path string, raw any, dec *decoder, finished bool) (all []ReferenceConfig) {
+	for path, table := range f.doc.elements(path, raw, "tables, [[plot.reference]]") {
+		r := ReferenceConfig{Axis: "y"}
+		for _, key := range []string{"x", "panel"} { // cells: numbers, too
+			if value, given := table[key]; given {
+				table = without(table, key)
+				table[key] = results.FormatCell(value)
+			}
+		}
+		dec.table(path, table, &r)
+		if (r.File == "") == (r.Target == "") {
+			f.doc.problem(path, "has to name one of file and target")
+		}
+		if r.Target != "" {
+			t, err := targetByID(r.Target)
+			if err != nil {
+				f.doc.problem(join(path, "target"), "= %q: %v", r.Target, err)
+			}
+			r.Value, r.Unit, r.Bound = t.Value, t.Unit, t.ToleranceKind
+		}
+		if r.Formula != "" {
+			if _, err := results.ParseFormula(r.Formula, []string{"value"}); err != nil {
+				f.doc.problem(join(path, "formula"), "= %q: %v", r.Formula, err)
+			}
+		}
+		if r.File != "" && !filepath.IsAbs(r.File) {
+			r.File = filepath.Join(f.inputFolder(), r.File)
+		}
+		if r.File != "" && !finished {
+			if _, err := ReadTableFile(r.File); err != nil {
+				f.doc.problem(join(path, "file"), "%v", err)
+			}
+		}
+		all = append(all, r)
+	}
+	return all
 }

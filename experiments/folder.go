@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/weft-sim/weft/experiments/figures"
+	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/sim/input"
 )
 
@@ -34,14 +36,14 @@ func FindFolders(dir string) (finished, interrupted []string, err error) {
 		case entry.IsDir():
 		case entry.Name() == manifestFile:
 			finished = append(finished, filepath.Dir(path))
-		case entry.Name() == journalFile && !exists(filepath.Join(filepath.Dir(path), manifestFile)):
+		case entry.Name() == journalFile && !results.Exists(filepath.Join(filepath.Dir(path), manifestFile)):
 			interrupted = append(interrupted, filepath.Dir(path))
 		}
 		return nil
 	})
 	switch {
 	case err != nil:
-		return nil, nil, &FolderError{dir, "cannot be read: " + reason(err)}
+		return nil, nil, &FolderError{dir, "cannot be read: " + results.Reason(err)}
 	case len(finished)+len(interrupted) == 0:
 		return nil, nil, &FolderError{dir, "holds no results: there is no " + manifestFile + " in it or below"}
 	}
@@ -103,9 +105,9 @@ func CheckFolder(dir string, resume, force bool) error {
 	case beingWritten(dir):
 		return &FolderError{dir, "another weft process is computing in it: wait until it is done, or choose another folder with --out"}
 	case resume || force:
-	case exists(filepath.Join(dir, manifestFile)):
+	case results.Exists(filepath.Join(dir, manifestFile)):
 		return &FolderError{dir, "holds the results of a finished run: replace them with --force, keep the points that have not changed with --resume, or choose another folder with --out"}
-	case exists(filepath.Join(dir, journalFile)):
+	case results.Exists(filepath.Join(dir, journalFile)):
 		return &FolderError{dir, "holds the finished points of an interrupted run: go on with --resume, begin again with --force, or choose another folder with --out"}
 	}
 	return nil
@@ -133,15 +135,15 @@ func (m *Manifest) figures() []string {
 		file, _ := table["file"].(string)
 		if file == "" {
 			x, _ := table["x"].(string)
-			file = figureName(textsOf(table["y"]), x)
+			file = figures.NameOf(textsOf(table["y"]), x)
 		}
 		formats := textsOf(table["formats"])
 		if len(formats) == 0 {
-			formats = defaultFormats
+			formats = figures.DefaultFormats
 		}
 		for _, format := range formats {
-			if (slices.Contains(PictureFormats, format) || format == csvFormat) && !strings.ContainsAny(file, `/\`) {
-				names = append(names, plotFile(file, format))
+			if (slices.Contains(PictureFormats, format) || format == figures.CSVFormat) && !strings.ContainsAny(file, `/\`) {
+				names = append(names, figures.FileOf(file, format))
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/input"
 	"github.com/weft-sim/weft/sim/param"
@@ -256,7 +257,7 @@ func (m *merger) add(p *Preflight, point *Point) {
 	}
 	m.allow(p.cyclic)
 	for _, w := range p.warnings {
-		m.warnings = addNew(m.warnings, w)
+		m.warnings = results.AddNew(m.warnings, w)
 	}
 	if slices.ContainsFunc(p.curves, func(c curve) bool { return c.load > c.bound }) {
 		m.beyond++
@@ -275,7 +276,7 @@ func (m *merger) add(p *Preflight, point *Point) {
 // allow notes networks that can deadlock and may.
 func (m *merger) allow(networks []string) {
 	for _, text := range networks {
-		m.cyclic = addNew(m.cyclic, text)
+		m.cyclic = results.AddNew(m.cyclic, text)
 	}
 }
 
@@ -285,7 +286,7 @@ func (m *merger) report() *Report {
 		varies[i] = differ(m.file.Points, i)
 	}
 	var notes []Note
-	for _, same := range grouped(m.found, func(f finding) Note { return f.note }) {
+	for _, same := range results.Grouped(m.found, func(f finding) Note { return f.note }) {
 		note := same[0].note
 		note.Where = m.file.common(same, varies)
 		notes = append(notes, note)

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -171,7 +172,7 @@ func (d *document) sweepValues(s setting) ([]any, bool) {
 func (d *document) rangeValues(key string, table map[string]any) ([]any, bool) {
 	numbers := map[string]float64{}
 	integers, ok := true, true
-	for _, name := range sortedKeys(table) {
+	for _, name := range results.SortedKeys(table) {
 		switch v := table[name].(type) {
 		case int64:
 			numbers[name] = float64(v)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -46,8 +47,8 @@ func readTargets(name, text string) []Target {
 	targets := make([]Target, len(t.Rows))
 	for i, r := range t.Rows {
 		targets[i] = Target{
-			ID: r[0], Paper: r[1], Artifact: r[2], Case: r[3], Metric: r[4], Value: number(r[5]), Unit: r[6],
-			Kind: r[7], Tolerance: number(r[8]), ToleranceKind: r[9], Origin: r[10],
+			ID: r[0], Paper: r[1], Artifact: r[2], Case: r[3], Metric: r[4], Value: results.Number(r[5]), Unit: r[6],
+			Kind: r[7], Tolerance: results.Number(r[8]), ToleranceKind: r[9], Origin: r[10],
 		}
 	}
 	return targets
@@ -119,7 +120,7 @@ func (t Target) ToleranceText() string {
 	case t.ToleranceKind == "":
 		return fmt.Sprintf("rel %v (none is given)", calibratedWithin)
 	}
-	return t.ToleranceKind + " " + formatCell(t.Tolerance)
+	return t.ToleranceKind + " " + results.FormatCell(t.Tolerance)
 }
 
 // Judge compares a measured value with the target by the target's tolerance.
@@ -168,7 +169,7 @@ var reproductionTimes = sync.OnceValue(func() map[string][2]float64 {
 	}
 	all := map[string][2]float64{}
 	for _, r := range t.Rows {
-		all[r[0]] = [2]float64{number(r[1]), number(r[2])}
+		all[r[0]] = [2]float64{results.Number(r[1]), results.Number(r[2])}
 	}
 	return all
 })
@@ -189,7 +190,7 @@ func ReproductionTime(paths []string, quick bool, processors int) string {
 	}
 	whole, seconds := 0, 0.0
 	var parts []string
-	for _, paper := range sortedKeys(some) {
+	for _, paper := range results.SortedKeys(some) {
 		took, known := reproductionTimes()[paper]
 		if !known {
 			panic("experiments: papers/times.csv lacks " + paper)

@@ -1,4 +1,4 @@
-package experiments
+package results
 
 import (
 	"cmp"
@@ -94,7 +94,7 @@ func Compare(a, b *Table, metric string, by []string) (*Comparison, error) {
 			c.OnlyA++
 			continue
 		}
-		c.Differences = append(c.Differences, difference(s, other, isTime(metric)))
+		c.Differences = append(c.Differences, difference(s, other, IsTime(metric)))
 	}
 	c.OnlyB = len(ofB) - len(c.Differences)
 	if len(c.Differences) == 0 {
@@ -136,7 +136,7 @@ func (t *Table) samples(metric string, by []string) ([]*sample, error) {
 	if len(values) > 0 && !slices.ContainsFunc(values, func(x float64) bool { return x == x }) {
 		return nil, fmt.Errorf("column %q has no numbers", metric)
 	}
-	keys, err := t.places(by)
+	keys, err := t.Places(by)
 	if err != nil {
 		return nil, err
 	}
@@ -148,15 +148,15 @@ func (t *Table) samples(metric string, by []string) ([]*sample, error) {
 	}
 	interval := t.intervalColumn(metric)
 	name := func(i int) (name string) {
-		for _, cell := range pick(t.Rows[i], keys) {
-			name += canonicalCell(cell) + "\x00"
+		for _, cell := range Pick(t.Rows[i], keys) {
+			name += CanonicalCell(cell) + "\x00"
 		}
 		return name
 	}
 	var all []*sample
-	for _, rows := range grouped(indices(len(t.Rows)), name) {
+	for _, rows := range Grouped(Indices(len(t.Rows)), name) {
 		first := t.Rows[rows[0]]
-		s := &sample{key: pick(first, keys), name: name(rows[0]), halfWidth: number(cell(first, interval)), runs: number(cell(first, "replications")), state: measure.Steady}
+		s := &sample{key: Pick(first, keys), name: name(rows[0]), halfWidth: Number(cell(first, interval)), runs: Number(cell(first, "replications")), state: measure.Steady}
 		for _, i := range rows {
 			row := t.Rows[i]
 			for _, key := range sweptColumns(t) {
@@ -185,14 +185,6 @@ func worse(a, b measure.State) measure.State {
 		}
 	}
 	return measure.Steady
-}
-
-// canonicalCell writes numbers in one way, so that 0.30 matches 0.3.
-func canonicalCell(cell string) string {
-	if x := number(cell); x == x {
-		return formatCell(x)
-	}
-	return cell
 }
 
 // Degrees of freedom that batch means have at least and at most.
@@ -310,7 +302,7 @@ func (c *Comparison) Table() *Table {
 		}
 		row := slices.Clone(d.Key)
 		for _, x := range []any{d.A, d.B, d.Delta, d.HalfWidth, stats.Finite(d.Delta / d.A), method, d.T, d.DF, d.P, d.Holm, d.Significance} {
-			row = append(row, formatCell(x))
+			row = append(row, FormatCell(x))
 		}
 		t.Rows = append(t.Rows, row)
 	}
@@ -325,7 +317,7 @@ func (t *Table) Split(column string) (values []string, parts []*Table, err error
 		return nil, nil, err
 	}
 	columns := slices.Delete(slices.Clone(t.Columns), i, i+1)
-	for _, rows := range grouped(t.Rows, func(row []string) string { return row[i] }) {
+	for _, rows := range Grouped(t.Rows, func(row []string) string { return row[i] }) {
 		part := &Table{Columns: columns}
 		for _, row := range rows {
 			part.Rows = append(part.Rows, slices.Delete(slices.Clone(row), i, i+1))

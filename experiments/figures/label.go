@@ -1,10 +1,13 @@
-package experiments
+package figures
 
 import (
+	"iter"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -84,7 +87,7 @@ func AxisLabel(column string) string {
 	if table, is := strings.CutSuffix(column, ".type"); is {
 		return capital(settingName(table)) // what is chosen by name
 	}
-	if strings.Contains(column, ".") && !isFormula(column) {
+	if strings.Contains(column, ".") && !results.IsFormula(column) {
 		return settingLabel(column)
 	}
 	_, _, unit := splitColumn(column)
@@ -187,22 +190,17 @@ var settingLabels = sync.OnceValue(func() map[string]string {
 		}
 		labels[key] = label
 	}
-	for _, k := range DescribeKinds() {
-		for _, t := range k.Tables {
-			for _, p := range t.Params {
-				add(t.Header()+"."+p.Key, p)
-			}
-			for _, choice := range t.Choices {
-				for _, e := range choice.Entries {
-					for _, p := range e.Params {
-						add(t.Header()+"."+p.Key, p)
-					}
-				}
-			}
-		}
+	for key, p := range settings {
+		add(key, p)
 	}
 	return labels
 })
+
+// settings are those that figures may be about, with their dotted keys.
+var settings iter.Seq2[string, param.Param] = maps.All(map[string]param.Param{})
+
+// LabelSettings tells how settings are documented, which gives their labels.
+func LabelSettings(all iter.Seq2[string, param.Param]) { settings = all }
 
 // longestLabel is that of a label that documentation gives, in letters.
 const longestLabel = 40

@@ -1,4 +1,4 @@
-package experiments
+package results
 
 import (
 	"cmp"
@@ -34,16 +34,16 @@ type Knee struct {
 // offered load is not swept. Cost: linear in the rows.
 func (t *Table) Knees() []Knee {
 	offered, err := t.Numbers("offered_load")
-	if err != nil || !slices.Contains(t.Columns, stateColumn) {
+	if err != nil || !slices.Contains(t.Columns, StateColumn) {
 		return nil
 	}
 	var keys []int
 	swept := false // is the load; that of measure.find follows from other settings
-	for _, name := range t.sweptKeys() {
+	for _, name := range t.SweptKeys() {
 		at := slices.Index(t.Columns, name)
 		switch varies := slices.ContainsFunc(t.Rows, func(r []string) bool { return r[at] != t.Rows[0][at] }); {
-		case !varies || name == seedKey:
-		case name == loadKey:
+		case !varies || name == SeedKey:
+		case name == LoadKey:
 			swept = true
 		default:
 			keys = append(keys, at)
@@ -65,7 +65,7 @@ func (t *Table) Knees() []Knee {
 	variant := func(i int) string { return nameOf(t.Rows[i], func(string) bool { return true }) }
 	var knees []Knee
 	several := false
-	for _, rows := range grouped(indices(len(t.Rows)), variant) {
+	for _, rows := range Grouped(Indices(len(t.Rows)), variant) {
 		k := t.knee(rows, offered)
 		first := t.Rows[rows[0]]
 		k.Variant, k.Demand, k.Design = variant(rows[0]), nameOf(first, offer), nameOf(first, func(key string) bool { return !offer(key) })
@@ -78,14 +78,14 @@ func (t *Table) Knees() []Knee {
 	return knees
 }
 
-// loadKey is the setting that curves run along.
-const loadKey = "traffic.load"
+// LoadKey is the setting that curves run along.
+const LoadKey = "traffic.load"
 
 // knee is that of the rows of one variant.
 func (t *Table) knee(rows []int, offered []float64) Knee {
 	k := Knee{Steady: math.NaN(), Not: math.NaN(), Accepted: math.NaN(), Idle: math.NaN()}
 	if at := slices.Index(t.Columns, "point"); at >= 0 {
-		k.Point = int(number(t.Rows[rows[0]][at]))
+		k.Point = int(Number(t.Rows[rows[0]][at]))
 	}
 	byLoad := slices.Clone(rows)
 	slices.SortStableFunc(byLoad, func(i, j int) int { return cmp.Compare(offered[i], offered[j]) })
@@ -130,52 +130,36 @@ func (t *Table) meanOf(column string, rows []int) (mean, half float64) {
 	for _, i := range rows {
 		r.Add(values[i])
 	}
-	half = math.NaN()
-	if r.N() > 1 {
+	halves, err := t.HalfWidths(column)
+	switch {
+	case r.N() > 1:
 		half = r.HalfWidth(0.95)
-	} else if ci := t.intervalColumn(column); ci != "" {
-		if halves, err := t.Numbers(ci); err == nil {
-			half = halves[rows[0]]
-		}
+	case err != nil:
+		half = math.NaN()
+	default:
+		half = halves[rows[0]]
 	}
 	return r.Mean(), half
 }
 
 func sameNumber(a, b float64) bool { return math.Abs(a-b) <= 1e-9*max(math.Abs(a), math.Abs(b)) }
 
-// LoadBound is the highest load that the channels of a point can carry, proven; 0
-// where none is known. Cost: that of the channel loads, once for points that share
-// network and pattern.
-func (f *File) LoadBound(p *Point) float64 {
-	c, ok := p.config.(interface {
-		LoadBound(seed uint64) (float64, error)
-	})
-	if !ok {
-		return 0
-	}
-	bound, err := c.LoadBound(p.Seed)
-	if err != nil {
-		return 0 // no bound of what cannot be built
-	}
-	return bound
-}
-
 // Metrics that a selection of rows, usually all loads of one variant, comes
 // down to.
 const (
-	saturationMetric = "saturation_throughput" // the rule of papers: see acceptedAt95
-	steadyMetric     = "steady_throughput"     // weft's own verdict
+	SaturationMetric = "saturation_throughput" // the rule of papers: see acceptedAt95
+	SteadyMetric     = "steady_throughput"     // weft's own verdict
 )
 
-// derivedMetrics are computed from several rows.
-var derivedMetrics = map[string]func(*Table) (float64, error){
-	saturationMetric: acceptedAt95,
-	steadyMetric:     steadyThroughput,
+// DerivedMetrics are computed from several rows.
+var DerivedMetrics = map[string]func(*Table) (float64, error){
+	SaturationMetric: AcceptedAt95,
+	SteadyMetric:     SteadyThroughput,
 }
 
-// steadyThroughput is the highest accepted load among the steady rows, NaN if
+// SteadyThroughput is the highest accepted load among the steady rows, NaN if
 // there are none.
-func steadyThroughput(t *Table) (float64, error) {
+func SteadyThroughput(t *Table) (float64, error) {
 	accepted, err := t.Numbers("accepted_load")
 	if err != nil {
 		return math.NaN(), err
@@ -189,12 +173,12 @@ func steadyThroughput(t *Table) (float64, error) {
 	return best, nil
 }
 
-// acceptedAt95 is the highest accepted load among the rows that accept at least
+// AcceptedAt95 is the highest accepted load among the rows that accept at least
 // 0.95 of what is offered; if none does, the accepted load at the lowest offered
 // one. NaN if there are no rows. Papers and BookSim2 call this the saturation
 // throughput; it is no verdict, since a network that falls behind by less than 5 %
 // passes it (see [State]).
-func acceptedAt95(t *Table) (float64, error) {
+func AcceptedAt95(t *Table) (float64, error) {
 	offered, err := t.Numbers("offered_load")
 	if err != nil {
 		return math.NaN(), err
@@ -218,14 +202,14 @@ func acceptedAt95(t *Table) (float64, error) {
 	return best, nil
 }
 
-// stateColumn holds the verdict on a point, as [core.State] writes it.
-const stateColumn = "state"
+// StateColumn holds the verdict on a point, as [core.State] writes it.
+const StateColumn = "state"
 
 // State is the verdict on row i of a table of results. A table without one, of
 // another kind or by hand, counts as steady, but for the rows in which a column
 // "saturated" says "true".
 func (t *Table) State(i int) measure.State {
-	if at := slices.Index(t.Columns, stateColumn); at >= 0 {
+	if at := slices.Index(t.Columns, StateColumn); at >= 0 {
 		if s, err := measure.ParseState(t.Rows[i][at]); err == nil {
 			return s
 		}
@@ -239,7 +223,7 @@ func (t *Table) State(i int) measure.State {
 // CountStates says how many rows have each verdict: "74 steady, 6 undecided, 40 saturated";
 // "" of a table without verdicts.
 func (t *Table) CountStates() string {
-	if !slices.Contains(t.Columns, stateColumn) {
+	if !slices.Contains(t.Columns, StateColumn) {
 		return ""
 	}
 	counts := map[measure.State]int{}
