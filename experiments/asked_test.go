@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/weft-sim/weft/experiments/results"
 )
 
 // TestUnaskedTable: a figure of a table that no point writes is a problem of the file,
@@ -61,7 +63,7 @@ func TestTablesOfKinds(t *testing.T) {
 		if len(o.Failures) > 0 {
 			t.Fatalf("kind %s: %s", c.kind, o.Failures[0].Reason)
 		}
-		written, all := sortedKeys(o.Tables), slices.Sorted(slices.Values(k.tables))
+		written, all := results.SortedKeys(o.Tables), slices.Sorted(slices.Values(k.tables))
 		if !slices.Equal(written, all) {
 			t.Errorf("kind %s wrote %s of %s", c.kind, strings.Join(written, ", "), strings.Join(all, ", "))
 		}

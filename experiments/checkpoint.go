@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/sim/input"
 	"github.com/weft-sim/weft/sim/snapshot"
 )
@@ -100,7 +101,7 @@ var errTooLate = errors.New("too late")
 func (k *Checkpoint) write(state func(*snapshot.Archive) error) error {
 	start := time.Now()
 	var failed error // of the state, not of the file
-	err := streamInside(k.dir, k.file(), func(f *os.File) error {
+	err := results.StreamInside(k.dir, k.file(), func(f *os.File) error {
 		err := snapshot.Write(f, build(), k.name, func(a *snapshot.Archive) error {
 			failed = state(a)
 			return failed
@@ -132,7 +133,7 @@ func (r *runner) forgetKept(p *Point) {
 	}
 	dir := filepath.Join(r.execution.Dir, keptFolder)
 	entries, err := os.ReadDir(dir)
-	if err != nil || insideOnly(r.execution.Dir, keptFolder) != nil {
+	if err != nil || results.InsideOnly(r.execution.Dir, keptFolder) != nil {
 		return
 	}
 	for _, e := range entries {

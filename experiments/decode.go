@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/input"
 	"github.com/weft-sim/weft/sim/param"
@@ -69,7 +70,7 @@ func (d *decoder) table(path string, values map[string]any, config any) {
 	for _, f := range fields.list {
 		place(f, nil)
 	}
-	for _, name := range sortedKeys(values) {
+	for _, name := range results.SortedKeys(values) {
 		if !used[name] && !unjudged {
 			d.unknown[join(path, tomlKey(name))] = unknownKey(path, name, candidates)
 		}
@@ -237,7 +238,7 @@ func (d *decoder) inner(path string, raw any, decode func(map[string]any)) {
 // tables decodes a table of tables such as [channel.local], [channel.global].
 func (d *decoder) tables(path string, table map[string]any, v reflect.Value) {
 	v.Set(reflect.MakeMap(v.Type()))
-	for _, name := range sortedKeys(table) {
+	for _, name := range results.SortedKeys(table) {
 		element := newElement(v.Type().Elem())
 		d.value(join(path, tomlKey(name)), element, table[name])
 		v.SetMapIndex(reflect.ValueOf(name), element)

@@ -3,6 +3,7 @@ package experiments
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -91,6 +92,10 @@ func trimPosition(message string) string {
 // the time of the former grows with the square of the depth.
 const maxDepth = 500
 
+// token is what places are found by: a string of one of TOML's four forms, a line end, a
+// mark, a word, or a comment.
+var tomlToken = regexp.MustCompile(`"""(?s:\\.|[^\\])*?"{3,5}|'''(?s:.)*?'{3,5}|"(?:\\.|[^"\\\n])*"?|'[^'\n]*'?|\n|#[^\n]*|[\[\]{}=,.]|[^\s\[\]{}=,.#"']+`)
+
 // places finds where the keys of a TOML text stand, which the TOML library
 // does not tell. It maps dotted keys, table headers among them, to their first
 // place and lists them in the order of the text. Elements of arrays of tables
@@ -100,37 +105,65 @@ const maxDepth = 500
 func places(file, text string) (at map[string]origin, order []string, deep *Problem) {
 	s := &placeScanner{text: text, last: origin{file: file, line: 1}, at: map[string]origin{}, tables: map[string]int{}}
 	table := ""
-	for s.blank(true); s.pos < len(s.text); s.blank(true) {
-		if s.text[s.pos] == '[' {
+	s.next()
+	for s.skipLines(); s.token != ""; s.skipLines() {
+		if s.token == "[" {
 			table = s.header()
 		} else {
 			s.assignment(table)
 		}
-		s.skipTo("\n")
+		for s.token != "" && s.token != "\n" {
+			s.next()
+		}
 	}
 	return s.at, s.order, s.deep
 }
 
 type placeScanner struct {
 	text   string
-	pos    int
-	depth  int // of arrays and inline tables at pos
+	token  string // "": at the end
+	pos    int    // of token
+	depth  int    // of arrays and inline tables at pos
 	at     map[string]origin
 	order  []string
 	deep   *Problem
 	tables map[string]int // elements so far of each array of tables
 
-	last               origin // that was asked for
-	counted, lineStart int    // where that was, and where its line begins
+	last      origin // of token
+	lineStart int    // where its line begins
+}
+
+// next goes on to the next token.
+func (s *placeScanner) next() {
+	from := s.pos
+	s.pos += len(s.token)
+	s.token = ""
+	if found := tomlToken.FindStringIndex(s.text[s.pos:]); found != nil {
+		s.token = s.text[s.pos+found[0] : s.pos+found[1]]
+		s.pos += found[0]
+	}
+	passed := s.text[from:s.pos]
+	if n := strings.Count(passed, "\n"); n > 0 {
+		s.last.line += n
+		s.lineStart = from + strings.LastIndexByte(passed, '\n') + 1
+	}
+	s.last.column = s.pos - s.lineStart + 1
+}
+
+// skipLines goes on to the next token that is no line end and no comment.
+func (s *placeScanner) skipLines() {
+	for s.token == "\n" || strings.HasPrefix(s.token, "#") {
+		s.next()
+	}
 }
 
 // header reads a table's header and notes the table.
 func (s *placeScanner) header() (table string) {
-	here := s.here()
-	array := strings.HasPrefix(s.text[s.pos:], "[[")
-	s.pos++
+	here := s.last
+	s.next()
+	array := s.token == "["
 	if array {
-		s.pos++
+		s.next()
 	}
 	names := s.key()
 	for i, name := range names {
@@ -148,34 +181,28 @@ func (s *placeScanner) header() (table string) {
 
 // assignment reads "key = value" and notes the key under prefix.
 func (s *placeScanner) assignment(prefix string) {
-	here, start := s.here(), s.pos
-	path := prefix
+	here, path := s.last, prefix
 	for _, name := range s.key() {
 		path = join(path, name)
 	}
 	s.note(path, here)
-	s.blank(false)
-	if s.peek() == '=' {
-		s.pos++
+	if s.token == "=" {
+		s.next()
 	}
 	s.value(path)
-	if s.pos == start {
-		s.pos++ // not TOML: go on rather than stand still
-	}
 }
 
 // value skips a value, noting the keys of tables inside it.
 func (s *placeScanner) value(path string) {
-	s.blank(true)
-	switch s.peek() {
-	case '"', '\'':
-		s.quoted()
-	case '[':
+	switch s.skipLines(); s.token {
+	case "[":
 		s.elements("]", func(i int) { s.value(path + "[" + strconv.Itoa(i) + "]") })
-	case '{':
+	case "{":
 		s.elements("}", func(int) { s.assignment(path) })
 	default:
-		s.skipTo(",]}#\r\n")
+		for s.token != "" && !strings.Contains(",]}\n", s.token) {
+			s.next()
+		}
 	}
 }
 
@@ -185,107 +212,35 @@ func (s *placeScanner) elements(closing string, read func(i int)) {
 		s.tooDeep()
 		return
 	}
-	s.pos++
+	s.next()
 	for i := 0; ; i++ {
-		if s.blank(true); s.pos >= len(s.text) || s.text[s.pos] == closing[0] {
+		if s.skipLines(); s.token == "" || s.token == closing {
 			break
 		}
 		read(i)
-		if s.blank(true); s.peek() != closing[0] {
-			s.pos++ // a comma, or a stray byte so that every element consumes something
+		if s.skipLines(); s.token != closing {
+			s.next() // a comma, or what is not TOML
 		}
 	}
-	s.pos++
+	s.next()
 	s.depth--
 }
 
 // key reads the names of a dotted key.
 func (s *placeScanner) key() (names []string) {
 	for {
-		s.blank(false)
-		start := s.pos
-		if c := s.peek(); c == '"' || c == '\'' {
-			s.quoted()
-		} else {
-			s.skipTo(".=]}{[ \t\r\n#,\"'")
-		}
-		name, rest := firstName(s.text[start:s.pos])
+		name, rest := firstName(s.token)
 		names = append(names, name+rest)
-		s.blank(false)
-		if s.peek() != '.' {
+		s.next()
+		if s.token != "." {
 			return names
 		}
 		if len(names) > maxDepth {
 			s.tooDeep()
 			return names
 		}
-		s.pos++
+		s.next()
 	}
-}
-
-// quoted skips a string of any of TOML's four forms.
-func (s *placeScanner) quoted() {
-	quote := s.text[s.pos]
-	delimiter := s.text[s.pos : s.pos+1]
-	if long := strings.Repeat(delimiter, 3); strings.HasPrefix(s.text[s.pos:], long) {
-		delimiter = long
-	}
-	for s.pos += len(delimiter); s.pos < len(s.text); s.pos++ {
-		switch {
-		case strings.HasPrefix(s.text[s.pos:], delimiter):
-			s.pos += len(delimiter)
-			for len(delimiter) == 3 && s.peek() == quote { // """a"""" ends with a quote of its own
-				s.pos++
-			}
-			return
-		case s.text[s.pos] == '\\' && quote == '"':
-			s.pos++
-		case s.text[s.pos] == '\n' && len(delimiter) == 1:
-			return
-		}
-	}
-	s.pos = len(s.text)
-}
-
-// blank skips spaces and, if lines is set, line ends and comments.
-func (s *placeScanner) blank(lines bool) {
-	for ; s.pos < len(s.text); s.pos++ {
-		switch c := s.text[s.pos]; {
-		case c == ' ' || c == '\t' || c == '\r' || lines && c == '\n':
-		case lines && c == '#':
-			s.skipTo("\n")
-		default:
-			return
-		}
-	}
-}
-
-// skipTo goes on to the first of some characters.
-func (s *placeScanner) skipTo(stop string) {
-	if i := strings.IndexAny(s.text[min(s.pos, len(s.text)):], stop); i >= 0 {
-		s.pos += i
-	} else {
-		s.pos = len(s.text)
-	}
-}
-
-func (s *placeScanner) peek() byte {
-	if s.pos < len(s.text) {
-		return s.text[s.pos]
-	}
-	return 0
-}
-
-// here is the place of pos, which never goes back.
-func (s *placeScanner) here() origin {
-	since := s.text[s.counted:s.pos]
-	if n := strings.Count(since, "\n"); n > 0 {
-		s.last.line += n
-		s.lineStart = s.counted + strings.LastIndexByte(since, '\n') + 1
-	}
-	s.counted = s.pos
-	s.last.column = s.pos - s.lineStart + 1
-	return s.last
 }
 
 func (s *placeScanner) note(key string, here origin) {
@@ -297,8 +252,7 @@ func (s *placeScanner) note(key string, here origin) {
 
 func (s *placeScanner) tooDeep() {
 	if s.deep == nil {
-		at := s.here()
-		s.deep = &Problem{At: at.String(), Message: fmt.Sprintf("nested deeper than %d levels", maxDepth), order: at}
+		s.deep = &Problem{At: s.last.String(), Message: fmt.Sprintf("nested deeper than %d levels", maxDepth), order: s.last}
 	}
-	s.pos = len(s.text)
+	s.text, s.token = s.text[:s.pos], ""
 }

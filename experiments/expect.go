@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/weft-sim/weft/experiments/figures"
+	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/sim/stats"
 )
 
@@ -33,16 +35,16 @@ func (f *File) checkExpect(path string, e *ExpectConfig) {
 		d.problem(join(path, "target"), "= %q: %v", e.Target, err)
 	}
 	if e.Metric == "" {
-		d.problem(path, "has no metric: name a column, or %s", strings.Join(sortedKeys(derivedMetrics), " or "))
+		d.problem(path, "has no metric: name a column, or %s", strings.Join(results.SortedKeys(results.DerivedMetrics), " or "))
 	}
-	names := sortedKeys(e.Of)
+	names := results.SortedKeys(e.Of)
 	switch {
 	case e.Formula == "" && len(names) > 0:
 		d.problem(join(path, "of"), "is given without a formula, for example formula = %q", strings.Join(names, " / "))
 	case e.Formula != "" && len(names) == 0:
 		d.problem(join(path, "formula"), "has no names: give the selections under of, for example of = { a = { \"routing.type\" = \"min\" }, b = { \"routing.type\" = \"val\" } }")
 	case e.Formula != "":
-		if _, err := parseFormula(e.Formula, names); err != nil {
+		if _, err := results.ParseFormula(e.Formula, names); err != nil {
 			d.problem(join(path, "formula"), "= %q: %v", e.Formula, err)
 		}
 	}
@@ -57,22 +59,16 @@ func (f *File) checkExpect(path string, e *ExpectConfig) {
 	}
 	f.checkColumn(join(path, "counterexample"), e.Counterexample)
 	f.checkColumn(join(path, "steady"), e.Steady)
-	if e.SteadyTo != "" && (e.Steady == "" || math.IsNaN(number(e.SteadyTo))) {
+	if e.SteadyTo != "" && (e.Steady == "" || math.IsNaN(results.Number(e.SteadyTo))) {
 		d.problem(join(path, "steady_to"), "= %q: want a number, and steady, the column that it is a value of", e.SteadyTo)
 	}
-	for _, name := range sortedKeys(e.Baseline) {
-		f.checkColumn(join(path, "baseline."+name), name)
-	}
-	if derivedMetrics[e.Metric] == nil {
+	f.checkSelection(join(path, "baseline"), e.Baseline)
+	if results.DerivedMetrics[e.Metric] == nil {
 		f.checkColumn(join(path, "metric"), e.Metric)
 	}
-	for _, name := range sortedKeys(e.Where) {
-		f.checkColumn(join(path, "where."+name), name)
-	}
+	f.checkSelection(join(path, "where"), e.Where)
 	for _, name := range names {
-		for _, column := range sortedKeys(e.Of[name]) {
-			f.checkColumn(join(path, "of."+tomlKey(name)+"."+column), column)
-		}
+		f.checkSelection(join(path, "of."+tomlKey(name)), e.Of[name])
 	}
 }
 
@@ -86,7 +82,7 @@ func (f *File) Verdicts(results *Table, tables map[string]*Table) []Verdict {
 			panic("experiments: " + err.Error()) // Load has checked it
 		}
 		table := results
-		if e.Table != resultsTable {
+		if e.Table != figures.ResultsTable {
 			table = tables[e.Table]
 		}
 		v := e.judge(target, table)
@@ -119,7 +115,7 @@ func (e *ExpectConfig) judge(target Target, t *Table) Verdict {
 		m := e.combine(target, cases)
 		v.Measured, v.Half = m.value, m.half
 		v.Verdict = target.Judge(v.Measured)
-		if unsteady = e.SteadyTo != "" && !sameCell(e.SteadyTo, cases[0].label); unsteady {
+		if unsteady = e.SteadyTo != "" && !results.SameCell(e.SteadyTo, cases[0].label); unsteady {
 			v.Verdict = Missed
 			notes = append(notes, fmt.Sprintf("no steady value at %s = %s", e.Steady, e.SteadyTo))
 		}
@@ -129,7 +125,7 @@ func (e *ExpectConfig) judge(target Target, t *Table) Verdict {
 			notes = append(notes, "no counterexample: "+err.Error())
 		} else if n > e.CounterexampleAbove {
 			v.Verdict = Refuted
-			notes = []string{e.Counterexample + " = " + formatCell(n)}
+			notes = []string{e.Counterexample + " = " + results.FormatCell(n)}
 		}
 	}
 	if e.Calibrated != "" && v.Verdict != NotRun {
@@ -224,44 +220,7 @@ func selectionText(where map[string]string) string {
 	if len(where) == 0 {
 		return "any value"
 	}
-	parts := make([]string, 0, len(where))
-	for _, name := range sortedKeys(where) {
-		parts = append(parts, name+" = "+where[name])
-	}
-	return strings.Join(parts, ", ")
-}
-
-// isTime tells whether a column holds times.
-func isTime(column string) bool { return unitScales[0][columnUnit(column)] != 0 }
-
-// unitScales lists the units that convert into one another.
-var unitScales = []map[string]float64{
-	{"ps": 1e-12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1},
-	{"B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9, "bytes": 1, "KiB": 1 << 10, "MiB": 1 << 20, "mib": 1 << 20},
-}
-
-// columnUnit is the unit at the end of a column's name: "ns" of
-// latency_mean_ns; empty if there is none.
-func columnUnit(column string) string {
-	unit := column[strings.LastIndexByte(column, '_')+1:]
-	for _, scale := range unitScales {
-		if _, ok := scale[unit]; ok && unit != column {
-			return unit
-		}
-	}
-	return ""
-}
-
-// unitFactor converts from one unit to another; 1 where they do not convert.
-func unitFactor(from, to string) float64 {
-	for _, scale := range unitScales {
-		a, okA := scale[from]
-		b, okB := scale[to]
-		if okA && okB {
-			return a / b
-		}
-	}
-	return 1
+	return results.DescribeSelection(where)
 }
 
 // What a row rests on.
@@ -285,7 +244,7 @@ func VerdictTable(verdicts []Verdict) *Table {
 			variant = "quick"
 		}
 		t.Rows = append(t.Rows, []string{
-			x.ID, x.Paper, x.Artifact, x.Case, x.Metric, formatCell(x.Value), formatCell(v.Measured), formatCell(stats.Finite(v.Half)), x.Unit, x.Kind, x.ToleranceText(), v.RestsOn, variant, v.Verdict, v.Note,
+			x.ID, x.Paper, x.Artifact, x.Case, x.Metric, results.FormatCell(x.Value), results.FormatCell(v.Measured), results.FormatCell(stats.Finite(v.Half)), x.Unit, x.Kind, x.ToleranceText(), v.RestsOn, variant, v.Verdict, v.Note,
 		})
 	}
 	return t

@@ -5,6 +5,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/weft-sim/weft/experiments/figures"
 )
 
 // TestTargets: the data are whole, ids are unique, and every row can be judged.
@@ -55,7 +57,7 @@ point,routing.type,traffic.load,seed,replications,offered_load,accepted_load,lat
 		verdict string
 		note    string
 	}{
-		{"ratio of saturation", ExpectConfig{Target: ratio, Metric: saturationMetric, Formula: "b / a",
+		{"ratio of saturation", ExpectConfig{Target: ratio, Metric: "saturation_throughput", Formula: "b / a",
 			Of: map[string]map[string]string{"a": cell("routing.type", "a"), "b": cell("routing.type", "b")}},
 			0.2 / 0.39, Met, ""},
 		{"reduction at a load", ExpectConfig{Target: reduce, Metric: "latency_mean_ns", Formula: "1 - b / a", Where: cell("traffic.load", "0.20"),
@@ -72,7 +74,7 @@ point,routing.type,traffic.load,seed,replications,offered_load,accepted_load,lat
 		{"no table", ExpectConfig{Target: use, Table: "blame", Metric: "use"}, math.NaN(), Missed, `not measured: the run has no table "blame"`},
 	} {
 		if c.e.Table == "" {
-			c.e.Table = resultsTable
+			c.e.Table = figures.ResultsTable
 		}
 		v := (&File{Expects: []ExpectConfig{c.e}}).Verdicts(results, links)[0]
 		same := math.Abs(v.Measured-c.want) < 1e-12 || math.IsNaN(v.Measured) && math.IsNaN(c.want)
@@ -96,7 +98,7 @@ func judgeOne(results *Table, e ExpectConfig) Verdict {
 	if e.Combine == "" {
 		e.Combine = "every"
 	}
-	e.Table = resultsTable
+	e.Table = figures.ResultsTable
 	return (&File{Expects: []ExpectConfig{e}}).Verdicts(results, nil)[0]
 }
 

@@ -2,10 +2,14 @@ package experiments
 
 import (
 	"fmt"
+	"iter"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 
+	"github.com/weft-sim/weft/experiments/figures"
+	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -37,7 +41,7 @@ type ExpectConfig struct {
 func (f *File) figures(finished bool) {
 	d := f.doc
 	dec := &decoder{doc: d, unknown: map[string]string{}}
-	for path, table := range d.elements("plot") {
+	for path, table := range d.elements("plot", d.tree["plot"], "tables, [[plot]]") {
 		p := NewPlot()
 		p.Where = d.selection(join(path, "where"), table["where"])
 		p.Baseline = d.selection(join(path, "baseline"), table["baseline"])
@@ -47,31 +51,25 @@ func (f *File) figures(finished bool) {
 		f.plotDefaults(path, &p)
 		f.Plots = append(f.Plots, p)
 	}
-	for path, table := range d.elements("expect") {
-		e := ExpectConfig{Table: resultsTable, Take: "mean", Combine: "every", Of: map[string]map[string]string{}}
+	for path, table := range d.elements("expect", d.tree["expect"], "tables, [[expect]]") {
+		e := ExpectConfig{Table: figures.ResultsTable, Take: "mean", Combine: "every", Of: map[string]map[string]string{}}
 		e.Where = d.selection(join(path, "where"), table["where"])
 		e.Baseline = d.selection(join(path, "baseline"), table["baseline"])
 		of, ok := table["of"].(map[string]any)
 		if !ok && table["of"] != nil {
 			d.problem(join(path, "of"), "= %s: want a table of selections", show(table["of"]))
 		}
-		for _, name := range sortedKeys(of) {
+		for _, name := range results.SortedKeys(of) {
 			e.Of[name] = d.selection(join(path, "of."+tomlKey(name)), of[name])
 		}
 		dec.table(path, without(table, "where", "of", "baseline"), &e)
 		f.checkExpect(path, &e)
 		f.Expects = append(f.Expects, e)
 	}
-	for _, key := range sortedKeys(dec.unknown) {
+	for _, key := range results.SortedKeys(dec.unknown) {
 		d.problem(key, "%s", dec.unknown[key])
 	}
 }
-
-// figureName is the name of a figure's files where none is given.
-func figureName(y []string, x string) string { return strings.Join(append(slices.Clone(y), x), "-") }
-
-// resultsTable is the name of the table that every kind has.
-const resultsTable = "results"
 
 // selection reads a table of column = value; keys may be nested.
 func (d *document) selection(path string, raw any) map[string]string {
@@ -85,7 +83,7 @@ func (d *document) selection(path string, raw any) map[string]string {
 		return selection
 	}
 	for _, s := range d.flatten(path, table, func(map[string]any) bool { return false }) {
-		selection[keyUnder(path, s.key)] = formatCell(s.value)
+		selection[keyUnder(path, s.key)] = results.FormatCell(s.value)
 	}
 	return selection
 }
@@ -106,7 +104,7 @@ func (f *File) plotDefaults(path string, p *PlotConfig) {
 		d.problem(path, "has no z: style heat needs the column that the colours show")
 	}
 	if p.File == "" {
-		p.File = figureName(p.Y, p.X)
+		p.File = figures.NameOf(p.Y, p.X)
 	}
 	switch {
 	case strings.ContainsAny(p.File, `/\`):
@@ -126,15 +124,11 @@ func (f *File) plotDefaults(path string, p *PlotConfig) {
 	f.checkValues(join(path, "z"), p.Z)
 	f.checkColumn(join(path, "panels"), p.Panels)
 	f.checkColumn(join(path, "colour_by"), p.ColourBy)
-	for _, name := range sortedKeys(p.Baseline) {
-		f.checkColumn(join(path, "baseline."+name), name)
-	}
+	f.checkSelection(join(path, "baseline"), p.Baseline)
 	for _, by := range p.By {
 		f.checkColumn(join(path, "by"), by)
 	}
-	for _, name := range sortedKeys(p.Where) {
-		f.checkColumn(join(path, "where."+name), name)
-	}
+	f.checkSelection(join(path, "where"), p.Where)
 }
 
 // longestFileName leaves room for an extension in the 255 bytes that file
@@ -148,14 +142,14 @@ func (f *File) checkTable(path, name string) bool {
 	if name == performanceTable {
 		return false
 	}
-	if name != resultsTable && !slices.Contains(f.kind.tables, name) {
-		known := append([]string{resultsTable}, f.kind.tables...)
+	if name != figures.ResultsTable && !slices.Contains(f.kind.tables, name) {
+		known := append([]string{figures.ResultsTable}, f.kind.tables...)
 		f.doc.problem(join(path, "table"), "= %q: not a table of kind %q%s: there are %s", name, f.kind.name, param.DidYouMean(name, known), strings.Join(known, ", "))
 	}
 	if key := f.kind.asked[name]; key != "" && !f.sets(key) {
 		f.doc.problem(join(path, "table"), "= %q: nothing in the file asks for this table: set %s", name, key)
 	}
-	return name == resultsTable
+	return name == figures.ResultsTable
 }
 
 // sets tells whether a setting is anything but false, 0 or empty in some point.
@@ -186,13 +180,19 @@ func (f *File) columnNames() []string {
 
 // checkValues checks a column, or arithmetic over columns.
 func (f *File) checkValues(key, name string) {
-	if names := f.columnNames(); isFormula(name) && !slices.Contains(names, name) {
-		if _, _, err := parseFormulaOver(name, names); err != nil {
+	if names := f.columnNames(); results.IsFormula(name) && !slices.Contains(names, name) {
+		if _, _, err := results.ParseFormulaOver(name, names); err != nil {
 			f.doc.problem(key, "= %q: %v", name, err)
 		}
 		return
 	}
 	f.checkColumn(key, name)
+}
+
+func (f *File) checkSelection(path string, selection map[string]string) {
+	for _, name := range results.SortedKeys(selection) {
+		f.checkColumn(join(path, name), name)
+	}
 }
 
 func (f *File) checkColumn(key, name string) {
@@ -201,15 +201,16 @@ func (f *File) checkColumn(key, name string) {
 	}
 }
 
-// elements ranges over an array of tables with the dotted key of each.
-func (d *document) elements(name string) func(yield func(string, map[string]any) bool) {
+// elements ranges over an array of tables with the dotted key of each; something else is a
+// problem, with what is wanted.
+func (d *document) elements(path string, raw any, want string) iter.Seq2[string, map[string]any] {
 	return func(yield func(string, map[string]any) bool) {
-		tables, ok := tablesOf(d.tree[name])
+		tables, ok := tablesOf(raw)
 		if !ok {
-			d.problem(name, "= %s: want tables, [[%s]]", show(d.tree[name]), name)
+			d.problem(path, "= %s: want %s", show(raw), want)
 		}
 		for i, table := range tables {
-			if !yield(fmt.Sprintf("%s[%d]", name, i), table) {
+			if !yield(fmt.Sprintf("%s[%d]", path, i), table) {
 				return
 			}
 		}
@@ -224,4 +225,43 @@ func without(table map[string]any, names ...string) map[string]any {
 		}
 	}
 	return rest
+}
+
+// references decodes the references of a figure.
+func (f *File) references(path string, raw any, dec *decoder, finished bool) (all []ReferenceConfig) {
+	for path, table := range f.doc.elements(path, raw, "tables, [[plot.reference]]") {
+		r := ReferenceConfig{Axis: "y"}
+		for _, key := range []string{"x", "panel"} { // cells: numbers, too
+			if value, given := table[key]; given {
+				table = without(table, key)
+				table[key] = results.FormatCell(value)
+			}
+		}
+		dec.table(path, table, &r)
+		if (r.File == "") == (r.Target == "") {
+			f.doc.problem(path, "has to name one of file and target")
+		}
+		if r.Target != "" {
+			t, err := targetByID(r.Target)
+			if err != nil {
+				f.doc.problem(join(path, "target"), "= %q: %v", r.Target, err)
+			}
+			r.Value, r.Unit, r.Bound = t.Value, t.Unit, t.ToleranceKind
+		}
+		if r.Formula != "" {
+			if _, err := results.ParseFormula(r.Formula, []string{"value"}); err != nil {
+				f.doc.problem(join(path, "formula"), "= %q: %v", r.Formula, err)
+			}
+		}
+		if r.File != "" && !filepath.IsAbs(r.File) {
+			r.File = filepath.Join(f.inputFolder(), r.File)
+		}
+		if r.File != "" && !finished {
+			if _, err := ReadTableFile(r.File); err != nil {
+				f.doc.problem(join(path, "file"), "%v", err)
+			}
+		}
+		all = append(all, r)
+	}
+	return all
 }

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/weft-sim/weft/experiments/figures"
+	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/sim/input"
 )
 
@@ -34,14 +36,14 @@ func FindFolders(dir string) (finished, interrupted []string, err error) {
 		case entry.IsDir():
 		case entry.Name() == manifestFile:
 			finished = append(finished, filepath.Dir(path))
-		case entry.Name() == journalFile && !exists(filepath.Join(filepath.Dir(path), manifestFile)):
+		case entry.Name() == journalFile && !results.Exists(filepath.Join(filepath.Dir(path), manifestFile)):
 			interrupted = append(interrupted, filepath.Dir(path))
 		}
 		return nil
 	})
 	switch {
 	case err != nil:
-		return nil, nil, &FolderError{dir, "cannot be read: " + reason(err)}
+		return nil, nil, &FolderError{dir, "cannot be read: " + results.Reason(err)}
 	case len(finished)+len(interrupted) == 0:
 		return nil, nil, &FolderError{dir, "holds no results: there is no " + manifestFile + " in it or below"}
 	}
@@ -103,9 +105,9 @@ func CheckFolder(dir string, resume, force bool) error {
 	case beingWritten(dir):
 		return &FolderError{dir, "another weft process is computing in it: wait until it is done, or choose another folder with --out"}
 	case resume || force:
-	case exists(filepath.Join(dir, manifestFile)):
+	case results.Exists(filepath.Join(dir, manifestFile)):
 		return &FolderError{dir, "holds the results of a finished run: replace them with --force, keep the points that have not changed with --resume, or choose another folder with --out"}
-	case exists(filepath.Join(dir, journalFile)):
+	case results.Exists(filepath.Join(dir, journalFile)):
 		return &FolderError{dir, "holds the finished points of an interrupted run: go on with --resume, begin again with --force, or choose another folder with --out"}
 	}
 	return nil
@@ -129,19 +131,19 @@ func (m *Manifest) figures() []string {
 		return nil
 	}
 	var names []string
-	for _, table := range d.elements("plot") {
+	for _, table := range d.elements("plot", d.tree["plot"], "") {
 		file, _ := table["file"].(string)
 		if file == "" {
 			x, _ := table["x"].(string)
-			file = figureName(textsOf(table["y"]), x)
+			file = figures.NameOf(textsOf(table["y"]), x)
 		}
 		formats := textsOf(table["formats"])
 		if len(formats) == 0 {
-			formats = defaultFormats
+			formats = figures.DefaultFormats
 		}
 		for _, format := range formats {
-			if (slices.Contains(PictureFormats, format) || format == csvFormat) && !strings.ContainsAny(file, `/\`) {
-				names = append(names, plotFile(file, format))
+			if (slices.Contains(PictureFormats, format) || format == figures.CSVFormat) && !strings.ContainsAny(file, `/\`) {
+				names = append(names, figures.FileOf(file, format))
 			}
 		}
 	}
@@ -229,4 +231,73 @@ func Hottest(links *Table) (point int, channel ChannelLoad, ok bool) {
 		}
 	}
 	return point, channel, ok
+}
+
+// SeriesFolder holds a file for each point of what every channel carried in the
+// intervals of the window: one row a channel, in the order of links.csv, with its ends
+// and class, and one column an interval, FROM-TO in cycles, of flits.
+const SeriesFolder = "series"
+
+// LoadSeries is the load of the channels of a point over its window.
+type LoadSeries struct {
+	Ends     []int64 // of the intervals, in cycles from the start of the window
+	Channels []ChannelSeries
+}
+
+// ChannelSeries is a channel's load in each interval.
+type ChannelSeries struct {
+	From, To string
+	Flits    []float64 // per cycle
+}
+
+// Series reads the load of the channels of a point over time; nil if the run
+// did not record it. The error is a *FolderError.
+func (f *Folder) Series(point int) (*LoadSeries, error) {
+	name := fmt.Sprintf("%s/%d.csv", SeriesFolder, point)
+	if !f.Manifest.has(name) {
+		return nil, nil
+	}
+	t, err := readFolderTable(f.Dir, name)
+	if err != nil {
+		return nil, err
+	}
+	s, err := parseSeries(t)
+	if err != nil {
+		return nil, &FolderError{f.Dir, name + ": " + err.Error()}
+	}
+	return s, nil
+}
+
+// parseSeries reads a file of [SeriesFolder].
+func parseSeries(t *Table) (*LoadSeries, error) {
+	const lead = 3
+	s := &LoadSeries{}
+	if len(t.Columns) <= lead {
+		return nil, fmt.Errorf("%d columns; want from, to, class, and the intervals", len(t.Columns))
+	}
+	begin := int64(0)
+	for _, name := range t.Columns[lead:] {
+		from, to, _ := strings.Cut(name, "-")
+		first, err := strconv.ParseInt(from, 10, 64)
+		end, err2 := strconv.ParseInt(to, 10, 64)
+		if err != nil || err2 != nil || first != begin || end <= begin {
+			return nil, fmt.Errorf("column %q: want an interval that begins at %d", name, begin)
+		}
+		s.Ends = append(s.Ends, end)
+		begin = end
+	}
+	for _, row := range t.Rows {
+		c := ChannelSeries{From: row[0], To: row[1], Flits: make([]float64, len(s.Ends))}
+		begin := int64(0)
+		for i, end := range s.Ends {
+			n, err := strconv.ParseUint(row[lead+i], 10, 32)
+			if err != nil {
+				return nil, fmt.Errorf("%q flits from %s to %s", row[lead+i], c.From, c.To)
+			}
+			c.Flits[i] = float64(n) / float64(end-begin)
+			begin = end
+		}
+		s.Channels = append(s.Channels, c)
+	}
+	return s, nil
 }

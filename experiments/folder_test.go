@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/weft-sim/weft/experiments/results"
 )
 
 // TestReadFolder: a finished folder comes back with its tables, its failures
@@ -35,7 +37,7 @@ func TestReadFolder(t *testing.T) {
 	if f, err = ReadFolder(dir); err != nil || len(f.Tables) != 0 || f.Failures != nil {
 		t.Errorf("%v, %+v", err, f)
 	}
-	if exists(filepath.Join(dir, "links.csv")) || !exists(filepath.Join(dir, "mine.csv")) {
+	if results.Exists(filepath.Join(dir, "links.csv")) || !results.Exists(filepath.Join(dir, "mine.csv")) {
 		t.Error("links.csv of the earlier run is still there, or mine.csv is not")
 	}
 	if err := os.Remove(filepath.Join(dir, resultsFile)); err != nil {

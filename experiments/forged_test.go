@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/weft-sim/weft/experiments/results"
 )
 
 // line is a line of a journal with a checksum that holds.
@@ -107,7 +109,7 @@ func TestLinksInFolder(t *testing.T) {
 			t.Fatalf("%s was followed: %v", link, entries)
 		}
 	}
-	if err := insideOnly(outside, filepath.Join("..", "x")); err == nil {
+	if err := results.InsideOnly(outside, filepath.Join("..", "x")); err == nil {
 		t.Error("a way out is inside")
 	}
 }
@@ -125,7 +127,7 @@ func TestTemporaryFiles(t *testing.T) {
 	}
 	execute(t, load(t, "kind = \"toy\"\n", Options{}), Execution{Dir: dir, Resume: true})
 	for name, want := range map[string]bool{".weft-123": false, "traces/.weft-45": false, "kept": true, ".weftrc": true} {
-		if exists(filepath.Join(dir, filepath.FromSlash(name))) != want {
+		if results.Exists(filepath.Join(dir, filepath.FromSlash(name))) != want {
 			t.Errorf("%s: want it there: %v", name, want)
 		}
 	}
@@ -139,7 +141,7 @@ func TestFigureThatCannotBeDrawn(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "plot f") {
 		t.Errorf("error: %v", err)
 	}
-	if strings.Join(o.Figures, " ") != "g.svg g.png g.data.csv" || !exists(filepath.Join(dir, manifestFile)) {
+	if strings.Join(o.Figures, " ") != "g.svg g.png g.data.csv" || !results.Exists(filepath.Join(dir, manifestFile)) {
 		t.Errorf("%+v", o)
 	}
 }

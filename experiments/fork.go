@@ -5,11 +5,11 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/input"
 	"github.com/weft-sim/weft/sim/snapshot"
@@ -81,7 +81,7 @@ func (f *File) readFork() {
 		return
 	}
 	fork := &forking{}
-	for _, name := range sortedKeys(table) {
+	for _, name := range results.SortedKeys(table) {
 		if name != "warmup" && name != "settle" {
 			d.problem(join(forkPath, tomlKey(name)), "%s", unknownKey(forkPath, name, []string{"warmup", "settle"}))
 		}
@@ -261,22 +261,14 @@ type warmStates struct {
 	share   bool           // between the points of forks
 	collect bool           // keep all of them, for a file
 
+	states Shared // each a [snapshot.State], computed by the first that asks
 	mu     sync.Mutex
-	states map[string]*warmState
 	points map[string]int // by key of the warm-up: those that have not been computed
-}
-
-// warmState is one, computed by the first that asks.
-type warmState struct {
-	once  sync.Once
-	data  []byte
-	err   error
-	lines []string
 }
 
 // warmStates makes the store of an execution.
 func (e *Execution) warmStates(f *File) (*warmStates, error) {
-	w := &warmStates{share: !e.NoFork, collect: e.SaveWarm != "", states: map[string]*warmState{}, points: map[string]int{}}
+	w := &warmStates{share: !e.NoFork, collect: e.SaveWarm != "", points: map[string]int{}}
 	if e.FromWarm != "" {
 		var err error
 		if w.from, err = f.readWarm(e.FromWarm); err != nil {
@@ -317,15 +309,12 @@ func (s *warmStates) get(w *warmup, part Warmup, forks bool, compute func() ([]b
 	if !s.collect && !(s.share && forks) {
 		return nil, nil
 	}
-	s.mu.Lock()
-	state := s.states[key]
-	if state == nil {
-		state = &warmState{lines: w.partLines(part)}
-		s.states[key] = state
-	}
-	s.mu.Unlock()
-	state.once.Do(func() { state.data, state.err = compute() })
-	return state.data, state.err
+	state, err := s.states.Get(key, func() (any, error) {
+		data, err := compute()
+		return snapshot.State{Key: key, Settings: w.partLines(part), Data: data}, err
+	})
+	warm, _ := state.(snapshot.State) // none where compute has panicked
+	return warm.Data, err
 }
 
 // expect counts points that are going to be computed.
@@ -349,17 +338,23 @@ func (s *warmStates) done(p *Point, keep bool) {
 	if s.points[p.warmup.key]--; s.points[p.warmup.key] > 0 || keep || s.collect {
 		return
 	}
-	maps.DeleteFunc(s.states, func(key string, _ *warmState) bool { return p.warmup.owns(key) })
+	for key := range s.states.entries.Range {
+		if p.warmup.owns(key.(string)) {
+			s.states.entries.Delete(key)
+		}
+	}
 }
 
 // file is what has been collected.
 func (s *warmStates) file() *snapshot.File {
 	f := &snapshot.File{Build: build()}
-	for _, key := range sortedKeys(s.states) {
-		if state := s.states[key]; state.err == nil {
-			f.States = append(f.States, snapshot.State{Key: key, Settings: state.lines, Data: state.data})
+	for _, one := range s.states.entries.Range {
+		b := one.(*sharedBuild)
+		if state, ok := b.value.(snapshot.State); ok && b.err == nil {
+			f.States = append(f.States, state)
 		}
 	}
+	slices.SortFunc(f.States, func(a, b snapshot.State) int { return strings.Compare(a.Key, b.Key) })
 	return f
 }
 

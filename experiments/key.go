@@ -3,10 +3,11 @@ package experiments
 import (
 	"fmt"
 	"maps"
-	"slices"
 	"sort"
 	"strconv"
 	"strings"
+
+	"github.com/weft-sim/weft/experiments/results"
 )
 
 // Keys are written as in TOML: names joined by dots, quoted where they hold anything
@@ -114,17 +115,18 @@ func unquoted(key string) string {
 	return strings.Join(splitKey(key), ".")
 }
 
-// has tells whether a dotted key without quotes is set.
-func (d *document) has(key string) bool {
+// own is the value of a dotted key outside of [sweep] and [quick]; nil: there is none.
+func (d *document) own(key string) any {
 	value := any(d.tree)
 	for _, name := range splitKey(key) {
 		table, _ := value.(map[string]any)
-		if value = table[name]; value == nil {
-			return false
-		}
+		value = table[name]
 	}
-	return true
+	return value
 }
+
+// has tells whether a dotted key without quotes is set.
+func (d *document) has(key string) bool { return d.own(key) != nil }
 
 // setting is one leaf of a table.
 type setting struct {
@@ -195,11 +197,6 @@ func tablesOf(value any) ([]map[string]any, bool) {
 	return nil, false
 }
 
-// sortedKeys lists the keys of a map in order.
-func sortedKeys[V any](m map[string]V) []string {
-	return slices.Sorted(maps.Keys(m))
-}
-
 // tomlValue writes a value as TOML.
 func tomlValue(value any) string {
 	switch x := value.(type) {
@@ -225,7 +222,7 @@ func tomlValue(value any) string {
 		return "[" + strings.Join(parts, ", ") + "]"
 	case map[string]any:
 		parts := make([]string, 0, len(x))
-		for _, name := range sortedKeys(x) {
+		for _, name := range results.SortedKeys(x) {
 			parts = append(parts, tomlKey(name)+" = "+tomlValue(x[name]))
 		}
 		return "{ " + strings.Join(parts, ", ") + " }"

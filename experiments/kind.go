@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"sort"
+
+	"github.com/weft-sim/weft/experiments/results"
 )
 
 // Kind is a kind of experiment. To add one, write one file that registers it:
@@ -191,14 +192,7 @@ func Register[C, R any](k Kind[C, R]) {
 }
 
 // KindNames lists the registered kinds in alphabetical order.
-func KindNames() []string {
-	names := make([]string, 0, len(kinds))
-	for name := range kinds {
-		names = append(names, name)
-	}
-	sort.Strings(names)
-	return names
-}
+func KindNames() []string { return results.SortedKeys(kinds) }
 
 // columnsOf reads the column tags of a row type.
 func columnsOf(row reflect.Type) []Column {
@@ -224,7 +218,7 @@ func cellsOf(row reflect.Value) []string {
 	var cells []string
 	for i := range row.NumField() {
 		if row.Type().Field(i).Tag.Get("column") != "" {
-			cells = append(cells, formatCell(row.Field(i).Interface()))
+			cells = append(cells, results.FormatCell(row.Field(i).Interface()))
 		}
 	}
 	return cells

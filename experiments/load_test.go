@@ -3,6 +3,8 @@ package experiments
 import (
 	"strings"
 	"testing"
+
+	"github.com/weft-sim/weft/experiments/results"
 )
 
 // TestProblems: every problem names its place, key and value and what is allowed.
@@ -326,6 +328,6 @@ w = 3
 		}
 	}
 	if len(at) != len(want) {
-		t.Errorf("found %v", sortedKeys(at))
+		t.Errorf("found %v", results.SortedKeys(at))
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/sim/input"
 )
 
@@ -85,9 +86,9 @@ func (r *runner) manifest(o *Outcome) Manifest {
 		Weft: Version(), File: f.Name, Command: r.execution.Command, Set: f.set, Quick: f.quick, Title: f.Title, Kind: f.kind.name, Hash: hashOf(r.points), Seeds: seedsOf(r.points),
 		Points: len(r.points), Failed: len(o.Failures), Reused: o.Reused,
 		Jobs: r.jobs(), Threads: max(r.execution.Threads, 1), OnOneThread: o.OnOneThread,
-		Tables:  sortedKeys(o.Tables),
+		Tables:  results.SortedKeys(o.Tables),
 		Formats: r.formats(),
-		Files:   sortedKeys(o.Files),
+		Files:   results.SortedKeys(o.Files),
 		Cyclic:  f.cyclic,
 		Bounds:  r.bounds(o.Results),
 		Started: r.started.UTC(), Finished: time.Now().UTC(),
@@ -115,9 +116,7 @@ func (r *runner) bounds(results *Table) map[int]float64 {
 func seedsOf(points []*Point) []uint64 {
 	var seeds []uint64
 	for _, p := range points {
-		if !slices.Contains(seeds, p.Seed) {
-			seeds = append(seeds, p.Seed)
-		}
+		seeds = results.AddNew(seeds, p.Seed)
 	}
 	return seeds
 }
@@ -201,12 +200,12 @@ func (f *File) resolved(inputs string) string {
 	}
 	for _, name := range []string{"plot", "expect"} {
 		i := 0
-		for _, table := range f.doc.elements(name) {
+		for _, table := range f.doc.elements(name, f.doc.tree[name], "") {
 			fmt.Fprintf(&b, "\n[[%s]]\n", name)
-			for _, key := range sortedKeys(table) {
+			for _, key := range results.SortedKeys(table) {
 				value := table[key]
 				if name == "plot" && key == "title" {
-					value = f.Plots[i].rawTitle
+					value = f.Plots[i].RawTitle
 				}
 				fmt.Fprintf(&b, "%s = %s\n", tomlKey(key), tomlValue(value))
 			}
@@ -268,21 +267,15 @@ func (f *File) settingRanks() map[string]int {
 // sharedSettings is the set of settings that have come to the same value in
 // every point.
 func (f *File) sharedSettings() map[string]bool {
-	first := map[string]string{}
-	for _, s := range f.Points[0].settings {
-		first[s.key] = tomlValue(s.value)
-	}
-	times := map[string]int{}
+	times := map[string]int{} // by key and value
 	for _, p := range f.Points {
 		for _, s := range p.settings {
-			if value, known := first[s.key]; known && tomlValue(s.value) == value {
-				times[s.key]++
-			}
+			times[s.key+" = "+tomlValue(s.value)]++
 		}
 	}
 	shared := map[string]bool{}
-	for key, n := range times {
-		shared[key] = n == len(f.Points)
+	for _, s := range f.Points[0].settings {
+		shared[s.key] = times[s.key+" = "+tomlValue(s.value)] == len(f.Points)
 	}
 	return shared
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/sim/stats"
 )
@@ -52,7 +53,7 @@ func (e *ExpectConfig) measure(t *Table, overlay map[string]string, unit string)
 		m.label = label
 		return []measured{m}, nil
 	}
-	sets, err := rows.distinct(e.Each)
+	sets, err := rows.Distinct(e.Each)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +108,7 @@ func (e *ExpectConfig) combine(target Target, all []measured) measured {
 // formula has some; and that value. Without any at steady_to the error wraps
 // errNoRows.
 func (e *ExpectConfig) highestSteady(t *Table) (rows *Table, value string, err error) {
-	values, err := t.distinct([]string{e.Steady})
+	values, err := t.Distinct([]string{e.Steady})
 	if err != nil {
 		return nil, "", err
 	}
@@ -121,10 +122,10 @@ func (e *ExpectConfig) highestSteady(t *Table) (rows *Table, value string, err e
 		if err != nil {
 			return nil, "", err
 		}
-		at := e.SteadyTo != "" && sameCell(v[0], e.SteadyTo)
+		at := e.SteadyTo != "" && results.SameCell(v[0], e.SteadyTo)
 		named = named || at && complete
-		above := e.SteadyTo != "" && !at && number(v[0]) > number(e.SteadyTo)
-		if steady && !above && (rows == nil || number(v[0]) > number(value)) {
+		above := e.SteadyTo != "" && !at && results.Number(v[0]) > results.Number(e.SteadyTo)
+		if steady && !above && (rows == nil || results.Number(v[0]) > results.Number(value)) {
 			rows, value = some, v[0]
 		}
 	}
@@ -144,7 +145,7 @@ func (e *ExpectConfig) keepsUp(t *Table) (complete, steady bool, err error) {
 	if len(e.Of) > 0 {
 		parts = nil
 	}
-	for _, name := range sortedKeys(e.Of) {
+	for _, name := range results.SortedKeys(e.Of) {
 		parts = append(parts, e.Of[name])
 	}
 	steady = true
@@ -165,17 +166,17 @@ func (e *ExpectConfig) keepsUp(t *Table) (complete, steady bool, err error) {
 // mean, with the interval of Student's t. With one seed the interval is that of
 // the rows.
 func (e *ExpectConfig) overSeeds(rows *Table, where map[string]string, unit string) (measured, error) {
-	if !slices.Contains(rows.Columns, seedKey) {
+	if !slices.Contains(rows.Columns, results.SeedKey) {
 		return e.value(rows, where, unit)
 	}
-	seeds, err := rows.distinct([]string{seedKey})
+	seeds, err := rows.Distinct([]string{results.SeedKey})
 	if err != nil || len(seeds) < 2 {
 		return e.value(rows, where, unit)
 	}
 	var all stats.Running
 	moving := false
 	for _, seed := range seeds {
-		where := overlaid(where, map[string]string{seedKey: seed[0]})
+		where := overlaid(where, map[string]string{results.SeedKey: seed[0]})
 		rows, err := e.rows(rows, where)
 		if err != nil {
 			return measured{}, err
@@ -197,8 +198,8 @@ func (e *ExpectConfig) value(rows *Table, where map[string]string, unit string) 
 	if e.Formula == "" {
 		return e.selected(rows, where, unit)
 	}
-	names := sortedKeys(e.Of)
-	f, err := parseFormula(e.Formula, names)
+	names := results.SortedKeys(e.Of)
+	f, err := results.ParseFormula(e.Formula, names)
 	if err != nil {
 		return measured{}, err
 	}
@@ -217,7 +218,7 @@ func (e *ExpectConfig) value(rows *Table, where map[string]string, unit string) 
 		values[name], halves[name] = m.value, m.half
 		moving = moving || m.moving
 	}
-	x := f.value(values)
+	x := f.Value(values)
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return measured{}, fmt.Errorf("%s has no value", e.Formula)
 	}
@@ -225,7 +226,7 @@ func (e *ExpectConfig) value(rows *Table, where map[string]string, unit string) 
 	for _, name := range names {
 		moved := maps.Clone(values)
 		moved[name] += halves[name]
-		by := f.value(moved) - x
+		by := f.Value(moved) - x
 		squares += by * by
 	}
 	return measured{value: x, half: math.Sqrt(squares), moving: moving}, nil
@@ -235,7 +236,7 @@ func (e *ExpectConfig) value(rows *Table, where map[string]string, unit string) 
 // column, the number of the rows, or a metric of all of them. where says which
 // rows they are.
 func (e *ExpectConfig) selected(rows *Table, where map[string]string, unit string) (measured, error) {
-	if derive := derivedMetrics[e.Metric]; derive != nil {
+	if derive := results.DerivedMetrics[e.Metric]; derive != nil {
 		x, err := derive(rows)
 		return measured{value: x, half: math.NaN()}, err
 	}
@@ -246,19 +247,14 @@ func (e *ExpectConfig) selected(rows *Table, where map[string]string, unit strin
 	if e.Take == "count" {
 		return measured{value: float64(len(values)), half: math.NaN()}, nil
 	}
-	halves := make([]float64, len(values))
-	for i := range halves {
-		halves[i] = math.NaN()
-	}
-	if ci := rows.intervalColumn(e.Metric); ci != "" {
-		if halves, err = rows.Numbers(ci); err != nil {
-			return measured{}, err
-		}
+	halves, err := rows.HalfWidths(e.Metric)
+	if err != nil {
+		return measured{}, err
 	}
 	sum, squares, extreme := 0.0, 0.0, 0
 	moving := false
 	for i, x := range values {
-		moving = moving || isTime(e.Metric) && rows.State(i) != measure.Steady
+		moving = moving || results.IsTime(e.Metric) && rows.State(i) != measure.Steady
 		sum += x
 		squares += halves[i] * halves[i]
 		if e.Take == "largest" && x > values[extreme] || e.Take == "smallest" && x < values[extreme] {
@@ -268,7 +264,7 @@ func (e *ExpectConfig) selected(rows *Table, where map[string]string, unit strin
 	if math.IsNaN(sum) {
 		return measured{}, fmt.Errorf("%s has empty cells where %s", e.Metric, selectionText(where))
 	}
-	n, factor := float64(len(values)), unitFactor(columnUnit(e.Metric), unit)
+	n, factor := float64(len(values)), results.UnitFactor(results.ColumnUnit(e.Metric), unit)
 	if e.Take == "largest" || e.Take == "smallest" {
 		return measured{value: values[extreme] * factor, half: halves[extreme] * factor, moving: moving}, nil
 	}
@@ -286,29 +282,6 @@ func (e *ExpectConfig) rows(t *Table, where map[string]string) (*Table, error) {
 		return nil, fmt.Errorf("%w has %s", errNoRows, selectionText(where))
 	}
 	return rows, nil
-}
-
-// distinct lists the sets of cells that some columns have in the rows, in the
-// order of their first rows.
-func (t *Table) distinct(columns []string) ([][]string, error) {
-	var sets [][]string
-	index := make([]int, len(columns))
-	for i, column := range columns {
-		var err error
-		if index[i], err = t.Column(column); err != nil {
-			return nil, err
-		}
-	}
-	for _, row := range t.Rows {
-		cells := make([]string, len(index))
-		for i, at := range index {
-			cells[i] = row[at]
-		}
-		if !slices.ContainsFunc(sets, func(s []string) bool { return slices.EqualFunc(s, cells, sameCell) }) {
-			sets = append(sets, cells)
-		}
-	}
-	return sets, nil
 }
 
 // overlaid is one selection laid over another.

@@ -12,11 +12,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/weft-sim/weft/experiments/results"
 )
 
 // Names of the files in a result folder.
 const (
-	resultsFile     = "results.csv"
+	resultsFile     = results.File
 	performanceFile = "performance.csv"
 	failuresFile    = "failures.csv"
 	manifestFile    = "manifest.json"
@@ -33,7 +35,7 @@ func (e *FolderError) Error() string { return fmt.Sprintf("result folder %s: %s"
 // MakeFolder makes a result folder if need be. The error is a *FolderError.
 func MakeFolder(dir string) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return &FolderError{dir, "cannot be made: " + reason(err)}
+		return &FolderError{dir, "cannot be made: " + results.Reason(err)}
 	}
 	return nil
 }
@@ -51,10 +53,10 @@ func (r *runner) open() error {
 	}
 	j, records, err := openJournal(path, r.execution.Resume, r.file.kind)
 	if err != nil {
-		return &FolderError{dir, "cannot be written to: " + reason(err)}
+		return &FolderError{dir, "cannot be written to: " + results.Reason(err)}
 	}
 	r.journal, r.records = j, records
-	removeTemporary(dir)
+	results.RemoveTemporary(dir)
 	// The manifest goes first: without it a folder counts as unfinished.
 	old := []string{manifestFile, resultsFile, performanceFile, failuresFile, resolvedFile, shardFile}
 	if m, err := readManifest(dir); err == nil {
@@ -75,7 +77,7 @@ func (r *runner) open() error {
 		}
 	}
 	for _, name := range old {
-		if insideOnly(dir, filepath.Dir(name)) != nil {
+		if results.InsideOnly(dir, filepath.Dir(name)) != nil {
 			continue // not written by weft: it follows no link
 		}
 		if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -83,7 +85,7 @@ func (r *runner) open() error {
 			if !r.execution.Resume {
 				_ = os.Remove(path) // it was not there before, or is of no use
 			}
-			return &FolderError{dir, name + " cannot be replaced: " + reason(err)}
+			return &FolderError{dir, name + " cannot be replaced: " + results.Reason(err)}
 		}
 		if filepath.Dir(name) != "." {
 			_ = os.Remove(filepath.Join(dir, filepath.Dir(name))) // if it is empty
@@ -105,11 +107,6 @@ func (r *runner) open() error {
 		}
 	}
 	return nil
-}
-
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
 }
 
 // finish puts the tables together in point order and writes the result folder.
@@ -202,17 +199,17 @@ func (r *runner) write(ctx context.Context, o *Outcome, performance *Table) erro
 	if len(o.Failures) > 0 {
 		tables[failuresFile] = r.file.failureTable(o.Failures)
 	}
-	for _, name := range sortedKeys(tables) {
+	for _, name := range results.SortedKeys(tables) {
 		var b bytes.Buffer
 		if err := tables[name].Write(&b); err != nil {
 			return err
 		}
-		if err := writeInside(dir, name, b.Bytes()); err != nil {
+		if err := results.WriteInside(dir, name, b.Bytes()); err != nil {
 			return err
 		}
 	}
 	for _, format := range r.formats() {
-		for _, name := range sortedKeys(tables) {
+		for _, name := range results.SortedKeys(tables) {
 			base := strings.TrimSuffix(name, ".csv")
 			if name == resultsFile || o.Tables[base] != nil {
 				if err := r.writeAs(format, base, tables[name]); err != nil {
@@ -221,12 +218,12 @@ func (r *runner) write(ctx context.Context, o *Outcome, performance *Table) erro
 			}
 		}
 	}
-	for _, name := range sortedKeys(o.Files) {
-		if err := writeInside(dir, name, []byte(o.Files[name])); err != nil {
+	for _, name := range results.SortedKeys(o.Files) {
+		if err := results.WriteInside(dir, name, []byte(o.Files[name])); err != nil {
 			return err
 		}
 	}
-	if err := writeInside(dir, resolvedFile, []byte(r.file.resolvedIn(dir))); err != nil {
+	if err := results.WriteInside(dir, resolvedFile, []byte(r.file.resolvedIn(dir))); err != nil {
 		return err
 	}
 	var undrawn error
@@ -239,7 +236,7 @@ func (r *runner) write(ctx context.Context, o *Outcome, performance *Table) erro
 	if err != nil {
 		return err
 	}
-	return errors.Join(undrawn, writeInside(dir, manifestFile, append(manifest, '\n')))
+	return errors.Join(undrawn, results.WriteInside(dir, manifestFile, append(manifest, '\n')))
 }
 
 // formats lists the forms of tables beside CSV that were asked for.
@@ -253,7 +250,7 @@ func (r *runner) writeAs(format, base string, t *Table) error {
 	if err != nil {
 		return err
 	}
-	return writeInside(r.execution.Dir, base+"."+format, text)
+	return results.WriteInside(r.execution.Dir, base+"."+format, text)
 }
 
 func (f *File) failureTable(failures []Failure) *Table {

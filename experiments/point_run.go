@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/weft-sim/weft/experiments/results"
 )
 
 // Run is what a kind gets to compute one point, beside its configuration.
@@ -126,7 +128,7 @@ func (o *Output) Add(values ...any) {
 	}
 	row := make([]string, len(values))
 	for i, v := range values {
-		row[i] = formatCell(v)
+		row[i] = results.FormatCell(v)
 	}
 	o.Rows = append(o.Rows, row)
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
@@ -25,7 +26,7 @@ func (f *File) expand() {
 			times[key]++
 		}
 	})
-	for _, key := range sortedKeys(unknown) {
+	for _, key := range results.SortedKeys(unknown) {
 		if times[key] == len(f.Points) {
 			f.unknown(key, unknown[key])
 		}
@@ -54,7 +55,7 @@ func (f *File) decode(values [][]any, index int) (*Point, *decoder) {
 	for i, a := range f.sweep {
 		for j, key := range a.keys {
 			value := values[i][j]
-			p.Swept = append(p.Swept, formatCell(value))
+			p.Swept = append(p.Swept, results.FormatCell(value))
 			if inside, err := setKey(d.tree, key, value); err != nil {
 				d.problem(key, "cannot be set: %s is not a table", inside)
 			}
@@ -221,4 +222,21 @@ func (f *File) TopologyOf(p *Point) (topology.Topology, error) {
 		return nil, fmt.Errorf("%s: experiments of kind %q have no topology", f.Name, f.kind.name)
 	}
 	return choice.BuildShared(struct{}{})
+}
+
+// LoadBound is the highest load that the channels of a point can carry, proven; 0
+// where none is known. Cost: that of the channel loads, once for points that share
+// network and pattern.
+func (f *File) LoadBound(p *Point) float64 {
+	c, ok := p.config.(interface {
+		LoadBound(seed uint64) (float64, error)
+	})
+	if !ok {
+		return 0
+	}
+	bound, err := c.LoadBound(p.Seed)
+	if err != nil {
+		return 0 // no bound of what cannot be built
+	}
+	return bound
 }

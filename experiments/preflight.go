@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/input"
 	"github.com/weft-sim/weft/sim/param"
@@ -183,7 +184,7 @@ func (f *File) PreflightRest(dir string) (*Report, error) {
 func (f *File) preflight(thorough bool, finished map[string]*record) (*Report, error) {
 	byHash := map[string]*Preflight{}
 	var problems Problems
-	merged := merger{file: f, index: map[Note]int{}, warned: map[Warning]bool{}, lowest: map[string]curve{}}
+	merged := merger{file: f, lowest: map[string]curve{}}
 	all, bytes := work{}, 0.0
 	warm := map[string]bool{}
 	for _, point := range f.Points {
@@ -233,13 +234,16 @@ func (f *File) preflight(thorough bool, finished map[string]*record) (*Report, e
 	return report, nil
 }
 
+// finding is a note about a point.
+type finding struct {
+	note  Note
+	point *Point
+}
+
 // merger joins the findings of all points, each said once.
 type merger struct {
 	file     *File
-	index    map[Note]int
-	notes    []Note
-	points   [][]*Point // by note
-	warned   map[Warning]bool
+	found    []finding
 	warnings []Warning
 	cyclic   []string
 	curves   []string
@@ -249,20 +253,11 @@ type merger struct {
 
 func (m *merger) add(p *Preflight, point *Point) {
 	for _, n := range p.notes {
-		i, known := m.index[n]
-		if !known {
-			i = len(m.notes)
-			m.index[n] = i
-			m.notes, m.points = append(m.notes, n), append(m.points, nil)
-		}
-		m.points[i] = append(m.points[i], point)
+		m.found = append(m.found, finding{n, point})
 	}
 	m.allow(p.cyclic)
 	for _, w := range p.warnings {
-		if !m.warned[w] {
-			m.warned[w] = true
-			m.warnings = append(m.warnings, w)
-		}
+		m.warnings = results.AddNew(m.warnings, w)
 	}
 	if slices.ContainsFunc(p.curves, func(c curve) bool { return c.load > c.bound }) {
 		m.beyond++
@@ -281,9 +276,7 @@ func (m *merger) add(p *Preflight, point *Point) {
 // allow notes networks that can deadlock and may.
 func (m *merger) allow(networks []string) {
 	for _, text := range networks {
-		if !slices.Contains(m.cyclic, text) {
-			m.cyclic = append(m.cyclic, text)
-		}
+		m.cyclic = results.AddNew(m.cyclic, text)
 	}
 }
 
@@ -292,8 +285,11 @@ func (m *merger) report() *Report {
 	for i := range varies {
 		varies[i] = differ(m.file.Points, i)
 	}
-	for i := range m.notes {
-		m.notes[i].Where = m.file.common(m.points[i], varies)
+	var notes []Note
+	for _, same := range results.Grouped(m.found, func(f finding) Note { return f.note }) {
+		note := same[0].note
+		note.Where = m.file.common(same, varies)
+		notes = append(notes, note)
 	}
 	for _, name := range m.curves {
 		if c := m.lowest[name]; c.load > c.bound {
@@ -301,12 +297,16 @@ func (m *merger) report() *Report {
 				"is never below what the channels can carry: from %.4g on, with a bound of %.4g flits per terminal and cycle; every point will be saturated", c.load, c.bound)})
 		}
 	}
-	slices.SortStableFunc(m.notes, func(a, b Note) int { return slices.Index(topics, a.Topic) - slices.Index(topics, b.Topic) })
-	return &Report{Notes: m.notes, Warnings: m.warnings, Beyond: m.beyond}
+	slices.SortStableFunc(notes, func(a, b Note) int { return slices.Index(topics, a.Topic) - slices.Index(topics, b.Topic) })
+	return &Report{Notes: notes, Warnings: m.warnings, Beyond: m.beyond}
 }
 
 // common names the settings that vary in the sweep, but not among points.
-func (f *File) common(points []*Point, varies []bool) string {
+func (f *File) common(found []finding, varies []bool) string {
+	var points []*Point
+	for _, one := range found {
+		points = append(points, one.point)
+	}
 	var parts []string
 	for i, key := range f.keys {
 		if varies[i] && !differ(points, i) {

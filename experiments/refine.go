@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/fabric/measure"
 )
 
@@ -88,7 +89,7 @@ type added struct {
 // position of a point on the refined axis.
 func (r *refinement) position(f *File, p *Point) float64 {
 	if step := p.steps[r.axis]; step >= 0 {
-		return number(formatCell(f.sweep[r.axis].values[step][0]))
+		return results.Number(results.FormatCell(f.sweep[r.axis].values[step][0]))
 	}
 	return p.refined
 }
@@ -114,18 +115,8 @@ func (r *refinement) variant(p *Point) []int {
 }
 
 // variants lists the points of each variant, in their order.
-func (r *refinement) variants(points []*Point) (all [][]*Point) {
-	index := map[string]int{}
-	for _, p := range points {
-		name := fmt.Sprint(r.variant(p))
-		i, known := index[name]
-		if !known {
-			i = len(all)
-			index[name], all = i, append(all, nil)
-		}
-		all[i] = append(all[i], p)
-	}
-	return all
+func (r *refinement) variants(points []*Point) [][]*Point {
+	return results.Grouped(points, func(p *Point) string { return fmt.Sprint(r.variant(p)) })
 }
 
 // middle is the value to try next among the points of a variant. The values
@@ -217,7 +208,7 @@ func (f *File) refined(a added, index int) (*Point, error) {
 
 // stateCell is where a row of the kind tells whether the network keeps up.
 func (f *File) stateCell() int {
-	return slices.IndexFunc(f.kind.columns, func(c Column) bool { return c.Name == stateColumn })
+	return slices.IndexFunc(f.kind.columns, func(c Column) bool { return c.Name == results.StateColumn })
 }
 
 // extend adds the points of one step of refinement to those of the run and
@@ -243,18 +234,18 @@ func (r *runner) extend() []*Point {
 	return r.points[first:]
 }
 
-// replay adds the points to the file that refinement has added to its results.
-func (f *File) replay(results *Table) error {
+// replay adds the points to the file that refinement has added to its found.
+func (f *File) replay(found *Table) error {
 	if f.refine == nil {
 		return nil
 	}
-	point, err := results.Column("point")
-	state, err2 := results.Column(stateColumn)
+	point, err := found.Column("point")
+	state, err2 := found.Column(results.StateColumn)
 	if err := errors.Join(err, err2); err != nil {
 		return err
 	}
 	known := map[int]bool{}
-	for _, row := range results.Rows {
+	for _, row := range found.Rows {
 		i, err := strconv.Atoi(row[point])
 		if err != nil {
 			return fmt.Errorf("point %q: want a number", row[point])

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/weft-sim/weft/experiments/results"
 )
 
 // The toy keeps up to a load of 0.6, that included.
@@ -111,7 +113,7 @@ func TestRefine(t *testing.T) {
 func TestRefineAtMost(t *testing.T) {
 	f := load(t, toyRefined, Options{})
 	points, more := f.refine.most(f, func(p *Point) work {
-		load := number(p.Swept[1])
+		load := results.Number(p.Swept[1])
 		return work{most: effort{load, 10 * load}}
 	})
 	if points != 8 || math.Abs(more.most.crossings-7.2) > 1e-9 || math.Abs(more.most.nanoseconds-72) > 1e-9 {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/weft-sim/weft/sim/param"
@@ -83,25 +82,4 @@ func hashPoint(k *kind, version string, seed uint64, settings []setting) string 
 		fmt.Fprintf(h, "%s = %s\n", s.key, tomlValue(s.value))
 	}
 	return hex.EncodeToString(h.Sum(nil)[:16])
-}
-
-// formatCell writes a value for CSV: the shortest text that reads back as the
-// same number, nothing for NaN.
-func formatCell(value any) string {
-	switch x := value.(type) {
-	case float64:
-		if x != x {
-			return ""
-		}
-		return strconv.FormatFloat(x, 'g', -1, 64)
-	case string:
-		return x
-	case []any:
-		parts := make([]string, len(x))
-		for i, element := range x {
-			parts[i] = formatCell(element)
-		}
-		return strings.Join(parts, "x")
-	}
-	return fmt.Sprint(value)
 }

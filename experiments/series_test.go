@@ -4,6 +4,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/weft-sim/weft/experiments/results"
 )
 
 // TestSeriesFile: the intervals of a channel carry what links.csv says that it
@@ -42,7 +44,7 @@ series = 8
 	want := map[string]float64{}
 	for _, r := range o.Tables["links"].Rows {
 		if r[0] == "1" {
-			want[r[len(r)-6]+" to "+r[len(r)-5]] += number(r[len(r)-1])
+			want[r[len(r)-6]+" to "+r[len(r)-5]] += results.Number(r[len(r)-1])
 		}
 	}
 	for _, c := range s.Channels {

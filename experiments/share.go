@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/sim/input"
 )
 
@@ -94,7 +95,7 @@ func (r *runner) computeShare(ctx context.Context, end string) error {
 	if err != nil {
 		return err
 	}
-	return writeInside(filepath.Dir(end), filepath.Base(end), append(text, '\n'))
+	return results.WriteInside(filepath.Dir(end), filepath.Base(end), append(text, '\n'))
 }
 
 // share is what another process has computed, or is computing.
@@ -170,7 +171,7 @@ func (f *File) readShares(dirs []string) (records map[string]*record, reasons ma
 		n, damaged := s.look(f.kind)
 		switch {
 		case n.unread != nil:
-			bad = append(bad, &FolderError{dir, "is no share of a sweep: its " + journalFile + " cannot be read: " + reason(n.unread)})
+			bad = append(bad, &FolderError{dir, "is no share of a sweep: its " + journalFile + " cannot be read: " + results.Reason(n.unread)})
 		case !n.ended:
 			missing.Unfinished = append(missing.Unfinished, dir)
 		case damaged != nil:

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/weft-sim/weft/experiments/results"
 )
 
 // toyShared has 24 points, of which those of rings are the same for both sizes of
@@ -85,7 +87,7 @@ func TestSharesMissing(t *testing.T) {
 	check := func(name, want string, f *File, shares ...string) {
 		t.Helper()
 		_, err := f.Execute(t.Context(), Execution{Dir: merged, Shares: shares})
-		if err == nil || !strings.Contains(err.Error(), want) || exists(merged) {
+		if err == nil || !strings.Contains(err.Error(), want) || results.Exists(merged) {
 			t.Errorf("%s: %v, want %s", name, err, want)
 		}
 	}

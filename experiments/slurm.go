@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/sim/input"
 )
 
@@ -111,13 +112,13 @@ func (s *slurmRun) prepare(todo []*Point) error {
 	}
 	s.dir = dir
 	if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o777)); err != nil {
-		return &FolderError{dir, "cannot be made: " + reason(err)}
+		return &FolderError{dir, "cannot be made: " + results.Reason(err)}
 	}
 	s.job = slurmJob{File: s.file.Name, Options: s.Options, Threads: max(1, s.execution.Threads), SnapshotEvery: s.execution.SnapshotEvery}
 	for _, p := range s.runner.points[len(s.file.Points):] {
 		s.job.Refined = append(s.job.Refined, added{p.steps, p.refined})
 	}
-	if exists(s.job.File) {
+	if results.Exists(s.job.File) {
 		if s.job.File, err = filepath.Abs(s.job.File); err != nil {
 			return err
 		}

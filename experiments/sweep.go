@@ -1,11 +1,13 @@
 package experiments
 
 import (
-	"fmt"
+	"iter"
+	"maps"
 	"math"
 	"strconv"
 	"strings"
 
+	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -66,14 +68,7 @@ func (d *document) axes() (all []axis, refine []setting) {
 			all = append(all, a)
 		}
 	}
-	if _, ok := tablesOf(sweep["lockstep"]); !ok {
-		d.problem("sweep.lockstep", "= %s: want a table of lists", show(sweep["lockstep"]))
-	}
-	path := "sweep.lockstep"
-	for i, group := range lockstepGroups(sweep) {
-		if _, single := sweep["lockstep"].(map[string]any); !single {
-			path = fmt.Sprintf("sweep.lockstep[%d]", i)
-		}
+	for path, group := range d.groups("sweep.lockstep", sweep["lockstep"], "a table of lists") {
 		if a, ok := d.lockstep(path, group); ok {
 			all = append(all, a)
 		}
@@ -110,9 +105,12 @@ func (d *document) checkAxes(all []axis) []axis {
 	return all
 }
 
-func lockstepGroups(sweep map[string]any) []map[string]any {
-	groups, _ := tablesOf(sweep["lockstep"])
-	return groups
+// groups ranges over the groups of lists of a sweep with their keys: a table, or several.
+func (d *document) groups(path string, raw any, want string) iter.Seq2[string, map[string]any] {
+	if single, is := raw.(map[string]any); is {
+		return maps.All(map[string]map[string]any{path: single})
+	}
+	return d.elements(path, raw, want)
 }
 
 // lockstep reads lists that vary together.
@@ -174,7 +172,7 @@ func (d *document) sweepValues(s setting) ([]any, bool) {
 func (d *document) rangeValues(key string, table map[string]any) ([]any, bool) {
 	numbers := map[string]float64{}
 	integers, ok := true, true
-	for _, name := range sortedKeys(table) {
+	for _, name := range results.SortedKeys(table) {
 		switch v := table[name].(type) {
 		case int64:
 			numbers[name] = float64(v)
@@ -243,4 +241,42 @@ func expand(all []axis, visit func(steps []int)) {
 			return
 		}
 	}
+}
+
+// oneAtATime reads [[sweep.one_at_a_time]]: one axis whose first step has every
+// key at the file's own value, and whose other steps depart from it by one table
+// each, value by value. The keys of a table depart together. It is the usual
+// sensitivity analysis, with 1 + the sum of the lists' lengths steps in place of
+// their product.
+func (d *document) oneAtATime(sweep map[string]any) (axis, bool) {
+	all, ok := axis{values: [][]any{nil}}, true
+	var groups []axis
+	for at, table := range d.groups("sweep.one_at_a_time", sweep["one_at_a_time"], "tables of lists") {
+		if len(table) == 0 { // its keys are pinned
+			continue
+		}
+		group, good := d.lockstep(at, table)
+		ok = ok && good
+		for j, key := range group.keys {
+			base := d.own(key)
+			if base == nil {
+				d.problem(group.places[j], "departs from a value that the file does not give: set %s outside of [sweep]", key)
+				ok = false
+			}
+			all.values[0] = append(all.values[0], base)
+		}
+		all.keys = append(all.keys, group.keys...)
+		all.places = append(all.places, group.places...)
+		groups = append(groups, group)
+	}
+	first := 0
+	for _, group := range groups {
+		for _, values := range group.values {
+			step := append([]any(nil), all.values[0]...)
+			copy(step[first:], values)
+			all.values = append(all.values, step)
+		}
+		first += len(group.keys)
+	}
+	return all, ok && len(all.keys) > 0
 }

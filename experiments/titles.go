@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/weft-sim/weft/experiments/figures"
+	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -37,9 +39,9 @@ func (f *File) fillTitles(set []string) {
 				continue
 			}
 			values := f.valuesOf(leaf.key)
-			severalSeeds := leaf.key == seedKey && len(values) > 1
-			if len(values) > 0 && !(isSweep && len(values) > 1) && !severalSeeds && !slices.Contains(added, leaf.key) {
-				added = append(added, leaf.key)
+			severalSeeds := leaf.key == results.SeedKey && len(values) > 1
+			if len(values) > 0 && !(isSweep && len(values) > 1) && !severalSeeds {
+				added = results.AddNew(added, leaf.key)
 			}
 		}
 	}
@@ -58,8 +60,8 @@ func (f *File) fillTitles(set []string) {
 	f.Title = f.fill("title", f.rawTitle)
 	for i := range f.Plots {
 		p := &f.Plots[i]
-		p.rawTitle = complete(p.Title)
-		p.Title = f.fill("plot["+strconv.Itoa(i)+"].title", p.rawTitle)
+		p.RawTitle = complete(p.Title)
+		p.Title = f.fill("plot["+strconv.Itoa(i)+"].title", p.RawTitle)
 	}
 }
 
@@ -99,9 +101,7 @@ func (f *File) settingNames() []string {
 	var names []string
 	for _, p := range f.Points {
 		for _, s := range p.settings {
-			if !slices.Contains(names, s.key) {
-				names = append(names, s.key)
-			}
+			names = results.AddNew(names, s.key)
 		}
 	}
 	return names
@@ -113,8 +113,8 @@ func (f *File) settingNames() []string {
 func (f *File) valuesOf(key string) []string {
 	var values []string
 	for _, p := range f.Points {
-		if value, known := f.valueAt(p, key); known && !slices.Contains(values, value) {
-			values = append(values, value)
+		if value, known := f.valueAt(p, key); known {
+			values = results.AddNew(values, value)
 		}
 	}
 	return values
@@ -122,7 +122,7 @@ func (f *File) valuesOf(key string) []string {
 
 func (f *File) valueAt(p *Point, key string) (value string, known bool) {
 	switch key {
-	case seedKey:
+	case results.SeedKey:
 		return strconv.FormatUint(p.Seed, 10), true
 	case "terminals", "switches":
 		t, err := f.TopologyOf(p)
@@ -133,7 +133,7 @@ func (f *File) valueAt(p *Point, key string) (value string, known bool) {
 	}
 	for _, s := range p.settings {
 		if s.key == key {
-			return cellName(key, formatCell(s.value)), true
+			return figures.CellName(key, results.FormatCell(s.value)), true
 		}
 	}
 	return "", false

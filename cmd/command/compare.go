@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/results"
 )
 
 type compareFlags struct {
@@ -133,7 +134,7 @@ func (a *app) compare(ctx context.Context, args []string, flags *compareFlags) e
 func undecided(pairs []pair) bool {
 	for _, p := range pairs {
 		for _, d := range p.Differences {
-			if d.Significance != experiments.NoInterval || d.Delta == 0 {
+			if d.Significance != results.NoInterval || d.Delta == 0 {
 				return false
 			}
 		}
@@ -175,9 +176,9 @@ func printComparison(out io.Writer, p pair) error {
 			short(d.A, "%.5g"), short(d.B, "%.5g"), short(d.Delta, "%+.4g"), interval, short(100*d.Delta/d.A, "%+.2f %%"), short(d.Holm, "%.2g"), d.Significance)
 		fmt.Fprintln(w, strings.Join(cells, "\t"))
 		switch d.Significance {
-		case experiments.NotSteady:
+		case results.NotSteady:
 			saturated++
-		case experiments.NotDecided:
+		case results.NotDecided:
 			undecided++
 		}
 		paired = paired || d.Paired

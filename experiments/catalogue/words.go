@@ -2,6 +2,7 @@ package catalogue
 
 import (
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/fabric/measure"
 )
 
@@ -60,11 +61,11 @@ var verdicts = []struct {
 		{experiments.NotRun, "the run has none of the points that the row is about, as with --quick"},
 	}},
 	{"a judgement of weft compare", []string{"column judgement"}, []term{
-		{experiments.Higher, "the difference is significant, and the second value is the higher one"},
-		{experiments.Lower, "the difference is significant, and the second value is the lower one"},
-		{experiments.Unclear, "chance alone may give the difference"},
-		{experiments.Equal, "the same numbers on both sides, without any spread"},
-		{experiments.NoInterval, "there is neither a confidence interval nor several seeds to judge by"},
+		{results.Higher, "the difference is significant, and the second value is the higher one"},
+		{results.Lower, "the difference is significant, and the second value is the lower one"},
+		{results.Unclear, "chance alone may give the difference"},
+		{results.Equal, "the same numbers on both sides, without any spread"},
+		{results.NoInterval, "there is neither a confidence interval nor several seeds to judge by"},
 	}},
 	{"a topic of weft check", nil, []term{
 		{"faults", "what is broken from the start, and what becomes of it"},

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/results"
 )
 
 const noisyExchange = `
@@ -86,10 +87,10 @@ func TestCompareMPI(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := c.Differences[0]; d.Significance != experiments.Higher || !(d.HalfWidth > 0) {
+	if d := c.Differences[0]; d.Significance != results.Higher || !(d.HalfWidth > 0) {
 		t.Errorf("%+v", d)
 	}
-	if c, err = experiments.Compare(less, less, "elapsed_s", nil); err != nil || c.Differences[0].Significance != experiments.Unclear {
+	if c, err = experiments.Compare(less, less, "elapsed_s", nil); err != nil || c.Differences[0].Significance != results.Unclear {
 		t.Errorf("%+v, %v", c, err)
 	}
 }

@@ -1,4 +1,4 @@
-package experiments
+package results
 
 import (
 	"fmt"
@@ -117,7 +117,7 @@ func TestFamilyError(t *testing.T) {
 						if side == 1 && load == 0 {
 							value += shift
 						}
-						x.Rows = append(x.Rows, []string{"0", fmt.Sprint(load), fmt.Sprint(5*side + seed), "1", formatCell(value), "", "false"})
+						x.Rows = append(x.Rows, []string{"0", fmt.Sprint(load), fmt.Sprint(5*side + seed), "1", FormatCell(value), "", "false"})
 					}
 				}
 				tables[side] = x

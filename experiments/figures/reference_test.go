@@ -1,4 +1,4 @@
-package experiments
+package figures
 
 import (
 	"math"
@@ -21,12 +21,11 @@ func TestReferences(t *testing.T) {
 		}
 	}
 	write("offered_load,latency_mean_ns,series\n0.2,30,b\n0.1,11,b\n0.15,12,a\n0.3,,a\n")
-	const target = "mr4lms-table1-tree-height-1-8-b-latency-mean"
 	references := []ReferenceConfig{
 		{File: name},
-		{Target: target, X: "0.2", Formula: "value / 100", Series: "min"},
-		{Target: target, Axis: "y", Panel: "tornado", Series: "all"},
-		{Target: "dragonfly-fig8a-ur-min-saturation-throughput", Axis: "x", Name: "Kim 2008"},
+		{Target: "x", Value: 4.64, Unit: "us", X: "0.2", Formula: "value / 100", Series: "min"},
+		{Target: "x", Value: 4.64, Unit: "us", Axis: "y", Panel: "tornado", Series: "all"},
+		{Target: "y", Value: 0.84, Bound: "at_least", Axis: "x", Name: "Kim 2008"},
 	}
 	f := plotted(t, optionsTable, func(p *PlotConfig) { p.Panels, p.References = "traffic.pattern", references })
 	for i, panel := range f.Panels {
@@ -73,66 +72,6 @@ func TestReferences(t *testing.T) {
 	write("x,y\n0.1,eleven\n")
 	if _, err := p.Draw(&PlotSource{Table: table(t, optionsTable)}, "svg"); err == nil || !strings.Contains(err.Error(), "no row has numbers") {
 		t.Errorf("error %v", err)
-	}
-}
-
-// TestReferenceProblems: what is wrong with a reference is said with its key, all of it.
-func TestReferenceProblems(t *testing.T) {
-	text := toySweep + `
-[[plot]]
-file = "other"
-x = "offered_load"
-y = "latency_mean_ns"
-reference = [
-    { target = "no-such-row", formula = "2 * x" },
-    { file = "absent.csv", target = "dragonfly-fig8a-ur-min-saturation-throughput" },
-    { axis = "z", colour = "red" },
-]
-`
-	_, err := Load("test.toml", text, Options{})
-	if err == nil {
-		t.Fatal("no error")
-	}
-	for _, want := range []string{
-		`reference[0].target`, `"no-such-row"`, `reference[0].formula`, `"x"`,
-		`reference[1]`, `one of file and target`, `absent.csv`, `reference[2].axis`, `"z"`, `reference[2].colour`,
-	} {
-		if !strings.Contains(err.Error(), want) {
-			t.Errorf("%v\nlacks %s", err, want)
-		}
-	}
-}
-
-// TestReferenceFileOfRun: the path is relative to the experiment file, and the result
-// folder finds it again.
-func TestReferenceFileOfRun(t *testing.T) {
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "testbed.csv"), []byte("x,y\n0.5,33\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	name := filepath.Join(dir, "toy.toml")
-	if err := os.WriteFile(name, []byte(toySweep+"[[plot.reference]]\nfile = \"testbed.csv\"\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	f, err := Open(name, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	out := filepath.Join(dir, "out")
-	execute(t, f, Execution{Dir: out})
-	if data := read(t, out, "latency.data.csv"); !strings.Contains(data, "testbed,0.5,33") {
-		t.Error(data)
-	}
-	folder, err := ReadFolder(out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	source, err := folder.PlotSource(&folder.File.Plots[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	if picture, err := folder.File.Plots[0].Draw(source, "svg"); err != nil || !strings.Contains(string(picture), ">testbed<") {
-		t.Errorf("drawn again: %v", err)
 	}
 }
 

@@ -1,15 +1,16 @@
-package experiments
+package figures
 
 import (
 	"slices"
 	"strings"
 
 	"github.com/weft-sim/weft/experiments/plot"
+	"github.com/weft-sim/weft/experiments/results"
 )
 
 // categorise replaces x by the index of its category, in the order of first
 // appearance.
-func categorise(f *plot.Figure, s *plot.Series, t *Table, points [][]int, category func(row []string) string) {
+func categorise(f *plot.Figure, s *plot.Series, t *results.Table, points [][]int, category func(row []string) string) {
 	for i, rows := range points {
 		name := category(t.Rows[rows[0]])
 		at := slices.Index(f.Categories, name)
@@ -23,7 +24,7 @@ func categorise(f *plot.Figure, s *plot.Series, t *Table, points [][]int, catego
 
 // spread tells whether a bar is the mean of all rows of its place, as the channels of one
 // role are, and shows from the least to the largest of them.
-func (p *PlotConfig) spread(t *Table) bool { return p.categorical() && !t.ofResults() }
+func (p *PlotConfig) spread(t *results.Table) bool { return p.categorical() && !t.OfResults() }
 
 // variant is a category under way: rows that differ in what tells series apart
 // and in their seeds only.
@@ -36,61 +37,39 @@ type variant struct {
 // categories names the category of a row: by its x, and where a series has
 // several variants with that, by the first swept keys that tell them apart, so
 // that no two bars of a series stand in one place.
-func (p *PlotConfig) categories(t *Table, groups []*group) (func(row []string) string, error) {
+func (p *PlotConfig) categories(t *results.Table, groups []*group) (func(row []string) string, error) {
 	x, err := t.Column(p.X)
 	if err != nil || len(groups) == 0 {
 		return nil, err
 	}
 	var columns []int
-	for _, name := range t.sweptKeys() {
-		if name != p.X && name != seedKey && !slices.Contains(groups[0].by, name) {
+	for _, name := range t.SweptKeys() {
+		if name != p.X && name != results.SeedKey && !slices.Contains(groups[0].by, name) {
 			columns = append(columns, slices.Index(t.Columns, name))
 		}
 	}
-	cellsOf := func(row []string) []string {
-		var cells []string
-		for _, j := range columns {
-			cells = append(cells, row[j])
-		}
-		return cells
-	}
-	keyOf := func(row []string) string { return strings.Join(append(cellsOf(row), row[x]), "\x00") }
+	keyOf := func(row []string) string { return strings.Join(append(results.Pick(row, columns), row[x]), "\x00") }
 	var all []*variant
 	byKey := map[string]*variant{}
 	for i, g := range groups {
 		for _, row := range g.rows.Rows {
 			v := byKey[keyOf(row)]
 			if v == nil {
-				v = &variant{name: p.nameOf(row[x], cellName(p.X, row[x])), cells: cellsOf(row)}
+				v = &variant{name: p.nameOf(row[x], CellName(p.X, row[x])), cells: results.Pick(row, columns)}
 				byKey[keyOf(row)] = v
 				all = append(all, v)
 			}
-			if !slices.Contains(v.series, i) {
-				v.series = append(v.series, i)
-			}
+			v.series = results.AddNew(v.series, i)
 		}
 	}
-	names := make([]string, len(columns))
-	for j, column := range columns {
-		names[j] = t.Columns[column]
-	}
-	tellApart(names, all)
+	tellApart(results.Pick(t.Columns, columns), all)
 	return func(row []string) string { return byKey[keyOf(row)].name }, nil
 }
 
 // tellApart lengthens the names of variants of one series that share one, until
 // none do.
 func tellApart(columns []string, all []*variant) {
-	same := map[string][]*variant{}
-	var names []string
-	for _, v := range all {
-		if same[v.name] == nil {
-			names = append(names, v.name)
-		}
-		same[v.name] = append(same[v.name], v)
-	}
-	for _, name := range names {
-		list := same[name]
+	for _, list := range results.Grouped(all, func(v *variant) string { return v.name }) {
 		for j, column := range columns {
 			if !tells(list, j) {
 				continue

@@ -1,4 +1,4 @@
-package experiments
+package results
 
 import (
 	"errors"
@@ -38,21 +38,21 @@ func WriteFile(path string, content []byte) error {
 	return replaceFile(path, target, whole(content))
 }
 
-// writeInside writes a file of a result folder: name is relative to it, and no link
+// WriteInside writes a file of a result folder: name is relative to it, and no link
 // in the folder is followed. The error is a *WriteError.
-func writeInside(dir, name string, content []byte) error {
-	return streamInside(dir, name, whole(content))
+func WriteInside(dir, name string, content []byte) error {
+	return StreamInside(dir, name, whole(content))
 }
 
-// streamInside is writeInside of what write writes.
-func streamInside(dir, name string, write func(*os.File) error) error {
+// StreamInside is WriteInside of what write writes.
+func StreamInside(dir, name string, write func(*os.File) error) error {
 	path := filepath.Join(dir, filepath.FromSlash(name))
 	below := filepath.Dir(filepath.FromSlash(name))
-	if err := insideOnly(dir, below); err != nil {
+	if err := InsideOnly(dir, below); err != nil {
 		return &WriteError{path, err.Error(), true}
 	}
 	if err := os.MkdirAll(filepath.Join(dir, below), 0o777); err != nil {
-		return &WriteError{path, reason(err), true}
+		return &WriteError{path, Reason(err), true}
 	}
 	if info, err := os.Lstat(path); err == nil && info.IsDir() {
 		return &WriteError{path, "is a folder", true}
@@ -60,9 +60,9 @@ func streamInside(dir, name string, write func(*os.File) error) error {
 	return replaceFile(path, path, write)
 }
 
-// insideOnly refuses a folder below dir whose way is through a link, or that is no
+// InsideOnly refuses a folder below dir whose way is through a link, or that is no
 // folder.
-func insideOnly(dir, below string) error {
+func InsideOnly(dir, below string) error {
 	if !filepath.IsLocal(below) {
 		return errors.New("leads out of the result folder")
 	}
@@ -74,7 +74,7 @@ func insideOnly(dir, below string) error {
 		case errors.Is(err, fs.ErrNotExist):
 			return nil
 		case err != nil:
-			return errors.New(reason(err))
+			return errors.New(Reason(err))
 		case part != "." && !info.IsDir():
 			return fmt.Errorf("%s is not a folder", at)
 		}
@@ -83,18 +83,18 @@ func insideOnly(dir, below string) error {
 }
 
 // temporaryFiles is the pattern of files that are being written. A process that is
-// killed leaves them; removeTemporary takes them away.
+// killed leaves them; RemoveTemporary takes them away.
 const temporaryFiles = ".weft-*"
 
-// removeTemporary removes what a killed process has left in a result folder and the
+// RemoveTemporary removes what a killed process has left in a result folder and the
 // folders of points in it. The caller holds the folder's journal.
-func removeTemporary(dir string) {
+func RemoveTemporary(dir string) {
 	for _, pattern := range []string{temporaryFiles, filepath.Join("*", temporaryFiles)} {
 		left, _ := fs.Glob(os.DirFS(dir), filepath.ToSlash(pattern))
 		for _, name := range left {
 			path := filepath.Join(dir, filepath.FromSlash(name))
 			info, err := os.Lstat(path)
-			if err == nil && info.Mode().IsRegular() && insideOnly(dir, filepath.Dir(filepath.FromSlash(name))) == nil {
+			if err == nil && info.Mode().IsRegular() && InsideOnly(dir, filepath.Dir(filepath.FromSlash(name))) == nil {
 				_ = os.Remove(path) // it hurts nobody if it stays
 			}
 		}
@@ -121,7 +121,7 @@ func whole(content []byte) func(*os.File) error {
 func replaceFile(path, target string, write func(*os.File) error) error {
 	temporary, err := os.CreateTemp(filepath.Dir(target), temporaryFiles)
 	if err != nil {
-		return &WriteError{path, reason(err), true}
+		return &WriteError{path, Reason(err), true}
 	}
 	err = errors.Join(write(temporary), temporary.Chmod(0o644), temporary.Sync(), temporary.Close())
 	if err == nil {
@@ -129,7 +129,7 @@ func replaceFile(path, target string, write func(*os.File) error) error {
 	}
 	if err != nil {
 		os.Remove(temporary.Name())
-		return &WriteError{path, reason(err), false}
+		return &WriteError{path, Reason(err), false}
 	}
 	return nil
 }
@@ -138,18 +138,18 @@ func replaceFile(path, target string, write func(*os.File) error) error {
 func writeInto(path string, content []byte) error {
 	file, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
-		return &WriteError{path, reason(err), true}
+		return &WriteError{path, Reason(err), true}
 	}
 	_, err = file.Write(content)
 	if err = errors.Join(err, file.Close()); err != nil {
-		return &WriteError{path, reason(err), false}
+		return &WriteError{path, Reason(err), false}
 	}
 	return nil
 }
 
-// reason is the cause of a file error without the path, which messages have
+// Reason is the cause of a file error without the path, which messages have
 // already, and without the name of a temporary file.
-func reason(err error) string {
+func Reason(err error) string {
 	var at *fs.PathError
 	var link *os.LinkError
 	switch {

@@ -1,6 +1,7 @@
-package experiments
+package results
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -61,13 +62,7 @@ type Difference struct {
 
 // Significant counts the differences judged higher or lower.
 func (c *Comparison) Significant() int {
-	n := 0
-	for _, d := range c.Differences {
-		if d.Significance == Higher || d.Significance == Lower {
-			n++
-		}
-	}
-	return n
+	return c.count(func(d *Difference) bool { return d.Significance == Higher || d.Significance == Lower })
 }
 
 // Compare compares a metric of two tables. by lists the columns that rows are
@@ -99,7 +94,7 @@ func Compare(a, b *Table, metric string, by []string) (*Comparison, error) {
 			c.OnlyA++
 			continue
 		}
-		c.Differences = append(c.Differences, difference(s, other, isTime(metric)))
+		c.Differences = append(c.Differences, difference(s, other, IsTime(metric)))
 	}
 	c.OnlyB = len(ofB) - len(c.Differences)
 	if len(c.Differences) == 0 {
@@ -124,8 +119,7 @@ func sweptColumns(t *Table) []string {
 // sample is what one table knows about one combination of keys.
 type sample struct {
 	key       []string
-	name      string   // of the key, the same for 0.30 and 0.3
-	first     []string // its first row
+	name      string // of the key, the same for 0.30 and 0.3
 	seeds     []string
 	values    []float64
 	halfWidth float64       // of a single row; NaN if unknown
@@ -142,11 +136,9 @@ func (t *Table) samples(metric string, by []string) ([]*sample, error) {
 	if len(values) > 0 && !slices.ContainsFunc(values, func(x float64) bool { return x == x }) {
 		return nil, fmt.Errorf("column %q has no numbers", metric)
 	}
-	keys := make([]int, len(by))
-	for i, name := range by {
-		if keys[i], err = t.Column(name); err != nil {
-			return nil, err
-		}
+	keys, err := t.Places(by)
+	if err != nil {
+		return nil, err
 	}
 	cell := func(row []string, column string) string {
 		if i := slices.Index(t.Columns, column); i >= 0 {
@@ -155,33 +147,32 @@ func (t *Table) samples(metric string, by []string) ([]*sample, error) {
 		return ""
 	}
 	interval := t.intervalColumn(metric)
-	byKey := map[string]*sample{}
+	name := func(i int) (name string) {
+		for _, cell := range Pick(t.Rows[i], keys) {
+			name += CanonicalCell(cell) + "\x00"
+		}
+		return name
+	}
 	var all []*sample
-	for i, row := range t.Rows {
-		n := &sample{first: row, halfWidth: number(cell(row, interval)), runs: number(cell(row, "replications"))}
-		for _, k := range keys {
-			n.key = append(n.key, row[k])
-			n.name += canonicalCell(row[k]) + "\x00"
-		}
-		s := byKey[n.name]
-		if s == nil {
-			s = n
-			s.state = measure.Steady
-			byKey[n.name] = s
-			all = append(all, s)
-		}
-		for _, key := range sweptColumns(t) {
-			if !slices.Contains(by, key) && cell(row, key) != cell(s.first, key) {
-				same := "rows"
-				if len(by) > 0 {
-					same = "rows with the same " + strings.Join(by, ", ")
+	for _, rows := range Grouped(Indices(len(t.Rows)), name) {
+		first := t.Rows[rows[0]]
+		s := &sample{key: Pick(first, keys), name: name(rows[0]), halfWidth: Number(cell(first, interval)), runs: Number(cell(first, "replications")), state: measure.Steady}
+		for _, i := range rows {
+			row := t.Rows[i]
+			for _, key := range sweptColumns(t) {
+				if !slices.Contains(by, key) && cell(row, key) != cell(first, key) {
+					same := "rows"
+					if len(by) > 0 {
+						same = "rows with the same " + strings.Join(by, ", ")
+					}
+					return nil, fmt.Errorf("%s differ in %s: match by it too, or compare fewer rows", same, key)
 				}
-				return nil, fmt.Errorf("%s differ in %s: match by it too, or compare fewer rows", same, key)
 			}
+			s.values = append(s.values, values[i])
+			s.seeds = append(s.seeds, cell(row, "seed"))
+			s.state = worse(s.state, t.State(i))
 		}
-		s.values = append(s.values, values[i])
-		s.seeds = append(s.seeds, cell(row, "seed"))
-		s.state = worse(s.state, t.State(i))
+		all = append(all, s)
 	}
 	return all, nil
 }
@@ -194,14 +185,6 @@ func worse(a, b measure.State) measure.State {
 		}
 	}
 	return measure.Steady
-}
-
-// canonicalCell writes numbers in one way, so that 0.30 matches 0.3.
-func canonicalCell(cell string) string {
-	if x := number(cell); x == x {
-		return formatCell(x)
-	}
-	return cell
 }
 
 // Degrees of freedom that batch means have at least and at most.
@@ -275,15 +258,7 @@ func (c *Comparison) adjust() {
 			tested = append(tested, d)
 		}
 	}
-	slices.SortStableFunc(tested, func(a, b *Difference) int {
-		switch {
-		case a.P < b.P:
-			return -1
-		case a.P > b.P:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(tested, func(a, b *Difference) int { return cmp.Compare(a.P, b.P) })
 	least := 0.0
 	for k, d := range tested {
 		least = max(least, min(1, d.P*float64(len(tested)-k)))
@@ -301,9 +276,12 @@ func (c *Comparison) adjust() {
 
 // Tests is the number of differences that were tested.
 func (c *Comparison) Tests() int {
-	n := 0
-	for _, d := range c.Differences {
-		if !math.IsNaN(d.P) {
+	return c.count(func(d *Difference) bool { return !math.IsNaN(d.P) })
+}
+
+func (c *Comparison) count(is func(*Difference) bool) (n int) {
+	for i := range c.Differences {
+		if is(&c.Differences[i]) {
 			n++
 		}
 	}
@@ -324,7 +302,7 @@ func (c *Comparison) Table() *Table {
 		}
 		row := slices.Clone(d.Key)
 		for _, x := range []any{d.A, d.B, d.Delta, d.HalfWidth, stats.Finite(d.Delta / d.A), method, d.T, d.DF, d.P, d.Holm, d.Significance} {
-			row = append(row, formatCell(x))
+			row = append(row, FormatCell(x))
 		}
 		t.Rows = append(t.Rows, row)
 	}
@@ -339,14 +317,12 @@ func (t *Table) Split(column string) (values []string, parts []*Table, err error
 		return nil, nil, err
 	}
 	columns := slices.Delete(slices.Clone(t.Columns), i, i+1)
-	for _, row := range t.Rows {
-		at := slices.Index(values, row[i])
-		if at < 0 {
-			at = len(values)
-			values = append(values, row[i])
-			parts = append(parts, &Table{Columns: columns})
+	for _, rows := range Grouped(t.Rows, func(row []string) string { return row[i] }) {
+		part := &Table{Columns: columns}
+		for _, row := range rows {
+			part.Rows = append(part.Rows, slices.Delete(slices.Clone(row), i, i+1))
 		}
-		parts[at].Rows = append(parts[at].Rows, slices.Delete(slices.Clone(row), i, i+1))
+		values, parts = append(values, rows[0][i]), append(parts, part)
 	}
 	return values, parts, nil
 }

@@ -1,7 +1,6 @@
-package experiments
+package results
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -60,7 +59,7 @@ func TestKnees(t *testing.T) {
 		t.Errorf("one load: %v", single.Knees())
 	}
 	// Loads that measure.find has found are no sweep.
-	if got := table.without("traffic.load").Knees(); got != nil {
+	if got := without(table, "traffic.load").Knees(); got != nil {
 		t.Errorf("found loads: %+v", got)
 	}
 	if got := (&Table{Columns: []string{"point", "hops"}}).Knees(); got != nil {
@@ -68,23 +67,8 @@ func TestKnees(t *testing.T) {
 	}
 }
 
-// TestLoadBound: uniform traffic on a ring of 8 by the shortest way. Half of the 7
-// others are nearer on either side: distances 1, 2, 3 and half of the packets to the
-// opposite one, 6+2 = 8 channel crossings to the right of 7 destinations: at load x
-// a channel carries x*8/7, so 7/8 is the bound. The bisection gives 2*4*7/64 = 7/8.
-func TestLoadBound(t *testing.T) {
-	f := load(t, "[topology]\ntype = \"torus\"\ndims = [8]\n[routing]\ntype = \"dor\"\n", Options{})
-	if got := f.LoadBound(f.Points[0]); math.Abs(got-7.0/8) > 1e-9 {
-		t.Errorf("bound %v, want 7/8", got)
-	}
-	f = load(t, "kind = \"connections\"\n", Options{})
-	if got := f.LoadBound(f.Points[0]); got != 0 {
-		t.Error(fmt.Sprint("a kind without loads: ", got))
-	}
-}
-
 // without is a table without a column.
-func (t *Table) without(column string) *Table {
+func without(t *Table, column string) *Table {
 	at := slices.Index(t.Columns, column)
 	less := &Table{Columns: slices.Delete(slices.Clone(t.Columns), at, at+1)}
 	for _, row := range t.Rows {

@@ -1,4 +1,4 @@
-package experiments
+package figures
 
 import (
 	"fmt"
@@ -36,7 +36,7 @@ func plotted(t *testing.T, text string, set func(*PlotConfig)) *plot.Figure {
 	if err := p.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	f, err := p.figureOf(&PlotSource{Table: table(t, text), Bound: func(point int) float64 { return 0.15 + 0.01*float64(point) }})
+	f, err := p.Figure(&PlotSource{Table: table(t, text), Bound: func(point int) float64 { return 0.15 + 0.01*float64(point) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,10 +176,6 @@ func TestFormulaOfColumns(t *testing.T) {
 	if got := f.Series[0].Y; math.Abs(got[0]-50) > 1e-9 || math.Abs(got[1]-25) > 1e-9 || f.YLabel != "100 * accepted_load / offered_load" {
 		t.Errorf("%v, label %q", got, f.YLabel)
 	}
-	_, err := Load("x.toml", "[[plot]]\nx = \"offered_load\"\ny = \"100 * acepted_load\"\n", Options{})
-	if err == nil || !strings.Contains(err.Error(), `x.toml:3:1: plot[0].y = "100 * acepted_load": has the unknown name "acepted_load" (did you mean "accepted_load"?)`) {
-		t.Error(err)
-	}
 }
 
 // binTable is a distribution of 100 packets: 50 from 0 to 10, 49 from 10 to 20, 1 from
@@ -276,26 +272,8 @@ func TestBinsOfX(t *testing.T) {
 	}
 }
 
-// TestPlotOptionProblems: what cannot be is refused with what is allowed.
-func TestPlotOptionProblems(t *testing.T) {
-	for line, want := range map[string]string{
-		`x_range = [2, 1]`:     `plot[0].x_range = [2, 1]: want two numbers, the lower one first`,
-		`y_range = [1]`:        `plot[0].y_range = [1]: want two numbers`,
-		`annotate = "knees"`:   `plot[0].annotate[0] = "knees": want bound, knee`,
-		`style = "heat"`:       `plot[0] has no z`,
-		`panels = "routing"`:   `plot[0].panels = "routing": not a column of the results`,
-		`size = "huge"`:        `plot[0].size = "huge": want page, one-column, two-columns, slide`,
-		`font_size = 1`:        `plot[0].font_size = 1: want at least 3 points`,
-		`width = 0.5`:          `want at least 1 inch`,
-		`formats = "gif"`:      `plot[0].formats[0] = "gif": want svg, png, pdf, csv`,
-		`aggregate = "mode"`:   `plot[0].aggregate = "mode": want mean, median, smallest, largest`,
-		`colour_by = "colour"`: `plot[0].colour_by = "colour": not a column`,
-	} {
-		_, err := Load("x.toml", "[[plot]]\nx = \"offered_load\"\ny = \"latency_mean_ns\"\n"+line+"\n", Options{})
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v\nwant %s", line, err, want)
-		}
-	}
+// TestBoundWithoutFolder: the bound of channels needs the network.
+func TestBoundWithoutFolder(t *testing.T) {
 	p := NewPlot()
 	p.X, p.Y, p.Annotate = "offered_load", []string{"latency_mean_ns"}, []string{"bound"}
 	if _, err := p.Picture(table(t, optionsTable), "svg"); err == nil || !strings.Contains(err.Error(), "needs the result folder") {
@@ -303,80 +281,8 @@ func TestPlotOptionProblems(t *testing.T) {
 	}
 }
 
-// TestPerformanceAndPackets: figures of what points took to compute, by the settings
-// of the points; and of the packets that are traced, over time.
-func TestPerformanceAndPackets(t *testing.T) {
-	text := `[topology]
-type = "torus"
-dims = [4, 4]
-[routing]
-type = "dor"
-[measure]
-warmup = 100
-window = 200
-[trace]
-packets = 50
-[sweep]
-"traffic.load" = [0.1, 0.3]
-[[plot]]
-file = "cost"
-table = "performance"
-x = "traffic.load"
-y = "events"
-[[plot]]
-file = "time"
-table = "packets"
-style = "scatter"
-x = "born_ns"
-y = ["latency_ns", "hops"]
-`
-	dir := t.TempDir()
-	f := load(t, text, Options{})
-	o, err := f.Execute(t.Context(), Execution{Dir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := strings.Join(o.Figures, " "); got != "cost.svg cost.png cost.data.csv time.svg time.png time.data.csv" {
-		t.Errorf("figures %s", got)
-	}
-	packets := o.Tables["packets"]
-	born, err := packets.Numbers("born_ns")
-	latency, err2 := packets.Numbers("latency_ns")
-	if err != nil || err2 != nil || len(born) != 100 || slices.Min(born) < 100 || slices.Min(latency) <= 0 {
-		t.Errorf("%d packets, born from %v (%v, %v)", len(born), slices.Min(born), err, err2)
-	}
-	folder, err := ReadFolder(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range folder.File.Plots {
-		p := &folder.File.Plots[i]
-		source, err := folder.PlotSource(p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		fig, err := p.figureOf(source)
-		if err != nil || len(fig.Series) == 0 {
-			t.Errorf("%s: %v", p.File, err)
-		}
-		if p.File == "cost" && !slices.Equal(fig.Series[0].X, []float64{0.1, 0.3}) {
-			t.Errorf("cost over %v", fig.Series[0].X)
-		}
-	}
-}
-
-// TestAxisTitles: settings along an axis are called what they are, not by the end of
-// their key; a letter stands beside its table.
-func TestAxisTitles(t *testing.T) {
-	for column, want := range map[string]string{
-		"groups.size": "Members of a group", "program.window": "Packets under way per terminal",
-		"toy.w": "Toy: w", "max_efi": "Maximum EFI", "messages_per_us": "Messages per µs", "total_s": "Total time (s)",
-		"routing.type": "Routing",
-	} {
-		if got := AxisLabel(column); got != want {
-			t.Errorf("%s: %q, want %q", column, got, want)
-		}
-	}
+// TestBeginning: what documentation begins with is a label where it is a name.
+func TestBeginning(t *testing.T) {
 	for _, c := range []struct {
 		doc, unit, kind, want string
 	}{

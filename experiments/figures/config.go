@@ -1,8 +1,9 @@
-package experiments
+package figures
 
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/weft-sim/weft/experiments/plot"
 	"github.com/weft-sim/weft/sim/param"
@@ -46,32 +47,35 @@ type PlotConfig struct {
 	FontSize     float64           `toml:"font_size" doc:"of the numbers along the axes, with which all else grows; 0: by size" unit:"points" min:"0" max:"72"`
 	Formats      []string          `toml:"formats" doc:"files to write; csv: the numbers that the figure shows, FILE.data.csv" choices:"svg|png|pdf|csv"`
 
-	rawTitle string // with names of settings in the place of some of their values
+	RawTitle string // with names of settings in the place of some of their values
 }
+
+// ResultsTable is the name of the table that every kind has.
+const ResultsTable = "results"
 
 // NewPlot is a figure with the defaults of everything but its columns.
 func NewPlot() PlotConfig {
 	return PlotConfig{
-		Style: "line", Table: resultsTable, Aggregate: "mean", Intervals: "band", Relative: "ratio", Size: "page",
-		Formats: slices.Clone(defaultFormats),
+		Style: "line", Table: ResultsTable, Aggregate: "mean", Intervals: "band", Relative: "ratio", Size: "page",
+		Formats: slices.Clone(DefaultFormats),
 	}
 }
 
 // Forms of figures, and those of one whose file names none.
 var (
 	PictureFormats = []string{"svg", "png", "pdf"}
-	defaultFormats = []string{"svg", "png", "csv"}
+	DefaultFormats = []string{"svg", "png", "csv"}
 )
 
-// csvFormat is the numbers of a figure; its files end in dataEnding.
+// CSVFormat is the numbers of a figure; its files end in dataEnding.
 const (
-	csvFormat  = "csv"
+	CSVFormat  = "csv"
 	dataEnding = ".data.csv"
 )
 
-// plotFile is the name of a figure's file in a format.
-func plotFile(name, format string) string {
-	if format == csvFormat {
+// FileOf is the name of a figure's file in a format.
+func FileOf(name, format string) string {
+	if format == CSVFormat {
 		return name + dataEnding
 	}
 	return name + "." + format
@@ -128,3 +132,6 @@ func (p *PlotConfig) Validate() error {
 	}
 	return param.Validate((*config)(p))
 }
+
+// NameOf is the name of a figure's files where none is given.
+func NameOf(y []string, x string) string { return strings.Join(append(slices.Clone(y), x), "-") }

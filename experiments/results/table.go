@@ -1,4 +1,4 @@
-package experiments
+package results
 
 import (
 	"bytes"
@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -23,6 +25,15 @@ import (
 type Table struct {
 	Columns []string
 	Rows    [][]string // as long as Columns each
+}
+
+// File is the name of the table of results in a result folder.
+const File = "results.csv"
+
+// Exists tells whether there is something of a name.
+func Exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 // ReadTable reads CSV with a header line.
@@ -48,8 +59,10 @@ func ReadTable(name string, r io.Reader) (*Table, error) {
 // ReadTableFile reads a CSV file, which may be compressed (see [input.OpenInput]).
 func ReadTableFile(name string) (*Table, error) {
 	in, err := input.OpenInput(name, input.MaxInput)
-	if results := filepath.Join(name, resultsFile); err != nil && exists(results) {
-		return nil, fmt.Errorf("%s: %w: its table is %s", name, err, results)
+	if err != nil {
+		if results := filepath.Join(name, File); Exists(results) {
+			return nil, fmt.Errorf("%s: %w: its table is %s", name, err, results)
+		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
@@ -129,6 +142,59 @@ func (t *Table) Column(name string) (int, error) {
 	return 0, fmt.Errorf("no column %q%s: there are %s", name, param.DidYouMean(name, t.Columns), strings.Join(t.Columns, ", "))
 }
 
+// Places are the indices of some columns.
+func (t *Table) Places(names []string) ([]int, error) {
+	at := make([]int, len(names))
+	for i, name := range names {
+		var err error
+		if at[i], err = t.Column(name); err != nil {
+			return nil, err
+		}
+	}
+	return at, nil
+}
+
+// Pick lists some cells of a row.
+func Pick(row []string, at []int) []string {
+	cells := make([]string, len(at))
+	for i, j := range at {
+		cells[i] = row[j]
+	}
+	return cells
+}
+
+// Grouped parts a list by a key of its elements, in the order of first appearance.
+func Grouped[T any, K comparable](list []T, key func(T) K) (groups [][]T) {
+	place := map[K]int{}
+	for _, x := range list {
+		k := key(x)
+		at, known := place[k]
+		if !known {
+			at = len(groups)
+			place[k], groups = at, append(groups, nil)
+		}
+		groups[at] = append(groups[at], x)
+	}
+	return groups
+}
+
+// Indices are 0 to n-1.
+func Indices(n int) []int {
+	all := make([]int, n)
+	for i := range all {
+		all[i] = i
+	}
+	return all
+}
+
+// AddNew appends what a list does not have.
+func AddNew[T comparable](list []T, x T) []T {
+	if slices.Contains(list, x) {
+		return list
+	}
+	return append(list, x)
+}
+
 // intervalColumn is the column with the half-width of the 95 % confidence
 // interval of a mean, such as latency_ci95_ns of latency_mean_ns and elapsed_ci95_s
 // of elapsed_s; empty if there is none.
@@ -142,9 +208,21 @@ func (t *Table) intervalColumn(metric string) string {
 	return ""
 }
 
-// number reads a cell: a number, or a swept setting with its unit, which counts
+// HalfWidths are those of the 95 % confidence intervals of a column; NaN where there is none.
+func (t *Table) HalfWidths(metric string) ([]float64, error) {
+	if ci := t.intervalColumn(metric); ci != "" {
+		return t.Numbers(ci)
+	}
+	halves := make([]float64, len(t.Rows))
+	for i := range halves {
+		halves[i] = math.NaN()
+	}
+	return halves, nil
+}
+
+// Number reads a cell: a number, or a swept setting with its unit, which counts
 // in bytes, nanoseconds or bits per second. Empty cells and text are NaN.
-func number(cell string) float64 {
+func Number(cell string) float64 {
 	if x, err := strconv.ParseFloat(cell, 64); err == nil {
 		return x
 	}
@@ -160,13 +238,13 @@ func number(cell string) float64 {
 	return math.NaN()
 }
 
-// sameCell compares cells as numbers where both are, so that 0.30 in a file
+// SameCell compares cells as numbers where both are, so that 0.30 in a file
 // selects a load of 0.3.
-func sameCell(a, b string) bool {
+func SameCell(a, b string) bool {
 	if a == b {
 		return true
 	}
-	x, y := number(a), number(b)
+	x, y := Number(a), Number(b)
 	return math.Abs(x-y) <= 1e-9*max(math.Abs(x), math.Abs(y))
 }
 
@@ -174,7 +252,7 @@ func sameCell(a, b string) bool {
 // cell), as a table of the same columns.
 func (t *Table) Where(selection map[string]string) (*Table, error) {
 	index := map[string]int{}
-	for _, name := range sortedKeys(selection) {
+	for _, name := range SortedKeys(selection) {
 		i, err := t.Column(name)
 		if err != nil {
 			return nil, err
@@ -185,7 +263,7 @@ func (t *Table) Where(selection map[string]string) (*Table, error) {
 	for _, row := range t.Rows {
 		matches := true
 		for name, i := range index {
-			matches = matches && sameCell(row[i], selection[name])
+			matches = matches && SameCell(row[i], selection[name])
 		}
 		if matches {
 			some.Rows = append(some.Rows, row)
@@ -194,12 +272,12 @@ func (t *Table) Where(selection map[string]string) (*Table, error) {
 	return some, nil
 }
 
-// unmet says why no row is as a selection asks: a column never holds the value, or no row
+// Unmet says why no row is as a selection asks: a column never holds the value, or no row
 // holds all of them.
-func (t *Table) unmet(selection map[string]string) error {
+func (t *Table) Unmet(selection map[string]string) error {
 	const most = 20
-	for _, name := range sortedKeys(selection) {
-		held, err := t.distinct([]string{name})
+	for _, name := range SortedKeys(selection) {
+		held, err := t.Distinct([]string{name})
 		if err != nil {
 			return err
 		}
@@ -207,7 +285,7 @@ func (t *Table) unmet(selection map[string]string) error {
 		for _, cells := range held {
 			values = append(values, cells[0])
 		}
-		if slices.ContainsFunc(values, func(v string) bool { return sameCell(v, selection[name]) }) {
+		if slices.ContainsFunc(values, func(v string) bool { return SameCell(v, selection[name]) }) {
 			continue
 		}
 		more := ""
@@ -216,7 +294,7 @@ func (t *Table) unmet(selection map[string]string) error {
 		}
 		return fmt.Errorf("no row has %s = %s%s: there are %s%s", name, selection[name], param.DidYouMean(selection[name], values), strings.Join(values[:min(most, len(values))], ", "), more)
 	}
-	return fmt.Errorf("no row has %s together", describeSelection(selection))
+	return fmt.Errorf("no row has %s together", DescribeSelection(selection))
 }
 
 // Numbers is a column as numbers; empty cells are NaN.
@@ -227,7 +305,7 @@ func (t *Table) Numbers(name string) ([]float64, error) {
 	}
 	values := make([]float64, len(t.Rows))
 	for j, row := range t.Rows {
-		values[j] = number(row[i])
+		values[j] = Number(row[i])
 	}
 	return values, nil
 }
@@ -287,3 +365,144 @@ func jsonCell(cell string) ([]byte, error) {
 	}
 	return json.Marshal(cell)
 }
+
+// SeedKey is swept for replications: rows that differ only in it are
+// estimates of the same numbers.
+const SeedKey = "seed"
+
+// FormatCell writes a value for CSV: the shortest text that reads back as the
+// same number, nothing for NaN.
+func FormatCell(value any) string {
+	switch x := value.(type) {
+	case float64:
+		if x != x {
+			return ""
+		}
+		return strconv.FormatFloat(x, 'g', -1, 64)
+	case string:
+		return x
+	case []any:
+		parts := make([]string, len(x))
+		for i, element := range x {
+			parts[i] = FormatCell(element)
+		}
+		return strings.Join(parts, "x")
+	}
+	return fmt.Sprint(value)
+}
+
+// CanonicalCell writes numbers in one way, so that 0.30 matches 0.3.
+func CanonicalCell(cell string) string {
+	if x := Number(cell); x == x {
+		return FormatCell(x)
+	}
+	return cell
+}
+
+// SweptKeys lists the swept keys of a table of results or of a further one:
+// settings have dots in their names, columns of a kind have none.
+func (t *Table) SweptKeys() []string {
+	var keys []string
+	for _, name := range t.Columns {
+		if strings.Contains(name, ".") || name == SeedKey {
+			keys = append(keys, name)
+		}
+	}
+	return keys
+}
+
+// OfResults tells a table with one row a point from the further ones of a kind.
+func (t *Table) OfResults() bool { return slices.Contains(t.Columns, "replications") }
+
+// Distinct lists the sets of cells that some columns have in the rows, in the
+// order of their first rows.
+func (t *Table) Distinct(columns []string) ([][]string, error) {
+	index, err := t.Places(columns)
+	if err != nil {
+		return nil, err
+	}
+	var sets [][]string
+	for _, row := range t.Rows {
+		cells := Pick(row, index)
+		if !slices.ContainsFunc(sets, func(s []string) bool { return slices.EqualFunc(s, cells, SameCell) }) {
+			sets = append(sets, cells)
+		}
+	}
+	return sets, nil
+}
+
+// Joined is the table with those of some columns of the results that it lacks, by
+// the point.
+func (t *Table) Joined(results *Table, columns []string) *Table {
+	at, of := slices.Index(t.Columns, "point"), slices.Index(results.Columns, "point")
+	if at < 0 || of < 0 {
+		return t
+	}
+	rows := map[string][]string{}
+	for _, row := range results.Rows {
+		rows[row[of]] = row
+	}
+	all := &Table{Columns: slices.Clone(t.Columns)}
+	var from []int
+	for _, name := range columns {
+		if i := slices.Index(results.Columns, name); i >= 0 && !slices.Contains(t.Columns, name) {
+			all.Columns, from = append(all.Columns, name), append(from, i)
+		}
+	}
+	for _, row := range t.Rows {
+		row = slices.Clone(row)
+		for _, i := range from {
+			cell := ""
+			if result := rows[row[at]]; result != nil {
+				cell = result[i]
+			}
+			row = append(row, cell)
+		}
+		all.Rows = append(all.Rows, row)
+	}
+	return all
+}
+
+func DescribeSelection(selection map[string]string) string {
+	var parts []string
+	for _, name := range SortedKeys(selection) {
+		parts = append(parts, name+" = "+selection[name])
+	}
+	return strings.Join(parts, ", ")
+}
+
+// IsTime tells whether a column holds times.
+func IsTime(column string) bool { return unitScales[0][ColumnUnit(column)] != 0 }
+
+// unitScales lists the units that convert into one another.
+var unitScales = []map[string]float64{
+	{"ps": 1e-12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1},
+	{"B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9, "bytes": 1, "KiB": 1 << 10, "MiB": 1 << 20, "mib": 1 << 20},
+}
+
+// ColumnUnit is the unit at the end of a column's name: "ns" of
+// latency_mean_ns; empty if there is none.
+func ColumnUnit(column string) string {
+	unit := column[strings.LastIndexByte(column, '_')+1:]
+	for _, scale := range unitScales {
+		if _, ok := scale[unit]; ok && unit != column {
+			return unit
+		}
+	}
+	return ""
+}
+
+// UnitFactor converts from one unit to another; 1 where they do not convert.
+func UnitFactor(from, to string) float64 {
+	for _, scale := range unitScales {
+		a, okA := scale[from]
+		b, okB := scale[to]
+		if okA && okB {
+			return a / b
+		}
+	}
+	return 1
+}
+
+// SortedKeys lists the keys of a map in order.
+func SortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,56 +1,18 @@
-package experiments
+package figures
 
 import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/weft-sim/weft/experiments/plot"
+	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/sim/stats"
 )
 
-// values is a column as numbers, or arithmetic over columns.
-func (t *Table) values(y string) ([]float64, error) {
-	if slices.Contains(t.Columns, y) || !isFormula(y) {
-		return t.Numbers(y)
-	}
-	f, names, err := t.formula(y)
-	if err != nil {
-		return nil, err
-	}
-	columns := make([][]float64, len(names))
-	for i, name := range names {
-		if columns[i], err = t.Numbers(name); err != nil {
-			return nil, err
-		}
-	}
-	values := make([]float64, len(t.Rows))
-	of := map[string]float64{}
-	for i := range values {
-		for j, name := range names {
-			of[name] = columns[j][i]
-		}
-		values[i] = f.value(of)
-	}
-	return values, nil
-}
-
-// isFormula tells arithmetic from a name.
-func isFormula(text string) bool { return strings.ContainsAny(text, "+*/() ") }
-
-// formula reads arithmetic over the columns of a table, and names those.
-func (t *Table) formula(text string) (*formula, []string, error) {
-	f, names, err := parseFormulaOver(text, t.Columns)
-	if err != nil {
-		return nil, nil, fmt.Errorf("%q: %w", text, err)
-	}
-	return f, names, nil
-}
-
 // labelOf labels an axis of columns; arithmetic stands as it is.
 func (p *PlotConfig) labelOf(columns []string) string {
-	if len(columns) == 1 && isFormula(columns[0]) {
+	if len(columns) == 1 && results.IsFormula(columns[0]) {
 		return columns[0]
 	}
 	label := commonLabel(columns)
@@ -106,7 +68,7 @@ func (p *PlotConfig) aggregate(values []float64, interval float64) (y, half floa
 
 // inBins parts the rows of a series by the equal parts of the range of x in the whole
 // table, each its mean in the figure.
-func (p *PlotConfig) inBins(whole, t *Table) ([][]int, error) {
+func (p *PlotConfig) inBins(whole, t *results.Table) ([][]int, error) {
 	all, err := whole.Numbers(p.X)
 	if err != nil {
 		return nil, err
@@ -163,13 +125,13 @@ func fiveNumbers(values []float64) [5]float64 {
 // base is the values that others are related to.
 type base struct {
 	plot  *PlotConfig
-	table *Table
+	table *results.Table
 	rows  map[string][]int // by what a row has in common with its baseline
 	keys  []string         // that tell
 }
 
 // baseline finds the rows of the baseline; nil without one.
-func (p *PlotConfig) baseline(t *Table) (*base, error) {
+func (p *PlotConfig) baseline(t *results.Table) (*base, error) {
 	if len(p.Baseline) == 0 {
 		return nil, nil
 	}
@@ -178,11 +140,11 @@ func (p *PlotConfig) baseline(t *Table) (*base, error) {
 		return nil, fmt.Errorf("baseline: %w", err)
 	}
 	if len(some.Rows) == 0 {
-		return nil, fmt.Errorf("baseline: %w", t.unmet(p.Baseline))
+		return nil, fmt.Errorf("baseline: %w", t.Unmet(p.Baseline))
 	}
 	b := &base{plot: p, table: some, rows: map[string][]int{}}
-	for _, key := range append(t.sweptKeys(), p.X) {
-		if _, fixed := p.Baseline[key]; !fixed && key != seedKey && !slices.Contains(b.keys, key) {
+	for _, key := range append(t.SweptKeys(), p.X) {
+		if _, fixed := p.Baseline[key]; !fixed && key != results.SeedKey && !slices.Contains(b.keys, key) {
 			b.keys = append(b.keys, key)
 		}
 	}
@@ -192,26 +154,18 @@ func (p *PlotConfig) baseline(t *Table) (*base, error) {
 	return b, nil
 }
 
-func describeSelection(selection map[string]string) string {
-	var parts []string
-	for _, name := range sortedKeys(selection) {
-		parts = append(parts, name+" = "+selection[name])
-	}
-	return strings.Join(parts, ", ")
-}
-
-func (b *base) key(t *Table, row []string) string {
+func (b *base) key(t *results.Table, row []string) string {
 	key := ""
 	for _, name := range b.keys {
-		key += canonicalCell(row[slices.Index(t.Columns, name)]) + "\x00"
+		key += results.CanonicalCell(row[slices.Index(t.Columns, name)]) + "\x00"
 	}
 	return key
 }
 
 // relate divides a series by the baseline, or the baseline by it, where both have a
 // value; intervals are those of the series alone, in proportion.
-func (b *base) relate(s *plot.Series, t *Table, points [][]int, y string) error {
-	values, err := b.table.values(y)
+func (b *base) relate(s *plot.Series, t *results.Table, points [][]int, y string) error {
+	values, err := b.table.Values(y)
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-package experiments
+package figures
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/experiments/plot"
+	"github.com/weft-sim/weft/experiments/results"
 )
 
 // ReferenceConfig is a [[plot.reference]] table: numbers from elsewhere that a figure
@@ -22,52 +23,11 @@ type ReferenceConfig struct {
 	Series  string `toml:"series" doc:"with target: the series that it is about, as in the legend: beside whose bar it stands, or whose name is at the line"`
 	Formula string `toml:"formula" doc:"arithmetic over value: what is drawn in its place, such as \"1 + value\""`
 	Name    string `toml:"name" doc:"in the legend; default: paper, of a file the name of the file"`
-}
 
-// references decodes the references of a figure.
-func (f *File) references(path string, raw any, dec *decoder, finished bool) (all []ReferenceConfig) {
-	if raw == nil {
-		return nil
-	}
-	tables, ok := tablesOf(raw)
-	if !ok {
-		f.doc.problem(path, "= %s: want tables, [[plot.reference]]", show(raw))
-		return nil
-	}
-	for i, table := range tables {
-		path := fmt.Sprintf("%s[%d]", path, i)
-		r := ReferenceConfig{Axis: "y"}
-		for _, key := range []string{"x", "panel"} { // cells: numbers, too
-			if value, given := table[key]; given {
-				table = without(table, key)
-				table[key] = formatCell(value)
-			}
-		}
-		dec.table(path, table, &r)
-		if (r.File == "") == (r.Target == "") {
-			f.doc.problem(path, "has to name one of file and target")
-		}
-		if r.Target != "" {
-			if _, err := targetByID(r.Target); err != nil {
-				f.doc.problem(join(path, "target"), "= %q: %v", r.Target, err)
-			}
-		}
-		if r.Formula != "" {
-			if _, err := parseFormula(r.Formula, []string{"value"}); err != nil {
-				f.doc.problem(join(path, "formula"), "= %q: %v", r.Formula, err)
-			}
-		}
-		if r.File != "" && !filepath.IsAbs(r.File) {
-			r.File = filepath.Join(f.inputFolder(), r.File)
-		}
-		if r.File != "" && !finished {
-			if _, err := ReadTableFile(r.File); err != nil {
-				f.doc.problem(join(path, "file"), "%v", err)
-			}
-		}
-		all = append(all, r)
-	}
-	return all
+	// Of the row of the targets: its value, unit, and kind of tolerance.
+	Value float64 `toml:"-"`
+	Unit  string  `toml:"-"`
+	Bound string  `toml:"-"`
 }
 
 // refer adds the references to a figure. panels are the names of its panels by the cells
@@ -93,11 +53,11 @@ func (r *ReferenceConfig) shown(value float64) (float64, error) {
 	if r.Formula == "" {
 		return value, nil
 	}
-	f, err := parseFormula(r.Formula, []string{"value"})
+	f, err := results.ParseFormula(r.Formula, []string{"value"})
 	if err != nil {
 		return 0, fmt.Errorf("formula %q: %w", r.Formula, err)
 	}
-	return f.value(map[string]float64{"value": value}), nil
+	return f.Value(map[string]float64{"value": value}), nil
 }
 
 // inPanels are the figures that show something of a panel; all where it names none.
@@ -106,7 +66,7 @@ func inPanels(f *plot.Figure, panels map[string]*plot.Figure, panel string) (all
 		return []*plot.Figure{f}
 	}
 	for cell, one := range panels {
-		if panel == "" || sameCell(cell, panel) || one.Title == panel {
+		if panel == "" || results.SameCell(cell, panel) || one.Title == panel {
 			all = append(all, one)
 		}
 	}
@@ -117,20 +77,16 @@ func inPanels(f *plot.Figure, panels map[string]*plot.Figure, panel string) (all
 // that the figure has not.
 func (p *PlotConfig) placeOf(f *plot.Figure, cell string) (x float64, ok bool) {
 	if !p.categorical() {
-		x = number(cell)
+		x = results.Number(cell)
 		return x, !math.IsNaN(x)
 	}
 	at := slices.IndexFunc(f.Categories, func(name string) bool {
-		return sameCell(name, cell) || name == p.nameOf(cell, cellName(p.X, cell))
+		return results.SameCell(name, cell) || name == p.nameOf(cell, CellName(p.X, cell))
 	})
 	return float64(at), at >= 0
 }
 
 func (p *PlotConfig) referTarget(f *plot.Figure, panels map[string]*plot.Figure, r *ReferenceConfig) error {
-	t, err := targetByID(r.Target)
-	if err != nil {
-		return err
-	}
 	name, column := r.Name, p.X
 	if name == "" {
 		name = "paper"
@@ -138,13 +94,13 @@ func (p *PlotConfig) referTarget(f *plot.Figure, panels map[string]*plot.Figure,
 	if r.Axis != "x" && len(p.Y) > 0 {
 		column = p.Y[0]
 	}
-	value, err := r.shown(t.Value * unitFactor(t.Unit, columnUnit(column)))
+	value, err := r.shown(r.Value * results.UnitFactor(r.Unit, results.ColumnUnit(column)))
 	if err != nil {
 		return err
 	}
 	for _, one := range inPanels(f, panels, r.Panel) {
 		if r.X == "" {
-			label := strings.TrimSpace(r.Series + " " + boundSigns[t.ToleranceKind] + strconv.FormatFloat(value, 'g', 4, 64))
+			label := strings.TrimSpace(r.Series + " " + boundSigns[r.Bound] + strconv.FormatFloat(value, 'g', 4, 64))
 			one.Marks = append(one.Marks, plot.Mark{Name: name, Label: label, Vertical: r.Axis == "x", From: value, To: value, Hue: plot.ReferenceHue})
 			continue
 		}
@@ -171,7 +127,7 @@ func addReference(f *plot.Figure, name, series string, x, y float64, apart bool)
 }
 
 func (p *PlotConfig) referFile(f *plot.Figure, panels map[string]*plot.Figure, r *ReferenceConfig) error {
-	t, err := ReadTableFile(r.File)
+	t, err := results.ReadTableFile(r.File)
 	if err != nil {
 		return err
 	}
@@ -194,7 +150,7 @@ func (p *PlotConfig) referFile(f *plot.Figure, panels map[string]*plot.Figure, r
 	}
 	found := false
 	for _, row := range t.Rows {
-		value, err := r.shown(number(row[y]))
+		value, err := r.shown(results.Number(row[y]))
 		if err != nil {
 			return err
 		}

@@ -1,4 +1,4 @@
-package experiments
+package figures
 
 import (
 	"errors"
@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/weft-sim/weft/experiments/plot"
+	"github.com/weft-sim/weft/experiments/results"
 )
 
 // annotation is a mark of the series of a group.
@@ -23,8 +24,8 @@ func (p *PlotConfig) annotations(f *plot.Figure, groups []*group, source *PlotSo
 		return nil, nil
 	}
 	accepted := len(p.Y) == 1 && p.Y[0] == "accepted_load"
-	if p.X != "offered_load" && p.X != loadKey {
-		return nil, fmt.Errorf("annotate is for figures over the load: want x = \"offered_load\" or %q, not %q", loadKey, p.X)
+	if p.X != "offered_load" && p.X != results.LoadKey {
+		return nil, fmt.Errorf("annotate is for figures over the load: want x = \"offered_load\" or %q, not %q", results.LoadKey, p.X)
 	}
 	bounds, knees := slices.Contains(p.Annotate, "bound"), slices.Contains(p.Annotate, "knee")
 	if bounds && source.Bound == nil {
@@ -90,13 +91,11 @@ func (p *PlotConfig) colours(f *plot.Figure, groups []*group) {
 			return
 		}
 		cells[i] = g.rows.Rows[0][at]
-		if !slices.Contains(values, cells[i]) {
-			values = append(values, cells[i])
-		}
+		values = results.AddNew(values, cells[i])
 	}
 	low, high, numeric := math.Inf(1), math.Inf(-1), true
 	for _, v := range values {
-		x := number(v)
+		x := results.Number(v)
 		numeric = numeric && x == x
 		low, high = min(low, x), max(high, x)
 	}
@@ -104,7 +103,7 @@ func (p *PlotConfig) colours(f *plot.Figure, groups []*group) {
 	for i := range f.Series {
 		s, cell := &f.Series[i], cells[i/each]
 		if numeric && len(values) > 1 {
-			s.Hue, s.Tint = -1, (number(cell)-low)/(high-low)
+			s.Hue, s.Tint = -1, (results.Number(cell)-low)/(high-low)
 		} else {
 			s.Hue = 1 + slices.Index(values, cell)
 		}

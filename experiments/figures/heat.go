@@ -1,4 +1,4 @@
-package experiments
+package figures
 
 import (
 	"cmp"
@@ -9,10 +9,11 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/experiments/plot"
+	"github.com/weft-sim/weft/experiments/results"
 )
 
 // heat makes a field of colours of column z over the values of x and y.
-func (p *PlotConfig) heat(f *plot.Figure, t *Table) error {
+func (p *PlotConfig) heat(f *plot.Figure, t *results.Table) error {
 	if len(p.Y) != 1 || p.Z == "" {
 		return errors.New("style heat needs one column y, and a column z, which the colours show")
 	}
@@ -24,12 +25,12 @@ func (p *PlotConfig) heat(f *plot.Figure, t *Table) error {
 	}
 	x, err := t.Column(p.X)
 	y, err2 := t.Column(p.Y[0])
-	values, err3 := t.values(p.Z)
+	values, err3 := t.Values(p.Z)
 	if err := errors.Join(err, err2, err3); err != nil {
 		return err
 	}
 	columns, rows := axisValues(t, x), axisValues(t, y)
-	if x := number(columns[0]); x != x { // categories that both axes have stand in one order
+	if x := results.Number(columns[0]); x != x { // categories that both axes have stand in one order
 		place := func(c string) int { return slices.Index(append(slices.Clone(rows), c), c) }
 		slices.SortStableFunc(columns, func(a, b string) int { return place(a) - place(b) })
 	}
@@ -39,10 +40,10 @@ func (p *PlotConfig) heat(f *plot.Figure, t *Table) error {
 	}
 	field := &plot.Field{Label: p.labelOf([]string{p.Z}), Log: p.LogY, Range: p.YRange}
 	for _, c := range columns {
-		field.Columns = append(field.Columns, p.nameOf(c, cellName(p.X, c)))
+		field.Columns = append(field.Columns, p.nameOf(c, CellName(p.X, c)))
 	}
 	for _, c := range rows {
-		field.Rows = append(field.Rows, p.nameOf(c, cellName(p.Y[0], c)))
+		field.Rows = append(field.Rows, p.nameOf(c, CellName(p.Y[0], c)))
 	}
 	points := 1.0
 	if point := slices.Index(t.Columns, "point"); point >= 0 && p.Aggregate == "sum" {
@@ -55,13 +56,13 @@ func (p *PlotConfig) heat(f *plot.Figure, t *Table) error {
 		at := slices.Index(rows, row[y])*len(columns) + slices.Index(columns, row[x])
 		if first := other[at]; first == nil {
 			other[at] = row
-		} else if name := t.differsIn(first, row, x, y); name != "" {
+		} else if name := differsIn(t, first, row, x, y); name != "" {
 			return fmt.Errorf("rows at %s = %s and %s = %s differ in %s: select one value under where", p.X, row[x], p.Y[0], row[y], name)
 		}
 		if !math.IsNaN(values[i]) {
 			cells[at] = append(cells[at], values[i]/points)
 		}
-		states[at] = max(states[at], t.verdict(i))
+		states[at] = max(states[at], verdict(t, i))
 	}
 	for j := range rows {
 		var line []float64
@@ -81,30 +82,30 @@ func (p *PlotConfig) heat(f *plot.Figure, t *Table) error {
 
 // axisValues lists the values of a column: numbers in their order, others as they
 // come.
-func axisValues(t *Table, column int) []string {
+func axisValues(t *results.Table, column int) []string {
 	var values []string
 	numeric := true
 	for _, row := range t.Rows {
 		if !slices.Contains(values, row[column]) {
 			values = append(values, row[column])
-			x := number(row[column])
+			x := results.Number(row[column])
 			numeric = numeric && x == x
 		}
 	}
 	if numeric {
-		slices.SortStableFunc(values, func(a, b string) int { return cmp.Compare(number(a), number(b)) })
+		slices.SortStableFunc(values, func(a, b string) int { return cmp.Compare(results.Number(a), results.Number(b)) })
 	}
 	return values
 }
 
 // differsIn names a swept key other than the columns x and y in which rows differ.
-func (t *Table) differsIn(a, b []string, x, y int) string {
-	for _, key := range t.sweptKeys() {
+func differsIn(t *results.Table, a, b []string, x, y int) string {
+	for _, key := range t.SweptKeys() {
 		i := slices.Index(t.Columns, key)
-		if _, follows := t.follows(t.Columns[x], key); follows && strings.HasSuffix(t.Columns[x], "load") {
+		if _, follows := follows(t, t.Columns[x], key); follows && strings.HasSuffix(t.Columns[x], "load") {
 			continue
 		}
-		if key != seedKey && i != x && i != y && canonicalCell(a[i]) != canonicalCell(b[i]) {
+		if key != results.SeedKey && i != x && i != y && results.CanonicalCell(a[i]) != results.CanonicalCell(b[i]) {
 			return key
 		}
 	}

@@ -1,4 +1,4 @@
-package experiments
+package figures
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/experiments/plot"
+	"github.com/weft-sim/weft/experiments/results"
 )
 
 // group is the rows of one combination of the By columns: a series.
@@ -13,30 +14,11 @@ type group struct {
 	by    []string // columns
 	cells []string // their values
 	name  string   // in the legend
-	rows  *Table
+	rows  *results.Table
 }
-
-// seedKey is swept for replications: rows that differ only in it are
-// estimates of the same numbers.
-const seedKey = "seed"
-
-// sweptKeys lists the swept keys of a table of results or of a further one:
-// settings have dots in their names, columns of a kind have none.
-func (t *Table) sweptKeys() []string {
-	var keys []string
-	for _, name := range t.Columns {
-		if strings.Contains(name, ".") || name == seedKey {
-			keys = append(keys, name)
-		}
-	}
-	return keys
-}
-
-// ofResults tells a table with one row a point from the further ones of a kind.
-func (t *Table) ofResults() bool { return slices.Contains(t.Columns, "replications") }
 
 // groups divides the rows by the By columns, in the order of first appearance.
-func (p *PlotConfig) groups(t *Table) ([]*group, error) {
+func (p *PlotConfig) groups(t *results.Table) ([]*group, error) {
 	by := p.By
 	if len(by) == 0 {
 		by = p.defaultBy(t)
@@ -44,29 +26,13 @@ func (p *PlotConfig) groups(t *Table) ([]*group, error) {
 	if p.Panels != "" && !slices.Contains(by, p.Panels) {
 		by = append(slices.Clone(by), p.Panels)
 	}
-	var columns []int
-	for _, name := range by {
-		i, err := t.Column(name)
-		if err != nil {
-			return nil, err
-		}
-		columns = append(columns, i)
+	columns, err := t.Places(by)
+	if err != nil {
+		return nil, err
 	}
-	byCells := map[string]*group{}
 	var all []*group
-	for _, row := range t.Rows {
-		cells := make([]string, len(columns))
-		for j, i := range columns {
-			cells[j] = row[i]
-		}
-		key := strings.Join(cells, "\x00")
-		g := byCells[key]
-		if g == nil {
-			g = &group{by: by, cells: cells, rows: &Table{Columns: t.Columns}}
-			byCells[key] = g
-			all = append(all, g)
-		}
-		g.rows.Rows = append(g.rows.Rows, row)
+	for _, rows := range results.Grouped(t.Rows, func(row []string) string { return strings.Join(results.Pick(row, columns), "\x00") }) {
+		all = append(all, &group{by: by, cells: results.Pick(rows[0], columns), rows: &results.Table{Columns: t.Columns, Rows: rows}})
 	}
 	p.sortGroups(all)
 	return all, nil
@@ -82,7 +48,7 @@ func (p *PlotConfig) sortGroups(all []*group) {
 				continue
 			}
 			for i, value := range p.Order {
-				if sameCell(cell, value) {
+				if results.SameCell(cell, value) {
 					least = min(least, i)
 				}
 			}
@@ -133,7 +99,7 @@ func (p *PlotConfig) nameGroups(groups []*group) (title string) {
 	if len(p.Y) <= 1 && len(groups) > 1 && len(different) == 1 {
 		j := different[0]
 		for _, g := range groups {
-			g.name = p.nameOf(g.cells[j], cellName(by[j], g.cells[j]))
+			g.name = p.nameOf(g.cells[j], CellName(by[j], g.cells[j]))
 		}
 		if slices.ContainsFunc(groups, func(g *group) bool { return name(by[j], g.cells[j]) != g.name }) {
 			parts = append(parts, settingName(by[j]))
@@ -175,19 +141,19 @@ func needed(groups []*group, columns []int) []int {
 // values, but not x, nor what x follows (the load that is swept behind the
 // offered load on the axis), nor the seed. If x is a metric that follows none of
 // them, the longest axis of the sweep runs along the series.
-func (p *PlotConfig) defaultBy(t *Table) []string {
+func (p *PlotConfig) defaultBy(t *results.Table) []string {
 	x := slices.Index(t.Columns, p.X)
 	if x < 0 {
 		return nil // the caller reports it
 	}
 	var by []string
-	swept := t.sweptKeys()
+	swept := t.SweptKeys()
 	longest, most, along := -1, 1, slices.Contains(swept, p.X)
 	for _, key := range swept {
-		if key == p.X || key == seedKey {
+		if key == p.X || key == results.SeedKey {
 			continue
 		}
-		values, follows := t.follows(p.X, key)
+		values, follows := follows(t, p.X, key)
 		switch {
 		case values < 2:
 		case follows:
@@ -199,7 +165,7 @@ func (p *PlotConfig) defaultBy(t *Table) []string {
 			}
 		}
 	}
-	if !along && longest >= 0 && t.ofResults() {
+	if !along && longest >= 0 && t.OfResults() {
 		by = slices.Delete(by, longest, longest+1)
 	}
 	return by
@@ -207,7 +173,7 @@ func (p *PlotConfig) defaultBy(t *Table) []string {
 
 // follows counts the values of a key and tells whether x, if it varies at all,
 // has one value for each.
-func (t *Table) follows(x, key string) (values int, follows bool) {
+func follows(t *results.Table, x, key string) (values int, follows bool) {
 	i, j := slices.Index(t.Columns, key), slices.Index(t.Columns, x)
 	of := map[string]string{}
 	follows = slices.ContainsFunc(t.Rows, func(row []string) bool { return row[j] != t.Rows[0][j] })
@@ -225,41 +191,33 @@ func (t *Table) follows(x, key string) (values int, follows bool) {
 // index: rows that differ only in their seed are one. In further tables, which
 // have several rows a point, such rows have the same x, too. The error says
 // what the series mixes: variants that would make it jump at one x.
-func (p *PlotConfig) points(t *Table) ([][]int, error) {
+func (p *PlotConfig) points(t *results.Table) ([][]int, error) {
 	x, err := t.Column(p.X)
 	if err != nil {
 		return nil, err
 	}
-	swept := t.sweptKeys()
-	apart := p.X == seedKey || slices.Contains(p.By, seedKey)
-	var all [][]int
-	place := map[string]int{}
+	swept := t.SweptKeys()
+	apart := p.X == results.SeedKey || slices.Contains(p.By, results.SeedKey)
 	times := map[string]int{} // rows of a key and seed so far
-	for i, row := range t.Rows {
-		key, seed := "", ""
+	all := results.Grouped(results.Indices(len(t.Rows)), func(i int) string {
+		row, key, seed := t.Rows[i], "", ""
 		for j, name := range t.Columns {
 			switch {
-			case name == seedKey && !apart:
+			case name == results.SeedKey && !apart:
 				seed = row[j]
 			case slices.Contains(swept, name):
-				key += canonicalCell(row[j]) + "\x00"
+				key += results.CanonicalCell(row[j]) + "\x00"
 			}
 		}
-		if !t.ofResults() {
-			key += canonicalCell(row[x])
+		if !t.OfResults() {
+			key += results.CanonicalCell(row[x])
 		}
 		if !p.spread(t) {
 			times[key+"\x01"+seed]++
 			key += fmt.Sprint("\x01", times[key+"\x01"+seed])
 		}
-		at, known := place[key]
-		if !known {
-			at = len(all)
-			place[key] = at
-			all = append(all, nil)
-		}
-		all[at] = append(all[at], i)
-	}
+		return key
+	})
 	if p.categorical() {
 		return all, nil // has a category for each
 	}
@@ -267,10 +225,10 @@ func (p *PlotConfig) points(t *Table) ([][]int, error) {
 }
 
 // mixed finds two points of a series at the same value of a swept x.
-func (p *PlotConfig) mixed(t *Table, points [][]int, x int) error {
-	swept := t.sweptKeys()
-	if !t.ofResults() || !slices.ContainsFunc(swept, func(key string) bool {
-		values, follows := t.follows(p.X, key)
+func (p *PlotConfig) mixed(t *results.Table, points [][]int, x int) error {
+	swept := t.SweptKeys()
+	if !t.OfResults() || !slices.ContainsFunc(swept, func(key string) bool {
+		values, follows := follows(t, p.X, key)
 		return key == p.X || values > 1 && follows
 	}) {
 		return nil
@@ -278,13 +236,13 @@ func (p *PlotConfig) mixed(t *Table, points [][]int, x int) error {
 	at := map[string][]string{}
 	for _, rows := range points {
 		row := t.Rows[rows[0]]
-		other := at[canonicalCell(row[x])]
+		other := at[results.CanonicalCell(row[x])]
 		if other == nil {
-			at[canonicalCell(row[x])] = row
+			at[results.CanonicalCell(row[x])] = row
 			continue
 		}
 		for j, name := range t.Columns {
-			if slices.Contains(swept, name) && name != p.X && canonicalCell(row[j]) != canonicalCell(other[j]) {
+			if slices.Contains(swept, name) && name != p.X && results.CanonicalCell(row[j]) != results.CanonicalCell(other[j]) {
 				return fmt.Errorf("points of one series at %s = %s differ in %s: name it under by, or select one value under where", p.X, row[x], name)
 			}
 		}
@@ -295,8 +253,8 @@ func (p *PlotConfig) mixed(t *Table, points [][]int, x int) error {
 // seriesName shows a cell in the legend: names as they are, numbers with what
 // they count.
 func seriesName(column, cell string) string {
-	name := cellName(column, cell)
-	if x := number(cell); x != x || name != cell {
+	name := CellName(column, cell)
+	if x := results.Number(cell); x != x || name != cell {
 		return name
 	}
 	return settingName(column) + " " + name
@@ -307,13 +265,13 @@ func settingName(column string) string {
 	return strings.ReplaceAll(column[strings.LastIndexByte(column, '.')+1:], "_", " ")
 }
 
-// cellName is how a cell is written in figures.
-func cellName(column, cell string) string {
+// CellName is how a cell is written in figures.
+func CellName(column, cell string) string {
 	if name := knownCells[column+" "+cell]; name != "" {
 		return name
 	}
 	if _, unit := splitLabel(AxisLabel(column)); unit == "B" {
-		if x := number(cell); x == x {
+		if x := results.Number(cell); x == x {
 			return plot.Bytes(x)
 		}
 	}

@@ -1,7 +1,8 @@
-package experiments
+package results
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -33,16 +34,16 @@ type Knee struct {
 // offered load is not swept. Cost: linear in the rows.
 func (t *Table) Knees() []Knee {
 	offered, err := t.Numbers("offered_load")
-	if err != nil || !slices.Contains(t.Columns, stateColumn) {
+	if err != nil || !slices.Contains(t.Columns, StateColumn) {
 		return nil
 	}
 	var keys []int
 	swept := false // is the load; that of measure.find follows from other settings
-	for _, name := range t.sweptKeys() {
+	for _, name := range t.SweptKeys() {
 		at := slices.Index(t.Columns, name)
 		switch varies := slices.ContainsFunc(t.Rows, func(r []string) bool { return r[at] != t.Rows[0][at] }); {
-		case !varies || name == seedKey:
-		case name == loadKey:
+		case !varies || name == SeedKey:
+		case name == LoadKey:
 			swept = true
 		default:
 			keys = append(keys, at)
@@ -51,8 +52,6 @@ func (t *Table) Knees() []Knee {
 	if !swept {
 		return nil
 	}
-	rows := map[string][]int{}
-	var names []string
 	nameOf := func(row []string, is func(key string) bool) string {
 		var parts []string
 		for _, at := range keys {
@@ -63,21 +62,15 @@ func (t *Table) Knees() []Knee {
 		return strings.Join(parts, ", ")
 	}
 	offer := func(key string) bool { return strings.HasPrefix(key, "traffic.") }
-	for i, row := range t.Rows {
-		name := nameOf(row, func(string) bool { return true })
-		if rows[name] == nil {
-			names = append(names, name)
-		}
-		rows[name] = append(rows[name], i)
-	}
+	variant := func(i int) string { return nameOf(t.Rows[i], func(string) bool { return true }) }
 	var knees []Knee
 	several := false
-	for _, name := range names {
-		k := t.knee(rows[name], offered)
-		first := t.Rows[rows[name][0]]
-		k.Variant, k.Demand, k.Design = name, nameOf(first, offer), nameOf(first, func(key string) bool { return !offer(key) })
+	for _, rows := range Grouped(Indices(len(t.Rows)), variant) {
+		k := t.knee(rows, offered)
+		first := t.Rows[rows[0]]
+		k.Variant, k.Demand, k.Design = variant(rows[0]), nameOf(first, offer), nameOf(first, func(key string) bool { return !offer(key) })
 		knees = append(knees, k)
-		several = several || slices.ContainsFunc(rows[name], func(i int) bool { return offered[i] != offered[rows[name][0]] })
+		several = several || slices.ContainsFunc(rows, func(i int) bool { return offered[i] != offered[rows[0]] })
 	}
 	if !several {
 		return nil
@@ -85,14 +78,14 @@ func (t *Table) Knees() []Knee {
 	return knees
 }
 
-// loadKey is the setting that curves run along.
-const loadKey = "traffic.load"
+// LoadKey is the setting that curves run along.
+const LoadKey = "traffic.load"
 
 // knee is that of the rows of one variant.
 func (t *Table) knee(rows []int, offered []float64) Knee {
 	k := Knee{Steady: math.NaN(), Not: math.NaN(), Accepted: math.NaN(), Idle: math.NaN()}
 	if at := slices.Index(t.Columns, "point"); at >= 0 {
-		k.Point = int(number(t.Rows[rows[0]][at]))
+		k.Point = int(Number(t.Rows[rows[0]][at]))
 	}
 	byLoad := slices.Clone(rows)
 	slices.SortStableFunc(byLoad, func(i, j int) int { return cmp.Compare(offered[i], offered[j]) })
@@ -137,32 +130,111 @@ func (t *Table) meanOf(column string, rows []int) (mean, half float64) {
 	for _, i := range rows {
 		r.Add(values[i])
 	}
-	half = math.NaN()
-	if r.N() > 1 {
+	halves, err := t.HalfWidths(column)
+	switch {
+	case r.N() > 1:
 		half = r.HalfWidth(0.95)
-	} else if ci := t.intervalColumn(column); ci != "" {
-		if halves, err := t.Numbers(ci); err == nil {
-			half = halves[rows[0]]
-		}
+	case err != nil:
+		half = math.NaN()
+	default:
+		half = halves[rows[0]]
 	}
 	return r.Mean(), half
 }
 
 func sameNumber(a, b float64) bool { return math.Abs(a-b) <= 1e-9*max(math.Abs(a), math.Abs(b)) }
 
-// LoadBound is the highest load that the channels of a point can carry, proven; 0
-// where none is known. Cost: that of the channel loads, once for points that share
-// network and pattern.
-func (f *File) LoadBound(p *Point) float64 {
-	c, ok := p.config.(interface {
-		LoadBound(seed uint64) (float64, error)
-	})
-	if !ok {
-		return 0
-	}
-	bound, err := c.LoadBound(p.Seed)
+// Metrics that a selection of rows, usually all loads of one variant, comes
+// down to.
+const (
+	SaturationMetric = "saturation_throughput" // the rule of papers: see acceptedAt95
+	SteadyMetric     = "steady_throughput"     // weft's own verdict
+)
+
+// DerivedMetrics are computed from several rows.
+var DerivedMetrics = map[string]func(*Table) (float64, error){
+	SaturationMetric: AcceptedAt95,
+	SteadyMetric:     SteadyThroughput,
+}
+
+// SteadyThroughput is the highest accepted load among the steady rows, NaN if
+// there are none.
+func SteadyThroughput(t *Table) (float64, error) {
+	accepted, err := t.Numbers("accepted_load")
 	if err != nil {
-		return 0 // no bound of what cannot be built
+		return math.NaN(), err
 	}
-	return bound
+	best := math.NaN()
+	for i, x := range accepted {
+		if t.State(i) == measure.Steady && !(x <= best) {
+			best = x
+		}
+	}
+	return best, nil
+}
+
+// AcceptedAt95 is the highest accepted load among the rows that accept at least
+// 0.95 of what is offered; if none does, the accepted load at the lowest offered
+// one. NaN if there are no rows. Papers and BookSim2 call this the saturation
+// throughput; it is no verdict, since a network that falls behind by less than 5 %
+// passes it (see [State]).
+func AcceptedAt95(t *Table) (float64, error) {
+	offered, err := t.Numbers("offered_load")
+	if err != nil {
+		return math.NaN(), err
+	}
+	accepted, err := t.Numbers("accepted_load")
+	if err != nil {
+		return math.NaN(), err
+	}
+	best, lowest, atLowest := math.NaN(), math.Inf(1), math.NaN()
+	for i := range offered {
+		if accepted[i] >= 0.95*offered[i] && !(accepted[i] <= best) {
+			best = accepted[i]
+		}
+		if offered[i] < lowest {
+			lowest, atLowest = offered[i], accepted[i]
+		}
+	}
+	if math.IsNaN(best) {
+		return atLowest, nil
+	}
+	return best, nil
+}
+
+// StateColumn holds the verdict on a point, as [core.State] writes it.
+const StateColumn = "state"
+
+// State is the verdict on row i of a table of results. A table without one, of
+// another kind or by hand, counts as steady, but for the rows in which a column
+// "saturated" says "true".
+func (t *Table) State(i int) measure.State {
+	if at := slices.Index(t.Columns, StateColumn); at >= 0 {
+		if s, err := measure.ParseState(t.Rows[i][at]); err == nil {
+			return s
+		}
+	}
+	if at := slices.Index(t.Columns, "saturated"); at >= 0 && t.Rows[i][at] == "true" {
+		return measure.Saturated
+	}
+	return measure.Steady
+}
+
+// CountStates says how many rows have each verdict: "74 steady, 6 undecided, 40 saturated";
+// "" of a table without verdicts.
+func (t *Table) CountStates() string {
+	if !slices.Contains(t.Columns, StateColumn) {
+		return ""
+	}
+	counts := map[measure.State]int{}
+	for i := range t.Rows {
+		counts[t.State(i)]++
+	}
+	var parts []string
+	for _, s := range []measure.State{measure.Steady, measure.Undecided, measure.Saturated} {
+		if counts[s] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %v", counts[s], s))
+		}
+	}
+	return strings.Join(parts, ", ")
 }

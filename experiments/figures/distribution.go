@@ -1,4 +1,4 @@
-package experiments
+package figures
 
 import (
 	"cmp"
@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/experiments/plot"
+	"github.com/weft-sim/weft/experiments/results"
 )
 
 // bin is a part of a distribution.
@@ -18,10 +19,10 @@ type bin struct{ from, to, count float64 }
 // distribution makes the series of a table of bins: x is the column of their lower
 // edges, y that of their counts. Rows with the same bin, as seeds give, count
 // together.
-func (p *PlotConfig) distribution(f *plot.Figure, t *Table, groups []*group) error {
+func (p *PlotConfig) distribution(f *plot.Figure, t *results.Table, groups []*group) error {
 	lower := p.X
-	if len(p.Percentiles) > 0 || p.Style == string(plot.Box) && !t.hasBins(p.X) {
-		lower = t.binColumn()
+	if len(p.Percentiles) > 0 || p.Style == string(plot.Box) && !hasBins(t, p.X) {
+		lower = binColumn(t)
 	}
 	upper := strings.Replace(lower, "_from_", "_to_", 1)
 	if upper == lower || !slices.Contains(t.Columns, upper) {
@@ -68,7 +69,7 @@ func (p *PlotConfig) distribution(f *plot.Figure, t *Table, groups []*group) err
 			setLabel(&f.YLabel, p.YLabel, quantityLabel)
 			s = boxOf(bins, len(f.Categories))
 			f.Categories = append(f.Categories, g.name)
-			if s.X != nil && g.rows.behind() {
+			if s.X != nil && behind(g.rows) {
 				f.Categories[i] += " *"
 			}
 			if i > 0 { // one series of all boxes
@@ -83,7 +84,7 @@ func (p *PlotConfig) distribution(f *plot.Figure, t *Table, groups []*group) err
 			s = density(bins)
 		}
 		s.Name = g.name
-		if g.rows.behind() {
+		if behind(g.rows) {
 			s.Name = strings.TrimPrefix(s.Name+", saturated", ", ")
 		}
 		f.Series = append(f.Series, s)
@@ -96,9 +97,9 @@ func (p *PlotConfig) distribution(f *plot.Figure, t *Table, groups []*group) err
 
 // behind tells whether the points of some rows are saturated: their distribution
 // grows with the length of the run.
-func (t *Table) behind() bool {
+func behind(t *results.Table) bool {
 	for i := range t.Rows {
-		if t.verdict(i) == plot.Saturated {
+		if verdict(t, i) == plot.Saturated {
 			return true
 		}
 	}
@@ -106,15 +107,15 @@ func (t *Table) behind() bool {
 }
 
 // hasBins tells whether a column holds the lower edges of bins.
-func (t *Table) hasBins(x string) bool {
+func hasBins(t *results.Table, x string) bool {
 	upper := strings.Replace(x, "_from_", "_to_", 1)
 	return upper != x && slices.Contains(t.Columns, upper)
 }
 
 // binColumn is the first column of lower edges; empty if there is none.
-func (t *Table) binColumn() string {
+func binColumn(t *results.Table) string {
 	for _, name := range t.Columns {
-		if t.hasBins(name) {
+		if hasBins(t, name) {
 			return name
 		}
 	}
@@ -122,27 +123,21 @@ func (t *Table) binColumn() string {
 }
 
 // binsOf sums counts by bin, in the order of the edges.
-func binsOf(t *Table, from, to, counts string) ([]bin, error) {
+func binsOf(t *results.Table, from, to, counts string) ([]bin, error) {
 	lower, err := t.Numbers(from)
 	upper, err2 := t.Numbers(to)
 	n, err3 := t.Numbers(counts)
 	if err := errors.Join(err, err2, err3); err != nil {
 		return nil, err
 	}
-	place := map[[2]float64]int{}
+	whole := slices.DeleteFunc(results.Indices(len(n)), func(i int) bool { return math.IsNaN(n[i]) || !(upper[i] > lower[i]) })
 	var bins []bin
-	for i := range n {
-		if math.IsNaN(n[i]) || !(upper[i] > lower[i]) {
-			continue
+	for _, rows := range results.Grouped(whole, func(i int) bin { return bin{lower[i], upper[i], 0} }) {
+		b := bin{lower[rows[0]], upper[rows[0]], 0}
+		for _, i := range rows {
+			b.count += n[i]
 		}
-		edges := [2]float64{lower[i], upper[i]}
-		at, known := place[edges]
-		if !known {
-			at = len(bins)
-			place[edges] = at
-			bins = append(bins, bin{lower[i], upper[i], 0})
-		}
-		bins[at].count += n[i]
+		bins = append(bins, b)
 	}
 	slices.SortStableFunc(bins, func(a, b bin) int { return cmp.Compare(a.from, b.from) })
 	return bins, nil
@@ -251,32 +246,24 @@ func (p *PlotConfig) percentilesOver(f *plot.Figure, groups []*group, lower, upp
 		if err != nil {
 			return err
 		}
-		at := map[string]*Table{}
-		var cells []string
-		for _, row := range g.rows.Rows {
-			cell := canonicalCell(row[x])
-			if at[cell] == nil {
-				at[cell] = &Table{Columns: g.rows.Columns}
-				cells = append(cells, cell)
-			}
-			at[cell].Rows = append(at[cell].Rows, row)
-		}
+		parts := results.Grouped(g.rows.Rows, func(row []string) string { return results.CanonicalCell(row[x]) })
 		for _, percent := range p.Percentiles {
 			s := plot.Series{Name: strings.TrimPrefix(g.name+", "+strconv.FormatFloat(percent, 'g', -1, 64)+" %", ", ")}
-			for _, cell := range cells {
-				bins, err := binsOf(at[cell], lower, upper, counts)
+			for _, rows := range parts {
+				t := &results.Table{Columns: g.rows.Columns, Rows: rows}
+				bins, err := binsOf(t, lower, upper, counts)
 				if err != nil {
 					return err
 				}
 				state := plot.Steady
-				for i := range at[cell].Rows {
-					state = max(state, at[cell].verdict(i))
+				for i := range rows {
+					state = max(state, verdict(t, i))
 				}
 				value := quantileOf(bins, percent/100)
 				if total(bins)*(1-percent/100) < 1 && percent < 100 {
 					value = math.NaN() // too few packets to tell
 				}
-				s.X, s.Y, s.States = append(s.X, number(cell)), append(s.Y, value), append(s.States, state)
+				s.X, s.Y, s.States = append(s.X, results.Number(results.CanonicalCell(rows[0][x]))), append(s.Y, value), append(s.States, state)
 			}
 			sortSeries(&s)
 			f.Series = append(f.Series, s)

@@ -1,4 +1,4 @@
-package experiments
+package figures
 
 import (
 	"math"
@@ -7,8 +7,18 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments/plot"
+	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/fabric/measure"
 )
+
+func table(t *testing.T, text string) *results.Table {
+	t.Helper()
+	table, err := results.ReadTable("t.csv", strings.NewReader(strings.TrimSpace(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table
+}
 
 // TestFigureOfTable: series, categories, bands and marks come from the columns.
 func TestFigureOfTable(t *testing.T) {
@@ -312,6 +322,9 @@ func TestLabelOfSeveralColumns(t *testing.T) {
 			t.Errorf("%v: %q, want %q", columns, got, want)
 		}
 	}
+	if got := commonLabel([]string{"latency_p50_ns", "latency_p99_ns"}); got != "Latency (ns)" {
+		t.Errorf("common label %q", got)
+	}
 }
 
 // TestVerdictOfRow: the state says it where there is one; of seeds, the worst
@@ -334,4 +347,9 @@ point,seed,traffic.load,replications,latency_mean_ns,state,saturated
 	if results.State(3) == measure.Saturated || results.State(4) != measure.Saturated {
 		t.Error("rows 3 and 4")
 	}
+}
+
+// figure is [PlotConfig.Figure] of a table of which nothing else is known.
+func (p *PlotConfig) figure(t *results.Table) (*plot.Figure, error) {
+	return p.Figure(&PlotSource{Table: t})
 }

@@ -1,4 +1,4 @@
-package experiments
+package results
 
 import (
 	"fmt"
@@ -13,16 +13,16 @@ import (
 	"github.com/weft-sim/weft/sim/param"
 )
 
-// formula is arithmetic over named values: + - * /, parentheses, numbers, min and
+// Formula is arithmetic over named values: + - * /, parentheses, numbers, min and
 // max of two.
-type formula struct {
+type Formula struct {
 	text string
 	root ast.Expr
 }
 
-// parseFormula reads a formula in which only the given names may occur, each
+// ParseFormula reads a formula in which only the given names may occur, each
 // at least once.
-func parseFormula(text string, names []string) (*formula, error) {
+func ParseFormula(text string, names []string) (*Formula, error) {
 	root, err := parser.ParseExpr(text)
 	if err != nil {
 		return nil, fmt.Errorf("not a formula: want + - * /, parentheses, min(a, b) and max(a, b) over numbers and the names under of")
@@ -36,11 +36,11 @@ func parseFormula(text string, names []string) (*formula, error) {
 			return nil, fmt.Errorf("does not use %q, which is under of", name)
 		}
 	}
-	return &formula{text, root}, nil
+	return &Formula{text, root}, nil
 }
 
-// parseFormulaOver reads a formula over some of the given names, and lists those.
-func parseFormulaOver(text string, names []string) (*formula, []string, error) {
+// ParseFormulaOver reads a formula over some of the given names, and lists those.
+func ParseFormulaOver(text string, names []string) (*Formula, []string, error) {
 	root, err := parser.ParseExpr(text)
 	if err != nil {
 		return nil, nil, fmt.Errorf("not a formula: want + - * /, parentheses, min(a, b) and max(a, b) over numbers and columns")
@@ -49,7 +49,7 @@ func parseFormulaOver(text string, names []string) (*formula, []string, error) {
 	if err := checkFormula(root, names, used); err != nil {
 		return nil, nil, err
 	}
-	return &formula{text, root}, sortedKeys(used), nil
+	return &Formula{text, root}, SortedKeys(used), nil
 }
 
 func checkFormula(e ast.Expr, names []string, used map[string]bool) error {
@@ -91,8 +91,8 @@ func checkFormula(e ast.Expr, names []string, used map[string]bool) error {
 	return fmt.Errorf("not a formula: want + - * /, parentheses, min(a, b) and max(a, b) over numbers and names")
 }
 
-// value computes the formula.
-func (f *formula) value(of map[string]float64) float64 { return evaluate(f.root, of) }
+// Value computes the formula.
+func (f *Formula) Value(of map[string]float64) float64 { return evaluate(f.root, of) }
 
 // formulaFunction is the function that a call names.
 func formulaFunction(call *ast.CallExpr) (f func(a, b float64) float64, ok bool) {
@@ -139,4 +139,42 @@ func evaluate(e ast.Expr, of map[string]float64) float64 {
 		}
 	}
 	panic(fmt.Sprintf("experiments: formula with %T", e)) // checkFormula lets nothing else pass
+}
+
+// Values is a column as numbers, or arithmetic over columns.
+func (t *Table) Values(y string) ([]float64, error) {
+	if slices.Contains(t.Columns, y) || !IsFormula(y) {
+		return t.Numbers(y)
+	}
+	f, names, err := t.formula(y)
+	if err != nil {
+		return nil, err
+	}
+	columns := make([][]float64, len(names))
+	for i, name := range names {
+		if columns[i], err = t.Numbers(name); err != nil {
+			return nil, err
+		}
+	}
+	values := make([]float64, len(t.Rows))
+	of := map[string]float64{}
+	for i := range values {
+		for j, name := range names {
+			of[name] = columns[j][i]
+		}
+		values[i] = f.Value(of)
+	}
+	return values, nil
+}
+
+// IsFormula tells arithmetic from a name.
+func IsFormula(text string) bool { return strings.ContainsAny(text, "+*/() ") }
+
+// formula reads arithmetic over the columns of a table, and names those.
+func (t *Table) formula(text string) (*Formula, []string, error) {
+	f, names, err := ParseFormulaOver(text, t.Columns)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%q: %w", text, err)
+	}
+	return f, names, nil
 }

@@ -1,0 +1,232 @@
+package figures
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/weft-sim/weft/experiments/plot"
+	"github.com/weft-sim/weft/experiments/results"
+	"github.com/weft-sim/weft/fabric/measure"
+)
+
+// PlotSource is what figures are drawn from.
+type PlotSource struct {
+	Table *results.Table
+	// Bound is the highest load that the channels of a point can carry, by its
+	// index; 0: not known. nil: figures that ask for it are refused.
+	Bound func(point int) float64
+}
+
+// PagePictures draws a table for a page: as it is, and for the width of a telephone.
+func (p *PlotConfig) PagePictures(source *PlotSource) (wide, narrow []byte, err error) {
+	small := *p
+	small.Size, small.Width, small.Height, small.FontSize = "one-column", 0, 0, 0
+	if p.Panels != "" { // one below the other, as high as they need
+		column := sizes[small.Size]
+		small.Size, small.Width, small.FontSize, small.PanelColumns = "page", column[0], column[2], 1
+	}
+	if wide, err = p.Draw(source, plot.Page); err == nil {
+		narrow, err = small.Draw(source, plot.Page)
+	}
+	return wide, narrow, err
+}
+
+// Picture is [PlotConfig.Draw] of a table of which nothing else is known.
+func (p *PlotConfig) Picture(t *results.Table, format string) ([]byte, error) {
+	return p.Draw(&PlotSource{Table: t}, format)
+}
+
+// Draw draws a table as "svg", "png", "pdf" or [plot.Page], or writes the numbers of the figure as
+// "csv".
+func (p *PlotConfig) Draw(source *PlotSource, format string) ([]byte, error) {
+	f, err := p.Figure(source)
+	if err != nil {
+		return nil, err
+	}
+	if format == CSVFormat {
+		return p.data(f)
+	}
+	return f.Render(format)
+}
+
+// Figure selects the columns of a table that a plot shows.
+func (p *PlotConfig) Figure(source *PlotSource) (*plot.Figure, error) {
+	t, err := source.Table.Where(p.Where)
+	if err == nil && len(t.Rows) == 0 && len(source.Table.Rows) > 0 {
+		err = source.Table.Unmet(p.Where)
+	}
+	if err != nil {
+		return nil, err
+	}
+	f := &plot.Figure{
+		Title: p.Title, XLabel: p.XLabel, YLabel: p.YLabel, Style: plot.Style(p.Style), LogX: p.LogX, LogY: p.LogY,
+		YMax: p.YMax, XRange: p.XRange, YRange: p.YRange, Whiskers: p.Intervals == "bars", PanelColumns: p.PanelColumns,
+	}
+	p.setSize(f)
+	if f.XLabel == "" && f.Style != "percentile" {
+		f.XLabel = AxisLabel(p.X)
+	}
+	if f.Style == plot.Heat {
+		return f, p.heat(f, t)
+	}
+	groups, err := p.groups(t)
+	if err != nil {
+		return nil, err
+	}
+	title := p.nameGroups(groups)
+	f.LegendTitle = title
+	switch {
+	case f.Style == plot.Histogram, f.Style == "cdf", f.Style == "percentile", len(p.Percentiles) > 0, f.Style == plot.Box && hasBins(t, p.X):
+		err = p.distribution(f, t, groups)
+	default:
+		err = p.curves(f, t, groups)
+	}
+	if err != nil {
+		return nil, err
+	}
+	marks, err := p.annotations(f, groups, source)
+	if err != nil {
+		return nil, err
+	}
+	p.colours(f, groups)
+	return f, p.refer(f, p.parts(f, groups, marks))
+}
+
+// perGroup is how many series a group has.
+func perGroup(f *plot.Figure, groups []*group) int {
+	if len(groups) == 0 {
+		return 0
+	}
+	return len(f.Series) / len(groups)
+}
+
+// curves makes the series of a table with a row for each point.
+func (p *PlotConfig) curves(f *plot.Figure, t *results.Table, groups []*group) error {
+	if f.YLabel == "" {
+		f.YLabel = p.labelOf(p.Y)
+	}
+	category, err := p.categories(t, groups)
+	if err != nil {
+		return err
+	}
+	base, err := p.baseline(t)
+	if err != nil {
+		return err
+	}
+	for _, g := range groups {
+		points, err := p.points(g.rows)
+		if err != nil {
+			return err
+		}
+		if p.Bins > 0 {
+			points, err = p.inBins(t, g.rows)
+		}
+		if err != nil {
+			return err
+		}
+		for _, y := range p.Y {
+			s, err := p.series(g.rows, points, y)
+			if err != nil {
+				return err
+			}
+			if base != nil {
+				if err := base.relate(&s, g.rows, points, y); err != nil {
+					return err
+				}
+			}
+			s.Name = g.name
+			if len(p.Y) > 1 {
+				s.Name = strings.TrimPrefix(g.name+", "+p.nameOf(y, quantity(y)), ", ")
+			}
+			if p.categorical() {
+				categorise(f, &s, g.rows, points, category)
+			} else {
+				sortSeries(&s)
+			}
+			f.Series = append(f.Series, s)
+		}
+	}
+	return nil
+}
+
+// categorical tells whether x has categories, which need be no numbers.
+func (p *PlotConfig) categorical() bool {
+	return p.Style == string(plot.Bar) || p.Style == string(plot.Box)
+}
+
+// series reads the points of one series. A point that several seeds have computed
+// is what aggregate says of them, a mean with Student's 95 % interval.
+func (p *PlotConfig) series(t *results.Table, points [][]int, y string) (plot.Series, error) {
+	var s plot.Series
+	xs, err := t.Numbers(p.X)
+	if err != nil {
+		return s, err
+	}
+	ys, err := t.Values(y)
+	if err != nil {
+		return s, err
+	}
+	intervals, err := t.HalfWidths(y)
+	if err != nil {
+		return s, err
+	}
+	for _, rows := range points {
+		x, state := 0.0, plot.Steady
+		var values []float64
+		for _, i := range rows {
+			x += xs[i] / float64(len(rows))
+			if !math.IsNaN(ys[i]) {
+				values = append(values, ys[i])
+			}
+			state = max(state, verdict(t, i))
+		}
+		y, interval := p.aggregate(values, intervals[rows[0]])
+		s.X, s.Y = append(s.X, x), append(s.Y, y)
+		s.HalfWidth, s.States = append(s.HalfWidth, interval), append(s.States, state)
+		if p.Style == string(plot.Box) || p.spread(t) {
+			s.Quantiles = append(s.Quantiles, fiveNumbers(values))
+			s.HalfWidth[len(s.HalfWidth)-1] = math.NaN()
+		}
+	}
+	if !slices.ContainsFunc(points, func(rows []int) bool { return len(rows) > 1 }) && p.Style != string(plot.Box) {
+		s.Quantiles = nil // nothing is spread
+	}
+	return s, nil
+}
+
+// verdict is the state of row i as figures show it.
+func verdict(t *results.Table, i int) plot.State {
+	switch t.State(i) {
+	case measure.Saturated:
+		return plot.Saturated
+	case measure.Undecided:
+		return plot.Undecided
+	}
+	return plot.Steady
+}
+
+// sortSeries orders the points by x; equal ones keep their order.
+func sortSeries(s *plot.Series) {
+	order := make([]int, len(s.X))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(s.X[i], s.X[j]) })
+	permute(s.X, order)
+	permute(s.XEnd, order)
+	permute(s.Y, order)
+	permute(s.HalfWidth, order)
+	permute(s.States, order)
+}
+
+func permute[T any](list []T, order []int) {
+	if list == nil {
+		return
+	}
+	old := slices.Clone(list)
+	for i, from := range order {
+		list[i] = old[from]
+	}
+}

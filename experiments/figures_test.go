@@ -1,0 +1,264 @@
+package experiments
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/weft-sim/weft/experiments/figures"
+)
+
+// TestPerformanceAndPackets: figures of what points took to compute, by the settings
+// of the points; and of the packets that are traced, over time.
+func TestPerformanceAndPackets(t *testing.T) {
+	text := `[topology]
+type = "torus"
+dims = [4, 4]
+[routing]
+type = "dor"
+[measure]
+warmup = 100
+window = 200
+[trace]
+packets = 50
+[sweep]
+"traffic.load" = [0.1, 0.3]
+[[plot]]
+file = "cost"
+table = "performance"
+x = "traffic.load"
+y = "events"
+[[plot]]
+file = "time"
+table = "packets"
+style = "scatter"
+x = "born_ns"
+y = ["latency_ns", "hops"]
+`
+	dir := t.TempDir()
+	f := load(t, text, Options{})
+	o, err := f.Execute(t.Context(), Execution{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(o.Figures, " "); got != "cost.svg cost.png cost.data.csv time.svg time.png time.data.csv" {
+		t.Errorf("figures %s", got)
+	}
+	packets := o.Tables["packets"]
+	born, err := packets.Numbers("born_ns")
+	latency, err2 := packets.Numbers("latency_ns")
+	if err != nil || err2 != nil || len(born) != 100 || slices.Min(born) < 100 || slices.Min(latency) <= 0 {
+		t.Errorf("%d packets, born from %v (%v, %v)", len(born), slices.Min(born), err, err2)
+	}
+	folder, err := ReadFolder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range folder.File.Plots {
+		p := &folder.File.Plots[i]
+		source, err := folder.PlotSource(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fig, err := p.Figure(source)
+		if err != nil || len(fig.Series) == 0 {
+			t.Errorf("%s: %v", p.File, err)
+		}
+		if p.File == "cost" && !slices.Equal(fig.Series[0].X, []float64{0.1, 0.3}) {
+			t.Errorf("cost over %v", fig.Series[0].X)
+		}
+	}
+}
+
+// TestReferenceProblems: what is wrong with a reference is said with its key, all of it.
+func TestReferenceProblems(t *testing.T) {
+	text := toySweep + `
+[[plot]]
+file = "other"
+x = "offered_load"
+y = "latency_mean_ns"
+reference = [
+    { target = "no-such-row", formula = "2 * x" },
+    { file = "absent.csv", target = "dragonfly-fig8a-ur-min-saturation-throughput" },
+    { axis = "z", colour = "red" },
+]
+`
+	_, err := Load("test.toml", text, Options{})
+	if err == nil {
+		t.Fatal("no error")
+	}
+	for _, want := range []string{
+		`reference[0].target`, `"no-such-row"`, `reference[0].formula`, `"x"`,
+		`reference[1]`, `one of file and target`, `absent.csv`, `reference[2].axis`, `"z"`, `reference[2].colour`,
+	} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%v\nlacks %s", err, want)
+		}
+	}
+}
+
+// TestReferenceFileOfRun: the path is relative to the experiment file, and the result
+// folder finds it again.
+func TestReferenceFileOfRun(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "testbed.csv"), []byte("x,y\n0.5,33\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(dir, "toy.toml")
+	if err := os.WriteFile(name, []byte(toySweep+"[[plot.reference]]\nfile = \"testbed.csv\"\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	f, err := Open(name, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(dir, "out")
+	execute(t, f, Execution{Dir: out})
+	if data := read(t, out, "latency.data.csv"); !strings.Contains(data, "testbed,0.5,33") {
+		t.Error(data)
+	}
+	folder, err := ReadFolder(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, err := folder.PlotSource(&folder.File.Plots[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if picture, err := folder.File.Plots[0].Draw(source, "svg"); err != nil || !strings.Contains(string(picture), ">testbed<") {
+		t.Errorf("drawn again: %v", err)
+	}
+}
+
+// TestLabels: axis labels with units from column names; settings are called what they
+// are, not by the end of their key; a letter stands beside its table.
+func TestLabels(t *testing.T) {
+	for column, want := range map[string]string{
+		"latency_mean_ns":         "Mean latency (ns)",
+		"latency_p99_ns":          "99th percentile of latency (ns)",
+		"network_latency_mean_ns": "Mean network latency (ns)",
+		"accepted_load":           "Accepted load (flits per terminal and cycle)",
+		"switch.buffer_flits":     "Input buffer of each virtual channel (flits)",
+		"time_us":                 "Time (µs)",
+		"hops_mean":               "Mean hops",
+		"minimal_fraction":        "Minimal fraction",
+		"memory_per_process_mb":   "Memory per process (MB)",
+		"groups.size":             "Members of a group", "program.window": "Packets under way per terminal",
+		"toy.w": "Toy: w", "max_efi": "Maximum EFI", "messages_per_us": "Messages per µs", "total_s": "Total time (s)",
+		"routing.type": "Routing",
+	} {
+		if got := figures.AxisLabel(column); got != want {
+			t.Errorf("%s: %q, want %q", column, got, want)
+		}
+	}
+}
+
+// TestFiguresOfExperiments: the figures of every file that comes with weft tell
+// the variants of its sweep apart. The tables are those of the points, without
+// results.
+func TestFiguresOfExperiments(t *testing.T) {
+	for _, name := range Embedded("") {
+		f, err := Open(name, Options{})
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		results := &Table{Columns: f.columnNames()}
+		for _, p := range f.Points {
+			row := make([]string, len(results.Columns))
+			lead := f.lead(p)
+			copy(row, lead)
+			for i := len(lead); i < len(row); i++ {
+				row[i] = strconv.Itoa(p.Index)
+				if results.Columns[i] == "offered_load" {
+					row[i], _ = f.valueAt(p, "traffic.load")
+				}
+			}
+			results.Rows = append(results.Rows, row)
+		}
+		for _, p := range f.Plots {
+			if p.Table != figures.ResultsTable {
+				continue
+			}
+			source, err := f.plotSource(&p, results, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := p.Figure(source); err != nil {
+				t.Errorf("%s: %s: %v", name, p.File, err)
+			}
+		}
+	}
+}
+
+// TestLoadBound: uniform traffic on a ring of 8 by the shortest way. Half of the 7
+// others are nearer on either side: distances 1, 2, 3 and half of the packets to the
+// opposite one, 6+2 = 8 channel crossings to the right of 7 destinations: at load x
+// a channel carries x*8/7, so 7/8 is the bound. The bisection gives 2*4*7/64 = 7/8.
+func TestLoadBound(t *testing.T) {
+	f := load(t, "[topology]\ntype = \"torus\"\ndims = [8]\n[routing]\ntype = \"dor\"\n", Options{})
+	if got := f.LoadBound(f.Points[0]); math.Abs(got-7.0/8) > 1e-9 {
+		t.Errorf("bound %v, want 7/8", got)
+	}
+	f = load(t, "kind = \"connections\"\n", Options{})
+	if got := f.LoadBound(f.Points[0]); got != 0 {
+		t.Error(fmt.Sprint("a kind without loads: ", got))
+	}
+}
+
+// TestPlotOptionProblems: what cannot be is refused with what is allowed.
+func TestPlotOptionProblems(t *testing.T) {
+	for line, want := range map[string]string{
+		`x_range = [2, 1]`:         `plot[0].x_range = [2, 1]: want two numbers, the lower one first`,
+		`y_range = [1]`:            `plot[0].y_range = [1]: want two numbers`,
+		`annotate = "knees"`:       `plot[0].annotate[0] = "knees": want bound, knee`,
+		`style = "heat"`:           `plot[0] has no z`,
+		`panels = "routing"`:       `plot[0].panels = "routing": not a column of the results`,
+		`size = "huge"`:            `plot[0].size = "huge": want page, one-column, two-columns, slide`,
+		`font_size = 1`:            `plot[0].font_size = 1: want at least 3 points`,
+		`width = 0.5`:              `want at least 1 inch`,
+		`formats = "gif"`:          `plot[0].formats[0] = "gif": want svg, png, pdf, csv`,
+		`aggregate = "mode"`:       `plot[0].aggregate = "mode": want mean, median, smallest, largest`,
+		`colour_by = "colour"`:     `plot[0].colour_by = "colour": not a column`,
+		`z = "100 * acepted_load"`: `x.toml:4:1: plot[0].z = "100 * acepted_load": has the unknown name "acepted_load" (did you mean "accepted_load"?)`,
+	} {
+		_, err := Load("x.toml", "[[plot]]\nx = \"offered_load\"\ny = \"latency_mean_ns\"\n"+line+"\n", Options{})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v\nwant %s", line, err, want)
+		}
+	}
+}
+
+// TestFormats: a folder has its tables in the forms that were asked for, too; the same
+// bytes for any number of jobs; and a run without them removes those of the one before.
+func TestFormats(t *testing.T) {
+	f := load(t, "kind = \"toy\"\n[sweep]\n\"traffic.load\" = [0.1, 0.7]\n", Options{})
+	dir := t.TempDir()
+	execute(t, f, Execution{Dir: dir, Formats: []string{"csv", "jsonl"}})
+	other := t.TempDir()
+	execute(t, f, Execution{Dir: other, Formats: []string{"jsonl"}, Jobs: 1})
+	for _, name := range []string{"results.csv", "results.jsonl", "links.jsonl"} {
+		a, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Error(err)
+		}
+		if b, err := os.ReadFile(filepath.Join(other, name)); err != nil || !bytes.Equal(a, b) {
+			t.Errorf("%s of two runs differ (%v)", name, err)
+		}
+		if strings.HasSuffix(name, "s.jsonl") && strings.Count(string(a), "\n") < 2 {
+			t.Errorf("%s\n%s", name, a)
+		}
+	}
+	execute(t, f, Execution{Dir: dir, Force: true})
+	for _, name := range []string{"results.jsonl", "links.jsonl"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+			t.Errorf("%s of the run before is still there", name)
+		}
+	}
+}
