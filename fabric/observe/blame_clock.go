@@ -140,7 +140,8 @@ func (b *Blame) TailCrosses(d *core.Domain, sw *core.SwitchState, m core.Request
 func (b *Blame) crosses(d *core.Domain, sw *core.SwitchState, m core.Request, t *core.StepTime, tail bool, leaves int64) {
 	q, v := sw.Queue0+int32(m.Local()), sw.Queue(m.Local())
 	k := b.synced(d, q)
-	if account := b.packets.At(v.Packet >> core.PacketBits); tail && account.measured {
+	if id := v.Packet >> core.PacketBits; tail && b.packets.At(id).measured {
+		account := b.packets.At(id)
 		k.tails--
 		account.Add(&k.Parts)
 		channel := sw.Port0 + int32(m.Output())
