@@ -15,6 +15,7 @@ type matcher struct {
 	askedOutputs         uint64    // and that they want
 	rivals               []Request // likewise: those that meet others
 	refusals             []refusal // likewise
+	refused              uint32    // of refusals, in the step at hand
 	chosen               []Request // likewise
 	matches              []Request // len = ports of the largest switch
 	outputs              []choice  // by output port, or output virtual channel

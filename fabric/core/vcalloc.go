@@ -19,24 +19,22 @@ import (
 // only.
 func (d *Domain) allocateVCs(sw *SwitchState, step uint32) {
 	requests, contested := d.requestVCs(sw, step)
-	if contested == 0 {
-		d.takeVCs(sw, requests, step)
-		return
-	}
-	// No branches: whether a request has rivals cannot be predicted.
-	vcs := uint32(d.vcs)
-	alone, met, rivals := 0, 0, d.Matcher.rivals
-	for _, r := range requests {
-		meets := 0
-		if r.asked(vcs)&contested != 0 {
-			meets = 1
+	if contested != 0 {
+		// No branches: whether a request has rivals cannot be predicted.
+		vcs := uint32(d.vcs)
+		alone, met, rivals := 0, 0, d.Matcher.rivals
+		for _, r := range requests {
+			meets := 0
+			if r.asked(vcs)&contested != 0 {
+				meets = 1
+			}
+			requests[alone], rivals[met] = r, r
+			alone += 1 - meets
+			met += meets
 		}
-		requests[alone], rivals[met] = r, r
-		alone += 1 - meets
-		met += meets
+		requests = d.arbitrateVCs(sw, rivals[:met], requests[:alone])
 	}
-	d.takeVCs(sw, requests[:alone], step)
-	d.arbitrateVCs(sw, rivals[:met], step)
+	d.takeVCs(sw, requests, step)
 }
 
 // asked is the local output virtual channels, modulo 64, of a request.
@@ -47,51 +45,54 @@ func (r Request) asked(vcs uint32) uint64 {
 // requestVCs lists the packets that find a virtual channel free in this step, and the
 // virtual channels, modulo 64, that several of them ask for. It lets the others wait.
 func (d *Domain) requestVCs(sw *SwitchState, step uint32) (list []Request, contested uint64) {
-	requests, vcs, special := check.Of(d.Matcher.requests), uint32(d.vcs), d.vcSpecial
+	requests, vcs := check.Of(d.Matcher.requests), uint32(d.vcs)
 	n := uint32(0)
 	var wanted uint64
 	for w := range sw.masks {
-		m := &sw.masks[w]
-		sleep := uint64(0)
-		for left := m.va; left != 0; left &= left - 1 {
+		left := sw.masks[w].va
+		if d.vcSpecial {
+			left = d.whoAsks(sw, w, left, step)
+		}
+		sleep, seconds := uint64(0), uint64(0)
+		for ; left != 0; left &= left - 1 { // calls nothing, so that all of it stays in registers
 			local := uint32(w<<6 + bits.TrailingZeros64(left))
 			v := sw.Queue(local)
-			hop := v.Hop
-			if special && v.Out >= 0 {
-				if !d.mayAsk(sw, local, v, step) {
-					continue
-				}
-				hop = d.asking(sw, local, v).Hop
-			} else if int32(v.Ready-step) > 0 {
+			if v.Out >= 0 {
+				seconds |= left & -left
 				continue
-			} else if special {
-				if d.storeForward && d.incomplete(sw, local, v) {
-					continue
-				}
-				if hop == multicastHop { // its branches take theirs as they begin
-					v.Ready = step + d.VADelay
-					m.va &^= left & -left
-					m.next |= left & -left
-					continue
-				}
-				if d.escape != nil {
-					if !d.escape.decide(d, sw, local, v) {
-						continue
-					}
-					hop = v.Hop
-				}
 			}
-			port := hop >> 16
-			free := hop & uint32(sw.OutPort(port).free)
+			if int32(v.Ready-step) > 0 {
+				continue
+			}
+			hop := v.Hop
+			free := hop & uint32(sw.OutPort(hop>>16).free)
 			if free == 0 {
 				sleep |= left & -left
 				continue
 			}
-			*requests.At(n) = newRequest(local, hop&^(1<<16-1)|free)
+			r := newRequest(local, hop&^(1<<16-1)|free)
+			*requests.At(n) = r
 			n++
-			asked := bits.RotateLeft64(uint64(free), int(port*vcs&63))
+			asked := r.asked(vcs)
 			contested |= wanted & asked
 			wanted |= asked
+		}
+		for ; seconds != 0; seconds &= seconds - 1 {
+			local := uint32(w<<6 + bits.TrailingZeros64(seconds))
+			if !d.mayAsk(sw, local, sw.Queue(local), step) {
+				continue
+			}
+			hop := d.Pool[d.behindFront(sw, local).head-1].Hop
+			free := hop & uint32(sw.OutPort(hop>>16).free)
+			if free == 0 {
+				sleep |= seconds & -seconds
+				continue
+			}
+			r := newRequest(local, hop&^(1<<16-1)|free)
+			*requests.At(n) = r
+			n++
+			contested |= wanted & r.asked(vcs)
+			wanted |= r.asked(vcs)
 		}
 		if sleep != 0 {
 			d.sleepForVC(sw, w, sleep)
@@ -103,8 +104,36 @@ func (d *Domain) requestVCs(sw *SwitchState, step uint32) (list []Request, conte
 	return d.Matcher.requests[:n], contested
 }
 
-// arbitrateVCs plays out the round robins of virtual-channel allocation.
-func (d *Domain) arbitrateVCs(sw *SwitchState, rivals []Request, step uint32) {
+// whoAsks is which packets of mask word w ask for a virtual channel in this step, where they
+// may have to wait for more than a free one, of those in a set that have their route.
+func (d *Domain) whoAsks(sw *SwitchState, w int, set uint64, step uint32) (asks uint64) {
+	for left := set; left != 0; left &= left - 1 {
+		local, bit := uint32(w<<6+bits.TrailingZeros64(left)), left&-left
+		v := sw.Queue(local)
+		if v.Out >= 0 { // for the packet behind
+			asks |= bit
+			continue
+		}
+		if int32(v.Ready-step) > 0 || d.storeForward && d.incomplete(sw, local, v) {
+			continue
+		}
+		if v.Hop == multicastHop { // its branches take theirs as they begin
+			m := &sw.masks[w]
+			v.Ready = step + d.VADelay
+			m.va &^= bit
+			m.next |= bit
+			continue
+		}
+		if d.escape == nil || d.escape.decide(d, sw, local, v) {
+			asks |= bit
+		}
+	}
+	return asks
+}
+
+// arbitrateVCs plays out the round robins of virtual-channel allocation: it appends to matches
+// what they choose from some requests.
+func (d *Domain) arbitrateVCs(sw *SwitchState, rivals, matches []Request) []Request {
 	m := &d.Matcher
 	n := sw.Ports * int32(d.vcs)
 	m.touched, m.granted = m.touched[:0], m.granted[:0]
@@ -127,14 +156,13 @@ func (d *Domain) arbitrateVCs(sw *SwitchState, rivals []Request, step uint32) {
 		}
 		m.granted = m.inputs[local].improve(m.granted, local, lov, distance)
 	}
-	matches := m.requests[:0]
 	for _, local := range m.granted {
 		lov := m.inputs[local].take()
 		d.acceptOV[uint32(sw.Queue0)+local] = int32(lov) + 1
 		place := m.Places[lov]
 		matches = append(matches, newRequest(local, uint32(place.Port)<<16|1<<place.vc))
 	}
-	d.takeVCs(sw, matches, step)
+	return matches
 }
 
 // takeVCs gives each of some packets a virtual channel of its request: where it
@@ -156,16 +184,18 @@ func (d *Domain) takeVCs(sw *SwitchState, matches []Request, step uint32) {
 		sw.OutPort(port).free &^= 1 << (vc & 15)
 		v, m, bit := sw.Queue(local), sw.mask(local), uint64(1)<<(local&63)
 		m.va &^= bit
-		if overlaps && v.Out >= 0 {
-			u := d.behindFront(sw, local)
-			u.out, u.ready = int32(lov), ready
-			continue
+		if overlaps {
+			if v.Out >= 0 {
+				u := d.behindFront(sw, local)
+				u.out, u.ready = int32(lov), ready
+				continue
+			}
+			if v.Out = int32(lov); v.Count > 1 {
+				d.offerSecond(sw, local, v)
+			}
 		}
 		v.Out, v.Ready = int32(lov), ready
 		m.next |= bit
-		if overlaps && v.Count > 1 {
-			d.offerSecond(sw, local, v)
-		}
 	}
 }
 
