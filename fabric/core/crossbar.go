@@ -19,36 +19,63 @@ import (
 // case; the round robins are played out among the others only.
 func (d *Domain) allocateSwitch(sw *SwitchState, t *StepTime) {
 	var requests []Request
-	var rivalInputs, rivalOutputs uint64
 	if d.Unit != nil && d.Unit.requestsPlainly(d) {
-		requests, rivalInputs, rivalOutputs = d.Unit.request(d, sw, t.Number)
+		requests, _, _ = d.Unit.request(d, sw, t.Number)
 	} else if d.plain {
-		requests, rivalInputs, rivalOutputs = d.requestPlainly(sw, t.Number)
+		requests = d.requestPlainly(sw, t.Number)
 	} else {
-		requests, rivalInputs, rivalOutputs = d.requestCrossbar(sw, t.Number)
-	}
-	if m := &d.Matcher; m.askedInputs&sw.passIns|m.askedOutputs&sw.passOuts != 0 {
-		requests, rivalInputs, rivalOutputs = d.flitRuns.meet(d, sw, requests, t == &d.Steps.at[0], m.askedInputs, m.askedOutputs, rivalInputs, rivalOutputs)
+		requests = d.requestCrossbar(sw, t.Number)
 	}
 	if d.multicast != nil {
 		requests = d.multicast.exclude(requests)
 	}
 	if d.lanes != nil {
 		requests = d.arbitrateLanes(sw, requests)
-		rivalInputs, rivalOutputs = rivals(requests)
 	}
 	if d.hold != nil && d.Unit == nil {
-		requests, rivalInputs, rivalOutputs = d.hold.body(d, sw, requests, t)
+		requests = d.hold.body(d, sw, requests, t)
 	}
 	if d.registered != nil {
 		d.registered.allocate(d, sw, requests, t)
 		return
+	}
+	if sw.passIns == 0 {
+		if len(requests) < 2 {
+			d.cross(sw, requests, t, true)
+			return
+		}
+		if len(requests) == 2 && !requests[0].meets(requests[1]) {
+			d.cross(sw, requests, t, true)
+			return
+		}
+	}
+	inputs, outputs, rivalInputs, rivalOutputs := rivals(requests)
+	if inputs&sw.passIns|outputs&sw.passOuts != 0 {
+		requests, rivalInputs, rivalOutputs = d.flitRuns.meet(d, sw, requests, t == &d.Steps.at[0], inputs, outputs, rivalInputs, rivalOutputs)
 	}
 	if rivalInputs|rivalOutputs == 0 {
 		d.cross(sw, requests, t, true)
 		return
 	}
 	d.allocateRivals(sw, requests, rivalInputs, rivalOutputs, t)
+}
+
+// meets tells whether two requests are for the same output or from the same input.
+func (r Request) meets(other Request) bool {
+	return r.Port() == other.Port() || r.Output() == other.Output()
+}
+
+// rivals are the ports, modulo 64, that some requests come from and want, and those that
+// several of them do.
+func rivals(requests []Request) (inputs, outputs, rivalInputs, rivalOutputs uint64) {
+	for _, r := range requests {
+		in, out := uint64(1)<<(r.Port()&63), uint64(1)<<(r.Output()&63)
+		rivalInputs |= inputs & in
+		inputs |= in
+		rivalOutputs |= outputs & out
+		outputs |= out
+	}
+	return inputs, outputs, rivalInputs, rivalOutputs
 }
 
 // allocateRivals is the end of allocateSwitch, where several flits want the same.
@@ -75,15 +102,13 @@ func (d *Domain) allocateRivals(sw *SwitchState, requests []Request, rivalInputs
 	d.arbitrate(sw, rivals[:met], t)
 }
 
-// requestCrossbar lists the flits that may cross in this step, and the ports,
-// modulo 64, that several of them come from or want. Flits without a credit go
+// requestCrossbar lists the flits that may cross in this step. Flits without a credit go
 // to sleep.
-func (d *Domain) requestCrossbar(sw *SwitchState, step uint32) (list []Request, rivalInputs, rivalOutputs uint64) {
+func (d *Domain) requestCrossbar(sw *SwitchState, step uint32) []Request {
 	requests, places := check.Of(d.Matcher.requests), check.Of(d.Matcher.Places)
 	combined, cutThrough, vcs := d.Combined, d.cutThrough, uint32(d.vcs)
 	n := uint32(0)
 	now := d.Cycle << IntervalShift
-	var inputs, outputs uint64
 	for w := range sw.masks {
 		m := &sw.masks[w]
 		for left := m.sa; left != 0; left &= left - 1 {
@@ -128,17 +153,11 @@ func (d *Domain) requestCrossbar(sw *SwitchState, step uint32) (list []Request, 
 				}
 				continue
 			}
-			port := uint32(places.At(local).Port)
-			*requests.At(n) = newRequest(local, port<<16|output)
+			*requests.At(n) = newRequest(local, uint32(places.At(local).Port)<<16|output)
 			n++
-			in, out := uint64(1)<<(port&63), uint64(1)<<(output&63)
-			rivalInputs |= inputs & in
-			inputs |= in
-			rivalOutputs |= outputs & out
-			outputs |= out
 		}
 	}
-	return d.Matcher.requests[:n], rivalInputs, rivalOutputs
+	return d.Matcher.requests[:n]
 }
 
 // arbitrate plays out the round robins of switch allocation, iteration by

@@ -43,13 +43,12 @@ func (d *Domain) tellRefusals(sw *SwitchState, refusals []refusal) {
 // requestPlainly is requestCrossbar for the usual case. Nothing is called from its
 // loop, which lets the compiler keep in registers what is in it, and what nothing
 // predicts is computed without branches.
-func (d *Domain) requestPlainly(sw *SwitchState, step uint32) (list []Request, rivalInputs, rivalOutputs uint64) {
+func (d *Domain) requestPlainly(sw *SwitchState, step uint32) []Request {
 	requests, places := check.Of(d.Matcher.requests), check.Of(d.Matcher.Places)
 	combined, vcs, last := d.Combined, uint32(d.vcs), uint32(1)<<((d.vcs-1)&31)
 	n := uint32(0)
 	now := d.Cycle << IntervalShift
 	full := now + d.leastWindow // before that, there is room behind the crossbar in any case
-	var inputs, outputs uint64
 	for w := range sw.masks {
 		asleep := uint64(0)
 		for left := sw.masks[w].sa; left != 0; left &= left - 1 {
@@ -96,14 +95,8 @@ func (d *Domain) requestPlainly(sw *SwitchState, step uint32) (list []Request, r
 				d.Matcher.refuse(local, PartSerial)
 				continue
 			}
-			port := uint32(places.At(local).Port)
-			*requests.At(n) = newRequest(local, port<<16|output)
+			*requests.At(n) = newRequest(local, uint32(places.At(local).Port)<<16|output)
 			n++
-			in, out := uint64(1)<<(port&63), uint64(1)<<(output&63)
-			rivalInputs |= inputs & in
-			inputs |= in
-			rivalOutputs |= outputs & out
-			outputs |= out
 		}
 		sw.masks[w].sa &^= asleep
 	}
@@ -111,8 +104,7 @@ func (d *Domain) requestPlainly(sw *SwitchState, step uint32) (list []Request, r
 		d.tellRefusals(sw, d.Matcher.refusals[:d.Matcher.refused])
 	}
 	d.Matcher.refused = 0
-	d.Matcher.askedInputs, d.Matcher.askedOutputs = inputs, outputs
-	return d.Matcher.requests[:n], rivalInputs, rivalOutputs
+	return d.Matcher.requests[:n]
 }
 
 // refuse notes that a queue does not ask.
