@@ -197,10 +197,14 @@ func hashedGateway(h *fabric.Head, n int) int {
 // take sends a packet on its next step or, arrived, to its terminal, which is at
 // that port.
 func (w *groupWalk) take(h *fabric.Head, terminal topology.PortID, step int32, vcs int) fabric.Hop {
-	port := topology.PortID(step>>stepBits) + terminal&-topology.PortID(step>>2&1)
 	vc, state := w.pass(h.State, step)
 	h.State = state
-	return fabric.Hop{Port: port, VCs: w.vcSet(vc, vcs)}
+	return fabric.Hop{Port: portOf(step, terminal), VCs: w.vcSet(vc, vcs)}
+}
+
+// portOf is the port of a step; terminal is that of the step which has arrived.
+func portOf(step int32, terminal topology.PortID) topology.PortID {
+	return topology.PortID(step>>stepBits) + terminal&-topology.PortID(step>>2&1)
 }
 
 // pass is the level on which a packet takes a step, and its state behind it.
@@ -398,7 +402,18 @@ func (m *minimal) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 		vc = m.localVC
 	}
 	h.State |= minimalState(vc) &^ begun
-	return m.next(h, v.VCs(), v.Random(h.Switch))
+	home := &m.home[h.Dst]
+	var step int32 // as step has it, which is not inlined
+	if at := &m.at[h.Switch]; m.pairs == nil {
+		step = m.wholeStep(at, &home.place, home.group)
+	} else {
+		step = m.sharedStep(at, &home.place, home.group)
+	}
+	if step < 0 {
+		return m.next(h, v.VCs(), v.Random(h.Switch))
+	}
+	vc, h.State = m.pass(h.State, step)
+	return fabric.Hop{Port: portOf(step, home.port), VCs: m.vcSet(vc, v.VCs())}
 }
 
 func (m *minimal) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {

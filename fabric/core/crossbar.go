@@ -19,36 +19,63 @@ import (
 // case; the round robins are played out among the others only.
 func (d *Domain) allocateSwitch(sw *SwitchState, t *StepTime) {
 	var requests []Request
-	var rivalInputs, rivalOutputs uint64
 	if d.Unit != nil && d.Unit.requestsPlainly(d) {
-		requests, rivalInputs, rivalOutputs = d.Unit.request(d, sw, t.Number)
+		requests, _, _ = d.Unit.request(d, sw, t.Number)
 	} else if d.plain {
-		requests, rivalInputs, rivalOutputs = d.requestPlainly(sw, t.Number)
+		requests = d.requestPlainly(sw, t.Number)
 	} else {
-		requests, rivalInputs, rivalOutputs = d.requestCrossbar(sw, t.Number)
-	}
-	if m := &d.Matcher; m.askedInputs&sw.passIns|m.askedOutputs&sw.passOuts != 0 {
-		requests, rivalInputs, rivalOutputs = d.flitRuns.meet(d, sw, requests, t == &d.Steps.at[0], m.askedInputs, m.askedOutputs, rivalInputs, rivalOutputs)
+		requests = d.requestCrossbar(sw, t.Number)
 	}
 	if d.multicast != nil {
 		requests = d.multicast.exclude(requests)
 	}
 	if d.lanes != nil {
 		requests = d.arbitrateLanes(sw, requests)
-		rivalInputs, rivalOutputs = rivals(requests)
 	}
 	if d.hold != nil && d.Unit == nil {
-		requests, rivalInputs, rivalOutputs = d.hold.body(d, sw, requests, t)
+		requests = d.hold.body(d, sw, requests, t)
 	}
 	if d.registered != nil {
 		d.registered.allocate(d, sw, requests, t)
 		return
+	}
+	if sw.passIns == 0 {
+		if len(requests) < 2 {
+			d.cross(sw, requests, t, true)
+			return
+		}
+		if len(requests) == 2 && !requests[0].meets(requests[1]) {
+			d.cross(sw, requests, t, true)
+			return
+		}
+	}
+	inputs, outputs, rivalInputs, rivalOutputs := rivals(requests)
+	if inputs&sw.passIns|outputs&sw.passOuts != 0 {
+		requests, rivalInputs, rivalOutputs = d.flitRuns.meet(d, sw, requests, t == &d.Steps.at[0], inputs, outputs, rivalInputs, rivalOutputs)
 	}
 	if rivalInputs|rivalOutputs == 0 {
 		d.cross(sw, requests, t, true)
 		return
 	}
 	d.allocateRivals(sw, requests, rivalInputs, rivalOutputs, t)
+}
+
+// meets tells whether two requests are for the same output or from the same input.
+func (r Request) meets(other Request) bool {
+	return r.Port() == other.Port() || r.Output() == other.Output()
+}
+
+// rivals are the ports, modulo 64, that some requests come from and want, and those that
+// several of them do.
+func rivals(requests []Request) (inputs, outputs, rivalInputs, rivalOutputs uint64) {
+	for _, r := range requests {
+		in, out := uint64(1)<<(r.Port()&63), uint64(1)<<(r.Output()&63)
+		rivalInputs |= inputs & in
+		inputs |= in
+		rivalOutputs |= outputs & out
+		outputs |= out
+	}
+	return inputs, outputs, rivalInputs, rivalOutputs
 }
 
 // allocateRivals is the end of allocateSwitch, where several flits want the same.
@@ -75,15 +102,13 @@ func (d *Domain) allocateRivals(sw *SwitchState, requests []Request, rivalInputs
 	d.arbitrate(sw, rivals[:met], t)
 }
 
-// requestCrossbar lists the flits that may cross in this step, and the ports,
-// modulo 64, that several of them come from or want. Flits without a credit go
+// requestCrossbar lists the flits that may cross in this step. Flits without a credit go
 // to sleep.
-func (d *Domain) requestCrossbar(sw *SwitchState, step uint32) (list []Request, rivalInputs, rivalOutputs uint64) {
+func (d *Domain) requestCrossbar(sw *SwitchState, step uint32) []Request {
 	requests, places := check.Of(d.Matcher.requests), check.Of(d.Matcher.Places)
 	combined, cutThrough, vcs := d.Combined, d.cutThrough, uint32(d.vcs)
 	n := uint32(0)
 	now := d.Cycle << IntervalShift
-	var inputs, outputs uint64
 	for w := range sw.masks {
 		m := &sw.masks[w]
 		for left := m.sa; left != 0; left &= left - 1 {
@@ -128,17 +153,11 @@ func (d *Domain) requestCrossbar(sw *SwitchState, step uint32) (list []Request, 
 				}
 				continue
 			}
-			port := uint32(places.At(local).Port)
-			*requests.At(n) = newRequest(local, port<<16|output)
+			*requests.At(n) = newRequest(local, uint32(places.At(local).Port)<<16|output)
 			n++
-			in, out := uint64(1)<<(port&63), uint64(1)<<(output&63)
-			rivalInputs |= inputs & in
-			inputs |= in
-			rivalOutputs |= outputs & out
-			outputs |= out
 		}
 	}
-	return d.Matcher.requests[:n], rivalInputs, rivalOutputs
+	return d.Matcher.requests[:n]
 }
 
 // arbitrate plays out the round robins of switch allocation, iteration by
@@ -166,23 +185,10 @@ func (d *Domain) arbitrate(sw *SwitchState, rivals []Request, t *StepTime) {
 // credits upstream, and moves the round-robin pointers behind them where told
 // to. With a packet's last flit its output virtual channel is released.
 func (d *Domain) cross(sw *SwitchState, matches []Request, t *StepTime, advance bool) {
-	if d.observer != nil {
-		d.observer.GrantedSwitch(d, sw, matches, t)
+	if d.crossNoted && d.noteCrossing(sw, matches, t, advance) {
+		return
 	}
-	if d.multicast != nil {
-		d.multicast.crossed(sw, matches)
-	}
-	if d.lanes != nil {
-		d.crossedLanes(sw, matches)
-	}
-	if d.hold != nil {
-		if d.Unit != nil {
-			d.Unit.cross(d, sw, matches, t, advance)
-			return
-		}
-		d.hold.crossing(sw, matches)
-	}
-	vcs, receives := uint32(d.vcs), d.receives()
+	vcs, timed := uint32(d.vcs), d.crossTimed
 	d.FlitHops += int64(len(matches))
 	var leaving *[]int32
 	if d.behind != nil {
@@ -195,17 +201,8 @@ func (d *Domain) cross(sw *SwitchState, matches []Request, t *StepTime, advance 
 		if advance {
 			o.grant, in.accept, in.vc = uint16(port+1), uint16(output+1), uint16(vcIn+1)
 		}
-		late := int64(0)
 		ov := sw.outVC(uint32(v.Out))
-		if d.sensing != nil && o.Bounded != 0 {
-			p := &d.sensing.probes[sw.Port0*int32(vcs)+v.Out]
-			p.time(d.buffer-ov.credits+1, d.Cycle)
-			late = d.sensing.late(p, sw.Port0+int32(port))
-			if d.sensing.allCongested(sw.Port0) {
-				late = max(0, late-d.sensing.findLeast(&d.network, sw.Port0))
-			}
-		}
-		if late == 0 {
+		if !timed || d.sensing == nil || !d.holdsBack(sw, r, t) {
 			// As sendCredit, inlined: nothing predicts which time is the later one.
 			wait := in.nextCredit - t.credit
 			send := t.credit + wait&^(wait>>63)
@@ -217,8 +214,6 @@ func (d *Domain) cross(sw *SwitchState, matches []Request, t *StepTime, advance 
 				credit = credits.Place(back)
 			}
 			*credit = in.upstream + int32(vcIn)
-		} else {
-			d.holdCredit(sw.Port0+int32(port), in.upstream+int32(vcIn), t.credit, late)
 		}
 
 		// The output queue is not simulated: the channel's next free time is.
@@ -232,66 +227,114 @@ func (d *Domain) cross(sw *SwitchState, matches []Request, t *StepTime, advance 
 		if e == nil {
 			e = wheel.Place(arrival)
 		}
-		ov.Flits++
-		ov.credits -= int32(o.Bounded)
-		if receives && o.Bounded == 0 {
-			d.toTerminal(ov, sw.Port0*int32(vcs)+v.Out, arrival+int64(pace.latency))
-		}
-		if check.On {
-			d.checkCredits(sw.Port0*int32(vcs) + v.Out)
-		}
 		vc := uint32(v.Out) - output*vcs
 		e.Queue, e.Packet, e.dst, e.State = o.dest+int32(vc)*int32(o.Bounded), v.Packet, v.dst, v.State
 		if v.State < MaxHops<<HopShift {
 			e.State += 1 << HopShift
 		}
-		if d.behind != nil {
-			if lov := lowestOV(v.Hop, vcs); leaving != nil && depart == t.Depart && late == 0 {
-				*leaving = append(*leaving, sw.Port0*int32(vcs)+int32(lov))
-			} else {
-				d.behind.cross(d, sw, lov, depart, late)
+		ov.Flits++
+		ov.credits -= int32(o.Bounded)
+		if check.On {
+			d.checkCredits(sw.Port0*int32(vcs) + v.Out)
+		}
+		if timed {
+			if d.receives() && o.Bounded == 0 {
+				d.toTerminal(ov, sw.Port0*int32(vcs)+v.Out, arrival+d.Latency(o))
+			}
+			if d.behind != nil {
+				if lov := lowestOV(v.Hop, vcs); leaving != nil && depart == t.Depart && d.late == 0 {
+					*leaving = append(*leaving, sw.Port0*int32(vcs)+int32(lov))
+				} else {
+					d.behind.cross(d, sw, lov, depart, d.late)
+				}
 			}
 		}
-		v.Count--
-		m, bit := sw.mask(local), uint64(1)<<(local&63)
 		first := v.Packet & d.Combined // the packet holds no virtual channel yet
+		m, bit := sw.mask(local), uint64(1)<<(local&63)
+		v.Count--
 		if v.Packet&TailFlit == 0 {
 			if first != 0 {
 				ov.owner = sw.Queue0 + int32(local)
 				o.free &^= 1 << (vc & 15)
 			}
-		} else {
-			// The next packet comes to the front, and those that wait for the
-			// virtual channel may ask for it.
-			v.Out = -1
-			if first == 0 {
-				ov.owner = ^ov.owner
-				o.free |= 1 << (vc & 15)
-				if o.waiters != 0 {
-					d.wakeWaiters(o)
-				}
-			}
-			if d.Combined == 0 {
+			if v.Count == 0 {
 				m.sa &^= bit
-				if v.Count > 0 {
-					m.va |= bit
-				}
+				continue
 			}
-		}
-		tail := v.Packet&TailFlit != 0
-		if v.Count > 0 {
 			d.advance(v, t.Number)
-		} else {
-			m.sa &^= bit
-		}
-		if d.Upcoming != nil && v.Count > 0 {
-			if tail {
-				d.leaves(sw, local, v, t.Number)
-			} else {
+			if d.Upcoming != nil {
 				d.behindFront(sw, local).left--
 			}
+			continue
+		}
+		// The next packet comes to the front, and those that wait for the
+		// virtual channel may ask for it.
+		v.Out = -1
+		if first == 0 {
+			ov.owner = ^ov.owner
+			o.free |= 1 << (vc & 15)
+			if o.waiters != 0 {
+				d.wakeWaiters(o)
+			}
+		}
+		if v.Count == 0 {
+			m.sa &^= bit
+			continue
+		}
+		if d.Combined == 0 {
+			m.sa &^= bit
+			m.va |= bit
+		}
+		d.advance(v, t.Number)
+		if d.Upcoming != nil {
+			d.leaves(sw, local, v, t.Number)
 		}
 	}
+}
+
+// noteCrossing tells what keeps account of flits that cross about some; true: packets are the
+// unit and have crossed themselves.
+func (d *Domain) noteCrossing(sw *SwitchState, matches []Request, t *StepTime, advance bool) bool {
+	if d.observer != nil {
+		d.observer.GrantedSwitch(d, sw, matches, t)
+	}
+	if d.multicast != nil {
+		d.multicast.crossed(sw, matches)
+	}
+	if d.lanes != nil {
+		d.crossedLanes(sw, matches)
+	}
+	if d.hold == nil {
+		return false
+	}
+	if d.Unit != nil {
+		d.Unit.cross(d, sw, matches, t, advance)
+		return true
+	}
+	d.hold.crossing(sw, matches)
+	return false
+}
+
+// holdsBack has credit sensing find out, for a flit that crosses, whether its credit is sent
+// late, by as many cycles as d.late, and then keeps it.
+func (d *Domain) holdsBack(sw *SwitchState, r Request, t *StepTime) bool {
+	d.late = 0
+	v, o := sw.Queue(r.Local()), sw.OutPort(r.Output())
+	if o.Bounded == 0 {
+		return false
+	}
+	port := sw.Port0 + int32(r.Port())
+	p := &d.sensing.probes[sw.Port0*int32(d.vcs)+v.Out]
+	p.time(d.buffer-sw.outVC(uint32(v.Out)).credits+1, d.Cycle)
+	d.late = d.sensing.late(p, port)
+	if d.sensing.allCongested(sw.Port0) {
+		d.late = max(0, d.late-d.sensing.findLeast(&d.network, sw.Port0))
+	}
+	if d.late == 0 {
+		return false
+	}
+	d.holdCredit(port, d.in[port].upstream+int32(r.Local()-r.Port()*uint32(d.vcs)), t.credit, d.late)
+	return true
 }
 
 // advance brings the second flit of a queue to its front.

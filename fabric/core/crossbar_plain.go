@@ -43,17 +43,15 @@ func (d *Domain) tellRefusals(sw *SwitchState, refusals []refusal) {
 // requestPlainly is requestCrossbar for the usual case. Nothing is called from its
 // loop, which lets the compiler keep in registers what is in it, and what nothing
 // predicts is computed without branches.
-func (d *Domain) requestPlainly(sw *SwitchState, step uint32) (list []Request, rivalInputs, rivalOutputs uint64) {
+func (d *Domain) requestPlainly(sw *SwitchState, step uint32) []Request {
 	requests, places := check.Of(d.Matcher.requests), check.Of(d.Matcher.Places)
 	combined, vcs, last := d.Combined, uint32(d.vcs), uint32(1)<<((d.vcs-1)&31)
 	n := uint32(0)
-	refused := uint32(0)
 	now := d.Cycle << IntervalShift
 	full := now + d.leastWindow // before that, there is room behind the crossbar in any case
-	var inputs, outputs uint64
 	for w := range sw.masks {
-		m := &sw.masks[w]
-		for left := m.sa; left != 0; left &= left - 1 {
+		asleep := uint64(0)
+		for left := sw.masks[w].sa; left != 0; left &= left - 1 {
 			local := uint32(w<<6 + bits.TrailingZeros64(left))
 			v := sw.Queue(local)
 			if int32(v.Ready-step) > 0 {
@@ -81,40 +79,38 @@ func (d *Domain) requestPlainly(sw *SwitchState, step uint32) (list []Request, r
 					free = 0
 				}
 				if free == 0 { // as sleepForVC
-					m.sa &^= left & -left
+					asleep |= left & -left
 					*check.At(d.waitNext, uint32(sw.Queue0)+local) = o.waiters
 					o.waiters = sw.Queue0 + int32(local) + 1
-					*check.At(d.Matcher.refusals, refused) = refusal{local, wants}
-					refused++
+					d.Matcher.refuse(local, wants)
 					continue
 				}
 				v.Out = int32(lov)
 			} else if sw.outVC(uint32(v.Out)).credits == 0 {
-				m.sa &^= left & -left
-				*check.At(d.Matcher.refusals, refused) = refusal{local, PartCredit}
-				refused++
+				asleep |= left & -left
+				d.Matcher.refuse(local, PartCredit)
 				continue
 			}
 			if o.NextFree >= full && o.NextFree-d.Pace(o).window >= now { // no room behind the crossbar
-				*check.At(d.Matcher.refusals, refused) = refusal{local, PartSerial}
-				refused++
+				d.Matcher.refuse(local, PartSerial)
 				continue
 			}
-			port := uint32(places.At(local).Port)
-			*requests.At(n) = newRequest(local, port<<16|output)
+			*requests.At(n) = newRequest(local, uint32(places.At(local).Port)<<16|output)
 			n++
-			in, out := uint64(1)<<(port&63), uint64(1)<<(output&63)
-			rivalInputs |= inputs & in
-			inputs |= in
-			rivalOutputs |= outputs & out
-			outputs |= out
 		}
+		sw.masks[w].sa &^= asleep
 	}
 	if d.observer != nil {
-		d.tellRefusals(sw, d.Matcher.refusals[:refused])
+		d.tellRefusals(sw, d.Matcher.refusals[:d.Matcher.refused])
 	}
-	d.Matcher.askedInputs, d.Matcher.askedOutputs = inputs, outputs
-	return d.Matcher.requests[:n], rivalInputs, rivalOutputs
+	d.Matcher.refused = 0
+	return d.Matcher.requests[:n]
+}
+
+// refuse notes that a queue does not ask.
+func (m *matcher) refuse(local uint32, why Part) {
+	*check.At(m.refusals, m.refused) = refusal{local, why}
+	m.refused++
 }
 
 // withoutCredit is the set of those of the first vcs virtual channels that have no

@@ -84,9 +84,8 @@ func (d *Domain) whole(v *InVC) bool {
 }
 
 // body sends the flits among some requests that follow a head through the crossbar
-// and leaves the heads, with the ports, modulo 64, that several of them come from or
-// want.
-func (h *holds) body(d *Domain, sw *SwitchState, requests []Request, t *StepTime) (heads []Request, rivalInputs, rivalOutputs uint64) {
+// and leaves the heads.
+func (h *holds) body(d *Domain, sw *SwitchState, requests []Request, t *StepTime) (heads []Request) {
 	h.bodies, heads = h.bodies[:0], requests[:0]
 	for _, r := range requests {
 		if sw.Queue(r.Local()).Packet&HeadFlit == 0 {
@@ -96,8 +95,7 @@ func (h *holds) body(d *Domain, sw *SwitchState, requests []Request, t *StepTime
 		}
 	}
 	d.cross(sw, h.bodies, t, false)
-	rivalInputs, rivalOutputs = rivals(heads)
-	return heads, rivalInputs, rivalOutputs
+	return heads
 }
 
 // crossing takes the ports of heads that cross, and gives back those of tails.

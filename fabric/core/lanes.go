@@ -87,19 +87,6 @@ func (d *Domain) arbitrateLanes(sw *SwitchState, requests []Request) []Request {
 	return kept
 }
 
-// rivals are the ports, modulo 64, that several requests come from and want.
-func rivals(requests []Request) (rivalInputs, rivalOutputs uint64) {
-	var inputs, outputs uint64
-	for _, r := range requests {
-		in, out := uint64(1)<<(r.Port()&63), uint64(1)<<(r.Output()&63)
-		rivalInputs |= inputs & in
-		inputs |= in
-		rivalOutputs |= outputs & out
-		outputs |= out
-	}
-	return rivalInputs, rivalOutputs
-}
-
 // crossedLanes notes the packets that begin and end with flits that cross in this
 // step.
 func (d *Domain) crossedLanes(sw *SwitchState, matches []Request) {

@@ -11,16 +11,16 @@ type matcher struct {
 	vcs                  int32
 	inputFirst           bool
 	requests             []Request // len = queues of the largest switch
-	askedInputs          uint64    // ports, modulo 64, that they come from, where they are plain
-	askedOutputs         uint64    // and that they want
 	rivals               []Request // likewise: those that meet others
 	refusals             []refusal // likewise
+	refused              uint32    // of refusals, in the step at hand
 	chosen               []Request // likewise
 	matches              []Request // len = ports of the largest switch
 	outputs              []choice  // by output port, or output virtual channel
 	inputs               []choice  // by input port, or queue
 	touched              []uint32  // entries of outputs in use
 	granted              []uint32  // entries of inputs in use
+	contested            []uint32  // output virtual channels that several packets have asked for in this step, and nothing else
 	Places               []place   // by queue, or output virtual channel
 	routed               int       // packets routed in this step, of a large fabric: from and to which ports
 	routedFrom, routedTo []int32

@@ -75,7 +75,9 @@ func (f *Fabric) start(source fabric.Source, sinkOf func(*Domain) fabric.Sink) {
 			d.Unit.timed = d.Unit.timesHolds(d)
 		}
 		d.routesAhead, d.plain = d.mayRouteAhead(), d.requestsPlainly()
-		d.vcSpecial = d.Upcoming != nil || d.storeForward || d.escape != nil || d.multicast != nil
+		d.crossNoted = d.observer != nil || d.multicast != nil || d.lanes != nil || d.hold != nil
+		d.crossTimed = d.sensing != nil || d.receives() || d.behind != nil
+		d.vcSpecial = d.storeForward || d.escape != nil || d.multicast != nil
 	}
 	for t := range f.Terminals {
 		f.Terminals[t] = terminal{wake: fabric.Never, Packet: -1, VC: int8(f.vcs) - 1}

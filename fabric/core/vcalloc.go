@@ -18,13 +18,29 @@ import (
 // all of them in any case; the round robins are played out among the others
 // only.
 func (d *Domain) allocateVCs(sw *SwitchState, step uint32) {
-	requests, contested := d.requestVCs(sw, step)
-	if contested == 0 {
-		d.takeVCs(sw, requests, step)
-		return
+	requests, several := d.requestVCs(sw, step)
+	if several {
+		requests = d.allocateRivalVCs(sw, requests)
+	}
+	d.takeVCs(sw, requests, step)
+}
+
+// asked is the local output virtual channels, modulo 64, of a request.
+func (r Request) asked(vcs uint32) uint64 {
+	return bits.RotateLeft64(uint64(r.free()), int(r.Port()*vcs&63))
+}
+
+// allocateRivalVCs leaves the requests of packets that ask for virtual channels which others
+// ask for, too, only where they win.
+func (d *Domain) allocateRivalVCs(sw *SwitchState, requests []Request) []Request {
+	vcs := uint32(d.vcs)
+	var wanted, contested uint64 // virtual channels, modulo 64, that some ask for, and several
+	for _, r := range requests {
+		asked := r.asked(vcs)
+		contested |= wanted & asked
+		wanted |= asked
 	}
 	// No branches: whether a request has rivals cannot be predicted.
-	vcs := uint32(d.vcs)
 	alone, met, rivals := 0, 0, d.Matcher.rivals
 	for _, r := range requests {
 		meets := 0
@@ -35,76 +51,96 @@ func (d *Domain) allocateVCs(sw *SwitchState, step uint32) {
 		alone += 1 - meets
 		met += meets
 	}
-	d.takeVCs(sw, requests[:alone], step)
-	d.arbitrateVCs(sw, rivals[:met], step)
+	return d.arbitrateVCs(sw, rivals[:met], requests[:alone])
 }
 
-// asked is the local output virtual channels, modulo 64, of a request.
-func (r Request) asked(vcs uint32) uint64 {
-	return bits.RotateLeft64(uint64(r.free()), int(r.Port()*vcs&63))
-}
-
-// requestVCs lists the packets that find a virtual channel free in this step, and the
-// virtual channels, modulo 64, that several of them ask for. It lets the others wait.
-func (d *Domain) requestVCs(sw *SwitchState, step uint32) (list []Request, contested uint64) {
-	requests, vcs, special := check.Of(d.Matcher.requests), uint32(d.vcs), d.vcSpecial
-	n := uint32(0)
-	var wanted uint64
+// requestVCs lists the packets that find a virtual channel free in this step, and tells whether
+// rivals among them have to be found: where some ask for several, an observer is to be told
+// who wins, or the switch has more than 64. It lets the others wait.
+func (d *Domain) requestVCs(sw *SwitchState, step uint32) (list []Request, several bool) {
+	requests, n, choices := check.Of(d.Matcher.requests), uint32(0), uint32(0)
 	for w := range sw.masks {
-		m := &sw.masks[w]
-		sleep := uint64(0)
-		for left := m.va; left != 0; left &= left - 1 {
+		left := sw.masks[w].va
+		if d.vcSpecial {
+			left = d.whoAsks(sw, w, left, step)
+		}
+		sleep, seconds := uint64(0), uint64(0)
+		for ; left != 0; left &= left - 1 { // calls nothing, so that all of it stays in registers
 			local := uint32(w<<6 + bits.TrailingZeros64(left))
 			v := sw.Queue(local)
-			hop := v.Hop
-			if special && v.Out >= 0 {
-				if !d.mayAsk(sw, local, v, step) {
-					continue
-				}
-				hop = d.asking(sw, local, v).Hop
-			} else if int32(v.Ready-step) > 0 {
+			if v.Out >= 0 {
+				seconds |= left & -left
 				continue
-			} else if special {
-				if d.storeForward && d.incomplete(sw, local, v) {
-					continue
-				}
-				if hop == multicastHop { // its branches take theirs as they begin
-					v.Ready = step + d.VADelay
-					m.va &^= left & -left
-					m.next |= left & -left
-					continue
-				}
-				if d.escape != nil {
-					if !d.escape.decide(d, sw, local, v) {
-						continue
-					}
-					hop = v.Hop
-				}
 			}
-			port := hop >> 16
-			free := hop & uint32(sw.OutPort(port).free)
+			if int32(v.Ready-step) > 0 {
+				continue
+			}
+			hop := v.Hop
+			free := hop & uint32(sw.OutPort(hop>>16).free)
 			if free == 0 {
 				sleep |= left & -left
 				continue
 			}
 			*requests.At(n) = newRequest(local, hop&^(1<<16-1)|free)
 			n++
-			asked := bits.RotateLeft64(uint64(free), int(port*vcs&63))
-			contested |= wanted & asked
-			wanted |= asked
+			choices |= free & (free - 1)
+		}
+		for ; seconds != 0; seconds &= seconds - 1 {
+			local := uint32(w<<6 + bits.TrailingZeros64(seconds))
+			if !d.mayAsk(sw, local, sw.Queue(local), step) {
+				continue
+			}
+			hop := d.Pool[d.behindFront(sw, local).head-1].Hop
+			free := hop & uint32(sw.OutPort(hop>>16).free)
+			if free == 0 {
+				sleep |= seconds & -seconds
+				continue
+			}
+			*requests.At(n) = newRequest(local, hop&^(1<<16-1)|free)
+			n++
+			choices |= free & (free - 1)
 		}
 		if sleep != 0 {
 			d.sleepForVC(sw, w, sleep)
 		}
 	}
+	list = d.Matcher.requests[:n]
 	if d.cutThrough {
-		return d.withRoom(sw, d.Matcher.requests[:n])
+		list = d.withRoom(sw, list)
 	}
-	return d.Matcher.requests[:n], contested
+	return list, choices != 0 || d.observer != nil || len(sw.masks) > 1
 }
 
-// arbitrateVCs plays out the round robins of virtual-channel allocation.
-func (d *Domain) arbitrateVCs(sw *SwitchState, rivals []Request, step uint32) {
+// whoAsks is which packets of mask word w ask for a virtual channel in this step, where they
+// may have to wait for more than a free one, of those in a set that have their route.
+func (d *Domain) whoAsks(sw *SwitchState, w int, set uint64, step uint32) (asks uint64) {
+	for left := set; left != 0; left &= left - 1 {
+		local, bit := uint32(w<<6+bits.TrailingZeros64(left)), left&-left
+		v := sw.Queue(local)
+		if v.Out >= 0 { // for the packet behind
+			asks |= bit
+			continue
+		}
+		if int32(v.Ready-step) > 0 || d.storeForward && d.incomplete(sw, local, v) {
+			continue
+		}
+		if v.Hop == multicastHop { // its branches take theirs as they begin
+			m := &sw.masks[w]
+			v.Ready = step + d.VADelay
+			m.va &^= bit
+			m.next |= bit
+			continue
+		}
+		if d.escape == nil || d.escape.decide(d, sw, local, v) {
+			asks |= bit
+		}
+	}
+	return asks
+}
+
+// arbitrateVCs plays out the round robins of virtual-channel allocation: it appends to matches
+// what they choose from some requests.
+func (d *Domain) arbitrateVCs(sw *SwitchState, rivals, matches []Request) []Request {
 	m := &d.Matcher
 	n := sw.Ports * int32(d.vcs)
 	m.touched, m.granted = m.touched[:0], m.granted[:0]
@@ -127,23 +163,23 @@ func (d *Domain) arbitrateVCs(sw *SwitchState, rivals []Request, step uint32) {
 		}
 		m.granted = m.inputs[local].improve(m.granted, local, lov, distance)
 	}
-	matches := m.requests[:0]
 	for _, local := range m.granted {
 		lov := m.inputs[local].take()
 		d.acceptOV[uint32(sw.Queue0)+local] = int32(lov) + 1
 		place := m.Places[lov]
 		matches = append(matches, newRequest(local, uint32(place.Port)<<16|1<<place.vc))
 	}
-	d.takeVCs(sw, matches, step)
+	return matches
 }
 
 // takeVCs gives each of some packets a virtual channel of its request: where it
-// was granted several, the one nearest to its round-robin pointer.
+// was granted several, the one nearest to its round-robin pointer. Of packets that ask for
+// one and the same, that nearest to the channel's pointer keeps it.
 func (d *Domain) takeVCs(sw *SwitchState, matches []Request, step uint32) {
 	if d.observer != nil {
 		d.observer.GrantedVC(d, sw, d.ofFronts(sw, matches), step)
 	}
-	vcs, ready, overlaps := uint32(d.vcs), step+d.VADelay, d.Upcoming != nil
+	vcs, ready, overlaps, before := uint32(d.vcs), step+d.VADelay, d.Upcoming != nil, check.Of(d.Matcher.outputs)
 	for _, r := range matches {
 		local, port, free := r.Local(), r.Port(), r.free()
 		vc := uint32(bits.TrailingZeros32(free))
@@ -152,21 +188,57 @@ func (d *Domain) takeVCs(sw *SwitchState, matches []Request, step uint32) {
 			lov = nextVC(check.At(d.acceptOV, uint32(sw.Queue0)+local), port*vcs, free)
 			vc = lov - port*vcs
 		}
-		sw.outVC(lov).owner = sw.Queue0 + int32(local)
-		sw.OutPort(port).free &^= 1 << (vc & 15)
+		o, ov := sw.OutPort(port), sw.outVC(lov)
+		if o.free>>(vc&15)&1 != 0 {
+			o.free &^= 1 << (vc & 15)
+			before.At(lov).distance = ov.owner
+		} else if !d.winsVC(sw, local, lov, ov, step) {
+			continue
+		}
+		ov.owner = sw.Queue0 + int32(local)
 		v, m, bit := sw.Queue(local), sw.mask(local), uint64(1)<<(local&63)
 		m.va &^= bit
-		if overlaps && v.Out >= 0 {
-			u := d.behindFront(sw, local)
-			u.out, u.ready = int32(lov), ready
-			continue
+		if overlaps {
+			if v.Out >= 0 {
+				u := d.behindFront(sw, local)
+				u.out, u.ready = int32(lov), ready
+				continue
+			}
+			if v.Out = int32(lov); v.Count > 1 {
+				d.offerSecond(sw, local, v)
+			}
 		}
 		v.Out, v.Ready = int32(lov), ready
 		m.next |= bit
-		if overlaps && v.Count > 1 {
-			d.offerSecond(sw, local, v)
-		}
 	}
+	m := &d.Matcher
+	for _, lov := range m.contested {
+		d.acceptOV[sw.outVC(lov).owner] = int32(lov) + 1
+	}
+	m.contested = m.contested[:0]
+}
+
+// winsVC tells whether a packet is nearer to the round-robin pointer of a virtual channel than
+// that which has been given it in this step, and then takes it back from that.
+func (d *Domain) winsVC(sw *SwitchState, local, lov uint32, ov *outVC, step uint32) bool {
+	m, n := &d.Matcher, sw.Ports*int32(d.vcs)
+	m.contested = append(m.contested, lov)
+	pointer := m.outputs[lov].distance // stands behind the last owner
+	mine, its := sw.Queue0+int32(local)+pointer, ov.owner+pointer
+	if mine+n&(mine>>31) > its+n&(its>>31) {
+		return false
+	}
+	loser := uint32(ov.owner - sw.Queue0)
+	k, bit := sw.mask(loser), uint64(1)<<(loser&63)
+	k.va |= bit
+	if v := sw.Queue(loser); k.next&bit != 0 {
+		v.Out, v.Ready = -1, step
+		k.next &^= bit
+	} else {
+		u := d.behindFront(sw, loser)
+		u.out, u.ready = -1, step
+	}
+	return true
 }
 
 // chooseVC points the packet at the front of a queue to one of some free virtual
@@ -210,9 +282,8 @@ func shortOf(ovs check.Array[outVC], set uint32, need int32) (short uint32) {
 // withRoom narrows requests to virtual channels with credits for the whole
 // packet (cut-through), as [domain.requestVCs] lists them, and lets packets that are left
 // without one wait.
-func (d *Domain) withRoom(sw *SwitchState, requests []Request) (kept []Request, contested uint64) {
-	kept = requests[:0]
-	var wanted uint64
+func (d *Domain) withRoom(sw *SwitchState, requests []Request) []Request {
+	kept := requests[:0]
 	for _, r := range requests {
 		need := d.flitsOf(d.asking(sw, r.Local(), sw.Queue(r.Local())).Packet >> PacketBits)
 		r = newRequest(r.Local(), r.Port()<<16|d.withCredits(sw, r.Port(), r.free(), need))
@@ -228,10 +299,8 @@ func (d *Domain) withRoom(sw *SwitchState, requests []Request) (kept []Request, 
 			continue
 		}
 		kept = append(kept, r)
-		contested |= wanted & r.asked(uint32(d.vcs))
-		wanted |= r.asked(uint32(d.vcs))
 	}
-	return kept, contested
+	return kept
 }
 
 // sleepForVC lets packets of mask word w wait until a virtual channel of their
