@@ -1,7 +1,10 @@
 package sim
 
 import (
+	"math"
 	"testing"
+
+	"github.com/weft-sim/weft/sim/stats"
 )
 
 func TestStreamsDifferByName(t *testing.T) {
@@ -52,3 +55,50 @@ const (
 	frozen1 = 0xc42d8fa4839bb5ca
 	frozen2 = 0x51a66559fd0378da
 )
+
+// TestGeometric holds mean and variance against 1/p and (1-p)/p^2. With
+// 200,000 draws the mean's standard error is sqrt(1-p)/(p*447); six of them
+// are exceeded once in 5e8.
+func TestGeometric(t *testing.T) {
+	for _, p := range []float64{1, 0.7, 0.1, 0.001} {
+		g, r := NewGeometric(p), NewStream(5, "geometric", 0)
+		var x stats.Running
+		for range 200_000 {
+			x.Add(float64(g.Draw(&r)))
+		}
+		if d := math.Abs(x.Mean() - 1/p); d > 6*math.Sqrt(1-p)/p/447 {
+			t.Errorf("p = %v: mean %v, want %v", p, x.Mean(), 1/p)
+		}
+		if want := (1 - p) / p / p; math.Abs(x.Variance()-want) > 0.05*want {
+			t.Errorf("p = %v: variance %v, want %v", p, x.Variance(), want)
+		}
+	}
+	r := NewStream(5, "geometric", 1)
+	if x := NewGeometric(0).Draw(&r); x < 1<<59 {
+		t.Errorf("p = 0 draws %d", x)
+	}
+}
+
+// TestGeometricTable holds the table against the logarithm, at random and where
+// the table's steps are.
+func TestGeometricTable(t *testing.T) {
+	r := NewStream(6, "geometric", 0)
+	for _, p := range []float64{1e-6, 0.003, 0.1, 0.4, 0.97, 1 - 1e-12} {
+		g := NewGeometric(p)
+		for range 20_000 {
+			before := r
+			x := r.Uint64() >> 11
+			if got, want := g.Draw(&before), g.invert(x); got != want {
+				t.Fatalf("p = %v: fraction %#x draws %d, want %d", p, x, got, want)
+			}
+		}
+		for n, x := range g.steps.above {
+			if x > 0 && g.invert(x-1) > int64(n)+1 {
+				t.Fatalf("p = %v: %#x gives %d trials already", p, x-1, g.invert(x-1))
+			}
+			if x < 1<<53 && g.invert(x) <= int64(n)+1 {
+				t.Fatalf("p = %v: %#x gives %d trials only, want more than %d", p, x, g.invert(x), n+1)
+			}
+		}
+	}
+}

@@ -1,14 +1,19 @@
+// Package param holds the registries of models by name, and their settings: structs
+// whose tags give key, unit, bounds and documentation. Everything that experiment
+// files can name is registered here; their reference, their checks and the errors of
+// wrong values are made from the tags.
 package param
 
 import (
 	"errors"
 	"fmt"
-	"github.com/weft-sim/weft/sim"
 	"reflect"
 	"slices"
 	"sort"
 	"strconv"
 	"strings"
+
+	"github.com/weft-sim/weft/sim"
 )
 
 // Registry holds the named constructors of one kind of thing (topologies,

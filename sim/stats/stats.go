@@ -1,3 +1,6 @@
+// Package stats holds the statistics of runs: running means, histograms, batch
+// means with their confidence intervals, the end of a warm-up, and whether a series
+// still grows.
 package stats
 
 import (
@@ -235,4 +238,12 @@ func (b *BatchMeans) HalfWidth(level float64) float64 {
 		}
 	}
 	return means.HalfWidth(level)
+}
+
+// Finite is x, or NaN where x is infinite: the mean of nothing, which tables leave empty.
+func Finite(x float64) float64 {
+	if math.IsInf(x, 0) {
+		return math.NaN()
+	}
+	return x
 }

@@ -2,7 +2,15 @@
 
 package mem
 
-import "errors"
+import (
+	"errors"
+)
+
+// HugePages returns its argument: see the version for Linux.
+func HugePages[T any](s []T) []T { return s }
+
+// ReserveHugePages does nothing: see the version for Linux.
+func ReserveHugePages(bytes int) {}
 
 // spillFile is the file of a [Spill], which other systems have not got.
 type spillFile struct{}
