@@ -57,14 +57,8 @@ func firstDifference(got, want []byte) string {
 // ibsim's numbering of the netlist is what ibnetdiscover then found: the same
 // switches, hosts and cables by GUID.
 func TestSimNumbersLikeIBSim(t *testing.T) {
-	found, err := ReadNetDiscover(bytes.NewReader(readTestdata(t, "torus_4x4x4_1.ibnetdiscover.txt.gz")), "torus.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	listed, err := ReadSim(bytes.NewReader(readTestdata(t, "torus_4x4x4_1.net.gz")), "torus.net")
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := imported(t, ReadNetDiscover, "torus_4x4x4_1.ibnetdiscover.txt.gz")
+	listed := imported(t, ReadSim, "torus_4x4x4_1.net.gz")
 	a, b := cablesByGUID(found.Graph()), cablesByGUID(listed.Graph())
 	if len(a) != 3*64+64 || !reflect.DeepEqual(a, b) { // 3 links and one host a switch
 		t.Errorf("%d cables found, %d listed, or not the same ones", len(a), len(b))
@@ -106,10 +100,7 @@ func cablesByGUID(g *topology.Graph) map[[2]guidPort]bool {
 func TestRoundTrips(t *testing.T) {
 	sources := map[string]*topology.Graph{"small": readSmall(t, smallFabric).Graph()}
 	for _, file := range []string{"psmn-x5-2020-qdr-ddr.txt", "loginoff-2014-qdr-fdr10.txt"} {
-		im, err := ReadNetDiscover(bytes.NewReader(readTestdata(t, file)), file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		im := imported(t, ReadNetDiscover, file)
 		sources[file] = im.Graph()
 	}
 	for name, g := range sources {
