@@ -16,19 +16,16 @@ func init() {
 
 // Validate checks what the tags cannot.
 func (c *HyperXConfig) Validate() error {
-	if len(c.Dims) == 0 || len(c.Dims) > 16 {
-		return &param.ParamError{Key: "dims", Value: c.Dims, Want: "1 to 16 dimensions"}
+	switches, _, err := checkDims(c.Dims, 16)
+	if err != nil {
+		return err
 	}
 	if len(c.Trunks) != 0 && len(c.Trunks) != len(c.Dims) {
 		return &param.ParamError{Key: "trunks", Value: c.Trunks, Want: "a number for each dimension, or none"}
 	}
-	switches, ports := 1, c.Terminals
+	ports := c.Terminals
 	for d, size := range c.Dims {
-		switches *= size
 		ports += c.trunk(d) * (size - 1)
-		if err := checkPorts("dims", c.Dims, switches); err != nil {
-			return err
-		}
 	}
 	return checkPorts("dims", c.Dims, switches*ports)
 }
