@@ -165,22 +165,20 @@ func (x *HyperX) Layout() *Layout {
 	if len(x.HyperXConfig.Dims) > 1 {
 		rows = x.HyperXConfig.Dims[1]
 	}
-	l := &Layout{Shape: Rows, Places: make([]Place, x.graph.Switches()), How: "Switches at their coordinates in the first two dimensions, bent a little so that cables of a row can be told apart."}
-	plane := columns * rows
-	across := 1
-	for across*across*plane < len(l.Places) {
+	plane, across := columns*rows, 1
+	for across*across*plane < x.graph.Switches() {
 		across++
 	}
-	for s := range l.Places {
+	how := "Switches at their coordinates in the first two dimensions, bent a little so that cables of a row can be told apart."
+	return placed(Rows, x.graph.Switches(), how, func(s int) Place {
 		column, row, at := s%columns, s/columns%rows, s/plane
 		bend := func(i, n int) float64 { // outer ones stand back
 			d := 2*float64(i)/float64(max(1, n-1)) - 1
 			return 0.35 * d * d * float64(n-1) / 2
 		}
-		l.Places[s] = Place{
+		return Place{
 			2*float64(column) + bend(row, rows) + float64(at%across)*(2*float64(columns)+float64(rows)),
 			2*float64(row) + bend(column, columns) + float64(at/across)*(2*float64(rows)+float64(columns)),
 		}
-	}
-	return l
+	})
 }
