@@ -30,6 +30,7 @@ type Compared struct {
 // loaded is the load of the cables under a demand.
 type loaded struct {
 	label       string  // engine, and the demand where there are several
+	demand      string  // its name
 	Load                // mean of its draws
 	worst       float64 // load of the fullest cable, mean of the draws
 	mean, least float64 // throughput of the draws
@@ -87,7 +88,7 @@ func (r *Request) Compare(engines []string, demands []*Demand, processor func() 
 
 // load looks at a demand, draw by draw and job by job.
 func (c *Comparison) load(e *Compared, d *Demand, rates []float64) loaded {
-	l := loaded{label: e.Engine, Load: make(Load, len(rates)), least: 1}
+	l := loaded{label: e.Engine, demand: d.Name, Load: make(Load, len(rates)), least: 1}
 	if len(c.Demands) > 1 {
 		l.label += " " + d.Name
 	}
@@ -231,13 +232,9 @@ func (c *Comparison) Hottest() *experiments.Table {
 	s := c.subnet
 	for _, link := range chosen {
 		from, to := s.Graph.PortName(s.Links[link].Graph), s.Graph.PortName(s.Links[s.Links[link].Back].Graph)
-		for i, d := range c.Demands {
-			for _, e := range c.Engines {
-				if e.tables != nil {
-					t.Rows = append(t.Rows, []string{from, to, e.Engine, d.Name, decimal(e.loads[i].Load[link])})
-				}
-			}
-		}
+		c.each(func(e *Compared, l *loaded) {
+			t.Rows = append(t.Rows, []string{from, to, e.Engine, l.demand, decimal(l.Load[link])})
+		})
 	}
 	return t
 }

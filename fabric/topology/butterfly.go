@@ -93,12 +93,8 @@ func newButterfly(c ButterflyConfig) *Butterfly {
 // Layout implements [LaidOut]: stages from left to right.
 func (x *Butterfly) Layout() *Layout {
 	rows := x.graph.Switches() / x.N
-	l := &Layout{Shape: Rows, Places: make([]Place, x.graph.Switches()), How: "Stages from left to right."}
 	pitch := max(2, 0.3*float64(rows))
-	for s := range l.Places {
-		l.Places[s] = Place{pitch * float64(s/rows), float64(s % rows)}
-	}
-	return l
+	return placed(Rows, x.graph.Switches(), "Stages from left to right.", func(s int) Place { return Place{pitch * float64(s/rows), float64(s % rows)} })
 }
 
 // KautzConfig configures the topology "kautz"; see [KautzNetwork].

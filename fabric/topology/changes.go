@@ -119,7 +119,7 @@ func matchParts(a, b []part) []int {
 }
 
 // inverse is the mapping back; -1: none.
-func inverse(to []int, n int) []int {
+func inverse[N ~int | ~int32](to []N, n int) []int {
 	back := make([]int, n)
 	for i := range back {
 		back[i] = -1

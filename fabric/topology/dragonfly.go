@@ -1,7 +1,9 @@
 package topology
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/weft-sim/weft/sim/param"
 )
@@ -119,31 +121,19 @@ func (d *Dragonfly) listGateways() {
 		peer, _ := g.PeerPort(p)
 		return d.GroupOf(g.PortSwitch[p])*d.G + d.GroupOf(g.PortSwitch[peer])
 	}
-	d.wayStart = make([]int32, d.G*d.G+1)
-	for pass := range 2 { // count, then place
-		for p := range PortID(g.NumPorts()) {
-			if g.PortClass[p] != dragonflyGlobal {
-				continue
-			}
-			if at := &d.wayStart[pair(p)]; pass == 0 {
-				*at++
-			} else {
-				d.ways[*at] = p
-				*at++
-			}
-		}
-		if pass == 0 {
-			total := int32(0)
-			for i, n := range d.wayStart {
-				d.wayStart[i] = total
-				total += n
-			}
-			d.ways = make([]PortID, total)
+	for p := range PortID(g.NumPorts()) {
+		if g.PortClass[p] == dragonflyGlobal {
+			d.ways = append(d.ways, p)
 		}
 	}
-	// Placing has moved every start to the next pair's.
-	copy(d.wayStart[1:], d.wayStart[:len(d.wayStart)-1])
-	d.wayStart[0] = 0
+	slices.SortStableFunc(d.ways, func(a, b PortID) int { return cmp.Compare(pair(a), pair(b)) })
+	d.wayStart = make([]int32, d.G*d.G+1)
+	for _, p := range d.ways {
+		d.wayStart[pair(p)+1]++
+	}
+	for i := range d.G * d.G {
+		d.wayStart[i+1] += d.wayStart[i]
+	}
 }
 
 func (c *DragonflyConfig) diameter(cables groupCables) int {

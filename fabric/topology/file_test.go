@@ -23,10 +23,7 @@ func init() {
 
 // The example of FileConfig's documentation.
 func TestFileExample(t *testing.T) {
-	topo, err := param.Make(Registry, "file", struct{}{}, func(c *FileConfig) { c.Path = filepath.Join("testdata", "two.json") })
-	if err != nil {
-		t.Fatal(err)
-	}
+	topo := build(t, "file", func(c *FileConfig) { c.Path = filepath.Join("testdata", "two.json") })
 	b := NewBuilder(2, Class{Name: "terminal", Latency: 1}, Class{Name: "wire", Latency: 10, Rate: 40e9})
 	b.AddTerminal(0, 0)
 	b.AddTerminal(1, 0)

@@ -22,21 +22,31 @@ func init() {
 
 // Validate checks what the tags cannot.
 func (c *GridConfig) Validate() error {
-	if len(c.Dims) == 0 || len(c.Dims) > 28 {
-		return &param.ParamError{Key: "dims", Value: c.Dims, Want: "1 to 28 dimensions"}
+	switches, sum, err := checkDims(c.Dims, 28)
+	if err != nil {
+		return err
 	}
-	switches, reach := 1, 0
-	for _, size := range c.Dims {
-		switches *= size
-		reach += size - 1
-		if err := checkPorts("dims", c.Dims, switches); err != nil {
-			return err
-		}
-	}
-	if reach > 32767 {
+	if reach := sum - len(c.Dims); reach > 32767 {
 		return &param.ParamError{Key: "dims", Value: c.Dims, Want: fmt.Sprintf("paths of at most 32767 hops; corner to corner is %d", reach)}
 	}
 	return checkPorts("dims", c.Dims, switches*(c.Terminals+2*len(c.Dims)))
+}
+
+// checkDims refuses more than so many dimensions and more switches than ports can be; it
+// returns how many there are, and the sum of the dimensions.
+func checkDims(dims []int, most int) (switches, sum int, err error) {
+	if len(dims) == 0 || len(dims) > most {
+		return 0, 0, &param.ParamError{Key: "dims", Value: dims, Want: fmt.Sprintf("1 to %d dimensions", most)}
+	}
+	switches = 1
+	for _, size := range dims {
+		switches *= size
+		sum += size
+		if err := checkPorts("dims", dims, switches); err != nil {
+			return 0, 0, err
+		}
+	}
+	return switches, sum, nil
 }
 
 // GridNetwork is the torus (k-ary n-cube) or mesh of Dally and Towles
@@ -191,15 +201,15 @@ func init() {
 
 // Validate checks what the tags cannot.
 func (c *TwistedTorusConfig) Validate() error {
+	switches, sum, err := checkDims(c.Dims, 16)
 	switch {
-	case len(c.Dims) == 0 || len(c.Dims) > 16:
-		return &param.ParamError{Key: "dims", Value: c.Dims, Want: "1 to 16 dimensions"}
+	case err != nil:
+		return err
 	case len(c.Twist) != len(c.Dims):
 		return &param.ParamError{Key: "twist", Value: c.Twist, Want: fmt.Sprintf("one number for each of the %d dimensions", len(c.Dims))}
 	case c.Twist[0] != 0:
 		return &param.ParamError{Key: "twist[0]", Value: c.Twist[0], Want: "0: twists are along dimension 0"}
 	}
-	switches, reach := 1, 0
 	for d, size := range c.Dims {
 		if c.Twist[d] >= c.Dims[0] {
 			return &param.ParamError{Key: fmt.Sprintf("twist[%d]", d), Value: c.Twist[d], Want: fmt.Sprintf("less than dims[0] = %d", c.Dims[0])}
@@ -207,14 +217,9 @@ func (c *TwistedTorusConfig) Validate() error {
 		if size == 2 && c.Twist[d] == 0 {
 			return &param.ParamError{Key: fmt.Sprintf("dims[%d]", d), Value: size, Want: "at least 3, or a twist"}
 		}
-		switches *= size
-		reach += size
-		if err := checkPorts("dims", c.Dims, switches); err != nil {
-			return err
-		}
 	}
-	if reach > 32767 {
-		return &param.ParamError{Key: "dims", Value: c.Dims, Want: fmt.Sprintf("a sum of at most 32767; this is %d", reach)}
+	if sum > 32767 {
+		return &param.ParamError{Key: "dims", Value: c.Dims, Want: fmt.Sprintf("a sum of at most 32767; this is %d", sum)}
 	}
 	return checkPorts("dims", c.Dims, switches*(c.Terminals+2*len(c.Dims)))
 }

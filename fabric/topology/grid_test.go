@@ -29,10 +29,7 @@ func init() {
 
 func grid(t testing.TB, family string, terminals int, dims ...int) *GridNetwork {
 	t.Helper()
-	x, err := param.Make(Registry, family, struct{}{}, func(c *GridConfig) { *c = GridConfig{dims, terminals} })
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := build(t, family, func(c *GridConfig) { *c = GridConfig{dims, terminals} })
 	return x.(*GridNetwork)
 }
 

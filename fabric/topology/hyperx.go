@@ -16,19 +16,16 @@ func init() {
 
 // Validate checks what the tags cannot.
 func (c *HyperXConfig) Validate() error {
-	if len(c.Dims) == 0 || len(c.Dims) > 16 {
-		return &param.ParamError{Key: "dims", Value: c.Dims, Want: "1 to 16 dimensions"}
+	switches, _, err := checkDims(c.Dims, 16)
+	if err != nil {
+		return err
 	}
 	if len(c.Trunks) != 0 && len(c.Trunks) != len(c.Dims) {
 		return &param.ParamError{Key: "trunks", Value: c.Trunks, Want: "a number for each dimension, or none"}
 	}
-	switches, ports := 1, c.Terminals
+	ports := c.Terminals
 	for d, size := range c.Dims {
-		switches *= size
 		ports += c.trunk(d) * (size - 1)
-		if err := checkPorts("dims", c.Dims, switches); err != nil {
-			return err
-		}
 	}
 	return checkPorts("dims", c.Dims, switches*ports)
 }
@@ -168,22 +165,20 @@ func (x *HyperX) Layout() *Layout {
 	if len(x.HyperXConfig.Dims) > 1 {
 		rows = x.HyperXConfig.Dims[1]
 	}
-	l := &Layout{Shape: Rows, Places: make([]Place, x.graph.Switches()), How: "Switches at their coordinates in the first two dimensions, bent a little so that cables of a row can be told apart."}
-	plane := columns * rows
-	across := 1
-	for across*across*plane < len(l.Places) {
+	plane, across := columns*rows, 1
+	for across*across*plane < x.graph.Switches() {
 		across++
 	}
-	for s := range l.Places {
+	how := "Switches at their coordinates in the first two dimensions, bent a little so that cables of a row can be told apart."
+	return placed(Rows, x.graph.Switches(), how, func(s int) Place {
 		column, row, at := s%columns, s/columns%rows, s/plane
 		bend := func(i, n int) float64 { // outer ones stand back
 			d := 2*float64(i)/float64(max(1, n-1)) - 1
 			return 0.35 * d * d * float64(n-1) / 2
 		}
-		l.Places[s] = Place{
+		return Place{
 			2*float64(column) + bend(row, rows) + float64(at%across)*(2*float64(columns)+float64(rows)),
 			2*float64(row) + bend(column, columns) + float64(at/across)*(2*float64(rows)+float64(columns)),
 		}
-	}
-	return l
+	})
 }

@@ -25,10 +25,7 @@ func init() {
 
 func hyperX(t testing.TB, terminals int, trunks []int, dims ...int) *HyperX {
 	t.Helper()
-	x, err := param.Make(Registry, "hyperx", struct{}{}, func(c *HyperXConfig) { *c = HyperXConfig{dims, trunks, terminals} })
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := build(t, "hyperx", func(c *HyperXConfig) { *c = HyperXConfig{dims, trunks, terminals} })
 	return x.(*HyperX)
 }
 

@@ -79,6 +79,15 @@ func LayoutOf(t Topology) *Layout {
 	return layCircle(t.Graph())
 }
 
+// placed is a layout of n switches; place says where each stands.
+func placed(shape Shape, n int, how string, place func(s int) Place) *Layout {
+	l := &Layout{Shape: shape, Places: make([]Place, n), How: how}
+	for s := range l.Places {
+		l.Places[s] = place(s)
+	}
+	return l
+}
+
 // circleRadius is the radius of a circle on which n places are a distance apart; 0 for one.
 func circleRadius(n int, distance float64) float64 {
 	if n < 2 {
@@ -126,14 +135,10 @@ func layGrid(t Grid) *Layout {
 		rows = dims[1]
 	}
 	n := t.Graph().Switches()
-	l := &Layout{Shape: Rows, Places: make([]Place, n), Longest: 1.5, How: "Switches at their coordinates; cables that close a ring are cut."}
 	if n == columns && t.Wraps(0) && n > 2 {
-		l.Shape, l.Longest, l.How = Circle, 0, "Switches on their ring."
-		for s := range l.Places {
-			l.Places[s] = onCircle(Place{}, circleRadius(n, 1), t.Coordinate(SwitchID(s), 0), n)
-		}
-		return l
+		return placed(Circle, n, "Switches on their ring.", func(s int) Place { return onCircle(Place{}, circleRadius(n, 1), t.Coordinate(SwitchID(s), 0), n) })
 	}
+	l := &Layout{Shape: Rows, Places: make([]Place, n), Longest: 1.5, How: "Switches at their coordinates; cables that close a ring are cut."}
 	planes := n / (columns * rows)
 	across := max(1, int(math.Round(math.Sqrt(float64(planes)*float64(rows+1)/float64(columns+1)))))
 	if planes > 1 {
@@ -180,12 +185,8 @@ func layGrid(t Grid) *Layout {
 // (ACM National Conference 1969): breadth-first from a switch of least degree,
 // neighbours by their degree, which keeps those with a cable near each other.
 func layCircle(g *Graph) *Layout {
-	n := g.Switches()
-	l := &Layout{Shape: Circle, Places: make([]Place, n), How: "Switches in a circle, neighbours near each other."}
-	for i, s := range cuthillMcKee(g) {
-		l.Places[s] = onCircle(Place{}, circleRadius(n, 1), i, n)
-	}
-	return l
+	n, order := g.Switches(), inverse(cuthillMcKee(g), g.Switches())
+	return placed(Circle, n, "Switches in a circle, neighbours near each other.", func(s int) Place { return onCircle(Place{}, circleRadius(n, 1), order[s], n) })
 }
 
 func itoa(n int) string { return strconv.Itoa(n) }

@@ -4,16 +4,11 @@ import (
 	"math"
 	"slices"
 	"testing"
-
-	"github.com/weft-sim/weft/sim/param"
 )
 
 func laidOut[C any](t *testing.T, name string, set func(*C)) (Topology, *Layout) {
 	t.Helper()
-	x, err := param.Make(Registry, name, struct{}{}, set)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := build(t, name, set)
 	l := LayoutOf(x)
 	if len(l.Places) != x.Graph().Switches() || l.How == "" {
 		t.Fatalf("%d places, %q", len(l.Places), l.How)

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/weft-sim/weft/sim/param"
 )
 
 func init() {
@@ -244,10 +242,7 @@ func TestPKPathsOfTwoCascades(t *testing.T) {
 func TestPCC(t *testing.T) {
 	for _, c := range []PCCConfig{{M: 3, Sigma: 1}, {M: 6, Sigma: 1}, {M: 4, Sigma: 2}, {M: 5, Sigma: 2}, {M: 6, Sigma: 2}} {
 		t.Run(fmt.Sprintf("m=%d,sigma=%d", c.M, c.Sigma), func(t *testing.T) {
-			top, err := param.Make(Registry, "pcc", struct{}{}, func(p *PCCConfig) { *p = c })
-			if err != nil {
-				t.Fatal(err)
-			}
+			top := build(t, "pcc", func(p *PCCConfig) { *p = c })
 			n := c.M*(c.M-1)/c.Sigma + 1
 			want := Facts{Switches: 2 * n, Terminals: n, Links: n * c.M, Diameter: 2, Bisection: -1}
 			if top.Facts() != want {

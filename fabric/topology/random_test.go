@@ -20,10 +20,7 @@ func init() {
 
 func randomRegular(t testing.TB, c RandomRegularConfig) *Graph {
 	t.Helper()
-	x, err := param.Make(Registry, "random-regular", struct{}{}, func(d *RandomRegularConfig) { *d = c })
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := build(t, "random-regular", func(d *RandomRegularConfig) { *d = c })
 	return x.Graph()
 }
 

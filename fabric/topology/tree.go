@@ -373,11 +373,8 @@ func (x *OFT) Rank(s SwitchID) int { return int(s) / (2 * x.points()) }
 // the second copy below.
 func (x *OFT) Layout() *Layout {
 	n := x.points()
-	l := &Layout{Shape: Levels, Places: make([]Place, 3*n), How: "The two copies of the outer switches above and below, the inner ones between them."}
 	height := max(2.5, 0.25*float64(n))
-	for s := range l.Places {
-		level := []float64{0, 2, 1}[s/n]
-		l.Places[s] = Place{float64(s % n), height * level}
-	}
-	return l
+	return placed(Levels, 3*n, "The two copies of the outer switches above and below, the inner ones between them.", func(s int) Place {
+		return Place{float64(s % n), height * []float64{0, 2, 1}[s/n]}
+	})
 }

@@ -37,10 +37,7 @@ func init() {
 
 func xgft(t testing.TB, c XGFTConfig) *XGFT {
 	t.Helper()
-	x, err := param.Make(Registry, "xgft", struct{}{}, func(d *XGFTConfig) { *d = c })
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := build(t, "xgft", func(d *XGFTConfig) { *d = c })
 	return x.(*XGFT)
 }
 
@@ -69,10 +66,7 @@ func TestTaperedTree(t *testing.T) {
 // l of pod p, port 4+i, goes to middle switch i of the pod, port l; its port
 // 4+j goes to top 4*i+j, port p.
 func TestFatTreeWiring(t *testing.T) {
-	topo, err := param.Make(Registry, "fat-tree", struct{}{}, func(c *FatTreeConfig) { *c = FatTreeConfig{8, 3} })
-	if err != nil {
-		t.Fatal(err)
-	}
+	topo := build(t, "fat-tree", func(c *FatTreeConfig) { *c = FatTreeConfig{8, 3} })
 	if got, want := topo.Facts(), (Facts{32 + 32 + 16, 128, 256, 4, 64}); got != want {
 		t.Errorf("facts %+v, want %+v", got, want)
 	}
@@ -101,10 +95,7 @@ func TestFatTreeWiring(t *testing.T) {
 
 // The fat tree of the multicast paper: 16,000 terminals on 2,000 switches.
 func TestFatTreeOfPaper(t *testing.T) {
-	topo, err := param.Make(Registry, "fat-tree", struct{}{}, func(c *FatTreeConfig) { *c = FatTreeConfig{40, 3} })
-	if err != nil {
-		t.Fatal(err)
-	}
+	topo := build(t, "fat-tree", func(c *FatTreeConfig) { *c = FatTreeConfig{40, 3} })
 	if got, want := topo.Facts(), (Facts{2000, 16000, 32000, 4, 8000}); got != want {
 		t.Errorf("facts %+v, want %+v", got, want)
 	}

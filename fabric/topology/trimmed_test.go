@@ -43,10 +43,7 @@ func TestSunwayTrees(t *testing.T) {
 		{"TaihuLight", TrimmedTreeConfig{160, 256, 32, 8, 40, 2, "alternating"}, Facts{160*16 + 40, 40960, 160 * (64 + 80), 4, 5120}, 2, 32, 10},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			topo, err := param.Make(Registry, "trimmed-tree", struct{}{}, func(d *TrimmedTreeConfig) { *d = c.config })
-			if err != nil {
-				t.Fatal(err)
-			}
+			topo := build(t, "trimmed-tree", func(d *TrimmedTreeConfig) { *d = c.config })
 			x, g := topo.(*TrimmedTree), topo.Graph()
 			CheckGraph(t, g)
 			if got := x.Facts(); got != c.facts || got.Switches != g.Switches() || got.Links != g.SwitchLinks() {

@@ -98,11 +98,17 @@ func ReadConfig(r io.Reader, name, dir string) (*Config, error) {
 		if value == "(null)" {
 			continue
 		}
-		set, known := settings[key]
+		set := settings[key]
 		switch {
-		case known && value == "":
+		case unmodelledFiles[key]:
+			set = (*configReader).unset
+		case unmodelled[key]:
+			set = (*configReader).off
+		}
+		switch {
+		case set != nil && value == "":
 			p.Problem("%s without a value", key)
-		case known:
+		case set != nil:
 			set(&p, key, value)
 		case key == "max_op_vls":
 			c.MaxVLs = lanesOfCode(p.number(key, value, 0, 5))
@@ -165,22 +171,15 @@ var settings = map[string]func(p *configReader, key, value string){
 	"qos_ca_sl2vl":            func(p *configReader, key, value string) { p.config.SL2VL.Adapter = p.table(key, value) },
 	"qos_sw0_sl2vl":           func(p *configReader, key, value string) { p.config.SL2VL.SwitchZero = p.table(key, value) },
 	"qos_swe_sl2vl":           func(p *configReader, key, value string) { p.config.SL2VL.SwitchPort = p.table(key, value) },
-	// What weft does not do; it must be off.
-	"hop_weights_file":              (*configReader).unset,
-	"port_search_ordering_file":     (*configReader).unset,
-	"dimn_ports_file":               (*configReader).unset,
-	"port_prof_ignore_file":         (*configReader).unset,
-	"io_guid_file":                  (*configReader).unset,
-	"ids_guid_file":                 (*configReader).unset,
-	"lid_matrix_dump_file":          (*configReader).unset,
-	"lfts_file":                     (*configReader).unset,
-	"lmc_esp0":                      (*configReader).off,
-	"reassign_lids":                 (*configReader).off,
-	"honor_guid2lid_file":           (*configReader).off,
-	"avoid_throttled_links":         (*configReader).off,
-	"nue_include_switches":          (*configReader).off,
-	"guid_routing_order_no_scatter": (*configReader).off,
 }
+
+// What changes tables and is not modelled: files that must not be named, and what must be off.
+var (
+	unmodelledFiles = keys(`hop_weights_file port_search_ordering_file dimn_ports_file port_prof_ignore_file io_guid_file
+		ids_guid_file lid_matrix_dump_file lfts_file`)
+	unmodelled = keys(`lmc_esp0 reassign_lids honor_guid2lid_file avoid_throttled_links nue_include_switches
+		guid_routing_order_no_scatter`)
+)
 
 func (p *configReader) number(key, value string, low, high int) int {
 	v, err := strconv.ParseInt(value, 0, 64)
@@ -297,15 +296,7 @@ func (p *configReader) off(key, value string) {
 // ignored tells the keys of OpenSM's configuration that leave unicast tables as
 // they are.
 func ignored(key string) bool {
-	if _, listed := ignoredKeys[key]; listed {
-		return true
-	}
-	for _, prefix := range []string{"qos_", "cc_", "perfmgr_", "event_"} {
-		if strings.HasPrefix(key, prefix) {
-			return true
-		}
-	}
-	return false
+	return ignoredKeys[key] || slices.ContainsFunc([]string{"qos_", "cc_", "perfmgr_", "event_"}, func(prefix string) bool { return strings.HasPrefix(key, prefix) })
 }
 
 var ignoredKeys = keys(`
@@ -328,10 +319,10 @@ var ignoredKeys = keys(`
 `)
 
 // keys makes a set of words.
-func keys(list string) map[string]struct{} {
-	set := map[string]struct{}{}
+func keys(list string) map[string]bool {
+	set := map[string]bool{}
 	for _, word := range strings.Fields(list) {
-		set[word] = struct{}{}
+		set[word] = true
 	}
 	return set
 }

@@ -278,7 +278,11 @@ func (t *Tables) newClasses() *classes {
 	switch {
 	case t.lanes != nil:
 		var used uint8
-		t.eachChannel(func(_ int32, lane uint8) { used = max(used, lane) }, c)
+		t.eachPath(c, func(_ []int32, lanes []uint8) {
+			for _, lane := range lanes {
+				used = max(used, lane)
+			}
+		})
 		c.count = int(used) + 1
 	case t.level != nil:
 		levels := t.LevelsInUse()
@@ -297,16 +301,6 @@ func (c *classes) lane(n int32, in, out, sl uint8) uint8 {
 		return c.t.lanes(n, in, out, sl)
 	}
 	return c.of[sl&15]
-}
-
-// eachChannel visits the channels of all paths between terminals with the class that
-// packets have there.
-func (t *Tables) eachChannel(visit func(link int32, lane uint8), c *classes) {
-	t.eachPath(c, func(path []int32, lanes []uint8) {
-		for i, l := range path {
-			visit(l, lanes[i])
-		}
-	})
 }
 
 // eachPath visits the paths from every switch with terminals to every LID of a

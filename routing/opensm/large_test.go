@@ -40,10 +40,7 @@ func TestLargeFabrics(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := NewSubnet(network.Graph(), DefaultManager(network.Graph()), 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := newSubnet(t, network.Graph(), DefaultManager(network.Graph()), 0)
 		engine, err := EngineOf(c.engine)
 		if err != nil {
 			t.Fatal(err)
@@ -149,10 +146,7 @@ func TestNueCanDeadlock(t *testing.T) {
 	}
 	g := b.Freeze()
 	g.Names = &topology.Names{SwitchGUID: guids}
-	s, err := NewSubnet(g, 0, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := newSubnet(t, g, 0, 0)
 	o := DefaultOptions()
 	o.OperationalVLs = 1
 	tables, err := routeNue(s, &o)

@@ -81,10 +81,7 @@ func TestRandomNetworks(t *testing.T) {
 	routed := map[string]int{}
 	for round := range rounds {
 		g := randomNetwork(&r)
-		s, err := NewSubnet(g, topology.TerminalID(r.IntN(g.Terminals())), r.IntN(3))
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := newSubnet(t, g, topology.TerminalID(r.IntN(g.Terminals())), r.IntN(3))
 		o := randomOptions(&r, s)
 		for _, name := range Engines() {
 			tables, err := registry[name].Route(s, o)
@@ -151,10 +148,7 @@ func checkTables(t *Tables, acyclic bool) string {
 func TestOrdered(t *testing.T) {
 	r := sim.NewStream(5, "ordered", 0)
 	for range 60 {
-		s, err := NewSubnet(randomNetwork(&r), 0, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := newSubnet(t, randomNetwork(&r), 0, 0)
 		if len(s.Links) < 4 {
 			continue
 		}

@@ -25,14 +25,20 @@ func chain(names *topology.Names) *topology.Graph {
 	return g
 }
 
+func newSubnet(t testing.TB, g *topology.Graph, manager topology.TerminalID, lmc int) *Subnet {
+	t.Helper()
+	s, err := NewSubnet(g, manager, lmc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 // LIDs go by port GUID with the last byte first. Names that are missing are ibsim's:
 // port GUIDs 0x100001, 3, 5, 7 of the hosts, 0x200000 and 0x200001 of the switches, so the
 // order is switch 0 (..00), host 0 (10 00 01), switch 1 (20 00 01), hosts 1, 2, 3.
 func TestLIDs(t *testing.T) {
-	s, err := NewSubnet(chain(nil), 2, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := newSubnet(t, chain(nil), 2, 0)
 	if want := []int32{3, 5, 1, 6}; !slices.Equal(s.TerminalLID, want) { // the manager's first
 		t.Errorf("LIDs of hosts %v, want %v", s.TerminalLID, want)
 	}
@@ -40,9 +46,7 @@ func TestLIDs(t *testing.T) {
 		t.Errorf("LIDs of switches %v, want %v", s.SwitchLID, want)
 	}
 	// With two LIDs a port: the manager 2, switch 4, host 6, switch 8, hosts 10 and 12.
-	if s, err = NewSubnet(chain(nil), 2, 1); err != nil {
-		t.Fatal(err)
-	}
+	s = newSubnet(t, chain(nil), 2, 1)
 	if want := []int32{6, 10, 2, 12}; !slices.Equal(s.TerminalLID, want) {
 		t.Errorf("LIDs of hosts %v, want %v", s.TerminalLID, want)
 	}
@@ -50,10 +54,7 @@ func TestLIDs(t *testing.T) {
 		t.Errorf("LIDs up to %d: %v", s.MaxLID, s.Ends)
 	}
 	// Stated LIDs stay, but one that is taken, or too large.
-	s, err = NewSubnet(chain(&topology.Names{TerminalLID: []int32{9, 9, 0, 60000}, SwitchLID: []int32{1, 0}}), 2, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s = newSubnet(t, chain(&topology.Names{TerminalLID: []int32{9, 9, 0, 60000}, SwitchLID: []int32{1, 0}}), 2, 0)
 	if want := []int32{9, 4, 2, 5}; !slices.Equal(s.TerminalLID, want) || !slices.Equal(s.SwitchLID, []int32{1, 3}) {
 		t.Errorf("LIDs of hosts %v, of switches %v, want %v and 1, 3", s.TerminalLID, s.SwitchLID, want)
 	}
@@ -77,10 +78,7 @@ func TestNewSubnetProblems(t *testing.T) {
 // the others in turn by 3 and 4; the switch itself has port 0. Hosts come before
 // switches, which are not counted: switch 1 goes by port 3 again.
 func TestMinHop(t *testing.T) {
-	s, err := NewSubnet(chain(nil), 0, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := newSubnet(t, chain(nil), 0, 0)
 	o := DefaultOptions()
 	tables, err := registry["minhop"].Route(s, &o)
 	if err != nil {
@@ -168,10 +166,7 @@ func TestAggregationNodesAreAdapters(t *testing.T) {
 func subnetOf(t *testing.T, g *topology.Graph, lmc int) *Subnet {
 	t.Helper()
 	manager := topology.TerminalID(slices.Index(ib.Names(g).Terminal, "host0"))
-	s, err := NewSubnet(g, manager, lmc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := newSubnet(t, g, manager, lmc)
 	return s
 }
 
@@ -197,10 +192,7 @@ func TestAggregationNodesSendNothing(t *testing.T) {
 		{Name: "a", Switch: 0, Port: 9, NodeGUID: 0x900, PortGUID: 0x901, LID: 77},
 		{Name: "b", Switch: 1, Port: 9, NodeGUID: 0x902, PortGUID: 0x903},
 	}}
-	s, err := NewSubnet(g, 0, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := newSubnet(t, g, 0, 0)
 	o := DefaultOptions()
 	tables, err := registry["minhop"].Route(s, &o)
 	if err != nil {

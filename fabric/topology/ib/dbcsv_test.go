@@ -49,10 +49,7 @@ func asDB(g *topology.Graph) string {
 // A real cluster reads as the same from either tool's file.
 func TestReadDBCSV(t *testing.T) {
 	for _, file := range []string{"psmn-x5-2020-qdr-ddr.txt", "loginoff-2014-qdr-fdr10.txt"} {
-		im, err := ReadNetDiscover(bytes.NewReader(readTestdata(t, file)), file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		im := imported(t, ReadNetDiscover, file)
 		g := im.Graph()
 		text := asDB(g)
 		db, err := ReadDBCSV(strings.NewReader(text), "x.db_csv")

@@ -14,10 +14,7 @@ import (
 // OpenSM's minhop tables of an 8-port fat tree lead from every switch to every
 // host and switch on a shortest path.
 func TestReadLFTs(t *testing.T) {
-	im, err := ReadSim(bytes.NewReader(readTestdata(t, "ft3_8.net.gz")), "ft3_8.net")
-	if err != nil {
-		t.Fatal(err)
-	}
+	im := imported(t, ReadSim, "ft3_8.net.gz")
 	g := im.Graph()
 	dump := readTestdata(t, "ft3_8.minhop.lfts.dump.gz")
 	l, err := ReadLFTs(bytes.NewReader(dump), "lfts", g)
@@ -101,10 +98,7 @@ Unicast lids [0x0-0x9] of switch Lid 9 guid 0x0000000000200001 ('S1'):
 
 // The forms of the tools say the same.
 func TestReadLFTsForms(t *testing.T) {
-	im, err := ReadSim(bytes.NewReader(readTestdata(t, "ft2_8.net")), "ft2_8.net")
-	if err != nil {
-		t.Fatal(err)
-	}
+	im := imported(t, ReadSim, "ft2_8.net")
 	g := im.Graph()
 	dump := string(readTestdata(t, "ft2_8.dfsssp.lfts.dump.gz"))
 	fdbs := string(readTestdata(t, "ft2_8.dfsssp.fdbs.gz"))

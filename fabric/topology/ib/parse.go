@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -117,19 +118,20 @@ var (
 	endKey  = regexp.MustCompile(`^(\w+)\s*([=+])\s*(.*)$`)
 )
 
+// nodeWords begin the records of nodes.
+var nodeWords = map[string]nodeKind{"Switch": switchNode, "Ca": adapterNode, "Hca": adapterNode, "Rt": routerNode}
+
 func (f *listing) parseLine(line int, text string) {
+	for word, kind := range nodeWords {
+		if hasWord(text, word) {
+			f.parseNode(line, kind, text[len(word):])
+			return
+		}
+	}
 	switch {
 	case text == "" || text[0] == '#':
 	case text[0] == '[' && len(text) > 1 && text[1] >= '0' && text[1] <= '9':
 		f.parsePort(line, text)
-	case hasWord(text, "Switch"):
-		f.parseNode(line, switchNode, text[len("Switch"):])
-	case hasWord(text, "Ca"):
-		f.parseNode(line, adapterNode, text[len("Ca"):])
-	case hasWord(text, "Hca"):
-		f.parseNode(line, adapterNode, text[len("Hca"):])
-	case hasWord(text, "Rt"):
-		f.parseNode(line, routerNode, text[len("Rt"):])
 	case endKey.MatchString(text):
 		f.parseKey(line, text)
 	case f.dialect == dialectSim && (hasWord(text, "include") || hasWord(text, "module") || hasWord(text, "do") || text[0] == '@'):
@@ -146,6 +148,9 @@ func hasWord(text, word string) bool {
 	return ok && rest != "" && (rest[0] == ' ' || rest[0] == '\t' || rest[0] == '"')
 }
 
+// guidKeys set the counters of GUIDs, with an s behind them or without.
+var guidKeys = map[string]nodeKind{"switchguid": switchNode, "caguid": adapterNode, "hcaguid": adapterNode, "rtguid": routerNode}
+
 // parseKey reads "vendid=0x2c9", "switchguid=0x8f10500200b50(8f10500200b50)".
 func (f *listing) parseKey(line int, text string) {
 	m := endKey.FindStringSubmatch(text)
@@ -153,26 +158,16 @@ func (f *listing) parseKey(line int, text string) {
 	value, _, _ := strings.Cut(m[3], "#")
 	value, _, _ = strings.Cut(value, "(")
 	value = strings.TrimSpace(value)
-	var kind nodeKind
-	switch key {
-	case "switchguid", "switchguids":
-		kind = switchNode
-	case "caguid", "caguids", "hcaguid", "hcaguids":
-		kind = adapterNode
-	case "rtguid", "rtguids":
-		kind = routerNode
-	case "vendid", "devid", "sysimgguid", "width", "speed":
-		if _, err := parseNumber(value, 64); err != nil {
-			f.ProblemAt(line, "%s: %v", key, err)
-		}
-		return
-	default:
+	kind, counts := guidKeys[strings.TrimSuffix(key, "s")]
+	if !counts && !slices.Contains([]string{"vendid", "devid", "sysimgguid", "width", "speed"}, key) {
 		f.ProblemAt(line, "unknown key %q", key)
 		return
 	}
 	v, err := parseNumber(value, 64)
 	if err != nil {
 		f.ProblemAt(line, "%s: %v", key, err)
+	}
+	if err != nil || !counts {
 		return
 	}
 	f.said = v

@@ -104,20 +104,26 @@ func read(r io.Reader, name string, dialect variant) (*Imported, error) {
 	return f.finish()
 }
 
+// formats are the readers of networks by the names of their formats.
+var formats = map[string]func(io.Reader, string) (*Imported, error){
+	"ibnetdiscover": ReadNetDiscover, "ibdiagnet": ReadDBCSV, "ibsim": ReadSim,
+}
+
 func init() {
-	register := func(name, doc string, read func(io.Reader, string) (*Imported, error)) {
+	for name, doc := range map[string]string{
+		"ibnetdiscover": "an InfiniBand fabric as ibnetdiscover or ibdiagnet printed it",
+		"ibdiagnet":     "an InfiniBand fabric as ibdiagnet's db_csv file lists it",
+		"ibsim":         "an InfiniBand fabric as a netlist of the simulator ibsim",
+	} {
 		topology.RegisterFile(name, doc, topology.FileConfig{}, input.MaxInput, func(c topology.FileConfig) string { return c.Path },
 			func(c topology.FileConfig, data []byte) (topology.Topology, error) {
-				im, err := read(bytes.NewReader(data), c.Path)
+				im, err := formats[name](bytes.NewReader(data), c.Path)
 				if err != nil {
 					return nil, otherFormat(err, c.Path, name, data)
 				}
 				return im, nil
 			})
 	}
-	register("ibnetdiscover", "an InfiniBand fabric as ibnetdiscover or ibdiagnet printed it", ReadNetDiscover)
-	register("ibdiagnet", "an InfiniBand fabric as ibdiagnet's db_csv file lists it", ReadDBCSV)
-	register("ibsim", "an InfiniBand fabric as a netlist of the simulator ibsim", ReadSim)
 }
 
 // discoverNode matches a node record whose id is made of a GUID.
@@ -146,23 +152,18 @@ func ReadFile(path, format string) (topology.Topology, error) {
 			return nil, fmt.Errorf("%s:1: neither ibnetdiscover output, ibdiagnet's db_csv, an ibsim netlist nor a topology in JSON", path)
 		}
 	}
-	var im *Imported
-	switch format {
-	case "json":
+	if format == "json" {
 		g, err := topology.ReadJSON(path, data)
 		if err != nil {
 			return nil, err
 		}
 		return topology.NewFileNetwork(g), nil
-	case "ibnetdiscover":
-		im, err = ReadNetDiscover(bytes.NewReader(data), path)
-	case "ibdiagnet":
-		im, err = ReadDBCSV(bytes.NewReader(data), path)
-	case "ibsim":
-		im, err = ReadSim(bytes.NewReader(data), path)
-	default:
+	}
+	read := formats[format]
+	if read == nil {
 		return nil, errors.New("topology format " + format + ": want ibnetdiscover, ibdiagnet, ibsim or json")
 	}
+	im, err := read(bytes.NewReader(data), path)
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,6 @@ package ib
 
 import (
 	"bytes"
-	"compress/gzip"
 	"fmt"
 	"io"
 	"os"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/topology/topologytest"
+	"github.com/weft-sim/weft/sim/input"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -67,22 +67,24 @@ func fuzzTables(f *testing.F, read func(r io.Reader, name string, g *topology.Gr
 	})
 }
 
+// readTestdata reads a file of testdata, compressed or not.
 func readTestdata(t testing.TB, name string) []byte {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join("testdata", name))
+	data, err := input.ReadInput(filepath.Join("testdata", name), input.MaxInput)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if strings.HasSuffix(name, ".gz") {
-		z, err := gzip.NewReader(bytes.NewReader(b))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if b, err = io.ReadAll(z); err != nil {
-			t.Fatal(err)
-		}
+	return data
+}
+
+// imported reads a network of testdata.
+func imported(t testing.TB, read func(io.Reader, string) (*Imported, error), name string) *Imported {
+	t.Helper()
+	im, err := read(bytes.NewReader(readTestdata(t, name)), name)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return b
+	return im
 }
 
 func classCounts(g *topology.Graph) (terminals, links map[string]int) {
@@ -123,10 +125,7 @@ func TestRealClusters(t *testing.T) {
 		},
 	} {
 		t.Run(c.file, func(t *testing.T) {
-			im, err := ReadNetDiscover(bytes.NewReader(readTestdata(t, c.file)), c.file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			im := imported(t, ReadNetDiscover, c.file)
 			if im.Summary != c.want {
 				t.Errorf("counts %+v, want %+v", im.Summary, c.want)
 			}

@@ -13,10 +13,7 @@ import (
 
 // readFT2 is OpenSM's fat tree of eight-port switches and its LIDs.
 func readFT2(t testing.TB) (*topology.Graph, *LIDs) {
-	im, err := ReadSim(bytes.NewReader(readTestdata(t, "ft2_8.net")), "ft2_8.net")
-	if err != nil {
-		t.Fatal(err)
-	}
+	im := imported(t, ReadSim, "ft2_8.net")
 	l, err := ReadLFTs(bytes.NewReader(readTestdata(t, "ft2_8.dfsssp.lfts.dump.gz")), "lfts", im.Graph())
 	if err != nil {
 		t.Fatal(err)

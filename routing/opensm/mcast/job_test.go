@@ -17,10 +17,7 @@ import (
 // From OpenSM's files to OpenSM's tables, and a table of all engines.
 func TestJob(t *testing.T) {
 	env := opensmFabric(t, "torus_4x4x4_1")
-	groups, err := ReadSADump(bytes.NewReader(opensmFile(t, "random_64_256x8.sa.gz")), "groups.sa", env.Graph)
-	if err != nil {
-		t.Fatal(err)
-	}
+	groups := groupsOf(t, env.Graph, "random_64_256x8.sa.gz")
 	job := Job{Graph: env.Graph, Groups: groups, GroupsName: "groups.sa", Entries: multicast.Unlimited, Engine: "minhop-mc", Threads: 1, Seed: 1}
 	report, err := job.Run()
 	if err != nil {
@@ -82,10 +79,7 @@ func filesOf(t *testing.T, r *JobReport) map[string][]byte {
 // An engine that shares entries numbers them itself.
 func TestJobWithSharedEntries(t *testing.T) {
 	env := opensmFabric(t, "torus_4x4x4_1")
-	groups, err := ReadSADump(bytes.NewReader(opensmFile(t, "grid_4x4x4.sa.gz")), "groups.sa", env.Graph)
-	if err != nil {
-		t.Fatal(err)
-	}
+	groups := groupsOf(t, env.Graph, "grid_4x4x4.sa.gz")
 	report, err := Job{Graph: env.Graph, Groups: groups, Entries: multicast.Unlimited, Engine: "mr4lms", Engines: []string{"minhop-mc"}, Seed: 1}.Run()
 	if err != nil {
 		t.Fatal(err)

@@ -33,6 +33,8 @@ type minHopMC struct {
 	count   []int32           // len = ports of the switch at hand
 	ports   []topology.PortID // len = members of the branch at hand
 	moved   []memberSwitch
+	within  []int // by switch: the last tree that it is in
+	built   int   // trees
 }
 
 // portTable is a min-hop table as multicast needs it.
@@ -47,7 +49,6 @@ type portTable interface {
 type shortest struct{ *multicast.MinHop }
 
 func (m shortest) rowTo(w topology.SwitchID) []uint8                 { return m.Row(w) }
-func (m shortest) symmetric() bool                                   { return true }
 func (m shortest) lowestPort(s, w topology.SwitchID) topology.PortID { return m.LowestPort(s, w) }
 
 // branch is a switch of the tree under construction and the members that it
@@ -63,7 +64,7 @@ type branch struct {
 // [shortest] or, for a subnet routed by something else than shortest paths, a
 // [*LIDMatrix].
 func newMinHopMC(graph *topology.Graph, hops portTable) *minHopMC {
-	return &minHopMC{graph: graph, order: ib.GUIDOrder(ib.Names(graph)), hops: hops}
+	return &minHopMC{graph: graph, order: ib.GUIDOrder(ib.Names(graph)), hops: hops, within: make([]int, graph.Switches())}
 }
 
 // Build implements [multicast.TreeBuilder].
@@ -82,14 +83,12 @@ func (b *minHopMC) Build(g *multicast.Group, _ *multicast.Forest) (*multicast.Tr
 	for i, at := range b.work {
 		t.Switches[i], t.Up[i] = at.sw, at.up
 	}
-	if !b.hops.symmetric() {
-		seen := map[topology.SwitchID]bool{}
-		for _, s := range t.Switches {
-			if seen[s] {
-				return nil, fmt.Errorf("two branches meet at %s: the min-hop tables do not give a tree", b.graph.SwitchName(s))
-			}
-			seen[s] = true
+	b.built++
+	for _, s := range t.Switches {
+		if b.within[s] == b.built {
+			return nil, fmt.Errorf("two branches meet at %s: the min-hop tables do not give a tree", b.graph.SwitchName(s))
 		}
+		b.within[s] = b.built
 	}
 	return t, nil
 }
@@ -181,9 +180,6 @@ func osmMembers(graph *topology.Graph, g *multicast.Group, dst []memberSwitch) [
 type hopRows interface {
 	// rowTo lists the hops from every switch to w (len = switches).
 	rowTo(w topology.SwitchID) []uint8
-	// symmetric tells that hops from a to b are hops from b to a and obey the
-	// triangle inequality, as shortest paths do.
-	symmetric() bool
 }
 
 // osmMaxCost is above every cost that OpenSM accepts for a root: no path is
@@ -193,17 +189,9 @@ const osmMaxCost = 256
 // osmRoot is the switch that OpenSM makes the root: the first in order whose
 // largest hop count to a member switch (plus one where hosts are members) is
 // strictly the smallest. The comments in OpenSM say average; the code takes the
-// maximum. Unreachable counts as 255 hops, as in OpenSM.
-//
-// Switches are asked about the members that are farthest apart first, and given
-// up once they cannot win any more; with symmetric hops the search ends at the
-// first switch as near as half of the largest distance between members allows.
-// Cost: switches times member switches at worst, about switches as a rule.
+// maximum. Unreachable counts as 255 hops, as in OpenSM. A switch is given up once it
+// cannot win any more. Cost: switches times member switches at worst.
 func osmRoot(order []topology.SwitchID, hops hopRows, members []memberSwitch) (root topology.SwitchID, cost int) {
-	bound := int(members[0].cost)
-	if hops.symmetric() && len(members) > 1 {
-		bound = max(bound, spreadMembers(hops, members))
-	}
 	rows := make([][]uint8, len(members))
 	for i, m := range members {
 		rows[i] = hops.rowTo(m.sw)
@@ -211,43 +199,14 @@ func osmRoot(order []topology.SwitchID, hops hopRows, members []memberSwitch) (r
 	best, root := osmMaxCost+1, topology.SwitchID(-1)
 	for _, s := range order {
 		cost := 0
-		for i, m := range members {
-			if c := int(rows[i][s]) + int(m.cost); c > cost {
-				if cost = c; cost >= best {
-					break
-				}
-			}
+		for i := 0; i < len(members) && cost < best; i++ {
+			cost = max(cost, int(rows[i][s])+int(members[i].cost))
 		}
 		if cost < best {
 			best, root = cost, s
-			if best <= bound {
-				break
-			}
 		}
 	}
 	return root, best
-}
-
-// spreadMembers moves two members that are far apart to the front and returns
-// what no root can be better than: a root as far from both as half their
-// distance, hosts included.
-func spreadMembers(hops hopRows, members []memberSwitch) int {
-	farthest := func(from memberSwitch) (at, distance int) {
-		row := hops.rowTo(from.sw)
-		for i, m := range members {
-			if d := int(row[m.sw]) + int(m.cost) + int(from.cost); m.sw != from.sw && d > distance {
-				at, distance = i, d
-			}
-		}
-		return at, distance
-	}
-	a, _ := farthest(members[0])
-	members[0], members[a] = members[a], members[0]
-	b, distance := farthest(members[0])
-	if b != 0 {
-		members[1], members[b] = members[b], members[1]
-	}
-	return (distance + 1) / 2
 }
 
 // unreachedError says that OpenSM's tables lead nowhere.

@@ -2,12 +2,9 @@ package mcast
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/csv"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -18,6 +15,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology/ib"
 	"github.com/weft-sim/weft/routing/multicast"
 	"github.com/weft-sim/weft/routing/opensm"
+	"github.com/weft-sim/weft/sim/input"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -26,22 +24,31 @@ import (
 
 func opensmFile(t testing.TB, name string) []byte {
 	t.Helper()
-	f, err := os.Open(filepath.Join("testdata", name))
+	data, err := input.ReadInput(filepath.Join("testdata", name), input.MaxInput)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
-	var r io.Reader = f
-	if strings.HasSuffix(name, ".gz") {
-		if r, err = gzip.NewReader(f); err != nil {
-			t.Fatal(err)
-		}
-	}
-	b, err := io.ReadAll(r)
+	return data
+}
+
+// newEnv is what engines see of a network.
+func newEnv(t testing.TB, graph *topology.Graph) multicast.Env {
+	t.Helper()
+	env, err := multicast.NewEnv(graph, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return b
+	return env
+}
+
+// groupsOf are the groups of an SA dump.
+func groupsOf(t testing.TB, graph *topology.Graph, file string) []SAGroup {
+	t.Helper()
+	all, err := ReadSADump(bytes.NewReader(opensmFile(t, file)), file, graph)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
 }
 
 func opensmFabric(t testing.TB, net string) multicast.Env {
@@ -50,21 +57,13 @@ func opensmFabric(t testing.TB, net string) multicast.Env {
 	if err != nil {
 		t.Fatal(err)
 	}
-	env, err := multicast.NewEnv(im.Graph(), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return env
+	return newEnv(t, im.Graph())
 }
 
 // readableGroups are the groups of an SA dump that OpenSM makes trees for.
 func readableGroups(t testing.TB, graph *topology.Graph, file string) []SAGroup {
 	t.Helper()
-	all, err := ReadSADump(bytes.NewReader(opensmFile(t, file)), file, graph)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return slices.DeleteFunc(all, func(g SAGroup) bool { return g.Size() < 2 })
+	return slices.DeleteFunc(groupsOf(t, graph, file), func(g SAGroup) bool { return g.Size() < 2 })
 }
 
 // joinSA routes the groups and returns MLIDs for the engine's colours.
@@ -344,10 +343,7 @@ func chain(switches int) *topology.Graph {
 // 0.90e9) are routed, with LMC 7 (7,740 LIDs: 3.5e9 > 2^31-1) refused.
 func TestSSSPInfinity(t *testing.T) {
 	graph := chain(60)
-	env, err := multicast.NewEnv(graph, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	env := newEnv(t, graph)
 	set := func(lmc int, fallback bool) (multicast.Engine, error) {
 		return param.Make(multicast.Registry, "opensm-sssp", env, func(c *OpenSMSSSPConfig) { c.LMC, c.Fallback = lmc, fallback })
 	}
@@ -381,10 +377,7 @@ func TestMinHopMCDepth(t *testing.T) {
 	// Both ends and the switch of one end as members pull the root to the
 	// middle, so the branch is counted from an end by hand: b.divide.
 	graph := chain(64)
-	env, err := multicast.NewEnv(graph, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	env := newEnv(t, graph)
 	b := newMinHopMC(graph, shortest{env.Hops})
 	for _, c := range []struct {
 		depth int

@@ -186,10 +186,7 @@ func TestMinHopMCFollowsThePlainRule(t *testing.T) {
 	nets["random, GUIDs of ibsim"] = network(t, "random-regular", param.Setting{Key: "switches", Value: 600}, param.Setting{Key: "degree", Value: 6})
 	for _, name := range slices.Sorted(maps.Keys(nets)) {
 		graph := nets[name]
-		env, err := multicast.NewEnv(graph, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		env := newEnv(t, graph)
 		fast := newMinHopMC(graph, shortest{env.Hops})
 		order := plainOrder(ib.Names(graph))
 		for i := range 100 {

@@ -37,14 +37,8 @@ func TestSADumpRoundTrip(t *testing.T) {
 // joins came from.
 func TestSADumpOfJoinedGroups(t *testing.T) {
 	env := opensmFabric(t, "ft3_8")
-	joined, err := ReadSADump(bytes.NewReader(opensmFile(t, "ft3_8.grid_8x16.opensm-sa.dump.gz")), "dump", env.Graph)
-	if err != nil {
-		t.Fatal(err)
-	}
-	planned, err := ReadSADump(bytes.NewReader(opensmFile(t, "grid_8x16.sa.gz")), "plan", env.Graph)
-	if err != nil {
-		t.Fatal(err)
-	}
+	joined := groupsOf(t, env.Graph, "ft3_8.grid_8x16.opensm-sa.dump.gz")
+	planned := groupsOf(t, env.Graph, "grid_8x16.sa.gz")
 	if len(joined) != 25 || joined[0].MLID != BroadcastMLID || joined[0].Size() != 0 {
 		t.Fatalf("%d groups, the first %+v; want 25, the first 0xc000 without members", len(joined), joined[0])
 	}
@@ -212,10 +206,7 @@ func FuzzReadLIDMatrix(f *testing.F) {
 			}
 			return
 		}
-		env, err := multicast.NewEnv(graph, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		env := newEnv(t, graph)
 		e, err := NewMinHopMCFrom(env, m)
 		if err != nil {
 			t.Fatal(err)

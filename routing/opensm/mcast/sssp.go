@@ -40,7 +40,6 @@ func newHopTable(n int) hopTable {
 }
 
 func (h hopTable) rowTo(w topology.SwitchID) []uint8 { return h.hops[int(w)*h.n : (int(w)+1)*h.n] }
-func (h hopTable) symmetric() bool                   { return false }
 
 // newSSSPMC runs the unicast phase: one search for each LID. lmc is the LID mask
 // control where the graph's names state none. The subnet manager is taken to
