@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/catalogue"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 var update = flag.Bool("update", false, "rewrite generated documentation and golden files")
@@ -77,33 +79,82 @@ func firstDifference(got, want string) string {
 }
 
 // TestDocumentedCommands runs every weft command in the shell blocks of the
-// documentation, in one folder per document, in its quick variant.
+// documentation, in one folder per document, in its quick variant; those that need no
+// folder once for all documents, and of the experiments of a paper one. TestJobsNumbers and
+// TestScripting run those of docs/jobs.md and docs/scripting.md.
 func TestDocumentedCommands(t *testing.T) {
-	documents, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if testing.Short() {
-		documents = nil
-	}
-	documents = append(documents, filepath.Join(root, "README.md"))
-	for _, document := range documents {
-		text, err := os.ReadFile(document)
-		if os.IsNotExist(err) {
+	seen := map[string]bool{} // commands that need no folder
+	for name, text := range documents(t) {
+		if name == "jobs.md" || name == "scripting.md" || testing.Short() && name != "README.md" {
 			continue
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Run(filepath.Base(document), func(t *testing.T) {
-			inFolder(t, withCluster(t, documentedFiles(string(text))))
-			for _, command := range shellCommands(string(text)) {
-				if status, _, stderr := weft(t, command...); status != exitSuccess {
-					t.Errorf("weft %s: status %d\n%s", strings.Join(command, " "), status, stderr)
+		t.Run(name, func(t *testing.T) {
+			inFolder(t, withCluster(t, documentedFiles(text)))
+			for _, command := range shellCommands(text) {
+				line := strings.Join(command, " ")
+				if alone := slices.Contains([]string{"explain", "list", "reproduce"}, command[0]); alone && seen[line] {
+					continue
+				}
+				seen[line] = true
+				if some := artifacts(command); len(some) > 0 {
+					command = append([]string{"reproduce"}, append(simtest.Some(t, 0, some...), command[2:]...)...)
+				}
+				status, _, stderr := weft(t, command...)
+				if status != exitSuccess || plainExample(command) != "" && strings.Contains(stderr, "warning") {
+					t.Errorf("weft %s: status %d\n%s", line, status, stderr)
 				}
 			}
 		})
 	}
+}
+
+// documents are the pages of the documentation by their names, in order.
+func documents(t *testing.T) iter.Seq2[string, string] {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := make([]string, 0, len(paths)+1)
+	paths = append(paths, filepath.Join(root, "README.md"))
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts = append(texts, string(text))
+	}
+	return func(yield func(name, text string) bool) {
+		for i, path := range paths {
+			if !yield(filepath.Base(path), texts[i]) {
+				return
+			}
+		}
+	}
+}
+
+// artifacts are the experiments of the paper that a command reproduces; none for another
+// command.
+func artifacts(command []string) (names []string) {
+	for _, path := range experiments.Embedded("papers") {
+		if name := paperName(path); command[0] == "reproduce" && strings.HasPrefix(name, command[1]+"/") {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// plainExample is the example that a command runs as it is, in its quick variant; "" where it
+// does something else.
+func plainExample(command []string) string {
+	if command[0] != "run" || !strings.HasPrefix(command[1], "examples/") {
+		return ""
+	}
+	rest := slices.DeleteFunc(slices.Clone(command[2:]), func(word string) bool { return word == "--quick" })
+	if len(rest) == 0 || len(rest) == 2 && rest[0] == "--out" {
+		return command[1]
+	}
+	return ""
 }
 
 // withCluster adds what ibnetdiscover printed of a cluster, which documents call cluster.txt.
@@ -208,8 +259,14 @@ func TestDocumentedFiles(t *testing.T) {
 	}
 }
 
+// large are examples that take seconds because of their size; a run tries one of each list.
+var large = [][]string{
+	{"examples/large-fat-tree.toml", "examples/tapered-tree.toml", "examples/broadcast-16000.toml"},
+	{"examples/multicast-torus.toml", "examples/multicast-soak.toml", "examples/multicast-packets.toml"},
+}
+
 // TestExamples: every example runs in its quick variant, draws its figures,
-// and loads in full.
+// and loads in full. TestDocumentedCommands runs those that a document runs as they are.
 func TestExamples(t *testing.T) {
 	names := experiments.Embedded("examples")
 	if len(names) < 4 {
@@ -220,11 +277,25 @@ func TestExamples(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	t.Chdir(t.TempDir())
-	if testing.Short() {
-		names = []string{"examples/torus"}
+	left := map[string]bool{}
+	for i, list := range large {
+		for _, name := range list {
+			left[name] = true
+		}
+		for _, name := range simtest.Some(t, i, list...) {
+			left[name] = false
+		}
 	}
+	for _, text := range documents(t) {
+		for _, command := range shellCommands(text) {
+			left[plainExample(command)+".toml"] = true
+		}
+	}
+	t.Chdir(t.TempDir())
 	for _, name := range names {
+		if left[name] && !testing.Short() || testing.Short() && name != "examples/torus.toml" {
+			continue
+		}
 		if status, _, stderr := weft(t, "run", name, "--quick"); status != exitSuccess || strings.Contains(stderr, "warning") {
 			t.Errorf("%s: status %d\n%s", name, status, stderr)
 		}

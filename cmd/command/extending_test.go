@@ -2,10 +2,12 @@ package command
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -75,18 +77,26 @@ func TestExtending(t *testing.T) {
 		"fabric/traffic/reversal.go":        {"TestPatternConformance", "TestPatternConformance"},
 		"experiments/kinds/facts.go":        {"TestConformance/facts", "TestConformance/facts"},
 	}
+	// All suites are built at once: the overlay changes packages that all of them import.
+	binaries, packages := filepath.Join(dir, "suites"), map[string]bool{}
+	for path := range files {
+		if _, ok := suites[path]; !ok {
+			t.Fatalf("the test has no suite for %s", path)
+		}
+		packages["./"+filepath.Dir(path)] = true
+	}
+	build := exec.Command("go", append([]string{"test", "-c", "-overlay", list, "-o", binaries + "/"}, slices.Sorted(maps.Keys(packages))...)...)
+	build.Dir = root
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
 	for path := range files {
 		t.Run(path, func(t *testing.T) {
 			t.Parallel()
-			suite, ok := suites[path]
-			if !ok {
-				t.Fatal("the test has no suite for it")
-			}
-			packageDir, err := filepath.Abs(filepath.Join(root, filepath.Dir(path)))
-			if err != nil {
-				t.Fatal(err)
-			}
-			out, err := exec.Command("go", "test", "-overlay", list, "-run", suite.run, "-v", packageDir).CombinedOutput()
+			folder, suite := filepath.Dir(path), suites[path]
+			test := exec.Command(filepath.Join(binaries, filepath.Base(folder)+".test"), "-test.run", suite.run, "-test.v")
+			test.Dir = filepath.Join(root, folder)
+			out, err := test.CombinedOutput()
 			if err != nil {
 				t.Fatalf("%v\n%s", err, out)
 			}

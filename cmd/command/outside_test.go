@@ -10,7 +10,9 @@ import (
 )
 
 // outside copies the module of docs/outside, which is not weft's, makes it use this weft, and
-// returns how commands are run in it, without a network.
+// returns how commands are run in it, without a network. It is replaced there, as users do, until
+// all that the module imports is found, and then in a workspace: there weft's packages are those
+// that the go command has built for this test.
 func outside(t *testing.T) (run func(name string, args ...string) string) {
 	t.Helper()
 	dir, err := filepath.Abs(root)
@@ -25,7 +27,7 @@ func outside(t *testing.T) (run func(name string, args ...string) string) {
 		t.Helper()
 		c := exec.Command(name, args...)
 		c.Dir = lab
-		c.Env = append(os.Environ(), "GOFLAGS=-mod=mod -trimpath", "GOPROXY=off", cacheVariable+"="+t.TempDir())
+		c.Env = append(os.Environ(), "GOPROXY=off", cacheVariable+"="+t.TempDir())
 		out, err := c.CombinedOutput()
 		if err != nil {
 			t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
@@ -33,6 +35,9 @@ func outside(t *testing.T) (run func(name string, args ...string) string) {
 		return string(out)
 	}
 	run("go", "mod", "edit", "-replace", "github.com/weft-sim/weft="+dir)
+	run("go", "list", "-mod=mod", "-deps", "-test", ".")
+	run("go", "mod", "edit", "-dropreplace", "github.com/weft-sim/weft", "-droprequire", "github.com/weft-sim/weft")
+	run("go", "work", "init", ".", dir)
 	return run
 }
 
