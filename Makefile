@@ -74,6 +74,7 @@ soak: soak-choices soak-plain soak-fabrics soak-files soak-snapshots soak-kills 
 soak-choices: ## run the tests that make test takes a share of, with all numbers of threads, random networks
 	SOAK_TIME=$(SOAK_TIME) $(GO) test -tags weftcheck ./fabric/core ./routing -run '$(CHOSEN)' -count 1 -timeout 0
 	SOAK_TIME=$(SOAK_TIME) $(GO) test ./experiments/kinds -run '(Threads|^TestJobsBlame)$$' -skip '^TestFilesOnThreads$$' -count 1 -timeout 0
+	SOAK_TIME=$(SOAK_TIME) $(GO) test ./cmd/command -run '^(TestDocumentedCommands|TestExamples)$$' -count 1 -timeout 0
 
 soak-plain: ## run the tests of the simulator itself in the usual build, too
 	$(GO) test -timeout 0 $(CHECKED)

@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -100,7 +99,7 @@ func (a *app) bench(ctx context.Context, names []string, flags *benchFlags) erro
 	if flags.format == "csv" {
 		return t.Write(a.stdout)
 	}
-	return a.printTable(t)
+	return t.WriteAligned(a.stdout)
 }
 
 // benchProcess measures a workload in a process of its own.
@@ -159,14 +158,5 @@ func (a *app) compareBenches(ctx context.Context, files []string) error {
 	if len(t.Rows) == 0 {
 		return usagef("%s and %s have no workload in common", files[0], files[1])
 	}
-	return a.printTable(t)
-}
-
-func (a *app) printTable(t *experiments.Table) error {
-	w := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, strings.Join(t.Columns, "\t"))
-	for _, row := range t.Rows {
-		fmt.Fprintln(w, strings.Join(row, "\t"))
-	}
-	return w.Flush()
+	return t.WriteAligned(a.stdout)
 }

@@ -6,9 +6,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
-	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -158,8 +157,7 @@ func writeComparisons(w io.Writer, pairs []pair) error {
 // printComparison prints a pair for people.
 func printComparison(out io.Writer, p pair) error {
 	fmt.Fprintf(out, "%s of %s (b) against %s (a)\n\n", p.Metric, p.b, p.a)
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, strings.Join(append(append([]string{}, p.Keys...), "a", "b", "b - a", "95 % interval", "relative", "p (Holm)", "judgement"), "\t"))
+	t := &experiments.Table{Columns: append(slices.Clone(p.Keys), "a", "b", "b - a", "95 % interval", "relative", "p (Holm)", "judgement")}
 	short := func(x float64, format string) string {
 		if math.IsNaN(x) || math.IsInf(x, 0) {
 			return ""
@@ -172,9 +170,8 @@ func printComparison(out io.Writer, p pair) error {
 		if !math.IsNaN(d.HalfWidth) {
 			interval = short(d.Delta-d.HalfWidth, "%.4g") + " to " + short(d.Delta+d.HalfWidth, "%.4g")
 		}
-		cells := append(append([]string{}, d.Key...),
-			short(d.A, "%.5g"), short(d.B, "%.5g"), short(d.Delta, "%+.4g"), interval, short(100*d.Delta/d.A, "%+.2f %%"), short(d.Holm, "%.2g"), d.Significance)
-		fmt.Fprintln(w, strings.Join(cells, "\t"))
+		t.Rows = append(t.Rows, append(slices.Clone(d.Key),
+			short(d.A, "%.5g"), short(d.B, "%.5g"), short(d.Delta, "%+.4g"), interval, short(100*d.Delta/d.A, "%+.2f %%"), short(d.Holm, "%.2g"), d.Significance))
 		switch d.Significance {
 		case results.NotSteady:
 			saturated++
@@ -183,7 +180,7 @@ func printComparison(out io.Writer, p pair) error {
 		}
 		paired = paired || d.Paired
 	}
-	if err := w.Flush(); err != nil {
+	if err := t.WriteAligned(out); err != nil {
 		return err
 	}
 	method := "Welch's t test"

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
-	"maps"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,6 +13,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/catalogue"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 var update = flag.Bool("update", false, "rewrite generated documentation and golden files")
@@ -77,65 +78,83 @@ func firstDifference(got, want string) string {
 	return fmt.Sprintf("line %d: missing", len(a)+1)
 }
 
-// withTests are the documents all of whose commands a test of their own runs.
-var withTests = []string{"jobs.md", "scripting.md"}
-
-// documents are the pages by name, but for those with tests of their own.
-func documents(t *testing.T) map[string]string {
-	t.Helper()
-	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	texts := map[string]string{}
-	for _, page := range append(pages, filepath.Join(root, "README.md")) {
-		text, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if name := filepath.Base(page); !slices.Contains(withTests, name) {
-			texts[name] = string(text)
-		}
-	}
-	return texts
-}
-
-// exampleOf is the example that a command runs as it stands; "" if it runs none, or with
-// other settings.
-func exampleOf(command []string) string {
-	if len(command) < 2 || command[0] != "run" || !strings.HasPrefix(command[1], "examples/") {
-		return ""
-	}
-	for i := 2; i < len(command); i++ {
-		switch command[i] {
-		case "--quick":
-		case "--out", "-o":
-			i++
-		default:
-			return ""
-		}
-	}
-	return command[1]
-}
-
 // TestDocumentedCommands runs every weft command in the shell blocks of the
-// documentation, in one folder per document, in its quick variant.
+// documentation, in one folder per document, in its quick variant; those that need no
+// folder once for all documents, and of the experiments of a paper one. TestJobsNumbers and
+// TestScripting run those of docs/jobs.md and docs/scripting.md.
 func TestDocumentedCommands(t *testing.T) {
-	pages := documents(t)
-	for _, name := range slices.Sorted(maps.Keys(pages)) {
-		if testing.Short() && name != "README.md" {
+	seen := map[string]bool{} // commands that need no folder
+	for name, text := range documents(t) {
+		if name == "jobs.md" || name == "scripting.md" || testing.Short() && name != "README.md" {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
-			inFolder(t, withCluster(t, documentedFiles(pages[name])))
-			for _, command := range shellCommands(pages[name]) {
+			inFolder(t, withCluster(t, documentedFiles(text)))
+			for _, command := range shellCommands(text) {
+				line := strings.Join(command, " ")
+				if alone := slices.Contains([]string{"explain", "list", "reproduce"}, command[0]); alone && seen[line] {
+					continue
+				}
+				seen[line] = true
+				if some := artifacts(command); len(some) > 0 {
+					command = append([]string{"reproduce"}, append(simtest.Some(t, 0, some...), command[2:]...)...)
+				}
 				status, _, stderr := weft(t, command...)
-				if status != exitSuccess || exampleOf(command) != "" && strings.Contains(stderr, "warning") {
-					t.Errorf("weft %s: status %d\n%s", strings.Join(command, " "), status, stderr)
+				if status != exitSuccess || plainExample(command) != "" && strings.Contains(stderr, "warning") {
+					t.Errorf("weft %s: status %d\n%s", line, status, stderr)
 				}
 			}
 		})
 	}
+}
+
+// documents are the pages of the documentation by their names, in order.
+func documents(t *testing.T) iter.Seq2[string, string] {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := make([]string, 0, len(paths)+1)
+	paths = append(paths, filepath.Join(root, "README.md"))
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts = append(texts, string(text))
+	}
+	return func(yield func(name, text string) bool) {
+		for i, path := range paths {
+			if !yield(filepath.Base(path), texts[i]) {
+				return
+			}
+		}
+	}
+}
+
+// artifacts are the experiments of the paper that a command reproduces; none for another
+// command.
+func artifacts(command []string) (names []string) {
+	for _, path := range experiments.Embedded("papers") {
+		if name := paperName(path); command[0] == "reproduce" && strings.HasPrefix(name, command[1]+"/") {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// plainExample is the example that a command runs as it is, in its quick variant; "" where it
+// does something else.
+func plainExample(command []string) string {
+	if command[0] != "run" || !strings.HasPrefix(command[1], "examples/") {
+		return ""
+	}
+	rest := slices.DeleteFunc(slices.Clone(command[2:]), func(word string) bool { return word == "--quick" })
+	if len(rest) == 0 || len(rest) == 2 && rest[0] == "--out" {
+		return command[1]
+	}
+	return ""
 }
 
 // withCluster adds what ibnetdiscover printed of a cluster, which documents call cluster.txt.
@@ -240,8 +259,14 @@ func TestDocumentedFiles(t *testing.T) {
 	}
 }
 
-// TestExamples: every example runs in its quick variant without a warning, draws its figures,
-// and loads in full. Those that a document runs as they stand are left to TestDocumentedCommands.
+// large are examples that take seconds because of their size; a run tries one of each list.
+var large = [][]string{
+	{"examples/large-fat-tree.toml", "examples/tapered-tree.toml", "examples/broadcast-16000.toml"},
+	{"examples/multicast-torus.toml", "examples/multicast-soak.toml", "examples/multicast-packets.toml"},
+}
+
+// TestExamples: every example runs in its quick variant, draws its figures,
+// and loads in full. TestDocumentedCommands runs those that a document runs as they are.
 func TestExamples(t *testing.T) {
 	names := experiments.Embedded("examples")
 	if len(names) < 4 {
@@ -252,18 +277,23 @@ func TestExamples(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	var shown []string
+	left := map[string]bool{}
+	for i, list := range large {
+		for _, name := range list {
+			left[name] = true
+		}
+		for _, name := range simtest.Some(t, i, list...) {
+			left[name] = false
+		}
+	}
 	for _, text := range documents(t) {
 		for _, command := range shellCommands(text) {
-			shown = append(shown, exampleOf(command))
+			left[plainExample(command)+".toml"] = true
 		}
 	}
 	t.Chdir(t.TempDir())
-	if testing.Short() {
-		names, shown = []string{"examples/torus"}, nil
-	}
 	for _, name := range names {
-		if slices.Contains(shown, name) {
+		if left[name] && !testing.Short() || testing.Short() && name != "examples/torus.toml" {
 			continue
 		}
 		if status, _, stderr := weft(t, "run", name, "--quick"); status != exitSuccess || strings.Contains(stderr, "warning") {

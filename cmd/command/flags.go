@@ -53,6 +53,15 @@ func (f *fileFlags) open(ctx context.Context, names []string) ([]*experiments.Fi
 	return ofAll(ctx, len(names), func(i int) (*experiments.File, error) { return experiments.Open(names[i], f.options()) }, func(int, *experiments.File) {})
 }
 
+// openOne reads one file.
+func (f *fileFlags) openOne(ctx context.Context, name string) (*experiments.File, error) {
+	all, err := f.open(ctx, []string{name})
+	if err != nil {
+		return nil, err
+	}
+	return all[0], nil
+}
+
 // ofAll is what read gives for each of n files, done being told of it at once; problems
 // of all of them are reported together.
 func ofAll[T any](ctx context.Context, n int, read func(i int) (T, error), done func(i int, x T)) ([]T, error) {

@@ -135,6 +135,13 @@ func (a *app) writeNamed(out string, content []byte, quiet bool) error {
 	return err
 }
 
+// warned prints warnings, a line each.
+func (a *app) warned(warnings []string) {
+	for _, w := range warnings {
+		fmt.Fprintf(a.stderr, "warning: %s\n", w)
+	}
+}
+
 // statusError ends the command with a status; a nil err has been reported
 // already.
 type statusError struct {

@@ -1,7 +1,12 @@
 package command
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -39,4 +44,140 @@ parts of the latency and the worst channels.
 	c.Flags().StringVarP(&out, "output", "o", "", "`FILE` to write (default: report.html in the first DIR)")
 	quietFlag(c, &quiet)
 	return c
+}
+
+func (a *app) plotCommand() *cobra.Command {
+	p := experiments.NewPlot()
+	var out string
+	var quiet bool
+	var where, names, baseline, references []string
+	c := &cobra.Command{
+		Use:   "plot RESULTS.csv",
+		Short: "Draw a figure from a table of results",
+		Long: `Draw a figure from a table of results. The options are the keys of [[plot]] in
+experiment files; see docs/experiments.md. The table of a result folder brings what
+its manifest says: the bound of the channels, and the states of points.`,
+		Example: `  weft plot results/torus/results.csv --y accepted_load
+  weft plot results.csv --x offered_load --y latency_mean_ns --y latency_p99_ns --by routing.type --log-y -o tail.pdf
+  weft plot results.csv --y '100*accepted_load/offered_load' --panels traffic.pattern
+  weft plot results/knee/results.csv --annotate bound,knee --size one-column -o knee.pdf
+  weft plot results/knee/histogram.csv --style percentile --x latency_from_ns --where traffic.load=0.3`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			for _, list := range []struct {
+				flag  string
+				given []string
+				to    *map[string]string
+			}{{"where", where, &p.Where}, {"name", names, &p.Names}, {"baseline", baseline, &p.Baseline}} {
+				for _, one := range list.given {
+					key, value, ok := strings.Cut(one, "=")
+					if !ok || key == "" {
+						return usagef("--%s %s: want KEY=VALUE", list.flag, one)
+					}
+					if *list.to == nil {
+						*list.to = map[string]string{}
+					}
+					(*list.to)[key] = value
+				}
+			}
+			for _, name := range references {
+				p.References = append(p.References, experiments.ReferenceConfig{File: name})
+			}
+			p.Table = strings.TrimSuffix(filepath.Base(args[0]), ".csv")
+			if !c.Flags().Changed("y") && (len(p.Percentiles) > 0 || slices.Contains([]string{"histogram", "cdf", "percentile", "box"}, p.Style)) {
+				p.Y = nil
+			}
+			if err := p.Validate(); err != nil {
+				return &usageError{err}
+			}
+			if out == "" {
+				out = strings.TrimSuffix(args[0], filepath.Ext(args[0])) + ".svg"
+			}
+			format := strings.ToLower(strings.TrimPrefix(filepath.Ext(out), "."))
+			if !slices.Contains(append(slices.Clone(experiments.PictureFormats), "csv"), format) {
+				return usagef("-o %s: want a name that ends in .svg, .png or .pdf, or .csv for its numbers", out)
+			}
+			source, err := plotSource(c.Context(), args[0], &p)
+			if err != nil {
+				return err
+			}
+			picture, err := experiments.Interruptible(c.Context(), func() ([]byte, error) { return p.Draw(source, format) })
+			if errors.Is(err, experiments.ErrInterrupted) {
+				return err
+			}
+			if err != nil {
+				return &usageError{fmt.Errorf("%s: %w", args[0], err)}
+			}
+			return a.writeNamed(out, picture, quiet)
+		},
+	}
+	f := c.Flags()
+	f.StringVarP(&p.X, "x", "x", "offered_load", "column along the horizontal axis")
+	f.StringArrayVarP(&p.Y, "y", "y", []string{"latency_mean_ns"}, "column along the vertical axis, or arithmetic over columns; may be repeated")
+	f.StringVarP(&p.Z, "z", "z", "", "with --style heat: column that the colours show")
+	f.StringSliceVar(&p.By, "by", nil, "columns that tell the series apart")
+	f.StringArrayVar(&where, "where", nil, "show only rows with `COLUMN=VALUE`; may be repeated")
+	f.StringVar(&p.Style, "style", "line", "line, scatter, bar, histogram, cdf, percentile, box or heat")
+	f.StringVar(&p.Title, "title", "", "title of the figure")
+	f.StringVar(&p.XLabel, "x-label", "", "label of the horizontal axis")
+	f.StringVar(&p.YLabel, "y-label", "", "label of the vertical axis")
+	f.StringSliceVar(&p.Order, "order", nil, "values of --by in the order of the series")
+	f.StringArrayVar(&names, "name", nil, "name of a value in legends, `VALUE=NAME`; may be repeated")
+	f.StringVar(&p.ColourBy, "colour-by", "", "column whose values choose the colours of series")
+	f.StringVar(&p.Panels, "panels", "", "column; each of its values has a panel of its own")
+	f.IntVar(&p.PanelColumns, "panel-columns", 0, "panels side by side (default: found)")
+	f.StringVar(&p.Aggregate, "aggregate", "mean", "what is shown of several seeds: mean, median, smallest or largest")
+	f.IntVar(&p.Bins, "bins", 0, "divide the range of x into so many equal parts, each one point")
+	f.StringVar(&p.Intervals, "intervals", "band", "confidence intervals of lines: band, bars or none")
+	f.StringSliceVar(&p.Annotate, "annotate", nil, "bound, knee: draw the proven bound of the channels, and where each series ceases to be steady")
+	f.Float64SliceVar(&p.Percentiles, "percentiles", nil, "of a histogram.csv: percentiles over x in place of y")
+	f.StringArrayVar(&references, "reference", nil, "draw the points of a `FILE`.csv beside, such as measurements; may be repeated")
+	f.StringArrayVar(&baseline, "baseline", nil, "divide by the rows with `COLUMN=VALUE`; may be repeated")
+	f.StringVar(&p.Relative, "relative", "ratio", "with --baseline: ratio, or speedup")
+	f.BoolVar(&p.LogX, "log-x", false, "logarithmic horizontal axis")
+	f.BoolVar(&p.LogY, "log-y", false, "logarithmic vertical axis")
+	f.Float64SliceVar(&p.XRange, "x-range", nil, "both ends of the horizontal axis, `LOW,HIGH`")
+	f.Float64SliceVar(&p.YRange, "y-range", nil, "both ends of the vertical axis, `LOW,HIGH`")
+	f.Float64Var(&p.YMax, "y-max", 0, "end of the vertical axis (default: found from the points that are not saturated)")
+	f.StringVar(&p.Size, "size", "page", "page, one-column, two-columns or slide")
+	f.Float64Var(&p.Width, "width", 0, "of the picture in `INCHES` (default: by --size)")
+	f.Float64Var(&p.Height, "height", 0, "of the picture in `INCHES` (default: by --size)")
+	f.Float64Var(&p.FontSize, "font-size", 0, "of the numbers along the axes in `POINTS`, with which all else grows (default: by --size)")
+	completeColumns(c, "x", "y", "z", "by", "colour-by", "panels")
+	choices(c, "style", "line", "scatter", "bar", "histogram", "cdf", "percentile", "box", "heat")
+	choices(c, "aggregate", "mean", "median", "smallest", "largest")
+	choices(c, "intervals", "band", "bars", "none")
+	choices(c, "relative", "ratio", "speedup")
+	choices(c, "size", "page", "one-column", "two-columns", "slide")
+	f.StringVarP(&out, "output", "o", "", "`FILE`.svg, .png or .pdf, or .csv for its numbers (default: beside the table)")
+	quietFlag(c, &quiet)
+	return c
+}
+
+// plotSource reads a table, with what its result folder knows where it stands in one.
+func plotSource(ctx context.Context, name string, p *experiments.PlotConfig) (*experiments.PlotSource, error) {
+	table, err := readTable(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	source, err := experiments.Interruptible(ctx, func() (*experiments.PlotSource, error) {
+		folder, err := experiments.ReadFolder(filepath.Dir(name))
+		if err != nil {
+			return nil, nil // a table by itself
+		}
+		of, err := folder.PlotSource(p)
+		if err != nil {
+			return nil, nil // not one of the folder's
+		}
+		return of, nil
+	})
+	if err != nil || source != nil {
+		return source, err
+	}
+	return &experiments.PlotSource{Table: table}, nil
+}
+
+// readTable reads a CSV file that the user names.
+func readTable(ctx context.Context, name string) (*experiments.Table, error) {
+	return attempt(ctx, func() (*experiments.Table, error) { return experiments.ReadTableFile(name) })
 }

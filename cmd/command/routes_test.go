@@ -3,9 +3,11 @@ package command
 import (
 	"bytes"
 	"compress/gzip"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -164,5 +166,91 @@ func TestRoutesCompared(t *testing.T) {
 		if !bytes.Equal(again, twice) {
 			t.Error("a second run differs")
 		}
+	}
+}
+
+// TestInfiniBandPage runs the commands of docs/infiniband.md that name a cluster's
+// files, on a fat tree in their place.
+func TestInfiniBandPage(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join(root, "docs", "infiniband.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	net := unzipped(t, opensmData(t, "nets", "ft3_8.net.gz"))
+	inFolder(t, map[string]string{"cluster.txt": net, "opensm.conf": "routing_engine updn\n"})
+	commands := 0
+	for line := range strings.Lines(string(page)) {
+		if !strings.HasPrefix(line, "weft ") || !strings.Contains(line, "$OPENSM_CONF") {
+			continue
+		}
+		commands++
+		args := strings.Fields(strings.ReplaceAll(line, "$OPENSM_CONF", "opensm.conf"))
+		status, stdout, stderr := weft(t, args[1:]...)
+		if status != exitSuccess {
+			t.Errorf("%s: status %d\n%s", line, status, stderr)
+		}
+		// The report that the page shows is that of this tree.
+		if strings.Contains(line, "-o tables") {
+			for report := range strings.Lines(stdout) {
+				if !strings.Contains(string(page), "    "+report) {
+					t.Errorf("the page does not show %q", report)
+				}
+			}
+		}
+	}
+	if commands != 2 {
+		t.Errorf("%d commands, want 2", commands)
+	}
+	for _, name := range []string{"tables/lft", "tables/sl", "tables/sl2vl", "compared/hottest.svg", "compared/histogram.svg"} {
+		if _, err := os.Stat(name); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestInfiniBandEngines makes the table of docs/infiniband.md that compares engines on a
+// real cluster, with the command and the jobs that the page shows.
+func TestInfiniBandEngines(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join(root, "docs", "infiniband.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(page), "```text\n")
+	jobs, _, found := strings.Cut(rest, "```")
+	inFolder(t, map[string]string{"loginoff.txt": unzipped(t, opensmData(t, "nets", "loginoff.net.gz")), "jobs.txt": jobs})
+	for line := range strings.Lines(string(page)) {
+		if strings.HasPrefix(line, "weft routes $LOGINOFF ") {
+			if status, _, stderr := weft(t, strings.Fields(strings.ReplaceAll(line, "$LOGINOFF", "loginoff.txt"))[1:]...); status != exitSuccess {
+				t.Fatalf("%s: status %d\n%s", line, status, stderr)
+			}
+		}
+	}
+	lines := map[string]string{}
+	var engines []string
+	for _, row := range readRows(t, "engines/engines.csv") {
+		engine := row["engine"]
+		if row["status"] != "ok" {
+			continue
+		}
+		if lines[engine] == "" {
+			engines = append(engines, engine)
+			lines[engine] = fmt.Sprintf("| %s | %s |", engine, row["deadlock"])
+		}
+		load, err := strconv.ParseFloat(row["fullest_cable_load"], 64)
+		share, err2 := strconv.ParseFloat(row["throughput_bound"], 64)
+		if err != nil || err2 != nil {
+			t.Fatal(row)
+		}
+		lines[engine] += fmt.Sprintf(" %.2f, %.1f %% |", load, 100*share)
+	}
+	var table strings.Builder
+	for _, engine := range engines {
+		table.WriteString(lines[engine] + "\n")
+	}
+	if want := table.String(); !found || len(engines) != 7 || !strings.Contains(string(page), want) {
+		t.Errorf("the page does not have the table\n%s", want)
+	}
+	if rows := readRows(t, "engines/jobs.csv"); len(rows) != 3*7 {
+		t.Errorf("%d rows of jobs", len(rows))
 	}
 }

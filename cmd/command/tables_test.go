@@ -2,8 +2,12 @@ package command
 
 import (
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/weft-sim/weft/experiments"
 )
 
 const meshOfTwo = `kind = "traffic"
@@ -62,5 +66,96 @@ func TestForwardingTables(t *testing.T) {
 	}
 	if status, _, stderr := weft(t, "topology", "mesh.toml", "--set", "topology.type=torus", "--set", "topology.dims=[5]", "--lfts", "ring.lfts"); status != exitSuccess || !strings.Contains(stderr, "warning: on one virtual lane these tables can deadlock (a cycle of 5 channels (exact))") {
 		t.Error(status, stderr)
+	}
+}
+
+// TestCompare: exit status 0 without a significant difference, 1 with, 2 where
+// there is nothing to compare.
+func TestCompare(t *testing.T) {
+	const head = "point,mode,load,seed,replications,latency_mean_ns,latency_ci95_ns\n"
+	inFolder(t, map[string]string{
+		"a.csv": head + "0,x,0.1,1,1,10,0.1\n1,x,0.2,1,1,20,0.1\n",
+		"b.csv": head + "0,x,0.1,1,1,10,0.1\n1,x,0.2,1,1,22,0.1\n",
+		"c.csv": head + "0,x,0.1,1,1,10,0.1\n1,y,0.1,1,1,12,0.1\n2,z,0.1,1,1,10,0.1\n",
+	})
+	for _, c := range []struct {
+		args   string
+		status int
+		want   string // in both outputs together
+	}{
+		{"a.csv a.csv", exitSuccess, "0 of 2 differences are significant"},
+		{"a.csv b.csv", exitFailure, "1 of 2 differences are significant (Welch's t test"},
+		{"a.csv b.csv --format csv", exitFailure, "baseline,variant,mode,load,a,b,difference,difference_ci95,relative,method,t,degrees_of_freedom,p,p_holm,judgement\na.csv,b.csv,x,0.1,10,10,0,"},
+		{"c.csv --between mode", exitFailure, "latency_mean_ns of y (b) against x (a)"},
+		{"c.csv --between mode", exitFailure, "latency_mean_ns of z (b) against x (a)"},
+		{"a.csv c.csv", exitSuccess, "1 only in a\n2 only in b\n"},
+		{"a.csv b.csv --by load,mode", exitFailure, "load  mode  a"},
+		{"a.csv", exitUsage, "weft: one table: name a second"},
+		{"a.csv b.csv --between mode", exitUsage, "--between compares variants within one table"},
+		{"a.csv --between mode", exitUsage, "a.csv: mode has one value"},
+		{"a.csv --between mdoe", exitUsage, `(did you mean "mode"?)`},
+		{"a.csv d.csv", exitUsage, "d.csv: no such file"},
+		{"a.csv b.csv --metric x", exitUsage, `no column "x"`},
+		{"a.csv b.csv --format xml", exitUsage, "want text or csv"},
+	} {
+		status, stdout, stderr := weft(t, append([]string{"compare"}, strings.Fields(c.args)...)...)
+		if status != c.status || !strings.Contains(stdout+stderr, c.want) {
+			t.Errorf("weft compare %s: status %d, want %d\n%s%s", c.args, status, c.status, stdout, stderr)
+		}
+	}
+}
+
+// Every workload is a file that loads; the smallest one runs in a process of
+// its own, and its table compares with itself.
+func TestBench(t *testing.T) {
+	out, status := weftProcess(t, "bench", "--format", "csv", "multicast-10496")
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	if status != exitSuccess || len(lines) != 2 || lines[0] != strings.Join(experiments.BenchColumns, ",") || !strings.HasPrefix(lines[1], "multicast-10496,event,") {
+		t.Fatalf("status %d: %s", status, out)
+	}
+	path := filepath.Join(t.TempDir(), "a.csv")
+	if err := os.WriteFile(path, []byte(out), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	out, status = weftProcess(t, "bench", "--compare", path+","+path)
+	if status != exitSuccess || !strings.Contains(out, " 1.000\n") {
+		t.Errorf("status %d: %s", status, out)
+	}
+	for _, args := range [][]string{{"bench", "no-such"}, {"bench", "--format", "x"}, {"bench", "--compare", path}, {"bench", "--compare", path + ",none.csv"}} {
+		if out, status := weftProcess(t, args...); status != exitUsage {
+			t.Errorf("%v: status %d: %s", args, status, out)
+		}
+	}
+	for _, w := range experiments.Workloads {
+		if err := w.Check(); err != nil {
+			t.Errorf("%s: %v", w.Name, err)
+		}
+	}
+}
+
+// TestNullOutput: a program that starts weft and wants nothing of what it prints gives it
+// /dev/null, which many (Python's subprocess.DEVNULL, service managers) open for reading and
+// writing. That is meant: no error, nothing on standard error.
+func TestNullOutput(t *testing.T) {
+	inFolder(t, map[string]string{"x.toml": small})
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, mode := range []int{os.O_WRONLY, os.O_RDWR} {
+		null, err := os.OpenFile(os.DevNull, mode, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer null.Close()
+		for _, args := range []string{"list kinds", "version", "--help", "check x.toml", "topology x.toml", "run x.toml --out - --quiet"} {
+			c := exec.Command(self, strings.Fields(args)...)
+			c.Env = append(os.Environ(), asCommand+"=1")
+			var stderr strings.Builder
+			c.Stdin, c.Stdout, c.Stderr = null, null, &stderr
+			if err := c.Run(); err != nil || stderr.Len() > 0 {
+				t.Errorf("weft %s: %v\n%s", args, err, &stderr)
+			}
+		}
 	}
 }

@@ -3,8 +3,6 @@ package command
 import (
 	"bytes"
 	"context"
-	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -129,9 +127,7 @@ func (a *app) writeTables(ctx context.Context, n *network.Network, path string) 
 	if err != nil {
 		return err
 	}
-	for _, w := range warnings {
-		fmt.Fprintf(a.stderr, "warning: %s\n", w)
-	}
+	a.warned(warnings)
 	return writeOutput(path, text)
 }
 
@@ -155,21 +151,15 @@ func (a *app) network(ctx context.Context, name string, flags *fileFlags, point 
 		return nil, usagef("--point is for result folders; %s is none", name)
 	}
 	if err == nil && filepath.Ext(name) != ".toml" {
-		n, err := experiments.Interruptible(ctx, func() (*network.Network, error) { return network.Import(name) })
-		if errors.Is(err, experiments.ErrInterrupted) {
-			return nil, err
+		n, err := files(ctx, func() (*network.Network, error) { return network.Import(name) })
+		if err == nil {
+			a.warned(n.Warnings)
 		}
-		if err != nil {
-			return nil, &statusError{exitUsage, err}
-		}
-		for _, w := range n.Warnings {
-			fmt.Fprintf(a.stderr, "warning: %s\n", w)
-		}
-		return n, nil
+		return n, err
 	}
-	files, err := flags.open(ctx, []string{name})
+	f, err := flags.openOne(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	return attempt(ctx, func() (*network.Network, error) { return network.Of(files[0], files[0].Points[0]) })
+	return attempt(ctx, func() (*network.Network, error) { return network.Of(f, f.Points[0]) })
 }

@@ -2,6 +2,7 @@ package command
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -50,5 +51,108 @@ func TestTopologyPictures(t *testing.T) {
 		if status, _, stderr := weft(t, strings.Fields(args)...); status != exitUsage || !strings.Contains(stderr, want) {
 			t.Errorf("weft %s: status %d: %s", args, status, stderr)
 		}
+	}
+}
+
+// A real cluster with a cable lost, a host moved to a free port, an adapter replaced
+// and a cable at another speed: all four are found, and what they do to the routes.
+func TestTopologyDiff(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "fabric", "topology", "ib", "testdata", "loginoff-2014-qdr-fdr10.txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := string(text)
+	after := before
+	edit := func(old, new string) {
+		t.Helper()
+		if !strings.Contains(after, old) {
+			t.Fatalf("no %q in the dump", old)
+		}
+		after = strings.ReplaceAll(after, old, new)
+	}
+	lines := func(drop func(line string) bool) {
+		var kept []string
+		for _, line := range strings.Split(after, "\n") {
+			if !drop(line) {
+				kept = append(kept, line)
+			}
+		}
+		after = strings.Join(kept, "\n")
+	}
+	// ib5's port 21 leads to ib8's port 26.
+	lines(func(line string) bool {
+		return strings.HasPrefix(line, "[21]\t\"S-f4521403007ea570\"[26]") || strings.HasPrefix(line, "[26]\t\"S-f4521403001165a0\"[21]")
+	})
+	// stage114 goes from port 1 of ib5 to port 17, which is free.
+	edit("[1]\t\"H-24be05ffff980030\"[1]", "[17]\t\"H-24be05ffff980030\"[1]")
+	edit("[1](24be05ffff980031) \t\"S-f4521403001165a0\"[1]", "[1](24be05ffff980031) \t\"S-f4521403001165a0\"[17]")
+	// stage112 has another adapter.
+	edit("24be05ffff982d5", "aabbccddee982d5")
+	// ib5's port 23, and the other end, at half the speed.
+	for _, end := range []string{"[23]\t\"S-f4521403007ea570\"[28]", "[28]\t\"S-f4521403001165a0\"[23]"} {
+		from := strings.Index(after, end)
+		if from < 0 {
+			t.Fatalf("no %q", end)
+		}
+		after = after[:from] + strings.Replace(after[from:], "4xFDR10", "4xSDR", 1)
+	}
+	inFolder(t, map[string]string{"before.txt": before, "after.txt": after})
+	status, stdout, stderr := weft(t, "topology", "before.txt", "--diff", "after.txt", "--routing", "table")
+	// 145 end ports, all of which have a path before and after; ib5 and ib8 still have
+	// three cables.
+	want := `switches   0 gone, 0 new, 0 changed
+cables     1 gone, 0 new, 1 changed
+  - MF0;ib5:SX6036/U1 port 21 - MF0;ib8:SX6036/U1 port 26, 4xFDR10
+  ~ MF0;ib5:SX6036/U1 port 23 - MF0;ib8:SX6036/U1 port 28, 4xFDR10 is now 4xSDR
+hosts      0 gone, 0 new, 2 changed
+  ~ stage114 mlx4_0 (0x24be05ffff980031) has moved from MF0;ib5:SX6036/U1 port 1 to MF0;ib5:SX6036/U1 port 17
+  ~ stage112 mlx4_0 (0x24be05ffff982d51) is now stage112 mlx4_0 (0xaabbccddee982d51)
+pairs      20880 of hosts that both have: 20880 had a path, 20880 have one
+`
+	if status != exitSuccess || !strings.HasPrefix(stdout, want) || !strings.Contains(stdout, " 0 shorter, 0 longer\nhops       mean ") {
+		t.Errorf("status %d\n%s%s\nwant\n%s", status, stdout, stderr, want)
+	}
+	if status, stdout, _ := weft(t, "topology", "before.txt", "--diff", "before.txt", "--routing", "table"); status != exitSuccess || !strings.Contains(stdout, "paths      20880 the same, 0 by other cables, 0 shorter, 0 longer\n") {
+		t.Errorf("status %d\n%s", status, stdout)
+	}
+}
+
+// With tables, pairs that have lost their path are counted.
+func TestTopologyDiffOfTables(t *testing.T) {
+	inFolder(t, map[string]string{"mesh.toml": meshOfTwo})
+	if status, _, stderr := weft(t, "topology", "mesh.toml", "-o", "mesh.ibnetdiscover", "--lfts", "before.lfts"); status != exitSuccess {
+		t.Fatal(stderr)
+	}
+	text, err := os.ReadFile("before.lfts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The first switch, in the corner of nine, loses its row for the last host; it is on
+	// no other's way there, so one pair has no path left.
+	after := strings.Replace(string(text), "0x0009 002 # Channel Adapter portguid 0x0000000000100011: 'H8'\n", "", 1)
+	if err := os.WriteFile("after.lfts", []byte(after), 0o644); err != nil || len(after) == len(text) {
+		t.Fatal(err, string(text))
+	}
+	status, stdout, stderr := weft(t, "topology", "mesh.ibnetdiscover", "--diff", "mesh.ibnetdiscover", "--tables", "before.lfts,after.lfts")
+	// Dimension order takes shortest paths. Two places in a row of three are 8/9 apart
+	// on average, so the 81 pairs with those of a host and itself add up to 81*16/9 =
+	// 144 hops: 2 for each of the 72.
+	if status != exitSuccess || !strings.Contains(stdout, "72 had a path, 71 have one\npaths      71 the same, 0 by other cables, 0 shorter, 0 longer\nhops       mean 2 before, ") {
+		t.Errorf("status %d\n%s%s", status, stdout, stderr)
+	}
+	for _, c := range []struct{ args, want string }{
+		{"topology mesh.toml --diff mesh.toml --tables before.lfts", "want two files"},
+		{"topology mesh.toml --diff mesh.toml --tables before.lfts,after.lfts --routing table", "want one of them"},
+		{"topology mesh.toml --tables a,b", "--routing and --tables are for --diff"},
+		{"topology mesh.ibnetdiscover --diff mesh.ibnetdiscover --routing tabel", "tabel"},
+		{"topology mesh.ibnetdiscover --diff mesh.ibnetdiscover --tables none,after.lfts", "none: cannot be read: no such file"},
+		{"topology mesh.toml --diff none.toml", "none.toml"},
+	} {
+		if status, _, stderr := weft(t, strings.Fields(c.args)...); status != exitUsage || !strings.Contains(stderr, c.want) {
+			t.Errorf("%s: status %d, %s", c.args, status, stderr)
+		}
+	}
+	if status, stdout, _ := weft(t, "topology", "mesh.toml", "--diff", "mesh.toml"); status != exitSuccess || !strings.Contains(stdout, "paths      72 the same") {
+		t.Errorf("status %d\n%s", status, stdout)
 	}
 }

@@ -99,11 +99,11 @@ func (a *app) trace(ctx context.Context, t *skeletons.Trace, flags *fileFlags, o
 	}
 	get := t.Read
 	if filepath.Ext(t.File) == ".toml" {
-		files, err := flags.open(ctx, []string{t.File})
+		f, err := flags.openOne(ctx, t.File)
 		if err != nil {
 			return err
 		}
-		get = func() (*goal.Schedule, *trace.Report, error) { return exported(files[0], t.Compute) }
+		get = func() (*goal.Schedule, *trace.Report, error) { return exported(f, t.Compute) }
 	}
 	read, err := experiments.Interruptible(ctx, func() (imported, error) {
 		g, report, err := get()

@@ -30,6 +30,16 @@ func attempt[T any](ctx context.Context, work func() (T, error)) (T, error) {
 	return x, err
 }
 
+// files is attempt for work that reads the files of a network: its errors name the file, and
+// stand as they are.
+func files[T any](ctx context.Context, work func() (T, error)) (T, error) {
+	x, err := experiments.Interruptible(ctx, work)
+	if err != nil && !errors.Is(err, experiments.ErrInterrupted) {
+		err = &statusError{exitUsage, err}
+	}
+	return x, err
+}
+
 // asUsage turns a wrong number of arguments into a usage error that names the
 // right ones.
 func asUsage(c *cobra.Command) {

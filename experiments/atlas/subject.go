@@ -3,8 +3,11 @@ package atlas
 import (
 	"fmt"
 	"path"
+	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/BurntSushi/toml"
 
 	"github.com/weft-sim/weft/experiments/judge"
 	"github.com/weft-sim/weft/fabric/topology"
@@ -18,7 +21,21 @@ type subject struct {
 	measured *topology.Metrics
 }
 
-func newSubject(x topology.Topology) *subject { return &subject{topology: x, graph: x.Graph()} }
+// subjectOf is the network of a registered family with some settings.
+func subjectOf(family, settings string) (*subject, error) {
+	config, err := topology.Registry.Config(family)
+	if err == nil {
+		_, err = toml.Decode(settings, config)
+	}
+	if err != nil {
+		return nil, err
+	}
+	x, err := topology.Registry.Build(family, config, struct{}{})
+	if err != nil {
+		return nil, err
+	}
+	return &subject{topology: x, graph: x.Graph()}, nil
+}
 
 // metrics are measured when they are first asked for.
 func (n *subject) metrics() *topology.Metrics {
@@ -125,4 +142,151 @@ func (r *Reference) destinations(name, traffic string, terminals int) ([]int, er
 		return nil, dataErrorf("%s: %d destinations, want %d", file, len(all), terminals)
 	}
 	return all, nil
+}
+
+// family says how the instances of a topology are written, and which network weft builds for
+// one: of a registered family, with settings that name the groups of the form, or made of them.
+type family struct {
+	topology string // in targets.csv
+	form     *regexp.Regexp
+	network  string
+	settings string
+	of       func(numbers []int) string // settings; nil: those above
+}
+
+// families are tried in order; of the id and the instance, joined by a line end, a form
+// finds what it needs.
+var families = []family{
+	{"Slim Fly", regexp.MustCompile(`\nq=(\d+), p=(\d+)`), "slim-fly", "q = $1\np = $2\n", nil},
+	{"Slim Fly", regexp.MustCompile(`\nq=(\d+)$`), "slim-fly", "q = $1\n", nil},
+	{"PolarFly", regexp.MustCompile(`\nq=(\d+), p=(\d+)`), "polarfly", "q = $1\np = $2\n", nil},
+	{"PolarFly", regexp.MustCompile(`\nq=(\d+)$`), "polarfly", "q = $1\n", nil},
+	{"HyperX", regexp.MustCompile(`\n(\d+)x(\d+)x(\d+), (\d+) terminals a router`), "hyperx", "dims = [$1, $2, $3]\nterminals = $4\n", nil},
+	{"HyperX", regexp.MustCompile(`\n(\d+)x(\d+)x(\d+)$`), "hyperx", "dims = [$1, $2, $3]\nterminals = 1\n", nil},
+	{"HyperX", regexp.MustCompile(`\n(\d+)x(\d+)$`), "hyperx", "dims = [$1, $2]\nterminals = 1\n", nil},
+	{"Dragonfly+ (Megafly)", regexp.MustCompile(`^megafly_l(\d+)_h(\d+)_T(\d+)_g(\d+)-`), "megafly", "leaves = $1\nspines = $1\nh = $2\np = $3\ng = $4\n", nil},
+	{"Dragonfly+ (Megafly)", regexp.MustCompile(`\nswitch radix (\d+)$`), "megafly", "", func(n []int) string { return balancedMegafly(n[0] / 2) }},
+	{"orthogonal fat tree (two levels)", regexp.MustCompile(`\nk=(\d+)$`), "oft", "k = $1\n", nil},
+	{"rail-optimised", regexp.MustCompile(`, (\d+) scalable units, (\d+) rails, switches of (\d+) ports$`), "rail-optimised", "", func(n []int) string { return railsOf(n[0], n[1], n[2]) }},
+}
+
+// balancedMegafly has as many leaves and spines in a group as terminals at a leaf and cables of
+// a spine to other groups.
+func balancedMegafly(half int) string {
+	return fmt.Sprintf("leaves = %[1]d\nspines = %[1]d\nh = %[1]d\np = %[1]d\n", half)
+}
+
+// railsOf is the cluster without tapering of so many units and rails, a unit as large as half
+// the ports of a switch: two levels as long as a leaf has a cable to every spine, else three. A
+// leaf reaches as many spines of its rail as it has uplinks: with more of them the units of a
+// rail stand in groups.
+func railsOf(units, rails, ports int) string {
+	half := ports / 2
+	if half < 1 || units < 1 || rails < 1 || units > 1<<16 || rails > 1<<16 {
+		return "rails = 0\nnodes = 0\nunits = 0\nuplinks = 0\nspines = 0\ngroups = 0\n" // refused by its bounds
+	}
+	text := fmt.Sprintf("rails = %d\nnodes = %[2]d\nunits = %[3]d\nuplinks = %[2]d\n", rails, half, units)
+	spines := units * rails * half / ports
+	if spines <= half {
+		return text + fmt.Sprintf("spines = %d\n", spines)
+	}
+	// As many spines as units for each rail, each with half of its ports down.
+	groups := 1
+	for groups <= units && (units%groups != 0 || units/groups > half || half%(units/groups) != 0) {
+		groups++
+	}
+	return text + fmt.Sprintf("spines = %d\ncores = %d\nspine_uplinks = %d\ngroups = %d\n", units/min(groups, units), spines, half, groups)
+}
+
+// The factors of a PolarStar and its terminals a router, as they may be written: ER_8 x Paley
+// 13, ER_11 x inductive quad, ER_11 * IQ of degree 3; q=11, supernode iq, d=3, p=5.
+var (
+	structureForm = regexp.MustCompile(`(?i)\b(?:er[_ ]?\(?|q ?= ?)(\d+)`)
+	paleyForm     = regexp.MustCompile(`(?i)paley(?: graph)?[ _(]*(\d*)`)
+	quadForm      = regexp.MustCompile(`(?i)inductive[ -]quad(?:[ _(]*(?:of )?(\d+))?|\biq`)
+	degreeForm    = regexp.MustCompile(`(?i)(?:\bd' ?= ?|\biq[_ ]?|quad(?: of)? degree |q ?= ?\d+.*\bd ?= ?)(\d+)`)
+	terminalForm  = regexp.MustCompile(`(?i)(?:\bp ?= ?(\d+)|(\d+) terminals a router)`)
+)
+
+// polarStarOf is the settings of a PolarStar by its factors; "" if they are none. An inductive
+// quad without a number is the smallest with cables, 8 switches of degree 3: with ER_11 it makes
+// the network of 15 ports of the paper's evaluation.
+func polarStarOf(instance string) string {
+	number := func(form *regexp.Regexp) (n int, found bool) {
+		groups := form.FindStringSubmatch(instance)
+		for i := 1; i < len(groups); i++ {
+			if x, err := strconv.Atoi(groups[i]); err == nil {
+				n = x
+			}
+		}
+		return n, groups != nil
+	}
+	q, known := number(structureForm)
+	size, paley := number(paleyForm)
+	quadSize, quad := number(quadForm)
+	if !known || paley == quad {
+		return ""
+	}
+	degree, given := number(degreeForm)
+	switch {
+	case paley && size > 0:
+		degree = (size - 1) / 2
+	case given:
+	case quadSize > 0:
+		degree = (quadSize - 2) / 2
+	default:
+		degree = 3
+	}
+	p, _ := number(terminalForm)
+	supernode := "iq"
+	if paley {
+		supernode = "paley"
+	}
+	return fmt.Sprintf("q = %d\nsupernode = %q\nd = %d\np = %d\n", q, supernode, degree, p)
+}
+
+// graphInstance is how a graph of the folder is written.
+var graphInstance = regexp.MustCompile(`^graphs/([A-Za-z0-9_.-]+)\.edges\.gz, (\d+) terminals a router$`)
+
+// errNoInstance says that a row speaks of no network.
+type errNoInstance struct{ t *Target }
+
+func (e errNoInstance) Error() string {
+	return fmt.Sprintf("%s, %q, is no network that is built here", e.t.Topology, e.t.Instance)
+}
+
+// instance builds or reads the network of a row.
+func (r *Reference) instance(t *Target) (*subject, error) {
+	if f := graphInstance.FindStringSubmatch(t.Instance); f != nil {
+		terminals, err := strconv.Atoi(f[2])
+		if err != nil || terminals < 1 {
+			return nil, fmt.Errorf("%s terminals a router", f[2])
+		}
+		return r.graphFile(f[1], terminals)
+	}
+	if t.Topology == "PolarStar" {
+		if settings := polarStarOf(t.Instance); settings != "" {
+			return subjectOf("polarstar", settings)
+		}
+	}
+	text := t.ID + "\n" + strings.TrimSpace(t.Instance)
+	for _, f := range families {
+		at := f.form.FindStringSubmatchIndex(text)
+		if f.topology != t.Topology || at == nil {
+			continue
+		}
+		if f.of == nil {
+			return subjectOf(f.network, string(f.form.ExpandString(nil, f.settings, text, at)))
+		}
+		var numbers []int
+		for _, s := range f.form.FindStringSubmatch(text)[1:] {
+			n, err := strconv.Atoi(s)
+			if err != nil {
+				return nil, err
+			}
+			numbers = append(numbers, n)
+		}
+		return subjectOf(f.network, f.of(numbers))
+	}
+	return nil, errNoInstance{t}
 }

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"html/template"
 	"image/color"
+	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/plot"
@@ -72,8 +74,8 @@ func newBlame(f *experiments.Folder) *blame {
 	if t == nil {
 		return nil
 	}
-	points, err := blamedPoints(f, t)
-	if err != nil || len(points) == 0 {
+	points := blamedPoints(f, t)
+	if len(points) == 0 {
 		return nil
 	}
 	b := &blame{Note: "Mean latency of the measured packets by its parts, in ns."}
@@ -123,18 +125,15 @@ func percentage(share float64) string {
 	return strconv.FormatFloat(percent, 'f', digits, 64) + " %"
 }
 
-// blamedPoints reads the table, in its order.
-func blamedPoints(f *experiments.Folder, t *experiments.Table) ([]blamedPoint, error) {
+// blamedPoints reads the table, in its order; nil where a column is missing.
+func blamedPoints(f *experiments.Folder, t *experiments.Table) []blamedPoint {
 	names := []string{"point", "scope", "from", "to", "channel_class", "total_ns", "root_share"}
 	for _, part := range core.PartNames {
 		names = append(names, part+"_ns")
 	}
-	at := make([]int, len(names))
-	for i, name := range names {
-		var err error
-		if at[i], err = t.Column(name); err != nil {
-			return nil, err
-		}
+	at := columns(t, names...)
+	if at == nil {
+		return nil
 	}
 	// Variant by variant and by load: refinement adds points behind all others.
 	labels, order := map[string]string{}, map[string]int{}
@@ -151,13 +150,6 @@ func blamedPoints(f *experiments.Folder, t *experiments.Table) ([]blamedPoint, e
 		for i, r := range f.Results.Rows {
 			saturated[r[point]] = f.Results.State(i) == measure.Saturated
 		}
-	}
-	number := func(cell string) float64 {
-		x, err := strconv.ParseFloat(cell, 64)
-		if err != nil {
-			return 0 // an empty cell: there was nothing to measure
-		}
-		return x
 	}
 	var points []blamedPoint
 	for _, r := range t.Rows {
@@ -179,5 +171,140 @@ func blamedPoints(f *experiments.Folder, t *experiments.Table) ([]blamedPoint, e
 	}
 	points = meanOfSeeds(points)
 	slices.SortStableFunc(points, func(a, b blamedPoint) int { return cmp.Compare(order[a.label], order[b.label]) })
-	return points, nil
+	return points
+}
+
+// jobBlame shows which jobs slow each other, and at which cables.
+type jobBlame struct {
+	Picture drawnFigure
+	Note    string
+	Worst   []worstCable
+}
+
+// worstCable is a cable at which a job waits for another.
+type worstCable struct{ Job, By, From, To, Slowdown string }
+
+// newJobBlame reads job_blame.csv or, without, the slowdowns of jobs.csv; nil where there is nothing that
+// can be drawn. Of several points it shows the one in which a job is slowed most by another.
+func newJobBlame(f *experiments.Folder) *jobBlame {
+	p := experiments.NewPlot()
+	t := f.Tables["job_blame"]
+	if t == nil {
+		b := &jobBlame{Note: "The time of each job beside the others, in times that it takes alone. measure.blame = true tells which jobs and cables slow it."}
+		p.Title, p.Table, p.Style, p.X, p.Y = "Slowdown of jobs", "jobs", "bar", "job", []string{"slowdown"}
+		return b.drawn(f, &p)
+	}
+	at := columns(t, "point", "job", "slowed_by", "from", "to", "slowdown")
+	if at == nil {
+		return nil
+	}
+	slowdown := func(row []string) float64 { return number(row[at[5]]) }
+	sums, point := map[[3]string]float64{}, ""
+	most := math.Inf(-1)
+	for _, row := range t.Rows {
+		cell := [3]string{row[at[0]], row[at[1]], row[at[2]]}
+		sums[cell] += slowdown(row)
+		if sums[cell] > most {
+			most, point = sums[cell], row[at[0]]
+		}
+	}
+	b := &jobBlame{Note: "By how much each job (a row) is slowed by each other one (a column), in times that it takes alone."}
+	if len(f.File.Points) > 1 {
+		for _, p := range f.File.Points {
+			if strconv.Itoa(p.Index) == point {
+				b.Note += fmt.Sprintf(" The point in which a job is slowed most: %s.", withoutSeed(f.File, p))
+			}
+		}
+	}
+	p.Title, p.Table, p.Style, p.X, p.Y, p.Z, p.Aggregate = "Who slows whom", "job_blame", "heat", "slowed_by", []string{"job"}, "slowdown", "sum"
+	p.XLabel, p.YLabel, p.Where = "slowed by", "job", map[string]string{"point": point}
+	var rows [][]string
+	for _, row := range t.Rows {
+		if row[at[0]] == point && row[at[3]] != "" && slowdown(row) > 0 {
+			rows = append(rows, row)
+		}
+	}
+	slices.SortStableFunc(rows, func(a, b []string) int { return cmp.Compare(slowdown(b), slowdown(a)) })
+	for _, row := range rows[:min(mostWorst, len(rows))] {
+		b.Worst = append(b.Worst, worstCable{row[at[1]], row[at[2]], row[at[3]], row[at[4]], strconv.FormatFloat(slowdown(row), 'f', 3, 64)})
+	}
+	return b.drawn(f, &p)
+}
+
+// drawn is b with its picture; nil if it cannot be drawn.
+func (b *jobBlame) drawn(f *experiments.Folder, p *experiments.PlotConfig) *jobBlame {
+	var err error
+	if b.Picture, err = drawFigure(f, p); err != nil {
+		return nil
+	}
+	return b
+}
+
+// seedKey is swept for replications, which are no variants.
+const seedKey = "seed"
+
+// withoutSeed names a point by its swept settings but for the seed, which does
+// not make another variant, and for further keys.
+func withoutSeed(f *experiments.File, p *experiments.Point, further ...string) string {
+	var parts []string
+	for i, key := range f.SweptKeys() {
+		if key != seedKey && !slices.Contains(further, key) {
+			parts = append(parts, key+" = "+p.Swept[i])
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// meanOfSeeds puts the points together that have the same label: those that
+// differ only in their seed. Their means count alike.
+func meanOfSeeds(points []blamedPoint) []blamedPoint {
+	var all []blamedPoint
+	place := map[string]int{}
+	times := map[string]float64{}
+	for _, p := range points {
+		times[p.label]++
+	}
+	for _, p := range points {
+		if times[p.label] == 1 {
+			all = append(all, p)
+			continue
+		}
+		share := 1 / times[p.label]
+		at, known := place[p.label]
+		if !known {
+			at = len(all)
+			place[p.label] = at
+			all = append(all, blamedPoint{label: p.label})
+		}
+		sum := &all[at]
+		sum.behind = sum.behind || p.behind
+		sum.total += share * p.total
+		for i, x := range p.parts {
+			sum.parts[i] += share * x
+		}
+		for _, c := range p.channels {
+			sum.addChannel(c, share)
+		}
+	}
+	return all
+}
+
+// addChannel adds a share of what a channel has in one seed.
+func (p *blamedPoint) addChannel(c blamedChannel, share float64) {
+	name := [3]string{c.from, c.to, c.class}
+	at, known := p.places[name]
+	if !known {
+		if p.places == nil {
+			p.places = map[[3]string]int{}
+		}
+		at = len(p.channels)
+		p.places[name] = at
+		p.channels = append(p.channels, blamedChannel{from: c.from, to: c.to, class: c.class})
+	}
+	sum := &p.channels[at]
+	sum.total += share * c.total
+	sum.root += share * c.root
+	for i, x := range c.parts {
+		sum.parts[i] += share * x
+	}
 }

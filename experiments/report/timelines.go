@@ -62,13 +62,9 @@ func rankRows(t *experiments.Table) map[string][]rankRow {
 	if t == nil {
 		return nil
 	}
-	names := []string{"point", "job", "rank", "what", "peer", "message", "start_ns", "end_ns"}
-	at := make([]int, len(names))
-	for i, name := range names {
-		var err error
-		if at[i], err = t.Column(name); err != nil {
-			return nil
-		}
+	at := columns(t, "point", "job", "rank", "what", "peer", "message", "start_ns", "end_ns")
+	if at == nil {
+		return nil
 	}
 	cable := slices.Index(t.Columns, "cable")
 	all := map[string][]rankRow{}
@@ -108,29 +104,22 @@ func timelines(f *experiments.Folder) (list []timeline, note string) {
 
 // newTimeline draws a point: the ranks of the path first, where there are too many.
 func newTimeline(rows, path []rankRow) (t timeline) {
-	var ranks []string
-	known := map[string]bool{}
+	ranks := map[string]int{} // by label, in the order in which they are shown
 	for _, list := range [][]rankRow{path, rows} {
 		for i := range list {
-			if label := list[i].label(); !known[label] {
-				known[label] = true
-				ranks = append(ranks, label)
+			if _, known := ranks[list[i].label()]; !known {
+				ranks[list[i].label()] = len(ranks)
 			}
 		}
 	}
 	if len(ranks) > mostRanks {
 		t.Caption = fmt.Sprintf(". %d of %d ranks, those of the path first", mostRanks, len(ranks))
-		ranks = ranks[:mostRanks]
-	}
-	shown := map[string]bool{}
-	for _, label := range ranks {
-		shown[label] = true
 	}
 	d := &plot.Timeline{Parts: activities, Colours: activityColours, Unit: "us"}
 	place := map[string]int{}
 	for i := range rows { // in their own order
 		r := &rows[i]
-		if !shown[r.label()] {
+		if ranks[r.label()] >= mostRanks {
 			continue
 		}
 		at, ok := place[r.label()]

@@ -2,11 +2,13 @@ package command
 
 import (
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/booksim"
 )
 
@@ -157,5 +159,115 @@ func TestReproduceBookSimDeadlock(t *testing.T) {
 	status, stdout, stderr := weft(t, "reproduce", "booksim", "--data", "d", "--quick", "--out", "r")
 	if status != exitFailure || !strings.Contains(stderr, "1 agree, 1 differ, 0 not judged, 0 not run;") || !strings.Contains(stdout, "weft refuses the network: ") {
 		t.Errorf("status %d\n%s%s", status, stdout, stderr)
+	}
+}
+
+// TestReproduceCongestion: rows that agree, that differ, that weft has no counterpart of, and
+// that cannot be read, each beside the others.
+func TestReproduceCongestion(t *testing.T) {
+	data, err := filepath.Abs(filepath.Join(root, "experiments", "congestion", "testdata"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	inFolder(t, nil)
+	status, _, stderr := weft(t, "reproduce", "congestion", "--data", data, "--out", "r")
+	verdicts, err := os.ReadFile("r/congestion/verdicts.csv")
+	if err != nil {
+		t.Fatalf("%v\n%s", err, stderr)
+	}
+	for _, want := range []string{
+		"\none,basic,tail,176.2,176.2,", "\none_rccc,basic,mean,80,", "\npause,basic,tail,176.216,176.216,", "\nwrong,basic,tail,100,176.2,176.2,176.2,5,76.20,0.1,differs,",
+		"\nsleek,basic,tail,176.2,,,,,,0.1,not-run,weft has no counterpart of the option -sleek\n", ",not-run,missing.cm is not in inputs\n", "\nbroken,basic,tail,",
+	} {
+		if !strings.Contains(string(verdicts), want) {
+			t.Errorf("no %q in\n%s", want, verdicts)
+		}
+	}
+	if status != exitUsage || !strings.Contains(stderr, `rows.csv:8: link_gbps = "x": want a number`) || !strings.Contains(stderr, "3 of 7 rows agree") {
+		t.Errorf("status %d\n%s", status, stderr)
+	}
+	if status, _, stderr := weft(t, "reproduce", "congestion/one", "--data", data, "--out", "one", "--quick"); status != exitSuccess {
+		t.Errorf("status %d\n%s", status, stderr)
+	}
+	if status, _, stderr := weft(t, "reproduce", "congestion"); status != exitUsage || !strings.Contains(stderr, "needs --data DIR, a folder of rows that htsim measured") {
+		t.Errorf("status %d\n%s", status, stderr)
+	}
+}
+
+// TestReproduceOpenSM: one fabric of OpenSM's tables, the same with a table that is
+// cut, and names that are not there.
+func TestReproduceOpenSM(t *testing.T) {
+	data, err := filepath.Abs(filepath.Join(root, "experiments", "opensmruns", "testdata", "reference"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	inFolder(t, nil)
+	status, stdout, stderr := weft(t, "reproduce", "opensm/single_8", "--data", data, "--out", "r")
+	verdicts, err := os.ReadFile("r/opensm/verdicts.csv")
+	if err != nil {
+		t.Fatalf("%v\n%s", err, stderr)
+	}
+	for _, want := range []string{"fabric,run,engine,options,entries,verdict,note\n", "\nsingle_8,minhop,minhop,,9,agrees,\n",
+		"\nsingle_8,ftree,ftree,,0,agrees,\"refused, as by OpenSM: Fabric has 1 switches - topology is not fat-tree.\"\n"} {
+		if !strings.Contains("\n"+string(verdicts), want) {
+			t.Errorf("no %q in\n%s", want, verdicts)
+		}
+	}
+	if !strings.Contains(stdout, "refused, as by OpenSM") || status == exitUsage {
+		t.Errorf("status %d\n%s%s", status, stdout, stderr)
+	}
+	// Without the network of a fabric, the others are judged.
+	if err := os.CopyFS("part", os.DirFS(data)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove("part/nets/ft2_8.net.gz"); err != nil {
+		t.Fatal(err)
+	}
+	status, stdout, stderr = weft(t, "reproduce", "opensm/single_8", "opensm/ft2_8/minhop", "--data", "part", "--out", "p")
+	if status != exitUsage || strings.Count(stdout, "unreadable") != 1 || !strings.Contains(stderr, "ft2_8.net: is not there") || !strings.Contains(stderr, ", 1 unreadable; ") {
+		t.Errorf("status %d\n%s%s", status, stdout, stderr)
+	}
+	if status, _, stderr := weft(t, "reproduce", "opensm/single_8", "--data", "part", "--out", "q"); status == exitUsage {
+		t.Errorf("status %d for a fabric without problems: %s", status, stderr)
+	}
+	refused(t, "opensm/ft2_8 --data part --out w", "ft2_8.net: is not there")
+}
+
+// TestPrintedVerdicts: misses first, by paper, no line longer than the terminal; what was not run
+// is counted and not listed; what the rows met rest on is counted.
+func TestPrintedVerdicts(t *testing.T) {
+	row := func(paper, verdict, rests, note string) experiments.Verdict {
+		return experiments.Verdict{Target: experiments.Target{Paper: paper, Artifact: "fig1", Case: "a case of some length that is cut at words", Metric: "latency_mean", Value: 2, Unit: "us"},
+			Measured: 2.123456789, Half: math.NaN(), Verdict: verdict, RestsOn: rests, Note: note}
+	}
+	verdicts := []experiments.Verdict{
+		row("b", experiments.Met, experiments.Simulated, ""),
+		row("b", experiments.Missed, experiments.Simulated, strings.Repeat("long remark ", 20)),
+		row("a", experiments.Met, experiments.Formula, ""),
+		row("a", experiments.NotRun, experiments.Simulated, "no row has this"),
+		row("a", experiments.Missed, experiments.Simulated, ""),
+	}
+	verdicts[0].Quick = true
+	var out strings.Builder
+	if err := printVerdicts(&out, verdicts, 50); err != nil {
+		t.Fatal(err)
+	}
+	var heads []string
+	for _, line := range strings.Split(out.String(), "\n") {
+		if len(line) > 50 {
+			t.Errorf("%d columns: %q", len(line), line)
+		}
+		if line != "" && !strings.HasPrefix(line, " ") {
+			heads = append(heads, line)
+		}
+	}
+	if got := strings.Join(heads, "; "); got != "missed: a; missed: b; met: a; met: b" {
+		t.Errorf("printed %s:\n%s", got, out.String())
+	}
+	if text := out.String(); strings.Contains(text, "no row has this") || !strings.Contains(text, "2.1235 us of 2 us") || !strings.Contains(text, "(simulated, quick)") {
+		t.Errorf("printed\n%s", text)
+	}
+	if got, want := countVerdicts(verdicts), "5 targets: 2 met, 2 missed, 1 not-run; of those met 1 simulated, 1 formula"; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -14,6 +14,45 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 )
 
+// drawnFigure is a figure as plot draws it, and for the width of a telephone.
+type drawnFigure struct {
+	Wide, Narrow template.HTML
+	Panels       bool
+	Files        []file
+}
+
+// drawFigure draws a plot.
+func drawFigure(f *experiments.Folder, p *experiments.PlotConfig) (drawnFigure, error) {
+	source, err := f.PlotSource(p)
+	if err != nil {
+		return drawnFigure{}, err
+	}
+	wide, narrow, err := p.PagePictures(source)
+	if err != nil {
+		return drawnFigure{}, err
+	}
+	label := p.Title + ": " + strings.Join(p.Y, ", ") + " over " + p.X
+	return drawnFigure{Wide: svgElement(wide, label), Narrow: svgElement(narrow, label), Panels: p.Panels != ""}, nil
+}
+
+// svgElement is a picture as an element of a page, with a label for readers that do not see it.
+func svgElement(picture []byte, label string) template.HTML {
+	_, rest, found := strings.Cut(string(picture), "<svg ")
+	if !found {
+		panic("report: a picture that is not SVG")
+	}
+	return template.HTML(`<svg role="img" aria-label="` + template.HTMLEscapeString(label) + `" ` + rest)
+}
+
+// embedded is a drawing as an element of a page.
+func embedded(d *plot.Drawing, label string) template.HTML {
+	picture, err := d.Render("svg")
+	if err != nil {
+		panic("report: " + err.Error()) // of another format only
+	}
+	return svgElement(picture, label)
+}
+
 // networkFigure shows the load of a network's channels: a picture that the page's script
 // colours by the frame that a slider chooses and, without the script and on paper, stills.
 type networkFigure struct {
@@ -134,21 +173,14 @@ const loadKey = "traffic.load"
 
 // variants lists the variants of the points that have something to show.
 func variants(f *experiments.Folder, has func(*experiments.Point) bool) []*variant {
-	keys := f.File.SweptKeys()
-	at := slices.Index(keys, loadKey)
+	at := slices.Index(f.File.SweptKeys(), loadKey)
 	var all []*variant
 	place := map[string]*variant{}
 	for _, p := range f.File.Points {
 		if !has(p) {
 			continue
 		}
-		var parts []string
-		for i, cell := range p.Swept {
-			if i != at && keys[i] != seedKey {
-				parts = append(parts, keys[i]+" = "+cell)
-			}
-		}
-		name := strings.Join(parts, ", ")
+		name := withoutSeed(f.File, p, loadKey)
 		v := place[name]
 		if v == nil {
 			v = &variant{name: name}

@@ -1,0 +1,333 @@
+package command
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/weft-sim/weft/experiments"
+)
+
+// TestTutorialNumbers: the tables of docs/tutorial.md are what its experiment gives, to
+// the digits that they show.
+func TestTutorialNumbers(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join(root, "docs", "tutorial.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	inFolder(t, documentedFiles(string(page)))
+	for _, c := range []struct {
+		args   string
+		header string // of the table
+		keys   int    // columns that select a row
+		rows   int
+	}{
+		{"--set sweep.traffic.load=[0.1,0.3]", "| `routing.type` | `traffic.load` | `accepted_load` | `latency_mean_ns` | `state` |", 2, 6},
+		{"--set routing.type=ugal-l --set sweep.traffic.load=[0.3] --set sweep.switch.buffer_flits=[8,16,32,64]", "| `switch.buffer_flits` | `latency_mean_ns` | `latency_p99_ns` |", 1, 4},
+	} {
+		status, stdout, stderr := weft(t, append([]string{"run", "neighbours.toml", "--out", "-", "--quiet"}, strings.Fields(c.args)...)...)
+		if status != exitSuccess {
+			t.Fatal(stderr)
+		}
+		results, err := experiments.ReadTable("results", strings.NewReader(stdout))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, body, found := strings.Cut(string(page), c.header+"\n|---")
+		if !found {
+			t.Fatalf("no table %s", c.header)
+		}
+		columns := strings.Split(strings.ReplaceAll(strings.Trim(c.header, "| "), "`", ""), " | ")
+		shown := 0
+		for _, line := range strings.Split(body, "\n")[1:] {
+			if !strings.HasPrefix(line, "| ") {
+				break
+			}
+			shown++
+			cells := strings.Split(strings.Trim(line, "| "), " | ")
+			selection := map[string]string{}
+			for i := range c.keys {
+				selection[columns[i]] = cells[i]
+			}
+			row, err := results.Where(selection)
+			if err != nil || len(row.Rows) != 1 {
+				t.Fatalf("%s: %d rows (%v)", line, len(row.Rows), err)
+			}
+			for i := c.keys; i < len(cells); i++ {
+				at, err := row.Column(columns[i])
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := row.Rows[0][at]; !sameDigits(got, cells[i]) {
+					t.Errorf("%s: %s is %s", line, columns[i], got)
+				}
+			}
+		}
+		if shown != c.rows {
+			t.Errorf("%d rows of %s", shown, c.header)
+		}
+	}
+}
+
+// sameDigits tells whether a cell, rounded to the digits that a page shows, is what the
+// page shows.
+func sameDigits(cell, shown string) bool {
+	x, err := strconv.ParseFloat(cell, 64)
+	if err != nil {
+		return cell == shown
+	}
+	_, fraction, _ := strings.Cut(shown, ".")
+	scale := math.Pow10(len(fraction))
+	return fmt.Sprintf("%.*f", len(fraction), math.Floor(x*scale+0.5)/scale) == shown
+}
+
+// TestJobsNumbers: the slowdowns and latencies in docs/jobs.md are what its commands give, and what is put
+// down to the checkpoint, to the digits that they show.
+func TestJobsNumbers(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "docs", "jobs.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := string(text)
+	docs, err := filepath.Abs(filepath.Join(root, "docs"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	inFolder(t, withCluster(t, documentedFiles(page)))
+	column := func(file string, key map[string]string, name string) (sum float64) {
+		f, err := os.Open(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		table, err := experiments.ReadTable(file, f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if table, err = table.Where(key); err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range table.Rows {
+			for i, c := range table.Columns {
+				if c == name {
+					x, err := strconv.ParseFloat(row[i], 64)
+					if err != nil {
+						t.Fatal(err)
+					}
+					sum += x
+				}
+			}
+		}
+		return sum
+	}
+	shown := func(want string) {
+		if !strings.Contains(page, want) {
+			t.Errorf("docs/jobs.md has not %q", want)
+		}
+	}
+	number := func(dir, job, name string) float64 {
+		return column(dir+"/jobs.csv", map[string]string{"job": job}, name)
+	}
+	for _, command := range shellCommands(page) {
+		if status, _, stderr := weft(t, command...); status != exitSuccess {
+			t.Fatal(stderr)
+		}
+		if command[0] != "run" {
+			continue
+		}
+		dir := command[3]
+		beside, alone := number(dir, "solver", "message_p99_s"), number(dir, "solver", "message_p99_alone_s")
+		shown(fmt.Sprintf("| `%s` | %.3f | %.1f | %.1f |", dir, number(dir, "solver", "slowdown"), beside*1e6, alone*1e6))
+		if isolated := math.Abs(beside/alone-1) <= 0.05; isolated != (dir != "scattered") {
+			t.Errorf("%s: 99 %% of the solver's messages take up to %v s, alone %v: want them within 5 %% by a lane and by placement", dir, beside, alone)
+		}
+	}
+	blamed := func(job string) float64 {
+		return column("scattered/job_blame.csv", map[string]string{"job": job, "slowed_by": "checkpoint"}, "slowdown")
+	}
+	shown(fmt.Sprintf("slows the solver by %.2f and the transpose by %.2f", blamed("solver"), blamed("transpose")))
+	picture, err := os.ReadFile("scattered/who.svg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, filepath.Join(docs, "jobs.svg"), picture)
+	cable := map[string]string{"job": "solver", "slowed_by": "checkpoint", "from": "MF0;ib2:SX6036/U1 port 35", "to": "MF0;ib7:SX6036/U1 port 7"}
+	shown(fmt.Sprintf("%.0f %% lie at\none cable, `%s` to `%s`", 100*column("scattered/job_blame.csv", cable, "share"), cable["from"], cable["to"]))
+}
+
+// asCommand makes this test binary the weft command.
+const asCommand = "WEFT_TEST_AS_COMMAND"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asCommand) != "" {
+		os.Exit(process())
+	}
+	os.Exit(withoutCache(m))
+}
+
+// withoutCache runs the tests with a cache folder of their own.
+func withoutCache(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "weft-cache")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	os.Setenv(cacheVariable, dir)
+	return m.Run()
+}
+
+// commandInPath puts this test binary into the path as weft.
+func commandInPath(t *testing.T) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin := t.TempDir()
+	if err := os.Symlink(self, filepath.Join(bin, "weft")); err != nil {
+		t.Skipf("cannot make a link: %v", err)
+	}
+	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+	t.Setenv(asCommand, "1")
+}
+
+// TestScripting runs the blocks of docs/scripting.md, in order and in one
+// folder, as they stand: shell, Python and a makefile.
+func TestScripting(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "docs", "scripting.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	commandInPath(t)
+	t.Chdir(t.TempDir())
+	said := map[string]string{}
+	for _, part := range strings.Split(string(text), "\n```")[1:] {
+		language, code, _ := strings.Cut(part, "\n")
+		var command []string
+		switch language {
+		case "":
+			continue // the end of a block
+		case "sh":
+			command = []string{"sh", "-euc", code}
+		case "python":
+			command = []string{"python3", "-c", code}
+		case "makefile":
+			if err := os.WriteFile("Makefile", []byte(code+"\n"), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			command = []string{"make"}
+		default:
+			t.Fatalf("block in %q", language)
+		}
+		if _, err := exec.LookPath(command[0]); err != nil {
+			t.Logf("not run: %v", err)
+			continue
+		}
+		out, err := exec.CommandContext(t.Context(), command[0], command[1:]...).CombinedOutput()
+		if err != nil {
+			t.Errorf("%v in\n%s\n%s", err, code, out)
+		}
+		said[language] += string(out)
+	}
+	for _, want := range []string{
+		"traffic.pattern,traffic.load,accepted_load\nuniform,0.2,0.", `"traffic.load":0.6,`, "slower\n",
+		"traffic.pattern,offered_load\nuniform,0.", "report.html\n",
+	} {
+		if !strings.Contains(said["sh"], want) {
+			t.Errorf("no %q in\n%s", want, said["sh"])
+		}
+	}
+	for _, name := range []string{"report.html", "changes.csv", "results/torus/manifest.json", "torus/results.csv"} {
+		if _, err := os.Stat(name); err != nil && !(strings.HasPrefix(name, "results/") && said["makefile"] == "") {
+			t.Error(err)
+		}
+	}
+}
+
+// TestNotebook: the cells of docs/results.ipynb are Python, and run one after the other
+// where pandas is at hand; its columns are there in any case.
+func TestNotebook(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "docs", "results.ipynb"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var notebook struct {
+		Cells []struct {
+			Type    string            `json:"cell_type"`
+			Source  []string          `json:"source"`
+			Outputs []json.RawMessage `json:"outputs"`
+		} `json:"cells"`
+	}
+	if err := json.Unmarshal(text, &notebook); err != nil {
+		t.Fatal(err)
+	}
+	var code strings.Builder
+	cells := 0
+	for _, c := range notebook.Cells {
+		if len(c.Outputs) > 0 {
+			t.Error("a cell is stored with its output: clear them")
+		}
+		if c.Type == "code" {
+			code.WriteString(strings.Join(c.Source, "") + "\n")
+			cells++
+		}
+	}
+	if cells < 5 {
+		t.Errorf("%d cells of code", cells)
+	}
+	if _, err := exec.LookPath("python3"); err != nil {
+		t.Skip("no python3")
+	}
+	commandInPath(t)
+	inFolder(t, map[string]string{"cells.py": code.String()})
+	interpreter := "python3"
+	python := func(args ...string) error {
+		out, err := exec.CommandContext(t.Context(), interpreter, args...).CombinedOutput()
+		if err != nil {
+			t.Logf("%s", out)
+		}
+		return err
+	}
+	if err := python("-m", "py_compile", "cells.py"); err != nil {
+		t.Fatal(err)
+	}
+	libraries := func(path string) bool {
+		return exec.CommandContext(t.Context(), path, "-c", "import pandas, matplotlib").Run() == nil
+	}
+	// The system's own Python has Debian's packages, whatever comes first in the path.
+	if system := "/usr/bin/python3"; !libraries(interpreter) && libraries(system) {
+		interpreter = system
+	}
+	if !libraries(interpreter) {
+		if os.Getenv("WEFT_TEST_REPORT") != "" {
+			t.Error("needs pandas and matplotlib (Debian packages python3-pandas and python3-matplotlib)")
+		}
+		status, _, stderr := weft(t, "run", "examples/torus", "--quick", "--quiet", "--format", "csv,jsonl", "--set", "measure.links=true", "--out", "torus")
+		if status != exitSuccess {
+			t.Fatal(stderr)
+		}
+		for name, columns := range map[string][]string{"results": {"traffic.pattern", "traffic.load", "accepted_load", "latency_p99_ns", "state"}, "links": {"from", "to", "flits_per_cycle"}} {
+			table, err := os.ReadFile("torus/" + name + ".csv")
+			if err != nil {
+				t.Fatal(err)
+			}
+			header, _, _ := strings.Cut(string(table), "\n")
+			for _, c := range columns {
+				if !strings.Contains(","+header+",", ","+c+",") {
+					t.Errorf("%s.csv has no column %s", name, c)
+				}
+			}
+		}
+		t.Skip("python3 has no pandas: compiled, not run")
+	}
+	t.Setenv("MPLBACKEND", "Agg")
+	if err := python("cells.py"); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,263 @@
+package command
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/weft-sim/weft/experiments"
+)
+
+// TestMerge: two shares of a sweep make the results of one run; one share does not,
+// with status 2 and nothing written; neither does a share that is none.
+func TestMerge(t *testing.T) {
+	dir := t.TempDir()
+	in := func(name string) string { return filepath.Join(dir, name) }
+	small := []string{"--quick", "--quiet", "--set", "measure.window=200", "--set", "measure.warmup=100"}
+	weft := func(want int, args ...string) string {
+		t.Helper()
+		var stderr bytes.Buffer
+		if got := run(t.Context(), append(args, small...), &bytes.Buffer{}, &stderr); got != want {
+			t.Fatalf("weft %s: status %d, want %d\n%s", strings.Join(args, " "), got, want, stderr.String())
+		}
+		return stderr.String()
+	}
+	weft(exitSuccess, "run", "examples/torus", "--out", in("whole"))
+	weft(exitSuccess, "run", "examples/torus", "--shard", "1/2", "--out", in("one"))
+	if said := weft(exitUsage, "merge", "examples/torus", in("one"), "--out", in("merged")); !strings.Contains(said, "points are in no share") {
+		t.Errorf("one share of two: %s", said)
+	}
+	if _, err := os.Stat(in("merged")); err == nil {
+		t.Error("a folder was made of one share of two")
+	}
+	weft(exitSuccess, "run", "examples/torus", "--shard", "2/2", "--out", in("two"))
+	weft(exitSuccess, "merge", "examples/torus", in("one"), in("two"), "--out", in("merged"))
+	for _, name := range []string{"results.csv", "resolved.toml"} {
+		want, err := os.ReadFile(filepath.Join(in("whole"), name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(filepath.Join(in("merged"), name)); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s of the merged shares differs (%v)", name, err)
+		}
+	}
+	for _, shard := range []string{"3/2", "two", "0/2"} {
+		weft(exitUsage, "run", "examples/torus", "--shard", shard, "--out", in("other"))
+	}
+	weft(exitUsage, "run", "examples/torus", "--shard", "1/2", "--out", "-")
+	weft(exitUsage, "run", "examples/torus", "--shard", "1/2", "--executor", "slurm", "--out", in("other"))
+}
+
+// TestForkOptions: a sweep that forks, its warm networks in a file, and what is refused,
+// with status 2 and nothing written.
+func TestForkOptions(t *testing.T) {
+	const forks = `
+[topology]
+type = "dragonfly"
+[measure]
+warmup = 300
+window = 300
+[sweep]
+"traffic.load" = [0.1, 0.5]
+fork = { warmup = { "traffic.load" = 0.3 }, settle = "100ns" }
+`
+	inFolder(t, map[string]string{"x.toml": forks, "cost.toml": "kind = \"cost\"\n", "bad": "weft snapshot\n\x02"})
+	results := map[string]string{}
+	for _, args := range [][]string{{"forked"}, {"alone", "--no-fork"}, {"kept", "--snapshot", "warm"}, {"from", "--from", "warm", "--threads", "2"}} {
+		status, _, stderr := weft(t, append([]string{"run", "x.toml", "--quiet", "--out"}, args...)...)
+		if status != 0 {
+			t.Fatalf("%v: status %d\n%s", args, status, stderr)
+		}
+		text, err := os.ReadFile(args[0] + "/results.csv")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if results[args[0]] = string(text); results[args[0]] != results["forked"] {
+			t.Errorf("%v:\n%s\nwant\n%s", args, text, results["forked"])
+		}
+	}
+	before := left(t)
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"x.toml", "--from", "bad"}, "bad: ends in its first"},
+		{[]string{"x.toml", "--from", "x.toml"}, "x.toml: is no snapshot of weft"},
+		{[]string{"x.toml", "--from", "none"}, "none: cannot be read"},
+		{[]string{"x.toml", "--from", "warm", "--set", "topology.p=1"}, "warm: is of other settings: topology.p = "},
+		{[]string{"cost.toml", "--snapshot", "new"}, "weft: --snapshot and --from need a kind that can write the state of a network: kind \"cost\" cannot"},
+		{[]string{"x.toml", "x.toml", "--snapshot", "new", "--out", "two"}, "weft: x.toml and x.toml would both be written"},
+		{[]string{"x.toml", "--snapshot", "new", "--from", "warm"}, "weft: --snapshot would write what --from reads"},
+		{[]string{"x.toml", "--snapshot", "new", "--resume"}, "weft: --snapshot needs all points to be computed"},
+		{[]string{"x.toml", "--from", "warm", "--executor", "slurm"}, "weft: --snapshot and --from are for runs on this machine"},
+		{[]string{"cost.toml", "--snapshot-every", "1s"}, "weft: --snapshot-every: points of kind \"cost\" (cost.toml) begin again after a kill: it is computed in a moment"},
+		{[]string{"x.toml", "--snapshot-every", "-1s"}, "weft: --snapshot-every -1s: want a time"},
+		{[]string{"x.toml", "--snapshot-every", "1s", "--out", "-"}, "weft: --snapshot-every needs a result folder"},
+	} {
+		status, _, stderr := weft(t, append([]string{"run"}, c.args...)...)
+		if status != exitUsage || !strings.HasPrefix(stderr, c.want) {
+			t.Errorf("weft run %q: status %d\n%s\nwant\n%s", c.args, status, stderr, c.want)
+		}
+		if got := left(t); got != before {
+			t.Errorf("weft run %q left %s", c.args, got)
+		}
+	}
+}
+
+// contents reads every file below the present folder.
+func contents(t *testing.T) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	for name := range strings.FieldsSeq(left(t)) {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[name] = string(text)
+	}
+	return all
+}
+
+// TestFinishedFolder: a folder with results is not written to unless --force
+// or --resume is given; --force leaves nothing of the earlier run, figures and
+// tables included, and nothing else is touched.
+func TestFinishedFolder(t *testing.T) {
+	other := strings.NewReplacer("latency_mean_ns", "accepted_load", `file = "latency"`, `file = "throughput"`, "window = 400", "window = 500").Replace(small)
+	inFolder(t, map[string]string{"small.toml": strings.Replace(small, "window = 400", "window = 400\nlinks = true", 1), "other.toml": other})
+	if status, _, stderr := weft(t, "run", "small.toml", "--out", "o", "--quiet"); status != exitSuccess {
+		t.Fatal(stderr)
+	}
+	if err := os.WriteFile("o/notes.txt", []byte("mine"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	before := contents(t)
+	for _, args := range []string{
+		"run small.toml --out o",
+		"run other.toml --out o --quick",
+		"run small.toml --out o --executor slurm",
+		"multicast small.toml --out o",
+	} {
+		status, stdout, stderr := weft(t, strings.Fields(args)...)
+		if status != exitUsage || stdout != "" || !strings.Contains(stderr, "result folder o: holds the results of a finished run: replace them with --force, ") {
+			t.Errorf("weft %s: status %d: %s", args, status, stderr)
+		}
+	}
+	for name, text := range contents(t) {
+		if before[name] != text {
+			t.Errorf("%s has changed", name)
+		}
+	}
+	if status, _, stderr := weft(t, "run", "small.toml", "--out", "o", "--resume", "--quiet"); status != exitSuccess || stderr != "" {
+		t.Errorf("resumed: status %d: %s", status, stderr)
+	}
+	if got := contents(t); got["o/results.csv"] != before["o/results.csv"] || got["o/latency.svg"] != before["o/latency.svg"] {
+		t.Error("resumed: other results or another figure")
+	}
+	if status, _, stderr := weft(t, "run", "other.toml", "--out", "o", "--force", "--quiet"); status != exitSuccess || stderr != "" {
+		t.Errorf("forced: status %d: %s", status, stderr)
+	}
+	want := "o/journal o/manifest.json o/notes.txt o/performance.csv o/resolved.toml o/results.csv o/throughput.data.csv o/throughput.png o/throughput.svg other.toml small.toml"
+	if got := left(t); got != want {
+		t.Errorf("forced: left %s\nwant %s", got, want)
+	}
+	if contents(t)["o/results.csv"] == before["o/results.csv"] {
+		t.Error("forced: the results are still those of the earlier run")
+	}
+	for _, c := range [][2]string{
+		{"run small.toml --out o --force --resume", "--resume keeps what --force replaces"},
+		{"run small.toml --out - --force", "--force needs a result folder"},
+	} {
+		if status, _, stderr := weft(t, strings.Fields(c[0])...); status != exitUsage || !strings.Contains(stderr, c[1]) {
+			t.Errorf("weft %s: status %d: %s", c[0], status, stderr)
+		}
+	}
+}
+
+// TestOccupiedFolders: one folder of several that holds results stops the
+// command before any is computed; many are not all named.
+func TestOccupiedFolders(t *testing.T) {
+	inFolder(t, map[string]string{"a.toml": small, "b.toml": small})
+	if status, _, stderr := weft(t, "run", "b.toml", "--out", "o/b", "--quiet"); status != exitSuccess {
+		t.Fatal(stderr)
+	}
+	status, _, stderr := weft(t, "run", "a.toml", "b.toml", "--out", "o", "--quiet")
+	if _, err := os.Stat("o/a"); status != exitUsage || !strings.Contains(stderr, filepath.Join("o", "b")) || err == nil {
+		t.Errorf("status %d: %s (%v)", status, stderr, err)
+	}
+	for _, name := range []string{"theorem1", "theorem2", "faults", "overhead", "exchange"} {
+		if err := os.MkdirAll(filepath.Join("r/dswitch", name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join("r/dswitch", name, "manifest.json"), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	status, _, stderr = weft(t, "reproduce", "dswitch", "--quick", "--out", "r")
+	if status != exitUsage || strings.Count(stderr, "--force") != 3 || !strings.Contains(stderr, "\nand 2 more folders\n") {
+		t.Errorf("reproduce: status %d: %s", status, stderr)
+	}
+}
+
+// TestForceInterrupted: --force begins again where a run was interrupted.
+func TestForceInterrupted(t *testing.T) {
+	inFolder(t, map[string]string{"small.toml": small})
+	if err := os.MkdirAll("o/slurm", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"o/journal": "torn", "o/slurm/job.json": "{}"} {
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if status, _, stderr := weft(t, "run", "small.toml", "--out", "o"); status != exitUsage || !strings.Contains(stderr, "begin again with --force") {
+		t.Errorf("status %d: %s", status, stderr)
+	}
+	if status, _, stderr := weft(t, "run", "small.toml", "--out", "o", "--force", "--quiet"); status != exitSuccess {
+		t.Errorf("forced: status %d: %s", status, stderr)
+	}
+	if strings.Contains(left(t), "slurm") {
+		t.Errorf("left %s", left(t))
+	}
+}
+
+// TestManifestSaysHow: the manifest holds the command line, what --set and --seed
+// have changed, and whether the quick variant ran.
+func TestManifestSaysHow(t *testing.T) {
+	inFolder(t, map[string]string{"small.toml": small + "[quick]\nmeasure.window = 300\n", "none.toml": small})
+	manifest := func(args ...string) experiments.Manifest {
+		t.Helper()
+		if status, _, stderr := weft(t, append([]string{"run", "--quiet", "--force", "--out", "o"}, args...)...); status != exitSuccess {
+			t.Fatal(stderr)
+		}
+		text, err := os.ReadFile("o/manifest.json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var m experiments.Manifest
+		if err := json.Unmarshal(text, &m); err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	m := manifest("small.toml", "--quick", "--set", "switch.vcs=4", "--set", "traffic.load=0.2", "--seed", "7")
+	want := []string{"weft", "run", "small.toml", "--force=true", "--out=o", "--quick=true", "--quiet=true", "--seed=7", "--set=switch.vcs=4", "--set=traffic.load=0.2"}
+	if !slices.Equal(m.Command, want) {
+		t.Errorf("command %q\nwant %q", m.Command, want)
+	}
+	if want := []string{"switch.vcs=4", "traffic.load=0.2", "seed=7"}; !slices.Equal(m.Set, want) || !m.Quick {
+		t.Errorf("set %q, quick %v", m.Set, m.Quick)
+	}
+	// Uniform traffic on a torus of 4x4: the bisection of 16 cables would carry more,
+	// the terminals' own channels are full at a flit a cycle.
+	if b := manifest("none.toml").Bounds; len(b) != 1 || math.Abs(b[0]-1) > 1e-9 {
+		t.Errorf("bounds %v", b)
+	}
+	if m := manifest("none.toml", "--quick"); m.Quick || m.Set != nil {
+		t.Errorf("a file without [quick]: quick %v, set %q", m.Quick, m.Set)
+	}
+}
