@@ -164,11 +164,7 @@ func TestLabels(t *testing.T) {
 // results.
 func TestFiguresOfExperiments(t *testing.T) {
 	for _, name := range Embedded("") {
-		f, err := Open(name, Options{})
-		if err != nil {
-			t.Error(err)
-			continue
-		}
+		f := embeddedFile(t, name)
 		results := &Table{Columns: f.columnNames()}
 		for _, p := range f.Points {
 			row := make([]string, len(results.Columns))

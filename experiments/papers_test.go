@@ -13,10 +13,7 @@ import (
 func TestPaperExperiments(t *testing.T) {
 	bound := map[string]string{}
 	for _, name := range Embedded("papers") {
-		f, err := Open(name, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := embeddedFile(t, name)
 		settings := f.settingsTable()
 		for _, e := range f.Expects {
 			if first, twice := bound[e.Target]; twice {
@@ -46,6 +43,23 @@ func TestPaperExperiments(t *testing.T) {
 	}
 }
 
+// openedFiles are those that come with weft and several tests look at.
+var openedFiles = map[string]*File{}
+
+// embeddedFile opens a file that comes with weft, once for all tests.
+func embeddedFile(t *testing.T, name string) *File {
+	t.Helper()
+	if openedFiles[name] == nil {
+		f, err := Open(name, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.shared.forget() // its networks
+		openedFiles[name] = f
+	}
+	return openedFiles[name]
+}
+
 // settingsTable has a row for each point and the swept keys for columns.
 func (f *File) settingsTable() *Table {
 	t := &Table{Columns: f.keys}
@@ -72,10 +86,7 @@ func TestListTitles(t *testing.T) {
 			}
 			continue
 		}
-		f, err := Open(name, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := embeddedFile(t, name)
 		if shown++; listed != f.Title {
 			t.Errorf("%s is listed as %q, its title is %q", name, listed, f.Title)
 		}
