@@ -7,6 +7,7 @@ import (
 	"encoding/gob"
 	"encoding/hex"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -130,26 +131,23 @@ func (c *Cache) evict() {
 	if err != nil {
 		return
 	}
-	type entry struct {
-		name string
-		size int64
-		used time.Time
-	}
-	var entries []entry
+	var entries []fs.FileInfo // by which the last use is known
 	total := int64(0)
 	for _, f := range files {
 		if info, err := f.Info(); err == nil && strings.HasSuffix(f.Name(), cacheSuffix) {
-			entries = append(entries, entry{f.Name(), info.Size(), info.ModTime()})
+			entries = append(entries, info)
 			total += info.Size()
 		}
 	}
-	slices.SortFunc(entries, func(a, b entry) int { return cmp.Or(a.used.Compare(b.used), cmp.Compare(a.name, b.name)) })
+	slices.SortFunc(entries, func(a, b fs.FileInfo) int {
+		return cmp.Or(a.ModTime().Compare(b.ModTime()), cmp.Compare(a.Name(), b.Name()))
+	})
 	for _, e := range entries {
 		if total <= c.Limit {
 			return
 		}
-		if os.Remove(filepath.Join(c.Dir, e.name)) == nil {
-			total -= e.size
+		if os.Remove(filepath.Join(c.Dir, e.Name())) == nil {
+			total -= e.Size()
 		}
 	}
 }

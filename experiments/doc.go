@@ -14,7 +14,7 @@
 //
 // [Load] goes one way: text and the keys outside tables (file.go, embedded.go), TOML with
 // the places of its keys (document.go), what is laid over it (overlay.go), the sweep
-// (sweep.go, one_at_a_time.go, refine.go), points and what the kind has to say of them
+// (sweep.go, refine.go, fork.go), points and what the kind has to say of them
 // (points.go, decode.go, choice.go), figures and expectations (figures.go, expect.go),
 // titles (titles.go). All steps note problems (problem.go) under dotted keys (key.go); none
 // reads what a later one makes.

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/BurntSushi/toml"
+
+	"github.com/weft-sim/weft/sim/input"
 )
 
 // embedded holds the experiment files that come with weft.
@@ -78,4 +80,47 @@ func Embedded(folder string) []string {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// EmbeddedKeys lists the dotted keys that a file that comes with weft sets or
+// sweeps, in the order of the file.
+func EmbeddedKeys(name string) []string {
+	text, err := embedded.ReadFile(name)
+	if err != nil {
+		return nil
+	}
+	d, err := parseDocument(name, string(text))
+	if err != nil {
+		return nil
+	}
+	var keys []string
+	for _, key := range d.order {
+		for _, lead := range []string{"quick.", "sweep.lockstep.", "sweep."} {
+			key = strings.TrimPrefix(key, lead)
+		}
+		key = strings.ReplaceAll(key, `"`, "")
+		if strings.Contains(key, ".") && !slices.Contains(keys, key) {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// KindOf is the kind of an experiment file, or of one that comes with weft; "" where
+// there is no such file, or it is no TOML.
+func KindOf(name string) string {
+	text, err := input.ReadInput(name, input.MaxSettings)
+	if err != nil {
+		if text, err = embedded.ReadFile(embeddedName(name)); err != nil {
+			return ""
+		}
+	}
+	d, err := parseDocument(name, string(text))
+	if err != nil {
+		return ""
+	}
+	if kind, given := d.tree["kind"].(string); given {
+		return kind
+	}
+	return DefaultKind
 }

@@ -1,6 +1,7 @@
 package experiments
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -130,39 +131,19 @@ func (m *Manifest) figures() []string {
 	if err != nil {
 		return nil
 	}
+	dec := &decoder{doc: d, unknown: map[string]string{}}
 	var names []string
-	for _, table := range d.elements("plot", d.tree["plot"], "") {
-		file, _ := table["file"].(string)
-		if file == "" {
-			x, _ := table["x"].(string)
-			file = figures.NameOf(textsOf(table["y"]), x)
-		}
-		formats := textsOf(table["formats"])
-		if len(formats) == 0 {
-			formats = figures.DefaultFormats
-		}
-		for _, format := range formats {
+	for path, table := range d.elements("plot", d.tree["plot"], "") {
+		p := NewPlot()
+		dec.table(path, only(table, "file", "x", "y", "formats"), &p)
+		file := cmp.Or(p.File, figures.NameOf(p.Y, p.X))
+		for _, format := range p.Formats {
 			if (slices.Contains(PictureFormats, format) || format == figures.CSVFormat) && !strings.ContainsAny(file, `/\`) {
 				names = append(names, figures.FileOf(file, format))
 			}
 		}
 	}
 	return names
-}
-
-// textsOf reads a string or a list of strings.
-func textsOf(raw any) []string {
-	list, isList := raw.([]any)
-	if !isList {
-		list = []any{raw}
-	}
-	var texts []string
-	for _, one := range list {
-		if text, ok := one.(string); ok {
-			texts = append(texts, text)
-		}
-	}
-	return texts
 }
 
 // ChannelLoad is what a channel of a network carried in the window of a point, on
@@ -189,12 +170,9 @@ func (f *Folder) ChannelLoads() (map[int][]ChannelLoad, error) {
 
 // channelLoads adds up the virtual channels of each channel.
 func channelLoads(t *Table) (map[int][]ChannelLoad, error) {
-	var at [4]int
-	for i, name := range []string{"point", "from", "to", "flits_per_cycle"} {
-		var err error
-		if at[i], err = t.Column(name); err != nil {
-			return nil, err
-		}
+	at, err := t.Places([]string{"point", "from", "to", "flits_per_cycle"})
+	if err != nil {
+		return nil, err
 	}
 	loads := map[int][]ChannelLoad{}
 	for _, r := range t.Rows {

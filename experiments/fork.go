@@ -120,13 +120,8 @@ func (k *kind) whyCold() string {
 }
 
 // forkingKinds lists the kinds that fork.
-func forkingKinds() (names []string) {
-	for _, name := range KindNames() {
-		if kinds[name].forks != nil {
-			names = append(names, name)
-		}
-	}
-	return names
+func forkingKinds() []string {
+	return slices.DeleteFunc(KindNames(), func(name string) bool { return kinds[name].forks == nil })
 }
 
 // warmup is how a point's network becomes warm.
@@ -157,9 +152,7 @@ func (f *File) warmOf(p *Point, d *document, dec *decoder) {
 	}
 	for i, s := range f.fork.warmup {
 		tree.swept[unquoted(s.key)] = d.originOf(f.fork.places[i])
-		if inside, err := setKey(tree.tree, s.key, s.value); err != nil {
-			d.problem(f.fork.places[i], "cannot be set: %s is not a table", inside)
-		}
+		tree.assign(s.key, s.value, f.fork.places[i])
 	}
 	warm := &decoder{doc: tree, unknown: map[string]string{}, shared: f.shared}
 	config := f.kind.defaults()

@@ -141,3 +141,13 @@ links = true
 		}
 	}
 }
+
+// undescribed lists the columns of a further table without documentation.
+func undescribed(d FurtherDescription, o *Output) (missing []string) {
+	for _, name := range o.Columns {
+		if !slices.ContainsFunc(d.Columns, func(c Column) bool { return c.Name == name && c.Doc != "" }) {
+			missing = append(missing, name)
+		}
+	}
+	return missing
+}

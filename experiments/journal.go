@@ -43,7 +43,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // openJournal opens or creates the journal at path and returns the records in
 // it that fit the kind, the last one for each hash. With keep unset old records are removed. What is
 // no regular file, such as a link that leads elsewhere, is refused.
-func openJournal(path string, keep bool, k *kind) (*journal, map[string]*record, error) {
+func openJournal(path string, keep bool, k *kind) (j *journal, records map[string]*record, err error) {
 	before, absent := os.Lstat(path)
 	if absent == nil && !before.Mode().IsRegular() {
 		return nil, nil, errors.New(journalFile + " is not a regular file")
@@ -56,15 +56,18 @@ func openJournal(path string, keep bool, k *kind) (*journal, map[string]*record,
 	if err != nil {
 		return nil, nil, err
 	}
+	defer func() {
+		if err != nil {
+			file.Close()
+		}
+	}()
 	if now, err := file.Stat(); absent == nil && (err != nil || !os.SameFile(before, now)) {
-		file.Close()
 		return nil, nil, errors.New(journalFile + " was replaced while it was opened")
 	}
 	if err := lockFile(file); err != nil {
-		file.Close()
 		return nil, nil, fmt.Errorf("another weft is writing to %s", path)
 	}
-	records := map[string]*record{}
+	records = map[string]*record{}
 	end := int64(0)
 	if keep {
 		text, err := io.ReadAll(io.LimitReader(file, largestJournal()+1))
@@ -72,21 +75,17 @@ func openJournal(path string, keep bool, k *kind) (*journal, map[string]*record,
 			err = errors.New("the journal is too long for the memory of this machine")
 		}
 		if err != nil {
-			file.Close()
 			return nil, nil, err
 		}
 		records, end = readJournal(text, k)
 	}
-	if err := errors.Join(file.Truncate(end), seekTo(file, end)); err != nil {
-		file.Close()
+	if err := file.Truncate(end); err != nil {
+		return nil, nil, err
+	}
+	if _, err := file.Seek(end, io.SeekStart); err != nil {
 		return nil, nil, err
 	}
 	return &journal{file}, records, nil
-}
-
-func seekTo(file *os.File, offset int64) error {
-	_, err := file.Seek(offset, io.SeekStart)
-	return err
 }
 
 // readJournal collects the records of whole lines that fit a kind, and the length of the

@@ -1,6 +1,8 @@
 package experiments
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -329,5 +331,115 @@ w = 3
 	}
 	if len(at) != len(want) {
 		t.Errorf("found %v", results.SortedKeys(at))
+	}
+}
+
+// TestDepth: what is nested 500 deep is read, one level more is refused at the place
+// of that level, and so is what would overflow the stack of a parser.
+func TestDepth(t *testing.T) {
+	nest := func(open, close string, n int) string {
+		return "kind = \"toy\"\ntraffic.x = " + strings.Repeat(open, n) + "1" + strings.Repeat(close, n) + "\n"
+	}
+	for name, c := range map[string]struct {
+		text string
+		want string // "": not refused for its depth
+	}{
+		"arrays":              {nest("[", "]", 500), ""},
+		"one array more":      {nest("[", "]", 501), "x.toml:2:513: nested deeper than 500 levels"},
+		"millions":            {nest("[", "]", 3_000_000), "x.toml:2:513: nested deeper than 500 levels"},
+		"inline tables":       {nest("{a=", "}", 10_000), "x.toml:2:1513: nested deeper than 500 levels"},
+		"a dotted key":        {strings.Repeat("a.", 10_000) + "b = 1\n", "x.toml:1:1002: nested deeper than 500 levels"},
+		"a header":            {"[" + strings.Repeat("a.", 10_000) + "b]\n", "x.toml:1:1003: nested deeper than 500 levels"},
+		"brackets in strings": {"kind = \"toy\"\ntitle = \"" + strings.Repeat("[", 1000) + "\" # " + strings.Repeat("{", 1000) + "\n", ""},
+		"in long strings":     {"kind = \"toy\"\ntitle = '''\n" + strings.Repeat("[\n", 1000) + "'''\n", ""},
+		"one after another":   {"kind = \"toy\"\ntraffic.x = [" + strings.Repeat("[1.5], ", 1000) + "]\n", ""},
+	} {
+		_, err := Load("x.toml", c.text, Options{})
+		if text := fmt.Sprint(err); c.want != "" && text != c.want || c.want == "" && strings.Contains(text, "nested") {
+			t.Errorf("%s: %.200s\nwant %q", name, text, c.want)
+		}
+	}
+	if _, _, err := ParseSetting("traffic.x=" + strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000)); err == nil || !strings.Contains(err.Error(), "nested deeper") {
+		t.Errorf("--set: %v", err)
+	}
+}
+
+// TestLongMessages: however large the input, what is said about it is not; no
+// control character reaches a terminal.
+func TestLongMessages(t *testing.T) {
+	long := strings.Repeat("x", 5_000_000)
+	var many strings.Builder
+	for i := range 1000 {
+		fmt.Fprintf(&many, "k%d = 1\n", i)
+	}
+	for name, text := range map[string]string{
+		"value":     "kind = \"toy\"\n[traffic]\nload = \"" + long + "\"\n",
+		"kind":      "kind = \"" + long + "\"\n",
+		"key":       "kind = \"toy\"\n\"" + long + "\" = 1\n",
+		"unknown":   "kind = \"toy\"\n[traffic]\n" + many.String(),
+		"steering":  "kind = \"\\u001b[31m\"\n\"\\u009b31m\" = 1\n",
+		"not TOML":  "kind = " + long + "\n",
+		"title":     "title = \"a\\u0000b\"\nkind = \"toy\"\n",
+		"direction": "kind = \"toy\"\n[traffic]\n\"\\u202e\" = 1\n",
+	} {
+		_, err := Load("x.toml", text, Options{})
+		if err == nil {
+			t.Errorf("%s: read", name)
+			continue
+		}
+		message := err.Error()
+		if len(message) > 50*9000 || strings.ContainsAny(message, "\x00\x1b\u009b\u202e") {
+			t.Errorf("%s: %d bytes: %.300q", name, len(message), message)
+		}
+		if name == "unknown" && !strings.HasSuffix(message, "\nand 980 more problems") {
+			t.Errorf("1000 problems end with %.100q", message[max(0, len(message)-100):])
+		}
+	}
+}
+
+// TestKeys: names in quotes may hold dots, brackets and quotes; what needs quotes and
+// has none ends at the next dot.
+func TestKeys(t *testing.T) {
+	for _, c := range []struct {
+		key    string
+		names  []string
+		parent string
+	}{
+		{"traffic.load", []string{"traffic", "load"}, "traffic"},
+		{"seed", []string{"seed"}, ""},
+		{`fault."rack 1".fraction`, []string{"fault", "rack 1", "fraction"}, `fault."rack 1"`},
+		{`fault."a.b[0]"`, []string{"fault", "a.b[0]"}, "fault"},
+		{`fault."a\"b\\".x`, []string{"fault", `a"b\`, "x"}, `fault."a\"b\\"`},
+		{`fault.'a."b'.x`, []string{"fault", `a."b`, "x"}, `fault.'a."b'`},
+		{"fault.rack 1.fraction", []string{"fault", "rack 1", "fraction"}, "fault.rack 1"},
+		{"plot[0].x", []string{"plot[0]", "x"}, "plot[0]"},
+		{"plot[0]", []string{"plot[0]"}, "plot"},
+		{`a."b`, []string{"a", `"b`}, "a"},
+	} {
+		if names := splitKey(c.key); !slices.Equal(names, c.names) {
+			t.Errorf("%s: names %q, want %q", c.key, names, c.names)
+		}
+		if p := parent(c.key); p != c.parent {
+			t.Errorf("%s: parent %s, want %s", c.key, p, c.parent)
+		}
+	}
+	for _, names := range [][]string{{"a", "b.c", ""}, {`"`, `'`, `\`}, {"x y", "\t\x01", "µ"}} {
+		if back := splitKey(joinNames(names)); !slices.Equal(back, names) {
+			t.Errorf("%q became %q", names, back)
+		}
+	}
+	for _, key := range []string{`sweep."traffic.load"`, "sweep.traffic.load"} {
+		if got := keyUnder("sweep", key); got != "traffic.load" {
+			t.Errorf("%s is about %s", key, got)
+		}
+	}
+	for setting, want := range map[string]string{
+		`fault."rack = 1".fraction=0.5`: `fault."rack = 1".fraction`,
+		`fault.'a.b'.fraction = 0.5`:    `fault."a.b".fraction`,
+		`traffic.load=a=b`:              "traffic.load",
+	} {
+		if key, _, err := ParseSetting(setting); err != nil || key != want {
+			t.Errorf("%s: %s, %v; want %s", setting, key, err, want)
+		}
 	}
 }

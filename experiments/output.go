@@ -1,7 +1,6 @@
 package experiments
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,8 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 
+	"github.com/weft-sim/weft/experiments/figures"
 	"github.com/weft-sim/weft/experiments/results"
 )
 
@@ -60,11 +59,8 @@ func (r *runner) open() error {
 	// The manifest goes first: without it a folder counts as unfinished.
 	old := []string{manifestFile, resultsFile, performanceFile, failuresFile, resolvedFile, shardFile}
 	if m, err := readManifest(dir); err == nil {
-		for _, name := range m.Tables {
-			old = append(old, filepath.Base(name)+".csv")
-		}
 		for _, name := range append([]string{"results"}, m.Tables...) {
-			for _, format := range m.Formats {
+			for _, format := range append([]string{"csv"}, m.Formats...) {
 				if slices.Contains(TableFormats, format) {
 					old = append(old, filepath.Base(name)+"."+format)
 				}
@@ -192,30 +188,19 @@ func (o *Outcome) add(f *File, lead []string, part *Output) {
 // whole. Figures that cannot be drawn are an error, and do not stop the rest.
 func (r *runner) write(ctx context.Context, o *Outcome, performance *Table) error {
 	dir := r.execution.Dir
-	tables := map[string]*Table{resultsFile: o.Results, performanceFile: performance}
-	for name, t := range o.Tables {
-		tables[name+".csv"] = t
+	tables := maps.Clone(o.Tables)
+	tables[figures.ResultsTable] = o.Results
+	for _, name := range results.SortedKeys(tables) {
+		if err := writeTable(dir, name, tables[name], append([]string{"csv"}, r.formats()...)); err != nil {
+			return err
+		}
+	}
+	if err := writeTable(dir, performanceTable, performance, []string{"csv"}); err != nil {
+		return err
 	}
 	if len(o.Failures) > 0 {
-		tables[failuresFile] = r.file.failureTable(o.Failures)
-	}
-	for _, name := range results.SortedKeys(tables) {
-		var b bytes.Buffer
-		if err := tables[name].Write(&b); err != nil {
+		if err := writeTable(dir, "failures", r.file.failureTable(o.Failures), []string{"csv"}); err != nil {
 			return err
-		}
-		if err := results.WriteInside(dir, name, b.Bytes()); err != nil {
-			return err
-		}
-	}
-	for _, format := range r.formats() {
-		for _, name := range results.SortedKeys(tables) {
-			base := strings.TrimSuffix(name, ".csv")
-			if name == resultsFile || o.Tables[base] != nil {
-				if err := r.writeAs(format, base, tables[name]); err != nil {
-					return err
-				}
-			}
 		}
 	}
 	for _, name := range results.SortedKeys(o.Files) {
@@ -244,13 +229,18 @@ func (r *runner) formats() []string {
 	return slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(r.execution.Formats))), func(s string) bool { return s == "csv" })
 }
 
-// writeAs writes a table in another form than CSV.
-func (r *runner) writeAs(format, base string, t *Table) error {
-	text, err := t.Encode(format)
-	if err != nil {
-		return err
+// writeTable writes a table of a result folder in some of [TableFormats].
+func writeTable(dir, name string, t *Table, formats []string) error {
+	for _, format := range formats {
+		text, err := t.Encode(format)
+		if err != nil {
+			return err
+		}
+		if err := results.WriteInside(dir, name+"."+format, text); err != nil {
+			return err
+		}
 	}
-	return results.WriteInside(r.execution.Dir, base+"."+format, text)
+	return nil
 }
 
 func (f *File) failureTable(failures []Failure) *Table {

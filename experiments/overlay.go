@@ -111,17 +111,13 @@ func (d *document) set(key string, value any, at origin) {
 		}
 	}
 	d.note(key, at)
-	if inside, err := setKey(d.tree, key, value); err != nil {
-		d.problem(key, "cannot be set: %s is not a table", inside)
-	}
+	d.assign(key, value, key)
 }
 
-var errNotTable = errors.New("not a table")
-
-// setKey assigns a dotted key, making the tables on the way. If something else
-// is in the way, its key is returned with errNotTable.
-func setKey(tree map[string]any, key string, value any) (inside string, err error) {
-	segments := splitKey(key)
+// assign gives a dotted key a value, making the tables on the way. Something else in the way
+// is a problem of the key place.
+func (d *document) assign(key string, value any, place string) {
+	tree, segments := d.tree, splitKey(key)
 	last := len(segments) - 1
 	for i, segment := range segments[:last] {
 		if _, ok := tree[segment]; !ok {
@@ -129,12 +125,12 @@ func setKey(tree map[string]any, key string, value any) (inside string, err erro
 		}
 		inner, ok := tree[segment].(map[string]any)
 		if !ok {
-			return joinNames(segments[:i+1]), errNotTable
+			d.problem(place, "cannot be set: %s is not a table", joinNames(segments[:i+1]))
+			return
 		}
 		tree = inner
 	}
 	tree[segments[last]] = value
-	return "", nil
 }
 
 func (d *document) note(key string, at origin) {

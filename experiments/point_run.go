@@ -36,14 +36,7 @@ type Run struct {
 
 	started time.Time // for progress only
 	mu      sync.Mutex
-	way     way
-}
-
-// way is how far a point has come.
-type way struct {
-	done, total int64  // total 0: not known
-	unit        string // of both, such as cycles
-	most        bool   // total is the most that it can be
+	way     PointProgress
 }
 
 // OnOneThread notes why a point is simulated by one thread although it may use more.
@@ -55,12 +48,16 @@ func (r *Run) OnOneThread(why string) {
 
 // Advance tells how far the point has come: so many of a total, which may be 0 where
 // it is not known, in a unit such as cycles or messages. Call it now and then.
-func (r *Run) Advance(done, total int64, unit string) { r.advance(way{done, total, unit, false}) }
+func (r *Run) Advance(done, total int64, unit string) {
+	r.advance(PointProgress{Done: done, Total: total, Unit: unit})
+}
 
 // AdvanceAtMost is Advance where the point may well end before the total.
-func (r *Run) AdvanceAtMost(done, total int64, unit string) { r.advance(way{done, total, unit, true}) }
+func (r *Run) AdvanceAtMost(done, total int64, unit string) {
+	r.advance(PointProgress{Done: done, Total: total, Unit: unit, AtMost: true})
+}
 
-func (r *Run) advance(w way) {
+func (r *Run) advance(w PointProgress) {
 	r.mu.Lock()
 	r.way = w
 	r.mu.Unlock()
@@ -70,7 +67,9 @@ func (r *Run) advance(w way) {
 func (r *Run) state(point int, name string) PointProgress {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return PointProgress{Point: point, Name: name, Done: r.way.done, Total: r.way.total, Unit: r.way.unit, AtMost: r.way.most, Elapsed: time.Since(r.started)}
+	w := r.way
+	w.Point, w.Name, w.Elapsed = point, name, time.Since(r.started)
+	return w
 }
 
 // Count adds to the number of events processed and of flits that crossed a

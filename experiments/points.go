@@ -56,9 +56,7 @@ func (f *File) decode(values [][]any, index int) (*Point, *decoder) {
 		for j, key := range a.keys {
 			value := values[i][j]
 			p.Swept = append(p.Swept, results.FormatCell(value))
-			if inside, err := setKey(d.tree, key, value); err != nil {
-				d.problem(key, "cannot be set: %s is not a table", inside)
-			}
+			d.assign(key, value, key)
 		}
 	}
 	dec := &decoder{doc: d, unknown: map[string]string{}, shared: f.shared}
@@ -146,21 +144,7 @@ func tableNames(k *kind) []string {
 
 // has tells whether key is a setting of the table or of one of its choices.
 func (t TableDescription) has(key string) bool {
-	for _, p := range t.Params {
-		if p.Key == key {
-			return true
-		}
-	}
-	for _, c := range t.Choices {
-		for _, e := range c.Entries {
-			for _, p := range e.Params {
-				if p.Key == key {
-					return true
-				}
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.all(), func(p param.Param) bool { return p.Key == key })
 }
 
 // check asks the kind about every distinct point.

@@ -382,17 +382,12 @@ func queuedTasks(ids []string) (map[int]bool, error) {
 // indexList writes ascending indices as sbatch --array takes them: 0-4,7.
 func indexList(tasks []int) string {
 	var parts []string
-	for i := 0; i < len(tasks); {
-		j := i
-		for j+1 < len(tasks) && tasks[j+1] == tasks[j]+1 {
-			j++
+	for _, run := range results.Grouped(results.Indices(len(tasks)), func(i int) int { return tasks[i] - i }) {
+		part := strconv.Itoa(tasks[run[0]])
+		if len(run) > 1 {
+			part += "-" + strconv.Itoa(tasks[run[len(run)-1]])
 		}
-		if i == j {
-			parts = append(parts, strconv.Itoa(tasks[i]))
-		} else {
-			parts = append(parts, fmt.Sprintf("%d-%d", tasks[i], tasks[j]))
-		}
-		i = j + 1
+		parts = append(parts, part)
 	}
 	return strings.Join(parts, ",")
 }

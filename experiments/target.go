@@ -38,12 +38,17 @@ var Targets = sync.OnceValue(func() []Target {
 	return append(readTargets("targets.csv", targetsCSV), readTargets("claims.csv", claimsCSV)...)
 })
 
-// readTargets reads the embedded table of that name; a broken one panics.
-func readTargets(name, text string) []Target {
+// embeddedTable reads an embedded table; a broken one panics.
+func embeddedTable(name, text string) *Table {
 	t, err := ReadTable(name, strings.NewReader(text))
 	if err != nil {
 		panic("experiments: " + err.Error())
 	}
+	return t
+}
+
+func readTargets(name, text string) []Target {
+	t := embeddedTable(name, text)
 	targets := make([]Target, len(t.Rows))
 	for i, r := range t.Rows {
 		targets[i] = Target{
@@ -163,12 +168,8 @@ func (t Target) farther(a, b float64) bool {
 var reproductionTimesCSV string
 
 var reproductionTimes = sync.OnceValue(func() map[string][2]float64 {
-	t, err := ReadTable("times.csv", strings.NewReader(reproductionTimesCSV))
-	if err != nil {
-		panic("experiments: " + err.Error())
-	}
 	all := map[string][2]float64{}
-	for _, r := range t.Rows {
+	for _, r := range embeddedTable("times.csv", reproductionTimesCSV).Rows {
 		all[r[0]] = [2]float64{results.Number(r[1]), results.Number(r[2])}
 	}
 	return all

@@ -255,9 +255,9 @@ func TestMakeAgain(t *testing.T) {
 // TestLinkedVersion: what the Makefile and the container tell the linker is a variable
 // that there is.
 func TestLinkedVersion(t *testing.T) {
-	source, err := os.ReadFile(filepath.Join(root, "experiments", "version.go"))
+	source, err := os.ReadFile(filepath.Join(root, "experiments", "process.go"))
 	if err != nil || !strings.Contains(string(source), "\nvar version string\n") {
-		t.Fatalf("no variable version in version.go (%v)", err)
+		t.Fatalf("no variable version in process.go (%v)", err)
 	}
 	for _, name := range []string{"Makefile", "docs/Containerfile"} {
 		text, err := os.ReadFile(filepath.Join(root, name))

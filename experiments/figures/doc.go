@@ -5,5 +5,3 @@
 // draws what comes of that, and data.go writes its numbers. Names of axes and series are in
 // label.go.
 package figures
-
-

@@ -84,15 +84,10 @@ func (p *PlotConfig) heat(f *plot.Figure, t *results.Table) error {
 // come.
 func axisValues(t *results.Table, column int) []string {
 	var values []string
-	numeric := true
 	for _, row := range t.Rows {
-		if !slices.Contains(values, row[column]) {
-			values = append(values, row[column])
-			x := results.Number(row[column])
-			numeric = numeric && x == x
-		}
+		values = results.AddNew(values, row[column])
 	}
-	if numeric {
+	if !slices.ContainsFunc(values, func(v string) bool { return math.IsNaN(results.Number(v)) }) {
 		slices.SortStableFunc(values, func(a, b string) int { return cmp.Compare(results.Number(a), results.Number(b)) })
 	}
 	return values

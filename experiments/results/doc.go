@@ -3,5 +3,3 @@
 // differences are significant (compare.go), and files that are complete or absent
 // (files.go). It knows no experiment.
 package results
-
-

@@ -463,6 +463,7 @@ func (t *Table) Joined(results *Table, columns []string) *Table {
 	return all
 }
 
+// DescribeSelection writes a selection of rows for messages: column = cell, column = cell.
 func DescribeSelection(selection map[string]string) string {
 	var parts []string
 	for _, name := range SortedKeys(selection) {
