@@ -10,7 +10,6 @@ import (
 	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/observe"
 	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
@@ -105,41 +104,4 @@ func lives(traces []*observe.PacketTrace) string {
 
 func dragonfly(algorithm string) func(t testing.TB) network {
 	return func(t testing.TB) network { return dragonflyNetwork(t, algorithm, 2, 4, 2) }
-}
-
-// TestThreadsBlameEmptied: the domains empty the accounts of the packets that are in them,
-// and add up the sums of their channels, and nothing is lost or comes to be otherwise.
-func TestThreadsBlameEmptied(t *testing.T) {
-	for _, timing := range []string{"default", "packets"} {
-		t.Run(timing, func(t *testing.T) { blameEmptied(t, timings[timing]) })
-	}
-}
-
-func blameEmptied(t *testing.T, set func(*fabric.Config)) {
-	core.DivideAlways(t.Cleanup)
-	sameForThreads(t, func(t *testing.T, threads int) string {
-		n, config := dragonflyNetwork(t, "val", 2, 4, 2), fabric.DefaultConfig()
-		config.Switch.BufferFlits = 6
-		set(&config)
-		f, meter := n.fabric(t, config), measure.NewMeter(100)
-		b := observe.StartBlame(f, meter)
-		b.EmptyEvery(7)
-		b.FoldEvery(int64(6 + threads))
-		f.Divide(threads)
-		terminals := n.topo.Graph().Terminals()
-		source := measure.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(0.1)}, fixed(3), 1)
-		if err := f.AttachSinks(source, func() fabric.Sink { return meter.Part() }); err != nil {
-			t.Fatal(err)
-		}
-		meter.Open(50)
-		f.Advance(300)
-		source.Stop(0)
-		for f.InFlight() > 0 {
-			f.Advance(100)
-		}
-		if b.Packets[0]+b.Packets[1] < 500 {
-			t.Errorf("%v packets", b.Packets)
-		}
-		return observed(b, nil)
-	})
 }

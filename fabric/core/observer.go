@@ -265,6 +265,13 @@ func (p *Parts) Add(other *Parts) {
 	}
 }
 
+// Subtract takes other away.
+func (p *Parts) Subtract(other *Parts) {
+	for i, x := range other {
+		p[i] -= x
+	}
+}
+
 // Waiting is the time spent waiting for a channel in the network, in
 // packet-cycles: neither the source queue nor what an idle network takes for
 // routes and wires.

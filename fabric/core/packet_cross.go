@@ -46,7 +46,7 @@ func (u *packetUnit) cross(d *Domain, sw *SwitchState, matches []Request, t *Ste
 		c.window, c.pace, c.lov, c.decided = pace.window, pace.slope, v.Out, int32(lowestOV(v.Hop, vcs))
 		c.follow(u, d, pace.Interval)
 		if u.Followed != nil {
-			u.Followed.passing[sw.Queue0+int32(local)] = passing{c.granted, c.first, c.in.tail}
+			u.Followed.passing[sw.Queue0+int32(local)] = passing{c.granted, c.first}
 		}
 		vc := uint32(v.Out) - output*vcs
 		u.send(d, sw, output, v, v.Packet, &c)

@@ -15,11 +15,10 @@ type followed struct {
 	polls   bool             // the heads at the front of queues ask in every step, as flits do: others of their queue may be asleep
 }
 
-// passing is a packet whose head has crossed a switch and whose tail has not. 24 bytes.
+// passing is a packet whose head has crossed a switch and whose tail has not. 16 bytes.
 type passing struct {
 	granted int64 // step
 	first   int64 // when the head leaves by the channel, in cycles << intervalShift
-	tail    int64 // cycle in which the tail arrives, or has arrived, in the queue
 }
 
 // follow has the unit of each domain tell observers.
@@ -71,14 +70,6 @@ func (u *packetUnit) heed(d *Domain, port int32) {
 			u.at(at, creditsCome, port, 0)
 		}
 	}
-}
-
-// HasWhole tells whether the tail of a packet in a queue stands there.
-func (w *followed) HasWhole(d *Domain, q *Queued, queue int32) bool {
-	if q == &d.Queues[queue].Queued && d.IsStreaming(queue) {
-		return w.passing[queue].tail <= d.Cycle
-	}
-	return d.inflow(q.Packet>>PacketBits).tail <= d.Cycle
 }
 
 // HeldUp is in how many cycles from one to another the last thing that happens to a

@@ -18,10 +18,9 @@ import (
 
 // watch is what observers of a network are told to do, and they.
 type watch struct {
-	from  int64 // cycle from which packets are measured
-	plan  observe.TracePlan
-	empty int64 // cycles after which accounts are emptied; 0: no blame
-	fold  int64
+	from   int64 // cycle from which packets are measured
+	plan   observe.TracePlan
+	blames bool
 
 	blame  *observe.Blame
 	tracer *observe.Tracer
@@ -32,12 +31,8 @@ func (w *watch) start(f *core.Fabric) {
 	meter := measure.NewMeter(100)
 	meter.Open(w.from)
 	w.blame = nil
-	if w.empty > 0 {
+	if w.blames {
 		w.blame = observe.StartBlame(f, meter)
-		w.blame.EmptyEvery(w.empty)
-		if w.fold > 0 {
-			w.blame.FoldEvery(w.fold)
-		}
 	}
 	w.tracer = observe.StartTrace(f, meter, w.plan)
 }
@@ -52,7 +47,7 @@ func (w *watch) said() string {
 
 func drawWatch(random *sim.Stream) watch {
 	return watch{
-		from: int64(random.IntN(300)), empty: int64(5 + random.IntN(200)), fold: int64(3 + random.IntN(100)),
+		from: int64(random.IntN(300)), blames: true,
 		plan: observe.TracePlan{Packets: 1 + random.IntN(60), Every: 1 + random.IntN(3), Slowest: random.IntN(2) == 0},
 	}
 }
@@ -79,7 +74,6 @@ func checkObservedSnapshot(t testing.TB, tr *routingtest.Trial, seed uint64) (tr
 		t.Fatalf("%v: a snapshot in cycle %d changes what observers see:\n%s", tr, at, difference(said, want))
 	}
 	for _, threads := range simtest.Some(t, int(seed), 1, 2, 3) {
-		w.fold++ // when sums are added up makes no difference
 		f, source, _ := attachedWith(t, tr, load, threads, w.start)
 		if err := source.RestoreState(births); err != nil {
 			t.Fatal(err)
@@ -192,7 +186,7 @@ func TestSnapshotsObservedLate(t *testing.T) {
 	const late = 1<<31 + 100 // two steps a cycle
 	for flits := 1; flits <= 3; flits++ {
 		build := func() (*watch, *core.Fabric, *measure.OpenLoop) {
-			w := &watch{from: late + 190, plan: observe.TracePlan{Packets: 100}, empty: 4} // also in cycle late + 200
+			w := &watch{from: late + 190, plan: observe.TracePlan{Packets: 100}, blames: true} // also in cycle late + 200
 			f, terminals := n.fabric(t, config), n.topo.Graph().Terminals()
 			w.start(f)
 			source := measure.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(0.6 / float64(flits))}, fixed(flits), 1)
@@ -222,7 +216,7 @@ func TestSnapshotsObservedLate(t *testing.T) {
 func TestObservedStatesAreOfTheObserved(t *testing.T) {
 	tr := routingtest.DrawTrial(t, 1)
 	none := func(*core.Fabric) {}
-	blame, traces := &watch{plan: observe.TracePlan{Packets: 5}, empty: 100}, &watch{plan: observe.TracePlan{Packets: 5}}
+	blame, traces := &watch{plan: observe.TracePlan{Packets: 5}, blames: true}, &watch{plan: observe.TracePlan{Packets: 5}}
 	for _, c := range []struct {
 		name, want       string
 		written, restore func(*core.Fabric)
