@@ -60,7 +60,7 @@ func Example_ownRouting() {
 	if err != nil {
 		panic(err)
 	}
-	r, err := measure.Run(context.Background(), f, measure.OpenLoopOf(f, uniformly(6), steadily(0.2), single{}), 0.2, measure.Plan{Warmup: 1000, Window: 5000})
+	r, err := measure.Run(context.Background(), f, measure.NewOpenLoop(6, uniformly(6), steadily(0.2), single{}, f.Seed()), 0.2, measure.Plan{Warmup: 1000, Window: 5000})
 	if err != nil {
 		panic(err)
 	}

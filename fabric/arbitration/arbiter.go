@@ -1,7 +1,5 @@
 package arbitration
 
-import "github.com/weft-sim/weft/sim/snapshot"
-
 // Arbiter chooses the lane of a port's next packet (InfiniBand Architecture
 // Specification, volume 1, 7.6.9, as OpenSM's documents and vendors' manuals give it).
 //
@@ -18,9 +16,9 @@ import "github.com/weft-sim/weft/sim/snapshot"
 //
 // The zero value is not valid; use [New].
 type Arbiter struct {
-	tables    *Tables
-	highLanes uint32
-	lowLanes  uint32
+	tables    *Tables `snap:"-"`
+	highLanes uint32  `snap:"-"`
+	lowLanes  uint32  `snap:"-"`
 	high, low turn
 	sent      int32 // units by the high table since the low one's chance
 }
@@ -139,21 +137,4 @@ func (t *turn) send(table []Entry, entry int16, units int32) {
 		*t = turn{entry, int16(table[entry].Weight)}
 	}
 	t.left = int16(max(int32(t.left)-units, 0))
-}
-
-// Archive writes whose turn it is, or reads it into an arbiter of the same tables.
-func (a *Arbiter) Archive(s *snapshot.Archive) {
-	tables := Tables{}
-	if a.tables != nil { // of a port that has none
-		tables = *a.tables
-	}
-	a.high.archive(s, len(tables.High))
-	a.low.archive(s, len(tables.Low))
-	snapshot.Int(s, &a.sent)
-}
-
-func (t *turn) archive(s *snapshot.Archive, entries int) {
-	snapshot.Int(s, &t.entry)
-	snapshot.Int(s, &t.left)
-	s.Check(t.entry >= -1 && int(t.entry) < max(1, entries), "entry %d of a table of %d", t.entry, entries)
 }

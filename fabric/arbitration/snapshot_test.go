@@ -4,23 +4,20 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/sim/snapshot"
-	"github.com/weft-sim/weft/sim/snapshot/snapshottest"
 )
 
 // TestArbiterSnapshot: an arbiter that goes on from a snapshot chooses as the one that wrote
 // it, packet after packet of 2 units in a table of weights 3 and 5.
 func TestArbiterSnapshot(t *testing.T) {
-	snapshottest.Names[Arbiter](t, "high", "low", "sent", "tables", "highLanes", "lowLanes") // the last three do not change
-	snapshottest.Names[turn](t, "entry", "left")
 	tables := &Tables{High: []Entry{{Lane: 0, Weight: 3}, {Lane: 1, Weight: 5}}, Low: []Entry{{Lane: 2, Weight: 4}, {Lane: 0, Weight: 2}}, Limit: 1}
 	for at := range 40 {
 		one, other := New(tables), New(tables)
 		for i := range 80 {
 			if i == at {
 				w := snapshot.Writer()
-				one.Archive(w)
+				snapshot.Value(w, &one)
 				r := snapshot.Reader(w.Bytes())
-				if other.Archive(r); r.End() != nil {
+				if snapshot.Value(r, &other); r.End() != nil {
 					t.Fatal(r.End())
 				}
 			}

@@ -52,6 +52,16 @@ func (f *Fabric) ChannelFlits() []uint32 {
 	return counts
 }
 
+// FlitsSent is the number of flits sent on all virtual channels of a channel, numbered as
+// state.out, as far as has been counted; modulo 2^32.
+func (d *Domain) FlitsSent(channel int32) (flits uint32) {
+	ovs := d.OutVC[int(channel)*d.vcs:][:d.vcs]
+	for i := range ovs {
+		flits += ovs[i].Flits
+	}
+	return flits
+}
+
 // UsefulFlits is the number of flits delivered that were worth it.
 func (f *Fabric) UsefulFlits() int64 { return f.DeliveredFlits - f.FaultTally().WastedFlits }
 

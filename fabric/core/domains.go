@@ -41,6 +41,7 @@ type workers struct {
 	from      int64   // the present window's cycles are those behind this one
 	until     int64   // and up to this one
 	end       int64   // of the cycles to be simulated
+	opened    bool    // there is a window
 	onOne     string  // see [Fabric.OnOneThread]
 
 	kernel  *sim.Kernel // the only one, of [Fabric.RunKernels]
@@ -115,9 +116,9 @@ func (f *Fabric) divideInto(domainOf []uint8, domains, threads int, lookahead in
 		if f.labels != nil {
 			f.labels.Divided()
 		}
-		f.packets.chunks = make([]*packetChunk, maxChunks) // must not move any more
+		f.packets.records.Divided()
 		if f.unit != nil {
-			f.packets.inflows = make([]*inflowChunk, maxChunks)
+			f.packets.inflows.Divided()
 		}
 	}
 	f.domains = nil
@@ -215,25 +216,54 @@ func (f *Fabric) idleCycles() int64 {
 
 func (f *Fabric) advance(cycles int64) {
 	f.until, f.end = f.cycle, f.cycle+cycles
-	for i := range f.tasks {
-		f.tasks[i].next.Store(0)
-	}
-	for me := 1; me < f.threads; me++ {
-		f.others.Go(func() { f.work(me) })
-	}
-	f.work(0)
-	f.others.Wait()
+	f.simulateAll(f)
 	f.cycle = f.end
 	f.deliverHanded()
-	for i, d := range f.domains {
-		d.hear(f.domains, i)
-	}
+	f.hear()
 	f.gatherObservers()
 	f.count()
 }
 
-// openWindow finds the cycles of the next window, while all threads wait.
-func (f *Fabric) openWindow() {
+// windows are opened one after the other, while all threads wait, and simulated by all of them.
+type windows interface {
+	// open finds the next window; false: there is none.
+	open() bool
+	// simulate simulates a domain for the present window.
+	simulate(domain int)
+}
+
+// simulateAll simulates all windows, on all threads.
+func (f *Fabric) simulateAll(w windows) {
+	for i := range f.tasks {
+		f.tasks[i].next.Store(f.window + 1)
+	}
+	for me := 1; me < f.threads; me++ {
+		f.others.Go(func() { f.work(me, w) })
+	}
+	f.work(0, w)
+	f.others.Wait()
+}
+
+// work is a thread's share of simulateAll.
+func (f *Fabric) work(me int, w windows) {
+	for {
+		f.barrier.WaitThen(func() { // all domains have sent what arrives from now on
+			if f.opened = w.open(); f.opened {
+				f.window++
+			}
+		})
+		if !f.opened {
+			return
+		}
+		f.each(me, f.window, w.simulate)
+	}
+}
+
+// open finds the cycles of the next window of [Fabric.Advance].
+func (f *Fabric) open() bool {
+	if f.until >= f.end {
+		return false
+	}
 	f.from = f.until
 	f.until = min(f.end, f.from+f.lookahead)
 	if f.Faults != nil && len(f.domains) > 1 {
@@ -242,37 +272,26 @@ func (f *Fabric) openWindow() {
 	if f.hostModel != nil {
 		f.consultModel()
 	}
-	f.window++
+	f.hear()
+	return true
 }
 
-// work is a thread's share of Advance.
-func (f *Fabric) work(me int) {
-	for number, until := int64(0), f.cycle; until < f.end; number += 2 {
-		f.barrier.WaitThen(f.openWindow) // all domains have sent what arrives in this window
-		until = f.until
-		f.each(me, number, func(i int) {
-			d := f.domains[i]
-			d.receive(f.domains, i, f.window-1)
-			d.hear(f.domains, i)
-			if d.observer != nil {
-				d.observer.Opens()
-			}
-		})
-		f.barrier.Wait() // all have taken it
-		f.each(me, number+1, func(i int) {
-			f.domains[i].simulate(until)
-			f.domains[i].send(f.window, until)
-		})
-	}
+func (f *Fabric) simulate(domain int) {
+	d := f.domains[domain]
+	d.receive(f.domains, domain, f.window-1)
+	d.simulate(f.until)
+	d.send(f.window, f.until)
 }
 
-// hear tells the terminals of domain number me what became of packets in others.
-func (d *Domain) hear(domains []*Domain, me int) {
-	if d.retry == nil {
+// hear tells the terminals of all domains what became of packets in others.
+func (f *Fabric) hear() {
+	if f.Faults == nil {
 		return
 	}
-	for _, other := range domains {
-		d.retry.hear(other.retry, me)
+	for i, d := range f.domains {
+		for _, other := range f.domains {
+			d.retry.hear(other.retry, i)
+		}
 	}
 }
 

@@ -23,7 +23,7 @@ func Example() {
 	for _, load := range []float64{0.1, 0.5, 0.9} {
 		process := must(traffic.Processes.New("bernoulli", traffic.ProcessEnv{Load: load, MeanFlits: sizes.Mean()}))
 		f := must(core.New(topo.Graph(), fabric.DefaultConfig(), dor, 1))
-		r := must(measure.Run(context.Background(), f, measure.OpenLoopOf(f, pattern, process, sizes), load, measure.Plan{Warmup: 1000, Window: 5000}))
+		r := must(measure.Run(context.Background(), f, measure.NewOpenLoop(f.Graph().Terminals(), pattern, process, sizes, f.Seed()), load, measure.Plan{Warmup: 1000, Window: 5000}))
 		fmt.Printf("load %.1f: accepted %.2f, mean latency %.1f cycles\n", load, r.Accepted, r.MeanLatency())
 	}
 	// Output:

@@ -1,12 +1,8 @@
 package core
 
 import (
-	"cmp"
-	"slices"
-
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
@@ -112,19 +108,4 @@ func (x *Archiver) lastWork() {
 			d.worked = last
 		}
 	}
-}
-
-// takeWakes fills m with the wakes that have become void, each once: a network that
-// has a host model looks at these cycles all the same, which the end of the run knows. The
-// others are the terminals'.
-func (m *moving) takeWakes(f *Fabric) {
-	if f.hostModel == nil {
-		return
-	}
-	m.wakes = collect(f, func(d *Domain) []*sim.Wheel[int32] { return []*sim.Wheel[int32]{d.wakes} })
-	m.wakes = slices.DeleteFunc(m.wakes, func(e filed[int32]) bool { return f.Terminals[e.item].wake == e.cycle })
-	slices.SortFunc(m.wakes, func(a, b filed[int32]) int {
-		return cmp.Or(cmp.Compare(a.cycle, b.cycle), cmp.Compare(a.item, b.item))
-	})
-	m.wakes = slices.Compact(m.wakes)
 }

@@ -104,7 +104,6 @@ func (d *Domain) Tick(now sim.Time) { d.tick(int64(now / d.Config.Fabric.Clock))
 func (f *Fabric) RunKernels(kernels []*sim.Kernel, models Models) {
 	if len(kernels) == 1 {
 		f.kernel = kernels[0]
-		f.openObservers()
 		for kernels[0].Run(sim.MaxTime) && !models.Stop() {
 		}
 		f.gatherObservers()
@@ -113,23 +112,9 @@ func (f *Fabric) RunKernels(kernels []*sim.Kernel, models Models) {
 	r := &kernelRun{Fabric: f, kernels: kernels, models: models, next: make([]nextTime, len(kernels))}
 	for i := range kernels {
 		r.next[i].at = min(kernels[i].Next(), models.Next(i))
-		f.tasks[i].next.Store(f.window + 1)
 	}
-	for me := 1; me < f.threads; me++ {
-		f.others.Go(func() { r.work(me) })
-	}
-	r.work(0)
-	f.others.Wait()
+	f.simulateAll(r)
 	f.meet(0)
-}
-
-// openObservers tells the observers of all domains that a window begins.
-func (f *Fabric) openObservers() {
-	for _, d := range f.domains {
-		if d.observer != nil {
-			d.observer.Opens()
-		}
-	}
 }
 
 // gatherObservers has the observer of the network take over what those of domains have seen.
@@ -139,12 +124,13 @@ func (f *Fabric) gatherObservers() {
 	}
 }
 
+// kernelRun is the windows of a run of kernels.
 type kernelRun struct {
 	*Fabric
 	kernels []*sim.Kernel
 	models  Models
 	next    []nextTime // by domain
-	first   sim.Time   // of them; sim.MaxTime: the run is over
+	end     sim.Time   // of the window, which begins with cycle from
 }
 
 // nextTime is that of the first thing that a domain has to do or has for others, in a
@@ -154,48 +140,39 @@ type nextTime struct {
 	_  [56]byte
 }
 
-// open finds the beginning of the next window, while all threads wait.
-func (r *kernelRun) open() {
-	r.first = sim.MaxTime
+// open finds the beginning of the next window.
+func (r *kernelRun) open() bool {
 	if r.models.Stop() {
-		return
+		return false
 	}
+	first := sim.MaxTime
 	for i := range r.next {
 		if r.written { // nobody has anything for others any more, and runs of flits have come to an end
 			r.next[i].at = min(r.kernels[i].Next(), r.models.Next(i))
 		}
-		r.first = min(r.first, r.next[i].at)
-	}
-	if r.first < sim.MaxTime {
-		r.window++
-		r.openObservers()
+		first = min(first, r.next[i].at)
 	}
 	r.written = false
+	if first == sim.MaxTime {
+		return false
+	}
+	clock := r.Config.Fabric.Clock
+	r.from = int64(first / clock)
+	r.end = sim.Time(r.from+r.lookahead) * clock
+	return true
 }
 
-// work is a thread's share of RunKernels.
-func (r *kernelRun) work(me int) {
-	clock := r.Config.Fabric.Clock
-	for {
-		r.barrier.WaitThen(r.open) // all domains have sent what arrives from now on
-		if r.first == sim.MaxTime {
-			return
-		}
-		window, from := r.window, int64(r.first/clock)
-		end := sim.Time(from+r.lookahead) * clock // of the window, which begins with cycle from
-		r.each(me, window, func(i int) {
-			d := r.domains[i]
-			d.receive(r.domains, i, window-1)
-			r.models.Take(i)
-			r.kernels[i].Run(end - 1)
-			d.send(window, from+r.lookahead-1)
-			next := min(r.kernels[i].Next(), r.models.Next(i))
-			if d.sent < fabric.Never {
-				next = min(next, sim.Time(d.sent)*clock)
-			}
-			r.next[i].at = next
-		})
+func (r *kernelRun) simulate(domain int) {
+	d := r.domains[domain]
+	d.receive(r.domains, domain, r.window-1)
+	r.models.Take(domain)
+	r.kernels[domain].Run(r.end - 1)
+	d.send(r.window, r.from+r.lookahead-1)
+	next := min(r.kernels[domain].Next(), r.models.Next(domain))
+	if d.sent < fabric.Never {
+		next = min(next, sim.Time(d.sent)*r.Config.Fabric.Clock)
 	}
+	r.next[domain].at = next
 }
 
 // stopTicks is the number of ticks after which a single kernel is stopped for its models

@@ -153,9 +153,3 @@ func (m *marker) Archive(x *Archiver) {
 		p.Archive(x.Archive)
 	}
 }
-
-func (*marker) Gather()                                            {}
-func (*marker) Arrived(*Domain, []Flit)                            {}
-func (*marker) GrantedVC(*Domain, *SwitchState, []Request, uint32) {}
-func (*marker) Delivered(*Domain, int32, *fabric.Delivery)         {}
-func (*marker) Injected(*Domain, int32)                            {}

@@ -19,7 +19,7 @@ func TestMisuse(t *testing.T) {
 	n, smaller := dragonflyNetwork(t, "min", 2, 4, 2), dragonflyNetwork(t, "min", 1, 2, 1)
 	plan := measure.Plan{Warmup: 200, Window: 400}
 	source := func(f *core.Fabric) *measure.OpenLoop {
-		return measure.OpenLoopOf(f, routingtest.Uniform(72), routingtest.AtRate(0.1), routingtest.Single{})
+		return measure.NewOpenLoop(f.Graph().Terminals(), routingtest.Uniform(72), routingtest.AtRate(0.1), routingtest.Single{}, f.Seed())
 	}
 	run := func(f *core.Fabric, s *measure.OpenLoop) error {
 		_, err := measure.Run(context.Background(), f, s, 0.1, plan)

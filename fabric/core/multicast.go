@@ -111,26 +111,38 @@ func (m *multicast) of() *multicast {
 // queues, one step: outputs that are due to serve a multicast packet do so, then
 // come unicast packets, then multicast packets to outputs that are left.
 func (m *multicast) allocate(d *Domain, sw *SwitchState, s topology.SwitchID, t *StepTime) {
-	if d.hold != nil {
-		m.allocateHeld(d, sw, s, t)
-		return
-	}
 	m.collect(sw, m.turn[s])
 	if len(m.mine) == 0 {
 		d.allocateSwitch(sw, t)
 		return
 	}
 	m.served = false
-	m.grantVCs(d, sw, s, t)
-	for _, local := range m.mine {
-		m.serve(d, sw, s, local, t, true)
+	held := d.hold != nil
+	if !held {
+		m.grantVCs(d, sw, s, t)
 	}
-	d.allocateSwitch(sw, t)
-	for _, local := range m.mine {
-		m.serve(d, sw, s, local, t, false)
+	for _, due := range []bool{true, false} {
+		if held {
+			m.grantPasses(d, sw, s, t, due)
+		} else {
+			for _, local := range m.mine {
+				m.serve(d, sw, s, local, t, due)
+			}
+		}
+		if due {
+			d.allocateSwitch(sw, t)
+		}
 	}
 	for _, local := range m.mine {
-		m.settle(sw, local)
+		switch {
+		case d.Unit != nil:
+			d.Unit.settleMulticast(d, sw, local, t)
+		case held:
+			m.stream(d, sw, local, t)
+			fallthrough
+		default:
+			m.settle(sw, local)
+		}
 	}
 	m.forget()
 }

@@ -24,28 +24,6 @@ type pass struct {
 	crossed int32  // flits
 }
 
-// allocateHeld is allocate for switches that hold ports.
-func (m *multicast) allocateHeld(d *Domain, sw *SwitchState, s topology.SwitchID, t *StepTime) {
-	m.collect(sw, m.turn[s])
-	if len(m.mine) == 0 {
-		d.allocateSwitch(sw, t)
-		return
-	}
-	m.served = false
-	m.grantPasses(d, sw, s, t, true)
-	d.allocateSwitch(sw, t)
-	m.grantPasses(d, sw, s, t, false)
-	for _, local := range m.mine {
-		if d.Unit != nil {
-			d.Unit.settleMulticast(d, sw, local, t)
-		} else {
-			m.stream(d, sw, local, t)
-			m.settle(sw, local)
-		}
-	}
-	m.forget()
-}
-
 // grantPasses lets packets at the front of queues begin passes, or add outputs to those
 // that begin in this step; with due, by outputs whose turn it is to serve multicast
 // packets. Each output goes to the queue next in its round robin, each input to the
@@ -57,14 +35,7 @@ func (m *multicast) grantPasses(d *Domain, sw *SwitchState, s topology.SwitchID,
 			continue
 		}
 		r := m.begin(d, sw, s, local, v)
-		for i := range r.branches {
-			b := &r.branches[i]
-			if b.lov < 0 && m.takes(d, sw, b.output, r.flits, due) {
-				if free := v.State & uint32(sw.OutPort(b.output).free); free != 0 {
-					m.bid(d, sw, local, i, r, free)
-				}
-			}
-		}
+		m.bidAll(d, sw, local, r, v.State, func(output uint32) bool { return m.takes(d, sw, output, r.flits, due) })
 	}
 	for _, local := range m.mine {
 		if v := sw.Queue(local); m.mayBegin(d, sw, local, v, t) {
@@ -199,20 +170,7 @@ func (m *multicast) grantVCs(d *Domain, sw *SwitchState, s topology.SwitchID, t 
 			continue
 		}
 		r := m.begin(d, sw, s, local, v)
-		if r.heads == 0 {
-			continue
-		}
-		for i := range r.branches {
-			b := &r.branches[i]
-			if b.lov >= 0 {
-				continue
-			}
-			free := v.State & uint32(sw.OutPort(b.output).free)
-			if free == 0 {
-				continue
-			}
-			m.bid(d, sw, local, i, r, free)
-		}
+		m.bidAll(d, sw, local, r, v.State, func(uint32) bool { return true })
 	}
 	for _, output := range m.wanted {
 		best := &m.bids[output]
@@ -225,6 +183,18 @@ func (m *multicast) grantVCs(d *Domain, sw *SwitchState, s topology.SwitchID, t 
 		best.lov = 0
 	}
 	m.wanted = m.wanted[:0]
+}
+
+// bidAll bids for the branches of the packet in a queue that have no virtual channel, at the
+// outputs that may take it, for one of a set.
+func (m *multicast) bidAll(d *Domain, sw *SwitchState, local uint32, r *replication, vcs uint32, takes func(output uint32) bool) {
+	for i := range r.branches {
+		if b := &r.branches[i]; b.lov < 0 && takes(b.output) {
+			if free := vcs & uint32(sw.OutPort(b.output).free); free != 0 {
+				m.bid(d, sw, local, i, r, free)
+			}
+		}
+	}
 }
 
 // bid bids for an output virtual channel of a set for a branch of the packet in a queue.

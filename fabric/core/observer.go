@@ -12,8 +12,6 @@ type Observer interface {
 	// Part is the observer of a domain, which is told of what happens there. Only that
 	// of a network is asked, before the first cycle, for each domain.
 	Part(d *Domain) Observer
-	// Opens: a window begins, and all domains stand still.
-	Opens()
 	// Gather takes over what the observers of domains have seen.
 	Gather()
 	// Begins: a cycle, of which nothing is done yet but that faults have happened and that what
@@ -65,19 +63,22 @@ type Observer interface {
 // Unobserved stands for moments that an observer takes no notice of.
 type Unobserved struct{}
 
+func (Unobserved) Gather()                                                      {}
+func (Unobserved) Begins(*Domain)                                               {}
+func (Unobserved) Injects(*Domain, int32)                                       {}
+func (Unobserved) Injected(*Domain, int32)                                      {}
+func (Unobserved) Arrived(*Domain, []Flit)                                      {}
+func (Unobserved) Sleeps(*Domain, int32, Part)                                  {}
+func (Unobserved) Resumes(*Domain, int32, Part)                                 {}
+func (Unobserved) Blocked(*Domain, int32, *OutPort)                             {}
+func (Unobserved) GrantedVC(*Domain, *SwitchState, []Request, uint32)           {}
+func (Unobserved) GrantedSwitch(*Domain, *SwitchState, []Request, *StepTime)    {}
 func (Unobserved) TailCrosses(*Domain, *SwitchState, Request, *StepTime, int64) {}
-
-func (Unobserved) Opens()                           {}
-func (Unobserved) Gather()                          {}
-func (Unobserved) Begins(*Domain)                   {}
-func (Unobserved) Injects(*Domain, int32)           {}
-func (Unobserved) Sleeps(*Domain, int32, Part)      {}
-func (Unobserved) Resumes(*Domain, int32, Part)     {}
-func (Unobserved) Blocked(*Domain, int32, *OutPort) {}
-func (Unobserved) Discarded(*Domain, int32)         {}
-func (Unobserved) Uncovered(*Domain, int32)         {}
-func (Unobserved) EndCycle(*Domain)                 {}
-func (Unobserved) Next() int64                      { return fabric.Never }
+func (Unobserved) Delivered(*Domain, int32, *fabric.Delivery)                   {}
+func (Unobserved) Discarded(*Domain, int32)                                     {}
+func (Unobserved) Uncovered(*Domain, int32)                                     {}
+func (Unobserved) EndCycle(*Domain)                                             {}
+func (Unobserved) Next() int64                                                  { return fabric.Never }
 
 // Observe adds an observer. Only before the first cycle, and before the network is
 // divided among threads.
@@ -96,6 +97,13 @@ func (f *Fabric) Observe(o Observer) {
 // observers are several, each told of everything.
 type observers []Observer
 
+// each tells all of a moment.
+func (all observers) each(tell func(Observer)) {
+	for _, o := range all {
+		tell(o)
+	}
+}
+
 func (all observers) Part(d *Domain) Observer {
 	parts := make(observers, len(all))
 	for i, o := range all {
@@ -104,100 +112,61 @@ func (all observers) Part(d *Domain) Observer {
 	return parts
 }
 
-func (all observers) Opens() {
-	for _, o := range all {
-		o.Opens()
-	}
-}
+func (all observers) Gather()          { all.each(Observer.Gather) }
+func (all observers) Begins(d *Domain) { all.each(func(o Observer) { o.Begins(d) }) }
 
-func (all observers) Gather() {
-	for _, o := range all {
-		o.Gather()
-	}
-}
+func (all observers) Injects(d *Domain, t int32) { all.each(func(o Observer) { o.Injects(d, t) }) }
 
-func (all observers) Begins(d *Domain) {
-	for _, o := range all {
-		o.Begins(d)
-	}
-}
-
-func (all observers) Injects(d *Domain, t int32) {
-	for _, o := range all {
-		o.Injects(d, t)
-	}
-}
-
-func (all observers) Injected(d *Domain, t int32) {
-	for _, o := range all {
-		o.Injected(d, t)
-	}
-}
+func (all observers) Injected(d *Domain, t int32) { all.each(func(o Observer) { o.Injected(d, t) }) }
 
 func (all observers) Arrived(d *Domain, flits []Flit) {
-	for _, o := range all {
-		o.Arrived(d, flits)
-	}
+	all.each(func(o Observer) { o.Arrived(d, flits) })
 }
 
 func (all observers) Sleeps(d *Domain, queue int32, part Part) {
-	for _, o := range all {
-		o.Sleeps(d, queue, part)
-	}
+	all.each(func(o Observer) { o.Sleeps(d, queue, part) })
 }
 
 func (all observers) Resumes(d *Domain, queue int32, part Part) {
-	for _, o := range all {
-		o.Resumes(d, queue, part)
-	}
+	all.each(func(o Observer) { o.Resumes(d, queue, part) })
 }
 
 func (all observers) Blocked(d *Domain, queue int32, out *OutPort) {
-	for _, o := range all {
-		o.Blocked(d, queue, out)
-	}
+	all.each(func(o Observer) { o.Blocked(d, queue, out) })
 }
 
 func (all observers) GrantedVC(d *Domain, sw *SwitchState, matches []Request, step uint32) {
-	for _, o := range all {
-		o.GrantedVC(d, sw, matches, step)
-	}
+	all.each(func(o Observer) { o.GrantedVC(d, sw, matches, step) })
 }
 
 func (all observers) GrantedSwitch(d *Domain, sw *SwitchState, matches []Request, t *StepTime) {
-	for _, o := range all {
-		o.GrantedSwitch(d, sw, matches, t)
-	}
+	all.each(func(o Observer) { o.GrantedSwitch(d, sw, matches, t) })
 }
 
 func (all observers) TailCrosses(d *Domain, sw *SwitchState, m Request, t *StepTime, leaves int64) {
-	for _, o := range all {
-		o.TailCrosses(d, sw, m, t, leaves)
-	}
+	all.each(func(o Observer) { o.TailCrosses(d, sw, m, t, leaves) })
 }
 
 func (all observers) Delivered(d *Domain, packet int32, delivery *fabric.Delivery) {
-	for _, o := range all {
-		o.Delivered(d, packet, delivery)
-	}
+	all.each(func(o Observer) { o.Delivered(d, packet, delivery) })
 }
 
 func (all observers) Discarded(d *Domain, packet int32) {
-	for _, o := range all {
-		o.Discarded(d, packet)
-	}
+	all.each(func(o Observer) { o.Discarded(d, packet) })
 }
 
 func (all observers) Uncovered(d *Domain, queue int32) {
-	for _, o := range all {
-		o.Uncovered(d, queue)
-	}
+	all.each(func(o Observer) { o.Uncovered(d, queue) })
 }
 
-func (all observers) EndCycle(d *Domain) {
-	for _, o := range all {
-		o.EndCycle(d)
-	}
+func (all observers) EndCycle(d *Domain) { all.each(func(o Observer) { o.EndCycle(d) }) }
+
+func (all observers) Archive(x *Archiver) { all.each(func(o Observer) { o.Archive(x) }) }
+
+func (all observers) Next() int64 {
+	next := fabric.Never
+	all.each(func(o Observer) { next = min(next, o.Next()) })
+	return next
 }
 
 // Bidding is what a head that is at the front of its queue and routed waits
@@ -216,14 +185,6 @@ func lacking(free uint32) Part {
 		return PartVC
 	}
 	return PartCredit
-}
-
-func (all observers) Next() int64 {
-	next := fabric.Never
-	for _, o := range all {
-		next = min(next, o.Next())
-	}
-	return next
 }
 
 // Part is a part of a packet's latency.

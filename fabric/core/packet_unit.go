@@ -94,20 +94,8 @@ type inflow struct {
 	slow  uint8 // of the channel that the tail has been late from
 }
 
-type inflowChunk [chunkPackets]inflow
-
-// openInflows makes the records of a chunk of packets.
-func (t *packetTable) openInflows(chunk int) {
-	if chunk >= len(t.inflows) {
-		t.inflows = append(t.inflows, nil)
-	}
-	t.inflows[chunk] = new(inflowChunk)
-}
-
 // inflow is how a packet comes in.
-func (d *Domain) inflow(id int32) *inflow {
-	return &d.packets.inflows[id>>chunkBits][id&(chunkPackets-1)]
-}
+func (d *Domain) inflow(id int32) *inflow { return d.packets.inflows.At(id) }
 
 // flitsOf is the length of a packet.
 func (d *Domain) flitsOf(id int32) int32 {

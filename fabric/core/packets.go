@@ -6,15 +6,12 @@ import (
 	"github.com/weft-sim/weft/fabric"
 )
 
-// packetTable holds the packets in the network, in chunks that never move: its
-// domains share it.
+// packetTable holds the packets in the network. Its domains share it.
 type packetTable struct {
-	chunks  []*packetChunk
-	inflows []*inflowChunk // by chunk; nil unless packets are the unit
-	used    atomic.Int32   // chunks
+	recordIDs
+	records PacketRecords[Packet]
+	inflows PacketRecords[inflow] // where packets are the unit
 }
-
-type packetChunk [chunkPackets]Packet
 
 const (
 	chunkBits    = 10
@@ -22,12 +19,22 @@ const (
 )
 
 // Packet is the record of a packet in the network.
-func (s *state) Packet(id int32) *Packet {
-	return &s.packets.chunks[id>>chunkBits][id&(chunkPackets-1)]
-}
+func (s *state) Packet(id int32) *Packet { return s.packets.records.At(id) }
+
+// recordIDs numbers records, for several domains, a chunk of them at a time.
+type recordIDs struct{ chunks atomic.Int32 }
 
 // ids is the number of records; ids are below.
-func (p *packetTable) ids() int { return int(p.used.Load()) * chunkPackets }
+func (r *recordIDs) ids() int { return int(r.chunks.Load()) * chunkPackets }
+
+// more lists the ids of another chunk in unused, the low ones to be taken first: from the end.
+func (r *recordIDs) more(unused []int32) []int32 {
+	end := r.chunks.Add(1) * chunkPackets
+	for i := range int32(chunkPackets) {
+		unused = append(unused, end-1-i)
+	}
+	return unused
+}
 
 // takePacket finds a free record.
 func (d *Domain) takePacket() int32 {
@@ -42,23 +49,18 @@ func (d *Domain) takePacket() int32 {
 // freePacket frees the record of a packet that has left the network.
 func (d *Domain) freePacket(id int32) { d.packetFree = append(d.packetFree, id) }
 
-// addChunk makes further records, those with low numbers to be taken first.
+// addChunk makes further records.
 func (d *Domain) addChunk() {
-	n := d.packets.used.Add(1)
-	if int(n) > len(d.packets.chunks) {
-		d.packets.chunks = append(d.packets.chunks, nil)
-	}
-	d.packets.chunks[n-1] = new(packetChunk)
+	d.packetFree = d.packets.more(d.packetFree)
+	first := d.packetFree[len(d.packetFree)-1]
+	d.packets.records.Open(first)
 	if d.Unit != nil {
-		d.packets.openInflows(int(n - 1))
-	}
-	for i := n*chunkPackets - 1; i >= (n-1)*chunkPackets; i-- {
-		d.packetFree = append(d.packetFree, i)
+		d.packets.inflows.Open(first)
 	}
 }
 
-// PacketRecords holds what somebody beside the network keeps of each packet, in chunks
-// that never move, as [packetTable] has them. A record belongs to the domain that its
+// PacketRecords holds what the network, or somebody beside it, keeps of each packet, in chunks
+// that never move. A record belongs to the domain that its
 // packet, or the part of it that the record is about, is in. Where there are several
 // domains, each has a copy of the list, made once that is divided.
 type PacketRecords[T any] struct {
@@ -111,29 +113,17 @@ type sourcePacket struct {
 	heard     bool  // the destination's: it has been delivered
 }
 
-// sourcePacketTable holds source packets, in chunks that never move, as [packetTable] does packets.
+// sourcePacketTable holds source packets.
 type sourcePacketTable struct {
-	chunks []*[chunkPackets]sourcePacket
-	used   atomic.Int32
-}
-
-func (t *sourcePacketTable) At(id int32) *sourcePacket {
-	return &t.chunks[id>>chunkBits][id&(chunkPackets-1)]
+	recordIDs
+	PacketRecords[sourcePacket]
 }
 
 // more makes further source packets, and lists them in unused.
 func (t *sourcePacketTable) more(unused []int32) []int32 {
-	n := t.used.Add(1)
-	if int(n) > len(t.chunks) {
-		t.chunks = append(t.chunks, nil)
-	}
-	chunk := new([chunkPackets]sourcePacket)
-	for i := range chunk {
-		chunk[i].Spec.Birth = fabric.Never
-	}
-	t.chunks[n-1] = chunk
-	for i := n*chunkPackets - 1; i >= (n-1)*chunkPackets; i-- {
-		unused = append(unused, i)
+	unused = t.recordIDs.more(unused)
+	for _, id := range unused[len(unused)-chunkPackets:] {
+		t.Open(id).Spec.Birth = fabric.Never
 	}
 	return unused
 }
@@ -141,11 +131,9 @@ func (t *sourcePacketTable) more(unused []int32) []int32 {
 // oldestBirth is the earliest birth among the packets whose end is not known.
 func (t *sourcePacketTable) oldestBirth() int64 {
 	oldest := fabric.Never
-	for _, chunk := range t.chunks[:t.used.Load()] {
-		for i := range chunk {
-			if l := &chunk[i]; !l.delivered {
-				oldest = min(oldest, l.Spec.Birth)
-			}
+	for id := range int32(t.ids()) {
+		if l := t.At(id); !l.delivered {
+			oldest = min(oldest, l.Spec.Birth)
 		}
 	}
 	return oldest

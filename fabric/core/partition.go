@@ -94,11 +94,15 @@ func sum(numbers []int) (all int) {
 func spread(g *topology.Graph, cluster, carries []int, n int) []int {
 	count := len(carries)
 	ports := make([]int, count)
-	members := make([][]topology.SwitchID, count)
+	neighbours := make([][]int, count) // clusters at the far ends of channels
 	for s, c := range cluster {
-		members[c] = append(members[c], topology.SwitchID(s))
 		first, end := g.Ports(topology.SwitchID(s))
 		ports[c] += int(end - first)
+		for p := first; p < end; p++ {
+			if g.Peer[p] >= 0 {
+				neighbours[c] = append(neighbours[c], cluster[g.PortSwitch[g.Peer[p]]])
+			}
+		}
 	}
 	part, load := make([]int, count), make([]int, n)
 	var level []int
@@ -114,23 +118,16 @@ func spread(g *topology.Graph, cluster, carries []int, n int) []int {
 	}
 	for len(level) > 0 {
 		var next []int
-		listed := make([]bool, count)
 		for _, c := range level {
-			for _, s := range members[c] {
-				for p, end := g.Ports(s); p < end; p++ {
-					if g.Peer[p] < 0 {
-						continue
-					}
-					if d := cluster[g.PortSwitch[g.Peer[p]]]; part[d] < 0 && !listed[d] {
-						listed[d] = true
-						next = append(next, d)
-					}
+			for _, d := range neighbours[c] {
+				if part[d] < 0 {
+					next = append(next, d)
 				}
 			}
 		}
 		slices.Sort(next)
-		choose(g, cluster, part, members, ports, load, next)
-		level = next
+		level = slices.Compact(next)
+		choose(part, neighbours, ports, load, level)
 	}
 	parts := make([]int, len(cluster))
 	for s, c := range cluster {
@@ -142,7 +139,7 @@ func spread(g *topology.Graph, cluster, carries []int, n int) []int {
 // choose assigns the clusters of a level, in ascending order: each to the part with the
 // most channels to it. Of equals it takes the first that has not got its share, so that
 // neighbours in memory, whose records may be in one cache line, are in one part.
-func choose(g *topology.Graph, cluster, part []int, members [][]topology.SwitchID, ports, load, level []int) {
+func choose(part []int, neighbours [][]int, ports, load, level []int) {
 	all := sum(load)
 	for _, c := range level {
 		all += ports[c]
@@ -150,13 +147,9 @@ func choose(g *topology.Graph, cluster, part []int, members [][]topology.SwitchI
 	chosen := make([]int, len(level))
 	for i, c := range level {
 		channels := make([]int, len(load))
-		for _, s := range members[c] {
-			for p, end := g.Ports(s); p < end; p++ {
-				if g.Peer[p] >= 0 {
-					if of := part[cluster[g.PortSwitch[g.Peer[p]]]]; of >= 0 {
-						channels[of]++
-					}
-				}
+		for _, d := range neighbours[c] {
+			if part[d] >= 0 {
+				channels[part[d]]++
 			}
 		}
 		best := -1

@@ -16,9 +16,53 @@ type sampler struct {
 	f      *Fabric
 	plan   *fabric.Probe
 	window func() (from, to int64) // samples are taken in these cycles; nil: in none
-	own    []int32                 // the plan's ports that are the domain's, by their places in it
-	before []uint32                // what has been counted until the last sample (len = quantities*own)
-	rows   [][]uint32              // the samples, likewise
+	own    []topology.PortID       // the plan's ports that are the domain's
+	rows   Rows                    // the samples: own for each quantity
+}
+
+// Rows are numbers that the domains of a network note at the same times, each of places of its own.
+type Rows struct {
+	Places []int32    // of a row's numbers in the rows of all domains
+	Before []uint32   // what has been counted until the last row
+	All    [][]uint32 // the rows
+}
+
+// Open makes room for the numbers of the places.
+func (r *Rows) Open() { r.Before = make([]uint32, len(r.Places)) }
+
+// AddTo adds row i to that of all domains.
+func (r *Rows) AddTo(all []uint32, i int) {
+	for k, n := range r.All[i] {
+		all[r.Places[k]] += n
+	}
+}
+
+// ArchiveRows archives those of all domains, of so many places.
+func ArchiveRows(a *snapshot.Archive, parts []*Rows, places int) {
+	n := len(parts[0].All)
+	snapshot.Int(a, &n)
+	all := make([]uint32, places)
+	for i := -1; i < n && a.Err() == nil; i++ {
+		each := func(do func(ofAll, own *uint32)) {
+			for _, p := range parts {
+				row := p.Before
+				if i >= 0 {
+					row = p.All[i]
+				}
+				for k := range row {
+					do(&all[p.Places[k]], &row[k])
+				}
+			}
+		}
+		if a.Reading() && i >= 0 {
+			for _, p := range parts {
+				p.All = append(p.All, make([]uint32, len(p.Places)))
+			}
+		}
+		each(func(ofAll, own *uint32) { *ofAll = *own })
+		snapshot.Array(a, "places in a row", all, snapshot.Int)
+		each(func(ofAll, own *uint32) { *own = *ofAll })
+	}
 }
 
 // newProbes makes the observers of the settings' probes, after that of marks.
@@ -55,33 +99,21 @@ func (f *Fabric) Samples() []*fabric.Samples {
 }
 
 func (p *sampler) samples() *fabric.Samples {
-	s := &fabric.Samples{Probe: p.plan, Rows: make([][]uint32, len(p.rows))}
+	s := &fabric.Samples{Probe: p.plan, Rows: make([][]uint32, len(p.rows.All))}
 	if p.window != nil {
 		s.First, _ = p.window()
 	}
 	for i := range s.Rows {
 		s.Rows[i] = make([]uint32, p.width())
-		p.spread(s.Rows[i], func(part *sampler) []uint32 { return part.rows[i] })
+		for _, part := range p.parts {
+			part.rows.AddTo(s.Rows[i], i)
+		}
 	}
 	return s
 }
 
 // width is the length of a row of all domains.
 func (p *sampler) width() int { return len(p.plan.Quantities) * len(p.plan.Ports) }
-
-// spread puts the rows of the domains' ports where all ports have theirs.
-func (p *sampler) spread(all []uint32, row func(part *sampler) []uint32) {
-	for _, part := range p.parts {
-		part.place(row(part), func(at int, n *uint32) { all[at] = *n })
-	}
-}
-
-// place goes through a row of a domain with the places in a row of all.
-func (p *sampler) place(row []uint32, visit func(at int, n *uint32)) {
-	for k := range row {
-		visit(k/len(p.own)*len(p.plan.Ports)+int(p.own[k%len(p.own)]), &row[k])
-	}
-}
 
 // Part implements observer.
 func (p *sampler) Part(d *Domain) Observer {
@@ -90,12 +122,18 @@ func (p *sampler) Part(d *Domain) Observer {
 		part = &sampler{f: p.f, plan: p.plan, window: p.window}
 	}
 	p.parts = append(p.parts, part)
-	for i, port := range p.plan.Ports {
-		if p.f.domainAt(int32(p.f.graph.PortSwitch[port])) == d {
-			part.own = append(part.own, int32(i))
+	for q := range p.plan.Quantities {
+		for i, port := range p.plan.Ports {
+			if p.f.domainAt(int32(p.f.graph.PortSwitch[port])) != d {
+				continue
+			}
+			part.rows.Places = append(part.rows.Places, int32(q*len(p.plan.Ports)+i))
+			if q == 0 {
+				part.own = append(part.own, port)
+			}
 		}
 	}
-	part.before = make([]uint32, len(p.plan.Quantities)*len(part.own))
+	part.rows.Open()
 	return part
 }
 
@@ -105,7 +143,7 @@ func (p *sampler) Next() int64 {
 		return fabric.Never
 	}
 	from, to := p.window()
-	if at := from + int64(len(p.rows))*p.plan.Interval; at < to {
+	if at := from + int64(len(p.rows.All))*p.plan.Interval; at < to {
 		return at
 	}
 	return fabric.Never
@@ -116,63 +154,35 @@ func (p *sampler) Begins(d *Domain) {
 	if d.Cycle != p.Next() {
 		return
 	}
-	row := make([]uint32, 0, len(p.before))
+	row := make([]uint32, 0, len(p.rows.Places))
 	for _, q := range p.plan.Quantities {
-		for _, i := range p.own {
-			port := p.plan.Ports[i]
+		for _, port := range p.own {
 			if d.Unit != nil {
 				d.Unit.lookBefore(d, int32(port))
 			}
 			n := d.sample(q, port)
 			if counts := q == fabric.Sent || q == fabric.Marked; counts {
-				before := &p.before[len(row)]
+				before := &p.rows.Before[len(row)]
 				n, *before = n-*before, n
-				if len(p.rows) == 0 {
+				if len(p.rows.All) == 0 {
 					n = 0
 				}
 			}
 			row = append(row, n)
 		}
 	}
-	p.rows = append(p.rows, row)
+	p.rows.All = append(p.rows.All, row)
 }
 
 // Archive implements observer: the samples of all ports, whichever domains they belong to.
 func (p *sampler) Archive(x *Archiver) {
-	a := x.Archive
-	a.Mark("probe")
-	n := len(p.rows)
-	snapshot.Int(a, &n)
-	if a.Err() != nil {
-		return
+	x.Mark("probe")
+	parts := make([]*Rows, len(p.parts))
+	for i, part := range p.parts {
+		parts[i] = &part.rows
 	}
-	all := make([]uint32, p.width())
-	row := func(of func(part *sampler) []uint32) {
-		p.spread(all, of)
-		snapshot.Array(a, "ports that are probed", all, snapshot.Int)
-		for _, part := range p.parts {
-			part.place(of(part), func(at int, n *uint32) { *n = all[at] })
-		}
-	}
-	row(func(part *sampler) []uint32 { return part.before })
-	for i := range n {
-		if a.Reading() {
-			for _, part := range p.parts {
-				part.rows = append(part.rows, make([]uint32, len(part.before)))
-			}
-		}
-		if row(func(part *sampler) []uint32 { return part.rows[i] }); a.Err() != nil {
-			return
-		}
-	}
+	ArchiveRows(x.Archive, parts, p.width())
 }
-
-func (*sampler) Gather()                                                   {}
-func (*sampler) Arrived(*Domain, []Flit)                                   {}
-func (*sampler) Injected(*Domain, int32)                                   {}
-func (*sampler) GrantedVC(*Domain, *SwitchState, []Request, uint32)        {}
-func (*sampler) GrantedSwitch(*Domain, *SwitchState, []Request, *StepTime) {}
-func (*sampler) Delivered(*Domain, int32, *fabric.Delivery)                {}
 
 // Ports of switches tell probes and routings what they have and have done. What is
 // counted for nobody else is counted here: where a channel's flits are is known from when they
@@ -227,20 +237,14 @@ func (v *view) Marked(p topology.PortID) uint32 {
 // sample is what is known of a port as a cycle begins; of what is counted, all until then,
 // modulo 2^32.
 func (d *Domain) sample(q fabric.Quantity, port topology.PortID) (n uint32) {
-	ovs := d.OutVC[d.ov(port, 0):][:d.vcs]
+	waiting, outstanding := d.load(port)
 	switch q {
 	case fabric.Waiting:
-		for i := range ovs {
-			n += uint32(ovs[i].waiting)
-		}
+		return uint32(waiting)
 	case fabric.Outstanding:
-		for i := range ovs {
-			n += uint32(d.bufferOf(port) - ovs[i].credits)
-		}
+		return uint32(outstanding)
 	case fabric.Sent: // what has crossed, but for what has not left
-		for i := range ovs {
-			n += ovs[i].Flits
-		}
+		n = d.FlitsSent(int32(port))
 		if d.Unit != nil {
 			return n - d.Unit.stillHere(int32(port))
 		}

@@ -66,8 +66,8 @@ func (f *Fabric) faulty(d *Domain) {
 	if f.multicast != nil {
 		panic("core: faults do not follow the copies of multicast packets")
 	}
-	if !d.alone && f.Faults.SourcePackets.chunks == nil {
-		f.Faults.SourcePackets.chunks = make([]*[chunkPackets]sourcePacket, maxChunks) // must not move any more
+	if !d.alone && f.Faults.SourcePackets.ids() == 0 {
+		f.Faults.SourcePackets.Divided()
 	}
 	d.retry = &retry{domain: d, x: f.Faults, source: d.source, sink: d.sink, heard: make([][]landing, len(f.domains))}
 	d.source, d.sink = d.retry, d.retry

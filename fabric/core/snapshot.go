@@ -64,7 +64,10 @@ func (f *Fabric) archiveSent(a *snapshot.Archive, sent Packets) *Archiver {
 	x.hardware()
 	x.faults()
 	x.observed()
-	x.wheels(moving)
+	a.Mark("on the way")
+	for _, kind := range moving.kinds {
+		kind.archive(x)
+	}
 	if a.Reading() && a.Err() == nil {
 		x.settleIn(moving)
 	}
@@ -131,7 +134,9 @@ func (x *Archiver) settleIn(moving *moving) {
 		d.woken = d.woken[:0]
 		clear(d.active)
 		d.makeWheels(f)
-		d.toPresent()
+		for _, kind := range moving.kinds {
+			kind.begin(d)
+		}
 	}
 	f.domains[0].Counters = f.Counters
 	for word := range f.Masks {
@@ -144,7 +149,9 @@ func (x *Archiver) settleIn(moving *moving) {
 			*f.owner(topology.TerminalID(t)).wakes.Place(at) = int32(t)
 		}
 	}
-	moving.file(f)
+	for _, kind := range moving.kinds {
+		kind.file()
+	}
 	f.checkAt = 0
 }
 
@@ -176,11 +183,13 @@ func (f *Fabric) ofEnd(port int32) *Domain {
 // arrival.
 func (x *Archiver) gather() *moving {
 	f := x.Fabric
-	m := &moving{}
+	m := newMoving(f)
 	if x.Reading() {
 		return m
 	}
-	m.take(f)
+	for _, kind := range m.kinds {
+		kind.take(f)
+	}
 	x.Packets.among(f.packets.ids())
 	for t := range f.Terminals {
 		if te := &f.Terminals[t]; te.Packet >= 0 {
@@ -197,9 +206,9 @@ func (x *Archiver) gather() *moving {
 		}
 		f.ofQueue(int32(q)).EachQueued(v, func(q *Queued) { x.Packets.see(q.Packet >> PacketBits) })
 	}
-	for _, flits := range []([]filed[Flit]){m.toTerminals, m.toSwitches} {
-		for i := range flits {
-			x.Packets.see(flits[i].item.Packet >> PacketBits)
+	for _, flits := range []*inWheels[Flit]{m.toTerminals, m.toSwitches} {
+		for i := range flits.items {
+			x.Packets.see(flits.items[i].item.Packet >> PacketBits)
 		}
 	}
 	if x.Packets.Count != f.InFlight() {
@@ -234,13 +243,11 @@ func (x *Archiver) packetTable() {
 
 func (x *Archiver) record(id int32) {
 	d := x.Fabric.domains[0]
-	x.packetRecord(d.Packet(id))
+	p := d.Packet(id)
+	x.tag(&p.tag)
+	snapshot.Value(x.Archive, p)
 	if x.Fabric.labels != nil {
-		l := x.Fabric.labels.Open(id)
-		snapshot.Int(x.Archive, &l.level)
-		snapshot.Bool(x.Archive, &l.marked)
-		snapshot.Int(x.Archive, &l.trim)
-		snapshot.Int(x.Archive, &l.entropy)
+		snapshot.Value(x.Archive, x.Fabric.labels.Open(id))
 	}
 	if x.Fabric.unit != nil {
 		snapshot.Value(x.Archive, d.inflow(id))

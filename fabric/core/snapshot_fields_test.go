@@ -22,14 +22,13 @@ func TestStatesAreWhole(t *testing.T) {
 	snapshottest.Names[lanePort](t, "arbiter", "holder", "arbitrated", "open", "ok", "choice", "ready") // the last count within a step
 	snapshottest.Names[laneQueues](t, "arbiter", "queues", "waiting", "arbitrated")                     // the last follows from the settings
 	snapshottest.Names[laneQueue](t, "lanes", "packets", "first")                                       // first: those that have left are left out
-	snapshottest.Names[moving](t, "toTerminals", "toSwitches", "credits", "held", "behind", "schedules", "events", "tails", "wakes")
 	snapshottest.Names[sensing](t, "probes", "witness", "delayed")
 	snapshottest.Names[holds](t, "ports", "bodies")
 	snapshottest.Names[behind](t, "soon", "until", "slots")
-	snapshottest.Names[packetTable](t, "chunks", "inflows", "used")
+	snapshottest.Names[packetTable](t, "records", "inflows", "recordIDs")
 	snapshottest.Names[label](t, "trim", "level", "marked", "entropy")
-	snapshottest.Names[marker](t, "policies", "leaving", "Unobserved")                                    // the last two count within a step
-	snapshottest.Names[sampler](t, "before", "rows", "Unobserved", "parts", "f", "plan", "window", "own") // those after rows are made before
+	snapshottest.Names[marker](t, "policies", "leaving", "Unobserved")                          // the last two count within a step
+	snapshottest.Names[sampler](t, "rows", "Unobserved", "parts", "f", "plan", "window", "own") // those after rows are made before
 	snapshottest.Names[registered](t, "reads", "requests", "matches", "chosen")
 	snapshottest.Names[packetUnit](t, "credits", "streams", "flows", "schedules", "events",
 		"slopes", "creditRate", "stepRate", "watched", "timed", // the last five follow from the settings

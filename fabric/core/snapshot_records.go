@@ -1,7 +1,6 @@
 package core
 
 import (
-	"math/bits"
 	"slices"
 
 	"github.com/weft-sim/weft/sim/snapshot"
@@ -60,18 +59,13 @@ func (x *Archiver) flit(e *Flit) {
 	snapshot.Value(x.Archive, e)
 }
 
-func (x *Archiver) packetRecord(p *Packet) {
-	x.tag(&p.tag)
-	snapshot.Value(x.Archive, p)
-}
-
 func archiveLanePort(a *snapshot.Archive, p *lanePort) {
-	p.arbiter.Archive(a)
+	snapshot.Value(a, &p.arbiter)
 	snapshot.Int(a, &p.holder)
 }
 
 func (x *Archiver) laneQueues(l *laneQueues) {
-	l.arbiter.Archive(x.Archive)
+	snapshot.Value(x.Archive, &l.arbiter)
 	snapshot.List(x.Archive, &l.queues, func(_ *snapshot.Archive, q *laneQueue) { x.laneQueue(q) })
 	snapshot.Int(x.Archive, &l.waiting)
 }
@@ -96,15 +90,6 @@ func archivePortCredits(a *snapshot.Archive, p *portCredits) {
 		p.flitSchedule = flitSchedule{ov: -1}
 	}
 	snapshot.Value(a, p)
-}
-
-// underWay visits the queues from which packets as the unit cross.
-func (x *Archiver) underWay(visit func(queue int32)) {
-	for word := range x.Fabric.unit.streams {
-		for left := x.Fabric.unit.streams[word].under; left != 0 && x.Err() == nil; left &= left - 1 {
-			visit(int32(word<<6 + bits.TrailingZeros64(left)))
-		}
-	}
 }
 
 // Of the replication of multicast packets: where flits are the unit, all
@@ -141,7 +126,7 @@ func (x *Archiver) replications() {
 // them, then by the packets that wait for their lanes, then by the timers that run for them.
 func (x *Archiver) numberSourcePackets() {
 	n, f := &x.sourcePackets, x.Fabric
-	n.among(int(f.Faults.SourcePackets.used.Load()) * chunkPackets)
+	n.among(f.Faults.SourcePackets.ids())
 	for _, id := range x.Packets.ids {
 		n.see(int32(f.Packet(id).tag))
 	}
@@ -317,19 +302,7 @@ func (x *Archiver) observed() {
 		return
 	}
 	if d := f.domains[0]; d.Unit != nil && d.Unit.Followed != nil {
-		x.passings(d.Unit.Followed)
+		snapshot.Array(a, "queues", d.Unit.Followed.passing, snapshot.Value)
 	}
 	f.observer.Archive(x)
-}
-
-// passings archives how packets as the unit are under way that are.
-func (x *Archiver) passings(w *followed) {
-	x.underWay(func(queue int32) { snapshot.Value(x.Archive, &w.passing[queue]) })
-}
-
-// Archive implements observer: each of them in turn.
-func (all observers) Archive(x *Archiver) {
-	for _, o := range all {
-		o.Archive(x)
-	}
 }

@@ -44,12 +44,8 @@ func (v *view) Outstanding(p topology.PortID, vc int) int {
 // OutstandingAll implements [fabric.Queues].
 func (v *view) OutstandingAll(p topology.PortID) int {
 	v.look(p)
-	ovs := v.d.OutVC[v.d.ov(p, 0):][:v.d.vcs]
-	n := v.d.bufferOf(p) * int32(len(ovs))
-	for i := range ovs {
-		n -= ovs[i].credits
-	}
-	return int(n)
+	_, outstanding := v.d.load(p)
+	return int(outstanding)
 }
 
 // OutstandingPorts implements [fabric.Queues].
@@ -101,12 +97,8 @@ func (v *view) Crossed(p topology.PortID, vc int) int {
 // LoadAll implements [fabric.Queues].
 func (v *view) LoadAll(p topology.PortID) int {
 	v.look(p)
-	ovs := v.d.OutVC[v.d.ov(p, 0):][:v.d.vcs]
-	n := v.d.bufferOf(p) * int32(len(ovs))
-	for i := range ovs {
-		n += ovs[i].waiting - ovs[i].credits
-	}
-	return int(n)
+	waiting, outstanding := v.d.load(p)
+	return int(waiting + outstanding)
 }
 
 // LoadPorts implements [fabric.Queues].
@@ -125,10 +117,18 @@ func (v *view) LoadPorts(first topology.PortID, count int) []int32 {
 // WaitingAll implements [fabric.Queues].
 func (v *view) WaitingAll(p topology.PortID) int {
 	v.look(p)
-	n := int32(0)
-	ovs := v.d.OutVC[v.d.ov(p, 0):][:v.d.vcs]
+	waiting, _ := v.d.load(p)
+	return int(waiting)
+}
+
+// load is the number of flits that wait for a port, and of those that have been sent and whose
+// credits have not come back, as far as has been counted.
+func (d *Domain) load(p topology.PortID) (waiting, outstanding int32) {
+	ovs := d.OutVC[d.ov(p, 0):][:d.vcs]
+	outstanding = d.bufferOf(p) * int32(len(ovs))
 	for i := range ovs {
-		n += ovs[i].waiting
+		waiting += ovs[i].waiting
+		outstanding -= ovs[i].credits
 	}
-	return int(n)
+	return waiting, outstanding
 }

@@ -84,7 +84,9 @@ func (l *listener) ring(c int64) {
 func (f *Fabric) Open(w fabric.Workload, threads int, worth int64, recorderOf func() Recorder) {
 	f.split(threads, fabric.Never, cmp.Or(worth, worthThreads), nil)
 	f.start(w, func(d *Domain) fabric.Sink { return d.listen(w, recorderOf()) })
-	f.startResponder(w)
+	if responder, ok := w.(fabric.Responder); ok {
+		responder.Start(func(t topology.TerminalID) fabric.Engine { return f.owner(t).listener })
+	}
 }
 
 // CheckWorkload tells why a workload cannot be connected to f; nil: it can.
@@ -96,36 +98,4 @@ func (f *Fabric) CheckWorkload(w fabric.Workload) error {
 		return errors.New("the workload would wait for answers to packets that are lost: it is no fabric.LossListener that bears losses")
 	}
 	return nil
-}
-
-// startResponder starts the workload if it is one that hears of arrivals.
-func (f *Fabric) startResponder(w fabric.Workload) {
-	if responder, ok := w.(fabric.Responder); ok {
-		responder.Start(func(t topology.TerminalID) fabric.Engine { return f.owner(t).listener })
-	}
-}
-
-// Succeed lets w take the place of the workload before, between two cycles. Its recorders are
-// those of the domains, by number.
-func (f *Fabric) Succeed(w fabric.Workload, recorderOf func(domain int) Recorder) {
-	f.source = w
-	for i, d := range f.domains {
-		source, sink := &d.source, &d.sink
-		if d.retry != nil { // which stands before them
-			source, sink = &d.retry.source, &d.retry.sink
-		} else {
-			d.prefetcher, _ = w.(fabric.Prefetcher)
-		}
-		*source = w
-		if d.listener != nil {
-			d.listener.workload = w.(fabric.Responder)
-		} else {
-			*sink = d.listen(w, recorderOf(i))
-			begin(d.listener.alarms, d.Cycle)
-		}
-	}
-	f.startResponder(w)
-	for t := range f.Terminals {
-		f.WakeAt(topology.TerminalID(t), WholeCycle(f.Out[f.TerminalOut0+int32(t)].NextFree))
-	}
 }

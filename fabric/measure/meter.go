@@ -23,14 +23,31 @@ type Meter struct {
 	hops       int64
 	nonMinimal int64
 	packets    int64
-	notes      []Measure   // of a workload, by measure
-	trailing   slice       `snap:"-"` // packets delivered since TakeSlice, whenever born
-	levels     *levelMeter `snap:"-"` // nil: service levels are not told apart
+	notes      []Measure          // of a workload, by measure
+	trailing   slice              `snap:"-"` // packets delivered since TakeSlice, whenever born
+	levels     []LevelTally       // by service level (len = 16); nil: they are not told apart
+	levelsOf   fabric.LevelReader `snap:"-"` // the routing, if it is one
 
 	parts []*Meter `snap:"-"` // of the domains, to be gathered
 }
 
 type slice struct{ latency, packets int64 }
+
+// LevelTally is what was measured of the packets of one service level.
+type LevelTally struct {
+	Packets int64           // born in the window and delivered
+	Latency stats.Histogram // theirs, in cycles
+	Sum     int64           // of theirs
+	Flits   int64           // delivered in the window, whenever born
+}
+
+// Add sums tallies up.
+func (t *LevelTally) Add(other *LevelTally) {
+	t.Packets += other.Packets
+	t.Flits += other.Flits
+	t.Sum += other.Sum
+	t.Latency.Merge(&other.Latency)
+}
 
 // NewMeter measures nothing until it is opened. Confidence intervals are built
 // from slices of so many cycles.
@@ -58,7 +75,7 @@ func (m *Meter) Close(to int64) {
 func (m *Meter) Part() *Meter {
 	p := &Meter{from: m.from, to: m.to, slice: m.slice, first: fabric.Never}
 	if m.levels != nil {
-		p.levels = newLevelMeter(m.levels.routing)
+		p.levels, p.levelsOf = make([]LevelTally, len(m.levels)), m.levelsOf
 	}
 	m.parts = append(m.parts, p)
 	return p
@@ -84,7 +101,10 @@ func (m *Meter) gather() {
 			m.notes[i].Add(&p.notes[i])
 		}
 		clear(p.notes)
-		m.levels.take(p.levels)
+		for i := range p.levels {
+			m.levels[i].Add(&p.levels[i])
+		}
+		clear(p.levels)
 		p.latency, p.network, p.hops, p.packets, p.nonMinimal = stats.Histogram{}, 0, 0, 0, 0
 	}
 }
@@ -101,10 +121,19 @@ func (m *Meter) Deliver(d *fabric.Delivery) {
 	latency := d.Cycle - d.Birth
 	m.trailing.latency += latency
 	m.trailing.packets++
-	if m.levels != nil {
-		m.levels.deliver(m, d)
+	measured := m.Measures(d.Birth)
+	if m.levels != nil && d.Cycle >= m.from {
+		t := &m.levels[m.Level(d)]
+		if d.Cycle < m.to {
+			t.Flits += int64(d.Flits)
+		}
+		if measured {
+			t.Packets++
+			t.Latency.Add(latency)
+			t.Sum += latency
+		}
 	}
-	if d.Birth < m.from || d.Birth >= m.to {
+	if !measured {
 		return
 	}
 	if uint64(d.Birth-m.first) >= uint64(m.slice) { // a division for few packets only
@@ -122,6 +151,26 @@ func (m *Meter) Deliver(d *fabric.Delivery) {
 		m.nonMinimal++
 	}
 }
+
+// tellLevels has the packets of service levels told apart, which a routing may know.
+func (m *Meter) tellLevels(r fabric.Routing) {
+	m.levels = make([]LevelTally, 16)
+	m.levelsOf, _ = r.(fabric.LevelReader)
+}
+
+// NumLevels is the number of service levels that are told apart; 0: they are not.
+func (m *Meter) NumLevels() int { return len(m.levels) }
+
+// Level is the service level of a packet, where they are told apart.
+func (m *Meter) Level(d *fabric.Delivery) int {
+	if m.levelsOf == nil {
+		return 0
+	}
+	return m.levelsOf.Level(d.Src, d.Dst)
+}
+
+// Levels is what was measured of each service level (len = 16); nil unless asked for.
+func (m *Meter) Levels() []LevelTally { return m.levels }
 
 // takeSlice returns the packets delivered since the last call, whenever born, and
 // the sum of their latencies.

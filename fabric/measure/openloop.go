@@ -1,17 +1,14 @@
 package measure
 
 import (
-	"encoding/binary"
-	"fmt"
 	"math"
-	"slices"
 	"unsafe"
 
 	"github.com/weft-sim/weft/fabric"
-	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/mem"
+	"github.com/weft-sim/weft/sim/snapshot"
 )
 
 // Pattern chooses destinations.
@@ -35,11 +32,11 @@ type Sizes interface {
 // them, into source queues without bound. The queues take no memory: births
 // are drawn in order, and a packet is made only when its terminal can send it.
 type OpenLoop struct {
-	pattern Pattern
-	process Process
-	sizes   Sizes
-	sources []openSource // by terminal
-	stop    int64        // no births from this cycle on
+	pattern Pattern      `snap:"-"`
+	process Process      `snap:"-"`
+	sizes   Sizes        `snap:"-"`
+	sources []openSource `snap:"fixed"` // by terminal
+	stop    int64        `snap:"-"`     // no births from this cycle on
 }
 
 // openSource is a terminal's source.
@@ -48,11 +45,6 @@ type openSource struct {
 	births   sim.Stream // when
 	contents sim.Stream // where to, how long
 	state    uint32     // the process's
-}
-
-// OpenLoopOf makes a source for the terminals of f, with streams of the seed of f.
-func OpenLoopOf(f *core.Fabric, pattern Pattern, process Process, sizes Sizes) *OpenLoop {
-	return NewOpenLoop(f.Graph().Terminals(), pattern, process, sizes, f.Seed())
 }
 
 // NewOpenLoop makes the source of so many terminals.
@@ -136,35 +128,16 @@ func (o *OpenLoop) BehindBy(now int64) float64 {
 	return math.Sqrt(squares / float64(len(o.sources)))
 }
 
-// openStateBytes is the length of the state of a terminal.
-const openStateBytes = 28
-
 // AppendState implements [fabric.Workload].
 func (o *OpenLoop) AppendState(b []byte) []byte {
-	b = slices.Grow(b, openStateBytes*len(o.sources))
-	for t := range o.sources {
-		s := &o.sources[t]
-		b = binary.LittleEndian.AppendUint64(b, uint64(s.next))
-		b = binary.LittleEndian.AppendUint64(b, s.births.State())
-		b = binary.LittleEndian.AppendUint64(b, s.contents.State())
-		b = binary.LittleEndian.AppendUint32(b, s.state)
-	}
-	return b
+	a := snapshot.Writer()
+	snapshot.Value(a, o)
+	return append(b, a.Bytes()...)
 }
 
 // RestoreState implements [fabric.Workload].
 func (o *OpenLoop) RestoreState(b []byte) error {
-	const size = openStateBytes
-	if len(b) != size*len(o.sources) {
-		return fmt.Errorf("the state of an open loop has %d bytes, want %d for %d terminals", len(b), size*len(o.sources), len(o.sources))
-	}
-	for t := range o.sources {
-		s := &o.sources[t]
-		s.next = int64(binary.LittleEndian.Uint64(b))
-		s.births = sim.StreamFrom(binary.LittleEndian.Uint64(b[8:]))
-		s.contents = sim.StreamFrom(binary.LittleEndian.Uint64(b[16:]))
-		s.state = binary.LittleEndian.Uint32(b[24:])
-		b = b[size:]
-	}
-	return nil
+	a := snapshot.Reader(b)
+	snapshot.Value(a, o)
+	return a.End()
 }

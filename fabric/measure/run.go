@@ -102,6 +102,7 @@ func Run(ctx context.Context, f *core.Fabric, source fabric.Workload, offered fl
 // packet of a warm-up is measured, but what an observer sees of those that are still there
 // belongs to the state.
 func WarmUp(ctx context.Context, f *core.Fabric, source fabric.Workload, plan Plan) ([]byte, error) {
+	plan.After = nil
 	r, err := prepare(ctx, f, source, 0, plan)
 	if err != nil {
 		return nil, err
@@ -132,12 +133,17 @@ func prepare(ctx context.Context, f *core.Fabric, source fabric.Workload, offere
 	if last.Closed() {
 		offered = 0
 	}
-	r := &runner{f: f, plan: plan, ctx: ctx, watch: f.Watch(), statistics: newStatistics(f, source)}
+	r := &runner{f: f, plan: plan, ctx: ctx, watch: f.Watch()}
+	if plan.After != nil {
+		r.change = newWorkloadChange(source, plan.After)
+		source = r.change
+	}
+	r.statistics = newStatistics(f, source)
 	r.write = r.state
 	r.result = &Result{Meter: r.statistics.meter, Offered: offered, Closed: last.Closed()}
 	f.ProbeWithin(r.result.Meter.Bounds)
 	if plan.Levels {
-		r.result.Meter.levels = newLevelMeter(f.Routing())
+		r.result.Meter.tellLevels(f.Routing())
 	}
 	if plan.Blame {
 		r.result.Blame = observe.StartBlame(f, r.result.Meter)
@@ -171,7 +177,8 @@ type runner struct {
 	plan       Plan
 	ctx        context.Context
 	watch      *core.Watchdog
-	statistics *statistics // nil: nobody asks
+	statistics *statistics     // nil: nobody asks
+	change     *workloadChange // nil: there is one workload
 	result     *Result
 	trace      *observe.Tracer               // nil: no packets are traced
 	write      func(*snapshot.Archive) error // the run, between two slices

@@ -77,7 +77,7 @@ func alike(series []float64, part float64) bool {
 // the window.
 func (r *runner) settle() error {
 	r.f.WarmedUp()
-	if r.plan.After != nil && !r.handed {
+	if r.change != nil && !r.handed {
 		r.handOver()
 	}
 	if r.handed {

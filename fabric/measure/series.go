@@ -47,12 +47,8 @@ func (s *seriesRecorder) slice() {
 	}
 	for i := range s.intervals {
 		s.Ends[i] = s.Ends[2*i+1]
-		s.Flits[i] = s.Flits[2*i]
-		for k, n := range s.Flits[2*i+1] {
-			s.Flits[i][k] += n
-		}
 	}
-	s.Ends, s.Flits = s.Ends[:s.intervals], s.Flits[:s.intervals]
+	s.Ends, s.Flits = s.Ends[:s.intervals], observe.Joined(s.Flits)
 	s.slices *= 2
 }
 

@@ -25,10 +25,10 @@ func (r *runner) restore(a *snapshot.Archive) error {
 		return a.Err()
 	}
 	if r.handed {
-		if r.plan.After == nil {
+		if r.change == nil {
 			return errors.New("the snapshot is of a run in which another workload has taken over")
 		}
-		r.statistics.source = succeed(r.statistics.source, r.plan.After, r.statistics.origin)
+		r.change.begin(r.statistics.origin)
 	}
 	if r.phase >= draining {
 		r.conclude()
@@ -66,7 +66,5 @@ func (m *Meter) archive(a *snapshot.Archive) {
 	if !a.Reading() {
 		m.gather()
 	}
-	if snapshot.Value(a, m); m.levels != nil {
-		snapshot.Value(a, &m.levels.tallies)
-	}
+	snapshot.Value(a, m)
 }

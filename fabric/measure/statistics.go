@@ -76,8 +76,8 @@ func (s *statistics) close(r *Result) {
 }
 
 // follow begins again with a workload that has taken over in the present cycle.
-func (s *statistics) follow(w fabric.Workload) {
-	s.source, s.origin, s.before, s.progress = w, s.f.Cycle(), s.f.Counters, newProgress()
+func (s *statistics) follow() {
+	s.origin, s.before, s.progress = s.f.Cycle(), s.f.Counters, newProgress()
 }
 
 // meanFlits is the mean length of the packets delivered since.

@@ -7,27 +7,27 @@ import (
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
-// change of workload is a workload that has taken over from another one: the packets that were
-// born of that one are sent first, in their order, but it hears of nothing any more.
+// workloadChange is two workloads, the second of which takes over from the first in the course of
+// a run: the packets that were born of that one are sent first, in their order, but it hears of
+// nothing any more. It is a [fabric.Responder] and a [fabric.LossListener] for those of the two that are.
 type workloadChange struct {
-	before, after fabric.Workload
-	hears         fabric.Responder // after, if it is one
-	at            int64            // first cycle of after
-	through       []bool           // by terminal: all packets of before have been sent
-	started       bool             // before has been
+	fabric.Workload // the present one, which is measured
+	before, after   fabric.Workload
+	at              int64  // first cycle of after; Never: it is not known yet
+	through         []bool // by terminal: all packets of before have been sent
+	engine          func(topology.TerminalID) fabric.Engine
 }
 
-// succeed lets a workload take over from another one in a cycle.
-func succeed(before, after fabric.Workload, at int64) *workloadChange {
-	before.Stop(at)
-	after.Begin(at)
-	s := &workloadChange{before: before, after: after, at: at, through: make([]bool, after.Terminals())}
-	s.hears, _ = after.(fabric.Responder)
-	return s
+func newWorkloadChange(before, after fabric.Workload) *workloadChange {
+	return &workloadChange{Workload: before, before: before, after: after, at: fabric.Never, through: make([]bool, after.Terminals())}
 }
 
-// Terminals implements [fabric.Workload], as the methods below do.
-func (s *workloadChange) Terminals() int { return s.after.Terminals() }
+// begin lets the second workload take over in a cycle.
+func (s *workloadChange) begin(at int64) {
+	s.before.Stop(at)
+	s.after.Begin(at)
+	s.Workload, s.at = s.after, at
+}
 
 // Next implements [fabric.Source].
 func (s *workloadChange) Next(t topology.TerminalID, until int64, spec *fabric.PacketSpec) bool {
@@ -35,7 +35,7 @@ func (s *workloadChange) Next(t topology.TerminalID, until int64, spec *fabric.P
 		if s.before.Next(t, until, spec) {
 			return true
 		}
-		if spec.Birth < fabric.Never { // before s.at
+		if s.at == fabric.Never || spec.Birth < fabric.Never { // before s.at
 			return false
 		}
 		s.through[t] = true
@@ -43,17 +43,12 @@ func (s *workloadChange) Next(t topology.TerminalID, until int64, spec *fabric.P
 	return s.after.Next(t, until, spec)
 }
 
+// Prefetch implements [fabric.Prefetcher].
 func (s *workloadChange) Prefetch(terminals []int32) {
-	if p, ok := s.after.(fabric.Prefetcher); ok {
+	if p, ok := s.Workload.(fabric.Prefetcher); ok {
 		p.Prefetch(terminals)
 	}
 }
-
-// Closed implements [fabric.Workload].
-func (s *workloadChange) Closed() bool { return s.after.Closed() }
-
-// Begin implements [fabric.Workload]: each of the two has begun.
-func (s *workloadChange) Begin(int64) {}
 
 // Stop implements [fabric.Workload].
 func (s *workloadChange) Stop(c int64) {
@@ -61,63 +56,72 @@ func (s *workloadChange) Stop(c int64) {
 	s.after.Stop(c)
 }
 
-// Behind implements [fabric.Workload].
-func (s *workloadChange) Behind(c int64) bool { return s.after.Behind(c) }
-
-// BehindBy implements [fabric.Workload].
-func (s *workloadChange) BehindBy(now int64) float64 { return s.after.BehindBy(now) }
+// isOfPresent tells whether a packet is born of the present workload.
+func (s *workloadChange) isOfPresent(birth int64) bool { return s.at == fabric.Never || birth >= s.at }
 
 // Deliver implements [fabric.Responder].
 func (s *workloadChange) Deliver(d *fabric.Delivery) {
-	if s.hears != nil && d.Birth >= s.at {
-		s.hears.Deliver(d)
+	if r, ok := s.Workload.(fabric.Responder); ok && s.isOfPresent(d.Birth) {
+		r.Deliver(d)
 	}
 }
 
 // BearsLosses implements [fabric.LossListener].
-func (s *workloadChange) BearsLosses() bool { return fabric.BearsLosses(s.after) }
+func (s *workloadChange) BearsLosses() bool { return fabric.BearsLosses(s.Workload) }
 
 // Lost implements [fabric.LossListener].
 func (s *workloadChange) Lost(t topology.TerminalID, spec *fabric.PacketSpec) {
-	if w, ok := s.after.(fabric.LossListener); ok && spec.Birth >= s.at {
+	if w, ok := s.Workload.(fabric.LossListener); ok && s.isOfPresent(spec.Birth) {
 		w.Lost(t, spec)
 	}
 }
 
 // Start implements [fabric.Responder]: in a run that goes on, that of both.
 func (s *workloadChange) Start(engine func(t topology.TerminalID) fabric.Engine) {
-	if r, ok := s.before.(fabric.Responder); ok && !s.started {
-		r.Start(engine)
+	s.engine = engine
+	start(s.before, engine)
+	if s.at < fabric.Never {
+		start(s.after, engine)
 	}
-	if r, ok := s.after.(fabric.Responder); ok {
+}
+
+// start starts a workload, if it is one that hears of arrivals.
+func start(w fabric.Workload, engine func(t topology.TerminalID) fabric.Engine) {
+	if r, ok := w.(fabric.Responder); ok {
 		r.Start(engine)
 	}
 }
 
 // Alarm implements [fabric.Responder].
 func (s *workloadChange) Alarm(t topology.TerminalID) {
-	if s.hears != nil {
-		s.hears.Alarm(t)
+	if r, ok := s.Workload.(fabric.Responder); ok {
+		r.Alarm(t)
 	}
 }
 
 // Measures implements [fabric.Responder].
 func (s *workloadChange) Measures() []string {
-	if s.hears == nil {
-		return nil
+	if r, ok := s.Workload.(fabric.Responder); ok {
+		return r.Measures()
 	}
-	return s.hears.Measures()
+	return nil
 }
 
-// AppendState implements [fabric.Workload].
+// AppendState implements [fabric.Workload]: before the change, the state of the first workload.
 func (s *workloadChange) AppendState(b []byte) []byte {
+	if s.at == fabric.Never {
+		return s.before.AppendState(b)
+	}
 	a := snapshot.Writer()
 	s.archive(a)
 	return append(b, a.Bytes()...)
 }
 
-// RestoreState implements [fabric.Workload].
+// RestoreState implements [fabric.Workload]. The change, if there was one, has been begun.
 func (s *workloadChange) RestoreState(b []byte) error {
+	if s.at == fabric.Never {
+		return s.before.RestoreState(b)
+	}
 	a := snapshot.Reader(b)
 	s.archive(a)
 	return a.End()
@@ -145,9 +149,11 @@ func archiveKept(a *snapshot.Archive, w fabric.Kept) {
 
 // handOver lets the plan's second workload take over in the next cycle.
 func (r *runner) handOver() {
-	s := succeed(r.statistics.source, r.plan.After, r.f.Cycle())
-	s.started = true
 	r.handed = true
-	r.statistics.follow(s)
-	r.f.Succeed(s, func(domain int) core.Recorder { return r.result.parts[domain] })
+	r.change.begin(r.f.Cycle())
+	r.statistics.follow()
+	start(r.change.after, r.change.engine)
+	for t := range r.f.Terminals {
+		r.f.WakeAt(topology.TerminalID(t), core.WholeCycle(r.f.Out[r.f.TerminalOut0+int32(t)].NextFree))
+	}
 }

@@ -1,7 +1,6 @@
 package observe
 
 import (
-	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/sim/snapshot"
 )
@@ -15,11 +14,9 @@ type ChannelSeries struct {
 	parts  []*ChannelSeries // of the domains, with the network's first; in that only
 	f      *core.Fabric
 	wanted int
-	each   int64      // cycles of an interval
-	ends   int64      // of the intervals taken
-	own    []int32    // channels, numbered as state.out
-	sent   []uint32   // on each of these, until then
-	flits  [][]uint32 // len = intervals, each own
+	each   int64     // cycles of an interval
+	ends   int64     // of the intervals taken
+	flits  core.Rows // what channels, numbered as state.out, have sent in them
 }
 
 // Series is what the channels of a network carried in the intervals of a
@@ -54,13 +51,13 @@ func (s *ChannelSeries) Part(d *core.Domain) core.Observer {
 	s.parts = append(s.parts, p)
 	for _, sw := range d.Mine {
 		for port := range d.Switches[sw].Ports {
-			p.own = append(p.own, d.Switches[sw].Port0+port)
+			p.flits.Places = append(p.flits.Places, d.Switches[sw].Port0+port)
 		}
 	}
 	for _, t := range d.Ends {
-		p.own = append(p.own, d.TerminalOut0+t)
+		p.flits.Places = append(p.flits.Places, d.TerminalOut0+t)
 	}
-	p.sent = make([]uint32, len(p.own))
+	p.flits.Open()
 	return p
 }
 
@@ -73,7 +70,7 @@ func (s *ChannelSeries) upTo(cycle int64) {
 	for s.ends+s.each <= cycle {
 		s.take()
 		s.ends += s.each
-		if len(s.flits) == 4*s.wanted {
+		if len(s.flits.All) == 4*s.wanted {
 			s.join()
 		}
 	}
@@ -82,11 +79,11 @@ func (s *ChannelSeries) upTo(cycle int64) {
 // join makes one interval of two.
 func (s *ChannelSeries) join() {
 	s.each *= 2
-	s.flits = joined(s.flits)
+	s.flits.All = Joined(s.flits.All)
 }
 
-// joined are rows added by twos.
-func joined(rows [][]uint32) [][]uint32 {
+// Joined are rows added by twos.
+func Joined(rows [][]uint32) [][]uint32 {
 	for i := 1; i < len(rows); i += 2 {
 		for k, n := range rows[i] {
 			rows[i-1][k] += n
@@ -101,22 +98,13 @@ func joined(rows [][]uint32) [][]uint32 {
 
 // take keeps what has been sent since the last interval.
 func (s *ChannelSeries) take() {
-	row := make([]uint32, len(s.own))
-	for i, channel := range s.own {
-		now := sentBy(s.f, channel)
-		row[i] = now - s.sent[i]
-		s.sent[i] = now
+	row := make([]uint32, len(s.flits.Places))
+	for i, channel := range s.flits.Places {
+		now := s.f.FirstDomain().FlitsSent(channel)
+		row[i] = now - s.flits.Before[i]
+		s.flits.Before[i] = now
 	}
-	s.flits = append(s.flits, row)
-}
-
-// sentBy is the number of flits sent on all virtual channels of a channel, modulo 2^32.
-func sentBy(f *core.Fabric, channel int32) (flits uint32) {
-	ovs := f.OutVC[int(channel)*f.VCs():][:f.VCs()]
-	for i := range ovs {
-		flits += ovs[i].Flits
-	}
-	return flits
+	s.flits.All = append(s.flits.All, row)
 }
 
 // Series is what has been recorded before cycle end, in fewer than twice as many intervals as
@@ -130,25 +118,16 @@ func (s *ChannelSeries) Series(end int64) *Series {
 		for end >= 2*int64(p.wanted)*p.each {
 			p.join()
 		}
-		for i, row := range p.flits[:min(int64(len(p.flits)), (end+p.each-1)/p.each)] {
-			if i == len(out.Flits) {
+		for i := range min(int64(len(p.flits.All)), (end+p.each-1)/p.each) {
+			if i == int64(len(out.Flits)) {
 				out.Flits = append(out.Flits, make([]uint32, len(s.f.Out)))
-				out.Ends = append(out.Ends, min(end, int64(i+1)*p.each))
+				out.Ends = append(out.Ends, min(end, (i+1)*p.each))
 			}
-			for k, n := range row {
-				out.Flits[i][p.own[k]] += n
-			}
+			p.flits.AddTo(out.Flits[i], int(i))
 		}
 	}
 	return out
 }
-
-func (*ChannelSeries) Arrived(*core.Domain, []core.Flit)                                 {}
-func (*ChannelSeries) Injected(*core.Domain, int32)                                      {}
-func (*ChannelSeries) GrantedVC(*core.Domain, *core.SwitchState, []core.Request, uint32) {}
-func (*ChannelSeries) GrantedSwitch(*core.Domain, *core.SwitchState, []core.Request, *core.StepTime) {
-}
-func (*ChannelSeries) Delivered(*core.Domain, int32, *fabric.Delivery) {}
 
 // Archive implements observer: the intervals of all channels, whichever domains they belong to.
 func (s *ChannelSeries) Archive(x *core.Archiver) {
@@ -157,36 +136,12 @@ func (s *ChannelSeries) Archive(x *core.Archiver) {
 	for _, p := range s.parts {
 		p.upTo(x.Fabric.Cycle())
 	}
-	intervals := len(s.flits)
-	snapshot.Int(a, &intervals)
 	snapshot.Int(a, &s.each)
 	snapshot.Int(a, &s.ends)
-	if a.Err() != nil {
-		return
-	}
-	all := make([]uint32, len(x.Fabric.Out))
-	row := func(of func(p *ChannelSeries) []uint32) {
-		for _, p := range s.parts {
-			for k, n := range of(p) {
-				all[p.own[k]] = n
-			}
-		}
-		snapshot.Array(a, "channels", all, snapshot.Int)
-		for _, p := range s.parts {
-			values := of(p)
-			for k := range values {
-				values[k] = all[p.own[k]]
-			}
-		}
-	}
-	for _, p := range s.parts {
+	parts := make([]*core.Rows, len(s.parts))
+	for i, p := range s.parts {
 		p.each, p.ends = s.each, s.ends
-		for len(p.flits) < intervals {
-			p.flits = append(p.flits, make([]uint32, len(p.own)))
-		}
+		parts[i] = &p.flits
 	}
-	row(func(p *ChannelSeries) []uint32 { return p.sent })
-	for i := range intervals {
-		row(func(p *ChannelSeries) []uint32 { return p.flits[i] })
-	}
+	core.ArchiveRows(a, parts, len(x.Fabric.Out))
 }
