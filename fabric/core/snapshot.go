@@ -1,7 +1,6 @@
 package core
 
 import (
-	"errors"
 	"slices"
 
 	"github.com/weft-sim/weft/fabric"
@@ -9,31 +8,6 @@ import (
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/snapshot"
 )
-
-// AppendState appends all that the network is going to depend on between two cycles, beside
-// its graph, settings, routing and seed, and its source. It does not depend on how the
-// network is divided among threads: packets are numbered, and what is on its way is
-// listed, by where they are. What observers have seen (blame, traces) is part of it, and
-// what a host model keeps in the network. Cost: linear in ports*vcs, the terminals and the flits
-// in flight.
-func (f *Fabric) AppendState(b []byte) ([]byte, error) {
-	a := snapshot.Writer()
-	f.archive(a)
-	return append(b, a.Bytes()...), a.Err()
-}
-
-// RestoreState makes a network that is attached to its source, and has not simulated a
-// cycle, go on from a state of a network of the same graph, settings, routing and seed,
-// with any number of threads. A state that ends too soon, or does not end, gives an error. It is
-// trusted otherwise: what is no state of such a network breaks invariants later on.
-func (f *Fabric) RestoreState(b []byte) error {
-	if f.source == nil || f.cycle >= 0 {
-		return errors.New("a state is restored into a fabric that is attached and has not run")
-	}
-	a := snapshot.Reader(b)
-	f.archive(a)
-	return a.End()
-}
 
 // Archiver writes or reads the state of a network.
 type Archiver struct {
@@ -44,11 +18,21 @@ type Archiver struct {
 	sent          Packets // nil: tags are archived as they are
 }
 
-// archive writes the state of f or reads it into f.
-func (f *Fabric) archive(a *snapshot.Archive) *Archiver { return f.archiveSent(a, nil) }
+// Packets is what a source knows of packets that it has handed over, where their tags name
+// records of its own.
+type Packets interface {
+	// ArchiveTag archives the tag of a packet, once for each.
+	ArchiveTag(a *snapshot.Archive, tag *uint64)
+}
 
-// archiveSent is archive where tags of packets name records of their source.
-func (f *Fabric) archiveSent(a *snapshot.Archive, sent Packets) *Archiver {
+// archive writes all that the network is going to depend on between two cycles, beside its graph,
+// settings, routing and seed, and its source; or reads it into a network of the same that is
+// attached and has not simulated a cycle, with any number of threads. It does not depend on how
+// the network is divided among threads: packets are numbered, and what is on its way is listed, by
+// where they are. What observers have seen (blame, traces) is part of it, and what a host model
+// keeps in the network. A state that is read is trusted: what is none of such a network breaks
+// invariants later on. Cost: linear in ports*vcs, the terminals and the flits in flight.
+func (f *Fabric) archive(a *snapshot.Archive, sent Packets) *Archiver {
 	f.disband()
 	x := &Archiver{Archive: a, Fabric: f, Packets: numbers{what: "packets"}, sourcePackets: numbers{what: "source packets"}, sent: sent}
 	if d := f.domains[0]; f.unit != nil && !a.Reading() {

@@ -74,7 +74,7 @@ func (f *Fabric) LongestLatency() int64 {
 
 // ArchiveNetwork writes the state of the network that w watches, and what w has seen of it, between two
 // cycles, or reads both into a network that is attached and has not run.
-func (w *Watchdog) ArchiveNetwork(a *snapshot.Archive) { w.archive(w.f.archive(a)) }
+func (w *Watchdog) ArchiveNetwork(a *snapshot.Archive) { w.archive(w.f.archive(a, nil)) }
 
 func (w *Watchdog) archive(x *Archiver) {
 	snapshot.Value(x.Archive, w)
