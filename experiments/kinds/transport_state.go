@@ -182,7 +182,7 @@ func (x *networkState) sender(node int32) {
 		n.packets = waiting
 	}
 	if l := n.lanes; l != nil {
-		l.arbiter.Archive(a)
+		snapshot.Value(a, &l.arbiter)
 		snapshot.Value(a, &l.turns)
 		snapshot.Value(a, &l.waiting)
 	}
