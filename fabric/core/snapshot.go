@@ -13,9 +13,10 @@ import (
 type Archiver struct {
 	*snapshot.Archive
 	Fabric        *Fabric
-	Packets       numbers // those that there are
-	sourcePackets numbers // those that are in use
-	sent          Packets // nil: tags are archived as they are
+	Packets       numbers  // those that there are
+	sourcePackets numbers  // those that are in use
+	sent          Packets  // nil: tags are archived as they are
+	flits         []Queued // of a queue
 }
 
 // Packets is what a source knows of packets that it has handed over, where their tags name

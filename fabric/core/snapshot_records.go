@@ -9,44 +9,28 @@ import (
 // Records that name packets: by numbers, which do not depend on how the network is divided.
 // All others are archived by their types (snapshot.Value).
 
-// queue archives a queue with the flits in it.
+// queue archives a queue with the flits in it or, where none is there, with what it keeps of the
+// packet whose later flits are still to come.
 func (x *Archiver) queue(number int32) {
-	a, f := x.Archive, x.Fabric
-	d, v := f.ofQueue(number), &f.Queues[number]
-	count := v.Count
-	snapshot.Int(a, &count)
-	snapshot.Int(a, &v.Out)
-	snapshot.Int(a, &v.Ready)
-	x.queued(&v.Queued, count > 0 || v.Out >= 0)
-	if !a.Reading() {
-		first := true
-		d.EachQueued(v, func(q *Queued) {
-			if !first {
-				x.queued(q, true)
-			}
-			first = false
-		})
-		return
+	d, v := x.Fabric.ofQueue(number), &x.Fabric.Queues[number]
+	snapshot.Int(x.Archive, &v.Out)
+	snapshot.Int(x.Archive, &v.Ready)
+	empty, flits := v.Count == 0, x.flits[:0]
+	if empty && v.Out >= 0 {
+		flits = append(flits, v.Queued)
 	}
-	v.Count, v.Last = min(count, 1), 0
-	for i := int32(1); i < count && a.Err() == nil; i++ {
-		var q Queued
-		x.queued(&q, true)
-		d.append(v, &Flit{Packet: q.Packet, dst: q.dst, State: q.State})
-		d.Pool[v.Last-1].Hop = q.Hop
-		v.Count++
-	}
-}
-
-// queued archives a flit in a queue, or, where there is no packet, what the last one has
-// left.
-func (x *Archiver) queued(q *Queued, present bool) {
-	if present {
+	d.EachQueued(v, func(q *Queued) { flits = append(flits, *q) })
+	x.flits = flits
+	snapshot.Bool(x.Archive, &empty)
+	snapshot.List(x.Archive, &flits, func(a *snapshot.Archive, q *Queued) {
 		x.packet(&q.Packet)
-	} else if x.Reading() {
-		q.Packet = 0
+		snapshot.Value(a, q)
+	})
+	if x.Reading() {
+		if d.refill(v, flits); empty {
+			v.Count = 0
+		}
 	}
-	snapshot.Value(x.Archive, q)
 }
 
 func (x *Archiver) terminal(te *terminal) {
