@@ -35,7 +35,10 @@ type Packets interface {
 // invariants later on. Cost: linear in ports*vcs, the terminals and the flits in flight.
 func (f *Fabric) archive(a *snapshot.Archive, sent Packets) *Archiver {
 	f.disband()
-	x := &Archiver{Archive: a, Fabric: f, Packets: numbers{what: "packets"}, sourcePackets: numbers{what: "source packets"}, sent: sent}
+	x := &Archiver{Archive: a, Fabric: f, Packets: numbers{what: "packets", number: make([]int32, f.packets.ids())}, sourcePackets: numbers{what: "source packets"}, sent: sent}
+	if f.Faults != nil {
+		x.sourcePackets.number = make([]int32, f.Faults.SourcePackets.ids())
+	}
 	if d := f.domains[0]; f.unit != nil && !a.Reading() {
 		d.Unit.upToDate(d)
 	}
@@ -43,16 +46,19 @@ func (f *Fabric) archive(a *snapshot.Archive, sent Packets) *Archiver {
 	snapshot.Int(a, &f.cycle)
 	snapshot.Value(a, &f.Counters)
 	x.lastWork()
-	moving := x.gather()
-	x.sourcePacketTable()
-	x.packetTable()
 	x.hardware()
-	x.faults()
-	x.observed()
 	a.Mark("on the way")
-	for _, kind := range moving.kinds {
+	moving := newMoving(f)
+	for _, kind := range moving {
+		if !a.Reading() {
+			kind.take(f)
+		}
 		kind.archive(x)
 	}
+	x.faults()
+	x.packetTable() // when all that names packets has
+	x.sourcePacketTable()
+	x.observed()
 	if a.Reading() && a.Err() == nil {
 		x.settleIn(moving)
 	}
@@ -107,7 +113,7 @@ func (x *Archiver) hardware() {
 
 // settleIn finishes what has been read: what follows from the rest, and what belongs to
 // domains.
-func (x *Archiver) settleIn(moving *moving) {
+func (x *Archiver) settleIn(moving []wheelKind) {
 	f := x.Fabric
 	for q := range f.Upcoming {
 		f.Upcoming[q].head = f.ofQueue(int32(q)).secondHead(&f.Queues[q])
@@ -119,7 +125,7 @@ func (x *Archiver) settleIn(moving *moving) {
 		d.woken = d.woken[:0]
 		clear(d.active)
 		d.makeWheels(f)
-		for _, kind := range moving.kinds {
+		for _, kind := range moving {
 			kind.begin(d)
 		}
 	}
@@ -134,7 +140,7 @@ func (x *Archiver) settleIn(moving *moving) {
 			*f.owner(topology.TerminalID(t)).wakes.Place(at) = int32(t)
 		}
 	}
-	for _, kind := range moving.kinds {
+	for _, kind := range moving {
 		kind.file()
 	}
 	f.checkAt = 0
@@ -164,47 +170,6 @@ func (f *Fabric) ofEnd(port int32) *Domain {
 	return f.domainAt(int32(f.graph.PortSwitch[port]))
 }
 
-// gather collects what is on its way and numbers the packets: by terminal, queue and
-// arrival.
-func (x *Archiver) gather() *moving {
-	f := x.Fabric
-	m := newMoving(f)
-	if x.Reading() {
-		return m
-	}
-	for _, kind := range m.kinds {
-		kind.take(f)
-	}
-	x.Packets.among(f.packets.ids())
-	for t := range f.Terminals {
-		if te := &f.Terminals[t]; te.Packet >= 0 {
-			x.Packets.see(te.Packet)
-			if te.flags&begun == 0 {
-				x.Fabric.domains[0].unsent(te.Packet)
-			}
-		}
-	}
-	for q := range f.Queues {
-		v := &f.Queues[q]
-		if v.Count == 0 && v.Out >= 0 {
-			x.Packets.see(v.Packet >> PacketBits)
-		}
-		f.ofQueue(int32(q)).EachQueued(v, func(q *Queued) { x.Packets.see(q.Packet >> PacketBits) })
-	}
-	for _, flits := range []*inWheels[Flit]{m.toTerminals, m.toSwitches} {
-		for i := range flits.items {
-			x.Packets.see(flits.items[i].item.Packet >> PacketBits)
-		}
-	}
-	if x.Packets.Count != f.InFlight() {
-		f.domains[0].broken("%d packets are found of %d", x.Packets.Count, f.InFlight())
-	}
-	if f.Faults != nil {
-		x.numberSourcePackets()
-	}
-	return m
-}
-
 // unsent clears what the record of a packet has from the one that had it before, until its
 // head leaves.
 func (d *Domain) unsent(id int32) {
@@ -220,6 +185,9 @@ func (x *Archiver) packet(p *int32) { x.Packets.flagged(x.Archive, p) }
 // packetTable archives the records of packets.
 func (x *Archiver) packetTable() {
 	d := x.Fabric.domains[0]
+	if !x.Reading() && x.Packets.Count != x.Fabric.InFlight() {
+		d.broken("%d packets are found of %d", x.Packets.Count, x.Fabric.InFlight())
+	}
 	x.Packets.table(x.Archive, d.addChunk, x.record)
 	if x.Reading() {
 		d.packetFree = slices.DeleteFunc(d.packetFree, x.Packets.read)

@@ -34,7 +34,15 @@ func (x *Archiver) queue(number int32) {
 }
 
 func (x *Archiver) terminal(te *terminal) {
-	x.Packets.idOrNone(x.Archive, &te.Packet)
+	sends := te.Packet >= 0
+	if snapshot.Bool(x.Archive, &sends); sends {
+		if !x.Reading() && te.flags&begun == 0 {
+			x.Fabric.domains[0].unsent(te.Packet)
+		}
+		x.Packets.id(x.Archive, &te.Packet)
+	} else {
+		te.Packet = -1
+	}
 	snapshot.Value(x.Archive, te)
 }
 
@@ -106,29 +114,6 @@ func (x *Archiver) replications() {
 	snapshot.Array(a, "words of queues", m.asleep, snapshot.Int)
 }
 
-// numberSourcePackets numbers the source packets of a network that is written: by the packets that carry
-// them, then by the packets that wait for their lanes, then by the timers that run for them.
-func (x *Archiver) numberSourcePackets() {
-	n, f := &x.sourcePackets, x.Fabric
-	n.among(f.Faults.SourcePackets.ids())
-	for _, id := range x.Packets.ids {
-		n.see(int32(f.Packet(id).tag))
-	}
-	for t := range f.laneQueues {
-		for _, q := range f.laneQueues[t].queues {
-			for _, p := range q.packets[q.first:] {
-				n.see(int32(p.tag))
-			}
-		}
-	}
-	for t := range f.Faults.senders {
-		s := &f.Faults.senders[t]
-		for _, timer := range s.timers[s.first:] {
-			n.see(timer.sourcePacket)
-		}
-	}
-}
-
 // tag archives the tag of a packet, which in a network with faults is its source packet.
 func (x *Archiver) tag(tag *uint64) {
 	if x.sent != nil {
@@ -197,25 +182,13 @@ func (x *Archiver) faults() {
 }
 
 // numbers gives records that a state names, as packets and source packets, numbers in the order in
-// which they are seen. Ids follow from how the network is divided among threads, numbers
+// which they are named. Ids follow from how the network is divided among threads, numbers
 // do not; a state that has been read has the numbers for ids.
 type numbers struct {
 	what   string
 	number []int32 // by id, + 1; where a state is written
 	ids    []int32 // by number; likewise
 	Count  int
-}
-
-// among prepares for ids less than n.
-func (n *numbers) among(ids int) { n.number = make([]int32, ids) }
-
-// see gives a record the next number, if it has none.
-func (n *numbers) see(id int32) {
-	if n.number[id] == 0 {
-		n.ids = append(n.ids, id)
-		n.Count = len(n.ids)
-		n.number[id] = int32(n.Count)
-	}
 }
 
 // table archives how many there are, and each by its id. more makes records, of the next ids,
@@ -249,7 +222,12 @@ func (n *numbers) read(id int32) bool { return int(id) < n.Count }
 func (n *numbers) id(a *snapshot.Archive, id *int32) {
 	number := *id
 	if !a.Reading() {
-		number = n.number[number] - 1
+		if n.number[*id] == 0 {
+			n.ids = append(n.ids, *id)
+			n.Count = len(n.ids)
+			n.number[*id] = int32(n.Count)
+		}
+		number = n.number[*id] - 1
 	}
 	if snapshot.Int(a, &number); a.Reading() {
 		*id = number
