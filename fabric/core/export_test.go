@@ -54,9 +54,7 @@ func TunedNever(cleanup func(func())) {
 	cleanup(func() { neverTuned = false })
 }
 
-// Divide divides f among threads, and AttachSinks is Attach with a sink for each domain.
-func (f *Fabric) Divide(threads int) { f.split(threads, fabric.Never, worthThreads, nil) }
-
+// AttachSinks is Attach with a sink for each domain.
 func (f *Fabric) AttachSinks(source fabric.Source, sinkOf func() fabric.Sink) error {
 	if err := f.CheckSource(source); err != nil {
 		return err

@@ -180,7 +180,13 @@ func (d *Domain) unsent(id int32) {
 }
 
 // packet archives a packet by its number in place of its id, with its flags.
-func (x *Archiver) packet(p *int32) { x.Packets.flagged(x.Archive, p) }
+func (x *Archiver) packet(p *int32) {
+	id, flags := *p>>PacketBits, *p&(1<<PacketBits-1)
+	x.Packets.id(x.Archive, &id)
+	if snapshot.Int(x.Archive, &flags); x.Reading() {
+		*p = id<<PacketBits | flags
+	}
+}
 
 // packetTable archives the records of packets.
 func (x *Archiver) packetTable() {

@@ -244,16 +244,6 @@ func (n *numbers) idOrNone(a *snapshot.Archive, id *int32) {
 	n.id(a, id)
 }
 
-// flagged archives the id of a packet with flags in its lowest bits.
-func (n *numbers) flagged(a *snapshot.Archive, p *int32) {
-	id, flags := *p>>PacketBits, *p&(1<<PacketBits-1)
-	n.id(a, &id)
-	snapshot.Int(a, &flags)
-	if a.Reading() {
-		*p = id<<PacketBits | flags
-	}
-}
-
 // observed archives what the observers of the network have seen, and what is noted for them.
 func (x *Archiver) observed() {
 	a, f := x.Archive, x.Fabric
