@@ -1,6 +1,9 @@
 package fabric
 
 import (
+	"fmt"
+	"slices"
+
 	"github.com/weft-sim/weft/fabric/arbitration"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim/snapshot"
@@ -214,3 +217,40 @@ type TerminalArbitration interface {
 	// settings count. They must not change.
 	TerminalTables(t topology.TerminalID) *arbitration.Tables
 }
+
+// MulticastTable is the multicast forwarding table (MFT) of a switch: the ports
+// that a packet of an MLID leaves by, except the one that it came in by.
+type MulticastTable struct {
+	// MLIDs are ascending, counted from 0. Where a switch has a table for each
+	// port an MLID may occur more than once, with disjoint ports: the row with
+	// the port of arrival holds.
+	MLIDs []int32
+	Ports [][]topology.PortID // len = MLIDs; ascending
+}
+
+// PortsOf are the ports of the row for an MLID and a port of arrival.
+func (t *MulticastTable) PortsOf(mlid int32, in topology.PortID) (row []topology.PortID, ok bool) {
+	i, found := slices.BinarySearch(t.MLIDs, mlid)
+	if !found {
+		return nil, false
+	}
+	for ; i < len(t.MLIDs) && t.MLIDs[i] == mlid; i++ {
+		if _, here := slices.BinarySearch(t.Ports[i], in); here {
+			return t.Ports[i], true
+		}
+	}
+	return nil, false
+}
+
+// Misuse is what a routing or a program of terminals has done that it must not. Whoever
+// finds it panics with it, since a run cannot go on.
+type Misuse struct {
+	Of  string // what it is: routing, program
+	By  any    // it
+	Did string // and what it must do
+}
+
+func (m *Misuse) Error() string { return fmt.Sprintf("%s %T %s", m.Of, m.By, m.Did) }
+
+// Misused is the table of experiment files that names it, and what it has done.
+func (m *Misuse) Misused() (table, did string) { return m.Of, m.Did }

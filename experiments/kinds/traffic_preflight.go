@@ -347,4 +347,4 @@ func (c *trafficConfig) cycles(p *experiments.Preflight) (least, most int64) {
 
 // blameTimes is what blame makes of the time: BenchmarkBlame of fabric, at load
 // 0.7.
-const blameTimes = 1.3
+const blameTimes = 1.8

@@ -191,8 +191,9 @@ func TestCreditsAreBounded(t *testing.T) {
 func TestCreditsAtSpeedupOne(t *testing.T) {
 	for _, c := range goldenCases() {
 		t.Run(c.name, func(t *testing.T) {
+			n := c.network(t)
 			digest := func(perCycle int) uint64 {
-				got, _ := c.digest(t, func(s *fabric.SwitchConfig) {
+				got, _ := c.digest(t, n, func(s *fabric.SwitchConfig) {
 					s.Speedup, s.CreditsPerCycle, s.CreditSensing = 1, perCycle, "off"
 				})
 				return got

@@ -185,14 +185,6 @@ func (f *Fabric) owner(t topology.TerminalID) *Domain {
 	return f.domains[f.domainOf[f.graph.TerminalSwitch(t)]]
 }
 
-// sender is the domain of the sending end of a channel's ov.
-func (f *Fabric) sender(ov int32) *Domain {
-	if ov >= f.terminalOV0 {
-		return f.owner(topology.TerminalID((ov - f.terminalOV0) / int32(f.vcs)))
-	}
-	return f.domains[f.domainOf[f.graph.PortSwitch[ov/int32(f.vcs)]]]
-}
-
 // Advance simulates so many cycles, on all threads.
 func (f *Fabric) Advance(cycles int64) {
 	for check.On && cycles > checkPeriod {

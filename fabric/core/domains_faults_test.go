@@ -96,7 +96,7 @@ func TestThreadsFaults(t *testing.T) {
 				meter := measure.NewMeter(100)
 				meter.Open(0)
 				trace := observe.StartTrace(f, meter, observe.TracePlan{Packets: 60, Every: 5})
-				f.Divide(threads)
+				f.Split(threads)
 				if f.Threads() != threads {
 					t.Errorf("%d threads, want %d", f.Threads(), threads)
 				}

@@ -95,7 +95,7 @@ func testThreadsMulticast(t *testing.T, base fabric.Config, pipelines ...int) {
 						x.from = append(x.from, groupSender{random: sim.NewStream(1, "mixed", terminal)})
 					}
 					f := n.multicast(t, config, m)
-					f.Divide(threads)
+					f.Split(threads)
 					if f.Threads() != threads {
 						t.Errorf("%d threads, want %d", f.Threads(), threads)
 					}

@@ -1,11 +1,29 @@
 package core
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/snapshot"
 )
+
+// AppendState appends the state of a network, and RestoreState reads it into one that has not run.
+func (f *Fabric) AppendState(b []byte) ([]byte, error) {
+	a := snapshot.Writer()
+	f.archive(a, nil)
+	return append(b, a.Bytes()...), a.Err()
+}
+
+func (f *Fabric) RestoreState(b []byte) error {
+	if f.source == nil || f.cycle >= 0 {
+		return errors.New("a state is restored into a fabric that is attached and has not run")
+	}
+	a := snapshot.Reader(b)
+	f.archive(a, nil)
+	return a.End()
+}
 
 // DivideAlways lets networks of any size be divided among threads while a test
 // runs.
@@ -36,9 +54,7 @@ func TunedNever(cleanup func(func())) {
 	cleanup(func() { neverTuned = false })
 }
 
-// Divide divides f among threads, and AttachSinks is Attach with a sink for each domain.
-func (f *Fabric) Divide(threads int) { f.split(threads, fabric.Never, worthThreads, nil) }
-
+// AttachSinks is Attach with a sink for each domain.
 func (f *Fabric) AttachSinks(source fabric.Source, sinkOf func() fabric.Sink) error {
 	if err := f.CheckSource(source); err != nil {
 		return err

@@ -43,11 +43,10 @@ func New(g *topology.Graph, config fabric.Config, routing fabric.Routing, seed u
 	if err := checkRouting(g, routing); err != nil {
 		return nil, err
 	}
-	channels, err := config.ChannelTimings(g)
+	timings, err := config.ChannelTimings(g)
 	if err != nil {
 		return nil, err
 	}
-	timings := timings(channels)
 	vcs := config.Switch.VCs
 	if vcs == 0 {
 		vcs = max(1, routing.VCs())

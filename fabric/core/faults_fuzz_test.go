@@ -179,7 +179,7 @@ func (x *faultTrial) run(t testing.TB, config fabric.Config, threads int) (f *co
 		meter.Open(0)
 		traced = observe.StartTrace(f, meter, observe.TracePlan{Packets: 1 << 20, Every: 1})
 	}
-	f.Divide(threads)
+	f.Split(threads)
 	terminals := x.graph.Terminals()
 	source := &counted{measure.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(x.load * 2 / float64(1+x.most))}, mixed{x.most}, seed), make([]uint64, terminals)}
 	sink = &onceEach{t, make([]map[uint64]fabric.Delivery, terminals), nil}

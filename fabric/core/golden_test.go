@@ -39,42 +39,23 @@ func (m mixed) Draw(r *sim.Stream) int { return 1 + r.IntN(m.most) }
 // nothing about right or wrong, but a change that is meant to leave results
 // alone must leave them alone. A change of the model records
 // them anew (the failure prints them) and says so in the change log.
-func TestGolden(t *testing.T) { testGolden(t) }
-
-// TestGoldenPrefetching: asking for memory ahead, as large networks do, changes
-// nothing.
-func TestGoldenPrefetching(t *testing.T) {
-	core.PrefetchAlways(t.Cleanup)
-	testGolden(t)
-}
-
-// TestGoldenPlainNever: the loops for the usual case do what those for every case
-// do.
-func TestGoldenPlainNever(t *testing.T) {
-	core.PlainNever(t.Cleanup)
-	testGolden(t)
-}
-
-// TestGoldenTunedNever: iSLIP and input-first as they are registered do what the
-// loops tuned for them do.
-func TestGoldenTunedNever(t *testing.T) {
-	core.TunedNever(t.Cleanup)
-	testGolden(t)
-}
-
-func testGolden(t *testing.T) {
+//
+// Asking for memory ahead, as large networks do, changes nothing; the loops for the usual case do
+// what those for every case do; and iSLIP and input-first as they are registered do what the loops
+// tuned for them do.
+func TestGolden(t *testing.T) {
 	for _, c := range goldenCases() {
-		t.Run(c.name, func(t *testing.T) {
-			for _, credits := range []struct {
-				perCycle int
-				want     uint64
-			}{{1, c.want}, {0, c.unlimited}} {
-				got, counters := c.digest(t, func(s *fabric.SwitchConfig) { s.CreditsPerCycle = credits.perCycle })
-				if got != credits.want {
-					t.Errorf("credits_per_cycle %d: digest %#x, want %#x: %+v", credits.perCycle, got, credits.want, counters)
+		n := c.network(t)
+		for name, set := range map[string]func(func(func())){"": func(func(func())) {}, ", prefetching": core.PrefetchAlways, ", plain never": core.PlainNever, ", tuned never": core.TunedNever} {
+			t.Run(c.name+name, func(t *testing.T) {
+				set(t.Cleanup)
+				for perCycle, want := range map[int]uint64{1: c.want, 0: c.unlimited} {
+					if got, counters := c.digest(t, n, func(s *fabric.SwitchConfig) { s.CreditsPerCycle = perCycle }); got != want {
+						t.Errorf("credits_per_cycle %d: digest %#x, want %#x: %+v", perCycle, got, want, counters)
+					}
 				}
-			}
-		})
+			})
+		}
 	}
 }
 
@@ -89,10 +70,9 @@ type goldenCase struct {
 	unlimited uint64 // with credits_per_cycle = 0
 }
 
-// digest runs a case with settings of its own and hashes what it delivers.
-func (c *goldenCase) digest(t *testing.T, set func(*fabric.SwitchConfig)) (uint64, core.Counters) {
+// digest runs a case on its network with settings of its own and hashes what it delivers.
+func (c *goldenCase) digest(t *testing.T, n network, set func(*fabric.SwitchConfig)) (uint64, core.Counters) {
 	t.Helper()
-	n := c.network(t)
 	config := fabric.DefaultConfig()
 	c.set(&config)
 	set(&config.Switch)

@@ -104,9 +104,9 @@ const unboundedCredits = 1 << 30
 
 // paceOf numbers the pace of a channel with room for so many flits behind the
 // crossbar; 0: for any number.
-func (n *network) paceOf(t timing, limit int64) uint16 {
-	interval := t.interval
-	p := pace{Interval: interval, window: fabric.Never, latency: t.latency}
+func (n *network) paceOf(t fabric.ChannelTiming, limit int64) uint16 {
+	interval := intervalOf(t)
+	p := pace{Interval: interval, window: fabric.Never, latency: int32(t.Latency)}
 	if limit > 0 && limit <= fabric.Never/interval {
 		p.window = limit * interval
 	}
@@ -173,7 +173,7 @@ func (f *Fabric) layOutSwitches() {
 }
 
 // wire fills in both ends of every channel.
-func (f *Fabric) wire(timings []timing) {
+func (f *Fabric) wire(timings []fabric.ChannelTiming) {
 	g, vcs := f.graph, f.vcs
 	ports, terminals := g.NumPorts(), g.Terminals()
 	f.received = unboundedCredits
@@ -214,7 +214,7 @@ func (f *Fabric) wire(timings []timing) {
 		port := topology.PortID(p)
 		t := timings[g.PortClass[p]]
 		o := OutPort{until: -1, free: 1<<vcs - 1, pace: f.paceOf(t, limit)}
-		f.in[p].until, f.in[p].delay = -1, t.latency+credit
+		f.in[p].until, f.in[p].delay = -1, int32(t.Latency)+credit
 		if peer, ok := g.PeerPort(port); ok {
 			o.dest, o.Bounded, o.wheel = f.queueOf(peer, 0), 1, toSwitches
 			f.in[p].upstream = f.ov(peer, 0)
@@ -236,10 +236,10 @@ func (f *Fabric) wire(timings []timing) {
 
 // reach bounds how far ahead the fabric files flits and credits in the usual
 // case: the longest channel, with some flits waiting for it.
-func (f *Fabric) reach(timings []timing) int64 {
+func (f *Fabric) reach(timings []fabric.ChannelTiming) int64 {
 	reach := int64(0)
 	for _, t := range timings {
-		reach = max(reach, int64(t.latency)+(4*t.interval)>>IntervalShift)
+		reach = max(reach, t.Latency+4*intervalOf(t)>>IntervalShift)
 	}
 	s := &f.Config.Switch
 	pipeline := s.RouteCycles + s.VCAllocCycles + s.SwitchAllocCycles + s.CrossbarCycles + s.CreditCycles

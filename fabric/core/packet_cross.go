@@ -4,7 +4,6 @@ import (
 	"math/bits"
 
 	"github.com/weft-sim/weft/fabric"
-	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim/check"
 )
 
@@ -209,63 +208,10 @@ func (u *packetUnit) returnCredits(d *Domain, in *inPort, upstream int32, t *Ste
 	return r.at[0]
 }
 
-// evaluatePlainly is [domain.evaluate] for packets, in a switch of no more than 64 queues
-// without multicast.
-func (u *packetUnit) evaluatePlainly(d *Domain, sw *SwitchState, s topology.SwitchID) {
-	m := &sw.masks[0]
-	if m.route != 0 {
-		d.routeArrivals(sw, s, 0)
-		d.followRouting(sw)
-	}
-	word := sw.Queue0 >> 6
-	u.tails = bits.OnesCount64(check.At(u.streams, uint32(word)).tail)
-	for i := range d.Steps.n {
-		t := &d.Steps.at[i]
-		if m.va != 0 {
-			d.allocateVCs(sw, t.Number)
-		}
-		if m.sa != 0 {
-			u.allocate(d, sw, t)
-		}
-		u.step++
-		if u.tails > 0 {
-			u.pass(d, sw, t.Number)
-		}
-		m.sa |= m.next
-		m.next = 0
-		if m.va|m.sa == 0 && u.tails == 0 {
-			break // nothing is left to do
-		}
-	}
-	u.step = 0
-	if bit := uint64(1) << (word & 63); m.va|m.sa == 0 {
-		d.active[word>>6] &^= bit
-	} else {
-		d.active[word>>6] |= bit
-	}
-	if check.On {
-		d.checkSwitch(sw)
-	}
-}
-
 // requestsPlainly tells whether request serves: heads take their virtual channel as
 // they cross, at once, and go where they have been decided for.
 func (u *packetUnit) requestsPlainly(d *Domain) bool {
 	return d.Combined != 0 && d.escape == nil && !d.storeForward && !neverPlain
-}
-
-// allocate is [domain.allocateSwitch] without detours where nobody has a rival.
-func (u *packetUnit) allocate(d *Domain, sw *SwitchState, t *StepTime) {
-	if d.registered != nil || d.observer != nil || d.lanes != nil || !u.requestsPlainly(d) {
-		d.allocateSwitch(sw, t)
-		return
-	}
-	requests, rivalInputs, rivalOutputs := u.request(d, sw, t.Number)
-	if rivalInputs|rivalOutputs == 0 {
-		u.cross(d, sw, requests, t, true)
-	} else {
-		d.allocateRivals(sw, requests, rivalInputs, rivalOutputs, t)
-	}
 }
 
 // held tells whether another packet holds a port that the packet at the front of a queue

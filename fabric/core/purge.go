@@ -26,7 +26,7 @@ func (x *faults) purge(doomed []int32, c int64) {
 		p.flits(d)
 	}
 	for _, ov := range p.credits {
-		sender := f.sender(ov)
+		sender := f.ofEnd(ov / int32(f.vcs))
 		o := &f.OutVC[ov]
 		o.credits++
 		sender.creditReturned(o, ov)

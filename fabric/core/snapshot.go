@@ -1,7 +1,6 @@
 package core
 
 import (
-	"errors"
 	"slices"
 
 	"github.com/weft-sim/weft/fabric"
@@ -10,47 +9,36 @@ import (
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
-// AppendState appends all that the network is going to depend on between two cycles, beside
-// its graph, settings, routing and seed, and its source. It does not depend on how the
-// network is divided among threads: packets are numbered, and what is on its way is
-// listed, by where they are. What observers have seen (blame, traces) is part of it, and
-// what a host model keeps in the network. Cost: linear in ports*vcs, the terminals and the flits
-// in flight.
-func (f *Fabric) AppendState(b []byte) ([]byte, error) {
-	a := snapshot.Writer()
-	f.archive(a)
-	return append(b, a.Bytes()...), a.Err()
-}
-
-// RestoreState makes a network that is attached to its source, and has not simulated a
-// cycle, go on from a state of a network of the same graph, settings, routing and seed,
-// with any number of threads. A state that ends too soon, or does not end, gives an error. It is
-// trusted otherwise: what is no state of such a network breaks invariants later on.
-func (f *Fabric) RestoreState(b []byte) error {
-	if f.source == nil || f.cycle >= 0 {
-		return errors.New("a state is restored into a fabric that is attached and has not run")
-	}
-	a := snapshot.Reader(b)
-	f.archive(a)
-	return a.End()
-}
-
 // Archiver writes or reads the state of a network.
 type Archiver struct {
 	*snapshot.Archive
 	Fabric        *Fabric
-	Packets       numbers // those that there are
-	sourcePackets numbers // those that are in use
-	sent          Packets // nil: tags are archived as they are
+	Packets       numbers  // those that there are
+	sourcePackets numbers  // those that are in use
+	sent          Packets  // nil: tags are archived as they are
+	flits         []Queued // of a queue
 }
 
-// archive writes the state of f or reads it into f.
-func (f *Fabric) archive(a *snapshot.Archive) *Archiver { return f.archiveSent(a, nil) }
+// Packets is what a source knows of packets that it has handed over, where their tags name
+// records of its own.
+type Packets interface {
+	// ArchiveTag archives the tag of a packet, once for each.
+	ArchiveTag(a *snapshot.Archive, tag *uint64)
+}
 
-// archiveSent is archive where tags of packets name records of their source.
-func (f *Fabric) archiveSent(a *snapshot.Archive, sent Packets) *Archiver {
+// archive writes all that the network is going to depend on between two cycles, beside its graph,
+// settings, routing and seed, and its source; or reads it into a network of the same that is
+// attached and has not simulated a cycle, with any number of threads. It does not depend on how
+// the network is divided among threads: packets are numbered, and what is on its way is listed, by
+// where they are. What observers have seen (blame, traces) is part of it, and what a host model
+// keeps in the network. A state that is read is trusted: what is none of such a network breaks
+// invariants later on. Cost: linear in ports*vcs, the terminals and the flits in flight.
+func (f *Fabric) archive(a *snapshot.Archive, sent Packets) *Archiver {
 	f.disband()
-	x := &Archiver{Archive: a, Fabric: f, Packets: numbers{what: "packets"}, sourcePackets: numbers{what: "source packets"}, sent: sent}
+	x := &Archiver{Archive: a, Fabric: f, Packets: numbers{what: "packets", number: make([]int32, f.packets.ids())}, sourcePackets: numbers{what: "source packets"}, sent: sent}
+	if f.Faults != nil {
+		x.sourcePackets.number = make([]int32, f.Faults.SourcePackets.ids())
+	}
 	if d := f.domains[0]; f.unit != nil && !a.Reading() {
 		d.Unit.upToDate(d)
 	}
@@ -58,16 +46,19 @@ func (f *Fabric) archiveSent(a *snapshot.Archive, sent Packets) *Archiver {
 	snapshot.Int(a, &f.cycle)
 	snapshot.Value(a, &f.Counters)
 	x.lastWork()
-	moving := x.gather()
-	x.sourcePacketTable()
-	x.packetTable()
 	x.hardware()
-	x.faults()
-	x.observed()
 	a.Mark("on the way")
-	for _, kind := range moving.kinds {
+	moving := newMoving(f)
+	for _, kind := range moving {
+		if !a.Reading() {
+			kind.take(f)
+		}
 		kind.archive(x)
 	}
+	x.faults()
+	x.packetTable() // when all that names packets has
+	x.sourcePacketTable()
+	x.observed()
 	if a.Reading() && a.Err() == nil {
 		x.settleIn(moving)
 	}
@@ -122,7 +113,7 @@ func (x *Archiver) hardware() {
 
 // settleIn finishes what has been read: what follows from the rest, and what belongs to
 // domains.
-func (x *Archiver) settleIn(moving *moving) {
+func (x *Archiver) settleIn(moving []wheelKind) {
 	f := x.Fabric
 	for q := range f.Upcoming {
 		f.Upcoming[q].head = f.ofQueue(int32(q)).secondHead(&f.Queues[q])
@@ -134,7 +125,7 @@ func (x *Archiver) settleIn(moving *moving) {
 		d.woken = d.woken[:0]
 		clear(d.active)
 		d.makeWheels(f)
-		for _, kind := range moving.kinds {
+		for _, kind := range moving {
 			kind.begin(d)
 		}
 	}
@@ -149,7 +140,7 @@ func (x *Archiver) settleIn(moving *moving) {
 			*f.owner(topology.TerminalID(t)).wakes.Place(at) = int32(t)
 		}
 	}
-	for _, kind := range moving.kinds {
+	for _, kind := range moving {
 		kind.file()
 	}
 	f.checkAt = 0
@@ -179,47 +170,6 @@ func (f *Fabric) ofEnd(port int32) *Domain {
 	return f.domainAt(int32(f.graph.PortSwitch[port]))
 }
 
-// gather collects what is on its way and numbers the packets: by terminal, queue and
-// arrival.
-func (x *Archiver) gather() *moving {
-	f := x.Fabric
-	m := newMoving(f)
-	if x.Reading() {
-		return m
-	}
-	for _, kind := range m.kinds {
-		kind.take(f)
-	}
-	x.Packets.among(f.packets.ids())
-	for t := range f.Terminals {
-		if te := &f.Terminals[t]; te.Packet >= 0 {
-			x.Packets.see(te.Packet)
-			if te.flags&begun == 0 {
-				x.Fabric.domains[0].unsent(te.Packet)
-			}
-		}
-	}
-	for q := range f.Queues {
-		v := &f.Queues[q]
-		if v.Count == 0 && v.Out >= 0 {
-			x.Packets.see(v.Packet >> PacketBits)
-		}
-		f.ofQueue(int32(q)).EachQueued(v, func(q *Queued) { x.Packets.see(q.Packet >> PacketBits) })
-	}
-	for _, flits := range []*inWheels[Flit]{m.toTerminals, m.toSwitches} {
-		for i := range flits.items {
-			x.Packets.see(flits.items[i].item.Packet >> PacketBits)
-		}
-	}
-	if x.Packets.Count != f.InFlight() {
-		f.domains[0].broken("%d packets are found of %d", x.Packets.Count, f.InFlight())
-	}
-	if f.Faults != nil {
-		x.numberSourcePackets()
-	}
-	return m
-}
-
 // unsent clears what the record of a packet has from the one that had it before, until its
 // head leaves.
 func (d *Domain) unsent(id int32) {
@@ -230,11 +180,20 @@ func (d *Domain) unsent(id int32) {
 }
 
 // packet archives a packet by its number in place of its id, with its flags.
-func (x *Archiver) packet(p *int32) { x.Packets.flagged(x.Archive, p) }
+func (x *Archiver) packet(p *int32) {
+	id, flags := *p>>PacketBits, *p&(1<<PacketBits-1)
+	x.Packets.id(x.Archive, &id)
+	if snapshot.Int(x.Archive, &flags); x.Reading() {
+		*p = id<<PacketBits | flags
+	}
+}
 
 // packetTable archives the records of packets.
 func (x *Archiver) packetTable() {
 	d := x.Fabric.domains[0]
+	if !x.Reading() && x.Packets.Count != x.Fabric.InFlight() {
+		d.broken("%d packets are found of %d", x.Packets.Count, x.Fabric.InFlight())
+	}
 	x.Packets.table(x.Archive, d.addChunk, x.record)
 	if x.Reading() {
 		d.packetFree = slices.DeleteFunc(d.packetFree, x.Packets.read)

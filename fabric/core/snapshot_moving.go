@@ -9,12 +9,6 @@ import (
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
-// moving is what is in the wheels of all domains, by kind.
-type moving struct {
-	toTerminals, toSwitches *inWheels[Flit]
-	kinds                   []wheelKind // these and all others
-}
-
 // wheelKind is an inWheels of any type of item.
 type wheelKind interface {
 	take(f *Fabric)
@@ -41,20 +35,19 @@ type filed[T any] struct {
 	item         T
 }
 
-func newMoving(f *Fabric) *moving {
+// newMoving is what is in the wheels of all domains, by kind: nothing yet.
+func newMoving(f *Fabric) []wheelKind {
 	number := func(n *int32) int64 { return int64(*n) }
 	ofOV := func(ov *int32) *Domain { return f.ofEnd(*ov / int32(f.vcs)) }
 	integer := func(x *Archiver, n *int32) { snapshot.Int(x.Archive, n) }
 	queueOf := func(e *Flit) int64 { return int64(e.Queue) }
 	ofQueue := func(e *Flit) *Domain { return f.ofQueue(e.Queue) }
-	m := &moving{
-		toTerminals: &inWheels[Flit]{place: queueOf, each: (*Archiver).flit,
+	kinds := []wheelKind{
+		&inWheels[Flit]{place: queueOf, each: (*Archiver).flit,
 			of:    func(d *Domain) []*sim.Wheel[Flit] { return d.Flits[toTerminals : toTerminals+1] },
 			owner: func(e *Flit) *Domain { return f.owner(topology.TerminalID(^e.Queue)) }},
-		toSwitches: &inWheels[Flit]{place: queueOf, owner: ofQueue, each: (*Archiver).flit,
+		&inWheels[Flit]{place: queueOf, owner: ofQueue, each: (*Archiver).flit,
 			of: func(d *Domain) []*sim.Wheel[Flit] { return d.Flits[toSwitches:] }},
-	}
-	m.kinds = []wheelKind{m.toTerminals, m.toSwitches,
 		&inWheels[int32]{place: number, owner: ofOV, each: integer,
 			of: func(d *Domain) []*sim.Wheel[int32] { return d.credits[:] }},
 		&inWheels[heldCredit]{each: archiveValue[heldCredit],
@@ -70,7 +63,7 @@ func newMoving(f *Fabric) *moving {
 			void:  func(cycle int64, t *int32) bool { return f.hostModel == nil || f.Terminals[*t].wake == cycle }},
 	}
 	if f.unit != nil {
-		m.kinds = append(m.kinds,
+		kinds = append(kinds,
 			&inWheels[flitSchedule]{each: archiveValue[flitSchedule],
 				of:    func(d *Domain) []*sim.Wheel[flitSchedule] { return d.Unit.schedules[:] },
 				place: func(r *flitSchedule) int64 { return int64(r.port) },
@@ -85,11 +78,11 @@ func newMoving(f *Fabric) *moving {
 					return f.ofQueue(e.number)
 				}})
 		if f.domains[0].Unit.Followed != nil {
-			m.kinds = append(m.kinds, &inWheels[Flit]{place: queueOf, owner: ofQueue, each: (*Archiver).flit,
+			kinds = append(kinds, &inWheels[Flit]{place: queueOf, owner: ofQueue, each: (*Archiver).flit,
 				of: func(d *Domain) []*sim.Wheel[Flit] { return []*sim.Wheel[Flit]{d.Unit.Followed.tails} }})
 		}
 	}
-	return m
+	return kinds
 }
 
 func archiveValue[T any](x *Archiver, v *T) { snapshot.Value(x.Archive, v) }

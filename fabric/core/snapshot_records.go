@@ -9,48 +9,40 @@ import (
 // Records that name packets: by numbers, which do not depend on how the network is divided.
 // All others are archived by their types (snapshot.Value).
 
-// queue archives a queue with the flits in it.
+// queue archives a queue with the flits in it or, where none is there, with what it keeps of the
+// packet whose later flits are still to come.
 func (x *Archiver) queue(number int32) {
-	a, f := x.Archive, x.Fabric
-	d, v := f.ofQueue(number), &f.Queues[number]
-	count := v.Count
-	snapshot.Int(a, &count)
-	snapshot.Int(a, &v.Out)
-	snapshot.Int(a, &v.Ready)
-	x.queued(&v.Queued, count > 0 || v.Out >= 0)
-	if !a.Reading() {
-		first := true
-		d.EachQueued(v, func(q *Queued) {
-			if !first {
-				x.queued(q, true)
-			}
-			first = false
-		})
-		return
+	d, v := x.Fabric.ofQueue(number), &x.Fabric.Queues[number]
+	snapshot.Int(x.Archive, &v.Out)
+	snapshot.Int(x.Archive, &v.Ready)
+	empty, flits := v.Count == 0, x.flits[:0]
+	if empty && v.Out >= 0 {
+		flits = append(flits, v.Queued)
 	}
-	v.Count, v.Last = min(count, 1), 0
-	for i := int32(1); i < count && a.Err() == nil; i++ {
-		var q Queued
-		x.queued(&q, true)
-		d.append(v, &Flit{Packet: q.Packet, dst: q.dst, State: q.State})
-		d.Pool[v.Last-1].Hop = q.Hop
-		v.Count++
-	}
-}
-
-// queued archives a flit in a queue, or, where there is no packet, what the last one has
-// left.
-func (x *Archiver) queued(q *Queued, present bool) {
-	if present {
+	d.EachQueued(v, func(q *Queued) { flits = append(flits, *q) })
+	x.flits = flits
+	snapshot.Bool(x.Archive, &empty)
+	snapshot.List(x.Archive, &flits, func(a *snapshot.Archive, q *Queued) {
 		x.packet(&q.Packet)
-	} else if x.Reading() {
-		q.Packet = 0
+		snapshot.Value(a, q)
+	})
+	if x.Reading() {
+		if d.refill(v, flits); empty {
+			v.Count = 0
+		}
 	}
-	snapshot.Value(x.Archive, q)
 }
 
 func (x *Archiver) terminal(te *terminal) {
-	x.Packets.idOrNone(x.Archive, &te.Packet)
+	sends := te.Packet >= 0
+	if snapshot.Bool(x.Archive, &sends); sends {
+		if !x.Reading() && te.flags&begun == 0 {
+			x.Fabric.domains[0].unsent(te.Packet)
+		}
+		x.Packets.id(x.Archive, &te.Packet)
+	} else {
+		te.Packet = -1
+	}
 	snapshot.Value(x.Archive, te)
 }
 
@@ -122,29 +114,6 @@ func (x *Archiver) replications() {
 	snapshot.Array(a, "words of queues", m.asleep, snapshot.Int)
 }
 
-// numberSourcePackets numbers the source packets of a network that is written: by the packets that carry
-// them, then by the packets that wait for their lanes, then by the timers that run for them.
-func (x *Archiver) numberSourcePackets() {
-	n, f := &x.sourcePackets, x.Fabric
-	n.among(f.Faults.SourcePackets.ids())
-	for _, id := range x.Packets.ids {
-		n.see(int32(f.Packet(id).tag))
-	}
-	for t := range f.laneQueues {
-		for _, q := range f.laneQueues[t].queues {
-			for _, p := range q.packets[q.first:] {
-				n.see(int32(p.tag))
-			}
-		}
-	}
-	for t := range f.Faults.senders {
-		s := &f.Faults.senders[t]
-		for _, timer := range s.timers[s.first:] {
-			n.see(timer.sourcePacket)
-		}
-	}
-}
-
 // tag archives the tag of a packet, which in a network with faults is its source packet.
 func (x *Archiver) tag(tag *uint64) {
 	if x.sent != nil {
@@ -213,25 +182,13 @@ func (x *Archiver) faults() {
 }
 
 // numbers gives records that a state names, as packets and source packets, numbers in the order in
-// which they are seen. Ids follow from how the network is divided among threads, numbers
+// which they are named. Ids follow from how the network is divided among threads, numbers
 // do not; a state that has been read has the numbers for ids.
 type numbers struct {
 	what   string
 	number []int32 // by id, + 1; where a state is written
 	ids    []int32 // by number; likewise
 	Count  int
-}
-
-// among prepares for ids less than n.
-func (n *numbers) among(ids int) { n.number = make([]int32, ids) }
-
-// see gives a record the next number, if it has none.
-func (n *numbers) see(id int32) {
-	if n.number[id] == 0 {
-		n.ids = append(n.ids, id)
-		n.Count = len(n.ids)
-		n.number[id] = int32(n.Count)
-	}
 }
 
 // table archives how many there are, and each by its id. more makes records, of the next ids,
@@ -265,7 +222,12 @@ func (n *numbers) read(id int32) bool { return int(id) < n.Count }
 func (n *numbers) id(a *snapshot.Archive, id *int32) {
 	number := *id
 	if !a.Reading() {
-		number = n.number[number] - 1
+		if n.number[*id] == 0 {
+			n.ids = append(n.ids, *id)
+			n.Count = len(n.ids)
+			n.number[*id] = int32(n.Count)
+		}
+		number = n.number[*id] - 1
 	}
 	if snapshot.Int(a, &number); a.Reading() {
 		*id = number
@@ -280,16 +242,6 @@ func (n *numbers) idOrNone(a *snapshot.Archive, id *int32) {
 		return
 	}
 	n.id(a, id)
-}
-
-// flagged archives the id of a packet with flags in its lowest bits.
-func (n *numbers) flagged(a *snapshot.Archive, p *int32) {
-	id, flags := *p>>PacketBits, *p&(1<<PacketBits-1)
-	n.id(a, &id)
-	snapshot.Int(a, &flags)
-	if a.Reading() {
-		*p = id<<PacketBits | flags
-	}
 }
 
 // observed archives what the observers of the network have seen, and what is noted for them.

@@ -42,12 +42,8 @@ func (d *Domain) evaluatePlainly(sw *SwitchState, s topology.SwitchID) {
 
 // evaluate runs the steps of this cycle at switch s.
 func (d *Domain) evaluate(sw *SwitchState, s topology.SwitchID) {
-	if len(sw.masks) == 1 && d.multicast == nil && !neverPlain {
-		if d.Unit != nil {
-			d.Unit.evaluatePlainly(d, sw, s)
-		} else {
-			d.evaluatePlainly(sw, s)
-		}
+	if len(sw.masks) == 1 && d.Unit == nil && d.multicast == nil && !neverPlain {
+		d.evaluatePlainly(sw, s)
 		return
 	}
 	var va, sa uint64

@@ -14,19 +14,9 @@ const IntervalShift = 20
 // WholeCycle is the first cycle that begins at a fixed-point time or later.
 func WholeCycle(t int64) int64 { return (t + 1<<IntervalShift - 1) >> IntervalShift }
 
-// timing is a channel class in the numbers that the core reckons with.
-type timing struct {
-	latency  int32 // cycles, at least 1
-	interval int64 // time a flit occupies the channel, in cycles << intervalShift
-}
-
-// timings are those of the channel classes.
-func timings(classes []fabric.ChannelTiming) []timing {
-	all := make([]timing, len(classes))
-	for i, t := range classes {
-		all[i] = timing{int32(t.Latency), int64(math.Round(t.CyclesPerFlit * (1 << IntervalShift)))}
-	}
-	return all
+// intervalOf is the time that a flit occupies a channel, in cycles << IntervalShift.
+func intervalOf(t fabric.ChannelTiming) int64 {
+	return int64(math.Round(t.CyclesPerFlit * (1 << IntervalShift)))
 }
 
 // stepTimes places the steps of the switch core on the flit clock. With

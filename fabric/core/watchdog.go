@@ -74,7 +74,7 @@ func (f *Fabric) LongestLatency() int64 {
 
 // ArchiveNetwork writes the state of the network that w watches, and what w has seen of it, between two
 // cycles, or reads both into a network that is attached and has not run.
-func (w *Watchdog) ArchiveNetwork(a *snapshot.Archive) { w.archive(w.f.archive(a)) }
+func (w *Watchdog) ArchiveNetwork(a *snapshot.Archive) { w.archive(w.f.archive(a, nil)) }
 
 func (w *Watchdog) archive(x *Archiver) {
 	snapshot.Value(x.Archive, w)
@@ -174,7 +174,7 @@ func (f *Fabric) waitsOf(in topology.PortID, vc int) []waitStep {
 		Holds: topology.Channel{Port: upstream, VC: uint8(vc)}, Flits: int(v.Count), packet: v.Packet,
 		Src: f.Packet(v.Packet >> PacketBits).Src, Dst: topology.TerminalID(v.dst),
 	}
-	if d := f.domains[f.domainOf[f.graph.PortSwitch[in]]]; d.Unit != nil {
+	if d := f.domainAt(int32(f.graph.PortSwitch[in])); d.Unit != nil {
 		if w.Flits = d.Unit.queuedFlits(d, q); w.Flits == 0 {
 			return nil // on its way
 		}
@@ -185,7 +185,7 @@ func (f *Fabric) waitsOf(in topology.PortID, vc int) []waitStep {
 		return f.waitFor(nil, w, in, topology.PortID(port0+int32(v.Hop>>16)), v.Hop, held)
 	}
 	w.Dst, w.Multicast = 0, true
-	m := f.domains[f.domainOf[f.graph.PortSwitch[in]]].multicast
+	m := f.domainAt(int32(f.graph.PortSwitch[in])).multicast
 	i := m.under[q]
 	if i == 0 {
 		return nil // has not been looked up
