@@ -17,7 +17,8 @@ func init() {
 // packet takes two local hops in its source group.
 //
 // Virtual channels rise with each global hop, of minimal packets, too: L0 G1 L1 and L0 G1 L1 G2 L2, or
-// with global_vc = "same" L0 G0 L1 and L0 G0 L1 G1 L2; 3 of them.
+// with global_vc = "same" L0 G0 L1 and L0 G0 L1 G1 L2; 3 of them. A packet never waits for a channel to
+// the left of one that it holds.
 type ownProgressive struct {
 	*ugal
 	own [][]int32 // by switch: groups that it has a channel of its own to
