@@ -3,7 +3,6 @@ package kinds
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,22 +39,7 @@ type fragmentedConfig struct {
 // listedConfig configures hosts that are given.
 type listedConfig struct {
 	Nodes    []int  `toml:"nodes" doc:"placement listed: hosts by number, in the order of ranks; they may be another job's, too" min:"0"`
-	NodeFile string `toml:"node_file" doc:"placement listed: the same from a file, a number a line, relative to the experiment file"`
-}
-
-// RelativeTo makes a relative path start at dir.
-func (c *listedConfig) RelativeTo(dir string) {
-	if c.NodeFile != "" && !filepath.IsAbs(c.NodeFile) {
-		c.NodeFile = filepath.Join(dir, c.NodeFile)
-	}
-}
-
-// Files are the files that are read.
-func (c *listedConfig) Files() []string {
-	if c.NodeFile == "" {
-		return nil
-	}
-	return []string{c.NodeFile}
+	NodeFile string `toml:"node_file" doc:"placement listed: the same from a file, a number a line, relative to the experiment file" file:"read"`
 }
 
 func init() {

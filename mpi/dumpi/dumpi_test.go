@@ -264,7 +264,7 @@ func TestSamples(t *testing.T) {
 			}
 		}
 		end, err := d.end()
-		d.file.Close()
+		d.Close()
 		if err != nil {
 			t.Fatal(file, err)
 		}

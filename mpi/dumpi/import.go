@@ -95,10 +95,10 @@ func survey(file string, rank, ranks int) (parts []trace.Part, end *summary, err
 	if err != nil {
 		return nil, nil, err
 	}
-	defer d.file.Close()
+	defer d.Close()
 	recorded := map[string]int64{}
 	for {
-		begin := d.at
+		begin := d.At
 		if err = d.next(); err != nil {
 			break
 		}
@@ -113,10 +113,10 @@ func survey(file string, rank, ranks int) (parts []trace.Part, end *summary, err
 			}
 		}
 	}
-	if err == io.EOF {
-		end, err = d.end()
+	if err != io.EOF {
+		return nil, nil, err
 	}
-	if err != nil {
+	if end, err = d.end(); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", file, err)
 	}
 	for f := range min(len(functions), len(end.counts)) {
@@ -171,20 +171,20 @@ func replay(b *trace.Builder, file string, end *summary, made []*trace.Communica
 	if err != nil {
 		return err
 	}
-	defer d.file.Close()
+	defer d.Close()
 	r, err := b.Process()
 	if err != nil {
 		return err
 	}
 	p := &process{Process: r, call: &d.call, sizes: end.sizes, made: made, comms: map[int64]*trace.Communicator{world: {}}, requests: map[int64]request{}, types: map[int64]int64{}}
-	begin := d.at
+	begin := d.At
 	b.Place = func() string { return fmt.Sprintf("%s: byte %d", file, begin) }
 	for {
-		begin = d.at
+		begin = d.At
 		if err := d.next(); err == io.EOF {
 			break
 		} else if err != nil {
-			return fmt.Errorf("%s: %w", file, err)
+			return err
 		}
 		if err := p.act(); err != nil {
 			return fmt.Errorf("%s: %s: %w", b.Place(), d.name, err)

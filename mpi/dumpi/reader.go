@@ -4,13 +4,12 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 
-	"github.com/weft-sim/weft/sim/input"
+	"github.com/weft-sim/weft/mpi/trace"
 )
 
 const (
@@ -43,10 +42,7 @@ type call struct {
 
 // reader reads the file of a rank.
 type reader struct {
-	file io.Closer
-	in   *bufio.Reader
-	at   int64
-	err  error
+	*trace.Bytes
 	late int64 // latest time so far
 	past int64 // periods before it, in ns
 	call
@@ -61,49 +57,26 @@ func Is(in *bufio.Reader) bool {
 
 // open opens a file and reads up to its first call.
 func open(name string) (*reader, error) {
-	f, err := input.OpenInput(name, input.MaxStream)
+	b, err := trace.OpenBytes(name, "the file ends in the middle of a record: is it truncated?")
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return nil, err
 	}
-	d := &reader{file: f, in: bufio.NewReaderSize(f, 1<<16)}
-	if string(d.bytes(len(magic))) != magic {
-		d.fail("this is no DUMPI trace, which begins with %q", magic)
+	d := &reader{Bytes: b}
+	if string(d.Next(len(magic))) != magic {
+		d.Fail(d.At, "this is no DUMPI trace, which begins with %q", magic)
 	}
 	d.number(4) // the seconds where CPU and wall times begin
 	d.number(4)
-	if d.err != nil {
-		f.Close()
-		return nil, fmt.Errorf("%s: %w", name, d.err)
+	if d.Err != nil {
+		d.Close()
+		return nil, d.Err
 	}
 	return d, nil
 }
 
-// fail keeps the first error.
-func (d *reader) fail(format string, args ...any) {
-	if d.err == nil {
-		d.err = fmt.Errorf("byte %d: "+format, append([]any{d.at}, args...)...)
-	}
-}
-
-// bytes are the next n, good until the next call; zeros after an error.
-func (d *reader) bytes(n int) []byte {
-	b, err := d.in.Peek(n)
-	if err != nil || d.err != nil {
-		if err == io.EOF {
-			d.at += int64(len(b))
-			err = errors.New("the file ends in the middle of a record: is it truncated?")
-		}
-		d.fail("%w", err)
-		return make([]byte, n)
-	}
-	d.in.Discard(n)
-	d.at += int64(n)
-	return b
-}
-
 // number is a big-endian number of so many bytes, with a sign.
 func (d *reader) number(bytes int) int64 {
-	b := d.bytes(bytes)
+	b := d.Next(bytes)
 	switch bytes {
 	case 1:
 		return int64(b[0])
@@ -119,9 +92,9 @@ func (d *reader) number(bytes int) int64 {
 func (d *reader) length() int {
 	n := d.number(4)
 	if n < 0 {
-		d.fail("a list of %d elements", n)
+		d.Fail(d.At, "a list of %d elements", n)
 	}
-	if d.err != nil {
+	if d.Err != nil {
 		return 0
 	}
 	return int(n)
@@ -132,21 +105,12 @@ func (d *reader) list(bytes int) {
 	into := &d.pool[len(d.lists)]
 	*into = (*into)[:0]
 	for range d.length() {
-		if d.err != nil {
+		if d.Err != nil {
 			break
 		}
 		*into = append(*into, int32(d.number(bytes)))
 	}
 	d.lists = append(d.lists, *into)
-}
-
-// skip passes over bytes.
-func (d *reader) skip(n int) {
-	done, err := d.in.Discard(n)
-	d.at += int64(done)
-	if err != nil {
-		d.bytes(1)
-	}
 }
 
 // times are the start and the end of a call.
@@ -167,9 +131,9 @@ func (d *reader) unwrap(t int64) int64 {
 
 // next reads a call; io.EOF after the last.
 func (d *reader) next() error {
-	begin := d.at
+	begin := d.At
 	number := d.number(2)
-	if d.err == nil && number == endOfStream {
+	if d.Err == nil && number == endOfStream {
 		return io.EOF
 	}
 	switch {
@@ -181,8 +145,7 @@ func (d *reader) next() error {
 		d.function = function{fmt.Sprint("function ", number), "?", false}
 	}
 	if d.layout == "?" {
-		d.at = begin
-		d.fail("a call of %s, whose arguments are not known to weft", d.name)
+		d.Fail(begin, "a call of %s, whose arguments are not known to weft", d.name)
 	}
 	d.values, d.lists = d.values[:0], d.lists[:0]
 	mask := d.number(1)
@@ -201,11 +164,11 @@ func (d *reader) next() error {
 		d.start, d.stop = d.unwrap(d.start), d.unwrap(d.stop)
 	}
 	if mask&hasCounters != 0 {
-		d.skip(int(d.number(1)) * 16)
+		d.Skip(int(d.number(1)) * 16)
 	}
 	d.arguments(mask)
-	if d.err != nil {
-		return fmt.Errorf("%w (in a call of %s at byte %d)", d.err, d.name, begin)
+	if d.Err != nil {
+		return fmt.Errorf("%w (in a call of %s at byte %d)", d.Err, d.name, begin)
 	}
 	return nil
 }
@@ -239,27 +202,27 @@ func (d *reader) arguments(mask int64) {
 			d.list(2)
 		case '2':
 			for range d.length() {
-				if d.err != nil {
+				if d.Err != nil {
 					return
 				}
 				for range d.length() {
 					d.number(4)
-					if d.err != nil {
+					if d.Err != nil {
 						return
 					}
 				}
 			}
 		case 'T':
-			d.skip(d.length())
+			d.Skip(d.length())
 		case 'A':
 			for range d.length() {
-				if d.skip(d.length()); d.err != nil {
+				if d.Skip(d.length()); d.Err != nil {
 					return
 				}
 			}
 		case 'S':
 			if mask&hasStatuses != 0 {
-				d.skip(d.length() * 14) // bytes, source, cancelled, error, tag
+				d.Skip(d.length() * 14) // bytes, source, cancelled, error, tag
 			}
 		}
 	}
@@ -273,8 +236,8 @@ type summary struct {
 
 // end reads what stands after the calls.
 func (d *reader) end() (*summary, error) {
-	begin := d.at
-	tail, err := io.ReadAll(io.LimitReader(d.in, mostTail+1))
+	begin := d.At
+	tail, err := io.ReadAll(io.LimitReader(d.In, mostTail+1))
 	if err != nil {
 		return nil, fmt.Errorf("byte %d: %w", begin+int64(len(tail)), err)
 	}

@@ -142,15 +142,15 @@ func (a *archive) definitions() error {
 	if err != nil {
 		return err
 	}
-	defer d.file.Close()
+	defer d.Close()
 	type defined struct{ self, name, group uint64 }
 	var comms []defined
-	for err = d.next(); err == nil && d.err == nil; err = d.next() {
+	for err = d.next(); err == nil && d.Err == nil; err = d.next() {
 		a.globalRecords++
 		switch d.kind {
 		case clockDefinition:
 			if a.ticks = float64(d.number()); !(a.ticks >= 1) {
-				d.fail(d.begin, "a clock of %v ticks a second", a.ticks)
+				d.Fail(d.begin, "a clock of %v ticks a second", a.ticks)
 			}
 		case stringDefinition:
 			self := d.number()
@@ -184,20 +184,20 @@ func (a *archive) definitions() error {
 		}
 	}
 	switch {
-	case d.err != nil:
-		return d.err
+	case d.Err != nil:
+		return d.Err
 	case err != io.EOF:
 		return err
 	case a.globalRecords != a.declared:
-		return fmt.Errorf("%s: byte %d: %d records, but the anchor has %d", d.name, d.begin, a.globalRecords, a.declared)
+		return fmt.Errorf("%s: byte %d: %d records, but the anchor has %d", d.Name, d.begin, a.globalRecords, a.declared)
 	case a.ticks == 0:
-		return fmt.Errorf("%s: byte %d: no clock is defined", d.name, d.begin)
+		return fmt.Errorf("%s: byte %d: no clock is defined", d.Name, d.begin)
 	case len(a.ranks) == 0 || len(a.ranks) > mostRanks:
-		return fmt.Errorf("%s: byte %d: %d ranks of MPI, want 1 to %d", d.name, d.begin, len(a.ranks), mostRanks)
+		return fmt.Errorf("%s: byte %d: %d ranks of MPI, want 1 to %d", d.Name, d.begin, len(a.ranks), mostRanks)
 	}
 	for _, l := range a.ranks {
 		if _, ok := a.recorded[l]; !ok {
-			return fmt.Errorf("%s: location %d, which is a rank, is not defined", d.name, l)
+			return fmt.Errorf("%s: location %d, which is a rank, is not defined", d.Name, l)
 		}
 	}
 	for _, l := range slices.Sorted(maps.Keys(a.recorded)) {
@@ -214,7 +214,7 @@ func (a *archive) definitions() error {
 		whole := len(g.members) == len(a.ranks)
 		for j, m := range g.members {
 			if m >= uint64(len(a.ranks)) {
-				return fmt.Errorf("%s: group %d has rank %d of %d", d.name, c.group, m, len(a.ranks))
+				return fmt.Errorf("%s: group %d has rank %d of %d", d.Name, c.group, m, len(a.ranks))
 			}
 			whole = whole && m == uint64(j)
 			one.members = append(one.members, int(m))
@@ -248,9 +248,9 @@ func (a *archive) local(location uint64) (*local, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer d.file.Close()
+	defer d.Close()
 	l := &local{maps: map[byte]map[uint64]uint64{}}
-	for err = d.next(); err == nil && d.err == nil; err = d.next() {
+	for err = d.next(); err == nil && d.Err == nil; err = d.next() {
 		if d.kind != mapping {
 			continue
 		}
@@ -259,7 +259,7 @@ func (a *archive) local(location uint64) (*local, error) {
 		count := d.number()
 		sparse := d.byte()
 		if sparse > 1 || count > uint64(len(d.payload)) {
-			d.fail(d.begin, "%d numbers are mapped in mode %d", count, sparse)
+			d.Fail(d.begin, "%d numbers are mapped in mode %d", count, sparse)
 			break
 		}
 		m := map[uint64]uint64{}
@@ -272,8 +272,8 @@ func (a *archive) local(location uint64) (*local, error) {
 		}
 		l.maps[kind] = m
 	}
-	if d.err != nil {
-		return nil, d.err
+	if d.Err != nil {
+		return nil, d.Err
 	}
 	if err != io.EOF {
 		return nil, err

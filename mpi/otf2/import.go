@@ -105,8 +105,8 @@ func (p *process) read(location uint64) (err error) {
 	if p.d, err = open(p.file(location, eventsExtension), p.eventChunk, true); err != nil {
 		return err
 	}
-	defer p.d.file.Close()
-	p.Place = func() string { return fmt.Sprintf("%s: byte %d", p.d.name, p.d.begin) }
+	defer p.d.Close()
+	p.Place = func() string { return fmt.Sprintf("%s: byte %d", p.d.Name, p.d.begin) }
 	events := uint64(0)
 	for {
 		err := p.d.next()
@@ -121,7 +121,7 @@ func (p *process) read(location uint64) (err error) {
 		}
 		events++
 		if err = p.event(); err == nil {
-			err = p.d.err
+			err = p.d.Err
 		} else {
 			err = fmt.Errorf("%s: %s: %w", p.Place(), eventName(p.d.kind), err)
 		}
@@ -130,7 +130,7 @@ func (p *process) read(location uint64) (err error) {
 		}
 	}
 	if want := p.recorded[location]; events != want {
-		return fmt.Errorf("%s: byte %d: %d events, but %d are defined", p.d.name, p.d.begin, events, want)
+		return fmt.Errorf("%s: byte %d: %d events, but %d are defined", p.d.Name, p.d.begin, events, want)
 	}
 	if n := len(p.requests); n > 0 {
 		p.CountAll(int64(n), trace.Approximated, "request", "never completed")
@@ -321,8 +321,8 @@ func (p *process) collective() error {
 	if operation < len(collectiveNames) {
 		name = collectiveNames[operation]
 	}
-	if d.err != nil {
-		return d.err
+	if d.Err != nil {
+		return d.Err
 	}
 	size, index := uint64(p.Ranks()), uint64(p.rank)
 	if c.members != nil {

@@ -363,7 +363,7 @@ func TestSample(t *testing.T) {
 				got[key] = fmt.Sprint(sum[0], "  ")
 			}
 		}
-		d.file.Close()
+		d.Close()
 		if err != io.EOF || len(printed) > 0 {
 			t.Error(location, err, printed)
 		}

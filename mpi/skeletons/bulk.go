@@ -71,14 +71,7 @@ func newGroupAlltoall(c GroupAlltoall, e Env) (Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A block of group*stride ranks holds stride groups.
-	split := collectives.Split(a, e.Ranks, func(r int) (group, index int) {
-		block, at := r/(c.Group*c.Stride), r%(c.Group*c.Stride)
-		return block*c.Stride + at%c.Stride, at / c.Stride
-	}, func(group, index int) int {
-		return group/c.Stride*c.Group*c.Stride + index*c.Stride + group%c.Stride
-	})
-	return mpi.Iterate(computeThen(e.Ranks, c.Compute, split), c.times(10)), nil
+	return mpi.Iterate(computeThen(e.Ranks, c.Compute, divide(a, e.Ranks, c.Stride)), c.times(10)), nil
 }
 
 // Storage configures writes to servers.

@@ -3,7 +3,6 @@ package skeletons
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"github.com/BurntSushi/toml"
@@ -16,18 +15,8 @@ import (
 
 // ProgramFile configures a program made of others.
 type ProgramFile struct {
-	File string `toml:"file" doc:"steps [[step]] in TOML, relative to the experiment file: type and settings of a skeleton, times, group; [group.NAME] has first and count, or size and stride; iterations of the whole"`
+	File string `toml:"file" doc:"steps [[step]] in TOML, relative to the experiment file: type and settings of a skeleton, times, group; [group.NAME] has first and count, or size and stride; iterations of the whole" file:"read"`
 }
-
-// RelativeTo makes a relative path start at dir.
-func (c *ProgramFile) RelativeTo(dir string) {
-	if c.File != "" && !filepath.IsAbs(c.File) {
-		c.File = filepath.Join(dir, c.File)
-	}
-}
-
-// Files are the files that are read.
-func (c *ProgramFile) Files() []string { return []string{c.File} }
 
 func init() {
 	param.Register(Registry, "program", "steps from a file: skeletons one after the other, on all ranks or on groups of them", ProgramFile{}, func(c ProgramFile, e Env) (Program, error) {
@@ -143,18 +132,22 @@ func (g *rankGroup) on(name string, ranks int) (func(collectives.Schedule) colle
 	stride := max(1, g.Stride)
 	switch {
 	case g.Size > 0 && g.Count == 0 && g.First == 0 && g.Stride >= 0 && ranks%(g.Size*stride) == 0:
-		block := g.Size * stride
-		return func(s collectives.Schedule) collectives.Schedule {
-			return collectives.Split(s, ranks, func(r int) (group, index int) {
-				return r/block*stride + r%stride, r % block / stride
-			}, func(group, index int) int {
-				return group/stride*block + index*stride + group%stride
-			})
-		}, nil
+		return func(s collectives.Schedule) collectives.Schedule { return divide(s, ranks, stride) }, nil
 	case g.Count > 0 && g.Size == 0 && g.Stride == 0 && g.First >= 0 && g.First+g.Count <= ranks:
 		return func(s collectives.Schedule) collectives.Schedule { return &some{s, g.First, ranks} }, nil
 	}
 	return nil, &param.ParamError{Key: "group." + name, Value: *g, Want: fmt.Sprintf("first and count within the %d ranks, or size with stride (1, if left out) whose product divides them", ranks)}
+}
+
+// divide is a schedule on each of the groups into which the ranks are divided, whose members are stride
+// apart: a block of the group's size times stride holds stride groups.
+func divide(s collectives.Schedule, ranks, stride int) collectives.Schedule {
+	block := s.Ranks() * stride
+	return collectives.Split(s, ranks, func(r int) (group, index int) {
+		return r/block*stride + r%stride, r % block / stride
+	}, func(group, index int) int {
+		return group/stride*block + index*stride + group%stride
+	})
 }
 
 // some is a schedule on ranks from first on; the others do nothing.

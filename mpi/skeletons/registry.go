@@ -4,7 +4,6 @@ package skeletons
 
 import (
 	"fmt"
-	"path/filepath"
 
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/mpi/goal"
@@ -54,18 +53,8 @@ func needRanks(skeleton string, ok bool, ranks int, want string) error {
 
 // Goal configures the replay of a GOAL schedule.
 type Goal struct {
-	File string `toml:"file" doc:"the schedule, relative to the experiment file; a calc unit is 1 ns"`
+	File string `toml:"file" doc:"the schedule, relative to the experiment file; a calc unit is 1 ns" file:"read"`
 }
-
-// RelativeTo makes a relative path start at dir.
-func (c *Goal) RelativeTo(dir string) {
-	if c.File != "" && !filepath.IsAbs(c.File) {
-		c.File = filepath.Join(dir, c.File)
-	}
-}
-
-// Files are the files that are read.
-func (c *Goal) Files() []string { return []string{c.File} }
 
 func init() {
 	param.Register(Registry, "goal", "a schedule in the GOAL format of LogGOPSim and ATLAHS, text or binary; it has its own number of ranks", Goal{}, func(c Goal, _ Env) (Program, error) {

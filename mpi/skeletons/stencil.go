@@ -238,17 +238,7 @@ func newRandomNeighbours(c RandomNeighbours, e Env) (Program, error) {
 	// Each two are those before and behind a rank in a random cycle of all.
 	var next, last [][]int32
 	for i := range c.Neighbours / 2 {
-		order := make([]int32, e.Ranks)
-		for r := range order {
-			order[r] = int32(r)
-		}
-		s := sim.NewStream(uint64(c.Seed), "random neighbours", i)
-		sim.Shuffle(&s, order)
-		behind, before := make([]int32, e.Ranks), make([]int32, e.Ranks)
-		for k, r := range order {
-			to := order[(k+1)%len(order)]
-			behind[r], before[to] = to, r
-		}
+		before, behind := cycle(e.Ranks, uint64(c.Seed), "random neighbours", i)
 		next, last = append(next, behind), append(last, before)
 	}
 	exchange := collectives.Uniform(e.Ranks, 1, func(rank, _ int, dst []collectives.Op) []collectives.Op {

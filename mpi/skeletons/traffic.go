@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"path/filepath"
 	"strconv"
 
 	"github.com/weft-sim/weft/mpi"
@@ -26,23 +25,8 @@ type Traffic struct {
 	Messages int       `toml:"messages" doc:"of a rank; with a matrix of the rank that sends most" min:"1"`
 	Shift    int       `toml:"shift" doc:"pattern shift: by so many ranks; the ranks of a group of a dragonfly make adversarial traffic" min:"0"`
 	Hot      int       `toml:"hot" doc:"pattern hot: the rank that all send to" min:"0"`
-	Matrix   string    `toml:"matrix" doc:"pattern matrix: file of lines SOURCE,DESTINATION,WEIGHT by ranks, relative to the experiment file"`
+	Matrix   string    `toml:"matrix" doc:"pattern matrix: file of lines SOURCE,DESTINATION,WEIGHT by ranks, relative to the experiment file" file:"read"`
 	Seed     int64     `toml:"seed" doc:"of destinations and times" min:"0"`
-}
-
-// RelativeTo makes a relative path start at dir.
-func (c *Traffic) RelativeTo(dir string) {
-	if c.Matrix != "" && !filepath.IsAbs(c.Matrix) {
-		c.Matrix = filepath.Join(dir, c.Matrix)
-	}
-}
-
-// Files are the files that are read.
-func (c *Traffic) Files() []string {
-	if c.Matrix == "" {
-		return nil
-	}
-	return []string{c.Matrix}
 }
 
 func init() {
@@ -98,7 +82,7 @@ func newTraffic(c Traffic, e Env) (Program, error) {
 // ofPattern draws the destinations of a pattern.
 func (t *traffic) ofPattern(mean sim.Time) {
 	n := len(t.to)
-	partner := t.permutation()
+	_, partner := cycle(n, uint64(t.Seed), "traffic permutation", 0)
 	for r := range t.to {
 		s := sim.NewStream(uint64(t.Seed), "traffic destinations", r)
 		t.gap[r] = mean
@@ -121,19 +105,20 @@ func (t *traffic) ofPattern(mean sim.Time) {
 	}
 }
 
-// permutation is a random one in which every rank has another as its partner: a cycle of all.
-func (t *traffic) permutation() []int32 {
-	order := make([]int32, len(t.to))
+// cycle is a random cycle of all ranks, drawn from a stream: who is before each, and who behind.
+func cycle(ranks int, seed uint64, role string, number int) (before, behind []int32) {
+	order := make([]int32, ranks)
 	for i := range order {
 		order[i] = int32(i)
 	}
-	s := sim.NewStream(uint64(t.Seed), "traffic permutation", 0)
+	s := sim.NewStream(seed, role, number)
 	sim.Shuffle(&s, order)
-	partner := make([]int32, len(order))
+	before, behind = make([]int32, ranks), make([]int32, ranks)
 	for i, r := range order {
-		partner[r] = order[(i+1)%len(order)]
+		to := order[(i+1)%ranks]
+		behind[r], before[to] = to, r
 	}
-	return partner
+	return before, behind
 }
 
 // ofMatrix draws destinations by the weights of a file. Ranks send as much as their weights
