@@ -87,7 +87,7 @@ func (k *Checkpoint) SaveTo(done bool, state func(*snapshot.Archive) error) erro
 	switch {
 	case k == nil:
 		return nil
-	case k.end.isTold():
+	case k.end.told():
 		return k.end.last(k.took, func() error { return k.write(state) })
 	case time.Since(k.began) < k.every && !(done && k.long):
 		return nil
@@ -148,25 +148,16 @@ func removeKept(dir string) { _ = os.RemoveAll(filepath.Join(dir, keptFolder)) }
 
 // ending is what a point may still do when it is told to end.
 type ending struct {
-	told   <-chan struct{} // closed then
-	most   time.Duration   // for its last snapshot
-	saving sync.Mutex      // while its last snapshot is written
-	over   atomic.Bool     // it may do nothing any more
-	kept   atomic.Bool     // the last snapshot has been written
+	told   func() bool   // it is
+	most   time.Duration // for its last snapshot
+	saving sync.Mutex    // while its last snapshot is written
+	over   atomic.Bool   // it may do nothing any more
+	kept   atomic.Bool   // the last snapshot has been written
 }
 
 // lastSnapshotTime is how long the last snapshot of a point may take, beyond the grace
 // before which it must have begun: one that takes longer is left out.
 const lastSnapshotTime = 500 * time.Millisecond
-
-func (e *ending) isTold() bool {
-	select {
-	case <-e.told:
-		return true
-	default:
-		return false
-	}
-}
 
 // last writes the last snapshot, unless it is too late, or the one before took too long.
 func (e *ending) last(before time.Duration, write func() error) error {

@@ -319,7 +319,7 @@ func (r *runner) one(ctx context.Context, p *Point) {
 	if ctx.Err() != nil || r.fullDisk() {
 		return
 	}
-	end := &ending{told: ctx.Done(), most: cmp.Or(r.execution.Grace, lastSnapshotTime)}
+	end := &ending{told: func() bool { return ctx.Err() != nil }, most: cmp.Or(r.execution.Grace, lastSnapshotTime)}
 	run := &Run{Seed: p.Seed, Threads: max(r.execution.Threads, 1), live: &r.live, fork: r.file.fork, warmup: p.warmup, warm: r.warm,
 		hash: p.Hash, keep: Checkpoint{dir: r.execution.Dir, every: r.execution.SnapshotEvery, end: end}}
 	start := time.Now()

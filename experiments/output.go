@@ -195,11 +195,12 @@ func (r *runner) write(ctx context.Context, o *Outcome, performance *Table) erro
 			return err
 		}
 	}
-	if err := writeTable(dir, performanceTable, performance, []string{"csv"}); err != nil {
-		return err
-	}
+	ofRun := map[string]*Table{performanceTable: performance}
 	if len(o.Failures) > 0 {
-		if err := writeTable(dir, "failures", r.file.failureTable(o.Failures), []string{"csv"}); err != nil {
+		ofRun["failures"] = r.file.failureTable(o.Failures)
+	}
+	for _, name := range results.SortedKeys(ofRun) {
+		if err := writeTable(dir, name, ofRun[name], []string{"csv"}); err != nil {
 			return err
 		}
 	}
@@ -217,16 +218,21 @@ func (r *runner) write(ctx context.Context, o *Outcome, performance *Table) erro
 	if o.Figures, undrawn = r.file.draw(ctx, o.Results, drawn, dir); ctx.Err() != nil && errors.Is(undrawn, ErrInterrupted) {
 		return ErrInterrupted
 	}
-	manifest, err := json.MarshalIndent(r.manifest(o), "", "  ")
-	if err != nil {
-		return err
-	}
-	return errors.Join(undrawn, results.WriteInside(dir, manifestFile, append(manifest, '\n')))
+	return errors.Join(undrawn, writeJSON(dir, manifestFile, r.manifest(o)))
 }
 
 // formats lists the forms of tables beside CSV that were asked for.
 func (r *runner) formats() []string {
 	return slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(r.execution.Formats))), func(s string) bool { return s == "csv" })
+}
+
+// writeJSON writes a value into a file of a result folder.
+func writeJSON(dir, name string, value any) error {
+	text, err := json.MarshalIndent(value, "", "  ")
+	if err != nil {
+		return err
+	}
+	return results.WriteInside(dir, name, append(text, '\n'))
 }
 
 // writeTable writes a table of a result folder in some of [TableFormats].

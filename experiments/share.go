@@ -91,11 +91,7 @@ func (r *runner) computeShare(ctx context.Context, end string) error {
 	if r.execution.Shard.Of > 0 {
 		shard = r.execution.Shard.String()
 	}
-	text, err := json.MarshalIndent(shareEnd{r.file.Name, Version(), shard, len(r.points), r.reasons}, "", "  ")
-	if err != nil {
-		return err
-	}
-	return results.WriteInside(filepath.Dir(end), filepath.Base(end), append(text, '\n'))
+	return writeJSON(filepath.Dir(end), filepath.Base(end), shareEnd{r.file.Name, Version(), shard, len(r.points), r.reasons})
 }
 
 // share is what another process has computed, or is computing.

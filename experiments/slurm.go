@@ -136,11 +136,7 @@ func (s *slurmRun) prepare(todo []*Point) error {
 		s.tasks = append(s.tasks, slurmTask{share: slurmShare(dir, len(s.tasks)), points: points})
 		s.job.Tasks = append(s.job.Tasks, hashes)
 	}
-	text, err := json.MarshalIndent(s.job, "", "  ")
-	if err != nil {
-		return err
-	}
-	return WriteFile(filepath.Join(dir, slurmJobFile), append(text, '\n'))
+	return writeJSON(dir, slurmJobFile, s.job)
 }
 
 // open lists the tasks that have not ended.
