@@ -78,7 +78,7 @@ var neverFlitRuns bool
 
 // takesFlitRuns tells whether nothing in f looks at single flits.
 func (f *Fabric) takesFlitRuns() bool {
-	return !neverFlitRuns && f.domains[0].requestsPlainly() && !f.domains[0].cutThrough && f.unit == nil && f.observer == nil && f.Faults == nil && f.multicast == nil &&
+	return !neverFlitRuns && f.domains[0].requestsPlainly() && !f.domains[0].cutThrough && f.unit == nil && f.observer == nil && f.Faults == nil && f.multicast == nil && f.escape == nil &&
 		f.sensing == nil && f.hold == nil && f.lanes == nil && f.laneQueues == nil && !f.receives() && f.allocators == nil &&
 		!f.needs.Queues && !f.needs.Credits && f.domains[0].Steps.Whole > 0 && f.creditInterval <= oneCycle
 }

@@ -106,7 +106,7 @@ const unboundedCredits = 1 << 30
 // crossbar; 0: for any number.
 func (n *network) paceOf(t fabric.ChannelTiming, limit int64) uint16 {
 	interval := intervalOf(t)
-	p := pace{Interval: interval, window: fabric.Never, latency: int32(t.Latency)}
+	p := pace{Interval: interval, window: fabric.Never, travel: (t.Latency+1)<<IntervalShift - 1, latency: int32(t.Latency)}
 	if limit > 0 && limit <= fabric.Never/interval {
 		p.window = limit * interval
 	}

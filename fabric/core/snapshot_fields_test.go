@@ -43,10 +43,10 @@ func TestStatesAreWhole(t *testing.T) {
 		"sums", "summed", // count within the routing of a switch
 		"Pool", "poolFree", "packetFree", "active", "Mine", "Ends", "alone", // follow from the rest
 		"retry", "doomed", // put together
-		"purged",                                                                                                                 // counts at the beginning of a window
-		"touched", "woken", "departing", "decided", "Steps", "Matcher", "registered", "hold", "view", "spec", "head", "delivery", // count within a cycle
+		"purged",                                                                                                                                               // counts at the beginning of a window
+		"touched", "woken", "departing", "decided", "Steps", "Matcher", "registered", "hold", "view", "spec", "head", "delivery", "late", "unfiled", "leaving", // count within a cycle
 		"handed", "sent", // handed over when cycles have been simulated
-		"routesAhead", "plain", "vcSpecial", // follow from the settings
+		"routesAhead", "plain", "vcSpecial", "crossNoted", "crossTimed", "routeNoted", // follow from the settings
 		"flitRuns", // are disbanded before
 		"decides",  // is found again
 		"worked")
