@@ -104,8 +104,8 @@ func TestKautzWords(t *testing.T) {
 // SiCortex's size: 972 switches of 3 + 3 arcs, 6 hops.
 func TestKautzSiCortex(t *testing.T) {
 	x := build(t, "kautz", func(c *KautzConfig) { *c = KautzConfig{3, 6, 1} })
-	if got, want := x.Facts(), (Facts{972, 972, 2916, 6, -1}); got != want || diameterOf(x.Graph()) != 6 {
-		t.Errorf("%+v, diameter %d", got, diameterOf(x.Graph()))
+	if got, want := x.Facts(), (Facts{972, 972, 2916, 6, -1}); got != want || Measure(x.Graph()).Diameter() != 6 {
+		t.Errorf("%+v, diameter %d", got, Measure(x.Graph()).Diameter())
 	}
 }
 

@@ -32,12 +32,6 @@ var (
 	Families   func() []string
 )
 
-// diameterOf measures the diameter of a graph.
-func diameterOf(g *Graph) int {
-	m := Measure(g)
-	return m.Diameter()
-}
-
 func init() {
 	addSample("single-switch", "one", false, func(c *SingleSwitchConfig) { c.Terminals = 1 })
 }

@@ -115,7 +115,7 @@ func TestTwistedTorus(t *testing.T) {
 	// Cámara et al.: the doubly twisted 2a x a x a torus has a smaller diameter than the
 	// torus, 2a: here a = 4.
 	prism := build(t, "twisted-torus", func(c *TwistedTorusConfig) { *c = TwistedTorusConfig{[]int{8, 4, 4}, []int{0, 4, 4}, 1} }).Graph()
-	if d := diameterOf(prism); d != 6 {
+	if d := Measure(prism).Diameter(); d != 6 {
 		t.Errorf("diameter %d", d)
 	}
 }

@@ -31,12 +31,12 @@ type Metrics struct {
 }
 
 // Diameter is the largest distance between leaves.
-func (m *Metrics) Diameter() int { return len(m.Pairs) - 1 }
+func (m Metrics) Diameter() int { return len(m.Pairs) - 1 }
 
 // MooreEfficiency is the number of switches in units of the Moore bound: of the most
 // that any graph has with this largest degree and this diameter between all switches,
 // 1 + d*(1 + (d-1) + ... + (d-1)^(diameter-1)).
-func (m *Metrics) MooreEfficiency() float64 {
+func (m Metrics) MooreEfficiency() float64 {
 	return float64(m.Switches) / MooreBound(m.Degree[1], m.Diameter())
 }
 

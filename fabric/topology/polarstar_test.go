@@ -60,7 +60,7 @@ func TestPolarStarDiameter(t *testing.T) {
 		{PolarStarConfig{8, "paley", 4, 1}, 657, 3},
 	} {
 		g := build(t, "polarstar", func(d *PolarStarConfig) { *d = c.config }).Graph()
-		if d := diameterOf(g); g.Switches() != c.switches || d != c.diameter {
+		if d := Measure(g).Diameter(); g.Switches() != c.switches || d != c.diameter {
 			t.Errorf("%+v: %d switches, diameter %d", c.config, g.Switches(), d)
 		}
 	}

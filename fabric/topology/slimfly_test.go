@@ -58,7 +58,7 @@ func edgesHash(g *Graph) string {
 func TestSlimFly(t *testing.T) {
 	for _, q := range []int{3, 4, 5, 7, 8, 9, 11, 13, 16, 17, 19, 23, 25, 27} {
 		x := build(t, "slim-fly", func(c *SlimFlyConfig) { c.Q = q })
-		if d := diameterOf(x.Graph()); d != 2 {
+		if d := Measure(x.Graph()).Diameter(); d != 2 {
 			t.Errorf("q = %d: diameter %d", q, d)
 		}
 		if gap := AlgebraicConnectivity(x.Graph()); math.Abs(gap-float64(q)) > 1e-6 {

@@ -57,7 +57,7 @@ func TestTaperedTree(t *testing.T) {
 			t.Fatalf("switch %d has %d ports", s, d)
 		}
 	}
-	if d := diameterOf(x.Graph()); d != 4 {
+	if d := Measure(x.Graph()).Diameter(); d != 4 {
 		t.Errorf("diameter %d", d)
 	}
 }

@@ -250,8 +250,7 @@ func (tr *Trial) checkBound(t testing.TB, cycles int64) bool {
 	f.Advance(1000)
 	clear(count)
 	f.Advance(cycles)
-	shape := topology.Measure(g)
-	path := 2*shape.Diameter() + 4 // switches, as good as all of any path
+	path := 2*topology.Measure(g).Diameter() + 4 // switches, as good as all of any path
 	held := float64(path * tr.config.Switch.BufferFlits * tr.vcs)
 	n := float64(cycles) + held
 	limit := n / most * (1 + 6/math.Sqrt(n/float64(tr.flits)))

@@ -155,8 +155,7 @@ func checkFacts(t testing.TB, topo topology.Topology, tightBisection bool) {
 			t.Errorf("Facts say %d %s, the graph has %d", c.fact, c.what, c.got)
 		}
 	}
-	m := topology.Measure(g)
-	if d := m.Diameter(); f.Diameter >= 0 && f.Diameter != d {
+	if d := topology.Measure(g).Diameter(); f.Diameter >= 0 && f.Diameter != d {
 		t.Errorf("Facts say diameter %d, search says %d", f.Diameter, d)
 	}
 	if tightBisection && g.Switches() > 20 {
