@@ -2,6 +2,7 @@ package mpi
 
 import (
 	"math"
+	"slices"
 
 	"github.com/weft-sim/weft/fabric/hca"
 	"github.com/weft-sim/weft/sim"
@@ -274,9 +275,11 @@ type inbox []sim.Time
 
 // has tells whether one of so many buffers is not in use at time now.
 func (b *inbox) has(buffers int, now sim.Time) bool {
-	for len(*b) > 0 && (*b)[0] <= now {
-		*b = (*b)[1:]
+	over := 0
+	for over < len(*b) && (*b)[over] <= now {
+		over++
 	}
+	*b = slices.Delete(*b, 0, over) // whose memory stays
 	return len(*b) < buffers
 }
 

@@ -8,7 +8,7 @@
 // traffic (terminal programs over a fabric), exchange (an all-to-all), mpi (programs of
 // ranks; transport_fabric.go sends their messages through a fabric), multicast_routing and
 // multicast_latency, and sessions; connections and cost are in formulas.go. Further tables that several kinds
-// write are in further_tables.go, blame.go and traces.go.
+// write are in further_tables.go and traces.go.
 //
 // What kinds share that have a network (its tables, its faults, its certificate) is in
 // package network beside this one.

@@ -3,6 +3,7 @@ package kinds
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -154,5 +155,81 @@ func TestSlurmTaskGoesOn(t *testing.T) {
 	}
 	if states, _ := filepath.Glob(kept); len(states) != 0 {
 		t.Errorf("%q are left", states)
+	}
+}
+
+// TestCache: results and preflight are the same without a cache, when it is filled, when it
+// is read, and when all that is in it is damaged. Two networks under one pattern are two
+// certificates and two tables of loads.
+func TestCache(t *testing.T) {
+	const text = smallTorus + `
+[sweep]
+"topology.dims" = [[8], [4, 4]]
+"traffic.load" = [0.1, 0.2]
+`
+	var warnings []string
+	cache := &experiments.Cache{Dir: t.TempDir(), Limit: 1 << 20, Warn: func(m string) { warnings = append(warnings, m) }}
+	run := func(c *experiments.Cache) string {
+		f := load(t, text, experiments.Options{Cache: c})
+		report, err := f.Preflight(true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := ""
+		for _, n := range report.Notes {
+			said += n.Topic + n.Where + n.Text + "\n"
+		}
+		return said + fmt.Sprint(execute(t, f, experiments.Execution{}).Results.Rows)
+	}
+	want := run(nil)
+	for _, when := range []string{"filled", "read", "damaged"} {
+		paths, err := filepath.Glob(filepath.Join(cache.Dir, "*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if when != "filled" && len(paths) != 4 {
+			t.Fatalf("%s: %d entries, want 4", when, len(paths))
+		}
+		for _, path := range paths {
+			if when == "damaged" {
+				if err := os.Truncate(path, 50); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if got := run(cache); got != want {
+			t.Errorf("%s:\n%s\nwithout a cache:\n%s", when, got, want)
+		}
+	}
+	if len(warnings) != 4 {
+		t.Errorf("warnings %q, want one for each damaged entry", warnings)
+	}
+}
+
+// Points share routings that depend on the network only, so that files of tables are read
+// once; others, and those with settings of their own, are each point's own.
+func TestPointsShareTables(t *testing.T) {
+	for _, c := range []struct {
+		sweep string
+		same  bool
+	}{
+		{"\"traffic.load\" = [0.1, 0.2]\n\"routing.type\" = [\"opensm-lash\"]", true},
+		{"\"routing.data_lanes\" = [4, 8]\n\"routing.type\" = [\"opensm-lash\"]", false},
+		{"\"switch.vcs\" = [6, 8]\n\"routing.type\" = [\"opensm-lash\"]", true},
+		{"\"topology.dims\" = [[3, 3], [3, 4]]\n\"routing.type\" = [\"opensm-lash\"]", false},
+		{"\"traffic.load\" = [0.1, 0.2]\n\"routing.type\" = [\"dor\"]", false},
+	} {
+		f := load(t, "kind = \"traffic\"\n[topology]\ntype = \"torus\"\ndims = [3, 3]\n[sweep]\n"+c.sweep+"\n", experiments.Options{})
+		var built [2]any
+		for i := range built {
+			parts, err := f.Points[i].Config().(*trafficConfig).build(f.Points[i].Seed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			built[i] = parts.Routing
+		}
+		if same := built[0] == built[1]; same != c.same {
+			t.Errorf("%s: one routing is %v, want %v", c.sweep, same, c.same)
+		}
 	}
 }

@@ -30,31 +30,82 @@ func archiveContexts(a *snapshot.Archive, set *contextSet) {
 	}
 }
 
+// sendQueue is the requests of a QP, the first as far as it is left.
+type sendQueue struct {
+	qp       QP
+	begun    bool
+	requests []queued
+}
+
 func (s *sendQueue) archive(a *snapshot.Archive, mark func(*snapshot.Archive, *Request)) {
 	snapshot.Int(a, &s.qp)
 	snapshot.Bool(a, &s.begun)
-	snapshot.List(a, &s.requests, func(a *snapshot.Archive, r *Request) {
-		r.QP = s.qp
-		snapshot.Int(a, &r.Bytes)
-		mark(a, r)
+	snapshot.List(a, &s.requests, func(a *snapshot.Archive, r *queued) {
+		snapshot.Int(a, &r.bytes)
+		left := Request{s.qp, r.bytes, r.mark}
+		mark(a, &left)
+		r.mark = left.Mark
 	})
 }
 
 // archive archives the send queues: those that take turns from the present one on, and
-// those that wait for an engine.
+// those that wait for an engine. Where they are in memory makes no difference.
 func (a *arbiter) archive(x *snapshot.Archive, mark func(*snapshot.Archive, *Request)) {
-	snapshot.Int(x, &a.last)
-	snapshot.Bool(x, &a.served)
-	snapshot.Bool(x, &a.over)
-	each := func(x *snapshot.Archive, q **sendQueue) {
-		if x.Reading() {
-			*q = &sendQueue{}
-		}
-		(*q).archive(x, mark)
-		a.enter(*q)
+	var turns, waiting []sendQueue
+	if !x.Reading() {
+		turns, waiting = a.sendQueues()
 	}
-	snapshot.List(x, &a.ring, each)
-	snapshot.List(x, &a.waiting, each)
+	last, served, over := a.last, a.served, a.over
+	snapshot.Int(x, &last)
+	snapshot.Bool(x, &served)
+	snapshot.Bool(x, &over)
+	each := func(x *snapshot.Archive, s *sendQueue) { s.archive(x, mark) }
+	snapshot.List(x, &turns, each)
+	snapshot.List(x, &waiting, each)
+	if !x.Reading() || x.Err() != nil {
+		return
+	}
+	for _, s := range append(turns, waiting...) {
+		for _, r := range s.requests {
+			a.post(&Request{QP: s.qp, Bytes: r.bytes, Mark: r.mark})
+		}
+		a.active[a.find(s.qp)].begun = s.begun
+	}
+	a.last, a.served, a.over = last, served, over
+}
+
+// sendQueues are those of the QPs that take turns, from the present one on, and of those
+// that wait for an engine.
+func (a *arbiter) sendQueues() (turns, waiting []sendQueue) {
+	if a.current >= 0 {
+		for at := a.current; ; {
+			turns = append(turns, a.sendQueue(at))
+			if at = a.active[at].next; at == a.current {
+				break
+			}
+		}
+	}
+	if a.crowd != nil {
+		for _, at := range a.crowd.waiting[a.crowd.head:] {
+			waiting = append(waiting, a.sendQueue(at))
+		}
+	}
+	return turns, waiting
+}
+
+// sendQueue is that of the QP at a position.
+func (a *arbiter) sendQueue(at int32) sendQueue {
+	q := &a.active[at]
+	s := sendQueue{qp: q.qp, begun: q.begun, requests: []queued{{bytes: q.left, mark: q.mark}}}
+	if q.last >= 0 {
+		for n := a.queue[q.last].next; ; n = a.queue[n].next {
+			s.requests = append(s.requests, a.queue[n])
+			if n == q.last {
+				break
+			}
+		}
+	}
+	return s
 }
 
 // SetStats sets the counters of all adapters that were made together with h.

@@ -15,6 +15,7 @@ import (
 // TestStateIsWhole: no field of an adapter is forgotten in snapshots. What is named here is
 // no part of the state, for the reason given.
 func TestStateIsWhole(t *testing.T) {
+	snapshottest.Names[queued](t, "bytes", "mark", "next")
 	snapshottest.Names[HCA](t, "busyUntil", "recvUntil", "sending", "receiving", "arbiter",
 		"shared", "contexts", "number") // follow from how adapters were made
 	snapshottest.Names[shared](t, "cache", "stats", "busy",
@@ -22,9 +23,10 @@ func TestStateIsWhole(t *testing.T) {
 		"burst") // counts within an event
 	snapshottest.Names[serializer](t, "remainder")
 	snapshottest.Names[contextCache](t, "sets", "perAdapter")
-	snapshottest.Names[arbiter](t, "last", "served", "over", "ring", "waiting", "index",
-		"engines", "free") // of the settings, and of no meaning
-	snapshottest.Names[sendQueue](t, "qp", "begun", "requests")
+	snapshottest.Names[arbiter](t, "last", "served", "over", "current", "active", "queue",
+		"crowd", "free", "idle") // follow from the rest, and from the settings
+	snapshottest.Names[crowd](t, "waiting", "head", "index", "engines", "serving") // likewise, the last three
+	snapshottest.Names[activeQP](t, "qp", "left", "mark", "begun", "last", "next", "prev")
 }
 
 // archiveMark archives a mark that may be anything.

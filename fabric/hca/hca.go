@@ -22,7 +22,9 @@ import (
 	"github.com/weft-sim/weft/sim/mem"
 )
 
-// HCA is the state of one adapter.
+// HCA is the state of one adapter, in two cache lines of 64 bytes: what every
+// request touches, and the send queues, which only those touch that have to
+// wait.
 type HCA struct {
 	shared    *shared
 	busyUntil sim.Time // of the sending engine
@@ -78,7 +80,7 @@ func New(config *Config, n int) []HCA {
 	common.busy = make([]engineTimes, n)
 	all := mem.HugePages(make([]HCA, n))
 	for i := range all {
-		all[i] = HCA{shared: common, contexts: int32(i * common.cache.perAdapter), number: int32(i), arbiter: arbiter{engines: config.Engines}}
+		all[i] = HCA{shared: common, contexts: int32(i * common.cache.perAdapter), number: int32(i), arbiter: newArbiter(config.Engines)}
 	}
 	return all
 }
@@ -96,7 +98,7 @@ func (h *HCA) Stats() Stats {
 // calls Next at once; otherwise at the end of the burst that is being sent.
 func (h *HCA) Post(r Request) {
 	h.shared.stats.Requests++
-	h.post(r)
+	h.post(&r)
 }
 
 // Busy tells whether the sending engine is at work at time now.
@@ -110,7 +112,7 @@ func (h *HCA) BusyUntil() sim.Time { return h.busyUntil }
 func (h *HCA) Hold(until sim.Time) { h.busyUntil = max(h.busyUntil, until) }
 
 // Waiting tells whether any send queue holds a request.
-func (h *HCA) Waiting() bool { return len(h.ring) > 0 }
+func (h *HCA) Waiting() bool { return h.current >= 0 }
 
 // Next starts the next burst at time now, when the engine must be idle, and
 // returns the time at which its first byte goes out and the time at which the

@@ -101,7 +101,7 @@ func TestRequestsOfOneQPStayInOrder(t *testing.T) {
 		}
 	}
 	for id := range int32(3000) {
-		qp := QP(s.IntN(40))
+		qp := QP(s.IntN(40)) // more than longRing, so that the index is used
 		h.Post(Request{QP: qp, Bytes: int64(s.IntN(30000)), Mark: Mark{ID: id}})
 		posted[qp] = append(posted[qp], id)
 		finish(s.IntN(3))

@@ -1,10 +1,6 @@
 package hca
 
-import (
-	"slices"
-
-	"github.com/weft-sim/weft/sim"
-)
+import "github.com/weft-sim/weft/sim"
 
 // QP names a queue pair to an adapter: any number, unique on it.
 type QP int64
@@ -45,103 +41,261 @@ type Burst struct {
 // sent whole. Gather engines that an arbiter assigns to QPs are described in Kagan
 // et al., US patent 7,676,597 (filed 2002); the order of service is assumed.
 type arbiter struct {
-	engines int // 0: as many as there are QPs
-	last    QP  // served last
+	last    QP    // served last
+	current int32 // the QP served last if it is still active, else the one to serve next; -1 if none
+	over    bool  // current has had its turn
 	served  bool
-	over    bool         // the first of the ring has had its turn
-	ring    []*sendQueue // that take turns: the one served last if it is still active, else the one to serve next, first
-	waiting []*sendQueue // without an engine
-	index   map[QP]*sendQueue
-	free    []*sendQueue // of QPs that have nothing to send
+	active  []activeQP // the ring; freed entries are linked
+	queue   []queued   // requests that are not the first of their QP
+	crowd   *crowd     // nil: few are active, and there is an engine for all
+	free    int32      // list of free entries of active
+	idle    int32      // list of free entries of queue
 }
 
-// sendQueue is that of a QP with requests.
-type sendQueue struct {
-	qp       QP
-	begun    bool      // of the first request, some is sent
-	requests []Request // the first as far as it is left
+// crowd is what an arbiter keeps beyond the ring for many QPs.
+type crowd struct {
+	index   map[QP]int32 // position in active
+	engines int          // 0: as many as there are QPs
+	serving int          // QPs in the ring, where engines are limited
+	waiting []int32      // positions of QPs without an engine, from head on
+	head    int
 }
 
-// post appends a request to its QP's send queue. A QP that had none comes to the end of the
-// ring, behind all that wait for their turn and before the one that is being served, or of
-// those that wait for an engine.
-func (a *arbiter) post(r Request) {
-	if q := a.index[r.QP]; q != nil {
-		q.requests = append(q.requests, r)
+// activeQP is a QP with its first request, in a cache line.
+type activeQP struct {
+	qp         QP
+	left       int64 // bytes of the first request that are to be sent
+	mark       Mark
+	begun      bool  // of the first request, some is sent
+	last       int32 // of its further requests in queue, a ring; -1: none
+	next, prev int32 // in the ring of QPs
+}
+
+type queued struct {
+	bytes int64
+	mark  Mark
+	next  int32
+}
+
+// longRing is the number of active QPs beyond which they are found by an index.
+const longRing = 16
+
+func newArbiter(engines int) arbiter {
+	a := arbiter{current: -1, free: -1, idle: -1}
+	if engines > 0 {
+		a.crowd = &crowd{index: map[QP]int32{}, engines: engines}
+	}
+	return a
+}
+
+// post appends a request to its QP's send queue.
+func (a *arbiter) post(r *Request) {
+	at := a.find(r.QP)
+	if at < 0 {
+		a.activate(r)
 		return
 	}
-	q := &sendQueue{}
-	if last := len(a.free) - 1; last >= 0 {
-		q, a.free = a.free[last], a.free[:last]
-	}
-	q.qp, q.begun, q.requests = r.QP, false, append(q.requests[:0], r)
-	a.enter(q)
-	if a.engines > 0 && len(a.ring) == a.engines {
-		a.waiting = append(a.waiting, q)
+	n := a.idle
+	if n >= 0 {
+		a.idle = a.queue[n].next
 	} else {
-		a.ring = append(a.ring, q)
+		n = int32(len(a.queue))
+		a.queue = append(a.queue, queued{})
+	}
+	q, to := &a.active[at], &a.queue[n]
+	to.bytes, to.mark = r.Bytes, r.Mark
+	if q.last < 0 {
+		to.next = n
+	} else {
+		last := &a.queue[q.last]
+		to.next, last.next = last.next, n
+	}
+	q.last = n
+}
+
+// find returns the position of a QP in active, or -1.
+func (a *arbiter) find(qp QP) int32 {
+	if a.crowd == nil && a.current >= 0 {
+		at := a.current
+		for visited := 1; ; visited++ {
+			if a.active[at].qp == qp {
+				return at
+			}
+			if at = a.active[at].next; at == a.current {
+				return -1
+			}
+			if visited == longRing {
+				a.buildIndex()
+				break
+			}
+		}
+	}
+	if a.crowd != nil {
+		if at, ok := a.crowd.index[qp]; ok {
+			return at
+		}
+	}
+	return -1
+}
+
+func (a *arbiter) buildIndex() {
+	a.crowd = &crowd{index: map[QP]int32{}}
+	for at := a.current; ; {
+		a.crowd.index[a.active[at].qp] = at
+		if at = a.active[at].next; at == a.current {
+			return
+		}
 	}
 }
 
-func (a *arbiter) enter(q *sendQueue) {
-	if a.index == nil {
-		a.index = map[QP]*sendQueue{}
+// activate adds a QP with one request at the end of the ring, or of those that wait
+// for an engine.
+func (a *arbiter) activate(r *Request) {
+	at := a.free
+	if at >= 0 {
+		a.free = a.active[at].next
+	} else {
+		at = int32(len(a.active))
+		a.active = append(a.active, activeQP{})
 	}
-	a.index[q.qp] = q
+	q := &a.active[at]
+	q.qp, q.left, q.begun, q.last = r.QP, r.Bytes, false, -1
+	q.mark = r.Mark
+	if a.crowd != nil {
+		a.crowd.index[r.QP] = at
+		if !a.crowd.admits(at) {
+			return
+		}
+	}
+	a.link(at)
 }
 
-// turn makes it the turn of the next QP if that of the first is over.
-func (a *arbiter) turn() {
-	if a.over {
-		a.ring, a.over = append(a.ring[1:], a.ring[0]), false
+// admits tells whether there is an engine for the QP at a position; if not, it is
+// kept waiting.
+func (c *crowd) admits(at int32) bool {
+	if c.engines == 0 {
+		return true
+	}
+	if c.serving == c.engines {
+		c.waiting = append(c.waiting, at)
+		return false
+	}
+	c.serving++
+	return true
+}
+
+// link adds a QP at the end of the ring: after all that wait for their turn,
+// before the one that is being served.
+func (a *arbiter) link(at int32) {
+	q := &a.active[at]
+	if a.current < 0 {
+		a.current = at
+		q.next, q.prev = at, at
+		return
+	}
+	next := &a.active[a.current]
+	q.next, q.prev = a.current, next.prev
+	a.active[next.prev].next, next.prev = at, at
+}
+
+// yield gives the engine of the QP at a position, which has sent a request, to the
+// first that waits for one; the QP itself waits then, if it has more to send.
+func (a *arbiter) yield(at int32, more bool) {
+	c := a.crowd
+	if c == nil || c.engines == 0 {
+		return
+	}
+	if c.head == len(c.waiting) {
+		if !more {
+			c.serving--
+		}
+		return
+	}
+	if more {
+		a.unlink(at)
+		c.waiting = append(c.waiting, at)
+	}
+	a.link(c.waiting[c.head])
+	if c.head++; 2*c.head > len(c.waiting) {
+		c.waiting = c.waiting[:copy(c.waiting, c.waiting[c.head:])]
+		c.head = 0
 	}
 }
 
 // next takes the next burst into b: of the QP whose turn it is, as much of its first
-// request as the quantum allows. A request ends a turn, and gives the QP's engine to the
-// first that waits for one; the QP itself waits then, if it has more to send.
+// request as the quantum allows. A request ends a turn.
 func (a *arbiter) next(quantum int64, b *Burst) bool {
-	if len(a.ring) == 0 {
+	if a.current < 0 {
 		return false
 	}
-	a.turn()
-	q := a.ring[0]
-	r := &q.requests[0]
-	size := min(r.Bytes, quantum)
-	*b = Burst{QP: q.qp, Size: size, Mark: r.Mark, First: !q.begun, Last: size == r.Bytes, Turned: a.served && a.last != q.qp}
+	if a.over {
+		a.current = a.active[a.current].next
+	}
+	at := a.current
+	q := &a.active[at]
+	size := min(q.left, quantum)
+	b.QP, b.Size, b.Mark = q.qp, size, q.mark
+	b.First, b.Last, b.Turned = !q.begun, size == q.left, a.served && a.last != q.qp
 	a.last, a.served = q.qp, true
-	r.Bytes -= size
-	q.begun, a.over = !b.Last, true
+	q.left -= size
+	q.begun = true
+	a.over = true
 	if !b.Last {
 		return true
 	}
-	switch {
-	case len(q.requests) == 1:
-		delete(a.index, q.qp)
-		a.ring, a.over, a.free = a.ring[1:], false, append(a.free, q)
-	case len(a.waiting) > 0:
-		q.requests = q.requests[1:]
-		a.ring, a.over, a.waiting = a.ring[1:], false, append(a.waiting, q)
-	default:
-		q.requests = q.requests[1:]
+	if q.last < 0 {
+		a.deactivate(at)
+		a.yield(at, false)
 		return true
 	}
-	if len(a.waiting) > 0 {
-		a.ring, a.waiting = append(a.ring, a.waiting[0]), a.waiting[1:]
+	last := &a.queue[q.last]
+	n := last.next
+	r := &a.queue[n]
+	q.left, q.mark, q.begun = r.bytes, r.mark, false
+	if last.next = r.next; n == q.last {
+		q.last = -1
 	}
+	r.next = a.idle
+	a.idle = n
+	a.yield(at, true)
 	return true
 }
 
-// What follows is for owners that choose between virtual lanes, as the arbitration of an
+func (a *arbiter) deactivate(at int32) {
+	q := &a.active[at]
+	if a.crowd != nil {
+		delete(a.crowd.index, q.qp)
+	}
+	a.unlink(at)
+	q.next = a.free
+	a.free = at
+}
+
+// unlink takes the QP that has just been served out of the ring.
+func (a *arbiter) unlink(at int32) {
+	q := &a.active[at]
+	a.active[q.prev].next, a.active[q.next].prev = q.next, q.prev
+	a.current, a.over = q.next, false
+	if q.next == at {
+		a.current = -1
+	}
+}
+
+// This file is for owners that choose between virtual lanes, as the arbitration of an
 // adapter's port does; round robin is then between the QPs of a lane.
 
 // Lanes is the set of lanes on which QPs that take turns have requests. Cost: linear in
 // these QPs.
 func (h *HCA) Lanes() (set uint32) {
-	for _, q := range h.ring {
-		set |= 1 << q.requests[0].Lane
+	if h.current < 0 {
+		return 0
 	}
-	return set
+	for at := h.current; ; {
+		set |= 1 << h.active[at].mark.Lane
+		if at = h.active[at].next; at == h.current {
+			return set
+		}
+	}
 }
 
 // LaneTurns is, by lane, whose turn it is; the owner keeps it for [HCA.NextOn].
@@ -162,7 +316,7 @@ func (h *HCA) NextOn(now sim.Time, lane uint8, most int64, turns *LaneTurns) (b 
 	}
 	turn := &turns[lane]
 	h.choose(lane, turn)
-	if qp := h.ring[0].qp; turn.left == 0 || turn.qp != qp {
+	if qp := h.active[h.current].qp; turn.left == 0 || turn.qp != qp {
 		*turn = laneTurn{qp, h.shared.quantum}
 	}
 	b = &h.shared.burst
@@ -175,22 +329,30 @@ func (h *HCA) NextOn(now sim.Time, lane uint8, most int64, turns *LaneTurns) (b 
 }
 
 // choose makes it the turn of a QP on a lane: the one whose turn is not over, or the
-// first. The QP leaves its place in the ring for the first one, so that those before it, of
+// first. The QP leaves its place in the ring for the last one, so that those before it, of
 // other lanes, keep their turn.
 func (a *arbiter) choose(lane uint8, turn *laneTurn) {
-	a.turn()
-	on := func(q *sendQueue) bool {
-		return q.requests[0].Lane == lane && (turn.left == 0 || q.qp == turn.qp)
+	head := a.current
+	if a.over {
+		head = a.active[head].next
 	}
-	at := slices.IndexFunc(a.ring, on)
-	if at < 0 && turn.left > 0 {
+	at := head
+	for a.active[at].mark.Lane != lane || turn.left > 0 && a.active[at].qp != turn.qp {
+		if at = a.active[at].next; at != head {
+			continue
+		}
+		if turn.left == 0 {
+			panic("hca: no QP on the lane")
+		}
 		turn.left = 0 // its QP waits for an engine
-		at = slices.IndexFunc(a.ring, on)
 	}
-	if at < 0 {
-		panic("hca: no QP on the lane")
+	a.current, a.over = at, false
+	if at == head {
+		return // the last one behind itself
 	}
-	q := a.ring[at]
-	copy(a.ring[1:at+1], a.ring[:at])
-	a.ring[0] = q
+	q := &a.active[at]
+	a.active[q.prev].next, a.active[q.next].prev = q.next, q.prev
+	last := a.active[head].prev
+	q.next, q.prev = head, last
+	a.active[last].next, a.active[head].prev = at, at
 }
