@@ -72,8 +72,8 @@ ranks = true
 // of high priority, all others share the low one. Adaptive routing compares, as packets arrive, what
 // waits for either output and is outstanding behind it, twice for that of the longer path.
 //
-// Source: dragonfly-dally of CODES, with virtual channels as it had them until 2019: with these a model
-// of its routers has the folder's hops, loads of channels and shares of detours within 1 %.
+// Source: dragonfly-dally of CODES, with the virtual channels of an older form of it: with these a model
+// of its routers has the folder's hops, loads of channels and share of detours within 2 %.
 var routings = map[string]string{
 	"minimal": `vcs                 = 8
 vlarb_high          = "0:255,1:255,2:255,3:255"
@@ -81,7 +81,6 @@ vlarb_low           = "4:255,5:255,6:255,7:255"
 [routing]
 type       = "min"
 global_vc  = "same"
-local_vc   = "last"
 spread_vcs = true
 `,
 	"prog-adaptive": `vcs                 = 12
