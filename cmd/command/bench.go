@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -54,16 +55,14 @@ func workloadList() string {
 }
 
 func (a *app) bench(ctx context.Context, names []string, flags *benchFlags) error {
-	if flags.format != "text" && flags.format != "csv" {
-		return usagef("--format %s: want text or csv", flags.format)
-	}
-	if flags.threads < 1 {
-		return usagef("--threads %d: want at least 1", flags.threads)
+	if err := cmp.Or(
+		refusedIf(flags.format != "text" && flags.format != "csv", "--format %s: want text or csv", flags.format),
+		refusedIf(flags.threads < 1, "--threads %d: want at least 1", flags.threads),
+		refusedIf(len(flags.compare) > 0 && len(names) > 0, "--compare runs nothing: leave out %s", strings.Join(names, ", ")),
+	); err != nil {
+		return err
 	}
 	if len(flags.compare) > 0 {
-		if len(names) > 0 {
-			return usagef("--compare runs nothing: leave out %s", strings.Join(names, ", "))
-		}
 		return a.compareBenches(ctx, flags.compare)
 	}
 	var chosen []experiments.Workload

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -127,76 +128,35 @@ func quietFlag(c *cobra.Command, quiet *bool) {
 
 // check refuses impossible options.
 func (f *runFlags) check() error {
-	if f.jobs < 0 {
-		return usagef("--jobs %d: want at least 1, or 0 for one a core", f.jobs)
-	}
-	if f.threads < 1 {
-		return usagef("--threads %d: want at least 1", f.threads)
-	}
-	if f.resume && f.out == "-" {
-		return usagef("--resume needs a result folder; --out - has none")
-	}
-	if f.force && f.out == "-" {
-		return usagef("--force needs a result folder; --out - has none")
-	}
-	if f.resume && f.force {
-		return usagef("--resume keeps what --force replaces: give one of them")
-	}
-	if f.snapshotEvery < 0 {
-		return usagef("--snapshot-every %v: want a time, or 0 for never", f.snapshotEvery)
-	}
-	if f.wantsKept && f.out == "-" {
-		return usagef("--snapshot-every needs a result folder; --out - has none")
-	}
-	if f.saveWarm+f.fromWarm != "" {
-		switch {
-		case f.executor == "slurm":
-			return usagef("--snapshot and --from are for runs on this machine: leave them out with --executor slurm")
-		case f.saveWarm != "" && f.resume:
-			return usagef("--snapshot needs all points to be computed: leave out --resume")
-		case f.saveWarm != "" && f.fromWarm != "":
-			return usagef("--snapshot would write what --from reads: give one of them")
-		}
-	}
+	var unshared error
 	if f.shard != "" {
-		share, err := experiments.ParseShard(f.shard)
-		switch {
-		case err != nil:
-			return usagef("--shard %v", err)
-		case f.out == "-":
-			return usagef("--shard needs a result folder; --out - has none")
-		case f.executor == "slurm":
-			return usagef("--shard is for other batch systems: leave it out with --executor slurm")
-		}
-		f.share = share
+		f.share, unshared = experiments.ParseShard(f.shard)
 	}
-	switch f.executor {
-	case "", "local":
-		if f.chunk != 0 || len(f.sbatch) > 0 {
-			return usagef("--chunk and --sbatch are for --executor slurm")
-		}
-	case "slurm":
-		if f.out == "-" {
-			return usagef("--executor slurm needs a result folder; --out - has none")
-		}
-		if f.chunk < 0 {
-			return usagef("--chunk %d: want at least 1", f.chunk)
-		}
-		if f.poll <= 0 {
-			return usagef("--poll %v: want more than nothing", f.poll)
-		}
-	default:
-		return usagef("--executor %s: want local or slurm", f.executor)
-	}
+	printed, slurm, warm := f.out == "-", f.executor == "slurm", f.saveWarm+f.fromWarm != ""
+	err := cmp.Or(
+		refusedIf(f.jobs < 0, "--jobs %d: want at least 1, or 0 for one a core", f.jobs),
+		refusedIf(f.threads < 1, "--threads %d: want at least 1", f.threads),
+		refusedIf(f.resume && printed, "--resume needs a result folder; --out - has none"),
+		refusedIf(f.force && printed, "--force needs a result folder; --out - has none"),
+		refusedIf(f.resume && f.force, "--resume keeps what --force replaces: give one of them"),
+		refusedIf(f.snapshotEvery < 0, "--snapshot-every %v: want a time, or 0 for never", f.snapshotEvery),
+		refusedIf(f.wantsKept && printed, "--snapshot-every needs a result folder; --out - has none"),
+		refusedIf(warm && slurm, "--snapshot and --from are for runs on this machine: leave them out with --executor slurm"),
+		refusedIf(f.saveWarm != "" && f.resume, "--snapshot needs all points to be computed: leave out --resume"),
+		refusedIf(f.saveWarm != "" && f.fromWarm != "", "--snapshot would write what --from reads: give one of them"),
+		refusedIf(unshared != nil, "--shard %v", unshared),
+		refusedIf(f.shard != "" && printed, "--shard needs a result folder; --out - has none"),
+		refusedIf(f.shard != "" && slurm, "--shard is for other batch systems: leave it out with --executor slurm"),
+		refusedIf(!slices.Contains([]string{"", "local", "slurm"}, f.executor), "--executor %s: want local or slurm", f.executor),
+		refusedIf(!slurm && (f.chunk != 0 || len(f.sbatch) > 0), "--chunk and --sbatch are for --executor slurm"),
+		refusedIf(slurm && printed, "--executor slurm needs a result folder; --out - has none"),
+		refusedIf(slurm && f.chunk < 0, "--chunk %d: want at least 1", f.chunk),
+		refusedIf(slurm && f.poll <= 0, "--poll %v: want more than nothing", f.poll),
+	)
 	for _, format := range f.formats {
-		if !slices.Contains(experiments.TableFormats, format) {
-			return usagef("--format %s: want csv or jsonl", format)
-		}
+		err = cmp.Or(err, refusedIf(!slices.Contains(experiments.TableFormats, format), "--format %s: want csv or jsonl", format))
 	}
-	if f.out == "-" && len(f.formats) != 1 {
-		return usagef("--format %s: --out - takes one format", strings.Join(f.formats, ","))
-	}
-	return nil
+	return cmp.Or(err, refusedIf(printed && len(f.formats) != 1, "--format %s: --out - takes one format", strings.Join(f.formats, ",")))
 }
 
 // cacheVariable is the environment variable that names the cache folder.

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -67,11 +68,11 @@ gets the table (engines.csv), that of the jobs (jobs.csv), the load of each cabl
 					return usagef("--%s compares engines: add --engine", name)
 				}
 			}
-			if flags.dumps && (!configured || flags.out == "") {
-				return usagef("--dumps goes with --opensm and -o")
-			}
-			if !slices.Contains([]int{1, 2, 4, 8, 15}, flags.lanes) {
-				return usagef("--lanes %d: want 1, 2, 4, 8 or 15", flags.lanes)
+			if err := cmp.Or(
+				refusedIf(flags.dumps && (!configured || flags.out == ""), "--dumps goes with --opensm and -o"),
+				refusedIf(!slices.Contains([]int{1, 2, 4, 8, 15}, flags.lanes), "--lanes %d: want 1, 2, 4, 8 or 15", flags.lanes),
+			); err != nil {
+				return err
 			}
 			request, err := a.routesRequest(c.Context(), args[0], &flags)
 			if err != nil {

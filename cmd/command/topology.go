@@ -2,6 +2,7 @@ package command
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"os"
 	"path/filepath"
@@ -94,11 +95,11 @@ routing named with --routing, or of two files of tables.`,
 
 // diff says what has changed from one network to another.
 func (a *app) diff(ctx context.Context, before, after string, flags *fileFlags, tables []string, algorithm string) error {
-	if tables != nil && len(tables) != 2 {
-		return usagef("--tables %s: want two files, those of the networks before and after", strings.Join(tables, ","))
-	}
-	if tables != nil && algorithm != "" {
-		return usagef("--tables and --routing: want one of them")
+	if err := cmp.Or(
+		refusedIf(tables != nil && len(tables) != 2, "--tables %s: want two files, those of the networks before and after", strings.Join(tables, ",")),
+		refusedIf(tables != nil && algorithm != "", "--tables and --routing: want one of them"),
+	); err != nil {
+		return err
 	}
 	var networks [2]*network.Network
 	for i, name := range []string{before, after} {

@@ -2,6 +2,7 @@ package command
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -59,14 +60,12 @@ what its programs do, the ranks of jobs behind each other.`,
 					return usagef("-o %s: want --to goal|goal-binary|chakra, or a name that ends in .goal, .bin or .et", out)
 				}
 			}
-			if out == "" && to != "" {
-				return usagef("--to %s: want -o FILE", to)
-			}
-			if !(t.Compute >= 0) {
-				return usagef("--compute-scale %v: want at least 0", t.Compute)
-			}
-			if !(t.Flops >= 1) {
-				return usagef("--host-flops %v: want at least 1", t.Flops)
+			if err := cmp.Or(
+				refusedIf(out == "" && to != "", "--to %s: want -o FILE", to),
+				refusedIf(!(t.Compute >= 0), "--compute-scale %v: want at least 0", t.Compute),
+				refusedIf(!(t.Flops >= 1), "--host-flops %v: want at least 1", t.Flops),
+			); err != nil {
+				return err
 			}
 			return a.trace(c.Context(), &t, &flags, out, to)
 		},

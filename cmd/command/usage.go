@@ -20,6 +20,15 @@ func (u *usageError) Error() string { return "weft: " + u.err.Error() }
 
 func usagef(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
 
+// refusedIf is a mistake in the command line, nil unless the condition holds. Of several, cmp.Or is
+// the first.
+func refusedIf(condition bool, format string, args ...any) error {
+	if !condition {
+		return nil
+	}
+	return usagef(format, args...)
+}
+
 // attempt is what work for the user gives, unless it is interrupted; its other errors are
 // mistakes of what was asked for.
 func attempt[T any](ctx context.Context, work func() (T, error)) (T, error) {

@@ -49,10 +49,7 @@ func (b *bars) whisker(p *plot.Plot, c draw.Canvas, i int) (low, high vg.Point) 
 // shapes is what the bars, or the dots in their place, cover.
 func (b *bars) shapes(p *plot.Plot, c draw.Canvas) []shape {
 	var all []shape
-	for i := range b.series.X {
-		if !b.figure.visible(b.series, i) {
-			continue
-		}
+	for _, i := range b.figure.shown(b.series) {
 		low, high := b.whisker(p, c, i)
 		all = append(all, shape{a: low, b: high, margin: markerRadius + 1})
 		if !b.figure.LogY {
@@ -66,14 +63,9 @@ func (b *bars) shapes(p *plot.Plot, c draw.Canvas) []shape {
 // Plot implements plot.Plotter.
 func (b *bars) Plot(c draw.Canvas, p *plot.Plot) {
 	defer tag(c, "data-series", b.series.Name)()
-	for i := range b.series.X {
-		if !b.figure.visible(b.series, i) {
-			continue
-		}
+	for _, i := range b.figure.shown(b.series) {
 		end := b.figure.tip(c, b.series, i)
-		box := corners(b.box(p, c, i))
-		c.FillPolygon(b.look.pale(0xd0), box)
-		c.StrokeLines(draw.LineStyle{Color: b.look.color, Width: 0.8}, append(box, box[0]))
+		b.look.fill(c, b.box(p, c, i))
 		if b.series.interval(i) > 0 || b.series.Quantiles != nil {
 			low, high := b.whisker(p, c, i)
 			whisker(c, color.Black, low.X, low.Y, high.Y)
@@ -83,13 +75,13 @@ func (b *bars) Plot(c draw.Canvas, p *plot.Plot) {
 }
 
 // Thumbnail implements plot.Thumbnailer.
-func (b *bars) Thumbnail(c *draw.Canvas) { swatch(c, b.look) }
+func (b *bars) Thumbnail(c *draw.Canvas) { b.look.fill(*c, c.Rectangle) }
 
-// swatch is the sample of a filled series in the legend.
-func swatch(c *draw.Canvas, l appearance) {
-	box := corners(c.Rectangle)
-	c.FillPolygon(l.pale(0xd0), box)
-	c.StrokeLines(draw.LineStyle{Color: l.color, Width: 0.8}, append(box, box[0]))
+// fill draws a bar of a series.
+func (a appearance) fill(c draw.Canvas, bar vg.Rectangle) {
+	box := corners(bar)
+	c.FillPolygon(a.pale(0xd0), box)
+	c.StrokeLines(draw.LineStyle{Color: a.color, Width: 0.8}, append(box, box[0]))
 }
 
 // spreads tells whether bars are means of values whose spread is drawn.
@@ -114,10 +106,7 @@ type dots struct{ bars }
 func (d *dots) Plot(c draw.Canvas, p *plot.Plot) {
 	defer tag(c, "data-series", d.series.Name)()
 	_, trY := p.Transforms(&c)
-	for i := range d.series.X {
-		if !d.figure.visible(d.series, i) {
-			continue
-		}
+	for _, i := range d.figure.shown(d.series) {
 		low, high := d.whisker(p, c, i)
 		if d.series.interval(i) > 0 || d.series.Quantiles != nil {
 			whisker(c, d.look.color, low.X, low.Y, high.Y)
@@ -151,11 +140,9 @@ func (b *boxes) places(p *plot.Plot, c draw.Canvas, i int) (left, right vg.Lengt
 // shapes is what the boxes cover.
 func (b *boxes) shapes(p *plot.Plot, c draw.Canvas) []shape {
 	var all []shape
-	for i := range b.series.X {
-		if b.figure.visible(b.series, i) {
-			left, right, at := b.places(p, c, i)
-			all = append(all, shape{a: vg.Point{X: left, Y: at[0]}, b: vg.Point{X: right, Y: at[4]}, area: true, margin: 1})
-		}
+	for _, i := range b.figure.shown(b.series) {
+		left, right, at := b.places(p, c, i)
+		all = append(all, shape{a: vg.Point{X: left, Y: at[0]}, b: vg.Point{X: right, Y: at[4]}, area: true, margin: 1})
 	}
 	return all
 }
@@ -163,10 +150,7 @@ func (b *boxes) shapes(p *plot.Plot, c draw.Canvas) []shape {
 // Plot implements plot.Plotter.
 func (b *boxes) Plot(c draw.Canvas, p *plot.Plot) {
 	defer tag(c, "data-series", b.series.Name)()
-	for i := range b.series.X {
-		if !b.figure.visible(b.series, i) {
-			continue
-		}
+	for _, i := range b.figure.shown(b.series) {
 		end := b.figure.tip(c, b.series, i)
 		left, right, at := b.places(p, c, i)
 		middle := (left + right) / 2
@@ -207,11 +191,9 @@ func (h *steps) box(p *plot.Plot, c draw.Canvas, i int) vg.Rectangle {
 // shapes is what the histogram covers.
 func (h *steps) shapes(p *plot.Plot, c draw.Canvas) []shape {
 	var all []shape
-	for i := range h.series.X {
-		if h.figure.visible(h.series, i) {
-			box := h.box(p, c, i)
-			all = append(all, shape{a: box.Min, b: box.Max, area: true, margin: 1})
-		}
+	for _, i := range h.figure.shown(h.series) {
+		box := h.box(p, c, i)
+		all = append(all, shape{a: box.Min, b: box.Max, area: true, margin: 1})
 	}
 	return all
 }
@@ -220,10 +202,7 @@ func (h *steps) shapes(p *plot.Plot, c draw.Canvas) []shape {
 func (h *steps) runs() [][]int {
 	var all [][]int
 	last := -1
-	for i := range h.series.X {
-		if !h.figure.visible(h.series, i) {
-			continue
-		}
+	for _, i := range h.figure.shown(h.series) {
 		if last < 0 || h.series.X[i] != h.series.XEnd[last] {
 			all = append(all, nil)
 		}
@@ -264,7 +243,7 @@ func (h *steps) Plot(c draw.Canvas, p *plot.Plot) {
 // Thumbnail implements plot.Thumbnailer.
 func (h *steps) Thumbnail(c *draw.Canvas) {
 	if !h.figure.LogY {
-		swatch(c, h.look)
+		h.look.fill(*c, c.Rectangle)
 		return
 	}
 	y := c.Center().Y

@@ -178,10 +178,8 @@ func (f *Figure) check() error {
 		}
 	}
 	for i := range f.Series {
-		for j := range f.Series[i].X {
-			if f.visible(&f.Series[i], j) {
-				return nil
-			}
+		if len(f.shown(&f.Series[i])) > 0 {
+			return nil
 		}
 	}
 	if f.LogX || f.LogY {
@@ -197,6 +195,16 @@ func (f *Figure) visible(s *Series, i int) bool {
 		x = s.XEnd[i] // the first bin may begin at 0
 	}
 	return f.onAxis(x) && !math.IsNaN(y) && !math.IsInf(y, 0) && !(f.LogY && y <= 0)
+}
+
+// shown are the points of a series that can be drawn on the axes.
+func (f *Figure) shown(s *Series) (all []int) {
+	for i := range s.X {
+		if f.visible(s, i) {
+			all = append(all, i)
+		}
+	}
+	return all
 }
 
 // onAxis tells whether the horizontal axis can show x.

@@ -3,6 +3,7 @@ package plot
 import (
 	"image/color"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/text"
@@ -51,17 +52,20 @@ func (m *Mark) area(c draw.Canvas, p *plot.Plot) (area vg.Rectangle, ok bool) {
 
 // Plot implements plot.Plotter.
 func (m *Mark) Plot(c draw.Canvas, p *plot.Plot) {
-	area, ok := m.area(c, p)
-	if !ok {
-		return // off the axes
+	if area, ok := m.area(c, p); ok {
+		m.fill(c, area, area)
 	}
+}
+
+// fill draws the band of a mark, or its line from corner to corner.
+func (m *Mark) fill(c draw.Canvas, band, line vg.Rectangle) {
 	if m.From != m.To {
 		pale := m.color()
 		pale.A = 0x28
-		c.FillPolygon(pale, corners(area))
+		c.FillPolygon(pale, corners(band))
 		return
 	}
-	c.StrokeLine2(m.line(), area.Min.X, area.Min.Y, area.Max.X, area.Max.Y)
+	c.StrokeLine2(m.line(), line.Min.X, line.Min.Y, line.Max.X, line.Max.Y)
 }
 
 // caption is a text between the axes, beside the line that it names.
@@ -154,13 +158,8 @@ func (w *caption) draw(c draw.Canvas) { c.FillText(w.style, w.at, w.text) }
 
 // Thumbnail implements plot.Thumbnailer.
 func (m *Mark) Thumbnail(c *draw.Canvas) {
-	if m.From != m.To {
-		pale := m.color()
-		pale.A = 0x28
-		c.FillPolygon(pale, corners(c.Rectangle))
-		return
-	}
-	c.StrokeLine2(m.line(), c.Min.X, c.Center().Y, c.Max.X, c.Center().Y)
+	y := c.Center().Y
+	m.fill(*c, c.Rectangle, vg.Rectangle{Min: vg.Point{X: c.Min.X, Y: y}, Max: vg.Point{X: c.Max.X, Y: y}})
 }
 
 // markEntries explains the marks in the legend, each name once, in gray where several
@@ -172,12 +171,12 @@ func (f *Figure) markEntries() []entry {
 	}
 	var all []entry
 	at := map[string]int{}
-	all2 := append([]Mark(nil), f.Marks...)
+	marks := slices.Clone(f.Marks)
 	for _, panel := range f.Panels {
-		all2 = append(all2, panel.Marks...)
+		marks = append(marks, panel.Marks...)
 	}
-	for i := range all2 {
-		m := &all2[i]
+	for i := range marks {
+		m := &marks[i]
 		if m.Name == "" || m.Hue == ReferenceHue && named[m.Name] {
 			continue
 		}
