@@ -401,7 +401,7 @@ func (m *minimal) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	if m.localVC != vc && m.staysIn(h) {
 		vc = m.localVC
 	}
-	h.State |= minimalState(vc) &^ begun
+	state := h.State | minimalState(vc)&^begun
 	home := &m.home[h.Dst]
 	var step int32 // as step has it, which is not inlined
 	if at := &m.at[h.Switch]; m.pairs == nil {
@@ -410,9 +410,10 @@ func (m *minimal) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 		step = m.sharedStep(at, &home.place, home.group)
 	}
 	if step < 0 {
+		h.State = state
 		return m.next(h, v.VCs(), v.Random(h.Switch))
 	}
-	vc, h.State = m.pass(h.State, step)
+	vc, h.State = m.pass(state, step)
 	return fabric.Hop{Port: portOf(step, home.port), VCs: m.vcSet(vc, v.VCs())}
 }
 

@@ -39,8 +39,11 @@ const (
 // fields are then one pointer and one counter.
 type wheelSlot[T any] struct {
 	last *wheelChunk[T]
-	room uint32 // unused places in last
+	room uint32 // bytes of the unused places in last
 }
+
+// used is the number of places in use in the last chunk.
+func (s *wheelSlot[T]) used() int { return chunkItems - int(s.room)/int(unsafe.Sizeof(*new(T))) }
 
 type wheelChunk[T any] struct {
 	items [chunkItems]T
@@ -64,26 +67,32 @@ func NewWheel[T any](reach int64) *Wheel[T] {
 // Place files an item for a cycle later than the one last taken and returns
 // its address, for the caller to fill in before the next call.
 func (w *Wheel[T]) Place(cycle int64) *T {
-	if p := w.Room(cycle); p != nil {
-		return p
+	if w.HasRoom(cycle) {
+		return w.Fill(cycle)
 	}
 	return w.extend(cycle)
 }
 
-// Room is Place where there is room at hand and nil otherwise; then Place
-// finds some. It is for the hottest of callers, where it is inlined.
-func (w *Wheel[T]) Room(cycle int64) *T {
+// HasRoom tells whether there is room at hand for an item of a cycle, which [Wheel.Fill] then
+// files as [Wheel.Place] does. The two are for the hottest of callers, where they are inlined.
+func (w *Wheel[T]) HasRoom(cycle int64) bool {
 	if check.On {
 		w.mustCome(cycle)
 	}
-	// As &w.slots[cycle&w.mask], whose check of bounds is a fifth of the cost.
-	s := (*wheelSlot[T])(unsafe.Add(unsafe.Pointer(w.first), uintptr(cycle&w.mask)*unsafe.Sizeof(wheelSlot[T]{})))
-	if s.room == 0 || cycle > w.reach {
-		return nil
-	}
-	p := &s.last.items[-s.room%chunkItems]
-	s.room--
+	return w.slot(cycle).room != 0 && cycle <= w.reach
+}
+
+// Fill is [Wheel.Place] where there is room at hand.
+func (w *Wheel[T]) Fill(cycle int64) *T {
+	s := w.slot(cycle)
+	p := (*T)(unsafe.Add(unsafe.Pointer(s.last), chunkItems*unsafe.Sizeof(*new(T))-uintptr(s.room)))
+	s.room -= uint32(unsafe.Sizeof(*new(T)))
 	return p
+}
+
+// slot is &w.slots[cycle&w.mask], whose check of bounds is a fifth of the cost.
+func (w *Wheel[T]) slot(cycle int64) *wheelSlot[T] {
+	return (*wheelSlot[T])(unsafe.Add(unsafe.Pointer(w.first), uintptr(cycle&w.mask)*unsafe.Sizeof(wheelSlot[T]{})))
 }
 
 // mustCome panics if a cycle is not later than the one last taken.
@@ -112,7 +121,7 @@ func (w *Wheel[T]) extend(cycle int64) *T {
 	if s.last != nil {
 		c.next, s.last.next = s.last.next, c
 	}
-	s.last, s.room = c, chunkItems-1
+	s.last, s.room = c, uint32((chunkItems-1)*unsafe.Sizeof(c.items[0]))
 	w.filed++
 	return &c.items[0]
 }
@@ -136,12 +145,12 @@ func (w *Wheel[T]) Next(cycle int64) []T {
 		return nil
 	}
 	c := s.last.next
-	n := chunkItems - s.room
+	n := chunkItems
 	if c == s.last {
+		n = s.used()
 		*s = wheelSlot[T]{}
 	} else {
 		s.last.next = c.next
-		n = chunkItems
 	}
 	w.open = c
 	w.filed--
@@ -161,7 +170,7 @@ func (w *Wheel[T]) Skip(cycle int64) bool {
 
 // Has tells whether a cycle, no later than a block after the one last taken, has items.
 func (w *Wheel[T]) Has(cycle int64) bool {
-	return (*wheelSlot[T])(unsafe.Add(unsafe.Pointer(w.first), uintptr(cycle&w.mask)*unsafe.Sizeof(wheelSlot[T]{}))).last != nil
+	return w.slot(cycle).last != nil
 }
 
 // Drain takes all items, as if cycle now had been taken from last: none may be of that
@@ -182,9 +191,9 @@ func (w *Wheel[T]) Drain(now int64, visit func(cycle int64, batch []T)) {
 			continue
 		}
 		for chunk, last := s.last.next, false; !last; chunk = chunk.next {
-			n := uint32(chunkItems)
+			n := chunkItems
 			if last = chunk == s.last; last {
-				n -= s.room
+				n = s.used()
 			}
 			visit(c, chunk.items[:n])
 			w.filed--
@@ -212,7 +221,9 @@ func (w *Wheel[T]) nextBlock(now int64) {
 func (w *Wheel[T]) Len() int {
 	n := w.filed*chunkItems + w.far.items
 	for i := range w.slots {
-		n -= int(w.slots[i].room)
+		if s := &w.slots[i]; s.last != nil {
+			n += s.used() - chunkItems
+		}
 	}
 	return n
 }
@@ -238,9 +249,9 @@ func (w *Wheel[T]) Each(visit func(T)) {
 			continue
 		}
 		for c := s.last.next; ; c = c.next {
-			n := uint32(chunkItems)
+			n := chunkItems
 			if c == s.last {
-				n -= s.room
+				n = s.used()
 			}
 			for _, item := range c.items[:n] {
 				visit(item)
@@ -265,9 +276,9 @@ func (w *Wheel[T]) Items(visit func(cycle int64, item *T)) {
 			continue
 		}
 		for chunk, last := s.last.next, false; !last; chunk = chunk.next {
-			n := uint32(chunkItems)
+			n := chunkItems
 			if last = chunk == s.last; last {
-				n -= s.room
+				n = s.used()
 			}
 			for i := range chunk.items[:n] {
 				visit(c, &chunk.items[i])
@@ -292,9 +303,9 @@ func (w *Wheel[T]) Remove(drop func(*T) bool) {
 		kept = kept[:0]
 		filed := 0
 		for chunk, last := s.last.next, false; !last; chunk = chunk.next {
-			n := uint32(chunkItems)
+			n := chunkItems
 			if last = chunk == s.last; last {
-				n -= s.room
+				n = s.used()
 			}
 			for i := range chunk.items[:n] {
 				if filed++; !drop(&chunk.items[i]) {

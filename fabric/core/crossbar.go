@@ -105,7 +105,7 @@ func (d *Domain) allocateRivals(sw *SwitchState, requests []Request, rivalInputs
 // requestCrossbar lists the flits that may cross in this step. Flits without a credit go
 // to sleep.
 func (d *Domain) requestCrossbar(sw *SwitchState, step uint32) []Request {
-	requests, places := check.Of(d.Matcher.requests), check.Of(d.Matcher.Places)
+	requests, origins := check.Of(d.Matcher.requests), check.Of(d.Matcher.origins)
 	combined, cutThrough, vcs := d.Combined, d.cutThrough, uint32(d.vcs)
 	n := uint32(0)
 	now := d.Cycle << IntervalShift
@@ -153,7 +153,7 @@ func (d *Domain) requestCrossbar(sw *SwitchState, step uint32) []Request {
 				}
 				continue
 			}
-			*requests.At(n) = newRequest(local, uint32(places.At(local).Port)<<16|output)
+			*requests.At(n) = *origins.At(local) | Request(output)
 			n++
 		}
 	}
@@ -188,46 +188,44 @@ func (d *Domain) cross(sw *SwitchState, matches []Request, t *StepTime, advance 
 	if d.crossNoted && d.noteCrossing(sw, matches, t, advance) {
 		return
 	}
-	vcs, timed := uint32(d.vcs), d.crossTimed
 	d.FlitHops += int64(len(matches))
-	var leaving *[]int32
-	if d.behind != nil {
-		leaving = d.behind.list(d, t.Depart)
+	vcs, timed := uint32(d.vcs), d.crossTimed
+	if timed {
+		d.findLate(sw, matches, t)
 	}
-	for _, r := range matches {
+	// Nothing is called but at the end, so that most of this stays in registers.
+	for i, r := range matches {
 		local, port, output := r.Local(), r.Port(), r.Output()
 		v, o, in := sw.Queue(local), sw.OutPort(output), sw.inPort(port)
 		vcIn := local - port*vcs
 		if advance {
 			o.grant, in.accept, in.vc = uint16(port+1), uint16(output+1), uint16(vcIn+1)
 		}
-		ov := sw.outVC(uint32(v.Out))
-		if !timed || d.sensing == nil || !d.holdsBack(sw, r, t) {
-			// As sendCredit, inlined: nothing predicts which time is the later one.
-			wait := in.nextCredit - t.credit
-			send := t.credit + wait&^(wait>>63)
+		if !timed || d.late[i] == 0 {
+			// As sendCredit.
+			send := max(in.nextCredit, t.credit)
 			in.nextCredit = send + d.creditInterval
 			back := send>>IntervalShift + int64(in.delay)
-			credits := d.credits[in.wheel&15]
-			credit := credits.Room(back)
-			if credit == nil {
-				credit = credits.Place(back)
+			if credits := d.credits[in.wheel&15]; credits.HasRoom(back) {
+				*credits.Fill(back) = in.upstream + int32(vcIn)
+			} else {
+				d.unfiled.creditWheel, d.unfiled.back, d.unfiled.any = in.wheel, back, true
+				d.unfiled.credit = in.upstream + int32(vcIn)
 			}
-			*credit = in.upstream + int32(vcIn)
 		}
 
 		// The output queue is not simulated: the channel's next free time is.
-		wait := o.NextFree - t.Depart
-		depart := t.Depart + wait&^(wait>>63) // the later one: nothing predicts which it is
-		pace := d.Pace(o)
+		depart, pace := max(o.NextFree, t.Depart), d.Pace(o)
 		o.NextFree = depart + pace.Interval
-		arrival := WholeCycle(depart) + int64(pace.latency)
-		wheel := d.Flits[o.wheel&15]
-		e := wheel.Room(arrival)
-		if e == nil {
-			e = wheel.Place(arrival)
+		arrival := (depart + pace.travel) >> IntervalShift
+		e := &d.unfiled.flit
+		if flits := d.Flits[o.wheel&15]; flits.HasRoom(arrival) {
+			e = flits.Fill(arrival)
+		} else {
+			d.unfiled.flitWheel, d.unfiled.arrival, d.unfiled.any = o.wheel, arrival, true
 		}
-		vc := uint32(v.Out) - output*vcs
+		lov := uint32(v.Out)
+		ov, vc := sw.outVC(lov), lov-output*vcs
 		e.Queue, e.Packet, e.dst, e.State = o.dest+int32(vc)*int32(o.Bounded), v.Packet, v.dst, v.State
 		if v.State < MaxHops<<HopShift {
 			e.State += 1 << HopShift
@@ -237,58 +235,72 @@ func (d *Domain) cross(sw *SwitchState, matches []Request, t *StepTime, advance 
 		if check.On {
 			d.checkCredits(sw.Port0*int32(vcs) + v.Out)
 		}
-		if timed {
-			if d.receives() && o.Bounded == 0 {
-				d.toTerminal(ov, sw.Port0*int32(vcs)+v.Out, arrival+d.Latency(o))
-			}
-			if d.behind != nil {
-				if lov := lowestOV(v.Hop, vcs); leaving != nil && depart == t.Depart && d.late == 0 {
-					*leaving = append(*leaving, sw.Port0*int32(vcs)+int32(lov))
-				} else {
-					d.behind.cross(d, sw, lov, depart, d.late)
-				}
-			}
-		}
-		first := v.Packet & d.Combined // the packet holds no virtual channel yet
-		m, bit := sw.mask(local), uint64(1)<<(local&63)
 		v.Count--
+		first, waiters := v.Packet&d.Combined, int32(0) // first: the packet holds no virtual channel yet
 		if v.Packet&TailFlit == 0 {
 			if first != 0 {
 				ov.owner = sw.Queue0 + int32(local)
 				o.free &^= 1 << (vc & 15)
 			}
-			if v.Count == 0 {
-				m.sa &^= bit
-				continue
+		} else {
+			v.Out = -1
+			if first == 0 {
+				ov.owner = ^ov.owner
+				o.free |= 1 << (vc & 15)
+				waiters = o.waiters
 			}
-			d.advance(v, t.Number)
-			if d.Upcoming != nil {
-				d.behindFront(sw, local).left--
-			}
+		}
+		if v.Count|waiters == 0 && !timed && !d.unfiled.any {
+			sw.mask(local).sa &^= 1 << (local & 63)
 			continue
 		}
-		// The next packet comes to the front, and those that wait for the
-		// virtual channel may ask for it.
-		v.Out = -1
-		if first == 0 {
-			ov.owner = ^ov.owner
-			o.free |= 1 << (vc & 15)
-			if o.waiters != 0 {
-				d.wakeWaiters(o)
+		d.finishCrossing(sw, i, r, lov, depart, t)
+	}
+}
+
+// finishCrossing does for flit i of those that have crossed, to a local output virtual channel what not every
+// one needs: what is timed, what waits for its virtual channel, and what follows it.
+func (d *Domain) finishCrossing(sw *SwitchState, i int, r Request, lov uint32, depart int64, t *StepTime) {
+	if d.unfiled.any {
+		d.file()
+	}
+	local := r.Local()
+	v, o := sw.Queue(local), sw.OutPort(r.Output())
+	if d.crossTimed {
+		ov := sw.Port0*int32(d.vcs) + int32(lov)
+		if d.receives() && o.Bounded == 0 {
+			d.toTerminal(sw.outVC(lov), ov, WholeCycle(depart)+2*d.Latency(o))
+		}
+		if d.behind != nil {
+			if decided := lowestOV(v.Hop, uint32(d.vcs)); d.leaving != nil && depart == t.Depart && d.late[i] == 0 {
+				*d.leaving = append(*d.leaving, sw.Port0*int32(d.vcs)+int32(decided))
+			} else {
+				d.behind.cross(d, sw, decided, depart, d.late[i])
 			}
 		}
-		if v.Count == 0 {
-			m.sa &^= bit
-			continue
-		}
-		if d.Combined == 0 {
-			m.sa &^= bit
-			m.va |= bit
-		}
-		d.advance(v, t.Number)
-		if d.Upcoming != nil {
-			d.leaves(sw, local, v, t.Number)
-		}
+	}
+	// The next packet comes to the front, and those that wait for the virtual channel may
+	// ask for it.
+	tail, m, bit := v.Packet&TailFlit != 0, sw.mask(local), uint64(1)<<(local&63)
+	if tail && v.Packet&d.Combined == 0 && o.waiters != 0 {
+		d.wakeWaiters(o)
+	}
+	if v.Count == 0 {
+		m.sa &^= bit
+		return
+	}
+	if tail && d.Combined == 0 {
+		m.sa &^= bit
+		m.va |= bit
+	}
+	d.advance(v, t.Number)
+	if d.Upcoming == nil {
+		return
+	}
+	if tail {
+		d.leaves(sw, local, v, t.Number)
+	} else {
+		d.behindFront(sw, local).left--
 	}
 }
 
@@ -315,26 +327,51 @@ func (d *Domain) noteCrossing(sw *SwitchState, matches []Request, t *StepTime, a
 	return false
 }
 
-// holdsBack has credit sensing find out, for a flit that crosses, whether its credit is sent
-// late, by as many cycles as d.late, and then keeps it.
-func (d *Domain) holdsBack(sw *SwitchState, r Request, t *StepTime) bool {
-	d.late = 0
-	v, o := sw.Queue(r.Local()), sw.OutPort(r.Output())
-	if o.Bounded == 0 {
-		return false
+// unfiled is a flit that crosses, and its credit, if their wheels have no room at hand for them.
+type unfiled struct {
+	any                    bool
+	creditWheel, flitWheel uint8
+	back, arrival          int64 // when they are due; 0: is filed
+	credit                 int32
+	flit                   Flit
+}
+
+// file files what is unfiled.
+func (d *Domain) file() {
+	u := &d.unfiled
+	if u.back != 0 {
+		*d.credits[u.creditWheel&15].Place(u.back) = u.credit
 	}
-	port := sw.Port0 + int32(r.Port())
-	p := &d.sensing.probes[sw.Port0*int32(d.vcs)+v.Out]
-	p.time(d.buffer-sw.outVC(uint32(v.Out)).credits+1, d.Cycle)
-	d.late = d.sensing.late(p, port)
-	if d.sensing.allCongested(sw.Port0) {
-		d.late = max(0, d.late-d.sensing.findLeast(&d.network, sw.Port0))
+	if u.arrival != 0 {
+		*d.Flits[u.flitWheel&15].Place(u.arrival) = u.flit
 	}
-	if d.late == 0 {
-		return false
+	u.any, u.back, u.arrival = false, 0, 0
+}
+
+// findLate prepares what is timed of some flits that cross: by how many cycles credit sensing
+// sends the credit of each late, which it keeps then, and where those are listed that
+// leave at once.
+func (d *Domain) findLate(sw *SwitchState, matches []Request, t *StepTime) {
+	if d.behind != nil {
+		d.leaving = d.behind.list(d, t.Depart)
 	}
-	d.holdCredit(port, d.in[port].upstream+int32(r.Local()-r.Port()*uint32(d.vcs)), t.credit, d.late)
-	return true
+	if d.sensing == nil {
+		return
+	}
+	for i, r := range matches {
+		v, port, late := sw.Queue(r.Local()), sw.Port0+int32(r.Port()), int64(0)
+		if sw.OutPort(r.Output()).Bounded != 0 {
+			p := &d.sensing.probes[sw.Port0*int32(d.vcs)+v.Out]
+			p.time(d.buffer-sw.outVC(uint32(v.Out)).credits+1, d.Cycle)
+			late = d.sensing.late(p, port)
+			if d.sensing.allCongested(sw.Port0) {
+				late = max(0, late-d.sensing.findLeast(&d.network, sw.Port0))
+			}
+		}
+		if d.late[i] = late; late > 0 {
+			d.holdCredit(port, d.in[port].upstream+int32(r.Local()-r.Port()*uint32(d.vcs)), t.credit, late)
+		}
+	}
 }
 
 // advance brings the second flit of a queue to its front.

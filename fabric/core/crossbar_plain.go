@@ -44,7 +44,7 @@ func (d *Domain) tellRefusals(sw *SwitchState, refusals []refusal) {
 // loop, which lets the compiler keep in registers what is in it, and what nothing
 // predicts is computed without branches.
 func (d *Domain) requestPlainly(sw *SwitchState, step uint32) []Request {
-	requests, places := check.Of(d.Matcher.requests), check.Of(d.Matcher.Places)
+	requests, origins := check.Of(d.Matcher.requests), check.Of(d.Matcher.origins)
 	combined, vcs, last := d.Combined, uint32(d.vcs), uint32(1)<<((d.vcs-1)&31)
 	n := uint32(0)
 	now := d.Cycle << IntervalShift
@@ -61,10 +61,6 @@ func (d *Domain) requestPlainly(sw *SwitchState, step uint32) []Request {
 			o := sw.OutPort(output)
 			if v.Packet&combined != 0 {
 				free := v.Hop & uint32(o.free)
-				wants := PartCredit
-				if free == 0 {
-					wants = PartVC
-				}
 				first := output * vcs
 				// Found without o.free, which may be on its way from memory. A
 				// decision may allow none: its packet waits.
@@ -82,7 +78,7 @@ func (d *Domain) requestPlainly(sw *SwitchState, step uint32) []Request {
 					asleep |= left & -left
 					*check.At(d.waitNext, uint32(sw.Queue0)+local) = o.waiters
 					o.waiters = sw.Queue0 + int32(local) + 1
-					d.Matcher.refuse(local, wants)
+					d.Matcher.refuse(local, lacking(v.Hop&uint32(o.free)))
 					continue
 				}
 				v.Out = int32(lov)
@@ -95,7 +91,7 @@ func (d *Domain) requestPlainly(sw *SwitchState, step uint32) []Request {
 				d.Matcher.refuse(local, PartSerial)
 				continue
 			}
-			*requests.At(n) = newRequest(local, uint32(places.At(local).Port)<<16|output)
+			*requests.At(n) = *origins.At(local) | Request(output)
 			n++
 		}
 		sw.masks[w].sa &^= asleep

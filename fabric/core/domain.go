@@ -37,18 +37,21 @@ type Domain struct {
 	Flits   [16]*sim.Wheel[Flit]   // to terminals, to switches, and to the switches of each other domain
 	credits [16]*sim.Wheel[int32]  // ov: to switches and terminals, and to the switches of each other domain
 	held    *sim.Wheel[heldCredit] // by credit sensing; nil without
-	late    int64                  // cycles that it has held back the credit of the flit that crosses
-	wakes   *sim.Wheel[int32]      // terminal
-	active  []uint64               // mask words with a bit set
-	woken   []int32                // terminals to serve in this cycle because of a credit
-	behind  *behind                // nil unless occupancy
-	decided []uint32               // ov chosen by each decision of a cycle, of a greedy routing
+	late    []int64                // cycles that it has held back the credits of the flits that cross in this step
+	unfiled unfiled
+	wakes   *sim.Wheel[int32] // terminal
+	active  []uint64          // mask words with a bit set
+	woken   []int32           // terminals to serve in this cycle because of a credit
+	behind  *behind           // nil unless occupancy
+	leaving *[]int32          // of behind, for flits that cross and leave at once; nil: each is filed
+	decided []uint32          // ov chosen by each decision of a cycle, of a greedy routing
 
 	departing   bool // terminals send and decide before anything arrives
 	routesAhead bool // switches route while those ahead of them are evaluated
 	plain       bool // requestPlainly serves
 	crossNoted  bool // noteCrossing has something to do
 	crossTimed  bool // a flit that crosses has more to do than to leave: for sensing, receiving terminals or the queues that a routing reads
+	routeNoted  bool // a packet that has been routed has more to do than to ask
 	vcSpecial   bool // in the stage for virtual channels, packets may wait for more than a free one
 
 	Steps      stepTimes

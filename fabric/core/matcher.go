@@ -22,6 +22,7 @@ type matcher struct {
 	granted              []uint32  // entries of inputs in use
 	contested            []uint32  // output virtual channels that several packets have asked for in this step, and nothing else
 	Places               []place   // by queue, or output virtual channel
+	origins              []Request // by queue: its requests for the crossbar, but for the output port
 	routed               int       // packets routed in this step, of a large fabric: from and to which ports
 	routedFrom, routedTo []int32
 	matched              []bool // by port: input (even) and output (odd) matched in an earlier iteration
@@ -57,10 +58,11 @@ func newMatcher(ports, vcs int32, inputFirst bool) matcher {
 	m := matcher{
 		vcs: vcs, inputFirst: inputFirst,
 		requests: make([]Request, n), rivals: make([]Request, n), refusals: make([]refusal, n), chosen: make([]Request, 0, n), matches: make([]Request, 0, ports), outputs: make([]choice, n), inputs: make([]choice, n),
-		Places: make([]place, n), matched: make([]bool, 2*ports), routedFrom: make([]int32, n), routedTo: make([]int32, n),
+		Places: make([]place, n), origins: make([]Request, n), matched: make([]bool, 2*ports), routedFrom: make([]int32, n), routedTo: make([]int32, n),
 	}
 	for i := range ports * vcs {
 		m.Places[i] = place{uint16(i / vcs), uint16(i % vcs)}
+		m.origins[i] = newRequest(uint32(i), uint32(i/vcs)<<16)
 	}
 	return m
 }

@@ -106,7 +106,7 @@ const unboundedCredits = 1 << 30
 // crossbar; 0: for any number.
 func (n *network) paceOf(t timing, limit int64) uint16 {
 	interval := t.interval
-	p := pace{Interval: interval, window: fabric.Never, latency: t.latency}
+	p := pace{Interval: interval, window: fabric.Never, travel: int64(t.latency+1)<<IntervalShift - 1, latency: t.latency}
 	if limit > 0 && limit <= fabric.Never/interval {
 		p.window = limit * interval
 	}

@@ -83,6 +83,7 @@ type OutPort struct {
 type pace struct {
 	Interval int64 // time of a flit on the channel
 	window   int64 // how far ahead of the clock outPort.nextFree may be for one more flit to join those behind the crossbar
+	travel   int64 // from when a flit leaves until its latency has passed, to be cut to whole cycles
 	latency  int32 // cycles
 	slope    uint8 // interval in packetUnit.slopes
 }

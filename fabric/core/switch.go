@@ -130,7 +130,7 @@ func (d *Domain) routeArrivals(sw *SwitchState, s topology.SwitchID, w int) {
 	const routingBits = 1<<fabric.StateBits - 1
 	m := &sw.masks[w]
 	ready := d.Steps.at[0].Number + d.RouteDelay
-	places, a := check.Of(d.Matcher.Places), &d.Matcher
+	places, noted := check.Of(d.Matcher.Places), d.routeNoted
 	left := m.route
 	m.route = 0
 	first := uint64(0) // queues whose front has come
@@ -166,11 +166,14 @@ func (d *Domain) routeArrivals(sw *SwitchState, s topology.SwitchID, w int) {
 			d.badHop(h, hop)
 		}
 		head.Hop = port<<16 | vcs
-		if d.large {
+		head.State = head.State&^routingBits | h.State
+		if !noted {
+			continue
+		}
+		if a := &d.Matcher; d.large {
 			a.routedFrom[a.routed], a.routedTo[a.routed] = int32(place.Port), int32(port)
 			a.routed++
 		}
-		head.State = head.State&^routingBits | h.State
 		if d.Upcoming != nil && v.Count > 1 {
 			d.joins(sw, local, v, d.Steps.at[0].Number)
 		}

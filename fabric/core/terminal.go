@@ -76,7 +76,10 @@ func (f *Fabric) start(source fabric.Source, sinkOf func(*Domain) fabric.Sink) {
 		}
 		d.routesAhead, d.plain = d.mayRouteAhead(), d.requestsPlainly()
 		d.crossNoted = d.observer != nil || d.multicast != nil || d.lanes != nil || d.hold != nil
-		d.crossTimed = d.sensing != nil || d.receives() || d.behind != nil
+		if d.crossTimed = d.sensing != nil || d.receives() || d.behind != nil; d.crossTimed {
+			d.late = make([]int64, d.mostPorts)
+		}
+		d.routeNoted = d.large || d.Upcoming != nil || d.needs.Queues
 		d.vcSpecial = d.storeForward || d.escape != nil || d.multicast != nil
 	}
 	for t := range f.Terminals {
