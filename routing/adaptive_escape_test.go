@@ -77,7 +77,12 @@ func TestEscapeWithoutDateline(t *testing.T) {
 // a packet has.
 func overload(t *testing.T, topo topology.Topology, r fabric.Routing, flow string, flits int, cycles int64) error {
 	t.Helper()
-	config := fabric.DefaultConfig()
+	return overloaded(t, topo, r, fabric.DefaultConfig(), flow, flits, cycles)
+}
+
+// overloaded is overload on switches of a config.
+func overloaded(t *testing.T, topo topology.Topology, r fabric.Routing, config fabric.Config, flow string, flits int, cycles int64) error {
+	t.Helper()
 	config.Fabric.AllowDeadlock = true
 	config.Switch.BufferFlits, config.Switch.FlowControl = flits, flow
 	f, err := core.New(topo.Graph(), config, r, 1)
@@ -102,6 +107,21 @@ func TestEscapeUnderLoad(t *testing.T) {
 			}
 			if err := overload(t, n.Topology, r, flow, 3, 1500); err != nil {
 				t.Errorf("%s, %s: %v", n.Name, flow, err)
+			}
+		}
+	}
+}
+
+// TestEscapeStages: escape channels go with a stage for virtual channels, in series and
+// overlapped, with packets of one flit and of several.
+func TestEscapeStages(t *testing.T) {
+	topo := torus(t, 2, 4, 4)
+	for _, pipeline := range []string{fabric.Serial, fabric.Overlapped} {
+		for _, flits := range []int{1, 5} {
+			config := fabric.DefaultConfig()
+			config.Switch.VCAllocCycles, config.Switch.Pipeline = 1, pipeline
+			if err := overloaded(t, topo, adaptiveEscape(t, topo, nil), config, "wormhole", flits, 500); err != nil {
+				t.Errorf("%s, packets of %d flits: %v", pipeline, flits, err)
 			}
 		}
 	}
