@@ -63,8 +63,11 @@ func (p ownProgressive) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	minimal := p.begin(v, h, h.State, there)
 	minimal.hops = p.minimalHops(h, minimal.state)
 	best, gain := minimal, p.settings.Threshold
-	for range p.settings.Candidates {
-		own := p.own[h.Switch]
+	own, candidates := p.own[h.Switch], p.settings.Candidates
+	if len(own) == 0 { // of a network whose groups are wider than a hop
+		candidates = 0
+	}
+	for range candidates {
 		via := own[v.Random(h.Switch).IntN(len(own))]
 		if via == there {
 			continue
