@@ -134,7 +134,9 @@ func (s *ChannelSeries) Archive(x *core.Archiver) {
 	a := x.Archive
 	a.Mark("series")
 	for _, p := range s.parts {
-		p.upTo(x.Fabric.Cycle())
+		if !a.Reading() {
+			p.upTo(x.Fabric.Cycle())
+		}
 	}
 	snapshot.Int(a, &s.each)
 	snapshot.Int(a, &s.ends)
