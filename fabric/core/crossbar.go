@@ -203,7 +203,8 @@ func (d *Domain) cross(sw *SwitchState, matches []Request, t *StepTime, advance 
 		}
 		if !timed || d.late[i] == 0 {
 			// As sendCredit.
-			send := max(in.nextCredit, t.credit)
+			wait := in.nextCredit - t.credit
+			send := t.credit + wait&^(wait>>63) // the later one: nothing predicts which it is
 			in.nextCredit = send + d.creditInterval
 			back := send>>IntervalShift + int64(in.delay)
 			if credits := d.credits[in.wheel&15]; credits.HasRoom(back) {
@@ -215,7 +216,8 @@ func (d *Domain) cross(sw *SwitchState, matches []Request, t *StepTime, advance 
 		}
 
 		// The output queue is not simulated: the channel's next free time is.
-		depart, pace := max(o.NextFree, t.Depart), d.Pace(o)
+		wait := o.NextFree - t.Depart
+		depart, pace := t.Depart+wait&^(wait>>63), d.Pace(o)
 		o.NextFree = depart + pace.Interval
 		arrival := (depart + pace.travel) >> IntervalShift
 		e := &d.unfiled.flit

@@ -281,12 +281,8 @@ func (d *Domain) arriveAtSwitches(c int64) {
 			}
 			word, bit := e.Queue>>6, uint64(1)<<(e.Queue&63)
 			if e.Packet&HeadFlit != 0 {
-				if m := check.At(d.Masks, uint32(word)); m.route != 0 { // and is active
-					m.route |= bit
-				} else {
-					m.route = bit
-					d.activate(word)
-				}
+				check.At(d.Masks, uint32(word)).route |= bit
+				d.activate(word)
 				continue
 			}
 			if d.needs.Queues {
