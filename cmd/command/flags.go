@@ -96,6 +96,7 @@ type runFlags struct {
 	noFork        bool
 	snapshotEvery time.Duration
 	wantsKept     bool   // snapshotEvery is given
+	lines         bool   // of progress, in the place of a bar
 	saveWarm      string // file for warm networks
 	fromWarm      string // likewise, to go on from
 	force         bool

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -56,7 +57,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	var quiet *statusError
 	if !errors.As(err, &quiet) || quiet.err != nil {
-		fmt.Fprintln(&messages{stderr}, err)
+		fmt.Fprintln(&messages{w: stderr}, err)
 	}
 	return status(err)
 }
@@ -158,7 +159,11 @@ func (s *statusError) Error() string {
 
 // messages is standard error for lines of text: each is cut if it is very long, and
 // none steers the terminal, whatever the names in it are made of.
-type messages struct{ w io.Writer }
+// Several goroutines may write.
+type messages struct {
+	w       io.Writer
+	writing sync.Mutex
+}
 
 func (m *messages) Write(p []byte) (int, error) {
 	text, line := strings.CutSuffix(string(p), "\n")
@@ -166,6 +171,8 @@ func (m *messages) Write(p []byte) (int, error) {
 	if line {
 		text += "\n"
 	}
+	m.writing.Lock()
+	defer m.writing.Unlock()
 	if _, err := io.WriteString(m.w, text); err != nil {
 		return 0, err
 	}
@@ -179,7 +186,7 @@ type app struct {
 }
 
 func newRoot(stdout, terminal io.Writer) *cobra.Command {
-	stderr := &messages{terminal}
+	stderr := &messages{w: terminal}
 	a := &app{stdout, stderr, terminal}
 	root := &cobra.Command{
 		Use:               "weft",

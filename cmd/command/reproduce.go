@@ -140,9 +140,11 @@ func (a *app) reference(ctx context.Context, names []string, data string, flags 
 
 // session runs experiments for judgements.
 func (a *app) session(ctx context.Context, flags *runFlags) *judge.Session {
-	return &judge.Session{Context: ctx, Stdout: a.stdout, Stderr: a.stderr, Out: flags.out, Quick: flags.quick, Options: flags.options(),
-		Execute: func(f *experiments.File, dir string) (*experiments.Outcome, error) {
-			return a.execute(ctx, f, dir, flags)
+	return &judge.Session{Context: ctx, Stdout: a.stdout, Stderr: a.stderr, Out: flags.out, Quick: flags.quick, Options: flags.options(), Jobs: cmp.Or(flags.jobs, runtime.GOMAXPROCS(0)),
+		Execute: func(f *experiments.File, dir string, beside bool) (*experiments.Outcome, error) {
+			own := *flags
+			own.lines = beside
+			return a.execute(ctx, f, dir, &own)
 		}}
 }
 

@@ -206,7 +206,11 @@ func (a *app) execute(ctx context.Context, f *experiments.File, dir string, flag
 			e.Slurm.Notify = func(message string) { fmt.Fprintln(a.stderr, message) }
 		}
 	}
-	progress := newProgress(a.terminal, a.stderr, f, flags.quiet)
+	bar := a.terminal
+	if flags.lines {
+		bar = a.stderr
+	}
+	progress := newProgress(bar, a.stderr, f, flags.quiet)
 	e.Progress = progress.update
 	outcome, err := f.Execute(ctx, e)
 	progress.finish()

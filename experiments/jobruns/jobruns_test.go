@@ -39,7 +39,7 @@ func forged(t *testing.T, first float64, changed map[string]string) string {
 func session(t *testing.T) (*judge.Session, *bytes.Buffer) {
 	var out bytes.Buffer
 	return &judge.Session{Context: context.Background(), Stdout: &out, Stderr: &out, Out: t.TempDir(), Quick: true,
-		Execute: func(f *experiments.File, dir string) (*experiments.Outcome, error) {
+		Execute: func(f *experiments.File, dir string, _ bool) (*experiments.Outcome, error) {
 			return f.Execute(context.Background(), experiments.Execution{Dir: dir, Threads: 1})
 		}}, &out
 }

@@ -20,23 +20,23 @@ func Open(data string) (*judge.Reference, error) {
 	if err != nil {
 		return nil, err
 	}
-	var found []compared
-	section := &judge.Section{File: "verdicts.csv", Columns: []string{"app", "situation", "placement", "routing", "compared", "reference_ns", "weft_ns", "deviation"}}
-	for _, c := range folder.cells {
+	found := make([][]compared, len(folder.cells))
+	section := &judge.Section{File: "verdicts.csv", SideBySide: true, Columns: []string{"app", "situation", "placement", "routing", "compared", "reference_ns", "weft_ns", "deviation"}}
+	for i, c := range folder.cells {
 		section.Entries = append(section.Entries, &judge.Entry{Name: c.name(), Unreadable: len(c.faults) > 0,
 			Faults: func() experiments.Problems { return c.faults },
 			Judge: func(s *judge.Session) ([]judge.Row, bool, error) {
 				some, failed, err := c.judge(s)
-				found = append(found, some...)
+				found[i] = some
 				var rows []judge.Row
-				for i := range some {
-					rows = append(rows, some[i].row())
+				for k := range some {
+					rows = append(rows, some[k].row())
 				}
 				return rows, failed, err
 			}})
 	}
 	section.Conclude = func(table *experiments.Table, count judge.Count, failed bool) (judge.Conclusion, error) {
-		same, pairs := ordered(found)
+		same, pairs := ordered(slices.Concat(found...))
 		return judge.Conclusion{Shown: table, Failed: failed || count[judge.Differs] > 0,
 			Text: fmt.Sprintf("%s; of %d pairs of settings of an application %d are in the folder's order", count, pairs, same)}, nil
 	}

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -110,5 +111,29 @@ func TestSession(t *testing.T) {
 	}
 	if err := (&Reference{Place: "data", Entry: "curve"}).Check(); err == nil || err.Error() != "data: holds no curve" {
 		t.Error(err)
+	}
+}
+
+// TestSideBySide: the first of two entries ends when the second has, so that both run at once;
+// rows stay in the order of entries, and an error of either is the session's.
+func TestSideBySide(t *testing.T) {
+	for _, fault := range []error{nil, errors.New("no disk")} {
+		second := make(chan struct{})
+		entries := []*Entry{
+			{Name: "a", Judge: func(*Session) ([]Row, bool, error) {
+				<-second
+				return []Row{{Cells: []string{"a"}, Verdict: Agrees}}, false, nil
+			}},
+			{Name: "b", Judge: func(s *Session) ([]Row, bool, error) {
+				close(second)
+				return []Row{{Cells: []string{"b"}, Verdict: Agrees}}, false, fault
+			}},
+		}
+		var out strings.Builder
+		s := &Session{Out: t.TempDir(), Stdout: &out, Stderr: &out, Jobs: 2}
+		_, err := s.Judge(&Reference{Name: "x", Sections: []*Section{{File: "v.csv", Columns: []string{"run"}, Entries: entries, SideBySide: true}}})
+		if a, b := strings.Index(out.String(), "\na "), strings.Index(out.String(), "\nb "); !errors.Is(err, fault) || fault == nil && (a < 0 || b < a) {
+			t.Errorf("%v:\n%s", err, &out)
+		}
 	}
 }

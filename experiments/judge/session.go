@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/weft-sim/weft/experiments"
 )
@@ -19,8 +22,12 @@ type Session struct {
 	Out     string    // folder of results
 	Quick   bool
 	Options experiments.Options // of the experiments that are run
-	// Execute runs an experiment, with its results in a folder.
-	Execute func(file *experiments.File, dir string) (*experiments.Outcome, error)
+	Jobs    int                 // entries at once, in a section where they are side by side; 0: one
+	// Execute runs an experiment, with its results in a folder; beside tells that others are
+	// run at the same time.
+	Execute func(file *experiments.File, dir string, beside bool) (*experiments.Outcome, error)
+
+	beside bool
 }
 
 // Outcome is what a judgement comes to.
@@ -70,18 +77,29 @@ func (s *Session) section(r *Reference, section *Section) (count Count, c Conclu
 			return nil, c, err
 		}
 	}
-	var rows []Row
-	anyFailed := false
+	each, atOnce := *s, 1
+	if section.SideBySide && s.Jobs > 1 {
+		each.beside, atOnce = true, s.Jobs
+	}
+	judged := make([][]Row, len(section.Entries))
+	failures := make([]bool, len(section.Entries))
+	side, going := errgroup.WithContext(context.Background())
+	side.SetLimit(atOnce)
+	for i, e := range section.Entries {
+		side.Go(func() (err error) {
+			if going.Err() == nil {
+				judged[i], failures[i], err = e.Judge(&each)
+			}
+			return err
+		})
+	}
+	if err := side.Wait(); err != nil {
+		return nil, c, err
+	}
+	rows, anyFailed := slices.Concat(judged...), slices.Contains(failures, true)
 	count = Count{}
-	for _, e := range section.Entries {
-		some, failed, err := e.Judge(s)
-		if err != nil {
-			return nil, c, err
-		}
-		for _, row := range some {
-			count.Add(row.Verdict)
-		}
-		rows, anyFailed = append(rows, some...), anyFailed || failed
+	for _, row := range rows {
+		count.Add(row.Verdict)
 	}
 	table := TableOf(section.Columns, rows)
 	if err := table.WriteFile(s.path(r, section.File)); err != nil {
@@ -136,7 +154,7 @@ func (s *Session) Load(name, text string, canDeadlock bool) (*experiments.File, 
 
 // Run executes the experiment of an entry.
 func (s *Session) Run(entry string, file *experiments.File, dir string) (*experiments.Outcome, error) {
-	outcome, err := s.Execute(file, dir)
+	outcome, err := s.Execute(file, dir, s.beside)
 	if errors.Is(err, experiments.ErrInterrupted) {
 		return nil, fmt.Errorf("interrupted in %s; go on with the same command and --resume", entry)
 	}
