@@ -70,7 +70,15 @@ func (rt *runtime) newMessage(from int32, op *Op) int32 {
 	case collectives.Direct:
 		m.stage, m.open = stageData, 2
 	}
+	if rt.acknowledged(m) {
+		m.open = 2
+	}
 	return i
+}
+
+// acknowledged tells whether the sender of an eager message waits until it has come.
+func (rt *runtime) acknowledged(m *message) bool {
+	return rt.Protocols.EagerAcknowledged && m.stage == stageEager && !m.shared && !rt.connect.datagrams
 }
 
 // copiedIn tells whether the sender's CPU copies the message, copiedOut whether the
@@ -127,7 +135,7 @@ func (rt *runtime) closed(m *message) bool {
 // leave posts a message of the program, on which the CPU has spent its time.
 func (rt *runtime) leave(i int32, now sim.Time) {
 	m := rt.messages.At(i)
-	from, id, eager := m.from, m.sendID, m.stage == stageEager
+	from, id, eager, done := m.from, m.sendID, m.stage == stageEager, !rt.acknowledged(m)
 	if t := rt.Protocols.staging(m.bytes); t > 0 && eager && !m.shared {
 		if rt.Timeline != nil {
 			rt.transit(m).staged = t
@@ -136,7 +144,7 @@ func (rt *runtime) leave(i int32, now sim.Time) {
 	} else {
 		rt.post(i, m, now)
 	}
-	if eager {
+	if eager && done {
 		rt.done(from, id, now)
 	}
 }
@@ -233,7 +241,7 @@ func (rt *runtime) takes(id int32) {
 		rt.kernel.After(rt.Adapter.RNRDelay, rt.handler, evArrive, m.hop, int64(id))
 		return
 	}
-	if m.stage == stageData && m.hop == m.to {
+	if m.hop == m.to && (m.stage == stageData || rt.acknowledged(m)) {
 		rt.Written(id, now)
 	}
 	if !rt.putsOff(m.hop, id) {

@@ -2,6 +2,7 @@ package mpi_test
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -184,6 +185,22 @@ func TestRendezvousSender(t *testing.T) {
 	within(t, "sender", r.Finish[0], 2*(0.2+adapters(64)+0.25)+0.2+adapters(65536)+0.5+1)
 	if r.Stats.Rendezvous != 1 || r.Stats.Control != 3 {
 		t.Errorf("%d rendezvous, %d control messages; want 1, 3", r.Stats.Rendezvous, r.Stats.Control)
+	}
+}
+
+// A sender that waits for acknowledgements makes its second eager message ready when the first has come,
+// otherwise at once.
+func TestEagerAcknowledged(t *testing.T) {
+	c := mpi.QDRConfig(1)
+	c.Protocols.EagerCopies, c.Protocols.StagingPage = false, sim.Millisecond
+	text := "num_ranks 2\nrank 0 {\na: send 4096b to 1 tag 1\nb: send 8192b to 1 tag 2\nb requires a\n}\nrank 1 {\nrecv 4096b from 0 tag 1\nrecv 8192b from 0 tag 2\n}\n"
+	for acknowledged, want := range map[bool]float64{false: 0.2 + 0.2 + 2000 + adapters(8192) + 0.25, true: 0.2 + 1000 + adapters(4096) + 0.5 + 0.2 + 2000 + adapters(8192) + 0.25} {
+		c.Protocols.EagerAcknowledged = acknowledged
+		r, err := runGoal(t, c, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		within(t, fmt.Sprintf("acknowledged %v: receiver", acknowledged), r.Finish[1], want)
 	}
 }
 

@@ -51,19 +51,20 @@ type Protocol = collectives.Protocol
 
 // Costs of the runtime's own work and the thresholds of its protocols.
 type Protocols struct {
-	SendOverhead  sim.Time  `toml:"send_overhead" doc:"CPU time for posting a message" min:"0ns"`
-	RecvOverhead  sim.Time  `toml:"recv_overhead" doc:"CPU time for taking in a message" min:"0ns"`
-	PollOverhead  sim.Time  `toml:"poll_overhead" doc:"CPU time for seeing by polling that an RDMA write has arrived" min:"0ns"`
-	EagerLimit    sim.Bytes `toml:"eager_limit" doc:"largest message that goes eagerly" min:"0B"`
-	ControlBytes  sim.Bytes `toml:"control_bytes" doc:"size of RTS, CTS, FIN and connection messages" min:"1B"`
-	CopyRate      sim.Rate  `toml:"copy_rate" doc:"rate of copies inside a node's memory" min:"1kb/s"`
-	EagerCopies   bool      `toml:"eager_copies" doc:"an eager message is copied into and out of registered buffers"`
-	StagingPage   sim.Time  `toml:"staging_page_time" doc:"time in which 4 KiB of an eager message, and less in proportion, are made ready before the adapter is told of it, while the CPU goes on and other messages are made ready, too" min:"0ns"`
-	SharedLatency sim.Time  `toml:"shared_latency" doc:"from one process to another through shared memory" min:"0ns"`
-	Acknowledge   sim.Time  `toml:"acknowledge" doc:"from an RDMA write's last byte in the peer's memory to its completion at the sender" min:"0ns"`
-	RegisterTime  sim.Time  `toml:"register_time" doc:"CPU time for registering the buffer of a message by rendezvous, on each side, or of a direct write at its sender; 0ns: registered before, as with a registration cache" min:"0ns"`
-	RegisterPage  sim.Time  `toml:"register_page_time" doc:"the same for every 4 KiB of it" min:"0ns"`
-	LimitBuffers  bool      `toml:"limit_buffers" doc:"receive buffers can run out; then senders repeat after rnr_delay"`
+	SendOverhead      sim.Time  `toml:"send_overhead" doc:"CPU time for posting a message" min:"0ns"`
+	RecvOverhead      sim.Time  `toml:"recv_overhead" doc:"CPU time for taking in a message" min:"0ns"`
+	PollOverhead      sim.Time  `toml:"poll_overhead" doc:"CPU time for seeing by polling that an RDMA write has arrived" min:"0ns"`
+	EagerLimit        sim.Bytes `toml:"eager_limit" doc:"largest message that goes eagerly" min:"0B"`
+	ControlBytes      sim.Bytes `toml:"control_bytes" doc:"size of RTS, CTS, FIN and connection messages" min:"1B"`
+	CopyRate          sim.Rate  `toml:"copy_rate" doc:"rate of copies inside a node's memory" min:"1kb/s"`
+	EagerCopies       bool      `toml:"eager_copies" doc:"an eager message is copied into and out of registered buffers"`
+	EagerAcknowledged bool      `toml:"eager_acknowledged" doc:"an eager message to another node is complete at its sender when it is acknowledged, not when it is posted; datagrams are not acknowledged"`
+	StagingPage       sim.Time  `toml:"staging_page_time" doc:"time in which 4 KiB of an eager message, and less in proportion, are made ready before the adapter is told of it, while the CPU goes on and other messages are made ready, too" min:"0ns"`
+	SharedLatency     sim.Time  `toml:"shared_latency" doc:"from one process to another through shared memory" min:"0ns"`
+	Acknowledge       sim.Time  `toml:"acknowledge" doc:"from the last byte of an RDMA write, or of an eager message that is acknowledged, in the peer's memory to its completion at the sender" min:"0ns"`
+	RegisterTime      sim.Time  `toml:"register_time" doc:"CPU time for registering the buffer of a message by rendezvous, on each side, or of a direct write at its sender; 0ns: registered before, as with a registration cache" min:"0ns"`
+	RegisterPage      sim.Time  `toml:"register_page_time" doc:"the same for every 4 KiB of it" min:"0ns"`
+	LimitBuffers      bool      `toml:"limit_buffers" doc:"receive buffers can run out; then senders repeat after rnr_delay"`
 }
 
 // DefaultProtocols go with the QDR adapter. SendOverhead + RecvOverhead and the

@@ -2,6 +2,7 @@ package jobruns
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -60,7 +61,7 @@ eager_limit       = "1GiB"
 eager_copies      = false
 staging_page_time = "2252800ps"
 limit_buffers     = false
-[local]
+%s[local]
 combine_rate = "1000Tb/s"
 [measure]
 alone = false
@@ -107,12 +108,13 @@ type application struct {
 	quick    int     // of these, in the small variant
 	computes float64 // ns, in an iteration
 	held     bool    // for its ranks' time in writes
+	waits    bool    // until its messages have left; Nekbone does so only for what it receives
 }
 
 var applications = map[string]application{
-	"milc":      {metric: "comm_time_ns", program: "program = \"milc\"\ndims = [3, 4, 5, 5]\n", times: "iterations", all: 100, quick: 5, computes: 50},
+	"milc":      {metric: "comm_time_ns", program: "program = \"milc\"\ndims = [3, 4, 5, 5]\n", times: "iterations", all: 100, quick: 5, computes: 50, waits: true},
 	"nekbone":   {metric: "comm_time_ns", program: "program = \"nekbone\"\ndims = [5, 6, 10]\n", times: "orders", all: 3, quick: 1},
-	"cosmoflow": {metric: "comm_minus_io_ns", program: "program = \"cosmoflow\"\n", times: "iterations", all: 5, quick: 1, computes: 129e6, held: true},
+	"cosmoflow": {metric: "comm_minus_io_ns", program: "program = \"cosmoflow\"\n", times: "iterations", all: 5, quick: 1, computes: 129e6, held: true, waits: true},
 }
 
 // orders are those of Nekbone's iterations.
@@ -122,7 +124,11 @@ var orders = []string{"8", "11", "14"}
 func (c *cell) text(quick bool) string {
 	var b strings.Builder
 	before, after, _ := strings.Cut(network, "[hca]")
-	fmt.Fprintf(&b, "%s%s[hca]%s", before, routings[c.routing], after)
+	waits := ""
+	if slices.ContainsFunc(c.jobs, func(j *job) bool { return applications[j.app].waits }) {
+		waits = "acknowledge = \"0ns\"\neager_acknowledged = true\n"
+	}
+	fmt.Fprintf(&b, "%s%s[hca]"+after, before, routings[c.routing], waits)
 	for _, j := range c.jobs {
 		a := applications[j.app]
 		n := a.iterations(quick)
