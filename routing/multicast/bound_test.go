@@ -47,10 +47,7 @@ func TestColourBound(t *testing.T) {
 		NewGroup(1, []topology.TerminalID{1, 3, 5, 7}, nil),
 		NewGroup(2, []topology.TerminalID{0, 4}, nil),
 	}
-	r, err := Run(env, "mr4lms", groups, Options{Check: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := run(t, env, "mr4lms", groups, true)
 	if r.ColourBound != 3 || r.Colours != 3 {
 		t.Errorf("bound %d, colours %d, want 3 and 3", r.ColourBound, r.Colours)
 	}

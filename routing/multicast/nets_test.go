@@ -205,3 +205,17 @@ func combinations(t *testing.T, config any) []func(any) {
 	}
 	return sets
 }
+
+// run routes groups by an engine with its defaults.
+func run(t testing.TB, env Env, engine string, groups []Group, check bool) *Result {
+	t.Helper()
+	e, err := Registry.New(engine, env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := Route(e, groups, check, nil)
+	if err != nil {
+		t.Fatalf("multicast engine %q: %v", engine, err)
+	}
+	return r
+}

@@ -199,10 +199,7 @@ func TestLeastHeight(t *testing.T) {
 		}
 		colours := map[string]int{}
 		for _, engine := range []string{"mr4lms", "mr4lms-plus", "mr4lms-plus-offline"} {
-			r, err := Run(env, engine, groups, Options{Check: true})
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := run(t, env, engine, groups, true)
 			colours[engine] = r.Colours
 			if r.Colours < r.ColourBound {
 				t.Errorf("%s: %s needs %d colours, fewer than the bound %d", name, engine, r.Colours, r.ColourBound)

@@ -114,10 +114,7 @@ func TestPaper(t *testing.T) {
 					if w.limited {
 						env.Entries = c.entries
 					}
-					r, err := Run(env, w.engine, groups, Options{Check: true})
-					if err != nil {
-						t.Fatal(err)
-					}
+					r := run(t, env, w.engine, groups, true)
 					inside := func(what string, got int, bounds [2]int) {
 						if got < bounds[0] || got > bounds[1] {
 							t.Errorf("%s with %d entries: %s %d, want %d to %d", w.engine, env.Entries, what, got, bounds[0], bounds[1])
@@ -161,10 +158,7 @@ func BenchmarkRoute(b *testing.B) {
 					}
 					var r *Result
 					for b.Loop() {
-						var err error
-						if r, err = Run(env, engine, groups, Options{}); err != nil {
-							b.Fatal(err)
-						}
+						r = run(b, env, engine, groups, false)
 					}
 					b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*len(groups)), "µs/group")
 					b.ReportMetric(float64(r.Colours), "colours")
