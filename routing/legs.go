@@ -8,11 +8,10 @@ import (
 	"github.com/weft-sim/weft/sim"
 )
 
-// Layout of Head.State for packets that walk by legWalk.
+// Layout of Head.State for packets that walk by legWalk, above the hops made.
 const (
-	legHops    uint32 = 1<<5 - 1 // hops made, where they are numbered
-	legVia            = 5        // column of the intermediate switch, 16 bits
-	legSecond  uint32 = 1 << 21  // the packet heads for its destination
+	legVia            = 5       // column of the intermediate switch, 16 bits
+	legSecond  uint32 = 1 << 21 // the packet heads for its destination
 	legStarted uint32 = 1 << 22
 )
 
@@ -146,34 +145,15 @@ func (w *legWalk) key(h *fabric.Head) uint32 {
 func (w *legWalk) onward(v *fabric.View, h *fabric.Head) fabric.Hop {
 	ports := w.to(h.Switch, w.target(h))
 	if len(ports) == 0 {
-		return fabric.Hop{Port: w.graph.TerminalPort[h.Dst], VCs: allVCs(v.VCs())}
+		return w.last(h, v.VCs())
 	}
-	return w.take(h, w.choose(v, h, ports, w.key(h)), v.VCs())
-}
-
-// take leaves by a port, relative to the switch's first.
-func (w *legWalk) take(h *fabric.Head, local uint16, vcs int) fabric.Hop {
-	port := w.graph.PortStart[h.Switch] + topology.PortID(local)
-	class, after := w.step(h.State&legHops, port)
-	if int(class) >= w.classes {
-		panic(fmt.Sprintf("routing: class %d of a packet of at most %d", class+1, w.classes))
-	}
-	h.State = h.State&^legHops | after
-	return fabric.Hop{Port: port, VCs: w.sets[vcs][class]}
+	return w.take(h, w.choose(w.ties, v, h, ports, w.key(h)), v.VCs())
 }
 
 // exploreOnward implements [detours].
 func (w *legWalk) exploreOnward(vcs int, h fabric.Head, share float64, yield func(fabric.Hop, uint32, float64)) {
 	ports := w.to(h.Switch, w.target(&h))
-	if len(ports) == 0 {
-		yield(fabric.Hop{Port: w.graph.TerminalPort[h.Dst], VCs: allVCs(vcs)}, h.State, share)
-		return
-	}
-	w.explore(&h, ports, w.key(&h), func(local uint16, weight float64) {
-		head := h
-		hop := w.take(&head, local, vcs)
-		yield(hop, head.State, weight*share)
-	})
+	w.explore(w.ties, h, ports, w.key(&h), share, vcs, w.take, yield)
 }
 
 // phaseWalk leads packets on a grid or a HyperX in dimension order to a switch drawn

@@ -175,7 +175,7 @@ func (r *nca) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	switch {
 	case count == 1:
 	case r.byHash[up&1]:
-		choice = hashedChoice(h, int(count))
+		choice = hash(h, uint32(h.Dst), int(count))
 	case up == 1 && r.byLoad:
 		return fabric.Hop{Port: leastLoaded(v, first, int(count), v.Random(h.Switch)), VCs: v.AllVCs()}
 	default:
@@ -207,15 +207,10 @@ func (c *NCAConfig) hashes(up bool) bool {
 	return up && c.Up == "hashed" || !up && c.Down == "hashed"
 }
 
-// hashedChoice chooses one of so many by destination and switch.
-func hashedChoice(h *fabric.Head, count int) int {
-	return spread(uint32(h.Dst)+uint32(h.Switch)*0x9e3779b1, count)
-}
-
 func (r *nca) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	first, count, up := r.choices(&h)
 	if count > 1 && r.byHash[up] {
-		yield(fabric.Hop{Port: first + topology.PortID(hashedChoice(&h, int(count))), VCs: allVCs(vcs)}, h.State, 1)
+		yield(fabric.Hop{Port: first + topology.PortID(hash(&h, uint32(h.Dst), int(count))), VCs: allVCs(vcs)}, h.State, 1)
 		return
 	}
 	weight := 1 / float64(count)
@@ -241,8 +236,8 @@ func (r *nca) Graph() *topology.Graph { return r.graph }
 // Pairs that only a way with a second climb joins are refused; "table" has it.
 type ncaAround struct {
 	*ranking // the root's level first
-	down     *topology.Down
 	NCAConfig
+	ties [2]ties // down (0) and up (1)
 }
 
 func newNCAAround(config NCAConfig, tree topology.Tree, env Env) (fabric.Routing, error) {
@@ -251,11 +246,11 @@ func newNCAAround(config NCAConfig, tree topology.Tree, env Env) (fabric.Routing
 	if err != nil {
 		return nil, err
 	}
-	r := &ncaAround{&ranking{portSets: sets}, env.Down, config}
+	r := &ncaAround{&ranking{portSets: sets}, config, [2]ties{tiesByName[config.Down], tiesByName[config.Up]}}
 	for s := range g.Switches() {
 		r.rank = append(r.rank, -int32(tree.LevelOf(topology.SwitchID(s))))
 	}
-	if err := r.join(); err != nil {
+	if err := r.join(env.Down); err != nil {
 		return nil, err
 	}
 	return r, CheckVCs("nca", r.VCs(), env)
@@ -263,9 +258,9 @@ func newNCAAround(config NCAConfig, tree topology.Tree, env Env) (fabric.Routing
 
 // join finds the ways, and refuses faults that leave two leaves joined by no way up and
 // down, though by another.
-func (r *ncaAround) join() error {
-	part := r.down.Components()
-	w := r.search(r.down)
+func (r *ncaAround) join(down *topology.Down) error {
+	part := down.Components()
+	w := r.search(down)
 	apart := [2]topology.SwitchID{-1, -1}
 	w.run(func(node int, leaf topology.SwitchID) error { // never an error
 		from := topology.SwitchID(node)
@@ -282,64 +277,32 @@ func (r *ncaAround) join() error {
 		r.graph.SwitchName(apart[0]), r.graph.SwitchName(apart[1]), r.down.Describe())
 }
 
-// choices lists the ports that serve h, all up or all down; none where it is to
-// be discarded.
-func (r *ncaAround) choices(h *fabric.Head) (ports []uint16, up bool) {
+// choices lists the ports that serve h, all up or all down, and the rule of the choice; none
+// where it is to be discarded.
+func (r *ncaAround) choices(h *fabric.Head) (ports []uint16, t ties) {
 	ports = r.ways(h)
 	if len(ports) == 0 {
-		return nil, false
+		return nil, 0
 	}
 	peer, _ := r.graph.PeerPort(r.graph.PortStart[h.Switch] + topology.PortID(ports[0]))
-	return ports, r.climbs(h.Switch, r.graph.PortSwitch[peer])
-}
-
-// hop is the decision for a port.
-func (r *ncaAround) hop(h *fabric.Head, local uint16, vcs int) fabric.Hop {
-	return fabric.Hop{Port: r.graph.PortStart[h.Switch] + topology.PortID(local), VCs: allVCs(vcs)}
+	if r.climbs(h.Switch, r.graph.PortSwitch[peer]) {
+		return ports, r.ties[1]
+	}
+	return ports, r.ties[0]
 }
 
 func (r *ncaAround) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
-	ports, up := r.choices(h)
-	n := len(ports)
-	switch {
-	case n == 0:
-		return r.last(h, v.VCs(), r.down)
-	case n == 1:
-		return r.hop(h, ports[0], v.VCs())
-	case r.hashes(up):
-		return r.hop(h, ports[hashedChoice(h, n)], v.VCs())
+	ports, t := r.choices(h)
+	if len(ports) == 0 {
+		return r.last(h, v.VCs())
 	}
-	start := v.Random(h.Switch).IntN(n)
-	if !up || r.Up != "least-loaded" {
-		return r.hop(h, ports[start], v.VCs())
-	}
-	best, least := fabric.Hop{}, math.MaxInt
-	for i := range n { // from a random one, so that ties are spread
-		hop := r.hop(h, ports[(start+i)%n], v.VCs())
-		if load := v.LoadAll(hop.Port); load < least {
-			best, least = hop, load
-		}
-	}
-	return best
+	return fabric.Hop{Port: r.choose(t, v, h, ports, uint32(h.Dst)), VCs: v.AllVCs()}
 }
 
 func (r *ncaAround) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
-	ports, up := r.choices(&h)
-	if len(ports) == 0 {
-		if hop := r.last(&h, vcs, r.down); hop != fabric.Discard {
-			yield(hop, h.State, 1)
-		}
-		return
+	ports, t := r.choices(&h)
+	if len(ports) == 1 && t == tiesLeastLoaded {
+		t = tiesOne // nothing to compare
 	}
-	if r.hashes(up) {
-		n := hashedChoice(&h, len(ports))
-		ports = ports[n : n+1]
-	}
-	weight := 1 / float64(len(ports))
-	if up && len(ports) > 1 && r.Up == "least-loaded" {
-		weight = 0
-	}
-	for _, local := range ports {
-		yield(r.hop(&h, local, vcs), h.State, weight)
-	}
+	r.explore(t, h, ports, uint32(h.Dst), 1, vcs, anyVC, yield)
 }
