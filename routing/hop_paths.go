@@ -188,18 +188,14 @@ type turns struct{ direction []uint8 } // len = ports
 func newTurns(x topology.Ranked) *turns {
 	g := x.Graph()
 	t := &turns{make([]uint8, g.NumPorts())}
-	for p := range topology.PortID(g.NumPorts()) {
-		peer, ok := g.PeerPort(p)
-		if !ok {
-			continue
-		}
-		switch here, there := x.Rank(g.PortSwitch[p]), x.Rank(g.PortSwitch[peer]); {
+	eachCable(g, func(p topology.PortID, from, to topology.SwitchID) {
+		switch here, there := x.Rank(from), x.Rank(to); {
 		case there == here:
 			t.direction[p] = uint8(crosses)
 		case there < here:
 			t.direction[p] = uint8(descends)
 		}
-	}
+	})
 	return t
 }
 

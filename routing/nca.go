@@ -3,6 +3,7 @@ package routing
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
@@ -42,10 +43,11 @@ type nca struct {
 	home  []int32   // len = terminals: number of its leaf
 	nodes []ncaNode // len = switches
 	down  []descent
-	NCAConfig
-	byLoad bool    // ports up by load
-	byHash [2]bool // ports down (0) and up (1) by a hash
+	ncaChoice
 }
+
+// ncaChoice is how nca chooses among ports down (0) and up (1).
+type ncaChoice struct{ ties [2]ties }
 
 // ncaNode is what a switch decides by.
 type ncaNode struct {
@@ -64,11 +66,12 @@ const maxDescents = 1 << 27
 
 func newNCA(config NCAConfig, env Env) (fabric.Routing, error) {
 	tree := env.Topology.(topology.Tree)
+	choice := ncaChoice{[2]ties{tiesByName[config.Down], tiesByName[config.Up]}}
 	if env.Down != nil {
-		return newNCAAround(config, tree, env)
+		return newNCAAround(choice, tree, env)
 	}
 	g := env.Topology.Graph()
-	r := &nca{graph: g, NCAConfig: config, byLoad: config.Up == "least-loaded", byHash: [2]bool{config.hashes(false), config.hashes(true)}}
+	r := &nca{graph: g, ncaChoice: choice}
 	leaf, sample := numberLeaves(g)
 	for t := range g.Terminals() {
 		r.home = append(r.home, leaf[g.TerminalSwitch(topology.TerminalID(t))])
@@ -142,16 +145,16 @@ func (r *nca) addDescents(tree topology.Tree, s topology.SwitchID, n ncaNode, sa
 }
 
 // VCs implements [fabric.Routing].
-func (*NCAConfig) VCs() int { return 1 }
+func (*ncaChoice) VCs() int { return 1 }
 
 // InjectionVCs implements [fabric.Routing].
-func (*NCAConfig) InjectionVCs(vcs int) uint32 { return allVCs(vcs) }
+func (*ncaChoice) InjectionVCs(vcs int) uint32 { return allVCs(vcs) }
 
 // IgnoresTerminals implements [TerminalBlind].
-func (c *NCAConfig) IgnoresTerminals() bool { return !c.hashes(true) && !c.hashes(false) }
+func (c *ncaChoice) IgnoresTerminals() bool { return !slices.Contains(c.ties[:], tiesHashed) }
 
 // Needs implements [fabric.Needer].
-func (c *NCAConfig) Needs() fabric.Needs { return fabric.Needs{Queues: c.Up == "least-loaded"} }
+func (c *ncaChoice) Needs() fabric.Needs { return fabric.Needs{Queues: c.ties[1] == tiesLeastLoaded} }
 
 // choices is the range of ports that serve h equally, all up (1) or all down (0).
 func (r *nca) choices(h *fabric.Head) (first topology.PortID, count, up uint32) {
@@ -172,11 +175,11 @@ func (r *nca) choices(h *fabric.Head) (first topology.PortID, count, up uint32) 
 func (r *nca) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	first, count, up := r.choices(h)
 	choice := 0
-	switch {
+	switch t := r.ties[up&1]; {
 	case count == 1:
-	case r.byHash[up&1]:
+	case t == tiesHashed:
 		choice = hash(h, uint32(h.Dst), int(count))
-	case up == 1 && r.byLoad:
+	case t == tiesLeastLoaded:
 		return fabric.Hop{Port: leastLoaded(v, first, int(count), v.Random(h.Switch)), VCs: v.AllVCs()}
 	default:
 		choice = v.Random(h.Switch).IntN(int(count))
@@ -202,19 +205,14 @@ func leastLoaded(v *fabric.View, first topology.PortID, count int, random *sim.S
 	return best
 }
 
-// hashes tells whether the choice of a port in this direction is made by hash.
-func (c *NCAConfig) hashes(up bool) bool {
-	return up && c.Up == "hashed" || !up && c.Down == "hashed"
-}
-
 func (r *nca) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	first, count, up := r.choices(&h)
-	if count > 1 && r.byHash[up] {
+	if count > 1 && r.ties[up] == tiesHashed {
 		yield(fabric.Hop{Port: first + topology.PortID(hash(&h, uint32(h.Dst), int(count))), VCs: allVCs(vcs)}, h.State, 1)
 		return
 	}
 	weight := 1 / float64(count)
-	if up == 1 && count > 1 && r.byLoad {
+	if count > 1 && r.ties[up].adaptive() {
 		weight = 0
 	}
 	for i := range count {
@@ -236,17 +234,16 @@ func (r *nca) Graph() *topology.Graph { return r.graph }
 // Pairs that only a way with a second climb joins are refused; "table" has it.
 type ncaAround struct {
 	*ranking // the root's level first
-	NCAConfig
-	ties [2]ties // down (0) and up (1)
+	ncaChoice
 }
 
-func newNCAAround(config NCAConfig, tree topology.Tree, env Env) (fabric.Routing, error) {
+func newNCAAround(choice ncaChoice, tree topology.Tree, env Env) (fabric.Routing, error) {
 	g := env.Topology.Graph()
 	sets, _, err := newPortSets("nca", g)
 	if err != nil {
 		return nil, err
 	}
-	r := &ncaAround{&ranking{portSets: sets}, config, [2]ties{tiesByName[config.Down], tiesByName[config.Up]}}
+	r := &ncaAround{&ranking{portSets: sets}, choice}
 	for s := range g.Switches() {
 		r.rank = append(r.rank, -int32(tree.LevelOf(topology.SwitchID(s))))
 	}

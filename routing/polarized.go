@@ -74,11 +74,9 @@ func newPolarized(config PolarizedConfig, env Env) (fabric.Routing, error) {
 	}
 	paths.need(max(hops, paths.hops))
 	r := &polarized{paths, senses[config.Sensing], make([][]neighborSwitch, paths.graph.Switches())}
-	for p, s := range paths.graph.PortSwitch {
-		if peer, ok := paths.graph.PeerPort(topology.PortID(p)); ok {
-			r.near[s] = append(r.near[s], neighborSwitch{topology.PortID(p), int32(paths.graph.PortSwitch[peer]) * int32(paths.leaves)})
-		}
-	}
+	eachCable(paths.graph, func(p topology.PortID, from, to topology.SwitchID) {
+		r.near[from] = append(r.near[from], neighborSwitch{p, int32(to) * int32(paths.leaves)})
+	})
 	return r, CheckVCs(name, paths.classes, env)
 }
 

@@ -55,7 +55,11 @@ func (r *nca) Stages() (fabric.Routing, []Stage) {
 		return r, nil
 	}
 	wide := *r
-	wide.byHash = [2]bool{}
+	for i, t := range wide.ties {
+		if t == tiesHashed {
+			wide.ties[i] = tiesRandom
+		}
+	}
 	reaches := func(s topology.SwitchID, leaf int) bool {
 		n := &r.nodes[s]
 		return n.leaf == int32(leaf) || n.row >= 0 && r.down[int(n.row)+leaf].count > 0

@@ -64,13 +64,11 @@ func newUGALPF(config UGALPFConfig, env Env) (fabric.Routing, error) {
 		return nil, err
 	}
 	u := &ugalPF{walk, config, senses[config.Sensing], make([][]neighbor, walk.graph.Switches())}
-	for p, s := range walk.graph.PortSwitch {
-		if peer, ok := walk.graph.PeerPort(topology.PortID(p)); ok {
-			if column := walk.leaf[walk.graph.PortSwitch[peer]]; column >= 0 {
-				u.near[s] = append(u.near[s], neighbor{topology.PortID(p), column})
-			}
+	eachCable(walk.graph, func(p topology.PortID, from, to topology.SwitchID) {
+		if column := walk.leaf[to]; column >= 0 {
+			u.near[from] = append(u.near[from], neighbor{p, column})
 		}
-	}
+	})
 	return u, nil
 }
 
