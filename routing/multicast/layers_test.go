@@ -138,10 +138,7 @@ func BenchmarkAssignLayers(b *testing.B) {
 // needed (its first tree does not fit below), and trees of switches need one.
 func TestLayers(t *testing.T) {
 	for name, g := range smallNets() {
-		env, err := NewEnv(g, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		env := newEnv(t, g)
 		for _, v := range engineVariants(t, env) {
 			draw := sim.NewStream(1, "layers", 0)
 			for id := range 40 {
