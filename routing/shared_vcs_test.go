@@ -7,7 +7,6 @@ import (
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/routing/certify"
 	"github.com/weft-sim/weft/routing/multicast"
-	"github.com/weft-sim/weft/sim/param"
 )
 
 // snakeTree is a path over seven switches of a 3 x 3 mesh: (0,1) (0,0) (1,0)
@@ -39,10 +38,7 @@ func TestSharedVCs(t *testing.T) {
 	topo := mesh(t, 1, 3, 3)
 	g := topo.Graph()
 	tree := snakeTree(topo.(topology.Grid))
-	r, err := param.Make(routing.Registry, "dor", routing.Env{Topology: topo}, func(*routing.DORConfig) {})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must(t, topo, 0, "dor")
 	both := func(vcs int, vc uint8) (unicast, multi, all certify.Certificate) {
 		union, trees := certify.New(2), certify.New(2)
 		if _, _, err := routing.Dependencies(g, r, vcs, 0, union.Add); err != nil {
