@@ -20,16 +20,10 @@ import (
 	"github.com/weft-sim/weft/sim/param"
 )
 
-func adaptiveEscape(t *testing.T, topo topology.Topology, set func(*routing.AdaptiveEscapeConfig)) fabric.EscapeRouting {
+func adaptiveEscape(t *testing.T, topo topology.Topology, settings ...param.Setting) fabric.EscapeRouting {
 	t.Helper()
-	r, err := param.Make(routing.Registry, "adaptive-escape", routing.Env{Topology: topo}, set)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r.(fabric.EscapeRouting)
+	return must(t, topo, 0, "adaptive-escape", settings...).(fabric.EscapeRouting)
 }
-
-func withoutDateline(c *routing.AdaptiveEscapeConfig) { c.Rule = "none" }
 
 // extended proves r on topo by its escape channels.
 func extended(t *testing.T, topo topology.Topology, r fabric.EscapeRouting, wormhole bool) certify.Certificate {
@@ -52,14 +46,14 @@ func extended(t *testing.T, topo topology.Topology, r fabric.EscapeRouting, worm
 // which the first leads to an even channel, and one of 2 to an even one again.
 func TestEscapeWithoutDateline(t *testing.T) {
 	topo := torus(t, 2, 8)
-	r := adaptiveEscape(t, topo, withoutDateline)
+	r := adaptiveEscape(t, topo, param.Set("vc_rule", "none"))
 	for _, flow := range []string{"wormhole", "cut-through"} {
 		c := extended(t, topo, r, flow == "wormhole")
 		length := map[string]int{"cut-through": 8, "wormhole": 4}[flow]
 		if text := c.Describe(topo.Graph()); len(c.Cycle) != length || !strings.HasPrefix(text, fmt.Sprintf("can deadlock: a cycle of %d escape channels (exact)\n  switch ", length)) {
 			t.Errorf("%s: %s", flow, text)
 		}
-		err := overload(t, topo, r, flow, 2, 5000)
+		err := overload(t, topo, r, fabric.DefaultConfig(), flow, 2, 5000)
 		var deadlock *core.DeadlockError
 		if !errors.As(err, &deadlock) || len(deadlock.Waits) == 0 {
 			t.Fatalf("%s: %v", flow, err)
@@ -74,14 +68,8 @@ func TestEscapeWithoutDateline(t *testing.T) {
 }
 
 // overload runs uniform traffic at full load through buffers of as many flits as
-// a packet has.
-func overload(t *testing.T, topo topology.Topology, r fabric.Routing, flow string, flits int, cycles int64) error {
-	t.Helper()
-	return overloaded(t, topo, r, fabric.DefaultConfig(), flow, flits, cycles)
-}
-
-// overloaded is overload on switches of a config.
-func overloaded(t *testing.T, topo topology.Topology, r fabric.Routing, config fabric.Config, flow string, flits int, cycles int64) error {
+// a packet has, on switches of a config.
+func overload(t *testing.T, topo topology.Topology, r fabric.Routing, config fabric.Config, flow string, flits int, cycles int64) error {
 	t.Helper()
 	config.Fabric.AllowDeadlock = true
 	config.Switch.BufferFlits, config.Switch.FlowControl = flits, flow
@@ -101,11 +89,11 @@ func TestEscapeUnderLoad(t *testing.T) {
 	random := build(t, "random-regular", func(c *topology.RandomRegularConfig) { c.Switches, c.Degree, c.Terminals = 16, 4, 2 })
 	for _, n := range []topologytest.Network{{Name: "torus", Topology: torus(t, 2, 5, 4)}, {Name: "mesh", Topology: mesh(t, 2, 4, 4)}, {Name: "random", Topology: random}, {Name: "dragonfly", Topology: dragonfly(t, 2, 4, 2, 0)}} {
 		for _, flow := range []string{"wormhole", "cut-through"} {
-			r := adaptiveEscape(t, n.Topology, nil)
+			r := adaptiveEscape(t, n.Topology)
 			if c := extended(t, n.Topology, r, flow == "wormhole"); !c.Acyclic() {
 				t.Errorf("%s, %s: %s", n.Name, flow, c.Describe(n.Topology.Graph()))
 			}
-			if err := overload(t, n.Topology, r, flow, 3, 1500); err != nil {
+			if err := overload(t, n.Topology, r, fabric.DefaultConfig(), flow, 3, 1500); err != nil {
 				t.Errorf("%s, %s: %v", n.Name, flow, err)
 			}
 		}
@@ -120,7 +108,7 @@ func TestEscapeStages(t *testing.T) {
 		for _, flits := range []int{1, 5} {
 			config := fabric.DefaultConfig()
 			config.Switch.VCAllocCycles, config.Switch.Pipeline = 1, pipeline
-			if err := overloaded(t, topo, adaptiveEscape(t, topo, nil), config, "wormhole", flits, 500); err != nil {
+			if err := overload(t, topo, adaptiveEscape(t, topo), config, "wormhole", flits, 500); err != nil {
 				t.Errorf("%s, packets of %d flits: %v", pipeline, flits, err)
 			}
 		}
@@ -178,7 +166,7 @@ func (r *remembering) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uin
 // has not: there the memory does no harm.
 func TestIndirectDependencies(t *testing.T) {
 	topo := torus(t, 1, 5, 5)
-	r := &remembering{adaptiveEscape(t, topo, nil), topo.(topology.Grid)}
+	r := &remembering{adaptiveEscape(t, topo), topo.(topology.Grid)}
 	if c := extended(t, topo, r, false); !c.Acyclic() {
 		t.Errorf("cut-through: %s", c.Describe(topo.Graph()))
 	}
@@ -213,7 +201,7 @@ func (s stranding) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32
 
 func TestNoEscape(t *testing.T) {
 	topo := mesh(t, 1, 3, 3)
-	_, _, err := routing.EscapeDependencies(topo.Graph(), stranding{adaptiveEscape(t, topo, nil)}, 2, false, 0, func(topology.Dependency) {})
+	_, _, err := routing.EscapeDependencies(topo.Graph(), stranding{adaptiveEscape(t, topo)}, 2, false, 0, func(topology.Dependency) {})
 	if err == nil || !strings.Contains(err.Error(), "no escape channel for a packet to terminal ") {
 		t.Error(err)
 	}
@@ -248,11 +236,7 @@ func TestAdaptsToTranspose(t *testing.T) {
 		}
 		return result.Accepted
 	}
-	dor, err := param.Make(routing.Registry, "dor", routing.Env{Topology: topo}, func(*routing.DORConfig) {})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ordered, adaptive := accepted(dor), accepted(adaptiveEscape(t, topo, nil))
+	ordered, adaptive := accepted(must(t, topo, 0, "dor")), accepted(adaptiveEscape(t, topo))
 	if math.Abs(ordered-0.3) > 0.01 || adaptive < 0.36 {
 		t.Errorf("accepted: dor %.3f, adaptive %.3f", ordered, adaptive)
 	}

@@ -3,6 +3,7 @@ package routing_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -71,13 +72,20 @@ func TestAdaptiveCurves(t *testing.T) {
 		{"val", 0.3, 19.335, 4.71347, []param.Setting{next}},
 		{"ugal-l", 0.3, 16.5798, 3.8621, []param.Setting{next, param.Set("sensing", "credits")}},
 	} {
-		m := measured(t, topo, must(t, topo, 0, c.name, c.settings...), rperm(t, "slimfly_q5"), c.load, 1500)
-		if d := m.MeanLatency()/c.latency - 1; d > 0.03 || d < -0.03 {
-			t.Errorf("%s at %v: latency %.2f, want %.2f", c.name, c.load, m.MeanLatency(), c.latency)
-		}
-		if d := m.MeanHops()/c.hops - 1; d > 0.02 || d < -0.02 {
-			t.Errorf("%s at %v: %.3f switches, want %.3f", c.name, c.load, m.MeanHops(), c.hops)
-		}
+		onCurve(t, topo, c.name, c.settings, rperm(t, "slimfly_q5"), c.load, 1500, c.latency, c.hops)
+	}
+}
+
+// onCurve holds a routing to a point of a curve: mean latency within 3 %, switches visited
+// within 2 %.
+func onCurve(t *testing.T, topo topology.Topology, name string, settings []param.Setting, pattern measure.Pattern, load float64, cycles int64, latency, hops float64) {
+	t.Helper()
+	m := measured(t, topo, must(t, topo, 0, name, settings...), pattern, load, cycles)
+	if d := m.MeanLatency()/latency - 1; d > 0.03 || d < -0.03 {
+		t.Errorf("%s at %v: latency %.2f, want %.2f", name, load, m.MeanLatency(), latency)
+	}
+	if d := m.MeanHops()/hops - 1; d > 0.02 || d < -0.02 {
+		t.Errorf("%s at %v: %.3f switches, want %.3f", name, load, m.MeanHops(), hops)
 	}
 }
 
@@ -125,30 +133,23 @@ func TestUGALPF(t *testing.T) {
 // a single layer is the shortest paths.
 func TestFatPathsLayers(t *testing.T) {
 	topo := edgeList(t, "slimfly_q5", 1)
-	g := topo.Graph()
 	if n := must(t, topo, 0, "fatpaths", param.Set("layers", 1)).VCs(); n != 2 {
 		t.Errorf("%d virtual channels for one layer, want the diameter, 2", n)
 	}
 	r := must(t, topo, 0, "fatpaths", param.Set("layers", 6), param.Set("share", 0.6))
 	several, longest := 0, 0
 	for dst := range topology.TerminalID(50) {
-		different := map[string]bool{}
-		var walk func(h fabric.Head, path string, share float64) float64
-		walk = func(h fabric.Head, path string, share float64) (total float64) {
-			r.(fabric.Explorer).Explore(r.VCs(), h, func(x fabric.Hop, state uint32, weight float64) {
-				peer, ok := g.PeerPort(x.Port)
-				if !ok {
-					different[path] = true
-					longest = max(longest, len(path))
-					total += share * weight
-					return
-				}
-				to := g.PortSwitch[peer]
-				total += walk(fabric.Head{Switch: to, In: peer, Dst: dst, State: state}, path+string(rune('0'+to)), share*weight)
-			})
-			return total
-		}
-		if total := walk(fabric.Head{Switch: 0, In: g.TerminalPort[0], Dst: dst}, "", 1); total < 1-1e-9 || total > 1+1e-9 {
+		different, total := map[string]bool{}, 0.0
+		paths(topo, r, r.VCs(), 0, dst, func(path []step, _ uint32) {
+			switches := ""
+			for _, s := range path {
+				switches += fmt.Sprint(s.to, " ")
+			}
+			different[switches] = true
+			longest = max(longest, len(path)-1)
+			total += path[len(path)-1].share
+		})
+		if total < 1-1e-9 || total > 1+1e-9 {
 			t.Errorf("to %d with probability %v", dst, total)
 		}
 		if len(different) > 1 {
@@ -187,24 +188,18 @@ func TestUpDownPaths(t *testing.T) {
 			shortest := legalSearch(neighbors, src, up)
 			for dst := range topology.TerminalID(57) {
 				count := 0
-				var walk func(h fabric.Head, down bool, hops int)
-				walk = func(h fabric.Head, down bool, hops int) {
-					r.(fabric.Explorer).Explore(1, h, func(x fabric.Hop, state uint32, _ float64) {
-						peer, ok := g.PeerPort(x.Port)
-						if !ok {
-							if count++; hops != shortest[dst] {
-								t.Errorf("%d to %d in %d hops, want %d", src, dst, hops, shortest[dst])
-							}
-							return
+				paths(topo, r, 1, topology.TerminalID(src), dst, func(path []step, _ uint32) {
+					if count++; len(path)-1 != shortest[dst] {
+						t.Errorf("%d to %d in %d hops, want %d", src, dst, len(path)-1, shortest[dst])
+					}
+					down := false
+					for _, s := range path[:len(path)-1] {
+						if down && up(s.from, s.to) {
+							t.Errorf("%d to %d goes up from %d to %d", src, dst, s.from, s.to)
 						}
-						to := g.PortSwitch[peer]
-						if down && up(h.Switch, to) {
-							t.Errorf("%d to %d goes up from %d to %d", src, dst, h.Switch, to)
-						}
-						walk(fabric.Head{Switch: to, In: peer, Dst: dst, State: state}, down || !up(h.Switch, to), hops+1)
-					})
-				}
-				walk(fabric.Head{Switch: src, In: g.TerminalPort[src], Dst: dst}, false, 0)
+						down = down || !up(s.from, s.to)
+					}
+				})
 				if count == 0 || ties == "one" && count != 1 {
 					t.Errorf("%s: %d paths from %d to %d", ties, count, src, dst)
 				}

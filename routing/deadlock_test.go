@@ -3,7 +3,6 @@ package routing_test
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 
@@ -23,7 +22,7 @@ import (
 // names both before they run; forced, the run ends with a cycle of buffers each of
 // which is in the dependency graph; with numbered hops it goes on.
 func TestDeadlockOnRecord(t *testing.T) {
-	slimfly, polarstar := edgeList(t, "slimfly_q5", 4), polarStar(t, 4)
+	slimfly, polarstar := edgeList(t, "slimfly_q5", 4), build(t, "polarstar", func(c *topology.PolarStarConfig) { c.P = 4 })
 	next := param.Set("next_hops", "testdata/slimfly_q5.nexthop.gz")
 	credits, four, any := param.Set("sensing", "credits"), param.Set("candidates", 4), param.Set("hop_vcs", "any")
 	for _, c := range []struct {
@@ -77,53 +76,6 @@ func TestDeadlockOnRecord(t *testing.T) {
 			t.Log(strings.SplitN(err.Error(), "\n", 2)[0])
 		})
 	}
-}
-
-// polarStar is ER_3 * Paley(5) (Lakhotia et al., PolarStar, 2023): a copy of the
-// Paley graph of 5 vertices for each point of the projective plane of order 3; where
-// two points are orthogonal, vertex v of the one is joined to 2v of the other, the
-// lower number first, and the points that are orthogonal to themselves have those
-// cables within. 65 switches of degree up to 6 and diameter 3.
-func polarStar(t testing.TB, terminals int) topology.Topology {
-	t.Helper()
-	var points [][3]int
-	for x := range 27 {
-		p := [3]int{x / 9, x / 3 % 3, x % 3}
-		first := slices.IndexFunc(p[:], func(c int) bool { return c != 0 })
-		if first >= 0 && p[first] == 1 {
-			points = append(points, p)
-		}
-	}
-	seen := map[[2]topology.SwitchID]bool{}
-	var edges [][2]topology.SwitchID
-	join := func(a, b int) {
-		e := [2]topology.SwitchID{topology.SwitchID(min(a, b)), topology.SwitchID(max(a, b))}
-		if a != b && !seen[e] {
-			seen[e] = true
-			edges = append(edges, e)
-		}
-	}
-	for i, p := range points {
-		for v := range 5 {
-			join(5*i+v, 5*i+(v+1)%5) // squares of Z_5: 1 and 4
-		}
-		for j := i; j < len(points); j++ {
-			q := points[j]
-			if (p[0]*q[0]+p[1]*q[1]+p[2]*q[2])%3 == 0 {
-				for v := range 5 {
-					join(5*i+v, 5*j+2*v%5)
-				}
-			}
-		}
-	}
-	topo := joined(edges, terminals)
-	g := topo.Graph()
-	for s := range topology.SwitchID(g.Switches()) {
-		if d := slices.Max(g.DistancesFrom(s, nil)); d > 3 {
-			t.Fatalf("distance %d", d)
-		}
-	}
-	return topo
 }
 
 // TestBookSim2Detours: with detour_vc = "booksim2" packets stay on VC 0 from the source's

@@ -46,7 +46,8 @@ type walker struct {
 	e     fabric.Explorer
 	vcs   int
 	blind bool
-	limit int // of hops to a destination; 0: none
+	limit int          // of hops to a destination; 0: none
+	seen  *headNumbers // of walk
 }
 
 func newWalker(g *topology.Graph, r fabric.Routing, vcs int) (*walker, error) {
@@ -54,7 +55,7 @@ func newWalker(g *topology.Graph, r fabric.Routing, vcs int) (*walker, error) {
 	if !ok {
 		return nil, fmt.Errorf("the paths of this routing cannot be listed: %T has no method Explore", r)
 	}
-	return &walker{g, r, e, vcs, ignoresTerminals(r), 0}, nil
+	return &walker{graph: g, r: r, e: e, vcs: vcs, blind: ignoresTerminals(r)}, nil
 }
 
 // ends lists the terminals that stand for all as sources and destinations.
@@ -70,15 +71,9 @@ func (w *walker) ends() []topology.TerminalID {
 	return all
 }
 
-// heads lists what a packet from src to dst can look like at its first switch:
+// eachHead visits what a packet from src to dst can look like at its first switch:
 // one head for each injection virtual channel, or one alone where the routing
 // ignores it.
-func (w *walker) heads(src, dst topology.TerminalID) (heads []fabric.Head) {
-	w.eachHead(src, dst, func(h fabric.Head) { heads = append(heads, h) })
-	return heads
-}
-
-// eachHead visits what heads lists.
 func (w *walker) eachHead(src, dst topology.TerminalID, visit func(fabric.Head)) {
 	port := w.graph.TerminalPort[src]
 	for set := w.r.InjectionVCs(w.vcs); set != 0; set &= set - 1 {
@@ -116,21 +111,62 @@ func (w *walker) follow(h fabric.Head, hop fabric.Hop, state uint32, vc uint8) (
 	return fabric.Head{Switch: w.graph.PortSwitch[peer], In: peer, VC: vc, Dst: h.Dst, State: state}, false, nil
 }
 
-// eachHop visits what follows on the hops that a packet at a head can make, on each of their
-// virtual channels, until an error.
-func (w *walker) eachHop(h fabric.Head, visit func(hop fabric.Hop, next fabric.Head, arrived bool) error) (err error) {
-	w.e.Explore(w.vcs, h, func(hop fabric.Hop, state uint32, _ float64) {
-		for set := hop.VCs; err == nil; {
-			next, arrived, problem := w.follow(h, hop, state, uint8(bits.TrailingZeros32(set)))
-			if err = problem; err == nil {
-				err = visit(hop, next, arrived)
+// A move is a hop that a packet can make, on one of its virtual channels.
+type move struct {
+	at      int // number of the packet's head
+	head    fabric.Head
+	hop     fabric.Hop
+	next    fabric.Head // behind it
+	arrived bool        // at the destination: there is no next
+	number  int         // of next
+	fresh   bool        // no move before led there
+}
+
+// walk visits the moves of packets at some heads, numbered from 0, and at all that they come
+// to, numbered in order of discovery, until an error. It returns the heads.
+func (w *walker) walk(heads []fabric.Head, visit func(m *move) error) (all []fabric.Head, err error) {
+	if w.seen == nil {
+		w.seen = newHeadNumbers(w.graph.NumPorts(), w.vcs)
+	}
+	w.seen.reset()
+	first := len(heads)
+	m := &move{}
+	for ; m.at < len(heads) && err == nil; m.at++ {
+		m.head = heads[m.at]
+		w.e.Explore(w.vcs, m.head, func(hop fabric.Hop, state uint32, _ float64) {
+			m.hop = hop
+			for set := hop.VCs; err == nil; {
+				if m.next, m.arrived, err = w.follow(m.head, hop, state, uint8(bits.TrailingZeros32(set))); err != nil {
+					return
+				}
+				if !m.arrived {
+					number, known := w.seen.of(m.next)
+					if m.number, m.fresh = first+int(number), !known; m.fresh {
+						heads = append(heads, m.next)
+					}
+				}
+				err = visit(m)
+				if set &= set - 1; set == 0 || m.arrived {
+					return
+				}
 			}
-			if set &= set - 1; set == 0 || arrived {
-				return
-			}
-		}
-	})
-	return err
+		})
+	}
+	return heads, err
+}
+
+// held is the channel that a packet has come by.
+func (w *walker) held(h *fabric.Head) topology.Channel {
+	port, _ := w.graph.PeerPort(h.In)
+	return topology.Channel{Port: port, VC: h.VC}
+}
+
+// headsTo are the heads of packets from some terminals to another.
+func (w *walker) headsTo(dst topology.TerminalID, sources []topology.TerminalID) (heads []fabric.Head) {
+	for _, src := range sources {
+		w.eachHead(src, dst, func(h fabric.Head) { heads = append(heads, h) })
+	}
+	return heads
 }
 
 // Dependencies walks every path that routing r can choose on g with vcs
@@ -147,11 +183,7 @@ func Dependencies(g *topology.Graph, r fabric.Routing, vcs, budget int, yield fu
 		return 0, 0, err
 	}
 	ends := w.ends()
-	seen := newHeadNumbers(g.NumPorts(), vcs)
-	return sample(ends, budget, func(dst topology.TerminalID) (followed int, err error) {
-		seen.reset()
-		return w.dependenciesTo(dst, ends, seen, yield)
-	})
+	return sample(ends, budget, func(dst topology.TerminalID) (followed int, err error) { return w.dependenciesTo(dst, ends, yield) })
 }
 
 // sample walks to destinations in a random order, the same in every run, until
@@ -177,38 +209,18 @@ func sample(ends []topology.TerminalID, budget int, walk func(dst topology.Termi
 
 // dependenciesTo walks the paths of all sources to dst and returns the number
 // of hops followed.
-func (w *walker) dependenciesTo(dst topology.TerminalID, sources []topology.TerminalID, seen *headNumbers, yield func(topology.Dependency)) (followed int, err error) {
-	var pending []fabric.Head
-	for _, src := range sources {
-		pending = append(pending, w.heads(src, dst)...)
-	}
-	injected := len(pending)
-	for i := 0; i < len(pending) && err == nil; i++ {
-		h := pending[i]
-		w.e.Explore(w.vcs, h, func(hop fabric.Hop, state uint32, _ float64) { // eachHop, faster
-			for set := hop.VCs; err == nil; {
-				vc := uint8(bits.TrailingZeros32(set))
-				next, arrived, problem := w.follow(h, hop, state, vc)
-				if followed++; w.limit > 0 && followed > w.limit {
-					err = errEnough
-					return
-				}
-				if err = problem; err != nil || arrived {
-					return
-				}
-				if i >= injected {
-					held, _ := w.graph.PeerPort(h.In)
-					yield(topology.Dependency{Held: topology.Channel{Port: held, VC: h.VC}, Wanted: topology.Channel{Port: hop.Port, VC: vc}})
-				}
-				if _, known := seen.of(next); !known {
-					pending = append(pending, next)
-				}
-				if set &= set - 1; set == 0 {
-					return
-				}
-			}
-		})
-	}
+func (w *walker) dependenciesTo(dst topology.TerminalID, sources []topology.TerminalID, yield func(topology.Dependency)) (followed int, err error) {
+	heads := w.headsTo(dst, sources)
+	injected := len(heads)
+	_, err = w.walk(heads, func(m *move) error {
+		if followed++; w.limit > 0 && followed > w.limit {
+			return errEnough
+		}
+		if !m.arrived && m.at >= injected {
+			yield(topology.Dependency{Held: w.held(&m.head), Wanted: topology.Channel{Port: m.hop.Port, VC: m.next.VC}})
+		}
+		return nil
+	})
 	return followed, err
 }
 
@@ -235,14 +247,13 @@ func WalkExceeds(g *topology.Graph, r fabric.Routing, vcs, budget int) bool {
 	if len(ends) > each {
 		return true
 	}
-	seen, total, walked := newHeadNumbers(g.NumPorts(), vcs), 0, 0
+	total, walked := 0, 0
 	_, _, err = sample(ends, 0, func(dst topology.TerminalID) (int, error) {
 		if walked++; walked > samples {
 			return 0, errEnough
 		}
-		seen.reset()
 		w.limit = max(1, samples*each-total)
-		followed, err := w.dependenciesTo(dst, ends, seen, func(topology.Dependency) {})
+		followed, err := w.dependenciesTo(dst, ends, func(topology.Dependency) {})
 		total += followed
 		return followed, err
 	})
@@ -279,7 +290,7 @@ func EscapeDependencies(g *topology.Graph, r fabric.EscapeRouting, vcs int, worm
 		return 0, 0, err
 	}
 	ends := w.ends()
-	x := &escapeWalk{walker: w, escape: r.EscapeVCs(vcs), wormhole: wormhole, known: newHeadNumbers(g.NumPorts(), vcs)}
+	x := &escapeWalk{walker: w, escape: r.EscapeVCs(vcs), wormhole: wormhole}
 	return sample(ends, budget, func(dst topology.TerminalID) (int, error) {
 		before := x.followed
 		err := x.to(dst, ends, yield)
@@ -293,93 +304,70 @@ type escapeWalk struct {
 	escape   uint32 // virtual channels
 	wormhole bool
 	followed int // hops, in all searches
-	heads    []escapeHead
-	injected int // the first heads, which known does not number
-	known    *headNumbers
-	seen     []int32 // by head: 1 + the start of the search that saw it last
+	heads    []fabric.Head
+	ways     []escapeWays // by head
+	found    []int        // by head: 1 + the start of the search that saw it last
 }
 
-// escapeHead is where a packet can be.
-type escapeHead struct {
-	fabric.Head
+// escapeWays is where a packet can go on.
+type escapeWays struct {
 	wants    []topology.Channel // escape channels
-	adaptive []int32            // heads beyond adaptive channels
+	adaptive []int              // heads beyond adaptive channels
+	arrives  bool
 }
 
-func (x *escapeWalk) to(dst topology.TerminalID, sources []topology.TerminalID, yield func(topology.Dependency)) error {
-	x.heads = x.heads[:0]
-	x.known.reset()
-	for _, src := range sources {
-		for _, h := range x.walker.heads(src, dst) {
-			x.heads = append(x.heads, escapeHead{Head: h})
+func (x *escapeWalk) to(dst topology.TerminalID, sources []topology.TerminalID, yield func(topology.Dependency)) (err error) {
+	x.heads = x.headsTo(dst, sources)
+	injected := len(x.heads)
+	x.ways = append(x.ways[:0], make([]escapeWays, injected)...)
+	x.heads, err = x.walk(x.heads, func(m *move) error {
+		x.followed++
+		if m.fresh && !m.arrived {
+			x.ways = append(x.ways, escapeWays{})
+		}
+		switch ways := &x.ways[m.at]; {
+		case m.arrived:
+			ways.arrives = true
+		case x.escape>>m.next.VC&1 != 0:
+			ways.wants = append(ways.wants, topology.Channel{Port: m.hop.Port, VC: m.next.VC})
+		default:
+			ways.adaptive = append(ways.adaptive, m.number)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for i, h := range x.heads {
+		if !x.ways[i].arrives && len(x.ways[i].wants) == 0 {
+			return fmt.Errorf("the routing has no escape channel for a packet to %s that has come in by %s on virtual channel %d",
+				x.graph.TerminalName(h.Dst), x.graph.PortName(h.In), h.VC)
 		}
 	}
-	x.injected = len(x.heads)
-	for i := 0; i < len(x.heads); i++ {
-		if err := x.expand(i); err != nil {
-			return err
-		}
-	}
-	x.seen = append(x.seen[:0], make([]int32, len(x.heads))...)
-	for i := x.injected; i < len(x.heads); i++ {
-		if h := &x.heads[i]; x.escape>>h.VC&1 != 0 {
-			x.depend(int32(i), yield)
+	x.found = append(x.found[:0], make([]int, len(x.heads))...)
+	for i := injected; i < len(x.heads); i++ {
+		if x.escape>>x.heads[i].VC&1 != 0 {
+			x.depend(i, yield)
 		}
 	}
 	return nil
 }
 
-// expand lists what a packet at head i can do.
-func (x *escapeWalk) expand(i int) (err error) {
-	h := x.heads[i]
-	ends := false
-	err = x.eachHop(h.Head, func(hop fabric.Hop, next fabric.Head, arrived bool) error {
-		x.followed++
-		switch {
-		case arrived:
-			ends = true
-		case x.escape>>next.VC&1 != 0:
-			x.number(next)
-			h.wants = append(h.wants, topology.Channel{Port: hop.Port, VC: next.VC})
-		default:
-			h.adaptive = append(h.adaptive, x.number(next))
-		}
-		return nil
-	})
-	if err == nil && !ends && len(h.wants) == 0 {
-		err = fmt.Errorf("the routing has no escape channel for a packet to %s that has come in by %s on virtual channel %d",
-			x.graph.TerminalName(h.Dst), x.graph.PortName(h.In), h.VC)
-	}
-	x.heads[i] = h
-	return err
-}
-
-// number is the number of a head.
-func (x *escapeWalk) number(h fabric.Head) int32 {
-	n, known := x.known.of(h)
-	if !known {
-		x.heads = append(x.heads, escapeHead{Head: h})
-	}
-	return int32(x.injected) + n
-}
-
 // depend yields the dependencies on the escape channel that leads to a head.
-func (x *escapeWalk) depend(start int32, yield func(topology.Dependency)) {
-	port, _ := x.graph.PeerPort(x.heads[start].In)
-	held := topology.Channel{Port: port, VC: x.heads[start].VC}
-	reached := []int32{start}
-	x.seen[start] = start + 1
+func (x *escapeWalk) depend(start int, yield func(topology.Dependency)) {
+	held, reached := x.held(&x.heads[start]), []int{start}
+	x.found[start] = start + 1
 	for i := 0; i < len(reached); i++ {
-		h := &x.heads[reached[i]]
-		for _, wanted := range h.wants {
+		ways := &x.ways[reached[i]]
+		for _, wanted := range ways.wants {
 			yield(topology.Dependency{Held: held, Wanted: wanted})
 		}
 		if !x.wormhole {
 			return
 		}
-		for _, n := range h.adaptive {
-			if x.seen[n] != start+1 {
-				x.seen[n] = start + 1
+		for _, n := range ways.adaptive {
+			if x.found[n] != start+1 {
+				x.found[n] = start + 1
 				reached = append(reached, n)
 			}
 		}

@@ -47,26 +47,23 @@ func init() {
 // random, so that a channel is only ever followed by one of a higher dimension: one virtual
 // channel suffices, and all may be used everywhere.
 type dor struct {
-	plain
-	dimensionWalk
-	graph *topology.Graph
-	home  []topology.SwitchID // len = terminals
-	flat  *gridWalk           // the walk where it is a grid without rings, else nil
+	*inOrder
+	flat *gridWalk // the walk where it is a grid without rings, else nil
 }
 
 func newDOR(config DORConfig, env Env) (fabric.Routing, error) {
-	walk, err := newDimensionWalk("dor", env, config.Rule)
+	walk, err := newInOrder("dor", env, config.Rule)
 	if err != nil {
 		return nil, err
 	}
-	r := &dor{dimensionWalk: walk, graph: walk.Graph(), home: walk.homes()}
-	if grid, ok := walk.(*gridWalk); ok && grid.flat {
+	r := &dor{inOrder: walk}
+	if grid, ok := walk.dimensionWalk.(*gridWalk); ok && grid.flat {
 		r.flat = grid
 	}
 	return r, CheckVCs("dor", r.VCs(), env)
 }
 
-func (r *dor) VCs() int { return r.classes() }
+func (r *dor) VCs() int { return r.rings }
 
 func (r *dor) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	if r.flat != nil {
@@ -93,17 +90,7 @@ func (r *dor) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, flo
 }
 
 // Stages implements [Staged]: one for each dimension.
-func (r *dor) Stages() (fabric.Routing, []Stage) {
-	x := r.axes()
-	if x.sample == nil {
-		return r, nil
-	}
-	var stages []Stage
-	for d := range x.sizes {
-		stages = append(stages, x.stage(d, true, 0, r.came, asIs))
-	}
-	return r, stages
-}
+func (r *dor) Stages() (fabric.Routing, []Stage) { return r, r.axes().stages(0, r.came, asIs, nil) }
 
 // O1TurnConfig holds the settings of routing "o1turn".
 type O1TurnConfig struct {
@@ -127,11 +114,8 @@ func init() {
 // Deadlock: the orders have virtual channels of their own, each as many as dimension
 // order needs: 2 on meshes and HyperX, 4 on tori.
 type o1Turn struct {
-	plain
+	*inOrder
 	orders [2]dimensionWalk
-	home   []topology.SwitchID
-	graph  *topology.Graph
-	rings  int
 }
 
 // Layout of Head.State beside that of the walks.
@@ -141,29 +125,19 @@ const (
 )
 
 func newO1Turn(config O1TurnConfig, env Env) (fabric.Routing, error) {
-	r := &o1Turn{graph: env.Topology.Graph()}
-	walk, err := newDimensionWalk("o1turn", env, config.Rule)
+	walk, err := newInOrder("o1turn", env, config.Rule)
 	if err != nil {
 		return nil, err
 	}
-	r.orders = [2]dimensionWalk{walk, walk.downwards()}
-	r.home, r.rings = r.orders[0].homes(), r.orders[0].classes()
+	r := &o1Turn{walk, [2]dimensionWalk{walk.dimensionWalk, walk.downwards()}}
 	return r, CheckVCs("o1turn", r.VCs(), env)
 }
-
-func (r *o1Turn) VCs() int { return 2 * r.rings }
-
-// Graph implements [fabric.GraphRouting].
-func (r *o1Turn) Graph() *topology.Graph { return r.graph }
-
-// UnusedSettings implements [param.Skipper].
-func (r *o1Turn) UnusedSettings() []string { return r.orders[0].UnusedSettings() }
 
 // order is 1 for packets in descending order.
 func order(state uint32) int { return int(state & o1Descending / o1Descending) }
 
 func (r *o1Turn) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
-	vcs, random := v.VCs(), v.Random(h.Switch)
+	random := v.Random(h.Switch)
 	fresh := h.State == 0
 	if fresh {
 		h.State = o1Started
@@ -172,18 +146,7 @@ func (r *o1Turn) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 		}
 	}
 	port, class, ok := r.orders[order(h.State)].next(h, r.home[h.Dst], fresh, random)
-	if !ok {
-		return fabric.Hop{Port: r.graph.TerminalPort[h.Dst], VCs: allVCs(vcs)}
-	}
-	return fabric.Hop{Port: port, VCs: r.vcSet(h.State, class, vcs)}
-}
-
-// vcSet is the virtual channels of a class of a packet's order.
-func (r *o1Turn) vcSet(state uint32, class, vcs int) uint32 {
-	if r.rings == 1 {
-		class = 0
-	}
-	return ClassVCs(order(state)*r.rings+class, 2*r.rings, vcs)
+	return r.hop(port, class, ok, order(h.State), h.Dst, v.VCs())
 }
 
 func (r *o1Turn) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
@@ -194,11 +157,6 @@ func (r *o1Turn) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, 
 	for _, state := range states {
 		head := h
 		head.State = state
-		moved := r.orders[order(state)].explore(head, r.home[h.Dst], fresh, func(port topology.PortID, class int, after uint32, weight float64) {
-			yield(fabric.Hop{Port: port, VCs: r.vcSet(state, class, vcs)}, after, share*weight)
-		})
-		if !moved {
-			yield(fabric.Hop{Port: r.graph.TerminalPort[h.Dst], VCs: allVCs(vcs)}, state, share)
-		}
+		r.exploreWalk(r.orders[order(state)], vcs, head, r.home[h.Dst], fresh, order(state), share, yield)
 	}
 }

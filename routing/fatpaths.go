@@ -1,8 +1,6 @@
 package routing
 
 import (
-	"fmt"
-
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
@@ -43,10 +41,9 @@ type fatPaths struct {
 	settings  FatPathsConfig
 }
 
-// Layout of Head.State.
+// Layout of Head.State, above the hops made.
 const (
-	layerHops    uint32 = 1<<5 - 1 // hops made, where they are numbered
-	layerNumber         = 5        // 6 bits
+	layerNumber         = 5 // 6 bits
 	layerStarted uint32 = 1 << 11
 )
 
@@ -132,9 +129,9 @@ func (r *fatPaths) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	paths := r.layer(h)
 	ports := paths.to(h.Switch, paths.column[h.Dst])
 	if len(ports) == 0 {
-		return fabric.Hop{Port: r.graph.TerminalPort[h.Dst], VCs: v.AllVCs()}
+		return r.last(h, v.VCs())
 	}
-	return r.take(h, paths.choose(v, h, ports, uint32(h.Dst)), v.VCs())
+	return r.take(h, paths.choose(r.ties, v, h, ports, uint32(h.Dst)), v.VCs())
 }
 
 func (r *fatPaths) layer(h *fabric.Head) *hopPaths {
@@ -150,7 +147,7 @@ func (r *fatPaths) mark(h *fabric.Head) {
 
 // Needs implements [fabric.Needer].
 func (r *fatPaths) Needs() fabric.Needs {
-	return fabric.Needs{Credits: r.adaptive() || len(r.layers) > 1 && r.settings.Choice != "hashed" && r.settings.Choice != "random"}
+	return fabric.Needs{Credits: r.ties.adaptive() || len(r.layers) > 1 && r.settings.Choice != "hashed" && r.settings.Choice != "random"}
 }
 
 // pick is the layer for a packet at its source.
@@ -170,8 +167,7 @@ func (r *fatPaths) pick(v *fabric.View, h *fabric.Head) int {
 		number := (first + i) % n
 		paths := r.layers[number]
 		column := paths.column[h.Dst]
-		local := paths.choose(v, h, paths.to(h.Switch, column), uint32(h.Dst))
-		port := r.graph.PortStart[h.Switch] + topology.PortID(local)
+		port := paths.choose(r.ties, v, h, paths.to(h.Switch, column), uint32(h.Dst))
 		cost := v.OutstandingAll(port) * int(paths.length[int(h.Switch)*paths.leaves+int(column)])
 		if i == 0 || cost < least {
 			best, least = number, cost
@@ -183,16 +179,6 @@ func (r *fatPaths) pick(v *fabric.View, h *fabric.Head) int {
 // hashed is the layer of all packets from a source to a destination.
 func (r *fatPaths) hashed(h *fabric.Head) int {
 	return spread(uint32(h.Dst)*0x9e3779b1+uint32(h.In), len(r.layers))
-}
-
-// take leaves by a port, relative to the switch's first.
-func (r *fatPaths) take(h *fabric.Head, local uint16, vcs int) fabric.Hop {
-	class := h.State & layerHops
-	if int(class) >= r.classes {
-		panic(fmt.Sprintf("routing: hop %d of a packet of at most %d", class+1, r.classes))
-	}
-	h.State += r.counted
-	return fabric.Hop{Port: r.graph.PortStart[h.Switch] + topology.PortID(local), VCs: r.sets[vcs][class]}
 }
 
 // Explore implements [fabric.Explorer].
@@ -215,15 +201,6 @@ func (r *fatPaths) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32
 			r.mark(&head)
 		}
 		paths := r.layer(&head)
-		ports := paths.to(h.Switch, paths.column[h.Dst])
-		if len(ports) == 0 {
-			yield(fabric.Hop{Port: r.graph.TerminalPort[h.Dst], VCs: allVCs(vcs)}, head.State, share)
-			continue
-		}
-		paths.explore(&head, ports, uint32(h.Dst), func(local uint16, weight float64) {
-			after := head
-			hop := r.take(&after, local, vcs)
-			yield(hop, after.State, weight*share)
-		})
+		paths.explore(r.ties, head, paths.to(h.Switch, paths.column[h.Dst]), uint32(h.Dst), share, vcs, r.take, yield)
 	}
 }

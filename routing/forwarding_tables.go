@@ -3,6 +3,7 @@ package routing
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/weft-sim/weft/fabric"
@@ -30,13 +31,11 @@ func Tables(g *topology.Graph, r fabric.Routing, vcs int) (*ib.LFTs, error) {
 		return nil, err
 	}
 	w.blind = false // tables are for each terminal
-	l, sources := ib.NewLFTs(g), w.ends()
-	seen := newHeadNumbers(g.NumPorts(), vcs)
-	for _, dst := range sources {
-		if err := w.tableTo(dst, sources, seen, l); err != nil {
+	l, ends := ib.NewLFTs(g), w.ends()
+	for _, dst := range ends {
+		if err := w.tableTo(dst, ends, l); err != nil {
 			return nil, err
 		}
-		seen.reset()
 	}
 	neighbors := g.Neighbors()
 	var row []int16
@@ -52,40 +51,25 @@ func Tables(g *topology.Graph, r fabric.Routing, vcs int) (*ib.LFTs, error) {
 }
 
 // tableTo enters the ports to one terminal.
-func (w *walker) tableTo(dst topology.TerminalID, sources []topology.TerminalID, seen *headNumbers, l *ib.LFTs) error {
+func (w *walker) tableTo(dst topology.TerminalID, ends []topology.TerminalID, l *ib.LFTs) error {
 	home := w.graph.TerminalSwitch(dst)
 	l.SetTerminal(home, dst, w.graph.TerminalPort[dst])
-	var pending []fabric.Head
-	for _, src := range sources {
-		if src != dst {
-			pending = append(pending, w.heads(src, dst)...)
+	sources := slices.DeleteFunc(slices.Clone(ends), func(src topology.TerminalID) bool { return src == dst })
+	visited := []topology.SwitchID{home}
+	_, err := w.walk(w.headsTo(dst, sources), func(m *move) error {
+		switch port := l.ToTerminal(m.head.Switch, dst); {
+		case port == topology.NoPort:
+			l.SetTerminal(m.head.Switch, dst, m.hop.Port)
+			visited = append(visited, m.head.Switch)
+		case port != m.hop.Port:
+			return fmt.Errorf("tables by destination cannot say this: %s sends packets for %s by %s and by %s", w.graph.SwitchName(m.head.Switch), w.graph.TerminalName(dst), w.graph.PortName(port), w.graph.PortName(m.hop.Port))
 		}
+		return nil
+	})
+	if err == nil {
+		w.fillTable(dst, visited, l)
 	}
-	var visited []topology.SwitchID
-	for i := 0; i < len(pending); i++ {
-		h := pending[i]
-		err := w.eachHop(h, func(hop fabric.Hop, next fabric.Head, arrived bool) error {
-			switch port := l.ToTerminal(h.Switch, dst); {
-			case port == topology.NoPort:
-				l.SetTerminal(h.Switch, dst, hop.Port)
-				visited = append(visited, h.Switch)
-			case port != hop.Port:
-				return fmt.Errorf("tables by destination cannot say this: %s sends packets for %s by %s and by %s", w.graph.SwitchName(h.Switch), w.graph.TerminalName(dst), w.graph.PortName(port), w.graph.PortName(hop.Port))
-			}
-			if arrived {
-				return nil
-			}
-			if _, known := seen.of(next); !known {
-				pending = append(pending, next)
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-	}
-	w.fillTable(dst, append(visited, home), l)
-	return nil
+	return err
 }
 
 // fillTable enters the ports of switches that no packet for dst passes, outwards

@@ -27,96 +27,83 @@ func (d *digest) Deliver(p *fabric.Delivery) {
 	d.sum += h
 }
 
-// TestGoldenAdaptive pins the decisions of the adaptive routings on groups, in
-// every variant of their settings, and with several Valiant candidates and an
-// offset: the sum of the hashes of all deliveries, under traffic that loads some
-// channels more than others. The numbers were recorded from an implementation
-// that walked both paths of every packet step by step, hop counts and all; what
-// is fast must decide the same. A change of the model records them anew (the
-// failure prints them) and says so in the change log.
+// TestGoldenAdaptive pins the decisions of the adaptive routings on groups, in every variant
+// of their settings, and with several Valiant candidates and an offset, and of those that
+// weigh the queues of many channels: the sum of the hashes of all deliveries, under traffic
+// that loads some channels more than others. The numbers were recorded from implementations
+// that walked both paths of every packet step by step, hop counts and all, or looked at one
+// channel after the other and asked of each whether it is allowed; what is fast must decide
+// the same. A change of the model records them anew (the failure prints them) and says so in
+// the change log.
 func TestGoldenAdaptive(t *testing.T) {
-	nets := []topology.Topology{
+	groups := []topology.Topology{
 		dragonfly(t, 2, 4, 2, 0), dragonfly(t, 2, 4, 2, 4), dragonfly(t, 1, 3, 1, 2), dragonfly(t, 2, 1, 4, 0),
 	}
-	for name, want := range map[string]uint64{
-		"ugal-g":     0xecbc3310333b25e3,
-		"ugal-l":     0xdfdb7c89a4e61822,
-		"ugal-l-vc":  0x8c4d5f3d345d2ca4,
-		"ugal-l-vch": 0x270ddd90a9eb9a5d,
-		"ugal-l-cr":  0x8c0e2b84ffceb408,
-		"ugal-pb":    0x6e5ba9e07bf2230c,
-		"par":        0x245451c80c934d1f,
+	hamming := []topology.Topology{hyperX(t, 2, 4, 3, 4), hyperX(t, 3, 5, 2)}
+	for _, degree := range []int{7, 40} {
+		hamming = append(hamming, build(t, "random-regular", func(c *topology.RandomRegularConfig) {
+			c.Switches, c.Degree, c.Terminals = map[int]int{7: 48, 40: 44}[degree], degree, 2
+		}))
+	}
+	for name, c := range map[string]struct {
+		nets []topology.Topology
+		want uint64
+	}{
+		"ugal-g":     {groups, 0xecbc3310333b25e3},
+		"ugal-l":     {groups, 0xdfdb7c89a4e61822},
+		"ugal-l-vc":  {groups, 0x8c4d5f3d345d2ca4},
+		"ugal-l-vch": {groups, 0x270ddd90a9eb9a5d},
+		"ugal-l-cr":  {groups, 0x8c0e2b84ffceb408},
+		"ugal-pb":    {groups, 0x6e5ba9e07bf2230c},
+		"par":        {groups, 0x245451c80c934d1f},
+		"dal":        {hamming[:2], 0x7760170d4500aaf},
+		"dimwar":     {hamming[:2], 0x17a8b2169401e86e},
+		"omniwar":    {hamming[:2], 0x5ca280042964a47a},
+		"polarized":  {hamming, 0xa23cccaa179e8634},
 	} {
 		all := routingtest.Variants(t, name)
-		order, err := routing.Registry.Settings(name, routing.Env{Topology: nets[0]}) // of the form on groups
+		order, err := routing.Registry.Settings(name, routing.Env{Topology: c.nets[0]}) // of the form on groups
 		if err != nil {
 			t.Fatal(err)
 		}
 		slices.SortStableFunc(all, func(a, b routingtest.Variant) int {
 			return slices.Index(order, a.Key) - slices.Index(order, b.Key)
 		})
-		eager, err := routing.Registry.Config(name)
-		if err != nil {
-			t.Fatal(err)
+		if c.nets[0] == groups[0] {
+			all = append(all, routingtest.Variant{Routing: name, Config: eager(t, name)})
 		}
-		param.EachSetting(eager, func(f reflect.StructField, v reflect.Value) {
-			switch f.Tag.Get("toml") {
-			case "candidates":
-				v.SetInt(3)
-			case "threshold":
-				v.SetInt(-2)
-			}
-		})
-		if pb, ok := eager.(*routing.PiggybackConfig); ok {
-			pb.Factor, pb.Offset = 0.5, 0 // two global channels a switch never differ by more than twice the mean
-		}
-		all = append(all, routingtest.Variant{Routing: name, Config: eager})
 		got := uint64(0)
 		for _, v := range all {
-			for _, topo := range nets {
-				r, ok := v.On(topo)
-				if !ok || v.CanDeadlock {
-					continue
-				}
-				got = got*31 + digestOf(t, topo, r)
-			}
-		}
-		if got != want {
-			t.Errorf("%s: digest %#x, want %#x", name, got, want)
-		}
-	}
-}
-
-// TestGoldenQueues pins the decisions of the routings that weigh the queues of many
-// channels, as TestGoldenAdaptive does. The numbers were recorded from an
-// implementation that looked at one channel after the other and asked of each whether
-// it is allowed.
-func TestGoldenQueues(t *testing.T) {
-	cube, plane := hyperX(t, 2, 4, 3, 4), hyperX(t, 3, 5, 2)
-	graph := build(t, "random-regular", func(c *topology.RandomRegularConfig) { c.Switches, c.Degree, c.Terminals = 48, 7, 2 })
-	wide := build(t, "random-regular", func(c *topology.RandomRegularConfig) { c.Switches, c.Degree, c.Terminals = 44, 40, 2 })
-	for name, want := range map[string]uint64{
-		"dal":       0x7760170d4500aaf,
-		"dimwar":    0x17a8b2169401e86e,
-		"omniwar":   0x5ca280042964a47a,
-		"polarized": 0xa23cccaa179e8634,
-	} {
-		nets := []topology.Topology{cube, plane}
-		if name == "polarized" {
-			nets = append(nets, graph, wide)
-		}
-		got := uint64(0)
-		for _, v := range routingtest.Variants(t, name) {
-			for _, topo := range nets {
+			for _, topo := range c.nets {
 				if r, ok := v.On(topo); ok && !v.CanDeadlock {
 					got = got*31 + digestOf(t, topo, r)
 				}
 			}
 		}
-		if got != want {
-			t.Errorf("%s: digest %#x, want %#x", name, got, want)
+		if got != c.want {
+			t.Errorf("%s: digest %#x, want %#x", name, got, c.want)
 		}
 	}
+}
+
+// eager is the configuration of a routing with several candidates and an offset.
+func eager(t *testing.T, name string) any {
+	config, err := routing.Registry.Config(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	param.EachSetting(config, func(f reflect.StructField, v reflect.Value) {
+		switch f.Tag.Get("toml") {
+		case "candidates":
+			v.SetInt(3)
+		case "threshold":
+			v.SetInt(-2)
+		}
+	})
+	if pb, ok := config.(*routing.PiggybackConfig); ok {
+		pb.Factor, pb.Offset = 0.5, 0 // two global channels a switch never differ by more than twice the mean
+	}
+	return config
 }
 
 // digestOf runs r under traffic half of which goes to the next terminals but

@@ -52,15 +52,10 @@ func (x *coordinates) place(s topology.SwitchID) []int32 {
 // reach target; ok is false if there is none.
 func (x *coordinates) turn(s, target topology.SwitchID) (d int, here, there int32, ok bool) {
 	from, to := x.place(s), x.place(target)
-	if x.descending {
-		for d := len(from) - 1; d >= 0; d-- {
-			if from[d] != to[d] {
-				return d, from[d], to[d], true
-			}
-		}
-		return 0, 0, 0, false
-	}
 	for d := range from {
+		if x.descending {
+			d = len(from) - 1 - d
+		}
 		if from[d] != to[d] {
 			return d, from[d], to[d], true
 		}
@@ -183,9 +178,7 @@ func (w *gridWalk) advance(h *fabric.Head, d int, here int32) (topology.PortID, 
 // another one.
 func (w *gridWalk) entering(h *fabric.Head, d int) bool { return int(w.dimension[h.In]) != d }
 
-// next moves a packet towards switch target. fresh says that it starts a new
-// journey even if it came along the dimension that it goes on in. The VC class
-// is that within the journey; ok is false at the target.
+// next implements [dimensionWalk].
 func (w *gridWalk) next(h *fabric.Head, target topology.SwitchID, fresh bool, random *sim.Stream) (port topology.PortID, class int, ok bool) {
 	d, here, there, ok := w.turn(h.Switch, target)
 	if !ok {
@@ -213,8 +206,7 @@ func (w *gridWalk) nextFlat(h *fabric.Head, target topology.SwitchID) (port topo
 	return topology.NoPort, false
 }
 
-// explore lists what next could do, with probabilities that add up to 1; it
-// returns false at the target.
+// explore implements [dimensionWalk].
 func (w *gridWalk) explore(h fabric.Head, target topology.SwitchID, fresh bool, yield func(port topology.PortID, class int, state uint32, weight float64)) bool {
 	d, here, there, ok := w.turn(h.Switch, target)
 	if !ok {
@@ -297,13 +289,55 @@ type dimensionWalk interface {
 	UnusedSettings() []string
 }
 
-// newDimensionWalk is the walk of routing name on the topology of env, which is a grid
-// or a HyperX; rule is that of rings.
-func newDimensionWalk(name string, env Env, rule string) (dimensionWalk, error) {
+// inOrder is what routings in dimension order share. The two orders of a packet, or the two
+// parts of its journey, have VC classes of their own.
+type inOrder struct {
+	plain
+	dimensionWalk
+	graph *topology.Graph
+	home  []topology.SwitchID // len = terminals
+	rings int                 // classes of a part
+}
+
+// newInOrder is for routing name on the topology of env, which is a grid or a HyperX; rule
+// is that of rings.
+func newInOrder(name string, env Env, rule string) (*inOrder, error) {
+	var walk dimensionWalk
+	var err error
 	if _, ok := env.Topology.(topology.Hamming); ok {
-		return newHammingWalk(name, env)
+		walk, err = newHammingWalk(name, env)
+	} else {
+		walk, err = newGridWalk(name, env, rule)
 	}
-	return newGridWalk(name, env, rule)
+	if err != nil {
+		return nil, err
+	}
+	return &inOrder{dimensionWalk: walk, graph: walk.Graph(), home: walk.homes(), rings: walk.classes()}, nil
+}
+
+// VCs implements [fabric.Routing].
+func (r *inOrder) VCs() int { return 2 * r.rings }
+
+// hop completes a step in part 0 or 1, or is the delivery at the end.
+func (r *inOrder) hop(port topology.PortID, class int, ok bool, part int, dst topology.TerminalID, vcs int) fabric.Hop {
+	if !ok {
+		return fabric.Hop{Port: r.graph.TerminalPort[dst], VCs: allVCs(vcs)}
+	}
+	if r.rings == 1 {
+		class = 0
+	}
+	return fabric.Hop{Port: port, VCs: ClassVCs(part*r.rings+class, 2*r.rings, vcs)}
+}
+
+// exploreWalk lists the hops of a packet that makes for a target by a walk, with
+// probabilities that add up to share.
+func (r *inOrder) exploreWalk(walk dimensionWalk, vcs int, h fabric.Head, target topology.SwitchID, fresh bool, part int, share float64, yield func(fabric.Hop, uint32, float64)) {
+	moved := walk.explore(h, target, fresh, func(port topology.PortID, class int, state uint32, weight float64) {
+		yield(r.hop(port, class, true, part, h.Dst, vcs), state, weight*share)
+	})
+	if !moved {
+		yield(r.hop(topology.NoPort, 0, false, part, h.Dst, vcs), h.State, share)
+	}
 }
 
 // hammingWalk is a HyperX for routing: coordinates, and the cables from each switch

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/sim/param"
@@ -20,21 +19,14 @@ func TestSharedSteps(t *testing.T) {
 	for _, name := range []string{"min", "val", "ugal-g", "ugal-l", "ugal-l-vc", "ugal-l-vch", "ugal-l-cr", "ugal-pb", "par", "q-adaptive"} {
 		for _, gateway := range []string{"random", "hashed"} {
 			for i, net := range nets {
-				made := func() fabric.Routing {
-					r, err := routing.Registry.New(name, routing.Env{Topology: net}, settings(name, gateway)...)
-					if err != nil {
-						t.Fatal(err)
-					}
-					return r
-				}
-				whole := made()
+				whole := must(t, net, 0, name, settings(name, gateway)...)
 				restore := routing.ShareSteps()
-				shared := made()
+				shared := must(t, net, 0, name, settings(name, gateway)...)
 				restore()
 				if a, b := digestOf(t, net, whole), digestOf(t, net, shared); a != b {
 					t.Errorf("%s, gateways %s, network %d: digests %#x and %#x", name, gateway, i, a, b)
 				}
-				if a, b := waits(t, net, whole), waits(t, net, shared); !slices.Equal(a, b) {
+				if a, b := dependencies(t, net, whole, whole.VCs()), dependencies(t, net, shared, shared.VCs()); !slices.Equal(a, b) {
 					t.Errorf("%s, gateways %s, network %d: %d and %d dependencies, or others", name, gateway, i, len(a), len(b))
 				}
 			}
@@ -47,13 +39,4 @@ func settings(name, gateway string) []param.Setting {
 		return nil // takes any gateway
 	}
 	return []param.Setting{param.Set("gateway", gateway)}
-}
-
-// waits are the dependencies of a routing, in the order of their discovery.
-func waits(t *testing.T, net topology.Topology, r fabric.Routing) (all []topology.Dependency) {
-	t.Helper()
-	if _, _, err := routing.Dependencies(net.Graph(), r, r.VCs(), 0, func(d topology.Dependency) { all = append(all, d) }); err != nil {
-		t.Fatal(err)
-	}
-	return all
 }

@@ -32,7 +32,6 @@ type hopPaths struct {
 	portSets
 	PathSettings
 	ties   ties
-	down   *topology.Down
 	hops   int     // of the longest path between leaves
 	length []uint8 // len = switches*leaves: hops of the path; nil if not kept
 	sets   classSets
@@ -42,18 +41,6 @@ type hopPaths struct {
 	counted uint32 // 1: hops are numbered; 0: they use any virtual channel
 	turns   *turns // classes go by turns, not by hops; nil: by hops
 }
-
-// ties is PathSettings.Ties.
-type ties uint8
-
-const (
-	tiesOne ties = iota
-	tiesHashed
-	tiesRandom
-	tiesLeastOccupied
-)
-
-var tiesByName = map[string]ties{"one": tiesOne, "hashed": tiesHashed, "random": tiesRandom, "least-occupied": tiesLeastOccupied}
 
 // maxLength bounds the lengths of paths that are kept.
 const maxLength = math.MaxUint8
@@ -70,7 +57,8 @@ func newHopPaths(name string, set PathSettings, env Env, lengths bool) (*hopPath
 		if err != nil {
 			return nil, err
 		}
-		p := &hopPaths{portSets: *sets, PathSettings: set, ties: tiesByName[set.Ties], down: env.Down}
+		sets.down = env.Down
+		p := &hopPaths{portSets: *sets, PathSettings: set, ties: tiesByName[set.Ties]}
 		if set.NextHops != "" {
 			return p, p.follow(sample, lengths)
 		}
@@ -92,14 +80,6 @@ func (p *hopPaths) need(hops int) {
 		p.classes, p.counted = max(1, hops), 1
 	}
 	p.assign()
-}
-
-// step is the class of a packet's hop by a port, and its count after it.
-func (p *hopPaths) step(made uint32, port topology.PortID) (class, after uint32) {
-	if p.turns != nil {
-		return p.turns.step(made, port)
-	}
-	return made, made + p.counted
 }
 
 // assign divides the virtual channels between the classes.
@@ -163,53 +143,25 @@ func (p *hopPaths) shortest(name string, lengths bool) error {
 	return err
 }
 
-// choose is one of several next hops of a packet at h.Switch, ports relative to its
-// first; key is what hashed choices go by.
-func (p *hopPaths) choose(v *fabric.View, h *fabric.Head, ports []uint16, key uint32) uint16 {
-	if len(ports) == 1 {
-		return ports[0]
-	}
-	switch p.ties {
-	case tiesHashed:
-		return ports[p.hash(h, key, len(ports))]
-	case tiesRandom:
-		return ports[v.Random(h.Switch).IntN(len(ports))]
-	case tiesLeastOccupied:
-		return leastOccupied(v, p.graph.PortStart[h.Switch], ports, v.Random(h.Switch))
-	}
-	return ports[0] // parallel cables of "one"
-}
+// hopCount is the bits of Head.State for the hops made, where they are numbered.
+const hopCount uint32 = 1<<5 - 1
 
-// hash chooses one of n by a packet's key and the switch.
-func (p *hopPaths) hash(h *fabric.Head, key uint32, n int) int {
-	return spread(key+uint32(h.Switch)*0x9e3779b1, n)
-}
-
-// explore lists what choose could return, with probabilities that add up to 1, or
-// with 0 where it depends on the network.
-func (p *hopPaths) explore(h *fabric.Head, ports []uint16, key uint32, visit func(local uint16, weight float64)) {
-	weight := 1 / float64(len(ports))
-	switch {
-	case len(ports) == 1:
-	case p.ties == tiesHashed:
-		n := p.hash(h, key, len(ports))
-		ports, weight = ports[n:n+1], 1
-	case p.ties == tiesOne:
-		ports, weight = ports[:1], 1
+// take is the hop by a port, which it counts.
+func (p *hopPaths) take(h *fabric.Head, port topology.PortID, vcs int) fabric.Hop {
+	made := h.State & hopCount
+	class, after := made, made+p.counted
+	if p.turns != nil {
+		class, after = p.turns.step(made, port)
 	}
-	if p.adaptive() {
-		weight = 0
+	if int(class) >= p.classes { // only where tables change
+		return fabric.Discard
 	}
-	for _, local := range ports {
-		visit(local, weight)
-	}
+	h.State = h.State&^hopCount | after
+	return fabric.Hop{Port: port, VCs: p.sets[vcs][class]}
 }
 
 // Needs implements [fabric.Needer].
-func (p *hopPaths) Needs() fabric.Needs { return fabric.Needs{Credits: p.adaptive()} }
-
-// adaptive tells whether next hops depend on the state of the network.
-func (p *hopPaths) adaptive() bool { return p.ties == tiesLeastOccupied }
+func (p *hopPaths) Needs() fabric.Needs { return fabric.Needs{Credits: p.ties.adaptive()} }
 
 // Directions of channels between switches that have ranks, in the order in which paths use
 // them.
@@ -236,18 +188,14 @@ type turns struct{ direction []uint8 } // len = ports
 func newTurns(x topology.Ranked) *turns {
 	g := x.Graph()
 	t := &turns{make([]uint8, g.NumPorts())}
-	for p := range topology.PortID(g.NumPorts()) {
-		peer, ok := g.PeerPort(p)
-		if !ok {
-			continue
-		}
-		switch here, there := x.Rank(g.PortSwitch[p]), x.Rank(g.PortSwitch[peer]); {
+	eachCable(g, func(p topology.PortID, from, to topology.SwitchID) {
+		switch here, there := x.Rank(from), x.Rank(to); {
 		case there == here:
 			t.direction[p] = uint8(crosses)
 		case there < here:
 			t.direction[p] = uint8(descends)
 		}
-	}
+	})
 	return t
 }
 
@@ -311,7 +259,6 @@ type table struct{ *hopPaths }
 
 // Layout of Head.State.
 const (
-	tableHops    uint32 = 1<<6 - 1 // hops made, where they are numbered
 	tableStarted uint32 = 1 << 6
 	tableKey            = 7 // hash of source and destination, 16 bits
 )
@@ -338,9 +285,9 @@ func (r *table) Widened() fabric.Routing {
 func (r *table) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	ports := r.ports(h)
 	if len(ports) == 0 {
-		return r.last(h, v.VCs(), r.down)
+		return r.last(h, v.VCs())
 	}
-	return r.hop(h, r.choose(v, h, ports, h.State>>tableKey), v.VCs())
+	return r.take(h, r.choose(r.ties, v, h, ports, h.State>>tableKey), v.VCs())
 }
 
 // ports lists the ports that a packet may leave by, none at its destination's switch,
@@ -352,31 +299,9 @@ func (r *table) ports(h *fabric.Head) []uint16 {
 	return r.to(h.Switch, r.column[h.Dst])
 }
 
-// hop takes a port, relative to the switch's first, and counts the hop.
-func (r *table) hop(h *fabric.Head, local uint16, vcs int) fabric.Hop {
-	port := r.graph.PortStart[h.Switch] + topology.PortID(local)
-	class, after := r.step(h.State&tableHops, port)
-	if int(class) >= r.classes { // only where tables change
-		return fabric.Discard
-	}
-	h.State = h.State&^tableHops | after
-	return fabric.Hop{Port: port, VCs: r.sets[vcs][class]}
-}
-
 func (r *table) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	ports := r.ports(&h)
-	if len(ports) == 0 {
-		if hop := r.last(&h, vcs, r.down); hop != fabric.Discard {
-			yield(hop, h.State, 1)
-		}
-		return
-	}
-	r.explore(&h, ports, h.State>>tableKey, func(local uint16, weight float64) {
-		head := h
-		if hop := r.hop(&head, local, vcs); hop != fabric.Discard {
-			yield(hop, head.State, weight)
-		}
-	})
+	r.explore(r.ties, h, ports, h.State>>tableKey, 1, vcs, r.take, yield)
 }
 
 // widen makes the classes those of hops: paths of several periods have more turns.

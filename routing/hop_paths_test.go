@@ -83,20 +83,15 @@ func TestNextHopsFile(t *testing.T) {
 		next = append(next, strings.Fields(line))
 	}
 	r := must(t, topo, 0, "table", param.Set("next_hops", "testdata/slimfly_q5.nexthop.gz"), param.Set("spread_vcs", false))
-	g := topo.Graph()
 	for src := range topology.TerminalID(50) {
 		for dst := range topology.TerminalID(50) {
-			h := fabric.Head{Switch: topology.SwitchID(src), In: g.TerminalPort[src], Dst: dst}
-			for hop := 0; h.Switch != topology.SwitchID(dst); hop++ {
-				want, _ := strconv.Atoi(next[h.Switch][dst])
-				r.(fabric.Explorer).Explore(4, h, func(x fabric.Hop, state uint32, weight float64) {
-					peer, _ := g.PeerPort(x.Port)
-					if got := g.PortSwitch[peer]; int(got) != want || x.VCs != 1<<hop || weight != 1 {
-						t.Fatalf("from %d at %d to %d: by %d on %b with probability %v, want %d", src, h.Switch, dst, got, x.VCs, weight, want)
+			paths(topo, r, 4, src, dst, func(path []step, _ uint32) {
+				for hop, s := range path[:len(path)-1] {
+					if want, _ := strconv.Atoi(next[s.from][dst]); int(s.to) != want || s.vcs != 1<<hop || s.share != 1 {
+						t.Fatalf("to %d: %+v, want %d", dst, path, want)
 					}
-					h = fabric.Head{Switch: topology.SwitchID(want), In: peer, Dst: dst, State: state}
-				})
-			}
+				}
+			})
 		}
 	}
 }
@@ -141,21 +136,14 @@ func TestDetours(t *testing.T) {
 		}
 	}
 	lengths := map[int]float64{}
-	var walk func(h fabric.Head, hops int, share float64)
-	walk = func(h fabric.Head, hops int, share float64) {
-		r.(fabric.Explorer).Explore(4, h, func(x fabric.Hop, state uint32, weight float64) {
-			if _, end := g.PeerTerminal(x.Port); end {
-				lengths[hops] += share * weight
-				return
+	paths(topo, r, 4, 0, far, func(path []step, _ uint32) {
+		for hop, s := range path[:len(path)-1] {
+			if s.vcs != 1<<hop {
+				t.Fatalf("hop %d on virtual channels %b", hop, s.vcs)
 			}
-			if x.VCs != 1<<hops {
-				t.Fatalf("hop %d on virtual channels %b", hops, x.VCs)
-			}
-			peer, _ := g.PeerPort(x.Port)
-			walk(fabric.Head{Switch: g.PortSwitch[peer], In: peer, Dst: far, State: state}, hops+1, share*weight)
-		})
-	}
-	walk(fabric.Head{Switch: 0, In: g.TerminalPort[0], Dst: far}, 0, 1)
+		}
+		lengths[len(path)-1] += path[len(path)-1].share
+	})
 	want := map[int]float64{} // by the distances of the 48 other switches
 	back := g.DistancesFrom(topology.SwitchID(far), nil)
 	for s := range topology.SwitchID(50) {

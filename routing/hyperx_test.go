@@ -66,8 +66,7 @@ func TestHyperXNeeds(t *testing.T) {
 // of S switches the direct hop or one over S-2 others: 3*2*2.
 func TestDeroutes(t *testing.T) {
 	topo := hyperX(t, 1, 4, 3, 3)
-	g := topo.Graph()
-	dst := topology.TerminalID(g.Terminals() - 1)
+	dst := topology.TerminalID(topo.Graph().Terminals() - 1)
 	for _, c := range []struct {
 		name     string
 		settings []param.Setting
@@ -80,30 +79,22 @@ func TestDeroutes(t *testing.T) {
 		{"omniwar", []param.Setting{param.Set("deroutes", 2)}, 5, 0},
 	} {
 		r := must(t, topo, 0, c.name, c.settings...)
-		paths, longest := 0, 0
-		var walk func(h fabric.Head, turns []int)
-		walk = func(h fabric.Head, turns []int) {
-			r.(fabric.Explorer).Explore(r.VCs(), h, func(x fabric.Hop, state uint32, _ float64) {
-				peer, ok := g.PeerPort(x.Port)
-				if !ok {
-					paths++
-					longest = max(longest, len(turns))
-					checkTurns(t, c.name, turns)
-					return
-				}
-				to := g.PortSwitch[peer]
-				turn := 0
+		count, longest := 0, 0
+		paths(topo, r, r.VCs(), 0, dst, func(path []step, _ uint32) {
+			count++
+			longest = max(longest, len(path)-1)
+			var turns []int
+			for _, s := range path[:len(path)-1] {
 				for d := range topo.Dims() {
-					if topo.Coordinate(to, d) != topo.Coordinate(h.Switch, d) {
-						turn = d
+					if topo.Coordinate(s.to, d) != topo.Coordinate(s.from, d) {
+						turns = append(turns, d)
 					}
 				}
-				walk(fabric.Head{Switch: to, In: peer, VC: 0, Dst: dst, State: state}, append(turns[:len(turns):len(turns)], turn))
-			})
-		}
-		walk(fabric.Head{Switch: 0, In: g.TerminalPort[0], Dst: dst}, nil)
-		if longest != c.longest || c.paths != 0 && paths != c.paths {
-			t.Errorf("%s %v: %d paths of up to %d hops, want %d and %d", c.name, c.settings, paths, longest, c.paths, c.longest)
+			}
+			checkTurns(t, c.name, turns)
+		})
+		if longest != c.longest || c.paths != 0 && count != c.paths {
+			t.Errorf("%s %v: %d paths of up to %d hops, want %d and %d", c.name, c.settings, count, longest, c.paths, c.longest)
 		}
 	}
 }
@@ -123,20 +114,11 @@ func checkTurns(t *testing.T, name string, turns []int) {
 	}
 }
 
-// rotated sends to the switch with the coordinates of a 4x4 HyperX exchanged, shifted
-// to the next in the first dimension; terminal by terminal.
-func rotated(n int) (p permutation) {
-	for t := range n {
-		s := t / 4
-		p = append(p, topology.TerminalID(4*(s%4*4+s/4)+t%4))
-	}
-	return p
-}
-
-func shifted(n int) (p permutation) {
-	for t := range n {
-		s := t / 4
-		p = append(p, topology.TerminalID(4*(s/4*4+(s+1)%4)+t%4))
+// toSwitch sends from each of the terminals of a 4x4 HyperX, 4 on a switch, to the one at its
+// place on the switch that to gives.
+func toSwitch(to func(x, y int) int) (p permutation) {
+	for t := range 64 {
+		p = append(p, topology.TerminalID(4*to(t/4%4, t/16)+t%4))
 	}
 	return p
 }
@@ -148,7 +130,9 @@ func shifted(n int) (p permutation) {
 // than dimension order where OmniWAR and DAL go on.
 func TestHyperXCurves(t *testing.T) {
 	topo := hyperX(t, 4, 4, 4)
-	shift, rotate, credits := shifted(64), rotated(64), param.Set("sensing", "credits")
+	credits := param.Set("sensing", "credits")
+	shift := toSwitch(func(x, y int) int { return 4*y + (x+1)%4 })
+	rotate := toSwitch(func(x, y int) int { return 4*x + y })
 	for _, c := range []struct {
 		name                string
 		pattern             measure.Pattern
@@ -162,13 +146,7 @@ func TestHyperXCurves(t *testing.T) {
 		{"ugal-l", shift, 0.3, 10.3652, 2.277, []param.Setting{credits, param.Set("through", "aligned"), param.Set("threshold", 2)}},
 		{"table", uniformly(64), 0.5, 10.717, 2.501, []param.Setting{param.Set("ties", "least-occupied"), param.Set("spread_vcs", false)}},
 	} {
-		m := measured(t, topo, must(t, topo, 0, c.name, c.settings...), c.pattern, c.load, 2000)
-		if d := m.MeanLatency()/c.latency - 1; d > 0.03 || d < -0.03 {
-			t.Errorf("%s at %v: latency %.2f, want %.2f", c.name, c.load, m.MeanLatency(), c.latency)
-		}
-		if d := m.MeanHops()/c.hops - 1; d > 0.02 || d < -0.02 {
-			t.Errorf("%s at %v: %.3f switches, want %.3f", c.name, c.load, m.MeanHops(), c.hops)
-		}
+		onCurve(t, topo, c.name, c.settings, c.pattern, c.load, 2000, c.latency, c.hops)
 	}
 	for _, c := range []struct {
 		name        string

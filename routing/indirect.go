@@ -29,16 +29,10 @@ func newPAR(config UGALSettings, env Env) (fabric.Routing, error) {
 		return nil, err
 	}
 	u.classes++
+	u.again = true
 	u.detourVC, u.localVC = 1, 0
 	u.minimalVC++
 	return progressive{u}, CheckVCs("par", u.classes, env)
-}
-
-// Needs implements [fabric.Needer]: switches decide, too.
-func (p progressive) Needs() fabric.Needs {
-	needs := p.ugal.Needs()
-	needs.Greedy = p.settings.Decision == "greedy"
-	return needs
 }
 
 // Route implements [fabric.Routing].
@@ -177,16 +171,19 @@ func newPiggyback(config PiggybackConfig, env Env) (fabric.Routing, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.globals = make([][]topology.PortID, len(u.at))
-	for s := range p.globals {
-		first, end := u.graph.Ports(topology.SwitchID(s))
-		for port := first; port < end; port++ {
-			if peer, ok := u.graph.PeerPort(port); ok && !env.Down.Port(port) && u.at[u.graph.PortSwitch[peer]].group != u.at[s].group {
-				p.globals[s] = append(p.globals[s], port)
-			}
-		}
-	}
+	p.globals = u.globals(env.Down)
 	return u, nil
+}
+
+// globals lists the global ports of each switch that are up.
+func (w *groupWalk) globals(down *topology.Down) [][]topology.PortID {
+	all := make([][]topology.PortID, len(w.at))
+	eachCable(w.graph, func(p topology.PortID, from, to topology.SwitchID) {
+		if w.at[from].group != w.at[to].group && !down.Port(p) {
+			all[from] = append(all[from], p)
+		}
+	})
+	return all
 }
 
 func (p *piggyback) costs(u *ugal, v *fabric.View, h *fabric.Head, m, nm candidate) (int, int) {

@@ -8,11 +8,10 @@ import (
 	"github.com/weft-sim/weft/sim"
 )
 
-// Layout of Head.State for packets that walk by legWalk.
+// Layout of Head.State for packets that walk by legWalk, above the hops made.
 const (
-	legHops    uint32 = 1<<5 - 1 // hops made, where they are numbered
-	legVia            = 5        // column of the intermediate switch, 16 bits
-	legSecond  uint32 = 1 << 21  // the packet heads for its destination
+	legVia            = 5       // column of the intermediate switch, 16 bits
+	legSecond  uint32 = 1 << 21 // the packet heads for its destination
 	legStarted uint32 = 1 << 22
 )
 
@@ -146,34 +145,15 @@ func (w *legWalk) key(h *fabric.Head) uint32 {
 func (w *legWalk) onward(v *fabric.View, h *fabric.Head) fabric.Hop {
 	ports := w.to(h.Switch, w.target(h))
 	if len(ports) == 0 {
-		return fabric.Hop{Port: w.graph.TerminalPort[h.Dst], VCs: allVCs(v.VCs())}
+		return w.last(h, v.VCs())
 	}
-	return w.take(h, w.choose(v, h, ports, w.key(h)), v.VCs())
-}
-
-// take leaves by a port, relative to the switch's first.
-func (w *legWalk) take(h *fabric.Head, local uint16, vcs int) fabric.Hop {
-	port := w.graph.PortStart[h.Switch] + topology.PortID(local)
-	class, after := w.step(h.State&legHops, port)
-	if int(class) >= w.classes {
-		panic(fmt.Sprintf("routing: class %d of a packet of at most %d", class+1, w.classes))
-	}
-	h.State = h.State&^legHops | after
-	return fabric.Hop{Port: port, VCs: w.sets[vcs][class]}
+	return w.take(h, w.choose(w.ties, v, h, ports, w.key(h)), v.VCs())
 }
 
 // exploreOnward implements [detours].
 func (w *legWalk) exploreOnward(vcs int, h fabric.Head, share float64, yield func(fabric.Hop, uint32, float64)) {
 	ports := w.to(h.Switch, w.target(&h))
-	if len(ports) == 0 {
-		yield(fabric.Hop{Port: w.graph.TerminalPort[h.Dst], VCs: allVCs(vcs)}, h.State, share)
-		return
-	}
-	w.explore(&h, ports, w.key(&h), func(local uint16, weight float64) {
-		head := h
-		hop := w.take(&head, local, vcs)
-		yield(hop, head.State, weight*share)
-	})
+	w.explore(w.ties, h, ports, w.key(&h), share, vcs, w.take, yield)
 }
 
 // phaseWalk leads packets on a grid or a HyperX in dimension order to a switch drawn
@@ -189,28 +169,21 @@ func (w *legWalk) exploreOnward(vcs int, h fabric.Head, share float64, yield fun
 // destination's switch in the first phase has arrived, as in BookSim2's flattened
 // butterfly, unless ends_early = false.
 type phaseWalk struct {
-	plain
-	dimensionWalk
-	graph     *topology.Graph
-	home      []topology.SwitchID // len = terminals
-	rings     int
+	*inOrder
 	endsEarly bool
 }
 
 func newPhaseWalk(name, rule string, endsEarly bool, env Env) (*phaseWalk, error) {
-	walk, err := newDimensionWalk(name, env, rule)
+	walk, err := newInOrder(name, env, rule)
 	if err != nil {
 		return nil, err
 	}
-	r := &phaseWalk{dimensionWalk: walk, graph: walk.Graph(), home: walk.homes(), rings: walk.classes(), endsEarly: endsEarly}
+	r := &phaseWalk{walk, endsEarly}
 	if n := r.graph.Switches(); n > 1<<16 {
 		return nil, fmt.Errorf("routing %q handles at most %d switches on grids; this topology has %d", name, 1<<16, n)
 	}
 	return r, CheckVCs(name, r.VCs(), env)
 }
-
-// VCs implements [fabric.Routing].
-func (r *phaseWalk) VCs() int { return 2 * r.rings }
 
 // Needs implements [fabric.Needer].
 func (r *phaseWalk) Needs() fabric.Needs { return fabric.Needs{} }
@@ -245,7 +218,7 @@ func (r *phaseWalk) over(h *fabric.Head, via topology.SwitchID) uint32 {
 func (r *phaseWalk) onward(v *fabric.View, h *fabric.Head) fabric.Hop {
 	target, fresh := r.target(h)
 	port, class, ok := r.next(h, target, fresh, v.Random(h.Switch))
-	return r.hop(port, class, ok, h.State, h.Dst, v.VCs())
+	return r.hop(port, class, ok, phase(h.State), h.Dst, v.VCs())
 }
 
 // target is the switch that the packet now makes for; fresh tells that it
@@ -261,56 +234,24 @@ func (r *phaseWalk) target(h *fabric.Head) (s topology.SwitchID, fresh bool) {
 	return r.home[h.Dst], fresh
 }
 
-// hop completes a step of the walk: virtual channels of its phase, or the
-// terminal's port at the end.
-func (r *phaseWalk) hop(port topology.PortID, class int, ok bool, state uint32, dst topology.TerminalID, vcs int) fabric.Hop {
-	if !ok {
-		return fabric.Hop{Port: r.graph.TerminalPort[dst], VCs: allVCs(vcs)}
-	}
-	if r.rings == 1 {
-		class = 0
-	}
-	if state&secondPhase != 0 {
-		class += r.rings
-	}
-	return fabric.Hop{Port: port, VCs: ClassVCs(class, 2*r.rings, vcs)}
-}
+// phase is 1 for packets that head for their destination.
+func phase(state uint32) int { return int(state & secondPhase / secondPhase) }
 
 // exploreOnward implements [detours].
 func (r *phaseWalk) exploreOnward(vcs int, h fabric.Head, share float64, yield func(fabric.Hop, uint32, float64)) {
 	target, fresh := r.target(&h)
-	moved := r.explore(h, target, fresh, func(port topology.PortID, class int, state uint32, weight float64) {
-		yield(r.hop(port, class, true, state, h.Dst, vcs), state, weight*share)
-	})
-	if !moved {
-		yield(r.hop(topology.NoPort, 0, false, h.State, h.Dst, vcs), h.State, share)
-	}
+	r.exploreWalk(r.dimensionWalk, vcs, h, target, fresh, phase(h.State), share, yield)
 }
 
 // goals implements [detours]: one for each dimension on the way to the intermediate switch,
 // and one for each on the way from there, with which packets may start, too.
 func (r *phaseWalk) goals(bool) (detours, []Stage) {
-	x := r.axes()
-	if x.sample == nil {
-		return r, nil
-	}
-	reduce := func(state uint32) uint32 {
-		return state &^ (gridVia | fabric.NonMinimal)
-	}
-	var stages []Stage
-	for phase := range 2 {
-		for d := range x.sizes {
-			out := x.stage(d, true, gridStarted, r.came, func(_, target topology.SwitchID, state uint32) uint32 {
-				return state | uint32(target)
-			})
-			if phase == 1 {
-				out = x.stage(d, true, gridStarted|secondPhase, r.came, func(s, _ topology.SwitchID, state uint32) uint32 {
-					return state | uint32(s) // of those that end the first phase here
-				})
-			}
-			out.Reduce = reduce
-			stages = append(stages, out)
-		}
-	}
-	return r, stages
+	reduce := func(state uint32) uint32 { return state &^ (gridVia | fabric.NonMinimal) }
+	out := r.axes().stages(gridStarted, r.came, func(_, target topology.SwitchID, state uint32) uint32 {
+		return state | uint32(target)
+	}, reduce)
+	back := r.axes().stages(gridStarted|secondPhase, r.came, func(s, _ topology.SwitchID, state uint32) uint32 {
+		return state | uint32(s) // of those that end the first phase here
+	}, reduce)
+	return r, append(out, back...)
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"math/bits"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/weft-sim/weft/fabric"
@@ -254,7 +255,7 @@ func (r *lft) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, flo
 // checked refuses tables that do not lead every packet to its destination, and
 // finds the lanes in use. name is what messages call the tables.
 func (r *lft) checked(name string, env Env) (*lft, error) {
-	c := lftCheck{lft: r, name: name, state: make([]reachState, r.graph.Switches())}
+	c := lftCheck{lft: r, name: name, state: make([]reachState, r.graph.Switches()), last: make([]topology.SwitchID, r.graph.Switches())}
 	for dst := range topology.TerminalID(r.graph.Terminals()) {
 		c.reach(dst)
 	}
@@ -288,10 +289,11 @@ const (
 type lftCheck struct {
 	*lft
 	name     string
-	state    []reachState // len = switches
-	seen     []uint32     // len = ports*levels: 1 + the last destination that came by
-	path     []topology.SwitchID
-	pairs    int // without a path
+	state    []reachState        // len = switches
+	last     []topology.SwitchID // len = switches: where the way from there ends
+	seen     []uint32            // len = ports*levels: 1 + the last destination that came by
+	path     []topology.SwitchID // followed
+	pairs    int                 // without a path
 	circles  map[string]bool
 	stuck    map[string]bool // told
 	problems []error
@@ -308,7 +310,7 @@ func (c *lftCheck) reach(dst topology.TerminalID) {
 		case endsEarly:
 			c.pairs++
 			if c.pairs <= maxNamed {
-				last := c.path[len(c.path)-1]
+				last := c.last[from]
 				where := c.graph.SwitchName(last)
 				if last == from {
 					where = "its switch " + where
@@ -321,56 +323,35 @@ func (c *lftCheck) reach(dst topology.TerminalID) {
 	}
 }
 
-// follow walks from a switch to dst and says how the way ends; path holds the
-// switches, up to the end or to the first one met twice.
-func (c *lftCheck) follow(s topology.SwitchID, dst topology.TerminalID) reachState {
+// follow walks from a switch to dst and says how the way ends.
+func (c *lftCheck) follow(at topology.SwitchID, dst topology.TerminalID) (end reachState) {
 	c.path = c.path[:0]
-	end := unknownWay
-	for end == unknownWay {
-		c.path = append(c.path, s)
-		switch c.state[s] {
-		case unknownWay:
-			c.state[s] = onTheWay
-		case onTheWay:
-			c.circle(s, dst)
-			end = goesRound
-			continue
-		case endsEarly:
-			end = endsEarly
-			if port := c.tables.ToTerminal(s, dst); port != topology.NoPort {
-				if peer, ok := c.graph.PeerPort(port); ok { // on to the one that ends it
-					s, end = c.graph.PortSwitch[peer], unknownWay
-				}
-			}
-			continue
-		default:
-			end = c.state[s]
-			continue
-		}
-		port := c.tables.ToTerminal(s, dst)
+	for c.state[at] == unknownWay {
+		c.state[at], c.last[at] = onTheWay, at
+		c.path = append(c.path, at)
+		port := c.tables.ToTerminal(at, dst)
 		if port == topology.NoPort {
-			end = endsEarly
+			c.state[at] = endsEarly
 		} else if peer, ok := c.graph.PeerPort(port); ok {
-			s = c.graph.PortSwitch[peer]
+			at = c.graph.PortSwitch[peer]
 		} else if t, _ := c.graph.PeerTerminal(port); t == dst {
-			end = arrives
+			c.state[at] = arrives
 		} else {
-			end = endsEarly
+			c.state[at] = endsEarly
 		}
 	}
+	if end = c.state[at]; end == onTheWay {
+		c.circle(c.path[slices.Index(c.path, at):], dst)
+		end = goesRound
+	}
 	for _, s := range c.path {
-		c.state[s] = end
+		c.state[s], c.last[s] = end, c.last[at]
 	}
 	return end
 }
 
-// circle names the circle that ends path, once for all destinations.
-func (c *lftCheck) circle(s topology.SwitchID, dst topology.TerminalID) {
-	from := len(c.path) - 2
-	for c.path[from] != s {
-		from--
-	}
-	loop := c.path[from : len(c.path)-1]
+// circle names a circle of switches, once for all destinations.
+func (c *lftCheck) circle(loop []topology.SwitchID, dst topology.TerminalID) {
 	first := 0 // the circle is the same wherever one enters it
 	for i, x := range loop {
 		if x < loop[first] {

@@ -96,10 +96,7 @@ func (s shifts) Weights(src topology.TerminalID, yield func(topology.TerminalID,
 // Tables cannot say what depends on more than the destination.
 func TestTablesRefused(t *testing.T) {
 	topo := build(t, "fat-tree", func(c *topology.FatTreeConfig) { c.K, c.N = 4, 2 })
-	r, err := routing.Registry.New("table", routing.Env{Topology: topo}, param.Set("ties", "random"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must(t, topo, 0, "table", param.Set("ties", "random"))
 	if _, err := routing.Tables(topo.Graph(), r, r.VCs()); err == nil || !strings.Contains(err.Error(), "tables by destination cannot say this: switch 1 sends packets for terminal 0 by switch 1 port 2 and by switch 1 port 3") {
 		t.Error(err)
 	}
@@ -232,22 +229,21 @@ func TestLFTArbitration(t *testing.T) {
 	b.AddLink(0, 1, 0)
 	topo := topology.NewFileNetwork(b.Freeze())
 	g := topo.Graph()
-	base, err := routing.Registry.New("table", routing.Env{Topology: topo})
-	if err != nil {
-		t.Fatal(err)
-	}
-	tables, err := routing.Tables(g, base, 1)
+	tables, err := routing.Tables(g, must(t, topo, 0, "table"), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	path := writeTables(t, tables)
 	file := filepath.Join(filepath.Dir(path), "vlarb")
 	// Generated names: terminals have LIDs 1 and 2, switch 0 LID 3; its port 2 is the cable.
-	text := "# VLArbitration tables: Lid 3 port 2 LowCap 8 HighCap 8\n# Low priority VL Arbitration Table:\nVL    : |0x0 |\nWEIGHT: |0x7 |\n# High priority VL Arbitration Table:\nVL    : |0x0 |\nWEIGHT: |0x0 |\n# Port info: Lid 3 port 2\nVLHighLimit:.....................4\n"
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
+	lft := func(text string) (fabric.Routing, error) {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return routing.Registry.Build("lft", &routing.LFTConfig{Tables: path, VLArb: file}, routing.Env{Topology: topo})
 	}
-	r, err := routing.Registry.Build("lft", &routing.LFTConfig{Tables: path, VLArb: file}, routing.Env{Topology: topo})
+	text := "# VLArbitration tables: Lid 3 port 2 LowCap 8 HighCap 8\n# Low priority VL Arbitration Table:\nVL    : |0x0 |\nWEIGHT: |0x7 |\n# High priority VL Arbitration Table:\nVL    : |0x0 |\nWEIGHT: |0x0 |\n# Port info: Lid 3 port 2\nVLHighLimit:.....................4\n"
+	r, err := lft(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -268,10 +264,7 @@ func TestLFTArbitration(t *testing.T) {
 	}
 	// Terminal 1, LID 2, is named, too; with no turn for lane 0 it is refused.
 	host := strings.Replace(text, "Lid 3 port 2", "Lid 2 port 1", 1)
-	if err := os.WriteFile(file, []byte(host), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if r, err = routing.Registry.Build("lft", &routing.LFTConfig{Tables: path, VLArb: file}, routing.Env{Topology: topo}); err != nil {
+	if r, err = lft(host); err != nil {
 		t.Fatal(err)
 	}
 	f, err := core.New(g, config, r, 1)
@@ -282,10 +275,7 @@ func TestLFTArbitration(t *testing.T) {
 		t.Errorf("terminal 0 has %+v, terminal 1 %+v", none, got)
 	}
 	for _, text := range []string{strings.Replace(host, "|0x7 |", "|0x0 |", 1), strings.Replace(text, "|0x7 |", "|0x0 |", 1)} {
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := routing.Registry.Build("lft", &routing.LFTConfig{Tables: path, VLArb: file}, routing.Env{Topology: topo}); err == nil || !strings.Contains(err.Error(), "tables give lane 0 no turn") {
+		if _, err := lft(text); err == nil || !strings.Contains(err.Error(), "tables give lane 0 no turn") {
 			t.Error(err)
 		}
 	}

@@ -19,30 +19,38 @@ func makeRouting[C any](t testing.TB, name string, topo topology.Topology, set f
 	return r
 }
 
-// step is a hop on a path: the class of its channel and its virtual channels.
+// step is a hop on a path: the class of its channel, its virtual channels, the switches that
+// it leads from and to (where it does not lead to the terminal), and the share of packets
+// that come so far, 0 where the routing gives none.
 type step struct {
-	class string
-	vcs   uint32
+	class    string
+	vcs      uint32
+	from, to topology.SwitchID
+	share    float64
 }
 
 // paths lists every path that r can send a packet by from src to dst, ejection
 // included. visit may keep the slice.
 func paths(topo topology.Topology, r fabric.Routing, vcs int, src, dst topology.TerminalID, visit func(path []step, state uint32)) {
 	g := topo.Graph()
-	var walk func(h fabric.Head, path []step)
-	walk = func(h fabric.Head, path []step) {
-		r.(fabric.Explorer).Explore(vcs, h, func(hop fabric.Hop, state uint32, _ float64) {
-			path := append(path[:len(path):len(path)], step{g.Classes[g.PortClass[hop.Port]].Name, hop.VCs})
+	var walk func(h fabric.Head, path []step, share float64)
+	walk = func(h fabric.Head, path []step, share float64) {
+		r.(fabric.Explorer).Explore(vcs, h, func(hop fabric.Hop, state uint32, weight float64) {
+			s := step{g.Classes[g.PortClass[hop.Port]].Name, hop.VCs, h.Switch, -1, share * weight}
 			peer, ok := g.PeerPort(hop.Port)
+			if ok {
+				s.to = g.PortSwitch[peer]
+			}
+			path := append(path[:len(path):len(path)], s)
 			if !ok {
 				visit(path, state)
 				return
 			}
-			walk(fabric.Head{Switch: g.PortSwitch[peer], In: peer, Dst: dst, State: state}, path)
+			walk(fabric.Head{Switch: s.to, In: peer, Dst: dst, State: state}, path, s.share)
 		})
 	}
 	port := g.TerminalPort[src]
-	walk(fabric.Head{Switch: g.PortSwitch[port], In: port, Dst: dst}, nil)
+	walk(fabric.Head{Switch: g.PortSwitch[port], In: port, Dst: dst}, nil, 1)
 }
 
 // checkClasses walks all paths out of terminal 0 and compares each hop's

@@ -3,6 +3,7 @@ package routing
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
@@ -42,10 +43,11 @@ type nca struct {
 	home  []int32   // len = terminals: number of its leaf
 	nodes []ncaNode // len = switches
 	down  []descent
-	NCAConfig
-	byLoad bool    // ports up by load
-	byHash [2]bool // ports down (0) and up (1) by a hash
+	ncaChoice
 }
+
+// ncaChoice is how nca chooses among ports down (0) and up (1).
+type ncaChoice struct{ ties [2]ties }
 
 // ncaNode is what a switch decides by.
 type ncaNode struct {
@@ -64,11 +66,12 @@ const maxDescents = 1 << 27
 
 func newNCA(config NCAConfig, env Env) (fabric.Routing, error) {
 	tree := env.Topology.(topology.Tree)
+	choice := ncaChoice{[2]ties{tiesByName[config.Down], tiesByName[config.Up]}}
 	if env.Down != nil {
-		return newNCAAround(config, tree, env)
+		return newNCAAround(choice, tree, env)
 	}
 	g := env.Topology.Graph()
-	r := &nca{graph: g, NCAConfig: config, byLoad: config.Up == "least-loaded", byHash: [2]bool{config.hashes(false), config.hashes(true)}}
+	r := &nca{graph: g, ncaChoice: choice}
 	leaf, sample := numberLeaves(g)
 	for t := range g.Terminals() {
 		r.home = append(r.home, leaf[g.TerminalSwitch(topology.TerminalID(t))])
@@ -142,16 +145,16 @@ func (r *nca) addDescents(tree topology.Tree, s topology.SwitchID, n ncaNode, sa
 }
 
 // VCs implements [fabric.Routing].
-func (*NCAConfig) VCs() int { return 1 }
+func (*ncaChoice) VCs() int { return 1 }
 
 // InjectionVCs implements [fabric.Routing].
-func (*NCAConfig) InjectionVCs(vcs int) uint32 { return allVCs(vcs) }
+func (*ncaChoice) InjectionVCs(vcs int) uint32 { return allVCs(vcs) }
 
 // IgnoresTerminals implements [TerminalBlind].
-func (c *NCAConfig) IgnoresTerminals() bool { return !c.hashes(true) && !c.hashes(false) }
+func (c *ncaChoice) IgnoresTerminals() bool { return !slices.Contains(c.ties[:], tiesHashed) }
 
 // Needs implements [fabric.Needer].
-func (c *NCAConfig) Needs() fabric.Needs { return fabric.Needs{Queues: c.Up == "least-loaded"} }
+func (c *ncaChoice) Needs() fabric.Needs { return fabric.Needs{Queues: c.ties[1] == tiesLeastLoaded} }
 
 // choices is the range of ports that serve h equally, all up (1) or all down (0).
 func (r *nca) choices(h *fabric.Head) (first topology.PortID, count, up uint32) {
@@ -172,11 +175,11 @@ func (r *nca) choices(h *fabric.Head) (first topology.PortID, count, up uint32) 
 func (r *nca) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	first, count, up := r.choices(h)
 	choice := 0
-	switch {
+	switch t := r.ties[up&1]; {
 	case count == 1:
-	case r.byHash[up&1]:
-		choice = hashedChoice(h, int(count))
-	case up == 1 && r.byLoad:
+	case t == tiesHashed:
+		choice = hash(h, uint32(h.Dst), int(count))
+	case t == tiesLeastLoaded:
 		return fabric.Hop{Port: leastLoaded(v, first, int(count), v.Random(h.Switch)), VCs: v.AllVCs()}
 	default:
 		choice = v.Random(h.Switch).IntN(int(count))
@@ -202,24 +205,14 @@ func leastLoaded(v *fabric.View, first topology.PortID, count int, random *sim.S
 	return best
 }
 
-// hashes tells whether the choice of a port in this direction is made by hash.
-func (c *NCAConfig) hashes(up bool) bool {
-	return up && c.Up == "hashed" || !up && c.Down == "hashed"
-}
-
-// hashedChoice chooses one of so many by destination and switch.
-func hashedChoice(h *fabric.Head, count int) int {
-	return spread(uint32(h.Dst)+uint32(h.Switch)*0x9e3779b1, count)
-}
-
 func (r *nca) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	first, count, up := r.choices(&h)
-	if count > 1 && r.byHash[up] {
-		yield(fabric.Hop{Port: first + topology.PortID(hashedChoice(&h, int(count))), VCs: allVCs(vcs)}, h.State, 1)
+	if count > 1 && r.ties[up] == tiesHashed {
+		yield(fabric.Hop{Port: first + topology.PortID(hash(&h, uint32(h.Dst), int(count))), VCs: allVCs(vcs)}, h.State, 1)
 		return
 	}
 	weight := 1 / float64(count)
-	if up == 1 && count > 1 && r.byLoad {
+	if count > 1 && r.ties[up].adaptive() {
 		weight = 0
 	}
 	for i := range count {
@@ -241,21 +234,20 @@ func (r *nca) Graph() *topology.Graph { return r.graph }
 // Pairs that only a way with a second climb joins are refused; "table" has it.
 type ncaAround struct {
 	*ranking // the root's level first
-	down     *topology.Down
-	NCAConfig
+	ncaChoice
 }
 
-func newNCAAround(config NCAConfig, tree topology.Tree, env Env) (fabric.Routing, error) {
+func newNCAAround(choice ncaChoice, tree topology.Tree, env Env) (fabric.Routing, error) {
 	g := env.Topology.Graph()
 	sets, _, err := newPortSets("nca", g)
 	if err != nil {
 		return nil, err
 	}
-	r := &ncaAround{&ranking{portSets: sets}, env.Down, config}
+	r := &ncaAround{&ranking{portSets: sets}, choice}
 	for s := range g.Switches() {
 		r.rank = append(r.rank, -int32(tree.LevelOf(topology.SwitchID(s))))
 	}
-	if err := r.join(); err != nil {
+	if err := r.join(env.Down); err != nil {
 		return nil, err
 	}
 	return r, CheckVCs("nca", r.VCs(), env)
@@ -263,9 +255,9 @@ func newNCAAround(config NCAConfig, tree topology.Tree, env Env) (fabric.Routing
 
 // join finds the ways, and refuses faults that leave two leaves joined by no way up and
 // down, though by another.
-func (r *ncaAround) join() error {
-	part := r.down.Components()
-	w := r.search(r.down)
+func (r *ncaAround) join(down *topology.Down) error {
+	part := down.Components()
+	w := r.search(down)
 	apart := [2]topology.SwitchID{-1, -1}
 	w.run(func(node int, leaf topology.SwitchID) error { // never an error
 		from := topology.SwitchID(node)
@@ -282,64 +274,32 @@ func (r *ncaAround) join() error {
 		r.graph.SwitchName(apart[0]), r.graph.SwitchName(apart[1]), r.down.Describe())
 }
 
-// choices lists the ports that serve h, all up or all down; none where it is to
-// be discarded.
-func (r *ncaAround) choices(h *fabric.Head) (ports []uint16, up bool) {
+// choices lists the ports that serve h, all up or all down, and the rule of the choice; none
+// where it is to be discarded.
+func (r *ncaAround) choices(h *fabric.Head) (ports []uint16, t ties) {
 	ports = r.ways(h)
 	if len(ports) == 0 {
-		return nil, false
+		return nil, 0
 	}
 	peer, _ := r.graph.PeerPort(r.graph.PortStart[h.Switch] + topology.PortID(ports[0]))
-	return ports, r.climbs(h.Switch, r.graph.PortSwitch[peer])
-}
-
-// hop is the decision for a port.
-func (r *ncaAround) hop(h *fabric.Head, local uint16, vcs int) fabric.Hop {
-	return fabric.Hop{Port: r.graph.PortStart[h.Switch] + topology.PortID(local), VCs: allVCs(vcs)}
+	if r.climbs(h.Switch, r.graph.PortSwitch[peer]) {
+		return ports, r.ties[1]
+	}
+	return ports, r.ties[0]
 }
 
 func (r *ncaAround) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
-	ports, up := r.choices(h)
-	n := len(ports)
-	switch {
-	case n == 0:
-		return r.last(h, v.VCs(), r.down)
-	case n == 1:
-		return r.hop(h, ports[0], v.VCs())
-	case r.hashes(up):
-		return r.hop(h, ports[hashedChoice(h, n)], v.VCs())
+	ports, t := r.choices(h)
+	if len(ports) == 0 {
+		return r.last(h, v.VCs())
 	}
-	start := v.Random(h.Switch).IntN(n)
-	if !up || r.Up != "least-loaded" {
-		return r.hop(h, ports[start], v.VCs())
-	}
-	best, least := fabric.Hop{}, math.MaxInt
-	for i := range n { // from a random one, so that ties are spread
-		hop := r.hop(h, ports[(start+i)%n], v.VCs())
-		if load := v.LoadAll(hop.Port); load < least {
-			best, least = hop, load
-		}
-	}
-	return best
+	return fabric.Hop{Port: r.choose(t, v, h, ports, uint32(h.Dst)), VCs: v.AllVCs()}
 }
 
 func (r *ncaAround) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
-	ports, up := r.choices(&h)
-	if len(ports) == 0 {
-		if hop := r.last(&h, vcs, r.down); hop != fabric.Discard {
-			yield(hop, h.State, 1)
-		}
-		return
+	ports, t := r.choices(&h)
+	if len(ports) == 1 && t == tiesLeastLoaded {
+		t = tiesOne // nothing to compare
 	}
-	if r.hashes(up) {
-		n := hashedChoice(&h, len(ports))
-		ports = ports[n : n+1]
-	}
-	weight := 1 / float64(len(ports))
-	if up && len(ports) > 1 && r.Up == "least-loaded" {
-		weight = 0
-	}
-	for _, local := range ports {
-		yield(r.hop(&h, local, vcs), h.State, weight)
-	}
+	r.explore(t, h, ports, uint32(h.Dst), 1, vcs, anyVC, yield)
 }

@@ -21,7 +21,7 @@ func init() {
 // the left of one that it holds.
 type ownProgressive struct {
 	*ugal
-	own [][]int32 // by switch: groups that it has a channel of its own to
+	globals [][]topology.PortID // by switch
 }
 
 func newOwnPAR(config UGALSettings, env Env) (fabric.Routing, error) {
@@ -32,26 +32,13 @@ func newOwnPAR(config UGALSettings, env Env) (fabric.Routing, error) {
 	if err != nil {
 		return nil, err
 	}
-	u.minimalVC, u.localVC = 0, 0
-	p := ownProgressive{u, make([][]int32, len(u.at))}
-	for s := range p.own {
-		first, end := u.graph.Ports(topology.SwitchID(s))
-		for port := first; port < end; port++ {
-			if peer, ok := u.graph.PeerPort(port); ok {
-				if g := u.at[u.graph.PortSwitch[peer]].group; g != u.at[s].group {
-					p.own[s] = append(p.own[s], g)
-				}
-			}
-		}
-	}
-	return p, nil
+	u.minimalVC, u.localVC, u.again = 0, 0, true
+	return ownProgressive{u, u.globals(nil)}, nil
 }
 
-// Needs implements [fabric.Needer]: switches decide, too.
-func (p ownProgressive) Needs() fabric.Needs {
-	needs := p.ugal.Needs()
-	needs.Greedy = p.settings.Decision == "greedy"
-	return needs
+// own is the group that a global channel leads to.
+func (p ownProgressive) own(port topology.PortID) int32 {
+	return p.at[p.graph.PortSwitch[p.graph.Peer[port]]].group
 }
 
 // Route implements [fabric.Routing].
@@ -59,25 +46,14 @@ func (p ownProgressive) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	if !undecided(h.State) {
 		return p.ugal.Route(v, h)
 	}
-	there := p.home[h.Dst].group
-	minimal := p.begin(v, h, h.State, there)
-	minimal.hops = p.minimalHops(h, minimal.state)
-	best, gain := minimal, p.settings.Threshold
-	own, candidates := p.own[h.Switch], p.settings.Candidates
-	if len(own) == 0 { // of a network whose groups are wider than a hop
-		candidates = 0
-	}
-	for range candidates {
-		via := own[v.Random(h.Switch).IntN(len(own))]
-		if via == there {
-			continue
+	there, globals := p.home[h.Dst].group, p.globals[h.Switch]
+	best := p.best(v, h, p.begin(v, h, h.State, there), func() (launch uint32, ok bool) {
+		if len(globals) == 0 { // of a network whose groups are wider than a hop
+			return 0, false
 		}
-		detour := p.begin(v, h, viaState(uint32(via), p.detourVC)|localDone, via)
-		detour.hops = p.detourHops(h, detour.state, uint32(via))
-		if m, nm := p.costs(p.ugal, v, h, minimal, detour); m-nm > gain {
-			best, gain = detour, m-nm
-		}
-	}
+		via := p.own(globals[v.Random(h.Switch).IntN(len(globals))])
+		return viaState(uint32(via), p.detourVC) | localDone, via != there
+	})
 	h.State = best.state
 	return best.hop
 }
@@ -88,8 +64,8 @@ func (p ownProgressive) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, u
 	if !undecided(h.State) {
 		return
 	}
-	for _, via := range p.own[h.Switch] {
-		if via != p.home[h.Dst].group {
+	for _, port := range p.globals[h.Switch] {
+		if via := p.own(port); via != p.home[h.Dst].group {
 			head := h
 			head.State = viaState(uint32(via), p.detourVC) | localDone
 			p.exploreOnward(vcs, head, 0, yield)

@@ -116,9 +116,7 @@ type trace struct {
 type tracer struct {
 	*walker
 	cable []uint64 // a number for each port that is the same in both networks
-	seen  *headNumbers
-	queue []fabric.Head
-	depth []int    // len = len(queue)
+	depth []int    // by head
 	pair  uint32   // number of the pair at hand
 	taken []uint32 // len = ports: last pair that took the port
 }
@@ -128,7 +126,7 @@ func newTracer(r Routed, number func(topology.SwitchID) uint64) (*tracer, error)
 	if err != nil {
 		return nil, err
 	}
-	t := &tracer{walker: w, seen: newHeadNumbers(r.Graph.NumPorts(), r.VCs), taken: make([]uint32, r.Graph.NumPorts())}
+	t := &tracer{walker: w, taken: make([]uint32, r.Graph.NumPorts())}
 	for p := range topology.PortID(r.Graph.NumPorts()) {
 		local := uint64(r.Graph.LocalPort(p))
 		if n := r.Graph.Names; n != nil && n.Port != nil {
@@ -149,31 +147,21 @@ func scramble(x uint64) uint64 {
 
 // trace follows all paths of a pair, breadth first.
 func (t *tracer) trace(src, dst topology.TerminalID) (trace, error) {
-	t.seen.reset()
-	t.queue, t.depth = append(t.queue[:0], t.heads(src, dst)[0]), append(t.depth[:0], 0)
+	t.depth = append(t.depth[:0], 0)
 	t.pair++ // comes round after 2^32 pairs: more than are ever followed
 	found := trace{hops: -1}
-	for i := 0; i < len(t.queue); i++ {
-		depth := t.depth[i]
-		err := t.eachHop(t.queue[i], func(hop fabric.Hop, next fabric.Head, arrived bool) error {
-			if t.taken[hop.Port] != t.pair {
-				t.taken[hop.Port] = t.pair
-				found.cables += t.cable[hop.Port]
-			}
-			if arrived {
-				if found.hops < 0 {
-					found.hops = depth
-				}
-				return nil
-			}
-			if _, known := t.seen.of(next); !known {
-				t.queue, t.depth = append(t.queue, next), append(t.depth, depth+1)
-			}
-			return nil
-		})
-		if err != nil {
-			return found, err
+	_, err := t.walk(t.headsTo(dst, []topology.TerminalID{src})[:1], func(m *move) error {
+		if t.taken[m.hop.Port] != t.pair {
+			t.taken[m.hop.Port] = t.pair
+			found.cables += t.cable[m.hop.Port]
 		}
-	}
-	return found, nil
+		switch {
+		case !m.arrived && m.fresh:
+			t.depth = append(t.depth, t.depth[m.at]+1)
+		case m.arrived && found.hops < 0:
+			found.hops = t.depth[m.at]
+		}
+		return nil
+	})
+	return found, err
 }

@@ -55,7 +55,7 @@ type neighborSwitch struct {
 // batch bounds how many neighbours are looked at together.
 const batch = 32
 
-// Layout of Head.State: hops made as legHops, the column of the source as legVia.
+// Layout of Head.State: hops made as hopCount says, the column of the source as legVia.
 
 func newPolarized(config PolarizedConfig, env Env) (fabric.Routing, error) {
 	const name = "polarized"
@@ -74,19 +74,11 @@ func newPolarized(config PolarizedConfig, env Env) (fabric.Routing, error) {
 	}
 	paths.need(max(hops, paths.hops))
 	r := &polarized{paths, senses[config.Sensing], make([][]neighborSwitch, paths.graph.Switches())}
-	for p, s := range paths.graph.PortSwitch {
-		if peer, ok := paths.graph.PeerPort(topology.PortID(p)); ok {
-			r.near[s] = append(r.near[s], neighborSwitch{topology.PortID(p), int32(paths.graph.PortSwitch[peer]) * int32(paths.leaves)})
-		}
-	}
+	eachCable(paths.graph, func(p topology.PortID, from, to topology.SwitchID) {
+		r.near[from] = append(r.near[from], neighborSwitch{p, int32(to) * int32(paths.leaves)})
+	})
 	return r, CheckVCs(name, paths.classes, env)
 }
-
-// UnusedSettings implements [param.Skipper].
-func (r *polarized) UnusedSettings() []string { return nil }
-
-// IgnoresTerminals implements [TerminalBlind].
-func (r *polarized) IgnoresTerminals() bool { return true }
 
 // Needs implements [fabric.Needer].
 func (r *polarized) Needs() fabric.Needs { return r.sense.needs() }
@@ -104,7 +96,7 @@ func (r *polarized) arrive(h *fabric.Head) poles {
 		h.State = legStarted | uint32(r.leaf[h.Switch])<<legVia
 	}
 	row := int(h.Switch) * r.leaves
-	x := poles{source: intermediate(h.State), end: r.column[h.Dst], left: r.classes - int(h.State&legHops) - 1}
+	x := poles{source: intermediate(h.State), end: r.column[h.Dst], left: r.classes - int(h.State&hopCount) - 1}
 	x.from, x.to = int(r.length[row+int(x.source)]), int(r.length[row+int(x.end)])
 	return x
 }
@@ -162,15 +154,12 @@ func (r *polarized) change(x *poles, n neighborSwitch) int {
 // straight tells of a change whether the packet gets nearer to its destination.
 func straight(change int) bool { return third[change] == 0 }
 
-// take leaves by a port and counts the hop; straight says that the packet gets nearer
-// to its destination.
-func (r *polarized) take(h *fabric.Head, port topology.PortID, straight bool, vcs int) fabric.Hop {
-	class := h.State & legHops
-	h.State++
+// leave takes a port; straight says that the packet gets nearer to its destination.
+func (r *polarized) leave(h *fabric.Head, port topology.PortID, straight bool, vcs int) fabric.Hop {
 	if !straight {
 		h.State |= fabric.NonMinimal
 	}
-	return fabric.Hop{Port: port, VCs: r.sets[vcs][class]}
+	return r.take(h, port, vcs)
 }
 
 // Route implements [fabric.Routing].
@@ -209,10 +198,9 @@ func (r *polarized) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 		}
 	}
 	if equal == 0 { // nothing but shortest paths is left
-		local := r.choose(v, h, r.to(h.Switch, x.end), 0)
-		best, nearer = r.graph.PortStart[h.Switch]+topology.PortID(local), true
+		best, nearer = r.choose(r.ties, v, h, r.to(h.Switch, x.end), 0), true
 	}
-	return r.take(h, best, nearer, v.VCs())
+	return r.leave(h, best, nearer, v.VCs())
 }
 
 // Explore implements [fabric.Explorer].
@@ -230,15 +218,10 @@ func (r *polarized) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint3
 		}
 		allowed = true
 		head := h
-		hop := r.take(&head, n.port, straight(change), vcs)
+		hop := r.leave(&head, n.port, straight(change), vcs)
 		yield(hop, head.State, 0)
 	}
-	if allowed {
-		return
-	}
-	for _, local := range r.to(h.Switch, x.end) {
-		head := h
-		hop := r.take(&head, r.graph.PortStart[h.Switch]+topology.PortID(local), true, vcs)
-		yield(hop, head.State, 0)
+	if !allowed {
+		r.explore(r.ties, h, r.to(h.Switch, x.end), 0, 0, vcs, r.take, yield)
 	}
 }

@@ -2,11 +2,13 @@ package routing
 
 import (
 	"fmt"
+	"math"
 	"math/bits"
 	"slices"
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
 )
 
 // portSets is a table of the ports by which each switch sends packets on to
@@ -24,6 +26,7 @@ type portSets struct {
 	start  []uint32 // sets are local[start[i]:start[i+1]], that of no ports the first
 	local  []uint16 // ports, relative to the switch's first
 	known  *knownSets
+	down   *topology.Down // what packets keep off; nil: nothing
 }
 
 // knownSets finds the numbers of sets while a table is made: by their bits, ports of
@@ -183,11 +186,110 @@ func (x *portSets) to(s topology.SwitchID, column int32) []uint16 {
 
 // last is the decision where no port serves a packet: delivery at the
 // destination's switch, or else the end.
-func (x *portSets) last(h *fabric.Head, vcs int, down *topology.Down) fabric.Hop {
-	if x.home[h.Dst] != h.Switch || down.Switch(h.Switch) {
+func (x *portSets) last(h *fabric.Head, vcs int) fabric.Hop {
+	if x.home[h.Dst] != h.Switch || x.down.Switch(h.Switch) {
 		return fabric.Discard
 	}
 	return fabric.Hop{Port: x.graph.TerminalPort[h.Dst], VCs: allVCs(vcs)}
+}
+
+// anyVC is the hop by a port on any virtual channel.
+func anyVC(_ *fabric.Head, port topology.PortID, vcs int) fabric.Hop {
+	return fabric.Hop{Port: port, VCs: allVCs(vcs)}
+}
+
+// ties is the rule by which a packet takes one of several ports that serve it equally.
+type ties uint8
+
+const (
+	tiesOne ties = iota
+	tiesHashed
+	tiesRandom
+	tiesLeastOccupied // fewest credits outstanding, of several one at random
+	tiesLeastLoaded   // fewest flits that wait or are on their way, the first from a random one on
+)
+
+var tiesByName = map[string]ties{
+	"one": tiesOne, "hashed": tiesHashed, "random": tiesRandom, "least-occupied": tiesLeastOccupied, "least-loaded": tiesLeastLoaded,
+}
+
+// adaptive tells whether the choice depends on the state of the network.
+func (t ties) adaptive() bool { return t >= tiesLeastOccupied }
+
+// hash chooses one of n by a packet's key and the switch.
+func hash(h *fabric.Head, key uint32, n int) int { return spread(key+uint32(h.Switch)*0x9e3779b1, n) }
+
+// choose is one of several ports, relative to the first of h.Switch; key is what hashed
+// choices go by.
+func (x *portSets) choose(t ties, v *fabric.View, h *fabric.Head, ports []uint16, key uint32) topology.PortID {
+	first := x.graph.PortStart[h.Switch]
+	chosen := ports[0] // parallel cables of "one"
+	if len(ports) > 1 {
+		switch t {
+		case tiesHashed:
+			chosen = ports[hash(h, key, len(ports))]
+		case tiesRandom:
+			chosen = ports[v.Random(h.Switch).IntN(len(ports))]
+		case tiesLeastOccupied:
+			chosen = leastOccupied(v, first, ports, v.Random(h.Switch))
+		case tiesLeastLoaded:
+			start, least := v.Random(h.Switch).IntN(len(ports)), math.MaxInt
+			for i := range ports {
+				local := ports[(start+i)%len(ports)]
+				if load := v.LoadAll(first + topology.PortID(local)); load < least {
+					chosen, least = local, load
+				}
+			}
+		}
+	}
+	return first + topology.PortID(chosen)
+}
+
+// leastOccupied is the port, relative to first, with the fewest credits outstanding
+// over all of its virtual channels; of several one at random, all equally likely.
+func leastOccupied(v *fabric.View, first topology.PortID, ports []uint16, random *sim.Stream) uint16 {
+	best, least, equal := ports[0], v.OutstandingAll(first+topology.PortID(ports[0])), 1
+	for _, local := range ports[1:] {
+		switch n := v.OutstandingAll(first + topology.PortID(local)); {
+		case n < least:
+			best, least, equal = local, n, 1
+		case n == least:
+			if equal++; random.IntN(equal) == 0 {
+				best = local
+			}
+		}
+	}
+	return best
+}
+
+// explore lists the hops by what choose could return, with probabilities that add up to
+// share, or 0 where the choice depends on the network; without a port, the last decision.
+// take is the hop by a port, and changes the packet's state.
+func (x *portSets) explore(t ties, h fabric.Head, ports []uint16, key uint32, share float64, vcs int,
+	take func(h *fabric.Head, port topology.PortID, vcs int) fabric.Hop, yield func(fabric.Hop, uint32, float64)) {
+	if len(ports) == 0 {
+		if hop := x.last(&h, vcs); hop != fabric.Discard {
+			yield(hop, h.State, share)
+		}
+		return
+	}
+	switch t {
+	case tiesHashed:
+		n := hash(&h, key, len(ports))
+		ports = ports[n : n+1]
+	case tiesOne:
+		ports = ports[:1]
+	}
+	weight := share / float64(len(ports))
+	if t.adaptive() {
+		weight = 0
+	}
+	for _, local := range ports {
+		head := h
+		if hop := take(&head, x.graph.PortStart[h.Switch]+topology.PortID(local), vcs); hop != fabric.Discard {
+			yield(hop, head.State, weight)
+		}
+	}
 }
 
 // Graph implements [fabric.GraphRouting].

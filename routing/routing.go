@@ -86,6 +86,15 @@ func homes(g *topology.Graph) []topology.SwitchID {
 	return home
 }
 
+// eachCable visits the ports of switches that lead to others, in order.
+func eachCable(g *topology.Graph, visit func(p topology.PortID, from, to topology.SwitchID)) {
+	for p, s := range g.PortSwitch {
+		if peer, ok := g.PeerPort(topology.PortID(p)); ok {
+			visit(topology.PortID(p), s, g.PortSwitch[peer])
+		}
+	}
+}
+
 // allVCs is the set of all of vcs virtual channels.
 func allVCs(vcs int) uint32 { return uint32(1)<<vcs - 1 }
 
@@ -231,10 +240,6 @@ func (env Env) Lacks(name string, needs []string) error {
 // decision of every period, since packets of several periods meet.
 type Periods struct{ list []fabric.Routing }
 
-// widener is implemented by routings whose virtual-channel classes depend on
-// what is down: all periods must have the same.
-type widener interface{ widen(vcs int) }
-
 // BuildPeriods builds a routing for every period by build, which is given env with
 // the period's Down.
 func BuildPeriods(env Env, periods []topology.Period, build func(Env) (fabric.Routing, error)) (*Periods, error) {
@@ -250,8 +255,8 @@ func BuildPeriods(env Env, periods []topology.Period, build func(Env) (fabric.Ro
 		vcs = max(vcs, r.VCs())
 	}
 	for _, r := range e.list {
-		if w, ok := r.(widener); ok {
-			w.widen(vcs)
+		if t, ok := r.(*table); ok {
+			t.widen(vcs) // classes depend on what is down: all periods must have the same
 		}
 	}
 	return e, nil

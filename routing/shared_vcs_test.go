@@ -7,13 +7,11 @@ import (
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/routing/certify"
 	"github.com/weft-sim/weft/routing/multicast"
-	"github.com/weft-sim/weft/sim/param"
 )
 
 // snakeTree is a path over seven switches of a 3 x 3 mesh: (0,1) (0,0) (1,0)
 // (1,1) (1,2) (2,2) (2,1).
-func snakeTree(t *testing.T, grid topology.Grid) *multicast.Tree {
-	t.Helper()
+func snakeTree(grid topology.Grid) *multicast.Tree {
 	at := func(x, y int) topology.SwitchID {
 		for s := range topology.SwitchID(grid.Graph().Switches()) {
 			if grid.Coordinate(s, 0) == x && grid.Coordinate(s, 1) == y {
@@ -27,11 +25,7 @@ func snakeTree(t *testing.T, grid topology.Grid) *multicast.Tree {
 		topology.NoPort, grid.Towards(switches[1], 1, true), grid.Towards(switches[2], 0, false), grid.Towards(switches[3], 1, false),
 		grid.Towards(switches[4], 1, false), grid.Towards(switches[5], 0, false), grid.Towards(switches[6], 1, true),
 	}
-	tree, err := multicast.NewTree(grid.Graph(), switches, up, &multicast.Group{Switches: switches})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tree
+	return &multicast.Tree{Switches: switches, Up: up}
 }
 
 // TestSharedVCs: dimension order on a mesh turns from rows into columns only.
@@ -43,11 +37,8 @@ func snakeTree(t *testing.T, grid topology.Grid) *multicast.Tree {
 func TestSharedVCs(t *testing.T) {
 	topo := mesh(t, 1, 3, 3)
 	g := topo.Graph()
-	tree := snakeTree(t, topo.(topology.Grid))
-	r, err := param.Make(routing.Registry, "dor", routing.Env{Topology: topo}, func(*routing.DORConfig) {})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tree := snakeTree(topo.(topology.Grid))
+	r := must(t, topo, 0, "dor")
 	both := func(vcs int, vc uint8) (unicast, multi, all certify.Certificate) {
 		union, trees := certify.New(2), certify.New(2)
 		if _, _, err := routing.Dependencies(g, r, vcs, 0, union.Add); err != nil {

@@ -1,6 +1,7 @@
 package routing_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/weft-sim/weft/fabric"
@@ -28,7 +29,10 @@ func (c *counted) Get(key string, build func() (any, error)) (any, error) {
 // TestShared: tables are made once for all routings with the same paths, whatever they
 // make of virtual channels and ties; other paths and other graphs have tables of their own.
 func TestShared(t *testing.T) {
-	x, y := jellyfish(t, 1), jellyfish(t, 2)
+	jellyfish := func(seed uint64) topology.Topology {
+		return build(t, "jellyfish", func(c *topology.JellyfishConfig) { c.Switches, c.Degree, c.Terminals, c.Seed = 12, 3, 2, seed })
+	}
+	x, y := jellyfish(1), jellyfish(2)
 	c := &counted{values: map[string]any{}}
 	for i, on := range []struct {
 		topo topology.Topology
@@ -48,41 +52,23 @@ func TestShared(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		alone, err := routing.Registry.New(on.name, routing.Env{Topology: on.topo}, on.set...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		alone := must(t, on.topo, 0, on.name, on.set...)
 		if c.made != on.made {
 			t.Errorf("step %d: %d tables made, want %d", i, c.made, on.made)
 		}
 		for _, vcs := range []int{alone.VCs(), 2*alone.VCs() + 1} {
-			a, b := dependencies(t, on.topo, shared, vcs), dependencies(t, on.topo, alone, vcs)
-			if len(a) != len(b) {
-				t.Errorf("step %d: %d dependencies with shared tables, %d without", i, len(a), len(b))
-			}
-			for d := range a {
-				if !b[d] {
-					t.Fatalf("step %d: %v only with shared tables", i, d)
-				}
+			if a, b := dependencies(t, on.topo, shared, vcs), dependencies(t, on.topo, alone, vcs); !slices.Equal(a, b) {
+				t.Errorf("step %d: %d dependencies with shared tables, %d without, or others", i, len(a), len(b))
 			}
 		}
 	}
 }
 
-func dependencies(t *testing.T, x topology.Topology, r fabric.Routing, vcs int) map[topology.Dependency]bool {
+// dependencies are those of a routing, in the order of their discovery.
+func dependencies(t *testing.T, x topology.Topology, r fabric.Routing, vcs int) (all []topology.Dependency) {
 	t.Helper()
-	set := map[topology.Dependency]bool{}
-	if _, _, err := routing.Dependencies(x.Graph(), r, vcs, 0, func(d topology.Dependency) { set[d] = true }); err != nil {
+	if _, _, err := routing.Dependencies(x.Graph(), r, vcs, 0, func(d topology.Dependency) { all = append(all, d) }); err != nil {
 		t.Fatal(err)
 	}
-	return set
-}
-
-func jellyfish(t *testing.T, seed uint64) topology.Topology {
-	t.Helper()
-	x, err := topology.Registry.New("jellyfish", struct{}{}, param.Set("switches", 12), param.Set("degree", 3), param.Set("terminals", 2), param.Set("seed", seed))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return x
+	return all
 }

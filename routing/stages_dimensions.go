@@ -1,6 +1,8 @@
 package routing
 
 import (
+	"slices"
+
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
 )
@@ -49,25 +51,32 @@ func (x *axes) beside(s topology.SwitchID, d, coordinate int) topology.SwitchID 
 	return x.numbers[place]
 }
 
-// stage is the way along a dimension to a coordinate; whole completes a state for the
-// switch with that coordinate as the target.
-func (x *axes) stage(d int, starts bool, start uint32, came func(topology.PortID) uint8, whole func(s, target topology.SwitchID, state uint32) uint32) Stage {
-	n := len(x.sizes)
-	off := func(goal int, s topology.SwitchID) bool { return int(x.at[int(s)*n+d]) != goal }
-	return Stage{
-		Goals:  int(x.sizes[d]),
-		Start:  func(goal int, s topology.SwitchID) (uint32, bool) { return start, starts && off(goal, s) },
-		Enters: func(goal int, s topology.SwitchID, state uint32) bool { return off(goal, s) },
-		Head: func(goal int, s topology.SwitchID, state uint32) (topology.TerminalID, uint32) {
-			target := x.beside(s, d, goal)
-			return x.sample[target], whole(s, target, state)
-		},
-		Ends: func(goal int, s topology.SwitchID) (ends, goesOn bool) {
-			ends = !off(goal, s)
-			return ends, !ends
-		},
-		Came: came,
+// stages are the ways along all dimensions, each to a coordinate, the lowest first; none
+// where a switch has no terminal. whole completes a state for the switch with that coordinate
+// as the target.
+func (x *axes) stages(start uint32, came func(topology.PortID) uint8, whole func(s, target topology.SwitchID, state uint32) uint32, reduce func(uint32) uint32) (all []Stage) {
+	for d, size := range x.sizes {
+		if x.sample == nil {
+			return nil
+		}
+		off := func(goal int, s topology.SwitchID) bool { return int(x.place(s)[d]) != goal }
+		all = append(all, Stage{
+			Goals:  int(size),
+			Start:  func(goal int, s topology.SwitchID) (uint32, bool) { return start, off(goal, s) },
+			Enters: func(goal int, s topology.SwitchID, _ uint32) bool { return off(goal, s) },
+			Head: func(goal int, s topology.SwitchID, state uint32) (topology.TerminalID, uint32) {
+				target := x.beside(s, d, goal)
+				return x.sample[target], whole(s, target, state)
+			},
+			Ends: func(goal int, s topology.SwitchID) (ends, goesOn bool) {
+				ends = !off(goal, s)
+				return ends, !ends
+			},
+			Reduce: reduce,
+			Came:   came,
+		})
 	}
+	return all
 }
 
 // asIs completes states that say nothing of targets.
@@ -81,25 +90,21 @@ func (w *hammingWalk) came(topology.PortID) uint8 { return 0 }
 
 // Stages implements [Staged]: one for each dimension of each order.
 func (r *o1Turn) Stages() (fabric.Routing, []Stage) {
-	var stages []Stage
-	x := r.orders[0].axes()
-	if x.sample == nil {
-		return r, nil
-	}
+	var both []Stage
 	for i, start := range []uint32{o1Started, o1Started | o1Descending} {
-		for d := range x.sizes {
-			if i == 1 {
-				d = len(x.sizes) - 1 - d
-			}
-			stage := x.stage(d, true, start, r.orders[i].came, asIs)
+		stages := r.axes().stages(start, r.orders[i].came, asIs, nil)
+		if i == 1 {
+			slices.Reverse(stages)
+		}
+		for _, stage := range stages {
 			enters := stage.Enters
 			stage.Enters = func(goal int, s topology.SwitchID, state uint32) bool {
 				return order(state) == i && enters(goal, s, state)
 			}
-			stages = append(stages, stage)
+			both = append(both, stage)
 		}
 	}
-	return r, stages
+	return r, both
 }
 
 // Stages implements [Staged]: of DimWAR one for each dimension; the others number hops.
@@ -107,17 +112,8 @@ func (r *deroutes) Stages() (fabric.Routing, []Stage) {
 	if r.rule != ruleDimWAR {
 		return numberedStages(r.graph, r.classes, func(class, vcs int) uint32 { return r.sets[vcs][class] })
 	}
-	x := r.axes()
-	if x.sample == nil {
-		return r, nil
-	}
-	var stages []Stage
-	for d := range x.sizes {
-		stage := x.stage(d, true, derouteStart, func(in topology.PortID) uint8 { return r.along[in] }, asIs)
-		stage.Reduce = func(state uint32) uint32 { return state &^ fabric.NonMinimal }
-		stages = append(stages, stage)
-	}
-	return r, stages
+	return r, r.axes().stages(derouteStart, func(in topology.PortID) uint8 { return r.along[in] }, asIs,
+		func(state uint32) uint32 { return state &^ fabric.NonMinimal })
 }
 
 // stages are: to the intermediate group, to the destination's group, to the destination;

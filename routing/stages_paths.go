@@ -55,7 +55,11 @@ func (r *nca) Stages() (fabric.Routing, []Stage) {
 		return r, nil
 	}
 	wide := *r
-	wide.byHash = [2]bool{}
+	for i, t := range wide.ties {
+		if t == tiesHashed {
+			wide.ties[i] = tiesRandom
+		}
+	}
 	reaches := func(s topology.SwitchID, leaf int) bool {
 		n := &r.nodes[s]
 		return n.leaf == int32(leaf) || n.row >= 0 && r.down[int(n.row)+leaf].count > 0
@@ -180,12 +184,11 @@ func (q *qAdaptive) Stages() (fabric.Routing, []Stage) {
 }
 
 // stage is that of packets which follow the table to their destination, starting in a
-// state; none start if it is none. keep are the bits of the state that matter, hops those
-// that count.
-func (p *hopPaths) stage(start, keep, hops uint32, starts bool) Stage {
+// state; none start if it is none. keep are the bits of the state that matter.
+func (p *hopPaths) stage(start, keep uint32, starts bool) Stage {
 	_, sample := numberLeaves(p.graph)
 	return Stage{
-		Counts: p.counts(hops),
+		Counts: p.counts(),
 		Goals:  p.leaves,
 		Start: func(goal int, s topology.SwitchID) (uint32, bool) {
 			return start, starts && p.leaf[s] != int32(goal)
@@ -196,13 +199,13 @@ func (p *hopPaths) stage(start, keep, hops uint32, starts bool) Stage {
 	}
 }
 
-// counts is how hops are counted in these bits of a state. It is nil where classes go by
-// turns, which depend on ports, and where there are more of them than virtual channels.
-func (p *hopPaths) counts(hops uint32) *Counts {
+// counts is how hops are counted. It is nil where classes go by turns, which depend on
+// ports, and where there are more of them than virtual channels.
+func (p *hopPaths) counts() *Counts {
 	if p.turns != nil || p.classes > maxVCs {
 		return nil
 	}
-	return &Counts{hops, func(vcs int, count uint32) (set, after uint32) {
+	return &Counts{hopCount, func(vcs int, count uint32) (set, after uint32) {
 		if int(count) >= p.classes {
 			return 0, 0
 		}
@@ -215,7 +218,7 @@ func (r *table) Stages() (fabric.Routing, []Stage) {
 	if r.down != nil || r.ties == tiesHashed {
 		return r, nil
 	}
-	return r, []Stage{r.stage(tableStarted, tableHops|tableStarted, tableHops, true)}
+	return r, []Stage{r.stage(tableStarted, hopCount|tableStarted, true)}
 }
 
 // goals implements [detours]: to the intermediate switch, to the destination; with minimal
@@ -224,8 +227,8 @@ func (w *legWalk) goals(minimal bool) (detours, []Stage) {
 	if w.ties == tiesHashed || w.leaves < 3 {
 		return w, nil
 	}
-	const keep = legHops | legSecond | legStarted
-	out := w.stage(over(0)&keep, keep, legHops, true)
+	const keep = hopCount | legSecond | legStarted
+	out := w.stage(over(0)&keep, keep, true)
 	out.Head = func(goal int, _ topology.SwitchID, state uint32) (topology.TerminalID, uint32) {
 		return 0, state | uint32(goal)<<legVia
 	}
@@ -233,7 +236,7 @@ func (w *legWalk) goals(minimal bool) (detours, []Stage) {
 		ends = w.leaf[s] == int32(goal)
 		return ends, !ends
 	}
-	back := w.stage(direct(), keep, legHops, minimal)
+	back := w.stage(direct(), keep, minimal)
 	head := back.Head
 	back.Head = func(goal int, s topology.SwitchID, state uint32) (topology.TerminalID, uint32) {
 		dst, state := head(goal, s, state)
@@ -246,7 +249,7 @@ func (w *legWalk) goals(minimal bool) (detours, []Stage) {
 		hops := w.lengthTo(s, int32(goal))
 		// The longest detour has as many hops as there are classes. Where no source
 		// is left for this destination, the way may be longer.
-		return hops > 0 && (w.counted == 0 || w.turns != nil || int(state&legHops)+int(hops) <= w.classes)
+		return hops > 0 && (w.counted == 0 || w.turns != nil || int(state&hopCount)+int(hops) <= w.classes)
 	}
 	return w, []Stage{out, back}
 }
@@ -258,8 +261,8 @@ func (r *fatPaths) Stages() (fabric.Routing, []Stage) {
 	}
 	var stages []Stage
 	for number, paths := range r.layers {
-		stage := paths.stage(layerStarted|uint32(number)<<layerNumber, 2*layerStarted-1, layerHops, true)
-		stage.Counts = r.counts(layerHops) // over all layers
+		stage := paths.stage(layerStarted|uint32(number)<<layerNumber, 2*layerStarted-1, true)
+		stage.Counts = r.counts() // over all layers
 		stages = append(stages, stage)
 	}
 	return r, stages

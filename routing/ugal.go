@@ -61,6 +61,7 @@ type ugal struct {
 	// idleSuffices: a minimal path without cost is taken, whatever the others
 	// are, and nothing is drawn for one but its intermediate.
 	idleSuffices bool
+	again        bool // switches compare packets again
 }
 
 // gauge is what a member of the family measures.
@@ -131,10 +132,10 @@ func (u *ugal) ReadsWithin(part []int) bool {
 }
 
 // Needs implements [fabric.Needer]. At terminals all decisions of a cycle come before those of
-// the switches, which look at nothing.
+// the switches, which mostly look at nothing.
 func (u *ugal) Needs() fabric.Needs {
 	departs := u.settings.DecidedAt == "terminal"
-	return fabric.Needs{Queues: true, Crossed: u.sense == senseBoth, Departs: departs, Greedy: u.settings.Decision == "greedy" && !departs}
+	return fabric.Needs{Queues: true, Crossed: u.sense == senseBoth, Departs: departs, Greedy: u.settings.Decision == "greedy" && (u.again || !departs)}
 }
 
 // Depart implements [fabric.Departer].
@@ -216,14 +217,23 @@ func (u *ugal) decide(v *fabric.View, h *fabric.Head, minimal candidate) candida
 		}
 		return minimal
 	}
+	return u.best(v, h, minimal, func() (launch uint32, ok bool) {
+		via, ok := u.drawIntermediate(h, v.Random(h.Switch))
+		return viaState(via, u.detourVC), ok
+	})
+}
+
+// best is a minimal path, or the best of the Valiant ones whose first states draw gives.
+func (u *ugal) best(v *fabric.View, h *fabric.Head, minimal candidate, draw func() (launch uint32, ok bool)) candidate {
 	minimal.hops = u.minimalHops(h, minimal.state)
 	best, gain := minimal, u.settings.Threshold
 	for range u.settings.Candidates {
-		via, ok := u.drawIntermediate(h, v.Random(h.Switch))
+		launch, ok := draw()
 		if !ok {
 			continue
 		}
-		detour := u.begin(v, h, viaState(via, u.detourVC), u.groupOf(via))
+		via := launch & viaMask
+		detour := u.begin(v, h, launch, u.groupOf(via))
 		detour.hops = u.detourHops(h, detour.state, via)
 		if m, nm := u.costs(u, v, h, minimal, detour); m-nm > gain {
 			best, gain = detour, m-nm

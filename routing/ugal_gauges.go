@@ -308,23 +308,6 @@ func (c creditRoundTrip) Needs() fabric.Needs {
 	return needs
 }
 
-// leastOccupied is the port, relative to first, with the fewest credits outstanding
-// over all of its virtual channels; of several one at random, all equally likely.
-func leastOccupied(v *fabric.View, first topology.PortID, ports []uint16, random *sim.Stream) uint16 {
-	best, least, equal := ports[0], v.OutstandingAll(first+topology.PortID(ports[0])), 1
-	for _, local := range ports[1:] {
-		switch n := v.OutstandingAll(first + topology.PortID(local)); {
-		case n < least:
-			best, least, equal = local, n, 1
-		case n == least:
-			if equal++; random.IntN(equal) == 0 {
-				best = local
-			}
-		}
-	}
-	return best
-}
-
 // UGALQueues are the settings of UGAL outside of groups: what is compared, and where.
 type UGALQueues struct {
 	Sensing    string `toml:"sensing" doc:"what a queue length is: flits waiting in the switch for the output; credits outstanding behind it; or both" choices:"waiting|credits|both"`

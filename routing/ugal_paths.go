@@ -146,7 +146,7 @@ func (u *measuredLegs) first(v *fabric.View, h *fabric.Head, state uint32) (port
 	there, before := u.column[h.Dst], h.State
 	h.State = state
 	to := u.target(h)
-	port = u.graph.PortStart[h.Switch] + topology.PortID(u.choose(v, h, u.to(h.Switch, to), u.key(h)))
+	port = u.choose(u.ties, v, h, u.to(h.Switch, to), u.key(h))
 	h.State = before
 	hops = int(u.weight[int(h.Switch)*u.leaves+int(to)])
 	if to != there {
@@ -157,7 +157,7 @@ func (u *measuredLegs) first(v *fabric.View, h *fabric.Head, state uint32) (port
 
 // leave implements [measuredDetours].
 func (u *measuredLegs) leave(v *fabric.View, h *fabric.Head, port topology.PortID) fabric.Hop {
-	return u.take(h, uint16(port-u.graph.PortStart[h.Switch]), v.VCs())
+	return u.take(h, port, v.VCs())
 }
 
 // GridUGALConfig holds the settings of routing "ugal-l" on grids.

@@ -64,13 +64,11 @@ func newUGALPF(config UGALPFConfig, env Env) (fabric.Routing, error) {
 		return nil, err
 	}
 	u := &ugalPF{walk, config, senses[config.Sensing], make([][]neighbor, walk.graph.Switches())}
-	for p, s := range walk.graph.PortSwitch {
-		if peer, ok := walk.graph.PeerPort(topology.PortID(p)); ok {
-			if column := walk.leaf[walk.graph.PortSwitch[peer]]; column >= 0 {
-				u.near[s] = append(u.near[s], neighbor{topology.PortID(p), column})
-			}
+	eachCable(walk.graph, func(p topology.PortID, from, to topology.SwitchID) {
+		if column := walk.leaf[to]; column >= 0 {
+			u.near[from] = append(u.near[from], neighbor{p, column})
 		}
-	}
+	})
 	return u, nil
 }
 
@@ -110,7 +108,7 @@ func (u *ugalPF) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	}
 	noted := uint32(0) // at the terminal: the virtual channel of the first hop, + 1
 	if u.counted == 0 {
-		noted, h.State = h.State&legHops, h.State&^legHops
+		noted, h.State = h.State&hopCount, h.State&^hopCount
 	}
 	hop := u.onward(v, h)
 	switch {
@@ -150,8 +148,7 @@ func (u *ugalPF) decide(v *fabric.View, h *fabric.Head) uint32 {
 		return direct()
 	}
 	random := v.Random(h.Switch)
-	local := u.choose(v, h, u.to(h.Switch, there), u.key(h))
-	minimal := u.graph.PortStart[h.Switch] + topology.PortID(local)
+	minimal := u.choose(u.ties, v, h, u.to(h.Switch, there), u.key(h))
 	if u.settings.Reading == "sst" {
 		return u.decideDrawn(v, h, u.sense.queue(v, minimal), random)
 	}
@@ -222,7 +219,7 @@ func (u *ugalPF) decideDrawn(v *fabric.View, h *fabric.Head, minimal int, random
 			if n.column >= here {
 				n.column++
 			}
-			n.port = u.graph.PortStart[h.Switch] + topology.PortID(u.choose(v, h, u.to(h.Switch, n.column), u.key(h)))
+			n.port = u.choose(u.ties, v, h, u.to(h.Switch, n.column), u.key(h))
 		case len(near) > 0:
 			n = near[random.IntN(len(near))]
 		default:

@@ -6,41 +6,32 @@ import (
 	"github.com/weft-sim/weft/routing/routingtest"
 )
 
-// TestUnits: flits and packets as the unit give the same times for every packet, on
-// random networks of all families under all routings.
+// unitChecks compare flits and packets as the unit: the times of every packet, the same with
+// packets to groups among the others, which share their virtual channels or do not, and what
+// blame and traces say of every packet and channel.
+var unitChecks = map[string]struct {
+	check  func(tr *routingtest.Trial, t testing.TB, cycles int64) (packets int)
+	cycles int64
+	least  int // packets of all trials
+}{
+	"unicast":   {(*routingtest.Trial).CheckUnits, 1000, 100_000},
+	"multicast": {(*routingtest.Trial).CheckMulticastUnits, 600, 100_000},
+	"observed":  {(*routingtest.Trial).CheckObservedUnits, 400, 40_000},
+}
+
+// TestUnits: flits and packets as the unit give the same on random networks of all families
+// under all routings.
 func TestUnits(t *testing.T) {
-	packets := 0 // 4 s
-	for seed := range uint64(60) {
-		packets += routingtest.DrawUnitTrial(t, seed).CheckUnits(t, 1000)
-	}
-	if packets < 100_000 {
-		t.Error("not a test of all")
-	}
-	t.Logf("%d packets", packets)
-}
-
-// TestMulticastUnits is TestUnits with packets to groups among the others, which share
-// their virtual channels or do not.
-func TestMulticastUnits(t *testing.T) {
-	packets := 0
-	for seed := range uint64(60) {
-		packets += routingtest.DrawUnitTrial(t, seed).CheckMulticastUnits(t, 600)
-	}
-	if packets < 100_000 {
-		t.Error("not a test of all")
-	}
-	t.Logf("%d packets", packets)
-}
-
-// TestObservedUnits: what blame and traces say of every packet and channel is the same for
-// both units.
-func TestObservedUnits(t *testing.T) {
-	packets := 0
-	for seed := range uint64(60) {
-		packets += routingtest.DrawUnitTrial(t, seed).CheckObservedUnits(t, 400)
-	}
-	if packets < 40_000 {
-		t.Errorf("%d packets are not a test of all", packets)
+	for name, c := range unitChecks {
+		t.Run(name, func(t *testing.T) {
+			packets := 0
+			for seed := range uint64(60) {
+				packets += c.check(routingtest.DrawUnitTrial(t, seed), t, c.cycles)
+			}
+			if packets < c.least {
+				t.Errorf("%d packets are not a test of all", packets)
+			}
+		})
 	}
 }
 
@@ -50,9 +41,8 @@ func FuzzUnits(f *testing.F) {
 		f.Add(1000 + seed)
 	}
 	f.Fuzz(func(t *testing.T, seed uint64) {
-		trial := routingtest.DrawUnitTrial(t, seed)
-		trial.CheckUnits(t, 1000)
-		trial.CheckMulticastUnits(t, 1000)
-		trial.CheckObservedUnits(t, 1000)
+		for _, c := range unitChecks {
+			c.check(routingtest.DrawUnitTrial(t, seed), t, 1000)
+		}
 	})
 }

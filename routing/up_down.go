@@ -63,6 +63,7 @@ func (r *ranking) center() int {
 
 // search is for the shortest allowed paths by the cables that are not down; to be run.
 func (r *ranking) search(down *topology.Down) *widely {
+	r.down = down
 	r.phases = [2]portSets{*r.portSets, *r.portSets}
 	w := newWidely(&r.phases[phaseUp], &r.phases[phaseDown])
 	w.along(down)
@@ -144,7 +145,7 @@ func init() {
 type upDownStar struct {
 	plain
 	*ranking
-	settings UpDownConfig
+	ties ties
 }
 
 func newUpDownStar(config UpDownConfig, env Env) (fabric.Routing, error) {
@@ -159,7 +160,7 @@ func newUpDownStar(config UpDownConfig, env Env) (fabric.Routing, error) {
 	if err := sets.connected(name); err != nil {
 		return nil, err
 	}
-	u := &upDownStar{ranking: newRanking(sets, config.Root), settings: config}
+	u := &upDownStar{ranking: newRanking(sets, config.Root), ties: tiesByName[config.Ties]}
 	w := u.search(nil)
 	w.one = config.Ties == "one"
 	// From anywhere a packet that may go up has a path, over the root if need be.
@@ -171,34 +172,16 @@ func newUpDownStar(config UpDownConfig, env Env) (fabric.Routing, error) {
 func (u *upDownStar) VCs() int { return 1 }
 
 // Needs implements [fabric.Needer].
-func (u *upDownStar) Needs() fabric.Needs {
-	return fabric.Needs{Credits: u.settings.Ties == "least-occupied"}
-}
+func (u *upDownStar) Needs() fabric.Needs { return fabric.Needs{Credits: u.ties.adaptive()} }
 
 func (u *upDownStar) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
-	ways, first := u.ways(h), u.graph.PortStart[h.Switch]
-	switch {
-	case len(ways) == 0:
-		return fabric.Hop{Port: u.graph.TerminalPort[h.Dst], VCs: v.AllVCs()}
-	case len(ways) == 1:
-		return fabric.Hop{Port: first + topology.PortID(ways[0]), VCs: v.AllVCs()}
-	case u.settings.Ties == "least-occupied":
-		return fabric.Hop{Port: first + topology.PortID(leastOccupied(v, first, ways, v.Random(h.Switch))), VCs: v.AllVCs()}
+	ways := u.ways(h)
+	if len(ways) == 0 {
+		return u.last(h, v.VCs())
 	}
-	return fabric.Hop{Port: first + topology.PortID(ways[v.Random(h.Switch).IntN(len(ways))]), VCs: v.AllVCs()}
+	return fabric.Hop{Port: u.choose(u.ties, v, h, ways, 0), VCs: v.AllVCs()}
 }
 
 func (u *upDownStar) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
-	ways := u.ways(&h)
-	if len(ways) == 0 {
-		yield(fabric.Hop{Port: u.graph.TerminalPort[h.Dst], VCs: allVCs(vcs)}, h.State, 1)
-		return
-	}
-	weight := 1 / float64(len(ways))
-	if u.settings.Ties == "least-occupied" {
-		weight = 0
-	}
-	for _, local := range ways {
-		yield(fabric.Hop{Port: u.graph.PortStart[h.Switch] + topology.PortID(local), VCs: allVCs(vcs)}, h.State, weight)
-	}
+	u.explore(u.ties, h, u.ways(&h), 0, 1, vcs, anyVC, yield)
 }

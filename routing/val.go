@@ -41,11 +41,6 @@ func exploreDetours(d detours, adaptive bool, vcs int, h fabric.Head, yield func
 		d.exploreOnward(vcs, h, 1, yield)
 		return
 	}
-	exploreStarts(d, adaptive, vcs, h, yield)
-}
-
-// exploreStarts is exploreDetours at the source.
-func exploreStarts(d detours, adaptive bool, vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	started := false
 	start := func(state uint32, share float64) {
 		head := h

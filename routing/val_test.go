@@ -57,16 +57,11 @@ func TestValPaths(t *testing.T) {
 // channels that wait for each other, and the one found has to be in the graph.
 func TestValOnTwoVirtualChannels(t *testing.T) {
 	topo := dragonfly(t, 2, 4, 2, 0)
-	config, _ := routing.Registry.Config("val")
-	_, err := routing.Registry.Build("val", config, routing.Env{Topology: topo, VCs: 2})
+	_, err := routing.Registry.New("val", routing.Env{Topology: topo, VCs: 2})
 	if err == nil || !strings.Contains(err.Error(), `switch.vcs = 2: want at least 3, which routing "val" needs`) {
 		t.Errorf("val on 2 virtual channels: %v", err)
 	}
-	r, err := routing.Registry.Build("val", config, routing.Env{Topology: topo, VCs: 2, AllowDeadlock: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	checkCycle(t, topo, r, 2)
+	checkCycle(t, topo, must(t, topo, 2, "val"), 2)
 }
 
 // checkCycle wants a cycle, made of dependencies, and described.

@@ -19,18 +19,10 @@ func init() {
 	param.Register(Registry, "gw-sssp", "single-source shortest paths weighted by the groups on each cable (SSSP-MC as Chen et al. 2021 describe it)",
 		GWSSSPConfig{Root: "load", Hop: 1 << 20},
 		func(c GWSSSPConfig, env Env) (Engine, error) {
-			f, err := NewForest(env)
-			if err != nil {
-				return nil, err
-			}
 			n := env.Graph.Switches()
-			return &plainEngine{forest: f, builder: &gwsssp{
-				config: c,
-				roots:  newRootFinder(env.Hops),
-				dist:   make([]int64, n),
-				parent: make([]topology.PortID, n),
-				inTree: make([]bool, n),
-			}}, nil
+			return NewPlainEngine(env, &gwsssp{
+				config: c, roots: newRootFinder(env.Hops), dist: make([]int64, n), parent: make([]topology.PortID, n),
+			})
 		})
 }
 
@@ -45,7 +37,6 @@ type gwsssp struct {
 	roots  *rootFinder
 	dist   []int64           // len = switches: weight of the path from the root
 	parent []topology.PortID // len = switches
-	inTree []bool            // len = switches
 	front  heap
 
 	candidates []topology.SwitchID
@@ -87,30 +78,35 @@ func (b *gwsssp) Build(g *Group, f *Forest) (*Tree, error) {
 			}
 		}
 	}
-	t := &Tree{Switches: []topology.SwitchID{root}, Up: []topology.PortID{topology.NoPort}}
-	b.inTree[root] = true
+	found := []topology.SwitchID{root}
+	children := map[topology.SwitchID][]topology.SwitchID{root: nil}
 	for _, s := range span {
-		for !b.inTree[s] {
-			b.inTree[s] = true
-			t.Switches = append(t.Switches, s)
-			t.Up = append(t.Up, b.parent[s])
-			s = graph.PortSwitch[graph.Peer[b.parent[s]]]
+		for {
+			if _, in := children[s]; in {
+				break
+			}
+			children[s], found = nil, append(found, s)
+			s = parentOf(graph, b.parent[s])
 		}
 	}
-	for _, s := range t.Switches {
-		b.inTree[s] = false
+	for _, s := range found[1:] {
+		above := parentOf(graph, b.parent[s])
+		children[above] = append(children[above], s)
 	}
-	return NewTree(graph, t.Switches, t.Up, g)
+	t := &Tree{Switches: found[:1:1]}
+	for i := 0; i < len(t.Switches); i++ { // parents first
+		s := t.Switches[i]
+		t.Switches, t.Up = append(t.Switches, children[s]...), append(t.Up, b.parent[s])
+	}
+	t.Height = heightOf(graph, t, g)
+	return t, nil
 }
 
 func init() {
 	param.Register(Registry, "one-tree", "all groups on one tree, in one entry: everybody receives everything", struct{}{},
 		func(_ struct{}, env Env) (Engine, error) {
-			f, err := NewForest(env)
-			if err != nil {
-				return nil, err
-			}
-			return &oneTree{f, newRootFinder(env.Hops), newClimber(f)}, nil
+			r, err := newRouter(env)
+			return &oneTree{r}, err
 		})
 }
 
@@ -119,13 +115,7 @@ func init() {
 // load that a link can have. A group that the tree does not reach has it made
 // anew for all members: shortest paths from the first of the switches with the
 // least hop count to the farthest.
-type oneTree struct {
-	forest *Forest
-	roots  *rootFinder
-	climb  *climber
-}
-
-func (e *oneTree) Forest() *Forest { return e.forest }
+type oneTree struct{ *router }
 
 func (e *oneTree) Join(g Group) error { return e.JoinAll([]Group{g}) }
 
@@ -141,7 +131,7 @@ func (e *oneTree) JoinAll(groups []Group) error {
 	}
 	all := slices.Clone(groups)
 	for old := range e.forest.Trees {
-		if e.reaches(old.Tree, groups) {
+		if e.reaches(old, groups) {
 			e.forest.Share(old, groups...)
 			return nil
 		}
@@ -153,29 +143,22 @@ func (e *oneTree) JoinAll(groups []Group) error {
 		return fmt.Errorf("group %d: no path joins it to the members of other groups", groups[0].ID)
 	}
 	t := e.climb.build(roots[0], &virtual)
-	t.Switches, t.Up = slices.Clone(t.Switches), slices.Clone(t.Up)
-	t.Height = heightOf(e.forest.env.Graph, &t, &virtual)
+	t.Height = height
 	for old := range e.forest.Trees {
 		e.forest.Uproot(old)
 	}
-	e.forest.Plant(&t, 0, all...)
+	e.forest.Plant(t.keep(), 0, all...)
 	return nil
 }
 
 // reaches tells whether a tree has all switches of the groups' members.
-func (e *oneTree) reaches(t *Tree, groups []Group) bool {
-	in := make(map[topology.SwitchID]bool, len(t.Switches))
-	for _, s := range t.Switches {
-		in[s] = true
-	}
+func (e *oneTree) reaches(p *Planted, groups []Group) bool {
 	for i := range groups {
 		for _, s := range groups[i].Span(e.forest.env.Graph) {
-			if !in[s] {
+			if !p.switchSet(e.forest).has(int(s)) {
 				return false
 			}
 		}
 	}
 	return true
 }
-
-func (e *oneTree) Leave(id GroupID) error { return e.forest.Remove(id) }

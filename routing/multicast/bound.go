@@ -50,9 +50,8 @@ func ColourBound(env Env, groups []Group) int {
 		load = max(load, cells[cell])
 	}
 	sizes := newTreeSizes(env.Hops)
-	var span []topology.SwitchID
 	for i := range groups {
-		span = groups[i].appendSpan(env.Graph, span[:0])
+		span := groups[i].Span(env.Graph)
 		volume += sizes.least(span)
 		if !env.PerPort {
 			for _, s := range span {

@@ -13,10 +13,7 @@ import (
 // Every tree there is an arc.
 func TestColourBound(t *testing.T) {
 	g := gridNet(true, 1, 8)
-	env, err := NewEnv(g, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	env := newEnv(t, g)
 	sizes := newTreeSizes(env.Hops)
 	for _, c := range []struct {
 		span []topology.SwitchID
@@ -47,10 +44,7 @@ func TestColourBound(t *testing.T) {
 		NewGroup(1, []topology.TerminalID{1, 3, 5, 7}, nil),
 		NewGroup(2, []topology.TerminalID{0, 4}, nil),
 	}
-	r, err := Run(env, "mr4lms", groups, Options{Check: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := run(t, env, "mr4lms", groups, true)
 	if r.ColourBound != 3 || r.Colours != 3 {
 		t.Errorf("bound %d, colours %d, want 3 and 3", r.ColourBound, r.Colours)
 	}
@@ -132,11 +126,7 @@ func TestColoursAtLeast(t *testing.T) {
 		judged := map[string]bool{}
 		for i, v := range engineVariants(t, env) {
 			draw := sim.NewStream(9, "colours at least", i)
-			groups := make([]Group, 40)
-			for id := range groups {
-				groups[id] = randomGroup(GroupID(id), env.Graph, &draw)
-			}
-			r, err := Route(v.engine, groups, false, nil)
+			r, err := Route(v.engine, drawGroups(40, env.Graph, &draw), false, nil)
 			if err != nil {
 				t.Fatalf("%s: %v", v.name, err)
 			}
@@ -169,9 +159,9 @@ func TestPaperBounds(t *testing.T) {
 	if testing.Short() {
 		t.Skip("full-size networks")
 	}
-	torus, random, env := paperTorus(), paperRandom(), Env{}
+	torus, random := newEnv(t, paperTorus()), newEnv(t, paperRandom())
 	for _, c := range []struct {
-		graph *topology.Graph
+		env   Env
 		dims  []int
 		ranks int
 		want  int
@@ -180,13 +170,7 @@ func TestPaperBounds(t *testing.T) {
 		{torus, []int{45, 46, 46}, 4, 47},
 		{random, []int{128, 32, 40}, 4, 164},
 	} {
-		if env.Graph != c.graph {
-			var err error
-			if env, err = NewEnv(c.graph, 0); err != nil {
-				t.Fatal(err)
-			}
-		}
-		got := ColourBound(env, gridPattern(t, c.graph, c.ranks, c.dims...))
+		got := ColourBound(c.env, gridPattern(t, c.env.Graph, c.ranks, c.dims...))
 		if got < c.want {
 			t.Errorf("%v: bound %d, want at least %d", c.dims, got, c.want)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // smallNets are networks on which every engine is run to exhaustion.
@@ -26,12 +27,13 @@ func smallNets() map[string]*topology.Graph {
 		single.AddTerminal(0, 0)
 	}
 	return map[string]*topology.Graph{
-		"torus":           gridNet(true, 1, 4, 4),
-		"mesh":            gridNet(false, 2, 3, 5),
-		"random":          randomNet(14, 2, 4, 7),
-		"dragonfly":       dragonflyNet(2, 2, 1),
-		"fat-tree":        fatTreeNet(4),
-		"trimmed":         trimmedNet(3, 6, 3, 2, 2, 1),
+		"torus":     gridNet(true, 1, 4, 4),
+		"mesh":      gridNet(false, 2, 3, 5),
+		"random":    randomNet(14, 2, 4, 7),
+		"dragonfly": dragonflyNet(2, 2, 1),
+		"fat-tree":  fatTreeNet(4),
+		"trimmed": family("trimmed-tree", param.Set("groups", 3), param.Set("group_terminals", 6), param.Set("leaf_terminals", 3),
+			param.Set("middles", 2), param.Set("tops", 2), param.Set("top_cables", 1)),
 		"parallel cables": parallel.Freeze(),
 		"single switch":   single.Freeze(),
 	}
@@ -48,6 +50,14 @@ func randomGroup(id GroupID, g *topology.Graph, draw *sim.Stream) Group {
 		}
 	}
 	return NewGroup(id, terminals, switches)
+}
+
+// drawGroups are so many of them.
+func drawGroups(n int, g *topology.Graph, draw *sim.Stream) (groups []Group) {
+	for id := range n {
+		groups = append(groups, randomGroup(GroupID(id), g, draw))
+	}
+	return groups
 }
 
 // churn lets groups join and leave at random, checking everything after every
@@ -115,10 +125,7 @@ func onSmallNets(t *testing.T, test func(t *testing.T, env Env)) {
 	for name, g := range smallNets() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			env, err := NewEnv(g, 1)
-			if err != nil {
-				t.Fatal(err)
-			}
+			env := newEnv(t, g)
 			test(t, env)
 		})
 	}
@@ -126,10 +133,7 @@ func onSmallNets(t *testing.T, test func(t *testing.T, env Env)) {
 
 // TestBatchOfNone: no groups together are no groups one after the other.
 func TestBatchOfNone(t *testing.T) {
-	env, err := NewEnv(smallNets()["torus"], 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	env := newEnv(t, smallNets()["torus"])
 	for _, r := range engineVariants(t, env) {
 		if batch, ok := r.engine.(BatchEngine); ok {
 			if err := batch.JoinAll(nil); err != nil || r.engine.Forest().Measure().Trees != 0 {

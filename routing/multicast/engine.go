@@ -13,8 +13,7 @@
 // An [Engine] admits groups one after the other and keeps its trees in a
 // [Forest], which counts what the papers measure: colours, groups over each
 // link (edge forwarding index, EFI), groups on each tree (tree forwarding
-// index, TFI). [Run] computes one point: a topology, a group pattern, an
-// engine, a number of entries.
+// index, TFI). [Route] routes some groups and measures the result.
 package multicast
 
 import (
@@ -133,27 +132,18 @@ func (e *plainEngine) Join(g Group) error {
 	if err := e.forest.Admissible(&g); err != nil {
 		return err
 	}
-	at := -1
-	for i, c := range e.free {
-		if at < 0 || c < e.free[at] {
-			at = i
-		}
-	}
-	if at < 0 && e.forest.env.Entries != Unlimited && int(e.next) >= e.forest.env.Entries {
+	colour := e.next
+	if len(e.free) > 0 {
+		colour = slices.Min(e.free)
+	} else if e.forest.env.Entries != Unlimited && int(colour) >= e.forest.env.Entries {
 		return &ExhaustedError{g.ID, e.forest.env.Entries}
 	}
 	t, err := e.builder.Build(&g, e.forest)
 	if err != nil {
 		return fmt.Errorf("group %d: %w", g.ID, err)
 	}
-	colour := e.next
-	if at < 0 {
-		e.next++
-	} else {
-		colour = e.free[at]
-		e.free[at] = e.free[len(e.free)-1]
-		e.free = e.free[:len(e.free)-1]
-	}
+	e.free = slices.DeleteFunc(e.free, func(c Colour) bool { return c == colour })
+	e.next = max(e.next, colour+1)
 	e.forest.Plant(t, colour, g)
 	return nil
 }
@@ -195,28 +185,35 @@ func NewGroup(id GroupID, terminals []topology.TerminalID, switches []topology.S
 // Size is the number of members.
 func (g *Group) Size() int { return len(g.Terminals) + len(g.Switches) }
 
-// appendSpan appends the switches that a tree for g must contain to span,
-// ascending and distinct: those that its terminals hang from and its member
-// switches.
-func (g *Group) appendSpan(graph *topology.Graph, span []topology.SwitchID) []topology.SwitchID {
-	start := len(span)
+// each visits the switches that g's terminals hang from, terminals side by side at one switch
+// once, and then g's member switches.
+func (g *Group) each(graph *topology.Graph, visit func(m member)) {
 	last := topology.SwitchID(-1)
 	for _, t := range g.Terminals {
 		if s := graph.TerminalSwitch(t); s != last {
-			span = append(span, s)
+			visit(member{s, 1})
 			last = s
 		}
 	}
-	span = append(span, g.Switches...)
-	slices.Sort(span[start:])
-	return span[:start+len(slices.Compact(span[start:]))]
+	for _, s := range g.Switches {
+		visit(member{s, 0})
+	}
 }
 
-// Span lists the switches that a tree for g must contain, ascending.
-func (g *Group) Span(graph *topology.Graph) []topology.SwitchID { return g.appendSpan(graph, nil) }
+// Span lists the switches that a tree for g must contain, ascending and distinct: those that
+// its terminals hang from and its member switches.
+func (g *Group) Span(graph *topology.Graph) []topology.SwitchID {
+	var span []topology.SwitchID
+	g.each(graph, func(m member) { span = append(span, m.sw) })
+	slices.Sort(span)
+	return slices.Compact(span)
+}
 
 // bitset is a set of small numbers, one bit each.
 type bitset []uint64
+
+// newBitset is an empty set of numbers below n.
+func newBitset(n int) bitset { return make(bitset, (n+63)/64) }
 
 func (b bitset) has(i int) bool { return b[i>>6]>>(i&63)&1 != 0 }
 
@@ -238,42 +235,11 @@ type Result struct {
 	Forest  *Forest
 }
 
-// Options of [Run].
-type Options struct {
-	// Check verifies every tree and table row afterwards; see [Forest.Check].
-	Check bool
-	// Configure sets the engine's configuration, a pointer to its registered
-	// type, beyond the defaults; may be nil.
-	Configure func(config any) error
-}
-
-// Run routes the groups one after the other with the named engine and measures
-// the result; an engine that can takes them all together. Everything but Time
-// is reproducible.
-func Run(env Env, engine string, groups []Group, o Options) (*Result, error) {
-	config, err := Registry.Config(engine)
-	if err != nil {
-		return nil, err
-	}
-	if o.Configure != nil {
-		if err := o.Configure(config); err != nil {
-			return nil, err
-		}
-	}
-	e, err := Registry.Build(engine, config, env)
-	if err != nil {
-		return nil, err
-	}
-	r, err := Route(e, groups, o.Check, nil)
-	if err != nil {
-		return nil, fmt.Errorf("multicast engine %q: %w", engine, err)
-	}
-	return r, nil
-}
-
-// Route is Run with an engine made already, which must be empty. progress, if not nil,
-// is told after every group how many are routed, but by engines that take all groups
-// together.
+// Route routes the groups one after the other with an empty engine and measures the result;
+// an engine that can takes them all together. check verifies every tree and table row
+// afterwards; see [Forest.Check]. progress, if not nil, is told after every group how many
+// are routed, but by engines that take all groups together. Everything but Time is
+// reproducible.
 func Route(e Engine, groups []Group, check bool, progress func(routed int)) (*Result, error) {
 	start := time.Now()
 	refused, err := JoinAll(e, groups, progress)

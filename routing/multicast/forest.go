@@ -160,7 +160,7 @@ func (f *Forest) Plant(t *Tree, c Colour, groups ...Group) *Planted {
 		f.trees = append(f.trees, p)
 	}
 	for len(f.colours) <= int(c) {
-		f.colours = append(f.colours, colourState{taken: make(bitset, (f.cells+63)/64)})
+		f.colours = append(f.colours, colourState{taken: newBitset(f.cells)})
 	}
 	f.colours[c].trees = append(f.colours[c].trees, p)
 	f.occupy(p)
@@ -232,16 +232,12 @@ func (f *Forest) Remove(id GroupID) error {
 func (f *Forest) prune(t *Tree, groups []Group) *Tree {
 	graph := f.env.Graph
 	needed := make(map[topology.SwitchID]bool)
-	var depth = map[topology.SwitchID]int{t.Root(): 0}
 	for i := range groups {
-		for _, s := range groups[i].Span(graph) {
-			needed[s] = true
-		}
+		groups[i].each(graph, func(m member) { needed[m.sw] = true })
 	}
-	parent := func(i int) topology.SwitchID { return graph.PortSwitch[graph.Peer[t.Up[i]]] }
 	for i := len(t.Switches) - 1; i > 0; i-- {
 		if needed[t.Switches[i]] {
-			needed[parent(i)] = true
+			needed[parentOf(graph, t.Up[i])] = true
 		}
 	}
 	pruned := &Tree{Switches: t.Switches[:1:1], Up: t.Up[:1:1]}
@@ -249,11 +245,10 @@ func (f *Forest) prune(t *Tree, groups []Group) *Tree {
 		if s := t.Switches[i]; needed[s] {
 			pruned.Switches = append(pruned.Switches, s)
 			pruned.Up = append(pruned.Up, t.Up[i])
-			depth[s] = depth[parent(i)] + 1
 		}
 	}
 	for i := range groups {
-		pruned.Height = max(pruned.Height, heightAt(graph, depth, &groups[i]))
+		pruned.Height = max(pruned.Height, heightOf(graph, pruned, &groups[i]))
 	}
 	return pruned
 }
@@ -303,18 +298,37 @@ func (f *Forest) cellsOf(t *Tree, groups []Group, cells []int32) []int32 {
 		cells = append(cells, f.linkCell(p))
 	}
 	for i := range groups {
-		for _, m := range groups[i].Terminals {
-			cells = append(cells, int32(f.env.Graph.TerminalPort[m]))
-		}
-		for _, s := range groups[i].Switches {
-			cells = append(cells, int32(f.env.Graph.NumPorts())+int32(s))
-		}
+		cells = f.requiredCells(&groups[i], cells)
 	}
 	if len(groups) > 1 {
 		slices.Sort(cells[start:])
 		cells = cells[:start+len(slices.Compact(cells[start:]))]
 	}
 	return cells
+}
+
+// requiredCells appends the cells that any tree for g occupies.
+func (f *Forest) requiredCells(g *Group, cells []int32) []int32 {
+	if !f.env.PerPort {
+		g.each(f.env.Graph, func(m member) { cells = append(cells, int32(m.sw)) })
+		return cells
+	}
+	for _, t := range g.Terminals {
+		cells = append(cells, int32(f.env.Graph.TerminalPort[t]))
+	}
+	for _, s := range g.Switches {
+		cells = append(cells, int32(f.env.Graph.NumPorts())+int32(s))
+	}
+	return cells
+}
+
+// cellSet is the set of the given cells.
+func (f *Forest) cellSet(cells []int32) bitset {
+	set := newBitset(f.cells)
+	for _, cell := range cells {
+		set.set(int(cell))
+	}
+	return set
 }
 
 // linkCell is the cell of the cable at port p with a table per port.

@@ -24,7 +24,7 @@ func (f *Forest) Check() error {
 	c := &checker{f: f, graph: f.env.Graph, used: map[cellColour]*Planted{}}
 	efi := make([]int32, len(f.efi))
 	through := make([]int32, len(f.through))
-	perColour := make([]ColourUse, len(f.colours))
+	perColour := make([]int, len(f.colours))
 	groups := 0
 	for p := range f.byColour() {
 		c.structure(p)
@@ -43,8 +43,7 @@ func (f *Forest) Check() error {
 		for _, s := range p.Switches {
 			through[s]++
 		}
-		perColour[p.Colour].Trees++
-		perColour[p.Colour].Groups += len(p.Groups)
+		perColour[p.Colour] += len(p.Groups)
 		groups += len(p.Groups)
 		for _, g := range p.Groups {
 			if f.groups[g.ID] != p {
@@ -66,8 +65,8 @@ func (f *Forest) Check() error {
 		}
 	}
 	for colour, n := range perColour {
-		if n.Groups != f.colours[colour].groups {
-			c.problem("colour %d has %d groups, counted are %d", colour, n.Groups, f.colours[colour].groups)
+		if n != f.colours[colour].groups {
+			c.problem("colour %d has %d groups, counted are %d", colour, n, f.colours[colour].groups)
 		}
 	}
 	c.occupancy()
@@ -102,37 +101,33 @@ func (c *checker) structure(p *Planted) {
 	if len(p.Groups) == 0 {
 		c.problem("a tree of colour %d carries no group", p.Colour)
 	}
-	depth := map[topology.SwitchID]int{}
+	seen := map[topology.SwitchID]bool{}
 	for i, s := range p.Switches {
-		if _, twice := depth[s]; twice {
+		if seen[s] {
 			c.problem("%s is twice in the tree of group %d", c.graph.SwitchName(s), p.Groups[0].ID)
 		}
+		seen[s] = true
 		if i == 0 {
 			if p.Up[0] != topology.NoPort {
 				c.problem("the root %s of group %d has a parent", c.graph.SwitchName(s), p.Groups[0].ID)
 			}
-			depth[s] = 0
 			continue
 		}
-		peer, ok := c.graph.PeerPort(p.Up[i])
-		if !ok || c.graph.PortSwitch[p.Up[i]] != s {
+		if peer, ok := c.graph.PeerPort(p.Up[i]); !ok || c.graph.PortSwitch[p.Up[i]] != s {
 			c.problem("%s does not lead from %s to a switch", c.graph.PortName(p.Up[i]), c.graph.SwitchName(s))
-			continue
-		}
-		above, in := depth[c.graph.PortSwitch[peer]]
-		if !in {
+			return
+		} else if !seen[c.graph.PortSwitch[peer]] {
 			c.problem("%s comes before its parent in the tree of group %d", c.graph.SwitchName(s), p.Groups[0].ID)
 		}
-		depth[s] = above + 1
 	}
 	height := 0
 	for i := range p.Groups {
 		for _, s := range p.Groups[i].Span(c.graph) {
-			if _, in := depth[s]; !in {
+			if !seen[s] {
 				c.problem("the tree of group %d lacks %s", p.Groups[i].ID, c.graph.SwitchName(s))
 			}
 		}
-		height = max(height, heightAt(c.graph, depth, &p.Groups[i]))
+		height = max(height, heightOf(c.graph, p.Tree, &p.Groups[i]))
 	}
 	if height != p.Height {
 		c.problem("the tree of group %d has height %d, claimed is %d", p.Groups[0].ID, height, p.Height)
@@ -175,7 +170,7 @@ const MostSenders = 32
 // delivery sends packets from members, evenly chosen if there are more than
 // MostSenders, along the table rows.
 func (c *checker) delivery(p *Planted, tables []Rows) {
-	listeners := virtualGroup([]*Planted{p}, &Group{})
+	listeners := p.members()
 	for i := 0; i < len(listeners.Terminals); i += 1 + len(listeners.Terminals)/MostSenders {
 		t := listeners.Terminals[i]
 		c.send(p, tables, &listeners, c.graph.TerminalPort[t], c.graph.TerminalSwitch(t))

@@ -14,8 +14,7 @@ import (
 
 // ringPaths are the four paths of three cables around a ring of four switches,
 // each rooted at its first switch.
-func ringPaths(t *testing.T, g *topology.Graph) []*Tree {
-	t.Helper()
+func ringPaths(g *topology.Graph) []*Tree {
 	var trees []*Tree
 	for first := range 4 {
 		var switches []topology.SwitchID
@@ -29,11 +28,7 @@ func ringPaths(t *testing.T, g *topology.Graph) []*Tree {
 				}
 			}
 		}
-		tree, err := NewTree(g, switches, up, &Group{Switches: switches})
-		if err != nil {
-			t.Fatal(err)
-		}
-		trees = append(trees, tree)
+		trees = append(trees, &Tree{Switches: switches, Up: up})
 	}
 	return trees
 }
@@ -46,7 +41,7 @@ func ringPaths(t *testing.T, g *topology.Graph) []*Tree {
 // third path closes the circle of four.
 func TestLayersRing(t *testing.T) {
 	g := gridNet(true, 1, 4)
-	trees := ringPaths(t, g)
+	trees := ringPaths(g)
 	l, err := AssignLayers(g, trees, 16)
 	if err != nil || l.Count != 2 || l.Dependencies != 12 || l.Of[0] != 0 || l.Of[1] != 0 || l.Of[2] != 1 || l.Of[3] != 1 {
 		t.Errorf("%+v, %v", l, err)
@@ -69,7 +64,7 @@ func TestLayersRing(t *testing.T) {
 // trees that can deadlock.
 func TestLayersPair(t *testing.T) {
 	g := gridNet(true, 1, 4)
-	trees := ringPaths(t, g)
+	trees := ringPaths(g)
 	pair := []*Tree{trees[0], trees[2]}
 	l, err := AssignLayers(g, pair, 2)
 	if err != nil || l.Count != 2 || l.Of[0] != 0 || l.Of[1] != 1 || l.Dependencies != 8 {
@@ -143,10 +138,7 @@ func BenchmarkAssignLayers(b *testing.B) {
 // needed (its first tree does not fit below), and trees of switches need one.
 func TestLayers(t *testing.T) {
 	for name, g := range smallNets() {
-		env, err := NewEnv(g, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		env := newEnv(t, g)
 		for _, v := range engineVariants(t, env) {
 			draw := sim.NewStream(1, "layers", 0)
 			for id := range 40 {

@@ -1,6 +1,7 @@
 package multicast
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/weft-sim/weft/fabric/topology"
@@ -28,46 +29,16 @@ func init() {
 // tried from 0, links count groups in both directions together, a merged tree
 // counts once for each of its groups.
 type mr4lms struct {
+	*router
 	config MR4LMSConfig
-	forest *Forest
-	roots  *rootFinder
-	climb  *climber
-	colour *subgraph
-	unite  *uniter
 
 	fctb      bool // what auto uses next
 	successes int  // of FCTB in a row
-
-	candidates []topology.SwitchID
-	found      []topology.SwitchID
-	cells      []int32
-	members    []member
 }
 
 func newMR4LMS(c MR4LMSConfig, env Env) (*mr4lms, error) {
-	f, err := NewForest(env)
-	if err != nil {
-		return nil, err
-	}
-	return &mr4lms{
-		config: c,
-		forest: f,
-		roots:  newRootFinder(env.Hops),
-		climb:  newClimber(f),
-		fctb:   c.Build == "fctb",
-	}, nil
-}
-
-func (e *mr4lms) Forest() *Forest { return e.forest }
-
-// graph is the search of colour subgraphs, made when first needed: with
-// unlimited entries it never is.
-func (e *mr4lms) graph() *subgraph {
-	if e.colour == nil {
-		e.colour = newSubgraph(e.forest)
-		e.unite = newUniter(e.forest, e.roots, e.colour, e.config.OldTrees == "extend")
-	}
-	return e.colour
+	r, err := newRouter(env)
+	return &mr4lms{router: r, config: c, fctb: c.Build == "fctb"}, err
 }
 
 // Join is algorithm 7.
@@ -106,7 +77,7 @@ func (e *mr4lms) firstBuild(g Group, height int) bool {
 	for i := range e.candidates {
 		switch i {
 		case 0: // mostly the only one: a full sort can wait
-			f.leastLoadedFirst(e.candidates)
+			f.leastLoaded(e.candidates)
 		case 1:
 			e.cells = f.requiredCells(&g, e.cells[:0])
 			if f.firstFree(e.cells, 0) < 0 {
@@ -128,31 +99,19 @@ func (e *mr4lms) firstBuild(g Group, height int) bool {
 // firstColour is FCTB, algorithm 3: colour by colour, look for a root from
 // which the colour's subgraph allows a tree of least height.
 func (e *mr4lms) firstColour(g Group, height int) bool {
-	f, colour := e.forest, e.graph()
-	e.members = appendMembers(f.env.Graph, &g, e.members[:0])
+	f := e.forest
 	if e.config.Subset {
 		if p := e.covering(&g, height); p != nil {
 			f.Share(p, g)
 			return true
 		}
 	}
-	e.cells = f.requiredCells(&g, e.cells[:0])
-	for next := Colour(0); ; {
-		c := f.firstFree(e.cells, next)
-		if c < 0 {
-			return false
-		}
-		if next == 0 { // mostly no colour has room: sorting can wait
-			f.byLoad(e.candidates)
-		}
-		colour.open(c, nil)
-		if e.found = colour.rootsWithin(e.members, e.candidates, height, 1, e.found[:0]); len(e.found) > 0 {
-			colour.search(e.found[0], e.members)
-			f.Plant(colour.tree(e.found[0], e.members, height), c, g)
-			return true
-		}
-		next = c + 1
+	c := e.findColour(&g, height, 1)
+	if c >= 0 {
+		e.subgraph().search(e.found[0], e.members)
+		f.Plant(e.subgraph().tree(e.found[0], e.members, height), c, g)
 	}
+	return c >= 0
 }
 
 // covering is the tree of the lowest colour that has all members of g and from
@@ -171,7 +130,7 @@ func (e *mr4lms) covering(g *Group, height int) *Planted {
 
 // carries tells whether every member of g is a member of a group on p.
 func (p *Planted) carries(g *Group) bool {
-	all := virtualGroup([]*Planted{p}, &Group{})
+	all := p.members()
 	for _, t := range g.Terminals {
 		if _, in := slices.BinarySearch(all.Terminals, t); !in {
 			return false
@@ -185,47 +144,18 @@ func (p *Planted) carries(g *Group) bool {
 	return true
 }
 
-// Leave is algorithm 6: the group's members go, then every switch that has
-// none left below it.
-func (e *mr4lms) Leave(id GroupID) error { return e.forest.Remove(id) }
-
-// requiredCells appends the cells that any tree for g occupies.
-func (f *Forest) requiredCells(g *Group, cells []int32) []int32 {
-	if f.env.PerPort {
-		for _, t := range g.Terminals {
-			cells = append(cells, int32(f.env.Graph.TerminalPort[t]))
-		}
-		for _, s := range g.Switches {
-			cells = append(cells, int32(f.env.Graph.NumPorts())+int32(s))
-		}
-		return cells
-	}
-	last := int32(-1)
-	for _, t := range g.Terminals {
-		if s := int32(f.env.Graph.TerminalSwitch(t)); s != last {
-			cells = append(cells, s)
-			last = s
-		}
-	}
-	for _, s := range g.Switches {
-		cells = append(cells, int32(s))
-	}
-	return cells
-}
-
 // merge is algorithm 4: unite g with groups already there, under one of their
 // colours, so that all of them share one tree.
 func (e *mr4lms) merge(g Group) {
-	e.graph()
-	f := e.forest
+	f, extend := e.forest, e.config.OldTrees == "extend"
 	if e.config.Merge == "nearest" {
 		nearest := e.nearest(&g)
-		if e.unite.join(g, nearest.Colour, []*Planted{nearest}) {
+		if e.unite(g, nearest.Colour, []*Planted{nearest}, extend) {
 			return
 		}
 		// The optimistic step failed: clear the way of a tree for both.
 		both := virtualGroup([]*Planted{nearest}, &g)
-		e.unite.join(g, nearest.Colour, e.inTheWay(&both, nearest.Colour, nearest))
+		e.unite(g, nearest.Colour, e.inTheWay(&both, nearest.Colour, nearest), extend)
 		return
 	}
 	best := Colour(0)
@@ -234,26 +164,14 @@ func (e *mr4lms) merge(g Group) {
 			best = Colour(c)
 		}
 	}
-	e.unite.join(g, best, e.inTheWay(&g, best, nil))
+	e.unite(g, best, e.inTheWay(&g, best, nil), extend)
 }
 
 // inTheWay lists the trees of colour c that the shortest-path tree of the
 // virtual group from its least loaded root would touch, and first, if any.
 func (e *mr4lms) inTheWay(virtual *Group, c Colour, first *Planted) []*Planted {
-	f := e.forest
 	_, e.candidates = e.roots.find(virtual, e.candidates[:0])
-	t := e.climb.build(f.leastLoaded(e.candidates), virtual)
-	e.cells = f.cellsOf(&t, []Group{*virtual}, e.cells[:0])
-	return f.touched(c, f.cellSet(e.cells), first)
-}
-
-// cellSet is the set of the given cells.
-func (f *Forest) cellSet(cells []int32) bitset {
-	set := make(bitset, (f.cells+63)/64)
-	for _, cell := range cells {
-		set.set(int(cell))
-	}
-	return set
+	return e.forest.touched(c, e.climbed(virtual), first)
 }
 
 // touched lists the trees of colour c that occupy one of the cells, and first,
@@ -261,36 +179,26 @@ func (f *Forest) cellSet(cells []int32) bitset {
 func (f *Forest) touched(c Colour, cells bitset, first *Planted) []*Planted {
 	var trees []*Planted
 	for _, p := range f.colours[c].trees {
-		if p == first || p.touches(f, cells) {
+		if p == first || slices.ContainsFunc(p.cells, func(cell int32) bool { return cells.has(int(cell)) }) {
 			trees = append(trees, p)
 		}
 	}
 	return trees
 }
 
-// touches tells whether p occupies one of the cells.
-func (p *Planted) touches(f *Forest, cells bitset) bool {
-	if f.env.PerPort {
-		return slices.ContainsFunc(p.cells, func(cell int32) bool { return cells.has(int(cell)) })
-	}
-	for i, w := range p.switchSet(f) {
-		if w&cells[i] != 0 {
-			return true
-		}
-	}
-	return false
-}
-
 // switchSet is the tree's switches as a set.
 func (p *Planted) switchSet(f *Forest) bitset {
 	if p.set == nil {
-		p.set = make(bitset, (f.env.Graph.Switches()+63)/64)
+		p.set = newBitset(f.env.Graph.Switches())
 		for _, s := range p.Switches {
 			p.set.set(int(s))
 		}
 	}
 	return p.set
 }
+
+// members are those of all groups on a tree.
+func (p *Planted) members() Group { return virtualGroup([]*Planted{p}, &Group{}) }
 
 // virtualGroup has the members of g and of all groups on the trees.
 func virtualGroup(trees []*Planted, g *Group) Group {
@@ -308,21 +216,9 @@ func virtualGroup(trees []*Planted, g *Group) Group {
 // appendMembers appends the switches that a tree for g must span, ascending.
 func appendMembers(graph *topology.Graph, g *Group, members []member) []member {
 	start := len(members)
-	last := topology.SwitchID(-1)
-	for _, t := range g.Terminals {
-		if s := graph.TerminalSwitch(t); s != last {
-			members = append(members, member{s, 1})
-			last = s
-		}
-	}
-	for _, s := range g.Switches {
-		members = append(members, member{s, 0})
-	}
+	g.each(graph, func(m member) { members = append(members, m) })
 	slices.SortFunc(members[start:], func(a, b member) int {
-		if a.sw != b.sw {
-			return int(a.sw - b.sw)
-		}
-		return b.extra - a.extra // terminals first: they count
+		return cmp.Or(cmp.Compare(a.sw, b.sw), b.extra-a.extra) // terminals first: they count
 	})
 	rest := slices.CompactFunc(members[start:], func(a, b member) bool { return a.sw == b.sw })
 	return members[:start+len(rest)]
@@ -335,30 +231,25 @@ func appendMembers(graph *topology.Graph, g *Group, members []member) []member {
 func (e *mr4lms) nearest(g *Group) *Planted {
 	f := e.forest
 	graph, hops := f.env.Graph, f.env.Hops
-	toGroup := make([]uint8, graph.Switches())
-	for i := range toGroup {
-		toGroup[i] = Unreachable
-	}
-	span := g.Span(graph)
-	for _, s := range span {
-		for v, d := range hops.Row(s) {
-			toGroup[v] = min(toGroup[v], d)
+	toGroup := make([]uint8, hops.width)
+	hops.nearest(appendMembers(graph, g, nil), toGroup)
+	sum := func(g *Group, distance func(s topology.SwitchID) int) (sum int) {
+		for _, t := range g.Terminals {
+			sum += distance(graph.TerminalSwitch(t))
 		}
+		for _, s := range g.Switches {
+			sum += distance(s)
+		}
+		return sum
 	}
 	var best *Planted
 	bestSum, bestCount := 0, 1
 	for p := range f.Trees {
-		tree := virtualGroup([]*Planted{p}, &Group{})
+		tree := p.members()
 		treeSpan := tree.Span(graph)
-		sum := 0
-		for _, t := range tree.Terminals {
-			sum += int(toGroup[graph.TerminalSwitch(t)])
-		}
-		for _, s := range tree.Switches {
-			sum += int(toGroup[s])
-		}
 		last, nearest := topology.SwitchID(-1), 0
-		distance := func(s topology.SwitchID) int {
+		distances := sum(&tree, func(s topology.SwitchID) int { return int(toGroup[s]) })
+		distances += sum(g, func(s topology.SwitchID) int {
 			if s != last {
 				row := hops.Row(s)
 				last, nearest = s, Unreachable
@@ -367,16 +258,9 @@ func (e *mr4lms) nearest(g *Group) *Planted {
 				}
 			}
 			return nearest
-		}
-		for _, t := range g.Terminals {
-			sum += distance(graph.TerminalSwitch(t))
-		}
-		for _, s := range g.Switches {
-			sum += distance(s)
-		}
-		count := tree.Size() + g.Size()
-		if best == nil || sum*bestCount < bestSum*count {
-			best, bestSum, bestCount = p, sum, count
+		})
+		if count := tree.Size() + g.Size(); best == nil || distances*bestCount < bestSum*count {
+			best, bestSum, bestCount = p, distances, count
 		}
 	}
 	return best

@@ -104,9 +104,7 @@ func (e *offline) place(g *Group, c Colour) bool {
 	slices.SortFunc(e.candidates, func(a, b topology.SwitchID) int {
 		return cmp.Or(cmp.Compare(e.grow.cost(a), e.grow.cost(b)), cmp.Compare(f.through[a], f.through[b]), cmp.Compare(a, b))
 	})
-	e.colour.open(c, nil)
-	e.found = e.colour.rootsWithin(e.members, e.candidates, height, e.config.Roots, e.found[:0])
-	if len(e.found) == 0 {
+	if !e.findRoots(c, nil, height, e.config.Roots) {
 		return false
 	}
 	e.cells = f.requiredCells(g, e.cells[:0])

@@ -188,21 +188,12 @@ func TestWidenNear(t *testing.T) {
 // height; mr4lms-plus-offline never needs more colours than mr4lms-plus.
 func TestLeastHeight(t *testing.T) {
 	for name, g := range smallNets() {
-		env, err := NewEnv(g, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		env := newEnv(t, g)
 		draw := sim.NewStream(5, "height", 0)
-		var groups []Group
-		for i := range GroupID(60) {
-			groups = append(groups, randomGroup(i, g, &draw))
-		}
+		groups := drawGroups(60, g, &draw)
 		colours := map[string]int{}
 		for _, engine := range []string{"mr4lms", "mr4lms-plus", "mr4lms-plus-offline"} {
-			r, err := Run(env, engine, groups, Options{Check: true})
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := run(t, env, engine, groups, true)
 			colours[engine] = r.Colours
 			if r.Colours < r.ColourBound {
 				t.Errorf("%s: %s needs %d colours, fewer than the bound %d", name, engine, r.Colours, r.ColourBound)
@@ -225,43 +216,32 @@ func TestLeastHeight(t *testing.T) {
 // members: 0 to 2 is 2, 1 to 2 is 1, 2 to 1 is 1, 3 to 1 is 2: mean 6/4; from
 // a tree of {1, 4}: 0 to 1 is 1, 1 to 1 is 0, 1 to 1 is 0, 4 to 1 is 3: 4/4.
 func TestNearest(t *testing.T) {
-	g := gridNet(false, 1, 5)
-	env, err := NewEnv(g, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := newMR4LMS(MR4LMSConfig{Build: "auto", Successes: 20}, env)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for id, members := range [][]topology.TerminalID{{2, 3}, {1, 4}} {
-		if err := e.Join(NewGroup(GroupID(id), members, nil)); err != nil {
-			t.Fatal(err)
-		}
-	}
+	e := joined(t, gridNet(false, 1, 5), [][]topology.TerminalID{{2, 3}, {1, 4}})
 	probe := NewGroup(9, []topology.TerminalID{0, 1}, nil)
 	if p := e.nearest(&probe); p.Groups[0].ID != 1 {
 		t.Errorf("nearest is the tree of group %d, want 1", p.Groups[0].ID)
 	}
 }
 
+// joined is MR4LMS with some groups on a network.
+func joined(t *testing.T, g *topology.Graph, groups [][]topology.TerminalID) *mr4lms {
+	t.Helper()
+	e, err := newMR4LMS(MR4LMSConfig{Build: "auto", Successes: 20}, newEnv(t, g))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, members := range groups {
+		if err := e.Join(NewGroup(GroupID(id), members, nil)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return e
+}
+
 // TestCheckFinds: the checker sees each kind of damage.
 func TestCheckFinds(t *testing.T) {
 	fresh := func() *Forest {
-		g := gridNet(true, 1, 4, 4)
-		env, err := NewEnv(g, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		e, err := newMR4LMS(MR4LMSConfig{Build: "auto", Successes: 20}, env)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for id, members := range [][]topology.TerminalID{{0, 5, 10}, {1, 2, 3}, {0, 1}} {
-			if err := e.Join(NewGroup(GroupID(id), members, nil)); err != nil {
-				t.Fatal(err)
-			}
-		}
+		e := joined(t, gridNet(true, 1, 4, 4), [][]topology.TerminalID{{0, 5, 10}, {1, 2, 3}, {0, 1}})
 		if err := e.forest.Check(); err != nil {
 			t.Fatal(err)
 		}
@@ -294,10 +274,7 @@ func TestRefusals(t *testing.T) {
 		b.AddTerminal(s, 0)
 	}
 	b.AddLink(0, 1, 0)
-	env, err := NewEnv(b.Freeze(), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	env := newEnv(t, b.Freeze())
 	for _, name := range Registry.Names() {
 		c, err := Registry.Config(name)
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // paperCase is a network and pattern of Chen et al. 2021, section 4.2, at full
@@ -33,17 +34,12 @@ var paperCases = []paperCase{
 }
 
 func blueLight() *topology.Graph {
-	return sunway(topology.TrimmedTreeConfig{Groups: 34, GroupTerminals: 256, LeafTerminals: 18, Middles: 16, Tops: 32, TopCables: 8, TopWiring: "blocks"})
+	return family("trimmed-tree", param.Set("groups", 34), param.Set("group_terminals", 256), param.Set("leaf_terminals", 18),
+		param.Set("middles", 16), param.Set("tops", 32), param.Set("top_cables", 8), param.Set("top_wiring", "blocks"))
 }
 func taihuLight() *topology.Graph {
-	return sunway(topology.TrimmedTreeConfig{Groups: 160, GroupTerminals: 256, LeafTerminals: 32, Middles: 8, Tops: 40, TopCables: 2, TopWiring: "blocks"})
-}
-func sunway(c topology.TrimmedTreeConfig) *topology.Graph {
-	t, err := topology.Registry.Build("trimmed-tree", &c, struct{}{})
-	if err != nil {
-		panic(err)
-	}
-	return t.Graph()
+	return family("trimmed-tree", param.Set("groups", 160), param.Set("group_terminals", 256), param.Set("leaf_terminals", 32),
+		param.Set("middles", 8), param.Set("tops", 40), param.Set("top_cables", 2), param.Set("top_wiring", "blocks"))
 }
 func paperTorus() *topology.Graph  { return gridNet(true, 2, 30, 20, 20) }
 func paperRandom() *topology.Graph { return randomNet(2048, 20, 20, 1) }
@@ -51,10 +47,7 @@ func paperRandom() *topology.Graph { return randomNet(2048, 20, 20, 1) }
 func (c *paperCase) env(t testing.TB) (Env, []Group) {
 	t.Helper()
 	g := c.graph()
-	env, err := NewEnv(g, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	env := newEnv(t, g)
 	return env, gridPattern(t, g, c.ranks, c.dims...)
 }
 
@@ -114,10 +107,7 @@ func TestPaper(t *testing.T) {
 					if w.limited {
 						env.Entries = c.entries
 					}
-					r, err := Run(env, w.engine, groups, Options{Check: true})
-					if err != nil {
-						t.Fatal(err)
-					}
+					r := run(t, env, w.engine, groups, true)
 					inside := func(what string, got int, bounds [2]int) {
 						if got < bounds[0] || got > bounds[1] {
 							t.Errorf("%s with %d entries: %s %d, want %d to %d", w.engine, env.Entries, what, got, bounds[0], bounds[1])
@@ -161,10 +151,7 @@ func BenchmarkRoute(b *testing.B) {
 					}
 					var r *Result
 					for b.Loop() {
-						var err error
-						if r, err = Run(env, engine, groups, Options{}); err != nil {
-							b.Fatal(err)
-						}
+						r = run(b, env, engine, groups, false)
 					}
 					b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*len(groups)), "µs/group")
 					b.ReportMetric(float64(r.Colours), "colours")

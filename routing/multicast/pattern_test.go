@@ -23,59 +23,43 @@ func TestGridPattern(t *testing.T) {
 		{[]int{34, 34, 34}, 1, 3468},
 		{[]int{256, 160}, 1, 416},
 	} {
-		groups, err := param.Make(Patterns, "grid", PatternEnv{Terminals: 40960}, func(g *GridConfig) {
-			g.Dims, g.RanksPerTerminal = c.dims, c.ranks
-		})
-		if err != nil || len(groups) != c.want {
-			t.Errorf("%v: %d groups, want %d (%v)", c.dims, len(groups), c.want, err)
+		groups := pattern(t, "grid", PatternEnv{Terminals: 40960}, param.Set("dims", c.dims), param.Set("ranks_per_terminal", c.ranks))
+		if len(groups) != c.want {
+			t.Errorf("%v: %d groups, want %d", c.dims, len(groups), c.want)
 		}
-	}
-	// Ranks 0..5 as 3 x 2, two on a terminal: rows {0 1 2} {3 4 5}, columns
-	// {0 3} {1 4} {2 5}, on terminals rank/2.
-	groups, err := param.Make(Patterns, "grid", PatternEnv{Terminals: 3}, func(g *GridConfig) {
-		g.Dims, g.RanksPerTerminal = []int{3, 2}, 2
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := [][]topology.TerminalID{{0, 1}, {1, 2}, {0, 1}, {0, 2}, {1, 2}}
-	for i, g := range groups {
-		if !slices.Equal(g.Terminals, want[i]) || g.ID != GroupID(i) {
-			t.Errorf("group %d: %v, want %v", i, g.Terminals, want[i])
-		}
-	}
-	if _, err := param.Make(Patterns, "grid", PatternEnv{Terminals: 5}, func(g *GridConfig) { g.Dims = []int{3, 2} }); err == nil {
-		t.Error("six processes on five terminals were accepted")
 	}
 }
 
-// TestHierarchicalPattern: nine ranks by fours: {0..3} {4..7} {8}, leaders
-// {0 4 8}.
-func TestHierarchicalPattern(t *testing.T) {
-	groups, err := param.Make(Patterns, "hierarchical", PatternEnv{Terminals: 9}, func(g *HierarchyConfig) { g.Sizes = []int{4} })
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := [][]topology.TerminalID{{0, 1, 2, 3}, {4, 5, 6, 7}, {8}, {0, 4, 8}}
-	if len(groups) != len(want) {
-		t.Fatalf("%d groups, want %d", len(groups), len(want))
-	}
-	for i, g := range groups {
-		if !slices.Equal(g.Terminals, want[i]) {
-			t.Errorf("group %d: %v, want %v", i, g.Terminals, want[i])
+// TestGroups: the groups of small patterns in order. Ranks 0..5 as 3 x 2, two on a terminal:
+// rows {0 1 2} {3 4 5}, columns {0 3} {1 4} {2 5}, on terminals rank/2. Nine ranks by fours:
+// {0..3} {4..7} {8}, leaders {0 4 8}.
+func TestGroups(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		terminals int
+		settings  []param.Setting
+		want      [][]topology.TerminalID
+	}{
+		{"grid", 3, []param.Setting{param.Set("dims", []int{3, 2}), param.Set("ranks_per_terminal", 2)}, [][]topology.TerminalID{{0, 1}, {1, 2}, {0, 1}, {0, 2}, {1, 2}}},
+		{"hierarchical", 9, []param.Setting{param.Set("sizes", []int{4})}, [][]topology.TerminalID{{0, 1, 2, 3}, {4, 5, 6, 7}, {8}, {0, 4, 8}}},
+	} {
+		groups := pattern(t, c.name, PatternEnv{Terminals: c.terminals}, c.settings...)
+		if !slices.EqualFunc(groups, c.want, func(g Group, want []topology.TerminalID) bool { return slices.Equal(g.Terminals, want) }) {
+			t.Errorf("%s: %v, want %v", c.name, groups, c.want)
 		}
 	}
+}
+
+// same tells whether groups have the same members.
+func same(a, b []Group) bool {
+	return slices.EqualFunc(a, b, func(x, y Group) bool { return slices.Equal(x.Terminals, y.Terminals) })
 }
 
 // TestRandomPattern: every terminal is in as many groups as asked, and the seed
 // decides which.
 func TestRandomPattern(t *testing.T) {
 	draw := func(seed uint64) []Group {
-		groups, err := param.Make(Patterns, "random", PatternEnv{Terminals: 50, Seed: seed}, func(g *RandomConfig) { g.Groups, g.Joins = 9, 3 })
-		if err != nil {
-			t.Fatal(err)
-		}
-		return groups
+		return pattern(t, "random", PatternEnv{Terminals: 50, Seed: seed}, param.Set("groups", 9), param.Set("joins", 3))
 	}
 	joins := make([]int, 50)
 	for _, g := range draw(1) {
@@ -87,9 +71,6 @@ func TestRandomPattern(t *testing.T) {
 		if n != 3 {
 			t.Errorf("terminal %d is in %d groups, want 3", m, n)
 		}
-	}
-	same := func(a, b []Group) bool {
-		return slices.EqualFunc(a, b, func(x, y Group) bool { return slices.Equal(x.Terminals, y.Terminals) })
 	}
 	if !same(draw(1), draw(1)) || same(draw(1), draw(2)) {
 		t.Error("the seed does not decide the groups")
@@ -103,19 +84,16 @@ func TestRandomPattern(t *testing.T) {
 // are 212.
 func TestFixedSizePattern(t *testing.T) {
 	draw := func(seed uint64, terminals, count, size int) []Group {
-		groups, err := param.Make(Patterns, "random-fixed-size", PatternEnv{Terminals: terminals, Seed: seed}, func(g *FixedSizeConfig) { g.Count, g.Size = count, size })
-		if err != nil || len(groups) != count {
-			t.Fatalf("%d groups, want %d (%v)", len(groups), count, err)
+		groups := pattern(t, "random-fixed-size", PatternEnv{Terminals: terminals, Seed: seed}, param.Set("count", count), param.Set("size", size))
+		if len(groups) != count {
+			t.Fatalf("%d groups, want %d", len(groups), count)
 		}
 		for i, g := range groups {
-			if g.ID != GroupID(i) || len(g.Terminals) != size { // NewGroup has removed copies
+			if len(g.Terminals) != size { // NewGroup has removed copies
 				t.Fatalf("group %d: %v, want %d terminals", i, g, size)
 			}
 		}
 		return groups
-	}
-	same := func(a, b []Group) bool {
-		return slices.EqualFunc(a, b, func(x, y Group) bool { return slices.Equal(x.Terminals, y.Terminals) })
 	}
 	five := draw(1, 50, 5, 7)
 	if !same(five, draw(1, 50, 9, 7)[:5]) || same(five, draw(2, 50, 5, 7)) {
@@ -141,29 +119,23 @@ func TestFixedSizePattern(t *testing.T) {
 // TestPatternProblems: sizes out of range are told by the setting that is
 // wrong, even where their products would overflow.
 func TestPatternProblems(t *testing.T) {
-	env := PatternEnv{Terminals: 9}
-	blocks := func(edit func(*BlocksConfig)) error {
-		_, err := param.Make(Patterns, "blocks", env, edit)
-		return err
-	}
-	drawn := func(terminals, count, size int) error {
-		_, err := param.Make(Patterns, "random-fixed-size", PatternEnv{Terminals: terminals}, func(c *FixedSizeConfig) { c.Count, c.Size = count, size })
-		return err
-	}
 	for _, c := range []struct {
-		err  error
-		want string
+		name      string
+		terminals int
+		settings  []param.Setting
+		want      string
 	}{
-		{drawn(9, 1, 10), "size = 10: want at most the 9 terminals"},
-		{drawn(9, 1, 0), "size = 0"},
-		{drawn(9, 1<<25, 2), "count = 33554432"},
-		{drawn(100, 1<<24, 100), "count = 16777216: want at most 2684354"}, // 2^28 / 100
-		{blocks(func(c *BlocksConfig) { c.Size = 10 }), "size = 10: want at most 9"},
-		{blocks(func(c *BlocksConfig) { c.Size, c.Stride = 1<<62, 4 }), "want at most 2: members 4 apart on 9 terminals"},
-		{blocks(func(c *BlocksConfig) { c.Size, c.Count = 4, 3 }), "count = 3: want at most 2"},
+		{"random-fixed-size", 9, []param.Setting{param.Set("count", 1), param.Set("size", 10)}, "size = 10: want at most the 9 terminals"},
+		{"random-fixed-size", 9, []param.Setting{param.Set("count", 1), param.Set("size", 0)}, "size = 0"},
+		{"random-fixed-size", 9, []param.Setting{param.Set("count", 1<<25), param.Set("size", 2)}, "count = 33554432"},
+		{"random-fixed-size", 100, []param.Setting{param.Set("count", 1<<24), param.Set("size", 100)}, "count = 16777216: want at most 2684354"}, // 2^28 / 100
+		{"blocks", 9, []param.Setting{param.Set("size", 10)}, "size = 10: want at most 9"},
+		{"blocks", 9, []param.Setting{param.Set("size", 1<<62), param.Set("stride", 4)}, "want at most 2: members 4 apart on 9 terminals"},
+		{"blocks", 9, []param.Setting{param.Set("size", 4), param.Set("count", 3)}, "count = 3: want at most 2"},
+		{"grid", 5, []param.Setting{param.Set("dims", []int{3, 2})}, "dims = 6 processes: want at most 5"},
 	} {
-		if c.err == nil || !strings.Contains(c.err.Error(), c.want) {
-			t.Errorf("error %v, want %q", c.err, c.want)
+		if _, err := Patterns.New(c.name, PatternEnv{Terminals: c.terminals}, c.settings...); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want %q", c.name, err, c.want)
 		}
 	}
 }

@@ -31,37 +31,19 @@ func init() {
 // of large unions only groups with like spans share a tree, which adds nothing
 // to the EFI of cables.
 type plus struct {
-	config PlusConfig
-	forest *Forest
-	roots  *rootFinder
-	colour *subgraph
-	grow   *grower
-	unite  *uniter
-	climb  *climber
-
+	*router
+	config   PlusConfig
+	grow     *grower
 	squeezed int // groups for which no colour had room
-
-	candidates []topology.SwitchID
-	found      []topology.SwitchID
-	cells      []int32
-	members    []member
 }
 
 func newPlus(c PlusConfig, env Env) (*plus, error) {
-	f, err := NewForest(env)
+	r, err := newRouter(env)
 	if err != nil {
 		return nil, err
 	}
-	g, roots := newSubgraph(f), newRootFinder(env.Hops)
-	return &plus{
-		config: c, forest: f, roots: roots, colour: g, grow: newGrower(g),
-		unite: newUniter(f, roots, g, false), climb: newClimber(f),
-	}, nil
+	return &plus{router: r, config: c, grow: newGrower(r.subgraph())}, nil
 }
-
-func (e *plus) Forest() *Forest { return e.forest }
-
-func (e *plus) Leave(id GroupID) error { return e.forest.Remove(id) }
 
 func (e *plus) Join(g Group) error {
 	f := e.forest
@@ -70,23 +52,12 @@ func (e *plus) Join(g Group) error {
 	}
 	var height int
 	height, e.candidates = e.roots.find(&g, e.candidates[:0])
-	e.members = appendMembers(f.env.Graph, &g, e.members[:0])
-	f.byLoad(e.candidates)
-	e.cells = f.requiredCells(&g, e.cells[:0])
-	for next := Colour(0); ; {
-		c := f.firstFree(e.cells, next)
-		if c < 0 {
-			e.squeeze(g, height)
-			return nil
-		}
-		e.colour.open(c, nil)
-		e.found = e.colour.rootsWithin(e.members, e.candidates, height, e.config.Roots, e.found[:0])
-		if len(e.found) > 0 {
-			f.Plant(e.smallest(height), c, g)
-			return nil
-		}
-		next = c + 1
+	if c := e.findColour(&g, height, e.config.Roots); c >= 0 {
+		f.Plant(e.smallest(height), c, g)
+	} else {
+		e.squeeze(g, height)
 	}
+	return nil
 }
 
 // smallest builds a tree from each of the roots found and returns the one that
@@ -133,9 +104,7 @@ func (e *plus) squeeze(g Group, height int) {
 		if move.cost >= directCost || tried == maxTries {
 			break
 		}
-		e.colour.open(move.colour, move.trees)
-		e.found = e.colour.rootsWithin(e.members, e.candidates, height, 1, e.found[:0])
-		if len(e.found) == 0 {
+		if !e.findRoots(move.colour, move.trees, height, 1) {
 			continue
 		}
 		tried++
@@ -176,10 +145,7 @@ const maxTries = 3
 // crowd unites g with what is in its way in the colour where that is the
 // fewest groups.
 func (e *plus) crowd(g Group) {
-	f := e.forest
-	t := e.climb.build(f.leastLoaded(e.candidates), &g)
-	e.cells = f.cellsOf(&t, []Group{g}, e.cells[:0])
-	cells := f.cellSet(e.cells)
+	f, cells := e.forest, e.climbed(&g)
 	best, fewest := Colour(0), math.MaxInt
 	for c := range f.colours {
 		groups := 0
@@ -190,7 +156,7 @@ func (e *plus) crowd(g Group) {
 			best, fewest = Colour(c), groups
 		}
 	}
-	if !e.unite.join(g, best, f.touched(best, cells, nil)) {
+	if !e.unite(g, best, f.touched(best, cells, nil), false) {
 		panic("multicast: a tree whose way was cleared does not fit")
 	}
 }
@@ -256,7 +222,7 @@ func (e *plus) movingCost(p *Planted) (cost int64, ok bool) {
 func (e *plus) carrier(groups []Group, span []topology.SwitchID, except *Planted, not Colour) (best *Planted, least int64) {
 	f := e.forest
 	least = math.MaxInt64
-	wanted := make(bitset, (f.env.Graph.Switches()+63)/64)
+	wanted := newBitset(f.env.Graph.Switches())
 	for _, s := range span {
 		wanted.set(int(s))
 	}
@@ -318,7 +284,7 @@ func (e *plus) removed(p *Planted) int64 {
 
 // span lists the switches that the groups of p need.
 func (p *Planted) span(f *Forest) []topology.SwitchID {
-	all := virtualGroup([]*Planted{p}, &Group{})
+	all := p.members()
 	return all.Span(f.env.Graph)
 }
 

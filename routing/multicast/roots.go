@@ -396,14 +396,8 @@ func (f *Forest) byLoad(roots []topology.SwitchID) {
 	f.keys = keys
 }
 
-// leastLoaded is the root that byLoad would put first.
+// leastLoaded is the root that byLoad would put first; it brings that to the front.
 func (f *Forest) leastLoaded(roots []topology.SwitchID) topology.SwitchID {
-	f.leastLoadedFirst(roots)
-	return roots[0]
-}
-
-// leastLoadedFirst brings to the front the root that byLoad would put there.
-func (f *Forest) leastLoadedFirst(roots []topology.SwitchID) {
 	best := 0
 	for i, s := range roots {
 		if d := f.through[s] - f.through[roots[best]]; d < 0 || d == 0 && s < roots[best] {
@@ -411,4 +405,5 @@ func (f *Forest) leastLoadedFirst(roots []topology.SwitchID) {
 		}
 	}
 	roots[0], roots[best] = roots[best], roots[0]
+	return roots[0]
 }

@@ -139,27 +139,6 @@ func (g *subgraph) reaches(root topology.SwitchID, members, hops int) bool {
 	return members == 0
 }
 
-// flood fills dist from start.
-func (g *subgraph) flood(start topology.SwitchID) {
-	h, perPort := g.f.env.Hops, g.f.env.PerPort
-	dist := g.dist
-	copy(dist, g.start)
-	dist[start] = 0
-	queue := append(g.queue[:0], start)
-	for head := 0; head < len(queue) && len(queue) < g.free; head++ {
-		u := queue[head]
-		next := dist[u] + 1
-		first := h.linkStart[u]
-		for i, v := range h.neighbours(u) {
-			if dist[v] == unseen && !(perPort && g.blocked.has(int(g.step[int(first)+i]))) {
-				dist[v] = next
-				queue = append(queue, v)
-			}
-		}
-	}
-	g.queue = queue
-}
-
 // search finds the paths from root to the members of fewest hops and, among
 // those, fewest groups on their cables. It leaves them in dist, sum and parent,
 // which hold nothing of use for switches beyond the farthest member, and

@@ -44,10 +44,7 @@ func plainSearch(g *subgraph, root topology.SwitchID) (dist []int32, sum []int64
 // switches.
 func loaded(t *testing.T, net *topology.Graph, perPort bool, draw *sim.Stream) (*subgraph, []member) {
 	t.Helper()
-	env, err := NewEnv(net, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	env := newEnv(t, net)
 	env.PerPort = perPort
 	f, err := NewForest(env)
 	if err != nil {

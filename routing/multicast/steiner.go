@@ -360,71 +360,126 @@ func (t Tree) keep() *Tree {
 	}
 }
 
-// uniter merges groups into one tree.
-type uniter struct {
-	forest  *Forest
-	roots   *rootFinder
-	colour  *subgraph
-	extend  bool // old trees keep their cables
-	members []member
-	far     []int32
+// router is what engines that make their own trees have in common: the forest, what finds
+// roots, trees and room in it, and memory.
+type router struct {
+	forest *Forest
+	roots  *rootFinder
+	climb  *climber
+	search *subgraph // nil until asked for: with unlimited entries some engines never do
+	far    []int32   // of unite
+
+	candidates []topology.SwitchID
+	found      []topology.SwitchID
+	cells      []int32
+	members    []member
 }
 
-func newUniter(f *Forest, roots *rootFinder, colour *subgraph, extend bool) *uniter {
-	return &uniter{forest: f, roots: roots, colour: colour, extend: extend, far: make([]int32, f.env.Graph.Switches())}
+func newRouter(env Env) (*router, error) {
+	f, err := NewForest(env)
+	if err != nil {
+		return nil, err
+	}
+	return &router{forest: f, roots: newRootFinder(env.Hops), climb: newClimber(f)}, nil
 }
 
-// join puts g and the groups of the given trees, all of colour c, on one tree
-// of that colour. It reports false, having changed nothing, if they are not
-// connected in what the colour leaves free.
-func (e *uniter) join(g Group, c Colour, trees []*Planted) bool {
-	f, colour := e.forest, e.colour
+// Forest implements [Engine].
+func (r *router) Forest() *Forest { return r.forest }
+
+// Leave implements [Engine]: the group's members go, then every switch that has none left
+// below it (Chen et al. 2021, algorithm 6).
+func (r *router) Leave(id GroupID) error { return r.forest.Remove(id) }
+
+// subgraph is the search of colour subgraphs.
+func (r *router) subgraph() *subgraph {
+	if r.search == nil {
+		r.search, r.far = newSubgraph(r.forest), make([]int32, r.forest.env.Graph.Switches())
+	}
+	return r.search
+}
+
+// findColour is the lowest colour whose subgraph has a tree of the height for g from one of
+// the candidates; the first such, limit at most, are left in found. It is -1 if there is
+// none.
+func (r *router) findColour(g *Group, height, limit int) Colour {
+	f := r.forest
+	f.byLoad(r.candidates)
+	r.members = appendMembers(f.env.Graph, g, r.members[:0])
+	r.cells = f.requiredCells(g, r.cells[:0])
+	c := f.firstFree(r.cells, 0)
+	for ; c >= 0 && !r.findRoots(c, nil, height, limit); c = f.firstFree(r.cells, c+1) {
+	}
+	return c
+}
+
+// findRoots tells whether there are such candidates in a colour with some trees out of the
+// way.
+func (r *router) findRoots(c Colour, trees []*Planted, height, limit int) bool {
+	r.subgraph().open(c, trees)
+	r.found = r.search.rootsWithin(r.members, r.candidates, height, limit, r.found[:0])
+	return len(r.found) > 0
+}
+
+// climbed is the set of cells of a tree of shortest paths for g from the least loaded
+// candidate.
+func (r *router) climbed(g *Group) bitset {
+	f := r.forest
+	t := r.climb.build(f.leastLoaded(r.candidates), g)
+	r.cells = f.cellsOf(&t, []Group{*g}, r.cells[:0])
+	return f.cellSet(r.cells)
+}
+
+// unite puts g and the groups of the given trees, all of colour c, on one tree of that
+// colour; with extend the old trees keep their cables. It reports false, having changed
+// nothing, if they are not connected in what the colour leaves free.
+func (r *router) unite(g Group, c Colour, trees []*Planted, extend bool) bool {
+	f, colour := r.forest, r.subgraph()
 	virtual := virtualGroup(trees, &g)
-	e.members = appendMembers(f.env.Graph, &virtual, e.members[:0])
+	r.members = appendMembers(f.env.Graph, &virtual, r.members[:0])
 	colour.open(c, trees)
 	for _, cell := range f.requiredCells(&virtual, nil) {
 		if colour.blocked.has(int(cell)) {
 			return false
 		}
 	}
-	e.boundAll(&g, trees)
-	root, height := colour.bestRoot(e.members, e.far)
+	r.boundAll(&g, trees)
+	root, height := colour.bestRoot(r.members, r.far)
 	if root < 0 {
 		return false
 	}
 	var t *Tree
-	if e.extend {
-		t = colour.extend(root, e.members, trees)
+	if extend {
+		t = colour.extend(root, r.members, trees)
 	} else {
-		t = colour.tree(root, e.members, height)
+		t = colour.tree(root, r.members, height)
 	}
 	var groups []Group
 	for _, p := range trees {
 		groups = append(groups, p.Groups...)
 		f.Uproot(p)
 	}
-	f.Plant(t, c, append(groups, g)...).far = e.roots.bytes()
+	f.Plant(t, c, append(groups, g)...).far = r.roots.bytes()
 	return true
 }
 
 // boundAll fills far with the distance, in the whole network, from every switch
 // to the farthest member of g or of a group on one of the trees. United trees
 // remember theirs, since they have many members.
-func (e *uniter) boundAll(g *Group, trees []*Planted) {
-	r := e.roots
-	r.reset()
-	r.include(g)
+func (r *router) boundAll(g *Group, trees []*Planted) {
+	roots := r.roots
+	roots.reset()
+	roots.include(g)
 	for _, p := range trees {
 		if p.far != nil {
-			widen(r.far, p.far)
+			widen(roots.far, p.far)
 			continue
 		}
 		for i := range p.Groups {
-			r.include(&p.Groups[i])
+			roots.include(&p.Groups[i])
 		}
 	}
-	r.finish()
-	for v := range e.far {
-		e.far[v] = int32(byte(r.far[v/8] >> (v % 8 * 8)))
+	roots.finish()
+	for v := range r.far {
+		r.far[v] = int32(byte(roots.far[v/8] >> (v % 8 * 8)))
 	}
 }

@@ -44,7 +44,7 @@ func newSubgraph(f *Forest) *subgraph {
 	g := &subgraph{
 		f:       f,
 		step:    make([]int32, len(hops.linkPeer)),
-		own:     make(bitset, (f.cells+63)/64),
+		own:     newBitset(f.cells),
 		reached: make([]uint64, n),
 		delta:   make([]uint64, n),
 		fresh:   make([]uint64, n),
@@ -215,18 +215,14 @@ func (g *subgraph) bestRoot(members []member, far []int32) (root topology.Switch
 		}
 		switch {
 		case round < 0:
-			g.flood(members[0].sw)
-			for _, m := range members {
-				if g.dist[m.sw] < 0 {
-					return -1, 0
+			g.spread(members[:1], n, far)
+			for v := range far {
+				if g.reached[v] == 0 {
+					far[v] = math.MaxInt32 // not connected with the members
 				}
 			}
-			for v, d := range g.dist {
-				if d < 0 {
-					far[v] = math.MaxInt32 // not connected with the members
-				} else {
-					far[v] = max(far[v], d+int32(members[0].extra))
-				}
+			if slices.ContainsFunc(members, func(m member) bool { return g.reached[m.sw] == 0 }) {
+				return -1, 0
 			}
 		case round < rounds:
 			chunk = chunk[:0]

@@ -12,7 +12,7 @@ import (
 	"github.com/weft-sim/weft/sim/param"
 )
 
-// randomEras is some random faults of a graph, that come and go, but for the
+// randomPeriods is some random faults of a graph, that come and go, but for the
 // channels within groups.
 func randomPeriods(g *topology.Graph, seed uint64) []topology.Period {
 	r := sim.NewStream(seed, "eras", 0)
@@ -69,7 +69,7 @@ func ConformAroundFaults(t *testing.T, name string, seeds uint64, faulty func(se
 	}
 }
 
-// checkEras checks one network; the error is that of a routing that does not go
+// checkPeriods checks one network; the error is that of a routing that does not go
 // around the faults drawn.
 func checkPeriods(t testing.TB, n topologytest.Network, v Variant, seed uint64) error {
 	t.Helper()
@@ -90,7 +90,7 @@ func checkPeriods(t testing.TB, n topologytest.Network, v Variant, seed uint64) 
 	return nil
 }
 
-// checkEra walks the paths of all pairs in a network with faults.
+// checkPeriod walks the paths of all pairs in a network with faults.
 func checkPeriod(t testing.TB, topo topology.Topology, r fabric.Routing, down *topology.Down, vcs int) {
 	t.Helper()
 	g := topo.Graph()

@@ -6,7 +6,6 @@ import (
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
-	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/snapshot"
@@ -23,10 +22,7 @@ func (tr *Trial) multicast(t testing.TB, config fabric.Config) (*core.Fabric, *g
 	if s.Hold && s.OutputBufferFlits > 0 {
 		s.OutputBufferFlits += s.BufferFlits // room for copies as a whole
 	}
-	f, err := core.New(tr.network.Topology.Graph(), config, tr.routing, 5)
-	if err != nil {
-		t.Fatalf("%v: %v", tr, err)
-	}
+	f := tr.with(t, config)
 	if err := f.SetMulticast(x.trees.Tables, x.unicast); err != nil {
 		t.Fatalf("%v: %v", tr, err)
 	}
@@ -40,9 +36,7 @@ func (tr *Trial) Multicast(t testing.TB, load float64) (*core.Fabric, Numbered) 
 	config := tr.config
 	config.Switch.FlowControl = fabric.CutThrough
 	f, x := tr.multicast(t, config)
-	n, most := tr.network.Topology.Graph().Terminals(), min(tr.flits, config.Switch.BufferFlits)
-	source := measure.NewOpenLoop(n, Uniform(n), AtRate(2*load/float64(1+most)), upTo(most), 5)
-	return f, &ledger{OpenLoop: source, sent: make([]uint64, n), groups: x}
+	return f, tr.ledger(load, min(tr.flits, config.Switch.BufferFlits), x)
 }
 
 // Numbered is a source, for Terminals terminals, that numbers the packets of each.

@@ -145,7 +145,7 @@ type seen struct {
 // cycles and emptied again, at a moderate load and beyond saturation.
 func (tr *Trial) CheckObservedUnits(t testing.TB, cycles int64) (packets int) {
 	t.Helper()
-	for _, load := range []float64{0.3, 1} {
+	for _, load := range loads {
 		flits, whole := tr.observe(t, fabric.UnitFlit, load, cycles), tr.observe(t, fabric.UnitPacket, load, cycles)
 		packets += tr.compareUnits(t, load, [2]*ledger{flits.ledger, whole.ledger}, [2]core.Counters{})
 		tr.compareObserved(t, load, flits, whole)
@@ -158,13 +158,7 @@ func (tr *Trial) observe(t testing.TB, unit string, load float64, cycles int64) 
 	t.Helper()
 	config := tr.config
 	config.Fabric.Unit = unit
-	f, err := core.New(tr.network.Topology.Graph(), config, tr.routing, 5)
-	if err != nil {
-		t.Fatalf("%v: %v", tr, err)
-	}
-	n := tr.network.Topology.Graph().Terminals()
-	mean := float64(1+tr.flits) / 2
-	l := &ledger{measure.NewOpenLoop(n, Uniform(n), AtRate(load/mean), upTo(tr.flits), 5), make([]uint64, n), map[arrival]fabric.Delivery{}, nil}
+	f, l := tr.with(t, config), tr.ledger(load, tr.flits, nil)
 	s := &seen{l, map[arrival]core.Parts{}, nil, map[arrival]*observe.PacketTrace{}, false}
 	meter := measure.NewMeter(cycles)
 	meter.Open(0)

@@ -154,7 +154,7 @@ func (tr *Trial) Check(t testing.TB, cycles int64) (all Tally) {
 	case errors.As(err, &deadlock):
 		all.Stopped = 1
 		if c.Acyclic() || len(deadlock.Waits) == 0 {
-			t.Errorf("%v: %s, but %v", tr, c.Describe(tr.network.Topology.Graph()), err)
+			t.Errorf("%v: %s, but %v", tr, c.Describe(tr.graph()), err)
 		}
 		for i, w := range deadlock.Waits {
 			if !dependencies.Has(w.Dependency()) || w.Wants != deadlock.Waits[(i+1)%len(deadlock.Waits)].Holds {
@@ -176,30 +176,35 @@ func (tr *Trial) String() string {
 // Fabric builds the network.
 func (tr *Trial) Fabric(t testing.TB) *core.Fabric {
 	t.Helper()
-	f, err := core.New(tr.network.Topology.Graph(), tr.config, tr.routing, 5)
+	return tr.with(t, tr.config)
+}
+
+// with builds the network with other settings.
+func (tr *Trial) with(t testing.TB, config fabric.Config) *core.Fabric {
+	t.Helper()
+	f, err := core.New(tr.graph(), config, tr.routing, 5)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("%v: %v", tr, err)
 	}
 	return f
 }
+
+func (tr *Trial) graph() *topology.Graph { return tr.network.Topology.Graph() }
 
 // BufferFlits is how many flits a buffer of the network takes.
 func (tr *Trial) BufferFlits() int { return tr.config.Switch.BufferFlits }
 
 // Traffic is a source of uniform traffic at a load, with packets of one size.
 func (tr *Trial) Traffic(load float64) *measure.OpenLoop {
-	n := tr.network.Topology.Graph().Terminals()
+	n := tr.graph().Terminals()
 	return measure.NewOpenLoop(n, Uniform(n), AtRate(load/float64(tr.flits)), Fixed(tr.flits), 5)
 }
-
-// flood is as much uniform traffic as the network takes.
-func (tr *Trial) flood() *measure.OpenLoop { return tr.Traffic(1) }
 
 // overload runs the network with as much traffic as it takes: uniform, or, with an odd
 // seed, from each terminal to one other, by which the same channels stay full.
 func (tr *Trial) overload(t testing.TB, cycles int64) error {
-	source := tr.flood()
-	if n := tr.network.Topology.Graph().Terminals(); tr.seed%2 == 1 {
+	source := tr.Traffic(1)
+	if n := tr.graph().Terminals(); tr.seed%2 == 1 {
 		source = measure.NewOpenLoop(n, newPartners(n, tr.seed), AtRate(1/float64(tr.flits)), Fixed(tr.flits), 5)
 	}
 	_, err := measure.Run(context.Background(), tr.Fabric(t), source, 1, measure.Plan{Warmup: 500, Window: cycles})
@@ -239,14 +244,14 @@ func (s sources) Deliver(d *fabric.Delivery) { s[d.Src] += float64(d.Flits) }
 // that, and what can stand in the buffers behind the channel when the count
 // begins, are allowed for.
 func (tr *Trial) checkBound(t testing.TB, cycles int64) bool {
-	g := tr.network.Topology.Graph()
+	g := tr.graph()
 	load, err := routing.Loads(g, tr.routing, tr.vcs, Uniform(g.Terminals()))
 	if err != nil {
 		return false
 	}
 	most := slices.Max(load.Port)
 	f, count := tr.Fabric(t), make(sources, g.Terminals())
-	f.Attach(tr.flood(), count)
+	f.Attach(tr.Traffic(1), count)
 	f.Advance(1000)
 	clear(count)
 	f.Advance(cycles)
@@ -292,7 +297,7 @@ func (l *lonely) Deliver(d *fabric.Delivery) { l.delivered = append(l.delivered,
 // their place there from switch allocation on; there the packets have one flit.
 func (tr *Trial) checkIdle(t testing.TB) {
 	t.Helper()
-	n := tr.network.Topology.Graph().Terminals()
+	n := tr.graph().Terminals()
 	s := &tr.config.Switch
 	flits := int32(1)
 	way := int(math.Ceil(float64(s.SwitchAllocCycles+s.CrossbarCycles) / s.Speedup))

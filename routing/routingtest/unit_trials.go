@@ -30,7 +30,7 @@ func DrawUnitTrial(t testing.TB, seed uint64) *Trial {
 	if s.OutputBufferFlits > 0 {
 		s.OutputBufferFlits += 6 // more than there are stages
 	}
-	for _, class := range tr.network.Topology.Graph().Classes {
+	for _, class := range tr.graph().Classes {
 		channel := fabric.ChannelConfig{Latency: sim.Time(some(1, 12)) * sim.Nanosecond}
 		if stream.IntN(3) == 0 {
 			channel.CyclesPerFlit = float64(some(1, 4))
@@ -90,7 +90,7 @@ type groups struct {
 // drawGroups gives a network multicast trees, and a virtual channel or two more for them.
 // (That they can deadlock does not matter: both units must do so in the same cycle.)
 func (tr *Trial) drawGroups() *groups {
-	g := tr.network.Topology.Graph()
+	g := tr.graph()
 	x := &groups{trees: NewTrees(g), of: make([][]int32, g.Terminals())}
 	r := sim.NewStream(tr.seed, "groups", 0)
 	for i := range 1 + r.IntN(6) {
@@ -126,44 +126,49 @@ func (x *groups) divert(t topology.TerminalID, p *fabric.PacketSpec) {
 	}
 }
 
+// ledger is a source of uniform traffic at a load, of packets of one to so many flits.
+func (tr *Trial) ledger(load float64, flits int, x *groups) *ledger {
+	n := tr.graph().Terminals()
+	source := measure.NewOpenLoop(n, Uniform(n), AtRate(2*load/float64(1+flits)), upTo(flits), 5)
+	return &ledger{source, make([]uint64, n), map[arrival]fabric.Delivery{}, x}
+}
+
 // CheckUnits compares a network of flits with one of packets, cycle for cycle: every
 // packet's route, and when it entered and left the network, at a moderate load and
 // beyond saturation.
 func (tr *Trial) CheckUnits(t testing.TB, cycles int64) (packets int) {
 	t.Helper()
-	return tr.checkUnits(t, cycles, false)
+	return tr.checkUnits(t, func(config fabric.Config, load float64) (*core.Fabric, *ledger) {
+		return tr.with(t, config), tr.ledger(load, tr.flits, nil)
+	}, cycles)
 }
 
 // CheckMulticastUnits is CheckUnits with packets to groups among the others.
 func (tr *Trial) CheckMulticastUnits(t testing.TB, cycles int64) (packets int) {
 	t.Helper()
-	return tr.checkUnits(t, cycles, true)
+	return tr.checkUnits(t, func(config fabric.Config, load float64) (*core.Fabric, *ledger) {
+		f, x := tr.multicast(t, config)
+		return f, tr.ledger(load, tr.flits, x)
+	}, cycles)
 }
 
-func (tr *Trial) checkUnits(t testing.TB, cycles int64, multicast bool) (packets int) {
+// loads are a moderate one, and one beyond saturation.
+var loads = []float64{0.3, 1}
+
+func (tr *Trial) checkUnits(t testing.TB, build func(config fabric.Config, load float64) (*core.Fabric, *ledger), cycles int64) (packets int) {
 	t.Helper()
-	n := tr.network.Topology.Graph().Terminals()
-	for _, load := range []float64{0.3, 1} {
+	for _, load := range loads {
 		var of [2]*ledger
 		var counters [2]core.Counters
 		for i, unit := range []string{fabric.UnitFlit, fabric.UnitPacket} {
 			config := tr.config
 			config.Fabric.Unit = unit
-			var x *groups
-			var f *core.Fabric
-			var err error
-			if multicast {
-				f, x = tr.multicast(t, config)
-			} else if f, err = core.New(tr.network.Topology.Graph(), config, tr.routing, 5); err != nil {
-				t.Fatalf("%v: %v", tr, err)
-			}
-			mean := float64(1+tr.flits) / 2
-			of[i] = &ledger{measure.NewOpenLoop(n, Uniform(n), AtRate(load/mean), upTo(tr.flits), 5), make([]uint64, n), map[arrival]fabric.Delivery{}, x}
-			if err := f.Attach(of[i], of[i]); err != nil {
+			f, l := build(config, load)
+			if err := f.Attach(l, l); err != nil {
 				t.Fatal(err)
 			}
 			f.Advance(cycles)
-			counters[i] = f.Counters
+			of[i], counters[i] = l, f.Counters
 		}
 		packets += tr.compareUnits(t, load, of, counters)
 	}
