@@ -5,16 +5,6 @@ import (
 	"slices"
 )
 
-func init() {
-	register(Engine{
-		Name:   "dfsssp",
-		Doc:    "sssp with service levels: paths move to further virtual lanes until no layer has a cycle",
-		Source: "Domke, Hoefler and Nagel, IPDPS 2011; OpenSM's osm_ucast_dfsssp.c",
-		Levels: true,
-		Route:  routeDFSSSP,
-	})
-}
-
 // routeDFSSSP takes the tables of sssp and divides the pairs of LIDs into layers,
 // each of which has an acyclic channel dependency graph: cycles of the first layer
 // are broken where the fewest pairs make an edge, these move to the next layer,
@@ -26,8 +16,7 @@ func init() {
 // Deviation: where a layer has several service levels, OpenSM draws one at random
 // for each answer to a host. [Tables.Level] is the first of them.
 func routeDFSSSP(s *Subnet, o *Options) (*Tables, error) {
-	var columns []int // LIDs in the order in which they are destinations
-	t, err := routeSSSP("dfsssp", s, func(_ *Tables, lid int) { columns = append(columns, lid) })
+	t, columns, err := routeSSSP("dfsssp", s)
 	if err != nil {
 		return nil, err
 	}

@@ -10,15 +10,6 @@ import (
 	"github.com/weft-sim/weft/fabric/topology/ib"
 )
 
-func init() {
-	register(Engine{
-		Name:   "ftree",
-		Doc:    "fat trees: destinations spread so that shifts of the compute nodes do not collide",
-		Source: "Zahavi, Johnson, Kerbyson and Lang, Concurrency and Computation 2010; OpenSM's osm_ucast_ftree.c",
-		Route:  routeFatTree,
-	})
-}
-
 // routeFatTree routes fat trees. Each leaf switch in turn climbs for each of its
 // compute nodes to the least used switch above, and from every switch on the way the
 // tables of those below are filled; counters of the paths up and down make

@@ -158,7 +158,7 @@ func TestNueCanDeadlock(t *testing.T) {
 	if proof := c.Certify(1, 1); proof.Acyclic() {
 		t.Error(proof.Describe(g))
 	}
-	if acyclicEngines["nue"] {
+	if e, _ := EngineOf("nue"); e.Acyclic {
 		t.Error("nue is listed among the engines that cannot deadlock")
 	}
 }

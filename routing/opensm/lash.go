@@ -6,16 +6,6 @@ import (
 	"slices"
 )
 
-func init() {
-	register(Engine{
-		Name:   "lash",
-		Doc:    "layered shortest paths: each pair of switches in the first layer that it makes no cycle in",
-		Source: "Skeie, Lysne and Theiss, IPDPS 2002; Lysne, Skeie, Reinemo and Theiss, IEEE TPDS 2006; OpenSM's osm_ucast_lash.c",
-		Levels: true,
-		Route:  routeLASH,
-	})
-}
-
 // routeLASH is LASH: one shortest path each way between any two switches, each pair
 // of paths in one layer with an acyclic channel dependency graph. The layers are
 // then balanced by moving pairs that are drawn at random from the fullest to the

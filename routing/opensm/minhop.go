@@ -7,19 +7,10 @@ import (
 	"github.com/weft-sim/weft/fabric/topology/ib"
 )
 
-func init() {
-	register(Engine{
-		Name:   "minhop",
-		Doc:    "shortest paths, each switch spreading destinations over its ports by itself",
-		Source: "OpenSM's osm_ucast_mgr.c",
-		Route: func(s *Subnet, o *Options) (*Tables, error) {
-			return routeMinHop("minhop", s, o, false)
-		},
-	})
-}
-
 // routeMinHop routes by shortest paths. The result can have cycles of channels: it
-// is free from deadlock on trees only.
+// is free from deadlock on trees only. Engine dor takes, of the ports on shortest paths, only
+// those to the neighbour that the lowest of them leads to (oneNeighbour); tori can deadlock
+// with it.
 func routeMinHop(engine string, s *Subnet, o *Options, oneNeighbour bool) (*Tables, error) {
 	m, err := s.minHops()
 	if err != nil {
@@ -27,19 +18,6 @@ func routeMinHop(engine string, s *Subnet, o *Options, oneNeighbour bool) (*Tabl
 	}
 	b := balancer{s: s, o: o, oneNeighbour: oneNeighbour}
 	return b.route(engine, m)
-}
-
-func init() {
-	register(Engine{
-		Name:   "dor",
-		Doc:    "shortest paths by the lowest numbered port's neighbour: dimension order where ports are cabled alike",
-		Source: "OpenSM's osm_ucast_mgr.c; dimension order: Sullivan and Bashkow, ISCA 1977",
-		// DOR takes, of the ports on shortest paths, only those to the neighbour
-		// that the lowest of them leads to. Tori can deadlock with it.
-		Route: func(s *Subnet, o *Options) (*Tables, error) {
-			return routeMinHop("dor", s, o, true)
-		},
-	})
 }
 
 // noPath is the hop count, and the port, of what cannot be reached.

@@ -83,8 +83,9 @@ func TestRandomNetworks(t *testing.T) {
 		g := randomNetwork(&r)
 		s := newSubnet(t, g, topology.TerminalID(r.IntN(g.Terminals())), r.IntN(3))
 		o := randomOptions(&r, s)
-		for _, name := range Engines() {
-			tables, err := registry[name].Route(s, o)
+		for _, e := range engines {
+			name := e.Name
+			tables, err := e.Route(s, o)
 			if refused := (*Refusal)(nil); err != nil && (errors.As(err, &refused) || name == "torus-2QoS") {
 				continue
 			}
@@ -92,7 +93,7 @@ func TestRandomNetworks(t *testing.T) {
 				t.Fatalf("round %d, %s: %v", round, name, err)
 			}
 			routed[name]++
-			if problem := checkTables(tables, acyclicEngines[name] || name == "nue"); problem != "" {
+			if problem := checkTables(tables, e.Acyclic || name == "nue"); problem != "" {
 				t.Errorf("round %d, %s: %s", round, name, problem)
 			}
 		}

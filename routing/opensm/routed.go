@@ -49,22 +49,21 @@ func (c *RoutedConfig) Files() []string {
 	return files
 }
 
-// acyclicEngines cannot deadlock on any network that they accept.
-var acyclicEngines = map[string]bool{"ftree": true, "dfsssp": true, "lash": true, "torus-2QoS": true}
-
-// registerRouting adds an engine as a routing of weft.
-func registerRouting(e Engine) {
-	use := routing.Use{NetworkDecides: !acyclicEngines[e.Name]}
-	doc := "OpenSM's engine " + e.Name + ": " + e.Doc
-	if e.Levels {
-		routing.Register("opensm-"+e.Name, doc, use, LayeredConfig{DataLanes: 8}, func(c LayeredConfig, env routing.Env) (fabric.Routing, error) {
-			return newRouted(e, c.RoutedConfig, c.DataLanes, env)
+// The engines are routings of weft.
+func init() {
+	for _, e := range engines {
+		use := routing.Use{NetworkDecides: !e.Acyclic}
+		doc := "OpenSM's engine " + e.Name + ": " + e.Doc
+		if e.Levels {
+			routing.Register("opensm-"+e.Name, doc, use, LayeredConfig{DataLanes: 8}, func(c LayeredConfig, env routing.Env) (fabric.Routing, error) {
+				return newRouted(e, c.RoutedConfig, c.DataLanes, env)
+			})
+			continue
+		}
+		routing.Register("opensm-"+e.Name, doc, use, RoutedConfig{}, func(c RoutedConfig, env routing.Env) (fabric.Routing, error) {
+			return newRouted(e, c, DefaultOptions().OperationalVLs, env)
 		})
-		return
 	}
-	routing.Register("opensm-"+e.Name, doc, use, RoutedConfig{}, func(c RoutedConfig, env routing.Env) (fabric.Routing, error) {
-		return newRouted(e, c, DefaultOptions().OperationalVLs, env)
-	})
 }
 
 // routed sends packets by the tables of an engine of OpenSM. A packet goes to the

@@ -80,7 +80,7 @@ func TestNewSubnetProblems(t *testing.T) {
 func TestMinHop(t *testing.T) {
 	s := newSubnet(t, chain(nil), 0, 0)
 	o := DefaultOptions()
-	tables, err := registry["minhop"].Route(s, &o)
+	tables, err := routeMinHop("minhop", s, &o, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,12 +134,13 @@ func TestAggregationNodesAreAdapters(t *testing.T) {
 			t.Fatalf("%d and %d adapter ports", a.adapterPorts(), b.adapterPorts())
 		}
 		o := randomOptions(&r, a)
-		for _, name := range Engines() {
+		for _, e := range engines {
+			name := e.Name
 			if name == "torus-2QoS" {
 				continue // wants a file
 			}
-			want, problem := registry[name].Route(a, o)
-			got, again := registry[name].Route(b, o)
+			want, problem := e.Route(a, o)
+			got, again := e.Route(b, o)
 			if fmt.Sprint(problem) != fmt.Sprint(again) {
 				t.Fatalf("round %d, %s: %v, want %v", round, name, again, problem)
 			}
@@ -194,7 +195,7 @@ func TestAggregationNodesSendNothing(t *testing.T) {
 	}}
 	s := newSubnet(t, g, 0, 0)
 	o := DefaultOptions()
-	tables, err := registry["minhop"].Route(s, &o)
+	tables, err := routeMinHop("minhop", s, &o, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,15 +4,6 @@ import (
 	"slices"
 )
 
-func init() {
-	register(Engine{
-		Name:   "updn",
-		Doc:    "up*/down*: no path goes down from the roots and up again",
-		Source: "Schroeder et al., Autonet, IEEE JSAC 1991; OpenSM's osm_ucast_updn.c",
-		Route:  routeUpDown,
-	})
-}
-
 // routeUpDown is up*/down* routing: switches are ranked by their distance from the
 // roots, and no path may go up after it has gone down. Among the ports with the fewest
 // hops each switch chooses as minhop does.
@@ -88,15 +79,6 @@ func (s *Subnet) findRoots(distance []uint8) []int32 {
 		}
 	}
 	return roots
-}
-
-func init() {
-	register(Engine{
-		Name:   "dnup",
-		Doc:    "down*/up*: up*/down* with ranks that rise from the switches with adapters",
-		Source: "OpenSM's osm_ucast_dnup.c",
-		Route:  routeDownUp,
-	})
 }
 
 // routeDownUp is up*/down* turned round: rank 0 are the switches with adapters, a
