@@ -102,7 +102,7 @@ func (b *bundles) assign(available int) (used int, ok bool) {
 	layer := newDependencies(b.t.Subnet, channels)
 	for column, lid := range b.columns {
 		for _, n := range b.sources {
-			if b.path = b.t.follow(n, lid, b.path); len(b.path) > 0 {
+			if b.path, _ = b.t.Path(n, lid, b.path); len(b.path) > 0 {
 				layer.add(b.path, int32(b.index(int32(column), n)), b.hosts[n])
 			}
 		}
@@ -139,7 +139,7 @@ func (b *bundles) move(layer, next *dependencies, edge int32, number uint8) {
 		}
 		b.layer[bundle] = number + 1
 		n := bundle % int32(nodes)
-		b.path = b.t.follow(n, b.columns[int(bundle)/nodes], b.path)
+		b.path, _ = b.t.Path(n, b.columns[int(bundle)/nodes], b.path)
 		weight := b.hosts[n]
 		b.pairs[number] -= weight
 		b.pairs[number+1] += weight

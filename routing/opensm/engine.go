@@ -216,10 +216,11 @@ func (t *Tables) Drawn(base, drawn string) bool {
 	return level >= first && level < first+uint64(t.draws[first])
 }
 
-// follow appends to path[:0] the cables between switches (indices in Subnet.Links)
-// from a node to a LID, up to where the tables lead to a host, into a switch or
-// nowhere, or for as many steps as there are switches.
-func (t *Tables) follow(n int32, lid int, path []int32) []int32 {
+// Path appends to path[:0] the cables between switches, as indices in Subnet.Links,
+// that packets take from a node to a LID, up to where the tables lead to a host, into a
+// switch or nowhere, or for as many steps as there are switches. ok is false if they do
+// not arrive.
+func (t *Tables) Path(n int32, lid int, path []int32) (_ []int32, ok bool) {
 	path = path[:0]
 	for len(path) < len(t.LFT) {
 		l := t.Subnet.at[int(n)<<8|int(t.LFT[n][lid])]
@@ -228,16 +229,6 @@ func (t *Tables) follow(n int32, lid int, path []int32) []int32 {
 		}
 		path = append(path, l)
 		n = t.Subnet.Links[l].Peer
-	}
-	return path
-}
-
-// Path appends to path[:0] the cables between switches, as indices in Subnet.Links,
-// that packets take from a node to a LID. ok is false if they do not arrive.
-func (t *Tables) Path(n int32, lid int, path []int32) (_ []int32, ok bool) {
-	path = t.follow(n, lid, path)
-	if len(path) > 0 {
-		n = t.Subnet.Links[path[len(path)-1]].Peer
 	}
 	e := t.Subnet.Ends[lid]
 	switch {
@@ -338,7 +329,7 @@ func (t *Tables) eachPath(c *classes, visit func(path []int32, lanes []uint8)) {
 			if !s.isTerminal(s.Ends[lid].Terminal) {
 				continue
 			}
-			path = t.follow(n, lid, path)
+			path, _ = t.Path(n, lid, path)
 			sl := t.Level(n, lid)
 			in := hosts[0].Port
 			at := n

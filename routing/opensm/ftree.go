@@ -271,14 +271,18 @@ func (f *fatTree) makeIndex() {
 			visit(at, f.up[at])
 		}
 		if f.rank[at] < f.leaf {
-			slices.SortStableFunc(f.down[at], f.byRemote)
+			f.order(f.down[at])
 		}
-		slices.SortStableFunc(f.up[at], f.byRemote)
+		f.order(f.up[at])
 	}
 }
 
-func (f *fatTree) byRemote(a, b *portGroup) int {
-	return bytes.Compare(f.index[a.remote][:], f.index[b.remote][:])
+// order sorts groups by the routes that use them, none at first, equals by the index of
+// the switch at the other end.
+func (f *fatTree) order(groups []*portGroup) {
+	slices.SortStableFunc(groups, func(a, b *portGroup) int {
+		return cmp.Or(cmp.Compare(a.used, b.used), bytes.Compare(f.index[a.remote][:], f.index[b.remote][:]))
+	})
 }
 
 // listLeaves lists the switches of leaf rank by index, from the first with compute

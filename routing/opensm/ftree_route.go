@@ -1,10 +1,5 @@
 package opensm
 
-import (
-	"bytes"
-	"cmp"
-)
-
 // route fills the tables: compute nodes first, then other adapters, then switches.
 func (f *fatTree) route() {
 	n := len(f.s.Switches)
@@ -130,23 +125,6 @@ func (f *fatTree) descend(n, previous int32, hops uint8) (reached bool) {
 		}
 	}
 	return reached
-}
-
-// order sorts groups by the routes that use them, equals by the index of the switch
-// at the other end. The lists are nearly sorted.
-func (f *fatTree) order(groups []*portGroup) {
-	for i := 1; i < len(groups); i++ {
-		for j := i; j > 0 && f.compare(groups[j-1], groups[j]) > 0; j-- {
-			groups[j-1], groups[j] = groups[j], groups[j-1]
-		}
-	}
-}
-
-func (f *fatTree) compare(a, b *portGroup) int {
-	if c := cmp.Compare(a.used, b.used); c != 0 {
-		return c
-	}
-	return bytes.Compare(f.index[a.remote][:], f.index[b.remote][:])
 }
 
 // connectRoots gives switches above the leaves entries for those that they have no

@@ -87,27 +87,24 @@ func (s *Subnet) distances() ([]uint8, error) {
 	return all, nil
 }
 
-// hopMatrix holds hop counts by link and destination: hops[l*n+d] is the number
+// hopMatrix holds hop counts by link and destination: [l*nodes+d] is the number
 // of hops from the switch that link l starts at to node d by that link, 255 where
 // it must not be taken.
-type hopMatrix struct {
-	n    int
-	hops []uint8
-}
+type hopMatrix []uint8
 
 // minHops is the matrix of all shortest paths and detours: by each link one hop
 // more than its far end has.
 func (s *Subnet) minHops() (hopMatrix, error) {
 	distance, err := s.distances()
 	if err != nil {
-		return hopMatrix{}, err
+		return nil, err
 	}
 	n := len(s.Switches)
-	m := hopMatrix{n, make([]uint8, len(s.Links)*n)}
-	for l, link := range s.Links {
+	m := make(hopMatrix, 0, len(s.Links)*n)
+	for _, link := range s.Links {
 		// Distances are the same both ways.
-		for d, hops := range distance[int(link.Peer)*n:][:n] {
-			m.hops[l*n+d] = byOneMore(hops)
+		for _, hops := range distance[int(link.Peer)*n:][:n] {
+			m = append(m, byOneMore(hops))
 		}
 	}
 	return m, nil
@@ -158,7 +155,7 @@ func (b *balancer) route(engine string, m hopMatrix) (*Tables, error) {
 		b.random = newCRandom(b.o.ScatterPorts)
 	}
 	t := newTables(engine, b.s)
-	w := balanceWork{balancer: b, candidates: make([]candidate, 0, 256), known: make([]span, m.n), spread: make([][]use, b.s.adapterPorts())}
+	w := balanceWork{balancer: b, candidates: make([]candidate, 0, 256), known: make([]span, b.s.nodes()), spread: make([][]use, b.s.adapterPorts())}
 	for n := range b.s.nodes() {
 		w.begin(n)
 		row := t.LFT[n]
@@ -279,7 +276,7 @@ func (w *balanceWork) to(m hopMatrix, d int32) []candidate {
 	start := int32(len(w.candidates))
 	least := uint8(noPath)
 	for l := w.s.Start[w.n]; l < w.s.Start[w.n+1]; l++ {
-		h := m.hops[int(l)*m.n+int(d)]
+		h := m[int(l)*len(w.known)+int(d)]
 		if h < least {
 			least = h
 			w.candidates = w.candidates[:start]

@@ -141,7 +141,7 @@ func (d *directed) byRank(from, to int32) direction {
 // times links, more where switches are reached again by a shorter way.
 func (d *directed) hops(unrestricted func(n int32) bool, distance []uint8) hopMatrix {
 	n := len(d.s.Switches)
-	m := hopMatrix{n, make([]uint8, len(d.s.Links)*n)}
+	m := make(hopMatrix, len(d.s.Links)*n)
 	for _, l := range d.s.Links {
 		d.step = append(d.step, d.between(l.From, l.Peer))
 	}
@@ -149,13 +149,13 @@ func (d *directed) hops(unrestricted func(n int32) bool, distance []uint8) hopMa
 	for to := range d.s.nodes() {
 		if unrestricted(to) {
 			for l, link := range d.s.Links {
-				m.hops[l*n+int(to)] = byOneMore(distance[int(to)*n+int(link.Peer)])
+				m[l*n+int(to)] = byOneMore(distance[int(to)*n+int(link.Peer)])
 			}
 			continue
 		}
 		d.search(to)
 		for l, h := range d.by {
-			m.hops[l*n+int(to)] = h
+			m[l*n+int(to)] = h
 		}
 	}
 	return m
