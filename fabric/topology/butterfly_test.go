@@ -1,16 +1,9 @@
 package topology
 
 import (
-	"fmt"
 	"slices"
 	"testing"
 )
-
-func init() {
-	for _, c := range []ButterflyConfig{{2, 1, "both"}, {2, 2, "both"}, {2, 3, "first"}, {3, 2, "both"}, {3, 3, "first"}, {4, 2, "first"}, {5, 2, "both"}} {
-		addSample("butterfly", fmt.Sprintf("%+v", c), false, func(d *ButterflyConfig) { *d = c })
-	}
-}
 
 // From a switch of the first stage to one of the last there is one path of n-1 cables.
 func TestButterflyPaths(t *testing.T) {
@@ -45,17 +38,6 @@ func TestButterflyIsTree(t *testing.T) {
 	a, b := Measure(tree.Graph()), Measure(fly.Graph())
 	if !slices.Equal(a.Pairs, b.Pairs) || a.Links != b.Links || a.Switches != b.Switches {
 		t.Errorf("%+v, %+v", a, b)
-	}
-}
-
-func TestButterflyRefuses(t *testing.T) {
-	refuses(t, "butterfly", "n", func(c *ButterflyConfig) { c.K, c.N = 4096, 16 })
-	refuses(t, "butterfly", "ends", func(c *ButterflyConfig) { c.Ends = "last" })
-}
-
-func init() {
-	for _, c := range []KautzConfig{{2, 1, 1}, {2, 2, 2}, {2, 3, 1}, {3, 1, 1}, {3, 2, 1}, {3, 3, 1}, {4, 2, 2}} {
-		addSample("kautz", fmt.Sprintf("%+v", c), false, func(d *KautzConfig) { *d = c })
 	}
 }
 
@@ -99,17 +81,4 @@ func TestKautzWords(t *testing.T) {
 			}
 		}
 	}
-}
-
-// SiCortex's size: 972 switches of 3 + 3 arcs, 6 hops.
-func TestKautzSiCortex(t *testing.T) {
-	x := build(t, "kautz", func(c *KautzConfig) { *c = KautzConfig{3, 6, 1} })
-	if got, want := x.Facts(), (Facts{972, 972, 2916, 6, -1}); got != want || Measure(x.Graph()).Diameter() != 6 {
-		t.Errorf("%+v, diameter %d", got, Measure(x.Graph()).Diameter())
-	}
-}
-
-func TestKautzRefuses(t *testing.T) {
-	refuses(t, "kautz", "d", func(c *KautzConfig) { c.D = 1 })
-	refuses(t, "kautz", "n", func(c *KautzConfig) { c.D, c.N = 1024, 20 })
 }

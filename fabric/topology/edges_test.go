@@ -10,12 +10,6 @@ import (
 	"github.com/weft-sim/weft/sim/param"
 )
 
-func init() {
-	addSample("edges", "ring", false, func(c *EdgesConfig) {
-		c.Path, c.Terminals = filepath.Join("testdata", "ring.edges"), 2
-	})
-}
-
 func TestEdges(t *testing.T) {
 	for _, c := range []struct {
 		text  string
@@ -83,7 +77,6 @@ func TestEdgesRefuses(t *testing.T) {
 			t.Errorf("%q: %v, want %s", c.text, err, c.want)
 		}
 	}
-	refuses(t, "edges", "path", func(c *EdgesConfig) {})
 	if _, err := param.Make(Registry, "edges", struct{}{}, func(c *EdgesConfig) { c.Path = "nowhere" }); err == nil || !strings.Contains(err.Error(), "a readable file") {
 		t.Error(err)
 	}

@@ -2,7 +2,6 @@ package topology
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,15 +10,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/sim/input"
-	"github.com/weft-sim/weft/sim/param"
 )
-
-func init() {
-	addSample("file", "two", false, func(c *FileConfig) {
-		c.Path = "two.json"
-		c.RelativeTo("testdata")
-	})
-}
 
 // The example of FileConfig's documentation.
 func TestFileExample(t *testing.T) {
@@ -56,10 +47,6 @@ func TestFilePaths(t *testing.T) {
 		if config.Path != c.want {
 			t.Errorf("%q from dir is %q, want %q", c.path, config.Path, c.want)
 		}
-	}
-	_, err := Registry.Build("file", &FileConfig{"testdata/absent.json"}, struct{}{})
-	if problem := (*param.ParamError)(nil); !errors.As(err, &problem) || problem.Key != "path" {
-		t.Errorf("absent file: %v", err)
 	}
 }
 

@@ -1,16 +1,9 @@
 package topology
 
 import (
-	"fmt"
 	"math"
 	"testing"
 )
-
-func init() {
-	for _, q := range []int{2, 3, 4, 5, 7, 8, 9} {
-		addSample("polarfly", fmt.Sprintf("q=%d", q), false, func(c *PolarFlyConfig) { c.Q = q })
-	}
-}
 
 // Every two switches have exactly one path of two hops where a loop is one, that is
 // A² = J + qI: neighbours have one common neighbour, or none if one of them is a
@@ -76,9 +69,4 @@ func TestPolarFly(t *testing.T) {
 	if m.Switches != 993 || m.Terminals != 15888 || m.Diameter() != 2 || math.Abs(m.MooreEfficiency()-993.0/1025) > 1e-12 {
 		t.Errorf("%+v", m)
 	}
-}
-
-func TestPolarFlyRefuses(t *testing.T) {
-	refuses(t, "polarfly", "q", func(c *PolarFlyConfig) { c.Q = 10 })
-	refuses(t, "polarfly", "q", func(c *PolarFlyConfig) { c.Q = 1 })
 }

@@ -1,16 +1,9 @@
 package topology
 
 import (
-	"fmt"
 	"slices"
 	"testing"
 )
-
-func init() {
-	for _, c := range []PolarStarConfig{{2, "paley", 2, 1}, {2, "iq", 0, 2}, {2, "iq", 3, 1}, {3, "paley", 2, 0}, {2, "iq", 4, 1}, {3, "iq", 0, 1}} {
-		addSample("polarstar", fmt.Sprintf("%+v", c), false, func(d *PolarStarConfig) { *d = c })
-	}
-}
 
 // The two properties of supernodes that the diameter rests on: every vertex has d
 // neighbours, and G and f(G) have nothing in common and together all pairs, but for
@@ -64,12 +57,4 @@ func TestPolarStarDiameter(t *testing.T) {
 			t.Errorf("%+v: %d switches, diameter %d", c.config, g.Switches(), d)
 		}
 	}
-}
-
-func TestPolarStarRefuses(t *testing.T) {
-	refuses(t, "polarstar", "q", func(c *PolarStarConfig) { c.Q = 6 })
-	refuses(t, "polarstar", "d", func(c *PolarStarConfig) { c.D = 3 })
-	refuses(t, "polarstar", "d", func(c *PolarStarConfig) { c.D = 0 })
-	refuses(t, "polarstar", "d", func(c *PolarStarConfig) { c.D = 10 })
-	refuses(t, "polarstar", "d", func(c *PolarStarConfig) { c.Supernode, c.D = "iq", 2 })
 }
