@@ -32,3 +32,81 @@ func TestTwistedTorus(t *testing.T) {
 		t.Errorf("diameter %d", d)
 	}
 }
+
+// From a switch of the first stage to one of the last there is one path of n-1 cables.
+func TestButterflyPaths(t *testing.T) {
+	for _, c := range []ButterflyConfig{{2, 3, "both"}, {3, 3, "both"}, {2, 4, "first"}} {
+		g := build(t, "butterfly", func(d *ButterflyConfig) { *d = c }).Graph()
+		rows, n := g.Switches()/c.N, g.Neighbors()
+		for s := range rows {
+			paths := make([]int, g.Switches())
+			paths[s] = 1
+			for stage := range c.N - 1 {
+				for r := range rows {
+					at := SwitchID(stage*rows + r)
+					for _, u := range n.Of(at) {
+						if int(u)/rows == stage+1 {
+							paths[u] += paths[at]
+						}
+					}
+				}
+			}
+			if last := paths[g.Switches()-rows:]; slices.Min(last) != 1 || slices.Max(last) != 1 {
+				t.Fatalf("%+v: paths from switch %d: %v", c, s, last)
+			}
+		}
+	}
+}
+
+// With ends = "first" the cables are those of the k-ary n-tree, an XGFT of n levels with k
+// children and k parents everywhere: the pairs of leaves at each distance agree.
+func TestButterflyIsTree(t *testing.T) {
+	tree := build(t, "xgft", func(c *XGFTConfig) { c.M, c.W = []int{3, 3, 3}, []int{1, 3, 3} })
+	fly := build(t, "butterfly", func(c *ButterflyConfig) { *c = ButterflyConfig{3, 3, "first"} })
+	a, b := Measure(tree.Graph()), Measure(fly.Graph())
+	if !slices.Equal(a.Pairs, b.Pairs) || a.Links != b.Links || a.Switches != b.Switches {
+		t.Errorf("%+v, %+v", a, b)
+	}
+}
+
+// First principles: the words are listed, and each is joined to those that drop its
+// first letter and add one.
+func TestKautzWords(t *testing.T) {
+	for _, c := range []KautzConfig{{2, 1, 1}, {2, 2, 1}, {2, 4, 1}, {3, 3, 1}, {4, 3, 1}} {
+		words := []string{}
+		var grow func(word string)
+		grow = func(word string) {
+			if len(word) == c.N {
+				words = append(words, word)
+				return
+			}
+			for a := range c.D + 1 {
+				if letter := string(rune('a' + a)); word == "" || word[len(word)-1:] != letter {
+					grow(word + letter)
+				}
+			}
+		}
+		grow("")
+		number := map[string]SwitchID{}
+		for i, word := range words { // in lexicographic order: that of the numbers
+			number[word] = SwitchID(i)
+		}
+		g := build(t, "kautz", func(d *KautzConfig) { *d = c }).Graph()
+		if g.Switches() != len(words) {
+			t.Fatalf("%+v: %d switches, %d words", c, g.Switches(), len(words))
+		}
+		for s, word := range words {
+			at := g.PortStart[s] + 1
+			for a := range c.D + 1 {
+				to, ok := number[word[1:]+string(rune('a'+a))]
+				if letter := byte('a' + a); !ok || word[len(word)-1] == letter {
+					continue
+				}
+				if peer, _ := g.PeerPort(at); g.PortSwitch[peer] != to {
+					t.Fatalf("%+v: port %d of %s leads to %s, want %s", c, at-g.PortStart[s], word, words[g.PortSwitch[peer]], words[to])
+				}
+				at++
+			}
+		}
+	}
+}

@@ -40,42 +40,26 @@ func TestRailOptimisedSuperPOD(t *testing.T) {
 	}
 }
 
-// Switches on a path: one on the same rail of a unit, three otherwise.
+// Cables on a path between terminals: without cores none on the same rail of a unit, two
+// otherwise; with 2 rails of 4 units in 2 groups and cores none on a rail of a unit, two on a
+// rail of a group, four otherwise.
 func TestRailOptimisedPaths(t *testing.T) {
-	x := build(t, "rail-optimised", func(c *RailConfig) { *c = RailConfig{2, 3, 2, 2, 2, 0, 0, 1} }).(*RailOptimised)
-	g := x.Graph()
-	for a := range TerminalID(g.Terminals()) {
-		d := g.DistancesFrom(g.TerminalSwitch(a), nil)
-		for b := range TerminalID(g.Terminals()) {
-			want := 2
-			if x.RailOf(a) == x.RailOf(b) && x.NodeOf(a)/3 == x.NodeOf(b)/3 {
-				want = 0
-			}
-			if got := int(d[g.TerminalSwitch(b)]); got != want {
-				t.Fatalf("terminals %d and %d: %d cables, want %d", a, b, got, want)
-			}
-		}
-	}
-}
-
-// Cables on a path with groups and cores, 2 rails of 4 units in 2 groups: none on a rail of a
-// unit, two on a rail of a group, four otherwise.
-func TestRailOptimisedGroups(t *testing.T) {
-	x := build(t, "rail-optimised", func(c *RailConfig) { *c = RailConfig{2, 2, 4, 2, 2, 4, 4, 2} }).(*RailOptimised)
-	g := x.Graph()
-	for a := range TerminalID(g.Terminals()) {
-		d := g.DistancesFrom(g.TerminalSwitch(a), nil)
-		for b := range TerminalID(g.Terminals()) {
-			unitA, unitB, want := x.NodeOf(a)/2, x.NodeOf(b)/2, 4
-			switch {
-			case x.RailOf(a) != x.RailOf(b) || unitA/2 != unitB/2:
-			case unitA != unitB:
-				want = 2
-			default:
-				want = 0
-			}
-			if got := int(d[g.TerminalSwitch(b)]); got != want {
-				t.Fatalf("terminals %d and %d: %d cables, want %d", a, b, got, want)
+	for _, c := range []RailConfig{{2, 3, 2, 2, 2, 0, 0, 1}, {2, 2, 4, 2, 2, 4, 4, 2}} {
+		x := build(t, "rail-optimised", func(d *RailConfig) { *d = c }).(*RailOptimised)
+		g := x.Graph()
+		for a := range TerminalID(g.Terminals()) {
+			d := g.DistancesFrom(g.TerminalSwitch(a), nil)
+			for b := range TerminalID(g.Terminals()) {
+				unitA, unitB, want := x.NodeOf(a)/c.Nodes, x.NodeOf(b)/c.Nodes, 2
+				switch {
+				case x.RailOf(a) == x.RailOf(b) && unitA == unitB:
+					want = 0
+				case c.Cores > 0 && (x.RailOf(a) != x.RailOf(b) || unitA/2 != unitB/2):
+					want = 4
+				}
+				if got := int(d[g.TerminalSwitch(b)]); got != want {
+					t.Fatalf("%+v: terminals %d and %d: %d cables, want %d", c, a, b, got, want)
+				}
 			}
 		}
 	}
