@@ -135,7 +135,7 @@ func TestDirectory(t *testing.T) {
 	}
 	// Names of imported switches may contain what separates two of them.
 	named := *g
-	named.Names = &Names{Switch: []string{"a - b", "b", "c port 1", "a", "b - c port 1"}}
+	named.Names = &Names{Switches: []SwitchName{{Name: "a - b"}, {Name: "b"}, {Name: "c port 1"}, {Name: "a"}, {Name: "b - c port 1"}}}
 	d = NewDirectory(&named)
 	for name, want := range map[string]PortID{
 		"a - b - b":       g.PortStart[0] + 1, // "a - b" and "b"

@@ -13,12 +13,12 @@ import (
 func TestEdges(t *testing.T) {
 	for _, c := range []struct {
 		text  string
-		names []string
+		names []SwitchName
 		rows  [][]SwitchID
 	}{
 		{"# ring\n0 1\n1 2\r\n\n2 0\n", nil, [][]SwitchID{{1, 2}, {0, 2}, {0, 1}}},
 		{"2 0 far\n1 2\n1 2\n", nil, [][]SwitchID{{2}, {2}, {0, 1}}},
-		{"b a\na c\n", []string{"b", "a", "c"}, [][]SwitchID{{1}, {0, 2}, {1}}},
+		{"b a\na c\n", []SwitchName{{Name: "b"}, {Name: "a"}, {Name: "c"}}, [][]SwitchID{{1}, {0, 2}, {1}}},
 	} {
 		g, err := ReadEdges("f", []byte(c.text), 3)
 		if err != nil {
@@ -26,7 +26,7 @@ func TestEdges(t *testing.T) {
 			continue
 		}
 		CheckGraph(t, g)
-		if g.Terminals() != 3*len(c.rows) || c.names != nil && !reflect.DeepEqual(g.Names.Switch, c.names) {
+		if g.Terminals() != 3*len(c.rows) || c.names != nil && !reflect.DeepEqual(g.Names.Switches, c.names) {
 			t.Errorf("%q: %d terminals, names %+v", c.text, g.Terminals(), g.Names)
 		}
 		for s, row := range c.rows {

@@ -42,21 +42,12 @@ func namedGraph() *Graph {
 	b.AddTerminal(0, 1)
 	g := b.Freeze()
 	g.Names = &Names{
-		Switch:       []string{`quote " backslash \ <tag> & ünicode`, "two\nlines"},
-		SwitchGUID:   []uint64{0xffffffffffffffff, 1},
-		SwitchLID:    []int32{3, 49151},
-		SwitchLMC:    []uint8{0, 3},
-		SwitchPorts:  []int32{36, 648},
+		Switches:     []SwitchName{{`quote " backslash \ <tag> & ünicode`, 0xffffffffffffffff, 3, 0, 36}, {"two\nlines", 1, 49151, 3, 648}},
 		Port:         []int32{36, 1, 7, 5, 4, 3},
-		Terminal:     []string{"", "host HCA-1"},
-		NodeGUID:     []uint64{0x0002c90300a1b2c3, 4},
-		PortGUID:     []uint64{5, 6},
-		TerminalLID:  []int32{7, 8},
-		TerminalLMC:  []uint8{1, 0},
+		Terminals:    []AdapterPort{{NodeGUID: 0x0002c90300a1b2c3, NodePort: 1, PortGUID: 5, LID: 7, LMC: 1}, {Name: "host HCA-1", NodeGUID: 4, NodePort: 2, PortGUID: 6, LID: 8}},
 		TerminalNode: []int32{0, 0},
-		NodePort:     []int32{1, 2},
 		Host:         []int32{3, 3},
-		Aggregation:  []AggregationNode{{"inside", 1, 37, 9, 1, 10, 11, 2, "4xHDR"}, {Switch: 0, Port: 2}},
+		Aggregation:  []AdapterPort{{"inside", 1, 37, 9, 1, 10, 11, 2, "4xHDR"}, {Switch: 0, Port: 2}},
 	}
 	return g
 }

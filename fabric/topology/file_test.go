@@ -20,7 +20,7 @@ func TestFileExample(t *testing.T) {
 	b.AddTerminal(1, 0)
 	b.AddLink(0, 1, 1)
 	want := b.Freeze()
-	want.Names = &Names{Switch: []string{"left", ""}, Terminal: []string{"host A", ""}}
+	want.Names = &Names{Switches: []SwitchName{{Name: "left"}, {}}, Terminals: []AdapterPort{{Name: "host A"}, {}}}
 	if !reflect.DeepEqual(topo.Graph(), want) {
 		t.Errorf("%+v, want %+v", topo.Graph(), want)
 	}

@@ -112,19 +112,21 @@ func (f *fatTree) build() string {
 // adaptersByGUID lists the adapters, each as its terminals by port number, by the
 // GUID of the node.
 func (s *Subnet) adaptersByGUID() [][]topology.TerminalID {
-	byNode := map[uint64][]topology.TerminalID{}
-	var guids []uint64
-	for t, guid := range s.Names.NodeGUID {
-		if byNode[guid] == nil {
-			guids = append(guids, guid)
+	byNode := map[topology.GUID][]topology.TerminalID{}
+	var guids []topology.GUID
+	for t, x := range s.Names.Terminals {
+		if byNode[x.NodeGUID] == nil {
+			guids = append(guids, x.NodeGUID)
 		}
-		byNode[guid] = append(byNode[guid], topology.TerminalID(t))
+		byNode[x.NodeGUID] = append(byNode[x.NodeGUID], topology.TerminalID(t))
 	}
 	slices.SortFunc(guids, ib.CompareGUID)
 	adapters := make([][]topology.TerminalID, len(guids))
 	for i, guid := range guids {
 		adapters[i] = byNode[guid]
-		slices.SortFunc(adapters[i], func(a, b topology.TerminalID) int { return cmp.Compare(s.Names.NodePort[a], s.Names.NodePort[b]) })
+		slices.SortFunc(adapters[i], func(a, b topology.TerminalID) int {
+			return cmp.Compare(s.Names.Terminals[a].NodePort, s.Names.Terminals[b].NodePort)
+		})
 	}
 	return adapters
 }
@@ -135,8 +137,8 @@ func (f *fatTree) findComputeNodes() {
 		listed[guid] = true
 	}
 	f.compute = make([]bool, f.s.adapterPorts())
-	for t, guid := range f.s.Names.PortGUID {
-		f.compute[t] = !f.o.HasNodes || listed[guid]
+	for t, x := range f.s.Names.Terminals {
+		f.compute[t] = !f.o.HasNodes || listed[uint64(x.PortGUID)]
 	}
 	for n := range f.s.nodes() {
 		f.hosts[n] = len(f.s.hosts(n))
@@ -216,7 +218,7 @@ func (f *fatTree) markLeaves(adapters [][]topology.TerminalID) string {
 			}
 			if f.rank[n] != f.leaf {
 				return fmt.Sprintf("fabric_mark_leaf_switches: ERR AB26: CN port 0x%x is connected to switch 0x%x with rank %d, while FatTree leaf rank is %d; %s",
-					f.s.Names.PortGUID[t], f.s.guid(n), f.rank[n], f.leaf, noTree)
+					f.s.Names.Terminals[t].PortGUID, f.s.guid(n), f.rank[n], f.leaf, noTree)
 			}
 			f.marked[n] = true
 		}

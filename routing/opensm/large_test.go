@@ -118,7 +118,7 @@ func TestTorusShape(t *testing.T) {
 // less all switches, cables and hosts without which the cycle is there as well. If the
 // dependencies stay in the graph there is none. The certificate finds it.
 func TestNueCanDeadlock(t *testing.T) {
-	guids := []uint64{
+	guids := []topology.GUID{
 		0x145cbc40d02754fa, 0x4044e49cdc90ace9, 0x76d6e611d8963b79, 0x6c856a41650b3ea6, 0x1d502781cea2131e, 0x5bfabf46a9efd4e8,
 		0x192d1d402fcffd73, 0x74980669306e04b5, 0x3d99f8ea9b13048d, 0x108fdb89ba93ac38, 0x42e944bc205cb09b, 0x42ae3dcce7046983,
 		0x17bb1cfb613b7a47, 0x1ed5a1cc5095e8bc, 0x3f56094edf934bd7, 0x5792ea948af35e89, 0x54eeb8a50f17d39d, 0x2265cf3387041964,
@@ -145,7 +145,10 @@ func TestNueCanDeadlock(t *testing.T) {
 		b.AddLink(c[0], c[1], 1)
 	}
 	g := b.Freeze()
-	g.Names = &topology.Names{SwitchGUID: guids}
+	g.Names = &topology.Names{}
+	for _, guid := range guids {
+		g.Names.Switches = append(g.Names.Switches, topology.SwitchName{GUID: guid})
+	}
 	s := newSubnet(t, g, 0, 0)
 	o := DefaultOptions()
 	o.OperationalVLs = 1

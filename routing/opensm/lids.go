@@ -16,11 +16,11 @@ import (
 
 // describe names an end port as OpenSM's dumps do: what it is of, its GUID, and the name of
 // its node.
-func (s *Subnet) describe(e End) (kind string, guid uint64, name string) {
+func (s *Subnet) describe(e End) (kind string, guid topology.GUID, name string) {
 	if e.Terminal >= 0 {
-		return "Channel Adapter", s.Names.PortGUID[e.Terminal], s.Names.Terminal[e.Terminal]
+		return "Channel Adapter", s.Names.Terminals[e.Terminal].PortGUID, s.Names.Terminals[e.Terminal].Name
 	}
-	return "Switch", s.guid(e.Node), s.Names.Switch[s.Switches[e.Node]]
+	return "Switch", s.guid(e.Node), s.Names.Switches[s.Switches[e.Node]].Name
 }
 
 // ends lists the ports that get LIDs, those of adapters and port 0 of the switches, by GUID;
@@ -46,12 +46,12 @@ func (s *Subnet) stated(e End) int32 {
 	known := s.Graph.Names
 	switch {
 	case known == nil:
-	case e.Terminal < 0 && known.SwitchLID != nil:
-		return known.SwitchLID[s.Switches[e.Node]]
+	case e.Terminal < 0 && known.Switches != nil:
+		return known.Switches[s.Switches[e.Node]].LID
 	case e.Terminal >= 0 && !s.isTerminal(e.Terminal):
 		return known.Aggregation[int(e.Terminal)-s.Graph.Terminals()].LID
-	case e.Terminal >= 0 && known.TerminalLID != nil:
-		return known.TerminalLID[e.Terminal]
+	case e.Terminal >= 0 && known.Terminals != nil:
+		return known.Terminals[e.Terminal].LID
 	}
 	return 0
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/topology/ib"
 )
 
@@ -175,7 +176,7 @@ func (b *balancer) destinations() ([]destination, error) {
 	if len(b.o.Order) > 0 {
 		byGUID := ib.NewIdentities(b.s.Names).Terminals
 		for _, guid := range b.o.Order {
-			if t, known := byGUID[guid]; known && !done[t] {
+			if t, known := byGUID[topology.GUID(guid)]; known && !done[t] {
 				done[t] = true
 				ends = append(ends, End{b.s.home(t), t})
 			}

@@ -98,23 +98,14 @@ func NewSubnet(g *topology.Graph, manager topology.TerminalID, lmc int) (*Subnet
 // Wire looks at a network without its LIDs and the numbers of its ports, for searches of
 // paths alone: they may be other than InfiniBand's.
 func Wire(g *topology.Graph) *Subnet {
-	names := withAggregation(ib.Names(g))
+	names := ib.Names(g)
+	names.Terminals = append(names.Terminals, names.Aggregation...)
 	s := &Subnet{Graph: g, Names: names, Switches: ib.GUIDOrder(names), Node: make([]int32, g.Switches())}
 	for n, id := range s.Switches {
 		s.Node[id] = int32(n)
 	}
 	s.wire()
 	return s
-}
-
-// withAggregation puts the ports of aggregation nodes behind the terminals.
-func withAggregation(names *topology.Names) *topology.Names {
-	all := *names
-	all.Terminal, all.NodeGUID, all.PortGUID, all.NodePort = slices.Clone(all.Terminal), slices.Clone(all.NodeGUID), slices.Clone(all.PortGUID), slices.Clone(all.NodePort)
-	for _, a := range names.Aggregation {
-		all.Terminal, all.NodeGUID, all.PortGUID, all.NodePort = append(all.Terminal, a.Name), append(all.NodeGUID, a.NodeGUID), append(all.PortGUID, a.PortGUID), append(all.NodePort, a.NodePort)
-	}
-	return &all
 }
 
 // cable is one at a switch.
@@ -208,14 +199,14 @@ func (s *Subnet) hosts(n int32) []Host { return s.Hosts[s.HostStart[n]:s.HostSta
 func (s *Subnet) nodes() int32 { return int32(len(s.Switches)) }
 
 // guid is the GUID of a node.
-func (s *Subnet) guid(n int32) uint64 { return s.Names.SwitchGUID[s.Switches[n]] }
+func (s *Subnet) guid(n int32) topology.GUID { return s.Names.Switches[s.Switches[n]].GUID }
 
 // numPorts is the number of physical ports of a node.
-func (s *Subnet) numPorts(n int32) int { return int(s.Names.SwitchPorts[s.Switches[n]]) }
+func (s *Subnet) numPorts(n int32) int { return int(s.Names.Switches[s.Switches[n]].Ports) }
 
 // adapterPorts is the number of the ports of adapters: terminals and, behind them, ports of
 // aggregation nodes.
-func (s *Subnet) adapterPorts() int { return s.Graph.Terminals() + len(s.Names.Aggregation) }
+func (s *Subnet) adapterPorts() int { return len(s.Names.Terminals) }
 
 // isTerminal tells an adapter's port that is a terminal from that of an aggregation node.
 func (s *Subnet) isTerminal(t topology.TerminalID) bool { return int(t) < s.Graph.Terminals() }
@@ -252,7 +243,7 @@ func (s *Subnet) mostFirst(count func(n int32) int) []int32 {
 func (s *Subnet) portOrder() []topology.TerminalID {
 	order := upTo[topology.TerminalID](s.adapterPorts())
 	slices.SortFunc(order, func(a, b topology.TerminalID) int {
-		return ib.CompareGUID(s.Names.PortGUID[a], s.Names.PortGUID[b])
+		return ib.CompareGUID(s.Names.Terminals[a].PortGUID, s.Names.Terminals[b].PortGUID)
 	})
 	return order
 }
@@ -269,5 +260,15 @@ func upTo[N ~int32](n int) []N {
 // DefaultManager is where the subnet manager runs unless someone says so: on host
 // H0, the first of that name, else on the first adapter.
 func DefaultManager(g *topology.Graph) topology.TerminalID {
-	return topology.TerminalID(max(0, slices.Index(ib.Names(g).Terminal, "H0")))
+	return max(0, terminalOf(ib.Names(g), func(t *topology.AdapterPort) bool { return t.Name == "H0" }))
+}
+
+// terminalOf is the first terminal that is so; -1: none.
+func terminalOf(names *topology.Names, is func(t *topology.AdapterPort) bool) topology.TerminalID {
+	for t := range names.Terminals {
+		if is(&names.Terminals[t]) {
+			return topology.TerminalID(t)
+		}
+	}
+	return -1
 }

@@ -54,7 +54,7 @@ func TestLIDs(t *testing.T) {
 		t.Errorf("LIDs up to %d: %v", s.MaxLID, s.Ends)
 	}
 	// Stated LIDs stay, but one that is taken, or too large.
-	s = newSubnet(t, chain(&topology.Names{TerminalLID: []int32{9, 9, 0, 60000}, SwitchLID: []int32{1, 0}}), 2, 0)
+	s = newSubnet(t, chain(&topology.Names{Terminals: []topology.AdapterPort{{LID: 9}, {LID: 9}, {}, {LID: 60000}}, Switches: []topology.SwitchName{{LID: 1}, {}}}), 2, 0)
 	if want := []int32{9, 4, 2, 5}; !slices.Equal(s.TerminalLID, want) || !slices.Equal(s.SwitchLID, []int32{1, 3}) {
 		t.Errorf("LIDs of hosts %v, of switches %v, want %v and 1, 3", s.TerminalLID, s.SwitchLID, want)
 	}
@@ -114,7 +114,7 @@ func TestAggregationNodesAreAdapters(t *testing.T) {
 			if terminal > 0 && r.IntN(3) == 0 {
 				name = fmt.Sprintf("Reducing unit %d", terminal)
 			}
-			drawn.Names.Terminal = append(drawn.Names.Terminal, name)
+			drawn.Names.Terminals = append(drawn.Names.Terminals, topology.AdapterPort{Name: name})
 		}
 		var text strings.Builder
 		if err := ib.WriteNetDiscover(&text, drawn); err != nil {
@@ -166,9 +166,11 @@ func TestAggregationNodesAreAdapters(t *testing.T) {
 
 func subnetOf(t *testing.T, g *topology.Graph, lmc int) *Subnet {
 	t.Helper()
-	manager := topology.TerminalID(slices.Index(ib.Names(g).Terminal, "host0"))
-	s := newSubnet(t, g, manager, lmc)
-	return s
+	manager, err := FindManager(g, "host0", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newSubnet(t, g, manager, lmc)
 }
 
 func levelsText(t *Tables) string {
@@ -189,7 +191,7 @@ func TestAggregationNodesSendNothing(t *testing.T) {
 	b.AddTerminal(1, 0)
 	b.AddLink(0, 1, 0)
 	g := b.Freeze()
-	g.Names = &topology.Names{Aggregation: []topology.AggregationNode{
+	g.Names = &topology.Names{Aggregation: []topology.AdapterPort{
 		{Name: "a", Switch: 0, Port: 9, NodeGUID: 0x900, PortGUID: 0x901, LID: 77},
 		{Name: "b", Switch: 1, Port: 9, NodeGUID: 0x902, PortGUID: 0x903},
 	}}

@@ -98,8 +98,8 @@ func (p *placer) seed() error {
 	center := int32(-1)
 	for direction, links := range p.c.Links {
 		for _, link := range links {
-			a, known := byGUID[link[0]]
-			b, alsoKnown := byGUID[link[1]]
+			a, known := byGUID[topology.GUID(link[0])]
+			b, alsoKnown := byGUID[topology.GUID(link[1])]
 			if !known || !alsoKnown {
 				return fmt.Errorf("%s 0x%x 0x%x: no such switch", torusLinks[direction], link[0], link[1])
 			}

@@ -46,7 +46,7 @@ func routeUpDown(s *Subnet, o *Options) (*Tables, error) {
 func (s *Subnet) nodesOf(guids []uint64) []int32 {
 	var nodes []int32
 	for n := range s.nodes() {
-		if slices.Contains(guids, s.guid(n)) {
+		if slices.Contains(guids, uint64(s.guid(n))) {
 			nodes = append(nodes, n)
 		}
 	}

@@ -32,10 +32,10 @@ func TestReadPathLevels(t *testing.T) {
 	}
 	for src, lid := range lidOf {
 		fmt.Fprintf(&reduced, "\n%d ", lid)
-		fmt.Fprintf(&dump, "Channel Adapter 0x%016x, base LID %d, \"%s\"\n# LID : SL\n", names.PortGUID[src], lid, names.Terminal[src])
+		fmt.Fprintf(&dump, "Channel Adapter 0x%016x, base LID %d, \"%s\"\n# LID : SL\n", names.Terminals[src].PortGUID, lid, names.Terminals[src].Name)
 		for dst, to := range lidOf {
 			fmt.Fprintf(&reduced, "%x", levelOf(src, dst))
-			fmt.Fprintf(&triples, "0x%016x %d %d\n", names.PortGUID[src], to, levelOf(src, dst))
+			fmt.Fprintf(&triples, "0x%016x %d %d\n", names.Terminals[src].PortGUID, to, levelOf(src, dst))
 			fmt.Fprintf(&dump, "0x%04X : %d\n", to, levelOf(src, dst))
 		}
 	}

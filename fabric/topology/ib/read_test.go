@@ -141,13 +141,13 @@ func TestRealClusters(t *testing.T) {
 				hosts[g.TerminalSwitch(topology.TerminalID(m))]++
 				if m > 0 && g.Names.TerminalNode[m] == g.Names.TerminalNode[m-1] {
 					dual++
-					if g.Names.NodeGUID[m] != g.Names.NodeGUID[m-1] || g.Names.PortGUID[m] == g.Names.PortGUID[m-1] || g.Names.TerminalLID[m] == g.Names.TerminalLID[m-1] {
+					if a, b := g.Names.Terminals[m], g.Names.Terminals[m-1]; a.NodeGUID != b.NodeGUID || a.PortGUID == b.PortGUID || a.LID == b.LID {
 						t.Errorf("the ports of %s: want one node GUID, two port GUIDs, two LIDs", g.TerminalName(topology.TerminalID(m)))
 					}
 				}
 				// In both files a port's GUID is its node's plus its number.
-				if g.Names.PortGUID[m] != g.Names.NodeGUID[m]+uint64(g.Names.NodePort[m]) {
-					t.Errorf("terminal %d: port GUID %x of node %x", m, g.Names.PortGUID[m], g.Names.NodeGUID[m])
+				if x := g.Names.Terminals[m]; x.PortGUID != x.NodeGUID+topology.GUID(x.NodePort) {
+					t.Errorf("terminal %d: %+v", m, x)
 				}
 			}
 			empty := 0
@@ -270,7 +270,11 @@ func TestHostsOf(t *testing.T) {
 		{"no device", []string{"gateway one", "gateway two", ""}, []int32{0, 1, 2}, nil},
 		{"unnamed with two ports", []string{"", ""}, []int32{4, 4}, []int32{0, 0}},
 	} {
-		if got := hostsOf(&topology.Names{Terminal: c.names, TerminalNode: c.nodes}); !slices.Equal(got, c.want) {
+		names := &topology.Names{TerminalNode: c.nodes}
+		for _, name := range c.names {
+			names.Terminals = append(names.Terminals, topology.AdapterPort{Name: name})
+		}
+		if got := hostsOf(names); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}

@@ -176,7 +176,7 @@ func (p *sl2vlParser) row(inText, outText string, lanes []string, base int) {
 		return
 	}
 	s := topology.SwitchID(p.at - p.graph.Terminals())
-	if most := int(p.Names.SwitchPorts[s]); errIn != nil || errOut != nil || in > most || out > most {
+	if most := int(p.Names.Switches[s].Ports); errIn != nil || errOut != nil || in > most || out > most {
 		p.Problem("ports %s and %s of %s: want 0 to %d", inText, outText, p.graph.SwitchName(s), most)
 		return
 	}

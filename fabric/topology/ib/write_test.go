@@ -66,7 +66,7 @@ func TestSimNumbersLikeIBSim(t *testing.T) {
 }
 
 type guidPort struct {
-	guid uint64
+	guid topology.GUID
 	port int32
 	name string
 }
@@ -76,7 +76,7 @@ func cablesByGUID(g *topology.Graph) map[[2]guidPort]bool {
 	n := Names(g)
 	end := func(p topology.PortID) guidPort {
 		s := g.PortSwitch[p]
-		return guidPort{n.SwitchGUID[s], n.Port[p], n.Switch[s]}
+		return guidPort{n.Switches[s].GUID, n.Port[p], n.Switches[s].Name}
 	}
 	set := map[[2]guidPort]bool{}
 	for p := range g.NumPorts() {
@@ -86,7 +86,7 @@ func cablesByGUID(g *topology.Graph) map[[2]guidPort]bool {
 			b = end(q)
 		} else {
 			m, _ := g.PeerTerminal(topology.PortID(p))
-			b = guidPort{n.PortGUID[m], n.NodePort[m], n.Terminal[m]}
+			b = guidPort{n.Terminals[m].PortGUID, n.Terminals[m].NodePort, n.Terminals[m].Name}
 		}
 		if b.guid < a.guid || a.guid == b.guid && b.port < a.port {
 			a, b = b, a
@@ -179,8 +179,8 @@ Hca 1 "H1"
 	if !reflect.DeepEqual(own, cablesByGUID(sim.Graph())) || !reflect.DeepEqual(own, cablesByGUID(found.Graph())) {
 		t.Error("the written forms read as another fabric")
 	}
-	if n := Names(g); n.SwitchGUID[1] != 0x200001 || n.PortGUID[1] != 0x100003 || n.NodeGUID[1] != 0x100002 {
-		t.Errorf("GUIDs %x %x %x", n.SwitchGUID, n.NodeGUID, n.PortGUID)
+	if n := Names(g); n.Switches[1].GUID != 0x200001 || n.Terminals[1].PortGUID != 0x100003 || n.Terminals[1].NodeGUID != 0x100002 {
+		t.Errorf("%+v", n)
 	}
 }
 
@@ -209,22 +209,17 @@ Ca 1 "h2"
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := im.Graph().Names
-	for _, c := range []struct {
-		what      string
-		got, want any
-	}{
-		{"switch GUIDs", n.SwitchGUID, []uint64{0x200000, 0x200010, 0x200011}},
-		// h1 takes its own GUID and two for its ports.
-		{"port GUIDs", n.PortGUID, []uint64{0x500001, 0x500002, 0x500004}},
-		{"names", n.Switch, []string{"described", "sw b", "sw c"}},
-		// Not stated, so numbered: three terminals, then three switches.
-		{"LIDs", Names(im.Graph()).SwitchLID, []int32{4, 5, 6}},
-		{"LMCs", n.TerminalLMC, []uint8(nil)},
-	} {
-		if !reflect.DeepEqual(c.got, c.want) {
-			t.Errorf("%s: %x, want %x", c.what, c.got, c.want)
-		}
+	// LIDs are not stated, so numbered: three terminals, then three switches. h1 takes its own
+	// GUID and two for its ports.
+	n := Names(im.Graph())
+	switches := []topology.SwitchName{{Name: "described", GUID: 0x200000, LID: 4, Ports: 4}, {Name: "sw b", GUID: 0x200010, LID: 5, Ports: 2}, {Name: "sw c", GUID: 0x200011, LID: 6, Ports: 2}}
+	terminals := []topology.AdapterPort{
+		{Name: "h1", NodeGUID: 0x500000, NodePort: 1, PortGUID: 0x500001, LID: 1},
+		{Name: "h1", NodeGUID: 0x500000, NodePort: 2, PortGUID: 0x500002, LID: 2},
+		{Name: "h2", NodeGUID: 0x500003, NodePort: 1, PortGUID: 0x500004, LID: 3},
+	}
+	if !reflect.DeepEqual(n.Switches, switches) || !reflect.DeepEqual(n.Terminals, terminals) {
+		t.Errorf("%+v", n)
 	}
 	if _, err := ReadSim(strings.NewReader("include \"other.net\"\n"), "x.net"); err == nil || !strings.Contains(err.Error(), "x.net:1: ibsim's include") {
 		t.Errorf("include: %v", err)
@@ -292,11 +287,11 @@ func TestWritersOfNamesWithLineBreaks(t *testing.T) {
 		back, err := form.read(&text, name)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
-		} else if n := back.Graph().Names; name == "ibnetdiscover" && (n.Switch[0] != `a"b c` || n.Terminal[0] != "t  1") {
-			t.Errorf("names %q and %q", n.Switch[0], n.Terminal[0])
+		} else if n := back.Graph().Names; name == "ibnetdiscover" && (n.Switches[0].Name != `a"b c` || n.Terminals[0].Name != "t  1") {
+			t.Errorf("names %+v", n)
 		}
 	}
-	if g.Names.Switch[0] != "a\"b\nc" {
-		t.Errorf("the network's own name has become %q", g.Names.Switch[0])
+	if g.Names.Switches[0].Name != "a\"b\nc" {
+		t.Errorf("the network's own name has become %q", g.Names.Switches[0].Name)
 	}
 }

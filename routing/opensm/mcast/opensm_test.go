@@ -160,11 +160,12 @@ func checkEFI(t *testing.T, f *multicast.Forest, file []byte) {
 			continue
 		}
 		a, b := graph.PortSwitch[p], graph.PortSwitch[q]
-		if graph.Names.SwitchGUID[a] > graph.Names.SwitchGUID[b] {
+		x, y := graph.Names.Switches[a].GUID, graph.Names.Switches[b].GUID
+		if x > y {
 			continue
 		}
 		used++
-		key := fmt.Sprintf("%#x,%d,%#x,%d", graph.Names.SwitchGUID[a], graph.Names.Port[p], graph.Names.SwitchGUID[b], graph.Names.Port[q])
+		key := fmt.Sprintf("%#x,%d,%#x,%d", x, graph.Names.Port[p], y, graph.Names.Port[q])
 		if want[key] != strconv.Itoa(f.EFI(q)) {
 			t.Errorf("EFI of %s is %d, want %q", key, f.EFI(q), want[key])
 		}
