@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // square is four switches in a ring with a terminal each, and a fifth hanging
@@ -66,10 +68,7 @@ func TestComponents(t *testing.T) {
 	d := NewDown(g)
 	directory := NewDirectory(g)
 	fail := func(name string) {
-		links, err := directory.Links(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		links := simtest.Must(directory.Links(name))(t)
 		for _, p := range links {
 			d.FailLink(p)
 		}

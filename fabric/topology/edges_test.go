@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 func TestEdges(t *testing.T) {
@@ -83,10 +84,7 @@ func TestEdgesRefuses(t *testing.T) {
 }
 
 func FuzzReadEdges(f *testing.F) {
-	ring, err := os.ReadFile(filepath.Join("testdata", "ring.edges"))
-	if err != nil {
-		f.Fatal(err)
-	}
+	ring := simtest.Must(os.ReadFile(filepath.Join("testdata", "ring.edges")))(f)
 	f.Add(ring)
 	f.Add([]byte("a b c\nc0-0l1 X+ -> c0-1l2[x]\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {

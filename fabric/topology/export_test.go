@@ -14,6 +14,7 @@ import (
 	"gonum.org/v1/gonum/graph/formats/dot/ast"
 
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // exported returns the graphs that the exports are tested on: one of each
@@ -25,10 +26,7 @@ func exported(t *testing.T) map[string]*Graph {
 		"named":    namedGraph(),
 	}
 	for _, name := range Families() {
-		topo, err := Registry.New(name, struct{}{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		topo := simtest.Must(Registry.New(name, struct{}{}))(t)
 		graphs[name] = topo.Graph()
 	}
 	return graphs
@@ -98,13 +96,8 @@ func TestWriteDOT(t *testing.T) {
 	for name, g := range exported(t) {
 		t.Run(name, func(t *testing.T) {
 			var b bytes.Buffer
-			if err := WriteDOT(&b, g); err != nil {
-				t.Fatal(err)
-			}
-			file, err := dot.Parse(&b)
-			if err != nil {
-				t.Fatal(err)
-			}
+			simtest.Check(t, WriteDOT(&b, g))
+			file := simtest.Must(dot.Parse(&b))(t)
 			names := map[string]string{}
 			var got []cable
 			for _, statement := range file.Graphs[0].Stmts {
@@ -159,9 +152,7 @@ func TestWriteGraphML(t *testing.T) {
 	for name, g := range exported(t) {
 		t.Run(name, func(t *testing.T) {
 			var b bytes.Buffer
-			if err := WriteGraphML(&b, g); err != nil {
-				t.Fatal(err)
-			}
+			simtest.Check(t, WriteGraphML(&b, g))
 			var file struct {
 				XMLName xml.Name `xml:"http://graphml.graphdrawing.org/xmlns graphml"`
 				Keys    []struct {
@@ -177,9 +168,7 @@ func TestWriteGraphML(t *testing.T) {
 					Data   []data `xml:"data"`
 				} `xml:"graph>edge"`
 			}
-			if err := xml.Unmarshal(b.Bytes(), &file); err != nil {
-				t.Fatal(err)
-			}
+			simtest.Check(t, xml.Unmarshal(b.Bytes(), &file))
 			declared := map[string]bool{}
 			for _, k := range file.Keys {
 				declared[k.ID] = true
@@ -230,13 +219,8 @@ func TestJSONRoundTrip(t *testing.T) {
 	for name, g := range graphs {
 		t.Run(name, func(t *testing.T) {
 			var b bytes.Buffer
-			if err := WriteJSON(&b, g); err != nil {
-				t.Fatal(err)
-			}
-			got, err := ReadJSON("export", b.Bytes())
-			if err != nil {
-				t.Fatal(err)
-			}
+			simtest.Check(t, WriteJSON(&b, g))
+			got := simtest.Must(ReadJSON("export", b.Bytes()))(t)
 			if !reflect.DeepEqual(got, g) {
 				t.Errorf("read back\n%+v %+v, want\n%+v %+v", got, got.Names, g, g.Names)
 			}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // Of the conformance suite, which this package's own tests cannot import:
@@ -149,10 +150,7 @@ func made(family string, set func(any)) (Topology, error) {
 // build makes a topology of settings that a function changes from the defaults.
 func build[C any](t testing.TB, name string, set func(*C)) Topology {
 	t.Helper()
-	x, err := made(name, but(set))
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := simtest.Must(made(name, but(set)))(t)
 	return x
 }
 
@@ -297,10 +295,7 @@ func TestFacts(t *testing.T) {
 		// SiCortex's size: 972 switches of 3 + 3 arcs, 6 hops.
 		{"kautz", to(KautzConfig{3, 6, 1}), Facts{972, 972, 2916, 6, -1}},
 	} {
-		x, err := made(c.family, c.set)
-		if err != nil {
-			t.Fatal(err)
-		}
+		x := simtest.Must(made(c.family, c.set))(t)
 		g := x.Graph()
 		if got := x.Facts(); got != c.want || g.Switches() != got.Switches || g.Terminals() != got.Terminals || g.SwitchLinks() != got.Links {
 			t.Errorf("%s: %+v, want %+v; the graph has %d switches, %d terminals, %d links", c.family, got, c.want, g.Switches(), g.Terminals(), g.SwitchLinks())
@@ -335,10 +330,7 @@ func TestPorts(t *testing.T) {
 		// The 4x3 HyperX of the drawing with two cables in the second dimension.
 		{"hyperx", to(HyperXConfig{[]int{4, 3}, []int{1, 2}, 1}), 6, 1, []SwitchID{4, 5, 7, 2, 2, 10, 10}},
 	} {
-		x, err := made(c.family, c.set)
-		if err != nil {
-			t.Fatal(err)
-		}
+		x := simtest.Must(made(c.family, c.set))(t)
 		if got := leadsTo(x.Graph(), c.sw, c.terminals); !slices.Equal(got, c.want) {
 			t.Errorf("%s: ports lead to %v, want %v", c.family, got, c.want)
 		}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/sim/input"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // The example of FileConfig's documentation.
@@ -27,14 +28,8 @@ func TestFileExample(t *testing.T) {
 	if got, want := topo.Facts(), (Facts{2, 2, 1, -1, -1}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
-	text, err := os.ReadFile("file.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := os.ReadFile(filepath.Join("testdata", "two.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := simtest.Must(os.ReadFile("file.go"))(t)
+	data := simtest.Must(os.ReadFile(filepath.Join("testdata", "two.json")))(t)
 	if doc := strings.ReplaceAll(string(text), "\n//\t", "\n"); !strings.Contains(doc, strings.TrimSpace(string(data))) {
 		t.Error("the example in the documentation of FileConfig is not testdata/two.json")
 	}
@@ -117,10 +112,7 @@ func TestFileProblems(t *testing.T) {
 
 // Whatever is read is a sound graph that survives export and import.
 func FuzzReadJSON(f *testing.F) {
-	two, err := os.ReadFile(filepath.Join("testdata", "two.json"))
-	if err != nil {
-		f.Fatal(err)
-	}
+	two := simtest.Must(os.ReadFile(filepath.Join("testdata", "two.json")))(f)
 	f.Add(two)
 	var b bytes.Buffer
 	WriteJSON(&b, namedGraph())
@@ -133,13 +125,8 @@ func FuzzReadJSON(f *testing.F) {
 		}
 		CheckGraph(t, g)
 		var b bytes.Buffer
-		if err := WriteJSON(&b, g); err != nil {
-			t.Fatal(err)
-		}
-		again, err := ReadJSON("export", b.Bytes())
-		if err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, WriteJSON(&b, g))
+		again := simtest.Must(ReadJSON("export", b.Bytes()))(t)
 		if !reflect.DeepEqual(g, again) {
 			t.Errorf("%+v, read back %+v", g, again)
 		}

@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 func laidOut[C any](t *testing.T, name string, set func(*C)) (Topology, *Layout) {
@@ -139,10 +141,7 @@ func TestFamilyLayouts(t *testing.T) {
 		// Splitters of both stages below the spine: 3 levels of the same width.
 		{"pk", but(func(c *PKConfig) { c.M, c.Cascades = 3, 1 }), Levels, 0},
 	} {
-		x, err := made(c.family, c.set)
-		if err != nil {
-			t.Fatal(err)
-		}
+		x := simtest.Must(made(c.family, c.set))(t)
 		if l := layout(t, x); l.Shape != c.shape || len(l.Frames) != c.frames {
 			t.Errorf("%s: shape %v with %d frames: %s", c.family, l.Shape, len(l.Frames), l.How)
 		}

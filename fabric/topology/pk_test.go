@@ -5,14 +5,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 func newPK(t *testing.T, c PKConfig) *DistributedSwitch {
 	t.Helper()
-	s, err := NewDistributedSwitch(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := simtest.Must(NewDistributedSwitch(c))(t)
 	return s
 }
 

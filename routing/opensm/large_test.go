@@ -12,6 +12,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/topology/ib"
 	"github.com/weft-sim/weft/routing/certify"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // TestLargeFabrics holds tables against hashes of OpenSM's: more than 255 LIDs, whose order
@@ -32,31 +33,18 @@ func TestLargeFabrics(t *testing.T) {
 		{"torus_5x5_tail.net", "nue", "nue_max_num_vls 2", "50d115256e0f9318", ""},
 	} {
 		name := c.net + ", " + c.engine + " " + c.conf
-		network, err := ib.ReadFile("testdata/"+c.net, "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		conf, err := ReadConfig(strings.NewReader("qos TRUE\n"+c.conf+"\n"), name, "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		network := simtest.Must(ib.ReadFile("testdata/"+c.net, ""))(t)
+		conf := simtest.Must(ReadConfig(strings.NewReader("qos TRUE\n"+c.conf+"\n"), name, ""))(t)
 		s := newSubnet(t, network.Graph(), DefaultManager(network.Graph()), 0)
-		engine, err := EngineOf(c.engine)
-		if err != nil {
-			t.Fatal(err)
-		}
+		engine := simtest.Must(EngineOf(c.engine))(t)
 		tables, err := engine.Route(s, &conf.Options)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
 		var lft, sl strings.Builder
-		if err := tables.WriteLFT(&lft); err != nil {
-			t.Fatal(err)
-		}
-		if err := tables.WriteSL(&sl); err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, tables.WriteLFT(&lft))
+		simtest.Check(t, tables.WriteSL(&sl))
 		var first []string
 		for n := range s.nodes() {
 			if hosts := s.hosts(n); len(hosts) > 0 {
@@ -152,10 +140,7 @@ func TestNueCanDeadlock(t *testing.T) {
 	s := newSubnet(t, g, 0, 0)
 	o := DefaultOptions()
 	o.OperationalVLs = 1
-	tables, err := routeNue(s, &o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tables := simtest.Must(routeNue(s, &o))(t)
 	c := certify.New(tables.VCs())
 	tables.Dependencies(c.Add)
 	if proof := c.Certify(1, 1); proof.Acyclic() {

@@ -10,6 +10,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/topology/ib"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // chain is two switches with two hosts each and two cables between them.
@@ -27,10 +28,7 @@ func chain(names *topology.Names) *topology.Graph {
 
 func newSubnet(t testing.TB, g *topology.Graph, manager topology.TerminalID, lmc int) *Subnet {
 	t.Helper()
-	s, err := NewSubnet(g, manager, lmc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := simtest.Must(NewSubnet(g, manager, lmc))(t)
 	return s
 }
 
@@ -80,10 +78,7 @@ func TestNewSubnetProblems(t *testing.T) {
 func TestMinHop(t *testing.T) {
 	s := newSubnet(t, chain(nil), 0, 0)
 	o := DefaultOptions()
-	tables, err := routeMinHop("minhop", s, &o, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tables := simtest.Must(routeMinHop("minhop", s, &o, false))(t)
 	// LIDs: host 0 1, switch 0 2, switch 1 3, hosts 1, 2, 3: 4, 5, 6.
 	if want := []uint8{noPath, 1, 0, 3, 2, 3, 4}; !slices.Equal(tables.LFT[0], want) {
 		t.Errorf("switch 0: %v, want %v", tables.LFT[0], want)
@@ -117,17 +112,9 @@ func TestAggregationNodesAreAdapters(t *testing.T) {
 			drawn.Names.Terminals = append(drawn.Names.Terminals, topology.AdapterPort{Name: name})
 		}
 		var text strings.Builder
-		if err := ib.WriteNetDiscover(&text, drawn); err != nil {
-			t.Fatal(err)
-		}
-		hosts, err := ib.ReadNetDiscover(strings.NewReader(text.String()), "hosts")
-		if err != nil {
-			t.Fatal(err)
-		}
-		units, err := ib.ReadNetDiscover(strings.NewReader(strings.ReplaceAll(text.String(), "Reducing unit", "Aggregation Node")), "units")
-		if err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, ib.WriteNetDiscover(&text, drawn))
+		hosts := simtest.Must(ib.ReadNetDiscover(strings.NewReader(text.String()), "hosts"))(t)
+		units := simtest.Must(ib.ReadNetDiscover(strings.NewReader(strings.ReplaceAll(text.String(), "Reducing unit", "Aggregation Node")), "units"))(t)
 		lmc := r.IntN(2)
 		a, b := subnetOf(t, hosts.Graph(), lmc), subnetOf(t, units.Graph(), lmc)
 		if a.adapterPorts() != b.adapterPorts() {
@@ -166,10 +153,7 @@ func TestAggregationNodesAreAdapters(t *testing.T) {
 
 func subnetOf(t *testing.T, g *topology.Graph, lmc int) *Subnet {
 	t.Helper()
-	manager, err := FindManager(g, "host0", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	manager := simtest.Must(FindManager(g, "host0", 0))(t)
 	return newSubnet(t, g, manager, lmc)
 }
 
@@ -197,10 +181,7 @@ func TestAggregationNodesSendNothing(t *testing.T) {
 	}}
 	s := newSubnet(t, g, 0, 0)
 	o := DefaultOptions()
-	tables, err := routeMinHop("minhop", s, &o, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tables := simtest.Must(routeMinHop("minhop", s, &o, false))(t)
 	if s.MaxLID != 77 || tables.LFT[s.Node[0]][77] != 9 || tables.LFT[s.Node[1]][77] != 2 {
 		t.Errorf("LID 77 of %d: ports %d and %d", s.MaxLID, tables.LFT[s.Node[0]][77], tables.LFT[s.Node[1]][77])
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/topology/topologytest"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // asDB writes a graph in ibdiagnet's form, the ports of hosts and switches that have
@@ -51,10 +52,7 @@ func TestReadDBCSV(t *testing.T) {
 		im := imported(t, ReadNetDiscover, file)
 		g := im.Graph()
 		text := asDB(g)
-		db, err := ReadDBCSV(strings.NewReader(text), "x.db_csv")
-		if err != nil {
-			t.Fatal(err)
-		}
+		db := simtest.Must(ReadDBCSV(strings.NewReader(text), "x.db_csv"))(t)
 		topologytest.CheckGraph(t, db.Graph())
 		if a, b := cablesByGUID(g), cablesByGUID(db.Graph()); !maps.Equal(a, b) {
 			t.Errorf("%s: other cables", file)
@@ -96,10 +94,7 @@ END_LINKS
 `
 
 func TestReadDBCSVProblems(t *testing.T) {
-	im, err := ReadDBCSV(strings.NewReader(smallDB), "x")
-	if err != nil {
-		t.Fatal(err)
-	}
+	im := simtest.Must(ReadDBCSV(strings.NewReader(smallDB), "x"))(t)
 	if g := im.Graph(); g.Names.Switches[0].Name != "sw, one" || g.Names.Terminals[0].LMC != 1 || g.Classes[0].Rate != 200e9 || g.Names.Switches[0].Ports != 36 {
 		t.Errorf("%+v %+v", g.Names, g.Classes)
 	}

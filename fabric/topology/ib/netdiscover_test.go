@@ -11,14 +11,12 @@ import (
 	"github.com/weft-sim/weft/fabric/topology/topologytest"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/input"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 func readSmall(t *testing.T, text string) *Imported {
 	t.Helper()
-	im, err := ReadNetDiscover(strings.NewReader(text), "small.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	im := simtest.Must(ReadNetDiscover(strings.NewReader(text), "small.txt"))(t)
 	return im
 }
 
@@ -136,24 +134,18 @@ Ca 1 "H-e" # "node1 HCA-1"
 	}
 	// It is written like the others: routes to it are part of a subnet's tables.
 	var text bytes.Buffer
-	if err := WriteNetDiscover(&text, g); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, WriteNetDiscover(&text, g))
 	again, err := ReadNetDiscover(&text, "again")
 	if err != nil || !reflect.DeepEqual(again.Graph().Names.Aggregation, g.Names.Aggregation) {
 		t.Errorf("read back %+v, %v", again, err)
 	}
 	text.Reset()
-	if err := WriteSim(&text, g); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, WriteSim(&text, g))
 	if again, err = ReadSim(&text, "again"); err != nil || again.Summary.AggregationNodes != 1 {
 		t.Errorf("read back %+v, %v", again, err)
 	}
 	text.Reset()
-	if err := topology.WriteJSON(&text, g); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, topology.WriteJSON(&text, g))
 	if back, err := topology.ReadJSON("again", text.Bytes()); err != nil || !reflect.DeepEqual(back.Names.Aggregation, g.Names.Aggregation) {
 		t.Errorf("read back %+v, %v", back, err)
 	}

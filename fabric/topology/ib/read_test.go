@@ -15,6 +15,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology/topologytest"
 	"github.com/weft-sim/weft/sim/input"
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // TestConformance holds the topologies that this package registers, which are files,
@@ -70,20 +71,14 @@ func fuzzTables(f *testing.F, read func(r io.Reader, name string, g *topology.Gr
 // readTestdata reads a file of testdata, compressed or not.
 func readTestdata(t testing.TB, name string) []byte {
 	t.Helper()
-	data, err := input.ReadInput(filepath.Join("testdata", name), input.MaxInput)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := simtest.Must(input.ReadInput(filepath.Join("testdata", name), input.MaxInput))(t)
 	return data
 }
 
 // imported reads a network of testdata.
 func imported(t testing.TB, read func(io.Reader, string) (*Imported, error), name string) *Imported {
 	t.Helper()
-	im, err := read(bytes.NewReader(readTestdata(t, name)), name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	im := simtest.Must(read(bytes.NewReader(readTestdata(t, name)), name))(t)
 	return im
 }
 
@@ -199,15 +194,11 @@ func TestReadFileFindsTheFormat(t *testing.T) {
 	dir := t.TempDir()
 	put := func(name string, data []byte) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, os.WriteFile(path, data, 0o600))
 		return path
 	}
 	var json bytes.Buffer
-	if err := topology.WriteJSON(&json, readSmall(t, smallFabric).Graph()); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, topology.WriteJSON(&json, readSmall(t, smallFabric).Graph()))
 	for _, c := range []struct {
 		path     string
 		switches int
@@ -244,9 +235,7 @@ func TestReadFileFindsTheFormat(t *testing.T) {
 // names the type that reads it.
 func TestWrongType(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "net")
-	if err := os.WriteFile(path, []byte("Switch 2 \"L0\"\n[1] \"H0\"[1]\n[2] \"H1\"[1]\n\nHca 1 \"H0\"\n[1] \"L0\"[1]\n\nHca 1 \"H1\"\n[1] \"L0\"[2]\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, os.WriteFile(path, []byte("Switch 2 \"L0\"\n[1] \"H0\"[1]\n[2] \"H1\"[1]\n\nHca 1 \"H0\"\n[1] \"L0\"[1]\n\nHca 1 \"H1\"\n[1] \"L0\"[2]\n"), 0o666))
 	for name, want := range map[string]string{"ibnetdiscover": `topology.type = "ibsim"`, "ibdiagnet": `topology.type = "ibsim"`, "ibsim": "<nil>"} {
 		_, err := topology.Registry.New(name, struct{}{}, param.Set("path", path))
 		if got := fmt.Sprint(err); strings.Count(got, "\n") > 0 || !strings.Contains(got, want) {

@@ -9,15 +9,13 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // readFT2 is OpenSM's fat tree of eight-port switches and its LIDs.
 func readFT2(t testing.TB) (*topology.Graph, *LIDs) {
 	im := imported(t, ReadSim, "ft2_8.net")
-	l, err := ReadLFTs(bytes.NewReader(readTestdata(t, "ft2_8.dfsssp.lfts.dump.gz")), "lfts", im.Graph())
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := simtest.Must(ReadLFTs(bytes.NewReader(readTestdata(t, "ft2_8.dfsssp.lfts.dump.gz")), "lfts", im.Graph()))(t)
 	return im.Graph(), l.LIDs()
 }
 
@@ -31,10 +29,7 @@ func TestReadSL2VL(t *testing.T) {
 	text = strings.Replace(text, "\n5   2   : 0  1  2  3  4  5  6  7  0  1  2  3  4  5  6  7", "\n5   2   : 3  15 0  0  0  0  0  0  0  0  0  0  0  0  0  0", 1)
 	for form, text := range map[string]string{"OpenSM": text, "ibdiagnet": asBytes(text), "smpquery": asQuery(text)} {
 		t.Run(form, func(t *testing.T) {
-			m, err := ReadSL2VL(strings.NewReader(text), "x", g, lids)
-			if err != nil {
-				t.Fatal(err)
-			}
+			m := simtest.Must(ReadSL2VL(strings.NewReader(text), "x", g, lids))(t)
 			n := newSubnet(strings.NewReader(""), "", g, nil)
 			for s := range topology.SwitchID(g.Switches()) {
 				first, end := g.Ports(s)

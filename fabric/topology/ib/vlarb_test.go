@@ -8,6 +8,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric/arbitration"
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // What OpenSM set by its options: the lists of custom, padded with 0:0 to the eight
@@ -33,10 +34,7 @@ func TestReadVLArbitration(t *testing.T) {
 		{"qos.default.txt", defaultTables, defaultTables},
 	} {
 		text := strings.Replace(string(readTestdata(t, c.file)), "VLHighLimit:.....................0", "VLHighLimit:.....................9", 1)
-		tables, err := ReadVLArbitration(strings.NewReader(text), "x", g, lids)
-		if err != nil {
-			t.Fatal(err)
-		}
+		tables := simtest.Must(ReadVLArbitration(strings.NewReader(text), "x", g, lids))(t)
 		limited := c.want // portinfo of port 1 comes first
 		limited.Limit = 9
 		for p, got := range tables.Ports {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/topology/topologytest"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // What ibsim and ibnetdiscover wrote comes back byte for byte, but for the
@@ -18,27 +19,17 @@ import (
 func TestWritersRepeatTheTools(t *testing.T) {
 	header := regexp.MustCompile(`(?m)^#.*\n`)
 	discover := readTestdata(t, "torus_4x4x4_1.ibnetdiscover.txt.gz")
-	im, err := ReadNetDiscover(bytes.NewReader(discover), "torus.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	im := simtest.Must(ReadNetDiscover(bytes.NewReader(discover), "torus.txt"))(t)
 	var out bytes.Buffer
-	if err := WriteNetDiscover(&out, im.Graph()); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, WriteNetDiscover(&out, im.Graph()))
 	if got, want := header.ReplaceAll(out.Bytes(), nil), header.ReplaceAll(discover, nil); !bytes.Equal(got, want) {
 		t.Errorf("ibnetdiscover form differs:\n%s", firstDifference(got, want))
 	}
 	netlist := readTestdata(t, "torus_4x4x4_1.net.gz")
-	sim, err := ReadSim(bytes.NewReader(netlist), "torus.net")
-	if err != nil {
-		t.Fatal(err)
-	}
+	sim := simtest.Must(ReadSim(bytes.NewReader(netlist), "torus.net"))(t)
 	topologytest.CheckGraph(t, sim.Graph())
 	out.Reset()
-	if err := WriteSim(&out, sim.Graph()); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, WriteSim(&out, sim.Graph()))
 	if !bytes.Equal(bytes.TrimSpace(out.Bytes()), bytes.TrimSpace(netlist)) {
 		t.Errorf("netlist differs:\n%s", firstDifference(out.Bytes(), netlist))
 	}
@@ -106,9 +97,7 @@ func TestRoundTrips(t *testing.T) {
 	for name, g := range sources {
 		t.Run(name, func(t *testing.T) {
 			var text bytes.Buffer
-			if err := WriteNetDiscover(&text, g); err != nil {
-				t.Fatal(err)
-			}
+			simtest.Check(t, WriteNetDiscover(&text, g))
 			again, err := ReadNetDiscover(&text, "again.txt")
 			if err != nil {
 				t.Fatal(err)
@@ -117,9 +106,7 @@ func TestRoundTrips(t *testing.T) {
 				t.Error("the ibnetdiscover form reads as another graph")
 			}
 			text.Reset()
-			if err := WriteSim(&text, g); err != nil {
-				t.Fatal(err)
-			}
+			simtest.Check(t, WriteSim(&text, g))
 			if again, err = ReadSim(&text, "again.net"); err != nil {
 				t.Fatal(err)
 			}
@@ -140,9 +127,7 @@ func TestWritersOfGeneratedNetworks(t *testing.T) {
 	b.AddLink(1, 0, 1)
 	g := b.Freeze()
 	var text bytes.Buffer
-	if err := WriteSim(&text, g); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, WriteSim(&text, g))
 	want := `Switch 3 "S0"
 [1]	"S1"[2]
 [2]	"H1"[1]
@@ -163,18 +148,10 @@ Hca 1 "H1"
 	if text.String() != want {
 		t.Errorf("netlist\n%s\nwant\n%s", text.String(), want)
 	}
-	sim, err := ReadSim(&text, "own.net")
-	if err != nil {
-		t.Fatal(err)
-	}
+	sim := simtest.Must(ReadSim(&text, "own.net"))(t)
 	text.Reset()
-	if err := WriteNetDiscover(&text, g); err != nil {
-		t.Fatal(err)
-	}
-	found, err := ReadNetDiscover(&text, "own.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, WriteNetDiscover(&text, g))
+	found := simtest.Must(ReadNetDiscover(&text, "own.txt"))(t)
 	own := cablesByGUID(g)
 	if !reflect.DeepEqual(own, cablesByGUID(sim.Graph())) || !reflect.DeepEqual(own, cablesByGUID(found.Graph())) {
 		t.Error("the written forms read as another fabric")
@@ -205,10 +182,7 @@ Ca 1 "h2"
 	if want := `x.net:10: one-sided link: "sw b" port 2 leads to "sw a" port 3`; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v, want %q", err, want)
 	}
-	im, err := ReadSim(strings.NewReader(text), "x.net")
-	if err != nil {
-		t.Fatal(err)
-	}
+	im := simtest.Must(ReadSim(strings.NewReader(text), "x.net"))(t)
 	// LIDs are not stated, so numbered: three terminals, then three switches. h1 takes its own
 	// GUID and two for its ports.
 	n := Names(im.Graph())
@@ -244,9 +218,7 @@ func fuzzReader(f *testing.F, read func(io.Reader, string) (*Imported, error), w
 			topologytest.CheckGraph(t, g)
 		}
 		var written bytes.Buffer
-		if err := write(&written, g); err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, write(&written, g))
 		again, err := read(bytes.NewReader(written.Bytes()), "fuzz")
 		if err != nil {
 			t.Fatalf("%v\nin\n%s", err, written.String())
@@ -281,9 +253,7 @@ func TestWritersOfNamesWithLineBreaks(t *testing.T) {
 		read  func(io.Reader, string) (*Imported, error)
 	}{"ibnetdiscover": {WriteNetDiscover, ReadNetDiscover}, "ibsim": {WriteSim, ReadSim}} {
 		var text bytes.Buffer
-		if err := form.write(&text, g); err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, form.write(&text, g))
 		back, err := form.read(&text, name)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)

@@ -13,6 +13,7 @@ import (
 	"github.com/weft-sim/weft/routing/opensm"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // The rules written down plainly, to check the fast versions on networks for
@@ -129,10 +130,7 @@ func plainGroup(graph *topology.Graph, id int, draw *sim.Stream) multicast.Group
 // network is a network of a family, one terminal a switch.
 func network(t *testing.T, family string, settings ...param.Setting) *topology.Graph {
 	t.Helper()
-	x, err := topology.Registry.New(family, struct{}{}, append(settings, param.Setting{Key: "terminals", Value: 1})...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := simtest.Must(topology.Registry.New(family, struct{}{}, append(settings, param.Setting{Key: "terminals", Value: 1})...))(t)
 	return x.Graph()
 }
 
@@ -191,10 +189,7 @@ func TestMinHopMCFollowsThePlainRule(t *testing.T) {
 		order := plainOrder(ib.Names(graph))
 		for i := range 100 {
 			g := plainGroup(graph, i, &draw)
-			tree, err := fast.Build(&g, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			tree := simtest.Must(fast.Build(&g, nil))(t)
 			root := plainRoot(order, env.Hops.Hops, graph, &g)
 			want := map[topology.SwitchID][]topology.PortID{}
 			plainMinHop(env.Hops, root, topology.NoPort, g.Span(graph), want)
@@ -338,16 +333,10 @@ func TestSSSPFollowsThePlainRule(t *testing.T) {
 			}
 			p.count()
 		}
-		fast, err := newSSSPMC(graph, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fast := simtest.Must(newSSSPMC(graph, 0))(t)
 		for i := range 60 {
 			g := plainGroup(graph, i, &draw)
-			tree, err := fast.Build(&g, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			tree := simtest.Must(fast.Build(&g, nil))(t)
 			root := plainRoot(order, func(s, w topology.SwitchID) int { return hops[[2]topology.SwitchID{s, w}] }, graph, &g)
 			p.search(index[root], 0)
 			set := map[topology.PortID]bool{}
