@@ -22,6 +22,7 @@ import (
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/simtest"
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
@@ -43,34 +44,19 @@ func dragonfly(t testing.TB, by string) (topology.Topology, *core.Fabric) {
 // network makes a fabric of a topology with a routing.
 func network(t testing.TB, family, by string, channels map[string]fabric.ChannelConfig, settings ...param.Setting) (topology.Topology, *core.Fabric) {
 	t.Helper()
-	topo, err := topology.Registry.New(family, struct{}{}, settings...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := routing.Registry.New(by, routing.Env{Topology: topo, Seed: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	topo := simtest.Must(topology.Registry.New(family, struct{}{}, settings...))(t)
+	r := simtest.Must(routing.Registry.New(by, routing.Env{Topology: topo, Seed: 1}))(t)
 	config := fabric.DefaultConfig()
 	config.Channels = channels
-	f, err := core.New(topo.Graph(), config, r, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := simtest.Must(core.New(topo.Graph(), config, r, 1))(t)
 	return topo, f
 }
 
 // Make builds a program for uniform traffic of packets of 1 and 4 flits.
 func Make(t testing.TB, name string, topo topology.Topology, load float64, settings ...param.Setting) fabric.Workload {
 	t.Helper()
-	sizes, err := traffic.NewSizes([]int{1, 4}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pattern, err := traffic.Patterns.New("uniform", traffic.Env{Topology: topo, Seed: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	sizes := simtest.Must(traffic.NewSizes([]int{1, 4}, nil))(t)
+	pattern := simtest.Must(traffic.Patterns.New("uniform", traffic.Env{Topology: topo, Seed: 1}))(t)
 	w, err := terminal.Registry.New(name, terminal.Env{
 		Terminals: topo.Graph().Terminals(), Pattern: pattern, Sizes: sizes, MeanFlits: sizes.Mean(), Seed: 1, Clock: sim.Nanosecond,
 		Process: func(flits float64) (measure.Process, error) {
@@ -94,10 +80,7 @@ func checkThreads(t *testing.T, name string) {
 		for _, threads := range []int{1, 2, 3} {
 			topo, f := dragonfly(t, "min")
 			w := Make(t, name, topo, load)
-			result, err := measure.Run(context.Background(), f, w, load, measure.Plan{Warmup: 300, Window: 1000, Threads: threads})
-			if err != nil {
-				t.Fatal(err)
-			}
+			result := simtest.Must(measure.Run(context.Background(), f, w, load, measure.Plan{Warmup: 300, Window: 1000, Threads: threads}))(t)
 			if f.Threads() != threads {
 				t.Fatalf("%d threads, want %d", f.Threads(), threads)
 			}
