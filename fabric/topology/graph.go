@@ -145,6 +145,15 @@ func (g *Graph) PeerTerminal(p PortID) (t TerminalID, ok bool) {
 // TerminalSwitch is the switch that terminal t hangs from.
 func (g *Graph) TerminalSwitch(t TerminalID) SwitchID { return g.PortSwitch[g.TerminalPort[t]] }
 
+// TerminalCounts is the number of terminals of each switch.
+func (g *Graph) TerminalCounts() []int {
+	counts := make([]int, g.Switches())
+	for _, p := range g.TerminalPort {
+		counts[g.PortSwitch[p]]++
+	}
+	return counts
+}
+
 // LocalPort is p's index among the connected ports of its switch, from 0.
 func (g *Graph) LocalPort(p PortID) int { return int(p - g.PortStart[g.PortSwitch[p]]) }
 
