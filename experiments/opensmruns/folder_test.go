@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments/judge"
 	"github.com/weft-sim/weft/sim/input"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // A fabric of one switch and two hosts: minhop sends LID 1 (the manager's) and 3 by
@@ -29,22 +30,15 @@ func write(t *testing.T, files map[string]string) string {
 	dir := t.TempDir()
 	for name, text := range files {
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, os.MkdirAll(filepath.Dir(path), 0o777))
+		simtest.Check(t, os.WriteFile(path, []byte(text), 0o666))
 	}
 	return dir
 }
 
 func judged(t *testing.T, files map[string]string) judge.Row {
 	t.Helper()
-	f, err := ReadFolder(write(t, files))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := simtest.Must(ReadFolder(write(t, files)))(t)
 	return f.Judge(&f.Runs[0])
 }
 
@@ -117,10 +111,7 @@ func TestReadFolderProblems(t *testing.T) {
 func TestOthersAreJudged(t *testing.T) {
 	index := tinyIndex + tinyRow("minhop", "-", sum(tinyLFT)) + strings.ReplaceAll(tinyRow("minhop", "-", sum(tinyLFT)), "tiny", "lost") +
 		tinyRow("updn", "-", sum(tinyLFT)) + tinyRow("dnup", "-", sum(tinyLFT))[:20] + "\n" + tinyRow("dor", "-", sum(tinyLFT))
-	f, err := ReadFolder(write(t, map[string]string{"index.tsv": index, "nets/tiny.net": tinyNet, "runs/tiny/updn.lft": tinyLFT[:len(tinyLFT)-3]}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := simtest.Must(ReadFolder(write(t, map[string]string{"index.tsv": index, "nets/tiny.net": tinyNet, "runs/tiny/updn.lft": tinyLFT[:len(tinyLFT)-3]})))(t)
 	for i, want := range []struct{ verdict, note string }{
 		{judge.Agrees, ""}, {judge.Unreadable, "lost.net: is not there"}, {judge.Unreadable, "updn.lft:2: the file ends"},
 		{judge.Unreadable, "index.tsv:5: 6 cells, want 15"}, {judge.Agrees, ""},

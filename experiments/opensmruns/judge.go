@@ -169,10 +169,10 @@ func (f *Folder) ports(r *Run) ([]portLine, error) {
 // managerOf is the port of the subnet manager: the one marked in ports.tsv, else
 // host H0, else the first.
 func managerOf(ports []portLine, g *topology.Graph) topology.TerminalID {
-	names := ib.Names(g)
+	ids := ib.NewIdentities(ib.Names(g))
 	for _, p := range ports {
-		if t := slices.Index(names.PortGUID, p.guid); t >= 0 && p.kind == "CA-SM" {
-			return topology.TerminalID(t)
+		if t, known := ids.Terminals[topology.GUID(p.guid)]; known && p.kind == "CA-SM" {
+			return t
 		}
 	}
 	return opensm.DefaultManager(g)
@@ -180,11 +180,12 @@ func managerOf(ports []portLine, g *topology.Graph) topology.TerminalID {
 
 // compareLIDs says which LID differs first, "" if none.
 func compareLIDs(ports []portLine, s *opensm.Subnet) string {
+	ids := ib.NewIdentities(s.Names)
 	for _, p := range ports {
 		own := int32(0)
-		if t := slices.Index(s.Names.PortGUID, p.guid); t >= 0 {
+		if t, known := ids.Terminals[topology.GUID(p.guid)]; known {
 			own = s.TerminalLID[t]
-		} else if n := slices.Index(s.Names.SwitchGUID, p.guid); n >= 0 {
+		} else if n, known := ids.Switches[topology.GUID(p.guid)]; known {
 			own = s.SwitchLID[s.Node[n]]
 		}
 		if int(own) != p.lid {

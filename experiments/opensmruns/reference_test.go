@@ -9,6 +9,7 @@ import (
 	"github.com/weft-sim/weft/experiments/judge"
 	"github.com/weft-sim/weft/routing/opensm"
 	"github.com/weft-sim/weft/sim/input"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 const reference = "testdata/reference"
@@ -16,10 +17,7 @@ const reference = "testdata/reference"
 // TestReference repeats every run of OpenSM: the tables must be equal to the last
 // entry, refusals must have the same reason.
 func TestReference(t *testing.T) {
-	f, err := ReadFolder(reference)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := simtest.Must(ReadFolder(reference))(t)
 	if len(f.Runs) != 220 {
 		t.Errorf("%d runs, want 220", len(f.Runs))
 	}
@@ -37,35 +35,21 @@ func TestReference(t *testing.T) {
 
 // TestDumps: the dumps are OpenSM's own files, byte for byte.
 func TestDumps(t *testing.T) {
-	f, err := ReadFolder(reference)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := simtest.Must(ReadFolder(reference))(t)
 	i := slices.IndexFunc(f.Runs, func(r Run) bool { return r.Fabric == "ft2_8" && r.Variant == "dfsssp" })
 	s, c, err := f.subnet(&f.Runs[i], nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	engine, err := opensm.EngineOf("dfsssp")
-	if err != nil {
-		t.Fatal(err)
-	}
-	tables, err := engine.Route(s, &c.Options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	engine := simtest.Must(opensm.EngineOf("dfsssp"))(t)
+	tables := simtest.Must(engine.Route(s, &c.Options))(t)
 	for name, write := range map[string]func(io.Writer) error{
 		"lfts":  tables.WriteLFTDump,
 		"sl2vl": func(w io.Writer) error { return tables.WriteSL2VL(w, &c.Options) },
 	} {
-		want, err := input.ReadInput("testdata/raw/ft2_8.dfsssp.opensm-"+name+".dump.gz", input.MaxInput)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := simtest.Must(input.ReadInput("testdata/raw/ft2_8.dfsssp.opensm-"+name+".dump.gz", input.MaxInput))(t)
 		var b strings.Builder
-		if err := write(&b); err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, write(&b))
 		got, lines := strings.Split(b.String(), "\n"), strings.Split(string(want), "\n")
 		for i := range lines {
 			if i >= len(got) || got[i] != lines[i] {

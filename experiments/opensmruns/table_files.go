@@ -61,7 +61,7 @@ func problemsOf(err error) (list experiments.Problems) {
 	return list
 }
 
-// readTable reads a file by parseLFT or parseSL; the sum is of its rows.
+// readTable reads a file by parseLFT or parseSL; the sum is that of the index.
 func readTable(file string, parse func(in *input.Lines) *table, rows func(text string) string) (*table, experiments.Problems) {
 	text, in := openTable(file)
 	if in.Any() {
@@ -82,22 +82,32 @@ func readSL(file string) (*table, experiments.Problems) {
 	return readTable(file, parseSL, withoutComments)
 }
 
-// parseLFT reads forwarding tables as [opensm.Tables.WriteLFT] writes them.
-func parseLFT(in *input.Lines) *table {
+// parseTable reads a table line by line, and of a comment the LIDs of its columns.
+func parseTable(in *input.Lines, line func(t *table)) *table {
 	t := &table{}
-	seen := map[string]bool{}
 	for in.Next() {
 		if in.Cut {
 			in.Problem("the file ends in the middle of a line")
 		}
-		if in.Text == "" || in.Text[0] == '#' {
-			continue
+		if _, lids, ok := strings.Cut(in.Text, "CA LID of:"); ok && in.Text[0] == '#' {
+			t.columns = strings.Fields(lids)
 		}
+		if in.Text != "" && in.Text[0] != '#' {
+			line(t)
+		}
+	}
+	return t
+}
+
+// parseLFT reads forwarding tables as [opensm.Tables.WriteLFT] writes them.
+func parseLFT(in *input.Lines) *table {
+	seen := map[string]bool{}
+	t := parseTable(in, func(t *table) {
 		head, list, ok := strings.Cut(in.Text, ":")
 		names := strings.Fields(head)
 		if !ok || len(names) != 2 {
 			in.Problem("want a switch's GUID and LID, a colon and its ports")
-			continue
+			return
 		}
 		if _, err := strconv.ParseUint(names[0], 16, 64); err != nil {
 			in.Problem("%q is no GUID of 16 hexadecimal digits", names[0])
@@ -108,10 +118,7 @@ func parseLFT(in *input.Lines) *table {
 		seen[names[0]] = true
 		cells := strings.Fields(list)
 		for i, c := range cells {
-			if c == "-" {
-				continue
-			}
-			if port, err := strconv.ParseUint(c, 10, 8); err != nil || port > 254 {
+			if port, err := strconv.ParseUint(c, 10, 8); c != "-" && (err != nil || port > 254) {
 				in.Problem("LID %d: port %q, want 0 to 254 or -", i+1, c)
 			}
 		}
@@ -119,7 +126,7 @@ func parseLFT(in *input.Lines) *table {
 			in.Problem("%d LIDs, the lines before have %d", len(cells), len(t.rows[0].cells))
 		}
 		t.rows = append(t.rows, row{names[0], cells})
-	}
+	})
 	if len(t.rows) == 0 {
 		in.Problem("no forwarding table")
 	}
@@ -141,24 +148,11 @@ func (t *table) entries() int {
 
 // parseSL reads service levels as [opensm.Tables.WriteSL] writes them.
 func parseSL(in *input.Lines) *table {
-	t := &table{}
-	for in.Next() {
-		if in.Cut {
-			in.Problem("the file ends in the middle of a line")
-		}
-		if in.Text == "" {
-			continue
-		}
-		if in.Text[0] == '#' {
-			if _, lids, ok := strings.Cut(in.Text, "CA LID of:"); ok {
-				t.columns = strings.Fields(lids)
-			}
-			continue
-		}
+	t := parseTable(in, func(t *table) {
 		words := strings.Fields(in.Text)
 		if len(words) != 2 {
 			in.Problem("want a LID and a row of hexadecimal digits")
-			continue
+			return
 		}
 		if lid, err := strconv.Atoi(words[0]); err != nil || lid < 1 {
 			in.Problem("%q is no LID", words[0])
@@ -170,7 +164,7 @@ func parseSL(in *input.Lines) *table {
 			in.Problem("%d service levels, the header lists %d LIDs", len(words[1]), len(t.columns))
 		}
 		t.rows = append(t.rows, row{words[0], strings.Split(words[1], "")})
-	}
+	})
 	if t.columns == nil {
 		in.Problem("no line that begins with # and lists the destinations, \"... CA LID of: 1 5 7 ...\"")
 	}

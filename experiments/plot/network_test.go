@@ -141,7 +141,7 @@ func TestNetworkNames(t *testing.T) {
 	g := *long.Graph()
 	g.Names = &topology.Names{}
 	for s := range g.Switches() {
-		g.Names.Switch = append(g.Names.Switch, fmt.Sprintf("rack %d: <leaf> switch of a vendor", s))
+		g.Names.Switches = append(g.Names.Switches, topology.SwitchName{Name: fmt.Sprintf("rack %d: <leaf> switch of a vendor", s)})
 	}
 	for name, c := range map[string]struct {
 		t     topology.Topology

@@ -76,9 +76,9 @@ type jobParser struct {
 	graph  *topology.Graph
 	jobs   []Job
 	hosts  [][]topology.TerminalID
-	names  []string       // by terminal
-	byName map[string]int // host, or ambiguous
-	taken  []string       // by host: job that has it
+	names  []topology.AdapterPort // by terminal
+	byName map[string]int         // host, or ambiguous
+	taken  []string               // by host: job that has it
 	random sim.Stream
 	wrong  bool // the job at hand has a problem
 }
@@ -88,11 +88,11 @@ const ambiguous = -1
 
 func newJobParser(g *topology.Graph, seed uint64) *jobParser {
 	p := &jobParser{graph: g, hosts: g.Hosts(), byName: map[string]int{}, random: sim.NewStream(seed, "routes.jobs", 0)}
-	p.names, p.taken = ib.Names(g).Terminal, make([]string, len(p.hosts))
+	p.names, p.taken = ib.Names(g).Terminals, make([]string, len(p.hosts))
 	for h, rails := range p.hosts {
 		names := map[string]bool{}
 		for _, t := range rails {
-			words := strings.Fields(p.names[t])
+			words := strings.Fields(p.names[t].Name)
 			names[strings.Join(words, " ")] = true
 			if len(words) > 1 {
 				names[words[0]] = true // HOST DEVICE
@@ -128,7 +128,7 @@ func (p *jobParser) parse(words []string) {
 	list := p.choose(words[1])
 	for _, h := range list {
 		if p.taken[h] != "" {
-			p.problem("host %s is in job %s already", p.names[p.hosts[h][0]], p.taken[h])
+			p.problem("host %s is in job %s already", p.names[p.hosts[h][0]].Name, p.taken[h])
 			continue
 		}
 		p.taken[h] = job.Name
@@ -236,7 +236,7 @@ func (p *jobParser) listed(text string) (list []int) {
 		h, known := p.byName[name]
 		switch {
 		case !known:
-			p.problem("no host %q in the network: want names such as %q", name, p.names[p.hosts[0][0]])
+			p.problem("no host %q in the network: want names such as %q", name, p.names[p.hosts[0][0]].Name)
 		case h == ambiguous:
 			p.problem("several hosts are called %q", name)
 		default:

@@ -19,7 +19,7 @@ func fewCables() topology.Topology {
 	for host := range 8 {
 		for rail := range 1 + (host%4+3)%4/3 {
 			b.AddTerminal(topology.SwitchID(host/4), 0)
-			names.Terminal = append(names.Terminal, fmt.Sprintf("n%d mlx5_%d", host+1, rail))
+			names.Terminals = append(names.Terminals, topology.AdapterPort{Name: fmt.Sprintf("n%d mlx5_%d", host+1, rail)})
 			names.Host = append(names.Host, int32(host))
 		}
 	}

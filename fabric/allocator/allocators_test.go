@@ -13,6 +13,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/simtest"
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
@@ -26,10 +27,7 @@ func TestConformance(t *testing.T) {
 // build makes a registered allocator.
 func build(t *testing.T, name string, ports, vcs, iterations int) allocator.Allocator {
 	t.Helper()
-	a, err := allocator.Registry.New(name, allocator.Env{Ports: ports, VCs: vcs, Iterations: iterations})
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := simtest.Must(allocator.Registry.New(name, allocator.Env{Ports: ports, VCs: vcs, Iterations: iterations}))(t)
 	return a
 }
 
@@ -190,20 +188,11 @@ func (b *burst) Deliver(d *fabric.Delivery) { b.sources = append(b.sources, d.Sr
 // arrivals 1 2, 2 2, and then 1 2, 1 1, 0 1: they take turns. An allocator that saw no
 // lengths would let all of terminal 0 go first.
 func TestAllocatorSeesQueues(t *testing.T) {
-	topo, err := param.Make(topology.Registry, "single-switch", struct{}{}, func(c *topology.SingleSwitchConfig) { c.Terminals = 4 })
-	if err != nil {
-		t.Fatal(err)
-	}
-	table, err := param.Make(routing.Registry, "table", routing.Env{Topology: topo}, func(*routing.TableConfig) {})
-	if err != nil {
-		t.Fatal(err)
-	}
+	topo := simtest.Must(param.Make(topology.Registry, "single-switch", struct{}{}, func(c *topology.SingleSwitchConfig) { c.Terminals = 4 }))(t)
+	table := simtest.Must(param.Make(routing.Registry, "table", routing.Env{Topology: topo}, func(*routing.TableConfig) {}))(t)
 	config, b := fabric.DefaultConfig(), &burst{}
 	config.Switch.Allocator, config.Switch.Speedup, config.Switch.VCs = allocator.Named("longest-queue"), 1, 1
-	f, err := core.New(topo.Graph(), config, table, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := simtest.Must(core.New(topo.Graph(), config, table, 1))(t)
 	f.Attach(b, b)
 	f.Advance(100)
 	if want := []topology.TerminalID{0, 1, 0, 1, 0, 1}; !slices.Equal(b.sources, want) {
@@ -223,14 +212,8 @@ type told struct {
 // TestAllocatorKnowsItsSwitch: allocators are told of their switch, the seed and their settings,
 // which stand beside their name.
 func TestAllocatorKnowsItsSwitch(t *testing.T) {
-	topo, err := param.Make(topology.Registry, "torus", struct{}{}, func(c *topology.GridConfig) { c.Dims = []int{3} })
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := param.Make(routing.Registry, "dor", routing.Env{Topology: topo}, func(*routing.DORConfig) {})
-	if err != nil {
-		t.Fatal(err)
-	}
+	topo := simtest.Must(param.Make(topology.Registry, "torus", struct{}{}, func(c *topology.GridConfig) { c.Dims = []int{3} }))(t)
+	r := simtest.Must(param.Make(routing.Registry, "dor", routing.Env{Topology: topo}, func(*routing.DORConfig) {}))(t)
 	var made []allocator.Env
 	var shares []float64
 	allocator.Register("told", "for tests: notes what it is told", allocator.Traits{Queues: true, Maximal: true}, told{0.5}, func(c told, env allocator.Env) allocator.Allocator {
@@ -247,9 +230,7 @@ func TestAllocatorKnowsItsSwitch(t *testing.T) {
 			t.Errorf("switch %d of the run with seed 7 is told %+v", s, env)
 		}
 	}
-	if err := config.Switch.Allocator.Choose("told"); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, config.Switch.Allocator.Choose("told"))
 	config.Switch.Allocator.Config().(*told).Share = 0.25
 	if _, err := core.New(topo.Graph(), config, r, 7); err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 	"github.com/weft-sim/weft/sim/snapshot"
 	"github.com/weft-sim/weft/sim/snapshot/snapshottest"
 )
@@ -108,9 +109,7 @@ func TestArchive(t *testing.T) {
 			_, now := play(whole, turns, &s, lanes, s.IntN(300), 0)
 			b := stateOf(whole, turns)
 			other, otherTurns := &New(&config, 1)[0], &LaneTurns{}
-			if err := restored(b, other, otherTurns); err != nil {
-				t.Fatal(err)
-			}
+			simtest.Check(t, restored(b, other, otherTurns))
 			other.SetStats(whole.Stats())
 			if !bytes.Equal(stateOf(other, otherTurns), b) {
 				t.Fatalf("engines %d, seed %d: the state that is restored is another", config.Engines, seed)

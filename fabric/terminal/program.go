@@ -7,6 +7,10 @@
 package terminal
 
 import (
+	"fmt"
+	"math"
+	"strings"
+
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
@@ -107,4 +111,161 @@ func newOpenLoop(_ struct{}, env Env) (fabric.Workload, error) {
 		return nil, err
 	}
 	return measure.NewOpenLoop(env.Terminals, env.Pattern, process, env.Sizes, env.Seed), nil
+}
+
+// Port is how a program reaches its terminal.
+type Port struct {
+	host     *Host               `snap:"-"`
+	engine   fabric.Engine       `snap:"-"`
+	program  Program             `snap:"-"` // archived behind the fields
+	sender   Sender              `snap:"-"` // the program, if it is one
+	id       topology.TerminalID `snap:"-"`
+	timer    int64               // cycle; Never: off
+	waiting  [2]queue            // by class
+	counters Counters
+	arrival  Arrival `snap:"-"` // handed to the program: kept here so that it is not allocated
+}
+
+// Terminal is the terminal's number.
+func (p *Port) Terminal() topology.TerminalID { return p.id }
+
+// Now is the present time: that of the cycle.
+func (p *Port) Now() sim.Time { return p.host.timeOf(p.cycle()) }
+
+// cycle is the present cycle; before the first, that.
+func (p *Port) cycle() int64 { return max(p.host.first, p.engine.Now()) }
+
+// Send hands a packet to the terminal, born now. Its head enters the channel
+// terminal.injection_cycles later, at least one cycle, if nothing is before it. After
+// the end of the run nothing is sent.
+func (p *Port) Send(packet Packet) {
+	if packet.Flits < 1 || int(packet.Dst) < 0 || int(packet.Dst) >= len(p.host.ports) || packet.Class > High || packet.Tag>>63 != 0 || packet.Level > 15 {
+		p.misuse("on terminal %d sends the packet %+v: want at least 1 flit, a terminal of 0 to %d, class Low or High, a tag below 2^63, a level up to 15", p.id, packet, len(p.host.ports)-1)
+	}
+	now := p.cycle()
+	if now >= p.host.stop {
+		return
+	}
+	p.waiting[packet.Class].put(queued{packet, now})
+	p.engine.Wake(p.id)
+}
+
+// Waiting is the number of packets of a class that the terminal has not taken yet.
+func (p *Port) Waiting(class Class) int { return p.waiting[class].len() }
+
+// SetTimer sets the timer, in place of what it was set to before: to the first cycle
+// that begins at a time or later, the next one at the earliest. [sim.MaxTime] turns it
+// off.
+func (p *Port) SetTimer(at sim.Time) {
+	cycle := int64(at / p.host.clock)
+	if at%p.host.clock > 0 {
+		cycle++
+	}
+	if cycle = max(cycle, p.engine.Now()+1); cycle >= fabric.Never || at == sim.MaxTime {
+		p.timer = fabric.Never
+		return
+	}
+	p.timer = cycle
+	p.engine.AlarmAt(p.id, cycle)
+}
+
+// Record enters the time from began until now into measure i of [NewHost], which is one of times;
+// it counts if began is in the window.
+func (p *Port) Record(i int, began sim.Time) {
+	p.mustBe(i, false)
+	from := int64(began / p.host.clock)
+	p.engine.Note(i, from, p.cycle()-from)
+}
+
+// oldest is the birth of the oldest packet that waits; Never if none does.
+func (p *Port) oldest() int64 { return min(p.waiting[Low].oldest(), p.waiting[High].oldest()) }
+
+// queue holds packets in order.
+type queue struct {
+	packets []queued
+	first   int // those before have been taken
+}
+
+type queued struct {
+	Packet
+	birth int64 // cycle
+}
+
+func (q *queue) len() int { return len(q.packets) - q.first }
+
+func (q *queue) oldest() int64 {
+	if q.len() == 0 {
+		return fabric.Never
+	}
+	return q.packets[q.first].birth
+}
+
+func (q *queue) put(packet queued) { q.packets = append(q.packets, packet) }
+
+func (q *queue) take() queued {
+	packet := q.packets[q.first]
+	if q.first++; q.first > len(q.packets)/2 { // moves each packet once, on average
+		q.packets = append(q.packets[:0], q.packets[q.first:]...)
+		q.first = 0
+	}
+	return packet
+}
+
+// Archive implements [snapshot.Archiver]: what has been taken is left out.
+func (q *queue) Archive(a *snapshot.Archive) {
+	waiting := q.packets[q.first:]
+	snapshot.Value(a, &waiting)
+	if a.Reading() {
+		*q = queue{packets: waiting}
+	}
+}
+
+// Counters are what a terminal has sent and received so far.
+type Counters struct {
+	SentPackets, SentFlits         int64 // that it has taken from its program
+	ReceivedPackets, ReceivedFlits int64 // that have arrived
+	Marked                         int64 // packets among them that a port has marked
+	Lost                           int64 // packets of its own that were given up, where its program bears losses
+}
+
+// Counters are those of the terminal.
+func (p *Port) Counters() Counters { return p.counters }
+
+// LinkTime is the time that so many flits occupy the terminal's channel.
+func (p *Port) LinkTime(flits int) sim.Time {
+	return sim.Time(math.Round(float64(flits) * p.engine.CyclesPerFlit(p.id) * float64(p.host.clock)))
+}
+
+// Count enters that something happens now into measure i of [NewHost], which is one of values
+// ([UnitOf]), as a 1.
+func (p *Port) Count(i int) { p.Sample(i, 1) }
+
+// Sample enters a value, not below 0, into measure i of [NewHost], which is one of values
+// ([UnitOf]); it counts if the window is open.
+func (p *Port) Sample(i int, value int64) {
+	p.mustBe(i, true)
+	if value < 0 {
+		p.misuse("samples %d for measure %q: want 0 or more", value, p.host.measures[i])
+	}
+	p.engine.Note(i, p.cycle(), value)
+}
+
+// mustBe panics where a measure is not one of values, or is.
+func (p *Port) mustBe(i int, values bool) {
+	if p.host.values[i] != values {
+		p.misuse("notes measure %q: want Record for a measure of times, and Sample or Count for one of values, whose name ends in its unit, as \"window [packets]\"", p.host.measures[i])
+	}
+}
+
+func (p *Port) misuse(format string, args ...any) {
+	panic(&fabric.Misuse{Of: "program", By: p.program, Did: fmt.Sprintf(format, args...)})
+}
+
+// UnitOf parts the name of a measure of values from its unit: "window [packets]". One of times
+// has none.
+func UnitOf(measure string) (name, unit string) {
+	if name, unit, ok := strings.Cut(strings.TrimSuffix(measure, "]"), " ["); ok {
+		return name, unit
+	}
+	return measure, ""
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/simtest"
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
@@ -30,20 +31,11 @@ func TestConformance(t *testing.T) {
 // zeroLoad(flits) when nobody else sends.
 func pair(t testing.TB) (topology.Topology, *core.Fabric) {
 	t.Helper()
-	topo, err := topology.Registry.New("single-switch", struct{}{}, param.Set("terminals", 2))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := routing.Registry.New("table", routing.Env{Topology: topo, Seed: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	topo := simtest.Must(topology.Registry.New("single-switch", struct{}{}, param.Set("terminals", 2)))(t)
+	r := simtest.Must(routing.Registry.New("table", routing.Env{Topology: topo, Seed: 1}))(t)
 	config := fabric.DefaultConfig()
 	config.Channels = map[string]fabric.ChannelConfig{"terminal": {Latency: 10 * sim.Nanosecond}}
-	f, err := core.New(topo.Graph(), config, r, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := simtest.Must(core.New(topo.Graph(), config, r, 1))(t)
 	return topo, f
 }
 
@@ -79,15 +71,9 @@ func (e every) NextGap(*sim.Stream, *uint32) int64 { return int64(e) }
 // packets meet. In a trip each terminal takes 4+2 flits: 6/48 a cycle.
 func TestClosedLoopIdle(t *testing.T) {
 	_, f := pair(t)
-	w, err := terminal.Registry.New("closed-loop", env(4, nil), param.Set("ack_flits", 2))
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := simtest.Must(terminal.Registry.New("closed-loop", env(4, nil), param.Set("ack_flits", 2)))(t)
 	trip := zeroLoad(4) + zeroLoad(2)
-	result, err := measure.Run(context.Background(), f, w, 0, measure.Plan{Warmup: 10 * trip, Window: 200 * trip})
-	if err != nil {
-		t.Fatal(err)
-	}
+	result := simtest.Must(measure.Run(context.Background(), f, w, 0, measure.Plan{Warmup: 10 * trip, Window: 200 * trip}))(t)
 	if want := 6 / float64(trip); math.Abs(result.Accepted-want) > 1e-12 {
 		t.Errorf("accepted %v flits a terminal and cycle, want %v", result.Accepted, want)
 	}
@@ -101,15 +87,9 @@ func TestClosedLoopIdle(t *testing.T) {
 // much as one: packets leave one behind the other, and the answers to them as well.
 func TestClosedLoopWindow(t *testing.T) {
 	_, f := pair(t)
-	w, err := terminal.Registry.New("closed-loop", env(1, nil), param.Set("window", 4))
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := simtest.Must(terminal.Registry.New("closed-loop", env(1, nil), param.Set("window", 4)))(t)
 	trip := 2 * zeroLoad(1)
-	result, err := measure.Run(context.Background(), f, w, 0, measure.Plan{Warmup: 10 * trip, Window: 100 * trip})
-	if err != nil {
-		t.Fatal(err)
-	}
+	result := simtest.Must(measure.Run(context.Background(), f, w, 0, measure.Plan{Warmup: 10 * trip, Window: 100 * trip}))(t)
 	if want := 4 * 2 / float64(trip); math.Abs(result.Accepted-want) > 1e-12 {
 		t.Errorf("accepted %v flits a terminal and cycle, want %v", result.Accepted, want)
 	}
@@ -120,14 +100,8 @@ func TestClosedLoopWindow(t *testing.T) {
 // A terminal takes 8 flits in 100 cycles.
 func TestRequestReplyIdle(t *testing.T) {
 	_, f := pair(t)
-	w, err := terminal.Registry.New("request-reply", env(3, every(100)), param.Set("reply_flits", 5))
-	if err != nil {
-		t.Fatal(err)
-	}
-	result, err := measure.Run(context.Background(), f, w, 0.08, measure.Plan{Warmup: 1000, Window: 20000})
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := simtest.Must(terminal.Registry.New("request-reply", env(3, every(100)), param.Set("reply_flits", 5)))(t)
+	result := simtest.Must(measure.Run(context.Background(), f, w, 0.08, measure.Plan{Warmup: 1000, Window: 20000}))(t)
 	if want := 0.08; math.Abs(result.Accepted-want) > 1e-12 {
 		t.Errorf("accepted %v flits a terminal and cycle, want %v", result.Accepted, want)
 	}
@@ -142,14 +116,8 @@ func TestRequestReplyIdle(t *testing.T) {
 // longer and longer.
 func TestRequestReplyBehind(t *testing.T) {
 	_, f := pair(t)
-	w, err := terminal.Registry.New("request-reply", env(3, every(4)), param.Set("reply_flits", 5))
-	if err != nil {
-		t.Fatal(err)
-	}
-	result, err := measure.Run(context.Background(), f, w, 2, measure.Plan{Warmup: 1000, Window: 20000})
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := simtest.Must(terminal.Registry.New("request-reply", env(3, every(4)), param.Set("reply_flits", 5)))(t)
+	result := simtest.Must(measure.Run(context.Background(), f, w, 2, measure.Plan{Warmup: 1000, Window: 20000}))(t)
 	if result.State != measure.Saturated || result.Reason != measure.ByGrowth {
 		t.Errorf("%v (%s)", result.State, result.Reason)
 	}
@@ -270,20 +238,11 @@ func TestSendMisuse(t *testing.T) {
 // slow is a switch with two terminals, whose channels take a flit and a half cycle for each flit.
 func slow(t *testing.T) *core.Fabric {
 	t.Helper()
-	topo, err := topology.Registry.New("single-switch", struct{}{}, param.Set("terminals", 2))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := routing.Registry.New("table", routing.Env{Topology: topo, Seed: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	topo := simtest.Must(topology.Registry.New("single-switch", struct{}{}, param.Set("terminals", 2)))(t)
+	r := simtest.Must(routing.Registry.New("table", routing.Env{Topology: topo, Seed: 1}))(t)
 	config := fabric.DefaultConfig()
 	config.Channels = map[string]fabric.ChannelConfig{"terminal": {CyclesPerFlit: 1.5}}
-	f, err := core.New(topo.Graph(), config, r, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := simtest.Must(core.New(topo.Graph(), config, r, 1))(t)
 	return f
 }
 
@@ -314,10 +273,7 @@ func TestPortCounts(t *testing.T) {
 		return terminal.NewHost(env(1, nil), false, []string{"size [flits]", "timers [1]"}, program)
 	}
 	run := func(h *terminal.Host, plan measure.Plan) *measure.Result {
-		r, err := measure.Run(context.Background(), slow(t), h, 0.1, plan)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := simtest.Must(measure.Run(context.Background(), slow(t), h, 0.1, plan))(t)
 		return r
 	}
 	h := host()
@@ -337,9 +293,7 @@ func TestPortCounts(t *testing.T) {
 
 	seen = [2]terminal.Counters{}
 	again := host()
-	if err := again.RestoreState(state); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, again.RestoreState(state))
 	run(again, measure.Plan{Warmup: 50, Window: 250})
 	if seen != want {
 		t.Errorf("restored: %+v, want %+v", seen, want)
@@ -367,10 +321,7 @@ func TestMeasureMisuse(t *testing.T) {
 
 // TestUnits: programs that answer measure the same through flits as through packets.
 func TestUnits(t *testing.T) {
-	topo, err := topology.Registry.New("dragonfly", struct{}{}, param.Set("p", 2), param.Set("a", 4), param.Set("h", 2))
-	if err != nil {
-		t.Fatal(err)
-	}
+	topo := simtest.Must(topology.Registry.New("dragonfly", struct{}{}, param.Set("p", 2), param.Set("a", 4), param.Set("h", 2)))(t)
 	n := topo.Graph().Terminals()
 	for _, c := range []struct {
 		program string
@@ -378,16 +329,10 @@ func TestUnits(t *testing.T) {
 	}{{"closed-loop", param.Set("window", 3)}, {"request-reply", param.Set("reply_flits", 7)}} {
 		var got []string
 		for _, unit := range []string{fabric.UnitFlit, fabric.UnitPacket} {
-			r, err := routing.Registry.New("ugal-l", routing.Env{Topology: topo, Seed: 1})
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := simtest.Must(routing.Registry.New("ugal-l", routing.Env{Topology: topo, Seed: 1}))(t)
 			config := fabric.DefaultConfig()
 			config.Fabric.Unit, config.Switch.Hold, config.Switch.FlowControl = unit, true, fabric.CutThrough
-			f, err := core.New(topo.Graph(), config, r, 1)
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := simtest.Must(core.New(topo.Graph(), config, r, 1))(t)
 			w, err := terminal.Registry.New(c.program, terminal.Env{
 				Terminals: n, Pattern: shift(n), Sizes: size(5), MeanFlits: 5, Seed: 1, Clock: sim.Nanosecond,
 				Process: func(float64) (measure.Process, error) { return every(40), nil },
@@ -395,10 +340,7 @@ func TestUnits(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			result, err := measure.Run(context.Background(), f, w, 0.3, measure.Plan{Warmup: 500, Window: 2000})
-			if err != nil {
-				t.Fatal(err)
-			}
+			result := simtest.Must(measure.Run(context.Background(), f, w, 0.3, measure.Plan{Warmup: 500, Window: 2000}))(t)
 			line := fmt.Sprint(result.MeanLatency(), result.Packets(), f.Counters)
 			for i := range result.Measures {
 				m := &result.Measures[i]

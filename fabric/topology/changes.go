@@ -42,8 +42,10 @@ type Change struct {
 func Compare(a, b *Graph) *Changes {
 	c := &Changes{}
 	was, is := a.identities(), b.identities()
-	switches := matchParts(partsOf(a.Switches(), was.SwitchGUID, was.Switch), partsOf(b.Switches(), is.SwitchGUID, is.Switch))
-	terminals := matchParts(partsOf(a.Terminals(), was.PortGUID, was.Terminal), partsOf(b.Terminals(), is.PortGUID, is.Terminal))
+	ofSwitch := func(s SwitchName) part { return part{s.GUID, s.Name} }
+	ofTerminal := func(t AdapterPort) part { return part{t.PortGUID, t.Name} }
+	switches := matchParts(partsOf(a.Switches(), was.Switches, ofSwitch), partsOf(b.Switches(), is.Switches, ofSwitch))
+	terminals := matchParts(partsOf(a.Terminals(), was.Terminals, ofTerminal), partsOf(b.Terminals(), is.Terminals, ofTerminal))
 	for _, to := range switches {
 		c.SwitchTo = append(c.SwitchTo, SwitchID(to))
 	}
@@ -62,22 +64,21 @@ func Compare(a, b *Graph) *Changes {
 
 // part is what a switch or a terminal goes by.
 type part struct {
-	guid uint64 // 0: none
+	guid GUID   // 0: none
 	name string // "" : none, or not its alone
 }
 
-// partsOf lists n parts by their GUIDs and names, which may be nil, without the names that
-// several parts share.
-func partsOf(n int, guids []uint64, names []string) []part {
-	count := map[string]int{}
-	for _, name := range names {
-		count[name]++
+// partsOf lists n parts by their names, which may be nil, without what several parts are
+// called.
+func partsOf[N any](n int, names []N, of func(N) part) []part {
+	parts, count := make([]part, n), map[string]int{}
+	for i, name := range names {
+		parts[i] = of(name)
+		count[parts[i].name]++
 	}
-	parts := make([]part, n)
 	for i := range parts {
-		parts[i].guid = at(guids, int32(i))
-		if name := at(names, int32(i)); count[name] == 1 {
-			parts[i].name = name
+		if count[parts[i].name] > 1 {
+			parts[i].name = ""
 		}
 	}
 	return parts
@@ -88,7 +89,7 @@ func matchParts(a, b []part) []int {
 	to := make([]int, len(a))
 	taken := make([]bool, len(b))
 	named := false
-	byGUID, byName := map[uint64]int{}, map[string]int{}
+	byGUID, byName := map[GUID]int{}, map[string]int{}
 	for i, p := range b {
 		named = named || p != (part{})
 		if p.guid != 0 {
@@ -160,9 +161,9 @@ func (x *comparison) switches() {
 	}
 }
 
-func (g *Graph) switchGUID(s SwitchID) uint64 { return at(g.identities().SwitchGUID, s) }
+func (g *Graph) switchGUID(s SwitchID) GUID { return at(g.identities().Switches, s).GUID }
 
-func withGUID(name string, guid uint64) string {
+func withGUID(name string, guid GUID) string {
 	if guid == 0 {
 		return name
 	}
@@ -268,5 +269,5 @@ func (x *comparison) hosts(back []int) {
 
 // hostText is the name of a terminal with its port's GUID.
 func (g *Graph) hostText(t TerminalID) string {
-	return withGUID(g.TerminalName(t), at(g.identities().PortGUID, t))
+	return withGUID(g.TerminalName(t), at(g.identities().Terminals, t).PortGUID)
 }

@@ -27,12 +27,12 @@ func TestCompareMatches(t *testing.T) {
 		terminals []TerminalID
 	}{
 		{"numbers", nil, nil, []SwitchID{0, 1}, []TerminalID{0, 1}},
-		{"GUIDs", &Names{SwitchGUID: []uint64{1, 2}, Switch: []string{"a", "b"}, PortGUID: []uint64{3, 4}},
-			&Names{SwitchGUID: []uint64{2, 1}, Switch: []string{"a", "b"}, PortGUID: []uint64{4, 5}}, []SwitchID{1, 0}, []TerminalID{-1, 0}},
-		{"names", &Names{Switch: []string{"a", "b"}, Terminal: []string{"h", "h"}},
-			&Names{Switch: []string{"b", "c"}, Terminal: []string{"h", "i"}}, []SwitchID{-1, 0}, []TerminalID{-1, -1}},
-		{"a replaced switch", &Names{SwitchGUID: []uint64{1, 2}, Switch: []string{"a", "b"}},
-			&Names{SwitchGUID: []uint64{1, 3}, Switch: []string{"a", "b"}}, []SwitchID{0, 1}, []TerminalID{0, 1}},
+		{"GUIDs", &Names{Switches: []SwitchName{{Name: "a", GUID: 1}, {Name: "b", GUID: 2}}, Terminals: []AdapterPort{{PortGUID: 3}, {PortGUID: 4}}},
+			&Names{Switches: []SwitchName{{Name: "a", GUID: 2}, {Name: "b", GUID: 1}}, Terminals: []AdapterPort{{PortGUID: 4}, {PortGUID: 5}}}, []SwitchID{1, 0}, []TerminalID{-1, 0}},
+		{"names", &Names{Switches: []SwitchName{{Name: "a"}, {Name: "b"}}, Terminals: []AdapterPort{{Name: "h"}, {Name: "h"}}},
+			&Names{Switches: []SwitchName{{Name: "b"}, {Name: "c"}}, Terminals: []AdapterPort{{Name: "h"}, {Name: "i"}}}, []SwitchID{-1, 0}, []TerminalID{-1, -1}},
+		{"a replaced switch", &Names{Switches: []SwitchName{{Name: "a", GUID: 1}, {Name: "b", GUID: 2}}},
+			&Names{Switches: []SwitchName{{Name: "a", GUID: 1}, {Name: "b", GUID: 3}}}, []SwitchID{0, 1}, []TerminalID{0, 1}},
 	} {
 		x := Compare(twoSwitches(c.a), twoSwitches(c.b))
 		if !slices.Equal(x.SwitchTo, c.switches) || !slices.Equal(x.TerminalTo, c.terminals) {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // Every block size up to 33 whose predecessor is a prime power, counted by
@@ -68,10 +70,7 @@ func TestDesignProjectivePlanes(t *testing.T) {
 
 func TestDesignBiplanes(t *testing.T) {
 	for _, want := range [][2]int{{7, 4}, {11, 5}, {16, 6}, {37, 9}} {
-		d, err := NewDesign(want[1], 2)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := simtest.Must(NewDesign(want[1], 2))(t)
 		if d.Points() != want[0] || d.Sigma() != 2 {
 			t.Errorf("m = %d: got (%d, %d, %d)", want[1], d.Points(), d.Size(), d.Sigma())
 		}
@@ -91,10 +90,7 @@ func TestDesignPublishedDifferenceSets(t *testing.T) {
 		6: {0, 1, 3, 8, 12, 18},
 		8: {0, 1, 3, 13, 32, 36, 43, 52},
 	} {
-		d, err := NewDesign(m, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := simtest.Must(NewDesign(m, 1))(t)
 		if !slices.Equal(d.base, want) {
 			t.Errorf("m = %d: difference set %v, want %v", m, d.base, want)
 		}
@@ -105,10 +101,7 @@ func TestDesignPublishedDifferenceSets(t *testing.T) {
 // and Meet are views of one incidence relation.
 func TestDesignPortLabelling(t *testing.T) {
 	for _, c := range [][2]int{{3, 1}, {5, 1}, {9, 1}, {4, 2}, {6, 2}} {
-		d, err := NewDesign(c[0], c[1])
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := simtest.Must(NewDesign(c[0], c[1]))(t)
 		for b := range d.Points() {
 			ports := map[int]bool{}
 			for x := range d.Points() {

@@ -70,31 +70,18 @@ func (d *Down) Links() int {
 // Switches that are down have -1. Cost: linear in the number of ports.
 func (d *Down) Components() []int32 {
 	component := make([]int32, d.graph.Switches())
+	distance := make([]int16, len(component))
+	forget(distance)
+	neighbors, parts := d.graph.NeighborsWithout(d), int32(0)
 	for s := range component {
-		component[s] = -1
-	}
-	parts := int32(0)
-	var queue []SwitchID
-	for s := range component {
-		if component[s] >= 0 || d.switches[s] {
-			continue
-		}
-		component[s] = parts
-		for queue = append(queue[:0], SwitchID(s)); len(queue) > 0; {
-			at := queue[len(queue)-1]
-			queue = queue[:len(queue)-1]
-			for p, end := d.graph.Ports(at); p < end; p++ {
-				peer, ok := d.graph.PeerPort(p)
-				if !ok || d.port[p] {
-					continue
-				}
-				if next := d.graph.PortSwitch[peer]; component[next] < 0 {
-					component[next] = parts
-					queue = append(queue, next)
-				}
+		if d.switches[s] {
+			component[s] = -1
+		} else if distance[s] == Unreachable {
+			for _, t := range neighbors.search(distance, []SwitchID{SwitchID(s)}) {
+				component[t] = parts
 			}
+			parts++
 		}
-		parts++
 	}
 	return component
 }

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // square is four switches in a ring with a terminal each, and a fifth hanging
@@ -66,10 +68,7 @@ func TestComponents(t *testing.T) {
 	d := NewDown(g)
 	directory := NewDirectory(g)
 	fail := func(name string) {
-		links, err := directory.Links(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		links := simtest.Must(directory.Links(name))(t)
 		for _, p := range links {
 			d.FailLink(p)
 		}
@@ -135,7 +134,7 @@ func TestDirectory(t *testing.T) {
 	}
 	// Names of imported switches may contain what separates two of them.
 	named := *g
-	named.Names = &Names{Switch: []string{"a - b", "b", "c port 1", "a", "b - c port 1"}}
+	named.Names = &Names{Switches: []SwitchName{{Name: "a - b"}, {Name: "b"}, {Name: "c port 1"}, {Name: "a"}, {Name: "b - c port 1"}}}
 	d = NewDirectory(&named)
 	for name, want := range map[string]PortID{
 		"a - b - b":       g.PortStart[0] + 1, // "a - b" and "b"

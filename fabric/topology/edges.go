@@ -225,7 +225,10 @@ func (r *edgeReader) graph(terminals int) *Graph {
 	g := b.Freeze()
 	r.checkConnected(g, func(int) int { return 1 })
 	if !numbered {
-		g.Names = &Names{Switch: r.names}
+		g.Names = &Names{Switches: make([]SwitchName, len(r.names))}
+		for s, name := range r.names {
+			g.Names.Switches[s].Name = name
+		}
 	}
 	return g
 }

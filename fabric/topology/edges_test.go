@@ -8,23 +8,18 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/simtest"
 )
-
-func init() {
-	addSample("edges", "ring", false, func(c *EdgesConfig) {
-		c.Path, c.Terminals = filepath.Join("testdata", "ring.edges"), 2
-	})
-}
 
 func TestEdges(t *testing.T) {
 	for _, c := range []struct {
 		text  string
-		names []string
+		names []SwitchName
 		rows  [][]SwitchID
 	}{
 		{"# ring\n0 1\n1 2\r\n\n2 0\n", nil, [][]SwitchID{{1, 2}, {0, 2}, {0, 1}}},
 		{"2 0 far\n1 2\n1 2\n", nil, [][]SwitchID{{2}, {2}, {0, 1}}},
-		{"b a\na c\n", []string{"b", "a", "c"}, [][]SwitchID{{1}, {0, 2}, {1}}},
+		{"b a\na c\n", []SwitchName{{Name: "b"}, {Name: "a"}, {Name: "c"}}, [][]SwitchID{{1}, {0, 2}, {1}}},
 	} {
 		g, err := ReadEdges("f", []byte(c.text), 3)
 		if err != nil {
@@ -32,7 +27,7 @@ func TestEdges(t *testing.T) {
 			continue
 		}
 		CheckGraph(t, g)
-		if g.Terminals() != 3*len(c.rows) || c.names != nil && !reflect.DeepEqual(g.Names.Switch, c.names) {
+		if g.Terminals() != 3*len(c.rows) || c.names != nil && !reflect.DeepEqual(g.Names.Switches, c.names) {
 			t.Errorf("%q: %d terminals, names %+v", c.text, g.Terminals(), g.Names)
 		}
 		for s, row := range c.rows {
@@ -83,17 +78,13 @@ func TestEdgesRefuses(t *testing.T) {
 			t.Errorf("%q: %v, want %s", c.text, err, c.want)
 		}
 	}
-	refuses(t, "edges", "path", func(c *EdgesConfig) {})
 	if _, err := param.Make(Registry, "edges", struct{}{}, func(c *EdgesConfig) { c.Path = "nowhere" }); err == nil || !strings.Contains(err.Error(), "a readable file") {
 		t.Error(err)
 	}
 }
 
 func FuzzReadEdges(f *testing.F) {
-	ring, err := os.ReadFile(filepath.Join("testdata", "ring.edges"))
-	if err != nil {
-		f.Fatal(err)
-	}
+	ring := simtest.Must(os.ReadFile(filepath.Join("testdata", "ring.edges")))(f)
 	f.Add(ring)
 	f.Add([]byte("a b c\nc0-0l1 X+ -> c0-1l2[x]\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {

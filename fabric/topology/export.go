@@ -139,7 +139,7 @@ func WriteJSON(w io.Writer, g *Graph) error {
 	})
 	section("switches", func(write func(any)) {
 		for s := range SwitchID(g.Switches()) {
-			write(newFileSwitch(g, s))
+			write(at(g.identities().Switches, s))
 		}
 	})
 	section("terminals", func(write func(any)) {
@@ -155,7 +155,7 @@ func WriteJSON(w io.Writer, g *Graph) error {
 	if g.Names != nil && g.Names.Aggregation != nil {
 		section("aggregation_nodes", func(write func(any)) {
 			for _, a := range g.Names.Aggregation {
-				write(fileAggregation{a.Name, int(a.Switch), a.Port, guid(a.NodeGUID), a.NodePort, guid(a.PortGUID), a.LID, a.LMC, a.Rate})
+				write(a)
 			}
 		})
 	}

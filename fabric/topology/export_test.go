@@ -14,6 +14,7 @@ import (
 	"gonum.org/v1/gonum/graph/formats/dot/ast"
 
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // exported returns the graphs that the exports are tested on: one of each
@@ -25,10 +26,7 @@ func exported(t *testing.T) map[string]*Graph {
 		"named":    namedGraph(),
 	}
 	for _, name := range Families() {
-		topo, err := Registry.New(name, struct{}{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		topo := simtest.Must(Registry.New(name, struct{}{}))(t)
 		graphs[name] = topo.Graph()
 	}
 	return graphs
@@ -42,21 +40,12 @@ func namedGraph() *Graph {
 	b.AddTerminal(0, 1)
 	g := b.Freeze()
 	g.Names = &Names{
-		Switch:       []string{`quote " backslash \ <tag> & ünicode`, "two\nlines"},
-		SwitchGUID:   []uint64{0xffffffffffffffff, 1},
-		SwitchLID:    []int32{3, 49151},
-		SwitchLMC:    []uint8{0, 3},
-		SwitchPorts:  []int32{36, 648},
+		Switches:     []SwitchName{{`quote " backslash \ <tag> & ünicode`, 0xffffffffffffffff, 3, 0, 36}, {"two\nlines", 1, 49151, 3, 648}},
 		Port:         []int32{36, 1, 7, 5, 4, 3},
-		Terminal:     []string{"", "host HCA-1"},
-		NodeGUID:     []uint64{0x0002c90300a1b2c3, 4},
-		PortGUID:     []uint64{5, 6},
-		TerminalLID:  []int32{7, 8},
-		TerminalLMC:  []uint8{1, 0},
+		Terminals:    []AdapterPort{{NodeGUID: 0x0002c90300a1b2c3, NodePort: 1, PortGUID: 5, LID: 7, LMC: 1}, {Name: "host HCA-1", NodeGUID: 4, NodePort: 2, PortGUID: 6, LID: 8}},
 		TerminalNode: []int32{0, 0},
-		NodePort:     []int32{1, 2},
 		Host:         []int32{3, 3},
-		Aggregation:  []AggregationNode{{"inside", 1, 37, 9, 1, 10, 11, 2, "4xHDR"}, {Switch: 0, Port: 2}},
+		Aggregation:  []AdapterPort{{"inside", 1, 37, 9, 1, 10, 11, 2, "4xHDR"}, {Switch: 0, Port: 2}},
 	}
 	return g
 }
@@ -107,13 +96,8 @@ func TestWriteDOT(t *testing.T) {
 	for name, g := range exported(t) {
 		t.Run(name, func(t *testing.T) {
 			var b bytes.Buffer
-			if err := WriteDOT(&b, g); err != nil {
-				t.Fatal(err)
-			}
-			file, err := dot.Parse(&b)
-			if err != nil {
-				t.Fatal(err)
-			}
+			simtest.Check(t, WriteDOT(&b, g))
+			file := simtest.Must(dot.Parse(&b))(t)
 			names := map[string]string{}
 			var got []cable
 			for _, statement := range file.Graphs[0].Stmts {
@@ -168,9 +152,7 @@ func TestWriteGraphML(t *testing.T) {
 	for name, g := range exported(t) {
 		t.Run(name, func(t *testing.T) {
 			var b bytes.Buffer
-			if err := WriteGraphML(&b, g); err != nil {
-				t.Fatal(err)
-			}
+			simtest.Check(t, WriteGraphML(&b, g))
 			var file struct {
 				XMLName xml.Name `xml:"http://graphml.graphdrawing.org/xmlns graphml"`
 				Keys    []struct {
@@ -186,9 +168,7 @@ func TestWriteGraphML(t *testing.T) {
 					Data   []data `xml:"data"`
 				} `xml:"graph>edge"`
 			}
-			if err := xml.Unmarshal(b.Bytes(), &file); err != nil {
-				t.Fatal(err)
-			}
+			simtest.Check(t, xml.Unmarshal(b.Bytes(), &file))
 			declared := map[string]bool{}
 			for _, k := range file.Keys {
 				declared[k.ID] = true
@@ -239,13 +219,8 @@ func TestJSONRoundTrip(t *testing.T) {
 	for name, g := range graphs {
 		t.Run(name, func(t *testing.T) {
 			var b bytes.Buffer
-			if err := WriteJSON(&b, g); err != nil {
-				t.Fatal(err)
-			}
-			got, err := ReadJSON("export", b.Bytes())
-			if err != nil {
-				t.Fatal(err)
-			}
+			simtest.Check(t, WriteJSON(&b, g))
+			got := simtest.Must(ReadJSON("export", b.Bytes()))(t)
 			if !reflect.DeepEqual(got, g) {
 				t.Errorf("read back\n%+v %+v, want\n%+v %+v", got, got.Names, g, g.Names)
 			}

@@ -123,11 +123,11 @@ type fileReader struct {
 	input.Problems
 	data      []byte
 	classes   []located[fileClass]
-	switches  []located[fileSwitch]
+	switches  []located[SwitchName]
 	terminals []located[fileTerminal]
 	links     []located[fileLink]
 
-	aggregation []located[fileAggregation]
+	aggregation []located[AdapterPort]
 }
 
 type located[E any] struct {
@@ -172,13 +172,13 @@ func (r *fileReader) parse() {
 		case "classes":
 			r.classes = decodeList[fileClass](r, d)
 		case "switches":
-			r.switches = decodeList[fileSwitch](r, d)
+			r.switches = decodeList[SwitchName](r, d)
 		case "terminals":
 			r.terminals = decodeList[fileTerminal](r, d)
 		case "links":
 			r.links = decodeList[fileLink](r, d)
 		case "aggregation_nodes":
-			r.aggregation = decodeList[fileAggregation](r, d)
+			r.aggregation = decodeList[AdapterPort](r, d)
 		default:
 			r.ProblemAt(line, "unknown key %q: known are format, version, classes, switches, terminals, links, aggregation_nodes", key)
 			var skipped json.RawMessage
@@ -271,13 +271,6 @@ type (
 		Latency int    `json:"latency"`
 		Rate    string `json:"rate,omitempty"`
 	}
-	fileSwitch struct {
-		Name  string `json:"name,omitempty"`
-		GUID  guid   `json:"guid,omitempty"`
-		LID   int32  `json:"lid,omitempty"`
-		LMC   uint8  `json:"lmc,omitempty"`
-		Ports int32  `json:"ports,omitempty"`
-	}
 	filePort struct {
 		Switch int   `json:"switch"`
 		Port   *int  `json:"port,omitempty"`
@@ -287,8 +280,8 @@ type (
 		Name string `json:"name,omitempty"`
 		filePort
 		Class    string `json:"class"`
-		NodeGUID guid   `json:"node_guid,omitempty"`
-		PortGUID guid   `json:"port_guid,omitempty"`
+		NodeGUID GUID   `json:"node_guid,omitempty"`
+		PortGUID GUID   `json:"port_guid,omitempty"`
 		LID      int32  `json:"lid,omitempty"`
 		LMC      uint8  `json:"lmc,omitempty"`
 		Node     *int32 `json:"node,omitempty"`
@@ -302,41 +295,14 @@ type (
 	}
 )
 
-// fileAggregation is a port of an aggregation node; Number is that of the switch's.
-type fileAggregation struct {
-	Name     string `json:"name,omitempty"`
-	Switch   int    `json:"switch"`
-	Number   int32  `json:"number,omitempty"`
-	NodeGUID guid   `json:"node_guid,omitempty"`
-	NodePort int32  `json:"node_port,omitempty"`
-	PortGUID guid   `json:"port_guid,omitempty"`
-	LID      int32  `json:"lid,omitempty"`
-	LMC      uint8  `json:"lmc,omitempty"`
-	Rate     string `json:"rate,omitempty"`
-}
-
-func (f *fileAggregation) blank() { f.Switch = noSwitch }
-
 // noSwitch stands where a file does not say which switch.
 const noSwitch = math.MinInt
+
+func (a *AdapterPort) blank() { a.Switch = -1 }
 
 func (f *fileTerminal) blank() { f.Switch = noSwitch }
 
 func (f *fileLink) blank() { f.A.Switch, f.B.Switch = noSwitch, noSwitch }
-
-// guid is a 64-bit identity, written as "0x" and 16 hexadecimal digits.
-type guid uint64
-
-func (x guid) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "0x%016x", uint64(x)), nil }
-
-func (x *guid) UnmarshalText(text []byte) error {
-	v, err := strconv.ParseUint(string(text), 0, 64)
-	if err != nil {
-		return fmt.Errorf("GUID %q: want a number such as \"0x0002c90300a1b2c3\"", text)
-	}
-	*x = guid(v)
-	return nil
-}
 
 func newFileClass(c Class) fileClass {
 	f := fileClass{Name: c.Name, Latency: c.Latency}
@@ -361,11 +327,6 @@ func (f fileClass) class() (Class, error) {
 	return c, err
 }
 
-func newFileSwitch(g *Graph, s SwitchID) fileSwitch {
-	n := g.identities()
-	return fileSwitch{at(n.Switch, s), guid(at(n.SwitchGUID, s)), at(n.SwitchLID, s), at(n.SwitchLMC, s), at(n.SwitchPorts, s)}
-}
-
 func newFilePort(g *Graph, p PortID) filePort {
 	local := g.LocalPort(p)
 	return filePort{int(g.PortSwitch[p]), &local, at(g.identities().Port, p)}
@@ -373,10 +334,9 @@ func newFilePort(g *Graph, p PortID) filePort {
 
 func newFileTerminal(g *Graph, t TerminalID) fileTerminal {
 	p := g.TerminalPort[t]
-	f := fileTerminal{filePort: newFilePort(g, p), Class: g.Classes[g.PortClass[p]].Name}
 	n := g.identities()
-	f.Name, f.NodeGUID, f.PortGUID = at(n.Terminal, t), guid(at(n.NodeGUID, t)), guid(at(n.PortGUID, t))
-	f.LID, f.LMC, f.NodePort = at(n.TerminalLID, t), at(n.TerminalLMC, t), at(n.NodePort, t)
+	a := at(n.Terminals, t)
+	f := fileTerminal{a.Name, newFilePort(g, p), g.Classes[g.PortClass[p]].Name, a.NodeGUID, a.PortGUID, a.LID, a.LMC, nil, a.NodePort, nil}
 	if n.TerminalNode != nil {
 		f.Node = &n.TerminalNode[t]
 	}

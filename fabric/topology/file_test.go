@@ -2,7 +2,6 @@ package topology
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,15 +10,8 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/sim/input"
-	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/simtest"
 )
-
-func init() {
-	addSample("file", "two", false, func(c *FileConfig) {
-		c.Path = "two.json"
-		c.RelativeTo("testdata")
-	})
-}
 
 // The example of FileConfig's documentation.
 func TestFileExample(t *testing.T) {
@@ -29,21 +21,15 @@ func TestFileExample(t *testing.T) {
 	b.AddTerminal(1, 0)
 	b.AddLink(0, 1, 1)
 	want := b.Freeze()
-	want.Names = &Names{Switch: []string{"left", ""}, Terminal: []string{"host A", ""}}
+	want.Names = &Names{Switches: []SwitchName{{Name: "left"}, {}}, Terminals: []AdapterPort{{Name: "host A"}, {}}}
 	if !reflect.DeepEqual(topo.Graph(), want) {
 		t.Errorf("%+v, want %+v", topo.Graph(), want)
 	}
 	if got, want := topo.Facts(), (Facts{2, 2, 1, -1, -1}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
-	text, err := os.ReadFile("file.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := os.ReadFile(filepath.Join("testdata", "two.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := simtest.Must(os.ReadFile("file.go"))(t)
+	data := simtest.Must(os.ReadFile(filepath.Join("testdata", "two.json")))(t)
 	if doc := strings.ReplaceAll(string(text), "\n//\t", "\n"); !strings.Contains(doc, strings.TrimSpace(string(data))) {
 		t.Error("the example in the documentation of FileConfig is not testdata/two.json")
 	}
@@ -56,10 +42,6 @@ func TestFilePaths(t *testing.T) {
 		if config.Path != c.want {
 			t.Errorf("%q from dir is %q, want %q", c.path, config.Path, c.want)
 		}
-	}
-	_, err := Registry.Build("file", &FileConfig{"testdata/absent.json"}, struct{}{})
-	if problem := (*param.ParamError)(nil); !errors.As(err, &problem) || problem.Key != "path" {
-		t.Errorf("absent file: %v", err)
 	}
 }
 
@@ -130,10 +112,7 @@ func TestFileProblems(t *testing.T) {
 
 // Whatever is read is a sound graph that survives export and import.
 func FuzzReadJSON(f *testing.F) {
-	two, err := os.ReadFile(filepath.Join("testdata", "two.json"))
-	if err != nil {
-		f.Fatal(err)
-	}
+	two := simtest.Must(os.ReadFile(filepath.Join("testdata", "two.json")))(f)
 	f.Add(two)
 	var b bytes.Buffer
 	WriteJSON(&b, namedGraph())
@@ -146,13 +125,8 @@ func FuzzReadJSON(f *testing.F) {
 		}
 		CheckGraph(t, g)
 		var b bytes.Buffer
-		if err := WriteJSON(&b, g); err != nil {
-			t.Fatal(err)
-		}
-		again, err := ReadJSON("export", b.Bytes())
-		if err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, WriteJSON(&b, g))
+		again := simtest.Must(ReadJSON("export", b.Bytes()))(t)
 		if !reflect.DeepEqual(g, again) {
 			t.Errorf("%+v, read back %+v", g, again)
 		}

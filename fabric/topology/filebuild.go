@@ -152,23 +152,13 @@ func (r *fileReader) names() *Names {
 	n := &Names{}
 	nodes := 0
 	for i, e := range r.switches {
-		v := e.value
-		put(&n.Switch, len(r.switches), i, v.Name)
-		put(&n.SwitchGUID, len(r.switches), i, uint64(v.GUID))
-		put(&n.SwitchLID, len(r.switches), i, v.LID)
-		put(&n.SwitchLMC, len(r.switches), i, v.LMC)
-		r.checkLMC(e.line, v.LMC)
-		put(&n.SwitchPorts, len(r.switches), i, v.Ports)
+		put(&n.Switches, len(r.switches), i, e.value)
+		r.checkLMC(e.line, e.value.LMC)
 	}
 	for i, e := range r.terminals {
 		v := e.value
-		put(&n.Terminal, len(r.terminals), i, v.Name)
-		put(&n.NodeGUID, len(r.terminals), i, uint64(v.NodeGUID))
-		put(&n.PortGUID, len(r.terminals), i, uint64(v.PortGUID))
-		put(&n.TerminalLID, len(r.terminals), i, v.LID)
-		put(&n.TerminalLMC, len(r.terminals), i, v.LMC)
+		put(&n.Terminals, len(r.terminals), i, AdapterPort{Name: v.Name, NodeGUID: v.NodeGUID, NodePort: v.NodePort, PortGUID: v.PortGUID, LID: v.LID, LMC: v.LMC})
 		r.checkLMC(e.line, v.LMC)
-		put(&n.NodePort, len(r.terminals), i, v.NodePort)
 		if v.Node != nil {
 			nodes++
 			n.TerminalNode = append(n.TerminalNode, *v.Node)
@@ -181,12 +171,11 @@ func (r *fileReader) names() *Names {
 		r.ProblemAt(r.terminals[0].line, "%d of %d terminals have a \"host\": want all or none", hosts, len(r.terminals))
 	}
 	for _, e := range r.aggregation {
-		v := e.value
-		if v.Switch < 0 || v.Switch >= len(r.switches) {
+		if e.value.Switch < 0 || int(e.value.Switch) >= len(r.switches) {
 			r.ProblemAt(e.line, "aggregation node without a \"switch\" of 0 to %d", len(r.switches)-1)
 		}
-		r.checkLMC(e.line, v.LMC)
-		n.Aggregation = append(n.Aggregation, AggregationNode{v.Name, SwitchID(v.Switch), v.Number, uint64(v.NodeGUID), v.NodePort, uint64(v.PortGUID), v.LID, v.LMC, v.Rate})
+		r.checkLMC(e.line, e.value.LMC)
+		n.Aggregation = append(n.Aggregation, e.value)
 	}
 	if nodes != 0 && nodes != len(r.terminals) {
 		r.ProblemAt(r.terminals[0].line, "%d of %d terminals have a \"node\": want all or none", nodes, len(r.terminals))

@@ -63,40 +63,56 @@ type Graph struct {
 }
 
 // Names carries the identities of an imported fabric. Every slice is either
-// nil or as long as its comment says.
+// nil or as long as its comment says; what is zero is not known.
 type Names struct {
-	Switch       []string // len = switches: description
-	SwitchGUID   []uint64 // len = switches
-	SwitchLID    []int32  // len = switches
-	SwitchPorts  []int32  // len = switches: physical ports, connected or not
-	Port         []int32  // len = ports: physical port number, from 1
-	Terminal     []string // len = terminals: description of the host
-	NodeGUID     []uint64 // len = terminals: GUID of the host adapter
-	PortGUID     []uint64 // len = terminals: GUID of the adapter's port
-	TerminalLID  []int32  // len = terminals
-	TerminalNode []int32  // len = terminals: equal for ports of one adapter
-	Host         []int32  // len = terminals: equal for ports of one host, whose rails they are; nil: one a host
-	NodePort     []int32  // len = terminals: physical port number on the adapter, from 1
-	SwitchLMC    []uint8  // len = switches: LID mask control, 2^LMC LIDs each; nil = 0
-	TerminalLMC  []uint8  // len = terminals: LID mask control; nil = 0
+	Switches     []SwitchName
+	Port         []int32       // len = ports: physical port number, from 1
+	Terminals    []AdapterPort // of these the graph knows switch, port and rate
+	TerminalNode []int32       // len = terminals: equal for ports of one adapter
+	Host         []int32       // len = terminals: equal for ports of one host, whose rails they are; nil: one a host
 
 	// Aggregation lists the adapters inside switches that reduce data in the network
 	// (SHARP), port by port. They are no terminals and have no ports in the graph; a
 	// subnet manager gives them LIDs and routes to them like hosts.
-	Aggregation []AggregationNode
+	Aggregation []AdapterPort
 }
 
-// AggregationNode is a port of an adapter inside a switch.
-type AggregationNode struct {
-	Name     string
-	Switch   SwitchID
-	Port     int32 // physical number of the switch's port
-	NodeGUID uint64
-	NodePort int32 // physical number of its own port, from 1
-	PortGUID uint64
-	LID      int32
-	LMC      uint8
-	Rate     string // as the file names it, "4xHDR"; "" if it does not
+// SwitchName is the identity of a switch; JSON is that of [FileConfig].
+type SwitchName struct {
+	Name  string `json:"name,omitempty"` // description
+	GUID  GUID   `json:"guid,omitempty"`
+	LID   int32  `json:"lid,omitempty"`
+	LMC   uint8  `json:"lmc,omitempty"`   // LID mask control: 2^LMC LIDs
+	Ports int32  `json:"ports,omitempty"` // physical ports, connected or not
+}
+
+// AdapterPort is the identity of a port of an adapter: of a host, or inside a switch.
+type AdapterPort struct {
+	Name     string   `json:"name,omitempty"` // description of the adapter
+	Switch   SwitchID `json:"switch"`
+	Port     int32    `json:"number,omitempty"` // physical number of the switch's port
+	NodeGUID GUID     `json:"node_guid,omitempty"`
+	NodePort int32    `json:"node_port,omitempty"` // physical number on the adapter, from 1
+	PortGUID GUID     `json:"port_guid,omitempty"`
+	LID      int32    `json:"lid,omitempty"`
+	LMC      uint8    `json:"lmc,omitempty"`
+	Rate     string   `json:"rate,omitempty"` // as the file names it, "4xHDR"
+}
+
+// GUID is a 64-bit identity, written as "0x" and 16 hexadecimal digits.
+type GUID uint64
+
+// MarshalText implements [encoding.TextMarshaler].
+func (x GUID) MarshalText() ([]byte, error) { return fmt.Appendf(nil, "0x%016x", uint64(x)), nil }
+
+// UnmarshalText implements [encoding.TextUnmarshaler].
+func (x *GUID) UnmarshalText(text []byte) error {
+	v, err := strconv.ParseUint(string(text), 0, 64)
+	if err != nil {
+		return fmt.Errorf("GUID %q: want a number such as \"0x0002c90300a1b2c3\"", text)
+	}
+	*x = GUID(v)
+	return nil
 }
 
 // Switches is the number of switches.
@@ -128,6 +144,15 @@ func (g *Graph) PeerTerminal(p PortID) (t TerminalID, ok bool) {
 
 // TerminalSwitch is the switch that terminal t hangs from.
 func (g *Graph) TerminalSwitch(t TerminalID) SwitchID { return g.PortSwitch[g.TerminalPort[t]] }
+
+// TerminalCounts is the number of terminals of each switch.
+func (g *Graph) TerminalCounts() []int {
+	counts := make([]int, g.Switches())
+	for _, p := range g.TerminalPort {
+		counts[g.PortSwitch[p]]++
+	}
+	return counts
+}
 
 // LocalPort is p's index among the connected ports of its switch, from 0.
 func (g *Graph) LocalPort(p PortID) int { return int(p - g.PortStart[g.PortSwitch[p]]) }
@@ -166,7 +191,7 @@ var noNames Names
 
 // SwitchName is a switch's name for messages and exports.
 func (g *Graph) SwitchName(s SwitchID) string {
-	if name := at(g.identities().Switch, s); name != "" {
+	if name := at(g.identities().Switches, s).Name; name != "" {
 		return name
 	}
 	return fmt.Sprintf("switch %d", s)
@@ -175,15 +200,14 @@ func (g *Graph) SwitchName(s SwitchID) string {
 // TerminalName is a terminal's name for messages and exports: that of the adapter
 // and, of one with several ports, the port.
 func (g *Graph) TerminalName(t TerminalID) string {
-	names := g.identities()
-	name, port := at(names.Terminal, t), at(names.NodePort, t)
+	names := at(g.identities().Terminals, t)
 	switch {
-	case name == "":
+	case names.Name == "":
 		return fmt.Sprintf("terminal %d", t)
-	case port > 1:
-		return fmt.Sprintf("%s port %d", name, port)
+	case names.NodePort > 1:
+		return fmt.Sprintf("%s port %d", names.Name, names.NodePort)
 	}
-	return name
+	return names.Name
 }
 
 // PortName names a port for messages: switch, then the port's number on it.

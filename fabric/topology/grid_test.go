@@ -1,96 +1,9 @@
 package topology
 
 import (
-	"errors"
-	"fmt"
 	"slices"
 	"testing"
-
-	"github.com/weft-sim/weft/sim/param"
 )
-
-func init() {
-	for _, family := range []string{"torus", "mesh"} {
-		for _, s := range []struct {
-			dims      []int
-			terminals int
-			tight     bool
-		}{
-			{[]int{2}, 1, true}, {[]int{3}, 2, true}, {[]int{4}, 1, true}, {[]int{5}, 1, true},
-			{[]int{2, 2}, 1, true}, {[]int{3, 2}, 1, true}, {[]int{5, 2}, 2, true}, {[]int{2, 7}, 1, true},
-			{[]int{3, 3}, 1, true}, {[]int{3, 4}, 2, true}, {[]int{5, 3}, 1, true}, {[]int{4, 5}, 1, true},
-			{[]int{2, 2, 2, 2}, 1, true}, {[]int{3, 3, 2}, 1, true}, {[]int{2, 4, 2}, 1, true}, {[]int{3, 2, 3}, 1, true},
-			{[]int{4, 3, 5}, 2, false}, {[]int{3, 3, 3}, 3, false}, {[]int{2, 3, 2, 4}, 1, false},
-		} {
-			addSample(family, fmt.Sprintf("dims=%v,terminals=%d", s.dims, s.terminals), s.tight, func(c *GridConfig) { *c = GridConfig{s.dims, s.terminals} })
-		}
-	}
-}
-
-func grid(t testing.TB, family string, terminals int, dims ...int) *GridNetwork {
-	t.Helper()
-	x := build(t, family, func(c *GridConfig) { *c = GridConfig{dims, terminals} })
-	return x.(*GridNetwork)
-}
-
-func TestGridFacts(t *testing.T) {
-	for _, c := range []struct {
-		got, want Facts
-	}{
-		// 8x8 mesh: 2*8*7 cables, 14 hops corner to corner, 8 cut in the middle.
-		{grid(t, "mesh", 1, 8, 8).Facts(), Facts{64, 64, 112, 14, 8}},
-		{grid(t, "torus", 1, 8, 8).Facts(), Facts{64, 64, 128, 8, 16}},
-		// The multicast paper's torus: 24,000 terminals.
-		{grid(t, "torus", 2, 30, 20, 20).Facts(), Facts{12000, 24000, 36000, 35, 800}},
-		// Hypercube of 4 dimensions: 16*4/2 cables, 4 hops, half the switches cut.
-		{grid(t, "mesh", 1, 2, 2, 2, 2).Facts(), Facts{16, 16, 32, 4, 8}},
-	} {
-		if c.got != c.want {
-			t.Errorf("%+v, want %+v", c.got, c.want)
-		}
-	}
-}
-
-// Numbers and ports as documented, on the 4x3 torus of the drawing: switch 6
-// is at (2, 1); after 2 terminals its ports lead to 7, 5, 10 and 2.
-func TestGridPorts(t *testing.T) {
-	g := grid(t, "torus", 2, 4, 3).Graph()
-	for i, want := range []SwitchID{7, 5, 10, 2} {
-		peer, _ := g.PeerPort(g.PortStart[6] + 2 + PortID(i))
-		if got := g.PortSwitch[peer]; got != want {
-			t.Errorf("port %d leads to switch %d, want %d", 2+i, got, want)
-		}
-	}
-}
-
-func TestGridRefuses(t *testing.T) {
-	for _, c := range []struct {
-		key    string
-		config GridConfig
-	}{
-		{"dims", GridConfig{nil, 1}},
-		{"dims[1]", GridConfig{[]int{4, 1}, 1}},
-		{"terminals", GridConfig{[]int{4, 4}, 0}},
-		{"dims", GridConfig{[]int{32767, 32767, 32767}, 1}},
-		{"dims", GridConfig{[]int{20000, 20000}, 1}},
-		{"dims", GridConfig{[]int{32767, 3}, 1}},
-	} {
-		_, err := Registry.Build("mesh", &c.config, struct{}{})
-		var problem *param.ParamError
-		if !errors.As(err, &problem) || problem.Key != c.key {
-			t.Errorf("%+v: %v, want a problem of %s", c.config, err, c.key)
-		}
-	}
-}
-
-func init() {
-	for _, c := range []TwistedTorusConfig{
-		{[]int{4, 2}, []int{0, 2}, 1}, {[]int{6, 3}, []int{0, 3}, 2}, {[]int{5, 4}, []int{0, 2}, 1},
-		{[]int{4, 2, 2}, []int{0, 2, 2}, 1}, {[]int{4, 3}, []int{0, 0}, 1}, {[]int{7}, []int{0}, 1},
-	} {
-		addSample("twisted-torus", fmt.Sprintf("%+v", c), false, func(d *TwistedTorusConfig) { *d = c })
-	}
-}
 
 // The way round: 2a steps along dimension 1 come back to the start, half way they are a
 // further along dimension 0. Without a twist it is the torus.
@@ -120,9 +33,80 @@ func TestTwistedTorus(t *testing.T) {
 	}
 }
 
-func TestTwistedTorusRefuses(t *testing.T) {
-	refuses(t, "twisted-torus", "twist", func(c *TwistedTorusConfig) { c.Twist = nil })
-	refuses(t, "twisted-torus", "twist[0]", func(c *TwistedTorusConfig) { c.Twist = []int{1, 4} })
-	refuses(t, "twisted-torus", "twist[1]", func(c *TwistedTorusConfig) { c.Twist = []int{0, 8} })
-	refuses(t, "twisted-torus", "dims[1]", func(c *TwistedTorusConfig) { c.Dims, c.Twist = []int{4, 2}, []int{0, 0} })
+// From a switch of the first stage to one of the last there is one path of n-1 cables.
+func TestButterflyPaths(t *testing.T) {
+	for _, c := range []ButterflyConfig{{2, 3, "both"}, {3, 3, "both"}, {2, 4, "first"}} {
+		g := build(t, "butterfly", func(d *ButterflyConfig) { *d = c }).Graph()
+		rows, n := g.Switches()/c.N, g.Neighbors()
+		for s := range rows {
+			paths := make([]int, g.Switches())
+			paths[s] = 1
+			for stage := range c.N - 1 {
+				for r := range rows {
+					at := SwitchID(stage*rows + r)
+					for _, u := range n.Of(at) {
+						if int(u)/rows == stage+1 {
+							paths[u] += paths[at]
+						}
+					}
+				}
+			}
+			if last := paths[g.Switches()-rows:]; slices.Min(last) != 1 || slices.Max(last) != 1 {
+				t.Fatalf("%+v: paths from switch %d: %v", c, s, last)
+			}
+		}
+	}
+}
+
+// With ends = "first" the cables are those of the k-ary n-tree, an XGFT of n levels with k
+// children and k parents everywhere: the pairs of leaves at each distance agree.
+func TestButterflyIsTree(t *testing.T) {
+	tree := build(t, "xgft", func(c *XGFTConfig) { c.M, c.W = []int{3, 3, 3}, []int{1, 3, 3} })
+	fly := build(t, "butterfly", func(c *ButterflyConfig) { *c = ButterflyConfig{3, 3, "first"} })
+	a, b := Measure(tree.Graph()), Measure(fly.Graph())
+	if !slices.Equal(a.Pairs, b.Pairs) || a.Links != b.Links || a.Switches != b.Switches {
+		t.Errorf("%+v, %+v", a, b)
+	}
+}
+
+// First principles: the words are listed, and each is joined to those that drop its
+// first letter and add one.
+func TestKautzWords(t *testing.T) {
+	for _, c := range []KautzConfig{{2, 1, 1}, {2, 2, 1}, {2, 4, 1}, {3, 3, 1}, {4, 3, 1}} {
+		words := []string{}
+		var grow func(word string)
+		grow = func(word string) {
+			if len(word) == c.N {
+				words = append(words, word)
+				return
+			}
+			for a := range c.D + 1 {
+				if letter := string(rune('a' + a)); word == "" || word[len(word)-1:] != letter {
+					grow(word + letter)
+				}
+			}
+		}
+		grow("")
+		number := map[string]SwitchID{}
+		for i, word := range words { // in lexicographic order: that of the numbers
+			number[word] = SwitchID(i)
+		}
+		g := build(t, "kautz", func(d *KautzConfig) { *d = c }).Graph()
+		if g.Switches() != len(words) {
+			t.Fatalf("%+v: %d switches, %d words", c, g.Switches(), len(words))
+		}
+		for s, word := range words {
+			at := g.PortStart[s] + 1
+			for a := range c.D + 1 {
+				to, ok := number[word[1:]+string(rune('a'+a))]
+				if letter := byte('a' + a); !ok || word[len(word)-1] == letter {
+					continue
+				}
+				if peer, _ := g.PeerPort(at); g.PortSwitch[peer] != to {
+					t.Fatalf("%+v: port %d of %s leads to %s, want %s", c, at-g.PortStart[s], word, words[g.PortSwitch[peer]], words[to])
+				}
+				at++
+			}
+		}
+	}
 }

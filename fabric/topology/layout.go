@@ -196,16 +196,18 @@ func itoa(n int) string { return strconv.Itoa(n) }
 // or, where hosts hang from the upper levels too, those most of whose ports lead to
 // terminals. nil: there is one level, or too many cables do not lead to the next one.
 func levelsFromTerminals(g *Graph) []int {
-	down := make([]int, g.Switches()) // ports to terminals
-	for _, p := range g.TerminalPort {
-		down[g.PortSwitch[p]]++
-	}
-	n := g.Neighbors()
-	for _, isLeaf := range []func(s SwitchID) bool{
-		func(s SwitchID) bool { return down[s] > 0 },
-		func(s SwitchID) bool { return 2*down[s] >= g.Degree(s) },
+	down := g.TerminalCounts()
+	for _, isLeaf := range []func(s int) bool{
+		func(s int) bool { return down[s] > 0 },
+		func(s int) bool { return 2*down[s] >= g.Degree(SwitchID(s)) },
 	} {
-		if levels := levelsAbove(g, n, isLeaf); levels != nil {
+		var leaves []SwitchID
+		for s := range down {
+			if isLeaf(s) {
+				leaves = append(leaves, SwitchID(s))
+			}
+		}
+		if levels := levelsAbove(g, leaves); levels != nil {
 			return levels
 		}
 	}
@@ -213,25 +215,16 @@ func levelsFromTerminals(g *Graph) []int {
 }
 
 // levelsAbove are the distances from the leaves; nil if they do not make levels.
-func levelsAbove(g *Graph, n *Neighbors, isLeaf func(s SwitchID) bool) []int {
-	levels := make([]int, g.Switches())
-	var queue []SwitchID
-	for s := range SwitchID(g.Switches()) {
-		levels[s] = -1
-		if isLeaf(s) {
-			levels[s] = 0
-			queue = append(queue, s)
-		}
+func levelsAbove(g *Graph, leaves []SwitchID) []int {
+	distance, levels := make([]int16, g.Switches()), make([]int, g.Switches())
+	forget(distance)
+	if reached := g.Neighbors().search(distance, leaves); len(reached) < g.Switches() {
+		return nil
 	}
-	for i := 0; i < len(queue); i++ {
-		for _, t := range n.Of(queue[i]) {
-			if levels[t] < 0 {
-				levels[t] = levels[queue[i]] + 1
-				queue = append(queue, t)
-			}
-		}
+	for s, d := range distance {
+		levels[s] = int(d)
 	}
-	if len(queue) < g.Switches() || slices.Max(levels) == 0 {
+	if slices.Max(levels) == 0 {
 		return nil
 	}
 	const most = 20 // one cable in so many may stay on its level
@@ -257,7 +250,7 @@ func layLevels(g *Graph, levels []int) *Layout {
 	for s := range all {
 		all[s] = SwitchID(s)
 	}
-	p := &levelPlacer{g.Neighbors(), levels, l.Places, make([]int, g.Switches())}
+	p := &levelPlacer{g.Neighbors(), levels, l.Places, make([]int16, g.Switches())}
 	top := slices.Max(levels)
 	width := p.place(all, top)
 	height := max(2.5, 0.2*width)
@@ -272,7 +265,7 @@ type levelPlacer struct {
 	neighbors *Neighbors
 	levels    []int
 	places    []Place
-	part      []int // of each switch, while a part is divided; 0: in none
+	part      []int16 // of each switch: unreachable while the part that it is in has to be found
 }
 
 // place gives the switches of a part, none above a level, their x from 0, and
@@ -321,28 +314,15 @@ func (p *levelPlacer) move(part []SwitchID, by float64) {
 // number.
 func (p *levelPlacer) divide(switches []SwitchID) [][]SwitchID {
 	for _, s := range switches {
-		p.part[s] = -1 // not found yet
+		p.part[s] = Unreachable // not found yet
 	}
 	var parts [][]SwitchID
 	for _, s := range switches {
-		if p.part[s] > 0 {
-			continue
+		if p.part[s] == Unreachable {
+			members := p.neighbors.search(p.part, []SwitchID{s})
+			slices.Sort(members)
+			parts = append(parts, members)
 		}
-		p.part[s] = len(parts) + 1
-		members := []SwitchID{s}
-		for i := 0; i < len(members); i++ {
-			for _, t := range p.neighbors.Of(members[i]) {
-				if p.part[t] < 0 {
-					p.part[t] = len(parts) + 1
-					members = append(members, t)
-				}
-			}
-		}
-		slices.Sort(members)
-		parts = append(parts, members)
-	}
-	for _, s := range switches {
-		p.part[s] = 0
 	}
 	return parts
 }

@@ -4,11 +4,19 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 func laidOut[C any](t *testing.T, name string, set func(*C)) (Topology, *Layout) {
 	t.Helper()
 	x := build(t, name, set)
+	return x, layout(t, x)
+}
+
+// layout is that of a topology, whose switches are at least a distance of 1 apart.
+func layout(t *testing.T, x Topology) *Layout {
+	t.Helper()
 	l := LayoutOf(x)
 	if len(l.Places) != x.Graph().Switches() || l.How == "" {
 		t.Fatalf("%d places, %q", len(l.Places), l.How)
@@ -16,15 +24,14 @@ func laidOut[C any](t *testing.T, name string, set func(*C)) (Topology, *Layout)
 	for s, a := range l.Places {
 		for u, b := range l.Places[:s] {
 			if math.Hypot(a.X-b.X, a.Y-b.Y) < 0.99 {
-				t.Errorf("%s: switches %d and %d are %v apart", name, u, s, math.Hypot(a.X-b.X, a.Y-b.Y))
+				t.Errorf("%s: switches %d and %d are %v apart", l.How, u, s, math.Hypot(a.X-b.X, a.Y-b.Y))
 			}
 		}
 	}
-	return x, l
+	return l
 }
 
-// TestLayouts: switches are at least a distance of 1 apart in every family, in the
-// shape that it has.
+// TestLayouts: where switches stand in grids and groups.
 func TestLayouts(t *testing.T) {
 	_, l := laidOut(t, "torus", func(c *GridConfig) { c.Dims = []int{5, 3} })
 	// Coordinate 0, 0 is the lower left corner; x runs fastest.
@@ -35,21 +42,12 @@ func TestLayouts(t *testing.T) {
 	if len(l.Frames) != 2 || l.Frames[1].Name != "plane 1" || l.Plane[8] != 0 || l.Plane[9] != 1 {
 		t.Errorf("mesh: %v, %v", l.Frames, l.Plane)
 	}
-	if _, l = laidOut(t, "torus", func(c *GridConfig) { c.Dims = []int{12} }); l.Shape != Circle {
-		t.Errorf("ring: shape %v", l.Shape)
-	}
 	x, l := laidOut(t, "dragonfly", func(c *DragonflyConfig) { c.P, c.A, c.H = 2, 4, 2 })
 	for s, at := range l.Places {
 		f := l.Frames[x.(Grouped).GroupOf(SwitchID(s))]
 		if d := math.Hypot(at.X-f.Center.X, at.Y-f.Center.Y); d > f.Radius {
 			t.Errorf("switch %d is %v from the centre of its group of radius %v", s, d, f.Radius)
 		}
-	}
-	laidOut(t, "random-regular", func(c *RandomRegularConfig) { c.Switches, c.Degree = 40, 3 })
-	laidOut(t, "single-switch", func(*SingleSwitchConfig) {})
-	// Splitters of both stages below the spine: 3 levels of the same width.
-	if _, l = laidOut(t, "pk", func(c *PKConfig) { c.M, c.Cascades = 3, 1 }); l.Shape != Levels {
-		t.Errorf("pk: shape %v", l.Shape)
 	}
 }
 
@@ -119,34 +117,33 @@ func TestCuthillMcKee(t *testing.T) {
 
 // TestFamilyLayouts: no two switches stand on each other, in the shape of the family.
 func TestFamilyLayouts(t *testing.T) {
-	check := func(l *Layout, shape Shape, frames int) {
-		t.Helper()
-		if l.Shape != shape || len(l.Frames) != frames {
-			t.Errorf("shape %v with %d frames: %s", l.Shape, len(l.Frames), l.How)
+	for _, c := range []struct {
+		family string
+		set    func(any)
+		shape  Shape
+		frames int
+	}{
+		{"slim-fly", but(func(c *SlimFlyConfig) { c.Q = 5 }), Rings, 10},
+		{"polarfly", but(func(c *PolarFlyConfig) { c.Q = 7 }), Rings, 8}, // the quadrics, and 7 racks
+		{"polarfly", but(func(c *PolarFlyConfig) { c.Q = 4 }), Rings, 5},
+		{"polarstar", but(func(*PolarStarConfig) {}), Rings, 13},
+		{"megafly", but(func(*MegaflyConfig) {}), Rings, 5},
+		{"xpander", but(func(*XpanderConfig) {}), Rings, 6},
+		{"oft", but(func(*OFTConfig) {}), Levels, 0},
+		{"butterfly", but(func(c *ButterflyConfig) { c.K = 4 }), Rows, 0},
+		{"twisted-torus", but(func(c *TwistedTorusConfig) { c.Dims, c.Twist = []int{6, 3, 3}, []int{0, 3, 3} }), Rows, 0},
+		{"hyperx", but(func(c *HyperXConfig) { c.Dims = []int{4, 3, 3} }), Rows, 0},
+		{"rail-optimised", but(func(*RailConfig) {}), Levels, 0},
+		{"multi-plane", but(func(*PlanesConfig) {}), Levels, 0},
+		{"torus", but(func(c *GridConfig) { c.Dims = []int{12} }), Circle, 0},
+		{"random-regular", but(func(c *RandomRegularConfig) { c.Switches, c.Degree = 40, 3 }), Circle, 0},
+		{"single-switch", but(func(*SingleSwitchConfig) {}), Circle, 0},
+		// Splitters of both stages below the spine: 3 levels of the same width.
+		{"pk", but(func(c *PKConfig) { c.M, c.Cascades = 3, 1 }), Levels, 0},
+	} {
+		x := simtest.Must(made(c.family, c.set))(t)
+		if l := layout(t, x); l.Shape != c.shape || len(l.Frames) != c.frames {
+			t.Errorf("%s: shape %v with %d frames: %s", c.family, l.Shape, len(l.Frames), l.How)
 		}
 	}
-	_, l := laidOut(t, "slim-fly", func(c *SlimFlyConfig) { c.Q = 5 })
-	check(l, Rings, 10)
-	_, l = laidOut(t, "polarfly", func(c *PolarFlyConfig) { c.Q = 7 })
-	check(l, Rings, 8) // the quadrics, and 7 racks
-	_, l = laidOut(t, "polarfly", func(c *PolarFlyConfig) { c.Q = 4 })
-	check(l, Rings, 5)
-	_, l = laidOut(t, "polarstar", func(*PolarStarConfig) {})
-	check(l, Rings, 13)
-	_, l = laidOut(t, "megafly", func(*MegaflyConfig) {})
-	check(l, Rings, 5)
-	_, l = laidOut(t, "xpander", func(*XpanderConfig) {})
-	check(l, Rings, 6)
-	_, l = laidOut(t, "oft", func(*OFTConfig) {})
-	check(l, Levels, 0)
-	_, l = laidOut(t, "butterfly", func(c *ButterflyConfig) { c.K = 4 })
-	check(l, Rows, 0)
-	_, l = laidOut(t, "twisted-torus", func(c *TwistedTorusConfig) { c.Dims, c.Twist = []int{6, 3, 3}, []int{0, 3, 3} })
-	check(l, Rows, 0)
-	_, l = laidOut(t, "hyperx", func(c *HyperXConfig) { c.Dims = []int{4, 3, 3} })
-	check(l, Rows, 0)
-	_, l = laidOut(t, "rail-optimised", func(*RailConfig) {})
-	check(l, Levels, 0)
-	_, l = laidOut(t, "multi-plane", func(*PlanesConfig) {})
-	check(l, Levels, 0)
 }

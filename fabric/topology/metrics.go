@@ -53,10 +53,7 @@ func MooreBound(degree, diameter int) float64 {
 // from every leaf.
 func Measure(g *Graph) Metrics {
 	m := Metrics{Switches: g.Switches(), Terminals: g.Terminals(), Links: g.SwitchLinks()}
-	terminals := make([]int, g.Switches())
-	for _, p := range g.TerminalPort {
-		terminals[g.PortSwitch[p]]++
-	}
+	terminals := g.TerminalCounts()
 	for s, n := range terminals {
 		degree := g.Degree(SwitchID(s)) - n
 		if s == 0 || degree < m.Degree[0] {
@@ -228,6 +225,13 @@ func (n *Neighbors) Of(s SwitchID) []SwitchID { return n.ids[n.start[s]:n.start[
 // Unreachable is the distance to a switch that no path leads to.
 const Unreachable int16 = -1
 
+// forget makes all distances unknown.
+func forget(distance []int16) {
+	for i := range distance {
+		distance[i] = Unreachable
+	}
+}
+
 // DistancesFrom is [Neighbors.DistancesFrom] for a single use.
 func (g *Graph) DistancesFrom(s SwitchID, dst []int16) []int16 {
 	return g.Neighbors().DistancesFrom(s, dst)
@@ -243,24 +247,29 @@ func (n *Neighbors) DistancesFrom(s SwitchID, dst []int16) []int16 {
 		dst = make([]int16, switches)
 	}
 	dst = dst[:switches]
-	for i := range dst {
-		dst[i] = Unreachable
+	forget(dst)
+	n.search(dst, append(make([]SwitchID, 0, switches), s))
+	return dst
+}
+
+// search enters the distances of switches that have none from those in the queue, which have
+// 0 or are given it, and returns them all, nearest first.
+func (n *Neighbors) search(distance []int16, queue []SwitchID) []SwitchID {
+	for _, s := range queue {
+		distance[s] = 0
 	}
-	queue := make([]SwitchID, 1, switches)
-	queue[0] = s
-	dst[s] = 0
 	for i := 0; i < len(queue); i++ {
-		next := dst[queue[i]] + 1
+		next := distance[queue[i]] + 1
 		for _, t := range n.Of(queue[i]) {
-			if dst[t] != Unreachable {
+			if distance[t] != Unreachable {
 				continue
 			}
 			if next < 0 {
 				panic("topology: DistancesFrom: a path of more than 32767 cables")
 			}
-			dst[t] = next
+			distance[t] = next
 			queue = append(queue, t)
 		}
 	}
-	return dst
+	return queue
 }

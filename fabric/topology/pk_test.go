@@ -5,26 +5,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
-)
 
-func init() {
-	for _, c := range []PKConfig{
-		{M: 3, Cascades: 1}, {M: 3, Cascades: 2}, {M: 3, Cascades: 2, Terminals: 14}, {M: 3, Cascades: 3, Inner: []int{14}},
-		{M: 4, Cascades: 2}, {M: 9, Cascades: 1},
-	} {
-		addSample("pk", fmt.Sprintf("m=%d/k=%d/R=%d", c.M, c.Cascades, c.Terminals), false, func(p *PKConfig) { *p = c })
-	}
-	for _, c := range []PCCConfig{{M: 5, Sigma: 1}, {M: 4, Sigma: 2}, {M: 6, Sigma: 2}} {
-		addSample("pcc", fmt.Sprintf("m=%d/sigma=%d", c.M, c.Sigma), false, func(p *PCCConfig) { *p = c })
-	}
-}
+	"github.com/weft-sim/weft/sim/simtest"
+)
 
 func newPK(t *testing.T, c PKConfig) *DistributedSwitch {
 	t.Helper()
-	s, err := NewDistributedSwitch(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := simtest.Must(NewDistributedSwitch(c))(t)
 	return s
 }
 

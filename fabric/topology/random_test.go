@@ -1,22 +1,11 @@
 package topology
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"testing"
-
-	"github.com/weft-sim/weft/sim/param"
 )
-
-func init() {
-	for _, s := range []RandomRegularConfig{
-		{2, 1, 1, 1}, {3, 2, 1, 1}, {4, 3, 2, 1}, {8, 3, 1, 5}, {7, 4, 1, 2}, {33, 8, 3, 9}, {9, 8, 1, 1},
-	} {
-		addSample("random-regular", fmt.Sprintf("%+v", s), false, func(c *RandomRegularConfig) { *c = s })
-	}
-}
 
 func randomRegular(t testing.TB, c RandomRegularConfig) *Graph {
 	t.Helper()
@@ -80,33 +69,6 @@ func TestRandomRegularIsUniform(t *testing.T) {
 	}
 }
 
-func TestRandomRegularRefuses(t *testing.T) {
-	for _, c := range []struct {
-		key    string
-		config RandomRegularConfig
-	}{
-		{"degree", RandomRegularConfig{8, 8, 1, 1}},
-		{"degree", RandomRegularConfig{9, 3, 1, 1}},
-		{"degree", RandomRegularConfig{8, 2, 1, 1}},
-		{"degree", RandomRegularConfig{8, 1, 1, 1}},
-		{"switches", RandomRegularConfig{1, 3, 1, 1}},
-		{"switches", RandomRegularConfig{1000000, 4096, 1, 1}},
-		{"terminals", RandomRegularConfig{8, 3, 0, 1}},
-	} {
-		_, err := Registry.Build("random-regular", &c.config, struct{}{})
-		var problem *param.ParamError
-		if !errors.As(err, &problem) || problem.Key != c.key {
-			t.Errorf("%+v: %v, want a problem of %s", c.config, err, c.key)
-		}
-	}
-}
-
-func init() {
-	for _, c := range []JellyfishConfig{{4, 3, 1, 1}, {5, 3, 1, 2}, {7, 5, 2, 3}, {8, 6, 1, 4}, {16, 3, 1, 5}, {57, 8, 4, 1}} {
-		addSample("jellyfish", fmt.Sprintf("%+v", c), false, func(d *JellyfishConfig) { *d = c })
-	}
-}
-
 // Every port but one at most is used, no two cables are parallel, over all small sizes
 // and some seeds; the mean distance keeps its bound.
 func TestJellyfish(t *testing.T) {
@@ -148,17 +110,6 @@ func TestMeanDistanceBound(t *testing.T) {
 	}
 }
 
-func TestJellyfishRefuses(t *testing.T) {
-	refuses(t, "jellyfish", "degree", func(c *JellyfishConfig) { c.Degree = 32 })
-	refuses(t, "jellyfish", "degree", func(c *JellyfishConfig) { c.Degree = 2 })
-}
-
-func init() {
-	for _, c := range []XpanderConfig{{3, 1, "one", 1, 1}, {3, 4, "one", 2, 2}, {3, 4, "doubling", 2, 2}, {4, 3, "one", 1, 3}, {6, 8, "doubling", 1, 4}} {
-		addSample("xpander", fmt.Sprintf("%+v", c), false, func(d *XpanderConfig) { *d = c })
-	}
-}
-
 // A lift of the complete graph: every switch has one cable to each other meta-node and
 // none to its own. A random one of degree d is close to a Ramanujan graph, whose
 // algebraic connectivity is d - 2√(d-1) or more: within 20 % of that here.
@@ -181,9 +132,4 @@ func TestXpander(t *testing.T) {
 			t.Errorf("%s: algebraic connectivity %v", lifts, gap)
 		}
 	}
-}
-
-func TestXpanderRefuses(t *testing.T) {
-	refuses(t, "xpander", "lift", func(c *XpanderConfig) { c.Lifts, c.Lift = "doubling", 6 })
-	refuses(t, "xpander", "degree", func(c *XpanderConfig) { c.Degree = 2 })
 }

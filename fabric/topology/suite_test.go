@@ -1,6 +1,7 @@
 package topology_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/weft-sim/weft/fabric/topology"
@@ -12,20 +13,19 @@ func init() {
 }
 
 // TestConformance holds every registered topology to the conformance suite, and
-// to the samples of the families' own tests.
+// to the samples.
 func TestConformance(t *testing.T) {
 	for _, name := range topology.Registry.Names() {
 		t.Run(name, func(t *testing.T) {
 			topologytest.Conform(t, name)
-			for _, s := range topology.Samples[name] {
-				t.Run(s.Name, func(t *testing.T) {
-					config, err := topology.Registry.Config(name)
-					if err != nil {
-						t.Fatal(err)
+			for _, s := range topology.Samples {
+				for _, config := range s.Configs {
+					if s.Family == name {
+						t.Run(fmt.Sprintf("%+v", config), func(t *testing.T) {
+							topologytest.Check(t, name, topologytest.Sample{Config: config, TightBisection: s.Tight})
+						})
 					}
-					s.Set(config)
-					topologytest.Check(t, name, topologytest.Sample{Config: config, TightBisection: s.TightBisection})
-				})
+				}
 			}
 		})
 	}

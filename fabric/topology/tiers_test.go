@@ -1,42 +1,15 @@
 package topology
 
 import (
-	"os"
-	"path/filepath"
+	_ "embed"
 	"strings"
 	"testing"
 )
 
 // twoTiers are 4 leaves of 8 terminals with 2 cables up, 2 spines: 4:1.
-const twoTiers = `Nodes 32
-Tiers 2
-Podsize 32
-
-Tier 0
-Downlink_speed_Gbps 100
-Radix_Down 8
-Radix_Up 2
-Downlink_Latency_ns 1000
-Switch_Latency_ns 300
-Oversubscribed 4
-
-Tier 1
-Downlink_speed_Gbps 100
-Radix_Down 4
-Downlink_Latency_ns 500
-`
-
-func init() {
-	dir, err := os.MkdirTemp("", "tiers")
-	if err != nil {
-		panic(err)
-	}
-	path := filepath.Join(dir, "two.topo")
-	if err := os.WriteFile(path, []byte(twoTiers), 0o600); err != nil {
-		panic(err)
-	}
-	addSample("tiers", "two", true, func(c *TiersConfig) { c.Path = path })
-}
+//
+//go:embed testdata/two.topo
+var twoTiers string
 
 func TestTiers(t *testing.T) {
 	x, err := ReadTiers("two.topo", []byte(twoTiers))

@@ -1,29 +1,9 @@
 package topology
 
 import (
-	"errors"
-	"fmt"
 	"slices"
 	"testing"
-
-	"github.com/weft-sim/weft/sim/param"
 )
-
-func init() {
-	for _, s := range []struct {
-		config TrimmedTreeConfig
-		tight  bool
-	}{
-		{TrimmedTreeConfig{2, 4, 2, 2, 2, 1, "alternating"}, true}, // 2 cables up each group
-		{TrimmedTreeConfig{4, 2, 1, 1, 2, 1, "blocks"}, true},
-		{TrimmedTreeConfig{1, 7, 3, 2, 1, 1, "alternating"}, false},
-		{TrimmedTreeConfig{1, 2, 2, 2, 1, 2, "blocks"}, false},
-		{TrimmedTreeConfig{3, 10, 4, 3, 5, 2, "alternating"}, false}, // 10 cables on 3 middles: 4, 3, 3
-		{TrimmedTreeConfig{3, 10, 4, 3, 5, 2, "blocks"}, false},
-	} {
-		addSample("trimmed-tree", fmt.Sprintf("%+v", s.config), s.tight, func(c *TrimmedTreeConfig) { *c = s.config })
-	}
-}
 
 // The two Sunway machines of the multicast paper, as its numbers fit best.
 func TestSunwayTrees(t *testing.T) {
@@ -110,26 +90,6 @@ func TestTopWiring(t *testing.T) {
 					t.Errorf("%+v: cable %d of top %d leads to switch %d, want %d", c.config, i, top, got, want)
 				}
 			}
-		}
-	}
-}
-
-func TestTrimmedTreeRefuses(t *testing.T) {
-	for _, c := range []struct {
-		key    string
-		config TrimmedTreeConfig
-	}{
-		{"groups", TrimmedTreeConfig{0, 4, 2, 2, 2, 1, "blocks"}},
-		{"top_cables", TrimmedTreeConfig{2, 4, 2, 2, 2, 3, "blocks"}},
-		{"tops", TrimmedTreeConfig{2, 4, 2, 5, 2, 2, "blocks"}},
-		{"groups", TrimmedTreeConfig{65536, 65536, 1, 65536, 65536, 65536, "blocks"}},
-		{"groups", TrimmedTreeConfig{65536, 65536, 65536, 1, 65536, 1, "blocks"}},
-		{"top_wiring", TrimmedTreeConfig{2, 4, 2, 2, 2, 1, "relative"}},
-	} {
-		_, err := Registry.Build("trimmed-tree", &c.config, struct{}{})
-		var problem *param.ParamError
-		if !errors.As(err, &problem) || problem.Key != c.key {
-			t.Errorf("%+v: %v, want a problem of %s", c.config, err, c.key)
 		}
 	}
 }

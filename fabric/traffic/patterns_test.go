@@ -13,14 +13,12 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 func build[C any](t testing.TB, name string, set func(*C)) topology.Topology {
 	t.Helper()
-	topo, err := param.Make(topology.Registry, name, struct{}{}, set)
-	if err != nil {
-		t.Fatal(err)
-	}
+	topo := simtest.Must(param.Make(topology.Registry, name, struct{}{}, set))(t)
 	return topo
 }
 
@@ -41,10 +39,7 @@ func single(t testing.TB, terminals int) topology.Topology {
 
 func pattern[C any](t testing.TB, name string, topo topology.Topology, set func(*C)) Pattern {
 	t.Helper()
-	p, err := param.Make(Patterns, name, Env{Topology: topo, Seed: 5}, set)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := simtest.Must(param.Make(Patterns, name, Env{Topology: topo, Seed: 5}, set))(t)
 	return p
 }
 
@@ -134,10 +129,7 @@ func chiSquare(count, share []float64, draws, alarm float64) string {
 func TestPermutations(t *testing.T) {
 	for _, name := range []string{"tornado", "transpose", "bit-complement", "bit-reverse", "shuffle", "neighbour", "permutation"} {
 		config, _ := Patterns.Config(name)
-		p, err := Patterns.Build(name, config, Env{Topology: grid(t, "torus", 4, 8, 8)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := simtest.Must(Patterns.Build(name, config, Env{Topology: grid(t, "torus", 4, 8, 8)}))(t)
 		reached := map[topology.TerminalID]bool{}
 		for _, dst := range p.(fixed) {
 			reached[dst] = true
@@ -228,10 +220,7 @@ func TestPermutationSeeds(t *testing.T) {
 	for _, self := range []bool{false, true} {
 		fixedPoints := 0
 		for seed := range uint64(300) {
-			p, err := param.Make(Patterns, "permutation", Env{Topology: topo, Seed: seed}, func(c *PermutationConfig) { c.Self = self })
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := simtest.Must(param.Make(Patterns, "permutation", Env{Topology: topo, Seed: seed}, func(c *PermutationConfig) { c.Self = self }))(t)
 			if p.(fixed).hasFixedPoint() {
 				fixedPoints++
 			}
@@ -394,9 +383,7 @@ func TestLocalErrors(t *testing.T) {
 
 func TestFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pairs")
-	if err := os.WriteFile(path, []byte("# pairs\n1\n0\r\n\n3\n2\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, os.WriteFile(path, []byte("# pairs\n1\n0\r\n\n3\n2\n"), 0o666))
 	got := pattern(t, "file", single(t, 4), func(c *FileConfig) { c.Path = path }).(fixed)
 	if !slices.Equal(got, []topology.TerminalID{1, 0, 3, 2}) {
 		t.Errorf("%v", got)

@@ -8,14 +8,12 @@ import (
 
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 func process[C any](t testing.TB, name string, env ProcessEnv, set func(*C)) Process {
 	t.Helper()
-	p, err := param.Make(Processes, name, env, set)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := simtest.Must(param.Make(Processes, name, env, set))(t)
 	return p
 }
 
@@ -139,10 +137,7 @@ func TestOnOffStarts(t *testing.T) {
 func TestNoLoad(t *testing.T) {
 	for _, name := range Processes.Names() {
 		config, _ := Processes.Config(name)
-		p, err := Processes.Build(name, config, ProcessEnv{0, 1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := simtest.Must(Processes.Build(name, config, ProcessEnv{0, 1}))(t)
 		if born := births(p, 1000, 0); count(born) != 0 {
 			t.Errorf("%s: %v packets at load 0", name, count(born))
 		}
@@ -153,10 +148,7 @@ func TestNoLoad(t *testing.T) {
 func TestProcessContract(t *testing.T) {
 	for _, name := range Processes.Names() {
 		config, _ := Processes.Config(name)
-		p, err := Processes.Build(name, config, ProcessEnv{0.5, 1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := simtest.Must(Processes.Build(name, config, ProcessEnv{0.5, 1}))(t)
 		stream, state := sim.NewStream(1, "test", 0), uint32(0)
 		if n := testing.AllocsPerRun(1000, func() {
 			if p.NextGap(&stream, &state) < 1 {

@@ -9,6 +9,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 type run struct {
@@ -19,10 +20,7 @@ type run struct {
 
 // pods is the three-level tree of switches with k ports.
 func pods(t *testing.T, k int) topology.Topology {
-	topo, err := topology.Registry.New("xgft", struct{}{}, param.Set("m", []int{k / 2, k / 2, k}), param.Set("w", []int{1, k / 2, k / 2}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	topo := simtest.Must(topology.Registry.New("xgft", struct{}{}, param.Set("m", []int{k / 2, k / 2, k}), param.Set("w", []int{1, k / 2, k / 2})))(t)
 	return topo
 }
 
@@ -30,16 +28,10 @@ func simulate(t *testing.T, topo topology.Topology, config Config, of shared.Con
 	t.Helper()
 	g, kernel := topo.Graph(), sim.NewKernel()
 	tree, _ := topo.(topology.Tree)
-	s, err := New(kernel, g, tree, config, flows, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := simtest.Must(New(kernel, g, tree, config, flows, nil))(t)
 	timing := shared.NewTiming(g, tree, nil, &of, nil, shared.Channel{Rate: 100e9, Latency: sim.Microsecond}, config.Packet, config.Header)
 	timing.HostsUnmarked = config.hasCredit()
-	net, err := shared.New(kernel, g, of, timing, s, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	net := simtest.Must(shared.New(kernel, g, of, timing, s, 1))(t)
 	s.Over(net, &timing, of.Full == "trim", 1)
 	kernel.Run(sim.MaxTime - 1)
 	if s.Left() > 0 {
@@ -101,10 +93,7 @@ trigger id 2 barrier 1
 `
 
 func TestMatrix(t *testing.T) {
-	m, err := ReadMatrix("x.cm", []byte(oneMatrix))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := simtest.Must(ReadMatrix("x.cm", []byte(oneMatrix)))(t)
 	if m.Nodes != 16 || len(m.Flows) != 3 || m.Flows[0].Start.Microseconds() != 7 || m.Flows[1].After != 1 || m.Flows[1].Fires != 2 || m.Triggers[1] != (Trigger{2, 1}) {
 		t.Errorf("%+v", m)
 	}

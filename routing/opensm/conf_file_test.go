@@ -6,13 +6,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 func TestReadConfig(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "roots"), []byte("# two roots\n0x0002c90000000001\n  18 \n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, os.WriteFile(filepath.Join(dir, "roots"), []byte("# two roots\n0x0002c90000000001\n  18 \n"), 0o600))
 	c, err := ReadConfig(strings.NewReader(`# comment
 routing_engine ftree;updn no_fallback
 guid 0x0002c903000010f1
@@ -68,10 +68,7 @@ func TestReadConfigProblems(t *testing.T) {
 }
 
 func TestReadTorusConfig(t *testing.T) {
-	c, err := ReadTorusConfig(strings.NewReader("torus 4 5m 3 # size\nxp_link 0x20 0x21\nym_link 0x20 34\nz_dateline -1\n"), "t")
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := simtest.Must(ReadTorusConfig(strings.NewReader("torus 4 5m 3 # size\nxp_link 0x20 0x21\nym_link 0x20 34\nz_dateline -1\n"), "t"))(t)
 	if c.Size != [3]int{4, 5, 3} || c.Wraps != [3]bool{true, false, true} || c.Links[0][0] != [2]uint64{0x20, 0x21} || c.Links[3][0] != [2]uint64{0x20, 34} || c.Dateline != [3]int{0, 0, -1} {
 		t.Errorf("%+v", c)
 	}

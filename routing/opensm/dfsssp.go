@@ -5,16 +5,6 @@ import (
 	"slices"
 )
 
-func init() {
-	register(Engine{
-		Name:   "dfsssp",
-		Doc:    "sssp with service levels: paths move to further virtual lanes until no layer has a cycle",
-		Source: "Domke, Hoefler and Nagel, IPDPS 2011; OpenSM's osm_ucast_dfsssp.c",
-		Levels: true,
-		Route:  routeDFSSSP,
-	})
-}
-
 // routeDFSSSP takes the tables of sssp and divides the pairs of LIDs into layers,
 // each of which has an acyclic channel dependency graph: cycles of the first layer
 // are broken where the fewest pairs make an edge, these move to the next layer,
@@ -26,8 +16,7 @@ func init() {
 // Deviation: where a layer has several service levels, OpenSM draws one at random
 // for each answer to a host. [Tables.Level] is the first of them.
 func routeDFSSSP(s *Subnet, o *Options) (*Tables, error) {
-	var columns []int // LIDs in the order in which they are destinations
-	t, err := routeSSSP("dfsssp", s, func(_ *Tables, lid int) { columns = append(columns, lid) })
+	t, columns, err := routeSSSP("dfsssp", s)
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +102,7 @@ func (b *bundles) assign(available int) (used int, ok bool) {
 	layer := newDependencies(b.t.Subnet, channels)
 	for column, lid := range b.columns {
 		for _, n := range b.sources {
-			if b.path = b.t.follow(n, lid, b.path); len(b.path) > 0 {
+			if b.path, _ = b.t.Path(n, lid, b.path); len(b.path) > 0 {
 				layer.add(b.path, int32(b.index(int32(column), n)), b.hosts[n])
 			}
 		}
@@ -150,7 +139,7 @@ func (b *bundles) move(layer, next *dependencies, edge int32, number uint8) {
 		}
 		b.layer[bundle] = number + 1
 		n := bundle % int32(nodes)
-		b.path = b.t.follow(n, b.columns[int(bundle)/nodes], b.path)
+		b.path, _ = b.t.Path(n, b.columns[int(bundle)/nodes], b.path)
 		weight := b.hosts[n]
 		b.pairs[number] -= weight
 		b.pairs[number+1] += weight

@@ -2,7 +2,7 @@
 // subnet manager, bit for bit: LIDs, linear forwarding tables (LFT), service
 // levels (SL) and the tables that map service levels to virtual lanes (SL2VL).
 //
-// A [Subnet] is a network as OpenSM sees it; an engine ([Engines], one a file)
+// A [Subnet] is a network as OpenSM sees it; an engine ([Engines])
 // makes [Tables] of it or refuses it with OpenSM's reason ([*Refusal]). OpenSM
 // itself then takes its engine minhop, without a word; this package never does.
 package opensm
@@ -24,6 +24,8 @@ type Engine struct {
 	Source string
 	// Levels tells that the engine assigns service levels.
 	Levels bool
+	// Acyclic tells that no network that it accepts can deadlock.
+	Acyclic bool
 	// Route makes the tables of a subnet, or a [*Refusal].
 	Route func(s *Subnet, o *Options) (*Tables, error)
 }
@@ -37,34 +39,51 @@ type Refusal struct {
 
 func (r *Refusal) Error() string { return fmt.Sprintf("%s refuses: %s", r.Engine, r.Reason) }
 
-// registry holds the engines that init functions add.
-var registry = map[string]Engine{}
-
-func register(e Engine) {
-	if _, twice := registry[e.Name]; twice {
-		panic("opensm: engine " + e.Name + " is registered twice")
-	}
-	registry[e.Name] = e
-	registerRouting(e)
+// engines are all of them, in alphabetical order.
+var engines = []Engine{
+	{Name: "dfsssp", Doc: "sssp with service levels: paths move to further virtual lanes until no layer has a cycle",
+		Source: "Domke, Hoefler and Nagel, IPDPS 2011; OpenSM's osm_ucast_dfsssp.c", Levels: true, Acyclic: true, Route: routeDFSSSP},
+	{Name: "dnup", Doc: "down*/up*: up*/down* with ranks that rise from the switches with adapters",
+		Source: "OpenSM's osm_ucast_dnup.c", Route: routeDownUp},
+	{Name: "dor", Doc: "shortest paths by the lowest numbered port's neighbour: dimension order where ports are cabled alike",
+		Source: "OpenSM's osm_ucast_mgr.c; dimension order: Sullivan and Bashkow, ISCA 1977",
+		Route:  func(s *Subnet, o *Options) (*Tables, error) { return routeMinHop("dor", s, o, true) }},
+	{Name: "ftree", Doc: "fat trees: destinations spread so that shifts of the compute nodes do not collide",
+		Source: "Zahavi, Johnson, Kerbyson and Lang, Concurrency and Computation 2010; OpenSM's osm_ucast_ftree.c", Acyclic: true, Route: routeFatTree},
+	{Name: "lash", Doc: "layered shortest paths: each pair of switches in the first layer that it makes no cycle in",
+		Source: "Skeie, Lysne and Theiss, IPDPS 2002; Lysne, Skeie, Reinemo and Theiss, IEEE TPDS 2006; OpenSM's osm_ucast_lash.c", Levels: true, Acyclic: true, Route: routeLASH},
+	{Name: "minhop", Doc: "shortest paths, each switch spreading destinations over its ports by itself", Source: "OpenSM's osm_ucast_mgr.c",
+		Route: func(s *Subnet, o *Options) (*Tables, error) { return routeMinHop("minhop", s, o, false) }},
+	{Name: "nue", Doc: "any number of virtual lanes: paths grow in a channel dependency graph without cycles, but for dependencies that its shortcuts forget",
+		Source: "Domke, Hoefler and Matsuoka, HPDC 2016; OpenSM's osm_ucast_nue.c, built without METIS", Levels: true, Route: routeNue},
+	{Name: "sssp", Doc: "shortest paths by weights that grow with the paths that are there",
+		Source: "Hoefler, Schneider and Lumsdaine, Hot Interconnects 2009; OpenSM's osm_ucast_dfsssp.c",
+		Route: func(s *Subnet, _ *Options) (*Tables, error) {
+			t, _, err := routeSSSP("sssp", s)
+			return t, err
+		}},
+	{Name: "torus-2QoS", Doc: "dimension order on tori and meshes, rings broken by datelines, two levels of quality of service",
+		Source: "Dally and Seitz, IEEE Transactions on Computers 1987; OpenSM's osm_torus.c and doc/torus-2QoS.txt", Levels: true, Acyclic: true, Route: routeTorus},
+	{Name: "updn", Doc: "up*/down*: no path goes down from the roots and up again",
+		Source: "Schroeder et al., Autonet, IEEE JSAC 1991; OpenSM's osm_ucast_updn.c", Route: routeUpDown},
 }
 
 // Engines lists the names of the engines in alphabetical order.
-func Engines() []string {
-	var names []string
-	for name := range registry {
-		names = append(names, name)
+func Engines() (names []string) {
+	for _, e := range engines {
+		names = append(names, e.Name)
 	}
-	slices.Sort(names)
 	return names
 }
 
 // EngineOf finds an engine by name.
 func EngineOf(name string) (Engine, error) {
-	e, known := registry[name]
-	if !known {
-		return Engine{}, fmt.Errorf("no routing engine %q: want %s", name, strings.Join(Engines(), ", "))
+	for _, e := range engines {
+		if e.Name == name {
+			return e, nil
+		}
 	}
-	return e, nil
+	return Engine{}, fmt.Errorf("no routing engine %q: want %s", name, strings.Join(Engines(), ", "))
 }
 
 // Tables are what an engine computes for a subnet.
@@ -197,10 +216,11 @@ func (t *Tables) Drawn(base, drawn string) bool {
 	return level >= first && level < first+uint64(t.draws[first])
 }
 
-// follow appends to path[:0] the cables between switches (indices in Subnet.Links)
-// from a node to a LID, up to where the tables lead to a host, into a switch or
-// nowhere, or for as many steps as there are switches.
-func (t *Tables) follow(n int32, lid int, path []int32) []int32 {
+// Path appends to path[:0] the cables between switches, as indices in Subnet.Links,
+// that packets take from a node to a LID, up to where the tables lead to a host, into a
+// switch or nowhere, or for as many steps as there are switches. ok is false if they do
+// not arrive.
+func (t *Tables) Path(n int32, lid int, path []int32) (_ []int32, ok bool) {
 	path = path[:0]
 	for len(path) < len(t.LFT) {
 		l := t.Subnet.at[int(n)<<8|int(t.LFT[n][lid])]
@@ -209,16 +229,6 @@ func (t *Tables) follow(n int32, lid int, path []int32) []int32 {
 		}
 		path = append(path, l)
 		n = t.Subnet.Links[l].Peer
-	}
-	return path
-}
-
-// Path appends to path[:0] the cables between switches, as indices in Subnet.Links,
-// that packets take from a node to a LID. ok is false if they do not arrive.
-func (t *Tables) Path(n int32, lid int, path []int32) (_ []int32, ok bool) {
-	path = t.follow(n, lid, path)
-	if len(path) > 0 {
-		n = t.Subnet.Links[path[len(path)-1]].Peer
 	}
 	e := t.Subnet.Ends[lid]
 	switch {
@@ -319,7 +329,7 @@ func (t *Tables) eachPath(c *classes, visit func(path []int32, lanes []uint8)) {
 			if !s.isTerminal(s.Ends[lid].Terminal) {
 				continue
 			}
-			path = t.follow(n, lid, path)
+			path, _ = t.Path(n, lid, path)
 			sl := t.Level(n, lid)
 			in := hosts[0].Port
 			at := n

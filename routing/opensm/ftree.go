@@ -10,15 +10,6 @@ import (
 	"github.com/weft-sim/weft/fabric/topology/ib"
 )
 
-func init() {
-	register(Engine{
-		Name:   "ftree",
-		Doc:    "fat trees: destinations spread so that shifts of the compute nodes do not collide",
-		Source: "Zahavi, Johnson, Kerbyson and Lang, Concurrency and Computation 2010; OpenSM's osm_ucast_ftree.c",
-		Route:  routeFatTree,
-	})
-}
-
 // routeFatTree routes fat trees. Each leaf switch in turn climbs for each of its
 // compute nodes to the least used switch above, and from every switch on the way the
 // tables of those below are filled; counters of the paths up and down make
@@ -121,19 +112,21 @@ func (f *fatTree) build() string {
 // adaptersByGUID lists the adapters, each as its terminals by port number, by the
 // GUID of the node.
 func (s *Subnet) adaptersByGUID() [][]topology.TerminalID {
-	byNode := map[uint64][]topology.TerminalID{}
-	var guids []uint64
-	for t, guid := range s.Names.NodeGUID {
-		if byNode[guid] == nil {
-			guids = append(guids, guid)
+	byNode := map[topology.GUID][]topology.TerminalID{}
+	var guids []topology.GUID
+	for t, x := range s.Names.Terminals {
+		if byNode[x.NodeGUID] == nil {
+			guids = append(guids, x.NodeGUID)
 		}
-		byNode[guid] = append(byNode[guid], topology.TerminalID(t))
+		byNode[x.NodeGUID] = append(byNode[x.NodeGUID], topology.TerminalID(t))
 	}
 	slices.SortFunc(guids, ib.CompareGUID)
 	adapters := make([][]topology.TerminalID, len(guids))
 	for i, guid := range guids {
 		adapters[i] = byNode[guid]
-		slices.SortFunc(adapters[i], func(a, b topology.TerminalID) int { return cmp.Compare(s.Names.NodePort[a], s.Names.NodePort[b]) })
+		slices.SortFunc(adapters[i], func(a, b topology.TerminalID) int {
+			return cmp.Compare(s.Names.Terminals[a].NodePort, s.Names.Terminals[b].NodePort)
+		})
 	}
 	return adapters
 }
@@ -144,8 +137,8 @@ func (f *fatTree) findComputeNodes() {
 		listed[guid] = true
 	}
 	f.compute = make([]bool, f.s.adapterPorts())
-	for t, guid := range f.s.Names.PortGUID {
-		f.compute[t] = !f.o.HasNodes || listed[guid]
+	for t, x := range f.s.Names.Terminals {
+		f.compute[t] = !f.o.HasNodes || listed[uint64(x.PortGUID)]
 	}
 	for n := range f.s.nodes() {
 		f.hosts[n] = len(f.s.hosts(n))
@@ -225,7 +218,7 @@ func (f *fatTree) markLeaves(adapters [][]topology.TerminalID) string {
 			}
 			if f.rank[n] != f.leaf {
 				return fmt.Sprintf("fabric_mark_leaf_switches: ERR AB26: CN port 0x%x is connected to switch 0x%x with rank %d, while FatTree leaf rank is %d; %s",
-					f.s.Names.PortGUID[t], f.s.guid(n), f.rank[n], f.leaf, noTree)
+					f.s.Names.Terminals[t].PortGUID, f.s.guid(n), f.rank[n], f.leaf, noTree)
 			}
 			f.marked[n] = true
 		}
@@ -280,14 +273,18 @@ func (f *fatTree) makeIndex() {
 			visit(at, f.up[at])
 		}
 		if f.rank[at] < f.leaf {
-			slices.SortStableFunc(f.down[at], f.byRemote)
+			f.order(f.down[at])
 		}
-		slices.SortStableFunc(f.up[at], f.byRemote)
+		f.order(f.up[at])
 	}
 }
 
-func (f *fatTree) byRemote(a, b *portGroup) int {
-	return bytes.Compare(f.index[a.remote][:], f.index[b.remote][:])
+// order sorts groups by the routes that use them, none at first, equals by the index of
+// the switch at the other end.
+func (f *fatTree) order(groups []*portGroup) {
+	slices.SortStableFunc(groups, func(a, b *portGroup) int {
+		return cmp.Or(cmp.Compare(a.used, b.used), bytes.Compare(f.index[a.remote][:], f.index[b.remote][:]))
+	})
 }
 
 // listLeaves lists the switches of leaf rank by index, from the first with compute
@@ -343,4 +340,150 @@ func (f *fatTree) samePorts(n, reference int32) bool {
 		}
 	}
 	return true
+}
+
+// route fills the tables: compute nodes first, then other adapters, then switches.
+func (f *fatTree) route() {
+	n := len(f.s.Switches)
+	f.changed = make([]bool, n)
+	f.hops, f.column = make([]uint8, n), make([]uint8, n)
+	for i := range f.hops {
+		f.hops[i], f.column[i] = noPath, noPath
+	}
+	fullest := 0
+	count := make([]int, len(f.leaves)) // of compute nodes
+	for i, leaf := range f.leaves {
+		for _, h := range f.s.hosts(leaf) {
+			if f.compute[h.Terminal] {
+				count[i]++
+			}
+		}
+		fullest = max(fullest, count[i])
+	}
+	for i, leaf := range f.leaves {
+		for _, h := range f.s.hosts(leaf) {
+			if f.compute[h.Terminal] {
+				f.set(leaf, h.Port, 1)
+				f.climb(leaf, -1, 1, true)
+				f.store(int(f.s.TerminalLID[h.Terminal]))
+			}
+		}
+		// Counters go on as if every leaf had as many.
+		for range fullest - count[i] {
+			f.climb(leaf, -1, 1, true)
+			f.store(0)
+		}
+	}
+	for _, ports := range f.s.adaptersByGUID() {
+		for _, t := range ports {
+			if !f.compute[t] {
+				f.set(f.s.home(t), f.s.hostPort(t), 1)
+				f.climb(f.s.home(t), -1, 1, true)
+				f.store(int(f.s.TerminalLID[t]))
+			}
+		}
+	}
+	for at := range f.s.nodes() {
+		f.set(at, 0, 0)
+		f.climb(at, -1, 0, false)
+		f.store(int(f.s.SwitchLID[at]))
+	}
+	if f.o.ConnectRoots {
+		f.connectRoots()
+	}
+}
+
+// set enters a port and the hops by it for the LID at hand.
+func (f *fatTree) set(n int32, port, hops uint8) {
+	if f.column[n] == noPath {
+		f.touched = append(f.touched, n)
+	}
+	f.column[n], f.hops[n] = port, hops
+}
+
+// store copies the column to the tables, but for LID 0, and clears it.
+func (f *fatTree) store(lid int) {
+	for _, n := range f.touched {
+		if lid > 0 {
+			f.t.LFT[n][lid] = f.column[n]
+		}
+		f.column[n], f.hops[n] = noPath, noPath
+	}
+	f.touched = f.touched[:0]
+}
+
+// climb enters ports that lead down at the switches above n, which is so many hops
+// from the destination, and ports that lead up at those below. The main path takes
+// the group that the fewest routes come down by, and counts; the others make sure
+// that every switch has an entry.
+func (f *fatTree) climb(n, previous int32, hops uint8, main bool) {
+	f.descend(n, previous, hops)
+	if f.rank[n] == 0 {
+		return
+	}
+	groups := f.up[n]
+	f.order(groups)
+	if main && len(groups) > 0 {
+		g := groups[0]
+		port := g.least()
+		g.used++
+		port.used++
+		if f.column[g.remote] == noPath || hops+1 < f.hops[g.remote] {
+			f.set(g.remote, port.back, hops+1)
+		}
+		f.climb(g.remote, n, hops+1, true)
+		groups = groups[1:]
+	}
+	for _, list := range [][]*portGroup{groups, f.side[n]} {
+		for _, g := range list {
+			if f.column[g.remote] != noPath && hops+1 >= f.hops[g.remote] {
+				continue
+			}
+			f.set(g.remote, g.least().back, hops+1)
+			f.climb(g.remote, n, hops+1, false)
+		}
+	}
+}
+
+// descend enters ports that lead up at the switches below n. reached tells that
+// there are adapters among them.
+func (f *fatTree) descend(n, previous int32, hops uint8) (reached bool) {
+	if f.changed[n] {
+		f.order(f.down[n])
+		f.changed[n] = false
+	}
+	reached = f.hosts[n] > 0
+	for _, g := range f.down[n] {
+		if g.remote == previous || f.hops[g.remote] <= hops+1 {
+			continue
+		}
+		port := g.least()
+		f.set(g.remote, port.back, hops+1)
+		if f.descend(g.remote, n, hops+1) {
+			port.used++
+			g.used++
+			f.changed[n] = true
+			reached = true
+		}
+	}
+	return reached
+}
+
+// connectRoots gives switches above the leaves entries for those that they have no
+// path to, by the last leaf.
+func (f *fatTree) connectRoots() {
+	if len(f.leaves) == 0 {
+		return
+	}
+	last := f.leaves[len(f.leaves)-1]
+	for n, row := range f.t.LFT {
+		if f.rank[n] >= f.leaf {
+			continue
+		}
+		for _, lid := range f.s.SwitchLID {
+			if row[lid] == noPath && f.t.LFT[last][lid] != noPath {
+				row[lid] = row[f.s.SwitchLID[last]]
+			}
+		}
+	}
 }

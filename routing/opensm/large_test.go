@@ -12,6 +12,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/topology/ib"
 	"github.com/weft-sim/weft/routing/certify"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // TestLargeFabrics holds tables against hashes of OpenSM's: more than 255 LIDs, whose order
@@ -32,31 +33,18 @@ func TestLargeFabrics(t *testing.T) {
 		{"torus_5x5_tail.net", "nue", "nue_max_num_vls 2", "50d115256e0f9318", ""},
 	} {
 		name := c.net + ", " + c.engine + " " + c.conf
-		network, err := ib.ReadFile("testdata/"+c.net, "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		conf, err := ReadConfig(strings.NewReader("qos TRUE\n"+c.conf+"\n"), name, "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		network := simtest.Must(ib.ReadFile("testdata/"+c.net, ""))(t)
+		conf := simtest.Must(ReadConfig(strings.NewReader("qos TRUE\n"+c.conf+"\n"), name, ""))(t)
 		s := newSubnet(t, network.Graph(), DefaultManager(network.Graph()), 0)
-		engine, err := EngineOf(c.engine)
-		if err != nil {
-			t.Fatal(err)
-		}
+		engine := simtest.Must(EngineOf(c.engine))(t)
 		tables, err := engine.Route(s, &conf.Options)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
 		var lft, sl strings.Builder
-		if err := tables.WriteLFT(&lft); err != nil {
-			t.Fatal(err)
-		}
-		if err := tables.WriteSL(&sl); err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, tables.WriteLFT(&lft))
+		simtest.Check(t, tables.WriteSL(&sl))
 		var first []string
 		for n := range s.nodes() {
 			if hosts := s.hosts(n); len(hosts) > 0 {
@@ -118,7 +106,7 @@ func TestTorusShape(t *testing.T) {
 // less all switches, cables and hosts without which the cycle is there as well. If the
 // dependencies stay in the graph there is none. The certificate finds it.
 func TestNueCanDeadlock(t *testing.T) {
-	guids := []uint64{
+	guids := []topology.GUID{
 		0x145cbc40d02754fa, 0x4044e49cdc90ace9, 0x76d6e611d8963b79, 0x6c856a41650b3ea6, 0x1d502781cea2131e, 0x5bfabf46a9efd4e8,
 		0x192d1d402fcffd73, 0x74980669306e04b5, 0x3d99f8ea9b13048d, 0x108fdb89ba93ac38, 0x42e944bc205cb09b, 0x42ae3dcce7046983,
 		0x17bb1cfb613b7a47, 0x1ed5a1cc5095e8bc, 0x3f56094edf934bd7, 0x5792ea948af35e89, 0x54eeb8a50f17d39d, 0x2265cf3387041964,
@@ -145,20 +133,20 @@ func TestNueCanDeadlock(t *testing.T) {
 		b.AddLink(c[0], c[1], 1)
 	}
 	g := b.Freeze()
-	g.Names = &topology.Names{SwitchGUID: guids}
+	g.Names = &topology.Names{}
+	for _, guid := range guids {
+		g.Names.Switches = append(g.Names.Switches, topology.SwitchName{GUID: guid})
+	}
 	s := newSubnet(t, g, 0, 0)
 	o := DefaultOptions()
 	o.OperationalVLs = 1
-	tables, err := routeNue(s, &o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tables := simtest.Must(routeNue(s, &o))(t)
 	c := certify.New(tables.VCs())
 	tables.Dependencies(c.Add)
 	if proof := c.Certify(1, 1); proof.Acyclic() {
 		t.Error(proof.Describe(g))
 	}
-	if acyclicEngines["nue"] {
+	if e, _ := EngineOf("nue"); e.Acyclic {
 		t.Error("nue is listed among the engines that cannot deadlock")
 	}
 }

@@ -6,16 +6,6 @@ import (
 	"slices"
 )
 
-func init() {
-	register(Engine{
-		Name:   "lash",
-		Doc:    "layered shortest paths: each pair of switches in the first layer that it makes no cycle in",
-		Source: "Skeie, Lysne and Theiss, IPDPS 2002; Lysne, Skeie, Reinemo and Theiss, IEEE TPDS 2006; OpenSM's osm_ucast_lash.c",
-		Levels: true,
-		Route:  routeLASH,
-	})
-}
-
 // routeLASH is LASH: one shortest path each way between any two switches, each pair
 // of paths in one layer with an acyclic channel dependency graph. The layers are
 // then balanced by moving pairs that are drawn at random from the fullest to the
@@ -164,6 +154,7 @@ func (w *lash) paths() {
 // false if that takes more layers than there are.
 func (w *lash) divide(available int) (ok bool) {
 	done := make([]bool, w.n*w.n)
+	w.layers, w.pairs = []*ordered{newOrdered(&w.channels)}, []int{0}
 	for i := range int32(w.n) {
 		for d := range int32(w.n) {
 			at, back := int(i)*w.n+int(d), int(d)*w.n+int(i)
@@ -172,22 +163,17 @@ func (w *lash) divide(available int) (ok bool) {
 			}
 			done[at], done[back] = true, true
 			layer := 0
-			for layer < len(w.layers) && !w.addPair(w.layers[layer], i, d) {
-				layer++
-			}
-			if layer == len(w.layers) {
-				w.layers, w.pairs = append(w.layers, newOrdered(&w.channels)), append(w.pairs, 0)
-				if layer >= available {
-					return false
+			for ; layer < available && !w.addPair(w.layers[layer], i, d); layer++ {
+				if layer+1 == len(w.layers) {
+					w.layers, w.pairs = append(w.layers, newOrdered(&w.channels)), append(w.pairs, 0)
 				}
-				w.addPair(w.layers[layer], i, d)
+			}
+			if layer >= available {
+				return false
 			}
 			w.layer[at], w.layer[back] = uint8(layer), uint8(layer)
 			w.pairs[layer] += 2
 		}
-	}
-	if len(w.layers) == 0 { // one switch
-		w.layers, w.pairs = append(w.layers, newOrdered(&w.channels)), append(w.pairs, 0)
 	}
 	return len(w.layers) <= available
 }
@@ -199,25 +185,18 @@ func (w *lash) addPair(g *ordered, a, b int32) (ok bool) {
 		return false
 	}
 	if !w.addPath(g, b, a) {
-		w.removePath(g, a, b)
+		w.removePath(g, a, b, -1)
 		return false
 	}
 	return true
 }
 
-// removePair takes the paths between two switches out.
-func (w *lash) removePair(g *ordered, a, b int32) {
-	w.removePath(g, a, b)
-	w.removePath(g, b, a)
-}
-
 func (w *lash) addPath(g *ordered, from, to int32) (ok bool) {
-	n := w.n
 	last := int32(-1)
 	for at := from; at != to; at = w.peer[last] {
-		c := w.next[int(at)*n+int(to)]
+		c := w.next[int(at)*w.n+int(to)]
 		if last >= 0 && !g.add(last, c) {
-			w.removeUntil(g, from, to, last)
+			w.removePath(g, from, to, last)
 			return false
 		}
 		last = c
@@ -225,15 +204,12 @@ func (w *lash) addPath(g *ordered, from, to int32) (ok bool) {
 	return true
 }
 
-func (w *lash) removePath(g *ordered, from, to int32) { w.removeUntil(g, from, to, -1) }
-
-// removeUntil takes the dependencies of a path out, up to the one that channel end
-// is the second of.
-func (w *lash) removeUntil(g *ordered, from, to, end int32) {
-	n := w.n
+// removePath takes the dependencies of a path out, up to the one that channel end
+// is the second of; -1: all.
+func (w *lash) removePath(g *ordered, from, to, end int32) {
 	last := int32(-1)
 	for at := from; at != to; at = w.peer[last] {
-		c := w.next[int(at)*n+int(to)]
+		c := w.next[int(at)*w.n+int(to)]
 		if last >= 0 {
 			g.uses[g.at(last, c)]--
 		}
@@ -340,7 +316,8 @@ func (w *lash) balance() {
 		}
 		open[high].set(src, dst, false)
 		if w.addPair(w.layers[low], int32(src), int32(dst)) {
-			w.removePair(w.layers[high], int32(src), int32(dst))
+			w.removePath(w.layers[high], int32(src), int32(dst), -1)
+			w.removePath(w.layers[high], int32(dst), int32(src), -1)
 			w.layer[src*w.n+dst], w.layer[dst*w.n+src] = uint8(low), uint8(low)
 			open[low].set(src, dst, true)
 			w.pairs[high] -= 2

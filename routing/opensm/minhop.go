@@ -4,22 +4,14 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/topology/ib"
 )
 
-func init() {
-	register(Engine{
-		Name:   "minhop",
-		Doc:    "shortest paths, each switch spreading destinations over its ports by itself",
-		Source: "OpenSM's osm_ucast_mgr.c",
-		Route: func(s *Subnet, o *Options) (*Tables, error) {
-			return routeMinHop("minhop", s, o, false)
-		},
-	})
-}
-
 // routeMinHop routes by shortest paths. The result can have cycles of channels: it
-// is free from deadlock on trees only.
+// is free from deadlock on trees only. Engine dor takes, of the ports on shortest paths, only
+// those to the neighbour that the lowest of them leads to (oneNeighbour); tori can deadlock
+// with it.
 func routeMinHop(engine string, s *Subnet, o *Options, oneNeighbour bool) (*Tables, error) {
 	m, err := s.minHops()
 	if err != nil {
@@ -27,19 +19,6 @@ func routeMinHop(engine string, s *Subnet, o *Options, oneNeighbour bool) (*Tabl
 	}
 	b := balancer{s: s, o: o, oneNeighbour: oneNeighbour}
 	return b.route(engine, m)
-}
-
-func init() {
-	register(Engine{
-		Name:   "dor",
-		Doc:    "shortest paths by the lowest numbered port's neighbour: dimension order where ports are cabled alike",
-		Source: "OpenSM's osm_ucast_mgr.c; dimension order: Sullivan and Bashkow, ISCA 1977",
-		// DOR takes, of the ports on shortest paths, only those to the neighbour
-		// that the lowest of them leads to. Tori can deadlock with it.
-		Route: func(s *Subnet, o *Options) (*Tables, error) {
-			return routeMinHop("dor", s, o, true)
-		},
-	})
 }
 
 // noPath is the hop count, and the port, of what cannot be reached.
@@ -109,27 +88,24 @@ func (s *Subnet) distances() ([]uint8, error) {
 	return all, nil
 }
 
-// hopMatrix holds hop counts by link and destination: hops[l*n+d] is the number
+// hopMatrix holds hop counts by link and destination: [l*nodes+d] is the number
 // of hops from the switch that link l starts at to node d by that link, 255 where
 // it must not be taken.
-type hopMatrix struct {
-	n    int
-	hops []uint8
-}
+type hopMatrix []uint8
 
 // minHops is the matrix of all shortest paths and detours: by each link one hop
 // more than its far end has.
 func (s *Subnet) minHops() (hopMatrix, error) {
 	distance, err := s.distances()
 	if err != nil {
-		return hopMatrix{}, err
+		return nil, err
 	}
 	n := len(s.Switches)
-	m := hopMatrix{n, make([]uint8, len(s.Links)*n)}
-	for l, link := range s.Links {
+	m := make(hopMatrix, 0, len(s.Links)*n)
+	for _, link := range s.Links {
 		// Distances are the same both ways.
-		for d, hops := range distance[int(link.Peer)*n:][:n] {
-			m.hops[l*n+d] = byOneMore(hops)
+		for _, hops := range distance[int(link.Peer)*n:][:n] {
+			m = append(m, byOneMore(hops))
 		}
 	}
 	return m, nil
@@ -180,7 +156,7 @@ func (b *balancer) route(engine string, m hopMatrix) (*Tables, error) {
 		b.random = newCRandom(b.o.ScatterPorts)
 	}
 	t := newTables(engine, b.s)
-	w := balanceWork{balancer: b, candidates: make([]candidate, 0, 256), known: make([]span, m.n), spread: make([][]use, b.s.adapterPorts())}
+	w := balanceWork{balancer: b, candidates: make([]candidate, 0, 256), known: make([]span, b.s.nodes()), spread: make([][]use, b.s.adapterPorts())}
 	for n := range b.s.nodes() {
 		w.begin(n)
 		row := t.LFT[n]
@@ -200,7 +176,7 @@ func (b *balancer) destinations() ([]destination, error) {
 	if len(b.o.Order) > 0 {
 		byGUID := ib.NewIdentities(b.s.Names).Terminals
 		for _, guid := range b.o.Order {
-			if t, known := byGUID[guid]; known && !done[t] {
+			if t, known := byGUID[topology.GUID(guid)]; known && !done[t] {
 				done[t] = true
 				ends = append(ends, End{b.s.home(t), t})
 			}
@@ -301,7 +277,7 @@ func (w *balanceWork) to(m hopMatrix, d int32) []candidate {
 	start := int32(len(w.candidates))
 	least := uint8(noPath)
 	for l := w.s.Start[w.n]; l < w.s.Start[w.n+1]; l++ {
-		h := m.hops[int(l)*m.n+int(d)]
+		h := m[int(l)*len(w.known)+int(d)]
 		if h < least {
 			least = h
 			w.candidates = w.candidates[:start]

@@ -8,16 +8,6 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 )
 
-func init() {
-	register(Engine{
-		Name:   "nue",
-		Doc:    "any number of virtual lanes: paths grow in a channel dependency graph without cycles, but for dependencies that its shortcuts forget",
-		Source: "Domke, Hoefler and Matsuoka, HPDC 2016; OpenSM's osm_ucast_nue.c, built without METIS",
-		Levels: true,
-		Route:  routeNue,
-	})
-}
-
 // routeNue is Nue: the adapters are dealt to the virtual lanes in turn, by the GUIDs of
 // their ports, and each lane keeps one channel dependency graph. A spanning tree around
 // a central switch is its way of escape. For each destination paths grow from its switch

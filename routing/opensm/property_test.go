@@ -36,7 +36,7 @@ func randomNetwork(r *sim.Stream) *topology.Graph {
 	g := b.Freeze()
 	names := &topology.Names{}
 	for range switches {
-		names.SwitchGUID = append(names.SwitchGUID, r.Uint64()>>1)
+		names.Switches = append(names.Switches, topology.SwitchName{GUID: topology.GUID(r.Uint64() >> 1)})
 	}
 	g.Names = names
 	return g
@@ -54,14 +54,14 @@ func randomOptions(r *sim.Stream, s *Subnet) *Options {
 	if r.IntN(2) == 0 {
 		o.HasRoots = true
 		for range r.IntN(3) {
-			o.Roots = append(o.Roots, s.guid(int32(r.IntN(len(s.Switches)))))
+			o.Roots = append(o.Roots, uint64(s.guid(int32(r.IntN(len(s.Switches))))))
 		}
 	}
 	if r.IntN(3) == 0 {
 		o.HasNodes = true
-		for t, guid := range s.Names.PortGUID {
+		for t, x := range s.Names.Terminals {
 			if t%2 == 0 {
-				o.ComputeNodes, o.Order = append(o.ComputeNodes, guid), append(o.Order, guid)
+				o.ComputeNodes, o.Order = append(o.ComputeNodes, uint64(x.PortGUID)), append(o.Order, uint64(x.PortGUID))
 			}
 		}
 	}
@@ -83,8 +83,9 @@ func TestRandomNetworks(t *testing.T) {
 		g := randomNetwork(&r)
 		s := newSubnet(t, g, topology.TerminalID(r.IntN(g.Terminals())), r.IntN(3))
 		o := randomOptions(&r, s)
-		for _, name := range Engines() {
-			tables, err := registry[name].Route(s, o)
+		for _, e := range engines {
+			name := e.Name
+			tables, err := e.Route(s, o)
 			if refused := (*Refusal)(nil); err != nil && (errors.As(err, &refused) || name == "torus-2QoS") {
 				continue
 			}
@@ -92,7 +93,7 @@ func TestRandomNetworks(t *testing.T) {
 				t.Fatalf("round %d, %s: %v", round, name, err)
 			}
 			routed[name]++
-			if problem := checkTables(tables, acyclicEngines[name] || name == "nue"); problem != "" {
+			if problem := checkTables(tables, e.Acyclic || name == "nue"); problem != "" {
 				t.Errorf("round %d, %s: %s", round, name, problem)
 			}
 		}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"path/filepath"
-	"slices"
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
@@ -49,22 +48,21 @@ func (c *RoutedConfig) Files() []string {
 	return files
 }
 
-// acyclicEngines cannot deadlock on any network that they accept.
-var acyclicEngines = map[string]bool{"ftree": true, "dfsssp": true, "lash": true, "torus-2QoS": true}
-
-// registerRouting adds an engine as a routing of weft.
-func registerRouting(e Engine) {
-	use := routing.Use{NetworkDecides: !acyclicEngines[e.Name]}
-	doc := "OpenSM's engine " + e.Name + ": " + e.Doc
-	if e.Levels {
-		routing.Register("opensm-"+e.Name, doc, use, LayeredConfig{DataLanes: 8}, func(c LayeredConfig, env routing.Env) (fabric.Routing, error) {
-			return newRouted(e, c.RoutedConfig, c.DataLanes, env)
+// The engines are routings of weft.
+func init() {
+	for _, e := range engines {
+		use := routing.Use{NetworkDecides: !e.Acyclic}
+		doc := "OpenSM's engine " + e.Name + ": " + e.Doc
+		if e.Levels {
+			routing.Register("opensm-"+e.Name, doc, use, LayeredConfig{DataLanes: 8}, func(c LayeredConfig, env routing.Env) (fabric.Routing, error) {
+				return newRouted(e, c.RoutedConfig, c.DataLanes, env)
+			})
+			continue
+		}
+		routing.Register("opensm-"+e.Name, doc, use, RoutedConfig{}, func(c RoutedConfig, env routing.Env) (fabric.Routing, error) {
+			return newRouted(e, c, DefaultOptions().OperationalVLs, env)
 		})
-		return
 	}
-	routing.Register("opensm-"+e.Name, doc, use, RoutedConfig{}, func(c RoutedConfig, env routing.Env) (fabric.Routing, error) {
-		return newRouted(e, c, DefaultOptions().OperationalVLs, env)
-	})
 }
 
 // routed sends packets by the tables of an engine of OpenSM. A packet goes to the
@@ -185,14 +183,14 @@ func FindManager(g *topology.Graph, name string, guid uint64) (topology.Terminal
 	}
 	names := ib.Names(g)
 	if name != "" {
-		if t := slices.Index(names.Terminal, name); t >= 0 {
-			return topology.TerminalID(t), nil
+		if t := terminalOf(names, func(t *topology.AdapterPort) bool { return t.Name == name }); t >= 0 {
+			return t, nil
 		}
-		return 0, &param.ParamError{Key: "subnet_manager", Value: name, Want: fmt.Sprintf("the name of a terminal, such as %q", cmp.Or(names.Terminal[0], "H0"))}
+		return 0, &param.ParamError{Key: "subnet_manager", Value: name, Want: fmt.Sprintf("the name of a terminal, such as %q", cmp.Or(names.Terminals[0].Name, "H0"))}
 	}
 	if guid != 0 {
-		if t := slices.Index(names.PortGUID, guid); t >= 0 {
-			return topology.TerminalID(t), nil
+		if t := terminalOf(names, func(t *topology.AdapterPort) bool { return uint64(t.PortGUID) == guid }); t >= 0 {
+			return t, nil
 		}
 		return 0, fmt.Errorf("guid 0x%016x: no adapter port of the fabric has it", guid)
 	}

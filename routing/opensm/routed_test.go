@@ -8,15 +8,13 @@ import (
 	"github.com/weft-sim/weft/routing/opensm"
 	"github.com/weft-sim/weft/routing/routingtest"
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // build makes a topology.
 func build[C any](t testing.TB, name string, set func(*C)) topology.Topology {
 	t.Helper()
-	topo, err := param.Make(topology.Registry, name, struct{}{}, set)
-	if err != nil {
-		t.Fatal(err)
-	}
+	topo := simtest.Must(param.Make(topology.Registry, name, struct{}{}, set))(t)
 	return topo
 }
 

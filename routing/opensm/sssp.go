@@ -8,28 +8,17 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 )
 
-func init() {
-	register(Engine{
-		Name:   "sssp",
-		Doc:    "shortest paths by weights that grow with the paths that are there",
-		Source: "Hoefler, Schneider and Lumsdaine, Hot Interconnects 2009; OpenSM's osm_ucast_dfsssp.c",
-		Route: func(s *Subnet, o *Options) (*Tables, error) {
-			return routeSSSP("sssp", s, nil)
-		},
-	})
-}
-
 // routeSSSP routes every LID by a Dijkstra search of its own ([Paths]). Paths
-// are balanced over all links; they can have cycles of channels. visit, unless
-// nil, sees each destination once its column of the tables is filled.
-func routeSSSP(engine string, s *Subnet, visit func(t *Tables, lid int)) (*Tables, error) {
-	t := newTables(engine, s)
+// are balanced over all links; they can have cycles of channels. columns are the LIDs in
+// the order in which they were destinations.
+func routeSSSP(engine string, s *Subnet) (t *Tables, columns []int, err error) {
+	t = newTables(engine, s)
 	paths := NewPaths(s, s.lidCount)
 	if err := paths.Check(s.Manager); err != nil {
 		if refused := (*InfinityError)(nil); errors.As(err, &refused) {
-			return nil, &Refusal{engine, "ERR AD0C: unsupported network state; " + err.Error()}
+			return nil, nil, &Refusal{engine, "ERR AD0C: unsupported network state; " + err.Error()}
 		}
-		return nil, err
+		return nil, nil, err
 	}
 	paths.Unicast(func(e End, i int) {
 		lid := int(s.BaseLID(e)) + i
@@ -42,11 +31,9 @@ func routeSSSP(engine string, s *Subnet, visit func(t *Tables, lid int)) (*Table
 		if e.Terminal >= 0 {
 			t.LFT[e.Node][lid] = s.hostPort(e.Terminal)
 		}
-		if visit != nil {
-			visit(t, lid)
-		}
+		columns = append(columns, lid)
 	})
-	return t, nil
+	return t, columns, nil
 }
 
 // Infinity is the distance of nodes not yet reached. Distances have 64 bits,

@@ -10,6 +10,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/topology/ib"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // chain is two switches with two hosts each and two cables between them.
@@ -27,10 +28,7 @@ func chain(names *topology.Names) *topology.Graph {
 
 func newSubnet(t testing.TB, g *topology.Graph, manager topology.TerminalID, lmc int) *Subnet {
 	t.Helper()
-	s, err := NewSubnet(g, manager, lmc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := simtest.Must(NewSubnet(g, manager, lmc))(t)
 	return s
 }
 
@@ -54,7 +52,7 @@ func TestLIDs(t *testing.T) {
 		t.Errorf("LIDs up to %d: %v", s.MaxLID, s.Ends)
 	}
 	// Stated LIDs stay, but one that is taken, or too large.
-	s = newSubnet(t, chain(&topology.Names{TerminalLID: []int32{9, 9, 0, 60000}, SwitchLID: []int32{1, 0}}), 2, 0)
+	s = newSubnet(t, chain(&topology.Names{Terminals: []topology.AdapterPort{{LID: 9}, {LID: 9}, {}, {LID: 60000}}, Switches: []topology.SwitchName{{LID: 1}, {}}}), 2, 0)
 	if want := []int32{9, 4, 2, 5}; !slices.Equal(s.TerminalLID, want) || !slices.Equal(s.SwitchLID, []int32{1, 3}) {
 		t.Errorf("LIDs of hosts %v, of switches %v, want %v and 1, 3", s.TerminalLID, s.SwitchLID, want)
 	}
@@ -80,10 +78,7 @@ func TestNewSubnetProblems(t *testing.T) {
 func TestMinHop(t *testing.T) {
 	s := newSubnet(t, chain(nil), 0, 0)
 	o := DefaultOptions()
-	tables, err := registry["minhop"].Route(s, &o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tables := simtest.Must(routeMinHop("minhop", s, &o, false))(t)
 	// LIDs: host 0 1, switch 0 2, switch 1 3, hosts 1, 2, 3: 4, 5, 6.
 	if want := []uint8{noPath, 1, 0, 3, 2, 3, 4}; !slices.Equal(tables.LFT[0], want) {
 		t.Errorf("switch 0: %v, want %v", tables.LFT[0], want)
@@ -114,32 +109,25 @@ func TestAggregationNodesAreAdapters(t *testing.T) {
 			if terminal > 0 && r.IntN(3) == 0 {
 				name = fmt.Sprintf("Reducing unit %d", terminal)
 			}
-			drawn.Names.Terminal = append(drawn.Names.Terminal, name)
+			drawn.Names.Terminals = append(drawn.Names.Terminals, topology.AdapterPort{Name: name})
 		}
 		var text strings.Builder
-		if err := ib.WriteNetDiscover(&text, drawn); err != nil {
-			t.Fatal(err)
-		}
-		hosts, err := ib.ReadNetDiscover(strings.NewReader(text.String()), "hosts")
-		if err != nil {
-			t.Fatal(err)
-		}
-		units, err := ib.ReadNetDiscover(strings.NewReader(strings.ReplaceAll(text.String(), "Reducing unit", "Aggregation Node")), "units")
-		if err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, ib.WriteNetDiscover(&text, drawn))
+		hosts := simtest.Must(ib.ReadNetDiscover(strings.NewReader(text.String()), "hosts"))(t)
+		units := simtest.Must(ib.ReadNetDiscover(strings.NewReader(strings.ReplaceAll(text.String(), "Reducing unit", "Aggregation Node")), "units"))(t)
 		lmc := r.IntN(2)
 		a, b := subnetOf(t, hosts.Graph(), lmc), subnetOf(t, units.Graph(), lmc)
 		if a.adapterPorts() != b.adapterPorts() {
 			t.Fatalf("%d and %d adapter ports", a.adapterPorts(), b.adapterPorts())
 		}
 		o := randomOptions(&r, a)
-		for _, name := range Engines() {
+		for _, e := range engines {
+			name := e.Name
 			if name == "torus-2QoS" {
 				continue // wants a file
 			}
-			want, problem := registry[name].Route(a, o)
-			got, again := registry[name].Route(b, o)
+			want, problem := e.Route(a, o)
+			got, again := e.Route(b, o)
 			if fmt.Sprint(problem) != fmt.Sprint(again) {
 				t.Fatalf("round %d, %s: %v, want %v", round, name, again, problem)
 			}
@@ -165,9 +153,8 @@ func TestAggregationNodesAreAdapters(t *testing.T) {
 
 func subnetOf(t *testing.T, g *topology.Graph, lmc int) *Subnet {
 	t.Helper()
-	manager := topology.TerminalID(slices.Index(ib.Names(g).Terminal, "host0"))
-	s := newSubnet(t, g, manager, lmc)
-	return s
+	manager := simtest.Must(FindManager(g, "host0", 0))(t)
+	return newSubnet(t, g, manager, lmc)
 }
 
 func levelsText(t *Tables) string {
@@ -188,16 +175,13 @@ func TestAggregationNodesSendNothing(t *testing.T) {
 	b.AddTerminal(1, 0)
 	b.AddLink(0, 1, 0)
 	g := b.Freeze()
-	g.Names = &topology.Names{Aggregation: []topology.AggregationNode{
+	g.Names = &topology.Names{Aggregation: []topology.AdapterPort{
 		{Name: "a", Switch: 0, Port: 9, NodeGUID: 0x900, PortGUID: 0x901, LID: 77},
 		{Name: "b", Switch: 1, Port: 9, NodeGUID: 0x902, PortGUID: 0x903},
 	}}
 	s := newSubnet(t, g, 0, 0)
 	o := DefaultOptions()
-	tables, err := registry["minhop"].Route(s, &o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tables := simtest.Must(routeMinHop("minhop", s, &o, false))(t)
 	if s.MaxLID != 77 || tables.LFT[s.Node[0]][77] != 9 || tables.LFT[s.Node[1]][77] != 2 {
 		t.Errorf("LID 77 of %d: ports %d and %d", s.MaxLID, tables.LFT[s.Node[0]][77], tables.LFT[s.Node[1]][77])
 	}

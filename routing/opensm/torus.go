@@ -10,16 +10,6 @@ import (
 	"github.com/weft-sim/weft/sim/input"
 )
 
-func init() {
-	register(Engine{
-		Name:   "torus-2QoS",
-		Doc:    "dimension order on tori and meshes, rings broken by datelines, two levels of quality of service",
-		Source: "Dally and Seitz, IEEE Transactions on Computers 1987; OpenSM's osm_torus.c and doc/torus-2QoS.txt",
-		Levels: true,
-		Route:  routeTorus,
-	})
-}
-
 // routeTorus is torus-2QoS: dimension order in tori and meshes of up to three
 // dimensions. Bit d of a packet's service level says whether its path crosses the
 // dateline of dimension d, which makes two lanes of each ring; turns against

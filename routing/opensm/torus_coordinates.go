@@ -33,13 +33,10 @@ func (g *torusGrid) index(p point) int { return (p[0]*g.size[1]+p[1])*g.size[2] 
 // step is the position next to p; ok is false beyond the edge of a mesh.
 func (g *torusGrid) step(p point, d, by int) (point, bool) {
 	p[d] += by
-	if p[d] < 0 || p[d] >= g.size[d] {
-		if !g.wraps[d] {
-			return p, false
-		}
-		p[d] = (p[d] + g.size[d]) % g.size[d]
+	if g.wraps[d] {
+		p[d] = modulo(p[d], g.size[d])
 	}
-	return p, true
+	return p, p[d] >= 0 && p[d] < g.size[d]
 }
 
 // placer finds the coordinates of the switches from the cables around one of them.
@@ -101,8 +98,8 @@ func (p *placer) seed() error {
 	center := int32(-1)
 	for direction, links := range p.c.Links {
 		for _, link := range links {
-			a, known := byGUID[link[0]]
-			b, alsoKnown := byGUID[link[1]]
+			a, known := byGUID[topology.GUID(link[0])]
+			b, alsoKnown := byGUID[topology.GUID(link[1])]
 			if !known || !alsoKnown {
 				return fmt.Errorf("%s 0x%x 0x%x: no such switch", torusLinks[direction], link[0], link[1])
 			}
@@ -139,7 +136,7 @@ func modulo(a, n int) int { return (a%n + n) % n }
 func (p *placer) near(at point, d, by int) point {
 	at[d] += by
 	if p.c.Wraps[d] {
-		at[d] = (at[d] + p.c.Size[d]) % p.c.Size[d]
+		at[d] = modulo(at[d], p.c.Size[d])
 	}
 	return at
 }

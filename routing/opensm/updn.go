@@ -4,15 +4,6 @@ import (
 	"slices"
 )
 
-func init() {
-	register(Engine{
-		Name:   "updn",
-		Doc:    "up*/down*: no path goes down from the roots and up again",
-		Source: "Schroeder et al., Autonet, IEEE JSAC 1991; OpenSM's osm_ucast_updn.c",
-		Route:  routeUpDown,
-	})
-}
-
 // routeUpDown is up*/down* routing: switches are ranked by their distance from the
 // roots, and no path may go up after it has gone down. Among the ports with the fewest
 // hops each switch chooses as minhop does.
@@ -55,7 +46,7 @@ func routeUpDown(s *Subnet, o *Options) (*Tables, error) {
 func (s *Subnet) nodesOf(guids []uint64) []int32 {
 	var nodes []int32
 	for n := range s.nodes() {
-		if slices.Contains(guids, s.guid(n)) {
+		if slices.Contains(guids, uint64(s.guid(n))) {
 			nodes = append(nodes, n)
 		}
 	}
@@ -88,15 +79,6 @@ func (s *Subnet) findRoots(distance []uint8) []int32 {
 		}
 	}
 	return roots
-}
-
-func init() {
-	register(Engine{
-		Name:   "dnup",
-		Doc:    "down*/up*: up*/down* with ranks that rise from the switches with adapters",
-		Source: "OpenSM's osm_ucast_dnup.c",
-		Route:  routeDownUp,
-	})
 }
 
 // routeDownUp is up*/down* turned round: rank 0 are the switches with adapters, a
@@ -159,7 +141,7 @@ func (d *directed) byRank(from, to int32) direction {
 // times links, more where switches are reached again by a shorter way.
 func (d *directed) hops(unrestricted func(n int32) bool, distance []uint8) hopMatrix {
 	n := len(d.s.Switches)
-	m := hopMatrix{n, make([]uint8, len(d.s.Links)*n)}
+	m := make(hopMatrix, len(d.s.Links)*n)
 	for _, l := range d.s.Links {
 		d.step = append(d.step, d.between(l.From, l.Peer))
 	}
@@ -167,13 +149,13 @@ func (d *directed) hops(unrestricted func(n int32) bool, distance []uint8) hopMa
 	for to := range d.s.nodes() {
 		if unrestricted(to) {
 			for l, link := range d.s.Links {
-				m.hops[l*n+int(to)] = byOneMore(distance[int(to)*n+int(link.Peer)])
+				m[l*n+int(to)] = byOneMore(distance[int(to)*n+int(link.Peer)])
 			}
 			continue
 		}
 		d.search(to)
 		for l, h := range d.by {
-			m.hops[l*n+int(to)] = h
+			m[l*n+int(to)] = h
 		}
 	}
 	return m

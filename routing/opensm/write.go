@@ -178,7 +178,7 @@ func (t *Tables) WriteLFTDump(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	s := t.Subnet
 	for n, row := range t.LFT {
-		fmt.Fprintf(out, "Unicast lids [0-%d] of switch Lid %d guid 0x%016x ('%s'):\n", s.MaxLID, s.SwitchLID[n], s.guid(int32(n)), s.Names.Switch[s.Switches[n]])
+		fmt.Fprintf(out, "Unicast lids [0-%d] of switch Lid %d guid 0x%016x ('%s'):\n", s.MaxLID, s.SwitchLID[n], s.guid(int32(n)), s.Names.Switches[s.Switches[n]].Name)
 		rows := 0
 		for lid, port := range row {
 			if port == noPath {

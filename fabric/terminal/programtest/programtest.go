@@ -1,5 +1,5 @@
 // Package programtest is the conformance suite of terminal programs: whatever they
-// send arrives, they send nothing after their end, they go on from a saved state as
+// send arrives, they send nothing after their end, they go on from a snapshot as
 // if nothing had happened, and the number of threads does not change a digit. It is
 // for weft's own programs and for those that others register:
 //
@@ -8,6 +8,7 @@ package programtest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 
@@ -21,28 +22,41 @@ import (
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/simtest"
+	"github.com/weft-sim/weft/sim/snapshot"
 )
 
 // Conform holds the registered program name, with its defaults, to the contracts of
 // [fabric.Workload] and, if it is one, of [fabric.Responder].
 func Conform(t *testing.T, name string) {
 	t.Run("threads", func(t *testing.T) { checkThreads(t, name) })
-	t.Run("state", func(t *testing.T) { checkState(t, name) })
+	t.Run("contract", func(t *testing.T) { checkContract(t, name) })
 	t.Run("snapshots", func(t *testing.T) { checkSnapshots(t, name) })
-	t.Run("end", func(t *testing.T) { checkEnd(t, name) })
+}
+
+// dragonfly is a network whose channels between groups are long enough for several threads to
+// share it.
+func dragonfly(t testing.TB, by string) (topology.Topology, *core.Fabric) {
+	return network(t, "dragonfly", by, map[string]fabric.ChannelConfig{"global": {Latency: 100 * sim.Nanosecond}},
+		param.Set("p", 2), param.Set("a", 4), param.Set("h", 2))
+}
+
+// network makes a fabric of a topology with a routing.
+func network(t testing.TB, family, by string, channels map[string]fabric.ChannelConfig, settings ...param.Setting) (topology.Topology, *core.Fabric) {
+	t.Helper()
+	topo := simtest.Must(topology.Registry.New(family, struct{}{}, settings...))(t)
+	r := simtest.Must(routing.Registry.New(by, routing.Env{Topology: topo, Seed: 1}))(t)
+	config := fabric.DefaultConfig()
+	config.Channels = channels
+	f := simtest.Must(core.New(topo.Graph(), config, r, 1))(t)
+	return topo, f
 }
 
 // Make builds a program for uniform traffic of packets of 1 and 4 flits.
 func Make(t testing.TB, name string, topo topology.Topology, load float64, settings ...param.Setting) fabric.Workload {
 	t.Helper()
-	sizes, err := traffic.NewSizes([]int{1, 4}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pattern, err := traffic.Patterns.New("uniform", traffic.Env{Topology: topo, Seed: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	sizes := simtest.Must(traffic.NewSizes([]int{1, 4}, nil))(t)
+	pattern := simtest.Must(traffic.Patterns.New("uniform", traffic.Env{Topology: topo, Seed: 1}))(t)
 	w, err := terminal.Registry.New(name, terminal.Env{
 		Terminals: topo.Graph().Terminals(), Pattern: pattern, Sizes: sizes, MeanFlits: sizes.Mean(), Seed: 1, Clock: sim.Nanosecond,
 		Process: func(flits float64) (measure.Process, error) {
@@ -58,32 +72,15 @@ func Make(t testing.TB, name string, topo topology.Topology, load float64, setti
 	return w
 }
 
-// checkThreads measures a run on a dragonfly, whose channels between groups are long
-// enough for several threads to share it. [measure.Run] audits it: every flit
-// that entered the network has left it.
+// checkThreads measures a run by several numbers of threads. [measure.Run] audits it: every
+// flit that entered the network has left it.
 func checkThreads(t *testing.T, name string) {
-	topo, err := topology.Registry.New("dragonfly", struct{}{}, param.Set("p", 2), param.Set("a", 4), param.Set("h", 2))
-	if err != nil {
-		t.Fatal(err)
-	}
-	config := fabric.DefaultConfig()
-	config.Channels = map[string]fabric.ChannelConfig{"global": {Latency: 100 * sim.Nanosecond}}
 	for _, load := range []float64{0.2, 0.9} {
 		var want string
 		for _, threads := range []int{1, 2, 3} {
-			r, err := routing.Registry.New("min", routing.Env{Topology: topo, Seed: 1})
-			if err != nil {
-				t.Fatal(err)
-			}
-			f, err := core.New(topo.Graph(), config, r, 1)
-			if err != nil {
-				t.Fatal(err)
-			}
+			topo, f := dragonfly(t, "min")
 			w := Make(t, name, topo, load)
-			result, err := measure.Run(context.Background(), f, w, load, measure.Plan{Warmup: 300, Window: 1000, Threads: threads})
-			if err != nil {
-				t.Fatal(err)
-			}
+			result := simtest.Must(measure.Run(context.Background(), f, w, load, measure.Plan{Warmup: 300, Window: 1000, Threads: threads}))(t)
 			if f.Threads() != threads {
 				t.Fatalf("%d threads, want %d", f.Threads(), threads)
 			}
@@ -104,42 +101,69 @@ func checkThreads(t *testing.T, name string) {
 	}
 }
 
-// single is a small topology.
-func single(t testing.TB) topology.Topology {
-	t.Helper()
-	topo, err := topology.Registry.New("single-switch", struct{}{}, param.Set("terminals", 5))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return topo
+// watched holds what a workload sends to its contract.
+type watched struct {
+	fabric.Workload
+	t          testing.TB
+	sent       int   // packets
+	stop, last int64 // no births from this cycle on; the last one
 }
 
-// checkState saves a program in the middle of a run, restores it into a new one and
-// goes on with both.
-func checkState(t *testing.T, name string) {
-	topo := single(t)
-	for _, middle := range []int64{0, 37, 200} {
-		w := Make(t, name, topo, 0.5)
-		whole := newIdeal(t, w)
-		whole.start(w)
-		whole.run(middle)
+// Stop implements [fabric.Workload].
+func (w *watched) Stop(c int64) {
+	w.stop = c
+	w.Workload.Stop(c)
+}
+
+// Next implements [fabric.Source].
+func (w *watched) Next(t topology.TerminalID, until int64, spec *fabric.PacketSpec) bool {
+	*spec = fabric.PacketSpec{Flits: -1, Dst: -1, MLID: -1, VCs: 1}
+	switch {
+	case !w.Workload.Next(t, until, spec):
+		if spec.Birth <= until {
+			w.t.Errorf("until cycle %d terminal %d has no packet, and one of cycle %d", until, t, spec.Birth)
+		}
+		return false
+	case spec.Flits < 1 || spec.Dst < 0 || int(spec.Dst) >= w.Terminals() || spec.Birth > until || spec.Birth < 0 || spec.VCs != 0 || spec.MLID != 0:
+		w.t.Errorf("until cycle %d terminal %d sends the packet %+v", until, t, *spec)
+	case spec.Birth >= w.stop:
+		w.t.Errorf("a packet is born in cycle %d, the end is %d", spec.Birth, w.stop)
+	}
+	w.sent++
+	w.last = max(w.last, spec.Birth)
+	return true
+}
+
+// watchedResponder is one that hears of arrivals and of time.
+type watchedResponder struct {
+	*watched
+	r fabric.Responder
+}
+
+func (w watchedResponder) Deliver(d *fabric.Delivery)                             { w.r.Deliver(d) }
+func (w watchedResponder) Start(engine func(t topology.TerminalID) fabric.Engine) { w.r.Start(engine) }
+func (w watchedResponder) Alarm(t topology.TerminalID)                            { w.r.Alarm(t) }
+func (w watchedResponder) Measures() []string                                     { return w.r.Measures() }
+
+// checkContract looks at every packet of a run, and between its parts at the state: what is
+// read into a new program is written alike, and nothing that is longer or shorter is read.
+func checkContract(t *testing.T, name string) {
+	topo, f := network(t, "single-switch", "table", nil, param.Set("terminals", 5))
+	w := &watched{Workload: Make(t, name, topo, 0.5), t: t, stop: fabric.Never}
+	var workload fabric.Workload = w
+	if r, ok := w.Workload.(fabric.Responder); ok {
+		workload = watchedResponder{w, r}
+	}
+	states := 0
+	check := func(bool, func(*snapshot.Archive) error) error {
+		states++
 		state := w.AppendState(nil)
 		again := Make(t, name, topo, 0.5)
 		if err := again.RestoreState(state); err != nil {
-			t.Fatal(err)
+			return err
 		}
 		if got := again.AppendState(nil); string(got) != string(state) {
-			t.Errorf("cycle %d: the restored state differs", middle)
-		}
-		resumed := whole.clone()
-		resumed.start(again)
-		whole.run(middle + 500)
-		resumed.run(middle + 500)
-		if got, want := fmt.Sprint(resumed.sent), fmt.Sprint(whole.sent); got != want {
-			t.Errorf("saved in cycle %d: sends\n%.300s\nwant\n%.300s", middle, got, want)
-		}
-		if len(whole.sent) == 0 {
-			t.Error("nothing is sent")
+			t.Errorf("after %d packets the restored state differs", w.sent)
 		}
 		if err := Make(t, name, topo, 0.5).RestoreState(append(state, 1)); err == nil {
 			t.Error("a state that is too long is accepted")
@@ -147,32 +171,56 @@ func checkState(t *testing.T, name string) {
 		if err := Make(t, name, topo, 0.5).RestoreState(state[:len(state)-1]); err == nil {
 			t.Error("a state that is too short is accepted")
 		}
+		return nil
+	}
+	if _, err := measure.Run(context.Background(), f, workload, 0.5, measure.Plan{Warmup: 300, Window: 700, Threads: 1, Snapshot: check}); err != nil {
+		t.Fatal(err)
+	}
+	if w.sent == 0 || w.stop == fabric.Never || w.last < w.stop/2 || states < 3 {
+		t.Errorf("%d packets, the last born in cycle %d of %d; %d states", w.sent, w.last, w.stop, states)
 	}
 }
 
-// checkEnd ends the births in the middle of a run.
-func checkEnd(t *testing.T, name string) {
-	const end = 150
-	w := Make(t, name, single(t), 0.5)
-	network := newIdeal(t, w)
-	network.start(w)
-	network.run(100)
-	w.Stop(end)
-	network.run(1000)
-	last := int64(-1)
-	for _, s := range network.sent {
-		last = max(last, s.birth)
+// checkSnapshots ends runs of a program at several moments, and has others go on from what
+// they have left: alone, and where it follows another program, each of those that are
+// registered, in a network that is warm.
+func checkSnapshots(t *testing.T, name string) {
+	run := func(before string, plan measure.Plan) (string, error) {
+		topo, f := dragonfly(t, "ugal-l")
+		plan.Warmup, plan.Window = 500, 700
+		w := Make(t, name, topo, 0.3)
+		if before != "" {
+			plan.After, plan.Settle = w, 250
+			w = Make(t, before, topo, 0.6)
+		}
+		result, err := measure.Run(context.Background(), f, w, 0.3, plan)
+		if err != nil {
+			return "", err
+		}
+		return fmt.Sprint(result.Packets(), result.Accepted, result.MeanLatency(), result.Measures, result.Cycles, result.Evidence, result.ChannelFlits), nil
 	}
-	if last >= end || last < end/2 {
-		t.Errorf("the last packet is born in cycle %d, the end is %d", last, end)
-	}
-	if len(network.flying) > 0 {
-		t.Errorf("%d packets are under way", len(network.flying))
-	}
-	sent := len(network.sent)
-	w.Stop(0)
-	network.run(1100)
-	if len(network.sent) != sent {
-		t.Error("packets are sent behind the end")
+	for _, before := range append(terminal.Registry.Names(), "") {
+		want, err := run(before, measure.Plan{Threads: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, at := range []int{3, 6, 11} { // in the warm-up, settling or measuring, measuring
+			var kept []byte
+			killed, calls := errors.New("killed"), 0
+			_, err := run(before, measure.Plan{Threads: 1 + i%2, Snapshot: func(_ bool, state func(*snapshot.Archive) error) (err error) {
+				if calls++; calls > at {
+					if kept, err = snapshot.Encode(state); err == nil {
+						err = killed
+					}
+				}
+				return err
+			}})
+			if !errors.Is(err, killed) {
+				t.Fatalf("after %q: a run is not ended: %v", before, err)
+			}
+			if got, err := run(before, measure.Plan{Threads: 1 + (i+1)%3, From: snapshot.Reader(kept)}); err != nil || got != want {
+				t.Errorf("after %q: from slice %d on (%v)\n%.200s\nwant\n%.200s", before, at, err, got, want)
+			}
+		}
 	}
 }

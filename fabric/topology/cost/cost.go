@@ -41,13 +41,9 @@ type plan struct {
 // one cabinet if they fit into one, else from a new one on; families number what is close in
 // the graph close together. Cabinets stand in rows that make the floor as square as can be.
 func newPlan(g *topology.Graph, f Floor) (*plan, error) {
-	terminals := make([]int, g.Switches())
-	for _, p := range g.TerminalPort {
-		terminals[g.PortSwitch[p]]++
-	}
 	p := &plan{floor: f, cabinet: make([]int32, g.Switches())}
 	free := 0.0
-	for s, n := range terminals {
+	for s, n := range g.TerminalCounts() {
 		need := f.SwitchUnits + float64(n)*f.TerminalUnits
 		if need > free {
 			more := max(1, int(math.Ceil(need/f.CabinetUnits)))

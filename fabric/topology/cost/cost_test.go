@@ -7,15 +7,13 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // ring is a ring of four switches with two terminals each.
 func ring(t *testing.T) *topology.Graph {
 	t.Helper()
-	x, err := param.Make(topology.Registry, "torus", struct{}{}, func(c *topology.GridConfig) { c.Dims, c.Terminals = []int{4}, 2 })
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := simtest.Must(param.Make(topology.Registry, "torus", struct{}{}, func(c *topology.GridConfig) { c.Dims, c.Terminals = []int{4}, 2 }))(t)
 	return x.Graph()
 }
 
@@ -26,10 +24,7 @@ func ring(t *testing.T) *topology.Graph {
 func TestCostOfRing(t *testing.T) {
 	floor := Floor{CabinetUnits: 4, SwitchUnits: 1, TerminalUnits: 0.5, Width: 1, Pitch: 2, Inside: 1, Slack: 2}
 	price := Price{SwitchPort: 10, SwitchPortW: 2, CopperReach: 2.5, Copper: 3, CopperMetre: 1, CopperWatts: 0.5, Optical: 20, OpticalMetre: 2, OpticalWatts: 5, TerminalCable: true}
-	c, err := Of(ring(t), floor, price)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := simtest.Must(Of(ring(t), floor, price))(t)
 	want := Cost{Switches: 4, Terminals: 8, Cabinets: 2, Ports: 16, Radix: 4, Inside: Kind{10, 10}, Copper: Kind{10, 10}, Optical: Kind{2, 6}, Longest: 3,
 		Watts: 16*2 + 10*0.5 + 2*5, Price: 16*10 + 10*3 + 10 + 2*20 + 6*2}
 	if c != want {
@@ -60,10 +55,7 @@ func TestCostOfLargeSwitches(t *testing.T) {
 // shorter than one within a cabinet.
 func TestCostOfFamilies(t *testing.T) {
 	for _, name := range topology.Registry.Names() {
-		config, err := topology.Registry.Config(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		config := simtest.Must(topology.Registry.Config(name))(t)
 		x, err := topology.Registry.Build(name, config, struct{}{})
 		if err != nil {
 			continue // one that reads a file

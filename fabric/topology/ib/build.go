@@ -1,7 +1,6 @@
 package ib
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
@@ -9,12 +8,6 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 )
-
-// portReference is one port of one node.
-type portReference struct {
-	node *nodeRecord
-	end  *cableEnd
-}
 
 // finish checks the cables of a parsed file and makes the network. All problems
 // are returned together, each with its line.
@@ -210,11 +203,17 @@ func (f *listing) takeAggregation(names *topology.Names) {
 				f.warn(e.line, "cable between %q and %q, neither of them a switch, left out", n.id, e.peer)
 				continue
 			}
-			names.Aggregation = append(names.Aggregation, topology.AggregationNode{Name: n.description, Switch: s, Port: int32(e.peerPort),
-				NodeGUID: n.guid, NodePort: int32(e.port), PortGUID: e.guid, LID: e.lid, LMC: e.lmc, Rate: e.rate.text})
+			a := n.identity(&e)
+			a.Switch, a.Port, a.Rate = s, int32(e.peerPort), e.rate.text
+			names.Aggregation = append(names.Aggregation, a)
 			peer.ends = slices.DeleteFunc(peer.ends, func(back cableEnd) bool { return back.port == e.peerPort })
 		}
 	}
+}
+
+// identity is that of a port of an adapter.
+func (n *nodeRecord) identity(e *cableEnd) topology.AdapterPort {
+	return topology.AdapterPort{Name: n.description, NodeGUID: topology.GUID(n.guid), NodePort: int32(e.port), PortGUID: topology.GUID(e.guid), LID: e.lid, LMC: e.lmc}
 }
 
 // graph numbers the checked records: switches and terminals in file order,
@@ -233,29 +232,23 @@ func (f *listing) graph(s *ImportSummary) *topology.Graph {
 		}
 	}
 	g := &topology.Graph{Classes: classes, PortStart: []topology.PortID{0}, Names: names}
-	ports := map[portReference]topology.PortID{}
 	for i, n := range switches {
 		slices.SortFunc(n.ends, func(a, b cableEnd) int { return cmp.Compare(a.port, b.port) })
 		for j := range n.ends {
 			e := &n.ends[j]
-			ports[portReference{n, e}] = topology.PortID(len(g.Peer))
+			e.number = topology.PortID(len(g.Peer))
 			g.Peer = append(g.Peer, 0)
 			g.PortClass = append(g.PortClass, classOf[e.rate.text])
 			g.PortSwitch = append(g.PortSwitch, topology.SwitchID(i))
 			names.Port = append(names.Port, int32(e.port))
 		}
 		g.PortStart = append(g.PortStart, topology.PortID(len(g.Peer)))
-		names.Switch = append(names.Switch, n.description)
-		names.SwitchGUID = append(names.SwitchGUID, n.guid)
-		names.SwitchLID = append(names.SwitchLID, n.lid)
-		names.SwitchPorts = append(names.SwitchPorts, int32(n.ports))
-		names.SwitchLMC = append(names.SwitchLMC, n.lmc)
+		names.Switches = append(names.Switches, topology.SwitchName{Name: n.description, GUID: topology.GUID(n.guid), LID: n.lid, LMC: n.lmc, Ports: int32(n.ports)})
 	}
 	for _, n := range switches {
-		for j := range n.ends {
-			e := &n.ends[j]
+		for _, e := range n.ends {
 			if peer := f.byID[e.peer]; peer.kind == switchNode {
-				g.Peer[ports[portReference{n, e}]] = int32(ports[portReference{peer, peer.find(e.peerPort)}])
+				g.Peer[e.number] = int32(peer.find(e.peerPort).number)
 			}
 		}
 	}
@@ -271,16 +264,11 @@ func (f *listing) graph(s *ImportSummary) *topology.Graph {
 				f.warn(e.line, "cable between %q and %q, neither of them a switch, left out", n.id, e.peer)
 				continue
 			}
-			p := ports[portReference{peer, peer.find(e.peerPort)}]
+			p := peer.find(e.peerPort).number
 			g.Peer[p] = ^int32(len(g.TerminalPort))
 			g.TerminalPort = append(g.TerminalPort, p)
-			names.Terminal = append(names.Terminal, n.description)
-			names.NodeGUID = append(names.NodeGUID, n.guid)
-			names.PortGUID = append(names.PortGUID, e.guid)
-			names.TerminalLID = append(names.TerminalLID, e.lid)
-			names.TerminalLMC = append(names.TerminalLMC, e.lmc)
+			names.Terminals = append(names.Terminals, n.identity(e))
 			names.TerminalNode = append(names.TerminalNode, int32(i))
-			names.NodePort = append(names.NodePort, int32(e.port))
 		}
 	}
 	names.Host = hostsOf(names)
@@ -288,9 +276,7 @@ func (f *listing) graph(s *ImportSummary) *topology.Graph {
 	s.Hosts = len(g.Hosts())
 	s.Terminals = g.Terminals()
 	if f.dialect == dialectDiscover {
-		f.warnShared(g)
-	} else {
-		forgetZeros(names)
+		f.warnShared(names)
 	}
 	if g.Switches() > 0 && slices.Contains(g.DistancesFrom(0, nil), topology.Unreachable) {
 		f.warnings = append(f.warnings, fmt.Sprintf("%s: the fabric is not connected", f.Name))
@@ -324,10 +310,10 @@ func (f *listing) classes() ([]topology.Class, map[string]topology.ClassID) {
 }
 
 // warnShared tells of ports that have no LID or that of another.
-func (f *listing) warnShared(g *topology.Graph) {
+func (f *listing) warnShared(names *topology.Names) {
 	seen := map[int32]bool{}
 	shared, none := 0, 0
-	for _, lid := range slices.Concat(g.Names.SwitchLID, g.Names.TerminalLID) {
+	count := func(lid int32) {
 		if lid == 0 {
 			none++
 		} else if seen[lid] {
@@ -335,22 +321,16 @@ func (f *listing) warnShared(g *topology.Graph) {
 		}
 		seen[lid] = true
 	}
+	for _, s := range names.Switches {
+		count(s.LID)
+	}
+	for _, t := range names.Terminals {
+		count(t.LID)
+	}
 	if shared > 0 {
 		f.warnings = append(f.warnings, fmt.Sprintf("%s: %d ports have the LID of another", f.Name, shared))
 	}
 	if none > 0 {
 		f.warnings = append(f.warnings, fmt.Sprintf("%s: %d ports have no LID", f.Name, none))
-	}
-}
-
-// forgetZeros drops LIDs and LMCs if no node has any, as in a netlist that does
-// not state them.
-func forgetZeros(n *topology.Names) {
-	stated := func(v int32) bool { return v != 0 }
-	if !slices.ContainsFunc(n.SwitchLID, stated) && !slices.ContainsFunc(n.TerminalLID, stated) {
-		n.SwitchLID, n.TerminalLID = nil, nil
-	}
-	if len(bytes.Trim(n.SwitchLMC, "\x00"))+len(bytes.Trim(n.TerminalLMC, "\x00")) == 0 {
-		n.SwitchLMC, n.TerminalLMC = nil, nil
 	}
 }

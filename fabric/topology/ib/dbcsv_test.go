@@ -12,6 +12,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/topology/topologytest"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // asDB writes a graph in ibdiagnet's form, the ports of hosts and switches that have
@@ -20,9 +21,9 @@ func asDB(g *topology.Graph) string {
 	n := Names(g)
 	var nodes, ports, links strings.Builder
 	speed := map[string]string{"4xSDR": "2,1", "4xDDR": "2,2", "4xQDR": "2,4", "4xFDR10": "2,65536", "4xNDR": "2,2048"}
-	for s := range g.Switches() {
-		fmt.Fprintf(&nodes, "\"%s\",%d,2,1,1,0x%016x,0x%016x\n", n.Switch[s], n.SwitchPorts[s], n.SwitchGUID[s], n.SwitchGUID[s])
-		fmt.Fprintf(&ports, "0x%016x,0x%016x,0,%d,0,0,0\n", n.SwitchGUID[s], n.SwitchGUID[s], n.SwitchLID[s])
+	for _, s := range n.Switches {
+		fmt.Fprintf(&nodes, "\"%s\",%d,2,1,1,0x%016x,0x%016x\n", s.Name, s.Ports, s.GUID, s.GUID)
+		fmt.Fprintf(&ports, "0x%016x,0x%016x,0,%d,0,0,0\n", s.GUID, s.GUID, s.LID)
 	}
 	list, _ := adapters(g, n)
 	for _, adapter := range list {
@@ -32,13 +33,12 @@ func asDB(g *topology.Graph) string {
 		}
 	}
 	for p := range topology.PortID(g.NumPorts()) {
-		s := g.PortSwitch[p]
-		fmt.Fprintf(&ports, "0x%016x,0x%016x,%d,%d,%s,0\n", n.SwitchGUID[s], n.SwitchGUID[s], n.Port[p], n.SwitchLID[s], speed[g.Classes[g.PortClass[p]].Name])
+		s := n.Switches[g.PortSwitch[p]]
+		fmt.Fprintf(&ports, "0x%016x,0x%016x,%d,%d,%s,0\n", s.GUID, s.GUID, n.Port[p], s.LID, speed[g.Classes[g.PortClass[p]].Name])
 		if q, ok := g.PeerPort(p); ok && p < q {
-			fmt.Fprintf(&links, "0x%016x,%d,0x%016x,%d\n", n.SwitchGUID[s], n.Port[p], n.SwitchGUID[g.PortSwitch[q]], n.Port[q])
-		} else if !ok {
-			t, _ := g.PeerTerminal(p)
-			fmt.Fprintf(&links, "0x%016x,%d,0x%016x,%d\n", n.NodeGUID[t], n.NodePort[t], n.SwitchGUID[s], n.Port[p])
+			fmt.Fprintf(&links, "0x%016x,%d,0x%016x,%d\n", s.GUID, n.Port[p], n.Switches[g.PortSwitch[q]].GUID, n.Port[q])
+		} else if t, ok := g.PeerTerminal(p); ok {
+			fmt.Fprintf(&links, "0x%016x,%d,0x%016x,%d\n", n.Terminals[t].NodeGUID, n.Terminals[t].NodePort, s.GUID, n.Port[p])
 		}
 	}
 	return "# a comment\nSTART_NODES\nNodeDesc,NumPorts,NodeType,ClassVersion,BaseVersion,SystemImageGUID,NodeGUID\n" + nodes.String() + "END_NODES\n\n" +
@@ -52,10 +52,7 @@ func TestReadDBCSV(t *testing.T) {
 		im := imported(t, ReadNetDiscover, file)
 		g := im.Graph()
 		text := asDB(g)
-		db, err := ReadDBCSV(strings.NewReader(text), "x.db_csv")
-		if err != nil {
-			t.Fatal(err)
-		}
+		db := simtest.Must(ReadDBCSV(strings.NewReader(text), "x.db_csv"))(t)
 		topologytest.CheckGraph(t, db.Graph())
 		if a, b := cablesByGUID(g), cablesByGUID(db.Graph()); !maps.Equal(a, b) {
 			t.Errorf("%s: other cables", file)
@@ -63,13 +60,13 @@ func TestReadDBCSV(t *testing.T) {
 		if !reflect.DeepEqual(db.Graph().Classes, g.Classes) {
 			t.Errorf("%s: classes %v, want %v", file, db.Graph().Classes, g.Classes)
 		}
-		if a, b := db.Graph().Names, g.Names; !slices.Equal(a.SwitchLID, b.SwitchLID) || !slices.Equal(a.Switch, b.Switch) {
+		if a, b := db.Graph().Names, g.Names; !slices.Equal(a.Switches, b.Switches) {
 			t.Errorf("%s: switches have other LIDs or names", file)
 		}
-		lids := func(g *topology.Graph) map[uint64]int32 {
-			m := map[uint64]int32{}
-			for h, guid := range g.Names.PortGUID {
-				m[guid] = g.Names.TerminalLID[h]
+		lids := func(g *topology.Graph) map[topology.GUID]int32 {
+			m := map[topology.GUID]int32{}
+			for _, h := range g.Names.Terminals {
+				m[h.PortGUID] = h.LID
 			}
 			return m
 		}
@@ -97,11 +94,8 @@ END_LINKS
 `
 
 func TestReadDBCSVProblems(t *testing.T) {
-	im, err := ReadDBCSV(strings.NewReader(smallDB), "x")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if g := im.Graph(); g.Names.Switch[0] != "sw, one" || g.Names.TerminalLMC[0] != 1 || g.Classes[0].Rate != 200e9 || g.Names.SwitchPorts[0] != 36 {
+	im := simtest.Must(ReadDBCSV(strings.NewReader(smallDB), "x"))(t)
+	if g := im.Graph(); g.Names.Switches[0].Name != "sw, one" || g.Names.Terminals[0].LMC != 1 || g.Classes[0].Rate != 200e9 || g.Names.Switches[0].Ports != 36 {
 		t.Errorf("%+v %+v", g.Names, g.Classes)
 	}
 	change := func(old, new string) string { return strings.Replace(smallDB, old, new, 1) }

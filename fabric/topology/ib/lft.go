@@ -166,7 +166,7 @@ func (p *lftParser) parse(text string) {
 func (p *lftParser) begin(guid string, open bool) {
 	p.close()
 	v, err := strconv.ParseUint(guid, 0, 64)
-	s, known := p.Switches[v]
+	s, known := p.Switches[topology.GUID(v)]
 	before, cut := p.at, p.open
 	p.skipping, p.at = true, -1
 	switch {
@@ -254,7 +254,8 @@ func (p *lftParser) row(lidText, portText, rest string) {
 	e := lftEntry{p.Number, p.at, uint16(lid), uint8(number)}
 	if _, text, ok := strings.Cut(rest, "portguid 0x"); ok {
 		text = text[:hexDigits(text)]
-		guid, err := strconv.ParseUint(text, 16, 64)
+		v, err := strconv.ParseUint(text, 16, 64)
+		guid := topology.GUID(v)
 		if to, known := p.byGUID(guid); err == nil && known {
 			p.lfts.lids.put(int(lid), to)
 			p.enter(e, to)
@@ -344,7 +345,7 @@ func (p *lftParser) end() {
 	}
 	for s, listed := range p.listed {
 		if !listed && !p.Full() {
-			p.Problem("no table of %s (%016x)", p.graph.SwitchName(topology.SwitchID(s)), p.Names.SwitchGUID[s])
+			p.Problem("no table of %s (%016x)", p.graph.SwitchName(topology.SwitchID(s)), p.Names.Switches[s].GUID)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // OpenSM's minhop tables of an 8-port fat tree lead from every switch to every
@@ -17,10 +18,7 @@ func TestReadLFTs(t *testing.T) {
 	im := imported(t, ReadSim, "ft3_8.net.gz")
 	g := im.Graph()
 	dump := readTestdata(t, "ft3_8.minhop.lfts.dump.gz")
-	l, err := ReadLFTs(bytes.NewReader(dump), "lfts", g)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := simtest.Must(ReadLFTs(bytes.NewReader(dump), "lfts", g))(t)
 	walk := func(from, to topology.SwitchID, next func(topology.SwitchID) topology.PortID, want int16) {
 		t.Helper()
 		hops := int16(0)
@@ -102,10 +100,7 @@ func TestReadLFTsForms(t *testing.T) {
 	g := im.Graph()
 	dump := string(readTestdata(t, "ft2_8.dfsssp.lfts.dump.gz"))
 	fdbs := string(readTestdata(t, "ft2_8.dfsssp.fdbs.gz"))
-	want, err := ReadLFTs(strings.NewReader(dump), "dump", g)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := simtest.Must(ReadLFTs(strings.NewReader(dump), "dump", g))(t)
 	// ibroute's rows end in parentheses, and it counts those that it prints.
 	ibroute := regexp.MustCompile(`(?m) # (.*)$`).ReplaceAllString(dump, " : ($1)")
 	ibroute = regexp.MustCompile(`(?m)^(Unicast.*)\('(.*)'\):$`).ReplaceAllString(ibroute, "$1($2):\n  Lid  Out   Destination\n       Port     Info ")
@@ -118,9 +113,7 @@ func TestReadLFTsForms(t *testing.T) {
 			reduced.WriteString(" " + strings.TrimPrefix(strings.TrimPrefix(fields[2], "0"), "0"))
 		}
 	}
-	if err := want.Write(&written); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, want.Write(&written))
 	// What is written is what OpenSM wrote, but for the order of the switches and
 	// the words for the SM's adapter.
 	if got := written.String(); sortedLines(got) != sortedLines(dump) {

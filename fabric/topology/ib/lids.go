@@ -32,84 +32,90 @@ func Names(g *topology.Graph) *topology.Names {
 		*n = *g.Names
 	}
 	switches, terminals := g.Switches(), g.Terminals()
-	fill(&n.Port, g.NumPorts(), func(p int) int32 { return int32(g.LocalPort(topology.PortID(p)) + 1) })
-	fill(&n.Switch, switches, func(s int) string { return fmt.Sprintf("S%d", s) })
-	fill(&n.SwitchGUID, switches, func(s int) uint64 { return ibsimSwitchGUID + uint64(s) })
-	fill(&n.SwitchLID, switches, func(s int) int32 { return int32(terminals + s + 1) })
-	fill(&n.SwitchPorts, switches, func(s int) int32 {
-		most := int32(1)
-		first, end := g.Ports(topology.SwitchID(s))
-		for p := first; p < end; p++ {
-			most = max(most, n.Port[p])
+	n.Switches, n.Terminals = records(n.Switches, switches), records(n.Terminals, terminals)
+	if n.Port == nil {
+		for p := range topology.PortID(g.NumPorts()) {
+			n.Port = append(n.Port, int32(g.LocalPort(p)+1))
 		}
-		return most
-	})
-	fill(&n.Terminal, terminals, func(t int) string { return fmt.Sprintf("H%d", t) })
-	fill(&n.NodeGUID, terminals, func(t int) uint64 { return ibsimAdapterGUID + 2*uint64(t) })
-	fill(&n.NodePort, terminals, func(int) int32 { return 1 })
-	fill(&n.PortGUID, terminals, func(t int) uint64 { return n.NodeGUID[t] + uint64(n.NodePort[t]) })
-	fill(&n.TerminalLID, terminals, func(t int) int32 { return int32(t + 1) })
-	fill(&n.TerminalNode, terminals, func(t int) int32 { return int32(t) })
-	n.Switch, n.Terminal = onOneLine(n.Switch), onOneLine(n.Terminal)
+	}
+	if n.TerminalNode == nil {
+		for t := range int32(terminals) {
+			n.TerminalNode = append(n.TerminalNode, t)
+		}
+	}
+	var s topology.SwitchName // what any switch states
+	for _, x := range n.Switches {
+		s = topology.SwitchName{Name: cmp.Or(s.Name, x.Name), GUID: cmp.Or(s.GUID, x.GUID), LID: cmp.Or(s.LID, x.LID), Ports: cmp.Or(s.Ports, x.Ports)}
+	}
+	for i := range n.Switches {
+		x := &n.Switches[i]
+		missing(s.Name, &x.Name, fmt.Sprintf("S%d", i))
+		missing(s.GUID, &x.GUID, ibsimSwitchGUID+topology.GUID(i))
+		missing(s.LID, &x.LID, int32(terminals+i+1))
+		first, end := g.Ports(topology.SwitchID(i))
+		missing(s.Ports, &x.Ports, slices.Max(append(n.Port[first:end:end], 1)))
+		x.Name = onOneLine(x.Name)
+	}
+	var t topology.AdapterPort
+	for _, x := range n.Terminals {
+		t = topology.AdapterPort{Name: cmp.Or(t.Name, x.Name), NodeGUID: cmp.Or(t.NodeGUID, x.NodeGUID), NodePort: cmp.Or(t.NodePort, x.NodePort), PortGUID: cmp.Or(t.PortGUID, x.PortGUID), LID: cmp.Or(t.LID, x.LID)}
+	}
+	for i := range n.Terminals {
+		x := &n.Terminals[i]
+		missing(t.Name, &x.Name, fmt.Sprintf("H%d", i))
+		missing(t.NodeGUID, &x.NodeGUID, ibsimAdapterGUID+2*topology.GUID(i))
+		missing(t.NodePort, &x.NodePort, 1)
+		missing(t.PortGUID, &x.PortGUID, x.NodeGUID+topology.GUID(x.NodePort))
+		missing(t.LID, &x.LID, int32(i+1))
+		x.Name = onOneLine(x.Name)
+	}
 	return n
+}
+
+// records copies a list of n records, or makes one.
+func records[E any](list []E, n int) []E {
+	if list == nil {
+		return make([]E, n)
+	}
+	return slices.Clone(list)
+}
+
+// missing sets what no record of a list states.
+func missing[E comparable](stated E, field *E, value E) {
+	var zero E
+	if stated == zero {
+		*field = value
+	}
 }
 
 // onOneLine replaces what would end a line by blanks, as InfiniBand's tools do in
 // descriptions of nodes.
-func onOneLine(names []string) []string {
-	control := func(r rune) bool { return unicode.IsControl(r) }
-	for i, name := range names {
-		if strings.ContainsFunc(name, control) {
-			names = slices.Clone(names) // the graph's own stay
-			for j := i; j < len(names); j++ {
-				names[j] = strings.Map(func(r rune) rune {
-					if control(r) {
-						return ' '
-					}
-					return r
-				}, names[j])
-			}
-			break
+func onOneLine(name string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
 		}
-	}
-	return names
-}
-
-// fill makes a list of n values unless there is one.
-func fill[E any](list *[]E, n int, value func(i int) E) {
-	if *list == nil {
-		*list = make([]E, n)
-		for i := range *list {
-			(*list)[i] = value(i)
-		}
-	}
-}
-
-// lmcOf reads a list of LMCs that may be nil.
-func lmcOf(lmcs []uint8, i int) uint8 {
-	if lmcs == nil {
-		return 0
-	}
-	return lmcs[i]
+		return r
+	}, name)
 }
 
 // CompareGUID compares two GUIDs as OpenSM's maps do: the maps are keyed by the
 // GUID in network byte order, compared as a little-endian number, so that the
 // last byte of the GUID weighs most. Consecutive GUIDs come out of order from
 // the 257th on.
-func CompareGUID(a, b uint64) int {
-	return cmp.Compare(bits.ReverseBytes64(a), bits.ReverseBytes64(b))
+func CompareGUID(a, b topology.GUID) int {
+	return cmp.Compare(bits.ReverseBytes64(uint64(a)), bits.ReverseBytes64(uint64(b)))
 }
 
 // GUIDOrder lists the switches in the order of OpenSM's maps ([CompareGUID]). It
 // breaks most of OpenSM's ties.
 func GUIDOrder(names *topology.Names) []topology.SwitchID {
-	order := make([]topology.SwitchID, len(names.SwitchGUID))
+	order := make([]topology.SwitchID, len(names.Switches))
 	for s := range order {
 		order[s] = topology.SwitchID(s)
 	}
 	slices.SortFunc(order, func(a, b topology.SwitchID) int {
-		return CompareGUID(names.SwitchGUID[a], names.SwitchGUID[b])
+		return CompareGUID(names.Switches[a].GUID, names.Switches[b].GUID)
 	})
 	return order
 }
@@ -140,20 +146,19 @@ func StatedLIDs(g *topology.Graph) *LIDs {
 	if g.Names == nil {
 		return l
 	}
-	for t, lid := range g.Names.TerminalLID {
-		for i := range int32(1) << lmcOf(g.Names.TerminalLMC, t) {
-			l.put(int(lid+i), t)
+	enter := func(lid int32, lmc uint8, destination int) {
+		for i := range int32(1) << lmc {
+			l.put(int(lid+i), destination)
 		}
 	}
-	for s, lid := range g.Names.SwitchLID {
-		for i := range int32(1) << lmcOf(g.Names.SwitchLMC, s) {
-			l.put(int(lid+i), l.terminals+s)
-		}
+	for t, x := range g.Names.Terminals {
+		enter(x.LID, x.LMC, t)
+	}
+	for s, x := range g.Names.Switches {
+		enter(x.LID, x.LMC, l.terminals+s)
 	}
 	for _, a := range g.Names.Aggregation {
-		for i := range int32(1) << a.LMC {
-			l.put(int(a.LID+i), l.aggregation())
-		}
+		enter(a.LID, a.LMC, l.aggregation())
 	}
 	return l
 }
@@ -197,18 +202,18 @@ func (l *LIDs) Highest() int { return max(0, len(l.end)-1) }
 // Identities finds the switches and terminals of a fabric by GUID.
 type Identities struct {
 	Names     *topology.Names
-	Switches  map[uint64]topology.SwitchID
-	Terminals map[uint64]topology.TerminalID // by port GUID
+	Switches  map[topology.GUID]topology.SwitchID
+	Terminals map[topology.GUID]topology.TerminalID // by port GUID
 }
 
 // NewIdentities takes the GUIDs of [Names].
 func NewIdentities(names *topology.Names) *Identities {
-	ids := &Identities{names, make(map[uint64]topology.SwitchID, len(names.SwitchGUID)), make(map[uint64]topology.TerminalID, len(names.PortGUID))}
-	for s, guid := range names.SwitchGUID {
-		ids.Switches[guid] = topology.SwitchID(s)
+	ids := &Identities{names, map[topology.GUID]topology.SwitchID{}, map[topology.GUID]topology.TerminalID{}}
+	for s, x := range names.Switches {
+		ids.Switches[x.GUID] = topology.SwitchID(s)
 	}
-	for t, guid := range names.PortGUID {
-		ids.Terminals[guid] = topology.TerminalID(t)
+	for t, x := range names.Terminals {
+		ids.Terminals[x.PortGUID] = topology.TerminalID(t)
 	}
 	return ids
 }
@@ -219,7 +224,7 @@ type subnet struct {
 	*Identities
 	graph  *topology.Graph
 	lids   *LIDs
-	within map[uint64]bool // port GUIDs of aggregation nodes
+	within map[topology.GUID]bool // port GUIDs of aggregation nodes
 }
 
 // newSubnet reads r, of a file with a name; lids knows the LIDs (nil: as the fabric states
@@ -228,7 +233,7 @@ func newSubnet(r io.Reader, name string, g *topology.Graph, lids *LIDs) *subnet 
 	if lids == nil {
 		lids = StatedLIDs(g)
 	}
-	n := &subnet{input.NewLines(r, name), NewIdentities(Names(g)), g, lids, map[uint64]bool{}}
+	n := &subnet{input.NewLines(r, name), NewIdentities(Names(g)), g, lids, map[topology.GUID]bool{}}
 	for _, a := range n.Names.Aggregation {
 		n.within[a.PortGUID] = true
 	}
@@ -239,8 +244,8 @@ func newSubnet(r io.Reader, name string, g *topology.Graph, lids *LIDs) *subnet 
 // aggregation node has it. destination is as of byGUID.
 func (n *subnet) guid(text string) (destination int, known bool) {
 	guid, err := strconv.ParseUint(text, 0, 64)
-	destination, known = n.byGUID(guid)
-	if err != nil || !known && !n.within[guid] {
+	destination, known = n.byGUID(topology.GUID(guid))
+	if err != nil || !known && !n.within[topology.GUID(guid)] {
 		n.Problem("GUID %s is not in the fabric", text)
 	}
 	return destination, known && err == nil
@@ -257,7 +262,7 @@ func (n *subnet) lid(text string, base int) (destination int, known bool) {
 }
 
 // byGUID is the destination with a port GUID: a terminal, or terminals + a switch.
-func (n *subnet) byGUID(guid uint64) (destination int, known bool) {
+func (n *subnet) byGUID(guid topology.GUID) (destination int, known bool) {
 	if s, known := n.Switches[guid]; known {
 		return n.graph.Terminals() + int(s), true
 	}

@@ -11,14 +11,12 @@ import (
 	"github.com/weft-sim/weft/fabric/topology/topologytest"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/input"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 func readSmall(t *testing.T, text string) *Imported {
 	t.Helper()
-	im, err := ReadNetDiscover(strings.NewReader(text), "small.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	im := simtest.Must(ReadNetDiscover(strings.NewReader(text), "small.txt"))(t)
 	return im
 }
 
@@ -30,18 +28,13 @@ func TestNetDiscoverFields(t *testing.T) {
 		what      string
 		got, want any
 	}{
-		{"descriptions", n.Switch, []string{"leaf # a", "leaf b"}},
-		{"hosts", n.Terminal, []string{`host "c" HCA-1`, `host "c" HCA-1`, "d"}},
-		{"switch GUIDs", n.SwitchGUID, []uint64{0xa, 0xb}},
-		{"switch LIDs", n.SwitchLID, []int32{1, 2}},
-		{"ports of switches", n.SwitchPorts, []int32{36, 36}},
+		{"switches", n.Switches, []topology.SwitchName{{Name: "leaf # a", GUID: 0xa, LID: 1, Ports: 36}, {Name: "leaf b", GUID: 0xb, LID: 2, Ports: 36}}},
 		{"port numbers", n.Port, []int32{1, 30, 2, 3, 4}},
-		{"node GUIDs", n.NodeGUID, []uint64{0xc0, 0xc0, 0xd0}},
-		{"port GUIDs", n.PortGUID, []uint64{0xc1, 0xc2, 0xd1}},
-		{"LIDs", n.TerminalLID, []int32{3, 4, 5}},
-		{"LMCs", n.TerminalLMC, []uint8{1, 1, 0}},
+		{"hosts", n.Terminals, []topology.AdapterPort{
+			{Name: `host "c" HCA-1`, NodeGUID: 0xc0, NodePort: 1, PortGUID: 0xc1, LID: 3, LMC: 1},
+			{Name: `host "c" HCA-1`, NodeGUID: 0xc0, NodePort: 2, PortGUID: 0xc2, LID: 4, LMC: 1},
+			{Name: "d", NodeGUID: 0xd0, NodePort: 1, PortGUID: 0xd1, LID: 5}}},
 		{"adapters", n.TerminalNode, []int32{0, 0, 1}},
-		{"adapter ports", n.NodePort, []int32{1, 2, 1}},
 		// Slowest first: 4 x 8, 4 x 10, 1 x 200, 4 x 100 Gb/s.
 		{"classes", g.Classes, []topology.Class{
 			{Name: "4xQDR", Latency: 1, Rate: 32e9}, {Name: "4xFDR10", Latency: 1, Rate: 40e9},
@@ -127,38 +120,32 @@ Ca 1 "H-e" # "node1 HCA-1"
 	g := im.Graph()
 	// In file order; a port GUID may equal the node's. The aggregation node is no
 	// terminal.
-	if want := []uint64{0xc1, 0xd, 0xe}; !reflect.DeepEqual(g.Names.PortGUID, want) {
-		t.Errorf("port GUIDs %x, want %x", g.Names.PortGUID, want)
+	if x := g.Names.Terminals; len(x) != 3 || x[0].PortGUID != 0xc1 || x[1].PortGUID != 0xd || x[2].PortGUID != 0xe {
+		t.Errorf("ports %+v", x)
 	}
 	if c := g.Classes[g.PortClass[0]]; c.Name != "unknown" || c.Rate != 0 {
 		t.Errorf("the router's cable has class %+v", c)
 	}
-	if want := []topology.AggregationNode{{Name: "Mellanox Technologies Aggregation Node", Switch: 0, Port: 41, NodeGUID: 0xb, NodePort: 1, PortGUID: 0xb, LID: 14, Rate: "4xHDR"}}; !reflect.DeepEqual(g.Names.Aggregation, want) {
+	if want := []topology.AdapterPort{{Name: "Mellanox Technologies Aggregation Node", Switch: 0, Port: 41, NodeGUID: 0xb, NodePort: 1, PortGUID: 0xb, LID: 14, Rate: "4xHDR"}}; !reflect.DeepEqual(g.Names.Aggregation, want) {
 		t.Errorf("aggregation nodes %+v, want %+v", g.Names.Aggregation, want)
 	}
-	if len(g.Classes) != 2 || g.NumPorts() != 3 || g.Names.SwitchPorts[0] != 41 {
-		t.Errorf("%d ports of %d, classes %v", g.NumPorts(), g.Names.SwitchPorts[0], g.Classes)
+	if len(g.Classes) != 2 || g.NumPorts() != 3 || g.Names.Switches[0].Ports != 41 {
+		t.Errorf("%d ports of %d, classes %v", g.NumPorts(), g.Names.Switches[0].Ports, g.Classes)
 	}
 	// It is written like the others: routes to it are part of a subnet's tables.
 	var text bytes.Buffer
-	if err := WriteNetDiscover(&text, g); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, WriteNetDiscover(&text, g))
 	again, err := ReadNetDiscover(&text, "again")
 	if err != nil || !reflect.DeepEqual(again.Graph().Names.Aggregation, g.Names.Aggregation) {
 		t.Errorf("read back %+v, %v", again, err)
 	}
 	text.Reset()
-	if err := WriteSim(&text, g); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, WriteSim(&text, g))
 	if again, err = ReadSim(&text, "again"); err != nil || again.Summary.AggregationNodes != 1 {
 		t.Errorf("read back %+v, %v", again, err)
 	}
 	text.Reset()
-	if err := topology.WriteJSON(&text, g); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, topology.WriteJSON(&text, g))
 	if back, err := topology.ReadJSON("again", text.Bytes()); err != nil || !reflect.DeepEqual(back.Names.Aggregation, g.Names.Aggregation) {
 		t.Errorf("read back %+v, %v", back, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim/input"
 )
 
@@ -64,6 +65,7 @@ type cableEnd struct {
 	lmc      uint8
 	peerLID  int32 // -1 if not stated
 	rate     cableRate
+	number   topology.PortID // in the graph, of a switch's port
 }
 
 // listing is a parsed file before its cables are checked.

@@ -211,7 +211,7 @@ var device = regexp.MustCompile(`^(HCA-\d+|mlx\d+_\d+|mthca\d+|qib\d+|hfi1_\d+|(
 func hostsOf(n *topology.Names) []int32 {
 	type adapter struct{ host, device string }
 	name := func(t int) (a adapter, ok bool) {
-		words := strings.Fields(n.Terminal[t])
+		words := strings.Fields(n.Terminals[t].Name)
 		if len(words) < 2 || !device.MatchString(words[len(words)-1]) {
 			return a, false
 		}
@@ -229,7 +229,7 @@ func hostsOf(n *topology.Names) []int32 {
 	}
 	byName := map[string]int32{}
 	byNode := map[int32]int32{}
-	hosts := make([]int32, len(n.Terminal))
+	hosts := make([]int32, len(n.Terminals))
 	several := false
 	next := int32(0)
 	for t, node := range n.TerminalNode {

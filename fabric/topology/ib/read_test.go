@@ -15,6 +15,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology/topologytest"
 	"github.com/weft-sim/weft/sim/input"
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // TestConformance holds the topologies that this package registers, which are files,
@@ -70,20 +71,14 @@ func fuzzTables(f *testing.F, read func(r io.Reader, name string, g *topology.Gr
 // readTestdata reads a file of testdata, compressed or not.
 func readTestdata(t testing.TB, name string) []byte {
 	t.Helper()
-	data, err := input.ReadInput(filepath.Join("testdata", name), input.MaxInput)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := simtest.Must(input.ReadInput(filepath.Join("testdata", name), input.MaxInput))(t)
 	return data
 }
 
 // imported reads a network of testdata.
 func imported(t testing.TB, read func(io.Reader, string) (*Imported, error), name string) *Imported {
 	t.Helper()
-	im, err := read(bytes.NewReader(readTestdata(t, name)), name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	im := simtest.Must(read(bytes.NewReader(readTestdata(t, name)), name))(t)
 	return im
 }
 
@@ -141,13 +136,13 @@ func TestRealClusters(t *testing.T) {
 				hosts[g.TerminalSwitch(topology.TerminalID(m))]++
 				if m > 0 && g.Names.TerminalNode[m] == g.Names.TerminalNode[m-1] {
 					dual++
-					if g.Names.NodeGUID[m] != g.Names.NodeGUID[m-1] || g.Names.PortGUID[m] == g.Names.PortGUID[m-1] || g.Names.TerminalLID[m] == g.Names.TerminalLID[m-1] {
+					if a, b := g.Names.Terminals[m], g.Names.Terminals[m-1]; a.NodeGUID != b.NodeGUID || a.PortGUID == b.PortGUID || a.LID == b.LID {
 						t.Errorf("the ports of %s: want one node GUID, two port GUIDs, two LIDs", g.TerminalName(topology.TerminalID(m)))
 					}
 				}
 				// In both files a port's GUID is its node's plus its number.
-				if g.Names.PortGUID[m] != g.Names.NodeGUID[m]+uint64(g.Names.NodePort[m]) {
-					t.Errorf("terminal %d: port GUID %x of node %x", m, g.Names.PortGUID[m], g.Names.NodeGUID[m])
+				if x := g.Names.Terminals[m]; x.PortGUID != x.NodeGUID+topology.GUID(x.NodePort) {
+					t.Errorf("terminal %d: %+v", m, x)
 				}
 			}
 			empty := 0
@@ -199,15 +194,11 @@ func TestReadFileFindsTheFormat(t *testing.T) {
 	dir := t.TempDir()
 	put := func(name string, data []byte) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, os.WriteFile(path, data, 0o600))
 		return path
 	}
 	var json bytes.Buffer
-	if err := topology.WriteJSON(&json, readSmall(t, smallFabric).Graph()); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, topology.WriteJSON(&json, readSmall(t, smallFabric).Graph()))
 	for _, c := range []struct {
 		path     string
 		switches int
@@ -244,9 +235,7 @@ func TestReadFileFindsTheFormat(t *testing.T) {
 // names the type that reads it.
 func TestWrongType(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "net")
-	if err := os.WriteFile(path, []byte("Switch 2 \"L0\"\n[1] \"H0\"[1]\n[2] \"H1\"[1]\n\nHca 1 \"H0\"\n[1] \"L0\"[1]\n\nHca 1 \"H1\"\n[1] \"L0\"[2]\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, os.WriteFile(path, []byte("Switch 2 \"L0\"\n[1] \"H0\"[1]\n[2] \"H1\"[1]\n\nHca 1 \"H0\"\n[1] \"L0\"[1]\n\nHca 1 \"H1\"\n[1] \"L0\"[2]\n"), 0o666))
 	for name, want := range map[string]string{"ibnetdiscover": `topology.type = "ibsim"`, "ibdiagnet": `topology.type = "ibsim"`, "ibsim": "<nil>"} {
 		_, err := topology.Registry.New(name, struct{}{}, param.Set("path", path))
 		if got := fmt.Sprint(err); strings.Count(got, "\n") > 0 || !strings.Contains(got, want) {
@@ -270,7 +259,11 @@ func TestHostsOf(t *testing.T) {
 		{"no device", []string{"gateway one", "gateway two", ""}, []int32{0, 1, 2}, nil},
 		{"unnamed with two ports", []string{"", ""}, []int32{4, 4}, []int32{0, 0}},
 	} {
-		if got := hostsOf(&topology.Names{Terminal: c.names, TerminalNode: c.nodes}); !slices.Equal(got, c.want) {
+		names := &topology.Names{TerminalNode: c.nodes}
+		for _, name := range c.names {
+			names.Terminals = append(names.Terminals, topology.AdapterPort{Name: name})
+		}
+		if got := hostsOf(names); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}

@@ -119,7 +119,7 @@ func (p *vlarbParser) find(lidText, portText string) int {
 	case !known || to == p.lids.aggregation():
 		return noPort
 	}
-	if most := int(p.Names.SwitchPorts[s]); number > most {
+	if most := int(p.Names.Switches[s].Ports); number > most {
 		p.Problem("port %d of %s: want 0 to %d", number, p.graph.SwitchName(s), most)
 		return noPort
 	}

@@ -11,15 +11,12 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 )
 
-// adapterPort is a port of an adapter: a terminal, or a port of an aggregation node.
-type adapterPort = topology.AggregationNode
-
 // adapters lists the ports of each adapter: of terminals in the order of their first ones,
 // ports as the terminals are numbered; then of aggregation nodes, ports ascending. terminals
 // are all ports of the former by terminal.
-func adapters(g *topology.Graph, n *topology.Names) (list [][]adapterPort, terminals []adapterPort) {
+func adapters(g *topology.Graph, n *topology.Names) (list [][]topology.AdapterPort, terminals []topology.AdapterPort) {
 	index := map[uint64]int{}
-	add := func(key uint64, p adapterPort) {
+	add := func(key uint64, p topology.AdapterPort) {
 		i, known := index[key]
 		if !known {
 			i = len(list)
@@ -29,18 +26,18 @@ func adapters(g *topology.Graph, n *topology.Names) (list [][]adapterPort, termi
 		list[i] = append(list[i], p)
 	}
 	for t, at := range g.TerminalPort {
-		p := adapterPort{Name: n.Terminal[t], Switch: g.PortSwitch[at], Port: n.Port[at], NodeGUID: n.NodeGUID[t], NodePort: n.NodePort[t],
-			PortGUID: n.PortGUID[t], LID: n.TerminalLID[t], LMC: lmcOf(n.TerminalLMC, t), Rate: rateOf(g, at)}
+		p := n.Terminals[t]
+		p.Switch, p.Port, p.Rate = g.PortSwitch[at], n.Port[at], rateOf(g, at)
 		terminals = append(terminals, p)
 		add(uint64(n.TerminalNode[t]), p)
 	}
 	clear(index)
 	hosts := len(list)
 	for _, a := range n.Aggregation {
-		add(a.NodeGUID, a)
+		add(uint64(a.NodeGUID), a)
 	}
 	for _, ports := range list[hosts:] {
-		slices.SortFunc(ports, func(a, b adapterPort) int { return cmp.Compare(a.NodePort, b.NodePort) })
+		slices.SortFunc(ports, func(a, b topology.AdapterPort) int { return cmp.Compare(a.NodePort, b.NodePort) })
 	}
 	return list, terminals
 }
@@ -55,13 +52,13 @@ func WriteNetDiscover(w io.Writer, g *topology.Graph) error {
 	list, terminals := adapters(g, n)
 	fmt.Fprintf(out, "#\n# Topology file\n#\n")
 	for s := range topology.SwitchID(g.Switches()) {
-		guid := n.SwitchGUID[s]
-		fmt.Fprintf(out, "\nvendid=0x0\ndevid=0x0\nsysimgguid=0x%x\nswitchguid=0x%x(%x)\n", guid, guid, guid)
-		fmt.Fprintf(out, "Switch\t%d \"S-%016x\"\t\t# \"%s\" base port 0 lid %d lmc %d\n", n.SwitchPorts[s], guid, n.Switch[s], n.SwitchLID[s], lmcOf(n.SwitchLMC, int(s)))
+		x := n.Switches[s]
+		fmt.Fprintf(out, "\nvendid=0x0\ndevid=0x0\nsysimgguid=0x%x\nswitchguid=0x%x(%x)\n", x.GUID, x.GUID, x.GUID)
+		fmt.Fprintf(out, "Switch\t%d \"S-%016x\"\t\t# \"%s\" base port 0 lid %d lmc %d\n", x.Ports, x.GUID, x.Name, x.LID, x.LMC)
 		eachCable(g, n, s, terminals, func(p topology.PortID, q topology.PortID) {
-			r := g.PortSwitch[q]
-			fmt.Fprintf(out, "[%d]\t\"S-%016x\"[%d]\t\t# \"%s\" lid %d%s\n", n.Port[p], n.SwitchGUID[r], n.Port[q], n.Switch[r], n.SwitchLID[r], withSpace(rateOf(g, p)))
-		}, func(a *adapterPort) {
+			r := n.Switches[g.PortSwitch[q]]
+			fmt.Fprintf(out, "[%d]\t\"S-%016x\"[%d]\t\t# \"%s\" lid %d%s\n", n.Port[p], r.GUID, n.Port[q], r.Name, r.LID, withSpace(rateOf(g, p)))
+		}, func(a *topology.AdapterPort) {
 			fmt.Fprintf(out, "[%d]\t\"H-%016x\"[%d](%x) \t\t# \"%s\" lid %d%s\n", a.Port, a.NodeGUID, a.NodePort, a.PortGUID, a.Name, a.LID, withSpace(a.Rate))
 		})
 	}
@@ -70,8 +67,9 @@ func WriteNetDiscover(w io.Writer, g *topology.Graph) error {
 		fmt.Fprintf(out, "\nvendid=0x0\ndevid=0x0\nsysimgguid=0x%x\ncaguid=0x%x\n", first.NodeGUID, first.NodeGUID)
 		fmt.Fprintf(out, "Ca\t%d \"H-%016x\"\t\t# \"%s\"\n", portCount(ports), first.NodeGUID, first.Name)
 		for _, a := range ports {
-			fmt.Fprintf(out, "[%d](%x) \t\"S-%016x\"[%d]\t\t# lid %d lmc %d \"%s\" lid %d%s\n", a.NodePort, a.PortGUID, n.SwitchGUID[a.Switch], a.Port,
-				a.LID, a.LMC, n.Switch[a.Switch], n.SwitchLID[a.Switch], withSpace(a.Rate))
+			s := n.Switches[a.Switch]
+			fmt.Fprintf(out, "[%d](%x) \t\"S-%016x\"[%d]\t\t# lid %d lmc %d \"%s\" lid %d%s\n", a.NodePort, a.PortGUID, s.GUID, a.Port,
+				a.LID, a.LMC, s.Name, s.LID, withSpace(a.Rate))
 		}
 	}
 	return out.Flush()
@@ -79,7 +77,7 @@ func WriteNetDiscover(w io.Writer, g *topology.Graph) error {
 
 // eachCable visits the cables at a switch: those of its ports to switches and terminals, in
 // order, then those of its aggregation nodes.
-func eachCable(g *topology.Graph, n *topology.Names, s topology.SwitchID, terminals []adapterPort, toSwitch func(p, q topology.PortID), toAdapter func(a *adapterPort)) {
+func eachCable(g *topology.Graph, n *topology.Names, s topology.SwitchID, terminals []topology.AdapterPort, toSwitch func(p, q topology.PortID), toAdapter func(a *topology.AdapterPort)) {
 	first, end := g.Ports(s)
 	for p := first; p < end; p++ {
 		if q, ok := g.PeerPort(p); ok {
@@ -114,7 +112,7 @@ func rateOf(g *topology.Graph, p topology.PortID) string {
 
 // portCount is how many ports an adapter is given: as many as the highest
 // connected one needs, since a [topology.Graph] knows no others.
-func portCount(ports []adapterPort) int32 {
+func portCount(ports []topology.AdapterPort) int32 {
 	most := int32(1)
 	for _, a := range ports {
 		most = max(most, a.NodePort)
@@ -133,14 +131,14 @@ func WriteSim(w io.Writer, g *topology.Graph) error {
 	n := Names(g)
 	list, terminals := adapters(g, n)
 	plain := len(n.Aggregation) == 0 && numberedByIBSim(n, list) && namesAreIDs(n, list)
-	id := func(kind byte, guid uint64, name string) string {
+	id := func(kind byte, guid topology.GUID, name string) string {
 		if plain {
 			return name
 		}
 		return fmt.Sprintf("%c-%016x", kind, guid)
 	}
-	switchID := func(s topology.SwitchID) string { return id('S', n.SwitchGUID[s], n.Switch[s]) }
-	head := func(word string, ports int32, id, key string, guid uint64, description string) {
+	switchID := func(s topology.SwitchID) string { return id('S', n.Switches[s].GUID, n.Switches[s].Name) }
+	head := func(word string, ports int32, id, key string, guid topology.GUID, description string) {
 		if plain {
 			fmt.Fprintf(out, "%s %d %q\n", word, ports, id)
 		} else {
@@ -148,10 +146,10 @@ func WriteSim(w io.Writer, g *topology.Graph) error {
 		}
 	}
 	for s := range topology.SwitchID(g.Switches()) {
-		head("Switch", n.SwitchPorts[s], switchID(s), "switchguid", n.SwitchGUID[s], n.Switch[s])
+		head("Switch", n.Switches[s].Ports, switchID(s), "switchguid", n.Switches[s].GUID, n.Switches[s].Name)
 		eachCable(g, n, s, terminals, func(p, q topology.PortID) {
 			fmt.Fprintf(out, "[%d]\t\"%s\"[%d]\n", n.Port[p], switchID(g.PortSwitch[q]), n.Port[q])
-		}, func(a *adapterPort) {
+		}, func(a *topology.AdapterPort) {
 			fmt.Fprintf(out, "[%d]\t\"%s\"[%d]\n", a.Port, id('H', a.NodeGUID, a.Name), a.NodePort)
 		})
 		fmt.Fprintln(out)
@@ -169,28 +167,31 @@ func WriteSim(w io.Writer, g *topology.Graph) error {
 
 // numberedByIBSim tells whether ibsim would give the nodes, listed in order,
 // the GUIDs that they have.
-func numberedByIBSim(n *topology.Names, list [][]adapterPort) bool {
-	for s, guid := range n.SwitchGUID {
-		if guid != ibsimSwitchGUID+uint64(s) {
+func numberedByIBSim(n *topology.Names, list [][]topology.AdapterPort) bool {
+	for s, x := range n.Switches {
+		if x.GUID != ibsimSwitchGUID+topology.GUID(s) {
 			return false
 		}
 	}
-	next := uint64(ibsimAdapterGUID)
+	next := topology.GUID(ibsimAdapterGUID)
 	for _, ports := range list {
 		for _, a := range ports {
-			if a.NodeGUID != next || a.PortGUID != next+uint64(a.NodePort) {
+			if a.NodeGUID != next || a.PortGUID != next+topology.GUID(a.NodePort) {
 				return false
 			}
 		}
-		next += uint64(portCount(ports)) + 1
+		next += topology.GUID(portCount(ports)) + 1
 	}
 	return true
 }
 
 // namesAreIDs tells whether every node's description can be its id: not empty,
 // none of ibsim's reserved characters, no two alike.
-func namesAreIDs(n *topology.Names, list [][]adapterPort) bool {
-	names := slices.Clone(n.Switch)
+func namesAreIDs(n *topology.Names, list [][]topology.AdapterPort) bool {
+	var names []string
+	for _, s := range n.Switches {
+		names = append(names, s.Name)
+	}
 	for _, ports := range list {
 		names = append(names, ports[0].Name)
 	}
@@ -226,7 +227,7 @@ func (l *LFTs) Write(w io.Writer) error {
 		}
 	}
 	for s := range l.graph.Switches() {
-		fmt.Fprintf(out, "Unicast lids [0-%d] of switch Lid %d guid 0x%016x ('%s'):\n", highest, own[s], n.SwitchGUID[s], n.Switch[s])
+		fmt.Fprintf(out, "Unicast lids [0-%d] of switch Lid %d guid 0x%016x ('%s'):\n", highest, own[s], n.Switches[s].GUID, n.Switches[s].Name)
 		for _, lid := range rows {
 			d, _ := l.lids.of(lid)
 			port := l.next[l.cell(topology.SwitchID(s))+d]
@@ -236,11 +237,11 @@ func (l *LFTs) Write(w io.Writer) error {
 			} else if d != l.graph.Terminals()+s {
 				continue
 			}
-			kind, guid, name := "Channel Adapter", uint64(0), ""
+			kind, guid, name := "Switch", topology.GUID(0), ""
 			if end := d - l.graph.Terminals(); end >= 0 {
-				kind, guid, name = "Switch", n.SwitchGUID[end], n.Switch[end]
+				guid, name = n.Switches[end].GUID, n.Switches[end].Name
 			} else {
-				guid, name = n.PortGUID[d], n.Terminal[d]
+				kind, guid, name = "Channel Adapter", n.Terminals[d].PortGUID, n.Terminals[d].Name
 			}
 			fmt.Fprintf(out, "0x%04x %03d # %s portguid 0x%016x: '%s'\n", lid, number, kind, guid, name)
 		}

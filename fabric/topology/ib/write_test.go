@@ -11,6 +11,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/topology/topologytest"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // What ibsim and ibnetdiscover wrote comes back byte for byte, but for the
@@ -18,27 +19,17 @@ import (
 func TestWritersRepeatTheTools(t *testing.T) {
 	header := regexp.MustCompile(`(?m)^#.*\n`)
 	discover := readTestdata(t, "torus_4x4x4_1.ibnetdiscover.txt.gz")
-	im, err := ReadNetDiscover(bytes.NewReader(discover), "torus.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	im := simtest.Must(ReadNetDiscover(bytes.NewReader(discover), "torus.txt"))(t)
 	var out bytes.Buffer
-	if err := WriteNetDiscover(&out, im.Graph()); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, WriteNetDiscover(&out, im.Graph()))
 	if got, want := header.ReplaceAll(out.Bytes(), nil), header.ReplaceAll(discover, nil); !bytes.Equal(got, want) {
 		t.Errorf("ibnetdiscover form differs:\n%s", firstDifference(got, want))
 	}
 	netlist := readTestdata(t, "torus_4x4x4_1.net.gz")
-	sim, err := ReadSim(bytes.NewReader(netlist), "torus.net")
-	if err != nil {
-		t.Fatal(err)
-	}
+	sim := simtest.Must(ReadSim(bytes.NewReader(netlist), "torus.net"))(t)
 	topologytest.CheckGraph(t, sim.Graph())
 	out.Reset()
-	if err := WriteSim(&out, sim.Graph()); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, WriteSim(&out, sim.Graph()))
 	if !bytes.Equal(bytes.TrimSpace(out.Bytes()), bytes.TrimSpace(netlist)) {
 		t.Errorf("netlist differs:\n%s", firstDifference(out.Bytes(), netlist))
 	}
@@ -66,7 +57,7 @@ func TestSimNumbersLikeIBSim(t *testing.T) {
 }
 
 type guidPort struct {
-	guid uint64
+	guid topology.GUID
 	port int32
 	name string
 }
@@ -76,7 +67,7 @@ func cablesByGUID(g *topology.Graph) map[[2]guidPort]bool {
 	n := Names(g)
 	end := func(p topology.PortID) guidPort {
 		s := g.PortSwitch[p]
-		return guidPort{n.SwitchGUID[s], n.Port[p], n.Switch[s]}
+		return guidPort{n.Switches[s].GUID, n.Port[p], n.Switches[s].Name}
 	}
 	set := map[[2]guidPort]bool{}
 	for p := range g.NumPorts() {
@@ -86,7 +77,7 @@ func cablesByGUID(g *topology.Graph) map[[2]guidPort]bool {
 			b = end(q)
 		} else {
 			m, _ := g.PeerTerminal(topology.PortID(p))
-			b = guidPort{n.PortGUID[m], n.NodePort[m], n.Terminal[m]}
+			b = guidPort{n.Terminals[m].PortGUID, n.Terminals[m].NodePort, n.Terminals[m].Name}
 		}
 		if b.guid < a.guid || a.guid == b.guid && b.port < a.port {
 			a, b = b, a
@@ -106,9 +97,7 @@ func TestRoundTrips(t *testing.T) {
 	for name, g := range sources {
 		t.Run(name, func(t *testing.T) {
 			var text bytes.Buffer
-			if err := WriteNetDiscover(&text, g); err != nil {
-				t.Fatal(err)
-			}
+			simtest.Check(t, WriteNetDiscover(&text, g))
 			again, err := ReadNetDiscover(&text, "again.txt")
 			if err != nil {
 				t.Fatal(err)
@@ -117,9 +106,7 @@ func TestRoundTrips(t *testing.T) {
 				t.Error("the ibnetdiscover form reads as another graph")
 			}
 			text.Reset()
-			if err := WriteSim(&text, g); err != nil {
-				t.Fatal(err)
-			}
+			simtest.Check(t, WriteSim(&text, g))
 			if again, err = ReadSim(&text, "again.net"); err != nil {
 				t.Fatal(err)
 			}
@@ -140,9 +127,7 @@ func TestWritersOfGeneratedNetworks(t *testing.T) {
 	b.AddLink(1, 0, 1)
 	g := b.Freeze()
 	var text bytes.Buffer
-	if err := WriteSim(&text, g); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, WriteSim(&text, g))
 	want := `Switch 3 "S0"
 [1]	"S1"[2]
 [2]	"H1"[1]
@@ -163,24 +148,16 @@ Hca 1 "H1"
 	if text.String() != want {
 		t.Errorf("netlist\n%s\nwant\n%s", text.String(), want)
 	}
-	sim, err := ReadSim(&text, "own.net")
-	if err != nil {
-		t.Fatal(err)
-	}
+	sim := simtest.Must(ReadSim(&text, "own.net"))(t)
 	text.Reset()
-	if err := WriteNetDiscover(&text, g); err != nil {
-		t.Fatal(err)
-	}
-	found, err := ReadNetDiscover(&text, "own.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, WriteNetDiscover(&text, g))
+	found := simtest.Must(ReadNetDiscover(&text, "own.txt"))(t)
 	own := cablesByGUID(g)
 	if !reflect.DeepEqual(own, cablesByGUID(sim.Graph())) || !reflect.DeepEqual(own, cablesByGUID(found.Graph())) {
 		t.Error("the written forms read as another fabric")
 	}
-	if n := Names(g); n.SwitchGUID[1] != 0x200001 || n.PortGUID[1] != 0x100003 || n.NodeGUID[1] != 0x100002 {
-		t.Errorf("GUIDs %x %x %x", n.SwitchGUID, n.NodeGUID, n.PortGUID)
+	if n := Names(g); n.Switches[1].GUID != 0x200001 || n.Terminals[1].PortGUID != 0x100003 || n.Terminals[1].NodeGUID != 0x100002 {
+		t.Errorf("%+v", n)
 	}
 }
 
@@ -205,26 +182,18 @@ Ca 1 "h2"
 	if want := `x.net:10: one-sided link: "sw b" port 2 leads to "sw a" port 3`; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v, want %q", err, want)
 	}
-	im, err := ReadSim(strings.NewReader(text), "x.net")
-	if err != nil {
-		t.Fatal(err)
+	im := simtest.Must(ReadSim(strings.NewReader(text), "x.net"))(t)
+	// LIDs are not stated, so numbered: three terminals, then three switches. h1 takes its own
+	// GUID and two for its ports.
+	n := Names(im.Graph())
+	switches := []topology.SwitchName{{Name: "described", GUID: 0x200000, LID: 4, Ports: 4}, {Name: "sw b", GUID: 0x200010, LID: 5, Ports: 2}, {Name: "sw c", GUID: 0x200011, LID: 6, Ports: 2}}
+	terminals := []topology.AdapterPort{
+		{Name: "h1", NodeGUID: 0x500000, NodePort: 1, PortGUID: 0x500001, LID: 1},
+		{Name: "h1", NodeGUID: 0x500000, NodePort: 2, PortGUID: 0x500002, LID: 2},
+		{Name: "h2", NodeGUID: 0x500003, NodePort: 1, PortGUID: 0x500004, LID: 3},
 	}
-	n := im.Graph().Names
-	for _, c := range []struct {
-		what      string
-		got, want any
-	}{
-		{"switch GUIDs", n.SwitchGUID, []uint64{0x200000, 0x200010, 0x200011}},
-		// h1 takes its own GUID and two for its ports.
-		{"port GUIDs", n.PortGUID, []uint64{0x500001, 0x500002, 0x500004}},
-		{"names", n.Switch, []string{"described", "sw b", "sw c"}},
-		// Not stated, so numbered: three terminals, then three switches.
-		{"LIDs", Names(im.Graph()).SwitchLID, []int32{4, 5, 6}},
-		{"LMCs", n.TerminalLMC, []uint8(nil)},
-	} {
-		if !reflect.DeepEqual(c.got, c.want) {
-			t.Errorf("%s: %x, want %x", c.what, c.got, c.want)
-		}
+	if !reflect.DeepEqual(n.Switches, switches) || !reflect.DeepEqual(n.Terminals, terminals) {
+		t.Errorf("%+v", n)
 	}
 	if _, err := ReadSim(strings.NewReader("include \"other.net\"\n"), "x.net"); err == nil || !strings.Contains(err.Error(), "x.net:1: ibsim's include") {
 		t.Errorf("include: %v", err)
@@ -249,9 +218,7 @@ func fuzzReader(f *testing.F, read func(io.Reader, string) (*Imported, error), w
 			topologytest.CheckGraph(t, g)
 		}
 		var written bytes.Buffer
-		if err := write(&written, g); err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, write(&written, g))
 		again, err := read(bytes.NewReader(written.Bytes()), "fuzz")
 		if err != nil {
 			t.Fatalf("%v\nin\n%s", err, written.String())
@@ -286,17 +253,15 @@ func TestWritersOfNamesWithLineBreaks(t *testing.T) {
 		read  func(io.Reader, string) (*Imported, error)
 	}{"ibnetdiscover": {WriteNetDiscover, ReadNetDiscover}, "ibsim": {WriteSim, ReadSim}} {
 		var text bytes.Buffer
-		if err := form.write(&text, g); err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, form.write(&text, g))
 		back, err := form.read(&text, name)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
-		} else if n := back.Graph().Names; name == "ibnetdiscover" && (n.Switch[0] != `a"b c` || n.Terminal[0] != "t  1") {
-			t.Errorf("names %q and %q", n.Switch[0], n.Terminal[0])
+		} else if n := back.Graph().Names; name == "ibnetdiscover" && (n.Switches[0].Name != `a"b c` || n.Terminals[0].Name != "t  1") {
+			t.Errorf("names %+v", n)
 		}
 	}
-	if g.Names.Switch[0] != "a\"b\nc" {
-		t.Errorf("the network's own name has become %q", g.Names.Switch[0])
+	if g.Names.Switches[0].Name != "a\"b\nc" {
+		t.Errorf("the network's own name has become %q", g.Names.Switches[0].Name)
 	}
 }

@@ -198,10 +198,7 @@ func checkForms(t testing.TB, topo topology.Formed) {
 // 20) in which the terminals are divided as evenly as whole switches allow.
 func bisection(g *topology.Graph) int {
 	n := g.Switches()
-	weight := make([]int, n)
-	for t := range topology.TerminalID(g.Terminals()) {
-		weight[g.TerminalSwitch(t)]++
-	}
+	weight := g.TerminalCounts()
 	count := make([][]int, n) // cables between two switches
 	for s := range count {
 		count[s] = make([]int, n)

@@ -12,6 +12,7 @@ import (
 	"github.com/weft-sim/weft/routing/multicast"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // From OpenSM's files to OpenSM's tables, and a table of all engines.
@@ -64,10 +65,7 @@ func TestJob(t *testing.T) {
 
 func filesOf(t *testing.T, r *JobReport) map[string][]byte {
 	t.Helper()
-	files, err := r.Files()
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := simtest.Must(r.Files())(t)
 	for name := range files {
 		if !slices.Contains(FileNames(), name) {
 			t.Errorf("%s is none of the names of files", name)
@@ -80,14 +78,8 @@ func filesOf(t *testing.T, r *JobReport) map[string][]byte {
 func TestJobWithSharedEntries(t *testing.T) {
 	env := opensmFabric(t, "torus_4x4x4_1")
 	groups := groupsOf(t, env.Graph, "grid_4x4x4.sa.gz")
-	report, err := Job{Graph: env.Graph, Groups: groups, Entries: multicast.Unlimited, Engine: "mr4lms", Engines: []string{"minhop-mc"}, Seed: 1}.Run()
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows, err := ReadMCFDBs(bytes.NewReader(filesOf(t, report)["mr4lms.mcfdbs"]), "tables", env.Graph)
-	if err != nil {
-		t.Fatal(err)
-	}
+	report := simtest.Must(Job{Graph: env.Graph, Groups: groups, Entries: multicast.Unlimited, Engine: "mr4lms", Engines: []string{"minhop-mc"}, Seed: 1}.Run())(t)
+	rows := simtest.Must(ReadMCFDBs(bytes.NewReader(filesOf(t, report)["mr4lms.mcfdbs"]), "tables", env.Graph))(t)
 	colours := report.Reports[0].Unlimited.Colours
 	if colours >= len(groups) {
 		t.Fatalf("%d entries for %d groups: nothing is shared", colours, len(groups))
@@ -156,10 +148,7 @@ func TestJobProblems(t *testing.T) {
 // two ports and switches without hosts, are routed by every engine.
 func TestJobOnRealClusters(t *testing.T) {
 	for _, file := range []string{"psmn-x5-2020-qdr-ddr.txt", "loginoff-2014-qdr-fdr10.txt"} {
-		topo, err := ib.ReadFile(filepath.Join("..", "..", "..", "fabric", "topology", "ib", "testdata", file), "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		topo := simtest.Must(ib.ReadFile(filepath.Join("..", "..", "..", "fabric", "topology", "ib", "testdata", file), ""))(t)
 		graph := topo.Graph()
 		draw := sim.NewStream(1, "clusters", 0)
 		var groups []multicast.Group
@@ -168,18 +157,10 @@ func TestJobOnRealClusters(t *testing.T) {
 		}
 		sa := saGroups(t, groups)
 		var dump bytes.Buffer
-		if err := WriteSADump(&dump, graph, sa); err != nil {
-			t.Fatal(err)
-		}
-		again, err := ReadSADump(&dump, "sa", graph)
-		if err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, WriteSADump(&dump, graph, sa))
+		again := simtest.Must(ReadSADump(&dump, "sa", graph))(t)
 		for _, engine := range multicast.Registry.Names() {
-			r, err := Job{Graph: graph, Groups: again, Engine: engine, Engines: []string{}, Entries: multicast.Unlimited, Seed: 1}.Run()
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := simtest.Must(Job{Graph: graph, Groups: again, Engine: engine, Engines: []string{}, Entries: multicast.Unlimited, Seed: 1}.Run())(t)
 			if err := r.Reports[0].forest.Check(); err != nil {
 				t.Errorf("%s, %s: %v", file, engine, err)
 			}
@@ -190,25 +171,14 @@ func TestJobOnRealClusters(t *testing.T) {
 
 // Equal jobs give equal files.
 func TestJobIsReproducible(t *testing.T) {
-	topo, err := param.Make(topology.Registry, "dragonfly", struct{}{}, func(*topology.DragonflyConfig) {})
-	if err != nil {
-		t.Fatal(err)
-	}
-	groups, err := param.Make(multicast.Patterns, "random", multicast.PatternEnv{Terminals: topo.Graph().Terminals(), Seed: 3}, func(*multicast.RandomConfig) {})
-	if err != nil {
-		t.Fatal(err)
-	}
+	topo := simtest.Must(param.Make(topology.Registry, "dragonfly", struct{}{}, func(*topology.DragonflyConfig) {}))(t)
+	groups := simtest.Must(param.Make(multicast.Patterns, "random", multicast.PatternEnv{Terminals: topo.Graph().Terminals(), Seed: 3}, func(*multicast.RandomConfig) {}))(t)
 	sa := saGroups(t, groups)
 	var texts []string
 	for threads := 1; threads <= 3; threads++ {
-		r, err := Job{Graph: topo.Graph(), Groups: sa, Entries: 30, Threads: threads, Seed: 1, Engines: []string{"minhop-mc", "mr4lms", "opensm-sssp"}}.Run()
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := simtest.Must(Job{Graph: topo.Graph(), Groups: sa, Entries: 30, Threads: threads, Seed: 1, Engines: []string{"minhop-mc", "mr4lms", "opensm-sssp"}}.Run())(t)
 		var text bytes.Buffer
-		if err := r.WriteCSV(&text); err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, r.WriteCSV(&text))
 		texts = append(texts, text.String())
 	}
 	if texts[0] != texts[1] || texts[0] != texts[2] {
@@ -222,10 +192,7 @@ func saGroups(t *testing.T, groups []multicast.Group) []SAGroup {
 	t.Helper()
 	list := make([]SAGroup, len(groups))
 	for i, g := range groups {
-		number, err := MLIDOf(i)
-		if err != nil {
-			t.Fatal(err)
-		}
+		number := simtest.Must(MLIDOf(i))(t)
 		list[i] = SAGroup{Group: g, MLID: number, MGID: [2]uint64{0xff12a01cfe800000, uint64(FirstMLID + i)}}
 	}
 	return list

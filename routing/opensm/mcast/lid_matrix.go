@@ -80,7 +80,7 @@ func ReadLIDMatrix(r io.Reader, name string, graph *topology.Graph) (*LIDMatrix,
 			guid, ok := cutHex(text, "guid ")
 			if !ok {
 				in.Problem("a switch without a GUID: %s", input.Quote(text))
-			} else if s, known := ids.Switches[guid]; !known {
+			} else if s, known := ids.Switches[topology.GUID(guid)]; !known {
 				in.Problem("switch %016x is not in the fabric", guid)
 			} else {
 				from = s
@@ -115,8 +115,8 @@ func (m *LIDMatrix) readRow(in *input.Lines, ids *ib.Identities, from topology.S
 		in.Problem("row without a port GUID: %s", input.Quote(in.Text))
 		return
 	}
-	to, isSwitch := ids.Switches[guid]
-	if _, isHost := ids.Terminals[guid]; !isSwitch && !isHost {
+	to, isSwitch := ids.Switches[topology.GUID(guid)]
+	if _, isHost := ids.Terminals[topology.GUID(guid)]; !isSwitch && !isHost {
 		in.Problem("port %016x is not in the fabric", guid)
 		return
 	}
@@ -129,7 +129,7 @@ func (m *LIDMatrix) readRow(in *input.Lines, ids *ib.Identities, from topology.S
 	}
 	_, list, ok := strings.Cut(values, ":")
 	fields := strings.Fields(list)
-	if want := int(ids.Names.SwitchPorts[from]) + 1; !ok || len(fields) != want {
+	if want := int(ids.Names.Switches[from].Ports) + 1; !ok || len(fields) != want {
 		in.Problem("%d hop counts, want %d: the smallest, then one for each port of %s", len(fields), want, m.graph.SwitchName(from))
 		return
 	}

@@ -16,13 +16,13 @@ import (
 )
 
 // memberGUIDs lists the port GUIDs of a group's members, ascending.
-func memberGUIDs(names *topology.Names, g *multicast.Group) []uint64 {
-	guids := make([]uint64, 0, g.Size())
+func memberGUIDs(names *topology.Names, g *multicast.Group) []topology.GUID {
+	guids := make([]topology.GUID, 0, g.Size())
 	for _, t := range g.Terminals {
-		guids = append(guids, names.PortGUID[t])
+		guids = append(guids, names.Terminals[t].PortGUID)
 	}
 	for _, s := range g.Switches {
-		guids = append(guids, names.SwitchGUID[s])
+		guids = append(guids, names.Switches[s].GUID)
 	}
 	slices.Sort(guids)
 	return guids
@@ -93,7 +93,7 @@ func WriteMCFDBs(w io.Writer, graph *topology.Graph, tables MFTs) error {
 		if len(tables[s]) == 0 {
 			continue
 		}
-		fmt.Fprintf(out, "\nSwitch 0x%016x\nLID    : Out Port(s)\n", names.SwitchGUID[s])
+		fmt.Fprintf(out, "\nSwitch 0x%016x\nLID    : Out Port(s)\n", names.Switches[s].GUID)
 		for _, row := range tables[s] {
 			fmt.Fprintf(out, "0x%04X :", row.MLID)
 			for _, port := range row.Ports {
@@ -121,7 +121,7 @@ func ReadMCFDBs(r io.Reader, name string, graph *topology.Graph) (MFTs, error) {
 		case strings.HasPrefix(text, "Switch "):
 			at = unknownSwitch
 			guid, err := parseHex(strings.TrimSpace(text[len("Switch "):]), 64)
-			s, known := ids.Switches[guid]
+			s, known := ids.Switches[topology.GUID(guid)]
 			switch {
 			case err != nil:
 				in.Problem("switch without a GUID: %s", input.Quote(text))
@@ -143,8 +143,8 @@ func ReadMCFDBs(r io.Reader, name string, graph *topology.Graph) (MFTs, error) {
 			case at == unknownSwitch:
 			case len(tables[at]) > 0 && tables[at][len(tables[at])-1].MLID >= row.MLID:
 				in.Problem("row %#x is out of order", row.MLID)
-			case int32(slices.Max(row.Ports)) > ids.Names.SwitchPorts[at]:
-				in.Problem("row %#x has a port beyond %d", row.MLID, ids.Names.SwitchPorts[at])
+			case int32(slices.Max(row.Ports)) > ids.Names.Switches[at].Ports:
+				in.Problem("row %#x has a port beyond %d", row.MLID, ids.Names.Switches[at].Ports)
 			default:
 				tables[at] = append(tables[at], row)
 			}

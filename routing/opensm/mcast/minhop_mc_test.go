@@ -7,6 +7,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing/multicast"
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // BenchmarkMinHopMC routes the lines of a process grid on the networks of the
@@ -25,18 +26,9 @@ func BenchmarkMinHopMC(b *testing.B) {
 			return param.Make(topology.Registry, "torus", struct{}{}, func(c *topology.GridConfig) { c.Dims, c.Terminals = []int{30, 20, 20}, 2 })
 		}, []int{28, 28, 28}},
 	} {
-		topo, err := c.make()
-		if err != nil {
-			b.Fatal(err)
-		}
-		env, err := multicast.NewEnv(topo.Graph(), 0)
-		if err != nil {
-			b.Fatal(err)
-		}
-		groups, err := param.Make(multicast.Patterns, "grid", multicast.PatternEnv{Terminals: topo.Graph().Terminals(), Seed: 1}, func(g *multicast.GridConfig) { g.Dims = c.dims })
-		if err != nil {
-			b.Fatal(err)
-		}
+		topo := simtest.Must(c.make())(b)
+		env := simtest.Must(multicast.NewEnv(topo.Graph(), 0))(b)
+		groups := simtest.Must(param.Make(multicast.Patterns, "grid", multicast.PatternEnv{Terminals: topo.Graph().Terminals(), Seed: 1}, func(g *multicast.GridConfig) { g.Dims = c.dims }))(b)
 		b.Run(fmt.Sprintf("topo=%s/groups=%d", c.name, len(groups)), func(b *testing.B) {
 			builder := newMinHopMC(env.Graph, shortest{env.Hops})
 			b.ReportAllocs()
@@ -54,10 +46,7 @@ func BenchmarkMinHopMC(b *testing.B) {
 // BenchmarkSSSPUnicast is the unicast phase of opensm-sssp on a fat tree of
 // 1,024 terminals and 320 switches; OpenSM takes 310 to 370 ms.
 func BenchmarkSSSPUnicast(b *testing.B) {
-	topo, err := param.Make(topology.Registry, "fat-tree", struct{}{}, func(c *topology.FatTreeConfig) { c.K, c.N = 16, 3 })
-	if err != nil {
-		b.Fatal(err)
-	}
+	topo := simtest.Must(param.Make(topology.Registry, "fat-tree", struct{}{}, func(c *topology.FatTreeConfig) { c.K, c.N = 16, 3 }))(b)
 	for b.Loop() {
 		if _, err := newSSSPMC(topo.Graph(), 0); err != nil {
 			b.Fatal(err)

@@ -17,6 +17,7 @@ import (
 	"github.com/weft-sim/weft/routing/opensm"
 	"github.com/weft-sim/weft/sim/input"
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // The files in testdata are measurements: OpenSM 3.3.23 on ibsim 0.10,
@@ -24,39 +25,27 @@ import (
 
 func opensmFile(t testing.TB, name string) []byte {
 	t.Helper()
-	data, err := input.ReadInput(filepath.Join("testdata", name), input.MaxInput)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := simtest.Must(input.ReadInput(filepath.Join("testdata", name), input.MaxInput))(t)
 	return data
 }
 
 // newEnv is what engines see of a network.
 func newEnv(t testing.TB, graph *topology.Graph) multicast.Env {
 	t.Helper()
-	env, err := multicast.NewEnv(graph, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	env := simtest.Must(multicast.NewEnv(graph, 1))(t)
 	return env
 }
 
 // groupsOf are the groups of an SA dump.
 func groupsOf(t testing.TB, graph *topology.Graph, file string) []SAGroup {
 	t.Helper()
-	all, err := ReadSADump(bytes.NewReader(opensmFile(t, file)), file, graph)
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := simtest.Must(ReadSADump(bytes.NewReader(opensmFile(t, file)), file, graph))(t)
 	return all
 }
 
 func opensmFabric(t testing.TB, net string) multicast.Env {
 	t.Helper()
-	im, err := ib.ReadNetDiscover(bytes.NewReader(opensmFile(t, net+".ibnetdiscover.txt.gz")), net)
-	if err != nil {
-		t.Fatal(err)
-	}
+	im := simtest.Must(ib.ReadNetDiscover(bytes.NewReader(opensmFile(t, net+".ibnetdiscover.txt.gz")), net))(t)
 	return newEnv(t, im.Graph())
 }
 
@@ -71,13 +60,8 @@ func joinSA(t testing.TB, e multicast.Engine, groups []SAGroup) func(multicast.C
 	t.Helper()
 	mlids := map[multicast.Colour]uint16{}
 	for _, g := range groups {
-		if err := e.Join(g.Group); err != nil {
-			t.Fatal(err)
-		}
-		p, err := e.Forest().Planted(g.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, e.Join(g.Group))
+		p := simtest.Must(e.Forest().Planted(g.ID))(t)
 		mlids[p.Colour] = g.MLID
 	}
 	return func(c multicast.Colour) (uint16, error) { return mlids[c], nil }
@@ -115,9 +99,7 @@ func TestOpenSMTables(t *testing.T) {
 				t.Fatal(err)
 			}
 			var dump bytes.Buffer
-			if err := WriteMCFDBs(&dump, env.Graph, tables); err != nil {
-				t.Fatal(err)
-			}
+			simtest.Check(t, WriteMCFDBs(&dump, env.Graph, tables))
 			want := opensmFile(t, name+".mcfdbs.gz")
 			if !bytes.Equal(dump.Bytes(), want) {
 				t.Errorf("the tables differ: %s", firstDifference(dump.String(), string(want)))
@@ -144,10 +126,7 @@ func firstDifference(got, want string) string {
 
 func checkEFI(t *testing.T, f *multicast.Forest, file []byte) {
 	t.Helper()
-	rows, err := csv.NewReader(bytes.NewReader(file)).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := simtest.Must(csv.NewReader(bytes.NewReader(file)).ReadAll())(t)
 	want := map[string]string{}
 	for _, row := range rows[1:] {
 		want[strings.Join(row[:4], ",")] = row[4]
@@ -160,11 +139,12 @@ func checkEFI(t *testing.T, f *multicast.Forest, file []byte) {
 			continue
 		}
 		a, b := graph.PortSwitch[p], graph.PortSwitch[q]
-		if graph.Names.SwitchGUID[a] > graph.Names.SwitchGUID[b] {
+		x, y := graph.Names.Switches[a].GUID, graph.Names.Switches[b].GUID
+		if x > y {
 			continue
 		}
 		used++
-		key := fmt.Sprintf("%#x,%d,%#x,%d", graph.Names.SwitchGUID[a], graph.Names.Port[p], graph.Names.SwitchGUID[b], graph.Names.Port[q])
+		key := fmt.Sprintf("%#x,%d,%#x,%d", x, graph.Names.Port[p], y, graph.Names.Port[q])
 		if want[key] != strconv.Itoa(f.EFI(q)) {
 			t.Errorf("EFI of %s is %d, want %q", key, f.EFI(q), want[key])
 		}
@@ -190,10 +170,7 @@ func checkResults(t *testing.T, f *multicast.Forest, groups []SAGroup, r map[str
 	}
 	round := func(x float64) string { return strconv.FormatFloat(x, 'f', 2, 64) }
 	number := func(key string) string { // two digits after the point
-		x, err := strconv.ParseFloat(r[key], 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		x := simtest.Must(strconv.ParseFloat(r[key], 64))(t)
 		return round(x)
 	}
 	for key, got := range map[string]float64{
@@ -248,25 +225,17 @@ func TestOpenSMEnginesForgetOtherGroups(t *testing.T) {
 	for _, name := range []string{"minhop-mc", "opensm-sssp"} {
 		trees := func(order []SAGroup, leave bool) string {
 			config, _ := multicast.Registry.Config(name)
-			e, err := multicast.Registry.Build(name, config, env)
-			if err != nil {
-				t.Fatal(err)
-			}
+			e := simtest.Must(multicast.Registry.Build(name, config, env))(t)
 			joinSA(t, e, order)
 			if leave {
 				for _, g := range order[:len(order)/2] {
-					if err := e.Leave(g.ID); err != nil {
-						t.Fatal(err)
-					}
+					simtest.Check(t, e.Leave(g.ID))
 				}
 				joinSA(t, e, order[:len(order)/2])
 			}
 			text := ""
 			for _, g := range groups {
-				p, err := e.Forest().Planted(g.ID)
-				if err != nil {
-					t.Fatal(err)
-				}
+				p := simtest.Must(e.Forest().Planted(g.ID))(t)
 				text += fmt.Sprintln(p.Switches, p.Up)
 			}
 			return text
@@ -286,22 +255,13 @@ func TestLIDMatrix(t *testing.T) {
 	for _, net := range []string{"ft3_8", "torus_4x4x4_1"} {
 		env := opensmFabric(t, net)
 		dump := opensmFile(t, net+".minhop.lid-matrix.dump.gz")
-		m, err := ReadLIDMatrix(bytes.NewReader(dump), net, env.Graph)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := simtest.Must(ReadLIDMatrix(bytes.NewReader(dump), net, env.Graph))(t)
 		if !m.matchesShortestPaths(env.Hops) {
 			t.Errorf("%s: the dump differs from breadth-first distances", net)
 		}
 		groups := readableGroups(t, env.Graph, map[string]string{"ft3_8": "grid_4x4x8.sa.gz", "torus_4x4x4_1": "random_64_256x8.sa.gz"}[net])
-		own, err := multicast.Registry.Build("minhop-mc", new(struct{}), env)
-		if err != nil {
-			t.Fatal(err)
-		}
-		fed, err := NewMinHopMCFrom(env, m)
-		if err != nil {
-			t.Fatal(err)
-		}
+		own := simtest.Must(multicast.Registry.Build("minhop-mc", new(struct{}), env))(t)
+		fed := simtest.Must(NewMinHopMCFrom(env, m))(t)
 		a, _ := TablesOf(own.Forest(), joinSA(t, own, groups))
 		b, _ := TablesOf(fed.Forest(), joinSA(t, fed, groups))
 		if fmt.Sprint(a) != fmt.Sprint(b) {
@@ -359,10 +319,7 @@ func TestSSSPInfinity(t *testing.T) {
 	if refused.LIDs != 7740 || refused.Allowed != 35 || refused.Lost != 24 {
 		t.Errorf("%+v", *refused)
 	}
-	e, err := set(7, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := simtest.Must(set(7, true))(t)
 	if err := e.Join(multicast.NewGroup(0, []topology.TerminalID{0, 2}, nil)); err != nil {
 		t.Error(err)
 	}

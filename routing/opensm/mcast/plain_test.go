@@ -13,6 +13,7 @@ import (
 	"github.com/weft-sim/weft/routing/opensm"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // The rules written down plainly, to check the fast versions on networks for
@@ -22,11 +23,11 @@ import (
 // plainOrder sorts by the GUID's bytes, the last one first.
 func plainOrder(names *topology.Names) []topology.SwitchID {
 	var order []topology.SwitchID
-	for s := range names.SwitchGUID {
+	for s := range names.Switches {
 		order = append(order, topology.SwitchID(s))
 	}
 	key := func(s topology.SwitchID) string {
-		b := binary.LittleEndian.AppendUint64(nil, names.SwitchGUID[s])
+		b := binary.LittleEndian.AppendUint64(nil, uint64(names.Switches[s].GUID))
 		return string(b)
 	}
 	slices.SortFunc(order, func(a, b topology.SwitchID) int {
@@ -99,10 +100,10 @@ func sortedRows(rows map[topology.SwitchID][]topology.PortID) string {
 func shuffledGUIDs(graph *topology.Graph, draw *sim.Stream) {
 	n := &topology.Names{}
 	for s := range graph.Switches() {
-		n.SwitchGUID = append(n.SwitchGUID, uint64(draw.IntN(3))<<56|uint64(draw.IntN(3))<<8|uint64(s)<<16)
+		n.Switches = append(n.Switches, topology.SwitchName{GUID: topology.GUID(uint64(draw.IntN(3))<<56 | uint64(draw.IntN(3))<<8 | uint64(s)<<16)})
 	}
 	for range graph.Terminals() {
-		n.TerminalLMC = append(n.TerminalLMC, uint8(draw.IntN(3)))
+		n.Terminals = append(n.Terminals, topology.AdapterPort{LMC: uint8(draw.IntN(3))})
 	}
 	graph.Names = n
 }
@@ -129,10 +130,7 @@ func plainGroup(graph *topology.Graph, id int, draw *sim.Stream) multicast.Group
 // network is a network of a family, one terminal a switch.
 func network(t *testing.T, family string, settings ...param.Setting) *topology.Graph {
 	t.Helper()
-	x, err := topology.Registry.New(family, struct{}{}, append(settings, param.Setting{Key: "terminals", Value: 1})...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := simtest.Must(topology.Registry.New(family, struct{}{}, append(settings, param.Setting{Key: "terminals", Value: 1})...))(t)
 	return x.Graph()
 }
 
@@ -191,10 +189,7 @@ func TestMinHopMCFollowsThePlainRule(t *testing.T) {
 		order := plainOrder(ib.Names(graph))
 		for i := range 100 {
 			g := plainGroup(graph, i, &draw)
-			tree, err := fast.Build(&g, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			tree := simtest.Must(fast.Build(&g, nil))(t)
 			root := plainRoot(order, env.Hops.Hops, graph, &g)
 			want := map[topology.SwitchID][]topology.PortID{}
 			plainMinHop(env.Hops, root, topology.NoPort, g.Span(graph), want)
@@ -306,7 +301,7 @@ func TestSSSPFollowsThePlainRule(t *testing.T) {
 			first, end := graph.Ports(s)
 			for port := first; port < end; port++ {
 				if m, ok := graph.PeerTerminal(port); ok {
-					p.lids[i+1] += 1 << names.TerminalLMC[m]
+					p.lids[i+1] += 1 << names.Terminals[m].LMC
 				} else {
 					peer, _ := graph.PeerPort(port)
 					p.adj[i+1] = append(p.adj[i+1], &plainLink{from: i + 1, to: index[graph.PortSwitch[peer]], port: peer})
@@ -338,16 +333,10 @@ func TestSSSPFollowsThePlainRule(t *testing.T) {
 			}
 			p.count()
 		}
-		fast, err := newSSSPMC(graph, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fast := simtest.Must(newSSSPMC(graph, 0))(t)
 		for i := range 60 {
 			g := plainGroup(graph, i, &draw)
-			tree, err := fast.Build(&g, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			tree := simtest.Must(fast.Build(&g, nil))(t)
 			root := plainRoot(order, func(s, w topology.SwitchID) int { return hops[[2]topology.SwitchID{s, w}] }, graph, &g)
 			p.search(index[root], 0)
 			set := map[topology.PortID]bool{}
@@ -375,7 +364,7 @@ func TestSSSPFollowsThePlainRule(t *testing.T) {
 func TestOSMOrder(t *testing.T) {
 	names := &topology.Names{}
 	for s := range uint64(600) {
-		names.SwitchGUID = append(names.SwitchGUID, 0x200000+s)
+		names.Switches = append(names.Switches, topology.SwitchName{GUID: topology.GUID(0x200000 + s)})
 	}
 	order := ib.GUIDOrder(names)
 	if want := []topology.SwitchID{0, 256, 512, 1, 257, 513, 2}; !slices.Equal(order[:7], want) {

@@ -168,9 +168,9 @@ func (p *saParser) member(text string) {
 		}
 	}
 	g := &p.groups[p.current]
-	if t, known := p.ids.Terminals[guid]; known {
+	if t, known := p.ids.Terminals[topology.GUID(guid)]; known {
 		g.Terminals = append(g.Terminals, t)
-	} else if s, known := p.ids.Switches[guid]; known {
+	} else if s, known := p.ids.Switches[topology.GUID(guid)]; known {
 		g.Switches = append(g.Switches, s)
 	} else {
 		p.in.Problem("group %#x: port %016x is not in the fabric", g.MLID, guid)

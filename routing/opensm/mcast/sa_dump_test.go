@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing/multicast"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // OpenSM restores groups from a dump and dumps them again: this reads and
@@ -18,14 +19,9 @@ func TestSADumpRoundTrip(t *testing.T) {
 	env := opensmFabric(t, "torus_4x4x4_1")
 	for _, name := range []string{"random_64_256x8.sa.gz", "grid_4x4x4.sa.gz", "gridperm1_8x8.sa.gz"} {
 		file := opensmFile(t, name)
-		groups, err := ReadSADump(bytes.NewReader(file), name, env.Graph)
-		if err != nil {
-			t.Fatal(err)
-		}
+		groups := simtest.Must(ReadSADump(bytes.NewReader(file), name, env.Graph))(t)
 		var out bytes.Buffer
-		if err := WriteSADump(&out, env.Graph, groups); err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, WriteSADump(&out, env.Graph, groups))
 		if out.String() != string(file) {
 			t.Errorf("%s: %s", name, firstDifference(out.String(), string(file)))
 		}
@@ -69,10 +65,7 @@ func TestReadSADump(t *testing.T) {
 		"Service Record: id=0x1 name='x'\n\nInformInfo Record: subscriber_gid=0x1:0x2\n\n" +
 		saRecord("0xc002", "0xff12601bffff0000:0x1ff000001") + saMember("0x100001") +
 		saRecord("0xc002", "0xff12601bffff0000:0x1ff000002") + saMember("0x100003")
-	groups, err := ReadSADump(strings.NewReader(text), "x.sa", graph)
-	if err != nil {
-		t.Fatal(err)
-	}
+	groups := simtest.Must(ReadSADump(strings.NewReader(text), "x.sa", graph))(t)
 	type members struct {
 		terminals []topology.TerminalID
 		switches  []topology.SwitchID
@@ -159,13 +152,8 @@ func FuzzReadSADump(f *testing.F) {
 			return
 		}
 		var out bytes.Buffer
-		if err := WriteSADump(&out, graph, groups); err != nil {
-			t.Fatal(err)
-		}
-		again, err := ReadSADump(&out, "fuzz", graph)
-		if err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, WriteSADump(&out, graph, groups))
+		again := simtest.Must(ReadSADump(&out, "fuzz", graph))(t)
 		for i := range groups {
 			groups[i].Line, again[i].Line = 0, 0
 		}
@@ -184,9 +172,7 @@ func FuzzReadMCFDBs(f *testing.F) {
 			return
 		}
 		var out bytes.Buffer
-		if err := WriteMCFDBs(&out, graph, tables); err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, WriteMCFDBs(&out, graph, tables))
 		again, err := ReadMCFDBs(&out, "fuzz", graph)
 		if err != nil || fmt.Sprint(again) != fmt.Sprint(tables) {
 			t.Errorf("%v, then %v, %v", tables, again, err)
@@ -207,10 +193,7 @@ func FuzzReadLIDMatrix(f *testing.F) {
 			return
 		}
 		env := newEnv(t, graph)
-		e, err := NewMinHopMCFrom(env, m)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := simtest.Must(NewMinHopMCFrom(env, m))(t)
 		if e.Join(multicast.NewGroup(0, []topology.TerminalID{0, 1}, nil)) == nil {
 			if err := e.Forest().Check(); err != nil {
 				t.Error(err)

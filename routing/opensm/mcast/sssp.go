@@ -50,19 +50,22 @@ func newSSSPMC(graph *topology.Graph, lmc int) (*ssspMC, error) {
 	names := subnet.Names
 	n := graph.Switches()
 	b := &ssspMC{subnet: subnet, graph: graph, trees: map[topology.SwitchID][]topology.PortID{}, depth: make([]int32, n)}
+	stated := graph.Names != nil && slices.ContainsFunc(graph.Names.Terminals, func(t topology.AdapterPort) bool { return t.LID > 0 || t.LMC > 0 })
 	b.paths = opensm.NewPaths(subnet, func(e opensm.End) int {
 		switch {
 		case e.Terminal < 0:
-			return lidsOf(names.SwitchLMC, int(subnet.Switches[e.Node]), 0)
-		case int(e.Terminal) < graph.Terminals():
-			return lidsOf(names.TerminalLMC, int(e.Terminal), lmc)
+			return 1 << names.Switches[subnet.Switches[e.Node]].LMC
+		case int(e.Terminal) >= graph.Terminals(): // an aggregation node
+			return 0
+		case stated:
+			return 1 << names.Terminals[e.Terminal].LMC
 		}
-		return 0 // aggregation nodes
+		return 1 << lmc
 	})
 	if graph.Terminals() > 0 {
 		manager := topology.TerminalID(0)
-		for t, guid := range names.PortGUID[:graph.Terminals()] {
-			if guid < names.PortGUID[manager] {
+		for t, x := range names.Terminals[:graph.Terminals()] {
+			if x.PortGUID < names.Terminals[manager].PortGUID {
 				manager = topology.TerminalID(t)
 			}
 		}
@@ -86,14 +89,6 @@ func newSSSPMC(graph *topology.Graph, lmc int) (*ssspMC, error) {
 		}
 	})
 	return b, nil
-}
-
-// lidsOf is 2^LMC for the i-th port.
-func lidsOf(lmcs []uint8, i, lmc int) int {
-	if lmcs != nil {
-		return 1 << lmcs[i]
-	}
-	return 1 << lmc
 }
 
 // Build implements [multicast.TreeBuilder]. Cost: a search for each new root, else linear
