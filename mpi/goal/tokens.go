@@ -5,101 +5,129 @@ import (
 	"fmt"
 	"math"
 	"unicode/utf8"
-
-	"github.com/weft-sim/weft/mpi"
-	"github.com/weft-sim/weft/sim/mem"
 )
 
 // The kinds of tokens; punctuation stands for itself.
 const (
+	tokenEnd    = 0
 	tokenWord   = 'w'
 	tokenNumber = 'n'
+	tokenWrong  = '?' // a character that has no place in the format
 )
 
-// tokens is one line of a GOAL file. The longest statement has 13 tokens.
-type tokens struct {
-	line []byte
-	kind [16]byte
-	tok  [16][]byte
-	n    int
-	next int
-	err  string
+// statement is one line of a GOAL file, read from left to right: words, integers and punctuation.
+// Blanks separate but are not needed: "100b" is a number and a word.
+type statement struct {
+	line      []byte
+	start, at int // where the present token begins and ends
+	kind      byte
 }
 
-// tokenize splits a line into words, integers and punctuation. Blanks separate
-// but are not needed: "100b" is a number and a word.
-func tokenize(line []byte) tokens {
-	t := tokens{line: bytes.TrimSpace(line)}
-	for i := 0; i < len(line); {
-		c := line[i]
-		start := i
-		var kind byte
-		switch {
-		case c == ' ' || c == '\t' || c == '\r' || c == '\n':
-			i++
-			continue
-		case c == ':' || c == '{' || c == '}':
-			kind = c
-			i++
-		case isLetter(c):
-			kind = tokenWord
-			for i < len(line) && (isLetter(line[i]) || isDigit(line[i]) || line[i] == '_') {
-				i++
-			}
-		case isDigit(c) || c == '-' && i+1 < len(line) && isDigit(line[i+1]):
-			kind = tokenNumber
-			for i++; i < len(line) && isDigit(line[i]); i++ {
-			}
-		default:
-			r, _ := utf8.DecodeRune(line[i:])
-			t.err = fmt.Sprintf("%q has no place in %q", r, t.text())
-			return t
-		}
-		if t.n == len(t.tok) {
-			t.err = fmt.Sprintf("%q is too long for a statement: one statement per line", t.text())
-			return t
-		}
-		t.kind[t.n], t.tok[t.n] = kind, line[start:i]
-		t.n++
-	}
+// begin reads the first token of a line.
+func begin(line []byte) statement {
+	t := statement{line: line}
+	t.advance()
 	return t
 }
 
-func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
-func isDigit(c byte) bool  { return c >= '0' && c <= '9' }
+// class is what a character may be; those that are none of it are the other kinds of tokens.
+var class = [256]uint8{' ': blank, '\t': blank, '\r': blank, '\n': blank, '_': inWord}
+
+const (
+	blank = 1 << iota
+	letter
+	digit
+	inWord
+)
+
+func init() {
+	for c := byte('0'); c <= '9'; c++ {
+		class[c] = digit | inWord
+	}
+	for c := byte('a'); c <= 'z'; c++ {
+		class[c], class[c-'a'+'A'] = letter|inWord, letter|inWord
+	}
+}
+
+func isDigit(c byte) bool { return class[c]&digit != 0 }
+
+// advance reads the next token.
+func (t *statement) advance() {
+	line, i := t.line, t.at
+	for i < len(line) && class[line[i]]&blank != 0 {
+		i++
+	}
+	t.start = i
+	switch {
+	case i == len(line):
+		t.kind = tokenEnd
+	case class[line[i]]&letter != 0:
+		t.kind = tokenWord
+		for i++; i < len(line) && class[line[i]]&inWord != 0; i++ {
+		}
+	case isDigit(line[i]) || line[i] == '-' && i+1 < len(line) && isDigit(line[i+1]):
+		t.kind = tokenNumber
+		for i++; i < len(line) && isDigit(line[i]); i++ {
+		}
+	case line[i] == ':' || line[i] == '{' || line[i] == '}':
+		t.kind = line[i]
+		i++
+	default:
+		t.kind = tokenWrong
+		_, size := utf8.DecodeRune(line[i:])
+		i += size
+	}
+	t.at = i
+}
+
+// token is the present token.
+func (t *statement) token() []byte { return t.line[t.start:t.at] }
 
 // text is the line for messages, cut to a readable length.
-func (t *tokens) text() string {
-	if len(t.line) > 60 {
-		return string(t.line[:60]) + "..."
+func (t *statement) text() string {
+	line := bytes.TrimSpace(t.line)
+	if len(line) > 60 {
+		return string(line[:60]) + "..."
 	}
-	return string(t.line)
+	return string(line)
+}
+
+// wrong says what is wrong with the line: a character that has no place in any, or else what
+// the arguments say.
+func (t *statement) wrong(format string, args ...any) string {
+	for s := begin(t.line); s.kind != tokenEnd; s.advance() {
+		if s.kind == tokenWrong {
+			r, _ := utf8.DecodeRune(s.token())
+			return fmt.Sprintf("%q has no place in %q", r, t.text())
+		}
+	}
+	return fmt.Sprintf(format, args...)
 }
 
 // word consumes the given word.
-func (t *tokens) word(w string) bool {
-	if t.next < t.n && t.kind[t.next] == tokenWord && string(t.tok[t.next]) == w {
-		t.next++
-		return true
+func (t *statement) word(w string) bool {
+	if t.kind != tokenWord || string(t.token()) != w {
+		return false
 	}
-	return false
+	t.advance()
+	return true
 }
 
 // punctuation consumes the given character.
-func (t *tokens) punctuation(c byte) bool {
-	if t.next < t.n && t.kind[t.next] == c {
-		t.next++
-		return true
+func (t *statement) punctuation(c byte) bool {
+	if t.kind != c {
+		return false
 	}
-	return false
+	t.advance()
+	return true
 }
 
 // integer consumes a number in [lo, hi].
-func (t *tokens) integer(lo, hi int64) (int64, bool) {
-	if t.next == t.n || t.kind[t.next] != tokenNumber {
+func (t *statement) integer(lo, hi int64) (int64, bool) {
+	if t.kind != tokenNumber {
 		return 0, false
 	}
-	digits := t.tok[t.next]
+	digits := t.token()
 	negative := digits[0] == '-'
 	if negative {
 		digits = digits[1:]
@@ -107,7 +135,7 @@ func (t *tokens) integer(lo, hi int64) (int64, bool) {
 	v := int64(0)
 	for _, c := range digits {
 		d := int64(c - '0')
-		if v > (math.MaxInt64-d)/10 {
+		if v > math.MaxInt64/10-1 && v > (math.MaxInt64-d)/10 { // the first spares a division
 			return 0, false
 		}
 		v = v*10 + d
@@ -118,142 +146,9 @@ func (t *tokens) integer(lo, hi int64) (int64, bool) {
 	if v < lo || v > hi {
 		return 0, false
 	}
-	t.next++
+	t.advance()
 	return v, true
 }
 
 // end tells whether all tokens are consumed.
-func (t *tokens) end() bool { return t.next == t.n }
-
-// fast reads a line inside a rank that looks as generators write it: an operation or
-// a dependency with single blanks and no comment, outside of comments. It returns false, having done
-// nothing, for every other line, wrong ones included: those are for statement, whose
-// reading of such a line is the same.
-func (p *parser) fast(line []byte) bool {
-	s := scan{line: line}
-	s.blanks()
-	start := s.at
-	word := s.word()
-	if len(word) == 0 {
-		return false
-	}
-	label := word
-	switch {
-	case s.skip(": "):
-		start = s.at
-		word = s.word()
-	case s.skip(" requires "):
-		return p.fastDependency(&s, label, &p.onDone)
-	case s.skip(" irequires "):
-		return p.fastDependency(&s, label, &p.onStart)
-	default:
-		label = nil
-	}
-	op := operation{line: int32(min(p.line, math.MaxInt32))}
-	between := ""
-	switch string(word) {
-	case "calc":
-	case "send":
-		op.kind, between = mpi.Send, "b to "
-	case "recv":
-		op.kind, between = mpi.Recv, "b from "
-	default:
-		return false
-	}
-	s.at = start + len("calc") // "send8b" is one word to word
-	if !s.skip(" ") || !s.number(&op.size) {
-		return false
-	}
-	var cpu, nic int64
-	if op.kind != mpi.Calc {
-		var peer, tag int64
-		if !s.skip(between) || !s.number(&peer) || peer >= int64(p.ranks) {
-			return false
-		}
-		if s.skip(" tag ") && (!s.number(&tag) || tag > math.MaxInt32) {
-			return false
-		}
-		op.peer, op.tag = int32(peer), int32(tag)
-	}
-	if s.skip(" cpu ") && (!s.number(&cpu) || cpu > 255) {
-		return false
-	}
-	if op.kind != mpi.Calc && s.skip(" nic ") && (!s.number(&nic) || nic > 255) {
-		return false
-	}
-	op.cpu, op.nic = uint8(cpu), uint8(nic)
-	return s.end() && p.add(label, op)
-}
-
-func (p *parser) fastDependency(s *scan, label []byte, edges *mem.List[edge]) bool {
-	before := s.word()
-	if len(before) == 0 || !s.end() {
-		return false
-	}
-	from, ok := p.labels.find(before)
-	to, both := p.labels.find(label)
-	if !ok || !both {
-		return false
-	}
-	p.depend(edges, from, to)
-	return true
-}
-
-// scan reads a line from left to right.
-type scan struct {
-	line []byte
-	at   int
-}
-
-func (s *scan) blanks() {
-	for s.at < len(s.line) && (s.line[s.at] == ' ' || s.line[s.at] == '\t') {
-		s.at++
-	}
-}
-
-// word takes a word as tokenize does: a letter, then letters, digits and underscores.
-func (s *scan) word() []byte {
-	start := s.at
-	if start == len(s.line) || !isLetter(s.line[start]) {
-		return nil
-	}
-	i := start + 1
-	for i < len(s.line) && (isLetter(s.line[i]) || isDigit(s.line[i]) || s.line[i] == '_') {
-		i++
-	}
-	s.at = i
-	return s.line[start:i]
-}
-
-// skip takes text if it is next.
-func (s *scan) skip(text string) bool {
-	end := s.at + len(text)
-	if end > len(s.line) || string(s.line[s.at:end]) != text {
-		return false
-	}
-	s.at = end
-	return true
-}
-
-// number takes a number of 1 to 18 digits.
-func (s *scan) number(value *int64) bool {
-	i, v := s.at, int64(0)
-	for ; i < len(s.line) && isDigit(s.line[i]); i++ {
-		v = v*10 + int64(s.line[i]-'0')
-	}
-	if digits := i - s.at; digits == 0 || digits > 18 {
-		return false
-	}
-	s.at, *value = i, v
-	return true
-}
-
-// end tells whether nothing but blanks and the line's end is left.
-func (s *scan) end() bool {
-	for _, c := range s.line[s.at:] {
-		if c != '\n' && c != ' ' && c != '\r' && c != '\t' {
-			return false
-		}
-	}
-	return true
-}
+func (t *statement) end() bool { return t.kind == tokenEnd }
