@@ -1,16 +1,12 @@
 package chakra
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"regexp"
-
-	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/mpi/goal"
@@ -23,13 +19,6 @@ var naming = trace.Naming{Pattern: regexp.MustCompile(`^(.*\.)(0|[1-9][0-9]{0,8}
 
 // Files are the files of the trace to which one of them belongs, by rank.
 func Files(name string) []string { return naming.Files(name) }
-
-// Is tells whether a file begins like a trace.
-func Is(in *bufio.Reader) bool {
-	begin, _ := in.Peek(in.Size())
-	_, _, err := NewReader(bytes.NewReader(begin))
-	return err == nil
-}
 
 // Import makes a schedule of a trace, of which name is one file; groups is the file of
 // process groups, if there is one. The report is there if the trace was read to its end.
@@ -57,7 +46,7 @@ func Import(name, groups string, settings trace.Settings) (*goal.Schedule, *trac
 	}
 	for _, file := range files {
 		if err := b.rank(file); err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", file, err)
+			return nil, nil, err
 		}
 	}
 	g, err := b.Schedule()
@@ -83,40 +72,35 @@ type waits struct {
 
 // rank reads the file of a rank.
 func (b *importer) rank(file string) error {
-	f, err := input.OpenInput(file, input.MaxStream)
+	d, err := open(file)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	d, _, err := NewReader(f)
-	if err != nil {
-		return err
-	}
+	defer d.Close()
 	b.Rank()
 	b.nodes = map[uint64]placed{}
 	var open []waits
 	for {
-		start := d.at
-		n, err := d.Next()
-		if err == io.EOF {
+		begin := d.At
+		n := &node{}
+		if err := d.next(n.field); err == io.EOF {
 			break
-		}
-		if err != nil {
+		} else if err != nil {
 			return err
 		}
-		if _, twice := b.nodes[n.ID]; twice {
-			return fmt.Errorf("byte %d: a second node %d", start, n.ID)
+		if _, twice := b.nodes[n.id]; twice {
+			d.Fail(begin, "a second node %d", n.id)
+			return d.Err
 		}
-		b.Place = func() string { return fmt.Sprintf("%s: node %d", file, n.ID) }
+		b.Place = func() string { return fmt.Sprintf("%s: node %d", file, n.id) }
 		p, err := b.node(n)
 		if err != nil {
-			return fmt.Errorf("byte %d: node %d: %w", start, n.ID, err)
+			d.Fail(begin, "node %d: %w", n.id, err)
+			return d.Err
 		}
-		b.nodes[n.ID] = p
-		for _, list := range [][]uint64{n.Control, n.Data} {
-			for _, before := range list {
-				open = append(open, waits{p.first, n.ID, before})
-			}
+		b.nodes[n.id] = p
+		for _, before := range append(n.control, n.data...) {
+			open = append(open, waits{p.first, n.id, before})
 		}
 	}
 	for _, w := range open {
@@ -132,42 +116,44 @@ func (b *importer) rank(file string) error {
 }
 
 // node appends a node.
-func (b *importer) node(n *Node) (p placed, err error) {
-	compute := func(ns float64) (placed, error) {
-		id, err := b.Compute(ns)
-		return placed{id, id}, err
-	}
+func (b *importer) node(n *node) (p placed, err error) {
 	duration, exact, err := n.integer(nanoseconds)
 	if err != nil {
 		return p, err
 	}
-	ns := float64(n.Duration) * 1000
+	ns := float64(n.duration) * 1000
 	if exact {
 		ns = float64(duration)
 	}
-	switch n.Type {
-	case Metadata:
-		b.Count(trace.Replayed, n.Type.String(), "")
-		return compute(0)
-	case Compute:
-		b.Count(trace.Replayed, n.Type.String(), "")
-		return compute(ns)
-	case Load, Store:
-		b.Count(trace.Approximated, n.Type.String(), "takes its time as a computation does")
-		return compute(ns)
-	case Send, Receive:
+	switch n.kind {
+	case metadata:
+		b.Count(trace.Replayed, n.kind.String(), "")
+		return b.alone(0)
+	case compute:
+		b.Count(trace.Replayed, n.kind.String(), "")
+		return b.alone(ns)
+	case load, store:
+		b.Count(trace.Approximated, n.kind.String(), "takes its time as a computation does")
+		return b.alone(ns)
+	case send, receive:
 		return b.message(n)
-	case Collective:
-		return b.collective(n, compute)
+	case collective:
+		return b.collective(n)
 	}
-	b.Count(trace.Refused, n.Type.String(), "no type of the format")
-	return compute(0)
+	b.Count(trace.Refused, n.kind.String(), "no type of the format")
+	return b.alone(0)
+}
+
+// alone appends a node that is one computation.
+func (b *importer) alone(ns float64) (placed, error) {
+	id, err := b.Compute(ns)
+	return placed{id, id}, err
 }
 
 // message appends a send or a receive.
-func (b *importer) message(n *Node) (placed, error) {
+func (b *importer) message(n *node) (placed, error) {
 	kind, peerName := mpi.Send, "comm_dst"
-	if n.Type == Receive {
+	if n.kind == receive {
 		kind, peerName = mpi.Recv, "comm_src"
 	}
 	peer, given, err := n.integer(peerName)
@@ -177,9 +163,9 @@ func (b *importer) message(n *Node) (placed, error) {
 		return placed{}, err
 	}
 	if !given || !sized {
-		return placed{}, fmt.Errorf("a %s without %s or comm_size", n.Type, peerName)
+		return placed{}, fmt.Errorf("a %s without %s or comm_size", n.kind, peerName)
 	}
-	b.Count(trace.Replayed, n.Type.String(), "")
+	b.Count(trace.Replayed, n.kind.String(), "")
 	id, err := b.Message(kind, bytes, peer, tag)
 	return placed{id, id}, err
 }
@@ -188,7 +174,7 @@ func (b *importer) message(n *Node) (placed, error) {
 var collectiveNames = []string{"all-reduce", "reduce", "all-gather", "gather", "scatter", "broadcast", "all-to-all", "reduce-scatter", "reduce-scatter-block", "barrier"}
 
 // collective appends a collective.
-func (b *importer) collective(n *Node, compute func(float64) (placed, error)) (p placed, err error) {
+func (b *importer) collective(n *node) (p placed, err error) {
 	number, given, err := n.integer("comm_type")
 	bytes, sized, err2 := n.integer("comm_size")
 	root, rooted, err3 := n.integer("root")
@@ -197,7 +183,7 @@ func (b *importer) collective(n *Node, compute func(float64) (placed, error)) (p
 	}
 	refuse := func(name, why string) (placed, error) {
 		b.Count(trace.Refused, name, why)
-		return compute(0)
+		return b.alone(0)
 	}
 	if !given {
 		return refuse("collective", "no attribute comm_type, as waits have")
@@ -209,17 +195,18 @@ func (b *importer) collective(n *Node, compute func(float64) (placed, error)) (p
 	if !sized && name != "barrier" {
 		return refuse(name, "no attribute comm_size")
 	}
-	if dims := n.attribute("involved_dim"); dims != nil && !dims.allTrue() {
+	if dims := n.attribute("involved_dim"); dims.name != "" && !dims.allTrue() {
 		return refuse(name, "in some dimensions of the network only (involved_dim)")
 	}
 	var members []int
 	group := ""
-	if a := n.attribute("pg_name"); a != nil {
-		if group, _ = a.Text(); group != "" {
-			if members = b.groups[group]; members == nil {
-				return refuse(name, "of a process group whose ranks are not known")
-			}
+	if a := n.attribute("pg_name"); a.field == fieldString {
+		if group = string(content(a.value)); group != "" {
+			members = b.groups[group]
 		}
+	}
+	if group != "" && members == nil {
+		return refuse(name, "of a process group whose ranks are not known")
 	}
 	size := int64(b.size(members))
 	if bytes < 0 || bytes > math.MaxInt64/2 {
@@ -256,17 +243,4 @@ func (b *importer) size(members []int) int {
 		return b.Ranks()
 	}
 	return len(members)
-}
-
-// allTrue tells whether a list of bools has no false one.
-func (a *Attribute) allTrue() bool {
-	all := a.field == fieldBool+1
-	fields(content(a.value), func(_ protowire.Number, kind protowire.Type, value []byte) error {
-		values, err := numbers(nil, kind, value)
-		for _, v := range values {
-			all = all && v != 0
-		}
-		return err
-	})
-	return all
 }

@@ -96,12 +96,7 @@ func (d *reader) next() error {
 				d.Fail(d.begin, "a record of %d B, want at most %d", n, mostRecord)
 				break
 			}
-			d.payload = d.payload[:0]
-			for left := int(n); left > 0 && d.Err == nil; {
-				part := min(left, 1<<15)
-				d.payload = append(d.payload, d.Next(part)...)
-				left -= part
-			}
+			d.payload = d.Append(d.payload[:0], int(n))
 			return d.Err
 		}
 	}

@@ -61,3 +61,24 @@ func (b *Bytes) Skip(n int) {
 		b.Next(1)
 	}
 }
+
+// Append appends the next n to a list.
+func (b *Bytes) Append(list []byte, n int) []byte {
+	for ; n > 0 && b.Err == nil; n -= min(n, b.In.Size()) {
+		list = append(list, b.Next(min(n, b.In.Size()))...)
+	}
+	return list
+}
+
+// Uvarint is the next number, of a variable length.
+func (b *Bytes) Uvarint() uint64 {
+	begin := b.At
+	for shift, n := 0, uint64(0); shift < 64 && b.Err == nil; shift += 7 {
+		next := b.Next(1)[0]
+		if n |= uint64(next&0x7f) << shift; next < 0x80 {
+			return n
+		}
+	}
+	b.Fail(begin, "a number of more than 64 bits")
+	return 0
+}
