@@ -92,7 +92,7 @@ func TestSamples(t *testing.T) {
 			case collective:
 				name := "None"
 				if number, given, _ := n.integer("comm_type"); given {
-					name = strings.ReplaceAll(strings.ToUpper(collectiveNames[number]), "-", "_")
+					name = strings.ReplaceAll(strings.ToUpper(collectives[number].name), "-", "_")
 				}
 				got.Coll[name]++
 				got.CollBytes[name] += size

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"regexp"
+	"strings"
 
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/mpi/goal"
@@ -170,8 +171,14 @@ func (b *importer) message(n *node) (placed, error) {
 	return placed{id, id}, err
 }
 
-// Numbers of collectives in attribute comm_type.
-var collectiveNames = []string{"all-reduce", "reduce", "all-gather", "gather", "scatter", "broadcast", "all-to-all", "reduce-scatter", "reduce-scatter-block", "barrier"}
+// Numbers of collectives in attribute comm_type, with what they are replayed as; "": nothing.
+var collectives = []struct {
+	name      string
+	operation trace.Operation
+}{
+	{"all-reduce", trace.Allreduce}, {"reduce", trace.Reduce}, {"all-gather", trace.Allgather}, {"gather", ""}, {"scatter", ""}, {"broadcast", trace.Broadcast},
+	{"all-to-all", trace.Alltoall}, {"reduce-scatter", trace.ReduceScatter}, {"reduce-scatter-block", ""}, {"barrier", trace.Barrier},
+}
 
 // collective appends a collective.
 func (b *importer) collective(n *node) (p placed, err error) {
@@ -188,10 +195,10 @@ func (b *importer) collective(n *node) (p placed, err error) {
 	if !given {
 		return refuse("collective", "no attribute comm_type, as waits have")
 	}
-	if number < 0 || number >= int64(len(collectiveNames)) {
+	if number < 0 || number >= int64(len(collectives)) {
 		return refuse("collective", "an unknown comm_type")
 	}
-	name := collectiveNames[number]
+	name, operation := collectives[number].name, collectives[number].operation
 	if !sized && name != "barrier" {
 		return refuse(name, "no attribute comm_size")
 	}
@@ -208,39 +215,25 @@ func (b *importer) collective(n *node) (p placed, err error) {
 	if group != "" && members == nil {
 		return refuse(name, "of a process group whose ranks are not known")
 	}
-	size := int64(b.size(members))
+	size := int64(b.Size(members))
 	if bytes < 0 || bytes > math.MaxInt64/2 {
 		return p, fmt.Errorf("%s of %d B", name, bytes)
 	}
-	outcome, note := trace.Replayed, ""
-	note = map[string]string{"all-reduce": "combining takes no time", "reduce": "combining takes no time", "reduce-scatter": "combining takes no time, around a ring"}[name]
-	operation := map[string]trace.Operation{"all-reduce": trace.Allreduce, "reduce": trace.Reduce, "all-gather": trace.Allgather, "broadcast": trace.Broadcast, "all-to-all": trace.Alltoall, "reduce-scatter": trace.ReduceScatter, "barrier": trace.Barrier}[name]
-	switch {
-	case operation == "":
+	note := operation.Note()
+	switch operation {
+	case "":
 		return refuse(name, "weft has no algorithm")
-	case operation == trace.Alltoall && bytes%size != 0:
-		note = "blocks of equal size, rounded up"
-	case (operation == trace.Broadcast || operation == trace.Reduce) && !rooted:
-		if note != "" {
-			note += "; "
+	case trace.Alltoall:
+		if bytes%size != 0 {
+			note = "blocks of equal size, rounded up"
 		}
-		note += "from the group's first rank, as no root is given"
-	}
-	if note != "" {
-		outcome = trace.Approximated
-	}
-	if operation == trace.Alltoall {
 		bytes = (bytes + size - 1) / size
+	case trace.Broadcast, trace.Reduce:
+		if !rooted {
+			note = strings.TrimPrefix(note+"; from the group's first rank, as no root is given", "; ")
+		}
 	}
-	b.Count(outcome, name, note)
+	b.Noted(name, note)
 	p.first, p.last, err = b.Collective(operation, group, members, bytes, int(root))
 	return p, err
-}
-
-// size is the number of ranks in a group.
-func (b *importer) size(members []int) int {
-	if members == nil {
-		return b.Ranks()
-	}
-	return len(members)
 }

@@ -43,8 +43,18 @@ const (
 	Barrier       Operation = "barrier"
 )
 
-// exchanged is a collective without an algorithm.
-const exchanged Operation = "exchange"
+// Exchange is a collective without an algorithm, of which every rank knows its own part only:
+// [Process.Exchange].
+const Exchange Operation = "exchange"
+
+// notes say what of an operation is not replayed as it stands.
+var notes = map[Operation]string{
+	Allreduce: "combining takes no time", Reduce: "combining takes no time", ReduceScatter: "combining takes no time, around a ring",
+	Exchange: "messages straight between the ranks",
+}
+
+// Note says what of an operation is not replayed as it stands; "" if all is.
+func (o Operation) Note() string { return notes[o] }
 
 // rooted tells whether the operation has a root.
 func (o Operation) rooted() bool { return o == Broadcast || o == Reduce }
@@ -93,6 +103,14 @@ func NewBuilder(name string, ranks int, settings Settings) *Builder {
 
 // Ranks is the number of ranks.
 func (b *Builder) Ranks() int { return b.ranks }
+
+// Size is the number of ranks in a group; nil: all.
+func (b *Builder) Size(members []int) int {
+	if members == nil {
+		return b.ranks
+	}
+	return len(members)
+}
 
 // Number is that of the rank that is built.
 func (b *Builder) Number() int { return b.rank }
@@ -227,7 +245,7 @@ func (b *Builder) join(operation Operation, group string, size int, bytes int64,
 	}
 	c := collective{operation: operation, bytes: bytes, root: root, number: b.carried, rounds: -1}
 	b.carried++
-	if operation == exchanged {
+	if operation == Exchange {
 		b.group[group] = append(b.group[group], c)
 		return &b.group[group][k], nil
 	}

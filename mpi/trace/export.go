@@ -82,7 +82,7 @@ func (x *exporter) add(op *mpi.Op) (int32, error) {
 	if op.Kind != mpi.Calc && peer != mpi.Any {
 		peer += x.first
 	}
-	outcome, note := Approximated, ""
+	note := ""
 	switch {
 	case op.Wait:
 		note = "a wait until a time, which becomes a computation"
@@ -92,10 +92,8 @@ func (x *exporter) add(op *mpi.Op) (int32, error) {
 		note = "it only synchronises, and becomes a message as others"
 	case op.Protocol != 0:
 		note = "how it travels is left to the replay"
-	default:
-		outcome = Replayed
 	}
-	x.report.Count(outcome, op.Kind.String(), note)
+	x.report.Noted(op.Kind.String(), note)
 	return x.Add(op.Kind, op.Size, peer, op.Tag)
 }
 

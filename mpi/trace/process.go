@@ -60,6 +60,21 @@ func (p *Process) Exchange(group string, members []int, send, receive []int64) e
 	return p.around(p.exchange(group, members, send, receive))
 }
 
+// Rooted is an exchange in which a root sends to all members of a group, or else receives from
+// all: parts are their bytes at the root, elsewhere those of the rank alone.
+func (p *Process) Rooted(scatter bool, group string, members []int, root int, atRoot bool, parts []int64) error {
+	none := make([]int64, p.Size(members))
+	if !atRoot {
+		own := parts[0]
+		parts = make([]int64, len(none))
+		parts[root] = own
+	}
+	if scatter == atRoot {
+		return p.Exchange(group, members, parts, none)
+	}
+	return p.Exchange(group, members, none, parts)
+}
+
 // around follows operations of which the first waits for all before, and all after for
 // the last.
 func (p *Process) around(first, last int32, err error) error {
@@ -72,14 +87,14 @@ func (p *Process) around(first, last int32, err error) error {
 
 // exchange is a collective of which every rank knows its own part only.
 func (b *Builder) exchange(group string, members []int, send, receive []int64) (first, last int32, err error) {
-	index, size, err := b.position(exchanged, group, members)
+	index, size, err := b.position(Exchange, group, members)
 	if err != nil {
 		return 0, 0, err
 	}
 	if len(send) != size || len(receive) != size {
 		return 0, 0, fmt.Errorf("an exchange of %d and %d parts in a group of %d ranks", len(send), len(receive), size)
 	}
-	c, err := b.join(exchanged, group, size, 0, 0)
+	c, err := b.join(Exchange, group, size, 0, 0)
 	if err != nil {
 		return 0, 0, err
 	}

@@ -42,6 +42,15 @@ func (r *Report) Count(outcome Outcome, operation, note string) {
 	r.CountAll(1, outcome, operation, note)
 }
 
+// Noted counts an operation that is replayed, but for what a note says if there is one.
+func (r *Report) Noted(operation, note string) {
+	outcome := Replayed
+	if note != "" {
+		outcome = Approximated
+	}
+	r.Count(outcome, operation, note)
+}
+
 // CountAll counts n operations.
 func (r *Report) CountAll(n int64, outcome Outcome, operation, note string) {
 	if r.counts == nil {
