@@ -134,7 +134,7 @@ func (g *rankGroup) on(name string, ranks int) (func(collectives.Schedule) colle
 	case g.Size > 0 && g.Count == 0 && g.First == 0 && g.Stride >= 0 && ranks%(g.Size*stride) == 0:
 		return func(s collectives.Schedule) collectives.Schedule { return divide(s, ranks, stride) }, nil
 	case g.Count > 0 && g.Size == 0 && g.Stride == 0 && g.First >= 0 && g.First+g.Count <= ranks:
-		return func(s collectives.Schedule) collectives.Schedule { return &some{s, g.First, ranks} }, nil
+		return func(s collectives.Schedule) collectives.Schedule { return some(s, g.First, ranks) }, nil
 	}
 	return nil, &param.ParamError{Key: "group." + name, Value: *g, Want: fmt.Sprintf("first and count within the %d ranks, or size with stride (1, if left out) whose product divides them", ranks)}
 }
@@ -151,29 +151,11 @@ func divide(s collectives.Schedule, ranks, stride int) collectives.Schedule {
 }
 
 // some is a schedule on ranks from first on; the others do nothing.
-type some struct {
-	part         collectives.Schedule
-	first, ranks int
-}
-
-func (s *some) Ranks() int { return s.ranks }
-
-func (s *some) takesPart(rank int) bool { return rank >= s.first && rank < s.first+s.part.Ranks() }
-
-func (s *some) Rounds(rank int) int {
-	if !s.takesPart(rank) {
-		return 0
-	}
-	return s.part.Rounds(rank - s.first)
-}
-
-func (s *some) Round(rank, round int, dst []collectives.Op) []collectives.Op {
-	before := len(dst)
-	dst = s.part.Round(rank-s.first, round, dst)
-	for i := before; i < len(dst); i++ {
-		if dst[i].Kind == collectives.Send || dst[i].Kind == collectives.Recv {
-			dst[i].Peer += int32(s.first)
+func some(s collectives.Schedule, first, ranks int) collectives.Schedule {
+	return collectives.Split(s, ranks, func(r int) (group, index int) {
+		if r < first || r >= first+s.Ranks() {
+			return 0, -1
 		}
-	}
-	return dst
+		return 0, r - first
+	}, func(_, index int) int { return first + index })
 }
