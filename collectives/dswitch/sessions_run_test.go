@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -13,14 +14,20 @@ import (
 	"github.com/weft-sim/weft/sim/param"
 )
 
-func metric(t *testing.T, r *SessionsResult, name string) float64 {
+// column is a number of a row.
+func column(t *testing.T, r *SessionsResult, name string) float64 {
 	t.Helper()
-	for _, m := range r.Metrics() {
-		if m.Name == name {
-			return m.Value
+	row := reflect.ValueOf(r.Row)
+	for i := range row.NumField() {
+		switch v := row.Field(i); {
+		case row.Type().Field(i).Tag.Get("column") != name:
+		case v.CanInt():
+			return float64(v.Int())
+		default:
+			return v.Float()
 		}
 	}
-	t.Fatalf("no metric %q", name)
+	t.Fatalf("no column %q", name)
 	return 0
 }
 
@@ -50,17 +57,16 @@ func TestRunSessionsPaper(t *testing.T) {
 			t.Fatal(err)
 		}
 		for name, want := range c.want {
-			if got := metric(t, r, name); math.Abs(got-want) > 1e-12 {
+			if got := column(t, r, name); math.Abs(got-want) > 1e-12 {
 				t.Errorf("%s: %s = %g, want %g", r.Name, name, got, want)
 			}
 		}
 	}
 }
 
-// Every schedule runs, gives the same columns, the same numbers twice, and the
+// Every schedule runs, gives the same numbers twice, and the
 // same outcome under direct and indirect addressing.
 func TestRunSessionsSchedules(t *testing.T) {
-	var columns []string
 	for _, schedule := range []string{"digits", "digits-printed", "digits-short", "cyclic", "accelerated", "random", "sigma"} {
 		c := DefaultSessionsConfig()
 		c.Schedule, c.Permutations, c.Addressing, c.FailChannels = schedule, 20, "direct", 2
@@ -76,7 +82,7 @@ func TestRunSessionsSchedules(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if fmt.Sprint(first.Metrics()) != fmt.Sprint(again.Metrics()) || !slices.Equal(first.Faults, again.Faults) {
+		if fmt.Sprint(first.Row) != fmt.Sprint(again.Row) || !slices.Equal(first.Faults, again.Faults) {
 			t.Errorf("%s: two runs differ", schedule)
 		}
 		if schedule != "sigma" {
@@ -85,20 +91,11 @@ func TestRunSessionsSchedules(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if fmt.Sprint(first.Metrics()) != fmt.Sprint(indirect.Metrics()) {
-				t.Errorf("%s: direct and indirect addressing differ:\n%v\n%v", schedule, first.Metrics(), indirect.Metrics())
+			if fmt.Sprint(first.Row) != fmt.Sprint(indirect.Row) {
+				t.Errorf("%s: direct and indirect addressing differ:\n%v\n%v", schedule, first.Row, indirect.Row)
 			}
 		}
-		var names []string
-		for _, m := range first.Metrics() {
-			names = append(names, m.Name)
-		}
-		if columns == nil {
-			columns = names
-		} else if !slices.Equal(columns, names) {
-			t.Errorf("%s: columns %v", schedule, names)
-		}
-		if misrouted := metric(t, first, "misrouted"); misrouted != 0 {
+		if misrouted := column(t, first, "misrouted"); misrouted != 0 {
 			t.Errorf("%s: %g packets misrouted", schedule, misrouted)
 		}
 	}
@@ -159,7 +156,7 @@ func TestRunSessionsToComplete(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := metric(t, r, "sessions_to_complete"); got != c.want && !(math.IsNaN(got) && math.IsNaN(c.want)) {
+		if got := column(t, r, "sessions_to_complete"); got != c.want && !(math.IsNaN(got) && math.IsNaN(c.want)) {
 			t.Errorf("%s, %s: complete after %g sessions, want %g", r.Name, c.schedule, got, c.want)
 		}
 	}
