@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // Every number of ranks up to 70, every division into nodes and groups, round the
@@ -127,14 +129,8 @@ func TestCosts(t *testing.T) {
 		{"alltoall-bruck", 4, (6 + 6 + 4 + 4) * bytes, 3}, // numbers below 12 with bit 0, 1, 2, 3
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			config, err := Registry.Config(c.name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			s, err := Registry.Build(c.name, config, env)
-			if err != nil {
-				t.Fatal(err)
-			}
+			config := simtest.Must(Registry.Config(c.name))
+			s := simtest.Must(Registry.Build(c.name, config, env))
 			messages, sent := 0, 0
 			for round := range s.Rounds(c.rank) {
 				for _, op := range s.Round(c.rank, round, nil) {

@@ -15,6 +15,7 @@ import (
 	"github.com/weft-sim/weft/mpi/goal"
 	"github.com/weft-sim/weft/mpi/skeletons"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
@@ -93,10 +94,7 @@ func TestKeptNoiseAndMemory(t *testing.T) {
 	random := sim.NewStream(2, "kept", 0)
 	for _, name := range []string{"alltoall-bruck", "alltoall-ring", "alltoall-plp", "alltoall-linear", "allreduce-recursive-doubling"} {
 		for _, bytes := range []sim.Bytes{2000, 20000} {
-			schedule, err := collectives.Registry.New(name, collectives.Env{Ranks: 24, PerNode: 6, Bytes: bytes})
-			if err != nil {
-				t.Fatal(err)
-			}
+			schedule := simtest.Must(collectives.Registry.New(name, collectives.Env{Ranks: 24, PerNode: 6, Bytes: bytes}))
 			config := mpi.QDRConfig(6)
 			config.Memory = mpi.Memory{40e9, 2}
 			config.Noise = mpi.Noise{
@@ -119,10 +117,7 @@ func TestCollectivesAreKept(t *testing.T) {
 	random := sim.NewStream(3, "kept", 0)
 	for _, name := range collectives.Registry.Names() {
 		for _, bytes := range []sim.Bytes{16, 70000} {
-			config, err := collectives.Registry.Config(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			config := simtest.Must(collectives.Registry.Config(name))
 			perNode := 5
 			s, err := collectives.Registry.Build(name, config, collectives.Env{Ranks: 15, PerNode: perNode, Bytes: bytes})
 			if collectivestest.Refused(err) {
@@ -152,10 +147,7 @@ func TestSkeletonsAreKept(t *testing.T) {
 		t.Fatalf("%v, %v", files, err)
 	}
 	for _, file := range files {
-		f, err := os.Open(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := simtest.Must(os.Open(file))
 		g, err := goal.Parse(file, f)
 		f.Close()
 		if err != nil {

@@ -15,34 +15,23 @@ import (
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/mpi/goal"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 func parseFile(t *testing.T, name string) *goal.Schedule {
 	t.Helper()
-	f, err := os.Open(filepath.Join("testdata/goal", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := simtest.Must(os.Open(filepath.Join("testdata/goal", name)))
 	defer f.Close()
-	g, err := goal.Parse(name, f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := simtest.Must(goal.Parse(name, f))
 	return g
 }
 
 // The finish times in results.csv are LogGOPSim's (snapshot 76451de with a
 // stable sort); one row a schedule, parameter set and rank.
 func TestLogGOPSMatchesReference(t *testing.T) {
-	f, err := os.Open("testdata/goal/results.csv")
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := simtest.Must(os.Open("testdata/goal/results.csv"))
 	defer f.Close()
-	rows, err := csv.NewReader(f).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := simtest.Must(csv.NewReader(f).ReadAll())
 	want := map[string]map[int]int64{} // by file and parameters, then by rank
 	for _, row := range rows[1:] {
 		key := strings.Join(row[:7], " ")
@@ -61,13 +50,8 @@ func TestLogGOPSMatchesReference(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/compatible=%v", key, compatible), func(t *testing.T) {
 				var file string
 				p := mpi.LogGOPS{Compatible: compatible}
-				if _, err := fmt.Sscan(key, &file, &p.L, &p.Overhead, &p.Gap, &p.GapByte, &p.OverByte, &p.Eager); err != nil {
-					t.Fatal(err)
-				}
-				got, err := p.Run(parseFile(t, file).Replay(1), nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				simtest.Must(fmt.Sscan(key, &file, &p.L, &p.Overhead, &p.Gap, &p.GapByte, &p.OverByte, &p.Eager))
+				got := simtest.Must(p.Run(parseFile(t, file).Replay(1), nil))
 				if len(got.Finish) != len(finish) {
 					t.Fatalf("%d ranks, want %d", len(got.Finish), len(finish))
 				}
@@ -83,10 +67,7 @@ func TestLogGOPSMatchesReference(t *testing.T) {
 
 func runText(t *testing.T, p mpi.LogGOPS, text string) ([]int64, error) {
 	t.Helper()
-	g, err := goal.Parse("test.goal", strings.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := simtest.Must(goal.Parse("test.goal", strings.NewReader(text)))
 	r, err := p.Run(g.Replay(1), nil)
 	return r.Finish, err
 }
@@ -397,10 +378,7 @@ func TestLogGOPSAgainstPlainMachine(t *testing.T) {
 		text := randomGoal(&s, 1+i%3)
 		p := []mpi.LogGOPS{mpi.DefaultLogGOPS, {Eager: 50}, {L: 500, Overhead: 1500, Gap: 4000, GapByte: 1, OverByte: 2, Eager: 50}}[s.IntN(3)]
 		p.Compatible = s.IntN(2) == 0
-		g, err := goal.Parse("random.goal", strings.NewReader(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := simtest.Must(goal.Parse("random.goal", strings.NewReader(text)))
 		plain := plainMachine{LogGOPS: p, work: g.Replay(1), cpu: map[[2]int]int64{}, tx: map[[2]int]int64{}, rx: map[[2]int]int64{}, posted: map[int32][]*plainOp{}, early: map[int32][]*plainOp{}}
 		ok := plain.run()
 		got, err := p.Run(g.Replay(1), nil)

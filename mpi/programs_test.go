@@ -11,15 +11,13 @@ import (
 	"github.com/weft-sim/weft/mpi/skeletons"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // skeletonSchedule is a skeleton that is a schedule, with changed settings.
 func skeletonSchedule[C any](t testing.TB, name string, ranks int, set func(*C)) collectives.Schedule {
 	t.Helper()
-	s, err := param.Make(skeletons.Registry, name, skeletons.Env{Ranks: ranks, PerNode: 4}, set)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := simtest.Must(param.Make(skeletons.Registry, name, skeletons.Env{Ranks: ranks, PerNode: 4}, set))
 	return s.(collectives.Schedule)
 }
 
@@ -30,9 +28,7 @@ func TestPingPong(t *testing.T) {
 	config.Protocols.EagerCopies = false
 	s := skeletonSchedule(t, "ping-pong", 2, func(c *skeletons.Micro) { c.Iterations = 4 })
 	work := mpi.RunSchedule(s, mpi.Costs{}, sim.Picosecond)
-	if _, err := config.Run(work); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Must(config.Run(work))
 	ends := work.PhaseEnds()
 	if got := float64(ends[3]-ends[2]) / 2 / us; math.Abs(got-1.26) > 0.001 {
 		t.Errorf("latency %v us, want 1.26", got)
@@ -43,9 +39,7 @@ func TestPingPong(t *testing.T) {
 func TestBandwidth(t *testing.T) {
 	s := skeletonSchedule(t, "osu-bandwidth", 2, func(c *skeletons.Micro) { c.Bytes, c.Iterations = 65536, 2 })
 	work := mpi.RunSchedule(s, mpi.Costs{}, sim.Picosecond)
-	if _, err := mpi.QDRConfig(1).Run(work); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Must(mpi.QDRConfig(1).Run(work))
 	ends := work.PhaseEnds()
 	rate := 64 * 65536 / (float64(ends[1]-ends[0]) / 1e12) / 1e9
 	if rate < 2.9 || rate > 3.0425 {
@@ -74,15 +68,9 @@ func TestContentionOfThePaper(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			config := mpi.QDRConfig(c.streams + 1)
 			config.Protocols.EagerCopies = false
-			s, err := param.Make(skeletons.Registry, "contention", skeletons.Env{Ranks: 3 * (c.streams + 1)}, func(x *skeletons.Contention) { x.Bytes = c.bytes })
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := simtest.Must(param.Make(skeletons.Registry, "contention", skeletons.Env{Ranks: 3 * (c.streams + 1)}, func(x *skeletons.Contention) { x.Bytes = c.bytes }))
 			work := s.Run(sim.Picosecond, mpi.Costs{}).(*mpi.ScheduleRun)
-			r, err := config.Run(work)
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := simtest.Must(config.Run(work))
 			ends := work.PhaseEnds()
 			if c.streams > 0 && int64(r.Finish[0]) < ends[len(ends)-1] {
 				t.Errorf("the streams end at %v, before the ping-pong", r.Finish[0])
@@ -100,14 +88,8 @@ func TestContentionOfThePaper(t *testing.T) {
 // 8 three windows of 8 by rendezvous and three acknowledgements. Six streams and 10 balls.
 func TestContentionWindows(t *testing.T) {
 	config := skeletons.Contention{Bytes: 64, StreamBytes: 65536, Iterations: 5, Window: 8, DirectFrom: 8192}
-	p, err := skeletons.Registry.Build("contention", &config, skeletons.Env{Ranks: 9, PerNode: 3})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := mpi.QDRConfig(3).Run(p.Run(sim.Picosecond, mpi.Costs{}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := simtest.Must(skeletons.Registry.Build("contention", &config, skeletons.Env{Ranks: 9, PerNode: 3}))
+	r := simtest.Must(mpi.QDRConfig(3).Run(p.Run(sim.Picosecond, mpi.Costs{})))
 	if want := int64(6*(24+3) + 10); r.Stats.Messages != want || r.Stats.Rendezvous != 6*24 {
 		t.Errorf("%d messages, %d by rendezvous; want %d and %d", r.Stats.Messages, r.Stats.Rendezvous, want, 6*24)
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // onlyPackets is a schedule of which only some packets are sent.
@@ -38,10 +39,7 @@ func TestAccessBound(t *testing.T) {
 		{topology.PKConfig{M: 3, Cascades: 3}, 63, 84},
 	} {
 		n := pkNetwork(t, c.config)
-		schedule, err := newSessionSchedule(n, DefaultSessionsConfig(), 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		schedule := simtest.Must(newSessionSchedule(n, DefaultSessionsConfig(), 1))
 		R := n.Processors()
 		if got := n.accessBound(schedule); got != c.bound {
 			t.Errorf("%s: at least %d pairs lost, want %d", n.sw.Name(), got, c.bound)

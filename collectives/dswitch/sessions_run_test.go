@@ -12,6 +12,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // column is a number of a row.
@@ -52,10 +53,7 @@ func TestRunSessionsPaper(t *testing.T) {
 		{topology.PKConfig{M: 8, Cascades: 1}, map[string]float64{
 			"processors": 57, "sessions": 8, "packets_received": 56, "complete_graph_channels": 1596, "processor_channels": 456}},
 	} {
-		r, err := RunSessions(t.Context(), pkNetwork(t, c.PKConfig).Topology(), DefaultSessionsConfig(), 1, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := simtest.Must(RunSessions(t.Context(), pkNetwork(t, c.PKConfig).Topology(), DefaultSessionsConfig(), 1, nil))
 		for name, want := range c.want {
 			if got := column(t, r, name); math.Abs(got-want) > 1e-12 {
 				t.Errorf("%s: %s = %g, want %g", r.Name, name, got, want)
@@ -74,23 +72,14 @@ func TestRunSessionsSchedules(t *testing.T) {
 		if schedule == "sigma" {
 			n = pccNetwork(t, 5, 2)
 		}
-		first, err := RunSessions(t.Context(), n.Topology(), c, 7, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		again, err := RunSessions(t.Context(), n.Topology(), c, 7, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		first := simtest.Must(RunSessions(t.Context(), n.Topology(), c, 7, nil))
+		again := simtest.Must(RunSessions(t.Context(), n.Topology(), c, 7, nil))
 		if fmt.Sprint(first.Row) != fmt.Sprint(again.Row) || !slices.Equal(first.Faults, again.Faults) {
 			t.Errorf("%s: two runs differ", schedule)
 		}
 		if schedule != "sigma" {
 			c.Addressing = "indirect"
-			indirect, err := RunSessions(t.Context(), n.Topology(), c, 7, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			indirect := simtest.Must(RunSessions(t.Context(), n.Topology(), c, 7, nil))
 			if fmt.Sprint(first.Row) != fmt.Sprint(indirect.Row) {
 				t.Errorf("%s: direct and indirect addressing differ:\n%v\n%v", schedule, first.Row, indirect.Row)
 			}
@@ -152,10 +141,7 @@ func TestRunSessionsToComplete(t *testing.T) {
 	} {
 		config := DefaultSessionsConfig()
 		config.Schedule = c.schedule
-		r, err := RunSessions(t.Context(), pkNetwork(t, c.PKConfig).Topology(), config, 1, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := simtest.Must(RunSessions(t.Context(), pkNetwork(t, c.PKConfig).Topology(), config, 1, nil))
 		if got := column(t, r, "sessions_to_complete"); got != c.want && !(math.IsNaN(got) && math.IsNaN(c.want)) {
 			t.Errorf("%s, %s: complete after %g sessions, want %g", r.Name, c.schedule, got, c.want)
 		}

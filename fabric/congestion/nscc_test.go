@@ -13,25 +13,17 @@ import (
 
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/simtest"
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
 // vector reads a file of testdata, each row by the names of its columns; see testdata/README.md.
 func vector(t *testing.T, path string) []map[string]string {
 	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := simtest.Must(os.Open(path))
 	defer f.Close()
-	r, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines, err := csv.NewReader(r).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := simtest.Must(gzip.NewReader(f))
+	lines := simtest.Must(csv.NewReader(r).ReadAll())
 	var rows []map[string]string
 	for _, line := range lines[1:] {
 		row := map[string]string{}
@@ -45,10 +37,7 @@ func vector(t *testing.T, path string) []map[string]string {
 
 func number(t *testing.T, text string) float64 {
 	t.Helper()
-	x, err := strconv.ParseFloat(text, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := simtest.Must(strconv.ParseFloat(text, 64))
 	return x
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/mpi/goal"
 	"github.com/weft-sim/weft/mpi/trace"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 const samples = "../../../shared/reference/workloads/formats/chakra/"
@@ -159,10 +160,7 @@ func traceOf(t *testing.T, ranks ...[]*node) string {
 func TestExport(t *testing.T) {
 	const text = "num_ranks 2\n\nrank 0 {\nl1: calc 1234567\nl2: calc 5000\nl3: send 4096b to 1 tag 7\nl2 requires l1\nl3 requires l1\nl3 requires l2\n}\n\nrank 1 {\nl1: recv 4096b from 0 tag 7\nl2: calc 999\nl2 requires l1\n}\n"
 	for name, text := range map[string]string{"own": text, "packed": text} {
-		g, err := goal.Parse("x", strings.NewReader(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := simtest.Must(goal.Parse("x", strings.NewReader(text)))
 		dir := t.TempDir()
 		file := func(rank int) string { return filepath.Join(dir, "t."+string(rune('0'+rank))+".et") }
 		if err := Export(g, func(rank int) (io.WriteCloser, error) { return os.Create(file(rank)) }); err != nil {
@@ -171,10 +169,7 @@ func TestExport(t *testing.T) {
 		if name == "packed" {
 			file = func(rank int) string { return filepath.Join(dir, "t."+string(rune('0'+rank))+".et.gz") }
 			for r := range 2 {
-				content, err := os.ReadFile(strings.TrimSuffix(file(r), ".gz"))
-				if err != nil {
-					t.Fatal(err)
-				}
+				content := simtest.Must(os.ReadFile(strings.TrimSuffix(file(r), ".gz")))
 				var b bytes.Buffer
 				w := gzip.NewWriter(&b)
 				w.Write(content)

@@ -16,6 +16,7 @@ import (
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/mpi/goal"
 	"github.com/weft-sim/weft/mpi/trace"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 const samples = "../../../shared/reference/workloads/formats/dumpi/"
@@ -185,9 +186,7 @@ func TestProgram(t *testing.T) {
 	}
 	// The first rank: the other of its row, by the key, is rank 2, which is first there.
 	var text strings.Builder
-	if _, err := g.WriteTo(&text); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Must(g.WriteTo(&text))
 	const want = `rank 0 {
 l1: calc 0
 l2: calc 6000
@@ -227,10 +226,7 @@ func rows(t *testing.T, name string) [][]string {
 		t.Skip("the samples are not here")
 	}
 	defer f.Close()
-	rows, err := csv.NewReader(f).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := simtest.Must(csv.NewReader(f).ReadAll())
 	return rows[1:]
 }
 

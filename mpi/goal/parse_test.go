@@ -12,14 +12,12 @@ import (
 
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/sim/input"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 func TestParseAccepts(t *testing.T) {
 	const text = "/* two\n ranks */\r\nnum_ranks 2 // so many\r\n\r\n  rank 0 {\n a:send 100 b to 1 tag 7 cpu 2 nic 1\nb : calc 5\n\tb requires a\nb requires a\na: calc 9\n}\nrank 1 {\nrecv 100b from -1 tag -1\n}\n"
-	g, err := Parse("x.goal", strings.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := simtest.Must(Parse("x.goal", strings.NewReader(text)))
 	if g.Ranks() != 2 || g.ops.Len() != 4 || g.Messages() != 1 || g.cpus != 3 || g.nics != 2 {
 		t.Errorf("ranks %d, operations %d, messages %d, cpus %d, nics %d; want 2, 4, 1, 3, 2", g.Ranks(), g.ops.Len(), g.Messages(), g.cpus, g.nics)
 	}
@@ -112,9 +110,7 @@ func FuzzParse(f *testing.F) {
 			t.Skip("large")
 		}
 		var out bytes.Buffer
-		if _, err := g.WriteTo(&out); err != nil {
-			t.Fatal(err)
-		}
+		simtest.Must(g.WriteTo(&out))
 		again, err := Parse("y.goal", bytes.NewReader(out.Bytes()))
 		if err != nil {
 			t.Fatalf("%v in\n%s", err, out.Bytes())
@@ -170,20 +166,14 @@ func TestSpilled(t *testing.T) {
 			if i == n {
 				kind = []mpi.Kind{mpi.Send, mpi.Recv}[r]
 			}
-			id, err := b.Add(kind, 1, 1-r, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			id := simtest.Must(b.Add(kind, 1, 1-r, 0))
 			if last >= 0 {
 				b.After(last, id)
 			}
 			last = id
 		}
 	}
-	g, err := b.Schedule()
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := simtest.Must(b.Schedule())
 	if runtime.GOOS == "linux" && !g.memory.OnFile() {
 		t.Error("not in a file")
 	}
@@ -191,17 +181,11 @@ func TestSpilled(t *testing.T) {
 	if err := g.WriteBinary(&binary); err != nil {
 		t.Fatal(err)
 	}
-	h, err := Parse("again", bytes.NewReader(binary.Bytes()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := simtest.Must(Parse("again", bytes.NewReader(binary.Bytes())))
 	if err := h.WriteBinary(&again); err != nil || !bytes.Equal(binary.Bytes(), again.Bytes()) {
 		t.Error("written again it is another", err)
 	}
-	result, err := (mpi.LogGOPS{L: 1000, Overhead: 100, Eager: 100}).Run(h.Replay(1), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	result := simtest.Must((mpi.LogGOPS{L: 1000, Overhead: 100, Eager: 100}).Run(h.Replay(1), nil))
 	if f := result.Finish; f[0] != n+100 || f[1] != n+1200 {
 		t.Error(f)
 	}
@@ -209,9 +193,7 @@ func TestSpilled(t *testing.T) {
 	b = NewBuilder("cyclic", 1)
 	b.Rank()
 	for range 2 * n {
-		if _, err := b.Add(mpi.Calc, 1, 0, 0); err != nil {
-			t.Fatal(err)
-		}
+		simtest.Must(b.Add(mpi.Calc, 1, 0, 0))
 	}
 	b.After(2*n-2, 2*n-1)
 	b.After(2*n-1, 2*n-2)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/mpi/trace"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 const samples = "../../../shared/reference/workloads/formats/otf2/ember_bcast_4ranks"
@@ -242,9 +243,7 @@ func TestRing(t *testing.T) {
 	}
 	// Rank 0: the receive begins before the send, the Sendrecv does both at once.
 	var text strings.Builder
-	if _, err := g.WriteTo(&text); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Must(g.WriteTo(&text))
 	const want = `rank 0 {
 l1: calc 0
 l2: calc 11000
@@ -304,22 +303,13 @@ func TestSample(t *testing.T) {
 		t.Skip("the sample is not here")
 	}
 	defer f.Close()
-	rows, err := csv.NewReader(f).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := simtest.Must(csv.NewReader(f).ReadAll())
 	want := map[string]string{}
 	for _, row := range rows[1:] {
 		want[row[0]+" "+row[1]] = strings.Join(row[2:], " ")
 	}
-	print, err := os.ReadFile(samples + ".print.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, err := readArchive(samples + "/traces.otf2")
-	if err != nil {
-		t.Fatal(err)
-	}
+	print := simtest.Must(os.ReadFile(samples + ".print.txt"))
+	a := simtest.Must(readArchive(samples + "/traces.otf2"))
 	got, sums := map[string]string{}, map[string][3]uint64{}
 	for _, location := range a.ranks {
 		var printed []string

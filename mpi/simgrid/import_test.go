@@ -13,6 +13,7 @@ import (
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/mpi/goal"
 	"github.com/weft-sim/weft/mpi/trace"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 const samples = "../../../shared/reference/workloads/formats/ti/"
@@ -38,14 +39,8 @@ func TestSamples(t *testing.T) {
 		t.Skip("the samples are not here")
 	}
 	defer f.Close()
-	rows, err := csv.NewReader(f).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir, err := filepath.Abs(samples)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := simtest.Must(csv.NewReader(f).ReadAll())
+	dir := simtest.Must(filepath.Abs(samples))
 	list := written(t, dir+"/actions0.txt\n"+dir+"/actions1.txt\n")
 	want := map[string]map[string]int{}
 	for _, row := range rows[1:] {
@@ -56,10 +51,7 @@ func TestSamples(t *testing.T) {
 		if want[file] == nil {
 			want[file] = map[string]int{}
 		}
-		n, err := strconv.Atoi(row[3])
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := simtest.Must(strconv.Atoi(row[3]))
 		want[file][row[2]] += n
 	}
 	for file, want := range want {
@@ -90,9 +82,7 @@ func written(t *testing.T, text string) string {
 
 func text(t *testing.T, g *goal.Schedule) string {
 	var b strings.Builder
-	if _, err := g.WriteTo(&b); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Must(g.WriteTo(&b))
 	return b.String()
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/weft-sim/weft/mpi/goal"
 	"github.com/weft-sim/weft/mpi/trace"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 const pairGOAL = "num_ranks 2\nrank 0 {\nsend 8b to 1\n}\nrank 1 {\nrecv 8b from 0\n}\n"
@@ -29,23 +30,14 @@ func TestGOALCompressed(t *testing.T) {
 	if _, err := z.Write([]byte(pairGOAL)); err != nil || z.Close() != nil {
 		t.Fatal(err)
 	}
-	standard, err := zstd.NewWriter(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	standard := simtest.Must(zstd.NewWriter(nil))
 	for name, content := range map[string][]byte{"plain.zst": []byte(pairGOAL), "a.goal": packed.Bytes(), "b.goal": standard.EncodeAll([]byte(pairGOAL), nil)} {
 		path := filepath.Join(t.TempDir(), name)
 		if err := os.WriteFile(path, content, 0o666); err != nil {
 			t.Fatal(err)
 		}
-		p, err := Registry.Build("goal", &Goal{File: path}, Env{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		want, err := goal.Parse(path, strings.NewReader(pairGOAL))
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := simtest.Must(Registry.Build("goal", &Goal{File: path}, Env{}))
+		want := simtest.Must(goal.Parse(path, strings.NewReader(pairGOAL)))
 		if !reflect.DeepEqual(p, Program(want)) {
 			t.Errorf("%s: %+v, want %+v", name, p, want)
 		}
@@ -126,20 +118,12 @@ func checkExport(t *testing.T, programs []trace.Program) []int64 {
 		t.Fatal(err)
 	}
 	var text, again, binary, binaryAgain bytes.Buffer
-	if _, err := g.WriteTo(&text); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Must(g.WriteTo(&text))
 	if err := g.WriteBinary(&binary); err != nil {
 		t.Fatal(err)
 	}
-	fromText, err := goal.Parse("text", bytes.NewReader(text.Bytes()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	fromBinary, err := goal.Parse("binary", bytes.NewReader(binary.Bytes()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	fromText := simtest.Must(goal.Parse("text", bytes.NewReader(text.Bytes())))
+	fromBinary := simtest.Must(goal.Parse("binary", bytes.NewReader(binary.Bytes())))
 	if _, err := fromBinary.WriteTo(&again); err != nil || again.String() != text.String() {
 		t.Errorf("the binary form is another schedule (%v)", err)
 	}
@@ -161,10 +145,7 @@ func checkExport(t *testing.T, programs []trace.Program) []int64 {
 			t.Errorf("%d %vs of %d B, want %d of %d", a, kind, b, n[kind], size[kind])
 		}
 	}
-	r, err := mpi.DefaultLogGOPS.Run(fromText.Replay(1), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := simtest.Must(mpi.DefaultLogGOPS.Run(fromText.Replay(1), nil))
 	if r.Messages != n[mpi.Send] {
 		t.Errorf("%d messages in the replay, want %d", r.Messages, n[mpi.Send])
 	}
@@ -180,10 +161,7 @@ func TestExport(t *testing.T) {
 			program := sample(t, name)
 			run := func() mpi.Workload { return program.Run(sim.Nanosecond, mpi.Costs{Combine: 500}) }
 			finish := checkExport(t, []trace.Program{{Run: run, Repeat: 1}})
-			want, err := mpi.DefaultLogGOPS.Run(run(), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			want := simtest.Must(mpi.DefaultLogGOPS.Run(run(), nil))
 			if name != "traffic" && !slices.Equal(finish, want.Finish) {
 				t.Errorf("ends at %v, want %v", finish, want.Finish)
 			}

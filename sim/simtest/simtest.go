@@ -71,3 +71,11 @@ func Threads(t testing.TB, trial int) []int {
 	}
 	return append([]int{1}, Some(t, trial, 2, 3, 5)...)
 }
+
+// Must is x. An error, which a test expects nowhere, ends the run with a panic.
+func Must[T any](x T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return x
+}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 type all struct {
@@ -125,10 +127,7 @@ func TestFile(t *testing.T) {
 	if !bytes.Equal(whole, exampleFile().Encode()) {
 		t.Error("equal files give other bytes")
 	}
-	f, err := Decode(whole, "v1", 1<<20)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := simtest.Must(Decode(whole, "v1", 1<<20))
 	if data, err := f.Find("a", nil); err != nil || string(data[:5]) != "state" || len(data) != 500 {
 		t.Errorf("%q, %v", data, err)
 	}

@@ -222,9 +222,6 @@ func (b *BatchMeans) join() {
 	b.each *= 2
 }
 
-// N is the number of observations.
-func (b *BatchMeans) N() int64 { return b.n }
-
 // Mean is the mean of all observations; NaN if there are none.
 func (b *BatchMeans) Mean() float64 { return b.sum / float64(b.n) }
 
