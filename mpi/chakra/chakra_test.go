@@ -184,7 +184,7 @@ func TestExport(t *testing.T) {
 			t.Fatal(err)
 		}
 		var b bytes.Buffer
-		back.WriteTo(&b)
+		back.WriteText(&b)
 		if b.String() != text {
 			t.Errorf("%s: comes back as:\n%s", name, b.String())
 		}

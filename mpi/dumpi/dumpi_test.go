@@ -186,7 +186,9 @@ func TestProgram(t *testing.T) {
 	}
 	// The first rank: the other of its row, by the key, is rank 2, which is first there.
 	var text strings.Builder
-	simtest.Must(g.WriteTo(&text))
+	if err := g.WriteText(&text); err != nil {
+		t.Fatal(err)
+	}
 	const want = `rank 0 {
 l1: calc 0
 l2: calc 6000

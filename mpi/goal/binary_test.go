@@ -32,7 +32,9 @@ func readSchedule(t *testing.T, content []byte) *Schedule {
 
 func asText(t testing.TB, g *Schedule) []byte {
 	var b bytes.Buffer
-	simtest.Must(g.WriteTo(&b))
+	if err := g.WriteText(&b); err != nil {
+		t.Fatal(err)
+	}
 	return b.Bytes()
 }
 

@@ -102,10 +102,10 @@ func (g *Schedule) rankOf(i int32) int {
 	return sort.Search(g.Ranks(), func(r int) bool { return g.first[r+1] > i })
 }
 
-// WriteTo writes the schedule in the GOAL format; operations are labelled l1,
+// WriteText writes the schedule in the GOAL format; operations are labelled l1,
 // l2, ... within each rank.
-func (g *Schedule) WriteTo(w io.Writer) (int64, error) {
-	out := &countingWriter{w: bufio.NewWriter(w)}
+func (g *Schedule) WriteText(w io.Writer) error {
+	out := bufio.NewWriter(w) // the first error stays, and Flush returns it
 	fmt.Fprintf(out, "num_ranks %d\n", g.Ranks())
 	for r := range g.Ranks() {
 		fmt.Fprintf(out, "\nrank %d {\n", r)
@@ -123,25 +123,7 @@ func (g *Schedule) WriteTo(w io.Writer) (int64, error) {
 		}
 		fmt.Fprintln(out, "}")
 	}
-	if err := out.w.Flush(); err != nil && out.err == nil {
-		out.err = err
-	}
-	return out.n, out.err
-}
-
-type countingWriter struct {
-	w   *bufio.Writer
-	n   int64
-	err error
-}
-
-func (c *countingWriter) Write(p []byte) (int, error) {
-	n, err := c.w.Write(p)
-	c.n += int64(n)
-	if err != nil {
-		c.err = err
-	}
-	return n, err
+	return out.Flush()
 }
 
 // text is the operation in the GOAL format.

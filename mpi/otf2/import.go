@@ -33,19 +33,19 @@ const (
 	commDestroy       = 88
 )
 
-// names are those of the events from 10 on, as OTF2 prints them.
-var names = []string{"BUFFER_FLUSH", "MEASUREMENT_ON_OFF", "ENTER", "LEAVE", "MPI_SEND", "MPI_ISEND", "MPI_ISEND_COMPLETE", "MPI_IRECV_REQUEST", "MPI_RECV", "MPI_IRECV", "MPI_REQUEST_TEST", "MPI_REQUEST_CANCELLED", "MPI_COLLECTIVE_BEGIN", "MPI_COLLECTIVE_END"}
-
-// lateNames are those from programBegin on.
-var lateNames = []string{"PROGRAM_BEGIN", "PROGRAM_END", "NON_BLOCKING_COLLECTIVE_REQUEST", "NON_BLOCKING_COLLECTIVE_COMPLETE", "COMM_CREATE", "COMM_DESTROY"}
+// names are those of events, as OTF2 prints them, from 10 and from programBegin on.
+var (
+	names     = []string{"BUFFER_FLUSH", "MEASUREMENT_ON_OFF", "ENTER", "LEAVE", "MPI_SEND", "MPI_ISEND", "MPI_ISEND_COMPLETE", "MPI_IRECV_REQUEST", "MPI_RECV", "MPI_IRECV", "MPI_REQUEST_TEST", "MPI_REQUEST_CANCELLED", "MPI_COLLECTIVE_BEGIN", "MPI_COLLECTIVE_END"}
+	lateNames = []string{"PROGRAM_BEGIN", "PROGRAM_END", "NON_BLOCKING_COLLECTIVE_REQUEST", "NON_BLOCKING_COLLECTIVE_COMPLETE", "COMM_CREATE", "COMM_DESTROY"}
+)
 
 // eventName is the name of a type of event.
 func eventName(kind byte) string {
-	switch {
-	case kind >= 10 && int(kind) < 10+len(names):
-		return names[kind-10]
-	case kind >= programBegin && int(kind) < programBegin+len(lateNames):
-		return lateNames[kind-programBegin]
+	switch early, late := int(kind)-10, int(kind)-programBegin; {
+	case early >= 0 && early < len(names):
+		return names[early]
+	case late >= 0 && late < len(lateNames):
+		return lateNames[late]
 	case kind >= firstRMA && kind <= lastRMA:
 		return "RMA"
 	}

@@ -243,7 +243,9 @@ func TestRing(t *testing.T) {
 	}
 	// Rank 0: the receive begins before the send, the Sendrecv does both at once.
 	var text strings.Builder
-	simtest.Must(g.WriteTo(&text))
+	if err := g.WriteText(&text); err != nil {
+		t.Fatal(err)
+	}
 	const want = `rank 0 {
 l1: calc 0
 l2: calc 11000
@@ -372,7 +374,7 @@ func TestSample(t *testing.T) {
 		t.Errorf("%d messages, %d B", n, sent)
 	}
 	var text strings.Builder
-	g.WriteTo(&text)
+	g.WriteText(&text)
 	if !sameLines(text.String(), "l2: calc 17932\nl6: calc 1227\n") {
 		t.Error(text.String())
 	}

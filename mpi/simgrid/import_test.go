@@ -82,7 +82,9 @@ func written(t *testing.T, text string) string {
 
 func text(t *testing.T, g *goal.Schedule) string {
 	var b strings.Builder
-	simtest.Must(g.WriteTo(&b))
+	if err := g.WriteText(&b); err != nil {
+		t.Fatal(err)
+	}
 	return b.String()
 }
 

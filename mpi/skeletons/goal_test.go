@@ -118,13 +118,15 @@ func checkExport(t *testing.T, programs []trace.Program) []int64 {
 		t.Fatal(err)
 	}
 	var text, again, binary, binaryAgain bytes.Buffer
-	simtest.Must(g.WriteTo(&text))
+	if err := g.WriteText(&text); err != nil {
+		t.Fatal(err)
+	}
 	if err := g.WriteBinary(&binary); err != nil {
 		t.Fatal(err)
 	}
 	fromText := simtest.Must(goal.Parse("text", bytes.NewReader(text.Bytes())))
 	fromBinary := simtest.Must(goal.Parse("binary", bytes.NewReader(binary.Bytes())))
-	if _, err := fromBinary.WriteTo(&again); err != nil || again.String() != text.String() {
+	if err := fromBinary.WriteText(&again); err != nil || again.String() != text.String() {
 		t.Errorf("the binary form is another schedule (%v)", err)
 	}
 	if err := fromText.WriteBinary(&binaryAgain); err != nil || !bytes.Equal(binaryAgain.Bytes(), binary.Bytes()) {
