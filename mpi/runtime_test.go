@@ -293,10 +293,7 @@ func TestPlacement(t *testing.T) {
 		{mpi.Placement{Type: mpi.Cyclic, PerNode: 2}, []int32{0, 1, 2, 0, 1}},
 		{mpi.Placement{Type: mpi.Explicit, Nodes: []int{4, 4, 0, 1, 2}}, []int32{4, 4, 0, 1, 2}},
 	} {
-		got, _, err := c.p.Place(5, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got, _ := simtest.Must2(c.p.Place(5, 1))
 		for r := range got {
 			if got[r] != c.want[r] {
 				t.Errorf("%+v: nodes %v, want %v", c.p, got, c.want)

@@ -67,9 +67,7 @@ func replayed(t *testing.T, w NSCCWindow) NSCCWindow {
 	var back NSCCWindow
 	r := snapshot.Reader(a.Bytes())
 	snapshot.Value(r, &back)
-	if err := r.End(); err != nil {
-		t.Fatal(err)
-	}
+	simtest.OK(r.End())
 	back.Use(w.law)
 	if back != w {
 		t.Fatalf("archived %+v, read %+v", w, back)

@@ -44,9 +44,7 @@ func write(t testing.TB, nodes []*node) []byte {
 	for _, n := range nodes {
 		w.node(n, "")
 	}
-	if err := w.Flush(); err != nil {
-		t.Fatal(err)
-	}
+	simtest.OK(w.Flush())
 	return b.Bytes()
 }
 
@@ -123,10 +121,7 @@ func TestImportSamples(t *testing.T) {
 		{"all_to_all_4npus_1MB.0.et", 4 * 3, 4 * 3 << 18},
 		{"custom_ring_allreduce_8npus_1MB.0.et", 8 * 14, 8 * 14 << 17},
 	} {
-		g, _, err := Import(samples+c.file, "", trace.Default())
-		if err != nil {
-			t.Fatal(err)
-		}
+		g, _ := simtest.Must2(Import(samples+c.file, "", trace.Default()))
 		if n, size := g.Count(mpi.Send); n != c.messages || size != c.bytes {
 			t.Errorf("%s: %d messages of %d B in all, want %d of %d", c.file, n, size, c.messages, c.bytes)
 		}
@@ -149,9 +144,7 @@ func TestImportSamples(t *testing.T) {
 func traceOf(t *testing.T, ranks ...[]*node) string {
 	dir := t.TempDir()
 	for r, nodes := range ranks {
-		if err := os.WriteFile(filepath.Join(dir, "t."+string(rune('0'+r))+".et"), write(t, nodes), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		simtest.OK(os.WriteFile(filepath.Join(dir, "t."+string(rune('0'+r))+".et"), write(t, nodes), 0o666))
 	}
 	return filepath.Join(dir, "t.0.et")
 }
@@ -163,9 +156,7 @@ func TestExport(t *testing.T) {
 		g := simtest.Must(goal.Parse("x", strings.NewReader(text)))
 		dir := t.TempDir()
 		file := func(rank int) string { return filepath.Join(dir, "t."+string(rune('0'+rank))+".et") }
-		if err := Export(g, func(rank int) (io.WriteCloser, error) { return os.Create(file(rank)) }); err != nil {
-			t.Fatal(err)
-		}
+		simtest.OK(Export(g, func(rank int) (io.WriteCloser, error) { return os.Create(file(rank)) }))
 		if name == "packed" {
 			file = func(rank int) string { return filepath.Join(dir, "t."+string(rune('0'+rank))+".et.gz") }
 			for r := range 2 {
@@ -174,15 +165,10 @@ func TestExport(t *testing.T) {
 				w := gzip.NewWriter(&b)
 				w.Write(content)
 				w.Close()
-				if err := os.WriteFile(file(r), b.Bytes(), 0o666); err != nil {
-					t.Fatal(err)
-				}
+				simtest.OK(os.WriteFile(file(r), b.Bytes(), 0o666))
 			}
 		}
-		back, _, err := Import(file(1), "", trace.Default())
-		if err != nil {
-			t.Fatal(err)
-		}
+		back, _ := simtest.Must2(Import(file(1), "", trace.Default()))
 		var b bytes.Buffer
 		back.WriteText(&b)
 		if b.String() != text {
@@ -215,9 +201,7 @@ func TestGroupsAndScale(t *testing.T) {
 		t.Error(err)
 	}
 	groups := filepath.Join(filepath.Dir(file), "groups.json")
-	if err := os.WriteFile(groups, []byte(`{"g": [2, 0]}`), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	simtest.OK(os.WriteFile(groups, []byte(`{"g": [2, 0]}`), 0o666))
 	s := trace.Default()
 	s.Allreduce = "alltoall-ring"
 	if _, _, err := Import(file, groups, s); err == nil || !strings.Contains(err.Error(), "allreduce = alltoall-ring: want an algorithm of allreduce") {
@@ -225,10 +209,7 @@ func TestGroupsAndScale(t *testing.T) {
 	}
 	s.Allreduce = trace.Default().Allreduce
 	s.Compute = 0.5
-	g, report, err := Import(file, groups, s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g, report := simtest.Must2(Import(file, groups, s))
 	// The ring of two: 2 rounds of half the vector for each of the two.
 	if n, size := g.Count(mpi.Send); n != 4 || size != 4*300 {
 		t.Errorf("%d messages, %d B", n, size)
@@ -280,18 +261,14 @@ func TestRefused(t *testing.T) {
 		foreign = append(foreign, string(whole[:n]))
 	}
 	for _, content := range foreign {
-		if err := os.WriteFile(file, []byte(content), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		simtest.OK(os.WriteFile(file, []byte(content), 0o666))
 		nodes, err := read(file)
 		if description := string(whole[:8]); (err == nil) != (content == description) || content == description && len(nodes) > 0 {
 			t.Errorf("%q: %v", content, err)
 		}
 	}
 	file = traceOf(t, sends(0), sends(0), sends(0))
-	if err := os.Remove(strings.Replace(file, "t.0", "t.1", 1)); err != nil {
-		t.Fatal(err)
-	}
+	simtest.OK(os.Remove(strings.Replace(file, "t.0", "t.1", 1)))
 	if _, _, err := Import(file, "", trace.Default()); err == nil || !strings.Contains(err.Error(), "t.1.et: no such file") {
 		t.Errorf("a rank is missing: %v", err)
 	}
@@ -302,9 +279,7 @@ func FuzzImport(f *testing.F) {
 	f.Add(write(f, []*node{{id: 1, kind: send, control: []uint64{2}, duration: 3, attr: []attribute{integer("comm_dst", 0), integer("comm_size", 8)}}, {id: 2}}))
 	f.Fuzz(func(t *testing.T, content []byte) {
 		file := filepath.Join(t.TempDir(), "t.0.et")
-		if err := os.WriteFile(file, content, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		simtest.OK(os.WriteFile(file, content, 0o666))
 		s := trace.Default()
 		s.Drop = true
 		if g, _, err := Import(file, "", s); err == nil && g.Ranks() == 0 {

@@ -32,17 +32,13 @@ func readSchedule(t *testing.T, content []byte) *Schedule {
 
 func asText(t testing.TB, g *Schedule) []byte {
 	var b bytes.Buffer
-	if err := g.WriteText(&b); err != nil {
-		t.Fatal(err)
-	}
+	simtest.OK(g.WriteText(&b))
 	return b.Bytes()
 }
 
 func asBinary(t testing.TB, g *Schedule) []byte {
 	var b bytes.Buffer
-	if err := g.WriteBinary(&b); err != nil {
-		t.Fatal(err)
-	}
+	simtest.OK(g.WriteBinary(&b))
 	return b.Bytes()
 }
 

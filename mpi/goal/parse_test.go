@@ -110,9 +110,7 @@ func FuzzParse(f *testing.F) {
 			t.Skip("large")
 		}
 		var out bytes.Buffer
-		if err := g.WriteText(&out); err != nil {
-			t.Fatal(err)
-		}
+		simtest.OK(g.WriteText(&out))
 		again, err := Parse("y.goal", bytes.NewReader(out.Bytes()))
 		if err != nil {
 			t.Fatalf("%v in\n%s", err, out.Bytes())
@@ -180,9 +178,7 @@ func TestSpilled(t *testing.T) {
 		t.Error("not in a file")
 	}
 	var binary, again bytes.Buffer
-	if err := g.WriteBinary(&binary); err != nil {
-		t.Fatal(err)
-	}
+	simtest.OK(g.WriteBinary(&binary))
 	h := simtest.Must(Parse("again", bytes.NewReader(binary.Bytes())))
 	if err := h.WriteBinary(&again); err != nil || !bytes.Equal(binary.Bytes(), again.Bytes()) {
 		t.Error("written again it is another", err)

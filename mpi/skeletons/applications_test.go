@@ -123,9 +123,7 @@ func TestSweepWavefront(t *testing.T) {
 // Traffic sends what its load says, to where its pattern or matrix says.
 func TestTraffic(t *testing.T) {
 	matrix := filepath.Join(t.TempDir(), "matrix.csv")
-	if err := os.WriteFile(matrix, []byte("# a matrix\n0,1,3\n0,2,1\n3,0,2\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	simtest.OK(os.WriteFile(matrix, []byte("# a matrix\n0,1,3\n0,2,1\n3,0,2\n"), 0o666))
 	for pattern, set := range map[string]func(*Traffic){
 		"uniform":     func(*Traffic) {},
 		"permutation": func(*Traffic) {},

@@ -33,9 +33,7 @@ func TestGOALCompressed(t *testing.T) {
 	standard := simtest.Must(zstd.NewWriter(nil))
 	for name, content := range map[string][]byte{"plain.zst": []byte(pairGOAL), "a.goal": packed.Bytes(), "b.goal": standard.EncodeAll([]byte(pairGOAL), nil)} {
 		path := filepath.Join(t.TempDir(), name)
-		if err := os.WriteFile(path, content, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		simtest.OK(os.WriteFile(path, content, 0o666))
 		p := simtest.Must(Registry.Build("goal", &Goal{File: path}, Env{}))
 		want := simtest.Must(goal.Parse(path, strings.NewReader(pairGOAL)))
 		if !reflect.DeepEqual(p, Program(want)) {
@@ -113,17 +111,10 @@ func counted(w mpi.Workload) (n, size [3]int64) {
 // binary, and goes to its end on the LogGOPS machine; it returns when its ranks do.
 func checkExport(t *testing.T, programs []trace.Program) []int64 {
 	t.Helper()
-	g, _, err := trace.Export("x", programs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g, _ := simtest.Must2(trace.Export("x", programs))
 	var text, again, binary, binaryAgain bytes.Buffer
-	if err := g.WriteText(&text); err != nil {
-		t.Fatal(err)
-	}
-	if err := g.WriteBinary(&binary); err != nil {
-		t.Fatal(err)
-	}
+	simtest.OK(g.WriteText(&text))
+	simtest.OK(g.WriteBinary(&binary))
 	fromText := simtest.Must(goal.Parse("text", bytes.NewReader(text.Bytes())))
 	fromBinary := simtest.Must(goal.Parse("binary", bytes.NewReader(binary.Bytes())))
 	if err := fromBinary.WriteText(&again); err != nil || again.String() != text.String() {

@@ -74,8 +74,19 @@ func Threads(t testing.TB, trial int) []int {
 
 // Must is x. An error, which a test expects nowhere, ends the run with a panic.
 func Must[T any](x T, err error) T {
+	OK(err)
+	return x
+}
+
+// Must2 is Must for two results.
+func Must2[T, U any](x T, y U, err error) (T, U) {
+	OK(err)
+	return x, y
+}
+
+// OK ends the run with a panic if there is an error.
+func OK(err error) {
 	if err != nil {
 		panic(err)
 	}
-	return x
 }

@@ -56,9 +56,7 @@ func TestArchive(t *testing.T) {
 		var y all
 		r := Reader(b)
 		y.Archive(r)
-		if err := r.End(); err != nil {
-			t.Fatal(err)
-		}
+		simtest.OK(r.End())
 		if again := written(&y); !bytes.Equal(again, b) || !slices.Equal(x.list, y.list) || x.i64 != y.i64 || x.f != y.f || x.s != y.s {
 			t.Errorf("%+v came back as %+v", x, y)
 		}

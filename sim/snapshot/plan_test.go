@@ -52,9 +52,7 @@ func TestValue(t *testing.T) {
 	y := planned{lanes: lanes, path: make([]position, 5), none: &position{1, 1}}
 	r := Reader(b)
 	Value(r, &y)
-	if err := r.End(); err != nil {
-		t.Fatal(err)
-	}
+	simtest.OK(r.End())
 	if want := plannedExample(); !reflect.DeepEqual(&y, want) {
 		t.Errorf("read %+v, want %+v", y, want)
 	}
