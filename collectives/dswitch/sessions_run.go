@@ -33,27 +33,10 @@ func DefaultSessionsConfig() SessionsConfig {
 
 // SessionsResult is the outcome of [RunSessions].
 type SessionsResult struct {
-	Name       string // the paper's: PK_2(15, 3, 1|3)
-	Processors int
-	Outcome    *SessionOutcome
-	// PacketsMin and PacketsMax are the fewest and the most different foreign
-	// packets that a living processor received.
-	PacketsMin, PacketsMax int
-	// Misrouted counts packets of permutations that arrived elsewhere than at
-	// their destination, or not at all.
-	Misrouted int
-	Faults    []Fault
-	Reach     Reach
-	// RelaySessions is how many further sessions give every pair that lost
-	// its paths its packet over a third processor that received it in the
-	// sessions proper; RelayedPairs counts the ordered pairs that got it that
-	// way, flit by flit.
-	RelaySessions, RelayedPairs int
-	// AccessBound is how many ordered pairs of processors every rule of
-	// multiple access would leave unserved: a lower bound, 0 where the run
-	// lost none.
-	AccessBound int
-	Row         SessionsRow
+	Row     SessionsRow
+	Outcome *SessionOutcome
+	Faults  []Fault
+	Reach   Reach
 }
 
 // SessionsRow is the numbers of a result, in the columns of experiment kind "sessions".
@@ -112,7 +95,7 @@ func RunSessions(ctx context.Context, t topology.Topology, c SessionsConfig, see
 		}
 		return ctx.Err() != nil
 	}}
-	r := &SessionsResult{Name: n.sw.Name(), Processors: n.Processors(), Faults: faults}
+	r := &SessionsResult{Faults: faults}
 	if p, ok := schedule.(*permutations); ok {
 		arrived := 0
 		options.Received = func(session, source, destination int) {
@@ -121,7 +104,7 @@ func RunSessions(ctx context.Context, t topology.Topology, c SessionsConfig, see
 			}
 		}
 		r.Outcome = n.Run(schedule, options)
-		r.Misrouted = r.Outcome.Injected - r.Outcome.FaultDrops - arrived
+		r.Row.Misrouted = int64(r.Outcome.Injected - r.Outcome.FaultDrops - arrived)
 	} else {
 		r.Outcome = n.Run(schedule, options)
 	}
@@ -129,14 +112,14 @@ func RunSessions(ctx context.Context, t topology.Topology, c SessionsConfig, see
 		return nil, err
 	}
 	if r.Outcome.LostPairs > 0 {
-		r.AccessBound = n.accessBound(schedule)
+		r.Row.AccessBound = int64(n.accessBound(schedule))
 	}
 	r.countPackets(n)
 	r.Reach = n.Reach()
 	if r.Reach.Detour > 0 {
 		r.relay(n, c)
 	}
-	r.Row = r.row(n)
+	r.fill(n)
 	return r, nil
 }
 
@@ -263,16 +246,16 @@ func drawFaults(s *topology.DistributedSwitch, c SessionsConfig, seed uint64) ([
 	return drawn, errors.Join(problems...)
 }
 
+// countPackets finds the living processors that have received least and most.
 func (r *SessionsResult) countPackets(n *SessionNetwork) {
-	r.PacketsMin = n.Processors()
+	least, most := n.Processors(), 0
 	for d := range n.Processors() {
-		if n.faults.unitDead(0, d) {
-			continue
+		if !n.faults.unitDead(0, d) {
+			heard := r.Outcome.got[d].count()
+			least, most = min(least, heard), max(most, heard)
 		}
-		heard := r.Outcome.got[d].count()
-		r.PacketsMin, r.PacketsMax = min(r.PacketsMin, heard), max(r.PacketsMax, heard)
 	}
-	r.PacketsMin = min(r.PacketsMin, r.PacketsMax) // nobody lives: 0
+	r.Row.PacketsReceived, r.Row.PacketsReceivedMax = int64(min(least, most)), int64(most) // nobody lives: 0
 }
 
 // relay plays the sessions that restore broken pairs and counts what arrives.
@@ -285,38 +268,35 @@ func (r *SessionsResult) relay(n *SessionNetwork, c SessionsConfig) {
 			expected[t][relay.Destination] = relay
 		}
 	}
-	r.RelaySessions = len(sessions)
+	r.Row.RelaySessions = int64(len(sessions))
 	n.Run(newRelaySchedule(n, sessions, c.Addressing == "indirect"), SessionOptions{
 		PacketFlits: c.PacketFlits, Drain: c.Drain,
 		Received: func(session, source, destination int) {
 			relay, ok := expected[session][destination]
 			if ok && relay.Via == source && r.Outcome.Heard(source, relay.Source) {
-				r.RelayedPairs++
+				r.Row.RelayedPairs++
 			}
 		},
 	})
 }
 
-// row works out the row.
-func (r *SessionsResult) row(n *SessionNetwork) SessionsRow {
-	o, R, m := r.Outcome, r.Processors, n.m
-	ideal, complete := float64(R)/float64(m), R*(R-1)/2
-	overhead := float64(o.Sessions) - ideal
-	toComplete := math.NaN()
-	if o.MissingPairs == 0 {
-		toComplete = float64(o.Last)
+// fill works out the rest of the row.
+func (r *SessionsResult) fill(n *SessionNetwork) {
+	o, row, R, m := r.Outcome, &r.Row, n.Processors(), n.m
+	row.Name, row.Processors, row.Sessions = n.sw.Name(), int64(R), int64(o.Sessions)
+	if row.SessionsToComplete = float64(o.Last); o.MissingPairs > 0 {
+		row.SessionsToComplete = math.NaN()
 	}
-	channels := n.sw.Facts().Links
-	return SessionsRow{
-		Name: r.Name, Processors: int64(R), Sessions: int64(o.Sessions), SessionsToComplete: toComplete, NonemptySessions: int64(o.Busy), Cycles: int64(o.Cycles),
-		PacketsReceived: int64(r.PacketsMin), PacketsReceivedMax: int64(r.PacketsMax), PacketsPerSessionMax: int64(o.MaxPerSession),
-		PacketsInjected: int64(o.Injected), DuplicatesReceived: int64(o.Duplicates), OwnDropped: int64(o.Own), Conflicts: int64(o.Conflicts),
-		AccessDrops: int64(o.AccessDrops), AccessLostPairs: int64(o.LostPairs), AccessBound: int64(r.AccessBound),
-		UnpluggedDrops: int64(o.Unplugged), FaultDrops: int64(o.FaultDrops), MissingPairs: int64(o.MissingPairs), Misrouted: int64(r.Misrouted),
-		IdealSessions: ideal, OverheadSessions: overhead, OverheadFraction: overhead / float64(o.Sessions), OverheadOverBound: overhead / math.Pow(float64(m), float64(n.k-1)),
-		MSquaredSessions: int64(m * m), Switches: int64(n.sw.Copies(0)), ProcessorChannels: int64(R * m), Channels: int64(channels),
-		CompleteGraph: int64(complete), OverComplete: float64(channels) / (float64(R) * float64(R-1) / 2),
-		LivingProcessors: int64(r.Reach.Living), DirectPairs: int64(r.Reach.Direct), DetourPairs: int64(r.Reach.Detour), CutPairs: int64(r.Reach.Cut),
-		RelaySessions: int64(r.RelaySessions), RelayedPairs: int64(r.RelayedPairs),
-	}
+	row.NonemptySessions, row.Cycles, row.PacketsPerSessionMax = int64(o.Busy), int64(o.Cycles), int64(o.MaxPerSession)
+	row.PacketsInjected, row.DuplicatesReceived, row.OwnDropped = int64(o.Injected), int64(o.Duplicates), int64(o.Own)
+	row.Conflicts, row.AccessDrops, row.AccessLostPairs = int64(o.Conflicts), int64(o.AccessDrops), int64(o.LostPairs)
+	row.UnpluggedDrops, row.FaultDrops, row.MissingPairs = int64(o.Unplugged), int64(o.FaultDrops), int64(o.MissingPairs)
+	row.IdealSessions = float64(R) / float64(m)
+	row.OverheadSessions = float64(o.Sessions) - row.IdealSessions
+	row.OverheadFraction = row.OverheadSessions / float64(o.Sessions)
+	row.OverheadOverBound = row.OverheadSessions / math.Pow(float64(m), float64(n.k-1))
+	row.MSquaredSessions, row.Switches, row.ProcessorChannels = int64(m*m), int64(n.sw.Copies(0)), int64(R*m)
+	row.Channels, row.CompleteGraph = int64(n.sw.Facts().Links), int64(R*(R-1)/2)
+	row.OverComplete = float64(row.Channels) / (float64(R) * float64(R-1) / 2)
+	row.LivingProcessors, row.DirectPairs, row.DetourPairs, row.CutPairs = int64(r.Reach.Living), int64(r.Reach.Direct), int64(r.Reach.Detour), int64(r.Reach.Cut)
 }

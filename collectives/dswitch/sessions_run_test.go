@@ -56,7 +56,7 @@ func TestRunSessionsPaper(t *testing.T) {
 		r := simtest.Must(RunSessions(t.Context(), pkNetwork(t, c.PKConfig).Topology(), DefaultSessionsConfig(), 1, nil))
 		for name, want := range c.want {
 			if got := column(t, r, name); math.Abs(got-want) > 1e-12 {
-				t.Errorf("%s: %s = %g, want %g", r.Name, name, got, want)
+				t.Errorf("%s: %s = %g, want %g", r.Row.Name, name, got, want)
 			}
 		}
 	}
@@ -143,7 +143,7 @@ func TestRunSessionsToComplete(t *testing.T) {
 		config.Schedule = c.schedule
 		r := simtest.Must(RunSessions(t.Context(), pkNetwork(t, c.PKConfig).Topology(), config, 1, nil))
 		if got := column(t, r, "sessions_to_complete"); got != c.want && !(math.IsNaN(got) && math.IsNaN(c.want)) {
-			t.Errorf("%s, %s: complete after %g sessions, want %g", r.Name, c.schedule, got, c.want)
+			t.Errorf("%s, %s: complete after %g sessions, want %g", r.Row.Name, c.schedule, got, c.want)
 		}
 	}
 }
