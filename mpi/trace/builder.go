@@ -177,36 +177,44 @@ func (b *Builder) Collective(operation Operation, group string, members []int, b
 	var ops []collectives.Op
 	for round := range rounds {
 		ops = c.schedule.Round(index, round, ops[:0])
-		var done []int32
-		for _, op := range ops {
-			kind := mpi.Send
-			switch op.Kind {
-			case collectives.Recv:
-				kind = mpi.Recv
-			case collectives.Send:
-			default:
-				continue // moving data inside a rank, which takes no time here
-			}
-			peer := op.Peer
-			if members != nil {
-				peer = int32(members[peer])
-			}
-			id, err := b.Add(kind, op.Bytes, peer, c.tag(op.Tag))
-			if err != nil {
-				return 0, 0, err
-			}
-			b.After(last, id)
-			done = append(done, id)
-		}
-		if len(done) == 1 {
+		done, err := b.messages(last, ops, c, members)
+		switch {
+		case err != nil:
+			return 0, 0, err
+		case len(done) == 1:
 			last = done[0]
-		} else if len(done) > 1 {
+		case len(done) > 1:
 			if last, err = b.gather(done); err != nil {
 				return 0, 0, err
 			}
 		}
 	}
 	return first, last, nil
+}
+
+// messages appends the messages among the operations of a round, which wait for an operation; moving
+// data inside a rank takes no time here.
+func (b *Builder) messages(behind int32, ops []collectives.Op, c *collective, members []int) (done []int32, err error) {
+	for _, op := range ops {
+		kind := mpi.Send
+		switch op.Kind {
+		case collectives.Recv:
+			kind = mpi.Recv
+		case collectives.Compute, collectives.Copy:
+			continue
+		}
+		peer := op.Peer
+		if members != nil {
+			peer = int32(members[peer])
+		}
+		id, err := b.Add(kind, op.Bytes, peer, c.tag(op.Tag))
+		if err != nil {
+			return nil, err
+		}
+		b.After(behind, id)
+		done = append(done, id)
+	}
+	return done, nil
 }
 
 // gather appends an operation that waits for others.
@@ -381,28 +389,19 @@ func (b *Builder) exchange(group string, members []int, send, receive []int64) (
 	if first, err = b.Compute(0); err != nil {
 		return 0, 0, err
 	}
-	done := []int32{first}
-	message := func(kind mpi.Kind, member int, bytes int64) {
-		if err != nil || bytes == 0 {
-			return
-		}
-		peer := member
-		if members != nil {
-			peer = members[member]
-		}
-		var id int32
-		if id, err = b.Add(kind, bytes, int32(peer), c.tag(0)); err == nil {
-			b.After(first, id)
-			done = append(done, id)
-		}
-	}
+	var ops []collectives.Op
 	for step := 1; step < size; step++ { // from the next rank on, so that not all begin with one
 		from, to := (index+size-step)%size, (index+step)%size
-		message(mpi.Recv, from, receive[from])
-		message(mpi.Send, to, send[to])
+		if receive[from] != 0 {
+			ops = append(ops, collectives.RecvOp(from, 0, receive[from]))
+		}
+		if send[to] != 0 {
+			ops = append(ops, collectives.SendOp(to, 0, send[to]))
+		}
 	}
+	done, err := b.messages(first, ops, c, members)
 	if err == nil {
-		last, err = b.gather(done)
+		last, err = b.gather(append([]int32{first}, done...))
 	}
 	return first, last, err
 }
