@@ -24,8 +24,7 @@ func messagesBetween(a, b, n int) collectives.Schedule {
 
 func runSchedule(t *testing.T, c mpi.Config, s collectives.Schedule) mpi.Result {
 	t.Helper()
-	r := simtest.Must(c.Run(mpi.RunSchedule(s, mpi.Costs{}, sim.Picosecond)))
-	return r
+	return simtest.Must(c.Run(mpi.RunSchedule(s, mpi.Costs{}, sim.Picosecond)))
 }
 
 // With XRC a connection leads to a node. Rank 2 asks rank 1 for one to node 0, rank 0

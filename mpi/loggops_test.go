@@ -22,8 +22,7 @@ func parseFile(t *testing.T, name string) *goal.Schedule {
 	t.Helper()
 	f := simtest.Must(os.Open(filepath.Join("testdata/goal", name)))
 	defer f.Close()
-	g := simtest.Must(goal.Parse(name, f))
-	return g
+	return simtest.Must(goal.Parse(name, f))
 }
 
 // The finish times in results.csv are LogGOPSim's (snapshot 76451de with a

@@ -133,8 +133,7 @@ func TestTimelineCausesNothing(t *testing.T) {
 		c.Noise = mpi.Noise{StartSkew: sim.Microsecond, Call: 50 * sim.Nanosecond, CallLaw: mpi.Exponential}
 		run := func() mpi.Result {
 			g := parseFile(t, name)
-			r := simtest.Must(c.Run(g.Replay(int64(sim.Nanosecond))))
-			return r
+			return simtest.Must(c.Run(g.Replay(int64(sim.Nanosecond))))
 		}
 		without := run()
 		c.Timeline = mpi.NewTimeline(1 << 20)

@@ -37,8 +37,7 @@ func vector(t *testing.T, path string) []map[string]string {
 
 func number(t *testing.T, text string) float64 {
 	t.Helper()
-	x := simtest.Must(strconv.ParseFloat(text, 64))
-	return x
+	return simtest.Must(strconv.ParseFloat(text, 64))
 }
 
 // integer is a whole number, 0 where a field is empty.

@@ -26,8 +26,7 @@ func binaries(t testing.TB) []string {
 
 func readSchedule(t *testing.T, content []byte) *Schedule {
 	t.Helper()
-	g := simtest.Must(Parse("x", bytes.NewReader(content)))
-	return g
+	return simtest.Must(Parse("x", bytes.NewReader(content)))
 }
 
 func asText(t testing.TB, g *Schedule) []byte {

@@ -98,8 +98,7 @@ func sample(t *testing.T, name string) Program {
 	if program, ok := config.(*ProgramFile); ok {
 		program.File = "testdata/steps.toml"
 	}
-	s := simtest.Must(Registry.Build(name, config, Env{Ranks: ranks, PerNode: 4}))
-	return s
+	return simtest.Must(Registry.Build(name, config, Env{Ranks: ranks, PerNode: 4}))
 }
 
 // onDemand makes connections when they are first used.
