@@ -82,13 +82,3 @@ func TestSessionsProblemsOfFile(t *testing.T) {
 		}
 	}
 }
-
-// describedColumns are the columns of a kind.
-func describedColumns(kind string) []experiments.Column {
-	for _, d := range experiments.DescribeKinds() {
-		if d.Name == kind {
-			return d.Columns
-		}
-	}
-	return nil
-}
