@@ -1,16 +1,12 @@
 package collectives
 
-import (
-	"github.com/weft-sim/weft/sim/param"
-)
-
 func init() {
-	param.Register(Registry, "allreduce-ring", "allreduce: reduce-scatter, then allgather, both around a ring", None{}, func(_ None, e Env) (Collective, error) {
-		if err := e.check(); err != nil {
-			return nil, err
-		}
-		return AllreduceRing(e.Ranks, int64(e.Bytes)), nil
-	})
+	registerVector("allreduce-ring", "allreduce: reduce-scatter, then allgather, both around a ring", AllreduceRing)
+	registerVector("allreduce-recursive-doubling", "allreduce: exchange of the whole vector at doubling distances", AllreduceRecursiveDoubling)
+	registerVector("allreduce-recursive-halving", "allreduce of long vectors: halves are reduced at doubling distances, and gathered on the way back", AllreduceRecursiveHalving)
+	registerVector("allgather-ring", "allgather: every rank passes on around a ring what it got last", AllgatherRing)
+	registerVector("allgather-bruck", "allgather: Bruck's, log2 N rounds of doubling blocks", AllgatherBruck)
+	register("barrier-dissemination", "barrier: in round k every rank notifies the one 2^k further", func(e Env) Collective { return BarrierDissemination(e.Ranks) })
 }
 
 // AllreduceRing (Patarasuk, Yuan, J. Parallel Distrib. Comput. 2009): in round
@@ -35,62 +31,115 @@ func AllreduceRing(n int, bytes int64) Collective {
 	}
 }
 
-func init() {
-	param.Register(Registry, "allreduce-recursive-doubling", "allreduce: exchange of the whole vector at doubling distances", None{}, func(_ None, e Env) (Collective, error) {
-		if err := e.check(); err != nil {
-			return nil, err
-		}
-		return AllreduceRecursiveDoubling(e.Ranks, int64(e.Bytes)), nil
-	})
+// fold makes 2^k positions of n = 2^k + r ranks: the even ones of the first 2r first give their
+// vector to the next odd rank, and get the result from it at the end.
+type fold struct{ n, rest, doublings int }
+
+func newFold(n int) fold {
+	k := log2Ceil(n+1) - 1 // floor of log2 n
+	return fold{n, n - 1<<k, k}
 }
 
-// AllreduceRecursiveDoubling (Thakur, Rabenseifner, Gropp, IJHPCA 2005, section
-// 3.6). With N = 2^k + r, the even ones of the first 2r ranks first give their
-// vector to the next odd rank and get the result from it at the end; the others
-// exchange the whole vector k times.
-func AllreduceRecursiveDoubling(n int, bytes int64) Collective {
-	doublings, rest, position, rank := folded(n)
+func (f fold) position(rank int) int {
+	if rank < 2*f.rest {
+		return rank / 2
+	}
+	return rank - f.rest
+}
+
+func (f fold) rank(position int) int {
+	if position < f.rest {
+		return 2*position + 1
+	}
+	return position + f.rest
+}
+
+// program goes through rounds between the positions; vector has the bytes and slots of all that a
+// rank has.
+func (f fold) program(rounds int, vector Op, contract Contract, round func(position, round int, dst []Op) []Op) Collective {
+	whole := func(kind Kind, peer, tag int, combine bool) Op {
+		op := vector
+		op.Kind, op.Peer, op.Tag, op.Combine = kind, int32(peer), int32(tag), combine
+		return op
+	}
 	return &program{
-		ranks: n,
+		ranks: f.n,
 		rounds: func(rank int) int {
 			switch {
-			case rank >= 2*rest:
-				return doublings
+			case rank >= 2*f.rest:
+				return rounds
 			case rank%2 == 0:
 				return 2
 			}
-			return doublings + 2
+			return rounds + 2
 		},
-		round: func(r, round int, dst []Op) []Op {
-			message := func(kind Kind, peer int, tag int, combine bool) Op {
-				return Op{Kind: kind, Peer: int32(peer), Tag: int32(tag), Bytes: bytes, Combine: combine, Data: Slot(0)}
-			}
-			if r < 2*rest {
+		round: func(r, k int, dst []Op) []Op {
+			if r < 2*f.rest {
 				switch {
-				case r%2 == 0 && round == 0:
-					return append(dst, message(Send, r+1, 0, false))
+				case r%2 == 0 && k == 0:
+					return append(dst, whole(Send, r+1, 0, false))
 				case r%2 == 0:
-					return append(dst, message(Recv, r+1, doublings+1, false))
-				case round == 0:
-					return append(dst, message(Recv, r-1, 0, true))
-				case round == doublings+1:
-					return append(dst, message(Send, r-1, doublings+1, false))
+					return append(dst, whole(Recv, r+1, rounds+1, false))
+				case k == 0:
+					return append(dst, whole(Recv, r-1, 0, true))
+				case k == rounds+1:
+					return append(dst, whole(Send, r-1, rounds+1, false))
 				}
-				round--
+				k--
 			}
-			peer := rank(position(r) ^ 1<<round)
-			return append(dst, message(Recv, peer, round+1, true), message(Send, peer, round+1, false))
+			return round(f.position(r), k, dst)
 		},
-		contract: reduction(n, 1, func(int) int64 { return bytes }, false, nil),
+		contract: contract,
 	}
 }
 
-func init() {
-	param.Register(Registry, "allgather-ring", "allgather: every rank passes on around a ring what it got last", None{}, func(_ None, e Env) (Collective, error) {
-		if err := e.check(); err != nil {
-			return nil, err
+// AllreduceRecursiveDoubling (Thakur, Rabenseifner, Gropp, IJHPCA 2005, section
+// 3.6): of N = 2^k + r ranks, folded, 2^k exchange the whole vector k times.
+func AllreduceRecursiveDoubling(n int, bytes int64) Collective {
+	f, vector := newFold(n), Op{Bytes: bytes, Data: Slot(0)}
+	contract := reduction(n, 1, func(int) int64 { return bytes }, false, nil)
+	return f.program(f.doublings, vector, contract, func(position, round int, dst []Op) []Op {
+		message := vector
+		message.Peer, message.Tag = int32(f.rank(position^1<<round)), int32(round+1)
+		receive := message
+		receive.Kind, receive.Combine = Recv, true
+		return append(dst, receive, message)
+	})
+}
+
+// AllreduceRecursiveHalving (Rabenseifner 2004; Thakur, Rabenseifner, Gropp, IJHPCA 2005,
+// section 3.6), as MPICH carries it out: of N = 2^k + r ranks, folded, 2^k reduce half of what they
+// have with a partner at distance 1, then a quarter at distance 2, and so on, k times, and gather
+// all of it at the same distances on the way back.
+func AllreduceRecursiveHalving(n int, bytes int64) Collective {
+	f := newFold(n)
+	steps, chunks := f.doublings, 1<<f.doublings
+	// held is the first of the chunks>>step chunks that a position has after so many steps.
+	held := func(position, step int) (first int) {
+		for s := range step {
+			if position>>s&1 != 0 {
+				first += chunks >> (s + 1)
+			}
 		}
-		return AllgatherRing(e.Ranks, int64(e.Bytes)), nil
+		return first
+	}
+	contract := reduction(n, chunks, func(slot int) int64 { return chunk(bytes, slot, chunks) }, false, nil)
+	return f.program(2*steps, Op{Bytes: bytes, Data: Range(0, chunks)}, contract, func(p, round int, dst []Op) []Op {
+		back := round >= steps
+		step := round
+		if back {
+			step = 2*steps - 1 - round
+		}
+		q, count := p^1<<step, chunks>>(step+1)
+		message := func(kind Kind, first int) Op {
+			size := chunkStart(bytes, first+count, chunks) - chunkStart(bytes, first, chunks)
+			return Op{Kind: kind, Peer: int32(f.rank(q)), Tag: int32(round + 1), Bytes: size, Combine: kind == Recv && !back, Data: Range(first, count)}
+		}
+		in, out := held(p, step+1), held(q, step+1)
+		if back {
+			in, out = out, in
+		}
+		return append(dst, message(Recv, in), message(Send, out))
 	})
 }
 
@@ -117,15 +166,6 @@ func AllgatherRing(n int, bytes int64) Collective {
 		},
 		contract: gathering(n, size, same),
 	}
-}
-
-func init() {
-	param.Register(Registry, "allgather-bruck", "allgather: Bruck's, log2 N rounds of doubling blocks", None{}, func(_ None, e Env) (Collective, error) {
-		if err := e.check(); err != nil {
-			return nil, err
-		}
-		return AllgatherBruck(e.Ranks, int64(e.Bytes)), nil
-	})
 }
 
 // AllgatherBruck (Bruck, Ho, Kipnis, Upfal, Weathersby, IEEE TPDS 1997): in round
@@ -167,15 +207,6 @@ func AllgatherBruck(n int, bytes int64) Collective {
 	}
 }
 
-func init() {
-	param.Register(Registry, "barrier-dissemination", "barrier: in round k every rank notifies the one 2^k further", None{}, func(_ None, e Env) (Collective, error) {
-		if err := e.check(); err != nil {
-			return nil, err
-		}
-		return BarrierDissemination(e.Ranks), nil
-	})
-}
-
 // BarrierDissemination is the dissemination barrier (Hensgen, Finkel, Manber,
 // Int. J. Parallel Programming 1988): ceil(log2 N) rounds; after round k a rank
 // has heard, directly or not, of 2^(k+1) ranks. Messages are 1 byte.
@@ -191,24 +222,4 @@ func BarrierDissemination(n int) Collective {
 		},
 		contract: reduction(n, 1, func(int) int64 { return 1 }, true, nil),
 	}
-}
-
-// folded makes 2^doublings of n ranks: of the first 2*rest the even ones leave what they have to
-// the next odd one. The others have positions from 0 on.
-func folded(n int) (doublings, rest int, position, rank func(int) int) {
-	doublings = log2Ceil(n+1) - 1 // floor of log2 n
-	rest = n - 1<<doublings
-	position = func(rank int) int {
-		if rank < 2*rest {
-			return rank / 2
-		}
-		return rank - rest
-	}
-	rank = func(position int) int {
-		if position < rest {
-			return 2*position + 1
-		}
-		return position + rest
-	}
-	return doublings, rest, position, rank
 }

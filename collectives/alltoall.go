@@ -1,15 +1,29 @@
 package collectives
 
-import (
-	"github.com/weft-sim/weft/sim/param"
-)
+import "github.com/weft-sim/weft/sim/param"
 
 func init() {
-	param.Register(Registry, "alltoall-linear", "alltoall(v): all receives and sends at once", None{}, func(_ None, e Env) (Collective, error) {
-		if err := e.check(); err != nil {
+	register("alltoall-linear", "alltoall(v): all receives and sends at once", AlltoallLinear)
+	register("alltoall-pairwise", "alltoall(v): in every round ranks exchange blocks in pairs", AlltoallPairwise)
+	register("alltoall-ring", "alltoall(v): in round k to rank+k, from rank-k (virtual ring)", AlltoallRing)
+	register("alltoall-ring-rendezvous", "alltoall(v): the ring, every block by rendezvous (RTS, CTS, RDMA write, FIN)", func(e Env) Collective {
+		return ringBy(e, Rendezvous)
+	})
+	register("alltoall-direct-eager", "alltoall(v): the ring; receivers announce their addresses, senders write and tell (2 small messages a block)", AlltoallDirectEager)
+	param.Register(Registry, "alltoall-bruck", "alltoall: Bruck's, log2 N rounds of half the blocks", None{}, func(_ None, e Env) (Collective, error) {
+		if err := e.uniform("alltoall-bruck"); err != nil {
 			return nil, err
 		}
-		return AlltoallLinear(e), nil
+		return AlltoallBruck(e), nil
+	})
+	param.Register(Registry, "alltoall-library", "alltoall: Bruck's algorithm for small blocks, the ring for large ones", SwitchOver{DefaultCritical}, func(c SwitchOver, e Env) (Collective, error) {
+		if err := e.uniform("alltoall-library"); err != nil {
+			return nil, err
+		}
+		if e.Bytes <= c.Critical {
+			return AlltoallBruck(e), nil
+		}
+		return AlltoallRing(e), nil
 	})
 }
 
@@ -47,15 +61,6 @@ func AlltoallLinear(e Env) Collective {
 	}
 }
 
-func init() {
-	param.Register(Registry, "alltoall-pairwise", "alltoall(v): in every round ranks exchange blocks in pairs", None{}, func(_ None, e Env) (Collective, error) {
-		if err := e.check(); err != nil {
-			return nil, err
-		}
-		return AlltoallPairwise(e), nil
-	})
-}
-
 // AlltoallPairwise exchanges blocks in pairs (Thakur, Rabenseifner, Gropp,
 // IJHPCA 2005, section 3.3, there for powers of two only: partner rank XOR k).
 // For other numbers of ranks the partner in round k is k-rank mod N, which pairs
@@ -80,18 +85,13 @@ func AlltoallPairwise(e Env) Collective {
 	}
 }
 
-func init() {
-	param.Register(Registry, "alltoall-ring", "alltoall(v): in round k to rank+k, from rank-k (virtual ring)", None{}, func(_ None, e Env) (Collective, error) {
-		if err := e.check(); err != nil {
-			return nil, err
-		}
-		return AlltoallRing(e), nil
-	})
-}
-
 // AlltoallRing is the virtual ring: N-1 rounds; in round k = 1.. a rank sends
 // to the rank k after it and receives from the rank k before it.
-func AlltoallRing(e Env) Collective {
+func AlltoallRing(e Env) Collective { return ringBy(e, Auto) }
+
+// ringBy is AlltoallRing with a protocol of its own. By rendezvous a rank sends
+// three small messages a step: RTS, CTS and FIN.
+func ringBy(e Env, protocol Protocol) Collective {
 	n := e.Ranks
 	return &program{
 		ranks:  n,
@@ -100,79 +100,12 @@ func AlltoallRing(e Env) Collective {
 			if round == 0 {
 				return append(dst, own(e, rank))
 			}
-			return append(dst, recvBlock(e, rank, mod(rank-round, n), round), sendBlock(e, rank, (rank+round)%n, round))
+			send := sendBlock(e, rank, (rank+round)%n, round)
+			send.Protocol = protocol
+			return append(dst, recvBlock(e, rank, mod(rank-round, n), round), send)
 		},
 		contract: exchange(e),
 	}
-}
-
-func init() {
-	param.Register(Registry, "alltoall-ring-rendezvous", "alltoall(v): the ring, every block by rendezvous (RTS, CTS, RDMA write, FIN)", None{}, func(_ None, e Env) (Collective, error) {
-		if err := e.check(); err != nil {
-			return nil, err
-		}
-		return ringBy(e, Rendezvous), nil
-	})
-}
-
-// ringBy is AlltoallRing with a protocol of its own. By rendezvous a rank sends
-// three small messages a step: RTS, CTS and FIN.
-func ringBy(e Env, protocol Protocol) Collective {
-	ring := AlltoallRing(e).(*program)
-	round := ring.round
-	ring.round = func(rank, k int, dst []Op) []Op {
-		start := len(dst)
-		dst = round(rank, k, dst)
-		for i := start; i < len(dst); i++ {
-			if dst[i].Kind == Send {
-				dst[i].Protocol = protocol
-			}
-		}
-		return dst
-	}
-	return ring
-}
-
-// PLPSettings configure alltoall-plp.
-type PLPSettings struct {
-	LeaderSettings
-	Leaders int `toml:"leaders" doc:"leaders a node, a divisor of its ranks; 0: as the PLP rule says" min:"0"`
-}
-
-func init() {
-	param.Register(Registry, "alltoall-plp", "alltoall: leaders a node chosen by the size of the blocks", PLPSettings{DefaultLeaders, 0}, func(c PLPSettings, e Env) (Collective, error) {
-		choose := PLPLeaders
-		if c.Leaders > 0 {
-			choose = func(int, int64, int64) int { return c.Leaders }
-		}
-		return newLeaders("alltoall-plp", e, c.LeaderSettings, choose)
-	})
-}
-
-// PLPLeaders is the number of leaders that PLP gives a node of m ranks for
-// blocks of so many bytes (Li et al. 2013, section 3.1): all m where even a
-// single leader's aggregated blocks of m*m*bytes are small enough for Bruck's
-// algorithm; otherwise the most that still go round the ring, whose blocks
-// m*m*bytes/d are above critical.
-func PLPLeaders(m int, bytes, critical int64) int {
-	total := int64(m) * int64(m) * bytes
-	if total <= critical {
-		return m
-	}
-	d := m
-	for m%d != 0 || total <= critical*int64(d) {
-		d--
-	}
-	return d
-}
-
-func init() {
-	param.Register(Registry, "alltoall-direct-eager", "alltoall(v): the ring; receivers announce their addresses, senders write and tell (2 small messages a block)", None{}, func(_ None, e Env) (Collective, error) {
-		if err := e.check(); err != nil {
-			return nil, err
-		}
-		return AlltoallDirectEager(e), nil
-	})
 }
 
 // controlBytes is the size of a message that only synchronises.
@@ -233,18 +166,6 @@ func AlltoallDirectEager(e Env) Collective {
 	}
 }
 
-func init() {
-	param.Register(Registry, "alltoall-bruck", "alltoall: Bruck's, log2 N rounds of half the blocks", None{}, func(_ None, e Env) (Collective, error) {
-		if err := e.check(); err != nil {
-			return nil, err
-		}
-		if err := e.uniform("alltoall-bruck"); err != nil {
-			return nil, err
-		}
-		return AlltoallBruck(e), nil
-	})
-}
-
 // AlltoallBruck (Bruck, Ho, Kipnis, Upfal, Weathersby, IEEE TPDS 1997): turn
 // the blocks so that block j is for rank+j; in round k pack those whose distance j
 // has bit k, send them to rank+2^k, and unpack what comes from rank-2^k into their
@@ -301,19 +222,4 @@ func withBit(k, n int) Slots {
 	count := n / (2 * d) * d
 	count += max(0, n%(2*d)-d)
 	return Slots{First: int32(d), Run: int32(d), Step: int32(2 * d), Count: int32(count)}
-}
-
-func init() {
-	param.Register(Registry, "alltoall-library", "alltoall: Bruck's algorithm for small blocks, the ring for large ones", SwitchOver{DefaultCritical}, func(c SwitchOver, e Env) (Collective, error) {
-		if err := e.check(); err != nil {
-			return nil, err
-		}
-		if err := e.uniform("alltoall-library"); err != nil {
-			return nil, err
-		}
-		if e.Bytes <= c.Critical {
-			return AlltoallBruck(e), nil
-		}
-		return AlltoallRing(e), nil
-	})
 }

@@ -26,18 +26,33 @@ const DefaultCritical = 8192
 // DefaultLeaders are the settings of the paper's algorithms.
 var DefaultLeaders = LeaderSettings{SwitchOver: SwitchOver{DefaultCritical}, Segment: true}
 
-// registerLeaders registers an alltoall by leaders; choose tells their number
-// on a node.
-func registerLeaders(name, doc string, choose func(perNode int, bytes, critical int64) int) {
-	param.Register(Registry, name, doc, DefaultLeaders, func(c LeaderSettings, e Env) (Collective, error) {
-		return newLeaders(name, e, c, choose)
+// leaderChoice tells the number of leaders on a node.
+type leaderChoice func(perNode int, bytes, critical int64) int
+
+func init() {
+	one := func(int, int64, int64) int { return 1 }
+	all := func(perNode int, _, _ int64) int { return perNode }
+	register := func(name, doc string, choose leaderChoice) {
+		param.Register(Registry, name, doc, DefaultLeaders, func(c LeaderSettings, e Env) (Collective, error) { return newLeaders(name, e, c, choose) })
+	}
+	register("alltoall-one-leader", "alltoall: one leader a node gathers, exchanges and scatters aggregated blocks", one)
+	register("alltoall-m-leader", "alltoall: every rank of a node leads, each for the ranks of its index on the other nodes", all)
+	param.Register(Registry, "alltoall-plp", "alltoall: leaders a node chosen by the size of the blocks", PLPSettings{DefaultLeaders, 0}, func(c PLPSettings, e Env) (Collective, error) {
+		choose := PLPLeaders
+		if c.Leaders > 0 {
+			choose = func(int, int64, int64) int { return c.Leaders }
+		}
+		return newLeaders("alltoall-plp", e, c.LeaderSettings, choose)
+	})
+	param.Register(Registry, "alltoall-lss", "alltoall(v): the ring by direct RDMA writes, addresses gathered by about 2*sqrt(N) handshake messages", LSSSettings{}, func(c LSSSettings, e Env) (Collective, error) {
+		if err := e.check(); err != nil {
+			return nil, err
+		}
+		return AlltoallLSS(e, c), nil
 	})
 }
 
-func newLeaders(name string, e Env, c LeaderSettings, choose func(perNode int, bytes, critical int64) int) (Collective, error) {
-	if err := e.check(); err != nil {
-		return nil, err
-	}
+func newLeaders(name string, e Env, c LeaderSettings, choose leaderChoice) (Collective, error) {
 	if err := e.uniform(name); err != nil {
 		return nil, err
 	}
@@ -49,6 +64,29 @@ func newLeaders(name string, e Env, c LeaderSettings, choose func(perNode int, b
 		return nil, &param.ParamError{Key: "leaders", Value: d, Want: fmt.Sprintf("a divisor of the %d ranks of a node", e.PerNode)}
 	}
 	return AlltoallLeaders(e, d, c), nil
+}
+
+// PLPSettings configure alltoall-plp.
+type PLPSettings struct {
+	LeaderSettings
+	Leaders int `toml:"leaders" doc:"leaders a node, a divisor of its ranks; 0: as the PLP rule says" min:"0"`
+}
+
+// PLPLeaders is the number of leaders that PLP gives a node of m ranks for
+// blocks of so many bytes (Li et al. 2013, section 3.1): all m where even a
+// single leader's aggregated blocks of m*m*bytes are small enough for Bruck's
+// algorithm; otherwise the most that still go round the ring, whose blocks
+// m*m*bytes/d are above critical.
+func PLPLeaders(m int, bytes, critical int64) int {
+	total := int64(m) * int64(m) * bytes
+	if total <= critical {
+		return m
+	}
+	d := m
+	for m%d != 0 || total <= critical*int64(d) {
+		d--
+	}
+	return d
 }
 
 // AlltoallLeaders is the alltoall by d leaders a node, d a divisor of
@@ -201,29 +239,10 @@ func (l *leaders) scatter(rank, node int, dst []Op) []Op {
 	return dst
 }
 
-func init() {
-	registerLeaders("alltoall-one-leader", "alltoall: one leader a node gathers, exchanges and scatters aggregated blocks",
-		func(int, int64, int64) int { return 1 })
-}
-
-func init() {
-	registerLeaders("alltoall-m-leader", "alltoall: every rank of a node leads, each for the ranks of its index on the other nodes",
-		func(perNode int, _, _ int64) int { return perNode })
-}
-
 // LSSSettings configure alltoall-lss.
 type LSSSettings struct {
 	NoticeEvery int  `toml:"notice_every" doc:"every so many blocks end in the default value of the receive buffers, so that a notice has to follow; 0: none does" min:"0"`
 	AtOnce      bool `toml:"at_once" doc:"all blocks behind the handshakes are written at once, in place of one a step"`
-}
-
-func init() {
-	param.Register(Registry, "alltoall-lss", "alltoall(v): the ring by direct RDMA writes, addresses gathered by about 2*sqrt(N) handshake messages", LSSSettings{}, func(c LSSSettings, e Env) (Collective, error) {
-		if err := e.check(); err != nil {
-			return nil, err
-		}
-		return AlltoallLSS(e, c), nil
-	})
 }
 
 // addressBytes is the size of a buffer's key and virtual address.

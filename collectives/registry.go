@@ -35,12 +35,38 @@ func (e Env) check() error {
 	return nil
 }
 
-// uniform refuses block sizes of their own.
+// uniform is check for an algorithm that refuses block sizes of their own.
 func (e Env) uniform(algorithm string) error {
-	if e.Sizes != nil {
-		return fmt.Errorf("collective %q needs blocks of equal size", algorithm)
+	err := e.check()
+	if err == nil && e.Sizes != nil {
+		err = fmt.Errorf("collective %q needs blocks of equal size", algorithm)
 	}
-	return nil
+	return err
+}
+
+// register registers an algorithm without settings.
+func register(name, doc string, build func(e Env) Collective) {
+	param.Register(Registry, name, doc, None{}, func(_ None, e Env) (Collective, error) {
+		if err := e.check(); err != nil {
+			return nil, err
+		}
+		return build(e), nil
+	})
+}
+
+// registerVector registers an algorithm on a vector, or a block, of so many bytes.
+func registerVector(name, doc string, build func(ranks int, bytes int64) Collective) {
+	register(name, doc, func(e Env) Collective { return build(e.Ranks, int64(e.Bytes)) })
+}
+
+// registerRooted registers an algorithm with a root.
+func registerRooted(name, doc string, build func(ranks, root int, bytes int64) Collective) {
+	param.Register(Registry, name, doc, Rooted{}, func(c Rooted, e Env) (Collective, error) {
+		if err := c.check(e); err != nil {
+			return nil, err
+		}
+		return build(e.Ranks, c.Root, int64(e.Bytes)), nil
+	})
 }
 
 // size is the size of the block from one rank to another.

@@ -158,17 +158,8 @@ func always(n int) func(int) int { return func(int) int { return n } }
 // Uniform is a schedule of the given number of rounds on every rank, made of a
 // function that appends the operations of a round. It has no contract.
 func Uniform(ranks, rounds int, round func(rank, round int, dst []Op) []Op) Schedule {
-	return &uniform{ranks, rounds, round}
+	return &program{ranks: ranks, rounds: always(rounds), round: round}
 }
-
-type uniform struct {
-	ranks, rounds int
-	round         func(rank, round int, dst []Op) []Op
-}
-
-func (s *uniform) Ranks() int                           { return s.ranks }
-func (s *uniform) Rounds(int) int                       { return s.rounds }
-func (s *uniform) Round(rank, round int, dst []Op) []Op { return s.round(rank, round, dst) }
 
 // SendOp sends bytes that belong to no slot.
 func SendOp(peer, tag int, bytes int64) Op {
@@ -238,14 +229,12 @@ func (s *sequence) Round(rank, round int, dst []Op) []Op {
 
 // Work is a schedule of one round in which every rank computes for a time.
 func Work(ranks int, t sim.Time) Schedule {
-	return &program{ranks: ranks, rounds: always(1), round: func(_, _ int, dst []Op) []Op {
-		return append(dst, Op{Kind: Compute, Time: t})
-	}}
+	return Uniform(ranks, 1, func(_, _ int, dst []Op) []Op { return append(dst, Op{Kind: Compute, Time: t}) })
 }
 
 // Split runs a schedule in every one of equal groups of ranks at once, as on a
 // communicator that was split. Locate tells in which group a rank is and at
-// which index; Member is the inverse.
+// which index, or an index of -1 if it is in none; Member is the inverse.
 func Split(s Schedule, ranks int, locate func(rank int) (group, index int), member func(group, index int) int) Schedule {
 	return &split{s, ranks, locate, member}
 }
@@ -261,6 +250,9 @@ func (s *split) Ranks() int { return s.ranks }
 
 func (s *split) Rounds(rank int) int {
 	_, index := s.locate(rank)
+	if index < 0 {
+		return 0
+	}
 	return s.part.Rounds(index)
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/weft-sim/weft/collectives"
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // messagesBetween sends n small messages from a to b one after another.
@@ -23,11 +24,7 @@ func messagesBetween(a, b, n int) collectives.Schedule {
 
 func runSchedule(t *testing.T, c mpi.Config, s collectives.Schedule) mpi.Result {
 	t.Helper()
-	r, err := c.Run(mpi.RunSchedule(s, mpi.Costs{}, sim.Picosecond))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
+	return simtest.Must(c.Run(mpi.RunSchedule(s, mpi.Costs{}, sim.Picosecond)))(t)
 }
 
 // With XRC a connection leads to a node. Rank 2 asks rank 1 for one to node 0, rank 0

@@ -9,6 +9,7 @@ import (
 	"github.com/weft-sim/weft/collectives"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // Every exact figure of the connections paper: sections 1, 2, 4.2, tables 1
@@ -147,10 +148,7 @@ func TestWay(t *testing.T) {
 				}
 				config := QDRConfig(perNode)
 				config.Connections.Mode, config.Connections.OnDemand, config.Connections.Group = mode, onDemand, group
-				rt, err := config.whole(RunSchedule(collectives.Uniform(ranks, 0, nil), Costs{}, sim.Picosecond))
-				if err != nil {
-					t.Fatal(err)
-				}
+				rt := simtest.Must(config.whole(RunSchedule(collectives.Uniform(ranks, 0, nil), Costs{}, sim.Picosecond)))(t)
 				for a := range int32(ranks) {
 					for b := range int32(ranks) {
 						want := config.Connections.connected(a, b)
@@ -230,10 +228,7 @@ func TestLinks(t *testing.T) {
 // order, whichever was waited for first.
 func TestWaiting(t *testing.T) {
 	config := GroupedConfig()
-	rt, err := config.whole(RunSchedule(collectives.Uniform(8, 0, nil), Costs{}, sim.Picosecond))
-	if err != nil {
-		t.Fatal(err)
-	}
+	rt := simtest.Must(config.whole(RunSchedule(collectives.Uniform(8, 0, nil), Costs{}, sim.Picosecond)))(t)
 	c := &rt.connect
 	s := sim.NewStream(1, "waiting", 0)
 	want := map[int32][]int32{}

@@ -5,13 +5,17 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/weft-sim/weft/collectives"
 	"github.com/weft-sim/weft/collectives/collectivestest"
+	"github.com/weft-sim/weft/fabric/hca"
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/mpi/goal"
+	"github.com/weft-sim/weft/mpi/skeletons"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
@@ -90,10 +94,7 @@ func TestKeptNoiseAndMemory(t *testing.T) {
 	random := sim.NewStream(2, "kept", 0)
 	for _, name := range []string{"alltoall-bruck", "alltoall-ring", "alltoall-plp", "alltoall-linear", "allreduce-recursive-doubling"} {
 		for _, bytes := range []sim.Bytes{2000, 20000} {
-			schedule, err := collectives.Registry.New(name, collectives.Env{Ranks: 24, PerNode: 6, Bytes: bytes})
-			if err != nil {
-				t.Fatal(err)
-			}
+			schedule := simtest.Must(collectives.Registry.New(name, collectives.Env{Ranks: 24, PerNode: 6, Bytes: bytes}))(t)
 			config := mpi.QDRConfig(6)
 			config.Memory = mpi.Memory{40e9, 2}
 			config.Noise = mpi.Noise{
@@ -116,10 +117,7 @@ func TestCollectivesAreKept(t *testing.T) {
 	random := sim.NewStream(3, "kept", 0)
 	for _, name := range collectives.Registry.Names() {
 		for _, bytes := range []sim.Bytes{16, 70000} {
-			config, err := collectives.Registry.Config(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			config := simtest.Must(collectives.Registry.Config(name))(t)
 			perNode := 5
 			s, err := collectives.Registry.Build(name, config, collectives.Env{Ranks: 15, PerNode: perNode, Bytes: bytes})
 			if collectivestest.Refused(err) {
@@ -149,10 +147,7 @@ func TestSkeletonsAreKept(t *testing.T) {
 		t.Fatalf("%v, %v", files, err)
 	}
 	for _, file := range files {
-		f, err := os.Open(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := simtest.Must(os.Open(file))(t)
 		g, err := goal.Parse(file, f)
 		f.Close()
 		if err != nil {
@@ -160,5 +155,196 @@ func TestSkeletonsAreKept(t *testing.T) {
 		}
 		k := keptRun{file, mpi.QDRConfig(3), func() mpi.Workload { return g.Replay(1000) }}
 		k.check(t, &random, 5)
+	}
+}
+
+// parted is a network in parts without contention inside: a node sends one transfer after
+// another, a picosecond a byte, and a transfer takes its latency besides.
+type parted struct {
+	nodes, parts int
+	window       sim.Time
+	free         []sim.Time // by node: it has sent
+	sent         []uint64   // by node: transfers
+	each         []*partedTransport
+}
+
+// perNode is the number of ranks on a node.
+const perNode = 4
+
+const partedLatency = 700 * sim.Nanosecond
+
+// partedTransport is that of a part.
+type partedTransport struct {
+	*parted
+	kernel  *sim.Kernel
+	handler sim.HandlerID
+	sink    mpi.Sink
+	mail    [][]partedMail // by part that it is for
+}
+
+type partedMail struct {
+	at      sim.Time
+	process int32
+	arg     int64 // transfer << 1 | quiet
+	key     uint64
+}
+
+// inParts divides such a network.
+func inParts(parts int) mpi.Divide {
+	return func(nodes int, alone sim.Time, _ string) (mpi.Division, error) {
+		if alone == 0 {
+			parts = 1
+		}
+		return &parted{nodes: nodes, parts: parts, window: min(alone, partedLatency), free: make([]sim.Time, nodes), sent: make([]uint64, nodes)}, nil
+	}
+}
+
+func (p *parted) Parts() int            { return p.parts }
+func (p *parted) PartOf(node int32) int { return int(node) * p.parts / p.nodes }
+
+func (p *parted) Transport(part int, k *sim.Kernel, sink mpi.Sink) (mpi.Transport, error) {
+	t := &partedTransport{parted: p, kernel: k, sink: sink, mail: make([][]partedMail, p.parts)}
+	t.handler = k.Register(t)
+	p.each = append(p.each, t)
+	return t, nil
+}
+
+func (t *partedTransport) Send(x mpi.Transfer) {
+	begin := max(t.kernel.Now(), t.free[x.From])
+	t.free[x.From] = begin + sim.Time(x.Bytes)
+	t.sent[x.From]++
+	m := partedMail{t.free[x.From] + partedLatency, x.Process, int64(x.ID) << 1, uint64(x.From)<<32 | t.sent[x.From]}
+	if x.Quiet {
+		m.arg++
+	}
+	to := t.PartOf(x.To)
+	t.mail[to] = append(t.mail[to], m)
+	if t.each[to] == t {
+		t.take(t)
+	}
+}
+
+// take files what another part has sent.
+func (t *partedTransport) take(from *partedTransport) {
+	part := slices.Index(t.each, t)
+	for _, m := range from.mail[part] {
+		t.kernel.ScheduleKeyed(m.at, t.handler, 0, m.process, m.arg, m.key)
+	}
+	from.mail[part] = from.mail[part][:0]
+}
+
+func (t *partedTransport) Handle(k *sim.Kernel, e sim.Event) {
+	if e.Arg&1 == 1 {
+		t.sink.Written(int32(e.Arg>>1), k.Now())
+	} else {
+		t.sink.Delivered(int32(e.Arg >> 1))
+	}
+}
+
+func (t *partedTransport) Stats() hca.Stats { return hca.Stats{} }
+
+func (p *parted) Run(kernels []*sim.Kernel, m mpi.Meeting) {
+	if p.parts == 1 {
+		for kernels[0].Run(sim.MaxTime) && !m.Stop() {
+		}
+		return
+	}
+	inTurn := func(do func(part int)) {
+		var all sync.WaitGroup
+		for part := range kernels {
+			all.Go(func() { do(part) })
+		}
+		all.Wait()
+	}
+	for {
+		first := sim.MaxTime
+		for i, k := range kernels {
+			first = min(first, k.Next(), m.Next(i))
+			for _, mail := range p.each[i].mail {
+				for _, x := range mail {
+					first = min(first, x.at)
+				}
+			}
+		}
+		if m.Stop() || first == sim.MaxTime {
+			return
+		}
+		inTurn(func(part int) {
+			for _, other := range p.each {
+				p.each[part].take(other)
+			}
+			m.Take(part)
+		})
+		inTurn(func(part int) { kernels[part].Run(first + p.window - 1) })
+	}
+}
+
+// Archive implements mpi.Stater.
+func (p *parted) Archive(a *snapshot.Archive) {
+	for _, to := range p.each {
+		for _, from := range p.each {
+			to.take(from)
+		}
+	}
+	snapshot.Array(a, "nodes", p.free, snapshot.Int)
+	snapshot.Array(a, "nodes", p.sent, snapshot.Int)
+}
+
+// Event implements mpi.Stater.
+func (p *parted) Event(a *snapshot.Archive, e *sim.Event) (part int) {
+	snapshot.Int(a, &e.Arg)
+	return p.PartOf(e.Target / perNode)
+}
+
+// TestPartsAreKept: runs in parts go on from states of runs in other numbers of parts, with
+// the same results.
+func TestPartsAreKept(t *testing.T) {
+	alltoall := func(bytes sim.Bytes) collectives.Schedule {
+		return mpi.Iterate(collectives.AlltoallPairwise(collectives.Env{Ranks: 40, PerNode: 4, Bytes: bytes}), 2)
+	}
+	random := sim.NewStream(5, "kept", 0)
+	for _, c := range []struct {
+		name     string
+		schedule collectives.Schedule
+		set      func(*mpi.Config)
+	}{
+		{"eager", alltoall(500), func(c *mpi.Config) { c.Noise = mpi.Noise{Call: sim.Microsecond, CallLaw: mpi.Exponential} }},
+		{"rendezvous", alltoall(9000), func(*mpi.Config) {}},
+		{"relays", alltoall(9000), func(c *mpi.Config) { c.Connections.Group, c.Connections.Proxy = 8, true }},
+		{"on demand, buffers of connections", alltoall(100), func(c *mpi.Config) {
+			c.Connections.Mode, c.Connections.OnDemand, c.Connections.Preposted = mpi.RC, true, 1
+		}},
+		{"one connection a node", alltoall(100), func(c *mpi.Config) { c.Connections.Group, c.Connections.Mode = 8, mpi.XRCS }},
+		{"shared memory", alltoall(1000), func(c *mpi.Config) { c.Memory = mpi.Memory{60e9, 1} }},
+		{"direct writes", skeletonSchedule(t, "fft3d", 32, func(c *skeletons.FFT3D) { c.N = 32 }), func(*mpi.Config) {}},
+		{"halo", skeletonSchedule(t, "halo", 32, func(c *skeletons.Halo) { c.Dims = []int{4, 8} }), func(*mpi.Config) {}},
+	} {
+		if testing.Short() && c.name != "rendezvous" && c.name != "direct writes" {
+			continue // with the race detector
+		}
+		config := func(parts int) mpi.Config {
+			config := mpi.QDRConfig(perNode)
+			config.Adapter.RNRDelay = 5 * sim.Microsecond
+			c.set(&config)
+			config.Transport, config.Divide = nil, inParts(parts)
+			return config
+		}
+		begin := func() mpi.Workload {
+			return mpi.RunSchedule(c.schedule, mpi.Costs{Copy: 200, Combine: 500}, sim.Picosecond)
+		}
+		one := keptRun{c.name, config(1), begin}
+		want, phases := one.run(t, mpi.Checkpoint{})
+		for parts := 1; parts <= 3; parts++ {
+			writer := keptRun{c.name, config(parts), begin}
+			states := writer.states(t, &random, want.Stats.Events, 3)
+			for range min(4, len(states)) {
+				i := random.IntN(len(states))
+				reader := keptRun{c.name, config(1 + random.IntN(5)), begin}
+				got, ends := reader.run(t, mpi.Checkpoint{From: snapshot.Reader(states[i])})
+				if digest(&got) != digest(&want) || got.Stats != want.Stats || !slices.Equal(ends, phases) {
+					t.Errorf("%s, state %d of %d of a run in %d parts: %+v, want %+v", c.name, i, len(states), parts, got.Stats, want.Stats)
+				}
+			}
+		}
 	}
 }

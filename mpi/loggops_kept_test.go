@@ -12,6 +12,7 @@ import (
 	"github.com/weft-sim/weft/mpi/goal"
 	"github.com/weft-sim/weft/mpi/skeletons"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
@@ -113,10 +114,7 @@ func TestLogGOPSIsKept(t *testing.T) {
 		if i%2 == 0 {
 			text = randomGoal(&s, 1+i/2%3)
 		}
-		g, err := goal.Parse("random.goal", strings.NewReader(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := simtest.Must(goal.Parse("random.goal", strings.NewReader(text)))(t)
 		k := keptLogGOPS{text, p, func() mpi.Workload { return g.Replay(1) }}
 		wentOn += k.check(t, &random)
 	}
@@ -129,10 +127,7 @@ func TestLogGOPSIsKept(t *testing.T) {
 func TestLogGOPSKeepsSchedules(t *testing.T) {
 	random := sim.NewStream(7, "kept", 0)
 	for _, name := range collectives.Registry.Names() {
-		schedule, err := collectives.Registry.New(name, collectives.Env{Ranks: 16, PerNode: 4, Bytes: 5000})
-		if err != nil {
-			t.Fatal(err)
-		}
+		schedule := simtest.Must(collectives.Registry.New(name, collectives.Env{Ranks: 16, PerNode: 4, Bytes: 5000}))(t)
 		k := keptLogGOPS{name, mpi.DefaultLogGOPS, func() mpi.Workload {
 			return mpi.RunSchedule(mpi.Iterate(schedule, 2), mpi.Costs{Copy: 200, Combine: 500}, sim.Nanosecond)
 		}}

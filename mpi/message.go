@@ -81,18 +81,11 @@ func (rt *runtime) acknowledged(m *message) bool {
 	return rt.Protocols.EagerAcknowledged && m.stage == stageEager && !m.shared && !rt.connect.datagrams
 }
 
-// copiedIn tells whether the sender's CPU copies the message, copiedOut whether the
-// receiver's does.
-func (rt *runtime) copiedIn(m *message) bool {
+// isCopied tells whether the CPU of a side copies the message: of the sender, unless it is in a
+// segment from which it only goes Out, or of the receiver, unless it only goes In.
+func (rt *runtime) isCopied(m *message, unless collectives.Segment) bool {
 	if m.shared {
-		return m.segment != collectives.Out
-	}
-	return m.stage == stageEager && rt.Protocols.EagerCopies
-}
-
-func (rt *runtime) copiedOut(m *message) bool {
-	if m.shared {
-		return m.segment != collectives.In
+		return m.segment != unless
 	}
 	return m.stage == stageEager && rt.Protocols.EagerCopies
 }
@@ -298,7 +291,7 @@ func (rt *runtime) relay(id int32, m *message, now sim.Time) {
 		if rt.copyMessage(m.hop, now, t, m.bytes, thenRelay, id) {
 			return
 		}
-		t += rt.ranks[m.hop].copies(rt.copyTime(m.bytes))
+		t += rt.ranks[m.hop].copies(rt.Protocols.copyTime(m.bytes))
 	}
 	rt.passOn(id, m, rt.occupy(m.hop, now, t, Relaying, id))
 }
@@ -322,7 +315,7 @@ func (rt *runtime) arrive(id int32, m *message, now sim.Time) {
 	switch {
 	case m.stage == stageData:
 		at = rt.occupy(m.to, now, rt.Protocols.PollOverhead+rt.noise.call(m.to), Receiving, id)
-	case rt.copiedOut(m):
+	case rt.isCopied(m, collectives.In):
 		then := thenMatched
 		if !ok {
 			then = thenEarly
@@ -331,7 +324,7 @@ func (rt *runtime) arrive(id int32, m *message, now sim.Time) {
 		if rt.copyMessage(m.to, now, call, m.bytes, then, id) {
 			return
 		}
-		at = rt.occupy(m.to, now, call+rt.ranks[m.to].copies(rt.copyTime(m.bytes)), Receiving, id)
+		at = rt.occupy(m.to, now, call+rt.ranks[m.to].copies(rt.Protocols.copyTime(m.bytes)), Receiving, id)
 		rt.putBuffer(m, at)
 	default:
 		at = rt.takeIn(m.to, m, now, rt.Protocols.RecvOverhead, Receiving, id)
@@ -366,9 +359,9 @@ func (rt *runtime) receive(r int32, op *Op, now sim.Time) {
 	switch {
 	case m.stage == stageRTS:
 		rt.clear(early, m, max(now, m.ready))
-	case rt.copiedOut(m): // out of the unexpected queue
+	case rt.isCopied(m, collectives.In): // out of the unexpected queue
 		if start := max(now, m.ready); !rt.copyMessage(r, start, 0, m.bytes, thenUnpacked, early) {
-			rt.complete(early, m, rt.occupy(r, start, rt.ranks[r].copies(rt.copyTime(m.bytes)), Receiving, early))
+			rt.complete(early, m, rt.occupy(r, start, rt.ranks[r].copies(rt.Protocols.copyTime(m.bytes)), Receiving, early))
 		}
 	default:
 		rt.complete(early, m, max(now, m.ready))

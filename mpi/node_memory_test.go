@@ -6,6 +6,7 @@ import (
 	"github.com/weft-sim/weft/collectives"
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // copyAt is a program in which rank r computes for delay[r] and then copies
@@ -43,10 +44,7 @@ func TestCopiesShareMemory(t *testing.T) {
 	} {
 		config := mpi.QDRConfig(len(c.delay))
 		config.Memory = mpi.Memory{Bandwidth: c.bandwidth, Domains: c.domains}
-		r, err := config.Run(mpi.RunSchedule(copyAt(c.delay...), mpi.Costs{Copy: 200}, sim.Picosecond))
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := simtest.Must(config.Run(mpi.RunSchedule(copyAt(c.delay...), mpi.Costs{Copy: 200}, sim.Picosecond)))(t)
 		for rank, want := range c.want {
 			within(t, c.name, r.Finish[rank], want)
 		}
@@ -61,15 +59,9 @@ func TestMemoryToSpare(t *testing.T) {
 			for _, late := range []string{"0", "100000"} { // the receiver computes first, ns
 				text := "num_ranks 2\nrank 0 {\ns: send " + bytes + "b to 1\nc: calc 1000\nc requires s\n}\nrank 1 {\nc: calc " + late + "\nr: recv " + bytes + "b from 0\nr requires c\n}\n"
 				config := mpi.QDRConfig(perNode)
-				want, err := runGoal(t, config, text)
-				if err != nil {
-					t.Fatal(err)
-				}
+				want := simtest.Must(runGoal(t, config, text))(t)
 				config.Memory = mpi.Memory{1e12, 1}
-				got, err := runGoal(t, config, text)
-				if err != nil {
-					t.Fatal(err)
-				}
+				got := simtest.Must(runGoal(t, config, text))(t)
 				for r := range want.Finish {
 					if d := got.Finish[r] - want.Finish[r]; d < -2 || d > 2 {
 						t.Errorf("%s B, %d a node, after %s ns: rank %d ends at %v, want %v", bytes, perNode, late, r, got.Finish[r], want.Finish[r])
@@ -86,10 +78,7 @@ func TestMemoryToSpare(t *testing.T) {
 func TestSharedMessagesShareMemory(t *testing.T) {
 	config := mpi.QDRConfig(4)
 	config.Memory = mpi.Memory{40e9, 1}
-	r, err := runGoal(t, config, "num_ranks 4\nrank 0 {\nsend 8000b to 2\n}\nrank 1 {\nsend 8000b to 3\n}\nrank 2 {\nrecv 8000b from 0\n}\nrank 3 {\nrecv 8000b from 1\n}\n")
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := simtest.Must(runGoal(t, config, "num_ranks 4\nrank 0 {\nsend 8000b to 2\n}\nrank 1 {\nsend 8000b to 3\n}\nrank 2 {\nrecv 8000b from 0\n}\nrank 3 {\nrecv 8000b from 1\n}\n"))(t)
 	for rank, want := range []float64{3.4, 3.4, 3.6 + 0.25 + 3.2, 3.6 + 0.25 + 3.2} {
 		within(t, "shared messages", r.Finish[rank], want)
 	}
@@ -107,10 +96,7 @@ func TestArrivalWaitsForCopy(t *testing.T) {
 	})
 	config := mpi.QDRConfig(1)
 	config.Memory = mpi.Memory{40e9, 1}
-	r, err := config.Run(mpi.RunSchedule(schedule, mpi.Costs{Copy: 200}, sim.Picosecond))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := simtest.Must(config.Run(mpi.RunSchedule(schedule, mpi.Costs{Copy: 200}, sim.Picosecond)))(t)
 	within(t, "receiver", r.Finish[1], 2+0.25+copied(64))
 }
 
@@ -118,10 +104,7 @@ func TestArrivalWaitsForCopy(t *testing.T) {
 // longer.
 func TestAlltoallsShareMemory(t *testing.T) {
 	for _, name := range []string{"alltoall-bruck", "alltoall-ring", "alltoall-plp", "alltoall-m-leader", "alltoall-lss", "alltoall-linear"} {
-		schedule, err := collectives.Registry.New(name, collectives.Env{Ranks: 24, PerNode: 6, Bytes: 2000})
-		if err != nil {
-			t.Fatal(err)
-		}
+		schedule := simtest.Must(collectives.Registry.New(name, collectives.Env{Ranks: 24, PerNode: 6, Bytes: 2000}))(t)
 		var before sim.Time
 		for _, bandwidth := range []sim.Rate{1e15, 40e9, 4e9} {
 			config := mpi.QDRConfig(6)

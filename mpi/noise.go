@@ -93,14 +93,7 @@ func (n *Noise) skew(seed uint64, rank int) sim.Time {
 
 // call is the random time of a call of rank r.
 func (n *noise) call(r int32) sim.Time {
-	if n == nil {
-		return 0
-	}
-	return n.drawCall(r)
-}
-
-func (n *noise) drawCall(r int32) sim.Time {
-	if n.calls == nil {
+	if n == nil || n.calls == nil {
 		return 0
 	}
 	return sim.Time(float64(n.Call) * n.draw(&n.calls[r], n.CallLaw))
@@ -131,14 +124,7 @@ func (n *Noise) draw(s *sim.Stream, law string) float64 {
 // end is when work of length t that rank r begins at start is done: the daemon
 // takes the CPU at phase + k daemon_every, k = 0, 1, ..., for daemon_time.
 func (n *noise) end(r int32, start, t sim.Time) sim.Time {
-	if n == nil {
-		return start + t
-	}
-	return n.interrupted(r, start, t)
-}
-
-func (n *noise) interrupted(r int32, start, t sim.Time) sim.Time {
-	if n.phase == nil || t == 0 || start+t >= latest {
+	if n == nil || n.phase == nil || t == 0 || start+t >= latest {
 		return start + t
 	}
 	every, taken := n.DaemonEvery, n.DaemonTime

@@ -7,6 +7,7 @@ import (
 	"github.com/weft-sim/weft/collectives"
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // Noise adds what it says: 1,000 computations of 1 us on each of 8 ranks with 10 %
@@ -24,10 +25,7 @@ func TestNoisyComputing(t *testing.T) {
 			c.Noise.DaemonEvery, c.Noise.DaemonTime = 10*sim.Microsecond, sim.Microsecond
 			want /= 0.9
 		}
-		r, err := c.Run(mpi.RunSchedule(work, mpi.Costs{}, sim.Picosecond))
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := simtest.Must(c.Run(mpi.RunSchedule(work, mpi.Costs{}, sim.Picosecond)))(t)
 		for rank, finish := range r.Finish {
 			if d := math.Abs(float64(finish) - want); d > 4*0.1/math.Sqrt(1000)*1e9+1e6 {
 				t.Errorf("daemon %v: rank %d ends at %v, want %.0f us", daemon, rank, finish, want/1e6)
@@ -48,10 +46,7 @@ func TestStartSkew(t *testing.T) {
 	c.Noise = mpi.Noise{StartSkew: sim.Millisecond}
 	for seed := range uint64(10) {
 		c.Seed = seed
-		r, err := runGoal(t, c, "num_ranks 2\nrank 0 {\nsend 64b to 1\n}\nrank 1 {\nrecv 64b from 0\n}\n")
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := simtest.Must(runGoal(t, c, "num_ranks 2\nrank 0 {\nsend 64b to 1\n}\nrank 1 {\nrecv 64b from 0\n}\n"))(t)
 		sender, receiver := c.Noise.Skew(seed, 0), c.Noise.Skew(seed, 1)
 		within(t, "sender", r.Finish[0], float64(sender)/us+0.2)
 		within(t, "receiver", r.Finish[1], max(float64(sender)/us+1.26, float64(receiver)/us+0.25))
@@ -66,10 +61,7 @@ func TestNoisyCalls(t *testing.T) {
 	c := mpi.QDRConfig(1)
 	c.Protocols.EagerCopies = false
 	c.Noise = mpi.Noise{Call: sim.Microsecond, CallLaw: mpi.Normal, Spread: 0}
-	r, err := runGoal(t, c, "num_ranks 2\nrank 0 {\nsend 64b to 1\n}\nrank 1 {\nrecv 64b from 0\n}\n")
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := simtest.Must(runGoal(t, c, "num_ranks 2\nrank 0 {\nsend 64b to 1\n}\nrank 1 {\nrecv 64b from 0\n}\n"))(t)
 	within(t, "sender", r.Finish[0], 1.2)
 	within(t, "receiver", r.Finish[1], 3.26)
 }

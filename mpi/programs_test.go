@@ -6,19 +6,18 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/collectives"
+	"github.com/weft-sim/weft/fabric/hca"
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/mpi/skeletons"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // skeletonSchedule is a skeleton that is a schedule, with changed settings.
 func skeletonSchedule[C any](t testing.TB, name string, ranks int, set func(*C)) collectives.Schedule {
 	t.Helper()
-	s, err := param.Make(skeletons.Registry, name, skeletons.Env{Ranks: ranks, PerNode: 4}, set)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := simtest.Must(param.Make(skeletons.Registry, name, skeletons.Env{Ranks: ranks, PerNode: 4}, set))(t)
 	return s.(collectives.Schedule)
 }
 
@@ -29,9 +28,7 @@ func TestPingPong(t *testing.T) {
 	config.Protocols.EagerCopies = false
 	s := skeletonSchedule(t, "ping-pong", 2, func(c *skeletons.Micro) { c.Iterations = 4 })
 	work := mpi.RunSchedule(s, mpi.Costs{}, sim.Picosecond)
-	if _, err := config.Run(work); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Must(config.Run(work))(t)
 	ends := work.PhaseEnds()
 	if got := float64(ends[3]-ends[2]) / 2 / us; math.Abs(got-1.26) > 0.001 {
 		t.Errorf("latency %v us, want 1.26", got)
@@ -42,9 +39,7 @@ func TestPingPong(t *testing.T) {
 func TestBandwidth(t *testing.T) {
 	s := skeletonSchedule(t, "osu-bandwidth", 2, func(c *skeletons.Micro) { c.Bytes, c.Iterations = 65536, 2 })
 	work := mpi.RunSchedule(s, mpi.Costs{}, sim.Picosecond)
-	if _, err := mpi.QDRConfig(1).Run(work); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Must(mpi.QDRConfig(1).Run(work))(t)
 	ends := work.PhaseEnds()
 	rate := 64 * 65536 / (float64(ends[1]-ends[0]) / 1e12) / 1e9
 	if rate < 2.9 || rate > 3.0425 {
@@ -73,15 +68,9 @@ func TestContentionOfThePaper(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			config := mpi.QDRConfig(c.streams + 1)
 			config.Protocols.EagerCopies = false
-			s, err := param.Make(skeletons.Registry, "contention", skeletons.Env{Ranks: 3 * (c.streams + 1)}, func(x *skeletons.Contention) { x.Bytes = c.bytes })
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := simtest.Must(param.Make(skeletons.Registry, "contention", skeletons.Env{Ranks: 3 * (c.streams + 1)}, func(x *skeletons.Contention) { x.Bytes = c.bytes }))(t)
 			work := s.Run(sim.Picosecond, mpi.Costs{}).(*mpi.ScheduleRun)
-			r, err := config.Run(work)
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := simtest.Must(config.Run(work))(t)
 			ends := work.PhaseEnds()
 			if c.streams > 0 && int64(r.Finish[0]) < ends[len(ends)-1] {
 				t.Errorf("the streams end at %v, before the ping-pong", r.Finish[0])
@@ -99,14 +88,8 @@ func TestContentionOfThePaper(t *testing.T) {
 // 8 three windows of 8 by rendezvous and three acknowledgements. Six streams and 10 balls.
 func TestContentionWindows(t *testing.T) {
 	config := skeletons.Contention{Bytes: 64, StreamBytes: 65536, Iterations: 5, Window: 8, DirectFrom: 8192}
-	p, err := skeletons.Registry.Build("contention", &config, skeletons.Env{Ranks: 9, PerNode: 3})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := mpi.QDRConfig(3).Run(p.Run(sim.Picosecond, mpi.Costs{}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := simtest.Must(skeletons.Registry.Build("contention", &config, skeletons.Env{Ranks: 9, PerNode: 3}))(t)
+	r := simtest.Must(mpi.QDRConfig(3).Run(p.Run(sim.Picosecond, mpi.Costs{})))(t)
 	if want := int64(6*(24+3) + 10); r.Stats.Messages != want || r.Stats.Rendezvous != 6*24 {
 		t.Errorf("%d messages, %d by rendezvous; want %d and %d", r.Stats.Messages, r.Stats.Rendezvous, want, 6*24)
 	}
@@ -160,4 +143,113 @@ func TestOneLeaderClosedForm(t *testing.T) {
 			t.Errorf("%d nodes: gathering and scattering take %v us more than with 2", nodes, d)
 		}
 	}
+}
+
+// TestGolden pins what the runtime over LogGP does: a hash of every rank's
+// finish time and of the counters, of runs that reach every protocol, way of
+// connecting and queue. The numbers were recorded from a plainer
+// implementation; they say nothing about right or wrong, but a change that is
+// meant to leave results alone must leave them alone. A change of the model
+// records them anew (the failure prints them) and says so in the change log.
+func TestGolden(t *testing.T) {
+	for _, c := range goldenRuns(t) {
+		r, err := c.config().Run(c.begin())
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		if got := digest(&r); got != c.want {
+			t.Errorf("%s: digest %#x, want %#x; %+v", c.name, got, c.want, r.Stats)
+		}
+	}
+}
+
+// goldenRun is a run over LogGP, with the digest of its result.
+type goldenRun struct {
+	name     string
+	schedule collectives.Schedule
+	set      func(*mpi.Config, *mpi.LogGP)
+	want     uint64
+}
+
+func (c *goldenRun) config() mpi.Config {
+	network := mpi.DefaultLogGP
+	network.HCA = hca.QDR
+	config := mpi.QDRConfig(4)
+	config.Seed = 7
+	if c.set != nil {
+		c.set(&config, &network)
+	}
+	config.Transport = network.New
+	return config
+}
+
+func (c *goldenRun) begin() mpi.Workload {
+	return mpi.RunSchedule(c.schedule, mpi.Costs{Copy: 200, Combine: 500}, sim.Picosecond)
+}
+
+func goldenRuns(t *testing.T) []goldenRun {
+	pairwise := func(ranks int, bytes sim.Bytes) collectives.Schedule {
+		return collectives.AlltoallPairwise(collectives.Env{Ranks: ranks, PerNode: 4, Bytes: bytes})
+	}
+	linear := func(ranks int, bytes sim.Bytes) collectives.Schedule {
+		return collectives.AlltoallLinear(collectives.Env{Ranks: ranks, PerNode: 4, Bytes: bytes})
+	}
+	ft := func(c *skeletons.FT) {
+		c.Iterations = skeletons.Iterations{Iterations: 2, Compute: 3 * sim.Millisecond}
+	}
+	lu := func(c *skeletons.LU) {
+		c.Iterations = skeletons.Iterations{Iterations: 2, Compute: 3 * sim.Millisecond}
+	}
+	mode := func(mode string, group int) func(*mpi.Config, *mpi.LogGP) {
+		return func(c *mpi.Config, _ *mpi.LogGP) { c.Connections.Mode, c.Connections.Group = mode, group }
+	}
+	return []goldenRun{
+		{"pairwise, eager", pairwise(64, 4000), nil, 0x7f4d8060935a6647},
+		{"pairwise, rendezvous of several quanta", pairwise(64, 40000), nil, 0xf55453a6391503bf},
+		{"pairwise on 60 ranks, xrc-s", pairwise(60, 9000), mode(mpi.XRCS, 0), 0xd92ddb2a416b8b72},
+		{"linear, indexed lists", linear(64, 3000), nil, 0xcdeb0de9fe5557df},
+		{"linear, ud", linear(64, 12000), mode(mpi.UD, 0), 0xcb7b8473bb5c354a},
+		{"lu, receivers not ready", skeletonSchedule(t, "nas-lu", 64, lu), func(c *mpi.Config, _ *mpi.LogGP) {
+			c.Connections.Mode, c.Connections.Preposted, c.Adapter.RNRDelay = mpi.RC, 1, 20*sim.Microsecond
+		}, 0xe6faf20a7047cb74},
+		{"lu, few buffers of a shared queue", skeletonSchedule(t, "nas-lu", 64, lu), func(c *mpi.Config, _ *mpi.LogGP) {
+			c.Connections.OnDemand, c.Connections.SRQLeast, c.Adapter.RNRDelay = true, 1, 20*sim.Microsecond
+		}, 0x67e6faeb65939b4d},
+		{"small context cache, packet and turning times", linear(64, 30000), func(_ *mpi.Config, l *mpi.LogGP) {
+			l.HCA.ContextEntries, l.HCA.PacketTime, l.HCA.SwitchTime = 16, 20*sim.Nanosecond, 30*sim.Nanosecond
+		}, 0xaeaecef0be4df175},
+		{"groups, on demand between", pairwise(64, 9000), mode(mpi.RCSRQ, 16), 0x9055ca0f458cf7fa},
+		{"groups, xrc-m", pairwise(64, 2000), mode(mpi.XRCM, 16), 0xad596e28183ac4f1},
+		{"groups, proxies", pairwise(64, 9000), func(c *mpi.Config, _ *mpi.LogGP) { c.Connections.Group, c.Connections.Proxy = 16, true }, 0xf8b3e1464b13b47d},
+		{"on demand, torn down", skeletonSchedule(t, "nas-ft", 64, ft), func(c *mpi.Config, _ *mpi.LogGP) { c.Connections.OnDemand, c.Connections.TearDown = true, true }, 0x101880891eb67f9},
+		{"ft in columns, cyclic", skeletonSchedule(t, "nas-ft", 256, ft), func(c *mpi.Config, _ *mpi.LogGP) { c.Placement.Type = mpi.Cyclic }, 0x3349341ef7e3913f},
+		{"lu, random nodes", skeletonSchedule(t, "nas-lu", 64, lu), func(c *mpi.Config, _ *mpi.LogGP) { c.Placement.Type = mpi.Random }, 0x3d96277c2cee9f7b},
+		{"lu without copies", skeletonSchedule(t, "nas-lu", 64, lu), func(c *mpi.Config, _ *mpi.LogGP) { c.Protocols.EagerCopies, c.Protocols.LimitBuffers = false, false }, 0xd29f82525aa74158},
+		{"lss", collectives.AlltoallLSS(collectives.Env{Ranks: 40, PerNode: 4, Bytes: 20000}, collectives.LSSSettings{NoticeEvery: 3}), nil, 0x13eb01e740979d96},
+		{"direct-eager", collectives.AlltoallDirectEager(collectives.Env{Ranks: 40, PerNode: 4, Bytes: 20000}), nil, 0x5c339127b2fbea36},
+		{"ring-rendezvous", collectives.AlltoallRing(collectives.Env{Ranks: 40, PerNode: 4, Bytes: 20000}), mode(mpi.RC, 8), 0x96ce9fa1859ea396},
+		{"reduce, dissemination", collectives.Sequence(collectives.ReduceBinomial(100, 3, 5000), collectives.BarrierDissemination(100)), nil, 0xa97454747c9bbb08},
+	}
+}
+
+// digest hashes all of a result that is of the model (FNV-1a by words).
+func digest(r *mpi.Result) uint64 {
+	h := uint64(14695981039346656037)
+	add := func(x int64) {
+		h = (h ^ uint64(x)) * 1099511628211
+		h ^= h >> 29
+	}
+	for _, t := range r.Finish {
+		add(int64(t))
+	}
+	s, a := r.Stats, r.HCA
+	for _, x := range []int64{
+		s.Messages, s.Bytes, s.Shared, s.Rendezvous, s.Control, s.NotReady, s.Handshakes, s.Relayed, s.Connecting,
+		s.QPs, s.QPsClosed, s.QPsPeak, int64(s.KernelTime), int64(s.ConnectWait),
+		a.Requests, a.Bursts, a.Bytes, a.ContextMisses, int64(a.SendBusy), int64(a.RecvBusy), int64(a.MissTime),
+	} {
+		add(x)
+	}
+	return h
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/weft-sim/weft/collectives"
 	"github.com/weft-sim/weft/fabric/hca"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/mem"
@@ -348,21 +349,16 @@ func (rt *runtime) occupies(r int32, q *rank, op *Op, now sim.Time) bool {
 		if m.stage != stageEager {
 			t += rt.Protocols.register(op.Size)
 		}
-		if rt.copiedIn(m) {
+		if rt.isCopied(m, collectives.Out) {
 			if rt.copyMessage(r, start, t, op.Size, thenLeave, q.posting) {
 				return true
 			}
-			t += q.copies(rt.copyTime(op.Size))
+			t += q.copies(rt.Protocols.copyTime(op.Size))
 		}
 		rt.occupy(r, start, t, Sending, q.posting)
 		rt.kernel.Schedule(q.cpu, rt.handler, evStep, r, 0)
 	}
 	return true
-}
-
-// copyTime is the time for moving so many bytes inside a node.
-func (rt *runtime) copyTime(bytes int64) sim.Time {
-	return sim.Time(float64(bytes) * 8e12 / float64(rt.Protocols.CopyRate))
 }
 
 // done completes operation id of r at time at, which may lie ahead.

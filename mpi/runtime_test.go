@@ -12,14 +12,12 @@ import (
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/mpi/goal"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 func runGoal(t *testing.T, c mpi.Config, text string) (mpi.Result, error) {
 	t.Helper()
-	g, err := goal.Parse("test.goal", strings.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := simtest.Must(goal.Parse("test.goal", strings.NewReader(text)))(t)
 	return c.Run(g.Replay(int64(sim.Nanosecond)))
 }
 
@@ -91,10 +89,7 @@ func TestPointToPoint(t *testing.T) {
 		{"shared memory", message("8000"), shared, send + copied(8000), send + copied(8000) + 0.2 + recv + copied(8000)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r, err := runGoal(t, c.config, c.text)
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := simtest.Must(runGoal(t, c.config, c.text))(t)
 			within(t, "receiver", r.Finish[1], c.receiver)
 			if c.name != "rendezvous" {
 				within(t, "sender", r.Finish[0], c.sender)
@@ -124,10 +119,7 @@ func TestSegments(t *testing.T) {
 		for _, memory := range []mpi.Memory{{}, {1e12, 1}} {
 			config := mpi.QDRConfig(2)
 			config.Memory = memory
-			r, err := config.Run(mpi.RunSchedule(schedule, mpi.Costs{}, sim.Picosecond))
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := simtest.Must(config.Run(mpi.RunSchedule(schedule, mpi.Costs{}, sim.Picosecond)))(t)
 			within(t, "sender", r.Finish[0], c.sender)
 			within(t, "receiver", r.Finish[1], c.receiver)
 		}
@@ -143,15 +135,9 @@ func TestRegistration(t *testing.T) {
 	}{{"65537", 2 * 27}, {"64", 0}} {
 		text := "num_ranks 2\nrank 0 {\nsend " + c.bytes + "b to 1\n}\nrank 1 {\nrecv " + c.bytes + "b from 0\n}\n"
 		config := mpi.QDRConfig(1)
-		before, err := runGoal(t, config, text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		before := simtest.Must(runGoal(t, config, text))(t)
 		config.Protocols.RegisterTime, config.Protocols.RegisterPage = 10*sim.Microsecond, sim.Microsecond
-		after, err := runGoal(t, config, text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		after := simtest.Must(runGoal(t, config, text))(t)
 		within(t, c.bytes+" B", after.Finish[1]-before.Finish[1], c.more)
 	}
 	direct := func(config mpi.Config) sim.Time {
@@ -163,10 +149,7 @@ func TestRegistration(t *testing.T) {
 			send.Protocol = collectives.Direct
 			return append(dst, send)
 		})
-		r, err := config.Run(mpi.RunSchedule(schedule, mpi.Costs{}, sim.Picosecond))
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := simtest.Must(config.Run(mpi.RunSchedule(schedule, mpi.Costs{}, sim.Picosecond)))(t)
 		return r.Finish[1]
 	}
 	config := mpi.QDRConfig(1)
@@ -178,10 +161,7 @@ func TestRegistration(t *testing.T) {
 // An RDMA write is complete for the sender Acknowledge after its data are in;
 // a calc behind it shows when.
 func TestRendezvousSender(t *testing.T) {
-	r, err := runGoal(t, mpi.QDRConfig(1), "num_ranks 2\nrank 0 {\ns: send 65536b to 1\nc: calc 1000\nc requires s\n}\nrank 1 {\nrecv 65536b from 0\n}\n")
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := simtest.Must(runGoal(t, mpi.QDRConfig(1), "num_ranks 2\nrank 0 {\ns: send 65536b to 1\nc: calc 1000\nc requires s\n}\nrank 1 {\nrecv 65536b from 0\n}\n"))(t)
 	within(t, "sender", r.Finish[0], 2*(0.2+adapters(64)+0.25)+0.2+adapters(65536)+0.5+1)
 	if r.Stats.Rendezvous != 1 || r.Stats.Control != 3 {
 		t.Errorf("%d rendezvous, %d control messages; want 1, 3", r.Stats.Rendezvous, r.Stats.Control)
@@ -208,20 +188,14 @@ func TestEagerAcknowledged(t *testing.T) {
 func TestDatagramsGoEagerly(t *testing.T) {
 	c := mpi.QDRConfig(1)
 	c.Connections.Mode = mpi.UD
-	r, err := runGoal(t, c, "num_ranks 2\nrank 0 {\nsend 65536b to 1\n}\nrank 1 {\nrecv 65536b from 0\n}\n")
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := simtest.Must(runGoal(t, c, "num_ranks 2\nrank 0 {\nsend 65536b to 1\n}\nrank 1 {\nrecv 65536b from 0\n}\n"))(t)
 	within(t, "receiver", r.Finish[1], 0.2+adapters(65536)+0.25+2*copied(65536))
 }
 
 // A receive that is posted late finds the message in the unexpected queue and
 // copies it out once more.
 func TestUnexpectedMessage(t *testing.T) {
-	r, err := runGoal(t, mpi.QDRConfig(1), "num_ranks 2\nrank 0 {\nsend 8000b to 1\n}\nrank 1 {\nc: calc 100000\nr: recv 8000b from 0\nr requires c\n}\n")
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := simtest.Must(runGoal(t, mpi.QDRConfig(1), "num_ranks 2\nrank 0 {\nsend 8000b to 1\n}\nrank 1 {\nc: calc 100000\nr: recv 8000b from 0\nr requires c\n}\n"))(t)
 	// The message comes during the calc; it is taken in at its end.
 	within(t, "receiver", r.Finish[1], 100+0.25+2*copied(8000))
 }
@@ -229,15 +203,9 @@ func TestUnexpectedMessage(t *testing.T) {
 // Direct writes and handshakes without FIN.
 func TestDirectProtocols(t *testing.T) {
 	exchange := func(p mpi.Protocol) collectives.Schedule { return oneMessage(p, 65536) }
-	direct, err := mpi.QDRConfig(1).Run(mpi.RunSchedule(exchange(collectives.Direct), mpi.Costs{}, sim.Picosecond))
-	if err != nil {
-		t.Fatal(err)
-	}
+	direct := simtest.Must(mpi.QDRConfig(1).Run(mpi.RunSchedule(exchange(collectives.Direct), mpi.Costs{}, sim.Picosecond)))(t)
 	within(t, "direct write", direct.Finish[1], 0.2+adapters(65536)+0.1)
-	handshake, err := mpi.QDRConfig(1).Run(mpi.RunSchedule(exchange(collectives.Handshake), mpi.Costs{}, sim.Picosecond))
-	if err != nil {
-		t.Fatal(err)
-	}
+	handshake := simtest.Must(mpi.QDRConfig(1).Run(mpi.RunSchedule(exchange(collectives.Handshake), mpi.Costs{}, sim.Picosecond)))(t)
 	within(t, "handshake", handshake.Finish[1], 2*(0.2+adapters(64)+0.25)+0.2+adapters(65536)+0.1)
 	if direct.Stats.Control != 0 || handshake.Stats.Control != 2 {
 		t.Errorf("control messages: direct %d, handshake %d; want 0, 2", direct.Stats.Control, handshake.Stats.Control)
@@ -302,10 +270,7 @@ func TestRuntimeDeadlock(t *testing.T) {
 func TestCollectivesOnTheRuntime(t *testing.T) {
 	for _, name := range collectives.Registry.Names() {
 		for _, bytes := range []sim.Bytes{16, 70000} {
-			config, err := collectives.Registry.Config(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			config := simtest.Must(collectives.Registry.Config(name))(t)
 			perNode := 5
 			s, err := collectives.Registry.Build(name, config, collectives.Env{Ranks: 15, PerNode: perNode, Bytes: bytes})
 			if collectivestest.Refused(err) {
@@ -345,10 +310,7 @@ func TestPlacement(t *testing.T) {
 		{mpi.Placement{Type: mpi.Cyclic, PerNode: 2}, []int32{0, 1, 2, 0, 1}},
 		{mpi.Placement{Type: mpi.Explicit, Nodes: []int{4, 4, 0, 1, 2}}, []int32{4, 4, 0, 1, 2}},
 	} {
-		got, _, err := c.p.Place(5, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got, _ := simtest.Must2(c.p.Place(5, 1))(t)
 		for r := range got {
 			if got[r] != c.want[r] {
 				t.Errorf("%+v: nodes %v, want %v", c.p, got, c.want)

@@ -2,7 +2,8 @@ package mpi
 
 import (
 	"fmt"
-	"sort"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -71,11 +72,7 @@ func newStuckError(left []waiting, unreleased int64) error {
 			blocked[w.rank] = append(blocked[w.rank], w)
 		}
 	}
-	ranks := make([]int32, 0, len(blocked))
-	for r := range blocked {
-		ranks = append(ranks, r)
-	}
-	sort.Slice(ranks, func(i, j int) bool { return ranks[i] < ranks[j] })
+	ranks := slices.Sorted(maps.Keys(blocked))
 	if cycle := findCycle(ranks, blocked, unreceived); cycle != nil {
 		e.Cycle = true
 		for i, w := range cycle {

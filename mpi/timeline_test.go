@@ -7,16 +7,14 @@ import (
 
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // recorded runs a schedule and writes its timeline and its critical path, times in ps.
 func recorded(t *testing.T, c mpi.Config, text string) (timeline, path string) {
 	t.Helper()
 	c.Timeline = mpi.NewTimeline(1000)
-	r, err := runGoal(t, c, text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := simtest.Must(runGoal(t, c, text))(t)
 	var b strings.Builder
 	last := 0
 	for rank := range c.Timeline.Ranks() {
@@ -135,11 +133,7 @@ func TestTimelineCausesNothing(t *testing.T) {
 		c.Noise = mpi.Noise{StartSkew: sim.Microsecond, Call: 50 * sim.Nanosecond, CallLaw: mpi.Exponential}
 		run := func() mpi.Result {
 			g := parseFile(t, name)
-			r, err := c.Run(g.Replay(int64(sim.Nanosecond)))
-			if err != nil {
-				t.Fatal(err)
-			}
-			return r
+			return simtest.Must(c.Run(g.Replay(int64(sim.Nanosecond))))(t)
 		}
 		without := run()
 		c.Timeline = mpi.NewTimeline(1 << 20)

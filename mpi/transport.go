@@ -107,6 +107,11 @@ func (p *Protocols) staging(bytes int64) sim.Time {
 	return sim.Time(float64(p.StagingPage) * float64(bytes) / 4096)
 }
 
+// copyTime is the time for moving so many bytes inside a node.
+func (p *Protocols) copyTime(bytes int64) sim.Time {
+	return sim.Time(float64(bytes) * 8e12 / float64(p.CopyRate))
+}
+
 // register is the CPU time for registering a buffer of so many bytes.
 func (p *Protocols) register(bytes int64) sim.Time {
 	const page = 4096

@@ -412,7 +412,7 @@ func (d *demand) message(from int32, op *Op) {
 	p := &d.Protocols
 	a, b := d.nodeOf[from], d.nodeOf[op.Peer]
 	sender, receiver := p.SendOverhead, p.RecvOverhead
-	copied := sim.Time(float64(op.Size) * 8e12 / float64(p.CopyRate))
+	copied := p.copyTime(op.Size)
 	in, out := sim.Time(0), sim.Time(0)
 	way := p.SharedLatency
 	protocol := p.of(op, d.Connections.Mode == UD)

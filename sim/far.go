@@ -104,27 +104,15 @@ func (f *farFuture[T]) advance(block int64, blockBits uint, arrived func(cycle i
 
 // empty takes the items of a list out, in the order in which they were filed.
 func (f *farFuture[T]) empty(l *farList[T], visit func(*farItem[T])) {
-	last, used := l.last, l.used
-	if last == nil {
+	full := *l
+	if *l = (farList[T]{}); full.last == nil {
 		return
 	}
-	*l = farList[T]{}
-	for c := last.next; ; {
-		n := chunkItems
-		if c == last {
-			n = used
-		}
-		f.items -= n
-		for i := range c.items[:n] {
-			visit(&c.items[i])
-		}
-		next := c.next
-		c.next, f.free = f.free, c
-		if c == last {
-			return
-		}
-		c = next
-	}
+	full.each(func(p *farItem[T]) {
+		f.items--
+		visit(p)
+	})
+	full.last.next, f.free = f.free, full.last.next
 }
 
 // lists calls visit with the lists that have items, those of earlier blocks

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -178,6 +179,11 @@ func (e *Event) before(o *Event) bool {
 	return e.seq < o.seq
 }
 
+// compare orders events as before does, for sorting.
+func compare(a, b Event) int {
+	return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Handler, b.Handler), cmp.Compare(a.Target, b.Target), cmp.Compare(a.seq, b.seq))
+}
+
 // eventHeap is a binary heap of event values; the earliest is at index 0.
 type eventHeap []Event
 
@@ -251,15 +257,7 @@ func ArchiveKernels(a *snapshot.Archive, kernels []*Kernel, owner func(a *snapsh
 		}
 		kernels[0].handled = handled
 	}
-	slices.SortStableFunc(events, func(x, y Event) int {
-		switch {
-		case x.before(&y):
-			return -1
-		case y.before(&x):
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(events, compare)
 	before := now
 	snapshot.List(a, &events, func(a *snapshot.Archive, e *Event) {
 		e.archive(a, before)

@@ -240,12 +240,7 @@ func (q *eventQueue) sort() {
 // sortEvents is sort where handlers or events are too many for keys: it sorts the
 // events themselves.
 func (q *eventQueue) sortEvents() {
-	slices.SortFunc(q.current, func(a, b Event) int {
-		if a.before(&b) {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(q.current, compare)
 	for i := range q.order {
 		q.order[i] = uint64(i)
 	}

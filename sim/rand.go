@@ -24,12 +24,6 @@ func NewStream(seed uint64, role string, id int) Stream {
 	return Stream{mix(h ^ (uint64(id)+1)*0xd1342543de82ef95)}
 }
 
-// State is what [StreamFrom] makes the stream go on from.
-func (s *Stream) State() uint64 { return s.state }
-
-// StreamFrom is the stream that had a state.
-func StreamFrom(state uint64) Stream { return Stream{state} }
-
 // ArchiveStream writes the state of a stream or reads it.
 func ArchiveStream(a *snapshot.Archive, s *Stream) { snapshot.Uint64(a, &s.state) }
 

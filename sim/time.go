@@ -45,14 +45,13 @@ var timeUnits = []struct {
 func ParseTime(s string) (Time, error) {
 	number, suffix := splitUnit(s)
 	for _, u := range timeUnits {
-		if suffix != u.suffix {
-			continue
+		if suffix == u.suffix {
+			ps, err := scaleDecimal(number, int64(u.unit))
+			if err != nil {
+				return 0, fmt.Errorf("time %q: %w", s, err)
+			}
+			return Time(ps), nil
 		}
-		ps, err := scaleDecimal(number, int64(u.unit))
-		if err != nil {
-			return 0, fmt.Errorf("time %q: %w", s, err)
-		}
-		return Time(ps), nil
 	}
 	if suffix == "" {
 		return 0, fmt.Errorf("time %q has no unit: write for example \"10ns\" (ps, ns, us, ms, s)", s)
@@ -61,10 +60,13 @@ func ParseTime(s string) (Time, error) {
 }
 
 // UnmarshalText makes Time readable from experiment files.
-func (t *Time) UnmarshalText(b []byte) error {
-	v, err := ParseTime(string(b))
+func (t *Time) UnmarshalText(text []byte) error { return unmarshal(t, ParseTime, text) }
+
+// unmarshal reads a quantity; it stays as it is after an error.
+func unmarshal[T any](to *T, parse func(string) (T, error), text []byte) error {
+	v, err := parse(string(text))
 	if err == nil {
-		*t = v
+		*to = v
 	}
 	return err
 }
@@ -106,56 +108,36 @@ func (t Time) Seconds() float64 { return float64(t) / float64(Second) }
 // Bytes is a size of data.
 type Bytes int64
 
-var byteUnits = []struct {
-	suffix string
-	unit   int64
-}{
-	{"B", 1}, {"kB", 1000}, {"KB", 1000}, {"MB", 1_000_000}, {"GB", 1_000_000_000},
-	{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30},
-}
+var byteUnits = map[string]int64{"": 1, "B": 1, "kB": 1e3, "KB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 
 // ParseBytes reads a size: "64", "64B", "8kB" (8000), "8KiB" (8192), "1MiB".
 func ParseBytes(s string) (Bytes, error) {
 	number, suffix := splitUnit(s)
-	if suffix == "" {
-		suffix = "B"
+	unit, ok := byteUnits[suffix]
+	if !ok {
+		return 0, fmt.Errorf("size %q has an unknown unit %q: use B, kB, MB, GB, KiB, MiB or GiB", s, suffix)
 	}
-	for _, u := range byteUnits {
-		if suffix != u.suffix {
-			continue
-		}
-		n, err := scaleDecimal(number, u.unit)
-		if err != nil {
-			return 0, fmt.Errorf("size %q: %w", s, err)
-		}
-		if n < 0 {
-			return 0, fmt.Errorf("size %q is negative", s)
-		}
-		return Bytes(n), nil
+	n, err := scaleDecimal(number, unit)
+	if err != nil {
+		return 0, fmt.Errorf("size %q: %w", s, err)
 	}
-	return 0, fmt.Errorf("size %q has an unknown unit %q: use B, kB, MB, GB, KiB, MiB or GiB", s, suffix)
+	if n < 0 {
+		return 0, fmt.Errorf("size %q is negative", s)
+	}
+	return Bytes(n), nil
 }
 
 // UnmarshalText makes Bytes readable from experiment files.
-func (b *Bytes) UnmarshalText(text []byte) error {
-	v, err := ParseBytes(string(text))
-	if err == nil {
-		*b = v
-	}
-	return err
-}
+func (b *Bytes) UnmarshalText(text []byte) error { return unmarshal(b, ParseBytes, text) }
 
 // MarshalText is the inverse of UnmarshalText.
 func (b Bytes) MarshalText() ([]byte, error) { return []byte(b.String()), nil }
 
 // String prints the size exactly, with a binary unit where one divides it.
 func (b Bytes) String() string {
-	for _, u := range []struct {
-		suffix string
-		unit   Bytes
-	}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}} {
-		if b != 0 && b%u.unit == 0 {
-			return strconv.FormatInt(int64(b/u.unit), 10) + u.suffix
+	for _, suffix := range []string{"GiB", "MiB", "KiB"} {
+		if unit := byteUnits[suffix]; b != 0 && int64(b)%unit == 0 {
+			return strconv.FormatInt(int64(b)/unit, 10) + suffix
 		}
 	}
 	return strconv.FormatInt(int64(b), 10) + "B"
@@ -186,13 +168,7 @@ func ParseRate(s string) (Rate, error) {
 }
 
 // UnmarshalText makes Rate readable from experiment files.
-func (r *Rate) UnmarshalText(text []byte) error {
-	v, err := ParseRate(string(text))
-	if err == nil {
-		*r = v
-	}
-	return err
-}
+func (r *Rate) UnmarshalText(text []byte) error { return unmarshal(r, ParseRate, text) }
 
 // MarshalText is the inverse of UnmarshalText.
 func (r Rate) MarshalText() ([]byte, error) { return []byte(r.String()), nil }

@@ -45,6 +45,17 @@ type wheelSlot[T any] struct {
 // used is the number of places in use in the last chunk.
 func (s *wheelSlot[T]) used() int { return chunkItems - int(s.room)/int(unsafe.Sizeof(*new(T))) }
 
+// each visits the items of a slot that has some, chunk by chunk, in the order in which they were filed.
+func (s *wheelSlot[T]) each(visit func(batch []T)) {
+	for c := s.last.next; ; c = c.next {
+		if c == s.last {
+			visit(c.items[:s.used()])
+			return
+		}
+		visit(c.items[:])
+	}
+}
+
 type wheelChunk[T any] struct {
 	items [chunkItems]T
 	next  *wheelChunk[T]
@@ -185,28 +196,34 @@ func (w *Wheel[T]) Drain(now int64, visit func(cycle int64, batch []T)) {
 		}
 		w.now = now
 	}
-	for c := now + 1; w.filed > 0; c++ {
-		s := &w.slots[c&w.mask]
-		if s.last == nil {
-			continue
-		}
-		for chunk, last := s.last.next, false; !last; chunk = chunk.next {
-			n := chunkItems
-			if last = chunk == s.last; last {
-				n = s.used()
-			}
-			visit(c, chunk.items[:n])
-			w.filed--
-		}
-		s.last.next, w.free = w.free, s.last.next
-		*s = wheelSlot[T]{}
-	}
+	w.used(func(c int64, s *wheelSlot[T]) {
+		s.each(func(batch []T) { visit(c, batch) })
+		w.clear(s)
+	})
 	if w.far.items > 0 {
 		w.far.lists(func(l *farList[T]) bool {
 			w.far.empty(l, func(p *farItem[T]) { visit(p.cycle, []T{p.item}) })
 			return true
 		})
 	}
+}
+
+// used visits the slots that have items, in the order of their cycles.
+func (w *Wheel[T]) used(visit func(cycle int64, s *wheelSlot[T])) {
+	left := w.filed
+	for c := w.now + 1; left > 0; c++ {
+		if s := &w.slots[c&w.mask]; s.last != nil {
+			s.each(func([]T) { left-- })
+			visit(c, s)
+		}
+	}
+}
+
+// clear empties a slot: its ring of chunks becomes the head of the list of free ones.
+func (w *Wheel[T]) clear(s *wheelSlot[T]) {
+	s.each(func([]T) { w.filed-- })
+	s.last.next, w.free = w.free, s.last.next
+	*s = wheelSlot[T]{}
 }
 
 // nextBlock moves reach on as now enters another block.
@@ -242,49 +259,18 @@ func (w *Wheel[T]) NextCycle() (cycle int64, ok bool) {
 }
 
 // Each calls visit with every item, for audits. It does not take them.
-func (w *Wheel[T]) Each(visit func(T)) {
-	for i := range w.slots {
-		s := &w.slots[i]
-		if s.last == nil {
-			continue
-		}
-		for c := s.last.next; ; c = c.next {
-			n := chunkItems
-			if c == s.last {
-				n = s.used()
-			}
-			for _, item := range c.items[:n] {
-				visit(item)
-			}
-			if c == s.last {
-				break
-			}
-		}
-	}
-	w.far.lists(func(l *farList[T]) bool {
-		l.each(func(p *farItem[T]) { visit(p.item) })
-		return true
-	})
-}
+func (w *Wheel[T]) Each(visit func(T)) { w.Items(func(_ int64, item *T) { visit(*item) }) }
 
 // Items calls visit with every item and its cycle: those of a cycle in the order in which
 // they were filed, the cycles in no particular order. It does not take them.
 func (w *Wheel[T]) Items(visit func(cycle int64, item *T)) {
-	for c := w.now + 1; c <= w.reach; c++ {
-		s := &w.slots[c&w.mask]
-		if s.last == nil {
-			continue
-		}
-		for chunk, last := s.last.next, false; !last; chunk = chunk.next {
-			n := chunkItems
-			if last = chunk == s.last; last {
-				n = s.used()
+	w.used(func(c int64, s *wheelSlot[T]) {
+		s.each(func(batch []T) {
+			for i := range batch {
+				visit(c, &batch[i])
 			}
-			for i := range chunk.items[:n] {
-				visit(c, &chunk.items[i])
-			}
-		}
-	}
+		})
+	})
 	w.far.lists(func(l *farList[T]) bool {
 		l.each(func(p *farItem[T]) { visit(p.cycle, &p.item) })
 		return true
@@ -295,34 +281,22 @@ func (w *Wheel[T]) Items(visit func(cycle int64, item *T)) {
 // items filed and the wheel's reach.
 func (w *Wheel[T]) Remove(drop func(*T) bool) {
 	var kept []T
-	for c := w.now + 1; c <= w.reach; c++ {
-		s := &w.slots[c&w.mask]
-		if s.last == nil {
-			continue
-		}
+	w.used(func(c int64, s *wheelSlot[T]) {
 		kept = kept[:0]
 		filed := 0
-		for chunk, last := s.last.next, false; !last; chunk = chunk.next {
-			n := chunkItems
-			if last = chunk == s.last; last {
-				n = s.used()
-			}
-			for i := range chunk.items[:n] {
-				if filed++; !drop(&chunk.items[i]) {
-					kept = append(kept, chunk.items[i])
+		s.each(func(batch []T) {
+			for i := range batch {
+				if filed++; !drop(&batch[i]) {
+					kept = append(kept, batch[i])
 				}
 			}
+		})
+		if len(kept) < filed {
+			w.clear(s)
+			for _, item := range kept {
+				*w.Place(c) = item
+			}
 		}
-		if len(kept) == filed {
-			continue
-		}
-		// The ring of chunks becomes the head of the list of free ones.
-		w.filed -= (filed + chunkItems - 1) / chunkItems
-		s.last.next, w.free = w.free, s.last.next
-		*s = wheelSlot[T]{}
-		for _, item := range kept {
-			*w.Place(c) = item
-		}
-	}
+	})
 	w.far.remove(w.blockBits, drop)
 }

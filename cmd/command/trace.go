@@ -180,7 +180,7 @@ func writeTrace(g *goal.Schedule, out, to string) error {
 	}
 	w := bufio.NewWriter(f)
 	if to == "goal" {
-		_, err = g.WriteTo(w)
+		err = g.WriteText(w)
 	} else {
 		err = g.WriteBinary(w)
 	}

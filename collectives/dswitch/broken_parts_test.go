@@ -6,6 +6,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // A thousand random permutations on each of ten (N, m), and on networks of two
@@ -298,12 +299,9 @@ func TestSessionsRelays(t *testing.T) {
 				config := DefaultSessionsConfig()
 				config.Schedule, config.FailSwitches, config.FailChannels, config.FailProcessors = "digits", 2, 3, 1
 				n := pkNetwork(t, c)
-				r, err := RunSessions(t.Context(), n.Topology(), config, seed, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if r.RelayedPairs != 2*r.Reach.Detour || r.Outcome.MissingPairs != 2*(r.Reach.Detour+r.Reach.Cut) {
-					t.Errorf("relayed %d, missing %d, %+v", r.RelayedPairs, r.Outcome.MissingPairs, r.Reach)
+				r := simtest.Must(RunSessions(t.Context(), n.Topology(), config, seed, nil))(t)
+				if r.Row.RelayedPairs != int64(2*r.Reach.Detour) || r.Outcome.MissingPairs != 2*(r.Reach.Detour+r.Reach.Cut) {
+					t.Errorf("relayed %d, missing %d, %+v", r.Row.RelayedPairs, r.Outcome.MissingPairs, r.Reach)
 				}
 			})
 		}

@@ -152,88 +152,84 @@ func (r *sessionRun) inject() {
 	}
 }
 
-// split moves flits through the splitters of stage s >= 1.
-func (r *sessionRun) split(s int) {
-	m := int32(r.n.m)
-	for u, flit := range r.up[s] {
+// move takes the flits out of some registers: heads into those that decide names, the flits behind
+// them to where the head was sent; -1: they are dropped.
+func move(from, sent, to []int32, decide func(at int, head int32) int32) {
+	for at, flit := range from {
 		if flit == 0 {
 			continue
 		}
-		r.up[s][u] = 0
+		from[at] = 0
 		if flit&1 != 0 {
-			port := int32(u)*m + int32(r.route(flit, s-1))
-			if f := r.n.faults; f.unitDead(s, u) || f.cableDead(s, int(port)) {
-				r.out.FaultDrops++
-				port = -1
-			}
-			r.upTo[s][u] = port
+			sent[at] = decide(at, flit)
 		}
-		if to := r.upTo[s][u]; to >= 0 {
-			r.up[s+1][r.n.up[s][to]] = flit
+		if next := sent[at]; next >= 0 {
+			to[next] = flit
 		}
 	}
+}
+
+// take books what lets one packet through, unless another has it.
+func (r *sessionRun) take(busy *int) bool {
+	if *busy >= r.now {
+		return false
+	}
+	*busy = r.now + r.options.PacketFlits - 1
+	return true
+}
+
+// split moves flits through the splitters of stage s >= 1.
+func (r *sessionRun) split(s int) {
+	move(r.up[s], r.upTo[s], r.up[s+1], func(u int, head int32) int32 {
+		port := u*r.n.m + r.route(head, s-1)
+		if f := r.n.faults; f.unitDead(s, u) || f.cableDead(s, port) {
+			r.out.FaultDrops++
+			return -1
+		}
+		return r.n.up[s][port]
+	})
 }
 
 // spine moves flits through the m x m switches.
 func (r *sessionRun) spine() {
-	k, m := r.n.k, r.n.m
-	for in, flit := range r.up[k] {
-		if flit == 0 {
-			continue
+	k, m, f := r.n.k, r.n.m, r.n.faults
+	move(r.up[k], r.upTo[k], r.down[k-1], func(in int, head int32) int32 {
+		out := in - in%m + (r.route(head, k-1)+r.indirect*(in%m))%m
+		to := r.n.down[k][out]
+		switch {
+		case f.switchDead(in/m) || f.cableDead(k-1, int(to)):
+			r.out.FaultDrops++
+		case !r.take(&r.busy[k][out]):
+			r.out.Conflicts++
+			r.drop(head, k-1, int(to)/m)
+		default:
+			return to
 		}
-		r.up[k][in] = 0
-		if flit&1 != 0 {
-			r.upTo[k][in] = -1
-			out := in - in%m + (r.route(flit, k-1)+r.indirect*(in%m))%m
-			to := r.n.down[k][out]
-			switch f := r.n.faults; {
-			case f.switchDead(in/m) || f.cableDead(k-1, int(to)):
-				r.out.FaultDrops++
-			case r.busy[k][out] >= r.now:
-				r.out.Conflicts++
-				r.drop(flit, k-1, int(to)/m)
-			default:
-				r.busy[k][out] = r.now + r.options.PacketFlits - 1
-				r.upTo[k][in] = to
-			}
-		}
-		if to := r.upTo[k][in]; to >= 0 {
-			r.down[k-1][to] = flit
-		}
-	}
+		return -1
+	})
 }
 
 // join moves flits through the one-packet joiners of stage s >= 1.
 func (r *sessionRun) join(s int) {
-	m := r.n.m
-	for in, flit := range r.down[s] {
-		if flit == 0 {
-			continue
+	m, f := r.n.m, r.n.faults
+	move(r.down[s], r.downTo[s], r.down[s-1], func(in int, head int32) int32 {
+		u := in / m
+		to := r.n.down[s][u]
+		switch {
+		case f.unitDead(s, u):
+			r.out.FaultDrops++
+		case to < 0:
+			r.out.Unplugged++
+		case f.cableDead(s-1, int(to)):
+			r.out.FaultDrops++
+		case !r.take(&r.busy[s][u]):
+			r.out.AccessDrops++
+			r.drop(head, s, u)
+		default:
+			return to
 		}
-		r.down[s][in] = 0
-		if flit&1 != 0 {
-			u := in / m
-			to := r.n.down[s][u]
-			r.downTo[s][in] = -1
-			switch f := r.n.faults; {
-			case f.unitDead(s, u):
-				r.out.FaultDrops++
-			case to < 0:
-				r.out.Unplugged++
-			case f.cableDead(s-1, int(to)):
-				r.out.FaultDrops++
-			case r.busy[s][u] >= r.now:
-				r.out.AccessDrops++
-				r.drop(flit, s, u)
-			default:
-				r.busy[s][u] = r.now + r.options.PacketFlits - 1
-				r.downTo[s][in] = to
-			}
-		}
-		if to := r.downTo[s][in]; to >= 0 {
-			r.down[s-1][to] = flit
-		}
-	}
+		return -1
+	})
 }
 
 // deliver takes flits off the first stage's joiners.
@@ -246,17 +242,15 @@ func (r *sessionRun) deliver() {
 		r.down[0][in] = 0
 		u := in / m
 		if flit&1 != 0 {
-			r.downTo[0][in] = int32(r.options.PacketFlits)
+			r.downTo[0][in] = -1
 			switch {
 			case r.n.faults.unitDead(0, u):
 				r.out.FaultDrops++
-				r.downTo[0][in] = -1
-			case r.n.SingleAccess && r.busy[0][u] >= r.now:
+			case !r.take(&r.busy[0][u]) && r.n.SingleAccess:
 				r.out.AccessDrops++
 				r.drop(flit, 0, u)
-				r.downTo[0][in] = -1
 			default:
-				r.busy[0][u] = r.now + r.options.PacketFlits - 1
+				r.downTo[0][in] = int32(r.options.PacketFlits)
 			}
 		}
 		if r.downTo[0][in] > 0 {

@@ -49,10 +49,16 @@ func (n *SessionNetwork) innerRoute(r, in, u, v int, digits []uint8) bool {
 	return false
 }
 
-// relative turns B, a port of a spine switch (direct addressing), into what the
-// switch has to add to its input port to get there (indirect addressing). That
-// input port has the number of the last splitter's port, c_k.
-func relative(b, last uint8, m int) uint8 { return uint8((int(b) - int(last) + m) % m) }
+// relative turns B in a route through a processor's port, a port of a spine switch (direct
+// addressing), into what the switch has to add to its input port to get there (indirect
+// addressing). That input port has the number of the last splitter's port, c_k.
+func (n *SessionNetwork) relative(port int, route []uint8) {
+	if n.k > 1 {
+		port = int(route[n.k-2])
+	}
+	b := &route[n.k-1]
+	*b = uint8((int(*b) - port + n.m) % n.m)
+}
 
 // permutations is a schedule of one packet a processor and session.
 type permutations struct {
@@ -78,11 +84,7 @@ func (p *permutations) Fill(t int, h *Headers) {
 			continue
 		}
 		if p.indirect {
-			last := uint8(port)
-			if p.n.k > 1 {
-				last = route[p.n.k-2]
-			}
-			route[p.n.k-1] = relative(route[p.n.k-1], last, p.n.m)
+			p.n.relative(port, route)
 		}
 		copy(h.Packet(x, port), route)
 	}
@@ -133,11 +135,7 @@ func (a *accelerated) Fill(t int, h *Headers) {
 		}
 		x, j := int(from)/m, int(from)%m
 		if a.indirect {
-			last := uint8(j)
-			if k > 1 {
-				last = route[k-2]
-			}
-			route[k-1] = relative(route[k-1], last, m)
+			a.n.relative(j, route)
 		}
 		copy(h.Packet(x, j), route)
 	}

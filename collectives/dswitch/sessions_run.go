@@ -33,38 +33,51 @@ func DefaultSessionsConfig() SessionsConfig {
 
 // SessionsResult is the outcome of [RunSessions].
 type SessionsResult struct {
-	Name       string // the paper's: PK_2(15, 3, 1|3)
-	Processors int
-	Outcome    *SessionOutcome
-	// PacketsMin and PacketsMax are the fewest and the most different foreign
-	// packets that a living processor received.
-	PacketsMin, PacketsMax int
-	// Misrouted counts packets of permutations that arrived elsewhere than at
-	// their destination, or not at all.
-	Misrouted int
-	Faults    []Fault
-	Reach     Reach
-	// RelaySessions is how many further sessions give every pair that lost
-	// its paths its packet over a third processor that received it in the
-	// sessions proper; RelayedPairs counts the ordered pairs that got it that
-	// way, flit by flit.
-	RelaySessions, RelayedPairs int
-	// AccessBound is how many ordered pairs of processors every rule of
-	// multiple access would leave unserved: a lower bound, 0 where the run
-	// lost none.
-	AccessBound int
-	metrics     []Metric
+	Row     SessionsRow
+	Outcome *SessionOutcome
+	Faults  []Fault
+	Reach   Reach
 }
 
-// Metric is a named number of a result; Unit is part of its column's name
-// elsewhere.
-type Metric struct {
-	Name  string
-	Value float64
+// SessionsRow is the numbers of a result, in the columns of experiment kind "sessions".
+type SessionsRow struct {
+	Name                 string  `column:"network" doc:"the paper's name of the switch, such as PK_2(15, 3, 1|3)"`
+	Processors           int64   `column:"processors" doc:"N or R_k"`
+	Sessions             int64   `column:"sessions" doc:"sessions of the schedule"`
+	SessionsToComplete   float64 `column:"sessions_to_complete" doc:"sessions until every processor had the packets of all others; empty if some pair was never served"`
+	NonemptySessions     int64   `column:"nonempty_sessions" doc:"sessions that brought some processor a packet which it had not had"`
+	Cycles               int64   `column:"cycles" doc:"from the first flit's start to the last one's arrival; every stage takes a cycle"`
+	PacketsReceived      int64   `column:"packets_received" doc:"different foreign packets that every living processor received at least; in an all-to-all processors - 1"`
+	PacketsReceivedMax   int64   `column:"packets_received_max" doc:"the same, of the processor that received the most"`
+	PacketsPerSessionMax int64   `column:"packets_per_session_max" doc:"most foreign packets that a processor received in one session"`
+	PacketsInjected      int64   `column:"packets_injected" doc:"packets sent, a broadcast counted at each of its ports"`
+	DuplicatesReceived   int64   `column:"duplicates_received" doc:"packets of sources that the processor had a packet from before"`
+	OwnDropped           int64   `column:"own_dropped" doc:"packets that came back to their sender"`
+	Conflicts            int64   `column:"conflicts" doc:"packets dropped at a switch because another had the output port"`
+	AccessDrops          int64   `column:"access_drops" doc:"packets dropped by the multiple access of a joiner"`
+	AccessLostPairs      int64   `column:"access_lost_pairs" doc:"ordered pairs of processors whose packets were dropped by conflicts or multiple access and that no session served"`
+	AccessBound          int64   `column:"access_lost_pairs_any_rule" doc:"ordered pairs that would not be served under any rule of multiple access, by counting: a lower bound, 0 where access_lost_pairs is"`
+	UnpluggedDrops       int64   `column:"unplugged_drops" doc:"packets that left an inner switch by a port without a cable"`
+	FaultDrops           int64   `column:"fault_drops" doc:"packets that ran into a failed part"`
+	MissingPairs         int64   `column:"missing_pairs" doc:"ordered pairs of living processors of which the second never received the first's packet"`
+	Misrouted            int64   `column:"misrouted" doc:"packets of permutations that arrived elsewhere than at their destination, or not at all"`
+	IdealSessions        float64 `column:"ideal_sessions" doc:"the paper's R_k / m: m packets a processor and session"`
+	OverheadSessions     float64 `column:"overhead_sessions" doc:"sessions - ideal_sessions"`
+	OverheadFraction     float64 `column:"overhead_fraction" doc:"overhead_sessions / sessions; at most 1/m by the paper's remark"`
+	OverheadOverBound    float64 `column:"overhead_over_bound" doc:"overhead_sessions / m^(k-1); at most 1 by the paper's remark"`
+	MSquaredSessions     int64   `column:"m_squared_sessions" doc:"m^2: the method of the paper's references 9 and 10, one cascade"`
+	Switches             int64   `column:"switches" doc:"m x m switches"`
+	ProcessorChannels    int64   `column:"processor_channels" doc:"duplex channels of the first cascade: m a processor"`
+	Channels             int64   `column:"channels" doc:"duplex channels of all cascades"`
+	CompleteGraph        int64   `column:"complete_graph_channels" doc:"duplex channels that would join every two processors directly"`
+	OverComplete         float64 `column:"channels_over_complete" doc:"channels / complete_graph_channels; 2/(m-1) for one cascade"`
+	LivingProcessors     int64   `column:"living_processors" doc:"processors that have not failed"`
+	DirectPairs          int64   `column:"direct_pairs" doc:"unordered pairs of living processors with a path of their own"`
+	DetourPairs          int64   `column:"detour_pairs" doc:"pairs without one that a third processor can serve"`
+	CutPairs             int64   `column:"cut_pairs" doc:"pairs with neither"`
+	RelaySessions        int64   `column:"relay_sessions" doc:"further sessions in which third processors serve detour_pairs"`
+	RelayedPairs         int64   `column:"relayed_pairs" doc:"ordered pairs served in them"`
 }
-
-// Metrics lists the result's numbers, always the same names in the same order.
-func (r *SessionsResult) Metrics() []Metric { return r.metrics }
 
 // RunSessions plays a schedule on a topology pcc or pk. The seed names random
 // permutations and faults. The result depends on nothing else. progress, if not nil, is
@@ -82,7 +95,7 @@ func RunSessions(ctx context.Context, t topology.Topology, c SessionsConfig, see
 		}
 		return ctx.Err() != nil
 	}}
-	r := &SessionsResult{Name: n.sw.Name(), Processors: n.Processors(), Faults: faults}
+	r := &SessionsResult{Faults: faults}
 	if p, ok := schedule.(*permutations); ok {
 		arrived := 0
 		options.Received = func(session, source, destination int) {
@@ -91,7 +104,7 @@ func RunSessions(ctx context.Context, t topology.Topology, c SessionsConfig, see
 			}
 		}
 		r.Outcome = n.Run(schedule, options)
-		r.Misrouted = r.Outcome.Injected - r.Outcome.FaultDrops - arrived
+		r.Row.Misrouted = int64(r.Outcome.Injected - r.Outcome.FaultDrops - arrived)
 	} else {
 		r.Outcome = n.Run(schedule, options)
 	}
@@ -99,14 +112,14 @@ func RunSessions(ctx context.Context, t topology.Topology, c SessionsConfig, see
 		return nil, err
 	}
 	if r.Outcome.LostPairs > 0 {
-		r.AccessBound = n.accessBound(schedule)
+		r.Row.AccessBound = int64(n.accessBound(schedule))
 	}
 	r.countPackets(n)
 	r.Reach = n.Reach()
 	if r.Reach.Detour > 0 {
 		r.relay(n, c)
 	}
-	r.collect(n)
+	r.fill(n)
 	return r, nil
 }
 
@@ -233,16 +246,16 @@ func drawFaults(s *topology.DistributedSwitch, c SessionsConfig, seed uint64) ([
 	return drawn, errors.Join(problems...)
 }
 
+// countPackets finds the living processors that have received least and most.
 func (r *SessionsResult) countPackets(n *SessionNetwork) {
-	r.PacketsMin = n.Processors()
+	least, most := n.Processors(), 0
 	for d := range n.Processors() {
-		if n.faults.unitDead(0, d) {
-			continue
+		if !n.faults.unitDead(0, d) {
+			heard := r.Outcome.got[d].count()
+			least, most = min(least, heard), max(most, heard)
 		}
-		heard := r.Outcome.got[d].count()
-		r.PacketsMin, r.PacketsMax = min(r.PacketsMin, heard), max(r.PacketsMax, heard)
 	}
-	r.PacketsMin = min(r.PacketsMin, r.PacketsMax) // nobody lives: 0
+	r.Row.PacketsReceived, r.Row.PacketsReceivedMax = int64(min(least, most)), int64(most) // nobody lives: 0
 }
 
 // relay plays the sessions that restore broken pairs and counts what arrives.
@@ -255,67 +268,35 @@ func (r *SessionsResult) relay(n *SessionNetwork, c SessionsConfig) {
 			expected[t][relay.Destination] = relay
 		}
 	}
-	r.RelaySessions = len(sessions)
+	r.Row.RelaySessions = int64(len(sessions))
 	n.Run(newRelaySchedule(n, sessions, c.Addressing == "indirect"), SessionOptions{
 		PacketFlits: c.PacketFlits, Drain: c.Drain,
 		Received: func(session, source, destination int) {
 			relay, ok := expected[session][destination]
 			if ok && relay.Via == source && r.Outcome.Heard(source, relay.Source) {
-				r.RelayedPairs++
+				r.Row.RelayedPairs++
 			}
 		},
 	})
 }
 
-// collect fills the metrics.
-func (r *SessionsResult) collect(n *SessionNetwork) {
-	s, o := n.sw, r.Outcome
-	facts, R, m := s.Facts(), float64(r.Processors), float64(n.m)
-	sessions := float64(o.Sessions)
-	ideal := R / m
-	toComplete := math.NaN()
-	if o.MissingPairs == 0 {
-		toComplete = float64(o.Last)
+// fill works out the rest of the row.
+func (r *SessionsResult) fill(n *SessionNetwork) {
+	o, row, R, m := r.Outcome, &r.Row, n.Processors(), n.m
+	row.Name, row.Processors, row.Sessions = n.sw.Name(), int64(R), int64(o.Sessions)
+	if row.SessionsToComplete = float64(o.Last); o.MissingPairs > 0 {
+		row.SessionsToComplete = math.NaN()
 	}
-	bound := 1.0 // m^(k-1), the paper's bound of the overhead
-	for range n.k - 1 {
-		bound *= m
-	}
-	add := func(name string, v float64) { r.metrics = append(r.metrics, Metric{name, v}) }
-	add("processors", R)
-	add("sessions", sessions)
-	add("sessions_to_complete", toComplete)
-	add("nonempty_sessions", float64(o.Busy))
-	add("cycles", float64(o.Cycles))
-	add("packets_received", float64(r.PacketsMin))
-	add("packets_received_max", float64(r.PacketsMax))
-	add("packets_per_session_max", float64(o.MaxPerSession))
-	add("packets_injected", float64(o.Injected))
-	add("duplicates_received", float64(o.Duplicates))
-	add("own_dropped", float64(o.Own))
-	add("conflicts", float64(o.Conflicts))
-	add("access_drops", float64(o.AccessDrops))
-	add("access_lost_pairs", float64(o.LostPairs))
-	add("access_lost_pairs_any_rule", float64(r.AccessBound))
-	add("unplugged_drops", float64(o.Unplugged))
-	add("fault_drops", float64(o.FaultDrops))
-	add("missing_pairs", float64(o.MissingPairs))
-	add("misrouted", float64(r.Misrouted))
-	// The paper's remark in section 2: m^k sessions against R_k/m.
-	add("ideal_sessions", ideal)
-	add("overhead_sessions", sessions-ideal)
-	add("overhead_fraction", (sessions-ideal)/sessions)
-	add("overhead_over_bound", (sessions-ideal)/bound)
-	add("m_squared_sessions", m*m) // the method of the paper's references 9 and 10, one cascade
-	add("switches", float64(s.Copies(0)))
-	add("processor_channels", R*m)
-	add("channels", float64(facts.Links))
-	add("complete_graph_channels", R*(R-1)/2)
-	add("channels_over_complete", float64(facts.Links)/(R*(R-1)/2))
-	add("living_processors", float64(r.Reach.Living))
-	add("direct_pairs", float64(r.Reach.Direct))
-	add("detour_pairs", float64(r.Reach.Detour))
-	add("cut_pairs", float64(r.Reach.Cut))
-	add("relay_sessions", float64(r.RelaySessions))
-	add("relayed_pairs", float64(r.RelayedPairs))
+	row.NonemptySessions, row.Cycles, row.PacketsPerSessionMax = int64(o.Busy), int64(o.Cycles), int64(o.MaxPerSession)
+	row.PacketsInjected, row.DuplicatesReceived, row.OwnDropped = int64(o.Injected), int64(o.Duplicates), int64(o.Own)
+	row.Conflicts, row.AccessDrops, row.AccessLostPairs = int64(o.Conflicts), int64(o.AccessDrops), int64(o.LostPairs)
+	row.UnpluggedDrops, row.FaultDrops, row.MissingPairs = int64(o.Unplugged), int64(o.FaultDrops), int64(o.MissingPairs)
+	row.IdealSessions = float64(R) / float64(m)
+	row.OverheadSessions = float64(o.Sessions) - row.IdealSessions
+	row.OverheadFraction = row.OverheadSessions / float64(o.Sessions)
+	row.OverheadOverBound = row.OverheadSessions / math.Pow(float64(m), float64(n.k-1))
+	row.MSquaredSessions, row.Switches, row.ProcessorChannels = int64(m*m), int64(n.sw.Copies(0)), int64(R*m)
+	row.Channels, row.CompleteGraph = int64(n.sw.Facts().Links), int64(R*(R-1)/2)
+	row.OverComplete = float64(row.Channels) / (float64(R) * float64(R-1) / 2)
+	row.LivingProcessors, row.DirectPairs, row.DetourPairs, row.CutPairs = int64(r.Reach.Living), int64(r.Reach.Direct), int64(r.Reach.Detour), int64(r.Reach.Cut)
 }

@@ -5,22 +5,30 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
-func metric(t *testing.T, r *SessionsResult, name string) float64 {
+// column is a number of a row.
+func column(t *testing.T, r *SessionsResult, name string) float64 {
 	t.Helper()
-	for _, m := range r.Metrics() {
-		if m.Name == name {
-			return m.Value
+	row := reflect.ValueOf(r.Row)
+	for i := range row.NumField() {
+		switch v := row.Field(i); {
+		case row.Type().Field(i).Tag.Get("column") != name:
+		case v.CanInt():
+			return float64(v.Int())
+		default:
+			return v.Float()
 		}
 	}
-	t.Fatalf("no metric %q", name)
+	t.Fatalf("no column %q", name)
 	return 0
 }
 
@@ -45,22 +53,18 @@ func TestRunSessionsPaper(t *testing.T) {
 		{topology.PKConfig{M: 8, Cascades: 1}, map[string]float64{
 			"processors": 57, "sessions": 8, "packets_received": 56, "complete_graph_channels": 1596, "processor_channels": 456}},
 	} {
-		r, err := RunSessions(t.Context(), pkNetwork(t, c.PKConfig).Topology(), DefaultSessionsConfig(), 1, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := simtest.Must(RunSessions(t.Context(), pkNetwork(t, c.PKConfig).Topology(), DefaultSessionsConfig(), 1, nil))(t)
 		for name, want := range c.want {
-			if got := metric(t, r, name); math.Abs(got-want) > 1e-12 {
-				t.Errorf("%s: %s = %g, want %g", r.Name, name, got, want)
+			if got := column(t, r, name); math.Abs(got-want) > 1e-12 {
+				t.Errorf("%s: %s = %g, want %g", r.Row.Name, name, got, want)
 			}
 		}
 	}
 }
 
-// Every schedule runs, gives the same columns, the same numbers twice, and the
+// Every schedule runs, gives the same numbers twice, and the
 // same outcome under direct and indirect addressing.
 func TestRunSessionsSchedules(t *testing.T) {
-	var columns []string
 	for _, schedule := range []string{"digits", "digits-printed", "digits-short", "cyclic", "accelerated", "random", "sigma"} {
 		c := DefaultSessionsConfig()
 		c.Schedule, c.Permutations, c.Addressing, c.FailChannels = schedule, 20, "direct", 2
@@ -68,37 +72,19 @@ func TestRunSessionsSchedules(t *testing.T) {
 		if schedule == "sigma" {
 			n = pccNetwork(t, 5, 2)
 		}
-		first, err := RunSessions(t.Context(), n.Topology(), c, 7, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		again, err := RunSessions(t.Context(), n.Topology(), c, 7, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if fmt.Sprint(first.Metrics()) != fmt.Sprint(again.Metrics()) || !slices.Equal(first.Faults, again.Faults) {
+		first := simtest.Must(RunSessions(t.Context(), n.Topology(), c, 7, nil))(t)
+		again := simtest.Must(RunSessions(t.Context(), n.Topology(), c, 7, nil))(t)
+		if fmt.Sprint(first.Row) != fmt.Sprint(again.Row) || !slices.Equal(first.Faults, again.Faults) {
 			t.Errorf("%s: two runs differ", schedule)
 		}
 		if schedule != "sigma" {
 			c.Addressing = "indirect"
-			indirect, err := RunSessions(t.Context(), n.Topology(), c, 7, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if fmt.Sprint(first.Metrics()) != fmt.Sprint(indirect.Metrics()) {
-				t.Errorf("%s: direct and indirect addressing differ:\n%v\n%v", schedule, first.Metrics(), indirect.Metrics())
+			indirect := simtest.Must(RunSessions(t.Context(), n.Topology(), c, 7, nil))(t)
+			if fmt.Sprint(first.Row) != fmt.Sprint(indirect.Row) {
+				t.Errorf("%s: direct and indirect addressing differ:\n%v\n%v", schedule, first.Row, indirect.Row)
 			}
 		}
-		var names []string
-		for _, m := range first.Metrics() {
-			names = append(names, m.Name)
-		}
-		if columns == nil {
-			columns = names
-		} else if !slices.Equal(columns, names) {
-			t.Errorf("%s: columns %v", schedule, names)
-		}
-		if misrouted := metric(t, first, "misrouted"); misrouted != 0 {
+		if misrouted := column(t, first, "misrouted"); misrouted != 0 {
 			t.Errorf("%s: %g packets misrouted", schedule, misrouted)
 		}
 	}
@@ -155,12 +141,9 @@ func TestRunSessionsToComplete(t *testing.T) {
 	} {
 		config := DefaultSessionsConfig()
 		config.Schedule = c.schedule
-		r, err := RunSessions(t.Context(), pkNetwork(t, c.PKConfig).Topology(), config, 1, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := metric(t, r, "sessions_to_complete"); got != c.want && !(math.IsNaN(got) && math.IsNaN(c.want)) {
-			t.Errorf("%s, %s: complete after %g sessions, want %g", r.Name, c.schedule, got, c.want)
+		r := simtest.Must(RunSessions(t.Context(), pkNetwork(t, c.PKConfig).Topology(), config, 1, nil))(t)
+		if got := column(t, r, "sessions_to_complete"); got != c.want && !(math.IsNaN(got) && math.IsNaN(c.want)) {
+			t.Errorf("%s, %s: complete after %g sessions, want %g", r.Row.Name, c.schedule, got, c.want)
 		}
 	}
 }

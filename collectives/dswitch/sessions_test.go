@@ -5,23 +5,18 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 func pkNetwork(t testing.TB, c topology.PKConfig) *SessionNetwork {
 	t.Helper()
-	s, err := topology.NewDistributedSwitch(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := simtest.Must(topology.NewDistributedSwitch(c))(t)
 	return NewSessionNetwork(s)
 }
 
 func pccNetwork(t testing.TB, m, sigma int) *SessionNetwork {
 	t.Helper()
-	s, err := topology.NewPCC(topology.PCCConfig{M: m, Sigma: sigma})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := simtest.Must(topology.NewPCC(topology.PCCConfig{M: m, Sigma: sigma}))(t)
 	return NewSessionNetwork(s)
 }
 

@@ -306,7 +306,7 @@ func (p *exchangeParts) runSessions(ctx context.Context, c *exchangeConfig, run 
 	}
 	row := exchangeRow{
 		Network:   c.Topology.Type.Name() + " " + c.Exchange.Schedule,
-		Terminals: int64(r.Processors), Packets: int64(o.Received), Sessions: float64(o.Sessions),
+		Terminals: r.Row.Processors, Packets: int64(o.Received), Sessions: float64(o.Sessions),
 		Cycles: int64(o.Cycles) + waits*(p.path-stages), Hops: float64(stages),
 		TerminalPorts: int64(s.Radix()), Switches: int64(s.Copies(0)), Channels: int64(s.Facts().Links),
 		Utilisation: float64(flits) * float64(2*s.Cascades()),

@@ -4,9 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weft-sim/weft/collectives/dswitch"
 	"github.com/weft-sim/weft/experiments"
-	"github.com/weft-sim/weft/fabric/topology"
 )
 
 // resultCells returns the cells of results.csv by column, row by row.
@@ -24,27 +22,6 @@ func resultCells(t *testing.T, o *experiments.Outcome) []map[string]string {
 		rows = append(rows, row)
 	}
 	return rows
-}
-
-// The columns are the metrics, in their order.
-func TestSessionsColumns(t *testing.T) {
-	s, err := topology.NewPCC(topology.PCCConfig{M: 3, Sigma: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := dswitch.RunSessions(t.Context(), s, dswitch.DefaultSessionsConfig(), 1, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	columns := describedColumns("sessions")[1:] // after network
-	if len(columns) != len(r.Metrics()) {
-		t.Fatalf("%d columns for %d metrics", len(columns), len(r.Metrics()))
-	}
-	for i, m := range r.Metrics() {
-		if columns[i].Name != m.Name || columns[i].Doc == "" {
-			t.Errorf("column %d is %+v, metric %s", i, columns[i], m.Name)
-		}
-	}
 }
 
 // The paper's example and the counterexample to its theorem 2, by file. PK_2:
@@ -104,14 +81,4 @@ func TestSessionsProblemsOfFile(t *testing.T) {
 			t.Errorf("%q: %v, want %q", c.text, err, c.want)
 		}
 	}
-}
-
-// describedColumns are the columns of a kind.
-func describedColumns(kind string) []experiments.Column {
-	for _, d := range experiments.DescribeKinds() {
-		if d.Name == kind {
-			return d.Columns
-		}
-	}
-	return nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/simtest"
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
@@ -255,15 +256,9 @@ func (b *bottleneck) run(n int, seed uint64) (utilisation, jain, queue, marked f
 // the queue. For 2 and 4 flows, whose queue stays between the two thresholds, the share marked
 // and the queue lie within a fifth and a quarter of the fixed point.
 func TestDCQCNBottleneck(t *testing.T) {
-	f, err := os.Open("testdata/dcqcn_bottleneck.csv")
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := simtest.Must(os.Open("testdata/dcqcn_bottleneck.csv"))(t)
 	defer f.Close()
-	lines, err := csv.NewReader(f).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	lines := simtest.Must(csv.NewReader(f).ReadAll())(t)
 	for lines = lines[1:]; len(lines) > 0; lines = lines[3:] {
 		flows := int(integer(t, lines[0][0]))
 		var low, high [3]float64

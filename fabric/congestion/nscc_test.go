@@ -13,25 +13,17 @@ import (
 
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/simtest"
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
 // vector reads a file of testdata, each row by the names of its columns; see testdata/README.md.
 func vector(t *testing.T, path string) []map[string]string {
 	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := simtest.Must(os.Open(path))(t)
 	defer f.Close()
-	r, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines, err := csv.NewReader(r).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := simtest.Must(gzip.NewReader(f))(t)
+	lines := simtest.Must(csv.NewReader(r).ReadAll())(t)
 	var rows []map[string]string
 	for _, line := range lines[1:] {
 		row := map[string]string{}
@@ -45,11 +37,7 @@ func vector(t *testing.T, path string) []map[string]string {
 
 func number(t *testing.T, text string) float64 {
 	t.Helper()
-	x, err := strconv.ParseFloat(text, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return x
+	return simtest.Must(strconv.ParseFloat(text, 64))(t)
 }
 
 // integer is a whole number, 0 where a field is empty.
@@ -78,9 +66,7 @@ func replayed(t *testing.T, w NSCCWindow) NSCCWindow {
 	var back NSCCWindow
 	r := snapshot.Reader(a.Bytes())
 	snapshot.Value(r, &back)
-	if err := r.End(); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, r.End())
 	back.Use(w.law)
 	if back != w {
 		t.Fatalf("archived %+v, read %+v", w, back)

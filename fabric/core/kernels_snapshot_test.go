@@ -21,9 +21,7 @@ func (g *game) archive(a *snapshot.Archive) {
 		kernels, now = append(kernels, p.kernel), max(now, p.kernel.Now())
 	}
 	for i := range g.left {
-		state := g.streams[i].State()
-		snapshot.Uint64(a, &state)
-		g.streams[i] = sim.StreamFrom(state)
+		sim.ArchiveStream(a, &g.streams[i])
 		snapshot.Int(a, &g.left[i])
 		snapshot.Int(a, &g.waiting[i])
 	}

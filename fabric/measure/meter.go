@@ -85,7 +85,7 @@ func (m *Meter) Part() *Meter {
 // does not matter which part measured what.
 func (m *Meter) gather() {
 	for _, p := range m.parts {
-		m.extend(len(p.slices))
+		extend(&m.slices, len(p.slices))
 		for i, s := range p.slices {
 			m.slices[i].latency += s.latency
 			m.slices[i].packets += s.packets
@@ -96,7 +96,7 @@ func (m *Meter) gather() {
 		m.hops += p.hops
 		m.packets += p.packets
 		m.nonMinimal += p.nonMinimal
-		m.extendNotes(len(p.notes))
+		extend(&m.notes, len(p.notes))
 		for i := range p.notes {
 			m.notes[i].Add(&p.notes[i])
 		}
@@ -109,10 +109,10 @@ func (m *Meter) gather() {
 	}
 }
 
-// extend makes room for n slices.
-func (m *Meter) extend(n int) {
-	if n > len(m.slices) {
-		m.slices = append(m.slices, make([]slice, n-len(m.slices))...)
+// extend makes a list of n elements at least.
+func extend[T any](list *[]T, n int) {
+	if n > len(*list) {
+		*list = append(*list, make([]T, n-len(*list))...)
 	}
 }
 
@@ -138,7 +138,7 @@ func (m *Meter) Deliver(d *fabric.Delivery) {
 	}
 	if uint64(d.Birth-m.first) >= uint64(m.slice) { // a division for few packets only
 		i := int((d.Birth - m.from) / m.slice)
-		m.extend(i + 1)
+		extend(&m.slices, i+1)
 		m.last, m.first = i, m.from+int64(i)*m.slice
 	}
 	m.slices[m.last].latency += latency
@@ -264,16 +264,9 @@ func (m *Meter) Note(i int, began, cycles int64) {
 	if began < m.from || began >= m.to {
 		return
 	}
-	m.extendNotes(i + 1)
+	extend(&m.notes, i+1)
 	m.notes[i].Cycles.Add(cycles)
 	m.notes[i].sum += cycles
-}
-
-// extendNotes makes room for n measures.
-func (m *Meter) extendNotes(n int) {
-	if n > len(m.notes) {
-		m.notes = append(m.notes, make([]Measure, n-len(m.notes))...)
-	}
 }
 
 // noted names what has been noted, in the order of the names.
@@ -281,7 +274,7 @@ func (m *Meter) noted(names []string) []Measure {
 	if len(m.notes) > len(names) {
 		panic(fmt.Sprintf("core: a workload notes measure %d and names %d", len(m.notes)-1, len(names)))
 	}
-	m.extendNotes(len(names))
+	extend(&m.notes, len(names))
 	for i, name := range names {
 		m.notes[i].Name = name
 	}

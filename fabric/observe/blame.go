@@ -1,3 +1,6 @@
+// Package observe looks on while a network is simulated ([core.Observer]), and changes nothing:
+// [Blame] divides the latency of packets among the channels that they wait for, [Tracer] records
+// the lives of some, and [ChannelSeries] what channels carry in the course of time.
 package observe
 
 import (
@@ -7,6 +10,7 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/snapshot"
 )
 
 // Blame divides the latency of measured packets into its parts, to the cycle.
@@ -166,4 +170,25 @@ type LevelBlame struct {
 func (l *LevelBlame) add(other *LevelBlame) {
 	l.Packets += other.Packets
 	l.Parts.Add(&other.Parts)
+}
+
+// Archive implements observer. The parts have been gathered.
+func (b *Blame) Archive(x *core.Archiver) {
+	a := x.Archive
+	a.Mark("blame")
+	snapshot.Value(a, &b.Packets)
+	snapshot.Value(a, &b.Classes)
+	snapshot.Array(a, "service levels", b.Levels, snapshot.Value)
+	snapshot.Array(a, "channels", b.links, snapshot.Value)
+	snapshot.Array(a, "pairs of ports", b.pairs, snapshot.Int)
+	snapshot.Array(a, "queues", b.clocks, snapshot.Value)
+	x.Packets.Each(a, func(id int32) {
+		k := b.packets.Open(id)
+		if snapshot.Bool(a, &k.measured); k.measured {
+			snapshot.Value(a, &k.Parts)
+		}
+		if a.Reading() && k.measured {
+			b.under++
+		}
+	})
 }

@@ -1,14 +1,17 @@
+// Package chakra reads and writes Chakra execution traces, as PyTorch, NCCL's tools and
+// ASTRA-sim exchange them: one file a rank, of nodes with dependencies.
 package chakra
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"regexp"
+	"strconv"
+	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -23,13 +26,6 @@ var naming = trace.Naming{Pattern: regexp.MustCompile(`^(.*\.)(0|[1-9][0-9]{0,8}
 
 // Files are the files of the trace to which one of them belongs, by rank.
 func Files(name string) []string { return naming.Files(name) }
-
-// Is tells whether a file begins like a trace.
-func Is(in *bufio.Reader) bool {
-	begin, _ := in.Peek(in.Size())
-	_, _, err := NewReader(bytes.NewReader(begin))
-	return err == nil
-}
 
 // Import makes a schedule of a trace, of which name is one file; groups is the file of
 // process groups, if there is one. The report is there if the trace was read to its end.
@@ -57,7 +53,7 @@ func Import(name, groups string, settings trace.Settings) (*goal.Schedule, *trac
 	}
 	for _, file := range files {
 		if err := b.rank(file); err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", file, err)
+			return nil, nil, err
 		}
 	}
 	g, err := b.Schedule()
@@ -83,40 +79,35 @@ type waits struct {
 
 // rank reads the file of a rank.
 func (b *importer) rank(file string) error {
-	f, err := input.OpenInput(file, input.MaxStream)
+	d, err := open(file)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	d, _, err := NewReader(f)
-	if err != nil {
-		return err
-	}
+	defer d.Close()
 	b.Rank()
 	b.nodes = map[uint64]placed{}
 	var open []waits
 	for {
-		start := d.at
-		n, err := d.Next()
-		if err == io.EOF {
+		begin := d.At
+		n := &node{}
+		if err := d.next(n.field); err == io.EOF {
 			break
-		}
-		if err != nil {
+		} else if err != nil {
 			return err
 		}
-		if _, twice := b.nodes[n.ID]; twice {
-			return fmt.Errorf("byte %d: a second node %d", start, n.ID)
+		if _, twice := b.nodes[n.id]; twice {
+			d.Fail(begin, "a second node %d", n.id)
+			return d.Err
 		}
-		b.Place = func() string { return fmt.Sprintf("%s: node %d", file, n.ID) }
+		b.Place = func() string { return fmt.Sprintf("%s: node %d", file, n.id) }
 		p, err := b.node(n)
 		if err != nil {
-			return fmt.Errorf("byte %d: node %d: %w", start, n.ID, err)
+			d.Fail(begin, "node %d: %w", n.id, err)
+			return d.Err
 		}
-		b.nodes[n.ID] = p
-		for _, list := range [][]uint64{n.Control, n.Data} {
-			for _, before := range list {
-				open = append(open, waits{p.first, n.ID, before})
-			}
+		b.nodes[n.id] = p
+		for _, before := range append(n.control, n.data...) {
+			open = append(open, waits{p.first, n.id, before})
 		}
 	}
 	for _, w := range open {
@@ -132,42 +123,44 @@ func (b *importer) rank(file string) error {
 }
 
 // node appends a node.
-func (b *importer) node(n *Node) (p placed, err error) {
-	compute := func(ns float64) (placed, error) {
-		id, err := b.Compute(ns)
-		return placed{id, id}, err
-	}
+func (b *importer) node(n *node) (p placed, err error) {
 	duration, exact, err := n.integer(nanoseconds)
 	if err != nil {
 		return p, err
 	}
-	ns := float64(n.Duration) * 1000
+	ns := float64(n.duration) * 1000
 	if exact {
 		ns = float64(duration)
 	}
-	switch n.Type {
-	case Metadata:
-		b.Count(trace.Replayed, n.Type.String(), "")
-		return compute(0)
-	case Compute:
-		b.Count(trace.Replayed, n.Type.String(), "")
-		return compute(ns)
-	case Load, Store:
-		b.Count(trace.Approximated, n.Type.String(), "takes its time as a computation does")
-		return compute(ns)
-	case Send, Receive:
+	switch n.kind {
+	case metadata:
+		b.Count(trace.Replayed, n.kind.String(), "")
+		return b.alone(0)
+	case compute:
+		b.Count(trace.Replayed, n.kind.String(), "")
+		return b.alone(ns)
+	case load, store:
+		b.Count(trace.Approximated, n.kind.String(), "takes its time as a computation does")
+		return b.alone(ns)
+	case send, receive:
 		return b.message(n)
-	case Collective:
-		return b.collective(n, compute)
+	case collective:
+		return b.collective(n)
 	}
-	b.Count(trace.Refused, n.Type.String(), "no type of the format")
-	return compute(0)
+	b.Count(trace.Refused, n.kind.String(), "no type of the format")
+	return b.alone(0)
+}
+
+// alone appends a node that is one computation.
+func (b *importer) alone(ns float64) (placed, error) {
+	id, err := b.Compute(ns)
+	return placed{id, id}, err
 }
 
 // message appends a send or a receive.
-func (b *importer) message(n *Node) (placed, error) {
+func (b *importer) message(n *node) (placed, error) {
 	kind, peerName := mpi.Send, "comm_dst"
-	if n.Type == Receive {
+	if n.kind == receive {
 		kind, peerName = mpi.Recv, "comm_src"
 	}
 	peer, given, err := n.integer(peerName)
@@ -177,18 +170,24 @@ func (b *importer) message(n *Node) (placed, error) {
 		return placed{}, err
 	}
 	if !given || !sized {
-		return placed{}, fmt.Errorf("a %s without %s or comm_size", n.Type, peerName)
+		return placed{}, fmt.Errorf("a %s without %s or comm_size", n.kind, peerName)
 	}
-	b.Count(trace.Replayed, n.Type.String(), "")
+	b.Count(trace.Replayed, n.kind.String(), "")
 	id, err := b.Message(kind, bytes, peer, tag)
 	return placed{id, id}, err
 }
 
-// Numbers of collectives in attribute comm_type.
-var collectiveNames = []string{"all-reduce", "reduce", "all-gather", "gather", "scatter", "broadcast", "all-to-all", "reduce-scatter", "reduce-scatter-block", "barrier"}
+// Numbers of collectives in attribute comm_type, with what they are replayed as; "": nothing.
+var collectives = []struct {
+	name      string
+	operation trace.Operation
+}{
+	{"all-reduce", trace.Allreduce}, {"reduce", trace.Reduce}, {"all-gather", trace.Allgather}, {"gather", ""}, {"scatter", ""}, {"broadcast", trace.Broadcast},
+	{"all-to-all", trace.Alltoall}, {"reduce-scatter", trace.ReduceScatter}, {"reduce-scatter-block", ""}, {"barrier", trace.Barrier},
+}
 
 // collective appends a collective.
-func (b *importer) collective(n *Node, compute func(float64) (placed, error)) (p placed, err error) {
+func (b *importer) collective(n *node) (p placed, err error) {
 	number, given, err := n.integer("comm_type")
 	bytes, sized, err2 := n.integer("comm_size")
 	root, rooted, err3 := n.integer("root")
@@ -197,76 +196,167 @@ func (b *importer) collective(n *Node, compute func(float64) (placed, error)) (p
 	}
 	refuse := func(name, why string) (placed, error) {
 		b.Count(trace.Refused, name, why)
-		return compute(0)
+		return b.alone(0)
 	}
 	if !given {
 		return refuse("collective", "no attribute comm_type, as waits have")
 	}
-	if number < 0 || number >= int64(len(collectiveNames)) {
+	if number < 0 || number >= int64(len(collectives)) {
 		return refuse("collective", "an unknown comm_type")
 	}
-	name := collectiveNames[number]
+	name, operation := collectives[number].name, collectives[number].operation
 	if !sized && name != "barrier" {
 		return refuse(name, "no attribute comm_size")
 	}
-	if dims := n.attribute("involved_dim"); dims != nil && !dims.allTrue() {
+	if dims := n.attribute("involved_dim"); dims.name != "" && !dims.allTrue() {
 		return refuse(name, "in some dimensions of the network only (involved_dim)")
 	}
 	var members []int
 	group := ""
-	if a := n.attribute("pg_name"); a != nil {
-		if group, _ = a.Text(); group != "" {
-			if members = b.groups[group]; members == nil {
-				return refuse(name, "of a process group whose ranks are not known")
-			}
+	if a := n.attribute("pg_name"); a.field == fieldString {
+		if group = string(content(a.value)); group != "" {
+			members = b.groups[group]
 		}
 	}
-	size := int64(b.size(members))
+	if group != "" && members == nil {
+		return refuse(name, "of a process group whose ranks are not known")
+	}
+	size := int64(b.Size(members))
 	if bytes < 0 || bytes > math.MaxInt64/2 {
 		return p, fmt.Errorf("%s of %d B", name, bytes)
 	}
-	outcome, note := trace.Replayed, ""
-	note = map[string]string{"all-reduce": "combining takes no time", "reduce": "combining takes no time", "reduce-scatter": "combining takes no time, around a ring"}[name]
-	operation := map[string]trace.Operation{"all-reduce": trace.Allreduce, "reduce": trace.Reduce, "all-gather": trace.Allgather, "broadcast": trace.Broadcast, "all-to-all": trace.Alltoall, "reduce-scatter": trace.ReduceScatter, "barrier": trace.Barrier}[name]
-	switch {
-	case operation == "":
+	note := operation.Note()
+	switch operation {
+	case "":
 		return refuse(name, "weft has no algorithm")
-	case operation == trace.Alltoall && bytes%size != 0:
-		note = "blocks of equal size, rounded up"
-	case (operation == trace.Broadcast || operation == trace.Reduce) && !rooted:
-		if note != "" {
-			note += "; "
+	case trace.Alltoall:
+		if bytes%size != 0 {
+			note = "blocks of equal size, rounded up"
 		}
-		note += "from the group's first rank, as no root is given"
-	}
-	if note != "" {
-		outcome = trace.Approximated
-	}
-	if operation == trace.Alltoall {
 		bytes = (bytes + size - 1) / size
+	case trace.Broadcast, trace.Reduce:
+		if !rooted {
+			note = strings.TrimPrefix(note+"; from the group's first rank, as no root is given", "; ")
+		}
 	}
-	b.Count(outcome, name, note)
+	b.Noted(name, note)
 	p.first, p.last, err = b.Collective(operation, group, members, bytes, int(root))
 	return p, err
 }
 
-// size is the number of ranks in a group.
-func (b *importer) size(members []int) int {
-	if members == nil {
-		return b.Ranks()
+// nanoseconds is the attribute that gives a computation of weft its exact length, as
+// durations are in us.
+const nanoseconds = "weft_duration_ns"
+
+// Export writes a schedule as a trace, a file a rank, which create opens. Dependencies on
+// starts, receives from any rank and CPUs or NICs beyond the first are refused: the format
+// has no words for them.
+func Export(g *goal.Schedule, create func(rank int) (io.WriteCloser, error)) error {
+	for r := range g.Ranks() {
+		f, err := create(r)
+		if err != nil {
+			return err
+		}
+		err = exportRank(g, r, f)
+		if closed := f.Close(); err == nil {
+			err = closed
+		}
+		if err != nil {
+			return err
+		}
 	}
-	return len(members)
+	return nil
 }
 
-// allTrue tells whether a list of bools has no false one.
-func (a *Attribute) allTrue() bool {
-	all := a.field == fieldBool+1
-	fields(content(a.value), func(_ protowire.Number, kind protowire.Type, value []byte) error {
-		values, err := numbers(nil, kind, value)
-		for _, v := range values {
-			all = all && v != 0
+// exportRank writes the trace of a rank.
+func exportRank(g *goal.Schedule, rank int, f io.Writer) error {
+	w := newWriter(f)
+	var n node
+	err := g.Steps(rank, func(s goal.Step) error {
+		n = node{id: uint64(s.ID) + 1, kind: compute, data: n.data[:0], attr: n.attr[:0]}
+		for _, before := range s.After {
+			n.data = append(n.data, uint64(before)+1)
 		}
-		return err
+		switch {
+		case s.Kind == mpi.Calc:
+			n.duration = uint64(s.Size / 1000)
+			if s.Size%1000 != 0 {
+				n.attr = append(n.attr, integer(nanoseconds, s.Size))
+			}
+		case s.Peer == mpi.Any || s.Tag == mpi.Any:
+			return fmt.Errorf("%s: any rank or any tag, which the format cannot say", s.Op)
+		default:
+			source, destination := int64(rank), int64(s.Peer)
+			n.kind = send
+			if s.Kind == mpi.Recv {
+				n.kind, source, destination = receive, destination, source
+			}
+			n.attr = append(n.attr, integer("comm_size", s.Size), integer("comm_src", source), integer("comm_dst", destination), integer("comm_tag", int64(s.Tag)))
+		}
+		w.node(&n, s.Kind.String()+"_"+strconv.Itoa(int(s.ID)+1))
+		return nil
 	})
-	return all
+	if err != nil {
+		return err
+	}
+	return w.Flush()
+}
+
+// integer makes an attribute of kind int64.
+func integer(name string, value int64) attribute {
+	return attribute{name, fieldInt64, protowire.AppendVarint(nil, uint64(value))}
+}
+
+// writer writes a trace message by message; the first error stays, and Flush returns it.
+type writer struct {
+	*bufio.Writer
+	bytes []byte
+}
+
+// newWriter begins a trace, with its version.
+func newWriter(w io.Writer) *writer {
+	e := &writer{Writer: bufio.NewWriterSize(w, 1<<16)}
+	e.message(appendBytes(nil, 1, []byte("0.0.4")))
+	return e
+}
+
+func (e *writer) message(b []byte) {
+	e.Write(protowire.AppendVarint(nil, uint64(len(b))))
+	e.Write(b)
+}
+
+// node writes a node.
+func (e *writer) node(n *node, name string) {
+	b := appendBytes(appendNumber(e.bytes[:0], 1, n.id), 2, []byte(name))
+	b = appendNumber(b, 3, uint64(n.kind))
+	for i, list := range [][]uint64{n.control, n.data} {
+		var packed []byte
+		for _, v := range list {
+			packed = protowire.AppendVarint(packed, v)
+		}
+		b = appendBytes(b, protowire.Number(4+i), packed)
+	}
+	b = appendNumber(b, 7, n.duration)
+	for _, a := range n.attr {
+		value := appendBytes(nil, 1, []byte(a.name))
+		value = append(protowire.AppendTag(value, a.field, wireType(a.field)), a.value...)
+		b = appendBytes(b, 10, value)
+	}
+	e.bytes = b
+	e.message(b)
+}
+
+// appendNumber and appendBytes append a field, unless it is empty.
+func appendNumber(b []byte, field protowire.Number, value uint64) []byte {
+	if value == 0 {
+		return b
+	}
+	return protowire.AppendVarint(protowire.AppendTag(b, field, protowire.VarintType), value)
+}
+
+func appendBytes(b []byte, field protowire.Number, value []byte) []byte {
+	if len(value) == 0 {
+		return b
+	}
+	return protowire.AppendBytes(protowire.AppendTag(b, field, protowire.BytesType), value)
 }

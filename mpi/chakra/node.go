@@ -9,241 +9,208 @@ import (
 	"math"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/weft-sim/weft/mpi/trace"
 )
 
-// Type is what a node does.
-type Type uint64
+// nodeType is what a node does.
+type nodeType uint64
 
 // The types of nodes.
 const (
-	Invalid Type = iota
-	Metadata
-	Load
-	Store
-	Compute
-	Send
-	Receive
-	Collective
+	_ nodeType = iota
+	metadata
+	load
+	store
+	compute
+	send
+	receive
+	collective
 )
 
 var typeNames = [...]string{"invalid", "metadata", "memory load", "memory store", "compute", "send", "receive", "collective"}
 
-func (t Type) String() string {
-	if t < Type(len(typeNames)) {
+func (t nodeType) String() string {
+	if t < nodeType(len(typeNames)) {
 		return typeNames[t]
 	}
 	return fmt.Sprintf("type %d", uint64(t))
 }
 
-// Attribute is a named value of a node or a trace. It is kept as it was written, whose
-// kind differs between writers.
-type Attribute struct {
-	Name  string
+// node is an operation of a rank. Its name, start, inputs and outputs are read over.
+type node struct {
+	id            uint64
+	kind          nodeType
+	control, data []uint64 // nodes that must end before
+	duration      uint64   // us
+	attr          []attribute
+}
+
+// attribute is a named value of a node, as it was written, whose kind differs between writers.
+type attribute struct {
+	name  string
 	field protowire.Number // which kind of value; 0: none
 	value []byte           // with its own length, if it has one
-	doc   []byte
-}
-
-// Node is an operation of a rank.
-type Node struct {
-	ID       uint64
-	Name     string
-	Type     Type
-	Control  []uint64 // nodes that must end before
-	Data     []uint64
-	Start    uint64 // us
-	Duration uint64 // us
-	inputs   []byte
-	outputs  []byte
-	Attr     []Attribute
-}
-
-// Global is what a trace says of itself.
-type Global struct {
-	Version string
-	Attr    []Attribute
 }
 
 // Fields of attributes; a list of a kind has the number after it.
 const (
-	fieldInt32, fieldInt64, fieldUint32, fieldUint64         = 7, 9, 11, 13
-	fieldSint32, fieldSint64                                 = 15, 17
-	fieldFixed32, fieldFixed64, fieldSfixed32, fieldSfixed64 = 19, 21, 23, 25
-	fieldBool, fieldString                                   = 27, 29
-	lastField                                                = 32
+	fieldDouble, fieldFloat, fieldInt32, fieldInt64, fieldUint32, fieldUint64 = 3, 5, 7, 9, 11, 13
+	fieldSint32, fieldSint64                                                  = 15, 17
+	fieldFixed32, fieldFixed64, fieldSfixed32, fieldSfixed64                  = 19, 21, 23, 25
+	fieldBool, fieldString                                                    = 27, 29
+	lastField                                                                 = 32
 )
 
-// Integer is the value of an attribute of any integer kind.
-func (a *Attribute) Integer() (int64, bool) {
-	switch a.field {
-	case fieldInt32, fieldInt64, fieldUint32, fieldUint64, fieldBool:
-		v, n := protowire.ConsumeVarint(a.value)
-		return int64(v), n > 0 && (a.field != fieldUint64 || v <= math.MaxInt64)
-	case fieldSint32, fieldSint64:
-		v, n := protowire.ConsumeVarint(a.value)
-		return protowire.DecodeZigZag(v), n > 0
-	case fieldFixed32, fieldSfixed32:
-		v, n := protowire.ConsumeFixed32(a.value)
-		if a.field == fieldFixed32 {
-			return int64(v), n > 0
-		}
-		return int64(int32(v)), n > 0
-	case fieldFixed64, fieldSfixed64:
-		v, n := protowire.ConsumeFixed64(a.value)
-		return int64(v), n > 0 && (a.field == fieldSfixed64 || v <= math.MaxInt64)
+// wireType is how a value of a kind is written: lists, strings and bytes with their length, whose
+// numbers are even, or of the last two kinds.
+func wireType(field protowire.Number) protowire.Type {
+	switch {
+	case field%2 == 0 || field >= fieldString:
+		return protowire.BytesType
+	case field == fieldDouble || field == fieldFixed64 || field == fieldSfixed64:
+		return protowire.Fixed64Type
+	case field == fieldFloat || field == fieldFixed32 || field == fieldSfixed32:
+		return protowire.Fixed32Type
 	}
-	return 0, false
+	return protowire.VarintType
 }
 
-// Text is the value of an attribute that is a string.
-func (a *Attribute) Text() (string, bool) {
-	v, n := protowire.ConsumeBytes(a.value)
-	return string(v), n > 0 && a.field == fieldString
-}
-
-// attribute finds an attribute of the node.
-func (n *Node) attribute(name string) *Attribute {
-	for i := range n.Attr {
-		if n.Attr[i].Name == name {
-			return &n.Attr[i]
+// attribute finds an attribute of the node; one without a value if there is none.
+func (n *node) attribute(name string) attribute {
+	for _, a := range n.attr {
+		if a.name == name {
+			return a
 		}
 	}
-	return nil
+	return attribute{}
 }
 
-// integer is the value of an integer attribute.
-func (n *Node) integer(name string) (value int64, ok bool, err error) {
+// integer is the value of an attribute of any integer kind, if it is there.
+func (n *node) integer(name string) (value int64, ok bool, err error) {
 	a := n.attribute(name)
-	if a == nil {
+	var v uint64
+	switch wire := wireType(a.field); {
+	case a.name == "":
 		return 0, false, nil
+	case wire == protowire.VarintType:
+		v, _ = protowire.ConsumeVarint(a.value)
+	case wire == protowire.Fixed32Type && a.field != fieldFloat:
+		v32, _ := protowire.ConsumeFixed32(a.value)
+		v = uint64(v32)
+	case wire == protowire.Fixed64Type && a.field != fieldDouble:
+		v, _ = protowire.ConsumeFixed64(a.value)
+	default:
+		v, a.field = math.MaxUint64, fieldUint64
 	}
-	if value, ok = a.Integer(); !ok {
-		return 0, false, fmt.Errorf("node %d: attribute %s is no integer below 2^63", n.ID, name)
+	switch a.field {
+	case fieldSint32, fieldSint64:
+		return protowire.DecodeZigZag(v), true, nil
+	case fieldSfixed32:
+		return int64(int32(v)), true, nil
+	case fieldUint64, fieldFixed64:
+		if v > math.MaxInt64 {
+			return 0, false, fmt.Errorf("node %d: attribute %s is no integer below 2^63", n.id, name)
+		}
 	}
-	return value, true, nil
-}
-
-// integerAttribute makes an attribute of kind int64.
-func integerAttribute(name string, value int64) Attribute {
-	return Attribute{Name: name, field: fieldInt64, value: protowire.AppendVarint(nil, uint64(value))}
+	return int64(v), true, nil
 }
 
 // mostMessage bounds a message, in bytes.
 const mostMessage = 1 << 26
 
-// Reader reads a trace message by message.
-type Reader struct {
-	in    *bufio.Reader
-	at    int64 // bytes read
-	bytes []byte
+// reader reads a trace message by message.
+type reader struct {
+	*trace.Bytes
+	message []byte
 }
 
-// NewReader reads a trace's description of itself, which stands first.
-func NewReader(r io.Reader) (*Reader, Global, error) {
-	d := &Reader{in: bufio.NewReaderSize(r, 1<<16)}
-	var g Global
-	message, err := d.message()
-	if err == io.EOF {
-		return nil, g, errors.New("byte 0: an empty file")
-	}
-	if err != nil {
-		return nil, g, err
-	}
-	err = fields(message, func(field protowire.Number, kind protowire.Type, value []byte) error {
-		switch {
-		case field == 1 && kind == protowire.BytesType:
-			g.Version = string(content(value))
-		case field == 2 && kind == protowire.BytesType:
-			a, err := attribute(content(value))
-			g.Attr = append(g.Attr, a)
-			return err
-		default:
-			return fmt.Errorf("field %d has no place in a trace's description: is it another format?", field)
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, g, fmt.Errorf("byte 0: %w", err)
-	}
-	return d, g, nil
-}
-
-// message is the next one, or io.EOF. It is good until the next call.
-func (d *Reader) message() ([]byte, error) {
-	if _, err := d.in.Peek(1); err != nil {
-		return nil, d.place(d.at, err)
-	}
-	start := d.at
-	length, err := binary.ReadUvarint(countedBytes{d})
-	if err == nil && length > mostMessage {
-		err = fmt.Errorf("a message of %d bytes: want at most %d; is it another format?", length, mostMessage)
-	}
-	if err != nil {
-		return nil, d.place(start, truncated(err))
-	}
-	if uint64(cap(d.bytes)) < length {
-		d.bytes = make([]byte, length)
-	}
-	d.bytes = d.bytes[:length]
-	n, err := io.ReadFull(d.in, d.bytes)
-	d.at += int64(n)
-	if err != nil {
-		return nil, d.place(start, truncated(err))
-	}
-	return d.bytes, nil
-}
-
-// place adds where an error is, unless it is the end of the file.
-func (d *Reader) place(at int64, err error) error {
-	if err == io.EOF {
-		return err
-	}
-	return fmt.Errorf("byte %d: %w", at, err)
-}
-
-func truncated(err error) error {
-	if err == io.EOF || err == io.ErrUnexpectedEOF {
-		return errors.New("the file ends inside this message: is it truncated?")
-	}
-	return err
-}
-
-type countedBytes struct{ d *Reader }
-
-func (c countedBytes) ReadByte() (byte, error) {
-	b, err := c.d.in.ReadByte()
-	if err == nil {
-		c.d.at++
-	}
-	return b, err
-}
-
-// Next is the next node, or io.EOF.
-func (d *Reader) Next() (*Node, error) {
-	start := d.at
-	message, err := d.message()
+// open opens the trace of a rank, whose description of itself stands first.
+func open(name string) (*reader, error) {
+	b, err := trace.OpenBytes(name, "the file ends inside a message: is it truncated?")
 	if err != nil {
 		return nil, err
 	}
-	n := &Node{}
-	if err := fields(message, n.field); err != nil {
-		return nil, d.place(start, err)
+	d := &reader{Bytes: b}
+	if err = d.next(description); err == io.EOF {
+		d.Fail(0, "an empty file")
 	}
-	return n, nil
+	if d.Err != nil {
+		d.Close()
+	}
+	return d, d.Err
+}
+
+// Is tells whether a file begins like a trace.
+func Is(in *bufio.Reader) bool {
+	begin, _ := in.Peek(in.Size())
+	length, n := binary.Uvarint(begin)
+	return n > 0 && length <= uint64(len(begin)-n) && fields(begin[n:][:length], description) == nil
+}
+
+// next visits the fields of the next message; io.EOF if there is none.
+func (d *reader) next(visit visitor) error {
+	if _, err := d.In.Peek(1); err == io.EOF {
+		return err
+	}
+	begin := d.At
+	length := d.Uvarint()
+	if length > mostMessage {
+		d.Fail(begin, "a message of %d bytes: want at most %d; is it another format?", length, mostMessage)
+	}
+	d.message = d.Append(d.message[:0], int(min(length, mostMessage)))
+	if d.Err == nil {
+		if err := fields(d.message, visit); err != nil {
+			d.Fail(begin, "%w", err)
+		}
+	}
+	return d.Err
+}
+
+// visitor is told of a field of a message, whose value is as it stands there.
+type visitor func(field protowire.Number, kind protowire.Type, value []byte) error
+
+// fields visits the fields of a message.
+func fields(message []byte, visit visitor) error {
+	for len(message) > 0 {
+		field, kind, n := protowire.ConsumeTag(message)
+		if n < 0 {
+			return protowire.ParseError(n)
+		}
+		message = message[n:]
+		if n = protowire.ConsumeFieldValue(field, kind, message); n < 0 {
+			return protowire.ParseError(n)
+		}
+		if err := visit(field, kind, message[:n]); err != nil {
+			return err
+		}
+		message = message[n:]
+	}
+	return nil
+}
+
+// description reads a field of a trace's description of itself: its version and attributes,
+// which are read over.
+func description(field protowire.Number, kind protowire.Type, value []byte) error {
+	switch {
+	case field == 1 && kind == protowire.BytesType:
+		return nil
+	case field == 2 && kind == protowire.BytesType:
+		return new(attribute).read(value)
+	}
+	return fmt.Errorf("field %d has no place in a trace's description: is it another format?", field)
 }
 
 // field reads a field of a node.
-func (n *Node) field(field protowire.Number, kind protowire.Type, value []byte) (err error) {
-	switch field {
-	case 4:
-		n.Control, err = numbers(n.Control, kind, value)
-		return err
-	case 5:
-		n.Data, err = numbers(n.Data, kind, value)
-		return err
-	}
+func (n *node) field(field protowire.Number, kind protowire.Type, value []byte) (err error) {
 	want := protowire.BytesType
 	switch field {
+	case 4:
+		n.control, err = numbers(n.control, kind, value)
+		return err
+	case 5:
+		n.data, err = numbers(n.data, kind, value)
+		return err
 	case 1, 3, 6, 7:
 		want = protowire.VarintType
 	}
@@ -253,23 +220,15 @@ func (n *Node) field(field protowire.Number, kind protowire.Type, value []byte) 
 	number, _ := protowire.ConsumeVarint(value)
 	switch field {
 	case 1:
-		n.ID = number
-	case 2:
-		n.Name = string(content(value))
+		n.id = number
 	case 3:
-		n.Type = Type(number)
-	case 6:
-		n.Start = number
+		n.kind = nodeType(number)
 	case 7:
-		n.Duration = number
-	case 8:
-		n.inputs = append(n.inputs, content(value)...) // messages that are repeated are merged
-	case 9:
-		n.outputs = append(n.outputs, content(value)...)
+		n.duration = number
+	case 2, 6, 8, 9: // name, start, inputs, outputs
 	case 10:
-		a, err := attribute(content(value))
-		n.Attr = append(n.Attr, a)
-		return err
+		n.attr = append(n.attr, attribute{})
+		return n.attr[len(n.attr)-1].read(value)
 	default:
 		return fmt.Errorf("field %d has no place in a node: is it another format?", field)
 	}
@@ -293,50 +252,41 @@ func numbers(to []uint64, kind protowire.Type, value []byte) ([]uint64, error) {
 	return to, nil
 }
 
-// attribute reads an attribute.
-func attribute(message []byte) (a Attribute, err error) {
-	err = fields(message, func(field protowire.Number, kind protowire.Type, value []byte) error {
+// read reads an attribute, but for its documentation.
+func (a *attribute) read(message []byte) error {
+	return fields(content(message), func(field protowire.Number, kind protowire.Type, value []byte) error {
 		switch {
 		case field > lastField:
 			return fmt.Errorf("field %d has no place in an attribute", field)
 		case field <= 2 && kind != protowire.BytesType || field > 2 && kind != wireType(field):
 			return fmt.Errorf("field %d of an attribute has wire type %d", field, kind)
 		case field == 1:
-			a.Name = string(content(value))
-		case field == 2:
-			a.doc = append([]byte(nil), value...)
-		default:
+			a.name = string(content(value))
+		case field > 2:
 			a.field, a.value = field, append([]byte(nil), value...)
 		}
 		return nil
 	})
-	return a, err
 }
 
-// fields calls visit for every field of a message, whose value is as it stands there.
-func fields(message []byte, visit func(field protowire.Number, kind protowire.Type, value []byte) error) error {
-	for len(message) > 0 {
-		field, kind, n := protowire.ConsumeTag(message)
-		if n < 0 {
-			return protowire.ParseError(n)
-		}
-		message = message[n:]
-		if n = protowire.ConsumeFieldValue(field, kind, message); n < 0 {
-			return protowire.ParseError(n)
-		}
-		if err := visit(field, kind, message[:n]); err != nil {
-			return err
-		}
-		message = message[n:]
+// allTrue tells whether the attribute is a list of bools with no false one.
+func (a *attribute) allTrue() bool {
+	if a.field != fieldBool+1 {
+		return false
 	}
-	return nil
+	return fields(content(a.value), func(_ protowire.Number, kind protowire.Type, value []byte) error {
+		values, err := numbers(nil, kind, value)
+		for _, v := range values {
+			if v == 0 {
+				err = errors.New("false")
+			}
+		}
+		return err
+	}) == nil
 }
 
 // content is a value without its length.
 func content(value []byte) []byte {
-	v, n := protowire.ConsumeBytes(value)
-	if n < 0 {
-		return nil
-	}
+	v, _ := protowire.ConsumeBytes(value)
 	return v
 }

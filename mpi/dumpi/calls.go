@@ -192,110 +192,172 @@ func (p *process) wait() error {
 	return p.Join(messages)
 }
 
-// collective is one that weft has algorithms for.
+// shape says where the arguments of a collective stand: the communicator, the root (-1: none),
+// and the count and the datatype of the rank's own part.
+type shape struct {
+	operation                   trace.Operation
+	comm, root, count, datatype int
+	all, allType                int // of a gather or scatter, at its root; all -1: counts are listed
+}
+
+var shapes = map[string]shape{
+	"Barrier": {operation: trace.Barrier, root: -1, count: -1}, "Bcast": {trace.Broadcast, 3, 2, 0, 1, 0, 0}, "Reduce": {trace.Reduce, 4, 3, 0, 1, 0, 0},
+	"Allreduce": {trace.Allreduce, 3, -1, 0, 1, 0, 0}, "Reduce_scatter": {trace.ReduceScatter, 3, -1, -1, 1, 0, 0},
+	// What is received, as nothing may be said of what is sent.
+	"Allgather": {trace.Allgather, 4, -1, 2, 3, 0, 0}, "Alltoall": {trace.Alltoall, 4, -1, 2, 3, 0, 0},
+	"Gather": {trace.Exchange, 4, 3, 1, 2, 5, 6}, "Gatherv": {trace.Exchange, 5, 4, 2, 3, -1, 6},
+	"Scatter": {trace.Exchange, 4, 3, 1, 2, 5, 6}, "Scatterv": {trace.Exchange, 6, 5, 3, 4, -1, 2},
+	"Allgatherv": {operation: trace.Exchange, comm: 4}, "Alltoallv": {operation: trace.Exchange, comm: 3},
+}
+
+// collective is a call that all ranks of a communicator take part in.
 func (p *process) collective() error {
-	v := p.values
-	operation := map[string]trace.Operation{"Barrier": trace.Barrier, "Bcast": trace.Broadcast, "Reduce": trace.Reduce, "Allreduce": trace.Allreduce, "Allgather": trace.Allgather, "Alltoall": trace.Alltoall, "Reduce_scatter": trace.ReduceScatter}[p.name]
-	c, err := p.communicator(v[len(v)-1])
+	v, at := p.values, shapes[p.name]
+	c, err := p.communicator(v[at.comm])
 	if err != nil {
 		return err
 	}
-	var bytes, root int64
-	switch p.name {
-	case "Barrier":
-	case "Bcast":
-		root = v[2]
-		bytes, err = p.bytes(v[0], v[1])
-	case "Reduce":
-		root = v[3]
-		bytes, err = p.bytes(v[0], v[1])
-	case "Allreduce":
-		bytes, err = p.bytes(v[0], v[1])
-	case "Allgather", "Alltoall":
-		bytes, err = p.bytes(v[2], v[3]) // what is received, as nothing may be said of what is sent
-	case "Reduce_scatter":
-		count := int64(0)
+	if at.operation == trace.Exchange {
+		return p.exchange(c, &at)
+	}
+	var bytes, root, count int64
+	if at.root >= 0 {
+		root = v[at.root]
+	}
+	switch {
+	case at.operation == trace.Barrier:
+	case at.count >= 0:
+		bytes, err = p.bytes(v[at.count], v[at.datatype])
+	default:
 		for _, n := range p.lists[0] {
 			count += int64(n)
 		}
-		bytes, err = p.bytes(count, v[1])
+		bytes, err = p.bytes(count, v[at.datatype])
 	}
 	if err != nil || len(c.Members) == 1 {
 		return err
 	}
-	return p.Collect(operation, c.Name, c.Members, bytes, int(root))
+	return p.Collect(at.operation, c.Name, c.Members, bytes, int(root))
 }
 
 // exchange is a collective that is replayed as messages straight between ranks.
-func (p *process) exchange() error {
-	v := p.values
-	place := map[string]int{"Gather": 4, "Gatherv": 5, "Scatter": 4, "Scatterv": 6, "Allgatherv": 4, "Alltoallv": 3}[p.name]
-	c, err := p.communicator(v[place])
-	if err != nil {
-		return err
-	}
-	size, index := p.Ranks(), p.Number()
+func (p *process) exchange(c *trace.Communicator, at *shape) (err error) {
+	v, size, index := p.values, p.Size(c.Members), p.Number()
 	if c.Members != nil {
-		size, index = len(c.Members), slices.Index(c.Members, p.Number())
+		index = slices.Index(c.Members, index)
 	}
 	if index < 0 {
 		return fmt.Errorf("on a communicator of which this rank is no member")
 	}
-	send, receive := make([]int64, size), make([]int64, size)
-	fill := func(parts []int64, counts []int32, datatype int64) {
+	parts := func(counts []int32, datatype int64) []int64 {
 		if err == nil && len(counts) != size {
 			err = fmt.Errorf("%d counts in a communicator of %d ranks", len(counts), size)
 		}
-		for i := range parts {
+		all := make([]int64, size)
+		for i := range all {
 			if err == nil {
-				parts[i], err = p.bytes(int64(counts[i]), datatype)
+				all[i], err = p.bytes(int64(counts[i]), datatype)
 			}
 		}
+		return all
 	}
-	same := func(count int64) []int32 { return slices.Repeat([]int32{int32(count)}, size) }
-	one := func(parts []int64, count, datatype, root int64) {
-		if root < 0 || root >= int64(size) {
-			err = fmt.Errorf("root %d of a communicator of %d ranks", root, size)
-			return
-		}
-		parts[root], err = p.bytes(count, datatype)
-	}
+	var send, receive []int64
 	switch p.name {
-	case "Gather":
-		if v[0] == v[3] {
-			fill(receive, same(v[5]), v[6])
-		} else {
-			one(send, v[1], v[2], v[3])
-		}
-	case "Gatherv":
-		if v[0] == v[4] {
-			fill(receive, p.lists[0], v[6])
-		} else {
-			one(send, v[2], v[3], v[4])
-		}
-	case "Scatter":
-		if v[0] == v[3] {
-			fill(send, same(v[5]), v[6])
-		} else {
-			one(receive, v[1], v[2], v[3])
-		}
-	case "Scatterv":
-		if v[0] == v[5] {
-			fill(send, p.lists[0], v[2])
-		} else {
-			one(receive, v[3], v[4], v[5])
-		}
 	case "Allgatherv":
-		fill(receive, p.lists[0], v[3])
-		if err == nil {
-			fill(send, same(int64(p.lists[0][index])), v[3])
-		}
+		receive = parts(p.lists[0], v[3])
+		send = slices.Repeat(receive[index:][:1], size)
 	case "Alltoallv":
-		fill(send, p.lists[0], v[1])
-		fill(receive, p.lists[2], v[2])
+		send, receive = parts(p.lists[0], v[1]), parts(p.lists[2], v[2])
+	default:
+		root := v[at.root]
+		atRoot := v[0] == root
+		var own []int64
+		switch {
+		case root < 0 || root >= int64(size):
+			return fmt.Errorf("root %d of a communicator of %d ranks", root, size)
+		case !atRoot:
+			own = []int64{0}
+			own[0], err = p.bytes(v[at.count], v[at.datatype])
+		case at.all < 0:
+			own = parts(p.lists[0], v[at.allType])
+		default:
+			own = parts(slices.Repeat([]int32{int32(v[at.all])}, size), v[at.allType])
+		}
+		if err != nil || size == 1 {
+			return err
+		}
+		return p.Rooted(strings.HasPrefix(p.name, "Scatter"), c.Name, c.Members, int(root), atRoot, own)
 	}
 	if err != nil || size == 1 {
 		return err
 	}
 	return p.Exchange(c.Name, c.Members, send, receive)
+}
+
+// functions are the traced functions by number: name, layout of the arguments in the file
+// ("-": none), and "x" if weft has nothing to replay the call with. Later ones are not known.
+//
+//	i int32     h uint16 (communicators, datatypes, groups, windows, ...)     b uint8
+//	q int64     I int32s     H uint16s     2 lists of int32s     T text     A texts
+//	S statuses  r the root, an int32; if it is the first argument, k l K stand for i h I,
+//	            otherwise for nothing
+//
+// Source: sst-dumpi (Sandia National Laboratories), dumpi/common, and the samples.
+var functions = parseFunctions(`
+Send ihiih; Recv ihiihS; Get_count Shi; Bsend ihiih; Ssend ihiih; Rsend ihiih
+Buffer_attach i; Buffer_detach i; Isend ihiihi; Ibsend ihiihi; Issend ihiihi; Irsend ihiihi
+Irecv ihiihi; Wait iS; Test iiS; Request_free i; Waitany iIiS; Testany iIiiS; Waitall iIS
+Testall iIiS; Waitsome iIiIS; Testsome iIiIS; Iprobe iihiS; Probe iihS; Cancel i x
+Test_cancelled Si; Send_init ihiihi; Bsend_init ihiihi; Ssend_init ihiihi; Rsend_init ihiihi
+Recv_init ihiihi; Start i; Startall iI; Sendrecv ihiiihiihS; Sendrecv_replace ihiiiihS
+Type_contiguous ihh; Type_vector iiihh; Type_hvector iiihh; Type_indexed iIIhh
+Type_hindexed iIIhh; Type_struct iIIHh; Address i; Type_extent hi; Type_size hi; Type_lb hi
+Type_ub hi; Type_commit h; Type_free h; Get_elements Shi; Pack ihiiih; Unpack iiiihh
+Pack_size ihhi; Barrier h; Bcast ihih; Gather iihrhkl; Gatherv iiihrhKKh; Scatter iihrhkl
+Scatterv iihihrhKK; Allgather ihihh; Allgatherv iihIIhh; Alltoall ihihh; Alltoallv iIIhIIhh
+Reduce ihbih; Op_create ib; Op_free b; Allreduce ihbh; Reduce_scatter iIhbh; Scan ihbh x
+Group_size hi; Group_rank hi; Group_translate_ranks hiIhI; Group_compare hhb; Comm_group hh
+Group_union hhh; Group_intersection hhh; Group_difference hhh; Group_incl hiIh
+Group_excl hiIh; Group_range_incl hi2h; Group_range_excl hi2h; Group_free h; Comm_size hi
+Comm_rank hi; Comm_compare hhb; Comm_dup hh; Comm_create hhh; Comm_split hiih; Comm_free h
+Comm_test_inter hi; Comm_remote_size hi; Comm_remote_group hh; Intercomm_create hihiih
+Intercomm_merge hih; Keyval_create h; Keyval_free h; Attr_put hi; Attr_get hii; Attr_delete hi
+Topo_test hb; Cart_create hiIIih; Dims_create iiII; Graph_create ihiIIih; Graphdims_get hii
+Graph_get iihiiII; Cartdim_get hi; Cart_get ihiIII; Cart_rank ihIi; Cart_coords ihiiI
+Graph_neighbors_count hii; Graph_neighbors ihiiI; Cart_shift hiiii; Cart_sub ihIh
+Cart_map hiIIi; Graph_map ihiIIi; Get_processor_name Ti; Get_version ii; Errhandler_create h
+Errhandler_set hh; Errhandler_get hh; Errhandler_free h; Error_string iTi; Error_class ii
+Wtime -; Wtick -; Init A; Finalize -; Initialized i; Abort hi x; Pcontrol ?; Close_port T x
+Comm_accept Thihh x; Comm_connect Thihh x; Comm_disconnect h x; Comm_get_parent h; Comm_join ih x
+Comm_spawn ? x; Comm_spawn_multiple ? x; Lookup_name ThT; Open_port hT; Publish_name ThT
+Unpublish_name ThT; Accumulate ihiiihbh x; Get ihiiihh x; Put ihiiihh x; Win_complete h x
+Win_create iihhh x; Win_fence bh x; Win_free h x; Win_get_group hh; Win_lock bibh x
+Win_post hbh x; Win_start hbh x; Win_test hi x; Win_unlock ih x; Win_wait h x
+Alltoallw iIIHIIHh x; Exscan ihbh x; Add_error_class i; Add_error_code ii; Add_error_string iT
+Comm_call_errhandler hi; Comm_create_keyval h; Comm_delete_attr hh; Comm_free_keyval h
+Comm_get_attr hhi; Comm_get_name hTi; Comm_set_attr hh; Comm_set_name hT
+File_call_errhandler hi; Grequest_complete i x; Grequest_start i x; Init_thread Abb
+Is_thread_main i; Query_thread b`)
+
+// function is a traced function.
+type function struct {
+	name, layout string
+	refused      bool
+}
+
+// Numbers that are no functions of MPI: their count, and the marks in the body.
+const (
+	allFunctions  = 290
+	functionEnter = 291
+	functionExit  = 292
+	endOfStream   = 293
+)
+
+func parseFunctions(text string) (functions []function) {
+	for one := range strings.SplitSeq(strings.ReplaceAll(text, "\n", ";"), ";") {
+		if words := strings.Fields(one); len(words) > 0 {
+			functions = append(functions, function{words[0], strings.Trim(words[1], "-"), len(words) > 2})
+		}
+	}
+	return functions
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/mpi/goal"
 	"github.com/weft-sim/weft/mpi/trace"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 const samples = "../../../shared/reference/workloads/formats/dumpi/"
@@ -158,18 +159,13 @@ func TestProgram(t *testing.T) {
 	for r := range 4 {
 		name := fmt.Sprintf("testdata/ring-%04d.bin", r)
 		if *update {
-			if err := os.WriteFile(name, program(r), 0o666); err != nil {
-				t.Fatal(err)
-			}
+			simtest.Check(t, os.WriteFile(name, program(r), 0o666))
 		}
 		if content, err := os.ReadFile(name); err != nil || !bytes.Equal(content, program(r)) {
 			t.Fatal(name, err)
 		}
 	}
-	g, report, err := Import("testdata/ring-0002.bin", trace.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
+	g, report := simtest.Must2(Import("testdata/ring-0002.bin", trace.Default()))(t)
 	n, sent := g.Count(mpi.Send)
 	if n != 4*3+8+3+3+6+8 || sent != 192+3200+48+12+48+8 {
 		t.Errorf("%d messages, %d B", n, sent)
@@ -185,9 +181,7 @@ func TestProgram(t *testing.T) {
 	}
 	// The first rank: the other of its row, by the key, is rank 2, which is first there.
 	var text strings.Builder
-	if _, err := g.WriteTo(&text); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, g.WriteText(&text))
 	const want = `rank 0 {
 l1: calc 0
 l2: calc 6000
@@ -227,10 +221,7 @@ func rows(t *testing.T, name string) [][]string {
 		t.Skip("the samples are not here")
 	}
 	defer f.Close()
-	rows, err := csv.NewReader(f).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := simtest.Must(csv.NewReader(f).ReadAll())(t)
 	return rows[1:]
 }
 
@@ -288,10 +279,7 @@ func TestSamples(t *testing.T) {
 		t.Errorf("%v\nwant %v", got, want)
 	}
 	for _, name := range []string{"testtrace-0003.bin", "testtrace.meta"} {
-		g, report, err := Import(samples+name, trace.Default())
-		if err != nil {
-			t.Fatal(err)
-		}
+		g, report := simtest.Must2(Import(samples+name, trace.Default()))(t)
 		if n := counted(report); n["Isend"] != 4 || n["Allreduce"] != 4 || g.Ranks() != 4 {
 			t.Errorf("%s: %v", name, n)
 		}
@@ -317,9 +305,7 @@ func TestSamples(t *testing.T) {
 func written(t *testing.T, files ...[]byte) string {
 	dir := t.TempDir()
 	for r, content := range files {
-		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("t-%04d.bin", r)), content, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("t-%04d.bin", r)), content, 0o666))
 	}
 	return filepath.Join(dir, "t-0000.bin")
 }
@@ -365,9 +351,7 @@ func TestRefused(t *testing.T) {
 	// A description that names another number of ranks.
 	name := written(t, trace1(func(*writer) {}))
 	meta := strings.Replace(name, "-0000.bin", ".meta", 1)
-	if err := os.WriteFile(meta, []byte("hostname=h\nnumprocs=2\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, os.WriteFile(meta, []byte("hostname=h\nnumprocs=2\n"), 0o666))
 	if _, _, err := Import(name, trace.Default()); err == nil || !strings.Contains(err.Error(), "t.meta: numprocs=2, but there are files of 1 ranks") {
 		t.Error(err)
 	}

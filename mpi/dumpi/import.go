@@ -7,6 +7,7 @@ import (
 	"io"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -127,43 +128,39 @@ func survey(file string, rank, ranks int) (parts []trace.Part, end *summary, err
 
 // part is what the call does about communicators and groups, if it does.
 func (c *call) part() (p trace.Part, ok bool) {
-	v := c.values
-	ok = true
-	switch c.name {
-	case "Comm_dup":
-		p = trace.Part{Kind: trace.CommDup, Parent: v[0], New: v[1]}
-	case "Comm_split":
-		p = trace.Part{Kind: trace.CommSplit, Parent: v[0], Color: v[1], Key: v[2], New: v[3]}
-	case "Comm_create":
-		p = trace.Part{Kind: trace.CommCreate, Parent: v[0], Other: v[1], New: v[2]}
-	case "Cart_create":
-		p = trace.Part{Kind: trace.CommCartesian, Parent: v[0], New: v[3], Integers: c.list(0)}
-	case "Cart_sub":
-		p = trace.Part{Kind: trace.CommSub, Parent: v[1], New: v[2], Integers: c.list(0)}
-	case "Graph_create":
-		p = trace.Part{Kind: trace.CommFirst, Parent: v[1], New: v[4], Integers: []int32{int32(v[2])}}
-	case "Intercomm_create":
-		p = trace.Part{Kind: trace.CommUnknown, New: v[5]}
-	case "Intercomm_merge":
-		p = trace.Part{Kind: trace.CommUnknown, New: v[2]}
-	case "Comm_group":
-		p = trace.Part{Kind: trace.GroupOf, Parent: v[0], New: v[1]}
-	case "Group_incl", "Group_excl":
-		p = trace.Part{Kind: trace.GroupInclude, Parent: v[0], New: v[2], Integers: c.list(0)}
-		if c.name == "Group_excl" {
-			p.Kind = trace.GroupExclude
-		}
-	case "Group_union", "Group_intersection", "Group_difference":
-		kind := map[string]trace.PartKind{"Group_union": trace.GroupUnion, "Group_intersection": trace.GroupIntersect, "Group_difference": trace.GroupSubtract}[c.name]
-		p = trace.Part{Kind: kind, Parent: v[0], Other: v[1], New: v[2]}
-	default:
-		ok = false
+	at, ok := parts[c.name]
+	if !ok {
+		return p, false
 	}
-	return p, ok
+	p = trace.Part{Kind: at.kind, New: c.values[len(c.values)-1]}
+	if at.kind != trace.CommUnknown {
+		p.Parent = c.values[at.parent]
+	}
+	switch at.kind {
+	case trace.CommSplit:
+		p.Color, p.Key = c.values[1], c.values[2]
+	case trace.CommFirst:
+		p.Integers = []int32{int32(c.values[2])}
+	case trace.CommCreate, trace.GroupUnion, trace.GroupIntersect, trace.GroupSubtract:
+		p.Other = c.values[1]
+	case trace.CommCartesian, trace.CommSub, trace.GroupInclude, trace.GroupExclude:
+		p.Integers = slices.Clone(c.lists[0])
+	}
+	return p, true
 }
 
-// list is a copy of the i-th list.
-func (c *call) list(i int) []int32 { return append([]int32(nil), c.lists[i]...) }
+// parts are the calls that make communicators and groups, whose number stands last among their
+// arguments; parent is the place of that which they make them of.
+var parts = map[string]struct {
+	kind   trace.PartKind
+	parent int
+}{
+	"Comm_dup": {trace.CommDup, 0}, "Comm_split": {trace.CommSplit, 0}, "Comm_create": {trace.CommCreate, 0},
+	"Cart_create": {trace.CommCartesian, 0}, "Cart_sub": {trace.CommSub, 1}, "Graph_create": {trace.CommFirst, 1},
+	"Intercomm_create": {trace.CommUnknown, 0}, "Intercomm_merge": {trace.CommUnknown, 0},
+	"Comm_group": {trace.GroupOf, 0}, "Group_incl": {trace.GroupInclude, 0}, "Group_excl": {trace.GroupExclude, 0},
+	"Group_union": {trace.GroupUnion, 0}, "Group_intersection": {trace.GroupIntersect, 0}, "Group_difference": {trace.GroupSubtract, 0},
+}
 
 // replay reads the calls of a rank into the schedule.
 func replay(b *trace.Builder, file string, end *summary, made []*trace.Communicator) error {
@@ -236,32 +233,32 @@ type errRefused struct{ why string }
 
 func (e *errRefused) Error() string { return e.why }
 
-// Calls that are more than computing of their own rank.
-var calls = map[string]func(p *process) error{
-	"Init": (*process).nothing, "Init_thread": (*process).nothing, "Finalize": (*process).nothing,
-	"Send": (*process).send, "Bsend": (*process).send, "Ssend": (*process).send, "Rsend": (*process).send, "Recv": (*process).send,
-	"Isend": (*process).send, "Ibsend": (*process).send, "Issend": (*process).send, "Irsend": (*process).send, "Irecv": (*process).send,
-	"Send_init": (*process).send, "Bsend_init": (*process).send, "Ssend_init": (*process).send, "Rsend_init": (*process).send, "Recv_init": (*process).send,
-	"Start": (*process).prepared, "Startall": (*process).prepared, "Request_free": (*process).free,
-	"Sendrecv": (*process).sendReceive, "Sendrecv_replace": (*process).sendReceive,
-	"Wait": (*process).wait, "Test": (*process).wait, "Waitall": (*process).wait, "Testall": (*process).wait,
-	"Waitany": (*process).wait, "Testany": (*process).wait, "Waitsome": (*process).wait, "Testsome": (*process).wait,
-	"Probe": (*process).nothing, "Comm_free": (*process).nothing,
-	"Barrier": (*process).collective, "Bcast": (*process).collective, "Reduce": (*process).collective, "Allreduce": (*process).collective,
-	"Allgather": (*process).collective, "Alltoall": (*process).collective, "Reduce_scatter": (*process).collective,
-	"Gather": (*process).exchange, "Gatherv": (*process).exchange, "Scatter": (*process).exchange, "Scatterv": (*process).exchange,
-	"Allgatherv": (*process).exchange, "Alltoallv": (*process).exchange,
-}
+// Calls that are more than computing of their own rank, but for collectives.
+var calls = byName(map[string]func(p *process) error{
+	"Init Init_thread Finalize Probe Comm_free": (*process).nothing,
+	"Send Bsend Ssend Rsend Recv Isend Ibsend Issend Irsend Irecv Send_init Bsend_init Ssend_init Rsend_init Recv_init": (*process).send,
+	"Start Startall":            (*process).prepared,
+	"Request_free":              (*process).free,
+	"Sendrecv Sendrecv_replace": (*process).sendReceive,
+	"Wait Test Waitall Testall Waitany Testany Waitsome Testsome": (*process).wait,
+})
 
-// notes say what is not replayed as it stands.
-var notes = map[string]string{
-	"Bsend": "as Send", "Ssend": "as Send", "Rsend": "as Send", "Ibsend": "as Isend", "Issend": "as Isend", "Irsend": "as Isend",
-	"Bsend_init": "as Send_init", "Ssend_init": "as Send_init", "Rsend_init": "as Send_init",
-	"Test": "waits for what it completed", "Testall": "waits for what it completed", "Testany": "waits for what it completed", "Testsome": "waits for what it completed",
-	"Waitany": "waits for what it completed", "Waitsome": "waits for what it completed", "Iprobe": "computes for its time",
-	"Probe": "takes no time", "Reduce": "combining takes no time", "Allreduce": "combining takes no time", "Reduce_scatter": "combining takes no time, around a ring",
-	"Gather": "messages straight between the ranks", "Gatherv": "messages straight between the ranks", "Scatter": "messages straight between the ranks",
-	"Scatterv": "messages straight between the ranks", "Allgatherv": "messages straight between the ranks", "Alltoallv": "messages straight between the ranks",
+// notes say what is not replayed as it stands; those of collectives follow from what they are
+// replayed as.
+var notes = byName(map[string]string{
+	"Bsend Ssend Rsend": "as Send", "Ibsend Issend Irsend": "as Isend", "Bsend_init Ssend_init Rsend_init": "as Send_init",
+	"Test Testall Testany Testsome Waitany Waitsome": "waits for what it completed", "Iprobe": "computes for its time", "Probe": "takes no time",
+})
+
+// byName gives each of the names in a key its value.
+func byName[T any](of map[string]T) map[string]T {
+	all := map[string]T{}
+	for names, value := range of {
+		for _, name := range strings.Fields(names) {
+			all[name] = value
+		}
+	}
+	return all
 }
 
 // act performs the call. The time between calls is computing, and that of the calls that
@@ -270,6 +267,9 @@ func (p *process) act() error {
 	part, creates := p.part()
 	creates = creates && part.Kind.Collective()
 	do := calls[p.name]
+	if _, ok := shapes[p.name]; ok {
+		do = (*process).collective
+	}
 	if do == nil && !creates && !p.refused {
 		p.count(nil)
 		return p.derive()
@@ -297,7 +297,7 @@ func (p *process) act() error {
 // count counts the call.
 func (p *process) count(err error) error {
 	var refused *errRefused
-	note := notes[p.name]
+	note := notes[p.name] + shapes[p.name].operation.Note()
 	if part, ok := p.part(); ok && part.Kind.Collective() {
 		note = "takes no time, and no rank waits"
 	}
@@ -307,13 +307,10 @@ func (p *process) count(err error) error {
 		return nil
 	case err != nil:
 		return err
-	case note != "":
-		p.Count(trace.Approximated, p.name, note)
-	case p.thread != 0:
-		p.Count(trace.Approximated, p.name, "of another thread, as if of the first")
-	default:
-		p.Count(trace.Replayed, p.name, "")
+	case note == "" && p.thread != 0:
+		note = "of another thread, as if of the first"
 	}
+	p.Noted(p.name, note)
 	return nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/mpi"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // binaries are files that LogGOPSim's txt2bin has written.
@@ -25,26 +26,18 @@ func binaries(t testing.TB) []string {
 
 func readSchedule(t *testing.T, content []byte) *Schedule {
 	t.Helper()
-	g, err := Parse("x", bytes.NewReader(content))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return g
+	return simtest.Must(Parse("x", bytes.NewReader(content)))(t)
 }
 
 func asText(t testing.TB, g *Schedule) []byte {
 	var b bytes.Buffer
-	if _, err := g.WriteTo(&b); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, g.WriteText(&b))
 	return b.Bytes()
 }
 
 func asBinary(t testing.TB, g *Schedule) []byte {
 	var b bytes.Buffer
-	if err := g.WriteBinary(&b); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, g.WriteBinary(&b))
 	return b.Bytes()
 }
 
@@ -56,10 +49,7 @@ func TestBinaryAndText(t *testing.T) {
 		files = append(files, more...)
 	}
 	for _, file := range files {
-		content, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		content := simtest.Must(os.ReadFile(file))(t)
 		g := readSchedule(t, content)
 		if !bytes.Equal(asBinary(t, g), content) {
 			t.Errorf("%s: written, it is another file", file)
@@ -89,10 +79,7 @@ func TestBinaryCounts(t *testing.T) {
 		t.Fatal(len(rows), err)
 	}
 	for _, row := range rows[1:] {
-		content, err := os.ReadFile(dir + row[0])
-		if err != nil {
-			t.Fatal(err)
-		}
+		content := simtest.Must(os.ReadFile(dir + row[0]))(t)
 		g := readSchedule(t, content)
 		var kinds, size [3]int64
 		roots := 0

@@ -38,16 +38,9 @@ const mostOperations = math.MaxInt32 - 1
 // out of order or out of range, dependency cycles, a file that ends too early.
 // Sizes of 0 bytes and comments behind an operation are accepted, though
 // LogGOPSim mishandles them, as is a byte order mark.
-func Parse(name string, r io.Reader) (*Schedule, error) { return parse(name, r, false) }
-
-// parse is Parse; plain reads every line by its tokens.
-func parse(name string, r io.Reader, plain bool) (*Schedule, error) {
+func Parse(name string, r io.Reader) (*Schedule, error) {
 	raw := bufio.NewReaderSize(r, 1<<16)
-	p := &parser{
-		ranks: -1,
-		most:  input.Memory(),
-		plain: plain,
-	}
+	p := &parser{ranks: -1, most: input.Memory()}
 	p.begin(name)
 	if isBinary(raw) {
 		p.in = raw
@@ -94,7 +87,6 @@ type parser struct {
 	openedAt        int // line of the open rank block, 0 outside
 	problems        []error
 	most            int64 // bytes that it may take
-	plain           bool  // no line is read by fast
 }
 
 // held is what the schedule takes so far, in bytes of memory that cannot be spilled.
@@ -121,8 +113,10 @@ func (p *parser) parse() {
 			p.problem("%v", err)
 			return
 		}
-		if p.plain || p.openedAt == 0 || p.comment != 0 || !p.fast(line) {
-			p.slow(line)
+		if t := begin(p.stripComments(line)); !t.end() {
+			if problem := p.statement(&t); problem != "" {
+				p.problem("%s", problem)
+			}
 		}
 		if err == io.EOF {
 			break
@@ -146,15 +140,6 @@ func (p *parser) parse() {
 		p.problem("the file ends after %d of %d ranks: is it truncated?", len(g.first), p.ranks)
 	}
 	g.first = append(g.first, int32(g.ops.Len()))
-}
-
-// slow reads any line.
-func (p *parser) slow(line []byte) {
-	if t := tokenize(p.stripComments(line)); t.err != "" {
-		p.problem("%s", t.err)
-	} else if t.n > 0 {
-		p.statement(&t)
-	}
 }
 
 // readLine returns the next line; the slice is valid until the next call.
@@ -203,21 +188,18 @@ func (p *parser) stripComments(line []byte) []byte {
 	return kept
 }
 
-// statement reads one line that is not empty.
-func (p *parser) statement(t *tokens) {
+// statement reads one line that is not empty; it returns what is wrong with it, or "".
+func (p *parser) statement(t *statement) string {
 	g := p.goal
 	switch {
 	case p.ranks < 0:
+		p.ranks = math.MaxInt32 // a problem is reported once
 		if !t.word("num_ranks") {
-			p.problem("the file must begin with \"num_ranks N\", not %q", t.text())
-			p.ranks = math.MaxInt32 // report it once
-			return
+			return t.wrong("the file must begin with \"num_ranks N\", not %q", t.text())
 		}
 		n, ok := t.integer(1, math.MaxInt32-1)
 		if !ok || !t.end() {
-			p.problem("num_ranks wants one number, 1 to %d, not %q", math.MaxInt32-1, t.text())
-			p.ranks = math.MaxInt32
-			return
+			return t.wrong("num_ranks wants one number, 1 to %d, not %q", math.MaxInt32-1, t.text())
 		}
 		p.ranks = int(n)
 	case p.openedAt == 0:
@@ -226,8 +208,7 @@ func (p *parser) statement(t *tokens) {
 			n, ok = t.integer(0, math.MaxInt32-1)
 		}
 		if !ok || !t.punctuation('{') || !t.end() {
-			p.problem("want \"rank %d {\", not %q", len(g.first), t.text())
-			return
+			return t.wrong("want \"rank %d {\", not %q", len(g.first), t.text())
 		}
 		p.openedAt = p.line
 		if int(n) != len(g.first) {
@@ -238,38 +219,40 @@ func (p *parser) statement(t *tokens) {
 		g.first = append(g.first, int32(g.ops.Len()))
 		p.labels.reset()
 	case t.punctuation('}'):
-		if !t.end() {
-			p.problem("\"}\" stands on a line of its own")
-		}
 		p.openedAt = 0
+		if !t.end() {
+			return t.wrong("\"}\" stands on a line of its own")
+		}
 	default:
-		p.inRank(t)
+		return p.inRank(t)
 	}
+	return ""
 }
 
 // inRank reads an operation or a dependency.
-func (p *parser) inRank(t *tokens) {
+func (p *parser) inRank(t *statement) string {
 	var label []byte
-	if t.n >= 2 && t.kind[0] == tokenWord {
+	word, kind := t.token(), t.kind
+	t.advance()
+	if kind == tokenWord {
 		switch {
-		case t.kind[1] == ':':
-			label = t.tok[0]
-			t.next = 2
-		case t.kind[1] == tokenWord && (string(t.tok[1]) == "requires" || string(t.tok[1]) == "irequires"):
-			p.dependency(t)
-			return
+		case t.punctuation(':'):
+			label, word = word, t.token()
+			t.advance()
+		case t.word("requires"):
+			return p.dependency(t, word, "requires", &p.onDone)
+		case t.word("irequires"):
+			return p.dependency(t, word, "irequires", &p.onStart)
 		}
 	}
-	if p.goal.ops.Len() == mostOperations {
-		p.problem("more than %d operations", p.goal.ops.Len())
-		return
-	}
 	op := operation{line: int32(min(p.line, math.MaxInt32))}
-	if err := p.operation(t, &op); err != "" {
-		p.problem("%s", err)
-		return
+	if problem := p.operation(t, word, &op); problem != "" {
+		return problem
 	}
-	p.add(label, op)
+	if !p.add(label, op) {
+		return fmt.Sprintf("more than %d operations", p.goal.ops.Len())
+	}
+	return ""
 }
 
 // add files an operation; label is empty if it has none. It does nothing and returns
@@ -294,66 +277,64 @@ func (p *parser) depend(edges *mem.List[edge], before, after int32) {
 	p.goal.ops.At(after).needs++
 }
 
-func (p *parser) dependency(t *tokens) {
-	if t.n != 3 || t.kind[2] != tokenWord {
-		p.problem("a dependency reads \"LABEL %s LABEL\", not %q", t.tok[1], t.text())
-		return
+// dependency reads what follows "LABEL requires".
+func (p *parser) dependency(t *statement, label []byte, requires string, edges *mem.List[edge]) string {
+	other, kind := t.token(), t.kind
+	if t.advance(); kind != tokenWord || !t.end() {
+		return t.wrong("a dependency reads \"LABEL %s LABEL\", not %q", requires, t.text())
 	}
-	after, okAfter := p.labels.find(t.tok[0])
-	before, okBefore := p.labels.find(t.tok[2])
+	after, okAfter := p.labels.find(label)
+	before, okBefore := p.labels.find(other)
 	if !okAfter {
-		p.problem("label %q is not defined above in this rank", t.tok[0])
+		p.problem("label %q is not defined above in this rank", label)
 	}
 	if !okBefore {
-		p.problem("label %q is not defined above in this rank", t.tok[2])
+		p.problem("label %q is not defined above in this rank", other)
 	}
-	if !okAfter || !okBefore {
-		return
+	if okAfter && okBefore {
+		p.depend(edges, before, after)
 	}
-	if len(t.tok[1]) == len("irequires") {
-		p.depend(&p.onStart, before, after)
-	} else {
-		p.depend(&p.onDone, before, after)
-	}
+	return ""
 }
 
-// operation reads "calc ...", "send ..." or "recv ..." and returns what is
-// wrong with it, or "".
-func (p *parser) operation(t *tokens, op *operation) string {
+// operation reads what follows "calc", "send" or "recv", and returns what is wrong with it, or "".
+func (p *parser) operation(t *statement, word []byte, op *operation) string {
 	var form, preposition string
 	lowest := int64(0)
-	switch {
-	case t.word("calc"):
+	switch string(word) {
+	case "calc":
 		op.kind, form = mpi.Calc, "calc N [cpu N]"
-	case t.word("send"):
+	case "send":
 		op.kind, form, preposition = mpi.Send, "send N b to N [tag N] [cpu N] [nic N]", "to"
-	case t.word("recv"):
+	case "recv":
 		op.kind, form, preposition = mpi.Recv, "recv N b from N [tag N] [cpu N] [nic N]", "from"
 		lowest = -1
 	default:
-		return fmt.Sprintf("unknown statement %q: want calc, send, recv, a dependency or \"}\"", t.text())
+		return t.wrong("unknown statement %q: want calc, send, recv, a dependency or \"}\"", t.text())
 	}
-	wrong := func() string { return fmt.Sprintf("%q does not read as %q", t.text(), form) }
+	wrong := func(why string, args ...any) string {
+		return t.wrong("%q does not read as %q"+why, append([]any{t.text(), form}, args...)...)
+	}
 	var ok bool
 	if op.size, ok = t.integer(0, math.MaxInt64); !ok {
-		return wrong() + fmt.Sprintf(" (the first N is 0 to %d)", math.MaxInt64)
+		return wrong(" (the first N is 0 to %d)", math.MaxInt64)
 	}
 	if op.kind != mpi.Calc {
 		if !t.word("b") || !t.word(preposition) {
-			return wrong()
+			return wrong("")
 		}
 		peer, ok := t.integer(math.MinInt64, math.MaxInt64)
 		if !ok {
-			return wrong()
+			return wrong("")
 		}
 		if peer < lowest || peer >= int64(p.ranks) {
-			return fmt.Sprintf("rank %d is out of range: ranks are 0 to %d", peer, p.ranks-1)
+			return t.wrong("rank %d is out of range: ranks are 0 to %d", peer, p.ranks-1)
 		}
 		op.peer = int32(peer)
 		if t.word("tag") {
 			tag, ok := t.integer(-1, math.MaxInt32)
 			if !ok {
-				return wrong() + fmt.Sprintf(" (tags are -1 to %d)", math.MaxInt32)
+				return wrong(" (tags are -1 to %d)", math.MaxInt32)
 			}
 			op.tag = int32(tag)
 		}
@@ -361,19 +342,19 @@ func (p *parser) operation(t *tokens, op *operation) string {
 	if t.word("cpu") {
 		cpu, ok := t.integer(0, 255)
 		if !ok {
-			return wrong() + " (cpus are 0 to 255)"
+			return wrong(" (cpus are 0 to 255)")
 		}
 		op.cpu = uint8(cpu)
 	}
 	if op.kind != mpi.Calc && t.word("nic") {
 		nic, ok := t.integer(0, 255)
 		if !ok {
-			return wrong() + " (nics are 0 to 255)"
+			return wrong(" (nics are 0 to 255)")
 		}
 		op.nic = uint8(nic)
 	}
 	if !t.end() {
-		return wrong()
+		return wrong("")
 	}
 	return ""
 }

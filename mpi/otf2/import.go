@@ -1,3 +1,6 @@
+// Package otf2 reads traces in the Open Trace Format 2, as Score-P writes them: of every
+// location, its events with their times. What is read is what the messages and collectives
+// of MPI's ranks take: little endian, one file a location, not compressed.
 package otf2
 
 import (
@@ -30,19 +33,19 @@ const (
 	commDestroy       = 88
 )
 
-// names are those of the events from 10 on, as OTF2 prints them.
-var names = []string{"BUFFER_FLUSH", "MEASUREMENT_ON_OFF", "ENTER", "LEAVE", "MPI_SEND", "MPI_ISEND", "MPI_ISEND_COMPLETE", "MPI_IRECV_REQUEST", "MPI_RECV", "MPI_IRECV", "MPI_REQUEST_TEST", "MPI_REQUEST_CANCELLED", "MPI_COLLECTIVE_BEGIN", "MPI_COLLECTIVE_END"}
-
-// lateNames are those from programBegin on.
-var lateNames = []string{"PROGRAM_BEGIN", "PROGRAM_END", "NON_BLOCKING_COLLECTIVE_REQUEST", "NON_BLOCKING_COLLECTIVE_COMPLETE", "COMM_CREATE", "COMM_DESTROY"}
+// names are those of events, as OTF2 prints them, from 10 and from programBegin on.
+var (
+	names     = []string{"BUFFER_FLUSH", "MEASUREMENT_ON_OFF", "ENTER", "LEAVE", "MPI_SEND", "MPI_ISEND", "MPI_ISEND_COMPLETE", "MPI_IRECV_REQUEST", "MPI_RECV", "MPI_IRECV", "MPI_REQUEST_TEST", "MPI_REQUEST_CANCELLED", "MPI_COLLECTIVE_BEGIN", "MPI_COLLECTIVE_END"}
+	lateNames = []string{"PROGRAM_BEGIN", "PROGRAM_END", "NON_BLOCKING_COLLECTIVE_REQUEST", "NON_BLOCKING_COLLECTIVE_COMPLETE", "COMM_CREATE", "COMM_DESTROY"}
+)
 
 // eventName is the name of a type of event.
 func eventName(kind byte) string {
-	switch {
-	case kind >= 10 && int(kind) < 10+len(names):
-		return names[kind-10]
-	case kind >= programBegin && int(kind) < programBegin+len(lateNames):
-		return lateNames[kind-programBegin]
+	switch early, late := int(kind)-10, int(kind)-programBegin; {
+	case early >= 0 && early < len(names):
+		return names[early]
+	case late >= 0 && late < len(lateNames):
+		return lateNames[late]
 	case kind >= firstRMA && kind <= lastRMA:
 		return "RMA"
 	}
@@ -51,6 +54,15 @@ func eventName(kind byte) string {
 
 // collectiveNames are those of the operations of MPI_COLLECTIVE_END.
 var collectiveNames = []string{"BARRIER", "BCAST", "GATHER", "GATHERV", "SCATTER", "SCATTERV", "ALLGATHER", "ALLGATHERV", "ALLTOALL", "ALLTOALLV", "ALLTOALLW", "ALLREDUCE", "REDUCE", "REDUCE_SCATTER", "SCAN", "EXSCAN", "REDUCE_SCATTER_BLOCK", "CREATE_HANDLE", "DESTROY_HANDLE", "ALLOCATE", "DEALLOCATE", "CREATE_HANDLE_AND_ALLOCATE", "DESTROY_HANDLE_AND_DEALLOCATE"}
+
+// operations are what collectives are replayed as; handles are those that only make something known.
+var (
+	operations = map[string]trace.Operation{
+		"BARRIER": trace.Barrier, "BCAST": trace.Broadcast, "ALLREDUCE": trace.Allreduce, "ALLGATHER": trace.Allgather, "ALLTOALL": trace.Alltoall,
+		"REDUCE_SCATTER_BLOCK": trace.ReduceScatter, "REDUCE": trace.Reduce, "GATHER": trace.Exchange, "SCATTER": trace.Exchange,
+	}
+	handles = map[string]bool{"CREATE_HANDLE": true, "DESTROY_HANDLE": true, "ALLOCATE": true, "DEALLOCATE": true, "CREATE_HANDLE_AND_ALLOCATE": true, "DESTROY_HANDLE_AND_DEALLOCATE": true}
+)
 
 // Import makes a schedule of a trace, of which name is the anchor. The report is there if
 // the trace was read to its end.
@@ -236,13 +248,13 @@ func (p *process) compute() error {
 	return p.Work(float64(until-from) / p.ticks * 1e9)
 }
 
-// communicator is the one that an event names.
-func (p *process) communicator(number uint64) (communicator, bool) {
-	c, ok := p.comms[p.global(mappedComms, number)]
+// communicator is the one that an event names, with its ranks.
+func (p *process) communicator(number uint64) (c communicator, ranks uint64, ok bool) {
+	c, ok = p.comms[p.global(mappedComms, number)]
 	if c.self {
 		c.members = []int{p.rank}
 	}
-	return c, ok
+	return c, uint64(p.Size(c.members)), ok
 }
 
 // message replays what an event says of a message; the note says why it cannot be.
@@ -250,12 +262,10 @@ func (p *process) message() (note string, err error) {
 	d := p.d
 	switch d.kind {
 	case mpiIsendComplete:
-		request := d.number()
-		id, ok := p.requests[request]
-		if !ok {
-			return "", fmt.Errorf("request %d is not under way", request)
+		id, err := p.ends(d.number())
+		if err != nil {
+			return "", err
 		}
-		delete(p.requests, request)
 		return "", p.Join([]int32{id})
 	case mpiIrecvRequest:
 		id, err := p.Nothing() // until its end tells what it was
@@ -270,15 +280,11 @@ func (p *process) message() (note string, err error) {
 	if d.kind == mpiRecv || d.kind == mpiIrecv {
 		kind = mpi.Recv
 	}
-	c, ok := p.communicator(number)
+	c, ranks, ok := p.communicator(number)
 	if !ok {
 		return "on a communicator whose ranks are not known", nil
 	}
-	ranks := p.Ranks()
-	if c.members != nil {
-		ranks = len(c.members)
-	}
-	if peer >= uint64(ranks) || tag > 1<<31 || bytes > 1<<62 {
+	if peer >= ranks || tag > 1<<31 || bytes > 1<<62 {
 		return "", fmt.Errorf("%d B with rank %d of a communicator of %d ranks, tag %d", bytes, peer, ranks, tag)
 	}
 	to := int64(peer)
@@ -287,12 +293,10 @@ func (p *process) message() (note string, err error) {
 	}
 	switch {
 	case d.kind == mpiIrecv:
-		request := d.number()
-		id, ok := p.requests[request]
-		if !ok {
-			return "", fmt.Errorf("request %d is not under way", request)
+		id, err := p.ends(d.number())
+		if err != nil {
+			return "", err
 		}
-		delete(p.requests, request)
 		if err := p.Become(id, kind, int64(bytes), to, int64(tag)); err != nil {
 			return "", err
 		}
@@ -309,13 +313,23 @@ func (p *process) message() (note string, err error) {
 	return "", p.Then(p.Message(kind, int64(bytes), to, int64(tag)))
 }
 
+// ends is the operation of a request that is over.
+func (p *process) ends(request uint64) (int32, error) {
+	id, ok := p.requests[request]
+	if !ok {
+		return 0, fmt.Errorf("request %d is not under way", request)
+	}
+	delete(p.requests, request)
+	return id, nil
+}
+
 // collective replays a collective at its end. Sizes are those of Score-P, which counts a
 // rank's part once for each rank that it goes to, or comes from, itself included but for
 // MPI_IN_PLACE, of which the trace does not tell.
 func (p *process) collective() error {
 	d := p.d
 	operation := int(d.byte())
-	c, ok := p.communicator(d.number())
+	c, size, ok := p.communicator(d.number())
 	root, sent, received := d.number(), d.number(), d.number()
 	name := fmt.Sprint("collective ", operation)
 	if operation < len(collectiveNames) {
@@ -324,72 +338,23 @@ func (p *process) collective() error {
 	if d.Err != nil {
 		return d.Err
 	}
-	size, index := uint64(p.Ranks()), uint64(p.rank)
+	index := uint64(p.rank)
 	if c.members != nil {
-		size, index = uint64(len(c.members)), uint64(slices.Index(c.members, p.rank))
-	}
-	switch name {
-	case "CREATE_HANDLE", "DESTROY_HANDLE", "ALLOCATE", "DEALLOCATE", "CREATE_HANDLE_AND_ALLOCATE", "DESTROY_HANDLE_AND_DEALLOCATE":
-		p.Count(trace.Approximated, name, "takes no time, and no rank waits")
-		return nil
+		index = uint64(slices.Index(c.members, p.rank))
 	}
 	rooted := name == "BCAST" || name == "REDUCE" || name == "GATHER" || name == "SCATTER"
 	switch {
+	case handles[name]:
+		p.Noted(name, "takes no time, and no rank waits")
+		return nil
 	case !ok:
 		p.Count(trace.Refused, name, "on a communicator whose ranks are not known")
 		return nil
 	case index >= size || rooted && root >= size || sent > 1<<62 || received > 1<<62:
 		return fmt.Errorf("%s from rank %d of a communicator of %d ranks, %d B sent and %d B received", name, root, size, sent, received)
 	}
-	// share is what each of the ranks has in what goes to or comes from all.
-	share := func(of uint64) int64 {
-		if of%size != 0 && size > 1 && of%(size-1) == 0 {
-			return int64(of / (size - 1))
-		}
-		return int64((of + size - 1) / size)
-	}
-	atRoot := rooted && root == index
-	same := func(bytes int64) []int64 { return slices.Repeat([]int64{bytes}, int(size)) }
-	none := same(0)
-	var to trace.Operation
-	var bytes int64
-	var send, receive []int64
-	switch name {
-	case "BARRIER":
-		to = trace.Barrier
-	case "BCAST":
-		to, bytes = trace.Broadcast, int64(received)
-	case "ALLREDUCE":
-		to, bytes = trace.Allreduce, share(received)
-	case "ALLGATHER":
-		to, bytes = trace.Allgather, share(received)
-	case "ALLTOALL":
-		to, bytes = trace.Alltoall, share(received)
-	case "REDUCE_SCATTER_BLOCK":
-		to, bytes = trace.ReduceScatter, share(received)*int64(size)
-	case "REDUCE":
-		if to, bytes = trace.Reduce, int64(sent); atRoot && sent == 0 { // in place
-			bytes = int64(received / max(size-1, 1))
-		}
-	case "GATHER":
-		if send, receive = none, none; atRoot && sent == 0 {
-			receive = same(int64(received / max(size-1, 1)))
-		} else if atRoot {
-			receive = same(int64(received / size))
-		} else {
-			send = slices.Clone(none)
-			send[root] = int64(sent)
-		}
-	case "SCATTER":
-		if send, receive = none, none; atRoot && received == 0 {
-			send = same(int64(sent / max(size-1, 1)))
-		} else if atRoot {
-			send = same(int64(sent / size))
-		} else {
-			receive = slices.Clone(none)
-			receive[root] = int64(received)
-		}
-	default:
+	to, known := operations[name]
+	if !known {
 		why := "weft has no algorithm"
 		if name[len(name)-1] == 'V' || name == "ALLTOALLW" || name == "REDUCE_SCATTER" {
 			why = "the trace does not tell the sizes of its parts"
@@ -397,23 +362,54 @@ func (p *process) collective() error {
 		p.Count(trace.Refused, name, why)
 		return nil
 	}
+	note := to.Note()
+	if to == trace.Allgather || to == trace.Alltoall {
+		note = "not in place, if its size does not tell"
+	}
+	p.Noted(name, note)
+	if to == trace.Exchange {
+		return p.rooted(name == "SCATTER", c, int(root), root == index, sent, received)
+	}
+	var bytes int64
+	// share is what each of the ranks has in what comes from all.
+	share := int64((received + size - 1) / size)
+	if received%size != 0 && size > 1 && received%(size-1) == 0 {
+		share = int64(received / (size - 1))
+	}
 	switch to {
-	case "":
-		p.Count(trace.Approximated, name, "messages straight between the ranks")
-		return p.Exchange(c.name, c.members, send, receive)
-	case trace.Barrier, trace.Broadcast:
-		p.Count(trace.Replayed, name, "")
-	case trace.Reduce, trace.Allreduce, trace.ReduceScatter:
-		p.Count(trace.Approximated, name, "combining takes no time")
-	default:
-		p.Count(trace.Approximated, name, "not in place, if its size does not tell")
+	case trace.Broadcast:
+		bytes = int64(received)
+	case trace.Allreduce, trace.Allgather, trace.Alltoall:
+		bytes = share
+	case trace.ReduceScatter:
+		bytes = share * int64(size)
+	case trace.Reduce:
+		if bytes = int64(sent); root == index && sent == 0 { // in place
+			bytes = int64(received / max(size-1, 1))
+		}
 	}
 	if size == 1 {
 		return nil
 	}
-	from := 0
-	if rooted {
-		from = int(root)
+	if !rooted {
+		root = 0
 	}
-	return p.Collect(to, c.name, c.members, bytes, from)
+	return p.Collect(to, c.name, c.members, bytes, int(root))
+}
+
+// rooted replays a gather or a scatter. At the root, what it has not itself, in place, is that of
+// the others alone.
+func (p *process) rooted(scatter bool, c communicator, root int, atRoot bool, sent, received uint64) error {
+	all, own := received, sent
+	if scatter {
+		all, own = sent, received
+	}
+	size := p.Size(c.members)
+	parts := []int64{int64(own)}
+	if atRoot && own == 0 {
+		parts = slices.Repeat([]int64{int64(all) / max(int64(size-1), 1)}, size)
+	} else if atRoot {
+		parts = slices.Repeat([]int64{int64(all) / int64(size)}, size)
+	}
+	return p.Rooted(scatter, c.name, c.members, root, atRoot, parts)
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/mpi/trace"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 const samples = "../../../shared/reference/workloads/formats/otf2/ember_bcast_4ranks"
@@ -195,13 +196,9 @@ func ring(rank int, f *file) {
 
 // written writes the files of a trace and returns the name of its anchor.
 func written(t *testing.T, dir string, files map[string][]byte) string {
-	if err := os.MkdirAll(filepath.Join(dir, "t"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, os.MkdirAll(filepath.Join(dir, "t"), 0o777))
 	for name, content := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), content, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, os.WriteFile(filepath.Join(dir, name), content, 0o666))
 	}
 	return filepath.Join(dir, "t.otf2")
 }
@@ -221,10 +218,7 @@ func TestRing(t *testing.T) {
 			t.Fatal(name, err)
 		}
 	}
-	g, report, err := Import("testdata/t.otf2", trace.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
+	g, report := simtest.Must2(Import("testdata/t.otf2", trace.Default()))(t)
 	if n, sent := g.Count(mpi.Send); n != 4+4+4+3+3+8 || sent != 4800+128+48+96+8 {
 		t.Errorf("%d messages, %d B", n, sent)
 	}
@@ -242,9 +236,7 @@ func TestRing(t *testing.T) {
 	}
 	// Rank 0: the receive begins before the send, the Sendrecv does both at once.
 	var text strings.Builder
-	if _, err := g.WriteTo(&text); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, g.WriteText(&text))
 	const want = `rank 0 {
 l1: calc 0
 l2: calc 11000
@@ -287,10 +279,7 @@ func TestChunks(t *testing.T) {
 	if n := len(files["t/0.evt"]); n < 2*leastChunk {
 		t.Fatal(n)
 	}
-	g, _, err := Import(written(t, t.TempDir(), files), trace.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
+	g, _ := simtest.Must2(Import(written(t, t.TempDir(), files), trace.Default()))(t)
 	if n, sent := g.Count(mpi.Send); n != messages || sent != 8*messages {
 		t.Errorf("%d messages, %d B", n, sent)
 	}
@@ -304,22 +293,13 @@ func TestSample(t *testing.T) {
 		t.Skip("the sample is not here")
 	}
 	defer f.Close()
-	rows, err := csv.NewReader(f).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := simtest.Must(csv.NewReader(f).ReadAll())(t)
 	want := map[string]string{}
 	for _, row := range rows[1:] {
 		want[row[0]+" "+row[1]] = strings.Join(row[2:], " ")
 	}
-	print, err := os.ReadFile(samples + ".print.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, err := readArchive(samples + "/traces.otf2")
-	if err != nil {
-		t.Fatal(err)
-	}
+	print := simtest.Must(os.ReadFile(samples + ".print.txt"))(t)
+	a := simtest.Must(readArchive(samples + "/traces.otf2"))(t)
 	got, sums := map[string]string{}, map[string][3]uint64{}
 	for _, location := range a.ranks {
 		var printed []string
@@ -374,15 +354,12 @@ func TestSample(t *testing.T) {
 	// A broadcast of 4096 B among 4 ranks is 3 messages. Rank 0 computes from Init's end, tick
 	// ...28081171, to Bcast's start, ...28117035, and from its end to Finalize's start, 2454
 	// ticks: at 2,000,000,653 a second, 17932 and 1227 ns.
-	g, _, err := Import(samples+"/traces.otf2", trace.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
+	g, _ := simtest.Must2(Import(samples+"/traces.otf2", trace.Default()))(t)
 	if n, sent := g.Count(mpi.Send); n != 3 || sent != 3*4096 {
 		t.Errorf("%d messages, %d B", n, sent)
 	}
 	var text strings.Builder
-	g.WriteTo(&text)
+	g.WriteText(&text)
 	if !sameLines(text.String(), "l2: calc 17932\nl6: calc 1227\n") {
 		t.Error(text.String())
 	}

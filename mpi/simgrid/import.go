@@ -1,3 +1,5 @@
+// Package simgrid reads the time-independent traces of SimGrid: actions of ranks, whose
+// computations are numbers of floating-point operations.
 package simgrid
 
 import (
@@ -43,7 +45,8 @@ func Is(in *bufio.Reader) bool {
 			continue
 		}
 		_, err := strconv.Atoi(string(words[0]))
-		return err == nil && len(words) > 1 && actions[string(words[1])] != nil
+		_, known := actions[string(words[min(1, len(words)-1)])]
+		return err == nil && len(words) > 1 && known
 	}
 	return false
 }
@@ -237,48 +240,95 @@ type request struct {
 	operation                int32
 }
 
-// actions are the actions that are known: what they do with their arguments, nil for
-// those that cannot be replayed.
-var actions = map[string]func(p *process, name string, args []float64) error{}
+// action is one of the actions that are known.
+type action struct {
+	least, most int                                    // arguments
+	note        string                                 // what is not replayed as it stands
+	do          func(p *process, args []float64) error // nil: it cannot be replayed
+}
+
+var actions map[string]action
 
 func init() {
-	for _, name := range []string{"init", "finalize", "comm_size", "compute", "sleep", "send", "isend", "recv", "irecv", "wait", "test", "waitall", "barrier", "bcast", "reduce", "allreduce", "alltoall", "allgather"} {
-		actions[name] = (*process).known
+	nothing := func(*process, []float64) error { return nil }
+	message := func(kind mpi.Kind, waits bool) func(p *process, args []float64) error {
+		return func(p *process, args []float64) error { return p.message(kind, waits, args) }
 	}
-	for _, name := range []string{"alltoallv", "gather", "scatter", "gatherv", "allgatherv", "scatterv", "reducescatter", "scan", "exscan", "sendrecv", "comm_split", "comm_dup", "testall", "testany", "waitany", "waitsome"} {
-		actions[name] = func(p *process, name string, _ []float64) error {
-			p.Count(trace.Refused, name, "weft does not replay this action")
-			return nil
+	// collective has a count first; root and datatype are the places of these arguments.
+	collective := func(operation trace.Operation, root, datatype int) func(p *process, args []float64) error {
+		return func(p *process, args []float64) error { return p.collective(operation, args, root, datatype) }
+	}
+	// reduction computes after its messages.
+	reduction := func(operation trace.Operation, root, datatype int) func(p *process, args []float64) error {
+		return func(p *process, args []float64) error {
+			if err := p.collective(operation, args, root, datatype); err != nil {
+				return err
+			}
+			return p.compute(args[1])
 		}
+	}
+	const computes = "its computing follows the messages"
+	actions = map[string]action{
+		"init": {0, 1, "", (*process).begin}, "finalize": {0, 0, "", (*process).end}, "comm_size": {1, 1, "", nothing},
+		"compute": {1, 1, "", func(p *process, args []float64) error { return p.compute(args[0]) }},
+		"sleep":   {1, 1, "", func(p *process, args []float64) error { return p.Work(max(args[0], 0) * 1e9) }},
+		"send":    {3, 4, "", message(mpi.Send, true)}, "isend": {3, 4, "", message(mpi.Send, false)},
+		"recv": {3, 4, "", message(mpi.Recv, true)}, "irecv": {3, 4, "", message(mpi.Recv, false)},
+		"wait": {3, 3, "", (*process).wait}, "waitall": {0, 0, "", (*process).waitAll},
+		"test":    {3, 3, "takes no time and completes nothing", nothing},
+		"barrier": {0, 0, "", collective(trace.Barrier, -1, -1)}, "bcast": {1, 3, "", collective(trace.Broadcast, 1, 2)},
+		"reduce": {2, 4, computes, reduction(trace.Reduce, 2, 3)}, "allreduce": {2, 3, computes, reduction(trace.Allreduce, -1, 2)},
+		"alltoall": {2, 4, "", collective(trace.Alltoall, -1, 2)}, "allgather": {2, 4, "", collective(trace.Allgather, -1, 2)},
+	}
+	for _, name := range strings.Fields("alltoallv gather scatter gatherv allgatherv scatterv reducescatter scan exscan sendrecv comm_split comm_dup testall testany waitany waitsome") {
+		actions[name] = action{}
 	}
 }
 
-// arguments are the least and the most that an action takes.
-var arguments = map[string][2]int{"init": {0, 1}, "comm_size": {1, 1}, "compute": {1, 1}, "sleep": {1, 1}, "send": {3, 4}, "isend": {3, 4}, "recv": {3, 4}, "irecv": {3, 4}, "wait": {3, 3}, "test": {3, 3}, "bcast": {1, 3}, "reduce": {2, 4}, "allreduce": {2, 3}, "alltoall": {2, 4}, "allgather": {2, 4}}
-
 // act performs an action.
 func (p *process) act(words []string) error {
-	do := actions[words[0]]
-	if do == nil {
-		return fmt.Errorf("unknown action %q", words[0])
+	name := words[0]
+	a, ok := actions[name]
+	if !ok {
+		return fmt.Errorf("unknown action %q", name)
 	}
-	if p.finalized || p.begun == (words[0] == "init") {
-		return fmt.Errorf("%s: want init first, once, and finalize last", words[0])
+	if p.finalized || p.begun == (name == "init") {
+		return fmt.Errorf("%s: want init first, once, and finalize last", name)
 	}
 	var args []float64
 	for _, w := range words[1:] {
 		v, err := strconv.ParseFloat(w, 64)
 		if err != nil || !(v >= -1 && v < 1<<62) {
-			return fmt.Errorf("%s: argument %q: want a number of 0 to 2^62", words[0], w)
+			return fmt.Errorf("%s: argument %q: want a number of 0 to 2^62", name, w)
 		}
 		args = append(args, v)
 	}
-	return do(p, words[0], args)
+	switch n := len(args); {
+	case a.do == nil:
+		p.Count(trace.Refused, name, "weft does not replay this action")
+		return nil
+	case n < a.least || n > a.most:
+		return fmt.Errorf("%s with %d arguments: want %d to %d", name, n, a.least, a.most)
+	}
+	p.Noted(name, a.note)
+	return a.do(p, args)
+}
+
+func (p *process) begin(args []float64) error {
+	if p.begun = true; len(args) > 0 {
+		p.datatype = doubleType
+	}
+	return nil
+}
+
+func (p *process) end([]float64) error {
+	p.finalized = true
+	return nil
 }
 
 // argument is the i-th, or what stands for one that is not there.
 func argument(args []float64, i int, without float64) float64 {
-	if i < len(args) {
+	if i >= 0 && i < len(args) {
 		return args[i]
 	}
 	return without
@@ -293,83 +343,24 @@ func (p *process) bytes(count float64, args []float64, i int) (int64, error) {
 	return int64(math.Ceil(count * typeBytes[int(datatype)])), nil
 }
 
-// known performs an action that weft replays.
-func (p *process) known(name string, args []float64) error {
-	if n := arguments[name]; len(args) < n[0] || len(args) > n[1] {
-		return fmt.Errorf("%s with %d arguments: want %d to %d", name, len(args), n[0], n[1])
-	}
-	switch name {
-	case "test":
-		p.Count(trace.Approximated, name, "takes no time and completes nothing")
-		return nil
-	case "reduce", "allreduce":
-		p.Count(trace.Approximated, name, "its computing follows the messages")
-	default:
-		p.Count(trace.Replayed, name, "")
-	}
-	switch name {
-	case "init":
-		p.begun = true
-		if len(args) > 0 {
-			p.datatype = doubleType
-		}
-	case "finalize":
-		p.finalized = true
-	case "compute":
-		return p.compute(args[0])
-	case "sleep":
-		return p.Work(max(args[0], 0) * 1e9)
-	case "send", "isend", "recv", "irecv":
-		return p.message(name, args)
-	case "wait":
-		return p.wait(args)
-	case "waitall":
-		var messages []int32
-		for _, r := range p.open {
-			messages = append(messages, r.operation)
-		}
-		p.open = nil
-		return p.Join(messages)
-	case "barrier":
-		return p.collective(trace.Barrier, 0, nil, 0, 0)
-	case "bcast":
-		return p.collective(trace.Broadcast, args[0], args, 1, 2)
-	case "reduce":
-		if err := p.collective(trace.Reduce, args[0], args, 2, 3); err != nil {
-			return err
-		}
-		return p.compute(args[1])
-	case "allreduce":
-		if err := p.collective(trace.Allreduce, args[0], args, -1, 2); err != nil {
-			return err
-		}
-		return p.compute(args[1])
-	case "alltoall":
-		return p.collective(trace.Alltoall, args[0], args, -1, 2)
-	case "allgather":
-		return p.collective(trace.Allgather, args[0], args, -1, 2)
-	}
-	return nil
-}
-
 // compute appends a computation of so many operations.
 func (p *process) compute(flops float64) error {
 	return p.Work(max(flops, 0) / p.flops * 1e9)
 }
 
-// message appends a send or a receive.
-func (p *process) message(name string, args []float64) error {
+// message appends a send or a receive, for which the rank waits at once or not.
+func (p *process) message(kind mpi.Kind, waits bool, args []float64) error {
 	bytes, err := p.bytes(args[2], args, 3)
 	if err != nil {
 		return err
 	}
 	peer, tag := int64(args[0]), int64(args[1])
-	kind, r := mpi.Send, request{int64(p.number), peer, tag, 0}
-	if strings.HasSuffix(name, "recv") {
-		kind, r = mpi.Recv, request{peer, int64(p.number), tag, 0}
-	}
-	if name[0] != 'i' {
+	if waits {
 		return p.Then(p.Message(kind, bytes, peer, tag))
+	}
+	r := request{int64(p.number), peer, tag, 0}
+	if kind == mpi.Recv {
+		r.source, r.destination = r.destination, r.source
 	}
 	r.operation, err = p.Begin(kind, bytes, peer, tag)
 	p.open = append(p.open, r)
@@ -389,16 +380,20 @@ func (p *process) wait(args []float64) error {
 	return p.Join([]int32{r.operation})
 }
 
-// collective appends a collective of all ranks; root and datatype are the places of these
-// arguments.
-func (p *process) collective(operation trace.Operation, count float64, args []float64, root, datatype int) error {
-	bytes, err := p.bytes(count, args, datatype)
+func (p *process) waitAll([]float64) error {
+	var messages []int32
+	for _, r := range p.open {
+		messages = append(messages, r.operation)
+	}
+	p.open = nil
+	return p.Join(messages)
+}
+
+// collective appends a collective of all ranks, of as much as its first argument says.
+func (p *process) collective(operation trace.Operation, args []float64, root, datatype int) error {
+	bytes, err := p.bytes(argument(args, 0, 0), args, datatype)
 	if err != nil {
 		return err
 	}
-	from := 0
-	if root >= 0 {
-		from = int(argument(args, root, 0))
-	}
-	return p.Collect(operation, "", nil, bytes, from)
+	return p.Collect(operation, "", nil, bytes, int(argument(args, root, 0)))
 }

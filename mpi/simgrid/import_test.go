@@ -13,6 +13,7 @@ import (
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/mpi/goal"
 	"github.com/weft-sim/weft/mpi/trace"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 const samples = "../../../shared/reference/workloads/formats/ti/"
@@ -38,14 +39,8 @@ func TestSamples(t *testing.T) {
 		t.Skip("the samples are not here")
 	}
 	defer f.Close()
-	rows, err := csv.NewReader(f).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir, err := filepath.Abs(samples)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := simtest.Must(csv.NewReader(f).ReadAll())(t)
+	dir := simtest.Must(filepath.Abs(samples))(t)
 	list := written(t, dir+"/actions0.txt\n"+dir+"/actions1.txt\n")
 	want := map[string]map[string]int{}
 	for _, row := range rows[1:] {
@@ -56,10 +51,7 @@ func TestSamples(t *testing.T) {
 		if want[file] == nil {
 			want[file] = map[string]int{}
 		}
-		n, err := strconv.Atoi(row[3])
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := simtest.Must(strconv.Atoi(row[3]))(t)
 		want[file][row[2]] += n
 	}
 	for file, want := range want {
@@ -82,17 +74,13 @@ func TestSamples(t *testing.T) {
 // written writes a trace and returns its name.
 func written(t *testing.T, text string) string {
 	file := filepath.Join(t.TempDir(), "t.txt")
-	if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, os.WriteFile(file, []byte(text), 0o666))
 	return file
 }
 
 func text(t *testing.T, g *goal.Schedule) string {
 	var b strings.Builder
-	if _, err := g.WriteTo(&b); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, g.WriteText(&b))
 	return b.String()
 }
 
@@ -102,10 +90,7 @@ func text(t *testing.T, g *goal.Schedule) string {
 func TestImport(t *testing.T) {
 	s := trace.Default()
 	s.Compute = 0.5
-	g, _, err := Import(written(t, "# two ranks\n0 init 1\n1 init 1\n0 isend 1 5 3\n0 compute 4e3\n1 recv 0 5 3\n0 wait 0 1 5\n1 send 0 0 2 1\n0 recv 1 0 2 1\n\n0 finalize\n1 finalize\n"), 2e9, s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g, _ := simtest.Must2(Import(written(t, "# two ranks\n0 init 1\n1 init 1\n0 isend 1 5 3\n0 compute 4e3\n1 recv 0 5 3\n0 wait 0 1 5\n1 send 0 0 2 1\n0 recv 1 0 2 1\n\n0 finalize\n1 finalize\n"), 2e9, s))(t)
 	const want = `num_ranks 2
 
 rank 0 {
@@ -133,10 +118,7 @@ l3 requires l2
 		t.Errorf("%s\nwant:\n%s", got, want)
 	}
 	// Ring allreduce of 3 ranks: 4 rounds, a message a rank in each, and 1 s of computing.
-	g, _, err = Import(written(t, "0 init\n1 init\n2 init\n0 allreduce 300 1e9\n1 allreduce 300 1e9\n2 allreduce 300 1e9\n0 finalize\n1 finalize\n2 finalize\n"), 1e9, trace.Default())
-	if err != nil {
-		t.Fatal(err)
-	}
+	g, _ = simtest.Must2(Import(written(t, "0 init\n1 init\n2 init\n0 allreduce 300 1e9\n1 allreduce 300 1e9\n2 allreduce 300 1e9\n0 finalize\n1 finalize\n2 finalize\n"), 1e9, trace.Default()))(t)
 	if n, bytes := g.Count(mpi.Send); n != 12 || bytes != 1200 {
 		t.Errorf("%d messages, %d B", n, bytes)
 	}
@@ -180,9 +162,7 @@ func FuzzImport(f *testing.F) {
 	f.Add("0 init 1\n1 init 1\n0 isend 1 5 3\n0 compute 4e3\n1 recv 0 5 3\n0 wait 0 1 5\n0 bcast 8 0 1\n1 bcast 8 0 1\n0 finalize\n1 finalize\n")
 	f.Fuzz(func(t *testing.T, content string) {
 		dir := t.TempDir()
-		if err := os.WriteFile(filepath.Join(dir, "t"), []byte(content), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, os.WriteFile(filepath.Join(dir, "t"), []byte(content), 0o666))
 		if g, _, err := Import(filepath.Join(dir, "t"), 1e9, trace.Default()); err == nil && g.Ranks() == 0 {
 			t.Error("no ranks")
 		}

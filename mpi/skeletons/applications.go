@@ -115,11 +115,11 @@ func init() {
 		if err := needRanks("nas-lu", e.Ranks >= 1 && e.Ranks&(e.Ranks-1) == 0, e.Ranks, "a power of two"); err != nil {
 			return nil, err
 		}
-		l := newLU(p.n, e.Ranks, c.Compute)
-		if err := needRanks("nas-lu", l.xdim*4 <= p.n, e.Ranks, "at least 4 points a rank along each dimension,"); err != nil {
+		xdim := 1 << (bits.Len(uint(e.Ranks)) / 2)
+		if err := needRanks("nas-lu", xdim*4 <= p.n, e.Ranks, "at least 4 points a rank along each dimension,"); err != nil {
 			return nil, err
 		}
-		return mpi.Iterate(l, c.times(p.iterations)), nil
+		return mpi.Iterate(luIteration(p.n, xdim, e.Ranks, c.Compute), c.times(p.iterations)), nil
 	})
 }
 
@@ -129,77 +129,49 @@ type luClass struct{ n, iterations int }
 // classes D and E.
 var luClasses = map[string]luClass{"A": {64, 250}, "B": {102, 250}, "C": {162, 250}, "D": {408, 300}, "E": {1020, 300}}
 
-// lu is one iteration (SSOR step) of NAS LU: a lower and an upper sweep over
+// luIteration is one iteration (SSOR step) of NAS LU: a lower and an upper sweep over
 // the inner planes, in each of which a rank receives from two neighbours,
 // computes and sends to the other two (exchange_1), and an exchange of two
 // planes of faces for the right-hand side (exchange_3). The computing time is
 // spread evenly over the planes of both sweeps. Ranks are numbered along x
 // first.
-type lu struct {
-	n, xdim, ydim  int
-	ranks, planes  int
-	plane          sim.Time // computing time
-	alongX, alongY []int64  // bytes of a message to a neighbour in x, by y; in y, by x
-}
-
-func newLU(n, ranks int, compute sim.Time) *lu {
-	dims := bits.Len(uint(ranks)) - 1
-	xdim := 1 << ((dims + 1) / 2)
-	l := &lu{n: n, xdim: xdim, ydim: ranks / xdim, ranks: ranks, planes: n - 2}
-	l.plane = compute / sim.Time(2*l.planes)
+func luIteration(n, xdim, ranks int, compute sim.Time) collectives.Schedule {
+	ydim, planes := ranks/xdim, n-2
 	// The points of position i among so many positions, 5 variables each.
-	side := func(positions int) []int64 {
-		bytes := make([]int64, positions)
-		for i := range bytes {
-			bytes[i] = int64((i+1)*n/positions-i*n/positions) * 5 * 8
+	side := func(i, positions int) int64 { return int64((i+1)*n/positions-i*n/positions) * 5 * 8 }
+	sweep := 6 * planes
+	return collectives.Uniform(ranks, sweep+1, func(rank, round int, dst []collectives.Op) []collectives.Op {
+		x, y := rank%xdim, rank/xdim
+		// neighbours visits those a step away in x and in y, with the bytes of a message of a plane.
+		neighbours := func(step int, visit func(peer int, bytes int64)) {
+			if to := x + step; to >= 0 && to < xdim {
+				visit(rank+step, side(y, ydim))
+			}
+			if to := y + step; to >= 0 && to < ydim {
+				visit(rank+step*xdim, side(x, xdim))
+			}
 		}
-		return bytes
-	}
-	l.alongX, l.alongY = side(l.ydim), side(l.xdim)
-	return l
-}
-
-func (l *lu) Ranks() int     { return l.ranks }
-func (l *lu) Rounds(int) int { return 2*3*l.planes + 1 }
-
-func (l *lu) Round(rank, round int, dst []collectives.Op) []collectives.Op {
-	x, y := rank%l.xdim, rank/l.xdim
-	alongX, alongY := l.alongX[y], l.alongY[x]
-	sweep := 6 * l.planes
-	if round == sweep {
-		// Two layers of all planes, with all neighbours at once.
-		layers := int64(2 * l.n)
-		for _, step := range []int{-1, 1} {
-			if to := x + step; to >= 0 && to < l.xdim {
-				dst = append(dst, collectives.RecvOp(rank+step, 2, layers*alongX), collectives.SendOp(rank+step, 2, layers*alongX))
+		direction, tag := 1, 0 // the lower sweep goes up in x and y
+		if round >= sweep/2 {
+			direction, tag = -1, 1
+		}
+		switch {
+		case round == sweep: // two layers of all planes, with all neighbours at once
+			for _, step := range []int{-1, 1} {
+				neighbours(step, func(peer int, bytes int64) {
+					bytes *= int64(2 * n)
+					dst = append(dst, collectives.RecvOp(peer, 2, bytes), collectives.SendOp(peer, 2, bytes))
+				})
 			}
-			if to := y + step; to >= 0 && to < l.ydim {
-				dst = append(dst, collectives.RecvOp(rank+step*l.xdim, 2, layers*alongY), collectives.SendOp(rank+step*l.xdim, 2, layers*alongY))
-			}
+		case round%3 == 0:
+			neighbours(-direction, func(peer int, bytes int64) { dst = append(dst, collectives.RecvOp(peer, tag, bytes)) })
+		case round%3 == 1:
+			dst = append(dst, collectives.Op{Kind: collectives.Compute, Time: compute / sim.Time(2*planes)})
+		default:
+			neighbours(direction, func(peer int, bytes int64) { dst = append(dst, collectives.SendOp(peer, tag, bytes)) })
 		}
 		return dst
-	}
-	direction, tag := 1, 0 // the lower sweep goes up in x and y
-	if round >= sweep/2 {
-		direction, tag = -1, 1
-	}
-	at := func(step int, op func(peer, tag int, bytes int64) collectives.Op) {
-		if to := x + step; to >= 0 && to < l.xdim {
-			dst = append(dst, op(rank+step, tag, alongX))
-		}
-		if to := y + step; to >= 0 && to < l.ydim {
-			dst = append(dst, op(rank+step*l.xdim, tag, alongY))
-		}
-	}
-	switch round % 3 {
-	case 0:
-		at(-direction, collectives.RecvOp)
-	case 1:
-		dst = append(dst, collectives.Op{Kind: collectives.Compute, Time: l.plane})
-	case 2:
-		at(direction, collectives.SendOp)
-	}
-	return dst
+	})
 }
 
 // Halo configures the exchange of halos on a grid of ranks.

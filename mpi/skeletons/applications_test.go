@@ -11,6 +11,7 @@ import (
 	"github.com/weft-sim/weft/collectives"
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // Messages and bytes of a whole program, from what its source says of its communication.
@@ -98,10 +99,7 @@ func TestApplicationsAsMFNetSim(t *testing.T) {
 
 func programOf(t *testing.T, file string, ranks int) collectives.Schedule {
 	t.Helper()
-	p, err := Registry.Build("program", &ProgramFile{file}, Env{Ranks: ranks, PerNode: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := simtest.Must(Registry.Build("program", &ProgramFile{file}, Env{Ranks: ranks, PerNode: 1}))(t)
 	return p.(collectives.Schedule)
 }
 
@@ -111,10 +109,7 @@ func programOf(t *testing.T, file string, ranks int) collectives.Schedule {
 func TestSweepWavefront(t *testing.T) {
 	s := skeleton(t, "sweep3d", 16, func(c *Sweep3D) { c.Compute = 32 * sim.Millisecond })
 	free := mpi.DefaultLogGOPS
-	r, err := free.Run(mpi.RunSchedule(s, mpi.Costs{}, sim.Nanosecond), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := simtest.Must(free.Run(mpi.RunSchedule(s, mpi.Costs{}, sim.Nanosecond), nil))(t)
 	finish := int64(0)
 	for _, f := range r.Finish {
 		finish = max(finish, f)
@@ -128,9 +123,7 @@ func TestSweepWavefront(t *testing.T) {
 // Traffic sends what its load says, to where its pattern or matrix says.
 func TestTraffic(t *testing.T) {
 	matrix := filepath.Join(t.TempDir(), "matrix.csv")
-	if err := os.WriteFile(matrix, []byte("# a matrix\n0,1,3\n0,2,1\n3,0,2\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, os.WriteFile(matrix, []byte("# a matrix\n0,1,3\n0,2,1\n3,0,2\n"), 0o666))
 	for pattern, set := range map[string]func(*Traffic){
 		"uniform":     func(*Traffic) {},
 		"permutation": func(*Traffic) {},
@@ -140,10 +133,7 @@ func TestTraffic(t *testing.T) {
 	} {
 		c := Traffic{Pattern: pattern, Bytes: 1000, Load: 0.5, Rate: 4e8, Gaps: "fixed", Messages: 400, Seed: 1}
 		set(&c)
-		p, err := newTraffic(c, Env{Ranks: 8, PerNode: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := simtest.Must(newTraffic(c, Env{Ranks: 8, PerNode: 1}))(t)
 		w := p.(*traffic)
 		var sent [8]int
 		to := map[[2]int32]int{}
@@ -179,10 +169,7 @@ func TestTraffic(t *testing.T) {
 				t.Errorf("matrix: %v, %v", sent, to)
 			}
 		}
-		l, err := mpi.DefaultLogGOPS.Run(w.Run(sim.Nanosecond, mpi.Costs{}), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := simtest.Must(mpi.DefaultLogGOPS.Run(w.Run(sim.Nanosecond, mpi.Costs{}), nil))(t)
 		// 1000 B at half of 0.4 Gb/s are 40 us each.
 		last := int64(0)
 		for _, f := range l.Finish {

@@ -6,11 +6,18 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/weft-sim/weft/fabric/hca"
+	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/mpi/goal"
+	"github.com/weft-sim/weft/mpi/trace"
+	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 const pairGOAL = "num_ranks 2\nrank 0 {\nsend 8b to 1\n}\nrank 1 {\nrecv 8b from 0\n}\n"
@@ -23,25 +30,145 @@ func TestGOALCompressed(t *testing.T) {
 	if _, err := z.Write([]byte(pairGOAL)); err != nil || z.Close() != nil {
 		t.Fatal(err)
 	}
-	standard, err := zstd.NewWriter(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	standard := simtest.Must(zstd.NewWriter(nil))(t)
 	for name, content := range map[string][]byte{"plain.zst": []byte(pairGOAL), "a.goal": packed.Bytes(), "b.goal": standard.EncodeAll([]byte(pairGOAL), nil)} {
 		path := filepath.Join(t.TempDir(), name)
-		if err := os.WriteFile(path, content, 0o666); err != nil {
-			t.Fatal(err)
-		}
-		p, err := Registry.Build("goal", &Goal{File: path}, Env{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		want, err := goal.Parse(path, strings.NewReader(pairGOAL))
-		if err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, os.WriteFile(path, content, 0o666))
+		p := simtest.Must(Registry.Build("goal", &Goal{File: path}, Env{}))(t)
+		want := simtest.Must(goal.Parse(path, strings.NewReader(pairGOAL)))(t)
 		if !reflect.DeepEqual(p, Program(want)) {
 			t.Errorf("%s: %+v, want %+v", name, p, want)
 		}
 	}
+}
+
+// TestTimelineOfSettings: whatever the library, connections, noise and memory are, what ranks do and wait
+// for adds up, and so does the critical path; and the run is the run without a timeline.
+func TestTimelineOfSettings(t *testing.T) {
+	// Ranks that begin late, whose connections others close, or who connect when a message is staged.
+	pauses := map[string]bool{"noise": true, "torn down": true, "staging": true}
+	for name, set := range map[string]func(c *mpi.Config){
+		"datagrams":      func(c *mpi.Config) { c.Connections.Mode = mpi.UD },
+		"xrc, on demand": func(c *mpi.Config) { c.Connections.Mode, c.Connections.OnDemand = mpi.XRCS, true },
+		"groups":         func(c *mpi.Config) { c.Connections.Group = 4 },
+		"proxies":        func(c *mpi.Config) { c.Connections.Group, c.Connections.Proxy = 4, true },
+		"torn down":      func(c *mpi.Config) { c.Connections.OnDemand, c.Connections.TearDown = true, true },
+		"few buffers":    func(c *mpi.Config) { c.Connections.Mode, c.Connections.Preposted = mpi.RC, 1 },
+		"staging":        func(c *mpi.Config) { c.Protocols.StagingPage, c.Connections.OnDemand = 300*sim.Nanosecond, true },
+		"no overheads": func(c *mpi.Config) {
+			c.Protocols.SendOverhead, c.Protocols.RecvOverhead, c.Protocols.PollOverhead = 0, 0, 0
+		},
+		"rendezvous": func(c *mpi.Config) { c.Protocols.EagerLimit, c.Protocols.RegisterTime = 0, sim.Microsecond },
+		"noise": func(c *mpi.Config) {
+			c.Noise = mpi.Noise{StartSkew: 5 * sim.Microsecond, Call: 100 * sim.Nanosecond, CallLaw: mpi.Exponential, DaemonEvery: 20 * sim.Microsecond, DaemonTime: 2 * sim.Microsecond}
+		},
+		"shared memory": func(c *mpi.Config) { c.Memory = mpi.Memory{Bandwidth: 60e9, Domains: 1} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, skeleton := range []string{"halo", "osu-alltoall", "nas-lu", "stencil", "many-to-one", "traffic"} {
+				config := mpi.Config{
+					Placement: mpi.Placement{Type: mpi.Block, PerNode: 4}, Protocols: mpi.DefaultProtocols, Connections: mpi.DefaultConnections,
+					Memory: mpi.DefaultMemory, Adapter: hca.QDR, Transport: mpi.DefaultLogGP.New, Seed: 1,
+				}
+				set(&config)
+				program := sample(t, skeleton)
+				without, err := config.Run(program.Run(sim.Picosecond, mpi.Costs{}))
+				if err != nil {
+					t.Fatal(skeleton, err)
+				}
+				config.Timeline = mpi.NewTimeline(1 << 20)
+				r, err := config.Run(program.Run(sim.Picosecond, mpi.Costs{}))
+				if err != nil || r.Elapsed != without.Elapsed || r.Stats != without.Stats {
+					t.Errorf("%s: %v, %+v, without a timeline %+v", skeleton, err, r.Stats, without.Stats)
+				}
+				checkTimeline(t, config.Timeline, &r)
+				for rank := range config.Timeline.Ranks() {
+					config.Timeline.Of(rank, func(a mpi.Activity) {
+						if a.What == mpi.Pausing && skeleton != "traffic" && !pauses[name] {
+							t.Fatalf("%s: rank %d waits for nothing: %+v", skeleton, rank, a)
+						}
+					})
+				}
+			}
+		})
+	}
+}
+
+// counted counts what a program hands out, by kind of operation.
+func counted(w mpi.Workload) (n, size [3]int64) {
+	for r := range int32(w.Ranks()) {
+		for ops := w.Start(r, nil); len(ops) > 0; {
+			op := ops[0]
+			n[op.Kind]++
+			size[op.Kind] += op.Size
+			ops = w.Done(r, op.ID, 0, w.Started(r, op.ID, 0, ops[1:]))
+		}
+	}
+	return n, size
+}
+
+// checkExport: the schedule of a program has its messages, is the same from text and from
+// binary, and goes to its end on the LogGOPS machine; it returns when its ranks do.
+func checkExport(t *testing.T, programs []trace.Program) []int64 {
+	t.Helper()
+	g, _ := simtest.Must2(trace.Export("x", programs))(t)
+	var text, again, binary, binaryAgain bytes.Buffer
+	simtest.Check(t, g.WriteText(&text))
+	simtest.Check(t, g.WriteBinary(&binary))
+	fromText := simtest.Must(goal.Parse("text", bytes.NewReader(text.Bytes())))(t)
+	fromBinary := simtest.Must(goal.Parse("binary", bytes.NewReader(binary.Bytes())))(t)
+	if err := fromBinary.WriteText(&again); err != nil || again.String() != text.String() {
+		t.Errorf("the binary form is another schedule (%v)", err)
+	}
+	if err := fromText.WriteBinary(&binaryAgain); err != nil || !bytes.Equal(binaryAgain.Bytes(), binary.Bytes()) {
+		t.Errorf("the text is another schedule (%v)", err)
+	}
+	var n, size [3]int64
+	for _, p := range programs {
+		for range p.Repeat {
+			a, b := counted(p.Run())
+			for k := range n {
+				n[k] += a[k]
+				size[k] += b[k]
+			}
+		}
+	}
+	for _, kind := range []mpi.Kind{mpi.Send, mpi.Recv} {
+		if a, b := fromText.Count(kind); a != n[kind] || b != size[kind] {
+			t.Errorf("%d %vs of %d B, want %d of %d", a, kind, b, n[kind], size[kind])
+		}
+	}
+	r := simtest.Must(mpi.DefaultLogGOPS.Run(fromText.Replay(1), nil))(t)
+	if r.Messages != n[mpi.Send] {
+		t.Errorf("%d messages in the replay, want %d", r.Messages, n[mpi.Send])
+	}
+	return r.Finish
+}
+
+// TestExport: every skeleton becomes a schedule that ends when the skeleton does, to the
+// nanosecond, but for traffic: it sends at times of its own, which the time of earlier messages
+// moves in a schedule.
+func TestExport(t *testing.T) {
+	for _, name := range Registry.Names() {
+		t.Run(name, func(t *testing.T) {
+			program := sample(t, name)
+			run := func() mpi.Workload { return program.Run(sim.Nanosecond, mpi.Costs{Combine: 500}) }
+			finish := checkExport(t, []trace.Program{{Run: run, Repeat: 1}})
+			want := simtest.Must(mpi.DefaultLogGOPS.Run(run(), nil))(t)
+			if name != "traffic" && !slices.Equal(finish, want.Finish) {
+				t.Errorf("ends at %v, want %v", finish, want.Finish)
+			}
+		})
+	}
+}
+
+// TestExportOfJobs: jobs follow each other in ranks, begin at their times, and each rank
+// repeats its program when it is through with it.
+func TestExportOfJobs(t *testing.T) {
+	var programs []trace.Program
+	for i, name := range []string{"halo", "goal", "traffic"} {
+		program := sample(t, name)
+		programs = append(programs, trace.Program{Run: func() mpi.Workload { return program.Run(sim.Nanosecond, mpi.Costs{}) }, Start: int64(1000 * i), Repeat: 1 + i})
+	}
+	checkExport(t, programs)
 }

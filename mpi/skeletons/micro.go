@@ -57,26 +57,19 @@ func pingPong(ranks int, bytes int64) collectives.Schedule {
 	})
 }
 
+// bandwidth sends a window of messages from the first half, and an answer to each of these ranks.
 func bandwidth(ranks, window int, bytes int64) collectives.Schedule {
 	half := ranks / 2
 	return collectives.Uniform(ranks, 2, func(rank, round int, dst []collectives.Op) []collectives.Op {
-		peer := (rank + half) % ranks
-		if sends := rank < half; sends == (round == 0) {
-			n, size := window, bytes
-			if !sends {
-				n, size = 1, 4
-			}
-			for range n {
-				dst = append(dst, collectives.SendOp(peer, 0, size))
-			}
-			return dst
+		n, size, op := window, bytes, collectives.RecvOp
+		if round == 1 {
+			n, size = 1, acknowledgement
 		}
-		n, size := window, bytes
-		if rank < half {
-			n, size = 1, 4
+		if (rank < half) == (round == 0) {
+			op = collectives.SendOp
 		}
 		for range n {
-			dst = append(dst, collectives.RecvOp(peer, 0, size))
+			dst = append(dst, op((rank+half)%ranks, 0, size))
 		}
 		return dst
 	})

@@ -10,14 +10,12 @@ import (
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 func skeleton[C any](t *testing.T, name string, ranks int, set func(*C)) collectives.Schedule {
 	t.Helper()
-	s, err := param.Make(Registry, name, Env{Ranks: ranks, PerNode: 4}, set)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := simtest.Must(param.Make(Registry, name, Env{Ranks: ranks, PerNode: 4}, set))(t)
 	return s.(collectives.Schedule)
 }
 
@@ -35,29 +33,17 @@ func TestSkeletonsRun(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := sample(t, name)
 			work := s.Run(sim.Picosecond, mpi.Costs{})
-			r, err := machine.Run(work)
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := simtest.Must(machine.Run(work))(t)
 			for _, connections := range []mpi.Connections{mpi.DefaultConnections, onDemand} {
 				recorded := machine
 				recorded.Connections, recorded.Timeline = connections, mpi.NewTimeline(1<<20)
-				r, err := recorded.Run(s.Run(sim.Picosecond, mpi.Costs{}))
-				if err != nil {
-					t.Fatal(err)
-				}
+				r := simtest.Must(recorded.Run(s.Run(sim.Picosecond, mpi.Costs{})))(t)
 				checkTimeline(t, recorded.Timeline, &r)
 			}
-			l, err := mpi.DefaultLogGOPS.Run(s.Run(sim.Nanosecond, mpi.Costs{}), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			l := simtest.Must(mpi.DefaultLogGOPS.Run(s.Run(sim.Nanosecond, mpi.Costs{}), nil))(t)
 			timed := mpi.DefaultLogGOPS
 			timed.Timeline = mpi.NewTimeline(1 << 20)
-			again, err := timed.Run(s.Run(sim.Nanosecond, mpi.Costs{}), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			again := simtest.Must(timed.Run(s.Run(sim.Nanosecond, mpi.Costs{}), nil))(t)
 			if !slices.Equal(again.Finish, l.Finish) {
 				t.Error("a timeline changes the times of the LogGOPS machine")
 			}
@@ -92,10 +78,7 @@ func inPicoseconds(finish []int64) *mpi.Result {
 // sample is a skeleton with its defaults, on 16 ranks or 15.
 func sample(t *testing.T, name string) Program {
 	t.Helper()
-	config, err := Registry.Config(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := simtest.Must(Registry.Config(name))(t)
 	ranks := 16
 	if _, ok := config.(*Contention); ok {
 		ranks = 15
@@ -115,11 +98,7 @@ func sample(t *testing.T, name string) Program {
 	if program, ok := config.(*ProgramFile); ok {
 		program.File = "testdata/steps.toml"
 	}
-	s, err := Registry.Build(name, config, Env{Ranks: ranks, PerNode: 4})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return simtest.Must(Registry.Build(name, config, Env{Ranks: ranks, PerNode: 4}))(t)
 }
 
 // onDemand makes connections when they are first used.
@@ -213,10 +192,7 @@ func TestLUCommunication(t *testing.T) {
 // twice that, the second waiting for the first at the far corner only.
 func TestLUWavefront(t *testing.T) {
 	s := skeleton(t, "nas-lu", 16, func(c *LU) { c.Iterations = Iterations{1, 124 * sim.Millisecond} })
-	r, err := mpi.DefaultLogGOPS.Run(mpi.RunSchedule(s, mpi.Costs{}, sim.Nanosecond), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := simtest.Must(mpi.DefaultLogGOPS.Run(mpi.RunSchedule(s, mpi.Costs{}, sim.Nanosecond), nil))(t)
 	finish := int64(0)
 	for _, f := range r.Finish {
 		finish = max(finish, f)

@@ -1,3 +1,5 @@
+// Package trace turns the operations that a trace records into a schedule that is
+// replayed, and says what became of them. Packages of formats use it.
 package trace
 
 import (
@@ -43,8 +45,18 @@ const (
 	Barrier       Operation = "barrier"
 )
 
-// exchanged is a collective without an algorithm.
-const exchanged Operation = "exchange"
+// Exchange is a collective without an algorithm, of which every rank knows its own part only:
+// [Process.Exchange].
+const Exchange Operation = "exchange"
+
+// notes say what of an operation is not replayed as it stands.
+var notes = map[Operation]string{
+	Allreduce: "combining takes no time", Reduce: "combining takes no time", ReduceScatter: "combining takes no time, around a ring",
+	Exchange: "messages straight between the ranks",
+}
+
+// Note says what of an operation is not replayed as it stands; "" if all is.
+func (o Operation) Note() string { return notes[o] }
 
 // rooted tells whether the operation has a root.
 func (o Operation) rooted() bool { return o == Broadcast || o == Reduce }
@@ -93,6 +105,14 @@ func NewBuilder(name string, ranks int, settings Settings) *Builder {
 
 // Ranks is the number of ranks.
 func (b *Builder) Ranks() int { return b.ranks }
+
+// Size is the number of ranks in a group; nil: all.
+func (b *Builder) Size(members []int) int {
+	if members == nil {
+		return b.ranks
+	}
+	return len(members)
+}
 
 // Number is that of the rank that is built.
 func (b *Builder) Number() int { return b.rank }
@@ -157,36 +177,44 @@ func (b *Builder) Collective(operation Operation, group string, members []int, b
 	var ops []collectives.Op
 	for round := range rounds {
 		ops = c.schedule.Round(index, round, ops[:0])
-		var done []int32
-		for _, op := range ops {
-			kind := mpi.Send
-			switch op.Kind {
-			case collectives.Recv:
-				kind = mpi.Recv
-			case collectives.Send:
-			default:
-				continue // moving data inside a rank, which takes no time here
-			}
-			peer := op.Peer
-			if members != nil {
-				peer = int32(members[peer])
-			}
-			id, err := b.Add(kind, op.Bytes, peer, c.tag(op.Tag))
-			if err != nil {
-				return 0, 0, err
-			}
-			b.After(last, id)
-			done = append(done, id)
-		}
-		if len(done) == 1 {
+		done, err := b.messages(last, ops, c, members)
+		switch {
+		case err != nil:
+			return 0, 0, err
+		case len(done) == 1:
 			last = done[0]
-		} else if len(done) > 1 {
+		case len(done) > 1:
 			if last, err = b.gather(done); err != nil {
 				return 0, 0, err
 			}
 		}
 	}
 	return first, last, nil
+}
+
+// messages appends the messages among the operations of a round, which wait for an operation; moving
+// data inside a rank takes no time here.
+func (b *Builder) messages(behind int32, ops []collectives.Op, c *collective, members []int) (done []int32, err error) {
+	for _, op := range ops {
+		kind := mpi.Send
+		switch op.Kind {
+		case collectives.Recv:
+			kind = mpi.Recv
+		case collectives.Compute, collectives.Copy:
+			continue
+		}
+		peer := op.Peer
+		if members != nil {
+			peer = int32(members[peer])
+		}
+		id, err := b.Add(kind, op.Bytes, peer, c.tag(op.Tag))
+		if err != nil {
+			return nil, err
+		}
+		b.After(behind, id)
+		done = append(done, id)
+	}
+	return done, nil
 }
 
 // gather appends an operation that waits for others.
@@ -227,7 +255,7 @@ func (b *Builder) join(operation Operation, group string, size int, bytes int64,
 	}
 	c := collective{operation: operation, bytes: bytes, root: root, number: b.carried, rounds: -1}
 	b.carried++
-	if operation == exchanged {
+	if operation == Exchange {
 		b.group[group] = append(b.group[group], c)
 		return &b.group[group][k], nil
 	}
@@ -264,4 +292,125 @@ func (b *Builder) Schedule() (*goal.Schedule, error) {
 		return nil, err
 	}
 	return b.Builder.Schedule()
+}
+
+// Process is a rank that does one thing after another, but for the messages that it
+// begins and waits for later.
+type Process struct {
+	*Builder
+	last int32 // what the next operation waits for
+}
+
+// Process begins the next rank, with something for its first operation to wait for.
+func (b *Builder) Process() (*Process, error) {
+	b.Rank()
+	p := &Process{Builder: b}
+	var err error
+	p.last, err = b.Compute(0)
+	return p, err
+}
+
+// Then makes an operation follow the last.
+func (p *Process) Then(operation int32, err error) error {
+	if err == nil {
+		p.After(p.last, operation)
+		p.last = operation
+	}
+	return err
+}
+
+// Work makes the rank compute for so many ns of the trace.
+func (p *Process) Work(ns float64) error { return p.Then(p.Compute(ns)) }
+
+// Begin begins a message, for which the rank does not wait until [Process.Join].
+func (p *Process) Begin(kind mpi.Kind, bytes, peer, tag int64) (int32, error) {
+	id, err := p.Message(kind, bytes, peer, tag)
+	if err == nil {
+		p.After(p.last, id)
+	}
+	return id, err
+}
+
+// Join makes the rank wait for messages that it began.
+func (p *Process) Join(messages []int32) error {
+	return p.Then(p.gather(messages))
+}
+
+// Collect makes the rank take part in a collective, which is that of [Builder.Collective].
+func (p *Process) Collect(operation Operation, group string, members []int, bytes int64, root int) error {
+	return p.around(p.Collective(operation, group, members, bytes, root))
+}
+
+// Exchange makes the rank take part in an exchange of messages straight between the
+// members of a group: bytes to send to and to receive from each of them, in their order; of
+// 0 bytes there is no message. What it sends itself takes no time.
+func (p *Process) Exchange(group string, members []int, send, receive []int64) error {
+	return p.around(p.exchange(group, members, send, receive))
+}
+
+// Rooted is an exchange in which a root sends to all members of a group, or else receives from
+// all: parts are their bytes at the root, elsewhere those of the rank alone.
+func (p *Process) Rooted(scatter bool, group string, members []int, root int, atRoot bool, parts []int64) error {
+	none := make([]int64, p.Size(members))
+	if !atRoot {
+		own := parts[0]
+		parts = make([]int64, len(none))
+		parts[root] = own
+	}
+	if scatter == atRoot {
+		return p.Exchange(group, members, parts, none)
+	}
+	return p.Exchange(group, members, none, parts)
+}
+
+// around follows operations of which the first waits for all before, and all after for
+// the last.
+func (p *Process) around(first, last int32, err error) error {
+	if err == nil {
+		p.After(p.last, first)
+		p.last = last
+	}
+	return err
+}
+
+// exchange is a collective of which every rank knows its own part only.
+func (b *Builder) exchange(group string, members []int, send, receive []int64) (first, last int32, err error) {
+	index, size, err := b.position(Exchange, group, members)
+	if err != nil {
+		return 0, 0, err
+	}
+	if len(send) != size || len(receive) != size {
+		return 0, 0, fmt.Errorf("an exchange of %d and %d parts in a group of %d ranks", len(send), len(receive), size)
+	}
+	c, err := b.join(Exchange, group, size, 0, 0)
+	if err != nil {
+		return 0, 0, err
+	}
+	if first, err = b.Compute(0); err != nil {
+		return 0, 0, err
+	}
+	var ops []collectives.Op
+	for step := 1; step < size; step++ { // from the next rank on, so that not all begin with one
+		from, to := (index+size-step)%size, (index+step)%size
+		if receive[from] != 0 {
+			ops = append(ops, collectives.RecvOp(from, 0, receive[from]))
+		}
+		if send[to] != 0 {
+			ops = append(ops, collectives.SendOp(to, 0, send[to]))
+		}
+	}
+	done, err := b.messages(first, ops, c, members)
+	if err == nil {
+		last, err = b.gather(append([]int32{first}, done...))
+	}
+	return first, last, err
+}
+
+// Nothing is an operation that ends when the last has.
+func (p *Process) Nothing() (int32, error) {
+	id, err := p.Compute(0)
+	if err == nil {
+		p.After(p.last, id)
+	}
+	return id, err
 }

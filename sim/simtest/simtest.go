@@ -71,3 +71,29 @@ func Threads(t testing.TB, trial int) []int {
 	}
 	return append([]int{1}, Some(t, trial, 2, 3, 5)...)
 }
+
+// Must is what a call returns; an error ends the test: Must(f())(t).
+func Must[T any](value T, err error) func(t testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		Check(t, err)
+		return value
+	}
+}
+
+// Must2 is Must for two results.
+func Must2[T, U any](x T, y U, err error) func(t testing.TB) (T, U) {
+	return func(t testing.TB) (T, U) {
+		t.Helper()
+		Check(t, err)
+		return x, y
+	}
+}
+
+// Check ends the test if there is an error.
+func Check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 type all struct {
@@ -54,9 +56,7 @@ func TestArchive(t *testing.T) {
 		var y all
 		r := Reader(b)
 		y.Archive(r)
-		if err := r.End(); err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, r.End())
 		if again := written(&y); !bytes.Equal(again, b) || !slices.Equal(x.list, y.list) || x.i64 != y.i64 || x.f != y.f || x.s != y.s {
 			t.Errorf("%+v came back as %+v", x, y)
 		}
@@ -108,6 +108,74 @@ func FuzzArchive(f *testing.F) {
 		r = Reader(written(&y))
 		if z.Archive(r); r.End() != nil {
 			t.Errorf("%+v is not read again: %v", y, r.End())
+		}
+	})
+}
+
+func exampleFile() *File {
+	return &File{Build: "v1", States: []State{
+		{"a", []string{"traffic.load = 0.3", "seed = 1"}, bytes.Repeat([]byte("state"), 100)},
+		{"b", []string{"traffic.load = 0.4", "seed = 1", `routing.type = "min"`}, nil},
+	}}
+}
+
+// TestFile: a file comes back, and one that cannot be used says why.
+func TestFile(t *testing.T) {
+	whole := exampleFile().Encode()
+	if !bytes.Equal(whole, exampleFile().Encode()) {
+		t.Error("equal files give other bytes")
+	}
+	f := simtest.Must(Decode(whole, "v1", 1<<20))(t)
+	if data, err := f.Find("a", nil); err != nil || string(data[:5]) != "state" || len(data) != 500 {
+		t.Errorf("%q, %v", data, err)
+	}
+	for _, c := range []struct {
+		settings []string
+		want     string
+	}{
+		{[]string{"traffic.load = 0.5", "seed = 1"}, "is of other settings: traffic.load = 0.3, here 0.5"},
+		{[]string{"traffic.load = 0.4", "seed = 1", `routing.type = "val"`}, `is of other settings: routing.type = "min", here "val"`},
+		{[]string{"traffic.load = 0.3", "seed = 1", "x = 2"}, "is of other settings: x = 2 is not set there"},
+		{[]string{"traffic.load = 0.3"}, "is of other settings: seed = 1 is not set here"},
+	} {
+		if _, err := f.Find("c", c.settings); err == nil || err.Error() != c.want {
+			t.Errorf("%v: %v, want %s", c.settings, err, c.want)
+		}
+	}
+	change := func(i int) []byte { b := slices.Clone(whole); b[i]++; return b }
+	for _, c := range []struct {
+		name string
+		b    []byte
+		want string
+	}{
+		{"empty", nil, "is empty"},
+		{"other", []byte("point,offered_load\n"), "is no snapshot of weft"},
+		{"beginning", whole[:5], "ends in its first"},
+		{"form", change(len(magic)), "is a snapshot of form 3; this weft reads form 2"},
+		{"cut off", whole[:len(whole)-1], "is cut off or grown"},
+		{"grown", append(slices.Clone(whole), 0), "is cut off or grown"},
+		{"damaged", change(len(whole) - 1), "is damaged: its checksum does not fit"},
+		{"build", (&File{Build: "v2"}).Encode(), "was written by weft v2; this is weft v1"},
+	} {
+		if _, err := Decode(c.b, "v1", 1<<20); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.want)
+		}
+	}
+	for i := range whole {
+		if _, err := Decode(change(i), "v1", 1<<20); err == nil {
+			t.Errorf("a change of byte %d is not noticed", i)
+		}
+	}
+}
+
+// FuzzFile: bytes that are no file are refused, and none ends in a panic.
+func FuzzFile(f *testing.F) {
+	f.Add(exampleFile().Encode())
+	f.Add([]byte(magic))
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if file, err := Decode(b, "v1", 1<<20); err == nil && !bytes.Equal(file.Encode()[:len(magic)], []byte(magic)) {
+			t.Error("a file that is read cannot be written")
 		}
 	})
 }

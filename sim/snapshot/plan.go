@@ -60,35 +60,10 @@ func makePlan(t reflect.Type, tag string) plan {
 	if tag != "fields" && reflect.PointerTo(t).Implements(reflect.TypeFor[Archiver]()) {
 		return func(a *Archive, p unsafe.Pointer) { reflect.NewAt(t, p).Interface().(Archiver).Archive(a) }
 	}
+	if p := leaves[t.Kind()]; p != nil {
+		return p
+	}
 	switch t.Kind() {
-	case reflect.Bool:
-		return leaf(Bool)
-	case reflect.Int:
-		return leaf(Int[int])
-	case reflect.Int8:
-		return leaf(Int[int8])
-	case reflect.Int16:
-		return leaf(Int[int16])
-	case reflect.Int32:
-		return leaf(Int[int32])
-	case reflect.Int64:
-		return leaf(Int[int64])
-	case reflect.Uint:
-		return leaf(Int[uint])
-	case reflect.Uint8:
-		return leaf(Int[uint8])
-	case reflect.Uint16:
-		return leaf(Int[uint16])
-	case reflect.Uint32:
-		return leaf(Int[uint32])
-	case reflect.Uint64:
-		return leaf(Int[uint64])
-	case reflect.Float32:
-		return leaf(float)
-	case reflect.Float64:
-		return leaf(Float)
-	case reflect.String:
-		return leaf(String)
 	case reflect.Struct:
 		return structPlan(t)
 	case reflect.Array:
@@ -103,6 +78,13 @@ func makePlan(t reflect.Type, tag string) plan {
 		}
 	}
 	panic(fmt.Sprintf("snapshot: no plan for %v without a tag that says whether it is part of the state", t))
+}
+
+// leaves are the plans of numbers, truth values and texts.
+var leaves = map[reflect.Kind]plan{
+	reflect.Bool: leaf(Bool), reflect.String: leaf(String), reflect.Float32: leaf(float), reflect.Float64: leaf(Float),
+	reflect.Int: leaf(Int[int]), reflect.Int8: leaf(Int[int8]), reflect.Int16: leaf(Int[int16]), reflect.Int32: leaf(Int[int32]), reflect.Int64: leaf(Int[int64]),
+	reflect.Uint: leaf(Int[uint]), reflect.Uint8: leaf(Int[uint8]), reflect.Uint16: leaf(Int[uint16]), reflect.Uint32: leaf(Int[uint32]), reflect.Uint64: leaf(Int[uint64]),
 }
 
 func leaf[T any](archive func(*Archive, *T)) plan {

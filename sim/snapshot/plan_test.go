@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 type position struct{ X, y int16 }
@@ -45,17 +47,12 @@ func plannedExample() *planned {
 func TestValue(t *testing.T) {
 	x := plannedExample()
 	x.shared, x.callback = x, func() {}
-	b, err := Encode(func(a *Archive) error { Value(a, x); return a.Err() })
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := simtest.Must(Encode(func(a *Archive) error { Value(a, x); return a.Err() }))(t)
 	lanes := make([]uint32, 2)
 	y := planned{lanes: lanes, path: make([]position, 5), none: &position{1, 1}}
 	r := Reader(b)
 	Value(r, &y)
-	if err := r.End(); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, r.End())
 	if want := plannedExample(); !reflect.DeepEqual(&y, want) {
 		t.Errorf("read %+v, want %+v", y, want)
 	}

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // long is a state of many pieces.
@@ -87,9 +89,7 @@ func TestStream(t *testing.T) {
 	var y long
 	r := ReaderFrom(source, int64(len(written.b)))
 	y.archive(r)
-	if err := r.End(); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, r.End())
 	if !slices.Equal(x.numbers, y.numbers) || !slices.Equal(x.bits, y.bits) || !bytes.Equal(x.text, y.text) || !slices.Equal(x.names, y.names) {
 		t.Error("another state has come back")
 	}
@@ -146,30 +146,19 @@ func (broken) Read([]byte) (int, error)  { return 0, errors.New("no room") }
 // once, and is read in pieces; a file that cannot be used says why.
 func TestWrite(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state")
-	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := simtest.Must(os.Create(path))(t)
 	x := longState()
 	if err := errors.Join(Write(f, "v1", "a", func(a *Archive) error { x.archive(a); return nil }), f.Close()); err != nil {
 		t.Fatal(err)
 	}
 	w := Writer()
 	x.archive(w)
-	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := simtest.Must(os.ReadFile(path))(t)
 	if file, err := Decode(whole, "v1", 1<<30); err != nil || len(file.States) != 1 || file.States[0].Key != "a" || !bytes.Equal(file.States[0].Data, w.Bytes()) {
 		t.Errorf("%v, or another file", err)
 	}
-	if f, err = os.Open(path); err != nil {
-		t.Fatal(err)
-	}
-	a, err := Open(f, "v1", "a", 1<<30)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f = simtest.Must(os.Open(path))(t)
+	a := simtest.Must(Open(f, "v1", "a", 1<<30))(t)
 	var y long
 	y.archive(a)
 	if err := a.End(); err != nil || !slices.Equal(x.numbers, y.numbers) || !bytes.Equal(x.text, y.text) {
@@ -199,9 +188,7 @@ func TestWrite(t *testing.T) {
 	if err := Write(f, "v1", "a", func(*Archive) error { return nil }); err == nil {
 		t.Error("written to a file that is closed")
 	}
-	if f, err = os.Create(path); err != nil {
-		t.Fatal(err)
-	}
+	f = simtest.Must(os.Create(path))(t)
 	defer f.Close()
 	if err := Write(f, "v1", "a", func(*Archive) error { return errors.New("no state") }); err == nil || !strings.Contains(err.Error(), "no state") {
 		t.Errorf("%v, want that of the state", err)
