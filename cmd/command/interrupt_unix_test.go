@@ -5,6 +5,7 @@ package command
 import (
 	"bytes"
 	"context"
+	"io"
 	"os"
 	"strings"
 	"syscall"
@@ -87,5 +88,22 @@ func TestSignals(t *testing.T) {
 		if err != nil || state.ExitCode() != exitFailure {
 			t.Errorf("%v: %v, %v", signal, state, err)
 		}
+	}
+}
+
+// TestCheckReadsOnce: an experiment may come through a pipe.
+func TestCheckReadsOnce(t *testing.T) {
+	inFolder(t, nil)
+	if err := syscall.Mkfifo("pipe", 0o600); err != nil {
+		t.Skip(err)
+	}
+	go func() {
+		if end, err := os.OpenFile("pipe", os.O_WRONLY, 0); err == nil {
+			io.WriteString(end, small+"[quick]\n\"measure.window\" = 100\n")
+			end.Close()
+		}
+	}()
+	if status, stdout, stderr := weft(t, "check", "pipe"); status != exitSuccess || !strings.HasPrefix(stdout, "pipe: valid, 2 points") {
+		t.Errorf("status %d: %s%s", status, stdout, stderr)
 	}
 }

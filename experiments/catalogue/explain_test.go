@@ -10,6 +10,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/catalogue"
+	_ "github.com/weft-sim/weft/experiments/kinds" // tests read experiment files
 	"github.com/weft-sim/weft/fabric/measure"
 )
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments"
+	_ "github.com/weft-sim/weft/experiments/kinds" // tests read experiment files
 	"github.com/weft-sim/weft/fabric/core"
 )
 
@@ -189,3 +190,5 @@ func TestJobBlame(t *testing.T) {
 		}
 	}
 }
+
+// tests read experiment files
