@@ -246,12 +246,11 @@ func TestTablesOfKinds(t *testing.T) {
 		k := kinds[c.kind]
 		text := "kind = \"" + c.kind + "\"\n" + c.text
 		var set []string
-		for table, key := range k.asked {
-			if !slices.Contains(k.tables, table) {
-				t.Errorf("kind %s: table %q is not listed", c.kind, table)
-			}
-			switch key {
-			case "measure.find":
+		var all []string
+		for _, further := range k.tables {
+			all = append(all, further.Name)
+			switch key := further.Asked; key {
+			case "", "measure.find":
 			case "measure.queues":
 				set = append(set, key+"=50ns")
 			case "trace.packets":
@@ -266,8 +265,8 @@ func TestTablesOfKinds(t *testing.T) {
 		if len(o.Failures) > 0 {
 			t.Fatalf("kind %s: %s", c.kind, o.Failures[0].Reason)
 		}
-		written, all := results.SortedKeys(o.Tables), slices.Sorted(slices.Values(k.tables))
-		if !slices.Equal(written, all) {
+		slices.Sort(all)
+		if written := results.SortedKeys(o.Tables); !slices.Equal(written, all) {
 			t.Errorf("kind %s wrote %s of %s", c.kind, strings.Join(written, ", "), strings.Join(all, ", "))
 		}
 	}
@@ -276,10 +275,20 @@ func TestTablesOfKinds(t *testing.T) {
 		for _, s := range resolve(k.defaults()) {
 			known[s.key] = true
 		}
-		for table, key := range k.asked {
-			if !known[key] {
-				t.Errorf("kind %s: %q is asked for by %s, which is no setting", name, table, key)
+		for _, further := range k.tables {
+			if further.Asked != "" && !known[further.Asked] {
+				t.Errorf("kind %s: %q is asked for by %s, which is no setting", name, further.Name, further.Asked)
+			}
+			if further.Doc == "" || slices.ContainsFunc(further.Columns, func(c Column) bool { return c.Name == "" || c.Doc == "" && further.Columns[0].Doc != "" }) {
+				t.Errorf("kind %s: table %q is not documented", name, further.Name)
 			}
 		}
+	}
+}
+
+// TestWorkloads: weft bench can run what it lists.
+func TestWorkloads(t *testing.T) {
+	for _, w := range Workloads {
+		load(t, w.text, Options{})
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -137,7 +136,7 @@ func largestJournal() int64 { return input.Memory() / 2 }
 func (r *record) fits(k *kind) bool {
 	seen := map[string]bool{}
 	for _, t := range r.Tables {
-		if t == nil || seen[t.Name] || !slices.Contains(k.tables, t.Name) {
+		if t == nil || seen[t.Name] || named(k.tables, t.Name) == nil {
 			return false
 		}
 		seen[t.Name] = true

@@ -53,13 +53,10 @@ import (
 // cell.
 type Kind[C, R any] struct {
 	Name, Doc string
-	// Tables names what Run may give to [Run.Table]; figures name them.
-	Tables []string
-	// Asked, optional, names for tables of Tables the dotted setting that asks for
-	// each: where it is false, 0 or empty, Run does not write the table.
-	Asked map[string]string
+	// Tables are what Run may give to [Run.Table]; figures name them.
+	Tables []FurtherTable
 	// Silent, optional, lists dotted settings that ask for more output and change
-	// nothing else, beside those of Asked that are true or a number: titles of
+	// nothing else, beside those that ask for a table and are true or a number: titles of
 	// figures pass over them.
 	Silent []string
 	// RestsOn, optional, is what rows of papers that are judged by the kind rest on, one of
@@ -108,11 +105,33 @@ type Warning struct {
 	Unset   bool // only where the file does not set the key
 }
 
-// Column describes a column of results.csv.
+// FurtherTable is a CSV file that a kind writes beside results.csv.
+type FurtherTable struct {
+	Name    string // without extension
+	Doc     string
+	Columns []Column // behind the point, its swept keys and its seed
+	// Asked is the dotted setting that asks for it: where it is false, 0 or empty, the kind
+	// does not write the table; "": always written, or never by a setting of its own.
+	Asked string
+}
+
+// AskedBy is the table of a kind in which a setting asks for it.
+func (t FurtherTable) AskedBy(key string) FurtherTable {
+	t.Asked = key
+	return t
+}
+
+// named finds a table; nil: there is none of that name.
+func named(tables []FurtherTable, name string) *FurtherTable {
+	if i := slices.IndexFunc(tables, func(t FurtherTable) bool { return t.Name == name }); i >= 0 {
+		return &tables[i]
+	}
+	return nil
+}
+
+// Column describes a column of a table of results.
 type Column struct {
 	Name, Doc string
-
-	kind reflect.Kind // of its cells, where a row type declares it
 }
 
 // kind is a Kind without its types.
@@ -120,8 +139,7 @@ type kind struct {
 	name, doc  string
 	revision   int
 	columns    []Column
-	tables     []string // further ones
-	asked      map[string]string
+	tables     []FurtherTable
 	silent     []string
 	restsOn    string
 	defaults   func() any // pointer to a fresh configuration
@@ -148,7 +166,6 @@ func Register[C, R any](k Kind[C, R]) {
 		name: k.Name, doc: k.Doc, revision: k.Revision,
 		columns:   columnsOf(reflect.TypeFor[R]()),
 		tables:    k.Tables,
-		asked:     k.Asked,
 		forks:     k.Forks.untyped(),
 		cold:      k.NoWarmup,
 		again:     k.BeginsAgain,
@@ -182,7 +199,7 @@ func Register[C, R any](k Kind[C, R]) {
 		run: func(ctx context.Context, config any, run *Run) ([]string, error) {
 			row, err := k.Run(ctx, config.(*C), run)
 			for _, t := range run.tables {
-				if !slices.Contains(k.Tables, t.Name) {
+				if named(k.Tables, t.Name) == nil {
 					panic(fmt.Sprintf("experiments: kind %q does not list its table %q", k.Name, t.Name))
 				}
 			}
@@ -211,7 +228,7 @@ func columnsOf(row reflect.Type) []Column {
 		default:
 			panic(fmt.Sprintf("experiments: column %s has type %v", name, f.Type))
 		}
-		columns = append(columns, Column{name, f.Tag.Get("doc"), f.Type.Kind()})
+		columns = append(columns, Column{name, f.Tag.Get("doc")})
 	}
 	return columns
 }
@@ -318,11 +335,14 @@ type Output struct {
 }
 
 // Table starts a further table such as links or histogram.
-func (r *Run) Table(name string, columns ...string) *Output {
-	if slices.ContainsFunc(r.tables, func(o *Output) bool { return o.Name == name }) {
-		panic(fmt.Sprintf("experiments: table %q started twice", name))
+func (r *Run) Table(t FurtherTable) *Output {
+	if slices.ContainsFunc(r.tables, func(o *Output) bool { return o.Name == t.Name }) {
+		panic(fmt.Sprintf("experiments: table %q started twice", t.Name))
 	}
-	o := &Output{Name: name, Columns: columns}
+	o := &Output{Name: t.Name}
+	for _, c := range t.Columns {
+		o.Columns = append(o.Columns, c.Name)
+	}
 	r.tables = append(r.tables, o)
 	return o
 }

@@ -290,12 +290,7 @@ func (f *File) asksOnly(s setting) bool {
 	if _, mode := s.value.(string); mode {
 		return false // such as a search in place of a sweep
 	}
-	for _, key := range f.kind.asked {
-		if key == s.key {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(f.kind.tables, func(t FurtherTable) bool { return t.Asked == s.key })
 }
 
 // fill replaces the placeholders of a title; key is where it was given. Braces

@@ -251,7 +251,7 @@ func init() {
 		return c, nil
 	})
 	Register(Kind[toyConfig, toyRow]{
-		Name: "toy", Doc: "for tests", Tables: []string{"links"},
+		Name: "toy", Doc: "for tests", Tables: []FurtherTable{toyLinks},
 		Defaults: func() toyConfig {
 			return toyConfig{Shape: toyShapeTable{Choose(toyShapes, "box")}, Traffic: toyTraffic{Load: 0.5, Delay: sim.Nanosecond, Limit: 1000}}
 		},
@@ -290,6 +290,8 @@ type toyChannel struct {
 	Latency sim.Time `toml:"latency" doc:"flight time"`
 }
 
+var toyLinks = FurtherTable{Name: "links", Doc: "two", Columns: []Column{{Name: "link", Doc: "a or b"}, {Name: "utilisation", Doc: "of it"}}}
+
 type toyRow struct {
 	Offered  float64 `column:"offered_load" doc:"as set"`
 	Accepted float64 `column:"accepted_load" doc:"min(load, 0.6)"`
@@ -321,7 +323,7 @@ func runToy(ctx context.Context, c *toyConfig, run *Run) (toyRow, error) {
 		return toyRow{}, err
 	}
 	s := sim.NewStream(run.Seed, "toy", 0)
-	links := run.Table("links", "link", "utilisation")
+	links := run.Table(toyLinks)
 	links.Add("a", c.Traffic.Load)
 	links.Add("b", c.Traffic.Load/2)
 	run.Count(1000, 100)

@@ -172,22 +172,11 @@ func benchTraffic(topology, routing string, load float64, cycles int) string {
 // BenchColumns are those of weft bench's table.
 var BenchColumns = []string{"workload", "unit", "ns_per_unit", "units", "events_per_s", "cpu_s", "wall_s", "setup_s", "peak_mib", "allocations"}
 
-// load reads the workload's experiment file.
-func (w Workload) load() (*File, error) {
-	return Load(w.Name, "title = \"bench\"\n"+w.text, Options{})
-}
-
-// Check tells whether the workload can be run.
-func (w Workload) Check() error {
-	_, err := w.load()
-	return err
-}
-
 // Measure runs a workload once, in this process, and returns its row. Memory is
 // the process's: give every workload its own.
 func (w Workload) Measure(ctx context.Context, threads int) ([]string, error) {
 	start := time.Now()
-	f, err := w.load()
+	f, err := Load(w.Name, "title = \"bench\"\n"+w.text, Options{})
 	if err != nil {
 		return nil, err
 	}

@@ -410,7 +410,7 @@ func (c *jobsConfig) planBatch(p *jobPlan, policy *batchPolicy, env placeEnv, co
 
 // writeBatch writes when and where each job of a list ran.
 func (r *jobsRun) writeBatch(sums []jobSums) {
-	t := r.run.Table("batch", "job", "program", "nodes", "submit_s", "wait_s", "start_s", "end_s", "hosts", "slowdown")
+	t := r.run.Table(batchedTable)
 	for i := range r.plan.batch {
 		b := &r.plan.batch[i]
 		t.Add(b.name, r.plan.tables[i].Program.Name(), b.nodes, b.submit, b.start-b.submit, b.start, b.end(), ranges(b.hosts), average(&sums[i].slowdown))

@@ -22,8 +22,7 @@ func init() {
 	experiments.Register(experiments.Kind[flowsConfig, flowsRow]{
 		Name:        "flows",
 		Doc:         "messages between terminals under congestion control, through switches that drop, trim or pause: completion times, fairness and what the network does",
-		Tables:      []string{"flows", "size_classes", "queues"},
-		Asked:       map[string]string{"flows": "measure.flows", "queues": "measure.queues"},
+		Tables:      []experiments.FurtherTable{eachFlowTable.AskedBy("measure.flows"), sizeClassesTable, flowQueuesTable.AskedBy("measure.queues")},
 		BeginsAgain: "its state is not kept: points of a hundred thousand flows take seconds",
 		Defaults: func() flowsConfig {
 			return flowsConfig{
@@ -302,39 +301,34 @@ func (c *flowsConfig) alone(net *shared.Network, f *transport.Flow) sim.Time {
 	return sim.Time(net.Alone(topology.TerminalID(f.Src), topology.TerminalID(f.Dst), packets, last, int64(c.Transport.Header)))
 }
 
-func init() {
-	tables := map[string]experiments.FurtherDescription{
-		"flows": {Doc: "every flow", Columns: []experiments.Column{
-			{Name: "flow", Doc: "its number"},
-			{Name: "source", Doc: "terminal that sends"},
-			{Name: "destination", Doc: "terminal that it is for"},
-			{Name: "bytes", Doc: "payload"},
-			{Name: "start_us", Doc: "when it began; empty: it did not"},
-			{Name: "end_us", Doc: "when all of it was acknowledged, or had arrived; empty: it was not"},
-			{Name: "fct_us", Doc: "time between, the flow completion time"},
-			{Name: "slowdown", Doc: "that, over the time that it takes alone in the network"},
-		}},
-		"size_classes": {Doc: "flows by size, in powers of ten", Columns: []experiments.Column{
-			{Name: "bytes_above", Doc: "flows have more bytes than these"},
-			{Name: "bytes_to", Doc: "and no more than these"},
-			{Name: "flows", Doc: "how many there are"},
-			{Name: "flows_completed", Doc: "how many of them have ended"},
-			{Name: "fct_mean_us", Doc: "mean time that a flow took"},
-			{Name: "fct_p99_us", Doc: "99th percentile of it"},
-			{Name: "slowdown_mean", Doc: "mean of that time over the time alone"},
-			{Name: "slowdown_p50", Doc: "median"}, {Name: "slowdown_p95", Doc: "95th percentile"}, {Name: "slowdown_p99", Doc: "99th percentile"},
-		}},
-		"flows queues": {Doc: "the deepest queue over time", Columns: []experiments.Column{
-			{Name: "time_us", Doc: "of the sample"},
-			{Name: "deepest_bytes", Doc: "waiting at the port of a switch with the most"},
-			{Name: "port", Doc: "that port"},
-			{Name: "mean_bytes", Doc: "waiting at a port of a switch, mean"},
-		}},
-	}
-	for name, d := range tables {
-		experiments.DescribeTable(name, d)
-	}
-}
+var (
+	eachFlowTable = experiments.FurtherTable{Name: "flows", Doc: "every flow", Columns: []experiments.Column{
+		{Name: "flow", Doc: "its number"},
+		{Name: "source", Doc: "terminal that sends"},
+		{Name: "destination", Doc: "terminal that it is for"},
+		{Name: "bytes", Doc: "payload"},
+		{Name: "start_us", Doc: "when it began; empty: it did not"},
+		{Name: "end_us", Doc: "when all of it was acknowledged, or had arrived; empty: it was not"},
+		{Name: "fct_us", Doc: "time between, the flow completion time"},
+		{Name: "slowdown", Doc: "that, over the time that it takes alone in the network"},
+	}}
+	sizeClassesTable = experiments.FurtherTable{Name: "size_classes", Doc: "flows by size, in powers of ten", Columns: []experiments.Column{
+		{Name: "bytes_above", Doc: "flows have more bytes than these"},
+		{Name: "bytes_to", Doc: "and no more than these"},
+		{Name: "flows", Doc: "how many there are"},
+		{Name: "flows_completed", Doc: "how many of them have ended"},
+		{Name: "fct_mean_us", Doc: "mean time that a flow took"},
+		{Name: "fct_p99_us", Doc: "99th percentile of it"},
+		{Name: "slowdown_mean", Doc: "mean of that time over the time alone"},
+		{Name: "slowdown_p50", Doc: "median"}, {Name: "slowdown_p95", Doc: "95th percentile"}, {Name: "slowdown_p99", Doc: "99th percentile"},
+	}}
+	flowQueuesTable = experiments.FurtherTable{Name: "queues", Doc: "the deepest queue over time", Columns: []experiments.Column{
+		{Name: "time_us", Doc: "of the sample"},
+		{Name: "deepest_bytes", Doc: "waiting at the port of a switch with the most"},
+		{Name: "port", Doc: "that port"},
+		{Name: "mean_bytes", Doc: "waiting at a port of a switch, mean"},
+	}}
+)
 
 // row sums a run up.
 func (c *flowsConfig) row(p *flowsParts, ends *transport.System, net *shared.Network) flowsRow {
@@ -409,7 +403,7 @@ func meanOf(values []float64) float64 {
 
 // writeFlows keeps every flow: flows.csv.
 func writeFlows(run *experiments.Run, p *flowsParts, c *flowsConfig, ends *transport.System, net *shared.Network) {
-	t := run.Table("flows", "flow", "source", "destination", "bytes", "start_us", "end_us", "fct_us", "slowdown")
+	t := run.Table(eachFlowTable)
 	began, ended := ends.Ends()
 	for i := range p.flows {
 		f := &p.flows[i]
@@ -427,7 +421,7 @@ func writeFlows(run *experiments.Run, p *flowsParts, c *flowsConfig, ends *trans
 
 // writeSizeClasses divides flows by size, at powers of ten: size_classes.csv.
 func writeSizeClasses(run *experiments.Run, p *flowsParts, c *flowsConfig, ends *transport.System, net *shared.Network) {
-	t := run.Table("size_classes", "bytes_above", "bytes_to", "flows", "flows_completed", "fct_mean_us", "fct_p99_us", "slowdown_mean", "slowdown_p50", "slowdown_p95", "slowdown_p99")
+	t := run.Table(sizeClassesTable)
 	began, ended := ends.Ends()
 	for low := int64(0); low < 1<<60; {
 		high := max(1000, low*10)
@@ -466,7 +460,7 @@ type queueSamples struct {
 func newQueueSamples(run *experiments.Run, net *shared.Network, g *topology.Graph, interval sim.Time) *queueSamples {
 	q := &queueSamples{net: net, graph: g, interval: interval}
 	if interval > 0 {
-		q.table = run.Table("queues", "time_us", "deepest_bytes", "port", "mean_bytes")
+		q.table = run.Table(flowQueuesTable)
 	}
 	return q
 }

@@ -24,8 +24,8 @@ func init() {
 		Name:     "jobs",
 		NoWarmup: "jobs begin in a network at rest and are measured from their first message on, so that points have no warm-up in common",
 		Doc:      "several programs that share a network, each alone and beside the others: who slows whom",
-		Tables:   []string{"jobs", "job_ranks", "job_blame", "links", "batch", "timeline", "critical_path"},
-		Asked:    map[string]string{"job_ranks": "measure.ranks", "job_blame": "measure.blame", "links": "measure.links", "timeline": "measure.timeline", "critical_path": "measure.timeline"},
+		Tables: append([]experiments.FurtherTable{allJobsTable, jobRanksTable.AskedBy("measure.ranks"), jobBlameTable.AskedBy("measure.blame"),
+			linksTable.AskedBy("measure.links"), batchedTable}, timelineTables[:]...),
 		Defaults: func() jobsConfig {
 			d := fabric.DefaultConfig()
 			d.Fabric.Clock = defaultFlitTime

@@ -201,10 +201,11 @@ func newListed(c listedConfig, e placeEnv) (placer, error) {
 	return placeFunc(func(_ placeEnv, _ []bool, need int) []int32 { return hosts[:min(need, len(hosts))] }), nil
 }
 
-func init() {
-	job := experiments.Column{Name: "job", Doc: "name of its table, or in a batch list"}
-	experiments.DescribeTable("jobs", experiments.FurtherDescription{Doc: "what each job takes beside the others and alone", Columns: []experiments.Column{
-		job,
+var jobColumn = experiments.Column{Name: "job", Doc: "name of its table, or in a batch list"}
+
+var (
+	allJobsTable = experiments.FurtherTable{Name: "jobs", Doc: "what each job takes beside the others and alone", Columns: []experiments.Column{
+		jobColumn,
 		{Name: "program", Doc: "what its ranks do"},
 		{Name: "placement", Doc: "how its hosts were chosen"},
 		{Name: "ranks", Doc: "their number"},
@@ -218,16 +219,16 @@ func init() {
 		{Name: "messages", Doc: "that its adapters sent beside the others in all replications: eager ones and, of rendezvous, requests, replies, data and ends"},
 		{Name: "message_p99_s", Doc: "99th percentile of the time from an adapter's request until the message is in the memory of the receiver, within 0.4 %"},
 		{Name: "message_p99_alone_s", Doc: "the same, alone"},
-	}})
-	experiments.DescribeTable("job_ranks", experiments.FurtherDescription{Doc: "where every rank was and when it was through, in the first replication", Columns: []experiments.Column{
-		job,
+	}}
+	jobRanksTable = experiments.FurtherTable{Name: "job_ranks", Doc: "where every rank was and when it was through, in the first replication", Columns: []experiments.Column{
+		jobColumn,
 		{Name: "rank", Doc: "within the job"},
 		{Name: "host", Doc: "its number"},
 		{Name: "finish_ns", Doc: "when it was through, beside the others"},
 		{Name: "alone_ns", Doc: "when it was through, alone"},
-	}})
-	experiments.DescribeTable("job_blame", experiments.FurtherDescription{Doc: "who slows whom, and at which cables, in the first replication", Columns: []experiments.Column{
-		job,
+	}}
+	jobBlameTable = experiments.FurtherTable{Name: "job_blame", Doc: "who slows whom, and at which cables, in the first replication", Columns: []experiments.Column{
+		jobColumn,
 		{Name: "slowed_by", Doc: "the job that was added to it and those before"},
 		{Name: "from", Doc: "port or terminal that the channel leads out of; empty: all channels with a small share, and what is no waiting"},
 		{Name: "to", Doc: "port or terminal that it leads to"},
@@ -235,9 +236,9 @@ func init() {
 		{Name: "slower_s", Doc: "by how much the job takes longer for that; negative: less long"},
 		{Name: "slowdown", Doc: "the same, in times that it takes alone: a job's rows add up to its slowdown less 1"},
 		{Name: "share", Doc: "of what the one job does to the other"},
-	}})
-	experiments.DescribeTable("batch", experiments.FurtherDescription{Doc: "when and where the jobs of a batch list ran, in seconds of the list", Columns: []experiments.Column{
-		job,
+	}}
+	batchedTable = experiments.FurtherTable{Name: "batch", Doc: "when and where the jobs of a batch list ran, in seconds of the list", Columns: []experiments.Column{
+		jobColumn,
 		{Name: "program", Doc: "what its ranks did"},
 		{Name: "nodes", Doc: "hosts that it asked for"},
 		{Name: "submit_s", Doc: "when it came, after the first"},
@@ -246,8 +247,8 @@ func init() {
 		{Name: "end_s", Doc: "when it gave them back"},
 		{Name: "hosts", Doc: "their numbers, such as 0-3,7, in the last replication"},
 		{Name: "slowdown", Doc: "of its program, as in jobs.csv"},
-	}})
-}
+	}}
+)
 
 // jobDemand is what a job asks of the fabric, whatever happens there.
 type jobDemand struct {
@@ -387,7 +388,7 @@ const leastBlame = 0.002
 
 // write writes a line for each cable, and one for all that have little together.
 func (b *jobsBlame) write(run *experiments.Run) {
-	t := run.Table("job_blame", "job", "slowed_by", "from", "to", "channel_class", "slower_s", "slowdown", "share")
+	t := run.Table(jobBlameTable)
 	for _, p := range b.parts {
 		rest := 1.0
 		add := func(from, to, class string, share float64) {

@@ -215,12 +215,17 @@ func (row *mpiRow) times(c *mpiConfig, w mpi.Workload, finish []int64, seconds f
 	}
 }
 
+var ranksTable = experiments.FurtherTable{Name: "ranks", Doc: "when every rank was done", Columns: []experiments.Column{
+	{Name: "rank", Doc: "number of the rank, from 0"},
+	{Name: "finish_ns", Doc: "time at which its program ended"},
+}}
+
 // finishTimes writes ranks.csv if asked for.
 func (c *mpiConfig) finishTimes(run *experiments.Run, finish []int64, unitsPerNanosecond int64) {
 	if !c.Job.FinishTimes {
 		return
 	}
-	t := run.Table("ranks", "rank", "finish_ns")
+	t := run.Table(ranksTable)
 	for r, at := range finish {
 		t.Add(r, exactNanoseconds(at, unitsPerNanosecond))
 	}

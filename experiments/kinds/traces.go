@@ -56,9 +56,11 @@ func writeTraces(run *experiments.Run, g *topology.Graph, packets []*observe.Pac
 	run.Attach("traces", "json", traceEvents(g, packets, clock))
 }
 
+var packetsTable = undocumented("packets", "source", "destination", "flits", "born_ns", "latency_ns", "source_queue_ns", "hops", "minimal")
+
 // writePackets keeps a row for each of the packets: packets.csv.
 func writePackets(run *experiments.Run, g *topology.Graph, packets []*observe.PacketTrace, clock sim.Time) {
-	t := run.Table("packets", "source", "destination", "flits", "born_ns", "latency_ns", "source_queue_ns", "hops", "minimal")
+	t := run.Table(packetsTable)
 	cycle := clock.Nanoseconds()
 	for _, p := range packets {
 		minimal := 1

@@ -39,12 +39,12 @@ import (
 
 func init() {
 	experiments.Register(experiments.Kind[trafficConfig, trafficRow]{
-		Name:   "traffic",
-		Doc:    "traffic of terminal programs, open-loop or others, through a network simulated flit by flit, or packet by packet: latency and throughput over load",
-		Tables: []string{"histogram", "fairness", "links", "global_channels", "search", "blame", "congestion", "levels", "program", "packets", "queues", "samples"},
-		Asked: map[string]string{
-			"histogram": "measure.histogram", "fairness": "measure.fairness", "links": "measure.links", "global_channels": "measure.global_channels",
-			"search": "measure.find", "blame": "measure.blame", "congestion": "measure.blame", "levels": "measure.levels", "packets": "trace.packets", "queues": "measure.queues",
+		Name: "traffic",
+		Doc:  "traffic of terminal programs, open-loop or others, through a network simulated flit by flit, or packet by packet: latency and throughput over load",
+		Tables: []experiments.FurtherTable{
+			histogramTable.AskedBy("measure.histogram"), fairnessTable.AskedBy("measure.fairness"), linksTable.AskedBy("measure.links"), globalChannelsTable.AskedBy("measure.global_channels"),
+			searchTable.AskedBy("measure.find"), blameTable.AskedBy("measure.blame"), congestionTable.AskedBy("measure.blame"), levelsTable.AskedBy("measure.levels"),
+			timesTable, packetsTable.AskedBy("trace.packets"), queuesTable.AskedBy("measure.queues"), samplesTable,
 		},
 		Silent: []string{"measure.series", "measure.queue_ports", "measure.queue_samples", "trace.choose", "trace.every", "trace.sources", "trace.destinations"},
 		Defaults: func() trafficConfig {
@@ -297,6 +297,19 @@ func (o *trafficOutcome) addMeasures(measures []measure.Measure) {
 	}
 }
 
+var timesTable = experiments.FurtherTable{Name: "program", Doc: "times that terminal programs have noted, such as round trips", Columns: []experiments.Column{
+	{Name: "measure", Doc: "what was timed"},
+	{Name: "count", Doc: "how often"},
+	{Name: "mean_ns", Doc: "mean"}, {Name: "p50_ns", Doc: "median"}, {Name: "p95_ns", Doc: "95th percentile"}, {Name: "p99_ns", Doc: "99th percentile"}, {Name: "max_ns", Doc: "largest"},
+}}
+
+var samplesTable = experiments.FurtherTable{Name: "samples", Doc: "values that terminal programs have noted, such as windows, and how often something has happened", Columns: []experiments.Column{
+	{Name: "measure", Doc: "what was noted"},
+	{Name: "unit", Doc: "of the values"},
+	{Name: "count", Doc: "how often"},
+	{Name: "mean", Doc: "mean value"}, {Name: "p50", Doc: "median"}, {Name: "p95", Doc: "95th percentile"}, {Name: "p99", Doc: "99th percentile"}, {Name: "max", Doc: "largest"},
+}}
+
 // writeProgram keeps what the program has noted: times, such as round trips, in program.csv, and
 // values, such as windows, in samples.csv.
 func writeProgram(run *experiments.Run, measures []measure.Measure, clock float64) {
@@ -311,9 +324,9 @@ func writeProgram(run *experiments.Run, measures []measure.Measure, clock float6
 		}
 		if *t == nil {
 			if unit == "" {
-				*t = run.Table("program", "measure", "count", "mean_ns", "p50_ns", "p95_ns", "p99_ns", "max_ns")
+				*t = run.Table(timesTable)
 			} else {
-				*t = run.Table("samples", "measure", "unit", "count", "mean", "p50", "p95", "p99", "max")
+				*t = run.Table(samplesTable)
 			}
 		}
 		largest := math.NaN()

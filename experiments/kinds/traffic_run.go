@@ -262,9 +262,15 @@ func (o *trafficOutcome) row(clock float64) trafficRow {
 	}
 }
 
+var histogramTable = experiments.FurtherTable{Name: "histogram", Doc: "distribution of packet latency", Columns: []experiments.Column{
+	{Name: "latency_from_ns", Doc: "lower end of the bin"},
+	{Name: "latency_to_ns", Doc: "upper end of the bin, which is not in it"},
+	{Name: "packets", Doc: "measured packets in the bin"},
+}}
+
 // writeHistogram keeps the distribution of latencies.
 func writeHistogram(run *experiments.Run, h *stats.Histogram, clock float64) {
-	t := run.Table("histogram", "latency_from_ns", "latency_to_ns", "packets")
+	t := run.Table(histogramTable)
 	h.Buckets(func(from, to, count int64) { t.Add(float64(from)*clock, float64(to)*clock, count) })
 }
 
@@ -278,10 +284,11 @@ func (o *trafficOutcome) addLevels(r *measure.Result) {
 	}
 }
 
+var levelsTable = undocumented("levels", "service_level", "packets_measured", "flits_per_cycle", "latency_mean_ns", "latency_p50_ns", "latency_p99_ns", "latency_max_ns")
+
 // writeLevels keeps what was measured of the service levels in use: levels.csv.
 func writeLevels(run *experiments.Run, levels []measure.LevelTally, window int64, clock float64) {
-	t := run.Table("levels", "service_level", "packets_measured", "flits_per_cycle",
-		"latency_mean_ns", "latency_p50_ns", "latency_p99_ns", "latency_max_ns")
+	t := run.Table(levelsTable)
 	for i := range levels {
 		l := &levels[i]
 		if l.Packets == 0 && l.Flits == 0 {
@@ -291,6 +298,16 @@ func writeLevels(run *experiments.Run, levels []measure.LevelTally, window int64
 			l.Latency.Quantile(0.5)*clock, l.Latency.Quantile(0.99)*clock, float64(l.Latency.Max())*clock)
 	}
 }
+
+var searchTable = experiments.FurtherTable{Name: "search", Doc: "loads that the search for saturation has tried", Columns: []experiments.Column{
+	{Name: "step", Doc: "number of the run, from 0"},
+	{Name: "offered_load", Doc: "flits per terminal and cycle that were tried"},
+	{Name: "accepted_load", Doc: "flits per terminal and cycle delivered"},
+	{Name: "latency_mean_ns", Doc: "mean packet latency"},
+	{Name: "window_cycles", Doc: "length of the window"},
+	{Name: "state", Doc: "verdict on the run: steady, saturated or undecided"},
+	{Name: "state_reason", Doc: "what the verdict follows from"},
+}}
 
 // findSaturation looks for the highest load at which the network is steady, among
 // the multiples of measure.load_precision up to the highest load that the process
@@ -306,7 +323,7 @@ func writeLevels(run *experiments.Run, levels []measure.LevelTally, window int64
 // below; where noise makes both answers possible at neighbouring loads, it ends at
 // one of the changes. Cost: about log2(1/load_precision) points.
 func (c *trafficConfig) findSaturation(ctx context.Context, run *experiments.Run) (*trafficOutcome, error) {
-	t := run.Table("search", "step", "offered_load", "accepted_load", "latency_mean_ns", "window_cycles", "state", "state_reason")
+	t := run.Table(searchTable)
 	clock := c.Fabric.Clock.Nanoseconds()
 	bound, err := c.atLoad(c.searchLoad(1)).LoadBound(run.Seed)
 	if err != nil {

@@ -150,7 +150,7 @@ func TestHottestOfEveryEngine(t *testing.T) {
 	documented := map[string]bool{}
 	for _, o := range experiments.CommandTables() {
 		for _, column := range o.Columns {
-			documented[o.File+" "+column.Name] = true
+			documented[o.Name+" "+column.Name] = true
 		}
 	}
 	for name, table := range map[string]*experiments.Table{"engines.csv": engines, "hottest.csv": hottest, "cables.csv": c.Cables(), "histogram.csv": c.Histogram()} {
