@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/weft-sim/weft/experiments/must"
 )
 
 // keep asks for an entry in a process of its own; computed tells whether it was computed.
@@ -27,10 +29,7 @@ func keep(t *testing.T, c *Cache, key string, value []float64) (computed bool) {
 
 func entries(t *testing.T, c *Cache) []string {
 	t.Helper()
-	paths, err := filepath.Glob(filepath.Join(c.Dir, "*"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	paths := must.Get(filepath.Glob(filepath.Join(c.Dir, "*")))(t)
 	return paths
 }
 
@@ -68,17 +67,11 @@ func TestCachedDamaged(t *testing.T) {
 	c := &Cache{Dir: t.TempDir(), Limit: 1 << 20, Warn: func(m string) { warnings = append(warnings, m) }}
 	value := []float64{1, 2, 3}
 	keep(t, c, "other", value)
-	other, err := os.ReadFile(entries(t, c)[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	other := must.Get(os.ReadFile(entries(t, c)[0]))(t)
 	_ = os.Remove(entries(t, c)[0])
 	keep(t, c, "key", value)
 	path := entries(t, c)[0]
-	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := must.Get(os.ReadFile(path))(t)
 	damaged := [][]byte{nil, whole[:10], whole[:len(whole)/2], whole[:len(whole)-1], append([]byte("x"), whole...), append(whole[:len(whole):len(whole)], 0), other}
 	for i := range whole {
 		bad := []byte(string(whole))
@@ -86,9 +79,7 @@ func TestCachedDamaged(t *testing.T) {
 		damaged = append(damaged, bad)
 	}
 	for i, text := range damaged {
-		if err := os.WriteFile(path, text, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, text, 0o666))
 		if !keep(t, c, "key", value) || keep(t, c, "key", value) {
 			t.Errorf("damage %d: used, or not replaced", i)
 		}
@@ -107,17 +98,12 @@ func TestCachedLimit(t *testing.T) {
 		value[i] = 1 / float64(i+3)
 	}
 	keep(t, c, "0", value)
-	info, err := os.Stat(entries(t, c)[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := must.Get(os.Stat(entries(t, c)[0]))(t)
 	c.Limit = 3*info.Size() + info.Size()/2 // three entries
 	long := time.Now().Add(-time.Hour)
 	age := func(key string, hours int) {
 		used := long.Add(time.Duration(-hours) * time.Hour)
-		if err := os.Chtimes(c.path(key), used, used); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Chtimes(c.path(key), used, used))
 	}
 	keep(t, c, "1", value)
 	keep(t, c, "2", value)
@@ -149,9 +135,7 @@ func TestCachedLimit(t *testing.T) {
 // TestCachedNowhere: a folder that cannot be made is said once, and everything is computed.
 func TestCachedNowhere(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, nil, 0o666))
 	var warnings []string
 	c := &Cache{Dir: filepath.Join(file, "cache"), Limit: 1 << 20, Warn: func(m string) { warnings = append(warnings, m) }}
 	for i := range 3 {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weft-sim/weft/experiments/must"
 	"github.com/weft-sim/weft/experiments/results"
 )
 
@@ -94,18 +95,13 @@ func TestInputsByContent(t *testing.T) {
 "terminals": [{"switch": 0, "class": "c"}, {"switch": 0, "class": "c"}], "links": []}`
 	}
 	write := func(path, text string) {
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(text), 0o644))
 	}
 	dir := t.TempDir()
 	write(filepath.Join(dir, "net.json"), network("1"))
 	write(filepath.Join(dir, "x.toml"), "kind = \"traffic\"\n[topology]\ntype = \"file\"\npath = \"net.json\"\n[routing]\ntype = \"table\"\n")
 	hash := func() string {
-		f, err := ReadFile(filepath.Join(dir, "x.toml"), Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(ReadFile(filepath.Join(dir, "x.toml"), Options{}))(t)
 		return f.Points[0].Hash
 	}
 	before := hash()
@@ -123,9 +119,7 @@ func TestInputsByContent(t *testing.T) {
 func TestTaggedInputs(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 	}
 	write("x.toml", "kind = \"traffic\"\n[topology]\ntype = \"random-regular\"\nswitches = 4\ndegree = 3\n[routing]\ntype = \"ugal-l\"\nnext_hops = \"next.txt\"\n")
 	read := func() (string, error) {
@@ -140,10 +134,7 @@ func TestTaggedInputs(t *testing.T) {
 	}
 	direct := "-1 1 2 3\n0 -1 2 3\n0 1 -1 3\n0 1 2 -1\n"
 	write("next.txt", direct)
-	before, err := read()
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := must.Get(read())(t)
 	write("next.txt", strings.Replace(direct, "-1 1 2 3", "-1 2 2 3", 1))
 	if after, err := read(); err != nil || after == before {
 		t.Errorf("the point is the same after its file has changed (%v)", err)
@@ -191,10 +182,7 @@ func TestUnusedSettings(t *testing.T) {
 // TestResolvedWithoutUnused: the resolved file leaves out what no point uses, so
 // that it can be run; results of earlier versions, whose files have it, are read.
 func TestResolvedWithoutUnused(t *testing.T) {
-	f, err := Load("x.toml", "kind = \"traffic\"\n[topology]\ntype = \"mesh\"\n[routing]\ntype = \"dor\"\n", Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(Load("x.toml", "kind = \"traffic\"\n[topology]\ntype = \"mesh\"\n[routing]\ntype = \"dor\"\n", Options{}))(t)
 	if strings.Contains(f.Resolved(), "vc_rule") {
 		t.Errorf("the resolved file has vc_rule:\n%s", f.Resolved())
 	}

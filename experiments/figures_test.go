@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments/figures"
+	"github.com/weft-sim/weft/experiments/must"
 )
 
 // TestPerformanceAndPackets: figures of what points took to compute, by the settings
@@ -43,10 +44,7 @@ y = ["latency_ns", "hops"]
 `
 	dir := t.TempDir()
 	f := load(t, text, Options{})
-	o, err := f.Execute(t.Context(), Execution{Dir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := must.Get(f.Execute(t.Context(), Execution{Dir: dir}))(t)
 	if got := strings.Join(o.Figures, " "); got != "cost.svg cost.png cost.data.csv time.svg time.png time.data.csv" {
 		t.Errorf("figures %s", got)
 	}
@@ -56,16 +54,10 @@ y = ["latency_ns", "hops"]
 	if err != nil || err2 != nil || len(born) != 100 || slices.Min(born) < 100 || slices.Min(latency) <= 0 {
 		t.Errorf("%d packets, born from %v (%v, %v)", len(born), slices.Min(born), err, err2)
 	}
-	folder, err := ReadFolder(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	folder := must.Get(ReadFolder(dir))(t)
 	for i := range folder.File.Plots {
 		p := &folder.File.Plots[i]
-		source, err := folder.PlotSource(p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		source := must.Get(folder.PlotSource(p))(t)
 		fig, err := p.Figure(source)
 		if err != nil || len(fig.Series) == 0 {
 			t.Errorf("%s: %v", p.File, err)
@@ -107,30 +99,17 @@ reference = [
 // folder finds it again.
 func TestReferenceFileOfRun(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "testbed.csv"), []byte("x,y\n0.5,33\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "testbed.csv"), []byte("x,y\n0.5,33\n"), 0o666))
 	name := filepath.Join(dir, "toy.toml")
-	if err := os.WriteFile(name, []byte(toySweep+"[[plot.reference]]\nfile = \"testbed.csv\"\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	f, err := Open(name, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(name, []byte(toySweep+"[[plot.reference]]\nfile = \"testbed.csv\"\n"), 0o666))
+	f := must.Get(Open(name, Options{}))(t)
 	out := filepath.Join(dir, "out")
 	execute(t, f, Execution{Dir: out})
 	if data := read(t, out, "latency.data.csv"); !strings.Contains(data, "testbed,0.5,33") {
 		t.Error(data)
 	}
-	folder, err := ReadFolder(out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	source, err := folder.PlotSource(&folder.File.Plots[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	folder := must.Get(ReadFolder(out))(t)
+	source := must.Get(folder.PlotSource(&folder.File.Plots[0]))(t)
 	if picture, err := folder.File.Plots[0].Draw(source, "svg"); err != nil || !strings.Contains(string(picture), ">testbed<") {
 		t.Errorf("drawn again: %v", err)
 	}
@@ -182,10 +161,7 @@ func TestFiguresOfExperiments(t *testing.T) {
 			if p.Table != figures.ResultsTable {
 				continue
 			}
-			source, err := f.plotSource(&p, results, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			source := must.Get(f.plotSource(&p, results, nil))(t)
 			if _, err := p.Figure(source); err != nil {
 				t.Errorf("%s: %s: %v", name, p.File, err)
 			}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weft-sim/weft/experiments/must"
 	"github.com/weft-sim/weft/experiments/results"
 )
 
@@ -21,9 +22,7 @@ func TestReadFolder(t *testing.T) {
 	dir := t.TempDir()
 	text := "# Why?\n#\n# Because.\nkind = \"toy\"\n[sweep]\n\"traffic.mode\" = [\"fail\", \"\"]\n"
 	execute(t, load(t, text, Options{}), Execution{Dir: dir})
-	if err := os.WriteFile(filepath.Join(dir, "mine.csv"), []byte("x\n1,2\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "mine.csv"), []byte("x\n1,2\n"), 0o666))
 	f, err := ReadFolder(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -45,9 +44,7 @@ func TestReadFolder(t *testing.T) {
 	if results.Exists(filepath.Join(dir, "links.csv")) || !results.Exists(filepath.Join(dir, "mine.csv")) {
 		t.Error("links.csv of the earlier run is still there, or mine.csv is not")
 	}
-	if err := os.Remove(filepath.Join(dir, resultsFile)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Remove(filepath.Join(dir, resultsFile)))
 	if _, err := ReadFolder(dir); err == nil || !strings.Contains(err.Error(), "results.csv cannot be read: no such file") {
 		t.Errorf("got %v", err)
 	}
@@ -88,14 +85,8 @@ series = 8
 "traffic.load" = [0.2, 0.4]
 `, Options{})
 	o := execute(t, f, Execution{Dir: dir})
-	folder, err := ReadFolder(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := folder.Series(1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	folder := must.Get(ReadFolder(dir))(t)
+	s := must.Get(folder.Series(1))(t)
 	// 125 cycles each; 24 channels between switches, 18 at terminals.
 	if len(s.Ends) != 8 || s.Ends[0] != 125 || s.Ends[7] != 1000 || len(s.Channels) != 24+18 {
 		t.Fatalf("%d channels, intervals end at %v", len(s.Channels), s.Ends)
@@ -129,10 +120,7 @@ func TestSeriesProblems(t *testing.T) {
 		"from,to,class,x\n":             `column "x"`,
 		"from,to,class,0-9\na,b,c,-1\n": `"-1" flits from a to b`,
 	} {
-		table, err := ReadTable("series", strings.NewReader(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		table := must.Get(ReadTable("series", strings.NewReader(text)))(t)
 		if _, err := parseSeries(table); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", text, err)
 		}
@@ -175,10 +163,7 @@ func FuzzParseSeries(f *testing.F) {
 // line is a line of a journal with a checksum that holds.
 func line(t *testing.T, r any) string {
 	t.Helper()
-	body, err := json.Marshal(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := must.Get(json.Marshal(r))(t)
 	return fmt.Sprintf("%08x %s\n", crc32.Checksum(body, castagnoli), body)
 }
 
@@ -215,12 +200,8 @@ func TestForgedJournal(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			parent := t.TempDir()
 			dir := filepath.Join(parent, "a", "r")
-			if err := os.MkdirAll(dir, 0o777); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(filepath.Join(dir, "journal"), []byte(line(t, forged)), 0o666); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.MkdirAll(dir, 0o777))
+			must.Do(t, os.WriteFile(filepath.Join(dir, "journal"), []byte(line(t, forged)), 0o666))
 			o, err := load(t, text, Options{}).Execute(t.Context(), Execution{Dir: dir, Resume: true})
 			if name == "other columns" { // of the first point; that of the second is honest, and has no place beside it
 				if o == nil || len(o.Failures) != 1 || !strings.Contains(o.Failures[0].Reason, "other columns") {
@@ -245,9 +226,7 @@ func TestLinksInFolder(t *testing.T) {
 	const text = "kind = \"toy\"\n"
 	outside := t.TempDir()
 	victim := filepath.Join(outside, "victim")
-	if err := os.WriteFile(victim, []byte("precious"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(victim, []byte("precious"), 0o666))
 	for link, target := range map[string]string{"journal": victim, "results.csv": victim, "manifest.json": victim, "traces": outside, "resolved.toml": filepath.Join(outside, "new")} {
 		dir := t.TempDir()
 		if err := os.Symlink(target, filepath.Join(dir, link)); err != nil {
@@ -255,9 +234,7 @@ func TestLinksInFolder(t *testing.T) {
 		}
 		if link == "traces" {
 			m := `{"files": ["traces/victim"], "tables": ["../../victim"]}`
-			if err := os.WriteFile(filepath.Join(dir, manifestFile), []byte(m), 0o666); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(filepath.Join(dir, manifestFile), []byte(m), 0o666))
 		}
 		_, err := load(t, text, Options{}).Execute(t.Context(), Execution{Dir: dir, Force: true})
 		var folder *FolderError
@@ -276,13 +253,9 @@ func TestLinksInFolder(t *testing.T) {
 // TestTemporaryFiles: what a killed run has left is gone after the next.
 func TestTemporaryFiles(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, "traces"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(filepath.Join(dir, "traces"), 0o777))
 	for _, name := range []string{".weft-123", "traces/.weft-45", "kept", ".weftrc"} {
-		if err := os.WriteFile(filepath.Join(dir, filepath.FromSlash(name)), nil, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, filepath.FromSlash(name)), nil, 0o666))
 	}
 	execute(t, load(t, "kind = \"toy\"\n", Options{}), Execution{Dir: dir, Resume: true})
 	for name, want := range map[string]bool{".weft-123": false, "traces/.weft-45": false, "kept": true, ".weftrc": true} {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weft-sim/weft/experiments/must"
 	"github.com/weft-sim/weft/experiments/results"
 )
 
@@ -121,10 +122,7 @@ func TestProblemsOfAbsentFile(t *testing.T) {
 
 func load(t *testing.T, text string, options Options) *File {
 	t.Helper()
-	f, err := Load("x.toml", text, options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(Load("x.toml", text, options))(t)
 	return f
 }
 

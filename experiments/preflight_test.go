@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weft-sim/weft/experiments/must"
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/sim"
@@ -36,10 +37,7 @@ func TestReport(t *testing.T) {
 "traffic.pattern" = ["uniform", "worst-case"]
 "traffic.load" = [0.3, 0.4]
 `, Options{})
-	report, err := f.Preflight(true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	report := must.Get(f.Preflight(true))(t)
 	var got []string
 	for _, n := range report.Notes {
 		text, _, _ := strings.Cut(n.Text, ":")
@@ -133,9 +131,7 @@ func predicted(t *testing.T, text string) work {
 	all := work{}
 	for _, point := range f.Points {
 		p := &Preflight{Seed: point.Seed, Thorough: true, shared: f.shared}
-		if err := f.kind.preflight(point.config, p); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, f.kind.preflight(point.config, p))
 		all.add(1, p.work())
 	}
 	return all
@@ -207,14 +203,8 @@ func TestCostIsThatOfTheRun(t *testing.T) {
 	f := load(t, text, Options{})
 	dir := t.TempDir()
 	execute(t, f, Execution{Dir: dir})
-	performance, err := readFolderTable(dir, performanceFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	counts, err := performance.Numbers("flit_hops")
-	if err != nil {
-		t.Fatal(err)
-	}
+	performance := must.Get(readFolderTable(dir, performanceFile))(t)
+	counts := must.Get(performance.Numbers("flit_hops"))(t)
 	got := 0.0
 	for _, n := range counts {
 		got += n

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weft-sim/weft/experiments/must"
 	"github.com/weft-sim/weft/experiments/results"
 )
 
@@ -28,14 +29,8 @@ refine = { "traffic.load" = 0.05 }
 // sweptLoads lists the loads of the rows of a shape.
 func sweptLoads(t *testing.T, table *Table, shape string) []string {
 	t.Helper()
-	rows, err := table.Where(map[string]string{"shape.type": shape})
-	if err != nil {
-		t.Fatal(err)
-	}
-	at, err := rows.Column("traffic.load")
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := must.Get(table.Where(map[string]string{"shape.type": shape}))(t)
+	at := must.Get(rows.Column("traffic.load"))(t)
 	var loads []string
 	for _, r := range rows.Rows {
 		loads = append(loads, r[at])
@@ -96,10 +91,7 @@ func TestRefine(t *testing.T) {
 	if o := execute(t, load(t, toyRefined, Options{}), Execution{Dir: dir, Resume: true}); o.Reused != 12 {
 		t.Errorf("%d points reused", o.Reused)
 	}
-	f, err := ReadFolder(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(ReadFolder(dir))(t)
 	if len(f.File.Points) != 12 || hashOf(f.File.Points) != f.Manifest.Hash || f.Manifest.Points != 12 {
 		t.Errorf("%d points read back, %d in the manifest", len(f.File.Points), f.Manifest.Points)
 	}
@@ -145,10 +137,7 @@ func TestRefineResolved(t *testing.T) {
 	toyGate = func(context.Context) {}
 	dir, again := t.TempDir(), t.TempDir()
 	execute(t, load(t, toyRefined, Options{}), Execution{Dir: dir})
-	f, err := ReadFile(filepath.Join(dir, resolvedFile), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(ReadFile(filepath.Join(dir, resolvedFile), Options{}))(t)
 	execute(t, f, Execution{Dir: again})
 	if read(t, dir, resultsFile) != read(t, again, resultsFile) {
 		t.Error("other results")
@@ -204,10 +193,7 @@ func TestRefineFailed(t *testing.T) {
 	if len(list) != 1 || list[0].Value != 0.5 {
 		t.Fatalf("%+v", list)
 	}
-	p, err := f.refined(list[0], 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(f.refined(list[0], 2))(t)
 	if list = f.refine.next(f, append(f.Points, p), steady); len(list) != 0 {
 		t.Errorf("%+v", list)
 	}
@@ -284,9 +270,7 @@ func TestShares(t *testing.T) {
 			t.Errorf("%d shares of %d points in all, want 18", of, points)
 		}
 		merged := filepath.Join(dir, "merged")
-		if _, err := f().Execute(t.Context(), Execution{Dir: merged, Shares: shares}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(f().Execute(t.Context(), Execution{Dir: merged, Shares: shares}))(t)
 		sameFiles(t, whole, merged)
 		for _, name := range []string{failuresFile, "latency_mean_ns-offered_load.svg"} {
 			if read(t, whole, name) != read(t, merged, name) {
@@ -306,9 +290,7 @@ func TestSharesRefined(t *testing.T) {
 		execute(t, load(t, text, Options{}), Execution{Dir: share, Shard: Shard{i + 1, 2}})
 	}
 	merged := filepath.Join(dir, "merged")
-	if _, err := load(t, text, Options{}).Execute(t.Context(), Execution{Dir: merged, Shares: shares}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(load(t, text, Options{}).Execute(t.Context(), Execution{Dir: merged, Shares: shares}))(t)
 	sameFiles(t, whole, merged)
 }
 
@@ -331,13 +313,9 @@ func TestSharesMissing(t *testing.T) {
 	check("one of two", "9 of 18 points are in no share: give the folders of all", f(), one)
 	check("other settings", "18 of 18 points are in no share", load(t, toyShared, Options{Set: []string{"traffic.delay=7ns"}}), one, two)
 	check("no folder", "nowhere: is no share of a sweep: its journal cannot be read", f(), one, two, filepath.Join(dir, "nowhere"))
-	if err := os.Remove(filepath.Join(two, shardFile)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Remove(filepath.Join(two, shardFile)))
 	check("before its end", "points are in no share; not at their end: "+two+" (go on with --resume)", f(), one, two)
-	if err := os.WriteFile(filepath.Join(two, shardFile), []byte("{"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(two, shardFile), []byte("{"), 0o666))
 	check("damaged", shardFile+" is damaged", f(), one, two)
 }
 
@@ -374,9 +352,7 @@ func TestQueuedTasks(t *testing.T) {
 		{"echo '8 N/A'", nil, `its answer "8 N/A" names no task of an array`},
 		{"echo 'Unable to contact the controller' >&2; exit 1", nil, "Unable to contact the controller"},
 	} {
-		if err := os.WriteFile(filepath.Join(dir, "squeue"), []byte("#!/bin/sh\n"+c.script+"\n"), 0o777); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, "squeue"), []byte("#!/bin/sh\n"+c.script+"\n"), 0o777))
 		live, err := queuedTasks([]string{"5", "8"})
 		if !reflect.DeepEqual(live, c.want) || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
 			t.Errorf("%q: %v, %v; want %v, %q", c.script, live, err, c.want, c.err)

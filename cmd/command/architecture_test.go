@@ -16,6 +16,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/weft-sim/weft/experiments/must"
 )
 
 const module = "github.com/weft-sim/weft/"
@@ -24,10 +26,7 @@ const module = "github.com/weft-sim/weft/"
 // docs/architecture.md.
 func readArrows(t *testing.T) map[string][]string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(root, "docs", "architecture.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join(root, "docs", "architecture.md")))(t)
 	arrows := map[string][]string{}
 	for line := range strings.Lines(string(text)) {
 		cells := strings.Split(line, "|")
@@ -50,10 +49,7 @@ func readArrows(t *testing.T) map[string][]string {
 // the arrows to the packages. Tests may import more.
 func TestImportArrows(t *testing.T) {
 	arrows := readArrows(t)
-	out, err := exec.Command("go", "list", "-json=ImportPath,Imports", module+"...").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(exec.Command("go", "list", "-json=ImportPath,Imports", module+"...").Output())(t)
 	used := map[string]bool{}
 	for decoder := json.NewDecoder(strings.NewReader(string(out))); ; {
 		var p struct {
@@ -108,20 +104,14 @@ func part(arrows map[string][]string, path string) string {
 // with the sentence of its own documentation where the table has none.
 func TestTree(t *testing.T) {
 	path := filepath.Join(root, "docs", "architecture.md")
-	page, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Get(os.ReadFile(path))(t)
 	sentences := map[string]bool{}
 	for line := range strings.Lines(string(page)) {
 		if cells := strings.Split(line, "|"); len(cells) == 5 && strings.HasPrefix(line, "| `") {
 			sentences[strings.Trim(strings.TrimSpace(cells[1]), "`")] = true
 		}
 	}
-	out, err := exec.Command("go", "list", "-f", "{{.ImportPath}}\t{{.Name}}\t{{.Doc}}", module+"...").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(exec.Command("go", "list", "-f", "{{.ImportPath}}\t{{.Name}}\t{{.Doc}}", module+"...").Output())(t)
 	var picture strings.Builder
 	shown := map[string]bool{}
 	for line := range strings.Lines(string(out)) {
@@ -162,7 +152,7 @@ func TestTree(t *testing.T) {
 // commit 8bc4b67, from which on the house is made smaller.
 func TestLines(t *testing.T) {
 	lines := map[string]int{}
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -177,25 +167,14 @@ func TestLines(t *testing.T) {
 		folder, _ := filepath.Rel(root, filepath.Dir(path))
 		lines[filepath.ToSlash(folder)] += strings.Count(string(text), "\n")
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	path := filepath.Join(root, "docs", "lines.csv")
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows, err := csv.NewReader(strings.NewReader(string(text))).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(path))(t)
+	rows := must.Get(csv.NewReader(strings.NewReader(string(text))).ReadAll())(t)
 	allowed, before := map[string]int{}, map[string]string{}
 	for _, r := range rows[1:] {
 		before[r[0]] = r[1]
-		if allowed[r[0]], err = strconv.Atoi(r[2]); err != nil {
-			t.Fatal(err)
-		}
+		allowed[r[0]] = must.Get(strconv.Atoi(r[2]))(t)
 	}
 	if *update {
 		var b strings.Builder
@@ -208,9 +187,7 @@ func TestLines(t *testing.T) {
 			then += n
 		}
 		t.Logf("%d lines, %d before", sum, then)
-		if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(b.String()), 0o644))
 		return
 	}
 	for name, n := range lines {
@@ -233,10 +210,7 @@ func sortedNames(lines map[string]int, before map[string]string) (names []string
 
 // TestMakeAgain: what make runs into a folder of its own can be run again.
 func TestMakeAgain(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(root, "Makefile"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join(root, "Makefile")))(t)
 	runs := 0
 	for line := range strings.Lines(string(text)) {
 		command, isWeft := strings.CutPrefix(strings.TrimSpace(line), "$(BIN) ")
@@ -271,14 +245,8 @@ func TestLinkedVersion(t *testing.T) {
 // TestCitation: the file that says how to cite names the newest version of the change
 // log, with its date.
 func TestCitation(t *testing.T) {
-	cite, err := os.ReadFile(filepath.Join(root, "CITATION.cff"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	log, err := os.ReadFile(filepath.Join(root, "docs", "CHANGELOG.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	cite := must.Get(os.ReadFile(filepath.Join(root, "CITATION.cff")))(t)
+	log := must.Get(os.ReadFile(filepath.Join(root, "docs", "CHANGELOG.md")))(t)
 	_, after, _ := strings.Cut(string(log), "\n## Unreleased\n")
 	_, after, _ = strings.Cut(after, "\n## ")
 	heading, _, _ := strings.Cut(after, "\n")
@@ -294,10 +262,7 @@ func TestCitation(t *testing.T) {
 // code, each behind a line that ends with the path.
 func extensions(t *testing.T) map[string]string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(root, "docs", "extending.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join(root, "docs", "extending.md")))(t)
 	files := map[string]string{}
 	for _, m := range regexp.MustCompile("(?s)`([a-z_/]+\\.go)`:\n\n```go\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
 		files[m[1]] = m[2]
@@ -319,13 +284,8 @@ func TestExtending(t *testing.T) {
 	replace := map[string]string{}
 	for path, code := range files {
 		example := filepath.Join(dir, strings.ReplaceAll(path, "/", "-"))
-		if err := os.WriteFile(example, []byte(code), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		target, err := filepath.Abs(filepath.Join(root, path))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(example, []byte(code), 0o644))
+		target := must.Get(filepath.Abs(filepath.Join(root, path)))(t)
 		if _, err := os.Stat(target); err == nil {
 			t.Fatalf("%s is there already", path)
 		}
@@ -334,14 +294,9 @@ func TestExtending(t *testing.T) {
 			t.Errorf("%s: gofmt: %v %s", path, err, out)
 		}
 	}
-	overlay, err := json.Marshal(map[string]map[string]string{"Replace": replace})
-	if err != nil {
-		t.Fatal(err)
-	}
+	overlay := must.Get(json.Marshal(map[string]map[string]string{"Replace": replace}))(t)
 	list := filepath.Join(dir, "overlay.json")
-	if err := os.WriteFile(list, overlay, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(list, overlay, 0o644))
 	// Each file with the suite that picks it up, and the subtest that shows it.
 	suites := map[string]struct{ run, shows string }{
 		"fabric/topology/ring.go":           {"TestConformance/ring", "TestConformance/ring/switches="},
@@ -394,14 +349,9 @@ func TestExtending(t *testing.T) {
 // that the go command has built for this test.
 func outside(t *testing.T) (run func(name string, args ...string) string) {
 	t.Helper()
-	dir, err := filepath.Abs(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := must.Get(filepath.Abs(root))(t)
 	lab := t.TempDir()
-	if err := os.CopyFS(lab, os.DirFS(filepath.Join(dir, "docs", "outside"))); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.CopyFS(lab, os.DirFS(filepath.Join(dir, "docs", "outside"))))
 	run = func(name string, args ...string) string {
 		t.Helper()
 		c := exec.Command(name, args...)
@@ -440,10 +390,7 @@ func TestOutside(t *testing.T) {
 	}
 	// Where four send to one, marks keep the windows as short as they have to be.
 	latency := func(row string) float64 {
-		x, err := strconv.ParseFloat(strings.Split(row, ",")[8], 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		x := must.Get(strconv.ParseFloat(strings.Split(row, ",")[8], 64))(t)
 		return x
 	}
 	if without, with := latency(rows[9]), latency(rows[12]); with > without/2 {
@@ -472,14 +419,8 @@ func TestOutside(t *testing.T) {
 
 // TestOutsideSums: what the example module trusts is what weft trusts.
 func TestOutsideSums(t *testing.T) {
-	own, err := os.ReadFile(filepath.Join(root, "go.sum"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	sums, err := os.ReadFile(filepath.Join(root, "docs", "outside", "go.sum"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	own := must.Get(os.ReadFile(filepath.Join(root, "go.sum")))(t)
+	sums := must.Get(os.ReadFile(filepath.Join(root, "docs", "outside", "go.sum")))(t)
 	for line := range strings.Lines(string(sums)) {
 		if !strings.Contains(string(own), line) {
 			t.Errorf("docs/outside/go.sum has %swhich go.sum has not: run go mod tidy there", line)

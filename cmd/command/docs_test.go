@@ -15,6 +15,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/catalogue"
+	"github.com/weft-sim/weft/experiments/must"
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
@@ -25,9 +26,7 @@ const root = "../.."
 // TestReference: docs/reference.html is what the registries say.
 func TestReference(t *testing.T) {
 	var b bytes.Buffer
-	if err := catalogue.Page(&b); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, catalogue.Page(&b))
 	golden(t, filepath.Join(root, "docs", "reference.html"), b.Bytes())
 }
 
@@ -35,16 +34,10 @@ func TestReference(t *testing.T) {
 // wc -w. A page that gains a paragraph has another one shortened.
 func TestWords(t *testing.T) {
 	const most = 45_000
-	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	pages := must.Get(filepath.Glob(filepath.Join(root, "docs", "*.md")))(t)
 	words := 0
 	for _, page := range append(pages, filepath.Join(root, "README.md")) {
-		text, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(page))(t)
 		words += len(strings.Fields(string(text)))
 	}
 	if words > most {
@@ -56,14 +49,9 @@ func TestWords(t *testing.T) {
 func golden(t *testing.T, path string, got []byte) {
 	t.Helper()
 	if *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, got, 0o644))
 	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(os.ReadFile(path))(t)
 	if !bytes.Equal(got, want) {
 		t.Errorf("%s is out of date: run go test ./cmd/command -update; first difference\n%s", path, firstDifference(string(got), string(want)))
 	}
@@ -113,17 +101,11 @@ func TestDocumentedCommands(t *testing.T) {
 // documents are the pages of the documentation by their names, in order.
 func documents(t *testing.T) iter.Seq2[string, string] {
 	t.Helper()
-	paths, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	paths := must.Get(filepath.Glob(filepath.Join(root, "docs", "*.md")))(t)
 	texts := make([]string, 0, len(paths)+1)
 	paths = append(paths, filepath.Join(root, "README.md"))
 	for _, path := range paths {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(path))(t)
 		texts = append(texts, string(text))
 	}
 	return func(yield func(name, text string) bool) {
@@ -162,10 +144,7 @@ func plainExample(command []string) string {
 // withCluster adds what ibnetdiscover printed of a cluster, which documents call cluster.txt.
 func withCluster(t *testing.T, files map[string]string) map[string]string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(root, "fabric", "topology", "ib", "testdata", "loginoff-2014-qdr-fdr10.txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join(root, "fabric", "topology", "ib", "testdata", "loginoff-2014-qdr-fdr10.txt")))(t)
 	files["cluster.txt"] = string(text)
 	return files
 }
@@ -318,10 +297,7 @@ func TestGolden(t *testing.T) {
 // its experiment names. On LogGOPS rank 1 ends at 1000 + o + L + o + 4095*G, with
 // the default o = 1500, L = 2500, G = 6.
 func TestDocumentedSchedule(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(root, "docs", "mpi.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join(root, "docs", "mpi.md")))(t)
 	block := func(start string) string {
 		_, after, _ := strings.Cut(string(text), "```"+start)
 		inside, _, _ := strings.Cut(after, "```")
@@ -340,10 +316,7 @@ func TestDocumentedSchedule(t *testing.T) {
 // TestGallery: every picture of the gallery is a figure of the experiment that it is
 // named after, and stands under its name; the gallery shows all of them.
 func TestGallery(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(root, "docs", "gallery.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join(root, "docs", "gallery.md")))(t)
 	pictures, err := filepath.Glob(filepath.Join(root, "docs", "gallery", "*.svg"))
 	if err != nil || len(pictures) < 10 {
 		t.Fatalf("%d pictures (%v)", len(pictures), err)
@@ -375,15 +348,9 @@ var (
 func TestLinks(t *testing.T) {
 	pages := map[string][]string{} // lines without blocks of code
 	for _, pattern := range []string{"README.md", "docs/*.md"} {
-		names, err := filepath.Glob(filepath.Join(root, pattern))
-		if err != nil {
-			t.Fatal(err)
-		}
+		names := must.Get(filepath.Glob(filepath.Join(root, pattern)))(t)
 		for _, name := range names {
-			text, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := must.Get(os.ReadFile(name))(t)
 			pages[filepath.Clean(name)] = prose(string(text))
 		}
 	}

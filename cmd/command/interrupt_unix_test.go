@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/weft-sim/weft/experiments/must"
 )
 
 // TestInterruptedInput: every command ends when it is told to, whatever it is waiting for
@@ -27,9 +29,7 @@ func TestInterruptedInput(t *testing.T) {
 	} {
 		t.Run(args, func(t *testing.T) {
 			inFolder(t, map[string]string{"x.toml": strings.Replace(small, "dims = [4, 4]\n", "", 1), "x.csv": "a\n"})
-			if err := os.Mkdir("folder", 0o777); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.Mkdir("folder", 0o777))
 			for _, name := range []string{"pipe", "folder/manifest.json"} {
 				if err := syscall.Mkfifo(name, 0o600); err != nil {
 					t.Skip(err)
@@ -63,26 +63,15 @@ func TestInterruptedInput(t *testing.T) {
 
 // TestSignals: SIGINT and SIGTERM end the process that waits for its input.
 func TestSignals(t *testing.T) {
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := must.Get(os.Executable())(t)
 	for _, signal := range []os.Signal{syscall.SIGINT, syscall.SIGTERM} {
 		inFolder(t, nil)
 		if err := syscall.Mkfifo("pipe", 0o600); err != nil {
 			t.Skip(err)
 		}
-		p, err := os.StartProcess(self, []string{"weft", "check", "pipe"}, &os.ProcAttr{Env: append(os.Environ(), asCommand+"=1"), Files: []*os.File{nil, nil, nil}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		end, err := os.OpenFile("pipe", os.O_WRONLY, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := p.Signal(signal); err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(os.StartProcess(self, []string{"weft", "check", "pipe"}, &os.ProcAttr{Env: append(os.Environ(), asCommand+"=1"), Files: []*os.File{nil, nil, nil}}))(t)
+		end := must.Get(os.OpenFile("pipe", os.O_WRONLY, 0))(t)
+		must.Do(t, p.Signal(signal))
 		state, err := p.Wait()
 		end.Close()
 		if err != nil || state.ExitCode() != exitFailure {

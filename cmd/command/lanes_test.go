@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/weft-sim/weft/experiments/must"
 )
 
 // fourHosts is two switches with two hosts each and one cable between them.
@@ -126,16 +128,10 @@ func TestServiceLevels(t *testing.T) {
 // readRows reads a table of results, each row by column.
 func readRows(t *testing.T, path string) (list []map[string]string) {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(path))(t)
 	in := csv.NewReader(strings.NewReader(string(text)))
 	in.Comment = '#'
-	rows, err := in.ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := must.Get(in.ReadAll())(t)
 	for _, cells := range rows[1:] {
 		row := map[string]string{}
 		for i, name := range rows[0] {

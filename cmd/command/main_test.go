@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/weft-sim/weft/experiments/must"
 )
 
 // weft runs the command in an empty folder and returns what it left.
@@ -23,9 +25,7 @@ func inFolder(t *testing.T, files map[string]string) {
 	t.Helper()
 	t.Chdir(t.TempDir())
 	for name, text := range files {
-		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(name, []byte(text), 0o644))
 	}
 }
 
@@ -33,15 +33,12 @@ func inFolder(t *testing.T, files map[string]string) {
 func left(t *testing.T) string {
 	t.Helper()
 	var names []string
-	err := filepath.WalkDir(".", func(path string, entry os.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir(".", func(path string, entry os.DirEntry, err error) error {
 		if err == nil && !entry.IsDir() {
 			names = append(names, path)
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return strings.Join(names, " ")
 }
 
@@ -121,9 +118,7 @@ func TestSeveralBadFiles(t *testing.T) {
 	if status != exitUsage || !strings.Contains(stderr, "a.toml:1:1: x is not") || !strings.Contains(stderr, "b.toml:2:1: traffic.load = 2: want 0 to 1") {
 		t.Errorf("status %d:\n%s", status, stderr)
 	}
-	if err := os.WriteFile("c.toml", []byte(small), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile("c.toml", []byte(small), 0o644))
 	status, stdout, stderr := weft(t, "check", "a.toml", "c.toml")
 	if status != exitUsage || !strings.HasSuffix(stderr, "a.toml: not valid, 1 problem: it cannot run\n") || !strings.HasPrefix(stdout, "c.toml: valid, 2 points") {
 		t.Errorf("status %d:\n%s%s", status, stdout, stderr)
@@ -144,10 +139,7 @@ func TestManualPages(t *testing.T) {
 		}
 	}
 	for name := range strings.FieldsSeq(files) {
-		page, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		page := must.Get(os.ReadFile(name))(t)
 		for line := range strings.Lines(string(page)) {
 			word, _, _ := strings.Cut(strings.TrimSpace(line), " ")
 			if strings.HasPrefix(word, ".") && !strings.Contains(".TH .SH .SS .PP .TP .RS .RE .nf .fi .nh .EX .EE", word) || strings.HasPrefix(word, "'") {
@@ -187,10 +179,7 @@ func TestRun(t *testing.T) {
 	if got := strings.ReplaceAll(left(t), "results/small/", ""); got != want+" small.toml" {
 		t.Errorf("left %s", got)
 	}
-	results, err := os.ReadFile("results/small/results.csv")
-	if err != nil {
-		t.Fatal(err)
-	}
+	results := must.Get(os.ReadFile("results/small/results.csv"))(t)
 	status, stdout, stderr = weft(t, "run", "--out", "-", "--jobs", "1", "--quiet", "results/small/resolved.toml")
 	if status != exitSuccess || stderr != "" || stdout != string(results) {
 		t.Errorf("the resolved file gives (status %d)\n%s%s\nwant\n%s", status, stdout, stderr, results)

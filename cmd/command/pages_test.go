@@ -12,15 +12,13 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/must"
 )
 
 // TestTutorialNumbers: the tables of docs/tutorial.md are what its experiment gives, to
 // the digits that they show.
 func TestTutorialNumbers(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join(root, "docs", "tutorial.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Get(os.ReadFile(filepath.Join(root, "docs", "tutorial.md")))(t)
 	inFolder(t, documentedFiles(string(page)))
 	for _, c := range []struct {
 		args   string
@@ -35,10 +33,7 @@ func TestTutorialNumbers(t *testing.T) {
 		if status != exitSuccess {
 			t.Fatal(stderr)
 		}
-		results, err := experiments.ReadTable("results", strings.NewReader(stdout))
-		if err != nil {
-			t.Fatal(err)
-		}
+		results := must.Get(experiments.ReadTable("results", strings.NewReader(stdout)))(t)
 		_, body, found := strings.Cut(string(page), c.header+"\n|---")
 		if !found {
 			t.Fatalf("no table %s", c.header)
@@ -60,10 +55,7 @@ func TestTutorialNumbers(t *testing.T) {
 				t.Fatalf("%s: %d rows (%v)", line, len(row.Rows), err)
 			}
 			for i := c.keys; i < len(cells); i++ {
-				at, err := row.Column(columns[i])
-				if err != nil {
-					t.Fatal(err)
-				}
+				at := must.Get(row.Column(columns[i]))(t)
 				if got := row.Rows[0][at]; !sameDigits(got, cells[i]) {
 					t.Errorf("%s: %s is %s", line, columns[i], got)
 				}
@@ -90,36 +82,19 @@ func sameDigits(cell, shown string) bool {
 // TestJobsNumbers: the slowdowns and latencies in docs/jobs.md are what its commands give, and what is put
 // down to the checkpoint, to the digits that they show.
 func TestJobsNumbers(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(root, "docs", "jobs.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join(root, "docs", "jobs.md")))(t)
 	page := string(text)
-	docs, err := filepath.Abs(filepath.Join(root, "docs"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	docs := must.Get(filepath.Abs(filepath.Join(root, "docs")))(t)
 	inFolder(t, withCluster(t, documentedFiles(page)))
 	column := func(file string, key map[string]string, name string) (sum float64) {
-		f, err := os.Open(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(os.Open(file))(t)
 		defer f.Close()
-		table, err := experiments.ReadTable(file, f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if table, err = table.Where(key); err != nil {
-			t.Fatal(err)
-		}
+		table := must.Get(experiments.ReadTable(file, f))(t)
+		table = must.Get(table.Where(key))(t)
 		for _, row := range table.Rows {
 			for i, c := range table.Columns {
 				if c == name {
-					x, err := strconv.ParseFloat(row[i], 64)
-					if err != nil {
-						t.Fatal(err)
-					}
+					x := must.Get(strconv.ParseFloat(row[i], 64))(t)
 					sum += x
 				}
 			}
@@ -152,10 +127,7 @@ func TestJobsNumbers(t *testing.T) {
 		return column("scattered/job_blame.csv", map[string]string{"job": job, "slowed_by": "checkpoint"}, "slowdown")
 	}
 	shown(fmt.Sprintf("slows the solver by %.2f and the transpose by %.2f", blamed("solver"), blamed("transpose")))
-	picture, err := os.ReadFile("scattered/who.svg")
-	if err != nil {
-		t.Fatal(err)
-	}
+	picture := must.Get(os.ReadFile("scattered/who.svg"))(t)
 	golden(t, filepath.Join(docs, "jobs.svg"), picture)
 	cable := map[string]string{"job": "solver", "slowed_by": "checkpoint", "from": "MF0;ib2:SX6036/U1 port 35", "to": "MF0;ib7:SX6036/U1 port 7"}
 	shown(fmt.Sprintf("%.0f %% lie at\none cable, `%s` to `%s`", 100*column("scattered/job_blame.csv", cable, "share"), cable["from"], cable["to"]))
@@ -185,10 +157,7 @@ func withoutCache(m *testing.M) int {
 // commandInPath puts this test binary into the path as weft.
 func commandInPath(t *testing.T) {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := must.Get(os.Executable())(t)
 	bin := t.TempDir()
 	if err := os.Symlink(self, filepath.Join(bin, "weft")); err != nil {
 		t.Skipf("cannot make a link: %v", err)
@@ -200,10 +169,7 @@ func commandInPath(t *testing.T) {
 // TestScripting runs the blocks of docs/scripting.md, in order and in one
 // folder, as they stand: shell, Python and a makefile.
 func TestScripting(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(root, "docs", "scripting.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join(root, "docs", "scripting.md")))(t)
 	commandInPath(t)
 	t.Chdir(t.TempDir())
 	said := map[string]string{}
@@ -218,9 +184,7 @@ func TestScripting(t *testing.T) {
 		case "python":
 			command = []string{"python3", "-c", code}
 		case "makefile":
-			if err := os.WriteFile("Makefile", []byte(code+"\n"), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile("Makefile", []byte(code+"\n"), 0o644))
 			command = []string{"make"}
 		default:
 			t.Fatalf("block in %q", language)
@@ -253,10 +217,7 @@ func TestScripting(t *testing.T) {
 // TestNotebook: the cells of docs/results.ipynb are Python, and run one after the other
 // where pandas is at hand; its columns are there in any case.
 func TestNotebook(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(root, "docs", "results.ipynb"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join(root, "docs", "results.ipynb")))(t)
 	var notebook struct {
 		Cells []struct {
 			Type    string            `json:"cell_type"`
@@ -264,9 +225,7 @@ func TestNotebook(t *testing.T) {
 			Outputs []json.RawMessage `json:"outputs"`
 		} `json:"cells"`
 	}
-	if err := json.Unmarshal(text, &notebook); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(text, &notebook))
 	var code strings.Builder
 	cells := 0
 	for _, c := range notebook.Cells {
@@ -294,9 +253,7 @@ func TestNotebook(t *testing.T) {
 		}
 		return err
 	}
-	if err := python("-m", "py_compile", "cells.py"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, python("-m", "py_compile", "cells.py"))
 	libraries := func(path string) bool {
 		return exec.CommandContext(t.Context(), path, "-c", "import pandas, matplotlib").Run() == nil
 	}
@@ -313,10 +270,7 @@ func TestNotebook(t *testing.T) {
 			t.Fatal(stderr)
 		}
 		for name, columns := range map[string][]string{"results": {"traffic.pattern", "traffic.load", "accepted_load", "latency_p99_ns", "state"}, "links": {"from", "to", "flits_per_cycle"}} {
-			table, err := os.ReadFile("torus/" + name + ".csv")
-			if err != nil {
-				t.Fatal(err)
-			}
+			table := must.Get(os.ReadFile("torus/" + name + ".csv"))(t)
 			header, _, _ := strings.Cut(string(table), "\n")
 			for _, c := range columns {
 				if !strings.Contains(","+header+",", ","+c+",") {
@@ -355,10 +309,7 @@ func TestForwardingTables(t *testing.T) {
 	if status, _, stderr := weft(t, "topology", "cluster.toml", "--lfts", "again.lfts"); status != exitSuccess {
 		t.Error(status, stderr)
 	}
-	text, err := os.ReadFile("cluster.lfts")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("cluster.lfts"))(t)
 	if again, err := os.ReadFile("again.lfts"); err != nil || string(again) != string(text) {
 		t.Errorf("%v\n%s\nwant\n%s", err, again, text)
 	}
@@ -372,9 +323,7 @@ func TestForwardingTables(t *testing.T) {
 		{"port", strings.Replace(string(text), "0x0002 002", "0x0002 007", 1), "cluster.lfts:3: S0 has no cable at port 7\n"},
 		{"circle", strings.Replace(string(text), "0x0001 003", "0x0001 002", 1), "cluster.lfts:22: packets for H0 go round in a circle: S1 port 2, S2 port 2\n"},
 	} {
-		if err := os.WriteFile("cluster.lfts", []byte(c.text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile("cluster.lfts", []byte(c.text), 0o644))
 		if status, _, stderr := weft(t, "run", "cluster.toml"); status != exitUsage || !strings.Contains(stderr, c.want) {
 			t.Errorf("%s: status %d, %s\nwant %q", c.name, status, stderr, c.want)
 		}
@@ -436,9 +385,7 @@ func TestBench(t *testing.T) {
 		t.Fatalf("status %d: %s", status, out)
 	}
 	path := filepath.Join(t.TempDir(), "a.csv")
-	if err := os.WriteFile(path, []byte(out), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(out), 0o644))
 	out, status = weftProcess(t, "bench", "--compare", path+","+path)
 	if status != exitSuccess || !strings.Contains(out, " 1.000\n") {
 		t.Errorf("status %d: %s", status, out)
@@ -455,15 +402,9 @@ func TestBench(t *testing.T) {
 // writing. That is meant: no error, nothing on standard error.
 func TestNullOutput(t *testing.T) {
 	inFolder(t, map[string]string{"x.toml": small})
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := must.Get(os.Executable())(t)
 	for _, mode := range []int{os.O_WRONLY, os.O_RDWR} {
-		null, err := os.OpenFile(os.DevNull, mode, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		null := must.Get(os.OpenFile(os.DevNull, mode, 0))(t)
 		defer null.Close()
 		for _, args := range []string{"list kinds", "version", "--help", "check x.toml", "topology x.toml", "run x.toml --out - --quiet"} {
 			c := exec.Command(self, strings.Fields(args)...)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/must"
 )
 
 // TestReport: a result folder becomes a page; a folder without results is
@@ -44,10 +45,7 @@ func TestPlot(t *testing.T) {
 		t.Fatal(stderr)
 	}
 	picture := func(name string) string {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(name))(t)
 		return string(text)
 	}
 	for _, x := range []string{"offered_load", "traffic.load"} {
@@ -168,10 +166,7 @@ func TestProgress(t *testing.T) {
 // TestTrace: the commands of the page on messages: a schedule becomes binary and a trace of
 // one file a rank, which both become the same schedule again and run as it does.
 func TestTrace(t *testing.T) {
-	here, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
+	here := must.Get(os.Getwd())(t)
 	const schedule = "num_ranks 2\n\nrank 0 {\nl1: calc 1500\nl2: send 4096b to 1 tag 7\nl2 requires l1\n}\n\nrank 1 {\nl1: recv 4096b from 0 tag 7\n}\n"
 	inFolder(t, map[string]string{
 		"app.goal":   schedule,
@@ -215,9 +210,7 @@ func TestTrace(t *testing.T) {
 	}
 	// Traces of other tools: those that the tests of their readers are about.
 	for format, file := range map[string]string{"dumpi": "ring-0001.bin", "otf2": "t.otf2"} {
-		if err := os.CopyFS(format, os.DirFS(filepath.Join(here, "..", "..", "mpi", format, "testdata"))); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.CopyFS(format, os.DirFS(filepath.Join(here, "..", "..", "mpi", format, "testdata"))))
 		file = filepath.Join(format, file)
 		archive := format + ".tar.gz"
 		tarFolder(t, format, archive)
@@ -234,13 +227,8 @@ func TestTrace(t *testing.T) {
 			t.Errorf("%s: status %d: %s", file, status, stderr)
 		}
 	}
-	binary, err := os.ReadFile("app.bin")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile("cut.bin", binary[:60], 0o666); err != nil {
-		t.Fatal(err)
-	}
+	binary := must.Get(os.ReadFile("app.bin"))(t)
+	must.Do(t, os.WriteFile("cut.bin", binary[:60], 0o666))
 	for _, c := range []struct {
 		args []string
 		want string
@@ -317,14 +305,8 @@ func TestTraceOfAProgram(t *testing.T) {
 
 // tarFolder packs a folder.
 func tarFolder(t *testing.T, folder, archive string) {
-	f, err := os.Create(archive)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Create(archive))(t)
 	packed := gzip.NewWriter(f)
 	w := tar.NewWriter(packed)
-	err = errors.Join(w.AddFS(os.DirFS(folder)), w.Close(), packed.Close(), f.Close())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(w.AddFS(os.DirFS(folder)), w.Close(), packed.Close(), f.Close()))
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/booksim"
+	"github.com/weft-sim/weft/experiments/must"
 )
 
 const peerHeader = "offered_flits_per_node_cycle,status,avg_packet_latency_cycles,accepted_flits_per_node_cycle\n"
@@ -17,10 +18,7 @@ const peerHeader = "offered_flits_per_node_cycle,status,avg_packet_latency_cycle
 // peerConfig is the configuration of a curve that comes with weft.
 func peerConfig(t *testing.T, name string) string {
 	t.Helper()
-	text, err := fs.ReadFile(booksim.Own(), name+".cfg")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(fs.ReadFile(booksim.Own(), name+".cfg"))(t)
 	return string(text)
 }
 
@@ -29,12 +27,8 @@ func inFolders(t *testing.T, files map[string]string) {
 	t.Helper()
 	inFolder(t, nil)
 	for name, text := range files {
-		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(name), 0o777))
+		must.Do(t, os.WriteFile(name, []byte(text), 0o666))
 	}
 }
 
@@ -111,10 +105,7 @@ func refused(t *testing.T, args, want string) {
 
 // TestReproduceRefuses: names and folders of all references.
 func TestReproduceRefuses(t *testing.T) {
-	data, err := filepath.Abs(filepath.Join(root, "experiments", "opensmruns", "testdata", "reference"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(filepath.Abs(filepath.Join(root, "experiments", "opensmruns", "testdata", "reference")))(t)
 	inFolder(t, nil)
 	for _, c := range []struct{ args, want string }{
 		{"booksim/nothing", `no curve "nothing" in the curves of weft: there are dragonfly_k2_min_bad_dragon_buf256_speedup2, `},
@@ -165,10 +156,7 @@ func TestReproduceBookSimDeadlock(t *testing.T) {
 // TestReproduceCongestion: rows that agree, that differ, that weft has no counterpart of, and
 // that cannot be read, each beside the others.
 func TestReproduceCongestion(t *testing.T) {
-	data, err := filepath.Abs(filepath.Join(root, "experiments", "congestion", "testdata"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(filepath.Abs(filepath.Join(root, "experiments", "congestion", "testdata")))(t)
 	inFolder(t, nil)
 	status, _, stderr := weft(t, "reproduce", "congestion", "--data", data, "--out", "r")
 	verdicts, err := os.ReadFile("r/congestion/verdicts.csv")
@@ -197,10 +185,7 @@ func TestReproduceCongestion(t *testing.T) {
 // TestReproduceOpenSM: one fabric of OpenSM's tables, the same with a table that is
 // cut, and names that are not there.
 func TestReproduceOpenSM(t *testing.T) {
-	data, err := filepath.Abs(filepath.Join(root, "experiments", "opensmruns", "testdata", "reference"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(filepath.Abs(filepath.Join(root, "experiments", "opensmruns", "testdata", "reference")))(t)
 	inFolder(t, nil)
 	status, stdout, stderr := weft(t, "reproduce", "opensm/single_8", "--data", data, "--out", "r")
 	verdicts, err := os.ReadFile("r/opensm/verdicts.csv")
@@ -217,12 +202,8 @@ func TestReproduceOpenSM(t *testing.T) {
 		t.Errorf("status %d\n%s%s", status, stdout, stderr)
 	}
 	// Without the network of a fabric, the others are judged.
-	if err := os.CopyFS("part", os.DirFS(data)); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Remove("part/nets/ft2_8.net.gz"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.CopyFS("part", os.DirFS(data)))
+	must.Do(t, os.Remove("part/nets/ft2_8.net.gz"))
 	status, stdout, stderr = weft(t, "reproduce", "opensm/single_8", "opensm/ft2_8/minhop", "--data", "part", "--out", "p")
 	if status != exitUsage || strings.Count(stdout, "unreadable") != 1 || !strings.Contains(stderr, "ft2_8.net: is not there") || !strings.Contains(stderr, ", 1 unreadable; ") {
 		t.Errorf("status %d\n%s%s", status, stdout, stderr)
@@ -249,9 +230,7 @@ func TestPrintedVerdicts(t *testing.T) {
 	}
 	verdicts[0].Quick = true
 	var out strings.Builder
-	if err := printVerdicts(&out, verdicts, 50); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, printVerdicts(&out, verdicts, 50))
 	var heads []string
 	for _, line := range strings.Split(out.String(), "\n") {
 		if len(line) > 50 {

@@ -10,34 +10,24 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/weft-sim/weft/experiments/must"
 )
 
 // opensmData is a file of the tables that OpenSM computed.
 func opensmData(t *testing.T, name ...string) string {
 	t.Helper()
-	path, err := filepath.Abs(filepath.Join(append([]string{root, "experiments", "opensmruns", "testdata", "reference"}, name...)...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := must.Get(filepath.Abs(filepath.Join(append([]string{root, "experiments", "opensmruns", "testdata", "reference"}, name...)...)))(t)
 	return path
 }
 
 // unzipped reads a compressed file.
 func unzipped(t *testing.T, path string) string {
 	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Open(path))(t)
 	defer f.Close()
-	in, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := io.ReadAll(in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := must.Get(gzip.NewReader(f))(t)
+	text := must.Get(io.ReadAll(in))(t)
 	return string(text)
 }
 
@@ -46,14 +36,8 @@ func unzipped(t *testing.T, path string) string {
 // nothing else.
 func TestRoutesAsConfigured(t *testing.T) {
 	mesh, tree := opensmData(t, "nets", "mesh_5x5_2.net.gz"), opensmData(t, "nets", "ft2_8.net.gz")
-	config, err := os.ReadFile(opensmData(t, "nets", "mesh_5x5_2.torus"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	roots, err := os.ReadFile(opensmData(t, "nets", "mesh_5x5_2.roots"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := must.Get(os.ReadFile(opensmData(t, "nets", "mesh_5x5_2.torus")))(t)
+	roots := must.Get(os.ReadFile(opensmData(t, "nets", "mesh_5x5_2.roots")))(t)
 	kept := func(fabric, name string) string { return unzipped(t, opensmData(t, "runs", fabric, name+".gz")) }
 	torus := map[string]string{"sl2vl": kept("mesh_5x5_2", "torus-2QoS.sl2vl"), "sl": kept("mesh_5x5_2", "torus-2QoS.sl"),
 		"lft": kept("mesh_5x5_2", "dor.lft")} // the same by index.tsv
@@ -141,10 +125,7 @@ func TestRoutesCompared(t *testing.T) {
 	if status != exitSuccess {
 		t.Fatalf("status %d\n%s", status, stderr)
 	}
-	table, err := os.ReadFile("out/engines.csv")
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := must.Get(os.ReadFile("out/engines.csv"))(t)
 	lines := strings.Split(strings.TrimSpace(string(table)), "\n")
 	if len(lines) != 4 || !strings.HasPrefix(lines[2], "ftree,uniform,refused,") || !strings.HasPrefix(lines[3], "lash,uniform,ok,0,1,2,") {
 		t.Errorf("%s", table)
@@ -172,10 +153,7 @@ func TestRoutesCompared(t *testing.T) {
 // TestInfiniBandPage runs the commands of docs/infiniband.md that name a cluster's
 // files, on a fat tree in their place.
 func TestInfiniBandPage(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join(root, "docs", "infiniband.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Get(os.ReadFile(filepath.Join(root, "docs", "infiniband.md")))(t)
 	net := unzipped(t, opensmData(t, "nets", "ft3_8.net.gz"))
 	inFolder(t, map[string]string{"cluster.txt": net, "opensm.conf": "routing_engine updn\n"})
 	commands := 0
@@ -211,10 +189,7 @@ func TestInfiniBandPage(t *testing.T) {
 // TestInfiniBandEngines makes the table of docs/infiniband.md that compares engines on a
 // real cluster, with the command and the jobs that the page shows.
 func TestInfiniBandEngines(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join(root, "docs", "infiniband.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Get(os.ReadFile(filepath.Join(root, "docs", "infiniband.md")))(t)
 	_, rest, _ := strings.Cut(string(page), "```text\n")
 	jobs, _, found := strings.Cut(rest, "```")
 	inFolder(t, map[string]string{"loginoff.txt": unzipped(t, opensmData(t, "nets", "loginoff.net.gz")), "jobs.txt": jobs})
@@ -260,9 +235,7 @@ func dump(t *testing.T, dir, name string) string {
 	t.Helper()
 	text := unzipped(t, filepath.Join(root, "routing", "opensm", "mcast", "testdata", name+".gz"))
 	path := filepath.Join(dir, name)
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(text), 0o644))
 	return path
 }
 
@@ -272,10 +245,7 @@ func TestMulticastFiles(t *testing.T) {
 	dir := t.TempDir()
 	fabric, groups := dump(t, dir, "ft3_8.ibnetdiscover.txt"), dump(t, dir, "grid_4x4x8.sa")
 	for engine, name := range map[string]string{"minhop-mc": "minhop", "opensm-sssp": "sssp"} {
-		want, err := os.ReadFile(dump(t, dir, "ft3_8."+name+".grid_4x4x8.mcfdbs"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := must.Get(os.ReadFile(dump(t, dir, "ft3_8."+name+".grid_4x4x8.mcfdbs")))(t)
 		status, stdout, stderr := weft(t, "multicast", "--topology", fabric, "--groups", groups, "--engine", engine, "-o", filepath.Join(dir, "out"))
 		if status != exitSuccess || !strings.Contains(stderr, "80 switches, 128 terminals") {
 			t.Fatalf("status %d\n%s", status, stderr)
@@ -285,10 +255,7 @@ func TestMulticastFiles(t *testing.T) {
 				t.Errorf("no row for %s:\n%s", e, stdout)
 			}
 		}
-		got, err := os.ReadFile(filepath.Join(dir, "out", engine+".mcfdbs"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(os.ReadFile(filepath.Join(dir, "out", engine+".mcfdbs")))(t)
 		if !bytes.Equal(got, want) {
 			t.Errorf("%s: other tables than OpenSM's", engine)
 		}
@@ -314,16 +281,11 @@ func TestInstalledTables(t *testing.T) {
 	if len(installed) != 5 || strings.Join(installed[1:], " ") != strings.Join(engine[1:5], " ") {
 		t.Errorf("installed %q, minhop-mc %q:\n%s", installed, engine, stdout)
 	}
-	text, err := os.ReadFile(tables)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(tables))(t)
 	_, row, _ := strings.Cut(string(text), "Out Port(s)\n")
 	row, _, _ = strings.Cut(row, "\n")
 	cut := filepath.Join(dir, "cut.mcfdbs")
-	if err := os.WriteFile(cut, []byte(strings.Replace(string(text), row+"\n", "", 1)), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(cut, []byte(strings.Replace(string(text), row+"\n", "", 1)), 0o644))
 	mlid := strings.ToLower(strings.Fields(row)[0])
 	status, stdout, stderr = weft(t, "multicast", "--topology", fabric, "--groups", groups, "--tables", cut)
 	if status != exitSuccess || !strings.Contains(stdout, "1 of ") || !strings.Contains(stdout, "MLID "+mlid+": from ") || !strings.Contains(stdout, "which has no row") {
@@ -338,33 +300,21 @@ func TestInstalledTables(t *testing.T) {
 func TestMulticastProblems(t *testing.T) {
 	dir := t.TempDir()
 	fabric, groups := dump(t, dir, "ft3_8.ibnetdiscover.txt"), dump(t, dir, "grid_4x4x8.sa")
-	text, err := os.ReadFile(groups)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(groups))(t)
 	cut := filepath.Join(dir, "cut.sa")
-	if err := os.WriteFile(cut, text[:3000], 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(cut, text[:3000], 0o644))
 	none := filepath.Join(dir, "none.sa")
-	if err := os.WriteFile(none, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(none, nil, 0o644))
 	wide := func(name string, text []byte) string {
 		path := filepath.Join(dir, name)
 		utf16 := []byte{0xff, 0xfe}
 		for _, b := range text {
 			utf16 = append(utf16, b, 0)
 		}
-		if err := os.WriteFile(path, utf16, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, utf16, 0o644))
 		return path
 	}
-	plain, err := os.ReadFile(fabric)
-	if err != nil {
-		t.Fatal(err)
-	}
+	plain := must.Get(os.ReadFile(fabric))(t)
 	wideFabric, wideGroups, wideFile := wide("wide.txt", plain), wide("wide.sa", text), wide("wide.toml", []byte("kind = \"traffic\"\n"))
 	out := filepath.Join(dir, "out")
 	for _, c := range []struct {

@@ -14,6 +14,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/must"
 )
 
 // TestMerge: two shares of a sweep make the results of one run; one share does not,
@@ -41,10 +42,7 @@ func TestMerge(t *testing.T) {
 	weft(exitSuccess, "run", "examples/torus", "--shard", "2/2", "--out", in("two"))
 	weft(exitSuccess, "merge", "examples/torus", in("one"), in("two"), "--out", in("merged"))
 	for _, name := range []string{"results.csv", "resolved.toml"} {
-		want, err := os.ReadFile(filepath.Join(in("whole"), name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := must.Get(os.ReadFile(filepath.Join(in("whole"), name)))(t)
 		if got, err := os.ReadFile(filepath.Join(in("merged"), name)); err != nil || !bytes.Equal(got, want) {
 			t.Errorf("%s of the merged shares differs (%v)", name, err)
 		}
@@ -76,10 +74,7 @@ fork = { warmup = { "traffic.load" = 0.3 }, settle = "100ns" }
 		if status != 0 {
 			t.Fatalf("%v: status %d\n%s", args, status, stderr)
 		}
-		text, err := os.ReadFile(args[0] + "/results.csv")
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(args[0] + "/results.csv"))(t)
 		if results[args[0]] = string(text); results[args[0]] != results["forked"] {
 			t.Errorf("%v:\n%s\nwant\n%s", args, text, results["forked"])
 		}
@@ -117,10 +112,7 @@ func contents(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
 	for name := range strings.FieldsSeq(left(t)) {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(name))(t)
 		all[name] = string(text)
 	}
 	return all
@@ -135,9 +127,7 @@ func TestFinishedFolder(t *testing.T) {
 	if status, _, stderr := weft(t, "run", "small.toml", "--out", "o", "--quiet"); status != exitSuccess {
 		t.Fatal(stderr)
 	}
-	if err := os.WriteFile("o/notes.txt", []byte("mine"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile("o/notes.txt", []byte("mine"), 0o644))
 	before := contents(t)
 	for _, args := range []string{
 		"run small.toml --out o",
@@ -193,12 +183,8 @@ func TestOccupiedFolders(t *testing.T) {
 		t.Errorf("status %d: %s (%v)", status, stderr, err)
 	}
 	for _, name := range []string{"theorem1", "theorem2", "faults", "overhead", "exchange"} {
-		if err := os.MkdirAll(filepath.Join("r/dswitch", name), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join("r/dswitch", name, "manifest.json"), nil, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Join("r/dswitch", name), 0o755))
+		must.Do(t, os.WriteFile(filepath.Join("r/dswitch", name, "manifest.json"), nil, 0o644))
 	}
 	status, _, stderr = weft(t, "reproduce", "dswitch", "--quick", "--out", "r")
 	if status != exitUsage || strings.Count(stderr, "--force") != 3 || !strings.Contains(stderr, "\nand 2 more folders\n") {
@@ -209,13 +195,9 @@ func TestOccupiedFolders(t *testing.T) {
 // TestForceInterrupted: --force begins again where a run was interrupted.
 func TestForceInterrupted(t *testing.T) {
 	inFolder(t, map[string]string{"small.toml": small})
-	if err := os.MkdirAll("o/slurm", 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll("o/slurm", 0o755))
 	for name, text := range map[string]string{"o/journal": "torn", "o/slurm/job.json": "{}"} {
-		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(name, []byte(text), 0o644))
 	}
 	if status, _, stderr := weft(t, "run", "small.toml", "--out", "o"); status != exitUsage || !strings.Contains(stderr, "begin again with --force") {
 		t.Errorf("status %d: %s", status, stderr)
@@ -237,14 +219,9 @@ func TestManifestSaysHow(t *testing.T) {
 		if status, _, stderr := weft(t, append([]string{"run", "--quiet", "--force", "--out", "o"}, args...)...); status != exitSuccess {
 			t.Fatal(stderr)
 		}
-		text, err := os.ReadFile("o/manifest.json")
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile("o/manifest.json"))(t)
 		var m experiments.Manifest
-		if err := json.Unmarshal(text, &m); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(text, &m))
 		return m
 	}
 	m := manifest("small.toml", "--quick", "--set", "switch.vcs=4", "--set", "traffic.load=0.2", "--seed", "7")
@@ -296,42 +273,24 @@ window = 200
 // swept ones among them, compressed or not.
 func TestResultFolderStandsAlone(t *testing.T) {
 	inFolder(t, map[string]string{"quoted.toml": faulty, "x.toml": small})
-	if err := os.MkdirAll("in/put", 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll("in/put", 0o777))
 	for _, args := range []string{"topology x.toml -o in/put/net.json", "topology x.toml --format ibnetdiscover -o in/put/net.txt"} {
 		if status, _, stderr := weft(t, strings.Fields(args)...); status != exitSuccess {
 			t.Fatal(stderr)
 		}
 	}
-	plain, err := os.ReadFile("in/put/net.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	packed, err := os.Create("in/put/packed")
-	if err != nil {
-		t.Fatal(err)
-	}
+	plain := must.Get(os.ReadFile("in/put/net.json"))(t)
+	packed := must.Get(os.Create("in/put/packed"))(t)
 	z := gzip.NewWriter(packed)
 	if _, err := z.Write(plain); err != nil || z.Close() != nil || packed.Close() != nil {
 		t.Fatal(err)
 	}
-	standard, err := zstd.NewWriter(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile("in/put/net.gz", standard.EncodeAll(plain, nil), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	standard := must.Get(zstd.NewWriter(nil))(t)
+	must.Do(t, os.WriteFile("in/put/net.gz", standard.EncodeAll(plain, nil), 0o666))
 	relative := strings.NewReplacer("type = \"torus\"\ndims = [4, 4]", "type = \"file\"\npath = \"put/net.json\"", `"dor"`, `"table"`, "[sweep]", "[switch]\nvcs = 6\n[sweep]\n\"topology.path\" = [\"put/net.json\", \"put/packed\", \"put/net.gz\"]").Replace(small)
-	if err := os.WriteFile("in/relative.toml", []byte(relative), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile("in/relative.toml", []byte(relative), 0o666))
 	results := func(dir string) string {
-		text, err := os.ReadFile(filepath.Join(dir, "results.csv"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(filepath.Join(dir, "results.csv")))(t)
 		return string(text)
 	}
 	for _, file := range []string{"quoted.toml", "in/relative.toml"} {
@@ -364,10 +323,7 @@ func TestManifestComesLast(t *testing.T) {
 	if status, _, stderr := weft(t, "run", "x.toml", "--quiet", "--out", "r"); status != exitSuccess {
 		t.Fatal(stderr)
 	}
-	manifest, err := os.Stat("r/manifest.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	manifest := must.Get(os.Stat("r/manifest.json"))(t)
 	figures, err := filepath.Glob("r/latency.*")
 	if err != nil || len(figures) != 3 {
 		t.Fatal(figures, err)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/atlas"
+	"github.com/weft-sim/weft/experiments/must"
 )
 
 // TestTopologyPictures: a network is drawn from an experiment file, an imported file
@@ -25,10 +26,7 @@ func TestTopologyPictures(t *testing.T) {
 		if status, _, stderr := weft(t, append([]string{"topology"}, args...)...); status != exitSuccess {
 			t.Fatal(stderr)
 		}
-		text, err := os.ReadFile(args[len(args)-1])
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(args[len(args)-1]))(t)
 		return string(text)
 	}
 	plain := picture("small.toml", "-o", "a.svg")
@@ -63,10 +61,7 @@ func TestTopologyPictures(t *testing.T) {
 // A real cluster with a cable lost, a host moved to a free port, an adapter replaced
 // and a cable at another speed: all four are found, and what they do to the routes.
 func TestTopologyDiff(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "..", "fabric", "topology", "ib", "testdata", "loginoff-2014-qdr-fdr10.txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join("..", "..", "fabric", "topology", "ib", "testdata", "loginoff-2014-qdr-fdr10.txt")))(t)
 	before := string(text)
 	after := before
 	edit := func(old, new string) {
@@ -129,10 +124,7 @@ func TestTopologyDiffOfTables(t *testing.T) {
 	if status, _, stderr := weft(t, "topology", "mesh.toml", "-o", "mesh.ibnetdiscover", "--lfts", "before.lfts"); status != exitSuccess {
 		t.Fatal(stderr)
 	}
-	text, err := os.ReadFile("before.lfts")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("before.lfts"))(t)
 	// The first switch, in the corner of nine, loses its row for the last host; it is on
 	// no other's way there, so one pair has no path left.
 	after := strings.Replace(string(text), "0x0009 002 # Channel Adapter portguid 0x0000000000100011: 'H8'\n", "", 1)
@@ -166,14 +158,8 @@ func TestTopologyDiffOfTables(t *testing.T) {
 // TestAtlasPage: docs/atlas.md names every topology, and what docs/atlas.csv says of some of
 // them, but for what was measured, is what weft finds; with make soak-pairs, of all.
 func TestAtlasPage(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join(root, "docs", "atlas.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	table, err := experiments.ReadTableFile(filepath.Join(root, "docs", "atlas.csv"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Get(os.ReadFile(filepath.Join(root, "docs", "atlas.md")))(t)
+	table := must.Get(experiments.ReadTableFile(filepath.Join(root, "docs", "atlas.csv")))(t)
 	rows := func(t *experiments.Table, family string) (kept []string) {
 		for _, row := range t.Rows {
 			if row = slices.Clone(row); row[0] == family {
@@ -195,10 +181,7 @@ func TestAtlasPage(t *testing.T) {
 		if some := []string{"hyperx", "megafly", "oft", "kautz"}; os.Getenv("SOAK_TIME") == "" && !slices.Contains(some, n.Family) {
 			continue
 		}
-		e, err := atlas.NewEntry(context.Background(), n, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(atlas.NewEntry(context.Background(), n, nil))(t)
 		if want := rows(atlas.EntryTable([]*atlas.Entry{e}), n.Family); !slices.Equal(documented, want) {
 			t.Errorf("docs/atlas.csv on %s: run make atlas\n%s\nwant\n%s", n.Family, strings.Join(documented, "\n"), strings.Join(want, "\n"))
 		}
@@ -272,9 +255,7 @@ func TestReproduceAtlas(t *testing.T) {
 		!strings.Contains(stdout, "51         50    differs") || !strings.Contains(stderr, "of 2 numbers 0 agree, 1 differ, 0 not judged, 0 not run, 1 unreadable") {
 		t.Errorf("status %d: %s%s", status, stdout, stderr)
 	}
-	if err := os.WriteFile("bad/targets.csv", []byte(header+"a,Slim Fly,\"q=5, p=4\",routers,51,exact\nb,PolarFly,\"graphs/x.edges.gz, 4 terminals a router\",routers,1,exact\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile("bad/targets.csv", []byte(header+"a,Slim Fly,\"q=5, p=4\",routers,51,exact\nb,PolarFly,\"graphs/x.edges.gz, 4 terminals a router\",routers,1,exact\n"), 0o666))
 	if status, stdout, stderr := weft(t, "reproduce", "atlas", "--data", "bad", "--out", "s"); status != exitFailure ||
 		!strings.Contains(stdout, "51         50    differs") || !strings.Contains(stdout, "the folder has no such graph") {
 		t.Errorf("status %d: %s%s", status, stdout, stderr)
@@ -292,36 +273,23 @@ func TestReproduceAtlasDamaged(t *testing.T) {
 	own := atlas.Own()
 	copied := func(names ...string) {
 		for _, name := range names {
-			content, err := fs.ReadFile(own, name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := experiments.WriteBelow(filepath.Join("d", name), content); err != nil {
-				t.Fatal(err)
-			}
+			content := must.Get(fs.ReadFile(own, name))(t)
+			must.Do(t, experiments.WriteBelow(filepath.Join("d", name), content))
 		}
 	}
 	put := func(name, text string) {
-		if err := experiments.WriteBelow(filepath.Join("d", name), []byte(text)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, experiments.WriteBelow(filepath.Join("d", name), []byte(text)))
 	}
 	const dead, good = "slimfly_q5__ugallnew_rperm_vc4_buf16_speedup2", "slimfly_q5__minhopvc_uniform_vc4_buf16_speedup2"
 	const cut, graph = "polarfly_q7__minhopvc_uniform_vc4_buf16_speedup2", "jellyfish_n57_r8__minhopvc_uniform_vc4_buf16_speedup2"
 	copied("graphs/slimfly_q5.edges.gz", "graphs/slimfly_q5.nexthop.gz", "graphs/slimfly_q5.rperm.gz", "graphs/jellyfish_n57_r8.nexthop.gz",
 		"curves/"+good+".cfg", "curves/"+cut+".cfg", "curves/"+graph+".cfg", "curves/"+graph+".csv")
-	config, err := fs.ReadFile(own, "curves/"+good+".cfg")
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := must.Get(fs.ReadFile(own, "curves/"+good+".cfg"))(t)
 	put("curves/"+dead+".cfg", string(config))
 	put("curves/"+dead+".csv", peerHeader+"0.6,deadlock,nan,\n")
 	put("curves/"+good+".csv", peerHeader+"0.1,saturated,,0.1\n") // the accepted load is judged
 	put("curves/"+cut+".csv", peerHeader+"0.1,stable,10.6\n")
-	edges, err := fs.ReadFile(own, "graphs/jellyfish_n57_r8.edges.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
+	edges := must.Get(fs.ReadFile(own, "graphs/jellyfish_n57_r8.edges.gz"))(t)
 	put("graphs/jellyfish_n57_r8.edges.gz", string(edges[:len(edges)/2]))
 	put("curves.csv", "curve,graph,routing,traffic\n"+good+",slimfly_q5,minhopvc,uniform\n"+dead+",slimfly_q5,ugallnew,rperm\n"+
 		cut+",polarfly_q7,minhopvc,uniform\n"+graph+",jellyfish_n57_r8,minhopvc,uniform\nabsent,slimfly_q5,min,uniform\n")

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/weft-sim/weft/experiments/must"
 )
 
 // TestUsage: mistakes in the command line have a message without the words of
@@ -56,9 +58,7 @@ func TestUsage(t *testing.T) {
 		{[]string{"bench", "--compare", "bench.csv,bench.csv", "alltoall-240"}, "weft: --compare runs nothing: leave out alltoall-240\n"},
 	} {
 		if c.args[0] == "compare" && len(c.args) == 3 && c.args[2] == "bare.csv" { // two loads on one side, none on the other
-			if err := os.WriteFile("a.csv", []byte(table+"1,0.2,1,1,0.2,6,false\n"), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile("a.csv", []byte(table+"1,0.2,1,1,0.2,6,false\n"), 0o644))
 		}
 		status, _, stderr := weft(t, c.args...)
 		if status != exitUsage || !strings.HasPrefix(stderr, c.want) {
@@ -138,9 +138,7 @@ func TestFullOutput(t *testing.T) {
 // as it was, and the message names the file.
 func TestBlockedFolder(t *testing.T) {
 	inFolder(t, map[string]string{"x.toml": small})
-	if err := os.MkdirAll("o/results.csv/x", 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll("o/results.csv/x", 0o777))
 	status, _, stderr := weft(t, "run", "x.toml", "--out", "o")
 	if status != exitUsage || !strings.HasPrefix(stderr, "result folder o: results.csv cannot be replaced: ") || left(t) != "x.toml" {
 		t.Errorf("status %d, left %s: %s", status, left(t), stderr)
@@ -156,10 +154,7 @@ func TestBadInputFiles(t *testing.T) {
 		"goal.toml": "kind = \"mpi\"\n[workload]\ntype = \"goal\"\nfile = \"x.goal\"\n",
 		"x.goal":    "num_ranks 1\nrank 0 {\n\u00e4: calc 5\n}\n",
 	})
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := must.Get(os.Getwd())(t)
 	for file, want := range map[string]string{
 		"net.toml":  "net.toml:3:1: topology.path " + filepath.Join(dir, "net.json") + ":2: not JSON: ",
 		"goal.toml": "goal.toml:4:1: workload.file " + filepath.Join(dir, "x.goal") + ":3: '\u00e4' has no place in \"\u00e4: calc 5\"\n",

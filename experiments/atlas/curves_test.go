@@ -13,14 +13,12 @@ import (
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/booksim"
 	"github.com/weft-sim/weft/experiments/judge"
+	"github.com/weft-sim/weft/experiments/must"
 )
 
 func own(t testing.TB) *Reference {
 	t.Helper()
-	r, err := Read(Own(), "reference")
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(Read(Own(), "reference"))(t)
 	return r
 }
 
@@ -38,23 +36,12 @@ func run(t *testing.T, r *Reference, name string, loads []float64, seeds int) []
 	}
 	dir := t.TempDir()
 	for name, content := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), content, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), content, 0o666))
 	}
-	file, err := experiments.Load(filepath.Join(dir, "curve.toml"), text, experiments.Options{AllowDeadlock: canDeadlock})
-	if err != nil {
-		t.Fatal(err)
-	}
-	outcome, err := file.Execute(context.Background(), experiments.Execution{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(experiments.Load(filepath.Join(dir, "curve.toml"), text, experiments.Options{AllowDeadlock: canDeadlock}))(t)
+	outcome := must.Get(file.Execute(context.Background(), experiments.Execution{}))(t)
 	c.At(loads)
-	rows, err := c.Judge(booksim.Run{Results: outcome.Results})
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := must.Get(c.Judge(booksim.Run{Results: outcome.Results}))(t)
 	return rows
 }
 
@@ -72,9 +59,7 @@ func TestCurvesMap(t *testing.T) {
 			continue
 		}
 		for name, content := range files {
-			if err := os.WriteFile(filepath.Join(dir, name), content, 0o666); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(filepath.Join(dir, name), content, 0o666))
 		}
 		if _, err := experiments.Load(filepath.Join(dir, c.Name+".toml"), text, experiments.Options{AllowDeadlock: canDeadlock}); err != nil {
 			t.Errorf("%s: %v\n%s", c.Name, err, text)
@@ -175,9 +160,7 @@ func TestReadRefuses(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		if name, content, ok := strings.Cut(c.files, ":"); ok {
-			if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o666); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o666))
 		}
 		r, err := Open(dir)
 		if err == nil {

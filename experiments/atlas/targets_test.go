@@ -7,16 +7,14 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments/judge"
+	"github.com/weft-sim/weft/experiments/must"
 	"github.com/weft-sim/weft/fabric/topology"
 )
 
 // TestTargets: every exact and bounding number of the reference comes out, but for those of
 // a graph that the reference speaks of and does not hold.
 func TestTargets(t *testing.T) {
-	r, err := Read(Own(), "reference")
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(Read(Own(), "reference"))(t)
 	kinds := map[string]map[string]int{}
 	for _, v := range r.JudgeTargets() {
 		kind, _, _ := strings.Cut(v.Cells[4], " ")

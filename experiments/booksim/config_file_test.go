@@ -12,6 +12,7 @@ import (
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/judge"
 	_ "github.com/weft-sim/weft/experiments/kinds" // tests read experiment files
+	"github.com/weft-sim/weft/experiments/must"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/traffic"
 	"github.com/weft-sim/weft/sim/param"
@@ -19,10 +20,7 @@ import (
 
 func parse(t *testing.T, text string) *Config {
 	t.Helper()
-	c, err := ParseConfig("a.cfg", text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(ParseConfig("a.cfg", text))(t)
 	return c
 }
 
@@ -145,18 +143,9 @@ func TestExperiment(t *testing.T) {
 // one on in both, (4, 2) = 20.
 func TestPatternsAreTheSame(t *testing.T) {
 	for name, want := range map[string]int{"bitcomp": 52, "bitrev": 52, "shuffle": 22, "transpose": 25, "tornado": 38, "neighbor": 20} {
-		grid, err := param.Make(topology.Registry, "mesh", struct{}{}, func(c *topology.GridConfig) { c.Dims = []int{8, 8} })
-		if err != nil {
-			t.Fatal(err)
-		}
-		config, err := traffic.Patterns.Config(patterns[name])
-		if err != nil {
-			t.Fatal(err)
-		}
-		pattern, err := traffic.Patterns.Build(patterns[name], config, traffic.Env{Topology: grid, Seed: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		grid := must.Get(param.Make(topology.Registry, "mesh", struct{}{}, func(c *topology.GridConfig) { c.Dims = []int{8, 8} }))(t)
+		config := must.Get(traffic.Patterns.Config(patterns[name]))(t)
+		pattern := must.Get(traffic.Patterns.Build(patterns[name], config, traffic.Env{Topology: grid, Seed: 1}))(t)
 		if got := int(pattern.Destination(11, nil)); got != want {
 			t.Errorf("%s (%s here): node 11 sends to %d, want %d", name, patterns[name], got, want)
 		}
@@ -352,10 +341,7 @@ func TestJudge(t *testing.T) {
 		{Load: 0.3, Seed: "1", Latency: 300, Accepted: 0.25}, {Load: 0.3, Seed: "2", Saturated: true, Latency: 400, Accepted: 0.25},
 		{Load: 0.4, Latency: 100, Accepted: 0.4}, {Load: 0.5, Latency: 50, Accepted: 0.5},
 	}}
-	rows, err := c.Judge(Run{Results: results})
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := must.Get(c.Judge(Run{Results: results}))(t)
 	var got []string
 	for _, row := range tableOf(rows).Rows {
 		got = append(got, row[2]+" "+row[3]+" "+row[12]+" "+row[13]+" "+row[14])
@@ -428,10 +414,7 @@ func TestSaturatedIsNotSteady(t *testing.T) {
 			}}
 			for _, peer := range []bool{false, true} {
 				c := Curve{Points: []Point{{Load: 0.7, Latency: 100, Accepted: 0.7, Saturated: peer}}}
-				rows, err := c.Judge(Run{Results: results})
-				if err != nil {
-					t.Fatal(err)
-				}
+				rows := must.Get(c.Judge(Run{Results: results}))(t)
 				saturated := peer || state == "saturated"
 				if (rows[0].Verdict == judge.NotJudged && strings.HasPrefix(rows[0].Note, "saturated")) != saturated || rows[1].Verdict != judge.Agrees {
 					t.Errorf("latency %q, %s, BookSim2 saturated %v: %+v", latency, state, peer, rows)

@@ -11,6 +11,7 @@ import (
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/catalogue"
 	_ "github.com/weft-sim/weft/experiments/kinds" // tests read experiment files
+	"github.com/weft-sim/weft/experiments/must"
 	"github.com/weft-sim/weft/fabric/measure"
 )
 
@@ -108,10 +109,7 @@ func TestStart(t *testing.T) {
 	}
 	for _, file := range files {
 		name := strings.TrimSuffix(file.Name(), ".toml")
-		text, err := catalogue.Start(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(catalogue.Start(name))(t)
 		f, err := experiments.Load(name+".toml", text, experiments.Options{Quick: true})
 		if err != nil {
 			t.Errorf("%s: %v\n%s", name, err, text)
@@ -169,9 +167,7 @@ func TestStart(t *testing.T) {
 // TestGlossary: terms are in alphabetical order, each once.
 func TestGlossary(t *testing.T) {
 	var b strings.Builder
-	if err := catalogue.Page(&b); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, catalogue.Page(&b))
 	_, glossary, _ := strings.Cut(b.String(), `id="glossary"`)
 	last, terms := "", 0
 	for _, row := range regexp.MustCompile(`<tr><td>([^<]*)</td>`).FindAllStringSubmatch(glossary, -1) {
@@ -204,9 +200,7 @@ func TestListIsCheap(t *testing.T) {
 // kind, among them those without settings of their own.
 func TestReferenceIsWhole(t *testing.T) {
 	var page strings.Builder
-	if err := catalogue.Page(&page); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, catalogue.Page(&page))
 	manual := catalogue.Manual()
 	settings := catalogue.Settings()
 	if len(settings) < 300 {

@@ -14,45 +14,28 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"github.com/weft-sim/weft/experiments/catalogue"
+	"github.com/weft-sim/weft/experiments/must"
 )
 
 // TestSchema: the schema accepts every experiment file of the repository and what
 // every kind begins with, and refuses mistakes.
 func TestSchema(t *testing.T) {
-	text, err := catalogue.Schema()
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(catalogue.Schema())(t)
 	var schema map[string]any
-	if err := json.Unmarshal(text, &schema); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(text, &schema))
 	check := func(text string) error {
 		var file map[string]any
-		if _, err := toml.Decode(text, &file); err != nil {
-			t.Fatal(err)
-		}
-		plain, err := json.Marshal(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Get(toml.Decode(text, &file))(t)
+		plain := must.Get(json.Marshal(file))(t)
 		var value any
-		if err := json.Unmarshal(plain, &value); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(plain, &value))
 		return validate(schema, schema, value, "")
 	}
 	files := 0
 	for _, pattern := range []string{"../examples/*.toml", "../papers/*/*.toml", "starts/*.toml", "../../cmd/command/testdata/*.toml"} {
-		names, err := filepath.Glob(pattern)
-		if err != nil {
-			t.Fatal(err)
-		}
+		names := must.Get(filepath.Glob(pattern))(t)
 		for _, name := range names {
-			text, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := must.Get(os.ReadFile(name))(t)
 			if err := check(string(text)); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weft-sim/weft/experiments/must"
 	"github.com/weft-sim/weft/experiments/plot"
 	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/fabric/measure"
@@ -13,10 +14,7 @@ import (
 
 func table(t *testing.T, text string) *results.Table {
 	t.Helper()
-	table, err := results.ReadTable("t.csv", strings.NewReader(strings.TrimSpace(text)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := must.Get(results.ReadTable("t.csv", strings.NewReader(strings.TrimSpace(text))))(t)
 	return table
 }
 
@@ -31,10 +29,7 @@ point,routing.type,switch.vcs,offered_load,latency_mean_ns,latency_ci95_ns,satur
 4,min,4,0.6,999,9,true
 `)
 	p := PlotConfig{Style: "line", X: "offered_load", Y: []string{"latency_mean_ns"}, By: []string{"routing.type", "switch.vcs"}}
-	f, err := p.figure(results)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(p.figure(results))(t)
 	var names []string
 	for _, s := range f.Series {
 		names = append(names, s.Name)
@@ -51,9 +46,7 @@ point,routing.type,switch.vcs,offered_load,latency_mean_ns,latency_ci95_ns,satur
 	}
 
 	p = PlotConfig{Style: "bar", X: "routing.type", Y: []string{"latency_mean_ns"}, By: []string{"switch.vcs"}, Where: map[string]string{"offered_load": "0.2"}}
-	if f, err = p.figure(results); err != nil {
-		t.Fatal(err)
-	}
+	f = must.Get(p.figure(results))(t)
 	if !slices.Equal(f.Categories, []string{"min", "val"}) || len(f.Series) != 2 || !slices.Equal(f.Series[1].X, []float64{1}) {
 		t.Errorf("bars: %v, %+v", f.Categories, f.Series)
 	}
@@ -209,10 +202,7 @@ point,multicast.engine,topology.type,topology.groups,groups.dims,seed,replicatio
 7,sssp,torus,34,8x8,1,1,23
 `)
 	p := PlotConfig{Style: "bar", X: "groups.dims", Y: []string{"colours"}, By: []string{"multicast.engine"}}
-	f, err := p.figure(results)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(p.figure(results))(t)
 	if got := strings.Join(f.Categories, "; "); got != "2x2, tree, groups 34; 2x2, tree, groups 160; 2x2, torus; 8x8" {
 		t.Errorf("categories %s", got)
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weft-sim/weft/experiments/must"
 	"github.com/weft-sim/weft/experiments/plot"
 	"github.com/weft-sim/weft/sim/param"
 )
@@ -35,13 +36,8 @@ func plotted(t *testing.T, text string, set func(*PlotConfig)) *plot.Figure {
 	p := NewPlot()
 	p.X, p.Y = "offered_load", []string{"latency_mean_ns"}
 	set(&p)
-	if err := p.Validate(); err != nil {
-		t.Fatal(err)
-	}
-	f, err := p.Figure(&PlotSource{Table: table(t, text), Bound: func(point int) float64 { return 0.15 + 0.01*float64(point) }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.Validate())
+	f := must.Get(p.Figure(&PlotSource{Table: table(t, text), Bound: func(point int) float64 { return 0.15 + 0.01*float64(point) }}))(t)
 	return f
 }
 
@@ -99,10 +95,7 @@ func TestPanelsByKey(t *testing.T) {
 	for _, format := range []string{"svg", "csv"} {
 		p := NewPlot()
 		p.X, p.Y, p.Panels = "offered_load", []string{"latency_mean_ns"}, "traffic.pattern"
-		text, err := p.Picture(table(t, optionsTable), format)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(p.Picture(table(t, optionsTable), format))(t)
 		if format == "csv" && !strings.HasPrefix(string(text), "traffic.pattern,series,offered_load,latency_mean_ns,ci95,state\nuniform,min,0.1,12,") {
 			t.Errorf("data %s", text)
 		}
@@ -306,9 +299,7 @@ func TestBeginning(t *testing.T) {
 func TestReferences(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "testbed.csv")
 	write := func(text string) {
-		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(name, []byte(text), 0o666))
 	}
 	write("offered_load,latency_mean_ns,series\n0.2,30,b\n0.1,11,b\n0.15,12,a\n0.3,,a\n")
 	references := []ReferenceConfig{
@@ -340,10 +331,7 @@ func TestReferences(t *testing.T) {
 	p := NewPlot()
 	p.X, p.Y, p.References = "offered_load", []string{"latency_mean_ns"}, references[:2]
 	p.Where = map[string]string{"traffic.pattern": "uniform"}
-	data, err := p.Draw(&PlotSource{Table: table(t, optionsTable)}, "csv")
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(p.Draw(&PlotSource{Table: table(t, optionsTable)}, "csv"))(t)
 	for _, row := range []string{"\"testbed, b\",0.1,11,", "\"paper, min\",0.2,46.", "\"testbed, a\",0.15,12,"} {
 		if !strings.Contains(string(data), row) {
 			t.Errorf("the data lack %s:\n%s", row, data)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/must"
 	"github.com/weft-sim/weft/sim"
 )
 
@@ -115,15 +116,9 @@ func checkSchedule(t *testing.T, jobs []batchedJob) {
 // as it comes (2), d when a ends (100), b when c ends (202). With backfilling b is promised 100, which
 // leaves 2 hosts: c would run beyond it and needs 4, d is over by 53; c has its turn behind b, at 150.
 func TestBatchPolicies(t *testing.T) {
-	list, err := readBatch("x", strings.NewReader(strings.Replace(batchCSV, "100,,", "100,100,", 1)), []string{"x", "y"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := must.Get(readBatch("x", strings.NewReader(strings.Replace(batchCSV, "100,,", "100,100,", 1)), []string{"x", "y"}))(t)
 	for reserves, want := range map[bool]string{false: "a 0, b 202, c 2, d 100", true: "a 0, b 100, c 150, d 3"} {
-		jobs, err := (&batchPolicy{reserves: reserves}).schedule(list.jobs, 10, firstFree)
-		if err != nil {
-			t.Fatal(err)
-		}
+		jobs := must.Get((&batchPolicy{reserves: reserves}).schedule(list.jobs, 10, firstFree))(t)
 		var got []string
 		for _, j := range jobs {
 			got = append(got, fmt.Sprintf("%s %v", j.name, j.start))
@@ -146,10 +141,7 @@ func TestBatchSchedules(t *testing.T) {
 			list = append(list, batchJob{name: fmt.Sprint(i), submit: at, nodes: 1 + s.IntN(16), duration: d, limit: d * float64(1+s.IntN(3))})
 		}
 		for _, reserves := range []bool{false, true} {
-			jobs, err := (&batchPolicy{reserves: reserves}).schedule(list, 16, firstFree)
-			if err != nil {
-				t.Fatal(err)
-			}
+			jobs := must.Get((&batchPolicy{reserves: reserves}).schedule(list, 16, firstFree))(t)
 			checkSchedule(t, jobs)
 		}
 	}
@@ -162,13 +154,8 @@ func TestBatchSchedules(t *testing.T) {
 // put down to the others adds up to each one's slowdown.
 func TestBatchRuns(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "list.csv"), []byte("arrival_s,nodes,duration_s,program\n0,80,40,halo\n5,80,30,sum\n10,30,30,\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	cluster, err := filepath.Abs("../../fabric/topology/ib/testdata/loginoff-2014-qdr-fdr10.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "list.csv"), []byte("arrival_s,nodes,duration_s,program\n0,80,40,halo\n5,80,30,sum\n10,30,30,\n"), 0o666))
+	cluster := must.Get(filepath.Abs("../../fabric/topology/ib/testdata/loginoff-2014-qdr-fdr10.txt"))(t)
 	text := fmt.Sprintf(`kind = "jobs"
 [topology]
 type = "ibnetdiscover"

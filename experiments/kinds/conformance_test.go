@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/must"
 	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/sim/param"
 )
@@ -207,16 +208,11 @@ func (c verdictCase) verdicts(t *testing.T, windows []int64, withBound bool) [][
 	for i, load := range c.loads {
 		for _, window := range windows {
 			text := fmt.Sprintf("%s\n[measure]\nwarmup = %d\nwindow = %d\n", c.text, cmp.Or(c.warmup, 1000), window)
-			f, err := experiments.Load("verdict.toml", text, experiments.Options{Set: []string{fmt.Sprintf("traffic.load=%v", float64(load)/1000)}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := must.Get(experiments.Load("verdict.toml", text, experiments.Options{Set: []string{fmt.Sprintf("traffic.load=%v", float64(load)/1000)}}))(t)
 			config := f.Points[0].Config().(*trafficConfig)
 			bound := 0.0
 			if withBound {
-				if bound, err = config.LoadBound(1); err != nil {
-					t.Fatal(err)
-				}
+				bound = must.Get(config.LoadBound(1))(t)
 			}
 			_, r, err := config.simulate(context.Background(), &experiments.Run{Seed: 1}, bound, 1)
 			if err != nil {
@@ -276,25 +272,14 @@ func TestVerdictTable(t *testing.T) {
 			}
 		}
 	}
-	if err := table.WriteFile("../../docs/verdicts-by-window.csv"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, table.WriteFile("../../docs/verdicts-by-window.csv"))
 }
 
 // TestVerdictTableIsTrue: docs/validation.md counts what the table holds.
 func TestVerdictTableIsTrue(t *testing.T) {
-	text, err := os.ReadFile("../../docs/verdicts-by-window.csv")
-	if err != nil {
-		t.Fatal(err)
-	}
-	table, err := experiments.ReadTable("verdicts-by-window.csv", bytes.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	page, err := os.ReadFile("../../docs/validation.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("../../docs/verdicts-by-window.csv"))(t)
+	table := must.Get(experiments.ReadTable("verdicts-by-window.csv", bytes.NewReader(text)))(t)
+	page := must.Get(os.ReadFile("../../docs/validation.md"))(t)
 	var counts [3][3]int // by window, by state
 	flips, undecided := 0, 0
 	cases := map[string]bool{}
@@ -303,10 +288,7 @@ func TestVerdictTableIsTrue(t *testing.T) {
 		decided := map[string]bool{}
 		for k := range 3 {
 			row := table.Rows[i+k]
-			state, err := measure.ParseState(row[byTests])
-			if err != nil {
-				t.Fatal(err)
-			}
+			state := must.Get(measure.ParseState(row[byTests]))(t)
 			cases[row[name]] = true
 			counts[k][state]++
 			if state != measure.Undecided {

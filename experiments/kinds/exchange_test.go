@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-sim/weft/collectives/dswitch"
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/must"
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/measure"
@@ -136,10 +137,7 @@ func TestExchangeAroundFaults(t *testing.T) {
 	run := func(text string) (cycles, arrived, retransmitted, givenUp int) {
 		cells := exchangeRows(t, torus+text)[0]
 		for column, x := range map[string]*int{"cycles": &cycles, "packets": &arrived, "packets_retransmitted": &retransmitted, "packets_given_up": &givenUp} {
-			n, err := strconv.Atoi(cells[column])
-			if err != nil {
-				t.Fatal(err)
-			}
+			n := must.Get(strconv.Atoi(cells[column]))(t)
 			*x = n
 		}
 		return cycles, arrived, retransmitted, givenUp
@@ -186,15 +184,9 @@ func TestExchangeGoesOn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := load(t, "kind = \"exchange\"\n"+text, experiments.Options{}).Points[0].Config().(*exchangeConfig)
 			run := func(threads int, plan measure.ToEnd) (*exchange, *core.Fabric, error) {
-				p, err := c.build(1)
-				if err != nil {
-					t.Fatal(err)
-				}
+				p := must.Get(c.build(1))(t)
 				g := p.topology.Graph()
-				f, err := p.Routed.Fabric(g, p.fabric, 1)
-				if err != nil {
-					t.Fatal(err)
-				}
+				f := must.Get(p.Routed.Fabric(g, p.fabric, 1))(t)
 				x := newExchange(g.Terminals(), c.Exchange.PacketFlits, c.Exchange.Order, 1)
 				f.DivideFor(threads, fabric.Never, 1, nil)
 				return x, f, measure.RunToEnd(t.Context(), f, x, x, plan)
@@ -258,14 +250,8 @@ func resultCells(t *testing.T, o *experiments.Outcome) []map[string]string {
 
 // The columns are the metrics, in their order.
 func TestSessionsColumns(t *testing.T) {
-	s, err := topology.NewPCC(topology.PCCConfig{M: 3, Sigma: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := dswitch.RunSessions(t.Context(), s, dswitch.DefaultSessionsConfig(), 1, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(topology.NewPCC(topology.PCCConfig{M: 3, Sigma: 1}))(t)
+	r := must.Get(dswitch.RunSessions(t.Context(), s, dswitch.DefaultSessionsConfig(), 1, nil))(t)
 	columns := describedColumns("sessions")[1:] // after network
 	if len(columns) != len(r.Metrics()) {
 		t.Fatalf("%d columns for %d metrics", len(columns), len(r.Metrics()))

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/must"
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/simtest"
@@ -40,10 +41,7 @@ blame = true
 `, experiments.Options{})
 	o := execute(t, f, experiments.Execution{})
 	blame := o.Tables["blame"]
-	scope, err := blame.Column("scope")
-	if err != nil {
-		t.Fatal(err)
-	}
+	scope := must.Get(blame.Column("scope"))(t)
 	sums := map[string]float64{}
 	for i, x := range numbers(t, blame, "total_ns") {
 		parts := 0.0
@@ -64,10 +62,7 @@ blame = true
 	if len(tree.Rows) < 3 {
 		t.Fatalf("congestion: %v", tree.Rows)
 	}
-	to, err := tree.Column("to")
-	if err != nil {
-		t.Fatal(err)
-	}
+	to := must.Get(tree.Column("to"))(t)
 	if depth := numbers(t, tree, "depth"); depth[0] != 0 || depth[1] != 1 || !strings.HasPrefix(tree.Rows[0][to], "terminal") {
 		t.Errorf("congestion: %v", tree.Rows)
 	}
@@ -124,9 +119,7 @@ func TestQueues(t *testing.T) {
 		o := execute(t, f, experiments.Execution{Threads: threads})
 		table := o.Tables["queues"]
 		var text strings.Builder
-		if err := table.Write(&text); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, table.Write(&text))
 		if want == "" {
 			want = text.String()
 		}
@@ -290,9 +283,7 @@ func TestPausesCertified(t *testing.T) {
 		fmt.Fprintf(&matrix, "%d->%d start 0 size 2000000\n", i, (i+8)%20) // two switches on: all go round the same way
 	}
 	path := filepath.Join(t.TempDir(), "round.cm")
-	if err := os.WriteFile(path, []byte(matrix.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(matrix.String()), 0o600))
 	ring := "kind = \"flows\"\n[topology]\ntype = \"torus\"\ndims = [5]\nterminals = 4\n[transport]\ncontrol = \"none\"\n[switch]\nfull = \"pause\"\npause_above = \"10000B\"\npause_below = \"8000B\"\n"
 	round := fmt.Sprintf("[flows]\nfile = %q\n", path)
 	f := load(t, ring+round, experiments.Options{})

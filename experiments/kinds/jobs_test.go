@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/must"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/simtest"
 )
@@ -49,9 +50,7 @@ func rowsOf(table *experiments.Table, job string) string {
 func TestJobsWithIdleCompanions(t *testing.T) {
 	const idle = "program = \"goal\"\nfile = \"FILE\"\nplacement = \"listed\"\nnodes = [70, 71]\n"
 	file := filepath.Join(t.TempDir(), "idle.goal")
-	if err := os.WriteFile(file, []byte("num_ranks 2\nrank 0 {\nl1: calc 100\n}\nrank 1 {\nl1: calc 5\n}\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte("num_ranks 2\nrank 0 {\nl1: calc 100\n}\nrank 1 {\nl1: calc 5\n}\n"), 0o666))
 	for _, routing := range []string{"min", "ugal-l"} {
 		network := jobsNetwork + "[measure]\nranks = true\n[routing]\ntype = \"" + routing + "\"\n"
 		victim := ranHalo("m", "placement = \"listed\"\nnodes = [0, 9, 18, 27, 36, 45, 54, 63]\n")
@@ -292,25 +291,17 @@ func TestWorkOfJobs(t *testing.T) {
 		"packets": strings.NewReplacer("UNIT", "unit = \"packet\"", "BLAME", "true", "[measure]", "[switch]\nhold = true\nflow_control = \"cut-through\"\n[measure]"),
 	} {
 		f := load(t, with.Replace(text), experiments.Options{})
-		report, err := f.Preflight(true)
-		if err != nil {
-			t.Fatal(err)
-		}
+		report := must.Get(f.Preflight(true))(t)
 		events := 0.0 // two for each flit and switch
 		for _, note := range report.Notes {
 			if at := strings.Index(note.Text, "roughly "); note.Topic == "cost" && at >= 0 {
-				if _, err := fmt.Sscanf(note.Text[at:], "roughly %g events", &events); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(fmt.Sscanf(note.Text[at:], "roughly %g events", &events))(t)
 			}
 		}
 		dir := t.TempDir()
 		execute(t, f, experiments.Execution{Dir: dir})
 		_, row, _ := strings.Cut(read(t, dir, "performance.csv"), "\n") // of point, events, flit_hops
-		counted, err := strconv.ParseFloat(strings.Split(row, ",")[2], 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		counted := must.Get(strconv.ParseFloat(strings.Split(row, ",")[2], 64))(t)
 		flits := events / 2
 		if what == "packets" {
 			flits *= 8 // of 256 B, as the adapter's 2 KiB

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-sim/weft/collectives"
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/must"
 	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/mpi/skeletons"
 	"github.com/weft-sim/weft/sim/simtest"
@@ -41,10 +42,7 @@ func TestMPIReplications(t *testing.T) {
 	c := f.Points[0].Config().(*mpiConfig)
 	var elapsed, steady [3]float64
 	for i := range elapsed {
-		row, err := c.simulate(t.Context(), &experiments.Run{Seed: f.Points[0].Seed}, i, &mpiObserved{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		row := must.Get(c.simulate(t.Context(), &experiments.Run{Seed: f.Points[0].Seed}, i, &mpiObserved{}))(t)
 		elapsed[i], steady[i] = row.Elapsed, row.Steady
 	}
 	if elapsed[0] == elapsed[1] || elapsed[1] == elapsed[2] {
@@ -160,10 +158,7 @@ blame = true
 	for _, row := range rows[1:] {
 		sum, cells := 0, strings.Split(row, ",")
 		for _, cell := range cells[3:] {
-			n, err := strconv.Atoi(cell)
-			if err != nil {
-				t.Fatal(err)
-			}
+			n := must.Get(strconv.Atoi(cell))(t)
 			sum += n
 		}
 		if n := len(cells) - 3; sum != 160 || n < 3 || n > 6 {
@@ -382,25 +377,17 @@ func TestWorkOfPrograms(t *testing.T) {
 	for i, network := range fabrics {
 		for _, bytes := range []string{"64B", "4KiB", "64KiB"} {
 			f := load(t, fmt.Sprintf("kind = \"mpi\"\n[job]\nmachine = \"fabric\"\n[placement]\nper_node = 2\n[workload]\ntype = \"osu-alltoall\"\nbytes = %q\niterations = 2\n[measure]\nreplications = 2\n%s", bytes, network), experiments.Options{})
-			report, err := f.Preflight(true)
-			if err != nil {
-				t.Fatal(err)
-			}
+			report := must.Get(f.Preflight(true))(t)
 			events := 0.0 // two for each flit and switch
 			for _, note := range report.Notes {
 				if note.Topic == "cost" {
-					if _, err := fmt.Sscanf(note.Text, "roughly %g events", &events); err != nil {
-						t.Fatal(err)
-					}
+					must.Get(fmt.Sscanf(note.Text, "roughly %g events", &events))(t)
 				}
 			}
 			dir := t.TempDir()
 			execute(t, f, experiments.Execution{Dir: dir})
 			_, row, _ := strings.Cut(read(t, dir, "performance.csv"), "\n") // of point, events, flit_hops
-			counted, err := strconv.ParseFloat(strings.Split(row, ",")[2], 64)
-			if err != nil {
-				t.Fatal(err)
-			}
+			counted := must.Get(strconv.ParseFloat(strings.Split(row, ",")[2], 64))(t)
 			allowed := 1.2
 			if strings.Contains(network, "dragonfly") {
 				allowed = 2

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/must"
 	"github.com/weft-sim/weft/fabric/hca"
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/sim"
@@ -19,9 +20,7 @@ import (
 func goalFile(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "x.goal")
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(text), 0o644))
 	return path
 }
 
@@ -122,10 +121,7 @@ compute = "1ms"
 // with 8 of them the ratio is 90.58 (181 with 16).
 func TestConnectionsPaperMemory(t *testing.T) {
 	for _, name := range []string{"section1", "section2", "table1", "section4.2", "table2-memory"} {
-		f, err := experiments.Open("papers/connections/"+name, experiments.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(experiments.Open("papers/connections/"+name, experiments.Options{}))(t)
 		o := execute(t, f, experiments.Execution{})
 		verdicts := f.Verdicts(o.Results, o.Tables)
 		if len(verdicts) == 0 {

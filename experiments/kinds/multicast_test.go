@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/must"
 	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/simtest"
@@ -24,14 +25,8 @@ func latencyAt(t testing.TB, text string, threads int) (*latencySimulation, *lat
 	t.Helper()
 	f := load(t, text, experiments.Options{})
 	c := f.Points[0].Config().(*latencyConfig)
-	p, err := c.build(f.Points[0].Seed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := c.simulation(p, &experiments.Run{Seed: f.Points[0].Seed, Threads: threads})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(c.build(f.Points[0].Seed))(t)
+	s := must.Get(c.simulation(p, &experiments.Run{Seed: f.Points[0].Seed, Threads: threads}))(t)
 	return s, c
 }
 
@@ -39,9 +34,7 @@ func latencyAt(t testing.TB, text string, threads int) (*latencySimulation, *lat
 func latencyThrough(t testing.TB, text string, threads int, plan measure.ToEnd) string {
 	t.Helper()
 	s, c := latencyAt(t, text, threads)
-	if err := s.run(t.Context(), c.Messages.Spread, plan); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.run(t.Context(), c.Messages.Spread, plan))
 	all := fmt.Sprintf("%+v %v", s.row(), s.fabric.ChannelFlits())
 	for i := range s.loop.groups {
 		all += fmt.Sprintln(s.loop.groups[i].latency)

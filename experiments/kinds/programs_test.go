@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/must"
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/terminal"
 	"github.com/weft-sim/weft/fabric/topology"
@@ -92,9 +93,7 @@ func TestProgramsBearLosses(t *testing.T) {
 			t.Errorf("%v packets without a mark, with one", counts)
 		}
 		var text strings.Builder
-		if err := o.Tables["program"].Write(&text); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, o.Tables["program"].Write(&text))
 		if want == "" {
 			want = text.String()
 		}
@@ -155,9 +154,7 @@ func TestMarksReachPrograms(t *testing.T) {
 			}
 		}
 		var text strings.Builder
-		if err := o.Tables["program"].Write(&text); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, o.Tables["program"].Write(&text))
 		if want == "" {
 			want = text.String()
 		}
@@ -323,9 +320,7 @@ func TestSwitchesDropAndTrim(t *testing.T) {
 			}
 		}
 		var text strings.Builder
-		if err := o.Tables["program"].Write(&text); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, o.Tables["program"].Write(&text))
 		if want == "" {
 			want = text.String()
 			t.Log(want)
@@ -354,9 +349,7 @@ func TestSwitchesDropAndTrim(t *testing.T) {
 // not depend on threads.
 func TestInfiniBandVictim(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "hot.csv")
-	if err := os.WriteFile(path, []byte("8\n8\n8\n8\n8\n8\n8\n15\n0\n1\n2\n3\n4\n5\n6\n7\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte("8\n8\n8\n8\n8\n8\n8\n15\n0\n1\n2\n3\n4\n5\n6\n7\n"), 0o600))
 	text := fmt.Sprintf(`
 [topology]
 type = "xgft"
@@ -391,10 +384,7 @@ links = true
 		o := execute(t, load(t, text, experiments.Options{}), experiments.Execution{Threads: threads})
 		links := o.Tables["links"]
 		all := numbers(t, links, "flits_per_cycle")
-		to, err := links.Column("to")
-		if err != nil {
-			t.Fatal(err)
-		}
+		to := must.Get(links.Column("to"))(t)
 		var of []float64
 		for i, row := range links.Rows {
 			if row[to] == "terminal 8" || row[to] == "terminal 15" {

@@ -15,34 +15,26 @@ import (
 	"time"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/must"
 	"github.com/weft-sim/weft/sim"
 )
 
 func load(t testing.TB, text string, options experiments.Options) *experiments.File {
 	t.Helper()
-	f, err := experiments.Load("x.toml", text, options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(experiments.Load("x.toml", text, options))(t)
 	return f
 }
 
 // execute runs a file and returns the outcome.
 func execute(t *testing.T, f *experiments.File, e experiments.Execution) *experiments.Outcome {
 	t.Helper()
-	o, err := f.Execute(t.Context(), e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := must.Get(f.Execute(t.Context(), e))(t)
 	return o
 }
 
 func read(t *testing.T, path ...string) string {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join(path...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(os.ReadFile(filepath.Join(path...)))(t)
 	return string(b)
 }
 
@@ -58,10 +50,7 @@ func number(cell string) float64 {
 // numbers returns a column of a table.
 func numbers(t *testing.T, table *experiments.Table, name string) []float64 {
 	t.Helper()
-	x, err := table.Numbers(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := must.Get(table.Numbers(name))(t)
 	return x
 }
 
@@ -100,13 +89,8 @@ func TestSlurmTaskGoesOn(t *testing.T) {
 	dir := t.TempDir()
 	toml := filepath.Join(dir, "long.toml")
 	text := "title = \"long\"\nkind = \"traffic\"\n" + strings.Replace(longPoints, `["uniform", "worst-case"]`, `["uniform"]`, 1)
-	if err := os.WriteFile(toml, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	file, err := experiments.Open(toml, experiments.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(toml, []byte(text), 0o666))
+	file := must.Get(experiments.Open(toml, experiments.Options{}))(t)
 	// task computes the point in a result folder until ctx ends, and returns its row.
 	task := func(ctx context.Context, folder string) (cells any, err error) {
 		slurm := filepath.Join(dir, folder, "slurm")
@@ -115,12 +99,8 @@ func TestSlurmTaskGoesOn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.MkdirAll(slurm, 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(slurm, "job.json"), content, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(slurm, 0o777))
+		must.Do(t, os.WriteFile(filepath.Join(slurm, "job.json"), content, 0o666))
 		if err := experiments.SlurmTask(ctx, filepath.Join(slurm, "job.json"), 0); err != nil {
 			return nil, err
 		}
@@ -130,9 +110,7 @@ func TestSlurmTaskGoesOn(t *testing.T) {
 		}
 		lines := strings.Split(strings.TrimSpace(string(journal)), "\n")
 		var last map[string]any
-		if err := json.Unmarshal([]byte(lines[len(lines)-1][len("01234567 "):]), &last); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal([]byte(lines[len(lines)-1][len("01234567 "):]), &last))
 		return last["cells"], nil
 	}
 	want, err := task(t.Context(), "whole")
@@ -146,10 +124,7 @@ func TestSlurmTaskGoesOn(t *testing.T) {
 	if states, _ := filepath.Glob(kept); len(states) == 0 {
 		t.Fatal("nothing is kept")
 	}
-	got, err := task(t.Context(), "killed")
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(task(t.Context(), "killed"))(t)
 	a, _ := json.Marshal(got)
 	b, _ := json.Marshal(want)
 	if string(a) != string(b) {
@@ -173,10 +148,7 @@ func TestCache(t *testing.T) {
 	cache := &experiments.Cache{Dir: t.TempDir(), Limit: 1 << 20, Warn: func(m string) { warnings = append(warnings, m) }}
 	run := func(c *experiments.Cache) string {
 		f := load(t, text, experiments.Options{Cache: c})
-		report, err := f.Preflight(true)
-		if err != nil {
-			t.Fatal(err)
-		}
+		report := must.Get(f.Preflight(true))(t)
 		said := ""
 		for _, n := range report.Notes {
 			said += n.Topic + n.Where + n.Text + "\n"
@@ -185,18 +157,13 @@ func TestCache(t *testing.T) {
 	}
 	want := run(nil)
 	for _, when := range []string{"filled", "read", "damaged"} {
-		paths, err := filepath.Glob(filepath.Join(cache.Dir, "*"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		paths := must.Get(filepath.Glob(filepath.Join(cache.Dir, "*")))(t)
 		if when != "filled" && len(paths) != 4 {
 			t.Fatalf("%s: %d entries, want 4", when, len(paths))
 		}
 		for _, path := range paths {
 			if when == "damaged" {
-				if err := os.Truncate(path, 50); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, os.Truncate(path, 50))
 			}
 		}
 		if got := run(cache); got != want {
@@ -224,10 +191,7 @@ func TestPointsShareTables(t *testing.T) {
 		f := load(t, "kind = \"traffic\"\n[topology]\ntype = \"torus\"\ndims = [3, 3]\n[sweep]\n"+c.sweep+"\n", experiments.Options{})
 		var built [2]any
 		for i := range built {
-			parts, err := f.Points[i].Config().(*trafficConfig).build(f.Points[i].Seed)
-			if err != nil {
-				t.Fatal(err)
-			}
+			parts := must.Get(f.Points[i].Config().(*trafficConfig).build(f.Points[i].Seed))(t)
 			built[i] = parts.Routing
 		}
 		if same := built[0] == built[1]; same != c.same {
@@ -252,9 +216,7 @@ Ca 1 "H-d" # "d"
 [1](d1) "S-b"[1] # lid 4 lmc 0 "b" lid 2 EDGE
 `)
 	path := filepath.Join(t.TempDir(), "fabric.txt")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 
@@ -314,10 +276,7 @@ func TestClockOfLinks(t *testing.T) {
 		}
 	}
 	f := load(t, torus+"[fabric]\nclock = \"1ns\"\n[channel.grid]\nlink = \"4xEDR\"\n", experiments.Options{})
-	parts, err := f.Points[0].Config().(*trafficConfig).build(1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	parts := must.Get(f.Points[0].Config().(*trafficConfig).build(1))(t)
 	timings, err := parts.fabric.ChannelTimings(parts.topology.Graph())
 	if err != nil || timings[1].CyclesPerFlit < 5.11999 || timings[1].CyclesPerFlit > 5.12001 {
 		t.Errorf("%+v, %v", timings, err)

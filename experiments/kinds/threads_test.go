@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/must"
 	"github.com/weft-sim/weft/experiments/network"
 	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/routing"
@@ -61,10 +62,7 @@ func TestFilesOnThreads(t *testing.T) {
 	}
 	files, ran, divided := 0, map[string]int{}, map[string]int{} // points by kind
 	for _, name := range names {
-		f, err := experiments.Open(name, experiments.Options{Quick: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(experiments.Open(name, experiments.Options{Quick: true}))(t)
 		if !soak && !throughFabric(f) {
 			continue
 		}
@@ -134,7 +132,7 @@ func sameFilesOnThreads(t *testing.T, f *experiments.File) (points, divided int)
 func folder(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
-	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
@@ -147,10 +145,7 @@ func folder(t *testing.T, dir string) map[string]string {
 			files[name] = read(t, path)
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if len(files) < 2 { // results.csv and resolved.toml
 		t.Errorf("%s holds %d files", dir, len(files))
 	}
@@ -282,10 +277,7 @@ func TestLinkFails(t *testing.T) {
 // TestFailuresInNetwork: the description of the network says what fails.
 func TestFailuresInNetwork(t *testing.T) {
 	f := load(t, torus16+"[fault.a]\nlinks = [\"switch 0 - switch 1\"]\nat = 7\n", experiments.Options{})
-	n, err := network.Of(f, f.Points[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := must.Get(network.Of(f, f.Points[0]))(t)
 	var b strings.Builder
 	n.Describe(&b)
 	want := "faults     from cycle 0 on nothing is down\nfaults     from cycle 7 on the link from switch 0 port 1 to switch 1 port 2; 1 links in all\n"
@@ -298,10 +290,7 @@ func TestFailuresInNetwork(t *testing.T) {
 // with other faults have certificates and bounds of their own.
 func TestFailuresInPreflight(t *testing.T) {
 	f := load(t, torus16+"[fault.a]\nseed = 1\n[sweep]\n\"fault.a.fraction\" = [0, 0.1]\n", experiments.Options{})
-	report, err := f.Preflight(true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	report := must.Get(f.Preflight(true))(t)
 	var text strings.Builder
 	for _, n := range report.Notes {
 		text.WriteString(n.Topic + " " + n.Where + ": " + n.Text + "\n")
@@ -387,10 +376,7 @@ func TestIdleWarmupWarning(t *testing.T) {
 		if len(f.Warnings) > 0 {
 			t.Errorf("warm-up %d: %v", warmup, f.Warnings)
 		}
-		p, err := f.Preflight(true)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(f.Preflight(true))(t)
 		got := fmt.Sprint(p.Warnings)
 		if strings.Contains(got, "that a packet takes in an idle network") != want {
 			t.Errorf("warm-up %d: warnings %s", warmup, got)
@@ -402,10 +388,7 @@ func TestIdleWarmupWarning(t *testing.T) {
 // all that does not depend on how long packets wait, and says what it is.
 func TestSaturatedHasNoLatency(t *testing.T) {
 	f := load(t, torusDOR+"[traffic]\npattern = \"transpose\"\nload = 0.4\n[measure]\nwarmup = 500\nwindow = 2000\n", experiments.Options{})
-	o, err := f.Points[0].Config().(*trafficConfig).replicate(context.Background(), &experiments.Run{Seed: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := must.Get(f.Points[0].Config().(*trafficConfig).replicate(context.Background(), &experiments.Run{Seed: 1}))(t)
 	row := o.row(1)
 	for name, x := range map[string]float64{"mean": row.LatencyMean, "median": row.LatencyP50, "largest": row.LatencyMax, "in the network": row.NetworkLatency} {
 		if !math.IsNaN(x) {

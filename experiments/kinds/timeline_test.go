@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/must"
 )
 
 // TestTimelineThroughAFabric: a message of 1000 B between two nodes of a switch. The sender's CPU takes
@@ -18,9 +19,7 @@ import (
 // adapters. The receiver's CPU takes 250 ns and the copy.
 func TestTimelineThroughAFabric(t *testing.T) {
 	goal := filepath.Join(t.TempDir(), "one.goal")
-	if err := os.WriteFile(goal, []byte("num_ranks 2\nrank 0 {\nsend 1000b to 1\n}\nrank 1 {\nrecv 1000b from 0\n}\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(goal, []byte("num_ranks 2\nrank 0 {\nsend 1000b to 1\n}\nrank 1 {\nrecv 1000b from 0\n}\n"), 0o666))
 	f := load(t, fmt.Sprintf(`
 kind = "mpi"
 [job]
@@ -61,9 +60,7 @@ timeline = true
 			Dur  float64 `json:"dur"`
 		} `json:"traceEvents"`
 	}
-	if err := json.Unmarshal([]byte(read(t, dir, "timelines", "0.json")), &events); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(read(t, dir, "timelines", "0.json")), &events))
 	seen := map[string]int{}
 	for _, e := range events.TraceEvents {
 		seen[e.Ph]++

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/must"
 	"github.com/weft-sim/weft/fabric/measure"
 )
 
@@ -123,10 +124,7 @@ fairness = true
 	o := execute(t, f, experiments.Execution{})
 	x := o.Tables["fairness"]
 	rows := x.Rows
-	at, err := x.Column("max_terminal")
-	if err != nil {
-		t.Fatal(err)
-	}
+	at := must.Get(x.Column("max_terminal"))(t)
 	if len(rows) != 2 || !slices.Contains(rows[1], "received") || rows[1][at] != "terminal 0" {
 		t.Fatalf("%v", rows)
 	}
@@ -240,10 +238,7 @@ func TestFindSaturation(t *testing.T) {
 				last = row
 			}
 		}
-		at, err := search.Column("window_cycles")
-		if err != nil {
-			t.Fatal(err)
-		}
+		at := must.Get(search.Column("window_cycles"))(t)
 		direct := execute(t, load(t, smallTorus, experiments.Options{Set: []string{"measure.window=" + last[at], "traffic.load=" + fmt.Sprint(found[i])}}), experiments.Execution{})
 		if got, want := o.Results.Rows[0], direct.Results.Rows[0]; strings.Join(got, ",") != strings.Join(want, ",") {
 			t.Errorf("row\n%v\nof a point\n%v", got, want)
@@ -302,17 +297,11 @@ histogram = true
 	o := execute(t, f, experiments.Execution{})
 	row := o.Results
 	cell := func(name string) float64 {
-		values, err := row.Numbers(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		values := must.Get(row.Numbers(name))(t)
 		return values[0]
 	}
 	// The histogram counts every measured packet.
-	counts, err := o.Tables["histogram"].Numbers("packets")
-	if err != nil {
-		t.Fatal(err)
-	}
+	counts := must.Get(o.Tables["histogram"].Numbers("packets"))(t)
 	sum := 0.0
 	for _, n := range counts {
 		sum += n
@@ -356,10 +345,7 @@ func TestPipelineNote(t *testing.T) {
 		stages + "pipeline = \"overlapped\"\n": 0,
 		"kind = \"traffic\"\n":                 0,
 	} {
-		f, err := experiments.Load("test.toml", text, experiments.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(experiments.Load("test.toml", text, experiments.Options{}))(t)
 		notes := 0
 		for _, w := range f.Warnings {
 			if w.Key == "switch.pipeline" {
@@ -378,10 +364,7 @@ func TestPrograms(t *testing.T) {
 	const head = "kind = \"traffic\"\n[topology]\ntype = \"mesh\"\ndims = [3, 3]\n[routing]\ntype = \"dor\"\n"
 	f := load(t, head+"[program]\ntype = \"closed-loop\"\nack_flits = 2\n[measure]\nwarmup = 500\nwindow = 2000\nreplications = 2\n", experiments.Options{})
 	o := execute(t, f, experiments.Execution{})
-	column, err := o.Results.Column("offered_load")
-	if err != nil {
-		t.Fatal(err)
-	}
+	column := must.Get(o.Results.Column("offered_load"))(t)
 	if offered := o.Results.Rows[0][column]; offered != "" {
 		t.Errorf("offered load %q, want none", offered)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/must"
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/hca"
@@ -200,19 +201,10 @@ func paceTransport(t *testing.T, unit, lanes string, adapter *hca.Config) (*sim.
 	config.Fabric.Unit = unit
 	config.Switch.FlowControl, config.Switch.BufferFlits, config.Switch.Hold = "cut-through", 256, unit == fabric.UnitPacket
 	config.Fabric.Clock, config.Terminal.VLArbLow = sim.Nanosecond, lanes
-	f, err := core.New(n.graph, config, n, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(core.New(n.graph, config, n, 1))(t)
 	k := sim.NewKernel()
 	sink := &laneArrivals{k, map[int32]sim.Time{}}
-	adapters, err := newFabricNetwork(f, 64, adapter, 2, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	transport, err := adapters.Transport(0, k, sink)
-	if err != nil {
-		t.Fatal(err)
-	}
+	adapters := must.Get(newFabricNetwork(f, 64, adapter, 2, nil))(t)
+	transport := must.Get(adapters.Transport(0, k, sink))(t)
 	return k, sink, transport
 }

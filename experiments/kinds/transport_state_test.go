@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/must"
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/hca"
@@ -262,21 +263,12 @@ func lanesTransport(t *testing.T, terminals int, low string) (*sim.Kernel, *lane
 	config := fabric.DefaultConfig()
 	config.Switch.FlowControl, config.Switch.BufferFlits = "cut-through", 256
 	config.Terminal.VLArbLow = low
-	f, err := core.New(n.graph, config, n, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(core.New(n.graph, config, n, 1))(t)
 	k := sim.NewKernel()
 	sink := &laneArrivals{k, map[int32]sim.Time{}}
 	adapter := lanesAdapter()
-	adapters, err := newFabricNetwork(f, 64, &adapter, terminals, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	transport, err := adapters.Transport(0, k, sink)
-	if err != nil {
-		t.Fatal(err)
-	}
+	adapters := must.Get(newFabricNetwork(f, 64, &adapter, terminals, nil))(t)
+	transport := must.Get(adapters.Transport(0, k, sink))(t)
 	return k, sink, transport
 }
 

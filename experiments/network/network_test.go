@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weft-sim/weft/experiments/must"
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/traffic"
@@ -19,10 +20,7 @@ import (
 // torus builds a torus with a terminal on each switch.
 func torus(t *testing.T, dims ...int) topology.Topology {
 	t.Helper()
-	net, err := topology.Registry.New("torus", struct{}{}, param.Set("dims", dims))
-	if err != nil {
-		t.Fatal(err)
-	}
+	net := must.Get(topology.Registry.New("torus", struct{}{}, param.Set("dims", dims)))(t)
 	return net
 }
 
@@ -46,21 +44,11 @@ func TestDiff(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var text bytes.Buffer
-			if err := (&Network{Topology: torus(t, c.dims)}).Write(&text, "json"); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, (&Network{Topology: torus(t, c.dims)}).Write(&text, "json"))
 			path := filepath.Join(t.TempDir(), "net.json")
-			if err := os.WriteFile(path, text.Bytes(), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			later, err := Import(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			change, err := n.Diff(later, nil, "table")
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(path, text.Bytes(), 0o600))
+			later := must.Get(Import(path))(t)
+			change := must.Get(n.Diff(later, nil, "table"))(t)
 			var out strings.Builder
 			change.Write(&out)
 			for _, line := range c.want {
@@ -139,10 +127,7 @@ func TestPeriodsAndJoinedTraffic(t *testing.T) {
 	if text := x.Describe(periods)[1]; !strings.Contains(text, "from cycle 10 on") || !strings.Contains(text, "12 pairs of terminals have no path") {
 		t.Error(text)
 	}
-	uniform, err := traffic.Patterns.New("uniform", traffic.Env{Topology: ring})
-	if err != nil {
-		t.Fatal(err)
-	}
+	uniform := must.Get(traffic.Patterns.New("uniform", traffic.Env{Topology: ring}))(t)
 	joined := Joined(uniform.(traffic.Matrix), periods[1].Down, g)
 	for src, want := range []float64{2, 1, 1, 2, 2} {
 		total, count := 0.0, 0

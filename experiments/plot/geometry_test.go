@@ -15,6 +15,8 @@ import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/weft-sim/weft/experiments/must"
 )
 
 // TestNothingOutside: every text and every line of a figure is on the picture,
@@ -269,9 +271,7 @@ func TestRender(t *testing.T) {
 				t.Errorf("%s.%s begins with %q", name, format, first[:8])
 			}
 			if dir := os.Getenv("WEFT_FIGURES"); dir != "" {
-				if err := os.WriteFile(filepath.Join(dir, name+"."+format), first, 0o644); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, os.WriteFile(filepath.Join(dir, name+"."+format), first, 0o644))
 			}
 		}
 	}
@@ -393,10 +393,7 @@ func TestControlCharactersInLabels(t *testing.T) {
 	const bad = "a\x01\x1b[31m\x00b"
 	f := &Figure{Title: bad, XLabel: bad, YLabel: bad, Style: Bar, Categories: []string{bad},
 		Series: []Series{{Name: bad, X: []float64{0}, Y: []float64{1}}, {Name: bad + "2", X: []float64{0}, Y: []float64{2}}}}
-	picture, err := f.Render("svg")
-	if err != nil {
-		t.Fatal(err)
-	}
+	picture := must.Get(f.Render("svg"))(t)
 	for d := xml.NewDecoder(bytes.NewReader(picture)); ; {
 		if _, err := d.Token(); errors.Is(err, io.EOF) {
 			break

@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
+	"github.com/weft-sim/weft/experiments/must"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim/param"
 )
@@ -20,10 +21,7 @@ import (
 // build makes a topology of the registry.
 func build[C any](t *testing.T, name string, set func(*C)) topology.Topology {
 	t.Helper()
-	x, err := param.Make(topology.Registry, name, struct{}{}, set)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := must.Get(param.Make(topology.Registry, name, struct{}{}, set))(t)
 	return x
 }
 
@@ -108,10 +106,7 @@ type titledPath struct{ title, colour string }
 
 func titled(t *testing.T, d *Drawing) (all []titledPath) {
 	t.Helper()
-	svg, err := d.Render("svg")
-	if err != nil {
-		t.Fatal(err)
-	}
+	svg := must.Get(d.Render("svg"))(t)
 	for _, found := range regexp.MustCompile(`<title>(.*)</title>\s*<path [^>]*style="(?:fill:none;stroke|fill):(#\w+)`).FindAllSubmatch(svg, -1) {
 		all = append(all, titledPath{html.UnescapeString(string(found[1])), string(found[2])})
 	}

@@ -13,6 +13,8 @@ import (
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/weft-sim/weft/experiments/must"
 )
 
 // TestStrip: the strip of saturated points is labelled, the axis is broken at its foot,
@@ -163,10 +165,7 @@ func TestNamesBeginAtTheAxis(t *testing.T) {
 	if style := l.plot.X.Tick.Label; style.Rotation >= 0 || style.XAlign != text.XLeft {
 		t.Errorf("names are turned by %v and aligned by %v", style.Rotation, style.XAlign)
 	}
-	svg, err := f.Render("svg")
-	if err != nil {
-		t.Fatal(err)
-	}
+	svg := must.Get(f.Render("svg"))(t)
 	if n := strings.Count(string(svg), "font-family"); n == 0 || strings.Count(string(svg), ",Arial,Helvetica,sans-serif;") != n {
 		t.Error("fonts to take in the place of Liberation Sans are not named")
 	}

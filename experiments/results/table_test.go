@@ -13,14 +13,13 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/weft-sim/weft/experiments/must"
 )
 
 func table(t *testing.T, text string) *Table {
 	t.Helper()
-	table, err := ReadTable("t.csv", strings.NewReader(strings.TrimSpace(text)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := must.Get(ReadTable("t.csv", strings.NewReader(strings.TrimSpace(text))))(t)
 	return table
 }
 
@@ -31,13 +30,8 @@ func TestFormulaCells(t *testing.T) {
 		{"=cmd|' /C calc'!A0", "-1.5"}, {"@SUM(A1)", "+2e9"}, {"-x", "'=quoted"}, {"+1+1", "''"}, {"'apostrophe", ""}, {"\t=1", "-Inf"}, {"\r=1", "a=b"},
 	}}
 	var b bytes.Buffer
-	if err := table.Write(&b); err != nil {
-		t.Fatal(err)
-	}
-	raw, err := csv.NewReader(bytes.NewReader(b.Bytes())).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, table.Write(&b))
+	raw := must.Get(csv.NewReader(bytes.NewReader(b.Bytes())).ReadAll())(t)
 	want := [][]string{
 		{"'=from", "plain"},
 		{"'=cmd|' /C calc'!A0", "-1.5"}, {"'@SUM(A1)", "+2e9"}, {"'-x", "''=quoted"}, {"'+1+1", "''"}, {"'apostrophe", ""}, {"'\t=1", "-Inf"}, {"'\r=1", "a=b"},
@@ -81,9 +75,7 @@ func TestJSONLines(t *testing.T) {
 		{"0", "0.1", "true"}, {"1", "", "8x8"}, {"-2", "1e-07", "+Inf"}, {"01", "4KiB", `say "<hi>"`}, {"18446744073709551615", "null", " 1"},
 	}}
 	var b bytes.Buffer
-	if err := x.WriteJSONLines(&b); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, x.WriteJSONLines(&b))
 	want := `{"point":0,"a.b":0.1,"c":true}
 {"point":1,"a.b":null,"c":"8x8"}
 {"point":-2,"a.b":1e-07,"c":"+Inf"}
@@ -156,16 +148,10 @@ func TestWriteFile(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
 	for _, text := range []string{"one", "two"} {
-		if err := WriteFile(at("file"), []byte(text)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, WriteFile(at("file"), []byte(text)))
 	}
-	if err := os.Symlink("file", at("link")); err != nil {
-		t.Fatal(err)
-	}
-	if err := WriteFile(at("link"), []byte("three")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Symlink("file", at("link")))
+	must.Do(t, WriteFile(at("link"), []byte("three")))
 	if to, err := os.Readlink(at("link")); err != nil || to != "file" {
 		t.Errorf("the link leads to %q, %v", to, err)
 	}
@@ -181,9 +167,7 @@ func TestWriteFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer end.Close()
-	if err := WriteFile(at("pipe"), []byte("four")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, WriteFile(at("pipe"), []byte("four")))
 	if info, err := os.Stat(at("pipe")); err != nil || info.Mode().IsRegular() {
 		t.Fatalf("the pipe has become %v, %v", info.Mode(), err)
 	}
@@ -228,10 +212,7 @@ const sweepTable = `point,routing.type,traffic.load,seed,replications,offered_lo
 // the lowest at which one is saturated; an open verdict is neither. Of 0.18 and 0.22
 // the interval is t(0.975, 1) * 0.04/sqrt(2)/sqrt(2) = 12.706 * 0.02.
 func TestKnees(t *testing.T) {
-	table, err := ReadTable("t", strings.NewReader(sweepTable))
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := must.Get(ReadTable("t", strings.NewReader(sweepTable)))(t)
 	knees := table.Knees()
 	if len(knees) != 3 {
 		t.Fatalf("%d knees", len(knees))
@@ -247,10 +228,7 @@ func TestKnees(t *testing.T) {
 	if k := knees[2]; k.Steady != 0.1 || !math.IsNaN(k.Not) {
 		t.Errorf("ugal: %+v", k)
 	}
-	one, err := table.Where(map[string]string{"seed": "1", "routing.type": "min"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	one := must.Get(table.Where(map[string]string{"seed": "1", "routing.type": "min"}))(t)
 	// One seed: the interval of the run; 0.3 is steady.
 	if k := one.Knees()[0]; k.Variant != "" || k.Steady != 0.3 || k.IdleHalf != 0.5 || !math.IsNaN(k.AcceptedHalf) {
 		t.Errorf("one seed: %+v", k)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/must"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing/opensm"
 )
@@ -30,14 +31,8 @@ func chain() topology.Topology {
 // pairs of hosts, each with itself counted, 8 take one cable: half a hop in the mean.
 func TestLoads(t *testing.T) {
 	r := Request{Network: chain(), Config: opensm.DefaultConfig(), Lanes: 8}
-	uniform, err := PatternDemand(r.Network, "uniform", 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := r.Compare([]string{"minhop", "ftree"}, []*Demand{uniform}, func() float64 { return 0 })
-	if err != nil {
-		t.Fatal(err)
-	}
+	uniform := must.Get(PatternDemand(r.Network, "uniform", 1))(t)
+	c := must.Get(r.Compare([]string{"minhop", "ftree"}, []*Demand{uniform}, func() float64 { return 0 }))(t)
 	e := c.Engines[0]
 	load := e.loads[0]
 	for l, x := range load.Load {
@@ -91,19 +86,10 @@ func TestHottestOfEveryEngine(t *testing.T) {
 	}
 	b.AddLink(0, 2, 1)
 	r := Request{Network: topology.NewFileNetwork(b.Freeze()), Config: opensm.DefaultConfig(), Lanes: 8}
-	permutation, err := PatternDemand(r.Network, "permutation", 20)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := r.Compare([]string{"minhop", "updn", "lash"}, []*Demand{permutation}, func() float64 { return 0 })
-	if err != nil {
-		t.Fatal(err)
-	}
+	permutation := must.Get(PatternDemand(r.Network, "permutation", 20))(t)
+	c := must.Get(r.Compare([]string{"minhop", "updn", "lash"}, []*Demand{permutation}, func() float64 { return 0 }))(t)
 	cell := func(table *experiments.Table, row []string, name string) string {
-		at, err := table.Column(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		at := must.Get(table.Column(name))(t)
 		return row[at]
 	}
 	engines, hottest := c.Table(), c.Hottest()
@@ -124,24 +110,13 @@ func TestHottestOfEveryEngine(t *testing.T) {
 			t.Errorf("%s: the fullest of each draw %v, one cable %v", engine, fullest, one)
 		}
 	}
-	files, err := c.Files()
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must.Get(c.Files())(t)
 	if picture := string(files["histogram.svg"]); strings.Count(picture, ">minhop<") != 1 || strings.Count(picture, ">lash<") != 1 {
 		t.Error("the histogram has no panel for each engine")
 	}
-	uniform, err := PatternDemand(r.Network, "uniform", 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	several, err := r.Compare([]string{"minhop", "lash"}, []*Demand{permutation, uniform}, func() float64 { return 0 })
-	if err != nil {
-		t.Fatal(err)
-	}
-	if files, err = several.Files(); err != nil {
-		t.Fatal(err)
-	}
+	uniform := must.Get(PatternDemand(r.Network, "uniform", 1))(t)
+	several := must.Get(r.Compare([]string{"minhop", "lash"}, []*Demand{permutation, uniform}, func() float64 { return 0 }))(t)
+	files = must.Get(several.Files())(t)
 	for _, text := range []string{">permutation<", ">uniform<", ">minhop<", ">lash<"} {
 		if n := strings.Count(string(files["hottest.svg"]), text); n != 1 {
 			t.Errorf("%s stands %d times in the picture of the hottest cables under two patterns", text, n)
@@ -188,15 +163,9 @@ func fewCables() topology.Topology {
 // and all alone.
 func TestJobs(t *testing.T) {
 	network := fewCables()
-	jobs, err := ReadJobs(strings.NewReader("# a list\na n[1,5]\nb n2,n[6-8] uniform 0.5 # half\n\nc block:2 permutation\n"), "x", network, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	jobs := must.Get(ReadJobs(strings.NewReader("# a list\na n[1,5]\nb n2,n[6-8] uniform 0.5 # half\n\nc block:2 permutation\n"), "x", network, 1))(t)
 	r := Request{Network: network, Config: opensm.DefaultConfig(), Lanes: 8}
-	c, err := r.Compare([]string{"minhop"}, []*Demand{JobDemand(jobs)}, func() float64 { return 0 })
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(r.Compare([]string{"minhop"}, []*Demand{JobDemand(jobs)}, func() float64 { return 0 }))(t)
 	l := c.Engines[0].loads[0]
 	loads := slices.Clone(l.Load)
 	slices.Sort(loads)
