@@ -19,18 +19,18 @@ import (
 // sends the next when all members have the last, after a time to think. How a
 // message reaches the members is up to its carrier.
 type multicastLoop struct {
-	kernel   *sim.Kernel
-	name     sim.HandlerID
-	carrier  carrier
-	groups   []loopGroup
-	rotate   bool     // members take turns at sending
-	think    sim.Time // mean of the pauses, which are exponential
-	warmup   int      // messages of each group that are not measured
-	wanted   int      // messages of each group that are
-	left     int      // groups that have not had theirs
-	measured int64    // messages
-	first    sim.Time // when the first measured message was posted
-	last     sim.Time // when the last one was complete
+	kernel   *sim.Kernel   `snap:"-"`
+	name     sim.HandlerID `snap:"-"`
+	carrier  carrier       `snap:"-"`
+	groups   []loopGroup   `snap:"fixed"`
+	rotate   bool          `snap:"-"` // members take turns at sending
+	think    sim.Time      `snap:"-"` // mean of the pauses, which are exponential
+	warmup   int           `snap:"-"` // messages of each group that are not measured
+	wanted   int           `snap:"-"` // messages of each group that are
+	left     int           // groups that have not had theirs
+	measured int64         // messages
+	first    sim.Time      // when the first measured message was posted
+	last     sim.Time      // when the last one was complete
 }
 
 // carrier brings a message of a group from a member to all others, and calls
@@ -45,7 +45,7 @@ type carrier interface {
 }
 
 type loopGroup struct {
-	members []topology.TerminalID // ascending
+	members []topology.TerminalID `snap:"-"` // ascending
 	random  sim.Stream
 	sent    int // messages posted
 	posted  sim.Time
@@ -122,12 +122,12 @@ type hardwareCarrier struct {
 // groupRoute is how a group's packets go, and what has come of the message under
 // way.
 type groupRoute struct {
-	mlid    int32
-	vcs     uint32
+	mlid    int32    `snap:"-"`
+	vcs     uint32   `snap:"-"`
 	pending int      // packets that members have not got yet
 	last    sim.Time // the latest completion so far
-	heard   []int64  // by member: packets
-	sent    []int64  // by member: messages
+	heard   []int64  `snap:"fixed"` // by member: packets
+	sent    []int64  `snap:"fixed"` // by member: messages
 }
 
 func (c *hardwareCarrier) post(now sim.Time, group, sender int) {

@@ -348,7 +348,8 @@ func (s *latencySimulation) RestoreState(b []byte) error {
 }
 
 func (s *latencySimulation) archive(a *snapshot.Archive) {
-	s.loop.archive(a)
+	a.Mark("groups")
+	snapshot.Value(a, s.loop)
 	s.carrier.archive(a)
 	s.hosts.archive(a)
 	sim.ArchiveKernels(a, []*sim.Kernel{s.kernel}, func(a *snapshot.Archive, e *sim.Event) int {
@@ -357,33 +358,12 @@ func (s *latencySimulation) archive(a *snapshot.Archive) {
 	})
 }
 
-func (l *multicastLoop) archive(a *snapshot.Archive) {
-	a.Mark("groups")
-	snapshot.Array(a, "groups", l.groups, func(a *snapshot.Archive, g *loopGroup) { l.group(a, g) })
-	snapshot.Int(a, &l.left)
-	snapshot.Int(a, &l.measured)
-	snapshot.Int(a, &l.first)
-	snapshot.Int(a, &l.last)
-}
-
-func (l *multicastLoop) group(a *snapshot.Archive, g *loopGroup) {
-	sim.ArchiveStream(a, &g.random)
-	snapshot.Int(a, &g.sent)
-	snapshot.Int(a, &g.posted)
-	snapshot.List(a, &g.latency, snapshot.Int)
-}
-
 // archive implements carrier.
 func (c *hardwareCarrier) archive(a *snapshot.Archive) {
 	a.Mark("multicast")
-	snapshot.Array(a, "groups", c.routes, func(a *snapshot.Archive, r *groupRoute) { r.archive(a) })
-}
-
-func (r *groupRoute) archive(a *snapshot.Archive) {
-	snapshot.Int(a, &r.pending)
-	snapshot.Int(a, &r.last)
-	snapshot.Array(a, "members", r.heard, snapshot.Int)
-	snapshot.Array(a, "members", r.sent, snapshot.Int)
+	for i := range c.routes {
+		snapshot.Value(a, &c.routes[i])
+	}
 }
 
 // archive implements carrier.
@@ -414,7 +394,13 @@ func (p softwarePair) compare(q softwarePair) int {
 func (h *hosts) archive(a *snapshot.Archive) {
 	a.Mark("hosts")
 	for t := range h.nodes {
-		h.node(a, topology.TerminalID(t))
+		n := &h.nodes[t]
+		snapshot.Int(a, &n.reading)
+		snapshot.Int(a, &n.writing)
+		waiting := n.packets[n.head:] // that it has not handed over
+		if snapshot.Value(a, &waiting); a.Reading() {
+			n.packets, n.head = waiting, 0
+		}
 	}
 	tally := h.tally()
 	if snapshot.Value(a, &tally); a.Reading() {
@@ -432,20 +418,5 @@ func (h *hosts) archive(a *snapshot.Archive) {
 		if err := h.background.RestoreState(births); err != nil {
 			a.Fail("%v", err)
 		}
-	}
-}
-
-// node archives a host, with the packets that it has not handed over.
-func (h *hosts) node(a *snapshot.Archive, t topology.TerminalID) {
-	n := &h.nodes[t]
-	snapshot.Int(a, &n.reading)
-	snapshot.Int(a, &n.writing)
-	waiting := n.packets[n.head:]
-	snapshot.List(a, &waiting, func(a *snapshot.Archive, p *hostPacket) {
-		snapshot.Int(a, &p.posted)
-		snapshot.Value(a, &p.spec)
-	})
-	if a.Reading() {
-		n.packets, n.head = waiting, 0
 	}
 }
