@@ -44,8 +44,8 @@ import (
 //
 //	func runPing(ctx context.Context, c *pingConfig, run *experiments.Run) (pingRow, error) { ... }
 //
-// A configuration may have methods that tell more of it: SetAllowDeadlock() and
-// AllowsDeadlock() bool, where the network can deadlock and --allow-deadlock lets it run;
+// A configuration may have methods that tell more of it: AllowDeadlock() *bool, the setting that
+// --allow-deadlock makes true, where the network can deadlock;
 // LoadBound(seed uint64) (float64, error), the highest load that its channels can carry,
 // for figures and reports. Those of package experiments/network tell of its network.
 //

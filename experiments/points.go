@@ -95,7 +95,7 @@ func (f *File) configure(dec *decoder, d *document, config any) (settings, input
 		dec.tablesOf(f.kind, tables, config)
 	}
 	if u, ok := config.(deadlockSetting); ok && f.unsafe {
-		u.SetAllowDeadlock()
+		*u.AllowDeadlock() = true
 	}
 	inputs = f.locateInputs(config)
 	f.kind.complete(config, d.has)

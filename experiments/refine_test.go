@@ -332,7 +332,7 @@ func TestParseShard(t *testing.T) {
 
 func TestIndexList(t *testing.T) {
 	for text, tasks := range map[string][]int{"0": {0}, "0-2": {0, 1, 2}, "3,7-8,10": {3, 7, 8, 10}, "": nil} {
-		if got := indexList(tasks); got != text {
+		if got := IndexList(tasks); got != text {
 			t.Errorf("%v written %q, want %q", tasks, got, text)
 		}
 	}

@@ -1,6 +1,7 @@
 package booksim
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
@@ -98,8 +99,8 @@ func didYouMean(name string) string {
 	return param.DidYouMean(name, slices.Sorted(maps.Keys(settings)))
 }
 
-// get is the value of a setting, as text.
-func (c *Config) get(name string) string {
+// Text is the value of a setting, as text.
+func (c *Config) Text(name string) string {
 	if s, ok := c.set[name]; ok {
 		return s.value
 	}
@@ -112,7 +113,7 @@ func (c *Config) get(name string) string {
 
 // number is the value of a setting that is a number; ParseConfig has checked it.
 func (c *Config) number(name string) float64 {
-	x, err := strconv.ParseFloat(single(c.get(name)), 64)
+	x, err := strconv.ParseFloat(single(c.Text(name)), 64)
 	if err != nil {
 		panic("booksim: " + name + " is no number")
 	}
@@ -120,12 +121,7 @@ func (c *Config) number(name string) float64 {
 }
 
 // Whole is the value of a setting that is a whole number.
-func (c *Config) Whole(name string) int { return c.whole(name) }
-
-// Text is the value of a setting.
-func (c *Config) Text(name string) string { return c.get(name) }
-
-func (c *Config) whole(name string) int { return int(c.number(name)) }
+func (c *Config) Whole(name string) int { return int(c.number(name)) }
 
 // single is the one element of a list of one, and any other value as it is.
 func single(value string) string {
@@ -220,15 +216,12 @@ func (r refusal) Error() string { return string(r) }
 // checkNeeded finds the settings whose value has no counterpart.
 func (c *Config) checkNeeded() error {
 	for _, n := range needed {
-		value, ok := single(c.get(n.name)), false
+		value, ok := single(c.Text(n.name)), false
 		for _, v := range n.values {
 			ok = ok || v == value
 		}
 		if !ok {
-			want := strings.Join(n.values, " or ")
-			if want == "" {
-				want = "none"
-			}
+			want := cmp.Or(strings.Join(n.values, " or "), "none")
 			return refusal(fmt.Sprintf("%s = %s: %s (only %s is mapped)", n.name, value, n.reason, want))
 		}
 	}
@@ -309,7 +302,7 @@ func (c *Config) ExperimentOf(title string, loads []float64, seeds int, m Counte
 	if err != nil {
 		return "", err
 	}
-	period, warmup, all := c.whole("sample_period"), c.whole("warmup_periods"), c.whole("max_samples")
+	period, warmup, all := c.Whole("sample_period"), c.Whole("warmup_periods"), c.Whole("max_samples")
 	if period < 1 || warmup < 0 || all <= warmup {
 		return "", refusal(fmt.Sprintf("max_samples = %d: of these sample periods %d warm up and none is measured", all, warmup))
 	}
@@ -322,16 +315,16 @@ func (c *Config) ExperimentOf(title string, loads []float64, seeds int, m Counte
 		numbers[i] = strconv.Itoa(i + 1)
 	}
 	return fmt.Sprintf("title = %q\nkind = \"traffic\"\n\n[topology]\n%s\n%s[switch]\n%s\n[terminal]\nbuffer_flits = %d\n\n[routing]\n%s\n[traffic]\n%s\n[measure]\nwarmup = %d\nwindow = %d\n\n[sweep]\n\"traffic.load\" = [%s]\nseed = [%s]\n",
-		title, m.Topology, m.Channels, core, c.whole("vc_buf_size"), m.Routing, m.Traffic, warmup*period, (all-warmup)*period, strings.Join(list, ", "), strings.Join(numbers, ", ")), nil
+		title, m.Topology, m.Channels, core, c.Whole("vc_buf_size"), m.Routing, m.Traffic, warmup*period, (all-warmup)*period, strings.Join(list, ", "), strings.Join(numbers, ", ")), nil
 }
 
 // network is the topology with its routing and channels.
 func (c *Config) network() (m Counterpart, err error) {
-	topology, routing := c.get("topology"), c.get("routing_function")
-	if each := c.get("c"); each != "1" {
+	topology, routing := c.Text("topology"), c.Text("routing_function")
+	if each := c.Text("c"); each != "1" {
 		return m, refusal(fmt.Sprintf("c = %s: one terminal a router is what is mapped (only 1 is mapped)", each))
 	}
-	k, n, vcs := c.whole("k"), c.whole("n"), c.whole("num_vcs")
+	k, n, vcs := c.Whole("k"), c.Whole("n"), c.Whole("num_vcs")
 	if k < 2 || n < 1 || n > 16 {
 		return m, refusal(fmt.Sprintf("k = %d, n = %d: want k of at least 2 and n from 1 to 16", k, n))
 	}
@@ -341,7 +334,7 @@ func (c *Config) network() (m Counterpart, err error) {
 		m.Topology, m.Routing = fmt.Sprintf("type = \"mesh\"\ndims = [%s]\n", dims), "type = \"dor\"\n"
 	case "torus dim_order":
 		m.Topology, m.Routing = fmt.Sprintf("type = \"torus\"\ndims = [%s]\n", dims), "type = \"dor\"\nvc_rule = \"by-coordinates\"\n"
-		if c.get("use_noc_latency") != "0" { // folded: neighbours are two tiles apart
+		if c.Text("use_noc_latency") != "0" { // folded: neighbours are two tiles apart
 			m.Channels = "[channel.grid]\nlatency = \"2ns\"\n\n"
 		}
 	case "fattree nca":
@@ -386,7 +379,7 @@ var patterns = map[string]string{
 
 // pattern is the traffic.
 func (c *Config) pattern(m *Counterpart) error {
-	name, topology := c.get("traffic"), c.get("topology")
+	name, topology := c.Text("traffic"), c.Text("topology")
 	pattern, ok := patterns[name]
 	switch grid := topology == "mesh" || topology == "torus"; {
 	case name == "bad_dragon" && topology == "dragonflynew":
@@ -398,7 +391,7 @@ func (c *Config) pattern(m *Counterpart) error {
 	case (name == "tornado" || name == "neighbor") && !grid:
 		return refusal(fmt.Sprintf("traffic = %s: mapped on mesh and torus only", name))
 	}
-	size := single(c.get("packet_size"))
+	size := single(c.Text("packet_size"))
 	flits, err := strconv.Atoi(size)
 	if err != nil || flits < 1 {
 		return refusal(fmt.Sprintf("packet_size = %s: want one length of at least 1 flit", size))
@@ -417,28 +410,28 @@ var islip = regexp.MustCompile(`^islip(?:\(\s*([1-9][0-9]?)\s*\))?$`)
 func (c *Config) core() (string, error) {
 	iterations := map[string]string{}
 	for _, name := range []string{"vc_allocator", "sw_allocator"} {
-		found := islip.FindStringSubmatch(c.get(name))
+		found := islip.FindStringSubmatch(c.Text(name))
 		if found == nil {
-			return "", refusal(fmt.Sprintf("%s = %s: not mapped; islip and islip(N) are", name, c.get(name)))
+			return "", refusal(fmt.Sprintf("%s = %s: not mapped; islip and islip(N) are", name, c.Text(name)))
 		}
 		if iterations[name] = found[1]; found[1] == "" {
 			iterations[name] = "1"
 		}
 	}
 	if iterations["vc_allocator"] != "1" {
-		return "", refusal(fmt.Sprintf("vc_allocator = %s: weft allocates virtual channels in one iteration", c.get("vc_allocator")))
+		return "", refusal(fmt.Sprintf("vc_allocator = %s: weft allocates virtual channels in one iteration", c.Text("vc_allocator")))
 	}
 	speedup := c.number("internal_speedup")
 	stages := map[string]int{}
 	for _, name := range []string{"routing_delay", "vc_alloc_delay", "sw_alloc_delay", "st_prepare_delay", "st_final_delay"} {
-		if stages[name] = c.whole(name); stages[name] > 1 && speedup != 1 {
-			return "", refusal(fmt.Sprintf("%s = %d with internal_speedup = %s: a delay above 1 counts cycles of the channel there, steps of the core in weft", name, stages[name], c.get("internal_speedup")))
+		if stages[name] = c.Whole(name); stages[name] > 1 && speedup != 1 {
+			return "", refusal(fmt.Sprintf("%s = %d with internal_speedup = %s: a delay above 1 counts cycles of the channel there, steps of the core in weft", name, stages[name], c.Text("internal_speedup")))
 		}
 	}
 	if stages["vc_alloc_delay"] < 1 {
 		return "", refusal("vc_alloc_delay = 0: without that stage weft's heads take a virtual channel by winning the switch")
 	}
 	return fmt.Sprintf("vcs = %d\nbuffer_flits = %d\nroute_cycles = %d\nvc_alloc_cycles = %d\nswitch_alloc_cycles = %d\ncrossbar_cycles = %d\ncredit_cycles = %d\nspeedup = %s\nallocator = \"islip\"\niterations = %s\ncredits_per_cycle = 1\npipeline = \"serial\"\n",
-		c.whole("num_vcs"), c.whole("vc_buf_size"), stages["routing_delay"], stages["vc_alloc_delay"], stages["sw_alloc_delay"],
-		stages["st_prepare_delay"]+stages["st_final_delay"], c.whole("credit_delay"), strconv.FormatFloat(speedup, 'f', -1, 64), iterations["sw_allocator"]), nil
+		c.Whole("num_vcs"), c.Whole("vc_buf_size"), stages["routing_delay"], stages["vc_alloc_delay"], stages["sw_alloc_delay"],
+		stages["st_prepare_delay"]+stages["st_final_delay"], c.Whole("credit_delay"), strconv.FormatFloat(speedup, 'f', -1, 64), iterations["sw_allocator"]), nil
 }

@@ -33,7 +33,7 @@ func TestParseConfig(t *testing.T) {
 			t.Errorf("%s = %v, want %v", name, got, want)
 		}
 	}
-	if got := c.get("topology"); got != "torus" {
+	if got := c.Text("topology"); got != "torus" {
 		t.Errorf("topology = %s, want the default", got)
 	}
 }
@@ -211,7 +211,7 @@ func TestReadFolder(t *testing.T) {
 		{Name: "b", File: "seeds.csv", Points: []Point{{0.1, "1", false, false, false, 28, 0.1, 3}}},
 	}
 	for i := range curves {
-		if k := curves[i].Config.whole("k"); k != map[string]int{"a": 4, "b": 8}[curves[i].Name] {
+		if k := curves[i].Config.Whole("k"); k != map[string]int{"a": 4, "b": 8}[curves[i].Name] {
 			t.Errorf("%s has k = %d", curves[i].Name, k)
 		}
 		curves[i].Config = nil

@@ -6,6 +6,7 @@
 package figures
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -220,10 +221,7 @@ func (p *PlotConfig) placeOf(f *plot.Figure, cell string) (x float64, ok bool) {
 }
 
 func (p *PlotConfig) referTarget(f *plot.Figure, panels map[string]*plot.Figure, r *ReferenceConfig) error {
-	name, column := r.Name, p.X
-	if name == "" {
-		name = "paper"
-	}
+	name, column := cmp.Or(r.Name, "paper"), p.X
 	if r.Axis != "x" && len(p.Y) > 0 {
 		column = p.Y[0]
 	}
@@ -277,10 +275,7 @@ func (p *PlotConfig) referFile(f *plot.Figure, panels map[string]*plot.Figure, r
 		return fmt.Errorf("want columns %q and %q, or x and y: there are %s", p.X, strings.Join(p.Y, ", "), strings.Join(t.Columns, ", "))
 	}
 	series, panel := column("series"), column(p.Panels, "panel")
-	name := r.Name
-	if name == "" {
-		name = strings.TrimSuffix(filepath.Base(r.File), ".csv")
-	}
+	name := cmp.Or(r.Name, strings.TrimSuffix(filepath.Base(r.File), ".csv"))
 	found := false
 	for _, row := range t.Rows {
 		value, err := r.shown(results.Number(row[y]))

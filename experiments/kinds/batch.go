@@ -265,10 +265,7 @@ func (j *batchedJob) end() float64 { return j.start + j.duration }
 // schedule begins the jobs of a list on free hosts, which place chooses. Every job ends after its
 // duration, whatever its limit. Cost: the number of jobs, times those that wait or run at a time.
 func (p *batchPolicy) schedule(list []batchJob, hosts int, place func(free []bool, need int) []int32) ([]batchedJob, error) {
-	free := make([]bool, hosts)
-	for i := range free {
-		free[i] = true
-	}
+	free := slices.Repeat([]bool{true}, hosts)
 	left, next := hosts, 0
 	jobs := make([]batchedJob, len(list))
 	var waiting, running []int // numbers of jobs
@@ -413,23 +410,6 @@ func (r *jobsRun) writeBatch(sums []jobSums) {
 	t := r.run.Table(batchedTable)
 	for i := range r.plan.batch {
 		b := &r.plan.batch[i]
-		t.Add(b.name, r.plan.tables[i].Program.Name(), b.nodes, b.submit, b.start-b.submit, b.start, b.end(), ranges(b.hosts), average(&sums[i].slowdown))
+		t.Add(b.name, r.plan.tables[i].Program.Name(), b.nodes, b.submit, b.start-b.submit, b.start, b.end(), experiments.IndexList(slices.Sorted(slices.Values(b.hosts))), average(&sums[i].slowdown))
 	}
-}
-
-// ranges lists numbers as Slurm does: 0-3,7.
-func ranges(numbers []int32) string {
-	sorted := slices.Sorted(slices.Values(numbers))
-	var parts []string
-	for i := 0; i < len(sorted); {
-		first := i
-		for i++; i < len(sorted) && sorted[i] == sorted[i-1]+1; i++ {
-		}
-		part := strconv.Itoa(int(sorted[first]))
-		if i > first+1 {
-			part += "-" + strconv.Itoa(int(sorted[i-1]))
-		}
-		parts = append(parts, part)
-	}
-	return strings.Join(parts, ",")
 }

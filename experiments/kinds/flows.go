@@ -183,11 +183,8 @@ func (c *flowsConfig) idle() (warnings []experiments.Warning) {
 	return warnings
 }
 
-// SetAllowDeadlock lets the configuration run although it can deadlock.
-func (c *flowsConfig) SetAllowDeadlock() { c.Switch.AllowDeadlock = true }
-
-// AllowsDeadlock tells whether it may.
-func (c *flowsConfig) AllowsDeadlock() bool { return c.Switch.AllowDeadlock }
+// AllowDeadlock tells whether it may run although it can deadlock.
+func (c *flowsConfig) AllowDeadlock() *bool { return &c.Switch.AllowDeadlock }
 
 // preflightFlows looks for pauses that can wait for each other.
 func preflightFlows(c *flowsConfig, p *experiments.Preflight) error {

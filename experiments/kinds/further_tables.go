@@ -1,6 +1,7 @@
 package kinds
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -11,7 +12,6 @@ import (
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
-	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/observe"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim/input"
@@ -323,15 +323,7 @@ func writeCongestion(run *experiments.Run, g *topology.Graph, b *observe.Blame, 
 		order[i] = i
 		waiting += float64(p.Waiting())
 	}
-	slices.SortStableFunc(order, func(i, j int) int {
-		switch {
-		case roots[i] > roots[j]:
-			return -1
-		case roots[i] < roots[j]:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(roots[j], roots[i]) })
 	for tree, root := range order[:min(mostRoots, len(order))] {
 		var path []int
 		var grow func(channel int, share float64)
@@ -398,12 +390,7 @@ func (c *trafficConfig) probe(parts *trafficParts) error {
 			p.Ports = append(p.Ports, topology.PortID(port))
 		}
 	}
-	cycles := m.Window
-	if cycles == 0 {
-		if cycles = m.Budget; cycles == 0 {
-			cycles = measure.DefaultBudget
-		}
-	}
+	cycles := cmp.Or(m.Window, c.longestWindow())
 	const rowBytes = 300 // of queues.csv, with its cells
 	rows := math.Ceil(float64(cycles)/float64(p.Interval)) * float64(len(p.Ports))
 	problems = append(problems, input.CheckMemory("measure.queues", m.Queues, fmt.Sprintf("%.3g samples of ports", rows), rows*rowBytes))

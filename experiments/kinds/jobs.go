@@ -85,9 +85,7 @@ type jobsConfig struct {
 	Channel  map[string]fabric.ChannelConfig `toml:"channel" names:"CLASS" doc:"channels, by the classes that the topology names; those to terminals are as fast as the adapter's engines unless told otherwise"`
 }
 
-func (c *jobsConfig) SetAllowDeadlock() { c.Fabric.AllowDeadlock = true }
-
-func (c *jobsConfig) AllowsDeadlock() bool { return c.Fabric.AllowDeadlock }
+func (c *jobsConfig) AllowDeadlock() *bool { return &c.Fabric.AllowDeadlock }
 
 type jobTable struct {
 	Program   experiments.Choice[skeletons.Env, skeletons.Program] `toml:"program" doc:"what the ranks do: a skeleton, traffic, a GOAL schedule"`
@@ -193,10 +191,7 @@ func (c *jobsConfig) plan(seed uint64) (*jobPlan, error) {
 	case policy != nil:
 		return p, c.planBatch(p, policy, env, costs, seed)
 	}
-	free := make([]bool, len(env.hosts))
-	for i := range free {
-		free[i] = true
-	}
+	free := slices.Repeat([]bool{true}, len(env.hosts))
 	var problems []error
 	for i, name := range c.names() {
 		table := c.Job[name]

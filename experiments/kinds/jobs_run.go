@@ -166,13 +166,7 @@ func average(r *stats.Running) float64 {
 }
 
 // all and only tell which jobs run.
-func (r *jobsRun) all() []bool {
-	active := make([]bool, len(r.plan.jobs))
-	for i := range active {
-		active[i] = true
-	}
-	return active
-}
+func (r *jobsRun) all() []bool { return slices.Repeat([]bool{true}, len(r.plan.jobs)) }
 
 func (r *jobsRun) only(job int) []bool {
 	active := make([]bool, len(r.plan.jobs))

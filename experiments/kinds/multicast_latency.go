@@ -61,9 +61,7 @@ type latencyConfig struct {
 	Measure   latencyMeasureTable             `toml:"measure" doc:"what is kept beside the row"`
 }
 
-func (c *latencyConfig) SetAllowDeadlock() { c.Fabric.AllowDeadlock = true }
-
-func (c *latencyConfig) AllowsDeadlock() bool { return c.Fabric.AllowDeadlock }
+func (c *latencyConfig) AllowDeadlock() *bool { return &c.Fabric.AllowDeadlock }
 
 type layeredTable struct {
 	multicastTable
@@ -194,11 +192,7 @@ func checkLatency(c *latencyConfig, seed uint64) ([]experiments.Warning, error) 
 	if err != nil {
 		return nil, network.ExplainVCs(err, c.Network(seed))
 	}
-	var warnings []experiments.Warning
-	for _, message := range p.fabric.BufferWarnings(p.topology.Graph()) {
-		warnings = append(warnings, experiments.Warning{Key: "switch.buffer_flits", Message: message})
-	}
-	return warnings, nil
+	return network.BufferWarnings(&p.fabric, p.topology.Graph()), nil
 }
 
 func preflightLatency(c *latencyConfig, pre *experiments.Preflight) error {

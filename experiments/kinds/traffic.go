@@ -90,9 +90,7 @@ type trafficConfig struct {
 	Trace    traceTable                      `toml:"trace" doc:"packets whose lives are written down"`
 }
 
-func (c *trafficConfig) SetAllowDeadlock() { c.Fabric.AllowDeadlock = true }
-
-func (c *trafficConfig) AllowsDeadlock() bool { return c.Fabric.AllowDeadlock }
+func (c *trafficConfig) AllowDeadlock() *bool { return &c.Fabric.AllowDeadlock }
 
 type trafficTable struct {
 	Pattern       experiments.Choice[traffic.Env, traffic.Pattern]        `toml:"pattern" doc:"destinations"`
@@ -235,9 +233,7 @@ func checkTraffic(c *trafficConfig, seed uint64) ([]experiments.Warning, error) 
 			warnings = append(warnings, experiments.Warning{Key: "traffic.load", Message: fmt.Sprintf("is not used: program %q is closed and offers no load", c.Program.Type.Name())})
 		}
 	}
-	for _, message := range parts.fabric.BufferWarnings(parts.topology.Graph()) {
-		warnings = append(warnings, experiments.Warning{Key: "switch.buffer_flits", Message: message})
-	}
+	warnings = append(warnings, network.BufferWarnings(&parts.fabric, parts.topology.Graph())...)
 	if c.Switch.OverlapsBookSim2() {
 		warnings = append(warnings, experiments.Warning{Key: "switch.pipeline", Unset: true,
 			Message: `is "overlapped" where it is left out: BookSim2's stages, which these settings look like, work on a packet one after the other, which is "serial" (docs/validation.md)`})

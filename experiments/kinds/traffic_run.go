@@ -1,6 +1,7 @@
 package kinds
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"sort"
@@ -185,10 +186,7 @@ func (c *trafficConfig) advance(run *experiments.Run, replication int, cycle int
 	m := &c.Measure
 	total, fixed := m.Warmup+m.Window, m.Warmup > 0 && m.Window > 0
 	if !fixed {
-		total = max(total, m.Budget)
-		if m.Budget == 0 {
-			total = max(total, measure.DefaultBudget)
-		}
+		total = max(total, c.longestWindow())
 	}
 	done, all := int64(replication)*total+min(cycle, total), int64(m.Replications)*total
 	switch {
@@ -352,12 +350,9 @@ func (c *trafficConfig) findSaturation(ctx context.Context, run *experiments.Run
 	return bisect(highest, try, (*trafficOutcome).steady)
 }
 
-// longestWindow is what findSaturation lengthens a window to.
+// longestWindow is the budget: what findSaturation lengthens a window to.
 func (c *trafficConfig) longestWindow() int64 {
-	if c.Measure.Budget > 0 {
-		return c.Measure.Budget
-	}
-	return measure.DefaultBudget
+	return cmp.Or(c.Measure.Budget, measure.DefaultBudget)
 }
 
 // searchedLoads lists the loads that a search tries if the network keeps up to

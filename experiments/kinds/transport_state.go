@@ -68,10 +68,7 @@ func (t *fabricNetwork) Archive(a *snapshot.Archive) {
 // gather numbers the flights that have not arrived.
 func (x *networkState) gather() {
 	t := x.t
-	used := make([]bool, t.flights.Used())
-	for i := range used {
-		used[i] = true
-	}
+	used := slices.Repeat([]bool{true}, int(t.flights.Used()))
 	byOrder, ahead := map[int32]int{}, map[int32]bool{}
 	for _, p := range t.parts {
 		for _, id := range p.free {

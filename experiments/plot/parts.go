@@ -194,9 +194,7 @@ func (s *StackedBars) Draw(width vg.Length) *Drawing {
 			top = max(top, b.Total)
 		}
 	}
-	if top == 0 {
-		top = all
-	}
+	top = cmp.Or(top, all)
 	style := Words(11, text.XLeft, text.YBottom)
 	legend := vg.Length(8 + row*((len(s.Parts)+columns-1)/columns))
 	d, labels := &Drawing{Size: vg.Point{X: width, Y: legend}}, make([][]string, len(s.Bars))

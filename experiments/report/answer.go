@@ -197,10 +197,7 @@ const mostNamed = 5
 func named(some []experiments.Knee) string {
 	var names []string
 	for _, k := range some {
-		name := k.Design
-		if name == "" {
-			name = k.Variant
-		}
+		name := cmp.Or(k.Design, k.Variant)
 		names = append(names, name)
 	}
 	switch {

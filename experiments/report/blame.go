@@ -159,10 +159,7 @@ func blamedPoints(f *experiments.Folder, t *experiments.Table) []blamedPoint {
 		}
 		switch scope := r[at[1]]; {
 		case scope == "all":
-			label := labels[r[at[0]]]
-			if label == "" {
-				label = "The only point"
-			}
+			label := cmp.Or(labels[r[at[0]]], "The only point")
 			points = append(points, blamedPoint{label: label, behind: saturated[r[at[0]]], parts: c.parts, total: c.total})
 		case scope == "channel" && len(points) > 0:
 			last := &points[len(points)-1]

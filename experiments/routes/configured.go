@@ -385,10 +385,7 @@ type MulticastOutcome struct {
 // Run reads the files, routes the groups with every engine and compares them.
 // Every error is one of the input.
 func (m MulticastFiles) Run() (*MulticastOutcome, error) {
-	entries := m.Entries
-	if entries == 0 {
-		entries = multicast.Unlimited
-	}
+	entries := cmp.Or(m.Entries, multicast.Unlimited)
 	if _, err := multicast.Registry.Config(m.Engine); err != nil {
 		return nil, fmt.Errorf("--engine: %w", err)
 	}
