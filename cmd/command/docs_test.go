@@ -286,10 +286,7 @@ func TestExamples(t *testing.T) {
 // TestGolden: the numbers of one small experiment, to the last digit. A change
 // means that results have moved, which docs/CHANGELOG.md has to explain.
 func TestGolden(t *testing.T) {
-	status, stdout, stderr := weft(t, "run", "testdata/golden.toml", "--out", "-", "--quiet")
-	if status != exitSuccess {
-		t.Fatalf("status %d: %s", status, stderr)
-	}
+	stdout, _ := succeeds(t, "run", "testdata/golden.toml", "--out", "-", "--quiet")
 	golden(t, filepath.Join("testdata", "golden.csv"), []byte(stdout))
 }
 
@@ -304,9 +301,7 @@ func TestDocumentedSchedule(t *testing.T) {
 		return inside
 	}
 	inFolder(t, map[string]string{"pair.goal": "num_ranks" + block("\nnum_ranks"), "pair.toml": "title" + block("toml\ntitle")})
-	if status, _, stderr := weft(t, "run", "pair.toml", "--out", "o"); status != exitSuccess {
-		t.Fatalf("status %d: %s", status, stderr)
-	}
+	succeeds(t, "run", "pair.toml", "--out", "o")
 	ranks, err := os.ReadFile("o/ranks.csv")
 	if err != nil || !strings.Contains(string(ranks), "\n0,loggops,1,1,31070\n") || strings.Count(string(ranks), "\n") != 1+2*3 {
 		t.Errorf("%v\n%s", err, ranks)

@@ -57,18 +57,14 @@ func TestServiceLevels(t *testing.T) {
 	}
 	inFolder(t, map[string]string{"net.json": fourHosts, "net.psl": levels.String(), "qos.toml": qualityOfService,
 		"plain.toml": "kind = \"traffic\"\n[topology]\ntype = \"file\"\npath = \"net.json\"\n[routing]\ntype = \"table\"\n"})
-	if status, _, stderr := weft(t, "topology", "plain.toml", "--lfts", "net.lfts"); status != exitSuccess {
-		t.Fatal(stderr)
-	}
+	succeeds(t, "topology", "plain.toml", "--lfts", "net.lfts")
 	shares := func(settings ...string) (flits [2]float64) {
 		t.Helper()
 		args := []string{"run", "qos.toml", "--out", "results", "--force", "--quiet"}
 		for _, s := range settings {
 			args = append(args, "--set", s)
 		}
-		if status, stdout, stderr := weft(t, args...); status != exitSuccess {
-			t.Fatal(stdout, stderr)
-		}
+		succeeds(t, args...)
 		rows := readRows(t, "results/levels.csv")
 		if len(rows) != 2 {
 			t.Fatal(rows)

@@ -20,6 +20,16 @@ func weft(t *testing.T, args ...string) (status int, stdout, stderr string) {
 	return status, out.String(), err.String()
 }
 
+// succeeds runs the command, which has to succeed.
+func succeeds(t *testing.T, args ...string) (stdout, stderr string) {
+	t.Helper()
+	status, stdout, stderr := weft(t, args...)
+	if status != exitSuccess {
+		t.Fatalf("weft %s: status %d: %s%s", strings.Join(args, " "), status, stdout, stderr)
+	}
+	return stdout, stderr
+}
+
 // inFolder changes to a new folder with the given files.
 func inFolder(t *testing.T, files map[string]string) {
 	t.Helper()
@@ -129,9 +139,7 @@ func TestSeveralBadFiles(t *testing.T) {
 // in a page begins a line that troff would take for itself.
 func TestManualPages(t *testing.T) {
 	inFolder(t, nil)
-	if status, _, stderr := weft(t, "man", "-o", "share"); status != exitSuccess {
-		t.Fatal(stderr)
-	}
+	succeeds(t, "man", "-o", "share")
 	files := left(t)
 	for _, name := range []string{"weft.1", "weft-run.1", "weft-check.1", "weft-explain.1", "weft-reproduce.1", "weft-completion.1"} {
 		if !strings.Contains(files, "share/man1/"+name) {
@@ -184,9 +192,7 @@ func TestRun(t *testing.T) {
 	if status != exitSuccess || stderr != "" || stdout != string(results) {
 		t.Errorf("the resolved file gives (status %d)\n%s%s\nwant\n%s", status, stdout, stderr, results)
 	}
-	if status, _, stderr := weft(t, "plot", "results/small/results.csv", "--y", "accepted_load", "-o", "a.pdf"); status != exitSuccess {
-		t.Errorf("plot: status %d: %s", status, stderr)
-	}
+	succeeds(t, "plot", "results/small/results.csv", "--y", "accepted_load", "-o", "a.pdf")
 	if status, _, stderr := weft(t, "plot", "results/small/results.csv", "--y", "acepted_load"); status != exitUsage || !strings.Contains(stderr, `(did you mean "accepted_load"?)`) {
 		t.Errorf("plot: status %d: %s", status, stderr)
 	}
@@ -226,9 +232,7 @@ func TestAllowDeadlockInFile(t *testing.T) {
 			t.Errorf("%v: manifest: %v\n%s", more, err, text)
 		}
 	}
-	if status, _, stderr := weft(t, "report", "x", "-o", "x.html"); status != exitSuccess {
-		t.Fatalf("report: status %d: %s", status, stderr)
-	}
+	succeeds(t, "report", "x", "-o", "x.html")
 	page, err := os.ReadFile("x.html")
 	if err != nil || !strings.Contains(string(page), "Was allowed to deadlock:</p>\n<pre>dor on torus can deadlock: a cycle of 4 channels (exact)\n  switch 0 port 1 holds VC 0") {
 		t.Errorf("report: %v", err)
@@ -257,9 +261,7 @@ func TestInterrupted(t *testing.T) {
 	if status != exitFailure || !strings.Contains(err.String(), "interrupted: 0 of 2 points of small.toml are finished and safe in results/small; go on with the same command and --resume") {
 		t.Errorf("status %d: %s", status, err.String())
 	}
-	if status, _, stderr := weft(t, "run", "small.toml", "--resume"); status != exitSuccess {
-		t.Errorf("resume: status %d: %s", status, stderr)
-	}
+	succeeds(t, "run", "small.toml", "--resume")
 }
 
 // TestInformation: the commands that only print.
@@ -292,9 +294,7 @@ func TestInformation(t *testing.T) {
 	}
 	for _, format := range []string{"json", "ibnetdiscover", "ibsim"} {
 		file := filepath.Join(t.TempDir(), "net")
-		if status, _, stderr := weft(t, "topology", "small.toml", "--format", format, "-o", file); status != exitSuccess {
-			t.Errorf("%s: %s", format, stderr)
-		}
+		succeeds(t, "topology", "small.toml", "--format", format, "-o", file)
 		if status, stdout, stderr := weft(t, "topology", file); status != exitSuccess || !strings.HasPrefix(stdout, "switches   16\nterminals  16\nlinks      32 between switches\ndiameter   4 (counted)\n") {
 			t.Errorf("%s read back: %s%s", format, stdout, stderr)
 		}

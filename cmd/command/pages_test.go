@@ -29,10 +29,7 @@ func TestTutorialNumbers(t *testing.T) {
 		{"--set sweep.traffic.load=[0.1,0.3]", "| `routing.type` | `traffic.load` | `accepted_load` | `latency_mean_ns` | `state` |", 2, 6},
 		{"--set routing.type=ugal-l --set sweep.traffic.load=[0.3] --set sweep.switch.buffer_flits=[8,16,32,64]", "| `switch.buffer_flits` | `latency_mean_ns` | `latency_p99_ns` |", 1, 4},
 	} {
-		status, stdout, stderr := weft(t, append([]string{"run", "neighbours.toml", "--out", "-", "--quiet"}, strings.Fields(c.args)...)...)
-		if status != exitSuccess {
-			t.Fatal(stderr)
-		}
+		stdout, _ := succeeds(t, append([]string{"run", "neighbours.toml", "--out", "-", "--quiet"}, strings.Fields(c.args)...)...)
 		results := must.Get(experiments.ReadTable("results", strings.NewReader(stdout)))(t)
 		_, body, found := strings.Cut(string(page), c.header+"\n|---")
 		if !found {
@@ -110,9 +107,7 @@ func TestJobsNumbers(t *testing.T) {
 		return column(dir+"/jobs.csv", map[string]string{"job": job}, name)
 	}
 	for _, command := range shellCommands(page) {
-		if status, _, stderr := weft(t, command...); status != exitSuccess {
-			t.Fatal(stderr)
-		}
+		succeeds(t, command...)
 		if command[0] != "run" {
 			continue
 		}
@@ -265,10 +260,7 @@ func TestNotebook(t *testing.T) {
 		if os.Getenv("WEFT_TEST_REPORT") != "" {
 			t.Error("needs pandas and matplotlib (Debian packages python3-pandas and python3-matplotlib)")
 		}
-		status, _, stderr := weft(t, "run", "examples/torus", "--quick", "--quiet", "--format", "csv,jsonl", "--set", "measure.links=true", "--out", "torus")
-		if status != exitSuccess {
-			t.Fatal(stderr)
-		}
+		succeeds(t, "run", "examples/torus", "--quick", "--quiet", "--format", "csv,jsonl", "--set", "measure.links=true", "--out", "torus")
 		for name, columns := range map[string][]string{"results": {"traffic.pattern", "traffic.load", "accepted_load", "latency_p99_ns", "state"}, "links": {"from", "to", "flits_per_cycle"}} {
 			table := must.Get(os.ReadFile("torus/" + name + ".csv"))(t)
 			header, _, _ := strings.Cut(string(table), "\n")
@@ -306,9 +298,7 @@ func TestForwardingTables(t *testing.T) {
 		t.Error(status, stdout, stderr)
 	}
 	// The tables of the tables are the tables.
-	if status, _, stderr := weft(t, "topology", "cluster.toml", "--lfts", "again.lfts"); status != exitSuccess {
-		t.Error(status, stderr)
-	}
+	succeeds(t, "topology", "cluster.toml", "--lfts", "again.lfts")
 	text := must.Get(os.ReadFile("cluster.lfts"))(t)
 	if again, err := os.ReadFile("again.lfts"); err != nil || string(again) != string(text) {
 		t.Errorf("%v\n%s\nwant\n%s", err, again, text)

@@ -19,9 +19,7 @@ import (
 // refused.
 func TestReport(t *testing.T) {
 	inFolder(t, map[string]string{"small.toml": small})
-	if status, _, stderr := weft(t, "run", "small.toml", "--quiet"); status != exitSuccess {
-		t.Fatalf("status %d: %s", status, stderr)
-	}
+	succeeds(t, "run", "small.toml", "--quiet")
 	if status, _, stderr := weft(t, "report", "results"); status != exitSuccess || stderr != "results/report.html\n" {
 		t.Errorf("status %d: %s", status, stderr)
 	}
@@ -41,17 +39,13 @@ func TestReport(t *testing.T) {
 func TestPlot(t *testing.T) {
 	text := strings.Replace(small, "[0.1, 0.2]", "[0.1, 0.2]\n\"switch.vcs\" = [2, 4]\nseed = [1, 2, 3]", 1)
 	inFolder(t, map[string]string{"small.toml": "title = \"small\"\n" + text})
-	if status, _, stderr := weft(t, "run", "small.toml", "--out", "o", "--quiet"); status != exitSuccess {
-		t.Fatal(stderr)
-	}
+	succeeds(t, "run", "small.toml", "--out", "o", "--quiet")
 	picture := func(name string) string {
 		text := must.Get(os.ReadFile(name))(t)
 		return string(text)
 	}
 	for _, x := range []string{"offered_load", "traffic.load"} {
-		if status, _, stderr := weft(t, "plot", "o/results.csv", "--x", x, "--title", "small", "-o", "a.svg"); status != exitSuccess {
-			t.Fatal(stderr)
-		}
+		succeeds(t, "plot", "o/results.csv", "--x", x, "--title", "small", "-o", "a.svg")
 		if got := picture("a.svg"); got != picture("o/latency.svg") {
 			t.Errorf("over %s: another figure than that of the run", x)
 		}
@@ -88,15 +82,11 @@ func TestPlotOptions(t *testing.T) {
 	keys := "names = { \"2\" = \"two\" }\norder = [\"4\"]\nannotate = [\"bound\", \"knee\"]\nsize = \"one-column\"\nx_range = [0, 0.5]\nintervals = \"bars\"\npanels = \"switch.vcs\"\ncolour_by = \"switch.vcs\"\n"
 	text := strings.NewReplacer("[0.1, 0.2]", "[0.1, 0.2]\n\"switch.vcs\" = [2, 4]", "[4, 4]", "[8]").Replace(small) + "title = \"small\"\n" + keys
 	inFolder(t, map[string]string{"small.toml": text})
-	if status, _, stderr := weft(t, "run", "small.toml", "--out", "o", "--quiet"); status != exitSuccess {
-		t.Fatal(stderr)
-	}
+	succeeds(t, "run", "small.toml", "--out", "o", "--quiet")
 	options := []string{"plot", "o/results.csv", "--title", "small", "--name", "2=two", "--order", "4", "--annotate", "bound,knee", "--size", "one-column",
 		"--x-range", "0,0.5", "--intervals", "bars", "--panels", "switch.vcs", "--colour-by", "switch.vcs"}
 	for ending, of := range map[string]string{".svg": "o/latency.svg", ".csv": "o/latency.data.csv"} {
-		if status, _, stderr := weft(t, append(options, "-o", "a"+ending)...); status != exitSuccess {
-			t.Fatal(stderr)
-		}
+		succeeds(t, append(options, "-o", "a"+ending)...)
 		got, err := os.ReadFile("a" + ending)
 		want, err2 := os.ReadFile(of)
 		if err != nil || err2 != nil || string(got) != string(want) {
@@ -183,9 +173,7 @@ func TestTrace(t *testing.T) {
 			t.Errorf("%v: status %d: %s%s", args, status, stdout, stderr)
 		}
 	}
-	if status, _, stderr := weft(t, "trace", "app.1.et", "-o", "back.goal"); status != exitSuccess {
-		t.Errorf("status %d: %s", status, stderr)
-	}
+	succeeds(t, "trace", "app.1.et", "-o", "back.goal")
 	for _, file := range []string{"again.goal", "back.goal"} {
 		if text, err := os.ReadFile(file); err != nil || string(text) != schedule {
 			t.Errorf("%s: %v\n%s", file, err, text)
@@ -223,9 +211,7 @@ func TestTrace(t *testing.T) {
 		if status, stdout, stderr := weft(t, "trace", file); status != exitSuccess || !strings.Contains(stdout, "\nranks                 4\n") {
 			t.Errorf("status %d: %s%s", status, stdout, stderr)
 		}
-		if status, _, stderr := weft(t, "run", "other.toml", "--set", "workload.file="+file, "--out", "-"); status != exitSuccess {
-			t.Errorf("%s: status %d: %s", file, status, stderr)
-		}
+		succeeds(t, "run", "other.toml", "--set", "workload.file="+file, "--out", "-")
 	}
 	binary := must.Get(os.ReadFile("app.bin"))(t)
 	must.Do(t, os.WriteFile("cut.bin", binary[:60], 0o666))
@@ -283,9 +269,7 @@ func TestTraceOfAProgram(t *testing.T) {
 	if err != nil || string(text) != string(again) || !strings.Contains(string(text), "rank 16 {\nl1: calc 2000\n") {
 		t.Errorf("%v: text and binary differ, or job b does not begin at 2 us", err)
 	}
-	if status, _, stderr := weft(t, "run", "play.toml", "--out", "-"); status != exitSuccess {
-		t.Errorf("status %d: %s", status, stderr)
-	}
+	succeeds(t, "run", "play.toml", "--out", "-")
 	for _, c := range []struct {
 		args []string
 		want string

@@ -60,10 +60,7 @@ func TestRoutesAsConfigured(t *testing.T) {
 	}
 	run := func(args ...string) (string, string) {
 		t.Helper()
-		status, stdout, stderr := weft(t, append([]string{"routes"}, args...)...)
-		if status != exitSuccess {
-			t.Fatalf("%v: status %d\n%s", args, status, stderr)
-		}
+		stdout, stderr := succeeds(t, append([]string{"routes"}, args...)...)
 		return stdout, stderr
 	}
 	run(mesh, "--opensm", "conf/torus.conf", "-o", "torus", "--dumps")
@@ -121,10 +118,7 @@ func TestRoutesAsConfigured(t *testing.T) {
 // hops go all the way round it. ftree refuses.
 func TestRoutesCompared(t *testing.T) {
 	inFolder(t, map[string]string{"ring.toml": "kind = \"traffic\"\n[topology]\ntype = \"torus\"\ndims = [4]\n[routing]\ntype = \"dor\"\n"})
-	status, stdout, stderr := weft(t, "routes", "ring.toml", "--engine", "dor,ftree", "--engine", "lash", "-o", "out")
-	if status != exitSuccess {
-		t.Fatalf("status %d\n%s", status, stderr)
-	}
+	stdout, stderr := succeeds(t, "routes", "ring.toml", "--engine", "dor,ftree", "--engine", "lash", "-o", "out")
 	table := must.Get(os.ReadFile("out/engines.csv"))(t)
 	lines := strings.Split(strings.TrimSpace(string(table)), "\n")
 	if len(lines) != 4 || !strings.HasPrefix(lines[2], "ftree,uniform,refused,") || !strings.HasPrefix(lines[3], "lash,uniform,ok,0,1,2,") {
@@ -163,10 +157,7 @@ func TestInfiniBandPage(t *testing.T) {
 		}
 		commands++
 		args := strings.Fields(strings.ReplaceAll(line, "$OPENSM_CONF", "opensm.conf"))
-		status, stdout, stderr := weft(t, args[1:]...)
-		if status != exitSuccess {
-			t.Errorf("%s: status %d\n%s", line, status, stderr)
-		}
+		stdout, _ := succeeds(t, args[1:]...)
 		// The report that the page shows is that of this tree.
 		if strings.Contains(line, "-o tables") {
 			for report := range strings.Lines(stdout) {
@@ -195,9 +186,7 @@ func TestInfiniBandEngines(t *testing.T) {
 	inFolder(t, map[string]string{"loginoff.txt": unzipped(t, opensmData(t, "nets", "loginoff.net.gz")), "jobs.txt": jobs})
 	for line := range strings.Lines(string(page)) {
 		if strings.HasPrefix(line, "weft routes $LOGINOFF ") {
-			if status, _, stderr := weft(t, strings.Fields(strings.ReplaceAll(line, "$LOGINOFF", "loginoff.txt"))[1:]...); status != exitSuccess {
-				t.Fatalf("%s: status %d\n%s", line, status, stderr)
-			}
+			succeeds(t, strings.Fields(strings.ReplaceAll(line, "$LOGINOFF", "loginoff.txt"))[1:]...)
 		}
 	}
 	lines := map[string]string{}
@@ -267,10 +256,7 @@ func TestMulticastFiles(t *testing.T) {
 func TestInstalledTables(t *testing.T) {
 	dir := t.TempDir()
 	fabric, groups, tables := dump(t, dir, "ft3_8.ibnetdiscover.txt"), dump(t, dir, "grid_4x4x8.sa"), dump(t, dir, "ft3_8.minhop.grid_4x4x8.mcfdbs")
-	status, stdout, stderr := weft(t, "multicast", "--topology", fabric, "--groups", groups, "--tables", tables, "--engine", "minhop-mc")
-	if status != exitSuccess {
-		t.Fatal(stderr)
-	}
+	stdout, _ := succeeds(t, "multicast", "--topology", fabric, "--groups", groups, "--tables", tables, "--engine", "minhop-mc")
 	rows := map[string][]string{}
 	for line := range strings.Lines(stdout) {
 		if words := strings.Fields(line); len(words) > 0 {
@@ -287,9 +273,9 @@ func TestInstalledTables(t *testing.T) {
 	cut := filepath.Join(dir, "cut.mcfdbs")
 	must.Do(t, os.WriteFile(cut, []byte(strings.Replace(string(text), row+"\n", "", 1)), 0o644))
 	mlid := strings.ToLower(strings.Fields(row)[0])
-	status, stdout, stderr = weft(t, "multicast", "--topology", fabric, "--groups", groups, "--tables", cut)
-	if status != exitSuccess || !strings.Contains(stdout, "1 of ") || !strings.Contains(stdout, "MLID "+mlid+": from ") || !strings.Contains(stdout, "which has no row") {
-		t.Errorf("status %d\n%s%s", status, stdout, stderr)
+	stdout, _ = succeeds(t, "multicast", "--topology", fabric, "--groups", groups, "--tables", cut)
+	if !strings.Contains(stdout, "1 of ") || !strings.Contains(stdout, "MLID "+mlid+": from ") || !strings.Contains(stdout, "which has no row") {
+		t.Error(stdout)
 	}
 	if status, _, stderr := weft(t, "multicast", "--topology", fabric, "--groups", groups, "--tables", groups); status != exitUsage || !strings.Contains(stderr, "grid_4x4x8.sa:") {
 		t.Errorf("status %d: %s", status, stderr)

@@ -124,9 +124,7 @@ func contents(t *testing.T) map[string]string {
 func TestFinishedFolder(t *testing.T) {
 	other := strings.NewReplacer("latency_mean_ns", "accepted_load", `file = "latency"`, `file = "throughput"`, "window = 400", "window = 500").Replace(small)
 	inFolder(t, map[string]string{"small.toml": strings.Replace(small, "window = 400", "window = 400\nlinks = true", 1), "other.toml": other})
-	if status, _, stderr := weft(t, "run", "small.toml", "--out", "o", "--quiet"); status != exitSuccess {
-		t.Fatal(stderr)
-	}
+	succeeds(t, "run", "small.toml", "--out", "o", "--quiet")
 	must.Do(t, os.WriteFile("o/notes.txt", []byte("mine"), 0o644))
 	before := contents(t)
 	for _, args := range []string{
@@ -175,9 +173,7 @@ func TestFinishedFolder(t *testing.T) {
 // command before any is computed; many are not all named.
 func TestOccupiedFolders(t *testing.T) {
 	inFolder(t, map[string]string{"a.toml": small, "b.toml": small})
-	if status, _, stderr := weft(t, "run", "b.toml", "--out", "o/b", "--quiet"); status != exitSuccess {
-		t.Fatal(stderr)
-	}
+	succeeds(t, "run", "b.toml", "--out", "o/b", "--quiet")
 	status, _, stderr := weft(t, "run", "a.toml", "b.toml", "--out", "o", "--quiet")
 	if _, err := os.Stat("o/a"); status != exitUsage || !strings.Contains(stderr, filepath.Join("o", "b")) || err == nil {
 		t.Errorf("status %d: %s (%v)", status, stderr, err)
@@ -202,9 +198,7 @@ func TestForceInterrupted(t *testing.T) {
 	if status, _, stderr := weft(t, "run", "small.toml", "--out", "o"); status != exitUsage || !strings.Contains(stderr, "begin again with --force") {
 		t.Errorf("status %d: %s", status, stderr)
 	}
-	if status, _, stderr := weft(t, "run", "small.toml", "--out", "o", "--force", "--quiet"); status != exitSuccess {
-		t.Errorf("forced: status %d: %s", status, stderr)
-	}
+	succeeds(t, "run", "small.toml", "--out", "o", "--force", "--quiet")
 	if strings.Contains(left(t), "slurm") {
 		t.Errorf("left %s", left(t))
 	}
@@ -216,9 +210,7 @@ func TestManifestSaysHow(t *testing.T) {
 	inFolder(t, map[string]string{"small.toml": small + "[quick]\nmeasure.window = 300\n", "none.toml": small})
 	manifest := func(args ...string) experiments.Manifest {
 		t.Helper()
-		if status, _, stderr := weft(t, append([]string{"run", "--quiet", "--force", "--out", "o"}, args...)...); status != exitSuccess {
-			t.Fatal(stderr)
-		}
+		succeeds(t, append([]string{"run", "--quiet", "--force", "--out", "o"}, args...)...)
 		text := must.Get(os.ReadFile("o/manifest.json"))(t)
 		var m experiments.Manifest
 		must.Do(t, json.Unmarshal(text, &m))
@@ -275,9 +267,7 @@ func TestResultFolderStandsAlone(t *testing.T) {
 	inFolder(t, map[string]string{"quoted.toml": faulty, "x.toml": small})
 	must.Do(t, os.MkdirAll("in/put", 0o777))
 	for _, args := range []string{"topology x.toml -o in/put/net.json", "topology x.toml --format ibnetdiscover -o in/put/net.txt"} {
-		if status, _, stderr := weft(t, strings.Fields(args)...); status != exitSuccess {
-			t.Fatal(stderr)
-		}
+		succeeds(t, strings.Fields(args)...)
 	}
 	plain := must.Get(os.ReadFile("in/put/net.json"))(t)
 	packed := must.Get(os.Create("in/put/packed"))(t)
@@ -297,12 +287,8 @@ func TestResultFolderStandsAlone(t *testing.T) {
 		first, name := "", strings.TrimSuffix(filepath.Base(file), ".toml")
 		for _, dir := range []string{"r", "deep/er/r", "again"} {
 			dir = filepath.Join(name, dir)
-			if status, _, stderr := weft(t, "run", file, "--quiet", "--out", dir); status != exitSuccess {
-				t.Fatalf("%s: %s", file, stderr)
-			}
-			if status, _, stderr := weft(t, "report", dir); status != exitSuccess {
-				t.Errorf("%s: %s", file, stderr)
-			}
+			succeeds(t, "run", file, "--quiet", "--out", dir)
+			succeeds(t, "report", dir)
 			if first == "" {
 				first = results(dir)
 			} else if results(dir) != first {
@@ -320,9 +306,7 @@ func TestResultFolderStandsAlone(t *testing.T) {
 // TestManifestComesLast: a folder with a manifest has its figures.
 func TestManifestComesLast(t *testing.T) {
 	inFolder(t, map[string]string{"x.toml": small})
-	if status, _, stderr := weft(t, "run", "x.toml", "--quiet", "--out", "r"); status != exitSuccess {
-		t.Fatal(stderr)
-	}
+	succeeds(t, "run", "x.toml", "--quiet", "--out", "r")
 	manifest := must.Get(os.Stat("r/manifest.json"))(t)
 	figures, err := filepath.Glob("r/latency.*")
 	if err != nil || len(figures) != 3 {

@@ -18,14 +18,10 @@ import (
 // and a result folder, there by its loads.
 func TestTopologyPictures(t *testing.T) {
 	inFolder(t, map[string]string{"small.toml": strings.Replace(small, "window = 400", "window = 400\nlinks = true", 1)})
-	if status, _, stderr := weft(t, "run", "small.toml", "--out", "o", "--quiet"); status != exitSuccess {
-		t.Fatal(stderr)
-	}
+	succeeds(t, "run", "small.toml", "--out", "o", "--quiet")
 	picture := func(args ...string) string {
 		t.Helper()
-		if status, _, stderr := weft(t, append([]string{"topology"}, args...)...); status != exitSuccess {
-			t.Fatal(stderr)
-		}
+		succeeds(t, append([]string{"topology"}, args...)...)
 		text := must.Get(os.ReadFile(args[len(args)-1]))(t)
 		return string(text)
 	}
@@ -121,9 +117,7 @@ pairs      20880 of hosts that both have: 20880 had a path, 20880 have one
 // With tables, pairs that have lost their path are counted.
 func TestTopologyDiffOfTables(t *testing.T) {
 	inFolder(t, map[string]string{"mesh.toml": meshOfTwo})
-	if status, _, stderr := weft(t, "topology", "mesh.toml", "-o", "mesh.ibnetdiscover", "--lfts", "before.lfts"); status != exitSuccess {
-		t.Fatal(stderr)
-	}
+	succeeds(t, "topology", "mesh.toml", "-o", "mesh.ibnetdiscover", "--lfts", "before.lfts")
 	text := must.Get(os.ReadFile("before.lfts"))(t)
 	// The first switch, in the corner of nine, loses its row for the last host; it is on
 	// no other's way there, so one pair has no path left.
@@ -229,9 +223,7 @@ func TestAtlasMeasure(t *testing.T) {
 		t.Skip("simulates for some seconds")
 	}
 	inFolder(t, nil)
-	if status, _, stderr := weft(t, "atlas", "--topology", "single-switch", "--measure", "--out", "o"); status != exitSuccess {
-		t.Fatalf("status %d: %s", status, stderr)
-	}
+	succeeds(t, "atlas", "--topology", "single-switch", "--measure", "--out", "o")
 	table, err := os.ReadFile("o/atlas.csv")
 	if err != nil || !strings.Contains(string(table), "single-switch,,table,,1,free,4,1,") {
 		t.Errorf("%v\n%s", err, table)
