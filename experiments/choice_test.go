@@ -140,9 +140,7 @@ func TestTaggedInputs(t *testing.T) {
 		t.Errorf("the point is the same after its file has changed (%v)", err)
 	}
 	write("next.txt", strings.Replace(direct, "-1 1 2 3", "-1 9 2 3", 1))
-	if _, err := read(); err == nil || !strings.Contains(err.Error(), `next.txt:1: column 2: "9", want a switch, 0 to 3, or -1`) {
-		t.Errorf("with a switch too many: %v", err)
-	}
+	must.Refuse(read())(t, `next.txt:1: column 2: "9", want a switch, 0 to 3, or -1`)
 }
 
 // TestUnusedSettings: a parameter that no point of a file makes use of is refused

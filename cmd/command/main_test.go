@@ -30,6 +30,14 @@ func succeeds(t *testing.T, args ...string) (stdout, stderr string) {
 	return stdout, stderr
 }
 
+// refuses runs the command, which has to refuse what it is given, and to say why.
+func refuses(t *testing.T, why string, args ...string) {
+	t.Helper()
+	if status, stdout, stderr := weft(t, args...); status != exitUsage || !strings.Contains(stderr, why) {
+		t.Errorf("weft %s: status %d\n%s%s\nwant\n%s", strings.Join(args, " "), status, stdout, stderr, why)
+	}
+}
+
 // inFolder changes to a new folder with the given files.
 func inFolder(t *testing.T, files map[string]string) {
 	t.Helper()
@@ -113,12 +121,8 @@ func TestBadInput(t *testing.T) {
 		})
 	}
 	inFolder(t, nil)
-	if status, _, stderr := weft(t, "run", "examples/quickstrat"); status != exitUsage || !strings.Contains(stderr, `(did you mean "examples/quickstart"?)`) {
-		t.Errorf("status %d: %s", status, stderr)
-	}
-	if status, _, stderr := weft(t, "run"); status != exitUsage || !strings.Contains(stderr, "takes FILE..., and got nothing") {
-		t.Errorf("status %d: %s", status, stderr)
-	}
+	refuses(t, `(did you mean "examples/quickstart"?)`, "run", "examples/quickstrat")
+	refuses(t, "takes FILE..., and got nothing", "run")
 }
 
 // TestSeveralBadFiles: the problems of all files come together.
@@ -159,17 +163,13 @@ func TestManualPages(t *testing.T) {
 	if err != nil || !strings.Contains(string(page), "\\fB-j\\fP, \\fB--jobs\\fP=0\n\tpoints computed side by side") || !strings.Contains(string(page), "weft run examples/quickstart") {
 		t.Errorf("%v\n%s", err, page)
 	}
-	if status, _, stderr := weft(t, "man", "rnu"); status != exitUsage || !strings.Contains(stderr, "unknown command \"rnu\"") {
-		t.Errorf("status %d: %s", status, stderr)
-	}
+	refuses(t, "unknown command \"rnu\"", "man", "rnu")
 }
 
 // TestInitIsNew: a file that exists is left alone.
 func TestInitIsNew(t *testing.T) {
 	inFolder(t, map[string]string{"mine.toml": "# mine\n"})
-	if status, _, stderr := weft(t, "init", "traffic", "-o", "mine.toml"); status != exitUsage || !strings.Contains(stderr, "is there already") {
-		t.Errorf("status %d: %s", status, stderr)
-	}
+	refuses(t, "is there already", "init", "traffic", "-o", "mine.toml")
 	if text, err := os.ReadFile("mine.toml"); err != nil || string(text) != "# mine\n" {
 		t.Errorf("%s, %v", text, err)
 	}
@@ -193,9 +193,7 @@ func TestRun(t *testing.T) {
 		t.Errorf("the resolved file gives (status %d)\n%s%s\nwant\n%s", status, stdout, stderr, results)
 	}
 	succeeds(t, "plot", "results/small/results.csv", "--y", "accepted_load", "-o", "a.pdf")
-	if status, _, stderr := weft(t, "plot", "results/small/results.csv", "--y", "acepted_load"); status != exitUsage || !strings.Contains(stderr, `(did you mean "accepted_load"?)`) {
-		t.Errorf("plot: status %d: %s", status, stderr)
-	}
+	refuses(t, `(did you mean "accepted_load"?)`, "plot", "results/small/results.csv", "--y", "acepted_load")
 }
 
 // TestAllowDeadlock: what is refused above runs with the flag, and a network
@@ -307,9 +305,7 @@ func TestInformation(t *testing.T) {
 		{"atlas --radix 2", "no family has a network of at least 1000 terminals (--terminals) on switches of at most 2 ports (--radix)"},
 		{"frobnicate", `unknown command "frobnicate" for "weft"`},
 	} {
-		if status, _, stderr := weft(t, strings.Fields(c.args)...); status != exitUsage || !strings.Contains(stderr, c.want) {
-			t.Errorf("weft %s: status %d\n%s", c.args, status, stderr)
-		}
+		refuses(t, c.want, strings.Fields(c.args)...)
 	}
 	if got := left(t); got != "small.toml" {
 		t.Errorf("left %s", got)

@@ -314,17 +314,11 @@ func TestForwardingTables(t *testing.T) {
 		{"circle", strings.Replace(string(text), "0x0001 003", "0x0001 002", 1), "cluster.lfts:22: packets for H0 go round in a circle: S1 port 2, S2 port 2\n"},
 	} {
 		must.Do(t, os.WriteFile("cluster.lfts", []byte(c.text), 0o644))
-		if status, _, stderr := weft(t, "run", "cluster.toml"); status != exitUsage || !strings.Contains(stderr, c.want) {
-			t.Errorf("%s: status %d, %s\nwant %q", c.name, status, stderr, c.want)
-		}
+		refuses(t, c.want, "run", "cluster.toml")
 	}
 	// Random choices are no tables.
-	if status, _, stderr := weft(t, "topology", "mesh.toml", "--set", "routing.type=table", "--set", "routing.ties=random", "--lfts", "x"); status != exitUsage || !strings.Contains(stderr, "tables by destination cannot say this") {
-		t.Error(status, stderr)
-	}
-	if status, _, stderr := weft(t, "topology", "cluster.ibnetdiscover", "--lfts", "x"); status != exitUsage || !strings.Contains(stderr, "need an experiment file") {
-		t.Error(status, stderr)
-	}
+	refuses(t, "tables by destination cannot say this", "topology", "mesh.toml", "--set", "routing.type=table", "--set", "routing.ties=random", "--lfts", "x")
+	refuses(t, "need an experiment file", "topology", "cluster.ibnetdiscover", "--lfts", "x")
 	if status, _, stderr := weft(t, "topology", "mesh.toml", "--set", "topology.type=torus", "--set", "topology.dims=[5]", "--lfts", "ring.lfts"); status != exitSuccess || !strings.Contains(stderr, "warning: on one virtual lane these tables can deadlock (a cycle of 5 channels (exact))") {
 		t.Error(status, stderr)
 	}

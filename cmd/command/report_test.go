@@ -29,9 +29,7 @@ func TestReport(t *testing.T) {
 	if page, err := os.ReadFile("r.html"); err != nil || !strings.Contains(string(page), "<h1>small</h1>") {
 		t.Errorf("page: %v\n%s", err, page)
 	}
-	if status, _, stderr := weft(t, "report", "."+string(filepath.Separator)+"nothing"); status != exitUsage || !strings.Contains(stderr, "cannot be read") {
-		t.Errorf("status %d: %s", status, stderr)
-	}
+	refuses(t, "cannot be read", "report", "."+string(filepath.Separator)+"nothing")
 }
 
 // TestPlot: a table draws the same figure as the file that it comes from; its
@@ -232,9 +230,7 @@ func TestTrace(t *testing.T) {
 		{[]string{"trace", "app.goal", "--compute-scale", "-1"}, "want at least 0"},
 		{[]string{"trace", "ti.txt", "--host-flops", "0"}, "want at least 1"},
 	} {
-		if status, _, stderr := weft(t, c.args...); status != exitUsage || !strings.Contains(stderr, c.want) {
-			t.Errorf("%v: status %d: %s\nwant %s", c.args, status, stderr, c.want)
-		}
+		refuses(t, c.want, c.args...)
 	}
 	if _, err := os.Stat("any.0.et"); err == nil {
 		t.Error("a trace that cannot be written was begun")
@@ -281,9 +277,7 @@ func TestTraceOfAProgram(t *testing.T) {
 		{[]string{"app.goal", "--set", "a=1"}, "app.goal is none"},
 		{[]string{"pair.toml", "--set", "job.ranks=1"}, "job.ranks"},
 	} {
-		if status, _, stderr := weft(t, append([]string{"trace"}, c.args...)...); status != exitUsage || !strings.Contains(stderr, c.want) {
-			t.Errorf("%v: status %d: %s\nwant %s", c.args, status, stderr, c.want)
-		}
+		refuses(t, c.want, append([]string{"trace"}, c.args...)...)
 	}
 }
 

@@ -95,9 +95,7 @@ func TestReproduceBookSim(t *testing.T) {
 // refused checks that weft reproduce refuses arguments, and leaves no folder w.
 func refused(t *testing.T, args, want string) {
 	t.Helper()
-	if status, _, stderr := weft(t, append([]string{"reproduce"}, strings.Fields(args)...)...); status != exitUsage || !strings.Contains(stderr, want) {
-		t.Errorf("weft reproduce %s: status %d\n%s", args, status, stderr)
-	}
+	refuses(t, want, append([]string{"reproduce"}, strings.Fields(args)...)...)
 	if _, err := os.Stat("w"); err == nil {
 		t.Errorf("weft reproduce %s: a folder is left of a run that was refused", args)
 	}
@@ -175,9 +173,7 @@ func TestReproduceCongestion(t *testing.T) {
 		t.Errorf("status %d\n%s", status, stderr)
 	}
 	succeeds(t, "reproduce", "congestion/one", "--data", data, "--out", "one", "--quick")
-	if status, _, stderr := weft(t, "reproduce", "congestion"); status != exitUsage || !strings.Contains(stderr, "needs --data DIR, a folder of rows that htsim measured") {
-		t.Errorf("status %d\n%s", status, stderr)
-	}
+	refuses(t, "needs --data DIR, a folder of rows that htsim measured", "reproduce", "congestion")
 }
 
 // TestReproduceOpenSM: one fabric of OpenSM's tables, the same with a table that is

@@ -277,9 +277,7 @@ func TestInstalledTables(t *testing.T) {
 	if !strings.Contains(stdout, "1 of ") || !strings.Contains(stdout, "MLID "+mlid+": from ") || !strings.Contains(stdout, "which has no row") {
 		t.Error(stdout)
 	}
-	if status, _, stderr := weft(t, "multicast", "--topology", fabric, "--groups", groups, "--tables", groups); status != exitUsage || !strings.Contains(stderr, "grid_4x4x8.sa:") {
-		t.Errorf("status %d: %s", status, stderr)
-	}
+	refuses(t, "grid_4x4x8.sa:", "multicast", "--topology", fabric, "--groups", groups, "--tables", groups)
 }
 
 // TestMulticastProblems: bad input is named, with status 2 and nothing written.

@@ -163,9 +163,7 @@ func TestFinishedFolder(t *testing.T) {
 		{"run small.toml --out o --force --resume", "--resume keeps what --force replaces"},
 		{"run small.toml --out - --force", "--force needs a result folder"},
 	} {
-		if status, _, stderr := weft(t, strings.Fields(c[0])...); status != exitUsage || !strings.Contains(stderr, c[1]) {
-			t.Errorf("weft %s: status %d: %s", c[0], status, stderr)
-		}
+		refuses(t, c[1], strings.Fields(c[0])...)
 	}
 }
 
@@ -195,9 +193,7 @@ func TestForceInterrupted(t *testing.T) {
 	for name, text := range map[string]string{"o/journal": "torn", "o/slurm/job.json": "{}"} {
 		must.Do(t, os.WriteFile(name, []byte(text), 0o644))
 	}
-	if status, _, stderr := weft(t, "run", "small.toml", "--out", "o"); status != exitUsage || !strings.Contains(stderr, "begin again with --force") {
-		t.Errorf("status %d: %s", status, stderr)
-	}
+	refuses(t, "begin again with --force", "run", "small.toml", "--out", "o")
 	succeeds(t, "run", "small.toml", "--out", "o", "--force", "--quiet")
 	if strings.Contains(left(t), "slurm") {
 		t.Errorf("left %s", left(t))

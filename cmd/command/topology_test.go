@@ -48,9 +48,7 @@ func TestTopologyPictures(t *testing.T) {
 		"plot o/results.csv --where load -o x.svg": "weft: --where load: want KEY=VALUE",
 		"plot o/results.csv -o x.gif":              "weft: -o x.gif: want a name that ends in .svg, .png or .pdf, or .csv for its numbers",
 	} {
-		if status, _, stderr := weft(t, strings.Fields(args)...); status != exitUsage || !strings.Contains(stderr, want) {
-			t.Errorf("weft %s: status %d: %s", args, status, stderr)
-		}
+		refuses(t, want, strings.Fields(args)...)
 	}
 }
 
@@ -140,9 +138,7 @@ func TestTopologyDiffOfTables(t *testing.T) {
 		{"topology mesh.ibnetdiscover --diff mesh.ibnetdiscover --tables none,after.lfts", "none: cannot be read: no such file"},
 		{"topology mesh.toml --diff none.toml", "none.toml"},
 	} {
-		if status, _, stderr := weft(t, strings.Fields(c.args)...); status != exitUsage || !strings.Contains(stderr, c.want) {
-			t.Errorf("%s: status %d, %s", c.args, status, stderr)
-		}
+		refuses(t, c.want, strings.Fields(c.args)...)
 	}
 	if status, stdout, _ := weft(t, "topology", "mesh.toml", "--diff", "mesh.toml"); status != exitSuccess || !strings.Contains(stdout, "paths      72 the same") {
 		t.Errorf("status %d\n%s", status, stdout)
@@ -211,9 +207,7 @@ func TestAtlasCommand(t *testing.T) {
 		{"atlas --topology flat", "--topology flat: want butterfly, "},
 		{"atlas --topology oft --set floor.units=3", "floor.units"},
 	} {
-		if status, _, stderr := weft(t, strings.Fields(c.args)...); status != exitUsage || !strings.Contains(stderr, c.want) {
-			t.Errorf("weft %s: status %d\n%s", c.args, status, stderr)
-		}
+		refuses(t, c.want, strings.Fields(c.args)...)
 	}
 }
 

@@ -56,9 +56,7 @@ point,routing.type,switch.vcs,offered_load,latency_mean_ns,latency_ci95_ns,satur
 		}
 	}
 	p.By = []string{"routing"}
-	if _, err := p.figure(results); err == nil || !strings.Contains(err.Error(), `no column "routing"`) {
-		t.Errorf("got %v", err)
-	}
+	must.Refuse(p.figure(results))(t, `no column "routing"`)
 }
 
 // Legends name values that stand for something else.
@@ -251,9 +249,7 @@ point,seed,latency_from_ns,latency_to_ns,packets
 		}
 	}
 	p := PlotConfig{Style: "histogram", X: "packets", Y: []string{"seed"}}
-	if _, err := p.figure(bins); err == nil || !strings.Contains(err.Error(), "want x to be the column of their lower edges, such as latency_from_ns") {
-		t.Error(err)
-	}
+	must.Refuse(p.figure(bins))(t, "want x to be the column of their lower edges, such as latency_from_ns")
 }
 
 // TestLegendNames: what all series share is said once, and where one key tells

@@ -157,9 +157,7 @@ func TestRelative(t *testing.T) {
 	}
 	p := NewPlot()
 	p.X, p.Y, p.Baseline = "offered_load", []string{"latency_mean_ns"}, map[string]string{"routing.type": "ugal"}
-	if _, err := p.figure(table(t, optionsTable)); err == nil || !strings.Contains(err.Error(), "baseline: no row has routing.type = ugal") {
-		t.Error(err)
-	}
+	must.Refuse(p.figure(table(t, optionsTable)))(t, "baseline: no row has routing.type = ugal")
 }
 
 // TestFormulaOfColumns: arithmetic over columns stands for a column.
@@ -226,9 +224,7 @@ func TestHeatOfTable(t *testing.T) {
 	}
 	p := NewPlot()
 	p.Style, p.X, p.Y, p.Z = "heat", "traffic.load", []string{"routing.type"}, "latency_mean_ns"
-	if _, err := p.figure(table(t, optionsTable)); err == nil || !strings.Contains(err.Error(), "differ in traffic.pattern") {
-		t.Error(err)
-	}
+	must.Refuse(p.figure(table(t, optionsTable)))(t, "differ in traffic.pattern")
 	p.Where = map[string]string{"traffic.pattern": "uniform"}
 	if text, err := p.Picture(table(t, optionsTable), "csv"); err != nil || !strings.HasSuffix(string(text), "0.2,val,200,saturated\n") {
 		t.Errorf("%v\n%s", err, text)
@@ -271,9 +267,7 @@ func TestBinsOfX(t *testing.T) {
 func TestBoundWithoutFolder(t *testing.T) {
 	p := NewPlot()
 	p.X, p.Y, p.Annotate = "offered_load", []string{"latency_mean_ns"}, []string{"bound"}
-	if _, err := p.Picture(table(t, optionsTable), "svg"); err == nil || !strings.Contains(err.Error(), "needs the result folder") {
-		t.Error(err)
-	}
+	must.Refuse(p.Picture(table(t, optionsTable), "svg"))(t, "needs the result folder")
 }
 
 // TestBeginning: what documentation begins with is a label where it is a name.
@@ -344,13 +338,9 @@ func TestReferences(t *testing.T) {
 		}
 	}
 	write("load,latency\n0.1,11\n")
-	if _, err := p.Draw(&PlotSource{Table: table(t, optionsTable)}, "svg"); err == nil || !strings.Contains(err.Error(), "testbed.csv: want columns \"offered_load\" and \"latency_mean_ns\", or x and y: there are load, latency") {
-		t.Errorf("error %v", err)
-	}
+	must.Refuse(p.Draw(&PlotSource{Table: table(t, optionsTable)}, "svg"))(t, "testbed.csv: want columns \"offered_load\" and \"latency_mean_ns\", or x and y: there are load, latency")
 	write("x,y\n0.1,eleven\n")
-	if _, err := p.Draw(&PlotSource{Table: table(t, optionsTable)}, "svg"); err == nil || !strings.Contains(err.Error(), "no row has numbers") {
-		t.Errorf("error %v", err)
-	}
+	must.Refuse(p.Draw(&PlotSource{Table: table(t, optionsTable)}, "svg"))(t, "no row has numbers")
 }
 
 // spreadTable is channels of two roles: means 0.2 and 0.9.

@@ -95,9 +95,7 @@ func TestExchangeIncomplete(t *testing.T) {
 	x := newExchange(2, 1, "ring", 1)
 	x.Part()
 	x.Deliver(&fabric.Delivery{Src: 0, Dst: 1})
-	if err := x.complete(0); err == nil || !strings.Contains(err.Error(), "still lacked 1 packets, of which 0 were given up") {
-		t.Errorf("got %v", err)
-	}
+	must.Fail(t, x.complete(0), "still lacked 1 packets, of which 0 were given up")
 	x.Deliver(&fabric.Delivery{Src: 1, Dst: 0})
 	if err := x.complete(0); err != nil {
 		t.Error(err)
@@ -122,9 +120,7 @@ func TestExchangeRefusals(t *testing.T) {
 		{"[topology]\ntype = \"fat-tree\"\n[exchange]\nchannel_latency = \"1500ps\"\n", "whole cycles"},
 	} {
 		_, err := experiments.Load("x.toml", "kind = \"exchange\"\n"+c.text, experiments.Options{})
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%q: %v, want %q", c.text, err, c.want)
-		}
+		must.Fail(t, err, c.want)
 	}
 }
 
@@ -316,9 +312,7 @@ func TestSessionsProblemsOfFile(t *testing.T) {
 		{"[sessions]\nfirst_stage = \"single\"\nfail_switches = 50\n", "sessions.fail_switches = 50: want at most 49"},
 	} {
 		_, err := experiments.Load("x.toml", "kind = \"sessions\"\n"+c.text, experiments.Options{})
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%q: %v, want %q", c.text, err, c.want)
-		}
+		must.Fail(t, err, c.want)
 	}
 }
 

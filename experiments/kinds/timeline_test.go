@@ -202,9 +202,7 @@ timeline = true
 // TestTimelineRefused: of a machine on which times go backwards; and its points begin again when killed.
 func TestTimelineRefused(t *testing.T) {
 	_, err := experiments.Load("x.toml", "kind = \"mpi\"\n[job]\nmachine = \"loggops\"\n[loggops]\nloggopsim = true\n[measure]\ntimeline = true\n", experiments.Options{})
-	if err == nil || !strings.Contains(err.Error(), "measure.timeline needs loggops.loggopsim = false") {
-		t.Errorf("error %v", err)
-	}
+	must.Fail(t, err, "measure.timeline needs loggops.loggopsim = false")
 	f := load(t, "kind = \"mpi\"\n[measure]\ntimeline = true\n", experiments.Options{})
 	if why := f.BeginsAgain(f.Points[0]); why != againTimeline {
 		t.Errorf("begins again: %q", why)

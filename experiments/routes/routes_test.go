@@ -239,9 +239,7 @@ func TestJobProblems(t *testing.T) {
 		{"a n1,n2 uniform 2", "load 2: want a number above 0"},
 		{"a n1,n2 uniform 1 x", "5 words"},
 	} {
-		if _, err := ReadJobs(strings.NewReader(c.text), "x", fewCables(), 1); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%q: %v, want %q", c.text, err, c.want)
-		}
+		must.Refuse(ReadJobs(strings.NewReader(c.text), "x", fewCables(), 1))(t, c.want)
 	}
 }
 
