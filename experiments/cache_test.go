@@ -1,13 +1,17 @@
 package experiments
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // keep asks for an entry in a process of its own; computed tells whether it was computed.
@@ -25,10 +29,7 @@ func keep(t *testing.T, c *Cache, key string, value []float64) (computed bool) {
 
 func entries(t *testing.T, c *Cache) []string {
 	t.Helper()
-	paths, err := filepath.Glob(filepath.Join(c.Dir, "*"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	paths := simtest.Must(filepath.Glob(filepath.Join(c.Dir, "*")))(t)
 	return paths
 }
 
@@ -66,17 +67,11 @@ func TestCachedDamaged(t *testing.T) {
 	c := &Cache{Dir: t.TempDir(), Limit: 1 << 20, Warn: func(m string) { warnings = append(warnings, m) }}
 	value := []float64{1, 2, 3}
 	keep(t, c, "other", value)
-	other, err := os.ReadFile(entries(t, c)[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	other := simtest.Must(os.ReadFile(entries(t, c)[0]))(t)
 	_ = os.Remove(entries(t, c)[0])
 	keep(t, c, "key", value)
 	path := entries(t, c)[0]
-	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := simtest.Must(os.ReadFile(path))(t)
 	damaged := [][]byte{nil, whole[:10], whole[:len(whole)/2], whole[:len(whole)-1], append([]byte("x"), whole...), append(whole[:len(whole):len(whole)], 0), other}
 	for i := range whole {
 		bad := []byte(string(whole))
@@ -84,9 +79,7 @@ func TestCachedDamaged(t *testing.T) {
 		damaged = append(damaged, bad)
 	}
 	for i, text := range damaged {
-		if err := os.WriteFile(path, text, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, os.WriteFile(path, text, 0o666))
 		if !keep(t, c, "key", value) || keep(t, c, "key", value) {
 			t.Errorf("damage %d: used, or not replaced", i)
 		}
@@ -105,17 +98,12 @@ func TestCachedLimit(t *testing.T) {
 		value[i] = 1 / float64(i+3)
 	}
 	keep(t, c, "0", value)
-	info, err := os.Stat(entries(t, c)[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := simtest.Must(os.Stat(entries(t, c)[0]))(t)
 	c.Limit = 3*info.Size() + info.Size()/2 // three entries
 	long := time.Now().Add(-time.Hour)
 	age := func(key string, hours int) {
 		used := long.Add(time.Duration(-hours) * time.Hour)
-		if err := os.Chtimes(c.path(key), used, used); err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, os.Chtimes(c.path(key), used, used))
 	}
 	keep(t, c, "1", value)
 	keep(t, c, "2", value)
@@ -147,9 +135,7 @@ func TestCachedLimit(t *testing.T) {
 // TestCachedNowhere: a folder that cannot be made is said once, and everything is computed.
 func TestCachedNowhere(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, os.WriteFile(file, nil, 0o666))
 	var warnings []string
 	c := &Cache{Dir: filepath.Join(file, "cache"), Limit: 1 << 20, Warn: func(m string) { warnings = append(warnings, m) }}
 	for i := range 3 {
@@ -159,5 +145,52 @@ func TestCachedNowhere(t *testing.T) {
 	}
 	if len(warnings) != 1 {
 		t.Errorf("warnings %q, want one", warnings)
+	}
+}
+
+// TestMemoryRefused: what no machine can hold is a problem of the file, found by an
+// estimate before it is allocated. Each line alone took the machine's memory, or
+// ended the process, before there was one.
+func TestMemoryRefused(t *testing.T) {
+	before := debug.SetMemoryLimit(16 << 30) // of a machine, whatever this one has
+	defer debug.SetMemoryLimit(before)
+	base := map[string]string{
+		"mpi":        "kind = \"mpi\"\n",
+		"loggops":    "kind = \"mpi\"\njob.machine = \"loggops\"\n",
+		"bandwidth":  "kind = \"mpi\"\nworkload.type = \"osu-bandwidth\"\n",
+		"contention": "kind = \"mpi\"\njob.ranks = 6\nworkload.type = \"contention\"\n",
+		"fabric":     "kind = \"mpi\"\njob = { ranks = 4, machine = \"fabric\" }\nplacement.per_node = 1\n",
+		"latency":    "kind = \"multicast-latency\"\ntopology = { type = \"fat-tree\", k = 4 }\n",
+	}
+	for _, c := range []struct{ kind, set, key string }{
+		// 2^31-1 ranks of 300 bytes are 600 GiB; more have no numbers.
+		{"mpi", "job.ranks=2147483647", "job.ranks"}, {"mpi", "job.ranks=9223372036854775807", "job.ranks"},
+		{"loggops", "job.ranks=2147483647", "job.ranks"}, {"bandwidth", "job.ranks=2147483646", "job.ranks"},
+		// Two rounds an iteration: 2^31 rounds, more than are numbered.
+		{"mpi", "workload.iterations=1073741824", "workload.iterations"}, {"mpi", "workload.iterations=9223372036854775807", "workload.iterations"},
+		// 8 pairs, 200 bytes a message: 1.6 TB and more.
+		{"bandwidth", "workload.window=1000000000", "workload.window"}, {"bandwidth", "workload.window=9223372036854775807", "workload.window"},
+		// 3 streams of 4 messages an iteration.
+		{"contention", "workload.iterations=1000000000", "workload.iterations"}, {"contention", "workload.iterations=9223372036854775807", "workload.iterations"},
+		// 4 adapters of 8 bytes a context.
+		{"mpi", "hca.context_entries=100000000000", "hca.context_entries"}, {"mpi", "hca.context_entries=9223372036854775807", "hca.context_entries"},
+		// Messages of 2^40 packets; of 2^29, in bursts of as many, at 2^10 ranks.
+		{"fabric", "workload.bytes=\"1024GiB\" hca.mtu=\"1B\"", "hca.mtu"},
+		{"fabric", "workload.bytes=\"1GiB\" hca.mtu=\"2B\" hca.quantum=\"1GiB\" job.ranks=1024", "hca.mtu"},
+		// 2^30 packets a message in each of 4 groups, 48 bytes each: 192 GiB.
+		{"latency", "messages.bytes=\"1GiB\" host.mtu=\"1B\"", "host.mtu"},
+	} {
+		_, err := Load("x.toml", base[c.kind], Options{Set: strings.Fields(c.set)})
+		var problems Problems
+		if !errors.As(err, &problems) || problems[0].Key != c.key {
+			t.Errorf("%s, %s: %v", c.kind, c.set, err)
+		}
+	}
+	for _, c := range []struct{ kind, set string }{
+		{"mpi", "placement.per_node=9223372036854775807"}, {"mpi", "job.ranks=100000"}, {"bandwidth", "workload.window=100000"}, {"latency", "host.mtu=\"1B\""},
+	} {
+		if _, err := Load("x.toml", base[c.kind], Options{Set: strings.Fields(c.set)}); err != nil {
+			t.Errorf("%s, %s: %v", c.kind, c.set, err)
+		}
 	}
 }

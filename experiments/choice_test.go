@@ -6,8 +6,12 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/weft-sim/weft/experiments/results"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 func init() {
@@ -91,18 +95,13 @@ func TestInputsByContent(t *testing.T) {
 "terminals": [{"switch": 0, "class": "c"}, {"switch": 0, "class": "c"}], "links": []}`
 	}
 	write := func(path, text string) {
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, os.WriteFile(path, []byte(text), 0o644))
 	}
 	dir := t.TempDir()
 	write(filepath.Join(dir, "net.json"), network("1"))
 	write(filepath.Join(dir, "x.toml"), "kind = \"traffic\"\n[topology]\ntype = \"file\"\npath = \"net.json\"\n[routing]\ntype = \"table\"\n")
 	hash := func() string {
-		f, err := ReadFile(filepath.Join(dir, "x.toml"), Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := simtest.Must(ReadFile(filepath.Join(dir, "x.toml"), Options{}))(t)
 		return f.Points[0].Hash
 	}
 	before := hash()
@@ -120,9 +119,7 @@ func TestInputsByContent(t *testing.T) {
 func TestTaggedInputs(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 	}
 	write("x.toml", "kind = \"traffic\"\n[topology]\ntype = \"random-regular\"\nswitches = 4\ndegree = 3\n[routing]\ntype = \"ugal-l\"\nnext_hops = \"next.txt\"\n")
 	read := func() (string, error) {
@@ -137,16 +134,147 @@ func TestTaggedInputs(t *testing.T) {
 	}
 	direct := "-1 1 2 3\n0 -1 2 3\n0 1 -1 3\n0 1 2 -1\n"
 	write("next.txt", direct)
-	before, err := read()
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := simtest.Must(read())(t)
 	write("next.txt", strings.Replace(direct, "-1 1 2 3", "-1 2 2 3", 1))
 	if after, err := read(); err != nil || after == before {
 		t.Errorf("the point is the same after its file has changed (%v)", err)
 	}
 	write("next.txt", strings.Replace(direct, "-1 1 2 3", "-1 9 2 3", 1))
-	if _, err := read(); err == nil || !strings.Contains(err.Error(), `next.txt:1: column 2: "9", want a switch, 0 to 3, or -1`) {
-		t.Errorf("with a switch too many: %v", err)
+	simtest.Refuse(read())(t, `next.txt:1: column 2: "9", want a switch, 0 to 3, or -1`)
+}
+
+// TestUnusedSettings: a parameter that no point of a file makes use of is refused
+// at its place; one that some point of a sweep uses is not.
+func TestUnusedSettings(t *testing.T) {
+	const head = "kind = \"traffic\"\n"
+	for _, c := range []struct{ name, text, want string }{
+		{"a form of another topology",
+			"[topology]\ntype = \"dragonfly\"\n[routing]\ntype = \"val\"\nvc_rule = \"dateline\"\n",
+			"x.toml:6:1: routing.vc_rule is not used by what it stands with: leave it out"},
+		{"the other way round",
+			"[topology]\ntype = \"torus\"\n[routing]\ntype = \"val\"\nintermediate = \"group\"\nspread_vcs = true\n",
+			"x.toml:6:1: routing.intermediate is not used by what it stands with: leave it out\n" +
+				"x.toml:7:1: routing.spread_vcs is not used by what it stands with: leave it out"},
+		{"no rings", "[topology]\ntype = \"mesh\"\n[routing]\ntype = \"dor\"\nvc_rule = \"none\"\n",
+			"x.toml:6:1: routing.vc_rule is not used by what it stands with: leave it out"},
+		{"rings", "[topology]\ntype = \"torus\"\n[routing]\ntype = \"dor\"\nvc_rule = \"by-coordinates\"\n", "<nil>"},
+		{"other settings", "[topology]\ntype = \"torus\"\n[routing]\ntype = \"adaptive-escape\"\nescape = \"up-down\"\nvc_rule = \"dateline\"\n",
+			"x.toml:7:1: routing.vc_rule is not used by what it stands with: leave it out"},
+		{"swept", "[topology]\ntype = \"mesh\"\n[routing]\ntype = \"dor\"\n[sweep]\n\"routing.vc_rule\" = [\"dateline\", \"by-coordinates\"]\n",
+			"x.toml:7:1: routing.vc_rule is not used by what it stands with: leave it out"},
+		{"used by some points",
+			"[topology]\ntype = \"mesh\"\n[routing]\ntype = \"val\"\nvc_rule = \"by-coordinates\"\n[sweep]\n\"topology.type\" = [\"mesh\", \"torus\", \"dragonfly\"]\n", "<nil>"},
+		{"held slots", "[topology]\ntype = \"dragonfly\"\n[routing]\ntype = \"ugal-l-cr\"\nsensing = \"credits\"\nheld_slots = \"counted\"\n",
+			"x.toml:7:1: routing.held_slots is not used by what it stands with: leave it out"},
+		{"weight", "[topology]\ntype = \"dragonfly\"\n[routing]\ntype = \"ugal-g\"\nestimate = \"path-queues\"\nweight = \"hops\"\n",
+			"x.toml:7:1: routing.weight is not used by what it stands with: leave it out"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if _, err := Load("x.toml", head+c.text, Options{}); fmt.Sprint(err) != c.want {
+				t.Errorf("error %v\nwant %s", err, c.want)
+			}
+		})
+	}
+}
+
+// TestResolvedWithoutUnused: the resolved file leaves out what no point uses, so
+// that it can be run; results of earlier versions, whose files have it, are read.
+func TestResolvedWithoutUnused(t *testing.T) {
+	f := simtest.Must(Load("x.toml", "kind = \"traffic\"\n[topology]\ntype = \"mesh\"\n[routing]\ntype = \"dor\"\n", Options{}))(t)
+	if strings.Contains(f.Resolved(), "vc_rule") {
+		t.Errorf("the resolved file has vc_rule:\n%s", f.Resolved())
+	}
+	again, err := Load("resolved.toml", f.Resolved(), Options{})
+	if err != nil || hashOf(again.Points) != hashOf(f.Points) {
+		t.Errorf("another experiment: %v", err)
+	}
+	before := strings.Replace(f.Resolved(), "[routing]\n", "[routing]\nvc_rule = \"dateline\"\n", 1)
+	if _, err := Load("resolved.toml", before, Options{}); err == nil {
+		t.Error("vc_rule is not refused")
+	}
+	if again, err = Load("resolved.toml", before, Options{finished: true}); err != nil || hashOf(again.Points) != hashOf(f.Points) {
+		t.Errorf("of an earlier version: %v", err)
+	}
+}
+
+// TestUnaskedTable: a figure of a table that no point writes is a problem of the file,
+// known before anything runs; asked for by one point of a sweep it is none.
+func TestUnaskedTable(t *testing.T) {
+	const plot = "[[plot]]\ntable = \"links\"\nx = \"from\"\ny = \"flits\"\nstyle = \"bar\"\n"
+	for text, want := range map[string]string{
+		plot:                               "x.toml:2:1: plot[0].table = \"links\": nothing in the file asks for this table: set measure.links",
+		"[measure]\nlinks = true\n" + plot: "",
+		"[sweep]\nmeasure.links = [false, true]\n" + plot: "",
+	} {
+		_, err := Load("x.toml", text, Options{})
+		if got := errorText(err); got != want {
+			t.Errorf("%s\ngot  %s\nwant %s", text, got, want)
+		}
+	}
+}
+
+func errorText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// TestTablesOfKinds: what a kind asks for it lists, under a setting that it has, and
+// all that it can be asked for it can write.
+func TestTablesOfKinds(t *testing.T) {
+	for _, c := range []struct{ kind, text string }{
+		{"traffic", "[topology]\ntype = \"dragonfly\"\np = 1\na = 2\nh = 1\n[program]\ntype = \"infiniband\"\n[measure]\nwarmup = 100\nwindow = 200\nfind = \"saturation\"\nload_precision = 0.5\n"},
+		{"multicast-latency", "[topology]\ntype = \"fat-tree\"\nk = 4\nn = 2\n[messages]\ncount = 2\n"},
+		{"multicast-routing", "[topology]\ntype = \"fat-tree\"\nk = 4\nn = 2\n[groups]\npattern = \"blocks\"\nsize = 4\n"},
+		{"mpi", "[job]\nranks = 4\nmachine = \"fabric\"\n"},
+	} {
+		k := kinds[c.kind]
+		text := "kind = \"" + c.kind + "\"\n" + c.text
+		var set []string
+		var all []string
+		for _, further := range k.tables {
+			all = append(all, further.Name)
+			switch key := further.Asked; key {
+			case "", "measure.find":
+			case "measure.queues":
+				set = append(set, key+"=50ns")
+			case "trace.packets":
+				set = append(set, key+"=5")
+			default:
+				set = append(set, key+"=true")
+			}
+		}
+		slices.Sort(set)
+		f := load(t, text, Options{Set: slices.Compact(set)})
+		o := execute(t, f, Execution{})
+		if len(o.Failures) > 0 {
+			t.Fatalf("kind %s: %s", c.kind, o.Failures[0].Reason)
+		}
+		slices.Sort(all)
+		if written := results.SortedKeys(o.Tables); !slices.Equal(written, all) {
+			t.Errorf("kind %s wrote %s of %s", c.kind, strings.Join(written, ", "), strings.Join(all, ", "))
+		}
+	}
+	for name, k := range kinds {
+		known := map[string]bool{}
+		for _, s := range resolve(k.defaults()) {
+			known[s.key] = true
+		}
+		for _, further := range k.tables {
+			if further.Asked != "" && !known[further.Asked] {
+				t.Errorf("kind %s: %q is asked for by %s, which is no setting", name, further.Name, further.Asked)
+			}
+			if further.Doc == "" || slices.ContainsFunc(further.Columns, func(c Column) bool { return c.Name == "" || c.Doc == "" && further.Columns[0].Doc != "" }) {
+				t.Errorf("kind %s: table %q is not documented", name, further.Name)
+			}
+		}
+	}
+}
+
+// TestWorkloads: weft bench can run what it lists.
+func TestWorkloads(t *testing.T) {
+	for _, w := range Workloads {
+		load(t, w.text, Options{})
 	}
 }

@@ -12,12 +12,11 @@
 //
 // # How a file is read
 //
-// [Load] goes one way: text and the keys outside tables (file.go, embedded.go), TOML with
-// the places of its keys (document.go), what is laid over it (overlay.go), the sweep
-// (sweep.go, refine.go, fork.go), points and what the kind has to say of them
-// (points.go, decode.go, choice.go), figures and expectations (figures.go, expect.go),
-// titles (titles.go). All steps note problems (problem.go) under dotted keys (key.go); none
-// reads what a later one makes.
+// [Load] goes one way: text and the keys outside tables (file.go), TOML with the places of
+// its keys and what is laid over it (document.go), the sweep (sweep.go, refine.go, fork.go),
+// points, what the kind has to say of them, and titles (points.go, decode.go, choice.go),
+// figures and expectations (figures.go, expect.go). All steps note problems (problem.go)
+// under dotted keys (key.go); none reads what a later one makes.
 //
 // # Determinism
 //

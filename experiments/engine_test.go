@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weft-sim/weft/sim/simtest"
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
@@ -30,19 +31,13 @@ y = "latency_mean_ns"
 // execute runs a file into dir and returns the outcome.
 func execute(t *testing.T, f *File, e Execution) *Outcome {
 	t.Helper()
-	o, err := f.Execute(t.Context(), e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := simtest.Must(f.Execute(t.Context(), e))(t)
 	return o
 }
 
 func read(t *testing.T, path ...string) string {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join(path...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := simtest.Must(os.ReadFile(filepath.Join(path...)))(t)
 	return string(b)
 }
 
@@ -52,9 +47,7 @@ func TestResults(t *testing.T) {
 	f := load(t, "kind = \"toy\"\nseed = 5\n[sweep]\n\"shape.type\" = [\"ring\", \"box\"]\n\"traffic.load\" = [0.5, 0.75]\n", Options{})
 	o := execute(t, f, Execution{Jobs: 2})
 	var b bytes.Buffer
-	if err := o.Results.Write(&b); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, o.Results.Write(&b))
 	want := "point,shape.type,traffic.load,seed,replications,offered_load,accepted_load,latency_mean_ns,draw,state\n" +
 		"0,ring,0.5,5,1,0.5,0.5,80,D,steady\n1,ring,0.75,5,1,0.75,0.6,160,D,saturated\n" +
 		"2,box,0.5,5,1,0.5,0.5,4,D,steady\n3,box,0.75,5,1,0.75,0.6,8,D,saturated\n"
@@ -118,9 +111,7 @@ func TestBrokenSnapshot(t *testing.T) {
 	path := filepath.Join(dir, "snapshots", key+".weft")
 	data, _ := snapshot.Encode(func(a *snapshot.Archive) error { snapshot.Blob(a, &[]byte{1}); return nil })
 	state := snapshot.File{Build: build(), States: []snapshot.State{{Key: key, Data: data}}}
-	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, state.Encode(), 0o666)); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, state.Encode(), 0o666)))
 	o := execute(t, f, Execution{Dir: dir, SnapshotEvery: time.Hour, Resume: true})
 	want := "went on from " + path + ", and broke; with --resume it begins again\ninternal error, please report it: told to break\n"
 	if len(o.Failures) != 1 || !strings.HasPrefix(o.Failures[0].Reason, want) {
@@ -181,9 +172,7 @@ func TestResumeAfterChange(t *testing.T) {
 	}
 	fresh := execute(t, load(t, changed, Options{}), Execution{})
 	var b bytes.Buffer
-	if err := fresh.Results.Write(&b); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, fresh.Results.Write(&b))
 	if b.String() != read(t, dir, "results.csv") {
 		t.Error("resumed results differ from fresh ones")
 	}
@@ -198,9 +187,7 @@ func TestTornJournal(t *testing.T) {
 	execute(t, f, Execution{Dir: dir, Jobs: 1})
 	want, whole := read(t, dir, "results.csv"), []byte(read(t, dir, "journal"))
 	for cut := 0; cut <= len(whole); cut += 97 {
-		if err := os.WriteFile(filepath.Join(dir, "journal"), whole[:cut], 0o644); err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, os.WriteFile(filepath.Join(dir, "journal"), whole[:cut], 0o644))
 		o := execute(t, f, Execution{Dir: dir, Resume: true})
 		if lines := bytes.Count(whole[:cut], []byte("\n")); o.Reused != lines {
 			t.Errorf("cut at %d: reused %d of %d whole records", cut, o.Reused, lines)
@@ -268,13 +255,8 @@ func TestKill(t *testing.T) {
 
 // TestFullDisk: where a finished point cannot be kept, that is said once.
 func TestFullDisk(t *testing.T) {
-	r, err := newRunner(load(t, toySweep, Options{}), Execution{Dir: t.TempDir(), Jobs: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := r.open(); err != nil {
-		t.Fatal(err)
-	}
+	r := simtest.Must(newRunner(load(t, toySweep, Options{}), Execution{Dir: t.TempDir(), Jobs: 1}))(t)
+	simtest.Check(t, r.open())
 	r.journal.close() // as with a full disk, nothing more can be written
 	r.compute(t.Context())
 	if r.writeError == nil || strings.Count(r.writeError.Error(), "cannot keep a finished point") != 1 {
@@ -286,9 +268,7 @@ func TestFullDisk(t *testing.T) {
 // computed.
 func TestFolders(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, os.WriteFile(file, nil, 0o644))
 	f := load(t, "kind = \"toy\"\n", Options{})
 	var folder *FolderError
 	if _, err := f.Execute(t.Context(), Execution{Dir: filepath.Join(file, "below")}); !errors.As(err, &folder) {
@@ -364,14 +344,9 @@ func TestInsideAPoint(t *testing.T) {
 		{"sessions", "kind = \"sessions\"\n", PointProgress{Done: 9, Total: 9, Unit: "sessions"}},
 		{"mpi", "kind = \"mpi\"\n[job]\nranks = 4\n", PointProgress{Done: -1, Total: 0, Unit: "events"}},
 	} {
-		f, err := Load(c.name+".toml", c.text, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := simtest.Must(Load(c.name+".toml", c.text, Options{}))(t)
 		run := &Run{Seed: 1, Threads: 1}
-		if _, err := f.kind.run(t.Context(), f.Points[0].config, run); err != nil {
-			t.Fatal(err)
-		}
+		simtest.Must(f.kind.run(t.Context(), f.Points[0].config, run))(t)
 		got := run.way
 		if c.want.Done < 0 && got.Done > 0 {
 			got.Done = -1

@@ -144,12 +144,16 @@ func (f *File) checkTable(path, name string) bool {
 	if name == performanceTable {
 		return false
 	}
-	if name != figures.ResultsTable && !slices.Contains(f.kind.tables, name) {
-		known := append([]string{figures.ResultsTable}, f.kind.tables...)
+	t := named(f.kind.tables, name)
+	if name != figures.ResultsTable && t == nil {
+		known := []string{figures.ResultsTable}
+		for _, t := range f.kind.tables {
+			known = append(known, t.Name)
+		}
 		f.doc.problem(join(path, "table"), "= %q: not a table of kind %q%s: there are %s", name, f.kind.name, param.DidYouMean(name, known), strings.Join(known, ", "))
 	}
-	if key := f.kind.asked[name]; key != "" && !f.sets(key) {
-		f.doc.problem(join(path, "table"), "= %q: nothing in the file asks for this table: set %s", name, key)
+	if t != nil && t.Asked != "" && !f.sets(t.Asked) {
+		f.doc.problem(join(path, "table"), "= %q: nothing in the file asks for this table: set %s", name, t.Asked)
 	}
 	return name == figures.ResultsTable
 }

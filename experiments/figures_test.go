@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments/figures"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // TestPerformanceAndPackets: figures of what points took to compute, by the settings
@@ -43,10 +44,7 @@ y = ["latency_ns", "hops"]
 `
 	dir := t.TempDir()
 	f := load(t, text, Options{})
-	o, err := f.Execute(t.Context(), Execution{Dir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := simtest.Must(f.Execute(t.Context(), Execution{Dir: dir}))(t)
 	if got := strings.Join(o.Figures, " "); got != "cost.svg cost.png cost.data.csv time.svg time.png time.data.csv" {
 		t.Errorf("figures %s", got)
 	}
@@ -56,16 +54,10 @@ y = ["latency_ns", "hops"]
 	if err != nil || err2 != nil || len(born) != 100 || slices.Min(born) < 100 || slices.Min(latency) <= 0 {
 		t.Errorf("%d packets, born from %v (%v, %v)", len(born), slices.Min(born), err, err2)
 	}
-	folder, err := ReadFolder(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	folder := simtest.Must(ReadFolder(dir))(t)
 	for i := range folder.File.Plots {
 		p := &folder.File.Plots[i]
-		source, err := folder.PlotSource(p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		source := simtest.Must(folder.PlotSource(p))(t)
 		fig, err := p.Figure(source)
 		if err != nil || len(fig.Series) == 0 {
 			t.Errorf("%s: %v", p.File, err)
@@ -107,30 +99,17 @@ reference = [
 // folder finds it again.
 func TestReferenceFileOfRun(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "testbed.csv"), []byte("x,y\n0.5,33\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, os.WriteFile(filepath.Join(dir, "testbed.csv"), []byte("x,y\n0.5,33\n"), 0o666))
 	name := filepath.Join(dir, "toy.toml")
-	if err := os.WriteFile(name, []byte(toySweep+"[[plot.reference]]\nfile = \"testbed.csv\"\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	f, err := Open(name, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, os.WriteFile(name, []byte(toySweep+"[[plot.reference]]\nfile = \"testbed.csv\"\n"), 0o666))
+	f := simtest.Must(Open(name, Options{}))(t)
 	out := filepath.Join(dir, "out")
 	execute(t, f, Execution{Dir: out})
 	if data := read(t, out, "latency.data.csv"); !strings.Contains(data, "testbed,0.5,33") {
 		t.Error(data)
 	}
-	folder, err := ReadFolder(out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	source, err := folder.PlotSource(&folder.File.Plots[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	folder := simtest.Must(ReadFolder(out))(t)
+	source := simtest.Must(folder.PlotSource(&folder.File.Plots[0]))(t)
 	if picture, err := folder.File.Plots[0].Draw(source, "svg"); err != nil || !strings.Contains(string(picture), ">testbed<") {
 		t.Errorf("drawn again: %v", err)
 	}
@@ -182,10 +161,7 @@ func TestFiguresOfExperiments(t *testing.T) {
 			if p.Table != figures.ResultsTable {
 				continue
 			}
-			source, err := f.plotSource(&p, results, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			source := simtest.Must(f.plotSource(&p, results, nil))(t)
 			if _, err := p.Figure(source); err != nil {
 				t.Errorf("%s: %s: %v", name, p.File, err)
 			}
@@ -225,9 +201,7 @@ func TestPlotOptionProblems(t *testing.T) {
 		`z = "100 * acepted_load"`: `x.toml:4:1: plot[0].z = "100 * acepted_load": has the unknown name "acepted_load" (did you mean "accepted_load"?)`,
 	} {
 		_, err := Load("x.toml", "[[plot]]\nx = \"offered_load\"\ny = \"latency_mean_ns\"\n"+line+"\n", Options{})
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v\nwant %s", line, err, want)
-		}
+		simtest.Fail(t, err, want)
 	}
 }
 
@@ -315,7 +289,5 @@ func TestTitlesFollowSettings(t *testing.T) {
 		t.Errorf("set twice: %s", f.Title)
 	}
 	_, err := Load("x.toml", strings.Replace(titled, "{traffic.pattern}", "{trafic.pattern}", 1), Options{})
-	if err == nil || !strings.Contains(err.Error(), `x.toml:1:1: title = "Torus {topology.dims}, {trafic.pattern} traffic, {terminals} terminals": {trafic.pattern} is not a setting of this experiment (did you mean "traffic.pattern"?)`) {
-		t.Error(err)
-	}
+	simtest.Fail(t, err, `x.toml:1:1: title = "Torus {topology.dims}, {trafic.pattern} traffic, {terminals} terminals": {trafic.pattern} is not a setting of this experiment (did you mean "traffic.pattern"?)`)
 }

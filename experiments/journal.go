@@ -2,6 +2,7 @@ package experiments
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,10 +10,11 @@ import (
 	"io"
 	"maps"
 	"os"
-	"slices"
+	"path/filepath"
 	"strconv"
 	"strings"
 
+	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/sim/input"
 )
 
@@ -134,7 +136,7 @@ func largestJournal() int64 { return input.Memory() / 2 }
 func (r *record) fits(k *kind) bool {
 	seen := map[string]bool{}
 	for _, t := range r.Tables {
-		if t == nil || seen[t.Name] || !slices.Contains(k.tables, t.Name) {
+		if t == nil || seen[t.Name] || named(k.tables, t.Name) == nil {
 			return false
 		}
 		seen[t.Name] = true
@@ -172,3 +174,180 @@ func (j *journal) append(r *record) error {
 }
 
 func (j *journal) close() error { return j.file.Close() }
+
+// Shard is a share of a sweep: of Of shares, the one with number Index, from 1.
+// Points are dealt out in turn, so that each share has points of all loads. The
+// zero value is the whole sweep.
+type Shard struct{ Index, Of int }
+
+// ParseShard reads "2/8". Both numbers are at least 1, and the first is at most
+// the second.
+func ParseShard(text string) (Shard, error) {
+	var s Shard
+	index, of, ok := strings.Cut(text, "/")
+	var err1, err2 error
+	s.Index, err1 = strconv.Atoi(index)
+	s.Of, err2 = strconv.Atoi(of)
+	if !ok || err1 != nil || err2 != nil || s.Index < 1 || s.Of < s.Index || s.Of > maxPoints {
+		return Shard{}, fmt.Errorf("%q: want the number of a share and how many there are, such as 1/8 to 8/8", text)
+	}
+	return s, nil
+}
+
+func (s Shard) String() string { return fmt.Sprintf("%d/%d", s.Index, s.Of) }
+
+// of keeps the points of a share. Variants that come down to the same settings are
+// one point.
+func (s Shard) of(points []*Point) []*Point {
+	var mine []*Point
+	seen := map[string]bool{}
+	for _, p := range points {
+		if !seen[p.Hash] && len(seen)%s.Of == s.Index-1 {
+			mine = append(mine, p)
+		}
+		seen[p.Hash] = true
+	}
+	return mine
+}
+
+// shardFile ends a share of [Execution].
+const shardFile = "shard.json"
+
+// shareEnd is what a share leaves when no point is left to compute.
+type shareEnd struct {
+	Experiment string            `json:"experiment"`
+	Weft       string            `json:"weft"`
+	Shard      string            `json:"shard,omitempty"`
+	Points     int               `json:"points"`
+	Failed     map[string]string `json:"failed,omitempty"` // reason by hash
+}
+
+// executeShard computes the share that the execution names. Its results wait in the
+// journal to be merged ([Execution].Shares); points that refinement adds are left to that.
+func (r *runner) executeShard(ctx context.Context) (*Outcome, error) {
+	r.points = r.execution.Shard.of(r.points)
+	err := r.computeShare(ctx, filepath.Join(r.execution.Dir, shardFile))
+	outcome := &Outcome{Points: len(r.points), Reused: r.reused, Finished: r.finished()}
+	switch {
+	case r.writeError != nil:
+		r.leaveNothing()
+		return nil, err
+	case err == nil:
+		outcome.Failures = r.failures()
+	}
+	return outcome, err
+}
+
+// computeShare computes the points of a share, of which the runner has a journal, and
+// writes its end. The error is [ErrInterrupted] where ctx ends before they are done.
+func (r *runner) computeShare(ctx context.Context, end string) error {
+	r.computeAll(ctx, r.points)
+	switch {
+	case r.writeError != nil:
+		return r.writeError
+	case r.left() > 0:
+		return ErrInterrupted
+	}
+	shard := ""
+	if r.execution.Shard.Of > 0 {
+		shard = r.execution.Shard.String()
+	}
+	return writeJSON(filepath.Dir(end), filepath.Base(end), shareEnd{r.file.Name, Version(), shard, len(r.points), r.reasons})
+}
+
+// share is what another process has computed, or is computing.
+type share struct {
+	journal, end string // files
+	read         int64  // of the journal
+}
+
+// news is what a share has come to since the last look.
+type news struct {
+	found  map[string]*record // finished points
+	failed map[string]string  // reasons of those that have failed; known at the end
+	ended  bool
+	unread error // why there is no journal
+}
+
+// look reads what is new. The error says that the end is damaged.
+func (s *share) look(k *kind) (n news, damaged error) {
+	// The end first: all points are in the journal then.
+	last, absent := input.ReadInput(s.end, input.MaxInput)
+	var text []byte
+	if text, n.unread = input.ReadInput(s.journal, largestJournal()); int64(len(text)) > s.read {
+		var whole int64
+		n.found, whole = readJournal(text[s.read:], k)
+		s.read += whole
+	}
+	if n.ended = absent == nil; !n.ended {
+		return n, nil
+	}
+	var end shareEnd
+	if err := json.Unmarshal(last, &end); err != nil {
+		damaged = fmt.Errorf("%s is damaged: %w", filepath.Base(s.end), err)
+	}
+	n.failed = end.Failed
+	return n, damaged
+}
+
+// take keeps what shares have found of some points.
+func (r *runner) take(points []*Point, found map[string]*record) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, p := range points {
+		if rec := found[p.Hash]; rec != nil && r.records[p.Hash] == nil {
+			if err := r.keep(rec); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// UnfinishedError says that the shares of a sweep do not make it up.
+type UnfinishedError struct {
+	Missing, Points int
+	Unfinished      []string // folders of shares that have not ended
+}
+
+func (e *UnfinishedError) Error() string {
+	text := fmt.Sprintf("%d of %d points are in no share", e.Missing, e.Points)
+	if len(e.Unfinished) > 0 {
+		return text + "; not at their end: " + strings.Join(e.Unfinished, ", ") + " (go on with --resume)"
+	}
+	return text + ": give the folders of all shares, and the same file, --set, --seed and --quick as they had"
+}
+
+// readShares collects the points of all shares and finds those that are missing.
+func (f *File) readShares(dirs []string) (records map[string]*record, reasons map[string]string, err error) {
+	records, reasons = map[string]*record{}, map[string]string{}
+	missing := &UnfinishedError{}
+	var bad []error
+	for _, dir := range dirs {
+		s := share{journal: filepath.Join(dir, journalFile), end: filepath.Join(dir, shardFile)}
+		n, damaged := s.look(f.kind)
+		switch {
+		case n.unread != nil:
+			bad = append(bad, &FolderError{dir, "is no share of a sweep: its " + journalFile + " cannot be read: " + results.Reason(n.unread)})
+		case !n.ended:
+			missing.Unfinished = append(missing.Unfinished, dir)
+		case damaged != nil:
+			bad = append(bad, &FolderError{dir, damaged.Error()})
+		}
+		maps.Copy(records, n.found)
+		maps.Copy(reasons, n.failed)
+	}
+	if err := errors.Join(bad...); err != nil || len(dirs) == 0 {
+		return nil, reasons, err
+	}
+	all := (Shard{1, 1}).of(f.Points)
+	for _, p := range all {
+		if _, failed := reasons[p.Hash]; records[p.Hash] == nil && !failed {
+			missing.Missing++
+		}
+	}
+	if missing.Points = len(all); missing.Missing > 0 {
+		return nil, nil, missing
+	}
+	return records, reasons, nil
+}

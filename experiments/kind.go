@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/weft-sim/weft/experiments/results"
 )
@@ -41,8 +44,8 @@ import (
 //
 //	func runPing(ctx context.Context, c *pingConfig, run *experiments.Run) (pingRow, error) { ... }
 //
-// A configuration may have methods that tell more of it: SetAllowDeadlock() and
-// AllowsDeadlock() bool, where the network can deadlock and --allow-deadlock lets it run;
+// A configuration may have methods that tell more of it: AllowDeadlock() *bool, the setting that
+// --allow-deadlock makes true, where the network can deadlock;
 // LoadBound(seed uint64) (float64, error), the highest load that its channels can carry,
 // for figures and reports. Those of package experiments/network tell of its network.
 //
@@ -50,13 +53,10 @@ import (
 // cell.
 type Kind[C, R any] struct {
 	Name, Doc string
-	// Tables names what Run may give to [Run.Table]; figures name them.
-	Tables []string
-	// Asked, optional, names for tables of Tables the dotted setting that asks for
-	// each: where it is false, 0 or empty, Run does not write the table.
-	Asked map[string]string
+	// Tables are what Run may give to [Run.Table]; figures name them.
+	Tables []FurtherTable
 	// Silent, optional, lists dotted settings that ask for more output and change
-	// nothing else, beside those of Asked that are true or a number: titles of
+	// nothing else, beside those that ask for a table and are true or a number: titles of
 	// figures pass over them.
 	Silent []string
 	// RestsOn, optional, is what rows of papers that are judged by the kind rest on, one of
@@ -105,11 +105,33 @@ type Warning struct {
 	Unset   bool // only where the file does not set the key
 }
 
-// Column describes a column of results.csv.
+// FurtherTable is a CSV file that a kind writes beside results.csv.
+type FurtherTable struct {
+	Name    string // without extension
+	Doc     string
+	Columns []Column // behind the point, its swept keys and its seed
+	// Asked is the dotted setting that asks for it: where it is false, 0 or empty, the kind
+	// does not write the table; "": always written, or never by a setting of its own.
+	Asked string
+}
+
+// AskedBy is the table of a kind in which a setting asks for it.
+func (t FurtherTable) AskedBy(key string) FurtherTable {
+	t.Asked = key
+	return t
+}
+
+// named finds a table; nil: there is none of that name.
+func named(tables []FurtherTable, name string) *FurtherTable {
+	if i := slices.IndexFunc(tables, func(t FurtherTable) bool { return t.Name == name }); i >= 0 {
+		return &tables[i]
+	}
+	return nil
+}
+
+// Column describes a column of a table of results.
 type Column struct {
 	Name, Doc string
-
-	kind reflect.Kind // of its cells, where a row type declares it
 }
 
 // kind is a Kind without its types.
@@ -117,8 +139,7 @@ type kind struct {
 	name, doc  string
 	revision   int
 	columns    []Column
-	tables     []string // further ones
-	asked      map[string]string
+	tables     []FurtherTable
 	silent     []string
 	restsOn    string
 	defaults   func() any // pointer to a fresh configuration
@@ -145,7 +166,6 @@ func Register[C, R any](k Kind[C, R]) {
 		name: k.Name, doc: k.Doc, revision: k.Revision,
 		columns:   columnsOf(reflect.TypeFor[R]()),
 		tables:    k.Tables,
-		asked:     k.Asked,
 		forks:     k.Forks.untyped(),
 		cold:      k.NoWarmup,
 		again:     k.BeginsAgain,
@@ -179,7 +199,7 @@ func Register[C, R any](k Kind[C, R]) {
 		run: func(ctx context.Context, config any, run *Run) ([]string, error) {
 			row, err := k.Run(ctx, config.(*C), run)
 			for _, t := range run.tables {
-				if !slices.Contains(k.Tables, t.Name) {
+				if named(k.Tables, t.Name) == nil {
 					panic(fmt.Sprintf("experiments: kind %q does not list its table %q", k.Name, t.Name))
 				}
 			}
@@ -208,7 +228,7 @@ func columnsOf(row reflect.Type) []Column {
 		default:
 			panic(fmt.Sprintf("experiments: column %s has type %v", name, f.Type))
 		}
-		columns = append(columns, Column{name, f.Tag.Get("doc"), f.Type.Kind()})
+		columns = append(columns, Column{name, f.Tag.Get("doc")})
 	}
 	return columns
 }
@@ -231,4 +251,129 @@ func (k *kind) settings() []TableDescription {
 		tables = append(tables, describeTable(f))
 	}
 	return tables
+}
+
+// Run is what a kind gets to compute one point, beside its configuration.
+type Run struct {
+	Seed    uint64 // of every random stream
+	Threads int    // that the point may use; results must not depend on it
+
+	// Replications is how many independent runs the row sums up; a kind that
+	// replicates sets it. 0 counts as 1.
+	Replications int
+
+	tables   []*Output
+	files    []Attachment
+	onOne    string // why the point was simulated by one thread, where Threads are more
+	events   atomic.Int64
+	flitHops atomic.Int64
+	live     *atomic.Int64 // events of the whole sweep so far, for the progress bar
+
+	fork   *forking    // nil: none
+	warmup *warmup     // of the point
+	warm   *warmStates // of the execution
+	hash   string      // of the point
+	keep   Checkpoint  // where its snapshots are, and how often
+	parts  int         // that have asked for theirs
+	from   string      // the snapshot that it has gone on from last; "": none
+
+	started time.Time // for progress only
+	mu      sync.Mutex
+	way     PointProgress
+}
+
+// OnOneThread notes why a point is simulated by one thread although it may use more.
+func (r *Run) OnOneThread(why string) {
+	if r.Threads > 1 {
+		r.onOne = why
+	}
+}
+
+// Advance tells how far the point has come: so many of a total, which may be 0 where
+// it is not known, in a unit such as cycles or messages. Call it now and then.
+func (r *Run) Advance(done, total int64, unit string) {
+	r.advance(PointProgress{Done: done, Total: total, Unit: unit})
+}
+
+// AdvanceAtMost is Advance where the point may well end before the total.
+func (r *Run) AdvanceAtMost(done, total int64, unit string) {
+	r.advance(PointProgress{Done: done, Total: total, Unit: unit, AtMost: true})
+}
+
+func (r *Run) advance(w PointProgress) {
+	r.mu.Lock()
+	r.way = w
+	r.mu.Unlock()
+}
+
+// state is how far the point has come, for those who watch.
+func (r *Run) state(point int, name string) PointProgress {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	w := r.way
+	w.Point, w.Name, w.Elapsed = point, name, time.Since(r.started)
+	return w
+}
+
+// Count adds to the number of events processed and of flits that crossed a
+// switch. Call it now and then while running: the progress bar and
+// performance.csv read it.
+func (r *Run) Count(events, flitHops int64) {
+	r.events.Add(events)
+	r.flitHops.Add(flitHops)
+	if r.live != nil {
+		r.live.Add(events)
+	}
+}
+
+// Output is a further table of a point. All points of a file are written to
+// one CSV file, with the point's number and swept keys in front.
+type Output struct {
+	Name    string // of the file: links gives links.csv
+	Columns []string
+	Rows    [][]string
+}
+
+// Table starts a further table such as links or histogram.
+func (r *Run) Table(t FurtherTable) *Output {
+	if slices.ContainsFunc(r.tables, func(o *Output) bool { return o.Name == t.Name }) {
+		panic(fmt.Sprintf("experiments: table %q started twice", t.Name))
+	}
+	o := &Output{Name: t.Name}
+	for _, c := range t.Columns {
+		o.Columns = append(o.Columns, c.Name)
+	}
+	r.tables = append(r.tables, o)
+	return o
+}
+
+// Attachment is a further file of a point, written to FOLDER/POINT.EXTENSION
+// in the result folder.
+type Attachment struct {
+	Folder    string `json:"folder"`
+	Extension string `json:"extension"`
+	Content   string `json:"content"`
+}
+
+// path is the attachment's file in the result folder.
+func (a *Attachment) path(point int) string {
+	return fmt.Sprintf("%s/%d.%s", a.Folder, point, a.Extension)
+}
+
+// Attach keeps a further file of the point. It travels in the journal: keep it
+// to some megabytes.
+func (r *Run) Attach(folder, extension, content string) {
+	r.files = append(r.files, Attachment{folder, extension, content})
+}
+
+// Add appends a row of int, int64, float64, bool or string.
+func (o *Output) Add(values ...any) {
+	if len(values) != len(o.Columns) {
+		panic(fmt.Sprintf("experiments: a row of %d values in table %q of %d columns", len(values), o.Name, len(o.Columns)))
+	}
+	row := make([]string, len(values))
+	for i, v := range values {
+		row[i] = results.FormatCell(v)
+	}
+	o.Rows = append(o.Rows, row)
 }

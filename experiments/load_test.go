@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments/results"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // TestProblems: every problem names its place, key and value and what is allowed.
@@ -121,10 +122,7 @@ func TestProblemsOfAbsentFile(t *testing.T) {
 
 func load(t *testing.T, text string, options Options) *File {
 	t.Helper()
-	f, err := Load("x.toml", text, options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := simtest.Must(Load("x.toml", text, options))(t)
 	return f
 }
 

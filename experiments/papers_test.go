@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"testing"
+
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // TestPaperExperiments: every published number is measured by an experiment that
@@ -50,10 +52,7 @@ var openedFiles = map[string]*File{}
 func embeddedFile(t *testing.T, name string) *File {
 	t.Helper()
 	if openedFiles[name] == nil {
-		f, err := Open(name, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := simtest.Must(Open(name, Options{}))(t)
 		f.shared.forget() // its networks
 		openedFiles[name] = f
 	}
@@ -74,10 +73,7 @@ func (f *File) settingsTable() *Table {
 func TestListTitles(t *testing.T) {
 	shown := 0
 	for _, name := range Embedded("") {
-		text, err := embedded.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := simtest.Must(embedded.ReadFile(name))(t)
 		listed := EmbeddedTitle(name)
 		d, err := parseDocument(name, string(text))
 		if title, _ := d.tree["title"].(string); err == nil && !placeholder.MatchString(title) {
@@ -144,10 +140,7 @@ func TestDragonflySizes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("simulates 16,512 terminals")
 	}
-	f, err := Open("papers/dragonfly/sizes", Options{Quick: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := simtest.Must(Open("papers/dragonfly/sizes", Options{Quick: true}))(t)
 	o := execute(t, f, Execution{})
 	offered, accepted, packets := numbers(t, o.Results, "offered_load"), numbers(t, o.Results, "accepted_load"), numbers(t, o.Results, "packets_measured")
 	if len(offered) != 10 { // 5 networks, 2 patterns
@@ -171,9 +164,6 @@ func TestDragonflySizes(t *testing.T) {
 // numbers returns a column of a table.
 func numbers(t *testing.T, table *Table, name string) []float64 {
 	t.Helper()
-	x, err := table.Numbers(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := simtest.Must(table.Numbers(name))(t)
 	return x
 }

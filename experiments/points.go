@@ -4,9 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/weft-sim/weft/experiments/figures"
 	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
@@ -92,7 +95,7 @@ func (f *File) configure(dec *decoder, d *document, config any) (settings, input
 		dec.tablesOf(f.kind, tables, config)
 	}
 	if u, ok := config.(deadlockSetting); ok && f.unsafe {
-		u.SetAllowDeadlock()
+		*u.AllowDeadlock() = true
 	}
 	inputs = f.locateInputs(config)
 	f.kind.complete(config, d.has)
@@ -223,4 +226,136 @@ func (f *File) LoadBound(p *Point) float64 {
 		return 0 // no bound of what cannot be built
 	}
 	return bound
+}
+
+// placeholder stands in a title for what a setting has come to, {traffic.pattern},
+// or for a number of the network, {terminals} or {switches}.
+var placeholder = regexp.MustCompile(`\{[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\}`)
+
+// fillTitles puts settings in the place of their names in titles. Settings that
+// --set gives and a title does not name are added to it, so that no figure shows
+// other settings than it says. A title that --set gives stays as it is.
+func (f *File) fillTitles(set []string) {
+	var added []string
+	given := ""
+	for _, s := range set {
+		key, value, err := ParseSetting(s)
+		if err != nil {
+			continue // a problem already
+		}
+		if key == "title" {
+			given = f.Title
+		}
+		swept, isSweep := strings.CutPrefix(key, "sweep.")
+		leaves := []setting{{swept, value}}
+		if table, isTable := value.(map[string]any); isTable && !isSweep {
+			leaves = f.doc.flatten(key, table, func(map[string]any) bool { return false })
+		}
+		for _, leaf := range leaves {
+			if f.asksOnly(leaf) {
+				continue
+			}
+			values := f.valuesOf(leaf.key)
+			severalSeeds := leaf.key == results.SeedKey && len(values) > 1
+			if len(values) > 0 && !(isSweep && len(values) > 1) && !severalSeeds {
+				added = results.AddNew(added, leaf.key)
+			}
+		}
+	}
+	complete := func(title string) string {
+		if title == given {
+			return title
+		}
+		for _, key := range added {
+			if !strings.Contains(title, "{"+key+"}") {
+				title += ", " + key + " = {" + key + "}"
+			}
+		}
+		return title
+	}
+	f.rawTitle = complete(f.Title)
+	f.Title = f.fill("title", f.rawTitle)
+	for i := range f.Plots {
+		p := &f.Plots[i]
+		p.RawTitle = complete(p.Title)
+		p.Title = f.fill("plot["+strconv.Itoa(i)+"].title", p.RawTitle)
+	}
+}
+
+// asksOnly tells whether a setting asks for more output and changes nothing else.
+func (f *File) asksOnly(s setting) bool {
+	if slices.Contains(f.kind.silent, s.key) {
+		return true
+	}
+	if _, mode := s.value.(string); mode {
+		return false // such as a search in place of a sweep
+	}
+	return slices.ContainsFunc(f.kind.tables, func(t FurtherTable) bool { return t.Asked == s.key })
+}
+
+// fill replaces the placeholders of a title; key is where it was given. Braces
+// around something that is not a dotted key are left alone.
+func (f *File) fill(key, title string) string {
+	return placeholder.ReplaceAllStringFunc(title, func(word string) string {
+		name := strings.Trim(word, "{}")
+		values := f.valuesOf(name)
+		switch {
+		case len(values) > 0:
+			return listValues(values)
+		case strings.Contains(name, "."):
+			f.doc.problem(key, "= %q: {%s} is not a setting of this experiment%s", title, name, param.DidYouMean(name, f.settingNames()))
+		}
+		return word
+	})
+}
+
+func (f *File) settingNames() []string {
+	var names []string
+	for _, p := range f.Points {
+		for _, s := range p.settings {
+			names = results.AddNew(names, s.key)
+		}
+	}
+	return names
+}
+
+// valuesOf lists the values that a setting has in the points, or a number of
+// their networks, in the order of first appearance; none if there is no such
+// setting.
+func (f *File) valuesOf(key string) []string {
+	var values []string
+	for _, p := range f.Points {
+		if value, known := f.valueAt(p, key); known {
+			values = results.AddNew(values, value)
+		}
+	}
+	return values
+}
+
+func (f *File) valueAt(p *Point, key string) (value string, known bool) {
+	switch key {
+	case results.SeedKey:
+		return strconv.FormatUint(p.Seed, 10), true
+	case "terminals", "switches":
+		t, err := f.TopologyOf(p)
+		if err != nil {
+			return "", false
+		}
+		return strconv.Itoa(map[string]int{"terminals": t.Graph().Terminals(), "switches": t.Graph().Switches()}[key]), true
+	}
+	for _, s := range p.settings {
+		if s.key == key {
+			return figures.CellName(key, results.FormatCell(s.value)), true
+		}
+	}
+	return "", false
+}
+
+// listValues writes some values in a title: all of a few, the ends of many.
+func listValues(values []string) string {
+	const most = 3
+	if len(values) > most {
+		return values[0] + " to " + values[len(values)-1]
+	}
+	return strings.Join(values, ", ")
 }

@@ -57,8 +57,7 @@ var topics = []string{"faults", "deadlock", "channels", "throughput", "latency",
 // deadlockSetting is implemented by the configurations of kinds whose networks
 // can deadlock: fabric.allow_deadlock of the file.
 type deadlockSetting interface {
-	SetAllowDeadlock()
-	AllowsDeadlock() bool
+	AllowDeadlock() *bool
 }
 
 // Report is what preflight says about a file.
@@ -193,7 +192,7 @@ func (f *File) preflight(thorough bool, finished map[string]*record) (*Report, e
 			p = &Preflight{Seed: point.Seed, Thorough: thorough, shared: f.shared}
 			byHash[point.Hash] = p
 			if finished[point.Hash] != nil {
-				if unsafe, ok := point.config.(deadlockSetting); ok && unsafe.AllowsDeadlock() {
+				if unsafe, ok := point.config.(deadlockSetting); ok && *unsafe.AllowDeadlock() {
 					again := &Preflight{Seed: point.Seed, shared: f.shared}
 					if f.kind.preflight(point.config, again) == nil {
 						merged.allow(again.cyclic)

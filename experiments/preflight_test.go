@@ -1,8 +1,18 @@
 package experiments
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
 	"strings"
 	"testing"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/measure"
+	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // reported is a dragonfly of 72 terminals under fixed measurement.
@@ -27,10 +37,7 @@ func TestReport(t *testing.T) {
 "traffic.pattern" = ["uniform", "worst-case"]
 "traffic.load" = [0.3, 0.4]
 `, Options{})
-	report, err := f.Preflight(true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	report := simtest.Must(f.Preflight(true))(t)
 	var got []string
 	for _, n := range report.Notes {
 		text, _, _ := strings.Cut(n.Text, ":")
@@ -99,4 +106,221 @@ func TestPreflightOfResumedRun(t *testing.T) {
 			execute(t, f, Execution{Dir: dir})
 		}
 	}
+}
+
+// costRow is a torus of 16 terminals: 0.4 flits each for 600 cycles over 3 hops
+// and 1/15 in the mean (32/15 between switches and one to the terminal) are
+// 0.4 * 16 * 600 * (1+32/15) = 12,032 flit-hops.
+const costRow = `
+[topology]
+type = "torus"
+dims = [4, 4]
+[routing]
+type = "dor"
+[traffic]
+load = 0.4
+[measure]
+warmup = 200
+window = 400
+`
+
+// predicted is the work that weft check says the file takes.
+func predicted(t *testing.T, text string) work {
+	t.Helper()
+	f := load(t, text, Options{})
+	all := work{}
+	for _, point := range f.Points {
+		p := &Preflight{Seed: point.Seed, Thorough: true, shared: f.shared}
+		simtest.Check(t, f.kind.preflight(point.config, p))
+		all.add(1, p.work())
+	}
+	return all
+}
+
+// TestCost: what a file takes counts every replication, every point of a sweep,
+// and every load that a search tries.
+func TestCost(t *testing.T) {
+	const one = 0.4 * 16 * 600 * (1 + 32.0/15)
+	// Four channels a switch share 32/15 hops: 8/15 of a flit each, so that the
+	// bound is that of the terminals, 1. Bisection among 0.1 to 1.0 goes up all
+	// the way: 0.5, 0.8, 0.9, 1.0.
+	const searched = (0.5 + 0.8 + 0.9 + 1.0) * one / 0.4
+	for _, c := range []struct {
+		name, text string
+		want       float64
+	}{
+		{"one run", costRow, one},
+		{"replications", costRow + "replications = 5\n", 5 * one},
+		{"sweep of loads and seeds", costRow + "[sweep]\nseed = [1, 2, 3]\n\"traffic.load\" = [0.1, 0.2]\n", 3 * (0.1 + 0.2) / 0.4 * one},
+		{"search", costRow + "find = \"saturation\"\nload_precision = 0.1\n", searched},
+		{"search with replications", costRow + "find = \"saturation\"\nload_precision = 0.1\nreplications = 2\n", 2 * searched},
+	} {
+		got := predicted(t, c.text)
+		if math.Abs(got.least.crossings/c.want-1) > 1e-9 || got.most != got.least {
+			t.Errorf("%s: %+v, want %v flit-hops", c.name, got, c.want)
+		}
+	}
+}
+
+// TestCostOfPackets: packets of 4 flits cross switches a quarter as often, and each
+// crossing takes four times as long.
+func TestCostOfPackets(t *testing.T) {
+	flits := strings.Replace(costRow, "load = 0.4", "load = 0.4\npacket_flits = 4", 1) + "[switch]\nhold = true\nflow_control = \"cut-through\"\n"
+	of, got := predicted(t, flits), predicted(t, flits+"[fabric]\nunit = \"packet\"\n")
+	if math.Abs(4*got.least.crossings/of.least.crossings-1) > 1e-9 || math.Abs(got.most.nanoseconds/of.most.nanoseconds-1) > 1e-9 {
+		t.Errorf("packets: %+v, flits: %+v", got, of)
+	}
+}
+
+// TestCostOfOpenWindow: where the run finds its window, what is said is a range,
+// from 4,000 cycles to the budget.
+func TestCostOfOpenWindow(t *testing.T) {
+	const perCycle = 0.4 * 16 * (1 + 32.0/15)
+	for _, c := range []struct {
+		text        string
+		least, most float64 // cycles
+	}{
+		{strings.Replace(costRow, "window = 400", "window = 0", 1), 4200, 100_000},
+		{strings.Replace(costRow, "window = 400", "window = 0\nbudget = 9000", 1), 4200, 9000},
+		{strings.Replace(costRow, "warmup = 200", "budget = 1000", 1), 2400, 2400},
+	} {
+		got := predicted(t, c.text)
+		if math.Abs(got.least.crossings/(c.least*perCycle)-1) > 1e-9 || math.Abs(got.most.crossings/(c.most*perCycle)-1) > 1e-9 {
+			t.Errorf("%s\n%+v", c.text, got)
+		}
+	}
+	w := work{effort{1e6, 1e9}, effort{2e6, 2e9}}
+	if got := w.String(); got != "2e+06 to 4e+06 events, 1s to 2s of one core" {
+		t.Error(got)
+	}
+}
+
+// TestCostIsThatOfTheRun: the flit-hops that a sweep with replications takes
+// are those said before, within a tenth: the drain comes on top, and what
+// Bernoulli sources offer varies.
+func TestCostIsThatOfTheRun(t *testing.T) {
+	text := strings.Replace(costRow, "window = 400", "window = 2000\nreplications = 3", 1) + "[sweep]\nseed = [1, 2]\n\"traffic.load\" = [0.1, 0.5]\n"
+	f := load(t, text, Options{})
+	dir := t.TempDir()
+	execute(t, f, Execution{Dir: dir})
+	performance := simtest.Must(readFolderTable(dir, performanceFile))(t)
+	counts := simtest.Must(performance.Numbers("flit_hops"))(t)
+	got := 0.0
+	for _, n := range counts {
+		got += n
+	}
+	if want := predicted(t, text).least.crossings; math.Abs(got/want-1) > 0.1 {
+		t.Errorf("the run took %v flit-hops, predicted were %v", got, want)
+	}
+}
+
+// The kind "toy" stands in for a simulator: its results follow from its
+// settings in closed form, and it can be told to fail, to panic and to wait.
+
+type toyShape interface{ factor() int }
+
+type toyBox struct {
+	P int `toml:"p" doc:"size" min:"1" max:"100"`
+}
+
+type toyRing struct {
+	K int `toml:"k" doc:"length" unit:"nodes" min:"3"`
+}
+
+func (b toyBox) factor() int  { return b.P }
+func (r toyRing) factor() int { return 10 * r.K }
+
+var toyShapes = param.NewRegistry[int, toyShape]("shape")
+
+func init() {
+	param.Register(toyShapes, "box", "a box", toyBox{P: 2}, func(c toyBox, _ int) (toyShape, error) { return c, nil })
+	param.Register(toyShapes, "ring", "a ring", toyRing{K: 4}, func(c toyRing, limit int) (toyShape, error) {
+		if c.K > limit {
+			return nil, &param.ParamError{Key: "k", Value: c.K, Want: fmt.Sprintf("at most traffic.limit = %d", limit)}
+		}
+		return c, nil
+	})
+	Register(Kind[toyConfig, toyRow]{
+		Name: "toy", Doc: "for tests", Tables: []FurtherTable{toyLinks},
+		Defaults: func() toyConfig {
+			return toyConfig{Shape: toyShapeTable{Choose(toyShapes, "box")}, Traffic: toyTraffic{Load: 0.5, Delay: sim.Nanosecond, Limit: 1000}}
+		},
+		Check: func(c *toyConfig, _ uint64) ([]Warning, error) {
+			_, err := c.Shape.Type.Build(c.Traffic.Limit)
+			if c.Traffic.Load > 0.95 {
+				return []Warning{{Key: "traffic.load", Message: "is close to 1"}}, err
+			}
+			return nil, err
+		},
+		Run: runToy,
+	})
+}
+
+type toyConfig struct {
+	Shape   toyShapeTable         `toml:"shape" doc:"what it looks like"`
+	Traffic toyTraffic            `toml:"traffic" doc:"what it carries"`
+	Channel map[string]toyChannel `toml:"channel" names:"CLASS" doc:"channels by class"`
+}
+
+type toyShapeTable struct {
+	Type Choice[int, toyShape] `toml:"type" doc:"kind of shape"`
+}
+
+type toyTraffic struct {
+	Load  float64   `toml:"load" doc:"offered" min:"0" max:"1"`
+	Delay sim.Time  `toml:"delay" doc:"waiting time" min:"0ns"`
+	Size  sim.Bytes `toml:"size" doc:"message"`
+	Rate  sim.Rate  `toml:"rate" doc:"speed"`
+	Limit int       `toml:"limit" doc:"of rings"`
+	Mode  string    `toml:"mode" doc:"what happens" choices:"|fail|panic|break|misuse|wait"`
+	Dims  []int     `toml:"dims" doc:"a list" min:"1"`
+}
+
+type toyChannel struct {
+	Latency sim.Time `toml:"latency" doc:"flight time"`
+}
+
+var toyLinks = FurtherTable{Name: "links", Doc: "two", Columns: []Column{{Name: "link", Doc: "a or b"}, {Name: "utilisation", Doc: "of it"}}}
+
+type toyRow struct {
+	Offered  float64 `column:"offered_load" doc:"as set"`
+	Accepted float64 `column:"accepted_load" doc:"min(load, 0.6)"`
+	Latency  float64 `column:"latency_mean_ns" doc:"factor / (1 - load)"`
+	Draw     int     `column:"draw" doc:"first random number"`
+	State    string  `column:"state" doc:"saturated if the load is above 0.6, steady otherwise"`
+}
+
+// toyGate lets tests hold points of mode "wait" until they say so.
+var toyGate func(ctx context.Context)
+
+func runToy(ctx context.Context, c *toyConfig, run *Run) (toyRow, error) {
+	switch c.Traffic.Mode {
+	case "fail":
+		return toyRow{}, errors.New("told to fail")
+	case "panic":
+		panic("told to panic")
+	case "break": // when it goes on from a snapshot
+		if run.Checkpoint().Open() != nil {
+			panic("told to break")
+		}
+	case "misuse":
+		panic(&fabric.Misuse{Of: "shape", By: c, Did: "reads what it has not declared"})
+	case "wait":
+		toyGate(ctx)
+	}
+	shape, err := c.Shape.Type.Build(c.Traffic.Limit)
+	if err != nil {
+		return toyRow{}, err
+	}
+	s := sim.NewStream(run.Seed, "toy", 0)
+	links := run.Table(toyLinks)
+	links.Add("a", c.Traffic.Load)
+	links.Add("b", c.Traffic.Load/2)
+	run.Count(1000, 100)
+	load := c.Traffic.Load
+	state := measure.Steady
+	if load > 0.6 {
+		state = measure.Saturated
+	}
+	return toyRow{load, min(load, 0.6), float64(shape.factor()) / (1 - load), s.IntN(1 << 30), state.String()}, nil
 }

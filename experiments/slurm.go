@@ -165,7 +165,7 @@ func (s *slurmRun) submit(tasks []int) error {
 		return err
 	}
 	args := []string{
-		"--parsable", "--array=" + indexList(tasks), "--job-name=weft-" + s.file.Stem(), "--output=" + filepath.Join(s.dir, "task-%a.log"),
+		"--parsable", "--array=" + IndexList(tasks), "--job-name=weft-" + s.file.Stem(), "--output=" + filepath.Join(s.dir, "task-%a.log"),
 		"--cpus-per-task=" + strconv.Itoa(s.job.Threads),
 	}
 	args = append(append(args, s.Sbatch...), path)
@@ -375,13 +375,13 @@ func queuedTasks(ids []string) (map[int]bool, error) {
 	return live, nil
 }
 
-// indexList writes ascending indices as sbatch --array takes them: 0-4,7.
-func indexList(tasks []int) string {
+// IndexList writes ascending numbers as Slurm does: 0-4,7.
+func IndexList[N int | int32](numbers []N) string {
 	var parts []string
-	for _, run := range results.Grouped(results.Indices(len(tasks)), func(i int) int { return tasks[i] - i }) {
-		part := strconv.Itoa(tasks[run[0]])
+	for _, run := range results.Grouped(results.Indices(len(numbers)), func(i int) int { return int(numbers[i]) - i }) {
+		part := fmt.Sprint(numbers[run[0]])
 		if len(run) > 1 {
-			part += "-" + strconv.Itoa(tasks[run[len(run)-1]])
+			part += fmt.Sprint("-", numbers[run[len(run)-1]])
 		}
 		parts = append(parts, part)
 	}

@@ -1,10 +1,15 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -154,4 +159,186 @@ func (a *app) preflightRun(ctx context.Context, files []*experiments.File, folde
 		return files[i].Preflight(false)
 	})
 	return err
+}
+
+// fileFlags are the options that change how an experiment file is read.
+type fileFlags struct {
+	set   []string
+	seed  seedFlag
+	quick bool
+	both  bool // find the problems of the quick variant too
+	// allowDeadlock is an option of the commands that certify.
+	allowDeadlock bool
+	cache         cacheFlags
+}
+
+func (f *fileFlags) register(c *cobra.Command) {
+	c.Flags().StringArrayVar(&f.set, "set", nil, "set a key of the file, `KEY=VALUE` with dotted KEY; may be repeated")
+	completeSettings(c)
+	c.Flags().Var(&f.seed, "seed", "seed of the random streams in place of the file's")
+	c.Flags().BoolVar(&f.quick, "quick", false, "apply the file's [quick] table: smaller and shorter")
+}
+
+// given tells whether any of them is.
+func (f *fileFlags) given() bool { return f.quick || len(f.set) > 0 || f.seed.given }
+
+func (f *fileFlags) registerAllowDeadlock(c *cobra.Command) {
+	c.Flags().BoolVar(&f.allowDeadlock, "allow-deadlock", false, "accept networks that can deadlock: too few virtual channels, or a cycle of channels that wait for each other")
+}
+
+func (f *fileFlags) options() experiments.Options {
+	set := f.set
+	if f.seed.given {
+		set = append(set[:len(set):len(set)], "seed="+f.seed.String())
+	}
+	return experiments.Options{Set: set, Quick: f.quick, CheckQuick: f.both, AllowDeadlock: f.allowDeadlock, Cache: f.cache.open()}
+}
+
+// open reads all files; problems of all of them are reported together.
+func (f *fileFlags) open(ctx context.Context, names []string) ([]*experiments.File, error) {
+	return ofAll(ctx, len(names), func(i int) (*experiments.File, error) { return experiments.Open(names[i], f.options()) }, func(int, *experiments.File) {})
+}
+
+// openOne reads one file.
+func (f *fileFlags) openOne(ctx context.Context, name string) (*experiments.File, error) {
+	all, err := f.open(ctx, []string{name})
+	if err != nil {
+		return nil, err
+	}
+	return all[0], nil
+}
+
+// ofAll is what read gives for each of n files, done being told of it at once; problems
+// of all of them are reported together.
+func ofAll[T any](ctx context.Context, n int, read func(i int) (T, error), done func(i int, x T)) ([]T, error) {
+	var all []T
+	var problems experiments.Problems
+	for i := range n {
+		x, err := experiments.Interruptible(ctx, func() (T, error) { return read(i) })
+		var bad experiments.Problems
+		switch {
+		case errors.As(err, &bad):
+			problems = append(problems, bad...)
+		case err != nil:
+			return nil, err
+		default:
+			done(i, x)
+			all = append(all, x)
+		}
+	}
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	return all, nil
+}
+
+type runFlags struct {
+	fileFlags
+	out           string
+	formats       []string // of tables
+	jobs, threads int
+	resume, quiet bool
+	noFork        bool
+	snapshotEvery time.Duration
+	wantsKept     bool   // snapshotEvery is given
+	lines         bool   // of progress, in the place of a bar
+	saveWarm      string // file for warm networks
+	fromWarm      string // likewise, to go on from
+	force         bool
+	shard         string
+	share         experiments.Shard // what shard says
+	shares        []string          // folders to merge; nil: compute
+	command       []string          // the command line
+	executor      string
+	chunk         int
+	sbatch        []string
+	poll          time.Duration
+}
+
+// registerExecution adds the options that say how points are computed.
+func (f *runFlags) registerExecution(c *cobra.Command) {
+	c.Flags().IntVarP(&f.jobs, "jobs", "j", 0, "points computed side by side (default: one a core)")
+	c.Flags().IntVar(&f.threads, "threads", 1, "threads of one point")
+	f.cache.register(c)
+	c.Flags().BoolVar(&f.resume, "resume", false, "keep the finished points of an interrupted run, and of an older version of the file those that have not changed")
+	c.Flags().BoolVar(&f.force, "force", false, "replace the results of an earlier run in the folder; without it, and without --resume, they are left alone")
+	c.Flags().StringSliceVar(&f.formats, "format", []string{"csv"}, "tables of results as csv or jsonl (JSON lines); a result folder has csv in any case, and --out - takes one")
+	choices(c, "format", experiments.TableFormats...)
+	quietFlag(c, &f.quiet)
+}
+
+// quietFlag is --quiet of a command.
+func quietFlag(c *cobra.Command, quiet *bool) {
+	c.Flags().BoolVar(quiet, "quiet", false, "nothing on standard error but warnings and errors")
+}
+
+// check refuses impossible options.
+func (f *runFlags) check() error {
+	var unshared error
+	if f.shard != "" {
+		f.share, unshared = experiments.ParseShard(f.shard)
+	}
+	printed, slurm, warm := f.out == "-", f.executor == "slurm", f.saveWarm+f.fromWarm != ""
+	err := cmp.Or(
+		refusedIf(f.jobs < 0, "--jobs %d: want at least 1, or 0 for one a core", f.jobs),
+		refusedIf(f.threads < 1, "--threads %d: want at least 1", f.threads),
+		refusedIf(f.resume && printed, "--resume needs a result folder; --out - has none"),
+		refusedIf(f.force && printed, "--force needs a result folder; --out - has none"),
+		refusedIf(f.resume && f.force, "--resume keeps what --force replaces: give one of them"),
+		refusedIf(f.snapshotEvery < 0, "--snapshot-every %v: want a time, or 0 for never", f.snapshotEvery),
+		refusedIf(f.wantsKept && printed, "--snapshot-every needs a result folder; --out - has none"),
+		refusedIf(warm && slurm, "--snapshot and --from are for runs on this machine: leave them out with --executor slurm"),
+		refusedIf(f.saveWarm != "" && f.resume, "--snapshot needs all points to be computed: leave out --resume"),
+		refusedIf(f.saveWarm != "" && f.fromWarm != "", "--snapshot would write what --from reads: give one of them"),
+		refusedIf(unshared != nil, "--shard %v", unshared),
+		refusedIf(f.shard != "" && printed, "--shard needs a result folder; --out - has none"),
+		refusedIf(f.shard != "" && slurm, "--shard is for other batch systems: leave it out with --executor slurm"),
+		refusedIf(!slices.Contains([]string{"", "local", "slurm"}, f.executor), "--executor %s: want local or slurm", f.executor),
+		refusedIf(!slurm && (f.chunk != 0 || len(f.sbatch) > 0), "--chunk and --sbatch are for --executor slurm"),
+		refusedIf(slurm && printed, "--executor slurm needs a result folder; --out - has none"),
+		refusedIf(slurm && f.chunk < 0, "--chunk %d: want at least 1", f.chunk),
+		refusedIf(slurm && f.poll <= 0, "--poll %v: want more than nothing", f.poll),
+	)
+	for _, format := range f.formats {
+		err = cmp.Or(err, refusedIf(!slices.Contains(experiments.TableFormats, format), "--format %s: want csv or jsonl", format))
+	}
+	return cmp.Or(err, refusedIf(printed && len(f.formats) != 1, "--format %s: --out - takes one format", strings.Join(f.formats, ",")))
+}
+
+// cacheVariable is the environment variable that names the cache folder.
+const cacheVariable = "WEFT_CACHE"
+
+// cacheFlags say where certificates and channel loads are kept for later runs.
+type cacheFlags struct {
+	dir     string
+	off     bool
+	command *cobra.Command // whose standard error hears of what is wrong; nil: nothing is kept
+}
+
+func (f *cacheFlags) register(c *cobra.Command) {
+	f.command = c
+	c.Flags().StringVar(&f.dir, "cache", "", "folder `DIR` in which certificates and channel loads are kept for later runs (default $"+cacheVariable+", or weft in the user's cache folder)")
+	c.Flags().BoolVar(&f.off, "no-cache", false, "keep nothing for later runs, and use nothing that earlier ones have kept")
+}
+
+// open is the cache to use; nil: none.
+func (f *cacheFlags) open() *experiments.Cache {
+	if f.command == nil || f.off {
+		return nil
+	}
+	dir := f.dir
+	if dir == "" {
+		dir = os.Getenv(cacheVariable)
+	}
+	if dir == "" {
+		user, err := os.UserCacheDir()
+		if err != nil {
+			return nil // a user without a home keeps nothing
+		}
+		dir = filepath.Join(user, "weft")
+	}
+	return &experiments.Cache{
+		Dir: dir, Limit: experiments.DefaultCacheLimit, Least: experiments.DefaultCacheLeast,
+		Warn: func(message string) { fmt.Fprintln(f.command.ErrOrStderr(), "warning: cache:", message) },
+	}
 }

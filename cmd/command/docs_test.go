@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
+	"io/fs"
 	"iter"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -23,9 +25,7 @@ const root = "../.."
 // TestReference: docs/reference.html is what the registries say.
 func TestReference(t *testing.T) {
 	var b bytes.Buffer
-	if err := catalogue.Page(&b); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, catalogue.Page(&b))
 	golden(t, filepath.Join(root, "docs", "reference.html"), b.Bytes())
 }
 
@@ -33,16 +33,10 @@ func TestReference(t *testing.T) {
 // wc -w. A page that gains a paragraph has another one shortened.
 func TestWords(t *testing.T) {
 	const most = 45_000
-	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	pages := simtest.Must(filepath.Glob(filepath.Join(root, "docs", "*.md")))(t)
 	words := 0
 	for _, page := range append(pages, filepath.Join(root, "README.md")) {
-		text, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := simtest.Must(os.ReadFile(page))(t)
 		words += len(strings.Fields(string(text)))
 	}
 	if words > most {
@@ -54,14 +48,9 @@ func TestWords(t *testing.T) {
 func golden(t *testing.T, path string, got []byte) {
 	t.Helper()
 	if *update {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, os.WriteFile(path, got, 0o644))
 	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := simtest.Must(os.ReadFile(path))(t)
 	if !bytes.Equal(got, want) {
 		t.Errorf("%s is out of date: run go test ./cmd/command -update; first difference\n%s", path, firstDifference(string(got), string(want)))
 	}
@@ -111,17 +100,11 @@ func TestDocumentedCommands(t *testing.T) {
 // documents are the pages of the documentation by their names, in order.
 func documents(t *testing.T) iter.Seq2[string, string] {
 	t.Helper()
-	paths, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	paths := simtest.Must(filepath.Glob(filepath.Join(root, "docs", "*.md")))(t)
 	texts := make([]string, 0, len(paths)+1)
 	paths = append(paths, filepath.Join(root, "README.md"))
 	for _, path := range paths {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := simtest.Must(os.ReadFile(path))(t)
 		texts = append(texts, string(text))
 	}
 	return func(yield func(name, text string) bool) {
@@ -160,10 +143,7 @@ func plainExample(command []string) string {
 // withCluster adds what ibnetdiscover printed of a cluster, which documents call cluster.txt.
 func withCluster(t *testing.T, files map[string]string) map[string]string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(root, "fabric", "topology", "ib", "testdata", "loginoff-2014-qdr-fdr10.txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := simtest.Must(os.ReadFile(filepath.Join(root, "fabric", "topology", "ib", "testdata", "loginoff-2014-qdr-fdr10.txt")))(t)
 	files["cluster.txt"] = string(text)
 	return files
 }
@@ -305,10 +285,7 @@ func TestExamples(t *testing.T) {
 // TestGolden: the numbers of one small experiment, to the last digit. A change
 // means that results have moved, which docs/CHANGELOG.md has to explain.
 func TestGolden(t *testing.T) {
-	status, stdout, stderr := weft(t, "run", "testdata/golden.toml", "--out", "-", "--quiet")
-	if status != exitSuccess {
-		t.Fatalf("status %d: %s", status, stderr)
-	}
+	stdout, _ := succeeds(t, "run", "testdata/golden.toml", "--out", "-", "--quiet")
 	golden(t, filepath.Join("testdata", "golden.csv"), []byte(stdout))
 }
 
@@ -316,19 +293,14 @@ func TestGolden(t *testing.T) {
 // its experiment names. On LogGOPS rank 1 ends at 1000 + o + L + o + 4095*G, with
 // the default o = 1500, L = 2500, G = 6.
 func TestDocumentedSchedule(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(root, "docs", "mpi.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := simtest.Must(os.ReadFile(filepath.Join(root, "docs", "mpi.md")))(t)
 	block := func(start string) string {
 		_, after, _ := strings.Cut(string(text), "```"+start)
 		inside, _, _ := strings.Cut(after, "```")
 		return inside
 	}
 	inFolder(t, map[string]string{"pair.goal": "num_ranks" + block("\nnum_ranks"), "pair.toml": "title" + block("toml\ntitle")})
-	if status, _, stderr := weft(t, "run", "pair.toml", "--out", "o"); status != exitSuccess {
-		t.Fatalf("status %d: %s", status, stderr)
-	}
+	succeeds(t, "run", "pair.toml", "--out", "o")
 	ranks, err := os.ReadFile("o/ranks.csv")
 	if err != nil || !strings.Contains(string(ranks), "\n0,loggops,1,1,31070\n") || strings.Count(string(ranks), "\n") != 1+2*3 {
 		t.Errorf("%v\n%s", err, ranks)
@@ -338,10 +310,7 @@ func TestDocumentedSchedule(t *testing.T) {
 // TestGallery: every picture of the gallery is a figure of the experiment that it is
 // named after, and stands under its name; the gallery shows all of them.
 func TestGallery(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(root, "docs", "gallery.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := simtest.Must(os.ReadFile(filepath.Join(root, "docs", "gallery.md")))(t)
 	pictures, err := filepath.Glob(filepath.Join(root, "docs", "gallery", "*.svg"))
 	if err != nil || len(pictures) < 10 {
 		t.Fatalf("%d pictures (%v)", len(pictures), err)
@@ -360,4 +329,115 @@ func TestGallery(t *testing.T) {
 			t.Errorf("examples/%s has no figure %s", example, figure)
 		}
 	}
+}
+
+var (
+	markdownLink = regexp.MustCompile(`!?\[[^\]]*\]\(([^()\s]*)\)`)
+	punctuation  = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
+	inlineCode   = regexp.MustCompile("`[^`]*`")
+)
+
+// TestLinks: every link of the documentation leads to a file of the repository, and
+// every anchor to a heading; every page but the README is linked to.
+func TestLinks(t *testing.T) {
+	pages := map[string][]string{} // lines without blocks of code
+	for _, pattern := range []string{"README.md", "docs/*.md"} {
+		names := simtest.Must(filepath.Glob(filepath.Join(root, pattern)))(t)
+		for _, name := range names {
+			text := simtest.Must(os.ReadFile(name))(t)
+			pages[filepath.Clean(name)] = prose(string(text))
+		}
+	}
+	headings := map[string]map[string]bool{}
+	for name, lines := range pages {
+		headings[name] = anchors(lines)
+	}
+	linked := map[string]bool{}
+	for name, lines := range pages {
+		for _, line := range lines {
+			for _, m := range markdownLink.FindAllStringSubmatch(inlineCode.ReplaceAllString(line, ""), -1) {
+				target, fragment, _ := strings.Cut(m[1], "#")
+				if strings.Contains(target, "://") || strings.HasPrefix(target, "mailto:") {
+					continue
+				}
+				file := name
+				if target != "" {
+					file = filepath.Join(filepath.Dir(name), filepath.FromSlash(target))
+				}
+				if file != name {
+					linked[file] = true
+				}
+				if _, err := os.Stat(file); err != nil {
+					t.Errorf("%s: %s leads nowhere", name, m[1])
+				} else if fragment != "" && !headings[file][fragment] && !hasID(file, fragment) {
+					t.Errorf("%s: %s has no heading for #%s", name, file, fragment)
+				}
+			}
+		}
+	}
+	for name := range pages {
+		if filepath.Base(name) != "README.md" && !linked[name] {
+			t.Errorf("no page leads to %s", name)
+		}
+	}
+	err := filepath.WalkDir(filepath.Join(root, "docs"), func(path string, entry fs.DirEntry, err error) error {
+		if path = filepath.Clean(path); err == nil && !entry.IsDir() && strings.HasSuffix(path, ".png") && !linked[path] {
+			t.Errorf("no page shows %s", path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// prose is a page without its blocks of code.
+func prose(page string) (lines []string) {
+	inside := false
+	for line := range strings.Lines(page) {
+		if strings.HasPrefix(strings.TrimSpace(line), "```") {
+			inside = !inside
+		} else if !inside && !strings.HasPrefix(line, "    ") {
+			lines = append(lines, strings.TrimRight(line, "\r\n"))
+		}
+	}
+	return lines
+}
+
+// anchors are the names of a page's headings, as forges make them; the second of the
+// same name has -1 behind it.
+func anchors(lines []string) map[string]bool {
+	all := map[string]bool{}
+	for _, line := range lines {
+		heading := strings.TrimLeft(line, "#")
+		if heading == line || !strings.HasPrefix(heading, " ") {
+			continue
+		}
+		name := strings.ToLower(strings.TrimSpace(heading))
+		name = strings.ReplaceAll(punctuation.ReplaceAllString(name, ""), " ", "-")
+		for i := 0; all[name]; i++ {
+			name = strings.TrimSuffix(name, "-"+string(rune('0'+i))) + "-" + string(rune('1'+i))
+		}
+		all[name] = true
+	}
+	return all
+}
+
+// TestAnchors: the rule for names of headings.
+func TestAnchors(t *testing.T) {
+	got := anchors([]string{"# A `b`, [c]", "## group patterns", "## group patterns", "#no", "text"})
+	for _, want := range []string{"a-b-c", "group-patterns", "group-patterns-1"} {
+		if !got[want] {
+			t.Errorf("no %s in %v", want, got)
+		}
+	}
+	if len(got) != 3 {
+		t.Errorf("%v", got)
+	}
+}
+
+// hasID tells whether a page of HTML has an element of that name.
+func hasID(file, name string) bool {
+	text, err := os.ReadFile(file)
+	return err == nil && strings.HasSuffix(file, ".html") && strings.Contains(string(text), ` id="`+name+`"`)
 }

@@ -5,10 +5,13 @@ package command
 import (
 	"bytes"
 	"context"
+	"io"
 	"os"
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // TestInterruptedInput: every command ends when it is told to, whatever it is waiting for
@@ -26,9 +29,7 @@ func TestInterruptedInput(t *testing.T) {
 	} {
 		t.Run(args, func(t *testing.T) {
 			inFolder(t, map[string]string{"x.toml": strings.Replace(small, "dims = [4, 4]\n", "", 1), "x.csv": "a\n"})
-			if err := os.Mkdir("folder", 0o777); err != nil {
-				t.Fatal(err)
-			}
+			simtest.Check(t, os.Mkdir("folder", 0o777))
 			for _, name := range []string{"pipe", "folder/manifest.json"} {
 				if err := syscall.Mkfifo(name, 0o600); err != nil {
 					t.Skip(err)
@@ -62,30 +63,36 @@ func TestInterruptedInput(t *testing.T) {
 
 // TestSignals: SIGINT and SIGTERM end the process that waits for its input.
 func TestSignals(t *testing.T) {
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := simtest.Must(os.Executable())(t)
 	for _, signal := range []os.Signal{syscall.SIGINT, syscall.SIGTERM} {
 		inFolder(t, nil)
 		if err := syscall.Mkfifo("pipe", 0o600); err != nil {
 			t.Skip(err)
 		}
-		p, err := os.StartProcess(self, []string{"weft", "check", "pipe"}, &os.ProcAttr{Env: append(os.Environ(), asCommand+"=1"), Files: []*os.File{nil, nil, nil}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		end, err := os.OpenFile("pipe", os.O_WRONLY, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := p.Signal(signal); err != nil {
-			t.Fatal(err)
-		}
+		p := simtest.Must(os.StartProcess(self, []string{"weft", "check", "pipe"}, &os.ProcAttr{Env: append(os.Environ(), asCommand+"=1"), Files: []*os.File{nil, nil, nil}}))(t)
+		end := simtest.Must(os.OpenFile("pipe", os.O_WRONLY, 0))(t)
+		simtest.Check(t, p.Signal(signal))
 		state, err := p.Wait()
 		end.Close()
 		if err != nil || state.ExitCode() != exitFailure {
 			t.Errorf("%v: %v, %v", signal, state, err)
 		}
+	}
+}
+
+// TestCheckReadsOnce: an experiment may come through a pipe.
+func TestCheckReadsOnce(t *testing.T) {
+	inFolder(t, nil)
+	if err := syscall.Mkfifo("pipe", 0o600); err != nil {
+		t.Skip(err)
+	}
+	go func() {
+		if end, err := os.OpenFile("pipe", os.O_WRONLY, 0); err == nil {
+			io.WriteString(end, small+"[quick]\n\"measure.window\" = 100\n")
+			end.Close()
+		}
+	}()
+	if status, stdout, stderr := weft(t, "check", "pipe"); status != exitSuccess || !strings.HasPrefix(stdout, "pipe: valid, 2 points") {
+		t.Errorf("status %d: %s%s", status, stdout, stderr)
 	}
 }

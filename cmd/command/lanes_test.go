@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // fourHosts is two switches with two hosts each and one cable between them.
@@ -55,18 +57,14 @@ func TestServiceLevels(t *testing.T) {
 	}
 	inFolder(t, map[string]string{"net.json": fourHosts, "net.psl": levels.String(), "qos.toml": qualityOfService,
 		"plain.toml": "kind = \"traffic\"\n[topology]\ntype = \"file\"\npath = \"net.json\"\n[routing]\ntype = \"table\"\n"})
-	if status, _, stderr := weft(t, "topology", "plain.toml", "--lfts", "net.lfts"); status != exitSuccess {
-		t.Fatal(stderr)
-	}
+	succeeds(t, "topology", "plain.toml", "--lfts", "net.lfts")
 	shares := func(settings ...string) (flits [2]float64) {
 		t.Helper()
 		args := []string{"run", "qos.toml", "--out", "results", "--force", "--quiet"}
 		for _, s := range settings {
 			args = append(args, "--set", s)
 		}
-		if status, stdout, stderr := weft(t, args...); status != exitSuccess {
-			t.Fatal(stdout, stderr)
-		}
+		succeeds(t, args...)
 		rows := readRows(t, "results/levels.csv")
 		if len(rows) != 2 {
 			t.Fatal(rows)
@@ -117,25 +115,17 @@ func TestServiceLevels(t *testing.T) {
 		{"switch.flow_control=wormhole", "switch.flow_control = wormhole: want cut-through"},
 		{"routing.vlarb=net.psl", "net.psl:1: "},
 	} {
-		if status, _, stderr := weft(t, "check", "qos.toml", "--set", c.set); status != exitUsage || !strings.Contains(stderr, c.want) {
-			t.Errorf("%s: status %d, %s", c.set, status, stderr)
-		}
+		refuses(t, c.want, "check", "qos.toml", "--set", c.set)
 	}
 }
 
 // readRows reads a table of results, each row by column.
 func readRows(t *testing.T, path string) (list []map[string]string) {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := simtest.Must(os.ReadFile(path))(t)
 	in := csv.NewReader(strings.NewReader(string(text)))
 	in.Comment = '#'
-	rows, err := in.ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := simtest.Must(in.ReadAll())(t)
 	for _, cells := range rows[1:] {
 		row := map[string]string{}
 		for i, name := range rows[0] {

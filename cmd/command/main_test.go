@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // weft runs the command in an empty folder and returns what it left.
@@ -18,14 +20,30 @@ func weft(t *testing.T, args ...string) (status int, stdout, stderr string) {
 	return status, out.String(), err.String()
 }
 
+// succeeds runs the command, which has to succeed.
+func succeeds(t *testing.T, args ...string) (stdout, stderr string) {
+	t.Helper()
+	status, stdout, stderr := weft(t, args...)
+	if status != exitSuccess {
+		t.Fatalf("weft %s: status %d: %s%s", strings.Join(args, " "), status, stdout, stderr)
+	}
+	return stdout, stderr
+}
+
+// refuses runs the command, which has to refuse what it is given, and to say why.
+func refuses(t *testing.T, why string, args ...string) {
+	t.Helper()
+	if status, stdout, stderr := weft(t, args...); status != exitUsage || !strings.Contains(stderr, why) {
+		t.Errorf("weft %s: status %d\n%s%s\nwant\n%s", strings.Join(args, " "), status, stdout, stderr, why)
+	}
+}
+
 // inFolder changes to a new folder with the given files.
 func inFolder(t *testing.T, files map[string]string) {
 	t.Helper()
 	t.Chdir(t.TempDir())
 	for name, text := range files {
-		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, os.WriteFile(name, []byte(text), 0o644))
 	}
 }
 
@@ -33,15 +51,12 @@ func inFolder(t *testing.T, files map[string]string) {
 func left(t *testing.T) string {
 	t.Helper()
 	var names []string
-	err := filepath.WalkDir(".", func(path string, entry os.DirEntry, err error) error {
+	simtest.Check(t, filepath.WalkDir(".", func(path string, entry os.DirEntry, err error) error {
 		if err == nil && !entry.IsDir() {
 			names = append(names, path)
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return strings.Join(names, " ")
 }
 
@@ -106,12 +121,8 @@ func TestBadInput(t *testing.T) {
 		})
 	}
 	inFolder(t, nil)
-	if status, _, stderr := weft(t, "run", "examples/quickstrat"); status != exitUsage || !strings.Contains(stderr, `(did you mean "examples/quickstart"?)`) {
-		t.Errorf("status %d: %s", status, stderr)
-	}
-	if status, _, stderr := weft(t, "run"); status != exitUsage || !strings.Contains(stderr, "takes FILE..., and got nothing") {
-		t.Errorf("status %d: %s", status, stderr)
-	}
+	refuses(t, `(did you mean "examples/quickstart"?)`, "run", "examples/quickstrat")
+	refuses(t, "takes FILE..., and got nothing", "run")
 }
 
 // TestSeveralBadFiles: the problems of all files come together.
@@ -121,9 +132,7 @@ func TestSeveralBadFiles(t *testing.T) {
 	if status != exitUsage || !strings.Contains(stderr, "a.toml:1:1: x is not") || !strings.Contains(stderr, "b.toml:2:1: traffic.load = 2: want 0 to 1") {
 		t.Errorf("status %d:\n%s", status, stderr)
 	}
-	if err := os.WriteFile("c.toml", []byte(small), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, os.WriteFile("c.toml", []byte(small), 0o644))
 	status, stdout, stderr := weft(t, "check", "a.toml", "c.toml")
 	if status != exitUsage || !strings.HasSuffix(stderr, "a.toml: not valid, 1 problem: it cannot run\n") || !strings.HasPrefix(stdout, "c.toml: valid, 2 points") {
 		t.Errorf("status %d:\n%s%s", status, stdout, stderr)
@@ -134,9 +143,7 @@ func TestSeveralBadFiles(t *testing.T) {
 // in a page begins a line that troff would take for itself.
 func TestManualPages(t *testing.T) {
 	inFolder(t, nil)
-	if status, _, stderr := weft(t, "man", "-o", "share"); status != exitSuccess {
-		t.Fatal(stderr)
-	}
+	succeeds(t, "man", "-o", "share")
 	files := left(t)
 	for _, name := range []string{"weft.1", "weft-run.1", "weft-check.1", "weft-explain.1", "weft-reproduce.1", "weft-completion.1"} {
 		if !strings.Contains(files, "share/man1/"+name) {
@@ -144,10 +151,7 @@ func TestManualPages(t *testing.T) {
 		}
 	}
 	for name := range strings.FieldsSeq(files) {
-		page, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		page := simtest.Must(os.ReadFile(name))(t)
 		for line := range strings.Lines(string(page)) {
 			word, _, _ := strings.Cut(strings.TrimSpace(line), " ")
 			if strings.HasPrefix(word, ".") && !strings.Contains(".TH .SH .SS .PP .TP .RS .RE .nf .fi .nh .EX .EE", word) || strings.HasPrefix(word, "'") {
@@ -159,17 +163,13 @@ func TestManualPages(t *testing.T) {
 	if err != nil || !strings.Contains(string(page), "\\fB-j\\fP, \\fB--jobs\\fP=0\n\tpoints computed side by side") || !strings.Contains(string(page), "weft run examples/quickstart") {
 		t.Errorf("%v\n%s", err, page)
 	}
-	if status, _, stderr := weft(t, "man", "rnu"); status != exitUsage || !strings.Contains(stderr, "unknown command \"rnu\"") {
-		t.Errorf("status %d: %s", status, stderr)
-	}
+	refuses(t, "unknown command \"rnu\"", "man", "rnu")
 }
 
 // TestInitIsNew: a file that exists is left alone.
 func TestInitIsNew(t *testing.T) {
 	inFolder(t, map[string]string{"mine.toml": "# mine\n"})
-	if status, _, stderr := weft(t, "init", "traffic", "-o", "mine.toml"); status != exitUsage || !strings.Contains(stderr, "is there already") {
-		t.Errorf("status %d: %s", status, stderr)
-	}
+	refuses(t, "is there already", "init", "traffic", "-o", "mine.toml")
 	if text, err := os.ReadFile("mine.toml"); err != nil || string(text) != "# mine\n" {
 		t.Errorf("%s, %v", text, err)
 	}
@@ -187,20 +187,13 @@ func TestRun(t *testing.T) {
 	if got := strings.ReplaceAll(left(t), "results/small/", ""); got != want+" small.toml" {
 		t.Errorf("left %s", got)
 	}
-	results, err := os.ReadFile("results/small/results.csv")
-	if err != nil {
-		t.Fatal(err)
-	}
+	results := simtest.Must(os.ReadFile("results/small/results.csv"))(t)
 	status, stdout, stderr = weft(t, "run", "--out", "-", "--jobs", "1", "--quiet", "results/small/resolved.toml")
 	if status != exitSuccess || stderr != "" || stdout != string(results) {
 		t.Errorf("the resolved file gives (status %d)\n%s%s\nwant\n%s", status, stdout, stderr, results)
 	}
-	if status, _, stderr := weft(t, "plot", "results/small/results.csv", "--y", "accepted_load", "-o", "a.pdf"); status != exitSuccess {
-		t.Errorf("plot: status %d: %s", status, stderr)
-	}
-	if status, _, stderr := weft(t, "plot", "results/small/results.csv", "--y", "acepted_load"); status != exitUsage || !strings.Contains(stderr, `(did you mean "accepted_load"?)`) {
-		t.Errorf("plot: status %d: %s", status, stderr)
-	}
+	succeeds(t, "plot", "results/small/results.csv", "--y", "accepted_load", "-o", "a.pdf")
+	refuses(t, `(did you mean "accepted_load"?)`, "plot", "results/small/results.csv", "--y", "acepted_load")
 }
 
 // TestAllowDeadlock: what is refused above runs with the flag, and a network
@@ -237,9 +230,7 @@ func TestAllowDeadlockInFile(t *testing.T) {
 			t.Errorf("%v: manifest: %v\n%s", more, err, text)
 		}
 	}
-	if status, _, stderr := weft(t, "report", "x", "-o", "x.html"); status != exitSuccess {
-		t.Fatalf("report: status %d: %s", status, stderr)
-	}
+	succeeds(t, "report", "x", "-o", "x.html")
 	page, err := os.ReadFile("x.html")
 	if err != nil || !strings.Contains(string(page), "Was allowed to deadlock:</p>\n<pre>dor on torus can deadlock: a cycle of 4 channels (exact)\n  switch 0 port 1 holds VC 0") {
 		t.Errorf("report: %v", err)
@@ -268,9 +259,7 @@ func TestInterrupted(t *testing.T) {
 	if status != exitFailure || !strings.Contains(err.String(), "interrupted: 0 of 2 points of small.toml are finished and safe in results/small; go on with the same command and --resume") {
 		t.Errorf("status %d: %s", status, err.String())
 	}
-	if status, _, stderr := weft(t, "run", "small.toml", "--resume"); status != exitSuccess {
-		t.Errorf("resume: status %d: %s", status, stderr)
-	}
+	succeeds(t, "run", "small.toml", "--resume")
 }
 
 // TestInformation: the commands that only print.
@@ -303,9 +292,7 @@ func TestInformation(t *testing.T) {
 	}
 	for _, format := range []string{"json", "ibnetdiscover", "ibsim"} {
 		file := filepath.Join(t.TempDir(), "net")
-		if status, _, stderr := weft(t, "topology", "small.toml", "--format", format, "-o", file); status != exitSuccess {
-			t.Errorf("%s: %s", format, stderr)
-		}
+		succeeds(t, "topology", "small.toml", "--format", format, "-o", file)
 		if status, stdout, stderr := weft(t, "topology", file); status != exitSuccess || !strings.HasPrefix(stdout, "switches   16\nterminals  16\nlinks      32 between switches\ndiameter   4 (counted)\n") {
 			t.Errorf("%s read back: %s%s", format, stdout, stderr)
 		}
@@ -318,9 +305,7 @@ func TestInformation(t *testing.T) {
 		{"atlas --radix 2", "no family has a network of at least 1000 terminals (--terminals) on switches of at most 2 ports (--radix)"},
 		{"frobnicate", `unknown command "frobnicate" for "weft"`},
 	} {
-		if status, _, stderr := weft(t, strings.Fields(c.args)...); status != exitUsage || !strings.Contains(stderr, c.want) {
-			t.Errorf("weft %s: status %d\n%s", c.args, status, stderr)
-		}
+		refuses(t, c.want, strings.Fields(c.args)...)
 	}
 	if got := left(t); got != "small.toml" {
 		t.Errorf("left %s", got)

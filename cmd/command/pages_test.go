@@ -12,15 +12,13 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // TestTutorialNumbers: the tables of docs/tutorial.md are what its experiment gives, to
 // the digits that they show.
 func TestTutorialNumbers(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join(root, "docs", "tutorial.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := simtest.Must(os.ReadFile(filepath.Join(root, "docs", "tutorial.md")))(t)
 	inFolder(t, documentedFiles(string(page)))
 	for _, c := range []struct {
 		args   string
@@ -31,14 +29,8 @@ func TestTutorialNumbers(t *testing.T) {
 		{"--set sweep.traffic.load=[0.1,0.3]", "| `routing.type` | `traffic.load` | `accepted_load` | `latency_mean_ns` | `state` |", 2, 6},
 		{"--set routing.type=ugal-l --set sweep.traffic.load=[0.3] --set sweep.switch.buffer_flits=[8,16,32,64]", "| `switch.buffer_flits` | `latency_mean_ns` | `latency_p99_ns` |", 1, 4},
 	} {
-		status, stdout, stderr := weft(t, append([]string{"run", "neighbours.toml", "--out", "-", "--quiet"}, strings.Fields(c.args)...)...)
-		if status != exitSuccess {
-			t.Fatal(stderr)
-		}
-		results, err := experiments.ReadTable("results", strings.NewReader(stdout))
-		if err != nil {
-			t.Fatal(err)
-		}
+		stdout, _ := succeeds(t, append([]string{"run", "neighbours.toml", "--out", "-", "--quiet"}, strings.Fields(c.args)...)...)
+		results := simtest.Must(experiments.ReadTable("results", strings.NewReader(stdout)))(t)
 		_, body, found := strings.Cut(string(page), c.header+"\n|---")
 		if !found {
 			t.Fatalf("no table %s", c.header)
@@ -60,10 +52,7 @@ func TestTutorialNumbers(t *testing.T) {
 				t.Fatalf("%s: %d rows (%v)", line, len(row.Rows), err)
 			}
 			for i := c.keys; i < len(cells); i++ {
-				at, err := row.Column(columns[i])
-				if err != nil {
-					t.Fatal(err)
-				}
+				at := simtest.Must(row.Column(columns[i]))(t)
 				if got := row.Rows[0][at]; !sameDigits(got, cells[i]) {
 					t.Errorf("%s: %s is %s", line, columns[i], got)
 				}
@@ -90,36 +79,19 @@ func sameDigits(cell, shown string) bool {
 // TestJobsNumbers: the slowdowns and latencies in docs/jobs.md are what its commands give, and what is put
 // down to the checkpoint, to the digits that they show.
 func TestJobsNumbers(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(root, "docs", "jobs.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := simtest.Must(os.ReadFile(filepath.Join(root, "docs", "jobs.md")))(t)
 	page := string(text)
-	docs, err := filepath.Abs(filepath.Join(root, "docs"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	docs := simtest.Must(filepath.Abs(filepath.Join(root, "docs")))(t)
 	inFolder(t, withCluster(t, documentedFiles(page)))
 	column := func(file string, key map[string]string, name string) (sum float64) {
-		f, err := os.Open(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := simtest.Must(os.Open(file))(t)
 		defer f.Close()
-		table, err := experiments.ReadTable(file, f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if table, err = table.Where(key); err != nil {
-			t.Fatal(err)
-		}
+		table := simtest.Must(experiments.ReadTable(file, f))(t)
+		table = simtest.Must(table.Where(key))(t)
 		for _, row := range table.Rows {
 			for i, c := range table.Columns {
 				if c == name {
-					x, err := strconv.ParseFloat(row[i], 64)
-					if err != nil {
-						t.Fatal(err)
-					}
+					x := simtest.Must(strconv.ParseFloat(row[i], 64))(t)
 					sum += x
 				}
 			}
@@ -135,9 +107,7 @@ func TestJobsNumbers(t *testing.T) {
 		return column(dir+"/jobs.csv", map[string]string{"job": job}, name)
 	}
 	for _, command := range shellCommands(page) {
-		if status, _, stderr := weft(t, command...); status != exitSuccess {
-			t.Fatal(stderr)
-		}
+		succeeds(t, command...)
 		if command[0] != "run" {
 			continue
 		}
@@ -152,10 +122,7 @@ func TestJobsNumbers(t *testing.T) {
 		return column("scattered/job_blame.csv", map[string]string{"job": job, "slowed_by": "checkpoint"}, "slowdown")
 	}
 	shown(fmt.Sprintf("slows the solver by %.2f and the transpose by %.2f", blamed("solver"), blamed("transpose")))
-	picture, err := os.ReadFile("scattered/who.svg")
-	if err != nil {
-		t.Fatal(err)
-	}
+	picture := simtest.Must(os.ReadFile("scattered/who.svg"))(t)
 	golden(t, filepath.Join(docs, "jobs.svg"), picture)
 	cable := map[string]string{"job": "solver", "slowed_by": "checkpoint", "from": "MF0;ib2:SX6036/U1 port 35", "to": "MF0;ib7:SX6036/U1 port 7"}
 	shown(fmt.Sprintf("%.0f %% lie at\none cable, `%s` to `%s`", 100*column("scattered/job_blame.csv", cable, "share"), cable["from"], cable["to"]))
@@ -185,10 +152,7 @@ func withoutCache(m *testing.M) int {
 // commandInPath puts this test binary into the path as weft.
 func commandInPath(t *testing.T) {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := simtest.Must(os.Executable())(t)
 	bin := t.TempDir()
 	if err := os.Symlink(self, filepath.Join(bin, "weft")); err != nil {
 		t.Skipf("cannot make a link: %v", err)
@@ -200,10 +164,7 @@ func commandInPath(t *testing.T) {
 // TestScripting runs the blocks of docs/scripting.md, in order and in one
 // folder, as they stand: shell, Python and a makefile.
 func TestScripting(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(root, "docs", "scripting.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := simtest.Must(os.ReadFile(filepath.Join(root, "docs", "scripting.md")))(t)
 	commandInPath(t)
 	t.Chdir(t.TempDir())
 	said := map[string]string{}
@@ -218,9 +179,7 @@ func TestScripting(t *testing.T) {
 		case "python":
 			command = []string{"python3", "-c", code}
 		case "makefile":
-			if err := os.WriteFile("Makefile", []byte(code+"\n"), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			simtest.Check(t, os.WriteFile("Makefile", []byte(code+"\n"), 0o644))
 			command = []string{"make"}
 		default:
 			t.Fatalf("block in %q", language)
@@ -253,10 +212,7 @@ func TestScripting(t *testing.T) {
 // TestNotebook: the cells of docs/results.ipynb are Python, and run one after the other
 // where pandas is at hand; its columns are there in any case.
 func TestNotebook(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(root, "docs", "results.ipynb"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := simtest.Must(os.ReadFile(filepath.Join(root, "docs", "results.ipynb")))(t)
 	var notebook struct {
 		Cells []struct {
 			Type    string            `json:"cell_type"`
@@ -264,9 +220,7 @@ func TestNotebook(t *testing.T) {
 			Outputs []json.RawMessage `json:"outputs"`
 		} `json:"cells"`
 	}
-	if err := json.Unmarshal(text, &notebook); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, json.Unmarshal(text, &notebook))
 	var code strings.Builder
 	cells := 0
 	for _, c := range notebook.Cells {
@@ -294,9 +248,7 @@ func TestNotebook(t *testing.T) {
 		}
 		return err
 	}
-	if err := python("-m", "py_compile", "cells.py"); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, python("-m", "py_compile", "cells.py"))
 	libraries := func(path string) bool {
 		return exec.CommandContext(t.Context(), path, "-c", "import pandas, matplotlib").Run() == nil
 	}
@@ -308,15 +260,9 @@ func TestNotebook(t *testing.T) {
 		if os.Getenv("WEFT_TEST_REPORT") != "" {
 			t.Error("needs pandas and matplotlib (Debian packages python3-pandas and python3-matplotlib)")
 		}
-		status, _, stderr := weft(t, "run", "examples/torus", "--quick", "--quiet", "--format", "csv,jsonl", "--set", "measure.links=true", "--out", "torus")
-		if status != exitSuccess {
-			t.Fatal(stderr)
-		}
+		succeeds(t, "run", "examples/torus", "--quick", "--quiet", "--format", "csv,jsonl", "--set", "measure.links=true", "--out", "torus")
 		for name, columns := range map[string][]string{"results": {"traffic.pattern", "traffic.load", "accepted_load", "latency_p99_ns", "state"}, "links": {"from", "to", "flits_per_cycle"}} {
-			table, err := os.ReadFile("torus/" + name + ".csv")
-			if err != nil {
-				t.Fatal(err)
-			}
+			table := simtest.Must(os.ReadFile("torus/" + name + ".csv"))(t)
 			header, _, _ := strings.Cut(string(table), "\n")
 			for _, c := range columns {
 				if !strings.Contains(","+header+",", ","+c+",") {
@@ -329,5 +275,129 @@ func TestNotebook(t *testing.T) {
 	t.Setenv("MPLBACKEND", "Agg")
 	if err := python("cells.py"); err != nil {
 		t.Error(err)
+	}
+}
+
+const meshOfTwo = `kind = "traffic"
+[topology]
+type = "mesh"
+dims = [3, 3]
+[routing]
+type = "dor"
+`
+
+// A network and its tables, written as a cluster's tools would, are simulated as what
+// they are; damaged tables are named by file and line, with status 2.
+func TestForwardingTables(t *testing.T) {
+	inFolder(t, map[string]string{"mesh.toml": meshOfTwo, "cluster.toml": "kind = \"traffic\"\n[topology]\ntype = \"ibnetdiscover\"\npath = \"cluster.ibnetdiscover\"\n[routing]\ntype = \"lft\"\ntables = \"cluster.lfts\"\n"})
+	if status, stdout, stderr := weft(t, "topology", "mesh.toml", "-o", "cluster.ibnetdiscover", "--lfts", "cluster.lfts"); status != exitSuccess || stdout+stderr != "" {
+		t.Fatal(status, stdout, stderr)
+	}
+	// Dimension order on a mesh: 24 channels between switches, and no cycle.
+	if status, stdout, stderr := weft(t, "check", "cluster.toml"); status != exitSuccess || !strings.Contains(stdout, "free from deadlock: 24 channels") {
+		t.Error(status, stdout, stderr)
+	}
+	// The tables of the tables are the tables.
+	succeeds(t, "topology", "cluster.toml", "--lfts", "again.lfts")
+	text := simtest.Must(os.ReadFile("cluster.lfts"))(t)
+	if again, err := os.ReadFile("again.lfts"); err != nil || string(again) != string(text) {
+		t.Errorf("%v\n%s\nwant\n%s", err, again, text)
+	}
+	lines := strings.SplitAfter(string(text), "\n")
+	for _, c := range []struct {
+		name, text string
+		want       string
+	}{
+		{"cut", strings.Join(lines[:5], ""), "cluster.lfts:5: the file ends within the table of S0\n"},
+		{"LID", strings.Replace(string(text), "0x0002 ", "0xd002 ", 1), "cluster.lfts:3: LID 0xd002: want 0x0001 to 0xbfff\n"},
+		{"port", strings.Replace(string(text), "0x0002 002", "0x0002 007", 1), "cluster.lfts:3: S0 has no cable at port 7\n"},
+		{"circle", strings.Replace(string(text), "0x0001 003", "0x0001 002", 1), "cluster.lfts:22: packets for H0 go round in a circle: S1 port 2, S2 port 2\n"},
+	} {
+		simtest.Check(t, os.WriteFile("cluster.lfts", []byte(c.text), 0o644))
+		refuses(t, c.want, "run", "cluster.toml")
+	}
+	// Random choices are no tables.
+	refuses(t, "tables by destination cannot say this", "topology", "mesh.toml", "--set", "routing.type=table", "--set", "routing.ties=random", "--lfts", "x")
+	refuses(t, "need an experiment file", "topology", "cluster.ibnetdiscover", "--lfts", "x")
+	if status, _, stderr := weft(t, "topology", "mesh.toml", "--set", "topology.type=torus", "--set", "topology.dims=[5]", "--lfts", "ring.lfts"); status != exitSuccess || !strings.Contains(stderr, "warning: on one virtual lane these tables can deadlock (a cycle of 5 channels (exact))") {
+		t.Error(status, stderr)
+	}
+}
+
+// TestCompare: exit status 0 without a significant difference, 1 with, 2 where
+// there is nothing to compare.
+func TestCompare(t *testing.T) {
+	const head = "point,mode,load,seed,replications,latency_mean_ns,latency_ci95_ns\n"
+	inFolder(t, map[string]string{
+		"a.csv": head + "0,x,0.1,1,1,10,0.1\n1,x,0.2,1,1,20,0.1\n",
+		"b.csv": head + "0,x,0.1,1,1,10,0.1\n1,x,0.2,1,1,22,0.1\n",
+		"c.csv": head + "0,x,0.1,1,1,10,0.1\n1,y,0.1,1,1,12,0.1\n2,z,0.1,1,1,10,0.1\n",
+	})
+	for _, c := range []struct {
+		args   string
+		status int
+		want   string // in both outputs together
+	}{
+		{"a.csv a.csv", exitSuccess, "0 of 2 differences are significant"},
+		{"a.csv b.csv", exitFailure, "1 of 2 differences are significant (Welch's t test"},
+		{"a.csv b.csv --format csv", exitFailure, "baseline,variant,mode,load,a,b,difference,difference_ci95,relative,method,t,degrees_of_freedom,p,p_holm,judgement\na.csv,b.csv,x,0.1,10,10,0,"},
+		{"c.csv --between mode", exitFailure, "latency_mean_ns of y (b) against x (a)"},
+		{"c.csv --between mode", exitFailure, "latency_mean_ns of z (b) against x (a)"},
+		{"a.csv c.csv", exitSuccess, "1 only in a\n2 only in b\n"},
+		{"a.csv b.csv --by load,mode", exitFailure, "load  mode  a"},
+		{"a.csv", exitUsage, "weft: one table: name a second"},
+		{"a.csv b.csv --between mode", exitUsage, "--between compares variants within one table"},
+		{"a.csv --between mode", exitUsage, "a.csv: mode has one value"},
+		{"a.csv --between mdoe", exitUsage, `(did you mean "mode"?)`},
+		{"a.csv d.csv", exitUsage, "d.csv: no such file"},
+		{"a.csv b.csv --metric x", exitUsage, `no column "x"`},
+		{"a.csv b.csv --format xml", exitUsage, "want text or csv"},
+	} {
+		status, stdout, stderr := weft(t, append([]string{"compare"}, strings.Fields(c.args)...)...)
+		if status != c.status || !strings.Contains(stdout+stderr, c.want) {
+			t.Errorf("weft compare %s: status %d, want %d\n%s%s", c.args, status, c.status, stdout, stderr)
+		}
+	}
+}
+
+// Every workload is a file that loads; the smallest one runs in a process of
+// its own, and its table compares with itself.
+func TestBench(t *testing.T) {
+	out, status := weftProcess(t, "bench", "--format", "csv", "multicast-10496")
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	if status != exitSuccess || len(lines) != 2 || lines[0] != strings.Join(experiments.BenchColumns, ",") || !strings.HasPrefix(lines[1], "multicast-10496,event,") {
+		t.Fatalf("status %d: %s", status, out)
+	}
+	path := filepath.Join(t.TempDir(), "a.csv")
+	simtest.Check(t, os.WriteFile(path, []byte(out), 0o644))
+	out, status = weftProcess(t, "bench", "--compare", path+","+path)
+	if status != exitSuccess || !strings.Contains(out, " 1.000\n") {
+		t.Errorf("status %d: %s", status, out)
+	}
+	for _, args := range [][]string{{"bench", "no-such"}, {"bench", "--format", "x"}, {"bench", "--compare", path}, {"bench", "--compare", path + ",none.csv"}} {
+		if out, status := weftProcess(t, args...); status != exitUsage {
+			t.Errorf("%v: status %d: %s", args, status, out)
+		}
+	}
+}
+
+// TestNullOutput: a program that starts weft and wants nothing of what it prints gives it
+// /dev/null, which many (Python's subprocess.DEVNULL, service managers) open for reading and
+// writing. That is meant: no error, nothing on standard error.
+func TestNullOutput(t *testing.T) {
+	inFolder(t, map[string]string{"x.toml": small})
+	self := simtest.Must(os.Executable())(t)
+	for _, mode := range []int{os.O_WRONLY, os.O_RDWR} {
+		null := simtest.Must(os.OpenFile(os.DevNull, mode, 0))(t)
+		defer null.Close()
+		for _, args := range []string{"list kinds", "version", "--help", "check x.toml", "topology x.toml", "run x.toml --out - --quiet"} {
+			c := exec.Command(self, strings.Fields(args)...)
+			c.Env = append(os.Environ(), asCommand+"=1")
+			var stderr strings.Builder
+			c.Stdin, c.Stdout, c.Stderr = null, null, &stderr
+			if err := c.Run(); err != nil || stderr.Len() > 0 {
+				t.Errorf("weft %s: %v\n%s", args, err, &stderr)
+			}
+		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // judgedRow is a row of docs/verdicts.csv, the verdicts.csv of a full run of weft
@@ -26,26 +27,14 @@ type judgedRow struct {
 // readVerdicts reads docs/verdicts.csv and checks that it is whole: every target
 // once, as it stands in the data, and judged as it would be today.
 func readVerdicts(t *testing.T) []judgedRow {
-	file, err := os.Open(filepath.Join(root, "docs", "verdicts.csv"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := simtest.Must(os.Open(filepath.Join(root, "docs", "verdicts.csv")))(t)
 	defer file.Close()
-	table, err := experiments.ReadTable("verdicts.csv", file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := simtest.Must(experiments.ReadTable("verdicts.csv", file))(t)
 	if want := experiments.VerdictTable(nil).Columns; !slices.Equal(table.Columns, want) {
 		t.Fatalf("columns %v, want %v", table.Columns, want)
 	}
-	measured, err := table.Numbers("measured")
-	if err != nil {
-		t.Fatal(err)
-	}
-	half, err := table.Numbers("ci95")
-	if err != nil {
-		t.Fatal(err)
-	}
+	measured := simtest.Must(table.Numbers("measured"))(t)
+	half := simtest.Must(table.Numbers("ci95"))(t)
 	byID := map[string]judgedRow{}
 	for i, cells := range table.Rows {
 		byID[cells[0]] = judgedRow{measured: measured[i], half: half[i], verdict: cells[len(cells)-2], note: cells[len(cells)-1], rests: cells[len(cells)-4], variant: cells[len(cells)-3]}
@@ -77,10 +66,7 @@ func readVerdicts(t *testing.T) []judgedRow {
 func TestPapersPage(t *testing.T) {
 	rows := readVerdicts(t)
 	path := filepath.Join(root, "docs", "papers.md")
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := simtest.Must(os.ReadFile(path))(t)
 	block := regexp.MustCompile(`(?s)<!-- verdicts: (\S+) -->\n.*?<!-- end of verdicts -->`)
 	page := block.ReplaceAllStringFunc(string(text), func(found string) string {
 		name := block.FindStringSubmatch(found)[1]
@@ -223,10 +209,7 @@ func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
 
 // TestTrials: docs/papers-tried.csv names experiments that there are.
 func TestTrials(t *testing.T) {
-	table, err := experiments.ReadTableFile(filepath.Join(root, "docs", "papers-tried.csv"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := simtest.Must(experiments.ReadTableFile(filepath.Join(root, "docs", "papers-tried.csv")))(t)
 	if want := []string{"paper", "experiment", "case", "quantity", "value", "ci95"}; !slices.Equal(table.Columns, want) {
 		t.Fatalf("columns %v, want %v", table.Columns, want)
 	}

@@ -1,19 +1,25 @@
 package command
 
 import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // TestReport: a result folder becomes a page; a folder without results is
 // refused.
 func TestReport(t *testing.T) {
 	inFolder(t, map[string]string{"small.toml": small})
-	if status, _, stderr := weft(t, "run", "small.toml", "--quiet"); status != exitSuccess {
-		t.Fatalf("status %d: %s", status, stderr)
-	}
+	succeeds(t, "run", "small.toml", "--quiet")
 	if status, _, stderr := weft(t, "report", "results"); status != exitSuccess || stderr != "results/report.html\n" {
 		t.Errorf("status %d: %s", status, stderr)
 	}
@@ -23,9 +29,7 @@ func TestReport(t *testing.T) {
 	if page, err := os.ReadFile("r.html"); err != nil || !strings.Contains(string(page), "<h1>small</h1>") {
 		t.Errorf("page: %v\n%s", err, page)
 	}
-	if status, _, stderr := weft(t, "report", "."+string(filepath.Separator)+"nothing"); status != exitUsage || !strings.Contains(stderr, "cannot be read") {
-		t.Errorf("status %d: %s", status, stderr)
-	}
+	refuses(t, "cannot be read", "report", "."+string(filepath.Separator)+"nothing")
 }
 
 // TestPlot: a table draws the same figure as the file that it comes from; its
@@ -33,20 +37,13 @@ func TestReport(t *testing.T) {
 func TestPlot(t *testing.T) {
 	text := strings.Replace(small, "[0.1, 0.2]", "[0.1, 0.2]\n\"switch.vcs\" = [2, 4]\nseed = [1, 2, 3]", 1)
 	inFolder(t, map[string]string{"small.toml": "title = \"small\"\n" + text})
-	if status, _, stderr := weft(t, "run", "small.toml", "--out", "o", "--quiet"); status != exitSuccess {
-		t.Fatal(stderr)
-	}
+	succeeds(t, "run", "small.toml", "--out", "o", "--quiet")
 	picture := func(name string) string {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := simtest.Must(os.ReadFile(name))(t)
 		return string(text)
 	}
 	for _, x := range []string{"offered_load", "traffic.load"} {
-		if status, _, stderr := weft(t, "plot", "o/results.csv", "--x", x, "--title", "small", "-o", "a.svg"); status != exitSuccess {
-			t.Fatal(stderr)
-		}
+		succeeds(t, "plot", "o/results.csv", "--x", x, "--title", "small", "-o", "a.svg")
 		if got := picture("a.svg"); got != picture("o/latency.svg") {
 			t.Errorf("over %s: another figure than that of the run", x)
 		}
@@ -83,15 +80,11 @@ func TestPlotOptions(t *testing.T) {
 	keys := "names = { \"2\" = \"two\" }\norder = [\"4\"]\nannotate = [\"bound\", \"knee\"]\nsize = \"one-column\"\nx_range = [0, 0.5]\nintervals = \"bars\"\npanels = \"switch.vcs\"\ncolour_by = \"switch.vcs\"\n"
 	text := strings.NewReplacer("[0.1, 0.2]", "[0.1, 0.2]\n\"switch.vcs\" = [2, 4]", "[4, 4]", "[8]").Replace(small) + "title = \"small\"\n" + keys
 	inFolder(t, map[string]string{"small.toml": text})
-	if status, _, stderr := weft(t, "run", "small.toml", "--out", "o", "--quiet"); status != exitSuccess {
-		t.Fatal(stderr)
-	}
+	succeeds(t, "run", "small.toml", "--out", "o", "--quiet")
 	options := []string{"plot", "o/results.csv", "--title", "small", "--name", "2=two", "--order", "4", "--annotate", "bound,knee", "--size", "one-column",
 		"--x-range", "0,0.5", "--intervals", "bars", "--panels", "switch.vcs", "--colour-by", "switch.vcs"}
 	for ending, of := range map[string]string{".svg": "o/latency.svg", ".csv": "o/latency.data.csv"} {
-		if status, _, stderr := weft(t, append(options, "-o", "a"+ending)...); status != exitSuccess {
-			t.Fatal(stderr)
-		}
+		succeeds(t, append(options, "-o", "a"+ending)...)
 		got, err := os.ReadFile("a" + ending)
 		want, err2 := os.ReadFile(of)
 		if err != nil || err2 != nil || string(got) != string(want) {
@@ -101,4 +94,197 @@ func TestPlotOptions(t *testing.T) {
 	if picture, err := os.ReadFile("a.svg"); err != nil || !strings.Contains(string(picture), ">two<") {
 		t.Errorf("%v: no panel \"two\"", err)
 	}
+}
+
+// TestProgress: what is said about a sweep of 10 points, 4 of them done in 40 s, one of
+// these taken over, while two are under way.
+func TestProgress(t *testing.T) {
+	now := experiments.Progress{
+		Points: 10, Done: 4, Reused: 1, Events: 80e6, Elapsed: 40 * time.Second,
+		Running: []experiments.PointProgress{
+			{Point: 4, Name: "traffic.load = 0.4", Done: 5000, Total: 20_000, Unit: "cycles", Elapsed: 10 * time.Second},
+			{Point: 5, Done: 300, Total: 100_000, Unit: "cycles", AtMost: true, Elapsed: time.Second},
+			{Point: 6, Done: 7000, Unit: "events", Elapsed: 2 * time.Second},
+			{Point: 7},
+		},
+	}
+	// 3.25 points in 40 s, 9 - 3.25 = 5.75 to go: 70.8 s. Point 4: 500 cycles a second,
+	// 15,000 to go. Point 5: 300 a second, at most 99,700 to go.
+	want := []string{
+		"x.toml: 4 of 10 points, 2.0 M events/s, about 1m11s left",
+		"point 4: 5000 of 20000 cycles, 500/s, about 30s left",
+		"point 5: 300 of at most 100000 cycles, 300/s, at most 5m32s left",
+		"point 6: 7000 events, 3500/s", "point 7: begins",
+	}
+	var plain bytes.Buffer
+	p := &progress{w: &plain, name: "x.toml"}
+	p.update(now)
+	p.update(now) // too soon for another line
+	p.finish()
+	if got := strings.TrimSpace(plain.String()); got != strings.Join(want, "; ") {
+		t.Errorf("got\n%s\nwant\n%s", got, strings.Join(want, "; "))
+	}
+
+	var terminal bytes.Buffer
+	p = &progress{w: &terminal, name: "x.toml"}
+	p.newBar(10, "title")
+	p.update(now)
+	first := terminal.String()
+	for _, want := range []string{"2.0 M events/s, about 1m11s left", "4/10", "point 4     [#####...............] 5000 of 20000 cycles, 500/s, about 30s left; traffic.load = 0.4\n", "point 5     [....................] 300 of at most"} {
+		if !strings.Contains(first, want) {
+			t.Errorf("no %q in\n%q", want, first)
+		}
+	}
+	if n := strings.Count(first, "\n"); n != 5 {
+		t.Errorf("%d lines, want the bar and one a point:\n%q", n, first)
+	}
+	terminal.Reset()
+	now.Running = now.Running[:1]
+	p.update(now)
+	if got := terminal.String(); !strings.Contains(got, "\r\x1b[5A\x1b[J") || strings.Count(got, "\n") != 2 {
+		t.Errorf("the second drawing is not in the place of the first: %q", got)
+	}
+	terminal.Reset()
+	p.finish()
+	if got := terminal.String(); got != "\r\x1b[2A\x1b[J" {
+		t.Errorf("at the end %q", got)
+	}
+}
+
+// TestTrace: the commands of the page on messages: a schedule becomes binary and a trace of
+// one file a rank, which both become the same schedule again and run as it does.
+func TestTrace(t *testing.T) {
+	here := simtest.Must(os.Getwd())(t)
+	const schedule = "num_ranks 2\n\nrank 0 {\nl1: calc 1500\nl2: send 4096b to 1 tag 7\nl2 requires l1\n}\n\nrank 1 {\nl1: recv 4096b from 0 tag 7\n}\n"
+	inFolder(t, map[string]string{
+		"app.goal":   schedule,
+		"foreign.x":  "\x03BOTF3",
+		"ti.txt":     "0 init\n0 compute 3e3\n0 finalize\n",
+		"any.goal":   "num_ranks 1\nrank 0 {\nrecv 1b from -1\n}\n",
+		"x.toml":     "kind = \"mpi\"\n[workload]\ntype = \"trace\"\n[placement]\nper_node = 1\n[job]\nmachine = \"loggops\"\n[sweep]\n\"workload.file\" = [\"app.goal\", \"app.bin\", \"app.1.et\"]\n",
+		"other.toml": "kind = \"mpi\"\n[workload]\ntype = \"trace\"\n[placement]\nper_node = 1\n[job]\nmachine = \"loggops\"\n",
+		"bad.toml":   "kind = \"mpi\"\n[workload]\ntype = \"trace\"\nfile = \"cut.bin\"\n",
+	})
+	const report = "replayed              1  calc\nreplayed              1  recv\nreplayed              1  send\nranks                 2\nsends                 1  4096 B\nreceives              1  4096 B\ncomputations          1  1500 ns\n"
+	for _, args := range [][]string{{"app.goal"}, {"app.goal", "-o", "app.bin"}, {"app.bin", "--to", "chakra", "-o", "app"}, {"app.bin", "-o", "again.goal"}} {
+		if status, stdout, stderr := weft(t, append([]string{"trace"}, args...)...); status != exitSuccess || stdout != report {
+			t.Errorf("%v: status %d: %s%s", args, status, stdout, stderr)
+		}
+	}
+	succeeds(t, "trace", "app.1.et", "-o", "back.goal")
+	for _, file := range []string{"again.goal", "back.goal"} {
+		if text, err := os.ReadFile(file); err != nil || string(text) != schedule {
+			t.Errorf("%s: %v\n%s", file, err, text)
+		}
+	}
+	if status, stdout, _ := weft(t, "trace", "app.goal", "--compute-scale", "0.5"); status != exitSuccess || !strings.HasSuffix(stdout, "  750 ns\n") {
+		t.Errorf("status %d: %s", status, stdout)
+	}
+	if status, stdout, stderr := weft(t, "run", "x.toml", "--out", "-"); status != exitSuccess {
+		t.Errorf("status %d: %s%s", status, stdout, stderr)
+	} else {
+		var times []string
+		for line := range strings.Lines(stdout) {
+			times = append(times, strings.Split(line, ",")[4])
+		}
+		if len(times) != 4 || times[1] != times[2] || times[1] != times[3] {
+			t.Errorf("elapsed %v", times)
+		}
+	}
+	if status, stdout, stderr := weft(t, "trace", "ti.txt", "--host-flops", "2e9"); status != exitSuccess || !strings.HasSuffix(stdout, "computations          2  1500 ns\n") {
+		t.Errorf("status %d: %s%s", status, stdout, stderr)
+	}
+	// Traces of other tools: those that the tests of their readers are about.
+	for format, file := range map[string]string{"dumpi": "ring-0001.bin", "otf2": "t.otf2"} {
+		simtest.Check(t, os.CopyFS(format, os.DirFS(filepath.Join(here, "..", "..", "mpi", format, "testdata"))))
+		file = filepath.Join(format, file)
+		archive := format + ".tar.gz"
+		tarFolder(t, format, archive)
+		_, want, _ := weft(t, "trace", file)
+		for _, name := range []string{format, archive, filepath.Join(archive, filepath.Base(file))} {
+			if status, stdout, stderr := weft(t, "trace", name); status != exitSuccess || stdout != want {
+				t.Errorf("%s: status %d: %s%s", name, status, stdout, stderr)
+			}
+		}
+		if status, stdout, stderr := weft(t, "trace", file); status != exitSuccess || !strings.Contains(stdout, "\nranks                 4\n") {
+			t.Errorf("status %d: %s%s", status, stdout, stderr)
+		}
+		succeeds(t, "run", "other.toml", "--set", "workload.file="+file, "--out", "-")
+	}
+	binary := simtest.Must(os.ReadFile("app.bin"))(t)
+	simtest.Check(t, os.WriteFile("cut.bin", binary[:60], 0o666))
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"trace", "cut.bin"}, "cut.bin: byte 60: "},
+		{[]string{"check", "bad.toml"}, "cut.bin: byte 60: rank 0: the file ends here: is it truncated?"},
+		{[]string{"trace", "foreign.x"}, "foreign.x:1: "},
+		{[]string{"trace", "nothing"}, "nothing"},
+		{[]string{"trace", "dumpi.tar.gz/nothing"}, "no such file in the archive"},
+		{[]string{"trace", "otf2.tar.gz/t"}, "holds 8 traces, as 0.def and 0.evt: name one, as t/0.def"},
+		{[]string{"trace", "any.goal", "-o", "any.et"}, "any.goal:3: recv 1 B from any tag 0: any rank or any tag"},
+		{[]string{"trace", "app.goal", "-o", "app.bin"}, "app.bin: file exists"},
+		{[]string{"trace", "app.goal", "-o", "app"}, "want --to goal|goal-binary|chakra"},
+		{[]string{"trace", "app.goal", "--to", "goal"}, "want -o FILE"},
+		{[]string{"trace", "app.goal", "--compute-scale", "-1"}, "want at least 0"},
+		{[]string{"trace", "ti.txt", "--host-flops", "0"}, "want at least 1"},
+	} {
+		refuses(t, c.want, c.args...)
+	}
+	if _, err := os.Stat("any.0.et"); err == nil {
+		t.Error("a trace that cannot be written was begun")
+	}
+}
+
+// TestTraceOfAProgram: what the programs of an experiment do becomes a schedule, of several jobs with
+// the ranks behind each other; text and binary say the same, and it runs. What is no schedule,
+// or not one, is refused.
+func TestTraceOfAProgram(t *testing.T) {
+	const jobs = "kind = \"jobs\"\n[job.a]\nranks = 16\n[job.b]\nprogram = \"osu-alltoall\"\nranks = 4\nstart = \"2us\"\nrepeat = 3\n"
+	inFolder(t, map[string]string{
+		"pair.toml":  "kind = \"mpi\"\n[job]\nranks = 2\n[workload]\ntype = \"ping-pong\"\nbytes = \"4KiB\"\niterations = 2\n",
+		"jobs.toml":  jobs,
+		"noise.toml": jobs + "[job.c]\nrepeat = 0\n",
+		"sweep.toml": "kind = \"mpi\"\n[sweep]\n\"job.ranks\" = [2, 4]\n",
+		"mesh.toml":  "kind = \"traffic\"\n",
+		"app.goal":   "num_ranks 1\nrank 0 {\ncalc 1\n}\n",
+		"play.toml":  "kind = \"mpi\"\n[job]\nmachine = \"loggops\"\n[workload]\ntype = \"goal\"\nfile = \"jobs.goal\"\n",
+	})
+	// Two times a message of 4 KiB there and one back; a barrier of two messages before.
+	if status, stdout, stderr := weft(t, "trace", "pair.toml", "-o", "pair.goal"); status != exitSuccess || !strings.Contains(stdout, "16384 B\n") {
+		t.Errorf("status %d: %s%s", status, stdout, stderr)
+	}
+	for _, args := range [][]string{{"jobs.toml", "-o", "jobs.goal"}, {"jobs.toml", "-o", "jobs.bin"}, {"jobs.bin", "-o", "again.goal"}, {"jobs.toml", "-o", "jobs.et"}} {
+		if status, stdout, stderr := weft(t, append([]string{"trace"}, args...)...); status != exitSuccess || !strings.Contains(stdout, "ranks                20\n") {
+			t.Errorf("%v: status %d: %s%s", args, status, stdout, stderr)
+		}
+	}
+	text, err := os.ReadFile("jobs.goal")
+	again, _ := os.ReadFile("again.goal")
+	if err != nil || string(text) != string(again) || !strings.Contains(string(text), "rank 16 {\nl1: calc 2000\n") {
+		t.Errorf("%v: text and binary differ, or job b does not begin at 2 us", err)
+	}
+	succeeds(t, "run", "play.toml", "--out", "-")
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"noise.toml"}, "job.c.repeat = 0: want a number of repetitions"},
+		{[]string{"sweep.toml"}, "sweep.toml: has 2 points; want one"},
+		{[]string{"mesh.toml"}, "mesh.toml: kind traffic has no program; want mpi or jobs"},
+		{[]string{"pair.toml", "--drop"}, "--drop is for traces"},
+		{[]string{"app.goal", "--set", "a=1"}, "app.goal is none"},
+		{[]string{"pair.toml", "--set", "job.ranks=1"}, "job.ranks"},
+	} {
+		refuses(t, c.want, append([]string{"trace"}, c.args...)...)
+	}
+}
+
+// tarFolder packs a folder.
+func tarFolder(t *testing.T, folder, archive string) {
+	f := simtest.Must(os.Create(archive))(t)
+	packed := gzip.NewWriter(f)
+	w := tar.NewWriter(packed)
+	simtest.Check(t, errors.Join(w.AddFS(os.DirFS(folder)), w.Close(), packed.Close(), f.Close()))
 }

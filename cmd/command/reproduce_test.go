@@ -10,6 +10,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/booksim"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 const peerHeader = "offered_flits_per_node_cycle,status,avg_packet_latency_cycles,accepted_flits_per_node_cycle\n"
@@ -17,10 +18,7 @@ const peerHeader = "offered_flits_per_node_cycle,status,avg_packet_latency_cycle
 // peerConfig is the configuration of a curve that comes with weft.
 func peerConfig(t *testing.T, name string) string {
 	t.Helper()
-	text, err := fs.ReadFile(booksim.Own(), name+".cfg")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := simtest.Must(fs.ReadFile(booksim.Own(), name+".cfg"))(t)
 	return string(text)
 }
 
@@ -29,12 +27,8 @@ func inFolders(t *testing.T, files map[string]string) {
 	t.Helper()
 	inFolder(t, nil)
 	for name, text := range files {
-		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, os.MkdirAll(filepath.Dir(name), 0o777))
+		simtest.Check(t, os.WriteFile(name, []byte(text), 0o666))
 	}
 }
 
@@ -101,9 +95,7 @@ func TestReproduceBookSim(t *testing.T) {
 // refused checks that weft reproduce refuses arguments, and leaves no folder w.
 func refused(t *testing.T, args, want string) {
 	t.Helper()
-	if status, _, stderr := weft(t, append([]string{"reproduce"}, strings.Fields(args)...)...); status != exitUsage || !strings.Contains(stderr, want) {
-		t.Errorf("weft reproduce %s: status %d\n%s", args, status, stderr)
-	}
+	refuses(t, want, append([]string{"reproduce"}, strings.Fields(args)...)...)
 	if _, err := os.Stat("w"); err == nil {
 		t.Errorf("weft reproduce %s: a folder is left of a run that was refused", args)
 	}
@@ -111,10 +103,7 @@ func refused(t *testing.T, args, want string) {
 
 // TestReproduceRefuses: names and folders of all references.
 func TestReproduceRefuses(t *testing.T) {
-	data, err := filepath.Abs(filepath.Join(root, "experiments", "opensmruns", "testdata", "reference"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := simtest.Must(filepath.Abs(filepath.Join(root, "experiments", "opensmruns", "testdata", "reference")))(t)
 	inFolder(t, nil)
 	for _, c := range []struct{ args, want string }{
 		{"booksim/nothing", `no curve "nothing" in the curves of weft: there are dragonfly_k2_min_bad_dragon_buf256_speedup2, `},
@@ -165,10 +154,7 @@ func TestReproduceBookSimDeadlock(t *testing.T) {
 // TestReproduceCongestion: rows that agree, that differ, that weft has no counterpart of, and
 // that cannot be read, each beside the others.
 func TestReproduceCongestion(t *testing.T) {
-	data, err := filepath.Abs(filepath.Join(root, "experiments", "congestion", "testdata"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := simtest.Must(filepath.Abs(filepath.Join(root, "experiments", "congestion", "testdata")))(t)
 	inFolder(t, nil)
 	status, _, stderr := weft(t, "reproduce", "congestion", "--data", data, "--out", "r")
 	verdicts, err := os.ReadFile("r/congestion/verdicts.csv")
@@ -186,21 +172,14 @@ func TestReproduceCongestion(t *testing.T) {
 	if status != exitUsage || !strings.Contains(stderr, `rows.csv:8: link_gbps = "x": want a number`) || !strings.Contains(stderr, "3 of 7 rows agree") {
 		t.Errorf("status %d\n%s", status, stderr)
 	}
-	if status, _, stderr := weft(t, "reproduce", "congestion/one", "--data", data, "--out", "one", "--quick"); status != exitSuccess {
-		t.Errorf("status %d\n%s", status, stderr)
-	}
-	if status, _, stderr := weft(t, "reproduce", "congestion"); status != exitUsage || !strings.Contains(stderr, "needs --data DIR, a folder of rows that htsim measured") {
-		t.Errorf("status %d\n%s", status, stderr)
-	}
+	succeeds(t, "reproduce", "congestion/one", "--data", data, "--out", "one", "--quick")
+	refuses(t, "needs --data DIR, a folder of rows that htsim measured", "reproduce", "congestion")
 }
 
 // TestReproduceOpenSM: one fabric of OpenSM's tables, the same with a table that is
 // cut, and names that are not there.
 func TestReproduceOpenSM(t *testing.T) {
-	data, err := filepath.Abs(filepath.Join(root, "experiments", "opensmruns", "testdata", "reference"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := simtest.Must(filepath.Abs(filepath.Join(root, "experiments", "opensmruns", "testdata", "reference")))(t)
 	inFolder(t, nil)
 	status, stdout, stderr := weft(t, "reproduce", "opensm/single_8", "--data", data, "--out", "r")
 	verdicts, err := os.ReadFile("r/opensm/verdicts.csv")
@@ -217,12 +196,8 @@ func TestReproduceOpenSM(t *testing.T) {
 		t.Errorf("status %d\n%s%s", status, stdout, stderr)
 	}
 	// Without the network of a fabric, the others are judged.
-	if err := os.CopyFS("part", os.DirFS(data)); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Remove("part/nets/ft2_8.net.gz"); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, os.CopyFS("part", os.DirFS(data)))
+	simtest.Check(t, os.Remove("part/nets/ft2_8.net.gz"))
 	status, stdout, stderr = weft(t, "reproduce", "opensm/single_8", "opensm/ft2_8/minhop", "--data", "part", "--out", "p")
 	if status != exitUsage || strings.Count(stdout, "unreadable") != 1 || !strings.Contains(stderr, "ft2_8.net: is not there") || !strings.Contains(stderr, ", 1 unreadable; ") {
 		t.Errorf("status %d\n%s%s", status, stdout, stderr)
@@ -249,9 +224,7 @@ func TestPrintedVerdicts(t *testing.T) {
 	}
 	verdicts[0].Quick = true
 	var out strings.Builder
-	if err := printVerdicts(&out, verdicts, 50); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, printVerdicts(&out, verdicts, 50))
 	var heads []string
 	for _, line := range strings.Split(out.String(), "\n") {
 		if len(line) > 50 {

@@ -10,34 +10,24 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // opensmData is a file of the tables that OpenSM computed.
 func opensmData(t *testing.T, name ...string) string {
 	t.Helper()
-	path, err := filepath.Abs(filepath.Join(append([]string{root, "experiments", "opensmruns", "testdata", "reference"}, name...)...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := simtest.Must(filepath.Abs(filepath.Join(append([]string{root, "experiments", "opensmruns", "testdata", "reference"}, name...)...)))(t)
 	return path
 }
 
 // unzipped reads a compressed file.
 func unzipped(t *testing.T, path string) string {
 	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := simtest.Must(os.Open(path))(t)
 	defer f.Close()
-	in, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := io.ReadAll(in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := simtest.Must(gzip.NewReader(f))(t)
+	text := simtest.Must(io.ReadAll(in))(t)
 	return string(text)
 }
 
@@ -46,14 +36,8 @@ func unzipped(t *testing.T, path string) string {
 // nothing else.
 func TestRoutesAsConfigured(t *testing.T) {
 	mesh, tree := opensmData(t, "nets", "mesh_5x5_2.net.gz"), opensmData(t, "nets", "ft2_8.net.gz")
-	config, err := os.ReadFile(opensmData(t, "nets", "mesh_5x5_2.torus"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	roots, err := os.ReadFile(opensmData(t, "nets", "mesh_5x5_2.roots"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := simtest.Must(os.ReadFile(opensmData(t, "nets", "mesh_5x5_2.torus")))(t)
+	roots := simtest.Must(os.ReadFile(opensmData(t, "nets", "mesh_5x5_2.roots")))(t)
 	kept := func(fabric, name string) string { return unzipped(t, opensmData(t, "runs", fabric, name+".gz")) }
 	torus := map[string]string{"sl2vl": kept("mesh_5x5_2", "torus-2QoS.sl2vl"), "sl": kept("mesh_5x5_2", "torus-2QoS.sl"),
 		"lft": kept("mesh_5x5_2", "dor.lft")} // the same by index.tsv
@@ -76,10 +60,7 @@ func TestRoutesAsConfigured(t *testing.T) {
 	}
 	run := func(args ...string) (string, string) {
 		t.Helper()
-		status, stdout, stderr := weft(t, append([]string{"routes"}, args...)...)
-		if status != exitSuccess {
-			t.Fatalf("%v: status %d\n%s", args, status, stderr)
-		}
+		stdout, stderr := succeeds(t, append([]string{"routes"}, args...)...)
 		return stdout, stderr
 	}
 	run(mesh, "--opensm", "conf/torus.conf", "-o", "torus", "--dumps")
@@ -137,14 +118,8 @@ func TestRoutesAsConfigured(t *testing.T) {
 // hops go all the way round it. ftree refuses.
 func TestRoutesCompared(t *testing.T) {
 	inFolder(t, map[string]string{"ring.toml": "kind = \"traffic\"\n[topology]\ntype = \"torus\"\ndims = [4]\n[routing]\ntype = \"dor\"\n"})
-	status, stdout, stderr := weft(t, "routes", "ring.toml", "--engine", "dor,ftree", "--engine", "lash", "-o", "out")
-	if status != exitSuccess {
-		t.Fatalf("status %d\n%s", status, stderr)
-	}
-	table, err := os.ReadFile("out/engines.csv")
-	if err != nil {
-		t.Fatal(err)
-	}
+	stdout, stderr := succeeds(t, "routes", "ring.toml", "--engine", "dor,ftree", "--engine", "lash", "-o", "out")
+	table := simtest.Must(os.ReadFile("out/engines.csv"))(t)
 	lines := strings.Split(strings.TrimSpace(string(table)), "\n")
 	if len(lines) != 4 || !strings.HasPrefix(lines[2], "ftree,uniform,refused,") || !strings.HasPrefix(lines[3], "lash,uniform,ok,0,1,2,") {
 		t.Errorf("%s", table)
@@ -172,10 +147,7 @@ func TestRoutesCompared(t *testing.T) {
 // TestInfiniBandPage runs the commands of docs/infiniband.md that name a cluster's
 // files, on a fat tree in their place.
 func TestInfiniBandPage(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join(root, "docs", "infiniband.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := simtest.Must(os.ReadFile(filepath.Join(root, "docs", "infiniband.md")))(t)
 	net := unzipped(t, opensmData(t, "nets", "ft3_8.net.gz"))
 	inFolder(t, map[string]string{"cluster.txt": net, "opensm.conf": "routing_engine updn\n"})
 	commands := 0
@@ -185,10 +157,7 @@ func TestInfiniBandPage(t *testing.T) {
 		}
 		commands++
 		args := strings.Fields(strings.ReplaceAll(line, "$OPENSM_CONF", "opensm.conf"))
-		status, stdout, stderr := weft(t, args[1:]...)
-		if status != exitSuccess {
-			t.Errorf("%s: status %d\n%s", line, status, stderr)
-		}
+		stdout, _ := succeeds(t, args[1:]...)
 		// The report that the page shows is that of this tree.
 		if strings.Contains(line, "-o tables") {
 			for report := range strings.Lines(stdout) {
@@ -211,18 +180,13 @@ func TestInfiniBandPage(t *testing.T) {
 // TestInfiniBandEngines makes the table of docs/infiniband.md that compares engines on a
 // real cluster, with the command and the jobs that the page shows.
 func TestInfiniBandEngines(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join(root, "docs", "infiniband.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := simtest.Must(os.ReadFile(filepath.Join(root, "docs", "infiniband.md")))(t)
 	_, rest, _ := strings.Cut(string(page), "```text\n")
 	jobs, _, found := strings.Cut(rest, "```")
 	inFolder(t, map[string]string{"loginoff.txt": unzipped(t, opensmData(t, "nets", "loginoff.net.gz")), "jobs.txt": jobs})
 	for line := range strings.Lines(string(page)) {
 		if strings.HasPrefix(line, "weft routes $LOGINOFF ") {
-			if status, _, stderr := weft(t, strings.Fields(strings.ReplaceAll(line, "$LOGINOFF", "loginoff.txt"))[1:]...); status != exitSuccess {
-				t.Fatalf("%s: status %d\n%s", line, status, stderr)
-			}
+			succeeds(t, strings.Fields(strings.ReplaceAll(line, "$LOGINOFF", "loginoff.txt"))[1:]...)
 		}
 	}
 	lines := map[string]string{}
@@ -252,5 +216,114 @@ func TestInfiniBandEngines(t *testing.T) {
 	}
 	if rows := readRows(t, "engines/jobs.csv"); len(rows) != 3*7 {
 		t.Errorf("%d rows of jobs", len(rows))
+	}
+}
+
+// dump unpacks one of OpenSM's files into a folder.
+func dump(t *testing.T, dir, name string) string {
+	t.Helper()
+	text := unzipped(t, filepath.Join(root, "routing", "opensm", "mcast", "testdata", name+".gz"))
+	path := filepath.Join(dir, name)
+	simtest.Check(t, os.WriteFile(path, []byte(text), 0o644))
+	return path
+}
+
+// TestMulticastFiles: the files of a subnet give a table with a row for every
+// engine, and for OpenSM's engines the tables that OpenSM computed.
+func TestMulticastFiles(t *testing.T) {
+	dir := t.TempDir()
+	fabric, groups := dump(t, dir, "ft3_8.ibnetdiscover.txt"), dump(t, dir, "grid_4x4x8.sa")
+	for engine, name := range map[string]string{"minhop-mc": "minhop", "opensm-sssp": "sssp"} {
+		want := simtest.Must(os.ReadFile(dump(t, dir, "ft3_8."+name+".grid_4x4x8.mcfdbs")))(t)
+		status, stdout, stderr := weft(t, "multicast", "--topology", fabric, "--groups", groups, "--engine", engine, "-o", filepath.Join(dir, "out"))
+		if status != exitSuccess || !strings.Contains(stderr, "80 switches, 128 terminals") {
+			t.Fatalf("status %d\n%s", status, stderr)
+		}
+		for _, e := range []string{"mr4lms", "minhop-mc", "opensm-sssp", "gw-sssp"} {
+			if !strings.Contains(stdout, "\n"+e+" ") {
+				t.Errorf("no row for %s:\n%s", e, stdout)
+			}
+		}
+		got := simtest.Must(os.ReadFile(filepath.Join(dir, "out", engine+".mcfdbs")))(t)
+		if !bytes.Equal(got, want) {
+			t.Errorf("%s: other tables than OpenSM's", engine)
+		}
+	}
+}
+
+// TestInstalledTables: tables that OpenSM computed serve all groups, with the largest
+// EFI of the engine that stands for it; without a row of theirs a group is named.
+func TestInstalledTables(t *testing.T) {
+	dir := t.TempDir()
+	fabric, groups, tables := dump(t, dir, "ft3_8.ibnetdiscover.txt"), dump(t, dir, "grid_4x4x8.sa"), dump(t, dir, "ft3_8.minhop.grid_4x4x8.mcfdbs")
+	stdout, _ := succeeds(t, "multicast", "--topology", fabric, "--groups", groups, "--tables", tables, "--engine", "minhop-mc")
+	rows := map[string][]string{}
+	for line := range strings.Lines(stdout) {
+		if words := strings.Fields(line); len(words) > 0 {
+			rows[words[0]] = words
+		}
+	}
+	installed, engine := rows["installed"], rows["minhop-mc"]
+	if len(installed) != 5 || strings.Join(installed[1:], " ") != strings.Join(engine[1:5], " ") {
+		t.Errorf("installed %q, minhop-mc %q:\n%s", installed, engine, stdout)
+	}
+	text := simtest.Must(os.ReadFile(tables))(t)
+	_, row, _ := strings.Cut(string(text), "Out Port(s)\n")
+	row, _, _ = strings.Cut(row, "\n")
+	cut := filepath.Join(dir, "cut.mcfdbs")
+	simtest.Check(t, os.WriteFile(cut, []byte(strings.Replace(string(text), row+"\n", "", 1)), 0o644))
+	mlid := strings.ToLower(strings.Fields(row)[0])
+	stdout, _ = succeeds(t, "multicast", "--topology", fabric, "--groups", groups, "--tables", cut)
+	if !strings.Contains(stdout, "1 of ") || !strings.Contains(stdout, "MLID "+mlid+": from ") || !strings.Contains(stdout, "which has no row") {
+		t.Error(stdout)
+	}
+	refuses(t, "grid_4x4x8.sa:", "multicast", "--topology", fabric, "--groups", groups, "--tables", groups)
+}
+
+// TestMulticastProblems: bad input is named, with status 2 and nothing written.
+func TestMulticastProblems(t *testing.T) {
+	dir := t.TempDir()
+	fabric, groups := dump(t, dir, "ft3_8.ibnetdiscover.txt"), dump(t, dir, "grid_4x4x8.sa")
+	text := simtest.Must(os.ReadFile(groups))(t)
+	cut := filepath.Join(dir, "cut.sa")
+	simtest.Check(t, os.WriteFile(cut, text[:3000], 0o644))
+	none := filepath.Join(dir, "none.sa")
+	simtest.Check(t, os.WriteFile(none, nil, 0o644))
+	wide := func(name string, text []byte) string {
+		path := filepath.Join(dir, name)
+		utf16 := []byte{0xff, 0xfe}
+		for _, b := range text {
+			utf16 = append(utf16, b, 0)
+		}
+		simtest.Check(t, os.WriteFile(path, utf16, 0o644))
+		return path
+	}
+	plain := simtest.Must(os.ReadFile(fabric))(t)
+	wideFabric, wideGroups, wideFile := wide("wide.txt", plain), wide("wide.sa", text), wide("wide.toml", []byte("kind = \"traffic\"\n"))
+	out := filepath.Join(dir, "out")
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--topology", "missing", "--groups", groups}, "missing: cannot be read"},
+		{[]string{"--topology", fabric}, "go together"},
+		{[]string{"--topology", fabric, "--groups", groups, "--engine", "zip"}, `unknown multicast engine "zip"`},
+		{[]string{"--topology", fabric, "--groups", groups, "--entries", "0"}, "--entries = 0: want at least 1"},
+		{[]string{"--topology", fabric, "--groups", cut}, "cut.sa:"},
+		{[]string{"--topology", fabric, "--groups", none}, "none.sa: none of its 0 groups"},
+		{[]string{"--topology", groups, "--groups", groups}, "grid_4x4x8.sa:1"},
+		{[]string{"--topology", wideFabric, "--groups", groups}, "wide.txt:1: the file is UTF-16; save it as UTF-8"},
+		{[]string{"--topology", fabric, "--groups", wideGroups}, "wide.sa:1: the file is UTF-16; save it as UTF-8"},
+		{[]string{wideFile}, "wide.toml: the file is UTF-16; save it as UTF-8"},
+		{nil, "name an experiment file"},
+		{[]string{"x.toml", "--topology", fabric, "--groups", groups}, "not both"},
+	} {
+		status, stdout, stderr := weft(t, append([]string{"multicast", "-o", out}, c.args...)...)
+		if status != exitUsage || !strings.Contains(stderr, c.want) || stdout != "" {
+			t.Errorf("%q: status %d, want 2 and %q\n%s%s", c.args, status, c.want, stderr, stdout)
+		}
+	}
+	if _, err := os.Stat(out); err == nil {
+		t.Error("a folder was made")
 	}
 }

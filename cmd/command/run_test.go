@@ -2,6 +2,7 @@ package command
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"math"
 	"os"
@@ -10,7 +11,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/klauspost/compress/zstd"
+
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // TestMerge: two shares of a sweep make the results of one run; one share does not,
@@ -38,10 +42,7 @@ func TestMerge(t *testing.T) {
 	weft(exitSuccess, "run", "examples/torus", "--shard", "2/2", "--out", in("two"))
 	weft(exitSuccess, "merge", "examples/torus", in("one"), in("two"), "--out", in("merged"))
 	for _, name := range []string{"results.csv", "resolved.toml"} {
-		want, err := os.ReadFile(filepath.Join(in("whole"), name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := simtest.Must(os.ReadFile(filepath.Join(in("whole"), name)))(t)
 		if got, err := os.ReadFile(filepath.Join(in("merged"), name)); err != nil || !bytes.Equal(got, want) {
 			t.Errorf("%s of the merged shares differs (%v)", name, err)
 		}
@@ -73,10 +74,7 @@ fork = { warmup = { "traffic.load" = 0.3 }, settle = "100ns" }
 		if status != 0 {
 			t.Fatalf("%v: status %d\n%s", args, status, stderr)
 		}
-		text, err := os.ReadFile(args[0] + "/results.csv")
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := simtest.Must(os.ReadFile(args[0] + "/results.csv"))(t)
 		if results[args[0]] = string(text); results[args[0]] != results["forked"] {
 			t.Errorf("%v:\n%s\nwant\n%s", args, text, results["forked"])
 		}
@@ -114,10 +112,7 @@ func contents(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
 	for name := range strings.FieldsSeq(left(t)) {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := simtest.Must(os.ReadFile(name))(t)
 		all[name] = string(text)
 	}
 	return all
@@ -129,12 +124,8 @@ func contents(t *testing.T) map[string]string {
 func TestFinishedFolder(t *testing.T) {
 	other := strings.NewReplacer("latency_mean_ns", "accepted_load", `file = "latency"`, `file = "throughput"`, "window = 400", "window = 500").Replace(small)
 	inFolder(t, map[string]string{"small.toml": strings.Replace(small, "window = 400", "window = 400\nlinks = true", 1), "other.toml": other})
-	if status, _, stderr := weft(t, "run", "small.toml", "--out", "o", "--quiet"); status != exitSuccess {
-		t.Fatal(stderr)
-	}
-	if err := os.WriteFile("o/notes.txt", []byte("mine"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	succeeds(t, "run", "small.toml", "--out", "o", "--quiet")
+	simtest.Check(t, os.WriteFile("o/notes.txt", []byte("mine"), 0o644))
 	before := contents(t)
 	for _, args := range []string{
 		"run small.toml --out o",
@@ -172,9 +163,7 @@ func TestFinishedFolder(t *testing.T) {
 		{"run small.toml --out o --force --resume", "--resume keeps what --force replaces"},
 		{"run small.toml --out - --force", "--force needs a result folder"},
 	} {
-		if status, _, stderr := weft(t, strings.Fields(c[0])...); status != exitUsage || !strings.Contains(stderr, c[1]) {
-			t.Errorf("weft %s: status %d: %s", c[0], status, stderr)
-		}
+		refuses(t, c[1], strings.Fields(c[0])...)
 	}
 }
 
@@ -182,20 +171,14 @@ func TestFinishedFolder(t *testing.T) {
 // command before any is computed; many are not all named.
 func TestOccupiedFolders(t *testing.T) {
 	inFolder(t, map[string]string{"a.toml": small, "b.toml": small})
-	if status, _, stderr := weft(t, "run", "b.toml", "--out", "o/b", "--quiet"); status != exitSuccess {
-		t.Fatal(stderr)
-	}
+	succeeds(t, "run", "b.toml", "--out", "o/b", "--quiet")
 	status, _, stderr := weft(t, "run", "a.toml", "b.toml", "--out", "o", "--quiet")
 	if _, err := os.Stat("o/a"); status != exitUsage || !strings.Contains(stderr, filepath.Join("o", "b")) || err == nil {
 		t.Errorf("status %d: %s (%v)", status, stderr, err)
 	}
 	for _, name := range []string{"theorem1", "theorem2", "faults", "overhead", "exchange"} {
-		if err := os.MkdirAll(filepath.Join("r/dswitch", name), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join("r/dswitch", name, "manifest.json"), nil, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, os.MkdirAll(filepath.Join("r/dswitch", name), 0o755))
+		simtest.Check(t, os.WriteFile(filepath.Join("r/dswitch", name, "manifest.json"), nil, 0o644))
 	}
 	status, _, stderr = weft(t, "reproduce", "dswitch", "--quick", "--out", "r")
 	if status != exitUsage || strings.Count(stderr, "--force") != 3 || !strings.Contains(stderr, "\nand 2 more folders\n") {
@@ -206,20 +189,12 @@ func TestOccupiedFolders(t *testing.T) {
 // TestForceInterrupted: --force begins again where a run was interrupted.
 func TestForceInterrupted(t *testing.T) {
 	inFolder(t, map[string]string{"small.toml": small})
-	if err := os.MkdirAll("o/slurm", 0o755); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, os.MkdirAll("o/slurm", 0o755))
 	for name, text := range map[string]string{"o/journal": "torn", "o/slurm/job.json": "{}"} {
-		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, os.WriteFile(name, []byte(text), 0o644))
 	}
-	if status, _, stderr := weft(t, "run", "small.toml", "--out", "o"); status != exitUsage || !strings.Contains(stderr, "begin again with --force") {
-		t.Errorf("status %d: %s", status, stderr)
-	}
-	if status, _, stderr := weft(t, "run", "small.toml", "--out", "o", "--force", "--quiet"); status != exitSuccess {
-		t.Errorf("forced: status %d: %s", status, stderr)
-	}
+	refuses(t, "begin again with --force", "run", "small.toml", "--out", "o")
+	succeeds(t, "run", "small.toml", "--out", "o", "--force", "--quiet")
 	if strings.Contains(left(t), "slurm") {
 		t.Errorf("left %s", left(t))
 	}
@@ -231,17 +206,10 @@ func TestManifestSaysHow(t *testing.T) {
 	inFolder(t, map[string]string{"small.toml": small + "[quick]\nmeasure.window = 300\n", "none.toml": small})
 	manifest := func(args ...string) experiments.Manifest {
 		t.Helper()
-		if status, _, stderr := weft(t, append([]string{"run", "--quiet", "--force", "--out", "o"}, args...)...); status != exitSuccess {
-			t.Fatal(stderr)
-		}
-		text, err := os.ReadFile("o/manifest.json")
-		if err != nil {
-			t.Fatal(err)
-		}
+		succeeds(t, append([]string{"run", "--quiet", "--force", "--out", "o"}, args...)...)
+		text := simtest.Must(os.ReadFile("o/manifest.json"))(t)
 		var m experiments.Manifest
-		if err := json.Unmarshal(text, &m); err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, json.Unmarshal(text, &m))
 		return m
 	}
 	m := manifest("small.toml", "--quick", "--set", "switch.vcs=4", "--set", "traffic.load=0.2", "--seed", "7")
@@ -259,5 +227,90 @@ func TestManifestSaysHow(t *testing.T) {
 	}
 	if m := manifest("none.toml", "--quick"); m.Quick || m.Set != nil {
 		t.Errorf("a file without [quick]: quick %v, set %q", m.Quick, m.Set)
+	}
+}
+
+// faulty has names of faults that need quotes.
+const faulty = `
+[topology]
+type = "torus"
+dims = [4, 4]
+[routing]
+type = "table"
+[switch]
+vcs = 6
+[fault."rack 1"]
+fraction = 0.05
+[fault."a.b"]
+fraction = 0.1
+[fault.'say "x" = 1']
+fraction = 0.0
+[recovery]
+unreachable = "count"
+[measure]
+warmup = 100
+window = 200
+[sweep]
+'fault."a.b".fraction' = [0.0, 0.1]
+"fault.rack 1.at" = [0, 150]
+`
+
+// TestResultFolderStandsAlone: report works on a result folder, and its resolved
+// file gives the same results again, also from elsewhere and again from its own
+// resolved file; where names need quotes, and where the inputs have relative paths,
+// swept ones among them, compressed or not.
+func TestResultFolderStandsAlone(t *testing.T) {
+	inFolder(t, map[string]string{"quoted.toml": faulty, "x.toml": small})
+	simtest.Check(t, os.MkdirAll("in/put", 0o777))
+	for _, args := range []string{"topology x.toml -o in/put/net.json", "topology x.toml --format ibnetdiscover -o in/put/net.txt"} {
+		succeeds(t, strings.Fields(args)...)
+	}
+	plain := simtest.Must(os.ReadFile("in/put/net.json"))(t)
+	packed := simtest.Must(os.Create("in/put/packed"))(t)
+	z := gzip.NewWriter(packed)
+	if _, err := z.Write(plain); err != nil || z.Close() != nil || packed.Close() != nil {
+		t.Fatal(err)
+	}
+	standard := simtest.Must(zstd.NewWriter(nil))(t)
+	simtest.Check(t, os.WriteFile("in/put/net.gz", standard.EncodeAll(plain, nil), 0o666))
+	relative := strings.NewReplacer("type = \"torus\"\ndims = [4, 4]", "type = \"file\"\npath = \"put/net.json\"", `"dor"`, `"table"`, "[sweep]", "[switch]\nvcs = 6\n[sweep]\n\"topology.path\" = [\"put/net.json\", \"put/packed\", \"put/net.gz\"]").Replace(small)
+	simtest.Check(t, os.WriteFile("in/relative.toml", []byte(relative), 0o666))
+	results := func(dir string) string {
+		text := simtest.Must(os.ReadFile(filepath.Join(dir, "results.csv")))(t)
+		return string(text)
+	}
+	for _, file := range []string{"quoted.toml", "in/relative.toml"} {
+		first, name := "", strings.TrimSuffix(filepath.Base(file), ".toml")
+		for _, dir := range []string{"r", "deep/er/r", "again"} {
+			dir = filepath.Join(name, dir)
+			succeeds(t, "run", file, "--quiet", "--out", dir)
+			succeeds(t, "report", dir)
+			if first == "" {
+				first = results(dir)
+			} else if results(dir) != first {
+				t.Errorf("%s gives\n%s\nwant\n%s", file, results(dir), first)
+			}
+			file = filepath.Join(dir, "resolved.toml")
+		}
+	}
+	// Four points of names in quotes, under columns that name them.
+	if header, _, _ := strings.Cut(results("quoted/r"), "\n"); !strings.HasPrefix(header, `point,"fault.""a.b"".fraction","fault.""rack 1"".at",`) {
+		t.Errorf("columns %s", header)
+	}
+}
+
+// TestManifestComesLast: a folder with a manifest has its figures.
+func TestManifestComesLast(t *testing.T) {
+	inFolder(t, map[string]string{"x.toml": small})
+	succeeds(t, "run", "x.toml", "--quiet", "--out", "r")
+	manifest := simtest.Must(os.Stat("r/manifest.json"))(t)
+	figures, err := filepath.Glob("r/latency.*")
+	if err != nil || len(figures) != 3 {
+		t.Fatal(figures, err)
+	}
+	for _, name := range figures {
+		if figure, err := os.Stat(name); err != nil || figure.ModTime().After(manifest.ModTime()) {
+			t.Errorf("%s was written after the manifest", name)
+		}
 	}
 }

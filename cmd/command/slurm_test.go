@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // realSlurm, if set, makes the tests use the Slurm of this machine: make
@@ -53,9 +55,7 @@ echo 7
 		"squeue":  "#!/bin/sh\n",
 		"scancel": "#!/bin/sh\necho \"$@\" >> \"$FAKE/cancelled\"\n",
 	} {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(script), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, os.WriteFile(filepath.Join(folder, name), []byte(script), 0o755))
 	}
 	t.Setenv("FAKE", folder)
 	t.Setenv("LOSE", lose)
@@ -66,10 +66,7 @@ echo 7
 // weftProcess runs weft in a process of its own, as tasks do.
 func weftProcess(t *testing.T, args ...string) (out string, status int) {
 	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := simtest.Must(os.Executable())(t)
 	t.Setenv(asCommand, "1")
 	c := exec.CommandContext(t.Context(), self, args...)
 	text, err := c.CombinedOutput()
@@ -82,9 +79,7 @@ func weftProcess(t *testing.T, args ...string) (out string, status int) {
 func sweepFile(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "sweep.toml")
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, os.WriteFile(path, []byte(text), 0o644))
 	return path
 }
 
@@ -104,17 +99,11 @@ func computedHere(t *testing.T, text string) (file, local, cluster string) {
 func sameAsHere(t *testing.T, local, cluster string, patterns ...string) (names []string) {
 	t.Helper()
 	for _, pattern := range patterns {
-		found, err := filepath.Glob(filepath.Join(local, pattern))
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := simtest.Must(filepath.Glob(filepath.Join(local, pattern)))(t)
 		names = append(names, found...)
 	}
 	for _, name := range names {
-		want, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := simtest.Must(os.ReadFile(name))(t)
 		got, err := os.ReadFile(cluster + strings.TrimPrefix(name, local))
 		if err != nil || !bytes.Equal(got, want) {
 			t.Errorf("%s of the cluster (%v):\n%s\nof one process:\n%s", name, err, got, want)
@@ -158,9 +147,7 @@ func TestSlurmGivesUp(t *testing.T) {
 	}
 	folder := fakeSlurm(t, "")
 	script := "#!/bin/sh\necho 7\n"
-	if err := os.WriteFile(filepath.Join(folder, "sbatch"), []byte(script), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, os.WriteFile(filepath.Join(folder, "sbatch"), []byte(script), 0o755))
 	file, dir := sweepFile(t, slurmSweep), filepath.Join(t.TempDir(), "r")
 	out, status := weftProcess(t, "run", file, "--out", dir, "--executor", "slurm", "--poll", "20ms")
 	if status != exitFailure || strings.Count(out, "its Slurm task was lost 3 times") != 5 {
@@ -218,9 +205,7 @@ func TestSlurmInterrupted(t *testing.T) {
 if [ "$(wc -l < "$RESULTS/journal")" -eq 2 ] && mkdir "$FAKE/told" 2> /dev/null; then kill -INT $PPID; fi
 echo '7 1'; echo '7 2'
 `
-	if err := os.WriteFile(filepath.Join(folder, "squeue"), []byte(script), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, os.WriteFile(filepath.Join(folder, "squeue"), []byte(script), 0o755))
 	t.Setenv("RESULTS", dir)
 	out, status := weftProcess(t, "run", file, "--out", dir, "--executor", "slurm", "--chunk", "2", "--poll", "50ms")
 	if status != exitFailure || !strings.Contains(out, "interrupted: 2 of 5 points") {
@@ -269,16 +254,11 @@ func TestSlurmTasksCancelledAndNodeDaemonKilled(t *testing.T) {
 	}
 	file, local, cluster := computedHere(t, longSlurmSweep)
 
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := simtest.Must(os.Executable())(t)
 	run := exec.CommandContext(t.Context(), self, "run", file, "--out", cluster, "--executor", "slurm", "--chunk", "1", "--poll", "300ms")
 	var out bytes.Buffer
 	run.Stdout, run.Stderr = &out, &out
-	if err := run.Start(); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, run.Start())
 	victims := []string{waitForTasks(t, "RUNNING", 1)[0]}
 	array, _, _ := strings.Cut(victims[0], "_")
 	victims = append(victims, array+"_11")
@@ -307,10 +287,7 @@ func TestSlurmTasksCancelledAndNodeDaemonKilled(t *testing.T) {
 func waitForTasks(t *testing.T, state string, least int) []string {
 	t.Helper()
 	for {
-		out, err := exec.Command("squeue", "--noheader", "--array", "--states="+state, "--format=%i").Output()
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := simtest.Must(exec.Command("squeue", "--noheader", "--array", "--states="+state, "--format=%i").Output())(t)
 		if tasks := strings.Fields(string(out)); len(tasks) >= least && (least > 0 || len(tasks) == 0) {
 			return tasks
 		}
@@ -322,21 +299,10 @@ func waitForTasks(t *testing.T, state string, least int) []string {
 func restartNodeDaemon(t *testing.T, after time.Duration) {
 	t.Helper()
 	conf := os.Getenv("SLURM_CONF")
-	text, err := os.ReadFile(filepath.Join(filepath.Dir(conf), "slurmd.pid"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	daemon, err := os.FindProcess(pid)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := daemon.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	text := simtest.Must(os.ReadFile(filepath.Join(filepath.Dir(conf), "slurmd.pid")))(t)
+	pid := simtest.Must(strconv.Atoi(strings.TrimSpace(string(text))))(t)
+	daemon := simtest.Must(os.FindProcess(pid))(t)
+	simtest.Check(t, daemon.Kill())
 	time.Sleep(after)
 	if err := exec.Command("slurmd", "-f", conf).Run(); err != nil {
 		t.Fatalf("slurmd does not start again: %v", err)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/atlas"
 	"github.com/weft-sim/weft/experiments/network"
 )
 
@@ -163,4 +165,143 @@ func (a *app) network(ctx context.Context, name string, flags *fileFlags, point 
 		return nil, err
 	}
 	return attempt(ctx, func() (*network.Network, error) { return network.Of(f, f.Points[0]) })
+}
+
+func (a *app) atlasCommand() *cobra.Command {
+	var flags runFlags
+	var terminals, radix int
+	var rank string
+	var measure bool
+	var set, only []string
+	c := &cobra.Command{
+		Use:   "atlas",
+		Short: "List topologies with their routings, certified and measured; or what can be built at a size, ranked",
+		Long: `Certify every registered routing on a network of every registered topology: virtual channels
+needed, certificate or cycle, bounds from channel loads, cost. --measure also runs them: zero-load
+latency and saturation. The result folder gets atlas.csv, a page, atlas.md, and
+the same with a picture of every network, pictures.md.
+
+With --terminals or --radix, list instead, of each family that scales, the smallest network of at
+least so many terminals on switches of so many ports, with its distances, bound of uniform
+traffic, cables, power and price. The floor and the prices are those of kind cost, and
+assumptions: --set changes them.`,
+		Example: `  weft atlas --topology kautz
+  weft atlas --terminals 1000 --radix 32
+  weft atlas --terminals 1000 --radix 32 --rank optical --set price.optical=900`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if c.Flags().Changed("terminals") || c.Flags().Changed("radix") {
+				return a.atlasList(c.Context(), terminals, radix, rank, set, flags.out)
+			}
+			if err := flags.check(); err != nil {
+				return err
+			}
+			return a.atlasPairs(c.Context(), only, set, measure, &flags)
+		},
+	}
+	c.Flags().IntVar(&terminals, "terminals", 1000, "at least so many `N` terminals")
+	c.Flags().IntVar(&radix, "radix", 64, "at most `R` ports of a switch")
+	c.Flags().StringVar(&rank, "rank", "price", "what the list is sorted by")
+	choices(c, "rank", atlas.Ranks()...)
+	c.Flags().StringArrayVar(&only, "topology", nil, "certify this `NAME` alone; may be given several times")
+	c.Flags().BoolVar(&measure, "measure", false, "run the pairs, too")
+	c.Flags().StringArrayVar(&set, "set", nil, "change a setting of the floor or the prices, as `KEY=VALUE`")
+	c.Flags().StringVarP(&flags.out, "out", "o", "", "result folder `DIR` (default: the table goes to standard output; with --measure, results/atlas)")
+	flags.registerExecution(c)
+	return c
+}
+
+// atlasList lists what can be built.
+func (a *app) atlasList(ctx context.Context, terminals, radix int, rank string, set []string, out string) error {
+	all, err := attempt(ctx, func() ([]atlas.Listed, error) { return atlas.List(ctx, terminals, radix, rank, set) })
+	if err != nil {
+		return err
+	}
+	if len(all) == 0 {
+		return usagef("no family has a network of at least %d terminals (--terminals) on switches of at most %d ports (--radix)", terminals, radix)
+	}
+	table := atlas.ListTable(all)
+	if out != "" {
+		return table.WriteFile(filepath.Join(out, "list.csv"))
+	}
+	return table.WriteAligned(a.stdout)
+}
+
+// atlasPairs certifies pairs, and measures them.
+func (a *app) atlasPairs(ctx context.Context, only, set []string, measure bool, flags *runFlags) error {
+	networks, err := atlas.NetworksOf(only)
+	if err != nil {
+		return &usageError{err}
+	}
+	if measure && flags.out == "" {
+		flags.out = filepath.Join("results", "atlas")
+	}
+	var entries []*atlas.Entry
+	for _, n := range networks {
+		e, err := attempt(ctx, func() (*atlas.Entry, error) { return atlas.NewEntry(ctx, n, set) })
+		if err != nil {
+			return err
+		}
+		if measure {
+			if err := a.atlasMeasure(ctx, e, flags); err != nil {
+				return err
+			}
+		}
+		entries = append(entries, e)
+	}
+	table := atlas.EntryTable(entries)
+	if flags.out == "" {
+		return table.WriteAligned(a.stdout)
+	}
+	if err := table.WriteFile(filepath.Join(flags.out, "atlas.csv")); err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if err := drawEntry(e, flags.out); err != nil {
+			return err
+		}
+	}
+	command := "weft atlas"
+	if measure {
+		command += " --measure"
+	}
+	if err := experiments.WriteBelow(filepath.Join(flags.out, "atlas.md"), []byte(atlas.Page(entries, command, false))); err != nil {
+		return err
+	}
+	return experiments.WriteBelow(filepath.Join(flags.out, "pictures.md"), []byte(atlas.Page(entries, command, true)))
+}
+
+// drawEntry writes the picture of a network.
+func drawEntry(e *atlas.Entry, dir string) error {
+	t, err := e.Build()
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	if err := (&network.Network{Topology: t}).Write(&b, "svg"); err != nil {
+		return fmt.Errorf("%s: %w", e.Family, err)
+	}
+	return experiments.WriteBelow(filepath.Join(dir, e.Family+".svg"), b.Bytes())
+}
+
+// atlasMeasure runs the measurements of an entry.
+func (a *app) atlasMeasure(ctx context.Context, e *atlas.Entry, flags *runFlags) error {
+	session := a.session(ctx, flags)
+	for _, m := range e.Measurements() {
+		file, err := session.Load(m.Name+".toml", m.Text, false)
+		if err != nil {
+			return fmt.Errorf("%s: %w", m.Name, err)
+		}
+		outcome, err := session.Run(m.Name, file, filepath.Join(flags.out, m.Name))
+		if err != nil {
+			return err
+		}
+		if len(outcome.Failures) > 0 {
+			return fmt.Errorf("%s: %d points failed", m.Name, len(outcome.Failures))
+		}
+		if err := e.Keep(m, outcome.Results); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // TestUsage: mistakes in the command line have a message without the words of
@@ -56,9 +58,7 @@ func TestUsage(t *testing.T) {
 		{[]string{"bench", "--compare", "bench.csv,bench.csv", "alltoall-240"}, "weft: --compare runs nothing: leave out alltoall-240\n"},
 	} {
 		if c.args[0] == "compare" && len(c.args) == 3 && c.args[2] == "bare.csv" { // two loads on one side, none on the other
-			if err := os.WriteFile("a.csv", []byte(table+"1,0.2,1,1,0.2,6,false\n"), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			simtest.Check(t, os.WriteFile("a.csv", []byte(table+"1,0.2,1,1,0.2,6,false\n"), 0o644))
 		}
 		status, _, stderr := weft(t, c.args...)
 		if status != exitUsage || !strings.HasPrefix(stderr, c.want) {
@@ -69,15 +69,11 @@ func TestUsage(t *testing.T) {
 		}
 	}
 	// Equal tables differ in nothing, whatever is known about their spread.
-	if status, _, stderr := weft(t, "compare", "b.csv", "b.csv"); status != exitSuccess {
-		t.Errorf("a table against itself: status %d: %s", status, stderr)
-	}
+	succeeds(t, "compare", "b.csv", "b.csv")
 	if status, stdout, _ := weft(t, "--version"); status != exitSuccess || !strings.HasPrefix(stdout, "weft ") {
 		t.Errorf("--version: status %d: %s", status, stdout)
 	}
-	if status, _, stderr := weft(t, "topology", "x.toml", "-o", "net.json"); status != exitSuccess {
-		t.Errorf("-o net.json: %s", stderr)
-	}
+	succeeds(t, "topology", "x.toml", "-o", "net.json")
 	if status, stdout, _ := weft(t, "topology", "net.json"); status != exitSuccess || !strings.HasPrefix(stdout, "switches   16\n") {
 		t.Errorf("net.json: status %d: %s", status, stdout)
 	}
@@ -138,9 +134,7 @@ func TestFullOutput(t *testing.T) {
 // as it was, and the message names the file.
 func TestBlockedFolder(t *testing.T) {
 	inFolder(t, map[string]string{"x.toml": small})
-	if err := os.MkdirAll("o/results.csv/x", 0o777); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, os.MkdirAll("o/results.csv/x", 0o777))
 	status, _, stderr := weft(t, "run", "x.toml", "--out", "o")
 	if status != exitUsage || !strings.HasPrefix(stderr, "result folder o: results.csv cannot be replaced: ") || left(t) != "x.toml" {
 		t.Errorf("status %d, left %s: %s", status, left(t), stderr)
@@ -156,10 +150,7 @@ func TestBadInputFiles(t *testing.T) {
 		"goal.toml": "kind = \"mpi\"\n[workload]\ntype = \"goal\"\nfile = \"x.goal\"\n",
 		"x.goal":    "num_ranks 1\nrank 0 {\n\u00e4: calc 5\n}\n",
 	})
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := simtest.Must(os.Getwd())(t)
 	for file, want := range map[string]string{
 		"net.toml":  "net.toml:3:1: topology.path " + filepath.Join(dir, "net.json") + ":2: not JSON: ",
 		"goal.toml": "goal.toml:4:1: workload.file " + filepath.Join(dir, "x.goal") + ":3: '\u00e4' has no place in \"\u00e4: calc 5\"\n",

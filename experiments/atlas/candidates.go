@@ -1,9 +1,11 @@
 package atlas
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -255,14 +257,7 @@ var ranks = map[string]func(l *Listed) float64{
 }
 
 // Ranks lists their names in alphabetical order.
-func Ranks() []string {
-	var names []string
-	for name := range ranks {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
+func Ranks() []string { return slices.Sorted(maps.Keys(ranks)) }
 
 // mostTerminals bounds the size of lists.
 const mostTerminals = 1 << 20
@@ -287,15 +282,7 @@ func List(ctx context.Context, terminals, radix int, rank string, set []string) 
 		}
 		all = append(all, *l)
 	}
-	slices.SortStableFunc(all, func(a, b Listed) int {
-		switch x, y := by(&a), by(&b); {
-		case x < y:
-			return -1
-		case x > y:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(all, func(a, b Listed) int { return cmp.Compare(by(&a), by(&b)) })
 	return all, nil
 }
 

@@ -13,14 +13,12 @@ import (
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/booksim"
 	"github.com/weft-sim/weft/experiments/judge"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 func own(t testing.TB) *Reference {
 	t.Helper()
-	r, err := Read(Own(), "reference")
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := simtest.Must(Read(Own(), "reference"))(t)
 	return r
 }
 
@@ -38,23 +36,12 @@ func run(t *testing.T, r *Reference, name string, loads []float64, seeds int) []
 	}
 	dir := t.TempDir()
 	for name, content := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), content, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, os.WriteFile(filepath.Join(dir, name), content, 0o666))
 	}
-	file, err := experiments.Load(filepath.Join(dir, "curve.toml"), text, experiments.Options{AllowDeadlock: canDeadlock})
-	if err != nil {
-		t.Fatal(err)
-	}
-	outcome, err := file.Execute(context.Background(), experiments.Execution{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := simtest.Must(experiments.Load(filepath.Join(dir, "curve.toml"), text, experiments.Options{AllowDeadlock: canDeadlock}))(t)
+	outcome := simtest.Must(file.Execute(context.Background(), experiments.Execution{}))(t)
 	c.At(loads)
-	rows, err := c.Judge(booksim.Run{Results: outcome.Results})
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := simtest.Must(c.Judge(booksim.Run{Results: outcome.Results}))(t)
 	return rows
 }
 
@@ -72,9 +59,7 @@ func TestCurvesMap(t *testing.T) {
 			continue
 		}
 		for name, content := range files {
-			if err := os.WriteFile(filepath.Join(dir, name), content, 0o666); err != nil {
-				t.Fatal(err)
-			}
+			simtest.Check(t, os.WriteFile(filepath.Join(dir, name), content, 0o666))
 		}
 		if _, err := experiments.Load(filepath.Join(dir, c.Name+".toml"), text, experiments.Options{AllowDeadlock: canDeadlock}); err != nil {
 			t.Errorf("%s: %v\n%s", c.Name, err, text)
@@ -175,16 +160,12 @@ func TestReadRefuses(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		if name, content, ok := strings.Cut(c.files, ":"); ok {
-			if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o666); err != nil {
-				t.Fatal(err)
-			}
+			simtest.Check(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o666))
 		}
 		r, err := Open(dir)
 		if err == nil {
 			err = r.Check()
 		}
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%q: %v, want %s", c.files, err, c.want)
-		}
+		simtest.Fail(t, err, c.want)
 	}
 }

@@ -1,8 +1,14 @@
 package atlas
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"path"
 	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/booksim"
@@ -147,4 +153,192 @@ func summaryTable(all []summary) *experiments.Table {
 			fmt.Sprint(s.count[judge.Agrees]), fmt.Sprint(s.count[judge.Differs]), fmt.Sprint(s.count[judge.NotJudged])}, Verdict: s.verdict, Note: s.note})
 	}
 	return judge.TableOf([]string{"curve", "graph", "routing", "traffic", "second_reading", "agree", "differ", "not_judged"}, rows)
+}
+
+// Curve is a row of curves.csv with its points and configuration.
+type Curve struct {
+	booksim.Curve
+	Graph, Routing, Traffic string
+	line                    int
+}
+
+// SecondReading tells whether no other program is behind a curve: the reference's own
+// reading of the papers on HyperX.
+func (c *Curve) SecondReading() bool { return strings.HasPrefix(c.Routing, "hx") }
+
+// readCurves finds the points of the curves in the folder curves. A curve without any has
+// that as its fault.
+func (r *Reference) readCurves() {
+	place := path.Join(r.name, "curves")
+	byName, faults := map[string]booksim.Curve{}, experiments.Problems{}
+	folder, err := fs.Sub(r.folder, "curves")
+	if err == nil {
+		var measured []booksim.Curve
+		measured, _, err = booksim.ReadFolder(folder, place)
+		for _, c := range measured {
+			byName[c.Name] = c
+		}
+	}
+	if !errors.As(err, &faults) && err != nil {
+		faults = experiments.Problems{{At: place, Message: err.Error()}}
+	}
+	for i := range r.Curves {
+		c := &r.Curves[i]
+		found, there := byName[c.Name]
+		switch {
+		case there:
+			found.Faults = append(found.Faults, c.Faults...)
+			c.Curve = found
+			c.Shares = shares
+		case len(faults) > 0:
+			c.Faults = append(c.Faults, faults...)
+		default:
+			c.Faults = append(c.Faults, &experiments.Problem{At: fmt.Sprintf("%s:%d", path.Join(r.name, "curves.csv"), c.line), Message: fmt.Sprintf("curve %q is not in the folder curves", c.Name)})
+		}
+	}
+}
+
+// grid is the shape in the name of a graph.
+var grid = regexp.MustCompile(`^(?:hx|hyperx)_(\d+(?:x\d+)*)$`)
+
+// routings are the table [routing] of the routings of the curves; %s is the file of next hops.
+var routings = map[string]struct {
+	text        string
+	canDeadlock bool
+}{
+	"min":          {"type = \"table\"\nties = \"one\"\nnext_hops = %q\nhop_vcs = \"any\"\n", true},
+	"minhopvc":     {"type = \"table\"\nties = \"one\"\nnext_hops = %q\nspread_vcs = false\n", false},
+	"minrandhopvc": {"type = \"table\"\nties = \"random\"\nspread_vcs = false\n", false},
+	"minadhopvc":   {"type = \"table\"\nties = \"least-occupied\"\nspread_vcs = false\n", false},
+	"valhopvc":     {"type = \"val\"\nties = \"one\"\nnext_hops = %q\nspread_vcs = false\n", false},
+	"ugalhopvc":    {"type = \"ugal-l\"\nsensing = \"credits\"\nlengths = \"shortest\"\nties = \"one\"\nnext_hops = %q\nspread_vcs = false\n", false},
+	"ugallnew":     {"type = \"ugal-l\"\nsensing = \"credits\"\ncandidates = 4\nlengths = \"shortest\"\nties = \"one\"\nnext_hops = %q\nhop_vcs = \"any\"\n", true},
+	"ran_min":      {"type = \"dor\"\n", false},
+	"xyyx":         {"type = \"o1turn\"\n", false},
+	"valiant":      {"type = \"val\"\n", false},
+	"ugal":         {"type = \"ugal-l\"\nsensing = \"credits\"\nthreshold = 2\nthrough = \"aligned\"\ndecided_at = \"terminal\"\n", false},
+	"hxminad":      {"type = \"table\"\nties = \"least-occupied\"\nspread_vcs = false\n", false},
+	"hxdimwar":     {"type = \"dimwar\"\n", false},
+	"hxomniwar":    {"type = \"omniwar\"\n", false},
+	"hxdal":        {"type = \"dal\"\n", false},
+	"ugall4_pf":    {"type = \"ugal-pf\"\nreading = \"paper\"\nneighbour_ties = \"lowest\"\nsensing = \"credits\"\nties = \"one\"\nnext_hops = %q\nhop_vcs = \"any\"\n", true},
+}
+
+// Experiment is the text of the experiment file that runs a curve's network, switch and
+// traffic at some loads, with so many seeds, and the files of the reference that it reads,
+// by the names that it has for them. canDeadlock says that the curve's routing can. The
+// error says why weft has no counterpart; if a file of the reference is at fault, the curve has
+// that among its Faults.
+func (r *Reference) Experiment(c *Curve, loads []float64, seeds int) (text string, files map[string][]byte, canDeadlock bool, err error) {
+	text, files, canDeadlock, err = r.experiment(c, loads, seeds)
+	if errors.As(err, new(*dataError)) {
+		c.Faults = append(c.Faults, &experiments.Problem{Message: err.Error()})
+	}
+	return text, files, canDeadlock, err
+}
+
+func (r *Reference) experiment(c *Curve, loads []float64, seeds int) (text string, files map[string][]byte, canDeadlock bool, err error) {
+	files = map[string][]byte{}
+	m := booksim.Counterpart{}
+	routing, known := routings[c.Routing]
+	if !known {
+		return "", nil, false, fmt.Errorf("routing %q has no counterpart", c.Routing)
+	}
+	m.CanDeadlock = routing.canDeadlock
+	terminals, order, err := r.curveNetwork(c, &m, files)
+	if err != nil {
+		return "", nil, false, err
+	}
+	m.Routing = routing.text
+	if strings.Contains(m.Routing, "%q") {
+		name := c.Graph + ".nexthop.gz"
+		if _, err := r.numbers("graphs/" + name); err != nil {
+			return "", nil, false, err
+		}
+		if files[name], err = fs.ReadFile(r.folder, "graphs/"+name); err != nil {
+			return "", nil, false, err
+		}
+		m.Routing = fmt.Sprintf(m.Routing, name)
+	}
+	if m.Traffic, err = r.curveTraffic(c, terminals, order, files); err != nil {
+		return "", nil, false, err
+	}
+	text, err = c.Config.ExperimentOf("BookSim2's "+c.Name, loads, seeds, m)
+	return text, files, m.CanDeadlock, err
+}
+
+// curveNetwork writes the topology of a curve and gives its number of terminals and, where
+// the curve numbers terminals in another order than weft, weft's number of each.
+func (r *Reference) curveNetwork(c *Curve, m *booksim.Counterpart, files map[string][]byte) (terminals int, order []int, err error) {
+	each := c.Config.Whole("k")
+	shape := grid.FindStringSubmatch(c.Graph)
+	if shape == nil {
+		name := c.Graph + ".edges.gz"
+		n, err := r.graphFile(c.Graph, each)
+		if err != nil {
+			return 0, nil, err
+		}
+		if files[name], err = fs.ReadFile(r.folder, "graphs/"+name); err != nil {
+			return 0, nil, err
+		}
+		m.Topology = fmt.Sprintf("type = \"edges\"\npath = %q\nterminals = %d\n", name, each)
+		return n.graph.Terminals(), nil, nil
+	}
+	if c.Config.Text("topology") == "flatfly" {
+		each = c.Config.Whole("c")
+	}
+	dims := strings.Split(shape[1], "x")
+	terminals = each
+	for _, d := range dims {
+		n, err := strconv.Atoi(d)
+		if err != nil || n < 2 || terminals > 1<<20 {
+			return 0, nil, fmt.Errorf("graph %q: want a shape such as 4x4", c.Graph)
+		}
+		terminals *= n
+	}
+	m.Topology = fmt.Sprintf("type = \"hyperx\"\ndims = [%s]\nterminals = %d\n", strings.Join(dims, ", "), each)
+	rows, err := r.numbers("graphs/" + c.Graph + ".terminals.gz")
+	switch {
+	case errors.Is(err, fs.ErrNotExist): // numbered by switch, as in weft
+		return terminals, nil, nil
+	case err != nil:
+		return 0, nil, err
+	}
+	order = make([]int, terminals)
+	next := 0
+	for _, row := range rows {
+		for _, t := range row {
+			if t < 0 || t >= terminals || next >= terminals {
+				return 0, nil, dataErrorf("graphs/%s.terminals.gz: terminal %d of %d", c.Graph, t, terminals)
+			}
+			order[t] = next
+			next++
+		}
+	}
+	return terminals, order, nil
+}
+
+// curveTraffic writes the traffic of a curve.
+func (r *Reference) curveTraffic(c *Curve, terminals int, order []int, files map[string][]byte) (string, error) {
+	if c.Traffic == "uniform" {
+		return "pattern = \"uniform\"\npacket_flits = 1\nself = true\n", nil
+	}
+	destinations, err := r.destinations(c.Graph, c.Traffic, terminals)
+	if err != nil {
+		return "", err
+	}
+	to := destinations
+	if order != nil {
+		to = make([]int, terminals)
+		for t, d := range destinations {
+			to[order[t]] = order[d]
+		}
+	}
+	var b strings.Builder
+	for _, d := range to {
+		fmt.Fprintln(&b, d)
+	}
+	name := c.Graph + "." + c.Traffic
+	files[name] = []byte(b.String())
+	return fmt.Sprintf("pattern = \"file\"\npath = %q\npacket_flits = 1\n", name), nil
 }

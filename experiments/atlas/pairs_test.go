@@ -15,6 +15,7 @@ import (
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/routing/routingtest"
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // TestPairs: every pair is certified with the defaults, or refused with a reason; with a
@@ -26,10 +27,7 @@ func TestPairs(t *testing.T) {
 		if some := []string{"hyperx", "megafly", "oft", "kautz", "polarfly"}; os.Getenv("SOAK_TIME") == "" && !slices.Contains(some, n.Family) {
 			continue
 		}
-		all, err := Pairs(&n)
-		if err != nil {
-			t.Fatal(err)
-		}
+		all := simtest.Must(Pairs(&n))(t)
 		for _, p := range all {
 			pairs++
 			switch {
@@ -162,10 +160,7 @@ func TestChannels(t *testing.T) {
 	}
 	for _, row := range channelRows {
 		for _, n := range row.networks {
-			x, err := n.Build()
-			if err != nil {
-				t.Fatal(err)
-			}
+			x := simtest.Must(n.Build())(t)
 			for _, name := range row.pairs {
 				checkChannels(t, &row, x, n.Family, name)
 			}
@@ -245,19 +240,11 @@ func TestCycles(t *testing.T) {
 		var settings []param.Setting
 		var x topology.Topology
 		if c.network.Family == "" {
-			n, err := r.graphFile(c.network.Settings, 1)
-			if err != nil {
-				t.Fatal(err)
-			}
+			n := simtest.Must(r.graphFile(c.network.Settings, 1))(t)
 			x = topology.NewFileNetwork(n.graph)
-			table, err := r.data("graphs/" + c.network.Settings + ".nexthop.gz")
-			if err != nil {
-				t.Fatal(err)
-			}
+			table := simtest.Must(r.data("graphs/" + c.network.Settings + ".nexthop.gz"))(t)
 			path := filepath.Join(dir, c.network.Settings)
-			if err := os.WriteFile(path, []byte(table), 0o666); err != nil {
-				t.Fatal(err)
-			}
+			simtest.Check(t, os.WriteFile(path, []byte(table), 0o666))
 			settings = append(settings, param.Set("next_hops", path))
 		} else {
 			var err error

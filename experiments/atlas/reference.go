@@ -13,13 +13,16 @@ import (
 	"io/fs"
 	"math"
 	"path"
+	"slices"
 	"strconv"
+	"strings"
 
 	"gonum.org/v1/gonum/stat"
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/booksim"
 	"github.com/weft-sim/weft/experiments/judge"
+	"github.com/weft-sim/weft/fabric/topology"
 )
 
 //go:embed reference
@@ -169,4 +172,218 @@ func (c *Curve) largestAccepted() float64 {
 		}
 	}
 	return most
+}
+
+// JudgeTargets computes every number that can be. Exact numbers must be met in all digits
+// given. So must bounds that follow from a formula; of a cut that was found and of a bound
+// of a whole family, weft's may be on the right side only. Published numbers that are counts
+// of networks are met too; others are not judged.
+func (r *Reference) JudgeTargets() []judge.Row {
+	networks := map[string]*subject{} // by instance
+	rows := make([]judge.Row, len(r.Targets))
+	for i := range r.Targets {
+		rows[i] = r.judgeTarget(&r.Targets[i], networks)
+	}
+	return rows
+}
+
+func (r *Reference) judgeTarget(t *Target, networks map[string]*subject) judge.Row {
+	own, verdict, note := r.own(t, networks)
+	return judge.Row{Cells: []string{t.ID, t.Topology, t.Instance, t.Metric, t.Kind, t.Value, own}, Verdict: verdict, Note: note}
+}
+
+// own is weft's number for a target, as it is compared, and the verdict on it.
+func (r *Reference) own(t *Target, networks map[string]*subject) (own, verdict, note string) {
+	if len(t.Faults) > 0 {
+		return "", judge.Unreadable, judge.Note(t.Faults)
+	}
+	if law, ok := laws[t.ID]; ok {
+		if problem := law.hold(); problem != nil {
+			return "", judge.Differs, problem.Error()
+		}
+		return t.Value, judge.Agrees, "a formula: holds on weft's networks of several sizes"
+	}
+	metric, ok := metrics[t.Metric]
+	if !ok {
+		return "", judge.NotJudged, "a statement, or a number of no network"
+	}
+	key := t.Topology + "\n" + t.Instance
+	n := networks[key]
+	if n == nil {
+		var err error
+		n, err = r.instance(t)
+		switch {
+		case errors.As(err, new(errNoInstance)):
+			return "", judge.NotJudged, err.Error()
+		case errors.Is(err, fs.ErrNotExist):
+			return "", judge.NotRun, "the folder has no such graph"
+		case err != nil:
+			return "", uncomputed(err), err.Error()
+		}
+		networks[key] = n
+	}
+	text, x, err := metric(r, n)
+	if err != nil {
+		return "", uncomputed(err), err.Error()
+	}
+	verdict = judge.Agrees
+	if !agrees(t, text, x) {
+		verdict = judge.Differs
+	}
+	if text == "" {
+		text = strconv.FormatFloat(x, 'f', digits(t.Value), 64)
+	}
+	return text, verdict, ""
+}
+
+// uncomputed is the verdict on a number that cannot be computed: because of a file, or of weft.
+func uncomputed(err error) string {
+	if errors.As(err, new(*dataError)) && !errors.Is(err, fs.ErrNotExist) {
+		return judge.Unreadable
+	}
+	return judge.NotRun
+}
+
+// digits is the number of digits behind the point of a number as it is written.
+func digits(value string) int {
+	_, behind, _ := strings.Cut(value, ".")
+	return len(behind)
+}
+
+// agrees compares in the digits given; of a cut that was found weft's may be smaller.
+func agrees(t *Target, text string, x float64) bool {
+	if text != "" {
+		return text == t.Value
+	}
+	want, err := strconv.ParseFloat(t.Value, 64)
+	if err != nil {
+		return false
+	}
+	if t.Metric == "bisection_best_cut_found" {
+		return x <= want
+	}
+	return math.Abs(x-want) <= 0.5*math.Pow(10, -float64(digits(t.Value)))*(1+1e-6)+1e-12
+}
+
+// law is a formula of targets.csv with the networks of a family that it is checked on, by
+// their settings.
+type law struct {
+	family   string
+	settings []string
+	check    func(n *subject) error
+}
+
+// laws are by the id of the formula.
+var laws = map[string]law{
+	// Bisection of at least q^3/2: the algebraic connectivity is q.
+	"slimfly-bisection": {"slim-fly", eachOf("q = %d\n", 3, 4, 5, 7, 8, 9, 11, 13), func(n *subject) error {
+		q := n.topology.(*topology.SlimFly).Q
+		return same("bisection", spectralBisection(n), float64(q*q*q)/2, 1e-6)
+	}},
+	// The algebraic connectivity is q+1-sqrt(q).
+	"polarfly-bisection": {"polarfly", eachOf("q = %d\n", 2, 3, 4, 5, 7, 8, 9, 11, 13), func(n *subject) error {
+		q := float64(n.topology.(*topology.PolarFly).Q)
+		return same("algebraic connectivity", topology.AlgebraicConnectivity(n.graph), q+1-math.Sqrt(q), 1e-6)
+	}},
+	// No Jellyfish has a smaller mean distance than the tree of levels 1, r, r(r-1), ...
+	"jellyfish-mean": {"jellyfish", jellyfishes(), func(n *subject) error {
+		if m := n.metrics(); m.MeanDistance < topology.MeanDistanceBound(m.Switches, m.Degree[1]) {
+			return fmt.Errorf("mean distance %v below the bound", m.MeanDistance)
+		}
+		return nil
+	}},
+	// No network has more switches than the Moore bound; Hoffman-Singleton's, of q = 5, has all.
+	"moore": {"slim-fly", eachOf("q = %d\n", 5, 7, 9), func(n *subject) error {
+		if e := n.metrics().MooreEfficiency(); e > 1 || n.topology.(*topology.SlimFly).Q == 5 && e != 1 {
+			return fmt.Errorf("%v of the Moore bound", e)
+		}
+		return nil
+	}},
+	"hyperx-meandist": {"hyperx", hyperXs, func(n *subject) error {
+		want := 0.0
+		for _, s := range n.topology.(*topology.HyperX).HyperXConfig.Dims {
+			want += 1 - 1/float64(s)
+		}
+		return same("mean distance", n.metrics().UniformHops, want, 1e-12)
+	}},
+	"hyperx-uniform": {"hyperx", hyperXs, func(n *subject) error {
+		x := n.topology.(*topology.HyperX)
+		return same("uniform saturation", saturation(uniformFlows(n.graph), byShortest(n.graph, true)), float64(slices.Min(x.HyperXConfig.Dims))/float64(x.Terminals), 1e-9)
+	}},
+	"hyperx-bisection": {"hyperx", hyperXs, func(n *subject) error {
+		dims := n.topology.(*topology.HyperX).HyperXConfig.Dims
+		if slices.ContainsFunc(dims, func(s int) bool { return s%2 != 0 }) {
+			return nil
+		}
+		return same("bisection", float64(n.topology.Facts().Bisection), float64(slices.Min(dims)*n.graph.Switches())/4, 0)
+	}},
+	// (k²/4)(k²/4+1) terminals of switches of k ports.
+	"dfplus-max": {"megafly", []string{balancedMegafly(2), balancedMegafly(3), balancedMegafly(4)}, func(n *subject) error {
+		half := n.topology.(*topology.Megafly).Leaves
+		return same("terminals", float64(n.topology.Facts().Terminals), float64(half*half*(half*half+1)), 0)
+	}},
+	// min(1, h/(T*(1-1/g))) where the cables up are no narrower, as with as many spines as
+	// terminals a leaf.
+	"dfplus-capacity": {"megafly", []string{"p = 2\nleaves = 2\nspines = 2\nh = 2\n", "p = 3\nleaves = 3\nspines = 3\nh = 1\n", "p = 4\nleaves = 4\nspines = 4\nh = 2\n"}, func(n *subject) error {
+		x := n.topology.(*topology.Megafly)
+		want := min(1, float64(x.H)/(float64(x.P)*(1-1/float64(x.G))))
+		return same("capacity", min(1, x.Forms().UniformCapacity), want, 1e-12)
+	}},
+	// Switches on a path: 1 on the same rail of a unit, 3 else.
+	"rail-hops": {"rail-optimised", []string{""}, func(n *subject) error {
+		rail, g := n.topology.(*topology.RailOptimised), n.graph
+		for a := range topology.TerminalID(g.Terminals()) {
+			d := g.DistancesFrom(g.TerminalSwitch(a), nil)
+			for b := range topology.TerminalID(g.Terminals()) {
+				want := int16(2)
+				if rail.RailOf(a) == rail.RailOf(b) && rail.NodeOf(a)/rail.Nodes == rail.NodeOf(b)/rail.Nodes {
+					want = 0
+				}
+				if got := d[g.TerminalSwitch(b)]; got != want {
+					return fmt.Errorf("terminals %d and %d: %d switches on the path, want %d", a, b, got+1, want+1)
+				}
+			}
+		}
+		return nil
+	}},
+}
+
+// hold checks a law on each of its networks.
+func (l law) hold() error {
+	for _, settings := range l.settings {
+		n, err := subjectOf(l.family, settings)
+		if err == nil {
+			err = l.check(n)
+		}
+		if err != nil {
+			return fmt.Errorf("%s, %s: %w", l.family, (&Candidate{l.family, settings}).Line(), err)
+		}
+	}
+	return nil
+}
+
+// hyperXs are some of three terminals a switch.
+var hyperXs = eachOf("dims = %s\nterminals = 3\n", "[4, 4]", "[3, 5]", "[2, 4, 6]", "[6]", "[3, 3, 3]")
+
+// jellyfishes are eight of growing size and degree.
+func jellyfishes() (settings []string) {
+	for seed := range 8 {
+		settings = append(settings, fmt.Sprintf("switches = %d\ndegree = %d\nterminals = 1\nseed = %d\n", 20+10*seed, 4+seed, seed))
+	}
+	return settings
+}
+
+// eachOf puts each value into a form of settings.
+func eachOf[T any](form string, values ...T) (settings []string) {
+	for _, v := range values {
+		settings = append(settings, fmt.Sprintf(form, v))
+	}
+	return settings
+}
+
+func same(what string, got, want, allowed float64) error {
+	if math.Abs(got-want) > allowed*max(1, math.Abs(want)) {
+		return fmt.Errorf("%s: %v, want %v", what, got, want)
+	}
+	return nil
 }

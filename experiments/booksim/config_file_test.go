@@ -1,21 +1,26 @@
 package booksim
 
 import (
+	"errors"
+	"io/fs"
+	"math"
+	"reflect"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/judge"
+	_ "github.com/weft-sim/weft/experiments/kinds" // tests read experiment files
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/traffic"
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 func parse(t *testing.T, text string) *Config {
 	t.Helper()
-	c, err := ParseConfig("a.cfg", text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := simtest.Must(ParseConfig("a.cfg", text))(t)
 	return c
 }
 
@@ -28,7 +33,7 @@ func TestParseConfig(t *testing.T) {
 			t.Errorf("%s = %v, want %v", name, got, want)
 		}
 	}
-	if got := c.get("topology"); got != "torus" {
+	if got := c.Text("topology"); got != "torus" {
 		t.Errorf("topology = %s, want the default", got)
 	}
 }
@@ -138,18 +143,9 @@ func TestExperiment(t *testing.T) {
 // one on in both, (4, 2) = 20.
 func TestPatternsAreTheSame(t *testing.T) {
 	for name, want := range map[string]int{"bitcomp": 52, "bitrev": 52, "shuffle": 22, "transpose": 25, "tornado": 38, "neighbor": 20} {
-		grid, err := param.Make(topology.Registry, "mesh", struct{}{}, func(c *topology.GridConfig) { c.Dims = []int{8, 8} })
-		if err != nil {
-			t.Fatal(err)
-		}
-		config, err := traffic.Patterns.Config(patterns[name])
-		if err != nil {
-			t.Fatal(err)
-		}
-		pattern, err := traffic.Patterns.Build(patterns[name], config, traffic.Env{Topology: grid, Seed: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		grid := simtest.Must(param.Make(topology.Registry, "mesh", struct{}{}, func(c *topology.GridConfig) { c.Dims = []int{8, 8} }))(t)
+		config := simtest.Must(traffic.Patterns.Config(patterns[name]))(t)
+		pattern := simtest.Must(traffic.Patterns.Build(patterns[name], config, traffic.Env{Topology: grid, Seed: 1}))(t)
 		if got := int(pattern.Destination(11, nil)); got != want {
 			t.Errorf("%s (%s here): node 11 sends to %d, want %d", name, patterns[name], got, want)
 		}
@@ -184,3 +180,273 @@ func TestNotMapped(t *testing.T) {
 		}
 	}
 }
+
+const header = "offered_flits_per_node_cycle,status,avg_packet_latency_cycles,accepted_flits_per_node_cycle\n"
+
+func folder(files map[string]string) fs.FS {
+	f := fstest.MapFS{}
+	for name, text := range files {
+		f[name] = &fstest.MapFile{Data: []byte(text)}
+	}
+	return f
+}
+
+// TestReadFolder: a file is a curve, or several with their seeds; the configuration
+// is that of the curve's name; other tables and files are left aside.
+func TestReadFolder(t *testing.T) {
+	curves, ignored, err := ReadFolder(folder(map[string]string{
+		"b.cfg": mesh, "a.cfg": mesh + "k = 4;", "README.md": "text", "speed.csv": "case,seconds\nx,1\n", "empty.csv": "",
+		"b.csv":     header + "0.1,stable,27.5,0.0998\n0.5,saturated,,0.4\n0.6,saturated,nan,0.41\n",
+		"seeds.csv": "curve,seed,status,offered_flits_per_node_cycle,accepted_flits_per_node_cycle,avg_packet_latency_cycles\na,1,stable,0.2,0.2,20\nb,1,stable,0.1,0.1,28\na,2,stable,0.2,0.21,21\n",
+	}), "data")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"data/empty.csv", "data/speed.csv"}; !reflect.DeepEqual(ignored, want) {
+		t.Errorf("left aside %v, want %v", ignored, want)
+	}
+	want := []Curve{
+		{Name: "a", File: "seeds.csv", Points: []Point{{0.2, "1", false, false, false, 20, 0.2, 2}, {0.2, "2", false, false, false, 21, 0.21, 4}}},
+		{Name: "b", File: "b.csv", Points: []Point{{0.1, "", false, false, false, 27.5, 0.0998, 2}, {0.5, "", true, false, false, -1, 0.4, 3}, {0.6, "", true, false, false, -1, 0.41, 4}}},
+		{Name: "b", File: "seeds.csv", Points: []Point{{0.1, "1", false, false, false, 28, 0.1, 3}}},
+	}
+	for i := range curves {
+		if k := curves[i].Config.Whole("k"); k != map[string]int{"a": 4, "b": 8}[curves[i].Name] {
+			t.Errorf("%s has k = %d", curves[i].Name, k)
+		}
+		curves[i].Config = nil
+		for j, p := range curves[i].Points {
+			if math.IsNaN(p.Latency) {
+				curves[i].Points[j].Latency = -1
+			}
+		}
+	}
+	if !reflect.DeepEqual(curves, want) {
+		t.Errorf("got  %+v\nwant %+v", curves, want)
+	}
+}
+
+// readable is what is wrong with a folder if no curve can be judged.
+func readable(files map[string]string) error {
+	r, err := open(folder(files), "data")
+	if err == nil {
+		err = r.Check()
+	}
+	return err
+}
+
+func TestReadFolderProblems(t *testing.T) {
+	one := func(table string) map[string]string { return map[string]string{"a.cfg": mesh, "a.csv": table} }
+	for _, c := range []struct {
+		files map[string]string
+		want  string
+	}{
+		{map[string]string{"a.cfg": mesh}, `data: holds no curves; want CSV tables with the columns offered_flits_per_node_cycle, status,`},
+		{map[string]string{"a.csv": header + "0.1,stable,20,0.1\n"}, `data/a.csv:2: is of curve a, and there is no data/a.cfg beside it`},
+		{one(header), `data/a.csv: holds no point`},
+		{one("status,seed\nstable,1\n"), `data/a.csv:1: has no column offered_flits_per_node_cycle, avg_packet_latency_cycles, accepted_flits_per_node_cycle`},
+		{one(header + "0.1,stable,20\n"), `data/a.csv:2: 3 cells, want 4: the line is cut`},
+		{one(header + "\n0.1,fine,20,0.1\n"), `data/a.csv:3: status = "fine": want stable, overloaded, saturated or deadlock`},
+		{one(header + "0,stable,20,0.1\n"), `data/a.csv:2: offered_flits_per_node_cycle = "0": want a load above 0, at most 1`},
+		{one(header + "1.1,stable,20,0.1\n"), `data/a.csv:2: offered_flits_per_node_cycle = "1.1": want a load above 0, at most 1`},
+		{one(header + "0.1,stable,nan,0.1\n"), `data/a.csv:2: avg_packet_latency_cycles = "nan": want cycles, at least 0`},
+		{one(header + "0.1,stable,,0.1\n"), `data/a.csv:2: avg_packet_latency_cycles = "": want cycles, at least 0`},
+		{one(header + "0.1,stable,20,-1\n"), `data/a.csv:2: accepted_flits_per_node_cycle = "-1": want a load from 0 on`},
+		{one(header + "0.1,stable,20,0.1\n0.10,stable,21,0.1\n"), `data/a.csv:3: repeats the load and the seed of line 2`},
+		{one("curve," + header + "../../x,0.1,stable,20,0.1\n"), `data/a.csv:2: curve = "../../x": want a name of letters, digits and`},
+		{map[string]string{"a.cfg": "num_vc = 1;", "a.csv": header + "0.1,stable,20,0.1\n"}, `data/a.cfg:1: num_vc is not a setting of BookSim2`},
+		{one("\xff\xfea\x00"), `data/a.csv: not a CSV table: the file is UTF-16`},
+	} {
+		err := readable(c.files)
+		if _, ok := err.(experiments.Problems); !ok || !strings.HasPrefix(err.Error(), c.want) {
+			t.Errorf("%q: %v\nwant %s", c.files, err, c.want)
+		}
+	}
+	err := readable(map[string]string{"a.cfg": "x_y = 1;", "a.csv": header + "2,fine,20,0.1\n"})
+	if err == nil || strings.Count(err.Error(), "\n") != 2 {
+		t.Errorf("not all problems of all files together: %v", err)
+	}
+}
+
+// FuzzReadFolder: any table is curves, or something else, or problems that name it.
+func FuzzReadFolder(f *testing.F) {
+	f.Add(header + "0.1,stable,20,0.1\n")
+	f.Add("curve,seed," + header + "a,1,0.1,saturated,,0.1\n")
+	f.Add("a,b\n\"")
+	f.Fuzz(func(t *testing.T, table string) {
+		files := map[string]string{"a.cfg": mesh, "a.csv": table}
+		curves, _, _ := ReadFolder(folder(files), "data")
+		if err := readable(files); err != nil {
+			for _, problem := range err.(experiments.Problems) {
+				if !strings.HasPrefix(problem.At, "data") {
+					t.Errorf("problem %v names no place", problem)
+				}
+			}
+			return
+		}
+		for _, c := range curves {
+			if c.Config == nil || len(c.Points) == 0 || strings.ContainsAny(c.Name, "/\\") {
+				t.Errorf("curve %+v", c)
+			}
+		}
+	})
+}
+
+// TestHalfWidth: by hand, with Student's quantiles for 99 % of 1, 2 and 3 degrees of
+// freedom, 63.657, 9.9248 and 5.8409. {10, 12} and {11, 13} have variances of 2:
+// sqrt(2/2 + 2/2) with (1 + 1)^2 / (1/1 + 1/1) = 2 degrees; a single value is taken
+// to have the other's variance: sqrt(2 (1/1 + 1/2)) with 1. {1, 2, 3, 4} has 5/3, and
+// sqrt(5/3 (1 + 1/4)) with 3.
+func TestHalfWidth(t *testing.T) {
+	for _, c := range []struct {
+		peer, own sample
+		want      float64
+	}{
+		{sample{10, 12}, sample{11, 13}, math.Sqrt2 * 9.9248},
+		{sample{10}, sample{11, 13}, math.Sqrt(3) * 63.657},
+		{sample{11, 13}, sample{10}, math.Sqrt(3) * 63.657},
+		{sample{2}, sample{1, 2, 3, 4}, math.Sqrt(5./3*1.25) * 5.8409},
+		{sample{10}, sample{11}, 0},
+		{sample{10, 10}, sample{11, 11}, 0},
+	} {
+		if got := halfWidth(c.peer, c.own); math.Abs(got-c.want) > 1e-4*c.want {
+			t.Errorf("%v and %v: %v, want %v", c.peer, c.own, got, c.want)
+		}
+	}
+}
+
+// tableOf is the content of verdicts.csv.
+func tableOf(rows []Row) *experiments.Table {
+	var all []judge.Row
+	for _, r := range rows {
+		all = append(all, r.verdict())
+	}
+	return judge.TableOf(Columns, all)
+}
+
+// TestJudge: a point is judged by its share or its interval, whichever is wider. The
+// two runs here at load 0.1 do not vary at all: 3 % of 100 cycles and 1.5 % of 0.1
+// are allowed. At 0.2, {100, 102} here and a single 150 there: sqrt(2 (1 + 1/2)) *
+// 63.657 = 110.26 cycles are. Beyond saturation the accepted load may differ by 5 %,
+// and latency is not judged. The run at load 0.4 failed.
+func TestJudge(t *testing.T) {
+	results := &experiments.Table{Columns: []string{"seed", "offered_load", "latency_mean_ns", "accepted_load"}, Rows: [][]string{
+		{"1", "0.1", "102.9", "0.1014"}, {"2", "0.1", "102.9", "0.1014"},
+		{"1", "0.2", "100", "0.2"}, {"2", "0.2", "102", "0.2"},
+		{"1", "0.3", "500", "0.26"}, {"2", "0.3", "500", "0.26"},
+		{"1", "0.5", "", "0.5"}, {"2", "0.5", "", "0.5"},
+	}}
+	c := Curve{Name: "a", File: "b.csv", Points: []Point{
+		{Load: 0.1, Latency: 100, Accepted: 0.1}, {Load: 0.2, Latency: 150, Accepted: 0.205},
+		{Load: 0.3, Seed: "1", Latency: 300, Accepted: 0.25}, {Load: 0.3, Seed: "2", Saturated: true, Latency: 400, Accepted: 0.25},
+		{Load: 0.4, Latency: 100, Accepted: 0.4}, {Load: 0.5, Latency: 50, Accepted: 0.5},
+	}}
+	rows := simtest.Must(c.Judge(Run{Results: results}))(t)
+	var got []string
+	for _, row := range tableOf(rows).Rows {
+		got = append(got, row[2]+" "+row[3]+" "+row[12]+" "+row[13]+" "+row[14])
+	}
+	want := []string{
+		"0.1 latency 2.9 3 agrees", "0.1 accepted 1.4 1.5 agrees",
+		"0.2 latency -32.667  not-judged", "0.2 accepted -2.439 1.5 differs",
+		"0.3 latency 42.857  not-judged", "0.3 accepted 4 5 agrees",
+		"0.4 latency   not-run", "0.4 accepted   not-run",
+		"0.5 latency   differs", "0.5 accepted 0 1.5 agrees", // no latency where BookSim2 has one
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	if want := "noise: seeds leave 74 % open (1 of BookSim2's, 2 of weft's), more than the 9 % that are judged"; rows[2].Note != want {
+		t.Errorf("note %q, want %q", rows[2].Note, want)
+	}
+	if rows[4].Note != "saturated in 1 of BookSim2's 2 runs" {
+		t.Errorf("note %q", rows[4].Note)
+	}
+	rows, _ = c.Judge(Run{Why: errors.New("no such topology")})
+	if len(rows) != 1 || rows[0].Verdict != judge.NotRun || tableOf(rows).Rows[0][15] != "no such topology" {
+		t.Errorf("without results: %+v", rows)
+	}
+	if _, err := c.Judge(Run{Results: &experiments.Table{Columns: []string{"a"}}}); err == nil {
+		t.Error("results without the columns are judged")
+	}
+}
+
+// TestNoiseIsBounded: the means of torus_4x4x4_dor_uniform_4flit_vc2_buf8_speedup2 at load 0.8.
+// BookSim2's three seeds are those of curves/longpackets_seeds.csv: 108.01, 119.96 and 98.47
+// cycles, a mean of 108.81 and a variance of 115.9. Two seeds beside them of 77 and 79 cycles,
+// 28 % less: (2*115.9 + 2) / 3 = 77.9 with 3 degrees of freedom, sqrt(77.9 (1/3 + 1/2)) * 5.8409 =
+// 47 cycles, 43 %: no agreement, and not clear enough to differ. Twenty such seeds, of a variance
+// of 20/19: (231.8 + 20) / 21 = 11.99, sqrt(11.99 (1/3 + 1/20)) * 2.831 = 6.07 cycles, 5.6 %:
+// they differ.
+func TestNoiseIsBounded(t *testing.T) {
+	peer := sample{108.014, 119.957, 98.4712}
+	row := Row{Load: 0.8, Peer: peer, Own: sample{77, 79}}
+	row.compare(0.03, 0)
+	if row.Verdict != judge.NotJudged || !strings.Contains(row.Note, "43 % open (3 of BookSim2's, 2 of weft's), more than the 9 %") {
+		t.Errorf("%s: %s", row.Verdict, row.Note)
+	}
+	if got := MoreSeeds([]Row{row, row}, 20); !reflect.DeepEqual(got, []float64{0.8}) {
+		t.Errorf("more seeds at %v", got)
+	}
+	if got := MoreSeeds([]Row{row}, 3); got != nil { // (231.8 + 4) / 4 = 59, sqrt(59 (1/3 + 1/3)) * 4.604 = 29 cycles
+		t.Errorf("more seeds at %v", got)
+	}
+	for i := range 18 {
+		row.Own = append(row.Own, 77+2*float64(i%2))
+	}
+	if row.compare(0.03, 0); row.Verdict != judge.Differs || math.Abs(row.Allowed-6.07) > 0.01 {
+		t.Errorf("%s, allowed %v", row.Verdict, row.Allowed)
+	}
+	// What is known of the peer's noise apart from its seeds is bounded too: 2.576 * 4 % is 10 %.
+	row = Row{Peer: sample{100}, Own: sample{101, 101}}
+	if row.compare(0.03, 0.04); row.Verdict != judge.NotJudged || MoreSeeds([]Row{row}, 20) != nil {
+		t.Errorf("%+v", row)
+	}
+}
+
+// TestSaturatedIsNotSteady: a latency of a saturated run of either program is judged against
+// none, whatever weft writes there.
+func TestSaturatedIsNotSteady(t *testing.T) {
+	for _, latency := range []string{"", "100", "500"} {
+		for _, state := range []string{"saturated", "steady"} {
+			results := &experiments.Table{Columns: []string{"seed", "offered_load", "latency_mean_ns", "accepted_load", "state"}, Rows: [][]string{
+				{"1", "0.7", "100", "0.7", "steady"}, {"2", "0.7", latency, "0.7", state},
+			}}
+			for _, peer := range []bool{false, true} {
+				c := Curve{Points: []Point{{Load: 0.7, Latency: 100, Accepted: 0.7, Saturated: peer}}}
+				rows := simtest.Must(c.Judge(Run{Results: results}))(t)
+				saturated := peer || state == "saturated"
+				if (rows[0].Verdict == judge.NotJudged && strings.HasPrefix(rows[0].Note, "saturated")) != saturated || rows[1].Verdict != judge.Agrees {
+					t.Errorf("latency %q, %s, BookSim2 saturated %v: %+v", latency, state, peer, rows)
+				}
+			}
+		}
+	}
+}
+
+// TestDeadlocks: a deadlock of BookSim2's agrees with a certificate that refuses or a watchdog
+// that stops the run.
+func TestDeadlocks(t *testing.T) {
+	c := Curve{Points: []Point{{Load: 0.5, Latency: 20, Accepted: 0.5}, {Load: 0.6, Deadlock: true, Latency: math.NaN(), Accepted: math.NaN()}}}
+	results := &experiments.Table{Columns: []string{"offered_load", "latency_mean_ns", "accepted_load"}, Rows: [][]string{{"0.5", "20", "0.5"}}}
+	for _, x := range []struct {
+		run           Run
+		verdict, note string
+	}{
+		{Run{Results: results, Refused: "a cycle of two channels"}, judge.Agrees, "weft refuses the network: a cycle of two channels"},
+		{Run{Results: results, Stopped: map[float64]string{0.6: "no flit has moved"}}, judge.Agrees, "watchdog stops the run: no flit"},
+		{Run{Results: results, Stopped: map[float64]string{0.5: "no flit has moved"}}, judge.Differs, "goes on to the end"},
+		{Run{Results: results}, judge.Differs, "finds no cycle"},
+		{Run{Results: results, Why: errors.New("too large")}, judge.NotRun, "too large"},
+	} {
+		rows, err := c.Judge(x.run)
+		if err != nil || len(rows) != 3 || rows[2].Metric != "deadlock" || rows[2].Verdict != x.verdict || !strings.Contains(rows[2].Note, x.note) {
+			t.Errorf("%v: %+v\nwant %s: %s", err, rows, x.verdict, x.note)
+		}
+		if cells := tableOf(rows).Rows[2]; cells[2] != "0.6" || cells[12] != "" || cells[13] != "" {
+			t.Errorf("%v", cells)
+		}
+	}
+}
+
+// tests read experiment files

@@ -15,6 +15,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/judge"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // own reads the curves that come with weft.
@@ -37,18 +38,9 @@ func judged(t *testing.T, c Curve, loads []float64, set ...string) []Row {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file, err := experiments.Load(c.Name, text, experiments.Options{Set: set})
-	if err != nil {
-		t.Fatal(err)
-	}
-	outcome, err := file.Execute(context.Background(), experiments.Execution{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows, err := c.Judge(Run{Results: outcome.Results})
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := simtest.Must(experiments.Load(c.Name, text, experiments.Options{Set: set}))(t)
+	outcome := simtest.Must(file.Execute(context.Background(), experiments.Execution{}))(t)
+	rows := simtest.Must(c.Judge(Run{Results: outcome.Results}))(t)
 	return rows
 }
 
@@ -122,19 +114,10 @@ func TestTerminalBuffers(t *testing.T) {
 		t.Fatal(err)
 	}
 	accepted := func(set ...string) (mean float64) {
-		file, err := experiments.Load("torus", text, experiments.Options{Set: set})
-		if err != nil {
-			t.Fatal(err)
-		}
-		outcome, err := file.Execute(context.Background(), experiments.Execution{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := simtest.Must(experiments.Load("torus", text, experiments.Options{Set: set}))(t)
+		outcome := simtest.Must(file.Execute(context.Background(), experiments.Execution{}))(t)
 		for _, row := range outcome.Results.Rows {
-			x, err := strconv.ParseFloat(row[slices.Index(outcome.Results.Columns, "accepted_load")], 64)
-			if err != nil {
-				t.Fatal(err)
-			}
+			x := simtest.Must(strconv.ParseFloat(row[slices.Index(outcome.Results.Columns, "accepted_load")], 64))(t)
 			mean += x / 10
 		}
 		return mean
@@ -155,9 +138,7 @@ var updateValidation = flag.Bool("update-validation", false, "rewrite docs/valid
 func writeValidation(t *testing.T, rows []Row) {
 	t.Helper()
 	docs := filepath.Join("..", "..", "docs")
-	if err := tableOf(rows).WriteFile(filepath.Join(docs, "validation-longpackets.csv")); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, tableOf(rows).WriteFile(filepath.Join(docs, "validation-longpackets.csv")))
 	table := &experiments.Table{Columns: []string{"case", "simulator", "offered_load", "latency_mean_ns", "latency_ci95_ns"}}
 	for _, r := range rows {
 		if r.Metric != "latency" || r.Verdict != judge.Agrees {
@@ -172,11 +153,6 @@ func writeValidation(t *testing.T, rows []Row) {
 		}
 	}
 	p := experiments.PlotConfig{X: "offered_load", Y: []string{"latency_mean_ns"}, By: []string{"simulator"}, Panels: "case", Height: 3.8, Style: "line", YMax: 80, Title: "weft and BookSim2: packets of 8 flits, and of 4 on the torus 4x4x4, speedup 2"}
-	picture, err := p.Picture(table, "png")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := experiments.WriteFile(filepath.Join(docs, "validation-longpackets.png"), picture); err != nil {
-		t.Fatal(err)
-	}
+	picture := simtest.Must(p.Picture(table, "png"))(t)
+	simtest.Check(t, experiments.WriteFile(filepath.Join(docs, "validation-longpackets.png"), picture))
 }

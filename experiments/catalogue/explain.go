@@ -222,7 +222,7 @@ func article(noun string) string {
 // addColumns adds the tables of results and their columns.
 func addColumns(add func(meaning)) {
 	columns := func(table string, all []experiments.Column, kinds ...string) {
-		for _, c := range all {
+		for _, c := range slices.DeleteFunc(slices.Clone(all), func(c experiments.Column) bool { return c.Doc == "" }) {
 			add(meaning{word: c.Name, what: "a column of " + table, doc: c.Doc, kinds: kinds, facts: fact(nil, "unit", unitOf(c.Name))})
 		}
 	}
@@ -230,21 +230,17 @@ func addColumns(add func(meaning)) {
 		columns(t.file, t.columns)
 	}
 	for _, o := range experiments.CommandTables() {
-		add(meaning{word: o.File, what: "a table that " + o.Command + " writes", doc: o.Doc})
-		columns(o.File+" of "+o.Command, o.Columns)
+		add(meaning{word: o.Name, what: "a table that " + o.Command + " writes", doc: o.Doc})
+		columns(o.Name+" of "+o.Command, o.Columns)
 	}
 	for _, k := range experiments.DescribeKinds() {
 		columns("results.csv", k.Columns, k.Name)
 		for _, f := range k.Further {
-			d, ok := experiments.FurtherColumns(k.Name, f.Name)
-			if !ok {
-				d.Doc = "a further table of the kind"
-			}
 			if f.Asked != "" {
-				d.Doc += "; written where " + f.Asked + " asks for it"
+				f.Doc += "; written where " + f.Asked + " asks for it"
 			}
-			add(meaning{word: f.Name + ".csv", what: "a table of results", doc: d.Doc, kinds: []string{k.Name}})
-			columns(f.Name+".csv", d.Columns, k.Name)
+			add(meaning{word: f.Name + ".csv", what: "a table of results", doc: f.Doc, kinds: []string{k.Name}})
+			columns(f.Name+".csv", f.Columns, k.Name)
 		}
 	}
 }

@@ -10,7 +10,9 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/catalogue"
+	_ "github.com/weft-sim/weft/experiments/kinds" // tests read experiment files
 	"github.com/weft-sim/weft/fabric/measure"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // TestExplain: keys, columns, names and verdicts have their meaning, unit, bounds and
@@ -54,9 +56,7 @@ func TestExplain(t *testing.T) {
 			}
 		}
 	}
-	if err := catalogue.Explain(&strings.Builder{}, "latency_p99"); err == nil || !strings.Contains(err.Error(), `did you mean "latency_p99_ns"?`) {
-		t.Errorf("a word that is nearly one: %v", err)
-	}
+	simtest.Fail(t, catalogue.Explain(&strings.Builder{}, "latency_p99"), `did you mean "latency_p99_ns"?`)
 	for _, word := range []string{"", ".", "[]", "=", "no such word"} {
 		if err := catalogue.Explain(&strings.Builder{}, word); err == nil {
 			t.Errorf("%q has a meaning", word)
@@ -107,10 +107,7 @@ func TestStart(t *testing.T) {
 	}
 	for _, file := range files {
 		name := strings.TrimSuffix(file.Name(), ".toml")
-		text, err := catalogue.Start(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := simtest.Must(catalogue.Start(name))(t)
 		f, err := experiments.Load(name+".toml", text, experiments.Options{Quick: true})
 		if err != nil {
 			t.Errorf("%s: %v\n%s", name, err, text)
@@ -155,9 +152,7 @@ func TestStart(t *testing.T) {
 			}
 		}
 	}
-	if _, err := catalogue.Start("traffik"); err == nil || !strings.Contains(err.Error(), `did you mean "traffic"?`) {
-		t.Errorf("a kind that is none: %v", err)
-	}
+	simtest.Refuse(catalogue.Start("traffik"))(t, `did you mean "traffic"?`)
 	for _, name := range experiments.KindNames() {
 		if _, err := catalogue.Start(name); err != nil {
 			t.Error(err)
@@ -168,9 +163,7 @@ func TestStart(t *testing.T) {
 // TestGlossary: terms are in alphabetical order, each once.
 func TestGlossary(t *testing.T) {
 	var b strings.Builder
-	if err := catalogue.Page(&b); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, catalogue.Page(&b))
 	_, glossary, _ := strings.Cut(b.String(), `id="glossary"`)
 	last, terms := "", 0
 	for _, row := range regexp.MustCompile(`<tr><td>([^<]*)</td>`).FindAllStringSubmatch(glossary, -1) {
@@ -203,9 +196,7 @@ func TestListIsCheap(t *testing.T) {
 // kind, among them those without settings of their own.
 func TestReferenceIsWhole(t *testing.T) {
 	var page strings.Builder
-	if err := catalogue.Page(&page); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, catalogue.Page(&page))
 	manual := catalogue.Manual()
 	settings := catalogue.Settings()
 	if len(settings) < 300 {

@@ -14,45 +14,28 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"github.com/weft-sim/weft/experiments/catalogue"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // TestSchema: the schema accepts every experiment file of the repository and what
 // every kind begins with, and refuses mistakes.
 func TestSchema(t *testing.T) {
-	text, err := catalogue.Schema()
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := simtest.Must(catalogue.Schema())(t)
 	var schema map[string]any
-	if err := json.Unmarshal(text, &schema); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, json.Unmarshal(text, &schema))
 	check := func(text string) error {
 		var file map[string]any
-		if _, err := toml.Decode(text, &file); err != nil {
-			t.Fatal(err)
-		}
-		plain, err := json.Marshal(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		simtest.Must(toml.Decode(text, &file))(t)
+		plain := simtest.Must(json.Marshal(file))(t)
 		var value any
-		if err := json.Unmarshal(plain, &value); err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, json.Unmarshal(plain, &value))
 		return validate(schema, schema, value, "")
 	}
 	files := 0
 	for _, pattern := range []string{"../examples/*.toml", "../papers/*/*.toml", "starts/*.toml", "../../cmd/command/testdata/*.toml"} {
-		names, err := filepath.Glob(pattern)
-		if err != nil {
-			t.Fatal(err)
-		}
+		names := simtest.Must(filepath.Glob(pattern))(t)
 		for _, name := range names {
-			text, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := simtest.Must(os.ReadFile(name))(t)
 			if err := check(string(text)); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
@@ -81,9 +64,7 @@ func TestSchema(t *testing.T) {
 		{"[channel.local]\nlatncy = \"1ns\"", "channel.local.latncy"},
 		{"titel = \"x\"", "titel"},
 	} {
-		if err := check(c.text); err == nil || !strings.Contains(err.Error(), c.want+":") {
-			t.Errorf("%q: %v, want a problem at %s", c.text, err, c.want)
-		}
+		simtest.Fail(t, check(c.text), c.want+":")
 	}
 	for _, good := range []string{"", "[traffic]\npacket_flits = 4\n[channel.global]\nlatency = \"100 ns\"", "kind = \"mpi\"\n[job]\nranks = 4",
 		"[topology]\ntype = \"torus\"\np = 2\n[sweep]\ntopology.type = [\"torus\", \"dragonfly\"]",

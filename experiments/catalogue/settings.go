@@ -5,8 +5,17 @@
 package catalogue
 
 import (
+	"embed"
 	"fmt"
+	"io"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
+	"text/tabwriter"
+
+	"github.com/BurntSushi/toml"
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/sim/param"
@@ -158,4 +167,241 @@ func wrap(text string, width int) []string {
 		}
 	}
 	return lines
+}
+
+// Category is a group of things that experiment files can name.
+type Category struct {
+	Name    string // plural: "routings"
+	Entries []param.Description
+}
+
+// Categories lists the kinds and every registry that a table of a kind chooses from, in
+// alphabetical order, and the experiment files that come with weft.
+func Categories() []Category {
+	files := Category{Name: "experiments"}
+	for _, name := range experiments.Embedded("") {
+		files.Entries = append(files.Entries, param.Description{Name: strings.TrimSuffix(name, ".toml"), Doc: experiments.EmbeddedTitle(name)})
+	}
+	return append(registered(), files)
+}
+
+func registered() (all []Category) {
+	kinds := Category{Name: "kinds"}
+	byName := map[string]Category{}
+	for _, k := range experiments.DescribeKinds() {
+		kinds.Entries = append(kinds.Entries, param.Description{Name: k.Name, Doc: k.Doc})
+		for _, t := range k.Tables {
+			for _, c := range t.Choices {
+				byName[plural(c.Registry)] = Category{plural(c.Registry), c.Entries}
+			}
+		}
+	}
+	byName[kinds.Name] = kinds
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		all = append(all, byName[name])
+	}
+	return all
+}
+
+// plural is the name of a category: topologies, routings, processes.
+func plural(name string) string {
+	switch {
+	case strings.HasSuffix(name, "y"):
+		return strings.TrimSuffix(name, "y") + "ies"
+	case strings.HasSuffix(name, "s"):
+		return name + "es"
+	}
+	return name + "s"
+}
+
+// find is the element of a name; the error names those that there are.
+func find[E any](all []E, name string, nameOf func(E) string, none string) (e E, err error) {
+	var known []string
+	for _, e := range all {
+		if nameOf(e) == name {
+			return e, nil
+		}
+		known = append(known, nameOf(e))
+	}
+	return e, fmt.Errorf("%s%s: there are %s", none, param.DidYouMean(name, known), strings.Join(known, ", "))
+}
+
+// List prints what is registered: everything, one category, or one entry with
+// its settings.
+func List(w io.Writer, names ...string) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	defer t.Flush() // writes to w, whose errors the caller's last write shows
+	if len(names) == 0 {
+		for i, c := range Categories() {
+			if i > 0 {
+				t.Flush()
+				fmt.Fprintln(w)
+			}
+			listCategory(t, c)
+		}
+		return nil
+	}
+	c, err := find(Categories(), names[0], func(c Category) string { return c.Name }, fmt.Sprintf("nothing is called %q", names[0]))
+	if err != nil {
+		return err
+	}
+	if len(names) == 1 {
+		listCategory(t, c)
+		return nil
+	}
+	e, err := find(c.Entries, names[1], func(e param.Description) string { return e.Name }, fmt.Sprintf("no %q among the %s", names[1], c.Name))
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(t, "%s: %s\n", e.Name, e.Doc)
+	t.Flush()
+	listParams(t, "", e.Params)
+	for _, k := range experiments.DescribeKinds() {
+		if c.Name != "kinds" || k.Name != e.Name {
+			continue
+		}
+		for _, table := range k.Tables {
+			fmt.Fprintf(t, "\n[%s]  %s\n", table.Header(), table.Doc)
+			t.Flush()
+			listParams(t, "  ", table.Params)
+		}
+		fmt.Fprintf(t, "\ncolumns of results.csv\n")
+		for _, column := range k.Columns {
+			fmt.Fprintf(t, "  %s\t%s\n", column.Name, column.Doc)
+		}
+	}
+	return nil
+}
+
+func listCategory(t *tabwriter.Writer, c Category) {
+	fmt.Fprintf(t, "%s\n", c.Name)
+	for _, e := range c.Entries {
+		fmt.Fprintf(t, "  %s\t%s\n", e.Name, e.Doc)
+		if settings := assigned(e.Params); settings != "" {
+			fmt.Fprintf(t, "  \t  %s\n", settings)
+		}
+	}
+}
+
+func listParams(t *tabwriter.Writer, indent string, params []param.Param) {
+	for _, p := range params {
+		fmt.Fprintf(t, "%s%s = %s\t%s\n", indent, p.Key, p.Default, brief(p))
+	}
+	t.Flush()
+}
+
+// assigned lists settings with their defaults: "p = 4, q = 2".
+func assigned(params []param.Param) string {
+	var list []string
+	for _, p := range params {
+		list = append(list, p.Key+" = "+p.Default)
+	}
+	return strings.Join(list, ", ")
+}
+
+// starts holds what [Start] begins with, a file a kind: KIND.toml. A kind without
+// one begins with its defaults.
+//
+//go:embed starts
+var starts embed.FS
+
+// Start is an experiment of a kind to begin with: a question, a network, a sweep and
+// a figure, and behind them every other setting as a comment, with its default and
+// meaning. The error names the kinds that there are.
+func Start(kind string) (string, error) {
+	var names, lines []string
+	for _, k := range experiments.DescribeKinds() {
+		if k.Name == kind {
+			return start(k), nil
+		}
+		names = append(names, k.Name)
+		lines = append(lines, fmt.Sprintf("  %-18s %s", k.Name, k.Doc))
+	}
+	return "", fmt.Errorf("no kind %q%s; there are\n%s", kind, param.DidYouMean(kind, names), strings.Join(lines, "\n"))
+}
+
+// start adds to the file that a kind begins with what it does not say: to each of its
+// tables the other settings, and the other tables of the kind before those of every kind.
+func start(k experiments.KindDescription) string {
+	text, err := starts.ReadFile("starts/" + k.Name + ".toml")
+	if err != nil { // there is none
+		text = fmt.Appendf(nil, "# The question: ...\ntitle = %q\nkind  = %q\nseed  = 1\n", strings.TrimSuffix(sentence(k.Doc), "."), k.Name)
+	}
+	var given map[string]any
+	if _, err := toml.Decode(string(text), &given); err != nil {
+		panic("catalogue: " + err.Error()) // a test reads them all
+	}
+	var b strings.Builder
+	rest := slices.Clone(k.Tables)
+	begin := 0
+	for _, at := range append(header.FindAllIndex(text, -1), []int{len(text)}) {
+		part := string(text[begin:at[0]])
+		name := ""
+		if m := header.FindStringSubmatch(part); m != nil {
+			name = m[1]
+		}
+		if name == "sweep" || name == "plot" || name == "quick" {
+			writeTables(&b, rest)
+			rest = nil
+		}
+		b.WriteString(strings.TrimRight(part, "\n") + "\n")
+		if i := slices.IndexFunc(rest, func(t experiments.TableDescription) bool { return t.Name == name }); i >= 0 {
+			keys, _ := given[name].(map[string]any)
+			writeSettings(&b, &rest[i], keys)
+			rest = slices.Delete(rest, i, i+1)
+		}
+		b.WriteString("\n")
+		begin = at[0]
+	}
+	writeTables(&b, rest)
+	return strings.TrimRight(b.String(), "\n") + "\n"
+}
+
+// header is that of a table: [traffic], [[plot]].
+var header = regexp.MustCompile(`(?m)^\[+([^]]+)\]`)
+
+// writeTables writes tables of which the file says nothing. Those of names that the
+// user gives are comments altogether.
+func writeTables(b *strings.Builder, tables []experiments.TableDescription) {
+	for i := range tables {
+		t := &tables[i]
+		mark := ""
+		if t.Names != "" {
+			mark = "#"
+		}
+		for _, line := range wrap(sentence(t.Doc), 86) {
+			fmt.Fprintf(b, "# %s\n", line)
+		}
+		fmt.Fprintf(b, "%s[%s]\n", mark, t.Header())
+		writeSettings(b, t, nil)
+		b.WriteString("\n")
+	}
+}
+
+// writeSettings writes the settings of a table that are not given, as comments; those
+// of the entries that it names stand behind the key that names them.
+func writeSettings(b *strings.Builder, d *experiments.TableDescription, given map[string]any) {
+	write := func(s Setting) {
+		text := "#" + s.Key + " = " + s.Default
+		switch _, is := given[s.Key]; {
+		case is || s.Default == "":
+			return
+		case s.Default == `"0Gb/s"`: // stands for none, and cannot be written
+			text = "# " + s.Key + ": not set"
+		}
+		fmt.Fprintf(b, "%-28s # %s\n", text, brief(s.Param))
+	}
+	all := (&table{"", *d}).settings()
+	for _, s := range all {
+		if !s.Own {
+			continue
+		}
+		write(s)
+		name, is := given[s.Key]
+		for _, e := range all {
+			if e.Choice == s.Key && (e.Entry == name || !is && strconv.Quote(e.Entry) == s.Default) {
+				write(e)
+			}
+		}
+	}
 }

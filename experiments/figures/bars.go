@@ -1,7 +1,12 @@
 package figures
 
 import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/weft-sim/weft/experiments/plot"
@@ -125,4 +130,269 @@ func (p *PlotConfig) ownCategories(f *plot.Figure) {
 			s.X[j] = float64(place[int(s.X[j])])
 		}
 	}
+}
+
+// heat makes a field of colours of column z over the values of x and y.
+func (p *PlotConfig) heat(f *plot.Figure, t *results.Table) error {
+	if len(p.Y) != 1 || p.Z == "" {
+		return errors.New("style heat needs one column y, and a column z, which the colours show")
+	}
+	if p.Panels != "" {
+		return errors.New("style heat has no panels: select one value under where")
+	}
+	if f.YLabel == "" {
+		f.YLabel = p.labelOf(p.Y)
+	}
+	x, err := t.Column(p.X)
+	y, err2 := t.Column(p.Y[0])
+	values, err3 := t.Values(p.Z)
+	if err := errors.Join(err, err2, err3); err != nil {
+		return err
+	}
+	columns, rows := axisValues(t, x), axisValues(t, y)
+	if x := results.Number(columns[0]); x != x { // categories that both axes have stand in one order
+		place := func(c string) int { return slices.Index(append(slices.Clone(rows), c), c) }
+		slices.SortStableFunc(columns, func(a, b string) int { return place(a) - place(b) })
+	}
+	const most = 400
+	if len(columns) > most || len(rows) > most {
+		return fmt.Errorf("style heat shows at most %d values of x and y, not %d and %d", most, len(columns), len(rows))
+	}
+	field := &plot.Field{Label: p.labelOf([]string{p.Z}), Log: p.LogY, Range: p.YRange}
+	for _, c := range columns {
+		field.Columns = append(field.Columns, p.nameOf(c, CellName(p.X, c)))
+	}
+	for _, c := range rows {
+		field.Rows = append(field.Rows, p.nameOf(c, CellName(p.Y[0], c)))
+	}
+	points := 1.0
+	if point := slices.Index(t.Columns, "point"); point >= 0 && p.Aggregate == "sum" {
+		points = float64(len(axisValues(t, point)))
+	}
+	cells := make([][]float64, len(columns)*len(rows))
+	states := make([]plot.State, len(cells))
+	other := map[int][]string{}
+	for i, row := range t.Rows {
+		at := slices.Index(rows, row[y])*len(columns) + slices.Index(columns, row[x])
+		if first := other[at]; first == nil {
+			other[at] = row
+		} else if name := differsIn(t, first, row, x, y); name != "" {
+			return fmt.Errorf("rows at %s = %s and %s = %s differ in %s: select one value under where", p.X, row[x], p.Y[0], row[y], name)
+		}
+		if !math.IsNaN(values[i]) {
+			cells[at] = append(cells[at], values[i]/points)
+		}
+		states[at] = max(states[at], verdict(t, i))
+	}
+	for j := range rows {
+		var line []float64
+		for i := range columns {
+			v, _ := p.aggregate(cells[j*len(columns)+i], math.NaN())
+			line = append(line, v)
+		}
+		field.Values = append(field.Values, line)
+		field.States = append(field.States, states[j*len(columns):(j+1)*len(columns)])
+	}
+	if slices.Contains(states, plot.Saturated) {
+		field.Label += " (*: saturated)"
+	}
+	f.Field, f.LogX, f.LogY, f.XRange, f.YRange, f.YMax = field, false, false, nil, nil, 0
+	return nil
+}
+
+// axisValues lists the values of a column: numbers in their order, others as they
+// come.
+func axisValues(t *results.Table, column int) []string {
+	var values []string
+	for _, row := range t.Rows {
+		values = results.AddNew(values, row[column])
+	}
+	if !slices.ContainsFunc(values, func(v string) bool { return math.IsNaN(results.Number(v)) }) {
+		slices.SortStableFunc(values, func(a, b string) int { return cmp.Compare(results.Number(a), results.Number(b)) })
+	}
+	return values
+}
+
+// differsIn names a swept key other than the columns x and y in which rows differ.
+func differsIn(t *results.Table, a, b []string, x, y int) string {
+	for _, key := range t.SweptKeys() {
+		i := slices.Index(t.Columns, key)
+		if _, follows := follows(t, t.Columns[x], key); follows && strings.HasSuffix(t.Columns[x], "load") {
+			continue
+		}
+		if key != results.SeedKey && i != x && i != y && results.CanonicalCell(a[i]) != results.CanonicalCell(b[i]) {
+			return key
+		}
+	}
+	return ""
+}
+
+// annotation is a mark of the series of a group.
+type annotation struct {
+	group int
+	mark  plot.Mark
+}
+
+// annotations are what is known of the load axis: bounds and knees. A bound that
+// variants of one panel share is drawn once, in gray.
+func (p *PlotConfig) annotations(f *plot.Figure, groups []*group, source *PlotSource) ([]annotation, error) {
+	if len(p.Annotate) == 0 {
+		return nil, nil
+	}
+	accepted := len(p.Y) == 1 && p.Y[0] == "accepted_load"
+	if p.X != "offered_load" && p.X != results.LoadKey {
+		return nil, fmt.Errorf("annotate is for figures over the load: want x = \"offered_load\" or %q, not %q", results.LoadKey, p.X)
+	}
+	bounds, knees := slices.Contains(p.Annotate, "bound"), slices.Contains(p.Annotate, "knee")
+	if bounds && source.Bound == nil {
+		return nil, errors.New("annotate bound needs the result folder, whose settings say what the network is: name the results.csv in it")
+	}
+	type place struct {
+		panel string
+		bound float64
+	}
+	var all []annotation
+	drawn := map[place]int{}
+	for i, g := range groups {
+		found := g.rows.Knees()
+		if len(found) != 1 {
+			continue // several variants, or no sweep of the load
+		}
+		k := found[0]
+		hue := 1 + i*max(1, perGroup(f, groups))
+		if knees && !math.IsNaN(k.Steady) && !math.IsNaN(k.Not) {
+			all = append(all, annotation{i, plot.Mark{Name: "knee", Vertical: true, From: k.Steady, To: k.Not, Hue: hue}})
+		}
+		if !bounds {
+			continue
+		}
+		bound := source.Bound(k.Point)
+		if bound <= 0 || bound >= 1 {
+			continue // not known, or that of the terminals' own channels
+		}
+		at := place{p.panelOf(g), bound}
+		if j, known := drawn[at]; known {
+			all[j].mark.Hue = 0
+			continue
+		}
+		drawn[at] = len(all)
+		all = append(all, annotation{i, plot.Mark{
+			Name: "bound of the channels", Label: "bound " + strconv.FormatFloat(bound, 'g', 4, 64),
+			Vertical: !accepted, From: bound, To: bound, Hue: hue,
+		}})
+	}
+	return all, nil
+}
+
+// panelOf is the value that chooses the panel of a group; empty without panels.
+func (p *PlotConfig) panelOf(g *group) string {
+	if at := slices.Index(g.by, p.Panels); at >= 0 {
+		return g.cells[at]
+	}
+	return ""
+}
+
+// colours gives series with the same value of colour_by the same colour: on a scale
+// where the values are numbers.
+func (p *PlotConfig) colours(f *plot.Figure, groups []*group) {
+	each := perGroup(f, groups)
+	if p.ColourBy == "" || each == 0 {
+		return
+	}
+	var values []string
+	cells := make([]string, len(groups))
+	for i, g := range groups {
+		at := slices.Index(g.rows.Columns, p.ColourBy)
+		if at < 0 || len(g.rows.Rows) == 0 {
+			return
+		}
+		cells[i] = g.rows.Rows[0][at]
+		values = results.AddNew(values, cells[i])
+	}
+	low, high, numeric := math.Inf(1), math.Inf(-1), true
+	for _, v := range values {
+		x := results.Number(v)
+		numeric = numeric && x == x
+		low, high = min(low, x), max(high, x)
+	}
+	seen := map[string]int{} // series so far of a colour
+	for i := range f.Series {
+		s, cell := &f.Series[i], cells[i/each]
+		if numeric && len(values) > 1 {
+			s.Hue, s.Tint = -1, (results.Number(cell)-low)/(high-low)
+		} else {
+			s.Hue = 1 + slices.Index(values, cell)
+		}
+		seen[cell]++
+		s.Look = seen[cell]
+		if p.ColourBy != "" && len(values) == len(f.Series) {
+			s.Look = i + 1 // the colour tells all: markers may help
+		}
+	}
+}
+
+// parts puts the series into their panels, and the marks to their series. It returns the
+// panels by the cells that choose them.
+func (p *PlotConfig) parts(f *plot.Figure, groups []*group, marks []annotation) map[string]*plot.Figure {
+	each := perGroup(f, groups)
+	if each == 0 {
+		return nil
+	}
+	// In the colour of the series, where that is one of the palette.
+	colored := func(m annotation, s *plot.Series) plot.Mark {
+		if m.mark.Hue > 0 && s.Hue != 0 {
+			m.mark.Hue = max(0, s.Hue)
+		}
+		return m.mark
+	}
+	if p.Panels == "" {
+		for _, m := range marks {
+			f.Marks = append(f.Marks, colored(m, &f.Series[m.group*each]))
+		}
+		return nil
+	}
+	looks := map[string]int{}
+	place := map[string]*plot.Figure{}
+	for i := range f.Series {
+		s := f.Series[i]
+		cell := p.panelOf(groups[i/each])
+		panel := place[cell]
+		if panel == nil {
+			sub := *f
+			sub.Title = p.nameOf(cell, seriesName(p.Panels, cell))
+			sub.XLabel, sub.YLabel, sub.LegendTitle, sub.Series, sub.Panels = "", "", "", nil, nil
+			panel = &sub
+			place[cell] = panel
+			f.Panels = append(f.Panels, panel)
+		}
+		if looks[s.Name] == 0 {
+			looks[s.Name] = len(looks) + 1
+		}
+		if s.Look == 0 {
+			s.Look = looks[s.Name]
+		}
+		if s.Hue == 0 {
+			s.Hue = looks[s.Name]
+		}
+		for _, m := range marks {
+			if m.group*each == i {
+				panel.Marks = append(panel.Marks, colored(m, &s))
+			}
+		}
+		panel.Series = append(panel.Series, s)
+	}
+	// The legend names each series once.
+	var all []plot.Series
+	for i := range f.Panels {
+		for _, s := range f.Panels[i].Series {
+			if !slices.ContainsFunc(all, func(other plot.Series) bool { return other.Name == s.Name }) {
+				all = append(all, s)
+			}
+		}
+	}
+	f.Series = all
+	for _, panel := range f.Panels {
+		p.ownCategories(panel)
+	}
+	return place
 }

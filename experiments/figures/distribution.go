@@ -42,11 +42,7 @@ func (p *PlotConfig) distribution(f *plot.Figure, t *results.Table, groups []*gr
 	if len(p.Percentiles) > 0 {
 		return p.percentilesOver(f, groups, lower, upper, counts[0], quantityLabel)
 	}
-	setLabel := func(label *string, given, found string) {
-		if *label = given; given == "" {
-			*label = found
-		}
-	}
+	setLabel := func(label *string, given, found string) { *label = cmp.Or(given, found) }
 	setLabel(&f.XLabel, p.XLabel, quantityLabel)
 	for i, g := range groups {
 		bins, err := binsOf(g.rows, lower, upper, counts[0])

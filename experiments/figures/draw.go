@@ -209,10 +209,7 @@ func verdict(t *results.Table, i int) plot.State {
 
 // sortSeries orders the points by x; equal ones keep their order.
 func sortSeries(s *plot.Series) {
-	order := make([]int, len(s.X))
-	for i := range order {
-		order[i] = i
-	}
+	order := results.Indices(len(s.X))
 	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(s.X[i], s.X[j]) })
 	permute(s.X, order)
 	permute(s.XEnd, order)

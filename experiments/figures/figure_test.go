@@ -9,14 +9,12 @@ import (
 	"github.com/weft-sim/weft/experiments/plot"
 	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/fabric/measure"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 func table(t *testing.T, text string) *results.Table {
 	t.Helper()
-	table, err := results.ReadTable("t.csv", strings.NewReader(strings.TrimSpace(text)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := simtest.Must(results.ReadTable("t.csv", strings.NewReader(strings.TrimSpace(text))))(t)
 	return table
 }
 
@@ -31,10 +29,7 @@ point,routing.type,switch.vcs,offered_load,latency_mean_ns,latency_ci95_ns,satur
 4,min,4,0.6,999,9,true
 `)
 	p := PlotConfig{Style: "line", X: "offered_load", Y: []string{"latency_mean_ns"}, By: []string{"routing.type", "switch.vcs"}}
-	f, err := p.figure(results)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := simtest.Must(p.figure(results))(t)
 	var names []string
 	for _, s := range f.Series {
 		names = append(names, s.Name)
@@ -51,9 +46,7 @@ point,routing.type,switch.vcs,offered_load,latency_mean_ns,latency_ci95_ns,satur
 	}
 
 	p = PlotConfig{Style: "bar", X: "routing.type", Y: []string{"latency_mean_ns"}, By: []string{"switch.vcs"}, Where: map[string]string{"offered_load": "0.2"}}
-	if f, err = p.figure(results); err != nil {
-		t.Fatal(err)
-	}
+	f = simtest.Must(p.figure(results))(t)
 	if !slices.Equal(f.Categories, []string{"min", "val"}) || len(f.Series) != 2 || !slices.Equal(f.Series[1].X, []float64{1}) {
 		t.Errorf("bars: %v, %+v", f.Categories, f.Series)
 	}
@@ -63,9 +56,7 @@ point,routing.type,switch.vcs,offered_load,latency_mean_ns,latency_ci95_ns,satur
 		}
 	}
 	p.By = []string{"routing"}
-	if _, err := p.figure(results); err == nil || !strings.Contains(err.Error(), `no column "routing"`) {
-		t.Errorf("got %v", err)
-	}
+	simtest.Refuse(p.figure(results))(t, `no column "routing"`)
 }
 
 // Legends name values that stand for something else.
@@ -209,10 +200,7 @@ point,multicast.engine,topology.type,topology.groups,groups.dims,seed,replicatio
 7,sssp,torus,34,8x8,1,1,23
 `)
 	p := PlotConfig{Style: "bar", X: "groups.dims", Y: []string{"colours"}, By: []string{"multicast.engine"}}
-	f, err := p.figure(results)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := simtest.Must(p.figure(results))(t)
 	if got := strings.Join(f.Categories, "; "); got != "2x2, tree, groups 34; 2x2, tree, groups 160; 2x2, torus; 8x8" {
 		t.Errorf("categories %s", got)
 	}
@@ -261,9 +249,7 @@ point,seed,latency_from_ns,latency_to_ns,packets
 		}
 	}
 	p := PlotConfig{Style: "histogram", X: "packets", Y: []string{"seed"}}
-	if _, err := p.figure(bins); err == nil || !strings.Contains(err.Error(), "want x to be the column of their lower edges, such as latency_from_ns") {
-		t.Error(err)
-	}
+	simtest.Refuse(p.figure(bins))(t, "want x to be the column of their lower edges, such as latency_from_ns")
 }
 
 // TestLegendNames: what all series share is said once, and where one key tells

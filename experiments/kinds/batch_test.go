@@ -10,6 +10,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 const (
@@ -60,9 +61,7 @@ func TestReadBatchProblems(t *testing.T) {
 		strings.Replace(sacct, "00:01:40", "1", 1): `x:2: Elapsed = "1": want [DAYS-]HOURS:MINUTES:SECONDS`,
 		strings.Replace(sacct, "-28T", "-31T", 1):  `x:2: Submit = "2024-02-31T23:59:50": want YEAR-MONTH-DAYTHOURS`,
 	} {
-		if _, err := readBatch("x", strings.NewReader(text), []string{"x", "y"}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q is refused with %v, want %s", text, err, want)
-		}
+		simtest.Refuse(readBatch("x", strings.NewReader(text), []string{"x", "y"}))(t, want)
 	}
 }
 
@@ -115,15 +114,9 @@ func checkSchedule(t *testing.T, jobs []batchedJob) {
 // as it comes (2), d when a ends (100), b when c ends (202). With backfilling b is promised 100, which
 // leaves 2 hosts: c would run beyond it and needs 4, d is over by 53; c has its turn behind b, at 150.
 func TestBatchPolicies(t *testing.T) {
-	list, err := readBatch("x", strings.NewReader(strings.Replace(batchCSV, "100,,", "100,100,", 1)), []string{"x", "y"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := simtest.Must(readBatch("x", strings.NewReader(strings.Replace(batchCSV, "100,,", "100,100,", 1)), []string{"x", "y"}))(t)
 	for reserves, want := range map[bool]string{false: "a 0, b 202, c 2, d 100", true: "a 0, b 100, c 150, d 3"} {
-		jobs, err := (&batchPolicy{reserves: reserves}).schedule(list.jobs, 10, firstFree)
-		if err != nil {
-			t.Fatal(err)
-		}
+		jobs := simtest.Must((&batchPolicy{reserves: reserves}).schedule(list.jobs, 10, firstFree))(t)
 		var got []string
 		for _, j := range jobs {
 			got = append(got, fmt.Sprintf("%s %v", j.name, j.start))
@@ -146,29 +139,19 @@ func TestBatchSchedules(t *testing.T) {
 			list = append(list, batchJob{name: fmt.Sprint(i), submit: at, nodes: 1 + s.IntN(16), duration: d, limit: d * float64(1+s.IntN(3))})
 		}
 		for _, reserves := range []bool{false, true} {
-			jobs, err := (&batchPolicy{reserves: reserves}).schedule(list, 16, firstFree)
-			if err != nil {
-				t.Fatal(err)
-			}
+			jobs := simtest.Must((&batchPolicy{reserves: reserves}).schedule(list, 16, firstFree))(t)
 			checkSchedule(t, jobs)
 		}
 	}
-	if _, err := (&batchPolicy{}).schedule([]batchJob{{nodes: 17, duration: 1, line: 3}}, 16, firstFree); err == nil || !strings.Contains(err.Error(), ":3: nodes = 17") {
-		t.Errorf("a job that is too large: %v", err)
-	}
+	simtest.Refuse((&batchPolicy{}).schedule([]batchJob{{nodes: 17, duration: 1, line: 3}}, 16, firstFree))(t, ":3: nodes = 17")
 }
 
 // TestBatchRuns runs a list on an imported cluster: its jobs begin when they are scheduled, and what is
 // put down to the others adds up to each one's slowdown.
 func TestBatchRuns(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "list.csv"), []byte("arrival_s,nodes,duration_s,program\n0,80,40,halo\n5,80,30,sum\n10,30,30,\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	cluster, err := filepath.Abs("../../fabric/topology/ib/testdata/loginoff-2014-qdr-fdr10.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, os.WriteFile(filepath.Join(dir, "list.csv"), []byte("arrival_s,nodes,duration_s,program\n0,80,40,halo\n5,80,30,sum\n10,30,30,\n"), 0o666))
+	cluster := simtest.Must(filepath.Abs("../../fabric/topology/ib/testdata/loginoff-2014-qdr-fdr10.txt"))(t)
 	text := fmt.Sprintf(`kind = "jobs"
 [topology]
 type = "ibnetdiscover"
@@ -216,8 +199,6 @@ blame = true
 		{`program = "random-neighbours"`, "program = \"group-alltoall\"\ngroup = 7", "list.csv:2: nodes = 80, program halo"},
 		{"list.csv", "none.csv", "none.csv"},
 	} {
-		if _, err := experiments.Load("x.toml", strings.Replace(text, c.old, c.now, 1), experiments.Options{}); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s is refused with %v, want %s", c.now, err, c.want)
-		}
+		simtest.Refuse(experiments.Load("x.toml", strings.Replace(text, c.old, c.now, 1), experiments.Options{}))(t, c.want)
 	}
 }

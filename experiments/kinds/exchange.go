@@ -58,9 +58,7 @@ type exchangeConfig struct {
 	Exchange exchangeTable                   `toml:"exchange" doc:"what is sent, and how"`
 }
 
-func (c *exchangeConfig) SetAllowDeadlock() { c.Fabric.AllowDeadlock = true }
-
-func (c *exchangeConfig) AllowsDeadlock() bool { return c.Fabric.AllowDeadlock }
+func (c *exchangeConfig) AllowDeadlock() *bool { return &c.Fabric.AllowDeadlock }
 
 func (c *exchangeConfig) Network(seed uint64) *network.Spec {
 	return network.NewSpec(&c.Topology, &c.Routing, c.Switch.VCs, seed, c.Fabric.AllowDeadlock).Through(&c.Switch).WithFaults(c.Faults())
@@ -203,17 +201,14 @@ func checkExchange(c *exchangeConfig, seed uint64) ([]experiments.Warning, error
 	if err != nil {
 		return nil, network.ExplainVCs(err, c.Network(seed))
 	}
-	var warnings []experiments.Warning
 	if s, ok := p.topology.(*topology.DistributedSwitch); ok && c.Exchange.Through == "sessions" {
+		var warnings []experiments.Warning
 		for _, w := range sessionsWarnings(s, c.Exchange.Schedule) {
 			warnings = append(warnings, experiments.Warning{Key: "exchange.schedule", Message: w.Message})
 		}
 		return warnings, nil
 	}
-	for _, message := range p.fabric.BufferWarnings(p.topology.Graph()) {
-		warnings = append(warnings, experiments.Warning{Key: "switch.buffer_flits", Message: message})
-	}
-	return warnings, nil
+	return network.BufferWarnings(&p.fabric, p.topology.Graph()), nil
 }
 
 func runExchange(ctx context.Context, c *exchangeConfig, run *experiments.Run) (exchangeRow, error) {

@@ -92,9 +92,7 @@ func TestExchangeIncomplete(t *testing.T) {
 	x := newExchange(2, 1, "ring", 1)
 	x.Part()
 	x.Deliver(&fabric.Delivery{Src: 0, Dst: 1})
-	if err := x.complete(0); err == nil || !strings.Contains(err.Error(), "still lacked 1 packets, of which 0 were given up") {
-		t.Errorf("got %v", err)
-	}
+	simtest.Fail(t, x.complete(0), "still lacked 1 packets, of which 0 were given up")
 	x.Deliver(&fabric.Delivery{Src: 1, Dst: 0})
 	if err := x.complete(0); err != nil {
 		t.Error(err)
@@ -119,9 +117,7 @@ func TestExchangeRefusals(t *testing.T) {
 		{"[topology]\ntype = \"fat-tree\"\n[exchange]\nchannel_latency = \"1500ps\"\n", "whole cycles"},
 	} {
 		_, err := experiments.Load("x.toml", "kind = \"exchange\"\n"+c.text, experiments.Options{})
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%q: %v, want %q", c.text, err, c.want)
-		}
+		simtest.Fail(t, err, c.want)
 	}
 }
 
@@ -134,10 +130,7 @@ func TestExchangeAroundFaults(t *testing.T) {
 	run := func(text string) (cycles, arrived, retransmitted, givenUp int) {
 		cells := exchangeRows(t, torus+text)[0]
 		for column, x := range map[string]*int{"cycles": &cycles, "packets": &arrived, "packets_retransmitted": &retransmitted, "packets_given_up": &givenUp} {
-			n, err := strconv.Atoi(cells[column])
-			if err != nil {
-				t.Fatal(err)
-			}
+			n := simtest.Must(strconv.Atoi(cells[column]))(t)
 			*x = n
 		}
 		return cycles, arrived, retransmitted, givenUp
@@ -184,15 +177,9 @@ func TestExchangeGoesOn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := load(t, "kind = \"exchange\"\n"+text, experiments.Options{}).Points[0].Config().(*exchangeConfig)
 			run := func(threads int, plan measure.ToEnd) (*exchange, *core.Fabric, error) {
-				p, err := c.build(1)
-				if err != nil {
-					t.Fatal(err)
-				}
+				p := simtest.Must(c.build(1))(t)
 				g := p.topology.Graph()
-				f, err := p.Routed.Fabric(g, p.fabric, 1)
-				if err != nil {
-					t.Fatal(err)
-				}
+				f := simtest.Must(p.Routed.Fabric(g, p.fabric, 1))(t)
 				x := newExchange(g.Terminals(), c.Exchange.PacketFlits, c.Exchange.Order, 1)
 				f.DivideFor(threads, fabric.Never, 1, nil)
 				return x, f, measure.RunToEnd(t.Context(), f, x, x, plan)
@@ -234,5 +221,79 @@ func TestExchangeGoesOn(t *testing.T) {
 				t.Error("nothing is sent again")
 			}
 		})
+	}
+}
+
+// resultCells returns the cells of results.csv by column, row by row.
+func resultCells(t *testing.T, o *experiments.Outcome) []map[string]string {
+	t.Helper()
+	if len(o.Failures) > 0 {
+		t.Fatalf("point %d failed: %s", o.Failures[0].Point.Index, o.Failures[0].Reason)
+	}
+	var rows []map[string]string
+	for _, r := range o.Results.Rows {
+		row := map[string]string{}
+		for i, name := range o.Results.Columns {
+			row[name] = r[i]
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// The paper's example and the counterexample to its theorem 2, by file. PK_2:
+// m^k = 9 sessions of 15*3 broadcast packets; overhead 9 - 15/3 = 4 sessions,
+// where the paper allows m^(k-1) = 3.
+func TestSessionsKind(t *testing.T) {
+	f := load(t, `kind = "sessions"
+[sweep.lockstep]
+"topology.cascades" = [2, 3]
+"topology.inner" = [[], [15]]
+`, experiments.Options{})
+	rows := resultCells(t, execute(t, f, experiments.Execution{Jobs: 1}))
+	for i, want := range []map[string]string{
+		{"network": "PK_2(15, 3, 1|3)", "sessions": "9", "sessions_to_complete": "9", "packets_received": "14", "packets_injected": "405",
+			"overhead_sessions": "4", "overhead_over_bound": "1.3333333333333333", "missing_pairs": "0", "complete_graph_channels": "105"},
+		{"network": "PK_3(35, 3, 1|9)", "sessions": "27", "sessions_to_complete": "", "missing_pairs": "84", "access_lost_pairs": "84"},
+	} {
+		for column, cell := range want {
+			if rows[i][column] != cell {
+				t.Errorf("point %d: %s = %q, want %q", i, column, rows[i][column], cell)
+			}
+		}
+	}
+}
+
+// What is known to go wrong is said before anything runs.
+func TestSessionsWarnings(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"[topology]\ntype = \"pk\"\n", ""},
+		{"[topology]\ncascades = 3\ninner = [14]\n", ""},
+		{"[topology]\ncascades = 3\n", "with 3 cascades whose PK_2 have a partial group (topology.inner not a multiple of N): theorem 2 does not hold"},
+		{"[topology]\ncascades = 4\ninner = [14, 28]\n", "loses packets to multiple access with 4 cascades: theorem 2"},
+		{"[topology]\ncascades = 3\n[sessions]\nschedule = \"accelerated\"\n", ""},
+		{"[sessions]\nschedule = \"digits-printed\"\n", "digit a_1 of the printed formula steers nothing"},
+		{"[topology]\ntype = \"pcc\"\nm = 5\nsigma = 2\n", "brings every packet 2 times"},
+		{"[topology]\ntype = \"pcc\"\nm = 5\nsigma = 2\n[sessions]\nschedule = \"sigma\"\naddressing = \"direct\"\n", ""},
+	} {
+		f := load(t, "kind = \"sessions\"\n"+c.text, experiments.Options{})
+		switch {
+		case c.want == "" && len(f.Warnings) > 0:
+			t.Errorf("%q: warned of %v", c.text, f.Warnings)
+		case c.want != "" && (len(f.Warnings) != 1 || !strings.Contains(f.Warnings[0].Message, c.want)):
+			t.Errorf("%q: warnings %v, want %q", c.text, f.Warnings, c.want)
+		}
+	}
+}
+
+func TestSessionsProblemsOfFile(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"[topology]\ntype = \"torus\"\n", `x.toml:3:1: topology.type = "torus": sessions need a distributed full switch, pcc or pk`},
+		{"[topology]\nm = 7\n", "topology.m"},
+		{"[sessions]\nschedule = \"sigma\"\n", "sessions.schedule = sigma: want another on this topology"},
+		{"[sessions]\nfirst_stage = \"single\"\nfail_switches = 50\n", "sessions.fail_switches = 50: want at most 49"},
+	} {
+		_, err := experiments.Load("x.toml", "kind = \"sessions\"\n"+c.text, experiments.Options{})
+		simtest.Fail(t, err, c.want)
 	}
 }

@@ -1,6 +1,7 @@
 package kinds
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -11,18 +12,35 @@ import (
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
-	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/observe"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim/input"
 	"github.com/weft-sim/weft/sim/stats"
 )
 
+// undocumented is a table whose columns say what they hold by their names.
+func undocumented(name string, columns ...string) experiments.FurtherTable {
+	t := experiments.FurtherTable{Name: name, Doc: "a further table of the kind"}
+	for _, column := range columns {
+		t.Columns = append(t.Columns, experiments.Column{Name: column})
+	}
+	return t
+}
+
+var linksTable = experiments.FurtherTable{Name: "links", Doc: "what every channel carried in the window, by virtual channel", Columns: []experiments.Column{
+	{Name: "from", Doc: "port or terminal that the channel leads out of"},
+	{Name: "to", Doc: "port or terminal that it leads to"},
+	{Name: "class", Doc: "class of the channel, as the topology names it"},
+	{Name: "vc", Doc: "virtual channel, from 0"},
+	{Name: "flits", Doc: "flits that the switch handed to it in the window; with a speedup a few of them may wait in its output queue at the end, and some that waited at the start are not counted"},
+	{Name: "flits_per_cycle", Doc: "the same by the length of the window: 1 is all that a channel carries, so that a full one shows 1, or a little more where its output queue has grown"},
+}}
+
 // writeLinks keeps how much every channel carried in the window, by virtual
 // channel: links.csv. Channels out of switch ports come first, in port order,
 // then those out of terminals.
 func writeLinks(run *experiments.Run, g *topology.Graph, c *carried) {
-	t := run.Table("links", "from", "to", "class", "vc", "flits", "flits_per_cycle")
+	t := run.Table(linksTable)
 	ends := g.NumPorts() + g.Terminals()
 	vcs := len(c.flits) / ends
 	for i, flits := range c.flits {
@@ -78,6 +96,13 @@ func channelEnds(g *topology.Graph, i int) (from, to, class string) {
 	return g.PortName(port), g.TerminalName(terminal), class
 }
 
+var globalChannelsTable = experiments.FurtherTable{Name: "global_channels", Doc: "load of the channels between groups", Columns: []experiments.Column{
+	{Name: "group", Doc: "group that the channel leads out of"},
+	{Name: "offset", Doc: "groups from there to the one that it leads to, modulo their number"},
+	{Name: "role", Doc: "minimal: to the next group; beside: another channel of a switch that has such a one; other"},
+	{Name: "flits_per_cycle", Doc: "flits by the length of the window"},
+}}
+
 // writeGlobalChannels keeps how much every global channel of a grouped topology
 // carried in the window: global_channels.csv. Channels are told apart as figure
 // 9 of the dragonfly paper does for worst-case traffic, by where they lead and
@@ -85,7 +110,7 @@ func channelEnds(g *topology.Graph, i int) (from, to, class string) {
 // the others of a switch that has such a channel, and other.
 func writeGlobalChannels(run *experiments.Run, t topology.Grouped, c *carried) {
 	g := t.Graph()
-	table := run.Table("global_channels", "group", "offset", "role", "flits_per_cycle")
+	table := run.Table(globalChannelsTable)
 	groups := t.Groups()
 	for from := range groups {
 		next := map[topology.SwitchID]bool{} // switches with a channel to the next group
@@ -107,10 +132,19 @@ func writeGlobalChannels(run *experiments.Run, t topology.Grouped, c *carried) {
 	}
 }
 
+var fairnessTable = experiments.FurtherTable{Name: "fairness", Doc: "how evenly terminals are served", Columns: []experiments.Column{
+	{Name: "direction", Doc: "sent or received"},
+	{Name: "jain_index", Doc: "Jain's index of fairness: 1 if all terminals have the same, k/n if k of n have everything"},
+	{Name: "mean_flits_per_cycle", Doc: "mean over the terminals"},
+	{Name: "min_flits_per_cycle", Doc: "of the terminal with the least"},
+	{Name: "min_terminal", Doc: "its name"},
+	{Name: "max_flits_per_cycle", Doc: "of the terminal with the most"},
+	{Name: "max_terminal", Doc: "its name"},
+}}
+
 // writeFairness keeps how evenly terminals are served: fairness.csv.
 func writeFairness(run *experiments.Run, g *topology.Graph, c *carried) {
-	t := run.Table("fairness", "direction", "jain_index", "mean_flits_per_cycle",
-		"min_flits_per_cycle", "min_terminal", "max_flits_per_cycle", "max_terminal")
+	t := run.Table(fairnessTable)
 	channels := g.NumPorts() + g.Terminals()
 	sent, received := make([]float64, g.Terminals()), make([]float64, g.Terminals())
 	for i := range sent {
@@ -176,14 +210,40 @@ func writeSeries(run *experiments.Run, g *topology.Graph, s *observe.Series) {
 	run.Attach(experiments.SeriesFolder, "csv", b.String())
 }
 
+var blameTable = experiments.FurtherTable{Name: "blame", Doc: "parts of the latency of measured packets", Columns: append(append([]experiments.Column{
+	{Name: "scope", Doc: "all; packets: sent minimally or not; switch: a switch with all its channels; channel"},
+	{Name: "from", Doc: "port, terminal or switch; with scope packets minimal or non-minimal"},
+	{Name: "to", Doc: "port or terminal that the channel leads to"},
+	{Name: "channel_class", Doc: "class of the channel"},
+	{Name: "packets", Doc: "measured packets that the means are over"},
+}, partColumns()...), []experiments.Column{
+	{Name: "total_ns", Doc: "sum of the parts: with scope all, the mean latency"},
+	{Name: "root_share", Doc: "share of all waiting in the network that has its root at the channel"},
+}...)}
+
+// partColumns documents the parts of the latency (docs/blame.md).
+func partColumns() []experiments.Column {
+	doc := map[string]string{
+		"source_queue":      "at its terminal, until the head enters the channel",
+		"route":             "route computation",
+		"vc_allocation":     "waiting for a virtual channel, and the stage itself",
+		"switch_allocation": "switch allocation, waiting for it, and the crossbar",
+		"credit_stall":      "no buffer free at the far end of the channel",
+		"serialisation":     "flits in front, of the packet itself and of others on their way out",
+		"ejection":          "waiting for the channel to the destination",
+		"wire":              "latencies of the channels",
+	}
+	var columns []experiments.Column
+	for _, name := range core.PartNames {
+		columns = append(columns, experiments.Column{Name: name + "_ns", Doc: "mean part of the latency: " + doc[name]})
+	}
+	return columns
+}
+
 // writeBlame keeps where the latency of measured packets came from: blame.csv
 // and congestion.csv.
 func writeBlame(run *experiments.Run, g *topology.Graph, b *observe.Blame, clock float64) {
-	columns := []string{"scope", "from", "to", "channel_class", "packets"}
-	for _, name := range core.PartNames {
-		columns = append(columns, name+"_ns")
-	}
-	t := run.Table("blame", append(columns, "total_ns", "root_share")...)
+	t := run.Table(blameTable)
 	all := b.Packets[0] + b.Packets[1]
 	add := func(scope, from, to, class string, packets int64, p *core.Parts, per int64, root float64) {
 		row := []any{scope, from, to, class, packets}
@@ -243,26 +303,27 @@ const (
 	leastBranch  = 0.01 // of the waiting that a tree's root is to blame for
 )
 
+var congestionTable = experiments.FurtherTable{Name: "congestion", Doc: "channels with the largest root_share, as trees of the channels that they stall", Columns: []experiments.Column{
+	{Name: "tree", Doc: "number of the tree, from the largest share on"},
+	{Name: "depth", Doc: "0: the root; 1: stalled by it; and so on"},
+	{Name: "from", Doc: "port or terminal that the channel leads out of"},
+	{Name: "to", Doc: "port or terminal that it leads to"},
+	{Name: "channel_class", Doc: "class of the channel"},
+	{Name: "share", Doc: "share of all waiting that passes through the channel on its way to the root"},
+}}
+
 // writeCongestion keeps the congestion trees: the channels that most of the
 // waiting has its root at, each followed by the channels that it stalls, and
 // those by theirs.
 func writeCongestion(run *experiments.Run, g *topology.Graph, b *observe.Blame, roots []float64) {
-	t := run.Table("congestion", "tree", "depth", "from", "to", "channel_class", "share")
+	t := run.Table(congestionTable)
 	waiting := 0.0
 	order := make([]int, len(roots))
 	for i, p := range b.Links() {
 		order[i] = i
 		waiting += float64(p.Waiting())
 	}
-	slices.SortStableFunc(order, func(i, j int) int {
-		switch {
-		case roots[i] > roots[j]:
-			return -1
-		case roots[i] < roots[j]:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(roots[j], roots[i]) })
 	for tree, root := range order[:min(mostRoots, len(order))] {
 		var path []int
 		var grow func(channel int, share float64)
@@ -287,21 +348,16 @@ func writeCongestion(run *experiments.Run, g *topology.Graph, b *observe.Blame, 
 	}
 }
 
-func init() {
-	experiments.DescribeTable("queues", experiments.FurtherDescription{
-		Doc: "ports of switches over time; cells of what was not sampled are empty",
-		Columns: []experiments.Column{
-			{Name: "time_ns", Doc: "from the start of the window: what happened before counts"},
-			{Name: "port", Doc: "of a switch"},
-			{Name: "to", Doc: "port or terminal that its channel leads to"},
-			{Name: "class", Doc: "class of the channel"},
-			{Name: "waiting_flits", Doc: "routed to leave by the port and still in the switch"},
-			{Name: "outstanding_flits", Doc: "sent, and their credits have not come back"},
-			{Name: "sent_flits", Doc: "that have left since the sample before"},
-			{Name: "marked_packets", Doc: "that the port has marked since the sample before"},
-		},
-	})
-}
+var queuesTable = experiments.FurtherTable{Name: "queues", Doc: "ports of switches over time; cells of what was not sampled are empty", Columns: []experiments.Column{
+	{Name: "time_ns", Doc: "from the start of the window: what happened before counts"},
+	{Name: "port", Doc: "of a switch"},
+	{Name: "to", Doc: "port or terminal that its channel leads to"},
+	{Name: "class", Doc: "class of the channel"},
+	{Name: "waiting_flits", Doc: "routed to leave by the port and still in the switch"},
+	{Name: "outstanding_flits", Doc: "sent, and their credits have not come back"},
+	{Name: "sent_flits", Doc: "that have left since the sample before"},
+	{Name: "marked_packets", Doc: "that the port has marked since the sample before"},
+}}
 
 // probe is the probe that the point asks for, in parts whose routing is built; none if it asks
 // for none.
@@ -334,12 +390,7 @@ func (c *trafficConfig) probe(parts *trafficParts) error {
 			p.Ports = append(p.Ports, topology.PortID(port))
 		}
 	}
-	cycles := m.Window
-	if cycles == 0 {
-		if cycles = m.Budget; cycles == 0 {
-			cycles = measure.DefaultBudget
-		}
-	}
+	cycles := cmp.Or(m.Window, c.longestWindow())
 	const rowBytes = 300 // of queues.csv, with its cells
 	rows := math.Ceil(float64(cycles)/float64(p.Interval)) * float64(len(p.Ports))
 	problems = append(problems, input.CheckMemory("measure.queues", m.Queues, fmt.Sprintf("%.3g samples of ports", rows), rows*rowBytes))
@@ -376,7 +427,7 @@ func matches(pattern, name string) bool {
 
 // writeQueues keeps what ports were sampled for: queues.csv, all ports of a time, then of the next.
 func writeQueues(run *experiments.Run, g *topology.Graph, s *fabric.Samples, clock float64) {
-	t := run.Table("queues", "time_ns", "port", "to", "class", "waiting_flits", "outstanding_flits", "sent_flits", "marked_packets")
+	t := run.Table(queuesTable)
 	for i := range s.Rows {
 		for k, port := range s.Ports {
 			from, to, class := channelEnds(g, int(port))

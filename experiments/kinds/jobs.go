@@ -24,8 +24,8 @@ func init() {
 		Name:     "jobs",
 		NoWarmup: "jobs begin in a network at rest and are measured from their first message on, so that points have no warm-up in common",
 		Doc:      "several programs that share a network, each alone and beside the others: who slows whom",
-		Tables:   []string{"jobs", "job_ranks", "job_blame", "links", "batch", "timeline", "critical_path"},
-		Asked:    map[string]string{"job_ranks": "measure.ranks", "job_blame": "measure.blame", "links": "measure.links", "timeline": "measure.timeline", "critical_path": "measure.timeline"},
+		Tables: append([]experiments.FurtherTable{allJobsTable, jobRanksTable.AskedBy("measure.ranks"), jobBlameTable.AskedBy("measure.blame"),
+			linksTable.AskedBy("measure.links"), batchedTable}, timelineTables[:]...),
 		Defaults: func() jobsConfig {
 			d := fabric.DefaultConfig()
 			d.Fabric.Clock = defaultFlitTime
@@ -85,9 +85,7 @@ type jobsConfig struct {
 	Channel  map[string]fabric.ChannelConfig `toml:"channel" names:"CLASS" doc:"channels, by the classes that the topology names; those to terminals are as fast as the adapter's engines unless told otherwise"`
 }
 
-func (c *jobsConfig) SetAllowDeadlock() { c.Fabric.AllowDeadlock = true }
-
-func (c *jobsConfig) AllowsDeadlock() bool { return c.Fabric.AllowDeadlock }
+func (c *jobsConfig) AllowDeadlock() *bool { return &c.Fabric.AllowDeadlock }
 
 type jobTable struct {
 	Program   experiments.Choice[skeletons.Env, skeletons.Program] `toml:"program" doc:"what the ranks do: a skeleton, traffic, a GOAL schedule"`
@@ -193,10 +191,7 @@ func (c *jobsConfig) plan(seed uint64) (*jobPlan, error) {
 	case policy != nil:
 		return p, c.planBatch(p, policy, env, costs, seed)
 	}
-	free := make([]bool, len(env.hosts))
-	for i := range free {
-		free[i] = true
-	}
+	free := slices.Repeat([]bool{true}, len(env.hosts))
 	var problems []error
 	for i, name := range c.names() {
 		table := c.Job[name]

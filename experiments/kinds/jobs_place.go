@@ -3,10 +3,12 @@ package kinds
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/input"
@@ -197,4 +199,215 @@ func newListed(c listedConfig, e placeEnv) (placer, error) {
 		}
 	}
 	return placeFunc(func(_ placeEnv, _ []bool, need int) []int32 { return hosts[:min(need, len(hosts))] }), nil
+}
+
+var jobColumn = experiments.Column{Name: "job", Doc: "name of its table, or in a batch list"}
+
+var (
+	allJobsTable = experiments.FurtherTable{Name: "jobs", Doc: "what each job takes beside the others and alone", Columns: []experiments.Column{
+		jobColumn,
+		{Name: "program", Doc: "what its ranks do"},
+		{Name: "placement", Doc: "how its hosts were chosen"},
+		{Name: "ranks", Doc: "their number"},
+		{Name: "start_s", Doc: "when it begins"},
+		{Name: "runs", Doc: "how often all of its ranks went through the program, mean over replications"},
+		{Name: "elapsed_s", Doc: "from its start to the end of its last run, beside the others"},
+		{Name: "elapsed_ci95_s", Doc: "half-width of the 95 % confidence interval, from the spread of the replications; empty for a single one"},
+		{Name: "alone_s", Doc: "the same as elapsed_s, alone on the same hosts; empty for a background"},
+		{Name: "slowdown", Doc: "the one by the other, in the mean of replications; where the job runs until a time, of as many runs as it has alone"},
+		{Name: "slowdown_ci95", Doc: "half-width of its 95 % confidence interval"},
+		{Name: "messages", Doc: "that its adapters sent beside the others in all replications: eager ones and, of rendezvous, requests, replies, data and ends"},
+		{Name: "message_p99_s", Doc: "99th percentile of the time from an adapter's request until the message is in the memory of the receiver, within 0.4 %"},
+		{Name: "message_p99_alone_s", Doc: "the same, alone"},
+	}}
+	jobRanksTable = experiments.FurtherTable{Name: "job_ranks", Doc: "where every rank was and when it was through, in the first replication", Columns: []experiments.Column{
+		jobColumn,
+		{Name: "rank", Doc: "within the job"},
+		{Name: "host", Doc: "its number"},
+		{Name: "finish_ns", Doc: "when it was through, beside the others"},
+		{Name: "alone_ns", Doc: "when it was through, alone"},
+	}}
+	jobBlameTable = experiments.FurtherTable{Name: "job_blame", Doc: "who slows whom, and at which cables, in the first replication", Columns: []experiments.Column{
+		jobColumn,
+		{Name: "slowed_by", Doc: "the job that was added to it and those before"},
+		{Name: "from", Doc: "port or terminal that the channel leads out of; empty: all channels with a small share, and what is no waiting"},
+		{Name: "to", Doc: "port or terminal that it leads to"},
+		{Name: "channel_class", Doc: "class of the channel, as the topology names it, or others"},
+		{Name: "slower_s", Doc: "by how much the job takes longer for that; negative: less long"},
+		{Name: "slowdown", Doc: "the same, in times that it takes alone: a job's rows add up to its slowdown less 1"},
+		{Name: "share", Doc: "of what the one job does to the other"},
+	}}
+	batchedTable = experiments.FurtherTable{Name: "batch", Doc: "when and where the jobs of a batch list ran, in seconds of the list", Columns: []experiments.Column{
+		jobColumn,
+		{Name: "program", Doc: "what its ranks did"},
+		{Name: "nodes", Doc: "hosts that it asked for"},
+		{Name: "submit_s", Doc: "when it came, after the first"},
+		{Name: "wait_s", Doc: "from then until its start"},
+		{Name: "start_s", Doc: "when it got its hosts"},
+		{Name: "end_s", Doc: "when it gave them back"},
+		{Name: "hosts", Doc: "their numbers, such as 0-3,7, in the last replication"},
+		{Name: "slowdown", Doc: "of its program, as in jobs.csv"},
+	}}
+)
+
+// jobDemand is what a job asks of the fabric, whatever happens there.
+type jobDemand struct {
+	seconds float64 // that a run of its program takes at least
+	hops    float64 // flits that cross a switch on shortest ways, in all of its runs
+}
+
+// predictWork estimates what the point costs: its jobs together, each alone and, for blame, with more
+// and more of the others, where packets take shortest ways and no run is slowed.
+func (c *jobsConfig) predictWork(p *experiments.Preflight) error {
+	plan, err := c.plan(p.Seed)
+	if err != nil {
+		return err
+	}
+	m := c.mpi()
+	adapter, err := m.adapter()
+	if err != nil {
+		return err
+	}
+	t, config, r, err := m.fabricParts(&adapter, p.Seed, c.levels())
+	if err != nil {
+		return err
+	}
+	jobs := make([]jobDemand, len(plan.jobs))
+	first, last := 0, 0.0
+	runs := func(j int, until float64) float64 { // until a time
+		return max(1, math.Ceil((until-plan.jobs[j].Start.Seconds())/max(jobs[j].seconds, 1e-12)))
+	}
+	for j, job := range plan.jobs {
+		m.Placement.Nodes = make([]int, job.Ranks)
+		for rank := range job.Ranks {
+			m.Placement.Nodes[rank] = int(plan.hosts[first+rank])
+		}
+		first += job.Ranks
+		d := &jobs[j]
+		if d.seconds, d.hops, err = m.demandOf(job.Program(), t.Graph(), &config, &adapter, p.Seed, true); err != nil {
+			return err
+		}
+		times := float64(job.Repeat)
+		if job.Until > 0 {
+			times = min(times, runs(j, job.Until.Seconds()))
+		}
+		if job.Repeat > 0 {
+			d.hops *= times
+			last = max(last, job.Start.Seconds()+times*d.seconds)
+		}
+	}
+	all, alone, blame, simulations := 0.0, 0.0, 0.0, 0
+	for j := range jobs {
+		if plan.jobs[j].Repeat == 0 {
+			jobs[j].hops *= runs(j, last)
+		}
+		all += jobs[j].hops
+	}
+	for victim := range jobs {
+		if plan.jobs[victim].Repeat == 0 {
+			continue
+		}
+		alone += jobs[victim].hops
+		together := jobs[victim].hops
+		for by := range jobs {
+			if by != victim {
+				together += jobs[by].hops
+				blame += together
+				simulations++
+			}
+		}
+	}
+	p.Note("latency", "the jobs take %.4g us at least: the last to end, without the others", last*1e6)
+	hops := all
+	if c.Measure.Alone {
+		hops += alone
+	}
+	hops *= float64(c.Measure.Replications)
+	if c.Measure.Blame {
+		p.Slower(blameTimes)
+		p.Note("cost", "measure.blame takes %d more simulations, each about %v times as long as one without, counted below", simulations, blameTimes)
+		hops += blame
+	}
+	m.work(p, hops, &adapter, networkBytes(t.Graph(), max(r.VCs(), c.Switch.VCs)))
+	return nil
+}
+
+// jobsBlame says by how much each job slows each other one, and at which cables. The others are
+// added to a job one after another, in the order of their names; what the job takes longer
+// with one more is put down to that one. So all that is put down adds up to what the job takes
+// longer beside all of them. A part is divided among cables by how much longer the job's
+// packets waited for each.
+type jobsBlame struct {
+	graph *topology.Graph
+	parts []blamedPart
+}
+
+// blamedPart is what a job does to another.
+type blamedPart struct {
+	victim, by string
+	seconds    float64
+	alone      float64
+	waits      []int64 // by channel, cycles by which they went up; 0 where they went down
+	total      int64   // of these
+}
+
+// blame runs what it takes, but for the jobs alone, which have been run.
+func (r *jobsRun) blame(single []*jobsOutcome) (*jobsBlame, error) {
+	b := &jobsBlame{}
+	for victim := range r.plan.jobs {
+		before := single[victim]
+		if before == nil {
+			continue // a background
+		}
+		alone := r.elapsed(before, victim)
+		active := r.only(victim)
+		for by := range r.plan.jobs {
+			if by == victim {
+				continue
+			}
+			active[by] = true
+			now, err := r.simulate(active, victim)
+			if err != nil {
+				return nil, err
+			}
+			part := blamedPart{victim: r.plan.jobs[victim].Name, by: r.plan.jobs[by].Name, alone: alone, waits: make([]int64, len(now.waits))}
+			part.seconds = r.likeAlone(now, single[victim], victim) - r.likeAlone(before, single[victim], victim)
+			for i := range now.waits {
+				part.waits[i] = max(0, now.waits[i]-before.waits[i])
+				part.total += part.waits[i]
+			}
+			b.graph, before = now.graph, now
+			b.parts = append(b.parts, part)
+		}
+	}
+	return b, nil
+}
+
+// leastBlame is the part of what a job does to another from which on a cable has a line of its own.
+const leastBlame = 0.002
+
+// write writes a line for each cable, and one for all that have little together.
+func (b *jobsBlame) write(run *experiments.Run) {
+	t := run.Table(jobBlameTable)
+	for _, p := range b.parts {
+		rest := 1.0
+		add := func(from, to, class string, share float64) {
+			t.Add(p.victim, p.by, from, to, class, p.seconds*share, p.seconds*share/p.alone, share)
+		}
+		if p.total > 0 && p.seconds != 0 {
+			for i, wait := range p.waits {
+				share := float64(wait) / float64(p.total)
+				if share < leastBlame {
+					continue
+				}
+				from, to, class := channelEnds(b.graph, i)
+				add(from, to, class, share)
+				rest -= share
+			}
+		}
+		if math.Abs(rest) < 1e-12 {
+			continue
+		}
+		add("", "", "others", rest)
+	}
 }

@@ -133,8 +133,7 @@ func runJobs(ctx context.Context, c *jobsConfig, run *experiments.Run) (jobsRow,
 // sumUp writes the table of jobs.
 func (r *jobsRun) sumUp(sums []jobSums) jobsRow {
 	row := jobsRow{Jobs: len(sums), Slowdown: math.NaN(), CI95: math.NaN(), Mean: math.NaN()}
-	table := r.run.Table("jobs", "job", "program", "placement", "ranks", "start_s", "runs", "elapsed_s", "elapsed_ci95_s", "alone_s", "slowdown", "slowdown_ci95",
-		"messages", "message_p99_s", "message_p99_alone_s")
+	table := r.run.Table(allJobsTable)
 	var mean stats.Running
 	for j, job := range r.plan.jobs {
 		t, s := &r.plan.tables[j], &sums[j]
@@ -167,13 +166,7 @@ func average(r *stats.Running) float64 {
 }
 
 // all and only tell which jobs run.
-func (r *jobsRun) all() []bool {
-	active := make([]bool, len(r.plan.jobs))
-	for i := range active {
-		active[i] = true
-	}
-	return active
-}
+func (r *jobsRun) all() []bool { return slices.Repeat([]bool{true}, len(r.plan.jobs)) }
 
 func (r *jobsRun) only(job int) []bool {
 	active := make([]bool, len(r.plan.jobs))
@@ -321,7 +314,7 @@ func (r *jobsRun) writeTimeline(all *jobsOutcome) {
 
 // writeRanks writes where every rank is and when it was through, beside the others and alone.
 func (r *jobsRun) writeRanks(all *jobsOutcome, single []*jobsOutcome) {
-	t := r.run.Table("job_ranks", "job", "rank", "host", "finish_ns", "alone_ns")
+	t := r.run.Table(jobRanksTable)
 	at := 0
 	for j, job := range r.plan.jobs {
 		for rank := range job.Ranks {

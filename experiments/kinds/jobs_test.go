@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -48,9 +49,7 @@ func rowsOf(table *experiments.Table, job string) string {
 func TestJobsWithIdleCompanions(t *testing.T) {
 	const idle = "program = \"goal\"\nfile = \"FILE\"\nplacement = \"listed\"\nnodes = [70, 71]\n"
 	file := filepath.Join(t.TempDir(), "idle.goal")
-	if err := os.WriteFile(file, []byte("num_ranks 2\nrank 0 {\nl1: calc 100\n}\nrank 1 {\nl1: calc 5\n}\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, os.WriteFile(file, []byte("num_ranks 2\nrank 0 {\nl1: calc 100\n}\nrank 1 {\nl1: calc 5\n}\n"), 0o666))
 	for _, routing := range []string{"min", "ugal-l"} {
 		network := jobsNetwork + "[measure]\nranks = true\n[routing]\ntype = \"" + routing + "\"\n"
 		victim := ranHalo("m", "placement = \"listed\"\nnodes = [0, 9, 18, 27, 36, 45, 54, 63]\n")
@@ -253,9 +252,7 @@ func TestJobsProblems(t *testing.T) {
 		"[job.a]\nprogram = \"traffic\"\npattern = \"matrix\"\n":           "job.a.matrix",
 	} {
 		_, err := experiments.Load("x.toml", jobsNetwork+text, experiments.Options{})
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s\nis refused with %v, want %q", text, err, want)
-		}
+		simtest.Fail(t, err, want)
 	}
 }
 
@@ -277,6 +274,37 @@ func TestPlacements(t *testing.T) {
 	for r := range 8 {
 		if of[0][r] != r || of[1][r]/8 != of[1][0]/8 || of[2][r]/2 != of[2][r&^1]/2 || of[5][r] != of[5][r&^3] {
 			t.Errorf("rank %d: hosts %d, %d, %d, %d", r, of[0][r], of[1][r], of[2][r], of[5][r])
+		}
+	}
+}
+
+// TestWorkOfJobs: what weft check says jobs take is within a factor of 1.2 of the flits that cross
+// switches in all simulations, together, alone and for blame.
+func TestWorkOfJobs(t *testing.T) {
+	text := strings.Replace(jobsNetwork, "clock", "UNIT\nclock", 1) + "[measure]\nreplications = 2\nblame = BLAME\n[routing]\ntype = \"min\"\n" +
+		ranHalo("a", "placement = \"random\"\nrepeat = 2\n") + ranHalo("b", "placement = \"random\"\n") + ranHalo("c", "repeat = 0\n")
+	for what, with := range map[string]*strings.Replacer{
+		"plain": strings.NewReplacer("UNIT", "", "BLAME", "false"), "blame": strings.NewReplacer("UNIT", "", "BLAME", "true"),
+		"packets": strings.NewReplacer("UNIT", "unit = \"packet\"", "BLAME", "true", "[measure]", "[switch]\nhold = true\nflow_control = \"cut-through\"\n[measure]"),
+	} {
+		f := load(t, with.Replace(text), experiments.Options{})
+		report := simtest.Must(f.Preflight(true))(t)
+		events := 0.0 // two for each flit and switch
+		for _, note := range report.Notes {
+			if at := strings.Index(note.Text, "roughly "); note.Topic == "cost" && at >= 0 {
+				simtest.Must(fmt.Sscanf(note.Text[at:], "roughly %g events", &events))(t)
+			}
+		}
+		dir := t.TempDir()
+		execute(t, f, experiments.Execution{Dir: dir})
+		_, row, _ := strings.Cut(read(t, dir, "performance.csv"), "\n") // of point, events, flit_hops
+		counted := simtest.Must(strconv.ParseFloat(strings.Split(row, ",")[2], 64))(t)
+		flits := events / 2
+		if what == "packets" {
+			flits *= 8 // of 256 B, as the adapter's 2 KiB
+		}
+		if ratio := flits / counted; !(ratio > 1/1.2 && ratio < 1.2) {
+			t.Errorf("%s: %v flit-hops are expected, %v counted", what, flits, counted)
 		}
 	}
 }

@@ -211,9 +211,7 @@ func TestToBeKilled(t *testing.T) {
 	r := longRuns[os.Getenv(killedRun)]
 	var threads int
 	var last int64
-	if _, err := fmt.Sscan(os.Getenv(killedAt), &threads, &last); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Must(fmt.Sscan(os.Getenv(killedAt), &threads, &last))(t)
 	e := experiments.Execution{Dir: dir, Jobs: 2, Threads: threads, Resume: true, SnapshotEvery: time.Hour}
 	ctx := &moments{Context: t.Context(), at: func(int64) {}}
 	if last > 0 {
@@ -231,9 +229,7 @@ func TestToBeKilled(t *testing.T) {
 			}
 		}
 	}
-	if _, err := r.file(t).Execute(ctx, e); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Must(r.file(t).Execute(ctx, e))(t)
 	if last > 0 {
 		select {} // the signal is on its way
 	}
@@ -321,9 +317,7 @@ func checkInterrupted(t *testing.T, r *longRun) {
 	f := r.file(t)
 	want, dir := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "interrupted")
 	whole := &moments{Context: t.Context(), at: func(int64) {}}
-	if _, err := f.Execute(whole, experiments.Execution{Dir: want, Jobs: 1}); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Must(f.Execute(whole, experiments.Execution{Dir: want, Jobs: 1}))(t)
 	kept := 0
 	for _, last := range []int64{whole.asked.Load() / 4, whole.asked.Load() / 3} {
 		outcome, err := f.Execute(endingAt(t.Context(), last), experiments.Execution{Dir: dir, Jobs: 1, Resume: true, SnapshotEvery: time.Hour, Grace: time.Hour})
@@ -344,13 +338,9 @@ func TestKeptIsDamaged(t *testing.T) {
 	f := load(t, longPoints, experiments.Options{Set: []string{"measure.window=300", "measure.replications=1"}})
 	dir := t.TempDir()
 	want := execute(t, f, experiments.Execution{Jobs: 1}).Results
-	if err := os.MkdirAll(filepath.Join(dir, "snapshots"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, os.MkdirAll(filepath.Join(dir, "snapshots"), 0o777))
 	for _, p := range f.Points {
-		if err := os.WriteFile(filepath.Join(dir, "snapshots", p.Hash+".0.weft"), []byte("weft snapshot\n\x01 and more"), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, os.WriteFile(filepath.Join(dir, "snapshots", p.Hash+".0.weft"), []byte("weft snapshot\n\x01 and more"), 0o666))
 	}
 	got := execute(t, f, experiments.Execution{Dir: dir, Jobs: 1, Resume: true, SnapshotEvery: time.Hour})
 	if len(got.Failures) > 0 || len(got.Results.Rows) != len(want.Rows) {

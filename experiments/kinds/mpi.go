@@ -25,8 +25,8 @@ func init() {
 		Name:     "mpi",
 		NoWarmup: "a program begins in a network at rest and is measured from its first message on, so that points have no warm-up in common",
 		Doc:      "a message-passing program, a skeleton or a GOAL schedule, on nodes with modelled adapters or on the LogGOPS machine",
-		Tables:   []string{"ranks", "links", "blame", "congestion", "packets", "timeline", "critical_path"},
-		Asked:    map[string]string{"ranks": "job.finish_times", "links": "measure.links", "blame": "measure.blame", "congestion": "measure.blame", "packets": "trace.packets", "timeline": "measure.timeline", "critical_path": "measure.timeline"},
+		Tables: append([]experiments.FurtherTable{ranksTable.AskedBy("job.finish_times"), linksTable.AskedBy("measure.links"), blameTable.AskedBy("measure.blame"),
+			congestionTable.AskedBy("measure.blame"), packetsTable.AskedBy("trace.packets")}, timelineTables[:]...),
 		Defaults: func() mpiConfig {
 			d := fabric.DefaultConfig()
 			d.Fabric.Clock = defaultFlitTime

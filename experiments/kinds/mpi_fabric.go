@@ -19,9 +19,7 @@ import (
 	"github.com/weft-sim/weft/sim/param"
 )
 
-func (c *mpiConfig) SetAllowDeadlock() { c.Fabric.AllowDeadlock = true }
-
-func (c *mpiConfig) AllowsDeadlock() bool { return c.Fabric.AllowDeadlock }
+func (c *mpiConfig) AllowDeadlock() *bool { return &c.Fabric.AllowDeadlock }
 
 func preflightMPI(c *mpiConfig, p *experiments.Preflight) error {
 	if c.Job.Machine != "fabric" {
@@ -91,11 +89,7 @@ func (c *mpiConfig) checkNetwork(adapter *hca.Config, nodes int, seed uint64, le
 	}
 	_, bad := c.Trace.plan(g.Terminals())
 	problems = append(problems, bad)
-	var warnings []experiments.Warning
-	for _, message := range config.BufferWarnings(g) {
-		warnings = append(warnings, experiments.Warning{Key: "switch.buffer_flits", Message: message})
-	}
-	return warnings, errors.Join(problems...)
+	return network.BufferWarnings(&config, g), errors.Join(problems...)
 }
 
 // worthBusy, which only tests change, is the number of terminals with traffic times cycles

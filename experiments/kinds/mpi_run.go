@@ -9,6 +9,10 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/hca"
+	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/stats"
@@ -211,13 +215,231 @@ func (row *mpiRow) times(c *mpiConfig, w mpi.Workload, finish []int64, seconds f
 	}
 }
 
+var ranksTable = experiments.FurtherTable{Name: "ranks", Doc: "when every rank was done", Columns: []experiments.Column{
+	{Name: "rank", Doc: "number of the rank, from 0"},
+	{Name: "finish_ns", Doc: "time at which its program ended"},
+}}
+
 // finishTimes writes ranks.csv if asked for.
 func (c *mpiConfig) finishTimes(run *experiments.Run, finish []int64, unitsPerNanosecond int64) {
 	if !c.Job.FinishTimes {
 		return
 	}
-	t := run.Table("ranks", "rank", "finish_ns")
+	t := run.Table(ranksTable)
 	for r, at := range finish {
 		t.Add(r, exactNanoseconds(at, unitsPerNanosecond))
 	}
+}
+
+// fabricDemand is what a program asks of a fabric, whatever happens there.
+type fabricDemand struct {
+	g        *topology.Graph
+	adapter  *hca.Config
+	flit     int64
+	clock    float64 // ps
+	timings  []fabric.ChannelTiming
+	nodes    []nodeDemand
+	switches []cutDemand // of the channels to and from other switches
+	far      [][]int16   // distances, by switch; nil: flitHops is not wanted
+	flitHops float64
+}
+
+type nodeDemand struct {
+	terminal topology.TerminalID
+	out, in  portDemand
+}
+
+type portDemand struct{ bytes, requests, packets, flits int64 }
+
+type cutDemand struct{ out, in int64 } // flits
+
+// demand works out what the point's program asks for: seconds that it takes at least and, where
+// that is wanted, flits that cross a switch on shortest ways.
+func (c *mpiConfig) demand(g *topology.Graph, config *fabric.Config, adapter *hca.Config, seed uint64, hops bool) (seconds, flitHops float64, err error) {
+	w, err := c.build()
+	if err != nil {
+		return 0, 0, err
+	}
+	return c.demandOf(w, g, config, adapter, seed, hops)
+}
+
+// demandOf is demand for a program at hand, which it uses up.
+func (c *mpiConfig) demandOf(w mpi.Workload, g *topology.Graph, config *fabric.Config, adapter *hca.Config, seed uint64, hops bool) (seconds, flitHops float64, err error) {
+	timings, err := config.ChannelTimings(g)
+	if err != nil {
+		return 0, 0, err
+	}
+	runtime, err := c.runtime(seed)
+	if err != nil {
+		return 0, 0, err
+	}
+	d := &fabricDemand{
+		g: g, adapter: adapter, flit: int64(c.Fabric.FlitBytes), clock: float64(c.Fabric.Clock), timings: timings,
+		switches: make([]cutDemand, g.Switches()),
+	}
+	if hops {
+		d.far = make([][]int16, g.Switches())
+	}
+	for _, rails := range g.Hosts() {
+		d.nodes = append(d.nodes, nodeDemand{terminal: rails[0]})
+	}
+	all, err := runtime.Demand(w, d.add, func(bytes int64) sim.Time { return d.idle(bytes, config) })
+	if err != nil {
+		return 0, 0, err
+	}
+	least := float64(all.Alone)
+	for _, cpu := range all.CPU {
+		least = max(least, float64(cpu.Busy))
+	}
+	return max(least, d.busiest()) * 1e-12, d.flitHops, nil
+}
+
+// flits is those of a transfer.
+func (d *fabricDemand) flits(bytes int64) int64 {
+	return max(1, (d.adapter.OnLink(bytes)+d.flit-1)/d.flit)
+}
+
+// add counts so many transfers between two nodes.
+func (d *fabricDemand) add(from, to int32, bytes, count int64) {
+	a, b := &d.nodes[from], &d.nodes[to]
+	mtu := int64(d.adapter.MTU)
+	x := portDemand{bytes: bytes * count, requests: count, packets: max(1, (bytes+mtu-1)/mtu) * count, flits: d.flits(bytes) * count}
+	a.out.add(&x)
+	b.in.add(&x)
+	s, t := d.g.TerminalSwitch(a.terminal), d.g.TerminalSwitch(b.terminal)
+	if s != t {
+		d.switches[s].out += x.flits
+		d.switches[t].in += x.flits
+	}
+	if d.far == nil {
+		return
+	}
+	if d.far[s] == nil {
+		d.far[s] = d.g.DistancesFrom(s, nil)
+	}
+	d.flitHops += float64(x.flits) * float64(1+d.far[s][t])
+}
+
+func (p *portDemand) add(x *portDemand) {
+	p.bytes += x.bytes
+	p.requests += x.requests
+	p.packets += x.packets
+	p.flits += x.flits
+}
+
+// idle is less than or equal to the time of a transfer on an idle network, across one switch.
+func (d *fabricDemand) idle(bytes int64, config *fabric.Config) sim.Time {
+	class := d.timings[d.g.PortClass[d.g.TerminalPort[d.nodes[0].terminal]]]
+	mtu := int64(d.adapter.MTU)
+	last := bytes - max(0, bytes-1)/mtu*mtu // bytes of the last packet, whose flits may be faster than the engine
+	cycles := float64(config.Terminal.InjectionCycles) + 2*float64(class.Latency) + float64(d.flits(last)-1)*class.CyclesPerFlit
+	if !config.Switch.CyclesVary() {
+		cycles += float64(config.Switch.Cycles())
+	}
+	before := d.adapter.RequestTime + d.adapter.SendLatency + sim.Time(d.adapter.Rate().PicosecondsFor(sim.Bytes(bytes-last)))
+	return before + sim.Time(cycles*d.clock) + d.adapter.RecvLatency
+}
+
+// busiest is the least time, in ps, of the adapter, the terminal's link or the channels around a switch
+// that have the most to do. What leaves a switch for others shares the channels there,
+// whatever the routing; of the flits on a channel the first does not wait for others.
+func (d *fabricDemand) busiest() (least float64) {
+	for i := range d.nodes {
+		n := &d.nodes[i]
+		link := d.timings[d.g.PortClass[d.g.TerminalPort[n.terminal]]].CyclesPerFlit * d.clock
+		for _, p := range []*portDemand{&n.out, &n.in} {
+			engine := math.Floor(d.adapter.Rate().PicosecondsFor(sim.Bytes(p.bytes))) + float64(p.packets)*float64(d.adapter.PacketTime)
+			least = max(least, engine, float64(p.flits-1)*link)
+		}
+		least = max(least, d.adapter.Rate().PicosecondsFor(sim.Bytes(n.out.bytes))+float64(n.out.requests)*float64(d.adapter.RequestTime))
+	}
+	for s := range d.switches {
+		channels, perCycle := 0, 0.0
+		first, end := d.g.Ports(topology.SwitchID(s))
+		for p := first; p < end; p++ {
+			if _, ok := d.g.PeerPort(p); ok {
+				channels++
+				perCycle += 1 / d.timings[d.g.PortClass[p]].CyclesPerFlit
+			}
+		}
+		if flits := max(d.switches[s].out, d.switches[s].in) - int64(channels); flits > 0 {
+			least = max(least, float64(flits)/perCycle*d.clock)
+		}
+	}
+	return least
+}
+
+// channelTimes is how long the busiest channel between a terminal and its switch, and the busiest
+// between switches, carried flits, in seconds.
+func channelTimes(f *core.Fabric, timings []fabric.ChannelTiming) (links, between float64) {
+	eachChannel(f, timings, func(port topology.PortID, fromTerminal bool, cycles float64) {
+		most := &links
+		if _, ok := f.Graph().PeerPort(port); ok && !fromTerminal {
+			most = &between
+		}
+		*most = max(*most, cycles*f.Clock().Seconds())
+	})
+	return links, between
+}
+
+// eachChannel tells of every channel, those out of switch ports and then those out of terminals to
+// a port, for how many cycles it has carried flits.
+func eachChannel(f *core.Fabric, timings []fabric.ChannelTiming, tell func(port topology.PortID, fromTerminal bool, cycles float64)) {
+	g, flits, vcs := f.Graph(), f.ChannelFlits(), f.VCs()
+	for i := range g.NumPorts() + g.Terminals() {
+		sum := 0.0
+		for _, n := range flits[i*vcs : (i+1)*vcs] {
+			sum += float64(n)
+		}
+		port, fromTerminal := topology.PortID(i), i >= g.NumPorts()
+		if fromTerminal {
+			port = g.TerminalPort[i-g.NumPorts()]
+		}
+		tell(port, fromTerminal, sum*timings[g.PortClass[port]].CyclesPerFlit)
+	}
+}
+
+// predictWork estimates what the point costs, all its replications, where packets take shortest ways.
+func (c *mpiConfig) predictWork(p *experiments.Preflight) error {
+	adapter, err := c.adapter()
+	if err != nil {
+		return err
+	}
+	t, config, r, err := c.fabricParts(&adapter, p.Seed, 1)
+	if err != nil {
+		return err
+	}
+	g := t.Graph()
+	bound, hops, err := c.demand(g, &config, &adapter, p.Seed, true)
+	if err != nil {
+		return err
+	}
+	p.Note("latency", "the program takes %.4g us at least: its slowest message, or the busiest CPU, adapter or channels of a switch (bound_s)", bound*1e6)
+	hops *= float64(c.Measure.Replications)
+	if c.Measure.Blame {
+		noteBlame(p)
+	}
+	c.work(p, hops, &adapter, networkBytes(g, max(r.VCs(), c.Switch.VCs)))
+	return nil
+}
+
+// work tells a preflight about so many flits that cross a switch, in full packets where these are the
+// unit, and about memory.
+func (c *mpiConfig) work(p *experiments.Preflight, hops float64, adapter *hca.Config, bytes float64) {
+	if c.Fabric.Unit == fabric.UnitPacket {
+		p.Packets()
+		hops /= max(1, math.Ceil(float64(adapter.MTU)/float64(c.Fabric.FlitBytes)))
+	}
+	p.Work(hops, hops, bytes)
+}
+
+// parts fills in where the time of a run went, but for its network.
+func (row *mpiRow) parts(r *mpi.Result, nodes int) {
+	for _, t := range r.CPU {
+		row.CPU += t.Busy.Seconds() / float64(len(r.CPU))
+		row.Copies += t.Copies.Seconds() / float64(len(r.CPU))
+		row.CPUMax, row.CopiesMax = max(row.CPUMax, t.Busy.Seconds()), max(row.CopiesMax, t.Copies.Seconds())
+	}
+	row.Adapter = (r.HCA.SendBusy + r.HCA.RecvBusy).Seconds() / float64(2*nodes)
+	row.AdapterMax = r.HCA.Busiest.Seconds()
 }

@@ -7,8 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weft-sim/weft/collectives"
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/results"
+	"github.com/weft-sim/weft/mpi/skeletons"
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
@@ -39,10 +41,7 @@ func TestMPIReplications(t *testing.T) {
 	c := f.Points[0].Config().(*mpiConfig)
 	var elapsed, steady [3]float64
 	for i := range elapsed {
-		row, err := c.simulate(t.Context(), &experiments.Run{Seed: f.Points[0].Seed}, i, &mpiObserved{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		row := simtest.Must(c.simulate(t.Context(), &experiments.Run{Seed: f.Points[0].Seed}, i, &mpiObserved{}))(t)
 		elapsed[i], steady[i] = row.Elapsed, row.Steady
 	}
 	if elapsed[0] == elapsed[1] || elapsed[1] == elapsed[2] {
@@ -158,10 +157,7 @@ blame = true
 	for _, row := range rows[1:] {
 		sum, cells := 0, strings.Split(row, ",")
 		for _, cell := range cells[3:] {
-			n, err := strconv.Atoi(cell)
-			if err != nil {
-				t.Fatal(err)
-			}
+			n := simtest.Must(strconv.Atoi(cell))(t)
 			sum += n
 		}
 		if n := len(cells) - 3; sum != 160 || n < 3 || n > 6 {
@@ -230,6 +226,173 @@ func TestMPIObservedNeedsFabric(t *testing.T) {
 			_, err := experiments.Load("x.toml", fmt.Sprintf("kind = \"mpi\"\n[job]\nmachine = %q\n%s", machine, text), experiments.Options{})
 			if err == nil || !strings.Contains(err.Error(), key+" ") || !strings.Contains(err.Error(), "has no channels") {
 				t.Errorf("%s, %s: %v", machine, key, err)
+			}
+		}
+	}
+}
+
+// TestPartsOfPingPong: ten times to and fro between two nodes with QDR adapters, 24.34 Gb/s, each of
+// which loads one context, 500 ns, rank 0's as it sends and the other's as it receives.
+//
+// Eager, 4096 B: in an iteration a rank copies one message in and one out, 819.2 ns each at 40 Gb/s, and
+// its calls take 200 + 250 ns. An engine takes 50 ns for a request, and 4096 B. Of 64 flits.
+//
+// Rendezvous, 65,536 B: 200 ns for the RTS and 250 + 200 for the CTS at the sender; 250 + 200 for the
+// RTS and 250 for the FIN at the receiver; no copies. A rank's adapter sends RTS, CTS, FIN (64 B each)
+// and the data in an iteration, four requests. Five turns of 11,243 B are five packets of 32
+// flits and one of 1,003 B, 16 flits; the last, of 9,321 B, is four and one of 1,129 B, 18 flits:
+// 5 * 176 + 146 flits, and 3.
+func TestPartsOfPingPong(t *testing.T) {
+	const perByte = 8 / 24.34 // ns
+	for _, c := range []struct {
+		bytes                        string
+		copies, cpu, requests, sends float64 // an iteration: ns, ns, requests, bytes
+		flits                        float64
+	}{
+		{"4KiB", 2 * 819.2, 2*819.2 + 450, 1, 4096, 64},
+		{"64KiB", 0, 650 + 700, 4, 65536 + 3*64, 5*176 + 146 + 3},
+	} {
+		for _, threads := range []int{1, 2} {
+			o := execute(t, load(t, fmt.Sprintf("kind = \"mpi\"\n[job]\nranks = 2\nmachine = \"fabric\"\n[placement]\nper_node = 1\n[workload]\nbytes = %q\niterations = 10\n", c.bytes), experiments.Options{}), experiments.Execution{Threads: threads})
+			engine := 10 * c.sends * perByte // of one way
+			for column, want := range map[string]float64{
+				"cpu_mean_s": 10 * c.cpu, "cpu_max_s": 10 * c.cpu, "copies_mean_s": 10 * c.copies, "copies_max_s": 10 * c.copies,
+				"adapter_mean_s":       engine + (2*10*50*c.requests+2*500)/4,
+				"adapter_max_s":        engine + 10*50*c.requests + 500,
+				"terminal_links_max_s": 10 * c.flits * 64 * perByte,
+				"network_max_s":        0, // there is one switch
+			} {
+				if got := 1e9 * numbers(t, o.Results, column)[0]; math.Abs(got-want) > 1e-6*want {
+					t.Errorf("%s: %s is %v ns, want %v", c.bytes, column, got, want)
+				}
+			}
+		}
+	}
+}
+
+// fabrics are for eight nodes: an ample and a tapered tree, a ring with rates of its own, and a dragonfly
+// whose packets need not take the shortest way.
+var fabrics = []string{
+	"[topology]\ntype = \"xgft\"\nm = [4, 2]\nw = [1, 4]\n[routing]\ntype = \"nca\"\n",
+	"[topology]\ntype = \"xgft\"\nm = [4, 2]\nw = [1, 1]\n[routing]\ntype = \"nca\"\n",
+	"[topology]\ntype = \"torus\"\ndims = [4, 2]\n[routing]\ntype = \"dor\"\n[channel.terminal]\nrate = \"8Gb/s\"\n",
+	"[topology]\ntype = \"dragonfly\"\np = 2\na = 2\nh = 1\n[routing]\ntype = \"ugal-l\"\n",
+}
+
+// bounded checks that a program does not end before its bound.
+func bounded(t *testing.T, name, text string) {
+	t.Helper()
+	o := execute(t, load(t, "kind = \"mpi\"\n"+text, experiments.Options{}), experiments.Execution{})
+	for i, bound := range numbers(t, o.Results, "bound_s") {
+		if elapsed := numbers(t, o.Results, "elapsed_s")[i]; !(bound > 0 && bound <= elapsed) {
+			t.Errorf("%s, point %d: %v s, less than the bound of %v s", name, i, elapsed, bound)
+		}
+	}
+}
+
+// TestBoundHolds: no collective and no skeleton takes less than its bound, below, at and above
+// the eager limit of 8 KiB.
+func TestBoundHolds(t *testing.T) {
+	sweep := "[sweep]\n\"workload.bytes\" = [\"64B\", \"8192B\", \"8193B\", \"40000B\"]\n"
+	on := func(trial int, check func(i int, network string)) {
+		for i, network := range simtest.Some(t, trial, fabrics...) {
+			check(i, network)
+		}
+	}
+	for trial, name := range collectives.Registry.Names() {
+		on(trial, func(i int, network string) {
+			bounded(t, fmt.Sprint(name, i), fmt.Sprintf("[job]\nmachine = \"fabric\"\n[placement]\nper_node = 2\n[workload]\ntype = \"osu-alltoall\"\nalgorithm = %q\niterations = 1\n[fabric]\nflit_bytes = \"256B\"\n%s%s", name, network, sweep))
+		})
+	}
+	for trial, more := range []string{
+		"[connections]\nmode = \"ud\"\n", "[connections]\ngroup = 2\nproxy = true\n", "[memory]\nbandwidth = \"50Gb/s\"\n",
+		"[noise]\nstart_skew = \"2us\"\ncall = \"100ns\"\n", "[protocol]\neager_copies = false\nregister_time = \"1us\"\n",
+	} {
+		on(trial, func(i int, network string) {
+			bounded(t, fmt.Sprint(more, i), "[job]\nmachine = \"fabric\"\n[placement]\nper_node = 2\n[workload]\ntype = \"osu-alltoall\"\niterations = 1\n"+more+network+sweep)
+		})
+	}
+	for trial, name := range skeletons.Registry.Names() {
+		on(trial, func(i int, network string) {
+			more := map[string]string{
+				"goal": "file = \"../../mpi/testdata/goal/linear_alltoall_r8_64KiB.goal\"\n", "nas-lu": "iterations = 2\n", "trace": "file = \"../../mpi/testdata/goal/linear_alltoall_r8_64KiB.goal\"\n",
+				"program": "file = \"../../mpi/skeletons/testdata/steps.toml\"\n", "nas-cg": "iterations = 1\n", "nas-mg": "iterations = 1\n", "milc": "iterations = 2\n",
+				"nekbone": "steps = 2\n", "cosmoflow": "iterations = 1\nbytes = \"1MB\"\n", "allreduce-bound": "iterations = 2\n", "many-to-one": "iterations = 2\n", "checkpoint": "iterations = 2\n",
+			}[name]
+			ranks, perNode := 16, 2
+			if name == "contention" { // on three nodes
+				ranks, perNode = 15, 5
+			}
+			bounded(t, fmt.Sprint(name, i), fmt.Sprintf("[job]\nmachine = \"fabric\"\nranks = %d\n[placement]\nper_node = %d\n[workload]\ntype = %q\n%s[fabric]\nflit_bytes = \"1KiB\"\nclock = \"256ns\"\n%s", ranks, perNode, name, more, network))
+		})
+	}
+}
+
+// TestBoundIsTight: 16 nodes with HDR adapters of 200 Gb/s in fours, an uplink each four; every rank posts all
+// it sends at once. 4 * 12 messages of 256 KiB leave a switch, 48 * 1024 flits of 256 B at 10.24 ns
+// each: 503.3 us. What one message takes by itself (21 us of bytes, and its handshake) and the
+// barrier add less than 5 % to that. With four uplinks the 15 messages of an adapter take 157.3 us.
+func TestBoundIsTight(t *testing.T) {
+	text := `
+kind = "mpi"
+[job]
+machine = "fabric"
+[placement]
+per_node = 1
+[workload]
+type = "osu-alltoall"
+algorithm = "alltoall-linear"
+bytes = "256KiB"
+iterations = 1
+[hca]
+preset = "hdr"
+[fabric]
+flit_bytes = "256B"
+[topology]
+type = "xgft"
+m = [4, 4]
+w = [1, 1]
+[routing]
+type = "nca"
+[sweep]
+"topology.w" = [[1, 1], [1, 4]]
+`
+	o := execute(t, load(t, text, experiments.Options{}), experiments.Execution{})
+	elapsed, bound, network, adapter := numbers(t, o.Results, "elapsed_s"), numbers(t, o.Results, "bound_s"), numbers(t, o.Results, "network_max_s"), numbers(t, o.Results, "adapter_max_s")
+	if want := 48 * 1024 * 10.24e-9; bound[0] < want || bound[0] > 1.01*want || elapsed[0] > 1.05*bound[0] {
+		t.Errorf("one uplink: bound %v s, want %v, or a barrier more; simulated %v", bound[0], want, elapsed[0])
+	}
+	if network[0] < 0.95*elapsed[0] || adapter[0] > 0.5*elapsed[0] {
+		t.Errorf("one uplink: the network is busy for %v of %v s, adapters for %v", network[0], elapsed[0], adapter[0])
+	}
+	if want := 15 * 262144 * 8 / 200e9; bound[1] < want || bound[1] > 1.02*want {
+		t.Errorf("four uplinks: bound %v s, want %v, a barrier and requests more", bound[1], want)
+	}
+}
+
+// TestWorkOfPrograms: what weft check says a program takes is within a factor of 1.2 of the flits that cross
+// switches where ways are shortest, and of 2 where some are not.
+func TestWorkOfPrograms(t *testing.T) {
+	for i, network := range fabrics {
+		for _, bytes := range []string{"64B", "4KiB", "64KiB"} {
+			f := load(t, fmt.Sprintf("kind = \"mpi\"\n[job]\nmachine = \"fabric\"\n[placement]\nper_node = 2\n[workload]\ntype = \"osu-alltoall\"\nbytes = %q\niterations = 2\n[measure]\nreplications = 2\n%s", bytes, network), experiments.Options{})
+			report := simtest.Must(f.Preflight(true))(t)
+			events := 0.0 // two for each flit and switch
+			for _, note := range report.Notes {
+				if note.Topic == "cost" {
+					simtest.Must(fmt.Sscanf(note.Text, "roughly %g events", &events))(t)
+				}
+			}
+			dir := t.TempDir()
+			execute(t, f, experiments.Execution{Dir: dir})
+			_, row, _ := strings.Cut(read(t, dir, "performance.csv"), "\n") // of point, events, flit_hops
+			counted := simtest.Must(strconv.ParseFloat(strings.Split(row, ",")[2], 64))(t)
+			allowed := 1.2
+			if strings.Contains(network, "dragonfly") {
+				allowed = 2
+			}
+			if ratio := events / 2 / counted; !(ratio > 1/allowed && ratio < allowed) {
+				t.Errorf("fabric %d, %s: %v flit-hops are expected, %v counted", i, bytes, events/2, counted)
 			}
 		}
 	}

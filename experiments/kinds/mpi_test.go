@@ -19,9 +19,7 @@ import (
 func goalFile(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "x.goal")
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, os.WriteFile(path, []byte(text), 0o644))
 	return path
 }
 
@@ -91,9 +89,7 @@ func TestMPIProblems(t *testing.T) {
 		{"placement", "[placement]\ntype = \"explicit\"\nnodes = [0]\n", "one for each of 16 ranks"},
 	} {
 		_, err := experiments.Load("x.toml", "kind = \"mpi\"\n"+c.text, experiments.Options{})
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: error %v, want one with %q", c.name, err, c.want)
-		}
+		simtest.Fail(t, err, c.want)
 	}
 }
 
@@ -122,10 +118,7 @@ compute = "1ms"
 // with 8 of them the ratio is 90.58 (181 with 16).
 func TestConnectionsPaperMemory(t *testing.T) {
 	for _, name := range []string{"section1", "section2", "table1", "section4.2", "table2-memory"} {
-		f, err := experiments.Open("papers/connections/"+name, experiments.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := simtest.Must(experiments.Open("papers/connections/"+name, experiments.Options{}))(t)
 		o := execute(t, f, experiments.Execution{})
 		verdicts := f.Verdicts(o.Results, o.Tables)
 		if len(verdicts) == 0 {
@@ -167,9 +160,7 @@ func TestSettingsOfCollectives(t *testing.T) {
 		"algorithm = \"reduce-binomial\"\nroot = 8\n":  "workload.root = 8: want a rank: 0 to 7",
 		"algorithm = \"reduce-binomial\"\nroot = -1\n": "workload.root = -1: want at least 0",
 	} {
-		if _, err := experiments.Load("x.toml", mpi(more), experiments.Options{}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %s", more, err, want)
-		}
+		simtest.Refuse(experiments.Load("x.toml", mpi(more), experiments.Options{}))(t, want)
 	}
 }
 
@@ -320,7 +311,5 @@ func TestMTURefusesPackets(t *testing.T) {
 	if _, err := experiments.Load("x.toml", file+"[1, 4]\n", experiments.Options{}); err != nil {
 		t.Error(err)
 	}
-	if _, err := experiments.Load("x.toml", file+"[1, 5]\n", experiments.Options{}); err == nil || !strings.Contains(err.Error(), "fabric.mtu") {
-		t.Error(err)
-	}
+	simtest.Refuse(experiments.Load("x.toml", file+"[1, 5]\n", experiments.Options{}))(t, "fabric.mtu")
 }

@@ -22,8 +22,7 @@ func init() {
 		Name:     "multicast-latency",
 		NoWarmup: "each group has messages of its own that are not measured, and becomes warm when it has had them, so that points have no warm-up in common",
 		Doc:      "messages to groups through the fabric, replicated by its switches or sent from member to member, in a closed loop",
-		Tables:   []string{"groups", "links"},
-		Asked:    map[string]string{"groups": "measure.groups", "links": "measure.links"},
+		Tables:   []experiments.FurtherTable{perGroupTable.AskedBy("measure.groups"), linksTable.AskedBy("measure.links")},
 		Defaults: func() latencyConfig {
 			d := fabric.DefaultConfig()
 			d.Switch.FlowControl = "cut-through"
@@ -62,9 +61,7 @@ type latencyConfig struct {
 	Measure   latencyMeasureTable             `toml:"measure" doc:"what is kept beside the row"`
 }
 
-func (c *latencyConfig) SetAllowDeadlock() { c.Fabric.AllowDeadlock = true }
-
-func (c *latencyConfig) AllowsDeadlock() bool { return c.Fabric.AllowDeadlock }
+func (c *latencyConfig) AllowDeadlock() *bool { return &c.Fabric.AllowDeadlock }
 
 type layeredTable struct {
 	multicastTable
@@ -195,11 +192,7 @@ func checkLatency(c *latencyConfig, seed uint64) ([]experiments.Warning, error) 
 	if err != nil {
 		return nil, network.ExplainVCs(err, c.Network(seed))
 	}
-	var warnings []experiments.Warning
-	for _, message := range p.fabric.BufferWarnings(p.topology.Graph()) {
-		warnings = append(warnings, experiments.Warning{Key: "switch.buffer_flits", Message: message})
-	}
-	return warnings, nil
+	return network.BufferWarnings(&p.fabric, p.topology.Graph()), nil
 }
 
 func preflightLatency(c *latencyConfig, pre *experiments.Preflight) error {

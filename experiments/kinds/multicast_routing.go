@@ -18,8 +18,7 @@ func init() {
 		RestsOn:     experiments.Count,
 		BeginsAgain: "trees are computed one by one, and none is kept",
 		Doc:         "multicast trees and forwarding-table entries of many groups on a network, without traffic",
-		Tables:      []string{"colours", "efi", "timing"},
-		Asked:       map[string]string{"colours": "measure.colours", "efi": "measure.efi", "timing": "measure.timing"},
+		Tables:      []experiments.FurtherTable{coloursTable.AskedBy("measure.colours"), efiTable.AskedBy("measure.efi"), timingTable.AskedBy("measure.timing")},
 		Defaults: func() multicastConfig {
 			return multicastConfig{
 				Topology:  network.TopologyTable{Type: experiments.Choose(topology.Registry, "fat-tree")},
@@ -154,21 +153,41 @@ func (m *multicastTable) environment(t *network.TopologyTable, g *topology.Graph
 	return multicast.Env{Graph: g, Hops: hops.(*multicast.MinHop), Seed: seed, Entries: int(m.Entries), PerPort: m.PerPort}, nil
 }
 
+var (
+	coloursTable = experiments.FurtherTable{Name: "colours", Doc: "trees that share an entry of the forwarding tables", Columns: []experiments.Column{
+		{Name: "colour", Doc: "number of the entry, the same in all switches"},
+		{Name: "trees", Doc: "trees that have it"},
+		{Name: "groups", Doc: "groups on these trees"},
+		{Name: "largest_tree_groups", Doc: "groups of the tree with the most"},
+	}}
+
+	efiTable = experiments.FurtherTable{Name: "efi", Doc: "edge forwarding index (EFI, groups over one cable) of the cables between switches", Columns: []experiments.Column{
+		{Name: "groups", Doc: "groups over a cable"},
+		{Name: "cables", Doc: "cables that have so many"},
+	}}
+
+	timingTable = experiments.FurtherTable{Name: "timing", Doc: "run time of the multicast engine, which differs from run to run", Columns: []experiments.Column{
+		{Name: "groups", Doc: "groups routed"},
+		{Name: "run_time_s", Doc: "time for all"},
+		{Name: "time_per_group_ms", Doc: "mean time of one"},
+	}}
+)
+
 func (m *multicastMeasureTable) write(r *multicast.Result, run *experiments.Run) {
 	if m.Colours {
-		t := run.Table("colours", "colour", "trees", "groups", "largest_tree_groups")
+		t := run.Table(coloursTable)
 		for colour, use := range r.PerColour {
 			t.Add(colour, use.Trees, use.Groups, use.LargestTree)
 		}
 	}
 	if m.EFI {
-		t := run.Table("efi", "groups", "cables")
+		t := run.Table(efiTable)
 		for groups, cables := range r.Forest.EFIHistogram() {
 			t.Add(groups, cables)
 		}
 	}
 	if m.Timing {
-		t := run.Table("timing", "groups", "run_time_s", "time_per_group_ms")
+		t := run.Table(timingTable)
 		t.Add(r.Groups, r.Time.Seconds(), r.Time.Seconds()*1e3/float64(max(1, r.Groups)))
 	}
 }

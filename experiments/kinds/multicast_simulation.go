@@ -1,10 +1,13 @@
 package kinds
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/network"
@@ -16,6 +19,7 @@ import (
 	"github.com/weft-sim/weft/routing/multicast"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/snapshot"
 	"github.com/weft-sim/weft/sim/stats"
 )
 
@@ -226,9 +230,19 @@ func timesOf(g *loopGroup) *messageTimes {
 // mean is in ns.
 func (m *messageTimes) mean() float64 { return m.sum.Nanoseconds() / float64(m.N()) }
 
+var perGroupTable = experiments.FurtherTable{Name: "groups", Doc: "latency of every multicast group", Columns: []experiments.Column{
+	{Name: "group", Doc: "number of the group, from 0"},
+	{Name: "members", Doc: "terminals in it"},
+	{Name: "messages", Doc: "messages measured"},
+	{Name: "latency_mean_ns", Doc: "mean from the post of a message until the last member has it"},
+	{Name: "latency_p50_ns", Doc: "median of it"},
+	{Name: "latency_p99_ns", Doc: "99th percentile of it"},
+	{Name: "latency_max_ns", Doc: "the largest"},
+}}
+
 // writeGroups keeps the latency of every group: groups.csv.
 func (s *latencySimulation) writeGroups(run *experiments.Run) {
-	t := run.Table("groups", "group", "members", "messages", "latency_mean_ns", "latency_p50_ns", "latency_p99_ns", "latency_max_ns")
+	t := run.Table(perGroupTable)
 	for i := range s.loop.groups {
 		g := &s.loop.groups[i]
 		m := timesOf(g)
@@ -312,4 +326,97 @@ func (p *multicastPlan) tables() []fabric.MulticastTable {
 		}
 	}
 	return tables
+}
+
+// This file writes the state of a point of kind multicast-latency, and reads it: what the
+// groups have done, what hosts and carriers keep, the network, and the events to come.
+
+// AppendState implements fabric.Kept, when the hosts have done all up to the present
+// cycle: it is the same for any number of threads.
+func (s *latencySimulation) AppendState(b []byte) []byte {
+	a := snapshot.Writer()
+	s.archive(a)
+	return append(b, a.Bytes()...)
+}
+
+// RestoreState implements fabric.Kept.
+func (s *latencySimulation) RestoreState(b []byte) error {
+	a := snapshot.Reader(b)
+	s.archive(a)
+	s.thin()
+	return a.End()
+}
+
+func (s *latencySimulation) archive(a *snapshot.Archive) {
+	a.Mark("groups")
+	snapshot.Value(a, s.loop)
+	s.carrier.archive(a)
+	s.hosts.archive(a)
+	sim.ArchiveKernels(a, []*sim.Kernel{s.kernel}, func(a *snapshot.Archive, e *sim.Event) int {
+		snapshot.Int(a, &e.Arg)
+		return 0
+	})
+}
+
+// archive implements carrier.
+func (c *hardwareCarrier) archive(a *snapshot.Archive) {
+	a.Mark("multicast")
+	for i := range c.routes {
+		snapshot.Value(a, &c.routes[i])
+	}
+}
+
+// archive implements carrier.
+func (c *softwareCarrier) archive(a *snapshot.Archive) {
+	a.Mark("broadcasts")
+	snapshot.Array(a, "groups", c.groups, func(a *snapshot.Archive, g *softwareGroup) { g.archive(a) })
+	snapshot.Value(a, &c.flows)
+	snapshot.Value(a, &c.free)
+}
+
+// archive archives those counts that are not 0, by ascending ranks.
+func (g *softwareGroup) archive(a *snapshot.Archive) {
+	snapshot.Int(a, &g.sender)
+	g.run.Archive(a)
+	pairs := slices.DeleteFunc(slices.SortedFunc(maps.Keys(g.met), softwarePair.compare), func(p softwarePair) bool { return g.met[p] == 0 })
+	snapshot.List(a, &pairs, func(a *snapshot.Archive, p *softwarePair) {
+		n := g.met[*p]
+		snapshot.Value(a, p)
+		snapshot.Int(a, &n)
+		g.met[*p] = n
+	})
+}
+
+func (p softwarePair) compare(q softwarePair) int {
+	return cmp.Or(cmp.Compare(p.from, q.from), cmp.Compare(p.to, q.to))
+}
+
+func (h *hosts) archive(a *snapshot.Archive) {
+	a.Mark("hosts")
+	for t := range h.nodes {
+		n := &h.nodes[t]
+		snapshot.Int(a, &n.reading)
+		snapshot.Int(a, &n.writing)
+		waiting := n.packets[n.head:] // that it has not handed over
+		if snapshot.Value(a, &waiting); a.Reading() {
+			n.packets, n.head = waiting, 0
+		}
+	}
+	tally := h.tally()
+	if snapshot.Value(a, &tally); a.Reading() {
+		h.before = tally
+	}
+	if h.background == nil {
+		return
+	}
+	var births []byte
+	if !a.Reading() {
+		births = h.background.AppendState(nil)
+	}
+	snapshot.Blob(a, &births)
+	if a.Reading() && a.Err() == nil {
+		if err := h.background.RestoreState(births); err != nil {
+			a.Fail("%v", err)
+		}
+	}
 }

@@ -24,14 +24,8 @@ func latencyAt(t testing.TB, text string, threads int) (*latencySimulation, *lat
 	t.Helper()
 	f := load(t, text, experiments.Options{})
 	c := f.Points[0].Config().(*latencyConfig)
-	p, err := c.build(f.Points[0].Seed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := c.simulation(p, &experiments.Run{Seed: f.Points[0].Seed, Threads: threads})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := simtest.Must(c.build(f.Points[0].Seed))(t)
+	s := simtest.Must(c.simulation(p, &experiments.Run{Seed: f.Points[0].Seed, Threads: threads}))(t)
 	return s, c
 }
 
@@ -39,9 +33,7 @@ func latencyAt(t testing.TB, text string, threads int) (*latencySimulation, *lat
 func latencyThrough(t testing.TB, text string, threads int, plan measure.ToEnd) string {
 	t.Helper()
 	s, c := latencyAt(t, text, threads)
-	if err := s.run(t.Context(), c.Messages.Spread, plan); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, s.run(t.Context(), c.Messages.Spread, plan))
 	all := fmt.Sprintf("%+v %v", s.row(), s.fabric.ChannelFlits())
 	for i := range s.loop.groups {
 		all += fmt.Sprintln(s.loop.groups[i].latency)
@@ -99,21 +91,15 @@ func checkGoesOn(t *testing.T, name, text string, trial int) {
 	}
 }
 
-// TestMulticastStatesAreWhole: no field is forgotten.
+// TestMulticastStatesAreWhole: no field is forgotten of what archives itself.
 func TestMulticastStatesAreWhole(t *testing.T) {
-	snapshottest.Check(t, func() *groupRoute { return &groupRoute{heard: make([]int64, 2), sent: make([]int64, 2)} },
-		func(a *snapshot.Archive, r *groupRoute) { r.archive(a) }, "mlid", "vcs") // of the plan
-	snapshottest.Names[loopGroup](t, "random", "sent", "posted", "latency", "members")
-	snapshottest.Names[multicastLoop](t, "groups", "left", "measured", "first", "last",
-		"kernel", "name", "carrier", "rotate", "think", "warmup", "wanted") // made before
 	snapshottest.Names[hardwareCarrier](t, "routes", "hosts", "loop", "bytes", "packets")
 	snapshottest.Names[softwareCarrier](t, "groups", "flows", "free", "ops", // the last counts within a call
 		"kernel", "name", "heard", "hosts", "loop") // made before
 	snapshottest.Names[softwareGroup](t, "schedule", "sender", "run", "met")
 	snapshottest.Names[hosts](t, "nodes", "background", "sinks", "before", "hostTable", "fabric", "clock", "flit", "incoming", "carrier") // what follows before is made before
 	snapshottest.Names[host](t, "reading", "writing", "packets", "head")                                                                  // head: those that have left are left out
-	snapshottest.Names[hostPacket](t, "posted", "spec")
-	snapshottest.Names[hostSink](t, "tally", "hosts", "arrivals") // arrivals have been taken over
+	snapshottest.Names[hostSink](t, "tally", "hosts", "arrivals")                                                                         // arrivals have been taken over
 	snapshottest.Names[latencySimulation](t, "kernel", "fabric", "hosts", "loop", "hardware", "plan", "timings")
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/simtest"
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
@@ -92,9 +93,7 @@ func TestProgramsBearLosses(t *testing.T) {
 			t.Errorf("%v packets without a mark, with one", counts)
 		}
 		var text strings.Builder
-		if err := o.Tables["program"].Write(&text); err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, o.Tables["program"].Write(&text))
 		if want == "" {
 			want = text.String()
 		}
@@ -103,9 +102,7 @@ func TestProgramsBearLosses(t *testing.T) {
 		}
 	}
 	_, err := experiments.Load("x.toml", strings.Replace(losses, "bearing", "heeding", 1), experiments.Options{})
-	if err == nil || !strings.Contains(err.Error(), `program.type "heeding" does not go with faults that come or go during the run: it would wait for answers to packets that are lost`) {
-		t.Errorf("a program that does not bear losses: %v", err)
-	}
+	simtest.Fail(t, err, `program.type "heeding" does not go with faults that come or go during the run: it would wait for answers to packets that are lost`)
 }
 
 const marked = `
@@ -155,9 +152,7 @@ func TestMarksReachPrograms(t *testing.T) {
 			}
 		}
 		var text strings.Builder
-		if err := o.Tables["program"].Write(&text); err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, o.Tables["program"].Write(&text))
 		if want == "" {
 			want = text.String()
 		}
@@ -323,9 +318,7 @@ func TestSwitchesDropAndTrim(t *testing.T) {
 			}
 		}
 		var text strings.Builder
-		if err := o.Tables["program"].Write(&text); err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, o.Tables["program"].Write(&text))
 		if want == "" {
 			want = text.String()
 			t.Log(want)
@@ -340,9 +333,7 @@ func TestSwitchesDropAndTrim(t *testing.T) {
 		{"[measure]", "[fabric]\nunit = \"packet\"\n[measure]", `want "flit" with this routing, which drops packets`},
 	} {
 		_, err := experiments.Load("x.toml", strings.Replace(lossyTree, c.old, c.new, 1), experiments.Options{})
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v, want %s", c.new, err, c.want)
-		}
+		simtest.Fail(t, err, c.want)
 	}
 }
 
@@ -354,9 +345,7 @@ func TestSwitchesDropAndTrim(t *testing.T) {
 // not depend on threads.
 func TestInfiniBandVictim(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "hot.csv")
-	if err := os.WriteFile(path, []byte("8\n8\n8\n8\n8\n8\n8\n15\n0\n1\n2\n3\n4\n5\n6\n7\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, os.WriteFile(path, []byte("8\n8\n8\n8\n8\n8\n8\n15\n0\n1\n2\n3\n4\n5\n6\n7\n"), 0o600))
 	text := fmt.Sprintf(`
 [topology]
 type = "xgft"
@@ -391,10 +380,7 @@ links = true
 		o := execute(t, load(t, text, experiments.Options{}), experiments.Execution{Threads: threads})
 		links := o.Tables["links"]
 		all := numbers(t, links, "flits_per_cycle")
-		to, err := links.Column("to")
-		if err != nil {
-			t.Fatal(err)
-		}
+		to := simtest.Must(links.Column("to"))(t)
 		var of []float64
 		for i, row := range links.Rows {
 			if row[to] == "terminal 8" || row[to] == "terminal 15" {

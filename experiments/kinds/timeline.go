@@ -12,7 +12,8 @@ import (
 	"github.com/weft-sim/weft/sim/input"
 )
 
-func init() {
+// timelineTables are timeline and critical_path.
+var timelineTables = func() [2]experiments.FurtherTable {
 	what := "compute, copy, send, receive, relay, connect: CPU time; pause: for no message, until the rank or its job starts or a time that the program names; wait: for a message, its completion, or another CPU of the rank"
 	message := []experiments.Column{
 		{Name: "peer", Doc: "rank at the other end of the message"},
@@ -24,17 +25,16 @@ func init() {
 		{Name: "start_ns", Doc: "from when"},
 		{Name: "end_ns", Doc: "until when"},
 	}
-	experiments.DescribeTable("timeline", experiments.FurtherDescription{
-		Doc:     "what every rank does and waits for: its rows follow each other from 0 to its end",
+	return [2]experiments.FurtherTable{{
+		Name: "timeline", Doc: "what every rank does and waits for: its rows follow each other from 0 to its end", Asked: "measure.timeline",
 		Columns: append(append(place[:4:4], experiments.Column{Name: "what", Doc: what}), message...),
-	})
-	experiments.DescribeTable("critical_path", experiments.FurtherDescription{
-		Doc: "the chain of work and messages that led to the end of the program, or job: its rows follow each other from 0 on and add up to the elapsed time",
+	}, {
+		Name: "critical_path", Doc: "the chain of work and messages that led to the end of the program, or job: its rows follow each other from 0 on and add up to the elapsed time", Asked: "measure.timeline",
 		Columns: append(append(append(place[:4:4], experiments.Column{
 			Name: "what", Doc: what + ". Of a message that a rank waits for, one behind the other: staging; adapter: requests, contexts and other messages; serialisation of its own bytes; propagation; cable: waiting for a channel; shared_memory; receive_buffer: none was posted; acknowledgement",
 		}), message...), experiments.Column{Name: "cable", Doc: "the channel that is waited for, by its ends"}, experiments.Column{Name: "seconds", Doc: "from start_ns to end_ns"}),
-	})
-}
+	}}
+}()
 
 // newTimeline is an empty timeline of so many ranks, of which it holds what half of the memory
 // has room for.
@@ -90,12 +90,11 @@ func (w *timelineWriter) local(rank int32) string {
 
 // write keeps timeline.csv, critical_path.csv and timelines/POINT.json.
 func (w *timelineWriter) write(run *experiments.Run) {
-	columns := []string{"job", "rank", "start_ns", "end_ns", "what", "peer", "message"}
-	t := run.Table("timeline", columns...)
+	t := run.Table(timelineTables[0])
 	for rank := range w.Ranks() {
 		w.Of(rank, func(a mpi.Activity) { t.Add(w.place(rank, &a)...) })
 	}
-	t = run.Table("critical_path", append(columns, "cable", "seconds")...)
+	t = run.Table(timelineTables[1])
 	for _, path := range w.paths {
 		for i := range path {
 			s := &path[i]

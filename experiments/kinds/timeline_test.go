@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // TestTimelineThroughAFabric: a message of 1000 B between two nodes of a switch. The sender's CPU takes
@@ -18,9 +19,7 @@ import (
 // adapters. The receiver's CPU takes 250 ns and the copy.
 func TestTimelineThroughAFabric(t *testing.T) {
 	goal := filepath.Join(t.TempDir(), "one.goal")
-	if err := os.WriteFile(goal, []byte("num_ranks 2\nrank 0 {\nsend 1000b to 1\n}\nrank 1 {\nrecv 1000b from 0\n}\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, os.WriteFile(goal, []byte("num_ranks 2\nrank 0 {\nsend 1000b to 1\n}\nrank 1 {\nrecv 1000b from 0\n}\n"), 0o666))
 	f := load(t, fmt.Sprintf(`
 kind = "mpi"
 [job]
@@ -61,9 +60,7 @@ timeline = true
 			Dur  float64 `json:"dur"`
 		} `json:"traceEvents"`
 	}
-	if err := json.Unmarshal([]byte(read(t, dir, "timelines", "0.json")), &events); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, json.Unmarshal([]byte(read(t, dir, "timelines", "0.json")), &events))
 	seen := map[string]int{}
 	for _, e := range events.TraceEvents {
 		seen[e.Ph]++
@@ -205,9 +202,7 @@ timeline = true
 // TestTimelineRefused: of a machine on which times go backwards; and its points begin again when killed.
 func TestTimelineRefused(t *testing.T) {
 	_, err := experiments.Load("x.toml", "kind = \"mpi\"\n[job]\nmachine = \"loggops\"\n[loggops]\nloggopsim = true\n[measure]\ntimeline = true\n", experiments.Options{})
-	if err == nil || !strings.Contains(err.Error(), "measure.timeline needs loggops.loggopsim = false") {
-		t.Errorf("error %v", err)
-	}
+	simtest.Fail(t, err, "measure.timeline needs loggops.loggopsim = false")
 	f := load(t, "kind = \"mpi\"\n[measure]\ntimeline = true\n", experiments.Options{})
 	if why := f.BeginsAgain(f.Points[0]); why != againTimeline {
 		t.Errorf("begins again: %q", why)

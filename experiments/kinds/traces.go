@@ -56,9 +56,11 @@ func writeTraces(run *experiments.Run, g *topology.Graph, packets []*observe.Pac
 	run.Attach("traces", "json", traceEvents(g, packets, clock))
 }
 
+var packetsTable = undocumented("packets", "source", "destination", "flits", "born_ns", "latency_ns", "source_queue_ns", "hops", "minimal")
+
 // writePackets keeps a row for each of the packets: packets.csv.
 func writePackets(run *experiments.Run, g *topology.Graph, packets []*observe.PacketTrace, clock sim.Time) {
-	t := run.Table("packets", "source", "destination", "flits", "born_ns", "latency_ns", "source_queue_ns", "hops", "minimal")
+	t := run.Table(packetsTable)
 	cycle := clock.Nanoseconds()
 	for _, p := range packets {
 		minimal := 1
@@ -141,18 +143,11 @@ func farEnd(g *topology.Graph, p topology.PortID) string {
 
 // vcSet writes a set of virtual channels: 0-2,5.
 func vcSet(set uint32) string {
-	var parts []string
-	for set != 0 {
-		first := bits.TrailingZeros32(set)
-		n := bits.TrailingZeros32(^(set >> first))
-		if n == 1 {
-			parts = append(parts, fmt.Sprint(first))
-		} else {
-			parts = append(parts, fmt.Sprintf("%d-%d", first, first+n-1))
-		}
-		set &^= (1<<n - 1) << first
+	var numbers []int
+	for ; set != 0; set &= set - 1 {
+		numbers = append(numbers, bits.TrailingZeros32(set))
 	}
-	return strings.Join(parts, ",")
+	return experiments.IndexList(numbers)
 }
 
 // eventWriter writes spans as events of Chrome's trace event format.

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 const tracedRow = `
@@ -59,9 +60,7 @@ func events(t *testing.T, text string) []event {
 	}
 	d := json.NewDecoder(strings.NewReader(text))
 	d.DisallowUnknownFields()
-	if err := d.Decode(&file); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, d.Decode(&file))
 	if file.DisplayTimeUnit != "ns" {
 		t.Errorf("times are displayed in %q", file.DisplayTimeUnit)
 	}
@@ -273,9 +272,7 @@ func TestTraceFiles(t *testing.T) {
 	if want[0] == want[2] || !strings.HasPrefix(want[0], "4 packets, ") {
 		t.Errorf("traces/0.txt\n%s", want[0])
 	}
-	if err := os.Remove(filepath.Join(dir, "traces", "1.txt")); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, os.Remove(filepath.Join(dir, "traces", "1.txt")))
 	if o := execute(t, f, experiments.Execution{Dir: dir, Resume: true}); o.Reused != 2 {
 		t.Errorf("%d points reused", o.Reused)
 	}

@@ -1,10 +1,26 @@
+// Package kinds holds the kinds of experiments: what a point of an experiment file
+// computes. Importing it registers them all:
+//
+//	import _ "github.com/weft-sim/weft/experiments/kinds"
+//
+// A kind is a file: its tables of settings, its columns, and how a row follows
+// from the former. The kinds that take more are several files that begin with its name:
+// traffic (terminal programs over a fabric), exchange (an all-to-all), mpi (programs of
+// ranks; transport_fabric.go sends their messages through a fabric), multicast_routing and
+// multicast_latency; connections, cost and sessions are in formulas.go. Further tables that several kinds
+// write are in further_tables.go and traces.go.
+//
+// What kinds share that have a network (its tables, its faults, its certificate) is in
+// package network beside this one.
 package kinds
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/network"
@@ -16,17 +32,19 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/traffic"
 	"github.com/weft-sim/weft/routing"
+	_ "github.com/weft-sim/weft/routing/opensm" // registers its engines, as the next does
+	_ "github.com/weft-sim/weft/routing/opensm/mcast"
 	"github.com/weft-sim/weft/sim"
 )
 
 func init() {
 	experiments.Register(experiments.Kind[trafficConfig, trafficRow]{
-		Name:   "traffic",
-		Doc:    "traffic of terminal programs, open-loop or others, through a network simulated flit by flit, or packet by packet: latency and throughput over load",
-		Tables: []string{"histogram", "fairness", "links", "global_channels", "search", "blame", "congestion", "levels", "program", "packets", "queues", "samples"},
-		Asked: map[string]string{
-			"histogram": "measure.histogram", "fairness": "measure.fairness", "links": "measure.links", "global_channels": "measure.global_channels",
-			"search": "measure.find", "blame": "measure.blame", "congestion": "measure.blame", "levels": "measure.levels", "packets": "trace.packets", "queues": "measure.queues",
+		Name: "traffic",
+		Doc:  "traffic of terminal programs, open-loop or others, through a network simulated flit by flit, or packet by packet: latency and throughput over load",
+		Tables: []experiments.FurtherTable{
+			histogramTable.AskedBy("measure.histogram"), fairnessTable.AskedBy("measure.fairness"), linksTable.AskedBy("measure.links"), globalChannelsTable.AskedBy("measure.global_channels"),
+			searchTable.AskedBy("measure.find"), blameTable.AskedBy("measure.blame"), congestionTable.AskedBy("measure.blame"), levelsTable.AskedBy("measure.levels"),
+			timesTable, packetsTable.AskedBy("trace.packets"), queuesTable.AskedBy("measure.queues"), samplesTable,
 		},
 		Silent: []string{"measure.series", "measure.queue_ports", "measure.queue_samples", "trace.choose", "trace.every", "trace.sources", "trace.destinations"},
 		Defaults: func() trafficConfig {
@@ -72,9 +90,7 @@ type trafficConfig struct {
 	Trace    traceTable                      `toml:"trace" doc:"packets whose lives are written down"`
 }
 
-func (c *trafficConfig) SetAllowDeadlock() { c.Fabric.AllowDeadlock = true }
-
-func (c *trafficConfig) AllowsDeadlock() bool { return c.Fabric.AllowDeadlock }
+func (c *trafficConfig) AllowDeadlock() *bool { return &c.Fabric.AllowDeadlock }
 
 type trafficTable struct {
 	Pattern       experiments.Choice[traffic.Env, traffic.Pattern]        `toml:"pattern" doc:"destinations"`
@@ -217,9 +233,7 @@ func checkTraffic(c *trafficConfig, seed uint64) ([]experiments.Warning, error) 
 			warnings = append(warnings, experiments.Warning{Key: "traffic.load", Message: fmt.Sprintf("is not used: program %q is closed and offers no load", c.Program.Type.Name())})
 		}
 	}
-	for _, message := range parts.fabric.BufferWarnings(parts.topology.Graph()) {
-		warnings = append(warnings, experiments.Warning{Key: "switch.buffer_flits", Message: message})
-	}
+	warnings = append(warnings, network.BufferWarnings(&parts.fabric, parts.topology.Graph())...)
 	if c.Switch.OverlapsBookSim2() {
 		warnings = append(warnings, experiments.Warning{Key: "switch.pipeline", Unset: true,
 			Message: `is "overlapped" where it is left out: BookSim2's stages, which these settings look like, work on a packet one after the other, which is "serial" (docs/validation.md)`})
@@ -279,6 +293,19 @@ func (o *trafficOutcome) addMeasures(measures []measure.Measure) {
 	}
 }
 
+var timesTable = experiments.FurtherTable{Name: "program", Doc: "times that terminal programs have noted, such as round trips", Columns: []experiments.Column{
+	{Name: "measure", Doc: "what was timed"},
+	{Name: "count", Doc: "how often"},
+	{Name: "mean_ns", Doc: "mean"}, {Name: "p50_ns", Doc: "median"}, {Name: "p95_ns", Doc: "95th percentile"}, {Name: "p99_ns", Doc: "99th percentile"}, {Name: "max_ns", Doc: "largest"},
+}}
+
+var samplesTable = experiments.FurtherTable{Name: "samples", Doc: "values that terminal programs have noted, such as windows, and how often something has happened", Columns: []experiments.Column{
+	{Name: "measure", Doc: "what was noted"},
+	{Name: "unit", Doc: "of the values"},
+	{Name: "count", Doc: "how often"},
+	{Name: "mean", Doc: "mean value"}, {Name: "p50", Doc: "median"}, {Name: "p95", Doc: "95th percentile"}, {Name: "p99", Doc: "99th percentile"}, {Name: "max", Doc: "largest"},
+}}
+
 // writeProgram keeps what the program has noted: times, such as round trips, in program.csv, and
 // values, such as windows, in samples.csv.
 func writeProgram(run *experiments.Run, measures []measure.Measure, clock float64) {
@@ -293,9 +320,9 @@ func writeProgram(run *experiments.Run, measures []measure.Measure, clock float6
 		}
 		if *t == nil {
 			if unit == "" {
-				*t = run.Table("program", "measure", "count", "mean_ns", "p50_ns", "p95_ns", "p99_ns", "max_ns")
+				*t = run.Table(timesTable)
 			} else {
-				*t = run.Table("samples", "measure", "unit", "count", "mean", "p50", "p95", "p99", "max")
+				*t = run.Table(samplesTable)
 			}
 		}
 		largest := math.NaN()
@@ -306,3 +333,122 @@ func writeProgram(run *experiments.Run, measures []measure.Measure, clock float6
 		(*t).Add(append(cells, m.Cycles.N(), m.Mean()*scale, quantile(0.5), quantile(0.95), quantile(0.99), largest)...)
 	}
 }
+
+// warmupWarnings finds a warm-up that ends before a packet can have arrived over the
+// slowest channel between switches: the window would count how an empty network fills, and
+// the accepted load would be too low. preflightTraffic compares with the idle latency, too.
+func (c *trafficConfig) warmupWarnings(parts *trafficParts) []experiments.Warning {
+	g := parts.topology.Graph()
+	timings, err := parts.fabric.ChannelTimings(g)
+	first := firstArrival(g, timings)
+	if warmup := c.Measure.Warmup; err != nil || warmup == 0 || first <= warmup {
+		return nil
+	}
+	return []experiments.Warning{{Key: "measure.warmup", Message: fmt.Sprintf(
+		"= %d: ends before a packet can have arrived over the slowest channel between switches, after %d cycles on channels alone; 0 warms up until the mean latency has settled", c.Measure.Warmup, first)}}
+}
+
+// firstArrival is the least time in cycles that a flit takes on channels if one of them is the
+// slowest between switches; 0 if there is one switch.
+func firstArrival(g *topology.Graph, timings []fabric.ChannelTiming) int64 {
+	between := int64(0)
+	for p, peer := range g.Peer {
+		if peer >= 0 {
+			between = max(between, timings[g.PortClass[p]].Latency)
+		}
+	}
+	if between == 0 {
+		return 0
+	}
+	terminal := int64(math.MaxInt64)
+	for _, p := range g.TerminalPort {
+		terminal = min(terminal, timings[g.PortClass[p]].Latency)
+	}
+	return 2*terminal + between
+}
+
+// trafficForks says what a network that is warm can go on with: other traffic, and other
+// programs.
+var trafficForks = experiments.Forks[trafficConfig]{
+	Tables: []string{"traffic", "program"},
+	Later: func(c *trafficConfig) []string {
+		return append(c.Faults().Later(),
+			"measure.window", "measure.precision", "measure.replications", "measure.find", "measure.load_precision", "measure.global_channels",
+			"measure.links", "measure.series", "measure.histogram", "measure.fairness",
+			"trace.choose", "trace.every", "trace.sources", "trace.destinations")
+	},
+	Check: func(c *trafficConfig, warmup func(string) bool) error {
+		if c.Measure.Find == "" || warmup("traffic.load") || warmup("program.type") {
+			return nil
+		}
+		return experiments.At("measure.find", errors.New("looks for a load: give the common warm-up one, as by warmup = { \"traffic.load\" = 0.3 } in [sweep] fork"))
+	},
+}
+
+// predecessor builds the workload of a warm-up, for the network of another point.
+func (c *trafficConfig) predecessor(parts *trafficParts, seed uint64) (fabric.Workload, error) {
+	warm := *parts
+	var err error
+	if warm.sizes, err = traffic.NewSizes(c.Traffic.PacketFlits, c.Traffic.PacketWeights); err != nil {
+		return nil, err
+	}
+	if warm.pattern, err = c.Traffic.Pattern.Build(traffic.Env{Topology: parts.topology, TopologyName: c.Topology.Type.Name(), Seed: seed}); err != nil {
+		return nil, err
+	}
+	return c.workload(&warm, seed)
+}
+
+// warmUpPart names the warm-up of a replication. What fails after the warm-up can add to
+// the virtual channels of its routing, too, on which packets choose theirs. A search that
+// does not go on from a common warm-up has one for each load that it tries.
+func (c *trafficConfig) warmUpPart(parts *trafficParts, replication int, forks bool) experiments.Warmup {
+	var beside []string
+	if len(c.Faults().AfterWarmup()) > 0 {
+		beside = append(beside, fmt.Sprintf("virtual channels of the routing = %d", parts.Routing.VCs()))
+	}
+	if c.Measure.Find != "" && !forks {
+		beside = append(beside, fmt.Sprintf("load tried = %v", c.Traffic.Load))
+	}
+	return experiments.Warmup{Part: replication, Beside: strings.Join(beside, ", ")}
+}
+
+// warmUp simulates the warm-up of a replication, in the configuration of the fork if there
+// is one.
+func (c *trafficConfig) warmUp(ctx context.Context, run *experiments.Run, part experiments.Warmup) ([]byte, error) {
+	if config, _, ok := run.Fork(); ok {
+		c = config.(*trafficConfig)
+	}
+	seed := replicationSeed(run.Seed, part.Part)
+	parts, err := c.build(seed)
+	if err != nil {
+		return nil, err
+	}
+	f, err := parts.Routed.Fabric(parts.topology.Graph(), parts.fabric, seed)
+	if err != nil {
+		return nil, err
+	}
+	count := fabricCounter(f, run)
+	plan := c.plan(parts, run)
+	plan.Progress = func() {
+		count()
+		run.Advance(f.Cycle(), 0, "cycles of the common warm-up")
+	}
+	kept := run.WarmCheckpoint(part)
+	plan.From, plan.Snapshot = kept.Open(), kept.SaveTo
+	state, err := measure.WarmUp(ctx, f, parts.workload, plan)
+	if err != nil {
+		return nil, fmt.Errorf("warm-up: %w", err)
+	}
+	count()
+	return state, nil
+}
+
+// successorSeed is the seed of the traffic that follows a warm-up: the numbers of that are
+// not drawn again.
+func successorSeed(seed uint64) uint64 {
+	stream := sim.NewStream(seed, "behind the warm-up", 0)
+	return stream.Uint64()
+}
+
+// cyclesOf is the number of cycles that begin in a time.
+func cyclesOf(t, clock sim.Time) int64 { return int64((t + clock - 1) / clock) }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 const forkBase = `
@@ -329,9 +330,7 @@ func TestWarmFiles(t *testing.T) {
 		{"results", text, "is no snapshot of weft", []byte("point,seed\n0,1\n")},
 		{"empty", text, "is empty", nil},
 	} {
-		if err := os.WriteFile(other, c.content, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, os.WriteFile(other, c.content, 0o644))
 		err := load(t, c.text, experiments.Options{}).CheckWarm(other)
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.want)

@@ -8,7 +8,6 @@ import (
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/network"
 	"github.com/weft-sim/weft/fabric"
-	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/traffic"
 	"github.com/weft-sim/weft/routing"
@@ -338,11 +337,7 @@ func (c *trafficConfig) cycles(p *experiments.Preflight) (least, most int64) {
 	if window == 0 {
 		least += shortWindow
 	}
-	budget := c.Measure.Budget
-	if budget == 0 {
-		budget = measure.DefaultBudget
-	}
-	return least, max(least, budget)
+	return least, max(least, c.longestWindow())
 }
 
 // blameTimes is what blame makes of the time: BenchmarkBlame of fabric, at load

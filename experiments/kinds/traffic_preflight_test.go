@@ -12,6 +12,7 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // only72 is a dragonfly of 72 terminals under fixed measurement.
@@ -30,19 +31,13 @@ window = 4000
 func forecastOf(t *testing.T, f *experiments.File) forecast {
 	t.Helper()
 	c := f.Points[0].Config().(*trafficConfig)
-	parts, err := c.build(f.Seed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	parts := simtest.Must(c.build(f.Seed))(t)
 	load, _, err := c.loads(c.Topology.Type.Shared(), c.Network(f.Seed), parts, exactEnds)
 	if err != nil {
 		t.Fatal(err)
 	}
 	g := parts.topology.Graph()
-	timings, err := parts.fabric.ChannelTimings(g)
-	if err != nil {
-		t.Fatal(err)
-	}
+	timings := simtest.Must(parts.fabric.ChannelTimings(g))(t)
 	return newForecast(load, g, &parts.fabric, timings, parts.sizes)
 }
 
@@ -154,10 +149,7 @@ type blind struct{ fabric.Routing }
 func TestUncertified(t *testing.T) {
 	f := load(t, only72, experiments.Options{})
 	c := f.Points[0].Config().(*trafficConfig)
-	parts, err := c.build(1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	parts := simtest.Must(c.build(1))(t)
 	n := c.Network(1)
 	n.Open = func() (routing.Routed, error) {
 		o := parts.opened()
@@ -184,10 +176,7 @@ type unstaged struct {
 func TestSample(t *testing.T) {
 	f := load(t, only72, experiments.Options{})
 	c := f.Points[0].Config().(*trafficConfig)
-	parts, err := c.build(1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	parts := simtest.Must(c.build(1))(t)
 	o := parts.opened()
 	o.Routing = unstaged{o.Routing, o.Routing.(fabric.Explorer), o.Routing.(routing.TerminalBlind)}
 	sample, err := network.CertifyWithin(o, 36, true)
@@ -195,9 +184,7 @@ func TestSample(t *testing.T) {
 		t.Errorf("%+v", sample)
 	}
 	n := c.Network(1)
-	if _, err := c.Topology.Type.Shared().Get("certificate "+n.Fingerprint(), func() (any, error) { return sample, nil }); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Must(c.Topology.Type.Shared().Get("certificate "+n.Fingerprint(), func() (any, error) { return sample, nil }))(t)
 	if _, _, err := c.loads(c.Topology.Type.Shared(), n, parts, exactEnds); err != nil {
 		t.Error(err) // 72 terminals may have 180,000 hops: channel loads need no pairs of channels
 	}
@@ -207,10 +194,7 @@ func TestSample(t *testing.T) {
 		t.Error(err)
 	}
 	ring := load(t, "[topology]\ntype = \"torus\"\ndims = [8]\n[routing]\ntype = \"dor\"\nvc_rule = \"none\"\n", experiments.Options{})
-	o, err = ring.Points[0].Config().(*trafficConfig).Network(1).Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	o = simtest.Must(ring.Points[0].Config().(*trafficConfig).Network(1).Open())(t)
 	// To each of 8 destinations lead 17 hops: 9 of sources, since the one opposite
 	// goes either way, 4 behind hops up and 4 behind hops down the ring. 105 are
 	// spent after 7, and one step of the cycle is on the way to three
@@ -228,18 +212,12 @@ func TestEvenLoads(t *testing.T) {
 	loads := func(ties string, most int) (*routing.Load, bool, network.Certificate) {
 		f := load(t, text+ties+"\n", experiments.Options{})
 		c := f.Points[0].Config().(*trafficConfig)
-		parts, err := c.build(1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		parts := simtest.Must(c.build(1))(t)
 		l, even, err := c.loads(c.Topology.Type.Shared(), c.Network(1), parts, most)
 		if err != nil {
 			t.Fatal(err)
 		}
-		proof, err := c.Network(1).Prove(c.Topology.Type.Shared())
-		if err != nil {
-			t.Fatal(err)
-		}
+		proof := simtest.Must(c.Network(1).Prove(c.Topology.Type.Shared()))(t)
 		return l, even, proof
 	}
 	exact, even, hashed := loads(`"hashed"`, 1000)
@@ -255,10 +233,7 @@ func TestEvenLoads(t *testing.T) {
 		t.Errorf("certificate %+v, that of all shortest paths %+v", hashed, all)
 	}
 	f := load(t, text+`"random"`+"\n", experiments.Options{})
-	network, err := f.TopologyOf(f.Points[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	network := simtest.Must(f.TopologyOf(f.Points[0]))(t)
 	graph := network.Graph()
 	proven := split.Terminals()
 	bound, worst := proven.Bound(nil)
@@ -287,10 +262,7 @@ func TestBisection(t *testing.T) {
 				continue // the topology does not carry it
 			}
 			c := f.Points[0].Config().(*trafficConfig)
-			parts, err := c.build(1)
-			if err != nil {
-				t.Fatal(err)
-			}
+			parts := simtest.Must(c.build(1))(t)
 			load, _, err := c.loads(c.Topology.Type.Shared(), c.Network(1), parts, exactEnds)
 			if err != nil {
 				continue // adaptive
@@ -314,9 +286,7 @@ func TestEveryFabricIsCertified(t *testing.T) {
 	for _, kind := range []string{"traffic", "exchange"} {
 		text := "kind = \"" + kind + "\"\n[topology]\ntype = \"torus\"\ndims = [4, 4]\n[routing]\ntype = \"dor\"\nvc_rule = \"none\"\n"
 		_, err := load(t, text, experiments.Options{}).Preflight(false)
-		if err == nil || !strings.Contains(err.Error(), "can deadlock: a cycle of 4 channels (exact)") {
-			t.Errorf("%s: %v", kind, err)
-		}
+		simtest.Fail(t, err, "can deadlock: a cycle of 4 channels (exact)")
 		f := load(t, text+"[switch]\nvcs = 1\n", experiments.Options{AllowDeadlock: true})
 		if report, err := f.Preflight(false); err != nil || len(report.Warnings) != 1 {
 			t.Errorf("%s: %+v, %v", kind, report, err)

@@ -1,6 +1,7 @@
 package kinds
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"sort"
@@ -185,10 +186,7 @@ func (c *trafficConfig) advance(run *experiments.Run, replication int, cycle int
 	m := &c.Measure
 	total, fixed := m.Warmup+m.Window, m.Warmup > 0 && m.Window > 0
 	if !fixed {
-		total = max(total, m.Budget)
-		if m.Budget == 0 {
-			total = max(total, measure.DefaultBudget)
-		}
+		total = max(total, c.longestWindow())
 	}
 	done, all := int64(replication)*total+min(cycle, total), int64(m.Replications)*total
 	switch {
@@ -262,9 +260,15 @@ func (o *trafficOutcome) row(clock float64) trafficRow {
 	}
 }
 
+var histogramTable = experiments.FurtherTable{Name: "histogram", Doc: "distribution of packet latency", Columns: []experiments.Column{
+	{Name: "latency_from_ns", Doc: "lower end of the bin"},
+	{Name: "latency_to_ns", Doc: "upper end of the bin, which is not in it"},
+	{Name: "packets", Doc: "measured packets in the bin"},
+}}
+
 // writeHistogram keeps the distribution of latencies.
 func writeHistogram(run *experiments.Run, h *stats.Histogram, clock float64) {
-	t := run.Table("histogram", "latency_from_ns", "latency_to_ns", "packets")
+	t := run.Table(histogramTable)
 	h.Buckets(func(from, to, count int64) { t.Add(float64(from)*clock, float64(to)*clock, count) })
 }
 
@@ -278,10 +282,11 @@ func (o *trafficOutcome) addLevels(r *measure.Result) {
 	}
 }
 
+var levelsTable = undocumented("levels", "service_level", "packets_measured", "flits_per_cycle", "latency_mean_ns", "latency_p50_ns", "latency_p99_ns", "latency_max_ns")
+
 // writeLevels keeps what was measured of the service levels in use: levels.csv.
 func writeLevels(run *experiments.Run, levels []measure.LevelTally, window int64, clock float64) {
-	t := run.Table("levels", "service_level", "packets_measured", "flits_per_cycle",
-		"latency_mean_ns", "latency_p50_ns", "latency_p99_ns", "latency_max_ns")
+	t := run.Table(levelsTable)
 	for i := range levels {
 		l := &levels[i]
 		if l.Packets == 0 && l.Flits == 0 {
@@ -291,6 +296,16 @@ func writeLevels(run *experiments.Run, levels []measure.LevelTally, window int64
 			l.Latency.Quantile(0.5)*clock, l.Latency.Quantile(0.99)*clock, float64(l.Latency.Max())*clock)
 	}
 }
+
+var searchTable = experiments.FurtherTable{Name: "search", Doc: "loads that the search for saturation has tried", Columns: []experiments.Column{
+	{Name: "step", Doc: "number of the run, from 0"},
+	{Name: "offered_load", Doc: "flits per terminal and cycle that were tried"},
+	{Name: "accepted_load", Doc: "flits per terminal and cycle delivered"},
+	{Name: "latency_mean_ns", Doc: "mean packet latency"},
+	{Name: "window_cycles", Doc: "length of the window"},
+	{Name: "state", Doc: "verdict on the run: steady, saturated or undecided"},
+	{Name: "state_reason", Doc: "what the verdict follows from"},
+}}
 
 // findSaturation looks for the highest load at which the network is steady, among
 // the multiples of measure.load_precision up to the highest load that the process
@@ -306,7 +321,7 @@ func writeLevels(run *experiments.Run, levels []measure.LevelTally, window int64
 // below; where noise makes both answers possible at neighbouring loads, it ends at
 // one of the changes. Cost: about log2(1/load_precision) points.
 func (c *trafficConfig) findSaturation(ctx context.Context, run *experiments.Run) (*trafficOutcome, error) {
-	t := run.Table("search", "step", "offered_load", "accepted_load", "latency_mean_ns", "window_cycles", "state", "state_reason")
+	t := run.Table(searchTable)
 	clock := c.Fabric.Clock.Nanoseconds()
 	bound, err := c.atLoad(c.searchLoad(1)).LoadBound(run.Seed)
 	if err != nil {
@@ -335,12 +350,9 @@ func (c *trafficConfig) findSaturation(ctx context.Context, run *experiments.Run
 	return bisect(highest, try, (*trafficOutcome).steady)
 }
 
-// longestWindow is what findSaturation lengthens a window to.
+// longestWindow is the budget: what findSaturation lengthens a window to.
 func (c *trafficConfig) longestWindow() int64 {
-	if c.Measure.Budget > 0 {
-		return c.Measure.Budget
-	}
-	return measure.DefaultBudget
+	return cmp.Or(c.Measure.Budget, measure.DefaultBudget)
 }
 
 // searchedLoads lists the loads that a search tries if the network keeps up to

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"reflect"
-	"strings"
 	"testing"
 
 	"github.com/weft-sim/weft/experiments"
@@ -13,6 +12,7 @@ import (
 	"github.com/weft-sim/weft/fabric/hca"
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // Where the network is not contended, the fabric and LogGP agree. Flits of 8 B
@@ -146,9 +146,7 @@ func TestFabricMachineProblems(t *testing.T) {
 		{"[switch]\nflow_control = \"cut-through\"\nbuffer_flits = 8\n", "buffer_flits"},
 	} {
 		_, err := experiments.Load("x.toml", "kind = \"mpi\"\n[job]\nmachine = \"fabric\"\n"+c.text, experiments.Options{})
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%q: error %v, want one with %q", c.text, err, c.want)
-		}
+		simtest.Fail(t, err, c.want)
 	}
 }
 
@@ -200,19 +198,10 @@ func paceTransport(t *testing.T, unit, lanes string, adapter *hca.Config) (*sim.
 	config.Fabric.Unit = unit
 	config.Switch.FlowControl, config.Switch.BufferFlits, config.Switch.Hold = "cut-through", 256, unit == fabric.UnitPacket
 	config.Fabric.Clock, config.Terminal.VLArbLow = sim.Nanosecond, lanes
-	f, err := core.New(n.graph, config, n, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := simtest.Must(core.New(n.graph, config, n, 1))(t)
 	k := sim.NewKernel()
 	sink := &laneArrivals{k, map[int32]sim.Time{}}
-	adapters, err := newFabricNetwork(f, 64, adapter, 2, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	transport, err := adapters.Transport(0, k, sink)
-	if err != nil {
-		t.Fatal(err)
-	}
+	adapters := simtest.Must(newFabricNetwork(f, 64, adapter, 2, nil))(t)
+	transport := simtest.Must(adapters.Transport(0, k, sink))(t)
 	return k, sink, transport
 }

@@ -2,9 +2,15 @@ package kinds
 
 import (
 	"cmp"
+	"math/bits"
 	"slices"
+	"sync/atomic"
 
+	"github.com/weft-sim/weft/fabric/arbitration"
 	"github.com/weft-sim/weft/fabric/hca"
+	"github.com/weft-sim/weft/fabric/observe"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/snapshot"
 )
@@ -62,10 +68,7 @@ func (t *fabricNetwork) Archive(a *snapshot.Archive) {
 // gather numbers the flights that have not arrived.
 func (x *networkState) gather() {
 	t := x.t
-	used := make([]bool, t.flights.Used())
-	for i := range used {
-		used[i] = true
-	}
+	used := slices.Repeat([]bool{true}, int(t.flights.Used()))
 	byOrder, ahead := map[int32]int{}, map[int32]bool{}
 	for _, p := range t.parts {
 		for _, id := range p.free {
@@ -238,4 +241,199 @@ func (x *networkState) delivered(e *sim.Event) (part int) {
 	*x.t.flights.At(id) = *f
 	e.Arg = int64(id)
 	return part
+}
+
+// senderLanes makes an adapter choose between virtual lanes, where the fabric's terminals
+// do ([core.Fabric.TerminalTables]): its sending engine takes up bursts by the same
+// arbitration, as many packets of a lane at a time as its turn allows, and none of a
+// lane that has packets enough between the engine and the network. So a lane that has no
+// credits holds up no other.
+type senderLanes struct {
+	arbiter arbitration.Arbiter
+	tables  *arbitration.Tables
+	turns   hca.LaneTurns
+	enough  int32                           // packets that wait for the network
+	waiting [arbitration.MaxLanes + 1]int32 // packets that were born and have not begun to enter the network, by lane
+}
+
+// newSenderLanes makes the lanes of an adapter; nil without tables. Without lanes a packet
+// more is enough than the sender says, which the terminal has taken.
+func newSenderLanes(tables *arbitration.Tables, enough int) *senderLanes {
+	if tables == nil {
+		return nil
+	}
+	return &senderLanes{arbiter: arbitration.New(tables), tables: tables, enough: 1 + int32(enough)}
+}
+
+// laneOf is the lane on which a node sends to another at a service level: where the routing
+// leaves several open, the first that has turns.
+func (t *fabricTransport) laneOf(from, to int32, level uint8) uint8 {
+	n := t.nodes[from].lanes
+	if n == nil {
+		return 0
+	}
+	return uint8(bits.TrailingZeros32(t.fabric.InjectionLanes(t.at[from], t.at[to], level) & n.tables.Lanes()))
+}
+
+// serveByLane begins the next burst of a node, if its engine is free and a lane with
+// requests is.
+func (t *fabricTransport) serveByLane(now sim.Time, node int32) {
+	n := &t.nodes[node]
+	if n.waking || !n.Waiting() {
+		return
+	}
+	if n.Busy(now) {
+		t.wakeWhenFree(n, node)
+		return
+	}
+	l := n.lanes
+	ready := n.Lanes()
+	for lanes := ready; lanes != 0; lanes &= lanes - 1 {
+		if lane := bits.TrailingZeros32(lanes); l.waiting[lane] >= l.enough {
+			ready &^= 1 << lane
+		}
+	}
+	choice, ok := l.arbiter.Choose(ready)
+	if !ok {
+		return // until a lane's packets have departed
+	}
+	mtu := int64(n.Config().MTU)
+	b, first, end := n.NextOn(now, choice.Lane, mtu*l.arbiter.Packets(choice, ready, mtu), &l.turns)
+	packets := t.cut(n, *b, first, end)
+	for _, p := range packets {
+		choice, _ = l.arbiter.Choose(ready)
+		l.arbiter.Send(choice, int64(p.flits)*t.flit)
+	}
+	t.fabric.WakeAt(t.at[node], packets[0].birth)
+	if n.Waiting() {
+		t.wakeWhenFree(n, node)
+	}
+}
+
+// Departed implements [fabric.DepartureListener].
+func (t *fabricTransport) Departed(terminal topology.TerminalID, tag uint64) {
+	node := t.nodeAt[terminal]
+	n := &t.nodes[node]
+	lane := t.flights.At(int32(tag >> 32)).lane
+	if n.lanes.waiting[lane]--; n.lanes.waiting[lane] == n.lanes.enough-1 && n.Waiting() && !n.waking {
+		t.wakeWhenFree(n, node)
+	}
+}
+
+// qpOrder is the order of the flights from one QP to another. Of a program's many pairs few
+// have any at a time.
+type qpOrder struct {
+	sent     uint32        // by the sender
+	expected atomic.Uint32 // by the receiver, who has done with the order when it is sent
+	ahead    int32         // flights that are there and wait for earlier ones, + 1
+}
+
+type qpPair struct{ from, to hca.QP }
+
+// fewOrders, which only tests change, is the least number of orders that are looked
+// through for those to give up.
+var fewOrders = 4096
+
+// orderFor is the order of the flights from one QP to another.
+func (t *fabricTransport) orderFor(pair qpPair) int32 {
+	order, known := t.orderOf[pair]
+	if known {
+		return order
+	}
+	if len(t.orderOf) >= t.manyOrders {
+		t.endOrders()
+		t.manyOrders = max(fewOrders, 2*len(t.orderOf))
+	}
+	if last := len(t.over) - 1; last >= 0 {
+		order, t.over = t.over[last], t.over[:last]
+	} else {
+		if t.order.first == t.order.end {
+			t.order.first, t.order.end = t.orders.Take(256)
+		}
+		order = t.order.first
+		t.order.first++
+	}
+	q := t.orders.At(order)
+	q.sent, q.ahead = 0, 0
+	q.expected.Store(0)
+	t.orderOf[pair] = order
+	return order
+}
+
+// endOrders gives up the orders of which no flight is left; their next one begins them anew.
+// The receiver's part may be at work on the last of one, which is then given up another
+// time.
+func (t *fabricTransport) endOrders() {
+	for pair, order := range t.orderOf {
+		if q := t.orders.At(order); q.expected.Load() == q.sent {
+			delete(t.orderOf, pair)
+			t.over = append(t.over, order)
+		}
+	}
+}
+
+// passages are the ways of the last packets of flights to a part, for timelines.
+type passages struct {
+	of    map[int32]passage // by flight; nil: nobody asks
+	told  passage           // of the one that the sink is being told of
+	parts observe.Division  // of a packet
+}
+
+// passage is how the time of a flight's last packet divides.
+type passage struct {
+	mpi.Passage
+	last int64 // bytes of the packet
+}
+
+// follow has a tracer of all packets tell of them. Call it before the parts are made.
+func (t *fabricNetwork) follow(tracer *observe.Tracer) {
+	t.tracer = tracer
+	tracer.OnPacket = func(p *observe.PacketTrace) { t.parts[t.partOf[t.nodeAt[p.Dst]]].passes(p) }
+}
+
+// passes notes the way of a packet, if it is the last of its flight.
+func (t *fabricTransport) passes(p *observe.PacketTrace) {
+	id, bytes := int32(p.Tag>>32), int64(uint32(p.Tag))
+	if t.flights.At(id).missing > bytes {
+		return
+	}
+	d := &t.passages.parts
+	t.tracer.Divide(p, d)
+	cycles := func(n int64) sim.Time { return sim.Time(n) * t.clock }
+	w := passage{mpi.Passage{Serialisation: cycles(d.Serial), Propagation: cycles(d.Way) + t.adapter.SendLatency + t.adapter.RecvLatency}, bytes}
+	wait := func(channel int, n int64) {
+		if n > 0 {
+			w.Waits = append(w.Waits, mpi.CableWait{Cable: int32(channel), Time: cycles(n)})
+		}
+	}
+	wait(t.fabric.Graph().NumPorts()+int(p.Src), d.Source)
+	for i, n := range d.Waits {
+		wait(int(p.Path[i].Out), n)
+	}
+	t.passages.of[id] = w
+}
+
+// held notes that a flight was complete when that before it was.
+func (w *passages) held(id, before int32) {
+	if w.of != nil {
+		w.of[id] = w.of[before]
+	}
+}
+
+// tells is called before the sink is told of a flight.
+func (w *passages) tells(id int32) {
+	if w.of != nil {
+		w.told = w.of[id]
+		delete(w.of, id)
+	}
+}
+
+// Passage implements [mpi.Divider]. Bytes before those of the last packet went through the
+// sending adapter one after the other.
+func (t *fabricTransport) Passage(bytes int64) mpi.Passage {
+	w := t.passages.told
+	if bytes > w.last {
+		w.Serialisation += t.adapter.TimeOf(bytes) - t.adapter.TimeOf(w.last)
+	}
+	return w.Passage
 }

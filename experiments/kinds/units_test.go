@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // unitCase is an example, or the like, on which flits and packets as the unit are
@@ -99,16 +100,10 @@ func (c *unitCase) run(t *testing.T, model int, values []float64, more ...string
 	if err != nil {
 		t.Fatalf("%s: %v", c.name, err)
 	}
-	state, err := outcome.Results.Column("state")
-	if err != nil {
-		t.Fatal(err)
-	}
+	state := simtest.Must(outcome.Results.Column("state"))(t)
 	points := make([]unitPoint, len(values))
 	for k, name := range unitColumns {
-		column, err := outcome.Results.Numbers(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		column := simtest.Must(outcome.Results.Numbers(name))(t)
 		for i := range points {
 			p := &points[i]
 			*[]*float64{&p.accepted, &p.mean, &p.ci, &p.p99, &p.hops}[k] = column[i]
@@ -199,9 +194,7 @@ func TestUnitTable(t *testing.T) {
 			}
 		}
 	}
-	if err := table.WriteFile("../../docs/validation-units.csv"); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, table.WriteFile("../../docs/validation-units.csv"))
 	lines, _ := unitSummary(t, table)
 	t.Logf("for docs/validation.md:\n%s", strings.Join(lines, "\n"))
 }
@@ -212,10 +205,7 @@ func TestUnitTable(t *testing.T) {
 func unitSummary(t *testing.T, table *experiments.Table) (lines []string, points int) {
 	t.Helper()
 	column := func(name string) []float64 {
-		x, err := table.Numbers(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		x := simtest.Must(table.Numbers(name))(t)
 		return x
 	}
 	accepted, mean, p99 := column("accepted_load"), column("latency_mean_ns"), column("latency_p99_ns")
@@ -247,18 +237,9 @@ func unitSummary(t *testing.T, table *experiments.Table) (lines []string, points
 // TestUnitTableIsTrue: what docs/validation.md says of the table follows from it: in all networks but
 // two, with a clock that is no divisor of a flit's time, means and percentiles are equal.
 func TestUnitTableIsTrue(t *testing.T) {
-	text, err := os.ReadFile("../../docs/validation-units.csv")
-	if err != nil {
-		t.Fatal(err)
-	}
-	table, err := experiments.ReadTable("validation-units.csv", bytes.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	page, err := os.ReadFile("../../docs/validation.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := simtest.Must(os.ReadFile("../../docs/validation-units.csv"))(t)
+	table := simtest.Must(experiments.ReadTable("validation-units.csv", bytes.NewReader(text)))(t)
+	page := simtest.Must(os.ReadFile("../../docs/validation.md"))(t)
 	lines, points := unitSummary(t, table)
 	equal := 0
 	for _, line := range lines {
@@ -291,19 +272,10 @@ func TestUnitsSame(t *testing.T) {
 	} {
 		var got [2][][]float64
 		for i, unit := range []string{"flit", "packet"} {
-			f, err := experiments.Open("examples/"+c.name, experiments.Options{Quick: true, Set: append(slices.Clone(c.set), "fabric.unit="+unit)})
-			if err != nil {
-				t.Fatal(err)
-			}
-			outcome, err := f.Execute(context.Background(), experiments.Execution{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := simtest.Must(experiments.Open("examples/"+c.name, experiments.Options{Quick: true, Set: append(slices.Clone(c.set), "fabric.unit="+unit)}))(t)
+			outcome := simtest.Must(f.Execute(context.Background(), experiments.Execution{}))(t)
 			for _, name := range c.columns {
-				column, err := outcome.Results.Numbers(name)
-				if err != nil {
-					t.Fatal(err)
-				}
+				column := simtest.Must(outcome.Results.Numbers(name))(t)
 				got[i] = append(got[i], column)
 			}
 		}

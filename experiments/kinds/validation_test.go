@@ -12,6 +12,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/booksim"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 var updateValidation = flag.Bool("update-validation", false, "rewrite docs/validation.csv and its figure (takes a minute)")
@@ -56,19 +57,10 @@ func (c peerCase) run(t *testing.T, window int, loads []float64) []booksim.Point
 	t.Helper()
 	list := strings.Join(strings.Fields(strings.Trim(fmt.Sprint(loads), "[]")), ",")
 	set := append([]string{fmt.Sprintf("measure.window=%d", window), "sweep.traffic.load=[" + list + "]"}, c.set...)
-	f, err := experiments.Open(c.file, experiments.Options{Set: set})
-	if err != nil {
-		t.Fatal(err)
-	}
-	outcome, err := f.Execute(context.Background(), experiments.Execution{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := simtest.Must(experiments.Open(c.file, experiments.Options{Set: set}))(t)
+	outcome := simtest.Must(f.Execute(context.Background(), experiments.Execution{}))(t)
 	number := func(name string) []float64 {
-		x, err := outcome.Results.Numbers(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		x := simtest.Must(outcome.Results.Numbers(name))(t)
 		return x
 	}
 	load, latency, accepted := number("offered_load"), number("latency_mean_ns"), number("accepted_load")
@@ -131,9 +123,7 @@ func TestValidationTable(t *testing.T) {
 		}
 	}
 	docs := filepath.Join("..", "..", "docs")
-	if err := table.WriteFile(filepath.Join(docs, "validation.csv")); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, table.WriteFile(filepath.Join(docs, "validation.csv")))
 	for _, family := range []string{"dragonfly", "mesh"} {
 		part := &experiments.Table{Columns: table.Columns}
 		for _, row := range table.Rows {
@@ -142,12 +132,7 @@ func TestValidationTable(t *testing.T) {
 			}
 		}
 		p := experiments.PlotConfig{X: "offered_load", Y: []string{"latency_mean_ns"}, By: []string{"simulator"}, Panels: "case", Height: 3.8, YMax: 450, Style: "line", Title: "weft and BookSim2: " + family}
-		picture, err := p.Picture(part, "png")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := experiments.WriteFile(filepath.Join(docs, "validation-"+family+".png"), picture); err != nil {
-			t.Fatal(err)
-		}
+		picture := simtest.Must(p.Picture(part, "png"))(t)
+		simtest.Check(t, experiments.WriteFile(filepath.Join(docs, "validation-"+family+".png"), picture))
 	}
 }

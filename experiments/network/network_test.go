@@ -14,15 +14,13 @@ import (
 	"github.com/weft-sim/weft/fabric/traffic"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // torus builds a torus with a terminal on each switch.
 func torus(t *testing.T, dims ...int) topology.Topology {
 	t.Helper()
-	net, err := topology.Registry.New("torus", struct{}{}, param.Set("dims", dims))
-	if err != nil {
-		t.Fatal(err)
-	}
+	net := simtest.Must(topology.Registry.New("torus", struct{}{}, param.Set("dims", dims)))(t)
 	return net
 }
 
@@ -46,21 +44,11 @@ func TestDiff(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var text bytes.Buffer
-			if err := (&Network{Topology: torus(t, c.dims)}).Write(&text, "json"); err != nil {
-				t.Fatal(err)
-			}
+			simtest.Check(t, (&Network{Topology: torus(t, c.dims)}).Write(&text, "json"))
 			path := filepath.Join(t.TempDir(), "net.json")
-			if err := os.WriteFile(path, text.Bytes(), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			later, err := Import(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			change, err := n.Diff(later, nil, "table")
-			if err != nil {
-				t.Fatal(err)
-			}
+			simtest.Check(t, os.WriteFile(path, text.Bytes(), 0o600))
+			later := simtest.Must(Import(path))(t)
+			change := simtest.Must(n.Diff(later, nil, "table"))(t)
 			var out strings.Builder
 			change.Write(&out)
 			for _, line := range c.want {
@@ -139,10 +127,7 @@ func TestPeriodsAndJoinedTraffic(t *testing.T) {
 	if text := x.Describe(periods)[1]; !strings.Contains(text, "from cycle 10 on") || !strings.Contains(text, "12 pairs of terminals have no path") {
 		t.Error(text)
 	}
-	uniform, err := traffic.Patterns.New("uniform", traffic.Env{Topology: ring})
-	if err != nil {
-		t.Fatal(err)
-	}
+	uniform := simtest.Must(traffic.Patterns.New("uniform", traffic.Env{Topology: ring}))(t)
 	joined := Joined(uniform.(traffic.Matrix), periods[1].Down, g)
 	for src, want := range []float64{2, 1, 1, 2, 2} {
 		total, count := 0.0, 0

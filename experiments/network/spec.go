@@ -262,6 +262,14 @@ func FollowClock(f *fabric.PhysicalConfig, t *TopologyTable, channels map[string
 	f.Clock = clock
 }
 
+// BufferWarnings finds buffers that are too small for their channels.
+func BufferWarnings(c *fabric.Config, g *topology.Graph) (warnings []experiments.Warning) {
+	for _, message := range c.BufferWarnings(g) {
+		warnings = append(warnings, experiments.Warning{Key: "switch.buffer_flits", Message: message})
+	}
+	return warnings
+}
+
 // divisor is the greatest common divisor.
 func divisor(a, b sim.Time) sim.Time {
 	for b != 0 {

@@ -15,15 +15,13 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // build makes a topology of the registry.
 func build[C any](t *testing.T, name string, set func(*C)) topology.Topology {
 	t.Helper()
-	x, err := param.Make(topology.Registry, name, struct{}{}, set)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := simtest.Must(param.Make(topology.Registry, name, struct{}{}, set))(t)
 	return x
 }
 
@@ -108,10 +106,7 @@ type titledPath struct{ title, colour string }
 
 func titled(t *testing.T, d *Drawing) (all []titledPath) {
 	t.Helper()
-	svg, err := d.Render("svg")
-	if err != nil {
-		t.Fatal(err)
-	}
+	svg := simtest.Must(d.Render("svg"))(t)
 	for _, found := range regexp.MustCompile(`<title>(.*)</title>\s*<path [^>]*style="(?:fill:none;stroke|fill):(#\w+)`).FindAllSubmatch(svg, -1) {
 		all = append(all, titledPath{html.UnescapeString(string(found[1])), string(found[2])})
 	}

@@ -11,6 +11,8 @@ import (
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // panelled is two samples as panels: one with saturated points, one without.
@@ -80,10 +82,7 @@ func TestPanels(t *testing.T) {
 	if _, err := empty.Render("svg"); err != nil {
 		t.Errorf("an empty panel: %v", err)
 	}
-	page, err := panelled().Render(Page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := simtest.Must(panelled().Render(Page))(t)
 	for text, want := range map[string]int{`data-series="min"`: 2, `data-series="val"`: 1, `data-entry="min"`: 1} {
 		if got := strings.Count(string(page), text); got != want {
 			t.Errorf("%d times %s, want %d", got, text, want)
@@ -138,10 +137,7 @@ func TestSizes(t *testing.T) {
 	for _, c := range []struct{ width, height, font float64 }{{3.4, 2.4, 7}, {7, 3.2, 8}, {11, 6.2, 17}, {0, 0, 0}} {
 		f := samples()["two"]
 		f.Width, f.Height, f.FontSize = c.width, c.height, c.font
-		text, err := f.Render("svg")
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := simtest.Must(f.Render("svg"))(t)
 		found := regexp.MustCompile(`<svg width="([0-9.]+)pt" height="([0-9.]+)pt"`).FindSubmatch(text)
 		if found == nil {
 			t.Fatalf("%.200s", text)
@@ -269,10 +265,7 @@ func TestTimeline(t *testing.T) {
 	l.Path = []PathStep{{0, 0, 0, 1, "in a row"}, {0, 1, 1, 50, "to another"}}
 	for _, width := range []vg.Length{340, 900} {
 		d := l.Draw(width)
-		svg, err := d.Render("svg")
-		if err != nil {
-			t.Fatal(err)
-		}
+		svg := simtest.Must(d.Render("svg"))(t)
 		for _, want := range []string{"<title>work</title>", "<title>to another</title>", "mostly often", ">often<", ">rank 1<", ">0 us<"} {
 			if !bytes.Contains(svg, []byte(want)) {
 				t.Errorf("%v wide: no %s", width, want)

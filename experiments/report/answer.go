@@ -4,11 +4,15 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"net/url"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/fabric/measure"
 )
 
 // knee is a row of the table that answers a load sweep.
@@ -193,10 +197,7 @@ const mostNamed = 5
 func named(some []experiments.Knee) string {
 	var names []string
 	for _, k := range some {
-		name := k.Design
-		if name == "" {
-			name = k.Variant
-		}
+		name := cmp.Or(k.Design, k.Variant)
 		names = append(names, name)
 	}
 	switch {
@@ -218,4 +219,216 @@ func measured(x, half float64) string {
 		text += " ± " + strconv.FormatFloat(half, 'g', 2, 64)
 	}
 	return text
+}
+
+func printVerdicts(verdicts []experiments.Verdict) []verdict {
+	var all []verdict
+	for _, v := range verdicts {
+		t := v.Target
+		unit := t.Unit
+		if unit == "fraction" {
+			unit = ""
+		}
+		p := verdict{
+			Paper: t.Paper, Artifact: t.Artifact, Case: t.Case, Metric: strings.ReplaceAll(t.Metric, "_", " "), Kind: t.Kind, Verdict: v.Verdict, Note: v.Note,
+			Target: strings.TrimSpace(short(t.Value) + " " + unit), Measured: "not measured",
+		}
+		if !math.IsNaN(v.Measured) {
+			p.Measured = short(v.Measured)
+			if v.Half > 0 && !math.IsInf(v.Half, 0) {
+				p.Measured += " ± " + strconv.FormatFloat(v.Half, 'g', 2, 64)
+			}
+			p.Measured = strings.TrimSpace(p.Measured + " " + unit)
+			if t.Value != 0 {
+				p.Difference = percent(v.Measured/t.Value - 1)
+			}
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+// columns are the places of some columns in a table; nil where one is not there.
+func columns(t *experiments.Table, names ...string) []int {
+	at := make([]int, len(names))
+	for i, name := range names {
+		if at[i] = slices.Index(t.Columns, name); at[i] < 0 {
+			return nil
+		}
+	}
+	return at
+}
+
+// number is a cell's; 0 where it is empty: there was nothing to measure.
+func number(cell string) float64 {
+	x, err := strconv.ParseFloat(cell, 64)
+	if err != nil {
+		return 0
+	}
+	return x
+}
+
+// percent prints a relative difference with its sign.
+func percent(x float64) string {
+	x = math.Round(1000*x) / 10
+	if x == 0 {
+		return "0.0 %" // neither +0 nor -0
+	}
+	return fmt.Sprintf("%+.1f %%", x)
+}
+
+// short prints a number with the digits that a reader compares.
+func short(x float64) string { return strconv.FormatFloat(x, 'g', 5, 64) }
+
+// printResults parts the columns that have one value in all rows from the
+// table, which they would only make wide.
+func printResults(t *experiments.Table) (shared []cell, rest table) {
+	narrow := &experiments.Table{Rows: make([][]string, len(t.Rows))}
+	for i, name := range t.Columns {
+		if name == "state" || name == "saturated" {
+			continue // marked in the first column
+		}
+		same := len(t.Rows) > 1
+		for _, r := range t.Rows {
+			same = same && r[i] == t.Rows[0][i]
+		}
+		if same {
+			if value := t.Rows[0][i]; value != "" {
+				shared = append(shared, cell{name, shortCell(value)})
+			}
+			continue
+		}
+		narrow.Columns = append(narrow.Columns, name)
+		for j, r := range t.Rows {
+			narrow.Rows[j] = append(narrow.Rows[j], r[i])
+		}
+	}
+	rest = printTable(narrow)
+	for j := range t.Rows {
+		if state := t.State(j); state != measure.Steady {
+			rest.Rows[j].State = state.String()
+		}
+	}
+	return shared, rest
+}
+
+// printTable shortens the numbers of a table.
+func printTable(t *experiments.Table) table {
+	p := table{Numeric: make([]bool, len(t.Columns))}
+	for i, name := range t.Columns {
+		p.Columns = append(p.Columns, strings.SplitAfter(name, "_"))
+		p.Numeric[i] = !slices.ContainsFunc(t.Rows, func(r []string) bool {
+			_, err := strconv.ParseFloat(r[i], 64)
+			return err != nil && r[i] != ""
+		})
+	}
+	for _, r := range t.Rows {
+		cells := make([]string, len(r))
+		for i, c := range r {
+			cells[i] = shortCell(c)
+		}
+		p.Rows = append(p.Rows, row{Cells: cells})
+	}
+	return p
+}
+
+func shortCell(cell string) string {
+	if x, err := strconv.ParseFloat(cell, 64); err == nil && x != math.Trunc(x) {
+		return short(x)
+	}
+	return cell
+}
+
+// commandOf writes a command line as a shell takes it.
+func commandOf(line []string) string {
+	words := make([]string, len(line))
+	for i, word := range line {
+		if strings.ContainsAny(word, " \t\n'\"\\$*?[]{}()<>|&;#~`!") || word == "" {
+			word = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+		}
+		words[i] = word
+	}
+	return strings.Join(words, " ")
+}
+
+// shortList prints some numbers: of many the ends.
+func shortList(list []uint64) []string {
+	const most = 12
+	var words []string
+	for i, x := range list {
+		switch {
+		case len(list) <= most || i < 2 || i == len(list)-1:
+			words = append(words, strconv.FormatUint(x, 10))
+		case i == 2:
+			words = append(words, "…")
+		}
+	}
+	return words
+}
+
+// file is a file of a result folder that the page links to.
+type file struct{ Name, Link string }
+
+// linker makes links from the page to files, relative to where the page stands.
+type linker struct{ base string }
+
+// newLinker is for a page at out; without one, the page has no links to files.
+func newLinker(out string) linker {
+	if out == "" {
+		return linker{}
+	}
+	base, err := filepath.Abs(filepath.Dir(out))
+	if err != nil {
+		return linker{}
+	}
+	return linker{base}
+}
+
+// to is the link to a file that is there; empty otherwise.
+func (l linker) to(dir, name string) string {
+	if l.base == "" {
+		return ""
+	}
+	path, err := filepath.Abs(filepath.Join(dir, name))
+	if err != nil {
+		return ""
+	}
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	relative, err := filepath.Rel(l.base, path)
+	if err != nil {
+		return ""
+	}
+	link := (&url.URL{Path: filepath.ToSlash(relative)}).EscapedPath()
+	if !strings.HasPrefix(link, "../") {
+		link = "./" + link // no part of a name is a scheme
+	}
+	return link
+}
+
+// files lists those of the names that are there.
+func (l linker) files(dir string, names ...string) []file {
+	var all []file
+	for _, name := range names {
+		if link := l.to(dir, name); link != "" {
+			all = append(all, file{name, link})
+		}
+	}
+	return all
+}
+
+// ofRun lists the files of a run: tables, settings and provenance.
+func (l linker) ofRun(f *experiments.Folder) []file {
+	names := []string{"results.csv"}
+	for _, table := range f.Manifest.Tables {
+		names = append(names, filepath.Base(table)+".csv")
+	}
+	slices.Sort(names[1:])
+	return l.files(f.Dir, append(names, "performance.csv", "failures.csv", "resolved.toml", "manifest.json")...)
+}
+
+// ofFigure lists the forms of a figure and its data.
+func (l linker) ofFigure(f *experiments.Folder, p *experiments.PlotConfig) []file {
+	return l.files(f.Dir, p.File+".svg", p.File+".png", p.File+".pdf", p.File+".data.csv")
 }

@@ -8,7 +8,9 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments"
+	_ "github.com/weft-sim/weft/experiments/kinds" // tests read experiment files
 	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // TestBlameOfSaturatedPoints: a point that did not keep up leaves the others
@@ -37,10 +39,7 @@ func TestBlameOfSaturatedPoints(t *testing.T) {
 func TestBlame(t *testing.T) {
 	dir := t.TempDir()
 	resultFolder(t, dir, strings.Replace(ring, "links = true", "blame = true", 1))
-	html, err := Make([]string{dir}, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	html := simtest.Must(Make([]string{dir}, ""))(t)
 	page := parse(t, html)
 	var bars *element
 	for _, svg := range page.all("svg") {
@@ -68,10 +67,7 @@ func TestBlame(t *testing.T) {
 		}
 		end = next
 		_, text, _ := strings.Cut(part.Children[0].Text, ": ")
-		time, err := strconv.ParseFloat(strings.TrimSuffix(text, " ns"), 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		time := simtest.Must(strconv.ParseFloat(strings.TrimSuffix(text, " ns"), 64))(t)
 		if width < 20 {
 			continue // too short to judge
 		}
@@ -121,10 +117,7 @@ func across(t *testing.T, group *element) (from, to float64) {
 	t.Helper()
 	from, to = math.Inf(1), math.Inf(-1)
 	for _, corner := range regexp.MustCompile(`[ML]([0-9.]+),`).FindAllStringSubmatch(group.all("path")[0].Attr["d"], -1) {
-		x, err := strconv.ParseFloat(corner[1], 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		x := simtest.Must(strconv.ParseFloat(corner[1], 64))(t)
 		from, to = min(from, x), max(to, x)
 	}
 	return from, to
@@ -134,10 +127,7 @@ func across(t *testing.T, group *element) (from, to float64) {
 func TestBlameInOrder(t *testing.T) {
 	dir := t.TempDir()
 	resultFolder(t, dir, strings.NewReplacer("links = true", "blame = true", "[0.1, 1.0]", "[0.3, 0.1, 0.2]").Replace(ring))
-	f, err := experiments.ReadFolder(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := simtest.Must(experiments.ReadFolder(dir))(t)
 	points := blamedPoints(f, f.Tables["blame"])
 	var labels []string
 	for _, p := range points {
@@ -178,10 +168,7 @@ func TestJobBlame(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		resultFolder(t, dir, twoHalos+more)
-		html, err := Make([]string{dir}, "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		html := simtest.Must(Make([]string{dir}, ""))(t)
 		for _, words := range append(want, "Who slows whom") {
 			if !strings.Contains(string(html), words) {
 				t.Errorf("%q: the page has not %q", more, words)
@@ -189,3 +176,5 @@ func TestJobBlame(t *testing.T) {
 		}
 	}
 }
+
+// tests read experiment files

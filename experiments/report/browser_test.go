@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // everything is an experiment whose report has all that a report can have: on rings
@@ -28,13 +29,8 @@ func opened(t *testing.T, text string, width int) (b *browser, dir string) {
 	dir = t.TempDir()
 	resultFolder(t, dir, text)
 	name := filepath.Join(dir, "report.html")
-	page, err := Make([]string{dir}, name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(name, page, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	page := simtest.Must(Make([]string{dir}, name))(t)
+	simtest.Check(t, os.WriteFile(name, page, 0o666))
 	return openBrowser(t, name, width), dir
 }
 
@@ -77,14 +73,8 @@ func TestBrowserWidths(t *testing.T) {
 // both widths.
 func TestBrowserChart(t *testing.T) {
 	b, dir := opened(t, everything, 1280)
-	folder, err := experiments.ReadFolder(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	latency, err := folder.Results.Numbers("latency_mean_ns")
-	if err != nil {
-		t.Fatal(err)
-	}
+	folder := simtest.Must(experiments.ReadFolder(dir))(t)
+	latency := simtest.Must(folder.Results.Numbers("latency_mean_ns"))(t)
 	number := strings.TrimSuffix(strconv.FormatFloat(latency[1], 'g', 5, 64), "0")
 	for _, c := range []struct {
 		width   int
@@ -143,14 +133,8 @@ func TestBrowserTables(t *testing.T) {
 // the colours of that load, above the hottest channels there.
 func TestBrowserMaps(t *testing.T) {
 	b, dir := opened(t, everything, 1280)
-	folder, err := experiments.ReadFolder(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	loads, err := folder.ChannelLoads()
-	if err != nil {
-		t.Fatal(err)
-	}
+	folder := simtest.Must(experiments.ReadFolder(dir))(t)
+	loads := simtest.Must(folder.ChannelLoads())(t)
 	visible := "Array.from(document.querySelectorAll('.map')).map(e => e.offsetHeight > 0)"
 	b.want(visible, []bool{true, false})
 	b.eval("(function () { const s = document.querySelector('.choose select'); s.selectedIndex = 1; s.dispatchEvent(new Event('change')); })()")
@@ -191,10 +175,7 @@ func TestBrowserMaps(t *testing.T) {
 // when the slider is there.
 func TestBrowserTimelapse(t *testing.T) {
 	b, dir := opened(t, everything, 1280)
-	page, err := os.ReadFile(filepath.Join(dir, "report.html"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := simtest.Must(os.ReadFile(filepath.Join(dir, "report.html")))(t)
 	lapse := withClass(parse(t, page), "figure", "timelapse")[0]
 	frames := strings.Fields(lapse.Attr["data-frames"])
 	const figure = "document.querySelector('.timelapse')"
@@ -202,10 +183,7 @@ func TestBrowserTimelapse(t *testing.T) {
 	for _, k := range []int{0, 3} {
 		b.eval(fmt.Sprintf("(function () { const s = %s.querySelector('input'); s.value = %d; s.dispatchEvent(new Event('input')); })()", figure, k))
 		b.want(figure+".querySelector('output').textContent", fmt.Sprintf("cycles %d to %d of the window", 80*k, 80*(k+1)))
-		digit, err := strconv.ParseInt(frames[k][:1], 36, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		digit := simtest.Must(strconv.ParseInt(frames[k][:1], 36, 64))(t)
 		near(t, b.eval(figure+".querySelector('.player title + path').style.stroke").(string), "rgb(%d, %d, %d)", digit)
 	}
 	b.click(figure + ".querySelector('button')")

@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // browser is a headless Chromium, spoken to by the DevTools protocol through a pair
@@ -70,10 +72,7 @@ func openBrowser(t *testing.T, page string, width int) *browser {
 func startBrowser(t *testing.T, path string) (b *browser, said func() string) {
 	t.Helper()
 	// Outside of t.TempDir: the browser's helpers write for a moment after its end.
-	profile, err := os.MkdirTemp("", "weft-report")
-	if err != nil {
-		t.Fatal(err)
-	}
+	profile := simtest.Must(os.MkdirTemp("", "weft-report"))(t)
 	command := exec.Command(path, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--disable-dev-shm-usage",
 		"--no-first-run", "--disable-quic", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--remote-debugging-pipe", "--user-data-dir="+profile, "about:blank")
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -85,15 +84,10 @@ func startBrowser(t *testing.T, path string) (b *browser, said func() string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	problems, err := os.Create(filepath.Join(profile, "errors.txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	problems := simtest.Must(os.Create(filepath.Join(profile, "errors.txt")))(t)
 	command.Stderr = problems
 	command.ExtraFiles = []*os.File{theirs, answers} // descriptors 3 and 4
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, command.Start())
 	theirs.Close()
 	answers.Close()
 	problems.Close()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/plot"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // lapsed is the ring with a series of 5 intervals, and its report.
@@ -18,10 +19,7 @@ func lapsed(t *testing.T) (dir string, page []byte) {
 	t.Helper()
 	dir = t.TempDir()
 	resultFolder(t, dir, strings.Replace(ring, "links = true", "series = 5", 1))
-	page, err := Make([]string{dir}, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page = simtest.Must(Make([]string{dir}, ""))(t)
 	return dir, page
 }
 
@@ -47,16 +45,10 @@ func TestTimelapse(t *testing.T) {
 	if len(lapses) != 2 {
 		t.Fatalf("%d time-lapses", len(lapses))
 	}
-	folder, err := experiments.ReadFolder(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	folder := simtest.Must(experiments.ReadFolder(dir))(t)
 	top := 0.0
 	for _, point := range []int{1, 3} {
-		s, err := folder.Series(point)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := simtest.Must(folder.Series(point))(t)
 		for _, c := range s.Channels {
 			for _, x := range c.Flits {
 				top = max(top, x)
@@ -64,10 +56,7 @@ func TestTimelapse(t *testing.T) {
 		}
 	}
 	for i, lapse := range lapses {
-		series, err := folder.Series(2*i + 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		series := simtest.Must(folder.Series(2*i + 1))(t)
 		load := map[string][]float64{} // by the switches that a channel leads from and to
 		for _, c := range series.Channels {
 			from, _, _ := strings.Cut(c.From, " port ")
@@ -117,10 +106,7 @@ func TestTimelapse(t *testing.T) {
 				if colour == "#FFFFFF" {
 					continue // behind a switch
 				}
-				digit, err := strconv.ParseInt(frames[k][j:j+1], 36, 64)
-				if err != nil {
-					t.Fatal(err)
-				}
+				digit := simtest.Must(strconv.ParseInt(frames[k][j:j+1], 36, 64))(t)
 				near(t, colour, "#%02X%02X%02X", digit)
 				j++
 			}
@@ -151,13 +137,8 @@ func near(t *testing.T, got, format string, digit int64) {
 // TestDamagedSeries: the page says what is wrong with a series.
 func TestDamagedSeries(t *testing.T) {
 	dir, _ := lapsed(t)
-	if err := os.WriteFile(filepath.Join(dir, "series", "1.csv"), []byte("from,to,class,0-80,90-100\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	page, err := Make([]string{dir}, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, os.WriteFile(filepath.Join(dir, "series", "1.csv"), []byte("from,to,class,0-80,90-100\n"), 0o666))
+	page := simtest.Must(Make([]string{dir}, ""))(t)
 	if !strings.Contains(string(page), "want an interval that begins at 80") {
 		t.Error("the damage is not told")
 	}
@@ -169,10 +150,7 @@ func TestDamagedSeries(t *testing.T) {
 func TestLinkMaps(t *testing.T) {
 	dir := t.TempDir()
 	resultFolder(t, dir, strings.Replace(ring, "[0.1, 1.0]", "[1.0, 0.1, 0.5]", 1))
-	f, err := experiments.ReadFolder(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := simtest.Must(experiments.ReadFolder(dir))(t)
 	loads, err := f.ChannelLoads()
 	if err != nil || len(loads) != 6 {
 		t.Fatalf("%v, loads of %d points", err, len(loads))
@@ -255,10 +233,7 @@ terminals = 6
 [measure]
 timeline = true
 `)
-	f, err := experiments.ReadFolder(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := simtest.Must(experiments.ReadFolder(dir))(t)
 	list, note := timelines(f)
 	if len(list) != 1 || note == "" {
 		t.Fatalf("%d timelines", len(list))
@@ -276,10 +251,7 @@ timeline = true
 	if err != nil || share < 99 || share > 101 || time < 0.99e6*elapsed[0] || time > 1.01e6*elapsed[0] {
 		t.Errorf("parts of %v %% and %v us, want 100 %% and %v (%v)", share, time, 1e6*elapsed[0], err)
 	}
-	html, err := Make([]string{dir}, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	html := simtest.Must(Make([]string{dir}, ""))(t)
 	parse(t, html)
 	for _, want := range []string{"Timeline of ranks", `aria-label="timeline of ranks"`, ">rank 5<", "On the critical path", "<td>serialisation</td>", "<title>message "} {
 		if !strings.Contains(string(html), want) {

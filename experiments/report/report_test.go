@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 const ring = `# Where does a <ring> & its "tornado" saturate?
@@ -44,13 +45,8 @@ y = "latency_mean_ns"
 // resultFolder runs an experiment into a new folder.
 func resultFolder(t *testing.T, dir, text string) {
 	t.Helper()
-	f, err := experiments.Load("ring.toml", text, experiments.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := f.Execute(t.Context(), experiments.Execution{Dir: dir}); err != nil {
-		t.Fatal(err)
-	}
+	f := simtest.Must(experiments.Load("ring.toml", text, experiments.Options{}))(t)
+	simtest.Must(f.Execute(t.Context(), experiments.Execution{Dir: dir}))(t)
 }
 
 // element is a node of a parsed page.
@@ -127,10 +123,7 @@ func parse(t *testing.T, page []byte) *element {
 func TestPage(t *testing.T) {
 	dir := t.TempDir()
 	resultFolder(t, dir, ring)
-	page, err := Make([]string{dir}, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := simtest.Must(Make([]string{dir}, ""))(t)
 	again, err := Make([]string{dir}, "")
 	if err != nil || !bytes.Equal(page, again) {
 		t.Errorf("a second report differs (%v)", err)
@@ -158,18 +151,9 @@ func TestPage(t *testing.T) {
 		}
 	}
 	// A row is marked in the page where it is not steady in the results.
-	results, err := os.ReadFile(filepath.Join(dir, "results.csv"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	table, err := experiments.ReadTable("results.csv", bytes.NewReader(results))
-	if err != nil {
-		t.Fatal(err)
-	}
-	at, err := table.Column("state")
-	if err != nil {
-		t.Fatal(err)
-	}
+	results := simtest.Must(os.ReadFile(filepath.Join(dir, "results.csv")))(t)
+	table := simtest.Must(experiments.ReadTable("results.csv", bytes.NewReader(results)))(t)
+	at := simtest.Must(table.Column("state"))(t)
 	tables := root.all("table")
 	rows := tables[len(tables)-1].all("tr")[1:]
 	if len(rows) != 4 {
@@ -207,10 +191,7 @@ func TestSections(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "r: 50 %")
 	resultFolder(t, dir, ring)
 	for _, out := range []string{filepath.Join(dir, "report.html"), filepath.Join(filepath.Dir(dir), "page.html"), filepath.Join(filepath.Dir(dir), "other", "page.html")} {
-		page, err := Make([]string{dir}, out)
-		if err != nil {
-			t.Fatal(err)
-		}
+		page := simtest.Must(Make([]string{dir}, out))(t)
 		root := parse(t, page)
 		var contents, heads []string
 		for _, a := range root.all("nav")[0].all("a") {
@@ -224,10 +205,7 @@ func TestSections(t *testing.T) {
 		}
 		linked := map[string]bool{}
 		for _, a := range root.all("a") {
-			link, err := url.Parse(a.Attr["href"])
-			if err != nil {
-				t.Fatal(err)
-			}
+			link := simtest.Must(url.Parse(a.Attr["href"]))(t)
 			if link.Path == "" {
 				if leadsTo(root, link.Fragment) != 1 {
 					t.Errorf("%s leads nowhere", a.Attr["href"])
@@ -254,10 +232,7 @@ func TestSeedsAreNoVariants(t *testing.T) {
 	dir := t.TempDir()
 	text := strings.Replace(strings.Replace(ring, "links = true", "links = true\nblame = true", 1), "[0.1, 1.0]", "[0.1, 0.2]\nseed = [1, 2, 3]", 1)
 	resultFolder(t, dir, text)
-	f, err := experiments.ReadFolder(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := simtest.Must(experiments.ReadFolder(dir))(t)
 	if maps, note := linkMaps(f); len(maps) != 2 || !strings.Contains(note, "Of several seeds, the first is shown.") {
 		t.Errorf("%d maps, %s", len(maps), note)
 	}
@@ -265,10 +240,7 @@ func TestSeedsAreNoVariants(t *testing.T) {
 	if len(points) != 4 || points[0].label != "switch.vcs = 2, traffic.load = 0.1" {
 		t.Fatalf("%d points, %+v", len(points), points)
 	}
-	results, err := f.Results.Where(map[string]string{"switch.vcs": "2", "traffic.load": "0.1"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	results := simtest.Must(f.Results.Where(map[string]string{"switch.vcs": "2", "traffic.load": "0.1"}))(t)
 	means, err := results.Numbers("latency_mean_ns")
 	if err != nil || len(means) != 3 {
 		t.Fatal(err, means)
@@ -296,10 +268,7 @@ func TestSeedsAreNoVariants(t *testing.T) {
 // routing saturates at 1/32 = 0.03125; 0.031 is 0.8 % below.
 func TestVerdicts(t *testing.T) {
 	text := "[sweep]\n\"traffic.load\" = [0.031]\n[[expect]]\ntarget = \"dragonfly-fig8b-wc-min-saturation-throughput\"\nmetric = \"accepted_load\"\n[[expect]]\ntarget = \"dragonfly-fig8b-wc-val-saturation-throughput\"\nmetric = \"accepted_load\"\nnote = \"far off\"\n"
-	file, err := experiments.Load("x.toml", text, experiments.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := simtest.Must(experiments.Load("x.toml", text, experiments.Options{}))(t)
 	e, verdicts := newExperiment(&experiments.Folder{File: file, Results: &experiments.Table{
 		Columns: []string{"point", "accepted_load"}, Rows: [][]string{{"0", "0.031"}},
 	}}, linker{})
@@ -330,16 +299,9 @@ func TestFolders(t *testing.T) {
 	resultFolder(t, filepath.Join(dir, "paper", "b"), text)
 	resultFolder(t, filepath.Join(dir, "paper", "aa"), "beside = true\n"+strings.TrimLeft(text, "\n"))
 	resultFolder(t, filepath.Join(dir, "paper", "a"), text)
-	if err := os.Mkdir(filepath.Join(dir, "half"), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "half", "journal"), nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	page, err := Make([]string{dir}, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, os.Mkdir(filepath.Join(dir, "half"), 0o777))
+	simtest.Check(t, os.WriteFile(filepath.Join(dir, "half", "journal"), nil, 0o666))
+	page := simtest.Must(Make([]string{dir}, ""))(t)
 	root := parse(t, page)
 	var contents []string
 	for _, a := range root.all("a") {
@@ -365,9 +327,7 @@ func TestFolders(t *testing.T) {
 			t.Errorf("%s: %v", bad, err)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(dir, "half", "manifest.json"), []byte("{"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, os.WriteFile(filepath.Join(dir, "half", "manifest.json"), []byte("{"), 0o666))
 	if _, err := Make([]string{dir}, ""); !errors.As(err, &folder) || !strings.Contains(err.Error(), "damaged") {
 		t.Errorf("damaged manifest: %v", err)
 	}
@@ -379,10 +339,7 @@ func TestFolders(t *testing.T) {
 func TestAnswer(t *testing.T) {
 	dir := t.TempDir()
 	resultFolder(t, dir, ring)
-	f, err := experiments.ReadFolder(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := simtest.Must(experiments.ReadFolder(dir))(t)
 	rows, sentence, bounds := knees(f)
 	if len(rows) != 2 || rows[0].Variant != "switch.vcs = 2" || rows[1].Variant != "switch.vcs = 4" || !bounds || sentence == "" {
 		t.Fatalf("%+v, %q", rows, sentence)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // csvTable reads CSV written on one line each.
@@ -54,10 +55,7 @@ func TestCompare(t *testing.T) {
 		{"no spread, different", []string{"0,0.1,1,1,10,0,steady"}, []string{"0,0.1,1,1,9,0,steady"}, math.Inf(-1), math.NaN(), 0, 0, false, Lower},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r, err := Compare(csvTable(t, append([]string{compared}, c.a...)...), csvTable(t, append([]string{compared}, c.b...)...), "latency_mean_ns", nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := simtest.Must(Compare(csvTable(t, append([]string{compared}, c.a...)...), csvTable(t, append([]string{compared}, c.b...)...), "latency_mean_ns", nil))(t)
 			d := r.Differences[0]
 			for _, x := range []struct {
 				name      string
@@ -122,10 +120,7 @@ func TestFamilyError(t *testing.T) {
 				}
 				tables[side] = x
 			}
-			c, err := Compare(tables[0], tables[1], "latency_mean_ns", nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := simtest.Must(Compare(tables[0], tables[1], "latency_mean_ns", nil))(t)
 			if c.Significant() > 0 {
 				n++
 			}
@@ -145,10 +140,7 @@ func TestFamilyError(t *testing.T) {
 func TestMatching(t *testing.T) {
 	a := csvTable(t, "point,load,vcs,seed,replications,x_mean_ns,x_ci95_ns", "0,0.1,2,1,1,10,1", "1,0.2,2,1,1,10,1", "2,0.4,2,1,1,10,1")
 	b := csvTable(t, "point,load,mode,seed,replications,x_mean_ns,x_ci95_ns", "0,0.20,m,1,1,20,1", "1,0.3,m,1,1,20,1", "2,0.1,m,1,1,10,1")
-	c, err := Compare(a, b, "x_mean_ns", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := simtest.Must(Compare(a, b, "x_mean_ns", nil))(t)
 	if c.OnlyA != 1 || c.OnlyB != 1 || strings.Join(c.Keys, " ") != "load" {
 		t.Errorf("%+v", c)
 	}
@@ -171,8 +163,6 @@ func TestMatching(t *testing.T) {
 		{a, b, "x_mean_ns", []string{"load", "vcs"}, `second table: no column "vcs"`},
 		{a, csvTable(t, "point,load,replications,x_mean_ns", "0,7,1,1"), "x_mean_ns", nil, "no row of one table matches"},
 	} {
-		if _, err := Compare(x.a, x.b, x.metric, x.by); err == nil || !strings.Contains(err.Error(), x.want) {
-			t.Errorf("got %v, want %s", err, x.want)
-		}
+		simtest.Refuse(Compare(x.a, x.b, x.metric, x.by))(t, x.want)
 	}
 }

@@ -4,18 +4,22 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"math"
+	"os"
+	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
+
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 func table(t *testing.T, text string) *Table {
 	t.Helper()
-	table, err := ReadTable("t.csv", strings.NewReader(strings.TrimSpace(text)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := simtest.Must(ReadTable("t.csv", strings.NewReader(strings.TrimSpace(text))))(t)
 	return table
 }
 
@@ -26,13 +30,8 @@ func TestFormulaCells(t *testing.T) {
 		{"=cmd|' /C calc'!A0", "-1.5"}, {"@SUM(A1)", "+2e9"}, {"-x", "'=quoted"}, {"+1+1", "''"}, {"'apostrophe", ""}, {"\t=1", "-Inf"}, {"\r=1", "a=b"},
 	}}
 	var b bytes.Buffer
-	if err := table.Write(&b); err != nil {
-		t.Fatal(err)
-	}
-	raw, err := csv.NewReader(bytes.NewReader(b.Bytes())).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, table.Write(&b))
+	raw := simtest.Must(csv.NewReader(bytes.NewReader(b.Bytes())).ReadAll())(t)
 	want := [][]string{
 		{"'=from", "plain"},
 		{"'=cmd|' /C calc'!A0", "-1.5"}, {"'@SUM(A1)", "+2e9"}, {"'-x", "''=quoted"}, {"'+1+1", "''"}, {"'apostrophe", ""}, {"'\t=1", "-Inf"}, {"'\r=1", "a=b"},
@@ -76,9 +75,7 @@ func TestJSONLines(t *testing.T) {
 		{"0", "0.1", "true"}, {"1", "", "8x8"}, {"-2", "1e-07", "+Inf"}, {"01", "4KiB", `say "<hi>"`}, {"18446744073709551615", "null", " 1"},
 	}}
 	var b bytes.Buffer
-	if err := x.WriteJSONLines(&b); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, x.WriteJSONLines(&b))
 	want := `{"point":0,"a.b":0.1,"c":true}
 {"point":1,"a.b":null,"c":"8x8"}
 {"point":-2,"a.b":1e-07,"c":"+Inf"}
@@ -143,4 +140,118 @@ func TestSaturationThroughput(t *testing.T) {
 	if _, err := AcceptedAt95(table(t, "offered_load\n1")); err == nil {
 		t.Error("no error without accepted_load")
 	}
+}
+
+// A symbolic link and a pipe stay what they are; what cannot be written is
+// named as the user named it, and nothing is left.
+func TestWriteFile(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	for _, text := range []string{"one", "two"} {
+		simtest.Check(t, WriteFile(at("file"), []byte(text)))
+	}
+	simtest.Check(t, os.Symlink("file", at("link")))
+	simtest.Check(t, WriteFile(at("link"), []byte("three")))
+	if to, err := os.Readlink(at("link")); err != nil || to != "file" {
+		t.Errorf("the link leads to %q, %v", to, err)
+	}
+	if text, _ := os.ReadFile(at("file")); string(text) != "three" {
+		t.Errorf("the file holds %q", text)
+	}
+
+	if err := syscall.Mkfifo(at("pipe"), 0o600); err != nil {
+		t.Skip(err)
+	}
+	end, err := os.OpenFile(at("pipe"), os.O_RDWR, 0) // does not wait for the other end
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer end.Close()
+	simtest.Check(t, WriteFile(at("pipe"), []byte("four")))
+	if info, err := os.Stat(at("pipe")); err != nil || info.Mode().IsRegular() {
+		t.Fatalf("the pipe has become %v, %v", info.Mode(), err)
+	}
+	text := make([]byte, 10)
+	if n, _ := end.Read(text); string(text[:n]) != "four" {
+		t.Errorf("the pipe held %q", text[:n])
+	}
+
+	for path, want := range map[string]string{
+		at("none/file"):              "cannot be written: no such file or directory",
+		dir:                          "cannot be written: is a folder",
+		at(strings.Repeat("x", 300)): "cannot be written: file name too long",
+	} {
+		err := WriteFile(path, nil)
+		if w := (*WriteError)(nil); !errors.As(err, &w) || err.Error() != path+": "+want {
+			t.Errorf("%v, want %s: %s", err, path, want)
+		}
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 3 {
+		t.Errorf("left %v, %v", entries, err)
+	}
+}
+
+// sweepTable is a table of results: two routings, two seeds.
+const sweepTable = `point,routing.type,traffic.load,seed,replications,offered_load,accepted_load,latency_mean_ns,latency_ci95_ns,state
+0,min,0.1,1,1,0.1,0.1,10,0.5,steady
+1,min,0.1,2,1,0.1,0.1,12,0.5,steady
+2,min,0.3,1,1,0.3,0.29,20,1,steady
+3,min,0.3,2,1,0.3,0.31,20,1,undecided
+4,min,0.2,1,1,0.2,0.18,15,1,steady
+5,min,0.2,2,1,0.2,0.22,15,1,steady
+6,min,0.4,1,1,0.4,0.35,99,,saturated
+7,min,0.4,2,1,0.4,0.4,30,,steady
+8,val,0.1,1,1,0.1,0.1,15,0.25,saturated
+9,val,0.1,2,1,0.1,0.1,15,0.25,steady
+10,ugal,0.1,1,1,0.1,0.1,9,0.25,steady
+11,ugal,0.1,2,1,0.1,0.1,11,0.25,steady
+`
+
+// TestKnees: the knee is between the highest load at which all seeds are steady and
+// the lowest at which one is saturated; an open verdict is neither. Of 0.18 and 0.22
+// the interval is t(0.975, 1) * 0.04/sqrt(2)/sqrt(2) = 12.706 * 0.02.
+func TestKnees(t *testing.T) {
+	table := simtest.Must(ReadTable("t", strings.NewReader(sweepTable)))(t)
+	knees := table.Knees()
+	if len(knees) != 3 {
+		t.Fatalf("%d knees", len(knees))
+	}
+	k := knees[0]
+	if k.Variant != "routing.type = min" || k.Point != 0 || k.Seeds != 2 || k.Steady != 0.2 || k.Not != 0.4 ||
+		math.Abs(k.Accepted-0.2) > 1e-12 || math.Abs(k.AcceptedHalf-12.706*0.02) > 1e-4 || k.Idle != 11 || k.IdleLoad != 0.1 {
+		t.Errorf("min: %+v", k)
+	}
+	if k := knees[1]; !math.IsNaN(k.Steady) || k.Not != 0.1 || !math.IsNaN(k.Accepted) || k.Point != 8 {
+		t.Errorf("val: %+v", k)
+	}
+	if k := knees[2]; k.Steady != 0.1 || !math.IsNaN(k.Not) {
+		t.Errorf("ugal: %+v", k)
+	}
+	one := simtest.Must(table.Where(map[string]string{"seed": "1", "routing.type": "min"}))(t)
+	// One seed: the interval of the run; 0.3 is steady.
+	if k := one.Knees()[0]; k.Variant != "" || k.Steady != 0.3 || k.IdleHalf != 0.5 || !math.IsNaN(k.AcceptedHalf) {
+		t.Errorf("one seed: %+v", k)
+	}
+	single, err := table.Where(map[string]string{"traffic.load": "0.1"})
+	if err != nil || single.Knees() != nil {
+		t.Errorf("one load: %v", single.Knees())
+	}
+	// Loads that measure.find has found are no sweep.
+	if got := without(table, "traffic.load").Knees(); got != nil {
+		t.Errorf("found loads: %+v", got)
+	}
+	if got := (&Table{Columns: []string{"point", "hops"}}).Knees(); got != nil {
+		t.Errorf("a table without loads: %v", got)
+	}
+}
+
+// without is a table without a column.
+func without(t *Table, column string) *Table {
+	at := slices.Index(t.Columns, column)
+	less := &Table{Columns: slices.Delete(slices.Clone(t.Columns), at, at+1)}
+	for _, row := range t.Rows {
+		less.Rows = append(less.Rows, slices.Delete(slices.Clone(row), at, at+1))
+	}
+	return less
 }

@@ -292,7 +292,7 @@ func (c *Comparison) Describe(w io.Writer, hottest int) {
 
 // tables describes the tables of a comparison. Loads are the mean over the draws of the
 // demand, in full rates of an adapter: at 1 a cable as fast as the fastest adapter is full.
-var tables = func() map[string]experiments.FurtherDescription {
+var tables = func() map[string]experiments.FurtherTable {
 	const load = "in full rates of an adapter, mean over the draws"
 	engine := experiments.Column{Name: "engine", Doc: "engine, and the pattern where there are several"}
 	share := experiments.Column{Name: "load_share", Doc: "load of the direction of a cable, " + load}
@@ -301,7 +301,7 @@ var tables = func() map[string]experiments.FurtherDescription {
 	bound := experiments.Column{Name: "throughput_bound", Doc: "share of what they want to send that all terminals can send before the first cable is full, mean over the draws"}
 	hottest := experiments.Column{Name: "hottest_cable", Doc: "direction of a cable with the highest load_share"}
 	pattern := experiments.Column{Name: "pattern", Doc: "pattern of traffic"}
-	return map[string]experiments.FurtherDescription{
+	return map[string]experiments.FurtherTable{
 		"engines.csv": {Doc: "engines side by side, a row for each pattern and engine", Columns: []experiments.Column{
 			engine, pattern,
 			{Name: "status", Doc: "ok, or refused, with the reason under note"},
@@ -344,7 +344,8 @@ var tables = func() map[string]experiments.FurtherDescription {
 
 func init() {
 	for name, d := range tables {
-		experiments.DescribeCommandTable("weft routes", name, d)
+		d.Name = name
+		experiments.DescribeCommandTable("weft routes", d)
 	}
 }
 

@@ -5,14 +5,21 @@ package routes
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 
+	"github.com/weft-sim/weft/experiments/network"
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/traffic"
+	"github.com/weft-sim/weft/routing/certify"
+	"github.com/weft-sim/weft/routing/multicast"
 	"github.com/weft-sim/weft/routing/opensm"
+	"github.com/weft-sim/weft/routing/opensm/mcast"
 	"github.com/weft-sim/weft/sim/input"
 )
 
@@ -174,3 +181,250 @@ func levelList(t *opensm.Tables) string {
 	}
 	return strings.Join(words, ", ")
 }
+
+// Demand is what terminals send while the load of cables is looked at.
+type Demand struct {
+	Name string
+	// Draws are what is looked at one by one: one matrix, or several of a pattern that is
+	// drawn at random.
+	Draws []Matrix
+	// Jobs are the parts of the one draw of a list of jobs; nil for patterns.
+	Jobs []Job
+}
+
+// Matrix is a traffic matrix: what a terminal sends to each destination, in its full
+// rate.
+type Matrix interface {
+	Weights(src topology.TerminalID, yield func(dst topology.TerminalID, weight float64))
+}
+
+// PatternDemand is a registered pattern with its defaults, every terminal sending at its
+// full rate, drawn so many times.
+func PatternDemand(network topology.Topology, name string, draws int) (*Demand, error) {
+	d := &Demand{Name: name}
+	for seed := range draws {
+		matrix, err := patternMatrix(network, name, uint64(seed+1))
+		if err != nil {
+			return nil, fmt.Errorf("--pattern %s: %w", name, err)
+		}
+		d.Draws = append(d.Draws, matrix)
+	}
+	return d, nil
+}
+
+func patternMatrix(network topology.Topology, name string, seed uint64) (Matrix, error) {
+	config, err := traffic.Patterns.Config(name)
+	if err != nil {
+		return nil, err
+	}
+	pattern, err := traffic.Patterns.Build(name, config, traffic.Env{Topology: network, Seed: seed})
+	if err != nil {
+		return nil, err
+	}
+	matrix, ok := pattern.(traffic.Matrix)
+	if !ok {
+		return nil, fmt.Errorf("its traffic matrix is not known")
+	}
+	return matrix, nil
+}
+
+// JobDemand is a list of jobs that run at the same time.
+func JobDemand(jobs []Job) *Demand {
+	return &Demand{Name: "jobs", Draws: []Matrix{together(jobs)}, Jobs: jobs}
+}
+
+// together is the traffic of several jobs.
+type together []Job
+
+func (t together) Weights(src topology.TerminalID, yield func(topology.TerminalID, float64)) {
+	for i := range t {
+		t[i].Weights(src, yield)
+	}
+}
+
+// Patterns lists the patterns of traffic in alphabetical order.
+func Patterns() []string { return traffic.Patterns.Names() }
+
+// Load is what a demand puts on the directions of cables between switches (len =
+// len(Subnet.Links)), in units of what a cable carries: 1 is full.
+type Load []float64
+
+// rates are the full rates of adapter ports that each direction of a cable carries: 1
+// where it is as fast as the fastest adapter, or no rates are known.
+func rates(s *opensm.Subnet) []float64 {
+	g := s.Graph
+	rate := func(p topology.PortID) float64 { return float64(g.Classes[g.PortClass[p]].Rate) }
+	fastest := 0.0
+	for _, p := range g.TerminalPort {
+		fastest = max(fastest, rate(p))
+	}
+	all := make([]float64, len(s.Links))
+	for i, link := range s.Links {
+		all[i] = 1
+		if r := rate(link.Graph); r > 0 && fastest > 0 {
+			all[i] = r / fastest
+		}
+	}
+	return all
+}
+
+// loadOf follows the packets of a matrix. Cost: switches with senders times destinations
+// times the length of paths.
+func loadOf(t *opensm.Tables, m Matrix, rates []float64) Load {
+	s := t.Subnet
+	l := make(Load, len(s.Links))
+	row := make([]float64, s.Graph.Terminals())
+	var path []int32
+	for n := range s.Switches {
+		sent := false
+		for _, h := range s.Terminals(int32(n)) {
+			m.Weights(h.Terminal, func(dst topology.TerminalID, weight float64) {
+				row[dst] += weight
+				sent = true
+			})
+		}
+		if !sent {
+			continue
+		}
+		for to, weight := range row {
+			if weight == 0 {
+				continue
+			}
+			row[to] = 0
+			var ok bool
+			if path, ok = t.Path(int32(n), int(s.TerminalLID[to]), path); !ok {
+				continue
+			}
+			for _, link := range path {
+				l[link] += weight / rates[link]
+			}
+		}
+	}
+	return l
+}
+
+// hops is the mean number of cables between switches over all pairs of terminals that
+// the tables join, and the largest.
+func hops(t *opensm.Tables) (mean float64, most int) {
+	sum, pairs := 0, 0
+	t.Pairs(func(hosts []opensm.Host, _ topology.TerminalID, path []int32, ok bool) {
+		if ok {
+			sum += len(path) * len(hosts)
+			pairs += len(hosts)
+			most = max(most, len(path))
+		}
+	})
+	return float64(sum) / float64(max(1, pairs)), most
+}
+
+// Throughput is the share of what they want to send that terminals can send at most, all
+// the same, before the first cable between switches is full.
+func (l Load) Throughput() float64 {
+	if len(l) == 0 {
+		return 1
+	}
+	return 1 / max(1, slices.Max(l))
+}
+
+// throughputOf is the share that those can send whose packets take some of the cables:
+// the fullest of these decides. hottest is that cable; -1: they take none.
+func (l Load) throughputOf(own Load) (share float64, hottest int32) {
+	most, hottest := 1.0, int32(-1)
+	for i, x := range own {
+		if x > 0 && (hottest < 0 || l[i] > l[hottest]) {
+			hottest = int32(i)
+			most = max(1, l[i])
+		}
+	}
+	return 1 / most, hottest
+}
+
+// Hottest lists the n directions of cables with the highest load, equals in the order of
+// the subnet's links.
+func (l Load) Hottest(n int) []int32 {
+	order := make([]int32, len(l))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(l[b], l[a]) })
+	return order[:min(n, len(order))]
+}
+
+// cableName is a direction of a cable in words.
+func cableName(s *opensm.Subnet, link int32) string {
+	l := s.Links[link]
+	back := s.Links[l.Back]
+	return fmt.Sprintf("%s to %s", s.Graph.PortName(l.Graph), s.Graph.PortName(back.Graph))
+}
+
+// certificate looks for cycles of channels that wait for each other.
+func certificate(t *opensm.Tables) certify.Certificate {
+	g := certify.New(t.VCs())
+	t.Dependencies(g.Add)
+	return g.Certify(1, 1)
+}
+
+// MulticastFiles is multicast routing on the files of a real subnet: its fabric
+// and its groups, as its subnet manager wrote them.
+type MulticastFiles struct {
+	Topology string // ibnetdiscover output, ibsim netlist, or weft's JSON form
+	Groups   string // OpenSM SA dump
+	MinHops  string // OpenSM min-hop ("lid matrix") dump for minhop-mc; "" for shortest paths
+	Tables   string // forwarding tables that the subnet has, as OpenSM dumps them (opensm.mcfdbs); "" if not known
+	Engine   string // whose forwarding tables are wanted
+	Entries  int    // forwarding-table entries of every switch; 0: as many as it takes
+	Threads  int
+}
+
+// MulticastOutcome is what the engines made of the files.
+type MulticastOutcome struct {
+	Warnings []string // what was strange but could be read
+	report   *mcast.JobReport
+}
+
+// Run reads the files, routes the groups with every engine and compares them.
+// Every error is one of the input.
+func (m MulticastFiles) Run() (*MulticastOutcome, error) {
+	entries := cmp.Or(m.Entries, multicast.Unlimited)
+	if _, err := multicast.Registry.Config(m.Engine); err != nil {
+		return nil, fmt.Errorf("--engine: %w", err)
+	}
+	network, err := network.Import(m.Topology)
+	if err != nil {
+		return nil, err
+	}
+	job := mcast.Job{Graph: network.Graph(), GroupsName: m.Groups, Engine: m.Engine, Entries: entries, Threads: m.Threads}
+	var problems [3]error
+	job.Groups, problems[0] = readWith(m.Groups, input.MaxStream, func(r io.Reader) ([]mcast.SAGroup, error) { return mcast.ReadSADump(r, m.Groups, job.Graph) })
+	if m.MinHops != "" {
+		job.Matrix, problems[1] = readWith(m.MinHops, input.MaxStream, func(r io.Reader) (*mcast.LIDMatrix, error) { return mcast.ReadLIDMatrix(r, m.MinHops, job.Graph) })
+	}
+	if m.Tables != "" {
+		job.Tables, problems[2] = readWith(m.Tables, input.MaxStream, func(r io.Reader) (mcast.MFTs, error) { return mcast.ReadMCFDBs(r, m.Tables, job.Graph) })
+	}
+	if err := errors.Join(problems[:]...); err != nil {
+		return nil, err
+	}
+	report, err := job.Run()
+	if err != nil {
+		return nil, err
+	}
+	return &MulticastOutcome{Warnings: network.Warnings, report: report}, nil
+}
+
+// Summary describes what was routed in a line.
+func (o *MulticastOutcome) Summary() string {
+	g := o.report.Graph
+	return fmt.Sprintf("%d switches, %d terminals, %d switch cables; %d groups routed, %d with fewer than two members left out",
+		g.Switches(), g.Terminals(), g.SwitchLinks(), len(o.report.Routed), o.report.Small)
+}
+
+// WriteTable writes the comparison of the engines for people.
+func (o *MulticastOutcome) WriteTable(w io.Writer) error { return o.report.WriteTable(w) }
+
+// Files are the comparison as CSV and the forwarding tables and groups of the wanted
+// engine, by the names of their files.
+func (o *MulticastOutcome) Files() (map[string][]byte, error) { return o.report.Files() }
+
+// MulticastFileNames are all names that [MulticastOutcome.Files] can give.
+func MulticastFileNames() []string { return mcast.FileNames() }

@@ -6,6 +6,7 @@ import (
 	"hash/fnv"
 	"os"
 	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -95,5 +96,21 @@ func Check(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Fail takes an error that says something.
+func Fail(t testing.TB, err error, want string) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("error %v, want %q", err, want)
+	}
+}
+
+// Refuse is Fail of a call.
+func Refuse[T any](_ T, err error) func(t testing.TB, want string) {
+	return func(t testing.TB, want string) {
+		t.Helper()
+		Fail(t, err, want)
 	}
 }

@@ -7,16 +7,14 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments/figures"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // TestTargets: the data are whole, ids are unique, and every row can be judged.
 func TestTargets(t *testing.T) {
 	want := 0
 	for _, name := range []string{"papers/targets.csv", "papers/claims.csv"} {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := simtest.Must(os.ReadFile(name))(t)
 		want += strings.Count(string(text), "\n") - 1
 	}
 	targets := Targets()
@@ -277,10 +275,7 @@ a,0.7,1,30,steady
 
 func table(t *testing.T, text string) *Table {
 	t.Helper()
-	table, err := ReadTable("t.csv", strings.NewReader(strings.TrimSpace(text)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := simtest.Must(ReadTable("t.csv", strings.NewReader(strings.TrimSpace(text))))(t)
 	return table
 }
 

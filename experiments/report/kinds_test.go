@@ -1,3 +1,0 @@
-package report
-
-import _ "github.com/weft-sim/weft/experiments/kinds" // tests read experiment files
