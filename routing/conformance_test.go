@@ -1,7 +1,11 @@
 package routing_test
 
 import (
+	"fmt"
+	"os"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
@@ -83,4 +87,156 @@ func runAcross(t *testing.T, topo topology.Topology, r fabric.Routing) []float64
 	f.Advance(3000)
 	first, end := topo.(topology.Tree).UpPorts(0)
 	return o.Ports[first:end]
+}
+
+// TestRandomFabrics checks a third of 200 random fabrics with random settings; see
+// routingtest.Trial.Check.
+func TestRandomFabrics(t *testing.T) {
+	var all routingtest.Tally
+	seeds := simtest.Seeds(t, 200, 3)
+	trials := len(seeds)
+	for _, seed := range seeds {
+		all.Add(routingtest.DrawTrial(t, seed).Check(t, 1500))
+	}
+	t.Log(all)
+	if all.Certified < trials/2 || all.Stopped == 0 || all.Bounded < trials/4 {
+		t.Errorf("%v: not a test of all", all)
+	}
+}
+
+// FuzzFabrics checks the random fabric of any seed; go test -fuzz tries new ones.
+func FuzzFabrics(f *testing.F) {
+	for seed := range uint64(4) {
+		f.Add(1000 + seed)
+	}
+	f.Fuzz(func(t *testing.T, seed uint64) { routingtest.DrawTrial(t, seed).Check(t, 1500) })
+}
+
+// TestSoak checks random fabrics, and flits against packets as the unit, in long runs, for as long as SOAK_TIME says
+// (a duration, as 8h), beginning with that of seed SOAK_SEED (1 unless set). make
+// soak runs it.
+func TestSoak(t *testing.T) {
+	setting := os.Getenv("SOAK_TIME")
+	if setting == "" {
+		t.Skip("SOAK_TIME is not set")
+	}
+	limit, err := time.ParseDuration(setting)
+	if err != nil {
+		t.Fatalf("SOAK_TIME: %v", err)
+	}
+	first := uint64(1)
+	if setting := os.Getenv("SOAK_SEED"); setting != "" {
+		if _, err := fmt.Sscan(setting, &first); err != nil {
+			t.Fatalf("SOAK_SEED = %q: want a number", setting)
+		}
+	}
+	var all routingtest.Tally
+	seed, report := first, time.Now()
+	for start := time.Now(); time.Since(start) < limit && !t.Failed(); seed++ {
+		all.Add(routingtest.DrawTrial(t, seed).Check(t, 20_000))
+		routingtest.DrawUnitTrial(t, seed).CheckUnits(t, 20_000)
+		if time.Since(report) > time.Minute {
+			report = time.Now()
+			fmt.Printf("%v: %v\n", time.Since(start).Round(time.Second), all)
+		}
+	}
+	t.Logf("seeds %d to %d: %v", first, seed-1, all)
+}
+
+// unitChecks compare flits and packets as the unit: the times of every packet, the same with
+// packets to groups among the others, which share their virtual channels or do not, and what
+// blame and traces say of every packet and channel.
+var unitChecks = map[string]struct {
+	check  func(tr *routingtest.Trial, t testing.TB, cycles int64) (packets int)
+	cycles int64
+	least  int // packets of all trials
+}{
+	"unicast":   {(*routingtest.Trial).CheckUnits, 1000, 100_000},
+	"multicast": {(*routingtest.Trial).CheckMulticastUnits, 600, 100_000},
+	"observed":  {(*routingtest.Trial).CheckObservedUnits, 400, 40_000},
+}
+
+// TestUnits: flits and packets as the unit give the same on random networks of all families
+// under all routings.
+func TestUnits(t *testing.T) {
+	for name, c := range unitChecks {
+		t.Run(name, func(t *testing.T) {
+			packets := 0
+			for seed := range uint64(60) {
+				packets += c.check(routingtest.DrawUnitTrial(t, seed), t, c.cycles)
+			}
+			if packets < c.least {
+				t.Errorf("%d packets are not a test of all", packets)
+			}
+		})
+	}
+}
+
+// FuzzUnits compares the units on the random network of any seed.
+func FuzzUnits(f *testing.F) {
+	for seed := range uint64(2) {
+		f.Add(1000 + seed)
+	}
+	f.Fuzz(func(t *testing.T, seed uint64) {
+		for _, c := range unitChecks {
+			c.check(routingtest.DrawUnitTrial(t, seed), t, 1000)
+		}
+	})
+}
+
+// TestAroundFaults holds the routings that go around faults to the suite's part
+// about them.
+func TestAroundFaults(t *testing.T) {
+	seeds := uint64(5)
+	if testing.Short() {
+		seeds = 2
+	}
+	for _, name := range routing.AroundFaults() {
+		routingtest.ConformAroundFaults(t, name, seeds, func(seed uint64) []topologytest.Network { return faultyNetworks(t, seed) })
+	}
+}
+
+func faultyNetworks(t testing.TB, seed uint64) []topologytest.Network {
+	return []topologytest.Network{
+		{Name: "random", Topology: build(t, "random-regular", func(c *topology.RandomRegularConfig) {
+			c.Switches, c.Degree, c.Terminals, c.Seed = 12, 3, 2, seed
+		})},
+		{Name: "dragonfly", Topology: dragonfly(t, 1, 2, 2, 0)},
+		{Name: "dragonfly with several channels between groups", Topology: dragonfly(t, 1, 3, 3, 4)},
+		{Name: "fat tree", Topology: build(t, "fat-tree", func(c *topology.FatTreeConfig) { c.K, c.N = 4, 3 })},
+	}
+}
+
+// TestServiceLevels: routings with two service levels keep the contracts of routings, on channels of
+// each level that are none of the other's.
+func TestServiceLevels(t *testing.T) {
+	kept, refused := 0, 0
+	for _, name := range []string{"dor", "nca", "ugal-l", "par", "q-adaptive"} {
+		routingtest.Each(t, name, nil, func(t *testing.T, n topologytest.Network, v routingtest.Variant, r fabric.Routing) {
+			two, err := routing.ServiceLevels(r, 2)
+			if err != nil {
+				if !strings.Contains(err.Error(), "level = 1: want 0, or another routing") && !strings.Contains(err.Error(), "a channel can have 16") {
+					t.Error(err)
+				}
+				refused++
+				return
+			}
+			kept++
+			routingtest.ConformOn(t, n, v, two)
+			k := two.VCs() / 2
+			g := n.Topology.Graph()
+			for vc := range two.VCs() {
+				port := g.TerminalPort[0]
+				h := fabric.Head{Switch: g.PortSwitch[port], In: port, VC: uint8(vc), Dst: 1}
+				two.(fabric.Explorer).Explore(two.VCs(), h, func(hop fabric.Hop, _ uint32, _ float64) {
+					if other := hop.VCs >> (vc / k * k) << (vc / k * k); other != hop.VCs || hop.VCs>>((vc/k+1)*k) != 0 {
+						t.Errorf("from channel %d of %d a packet may take %b", vc, two.VCs(), hop.VCs)
+					}
+				})
+			}
+		})
+	}
+	if kept < 10 || refused == 0 {
+		t.Errorf("%d routings with levels, %d without", kept, refused)
+	}
 }

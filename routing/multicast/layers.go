@@ -1,7 +1,9 @@
 package multicast
 
 import (
+	"cmp"
 	"fmt"
+	"iter"
 	"math/bits"
 	"slices"
 	"strings"
@@ -120,29 +122,20 @@ func (t *Tree) Dependencies(g *topology.Graph, vc uint8, yield func(topology.Dep
 // of p on the one into q. A channel is named by the port that it leaves.
 type portPairs struct {
 	graph *topology.Graph
-	width []int32  // len = switches: words of a row
-	start []int32  // len = ports: first word of its row
+	start []int32  // len = ports+1: first word of its row
 	rows  []uint64 // row of p: bit q for local port q
 }
 
 func newPortPairs(g *topology.Graph) *portPairs {
-	w := &portPairs{graph: g, width: make([]int32, g.Switches()), start: make([]int32, g.NumPorts())}
-	words := int32(0)
-	for s := range g.Switches() {
-		w.width[s] = int32(g.Degree(topology.SwitchID(s))+63) / 64
-		first, end := g.Ports(topology.SwitchID(s))
-		for p := first; p < end; p++ {
-			w.start[p] = words
-			words += w.width[s]
-		}
+	w := &portPairs{graph: g, start: make([]int32, g.NumPorts()+1)}
+	for p, s := range g.PortSwitch {
+		w.start[p+1] = w.start[p] + int32(g.Degree(s)+63)/64
 	}
-	w.rows = make([]uint64, words)
+	w.rows = make([]uint64, w.start[g.NumPorts()])
 	return w
 }
 
-func (w *portPairs) row(p topology.PortID) []uint64 {
-	return w.rows[w.start[p]:][:w.width[w.graph.PortSwitch[p]]]
-}
+func (w *portPairs) row(p topology.PortID) []uint64 { return w.rows[w.start[p]:w.start[p+1]] }
 
 // join enters all pairs among a set of ports of switch s.
 func (w *portPairs) join(s topology.SwitchID, set []uint64) bool {
@@ -177,15 +170,19 @@ func (w *portPairs) count() int {
 }
 
 // next yields the channels that depend on channel p.
-func (w *portPairs) next(p topology.PortID, yield func(topology.PortID) bool) {
-	if in, ok := w.graph.PeerPort(p); ok {
-		w.partners(in, yield)
+func (w *portPairs) next(p topology.PortID) iter.Seq[topology.PortID] {
+	return func(yield func(topology.PortID) bool) {
+		if in, ok := w.graph.PeerPort(p); ok {
+			w.partners(in, yield)
+		}
 	}
 }
 
 // before yields the channels that channel p depends on.
-func (w *portPairs) before(p topology.PortID, yield func(topology.PortID) bool) {
-	w.partners(p, func(q topology.PortID) bool { return yield(topology.PortID(w.graph.Peer[q])) })
+func (w *portPairs) before(p topology.PortID) iter.Seq[topology.PortID] {
+	return func(yield func(topology.PortID) bool) {
+		w.partners(p, func(q topology.PortID) bool { return yield(topology.PortID(w.graph.Peer[q])) })
+	}
 }
 
 func (w *portPairs) partners(p topology.PortID, yield func(topology.PortID) bool) {
@@ -216,18 +213,13 @@ func (w *portPairs) acyclic() bool {
 	for ; len(ready) > 0; sorted++ {
 		p := ready[len(ready)-1]
 		ready = ready[:len(ready)-1]
-		for q := range seq(w.next, p) {
+		for q := range w.next(p) {
 			if waits[q]--; waits[q] == 0 {
 				ready = append(ready, q)
 			}
 		}
 	}
 	return sorted == len(waits)
-}
-
-// seq makes an iterator of next or before.
-func seq(step func(topology.PortID, func(topology.PortID) bool), p topology.PortID) func(func(topology.PortID) bool) {
-	return func(yield func(topology.PortID) bool) { step(p, yield) }
 }
 
 // portMarks finds the ports of a tree, switch by switch.
@@ -372,11 +364,11 @@ func (o *orderedPairs) order(held, wanted topology.PortID) (cycle []topology.Por
 	o.mark[wanted], o.mark[held] = o.search, o.search+1
 	for i := 0; ; i++ {
 		if i == len(o.ahead) {
-			o.moveBehind(held)
+			o.move(o.ahead, held)
 			return nil
 		}
 		p := o.ahead[i]
-		for q := range seq(o.next, p) {
+		for q := range o.next(p) {
 			switch {
 			case o.mark[q] == o.search+1:
 				return o.cycle(p, q, held, wanted)
@@ -386,11 +378,11 @@ func (o *orderedPairs) order(held, wanted topology.PortID) (cycle []topology.Por
 			}
 		}
 		if i == len(o.behind) {
-			o.moveBefore(wanted)
+			o.move(o.behind, o.prev[wanted])
 			return nil
 		}
 		p = o.behind[i]
-		for q := range seq(o.before, p) {
+		for q := range o.before(p) {
 			switch {
 			case o.mark[q] == o.search:
 				return o.cycle(q, p, held, wanted)
@@ -416,27 +408,9 @@ func (o *orderedPairs) cycle(p, q, held, wanted topology.PortID) []topology.Port
 	return append(cycle, held)
 }
 
-func (o *orderedPairs) byLabel(a, b topology.PortID) int {
-	if o.label[a] < o.label[b] {
-		return -1
-	}
-	return 1
-}
-
-// moveBehind moves the channels ahead, in their order, behind a channel.
-func (o *orderedPairs) moveBehind(at topology.PortID) {
-	slices.SortFunc(o.ahead, o.byLabel)
-	o.move(o.ahead, at)
-}
-
-// moveBefore moves the channels behind, in their order, before a channel.
-func (o *orderedPairs) moveBefore(at topology.PortID) {
-	slices.SortFunc(o.behind, o.byLabel)
-	o.move(o.behind, o.prev[at])
-}
-
-// move puts channels, in the order given, behind one that is none of them.
+// move puts channels, in their order, behind one that is none of them.
 func (o *orderedPairs) move(list []topology.PortID, at topology.PortID) {
+	slices.SortFunc(list, func(a, b topology.PortID) int { return cmp.Compare(o.label[a], o.label[b]) })
 	for _, p := range list {
 		o.succ[o.prev[p]], o.prev[o.succ[p]] = o.succ[p], o.prev[p]
 	}

@@ -1,8 +1,6 @@
 package multicast
 
 import (
-	"cmp"
-	"math"
 	"slices"
 
 	"github.com/weft-sim/weft/fabric/topology"
@@ -151,11 +149,6 @@ func (g *subgraph) search(root topology.SwitchID, members []member) (height int,
 // searchNear is search for members known to be within so many hops. It leaves
 // out switches from which no member is that near: near holds, for every switch,
 // at most the distance to the nearest of them (nil: leave out none).
-//
-// A level of the search either looks for switches from those of the level
-// before, or, where fewer are left to find, from them (Beamer, Asanovic and
-// Patterson 2012, direction-optimizing breadth-first search). Both find the
-// same paths.
 func (g *subgraph) searchNear(root topology.SwitchID, members []member, near []uint8, within int) (height int, ok bool) {
 	g.mark(members)
 	copy(g.dist, g.start)
@@ -173,11 +166,7 @@ func (g *subgraph) searchNear(root topology.SwitchID, members []member, near []u
 		if left == 0 || level == end {
 			break
 		}
-		if near == nil && g.free-end < end-level {
-			g.gather(level)
-		} else {
-			g.push(level, near, within)
-		}
+		g.push(level, near, within)
 		level = end
 	}
 	g.unmark(members)
@@ -215,52 +204,4 @@ func (g *subgraph) push(level int, near []uint8, within int) {
 		}
 	}
 	g.queue = queue
-}
-
-// gather is push from the other end: every switch not yet seen looks for the
-// queue's from level on among its neighbours. Whatever push decides by what it
-// sees first is decided by place in the queue and port.
-func (g *subgraph) gather(level int) {
-	h, efi, perPort := g.f.env.Hops, g.f.efi, g.f.env.PerPort
-	peer := g.f.env.Graph.Peer
-	dist, sums := g.dist, g.sum
-	for i, u := range g.queue[level:] {
-		g.place[u] = int32(i)
-	}
-	depth := dist[g.queue[level]]
-	g.order = g.order[:0]
-	for v, d := range dist {
-		if d != unseen {
-			continue
-		}
-		v := topology.SwitchID(v)
-		ports, first := h.linkPorts(v), h.linkStart[v]
-		seen, chosen := int64(math.MaxInt64), int64(0)
-		for i, u := range h.neighbours(v) {
-			if dist[u] != depth || perPort && g.blocked.has(int(g.step[int(first)+i])) {
-				continue
-			}
-			turn := int64(g.place[u])<<32 | int64(peer[ports[i]])
-			total := sums[u] + int64(efi[ports[i]])
-			if seen == math.MaxInt64 || total < sums[v] || total == sums[v] && turn < chosen {
-				sums[v], g.parent[v], chosen = total, ports[i], turn
-			}
-			seen = min(seen, turn)
-		}
-		if seen != math.MaxInt64 {
-			g.order = append(g.order, found{seen, v})
-		}
-	}
-	slices.SortFunc(g.order, func(a, b found) int { return cmp.Compare(a.turn, b.turn) })
-	for _, x := range g.order {
-		dist[x.sw] = depth + 1
-		g.queue = append(g.queue, x.sw)
-	}
-}
-
-// found is a switch and when push would have seen it first: the place of the
-// switch before it in the queue, then that one's port.
-type found struct {
-	turn int64
-	sw   topology.SwitchID
 }

@@ -84,7 +84,7 @@ func searchNets() map[string]*topology.Graph {
 // TestSearch holds search, searchNear, reaches and rootsWithin against one
 // queue, where members are connected and where they are not.
 func TestSearch(t *testing.T) {
-	gathered, far, apart := 0, 0, 0
+	far, apart := 0, 0
 	for name, net := range searchNets() {
 		for _, perPort := range []bool{false, true} {
 			draw := sim.NewStream(7, name, 0)
@@ -138,7 +138,6 @@ func TestSearch(t *testing.T) {
 								}
 							}
 						}
-						gathered += len(g.order)
 					}
 					if connected {
 						heights[root] = height
@@ -161,8 +160,8 @@ func TestSearch(t *testing.T) {
 			}
 		}
 	}
-	if gathered == 0 || far == 0 || apart == 0 {
-		t.Errorf("gathered %d, far %d, apart %d: want all of them tried", gathered, far, apart)
+	if far == 0 || apart == 0 {
+		t.Errorf("far %d, apart %d: want both of them tried", far, apart)
 	}
 }
 

@@ -23,13 +23,10 @@ type subgraph struct {
 
 	// Searches from one switch.
 	start  []int32 // len = switches: unseen, or shut where no tree may be
-	free   int     // switches that are not shut
 	dist   []int32 // len = switches: hops, or negative
 	sum    []int64 // len = switches: groups on the cables of the path
 	parent []topology.PortID
 	queue  []topology.SwitchID
-	place  []int32 // len = switches: see gather
-	order  []found
 	want   []uint8 // len = switches: members are 1 and what they are farther than their switch
 }
 
@@ -52,7 +49,6 @@ func newSubgraph(f *Forest) *subgraph {
 		dist:    make([]int32, n),
 		sum:     make([]int64, n),
 		parent:  make([]topology.PortID, n),
-		place:   make([]int32, n),
 		want:    make([]uint8, n),
 	}
 	for i, v := range hops.linkPeer {
@@ -82,7 +78,6 @@ func (g *subgraph) open(c Colour, trees []*Planted) {
 			}
 		}
 	}
-	g.free = len(g.start)
 	for s := range g.start {
 		g.start[s] = unseen
 	}
@@ -92,7 +87,6 @@ func (g *subgraph) open(c Colour, trees []*Planted) {
 	for i, w := range g.blocked {
 		for ; w != 0; w &= w - 1 {
 			g.start[64*i+bits.TrailingZeros64(w)] = shut
-			g.free--
 		}
 	}
 }
