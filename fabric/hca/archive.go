@@ -86,8 +86,8 @@ func (a *arbiter) sendQueues() (turns, waiting []sendQueue) {
 		}
 	}
 	if a.crowd != nil {
-		for _, at := range a.crowd.waiting[a.crowd.head:] {
-			waiting = append(waiting, a.sendQueue(at))
+		for i := range a.crowd.waiting.Len() {
+			waiting = append(waiting, a.sendQueue(*a.crowd.waiting.At(i)))
 		}
 	}
 	return turns, waiting

@@ -54,11 +54,10 @@ type arbiter struct {
 
 // crowd is what an arbiter keeps beyond the ring for many QPs.
 type crowd struct {
-	index   map[QP]int32 // position in active
-	engines int          // 0: as many as there are QPs
-	serving int          // QPs in the ring, where engines are limited
-	waiting []int32      // positions of QPs without an engine, from head on
-	head    int
+	index   map[QP]int32    // position in active
+	engines int             // 0: as many as there are QPs
+	serving int             // QPs in the ring, where engines are limited
+	waiting sim.FIFO[int32] // positions of QPs without an engine
 }
 
 // activeQP is a QP with its first request, in a cache line.
@@ -177,7 +176,7 @@ func (c *crowd) admits(at int32) bool {
 		return true
 	}
 	if c.serving == c.engines {
-		c.waiting = append(c.waiting, at)
+		c.waiting.Put(at)
 		return false
 	}
 	c.serving++
@@ -205,7 +204,7 @@ func (a *arbiter) yield(at int32, more bool) {
 	if c == nil || c.engines == 0 {
 		return
 	}
-	if c.head == len(c.waiting) {
+	if c.waiting.Len() == 0 {
 		if !more {
 			c.serving--
 		}
@@ -213,13 +212,9 @@ func (a *arbiter) yield(at int32, more bool) {
 	}
 	if more {
 		a.unlink(at)
-		c.waiting = append(c.waiting, at)
+		c.waiting.Put(at)
 	}
-	a.link(c.waiting[c.head])
-	if c.head++; 2*c.head > len(c.waiting) {
-		c.waiting = c.waiting[:copy(c.waiting, c.waiting[c.head:])]
-		c.head = 0
-	}
+	a.link(c.waiting.Take())
 }
 
 // next takes the next burst into b: of the QP whose turn it is, as much of its first

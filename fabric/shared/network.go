@@ -230,10 +230,10 @@ func (n *Network) begin(at int32, o *output) {
 		}
 		p := n.packets.at(id)
 		o.class(p, n.mixed).bytes += int64(p.Size)
-	case o.control.count > 0:
-		id = o.control.take()
-	case o.data.count > 0:
-		id = o.data.take()
+	case o.control.Len() > 0:
+		id = o.control.Take()
+	case o.data.Len() > 0:
+		id = o.data.Take()
 	default:
 		return
 	}
@@ -300,8 +300,8 @@ func (n *Network) enqueue(port, id int32, p *Packet) {
 			n.start(port, o)
 			return
 		}
-		if o.data.count > 0 && o.stream.Uint64()>>63 == 0 { // the last one gives way
-			last := o.data.last()
+		if o.data.Len() > 0 && o.stream.Uint64()>>63 == 0 { // the last one gives way
+			last := o.data.At(o.data.Len() - 1)
 			other := *last
 			*last = id
 			v := n.packets.at(other)

@@ -97,35 +97,14 @@ type Counters struct {
 
 // fifo is a queue of packets. bytes counts the one in service, too.
 type fifo struct {
-	ring  []int32 // len: a power of 2
-	first uint32
-	count uint32
+	sim.FIFO[int32]
 	bytes int64
 }
 
 func (q *fifo) put(id int32, size int32) {
-	if int(q.count) == len(q.ring) {
-		ring := make([]int32, max(8, 2*len(q.ring)))
-		for i := range q.count {
-			ring[i] = q.ring[(q.first+i)&uint32(len(q.ring)-1)]
-		}
-		q.ring, q.first = ring, 0
-	}
-	q.ring[(q.first+q.count)&uint32(len(q.ring)-1)] = id
-	q.count++
+	q.Put(id)
 	q.bytes += int64(size)
 }
-
-// take takes the first packet, which counts in bytes until it has left.
-func (q *fifo) take() int32 {
-	id := q.ring[q.first&uint32(len(q.ring)-1)]
-	q.first++
-	q.count--
-	return id
-}
-
-// last is the last packet.
-func (q *fifo) last() *int32 { return &q.ring[(q.first+q.count-1)&uint32(len(q.ring)-1)] }
 
 // holdUp counts a packet that has come in by a port, and pauses the sender if there are too
 // many bytes of it in the switch (priority flow control, IEEE 802.1Qbb, with one priority).

@@ -78,8 +78,8 @@ func (h *Host) Next(t topology.TerminalID, until int64, spec *fabric.PacketSpec)
 	p := &h.ports[t]
 	next := fabric.Never
 	for class := High; ; class-- {
-		if birth := p.waiting[class].oldest(); birth <= until && birth < h.stop {
-			q := p.waiting[class].take()
+		if birth := p.oldest(class); birth <= until && birth < h.stop {
+			q := p.waiting[class].Take()
 			*spec = fabric.PacketSpec{Birth: q.birth, Dst: q.Dst, Flits: int32(q.Flits), Tag: q.Tag<<1 | uint64(class), Level: q.Level, Entropy: q.Entropy}
 			p.counters.SentPackets++
 			p.counters.SentFlits += int64(q.Flits)
@@ -138,7 +138,7 @@ func (h *Host) Alarm(t topology.TerminalID) {
 func (h *Host) Behind(c int64) bool {
 	for t := range h.ports {
 		p := &h.ports[t]
-		if p.oldest() < c || p.program.Pending() < h.timeOf(c) {
+		if min(p.oldest(Low), p.oldest(High)) < c || p.program.Pending() < h.timeOf(c) {
 			return true
 		}
 	}
@@ -153,7 +153,7 @@ func (h *Host) BehindBy(now int64) float64 {
 	}
 	squares := 0.0
 	for t := range h.ports {
-		if age := float64(now - h.ports[t].oldest()); age > 0 {
+		if age := float64(now - min(h.ports[t].oldest(Low), h.ports[t].oldest(High))); age > 0 {
 			squares += age * age
 		}
 	}

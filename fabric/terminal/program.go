@@ -121,7 +121,7 @@ type Port struct {
 	sender   Sender              `snap:"-"` // the program, if it is one
 	id       topology.TerminalID `snap:"-"`
 	timer    int64               // cycle; Never: off
-	waiting  [2]queue            // by class
+	waiting  [2]sim.FIFO[queued] // by class
 	counters Counters
 	arrival  Arrival `snap:"-"` // handed to the program: kept here so that it is not allocated
 }
@@ -146,12 +146,12 @@ func (p *Port) Send(packet Packet) {
 	if now >= p.host.stop {
 		return
 	}
-	p.waiting[packet.Class].put(queued{packet, now})
+	p.waiting[packet.Class].Put(queued{packet, now})
 	p.engine.Wake(p.id)
 }
 
 // Waiting is the number of packets of a class that the terminal has not taken yet.
-func (p *Port) Waiting(class Class) int { return p.waiting[class].len() }
+func (p *Port) Waiting(class Class) int { return p.waiting[class].Len() }
 
 // SetTimer sets the timer, in place of what it was set to before: to the first cycle
 // that begins at a time or later, the next one at the earliest. [sim.MaxTime] turns it
@@ -177,47 +177,18 @@ func (p *Port) Record(i int, began sim.Time) {
 	p.engine.Note(i, from, p.cycle()-from)
 }
 
-// oldest is the birth of the oldest packet that waits; Never if none does.
-func (p *Port) oldest() int64 { return min(p.waiting[Low].oldest(), p.waiting[High].oldest()) }
-
-// queue holds packets in order.
-type queue struct {
-	packets []queued
-	first   int // those before have been taken
-}
-
+// queued is a packet that waits.
 type queued struct {
 	Packet
 	birth int64 // cycle
 }
 
-func (q *queue) len() int { return len(q.packets) - q.first }
-
-func (q *queue) oldest() int64 {
-	if q.len() == 0 {
-		return fabric.Never
+// oldest is the birth of the oldest packet of a class that waits; Never if none does.
+func (p *Port) oldest(class Class) int64 {
+	if q := &p.waiting[class]; q.Len() > 0 {
+		return q.At(0).birth
 	}
-	return q.packets[q.first].birth
-}
-
-func (q *queue) put(packet queued) { q.packets = append(q.packets, packet) }
-
-func (q *queue) take() queued {
-	packet := q.packets[q.first]
-	if q.first++; q.first > len(q.packets)/2 { // moves each packet once, on average
-		q.packets = append(q.packets[:0], q.packets[q.first:]...)
-		q.first = 0
-	}
-	return packet
-}
-
-// Archive implements [snapshot.Archiver]: what has been taken is left out.
-func (q *queue) Archive(a *snapshot.Archive) {
-	waiting := q.packets[q.first:]
-	snapshot.Value(a, &waiting)
-	if a.Reading() {
-		*q = queue{packets: waiting}
-	}
+	return fabric.Never
 }
 
 // Counters are what a terminal has sent and received so far.

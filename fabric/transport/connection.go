@@ -58,12 +58,11 @@ type connection struct {
 	inFlight  int64
 	received  int64 // at the receiver, as far as is known
 	cum       int32
-	order     []sending // outstanding, in order of sending
-	orderAt   int
-	timerAt   int64 // pending event; 0: none
-	requested int64 // last request
-	active    bool  // in the round robin of its terminal
-	counted   bool  // among the terminal's flows with a backlog
+	order     sim.FIFO[sending] // outstanding, in order of sending
+	timerAt   int64             // pending event; 0: none
+	requested int64             // last request
+	active    bool              // in the round robin of its terminal
+	counted   bool              // among the terminal's flows with a backlog
 	window    *congestion.NSCCWindow
 	constant  int64 // window; 0: none
 	spray     spraying
@@ -165,7 +164,7 @@ func (c *connection) send() int32 {
 		s.Counts.Again++
 	}
 	r.state, r.sent, r.times = outstanding, now, min(r.times+1, 200)
-	c.order = append(c.order, sending{seq, now})
+	c.order.Put(sending{seq, now})
 	if c.timerAt == 0 && s.timing.timeout > 0 {
 		c.setTimer(now + s.timing.timeout)
 	}
@@ -187,7 +186,7 @@ func (c *connection) goOn() {
 	case c.active:
 	case c.may():
 		c.active = true
-		h.active.put(c.number)
+		h.active.Put(c.number)
 		s.net.Wake(c.src)
 	case c.rate != nil && !c.rateEvent && c.size() > 0:
 		c.rateEvent = true
@@ -292,15 +291,16 @@ func (c *connection) setTimer(at int64) {
 func (c *connection) timer() {
 	now, s := int64(c.system.kernel.Now()), c.system
 	c.timerAt = 0
-	for ; c.orderAt < len(c.order); c.orderAt++ {
-		o := c.order[c.orderAt]
+	for c.order.Len() > 0 {
+		o := *c.order.At(0)
 		r := &c.records[o.seq]
-		if r.state != outstanding || r.sent != o.at {
-			continue
-		}
-		if due := o.at + s.timing.timeout; due > now {
+		stale := r.state != outstanding || r.sent != o.at
+		if due := o.at + s.timing.timeout; !stale && due > now {
 			c.setTimer(due)
 			break
+		}
+		if c.order.Take(); stale {
+			continue
 		}
 		s.Counts.Timeouts++
 		if c.lose(o.seq); s.goesBack {
@@ -324,10 +324,6 @@ func (c *connection) timer() {
 			c.setTimer(now + s.timing.timeout)
 		}
 	}
-	if c.orderAt > 1024 || c.orderAt == len(c.order) {
-		c.order = append(c.order[:0], c.order[c.orderAt:]...)
-		c.orderAt = 0
-	}
 }
 
 // request asks the receiver for credit.
@@ -345,9 +341,8 @@ type spraying struct {
 	turn, by uint32 // index, and what it is mixed with
 	upper    uint16 // of all entropies
 	stream   sim.Stream
-	penalty  []uint8  // by entropy; nil unless bitmap
-	good     []uint16 // entropies of unmarked acknowledgements, oldest first
-	first    int      // of good
+	penalty  []uint8          // by entropy; nil unless bitmap
+	good     sim.FIFO[uint16] // entropies of unmarked acknowledgements
 	reps     bool
 	recycles bool
 	frozen   int64 // reps: until
@@ -382,15 +377,10 @@ func (s *spraying) next(now int64) uint16 {
 	if s.n == 1 {
 		return s.upper
 	}
-	if s.first < len(s.good) {
-		e := s.good[s.first]
+	if s.good.Len() > 0 {
+		e := s.good.Take()
 		if s.reps && now < s.frozen {
-			s.good = append(s.good[1:], e)
-			return e
-		}
-		if s.first++; s.first > 64 && s.first > len(s.good)/2 {
-			s.good = append(s.good[:0], s.good[s.first:]...)
-			s.first = 0
+			s.good.Put(e)
 		}
 		return e
 	}
@@ -445,10 +435,10 @@ func (s *spraying) heard(entropy uint16, signal int) {
 		}
 	}
 	if s.recycles && (signal == pathGood || signal == pathTrimmedLast) {
-		if s.reps && len(s.good)-s.first >= repsRing {
-			s.first++
+		if s.reps && s.good.Len() >= repsRing {
+			s.good.Take()
 		}
-		s.good = append(s.good, entropy)
+		s.good.Put(entropy)
 	}
 }
 

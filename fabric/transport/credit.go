@@ -77,7 +77,7 @@ const (
 // pacer grants the connections that end at a terminal credit in turn, as fast as its link can
 // take what they send for it.
 type pacer struct {
-	demand, idle ring // connections
+	demand, idle sim.FIFO[int32] // connections
 	busy         bool
 	entropy      uint16
 	rate         float64 // share of the pace, 1 unless slowed
@@ -97,7 +97,7 @@ func (c *connection) demands(target int64, trimmed bool) {
 	r.target = max(r.target, target)
 	if (r.target > r.granted || trimmed) && r.in != inDemand {
 		r.in = inDemand // what is left of it among the idle is passed over
-		h.pacer.demand.put(c.number)
+		h.pacer.demand.Put(c.number)
 	}
 	if !h.pacer.busy {
 		c.system.grant(c.dst)
@@ -108,22 +108,22 @@ func (c *connection) demands(target int64, trimmed bool) {
 func (s *System) grant(t topology.TerminalID) {
 	p := &s.hosts[t].pacer
 	p.busy = false
-	if p.demand.count > 0 {
-		c := s.connections[p.demand.take()]
+	if p.demand.Len() > 0 {
+		c := s.connections[p.demand.Take()]
 		r := &c.receiver.credit
 		n := min(max(r.target-r.granted, 0), grantUnits)
 		r.granted += n
 		if r.in = inIdle; r.target > r.granted {
 			r.in = inDemand
-			p.demand.put(c.number)
+			p.demand.Put(c.number)
 		} else {
-			p.idle.put(c.number)
+			p.idle.Put(c.number)
 		}
 		s.pull(c, n)
 		return
 	}
-	for p.idle.count > 0 {
-		c := s.connections[p.idle.take()]
+	for p.idle.Len() > 0 {
+		c := s.connections[p.idle.Take()]
 		r := &c.receiver.credit
 		if r.in != inIdle {
 			continue
@@ -133,7 +133,7 @@ func (s *System) grant(t topology.TerminalID) {
 			continue
 		}
 		r.granted += grantUnits
-		p.idle.put(c.number)
+		p.idle.Put(c.number)
 		s.pull(c, grantUnits)
 		return
 	}

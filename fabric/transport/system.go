@@ -125,35 +125,11 @@ type timing struct {
 
 // host is a terminal.
 type host struct {
-	active  ring // connections that may send, in turn
-	control ring // control packets
-	served  int  // control packets since the last data packet, while data waits
-	waiting int  // connections with something to send
+	active  sim.FIFO[int32] // connections that may send, in turn
+	control sim.FIFO[int32] // control packets
+	served  int             // control packets since the last data packet, while data waits
+	waiting int             // connections with something to send
 	pacer   pacer
-}
-
-// ring is a queue of numbers.
-type ring struct {
-	items []int32
-	first int
-	count int
-}
-
-func (r *ring) put(x int32) {
-	r.items = append(r.items, x)
-	r.count++
-}
-
-func (r *ring) take() int32 {
-	x := r.items[r.first]
-	r.count--
-	if r.first++; r.first == len(r.items) {
-		r.items, r.first = r.items[:0], 0
-	} else if r.first >= 64 && r.first > len(r.items)/2 {
-		r.items = append(r.items[:0], r.items[r.first:]...)
-		r.first = 0
-	}
-	return x
 }
 
 // Kinds of events.
@@ -317,17 +293,17 @@ func (s *System) Ends() (began, ended []sim.Time) {
 func (s *System) Next(t topology.TerminalID) int32 {
 	h := &s.hosts[t]
 	for {
-		if h.control.count > 0 && (h.active.count == 0 || h.served < controlTurns) {
-			if h.active.count > 0 {
+		if h.control.Len() > 0 && (h.active.Len() == 0 || h.served < controlTurns) {
+			if h.active.Len() > 0 {
 				h.served++
 			}
-			return h.control.take()
+			return h.control.Take()
 		}
-		if h.active.count == 0 {
+		if h.active.Len() == 0 {
 			return -1
 		}
 		h.served = 0
-		c := s.connections[h.active.take()]
+		c := s.connections[h.active.Take()]
 		c.active = false
 		if !c.may() {
 			c.goOn()
@@ -365,6 +341,6 @@ func (s *System) control(src, dst topology.TerminalID, flow int32) (int32, *shar
 }
 
 func (s *System) sendControl(t topology.TerminalID, id int32) {
-	s.hosts[t].control.put(id)
+	s.hosts[t].control.Put(id)
 	s.net.Wake(t)
 }
