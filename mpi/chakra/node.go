@@ -10,7 +10,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"github.com/weft-sim/weft/mpi/trace"
+	"github.com/weft-sim/weft/mpi/goal"
 )
 
 // nodeType is what a node does.
@@ -121,13 +121,13 @@ const mostMessage = 1 << 26
 
 // reader reads a trace message by message.
 type reader struct {
-	*trace.Bytes
+	*goal.Bytes
 	message []byte
 }
 
 // open opens the trace of a rank, whose description of itself stands first.
 func open(name string) (*reader, error) {
-	b, err := trace.OpenBytes(name, "the file ends inside a message: is it truncated?")
+	b, err := goal.OpenBytes(name, "the file ends inside a message: is it truncated?")
 	if err != nil {
 		return nil, err
 	}

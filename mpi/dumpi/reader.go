@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/weft-sim/weft/mpi/trace"
+	"github.com/weft-sim/weft/mpi/goal"
 )
 
 const (
@@ -44,7 +44,7 @@ type call struct {
 
 // reader reads the file of a rank.
 type reader struct {
-	*trace.Bytes
+	*goal.Bytes
 	late int64 // latest time so far
 	past int64 // periods before it, in ns
 	call
@@ -59,7 +59,7 @@ func Is(in *bufio.Reader) bool {
 
 // open opens a file and reads up to its first call.
 func open(name string) (*reader, error) {
-	b, err := trace.OpenBytes(name, "the file ends in the middle of a record: is it truncated?")
+	b, err := goal.OpenBytes(name, "the file ends in the middle of a record: is it truncated?")
 	if err != nil {
 		return nil, err
 	}

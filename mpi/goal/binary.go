@@ -9,6 +9,7 @@ import (
 	"math"
 
 	"github.com/weft-sim/weft/mpi"
+	"github.com/weft-sim/weft/sim/input"
 	"github.com/weft-sim/weft/sim/mem"
 )
 
@@ -43,37 +44,26 @@ func isBinary(in *bufio.Reader) bool {
 // binaryReader reads a binary schedule from front to end.
 type binaryReader struct {
 	*parser
-	at   int64 // bytes read
-	part [recordBytes]byte
+	Bytes
 }
 
 // parseBinary reads a binary schedule. The first problem ends it: what follows a wrong
 // number has no meaning.
 func (p *parser) parseBinary() {
-	b := &binaryReader{parser: p}
+	b := &binaryReader{p, Bytes{Name: p.goal.name, In: p.in, ends: "the file ends here: is it truncated?"}}
 	p.goal.numbered = true
 	if err := b.read(); err != nil {
-		p.problems = append(p.problems, fmt.Errorf("%s: byte %d: %w", p.goal.name, b.at, err))
+		b.Fail(b.At, "%w", err)
+	}
+	if b.Err != nil {
+		p.problems = append(p.problems, b.Err)
 	}
 	p.goal.first = append(p.goal.first, int32(p.goal.ops.Len()))
 }
 
-// next is the next n bytes, which must be there.
-func (b *binaryReader) next(n int) ([]byte, error) {
-	part := b.part[:n]
-	got, err := io.ReadFull(b.in, part)
-	b.at += int64(got)
-	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
-		err = errors.New("the file ends here: is it truncated?")
-	}
-	return part, err
-}
-
+// read reads the file. What it says of bytes that are not there does not count.
 func (b *binaryReader) read() error {
-	header, err := b.next(headerBytes)
-	if err != nil {
-		return err
-	}
+	header := b.Next(headerBytes)
 	ranks := binary.LittleEndian.Uint32(header[8:])
 	if ranks < 1 || ranks >= math.MaxInt32 {
 		return fmt.Errorf("%d ranks: want 1 to %d", ranks, math.MaxInt32-1)
@@ -83,10 +73,7 @@ func (b *binaryReader) read() error {
 	var ends []int64
 	at := headerBytes + timesBytes*int64(ranks)
 	for r := range b.ranks {
-		times, err := b.next(timesBytes)
-		if err != nil {
-			return err
-		}
+		times := b.Next(timesBytes)
 		start, end := binary.LittleEndian.Uint64(times), binary.LittleEndian.Uint64(times[8:])
 		if start != uint64(at-timesRelative) || end < start+8 || end > math.MaxInt64/2 {
 			return fmt.Errorf("the part of rank %d is said to be from %d to %d: want from %d, where the one before ends, and 8 bytes at least", r, start, end, at-timesRelative)
@@ -99,7 +86,7 @@ func (b *binaryReader) read() error {
 			return fmt.Errorf("rank %d: %w", r, err)
 		}
 	}
-	if _, err := b.in.ReadByte(); err != io.EOF {
+	if _, err := b.In.ReadByte(); err != io.EOF {
 		return errors.New("the file goes on after the part of the last rank")
 	}
 	return nil
@@ -111,14 +98,11 @@ type edgesOf struct{ first, n uint32 }
 // rank reads the part of a rank, which ends at a byte.
 func (b *binaryReader) rank(end int64) error {
 	g := b.goal
-	counts, err := b.next(8)
-	if err != nil {
-		return err
-	}
+	counts := b.Next(8)
 	operations, roots := binary.LittleEndian.Uint32(counts), binary.LittleEndian.Uint32(counts[4:])
-	rest := end - b.at - int64(roots)*4 - int64(operations)*recordBytes
+	rest := end - b.At - int64(roots)*4 - int64(operations)*recordBytes
 	if roots > operations || rest < 0 || rest%4 != 0 {
-		return fmt.Errorf("%d operations, %d of which depend on nothing, do not fit its %d bytes", operations, roots, end-b.at+8)
+		return fmt.Errorf("%d operations, %d of which depend on nothing, do not fit its %d bytes", operations, roots, end-b.At+8)
 	}
 	entries := rest / 4
 	if all := int64(g.ops.Len()) + int64(operations); all > mostOperations || b.held()+int64(operations)*opBytes+entries*edgeBytes > b.most {
@@ -133,10 +117,7 @@ func (b *binaryReader) rank(end int64) error {
 	var needs []uint32
 	var waiting [2][]edgesOf // for the end, for the start
 	for i := range operations {
-		record, err := b.next(recordBytes)
-		if err != nil {
-			return err
-		}
+		record := b.Next(recordBytes)
 		op, err := b.record(record)
 		if err != nil {
 			return fmt.Errorf("operation %d: %w", i, err)
@@ -195,13 +176,9 @@ func (b *binaryReader) edges(first int32, appendix, needs, rooted []uint32, wait
 
 // numbers are the next numbers of operations, below a bound.
 func (b *binaryReader) numbers(n int64, below uint32) (read []uint32, err error) {
-	for range n {
-		next, err := b.next(4)
-		if err != nil {
-			return nil, err
-		}
-		number := binary.LittleEndian.Uint32(next)
-		if number >= below {
+	for ; n > 0; n-- {
+		number := binary.LittleEndian.Uint32(b.Next(4))
+		if number >= below || b.Err != nil {
 			return nil, fmt.Errorf("operation %d of %d", number, below)
 		}
 		read = append(read, number)
@@ -293,4 +270,79 @@ func (g *Schedule) writePart(out *bufio.Writer, first, end int32) {
 		out.Write(bytes)
 	}
 	out.Write(appendix)
+}
+
+// Bytes are those of a binary file, for readers of records in this format and others. After an error
+// they are zeros.
+type Bytes struct {
+	Name string
+	At   int64 // of the next one
+	Err  error // the first
+	In   *bufio.Reader
+	file io.Closer
+	ends string
+}
+
+// OpenBytes opens a file; ends is what is said of one that ends in the middle of a record.
+func OpenBytes(name, ends string) (*Bytes, error) {
+	f, err := input.OpenInput(name, input.MaxStream)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return &Bytes{Name: name, In: bufio.NewReaderSize(f, 1<<16), file: f, ends: ends}, nil
+}
+
+// Close closes the file.
+func (b *Bytes) Close() { b.file.Close() }
+
+// Fail keeps the first error, with its place.
+func (b *Bytes) Fail(at int64, format string, args ...any) {
+	if b.Err == nil {
+		b.Err = fmt.Errorf("%s: byte %d: "+format, append([]any{b.Name, at}, args...)...)
+	}
+}
+
+// Next are the next n, good until the next call.
+func (b *Bytes) Next(n int) []byte {
+	next, err := b.In.Peek(n)
+	if err != nil || b.Err != nil {
+		if err == io.EOF {
+			err = errors.New(b.ends)
+		}
+		b.Fail(b.At+int64(len(next)), "%w", err)
+		return make([]byte, n)
+	}
+	b.In.Discard(n)
+	b.At += int64(n)
+	return next
+}
+
+// Skip passes over the next n.
+func (b *Bytes) Skip(n int) {
+	done, err := b.In.Discard(n)
+	b.At += int64(done)
+	if err != nil {
+		b.Next(1)
+	}
+}
+
+// Append appends the next n to a list.
+func (b *Bytes) Append(list []byte, n int) []byte {
+	for ; n > 0 && b.Err == nil; n -= min(n, b.In.Size()) {
+		list = append(list, b.Next(min(n, b.In.Size()))...)
+	}
+	return list
+}
+
+// Uvarint is the next number, of a variable length.
+func (b *Bytes) Uvarint() uint64 {
+	begin := b.At
+	for shift, n := 0, uint64(0); shift < 64 && b.Err == nil; shift += 7 {
+		next := b.Next(1)[0]
+		if n |= uint64(next&0x7f) << shift; next < 0x80 {
+			return n
+		}
+	}
+	b.Fail(begin, "a number of more than 64 bits")
+	return 0
 }

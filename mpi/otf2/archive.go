@@ -13,7 +13,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/weft-sim/weft/mpi/trace"
+	"github.com/weft-sim/weft/mpi/goal"
 	"github.com/weft-sim/weft/sim/input"
 )
 
@@ -301,7 +301,7 @@ const mostRecord = 16 << 20
 
 // reader reads the records of a file, which stand in chunks of a fixed size.
 type reader struct {
-	*trace.Bytes
+	*goal.Bytes
 	chunk int64 // bytes
 
 	events  bool // with times, and some without a length
@@ -313,7 +313,7 @@ type reader struct {
 
 // open opens a file of records.
 func open(name string, chunk int64, events bool) (*reader, error) {
-	b, err := trace.OpenBytes(name, "the file ends here: is it truncated?")
+	b, err := goal.OpenBytes(name, "the file ends here: is it truncated?")
 	if err != nil {
 		return nil, err
 	}

@@ -23,11 +23,8 @@ import (
 	"github.com/weft-sim/weft/sim/mem"
 )
 
-// mostRanks bounds the number of a rank, and longestLine a line, in bytes.
-const (
-	mostRanks   = 1 << 20
-	longestLine = 1 << 20
-)
+// mostRanks bounds the number of a rank.
+const mostRanks = 1 << 20
 
 // typeBytes are the sizes of the datatypes, by number: double, int, char, short, long,
 // float, byte, long long.
@@ -59,17 +56,9 @@ func Files(name string) []string {
 		return files
 	}
 	defer f.Close()
-	scan := bufio.NewScanner(input.Text(f))
-	scan.Buffer(nil, longestLine)
-	for scan.Scan() {
-		text, _, _ := strings.Cut(scan.Text(), "#")
-		words := strings.Fields(text)
-		if len(words) > 1 {
-			break
-		}
-		if len(words) == 1 {
-			files = append(files, beside(name, words[0]))
-		}
+	in := input.NewLines(f, name)
+	for words := in.NextWords(); len(words) == 1; words = in.NextWords() {
+		files = append(files, beside(name, words[0]))
 	}
 	return files
 }
@@ -174,46 +163,45 @@ func (p *reader) file(name string, list bool) error {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	defer f.Close()
-	number := uint64(len(p.files))
+	file := uint64(len(p.files))
 	p.files = append(p.files, name)
 	var named []string
 	var begin []byte
-	scan := bufio.NewScanner(input.Text(f))
-	scan.Buffer(nil, longestLine)
-	line := 0
-	for scan.Scan() {
-		line++
-		text, _, _ := bytes.Cut(scan.Bytes(), []byte("#"))
-		text = bytes.TrimSpace(text)
-		end := bytes.IndexFunc(text, unicode.IsSpace)
-		switch {
-		case len(text) == 0:
-			continue
-		case end < 0 && list && len(p.ranks) == 0:
-			named = append(named, beside(name, string(text)))
-			continue
-		case len(named) > 0 || end < 0:
-			return fmt.Errorf("%s:%d: %q: want a rank and an action", name, line, text)
+	in := input.NewLines(f, name)
+	for in.Next() {
+		text, _, _ := strings.Cut(in.Text, "#")
+		text = strings.TrimSpace(text)
+		number, action := text, ""
+		if end := strings.IndexFunc(text, unicode.IsSpace); end >= 0 {
+			number, action = text[:end], text[end:]
 		}
-		rank, err := strconv.Atoi(string(text[:end]))
-		if err != nil || rank < 0 || rank >= mostRanks {
-			return fmt.Errorf("%s:%d: rank %q: want 0 to %d", name, line, text[:end], mostRanks-1)
+		rank, err := strconv.Atoi(number)
+		switch {
+		case text == "":
+			continue
+		case action == "" && list && len(p.ranks) == 0:
+			named = append(named, beside(name, text))
+			continue
+		case len(named) > 0 || action == "":
+			return fmt.Errorf("%s:%d: %q: want a rank and an action", name, in.Number, text)
+		case err != nil || rank < 0 || rank >= mostRanks:
+			return fmt.Errorf("%s:%d: rank %q: want 0 to %d", name, in.Number, number, mostRanks-1)
 		}
 		for rank >= len(p.ranks) {
 			p.ranks = append(p.ranks, mem.List[byte]{Spill: p.memory})
 		}
-		begin = binary.AppendUvarint(binary.AppendUvarint(begin[:0], uint64(line)), number)
-		for _, part := range [][]byte{begin, text[end:], {'\n'}} {
-			for _, b := range part {
-				p.ranks[rank].Add(b)
+		begin = binary.AppendUvarint(binary.AppendUvarint(begin[:0], uint64(in.Number)), file)
+		for _, part := range []string{string(begin), action, "\n"} {
+			for k := range len(part) {
+				p.ranks[rank].Add(part[k])
 			}
 		}
 		if p.held += int64(len(text)); p.held > p.most && !p.memory.OnFile() {
-			return fmt.Errorf("%s:%d: the actions so far take more than the memory of this machine", name, line)
+			return fmt.Errorf("%s:%d: the actions so far take more than the memory of this machine", name, in.Number)
 		}
 	}
-	if err := scan.Err(); err != nil && err != io.EOF {
-		return fmt.Errorf("%s:%d: %w", name, line+1, err)
+	if err := in.Finish(); err != nil {
+		return err
 	}
 	for _, other := range named {
 		if err := p.file(other, false); err != nil {
