@@ -343,6 +343,12 @@ func workloadNames([]string) []string {
 	return names
 }
 
+// choice is a flag with some values, which the shell completes.
+func choice(c *cobra.Command, to *string, flag, value, usage string, values ...string) {
+	c.Flags().StringVar(to, flag, value, usage)
+	choices(c, flag, values...)
+}
+
 // choices makes the shell complete the values of a flag.
 func choices(c *cobra.Command, flag string, values ...string) {
 	if err := c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {

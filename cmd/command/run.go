@@ -50,11 +50,10 @@ argument with brackets, spaces or quotes in single quotes: shells have uses for 
 	c.Flags().DurationVar(&flags.snapshotEvery, "snapshot-every", 5*time.Minute, "how often a point that takes longer keeps its state in the result folder, for --resume after a kill; 0: never")
 	c.Flags().StringVar(&flags.saveWarm, "snapshot", "", "write the networks of all points, as they are when they have warmed up, to `FILE`; for --from")
 	c.Flags().StringVar(&flags.fromWarm, "from", "", "go on from the warm networks in `FILE` in place of warming up; other settings of the warm-up, or another build of weft, are refused")
-	c.Flags().StringVar(&flags.executor, "executor", "local", "where points are computed: local, or slurm: as a job array of the cluster that this machine belongs to")
+	choice(c, &flags.executor, "executor", "local", "where points are computed: local, or slurm: as a job array of the cluster that this machine belongs to", "local", "slurm")
 	c.Flags().IntVar(&flags.chunk, "chunk", 0, "with --executor slurm: points a task (default: so many that there are at most 64 tasks)")
 	c.Flags().DurationVar(&flags.poll, "poll", 2*time.Second, "with --executor slurm: time between looks at the queue")
 	c.Flags().StringArrayVar(&flags.sbatch, "sbatch", nil, "with --executor slurm: a further `ARGUMENT` of sbatch, such as --sbatch=--partition=long; may be repeated")
-	choices(c, "executor", "local", "slurm")
 	return c
 }
 

@@ -84,8 +84,7 @@ routing named with --routing, or of two files of tables.`,
 		},
 	}
 	flags.register(c)
-	c.Flags().StringVar(&format, "format", "", strings.Join(network.Formats(), ", ")+" (default: by the ending of FILE, or a summary)")
-	choices(c, "format", network.Formats()...)
+	choice(c, &format, "format", "", strings.Join(network.Formats(), ", ")+" (default: by the ending of FILE, or a summary)", network.Formats()...)
 	c.Flags().IntVar(&point, "point", -1, "of a result folder: the `NUMBER` of the point whose load is shown (default: that with the highest load)")
 	c.Flags().StringVarP(&out, "output", "o", "", "`FILE` to write to (default: standard output)")
 	c.Flags().StringVar(&diff, "diff", "", "the network `LATER`, to say what has changed")
@@ -201,8 +200,7 @@ assumptions: --set changes them.`,
 	}
 	c.Flags().IntVar(&terminals, "terminals", 1000, "at least so many `N` terminals")
 	c.Flags().IntVar(&radix, "radix", 64, "at most `R` ports of a switch")
-	c.Flags().StringVar(&rank, "rank", "price", "what the list is sorted by")
-	choices(c, "rank", atlas.Ranks()...)
+	choice(c, &rank, "rank", "price", "what the list is sorted by", atlas.Ranks()...)
 	c.Flags().StringArrayVar(&only, "topology", nil, "certify this `NAME` alone; may be given several times")
 	c.Flags().BoolVar(&measure, "measure", false, "run the pairs, too")
 	c.Flags().StringArrayVar(&set, "set", nil, "change a setting of the floor or the prices, as `KEY=VALUE`")

@@ -74,10 +74,8 @@ what its programs do, the ranks of jobs behind each other.`,
 	}
 	flags.register(c)
 	c.Flags().StringVarP(&out, "output", "o", "", "`FILE` to write to")
-	c.Flags().StringVar(&to, "to", "", "format of FILE: goal, goal-binary, chakra (default: by its ending)")
-	choices(c, "to", "goal", "goal-binary", "chakra")
-	c.Flags().StringVar(&t.Format, "format", t.Format, "format of the trace: auto, goal, chakra, dumpi, otf2, simgrid")
-	choices(c, "format", "auto", "goal", "chakra", "dumpi", "otf2", "simgrid")
+	choice(c, &to, "to", "", "format of FILE: goal, goal-binary, chakra (default: by its ending)", "goal", "goal-binary", "chakra")
+	choice(c, &t.Format, "format", t.Format, "format of the trace: auto, goal, chakra, dumpi, otf2, simgrid", "auto", "goal", "chakra", "dumpi", "otf2", "simgrid")
 	c.Flags().Float64Var(&t.Flops, "host-flops", t.Flops, "simgrid: floating-point operations a second of a `RANK`")
 	c.Flags().StringVar(&t.Groups, "groups", "", "chakra: `FILE` of process groups, a JSON object of lists of ranks")
 	c.Flags().BoolVar(&t.Drop, "drop", false, "leave out what cannot be replayed")
@@ -218,12 +216,11 @@ figures; weft bench --compare OLD.csv,NEW.csv shows two of them side by side.
   weft bench --compare old.csv,new.csv`,
 		RunE: func(c *cobra.Command, args []string) error { return a.bench(c.Context(), args, &flags) },
 	}
-	c.Flags().StringVar(&flags.format, "format", "text", "text or csv")
+	choice(c, &flags.format, "format", "text", "text or csv", "text", "csv")
 	c.Flags().IntVar(&flags.threads, "threads", 1, "threads of a run")
 	c.Flags().StringSliceVar(&flags.compare, "compare", nil, "`OLD.csv,NEW.csv` of earlier runs to compare; nothing is run")
 	c.Flags().BoolVar(&flags.child, "in-this-process", false, "run one workload here and print its row")
 	_ = c.Flags().MarkHidden("in-this-process")
-	choices(c, "format", "text", "csv")
 	return c
 }
 
