@@ -154,6 +154,21 @@ func (m *MinHop) linkPorts(s topology.SwitchID) []topology.PortID {
 	return m.linkPort[m.linkStart[s]:m.linkStart[s+1]]
 }
 
+// Next appends to ports the ports of s on shortest paths to t, in port order:
+// none if s is t or cannot reach it.
+func (m *MinHop) Next(s, t topology.SwitchID, ports []topology.PortID) []topology.PortID {
+	row := m.Row(t)
+	if row[s] == Unreachable {
+		return ports
+	}
+	for i, p := range m.linkPorts(s) {
+		if int(row[m.neighbours(s)[i]])+1 == int(row[s]) {
+			ports = append(ports, p)
+		}
+	}
+	return ports
+}
+
 // nearest fills near (len = width) with the distance from every switch to the
 // nearest of the members' switches. Cost: members times switches, eight at a
 // time.
