@@ -46,17 +46,15 @@ type adaptiveEscape struct {
 	plain
 	near   *hopPaths // shortest paths
 	escape escapeFunction
-	need   int // virtual channels of the escape function
 }
 
 // escapeFunction is a deterministic routing without a memory.
-type escapeFunction interface {
-	// vcs is the number of virtual channels that it needs.
-	vcs() int
-	// final tells that packets stay on escape channels.
-	final() bool
+type escapeFunction struct {
+	vcs   int  // virtual channels that it needs
+	final bool // packets stay on escape channels
 	// next is the port to take, and the virtual channels of so many.
-	next(h *fabric.Head, fresh bool, vcs int) (topology.PortID, uint32)
+	next   func(h *fabric.Head, fresh bool, vcs int) (topology.PortID, uint32)
+	unused []string // settings
 }
 
 func newAdaptiveEscape(config AdaptiveEscapeConfig, env Env) (fabric.Routing, error) {
@@ -74,41 +72,29 @@ func newAdaptiveEscape(config AdaptiveEscapeConfig, env Env) (fabric.Routing, er
 		if err != nil {
 			return nil, err
 		}
-		r.escape = &escapeHamming{walk}
+		r.escape = walk.escape()
 	case config.Escape == "dor" || config.Escape == "auto" && grid:
 		walk, err := newGridWalk(name, env, config.Rule)
 		if err != nil {
 			return nil, err
 		}
-		r.escape = &escapeDOR{walk}
+		r.escape = walk.escape()
 	default:
-		r.escape = newUpDown(&near.portSets)
+		r.escape = newRanking(&near.portSets, -1).escape()
 	}
-	r.need = r.escape.vcs()
 	return r, CheckVCs(name, r.VCs(), env)
 }
 
 // UnusedSettings implements [param.Skipper]: rings are a matter of dimension order.
-func (r *adaptiveEscape) UnusedSettings() []string {
-	if dor, ok := r.escape.(*escapeDOR); ok {
-		return dor.UnusedSettings()
-	}
-	return []string{"vc_rule"}
-}
+func (r *adaptiveEscape) UnusedSettings() []string { return r.escape.unused }
 
 // Graph implements [fabric.GraphRouting].
 func (r *adaptiveEscape) Graph() *topology.Graph { return r.near.graph }
 
-// nearer lists the ports that lead nearer to a packet's destination, relative
-// to the switch's first.
-func (r *adaptiveEscape) nearer(h *fabric.Head) []uint16 {
-	return r.near.to(h.Switch, r.near.column[h.Dst])
-}
-
-func (r *adaptiveEscape) VCs() int { return r.need + 1 }
+func (r *adaptiveEscape) VCs() int { return r.escape.vcs + 1 }
 
 // EscapeVCs is the set of the lowest virtual channels.
-func (r *adaptiveEscape) EscapeVCs(vcs int) uint32 { return allVCs(min(r.need, vcs)) }
+func (r *adaptiveEscape) EscapeVCs(vcs int) uint32 { return allVCs(min(r.escape.vcs, vcs)) }
 
 func (r *adaptiveEscape) adaptiveVCs(vcs int) uint32 { return allVCs(vcs) &^ r.EscapeVCs(vcs) }
 
@@ -121,10 +107,10 @@ func (r *adaptiveEscape) fresh(h *fabric.Head, vcs int) bool {
 // candidates lists the ports, relative to the switch's first, that a packet may
 // leave by on adaptive virtual channels.
 func (r *adaptiveEscape) candidates(h *fabric.Head, vcs int) []uint16 {
-	if r.adaptiveVCs(vcs) == 0 || r.escape.final() && !r.fresh(h, vcs) {
+	if r.adaptiveVCs(vcs) == 0 || r.escape.final && !r.fresh(h, vcs) {
 		return nil
 	}
-	return r.nearer(h)
+	return r.near.to(h.Switch, r.near.column[h.Dst])
 }
 
 func (r *adaptiveEscape) escapeHop(h *fabric.Head, vcs int) fabric.Hop {
@@ -188,38 +174,30 @@ func (r *adaptiveEscape) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, 
 	yield(r.escapeHop(&h, vcs), h.State, 0)
 }
 
-// escapeDOR is dimension order with a dateline that depends on places only.
-type escapeDOR struct{ *gridWalk }
-
-func (e *escapeDOR) vcs() int { return e.rings }
-
-func (e *escapeDOR) final() bool { return false }
-
-func (e *escapeDOR) next(h *fabric.Head, _ bool, vcs int) (topology.PortID, uint32) {
-	d, here, there, _ := e.turn(h.Switch, e.home[h.Dst])
-	down := e.enter(0, d, here, there, there&1 == 0)&ringDown != 0
-	way, crosses := 0, here > there
-	if down {
-		way, crosses = 1, here < there
-	}
-	port := e.towards[(int(h.Switch)*len(e.sizes)+d)*2+way]
-	switch {
-	case e.rings == 1 || !e.wraps[d]:
-		return port, allVCs(min(e.rings, vcs))
-	case crosses:
-		return port, oneVC(0, vcs)
-	}
-	return port, oneVC(1, vcs)
+// escape is dimension order with a dateline that depends on places only.
+func (w *gridWalk) escape() escapeFunction {
+	return escapeFunction{vcs: w.rings, unused: w.UnusedSettings(), next: func(h *fabric.Head, _ bool, vcs int) (topology.PortID, uint32) {
+		d, here, there, _ := w.turn(h.Switch, w.home[h.Dst])
+		down := w.enter(0, d, here, there, there&1 == 0)&ringDown != 0
+		way, crosses := 0, here > there
+		if down {
+			way, crosses = 1, here < there
+		}
+		port := w.towards[(int(h.Switch)*len(w.sizes)+d)*2+way]
+		switch {
+		case w.rings == 1 || !w.wraps[d]:
+			return port, allVCs(min(w.rings, vcs))
+		case crosses:
+			return port, oneVC(0, vcs)
+		}
+		return port, oneVC(1, vcs)
+	}}
 }
 
-// escapeHamming is dimension order on a HyperX, by the first of parallel cables.
-type escapeHamming struct{ *hammingWalk }
-
-func (e *escapeHamming) vcs() int { return 1 }
-
-func (e *escapeHamming) final() bool { return false }
-
-func (e *escapeHamming) next(h *fabric.Head, _ bool, vcs int) (topology.PortID, uint32) {
-	t, _ := e.turn(h.Switch, e.home[h.Dst])
-	return t.port, oneVC(0, vcs)
+// escape is dimension order on a HyperX, by the first of parallel cables.
+func (w *hammingWalk) escape() escapeFunction {
+	return escapeFunction{vcs: 1, unused: []string{"vc_rule"}, next: func(h *fabric.Head, _ bool, vcs int) (topology.PortID, uint32) {
+		t, _ := w.turn(h.Switch, w.home[h.Dst])
+		return t.port, oneVC(0, vcs)
+	}}
 }

@@ -94,28 +94,19 @@ func (r *ranking) ways(h *fabric.Head) []uint16 {
 	return r.phases[r.phase(h)].to(h.Switch, r.column[h.Dst])
 }
 
-// upDown is up*/down* routing as an escape function: of the shortest allowed paths,
+// escape is up*/down* routing as an escape function: of the shortest allowed paths,
 // each (switch, destination) has one, chosen by a hash.
-type upDown struct{ *ranking }
-
-func newUpDown(x *portSets) *upDown {
-	u := &upDown{newRanking(x, -1)}
-	w := u.search(nil)
+func (r *ranking) escape() escapeFunction {
+	w := r.search(nil)
 	w.one, w.byNumber = true, true
 	w.run(func(int, topology.SwitchID) error { return nil }) // never an error
-	return u
-}
-
-func (u *upDown) vcs() int { return 1 }
-
-func (u *upDown) final() bool { return true }
-
-func (u *upDown) next(h *fabric.Head, fresh bool, vcs int) (topology.PortID, uint32) {
-	phase := phaseUp
-	if !fresh {
-		phase = u.phase(h)
-	}
-	return u.graph.PortStart[h.Switch] + topology.PortID(u.phases[phase].to(h.Switch, u.column[h.Dst])[0]), oneVC(0, vcs)
+	return escapeFunction{vcs: 1, final: true, unused: []string{"vc_rule"}, next: func(h *fabric.Head, fresh bool, vcs int) (topology.PortID, uint32) {
+		phase := phaseUp
+		if !fresh {
+			phase = r.phase(h)
+		}
+		return r.graph.PortStart[h.Switch] + topology.PortID(r.phases[phase].to(h.Switch, r.column[h.Dst])[0]), oneVC(0, vcs)
+	}}
 }
 
 // UpDownConfig holds the settings of routing "up-down".

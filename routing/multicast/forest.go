@@ -108,9 +108,6 @@ func (f *Forest) Planted(id GroupID) (*Planted, error) {
 // EFI is the number of groups over the cable at port p between two switches.
 func (f *Forest) EFI(p topology.PortID) int { return int(f.efi[p]) }
 
-// Through is the number of trees through switch s.
-func (f *Forest) Through(s topology.SwitchID) int { return int(f.through[s]) }
-
 // Admissible checks a group before it is routed: it has members, they exist,
 // it is not carried already, and its members are connected. All problems are
 // returned together.

@@ -93,29 +93,6 @@ func AssignLayers(g *topology.Graph, trees []*Tree, most int) (*Layers, error) {
 	return l, nil
 }
 
-// Dependencies yields what AssignLayers takes into account of the tree, for a
-// layer that is virtual channel vc: together with those of other packets on
-// the same virtual channel they make the dependency graph to be certified.
-// Channels from and to terminals take no part: nothing waits for the former,
-// and the latter wait for nothing.
-func (t *Tree) Dependencies(g *topology.Graph, vc uint8, yield func(topology.Dependency)) {
-	at := make(map[topology.SwitchID][]topology.PortID, len(t.Switches)) // the tree's ports
-	for _, up := range t.Up[1:] {
-		down := topology.PortID(g.Peer[up])
-		at[g.PortSwitch[up]] = append(at[g.PortSwitch[up]], up)
-		at[g.PortSwitch[down]] = append(at[g.PortSwitch[down]], down)
-	}
-	for _, s := range t.Switches {
-		for _, in := range at[s] {
-			for _, out := range at[s] {
-				if in != out {
-					yield(topology.Dependency{Held: topology.Channel{Port: topology.PortID(g.Peer[in]), VC: vc}, Wanted: topology.Channel{Port: out, VC: vc}})
-				}
-			}
-		}
-	}
-}
-
 // portPairs says which ports of a switch lie on a tree together. It is the
 // channel dependency graph of the trees in short: a pair (p, q) stands for the
 // dependency of the channel out of q on the channel into p, and of the one out

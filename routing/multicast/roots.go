@@ -161,9 +161,8 @@ func (m *MinHop) Next(s, t topology.SwitchID, ports []topology.PortID) []topolog
 	if row[s] == Unreachable {
 		return ports
 	}
-	peers := m.neighbours(s)
 	for i, p := range m.linkPorts(s) {
-		if int(row[peers[i]])+1 == int(row[s]) {
+		if int(row[m.neighbours(s)[i]])+1 == int(row[s]) {
 			ports = append(ports, p)
 		}
 	}
