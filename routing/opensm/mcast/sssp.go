@@ -50,7 +50,8 @@ func newSSSPMC(graph *topology.Graph, lmc int) (*ssspMC, error) {
 	names := subnet.Names
 	n := graph.Switches()
 	b := &ssspMC{subnet: subnet, graph: graph, trees: map[topology.SwitchID][]topology.PortID{}, depth: make([]int32, n)}
-	stated := graph.Names != nil && slices.ContainsFunc(graph.Names.Terminals, func(t topology.AdapterPort) bool { return t.LID > 0 || t.LMC > 0 })
+	// Where no port has an LMC, the network does not state it.
+	stated := graph.Names != nil && slices.ContainsFunc(graph.Names.Terminals, func(t topology.AdapterPort) bool { return t.LMC > 0 })
 	b.paths = opensm.NewPaths(subnet, func(e opensm.End) int {
 		switch {
 		case e.Terminal < 0:
