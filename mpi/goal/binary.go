@@ -41,6 +41,8 @@ func isBinary(in *bufio.Reader) bool {
 	return err == nil && binary.LittleEndian.Uint64(magic) == binaryMagic
 }
 
+const endsHere = "the file ends here: is it truncated?"
+
 // binaryReader reads a binary schedule from front to end.
 type binaryReader struct {
 	*parser
@@ -50,7 +52,7 @@ type binaryReader struct {
 // parseBinary reads a binary schedule. The first problem ends it: what follows a wrong
 // number has no meaning.
 func (p *parser) parseBinary() {
-	b := &binaryReader{p, Bytes{Name: p.goal.name, In: p.in, ends: "the file ends here: is it truncated?"}}
+	b := &binaryReader{p, Bytes{Name: p.goal.name, In: p.in, ends: endsHere}}
 	p.goal.numbered = true
 	if err := b.read(); err != nil {
 		b.Fail(b.At, "%w", err)
@@ -82,6 +84,7 @@ func (b *binaryReader) read() error {
 		ends = append(ends, at)
 	}
 	for r, end := range ends {
+		b.ends = fmt.Sprintf("rank %d: %s", r, endsHere)
 		if err := b.rank(end); err != nil {
 			return fmt.Errorf("rank %d: %w", r, err)
 		}
