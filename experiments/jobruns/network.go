@@ -61,7 +61,7 @@ eager_limit       = "1GiB"
 eager_copies      = false
 staging_page_time = "2252800ps"
 limit_buffers     = false
-%s[local]
+[local]
 combine_rate = "1000Tb/s"
 [measure]
 alone = false
@@ -123,12 +123,11 @@ var orders = []string{"8", "11", "14"}
 // text is the experiment of a cell.
 func (c *cell) text(quick bool) string {
 	var b strings.Builder
-	before, after, _ := strings.Cut(network, "[hca]")
-	waits := ""
+	common := network
 	if slices.ContainsFunc(c.jobs, func(j *job) bool { return applications[j.app].waits }) {
-		waits = "acknowledge = \"0ns\"\neager_acknowledged = true\n"
+		common = strings.Replace(common, "[protocol]\n", "[protocol]\nacknowledge = \"0ns\"\neager_acknowledged = true\n", 1)
 	}
-	fmt.Fprintf(&b, "%s%s[hca]"+after, before, routings[c.routing], waits)
+	b.WriteString(strings.Replace(common, "[hca]\n", routings[c.routing]+"[hca]\n", 1))
 	for _, j := range c.jobs {
 		a := applications[j.app]
 		n := a.iterations(quick)
