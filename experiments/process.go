@@ -3,12 +3,14 @@ package experiments
 import (
 	"context"
 	"crypto/sha256"
+	"debug/elf"
 	"encoding/hex"
 	"fmt"
 	"io"
 	"os"
 	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
 	"strconv"
 	"strings"
 	"sync"
@@ -54,22 +56,44 @@ var build = sync.OnceValue(func() string {
 	if err != nil {
 		return v
 	}
-	file, err := os.Open(path)
+	content, err := contentOf(path)
 	if err != nil {
 		return v
 	}
-	defer file.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, file); err != nil {
-		return v
-	}
-	return v + " " + hex.EncodeToString(h.Sum(nil)[:8])
+	return v + " " + hex.EncodeToString(content[:8])
 })
 
-// collectAt is the share of the live memory, in percent, that may be garbage before
-// it is collected: a simulation allocates little while it runs, so that half of Go's
-// setting costs next to no time and saves up to a quarter of the memory.
-const collectAt = 50
+// contentOf is a hash of the identity that Go's linker gave to an executable, which stands for its
+// content or, where it has none, of the executable.
+func contentOf(path string) (hash []byte, err error) {
+	h := sha256.New()
+	if file, err := elf.Open(path); err == nil {
+		defer file.Close()
+		if note := file.Section(".note.go.buildid"); note != nil {
+			if id, err := note.Data(); err == nil {
+				h.Write(id)
+				return h.Sum(nil), nil
+			}
+		}
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	_, err = io.Copy(h, file)
+	return h.Sum(nil), err
+}
+
+const (
+	// collectAt is the share of the live memory, in percent, that may be garbage before
+	// it is collected: a simulation allocates little while it runs, so that half of Go's
+	// setting costs next to no time and saves up to a quarter of the memory.
+	collectAt = 50
+	// garbage is how many bytes of it may stand in any case: to collect less costs a short
+	// run a tenth of its time.
+	garbage = 64 << 20
+)
 
 // ReserveMemory prepares the process for large networks: memory that it takes
 // afterwards, up to what networks of some 50,000 terminals need, is in large pages,
@@ -78,8 +102,18 @@ const collectAt = 50
 func ReserveMemory() {
 	mem.ReserveHugePages(128 << 20)
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(collectAt)
+		collectEarly()
 	}
+}
+
+// collectEarly sets how much garbage may stand until the next collection, and again behind
+// each one, by what lives then.
+func collectEarly() {
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(live)
+	debug.SetGCPercent(max(collectAt, int(100*garbage/max(1<<20, live[0].Value.Uint64()))))
+	collected := new([16]byte) // garbage from the start
+	runtime.SetFinalizer(collected, func(*[16]byte) { collectEarly() })
 }
 
 // peakMemory is the most memory that this process has had resident, in bytes; where the

@@ -301,7 +301,7 @@ func (d *Domain) finishCrossing(sw *SwitchState, i int, r Request, lov uint32, d
 	}
 	if tail {
 		d.leaves(sw, local, v, t.Number)
-	} else {
+	} else if m.second&bit != 0 {
 		d.behindFront(sw, local).left--
 	}
 }

@@ -11,13 +11,13 @@ import "github.com/weft-sim/weft/sim/check"
 // (see mayAsk). Otherwise packets of two queues could wait for ever, each for the
 // channel that is held behind the other, although the routing is free of deadlock.
 type upcoming struct {
-	packets int32  // behind the front
+	packets int32  // behind the front, if there are any (masks.second)
 	head    int32  `snap:"-"` // of the second packet, in the pool, + 1
 	left    int32  // flits of the front packet that are in the queue, when there is a second
 	out     int32  // output virtual channel that the second has been given; -1: none
 	ready   uint32 // step in which the second has its route or, if out >= 0, its virtual channel
 	third   uint32 // step in which the third packet has its route
-	asleep  Part   // what the second, which is in a list of those that wait for a virtual channel, waits for; 0: it is in none
+	waits   Part   // what the second waits for, while it is asleep (masks.asleep)
 }
 
 // later is the later one of two steps.
@@ -45,16 +45,18 @@ func (d *Domain) asksAhead() bool { return d.Combined == 0 && d.escape == nil &&
 
 // joins notes that the head of a packet has come into a queue behind others, before a step.
 func (d *Domain) joins(sw *SwitchState, local uint32, v *InVC, step uint32) {
-	u := d.behindFront(sw, local)
-	switch u.packets++; u.packets {
-	case 1:
-		u.head, u.left, u.out, u.asleep = v.Last, v.Count-1, -1, 0
-		u.ready = step + d.RouteDelay
+	u, m, bit := d.behindFront(sw, local), sw.mask(local), uint64(1)<<(local&63)
+	if m.second&bit == 0 { // its record, which is often far, is written without being read
+		m.second |= bit
+		ready := step
 		if (d.Combined != 0 || v.Out < 0) && v.Packet&HeadFlit != 0 && !d.IsStreaming(sw.Queue0+int32(local)) {
-			u.ready = later(step, v.Ready) + d.RouteDelay // the front may have its route computed still
+			ready = later(step, v.Ready) // the front may have its route computed still
 		}
+		*u = upcoming{packets: 1, head: v.Last, left: v.Count - 1, out: -1, ready: ready + d.RouteDelay}
 		d.offerSecond(sw, local, v)
-	case 2:
+		return
+	}
+	if u.packets++; u.packets == 2 {
 		u.third = step
 		if u.out < 0 {
 			u.third = later(step, u.ready)
@@ -67,9 +69,9 @@ func (d *Domain) joins(sw *SwitchState, local uint32, v *InVC, step uint32) {
 // that may and the front holds its own. (While the bit of a queue stands for the second
 // packet, the front is past that stage.)
 func (d *Domain) offerSecond(sw *SwitchState, local uint32, v *InVC) {
-	u := d.behindFront(sw, local)
-	if v.Out >= 0 && u.packets > 0 && u.out < 0 && u.asleep == 0 && d.asksAhead() {
-		sw.mask(local).va |= 1 << (local & 63)
+	u, m, bit := d.behindFront(sw, local), sw.mask(local), uint64(1)<<(local&63)
+	if v.Out >= 0 && m.second&bit != 0 && m.asleep&bit == 0 && u.out < 0 && d.asksAhead() {
+		m.va |= bit
 		d.activate((sw.Queue0 + int32(local)) >> 6)
 	}
 }
@@ -122,34 +124,37 @@ func (d *Domain) ofFronts(sw *SwitchState, matches []Request) []Request {
 // leaves notes that the tail of the packet at the front of a queue has left in a step, and
 // that the next one, which is there, is the front now, with what it has come to.
 func (d *Domain) leaves(sw *SwitchState, local uint32, v *InVC, step uint32) {
-	u := d.behindFront(sw, local)
-	if u.packets == 0 { // it is to be discarded
+	u, m, bit := d.behindFront(sw, local), sw.mask(local), uint64(1)<<(local&63)
+	if m.second&bit == 0 { // it is to be discarded
 		return
 	}
 	u.packets--
 	v.Ready = later(step+1, u.ready)
-	asleep := u.asleep
-	if m, bit := sw.mask(local), uint64(1)<<(local&63); u.out >= 0 {
+	asleep := m.asleep&bit != 0
+	if u.out >= 0 {
 		v.Out = u.out
 		m.va &^= bit
 		m.sa |= bit
-	} else if asleep != 0 {
+	} else if asleep {
 		m.va &^= bit
 	}
 	d.findSecond(sw, local, v, u.third, step+1)
-	if asleep == PartCredit && d.observer != nil {
-		d.observer.Sleeps(d, sw.Queue0+int32(local), asleep)
+	if asleep && u.waits == PartCredit && d.observer != nil {
+		d.observer.Sleeps(d, sw.Queue0+int32(local), PartCredit)
 	}
 }
 
 // findSecond makes the packet behind the front of a queue, which has its route in a step,
 // the second, and that behind it the third from another step on.
 func (d *Domain) findSecond(sw *SwitchState, local uint32, v *InVC, routed, from uint32) {
-	u := d.behindFront(sw, local)
-	u.out, u.asleep = -1, 0
+	u, m, bit := d.behindFront(sw, local), sw.mask(local), uint64(1)<<(local&63)
+	u.out = -1
+	m.asleep &^= bit
+	m.second &^= bit
 	if u.packets == 0 {
 		return
 	}
+	m.second |= bit
 	u.head, u.left = d.Pool[v.Last-1].Next, 1
 	for d.Pool[u.head-1].Packet&HeadFlit == 0 {
 		u.head = d.Pool[u.head-1].Next
@@ -182,12 +187,12 @@ func (p *purge) purgeUpcoming(sw *SwitchState, local uint32) {
 	u, queue := d.behindFront(sw, local), sw.Queue0+int32(local)
 	m, bit := sw.mask(local), uint64(1)<<(local&63)
 	rises, stays := false, false
-	if u.packets > 0 {
+	if m.second&bit != 0 {
 		second := &d.Pool[u.head-1]
 		o := sw.OutPort(second.Hop >> 16)
-		if u.asleep != 0 { // it asks again
+		if m.asleep&bit != 0 { // it asks again
 			d.waitNoMore(o, queue)
-			u.asleep = 0
+			m.asleep &^= bit
 		}
 		gone := p.takes(&second.Packet)
 		if gone && u.out >= 0 {
@@ -242,13 +247,9 @@ func (d *Domain) unlink(list *int32, queue int32) {
 
 // secondWakes notes that the second packet of a queue, if it is that which slept, asks
 // again.
-func (d *Domain) secondWakes(queue int32) (second bool) {
-	if d.Upcoming == nil {
-		return false
-	}
-	u := &d.Upcoming[queue]
-	second = u.asleep != 0
-	u.asleep = 0
+func (m *masks) secondWakes(bit uint64) (second bool) {
+	second = m.asleep&bit != 0
+	m.asleep &^= bit
 	return second
 }
 

@@ -135,6 +135,10 @@ type masks struct {
 	va    uint64 // the packet at the front wants an output virtual channel
 	sa    uint64 // the flit at the front wants the crossbar and has a credit
 	next  uint64 // as sa, but from the next step on
+
+	// Where stages overlap: a packet waits behind the front, and it is in a list of those that
+	// wait for a virtual channel.
+	second, asleep uint64
 }
 
 // Packet is what the end points need to know of a packet; switches do not

@@ -290,9 +290,7 @@ func (d *Domain) withRoom(sw *SwitchState, requests []Request) []Request {
 		if r.free() == 0 {
 			d.sleepForVC(sw, int(r.Local()>>6), 1<<(r.Local()&63))
 			if d.Upcoming != nil && sw.Queue(r.Local()).Out >= 0 {
-				if u := d.behindFront(sw, r.Local()); u.asleep != 0 {
-					u.asleep = PartCredit
-				}
+				d.behindFront(sw, r.Local()).waits = PartCredit
 			} else if d.observer != nil {
 				d.observer.Sleeps(d, sw.Queue0+int32(r.Local()), PartCredit)
 			}
@@ -315,7 +313,8 @@ func (d *Domain) sleepForVC(sw *SwitchState, w int, packets uint64) {
 		if d.Upcoming == nil || d.Combined != 0 || v.Out < 0 {
 			m.sa &^= packets & -packets
 		} else if d.Unit == nil || d.Unit.Followed != nil {
-			d.behindFront(sw, local).asleep = PartVC
+			m.asleep |= packets & -packets
+			d.behindFront(sw, local).waits = PartVC
 		} else {
 			m.va |= packets & -packets // it asks on: the front may be in a list itself
 			continue
@@ -334,12 +333,13 @@ func (d *Domain) sleepForVC(sw *SwitchState, w int, packets uint64) {
 func (d *Domain) wakeWaiters(o *OutPort) {
 	for q := o.waiters; q != 0; q = d.waitNext[q-1] {
 		word, bit := (q-1)>>6, uint64(1)<<((q-1)&63)
+		m := check.At(d.Masks, uint32(word))
 		if d.Combined != 0 {
-			d.Masks[word].sa |= bit
+			m.sa |= bit
 		} else {
-			d.Masks[word].va |= bit
+			m.va |= bit
 		}
-		if !d.secondWakes(q-1) && d.observer != nil {
+		if !m.secondWakes(bit) && d.observer != nil {
 			d.observer.Resumes(d, q-1, d.Bidding())
 		}
 		d.activate(word)
