@@ -221,7 +221,7 @@ func (d *Domain) wakeQueue(q int32) {
 	if d.Queues[q].Count > 0 {
 		d.Masks[q>>6].sa |= 1 << (q & 63)
 		d.activate(q >> 6)
-		if d.Upcoming != nil {
+		if d.Upcoming != nil && d.Upcoming[q].out < 0 {
 			sw := &d.Switches[d.WordSwitch[q>>6]]
 			d.offerSecond(sw, uint32(q-sw.Queue0), &d.Queues[q])
 		}

@@ -46,13 +46,14 @@ type Domain struct {
 	leaving *[]int32          // of behind, for flits that cross and leave at once; nil: each is filed
 	decided []uint32          // ov chosen by each decision of a cycle, of a greedy routing
 
-	departing   bool // terminals send and decide before anything arrives
-	routesAhead bool // switches route while those ahead of them are evaluated
-	plain       bool // requestPlainly serves
-	crossNoted  bool // noteCrossing has something to do
-	crossTimed  bool // a flit that crosses has more to do than to leave: for sensing, receiving terminals or the queues that a routing reads
-	routeNoted  bool // a packet that has been routed has more to do than to ask
-	vcSpecial   bool // in the stage for virtual channels, packets may wait for more than a free one
+	departing   bool   // terminals send and decide before anything arrives
+	routesAhead bool   // switches route while those ahead of them are evaluated
+	plain       bool   // requestPlainly serves
+	crossNoted  bool   // noteCrossing has something to do
+	crossTimed  bool   // a flit that crosses has more to do than to leave: for sensing, receiving terminals or the queues that a routing reads
+	routeNoted  bool   // a packet that has been routed has more to do than to ask
+	ahead       uint64 // asksAhead
+	vcSpecial   bool   // in the stage for virtual channels, packets may wait for more than a free one
 
 	Steps      stepTimes
 	Matcher    matcher

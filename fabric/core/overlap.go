@@ -38,10 +38,15 @@ func (d *Domain) IsStreaming(queue int32) bool {
 	return d.Unit != nil && check.At(d.Unit.streams, uint32(queue)>>6).under>>(queue&63)&1 != 0
 }
 
-// asksAhead tells whether the second packet of a queue may be given a virtual channel at
+// asksAhead is all ones if the second packet of a queue may be given a virtual channel at
 // all. With escape channels, and where packets must be whole before they ask, it waits
 // until it is at the front.
-func (d *Domain) asksAhead() bool { return d.Combined == 0 && d.escape == nil && !d.storeForward }
+func (d *Domain) asksAhead() uint64 {
+	if d.Combined == 0 && d.escape == nil && !d.storeForward {
+		return ^uint64(0)
+	}
+	return 0
+}
 
 // joins notes that the head of a packet has come into a queue behind others, before a step.
 func (d *Domain) joins(sw *SwitchState, local uint32, v *InVC, step uint32) {
@@ -52,7 +57,7 @@ func (d *Domain) joins(sw *SwitchState, local uint32, v *InVC, step uint32) {
 		if (d.Combined != 0 || v.Out < 0) && v.Packet&HeadFlit != 0 && !d.IsStreaming(sw.Queue0+int32(local)) {
 			ready = later(step, v.Ready) // the front may have its route computed still
 		}
-		*u = upcoming{packets: 1, head: v.Last, left: v.Count - 1, out: -1, ready: ready + d.RouteDelay}
+		u.packets, u.head, u.left, u.out, u.ready = 1, v.Last, v.Count-1, -1, ready+d.RouteDelay
 		d.offerSecond(sw, local, v)
 		return
 	}
@@ -65,12 +70,12 @@ func (d *Domain) joins(sw *SwitchState, local uint32, v *InVC, step uint32) {
 	}
 }
 
-// offerSecond lets the second packet of a queue ask for a virtual channel, if there is one
-// that may and the front holds its own. (While the bit of a queue stands for the second
-// packet, the front is past that stage.)
+// offerSecond lets the second packet of a queue, which holds no virtual channel, ask for one, if
+// there is one that may and the front holds its own. (While the bit of a queue stands for the
+// second packet, the front is past that stage.)
 func (d *Domain) offerSecond(sw *SwitchState, local uint32, v *InVC) {
-	u, m, bit := d.behindFront(sw, local), sw.mask(local), uint64(1)<<(local&63)
-	if v.Out >= 0 && m.second&bit != 0 && m.asleep&bit == 0 && u.out < 0 && d.asksAhead() {
+	m, bit := sw.mask(local), uint64(1)<<(local&63)
+	if v.Out >= 0 && m.second&^m.asleep&bit&d.ahead != 0 {
 		m.va |= bit
 		d.activate((sw.Queue0 + int32(local)) >> 6)
 	}
@@ -81,7 +86,7 @@ func (d *Domain) offerSecond(sw *SwitchState, local uint32, v *InVC) {
 // left of it, which is in the queue. The front then leaves whatever others do.
 func (d *Domain) mayAsk(sw *SwitchState, local uint32, v *InVC, step uint32) bool {
 	u, bit := d.behindFront(sw, local), uint64(1)<<(local&63)
-	if d.Pool[u.head-1].Hop == multicastHop { // its branches take theirs as they begin
+	if d.multicast != nil && d.Pool[u.head-1].Hop == multicastHop { // its branches take theirs as they begin
 		sw.mask(local).va &^= bit
 		return false
 	}

@@ -46,7 +46,7 @@ func TestStatesAreWhole(t *testing.T) {
 		"purged",                                                                                                                                               // counts at the beginning of a window
 		"touched", "woken", "departing", "decided", "Steps", "Matcher", "registered", "hold", "view", "spec", "head", "delivery", "late", "unfiled", "leaving", // count within a cycle
 		"handed", "sent", // handed over when cycles have been simulated
-		"routesAhead", "plain", "vcSpecial", "crossNoted", "crossTimed", "routeNoted", // follow from the settings
+		"routesAhead", "plain", "vcSpecial", "ahead", "crossNoted", "crossTimed", "routeNoted", // follow from the settings
 		"flitRuns", // are disbanded before
 		"decides",  // is found again
 		"worked")

@@ -80,6 +80,7 @@ func (f *Fabric) start(source fabric.Source, sinkOf func(*Domain) fabric.Sink) {
 			d.late = make([]int64, d.mostPorts)
 		}
 		d.routeNoted = d.large || d.Upcoming != nil || d.needs.Queues
+		d.ahead = d.asksAhead()
 		d.vcSpecial = d.storeForward || d.escape != nil || d.multicast != nil
 	}
 	for t := range f.Terminals {

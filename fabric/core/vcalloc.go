@@ -204,9 +204,7 @@ func (d *Domain) takeVCs(sw *SwitchState, matches []Request, step uint32) {
 				u.out, u.ready = int32(lov), ready
 				continue
 			}
-			if v.Out = int32(lov); v.Count > 1 {
-				d.offerSecond(sw, local, v)
-			}
+			m.va |= bit & m.second &^ m.asleep & d.ahead // as offerSecond
 		}
 		v.Out, v.Ready = int32(lov), ready
 		m.next |= bit
