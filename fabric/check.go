@@ -144,9 +144,10 @@ func (c *Config) BufferWarnings(g *topology.Graph) []string {
 // packets as the unit.
 func (c *Config) checkUnit(routing Routing) (problems []error) {
 	s := &c.Switch
+	const blocks = `a packet that holds a switch while it waits for credits blocks those whom it waits for`
 	if s.Hold && s.FlowControl != CutThrough {
 		problems = append(problems, &param.ParamError{Key: "switch.hold", Value: s.Hold,
-			Want: `false, or switch.flow_control = "cut-through": a packet that holds a switch while it waits for credits blocks those whom it waits for`})
+			Want: `false, or switch.flow_control = "cut-through": ` + blocks})
 	}
 	if s.Forwarding == StoreAndForward && s.FlowControl != CutThrough {
 		problems = append(problems, &param.ParamError{Key: "switch.forwarding", Value: s.Forwarding,
@@ -160,8 +161,8 @@ func (c *Config) checkUnit(routing Routing) (problems []error) {
 		return problems
 	}
 	refuse := func(unless string) { problems = append(problems, c.refusePackets(unless)) }
-	if !s.Hold {
-		refuse(`, or switch.hold = true: without it switches choose flit by flit`)
+	if s.FlowControl != CutThrough && !s.Hold {
+		refuse(`, or switch.flow_control = "cut-through": ` + blocks)
 	}
 	if s.OutputsHoldUp() {
 		refuse(`, or a larger switch.output_buffer_flits: so small a one holds up the flits of a packet one by one`)
@@ -195,10 +196,10 @@ func (c *Config) CheckMulticast() error {
 	if n := len(c.Probes); n > 0 {
 		return &param.ParamError{Key: "probe", Value: n, Want: "none with multicast packets: nobody counts how many of their copies wait"}
 	}
-	if !s.Hold && s.Forwarding == StoreAndForward {
+	if !c.Holds() && s.Forwarding == StoreAndForward {
 		return &param.ParamError{Key: "switch.forwarding", Value: s.Forwarding, Want: `"cut-through" with multicast packets, or switch.hold = true`}
 	}
-	if s.Hold && s.OutputBufferFlits > 0 && s.OutputBufferFlits < s.BufferFlits {
+	if c.Holds() && s.OutputBufferFlits > 0 && s.OutputBufferFlits < s.BufferFlits {
 		return &param.ParamError{Key: "switch.output_buffer_flits", Value: s.OutputBufferFlits,
 			Want: fmt.Sprintf("0 or at least switch.buffer_flits, %d, with multicast packets under switch.hold: copies wait behind the crossbar as a whole", s.BufferFlits)}
 	}

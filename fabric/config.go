@@ -32,7 +32,7 @@ type Config struct {
 type PhysicalConfig struct {
 	FlitBytes sim.Bytes `toml:"flit_bytes" doc:"payload of a flit; needed only where rates are given in bits per second" min:"1B"`
 	MTU       sim.Bytes `toml:"mtu" doc:"largest payload of a packet, as the ports of an InfiniBand fabric have: 256B, 512B, 1KiB, 2KiB or 4KiB; longer messages of kind mpi are cut, longer packets refused; left out: no limit" min:"0B"`
-	Unit      string    `toml:"unit" doc:"what is simulated one by one: flits, or whole packets with their flits' times worked out: faster, with the same times where all are whole cycles; packet needs switch.hold" choices:"flit|packet"`
+	Unit      string    `toml:"unit" doc:"what is simulated one by one: flits, or whole packets with their flits' times worked out: faster, with the same times where all are whole cycles; packet implies switch.hold, which needs switch.flow_control cut-through" choices:"flit|packet"`
 	Clock     sim.Time  `toml:"clock" doc:"length of a cycle of the flit clock; 1ns makes a cycle read as a nanosecond; left out, it follows link, or beside an imported fabric the fastest of its cables" min:"1ps"`
 	Link      string    `toml:"link" doc:"InfiniBand link, such as 4xHDR, that carries a flit in a cycle, line coding taken off: sets the clock"`
 	// AllowDeadlock accepts fewer virtual channels than the routing needs to be free of
@@ -75,7 +75,7 @@ type SwitchConfig struct {
 	VLArbLow          string           `toml:"vlarb_low" doc:"table of low priority"`
 	VLHighLimit       int              `toml:"vl_high_limit" doc:"what the high table may send before the low one has a chance, in 4096 bytes; 0: a packet, 255: no limit" min:"0" max:"255"`
 	FlowControl       string           `toml:"flow_control" doc:"when a packet of several flits may go on: wormhole with the first credit, cut-through when the whole packet fits" choices:"wormhole|cut-through"`
-	Hold              bool             `toml:"hold" doc:"a packet keeps its input and its output of the switch from its first flit to its last; needs flow_control cut-through"`
+	Hold              bool             `toml:"hold" doc:"a packet keeps its input and its output of the switch from its first flit to its last, as it does where it is the unit; needs flow_control cut-through"`
 	Pipeline          string           `toml:"pipeline" doc:"route_cycles and vc_alloc_cycles of the packets behind the front of a queue: overlapped with the leaving of those before them, or serial, from the front of the queue on" choices:"overlapped|serial"`
 	Forwarding        string           `toml:"forwarding" doc:"when a packet may go on at the earliest: cut-through as its head arrives, store-and-forward when all of it has; the latter needs flow_control cut-through" choices:"cut-through|store-and-forward"`
 }
@@ -167,6 +167,9 @@ func (c *SwitchConfig) OverlapsBookSim2() bool {
 func (c *SwitchConfig) CrossingCycles() int64 {
 	return int64(math.Ceil(float64(c.SwitchAllocCycles+c.CrossbarCycles) / c.Speedup))
 }
+
+// Holds tells whether packets hold their ports of a switch: [SwitchConfig.Hold], or packets as the unit.
+func (c *Config) Holds() bool { return c.Switch.Hold || c.Fabric.Unit == UnitPacket }
 
 // OutputsHoldUp tells whether so few flits may wait behind the crossbar that no
 // channel can be full: they count from their grant.

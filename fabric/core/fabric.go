@@ -40,6 +40,7 @@ func New(g *topology.Graph, config fabric.Config, routing fabric.Routing, seed u
 	if err := config.CheckSettings(routing); err != nil {
 		return nil, err
 	}
+	config.Switch.Hold = config.Holds()
 	if err := checkRouting(g, routing); err != nil {
 		return nil, err
 	}

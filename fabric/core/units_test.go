@@ -12,6 +12,7 @@ import (
 	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // units runs a test with each unit, under switches that hold their ports.
@@ -167,7 +168,7 @@ func TestUnitRefusals(t *testing.T) {
 		set  func(c *fabric.Config)
 		want string
 	}{
-		{min, func(c *fabric.Config) { c.Switch.Hold = false }, "fabric.unit"},
+		{min, func(c *fabric.Config) { c.Switch.Hold, c.Switch.FlowControl = false, "wormhole" }, "fabric.unit"},
 		{min, func(c *fabric.Config) { c.Switch.FlowControl = "wormhole" }, "switch.hold"},
 		{min, func(c *fabric.Config) { c.Switch.OutputBufferFlits = 1 }, "switch.output_buffer_flits"},
 		{min, func(c *fabric.Config) {
@@ -183,6 +184,22 @@ func TestUnitRefusals(t *testing.T) {
 		if _, err := core.New(c.net.topo.Graph(), config, c.net.routing, 1); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("error %v, want one with %q", err, c.want)
 		}
+	}
+}
+
+// TestUnitHolds: packets as the unit hold their ports without being told to.
+func TestUnitHolds(t *testing.T) {
+	told := fabric.DefaultConfig()
+	packets(&told)
+	untold := told
+	untold.Switch.Hold = false
+	var results []string
+	for _, config := range []fabric.Config{told, untold} {
+		c := course{network: dragonflyNetwork(t, "ugal-l", 2, 4, 2), config: config, load: 0.3, flits: 4}
+		results = append(results, describe(simtest.Must(c.run(t, measure.Plan{Warmup: 300, Window: 600}))(t)))
+	}
+	if results[0] != results[1] {
+		t.Errorf("%s, with switch.hold %s", results[1], results[0])
 	}
 }
 
