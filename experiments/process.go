@@ -90,8 +90,8 @@ const (
 	// it is collected: a simulation allocates little while it runs, so that half of Go's
 	// setting costs next to no time and saves up to a quarter of the memory.
 	collectAt = 50
-	// garbage is how many bytes of it may stand in any case: to collect less costs a short
-	// run a tenth of its time.
+	// garbage is how many bytes of it may stand in any case: a short run that collects less
+	// at a time spends a tenth of its time on that.
 	garbage = 64 << 20
 )
 
