@@ -92,7 +92,7 @@ const (
 	collectAt = 50
 	// garbage is how many bytes of it may stand in any case: a short run that collects less
 	// at a time spends a tenth of its time on that.
-	garbage = 64 << 20
+	garbage = 16 << 20
 )
 
 // ReserveMemory prepares the process for large networks: memory that it takes
