@@ -52,7 +52,7 @@ type Domain struct {
 	crossNoted  bool   // noteCrossing has something to do
 	crossTimed  bool   // a flit that crosses has more to do than to leave: for sensing, receiving terminals or the queues that a routing reads
 	routeNoted  bool   // a packet that has been routed has more to do than to ask
-	ahead       uint64 // asksAhead
+	ahead       uint64 // all ones if packets behind the front may be given a virtual channel (asksAhead)
 	vcSpecial   bool   // in the stage for virtual channels, packets may wait for more than a free one
 
 	Steps      stepTimes
