@@ -242,8 +242,8 @@ func (t *MulticastTable) PortsOf(mlid int32, in topology.PortID) (row []topology
 	return nil, false
 }
 
-// Misuse is what a routing or a program of terminals has done that it must not. Whoever
-// finds it panics with it, since a run cannot go on.
+// Misuse is what a routing or a program of terminals has done that it must not. The
+// fabric panics with it, since a run cannot go on.
 type Misuse struct {
 	Of  string // what it is: routing, program
 	By  any    // it

@@ -155,8 +155,8 @@ func TestNoiseDistributions(t *testing.T) {
 	}
 }
 
-// TestStatesAreWhole: whoever adds a field to what a run keeps decides here whether it is
-// part of a snapshot.
+// TestStatesAreWhole: the author of a new field of what a run keeps decides here whether it
+// is part of a snapshot.
 func TestStatesAreWhole(t *testing.T) {
 	snapshottest.Names[rank](t, "cpu", "busy", "copying", "stepping", "connected", "posting", "queue", "head", "posted", "early", "inbox")
 	snapshottest.Names[copies](t, "memory", "ranks")

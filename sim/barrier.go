@@ -47,7 +47,7 @@ func NewBarrier(n int) *Barrier {
 // Wait returns when all have come.
 func (b *Barrier) Wait() { b.WaitThen(nil) }
 
-// WaitThen is Wait where the last one to come does something, the same whoever it is,
+// WaitThen is Wait where the last thread to come does something, the same for each thread,
 // before the others go on.
 func (b *Barrier) WaitThen(do func()) {
 	phase := b.phase.Load()

@@ -352,7 +352,7 @@ func TestArchiveKernels(t *testing.T) {
 	}
 }
 
-// TestKernelStateIsWhole: whoever adds a field decides here whether it is part of a
+// TestKernelStateIsWhole: the author of a new field decides here whether it is part of a
 // snapshot.
 func TestKernelStateIsWhole(t *testing.T) {
 	snapshottest.Names[Event](t, "At", "Handler", "Kind", "Target", "Arg", "seq") // the last is renewed, or a key

@@ -9,6 +9,7 @@ import (
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/check"
 	"github.com/weft-sim/weft/sim/mem"
+	"github.com/weft-sim/weft/sim/wheel"
 )
 
 // simulate is [Fabric.Advance] for a domain, up to a cycle, until it hears of others.
@@ -71,7 +72,7 @@ func (d *Domain) nextArrival() (cycle int64, any bool) {
 
 // sooner is the next cycle in which something is filed in a wheel, if that is before
 // another one.
-func sooner[T any](cycle int64, w *sim.Wheel[T]) int64 {
+func sooner[T any](cycle int64, w *wheel.Wheel[T]) int64 {
 	if c, ok := w.NextCycle(); ok {
 		return min(cycle, c)
 	}

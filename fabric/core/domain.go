@@ -4,9 +4,9 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/allocator"
 	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/check"
 	"github.com/weft-sim/weft/sim/mem"
+	"github.com/weft-sim/weft/sim/wheel"
 )
 
 // Domain is the part of a network that a thread simulates at a time: its own clock,
@@ -29,22 +29,22 @@ type Domain struct {
 
 	Pool       []buffered // flits behind the fronts of queues
 	poolFree   int32      // + 1
-	touched    int32      // of no meaning
+	touched    int32      // sum of what touchPackets reads: so that the compiler keeps the reads
 	packetFree []int32
 
-	handed  []handed               // by other domain
-	sent    int64                  // cycle in which the first of what it has sent in the last window arrives; Never if there is none
-	Flits   [16]*sim.Wheel[Flit]   // to terminals, to switches, and to the switches of each other domain
-	credits [16]*sim.Wheel[int32]  // ov: to switches and terminals, and to the switches of each other domain
-	held    *sim.Wheel[heldCredit] // by credit sensing; nil without
-	late    []int64                // cycles that it has held back the credits of the flits that cross in this step
+	handed  []handed                 // by other domain
+	sent    int64                    // cycle in which the first of what it has sent in the last window arrives; Never if there is none
+	Flits   [16]*wheel.Wheel[Flit]   // to terminals, to switches, and to the switches of each other domain
+	credits [16]*wheel.Wheel[int32]  // ov: to switches and terminals, and to the switches of each other domain
+	held    *wheel.Wheel[heldCredit] // by credit sensing; nil without
+	late    []int64                  // cycles that it has held back the credits of the flits that cross in this step
 	unfiled unfiled
-	wakes   *sim.Wheel[int32] // terminal
-	active  []uint64          // mask words with a bit set
-	woken   []int32           // terminals to serve in this cycle because of a credit
-	behind  *behind           // nil unless occupancy
-	leaving *[]int32          // of behind, for flits that cross and leave at once; nil: each is filed
-	decided []uint32          // ov chosen by each decision of a cycle, of a greedy routing
+	wakes   *wheel.Wheel[int32] // terminal
+	active  []uint64            // mask words with a bit set
+	woken   []int32             // terminals to serve in this cycle because of a credit
+	behind  *behind             // nil unless occupancy
+	leaving *[]int32            // of behind, for flits that cross and leave at once; nil: each is filed
+	decided []uint32            // ov chosen by each decision of a cycle, of a greedy routing
 
 	departing   bool   // terminals send and decide before anything arrives
 	routesAhead bool   // switches route while those ahead of them are evaluated
@@ -114,19 +114,19 @@ func newDomain(f *Fabric) *Domain {
 // makeWheels gives d, one of as many domains as f has tasks, empty wheels.
 func (d *Domain) makeWheels(f *Fabric) {
 	domains := len(f.tasks)
-	d.wakes = sim.NewWheel[int32](min(f.horizon, 1024))
-	d.Flits[toTerminals], d.Flits[toSwitches] = sim.NewWheel[Flit](f.horizon), sim.NewWheel[Flit](f.horizon)
-	d.credits[0] = sim.NewWheel[int32](f.horizon)
+	d.wakes = wheel.New[int32](min(f.horizon, 1024))
+	d.Flits[toTerminals], d.Flits[toSwitches] = wheel.New[Flit](f.horizon), wheel.New[Flit](f.horizon)
+	d.credits[0] = wheel.New[int32](f.horizon)
 	if domains > 1 {
 		d.handed = mem.Apart[handed](domains)
 		for i := range domains {
 			d.handed[i][0].first, d.handed[i][1].first = fabric.Never, fabric.Never
-			d.Flits[firstOutbox+i] = sim.NewWheel[Flit](f.horizon + f.lookahead)
-			d.credits[1+i] = sim.NewWheel[int32](f.horizon + f.lookahead)
+			d.Flits[firstOutbox+i] = wheel.New[Flit](f.horizon + f.lookahead)
+			d.credits[1+i] = wheel.New[int32](f.horizon + f.lookahead)
 		}
 	}
 	if f.sensing != nil {
-		d.held = sim.NewWheel[heldCredit](f.horizon)
+		d.held = wheel.New[heldCredit](f.horizon)
 	}
 	if f.needs.Queues {
 		d.behind = newBehind(d)

@@ -10,6 +10,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/check"
+	"github.com/weft-sim/weft/sim/wheel"
 )
 
 // A network is simulated in one domain or, by several threads, in more. What a
@@ -343,7 +344,7 @@ type cycleItems struct {
 
 // pack takes all items of a wheel whose time is now in place of those before, and tells
 // the first cycle in which any arrives, or the one given if that is sooner.
-func (p *post[T]) pack(w *sim.Wheel[T], now, first int64) int64 {
+func (p *post[T]) pack(w *wheel.Wheel[T], now, first int64) int64 {
 	p.items, p.cycles = p.items[:0], p.cycles[:0]
 	w.Drain(now, func(cycle int64, batch []T) {
 		p.items = append(p.items, batch...)
@@ -354,7 +355,7 @@ func (p *post[T]) pack(w *sim.Wheel[T], now, first int64) int64 {
 }
 
 // unpack files all items in a wheel.
-func (p *post[T]) unpack(w *sim.Wheel[T]) {
+func (p *post[T]) unpack(w *wheel.Wheel[T]) {
 	items := p.items
 	for _, c := range p.cycles {
 		for i := range items[:c.items] {

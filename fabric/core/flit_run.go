@@ -3,8 +3,8 @@ package core
 import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/check"
+	"github.com/weft-sim/weft/sim/wheel"
 )
 
 // A run of flits is body flits of one packet that follow each other in every cycle: one
@@ -68,9 +68,9 @@ type flitRuns struct {
 	at       []int32 // by queue, then by terminal
 	creditAt []int32 // by ov
 
-	news       *sim.Wheel[flitRunNews]
-	creditNews *sim.Wheel[creditRun]
-	ends       *sim.Wheel[int32] // queue of a run of flits that passes, or reaches its terminal, no longer, unless it has stopped before
+	news       *wheel.Wheel[flitRunNews]
+	creditNews *wheel.Wheel[creditRun]
+	ends       *wheel.Wheel[int32] // queue of a run of flits that passes, or reaches its terminal, no longer, unless it has stopped before
 }
 
 // neverFlitRuns, which only tests set, lets every flit go by itself.
@@ -94,7 +94,7 @@ func (f *Fabric) openFlitRuns() {
 	for _, d := range f.domains {
 		d.flitRuns = &flitRuns{
 			at: at, creditAt: creditAt,
-			news: sim.NewWheel[flitRunNews](f.horizon), creditNews: sim.NewWheel[creditRun](f.horizon), ends: sim.NewWheel[int32](min(f.horizon, 256)),
+			news: wheel.New[flitRunNews](f.horizon), creditNews: wheel.New[creditRun](f.horizon), ends: wheel.New[int32](min(f.horizon, 256)),
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
-// relay is a host model: whoever gets a packet passes it on, a pause later, to the next
+// relay is a host model: a terminal that gets a packet passes it on, a pause later, to the next
 // terminal of a tour, until it has been passed on so many times.
 type relay struct {
 	f      *core.Fabric

@@ -12,8 +12,8 @@ import (
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
-// player is the models of a domain's terminals in a game: whoever gets a packet thinks
-// for a time, then sends one to somebody else, so many times in all. Every tenth thought
+// player is the models of a domain's terminals in a game: a terminal that gets a packet
+// thinks for a time, then sends one to another, so many times in all. Every tenth thought
 // takes a millisecond. It also tells the sender, past the network and in thanks later.
 type player struct {
 	*game

@@ -14,7 +14,7 @@ import (
 )
 
 // TestMisuse: what a caller can get wrong is an error, not a panic and not a
-// result of no meaning.
+// result that means nothing.
 func TestMisuse(t *testing.T) {
 	n, smaller := dragonflyNetwork(t, "min", 2, 4, 2), dragonflyNetwork(t, "min", 1, 2, 1)
 	plan := measure.Plan{Warmup: 200, Window: 400}

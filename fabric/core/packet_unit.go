@@ -7,9 +7,9 @@ import (
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/check"
 	"github.com/weft-sim/weft/sim/mem"
+	"github.com/weft-sim/weft/sim/wheel"
 )
 
 // packetUnit makes the packet the unit of the simulation: the same switches,
@@ -48,8 +48,8 @@ type packetUnit struct {
 
 	Followed *followed // nil without observers
 
-	schedules [16]*sim.Wheel[flitSchedule] // as Fabric.credits
-	events    *sim.Wheel[event]
+	schedules [16]*wheel.Wheel[flitSchedule] // as Fabric.credits
+	events    *wheel.Wheel[event]
 }
 
 // event is what happens at a queue or a port. 12 bytes.
@@ -159,10 +159,10 @@ func (u *packetUnit) of() *packetUnit {
 
 // makeWheels gives the unit of one of the domains of f empty wheels.
 func (u *packetUnit) makeWheels(f *Fabric) {
-	u.schedules[0], u.events = sim.NewWheel[flitSchedule](f.horizon), sim.NewWheel[event](f.horizon)
+	u.schedules[0], u.events = wheel.New[flitSchedule](f.horizon), wheel.New[event](f.horizon)
 	if domains := len(f.tasks); domains > 1 {
 		for i := range domains {
-			u.schedules[1+i] = sim.NewWheel[flitSchedule](f.horizon + f.lookahead)
+			u.schedules[1+i] = wheel.New[flitSchedule](f.horizon + f.lookahead)
 		}
 	}
 }

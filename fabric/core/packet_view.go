@@ -5,8 +5,8 @@ import (
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/check"
+	"github.com/weft-sim/weft/sim/wheel"
 )
 
 // flow is a kind of movement of a packet's flits that changes what routings see.
@@ -313,10 +313,10 @@ func (u *packetUnit) comeHome(d *Domain) {
 // goes by: they are told the same as with flits as the unit, but for the flits between
 // head and tail.
 type followed struct {
-	passing []passing        // by queue; of all domains
-	tails   *sim.Wheel[Flit] // that arrive in queues
-	seen    []Flit           // heads of a batch
-	polls   bool             // the heads at the front of queues ask in every step, as flits do: others of their queue may be asleep
+	passing []passing          // by queue; of all domains
+	tails   *wheel.Wheel[Flit] // that arrive in queues
+	seen    []Flit             // heads of a batch
+	polls   bool               // the heads at the front of queues ask in every step, as flits do: others of their queue may be asleep
 }
 
 // passing is a packet whose head has crossed a switch and whose tail has not. 16 bytes.
@@ -332,7 +332,7 @@ func (f *Fabric) follow() {
 	}
 	all := make([]passing, len(f.Queues))
 	for _, d := range f.domains {
-		d.Unit.Followed = &followed{passing: all, tails: sim.NewWheel[Flit](f.horizon), polls: d.Upcoming != nil}
+		d.Unit.Followed = &followed{passing: all, tails: wheel.New[Flit](f.horizon), polls: d.Upcoming != nil}
 	}
 }
 

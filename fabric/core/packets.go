@@ -77,8 +77,8 @@ func (r *PacketRecords[T]) Divided() {
 func (r *PacketRecords[T]) At(id int32) *T { return &r.chunks[id>>chunkBits][id&(chunkPackets-1)] }
 
 // Open makes the record of a packet, if there is none, and returns it. It is called in
-// the domain of the packet's terminal before a flit of the packet leaves that: whoever
-// made the chunk of packets then makes the chunk of records, and others find it.
+// the domain of the packet's terminal before a flit of the packet leaves that: the
+// domain that made the chunk of packets then makes the chunk of records; others find it.
 func (r *PacketRecords[T]) Open(id int32) *T {
 	chunk := int(id >> chunkBits)
 	for chunk >= len(r.chunks) {

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/snapshot"
+	"github.com/weft-sim/weft/sim/wheel"
 )
 
 // wheelKind is an inWheels of any type of item.
@@ -21,7 +21,7 @@ type wheelKind interface {
 // one place in one cycle, which is one switch's or terminal's doing, keeps its order; in which
 // order a cycle's other items come is of no account.
 type inWheels[T any] struct {
-	of    func(*Domain) []*sim.Wheel[T] // a domain's, with that of what waits for its own first
+	of    func(*Domain) []*wheel.Wheel[T] // a domain's, with that of what waits for its own first
 	place func(*T) int64
 	owner func(*T) *Domain // that waits for it
 	each  func(*Archiver, *T)
@@ -44,32 +44,32 @@ func newMoving(f *Fabric) []wheelKind {
 	ofQueue := func(e *Flit) *Domain { return f.ofQueue(e.Queue) }
 	kinds := []wheelKind{
 		&inWheels[Flit]{place: queueOf, each: (*Archiver).flit,
-			of:    func(d *Domain) []*sim.Wheel[Flit] { return d.Flits[toTerminals : toTerminals+1] },
+			of:    func(d *Domain) []*wheel.Wheel[Flit] { return d.Flits[toTerminals : toTerminals+1] },
 			owner: func(e *Flit) *Domain { return f.owner(topology.TerminalID(^e.Queue)) }},
 		&inWheels[Flit]{place: queueOf, owner: ofQueue, each: (*Archiver).flit,
-			of: func(d *Domain) []*sim.Wheel[Flit] { return d.Flits[toSwitches:] }},
+			of: func(d *Domain) []*wheel.Wheel[Flit] { return d.Flits[toSwitches:] }},
 		&inWheels[int32]{place: number, owner: ofOV, each: integer,
-			of: func(d *Domain) []*sim.Wheel[int32] { return d.credits[:] }},
+			of: func(d *Domain) []*wheel.Wheel[int32] { return d.credits[:] }},
 		&inWheels[heldCredit]{each: archiveValue[heldCredit],
-			of:    func(d *Domain) []*sim.Wheel[heldCredit] { return []*sim.Wheel[heldCredit]{d.held} },
+			of:    func(d *Domain) []*wheel.Wheel[heldCredit] { return []*wheel.Wheel[heldCredit]{d.held} },
 			place: func(h *heldCredit) int64 { return int64(h.port) },
 			owner: func(h *heldCredit) *Domain { return f.ofEnd(h.port) }},
 		&inWheels[int32]{place: number, owner: ofOV, each: integer, of: (*Domain).behindWheels},
 		// A network that has a host model looks at the cycles of wakes that have become void all the
 		// same, which the end of the run knows. The others are the terminals'.
 		&inWheels[int32]{place: number, each: integer,
-			of:    func(d *Domain) []*sim.Wheel[int32] { return []*sim.Wheel[int32]{d.wakes} },
+			of:    func(d *Domain) []*wheel.Wheel[int32] { return []*wheel.Wheel[int32]{d.wakes} },
 			owner: func(t *int32) *Domain { return f.owner(topology.TerminalID(*t)) },
 			void:  func(cycle int64, t *int32) bool { return f.hostModel == nil || f.Terminals[*t].wake == cycle }},
 	}
 	if f.unit != nil {
 		kinds = append(kinds,
 			&inWheels[flitSchedule]{each: archiveValue[flitSchedule],
-				of:    func(d *Domain) []*sim.Wheel[flitSchedule] { return d.Unit.schedules[:] },
+				of:    func(d *Domain) []*wheel.Wheel[flitSchedule] { return d.Unit.schedules[:] },
 				place: func(r *flitSchedule) int64 { return int64(r.port) },
 				owner: func(r *flitSchedule) *Domain { return f.ofEnd(r.port) }},
 			&inWheels[event]{each: archiveValue[event],
-				of:    func(d *Domain) []*sim.Wheel[event] { return []*sim.Wheel[event]{d.Unit.events} },
+				of:    func(d *Domain) []*wheel.Wheel[event] { return []*wheel.Wheel[event]{d.Unit.events} },
 				place: func(e *event) int64 { return int64(e.kind)<<32 | int64(e.number) },
 				owner: func(e *event) *Domain {
 					if e.kind == creditsCome {
@@ -79,7 +79,7 @@ func newMoving(f *Fabric) []wheelKind {
 				}})
 		if f.domains[0].Unit.Followed != nil {
 			kinds = append(kinds, &inWheels[Flit]{place: queueOf, owner: ofQueue, each: (*Archiver).flit,
-				of: func(d *Domain) []*sim.Wheel[Flit] { return []*sim.Wheel[Flit]{d.Unit.Followed.tails} }})
+				of: func(d *Domain) []*wheel.Wheel[Flit] { return []*wheel.Wheel[Flit]{d.Unit.Followed.tails} }})
 		}
 	}
 	return kinds
@@ -89,7 +89,7 @@ func archiveValue[T any](x *Archiver, v *T) { snapshot.Value(x.Archive, v) }
 
 // behindWheels is the wheel of flits that have crossed, with those that wait for the next few
 // cycles only.
-func (d *Domain) behindWheels() []*sim.Wheel[int32] {
+func (d *Domain) behindWheels() []*wheel.Wheel[int32] {
 	if d.behind == nil {
 		return nil
 	}
@@ -100,7 +100,7 @@ func (d *Domain) behindWheels() []*sim.Wheel[int32] {
 		}
 		*soon = (*soon)[:0]
 	}
-	return []*sim.Wheel[int32]{d.behind.until}
+	return []*wheel.Wheel[int32]{d.behind.until}
 }
 
 // take lists what is in the wheels. Of equals that are void but for their cycle one is kept.
@@ -141,7 +141,7 @@ func (w *inWheels[T]) begin(d *Domain) {
 	}
 }
 
-func begin[T any](w *sim.Wheel[T], cycle int64) {
+func begin[T any](w *wheel.Wheel[T], cycle int64) {
 	if w != nil && cycle >= 0 {
 		w.Next(cycle)
 	}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/wheel"
 )
 
 // view shows the queues of a domain's network: see [fabric.Queues].
@@ -175,14 +175,14 @@ func (d *Domain) countWaiting(word int32, hop uint32) {
 // plain lists, only the others to a wheel.
 type behind struct {
 	soon  [soonCycles][]int32 // by cycle modulo soonCycles: output virtual channels of the decisions
-	until *sim.Wheel[int32]   // the same, later cycles
+	until *wheel.Wheel[int32] // the same, later cycles
 	slots bool                // until credits are let go
 }
 
 const soonCycles = 4
 
 func newBehind(d *Domain) *behind {
-	b := &behind{until: sim.NewWheel[int32](d.horizon)}
+	b := &behind{until: wheel.New[int32](d.horizon)}
 	b.slots = d.needs.HeldSlots
 	return b
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/wheel"
 )
 
 // Recorder is the sink of measured runs, which also takes down what workloads note.
@@ -24,7 +24,7 @@ func (d *Domain) listen(w fabric.Workload, m Recorder) fabric.Sink {
 	if !ok {
 		return m
 	}
-	d.listener = &listener{d, r, m, sim.NewWheel[int32](1024)}
+	d.listener = &listener{d, r, m, wheel.New[int32](1024)}
 	return d.listener
 }
 
@@ -34,7 +34,7 @@ type listener struct {
 	domain   *Domain
 	workload fabric.Responder
 	recorder Recorder
-	alarms   *sim.Wheel[int32] // terminal
+	alarms   *wheel.Wheel[int32] // terminal
 }
 
 // Deliver implements [fabric.Sink].

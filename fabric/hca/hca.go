@@ -12,7 +12,7 @@
 // slower of DMA and link rate, for turning to another QP, and for loading a QP
 // context that is not cached. Sending and receiving do not disturb each other
 // except through the context cache. The package keeps the state and says how
-// long things take; whoever owns the clock schedules the events.
+// long things take; the owner of the clock schedules the events.
 package hca
 
 import (

@@ -54,8 +54,8 @@ type FileConfig struct {
 	Path string `toml:"path" doc:"file of switches, terminals and links; relative to the experiment file"`
 }
 
-// PathConfig is implemented by configurations that read files. Whoever read
-// the configuration from dir/experiment.toml calls RelativeTo(dir) on it.
+// PathConfig is implemented by configurations that read files. The reader of
+// dir/experiment.toml calls RelativeTo(dir) on the configuration.
 type PathConfig interface {
 	// RelativeTo makes relative paths of the configuration start at dir.
 	RelativeTo(dir string)

@@ -60,7 +60,7 @@ type tier struct {
 var tierKeys = map[string]struct{ least, otherwise int }{
 	"downlink_speed_gbps": {1, -1}, "downlink_latency_ns": {0, -1}, "switch_latency_ns": {0, 0}, "radix_down": {1, -1},
 	"radix_up": {0, 0}, "oversubscribed": {1, 1}, "bundle": {1, 1},
-	"queue_size_up": {0, 0}, "queue_size_down": {0, 0}, // of no meaning here: queues are settings of the network
+	"queue_size_up": {0, 0}, "queue_size_down": {0, 0}, // ignored: queues are settings of the network
 }
 
 // mostTierValue bounds every number of a file.

@@ -8,7 +8,7 @@ import (
 	"unsafe"
 )
 
-// Every record is handed out once and stays where it is, whoever takes it.
+// Every record is handed out once and stays where it is, for all owners.
 func TestRecords(t *testing.T) {
 	var table Records[int64]
 	const owners, each = 4, 20_000

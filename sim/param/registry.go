@@ -293,7 +293,7 @@ func allowed(f reflect.StructField) string {
 }
 
 // ParamError says that the setting Key has the value Value and what is
-// allowed. Whoever knows where the key stands in a file adds that.
+// allowed. The reader of a file adds the place of the key.
 type ParamError struct {
 	Key   string
 	Value any

@@ -10,8 +10,8 @@
 //
 // so that what is written and what is read cannot drift apart. The form is that of
 // variable-length integers (encoding/binary) and is the same on every machine. It says
-// nothing of types: whoever stores it keeps the version of the program beside it, as a
-// [File] does. A state is trusted: it breaks whoever reads it as another type's. Package
+// nothing of types: a store keeps the version of the program beside the bytes, as a [File]
+// does. A state is trusted: one that is read as another type gives nonsense. Package
 // snapshottest finds fields that a method has forgotten.
 package snapshot
 

@@ -188,7 +188,7 @@ func checkTree(t testing.TB, x topology.Tree) {
 		for _, s := range switches {
 			below[s] = make([]bool, g.Terminals())
 			checkDownTo(t, x, s, below)
-			// Whoever goes up anywhere must be able to go on to a common ancestor.
+			// A packet that goes up anywhere must be able to go on to a common ancestor.
 			if first, end := x.UpPorts(s); first == end && slices.Contains(below[s], false) {
 				t.Fatalf("switch %d reaches some terminals neither downwards nor upwards", s)
 			}

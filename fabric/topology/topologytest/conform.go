@@ -245,7 +245,7 @@ func checkLayout(t testing.TB, topo topology.Topology) {
 	if !reflect.DeepEqual(l, topology.LayoutOf(topo)) {
 		t.Error("two layouts of one topology differ")
 	}
-	// Squares of side apart: whoever is near is in the same one or beside it.
+	// Squares of side apart: near switches are in the same one or in neighbours.
 	squares := map[[2]int][]int{}
 	for s, at := range l.Places {
 		if math.IsNaN(at.X+at.Y) || math.IsInf(at.X+at.Y, 0) {

@@ -7,7 +7,7 @@ import (
 )
 
 // Names checks that T has the named fields and no others: for types whose archive is a
-// matter of several functions. Whoever adds a field decides whether it is part of the
+// matter of several functions. The author of a new field decides whether it is part of the
 // state, and names it here.
 func Names[T any](t *testing.T, names ...string) {
 	t.Helper()

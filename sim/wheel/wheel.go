@@ -1,4 +1,5 @@
-package sim
+// Package wheel files what clocked components wait for by the cycle in which it is due.
+package wheel
 
 import (
 	"fmt"
@@ -61,9 +62,9 @@ type wheelChunk[T any] struct {
 	next  *wheelChunk[T]
 }
 
-// NewWheel makes a wheel that files items up to reach cycles ahead directly;
+// New makes a wheel that files items up to reach cycles ahead directly;
 // items further ahead are allowed and cost more.
-func NewWheel[T any](reach int64) *Wheel[T] {
+func New[T any](reach int64) *Wheel[T] {
 	blockBits := uint(0)
 	for (wheelBlocks-1)<<blockBits < reach && wheelBlocks<<blockBits < 1<<16 {
 		blockBits++
@@ -109,7 +110,7 @@ func (w *Wheel[T]) slot(cycle int64) *wheelSlot[T] {
 // mustCome panics if a cycle is not later than the one last taken.
 func (w *Wheel[T]) mustCome(cycle int64) {
 	if cycle <= w.now {
-		panic(fmt.Sprintf("sim: an item for cycle %d is filed in cycle %d", cycle, w.now))
+		panic(fmt.Sprintf("wheel: an item for cycle %d is filed in cycle %d", cycle, w.now))
 	}
 }
 

@@ -1,17 +1,19 @@
-package sim
+package wheel
 
 import (
 	"cmp"
 	"maps"
 	"slices"
 	"testing"
+
+	"github.com/weft-sim/weft/sim"
 )
 
 // TestWheelAgainstMap files random items at near and far cycles and compares
 // what each cycle yields, and in which order, with a map.
 func TestWheelAgainstMap(t *testing.T) {
-	r := NewStream(1, "wheel", 0)
-	w := NewWheel[int](100)
+	r := sim.NewStream(1, "wheel", 0)
+	w := New[int](100)
 	want := map[int64][]int{}
 	id := 0
 	push := func(cycle int64) {
@@ -63,8 +65,8 @@ func TestWheelAgainstMap(t *testing.T) {
 }
 
 func TestWheelAllocatesNothingInSteadyState(t *testing.T) {
-	r := NewStream(1, "wheel", 0)
-	w := NewWheel[[2]int64](64)
+	r := sim.NewStream(1, "wheel", 0)
+	w := New[[2]int64](64)
 	cycle := int64(0)
 	run := func() {
 		for range 1000 {
@@ -91,7 +93,7 @@ func TestWheelAllocatesNothingInSteadyState(t *testing.T) {
 // room for new ones afterwards.
 func TestWheelRemove(t *testing.T) {
 	for items := range 3 * chunkItems {
-		w := NewWheel[int](10)
+		w := New[int](10)
 		want := map[int64][]int{}
 		file := func(cycle int64, item int) {
 			*w.Place(cycle) = item
@@ -127,8 +129,8 @@ func TestWheelRemove(t *testing.T) {
 // they were filed, cycles within reach ascending and before the others. The wheel is empty
 // then and goes on from the cycle that it has been drained in.
 func TestWheelDrain(t *testing.T) {
-	r := NewStream(1, "drains", 0)
-	w := NewWheel[int](100)
+	r := sim.NewStream(1, "drains", 0)
+	w := New[int](100)
 	want := map[int64][]int{}
 	id, now, drained := 0, int64(-1), 0
 	for range 500 {
@@ -183,7 +185,7 @@ func TestWheelDrain(t *testing.T) {
 // TestWheelDrainFreesChunks: what has been drained makes room for the same again, without
 // new memory.
 func TestWheelDrainFreesChunks(t *testing.T) {
-	w := NewWheel[int](100)
+	w := New[int](100)
 	cycle := int64(0)
 	run := func() {
 		for i := range 40 * chunkItems {
@@ -212,8 +214,8 @@ func TestWheelFar(t *testing.T) {
 		id    int
 	}
 	for seed := range uint64(10) {
-		r := NewStream(seed, "far", 0)
-		w := NewWheel[int](int64(1 + r.IntN(200)))
+		r := sim.NewStream(seed, "far", 0)
+		w := New[int](int64(1 + r.IntN(200)))
 		var want []filed
 		now, id := int64(-1), 0
 		file := func(cycle int64) {

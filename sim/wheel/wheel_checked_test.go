@@ -1,6 +1,6 @@
 //go:build weftcheck
 
-package sim
+package wheel
 
 import "testing"
 
@@ -8,7 +8,7 @@ import "testing"
 // the wheel's reach of it or not.
 func TestWheelPast(t *testing.T) {
 	for _, late := range []int64{0, 5, 1000} {
-		w := NewWheel[int](100)
+		w := New[int](100)
 		w.Next(1000)
 		w.Place(1001)
 		func() {

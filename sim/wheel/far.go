@@ -1,4 +1,4 @@
-package sim
+package wheel
 
 import "math/bits"
 
