@@ -8,6 +8,7 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // onlooker is a routing that notes, as packets leave their terminal, how many credits of
@@ -33,10 +34,7 @@ func pairOfSwitches(t *testing.T, set func(*fabric.Config)) (*core.Fabric, *onlo
 	config := fabric.DefaultConfig()
 	config.Switch.Speedup, config.Switch.VCs = 1, 1
 	set(&config)
-	f, err := core.New(n.topo.Graph(), config, o, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := simtest.Must(core.New(n.topo.Graph(), config, o, 1))(t)
 	return f, o
 }
 

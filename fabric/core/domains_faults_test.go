@@ -1,7 +1,6 @@
 package core_test
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -12,6 +11,7 @@ import (
 	"github.com/weft-sim/weft/fabric/observe"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // logbook is a sink that keeps what every terminal has got.
@@ -75,10 +75,7 @@ func TestThreadsFaults(t *testing.T) {
 			sameForThreads(t, func(t *testing.T, threads int) string {
 				n := c.network(t)
 				g := n.topo.Graph()
-				plan, err := buildPeriods(c.routing, n.topo, failing(g, c.routing == "nca" || c.routing == "table", uint64(i)))
-				if err != nil {
-					t.Fatal(err)
-				}
+				plan := simtest.Must(buildPeriods(c.routing, n.topo, failing(g, c.routing == "nca" || c.routing == "table", uint64(i))))(t)
 				plan.Reroute, plan.Retries, plan.Timeout = 40, c.retries, 60
 				config := fabric.DefaultConfig()
 				config.Switch.BufferFlits = 6
@@ -86,13 +83,8 @@ func TestThreadsFaults(t *testing.T) {
 					config.Channels = map[string]fabric.ChannelConfig{"global": {Latency: 20 * sim.Nanosecond}}
 				}
 				timings[c.timing](&config)
-				f, err := core.New(g, config, plan.Routing[0], 1)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if err := f.SetFaults(plan); err != nil {
-					t.Fatal(err)
-				}
+				f := simtest.Must(core.New(g, config, plan.Routing[0], 1))(t)
+				simtest.Check(t, f.SetFaults(plan))
 				meter := measure.NewMeter(100)
 				meter.Open(0)
 				trace := observe.StartTrace(f, meter, observe.TracePlan{Packets: 60, Every: 5})
@@ -103,9 +95,7 @@ func TestThreadsFaults(t *testing.T) {
 				source := measure.NewOpenLoop(g.Terminals(), uniform{g.Terminals()}, bernoulli{sim.NewGeometric(0.3 / float64(c.flits))}, fixed(c.flits), 1)
 				source.Stop(600)
 				got := make(logbook, g.Terminals())
-				if err := measure.RunToEnd(context.Background(), f, source, got, measure.ToEnd{}); err != nil {
-					t.Fatal(err)
-				}
+				simtest.Check(t, measure.RunToEnd(t.Context(), f, source, got, measure.ToEnd{}))
 				if tally := f.FaultTally(); threads == 1 {
 					all.Add(tally)
 					if tally.Dropped == 0 {
@@ -131,21 +121,13 @@ func TestThreadsFaultsMeasured(t *testing.T) {
 	core.DivideAlways(t.Cleanup)
 	sameForThreads(t, func(t *testing.T, threads int) string {
 		n := newNetwork(t, "dragonfly", "ugal-l", func(c *topology.DragonflyConfig) { c.P, c.A, c.H, c.G = 2, 4, 2, 5 })
-		plan, err := buildPeriods("ugal-l", n.topo, failing(n.topo.Graph(), false, 5))
-		if err != nil {
-			t.Fatal(err)
-		}
+		plan := simtest.Must(buildPeriods("ugal-l", n.topo, failing(n.topo.Graph(), false, 5)))(t)
 		plan.Reroute, plan.Retries, plan.Timeout = 100, 2, 300
 		f := n.fabric(t, fabric.DefaultConfig())
-		if err := f.SetFaults(plan); err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, f.SetFaults(plan))
 		terminals := n.topo.Graph().Terminals()
 		source := measure.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(0.2)}, fixed(2), 1)
-		r, err := measure.Run(context.Background(), f, source, 0.4, measure.Plan{Warmup: 100, Window: 500, Threads: threads, Levels: true, Trace: observe.TracePlan{Packets: 30}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := simtest.Must(measure.Run(t.Context(), f, source, 0.4, measure.Plan{Warmup: 100, Window: 500, Threads: threads, Levels: true, Trace: observe.TracePlan{Packets: 30}}))(t)
 		return fmt.Sprintln(r.Faults, f.Counters, r.MeanLatency(), r.HalfWidth(), r.Accepted, r.State, r.Reason, r.Cycles, r.ChannelFlits) + lives(r.Traces)
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing/routingtest"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // groupTraffic sends, from every terminal, packets one after the other, some of them to a
@@ -100,9 +101,7 @@ func testThreadsMulticast(t *testing.T, base fabric.Config, pipelines ...int) {
 						t.Errorf("%d threads, want %d", f.Threads(), threads)
 					}
 					got := make(logbook, g.Terminals())
-					if err := measure.RunToEnd(t.Context(), f, x, got, measure.ToEnd{}); err != nil {
-						t.Fatal(err)
-					}
+					simtest.Check(t, measure.RunToEnd(t.Context(), f, x, got, measure.ToEnd{}))
 					all := fmt.Sprintln(f.Counters, f.Cycle(), f.ChannelFlits())
 					for _, list := range got {
 						slices.SortFunc(list, func(a, b fabric.Delivery) int {

@@ -1,7 +1,6 @@
 package core_test
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -72,10 +71,7 @@ func TestThreads(t *testing.T) {
 					terminals := n.topo.Graph().Terminals()
 					source := measure.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(load / float64(c.flits))}, fixed(c.flits), 1)
 					plan.Threads = threads
-					r, err := measure.Run(context.Background(), f, source, load, plan)
-					if err != nil {
-						t.Fatal(err)
-					}
+					r := simtest.Must(measure.Run(t.Context(), f, source, load, plan))(t)
 					if f.Threads() != threads {
 						t.Errorf("%d threads, want %d", f.Threads(), threads)
 					}

@@ -1,7 +1,6 @@
 package core_test
 
 import (
-	"context"
 	"errors"
 	"math"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/check"
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // TestConservation loads networks far beyond saturation under every setting
@@ -110,10 +110,7 @@ func TestShortWindows(t *testing.T) {
 		decided := 0
 		for seed := range uint64(40) {
 			source := measure.NewOpenLoop(16, pattern, bernoulli{sim.NewGeometric(load)}, fixed(1), seed)
-			result, err := measure.Run(context.Background(), n.fabric(t, pipelined()), source, load, measure.Plan{Warmup: 300, Window: c.window})
-			if err != nil {
-				t.Fatal(err)
-			}
+			result := simtest.Must(measure.Run(t.Context(), n.fabric(t, pipelined()), source, load, measure.Plan{Warmup: 300, Window: c.window}))(t)
 			switch result.State {
 			case want:
 				decided++

@@ -1,7 +1,6 @@
 package core_test
 
 import (
-	"context"
 	"strings"
 	"testing"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // drawing is a graph laid by hand.
@@ -53,16 +53,9 @@ func runFaults(t *testing.T, topo topology.Topology, failures []topology.Failure
 	if set != nil {
 		set(plan)
 	}
-	f, err := core.New(topo.Graph(), fabric.DefaultConfig(), plan.Routing[0], 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := f.SetFaults(plan); err != nil {
-		t.Fatal(err)
-	}
-	if err := measure.RunToEnd(context.Background(), f, s, s, measure.ToEnd{}); err != nil {
-		t.Fatal(err)
-	}
+	f := simtest.Must(core.New(topo.Graph(), fabric.DefaultConfig(), plan.Routing[0], 1))(t)
+	simtest.Check(t, f.SetFaults(plan))
+	simtest.Check(t, measure.RunToEnd(t.Context(), f, s, s, measure.ToEnd{}))
 	return f
 }
 
@@ -199,10 +192,7 @@ func TestFaultsRefused(t *testing.T) {
 	plan := tablePeriods(t, topo, []topology.Failure{{At: 5, Switches: []topology.SwitchID{0}}})
 	config := fabric.DefaultConfig()
 	config.Switch.CreditSensing = "on"
-	f, err := core.New(topo.graph, config, plan.Routing[0], 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := simtest.Must(core.New(topo.graph, config, plan.Routing[0], 1))(t)
 	if err := f.SetFaults(plan); err == nil || !strings.Contains(err.Error(), "credit sensing") {
 		t.Error(err)
 	}
@@ -211,29 +201,18 @@ func TestFaultsRefused(t *testing.T) {
 // TestTableAroundFaults: an open-loop run on a torus with cables down, audited,
 // whose packets make no hop more than the shortest paths that are left.
 func TestTableAroundFaults(t *testing.T) {
-	topo, err := param.Make(topology.Registry, "torus", struct{}{}, func(c *topology.GridConfig) { c.Dims = []int{4, 4} })
-	if err != nil {
-		t.Fatal(err)
-	}
+	topo := simtest.Must(param.Make(topology.Registry, "torus", struct{}{}, func(c *topology.GridConfig) { c.Dims = []int{4, 4} }))(t)
 	g := topo.Graph()
 	down := topology.NewDown(g)
 	for _, p := range g.RandomLinks(0.2, 1) {
 		down.FailLink(p)
 	}
-	r, err := param.Make[routing.TableConfig](routing.Registry, "table", routing.Env{Topology: topo, Down: down}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := core.New(g, fabric.DefaultConfig(), r, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := simtest.Must(param.Make[routing.TableConfig](routing.Registry, "table", routing.Env{Topology: topo, Down: down}, nil))(t)
+	f := simtest.Must(core.New(g, fabric.DefaultConfig(), r, 1))(t)
 	hops := shortestHops{t, g, g.NeighborsWithout(down), 0}
 	source := measure.NewOpenLoop(g.Terminals(), uniform{g.Terminals()}, bernoulli{sim.NewGeometric(0.3)}, fixed(1), 1)
 	source.Stop(1000)
-	if err := measure.RunToEnd(context.Background(), f, source, &hops, measure.ToEnd{}); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, measure.RunToEnd(t.Context(), f, source, &hops, measure.ToEnd{}))
 	if hops.packets == 0 {
 		t.Error("no packets")
 	}
@@ -272,19 +251,12 @@ func TestFaultFreesOthers(t *testing.T) {
 	b.AddLink(1, 2, 1)
 	topo := drawing{b.Freeze()}
 	plan := tablePeriods(t, topo, []topology.Failure{{Links: between(topo.graph, 1, 2), At: 20}})
-	f, err := core.New(topo.graph, pipelined(), plan.Routing[0], 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := f.SetFaults(plan); err != nil {
-		t.Fatal(err)
-	}
+	f := simtest.Must(core.New(topo.graph, pipelined(), plan.Routing[0], 1))(t)
+	simtest.Check(t, f.SetFaults(plan))
 	s := &script{}
 	s.send(0, fabric.PacketSpec{Dst: 3, Flits: 20})
 	s.send(1, fabric.PacketSpec{Birth: 5, Dst: 2, Flits: 1})
-	if err := measure.RunToEnd(context.Background(), f, s, s, measure.ToEnd{}); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, measure.RunToEnd(t.Context(), f, s, s, measure.ToEnd{}))
 	if len(s.delivered) != 1 || s.delivered[0].Src != 1 || s.delivered[0].Cycle != 35 {
 		t.Errorf("%+v, want a packet from terminal 1 in cycle 35", s.delivered)
 	}

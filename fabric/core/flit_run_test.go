@@ -76,9 +76,7 @@ func TestFlitRuns(t *testing.T) {
 				if i == 1 {
 					attach = f.WithoutFlitRuns
 				}
-				if err := attach(source, sinks[i]); err != nil {
-					t.Fatal(err)
-				}
+				simtest.Check(t, attach(source, sinks[i]))
 				both[i] = f
 			}
 			for step := range 30 {

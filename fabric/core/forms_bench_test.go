@@ -16,6 +16,7 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // switchForm is a switch, packets and a load whose cost is watched: the dragonfly of 1,056
@@ -81,10 +82,7 @@ func TestInstructions(t *testing.T) {
 	}
 	kept := map[string]float64{}
 	if b, err := os.ReadFile(instructionTable); err == nil {
-		rows, err := csv.NewReader(bytes.NewReader(b)).ReadAll()
-		if err != nil {
-			t.Fatal(err)
-		}
+		rows := simtest.Must(csv.NewReader(bytes.NewReader(b)).ReadAll())(t)
 		for _, row := range rows[1:] {
 			if kept[row[0]], err = strconv.ParseFloat(row[1], 64); err != nil {
 				t.Fatal(err)
@@ -104,9 +102,7 @@ func TestInstructions(t *testing.T) {
 		}
 	}
 	if mode == "update" {
-		if err := errors.Join(os.MkdirAll("testdata", 0o777), os.WriteFile(instructionTable, []byte(table), 0o666)); err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, errors.Join(os.MkdirAll("testdata", 0o777), os.WriteFile(instructionTable, []byte(table), 0o666)))
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // digest is a sink that hashes deliveries, whatever their order.
@@ -99,10 +100,7 @@ func goldenCases() []goldenCase {
 	tree := func(up string) func(testing.TB) network {
 		return func(t testing.TB) network {
 			n := newNetwork(t, "fat-tree", "nca", func(c *topology.FatTreeConfig) { c.K, c.N = 48, 2 })
-			r, err := routing.Registry.Build("nca", &routing.NCAConfig{Up: up, Down: "random"}, routing.Env{Topology: n.topo, Seed: 1})
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := simtest.Must(routing.Registry.Build("nca", &routing.NCAConfig{Up: up, Down: "random"}, routing.Env{Topology: n.topo, Seed: 1}))(t)
 			n.routing = r
 			return n
 		}

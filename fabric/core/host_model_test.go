@@ -10,6 +10,7 @@ import (
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/simtest"
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
@@ -134,9 +135,7 @@ func TestThreadsHostModel(t *testing.T) {
 					t.Errorf("%d threads, want %d: %s", f.Threads(), threads, why)
 				}
 				r := newRelay(f, pause, 3, func(t int) int64 { return int64(t % 9) })
-				if err := measure.RunToEnd(t.Context(), f, r, r, measure.ToEnd{}); err != nil {
-					t.Fatal(err)
-				}
+				simtest.Check(t, measure.RunToEnd(t.Context(), f, r, r, measure.ToEnd{}))
 				if want := (relayStops + 1) * len(r.queued); len(r.log) != want || r.asked > 51_000 {
 					t.Errorf("%d packets, want %d; %d windows", len(r.log), want, r.asked)
 				}

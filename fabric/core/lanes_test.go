@@ -1,9 +1,7 @@
 package core_test
 
 import (
-	"fmt"
 	"math"
-	"strings"
 	"testing"
 
 	"github.com/weft-sim/weft/fabric"
@@ -11,6 +9,7 @@ import (
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // sharedLink is two switches with one cable between them: flow f goes from terminal f
@@ -107,14 +106,9 @@ func laneConfig(high, low string, limit int) fabric.Config {
 func shares(t *testing.T, config fabric.Config, loads []float64, cycles int64) *bySource {
 	t.Helper()
 	n := newSharedLink(len(loads))
-	f, err := core.New(n.graph, config, n, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := simtest.Must(core.New(n.graph, config, n, 1))(t)
 	sink := &bySource{make([]int64, 2*len(loads)), make([]int64, 2*len(loads))}
-	if err := f.Attach(newFlows(64, loads), sink); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, f.Attach(newFlows(64, loads), sink))
 	f.Advance(10_000)
 	clear(sink.packets)
 	clear(sink.latency)
@@ -174,14 +168,9 @@ func TestHighLaneWaitsForOnePacket(t *testing.T) {
 	const size = 4
 	mean := func(loads []float64) float64 {
 		n := newSharedLink(len(loads))
-		f, err := core.New(n.graph, laneConfig("0:255", "1:64", 255), n, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := simtest.Must(core.New(n.graph, laneConfig("0:255", "1:64", 255), n, 1))(t)
 		sink := &bySource{make([]int64, 2*len(loads)), make([]int64, 2*len(loads))}
-		if err := f.Attach(newFlows(size, loads), sink); err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, f.Attach(newFlows(size, loads), sink))
 		f.Advance(400_000)
 		return float64(sink.latency[0]) / float64(sink.packets[0])
 	}
@@ -265,10 +254,7 @@ func (s *incastSource) Next(t topology.TerminalID, until int64, spec *fabric.Pac
 func TestVictimOnItsOwnLane(t *testing.T) {
 	mean := func(own, congested bool) float64 {
 		n := newIncast(own)
-		f, err := core.New(n.graph, laneConfig("", "0:64,1:64", 0), n, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := simtest.Must(core.New(n.graph, laneConfig("", "0:64,1:64", 0), n, 1))(t)
 		loads := make([]float64, 11)
 		loads[n.victim] = 0.1
 		if congested {
@@ -277,9 +263,7 @@ func TestVictimOnItsOwnLane(t *testing.T) {
 			}
 		}
 		sink := &bySource{make([]int64, 11), make([]int64, 11)}
-		if err := f.Attach(&incastSource{newFlows(4, loads), n}, sink); err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, f.Attach(&incastSource{newFlows(4, loads), n}, sink))
 		f.Advance(20_000)
 		clear(sink.packets)
 		clear(sink.latency)
@@ -311,14 +295,9 @@ func TestLanesRegistered(t *testing.T) {
 // The audit finds everything at home when the packets of several lanes have arrived.
 func TestLanesDrain(t *testing.T) {
 	n := newSharedLink(3)
-	f, err := core.New(n.graph, laneConfig("2:10", "0:64,1:128", 1), n, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := simtest.Must(core.New(n.graph, laneConfig("2:10", "0:64,1:128", 1), n, 1))(t)
 	source, sink := newFlows(50, []float64{0.5, 0.5, 0.5}), &bySource{make([]int64, 6), make([]int64, 6)}
-	if err := f.Attach(source, sink); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, f.Attach(source, sink))
 	source.stop = 20_000
 	f.Advance(60_000)
 	if err := f.Audit(); err != nil || sink.packets[2] == 0 {
@@ -340,8 +319,6 @@ func TestLaneSettings(t *testing.T) {
 	} {
 		config := laneConfig("", "0:1,1:1", 0)
 		c.change(&config.Switch)
-		if _, err := core.New(n.graph, config, n, 1); err == nil || !strings.Contains(fmt.Sprint(err), c.want) {
-			t.Errorf("%v, want %q", err, c.want)
-		}
+		simtest.Refuse(core.New(n.graph, config, n, 1))(t, c.want)
 	}
 }

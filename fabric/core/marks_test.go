@@ -11,6 +11,7 @@ import (
 	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing/routingtest"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // TestMarksOnAnyNetwork: the same packets are marked on any number of threads, after a
@@ -37,9 +38,7 @@ func TestMarksOnAnyNetwork(t *testing.T) {
 // mark sets a policy of a switch.
 func mark[C any](t *testing.T, s *fabric.SwitchConfig, policy string, settings C) {
 	t.Helper()
-	if err := s.Marking.Choose(policy); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, s.Marking.Choose(policy))
 	*s.Marking.Config().(*C) = settings
 }
 
@@ -60,9 +59,7 @@ func TestMarksByHand(t *testing.T) {
 				s.send(1, fabric.PacketSpec{Birth: birth, Dst: 2, Flits: 1})
 			}
 			f := n.fabric(t, config)
-			if err := f.Attach(s, s); err != nil {
-				t.Fatal(err)
-			}
+			simtest.Check(t, f.Attach(s, s))
 			f.Advance(60)
 			marked := 0
 			for _, d := range s.delivered {
@@ -102,9 +99,7 @@ func TestMarksByLane(t *testing.T) {
 			s.send(1, fabric.PacketSpec{Birth: birth, Dst: 2, Flits: 1, Level: uint8(lane), Tag: uint64(lane)})
 		}
 		f := own.fabric(t, config)
-		if err := f.Attach(s, s); err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, f.Attach(s, s))
 		f.Advance(60)
 		marked := [2]int{}
 		for _, d := range s.delivered {
@@ -206,9 +201,7 @@ func TestLabelsTravel(t *testing.T) {
 				f, got := own.fabric(t, config), make(receivers, terminals)
 				f.Split(threads)
 				source := labelled{measure.NewOpenLoop(terminals, uniform{terminals}, routingtest.AtRate(0.2), fixed(3), 1)}
-				if err := f.Attach(source, got); err != nil {
-					t.Fatal(err)
-				}
+				simtest.Check(t, f.Attach(source, got))
 				f.Advance(500)
 				hops, arrived := int64(0), 0
 				for _, all := range got {

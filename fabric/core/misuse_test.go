@@ -1,7 +1,6 @@
 package core_test
 
 import (
-	"context"
 	"strings"
 	"testing"
 
@@ -11,6 +10,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/routing/routingtest"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // TestMisuse: what a caller can get wrong is an error, not a panic and not a
@@ -22,7 +22,7 @@ func TestMisuse(t *testing.T) {
 		return measure.NewOpenLoop(f.Graph().Terminals(), routingtest.Uniform(72), routingtest.AtRate(0.1), routingtest.Single{}, f.Seed())
 	}
 	run := func(f *core.Fabric, s *measure.OpenLoop) error {
-		_, err := measure.Run(context.Background(), f, s, 0.1, plan)
+		_, err := measure.Run(t.Context(), f, s, 0.1, plan)
 		return err
 	}
 	want := func(what string, err error, text string) {
@@ -36,12 +36,10 @@ func TestMisuse(t *testing.T) {
 	want("a routing of another network", err, "of 6 switches and 6 terminals; this one has 36 and 72")
 
 	f := n.fabric(t, fabric.DefaultConfig())
-	if err := run(f, source(f)); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, run(f, source(f)))
 	want("a second run", run(f, source(f)), "run or attached before")
 	want("attached after a run", f.Attach(source(f), &routingtest.Counter{}), "run or attached before")
-	want("a closed loop after a run", measure.RunToEnd(context.Background(), f, source(f), &routingtest.Counter{}, measure.ToEnd{}), "run or attached before")
+	want("a closed loop after a run", measure.RunToEnd(t.Context(), f, source(f), &routingtest.Counter{}, measure.ToEnd{}), "run or attached before")
 
 	f = n.fabric(t, fabric.DefaultConfig())
 	wrong := source(smaller.fabric(t, fabric.DefaultConfig()))
@@ -63,10 +61,7 @@ func TestMisuse(t *testing.T) {
 func TestRoutingsNameTheirGraph(t *testing.T) {
 	for _, name := range routing.Registry.Names() {
 		for _, family := range []string{"dragonfly", "torus", "fat-tree"} {
-			topo, err := topology.Registry.New(family, struct{}{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			topo := simtest.Must(topology.Registry.New(family, struct{}{}))(t)
 			r, err := routing.Registry.New(name, routing.Env{Topology: topo})
 			if err != nil {
 				continue // not on this family
@@ -121,7 +116,7 @@ func TestMisuseByRoutings(t *testing.T) {
 					t.Errorf("%v, want %s", misuse, want)
 				}
 			}()
-			_ = measure.RunToEnd(context.Background(), f, s, s, measure.ToEnd{})
+			_ = measure.RunToEnd(t.Context(), f, s, s, measure.ToEnd{})
 		}()
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/weft-sim/weft/routing/routingtest"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 func cutThrough(config fabric.Config, vcs int) fabric.Config {
@@ -32,9 +33,7 @@ func models(t *testing.T, test func(t *testing.T, config fabric.Config)) {
 func (n network) multicast(t testing.TB, config fabric.Config, m *routingtest.Trees) *core.Fabric {
 	t.Helper()
 	f := n.fabric(t, config)
-	if err := f.SetMulticast(m.Tables, config.Switch.VCs-1); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, f.SetMulticast(m.Tables, config.Switch.VCs-1))
 	return f
 }
 
@@ -58,9 +57,7 @@ func testMulticastOneSwitch(t *testing.T, config fabric.Config) {
 	f := n.multicast(t, cutThrough(config, 2), m)
 	s := &script{}
 	s.send(0, fabric.PacketSpec{Flits: 3, VCs: 2, Tag: 7})
-	if err := measure.RunToEnd(t.Context(), f, s, s, measure.ToEnd{}); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, measure.RunToEnd(t.Context(), f, s, s, measure.ToEnd{}))
 	got := map[topology.TerminalID]int64{}
 	for _, d := range s.delivered {
 		got[d.Dst] = d.Cycle
@@ -86,9 +83,7 @@ func testMulticastNoBranch(t *testing.T, config fabric.Config) {
 	f := n.multicast(t, cutThrough(config, 2), m)
 	s := &script{}
 	s.send(0, fabric.PacketSpec{Flits: 3, VCs: 2})
-	if err := measure.RunToEnd(t.Context(), f, s, s, measure.ToEnd{}); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, measure.RunToEnd(t.Context(), f, s, s, measure.ToEnd{}))
 	if want := (core.Counters{InjectedFlits: 3, DiscardedFlits: 3}); f.Counters != want {
 		t.Errorf("counters %+v, want %+v", f.Counters, want)
 	}
@@ -112,18 +107,14 @@ func testMulticastZeroLoad(t *testing.T, config fabric.Config) {
 			f := n.multicast(t, config, m)
 			s := &script{}
 			s.send(src, fabric.PacketSpec{Birth: 7, Flits: flits, VCs: 4, MLID: mlid})
-			if err := measure.RunToEnd(t.Context(), f, s, s, measure.ToEnd{}); err != nil {
-				t.Fatal(err)
-			}
+			simtest.Check(t, measure.RunToEnd(t.Context(), f, s, s, measure.ToEnd{}))
 			if len(s.delivered) != g.Terminals()-1 {
 				t.Errorf("%s: %d deliveries", st.name, len(s.delivered))
 			}
 			for _, d := range s.delivered {
 				one := &script{}
 				one.send(src, fabric.PacketSpec{Birth: 7, Dst: d.Dst, Flits: flits})
-				if err := measure.RunToEnd(t.Context(), n.fabric(t, config), one, one, measure.ToEnd{}); err != nil {
-					t.Fatal(err)
-				}
+				simtest.Check(t, measure.RunToEnd(t.Context(), n.fabric(t, config), one, one, measure.ToEnd{}))
 				if want := one.delivered[0]; d.Cycle != want.Cycle || d.Hops != want.Hops {
 					t.Errorf("%s, %d flits to %d: in cycle %d over %d switches, alone %d over %d", st.name, flits, d.Dst, d.Cycle, d.Hops, want.Cycle, want.Hops)
 				}
@@ -146,9 +137,7 @@ func testMulticastBranchesApart(t *testing.T, config fabric.Config) {
 	s := &script{}
 	s.send(3, fabric.PacketSpec{Dst: 1, Flits: 20})
 	s.send(0, fabric.PacketSpec{Birth: 2, Flits: 3, VCs: 1}) // the same virtual channel
-	if err := measure.RunToEnd(t.Context(), f, s, s, measure.ToEnd{}); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, measure.RunToEnd(t.Context(), f, s, s, measure.ToEnd{}))
 	at := map[string]int64{}
 	for _, d := range s.delivered {
 		at[fmt.Sprint(d.Src, " to ", d.Dst)] = d.Cycle
@@ -273,9 +262,7 @@ func testMulticastMixed(t *testing.T, config fabric.Config) {
 					groups = append(groups, members)
 				}
 				x := newMixed(g, groups, packets, 4, 1<<n.routing.VCs())
-				if err := measure.RunToEnd(t.Context(), n.multicast(t, config, m), x, x, measure.ToEnd{}); err != nil {
-					t.Fatal(err)
-				}
+				simtest.Check(t, measure.RunToEnd(t.Context(), n.multicast(t, config, m), x, x, measure.ToEnd{}))
 				if len(x.wait) > 0 || len(x.wrong) > 0 {
 					t.Errorf("%d packets not heard by all, %d heard by others, the first %.1v", len(x.wait), len(x.wrong), x.wrong)
 				}

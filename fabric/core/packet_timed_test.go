@@ -9,6 +9,7 @@ import (
 	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // TestLongPauses sends packets by the same queues again after pauses of half to all of the
@@ -25,9 +26,7 @@ func TestLongPauses(t *testing.T) {
 		for tag, birth := range births {
 			s.send(0, fabric.PacketSpec{Birth: birth, Dst: 2, Flits: 7, Tag: uint64(tag)})
 		}
-		if err := f.Attach(s, s); err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, f.Attach(s, s))
 		f.Advance(5 << 30)
 		arrivals[i] = s.byTag()
 	}
@@ -52,9 +51,7 @@ func TestRoutesAhead(t *testing.T) {
 		config.Switch.Speedup = speedup
 		f, terminals := n.fabric(t, config), n.topo.Graph().Terminals()
 		source := measure.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(load / 9)}, fixed(9), 1)
-		if err := f.Attach(source, &script{}); err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, f.Attach(source, &script{}))
 		f.Advance(1500)
 		return stateOf(t, f)
 	}

@@ -1,11 +1,8 @@
 package core_test
 
 import (
-	"context"
-	"fmt"
 	"reflect"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/weft-sim/weft/fabric"
@@ -14,6 +11,7 @@ import (
 	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // probing has all ports of a network probed, in no order of their switches.
@@ -51,9 +49,7 @@ func TestProbesByHand(t *testing.T) {
 		f, s := n.fabric(t, config), &script{}
 		s.send(0, fabric.PacketSpec{Dst: 2, Flits: 4})
 		s.send(1, fabric.PacketSpec{Dst: 2, Flits: 4})
-		if err := measure.RunToEnd(context.Background(), f, s, s, measure.ToEnd{}); err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, measure.RunToEnd(t.Context(), f, s, s, measure.ToEnd{}))
 		seen := f.Samples()
 		for c := range len(seen[0].Rows) {
 			arrived, left := min(8, 2*max(0, c-2)), min(8, max(0, c-4))
@@ -132,10 +128,7 @@ func TestProbeFaults(t *testing.T) {
 		}
 		g := c.network.topo.Graph()
 		run := func(threads int, probes bool) (*measure.Result, *core.Fabric) {
-			plan, err := buildPeriods(c.routing, c.network.topo, failing(g, c.routing != "ugal-l", c.seed))
-			if err != nil {
-				t.Fatal(err)
-			}
+			plan := simtest.Must(buildPeriods(c.routing, c.network.topo, failing(g, c.routing != "ugal-l", c.seed)))(t)
 			plan.Reroute, plan.Retries, plan.Timeout = 40, c.retries, 60
 			config := fabric.DefaultConfig()
 			config.Switch.BufferFlits = 6
@@ -143,18 +136,10 @@ func TestProbeFaults(t *testing.T) {
 			if probes {
 				probing(c.network, &config, 1, fabric.Waiting, fabric.Sent, fabric.Outstanding)
 			}
-			f, err := core.New(g, config, plan.Routing[0], 1)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := f.SetFaults(plan); err != nil {
-				t.Fatal(err)
-			}
+			f := simtest.Must(core.New(g, config, plan.Routing[0], 1))(t)
+			simtest.Check(t, f.SetFaults(plan))
 			source := measure.NewOpenLoop(g.Terminals(), uniform{g.Terminals()}, bernoulli{sim.NewGeometric(0.3 / float64(c.flits))}, fixed(c.flits), 1)
-			r, err := measure.Run(context.Background(), f, source, 0.3, measure.Plan{Warmup: 100, Window: 500, Threads: threads})
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := simtest.Must(measure.Run(t.Context(), f, source, 0.3, measure.Plan{Warmup: 100, Window: 500, Threads: threads}))(t)
 			return r, f
 		}
 		bare, _ := run(1, false)
@@ -199,9 +184,7 @@ func TestProbeRefusals(t *testing.T) {
 	} {
 		config := fabric.DefaultConfig()
 		config.Probes = []fabric.Probe{{Ports: []topology.PortID{c.port}, Interval: c.interval, Quantities: []fabric.Quantity{c.of}}}
-		if _, err := core.New(c.net.topo.Graph(), config, c.net.routing, 1); err == nil || !strings.Contains(fmt.Sprint(err), c.want) {
-			t.Errorf("%+v: error %v, want one with %q", c, err, c.want)
-		}
+		simtest.Refuse(core.New(c.net.topo.Graph(), config, c.net.routing, 1))(t, c.want)
 	}
 }
 
@@ -239,9 +222,7 @@ func TestRoutingsReadWhatIsSent(t *testing.T) {
 				s.send(src, fabric.PacketSpec{Birth: 10 * birth, Dst: topology.TerminalID(random.IntN(24)), Flits: int32(1 + random.IntN(6))})
 			}
 		}
-		if err := measure.RunToEnd(context.Background(), f, s, s, measure.ToEnd{}); err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, measure.RunToEnd(t.Context(), f, s, s, measure.ToEnd{}))
 		seen := f.Samples()[0]
 		all := make([]uint32, len(seen.Ports)) // sent until then
 		looks := 0

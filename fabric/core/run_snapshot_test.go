@@ -2,7 +2,6 @@ package core_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -55,7 +54,7 @@ func (c *course) run(t testing.TB, plan measure.Plan) (*measure.Result, error) {
 	if c.before > 0 {
 		first, plan.After, plan.Settle = c.before, c.source(c.load), 300
 	}
-	return measure.Run(context.Background(), c.network.fabric(t, c.config), c.source(first), c.load, plan)
+	return measure.Run(t.Context(), c.network.fabric(t, c.config), c.source(first), c.load, plan)
 }
 
 func courses(t testing.TB) []course {
@@ -96,10 +95,7 @@ func TestRunsGoOn(t *testing.T) {
 		var whole []byte
 		plan, calls := c.plan, 0
 		plan.Snapshot = func(bool, func(*snapshot.Archive) error) error { calls++; return nil }
-		want, err := c.run(t, plan)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := simtest.Must(c.run(t, plan))(t)
 		random := sim.NewStream(1, c.name, 0)
 		for _, share := range []int{0, 99, random.IntN(100)} {
 			at, call := (calls-1)*share/100, 0
@@ -158,31 +154,19 @@ func TestForks(t *testing.T) {
 		}
 		plan := c.plan
 		plan.Threads = 2
-		warm, err := measure.WarmUp(context.Background(), c.network.fabric(t, c.config), c.source(c.before), plan)
-		if err != nil {
-			t.Fatal(err)
-		}
+		warm := simtest.Must(measure.WarmUp(t.Context(), c.network.fabric(t, c.config), c.source(c.before), plan))(t)
 		for i, load := range []float64{0.1, 0.2, 0.3} {
 			c.load = load
-			want, err := c.run(t, c.plan)
-			if err != nil {
-				t.Fatal(err)
-			}
+			want := simtest.Must(c.run(t, c.plan))(t)
 			plan := c.plan
 			plan.From, plan.Threads = snapshot.Reader(warm), 1+i
-			got, err := c.run(t, plan)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := simtest.Must(c.run(t, plan))(t)
 			if describe(got) != describe(want) {
 				t.Errorf("%s at load %g: forked\n%.300s\nalone\n%.300s", c.name, load, describe(got), describe(want))
 			}
 			c := c
 			c.before = 0
-			alone, err := c.run(t, c.plan)
-			if err != nil {
-				t.Fatal(err)
-			}
+			alone := simtest.Must(c.run(t, c.plan))(t)
 			if a, b := alone.MeanLatency(), got.MeanLatency(); c.plan.Window == 0 && (a-b > 0.1*a || b-a > 0.1*a) {
 				t.Errorf("%s at load %g: mean latency %v, want about %v", c.name, load, b, a)
 			}

@@ -8,6 +8,7 @@ import (
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // watcher is a routing that records what the sensing of one port shows.
@@ -40,10 +41,7 @@ func TestCreditRoundTripMeasured(t *testing.T) {
 	config := pipelined()
 	config.Switch.CreditSensing = "on"
 	config.Channels = map[string]fabric.ChannelConfig{"grid": {Latency: 20 * sim.Nanosecond}}
-	f, err := core.New(g, config, w, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := simtest.Must(core.New(g, config, w, 1))(t)
 	s := &script{}
 	for i := range int64(10) {
 		s.send(0, fabric.PacketSpec{Birth: i * 200, Dst: 2, Flits: 1})
@@ -81,9 +79,7 @@ func TestCreditSensingStiffensBackpressure(t *testing.T) {
 		if len(s.delivered) != 12_000 {
 			t.Fatalf("sensing %s: %d of 12000 packets arrived", mode, len(s.delivered))
 		}
-		if err := f.Audit(); err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, f.Audit())
 	}
 	if held["on"] >= held["off"] {
 		t.Errorf("packets in the network: %d with sensing, %d without", held["on"], held["off"])

@@ -50,10 +50,7 @@ func (c *failingRun) attachedWith(t testing.TB, threads int, observe func(*core.
 	if c.timing == "lanes" { // which cannot follow faults that come or go
 		failures = []topology.Failure{{Switches: []topology.SwitchID{3}}}
 	}
-	plan, err := buildPeriods(c.routing, c.network.topo, failures)
-	if err != nil {
-		t.Fatal(err)
-	}
+	plan := simtest.Must(buildPeriods(c.routing, c.network.topo, failures))(t)
 	plan.Reroute, plan.Retries, plan.Timeout = 40, c.retries, 60
 	config := fabric.DefaultConfig()
 	config.Switch.BufferFlits = 6
@@ -64,20 +61,13 @@ func (c *failingRun) attachedWith(t testing.TB, threads int, observe func(*core.
 	default:
 		timings[c.timing](&config)
 	}
-	f, err := core.New(g, config, plan.Routing[0], 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := f.SetFaults(plan); err != nil {
-		t.Fatal(err)
-	}
+	f := simtest.Must(core.New(g, config, plan.Routing[0], 1))(t)
+	simtest.Check(t, f.SetFaults(plan))
 	observe(f)
 	f.Split(threads)
 	source := measure.NewOpenLoop(g.Terminals(), uniform{g.Terminals()}, bernoulli{sim.NewGeometric(0.3 / float64(c.flits))}, fixed(c.flits), 1)
 	got := make(receivers, g.Terminals())
-	if err := f.Attach(source, got); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, f.Attach(source, got))
 	return f, source, got
 }
 
@@ -102,12 +92,8 @@ func TestSnapshotsWithFaults(t *testing.T) {
 			state, births := stateOf(t, first), source.AppendState(nil)
 			for _, threads := range simtest.Some(t, i+int(at), 1, 2, 3) {
 				f, source, rest := build(threads)
-				if err := source.RestoreState(births); err != nil {
-					t.Fatal(err)
-				}
-				if err := f.RestoreState(state); err != nil {
-					t.Fatal(err)
-				}
+				simtest.Check(t, source.RestoreState(births))
+				simtest.Check(t, f.RestoreState(state))
 				if !bytes.Equal(stateOf(t, f), state) {
 					t.Fatalf("%s: the state of cycle %d is another one on %d threads", c.routing, at, threads)
 				}

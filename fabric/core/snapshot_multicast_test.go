@@ -7,6 +7,7 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/routing/routingtest"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // attachedGroups is the network of a trial under a load, part of which is for groups, on
@@ -16,9 +17,7 @@ func attachedGroups(t testing.TB, tr *routingtest.Trial, load float64, threads i
 	f, source := tr.Multicast(t, load)
 	got := make(receivers, source.Terminals())
 	f.Split(threads)
-	if err := f.Attach(source, got); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, f.Attach(source, got))
 	return f, source, got
 }
 

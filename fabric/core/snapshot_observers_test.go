@@ -75,9 +75,7 @@ func checkObservedSnapshot(t testing.TB, tr *routingtest.Trial, seed uint64) (tr
 	}
 	for _, threads := range simtest.Some(t, int(seed), 1, 2, 3) {
 		f, source, _ := attachedWith(t, tr, load, threads, w.start)
-		if err := source.RestoreState(births); err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, source.RestoreState(births))
 		if err := f.RestoreState(network); err != nil {
 			t.Fatalf("%v: %v", tr, err)
 		}
@@ -156,12 +154,8 @@ func TestSnapshotsOfTracesWithFaults(t *testing.T) {
 			state, births := stateOf(t, first), source.AppendState(nil)
 			for _, threads := range simtest.Some(t, i+int(at), 1, 2, 3) {
 				f, source, _ := c.attachedWith(t, threads, w.start)
-				if err := source.RestoreState(births); err != nil {
-					t.Fatal(err)
-				}
-				if err := f.RestoreState(state); err != nil {
-					t.Fatal(err)
-				}
+				simtest.Check(t, source.RestoreState(births))
+				simtest.Check(t, f.RestoreState(state))
 				if !bytes.Equal(stateOf(t, f), state) {
 					t.Fatalf("%s: the state of cycle %d is another one on %d threads", c.routing, at, threads)
 				}
@@ -191,9 +185,7 @@ func TestSnapshotsObservedLate(t *testing.T) {
 			w.start(f)
 			source := measure.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(0.6 / float64(flits))}, fixed(flits), 1)
 			source.Begin(late)
-			if err := f.Attach(source, make(receivers, terminals)); err != nil {
-				t.Fatal(err)
-			}
+			simtest.Check(t, f.Attach(source, make(receivers, terminals)))
 			return w, f, source
 		}
 		w, whole, _ := build()
@@ -201,9 +193,7 @@ func TestSnapshotsObservedLate(t *testing.T) {
 		_, first, source := build()
 		first.Advance(late + 200)
 		other, f, births := build()
-		if err := errors.Join(births.RestoreState(source.AppendState(nil)), f.RestoreState(stateOf(t, first))); err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, errors.Join(births.RestoreState(source.AppendState(nil)), f.RestoreState(stateOf(t, first))))
 		f.Advance(200)
 		if got, want := other.said(), w.said(); got != want || !bytes.Equal(stateOf(t, f), stateOf(t, whole)) || len(w.tracer.Packets()) != 100 {
 			t.Errorf("packets of %d flits, %d traced:\n%s", flits, len(w.tracer.Packets()), difference(got, want))
@@ -229,8 +219,6 @@ func TestObservedStatesAreOfTheObserved(t *testing.T) {
 		f, _, _ := attachedWith(t, tr, 0.5, 1, c.written)
 		f.Advance(50)
 		other, _, _ := attachedWith(t, tr, 0.5, 1, c.restore)
-		if err := other.RestoreState(stateOf(t, f)); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v, want %q", c.name, err, c.want)
-		}
+		simtest.Fail(t, other.RestoreState(stateOf(t, f)), c.want)
 	}
 }

@@ -33,18 +33,13 @@ func attachedWith(t testing.TB, tr *routingtest.Trial, load float64, threads int
 	got := make(receivers, source.Terminals())
 	observe(f)
 	f.Split(threads)
-	if err := f.Attach(source, got); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, f.Attach(source, got))
 	return f, source, got
 }
 
 func stateOf(t testing.TB, f *core.Fabric) []byte {
 	t.Helper()
-	b, err := f.AppendState(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := simtest.Must(f.AppendState(nil))(t)
 	return b
 }
 
@@ -78,9 +73,7 @@ func checkSnapshot(t testing.TB, tr *routingtest.Trial, seed uint64, attached at
 	}
 	for _, threads := range simtest.Some(t, int(seed), 1, 2, 3) {
 		f, source, rest := attached(t, tr, load, threads)
-		if err := source.RestoreState(births); err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, source.RestoreState(births))
 		if err := f.RestoreState(network); err != nil {
 			t.Fatalf("%v: %v", tr, err)
 		}

@@ -1,7 +1,6 @@
 package core_test
 
 import (
-	"context"
 	"testing"
 
 	"github.com/weft-sim/weft/fabric"
@@ -11,6 +10,7 @@ import (
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // network is a topology with a routing, for tests.
@@ -21,18 +21,9 @@ type network struct {
 
 func newNetwork[C any](t testing.TB, family, algorithm string, set func(*C)) network {
 	t.Helper()
-	topo, err := param.Make(topology.Registry, family, struct{}{}, set)
-	if err != nil {
-		t.Fatal(err)
-	}
-	config, err := routing.Registry.Config(algorithm)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := routing.Registry.Build(algorithm, config, routing.Env{Topology: topo, Seed: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	topo := simtest.Must(param.Make(topology.Registry, family, struct{}{}, set))(t)
+	config := simtest.Must(routing.Registry.Config(algorithm))(t)
+	r := simtest.Must(routing.Registry.Build(algorithm, config, routing.Env{Topology: topo, Seed: 1}))(t)
 	return network{topo, r}
 }
 
@@ -42,10 +33,7 @@ func dragonflyNetwork(t testing.TB, algorithm string, p, a, h int) network {
 
 func (n network) fabric(t testing.TB, config fabric.Config) *core.Fabric {
 	t.Helper()
-	f, err := core.New(n.topo.Graph(), config, n.routing, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := simtest.Must(core.New(n.topo.Graph(), config, n.routing, 1))(t)
 	return f
 }
 
@@ -63,10 +51,7 @@ func (n network) run(t testing.TB, config fabric.Config, load float64, flits int
 	f := n.fabric(t, config)
 	terminals := n.topo.Graph().Terminals()
 	source := measure.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(load / float64(flits))}, fixed(flits), 1)
-	result, err := measure.Run(context.Background(), f, source, load, plan)
-	if err != nil {
-		t.Fatal(err)
-	}
+	result := simtest.Must(measure.Run(t.Context(), f, source, load, plan))(t)
 	return f, result
 }
 

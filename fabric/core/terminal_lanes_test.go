@@ -1,10 +1,7 @@
 package core_test
 
 import (
-	"context"
-	"fmt"
 	"math"
-	"strings"
 	"testing"
 
 	"github.com/weft-sim/weft/fabric"
@@ -12,6 +9,7 @@ import (
 	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // star is a switch with terminals: packets to terminal t take lane t % lanes from their
@@ -130,14 +128,9 @@ func (s *byDestination) mean(t topology.TerminalID) float64 {
 // over runs streams through a star and counts what arrives in some cycles, after as many.
 func over(t *testing.T, n *star, config fabric.Config, s *streams, cycles int64) *byDestination {
 	t.Helper()
-	f, err := core.New(n.graph, config, n, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := simtest.Must(core.New(n.graph, config, n, 1))(t)
 	sink := &byDestination{make([]int64, s.terminals), make([]int64, s.terminals)}
-	if err := f.Attach(s, sink); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, f.Attach(s, sink))
 	f.Advance(cycles)
 	clear(sink.packets)
 	clear(sink.latency)
@@ -208,10 +201,7 @@ func TestVictimFromTheSameTerminal(t *testing.T) {
 // its terminal sleeps.
 func TestTerminalLanesKeepOrder(t *testing.T) {
 	n := newStar(6, 3)
-	f, err := core.New(n.graph, adapterConfig("2:1", "0:3,1:1", 1), n, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := simtest.Must(core.New(n.graph, adapterConfig("2:1", "0:3,1:1", 1), n, 1))(t)
 	s := newStreams(6, 7)
 	for src := range topology.TerminalID(6) {
 		for dst := range topology.TerminalID(6) {
@@ -262,15 +252,9 @@ func TestTerminalLanesInARun(t *testing.T) {
 	run := func(load float64) *measure.Result {
 		t.Helper()
 		n := newStar(4, 2)
-		f, err := core.New(n.graph, adapterConfig("", "0:64,1:64", 0), n, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := simtest.Must(core.New(n.graph, adapterConfig("", "0:64,1:64", 0), n, 1))(t)
 		s := newStreams(4, 4, stream{src: 0, dst: 2, load: load}, stream{src: 1, dst: 2, load: load}, stream{src: 0, dst: 3, load: 0.1})
-		r, err := measure.Run(context.Background(), f, s, load/2, measure.Plan{Warmup: 2000, Window: 10_000})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := simtest.Must(measure.Run(t.Context(), f, s, load/2, measure.Plan{Warmup: 2000, Window: 10_000}))(t)
 		return r
 	}
 	if r := run(0.3); r.State == measure.Saturated || r.Packets() == 0 {
@@ -312,8 +296,6 @@ func TestTerminalLaneSettings(t *testing.T) {
 	} {
 		config := adapterConfig("", "0:1", 0)
 		c.change(&config)
-		if _, err := core.New(n.graph, config, n, 1); err == nil || !strings.Contains(fmt.Sprint(err), c.want) {
-			t.Errorf("%v, want %q", err, c.want)
-		}
+		simtest.Refuse(core.New(n.graph, config, n, 1))(t, c.want)
 	}
 }

@@ -1,10 +1,8 @@
 package core_test
 
 import (
-	"context"
 	"fmt"
 	"math"
-	"strings"
 	"testing"
 
 	"github.com/weft-sim/weft/fabric"
@@ -82,9 +80,7 @@ func TestUnitsLine(t *testing.T) {
 							}
 							f, s := n.fabric(t, config), &script{}
 							s.send(0, fabric.PacketSpec{Dst: topology.TerminalID(switches - 1), Flits: int32(flits)})
-							if err := measure.RunToEnd(context.Background(), f, s, s, measure.ToEnd{}); err != nil {
-								t.Fatal(err)
-							}
+							simtest.Check(t, measure.RunToEnd(t.Context(), f, s, s, measure.ToEnd{}))
 							if got := s.delivered[0].Cycle; got != want {
 								t.Errorf("%s, speedup %g, %d flits over %d switches, %d cycles a flit: %d cycles, want %d", forwarding, speedup, flits, switches, interval, got, want)
 							}
@@ -123,9 +119,7 @@ func TestUnitsMeeting(t *testing.T) {
 			s.send(0, fabric.PacketSpec{Dst: 2, Flits: int32(a), Tag: 'A'})
 			s.send(1, fabric.PacketSpec{Dst: 2, Flits: int32(b), Tag: 'B'})
 			s.send(0, fabric.PacketSpec{Dst: 1, Flits: int32(b), Tag: 'C'})
-			if err := measure.RunToEnd(context.Background(), f, s, s, measure.ToEnd{}); err != nil {
-				t.Fatal(err)
-			}
+			simtest.Check(t, measure.RunToEnd(t.Context(), f, s, s, measure.ToEnd{}))
 			enters := max(a+1, a+b-buffer-1+5)
 			if a+b <= buffer {
 				enters = a + 1
@@ -181,9 +175,7 @@ func TestUnitRefusals(t *testing.T) {
 		config := fabric.DefaultConfig()
 		packets(&config)
 		c.set(&config)
-		if _, err := core.New(c.net.topo.Graph(), config, c.net.routing, 1); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("error %v, want one with %q", err, c.want)
-		}
+		simtest.Refuse(core.New(c.net.topo.Graph(), config, c.net.routing, 1))(t, c.want)
 	}
 }
 

@@ -1,7 +1,6 @@
 package core_test
 
 import (
-	"context"
 	"os"
 	"strconv"
 	"testing"
@@ -10,6 +9,7 @@ import (
 	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // judged runs four terminals on a switch at a load; everybody sends to terminal 3
@@ -22,10 +22,7 @@ func judged(t *testing.T, load float64, hot bool, plan measure.Plan) *measure.Re
 		pattern = to(3)
 	}
 	source := measure.NewOpenLoop(4, pattern, bernoulli{sim.NewGeometric(load)}, fixed(1), 1)
-	r, err := measure.Run(context.Background(), n.fabric(t, fabric.DefaultConfig()), source, load, plan)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := simtest.Must(measure.Run(t.Context(), n.fabric(t, fabric.DefaultConfig()), source, load, plan))(t)
 	return r
 }
 
@@ -85,10 +82,7 @@ func TestEvidenceAddsUp(t *testing.T) {
 	for seed := range uint64(8) {
 		n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 4 })
 		source := measure.NewOpenLoop(4, to(3), bernoulli{sim.NewGeometric(0.22)}, fixed(1), seed)
-		r, err := measure.Run(context.Background(), n.fabric(t, fabric.DefaultConfig()), source, 0.22, measure.Plan{Warmup: 1000, Window: 8000})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := simtest.Must(measure.Run(t.Context(), n.fabric(t, fabric.DefaultConfig()), source, 0.22, measure.Plan{Warmup: 1000, Window: 8000}))(t)
 		if r.State == measure.Undecided {
 			open++
 		}
@@ -136,10 +130,7 @@ func TestVerdictErrors(t *testing.T) {
 			for i, window := range windows {
 				load := share / 4
 				source := measure.NewOpenLoop(4, to(3), bernoulli{sim.NewGeometric(load)}, fixed(1), seed)
-				r, err := measure.Run(context.Background(), n.fabric(t, fabric.DefaultConfig()), source, load, measure.Plan{Warmup: 1000, Window: window})
-				if err != nil {
-					t.Fatal(err)
-				}
+				r := simtest.Must(measure.Run(t.Context(), n.fabric(t, fabric.DefaultConfig()), source, load, measure.Plan{Warmup: 1000, Window: window}))(t)
 				counts[i][r.State]++
 				runs++
 				if share != 1 && r.State != measure.Undecided && r.State != truth || share == 1 && r.State == measure.Steady {

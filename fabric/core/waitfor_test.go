@@ -1,7 +1,6 @@
 package core_test
 
 import (
-	"context"
 	"errors"
 	"testing"
 
@@ -13,16 +12,14 @@ import (
 	"github.com/weft-sim/weft/routing/certify"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // dependencyGraph is the whole channel dependency graph of n.
 func (n network) dependencyGraph(t testing.TB, vcs int) (certify.Certificate, *certify.Graph) {
 	t.Helper()
 	g := certify.New(vcs)
-	walked, all, err := routing.Dependencies(n.topo.Graph(), n.routing, vcs, 0, g.Add)
-	if err != nil {
-		t.Fatal(err)
-	}
+	walked, all := simtest.Must2(routing.Dependencies(n.topo.Graph(), n.routing, vcs, 0, g.Add))(t)
 	return g.Certify(walked, all), g
 }
 
@@ -82,7 +79,7 @@ func TestDeadlocks(t *testing.T) {
 			f := c.net.fabric(t, config)
 			terminals := c.net.topo.Graph().Terminals()
 			source := measure.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(1 / float64(c.flits))}, fixed(c.flits), 1)
-			_, err := measure.Run(context.Background(), f, source, 1, measure.Plan{Warmup: 5000, Window: 20000})
+			_, err := measure.Run(t.Context(), f, source, 1, measure.Plan{Warmup: 5000, Window: 20000})
 			var deadlock *core.DeadlockError
 			if !errors.As(err, &deadlock) {
 				t.Fatalf("no deadlock: %v", err)
@@ -106,13 +103,7 @@ func TestNoWaits(t *testing.T) {
 // unsafeNetwork builds a network whose routing may lack virtual channels.
 func unsafeNetwork[C, R any](t testing.TB, family, algorithm string, set func(*C), choose func(*R)) network {
 	t.Helper()
-	topo, err := param.Make(topology.Registry, family, struct{}{}, set)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := param.Make(routing.Registry, algorithm, routing.Env{Topology: topo, Seed: 1, VCs: 1, AllowDeadlock: true}, choose)
-	if err != nil {
-		t.Fatal(err)
-	}
+	topo := simtest.Must(param.Make(topology.Registry, family, struct{}{}, set))(t)
+	r := simtest.Must(param.Make(routing.Registry, algorithm, routing.Env{Topology: topo, Seed: 1, VCs: 1, AllowDeadlock: true}, choose))(t)
 	return network{topo, r}
 }

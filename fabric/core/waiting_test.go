@@ -6,6 +6,7 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // counting notes what an occupancy reader sees of one port of a switch when the
@@ -66,9 +67,7 @@ func TestCrossedFlitsWait(t *testing.T) {
 	if len(c.waiting) != 8 {
 		t.Errorf("packets were routed in %d cycles, want 8", len(c.waiting))
 	}
-	if err := f.Audit(); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, f.Audit())
 }
 
 // TestHeldSlotsWait: three terminals load the channel from switch 2 to switch 3
@@ -94,9 +93,7 @@ func TestHeldSlotsWait(t *testing.T) {
 		f.Attach(s, s)
 		f.Advance(4000)
 		most[slots] = c.most
-		if err := f.Audit(); err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, f.Audit())
 	}
 	if most[false] > 2 || most[true] < 10 {
 		t.Errorf("at most %d flits wait at switch 1, %d with held slots", most[false], most[true])

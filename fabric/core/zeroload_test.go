@@ -8,6 +8,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // stages are settings of the switch with the cycles that they cost a flit in
@@ -43,10 +44,7 @@ func TestZeroLoadLatency(t *testing.T) {
 			continue // needs a file
 		}
 		t.Run(name, func(t *testing.T) {
-			topo, err := topology.Registry.Build(name, config, struct{}{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			topo := simtest.Must(topology.Registry.Build(name, config, struct{}{}))(t)
 			n := network{topo, minimalRouting(t, topo)}
 			for _, st := range stages {
 				if st.speedup != math.Trunc(st.speedup) {
@@ -76,14 +74,8 @@ func minimalRouting(t *testing.T, topo topology.Topology) fabric.Routing {
 	case topology.Tree:
 		name = "nca"
 	}
-	config, err := routing.Registry.Config(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := routing.Registry.Build(name, config, routing.Env{Topology: topo, Seed: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := simtest.Must(routing.Registry.Config(name))(t)
+	r := simtest.Must(routing.Registry.Build(name, config, routing.Env{Topology: topo, Seed: 1}))(t)
 	return r
 }
 
