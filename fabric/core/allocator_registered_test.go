@@ -7,7 +7,6 @@ import (
 	"github.com/weft-sim/weft/fabric/allocator"
 	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/check"
 )
 
@@ -44,11 +43,10 @@ func TestRegisteredAllocators(t *testing.T) {
 	for _, name := range allocator.Registry.Names() {
 		t.Run(name, func(t *testing.T) {
 			n := dragonflyNetwork(t, "min", 2, 4, 2)
-			terminals := n.topo.Graph().Terminals()
 			config, meter := fabric.DefaultConfig(), measure.NewMeter(1<<40)
 			config.Switch.Allocator = allocator.Named(name)
 			f := n.fabric(t, config)
-			source := measure.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(0.4)}, fixed(1), 1)
+			source := n.traffic(0.4, 1)
 			f.Attach(source, meter)
 			meter.Open(0)
 			f.Advance(20_000)

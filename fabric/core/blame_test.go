@@ -51,8 +51,7 @@ func blamed(t *testing.T, n network, config fabric.Config, load float64, flits i
 			}
 		}
 	}
-	terminals := n.topo.Graph().Terminals()
-	source := measure.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(load / float64(flits))}, fixed(flits), 1)
+	source := n.traffic(load, flits)
 	f.Attach(source, meter)
 	f.Advance(plan.Warmup)
 	meter.Open(f.Cycle())
@@ -315,14 +314,13 @@ func BenchmarkBlame(b *testing.B) {
 	for _, load := range []float64{0.1, 0.4, 0.7} {
 		b.Run(fmt.Sprintf("load=%v", load), func(b *testing.B) {
 			n := dragonflyNetwork(b, "min", 4, 8, 4)
-			terminals := n.topo.Graph().Terminals()
 			var runs [2]*core.Fabric
 			for blame := range runs {
 				f, meter := n.fabric(b, fabric.DefaultConfig()), measure.NewMeter(100)
 				if blame == 1 {
 					observe.StartBlame(f, meter)
 				}
-				f.Attach(measure.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(load)}, fixed(1), 1), meter)
+				f.Attach(n.traffic(load, 1), meter)
 				meter.Open(0)
 				f.Advance(500)
 				runs[blame] = f

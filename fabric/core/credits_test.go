@@ -9,7 +9,6 @@ import (
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/sim"
 )
 
 // arrivals are the cycles, up to a last one, in which credits of the virtual
@@ -155,8 +154,7 @@ func TestCreditsAreBounded(t *testing.T) {
 				config.Switch.Speedup, config.Switch.BufferFlits, config.Switch.Iterations, config.Switch.CreditsPerCycle = 4, 8, 2, perCycle
 				set(&config)
 				f := n.fabric(t, config)
-				terminals := n.topo.Graph().Terminals()
-				source := measure.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(0.9 / 4)}, fixed(4), 1)
+				source := n.traffic(0.9, 4)
 				f.Attach(source, &digest{})
 				before := make([]int64, n.topo.Graph().NumPorts())
 				most := int64(0)

@@ -92,7 +92,7 @@ func TestThreadsFaults(t *testing.T) {
 				if f.Threads() != threads {
 					t.Errorf("%d threads, want %d", f.Threads(), threads)
 				}
-				source := measure.NewOpenLoop(g.Terminals(), uniform{g.Terminals()}, bernoulli{sim.NewGeometric(0.3 / float64(c.flits))}, fixed(c.flits), 1)
+				source := n.traffic(0.3, c.flits)
 				source.Stop(600)
 				got := make(logbook, g.Terminals())
 				simtest.Check(t, measure.RunToEnd(t.Context(), f, source, got, measure.ToEnd{}))
@@ -125,8 +125,7 @@ func TestThreadsFaultsMeasured(t *testing.T) {
 		plan.Reroute, plan.Retries, plan.Timeout = 100, 2, 300
 		f := n.fabric(t, fabric.DefaultConfig())
 		simtest.Check(t, f.SetFaults(plan))
-		terminals := n.topo.Graph().Terminals()
-		source := measure.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(0.2)}, fixed(2), 1)
+		source := n.traffic(0.4, 2)
 		r := simtest.Must(measure.Run(t.Context(), f, source, 0.4, measure.Plan{Warmup: 100, Window: 500, Threads: threads, Levels: true, Trace: observe.TracePlan{Packets: 30}}))(t)
 		return fmt.Sprintln(r.Faults, f.Counters, r.MeanLatency(), r.HalfWidth(), r.Accepted, r.State, r.Reason, r.Cycles, r.ChannelFlits) + lives(r.Traces)
 	})

@@ -68,8 +68,7 @@ func TestThreads(t *testing.T) {
 					config := fabric.DefaultConfig()
 					c.set(&config)
 					f := n.fabric(t, config)
-					terminals := n.topo.Graph().Terminals()
-					source := measure.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(load / float64(c.flits))}, fixed(c.flits), 1)
+					source := n.traffic(load, c.flits)
 					plan.Threads = threads
 					r := simtest.Must(measure.Run(t.Context(), f, source, load, plan))(t)
 					if f.Threads() != threads {

@@ -168,9 +168,8 @@ func TestSteadyStateAllocatesNothing(t *testing.T) {
 	}
 	n := dragonflyNetwork(t, "min", 2, 4, 2)
 	f := n.fabric(t, fabric.DefaultConfig())
-	terminals := n.topo.Graph().Terminals()
 	meter := measure.NewMeter(1 << 40)
-	f.Attach(measure.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(0.4)}, fixed(1), 1), meter)
+	f.Attach(n.traffic(0.4, 1), meter)
 	meter.Open(0)
 	f.Advance(20_000)
 	if allocations := testing.AllocsPerRun(5, func() { f.Advance(1000) }); allocations > 0 {
@@ -195,11 +194,10 @@ func TestIdleNetworkIsSkipped(t *testing.T) {
 // TestAgainstKernelClock runs the fabric under a kernel and on its own.
 func TestAgainstKernelClock(t *testing.T) {
 	n := dragonflyNetwork(t, "min", 2, 4, 2)
-	terminals := n.topo.Graph().Terminals()
 	var counters [2]core.Counters
 	for i := range counters {
 		f := n.fabric(t, fabric.DefaultConfig())
-		f.Attach(measure.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(0.01)}, fixed(2), 1), measure.NewMeter(100))
+		f.Attach(n.traffic(0.02, 2), measure.NewMeter(100))
 		if i == 0 {
 			f.Advance(5000)
 		} else {

@@ -9,7 +9,6 @@ import (
 	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing"
-	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
 	"github.com/weft-sim/weft/sim/simtest"
 )
@@ -210,7 +209,7 @@ func TestTableAroundFaults(t *testing.T) {
 	r := simtest.Must(param.Make[routing.TableConfig](routing.Registry, "table", routing.Env{Topology: topo, Down: down}, nil))(t)
 	f := simtest.Must(core.New(g, fabric.DefaultConfig(), r, 1))(t)
 	hops := shortestHops{t, g, g.NeighborsWithout(down), 0}
-	source := measure.NewOpenLoop(g.Terminals(), uniform{g.Terminals()}, bernoulli{sim.NewGeometric(0.3)}, fixed(1), 1)
+	source := network{topo, r}.traffic(0.3, 1)
 	source.Stop(1000)
 	simtest.Check(t, measure.RunToEnd(t.Context(), f, source, &hops, measure.ToEnd{}))
 	if hops.packets == 0 {

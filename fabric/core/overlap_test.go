@@ -106,7 +106,7 @@ func TestTorusOverlapped(t *testing.T) {
 		s := &config.Switch
 		s.RouteCycles, s.VCAllocCycles, s.Speedup, s.VCs, s.BufferFlits, s.Pipeline = 1, 1, 1, 2, 16, pipeline
 		f := n.fabric(t, config)
-		source := measure.NewOpenLoop(64, uniform{64}, bernoulli{sim.NewGeometric(0.3)}, fixed(1), 1)
+		source := n.traffic(0.3, 1)
 		r := simtest.Must(measure.Run(t.Context(), f, source, 0.3, measure.Plan{Warmup: 1000, Window: 2000}))(t)
 		accepted[pipeline] = float64(r.Accepted)
 	}

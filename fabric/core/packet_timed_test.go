@@ -6,9 +6,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
-	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
@@ -49,8 +47,8 @@ func TestRoutesAhead(t *testing.T) {
 		config := fabric.DefaultConfig()
 		packets(&config)
 		config.Switch.Speedup = speedup
-		f, terminals := n.fabric(t, config), n.topo.Graph().Terminals()
-		source := measure.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(load / 9)}, fixed(9), 1)
+		f := n.fabric(t, config)
+		source := n.traffic(load, 9)
 		simtest.Check(t, f.Attach(source, &script{}))
 		f.Advance(1500)
 		return stateOf(t, f)

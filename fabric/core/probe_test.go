@@ -138,7 +138,7 @@ func TestProbeFaults(t *testing.T) {
 			}
 			f := simtest.Must(core.New(g, config, plan.Routing[0], 1))(t)
 			simtest.Check(t, f.SetFaults(plan))
-			source := measure.NewOpenLoop(g.Terminals(), uniform{g.Terminals()}, bernoulli{sim.NewGeometric(0.3 / float64(c.flits))}, fixed(c.flits), 1)
+			source := c.network.traffic(0.3, c.flits)
 			r := simtest.Must(measure.Run(t.Context(), f, source, 0.3, measure.Plan{Warmup: 100, Window: 500, Threads: threads}))(t)
 			return r, f
 		}

@@ -44,8 +44,7 @@ type course struct {
 }
 
 func (c *course) source(load float64) *measure.OpenLoop {
-	n := c.network.topo.Graph().Terminals()
-	return measure.NewOpenLoop(n, uniform{n}, bernoulli{sim.NewGeometric(load / float64(c.flits))}, fixed(c.flits), 1)
+	return c.network.traffic(load, c.flits)
 }
 
 func (c *course) run(t testing.TB, plan measure.Plan) (*measure.Result, error) {

@@ -65,7 +65,7 @@ func (c *failingRun) attachedWith(t testing.TB, threads int, observe func(*core.
 	simtest.Check(t, f.SetFaults(plan))
 	observe(f)
 	f.Split(threads)
-	source := measure.NewOpenLoop(g.Terminals(), uniform{g.Terminals()}, bernoulli{sim.NewGeometric(0.3 / float64(c.flits))}, fixed(c.flits), 1)
+	source := c.network.traffic(0.3, c.flits)
 	got := make(receivers, g.Terminals())
 	simtest.Check(t, f.Attach(source, got))
 	return f, source, got

@@ -183,7 +183,7 @@ func TestSnapshotsObservedLate(t *testing.T) {
 			w := &watch{from: late + 190, plan: observe.TracePlan{Packets: 100}, blames: true} // also in cycle late + 200
 			f, terminals := n.fabric(t, config), n.topo.Graph().Terminals()
 			w.start(f)
-			source := measure.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(0.6 / float64(flits))}, fixed(flits), 1)
+			source := n.traffic(0.6, flits)
 			source.Begin(late)
 			simtest.Check(t, f.Attach(source, make(receivers, terminals)))
 			return w, f, source

@@ -45,14 +45,18 @@ func pipelined() fabric.Config {
 	return config
 }
 
+// traffic is uniform Bernoulli traffic of packets of so many flits, at a load in flits a
+// terminal and cycle.
+func (n network) traffic(load float64, flits int) *measure.OpenLoop {
+	terminals := n.topo.Graph().Terminals()
+	return measure.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(load / float64(flits))}, fixed(flits), 1)
+}
+
 // run drives the network with uniform Bernoulli traffic.
 func (n network) run(t testing.TB, config fabric.Config, load float64, flits int, plan measure.Plan) (*core.Fabric, *measure.Result) {
 	t.Helper()
 	f := n.fabric(t, config)
-	terminals := n.topo.Graph().Terminals()
-	source := measure.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(load / float64(flits))}, fixed(flits), 1)
-	result := simtest.Must(measure.Run(t.Context(), f, source, load, plan))(t)
-	return f, result
+	return f, simtest.Must(measure.Run(t.Context(), f, n.traffic(load, flits), load, plan))(t)
 }
 
 // uniform sends to every other terminal alike.

@@ -193,8 +193,7 @@ func TestDivision(t *testing.T) {
 					}
 					packets++
 				}
-				terminals := n.topo.Graph().Terminals()
-				f.Attach(measure.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(0.2 / float64(flits))}, fixed(flits), 1), meter)
+				f.Attach(n.traffic(0.2, flits), meter)
 				f.Advance(2000)
 				same := 0
 				for k := range quickest {
@@ -310,8 +309,7 @@ func TestTraceAgainstBlame(t *testing.T) {
 				account := map[key]core.Parts{}
 				observe.StartBlame(f, meter).OnPacket = func(d *fabric.Delivery, parts *core.Parts) { account[key{d.Src, d.Inject}] = *parts }
 				tr := observe.StartTrace(f, meter, observe.TracePlan{Packets: 1 << 20})
-				terminals := n.topo.Graph().Terminals()
-				f.Attach(measure.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(load)}, fixed(1), 1), meter)
+				f.Attach(n.traffic(load, 1), meter)
 				f.Advance(800)
 				for _, p := range tr.Packets() {
 					s, b := p.Stages(), account[key{p.Src, p.Inject}]

@@ -10,7 +10,6 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/routing/certify"
-	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
 	"github.com/weft-sim/weft/sim/simtest"
 )
@@ -77,8 +76,7 @@ func TestDeadlocks(t *testing.T) {
 				c.set(&config)
 			}
 			f := c.net.fabric(t, config)
-			terminals := c.net.topo.Graph().Terminals()
-			source := measure.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(1 / float64(c.flits))}, fixed(c.flits), 1)
+			source := c.net.traffic(1, c.flits)
 			_, err := measure.Run(t.Context(), f, source, 1, measure.Plan{Warmup: 5000, Window: 20000})
 			var deadlock *core.DeadlockError
 			if !errors.As(err, &deadlock) {
