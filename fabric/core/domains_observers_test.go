@@ -101,7 +101,3 @@ func lives(traces []*observe.PacketTrace) string {
 	}
 	return s.String()
 }
-
-func dragonfly(algorithm string) func(t testing.TB) network {
-	return func(t testing.TB) network { return dragonflyNetwork(t, algorithm, 2, 4, 2) }
-}

@@ -20,12 +20,6 @@ import (
 func TestThreads(t *testing.T) {
 	core.DivideAlways(t.Cleanup)
 	core.PrefetchAlways(t.Cleanup)
-	tree := func(t testing.TB) network {
-		return newNetwork(t, "fat-tree", "nca", func(c *topology.FatTreeConfig) { c.K, c.N = 4, 3 })
-	}
-	torus := func(t testing.TB) network {
-		return newNetwork(t, "torus", "dor", func(c *topology.GridConfig) { c.Dims = []int{5, 4}; c.Terminals = 2 })
-	}
 	for _, c := range []struct {
 		name    string
 		network func(t testing.TB) network
@@ -53,8 +47,8 @@ func TestThreads(t *testing.T) {
 		{"dragonfly, arbitration between lanes", dragonfly("val"), func(c *fabric.Config) {
 			*c = laneConfig("2:8", "0:24,1:8", 1)
 		}, 6},
-		{"tree", tree, func(c *fabric.Config) {}, 1},
-		{"torus", torus, func(c *fabric.Config) { c.Switch.BufferFlits = 6 }, 5},
+		{"tree", smallTree, func(c *fabric.Config) {}, 1},
+		{"torus", smallTorus, func(c *fabric.Config) { c.Switch.BufferFlits = 6 }, 5},
 	} {
 		plan := measure.Plan{Precision: 0.05, Budget: 3000, Levels: true}
 		if testing.Short() {
@@ -146,7 +140,7 @@ func TestPartition(t *testing.T) {
 		}
 	}
 	// 4-ary: 4 pods of 2 leaves and 2 middles, 4 tops: parts of 2 pods and 2 tops.
-	tree := newNetwork(t, "fat-tree", "nca", func(c *topology.FatTreeConfig) { c.K, c.N = 4, 3 })
+	tree := smallTree(t)
 	g := tree.topo.Graph()
 	part = tree.fabric(t, fabric.DefaultConfig()).Partition(2, nil)
 	for terminal := range g.Terminals() {

@@ -91,9 +91,6 @@ func (c *goldenCase) digest(t *testing.T, n network, set func(*fabric.SwitchConf
 }
 
 func goldenCases() []goldenCase {
-	dragonfly := func(algorithm string) func(testing.TB) network {
-		return func(t testing.TB) network { return dragonflyNetwork(t, algorithm, 2, 4, 2) }
-	}
 	torus := func(t testing.TB) network {
 		return newNetwork(t, "torus", "dor", func(c *topology.GridConfig) { c.Dims, c.Terminals = []int{4, 5}, 2 })
 	}

@@ -24,9 +24,7 @@ type failingRun struct {
 }
 
 func failingRuns(t testing.TB) []failingRun {
-	tree := newNetwork(t, "fat-tree", "nca", func(c *topology.FatTreeConfig) { c.K, c.N = 4, 3 })
-	random := newNetwork(t, "random-regular", "table", func(c *topology.RandomRegularConfig) { c.Switches, c.Degree, c.Terminals = 16, 4, 2 })
-	dragonfly := newNetwork(t, "dragonfly", "ugal-l", func(c *topology.DragonflyConfig) { c.P, c.A, c.H, c.G = 2, 4, 2, 5 })
+	tree, random, dragonfly := smallTree(t), smallRandom(t), fiveGroups("ugal-l")(t)
 	return []failingRun{
 		{tree, "nca", "fraction", 3, 2, 0},
 		{random, "table", "pipelined", 7, 2, 1},

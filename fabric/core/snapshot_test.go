@@ -15,11 +15,6 @@ import (
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
-// receivers keeps what each terminal is told of.
-type receivers [][]fabric.Delivery
-
-func (a receivers) Deliver(d *fabric.Delivery) { a[d.Dst] = append(a[d.Dst], *d) }
-
 // attached is the network of a trial under a load, on threads.
 func attached(t testing.TB, tr *routingtest.Trial, load float64, threads int) (*core.Fabric, routingtest.Numbered, receivers) {
 	t.Helper()

@@ -31,10 +31,33 @@ func dragonflyNetwork(t testing.TB, algorithm string, p, a, h int) network {
 	return newNetwork(t, "dragonfly", algorithm, func(c *topology.DragonflyConfig) { c.P, c.A, c.H = p, a, h })
 }
 
+// dragonfly builds a dragonfly of 72 terminals under a routing.
+func dragonfly(algorithm string) func(t testing.TB) network {
+	return func(t testing.TB) network { return dragonflyNetwork(t, algorithm, 2, 4, 2) }
+}
+
+// fiveGroups builds a dragonfly of five groups, any two of which have two cables.
+func fiveGroups(algorithm string) func(t testing.TB) network {
+	return func(t testing.TB) network {
+		return newNetwork(t, "dragonfly", algorithm, func(c *topology.DragonflyConfig) { c.P, c.A, c.H, c.G = 2, 4, 2, 5 })
+	}
+}
+
+func smallTree(t testing.TB) network {
+	return newNetwork(t, "fat-tree", "nca", func(c *topology.FatTreeConfig) { c.K, c.N = 4, 3 })
+}
+
+func smallTorus(t testing.TB) network {
+	return newNetwork(t, "torus", "dor", func(c *topology.GridConfig) { c.Dims, c.Terminals = []int{5, 4}, 2 })
+}
+
+func smallRandom(t testing.TB) network {
+	return newNetwork(t, "random-regular", "table", func(c *topology.RandomRegularConfig) { c.Switches, c.Degree, c.Terminals = 16, 4, 2 })
+}
+
 func (n network) fabric(t testing.TB, config fabric.Config) *core.Fabric {
 	t.Helper()
-	f := simtest.Must(core.New(n.topo.Graph(), config, n.routing, 1))(t)
-	return f
+	return simtest.Must(core.New(n.topo.Graph(), config, n.routing, 1))(t)
 }
 
 // pipelined is the default switch with virtual-channel allocation as a stage of
@@ -108,3 +131,8 @@ func (s *script) Next(t topology.TerminalID, until int64, spec *fabric.PacketSpe
 }
 
 func (s *script) Deliver(d *fabric.Delivery) { s.delivered = append(s.delivered, *d) }
+
+// receivers keeps what each terminal is told of.
+type receivers [][]fabric.Delivery
+
+func (a receivers) Deliver(d *fabric.Delivery) { a[d.Dst] = append(a[d.Dst], *d) }

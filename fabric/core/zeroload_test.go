@@ -29,6 +29,13 @@ var stages = []struct {
 	{"fractional speedup", 1, 1, 1, 1, 1.5, 3}, // 4 steps of 2/3 cycle; see below
 }
 
+// pipeline is c with the stages of a number.
+func pipeline(c fabric.Config, stage int) fabric.Config {
+	s, st := &c.Switch, &stages[stage]
+	s.RouteCycles, s.VCAllocCycles, s.SwitchAllocCycles, s.CrossbarCycles, s.Speedup = st.route, st.vcAlloc, st.alloc, st.crossbar, st.speedup
+	return c
+}
+
 // TestZeroLoadLatency sends single packets through an idle network of every
 // family and compares with the sum by hand:
 //
