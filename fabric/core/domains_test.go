@@ -85,6 +85,21 @@ func TestThreads(t *testing.T) {
 	}
 }
 
+// sameForThreads runs something on several numbers of threads and wants the same of all.
+func sameForThreads(t *testing.T, run func(t *testing.T, threads int) string) {
+	t.Helper()
+	want := ""
+	for _, threads := range simtest.Threads(t, 0) {
+		got := run(t, threads)
+		if threads == 1 {
+			want = got
+		}
+		if got != want {
+			t.Errorf("%d threads:\n%s", threads, difference(got, want))
+		}
+	}
+}
+
 // A thread begins with its own parts, the first half of them, and takes over those
 // of another that is late, from the last on; nobody does a part twice.
 func TestLateThread(t *testing.T) {

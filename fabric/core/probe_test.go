@@ -9,6 +9,7 @@ import (
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/marking"
 	"github.com/weft-sim/weft/fabric/measure"
+	"github.com/weft-sim/weft/fabric/observe"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/simtest"
@@ -119,42 +120,37 @@ func TestProbeUnits(t *testing.T) {
 }
 
 // TestProbeFaults: while cables and switches fail and come back, in the cycle of a sample, too,
-// probes see the same on any number of threads, and change nothing.
+// a measured run and its probes are the same on any number of threads, and these change nothing.
 func TestProbeFaults(t *testing.T) {
 	core.DivideAlways(t.Cleanup)
-	for _, c := range failingRuns(t) {
+	for i, c := range failingRuns(t) {
 		if c.timing == "lanes" {
 			continue
 		}
-		g := c.network.topo.Graph()
-		run := func(threads int, probes bool) (*measure.Result, *core.Fabric) {
-			plan := simtest.Must(buildPeriods(c.routing, c.network.topo, failing(g, c.routing != "ugal-l", c.seed)))(t)
-			plan.Reroute, plan.Retries, plan.Timeout = 40, c.retries, 60
-			config := fabric.DefaultConfig()
-			config.Switch.BufferFlits = 6
-			timings[c.timing](&config)
-			if probes {
-				probing(c.network, &config, 1, fabric.Waiting, fabric.Sent, fabric.Outstanding)
-			}
-			f := simtest.Must(core.New(g, config, plan.Routing[0], 1))(t)
-			simtest.Check(t, f.SetFaults(plan))
-			source := c.network.traffic(0.3, c.flits)
-			r := simtest.Must(measure.Run(t.Context(), f, source, 0.3, measure.Plan{Warmup: 100, Window: 500, Threads: threads}))(t)
-			return r, f
-		}
-		bare, _ := run(1, false)
-		var want [][]uint32
-		for threads := 1; threads <= 3; threads++ {
-			r, f := run(threads, true)
+		run := func(threads int, probes bool) (*measure.Result, [][]uint32) {
+			f := c.fabric(t, func(config *fabric.Config) {
+				if probes {
+					probing(c.network, config, 1, fabric.Waiting, fabric.Sent, fabric.Outstanding)
+				}
+			})
+			plan := measure.Plan{Warmup: 100, Window: 500, Threads: threads, Levels: true, Blame: i%2 == 0, Trace: observe.TracePlan{Packets: 30 * (1 - i%2)}}
+			r := simtest.Must(measure.Run(t.Context(), f, c.network.traffic(0.3, c.flits), 0.3, plan))(t)
 			if r.Faults.Dropped == 0 || f.Threads() != threads {
 				t.Errorf("%s: %+v on %d threads", c.routing, r.Faults, f.Threads())
 			}
-			rows := r.Samples[0].Rows
-			if r.Samples = nil; describe(r) != describe(bare) {
-				t.Errorf("%s: probes change\n%.300s to\n%.300s", c.routing, describe(bare), describe(r))
+			if !probes {
+				return r, nil
 			}
-			if want == nil {
-				want = rows
+			rows := r.Samples[0].Rows
+			r.Samples = nil
+			return r, rows
+		}
+		bare, _ := run(1, false)
+		_, want := run(1, true)
+		for _, threads := range simtest.Some(t, i, 2, 3) {
+			r, rows := run(threads, true)
+			if got, want := describe(r), describe(bare); got != want {
+				t.Errorf("%s: probes change\n%.300s to\n%.300s", c.routing, want, got)
 			}
 			if !reflect.DeepEqual(rows, want) {
 				t.Errorf("%s: %d threads see another series", c.routing, threads)

@@ -20,7 +20,7 @@ import (
 // describe is everything that a result says.
 func describe(r *measure.Result) string {
 	text := fmt.Sprintf("%d %d %d %v %v %v %v %s %+v %v %d %d %v", r.Warmup, r.Window, r.Cycles, r.Closed, r.Offered, r.Accepted, r.State, r.Reason, r.Evidence, r.Settled, r.Packets(), r.Latency().Max(), r.HalfWidth())
-	text += fmt.Sprintln(r.MeanLatency(), r.MeanHops(), r.MeanNetworkLatency(), r.MinimalFraction(), r.ChannelFlits, r.Levels())
+	text += fmt.Sprintln(r.MeanLatency(), r.MeanHops(), r.MeanNetworkLatency(), r.MinimalFraction(), r.ChannelFlits, r.Levels(), r.Faults)
 	if r.Series != nil {
 		text += fmt.Sprintln(*r.Series)
 	}
