@@ -54,8 +54,8 @@ func TestThreads(t *testing.T) {
 		if testing.Short() {
 			plan = measure.Plan{Warmup: 50, Window: 100, Levels: true} // with the race detector
 		}
-		for _, load := range []float64{0.1, 0.9} {
-			t.Run(fmt.Sprint(c.name, ", ", load), func(t *testing.T) {
+		t.Run(c.name, func(t *testing.T) {
+			for _, load := range simtest.Some(t, 0, 0.1, 0.9) {
 				var want string
 				for _, threads := range simtest.Threads(t, 0) {
 					n := c.network(t)
@@ -77,11 +77,11 @@ func TestThreads(t *testing.T) {
 						want = got
 					}
 					if got != want {
-						t.Errorf("%d threads:\n%.300s\nwant\n%.300s", threads, got, want)
+						t.Errorf("load %g, %d threads:\n%.300s\nwant\n%.300s", load, threads, got, want)
 					}
 				}
-			})
-		}
+			}
+		})
 	}
 }
 

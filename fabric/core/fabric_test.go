@@ -12,45 +12,9 @@ import (
 	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
-	"github.com/weft-sim/weft/sim/check"
 	"github.com/weft-sim/weft/sim/param"
 	"github.com/weft-sim/weft/sim/simtest"
 )
-
-// TestConservation loads networks far beyond saturation under every setting
-// that changes the way of flits; Run audits flits and credits at its end.
-func TestConservation(t *testing.T) {
-	base := pipelined()
-	base.Switch.BufferFlits = 8
-	for name, set := range map[string]func(*fabric.Config){
-		"default":      func(*fabric.Config) {},
-		"input-first":  func(c *fabric.Config) { c.Switch.Allocator = allocator.Named("input-first") },
-		"iterations":   func(c *fabric.Config) { c.Switch.Iterations = 3 },
-		"cut-through":  func(c *fabric.Config) { c.Switch.FlowControl = "cut-through" },
-		"output queue": func(c *fabric.Config) { c.Switch.OutputBufferFlits = 2 },
-		"slow channel": func(c *fabric.Config) {
-			c.Channels = map[string]fabric.ChannelConfig{"local": {CyclesPerFlit: 1.75, Latency: 9 * sim.Nanosecond}}
-		},
-		"single step": func(c *fabric.Config) { c.Switch.VCAllocCycles, c.Switch.CrossbarCycles = 0, 0 },
-	} {
-		for _, algorithm := range []string{"min", "val"} {
-			for _, flits := range []int{1, 4} {
-				t.Run(name+"/"+algorithm, func(t *testing.T) {
-					config := base
-					set(&config)
-					n := dragonflyNetwork(t, algorithm, 2, 4, 2)
-					f, result := n.run(t, config, 1, flits, measure.Plan{Warmup: 500, Window: 1000})
-					if result.State != measure.Saturated || result.Accepted < 0.1 {
-						t.Errorf("accepted %.3f of 1 (%v: %s)", result.Accepted, result.State, result.Reason)
-					}
-					if f.InjectedFlits == 0 || f.InjectedFlits != f.DeliveredFlits || f.DeliveredFlits != f.Packets*int64(flits) {
-						t.Errorf("injected %d, delivered %d flits in %d packets", f.InjectedFlits, f.DeliveredFlits, f.Packets)
-					}
-				})
-			}
-		}
-	}
-}
 
 // TestSingleQueueSaturation: a switch core of speedup 1 with VC allocation and
 // switch allocation of a cycle each passes one packet every two cycles through
@@ -159,21 +123,6 @@ func TestChannelCounts(t *testing.T) {
 	}
 	if hops := all / ejected; math.Abs(hops-result.MeanHops()) > 0.01*hops {
 		t.Errorf("%v channels a flit, %v hops", hops, result.MeanHops())
-	}
-}
-
-func TestSteadyStateAllocatesNothing(t *testing.T) {
-	if check.On {
-		t.Skip("the checked build needs memory for its checks")
-	}
-	n := dragonflyNetwork(t, "min", 2, 4, 2)
-	f := n.fabric(t, fabric.DefaultConfig())
-	meter := measure.NewMeter(1 << 40)
-	f.Attach(n.traffic(0.4, 1), meter)
-	meter.Open(0)
-	f.Advance(20_000)
-	if allocations := testing.AllocsPerRun(5, func() { f.Advance(1000) }); allocations > 0 {
-		t.Errorf("%v allocations in 1000 cycles, want 0", allocations)
 	}
 }
 

@@ -90,13 +90,12 @@ func courses(t testing.TB) []course {
 // one without a break, for any number of threads before and after.
 func TestRunsGoOn(t *testing.T) {
 	core.DivideAlways(t.Cleanup)
-	for _, c := range courses(t) {
-		var whole []byte
+	for i, c := range courses(t) {
 		plan, calls := c.plan, 0
 		plan.Snapshot = func(bool, func(*snapshot.Archive) error) error { calls++; return nil }
 		want := simtest.Must(c.run(t, plan))(t)
 		random := sim.NewStream(1, c.name, 0)
-		for _, share := range []int{0, 99, random.IntN(100)} {
+		for _, share := range simtest.Some(t, i, 0, 99, random.IntN(100)) {
 			at, call := (calls-1)*share/100, 0
 			var kept []byte
 			plan := c.plan
@@ -112,9 +111,6 @@ func TestRunsGoOn(t *testing.T) {
 			}
 			if _, err := c.run(t, plan); err != stop {
 				t.Fatalf("%s: %v", c.name, err)
-			}
-			if share == 99 {
-				whole = kept
 			}
 			for _, threads := range simtest.Some(t, at+share, 1, 2, 3) {
 				plan := c.plan
@@ -135,10 +131,10 @@ func TestRunsGoOn(t *testing.T) {
 					t.Errorf("%s: from slice %d of %d on, with %d threads:\n%.300s\nwant\n%.300s", c.name, at, calls, threads, describe(got), describe(want))
 				}
 			}
-		}
-		c.plan.From = snapshot.Reader(whole[:len(whole)/2])
-		if _, err := c.run(t, c.plan); err == nil {
-			t.Errorf("%s: half of a snapshot is taken", c.name)
+			c.plan.From = snapshot.Reader(kept[:len(kept)/2])
+			if _, err := c.run(t, c.plan); err == nil {
+				t.Errorf("%s: half of a snapshot is taken", c.name)
+			}
 		}
 	}
 }
@@ -147,18 +143,18 @@ func TestRunsGoOn(t *testing.T) {
 // by themselves; and another load settles to the latency that it has in a run of its own.
 func TestForks(t *testing.T) {
 	core.DivideAlways(t.Cleanup)
-	for _, c := range courses(t) {
+	for k, c := range courses(t) {
 		if c.before == 0 {
 			continue
 		}
 		plan := c.plan
 		plan.Threads = 2
 		warm := simtest.Must(measure.WarmUp(t.Context(), c.network.fabric(t, c.config), c.source(c.before), plan))(t)
-		for i, load := range []float64{0.1, 0.2, 0.3} {
+		for i, load := range simtest.Some(t, k, 0.1, 0.2, 0.3) {
 			c.load = load
 			want := simtest.Must(c.run(t, c.plan))(t)
 			plan := c.plan
-			plan.From, plan.Threads = snapshot.Reader(warm), 1+i
+			plan.From, plan.Threads = snapshot.Reader(warm), 1+(i+k)%3
 			got := simtest.Must(c.run(t, plan))(t)
 			if describe(got) != describe(want) {
 				t.Errorf("%s at load %g: forked\n%.300s\nalone\n%.300s", c.name, load, describe(got), describe(want))

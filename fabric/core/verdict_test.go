@@ -112,9 +112,9 @@ func TestParseState(t *testing.T) {
 // one queue of which the truth is known: the four terminals that share a channel.
 // docs/model.md has the rates for 500 seeds; WEFT_VERDICT_SEEDS sets their number.
 func TestVerdictErrors(t *testing.T) {
-	seeds := uint64(12)
-	if n, err := strconv.ParseUint(os.Getenv("WEFT_VERDICT_SEEDS"), 10, 32); err == nil {
-		seeds = n
+	seeds := simtest.Seeds(t, 12, 3)
+	if n, err := strconv.Atoi(os.Getenv("WEFT_VERDICT_SEEDS")); err == nil {
+		seeds = simtest.Seeds(t, n, 1)
 	}
 	windows := []int64{3000, 12000, 48000}
 	n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 4 })
@@ -125,7 +125,7 @@ func TestVerdictErrors(t *testing.T) {
 			truth = measure.Saturated
 		}
 		counts := make([][3]int, len(windows))
-		for seed := range seeds {
+		for _, seed := range seeds {
 			last := measure.Undecided
 			for i, window := range windows {
 				load := share / 4
