@@ -197,7 +197,5 @@ func TestSettings(t *testing.T) {
 		t.Error(err)
 	}
 	n.Weight = 0
-	if err := param.Validate(&n); err == nil || !strings.Contains(err.Error(), "delay_weight = 0") {
-		t.Errorf("a weight of 0: %v", err)
-	}
+	simtest.Fail(t, param.Validate(&n), "delay_weight = 0")
 }

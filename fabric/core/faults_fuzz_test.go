@@ -37,8 +37,7 @@ func buildPeriods(name string, topo topology.Topology, failures []topology.Failu
 
 func tablePeriods(t testing.TB, topo topology.Topology, failures []topology.Failure) *fabric.FaultPlan {
 	t.Helper()
-	plan := simtest.Must(buildPeriods("table", topo, failures))(t)
-	return plan
+	return simtest.Must(buildPeriods("table", topo, failures))(t)
 }
 
 // counted is a source that knows how many packets it has handed over, each with

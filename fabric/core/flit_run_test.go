@@ -94,10 +94,7 @@ func TestFlitRuns(t *testing.T) {
 				}
 				var states [2][]byte
 				for i, f := range both {
-					var err error
-					if states[i], err = f.AppendState(nil); err != nil {
-						t.Fatal(err)
-					}
+					states[i] = simtest.Must(f.AppendState(nil))(t)
 				}
 				if !bytes.Equal(states[0], states[1]) {
 					t.Fatalf("in cycle %d the state with convoys is another one; %+v, load %v, packets of up to %d flits, %d threads", both[0].Cycle(), config, load, flits, threads)

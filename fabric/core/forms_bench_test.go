@@ -84,9 +84,7 @@ func TestInstructions(t *testing.T) {
 	if b, err := os.ReadFile(instructionTable); err == nil {
 		rows := simtest.Must(csv.NewReader(bytes.NewReader(b)).ReadAll())(t)
 		for _, row := range rows[1:] {
-			if kept[row[0]], err = strconv.ParseFloat(row[1], 64); err != nil {
-				t.Fatal(err)
-			}
+			kept[row[0]] = simtest.Must(strconv.ParseFloat(row[1], 64))(t)
 		}
 	}
 	table := "form,instructions_per_flit_hop\n"

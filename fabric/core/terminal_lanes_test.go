@@ -137,8 +137,7 @@ func TestTerminalLanesInARun(t *testing.T) {
 		n := newStar(4, 2)
 		f := simtest.Must(core.New(n.graph, adapterConfig("", "0:64,1:64", 0), n, 1))(t)
 		s := newStreams(4, 4, stream{src: 0, dst: 2, load: load}, stream{src: 1, dst: 2, load: load}, stream{src: 0, dst: 3, load: 0.1})
-		r := simtest.Must(measure.Run(t.Context(), f, s, load/2, measure.Plan{Warmup: 2000, Window: 10_000}))(t)
-		return r
+		return simtest.Must(measure.Run(t.Context(), f, s, load/2, measure.Plan{Warmup: 2000, Window: 10_000}))(t)
 	}
 	if r := run(0.3); r.State == measure.Saturated || r.Packets() == 0 {
 		t.Error(r.State, r.Reason)

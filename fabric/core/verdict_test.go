@@ -22,8 +22,7 @@ func judged(t *testing.T, load float64, hot bool, plan measure.Plan) *measure.Re
 		pattern = to(3)
 	}
 	source := measure.NewOpenLoop(4, pattern, bernoulli{sim.NewGeometric(load)}, fixed(1), 1)
-	r := simtest.Must(measure.Run(t.Context(), n.fabric(t, fabric.DefaultConfig()), source, load, plan))(t)
-	return r
+	return simtest.Must(measure.Run(t.Context(), n.fabric(t, fabric.DefaultConfig()), source, load, plan))(t)
 }
 
 // TestVerdicts: one channel of a flit a cycle carries what four terminals send to

@@ -82,8 +82,7 @@ func minimalRouting(t *testing.T, topo topology.Topology) fabric.Routing {
 		name = "nca"
 	}
 	config := simtest.Must(routing.Registry.Config(name))(t)
-	r := simtest.Must(routing.Registry.Build(name, config, routing.Env{Topology: topo, Seed: 1}))(t)
-	return r
+	return simtest.Must(routing.Registry.Build(name, config, routing.Env{Topology: topo, Seed: 1}))(t)
 }
 
 func (n network) checkZeroLoad(t *testing.T, name string, flits int32, stages int64, set func(*fabric.Config)) {

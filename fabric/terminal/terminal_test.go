@@ -242,8 +242,7 @@ func slow(t *testing.T) *core.Fabric {
 	r := simtest.Must(routing.Registry.New("table", routing.Env{Topology: topo, Seed: 1}))(t)
 	config := fabric.DefaultConfig()
 	config.Channels = map[string]fabric.ChannelConfig{"terminal": {CyclesPerFlit: 1.5}}
-	f := simtest.Must(core.New(topo.Graph(), config, r, 1))(t)
-	return f
+	return simtest.Must(core.New(topo.Graph(), config, r, 1))(t)
 }
 
 // TestPortCounts: a program that sends three packets of two flits in cycle 100 knows in cycle 200
@@ -273,8 +272,7 @@ func TestPortCounts(t *testing.T) {
 		return terminal.NewHost(env(1, nil), false, []string{"size [flits]", "timers [1]"}, program)
 	}
 	run := func(h *terminal.Host, plan measure.Plan) *measure.Result {
-		r := simtest.Must(measure.Run(context.Background(), slow(t), h, 0.1, plan))(t)
-		return r
+		return simtest.Must(measure.Run(context.Background(), slow(t), h, 0.1, plan))(t)
 	}
 	h := host()
 	run(h, measure.Plan{Warmup: 50, Window: 100}) // up to cycle 150

@@ -150,8 +150,7 @@ func made(family string, set func(any)) (Topology, error) {
 // build makes a topology of settings that a function changes from the defaults.
 func build[C any](t testing.TB, name string, set func(*C)) Topology {
 	t.Helper()
-	x := simtest.Must(made(name, but(set)))(t)
-	return x
+	return simtest.Must(made(name, but(set)))(t)
 }
 
 // TestRefusals: settings that are refused, by the key of the problem.

@@ -11,8 +11,7 @@ import (
 
 func newPK(t *testing.T, c PKConfig) *DistributedSwitch {
 	t.Helper()
-	s := simtest.Must(NewDistributedSwitch(c))(t)
-	return s
+	return simtest.Must(NewDistributedSwitch(c))(t)
 }
 
 // ports lists who is plugged into each port of each copy of PK_(r-1) in a

@@ -9,8 +9,7 @@ import (
 
 func randomRegular(t testing.TB, c RandomRegularConfig) *Graph {
 	t.Helper()
-	x := build(t, "random-regular", func(d *RandomRegularConfig) { *d = c })
-	return x.Graph()
+	return build(t, "random-regular", func(d *RandomRegularConfig) { *d = c }).Graph()
 }
 
 // The random network of the multicast paper: 2,048 switches, 20 ports to

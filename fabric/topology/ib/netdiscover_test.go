@@ -16,8 +16,7 @@ import (
 
 func readSmall(t *testing.T, text string) *Imported {
 	t.Helper()
-	im := simtest.Must(ReadNetDiscover(strings.NewReader(text), "small.txt"))(t)
-	return im
+	return simtest.Must(ReadNetDiscover(strings.NewReader(text), "small.txt"))(t)
 }
 
 func TestNetDiscoverFields(t *testing.T) {

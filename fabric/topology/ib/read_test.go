@@ -71,15 +71,13 @@ func fuzzTables(f *testing.F, read func(r io.Reader, name string, g *topology.Gr
 // readTestdata reads a file of testdata, compressed or not.
 func readTestdata(t testing.TB, name string) []byte {
 	t.Helper()
-	data := simtest.Must(input.ReadInput(filepath.Join("testdata", name), input.MaxInput))(t)
-	return data
+	return simtest.Must(input.ReadInput(filepath.Join("testdata", name), input.MaxInput))(t)
 }
 
 // imported reads a network of testdata.
 func imported(t testing.TB, read func(io.Reader, string) (*Imported, error), name string) *Imported {
 	t.Helper()
-	im := simtest.Must(read(bytes.NewReader(readTestdata(t, name)), name))(t)
-	return im
+	return simtest.Must(read(bytes.NewReader(readTestdata(t, name)), name))(t)
 }
 
 func classCounts(g *topology.Graph) (terminals, links map[string]int) {
