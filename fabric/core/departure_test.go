@@ -124,24 +124,3 @@ func TestTerminalBuffer(t *testing.T) {
 		}
 	}
 }
-
-// TestTerminalBufferRefused names what terminals with buffers do not go together with.
-func TestTerminalBufferRefused(t *testing.T) {
-	n := newNetwork(t, "mesh", "dor", func(c *topology.GridConfig) { c.Dims, c.Terminals = []int{2}, 1 })
-	for name, set := range map[string]func(*fabric.Config){
-		"packets as the unit": packets,
-		"cut-through":         func(c *fabric.Config) { c.Switch.FlowControl = fabric.CutThrough },
-	} {
-		config := fabric.DefaultConfig()
-		config.Terminal.BufferFlits = 4
-		set(&config)
-		if err := config.Check(n.topo.Graph(), n.routing); err == nil {
-			t.Errorf("%s: a terminal's buffer of 4 flits, less than a switch's, is accepted", name)
-		}
-	}
-	config := fabric.DefaultConfig()
-	config.Terminal.BufferFlits = 64
-	if err := config.CheckMulticast(); err == nil {
-		t.Error("a terminal's buffer is accepted with multicast packets")
-	}
-}

@@ -54,15 +54,6 @@ func TunedNever(cleanup func(func())) {
 	cleanup(func() { neverTuned = false })
 }
 
-// AttachSinks is Attach with a sink for each domain.
-func (f *Fabric) AttachSinks(source fabric.Source, sinkOf func() fabric.Sink) error {
-	if err := f.CheckSource(source); err != nil {
-		return err
-	}
-	f.start(source, func(*Domain) fabric.Sink { return sinkOf() })
-	return nil
-}
-
 // Partition is partition by the latencies of f's channels.
 func (f *Fabric) Partition(n int, weights []int32) []int {
 	return partition(f.graph, func(p topology.PortID) int32 { return int32(f.Latency(&f.Out[p])) }, n, weights)

@@ -1,18 +1,15 @@
 package core_test
 
 import (
-	"errors"
 	"math"
 	"strings"
 	"testing"
 
 	"github.com/weft-sim/weft/fabric"
-	"github.com/weft-sim/weft/fabric/allocator"
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
-	"github.com/weft-sim/weft/sim/param"
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
@@ -184,50 +181,6 @@ func TestBufferWarnings(t *testing.T) {
 		}
 		if len(want) == 0 && len(got) > 0 {
 			t.Errorf("%d flits: %q, want no warning", buffer, text)
-		}
-	}
-}
-
-func TestSettingsAreChecked(t *testing.T) {
-	n := dragonflyNetwork(t, "val", 2, 4, 2)
-	for name, c := range map[string]struct {
-		set  func(*fabric.Config)
-		want string
-	}{
-		"too few VCs":     {func(c *fabric.Config) { c.Switch.VCs = 2 }, "switch.vcs"},
-		"no buffer":       {func(c *fabric.Config) { c.Switch.BufferFlits = 0 }, "switch.buffer_flits"},
-		"allocator":       {func(c *fabric.Config) { c.Switch.Allocator = allocator.Named("magic") }, "age, input-first, islip, matrix, wavefront"},
-		"near allocator":  {func(c *fabric.Config) { c.Switch.Allocator = allocator.Named("wavefrond") }, `did you mean "wavefront"?`},
-		"no iterations":   {func(c *fabric.Config) { c.Switch.Allocator, c.Switch.Iterations = allocator.Named("wavefront"), 2 }, "switch.iterations = 2: want 1"},
-		"unknown channel": {func(c *fabric.Config) { c.Channels = map[string]fabric.ChannelConfig{"lokal": {}} }, "terminal, local, global"},
-		"latency": {func(c *fabric.Config) {
-			c.Channels = map[string]fabric.ChannelConfig{"local": {Latency: 1500}}
-		}, "channel.local.latency = 1.5ns"},
-		"rate too high": {func(c *fabric.Config) {
-			c.Channels = map[string]fabric.ChannelConfig{"local": {Rate: 4e12}}
-		}, "channel.local.rate"},
-	} {
-		config := fabric.DefaultConfig()
-		c.set(&config)
-		_, err := core.New(n.topo.Graph(), config, n.routing, 1)
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: error %v, want one with %q", name, err, c.want)
-		}
-		if p := new(param.ParamError); err != nil && !errors.As(err, &p) {
-			t.Errorf("%s: %v is no ParamError", name, err)
-		}
-	}
-}
-
-// Ports have one of five MTUs.
-func TestMTU(t *testing.T) {
-	for _, mtu := range []sim.Bytes{0, 256, 512, 1024, 2048, 4096, 64, 1000, 8192, -256} {
-		n := newStar(2, 1)
-		config := fabric.DefaultConfig()
-		config.Fabric.MTU = mtu
-		_, err := core.New(n.graph, config, n, 1)
-		if known := mtu == 0 || mtu >= 256 && mtu <= 4096 && mtu&(mtu-1) == 0; known != (err == nil) || !known && !strings.Contains(err.Error(), "fabric.mtu") {
-			t.Errorf("an MTU of %v: %v", mtu, err)
 		}
 	}
 }

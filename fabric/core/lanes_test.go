@@ -23,6 +23,8 @@ type laned struct {
 
 func (n *laned) Graph() *topology.Graph { return n.graph }
 
+func (n *laned) Facts() topology.Facts { return topology.Facts{} }
+
 func (n *laned) VCs() int { return n.lanes }
 
 func (n *laned) InjectionVCs(int) uint32 { return 1<<n.lanes - 1 }
@@ -303,23 +305,5 @@ func TestLanesDrain(t *testing.T) {
 	f.Advance(60_000)
 	if err := f.Audit(); err != nil || len(sink.delivered) < 500 { // 20,000*0.5/50 = 200 of each flow, by chance some fewer
 		t.Error(err, len(sink.delivered))
-	}
-}
-
-func TestLaneSettings(t *testing.T) {
-	n := newSharedLink(2)
-	for _, c := range []struct {
-		want   string
-		change func(*fabric.SwitchConfig)
-	}{
-		{"switch.flow_control = wormhole: want cut-through", func(s *fabric.SwitchConfig) { s.FlowControl = "wormhole" }},
-		{"switch.output_buffer_flits = 0: want at least 1", func(s *fabric.SwitchConfig) { s.OutputBufferFlits = 0 }},
-		{"switch.vlarb_low = 0:1: want a weight for lane 1", func(s *fabric.SwitchConfig) { s.VLArbLow = "0:1" }},
-		{"switch.vlarb_low = 0: want LANE:WEIGHT,...: entry 0, \"0\"", func(s *fabric.SwitchConfig) { s.VLArbLow = "0" }},
-		{"switch.vl_high_limit = 3: want it left out", func(s *fabric.SwitchConfig) { s.VLArbLow, s.VLHighLimit = "", 3 }},
-	} {
-		config := laneConfig("", "0:1,1:1", 0)
-		c.change(&config.Switch)
-		simtest.Refuse(core.New(n.graph, config, n, 1))(t, c.want)
 	}
 }

@@ -227,22 +227,3 @@ func TestLabelsTravel(t *testing.T) {
 		})
 	}
 }
-
-// TestMarkingRefused: what marks do not go with is refused with its reason.
-func TestMarkingRefused(t *testing.T) {
-	config := fabric.DefaultConfig()
-	mark(t, &config.Switch, "red", marking.RED{From: 8, To: 8, Weight: 1})
-	n := newNetwork(t, "mesh", "dor", func(c *topology.GridConfig) { c.Dims = []int{3, 3} })
-	if _, err := core.New(n.topo.Graph(), config, n.routing, 1); err == nil || err.Error() != "switch.mark_to_flits = 8: want more than mark_from_flits" {
-		t.Errorf("red from 8 to 8 flits: %v", err)
-	}
-	config = fabric.DefaultConfig()
-	config.Switch.Marking = marking.Named("threshold")
-	if err := config.CheckMulticast(); err == nil || err.Error() != `switch.marking = threshold: want "none" with multicast packets, whose copies share one mark` {
-		t.Errorf("multicast: %v", err)
-	}
-	escapes := newNetwork(t, "mesh", "adaptive-escape", func(c *topology.GridConfig) { c.Dims = []int{3, 3} })
-	if _, err := core.New(escapes.topo.Graph(), config, escapes.routing, 1); err == nil {
-		t.Error("a routing with escape channels is not refused")
-	}
-}

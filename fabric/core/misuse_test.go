@@ -25,26 +25,19 @@ func TestMisuse(t *testing.T) {
 		_, err := measure.Run(t.Context(), f, s, 0.1, plan)
 		return err
 	}
-	want := func(what string, err error, text string) {
-		t.Helper()
-		if err == nil || !strings.Contains(err.Error(), text) {
-			t.Errorf("%s: error %v, want one with %q", what, err, text)
-		}
-	}
 
-	_, err := core.New(n.topo.Graph(), fabric.DefaultConfig(), smaller.routing, 1)
-	want("a routing of another network", err, "of 6 switches and 6 terminals; this one has 36 and 72")
+	simtest.Refuse(core.New(n.topo.Graph(), fabric.DefaultConfig(), smaller.routing, 1))(t, "of 6 switches and 6 terminals; this one has 36 and 72")
 
 	f := n.fabric(t, fabric.DefaultConfig())
 	simtest.Check(t, run(f, source(f)))
-	want("a second run", run(f, source(f)), "run or attached before")
-	want("attached after a run", f.Attach(source(f), &routingtest.Counter{}), "run or attached before")
-	want("a closed loop after a run", measure.RunToEnd(t.Context(), f, source(f), &routingtest.Counter{}, measure.ToEnd{}), "run or attached before")
+	simtest.Fail(t, run(f, source(f)), "run or attached before")
+	simtest.Fail(t, f.Attach(source(f), &routingtest.Counter{}), "run or attached before")
+	simtest.Fail(t, measure.RunToEnd(t.Context(), f, source(f), &routingtest.Counter{}, measure.ToEnd{}), "run or attached before")
 
 	f = n.fabric(t, fabric.DefaultConfig())
 	wrong := source(smaller.fabric(t, fabric.DefaultConfig()))
-	want("a source of another network", run(f, wrong), "the source has 6 terminals, the network 72")
-	want("attached to another network", f.Attach(wrong, &routingtest.Counter{}), "the source has 6 terminals, the network 72")
+	simtest.Fail(t, run(f, wrong), "the source has 6 terminals, the network 72")
+	simtest.Fail(t, f.Attach(wrong, &routingtest.Counter{}), "the source has 6 terminals, the network 72")
 	if err := run(f, source(f)); err != nil { // nothing has happened to it
 		t.Errorf("after a refusal: %v", err)
 	}

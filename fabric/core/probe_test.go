@@ -159,31 +159,6 @@ func TestProbeFaults(t *testing.T) {
 	}
 }
 
-// TestProbeRefusals: what cannot be seen is refused by name.
-func TestProbeRefusals(t *testing.T) {
-	min, escape := dragonflyNetwork(t, "min", 2, 4, 2), newNetwork(t, "torus", "adaptive-escape", func(c *topology.GridConfig) { c.Dims = []int{4, 4} })
-	held := dragonflyNetwork(t, "ugal-l-cr", 2, 4, 2)
-	for _, c := range []struct {
-		net      network
-		interval int64
-		port     topology.PortID
-		of       fabric.Quantity
-		want     string
-	}{
-		{min, 0, 0, fabric.Waiting, "probe.interval"},
-		{min, 1, -1, fabric.Waiting, "probe.ports"},
-		{min, 1, 1 << 20, fabric.Waiting, "probe.ports"},
-		{min, 1, 0, fabric.Marked, "marking"},
-		{min, 1, 0, 77, "0 to 3"},
-		{escape, 1, 0, fabric.Waiting, "waiting"},
-		{held, 1, 0, fabric.Sent, "sent"},
-	} {
-		config := fabric.DefaultConfig()
-		config.Probes = []fabric.Probe{{Ports: []topology.PortID{c.port}, Interval: c.interval, Quantities: []fabric.Quantity{c.of}}}
-		simtest.Refuse(core.New(c.net.topo.Graph(), config, c.net.routing, 1))(t, c.want)
-	}
-}
-
 // watching is a routing that notes what it sees of the port that it chooses.
 type watching struct {
 	fabric.Routing

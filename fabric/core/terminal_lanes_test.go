@@ -164,20 +164,3 @@ func TestTerminalLanesAreBounded(t *testing.T) {
 		t.Errorf("latency %.2f cycles with 8 packets, %.2f with any number; packets to the hot spot %d and %d", bounded.mean(5), unbounded.mean(5), bounded.packets[4], unbounded.packets[4])
 	}
 }
-
-func TestTerminalLaneSettings(t *testing.T) {
-	n := newStar(4, 2)
-	for _, c := range []struct {
-		want   string
-		change func(*fabric.Config)
-	}{
-		{"terminal.vlarb_low = 0:1: want it and vlarb_high left out, or switch.flow_control", func(c *fabric.Config) { c.Switch.FlowControl = "wormhole" }},
-		{"terminal.vlarb_low = 0:1: want a weight for lane 1", func(*fabric.Config) {}},
-		{"terminal.vlarb_high = 0: want LANE:WEIGHT,...: entry 0, \"0\"", func(c *fabric.Config) { c.Terminal.VLArbHigh = "0" }},
-		{"terminal.vl_high_limit = 3: want it left out", func(c *fabric.Config) { c.Terminal.VLArbLow, c.Terminal.VLHighLimit = "", 3 }},
-	} {
-		config := adapterConfig("", "0:1", 0)
-		c.change(&config)
-		simtest.Refuse(core.New(n.graph, config, n, 1))(t, c.want)
-	}
-}

@@ -154,31 +154,6 @@ func TestUnitsFinerThanCycles(t *testing.T) {
 	}
 }
 
-// TestUnitRefusals: what packets cannot express is refused by the key.
-func TestUnitRefusals(t *testing.T) {
-	min, sensing := dragonflyNetwork(t, "min", 2, 4, 2), dragonflyNetwork(t, "ugal-l-cr", 2, 4, 2)
-	for _, c := range []struct {
-		net  network
-		set  func(c *fabric.Config)
-		want string
-	}{
-		{min, func(c *fabric.Config) { c.Switch.Hold, c.Switch.FlowControl = false, "wormhole" }, "fabric.unit"},
-		{min, func(c *fabric.Config) { c.Switch.FlowControl = "wormhole" }, "switch.hold"},
-		{min, func(c *fabric.Config) { c.Switch.OutputBufferFlits = 1 }, "switch.output_buffer_flits"},
-		{min, func(c *fabric.Config) {
-			c.Fabric.Unit, c.Switch.Hold, c.Switch.FlowControl, c.Switch.Forwarding = "flit", false, "wormhole", "store-and-forward"
-		}, "switch.forwarding"},
-		{min, func(c *fabric.Config) { c.Switch.CreditSensing = "on" }, "switch.credit_sensing"},
-		{sensing, func(c *fabric.Config) {}, "switch.credit_sensing"},
-		{min, func(c *fabric.Config) { c.Fabric.Unit = "byte" }, "flit"},
-	} {
-		config := fabric.DefaultConfig()
-		packets(&config)
-		c.set(&config)
-		simtest.Refuse(core.New(c.net.topo.Graph(), config, c.net.routing, 1))(t, c.want)
-	}
-}
-
 // TestUnitHolds: packets as the unit hold their ports without being told to.
 func TestUnitHolds(t *testing.T) {
 	told := fabric.DefaultConfig()

@@ -44,6 +44,9 @@ func checkWaits(t *testing.T, g *certify.Graph, waits []core.Wait) {
 // forms of flow control, and the watchdog's cycle is one of the certificate's
 // graph. Short buffers make the deadlock a matter of a few hundred cycles.
 func TestDeadlocks(t *testing.T) {
+	noDatelines := func(dims ...int) network {
+		return unsafeNetwork(t, "torus", "dor", func(c *topology.GridConfig) { c.Dims, c.Terminals = dims, 2 }, func(c *routing.DORConfig) { c.Rule = "none" })
+	}
 	for _, c := range []struct {
 		name  string
 		net   network
@@ -51,14 +54,10 @@ func TestDeadlocks(t *testing.T) {
 		flits int
 		set   func(*fabric.Config)
 	}{
-		{"torus without datelines", unsafeNetwork(t, "torus", "dor", func(c *topology.GridConfig) { c.Dims, c.Terminals = []int{8}, 2 },
-			func(c *routing.DORConfig) { c.Rule = "none" }), 1, 1, nil},
-		{"torus without datelines, wormhole", unsafeNetwork(t, "torus", "dor", func(c *topology.GridConfig) { c.Dims, c.Terminals = []int{8, 2}, 2 },
-			func(c *routing.DORConfig) { c.Rule = "none" }), 2, 5, nil},
-		{"torus without datelines, cut-through", unsafeNetwork(t, "torus", "dor", func(c *topology.GridConfig) { c.Dims, c.Terminals = []int{8}, 2 },
-			func(c *routing.DORConfig) { c.Rule = "none" }), 2, 2, func(c *fabric.Config) { c.Switch.FlowControl = "cut-through" }},
-		{"torus without datelines, packets", unsafeNetwork(t, "torus", "dor", func(c *topology.GridConfig) { c.Dims, c.Terminals = []int{8}, 2 },
-			func(c *routing.DORConfig) { c.Rule = "none" }), 2, 2, packets},
+		{"torus without datelines", noDatelines(8), 1, 1, nil},
+		{"torus without datelines, wormhole", noDatelines(8, 2), 2, 5, nil},
+		{"torus without datelines, cut-through", noDatelines(8), 2, 2, func(c *fabric.Config) { c.Switch.FlowControl = "cut-through" }},
+		{"torus without datelines, packets", noDatelines(8), 2, 2, packets},
 		{"VAL with two virtual channels", unsafeNetwork(t, "dragonfly", "val", func(c *topology.DragonflyConfig) { c.P, c.A, c.H = 4, 4, 2 },
 			func(c *routing.ValConfig) {}), 2, 4, nil},
 		{"PAR with two virtual channels", unsafeNetwork(t, "dragonfly", "par", func(c *topology.DragonflyConfig) { c.P, c.A, c.H = 4, 4, 2 },
