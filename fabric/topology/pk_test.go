@@ -158,13 +158,7 @@ func checkPKPaths(t *testing.T, s *DistributedSwitch) {
 		for len(queue) > 0 {
 			u := queue[0]
 			queue = queue[1:]
-			first, end := g.Ports(u)
-			for p := first; p < end; p++ {
-				peer, ok := g.PeerPort(p)
-				if !ok {
-					continue
-				}
-				v := g.PortSwitch[peer]
+			for _, v := range leadsTo(g, u) {
 				if distance[v] < 0 {
 					distance[v] = distance[u] + 1
 					queue = append(queue, v)
@@ -241,16 +235,9 @@ func TestPCC(t *testing.T) {
 			// Two processors share sigma switches.
 			for x := range n {
 				near := make([]int, n)
-				first, end := g.Ports(SwitchID(x))
-				for p := first; p < end; p++ {
-					peer, ok := g.PeerPort(p)
-					if !ok {
-						continue
-					}
-					a, b := g.Ports(g.PortSwitch[peer])
-					for q := a; q < b; q++ {
-						far, _ := g.PeerPort(q)
-						near[g.PortSwitch[far]]++
+				for _, b := range leadsTo(g, SwitchID(x)) {
+					for _, y := range leadsTo(g, b) {
+						near[y]++
 					}
 				}
 				for y := range n {

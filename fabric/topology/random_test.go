@@ -25,10 +25,8 @@ func TestRandomRegularOfPaper(t *testing.T) {
 		if len(n.Of(s)) != 20 || g.Degree(s) != 40 {
 			t.Fatalf("switch %d has %d neighbours on %d ports", s, len(n.Of(s)), g.Degree(s))
 		}
-		for i, u := range n.Of(s) {
-			if peer, _ := g.PeerPort(g.PortStart[s] + PortID(20+i)); g.PortSwitch[peer] != u {
-				t.Fatalf("switch %d: port %d does not lead to neighbour %d", s, 20+i, u)
-			}
+		if !slices.Equal(leadsTo(g, s), n.Of(s)) {
+			t.Fatalf("ports of switch %d lead to %v, its neighbours are %v", s, leadsTo(g, s), n.Of(s))
 		}
 	}
 }
