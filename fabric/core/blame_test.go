@@ -195,7 +195,6 @@ func TestBlameLargeDragonfly(t *testing.T) {
 func TestBlameIdle(t *testing.T) {
 	for _, c := range []struct {
 		name     string
-		set      func(*fabric.SwitchConfig)
 		switches int
 		flits    int32
 		want     core.Parts
@@ -203,27 +202,27 @@ func TestBlameIdle(t *testing.T) {
 		// Speedup 1, one cycle for each stage: in each of two switches a cycle
 		// of route computation and of virtual-channel allocation, and two for
 		// switch allocation and the crossbar. Wires 1 + 10 + 1.
-		{"stages", func(s *fabric.SwitchConfig) { s.Speedup, s.RouteCycles, s.VCAllocCycles = 1, 1, 1 }, 2, 1,
+		{"stages", 2, 1,
 			core.Parts{core.PartRoute: 2, core.PartVC: 2, core.PartSwitch: 4, core.PartWire: 12}},
 		// Of 5 flits the last follows 4 cycles behind the first. It arrives in
 		// the first switch 4 cycles after the head, which crossed 2 cycles after
 		// its own arrival; flits arrive and cross one a cycle, so that the last
 		// finds two in front, each a cycle; then it crosses, in 2. The same in
 		// the second switch.
-		{"long", func(s *fabric.SwitchConfig) { s.Speedup, s.RouteCycles, s.VCAllocCycles = 1, 1, 1 }, 2, 5,
+		{"long", 2, 5,
 			core.Parts{core.PartSerial: 4 + 2*2, core.PartSwitch: 4, core.PartWire: 12}},
 		// More switches than a delivery counts, 255: the same in each of 300,
 		// and wires 1 + 299*10 + 1.
-		{"far", func(s *fabric.SwitchConfig) { s.Speedup, s.RouteCycles, s.VCAllocCycles = 1, 1, 1 }, 300, 1,
+		{"far", 300, 1,
 			core.Parts{core.PartRoute: 300, core.PartVC: 300, core.PartSwitch: 600, core.PartWire: 2992}},
 		// Its last flit finds two in front in each of them.
-		{"far, long", func(s *fabric.SwitchConfig) { s.Speedup, s.RouteCycles, s.VCAllocCycles = 1, 1, 1 }, 300, 5,
+		{"far, long", 300, 5,
 			core.Parts{core.PartSerial: 4 + 300*2, core.PartSwitch: 600, core.PartWire: 2992}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			n := newNetwork(t, "mesh", "dor", func(g *topology.GridConfig) { g.Dims, g.Terminals = []int{c.switches}, 1 })
 			config := fabric.DefaultConfig()
-			c.set(&config.Switch)
+			config.Switch.Speedup, config.Switch.RouteCycles, config.Switch.VCAllocCycles = 1, 1, 1
 			config.Terminal.InjectionCycles = 0
 			config.Channels = map[string]fabric.ChannelConfig{"grid": {Latency: 10 * sim.Nanosecond}}
 			f := n.fabric(t, config)

@@ -66,46 +66,24 @@ func TestRoutingsNameTheirGraph(t *testing.T) {
 	}
 }
 
-// discarding discards every packet; undeclared reads credits, and uncounted what has been sent,
-// and they do not say so.
-type (
-	discarding struct{ fabric.Routing }
-	undeclared struct{ fabric.Routing }
-	uncounted  struct{ fabric.Routing }
-)
-
-func (d discarding) Route(*fabric.View, *fabric.Head) fabric.Hop { return fabric.Discard }
-
-func (u undeclared) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
-	hop := u.Routing.Route(v, h)
-	v.Credits(hop.Port, 0)
-	return hop
-}
-
-func (c uncounted) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
-	hop := c.Routing.Route(v, h)
-	v.Sent(hop.Port)
-	return hop
-}
-
 // TestMisuseByRoutings: a routing that breaks its contract is told what it has done, and
 // what it must do.
 func TestMisuseByRoutings(t *testing.T) {
 	n := newNetwork(t, "torus", "dor", func(c *topology.GridConfig) { c.Dims = []int{4} })
-	for want, r := range map[string]fabric.Routing{
-		"routing core_test.discarding discards a packet for terminal 2 at switch 0, in a network without faults": discarding{n.routing},
-		"routing core_test.uncounted reads what has been sent and does not declare it: fabric.Needs has Sent":    uncounted{n.routing},
-		"routing core_test.undeclared reads credits and does not declare it: fabric.Needs has Credits":           undeclared{n.routing},
+	for want, see := range map[string]func(*fabric.View, *fabric.Head, *fabric.Hop){
+		"discards a packet for terminal 2 at switch 0, in a network without faults": func(_ *fabric.View, _ *fabric.Head, hop *fabric.Hop) { *hop = fabric.Discard },
+		"reads what has been sent and does not declare it: fabric.Needs has Sent":   func(v *fabric.View, _ *fabric.Head, hop *fabric.Hop) { v.Sent(hop.Port) },
+		"reads credits and does not declare it: fabric.Needs has Credits":           func(v *fabric.View, _ *fabric.Head, hop *fabric.Hop) { v.Credits(hop.Port, 0) },
 	} {
 		config := fabric.DefaultConfig()
 		packets(&config)
-		f := network{n.topo, r}.fabric(t, config)
+		f := network{n.topo, spy{n.routing, fabric.Needs{}, see}}.fabric(t, config)
 		s := &script{}
 		s.send(0, fabric.PacketSpec{Dst: 2, Flits: 4})
 		func() {
 			defer func() {
 				misuse, ok := recover().(*fabric.Misuse)
-				if !ok || !strings.HasPrefix(misuse.Error(), want) {
+				if !ok || !strings.HasPrefix(misuse.Error(), "routing core_test.spy "+want) {
 					t.Errorf("%v, want %s", misuse, want)
 				}
 			}()

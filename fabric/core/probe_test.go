@@ -159,23 +159,6 @@ func TestProbeFaults(t *testing.T) {
 	}
 }
 
-// watching is a routing that notes what it sees of the port that it chooses.
-type watching struct {
-	fabric.Routing
-	sent map[[2]int64]uint32 // by cycle and port
-}
-
-func (w watching) Needs() fabric.Needs { return fabric.Needs{Sent: true, Marked: true} }
-
-func (w watching) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
-	hop := w.Routing.Route(v, h)
-	w.sent[[2]int64{v.Cycle(), int64(hop.Port)}] = v.Sent(hop.Port)
-	if v.Marked(hop.Port) != 0 || v.CyclesPerFlit(hop.Port) != 3 {
-		panic("there is no marking, and a flit takes 3 cycles")
-	}
-	return hop
-}
-
 // TestRoutingsReadWhatIsSent: a routing that declares it reads, of its switch's ports, what has left as the
 // cycle begins, with either unit: the sum of what a probe has seen of each cycle until then. One
 // that does not is told.
@@ -183,8 +166,13 @@ func TestRoutingsReadWhatIsSent(t *testing.T) {
 	plain := newNetwork(t, "torus", "dor", func(c *topology.GridConfig) { c.Dims, c.Terminals = []int{4, 3}, 2 })
 	units(t, func(t *testing.T, config fabric.Config) {
 		config.Channels = map[string]fabric.ChannelConfig{"grid": {CyclesPerFlit: 3}, "terminal": {CyclesPerFlit: 3}}
-		w := watching{plain.routing, map[[2]int64]uint32{}}
-		n := network{plain.topo, w}
+		reads := map[[2]int64]uint32{} // by cycle and port
+		n := network{plain.topo, spy{plain.routing, fabric.Needs{Sent: true, Marked: true}, func(v *fabric.View, _ *fabric.Head, hop *fabric.Hop) {
+			reads[[2]int64{v.Cycle(), int64(hop.Port)}] = v.Sent(hop.Port)
+			if v.Marked(hop.Port) != 0 || v.CyclesPerFlit(hop.Port) != 3 {
+				t.Error("there is no marking, and a flit takes 3 cycles")
+			}
+		}}}
 		probing(n, &config, 1, fabric.Sent)
 		f, s := n.fabric(t, config), &script{}
 		random := sim.NewStream(1, "packets", 0)
@@ -200,7 +188,7 @@ func TestRoutingsReadWhatIsSent(t *testing.T) {
 		for cycle := range seen.Rows {
 			for i, port := range seen.Ports {
 				all[i] += seen.At(cycle, 0, i)
-				if sent, looked := w.sent[[2]int64{int64(cycle), int64(port)}]; looked {
+				if sent, looked := reads[[2]int64{int64(cycle), int64(port)}]; looked {
 					if looks++; sent != all[i] {
 						t.Fatalf("cycle %d: port %d has sent %d flits, the routing reads %d", cycle, port, all[i], sent)
 					}

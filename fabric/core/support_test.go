@@ -136,3 +136,18 @@ func (s *script) Deliver(d *fabric.Delivery) { s.delivered = append(s.delivered,
 type receivers [][]fabric.Delivery
 
 func (a receivers) Deliver(d *fabric.Delivery) { a[d.Dst] = append(a[d.Dst], *d) }
+
+// spy is a routing whose decisions a test sees, and may change.
+type spy struct {
+	fabric.Routing
+	needs fabric.Needs
+	see   func(v *fabric.View, h *fabric.Head, hop *fabric.Hop)
+}
+
+func (s spy) Needs() fabric.Needs { return s.needs }
+
+func (s spy) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
+	hop := s.Routing.Route(v, h)
+	s.see(v, h, &hop)
+	return hop
+}

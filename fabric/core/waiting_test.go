@@ -9,33 +9,25 @@ import (
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
-// counting notes what an occupancy reader sees of one port of a switch when the
+// counting is what an occupancy reader sees of one port of a switch when the
 // last packet of a cycle is routed there.
 type counting struct {
-	fabric.Routing
-	at               topology.SwitchID
-	port             topology.PortID
-	slots            bool
 	waiting, crossed map[int64]int // by cycle
 	most             int
 }
 
-func (c *counting) Needs() fabric.Needs {
-	return fabric.Needs{Queues: true, Crossed: true, SensesCredits: c.slots, HeldSlots: c.slots}
-}
-func (c *counting) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
-	if h.Switch == c.at {
-		c.waiting[v.Cycle()], c.crossed[v.Cycle()] = v.WaitingAll(c.port), v.Crossed(c.port, 0)
-		c.most = max(c.most, v.WaitingAll(c.port))
-	}
-	return c.Routing.Route(v, h)
-}
-
-// onLine watches the upward port of a switch of a line with two terminals a switch.
-func onLine(t *testing.T, switches int, at topology.SwitchID) (network, *counting) {
+// onLine watches the upward port of a switch of a line with two terminals a switch, and counts
+// slots until credits are sent, or not.
+func onLine(t *testing.T, switches int, at topology.SwitchID, slots bool) (network, *counting) {
 	n := newNetwork(t, "mesh", "dor", func(c *topology.GridConfig) { c.Dims, c.Terminals = []int{switches}, 2 })
-	c := &counting{Routing: n.routing, at: at, port: n.topo.(topology.Grid).Towards(at, 0, true), waiting: map[int64]int{}, crossed: map[int64]int{}}
-	n.routing = c
+	c, port := &counting{waiting: map[int64]int{}, crossed: map[int64]int{}}, n.topo.(topology.Grid).Towards(at, 0, true)
+	needs := fabric.Needs{Queues: true, Crossed: true, SensesCredits: slots, HeldSlots: slots}
+	n.routing = spy{n.routing, needs, func(v *fabric.View, h *fabric.Head, _ *fabric.Hop) {
+		if h.Switch == at {
+			c.waiting[v.Cycle()], c.crossed[v.Cycle()] = v.WaitingAll(port), v.Crossed(port, 0)
+			c.most = max(c.most, v.WaitingAll(port))
+		}
+	}}
 	return n, c
 }
 
@@ -46,7 +38,7 @@ func onLine(t *testing.T, switches int, at topology.SwitchID) (network, *countin
 // in cycle k there wait, of the 2(k-2) that came before, all but those that left
 // before k; and the one that was routed first in cycle k.
 func TestCrossedFlitsWait(t *testing.T) {
-	n, c := onLine(t, 2, 0)
+	n, c := onLine(t, 2, 0, false)
 	config := fabric.DefaultConfig()
 	config.Switch.VCs, config.Switch.VCAllocCycles, config.Switch.CrossbarCycles, config.Switch.Speedup = 1, 0, 0, 2
 	config.Channels = map[string]fabric.ChannelConfig{"grid": {CyclesPerFlit: 4, Latency: sim.Nanosecond}, "terminal": {Latency: sim.Nanosecond}}
@@ -79,8 +71,7 @@ func TestCrossedFlitsWait(t *testing.T) {
 func TestHeldSlotsWait(t *testing.T) {
 	most := map[bool]int{}
 	for _, slots := range []bool{false, true} {
-		n, c := onLine(t, 4, 1)
-		c.slots = slots
+		n, c := onLine(t, 4, 1, slots)
 		config := fabric.DefaultConfig()
 		config.Switch.VCs, config.Switch.BufferFlits = 1, 256
 		f := n.fabric(t, config)

@@ -53,16 +53,10 @@ func TestZeroLoadLatency(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			topo := simtest.Must(topology.Registry.Build(name, config, struct{}{}))(t)
 			n := network{topo, minimalRouting(t, topo)}
-			for _, st := range stages {
-				if st.speedup != math.Trunc(st.speedup) {
-					continue // the cycle then depends on the phase: TestFractionalSpeedup
-				}
-				for _, flits := range []int32{1, 5} {
-					n.checkZeroLoad(t, st.name, flits, st.cycles, func(c *fabric.Config) {
-						c.Switch.RouteCycles, c.Switch.VCAllocCycles = st.route, st.vcAlloc
-						c.Switch.SwitchAllocCycles, c.Switch.CrossbarCycles = st.alloc, st.crossbar
-						c.Switch.Speedup = st.speedup
-					})
+			for i, st := range stages {
+				if st.speedup == math.Trunc(st.speedup) { // or the cycle depends on the phase: TestFractionalSpeedup
+					n.checkZeroLoad(t, i, 1)
+					n.checkZeroLoad(t, i, 5)
 				}
 			}
 		})
@@ -85,11 +79,11 @@ func minimalRouting(t *testing.T, topo topology.Topology) fabric.Routing {
 	return simtest.Must(routing.Registry.Build(name, config, routing.Env{Topology: topo, Seed: 1}))(t)
 }
 
-func (n network) checkZeroLoad(t *testing.T, name string, flits int32, stages int64, set func(*fabric.Config)) {
+// checkZeroLoad holds packets of so many flits through stages of a number to the sum.
+func (n network) checkZeroLoad(t *testing.T, stage int, flits int32) {
 	t.Helper()
-	g := n.topo.Graph()
-	config := fabric.DefaultConfig()
-	set(&config)
+	g, name := n.topo.Graph(), stages[stage].name
+	config := pipeline(fabric.DefaultConfig(), stage)
 	config.Terminal.InjectionCycles = 4
 	config.Channels = map[string]fabric.ChannelConfig{}
 	latency := make([]int64, len(g.Classes))
@@ -115,7 +109,7 @@ func (n network) checkZeroLoad(t *testing.T, name string, flits int32, stages in
 		want := int64(4) + latency[g.PortClass[g.TerminalPort[d.Src]]] + int64(flits-1)
 		hops := 0
 		n.walk(t, d.Src, d.Dst, f.VCs(), func(p topology.PortID) {
-			want += stages + latency[g.PortClass[p]]
+			want += stages[stage].cycles + latency[g.PortClass[p]]
 			hops++
 		})
 		if got := d.Cycle - d.Birth; got != want || d.Hops != hops {
@@ -155,15 +149,10 @@ func (n network) walk(t *testing.T, src, dst topology.TerminalID, vcs int, visit
 // Both are 3 cycles.
 func TestFractionalSpeedup(t *testing.T) {
 	n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 4 })
-	for _, st := range stages {
-		if st.speedup == math.Trunc(st.speedup) {
-			continue
+	for i, st := range stages {
+		if st.speedup != math.Trunc(st.speedup) {
+			n.checkZeroLoad(t, i, 3)
 		}
-		n.checkZeroLoad(t, st.name, 3, st.cycles, func(c *fabric.Config) {
-			c.Switch.RouteCycles, c.Switch.VCAllocCycles = st.route, st.vcAlloc
-			c.Switch.SwitchAllocCycles, c.Switch.CrossbarCycles = st.alloc, st.crossbar
-			c.Switch.Speedup = st.speedup
-		})
 	}
 }
 
