@@ -8,7 +8,6 @@ import (
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
 	"github.com/weft-sim/weft/sim/simtest"
-	"github.com/weft-sim/weft/sim/snapshot"
 )
 
 // ccVectors are the settings of the vectors: Gran's, with four delays to a packet time; 519.5 ns
@@ -83,10 +82,7 @@ func TestInfiniBandIndex(t *testing.T) {
 	if x.At(0, d) != 5 {
 		t.Errorf("index %d, want the last entry, 5", x.At(0, d))
 	}
-	a := snapshot.Writer()
-	snapshot.Value(a, &x)
-	var back Index
-	if snapshot.Value(snapshot.Reader(a.Bytes()), &back); back != x {
+	if back := archived(t, &x); back != x {
 		t.Errorf("archived %+v, read %+v", x, back)
 	}
 	if got := x.At(sim.Second, d); got != 3 {

@@ -131,8 +131,9 @@ func TestRunsGoOn(t *testing.T) {
 					t.Errorf("%s: from slice %d of %d on, with %d threads:\n%.300s\nwant\n%.300s", c.name, at, calls, threads, describe(got), describe(want))
 				}
 			}
-			c.plan.From = snapshot.Reader(kept[:len(kept)/2])
-			if _, err := c.run(t, c.plan); err == nil {
+			half := c.plan
+			half.From = snapshot.Reader(kept[:len(kept)/2])
+			if _, err := c.run(t, half); err == nil {
 				t.Errorf("%s: half of a snapshot is taken", c.name)
 			}
 		}
