@@ -22,9 +22,7 @@ func TestAgeIsCountedFromBirth(t *testing.T) {
 		s.send(0, fabric.PacketSpec{Birth: 1, Dst: 2, Flits: 1})
 		s.send(1, fabric.PacketSpec{Birth: 0, Dst: 3, Flits: 1})
 		s.send(1, fabric.PacketSpec{Birth: 0, Dst: 2, Flits: 1})
-		f := n.fabric(t, config)
-		f.Attach(s, s)
-		f.Advance(100)
+		n.play(t, config, s, 100)
 		var sources []topology.TerminalID
 		for _, d := range s.delivered {
 			if d.Dst == 2 {

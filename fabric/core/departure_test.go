@@ -105,13 +105,11 @@ func TestTerminalBuffer(t *testing.T) {
 		n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 2 })
 		config := fabric.DefaultConfig()
 		config.Switch.Speedup, config.Switch.VCs, config.Terminal.BufferFlits = 1, 1, flits
-		f := n.fabric(t, config)
 		s := &script{}
 		for range want {
 			s.send(0, fabric.PacketSpec{Birth: 0, Dst: 1, Flits: 1})
 		}
-		f.Attach(s, s)
-		f.Advance(60)
+		f := n.play(t, config, s, 60)
 		var got []int64
 		for _, d := range s.delivered {
 			got = append(got, d.Cycle)

@@ -127,11 +127,9 @@ func TestChannelCounts(t *testing.T) {
 // and what comes after them is as it would have been.
 func TestIdleNetworkIsSkipped(t *testing.T) {
 	n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 2 })
-	f := n.fabric(t, pipelined())
 	s := &script{}
 	s.send(0, fabric.PacketSpec{Birth: 1 << 40, Dst: 1, Flits: 1})
-	f.Attach(s, s)
-	f.Advance(1<<40 + 100)
+	n.play(t, pipelined(), s, 1<<40 + 100)
 	if len(s.delivered) != 1 || s.delivered[0].Cycle != 1<<40+5 {
 		t.Errorf("delivered %+v, want a packet in cycle 2^40+5", s.delivered)
 	}

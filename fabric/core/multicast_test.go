@@ -38,6 +38,15 @@ func (n network) multicast(t testing.TB, config fabric.Config, m *routingtest.Tr
 	return f
 }
 
+// groupOnSwitch is a switch of four terminals, the first of which are a group.
+func groupOnSwitch(t testing.TB, config fabric.Config, members int) *core.Fabric {
+	t.Helper()
+	n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 4 })
+	m := routingtest.NewTrees(n.topo.Graph())
+	m.Plant(0, terminals(members))
+	return n.multicast(t, cutThrough(config, 2), m)
+}
+
 func terminals(n int) []topology.TerminalID {
 	all := make([]topology.TerminalID, n)
 	for i := range all {
@@ -52,11 +61,7 @@ func terminals(n int) []topology.TerminalID {
 func TestMulticastOneSwitch(t *testing.T) { models(t, testMulticastOneSwitch) }
 
 func testMulticastOneSwitch(t *testing.T, config fabric.Config) {
-	n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 4 })
-	m := routingtest.NewTrees(n.topo.Graph())
-	m.Plant(0, terminals(4))
-	f := n.multicast(t, cutThrough(config, 2), m)
-	s := &script{}
+	f, s := groupOnSwitch(t, config, 4), &script{}
 	s.send(0, fabric.PacketSpec{Flits: 3, VCs: 2, Tag: 7})
 	simtest.Check(t, measure.RunToEnd(t.Context(), f, s, s, measure.ToEnd{}))
 	got := map[topology.TerminalID]int64{}
@@ -78,11 +83,7 @@ func testMulticastOneSwitch(t *testing.T, config fabric.Config) {
 func TestMulticastNoBranch(t *testing.T) { models(t, testMulticastNoBranch) }
 
 func testMulticastNoBranch(t *testing.T, config fabric.Config) {
-	n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 4 })
-	m := routingtest.NewTrees(n.topo.Graph())
-	m.Plant(0, terminals(1))
-	f := n.multicast(t, cutThrough(config, 2), m)
-	s := &script{}
+	f, s := groupOnSwitch(t, config, 1), &script{}
 	s.send(0, fabric.PacketSpec{Flits: 3, VCs: 2})
 	simtest.Check(t, measure.RunToEnd(t.Context(), f, s, s, measure.ToEnd{}))
 	if want := (core.Counters{InjectedFlits: 3, DiscardedFlits: 3}); f.Counters != want {
@@ -113,7 +114,7 @@ func testMulticastZeroLoad(t *testing.T, config fabric.Config) {
 			for _, d := range s.delivered {
 				one := &script{}
 				one.send(src, fabric.PacketSpec{Birth: 7, Dst: d.Dst, Flits: flits})
-				simtest.Check(t, measure.RunToEnd(t.Context(), n.fabric(t, config), one, one, measure.ToEnd{}))
+				n.playToEnd(t, config, one)
 				if want := one.delivered[0]; d.Cycle != want.Cycle || d.Hops != want.Hops {
 					t.Errorf("%s, %d flits to %d: in cycle %d over %d switches, alone %d over %d", st.name, flits, d.Dst, d.Cycle, d.Hops, want.Cycle, want.Hops)
 				}
@@ -129,11 +130,7 @@ func testMulticastZeroLoad(t *testing.T, config fabric.Config) {
 func TestMulticastBranchesApart(t *testing.T) { models(t, testMulticastBranchesApart) }
 
 func testMulticastBranchesApart(t *testing.T, config fabric.Config) {
-	n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 4 })
-	m := routingtest.NewTrees(n.topo.Graph())
-	m.Plant(0, terminals(3))
-	f := n.multicast(t, cutThrough(config, 2), m)
-	s := &script{}
+	f, s := groupOnSwitch(t, config, 3), &script{}
 	s.send(3, fabric.PacketSpec{Dst: 1, Flits: 20})
 	s.send(0, fabric.PacketSpec{Birth: 2, Flits: 3, VCs: 1}) // the same virtual channel
 	simtest.Check(t, measure.RunToEnd(t.Context(), f, s, s, measure.ToEnd{}))

@@ -20,12 +20,11 @@ func TestLongPauses(t *testing.T) {
 	for i, unit := range []string{fabric.UnitFlit, fabric.UnitPacket} {
 		config := holding(fabric.DefaultConfig())
 		config.Fabric.Unit = unit
-		f, s := n.fabric(t, config), &script{}
+		s := &script{}
 		for tag, birth := range births {
 			s.send(0, fabric.PacketSpec{Birth: birth, Dst: 2, Flits: 7, Tag: uint64(tag)})
 		}
-		simtest.Check(t, f.Attach(s, s))
-		f.Advance(5 << 30)
+		n.play(t, config, s, 5 << 30)
 		arrivals[i] = s.byTag()
 	}
 	for tag := range births {

@@ -47,10 +47,10 @@ func TestProbesByHand(t *testing.T) {
 			{Ports: []topology.PortID{up}, Interval: 1, Quantities: []fabric.Quantity{fabric.Waiting, fabric.Outstanding, fabric.Sent}},
 			{Ports: []topology.PortID{0, up}, Interval: 5, Quantities: []fabric.Quantity{fabric.Sent}},
 		}
-		f, s := n.fabric(t, config), &script{}
+		s := &script{}
 		s.send(0, fabric.PacketSpec{Dst: 2, Flits: 4})
 		s.send(1, fabric.PacketSpec{Dst: 2, Flits: 4})
-		simtest.Check(t, measure.RunToEnd(t.Context(), f, s, s, measure.ToEnd{}))
+		f := n.playToEnd(t, config, s)
 		seen := f.Samples()
 		for c := range len(seen[0].Rows) {
 			arrived, left := min(8, 2*max(0, c-2)), min(8, max(0, c-4))
@@ -174,14 +174,14 @@ func TestRoutingsReadWhatIsSent(t *testing.T) {
 			}
 		}}}
 		probing(n, &config, 1, fabric.Sent)
-		f, s := n.fabric(t, config), &script{}
+		s := &script{}
 		random := sim.NewStream(1, "packets", 0)
 		for birth := range int64(60) {
 			for src := range topology.TerminalID(24) {
 				s.send(src, fabric.PacketSpec{Birth: 10 * birth, Dst: topology.TerminalID(random.IntN(24)), Flits: int32(1 + random.IntN(6))})
 			}
 		}
-		simtest.Check(t, measure.RunToEnd(t.Context(), f, s, s, measure.ToEnd{}))
+		f := n.playToEnd(t, config, s)
 		seen := f.Samples()[0]
 		all := make([]uint32, len(seen.Ports)) // sent until then
 		looks := 0

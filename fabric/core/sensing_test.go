@@ -26,13 +26,11 @@ func TestCreditRoundTripMeasured(t *testing.T) {
 	config := pipelined()
 	config.Switch.CreditSensing = "on"
 	config.Channels = map[string]fabric.ChannelConfig{"grid": {Latency: 20 * sim.Nanosecond}}
-	f := n.fabric(t, config)
 	s := &script{}
 	for i := range int64(10) {
 		s.send(0, fabric.PacketSpec{Birth: i * 200, Dst: 2, Flits: 1})
 	}
-	f.Attach(s, s)
-	f.Advance(2000)
+	n.play(t, config, s, 2000)
 	if trip != 44 || excess != 0 || least != 44 {
 		t.Errorf("round trip %d (least %d), excess %d, want 44, 0", trip, least, excess)
 	}
@@ -50,15 +48,13 @@ func TestCreditSensingStiffensBackpressure(t *testing.T) {
 		config := fabric.DefaultConfig()
 		config.Switch.BufferFlits = 64
 		config.Switch.CreditSensing = mode
-		f := n.fabric(t, config)
 		s := &script{}
 		for i := range int64(4000) {
 			s.send(0, fabric.PacketSpec{Birth: i, Dst: 3, Flits: 1})
 			s.send(1, fabric.PacketSpec{Birth: i, Dst: 3, Flits: 1})
 			s.send(2, fabric.PacketSpec{Birth: i, Dst: 3, Flits: 1})
 		}
-		f.Attach(s, s)
-		f.Advance(3000)
+		f := n.play(t, config, s, 3000)
 		held[mode] = f.InFlight()
 		f.Advance(40_000)
 		if len(s.delivered) != 12_000 {

@@ -137,6 +137,23 @@ type receivers [][]fabric.Delivery
 
 func (a receivers) Deliver(d *fabric.Delivery) { a[d.Dst] = append(a[d.Dst], *d) }
 
+// play has a network carry the packets of a script for so many cycles.
+func (n network) play(t testing.TB, config fabric.Config, s *script, cycles int64) *core.Fabric {
+	t.Helper()
+	f := n.fabric(t, config)
+	simtest.Check(t, f.Attach(s, s))
+	f.Advance(cycles)
+	return f
+}
+
+// playToEnd has a network carry the packets of a script until all have arrived.
+func (n network) playToEnd(t testing.TB, config fabric.Config, s *script) *core.Fabric {
+	t.Helper()
+	f := n.fabric(t, config)
+	simtest.Check(t, measure.RunToEnd(t.Context(), f, s, s, measure.ToEnd{}))
+	return f
+}
+
 // spy is a routing whose decisions a test sees, and may change.
 type spy struct {
 	fabric.Routing

@@ -78,9 +78,9 @@ func TestUnitsLine(t *testing.T) {
 							if forwarding == fabric.StoreAndForward {
 								want = head + (flits-1)*(1+(switches-1)*interval+1)
 							}
-							f, s := n.fabric(t, config), &script{}
+							s := &script{}
 							s.send(0, fabric.PacketSpec{Dst: topology.TerminalID(switches - 1), Flits: int32(flits)})
-							simtest.Check(t, measure.RunToEnd(t.Context(), f, s, s, measure.ToEnd{}))
+							n.playToEnd(t, config, s)
 							if got := s.delivered[0].Cycle; got != want {
 								t.Errorf("%s, speedup %g, %d flits over %d switches, %d cycles a flit: %d cycles, want %d", forwarding, speedup, flits, switches, interval, got, want)
 							}
@@ -115,11 +115,11 @@ func TestUnitsMeeting(t *testing.T) {
 			a, b := size[0], size[1]
 			buffer := max(a, b)
 			config.Switch.BufferFlits = int(buffer)
-			f, s := n.fabric(t, config), &script{}
+			s := &script{}
 			s.send(0, fabric.PacketSpec{Dst: 2, Flits: int32(a), Tag: 'A'})
 			s.send(1, fabric.PacketSpec{Dst: 2, Flits: int32(b), Tag: 'B'})
 			s.send(0, fabric.PacketSpec{Dst: 1, Flits: int32(b), Tag: 'C'})
-			simtest.Check(t, measure.RunToEnd(t.Context(), f, s, s, measure.ToEnd{}))
+			n.playToEnd(t, config, s)
 			enters := max(a+1, a+b-buffer-1+5)
 			if a+b <= buffer {
 				enters = a + 1

@@ -42,14 +42,12 @@ func TestCrossedFlitsWait(t *testing.T) {
 	config := fabric.DefaultConfig()
 	config.Switch.VCs, config.Switch.VCAllocCycles, config.Switch.CrossbarCycles, config.Switch.Speedup = 1, 0, 0, 2
 	config.Channels = map[string]fabric.ChannelConfig{"grid": {CyclesPerFlit: 4, Latency: sim.Nanosecond}, "terminal": {Latency: sim.Nanosecond}}
-	f := n.fabric(t, config)
 	s := &script{}
 	for range 8 {
 		s.send(0, fabric.PacketSpec{Birth: 0, Dst: 2, Flits: 1})
 		s.send(1, fabric.PacketSpec{Birth: 0, Dst: 3, Flits: 1})
 	}
-	f.Attach(s, s)
-	f.Advance(300)
+	f := n.play(t, config, s, 300)
 	for k, left := range map[int64]int{2: 0, 3: 0, 4: 1, 5: 1, 6: 1, 7: 1, 8: 2, 9: 2} {
 		crossed := 2*(int(k)-2) - left
 		if c.waiting[k] != crossed+1 || c.crossed[k] != crossed {
@@ -74,15 +72,13 @@ func TestHeldSlotsWait(t *testing.T) {
 		n, c := onLine(t, 4, 1, slots)
 		config := fabric.DefaultConfig()
 		config.Switch.VCs, config.Switch.BufferFlits = 1, 256
-		f := n.fabric(t, config)
 		s := &script{}
 		for i := range int64(100) {
 			s.send(2, fabric.PacketSpec{Birth: 2 * i, Dst: 6, Flits: 1})
 			s.send(4, fabric.PacketSpec{Birth: i, Dst: 6, Flits: 1})
 			s.send(5, fabric.PacketSpec{Birth: i, Dst: 7, Flits: 1})
 		}
-		f.Attach(s, s)
-		f.Advance(4000)
+		f := n.play(t, config, s, 4000)
 		most[slots] = c.most
 		simtest.Check(t, f.Audit())
 	}

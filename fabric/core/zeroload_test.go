@@ -91,7 +91,6 @@ func (n network) checkZeroLoad(t *testing.T, stage int, flits int32) {
 		latency[i] = int64(3 + 7*i)
 		config.Channels[c.Name] = fabric.ChannelConfig{Latency: sim.Time(latency[i]) * sim.Nanosecond}
 	}
-	f := n.fabric(t, config)
 	s := &script{}
 	const spacing = 2000 // longer than any packet is under way
 	r := sim.NewStream(1, "pairs", 0)
@@ -100,8 +99,7 @@ func (n network) checkZeroLoad(t *testing.T, stage int, flits int32) {
 		src, dst := topology.TerminalID(r.IntN(g.Terminals())), topology.TerminalID(r.IntN(g.Terminals()))
 		s.send(src, fabric.PacketSpec{Birth: int64(i)*spacing + int64(i%3), Dst: dst, Flits: flits, Tag: uint64(i)})
 	}
-	f.Attach(s, s)
-	f.Advance(int64(pairs) * spacing)
+	f := n.play(t, config, s, int64(pairs) * spacing)
 	if len(s.delivered) != pairs {
 		t.Fatalf("%s: %d of %d packets arrived", name, len(s.delivered), pairs)
 	}
@@ -164,11 +162,9 @@ func TestChannelRate(t *testing.T) {
 	n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 2 })
 	config := pipelined()
 	config.Channels = map[string]fabric.ChannelConfig{"terminal": {CyclesPerFlit: 2.5}}
-	f := n.fabric(t, config)
 	s := &script{}
 	s.send(0, fabric.PacketSpec{Birth: 10, Dst: 1, Flits: 9})
-	f.Attach(s, s)
-	f.Advance(100)
+	n.play(t, config, s, 100)
 	// 1 injection + 1 channel + 2 switch + 1 channel = 5 for the head.
 	if len(s.delivered) != 1 || s.delivered[0].Cycle-10 != 5+20 {
 		t.Errorf("delivered %+v, want one packet after 25 cycles", s.delivered)
@@ -187,11 +183,9 @@ func TestWokenOnSlowChannel(t *testing.T) {
 			config.Switch.Hold, config.Switch.FlowControl = true, "cut-through"
 		}
 		config.Channels = map[string]fabric.ChannelConfig{"terminal": {CyclesPerFlit: 4}}
-		f := n.fabric(t, config)
 		s := &script{}
 		s.send(0, fabric.PacketSpec{Birth: 10, Dst: 1, Flits: 1})
-		f.Attach(s, s)
-		f.Advance(12)
+		f := n.play(t, config, s, 12)
 		s.send(0, fabric.PacketSpec{Birth: 12, Dst: 1, Flits: 1})
 		f.Wake(0)
 		f.Advance(100)
