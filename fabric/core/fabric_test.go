@@ -9,26 +9,10 @@ import (
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/routing/routingtest"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/simtest"
 )
-
-// TestSingleQueueSaturation: a switch core of speedup 1 with VC allocation and
-// switch allocation of a cycle each passes one packet every two cycles through
-// a virtual channel. With one VC everywhere and one terminal sending to one
-// other, single flits get through at 1/2, packets of 4 at 4 flits in 5 cycles.
-func TestSingleQueueSaturation(t *testing.T) {
-	for flits, want := range map[int]float64{1: 1.0 / 2, 4: 4.0 / 5} {
-		n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 2 })
-		config := pipelined()
-		config.Switch.Speedup = 1
-		config.Switch.VCs = 1
-		_, result := n.run(t, config, 1, flits, measure.Plan{Warmup: 500, Window: 1000})
-		if math.Abs(result.Accepted-want) > 0.005 {
-			t.Errorf("packets of %d flits: accepted %.4f, want %.4f", flits, result.Accepted, want)
-		}
-	}
-}
 
 // TestCreditRoundTrip: a channel whose buffers are too shallow for its round
 // trip carries buffer/round-trip flits a cycle. From one switch to another
@@ -70,7 +54,7 @@ func TestShortWindows(t *testing.T) {
 		}
 		decided := 0
 		for seed := range uint64(40) {
-			source := measure.NewOpenLoop(16, pattern, bernoulli{sim.NewGeometric(load)}, fixed(1), seed)
+			source := measure.NewOpenLoop(16, pattern, routingtest.AtRate(load), routingtest.Fixed(1), seed)
 			result := simtest.Must(measure.Run(t.Context(), n.fabric(t, pipelined()), source, load, measure.Plan{Warmup: 300, Window: c.window}))(t)
 			switch result.State {
 			case want:
@@ -129,7 +113,7 @@ func TestIdleNetworkIsSkipped(t *testing.T) {
 	n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 2 })
 	s := &script{}
 	s.send(0, fabric.PacketSpec{Birth: 1 << 40, Dst: 1, Flits: 1})
-	n.play(t, pipelined(), s, 1<<40 + 100)
+	n.play(t, pipelined(), s, 1<<40+100)
 	if len(s.delivered) != 1 || s.delivered[0].Cycle != 1<<40+5 {
 		t.Errorf("delivered %+v, want a packet in cycle 2^40+5", s.delivered)
 	}

@@ -12,17 +12,10 @@ import (
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
-// drawing is a graph laid by hand.
-type drawing struct{ graph *topology.Graph }
-
-func (d drawing) Graph() *topology.Graph { return d.graph }
-
-func (drawing) Facts() topology.Facts { return topology.Facts{} }
-
 // ring lays n switches with a terminal each in a ring, by cables of latency 10;
 // two switches are joined by two cables. Port 0 of a switch is the terminal's;
 // of two switches, ports 1 and 2 are those of the cables in order.
-func ring(n int) drawing {
+func ring(n int) topology.Topology {
 	b := topology.NewBuilder(n, topology.Class{Name: "terminal", Latency: 1}, topology.Class{Name: "link", Latency: 10})
 	for s := range n {
 		b.AddTerminal(topology.SwitchID(s), 0)
@@ -30,7 +23,7 @@ func ring(n int) drawing {
 	for s := range n {
 		b.AddLink(topology.SwitchID(s), topology.SwitchID((s+1)%n), 1)
 	}
-	return drawing{b.Freeze()}
+	return topology.NewFileNetwork(b.Freeze())
 }
 
 // between lists the ports of a switch that lead to another.
@@ -80,7 +73,7 @@ func births(flits int32, cycles ...int64) *script {
 // after its birth; from 150 to 249 packets go the long way.
 func TestFaultOnRing(t *testing.T) {
 	topo := ring(4)
-	cable := between(topo.graph, 0, 1)
+	cable := between(topo.Graph(), 0, 1)
 	s := births(1, 0, 80, 90, 97, 110, 147, 148, 180, 220, 247, 248)
 	f := runFaults(t, topo, []topology.Failure{{Links: cable, At: 100, Until: 200}}, s, func(p *fabric.FaultPlan) { p.Reroute = 50 })
 	// Born in 90, a packet is on the cable from cycle 93 to 103; born in 80,
@@ -106,7 +99,7 @@ func TestFaultOnRing(t *testing.T) {
 // it would arrive in 15. Its timer ends every 20 cycles.
 func TestFaultAgainstRetry(t *testing.T) {
 	topo := ring(2)
-	cut := []topology.Failure{{Links: between(topo.graph, 0, 1), At: 8, Until: 30}}
+	cut := []topology.Failure{{Links: between(topo.Graph(), 0, 1), At: 8, Until: 30}}
 	for _, c := range []struct {
 		name     string
 		retries  int
@@ -167,7 +160,7 @@ func TestFaultInPacket(t *testing.T) {
 	} {
 		topo := ring(2)
 		s := births(8, 0, 40)
-		f := runFaults(t, topo, []topology.Failure{{Links: between(topo.graph, 0, 1), At: c.at, Until: 35}}, s, nil)
+		f := runFaults(t, topo, []topology.Failure{{Links: between(topo.Graph(), 0, 1), At: c.at, Until: 35}}, s, nil)
 		// The second packet, of 8 flits more, finds the cable as it was.
 		if f.InjectedFlits != c.injected+8 || f.DeliveredFlits != c.delivered+8 || f.DiscardedFlits != c.dropped {
 			t.Errorf("cut in cycle %d: %+v, want %d injected, %d delivered, %d dropped, and 8 more", c.at, f.Counters, c.injected, c.delivered, c.dropped)
@@ -182,7 +175,7 @@ func TestFaultInPacket(t *testing.T) {
 // both, the hash of the pair has chosen one for all.
 func TestParallelLinks(t *testing.T) {
 	topo := ring(2)
-	for _, cable := range between(topo.graph, 0, 1) {
+	for _, cable := range between(topo.Graph(), 0, 1) {
 		s := births(1, 0, 1, 2, 3, 20)
 		f := runFaults(t, topo, []topology.Failure{{Links: []topology.PortID{cable}}}, s, nil)
 		if len(s.delivered) != 5 || f.FaultTally() != (fabric.FaultTally{}) {
@@ -197,7 +190,7 @@ func TestFaultsRefused(t *testing.T) {
 	plan := tablePeriods(t, topo, []topology.Failure{{At: 5, Switches: []topology.SwitchID{0}}})
 	config := fabric.DefaultConfig()
 	config.Switch.CreditSensing = "on"
-	f := simtest.Must(core.New(topo.graph, config, plan.Routing[0], 1))(t)
+	f := simtest.Must(core.New(topo.Graph(), config, plan.Routing[0], 1))(t)
 	simtest.Fail(t, f.SetFaults(plan), "credit sensing")
 }
 
@@ -252,9 +245,9 @@ func TestFaultFreesOthers(t *testing.T) {
 	}
 	b.AddLink(0, 1, 1)
 	b.AddLink(1, 2, 1)
-	topo := drawing{b.Freeze()}
-	plan := tablePeriods(t, topo, []topology.Failure{{Links: between(topo.graph, 1, 2), At: 20}})
-	f := faulty(t, topo.graph, pipelined(), plan)
+	topo := topology.NewFileNetwork(b.Freeze())
+	plan := tablePeriods(t, topo, []topology.Failure{{Links: between(topo.Graph(), 1, 2), At: 20}})
+	f := faulty(t, topo.Graph(), pipelined(), plan)
 	s := &script{}
 	s.send(0, fabric.PacketSpec{Dst: 3, Flits: 20})
 	s.send(1, fabric.PacketSpec{Birth: 5, Dst: 2, Flits: 1})

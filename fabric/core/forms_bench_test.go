@@ -15,7 +15,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/measure"
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/routing/routingtest"
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
@@ -139,8 +139,8 @@ func instructionJob(t *testing.T, job string) {
 	s := switchForms()[form]
 	n := dragonflyNetwork(t, "min", 4, 8, 4)
 	f := n.fabric(t, s.config())
-	sizes := bernoulli{sim.NewGeometric(s.load / float64(s.flits))}
-	f.Attach(measure.NewOpenLoop(n.topo.Graph().Terminals(), uniform{n.topo.Graph().Terminals()}, sizes, fixed(s.flits), 1), measure.NewMeter(100))
+	sizes := routingtest.AtRate(s.load / float64(s.flits))
+	f.Attach(measure.NewOpenLoop(n.topo.Graph().Terminals(), uniform{n.topo.Graph().Terminals()}, sizes, routingtest.Fixed(s.flits), 1), measure.NewMeter(100))
 	f.Advance(int64(cycles))
 	fmt.Println("flit-hops", f.FlitHops)
 }

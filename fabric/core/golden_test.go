@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"sync/atomic"
 	"testing"
 
 	"github.com/weft-sim/weft/fabric"
@@ -9,13 +10,14 @@ import (
 	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing"
+	"github.com/weft-sim/weft/routing/routingtest"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
-// digest is a sink that hashes deliveries, whatever their order.
-type digest struct{ sum uint64 }
+// digest is a sink that hashes deliveries, whatever their order, on any number of threads.
+type digest struct{ sum atomic.Uint64 }
 
 func (d *digest) Deliver(p *fabric.Delivery) {
 	h := uint64(14695981039346656037) // FNV-1a over the fields
@@ -26,7 +28,7 @@ func (d *digest) Deliver(p *fabric.Delivery) {
 	if p.NonMinimal {
 		h *= 3
 	}
-	d.sum += h
+	d.sum.Add(h)
 }
 
 // mixed draws packets of one to most flits.
@@ -82,13 +84,13 @@ func (c *goldenCase) digest(t *testing.T, n network, set func(*fabric.SwitchConf
 	terminals := n.topo.Graph().Terminals()
 	mean := float64(1+c.flits.most) / 2
 	d := &digest{}
-	f.Attach(measure.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(c.load / mean)}, c.flits, 1), d)
+	f.Attach(measure.NewOpenLoop(terminals, uniform{terminals}, routingtest.AtRate(c.load/mean), c.flits, 1), d)
 	cycles := int64(2000)
 	if terminals > 500 {
 		cycles = 300
 	}
 	f.Advance(cycles)
-	return d.sum + uint64(f.InjectedFlits)<<32 + uint64(f.FlitHops), f.Counters
+	return d.sum.Load() + uint64(f.InjectedFlits)<<32 + uint64(f.FlitHops), f.Counters
 }
 
 func goldenCases() []goldenCase {

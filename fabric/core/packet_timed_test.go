@@ -24,7 +24,7 @@ func TestLongPauses(t *testing.T) {
 		for tag, birth := range births {
 			s.send(0, fabric.PacketSpec{Birth: birth, Dst: 2, Flits: 7, Tag: uint64(tag)})
 		}
-		n.play(t, config, s, 5 << 30)
+		n.play(t, config, s, 5<<30)
 		arrivals[i] = s.byTag()
 	}
 	for tag := range births {

@@ -8,6 +8,7 @@ import (
 	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing"
+	"github.com/weft-sim/weft/routing/routingtest"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
 	"github.com/weft-sim/weft/sim/simtest"
@@ -72,7 +73,7 @@ func pipelined() fabric.Config {
 // terminal and cycle.
 func (n network) traffic(load float64, flits int) *measure.OpenLoop {
 	terminals := n.topo.Graph().Terminals()
-	return measure.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(load / float64(flits))}, fixed(flits), 1)
+	return measure.NewOpenLoop(terminals, uniform{terminals}, routingtest.AtRate(load/float64(flits)), routingtest.Fixed(flits), 1)
 }
 
 // run drives the network with uniform Bernoulli traffic.
@@ -92,15 +93,6 @@ func (u uniform) Destination(src topology.TerminalID, r *sim.Stream) topology.Te
 	}
 	return d
 }
-
-type bernoulli struct{ gap sim.Geometric }
-
-func (p bernoulli) NextGap(r *sim.Stream, _ *uint32) int64 { return p.gap.Draw(r) }
-
-// fixed is a packet length in flits.
-type fixed int
-
-func (f fixed) Draw(*sim.Stream) int { return int(f) }
 
 // script is a source of given packets, in order of birth for each terminal,
 // and the sink that collects them.

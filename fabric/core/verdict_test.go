@@ -8,7 +8,7 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/routing/routingtest"
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
@@ -21,7 +21,7 @@ func judged(t *testing.T, load float64, hot bool, seed uint64, plan measure.Plan
 	if hot {
 		pattern = to(3)
 	}
-	source := measure.NewOpenLoop(4, pattern, bernoulli{sim.NewGeometric(load)}, fixed(1), seed)
+	source := measure.NewOpenLoop(4, pattern, routingtest.AtRate(load), routingtest.Fixed(1), seed)
 	return simtest.Must(measure.Run(t.Context(), n.fabric(t, fabric.DefaultConfig()), source, load, plan))(t)
 }
 

@@ -99,7 +99,7 @@ func (n network) checkZeroLoad(t *testing.T, stage int, flits int32) {
 		src, dst := topology.TerminalID(r.IntN(g.Terminals())), topology.TerminalID(r.IntN(g.Terminals()))
 		s.send(src, fabric.PacketSpec{Birth: int64(i)*spacing + int64(i%3), Dst: dst, Flits: flits, Tag: uint64(i)})
 	}
-	f := n.play(t, config, s, int64(pairs) * spacing)
+	f := n.play(t, config, s, int64(pairs)*spacing)
 	if len(s.delivered) != pairs {
 		t.Fatalf("%s: %d of %d packets arrived", name, len(s.delivered), pairs)
 	}

@@ -48,15 +48,6 @@ func (r *run) tail() float64 {
 	return last
 }
 
-func (r *run) mean() float64 {
-	_, ends := r.Ends()
-	sum := 0.0
-	for _, e := range ends {
-		sum += e.Microseconds()
-	}
-	return sum / float64(len(ends))
-}
-
 // TestOneFlow: 490 packets through five switches: 489 full ones leave in 0.332 us each, the last
 // full one is stored five times more, the short one (64 + 2,000,000 - 489*4086 = 2,010 B) follows
 // it; six flights there and back, and six times 64 B: 176.20 us.
@@ -77,7 +68,7 @@ func TestIncast(t *testing.T) {
 		config := DefaultConfig()
 		config.Control = control
 		r := simulate(t, pods(t, 4), config, shared.DefaultConfig(), flows)
-		t.Logf("%s: tail %v mean %v %+v; handled %d", control, r.tail(), r.mean(), r.Counts, r.kernel.Handled())
+		t.Logf("%s: tail %v %+v; handled %d", control, r.tail(), r.Counts, r.kernel.Handled())
 	}
 }
 
