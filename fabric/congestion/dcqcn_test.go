@@ -11,7 +11,6 @@ import (
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
 	"github.com/weft-sim/weft/sim/simtest"
-	"github.com/weft-sim/weft/sim/snapshot"
 )
 
 // TestDCQCNVectors replays notifications, and lets each timer go off by itself: rates to the
@@ -110,10 +109,7 @@ func TestDCQCNPace(t *testing.T) {
 	if sent != 2 {
 		t.Errorf("%d notifications in 100 us of marks, want 2", sent)
 	}
-	a := snapshot.Writer()
-	snapshot.Value(a, &r)
-	var back ReactionPoint
-	snapshot.Value(snapshot.Reader(a.Bytes()), &back)
+	back := archived(t, &r)
 	if back.Use(&settings, 30e9); back != r {
 		t.Errorf("archived %+v, read %+v", r, back)
 	}

@@ -3,12 +3,11 @@ package congestion
 import (
 	"fmt"
 	"math"
-	"strings"
 	"testing"
 
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
-	"github.com/weft-sim/weft/sim/snapshot"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // ccVectors are the settings of the vectors: Gran's, with four delays to a packet time; 519.5 ns
@@ -32,10 +31,7 @@ func TestInfiniBandVectors(t *testing.T) {
 			c := DefaultInfiniBand()
 			c.Shift = 2
 			ccVectors[scenario](&c)
-			var err error
-			if delays, err = c.Delays(); err != nil {
-				t.Fatal(err)
-			}
+			delays = simtest.Must(c.Delays())(t)
 			x, rarely = Index{}, Index{}
 		}
 		where := fmt.Sprintf("row %d, %s at %s us", i+2, scenario, row["time_us"])
@@ -75,10 +71,7 @@ func TestInfiniBandVectors(t *testing.T) {
 func TestInfiniBandIndex(t *testing.T) {
 	c := DefaultInfiniBand()
 	c.Minimum, c.Increase, c.Table, c.Limit = 3, 2, "0:0, 0:1, 1:1, 2:0x10, 3:9, 0:16383", 0
-	d, err := c.Delays()
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := simtest.Must(c.Delays())(t)
 	var x Index
 	if got := x.Delay(0, 1000, d); got != 250*16 {
 		t.Errorf("delay %d ps at the minimum, want 4000", got)
@@ -89,10 +82,7 @@ func TestInfiniBandIndex(t *testing.T) {
 	if x.At(0, d) != 5 {
 		t.Errorf("index %d, want the last entry, 5", x.At(0, d))
 	}
-	a := snapshot.Writer()
-	snapshot.Value(a, &x)
-	var back Index
-	if snapshot.Value(snapshot.Reader(a.Bytes()), &back); back != x {
+	if back := archived(t, &x); back != x {
 		t.Errorf("archived %+v, read %+v", x, back)
 	}
 	if got := x.At(sim.Second, d); got != 3 {
@@ -103,9 +93,7 @@ func TestInfiniBandIndex(t *testing.T) {
 		t.Errorf("index %d 153 us after a BECN, want 5: the timer starts anew", x.At(sim.Second+153*sim.Microsecond, d))
 	}
 	c.Timer = 0
-	if d, err = c.Delays(); err != nil {
-		t.Fatal(err)
-	}
+	d = simtest.Must(c.Delays())(t)
 	if x.OnBECN(sim.Second, d); x.At(100*sim.Second, d) != 5 {
 		t.Errorf("index %d after 99 seconds without a timer, want 5", x.At(100*sim.Second, d))
 	}
@@ -128,8 +116,6 @@ func TestInfiniBandRefused(t *testing.T) {
 	} {
 		c := DefaultInfiniBand()
 		set(&c)
-		if err := param.Validate(&c); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %q", err, want)
-		}
+		simtest.Fail(t, param.Validate(&c), want)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/routing/routingtest"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/mem"
 )
@@ -109,7 +110,7 @@ func (n network) benchmark(b *testing.B, config fabric.Config, pattern measure.P
 	hugePages()
 	f := n.fabric(b, config)
 	meter := measure.NewMeter(100)
-	f.Attach(measure.NewOpenLoop(n.topo.Graph().Terminals(), pattern, bernoulli{sim.NewGeometric(load / float64(flits))}, fixed(flits), 1), meter)
+	f.Attach(measure.NewOpenLoop(n.topo.Graph().Terminals(), pattern, routingtest.AtRate(load/float64(flits)), routingtest.Fixed(flits), 1), meter)
 	f.Advance(warmup)
 	meter.Open(f.Cycle())
 	before, start := f.Counters, cpuTime()

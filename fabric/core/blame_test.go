@@ -16,20 +16,38 @@ import (
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
-// blamed runs a network with uniform traffic and checks, for each measured
-// packet, that its parts are not negative and add up to its latency, that the
+// observedRun is a network with uniform traffic of which every packet is measured, by blame and
+// in traces, from a cycle on, and what both say.
+type observedRun struct {
+	f        *core.Fabric
+	blame    *observe.Blame
+	meter    *measure.Meter
+	tracer   *observe.Tracer
+	accounts map[packetKey]core.Parts
+	sum      core.Parts // of all packets
+	flits    int
+}
+
+// packetKey tells packets by their terminal and the cycle in which they enter the network.
+type packetKey struct {
+	src    topology.TerminalID
+	inject int64
+}
+
+// observeRun runs a network until it is empty and checks what observers say: for each
+// measured packet, that its parts are not negative and add up to its latency, that the
 // source queue is what the delivery says, and that the wires are the latencies
 // of the channels crossed, of 1 cycle or more, or all alike where the terminals'
-// are set. Channels and classes are added up by the cycle as well.
-func blamed(t *testing.T, n network, config fabric.Config, load float64, flits int, plan measure.Plan) (*core.Fabric, *observe.Blame, *measure.Meter) {
+// are set. Channels and classes are added up by the cycle as well. Every trace is in order, and its
+// stages and its division add up to the latency. Flits and credits are conserved.
+func observeRun(t *testing.T, n network, config fabric.Config, load float64, flits int, plan measure.Plan) *observedRun {
 	t.Helper()
-	f := n.fabric(t, config)
-	meter := measure.NewMeter(100)
-	b := observe.StartBlame(f, meter)
-	packets, sum := int64(0), core.Parts{}
-	b.OnPacket = func(d *fabric.Delivery, parts *core.Parts) {
-		packets++
-		sum.Add(parts)
+	f, meter := n.fabric(t, config), measure.NewMeter(100)
+	x := &observedRun{f: f, blame: observe.StartBlame(f, meter), meter: meter, accounts: map[packetKey]core.Parts{}, flits: flits}
+	x.tracer = observe.StartTrace(f, meter, observe.TracePlan{Packets: 1 << 20})
+	x.blame.OnPacket = func(d *fabric.Delivery, parts *core.Parts) {
+		x.sum.Add(parts)
+		x.accounts[packetKey{d.Src, d.Inject}] = *parts
 		if got, want := parts.Total(), d.Cycle-d.Birth; got != want {
 			t.Errorf("terminal %d to %d: parts add up to %d, latency %d", d.Src, d.Dst, got, want)
 		}
@@ -45,14 +63,11 @@ func blamed(t *testing.T, n network, config fabric.Config, load float64, flits i
 		if parts[core.PartWire] < wires {
 			t.Errorf("terminal %d to %d: wire %d, want %d or more", d.Src, d.Dst, parts[core.PartWire], wires)
 		}
-		for i, x := range parts {
-			if x < 0 {
-				t.Errorf("terminal %d to %d: %s %d", d.Src, d.Dst, core.PartNames[i], x)
-			}
+		if slices.Min(parts[:]) < 0 {
+			t.Errorf("terminal %d to %d: parts %v", d.Src, d.Dst, parts)
 		}
 	}
-	terminals := n.topo.Graph().Terminals()
-	source := measure.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(load / float64(flits))}, fixed(flits), 1)
+	source := n.traffic(load, flits)
 	f.Attach(source, meter)
 	f.Advance(plan.Warmup)
 	meter.Open(f.Cycle())
@@ -65,8 +80,13 @@ func blamed(t *testing.T, n network, config fabric.Config, load float64, flits i
 		}
 		f.Advance(1000)
 	}
-	if packets == 0 || packets != meter.Packets() || packets != b.Packets[0]+b.Packets[1] {
-		t.Errorf("%d packets in parts, %v by class, %d measured", packets, b.Packets, meter.Packets())
+	simtest.Check(t, f.Audit())
+	if f.InjectedFlits != f.DeliveredFlits || f.DeliveredFlits != f.Packets*int64(flits) {
+		t.Errorf("%+v: want packets of %d flits", f.Counters, flits)
+	}
+	b := x.blame
+	if packets := meter.Packets(); packets == 0 || packets != b.Packets[0]+b.Packets[1] || int(packets) != len(x.tracer.Packets()) || packets != int64(len(x.accounts)) {
+		t.Errorf("%d packets in parts, %v by class, %d in traces, %d measured", len(x.accounts), b.Packets, len(x.tracer.Packets()), packets)
 	}
 	// By class and by channel the same time is summed.
 	classes, links := b.Classes[0], core.Parts{}
@@ -74,10 +94,14 @@ func blamed(t *testing.T, n network, config fabric.Config, load float64, flits i
 	for i := range b.Links() {
 		links.Add(&b.Links()[i])
 	}
-	if classes != sum || links != sum {
-		t.Errorf("packets %v\nclasses %v\nlinks   %v", sum, classes, links)
+	if classes != x.sum || links != x.sum {
+		t.Errorf("packets %v\nclasses %v\nlinks   %v", x.sum, classes, links)
 	}
-	return f, b, meter
+	for _, p := range x.tracer.Packets() {
+		checkTrace(t, f, p)
+		x.checkDivision(t, p)
+	}
+	return x
 }
 
 // timings are settings that change the way of flits.
@@ -95,6 +119,8 @@ var timings = map[string]func(*fabric.Config){
 	},
 	"fraction":    func(c *fabric.Config) { c.Switch.Speedup, c.Switch.VCAllocCycles = 1.4, 1 },
 	"routing":     func(c *fabric.Config) { c.Switch.RouteCycles, c.Switch.Speedup = 3, 1 },
+	"iterations":  func(c *fabric.Config) { c.Switch.Iterations, c.Switch.VCAllocCycles = 3, 1 },
+	"single step": func(c *fabric.Config) { c.Switch.VCAllocCycles, c.Switch.CrossbarCycles = 0, 0 },
 	"input-first": func(c *fabric.Config) { c.Switch.Allocator = allocator.Named("input-first") },
 	"cut-through": func(c *fabric.Config) { c.Switch.FlowControl = "cut-through" },
 	"cut, stages": func(c *fabric.Config) { c.Switch.FlowControl, c.Switch.VCAllocCycles = "cut-through", 1 },
@@ -123,33 +149,44 @@ var timings = map[string]func(*fabric.Config){
 	},
 }
 
-// TestBlame holds every setting that changes the way of flits to the identity.
+// TestBlame holds every setting that changes the way of flits to the identities, at low load and
+// beyond saturation; blame and traces, which keep their accounts otherwise, say the same; and the
+// quickest packets of many pairs at low load have waited for nothing.
 func TestBlame(t *testing.T) {
+	type traffic struct {
+		flits int
+		load  float64
+	}
+	compared, stalled, pairs, free := 0, int64(0), 0, 0
 	for name, set := range timings {
 		for _, algorithm := range []string{"min", "val", "ugal-l", "adaptive-escape"} {
-			for _, flits := range []int{1, 5} {
-				if testing.Short() && flits == 1 {
-					continue
-				}
-				t.Run(fmt.Sprintf("%s/%s/%d", name, algorithm, flits), func(t *testing.T) {
-					for _, load := range simtest.Some(t, 0, 0.3, 1) {
-						config := fabric.DefaultConfig()
-						config.Switch.BufferFlits = 6
-						set(&config)
-						blamed(t, dragonflyNetwork(t, algorithm, 2, 4, 2), config, load, flits, measure.Plan{Warmup: 200, Window: 500})
+			t.Run(fmt.Sprintf("%s/%s", name, algorithm), func(t *testing.T) {
+				for _, c := range simtest.Some(t, 0, traffic{1, 0.2}, traffic{1, 1}, traffic{5, 0.2}, traffic{5, 1}) {
+					config := fabric.DefaultConfig()
+					config.Switch.BufferFlits = 6
+					set(&config)
+					x := observeRun(t, dragonflyNetwork(t, algorithm, 2, 4, 2), config, c.load, c.flits, measure.Plan{Warmup: 200, Window: 500})
+					a, b := x.compare(t)
+					compared, stalled = compared+a, stalled+b
+					if c.load < 1 {
+						a, b := x.quickest()
+						pairs, free = pairs+a, free+b
 					}
-				})
-			}
+				}
+			})
 		}
+	}
+	if compared < 10_000 || stalled < 1000 || free < pairs/4 || pairs < 1000 {
+		t.Errorf("%d packets compared, %d cycles of credit stall; %d of %d quickest packets without waiting", compared, stalled, free, pairs)
 	}
 }
 
 // TestBlameLargeDragonfly: every packet of a window of the 1056-terminal
 // dragonfly, close to saturation.
 func TestBlameLargeDragonfly(t *testing.T) {
-	_, _, meter := blamed(t, dragonflyNetwork(t, "min", 4, 8, 4), pipelined(), 0.7, 1, measure.Plan{Warmup: 300, Window: 300})
-	if meter.Packets() < 200_000 { // 1056 * 300 * 0.7 = 221,760
-		t.Errorf("%d packets", meter.Packets())
+	x := observeRun(t, dragonflyNetwork(t, "min", 4, 8, 4), pipelined(), 0.7, 1, measure.Plan{Warmup: 100, Window: 100})
+	if x.meter.Packets() < 70_000 { // 1056 * 100 * 0.7 = 73,920
+		t.Errorf("%d packets", x.meter.Packets())
 	}
 }
 
@@ -158,7 +195,6 @@ func TestBlameLargeDragonfly(t *testing.T) {
 func TestBlameIdle(t *testing.T) {
 	for _, c := range []struct {
 		name     string
-		set      func(*fabric.SwitchConfig)
 		switches int
 		flits    int32
 		want     core.Parts
@@ -166,27 +202,27 @@ func TestBlameIdle(t *testing.T) {
 		// Speedup 1, one cycle for each stage: in each of two switches a cycle
 		// of route computation and of virtual-channel allocation, and two for
 		// switch allocation and the crossbar. Wires 1 + 10 + 1.
-		{"stages", func(s *fabric.SwitchConfig) { s.Speedup, s.RouteCycles, s.VCAllocCycles = 1, 1, 1 }, 2, 1,
+		{"stages", 2, 1,
 			core.Parts{core.PartRoute: 2, core.PartVC: 2, core.PartSwitch: 4, core.PartWire: 12}},
 		// Of 5 flits the last follows 4 cycles behind the first. It arrives in
 		// the first switch 4 cycles after the head, which crossed 2 cycles after
 		// its own arrival; flits arrive and cross one a cycle, so that the last
 		// finds two in front, each a cycle; then it crosses, in 2. The same in
 		// the second switch.
-		{"long", func(s *fabric.SwitchConfig) { s.Speedup, s.RouteCycles, s.VCAllocCycles = 1, 1, 1 }, 2, 5,
+		{"long", 2, 5,
 			core.Parts{core.PartSerial: 4 + 2*2, core.PartSwitch: 4, core.PartWire: 12}},
 		// More switches than a delivery counts, 255: the same in each of 300,
 		// and wires 1 + 299*10 + 1.
-		{"far", func(s *fabric.SwitchConfig) { s.Speedup, s.RouteCycles, s.VCAllocCycles = 1, 1, 1 }, 300, 1,
+		{"far", 300, 1,
 			core.Parts{core.PartRoute: 300, core.PartVC: 300, core.PartSwitch: 600, core.PartWire: 2992}},
 		// Its last flit finds two in front in each of them.
-		{"far, long", func(s *fabric.SwitchConfig) { s.Speedup, s.RouteCycles, s.VCAllocCycles = 1, 1, 1 }, 300, 5,
+		{"far, long", 300, 5,
 			core.Parts{core.PartSerial: 4 + 300*2, core.PartSwitch: 600, core.PartWire: 2992}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			n := newNetwork(t, "mesh", "dor", func(g *topology.GridConfig) { g.Dims, g.Terminals = []int{c.switches}, 1 })
 			config := fabric.DefaultConfig()
-			c.set(&config.Switch)
+			config.Switch.Speedup, config.Switch.RouteCycles, config.Switch.VCAllocCycles = 1, 1, 1
 			config.Terminal.InjectionCycles = 0
 			config.Channels = map[string]fabric.ChannelConfig{"grid": {Latency: 10 * sim.Nanosecond}}
 			f := n.fabric(t, config)
@@ -248,19 +284,23 @@ func TestBlameLongWaits(t *testing.T) {
 	}
 }
 
-// TestBlameCausesNothing: a run with blame is the run without.
-func TestBlameCausesNothing(t *testing.T) {
+// TestObserversCauseNothing: a run with blame or traces is the run without.
+func TestObserversCauseNothing(t *testing.T) {
 	n := dragonflyNetwork(t, "ugal-l", 2, 4, 2)
-	run := func(blame bool) *measure.Result {
-		_, result := n.run(t, fabric.DefaultConfig(), 0.4, 2, measure.Plan{Warmup: 500, Window: 1000, Blame: blame})
-		return result
+	run := func(plan measure.Plan) *measure.Result {
+		plan.Warmup, plan.Window = 500, 1000
+		_, r := n.run(t, fabric.DefaultConfig(), 0.4, 2, plan)
+		if (r.Blame != nil) != plan.Blame || len(r.Traces) != plan.Trace.Packets {
+			t.Errorf("%+v: what is asked for is not kept, or what is not is", plan)
+		}
+		r.Blame, r.Traces = nil, nil
+		return r
 	}
-	off, on := run(false), run(true)
-	if off.MeanLatency() != on.MeanLatency() || off.Cycles != on.Cycles || off.Packets() != on.Packets() {
-		t.Errorf("latency %v over %d packets, with blame %v over %d", off.MeanLatency(), off.Packets(), on.MeanLatency(), on.Packets())
-	}
-	if off.Blame != nil || on.Blame == nil {
-		t.Error("blame is kept where not asked for, or not kept where it was")
+	off := describe(run(measure.Plan{}))
+	for _, plan := range []measure.Plan{{Blame: true}, {Trace: observe.TracePlan{Packets: 50}}} {
+		if on := describe(run(plan)); on != off {
+			t.Errorf("%+v: %.300s\nwithout %.300s", plan, on, off)
+		}
 	}
 }
 
@@ -315,14 +355,13 @@ func BenchmarkBlame(b *testing.B) {
 	for _, load := range []float64{0.1, 0.4, 0.7} {
 		b.Run(fmt.Sprintf("load=%v", load), func(b *testing.B) {
 			n := dragonflyNetwork(b, "min", 4, 8, 4)
-			terminals := n.topo.Graph().Terminals()
 			var runs [2]*core.Fabric
 			for blame := range runs {
 				f, meter := n.fabric(b, fabric.DefaultConfig()), measure.NewMeter(100)
 				if blame == 1 {
 					observe.StartBlame(f, meter)
 				}
-				f.Attach(measure.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(load)}, fixed(1), 1), meter)
+				f.Attach(n.traffic(load, 1), meter)
 				meter.Open(0)
 				f.Advance(500)
 				runs[blame] = f

@@ -8,6 +8,7 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // onlooker is a routing that notes, as packets leave their terminal, how many credits of
@@ -33,10 +34,7 @@ func pairOfSwitches(t *testing.T, set func(*fabric.Config)) (*core.Fabric, *onlo
 	config := fabric.DefaultConfig()
 	config.Switch.Speedup, config.Switch.VCs = 1, 1
 	set(&config)
-	f, err := core.New(n.topo.Graph(), config, o, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := simtest.Must(core.New(n.topo.Graph(), config, o, 1))(t)
 	return f, o
 }
 
@@ -107,13 +105,11 @@ func TestTerminalBuffer(t *testing.T) {
 		n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 2 })
 		config := fabric.DefaultConfig()
 		config.Switch.Speedup, config.Switch.VCs, config.Terminal.BufferFlits = 1, 1, flits
-		f := n.fabric(t, config)
 		s := &script{}
 		for range want {
 			s.send(0, fabric.PacketSpec{Birth: 0, Dst: 1, Flits: 1})
 		}
-		f.Attach(s, s)
-		f.Advance(60)
+		f := n.play(t, config, s, 60)
 		var got []int64
 		for _, d := range s.delivered {
 			got = append(got, d.Cycle)
@@ -124,26 +120,5 @@ func TestTerminalBuffer(t *testing.T) {
 		if err := f.Audit(); err != nil {
 			t.Error(err)
 		}
-	}
-}
-
-// TestTerminalBufferRefused names what terminals with buffers do not go together with.
-func TestTerminalBufferRefused(t *testing.T) {
-	n := newNetwork(t, "mesh", "dor", func(c *topology.GridConfig) { c.Dims, c.Terminals = []int{2}, 1 })
-	for name, set := range map[string]func(*fabric.Config){
-		"packets as the unit": packets,
-		"cut-through":         func(c *fabric.Config) { c.Switch.FlowControl = fabric.CutThrough },
-	} {
-		config := fabric.DefaultConfig()
-		config.Terminal.BufferFlits = 4
-		set(&config)
-		if err := config.Check(n.topo.Graph(), n.routing); err == nil {
-			t.Errorf("%s: a terminal's buffer of 4 flits, less than a switch's, is accepted", name)
-		}
-	}
-	config := fabric.DefaultConfig()
-	config.Terminal.BufferFlits = 64
-	if err := config.CheckMulticast(); err == nil {
-		t.Error("a terminal's buffer is accepted with multicast packets")
 	}
 }

@@ -1,7 +1,6 @@
 package core_test
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -21,12 +20,6 @@ import (
 func TestThreads(t *testing.T) {
 	core.DivideAlways(t.Cleanup)
 	core.PrefetchAlways(t.Cleanup)
-	tree := func(t testing.TB) network {
-		return newNetwork(t, "fat-tree", "nca", func(c *topology.FatTreeConfig) { c.K, c.N = 4, 3 })
-	}
-	torus := func(t testing.TB) network {
-		return newNetwork(t, "torus", "dor", func(c *topology.GridConfig) { c.Dims = []int{5, 4}; c.Terminals = 2 })
-	}
 	for _, c := range []struct {
 		name    string
 		network func(t testing.TB) network
@@ -54,33 +47,28 @@ func TestThreads(t *testing.T) {
 		{"dragonfly, arbitration between lanes", dragonfly("val"), func(c *fabric.Config) {
 			*c = laneConfig("2:8", "0:24,1:8", 1)
 		}, 6},
-		{"tree", tree, func(c *fabric.Config) {}, 1},
-		{"torus", torus, func(c *fabric.Config) { c.Switch.BufferFlits = 6 }, 5},
+		{"tree", smallTree, func(c *fabric.Config) {}, 1},
+		{"torus", smallTorus, func(c *fabric.Config) { c.Switch.BufferFlits = 6 }, 5},
 	} {
 		plan := measure.Plan{Precision: 0.05, Budget: 3000, Levels: true}
 		if testing.Short() {
 			plan = measure.Plan{Warmup: 50, Window: 100, Levels: true} // with the race detector
 		}
-		for _, load := range []float64{0.1, 0.9} {
-			t.Run(fmt.Sprint(c.name, ", ", load), func(t *testing.T) {
+		t.Run(c.name, func(t *testing.T) {
+			for _, load := range simtest.Some(t, 0, 0.1, 0.9) {
 				var want string
 				for _, threads := range simtest.Threads(t, 0) {
 					n := c.network(t)
 					config := fabric.DefaultConfig()
 					c.set(&config)
 					f := n.fabric(t, config)
-					terminals := n.topo.Graph().Terminals()
-					source := measure.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(load / float64(c.flits))}, fixed(c.flits), 1)
+					source := n.traffic(load, c.flits)
 					plan.Threads = threads
-					r, err := measure.Run(context.Background(), f, source, load, plan)
-					if err != nil {
-						t.Fatal(err)
-					}
+					r := simtest.Must(measure.Run(t.Context(), f, source, load, plan))(t)
 					if f.Threads() != threads {
 						t.Errorf("%d threads, want %d", f.Threads(), threads)
 					}
-					got := fmt.Sprint(f.Counters, r.MeanLatency(), r.HalfWidth(), r.Latency().Quantile(0.5), r.Latency().Quantile(0.99), r.Latency().Max(), r.MeanNetworkLatency(),
-						r.MeanHops(), r.MinimalFraction(), r.Warmup, r.Window, r.Cycles, r.Accepted, r.State, r.Reason, r.Settled, r.ChannelFlits, r.Levels()[0].Packets, r.Levels()[0].Flits, r.Levels()[0].Sum)
+					got := fmt.Sprint(f.Counters, r.Latency().Quantile(0.5), r.Latency().Quantile(0.99)) + describe(r)
 					if r.Levels()[0].Packets != r.Packets() {
 						t.Errorf("%d packets of level 0, %d in all", r.Levels()[0].Packets, r.Packets())
 					}
@@ -88,10 +76,25 @@ func TestThreads(t *testing.T) {
 						want = got
 					}
 					if got != want {
-						t.Errorf("%d threads:\n%.300s\nwant\n%.300s", threads, got, want)
+						t.Errorf("load %g, %d threads:\n%.300s\nwant\n%.300s", load, threads, got, want)
 					}
 				}
-			})
+			}
+		})
+	}
+}
+
+// sameForThreads runs something on several numbers of threads and wants the same of all.
+func sameForThreads(t *testing.T, run func(t *testing.T, threads int) string) {
+	t.Helper()
+	want := ""
+	for _, threads := range simtest.Threads(t, 0) {
+		got := run(t, threads)
+		if threads == 1 {
+			want = got
+		}
+		if got != want {
+			t.Errorf("%d threads:\n%s", threads, difference(got, want))
 		}
 	}
 }
@@ -151,7 +154,7 @@ func TestPartition(t *testing.T) {
 		}
 	}
 	// 4-ary: 4 pods of 2 leaves and 2 middles, 4 tops: parts of 2 pods and 2 tops.
-	tree := newNetwork(t, "fat-tree", "nca", func(c *topology.FatTreeConfig) { c.K, c.N = 4, 3 })
+	tree := smallTree(t)
 	g := tree.topo.Graph()
 	part = tree.fabric(t, fabric.DefaultConfig()).Partition(2, nil)
 	for terminal := range g.Terminals() {

@@ -25,43 +25,27 @@ func (f *Fabric) RestoreState(b []byte) error {
 	return a.End()
 }
 
+// let gives a variable a value while a test runs.
+func let[T any](cleanup func(func()), variable *T, value T) {
+	before := *variable
+	*variable = value
+	cleanup(func() { *variable = before })
+}
+
 // DivideAlways lets networks of any size be divided among threads while a test
 // runs.
-func DivideAlways(cleanup func(func())) {
-	before := worthThreads
-	worthThreads = 0
-	cleanup(func() { worthThreads = before })
-}
+func DivideAlways(cleanup func(func())) { let(cleanup, &worthThreads, 0) }
 
 // PrefetchAlways lets networks of any size ask for memory ahead while a test
 // runs.
-func PrefetchAlways(cleanup func(func())) {
-	before := largeState
-	largeState = 0
-	cleanup(func() { largeState = before })
-}
+func PrefetchAlways(cleanup func(func())) { let(cleanup, &largeState, 0) }
 
 // PlainNever lets no network use the loops for the usual case while a test runs.
-func PlainNever(cleanup func(func())) {
-	neverPlain = true
-	cleanup(func() { neverPlain = false })
-}
+func PlainNever(cleanup func(func())) { let(cleanup, &neverPlain, true) }
 
 // TunedNever lets registered allocators match in place of the loops for iSLIP and
 // input-first while a test runs.
-func TunedNever(cleanup func(func())) {
-	neverTuned = true
-	cleanup(func() { neverTuned = false })
-}
-
-// AttachSinks is Attach with a sink for each domain.
-func (f *Fabric) AttachSinks(source fabric.Source, sinkOf func() fabric.Sink) error {
-	if err := f.CheckSource(source); err != nil {
-		return err
-	}
-	f.start(source, func(*Domain) fabric.Sink { return sinkOf() })
-	return nil
-}
+func TunedNever(cleanup func(func())) { let(cleanup, &neverTuned, true) }
 
 // Partition is partition by the latencies of f's channels.
 func (f *Fabric) Partition(n int, weights []int32) []int {
@@ -214,11 +198,7 @@ func (f *Fabric) busyQueue() int {
 }
 
 // MostWaiting bounds the packets that a terminal looks ahead, for a test.
-func MostWaiting(cleanup func(func()), packets int) {
-	before := mostWaiting
-	mostWaiting = packets
-	cleanup(func() { mostWaiting = before })
-}
+func MostWaiting(cleanup func(func()), packets int) { let(cleanup, &mostWaiting, packets) }
 
 // Split divides a network that has not been attached among threads.
 func (f *Fabric) Split(threads int) { f.split(threads, fabric.Never, worthThreads, nil) }

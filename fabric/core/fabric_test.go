@@ -1,73 +1,18 @@
 package core_test
 
 import (
-	"context"
-	"errors"
 	"math"
 	"strings"
 	"testing"
 
 	"github.com/weft-sim/weft/fabric"
-	"github.com/weft-sim/weft/fabric/allocator"
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/routing/routingtest"
 	"github.com/weft-sim/weft/sim"
-	"github.com/weft-sim/weft/sim/check"
-	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/simtest"
 )
-
-// TestConservation loads networks far beyond saturation under every setting
-// that changes the way of flits; Run audits flits and credits at its end.
-func TestConservation(t *testing.T) {
-	base := pipelined()
-	base.Switch.BufferFlits = 8
-	for name, set := range map[string]func(*fabric.Config){
-		"default":      func(*fabric.Config) {},
-		"input-first":  func(c *fabric.Config) { c.Switch.Allocator = allocator.Named("input-first") },
-		"iterations":   func(c *fabric.Config) { c.Switch.Iterations = 3 },
-		"cut-through":  func(c *fabric.Config) { c.Switch.FlowControl = "cut-through" },
-		"output queue": func(c *fabric.Config) { c.Switch.OutputBufferFlits = 2 },
-		"slow channel": func(c *fabric.Config) {
-			c.Channels = map[string]fabric.ChannelConfig{"local": {CyclesPerFlit: 1.75, Latency: 9 * sim.Nanosecond}}
-		},
-		"single step": func(c *fabric.Config) { c.Switch.VCAllocCycles, c.Switch.CrossbarCycles = 0, 0 },
-	} {
-		for _, algorithm := range []string{"min", "val"} {
-			for _, flits := range []int{1, 4} {
-				t.Run(name+"/"+algorithm, func(t *testing.T) {
-					config := base
-					set(&config)
-					n := dragonflyNetwork(t, algorithm, 2, 4, 2)
-					f, result := n.run(t, config, 1, flits, measure.Plan{Warmup: 500, Window: 1000})
-					if result.State != measure.Saturated || result.Accepted < 0.1 {
-						t.Errorf("accepted %.3f of 1 (%v: %s)", result.Accepted, result.State, result.Reason)
-					}
-					if f.InjectedFlits == 0 || f.InjectedFlits != f.DeliveredFlits || f.DeliveredFlits != f.Packets*int64(flits) {
-						t.Errorf("injected %d, delivered %d flits in %d packets", f.InjectedFlits, f.DeliveredFlits, f.Packets)
-					}
-				})
-			}
-		}
-	}
-}
-
-// TestSingleQueueSaturation: a switch core of speedup 1 with VC allocation and
-// switch allocation of a cycle each passes one packet every two cycles through
-// a virtual channel. With one VC everywhere and one terminal sending to one
-// other, single flits get through at 1/2, packets of 4 at 4 flits in 5 cycles.
-func TestSingleQueueSaturation(t *testing.T) {
-	for flits, want := range map[int]float64{1: 1.0 / 2, 4: 4.0 / 5} {
-		n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 2 })
-		config := pipelined()
-		config.Switch.Speedup = 1
-		config.Switch.VCs = 1
-		_, result := n.run(t, config, 1, flits, measure.Plan{Warmup: 500, Window: 1000})
-		if math.Abs(result.Accepted-want) > 0.005 {
-			t.Errorf("packets of %d flits: accepted %.4f, want %.4f", flits, result.Accepted, want)
-		}
-	}
-}
 
 // TestCreditRoundTrip: a channel whose buffers are too shallow for its round
 // trip carries buffer/round-trip flits a cycle. From one switch to another
@@ -109,11 +54,8 @@ func TestShortWindows(t *testing.T) {
 		}
 		decided := 0
 		for seed := range uint64(40) {
-			source := measure.NewOpenLoop(16, pattern, bernoulli{sim.NewGeometric(load)}, fixed(1), seed)
-			result, err := measure.Run(context.Background(), n.fabric(t, pipelined()), source, load, measure.Plan{Warmup: 300, Window: c.window})
-			if err != nil {
-				t.Fatal(err)
-			}
+			source := measure.NewOpenLoop(16, pattern, routingtest.AtRate(load), routingtest.Fixed(1), seed)
+			result := simtest.Must(measure.Run(t.Context(), n.fabric(t, pipelined()), source, load, measure.Plan{Warmup: 300, Window: c.window}))(t)
 			switch result.State {
 			case want:
 				decided++
@@ -165,31 +107,13 @@ func TestChannelCounts(t *testing.T) {
 	}
 }
 
-func TestSteadyStateAllocatesNothing(t *testing.T) {
-	if check.On {
-		t.Skip("the checked build needs memory for its checks")
-	}
-	n := dragonflyNetwork(t, "min", 2, 4, 2)
-	f := n.fabric(t, fabric.DefaultConfig())
-	terminals := n.topo.Graph().Terminals()
-	meter := measure.NewMeter(1 << 40)
-	f.Attach(measure.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(0.4)}, fixed(1), 1), meter)
-	meter.Open(0)
-	f.Advance(20_000)
-	if allocations := testing.AllocsPerRun(5, func() { f.Advance(1000) }); allocations > 0 {
-		t.Errorf("%v allocations in 1000 cycles, want 0", allocations)
-	}
-}
-
 // TestIdleNetworkIsSkipped: cycles in which nothing moves are not simulated,
 // and what comes after them is as it would have been.
 func TestIdleNetworkIsSkipped(t *testing.T) {
 	n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 2 })
-	f := n.fabric(t, pipelined())
 	s := &script{}
 	s.send(0, fabric.PacketSpec{Birth: 1 << 40, Dst: 1, Flits: 1})
-	f.Attach(s, s)
-	f.Advance(1<<40 + 100)
+	n.play(t, pipelined(), s, 1<<40+100)
 	if len(s.delivered) != 1 || s.delivered[0].Cycle != 1<<40+5 {
 		t.Errorf("delivered %+v, want a packet in cycle 2^40+5", s.delivered)
 	}
@@ -198,11 +122,10 @@ func TestIdleNetworkIsSkipped(t *testing.T) {
 // TestAgainstKernelClock runs the fabric under a kernel and on its own.
 func TestAgainstKernelClock(t *testing.T) {
 	n := dragonflyNetwork(t, "min", 2, 4, 2)
-	terminals := n.topo.Graph().Terminals()
 	var counters [2]core.Counters
 	for i := range counters {
 		f := n.fabric(t, fabric.DefaultConfig())
-		f.Attach(measure.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(0.01)}, fixed(2), 1), measure.NewMeter(100))
+		f.Attach(n.traffic(0.02, 2), measure.NewMeter(100))
 		if i == 0 {
 			f.Advance(5000)
 		} else {
@@ -240,50 +163,6 @@ func TestBufferWarnings(t *testing.T) {
 		}
 		if len(want) == 0 && len(got) > 0 {
 			t.Errorf("%d flits: %q, want no warning", buffer, text)
-		}
-	}
-}
-
-func TestSettingsAreChecked(t *testing.T) {
-	n := dragonflyNetwork(t, "val", 2, 4, 2)
-	for name, c := range map[string]struct {
-		set  func(*fabric.Config)
-		want string
-	}{
-		"too few VCs":     {func(c *fabric.Config) { c.Switch.VCs = 2 }, "switch.vcs"},
-		"no buffer":       {func(c *fabric.Config) { c.Switch.BufferFlits = 0 }, "switch.buffer_flits"},
-		"allocator":       {func(c *fabric.Config) { c.Switch.Allocator = allocator.Named("magic") }, "age, input-first, islip, matrix, wavefront"},
-		"near allocator":  {func(c *fabric.Config) { c.Switch.Allocator = allocator.Named("wavefrond") }, `did you mean "wavefront"?`},
-		"no iterations":   {func(c *fabric.Config) { c.Switch.Allocator, c.Switch.Iterations = allocator.Named("wavefront"), 2 }, "switch.iterations = 2: want 1"},
-		"unknown channel": {func(c *fabric.Config) { c.Channels = map[string]fabric.ChannelConfig{"lokal": {}} }, "terminal, local, global"},
-		"latency": {func(c *fabric.Config) {
-			c.Channels = map[string]fabric.ChannelConfig{"local": {Latency: 1500}}
-		}, "channel.local.latency = 1.5ns"},
-		"rate too high": {func(c *fabric.Config) {
-			c.Channels = map[string]fabric.ChannelConfig{"local": {Rate: 4e12}}
-		}, "channel.local.rate"},
-	} {
-		config := fabric.DefaultConfig()
-		c.set(&config)
-		_, err := core.New(n.topo.Graph(), config, n.routing, 1)
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: error %v, want one with %q", name, err, c.want)
-		}
-		if p := new(param.ParamError); err != nil && !errors.As(err, &p) {
-			t.Errorf("%s: %v is no ParamError", name, err)
-		}
-	}
-}
-
-// Ports have one of five MTUs.
-func TestMTU(t *testing.T) {
-	for _, mtu := range []sim.Bytes{0, 256, 512, 1024, 2048, 4096, 64, 1000, 8192, -256} {
-		n := newStar(2, 1)
-		config := fabric.DefaultConfig()
-		config.Fabric.MTU = mtu
-		_, err := core.New(n.graph, config, n, 1)
-		if known := mtu == 0 || mtu >= 256 && mtu <= 4096 && mtu&(mtu-1) == 0; known != (err == nil) || !known && !strings.Contains(err.Error(), "fabric.mtu") {
-			t.Errorf("an MTU of %v: %v", mtu, err)
 		}
 	}
 }

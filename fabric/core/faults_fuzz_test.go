@@ -1,7 +1,6 @@
 package core_test
 
 import (
-	"context"
 	"fmt"
 	"testing"
 
@@ -12,8 +11,10 @@ import (
 	"github.com/weft-sim/weft/fabric/observe"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing"
+	"github.com/weft-sim/weft/routing/routingtest"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // buildPeriods builds a routing with its defaults for the periods of some failures.
@@ -37,11 +38,7 @@ func buildPeriods(name string, topo topology.Topology, failures []topology.Failu
 
 func tablePeriods(t testing.TB, topo topology.Topology, failures []topology.Failure) *fabric.FaultPlan {
 	t.Helper()
-	plan, err := buildPeriods("table", topo, failures)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return plan
+	return simtest.Must(buildPeriods("table", topo, failures))(t)
 }
 
 // counted is a source that knows how many packets it has handed over, each with
@@ -164,15 +161,10 @@ func drawFaultTrial(t testing.TB, seed uint64) *faultTrial {
 // delivered once, lost or unreachable; every flit that entered has left or was
 // discarded; every buffer is empty in the end, every virtual channel free, every credit
 // home (Audit).
-func (x *faultTrial) run(t testing.TB, config fabric.Config, threads int) (f *core.Fabric, sink *onceEach) {
+func (x *faultTrial) run(t testing.TB, config fabric.Config, threads int) (*core.Fabric, *onceEach) {
 	seed := x.seed
-	f, err := core.New(x.graph, config, x.plan.Routing[0], seed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := f.SetFaults(x.plan); err != nil {
-		t.Fatal(err)
-	}
+	f := simtest.Must(core.New(x.graph, config, x.plan.Routing[0], seed))(t)
+	simtest.Check(t, f.SetFaults(x.plan))
 	var traced *observe.Tracer
 	if x.trace {
 		meter := measure.NewMeter(100)
@@ -181,13 +173,13 @@ func (x *faultTrial) run(t testing.TB, config fabric.Config, threads int) (f *co
 	}
 	f.Split(threads)
 	terminals := x.graph.Terminals()
-	source := &counted{measure.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(x.load * 2 / float64(1+x.most))}, mixed{x.most}, seed), make([]uint64, terminals)}
-	sink = &onceEach{t, make([]map[uint64]fabric.Delivery, terminals), nil}
+	source := &counted{measure.NewOpenLoop(terminals, uniform{terminals}, routingtest.AtRate(x.load*2/float64(1+x.most)), mixed{x.most}, seed), make([]uint64, terminals)}
+	sink := &onceEach{t, make([]map[uint64]fabric.Delivery, terminals), nil}
 	for i := range sink.seen {
 		sink.seen[i] = map[uint64]fabric.Delivery{}
 	}
 	source.Stop(2000)
-	if err := measure.RunToEnd(context.Background(), f, source, sink, measure.ToEnd{}); err != nil {
+	if err := measure.RunToEnd(t.Context(), f, source, sink, measure.ToEnd{}); err != nil {
 		t.Fatalf("seed %d: %v", seed, err)
 	}
 	tally := f.FaultTally()
@@ -237,7 +229,7 @@ func checkTraces(t testing.TB, seed uint64, traced *observe.Tracer) {
 func TestRandomFaults(t *testing.T) {
 	var all fabric.FaultTally
 	ran := map[string]int64{}
-	for seed := range uint64(120) {
+	for _, seed := range simtest.Seeds(t, 120, 3) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			name, tally := randomFaults(t, seed)
 			ran[name] += tally.Dropped
@@ -248,7 +240,7 @@ func TestRandomFaults(t *testing.T) {
 		t.Errorf("not everything has happened: %+v", all)
 	}
 	for _, name := range []string{"table", "nca", "min", "val", "ugal-g", "ugal-l", "ugal-l-vch", "ugal-pb"} {
-		if ran[name] == 0 {
+		if ran[name] == 0 && simtest.Soak() {
 			t.Errorf("nothing was dropped under %s", name)
 		}
 	}

@@ -1,8 +1,6 @@
 package core_test
 
 import (
-	"context"
-	"strings"
 	"testing"
 
 	"github.com/weft-sim/weft/fabric"
@@ -10,21 +8,14 @@ import (
 	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing"
-	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/simtest"
 )
-
-// drawing is a graph laid by hand.
-type drawing struct{ graph *topology.Graph }
-
-func (d drawing) Graph() *topology.Graph { return d.graph }
-
-func (drawing) Facts() topology.Facts { return topology.Facts{} }
 
 // ring lays n switches with a terminal each in a ring, by cables of latency 10;
 // two switches are joined by two cables. Port 0 of a switch is the terminal's;
 // of two switches, ports 1 and 2 are those of the cables in order.
-func ring(n int) drawing {
+func ring(n int) topology.Topology {
 	b := topology.NewBuilder(n, topology.Class{Name: "terminal", Latency: 1}, topology.Class{Name: "link", Latency: 10})
 	for s := range n {
 		b.AddTerminal(topology.SwitchID(s), 0)
@@ -32,7 +23,7 @@ func ring(n int) drawing {
 	for s := range n {
 		b.AddLink(topology.SwitchID(s), topology.SwitchID((s+1)%n), 1)
 	}
-	return drawing{b.Freeze()}
+	return topology.NewFileNetwork(b.Freeze())
 }
 
 // between lists the ports of a switch that lead to another.
@@ -45,6 +36,14 @@ func between(g *topology.Graph, from, to topology.SwitchID) (ports []topology.Po
 	return ports
 }
 
+// faulty is a network in which faults come and go by a plan.
+func faulty(t testing.TB, g *topology.Graph, config fabric.Config, plan *fabric.FaultPlan) *core.Fabric {
+	t.Helper()
+	f := simtest.Must(core.New(g, config, plan.Routing[0], 1))(t)
+	simtest.Check(t, f.SetFaults(plan))
+	return f
+}
+
 // runFaults sends the packets of a script from terminal 0 to terminal 1 with
 // the default switch, whose stages take one cycle, and audits what is left.
 func runFaults(t *testing.T, topo topology.Topology, failures []topology.Failure, s *script, set func(*fabric.FaultPlan)) *core.Fabric {
@@ -53,16 +52,8 @@ func runFaults(t *testing.T, topo topology.Topology, failures []topology.Failure
 	if set != nil {
 		set(plan)
 	}
-	f, err := core.New(topo.Graph(), fabric.DefaultConfig(), plan.Routing[0], 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := f.SetFaults(plan); err != nil {
-		t.Fatal(err)
-	}
-	if err := measure.RunToEnd(context.Background(), f, s, s, measure.ToEnd{}); err != nil {
-		t.Fatal(err)
-	}
+	f := faulty(t, topo.Graph(), fabric.DefaultConfig(), plan)
+	simtest.Check(t, measure.RunToEnd(t.Context(), f, s, s, measure.ToEnd{}))
 	return f
 }
 
@@ -82,7 +73,7 @@ func births(flits int32, cycles ...int64) *script {
 // after its birth; from 150 to 249 packets go the long way.
 func TestFaultOnRing(t *testing.T) {
 	topo := ring(4)
-	cable := between(topo.graph, 0, 1)
+	cable := between(topo.Graph(), 0, 1)
 	s := births(1, 0, 80, 90, 97, 110, 147, 148, 180, 220, 247, 248)
 	f := runFaults(t, topo, []topology.Failure{{Links: cable, At: 100, Until: 200}}, s, func(p *fabric.FaultPlan) { p.Reroute = 50 })
 	// Born in 90, a packet is on the cable from cycle 93 to 103; born in 80,
@@ -108,7 +99,7 @@ func TestFaultOnRing(t *testing.T) {
 // it would arrive in 15. Its timer ends every 20 cycles.
 func TestFaultAgainstRetry(t *testing.T) {
 	topo := ring(2)
-	cut := []topology.Failure{{Links: between(topo.graph, 0, 1), At: 8, Until: 30}}
+	cut := []topology.Failure{{Links: between(topo.Graph(), 0, 1), At: 8, Until: 30}}
 	for _, c := range []struct {
 		name     string
 		retries  int
@@ -169,7 +160,7 @@ func TestFaultInPacket(t *testing.T) {
 	} {
 		topo := ring(2)
 		s := births(8, 0, 40)
-		f := runFaults(t, topo, []topology.Failure{{Links: between(topo.graph, 0, 1), At: c.at, Until: 35}}, s, nil)
+		f := runFaults(t, topo, []topology.Failure{{Links: between(topo.Graph(), 0, 1), At: c.at, Until: 35}}, s, nil)
 		// The second packet, of 8 flits more, finds the cable as it was.
 		if f.InjectedFlits != c.injected+8 || f.DeliveredFlits != c.delivered+8 || f.DiscardedFlits != c.dropped {
 			t.Errorf("cut in cycle %d: %+v, want %d injected, %d delivered, %d dropped, and 8 more", c.at, f.Counters, c.injected, c.delivered, c.dropped)
@@ -184,7 +175,7 @@ func TestFaultInPacket(t *testing.T) {
 // both, the hash of the pair has chosen one for all.
 func TestParallelLinks(t *testing.T) {
 	topo := ring(2)
-	for _, cable := range between(topo.graph, 0, 1) {
+	for _, cable := range between(topo.Graph(), 0, 1) {
 		s := births(1, 0, 1, 2, 3, 20)
 		f := runFaults(t, topo, []topology.Failure{{Links: []topology.PortID{cable}}}, s, nil)
 		if len(s.delivered) != 5 || f.FaultTally() != (fabric.FaultTally{}) {
@@ -199,41 +190,25 @@ func TestFaultsRefused(t *testing.T) {
 	plan := tablePeriods(t, topo, []topology.Failure{{At: 5, Switches: []topology.SwitchID{0}}})
 	config := fabric.DefaultConfig()
 	config.Switch.CreditSensing = "on"
-	f, err := core.New(topo.graph, config, plan.Routing[0], 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := f.SetFaults(plan); err == nil || !strings.Contains(err.Error(), "credit sensing") {
-		t.Error(err)
-	}
+	f := simtest.Must(core.New(topo.Graph(), config, plan.Routing[0], 1))(t)
+	simtest.Fail(t, f.SetFaults(plan), "credit sensing")
 }
 
 // TestTableAroundFaults: an open-loop run on a torus with cables down, audited,
 // whose packets make no hop more than the shortest paths that are left.
 func TestTableAroundFaults(t *testing.T) {
-	topo, err := param.Make(topology.Registry, "torus", struct{}{}, func(c *topology.GridConfig) { c.Dims = []int{4, 4} })
-	if err != nil {
-		t.Fatal(err)
-	}
+	topo := simtest.Must(param.Make(topology.Registry, "torus", struct{}{}, func(c *topology.GridConfig) { c.Dims = []int{4, 4} }))(t)
 	g := topo.Graph()
 	down := topology.NewDown(g)
 	for _, p := range g.RandomLinks(0.2, 1) {
 		down.FailLink(p)
 	}
-	r, err := param.Make[routing.TableConfig](routing.Registry, "table", routing.Env{Topology: topo, Down: down}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := core.New(g, fabric.DefaultConfig(), r, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := simtest.Must(param.Make[routing.TableConfig](routing.Registry, "table", routing.Env{Topology: topo, Down: down}, nil))(t)
+	f := simtest.Must(core.New(g, fabric.DefaultConfig(), r, 1))(t)
 	hops := shortestHops{t, g, g.NeighborsWithout(down), 0}
-	source := measure.NewOpenLoop(g.Terminals(), uniform{g.Terminals()}, bernoulli{sim.NewGeometric(0.3)}, fixed(1), 1)
+	source := network{topo, r}.traffic(0.3, 1)
 	source.Stop(1000)
-	if err := measure.RunToEnd(context.Background(), f, source, &hops, measure.ToEnd{}); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, measure.RunToEnd(t.Context(), f, source, &hops, measure.ToEnd{}))
 	if hops.packets == 0 {
 		t.Error("no packets")
 	}
@@ -270,21 +245,13 @@ func TestFaultFreesOthers(t *testing.T) {
 	}
 	b.AddLink(0, 1, 1)
 	b.AddLink(1, 2, 1)
-	topo := drawing{b.Freeze()}
-	plan := tablePeriods(t, topo, []topology.Failure{{Links: between(topo.graph, 1, 2), At: 20}})
-	f, err := core.New(topo.graph, pipelined(), plan.Routing[0], 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := f.SetFaults(plan); err != nil {
-		t.Fatal(err)
-	}
+	topo := topology.NewFileNetwork(b.Freeze())
+	plan := tablePeriods(t, topo, []topology.Failure{{Links: between(topo.Graph(), 1, 2), At: 20}})
+	f := faulty(t, topo.Graph(), pipelined(), plan)
 	s := &script{}
 	s.send(0, fabric.PacketSpec{Dst: 3, Flits: 20})
 	s.send(1, fabric.PacketSpec{Birth: 5, Dst: 2, Flits: 1})
-	if err := measure.RunToEnd(context.Background(), f, s, s, measure.ToEnd{}); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, measure.RunToEnd(t.Context(), f, s, s, measure.ToEnd{}))
 	if len(s.delivered) != 1 || s.delivered[0].Src != 1 || s.delivered[0].Cycle != 35 {
 		t.Errorf("%+v, want a packet from terminal 1 in cycle 35", s.delivered)
 	}

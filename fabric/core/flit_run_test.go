@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
-	"sync"
 	"testing"
 
 	"github.com/weft-sim/weft/fabric"
@@ -12,6 +11,7 @@ import (
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/routing/routingtest"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/simtest"
 )
@@ -66,19 +66,17 @@ func TestFlitRuns(t *testing.T) {
 			n, config, load, flits, threads := flitRunCase(t, &r)
 			terminals := n.topo.Graph().Terminals()
 			both := [2]*core.Fabric{}
-			sinks := [2]*lockedDigest{{}, {}}
+			sinks := [2]*digest{{}, {}}
 			for i := range both {
 				f := n.fabric(t, config)
 				f.Split(threads)
 				lengths := mixed{flits}
-				source := measure.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(min(1, 2*load/float64(1+flits)))}, lengths, 1)
+				source := measure.NewOpenLoop(terminals, uniform{terminals}, routingtest.AtRate(min(1, 2*load/float64(1+flits))), lengths, 1)
 				attach := f.Attach
 				if i == 1 {
 					attach = f.WithoutFlitRuns
 				}
-				if err := attach(source, sinks[i]); err != nil {
-					t.Fatal(err)
-				}
+				simtest.Check(t, attach(source, sinks[i]))
 				both[i] = f
 			}
 			for step := range 30 {
@@ -88,7 +86,7 @@ func TestFlitRuns(t *testing.T) {
 				}
 				p, q := both[0].Passing()
 				passing, reaching = passing+p, reaching+q
-				if a, b := both[0], both[1]; a.Counters != b.Counters || !slices.Equal(a.ChannelFlits(), b.ChannelFlits()) || sinks[0].sum != sinks[1].sum {
+				if a, b := both[0], both[1]; a.Counters != b.Counters || !slices.Equal(a.ChannelFlits(), b.ChannelFlits()) || sinks[0].sum.Load() != sinks[1].sum.Load() {
 					t.Fatalf("by cycle %d:\n%+v with convoys,\n%+v without; %+v, load %v, packets of up to %d flits, %d threads", a.Cycle(), a.Counters, b.Counters, config, load, flits, threads)
 				}
 				if step%7 != 6 {
@@ -96,10 +94,7 @@ func TestFlitRuns(t *testing.T) {
 				}
 				var states [2][]byte
 				for i, f := range both {
-					var err error
-					if states[i], err = f.AppendState(nil); err != nil {
-						t.Fatal(err)
-					}
+					states[i] = simtest.Must(f.AppendState(nil))(t)
 				}
 				if !bytes.Equal(states[0], states[1]) {
 					t.Fatalf("in cycle %d the state with convoys is another one; %+v, load %v, packets of up to %d flits, %d threads", both[0].Cycle(), config, load, flits, threads)
@@ -110,16 +105,4 @@ func TestFlitRuns(t *testing.T) {
 	if passing < 7 || reaching < 4 {
 		t.Errorf("%d convoys pass switches, %d reach terminals: too few to tell", passing, reaching)
 	}
-}
-
-// lockedDigest is a digest that domains on several threads share.
-type lockedDigest struct {
-	sync.Mutex
-	digest
-}
-
-func (d *lockedDigest) Deliver(p *fabric.Delivery) {
-	d.Lock()
-	defer d.Unlock()
-	d.digest.Deliver(p)
 }

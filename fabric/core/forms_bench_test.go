@@ -15,7 +15,8 @@ import (
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/measure"
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/routing/routingtest"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // switchForm is a switch, packets and a load whose cost is watched: the dragonfly of 1,056
@@ -81,14 +82,9 @@ func TestInstructions(t *testing.T) {
 	}
 	kept := map[string]float64{}
 	if b, err := os.ReadFile(instructionTable); err == nil {
-		rows, err := csv.NewReader(bytes.NewReader(b)).ReadAll()
-		if err != nil {
-			t.Fatal(err)
-		}
+		rows := simtest.Must(csv.NewReader(bytes.NewReader(b)).ReadAll())(t)
 		for _, row := range rows[1:] {
-			if kept[row[0]], err = strconv.ParseFloat(row[1], 64); err != nil {
-				t.Fatal(err)
-			}
+			kept[row[0]] = simtest.Must(strconv.ParseFloat(row[1], 64))(t)
 		}
 	}
 	table := "form,instructions_per_flit_hop\n"
@@ -104,9 +100,7 @@ func TestInstructions(t *testing.T) {
 		}
 	}
 	if mode == "update" {
-		if err := errors.Join(os.MkdirAll("testdata", 0o777), os.WriteFile(instructionTable, []byte(table), 0o666)); err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, errors.Join(os.MkdirAll("testdata", 0o777), os.WriteFile(instructionTable, []byte(table), 0o666)))
 	}
 }
 
@@ -145,8 +139,8 @@ func instructionJob(t *testing.T, job string) {
 	s := switchForms()[form]
 	n := dragonflyNetwork(t, "min", 4, 8, 4)
 	f := n.fabric(t, s.config())
-	sizes := bernoulli{sim.NewGeometric(s.load / float64(s.flits))}
-	f.Attach(measure.NewOpenLoop(n.topo.Graph().Terminals(), uniform{n.topo.Graph().Terminals()}, sizes, fixed(s.flits), 1), measure.NewMeter(100))
+	sizes := routingtest.AtRate(s.load / float64(s.flits))
+	f.Attach(measure.NewOpenLoop(n.topo.Graph().Terminals(), uniform{n.topo.Graph().Terminals()}, sizes, routingtest.Fixed(s.flits), 1), measure.NewMeter(100))
 	f.Advance(int64(cycles))
 	fmt.Println("flit-hops", f.FlitHops)
 }

@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"sync/atomic"
 	"testing"
 
 	"github.com/weft-sim/weft/fabric"
@@ -9,12 +10,14 @@ import (
 	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing"
+	"github.com/weft-sim/weft/routing/routingtest"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
-// digest is a sink that hashes deliveries, whatever their order.
-type digest struct{ sum uint64 }
+// digest is a sink that hashes deliveries, whatever their order, on any number of threads.
+type digest struct{ sum atomic.Uint64 }
 
 func (d *digest) Deliver(p *fabric.Delivery) {
 	h := uint64(14695981039346656037) // FNV-1a over the fields
@@ -25,7 +28,7 @@ func (d *digest) Deliver(p *fabric.Delivery) {
 	if p.NonMinimal {
 		h *= 3
 	}
-	d.sum += h
+	d.sum.Add(h)
 }
 
 // mixed draws packets of one to most flits.
@@ -42,13 +45,14 @@ func (m mixed) Draw(r *sim.Stream) int { return 1 + r.IntN(m.most) }
 //
 // Asking for memory ahead, as large networks do, changes nothing; the loops for the usual case do
 // what those for every case do; and iSLIP and input-first as they are registered do what the loops
-// tuned for them do.
+// tuned for them do. A run tries one of these in each case.
 func TestGolden(t *testing.T) {
-	for _, c := range goldenCases() {
+	forms := map[string]func(func(func())){"": func(func(func())) {}, ", prefetching": core.PrefetchAlways, ", plain never": core.PlainNever, ", tuned never": core.TunedNever}
+	for i, c := range goldenCases() {
 		n := c.network(t)
-		for name, set := range map[string]func(func(func())){"": func(func(func())) {}, ", prefetching": core.PrefetchAlways, ", plain never": core.PlainNever, ", tuned never": core.TunedNever} {
-			t.Run(c.name+name, func(t *testing.T) {
-				set(t.Cleanup)
+		for _, form := range append([]string{""}, simtest.Some(t, i, ", prefetching", ", plain never", ", tuned never")...) {
+			t.Run(c.name+form, func(t *testing.T) {
+				forms[form](t.Cleanup)
 				for perCycle, want := range map[int]uint64{1: c.want, 0: c.unlimited} {
 					if got, counters := c.digest(t, n, func(s *fabric.SwitchConfig) { s.CreditsPerCycle = perCycle }); got != want {
 						t.Errorf("credits_per_cycle %d: digest %#x, want %#x: %+v", perCycle, got, want, counters)
@@ -80,29 +84,23 @@ func (c *goldenCase) digest(t *testing.T, n network, set func(*fabric.SwitchConf
 	terminals := n.topo.Graph().Terminals()
 	mean := float64(1+c.flits.most) / 2
 	d := &digest{}
-	f.Attach(measure.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(c.load / mean)}, c.flits, 1), d)
+	f.Attach(measure.NewOpenLoop(terminals, uniform{terminals}, routingtest.AtRate(c.load/mean), c.flits, 1), d)
 	cycles := int64(2000)
 	if terminals > 500 {
 		cycles = 300
 	}
 	f.Advance(cycles)
-	return d.sum + uint64(f.InjectedFlits)<<32 + uint64(f.FlitHops), f.Counters
+	return d.sum.Load() + uint64(f.InjectedFlits)<<32 + uint64(f.FlitHops), f.Counters
 }
 
 func goldenCases() []goldenCase {
-	dragonfly := func(algorithm string) func(testing.TB) network {
-		return func(t testing.TB) network { return dragonflyNetwork(t, algorithm, 2, 4, 2) }
-	}
 	torus := func(t testing.TB) network {
 		return newNetwork(t, "torus", "dor", func(c *topology.GridConfig) { c.Dims, c.Terminals = []int{4, 5}, 2 })
 	}
 	tree := func(up string) func(testing.TB) network {
 		return func(t testing.TB) network {
 			n := newNetwork(t, "fat-tree", "nca", func(c *topology.FatTreeConfig) { c.K, c.N = 48, 2 })
-			r, err := routing.Registry.Build("nca", &routing.NCAConfig{Up: up, Down: "random"}, routing.Env{Topology: n.topo, Seed: 1})
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := simtest.Must(routing.Registry.Build("nca", &routing.NCAConfig{Up: up, Down: "random"}, routing.Env{Topology: n.topo, Seed: 1}))(t)
 			n.routing = r
 			return n
 		}

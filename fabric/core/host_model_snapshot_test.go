@@ -3,7 +3,6 @@ package core_test
 import (
 	"bytes"
 	"fmt"
-	"os"
 	"testing"
 
 	"github.com/weft-sim/weft/fabric"
@@ -71,7 +70,7 @@ func checkHosted(t testing.TB, tr *routingtest.Trial, seed uint64) (packets int)
 func TestSnapshotsOfHosted(t *testing.T) {
 	core.DivideAlways(t.Cleanup)
 	packets, trials := 0, uint64(12)
-	if os.Getenv("SOAK_TIME") != "" {
+	if simtest.Soak() {
 		trials = 600
 	}
 	for seed := range trials {

@@ -8,7 +8,6 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/measure"
-	"github.com/weft-sim/weft/sim"
 )
 
 // TestInvariants: what the checked build checks holds in a network that is full, with
@@ -21,8 +20,7 @@ func TestInvariants(t *testing.T) {
 		set(&config)
 		n := dragonflyNetwork(t, "val", 2, 4, 2)
 		f := n.fabric(t, config)
-		terminals := n.topo.Graph().Terminals()
-		f.Attach(measure.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(0.3)}, fixed(3), 1), measure.NewMeter(100))
+		f.Attach(n.traffic(0.9, 3), measure.NewMeter(100))
 		f.Advance(1000)
 		return f
 	}

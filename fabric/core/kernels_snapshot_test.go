@@ -2,7 +2,8 @@ package core_test
 
 import (
 	"bytes"
-	"os"
+	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/weft-sim/weft/fabric"
@@ -77,7 +78,7 @@ func TestKernelsGoOn(t *testing.T) {
 		whole := newGame(t, n, 1, flits, set).begin()
 		whole.play()
 		moments := 3
-		if os.Getenv("SOAK_TIME") != "" {
+		if simtest.Soak() {
 			moments = 40
 		}
 		r := sim.NewStream(1, "moments "+name, 0)
@@ -102,10 +103,8 @@ func TestKernelsGoOn(t *testing.T) {
 			if g.play(); kept == nil {
 				t.Fatalf("%s: %d windows", name, g.windows)
 			}
-			for i := range g.log {
-				if g.log[i] != whole.log[i] {
-					t.Fatalf("%s: with a snapshot in window %d, terminal %d hears\n%swant\n%s", name, at, i, g.log[i], whole.log[i])
-				}
+			if !slices.Equal(g.log, whole.log) {
+				t.Fatalf("%s: a snapshot in window %d changes what terminals hear:\n%s", name, at, difference(fmt.Sprint(g.log), fmt.Sprint(whole.log)))
 			}
 			one := newGame(t, n, 1, flits, set).begin()
 			one.players[0].kernel.Run(now)

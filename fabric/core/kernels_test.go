@@ -67,9 +67,7 @@ func newGame(t testing.TB, n network, threads int, flits int32, set ...func(*fab
 		g.players = append(g.players, p)
 		sources, sinks = append(sources, p), append(sinks, p)
 	}
-	if err := g.f.AttachEach(sources, sinks); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, g.f.AttachEach(sources, sinks))
 	return g
 }
 
@@ -169,9 +167,7 @@ func TestKernelsOnThreads(t *testing.T) {
 	for _, threads := range simtest.Threads(t, 0) {
 		g := newGame(t, dragonflyNetwork(t, "val", 2, 4, 2), threads, 2).begin()
 		g.play()
-		if err := g.f.Rest(); err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, g.f.Rest())
 		if want == nil {
 			want = g.log
 			if g.f.Packets < 300 || g.f.Cycle() < 1_000_000 {

@@ -1,9 +1,8 @@
 package core_test
 
 import (
-	"fmt"
 	"math"
-	"strings"
+	"slices"
 	"testing"
 
 	"github.com/weft-sim/weft/fabric"
@@ -11,13 +10,47 @@ import (
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
-// sharedLink is two switches with one cable between them: flow f goes from terminal f
-// at the first to terminal n+f at the second, on lane f.
-type sharedLink struct{ graph *topology.Graph }
+// laned is a network of switches, all of them at most one cable from another in the middle, whose
+// packets have a lane by their destination, from their terminal on.
+type laned struct {
+	graph *topology.Graph
+	lanes int
+	lane  func(dst topology.TerminalID) int
+}
 
-func newSharedLink(flows int) *sharedLink {
+func (n *laned) Graph() *topology.Graph { return n.graph }
+
+func (n *laned) Facts() topology.Facts { return topology.Facts{} }
+
+func (n *laned) VCs() int { return n.lanes }
+
+func (n *laned) InjectionVCs(int) uint32 { return 1<<n.lanes - 1 }
+
+func (n *laned) Needs() fabric.Needs { return fabric.Needs{Departs: true} }
+
+func (n *laned) Depart(_ *fabric.View, h *fabric.Head) uint32 { return 1 << n.lane(h.Dst) }
+
+func (n *laned) Route(_ *fabric.View, h *fabric.Head) fabric.Hop {
+	port := n.graph.TerminalPort[h.Dst]
+	if home := n.graph.PortSwitch[port]; home != h.Switch {
+		first, end := n.graph.Ports(h.Switch)
+		for p := first; p < end; p++ {
+			if q, ok := n.graph.PeerPort(p); ok {
+				if port = p; n.graph.PortSwitch[q] == home {
+					break
+				}
+			}
+		}
+	}
+	return fabric.Hop{Port: port, VCs: 1 << n.lane(h.Dst)}
+}
+
+// newSharedLink is two switches with one cable between them: flow f goes from terminal f
+// at the first to terminal n+f at the second, on lane f.
+func newSharedLink(flows int) *laned {
 	b := topology.NewBuilder(2, topology.Class{Name: "terminal", Latency: 1}, topology.Class{Name: "link", Latency: 2})
 	for s := range topology.SwitchID(2) {
 		for range flows {
@@ -25,73 +58,114 @@ func newSharedLink(flows int) *sharedLink {
 		}
 	}
 	b.AddLink(0, 1, 1)
-	return &sharedLink{b.Freeze()}
+	return &laned{b.Freeze(), flows, func(dst topology.TerminalID) int { return int(dst) % flows }}
 }
 
-func (n *sharedLink) flows() int { return n.graph.Terminals() / 2 }
+// stream is a terminal's packets to another at a load in flits a cycle.
+type stream struct {
+	src, dst topology.TerminalID
+	load     float64
+	next     int64
+	random   sim.Stream
+}
 
-func (n *sharedLink) VCs() int { return n.flows() }
+// streams sends packets of one size, each stream's born at random as of a Bernoulli
+// process.
+type streams struct {
+	terminals int
+	size      int32
+	all       []stream
+	stop      int64
+}
 
-func (n *sharedLink) InjectionVCs(vcs int) uint32 { return 1<<vcs - 1 }
-
-func (n *sharedLink) Needs() fabric.Needs { return fabric.Needs{Departs: true} }
-
-func (n *sharedLink) lane(dst topology.TerminalID) uint32 { return 1 << (int(dst) % n.flows()) }
-
-func (n *sharedLink) Depart(_ *fabric.View, h *fabric.Head) uint32 { return n.lane(h.Dst) }
-
-func (n *sharedLink) Route(_ *fabric.View, h *fabric.Head) fabric.Hop {
-	port := n.graph.TerminalPort[h.Dst]
-	if h.Switch == 0 {
-		port = n.graph.PortStart[1] - 1 // after the terminals' ports
+func newStreams(terminals int, size int32, all ...stream) *streams {
+	all = slices.Clone(all)
+	for i := range all {
+		all[i].random = sim.NewStream(1, "streams", i)
 	}
-	return fabric.Hop{Port: port, VCs: n.lane(h.Dst)}
+	return &streams{terminals, size, all, fabric.Never}
 }
 
-// flows are sources at the terminals of the first switch, each with packets for its own
-// at the second at a load in flits a cycle: births at random, as of a Bernoulli process.
-type flows struct {
-	size    int32
-	loads   []float64
-	next    []int64
-	stop    int64
-	streams []sim.Stream
-}
-
-func newFlows(size int, loads []float64) *flows {
-	f := &flows{size: int32(size), loads: loads, next: make([]int64, len(loads)), stop: fabric.Never}
-	for i, load := range loads {
-		f.streams = append(f.streams, sim.NewStream(1, "flows", i))
-		if load == 0 {
-			f.next[i] = fabric.Never
+func (s *streams) Next(t topology.TerminalID, until int64, spec *fabric.PacketSpec) bool {
+	var first *stream
+	for i := range s.all {
+		if x := &s.all[i]; x.src == t && x.load > 0 && (first == nil || x.next < first.next) {
+			first = x
 		}
 	}
-	return f
-}
-
-func (f *flows) Next(t topology.TerminalID, until int64, spec *fabric.PacketSpec) bool {
 	spec.Birth = fabric.Never
-	if int(t) >= len(f.loads) || f.next[t] >= f.stop {
+	if first == nil || first.next >= s.stop {
 		return false
 	}
-	if spec.Birth = f.next[t]; spec.Birth > until {
+	if spec.Birth = first.next; spec.Birth > until {
 		return false
 	}
-	*spec = fabric.PacketSpec{Birth: f.next[t], Dst: t + topology.TerminalID(len(f.loads)), Flits: f.size}
-	rate := min(f.loads[t]/float64(f.size), 0.999999)
-	f.next[t] += 1 + int64(math.Log(1-f.streams[t].Float64())/math.Log(1-rate))
+	*spec = fabric.PacketSpec{Birth: first.next, Dst: first.dst, Flits: s.size}
+	rate := min(first.load/float64(s.size), 0.999999)
+	first.next += 1 + int64(math.Log(1-first.random.Float64())/math.Log(1-rate))
 	return true
 }
 
-// bySource counts packets and their latencies by source.
-type bySource struct {
-	packets []int64
-	latency []int64
+func (s *streams) Terminals() int { return s.terminals }
+
+func (s *streams) Closed() bool { return false }
+
+func (s *streams) Begin(c int64) {
+	for i := range s.all {
+		s.all[i].next += c
+	}
 }
 
-func (s *bySource) Deliver(d *fabric.Delivery) {
-	s.packets[d.Src]++
-	s.latency[d.Src] += d.Cycle - d.Birth
+func (s *streams) Stop(c int64) { s.stop = c }
+
+func (s *streams) Behind(c int64) bool { return s.BehindBy(c) > 0 && s.stop > c }
+
+func (s *streams) BehindBy(now int64) float64 {
+	oldest := now
+	for i := range s.all {
+		if s.all[i].load > 0 {
+			oldest = min(oldest, s.all[i].next)
+		}
+	}
+	return float64(now - oldest)
+}
+
+func (s *streams) AppendState(b []byte) []byte { return b }
+
+func (s *streams) RestoreState([]byte) error { return nil }
+
+// byDestination counts packets and their latencies by destination.
+type byDestination struct{ packets, latency []int64 }
+
+func (s *byDestination) Deliver(d *fabric.Delivery) {
+	s.packets[d.Dst]++
+	s.latency[d.Dst] += d.Cycle - d.Birth
+}
+
+func (s *byDestination) mean(t topology.TerminalID) float64 {
+	return float64(s.latency[t]) / float64(s.packets[t])
+}
+
+// flows are streams over a shared link.
+func flows(size int32, loads ...float64) *streams {
+	var all []stream
+	for i, load := range loads {
+		all = append(all, stream{src: topology.TerminalID(i), dst: topology.TerminalID(len(loads) + i), load: load})
+	}
+	return newStreams(2*len(loads), size, all...)
+}
+
+// over runs streams through a network and counts what arrives in some cycles, after a start.
+func over(t *testing.T, n *laned, config fabric.Config, s *streams, start, cycles int64) *byDestination {
+	t.Helper()
+	f := simtest.Must(core.New(n.graph, config, n, 1))(t)
+	sink := &byDestination{make([]int64, s.terminals), make([]int64, s.terminals)}
+	simtest.Check(t, f.Attach(s, sink))
+	f.Advance(start)
+	clear(sink.packets)
+	clear(sink.latency)
+	f.Advance(cycles)
+	return sink
 }
 
 // laneConfig is a switch for packets of 4,096 bytes in flits of 64.
@@ -102,24 +176,10 @@ func laneConfig(high, low string, limit int) fabric.Config {
 	return c
 }
 
-// shares runs flows at some loads, in packets of 64 flits, and counts what arrives
-// after a start.
-func shares(t *testing.T, config fabric.Config, loads []float64, cycles int64) *bySource {
+// shares runs flows at some loads, in packets of 64 flits, and counts what arrives, by flow.
+func shares(t *testing.T, config fabric.Config, cycles int64, loads ...float64) []int64 {
 	t.Helper()
-	n := newSharedLink(len(loads))
-	f, err := core.New(n.graph, config, n, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sink := &bySource{make([]int64, 2*len(loads)), make([]int64, 2*len(loads))}
-	if err := f.Attach(newFlows(64, loads), sink); err != nil {
-		t.Fatal(err)
-	}
-	f.Advance(10_000)
-	clear(sink.packets)
-	clear(sink.latency)
-	f.Advance(cycles)
-	return sink
+	return over(t, newSharedLink(len(loads)), config, flows(64, loads...), 10_000, cycles).packets[len(loads):]
 }
 
 // twoLanes are tables of two lanes that could each fill a channel alone, and how they
@@ -142,13 +202,13 @@ var twoLanes = []struct {
 // The rules of the two tables on a link that both lanes could fill alone: what the
 // arbiter's closed forms say, to a packet at each end of the window.
 func TestLanesShareALink(t *testing.T) {
-	for _, c := range twoLanes {
-		for _, speedup := range []float64{1, 2} {
+	for i, c := range twoLanes {
+		for _, speedup := range simtest.Some(t, i, 1.0, 2) {
 			config := laneConfig(c.high, c.low, c.limit)
 			config.Switch.Speedup = speedup
-			const packets = 2048
-			got := shares(t, config, []float64{2, 2}, 64*packets)
-			a, b := got.packets[0], got.packets[1]
+			const packets = 1024
+			got := shares(t, config, 64*packets, 2, 2)
+			a, b := got[0], got[1]
 			if a+b < packets-2 {
 				t.Errorf("%s, speedup %v: the link carried %d packets of %d", c.name, speedup, a+b, packets)
 			}
@@ -162,9 +222,8 @@ func TestLanesShareALink(t *testing.T) {
 
 // A lane that is alone has the link, whatever its weight.
 func TestLanesAreWorkConserving(t *testing.T) {
-	got := shares(t, laneConfig("0:255", "1:1", 255), []float64{0, 2}, 64_000)
-	if got.packets[1] < 998 {
-		t.Errorf("%d packets of 1000", got.packets[1])
+	if got := shares(t, laneConfig("0:255", "1:1", 255), 64_000, 0, 2); got[1] < 998 {
+		t.Errorf("%d packets of 1000", got[1])
 	}
 }
 
@@ -172,36 +231,19 @@ func TestLanesAreWorkConserving(t *testing.T) {
 // another lane fills the link.
 func TestHighLaneWaitsForOnePacket(t *testing.T) {
 	const size = 4
-	mean := func(loads []float64) float64 {
-		n := newSharedLink(len(loads))
-		f, err := core.New(n.graph, laneConfig("0:255", "1:64", 255), n, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		sink := &bySource{make([]int64, 2*len(loads)), make([]int64, 2*len(loads))}
-		if err := f.Attach(newFlows(size, loads), sink); err != nil {
-			t.Fatal(err)
-		}
-		f.Advance(400_000)
-		return float64(sink.latency[0]) / float64(sink.packets[0])
+	mean := func(beside float64) float64 {
+		return over(t, newSharedLink(2), laneConfig("0:255", "1:64", 255), flows(size, 0.1, beside), 0, 400_000).mean(2)
 	}
-	alone, beside := mean([]float64{0.1, 0}), mean([]float64{0.1, 2})
+	alone, beside := mean(0), mean(2)
 	if beside-alone > size || beside < alone {
 		t.Errorf("mean latency %.2f cycles alone, %.2f beside a lane that fills the link", alone, beside)
 	}
 }
 
-// incast is a switch in the middle with a terminal, the hot spot, and switches around
-// it: eight with a sender to it, the first of them with a victim, too, whose packets
-// go to the terminal of a ninth.
-type incast struct {
-	graph  *topology.Graph
-	victim topology.TerminalID
-	to     topology.TerminalID
-	own    bool // the victim has lane 1; else all are on lane 0
-}
-
-func newIncast(own bool) *incast {
+// newIncast is a switch in the middle with terminal 9, the hot spot, and switches around
+// it: eight with a sender to it, the first of them with a victim, terminal 10, too, whose packets
+// go to terminal 8 at the ninth, on a lane of their own or on that of all.
+func newIncast(own bool) *laned {
 	b := topology.NewBuilder(10, topology.Class{Name: "x", Latency: 10})
 	for s := range topology.SwitchID(10) { // of switch 9 the hot spot
 		b.AddTerminal(s, 0)
@@ -210,52 +252,12 @@ func newIncast(own bool) *incast {
 	for s := range topology.SwitchID(9) {
 		b.AddLink(s, 9, 0)
 	}
-	return &incast{graph: b.Freeze(), victim: 10, to: 8, own: own}
-}
-
-func (n *incast) VCs() int { return 2 }
-
-func (n *incast) InjectionVCs(int) uint32 { return 3 }
-
-func (n *incast) Needs() fabric.Needs { return fabric.Needs{Departs: true} }
-
-func (n *incast) lane(dst topology.TerminalID) uint32 {
-	if n.own && dst == n.to {
-		return 2
-	}
-	return 1
-}
-
-func (n *incast) Depart(_ *fabric.View, h *fabric.Head) uint32 { return n.lane(h.Dst) }
-
-func (n *incast) Route(_ *fabric.View, h *fabric.Head) fabric.Hop {
-	first, end := n.graph.Ports(h.Switch)
-	port := n.graph.TerminalPort[h.Dst]
-	if n.graph.PortSwitch[port] != h.Switch {
-		want := n.graph.PortSwitch[port]
-		for p := first; p < end; p++ {
-			if q, ok := n.graph.PeerPort(p); ok && (h.Switch != 9 || n.graph.PortSwitch[q] == want) {
-				port = p
-			}
+	return &laned{b.Freeze(), 2, func(dst topology.TerminalID) int {
+		if own && dst == 8 {
+			return 1
 		}
-	}
-	return fabric.Hop{Port: port, VCs: n.lane(h.Dst)}
-}
-
-// The senders of an incast keep to their loads; the victim's is its own.
-type incastSource struct {
-	*flows
-	network *incast
-}
-
-func (s *incastSource) Next(t topology.TerminalID, until int64, spec *fabric.PacketSpec) bool {
-	made := s.flows.Next(t, until, spec)
-	if made {
-		if spec.Dst = 9; t == s.network.victim {
-			spec.Dst = s.network.to
-		}
-	}
-	return made
+		return 0
+	}}
 }
 
 // A victim's flow on a lane of its own keeps its latency within 5 % of what it is
@@ -264,30 +266,15 @@ func (s *incastSource) Next(t topology.TerminalID, until int64, spec *fabric.Pac
 // wait. On their lane it waits behind them.
 func TestVictimOnItsOwnLane(t *testing.T) {
 	mean := func(own, congested bool) float64 {
-		n := newIncast(own)
-		f, err := core.New(n.graph, laneConfig("", "0:64,1:64", 0), n, 1)
-		if err != nil {
-			t.Fatal(err)
+		all := []stream{{src: 10, dst: 8, load: 0.1}}
+		for src := topology.TerminalID(0); congested && src < 8; src++ {
+			all = append(all, stream{src: src, dst: 9, load: 1})
 		}
-		loads := make([]float64, 11)
-		loads[n.victim] = 0.1
-		if congested {
-			for s := range 8 {
-				loads[s] = 1
-			}
+		got := over(t, newIncast(own), laneConfig("", "0:64,1:64", 0), newStreams(11, 4, all...), 20_000, 100_000)
+		if congested && got.packets[9]*4 < 99_000 {
+			t.Errorf("the hot spot gets %d packets: no incast", got.packets[9])
 		}
-		sink := &bySource{make([]int64, 11), make([]int64, 11)}
-		if err := f.Attach(&incastSource{newFlows(4, loads), n}, sink); err != nil {
-			t.Fatal(err)
-		}
-		f.Advance(20_000)
-		clear(sink.packets)
-		clear(sink.latency)
-		f.Advance(100_000)
-		if congested && sink.packets[0]*4 > 100_000/8*11/10 {
-			t.Errorf("the first sender sent %d packets: no incast", sink.packets[0])
-		}
-		return float64(sink.latency[n.victim]) / float64(sink.packets[n.victim])
+		return got.mean(8)
 	}
 	alone, own, shared := mean(true, false), mean(true, true), mean(false, true)
 	if own > 1.05*alone || shared < 4*alone {
@@ -302,8 +289,8 @@ func TestLanesRegistered(t *testing.T) {
 	for _, name := range []string{"wavefront", "islip", "input-first"} {
 		config := laneConfig("", "0:128,1:64", 0)
 		config.Switch.Allocator = allocator.Named(name)
-		if got := shares(t, config, []float64{2, 2}, 64*3000); math.Abs(float64(got.packets[1])-1000) > 2 {
-			t.Errorf("%s: %v", name, got.packets)
+		if got := shares(t, config, 64*3000, 2, 2); math.Abs(float64(got[1])-1000) > 2 {
+			t.Errorf("%s: %v", name, got)
 		}
 	}
 }
@@ -311,37 +298,12 @@ func TestLanesRegistered(t *testing.T) {
 // The audit finds everything at home when the packets of several lanes have arrived.
 func TestLanesDrain(t *testing.T) {
 	n := newSharedLink(3)
-	f, err := core.New(n.graph, laneConfig("2:10", "0:64,1:128", 1), n, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	source, sink := newFlows(50, []float64{0.5, 0.5, 0.5}), &bySource{make([]int64, 6), make([]int64, 6)}
-	if err := f.Attach(source, sink); err != nil {
-		t.Fatal(err)
-	}
+	f := simtest.Must(core.New(n.graph, laneConfig("2:10", "0:64,1:128", 1), n, 1))(t)
+	source, sink := flows(50, 0.5, 0.5, 0.5), &script{}
+	simtest.Check(t, f.Attach(source, sink))
 	source.stop = 20_000
 	f.Advance(60_000)
-	if err := f.Audit(); err != nil || sink.packets[2] == 0 {
-		t.Error(err, sink.packets)
-	}
-}
-
-func TestLaneSettings(t *testing.T) {
-	n := newSharedLink(2)
-	for _, c := range []struct {
-		want   string
-		change func(*fabric.SwitchConfig)
-	}{
-		{"switch.flow_control = wormhole: want cut-through", func(s *fabric.SwitchConfig) { s.FlowControl = "wormhole" }},
-		{"switch.output_buffer_flits = 0: want at least 1", func(s *fabric.SwitchConfig) { s.OutputBufferFlits = 0 }},
-		{"switch.vlarb_low = 0:1: want a weight for lane 1", func(s *fabric.SwitchConfig) { s.VLArbLow = "0:1" }},
-		{"switch.vlarb_low = 0: want LANE:WEIGHT,...: entry 0, \"0\"", func(s *fabric.SwitchConfig) { s.VLArbLow = "0" }},
-		{"switch.vl_high_limit = 3: want it left out", func(s *fabric.SwitchConfig) { s.VLArbLow, s.VLHighLimit = "", 3 }},
-	} {
-		config := laneConfig("", "0:1,1:1", 0)
-		c.change(&config.Switch)
-		if _, err := core.New(n.graph, config, n, 1); err == nil || !strings.Contains(fmt.Sprint(err), c.want) {
-			t.Errorf("%v, want %q", err, c.want)
-		}
+	if err := f.Audit(); err != nil || len(sink.delivered) < 500 { // 20,000*0.5/50 = 200 of each flow, by chance some fewer
+		t.Error(err, len(sink.delivered))
 	}
 }

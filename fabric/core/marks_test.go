@@ -11,6 +11,7 @@ import (
 	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing/routingtest"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // TestMarksOnAnyNetwork: the same packets are marked on any number of threads, after a
@@ -24,10 +25,12 @@ func TestMarksOnAnyNetwork(t *testing.T) {
 			continue
 		}
 		trials++
-		packets += checkSnapshot(t, tr, seed, attached)
+		heard, _ := heardAndTraced(checkUnicast(t, tr, seed, nil))
+		packets += heard
 		units += whole.CheckUnits(t, 400)
 		whole.SetUnit(fabric.UnitPacket)
-		packets += checkSnapshot(t, whole, seed, attached)
+		heard, _ = heardAndTraced(checkUnicast(t, whole, seed, nil))
+		packets += heard
 	}
 	if packets < 1000 || units < 1000 {
 		t.Errorf("%d and %d packets are not a test", packets, units)
@@ -37,9 +40,7 @@ func TestMarksOnAnyNetwork(t *testing.T) {
 // mark sets a policy of a switch.
 func mark[C any](t *testing.T, s *fabric.SwitchConfig, policy string, settings C) {
 	t.Helper()
-	if err := s.Marking.Choose(policy); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, s.Marking.Choose(policy))
 	*s.Marking.Config().(*C) = settings
 }
 
@@ -47,90 +48,63 @@ func mark[C any](t *testing.T, s *fabric.SwitchConfig, policy string, settings C
 // takes a flit a cycle. Of those that come in cycle k, counted from 0, both cross in it, and
 // leave from the next cycle on: 2(k+1) have come, k-1 have left before, from cycle 1 on, so that
 // 2, 4, 5, 6, ... wait. From 6 on, which is cycle 3, 14 are marked; one of three: 4.
+//
+// With lanes all but the packet of terminal 1 born in cycle 7 are on lane 0. With weight 14 and
+// buffers of 30 flits a packet is marked beside which more than 30/15 = 2 flits wait on its lane:
+// those of lane 0 from cycle 1 on, in which 4 wait, 17 of 19; the one of lane 1 is alone there.
 func TestMarksByHand(t *testing.T) {
 	n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 3 })
-	for _, unit := range []string{fabric.UnitFlit, fabric.UnitPacket} {
-		for every, want := range map[int]int{1: 14, 3: 4} {
-			config := fabric.DefaultConfig()
-			config.Switch.VCs, config.Switch.FlowControl, config.Switch.Hold, config.Fabric.Unit = 1, fabric.CutThrough, true, unit
-			mark(t, &config.Switch, "threshold", marking.Threshold{Flits: 6, Every: every, Roots: true})
+	needs := fabric.NeedsOf(n.routing)
+	needs.Packets = true
+	byLevel := spy{n.routing, needs, func(_ *fabric.View, h *fabric.Head, hop *fabric.Hop) { hop.VCs = 1 << h.Level }}
+	threshold := func(every int) func(*fabric.SwitchConfig) {
+		return func(s *fabric.SwitchConfig) {
+			mark(t, s, "threshold", marking.Threshold{Flits: 6, Every: every, Roots: true})
+		}
+	}
+	for _, c := range []struct {
+		name  string
+		lanes int
+		set   func(*fabric.SwitchConfig)
+		first int64  // birth of the first that is marked
+		want  [2]int // by lane
+	}{
+		{"all", 1, threshold(1), 3, [2]int{14, 0}},
+		{"one of three", 1, threshold(3), 3, [2]int{4, 0}},
+		{"lanes", 2, func(s *fabric.SwitchConfig) {
+			s.BufferFlits = 30
+			mark(t, s, "infiniband", marking.InfiniBand{Threshold: 14, VictimMask: "0x0"})
+		}, 1, [2]int{17, 0}},
+	} {
+		units(t, func(t *testing.T, config fabric.Config) {
+			config.Switch.VCs = c.lanes
+			c.set(&config.Switch)
 			s := &script{}
 			for birth := range int64(10) {
 				s.send(0, fabric.PacketSpec{Birth: birth, Dst: 2, Flits: 1})
-				s.send(1, fabric.PacketSpec{Birth: birth, Dst: 2, Flits: 1})
+				lane := 0
+				if birth == 7 {
+					lane = c.lanes - 1
+				}
+				s.send(1, fabric.PacketSpec{Birth: birth, Dst: 2, Flits: 1, Level: uint8(lane), Tag: uint64(lane)})
 			}
-			f := n.fabric(t, config)
-			if err := f.Attach(s, s); err != nil {
-				t.Fatal(err)
-			}
+			f := network{n.topo, byLevel}.fabric(t, config)
+			simtest.Check(t, f.Attach(s, s))
 			f.Advance(60)
-			marked := 0
+			marked := [2]int{}
 			for _, d := range s.delivered {
-				if d.Marked {
-					marked++
-					if d.Birth < 3 {
-						t.Errorf("unit %s: the packet of terminal %d born in cycle %d is marked", unit, d.Src, d.Birth)
-					}
+				if !d.Marked {
+					continue
+				}
+				if marked[d.Tag]++; d.Birth < c.first {
+					t.Errorf("%s: the packet of terminal %d born in cycle %d is marked", c.name, d.Src, d.Birth)
 				}
 			}
-			if len(s.delivered) != 20 || marked != want {
-				t.Errorf("unit %s, one of %d: %d of %d packets marked, want %d of 20", unit, every, marked, len(s.delivered), want)
+			if len(s.delivered) != 20 || marked != c.want {
+				t.Errorf("%s: %v of %d packets marked by lane, want %v of 20", c.name, marked, len(s.delivered), c.want)
 			}
-		}
+		})
 	}
-}
-
-// TestMarksByLane: the same packets as in [TestMarksByHand], all on lane 0 but for the one of
-// terminal 1 born in cycle 7. With weight 14 and buffers of 30 flits a packet is marked beside
-// which more than 30/15 = 2 flits wait on its lane: those of lane 0 from cycle 1 on, in which 4
-// wait, 17 of 19; the one of lane 1 is alone there.
-func TestMarksByLane(t *testing.T) {
-	n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 3 })
-	for _, unit := range []string{fabric.UnitFlit, fabric.UnitPacket} {
-		config := fabric.DefaultConfig()
-		config.Switch.VCs, config.Switch.FlowControl, config.Switch.Hold, config.Fabric.Unit = 2, fabric.CutThrough, true, unit
-		config.Switch.BufferFlits = 30
-		mark(t, &config.Switch, "infiniband", marking.InfiniBand{Threshold: 14, VictimMask: "0x0"})
-		own := network{n.topo, byLane{n.routing}}
-		s := &script{}
-		for birth := range int64(10) {
-			s.send(0, fabric.PacketSpec{Birth: birth, Dst: 2, Flits: 1})
-			lane := 0
-			if birth == 7 {
-				lane = 1
-			}
-			s.send(1, fabric.PacketSpec{Birth: birth, Dst: 2, Flits: 1, Level: uint8(lane), Tag: uint64(lane)})
-		}
-		f := own.fabric(t, config)
-		if err := f.Attach(s, s); err != nil {
-			t.Fatal(err)
-		}
-		f.Advance(60)
-		marked := [2]int{}
-		for _, d := range s.delivered {
-			if d.Marked {
-				marked[d.Tag]++
-			}
-		}
-		if len(s.delivered) != 20 || marked != [2]int{17, 0} {
-			t.Errorf("unit %s: of %d packets %v marked by lane, want of 20 17 on lane 0 and none on lane 1", unit, len(s.delivered), marked)
-		}
-	}
-}
-
-// byLane gives each level a virtual channel of its own.
-type byLane struct{ fabric.Routing }
-
-func (b byLane) Needs() fabric.Needs {
-	n := fabric.NeedsOf(b.Routing)
-	n.Packets = true
-	return n
-}
-
-func (b byLane) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
-	hop := b.Routing.Route(v, h)
-	hop.VCs = 1 << h.Level
-	return hop
 }
 
 // labelled sends uniform traffic whose level and entropy follow from its ends.
@@ -148,35 +122,20 @@ func (l labelled) Next(t topology.TerminalID, until int64, spec *fabric.PacketSp
 	return ok
 }
 
-// byLabel gives packets virtual channels by their level, and holds what it is told of them to
-// what they were sent with.
-type byLabel struct {
-	fabric.Routing
-	t            *testing.T
-	told, marked *atomic.Int64
-}
-
-func (b byLabel) Needs() fabric.Needs {
-	n := fabric.NeedsOf(b.Routing)
-	n.Packets = true
-	return n
-}
-
-func (b byLabel) check(h *fabric.Head) {
-	if level, entropy := labelFor(h.Src, h.Dst); h.Level != level || h.Entropy != entropy {
-		b.t.Errorf("a packet from %d to %d has level %d and entropy %d, want %d and %d", h.Src, h.Dst, h.Level, h.Entropy, level, entropy)
-	}
-	b.told.Add(1)
-	if h.Marked {
-		b.marked.Add(1)
-	}
-}
-
-func (b byLabel) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
-	b.check(h)
-	hop := b.Routing.Route(v, h)
-	hop.VCs = 1 << (int(h.Level) % v.VCs())
-	return hop
+// byLabel gives packets virtual channels by their level, holds what it is told of them to
+// what they were sent with, and counts what it is told of.
+func byLabel(t *testing.T, r fabric.Routing, told, marked *atomic.Int64) fabric.Routing {
+	needs := fabric.NeedsOf(r)
+	needs.Packets = true
+	return spy{r, needs, func(v *fabric.View, h *fabric.Head, hop *fabric.Hop) {
+		if level, entropy := labelFor(h.Src, h.Dst); h.Level != level || h.Entropy != entropy {
+			t.Errorf("a packet from %d to %d has level %d and entropy %d, want %d and %d", h.Src, h.Dst, h.Level, h.Entropy, level, entropy)
+		}
+		if told.Add(1); h.Marked {
+			marked.Add(1)
+		}
+		hop.VCs = 1 << (int(h.Level) % v.VCs())
+	}}
 }
 
 // TestLabelsTravel: a routing is told who sent a packet, and of the level, the entropy and the
@@ -202,13 +161,11 @@ func TestLabelsTravel(t *testing.T) {
 				set(&config)
 				mark(t, &config.Switch, "threshold", marking.Threshold{Flits: 4, Every: 1})
 				var told, marked atomic.Int64
-				own := network{n.topo, byLabel{n.routing, t, &told, &marked}}
+				own := network{n.topo, byLabel(t, n.routing, &told, &marked)}
 				f, got := own.fabric(t, config), make(receivers, terminals)
 				f.Split(threads)
-				source := labelled{measure.NewOpenLoop(terminals, uniform{terminals}, routingtest.AtRate(0.2), fixed(3), 1)}
-				if err := f.Attach(source, got); err != nil {
-					t.Fatal(err)
-				}
+				source := labelled{measure.NewOpenLoop(terminals, uniform{terminals}, routingtest.AtRate(0.2), routingtest.Fixed(3), 1)}
+				simtest.Check(t, f.Attach(source, got))
 				f.Advance(500)
 				hops, arrived := int64(0), 0
 				for _, all := range got {
@@ -230,24 +187,5 @@ func TestLabelsTravel(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// TestMarkingRefused: what marks do not go with is refused with its reason.
-func TestMarkingRefused(t *testing.T) {
-	config := fabric.DefaultConfig()
-	mark(t, &config.Switch, "red", marking.RED{From: 8, To: 8, Weight: 1})
-	n := newNetwork(t, "mesh", "dor", func(c *topology.GridConfig) { c.Dims = []int{3, 3} })
-	if _, err := core.New(n.topo.Graph(), config, n.routing, 1); err == nil || err.Error() != "switch.mark_to_flits = 8: want more than mark_from_flits" {
-		t.Errorf("red from 8 to 8 flits: %v", err)
-	}
-	config = fabric.DefaultConfig()
-	config.Switch.Marking = marking.Named("threshold")
-	if err := config.CheckMulticast(); err == nil || err.Error() != `switch.marking = threshold: want "none" with multicast packets, whose copies share one mark` {
-		t.Errorf("multicast: %v", err)
-	}
-	escapes := newNetwork(t, "mesh", "adaptive-escape", func(c *topology.GridConfig) { c.Dims = []int{3, 3} })
-	if _, err := core.New(escapes.topo.Graph(), config, escapes.routing, 1); err == nil {
-		t.Error("a routing with escape channels is not refused")
 	}
 }

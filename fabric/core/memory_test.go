@@ -8,22 +8,17 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // TestNetworkTooLarge: a ring of 1000 switches with a terminal each has 3000 ports;
 // with 8 virtual channels they take at least 3000*(48+48*8) + 1000*64 = 1,360,000
 // bytes. A machine of that has room for them, one with a byte less has not.
 func TestNetworkTooLarge(t *testing.T) {
-	config, err := topology.Registry.Config("torus")
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := simtest.Must(topology.Registry.Config("torus"))(t)
 	torus := config.(*topology.GridConfig)
 	torus.Dims, torus.Terminals = []int{1000}, 1
-	topo, err := topology.Registry.Build("torus", torus, struct{}{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	topo := simtest.Must(topology.Registry.Build("torus", torus, struct{}{}))(t)
 	c := fabric.DefaultConfig()
 	c.Switch.VCs = 8
 	r := minimalRouting(t, topo)

@@ -1,7 +1,6 @@
 package core_test
 
 import (
-	"context"
 	"strings"
 	"testing"
 
@@ -11,6 +10,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/routing/routingtest"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // TestMisuse: what a caller can get wrong is an error, not a panic and not a
@@ -22,31 +22,22 @@ func TestMisuse(t *testing.T) {
 		return measure.NewOpenLoop(f.Graph().Terminals(), routingtest.Uniform(72), routingtest.AtRate(0.1), routingtest.Single{}, f.Seed())
 	}
 	run := func(f *core.Fabric, s *measure.OpenLoop) error {
-		_, err := measure.Run(context.Background(), f, s, 0.1, plan)
+		_, err := measure.Run(t.Context(), f, s, 0.1, plan)
 		return err
 	}
-	want := func(what string, err error, text string) {
-		t.Helper()
-		if err == nil || !strings.Contains(err.Error(), text) {
-			t.Errorf("%s: error %v, want one with %q", what, err, text)
-		}
-	}
 
-	_, err := core.New(n.topo.Graph(), fabric.DefaultConfig(), smaller.routing, 1)
-	want("a routing of another network", err, "of 6 switches and 6 terminals; this one has 36 and 72")
+	simtest.Refuse(core.New(n.topo.Graph(), fabric.DefaultConfig(), smaller.routing, 1))(t, "of 6 switches and 6 terminals; this one has 36 and 72")
 
 	f := n.fabric(t, fabric.DefaultConfig())
-	if err := run(f, source(f)); err != nil {
-		t.Fatal(err)
-	}
-	want("a second run", run(f, source(f)), "run or attached before")
-	want("attached after a run", f.Attach(source(f), &routingtest.Counter{}), "run or attached before")
-	want("a closed loop after a run", measure.RunToEnd(context.Background(), f, source(f), &routingtest.Counter{}, measure.ToEnd{}), "run or attached before")
+	simtest.Check(t, run(f, source(f)))
+	simtest.Fail(t, run(f, source(f)), "run or attached before")
+	simtest.Fail(t, f.Attach(source(f), &routingtest.Counter{}), "run or attached before")
+	simtest.Fail(t, measure.RunToEnd(t.Context(), f, source(f), &routingtest.Counter{}, measure.ToEnd{}), "run or attached before")
 
 	f = n.fabric(t, fabric.DefaultConfig())
 	wrong := source(smaller.fabric(t, fabric.DefaultConfig()))
-	want("a source of another network", run(f, wrong), "the source has 6 terminals, the network 72")
-	want("attached to another network", f.Attach(wrong, &routingtest.Counter{}), "the source has 6 terminals, the network 72")
+	simtest.Fail(t, run(f, wrong), "the source has 6 terminals, the network 72")
+	simtest.Fail(t, f.Attach(wrong, &routingtest.Counter{}), "the source has 6 terminals, the network 72")
 	if err := run(f, source(f)); err != nil { // nothing has happened to it
 		t.Errorf("after a refusal: %v", err)
 	}
@@ -63,10 +54,7 @@ func TestMisuse(t *testing.T) {
 func TestRoutingsNameTheirGraph(t *testing.T) {
 	for _, name := range routing.Registry.Names() {
 		for _, family := range []string{"dragonfly", "torus", "fat-tree"} {
-			topo, err := topology.Registry.New(family, struct{}{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			topo := simtest.Must(topology.Registry.New(family, struct{}{}))(t)
 			r, err := routing.Registry.New(name, routing.Env{Topology: topo})
 			if err != nil {
 				continue // not on this family
@@ -78,50 +66,28 @@ func TestRoutingsNameTheirGraph(t *testing.T) {
 	}
 }
 
-// discarding discards every packet; undeclared reads credits, and uncounted what has been sent,
-// and they do not say so.
-type (
-	discarding struct{ fabric.Routing }
-	undeclared struct{ fabric.Routing }
-	uncounted  struct{ fabric.Routing }
-)
-
-func (d discarding) Route(*fabric.View, *fabric.Head) fabric.Hop { return fabric.Discard }
-
-func (u undeclared) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
-	hop := u.Routing.Route(v, h)
-	v.Credits(hop.Port, 0)
-	return hop
-}
-
-func (c uncounted) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
-	hop := c.Routing.Route(v, h)
-	v.Sent(hop.Port)
-	return hop
-}
-
 // TestMisuseByRoutings: a routing that breaks its contract is told what it has done, and
 // what it must do.
 func TestMisuseByRoutings(t *testing.T) {
 	n := newNetwork(t, "torus", "dor", func(c *topology.GridConfig) { c.Dims = []int{4} })
-	for want, r := range map[string]fabric.Routing{
-		"routing core_test.discarding discards a packet for terminal 2 at switch 0, in a network without faults": discarding{n.routing},
-		"routing core_test.uncounted reads what has been sent and does not declare it: fabric.Needs has Sent":    uncounted{n.routing},
-		"routing core_test.undeclared reads credits and does not declare it: fabric.Needs has Credits":           undeclared{n.routing},
+	for want, see := range map[string]func(*fabric.View, *fabric.Head, *fabric.Hop){
+		"discards a packet for terminal 2 at switch 0, in a network without faults": func(_ *fabric.View, _ *fabric.Head, hop *fabric.Hop) { *hop = fabric.Discard },
+		"reads what has been sent and does not declare it: fabric.Needs has Sent":   func(v *fabric.View, _ *fabric.Head, hop *fabric.Hop) { v.Sent(hop.Port) },
+		"reads credits and does not declare it: fabric.Needs has Credits":           func(v *fabric.View, _ *fabric.Head, hop *fabric.Hop) { v.Credits(hop.Port, 0) },
 	} {
 		config := fabric.DefaultConfig()
 		packets(&config)
-		f := network{n.topo, r}.fabric(t, config)
+		f := network{n.topo, spy{n.routing, fabric.Needs{}, see}}.fabric(t, config)
 		s := &script{}
 		s.send(0, fabric.PacketSpec{Dst: 2, Flits: 4})
 		func() {
 			defer func() {
 				misuse, ok := recover().(*fabric.Misuse)
-				if !ok || !strings.HasPrefix(misuse.Error(), want) {
+				if !ok || !strings.HasPrefix(misuse.Error(), "routing core_test.spy "+want) {
 					t.Errorf("%v, want %s", misuse, want)
 				}
 			}()
-			_ = measure.RunToEnd(context.Background(), f, s, s, measure.ToEnd{})
+			_ = measure.RunToEnd(t.Context(), f, s, s, measure.ToEnd{})
 		}()
 	}
 }

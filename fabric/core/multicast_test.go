@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"github.com/weft-sim/weft/routing/routingtest"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 func cutThrough(config fabric.Config, vcs int) fabric.Config {
@@ -32,10 +34,17 @@ func models(t *testing.T, test func(t *testing.T, config fabric.Config)) {
 func (n network) multicast(t testing.TB, config fabric.Config, m *routingtest.Trees) *core.Fabric {
 	t.Helper()
 	f := n.fabric(t, config)
-	if err := f.SetMulticast(m.Tables, config.Switch.VCs-1); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, f.SetMulticast(m.Tables, config.Switch.VCs-1))
 	return f
+}
+
+// groupOnSwitch is a switch of four terminals, the first of which are a group.
+func groupOnSwitch(t testing.TB, config fabric.Config, members int) *core.Fabric {
+	t.Helper()
+	n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 4 })
+	m := routingtest.NewTrees(n.topo.Graph())
+	m.Plant(0, terminals(members))
+	return n.multicast(t, cutThrough(config, 2), m)
 }
 
 func terminals(n int) []topology.TerminalID {
@@ -52,15 +61,9 @@ func terminals(n int) []topology.TerminalID {
 func TestMulticastOneSwitch(t *testing.T) { models(t, testMulticastOneSwitch) }
 
 func testMulticastOneSwitch(t *testing.T, config fabric.Config) {
-	n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 4 })
-	m := routingtest.NewTrees(n.topo.Graph())
-	m.Plant(0, terminals(4))
-	f := n.multicast(t, cutThrough(config, 2), m)
-	s := &script{}
+	f, s := groupOnSwitch(t, config, 4), &script{}
 	s.send(0, fabric.PacketSpec{Flits: 3, VCs: 2, Tag: 7})
-	if err := measure.RunToEnd(t.Context(), f, s, s, measure.ToEnd{}); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, measure.RunToEnd(t.Context(), f, s, s, measure.ToEnd{}))
 	got := map[topology.TerminalID]int64{}
 	for _, d := range s.delivered {
 		got[d.Dst] = d.Cycle
@@ -80,15 +83,9 @@ func testMulticastOneSwitch(t *testing.T, config fabric.Config) {
 func TestMulticastNoBranch(t *testing.T) { models(t, testMulticastNoBranch) }
 
 func testMulticastNoBranch(t *testing.T, config fabric.Config) {
-	n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 4 })
-	m := routingtest.NewTrees(n.topo.Graph())
-	m.Plant(0, terminals(1))
-	f := n.multicast(t, cutThrough(config, 2), m)
-	s := &script{}
+	f, s := groupOnSwitch(t, config, 1), &script{}
 	s.send(0, fabric.PacketSpec{Flits: 3, VCs: 2})
-	if err := measure.RunToEnd(t.Context(), f, s, s, measure.ToEnd{}); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, measure.RunToEnd(t.Context(), f, s, s, measure.ToEnd{}))
 	if want := (core.Counters{InjectedFlits: 3, DiscardedFlits: 3}); f.Counters != want {
 		t.Errorf("counters %+v, want %+v", f.Counters, want)
 	}
@@ -99,12 +96,10 @@ func testMulticastNoBranch(t *testing.T, config fabric.Config) {
 func TestMulticastZeroLoad(t *testing.T) { models(t, testMulticastZeroLoad) }
 
 func testMulticastZeroLoad(t *testing.T, config fabric.Config) {
-	for _, st := range stages {
-		n := newNetwork(t, "torus", "dor", func(c *topology.GridConfig) { c.Dims = []int{5, 4}; c.Terminals = 2 })
+	for i, st := range stages {
+		n := smallTorus(t)
 		g := n.topo.Graph()
-		config := cutThrough(config, 3)
-		config.Switch.RouteCycles, config.Switch.VCAllocCycles, config.Switch.SwitchAllocCycles, config.Switch.CrossbarCycles, config.Switch.Speedup =
-			st.route, st.vcAlloc, st.alloc, st.crossbar, st.speedup
+		config := pipeline(cutThrough(config, 3), i)
 		for _, flits := range []int32{1, 5} {
 			m := routingtest.NewTrees(g)
 			const src = 13
@@ -112,18 +107,14 @@ func testMulticastZeroLoad(t *testing.T, config fabric.Config) {
 			f := n.multicast(t, config, m)
 			s := &script{}
 			s.send(src, fabric.PacketSpec{Birth: 7, Flits: flits, VCs: 4, MLID: mlid})
-			if err := measure.RunToEnd(t.Context(), f, s, s, measure.ToEnd{}); err != nil {
-				t.Fatal(err)
-			}
+			simtest.Check(t, measure.RunToEnd(t.Context(), f, s, s, measure.ToEnd{}))
 			if len(s.delivered) != g.Terminals()-1 {
 				t.Errorf("%s: %d deliveries", st.name, len(s.delivered))
 			}
 			for _, d := range s.delivered {
 				one := &script{}
 				one.send(src, fabric.PacketSpec{Birth: 7, Dst: d.Dst, Flits: flits})
-				if err := measure.RunToEnd(t.Context(), n.fabric(t, config), one, one, measure.ToEnd{}); err != nil {
-					t.Fatal(err)
-				}
+				n.playToEnd(t, config, one)
 				if want := one.delivered[0]; d.Cycle != want.Cycle || d.Hops != want.Hops {
 					t.Errorf("%s, %d flits to %d: in cycle %d over %d switches, alone %d over %d", st.name, flits, d.Dst, d.Cycle, d.Hops, want.Cycle, want.Hops)
 				}
@@ -139,16 +130,10 @@ func testMulticastZeroLoad(t *testing.T, config fabric.Config) {
 func TestMulticastBranchesApart(t *testing.T) { models(t, testMulticastBranchesApart) }
 
 func testMulticastBranchesApart(t *testing.T, config fabric.Config) {
-	n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 4 })
-	m := routingtest.NewTrees(n.topo.Graph())
-	m.Plant(0, terminals(3))
-	f := n.multicast(t, cutThrough(config, 2), m)
-	s := &script{}
+	f, s := groupOnSwitch(t, config, 3), &script{}
 	s.send(3, fabric.PacketSpec{Dst: 1, Flits: 20})
 	s.send(0, fabric.PacketSpec{Birth: 2, Flits: 3, VCs: 1}) // the same virtual channel
-	if err := measure.RunToEnd(t.Context(), f, s, s, measure.ToEnd{}); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, measure.RunToEnd(t.Context(), f, s, s, measure.ToEnd{}))
 	at := map[string]int64{}
 	for _, d := range s.delivered {
 		at[fmt.Sprint(d.Src, " to ", d.Dst)] = d.Cycle
@@ -158,73 +143,68 @@ func testMulticastBranchesApart(t *testing.T, config fabric.Config) {
 	}
 }
 
-// mixedTraffic sends, from every terminal, packets one after the other, each either to
-// a random terminal or to a random group that the terminal belongs to.
-type mixedTraffic struct {
-	groups  [][]topology.TerminalID // by MLID
-	of      [][]int32               // groups of a terminal
-	streams []sim.Stream
-	left    []int
-	flits   int
-	vcs     uint32
-	wait    map[uint64]map[topology.TerminalID]bool // by packet: who is still to hear it
-	tag     uint64
-	wrong   []string
+// groupTraffic sends, from every terminal, packets one after the other, one in three to a
+// random group that the terminal belongs to, the others to a random terminal. What is a
+// terminal's is its own, so that threads may share it.
+type groupTraffic struct {
+	groups [][]topology.TerminalID // by MLID
+	from   []groupSender
+	left   int // packets that a terminal sends in all
+	gap    int // births of a terminal are less than so many cycles apart; 1: all are born at once
+	vcs    uint32
 }
 
-func newMixed(g *topology.Graph, groups [][]topology.TerminalID, packets, flits int, vcs uint32) *mixedTraffic {
-	m := &mixedTraffic{groups: groups, flits: flits, vcs: vcs, wait: map[uint64]map[topology.TerminalID]bool{}}
-	m.of = make([][]int32, g.Terminals())
+type groupSender struct {
+	random sim.Stream
+	groups []int32
+	sent   int
+	birth  int64
+	due    []hearing // of what has been sent
+}
+
+// hearing is a packet that reaches a terminal.
+type hearing struct {
+	tag uint64
+	dst topology.TerminalID
+}
+
+func newGroupTraffic(g *topology.Graph, groups [][]topology.TerminalID, packets, gap int, vcs uint32) *groupTraffic {
+	x := &groupTraffic{groups: groups, from: make([]groupSender, g.Terminals()), left: packets, gap: gap, vcs: vcs}
+	for t := range x.from {
+		x.from[t].random = sim.NewStream(1, "mixed", t)
+	}
 	for mlid, members := range groups {
 		for _, t := range members {
-			m.of[t] = append(m.of[t], int32(mlid))
+			x.from[t].groups = append(x.from[t].groups, int32(mlid))
 		}
 	}
-	for t := range g.Terminals() {
-		m.streams = append(m.streams, sim.NewStream(1, "mixed", t))
-		m.left = append(m.left, packets)
-	}
-	return m
+	return x
 }
 
-func (m *mixedTraffic) Next(t topology.TerminalID, until int64, spec *fabric.PacketSpec) bool {
-	if m.left[t] == 0 || until < 0 {
-		spec.Birth = 0
-		if m.left[t] == 0 {
-			spec.Birth = fabric.Never
-		}
+func (x *groupTraffic) Next(t topology.TerminalID, until int64, spec *fabric.PacketSpec) bool {
+	s := &x.from[t]
+	if spec.Birth = s.birth; s.sent == x.left {
+		spec.Birth = fabric.Never
+	}
+	if spec.Birth > until {
 		return false
 	}
-	m.left[t]--
-	m.tag++
-	r := &m.streams[t]
-	*spec = fabric.PacketSpec{Birth: until, Flits: int32(1 + r.IntN(m.flits)), Tag: m.tag}
-	hearers := map[topology.TerminalID]bool{}
-	if r.IntN(3) == 0 || len(m.of[t]) == 0 {
-		spec.Dst = uniform{len(m.left)}.Destination(t, r)
-		hearers[spec.Dst] = true
+	tag := uint64(t)<<32 | uint64(s.sent)
+	s.sent++
+	*spec = fabric.PacketSpec{Birth: s.birth, Flits: int32(1 + s.random.IntN(4)), Tag: tag}
+	if s.random.IntN(3) == 0 || len(s.groups) == 0 {
+		spec.Dst = uniform{len(x.from)}.Destination(t, &s.random)
+		s.due = append(s.due, hearing{tag, spec.Dst})
 	} else {
-		spec.MLID, spec.VCs = m.of[t][r.IntN(len(m.of[t]))], m.vcs
-		for _, member := range m.groups[spec.MLID] {
+		spec.MLID, spec.VCs = s.groups[s.random.IntN(len(s.groups))], x.vcs
+		for _, member := range x.groups[spec.MLID] {
 			if member != t {
-				hearers[member] = true
+				s.due = append(s.due, hearing{tag, member})
 			}
 		}
 	}
-	if len(hearers) > 0 {
-		m.wait[m.tag] = hearers
-	}
+	s.birth += int64(s.random.IntN(x.gap))
 	return true
-}
-
-func (m *mixedTraffic) Deliver(d *fabric.Delivery) {
-	if !m.wait[d.Tag][d.Dst] {
-		m.wrong = append(m.wrong, fmt.Sprintf("%+v", *d))
-	}
-	delete(m.wait[d.Tag], d.Dst)
-	if len(m.wait[d.Tag]) == 0 {
-		delete(m.wait, d.Tag)
-	}
 }
 
 // mixedNetworks are small networks under multicast and unicast traffic together,
@@ -232,7 +212,7 @@ func (m *mixedTraffic) Deliver(d *fabric.Delivery) {
 // graph; on trees of switches, of those from one root switch): no deadlock.
 func mixedNetworks(t testing.TB) map[string]network {
 	return map[string]network{
-		"fat-tree":      newNetwork(t, "fat-tree", "nca", func(c *topology.FatTreeConfig) { c.K, c.N = 4, 3 }),
+		"fat-tree":      smallTree(t),
 		"dragonfly":     dragonflyNetwork(t, "min", 2, 4, 2),
 		"dragonfly par": dragonflyNetwork(t, "par", 2, 4, 2),
 		"torus":         newNetwork(t, "torus", "dor", func(c *topology.GridConfig) { c.Dims = []int{4, 4}; c.Terminals = 2 }),
@@ -241,47 +221,67 @@ func mixedNetworks(t testing.TB) map[string]network {
 }
 
 // Every member hears every packet once, nobody else does, flits and credits are
-// conserved (RunToEnd audits), and nothing deadlocks: on five networks and three
-// pipelines with traffic as dense as it gets.
-func TestMulticastMixed(t *testing.T) { models(t, testMulticastMixed) }
+// conserved (RunToEnd audits), and nothing deadlocks: on five networks and several
+// pipelines with traffic as dense as it gets. Every copy arrives in the same cycle by the same
+// number of switches for any number of threads.
+func TestMulticastMixed(t *testing.T) {
+	core.DivideAlways(t.Cleanup)
+	models(t, testMulticastMixed)
+}
 
 func testMulticastMixed(t *testing.T, config fabric.Config) {
-	packets := 60
-	if config.Switch.Hold {
-		packets = 25
-	}
 	for name, n := range mixedNetworks(t) {
-		for _, st := range []int{0, 1, 4, 6} {
-			config := cutThrough(config, n.routing.VCs()+1)
-			s := stages[st]
-			config.Switch.RouteCycles, config.Switch.VCAllocCycles, config.Switch.SwitchAllocCycles, config.Switch.CrossbarCycles, config.Switch.Speedup =
-				s.route, s.vcAlloc, s.alloc, s.crossbar, s.speedup
-			config.Switch.BufferFlits, config.Switch.OutputBufferFlits = 9, st%2
-			if config.Switch.Hold {
-				config.Switch.OutputBufferFlits *= 9 // room for whole copies
+		t.Run(name, func(t *testing.T) {
+			for _, st := range simtest.Some(t, 0, 0, 1, 4, 6) {
+				config := pipeline(cutThrough(config, n.routing.VCs()+1), st)
+				config.Switch.BufferFlits, config.Switch.OutputBufferFlits = 9, st%2
+				if config.Switch.Hold {
+					config.Switch.OutputBufferFlits *= 9 // room for whole copies
+				}
+				sameForThreads(t, func(t *testing.T, threads int) string { return n.hearAll(t, config, threads) })
 			}
-			t.Run(name+", "+s.name, func(t *testing.T) {
-				g := n.topo.Graph()
-				m := routingtest.NewTrees(g)
-				r := sim.NewStream(3, "groups", 0)
-				var groups [][]topology.TerminalID
-				for range 12 {
-					members := terminals(g.Terminals())
-					sim.Shuffle(&r, members)
-					members = members[:1+r.IntN(len(members)-1)]
-					m.Plant(topology.SwitchID(g.Switches()-1), members)
-					groups = append(groups, members)
-				}
-				x := newMixed(g, groups, packets, 4, 1<<n.routing.VCs())
-				if err := measure.RunToEnd(t.Context(), n.multicast(t, config, m), x, x, measure.ToEnd{}); err != nil {
-					t.Fatal(err)
-				}
-				if len(x.wait) > 0 || len(x.wrong) > 0 {
-					t.Errorf("%d packets not heard by all, %d heard by others, the first %.1v", len(x.wait), len(x.wrong), x.wrong)
-				}
-			})
-		}
+		})
 	}
+}
+
+// hearAll runs traffic to random groups on threads, wants every packet heard by whom it is for,
+// and tells all deliveries.
+func (n network) hearAll(t *testing.T, config fabric.Config, threads int) string {
+	t.Helper()
+	g := n.topo.Graph()
+	m, r := routingtest.NewTrees(g), sim.NewStream(3, "groups", 0)
+	var groups [][]topology.TerminalID
+	for range 12 {
+		members := terminals(g.Terminals())
+		sim.Shuffle(&r, members)
+		members = members[:1+r.IntN(len(members)-1)]
+		m.Plant(topology.SwitchID(g.Switches()-1), members)
+		groups = append(groups, members)
+	}
+	x := newGroupTraffic(g, groups, 12, 1, 1<<n.routing.VCs())
+	f, got := n.multicast(t, config, m), make(receivers, g.Terminals())
+	f.Split(threads)
+	if f.Threads() != threads {
+		t.Errorf("%d threads, want %d", f.Threads(), threads)
+	}
+	simtest.Check(t, measure.RunToEnd(t.Context(), f, x, got, measure.ToEnd{}))
+	var due, heard []hearing
+	for i := range x.from {
+		due = append(due, x.from[i].due...)
+		for _, d := range got[i] {
+			heard = append(heard, hearing{d.Tag, d.Dst})
+		}
+		slices.SortFunc(got[i], func(a, b fabric.Delivery) int {
+			return cmp.Or(cmp.Compare(a.Cycle, b.Cycle), cmp.Compare(a.Tag, b.Tag))
+		})
+	}
+	order := func(a, b hearing) int { return cmp.Or(cmp.Compare(a.tag, b.tag), cmp.Compare(a.dst, b.dst)) }
+	slices.SortFunc(due, order)
+	slices.SortFunc(heard, order)
+	if !slices.Equal(due, heard) {
+		t.Errorf("%d packets are heard, not all of them by those whom they are for, %d", len(heard), len(due))
+	}
+	return fmt.Sprintln(f.Counters, f.Cycle(), f.ChannelFlits(), got)
 }
 
 // Four paths of three links around a ring of four, in one virtual channel: each
@@ -314,8 +314,7 @@ func testMulticastDeadlock(t *testing.T, config fabric.Config) {
 	}
 	config = cutThrough(config, 3)
 	config.Switch.BufferFlits = 4
-	x := newMixed(g, groups, 2000, 4, 1<<2)
-	err := measure.RunToEnd(t.Context(), n.multicast(t, config, m), x, x, measure.ToEnd{})
+	err := measure.RunToEnd(t.Context(), n.multicast(t, config, m), newGroupTraffic(g, groups, 2000, 1, 1<<2), &script{}, measure.ToEnd{})
 	var deadlock *core.DeadlockError
 	if !errors.As(err, &deadlock) {
 		t.Fatalf("no deadlock: %v", err)
@@ -335,6 +334,7 @@ func testMulticastDeadlock(t *testing.T, config fabric.Config) {
 func TestMulticastRefusals(t *testing.T) {
 	n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 4 })
 	for key, set := range map[string]func(s *fabric.SwitchConfig){
+		"switch.flow_control":        func(s *fabric.SwitchConfig) { s.FlowControl = "wormhole" },
 		"switch.output_buffer_flits": func(s *fabric.SwitchConfig) { s.Hold, s.OutputBufferFlits = true, s.BufferFlits-1 },
 		"switch.forwarding":          func(s *fabric.SwitchConfig) { s.Forwarding = fabric.StoreAndForward },
 	} {
@@ -344,14 +344,5 @@ func TestMulticastRefusals(t *testing.T) {
 		if err := n.fabric(t, config).SetMulticast(routingtest.NewTrees(n.topo.Graph()).Tables, 1); !errors.As(err, &wrong) || wrong.Key != key {
 			t.Errorf("%s: %v", key, err)
 		}
-	}
-}
-
-// SetMulticast refuses wormhole.
-func TestMulticastNeedsCutThrough(t *testing.T) {
-	n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 4 })
-	var wrong *param.ParamError
-	if err := n.fabric(t, fabric.DefaultConfig()).SetMulticast(routingtest.NewTrees(n.topo.Graph()).Tables, 1); !errors.As(err, &wrong) || wrong.Key != "switch.flow_control" {
-		t.Errorf("%v", err)
 	}
 }

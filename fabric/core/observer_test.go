@@ -7,7 +7,6 @@ import (
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/observe"
-	"github.com/weft-sim/weft/sim"
 )
 
 // TestObservers: each of several observers is told of every moment. 4000 cycles of load
@@ -25,8 +24,7 @@ func TestObservers(t *testing.T) {
 	blame, trace := observe.StartBlame(f, meter), observe.StartTrace(f, meter, observe.TracePlan{Packets: 100})
 	seen := f.Count()
 	meter.Open(0)
-	terminals := n.topo.Graph().Terminals()
-	source := measure.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(0.1)}, fixed(3), 1)
+	source := n.traffic(0.3, 3)
 	source.Stop(4000)
 	f.Attach(source, meter)
 	f.Advance(8000)

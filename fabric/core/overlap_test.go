@@ -1,13 +1,13 @@
 package core_test
 
 import (
-	"context"
 	"testing"
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // TestPipelineClosedForm: the queue of a terminal that always has packets of L flits, on
@@ -106,11 +106,8 @@ func TestTorusOverlapped(t *testing.T) {
 		s := &config.Switch
 		s.RouteCycles, s.VCAllocCycles, s.Speedup, s.VCs, s.BufferFlits, s.Pipeline = 1, 1, 1, 2, 16, pipeline
 		f := n.fabric(t, config)
-		source := measure.NewOpenLoop(64, uniform{64}, bernoulli{sim.NewGeometric(0.3)}, fixed(1), 1)
-		r, err := measure.Run(context.Background(), f, source, 0.3, measure.Plan{Warmup: 1000, Window: 2000})
-		if err != nil {
-			t.Fatal(err)
-		}
+		source := n.traffic(0.3, 1)
+		r := simtest.Must(measure.Run(t.Context(), f, source, 0.3, measure.Plan{Warmup: 1000, Window: 2000}))(t)
 		accepted[pipeline] = float64(r.Accepted)
 	}
 	if a := accepted[fabric.Serial]; a > 0.25 {

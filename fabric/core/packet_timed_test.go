@@ -6,9 +6,8 @@ import (
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
-	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // TestLongPauses sends packets by the same queues again after pauses of half to all of the
@@ -21,14 +20,11 @@ func TestLongPauses(t *testing.T) {
 	for i, unit := range []string{fabric.UnitFlit, fabric.UnitPacket} {
 		config := holding(fabric.DefaultConfig())
 		config.Fabric.Unit = unit
-		f, s := n.fabric(t, config), &script{}
+		s := &script{}
 		for tag, birth := range births {
 			s.send(0, fabric.PacketSpec{Birth: birth, Dst: 2, Flits: 7, Tag: uint64(tag)})
 		}
-		if err := f.Attach(s, s); err != nil {
-			t.Fatal(err)
-		}
-		f.Advance(5 << 30)
+		n.play(t, config, s, 5<<30)
 		arrivals[i] = s.byTag()
 	}
 	for tag := range births {
@@ -50,11 +46,9 @@ func TestRoutesAhead(t *testing.T) {
 		config := fabric.DefaultConfig()
 		packets(&config)
 		config.Switch.Speedup = speedup
-		f, terminals := n.fabric(t, config), n.topo.Graph().Terminals()
-		source := measure.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(load / 9)}, fixed(9), 1)
-		if err := f.Attach(source, &script{}); err != nil {
-			t.Fatal(err)
-		}
+		f := n.fabric(t, config)
+		source := n.traffic(load, 9)
+		simtest.Check(t, f.Attach(source, &script{}))
 		f.Advance(1500)
 		return stateOf(t, f)
 	}

@@ -1,19 +1,18 @@
 package core_test
 
 import (
-	"context"
-	"fmt"
 	"reflect"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/marking"
 	"github.com/weft-sim/weft/fabric/measure"
+	"github.com/weft-sim/weft/fabric/observe"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // probing has all ports of a network probed, in no order of their switches.
@@ -48,12 +47,10 @@ func TestProbesByHand(t *testing.T) {
 			{Ports: []topology.PortID{up}, Interval: 1, Quantities: []fabric.Quantity{fabric.Waiting, fabric.Outstanding, fabric.Sent}},
 			{Ports: []topology.PortID{0, up}, Interval: 5, Quantities: []fabric.Quantity{fabric.Sent}},
 		}
-		f, s := n.fabric(t, config), &script{}
+		s := &script{}
 		s.send(0, fabric.PacketSpec{Dst: 2, Flits: 4})
 		s.send(1, fabric.PacketSpec{Dst: 2, Flits: 4})
-		if err := measure.RunToEnd(context.Background(), f, s, s, measure.ToEnd{}); err != nil {
-			t.Fatal(err)
-		}
+		f := n.playToEnd(t, config, s)
 		seen := f.Samples()
 		for c := range len(seen[0].Rows) {
 			arrived, left := min(8, 2*max(0, c-2)), min(8, max(0, c-4))
@@ -77,7 +74,7 @@ func TestProbeUnits(t *testing.T) {
 	core.DivideAlways(t.Cleanup)
 	for i, algorithm := range []string{"min", "ugal-l", "ugal-g"} {
 		n := dragonflyNetwork(t, algorithm, 2, 4, 2)
-		for _, speedup := range []float64{1, 2} {
+		for _, speedup := range simtest.Some(t, i, 1.0, 2) {
 			var want *fabric.Samples
 			for _, c := range []struct {
 				unit    string
@@ -123,103 +120,43 @@ func TestProbeUnits(t *testing.T) {
 }
 
 // TestProbeFaults: while cables and switches fail and come back, in the cycle of a sample, too,
-// probes see the same on any number of threads, and change nothing.
+// a measured run and its probes are the same on any number of threads, and these change nothing.
 func TestProbeFaults(t *testing.T) {
 	core.DivideAlways(t.Cleanup)
-	for _, c := range failingRuns(t) {
+	for i, c := range failingRuns(t) {
 		if c.timing == "lanes" {
 			continue
 		}
-		g := c.network.topo.Graph()
-		run := func(threads int, probes bool) (*measure.Result, *core.Fabric) {
-			plan, err := buildPeriods(c.routing, c.network.topo, failing(g, c.routing != "ugal-l", c.seed))
-			if err != nil {
-				t.Fatal(err)
-			}
-			plan.Reroute, plan.Retries, plan.Timeout = 40, c.retries, 60
-			config := fabric.DefaultConfig()
-			config.Switch.BufferFlits = 6
-			timings[c.timing](&config)
-			if probes {
-				probing(c.network, &config, 1, fabric.Waiting, fabric.Sent, fabric.Outstanding)
-			}
-			f, err := core.New(g, config, plan.Routing[0], 1)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := f.SetFaults(plan); err != nil {
-				t.Fatal(err)
-			}
-			source := measure.NewOpenLoop(g.Terminals(), uniform{g.Terminals()}, bernoulli{sim.NewGeometric(0.3 / float64(c.flits))}, fixed(c.flits), 1)
-			r, err := measure.Run(context.Background(), f, source, 0.3, measure.Plan{Warmup: 100, Window: 500, Threads: threads})
-			if err != nil {
-				t.Fatal(err)
-			}
-			return r, f
-		}
-		bare, _ := run(1, false)
-		var want [][]uint32
-		for threads := 1; threads <= 3; threads++ {
-			r, f := run(threads, true)
+		run := func(threads int, probes bool) (*measure.Result, [][]uint32) {
+			f := c.fabric(t, func(config *fabric.Config) {
+				if probes {
+					probing(c.network, config, 1, fabric.Waiting, fabric.Sent, fabric.Outstanding)
+				}
+			})
+			plan := measure.Plan{Warmup: 100, Window: 500, Threads: threads, Levels: true, Blame: i%2 == 0, Trace: observe.TracePlan{Packets: 30 * (1 - i%2)}}
+			r := simtest.Must(measure.Run(t.Context(), f, c.network.traffic(0.3, c.flits), 0.3, plan))(t)
 			if r.Faults.Dropped == 0 || f.Threads() != threads {
 				t.Errorf("%s: %+v on %d threads", c.routing, r.Faults, f.Threads())
 			}
-			rows := r.Samples[0].Rows
-			if r.Samples = nil; describe(r) != describe(bare) {
-				t.Errorf("%s: probes change\n%.300s to\n%.300s", c.routing, describe(bare), describe(r))
+			if !probes {
+				return r, nil
 			}
-			if want == nil {
-				want = rows
+			rows := r.Samples[0].Rows
+			r.Samples = nil
+			return r, rows
+		}
+		bare, _ := run(1, false)
+		_, want := run(1, true)
+		for _, threads := range simtest.Some(t, i, 2, 3) {
+			r, rows := run(threads, true)
+			if got, want := describe(r), describe(bare); got != want {
+				t.Errorf("%s: probes change\n%.300s to\n%.300s", c.routing, want, got)
 			}
 			if !reflect.DeepEqual(rows, want) {
 				t.Errorf("%s: %d threads see another series", c.routing, threads)
 			}
 		}
 	}
-}
-
-// TestProbeRefusals: what cannot be seen is refused by name.
-func TestProbeRefusals(t *testing.T) {
-	min, escape := dragonflyNetwork(t, "min", 2, 4, 2), newNetwork(t, "torus", "adaptive-escape", func(c *topology.GridConfig) { c.Dims = []int{4, 4} })
-	held := dragonflyNetwork(t, "ugal-l-cr", 2, 4, 2)
-	for _, c := range []struct {
-		net      network
-		interval int64
-		port     topology.PortID
-		of       fabric.Quantity
-		want     string
-	}{
-		{min, 0, 0, fabric.Waiting, "probe.interval"},
-		{min, 1, -1, fabric.Waiting, "probe.ports"},
-		{min, 1, 1 << 20, fabric.Waiting, "probe.ports"},
-		{min, 1, 0, fabric.Marked, "marking"},
-		{min, 1, 0, 77, "0 to 3"},
-		{escape, 1, 0, fabric.Waiting, "waiting"},
-		{held, 1, 0, fabric.Sent, "sent"},
-	} {
-		config := fabric.DefaultConfig()
-		config.Probes = []fabric.Probe{{Ports: []topology.PortID{c.port}, Interval: c.interval, Quantities: []fabric.Quantity{c.of}}}
-		if _, err := core.New(c.net.topo.Graph(), config, c.net.routing, 1); err == nil || !strings.Contains(fmt.Sprint(err), c.want) {
-			t.Errorf("%+v: error %v, want one with %q", c, err, c.want)
-		}
-	}
-}
-
-// watching is a routing that notes what it sees of the port that it chooses.
-type watching struct {
-	fabric.Routing
-	sent map[[2]int64]uint32 // by cycle and port
-}
-
-func (w watching) Needs() fabric.Needs { return fabric.Needs{Sent: true, Marked: true} }
-
-func (w watching) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
-	hop := w.Routing.Route(v, h)
-	w.sent[[2]int64{v.Cycle(), int64(hop.Port)}] = v.Sent(hop.Port)
-	if v.Marked(hop.Port) != 0 || v.CyclesPerFlit(hop.Port) != 3 {
-		panic("there is no marking, and a flit takes 3 cycles")
-	}
-	return hop
 }
 
 // TestRoutingsReadWhatIsSent: a routing that declares it reads, of its switch's ports, what has left as the
@@ -229,26 +166,29 @@ func TestRoutingsReadWhatIsSent(t *testing.T) {
 	plain := newNetwork(t, "torus", "dor", func(c *topology.GridConfig) { c.Dims, c.Terminals = []int{4, 3}, 2 })
 	units(t, func(t *testing.T, config fabric.Config) {
 		config.Channels = map[string]fabric.ChannelConfig{"grid": {CyclesPerFlit: 3}, "terminal": {CyclesPerFlit: 3}}
-		w := watching{plain.routing, map[[2]int64]uint32{}}
-		n := network{plain.topo, w}
+		reads := map[[2]int64]uint32{} // by cycle and port
+		n := network{plain.topo, spy{plain.routing, fabric.Needs{Sent: true, Marked: true}, func(v *fabric.View, _ *fabric.Head, hop *fabric.Hop) {
+			reads[[2]int64{v.Cycle(), int64(hop.Port)}] = v.Sent(hop.Port)
+			if v.Marked(hop.Port) != 0 || v.CyclesPerFlit(hop.Port) != 3 {
+				t.Error("there is no marking, and a flit takes 3 cycles")
+			}
+		}}}
 		probing(n, &config, 1, fabric.Sent)
-		f, s := n.fabric(t, config), &script{}
+		s := &script{}
 		random := sim.NewStream(1, "packets", 0)
 		for birth := range int64(60) {
 			for src := range topology.TerminalID(24) {
 				s.send(src, fabric.PacketSpec{Birth: 10 * birth, Dst: topology.TerminalID(random.IntN(24)), Flits: int32(1 + random.IntN(6))})
 			}
 		}
-		if err := measure.RunToEnd(context.Background(), f, s, s, measure.ToEnd{}); err != nil {
-			t.Fatal(err)
-		}
+		f := n.playToEnd(t, config, s)
 		seen := f.Samples()[0]
 		all := make([]uint32, len(seen.Ports)) // sent until then
 		looks := 0
 		for cycle := range seen.Rows {
 			for i, port := range seen.Ports {
 				all[i] += seen.At(cycle, 0, i)
-				if sent, looked := w.sent[[2]int64{int64(cycle), int64(port)}]; looked {
+				if sent, looked := reads[[2]int64{int64(cycle), int64(port)}]; looked {
 					if looks++; sent != all[i] {
 						t.Fatalf("cycle %d: port %d has sent %d flits, the routing reads %d", cycle, port, all[i], sent)
 					}

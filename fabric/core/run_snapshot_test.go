@@ -2,7 +2,6 @@ package core_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -21,7 +20,7 @@ import (
 // describe is everything that a result says.
 func describe(r *measure.Result) string {
 	text := fmt.Sprintf("%d %d %d %v %v %v %v %s %+v %v %d %d %v", r.Warmup, r.Window, r.Cycles, r.Closed, r.Offered, r.Accepted, r.State, r.Reason, r.Evidence, r.Settled, r.Packets(), r.Latency().Max(), r.HalfWidth())
-	text += fmt.Sprintln(r.MeanLatency(), r.MeanHops(), r.MeanNetworkLatency(), r.MinimalFraction(), r.ChannelFlits, r.Levels())
+	text += fmt.Sprintln(r.MeanLatency(), r.MeanHops(), r.MeanNetworkLatency(), r.MinimalFraction(), r.ChannelFlits, r.Levels(), r.Faults)
 	if r.Series != nil {
 		text += fmt.Sprintln(*r.Series)
 	}
@@ -45,8 +44,7 @@ type course struct {
 }
 
 func (c *course) source(load float64) *measure.OpenLoop {
-	n := c.network.topo.Graph().Terminals()
-	return measure.NewOpenLoop(n, uniform{n}, bernoulli{sim.NewGeometric(load / float64(c.flits))}, fixed(c.flits), 1)
+	return c.network.traffic(load, c.flits)
 }
 
 func (c *course) run(t testing.TB, plan measure.Plan) (*measure.Result, error) {
@@ -55,7 +53,7 @@ func (c *course) run(t testing.TB, plan measure.Plan) (*measure.Result, error) {
 	if c.before > 0 {
 		first, plan.After, plan.Settle = c.before, c.source(c.load), 300
 	}
-	return measure.Run(context.Background(), c.network.fabric(t, c.config), c.source(first), c.load, plan)
+	return measure.Run(t.Context(), c.network.fabric(t, c.config), c.source(first), c.load, plan)
 }
 
 func courses(t testing.TB) []course {
@@ -92,16 +90,12 @@ func courses(t testing.TB) []course {
 // one without a break, for any number of threads before and after.
 func TestRunsGoOn(t *testing.T) {
 	core.DivideAlways(t.Cleanup)
-	for _, c := range courses(t) {
-		var whole []byte
+	for i, c := range courses(t) {
 		plan, calls := c.plan, 0
 		plan.Snapshot = func(bool, func(*snapshot.Archive) error) error { calls++; return nil }
-		want, err := c.run(t, plan)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := simtest.Must(c.run(t, plan))(t)
 		random := sim.NewStream(1, c.name, 0)
-		for _, share := range []int{0, 99, random.IntN(100)} {
+		for _, share := range simtest.Some(t, i, 0, 99, random.IntN(100)) {
 			at, call := (calls-1)*share/100, 0
 			var kept []byte
 			plan := c.plan
@@ -117,9 +111,6 @@ func TestRunsGoOn(t *testing.T) {
 			}
 			if _, err := c.run(t, plan); err != stop {
 				t.Fatalf("%s: %v", c.name, err)
-			}
-			if share == 99 {
-				whole = kept
 			}
 			for _, threads := range simtest.Some(t, at+share, 1, 2, 3) {
 				plan := c.plan
@@ -140,10 +131,11 @@ func TestRunsGoOn(t *testing.T) {
 					t.Errorf("%s: from slice %d of %d on, with %d threads:\n%.300s\nwant\n%.300s", c.name, at, calls, threads, describe(got), describe(want))
 				}
 			}
-		}
-		c.plan.From = snapshot.Reader(whole[:len(whole)/2])
-		if _, err := c.run(t, c.plan); err == nil {
-			t.Errorf("%s: half of a snapshot is taken", c.name)
+			half := c.plan
+			half.From = snapshot.Reader(kept[:len(kept)/2])
+			if _, err := c.run(t, half); err == nil {
+				t.Errorf("%s: half of a snapshot is taken", c.name)
+			}
 		}
 	}
 }
@@ -152,37 +144,25 @@ func TestRunsGoOn(t *testing.T) {
 // by themselves; and another load settles to the latency that it has in a run of its own.
 func TestForks(t *testing.T) {
 	core.DivideAlways(t.Cleanup)
-	for _, c := range courses(t) {
+	for k, c := range courses(t) {
 		if c.before == 0 {
 			continue
 		}
 		plan := c.plan
 		plan.Threads = 2
-		warm, err := measure.WarmUp(context.Background(), c.network.fabric(t, c.config), c.source(c.before), plan)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i, load := range []float64{0.1, 0.2, 0.3} {
+		warm := simtest.Must(measure.WarmUp(t.Context(), c.network.fabric(t, c.config), c.source(c.before), plan))(t)
+		for i, load := range simtest.Some(t, k, 0.1, 0.2, 0.3) {
 			c.load = load
-			want, err := c.run(t, c.plan)
-			if err != nil {
-				t.Fatal(err)
-			}
+			want := simtest.Must(c.run(t, c.plan))(t)
 			plan := c.plan
-			plan.From, plan.Threads = snapshot.Reader(warm), 1+i
-			got, err := c.run(t, plan)
-			if err != nil {
-				t.Fatal(err)
-			}
+			plan.From, plan.Threads = snapshot.Reader(warm), 1+(i+k)%3
+			got := simtest.Must(c.run(t, plan))(t)
 			if describe(got) != describe(want) {
 				t.Errorf("%s at load %g: forked\n%.300s\nalone\n%.300s", c.name, load, describe(got), describe(want))
 			}
 			c := c
 			c.before = 0
-			alone, err := c.run(t, c.plan)
-			if err != nil {
-				t.Fatal(err)
-			}
+			alone := simtest.Must(c.run(t, c.plan))(t)
 			if a, b := alone.MeanLatency(), got.MeanLatency(); c.plan.Window == 0 && (a-b > 0.1*a || b-a > 0.1*a) {
 				t.Errorf("%s at load %g: mean latency %v, want about %v", c.name, load, b, a)
 			}

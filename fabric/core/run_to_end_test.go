@@ -3,13 +3,13 @@ package core_test
 import (
 	"context"
 	"errors"
-	"strings"
 	"testing"
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // pingPong sends a packet back and forth between terminals 0 and 1 so many
@@ -48,9 +48,7 @@ func (p *pingPong) Deliver(d *fabric.Delivery) {
 func TestRunToEnd(t *testing.T) {
 	n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 2 })
 	p := &pingPong{f: n.fabric(t, fabric.DefaultConfig()), left: 5, next: fabric.PacketSpec{Dst: 1, Flits: 3}}
-	if err := measure.RunToEnd(t.Context(), p.f, p, p, measure.ToEnd{}); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, measure.RunToEnd(t.Context(), p.f, p, p, measure.ToEnd{}))
 	for i, c := range p.times {
 		if c != int64(6*(i+1)) {
 			t.Errorf("arrivals in cycles %v, want every 6", p.times)
@@ -90,7 +88,5 @@ func TestTimings(t *testing.T) {
 		t.Errorf("%v, %v", timings, err)
 	}
 	config.Channels["up"] = fabric.ChannelConfig{}
-	if _, err := config.ChannelTimings(n.topo.Graph()); err == nil || !strings.Contains(err.Error(), "channel.up") {
-		t.Errorf("an unknown class: %v", err)
-	}
+	simtest.Refuse(config.ChannelTimings(n.topo.Graph()))(t, "channel.up")
 }

@@ -5,28 +5,10 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/fabric"
-	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 )
-
-// watcher is a routing that records what the sensing of one port shows.
-type watcher struct {
-	fabric.Routing
-	port          topology.PortID
-	trip, excess  int
-	mostExcess    int
-	leastMeasured int
-}
-
-func (w *watcher) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
-	w.trip, w.excess = v.CreditRoundTrip(w.port)
-	w.mostExcess = max(w.mostExcess, w.excess)
-	if w.trip > 0 {
-		w.leastMeasured = min(w.leastMeasured, w.trip)
-	}
-	return w.Routing.Route(v, h)
-}
 
 // TestCreditRoundTripMeasured: on a line of three switches with channels of 20
 // cycles, the middle port of the first switch sees at zero load: grant in
@@ -34,24 +16,23 @@ func (w *watcher) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 // credit away at t+23, back at t+43, usable credit_cycles = 1 later: 44.
 func TestCreditRoundTripMeasured(t *testing.T) {
 	n := newNetwork(t, "mesh", "dor", func(c *topology.GridConfig) { c.Dims, c.Terminals = []int{3}, 1 })
-	g := n.topo.Graph()
 	port := n.topo.(topology.Grid).Towards(0, 0, true)
-	w := &watcher{Routing: n.routing, port: port, leastMeasured: math.MaxInt}
+	trip, excess, least := 0, 0, math.MaxInt
+	n.routing = spy{n.routing, fabric.Needs{}, func(v *fabric.View, _ *fabric.Head, _ *fabric.Hop) {
+		if trip, excess = v.CreditRoundTrip(port); trip > 0 {
+			least = min(least, trip)
+		}
+	}}
 	config := pipelined()
 	config.Switch.CreditSensing = "on"
 	config.Channels = map[string]fabric.ChannelConfig{"grid": {Latency: 20 * sim.Nanosecond}}
-	f, err := core.New(g, config, w, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
 	s := &script{}
 	for i := range int64(10) {
 		s.send(0, fabric.PacketSpec{Birth: i * 200, Dst: 2, Flits: 1})
 	}
-	f.Attach(s, s)
-	f.Advance(2000)
-	if w.trip != 44 || w.excess != 0 || w.leastMeasured != 44 {
-		t.Errorf("round trip %d (least %d), excess %d, want 44, 0", w.trip, w.leastMeasured, w.excess)
+	n.play(t, config, s, 2000)
+	if trip != 44 || excess != 0 || least != 44 {
+		t.Errorf("round trip %d (least %d), excess %d, want 44, 0", trip, least, excess)
 	}
 }
 
@@ -67,23 +48,19 @@ func TestCreditSensingStiffensBackpressure(t *testing.T) {
 		config := fabric.DefaultConfig()
 		config.Switch.BufferFlits = 64
 		config.Switch.CreditSensing = mode
-		f := n.fabric(t, config)
 		s := &script{}
 		for i := range int64(4000) {
 			s.send(0, fabric.PacketSpec{Birth: i, Dst: 3, Flits: 1})
 			s.send(1, fabric.PacketSpec{Birth: i, Dst: 3, Flits: 1})
 			s.send(2, fabric.PacketSpec{Birth: i, Dst: 3, Flits: 1})
 		}
-		f.Attach(s, s)
-		f.Advance(3000)
+		f := n.play(t, config, s, 3000)
 		held[mode] = f.InFlight()
 		f.Advance(40_000)
 		if len(s.delivered) != 12_000 {
 			t.Fatalf("sensing %s: %d of 12000 packets arrived", mode, len(s.delivered))
 		}
-		if err := f.Audit(); err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, f.Audit())
 	}
 	if held["on"] >= held["off"] {
 		t.Errorf("packets in the network: %d with sensing, %d without", held["on"], held["off"])

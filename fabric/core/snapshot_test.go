@@ -2,156 +2,204 @@ package core_test
 
 import (
 	"bytes"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
-	"github.com/weft-sim/weft/fabric/measure"
+	"github.com/weft-sim/weft/fabric/observe"
 	"github.com/weft-sim/weft/routing/routingtest"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
-// receivers keeps what each terminal is told of.
-type receivers [][]fabric.Delivery
-
-func (a receivers) Deliver(d *fabric.Delivery) { a[d.Dst] = append(a[d.Dst], *d) }
-
-// attached is the network of a trial under a load, on threads.
-func attached(t testing.TB, tr *routingtest.Trial, load float64, threads int) (*core.Fabric, routingtest.Numbered, receivers) {
-	t.Helper()
-	return attachedWith(t, tr, load, threads, func(*core.Fabric) {})
-}
-
-// attachedWith is attached with observers.
-func attachedWith(t testing.TB, tr *routingtest.Trial, load float64, threads int, observe func(*core.Fabric)) (*core.Fabric, *measure.OpenLoop, receivers) {
-	t.Helper()
-	f, source := tr.Fabric(t), tr.Traffic(load)
-	got := make(receivers, source.Terminals())
-	observe(f)
-	f.Split(threads)
-	if err := f.Attach(source, got); err != nil {
-		t.Fatal(err)
-	}
-	return f, source, got
-}
-
 func stateOf(t testing.TB, f *core.Fabric) []byte {
 	t.Helper()
-	b, err := f.AppendState(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
+	return simtest.Must(f.AppendState(nil))(t)
 }
 
-// attaching builds the network of a trial under a load, on threads.
-type attaching func(t testing.TB, tr *routingtest.Trial, load float64, threads int) (*core.Fabric, routingtest.Numbered, receivers)
+// going is a network under way, with its source, what its terminals hear, and its observers.
+type going struct {
+	f      *core.Fabric
+	source routingtest.Numbered
+	heard  receivers
+	blame  *observe.Blame  // nil: nobody blames
+	tracer *observe.Tracer // nil: nobody observes
+}
 
-// checkSnapshot runs the network of a trial to the end without a break, and again with a
-// snapshot on its way, from which networks on several threads go on: they are told of the
-// same packets and come to the same state, byte for byte.
-func checkSnapshot(t testing.TB, tr *routingtest.Trial, seed uint64, attached attaching) (packets int) {
+// start attaches a network on threads to a source, under the eyes of observers; nil: of none.
+func start(t testing.TB, f *core.Fabric, source routingtest.Numbered, threads int, w *watch) *going {
+	t.Helper()
+	x := &going{f: f, source: source, heard: make(receivers, source.Terminals())}
+	if w != nil {
+		x.blame, x.tracer = w.start(f)
+	}
+	f.Split(threads)
+	simtest.Check(t, f.Attach(source, x.heard))
+	return x
+}
+
+// goesOn takes a snapshot, in a cycle, of a network as build builds it, of which whole has run
+// to the end without a break. It and those that go on from it, on several threads, hear of the
+// same packets, their observers say the same, and they come to the same state, byte for byte.
+func goesOn(t testing.TB, name any, random *sim.Stream, trial int, at int64, whole *going, build func(threads int) *going) (on []*going) {
+	t.Helper()
+	end, last, said := whole.f.Cycle(), stateOf(t, whole.f), whole.said()
+	check := func(x *going, before []int, threads int) {
+		t.Helper()
+		for i := range x.heard {
+			if !slices.Equal(x.heard[i], whole.heard[i][before[i]:]) {
+				t.Fatalf("%v: from cycle %d on, terminal %d hears of other packets on %d threads", name, at, i, threads)
+			}
+		}
+		if got := x.said(); got != said {
+			t.Fatalf("%v: from cycle %d on, observers say otherwise on %d threads:\n%s", name, at, threads, difference(got, said))
+		}
+		if !bytes.Equal(stateOf(t, x.f), last) {
+			t.Fatalf("%v: from cycle %d on, %d threads come to another state in cycle %d", name, at, threads, end)
+		}
+	}
+	first, before := build(1+random.IntN(3)), make([]int, len(whole.heard))
+	first.f.Advance(at)
+	state, births := stateOf(t, first.f), first.source.AppendState(nil)
+	early := slices.Clone(before)
+	for i := range early {
+		early[i] = len(first.heard[i])
+	}
+	first.f.Advance(end - at)
+	check(first, before, first.f.Threads())
+	for _, threads := range simtest.Some(t, trial, 1, 2, 3) {
+		x := build(threads)
+		simtest.Check(t, x.source.RestoreState(births))
+		simtest.Check(t, x.f.RestoreState(state))
+		if !bytes.Equal(stateOf(t, x.f), state) {
+			t.Fatalf("%v: the state of cycle %d, restored on %d threads, is another", name, at, threads)
+		}
+		x.f.Advance(end - at)
+		check(x, early, threads)
+		on = append(on, x)
+	}
+	return on
+}
+
+// checkSnapshot is goesOn for a network under a load, of a random cycle.
+func checkSnapshot(t testing.TB, tr *routingtest.Trial, seed uint64, w *watch, network func(load float64) (*core.Fabric, routingtest.Numbered)) []*going {
 	t.Helper()
 	random := sim.NewStream(seed, "snapshots", 0)
 	load := []float64{0.2, 0.6, 1}[random.IntN(3)]
 	at, after := int64(random.IntN(400)), int64(100+random.IntN(200))
-
-	whole, _, got := attached(t, tr, load, 1)
-	whole.Advance(at)
-	before := make([]int, len(got))
-	for i := range got {
-		before[i] = len(got[i])
+	build := func(threads int) *going {
+		f, source := network(load)
+		return start(t, f, source, threads, w)
 	}
-	whole.Advance(after)
-	end := stateOf(t, whole)
-
-	first, source, _ := attached(t, tr, load, 1+random.IntN(3))
-	first.Advance(at)
-	network, births := stateOf(t, first), source.AppendState(nil)
-	first.Advance(after)
-	if !bytes.Equal(stateOf(t, first), end) {
-		t.Errorf("%v: a snapshot in cycle %d changes the run", tr, at)
-	}
-	for _, threads := range simtest.Some(t, int(seed), 1, 2, 3) {
-		f, source, rest := attached(t, tr, load, threads)
-		if err := source.RestoreState(births); err != nil {
-			t.Fatal(err)
-		}
-		if err := f.RestoreState(network); err != nil {
-			t.Fatalf("%v: %v", tr, err)
-		}
-		if !bytes.Equal(stateOf(t, f), network) {
-			t.Fatalf("%v: the state of cycle %d, restored on %d threads, is another", tr, at, threads)
-		}
-		f.Advance(after)
-		for i := range rest {
-			if !slices.Equal(rest[i], got[i][before[i]:]) {
-				t.Fatalf("%v: from cycle %d on, terminal %d hears of other packets on %d threads", tr, at, i, threads)
-			}
-			packets += len(rest[i])
-		}
-		if !bytes.Equal(stateOf(t, f), end) {
-			t.Fatalf("%v: from cycle %d on, %d threads come to another state in cycle %d", tr, at, threads, at+after)
-		}
-	}
-	return packets
+	whole := build(1)
+	whole.f.Advance(at + after)
+	return goesOn(t, tr, &random, int(seed), at, whole, build)
 }
 
-// TestSnapshots: a run that goes on from a snapshot is the run itself, on random networks of
-// all families, under all routings, allocators and pipelines, flit by flit and packet by
-// packet.
-func TestSnapshots(t *testing.T) {
+// checkUnicast is checkSnapshot without packets to groups.
+func checkUnicast(t testing.TB, tr *routingtest.Trial, seed uint64, w *watch) []*going {
+	t.Helper()
+	return checkSnapshot(t, tr, seed, w, func(load float64) (*core.Fabric, routingtest.Numbered) { return tr.Fabric(t), tr.Traffic(load) })
+}
+
+// heardAndTraced are the packets that were heard of and those that were traced.
+func heardAndTraced(all []*going) (heard, traced int) {
+	for _, x := range all {
+		for _, list := range x.heard {
+			heard += len(list)
+		}
+		if x.tracer != nil {
+			traced += len(x.tracer.Packets())
+		}
+	}
+	return heard, traced
+}
+
+// snapshotTrials draws networks of all families, under all routings, allocators and pipelines: so many
+// with switches of any kind, and as many with those that hold their ports, with either unit.
+func snapshotTrials(t *testing.T, seeds uint64, check func(tr *routingtest.Trial, seed uint64) []*going) (heard, traced int) {
 	core.DivideAlways(t.Cleanup)
-	packets, trials := 0, uint64(15) // 1.5 s
-	if os.Getenv("SOAK_TIME") != "" {
-		trials = 600
+	if simtest.Soak() {
+		seeds = 600
 	}
-	for seed := range trials {
-		packets += checkSnapshot(t, routingtest.DrawTrial(t, seed), seed, attached)
-		packets += checkSnapshot(t, routingtest.DrawUnitTrial(t, seed), seed, attached)
-		units := routingtest.DrawUnitTrial(t, 1000+seed)
-		units.SetUnit(fabric.UnitPacket)
-		packets += checkSnapshot(t, units, seed, attached)
+	for seed := range seeds {
+		for i, tr := range drawTrials(t, seed) {
+			a, b := heardAndTraced(check(tr, seed+1000*uint64(i)))
+			heard, traced = heard+a, traced+b
+		}
 	}
-	if packets < 10_000 {
+	return heard, traced
+}
+
+func drawTrials(t testing.TB, seed uint64) []*routingtest.Trial {
+	all := []*routingtest.Trial{routingtest.DrawTrial(t, seed), routingtest.DrawUnitTrial(t, seed), routingtest.DrawUnitTrial(t, 1000+seed)}
+	all[2].SetUnit(fabric.UnitPacket)
+	return all
+}
+
+// TestSnapshots: a run that goes on from a snapshot is the run itself, on random networks,
+// flit by flit and packet by packet.
+func TestSnapshots(t *testing.T) {
+	if packets, _ := snapshotTrials(t, 15, func(tr *routingtest.Trial, seed uint64) []*going { return checkUnicast(t, tr, seed, nil) }); packets < 10_000 {
 		t.Errorf("%d packets are not a test of all", packets)
 	}
+}
+
+// checkGroups is checkSnapshot of a load of which part is for groups.
+func checkGroups(t testing.TB, tr *routingtest.Trial, seed uint64) []*going {
+	t.Helper()
+	return checkSnapshot(t, tr, seed, nil, func(load float64) (*core.Fabric, routingtest.Numbered) { return tr.Multicast(t, load) })
+}
+
+// TestSnapshotsOfMulticast: packets that are being replicated go on from a snapshot, too:
+// with and without switch.hold, with flits and with packets as the unit.
+func TestSnapshotsOfMulticast(t *testing.T) {
+	if packets, _ := snapshotTrials(t, 12, func(tr *routingtest.Trial, seed uint64) []*going { return checkGroups(t, tr, seed) }); packets < 10_000 {
+		t.Errorf("%d packets are not a test of all", packets)
+	}
+}
+
+// TestSnapshotsObserved: what blame and traces have seen is in snapshots, too.
+func TestSnapshotsObserved(t *testing.T) {
+	if _, traced := snapshotTrials(t, 12, func(tr *routingtest.Trial, seed uint64) []*going { return checkUnicast(t, tr, seed, drawWatch(seed)) }); traced < 350 {
+		t.Errorf("%d packets traced are not a test of all", traced)
+	}
+}
+
+// FuzzSnapshots is all three on the networks of any seed.
+func FuzzSnapshots(f *testing.F) {
+	f.Add(uint64(1))
+	f.Fuzz(func(t *testing.T, seed uint64) {
+		for _, tr := range drawTrials(t, seed) {
+			checkUnicast(t, tr, seed, nil)
+			checkUnicast(t, tr, seed, drawWatch(seed))
+			checkGroups(t, tr, seed)
+		}
+	})
 }
 
 // TestSnapshotsOfLearners: a snapshot has what switches have learned, and what is on its
 // way to them.
 func TestSnapshotsOfLearners(t *testing.T) {
 	core.DivideAlways(t.Cleanup)
-	packets, trials, most := 0, 0, 6
+	seeds, packets := []uint64{55, 322, 374, 560, 854, 1496}, 0 // which draw routings that learn
 	if testing.Short() {
-		most = 2
+		seeds = seeds[:2]
 	}
-	for seed := uint64(0); trials < most; seed++ {
+	for i, seed := range seeds {
 		tr := routingtest.DrawUnitTrial(t, seed)
 		if !strings.Contains(tr.String(), "q-adaptive") {
-			continue
+			t.Errorf("%v: want a seed that draws q-adaptive", tr)
 		}
-		if trials++; trials%2 == 0 {
+		if i%2 == 0 {
 			tr.SetUnit(fabric.UnitPacket)
 		}
-		packets += checkSnapshot(t, tr, seed, attached)
+		heard, _ := heardAndTraced(checkUnicast(t, tr, seed, nil))
+		packets += heard
 	}
 	if packets < 350 {
 		t.Errorf("%d packets are not a test", packets)
 	}
-}
-
-// FuzzSnapshots is TestSnapshots on the network of any seed.
-func FuzzSnapshots(f *testing.F) {
-	f.Add(uint64(1))
-	f.Fuzz(func(t *testing.T, seed uint64) {
-		checkSnapshot(t, routingtest.DrawTrial(t, seed), seed, attached)
-		units := routingtest.DrawUnitTrial(t, seed)
-		units.SetUnit(fabric.UnitPacket)
-		checkSnapshot(t, units, seed, attached)
-	})
 }

@@ -1,7 +1,6 @@
 package core_test
 
 import (
-	"context"
 	"testing"
 
 	"github.com/weft-sim/weft/fabric"
@@ -9,8 +8,10 @@ import (
 	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing"
+	"github.com/weft-sim/weft/routing/routingtest"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // network is a topology with a routing, for tests.
@@ -21,18 +22,9 @@ type network struct {
 
 func newNetwork[C any](t testing.TB, family, algorithm string, set func(*C)) network {
 	t.Helper()
-	topo, err := param.Make(topology.Registry, family, struct{}{}, set)
-	if err != nil {
-		t.Fatal(err)
-	}
-	config, err := routing.Registry.Config(algorithm)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := routing.Registry.Build(algorithm, config, routing.Env{Topology: topo, Seed: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	topo := simtest.Must(param.Make(topology.Registry, family, struct{}{}, set))(t)
+	config := simtest.Must(routing.Registry.Config(algorithm))(t)
+	r := simtest.Must(routing.Registry.Build(algorithm, config, routing.Env{Topology: topo, Seed: 1}))(t)
 	return network{topo, r}
 }
 
@@ -40,13 +32,33 @@ func dragonflyNetwork(t testing.TB, algorithm string, p, a, h int) network {
 	return newNetwork(t, "dragonfly", algorithm, func(c *topology.DragonflyConfig) { c.P, c.A, c.H = p, a, h })
 }
 
+// dragonfly builds a dragonfly of 72 terminals under a routing.
+func dragonfly(algorithm string) func(t testing.TB) network {
+	return func(t testing.TB) network { return dragonflyNetwork(t, algorithm, 2, 4, 2) }
+}
+
+// fiveGroups builds a dragonfly of five groups, any two of which have two cables.
+func fiveGroups(algorithm string) func(t testing.TB) network {
+	return func(t testing.TB) network {
+		return newNetwork(t, "dragonfly", algorithm, func(c *topology.DragonflyConfig) { c.P, c.A, c.H, c.G = 2, 4, 2, 5 })
+	}
+}
+
+func smallTree(t testing.TB) network {
+	return newNetwork(t, "fat-tree", "nca", func(c *topology.FatTreeConfig) { c.K, c.N = 4, 3 })
+}
+
+func smallTorus(t testing.TB) network {
+	return newNetwork(t, "torus", "dor", func(c *topology.GridConfig) { c.Dims, c.Terminals = []int{5, 4}, 2 })
+}
+
+func smallRandom(t testing.TB) network {
+	return newNetwork(t, "random-regular", "table", func(c *topology.RandomRegularConfig) { c.Switches, c.Degree, c.Terminals = 16, 4, 2 })
+}
+
 func (n network) fabric(t testing.TB, config fabric.Config) *core.Fabric {
 	t.Helper()
-	f, err := core.New(n.topo.Graph(), config, n.routing, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f
+	return simtest.Must(core.New(n.topo.Graph(), config, n.routing, 1))(t)
 }
 
 // pipelined is the default switch with virtual-channel allocation as a stage of
@@ -57,17 +69,18 @@ func pipelined() fabric.Config {
 	return config
 }
 
+// traffic is uniform Bernoulli traffic of packets of so many flits, at a load in flits a
+// terminal and cycle.
+func (n network) traffic(load float64, flits int) *measure.OpenLoop {
+	terminals := n.topo.Graph().Terminals()
+	return measure.NewOpenLoop(terminals, uniform{terminals}, routingtest.AtRate(load/float64(flits)), routingtest.Fixed(flits), 1)
+}
+
 // run drives the network with uniform Bernoulli traffic.
 func (n network) run(t testing.TB, config fabric.Config, load float64, flits int, plan measure.Plan) (*core.Fabric, *measure.Result) {
 	t.Helper()
 	f := n.fabric(t, config)
-	terminals := n.topo.Graph().Terminals()
-	source := measure.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(load / float64(flits))}, fixed(flits), 1)
-	result, err := measure.Run(context.Background(), f, source, load, plan)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f, result
+	return f, simtest.Must(measure.Run(t.Context(), f, n.traffic(load, flits), load, plan))(t)
 }
 
 // uniform sends to every other terminal alike.
@@ -80,15 +93,6 @@ func (u uniform) Destination(src topology.TerminalID, r *sim.Stream) topology.Te
 	}
 	return d
 }
-
-type bernoulli struct{ gap sim.Geometric }
-
-func (p bernoulli) NextGap(r *sim.Stream, _ *uint32) int64 { return p.gap.Draw(r) }
-
-// fixed is a packet length in flits.
-type fixed int
-
-func (f fixed) Draw(*sim.Stream) int { return int(f) }
 
 // script is a source of given packets, in order of birth for each terminal,
 // and the sink that collects them.
@@ -119,3 +123,40 @@ func (s *script) Next(t topology.TerminalID, until int64, spec *fabric.PacketSpe
 }
 
 func (s *script) Deliver(d *fabric.Delivery) { s.delivered = append(s.delivered, *d) }
+
+// receivers keeps what each terminal is told of.
+type receivers [][]fabric.Delivery
+
+func (a receivers) Deliver(d *fabric.Delivery) { a[d.Dst] = append(a[d.Dst], *d) }
+
+// play has a network carry the packets of a script for so many cycles.
+func (n network) play(t testing.TB, config fabric.Config, s *script, cycles int64) *core.Fabric {
+	t.Helper()
+	f := n.fabric(t, config)
+	simtest.Check(t, f.Attach(s, s))
+	f.Advance(cycles)
+	return f
+}
+
+// playToEnd has a network carry the packets of a script until all have arrived.
+func (n network) playToEnd(t testing.TB, config fabric.Config, s *script) *core.Fabric {
+	t.Helper()
+	f := n.fabric(t, config)
+	simtest.Check(t, measure.RunToEnd(t.Context(), f, s, s, measure.ToEnd{}))
+	return f
+}
+
+// spy is a routing whose decisions a test sees, and may change.
+type spy struct {
+	fabric.Routing
+	needs fabric.Needs
+	see   func(v *fabric.View, h *fabric.Head, hop *fabric.Hop)
+}
+
+func (s spy) Needs() fabric.Needs { return s.needs }
+
+func (s spy) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
+	hop := s.Routing.Route(v, h)
+	s.see(v, h, &hop)
+	return hop
+}

@@ -1,10 +1,7 @@
 package core_test
 
 import (
-	"context"
-	"fmt"
 	"math"
-	"strings"
 	"testing"
 
 	"github.com/weft-sim/weft/fabric"
@@ -12,137 +9,16 @@ import (
 	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
-// star is a switch with terminals: packets to terminal t take lane t % lanes from their
-// terminal on.
-type star struct {
-	graph *topology.Graph
-	lanes int
-}
-
-func newStar(terminals, lanes int) *star {
+// newStar is a switch with terminals: packets to terminal t take lane t % lanes.
+func newStar(terminals, lanes int) *laned {
 	b := topology.NewBuilder(1, topology.Class{Name: "terminal", Latency: 15})
 	for range terminals {
 		b.AddTerminal(0, 0)
 	}
-	return &star{b.Freeze(), lanes}
-}
-
-func (n *star) Graph() *topology.Graph { return n.graph }
-
-func (n *star) VCs() int { return n.lanes }
-
-func (n *star) InjectionVCs(int) uint32 { return 1<<n.lanes - 1 }
-
-func (n *star) Needs() fabric.Needs { return fabric.Needs{Departs: true} }
-
-func (n *star) Depart(_ *fabric.View, h *fabric.Head) uint32 { return 1 << (int(h.Dst) % n.lanes) }
-
-func (n *star) Route(_ *fabric.View, h *fabric.Head) fabric.Hop {
-	return fabric.Hop{Port: n.graph.TerminalPort[h.Dst], VCs: 1 << (int(h.Dst) % n.lanes)}
-}
-
-// stream is a terminal's packets to another at a load in flits a cycle.
-type stream struct {
-	src, dst topology.TerminalID
-	load     float64
-	next     int64
-	random   sim.Stream
-}
-
-// streams sends packets of one size, each stream's born at random as of a Bernoulli
-// process.
-type streams struct {
-	terminals int
-	size      int32
-	all       []stream
-	stop      int64
-}
-
-func newStreams(terminals int, size int32, all ...stream) *streams {
-	for i := range all {
-		all[i].random = sim.NewStream(1, "streams", i)
-	}
-	return &streams{terminals, size, all, fabric.Never}
-}
-
-func (s *streams) Next(t topology.TerminalID, until int64, spec *fabric.PacketSpec) bool {
-	var first *stream
-	for i := range s.all {
-		if x := &s.all[i]; x.src == t && x.load > 0 && (first == nil || x.next < first.next) {
-			first = x
-		}
-	}
-	spec.Birth = fabric.Never
-	if first == nil || first.next >= s.stop {
-		return false
-	}
-	if spec.Birth = first.next; spec.Birth > until {
-		return false
-	}
-	*spec = fabric.PacketSpec{Birth: first.next, Dst: first.dst, Flits: s.size}
-	rate := min(first.load/float64(s.size), 0.999999)
-	first.next += 1 + int64(math.Log(1-first.random.Float64())/math.Log(1-rate))
-	return true
-}
-
-func (s *streams) Terminals() int { return s.terminals }
-
-func (s *streams) Closed() bool { return false }
-
-func (s *streams) Begin(c int64) {
-	for i := range s.all {
-		s.all[i].next += c
-	}
-}
-
-func (s *streams) Stop(c int64) { s.stop = c }
-
-func (s *streams) Behind(c int64) bool { return s.BehindBy(c) > 0 && s.stop > c }
-
-func (s *streams) BehindBy(now int64) float64 {
-	oldest := now
-	for i := range s.all {
-		if s.all[i].load > 0 {
-			oldest = min(oldest, s.all[i].next)
-		}
-	}
-	return float64(now - oldest)
-}
-
-func (s *streams) AppendState(b []byte) []byte { return b }
-
-func (s *streams) RestoreState([]byte) error { return nil }
-
-// byDestination counts packets and their latencies by destination.
-type byDestination struct{ packets, latency []int64 }
-
-func (s *byDestination) Deliver(d *fabric.Delivery) {
-	s.packets[d.Dst]++
-	s.latency[d.Dst] += d.Cycle - d.Birth
-}
-
-func (s *byDestination) mean(t topology.TerminalID) float64 {
-	return float64(s.latency[t]) / float64(s.packets[t])
-}
-
-// over runs streams through a star and counts what arrives in some cycles, after as many.
-func over(t *testing.T, n *star, config fabric.Config, s *streams, cycles int64) *byDestination {
-	t.Helper()
-	f, err := core.New(n.graph, config, n, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sink := &byDestination{make([]int64, s.terminals), make([]int64, s.terminals)}
-	if err := f.Attach(s, sink); err != nil {
-		t.Fatal(err)
-	}
-	f.Advance(cycles)
-	clear(sink.packets)
-	clear(sink.latency)
-	f.Advance(cycles)
-	return sink
+	return &laned{b.Freeze(), lanes, func(dst topology.TerminalID) int { return int(dst) % lanes }}
 }
 
 // adapterConfig arbitrates at terminals; the switch, which has nothing to decide in a
@@ -159,7 +35,7 @@ func TestTerminalLanesShareAChannel(t *testing.T) {
 	for _, c := range twoLanes {
 		const packets = 1024
 		n := newStar(4, 2)
-		got := over(t, n, adapterConfig(c.high, c.low, c.limit), newStreams(4, 64, stream{src: 0, dst: 2, load: 2}, stream{src: 0, dst: 3, load: 2}), 64*packets)
+		got := over(t, n, adapterConfig(c.high, c.low, c.limit), newStreams(4, 64, stream{src: 0, dst: 2, load: 2}, stream{src: 0, dst: 3, load: 2}), 64*packets, 64*packets)
 		a, b := got.packets[2], got.packets[3]
 		if a+b < packets-1 {
 			t.Errorf("%s: the channel carried %d packets of %d", c.name, a+b, packets)
@@ -172,7 +48,7 @@ func TestTerminalLanesShareAChannel(t *testing.T) {
 
 // The tables of the switches hold for terminals that have none of their own.
 func TestTerminalLanesFallBack(t *testing.T) {
-	got := over(t, newStar(4, 2), laneConfig("", "0:192,1:64", 0), newStreams(4, 64, stream{src: 0, dst: 2, load: 2}, stream{src: 0, dst: 3, load: 2}), 64*1000)
+	got := over(t, newStar(4, 2), laneConfig("", "0:192,1:64", 0), newStreams(4, 64, stream{src: 0, dst: 2, load: 2}, stream{src: 0, dst: 3, load: 2}), 64_000, 64_000)
 	if math.Abs(float64(got.packets[2])-750) > 2 || math.Abs(float64(got.packets[3])-250) > 2 {
 		t.Error(got.packets)
 	}
@@ -191,7 +67,7 @@ func TestVictimFromTheSameTerminal(t *testing.T) {
 				all = append(all, stream{src: src, dst: 4, load: 1})
 			}
 		}
-		return over(t, newStar(6, 2), config, newStreams(6, 4, all...), 50_000).mean(5)
+		return over(t, newStar(6, 2), config, newStreams(6, 4, all...), 50_000, 50_000).mean(5)
 	}
 	lanes, fifo := adapterConfig("", "0:64,1:64", 0), laneConfig("", "", 0)
 	alone, own, shared := mean(lanes, false), mean(lanes, true), mean(fifo, true)
@@ -208,10 +84,7 @@ func TestVictimFromTheSameTerminal(t *testing.T) {
 // its terminal sleeps.
 func TestTerminalLanesKeepOrder(t *testing.T) {
 	n := newStar(6, 3)
-	f, err := core.New(n.graph, adapterConfig("2:1", "0:3,1:1", 1), n, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := simtest.Must(core.New(n.graph, adapterConfig("2:1", "0:3,1:1", 1), n, 1))(t)
 	s := newStreams(6, 7)
 	for src := range topology.TerminalID(6) {
 		for dst := range topology.TerminalID(6) {
@@ -262,16 +135,9 @@ func TestTerminalLanesInARun(t *testing.T) {
 	run := func(load float64) *measure.Result {
 		t.Helper()
 		n := newStar(4, 2)
-		f, err := core.New(n.graph, adapterConfig("", "0:64,1:64", 0), n, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := simtest.Must(core.New(n.graph, adapterConfig("", "0:64,1:64", 0), n, 1))(t)
 		s := newStreams(4, 4, stream{src: 0, dst: 2, load: load}, stream{src: 1, dst: 2, load: load}, stream{src: 0, dst: 3, load: 0.1})
-		r, err := measure.Run(context.Background(), f, s, load/2, measure.Plan{Warmup: 2000, Window: 10_000})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return r
+		return simtest.Must(measure.Run(t.Context(), f, s, load/2, measure.Plan{Warmup: 2000, Window: 10_000}))(t)
 	}
 	if r := run(0.3); r.State == measure.Saturated || r.Packets() == 0 {
 		t.Error(r.State, r.Reason)
@@ -289,31 +155,12 @@ func TestTerminalLanesAreBounded(t *testing.T) {
 		for src := range topology.TerminalID(4) {
 			s.all = append(s.all, stream{src: src, dst: 4, load: 1, random: sim.NewStream(1, "streams", 1+int(src))})
 		}
-		return over(t, newStar(6, 2), adapterConfig("", "0:64,1:64", 0), s, 20_000)
+		return over(t, newStar(6, 2), adapterConfig("", "0:64,1:64", 0), s, 20_000, 20_000)
 	}
 	unbounded := send()
 	core.MostWaiting(t.Cleanup, 8)
 	bounded := send()
 	if bounded.mean(5) < 20*unbounded.mean(5) || bounded.packets[4] != unbounded.packets[4] {
 		t.Errorf("latency %.2f cycles with 8 packets, %.2f with any number; packets to the hot spot %d and %d", bounded.mean(5), unbounded.mean(5), bounded.packets[4], unbounded.packets[4])
-	}
-}
-
-func TestTerminalLaneSettings(t *testing.T) {
-	n := newStar(4, 2)
-	for _, c := range []struct {
-		want   string
-		change func(*fabric.Config)
-	}{
-		{"terminal.vlarb_low = 0:1: want it and vlarb_high left out, or switch.flow_control", func(c *fabric.Config) { c.Switch.FlowControl = "wormhole" }},
-		{"terminal.vlarb_low = 0:1: want a weight for lane 1", func(*fabric.Config) {}},
-		{"terminal.vlarb_high = 0: want LANE:WEIGHT,...: entry 0, \"0\"", func(c *fabric.Config) { c.Terminal.VLArbHigh = "0" }},
-		{"terminal.vl_high_limit = 3: want it left out", func(c *fabric.Config) { c.Terminal.VLArbLow, c.Terminal.VLHighLimit = "", 3 }},
-	} {
-		config := adapterConfig("", "0:1", 0)
-		c.change(&config)
-		if _, err := core.New(n.graph, config, n, 1); err == nil || !strings.Contains(fmt.Sprint(err), c.want) {
-			t.Errorf("%v, want %q", err, c.want)
-		}
 	}
 }

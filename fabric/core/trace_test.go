@@ -80,36 +80,8 @@ func TestTraceZeroLoad(t *testing.T) {
 	}
 }
 
-// traced runs a network with uniform traffic, recording packets.
-func traced(t *testing.T, n network, config fabric.Config, load float64, flits int, plan observe.TracePlan) (*core.Fabric, *measure.Result) {
-	t.Helper()
-	return n.run(t, config, load, flits, measure.Plan{Warmup: 200, Window: 400, Blame: true, Trace: plan})
-}
-
-// TestTrace: under every setting, at low load and beyond saturation, every
-// packet's life is in order, hop follows hop by the cables of the network, and
+// checkTrace: a packet's life is in order, hop follows hop by the cables of the network, and
 // its stages add up to its latency.
-func TestTrace(t *testing.T) {
-	for name, set := range timings {
-		for _, algorithm := range []string{"min", "ugal-l"} {
-			for _, load := range []float64{0.3, 1} {
-				t.Run(name+"/"+algorithm, func(t *testing.T) {
-					config := fabric.DefaultConfig()
-					config.Switch.BufferFlits = 6
-					set(&config)
-					f, r := traced(t, dragonflyNetwork(t, algorithm, 2, 4, 2), config, load, 3, observe.TracePlan{Packets: 1 << 20})
-					if int64(len(r.Traces)) < r.Packets() || len(r.Traces) < 100 {
-						t.Errorf("%d packets traced, %d measured", len(r.Traces), r.Packets())
-					}
-					for _, p := range r.Traces {
-						checkTrace(t, f, p)
-					}
-				})
-			}
-		}
-	}
-}
-
 func checkTrace(t *testing.T, f *core.Fabric, p *observe.PacketTrace) {
 	t.Helper()
 	g := f.Graph()
@@ -154,60 +126,61 @@ func checkTrace(t *testing.T, f *core.Fabric, p *observe.PacketTrace) {
 	}
 }
 
-// TestDivision: the parts of every packet add up to its latency and none is negative; packets
-// that nothing was in the way of have waited for nothing.
-func TestDivision(t *testing.T) {
-	type key struct {
-		src, dst topology.TerminalID
-		flits    int32
+// checkDivision: the parts of a packet's division add up to its latency and none is negative.
+func (x *observedRun) checkDivision(t *testing.T, p *observe.PacketTrace) {
+	t.Helper()
+	var d observe.Division
+	x.tracer.Divide(p, &d)
+	sum := d.Way + d.Serial + d.Source
+	for _, w := range d.Waits {
+		if sum += w; w < 0 {
+			t.Errorf("%+v: waits %v", p, d.Waits)
+		}
 	}
-	for name, set := range timings {
-		t.Run(name, func(t *testing.T) {
-			config := fabric.DefaultConfig()
-			config.Switch.BufferFlits = 6
-			set(&config)
-			n := dragonflyNetwork(t, "min", 2, 4, 2)
-			for _, flits := range []int{1, 3} {
-				f := n.fabric(t, config)
-				meter := measure.NewMeter(100)
-				meter.Open(100)
-				tr := observe.StartTrace(f, meter, observe.TracePlan{})
-				quickest, way := map[key]int64{}, map[key]int64{}
-				var d observe.Division
-				packets, waits := 0, int64(0)
-				tr.OnPacket = func(p *observe.PacketTrace) {
-					tr.Divide(p, &d)
-					sum, k := d.Way+d.Serial+d.Source, key{p.Src, p.Dst, p.Flits}
-					for _, w := range d.Waits {
-						sum += w
-						waits += w
-						if w < 0 {
-							t.Errorf("%+v: waits %v", p, d.Waits)
-						}
-					}
-					if sum != p.Cycle-p.Birth || d.Way <= 0 || d.Serial < int64(flits-1) || d.Source < 0 || len(d.Waits) != p.Hops {
-						t.Errorf("%+v: %+v", p, d)
-					}
-					if before, known := quickest[k]; !known || p.Cycle-p.Birth < before {
-						quickest[k], way[k] = p.Cycle-p.Birth, d.Way+d.Serial
-					}
-					packets++
-				}
-				terminals := n.topo.Graph().Terminals()
-				f.Attach(measure.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(0.2 / float64(flits))}, fixed(flits), 1), meter)
-				f.Advance(2000)
-				same := 0
-				for k := range quickest {
-					if quickest[k] == way[k] {
-						same++
-					}
-				}
-				if packets < 500 || waits == 0 || same < len(quickest)/4 {
-					t.Errorf("%d packets of %d flits, %d cycles of waiting, %d of %d quickest without", packets, flits, waits, same, len(quickest))
-				}
-			}
-		})
+	if sum != p.Cycle-p.Birth || d.Way <= 0 || d.Serial < int64(x.flits-1) || d.Source < 0 || len(d.Waits) != p.Hops {
+		t.Errorf("%+v: %+v", p, d)
 	}
+}
+
+// quickest counts the pairs of terminals between which packets went, and those whose quickest
+// packet has waited for nothing by its division.
+func (x *observedRun) quickest() (pairs, free int) {
+	var d observe.Division
+	quickest := map[[2]topology.TerminalID]*observe.PacketTrace{}
+	for _, p := range x.tracer.Packets() {
+		pair := [2]topology.TerminalID{p.Src, p.Dst}
+		if before, known := quickest[pair]; !known || p.Cycle-p.Birth < before.Cycle-before.Birth {
+			quickest[pair] = p
+		}
+	}
+	for _, p := range quickest {
+		if x.tracer.Divide(p, &d); p.Cycle-p.Birth == d.Way+d.Serial {
+			free++
+		}
+	}
+	return len(quickest), free
+}
+
+// compare: a packet of one flit that is never behind another in a queue has spent the same time
+// on everything by its trace and by blame. What waits for the channel before the crossbar because
+// there is no room behind it counts as switch allocation in a trace. It counts such packets, and
+// the cycles in which they had no credit.
+func (x *observedRun) compare(t *testing.T) (compared int, stalled int64) {
+	for _, p := range x.tracer.Packets() {
+		s, b := p.Stages(), x.accounts[packetKey{p.Src, p.Inject}]
+		if s[observe.StageBuffer] > 0 || p.Flits > 1 {
+			continue
+		}
+		compared++
+		stalled += b[core.PartCredit]
+		got := core.Parts{s[observe.StageSource], s[observe.StageRoute], s[observe.StageVC], s[observe.StageSwitch] + s[observe.StageOutput], s[observe.StageCredit], 0, 0, s[observe.StageWire]}
+		b[core.PartSwitch] += b[core.PartSerial] + b[core.PartEjection]
+		b[core.PartSerial], b[core.PartEjection] = 0, 0
+		if got != b {
+			t.Errorf("trace %v, blame %v: %+v", got, b, p)
+		}
+	}
+	return compared, stalled
 }
 
 // TestTraceChoice: what is recorded is what was asked for, found among all
@@ -215,7 +188,7 @@ func TestDivision(t *testing.T) {
 func TestTraceChoice(t *testing.T) {
 	n := dragonflyNetwork(t, "min", 2, 4, 2)
 	run := func(plan observe.TracePlan) []*observe.PacketTrace {
-		_, r := traced(t, n, pipelined(), 0.5, 2, plan)
+		_, r := n.run(t, pipelined(), 0.5, 2, measure.Plan{Warmup: 200, Window: 400, Trace: plan})
 		return r.Traces
 	}
 	all := run(observe.TracePlan{Packets: 1 << 20})
@@ -266,74 +239,5 @@ func TestTraceChoice(t *testing.T) {
 	}
 	if len(slowest) != 9 || slower > 8 {
 		t.Errorf("%d packets, of which the least slow takes %d cycles; %d packets are slower", len(slowest), least, slower)
-	}
-}
-
-// TestTraceCausesNothing: a run with traces is the run without, and ends with
-// no packet followed.
-func TestTraceCausesNothing(t *testing.T) {
-	n := dragonflyNetwork(t, "ugal-l", 2, 4, 2)
-	run := func(packets int) *measure.Result {
-		_, r := n.run(t, fabric.DefaultConfig(), 0.4, 2, measure.Plan{Warmup: 500, Window: 1000, Trace: observe.TracePlan{Packets: packets}})
-		return r
-	}
-	off, on := run(0), run(50)
-	if off.MeanLatency() != on.MeanLatency() || off.Packets() != on.Packets() || !reflect.DeepEqual(off.ChannelFlits, on.ChannelFlits) {
-		t.Errorf("latency %v over %d packets, with traces %v over %d", off.MeanLatency(), off.Packets(), on.MeanLatency(), on.Packets())
-	}
-	if off.Traces != nil || len(on.Traces) != 50 {
-		t.Errorf("%d traces where none are asked for, %d where 50", len(off.Traces), len(on.Traces))
-	}
-}
-
-// TestTraceAgainstBlame: a packet of one flit that is never behind another in a
-// queue has spent the same time on everything by its trace and by blame, which
-// keeps its accounts otherwise. What waits for the channel before the crossbar
-// because there is no room behind it counts as switch allocation in a trace.
-func TestTraceAgainstBlame(t *testing.T) {
-	stalled := int64(0)
-	for name, set := range timings {
-		t.Run(name, func(t *testing.T) {
-			compared := 0
-			for _, load := range []float64{0.02, 0.4} {
-				config := fabric.DefaultConfig()
-				config.Switch.BufferFlits = 3
-				set(&config)
-				n := dragonflyNetwork(t, "val", 2, 4, 2)
-				f := n.fabric(t, config)
-				meter := measure.NewMeter(100)
-				meter.Open(100)
-				type key struct {
-					src    topology.TerminalID
-					inject int64
-				}
-				account := map[key]core.Parts{}
-				observe.StartBlame(f, meter).OnPacket = func(d *fabric.Delivery, parts *core.Parts) { account[key{d.Src, d.Inject}] = *parts }
-				tr := observe.StartTrace(f, meter, observe.TracePlan{Packets: 1 << 20})
-				terminals := n.topo.Graph().Terminals()
-				f.Attach(measure.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(load)}, fixed(1), 1), meter)
-				f.Advance(800)
-				for _, p := range tr.Packets() {
-					s, b := p.Stages(), account[key{p.Src, p.Inject}]
-					if s[observe.StageBuffer] > 0 {
-						continue
-					}
-					compared++
-					stalled += b[core.PartCredit]
-					got := core.Parts{s[observe.StageSource], s[observe.StageRoute], s[observe.StageVC], s[observe.StageSwitch] + s[observe.StageOutput], s[observe.StageCredit], 0, 0, s[observe.StageWire]}
-					b[core.PartSwitch] += b[core.PartSerial] + b[core.PartEjection]
-					b[core.PartSerial], b[core.PartEjection] = 0, 0
-					if got != b {
-						t.Errorf("trace %v, blame %v: %+v", got, b, p)
-					}
-				}
-			}
-			if compared < 100 {
-				t.Errorf("%d packets", compared)
-			}
-		})
-	}
-	if stalled < 1000 {
-		t.Errorf("%d cycles of credit stall", stalled)
 	}
 }

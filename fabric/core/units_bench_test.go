@@ -9,7 +9,6 @@ import (
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/sim"
 )
 
 // BenchmarkUnits compares packets as the unit with flits, of wormhole switches and of
@@ -61,8 +60,8 @@ func (n network) sideBySide(b *testing.B, sides []*side, load float64, flits int
 	hugePages()
 	for _, s := range sides {
 		s.fabric = n.fabric(b, s.config)
-		meter, terminals := measure.NewMeter(100), n.topo.Graph().Terminals()
-		source := measure.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(load / float64(flits))}, fixed(flits), 1)
+		meter := measure.NewMeter(100)
+		source := n.traffic(load, flits)
 		if err := s.fabric.Attach(source, meter); err != nil {
 			b.Fatal(err)
 		}

@@ -1,10 +1,8 @@
 package core_test
 
 import (
-	"context"
 	"fmt"
 	"math"
-	"strings"
 	"testing"
 
 	"github.com/weft-sim/weft/fabric"
@@ -80,11 +78,9 @@ func TestUnitsLine(t *testing.T) {
 							if forwarding == fabric.StoreAndForward {
 								want = head + (flits-1)*(1+(switches-1)*interval+1)
 							}
-							f, s := n.fabric(t, config), &script{}
+							s := &script{}
 							s.send(0, fabric.PacketSpec{Dst: topology.TerminalID(switches - 1), Flits: int32(flits)})
-							if err := measure.RunToEnd(context.Background(), f, s, s, measure.ToEnd{}); err != nil {
-								t.Fatal(err)
-							}
+							n.playToEnd(t, config, s)
 							if got := s.delivered[0].Cycle; got != want {
 								t.Errorf("%s, speedup %g, %d flits over %d switches, %d cycles a flit: %d cycles, want %d", forwarding, speedup, flits, switches, interval, got, want)
 							}
@@ -119,13 +115,11 @@ func TestUnitsMeeting(t *testing.T) {
 			a, b := size[0], size[1]
 			buffer := max(a, b)
 			config.Switch.BufferFlits = int(buffer)
-			f, s := n.fabric(t, config), &script{}
+			s := &script{}
 			s.send(0, fabric.PacketSpec{Dst: 2, Flits: int32(a), Tag: 'A'})
 			s.send(1, fabric.PacketSpec{Dst: 2, Flits: int32(b), Tag: 'B'})
 			s.send(0, fabric.PacketSpec{Dst: 1, Flits: int32(b), Tag: 'C'})
-			if err := measure.RunToEnd(context.Background(), f, s, s, measure.ToEnd{}); err != nil {
-				t.Fatal(err)
-			}
+			n.playToEnd(t, config, s)
 			enters := max(a+1, a+b-buffer-1+5)
 			if a+b <= buffer {
 				enters = a + 1
@@ -156,33 +150,6 @@ func TestUnitsFinerThanCycles(t *testing.T) {
 		}
 		if hops := 7.0; math.Abs(mean[0]-mean[1]) > hops || accepted[0]/accepted[1] < 0.99 || accepted[0]/accepted[1] > 1.01 {
 			t.Errorf("speedup %g: latency %v, accepted %v of flits and packets", speedup, mean, accepted)
-		}
-	}
-}
-
-// TestUnitRefusals: what packets cannot express is refused by the key.
-func TestUnitRefusals(t *testing.T) {
-	min, sensing := dragonflyNetwork(t, "min", 2, 4, 2), dragonflyNetwork(t, "ugal-l-cr", 2, 4, 2)
-	for _, c := range []struct {
-		net  network
-		set  func(c *fabric.Config)
-		want string
-	}{
-		{min, func(c *fabric.Config) { c.Switch.Hold, c.Switch.FlowControl = false, "wormhole" }, "fabric.unit"},
-		{min, func(c *fabric.Config) { c.Switch.FlowControl = "wormhole" }, "switch.hold"},
-		{min, func(c *fabric.Config) { c.Switch.OutputBufferFlits = 1 }, "switch.output_buffer_flits"},
-		{min, func(c *fabric.Config) {
-			c.Fabric.Unit, c.Switch.Hold, c.Switch.FlowControl, c.Switch.Forwarding = "flit", false, "wormhole", "store-and-forward"
-		}, "switch.forwarding"},
-		{min, func(c *fabric.Config) { c.Switch.CreditSensing = "on" }, "switch.credit_sensing"},
-		{sensing, func(c *fabric.Config) {}, "switch.credit_sensing"},
-		{min, func(c *fabric.Config) { c.Fabric.Unit = "byte" }, "flit"},
-	} {
-		config := fabric.DefaultConfig()
-		packets(&config)
-		c.set(&config)
-		if _, err := core.New(c.net.topo.Graph(), config, c.net.routing, 1); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("error %v, want one with %q", err, c.want)
 		}
 	}
 }
@@ -218,9 +185,9 @@ func TestUnitRunsPlainNever(t *testing.T) {
 
 func testUnitRuns(t *testing.T, algorithms ...string) {
 	core.DivideAlways(t.Cleanup)
-	for _, algorithm := range algorithms {
+	for i, algorithm := range algorithms {
 		n := dragonflyNetwork(t, algorithm, 2, 4, 2)
-		for _, load := range []float64{0.3, 0.9} {
+		for _, load := range simtest.Some(t, i, 0.3, 0.9) {
 			var got []string
 			for _, c := range []struct {
 				unit    string

@@ -1,7 +1,6 @@
 package core_test
 
 import (
-	"context"
 	"os"
 	"strconv"
 	"testing"
@@ -9,24 +8,21 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/routing/routingtest"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // judged runs four terminals on a switch at a load; everybody sends to terminal 3
 // (hot) or uniformly.
-func judged(t *testing.T, load float64, hot bool, plan measure.Plan) *measure.Result {
+func judged(t *testing.T, load float64, hot bool, seed uint64, plan measure.Plan) *measure.Result {
 	t.Helper()
 	n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 4 })
 	var pattern measure.Pattern = uniform{4}
 	if hot {
 		pattern = to(3)
 	}
-	source := measure.NewOpenLoop(4, pattern, bernoulli{sim.NewGeometric(load)}, fixed(1), 1)
-	r, err := measure.Run(context.Background(), n.fabric(t, fabric.DefaultConfig()), source, load, plan)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
+	source := measure.NewOpenLoop(4, pattern, routingtest.AtRate(load), routingtest.Fixed(1), seed)
+	return simtest.Must(measure.Run(t.Context(), n.fabric(t, fabric.DefaultConfig()), source, load, plan))(t)
 }
 
 // TestVerdicts: one channel of a flit a cycle carries what four terminals send to
@@ -52,11 +48,11 @@ func TestVerdicts(t *testing.T) {
 		{"one packet", 0.001, false, measure.Plan{Warmup: 100, Window: 300}, measure.Undecided, measure.ByPackets},
 		{"seven slices", 0.2, false, measure.Plan{Warmup: 700, Window: 700}, measure.Undecided, measure.ByWindow},
 	} {
-		if r := judged(t, c.load, c.hot, c.plan); r.State != c.want || r.Reason != c.reason {
+		if r := judged(t, c.load, c.hot, 1, c.plan); r.State != c.want || r.Reason != c.reason {
 			t.Errorf("%s: %v (%s), want %v (%s); accepted %.4f, latency %.1f, %d packets", c.name, r.State, r.Reason, c.want, c.reason, r.Accepted, r.MeanLatency(), r.Packets())
 		}
 	}
-	if r := judged(t, 0.25, true, long); r.State == measure.Steady {
+	if r := judged(t, 0.25, true, 1, long); r.State == measure.Steady {
 		t.Errorf("at the capacity: %v (%s)", r.State, r.Reason)
 	}
 }
@@ -66,12 +62,12 @@ func TestVerdicts(t *testing.T) {
 // cycles; where there is none it ends with the budget.
 func TestVerdictEndsTheWindow(t *testing.T) {
 	plan := measure.Plan{Warmup: 1000, Precision: 1, Budget: 200_000}
-	r := judged(t, 0.235, true, plan)
+	r := judged(t, 0.235, true, 1, plan)
 	if r.State == measure.Undecided || r.Window <= 4000 || r.Cycles >= plan.Budget {
 		t.Errorf("0.94 of the capacity: %v (%s) after %d cycles of window", r.State, r.Reason, r.Window)
 	}
 	plan.Budget = 20_000
-	if r := judged(t, 0.25, true, plan); r.State == measure.Steady || r.State == measure.Undecided && r.Warmup+r.Window < plan.Budget {
+	if r := judged(t, 0.25, true, 1, plan); r.State == measure.Steady || r.State == measure.Undecided && r.Warmup+r.Window < plan.Budget {
 		t.Errorf("the capacity: %v (%s) after %d cycles of window", r.State, r.Reason, r.Window)
 	}
 }
@@ -83,12 +79,7 @@ func TestEvidenceAddsUp(t *testing.T) {
 	var all measure.Evidence
 	open := 0
 	for seed := range uint64(8) {
-		n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 4 })
-		source := measure.NewOpenLoop(4, to(3), bernoulli{sim.NewGeometric(0.22)}, fixed(1), seed)
-		r, err := measure.Run(context.Background(), n.fabric(t, fabric.DefaultConfig()), source, 0.22, measure.Plan{Warmup: 1000, Window: 8000})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := judged(t, 0.22, true, seed, measure.Plan{Warmup: 1000, Window: 8000})
 		if r.State == measure.Undecided {
 			open++
 		}
@@ -118,12 +109,11 @@ func TestParseState(t *testing.T) {
 // one queue of which the truth is known: the four terminals that share a channel.
 // docs/model.md has the rates for 500 seeds; WEFT_VERDICT_SEEDS sets their number.
 func TestVerdictErrors(t *testing.T) {
-	seeds := uint64(12)
-	if n, err := strconv.ParseUint(os.Getenv("WEFT_VERDICT_SEEDS"), 10, 32); err == nil {
-		seeds = n
+	seeds := simtest.Seeds(t, 12, 3)
+	if n, err := strconv.Atoi(os.Getenv("WEFT_VERDICT_SEEDS")); err == nil {
+		seeds = simtest.Seeds(t, n, 1)
 	}
 	windows := []int64{3000, 12000, 48000}
-	n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 4 })
 	runs, wrong, reversed := 0, 0, 0
 	for _, share := range []float64{0.8, 0.9, 0.95, 0.98, 1, 1.02, 1.05, 1.1, 1.2} {
 		truth := measure.Steady
@@ -131,15 +121,10 @@ func TestVerdictErrors(t *testing.T) {
 			truth = measure.Saturated
 		}
 		counts := make([][3]int, len(windows))
-		for seed := range seeds {
+		for _, seed := range seeds {
 			last := measure.Undecided
 			for i, window := range windows {
-				load := share / 4
-				source := measure.NewOpenLoop(4, to(3), bernoulli{sim.NewGeometric(load)}, fixed(1), seed)
-				r, err := measure.Run(context.Background(), n.fabric(t, fabric.DefaultConfig()), source, load, measure.Plan{Warmup: 1000, Window: window})
-				if err != nil {
-					t.Fatal(err)
-				}
+				r := judged(t, share/4, true, seed, measure.Plan{Warmup: 1000, Window: window})
 				counts[i][r.State]++
 				runs++
 				if share != 1 && r.State != measure.Undecided && r.State != truth || share == 1 && r.State == measure.Steady {

@@ -1,7 +1,6 @@
 package core_test
 
 import (
-	"context"
 	"errors"
 	"testing"
 
@@ -11,18 +10,15 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/routing/certify"
-	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // dependencyGraph is the whole channel dependency graph of n.
 func (n network) dependencyGraph(t testing.TB, vcs int) (certify.Certificate, *certify.Graph) {
 	t.Helper()
 	g := certify.New(vcs)
-	walked, all, err := routing.Dependencies(n.topo.Graph(), n.routing, vcs, 0, g.Add)
-	if err != nil {
-		t.Fatal(err)
-	}
+	walked, all := simtest.Must2(routing.Dependencies(n.topo.Graph(), n.routing, vcs, 0, g.Add))(t)
 	return g.Certify(walked, all), g
 }
 
@@ -48,6 +44,9 @@ func checkWaits(t *testing.T, g *certify.Graph, waits []core.Wait) {
 // forms of flow control, and the watchdog's cycle is one of the certificate's
 // graph. Short buffers make the deadlock a matter of a few hundred cycles.
 func TestDeadlocks(t *testing.T) {
+	noDatelines := func(dims ...int) network {
+		return unsafeNetwork(t, "torus", "dor", func(c *topology.GridConfig) { c.Dims, c.Terminals = dims, 2 }, func(c *routing.DORConfig) { c.Rule = "none" })
+	}
 	for _, c := range []struct {
 		name  string
 		net   network
@@ -55,14 +54,10 @@ func TestDeadlocks(t *testing.T) {
 		flits int
 		set   func(*fabric.Config)
 	}{
-		{"torus without datelines", unsafeNetwork(t, "torus", "dor", func(c *topology.GridConfig) { c.Dims, c.Terminals = []int{8}, 2 },
-			func(c *routing.DORConfig) { c.Rule = "none" }), 1, 1, nil},
-		{"torus without datelines, wormhole", unsafeNetwork(t, "torus", "dor", func(c *topology.GridConfig) { c.Dims, c.Terminals = []int{8, 2}, 2 },
-			func(c *routing.DORConfig) { c.Rule = "none" }), 2, 5, nil},
-		{"torus without datelines, cut-through", unsafeNetwork(t, "torus", "dor", func(c *topology.GridConfig) { c.Dims, c.Terminals = []int{8}, 2 },
-			func(c *routing.DORConfig) { c.Rule = "none" }), 2, 2, func(c *fabric.Config) { c.Switch.FlowControl = "cut-through" }},
-		{"torus without datelines, packets", unsafeNetwork(t, "torus", "dor", func(c *topology.GridConfig) { c.Dims, c.Terminals = []int{8}, 2 },
-			func(c *routing.DORConfig) { c.Rule = "none" }), 2, 2, packets},
+		{"torus without datelines", noDatelines(8), 1, 1, nil},
+		{"torus without datelines, wormhole", noDatelines(8, 2), 2, 5, nil},
+		{"torus without datelines, cut-through", noDatelines(8), 2, 2, func(c *fabric.Config) { c.Switch.FlowControl = "cut-through" }},
+		{"torus without datelines, packets", noDatelines(8), 2, 2, packets},
 		{"VAL with two virtual channels", unsafeNetwork(t, "dragonfly", "val", func(c *topology.DragonflyConfig) { c.P, c.A, c.H = 4, 4, 2 },
 			func(c *routing.ValConfig) {}), 2, 4, nil},
 		{"PAR with two virtual channels", unsafeNetwork(t, "dragonfly", "par", func(c *topology.DragonflyConfig) { c.P, c.A, c.H = 4, 4, 2 },
@@ -80,9 +75,8 @@ func TestDeadlocks(t *testing.T) {
 				c.set(&config)
 			}
 			f := c.net.fabric(t, config)
-			terminals := c.net.topo.Graph().Terminals()
-			source := measure.NewOpenLoop(terminals, uniform{terminals}, bernoulli{sim.NewGeometric(1 / float64(c.flits))}, fixed(c.flits), 1)
-			_, err := measure.Run(context.Background(), f, source, 1, measure.Plan{Warmup: 5000, Window: 20000})
+			source := c.net.traffic(1, c.flits)
+			_, err := measure.Run(t.Context(), f, source, 1, measure.Plan{Warmup: 5000, Window: 20000})
 			var deadlock *core.DeadlockError
 			if !errors.As(err, &deadlock) {
 				t.Fatalf("no deadlock: %v", err)
@@ -106,13 +100,7 @@ func TestNoWaits(t *testing.T) {
 // unsafeNetwork builds a network whose routing may lack virtual channels.
 func unsafeNetwork[C, R any](t testing.TB, family, algorithm string, set func(*C), choose func(*R)) network {
 	t.Helper()
-	topo, err := param.Make(topology.Registry, family, struct{}{}, set)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := param.Make(routing.Registry, algorithm, routing.Env{Topology: topo, Seed: 1, VCs: 1, AllowDeadlock: true}, choose)
-	if err != nil {
-		t.Fatal(err)
-	}
+	topo := simtest.Must(param.Make(topology.Registry, family, struct{}{}, set))(t)
+	r := simtest.Must(param.Make(routing.Registry, algorithm, routing.Env{Topology: topo, Seed: 1, VCs: 1, AllowDeadlock: true}, choose))(t)
 	return network{topo, r}
 }

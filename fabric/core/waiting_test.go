@@ -6,35 +6,28 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
-// counting notes what an occupancy reader sees of one port of a switch when the
+// counting is what an occupancy reader sees of one port of a switch when the
 // last packet of a cycle is routed there.
 type counting struct {
-	fabric.Routing
-	at               topology.SwitchID
-	port             topology.PortID
-	slots            bool
 	waiting, crossed map[int64]int // by cycle
 	most             int
 }
 
-func (c *counting) Needs() fabric.Needs {
-	return fabric.Needs{Queues: true, Crossed: true, SensesCredits: c.slots, HeldSlots: c.slots}
-}
-func (c *counting) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
-	if h.Switch == c.at {
-		c.waiting[v.Cycle()], c.crossed[v.Cycle()] = v.WaitingAll(c.port), v.Crossed(c.port, 0)
-		c.most = max(c.most, v.WaitingAll(c.port))
-	}
-	return c.Routing.Route(v, h)
-}
-
-// onLine watches the upward port of a switch of a line with two terminals a switch.
-func onLine(t *testing.T, switches int, at topology.SwitchID) (network, *counting) {
+// onLine watches the upward port of a switch of a line with two terminals a switch, and counts
+// slots until credits are sent, or not.
+func onLine(t *testing.T, switches int, at topology.SwitchID, slots bool) (network, *counting) {
 	n := newNetwork(t, "mesh", "dor", func(c *topology.GridConfig) { c.Dims, c.Terminals = []int{switches}, 2 })
-	c := &counting{Routing: n.routing, at: at, port: n.topo.(topology.Grid).Towards(at, 0, true), waiting: map[int64]int{}, crossed: map[int64]int{}}
-	n.routing = c
+	c, port := &counting{waiting: map[int64]int{}, crossed: map[int64]int{}}, n.topo.(topology.Grid).Towards(at, 0, true)
+	needs := fabric.Needs{Queues: true, Crossed: true, SensesCredits: slots, HeldSlots: slots}
+	n.routing = spy{n.routing, needs, func(v *fabric.View, h *fabric.Head, _ *fabric.Hop) {
+		if h.Switch == at {
+			c.waiting[v.Cycle()], c.crossed[v.Cycle()] = v.WaitingAll(port), v.Crossed(port, 0)
+			c.most = max(c.most, v.WaitingAll(port))
+		}
+	}}
 	return n, c
 }
 
@@ -45,18 +38,16 @@ func onLine(t *testing.T, switches int, at topology.SwitchID) (network, *countin
 // in cycle k there wait, of the 2(k-2) that came before, all but those that left
 // before k; and the one that was routed first in cycle k.
 func TestCrossedFlitsWait(t *testing.T) {
-	n, c := onLine(t, 2, 0)
+	n, c := onLine(t, 2, 0, false)
 	config := fabric.DefaultConfig()
 	config.Switch.VCs, config.Switch.VCAllocCycles, config.Switch.CrossbarCycles, config.Switch.Speedup = 1, 0, 0, 2
 	config.Channels = map[string]fabric.ChannelConfig{"grid": {CyclesPerFlit: 4, Latency: sim.Nanosecond}, "terminal": {Latency: sim.Nanosecond}}
-	f := n.fabric(t, config)
 	s := &script{}
 	for range 8 {
 		s.send(0, fabric.PacketSpec{Birth: 0, Dst: 2, Flits: 1})
 		s.send(1, fabric.PacketSpec{Birth: 0, Dst: 3, Flits: 1})
 	}
-	f.Attach(s, s)
-	f.Advance(300)
+	f := n.play(t, config, s, 300)
 	for k, left := range map[int64]int{2: 0, 3: 0, 4: 1, 5: 1, 6: 1, 7: 1, 8: 2, 9: 2} {
 		crossed := 2*(int(k)-2) - left
 		if c.waiting[k] != crossed+1 || c.crossed[k] != crossed {
@@ -66,9 +57,7 @@ func TestCrossedFlitsWait(t *testing.T) {
 	if len(c.waiting) != 8 {
 		t.Errorf("packets were routed in %d cycles, want 8", len(c.waiting))
 	}
-	if err := f.Audit(); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, f.Audit())
 }
 
 // TestHeldSlotsWait: three terminals load the channel from switch 2 to switch 3
@@ -80,23 +69,18 @@ func TestCrossedFlitsWait(t *testing.T) {
 func TestHeldSlotsWait(t *testing.T) {
 	most := map[bool]int{}
 	for _, slots := range []bool{false, true} {
-		n, c := onLine(t, 4, 1)
-		c.slots = slots
+		n, c := onLine(t, 4, 1, slots)
 		config := fabric.DefaultConfig()
 		config.Switch.VCs, config.Switch.BufferFlits = 1, 256
-		f := n.fabric(t, config)
 		s := &script{}
 		for i := range int64(100) {
 			s.send(2, fabric.PacketSpec{Birth: 2 * i, Dst: 6, Flits: 1})
 			s.send(4, fabric.PacketSpec{Birth: i, Dst: 6, Flits: 1})
 			s.send(5, fabric.PacketSpec{Birth: i, Dst: 7, Flits: 1})
 		}
-		f.Attach(s, s)
-		f.Advance(4000)
+		f := n.play(t, config, s, 4000)
 		most[slots] = c.most
-		if err := f.Audit(); err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, f.Audit())
 	}
 	if most[false] > 2 || most[true] < 10 {
 		t.Errorf("at most %d flits wait at switch 1, %d with held slots", most[false], most[true])

@@ -8,6 +8,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // stages are settings of the switch with the cycles that they cost a flit in
@@ -28,6 +29,13 @@ var stages = []struct {
 	{"fractional speedup", 1, 1, 1, 1, 1.5, 3}, // 4 steps of 2/3 cycle; see below
 }
 
+// pipeline is c with the stages of a number.
+func pipeline(c fabric.Config, stage int) fabric.Config {
+	s, st := &c.Switch, &stages[stage]
+	s.RouteCycles, s.VCAllocCycles, s.SwitchAllocCycles, s.CrossbarCycles, s.Speedup = st.route, st.vcAlloc, st.alloc, st.crossbar, st.speedup
+	return c
+}
+
 // TestZeroLoadLatency sends single packets through an idle network of every
 // family and compares with the sum by hand:
 //
@@ -43,21 +51,12 @@ func TestZeroLoadLatency(t *testing.T) {
 			continue // needs a file
 		}
 		t.Run(name, func(t *testing.T) {
-			topo, err := topology.Registry.Build(name, config, struct{}{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			topo := simtest.Must(topology.Registry.Build(name, config, struct{}{}))(t)
 			n := network{topo, minimalRouting(t, topo)}
-			for _, st := range stages {
-				if st.speedup != math.Trunc(st.speedup) {
-					continue // the cycle then depends on the phase: TestFractionalSpeedup
-				}
-				for _, flits := range []int32{1, 5} {
-					n.checkZeroLoad(t, st.name, flits, st.cycles, func(c *fabric.Config) {
-						c.Switch.RouteCycles, c.Switch.VCAllocCycles = st.route, st.vcAlloc
-						c.Switch.SwitchAllocCycles, c.Switch.CrossbarCycles = st.alloc, st.crossbar
-						c.Switch.Speedup = st.speedup
-					})
+			for i, st := range stages {
+				if st.speedup == math.Trunc(st.speedup) { // or the cycle depends on the phase: TestFractionalSpeedup
+					n.checkZeroLoad(t, i, 1)
+					n.checkZeroLoad(t, i, 5)
 				}
 			}
 		})
@@ -76,22 +75,15 @@ func minimalRouting(t *testing.T, topo topology.Topology) fabric.Routing {
 	case topology.Tree:
 		name = "nca"
 	}
-	config, err := routing.Registry.Config(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := routing.Registry.Build(name, config, routing.Env{Topology: topo, Seed: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
+	config := simtest.Must(routing.Registry.Config(name))(t)
+	return simtest.Must(routing.Registry.Build(name, config, routing.Env{Topology: topo, Seed: 1}))(t)
 }
 
-func (n network) checkZeroLoad(t *testing.T, name string, flits int32, stages int64, set func(*fabric.Config)) {
+// checkZeroLoad holds packets of so many flits through stages of a number to the sum.
+func (n network) checkZeroLoad(t *testing.T, stage int, flits int32) {
 	t.Helper()
-	g := n.topo.Graph()
-	config := fabric.DefaultConfig()
-	set(&config)
+	g, name := n.topo.Graph(), stages[stage].name
+	config := pipeline(fabric.DefaultConfig(), stage)
 	config.Terminal.InjectionCycles = 4
 	config.Channels = map[string]fabric.ChannelConfig{}
 	latency := make([]int64, len(g.Classes))
@@ -99,7 +91,6 @@ func (n network) checkZeroLoad(t *testing.T, name string, flits int32, stages in
 		latency[i] = int64(3 + 7*i)
 		config.Channels[c.Name] = fabric.ChannelConfig{Latency: sim.Time(latency[i]) * sim.Nanosecond}
 	}
-	f := n.fabric(t, config)
 	s := &script{}
 	const spacing = 2000 // longer than any packet is under way
 	r := sim.NewStream(1, "pairs", 0)
@@ -108,8 +99,7 @@ func (n network) checkZeroLoad(t *testing.T, name string, flits int32, stages in
 		src, dst := topology.TerminalID(r.IntN(g.Terminals())), topology.TerminalID(r.IntN(g.Terminals()))
 		s.send(src, fabric.PacketSpec{Birth: int64(i)*spacing + int64(i%3), Dst: dst, Flits: flits, Tag: uint64(i)})
 	}
-	f.Attach(s, s)
-	f.Advance(int64(pairs) * spacing)
+	f := n.play(t, config, s, int64(pairs)*spacing)
 	if len(s.delivered) != pairs {
 		t.Fatalf("%s: %d of %d packets arrived", name, len(s.delivered), pairs)
 	}
@@ -117,7 +107,7 @@ func (n network) checkZeroLoad(t *testing.T, name string, flits int32, stages in
 		want := int64(4) + latency[g.PortClass[g.TerminalPort[d.Src]]] + int64(flits-1)
 		hops := 0
 		n.walk(t, d.Src, d.Dst, f.VCs(), func(p topology.PortID) {
-			want += stages + latency[g.PortClass[p]]
+			want += stages[stage].cycles + latency[g.PortClass[p]]
 			hops++
 		})
 		if got := d.Cycle - d.Birth; got != want || d.Hops != hops {
@@ -157,15 +147,10 @@ func (n network) walk(t *testing.T, src, dst topology.TerminalID, vcs int, visit
 // Both are 3 cycles.
 func TestFractionalSpeedup(t *testing.T) {
 	n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 4 })
-	for _, st := range stages {
-		if st.speedup == math.Trunc(st.speedup) {
-			continue
+	for i, st := range stages {
+		if st.speedup != math.Trunc(st.speedup) {
+			n.checkZeroLoad(t, i, 3)
 		}
-		n.checkZeroLoad(t, st.name, 3, st.cycles, func(c *fabric.Config) {
-			c.Switch.RouteCycles, c.Switch.VCAllocCycles = st.route, st.vcAlloc
-			c.Switch.SwitchAllocCycles, c.Switch.CrossbarCycles = st.alloc, st.crossbar
-			c.Switch.Speedup = st.speedup
-		})
 	}
 }
 
@@ -177,11 +162,9 @@ func TestChannelRate(t *testing.T) {
 	n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 2 })
 	config := pipelined()
 	config.Channels = map[string]fabric.ChannelConfig{"terminal": {CyclesPerFlit: 2.5}}
-	f := n.fabric(t, config)
 	s := &script{}
 	s.send(0, fabric.PacketSpec{Birth: 10, Dst: 1, Flits: 9})
-	f.Attach(s, s)
-	f.Advance(100)
+	n.play(t, config, s, 100)
 	// 1 injection + 1 channel + 2 switch + 1 channel = 5 for the head.
 	if len(s.delivered) != 1 || s.delivered[0].Cycle-10 != 5+20 {
 		t.Errorf("delivered %+v, want one packet after 25 cycles", s.delivered)
@@ -200,11 +183,9 @@ func TestWokenOnSlowChannel(t *testing.T) {
 			config.Switch.Hold, config.Switch.FlowControl = true, "cut-through"
 		}
 		config.Channels = map[string]fabric.ChannelConfig{"terminal": {CyclesPerFlit: 4}}
-		f := n.fabric(t, config)
 		s := &script{}
 		s.send(0, fabric.PacketSpec{Birth: 10, Dst: 1, Flits: 1})
-		f.Attach(s, s)
-		f.Advance(12)
+		f := n.play(t, config, s, 12)
 		s.send(0, fabric.PacketSpec{Birth: 12, Dst: 1, Flits: 1})
 		f.Wake(0)
 		f.Advance(100)

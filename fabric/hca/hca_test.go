@@ -12,15 +12,10 @@ import (
 // drain sends everything that is queued, from time now on, and calls sent at
 // the end of each request.
 func drain(h *HCA, now sim.Time, sent func(id int32, end sim.Time)) {
-	for {
-		b, _, end, ok := h.Next(now)
-		if !ok {
-			return
-		}
+	for b, _, end, ok := h.Next(now); ok; b, _, end, ok = h.Next(end) {
 		if b.Last {
 			sent(b.ID, end)
 		}
-		now = end
 	}
 }
 
@@ -202,12 +197,7 @@ func TestEngines(t *testing.T) {
 		h.Post(Request{QP: qp, Bytes: 3 * int64(c.Quantum), Mark: Mark{ID: int32(i)}})
 	}
 	var order []int32
-	for {
-		b, _, end, ok := h.Next(h.BusyUntil())
-		if !ok {
-			break
-		}
-		_ = end
+	for b, _, _, ok := h.Next(0); ok; b, _, _, ok = h.Next(h.BusyUntil()) {
 		order = append(order, b.ID)
 	}
 	// 0 is through at the fifth burst, when 2 comes in its place, behind 1.

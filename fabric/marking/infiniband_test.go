@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/simtest"
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
@@ -14,11 +15,7 @@ var atPort = Env{VCs: 2, BufferFlits: 30, InputFlits: 30, Number: 3, FlitBytes: 
 func ports(t *testing.T, settings ...param.Setting) Policy {
 	t.Helper()
 	settings = append([]param.Setting{param.Set("cc_sw_cong_setting_marking_rate", 0)}, settings...)
-	p, err := Registry.New("infiniband", atPort, settings...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return simtest.Must(Registry.New("infiniband", atPort, settings...))(t)
 }
 
 // TestInfiniBandMarks: a packet of 8 flits, 512 bytes, which is marked if more than (15 - weight)
@@ -82,9 +79,7 @@ func TestInfiniBandRefused(t *testing.T) {
 		"cc_sw_cong_setting_threshold":   {16, -1},
 	} {
 		for _, v := range values {
-			if _, err := Registry.New("infiniband", atPort, param.Set(key, v)); err == nil || !strings.Contains(err.Error(), key) {
-				t.Errorf("%s = %v: %v", key, v, err)
-			}
+			simtest.Refuse(Registry.New("infiniband", atPort, param.Set(key, v)))(t, key)
 		}
 	}
 }

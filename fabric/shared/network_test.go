@@ -6,6 +6,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // burst sends so many packets of a size from each terminal in a list to terminal 0, as fast as
@@ -37,16 +38,11 @@ func (b *burst) Arrived(_ topology.TerminalID, p *Packet) {
 // Gb/s, 80 ns a packet, 100 ns a cable.
 func star(t *testing.T, config Config, senders, packets int) *burst {
 	t.Helper()
-	topo, err := topology.Registry.New("single-switch", struct{}{}, param.Set("terminals", 8))
-	if err != nil {
-		t.Fatal(err)
-	}
+	topo := simtest.Must(topology.Registry.New("single-switch", struct{}{}, param.Set("terminals", 8)))(t)
 	g, kernel := topo.Graph(), sim.NewKernel()
 	b := &burst{left: map[topology.TerminalID]int{}, size: 1000}
 	timing := NewTiming(g, nil, nil, &config, nil, Channel{Rate: 100e9, Latency: 100 * sim.Nanosecond}, 1000, 64)
-	if b.net, err = New(kernel, g, config, timing, b, 1); err != nil {
-		t.Fatal(err)
-	}
+	b.net = simtest.Must(New(kernel, g, config, timing, b, 1))(t)
 	for s := 1; s <= senders; s++ {
 		b.left[topology.TerminalID(s)] = packets
 		b.net.Wake(topology.TerminalID(s))

@@ -1,7 +1,6 @@
 package terminal_test
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"strings"
@@ -29,14 +28,19 @@ func TestConformance(t *testing.T) {
 
 // pair is a network of two terminals on one switch, whose packets have a latency of
 // zeroLoad(flits) when nobody else sends.
-func pair(t testing.TB) (topology.Topology, *core.Fabric) {
+func pair(t testing.TB) *core.Fabric {
+	t.Helper()
+	return pairOver(t, fabric.ChannelConfig{Latency: 10 * sim.Nanosecond})
+}
+
+// pairOver is a pair with channels of its own.
+func pairOver(t testing.TB, channel fabric.ChannelConfig) *core.Fabric {
 	t.Helper()
 	topo := simtest.Must(topology.Registry.New("single-switch", struct{}{}, param.Set("terminals", 2)))(t)
 	r := simtest.Must(routing.Registry.New("table", routing.Env{Topology: topo, Seed: 1}))(t)
 	config := fabric.DefaultConfig()
-	config.Channels = map[string]fabric.ChannelConfig{"terminal": {Latency: 10 * sim.Nanosecond}}
-	f := simtest.Must(core.New(topo.Graph(), config, r, 1))(t)
-	return topo, f
+	config.Channels = map[string]fabric.ChannelConfig{"terminal": channel}
+	return simtest.Must(core.New(topo.Graph(), config, r, 1))(t)
 }
 
 // zeroLoad is a packet's latency in an idle pair, in cycles: 1 of injection, 10 of
@@ -50,6 +54,13 @@ func env(flits int, process measure.Process) terminal.Env {
 		Terminals: 2, Pattern: other{}, Sizes: size(flits), MeanFlits: float64(flits), Seed: 1, Clock: sim.Nanosecond,
 		Process: func(float64) (measure.Process, error) { return process, nil },
 	}
+}
+
+// answers runs a program at a load in a pair.
+func answers(t *testing.T, program string, load float64, plan measure.Plan, e terminal.Env, settings ...param.Setting) *measure.Result {
+	t.Helper()
+	w := simtest.Must(terminal.Registry.New(program, e, settings...))(t)
+	return simtest.Must(measure.Run(t.Context(), pair(t), w, load, plan))(t)
 }
 
 type other struct{}
@@ -70,10 +81,8 @@ func (e every) NextGap(*sim.Stream, *uint32) int64 { return int64(e) }
 // 2 flits, 23 cycles: both terminals begin in cycle 0 and stay in step, so that no two
 // packets meet. In a trip each terminal takes 4+2 flits: 6/48 a cycle.
 func TestClosedLoopIdle(t *testing.T) {
-	_, f := pair(t)
-	w := simtest.Must(terminal.Registry.New("closed-loop", env(4, nil), param.Set("ack_flits", 2)))(t)
 	trip := zeroLoad(4) + zeroLoad(2)
-	result := simtest.Must(measure.Run(context.Background(), f, w, 0, measure.Plan{Warmup: 10 * trip, Window: 200 * trip}))(t)
+	result := answers(t, "closed-loop", 0, measure.Plan{Warmup: 10 * trip, Window: 200 * trip}, env(4, nil), param.Set("ack_flits", 2))
 	if want := 6 / float64(trip); math.Abs(result.Accepted-want) > 1e-12 {
 		t.Errorf("accepted %v flits a terminal and cycle, want %v", result.Accepted, want)
 	}
@@ -86,10 +95,8 @@ func TestClosedLoopIdle(t *testing.T) {
 // TestClosedLoopWindow: a window of 4 packets of one flit each sends four times as
 // much as one: packets leave one behind the other, and the answers to them as well.
 func TestClosedLoopWindow(t *testing.T) {
-	_, f := pair(t)
-	w := simtest.Must(terminal.Registry.New("closed-loop", env(1, nil), param.Set("window", 4)))(t)
 	trip := 2 * zeroLoad(1)
-	result := simtest.Must(measure.Run(context.Background(), f, w, 0, measure.Plan{Warmup: 10 * trip, Window: 100 * trip}))(t)
+	result := answers(t, "closed-loop", 0, measure.Plan{Warmup: 10 * trip, Window: 100 * trip}, env(1, nil), param.Set("window", 4))
 	if want := 4 * 2 / float64(trip); math.Abs(result.Accepted-want) > 1e-12 {
 		t.Errorf("accepted %v flits a terminal and cycle, want %v", result.Accepted, want)
 	}
@@ -99,9 +106,7 @@ func TestClosedLoopWindow(t *testing.T) {
 // meet nobody: the latencies are 24 and 26 cycles, and a round trip is their sum.
 // A terminal takes 8 flits in 100 cycles.
 func TestRequestReplyIdle(t *testing.T) {
-	_, f := pair(t)
-	w := simtest.Must(terminal.Registry.New("request-reply", env(3, every(100)), param.Set("reply_flits", 5)))(t)
-	result := simtest.Must(measure.Run(context.Background(), f, w, 0.08, measure.Plan{Warmup: 1000, Window: 20000}))(t)
+	result := answers(t, "request-reply", 0.08, measure.Plan{Warmup: 1000, Window: 20000}, env(3, every(100)), param.Set("reply_flits", 5))
 	if want := 0.08; math.Abs(result.Accepted-want) > 1e-12 {
 		t.Errorf("accepted %v flits a terminal and cycle, want %v", result.Accepted, want)
 	}
@@ -115,9 +120,7 @@ func TestRequestReplyIdle(t *testing.T) {
 // flits in 4 cycles, twice what a channel carries. Replies go first, so requests wait
 // longer and longer.
 func TestRequestReplyBehind(t *testing.T) {
-	_, f := pair(t)
-	w := simtest.Must(terminal.Registry.New("request-reply", env(3, every(4)), param.Set("reply_flits", 5)))(t)
-	result := simtest.Must(measure.Run(context.Background(), f, w, 2, measure.Plan{Warmup: 1000, Window: 20000}))(t)
+	result := answers(t, "request-reply", 2, measure.Plan{Warmup: 1000, Window: 20000}, env(3, every(4)), param.Set("reply_flits", 5))
 	if result.State != measure.Saturated || result.Reason != measure.ByGrowth {
 		t.Errorf("%v (%s)", result.State, result.Reason)
 	}
@@ -180,7 +183,7 @@ func (s *scripted) Archive(*snapshot.Archive) {}
 // counts; of what waits, class High is sent first, each class in its order; a packet
 // that is on its way when another comes is not held up.
 func TestHost(t *testing.T) {
-	_, f := pair(t)
+	f := pair(t)
 	programs := []*scripted{{}, {}}
 	programs[0].start = func(p *terminal.Port) {
 		p.SetTimer(50 * sim.Nanosecond)
@@ -195,7 +198,7 @@ func TestHost(t *testing.T) {
 		}
 	}
 	h := terminal.NewHost(env(1, nil), false, nil, func(id topology.TerminalID) terminal.Program { return programs[id] })
-	if _, err := measure.Run(context.Background(), f, h, 0.1, measure.Plan{Warmup: 10, Window: 300}); err != nil {
+	if _, err := measure.Run(t.Context(), f, h, 0.1, measure.Plan{Warmup: 10, Window: 300}); err != nil {
 		t.Fatal(err)
 	}
 	// Sent in cycle 100, the head of the first leaves in cycle 101 and its tail in
@@ -221,29 +224,27 @@ func TestHost(t *testing.T) {
 // TestSendMisuse: what cannot be sent is a broken contract.
 func TestSendMisuse(t *testing.T) {
 	for _, packet := range []terminal.Packet{{Dst: 2, Flits: 1}, {Dst: -1, Flits: 1}, {Dst: 1}, {Dst: 1, Flits: 1, Class: 2}, {Dst: 1, Flits: 1, Tag: 1 << 63}} {
-		_, f := pair(t)
+		f := pair(t)
 		bad := &scripted{start: func(p *terminal.Port) { p.Send(packet) }}
 		h := terminal.NewHost(env(1, nil), false, nil, func(topology.TerminalID) terminal.Program { return bad })
-		func() {
-			defer func() {
-				if recover() == nil {
-					t.Errorf("%+v is sent", packet)
-				}
-			}()
-			_, _ = measure.Run(context.Background(), f, h, 0.1, measure.Plan{Warmup: 10, Window: 10})
-		}()
+		if misused(t, f, h) == nil {
+			t.Errorf("%+v is sent", packet)
+		}
 	}
 }
 
-// slow is a switch with two terminals, whose channels take a flit and a half cycle for each flit.
+// misused runs programs that break their contract, and is how; nil: they do not.
+func misused(t *testing.T, f *core.Fabric, h *terminal.Host) (misuse *fabric.Misuse) {
+	t.Helper()
+	defer func() { misuse, _ = recover().(*fabric.Misuse) }()
+	_, _ = measure.Run(t.Context(), f, h, 0.1, measure.Plan{Warmup: 10, Window: 10})
+	return nil
+}
+
+// slow is a pair whose channels take a cycle and a half for each flit.
 func slow(t *testing.T) *core.Fabric {
 	t.Helper()
-	topo := simtest.Must(topology.Registry.New("single-switch", struct{}{}, param.Set("terminals", 2)))(t)
-	r := simtest.Must(routing.Registry.New("table", routing.Env{Topology: topo, Seed: 1}))(t)
-	config := fabric.DefaultConfig()
-	config.Channels = map[string]fabric.ChannelConfig{"terminal": {CyclesPerFlit: 1.5}}
-	f := simtest.Must(core.New(topo.Graph(), config, r, 1))(t)
-	return f
+	return pairOver(t, fabric.ChannelConfig{CyclesPerFlit: 1.5})
 }
 
 // TestPortCounts: a program that sends three packets of two flits in cycle 100 knows in cycle 200
@@ -273,8 +274,7 @@ func TestPortCounts(t *testing.T) {
 		return terminal.NewHost(env(1, nil), false, []string{"size [flits]", "timers [1]"}, program)
 	}
 	run := func(h *terminal.Host, plan measure.Plan) *measure.Result {
-		r := simtest.Must(measure.Run(context.Background(), slow(t), h, 0.1, plan))(t)
-		return r
+		return simtest.Must(measure.Run(t.Context(), slow(t), h, 0.1, plan))(t)
 	}
 	h := host()
 	run(h, measure.Plan{Warmup: 50, Window: 100}) // up to cycle 150
@@ -308,14 +308,9 @@ func TestMeasureMisuse(t *testing.T) {
 		"samples -1 for measure":           func(p *terminal.Port) { p.Sample(0, -1) },
 	} {
 		h := terminal.NewHost(env(1, nil), false, []string{"window [packets]", "round trip"}, func(topology.TerminalID) terminal.Program { return &scripted{start: do} })
-		func() {
-			defer func() {
-				if misuse, ok := recover().(*fabric.Misuse); !ok || !strings.Contains(misuse.Error(), want) {
-					t.Errorf("%v, want %s", misuse, want)
-				}
-			}()
-			_, _ = measure.Run(context.Background(), slow(t), h, 0.1, measure.Plan{Warmup: 10, Window: 10})
-		}()
+		if misuse := misused(t, slow(t), h); misuse == nil || !strings.Contains(misuse.Error(), want) {
+			t.Errorf("%v, want %s", misuse, want)
+		}
 	}
 }
 
@@ -340,7 +335,7 @@ func TestUnits(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			result := simtest.Must(measure.Run(context.Background(), f, w, 0.3, measure.Plan{Warmup: 500, Window: 2000}))(t)
+			result := simtest.Must(measure.Run(t.Context(), f, w, 0.3, measure.Plan{Warmup: 500, Window: 2000}))(t)
 			line := fmt.Sprint(result.MeanLatency(), result.Packets(), f.Counters)
 			for i := range result.Measures {
 				m := &result.Measures[i]

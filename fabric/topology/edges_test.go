@@ -74,9 +74,7 @@ func TestEdgesRefuses(t *testing.T) {
 		{"c0l1 green -> c1l1\nc1l1 green -> c0l1\nc2l1 green -> c1l1\n", "f:3: tile c2l1 leads to c1l1; by line 2 that has the cable of c0l1"},
 		{"\xff\xfe0\x00", "UTF-16"},
 	} {
-		if _, err := ReadEdges("f", []byte(c.text), 1); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%q: %v, want %s", c.text, err, c.want)
-		}
+		simtest.Refuse(ReadEdges("f", []byte(c.text), 1))(t, c.want)
 	}
 	if _, err := param.Make(Registry, "edges", struct{}{}, func(c *EdgesConfig) { c.Path = "nowhere" }); err == nil || !strings.Contains(err.Error(), "a readable file") {
 		t.Error(err)

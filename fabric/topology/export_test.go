@@ -87,6 +87,17 @@ func nodeNames(g *Graph) map[string]string {
 	return names
 }
 
+// checkExport holds what an export says to its graph.
+func checkExport(t *testing.T, g *Graph, got []cable, names map[string]string) {
+	t.Helper()
+	if want := cables(g); !slices.Equal(got, want) {
+		t.Errorf("cables\n%v, want\n%v", got, want)
+	}
+	if want := nodeNames(g); !reflect.DeepEqual(names, want) {
+		t.Errorf("nodes\n%q, want\n%q", names, want)
+	}
+}
+
 // DOT, read back with gonum's parser.
 func TestWriteDOT(t *testing.T) {
 	unquote := func(s string) string {
@@ -127,12 +138,7 @@ func TestWriteDOT(t *testing.T) {
 					got = append(got, c)
 				}
 			}
-			if want := cables(g); !slices.Equal(got, want) {
-				t.Errorf("cables\n%v, want\n%v", got, want)
-			}
-			if want := nodeNames(g); !reflect.DeepEqual(names, want) {
-				t.Errorf("nodes\n%q, want\n%q", names, want)
-			}
+			checkExport(t, g, got, names)
 		})
 	}
 }
@@ -189,12 +195,7 @@ func TestWriteGraphML(t *testing.T) {
 					}
 				}
 			}
-			if want := cables(g); !slices.Equal(got, want) {
-				t.Errorf("cables\n%v, want\n%v", got, want)
-			}
-			if want := nodeNames(g); !reflect.DeepEqual(names, want) {
-				t.Errorf("nodes\n%q, want\n%q", names, want)
-			}
+			checkExport(t, g, got, names)
 		})
 	}
 }

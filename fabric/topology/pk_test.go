@@ -9,12 +9,6 @@ import (
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
-func newPK(t *testing.T, c PKConfig) *DistributedSwitch {
-	t.Helper()
-	s := simtest.Must(NewDistributedSwitch(c))(t)
-	return s
-}
-
 // ports lists who is plugged into each port of each copy of PK_(r-1) in a
 // PK_r, numbered from 1, 0 where nobody is: the paper's tables.
 func ports(s *DistributedSwitch, r int) [][]int {
@@ -34,7 +28,7 @@ func ports(s *DistributedSwitch, r int) [][]int {
 // Podlazov 2012, table 1: the processors at ports 1, 2, 3 of switches 1 to 7.
 func TestPKTable1(t *testing.T) {
 	want := [][]int{{1, 7, 5}, {2, 1, 6}, {3, 2, 7}, {4, 3, 1}, {5, 4, 2}, {6, 5, 3}, {7, 6, 4}}
-	if got := ports(newPK(t, PKConfig{M: 3, Cascades: 1}), 1); !slices.EqualFunc(got, want, slices.Equal) {
+	if got := ports(simtest.Must(NewDistributedSwitch(PKConfig{M: 3, Cascades: 1}))(t), 1); !slices.EqualFunc(got, want, slices.Equal) {
 		t.Errorf("got %v\nwant %v", got, want)
 	}
 }
@@ -51,7 +45,7 @@ func TestPKTable2(t *testing.T) {
 		{6, 5, 3, 13, 12, 10, 0},
 		{7, 6, 4, 14, 13, 11, 0},
 	}
-	s := newPK(t, PKConfig{M: 3, Cascades: 2})
+	s := simtest.Must(NewDistributedSwitch(PKConfig{M: 3, Cascades: 2}))(t)
 	if got := ports(s, 2); !slices.EqualFunc(got, want, slices.Equal) {
 		t.Errorf("got %v\nwant %v", got, want)
 	}
@@ -66,7 +60,7 @@ func TestPKTable2(t *testing.T) {
 func TestPKSizes(t *testing.T) {
 	for _, m := range []int{3, 4, 5, 6, 8} {
 		n := m*(m-1) + 1
-		s := newPK(t, PKConfig{M: m, Cascades: 3})
+		s := simtest.Must(NewDistributedSwitch(PKConfig{M: m, Cascades: 3}))(t)
 		if got, want := s.Level(2), n*(m-1)+1; got != want {
 			t.Errorf("m = %d: R_2 = %d, want %d", m, got, want)
 		}
@@ -76,11 +70,11 @@ func TestPKSizes(t *testing.T) {
 	}
 	// m = 3: R_3 = 35 leaves 35 mod 3 = 2 ports; the Fano plane has four
 	// points of which no three are on a line, so R_4 = 7*11 + 4.
-	if got := newPK(t, PKConfig{M: 3, Cascades: 4}).Level(4); got != 81 {
+	if got := simtest.Must(NewDistributedSwitch(PKConfig{M: 3, Cascades: 4}))(t).Level(4); got != 81 {
 		t.Errorf("R_4 = %d, want 81", got)
 	}
 	// R_2 = 14 leaves 2 ports of 14: R_3 = 7*4 + 4.
-	if got := newPK(t, PKConfig{M: 3, Cascades: 3, Inner: []int{14}}).Level(3); got != 32 {
+	if got := simtest.Must(NewDistributedSwitch(PKConfig{M: 3, Cascades: 3, Inner: []int{14}}))(t).Level(3); got != 32 {
 		t.Errorf("R_3 over R_2 = 14 is %d, want 32", got)
 	}
 }
@@ -115,7 +109,7 @@ func TestPKGraph(t *testing.T) {
 		{M: 3, Cascades: 1}, {M: 3, Cascades: 2}, {M: 3, Cascades: 2, Terminals: 14}, {M: 3, Cascades: 3},
 		{M: 3, Cascades: 3, Inner: []int{14}}, {M: 4, Cascades: 2}, {M: 5, Cascades: 2}, {M: 9, Cascades: 1},
 	} {
-		s := newPK(t, c)
+		s := simtest.Must(NewDistributedSwitch(c))(t)
 		t.Run(s.Name(), func(t *testing.T) {
 			g, facts := s.Graph(), s.Facts()
 			if g.Switches() != facts.Switches || g.Terminals() != facts.Terminals || g.SwitchLinks() != facts.Links {
@@ -159,13 +153,7 @@ func checkPKPaths(t *testing.T, s *DistributedSwitch) {
 		for len(queue) > 0 {
 			u := queue[0]
 			queue = queue[1:]
-			first, end := g.Ports(u)
-			for p := first; p < end; p++ {
-				peer, ok := g.PeerPort(p)
-				if !ok {
-					continue
-				}
-				v := g.PortSwitch[peer]
+			for _, v := range leadsTo(g, u) {
 				if distance[v] < 0 {
 					distance[v] = distance[u] + 1
 					queue = append(queue, v)
@@ -211,7 +199,7 @@ func countPaths(s *DistributedSwitch, r, x, y int) int {
 // joined by m paths, all others by one.
 func TestPKPathsOfTwoCascades(t *testing.T) {
 	for _, m := range []int{3, 4, 5} {
-		s := newPK(t, PKConfig{M: m, Cascades: 2})
+		s := simtest.Must(NewDistributedSwitch(PKConfig{M: m, Cascades: 2}))(t)
 		for x := range s.Level(2) {
 			for y := range x {
 				want := 1
@@ -242,16 +230,9 @@ func TestPCC(t *testing.T) {
 			// Two processors share sigma switches.
 			for x := range n {
 				near := make([]int, n)
-				first, end := g.Ports(SwitchID(x))
-				for p := first; p < end; p++ {
-					peer, ok := g.PeerPort(p)
-					if !ok {
-						continue
-					}
-					a, b := g.Ports(g.PortSwitch[peer])
-					for q := a; q < b; q++ {
-						far, _ := g.PeerPort(q)
-						near[g.PortSwitch[far]]++
+				for _, b := range leadsTo(g, SwitchID(x)) {
+					for _, y := range leadsTo(g, b) {
+						near[y]++
 					}
 				}
 				for y := range n {

@@ -90,13 +90,8 @@ func TestMultiPlane(t *testing.T) {
 	for s := range SwitchID(g.Switches()) {
 		at := planeOf(x, s)
 		met := make([]int, c.Planes)
-		first, end := g.Ports(s)
-		for p := first; p < end; p++ {
-			peer, ok := g.PeerPort(p)
-			if !ok {
-				continue
-			}
-			to := planeOf(x, g.PortSwitch[peer])
+		for _, u := range leadsTo(g, s) {
+			to := planeOf(x, u)
 			if at >= 0 && to >= 0 && at != to {
 				t.Fatalf("a cable between planes %d and %d", at, to)
 			}

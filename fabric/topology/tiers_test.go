@@ -4,6 +4,8 @@ import (
 	_ "embed"
 	"strings"
 	"testing"
+
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // twoTiers are 4 leaves of 8 terminals with 2 cables up, 2 spines: 4:1.
@@ -12,10 +14,7 @@ import (
 var twoTiers string
 
 func TestTiers(t *testing.T) {
-	x, err := ReadTiers("two.topo", []byte(twoTiers))
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := simtest.Must(ReadTiers("two.topo", []byte(twoTiers)))(t)
 	if f := x.Facts(); f.Terminals != 32 || f.Switches != 6 || f.Links != 8 {
 		t.Errorf("%+v: want 32 terminals, 4 leaves and 2 spines, 8 cables", f)
 	}
@@ -24,9 +23,7 @@ func TestTiers(t *testing.T) {
 	}
 	// 16 pods of 8 leaves of 8, each of which has 8 aggregations of 8: the tree of switches of 16 ports.
 	three := "Nodes 1024\nTiers 3\nPodsize 64\nTier 0\nDownlink_speed_Gbps 100\nRadix_Down 8\nDownlink_Latency_ns 1\nTier 1\nDownlink_speed_Gbps 100\nRadix_Down 8\nDownlink_Latency_ns 1\nTier 2\nDownlink_speed_Gbps 100\nRadix_Down 16\nDownlink_Latency_ns 1\n"
-	if x, err = ReadTiers("three.topo", []byte(three)); err != nil {
-		t.Fatal(err)
-	}
+	x = simtest.Must(ReadTiers("three.topo", []byte(three)))(t)
 	if f := x.Facts(); f.Switches != 128+128+64 || f.Links != 2048 {
 		t.Errorf("%+v: want 320 switches, 2,048 cables", f)
 	}
@@ -41,9 +38,7 @@ func TestTiers(t *testing.T) {
 		{"Podsize 32", "Podsize 16", "2 pods on two tiers"},
 		{"Tiers 2", "Tiers 4", "4 tiers are announced, and 2 follow"},
 	} {
-		if _, err := ReadTiers("two.topo", []byte(strings.Replace(twoTiers, c.old, c.new, 1))); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v, want %s", c.new, err, c.want)
-		}
+		simtest.Refuse(ReadTiers("two.topo", []byte(strings.Replace(twoTiers, c.old, c.new, 1))))(t, c.want)
 	}
 }
 

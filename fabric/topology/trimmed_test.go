@@ -34,17 +34,14 @@ func TestSunwayTrees(t *testing.T) {
 				t.Errorf("last leaf has %d terminals, want %d", first-g.PortStart[leaves-1], c.lastLeaf)
 			}
 			paths := map[SwitchID]int{}
-			first, end := x.UpPorts(0)
-			for p := first; p < end; p++ {
-				peer, _ := g.PeerPort(p)
-				middle := g.PortSwitch[peer]
-				up, upEnd := x.UpPorts(middle)
-				if int(upEnd-up) != c.middleUps {
-					t.Errorf("switch %d has %d cables up, want %d", middle, upEnd-up, c.middleUps)
+			for _, middle := range leadsTo(g, 0) {
+				if up, end := x.UpPorts(middle); int(end-up) != c.middleUps {
+					t.Errorf("switch %d has %d cables up, want %d", middle, end-up, c.middleUps)
 				}
-				for ; up < upEnd; up++ {
-					peer, _ := g.PeerPort(up)
-					paths[g.PortSwitch[peer]]++
+				for _, top := range leadsTo(g, middle) {
+					if x.LevelOf(top) == 2 {
+						paths[top]++
+					}
 				}
 			}
 			for top, n := range paths {

@@ -99,10 +99,7 @@ func TestReadDBCSVProblems(t *testing.T) {
 		t.Errorf("%+v %+v", g.Names, g.Classes)
 	}
 	change := func(old, new string) string { return strings.Replace(smallDB, old, new, 1) }
-	checkProblems(t, func(text string) error {
-		_, err := ReadDBCSV(strings.NewReader(text), "x")
-		return err
-	}, []problem{
+	checkProblems(t, "x", ReadDBCSV, []problem{
 		{"cut", smallDB[:strings.Index(smallDB, "END_LINKS")], "x:14: the file ends within section LINKS"},
 		{"cut earlier", smallDB[:strings.Index(smallDB, "START_LINKS")], "x:11: no section LINKS"},
 		{"column", change("NodeGuid1", "Guid1"), "x:13: section LINKS has no column NodeGuid1"},

@@ -49,10 +49,7 @@ func TestReadLFTs(t *testing.T) {
 	}
 	text := string(dump)
 	lines := strings.SplitAfter(text, "\n")
-	checkProblems(t, func(text string) error {
-		_, err := ReadLFTs(strings.NewReader(text), "lfts", g)
-		return err
-	}, []problem{
+	checkProblems(t, "lfts", func(r io.Reader, name string) (*LFTs, error) { return ReadLFTs(r, name, g) }, []problem{
 		{"something else", "hello\n", "lfts:1: \"hello\" is not a line"},
 		{"unknown switch", strings.Replace(text, "guid 0x0000000000200000", "guid 0x0000000000900000", 1), "lfts:1: switch 0x0000000000900000 is not in the fabric"},
 		{"unknown host", strings.Replace(text, "portguid 0x0000000000100001", "portguid 0x0000000000900001", 1), "lfts:2: LID 0x0001"},
@@ -167,8 +164,5 @@ func sortedLines(text string) string {
 }
 
 func FuzzReadLFTs(f *testing.F) {
-	fuzzTables(f, func(r io.Reader, name string, g *topology.Graph, _ *LIDs) error {
-		_, err := ReadLFTs(r, name, g)
-		return err
-	}, "Unicast lids [0-3] of switch Lid 3 guid 0x0000000000200000 ('S0'):\n0x0001 001 # Channel Adapter portguid 0x0000000000100001: 'H0'\n1 lids dumped\n")
+	fuzzTables(f, func(r io.Reader, name string, g *topology.Graph, _ *LIDs) (*LFTs, error) { return ReadLFTs(r, name, g) }, "Unicast lids [0-3] of switch Lid 3 guid 0x0000000000200000 ('S0'):\n0x0001 001 # Channel Adapter portguid 0x0000000000100001: 'H0'\n1 lids dumped\n")
 }

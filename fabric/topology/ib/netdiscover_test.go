@@ -16,8 +16,7 @@ import (
 
 func readSmall(t *testing.T, text string) *Imported {
 	t.Helper()
-	im := simtest.Must(ReadNetDiscover(strings.NewReader(text), "small.txt"))(t)
-	return im
+	return simtest.Must(ReadNetDiscover(strings.NewReader(text), "small.txt"))(t)
 }
 
 func TestNetDiscoverFields(t *testing.T) {
@@ -193,7 +192,7 @@ func TestNetDiscoverProblems(t *testing.T) {
 		}
 		return strings.Replace(smallFabric, old, new, 1)
 	}
-	for _, c := range []struct{ name, text, want string }{
+	checkProblems(t, "small.txt", ReadNetDiscover, []problem{
 		{"empty", "", "small.txt: no switches with cables"},
 		{"another kind of file", "hello\n", `small.txt:1: "hello" is not a line`},
 		{"one-sided, peer unknown", edit("Ca	1 \"H-00000000000000d0\"		# \"d\"\n[1](d1) 	\"S-000000000000000b\"[4]		# lid 5 lmc 0 \"leaf b\" lid 2 4xNDR\n", ""), "small.txt:16: one-sided link"},
@@ -217,17 +216,7 @@ func TestNetDiscoverProblems(t *testing.T) {
 		{"unknown key", edit("devid", "devicd"), "small.txt:5: unknown key"},
 		{"key without value", edit("sysimgguid=0xa0", "sysimgguid="), "small.txt:6: sysimgguid"},
 		{"description not closed", edit("\"leaf b\" lid 2 4xFDR10", "\"leaf b lid 2 4xFDR10"), "small.txt:10: port line: the description"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			im, err := ReadNetDiscover(strings.NewReader(c.text), "small.txt")
-			if err == nil {
-				t.Fatalf("read as %+v", im.Summary)
-			}
-			if !strings.Contains(err.Error(), c.want) {
-				t.Errorf("%v, want %q", err, c.want)
-			}
-		})
-	}
+	})
 }
 
 // A file that ends early is never taken for a smaller fabric, wherever it ends:

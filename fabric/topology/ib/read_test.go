@@ -41,18 +41,24 @@ func TestConformance(t *testing.T) {
 // problem is a text that cannot be read, and what the error says.
 type problem struct{ name, text, want string }
 
-func checkProblems(t *testing.T, read func(text string) error, list []problem) {
+// checkProblems wants the errors of texts that are read under a name.
+func checkProblems[T any](t *testing.T, name string, read func(io.Reader, string) (T, error), list []problem) {
 	t.Helper()
 	for _, c := range list {
-		if err := read(c.text); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v, want %q", c.name, err, c.want)
+		if x, err := read(strings.NewReader(c.text), name); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: read as %+v, %v, want %q", c.name, x, err, c.want)
 		}
 	}
 }
 
+// inSubnet is a reader of tables of a fabric with its LIDs.
+func inSubnet[T any](read func(io.Reader, string, *topology.Graph, *LIDs) (T, error), g *topology.Graph, lids *LIDs) func(io.Reader, string) (T, error) {
+	return func(r io.Reader, name string) (T, error) { return read(r, name, g, lids) }
+}
+
 // fuzzTables holds a reader of tables to errors that name the file, on a network of two
 // switches with a terminal each: LIDs 1 and 2, and 3 and 4 of the switches.
-func fuzzTables(f *testing.F, read func(r io.Reader, name string, g *topology.Graph, lids *LIDs) error, seeds ...string) {
+func fuzzTables[T any](f *testing.F, read func(io.Reader, string, *topology.Graph, *LIDs) (T, error), seeds ...string) {
 	b := topology.NewBuilder(2, topology.Class{Name: "x"})
 	b.AddTerminal(0, 0)
 	b.AddTerminal(1, 0)
@@ -62,7 +68,7 @@ func fuzzTables(f *testing.F, read func(r io.Reader, name string, g *topology.Gr
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		if err := read(strings.NewReader(text), "fuzz", g, NewLFTs(g).LIDs()); err != nil && !strings.HasPrefix(err.Error(), "fuzz:") {
+		if _, err := read(strings.NewReader(text), "fuzz", g, NewLFTs(g).LIDs()); err != nil && !strings.HasPrefix(err.Error(), "fuzz:") {
 			t.Errorf("an error without file: %v", err)
 		}
 	})
@@ -71,15 +77,13 @@ func fuzzTables(f *testing.F, read func(r io.Reader, name string, g *topology.Gr
 // readTestdata reads a file of testdata, compressed or not.
 func readTestdata(t testing.TB, name string) []byte {
 	t.Helper()
-	data := simtest.Must(input.ReadInput(filepath.Join("testdata", name), input.MaxInput))(t)
-	return data
+	return simtest.Must(input.ReadInput(filepath.Join("testdata", name), input.MaxInput))(t)
 }
 
 // imported reads a network of testdata.
 func imported(t testing.TB, read func(io.Reader, string) (*Imported, error), name string) *Imported {
 	t.Helper()
-	im := simtest.Must(read(bytes.NewReader(readTestdata(t, name)), name))(t)
-	return im
+	return simtest.Must(read(bytes.NewReader(readTestdata(t, name)), name))(t)
 }
 
 func classCounts(g *topology.Graph) (terminals, links map[string]int) {

@@ -52,10 +52,7 @@ func TestReadSL2VL(t *testing.T) {
 			}
 		})
 	}
-	checkProblems(t, func(text string) error {
-		_, err := ReadSL2VL(strings.NewReader(text), "x", g, lids)
-		return err
-	}, []problem{
+	checkProblems(t, "x", inSubnet(ReadSL2VL, g, lids), []problem{
 		{"cut", text[:strings.Index(text, "\n3   4   :")], "no row of L0 for packets from port 1 to port 5"},
 		{"no such lane", strings.Replace(text, "1   1   : 0  1", "1   1   : 16  1", 1), "x:5: lane 16 of service level 0: want 0 to 15"},
 		{"lanes missing", strings.Replace(text, "1   1   : 0  1", "1   1   : 1", 1), "x:5: 15 lanes: want 16"},
@@ -109,10 +106,7 @@ func asQuery(text string) string {
 }
 
 func FuzzReadSL2VL(f *testing.F) {
-	fuzzTables(f, func(r io.Reader, name string, g *topology.Graph, lids *LIDs) error {
-		_, err := ReadSL2VL(r, name, g, lids)
-		return err
-	}, "Switch 0x0000000000200000, base LID 3, \"S0\"\n1   2   : 0  1  2  3  4  5  6  7  0  1  2  3  4  5  6  7\n2 1 : 0  1  2  3  4  5  6  7  0  1  2  3  4  5  6  7\n",
+	fuzzTables(f, ReadSL2VL, "Switch 0x0000000000200000, base LID 3, \"S0\"\n1   2   : 0  1  2  3  4  5  6  7  0  1  2  3  4  5  6  7\n2 1 : 0  1  2  3  4  5  6  7  0  1  2  3  4  5  6  7\n",
 		"0x0000000000200000 1 2 0x01 0x23 0x45 0x67 0x89 0xab 0xcd 0xe7\n",
 		"# SL2VL table: Lid 3\nports: in  1, out  2: | 0| 1| 2| 3| 0| 1| 2| 3| 0| 1| 2| 3|15|15|15|15|\n")
 }
@@ -164,10 +158,7 @@ func TestReadPathLevels(t *testing.T) {
 	}
 	text := reduced.String()
 	lines := strings.SplitAfter(text, "\n")
-	checkProblems(t, func(text string) error {
-		_, err := ReadPathLevels(strings.NewReader(text), "x", g, lids)
-		return err
-	}, []problem{
+	checkProblems(t, "x", inSubnet(ReadPathLevels, g, lids), []problem{
 		{"cut", strings.Join(lines[:20], ""), "x:20: no service level from H19 to H0"},
 		{"levels missing", strings.Replace(text, "\n1 0", "\n1 ", 1), "x:2: 31 levels for 32 destinations"},
 		{"no such LID", strings.Replace(text, "\n1 0", "\n99 0", 1), "x:2: LID 99: no port"},
@@ -180,12 +171,12 @@ func TestReadPathLevels(t *testing.T) {
 }
 
 func FuzzReadPathLevels(f *testing.F) {
-	fuzzTables(f, func(r io.Reader, name string, g *topology.Graph, lids *LIDs) error {
+	fuzzTables(f, func(r io.Reader, name string, g *topology.Graph, lids *LIDs) (*PathLevels, error) {
 		l, err := ReadPathLevels(r, name, g, lids)
 		if err == nil && l.Of(0, 1) > 15 {
-			return fmt.Errorf("level %d", l.Of(0, 1))
+			err = fmt.Errorf("level %d", l.Of(0, 1))
 		}
-		return err
+		return l, err
 	}, "# to: 1 2\n1 0f\n2 30\n", "0x0000000000100001 1 0\n",
 		"Channel Adapter 0x0000000000100001, base LID 1, \"H0\"\n0x0001 : 3\n")
 }
@@ -248,10 +239,7 @@ func TestReadVLArbitration(t *testing.T) {
 	}
 	text := string(readTestdata(t, "qos.custom.txt"))
 	change := func(old, new string) string { return strings.Replace(text, old, new, 1) }
-	checkProblems(t, func(text string) error {
-		_, err := ReadVLArbitration(strings.NewReader(text), "x", g, lids)
-		return err
-	}, []problem{
+	checkProblems(t, "x", inSubnet(ReadVLArbitration, g, lids), []problem{
 		{"cut", text[:strings.Index(text, "# High")], "the tables before are cut"},
 		{"no tables", "# nothing\n", "no arbitration tables"},
 		{"LID", change("tables: Lid 2", "tables: Lid 77"), "x:2: LID 77: no port"},
@@ -268,9 +256,6 @@ func TestReadVLArbitration(t *testing.T) {
 }
 
 func FuzzReadVLArbitration(f *testing.F) {
-	fuzzTables(f, func(r io.Reader, name string, g *topology.Graph, lids *LIDs) error {
-		_, err := ReadVLArbitration(r, name, g, lids)
-		return err
-	}, "# VLArbitration tables: Lid 3 port 2 LowCap 8 HighCap 8\n# Low priority VL Arbitration Table:\nVL    : |0x0 |0x1 |\nWEIGHT: |0x4 |0x8 |\n# High priority VL Arbitration Table:\nVL    : |0x0 |\nWEIGHT: |0xff|\n",
+	fuzzTables(f, ReadVLArbitration, "# VLArbitration tables: Lid 3 port 2 LowCap 8 HighCap 8\n# Low priority VL Arbitration Table:\nVL    : |0x0 |0x1 |\nWEIGHT: |0x4 |0x8 |\n# High priority VL Arbitration Table:\nVL    : |0x0 |\nWEIGHT: |0xff|\n",
 		"== smpquery portinfo 3 1\nVLHighLimit:.....3\n")
 }

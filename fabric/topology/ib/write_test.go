@@ -98,18 +98,13 @@ func TestRoundTrips(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var text bytes.Buffer
 			simtest.Check(t, WriteNetDiscover(&text, g))
-			again, err := ReadNetDiscover(&text, "again.txt")
-			if err != nil {
-				t.Fatal(err)
-			}
+			again := simtest.Must(ReadNetDiscover(&text, "again.txt"))(t)
 			if !reflect.DeepEqual(again.Graph(), g) {
 				t.Error("the ibnetdiscover form reads as another graph")
 			}
 			text.Reset()
 			simtest.Check(t, WriteSim(&text, g))
-			if again, err = ReadSim(&text, "again.net"); err != nil {
-				t.Fatal(err)
-			}
+			again = simtest.Must(ReadSim(&text, "again.net"))(t)
 			// A netlist has no rates and no LIDs.
 			if a, b := cablesByGUID(again.Graph()), cablesByGUID(g); !reflect.DeepEqual(a, b) {
 				t.Error("the netlist reads as another fabric")
@@ -195,9 +190,7 @@ Ca 1 "h2"
 	if !reflect.DeepEqual(n.Switches, switches) || !reflect.DeepEqual(n.Terminals, terminals) {
 		t.Errorf("%+v", n)
 	}
-	if _, err := ReadSim(strings.NewReader("include \"other.net\"\n"), "x.net"); err == nil || !strings.Contains(err.Error(), "x.net:1: ibsim's include") {
-		t.Errorf("include: %v", err)
-	}
+	simtest.Refuse(ReadSim(strings.NewReader("include \"other.net\"\n"), "x.net"))(t, "x.net:1: ibsim's include")
 }
 
 // Whatever is read without error is a sound graph that survives being written.

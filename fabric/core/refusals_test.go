@@ -1,0 +1,136 @@
+package core_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/allocator"
+	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/marking"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/simtest"
+)
+
+// TestRefusals: settings that cannot be, or that do not go together, by what is said of them.
+func TestRefusals(t *testing.T) {
+	min, val, sensing := dragonfly("min")(t), dragonfly("val")(t), dragonfly("ugal-l-cr")(t)
+	escape := newNetwork(t, "torus", "adaptive-escape", func(c *topology.GridConfig) { c.Dims = []int{4, 4} })
+	line := newNetwork(t, "mesh", "dor", func(c *topology.GridConfig) { c.Dims, c.Terminals = []int{2}, 1 })
+	link, star := newSharedLink(2), newStar(4, 2)
+	lanes := network{link, link}
+	adapters := network{star, star}
+	allocators := func(name string, iterations int) func(*fabric.Config) {
+		return func(c *fabric.Config) { c.Switch.Allocator, c.Switch.Iterations = allocator.Named(name), iterations }
+	}
+	channel := func(class string, x fabric.ChannelConfig) func(*fabric.Config) {
+		return func(c *fabric.Config) { c.Channels = map[string]fabric.ChannelConfig{class: x} }
+	}
+	inPackets := func(change func(*fabric.SwitchConfig)) func(*fabric.Config) {
+		return func(c *fabric.Config) {
+			packets(c)
+			change(&c.Switch)
+		}
+	}
+	probe := func(interval int64, port topology.PortID, of fabric.Quantity) func(*fabric.Config) {
+		return func(c *fabric.Config) {
+			c.Probes = []fabric.Probe{{Ports: []topology.PortID{port}, Interval: interval, Quantities: []fabric.Quantity{of}}}
+		}
+	}
+	ofLanes := func(change func(*fabric.SwitchConfig)) func(*fabric.Config) {
+		return func(c *fabric.Config) {
+			*c = laneConfig("", "0:1,1:1", 0)
+			change(&c.Switch)
+		}
+	}
+	ofAdapters := func(change func(*fabric.Config)) func(*fabric.Config) {
+		return func(c *fabric.Config) {
+			*c = adapterConfig("", "0:1", 0)
+			change(c)
+		}
+	}
+	for _, c := range []struct {
+		net  network
+		set  func(*fabric.Config)
+		want string
+	}{
+		{val, func(c *fabric.Config) { c.Switch.VCs = 2 }, "switch.vcs"},
+		{val, func(c *fabric.Config) { c.Switch.BufferFlits = 0 }, "switch.buffer_flits"},
+		{val, allocators("magic", 1), "age, input-first, islip, matrix, wavefront"},
+		{val, allocators("wavefrond", 1), `did you mean "wavefront"?`},
+		{val, allocators("wavefront", 2), "switch.iterations = 2: want 1"},
+		{val, channel("lokal", fabric.ChannelConfig{}), "terminal, local, global"},
+		{val, channel("local", fabric.ChannelConfig{Latency: 1500}), "channel.local.latency = 1.5ns"},
+		{val, channel("local", fabric.ChannelConfig{Rate: 4e12}), "channel.local.rate"},
+
+		// What packets cannot express.
+		{min, inPackets(func(s *fabric.SwitchConfig) { s.Hold, s.FlowControl = false, "wormhole" }), "fabric.unit"},
+		{min, inPackets(func(s *fabric.SwitchConfig) { s.FlowControl = "wormhole" }), "switch.hold"},
+		{min, inPackets(func(s *fabric.SwitchConfig) { s.OutputBufferFlits = 1 }), "switch.output_buffer_flits"},
+		{min, func(c *fabric.Config) { c.Switch.Forwarding = "store-and-forward" }, "switch.forwarding"},
+		{min, inPackets(func(s *fabric.SwitchConfig) { s.CreditSensing = "on" }), "switch.credit_sensing"},
+		{sensing, packets, "switch.credit_sensing"},
+		{min, func(c *fabric.Config) { packets(c); c.Fabric.Unit = "byte" }, "flit"},
+
+		// What cannot be seen.
+		{min, probe(0, 0, fabric.Waiting), "probe.interval"},
+		{min, probe(1, -1, fabric.Waiting), "probe.ports"},
+		{min, probe(1, 1<<20, fabric.Waiting), "probe.ports"},
+		{min, probe(1, 0, fabric.Marked), "marking"},
+		{min, probe(1, 0, 77), "0 to 3"},
+		{escape, probe(1, 0, fabric.Waiting), "waiting"},
+		{sensing, probe(1, 0, fabric.Sent), "sent"},
+
+		// Arbitration between lanes, at switches and at terminals.
+		{lanes, ofLanes(func(s *fabric.SwitchConfig) { s.FlowControl = "wormhole" }), "switch.flow_control = wormhole: want cut-through"},
+		{lanes, ofLanes(func(s *fabric.SwitchConfig) { s.OutputBufferFlits = 0 }), "switch.output_buffer_flits = 0: want at least 1"},
+		{lanes, ofLanes(func(s *fabric.SwitchConfig) { s.VLArbLow = "0:1" }), "switch.vlarb_low = 0:1: want a weight for lane 1"},
+		{lanes, ofLanes(func(s *fabric.SwitchConfig) { s.VLArbLow = "0" }), "switch.vlarb_low = 0: want LANE:WEIGHT,...: entry 0, \"0\""},
+		{lanes, ofLanes(func(s *fabric.SwitchConfig) { s.VLArbLow, s.VLHighLimit = "", 3 }), "switch.vl_high_limit = 3: want it left out"},
+		{adapters, ofAdapters(func(c *fabric.Config) { c.Switch.FlowControl = "wormhole" }), "terminal.vlarb_low = 0:1: want it and vlarb_high left out, or switch.flow_control"},
+		{adapters, ofAdapters(func(*fabric.Config) {}), "terminal.vlarb_low = 0:1: want a weight for lane 1"},
+		{adapters, ofAdapters(func(c *fabric.Config) { c.Terminal.VLArbHigh = "0" }), "terminal.vlarb_high = 0: want LANE:WEIGHT,...: entry 0, \"0\""},
+		{adapters, ofAdapters(func(c *fabric.Config) { c.Terminal.VLArbLow, c.Terminal.VLHighLimit = "", 3 }), "terminal.vl_high_limit = 3: want it left out"},
+
+		// A terminal's buffer of 4 flits, less than a switch's.
+		{line, func(c *fabric.Config) { packets(c); c.Terminal.BufferFlits = 4 }, "terminal.buffer_flits"},
+		{line, func(c *fabric.Config) { c.Switch.FlowControl, c.Terminal.BufferFlits = fabric.CutThrough, 4 }, "terminal.buffer_flits"},
+
+		{line, func(c *fabric.Config) { mark(t, &c.Switch, "red", marking.RED{From: 8, To: 8, Weight: 1}) }, "switch.mark_to_flits = 8: want more than mark_from_flits"},
+		{escape, func(c *fabric.Config) { c.Switch.Marking = marking.Named("threshold") }, "marking"},
+	} {
+		config := fabric.DefaultConfig()
+		c.set(&config)
+		_, err := core.New(c.net.topo.Graph(), config, c.net.routing, 1)
+		simtest.Fail(t, err, c.want)
+		if p := new(param.ParamError); err != nil && !errors.As(err, &p) {
+			t.Errorf("%v is no ParamError", err)
+		}
+	}
+}
+
+// TestMulticastSettings: what does not go together with multicast packets.
+func TestMulticastSettings(t *testing.T) {
+	config := fabric.DefaultConfig()
+	config.Switch.Marking = marking.Named("threshold")
+	simtest.Fail(t, config.CheckMulticast(), `switch.marking = threshold: want "none" with multicast packets, whose copies share one mark`)
+	config = fabric.DefaultConfig()
+	config.Terminal.BufferFlits = 64
+	simtest.Fail(t, config.CheckMulticast(), "terminal.buffer_flits = 64")
+}
+
+// Ports have one of five MTUs.
+func TestMTU(t *testing.T) {
+	for _, mtu := range []sim.Bytes{0, 256, 512, 1024, 2048, 4096, 64, 1000, 8192, -256} {
+		n := newStar(2, 1)
+		config := fabric.DefaultConfig()
+		config.Fabric.MTU = mtu
+		if _, err := core.New(n.graph, config, n, 1); mtu == 0 || mtu >= 256 && mtu <= 4096 && mtu&(mtu-1) == 0 {
+			simtest.Check(t, err)
+		} else {
+			simtest.Fail(t, err, "fabric.mtu")
+		}
+	}
+}
