@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/simtest"
 )
@@ -199,6 +198,6 @@ blame = true
 		{`program = "random-neighbours"`, "program = \"group-alltoall\"\ngroup = 7", "list.csv:2: nodes = 80, program halo"},
 		{"list.csv", "none.csv", "none.csv"},
 	} {
-		simtest.Refuse(experiments.Load("x.toml", strings.Replace(text, c.old, c.now, 1), experiments.Options{}))(t, c.want)
+		refused(t, strings.Replace(text, c.old, c.now, 1), c.want)
 	}
 }

@@ -1,7 +1,6 @@
 package kinds
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"os"
@@ -21,13 +20,7 @@ import (
 // row, for all packets, over switches and terminals, and over channels; and a
 // hot terminal is named as the root of the congestion.
 func TestBlameTables(t *testing.T) {
-	f := load(t, `
-kind = "traffic"
-[topology]
-type = "mesh"
-dims = [3, 3]
-[routing]
-type = "dor"
+	f := load(t, mesh9+`
 [traffic]
 pattern = "hot-spot"
 fraction = 0.9
@@ -37,8 +30,8 @@ warmup = 500
 window = 1000
 replications = 2
 blame = true
-`, experiments.Options{})
-	o := execute(t, f, experiments.Execution{})
+`)
+	o := sameOnThreads(t, "blame", f, []int{1, 2}, false, "blame", "congestion")
 	blame := o.Tables["blame"]
 	scope := simtest.Must(blame.Column("scope"))(t)
 	sums := map[string]float64{}
@@ -65,24 +58,10 @@ blame = true
 	if depth := numbers(t, tree, "depth"); depth[0] != 0 || depth[1] != 1 || !strings.HasPrefix(tree.Rows[0][to], "terminal") {
 		t.Errorf("congestion: %v", tree.Rows)
 	}
-	again := execute(t, f, experiments.Execution{})
-	for name, table := range o.Tables {
-		for i, row := range table.Rows {
-			if strings.Join(row, ",") != strings.Join(again.Tables[name].Rows[i], ",") {
-				t.Fatalf("%s differs from run to run: %v, %v", name, row, again.Tables[name].Rows[i])
-			}
-		}
-	}
 }
 
 // queued samples the ports of some switches and of a class.
-const queued = `
-[topology]
-type = "fat-tree"
-k = 4
-n = 3
-[routing]
-type = "nca"
+const queued = fatTree + `
 [program]
 type = "heeding"
 [switch]
@@ -112,39 +91,22 @@ func init() {
 // 11*4 + 2*2 ports.
 func TestQueues(t *testing.T) {
 	divideAlways(t)
-	var want string
-	for threads := 1; threads <= 3; threads++ {
-		f := load(t, queued, experiments.Options{})
-		o := execute(t, f, experiments.Execution{Threads: threads})
-		table := o.Tables["queues"]
-		var text strings.Builder
-		simtest.Check(t, table.Write(&text))
-		if want == "" {
-			want = text.String()
-		}
-		if text.String() != want {
-			t.Errorf("%d threads write another series", threads)
-		}
-		points := map[string]string{}
-		ports := map[string]bool{}
-		for _, row := range table.Rows {
-			points[row[0]] += strings.Join(row[3:], ",") + "\n" // behind the point, its keys and its seed
-			ports[row[4]] = true
-		}
-		if len(points) != 2 || points["0"] != points["1"] {
-			t.Errorf("%d points; those of packets have other series than those of flits", len(points))
-		}
-		if n := strings.Count(points["0"], "\n"); n != 30*len(ports) || len(ports) != 48 || !ports["switch 1 port 3"] || ports["switch 2 port 0"] {
-			t.Errorf("%d rows of %d ports", n, len(ports))
-		}
-		for _, column := range []string{"waiting_flits", "outstanding_flits", "sent_flits", "marked_packets"} {
-			sum := 0.0
-			for _, x := range numbers(t, table, column) {
-				sum += x
-			}
-			if sum == 0 {
-				t.Errorf("all is 0 in column %s", column)
-			}
+	table := sameOnThreads(t, "queues", load(t, queued), simtest.Threads(t, 0), true, "queues").Tables["queues"]
+	points := map[string]string{}
+	ports := map[string]bool{}
+	for _, row := range table.Rows {
+		points[row[0]] += strings.Join(row[3:], ",") + "\n" // behind the point, its keys and its seed
+		ports[row[4]] = true
+	}
+	if len(points) != 2 || points["0"] != points["1"] {
+		t.Errorf("%d points; those of packets have other series than those of flits", len(points))
+	}
+	if n := strings.Count(points["0"], "\n"); n != 30*len(ports) || len(ports) != 48 || !ports["switch 1 port 3"] || ports["switch 2 port 0"] {
+		t.Errorf("%d rows of %d ports", n, len(ports))
+	}
+	for _, name := range []string{"waiting_flits", "outstanding_flits", "sent_flits", "marked_packets"} {
+		if slices.Max(numbers(t, table, name)) == 0 {
+			t.Errorf("all is 0 in column %s", name)
 		}
 	}
 }
@@ -157,10 +119,7 @@ func TestQueuesRefusals(t *testing.T) {
 		{`"sent", "marked"]`, `"lost"]`, "measure.queue_samples"},
 		{`"nca"`, `"adaptive-escape"`, `measure.queue_samples[0] = "waiting": want others with this routing, whose packets wait for several ports`},
 	} {
-		text := strings.Replace(queued, c.change, c.to, 1)
-		if _, err := experiments.Load("x.toml", text, experiments.Options{}); text == queued || err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v, want %s", c.to, err, c.want)
-		}
+		refused(t, strings.Replace(queued, c.change, c.to, 1), c.want)
 	}
 }
 
@@ -200,7 +159,7 @@ flows = true
 "switch.full" = ["trim", "trim", "pause"]
 "transport.spray" = ["mixed", "mixed", "single"]
 "switch.control" = ["first", "first", "with-data"]
-`, experiments.Options{})
+`)
 	o := execute(t, f, experiments.Execution{Jobs: 2})
 	victims, tails := numbers(t, o.Results, "victim_us"), numbers(t, o.Results, "tail_us")
 	if victims[0] < 176 || victims[0] > 352 || victims[1] < 176 || victims[1] > victims[0] || victims[2] < 20*176 {
@@ -259,16 +218,10 @@ end = "20s"
 			full, 5000+s.IntN(200_000), paths, one("first", "with-data"),
 			one("permutation", "incast", "poisson"), 1+s.IntN(100_000), 1+s.IntN(3), one("fixed", "hadoop"))
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
-			f, err := experiments.Load("x.toml", text, experiments.Options{})
-			if err != nil {
-				t.Fatalf("%v\n%s", err, text)
-			}
-			o, err := f.Execute(context.Background(), experiments.Execution{Jobs: 1})
-			if err != nil || len(o.Failures) > 0 {
-				t.Fatalf("%v %v\n%s", err, o.Failures, text)
-			}
+			t.Log(text)
+			o := outcomeOf(t, text)
 			if all, complete := numbers(t, o.Results, "flows"), numbers(t, o.Results, "flows_completed"); !slices.Equal(all, complete) {
-				t.Errorf("%v flows, %v complete\n%s", all, complete, text)
+				t.Errorf("%v flows, %v complete", all, complete)
 			}
 		})
 	}
@@ -285,14 +238,14 @@ func TestPausesCertified(t *testing.T) {
 	simtest.Check(t, os.WriteFile(path, []byte(matrix.String()), 0o600))
 	ring := "kind = \"flows\"\n[topology]\ntype = \"torus\"\ndims = [5]\nterminals = 4\n[transport]\ncontrol = \"none\"\n[switch]\nfull = \"pause\"\npause_above = \"10000B\"\npause_below = \"8000B\"\n"
 	round := fmt.Sprintf("[flows]\nfile = %q\n", path)
-	f := load(t, ring+round, experiments.Options{})
+	f := load(t, ring+round)
 	simtest.Refuse(f.Preflight(false))(t, `switch.full = "pause" can deadlock: a cycle of 5 channels`)
-	f = load(t, ring+"allow_deadlock = true\n"+round, experiments.Options{})
+	f = load(t, ring+"allow_deadlock = true\n"+round)
 	o, err := f.Execute(t.Context(), experiments.Execution{Jobs: 1})
 	if err != nil || len(o.Failures) != 1 || !strings.Contains(fmt.Sprint(o.Failures), "wait for each other for ever") {
 		t.Errorf("%v, %v", err, o)
 	}
-	f = load(t, strings.Replace(tree128, "kind", "title = \"x\"\nkind", 1)+"[switch]\nfull = \"pause\"\n", experiments.Options{})
+	f = load(t, strings.Replace(tree128, "kind", "title = \"x\"\nkind", 1)+"[switch]\nfull = \"pause\"\n")
 	if _, err := f.Preflight(false); err != nil {
 		t.Error(err)
 	}
@@ -307,17 +260,15 @@ func TestFlowsIdleSettings(t *testing.T) {
 		"[transport.nscc]\nstart_window = 8\n[transport]\ncontrol = \"rccc\"\n":                "transport.nscc changes nothing",
 		"[switch]\npause_above = \"90000B\"\n":                                                 "switch.pause_above changes nothing",
 	} {
-		f := load(t, "kind = \"flows\"\n"+text, experiments.Options{})
+		f := load(t, "kind = \"flows\"\n"+text)
 		if got := f.Warnings; len(got) != 1 || !strings.HasPrefix(got[0].Key+" "+got[0].Message, want) {
 			t.Errorf("%s: %v, want %s", text, got, want)
 		}
 	}
-	for text, want := range map[string]string{
+	refusals(t, "kind = \"flows\"\n", map[string]string{
 		"[transport]\ncontrol = \"dcqcn\"\n":             `switch.mark_to = 0B: want above 0B with transport.control = "dcqcn"`,
 		"[transport]\nrepeat = \"go-back-n\"\n":          `transport.repeat = go-back-n: want "selective", or transport.spray = "single"`,
 		"[flows]\npattern = \"incast\"\nsenders = 999\n": "999 senders: want at most",
 		"[channel.none]\nrate = \"1Gb/s\"\n":             "channel.none",
-	} {
-		simtest.Refuse(experiments.Load("x.toml", "kind = \"flows\"\n"+text, experiments.Options{}))(t, want)
-	}
+	})
 }

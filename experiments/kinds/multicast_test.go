@@ -22,7 +22,7 @@ func stateFile(network, messages string) string {
 // latencyAt builds the simulation of the first point of a file on threads.
 func latencyAt(t testing.TB, text string, threads int) (*latencySimulation, *latencyConfig) {
 	t.Helper()
-	f := load(t, text, experiments.Options{})
+	f := load(t, text)
 	c := f.Points[0].Config().(*latencyConfig)
 	p := simtest.Must(c.build(f.Points[0].Seed))(t)
 	s := simtest.Must(c.simulation(p, &experiments.Run{Seed: f.Points[0].Seed, Threads: threads}))(t)
@@ -130,7 +130,7 @@ func TestMulticastThreads(t *testing.T) {
 		for _, network := range simtest.Some(t, j, groupNetworks...) {
 			text := "kind = \"multicast-latency\"\n[switch]\nbuffer_flits = 64\n[groups]\npattern = \"random\"\ngroups = 8\njoins = 3\n[measure]\ngroups = true\nlinks = true\n" +
 				network.text + "[messages]\ncount = 2\nwarmup = 1\nspread = \"2us\"\n" + messages.text
-			sameOnThreads(t, messages.name+" on "+network.name, load(t, text, experiments.Options{}), simtest.Threads(t, j), true, "groups", "links")
+			sameOnThreads(t, messages.name+" on "+network.name, load(t, text), simtest.Threads(t, j), true, "groups", "links")
 		}
 	}
 }
@@ -155,7 +155,7 @@ check = true
 [sweep.lockstep]
 "groups.count" = [2, 3]
 "groups.size" = [5, 8]
-`, experiments.Options{})
+`)
 	rows := resultCells(t, execute(t, f, experiments.Execution{Jobs: 1}))
 	for i, want := range []map[string]string{
 		{"groups": "2", "trees": "2", "colours": "2", "colours_at_least": "2"},

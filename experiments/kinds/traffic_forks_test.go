@@ -12,12 +12,7 @@ import (
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
-const forkBase = `
-[topology]
-type = "dragonfly"
-p = 2
-a = 4
-h = 2
+const forkBase = dragonfly + `
 [routing]
 type = "ugal-l"
 [measure]
@@ -55,14 +50,7 @@ settle = "0.4us"
 warmup."traffic.load" = 0.25
 warmup."traffic.packet_flits" = 2
 `,
-	"faults": `
-[topology]
-type = "random-regular"
-switches = 16
-degree = 4
-terminals = 2
-[routing]
-type = "table"
+	"faults": random16 + `
 [switch]
 vcs = 6
 [fault.cables]
@@ -161,14 +149,7 @@ every = 2
 `
 
 // ownFaults has a cable that is down from the start, and faults that begin after the warm-up.
-const ownFaults = `
-[topology]
-type = "random-regular"
-switches = 16
-degree = 4
-terminals = 2
-[routing]
-type = "table"
+const ownFaults = random16 + `
 [switch]
 vcs = 9
 [fault.always]
@@ -200,18 +181,12 @@ func TestForks(t *testing.T) {
 			if testing.Short() && (name == "refined" || strings.Contains(name, "found")) {
 				t.Skip("short: the longest runs, on threads like the others")
 			}
-			run := func(text string, e experiments.Execution) *experiments.Outcome {
-				o := execute(t, load(t, text, experiments.Options{}), e)
-				for _, x := range o.Failures {
-					t.Fatalf("point %d: %s", x.Point.Index, x.Reason)
-				}
-				return o
-			}
+			run := func(text string, e experiments.Execution) *experiments.Outcome { return execute(t, load(t, text), e) }
 			file := filepath.Join(t.TempDir(), "warm")
 			want := run(text, experiments.Execution{Jobs: 1, NoFork: true})
 			compareOutcomes(t, "kept", run(text, experiments.Execution{Jobs: 1, SaveWarm: file}), want)
 			compareOutcomes(t, "from a file", run(text, experiments.Execution{Jobs: 2, Threads: 2, FromWarm: file}), want)
-			resolved := load(t, text, experiments.Options{}).Resolved()
+			resolved := load(t, text).Resolved()
 			compareOutcomes(t, "resolved, side by side", run(resolved, experiments.Execution{Jobs: 3, Threads: 2}), want)
 		})
 	}
@@ -223,8 +198,8 @@ func TestFaultsAfterWarmup(t *testing.T) {
 	fromStart := strings.NewReplacer("since = \"warmup\"\nfraction = 0.1", "at = 600\nfraction = 0.1",
 		"since = \"warmup\"\nswitches", "switches", "at = 100", "at = 700", "until = 500", "until = 1100").Replace(ownFaults)
 	for _, more := range []string{"", "[sweep]\nseed = [1, 2]\n\"traffic.load\" = [0.1, 0.4]\n"} {
-		got := execute(t, load(t, ownFaults+more, experiments.Options{}), experiments.Execution{Threads: 2}).Results
-		want := execute(t, load(t, fromStart+more, experiments.Options{}), experiments.Execution{}).Results
+		got := execute(t, load(t, ownFaults+more), experiments.Execution{Threads: 2}).Results
+		want := outcomeOf(t, fromStart+more).Results
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("%v\nwant\n%v", got.Rows, want.Rows)
 		}
@@ -262,8 +237,8 @@ func TestForksAgree(t *testing.T) {
 seed = [1, 2, 3, 4]
 `
 	base := strings.Replace(forkBase, "window = 800", "window = 3000", 1)
-	forked := execute(t, load(t, base+sweep+`fork = { warmup = { "traffic.load" = 0.3 }, settle = "1us" }`, experiments.Options{}), experiments.Execution{}).Results
-	alone := execute(t, load(t, base+sweep, experiments.Options{}), experiments.Execution{}).Results
+	forked := outcomeOf(t, base+sweep+`fork = { warmup = { "traffic.load" = 0.3 }, settle = "1us" }`).Results
+	alone := outcomeOf(t, base+sweep).Results
 	outside := 0
 	for i := range alone.Rows {
 		a, b := numbers(t, alone, "latency_mean_ns")[i], numbers(t, forked, "latency_mean_ns")[i]
@@ -312,7 +287,7 @@ func TestWarmFiles(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "warm")
 	text := forkFiles["loads"]
-	execute(t, load(t, text, experiments.Options{}), experiments.Execution{SaveWarm: file})
+	execute(t, load(t, text), experiments.Execution{SaveWarm: file})
 	whole := []byte(read(t, file))
 	other := filepath.Join(dir, "other")
 	for _, c := range []struct {
@@ -331,15 +306,15 @@ func TestWarmFiles(t *testing.T) {
 		{"empty", text, "is empty", nil},
 	} {
 		simtest.Check(t, os.WriteFile(other, c.content, 0o644))
-		err := load(t, c.text, experiments.Options{}).CheckWarm(other)
+		err := load(t, c.text).CheckWarm(other)
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.want)
 		}
 	}
-	if err := load(t, text, experiments.Options{}).CheckWarm(filepath.Join(dir, "nothing")); err == nil {
+	if err := load(t, text).CheckWarm(filepath.Join(dir, "nothing")); err == nil {
 		t.Error("a file that is not there is taken")
 	}
-	execute(t, load(t, strings.Replace(text, "window = 800", "window = 400", 1), experiments.Options{}), experiments.Execution{FromWarm: file})
+	execute(t, load(t, strings.Replace(text, "window = 800", "window = 400", 1)), experiments.Execution{FromWarm: file})
 }
 
 // TestForkWarns: a fork that saves nothing is warned of.
@@ -353,13 +328,7 @@ func TestForkWarns(t *testing.T) {
 		ownFaults + "[sweep]\n\"recovery.reroute\" = [1, 2]\n" + fork:                                        0,
 		ownFaults + "[sweep]\n\"recovery.retries\" = [1, 2]\n" + fork:                                        1,
 	} {
-		warned := 0
-		for _, w := range load(t, text, experiments.Options{}).Warnings {
-			if w.Key == "sweep.fork" {
-				warned++
-			}
-		}
-		if warned != want {
+		if warned := warnings(load(t, text), "sweep.fork"); warned != want {
 			t.Errorf("%d warnings, want %d:\n%s", warned, want, text)
 		}
 	}

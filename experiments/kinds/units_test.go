@@ -204,11 +204,7 @@ func TestUnitTable(t *testing.T) {
 // and at the highest of these points.
 func unitSummary(t *testing.T, table *experiments.Table) (lines []string, points int) {
 	t.Helper()
-	column := func(name string) []float64 {
-		x := simtest.Must(table.Numbers(name))(t)
-		return x
-	}
-	accepted, mean, p99 := column("accepted_load"), column("latency_mean_ns"), column("latency_p99_ns")
+	accepted, mean, p99 := numbers(t, table, "accepted_load"), numbers(t, table, "latency_mean_ns"), numbers(t, table, "latency_p99_ns")
 	percent := func(x float64) string { return fmt.Sprintf("%.1f %%", 100*x) }
 	const name, compared = 0, 9
 	for i := 0; i < len(table.Rows); {
