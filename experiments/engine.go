@@ -126,8 +126,10 @@ func (r *runner) complete(ctx context.Context) (*Outcome, error) {
 	case ctx.Err() != nil && (r.unrefined || r.left() > 0):
 		return &Outcome{Points: len(r.points), Reused: r.reused, Finished: r.finished(), Kept: r.kept}, ErrInterrupted
 	}
-	if err := r.writeWarm(); err != nil {
-		return nil, err
+	if path := r.execution.SaveWarm; path != "" {
+		if err := WriteFile(path, r.warm.file().Encode()); err != nil {
+			return nil, err
+		}
 	}
 	outcome, err := r.finish(ctx)
 	if errors.Is(err, ErrInterrupted) {

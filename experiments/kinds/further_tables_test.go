@@ -20,17 +20,8 @@ import (
 // row, for all packets, over switches and terminals, and over channels; and a
 // hot terminal is named as the root of the congestion.
 func TestBlameTables(t *testing.T) {
-	f := load(t, mesh9+`
-[traffic]
-pattern = "hot-spot"
-fraction = 0.9
-load = 0.25
-[measure]
-warmup = 500
-window = 1000
-replications = 2
-blame = true
-`)
+	f := load(t, mesh9, "traffic.pattern=hot-spot", "traffic.fraction=0.9", "traffic.load=0.25",
+		"measure.warmup=500", "measure.window=1000", "measure.replications=2", "measure.blame=true")
 	o := sameOnThreads(t, "blame", f, []int{1, 2}, false, "blame", "congestion")
 	blame := o.Tables["blame"]
 	scope := simtest.Must(blame.Column("scope"))(t)

@@ -109,20 +109,9 @@ func TestNoiseAnyJobs(t *testing.T) {
 // barrier is not part of it. It takes 16 flits of 64 B: 160 flits on each of the four
 // channels, and in the series, whatever its intervals are.
 func TestMPILinks(t *testing.T) {
-	f := load(t, onFabric+"ranks = 2\n"+`
-[workload]
-type = "ping-pong"
-bytes = "1000B"
-iterations = 10
-[topology]
-terminals = 2
-[channel.terminal]
-cycles_per_flit = 1
-[measure]
-links = true
-series = 3
-blame = true
-`)
+	f := load(t, onFabric+"ranks = 2\n", "workload.type=ping-pong", "workload.bytes=1000B",
+		"workload.iterations=10", "topology.terminals=2", "channel.terminal.cycles_per_flit=1",
+		"measure.links=true", "measure.series=3", "measure.blame=true")
 	dir := t.TempDir()
 	o := execute(t, f, experiments.Execution{Dir: dir})
 	for _, flits := range numbers(t, o.Tables["links"], "flits") {
@@ -266,25 +255,10 @@ func TestBoundHolds(t *testing.T) {
 // each: 503.3 us. What one message takes by itself (21 us of bytes, and its handshake) and the
 // barrier add less than 5 % to that. With four uplinks the 15 messages of an adapter take 157.3 us.
 func TestBoundIsTight(t *testing.T) {
-	o := outcomeOf(t, onFabric+`
-[workload]
-type = "osu-alltoall"
-algorithm = "alltoall-linear"
-bytes = "256KiB"
-iterations = 1
-[hca]
-preset = "hdr"
-[fabric]
-flit_bytes = "256B"
-[topology]
-type = "xgft"
-m = [4, 4]
-w = [1, 1]
-[routing]
-type = "nca"
-[sweep]
-"topology.w" = [[1, 1], [1, 4]]
-`)
+	o := outcomeOf(t, onFabric, "workload.type=osu-alltoall", "workload.algorithm=alltoall-linear",
+		"workload.bytes=256KiB", "workload.iterations=1", "hca.preset=hdr", "fabric.flit_bytes=256B",
+		"topology.type=xgft", "topology.m=[4, 4]", "topology.w=[1, 1]", "routing.type=nca",
+		"sweep.topology.w=[[1, 1], [1, 4]]")
 	elapsed, bound, network, adapter := numbers(t, o.Results, "elapsed_s"), numbers(t, o.Results, "bound_s"), numbers(t, o.Results, "network_max_s"), numbers(t, o.Results, "adapter_max_s")
 	if want := 48 * 1024 * 10.24e-9; bound[0] < want || bound[0] > 1.01*want || elapsed[0] > 1.05*bound[0] {
 		t.Errorf("one uplink: bound %v s, want %v, or a barrier more; simulated %v", bound[0], want, elapsed[0])

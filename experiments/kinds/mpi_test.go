@@ -94,16 +94,8 @@ func TestMPIProblems(t *testing.T) {
 // Three of ten iterations are simulated: the total is the first and nine times
 // the mean of the other two.
 func TestExtrapolation(t *testing.T) {
-	o := outcomeOf(t, `
-kind = "mpi"
-[job]
-ranks = 16
-extrapolate = 10
-[workload]
-type = "halo"
-iterations = 3
-compute = "1ms"
-`)
+	o := outcomeOf(t, "", "kind=mpi", "job.ranks=16", "job.extrapolate=10", "workload.type=halo",
+		"workload.iterations=3", "workload.compute=1ms")
 	total, first, steady := numbers(t, o.Results, "total_s")[0], numbers(t, o.Results, "first_iteration_s")[0], numbers(t, o.Results, "steady_iteration_s")[0]
 	if d := total - (first + 9*steady); d > 1e-12 || d < -1e-12 || steady < 1e-3 {
 		t.Errorf("total %v s, first %v, steady %v", total, first, steady)

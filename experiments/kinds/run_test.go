@@ -371,19 +371,8 @@ window = 300
 // the window of cycles 1,000 to 4,000 the first L - 1,000 see none arrive, so that
 // (4,000 - L)/3,000 of the load is accepted.
 func TestAcceptedLoadOfAWindowThatFills(t *testing.T) {
-	o := outcomeOf(t, fatTree+`
-[fabric]
-clock = "1ns"
-[switch]
-buffer_flits = 4000
-[traffic]
-load = 0.8
-[measure]
-warmup = 1000
-window = 3000
-[sweep]
-"channel.terminal.latency" = ["1ns", "1us"]
-`).Results
+	o := outcomeOf(t, fatTree, "fabric.clock=1ns", "switch.buffer_flits=4000", "traffic.load=0.8",
+		"measure.warmup=1000", "measure.window=3000", `sweep.channel.terminal.latency=["1ns", "1us"]`).Results
 	accepted, measured, latency := numbers(t, o, "accepted_load"), numbers(t, o, "packets_measured"), numbers(t, o, "latency_mean_ns")
 	if measured[0] != measured[1] || math.Abs(measured[0]/(0.8*16*3000)-1) > 0.01 {
 		t.Errorf("%v packets measured, want %v of both", measured, 0.8*16*3000)
@@ -399,18 +388,8 @@ window = 3000
 // are measured are fewer than were born, and fewer than arrived within the window, among
 // which are packets from before it.
 func TestPacketsMeasuredWhenSaturated(t *testing.T) {
-	o := outcomeOf(t, `
-kind = "traffic"
-[topology]
-type = "mesh"
-[routing]
-type = "dor"
-[traffic]
-load = 0.8
-[measure]
-warmup = 1000
-window = 3000
-`).Results
+	o := outcomeOf(t, "", "kind=traffic", "topology.type=mesh", "routing.type=dor", "traffic.load=0.8",
+		"measure.warmup=1000", "measure.window=3000").Results
 	accepted, measured := numbers(t, o, "accepted_load")[0]*64*3000, numbers(t, o, "packets_measured")[0]
 	if born := 0.8 * 64 * 3000; accepted > 0.9*born || measured > accepted {
 		t.Errorf("of %v packets of the window %v are measured, while %v arrived in it", born, measured, accepted)

@@ -149,28 +149,10 @@ func column(t *testing.T, table *experiments.Table, name string) []string {
 // TestTimelineOfJobs: each job that has a number of repetitions has a path to its own end, over its own
 // ranks and from its start on.
 func TestTimelineOfJobs(t *testing.T) {
-	o := outcomeOf(t, `
-kind = "jobs"
-[job.halo]
-placement = "random"
-[job.late]
-program = "osu-alltoall"
-start = "3us"
-ranks = 8
-placement = "random"
-[job.noise]
-program = "traffic"
-repeat = 0
-ranks = 8
-placement = "random"
-[topology]
-p = 2
-a = 4
-h = 2
-[measure]
-alone = false
-timeline = true
-`)
+	o := outcomeOf(t, "", "kind=jobs", "job.halo.placement=random", "job.late.program=osu-alltoall",
+		"job.late.start=3us", "job.late.ranks=8", "job.late.placement=random", "job.noise.program=traffic",
+		"job.noise.repeat=0", "job.noise.ranks=8", "job.noise.placement=random", "topology.p=2",
+		"topology.a=4", "topology.h=2", "measure.alone=false", "measure.timeline=true")
 	all := o.Tables["critical_path"]
 	elapsed, starts := numbers(t, o.Tables["jobs"], "elapsed_s"), numbers(t, o.Tables["jobs"], "start_s")
 	for i, job := range []string{"halo", "late"} {

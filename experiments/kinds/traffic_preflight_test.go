@@ -133,24 +133,19 @@ func TestIdleLatencyBounds(t *testing.T) {
 	}
 }
 
-// blind hides that the decisions of a routing can be listed.
-type blind struct{ fabric.Routing }
+func init() {
+	routing.Register("blind", "for tests: min, whose decisions cannot be listed", routing.Use{On: routing.Groups}, struct{}{}, func(_ struct{}, env routing.Env) (fabric.Routing, error) {
+		r, err := routing.Registry.New("min", env)
+		return struct{ fabric.Routing }{r}, err
+	})
+}
 
 // TestUncertified: a routing that cannot list its decisions is no proof, and no
 // obstacle.
 func TestUncertified(t *testing.T) {
-	f := load(t, only72)
-	c := f.Points[0].Config().(*trafficConfig)
-	parts := simtest.Must(c.build(1))(t)
-	n := c.Network(1)
-	n.Open = func() (routing.Routed, error) {
-		o := parts.opened()
-		o.Routing = blind{o.Routing}
-		return o, nil
-	}
-	p := &experiments.Preflight{}
-	if err := network.CheckCertified(p, n, false); err != nil || len(p.Notes()) != 0 || len(p.Warnings()) != 1 || !strings.Contains(p.Warnings()[0].Message, "has no certificate") {
-		t.Errorf("%v, %+v", err, p)
+	report := simtest.Must(load(t, only72, "routing.type=blind").Preflight(false))(t)
+	if len(report.Notes) != 0 || len(report.Warnings) != 1 || !strings.Contains(report.Warnings[0].Message, "has no certificate") {
+		t.Errorf("%+v", report)
 	}
 }
 

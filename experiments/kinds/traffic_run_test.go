@@ -115,16 +115,8 @@ func TestJainIndex(t *testing.T) {
 // terminals send to it alone. Jain's index is then near that of one share of
 // 7p and seven of p/7: (8p)^2 / (8 (49 p^2 + p^2/7)) = 0.163.
 func TestFairness(t *testing.T) {
-	o := outcomeOf(t, oneSwitch+`
-[traffic]
-pattern = "hot-spot"
-fraction = 1.0
-load = 0.1
-[measure]
-warmup = 500
-window = 20000
-fairness = true
-`)
+	o := outcomeOf(t, oneSwitch, "traffic.pattern=hot-spot", "traffic.fraction=1.0", "traffic.load=0.1",
+		"measure.warmup=500", "measure.window=20000", "measure.fairness=true")
 	x := o.Tables["fairness"]
 	rows := x.Rows
 	at := simtest.Must(x.Column("max_terminal"))(t)
@@ -259,17 +251,9 @@ func TestFindSaturation(t *testing.T) {
 // of load 0.5 make averages below that, in steps of 0.1 up to 0.4. A single
 // switch keeps up with all of them.
 func TestFindBounds(t *testing.T) {
-	o := outcomeOf(t, oneSwitch+`
-[traffic]
-pattern = "neighbour"
-process = "on-off"
-peak = 0.5
-[measure]
-warmup = 500
-window = 5000
-find = "saturation"
-load_precision = 0.1
-`)
+	o := outcomeOf(t, oneSwitch, "traffic.pattern=neighbour", "traffic.process=on-off", "traffic.peak=0.5",
+		"measure.warmup=500", "measure.window=5000", "measure.find=saturation",
+		"measure.load_precision=0.1")
 	if got := numbers(t, o.Results, "offered_load")[0]; got != 0.4 {
 		t.Errorf("found %v\n%v", got, o.Tables["search"].Rows)
 	}
@@ -277,14 +261,8 @@ load_precision = 0.1
 
 // TestTrafficTables: what the further tables count agrees with the row.
 func TestTrafficTables(t *testing.T) {
-	o := outcomeOf(t, mesh9+`
-[traffic]
-load = 0.3
-[measure]
-warmup = 500
-window = 2000
-links = true
-`)
+	o := outcomeOf(t, mesh9, "traffic.load=0.3", "measure.warmup=500", "measure.window=2000",
+		"measure.links=true")
 	// A 3x3 mesh has 12 cables, 24 channels between switches, and 9 terminals
 	// with a channel each way. What the terminals' channels carry away in the
 	// window is the accepted load; all channels together carry a flit once

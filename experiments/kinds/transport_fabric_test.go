@@ -23,27 +23,11 @@ import (
 // engine comes to it. A round trip has two messages, with rendezvous of four
 // stages each.
 func TestFabricAndLogGPAgree(t *testing.T) {
-	o := outcomeOf(t, `
-kind = "mpi"
-[job]
-ranks = 2
-[placement]
-per_node = 1
-[topology]
-terminals = 2
-[fabric]
-flit_bytes = "8B"
-clock = "2ns"
-[switch]
-buffer_flits = 512
-[channel.terminal]
-latency = "100ns"
-[loggp]
-latency = "204ns"
-[sweep]
-"workload.bytes" = ["1B", "64B", "1500B", "2KiB", "8KiB", "64KiB", "300000B"]
-"job.machine" = ["loggp", "fabric"]
-`)
+	o := outcomeOf(t, "", "kind=mpi", "job.ranks=2", "placement.per_node=1", "topology.terminals=2",
+		"fabric.flit_bytes=8B", "fabric.clock=2ns", "switch.buffer_flits=512",
+		"channel.terminal.latency=100ns", "loggp.latency=204ns",
+		`sweep.workload.bytes=["1B", "64B", "1500B", "2KiB", "8KiB", "64KiB", "300000B"]`,
+		"sweep.job.machine=[loggp, fabric]")
 	trips := numbers(t, o.Results, "steady_iteration_s")
 	for i := 0; i < len(trips); i += 2 {
 		loggp, fabric := trips[i], trips[i+1]
@@ -58,17 +42,9 @@ latency = "204ns"
 func TestOrdersAreBegunAnew(t *testing.T) {
 	divideAlways(t)
 	run := func(threads int) *experiments.Table {
-		return execute(t, load(t, "kind = \"mpi\"\n"+halfFly+`
-[job]
-ranks = 32
-machine = "fabric"
-[placement]
-per_node = 2
-[workload]
-type = "osu-alltoall"
-bytes = "12KiB"
-iterations = 2
-`), experiments.Execution{Threads: threads}).Results
+		return execute(t, load(t, "kind = \"mpi\"\n"+halfFly, "job.ranks=32", "job.machine=fabric",
+			"placement.per_node=2", "workload.type=osu-alltoall", "workload.bytes=12KiB",
+			"workload.iterations=2"), experiments.Execution{Threads: threads}).Results
 	}
 	want := run(1)
 	defer func(n int) { fewOrders = n }(fewOrders)

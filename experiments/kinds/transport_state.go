@@ -95,7 +95,9 @@ func (x *networkState) gather() {
 		o := &x.orders[byOrder[f.order]]
 		o.from, o.to, o.flights[f.number-t.orders.At(f.order).expected.Load()] = f.from, f.to, id
 	}
-	slices.SortFunc(x.orders, func(a, b orderState) int { return comparePairs(a.qpPair, b.qpPair) })
+	slices.SortFunc(x.orders, func(a, b orderState) int {
+		return cmp.Or(cmp.Compare(a.qpPair.from, b.qpPair.from), cmp.Compare(a.qpPair.to, b.qpPair.to))
+	})
 	x.number = make([]int32, len(used))
 	for i := range x.orders {
 		for _, id := range x.orders[i].flights {
@@ -103,10 +105,6 @@ func (x *networkState) gather() {
 			x.number[id] = int32(len(x.sent))
 		}
 	}
-}
-
-func comparePairs(a, b qpPair) int {
-	return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to))
 }
 
 // order archives the flights from one queue pair to another.
