@@ -45,13 +45,9 @@ func TestReadFolder(t *testing.T) {
 
 // smallTorus writes no further table.
 const smallTorus = `
-[topology]
-type = "torus"
-dims = [8]
-[routing]
-type = "dor"
-[traffic]
-load = 0.2
+topology = { type = "torus", dims = [8] }
+routing = { type = "dor" }
+traffic = { load = 0.2 }
 [measure]
 warmup = 300
 window = 1000
@@ -62,18 +58,10 @@ window = 1000
 func TestSeriesFile(t *testing.T) {
 	dir := t.TempDir()
 	f := load(t, `
-[topology]
-type = "mesh"
-dims = [3, 3]
-[routing]
-type = "dor"
-[traffic]
-load = 0.4
-[measure]
-warmup = 100
-window = 1000
-links = true
-series = 8
+topology = { type = "mesh", dims = [3, 3] }
+routing = { type = "dor" }
+traffic = { load = 0.4 }
+measure = { warmup = 100, window = 1000, links = true, series = 8 }
 [sweep]
 "traffic.load" = [0.2, 0.4]
 `)

@@ -20,14 +20,8 @@ import (
 // is left out of its own preflight.
 func TestReport(t *testing.T) {
 	f := load(t, `
-[topology]
-type = "dragonfly"
-p = 2
-a = 4
-h = 2
-[measure]
-warmup = 1000
-window = 4000
+topology = { type = "dragonfly", p = 2, a = 4, h = 2 }
+measure = { warmup = 1000, window = 4000 }
 [sweep]
 "routing.type" = ["min", "val"]
 "traffic.pattern" = ["uniform", "worst-case"]
@@ -103,13 +97,9 @@ func TestPreflightOfResumedRun(t *testing.T) {
 // and 1/15 in the mean (32/15 between switches and one to the terminal) are
 // 0.4 * 16 * 600 * (1+32/15) = 12,032 flit-hops.
 const costRow = `
-[topology]
-type = "torus"
-dims = [4, 4]
-[routing]
-type = "dor"
-[traffic]
-load = 0.4
+topology = { type = "torus", dims = [4, 4] }
+routing = { type = "dor" }
+traffic = { load = 0.4 }
 [measure]
 warmup = 200
 window = 400
@@ -156,7 +146,7 @@ func TestCost(t *testing.T) {
 // TestCostOfPackets: packets of 4 flits cross switches a quarter as often, and each
 // crossing takes four times as long.
 func TestCostOfPackets(t *testing.T) {
-	flits := strings.Replace(costRow, "load = 0.4", "load = 0.4\npacket_flits = 4", 1) + "[switch]\nhold = true\nflow_control = \"cut-through\"\n"
+	flits := strings.Replace(costRow, "load = 0.4", "load = 0.4, packet_flits = 4", 1) + "[switch]\nhold = true\nflow_control = \"cut-through\"\n"
 	of, got := predicted(t, flits), predicted(t, flits+"[fabric]\nunit = \"packet\"\n")
 	if math.Abs(4*got.least.crossings/of.least.crossings-1) > 1e-9 || math.Abs(got.most.nanoseconds/of.most.nanoseconds-1) > 1e-9 {
 		t.Errorf("packets: %+v, flits: %+v", got, of)

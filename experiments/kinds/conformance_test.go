@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -119,10 +120,11 @@ func exactLatency(load, flits float64) float64 {
 // 188.
 func TestCoverage(t *testing.T) {
 	const runs = 200
-	for _, c := range []struct{ name, text string }{
-		{"window", "warmup = 1000\nwindow = 20000\n"},
-		{"replications", "warmup = 500\nwindow = 2000\nreplications = 5\n"},
-	} {
+	type variant struct{ name, text string }
+	for _, c := range simtest.Some(t, 0,
+		variant{"window", "warmup = 1000\nwindow = 20000\n"},
+		variant{"replications", "warmup = 500\nwindow = 2000\nreplications = 5\n"},
+	) {
 		t.Run(c.name, func(t *testing.T) {
 			o := outcomeOf(t, oneSwitch+`terminals = 2
 [traffic]
@@ -214,10 +216,8 @@ func TestVerdictsStand(t *testing.T) {
 	if testing.Short() {
 		t.Skip("simulates some seconds")
 	}
-	for _, c := range verdictCases {
-		if !c.brief {
-			continue
-		}
+	brief := slices.DeleteFunc(slices.Clone(verdictCases), func(c verdictCase) bool { return !c.brief })
+	for _, c := range simtest.Some(t, 0, brief...) {
 		t.Run(c.name, func(t *testing.T) {
 			for i, results := range c.verdicts(t, []int64{3000, 12000}, false) {
 				short, long := results[0].State, results[1].State

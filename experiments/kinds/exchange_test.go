@@ -1,8 +1,8 @@
 package kinds
 
 import (
-	"bytes"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -11,7 +11,6 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/measure"
-	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/simtest"
 	"github.com/weft-sim/weft/sim/snapshot"
 )
@@ -53,11 +52,7 @@ func TestExchangeByHand(t *testing.T) {
 		{"[topology]\ntype = \"pcc\"\nm = 4\nsigma = 2\n[exchange]\nthrough = \"sessions\"\nschedule = \"sigma\"\naddressing = \"direct\"\n", map[string]string{"sessions": "2", "packets": "42"}},
 	} {
 		rows := exchangeRows(t, c.text+map[bool]string{true: "packet_flits = 2\n", false: "[exchange]\npacket_flits = 2\n"}[strings.Contains(c.text, "[exchange]")])
-		for column, cell := range c.want {
-			if got := rows[0][column]; got != cell {
-				t.Errorf("%q: %s = %s, want %s", c.text, column, got, cell)
-			}
-		}
+		checkCells(t, c.text, rows[0], c.want)
 	}
 }
 
@@ -164,60 +159,41 @@ func TestExchangeThreads(t *testing.T) {
 
 // TestExchangeGoesOn: an exchange that goes on from a snapshot of any moment, on any number
 // of threads, is the exchange itself, in both orders, with packets as the unit, and while
-// cables fail.
+// cables fail, when something is sent again. Half of a snapshot is refused.
 func TestExchangeGoesOn(t *testing.T) {
-	for name, text := range map[string]string{
-		"ring":   "[topology]\ntype = \"torus\"\ndims = [4, 4]\n[routing]\ntype = \"dor\"\n[exchange]\npacket_flits = 40\n",
-		"random": "[topology]\ntype = \"dragonfly\"\np = 2\na = 4\nh = 2\n[routing]\ntype = \"ugal-l\"\n[fabric]\nunit = \"packet\"\n[switch]\nhold = true\nflow_control = \"cut-through\"\nbuffer_flits = 16\n[exchange]\npacket_flits = 9\norder = \"random\"\n",
-		"faults": "[topology]\ntype = \"random-regular\"\nswitches = 16\ndegree = 4\nterminals = 2\n[routing]\ntype = \"table\"\n[switch]\nvcs = 9\n[fault.cables]\nfraction = 0.1\nat = 200\n[recovery]\nreroute = 100\nretries = 5\ntimeout = \"400ns\"\n[exchange]\npacket_flits = 16\n",
+	for i, text := range []string{
+		"[topology]\ntype = \"torus\"\ndims = [4, 4]\n[routing]\ntype = \"dor\"\n[exchange]\npacket_flits = 40\n",
+		dragonfly + "[routing]\ntype = \"ugal-l\"\n[fabric]\nunit = \"packet\"\n[switch]\nhold = true\nflow_control = \"cut-through\"\nbuffer_flits = 16\n[exchange]\npacket_flits = 9\norder = \"random\"\n",
+		random16 + "[switch]\nvcs = 9\n[fault.cables]\nfraction = 0.1\nat = 200\n[recovery]\nreroute = 100\nretries = 5\ntimeout = \"400ns\"\n[exchange]\npacket_flits = 16\n",
 	} {
-		t.Run(name, func(t *testing.T) {
-			c := load(t, "kind = \"exchange\"\n"+text).Points[0].Config().(*exchangeConfig)
-			run := func(threads int, plan measure.ToEnd) (*exchange, *core.Fabric, error) {
-				p := simtest.Must(c.build(1))(t)
-				g := p.topology.Graph()
-				f := simtest.Must(p.Routed.Fabric(g, p.fabric, 1))(t)
-				x := newExchange(g.Terminals(), c.Exchange.PacketFlits, c.Exchange.Order, 1)
-				f.DivideFor(threads, fabric.Never, 1, nil)
-				return x, f, measure.RunToEnd(t.Context(), f, x, x, plan)
-			}
-			slices := 0
-			want, whole, err := run(1, measure.ToEnd{Snapshot: func(bool, func(*snapshot.Archive) error) error { slices++; return nil }})
-			if err != nil {
-				t.Fatal(err)
-			}
-			r := sim.NewStream(1, name, 0)
-			for range 3 {
-				at, seen, killed := r.IntN(slices), 0, errors.New("killed")
-				var kept []byte
-				_, _, err := run(1+r.IntN(3), measure.ToEnd{Snapshot: func(_ bool, state func(*snapshot.Archive) error) error {
-					if seen++; seen <= at {
-						return nil
-					}
-					b, err := snapshot.Encode(state)
-					kept = bytes.Clone(b)
-					return errors.Join(err, killed)
-				}})
-				if !errors.Is(err, killed) || kept == nil {
-					t.Fatal(err)
-				}
-				for threads := 1; threads <= 3; threads++ {
-					got, f, err := run(threads, measure.ToEnd{From: snapshot.Reader(kept)})
-					if err != nil {
-						t.Fatalf("from slice %d of %d on, %d threads: %v", at, slices, threads, err)
-					}
-					if got.all() != want.all() || f.Cycle() != whole.Cycle() || f.Counters != whole.Counters || f.FaultTally() != whole.FaultTally() {
-						t.Errorf("from slice %d of %d on, %d threads: %+v in %d cycles, want %+v in %d", at, slices, threads, got.all(), f.Cycle(), want.all(), whole.Cycle())
+		c := load(t, "kind = \"exchange\"\n"+text).Points[0].Config().(*exchangeConfig)
+		run := func(threads int, plan measure.ToEnd) (*exchange, *core.Fabric, error) {
+			p := simtest.Must(c.build(1))(t)
+			g := p.topology.Graph()
+			f := simtest.Must(p.Routed.Fabric(g, p.fabric, 1))(t)
+			x := newExchange(g.Terminals(), c.Exchange.PacketFlits, c.Exchange.Order, 1)
+			f.DivideFor(threads, fabric.Never, 1, nil)
+			return x, f, measure.RunToEnd(t.Context(), f, x, x, plan)
+		}
+		var last []byte
+		for trial := range 3 {
+			checkGoesOn(t, text, 3*i+trial, func(threads int, plan measure.ToEnd) string {
+				if save := plan.Snapshot; save != nil {
+					plan.Snapshot = func(done bool, state func(*snapshot.Archive) error) (err error) {
+						last, err = snapshot.Encode(state)
+						return errors.Join(err, save(done, state))
 					}
 				}
-				if _, _, err := run(1, measure.ToEnd{From: snapshot.Reader(kept[:len(kept)/2])}); err == nil {
-					t.Error("half of a snapshot is taken")
+				x, f := simtest.Must2(run(threads, plan))(t)
+				if i == 2 && f.FaultTally().Retransmitted == 0 {
+					t.Error("nothing is sent again")
 				}
-			}
-			if name == "faults" && whole.FaultTally().Retransmitted == 0 {
-				t.Error("nothing is sent again")
-			}
-		})
+				return fmt.Sprintf("%+v %d %+v %+v", x.all(), f.Cycle(), f.Counters, f.FaultTally())
+			})
+		}
+		if _, _, err := run(1, measure.ToEnd{From: snapshot.Reader(last[:len(last)/2])}); err == nil {
+			t.Error("half of a snapshot is taken")
+		}
 	}
 }
 
@@ -235,6 +211,16 @@ func resultCells(t *testing.T, o *experiments.Outcome) []map[string]string {
 	return rows
 }
 
+// checkCells compares cells of a row, by column.
+func checkCells(t *testing.T, what string, got, want map[string]string) {
+	t.Helper()
+	for column, cell := range want {
+		if got[column] != cell {
+			t.Errorf("%s: %s = %q, want %q", what, column, got[column], cell)
+		}
+	}
+}
+
 // The paper's example and the counterexample to its theorem 2, by file. PK_2:
 // m^k = 9 sessions of 15*3 broadcast packets; overhead 9 - 15/3 = 4 sessions,
 // where the paper allows m^(k-1) = 3.
@@ -250,11 +236,7 @@ func TestSessionsKind(t *testing.T) {
 			"overhead_sessions": "4", "overhead_over_bound": "1.3333333333333333", "missing_pairs": "0", "complete_graph_channels": "105"},
 		{"network": "PK_3(35, 3, 1|9)", "sessions": "27", "sessions_to_complete": "", "missing_pairs": "84", "access_lost_pairs": "84"},
 	} {
-		for column, cell := range want {
-			if rows[i][column] != cell {
-				t.Errorf("point %d: %s = %q, want %q", i, column, rows[i][column], cell)
-			}
-		}
+		checkCells(t, "point "+fmt.Sprint(i), rows[i], want)
 	}
 }
 

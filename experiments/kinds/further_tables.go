@@ -193,18 +193,9 @@ func writeFairness(run *experiments.Run, g *topology.Graph, c *carried) {
 		direction string
 		rates     []float64
 	}{{"sent", sent}, {"received", received}} {
-		least, most, sum := 0, 0, 0.0
-		for i, rate := range x.rates {
-			sum += rate
-			if rate < x.rates[least] {
-				least = i
-			}
-			if rate > x.rates[most] {
-				most = i
-			}
-		}
-		t.Add(x.direction, jainIndex(x.rates), sum/float64(len(x.rates)),
-			x.rates[least], g.TerminalName(topology.TerminalID(least)), x.rates[most], g.TerminalName(topology.TerminalID(most)))
+		least, most := slices.Min(x.rates), slices.Max(x.rates)
+		first := func(rate float64) string { return g.TerminalName(topology.TerminalID(slices.Index(x.rates, rate))) }
+		t.Add(x.direction, jainIndex(x.rates), meanOf(x.rates), least, first(least), most, first(most))
 	}
 }
 

@@ -24,7 +24,7 @@ func TestBlameTables(t *testing.T) {
 		"measure.warmup=500", "measure.window=1000", "measure.replications=2", "measure.blame=true")
 	o := sameOnThreads(t, "blame", f, []int{1, 2}, false, "blame", "congestion")
 	blame := o.Tables["blame"]
-	scope := simtest.Must(blame.Column("scope"))(t)
+	scope := column(t, blame, "scope")
 	sums := map[string]float64{}
 	for i, x := range numbers(t, blame, "total_ns") {
 		parts := 0.0
@@ -34,7 +34,7 @@ func TestBlameTables(t *testing.T) {
 		if math.Abs(parts-x) > 1e-6 {
 			t.Errorf("row %v: parts add up to %v", blame.Rows[i], parts)
 		}
-		sums[blame.Rows[i][scope]] += x
+		sums[scope[i]] += x
 	}
 	// Replications weigh as many packets as they have here, alike in the row.
 	mean := numbers(t, o.Results, "latency_mean_ns")[0]
@@ -45,23 +45,16 @@ func TestBlameTables(t *testing.T) {
 	if len(tree.Rows) < 3 {
 		t.Fatalf("congestion: %v", tree.Rows)
 	}
-	to := simtest.Must(tree.Column("to"))(t)
-	if depth := numbers(t, tree, "depth"); depth[0] != 0 || depth[1] != 1 || !strings.HasPrefix(tree.Rows[0][to], "terminal") {
+	if depth := numbers(t, tree, "depth"); depth[0] != 0 || depth[1] != 1 || !strings.HasPrefix(column(t, tree, "to")[0], "terminal") {
 		t.Errorf("congestion: %v", tree.Rows)
 	}
 }
 
 // queued samples the ports of some switches and of a class.
 const queued = fatTree + `
-[program]
-type = "heeding"
-[switch]
-flow_control = "cut-through"
-hold = true
-marking = "threshold"
-mark_flits = 4
-[traffic]
-packet_flits = [2, 5]
+program = { type = "heeding" }
+switch = { flow_control = "cut-through", hold = true, marking = "threshold", mark_flits = 4 }
+traffic = { packet_flits = [2, 5] }
 [measure]
 warmup = 500
 window = 3000
@@ -106,7 +99,7 @@ func TestQueues(t *testing.T) {
 func TestQueuesRefusals(t *testing.T) {
 	for _, c := range []struct{ change, to, want string }{
 		{`"switch 1*"`, `"swich 1"`, `measure.queue_ports[0] = "swich 1" names no port: want all, a class of channels such as level2`},
-		{"marking = \"threshold\"\nmark_flits = 4", "", `measure.queue_samples[3] = "marked": want others, or a switch.marking`},
+		{`, marking = "threshold", mark_flits = 4`, "", `measure.queue_samples[3] = "marked": want others, or a switch.marking`},
 		{`"sent", "marked"]`, `"lost"]`, "measure.queue_samples"},
 		{`"nca"`, `"adaptive-escape"`, `measure.queue_samples[0] = "waiting": want others with this routing, whose packets wait for several ports`},
 	} {
@@ -179,15 +172,9 @@ func TestFlowsConserve(t *testing.T) {
 			repeat = "go-back-n"
 		}
 		text := fmt.Sprintf(`kind = "flows"
-[topology]
-type = %q
-[transport]
-control = %q
-spray = %q
-repeat = %q
-entropies = %d
-ack_bytes = "%dB"
-window_packets = %d
+topology = { type = %q }
+measure = { end = "20s" }
+transport = { control = %q, spray = %q, repeat = %q, entropies = %d, ack_bytes = "%dB", window_packets = %d }
 [switch]
 full = %q
 queue = "%dB"
@@ -203,8 +190,6 @@ bytes = "%dB"
 senders = %d
 duration = "20us"
 sizes = %q
-[measure]
-end = "20s"
 `, one("xgft", "fat-tree", "single-switch"), one("none", "constant", "nscc", "rccc", "both", "dcqcn"), spray, repeat, 1<<s.IntN(8), 1+s.IntN(20000), 1+s.IntN(50),
 			full, 5000+s.IntN(200_000), paths, one("first", "with-data"),
 			one("permutation", "incast", "poisson"), 1+s.IntN(100_000), 1+s.IntN(3), one("fixed", "hadoop"))

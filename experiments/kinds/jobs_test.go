@@ -3,8 +3,6 @@ package kinds
 import (
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -31,14 +29,10 @@ func jobTables(t *testing.T, text string, more ...string) (jobs *experiments.Tab
 }
 
 // rowsOf are the rows of a job, one a line.
-func rowsOf(table *experiments.Table, job string) string {
+func rowsOf(t *testing.T, table *experiments.Table, job string) string {
 	var b strings.Builder
-	for _, row := range table.Rows {
-		for i, column := range table.Columns {
-			if column == "job" && row[i] == job {
-				b.WriteString(strings.Join(row[2:], ",") + "\n")
-			}
-		}
+	for _, row := range simtest.Must(table.Where(map[string]string{"job": job}))(t).Rows {
+		b.WriteString(strings.Join(row[2:], ",") + "\n")
 	}
 	return b.String()
 }
@@ -47,8 +41,7 @@ func rowsOf(table *experiments.Table, job string) string {
 // change no byte of what is said of a job.
 func TestJobsWithIdleCompanions(t *testing.T) {
 	const idle = "program = \"goal\"\nfile = \"FILE\"\nplacement = \"listed\"\nnodes = [70, 71]\n"
-	file := filepath.Join(t.TempDir(), "idle.goal")
-	simtest.Check(t, os.WriteFile(file, []byte("num_ranks 2\nrank 0 {\nl1: calc 100\n}\nrank 1 {\nl1: calc 5\n}\n"), 0o666))
+	file := goalFile(t, "num_ranks 2\nrank 0 {\nl1: calc 100\n}\nrank 1 {\nl1: calc 5\n}\n")
 	for _, routing := range []string{"min", "ugal-l"} {
 		network := jobsNetwork + "[measure]\nranks = true\n[routing]\ntype = \"" + routing + "\"\n"
 		victim := ranHalo("m", "placement = \"listed\"\nnodes = [0, 9, 18, 27, 36, 45, 54, 63]\n")
@@ -60,8 +53,8 @@ func TestJobsWithIdleCompanions(t *testing.T) {
 			"both":              "[job.a]\n" + strings.Replace(idle, "FILE", file, 1) + "[job.z]\nprogram = \"halo\"\nranks = 1\ndims = [1]\n",
 		} {
 			got, gotRanks := jobTables(t, network+victim+companions, "job_ranks")
-			if rowsOf(got, "m") != rowsOf(alone, "m") || rowsOf(gotRanks[0], "m") != rowsOf(ranks[0], "m") {
-				t.Errorf("%s, %s: the job is\n%s%snot\n%s%s", routing, what, rowsOf(got, "m"), rowsOf(gotRanks[0], "m"), rowsOf(alone, "m"), rowsOf(ranks[0], "m"))
+			if rowsOf(t, got, "m") != rowsOf(t, alone, "m") || rowsOf(t, gotRanks[0], "m") != rowsOf(t, ranks[0], "m") {
+				t.Errorf("%s, %s: the job is\n%s%snot\n%s%s", routing, what, rowsOf(t, got, "m"), rowsOf(t, gotRanks[0], "m"), rowsOf(t, alone, "m"), rowsOf(t, ranks[0], "m"))
 			}
 		}
 	}

@@ -89,10 +89,8 @@ seed = [1, 2]
 	"precision": {"traffic", strings.NewReplacer("warmup = 500\nwindow = 3000", "precision = 0.003\nbudget = 12000").Replace(longPoints),
 		"measure.budget=200000", []string{"links.csv"}},
 	"exchange": {"exchange", "kind = \"exchange\"\n" + dragonfly + `
-[routing]
-type = "ugal-l"
-[exchange]
-packet_flits = 40
+routing = { type = "ugal-l" }
+exchange = { packet_flits = 40 }
 [sweep]
 "exchange.order" = ["ring", "random"]
 `, "exchange.packet_flits=600", nil},
@@ -101,41 +99,20 @@ packet_flits = 40
 		"workload.iterations=20", []string{"links.csv", "blame.csv", "congestion.csv", "packets.csv", "series/0.csv"}},
 	"multicast": {"multicast-latency", `
 kind = "multicast-latency"
-[topology]
-type = "torus"
-dims = [4, 4]
-terminals = 2
-[switch]
-buffer_flits = 64
-[routing]
-type = "dor"
-[groups]
-pattern = "random"
-groups = 12
-joins = 4
-[messages]
-count = 4
-warmup = 2
-rotate = true
-unicast_load = 0.1
-unicast_flits = 4
-[measure]
-groups = true
-links = true
+topology = { type = "torus", dims = [4, 4], terminals = 2 }
+switch = { buffer_flits = 64 }
+routing = { type = "dor" }
+groups = { pattern = "random", groups = 12, joins = 4 }
+messages = { count = 4, warmup = 2, rotate = true, unicast_load = 0.1, unicast_flits = 4 }
+measure = { groups = true, links = true }
 [sweep]
 "messages.carrier" = ["multicast", "broadcast-scatter-allgather"]
 `, "messages.count=300", []string{"groups.csv", "links.csv"}},
 	"program": {"mpi", `
 kind = "mpi"
-[job]
-ranks = 96
-finish_times = true
-[workload]
-type = "osu-alltoall"
-bytes = "9KiB"
-iterations = 20
-[measure]
-replications = 2
+job = { ranks = 96, finish_times = true }
+workload = { type = "osu-alltoall", bytes = "9KiB", iterations = 20 }
+measure = { replications = 2 }
 [sweep]
 "job.machine" = ["loggp", "loggops"]
 `, "workload.iterations=400", []string{"ranks.csv"}},

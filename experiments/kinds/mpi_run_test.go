@@ -3,7 +3,6 @@ package kinds
 import (
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -16,19 +15,10 @@ import (
 
 const noisyExchange = `
 kind = "mpi"
-[job]
-ranks = 8
-[placement]
-per_node = 2
-[workload]
-type = "osu-alltoall"
-bytes = "1KiB"
-iterations = 3
-[noise]
-start_skew = "3us"
-call = "200ns"
-daemon_every = "100us"
-daemon_time = "5us"
+job = { ranks = 8 }
+placement = { per_node = 2 }
+workload = { type = "osu-alltoall", bytes = "1KiB", iterations = 3 }
+noise = { start_skew = "3us", call = "200ns", daemon_every = "100us", daemon_time = "5us" }
 [measure]
 `
 
@@ -124,13 +114,12 @@ func TestMPILinks(t *testing.T) {
 		t.Fatalf("the series has %d rows, want a header and 4 channels", len(rows))
 	}
 	for _, row := range rows[1:] {
-		sum, cells := 0, strings.Split(row, ",")
+		sum, cells := 0.0, strings.Split(row, ",")
 		for _, cell := range cells[3:] {
-			n := simtest.Must(strconv.Atoi(cell))(t)
-			sum += n
+			sum += number(cell)
 		}
 		if n := len(cells) - 3; sum != 160 || n < 3 || n > 6 {
-			t.Errorf("%s: %d flits in %d intervals", row, sum, n)
+			t.Errorf("%s: %v flits in %d intervals", row, sum, n)
 		}
 	}
 	// 20 packets of 16 flits, on channels of a flit a cycle. None waits for another: a cycle at its

@@ -39,18 +39,11 @@ func mpiOf(t *testing.T, text string) *mpiConfig {
 func TestGoalOnBothMachines(t *testing.T) {
 	o := outcomeOf(t, fmt.Sprintf(`
 kind = "mpi"
-[job]
-finish_times = true
-[workload]
-type = "goal"
-file = %q
-[placement]
-per_node = 1
-[connections]
-mode = "ud"
-[hca]
-preset = "qdr"
-context_entries = 0
+job = { finish_times = true }
+workload = { type = "goal", file = %q }
+placement = { per_node = 1 }
+connections = { mode = "ud" }
+hca = { preset = "qdr", context_entries = 0 }
 [sweep]
 "job.machine" = ["loggops", "loggp"]
 `, goalFile(t, "num_ranks 3\nrank 0 {\nsend 8b to 1\n}\nrank 1 {\nrecv 8b from 0\n}\nrank 2 {\ncalc 7654321\n}\n")))

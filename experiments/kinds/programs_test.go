@@ -94,8 +94,9 @@ func TestProgramsBearLosses(t *testing.T) {
 }
 
 const marked = fatTree + `
-[program]
-type = "heeding"
+program = { type = "heeding" }
+traffic = { packet_flits = [2, 5] }
+measure = { warmup = 500, window = 3000 }
 [switch]
 flow_control = "cut-through"
 hold = true
@@ -103,11 +104,6 @@ mark_flits = 4
 mark_from_flits = 2
 mark_to_flits = 12
 cc_sw_cong_setting_packet_size = 1
-[traffic]
-packet_flits = [2, 5]
-[measure]
-warmup = 500
-window = 3000
 [sweep]
 "fabric.unit" = ["flit", "packet"]
 "switch.marking" = ["threshold", "red", "infiniband", "none"]
@@ -246,23 +242,12 @@ func init() {
 }
 
 const lossyTree = `
-[topology]
-type = "fat-tree"
-k = 4
-n = 3
-[routing]
-type = "lossy"
-[program]
-type = "aimd"
-[switch]
-buffer_flits = 24
-marking = "threshold"
-mark_flits = 8
-[traffic]
-pattern = "hot-spot"
-[measure]
-warmup = 500
-window = 4000
+topology = { type = "fat-tree", k = 4, n = 3 }
+routing = { type = "lossy" }
+program = { type = "aimd" }
+switch = { buffer_flits = 24, marking = "threshold", mark_flits = 8 }
+traffic = { pattern = "hot-spot" }
+measure = { warmup = 500, window = 4000 }
 [sweep]
 "switch.vc_alloc_cycles" = [0, 1]
 "switch.flow_control" = ["cut-through", "wormhole"]
@@ -289,8 +274,8 @@ func TestSwitchesDropAndTrim(t *testing.T) {
 	}
 	for _, c := range []struct{ old, new, want string }{
 		{`"aimd"`, `"heeding"`, `program.type "heeding" does not go with routing "lossy", which drops packets`},
-		{"[measure]", "[measure]\nblame = true", `measure.blame does not go with routing "lossy", which drops packets`},
-		{"[measure]", "[fabric]\nunit = \"packet\"\n[measure]", `want "flit" with this routing, which drops packets`},
+		{"measure = {", "measure = { blame = true,", `measure.blame does not go with routing "lossy", which drops packets`},
+		{"[sweep]", "[fabric]\nunit = \"packet\"\n[sweep]", `want "flit" with this routing, which drops packets`},
 	} {
 		refused(t, strings.Replace(lossyTree, c.old, c.new, 1), c.want)
 	}
@@ -306,31 +291,13 @@ func TestInfiniBandVictim(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "hot.csv")
 	simtest.Check(t, os.WriteFile(path, []byte("8\n8\n8\n8\n8\n8\n8\n15\n0\n1\n2\n3\n4\n5\n6\n7\n"), 0o600))
 	text := fmt.Sprintf(`
-[topology]
-type = "xgft"
-m = [8, 2]
-w = [1, 4]
-[routing]
-type = "nca"
-[fabric]
-flit_bytes = "64B"
-clock = "5120ps"
-[program]
-type = "infiniband"
-cc_ca_cong_setting_ccti_timer = 30
-[switch]
-buffer_flits = 256
-flow_control = "cut-through"
-hold = true
-[traffic]
-pattern = "file"
-path = %q
-load = 0.4
-packet_flits = [32]
-[measure]
-warmup = 60000
-window = 60000
-links = true
+topology = { type = "xgft", m = [8, 2], w = [1, 4] }
+routing = { type = "nca" }
+fabric = { flit_bytes = "64B", clock = "5120ps" }
+program = { type = "infiniband", cc_ca_cong_setting_ccti_timer = 30 }
+switch = { buffer_flits = 256, flow_control = "cut-through", hold = true }
+traffic = { pattern = "file", path = %q, load = 0.4, packet_flits = [32] }
+measure = { warmup = 60000, window = 60000, links = true }
 [sweep]
 "switch.marking" = ["none", "infiniband"]
 `, path)

@@ -19,16 +19,16 @@ import (
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
-// Networks of several tests.
+// Networks of several tests, with which files begin.
 const (
-	torusDOR  = "[topology]\ntype = \"torus\"\n[routing]\ntype = \"dor\"\n"
-	dragonfly = "[topology]\ntype = \"dragonfly\"\np = 2\na = 4\nh = 2\n"
-	halfFly   = "[topology]\ntype = \"dragonfly\"\np = 1\na = 4\nh = 2\n[routing]\ntype = \"ugal-l\"\n"
+	torusDOR  = "topology = { type = \"torus\" }\nrouting = { type = \"dor\" }\n"
+	dragonfly = "topology = { type = \"dragonfly\", p = 2, a = 4, h = 2 }\n"
 	filling   = dragonfly + "[channel.global]\nlatency = \"100ns\"\n[switch]\nbuffer_flits = 256\n"
-	fatTree   = "[topology]\ntype = \"fat-tree\"\nk = 4\nn = 3\n[routing]\ntype = \"nca\"\n"
-	mesh9     = "[topology]\ntype = \"mesh\"\ndims = [3, 3]\n[routing]\ntype = \"dor\"\n"
-	oneSwitch = "[routing]\ntype = \"table\"\n[topology]\ntype = \"single-switch\"\n"
-	random16  = "[topology]\ntype = \"random-regular\"\nswitches = 16\ndegree = 4\nterminals = 2\n[routing]\ntype = \"table\"\n"
+	fatTree   = "topology = { type = \"fat-tree\", k = 4, n = 3 }\nrouting = { type = \"nca\" }\n"
+	mesh9     = "topology = { type = \"mesh\", dims = [3, 3] }\nrouting = { type = \"dor\" }\n"
+	oneSwitch = "routing = { type = \"table\" }\n[topology]\ntype = \"single-switch\"\n"
+	halfFly   = "[topology]\ntype = \"dragonfly\"\np = 1\na = 4\nh = 2\n[routing]\ntype = \"ugal-l\"\n"
+	random16  = "topology = { type = \"random-regular\", switches = 16, degree = 4, terminals = 2 }\nrouting = { type = \"table\" }\n"
 )
 
 // load reads the text of a file, with settings laid over it, KEY=VALUE.
@@ -332,21 +332,12 @@ func TestClockOfLinks(t *testing.T) {
 // With a clock of 3 ns, 1.5 us are 500 cycles and 100 ns are 34, since 33 are 99 ns.
 func TestCyclesAsTimes(t *testing.T) {
 	const text = `kind = "traffic"
-[topology]
-type = "torus"
-dims = [4, 4]
-[routing]
-type = "table"
-[fabric]
-clock = "3ns"
-[fault.a]
-fraction = 0.1
-at = AT
-[recovery]
-reroute = REROUTE
-[measure]
-warmup = 100
-window = 300
+topology = { type = "torus", dims = [4, 4] }
+routing = { type = "table" }
+fabric = { clock = "3ns" }
+fault.a = { fraction = 0.1, at = AT }
+recovery = { reroute = REROUTE }
+measure = { warmup = 100, window = 300 }
 [sweep]
 "measure.warmup" = WARMUP
 `
@@ -360,7 +351,7 @@ window = 300
 		t.Errorf("as times\n%v\nas cycles\n%v", times, cycles)
 	}
 	_, err := experiments.Load("x.toml", strings.NewReplacer("AT", `"-1us"`, "REROUTE", `"2"`, "WARMUP", "[334]").Replace(text), experiments.Options{})
-	for _, want := range []string{"x.toml:11:1: fault.a.at = -333: want at least 0", `x.toml:13:1: recovery.reroute = "2": want an integer, in cycles, or a time with its unit in quotes, for example "2us"`} {
+	for _, want := range []string{"x.toml:5:29: fault.a.at = -333: want at least 0", `x.toml:6:14: recovery.reroute = "2": want an integer, in cycles, or a time with its unit in quotes, for example "2us"`} {
 		simtest.Fail(t, err, want)
 	}
 }

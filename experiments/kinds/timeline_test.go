@@ -17,17 +17,8 @@ import (
 // adapters. The receiver's CPU takes 250 ns and the copy.
 func TestTimelineThroughAFabric(t *testing.T) {
 	goal := goalFile(t, "num_ranks 2\nrank 0 {\nsend 1000b to 1\n}\nrank 1 {\nrecv 1000b from 0\n}\n")
-	f := load(t, fmt.Sprintf(onFabric+`
-[workload]
-type = "goal"
-file = %q
-[topology]
-terminals = 2
-[channel.terminal]
-cycles_per_flit = 1
-[measure]
-timeline = true
-`, goal))
+	f := load(t, onFabric, "workload.type=goal", "workload.file="+goal, "topology.terminals=2",
+		"channel.terminal.cycles_per_flit=1", "measure.timeline=true")
 	dir := t.TempDir()
 	o := execute(t, f, experiments.Execution{Dir: dir})
 	want := [][]string{
@@ -131,19 +122,13 @@ func checkTimelineRows(t *testing.T, timeline *experiments.Table) {
 	}
 }
 
-func column(t *testing.T, table *experiments.Table, name string) []string {
+func column(t *testing.T, table *experiments.Table, name string) (cells []string) {
 	t.Helper()
-	for i, c := range table.Columns {
-		if c == name {
-			cells := make([]string, len(table.Rows))
-			for k, row := range table.Rows {
-				cells[k] = row[i]
-			}
-			return cells
-		}
+	at := simtest.Must(table.Column(name))(t)
+	for _, row := range table.Rows {
+		cells = append(cells, row[at])
 	}
-	t.Fatalf("no column %s", name)
-	return nil
+	return cells
 }
 
 // TestTimelineOfJobs: each job that has a number of repetitions has a path to its own end, over its own
@@ -156,12 +141,7 @@ func TestTimelineOfJobs(t *testing.T) {
 	all := o.Tables["critical_path"]
 	elapsed, starts := numbers(t, o.Tables["jobs"], "elapsed_s"), numbers(t, o.Tables["jobs"], "start_s")
 	for i, job := range []string{"halo", "late"} {
-		path := &experiments.Table{Columns: all.Columns}
-		for _, row := range all.Rows {
-			if row[2] == job {
-				path.Rows = append(path.Rows, row)
-			}
-		}
+		path := simtest.Must(all.Where(map[string]string{"job": job}))(t)
 		checkPath(t, path, elapsed[i]+starts[i])
 		if first := path.Rows[0]; job == "late" && (first[5] != "3000" || first[6] != "pause") {
 			t.Errorf("begins with %v, want a pause of 3000 ns", first)

@@ -15,28 +15,13 @@ import (
 )
 
 const tracedRow = `
-[topology]
-type = "mesh"
-dims = [3]
-terminals = 1
-[routing]
-type = "dor"
-[fabric]
-clock = "2ns"
-[switch]
-vcs = 2
-buffer_flits = 16
-vc_alloc_cycles = 1
-crossbar_cycles = 2
-speedup = 1
-[channel.grid]
-latency = "10ns"
-[traffic]
-load = 0.05
-packet_flits = 3
-[measure]
-warmup = 100
-window = 2000
+topology = { type = "mesh", dims = [3], terminals = 1 }
+routing = { type = "dor" }
+fabric = { clock = "2ns" }
+switch = { vcs = 2, buffer_flits = 16, vc_alloc_cycles = 1, crossbar_cycles = 2, speedup = 1 }
+channel.grid = { latency = "10ns" }
+traffic = { load = 0.05, packet_flits = 3 }
+measure = { warmup = 100, window = 2000 }
 [trace]
 packets = 4
 sources = [0]

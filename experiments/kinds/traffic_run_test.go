@@ -14,14 +14,9 @@ import (
 
 const smallTorus = `
 seed = 3
-[topology]
-type = "torus"
-dims = [8]
-[routing]
-type = "dor"
-[traffic]
-pattern = "tornado"
-load = 0.2
+topology = { type = "torus", dims = [8] }
+routing = { type = "dor" }
+traffic = { pattern = "tornado", load = 0.2 }
 [measure]
 warmup = 300
 window = 1000
@@ -45,6 +40,13 @@ func spread(x [3]float64) (mean, half float64) {
 	return mean, 4.302653 * math.Sqrt(squares/2/3)
 }
 
+func sumOf(values []float64) (sum float64) {
+	for _, x := range values {
+		sum += x
+	}
+	return sum
+}
+
 // TestReplications: the row sums up runs with the derived seeds.
 func TestReplications(t *testing.T) {
 	f := load(t, smallTorus+"replications = 3\nlinks = true\nhistogram = true\n")
@@ -65,12 +67,7 @@ func TestReplications(t *testing.T) {
 		t.Error("replications are not independent")
 	}
 	mean, half := spread(means)
-	sum := func(x *experiments.Table, name string) (s float64) {
-		for _, v := range numbers(t, x, name) {
-			s += v
-		}
-		return s
-	}
+	sum := func(x *experiments.Table, name string) float64 { return sumOf(numbers(t, x, name)) }
 	for _, x := range []struct {
 		name      string
 		got, want float64
@@ -119,8 +116,7 @@ func TestFairness(t *testing.T) {
 		"measure.warmup=500", "measure.window=20000", "measure.fairness=true")
 	x := o.Tables["fairness"]
 	rows := x.Rows
-	at := simtest.Must(x.Column("max_terminal"))(t)
-	if len(rows) != 2 || !slices.Contains(rows[1], "received") || rows[1][at] != "terminal 0" {
+	if len(rows) != 2 || !slices.Contains(rows[1], "received") || column(t, x, "max_terminal")[1] != "terminal 0" {
 		t.Fatalf("%v", rows)
 	}
 	jain, mean := numbers(t, x, "jain_index"), numbers(t, x, "mean_flits_per_cycle")
@@ -207,7 +203,7 @@ func TestFindSaturation(t *testing.T) {
 	text := smallTorus + "find = \"saturation\"\nload_precision = 0.02\n"
 	var found [2]float64
 	for i, window := range []string{"window = 1000\n", "window = 10000\n"} {
-		text := strings.Replace(strings.Replace(text, "load = 0.2\n", "", 1), "window = 1000\n", window, 1)
+		text := strings.Replace(strings.Replace(text, ", load = 0.2", "", 1), "window = 1000\n", window, 1)
 		o := outcomeOf(t, text)
 		found[i] = numbers(t, o.Results, "offered_load")[0]
 		if found[i] < 0.28 || found[i] > 1.0/3 || o.Results.State(0) != measure.Steady {
