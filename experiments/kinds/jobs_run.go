@@ -64,7 +64,7 @@ func runJobs(ctx context.Context, c *jobsConfig, run *experiments.Run) (jobsRow,
 		if sums == nil {
 			sums = make([]jobSums, len(r.plan.jobs))
 		}
-		all, err := r.simulate(r.all(), none)
+		all, err := r.simulate(slices.Repeat([]bool{true}, len(r.plan.jobs)), none)
 		if err != nil {
 			return jobsRow{}, err
 		}
@@ -164,9 +164,7 @@ func average(r *stats.Running) float64 {
 	return r.Mean()
 }
 
-// all and only tell which jobs run.
-func (r *jobsRun) all() []bool { return slices.Repeat([]bool{true}, len(r.plan.jobs)) }
-
+// only tells that one job runs.
 func (r *jobsRun) only(job int) []bool {
 	active := make([]bool, len(r.plan.jobs))
 	active[job] = true

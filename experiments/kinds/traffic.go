@@ -414,12 +414,5 @@ func (c *trafficConfig) warmUp(ctx context.Context, run *experiments.Run, part e
 	return state, nil
 }
 
-// successorSeed is the seed of the traffic that follows a warm-up: the numbers of that are
-// not drawn again.
-func successorSeed(seed uint64) uint64 {
-	stream := sim.NewStream(seed, "behind the warm-up", 0)
-	return stream.Uint64()
-}
-
 // cyclesOf is the number of cycles that begin in a time.
 func cyclesOf(t, clock sim.Time) int64 { return int64((t + clock - 1) / clock) }

@@ -119,7 +119,8 @@ func (c *trafficConfig) simulate(ctx context.Context, run *experiments.Run, boun
 	source := parts.workload
 	config, settle, forks := run.Fork()
 	if forks {
-		if plan.After, err = c.workload(parts, successorSeed(seed)); err != nil {
+		stream := sim.NewStream(seed, "behind the warm-up", 0) // whose numbers are not drawn again
+		if plan.After, err = c.workload(parts, stream.Uint64()); err != nil {
 			return nil, nil, err
 		}
 		plan.Settle = cyclesOf(settle, c.Fabric.Clock)

@@ -254,15 +254,6 @@ type senderLanes struct {
 	waiting [arbitration.MaxLanes + 1]int32 // packets that were born and have not begun to enter the network, by lane
 }
 
-// newSenderLanes makes the lanes of an adapter; nil without tables. Without lanes a packet
-// more is enough than the sender says, which the terminal has taken.
-func newSenderLanes(tables *arbitration.Tables, enough int) *senderLanes {
-	if tables == nil {
-		return nil
-	}
-	return &senderLanes{arbiter: arbitration.New(tables), tables: tables, enough: 1 + int32(enough)}
-}
-
 // laneOf is the lane on which a node sends to another at a service level: where the routing
 // leaves several open, the first that has turns.
 func (t *fabricTransport) laneOf(from, to int32, level uint8) uint8 {
