@@ -29,8 +29,7 @@ func keep(t *testing.T, c *Cache, key string, value []float64) (computed bool) {
 
 func entries(t *testing.T, c *Cache) []string {
 	t.Helper()
-	paths := simtest.Must(filepath.Glob(filepath.Join(c.Dir, "*")))(t)
-	return paths
+	return simtest.Must(filepath.Glob(filepath.Join(c.Dir, "*")))(t)
 }
 
 // TestCached: what was computed once is read afterwards, by its whole key; errors and what

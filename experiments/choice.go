@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim/input"
 	"github.com/weft-sim/weft/sim/param"
 )
@@ -168,18 +169,10 @@ func (c *Choice[E, T]) place(table, key string, shared *Shared) {
 // give notes a parameter that the file sets.
 func (c *Choice[E, T]) give(parameter string) { c.given = append(c.given, parameter) }
 
-// fileReader is a configuration that names files to read.
-type fileReader interface {
-	// RelativeTo makes relative paths start at dir.
-	RelativeTo(dir string)
-	// Files are the paths.
-	Files() []string
-}
-
 // readerOf tells whether a configuration of a registry names files: by methods of
 // its own, or by the tag file:"read" of settings that hold paths.
-func readerOf(config any) (r fileReader, ok bool) {
-	if r, ok = config.(fileReader); ok {
+func readerOf(config any) (r topology.PathConfig, ok bool) {
+	if r, ok = config.(topology.PathConfig); ok {
 		return r, true
 	}
 	var paths taggedPaths
@@ -213,8 +206,8 @@ func (t taggedPaths) Files() []string {
 }
 
 // fileReaders finds the choices of a point's configuration that read files.
-func fileReaders(config any) []fileReader {
-	var found []fileReader
+func fileReaders(config any) []topology.PathConfig {
+	var found []topology.PathConfig
 	var search func(v reflect.Value)
 	search = func(v reflect.Value) {
 		if c, ok := v.Addr().Interface().(param.Chooser); ok {
@@ -274,7 +267,7 @@ func (f *File) readsFiles() bool {
 		return true
 	}
 	return slices.ContainsFunc(f.Points, func(p *Point) bool {
-		return slices.ContainsFunc(fileReaders(p.config), func(r fileReader) bool { return len(r.Files()) > 0 })
+		return slices.ContainsFunc(fileReaders(p.config), func(r topology.PathConfig) bool { return len(r.Files()) > 0 })
 	})
 }
 

@@ -75,7 +75,7 @@ func (d *decoder) table(path string, values map[string]any, config any) {
 			d.unknown[join(path, tomlKey(name))] = unknownKey(path, name, candidates)
 		}
 	}
-	d.params(path, param.Validate(config))
+	d.doc.problemsFrom(path, param.Validate(config))
 }
 
 func (d *decoder) choose(path string, f field, c param.Chooser, raw any, given bool) {
@@ -105,13 +105,6 @@ func unknownKey(path, name string, candidates []string) string {
 	}
 	candidates = slices.Sorted(slices.Values(candidates))
 	return fmt.Sprintf("%s%s: allowed are %s", what, param.DidYouMean(name, candidates), strings.Join(slices.Compact(candidates), ", "))
-}
-
-// params records the problems that validation or a constructor found.
-func (d *decoder) params(table string, err error) {
-	for _, e := range param.Errors(err) {
-		d.doc.problemFrom(table, e)
-	}
 }
 
 // setting decodes the value of a field. A time stands for the cycles that it takes, rounded

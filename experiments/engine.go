@@ -126,8 +126,10 @@ func (r *runner) complete(ctx context.Context) (*Outcome, error) {
 	case ctx.Err() != nil && (r.unrefined || r.left() > 0):
 		return &Outcome{Points: len(r.points), Reused: r.reused, Finished: r.finished(), Kept: r.kept}, ErrInterrupted
 	}
-	if err := r.writeWarm(); err != nil {
-		return nil, err
+	if path := r.execution.SaveWarm; path != "" {
+		if err := WriteFile(path, r.warm.file().Encode()); err != nil {
+			return nil, err
+		}
 	}
 	outcome, err := r.finish(ctx)
 	if errors.Is(err, ErrInterrupted) {
@@ -307,16 +309,12 @@ func (r *runner) report() {
 	})
 }
 
-// fullDisk tells whether a point could not be kept: no further one begins.
-func (r *runner) fullDisk() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.writeError != nil
-}
-
 // one computes a point and keeps its record.
 func (r *runner) one(ctx context.Context, p *Point) {
-	if ctx.Err() != nil || r.fullDisk() {
+	r.mu.Lock()
+	full := r.writeError != nil // a point could not be kept: no further one begins
+	r.mu.Unlock()
+	if ctx.Err() != nil || full {
 		return
 	}
 	end := &ending{told: func() bool { return ctx.Err() != nil }, most: cmp.Or(r.execution.Grace, lastSnapshotTime)}

@@ -31,29 +31,39 @@ y = "latency_mean_ns"
 // execute runs a file into dir and returns the outcome.
 func execute(t *testing.T, f *File, e Execution) *Outcome {
 	t.Helper()
-	o := simtest.Must(f.Execute(t.Context(), e))(t)
-	return o
+	return simtest.Must(f.Execute(t.Context(), e))(t)
+}
+
+// outcomeOf runs a file by its text.
+func outcomeOf(t *testing.T, text string, set ...string) *Outcome {
+	t.Helper()
+	return execute(t, load(t, text, set...), Execution{})
+}
+
+// written is the text of a table.
+func written(t *testing.T, table *Table) string {
+	t.Helper()
+	var b strings.Builder
+	simtest.Check(t, table.Write(&b))
+	return b.String()
 }
 
 func read(t *testing.T, path ...string) string {
 	t.Helper()
-	b := simtest.Must(os.ReadFile(filepath.Join(path...)))(t)
-	return string(b)
+	return string(simtest.Must(os.ReadFile(filepath.Join(path...)))(t))
 }
 
 // TestResults: rows in point order with the documented columns. The toy's
 // latency is factor/(1-load): p = 2 for the box, 10*k = 40 for the ring.
 func TestResults(t *testing.T) {
-	f := load(t, "kind = \"toy\"\nseed = 5\n[sweep]\n\"shape.type\" = [\"ring\", \"box\"]\n\"traffic.load\" = [0.5, 0.75]\n", Options{})
+	f := load(t, "kind = \"toy\"\nseed = 5\n[sweep]\n\"shape.type\" = [\"ring\", \"box\"]\n\"traffic.load\" = [0.5, 0.75]\n")
 	o := execute(t, f, Execution{Jobs: 2})
-	var b bytes.Buffer
-	simtest.Check(t, o.Results.Write(&b))
 	want := "point,shape.type,traffic.load,seed,replications,offered_load,accepted_load,latency_mean_ns,draw,state\n" +
 		"0,ring,0.5,5,1,0.5,0.5,80,D,steady\n1,ring,0.75,5,1,0.75,0.6,160,D,saturated\n" +
 		"2,box,0.5,5,1,0.5,0.5,4,D,steady\n3,box,0.75,5,1,0.75,0.6,8,D,saturated\n"
 	// Common random numbers: the same draw in every point.
 	draw := o.Results.Rows[0][8]
-	if got := strings.ReplaceAll(b.String(), ","+draw+",", ",D,"); got != want {
+	if got := strings.ReplaceAll(written(t, o.Results), ","+draw+",", ",D,"); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	links := o.Tables["links"]
@@ -70,7 +80,7 @@ func TestSameBytes(t *testing.T) {
 	var first map[string]string
 	for _, jobs := range []int{1, 2, 7} {
 		dir := t.TempDir()
-		f := load(t, toySweep, Options{})
+		f := load(t, toySweep)
 		execute(t, f, Execution{Dir: dir, Jobs: jobs})
 		files := map[string]string{}
 		for _, name := range []string{"results.csv", "links.csv", "resolved.toml", "latency.svg", "latency.png"} {
@@ -87,7 +97,7 @@ func TestSameBytes(t *testing.T) {
 // not stop the others.
 func TestFailures(t *testing.T) {
 	dir := t.TempDir()
-	f := load(t, "kind = \"toy\"\n[sweep]\n\"traffic.mode\" = [\"fail\", \"\", \"panic\"]\n", Options{})
+	f := load(t, "kind = \"toy\"\n[sweep]\n\"traffic.mode\" = [\"fail\", \"\", \"panic\"]\n")
 	o := execute(t, f, Execution{Dir: dir})
 	if len(o.Failures) != 2 || o.Failures[0].Point.Index != 0 || o.Failures[0].Reason != "told to fail" {
 		t.Fatalf("failures: %+v", o.Failures)
@@ -106,7 +116,7 @@ func TestFailures(t *testing.T) {
 // TestBrokenSnapshot: a point that breaks with a snapshot names the file, and then begins again.
 func TestBrokenSnapshot(t *testing.T) {
 	dir := t.TempDir()
-	f := load(t, "kind = \"toy\"\n[traffic]\nmode = \"break\"\n", Options{})
+	f := load(t, "kind = \"toy\"\n[traffic]\nmode = \"break\"\n")
 	key := f.Points[0].Hash + ".0"
 	path := filepath.Join(dir, "snapshots", key+".weft")
 	data, _ := snapshot.Encode(func(a *snapshot.Archive) error { snapshot.Blob(a, &[]byte{1}); return nil })
@@ -125,8 +135,7 @@ func TestBrokenSnapshot(t *testing.T) {
 // TestMisuse: what is registered and breaks its contract is called by its name in the file,
 // without a stack.
 func TestMisuse(t *testing.T) {
-	f := load(t, "kind = \"toy\"\n[shape]\ntype = \"ring\"\n[traffic]\nmode = \"misuse\"\n", Options{})
-	o := execute(t, f, Execution{})
+	o := outcomeOf(t, "kind = \"toy\"\n[shape]\ntype = \"ring\"\n[traffic]\nmode = \"misuse\"\n")
 	if len(o.Failures) != 1 || o.Failures[0].Reason != `shape "ring" reads what it has not declared` {
 		t.Errorf("%+v", o.Failures)
 	}
@@ -139,7 +148,7 @@ func TestInterrupt(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	toyGate = func(ctx context.Context) { cancel(); <-ctx.Done() }
 	text := "kind = \"toy\"\n[sweep]\n\"shape.p\" = [1, 2, 3]\n\"traffic.mode\" = [\"\", \"wait\"]\n"
-	f := load(t, text, Options{})
+	f := load(t, text)
 	o, err := f.Execute(ctx, Execution{Dir: dir, Jobs: 1})
 	if !errors.Is(err, ErrInterrupted) || o.Finished != 1 {
 		t.Fatalf("got %v, %+v", err, o)
@@ -162,18 +171,15 @@ func TestInterrupt(t *testing.T) {
 // TestResumeAfterChange: only stale points are computed again.
 func TestResumeAfterChange(t *testing.T) {
 	dir := t.TempDir()
-	execute(t, load(t, toySweep, Options{}), Execution{Dir: dir})
+	execute(t, load(t, toySweep), Execution{Dir: dir})
 	changed := strings.Replace(toySweep, `"ring"]`, `"ring"]`+"\n\"shape.p\" = [2, 3]", 1)
-	f := load(t, changed, Options{})
+	f := load(t, changed)
 	o := execute(t, f, Execution{Dir: dir, Resume: true})
 	// 9 boxes with p = 2 and 9 rings, which stand for two points each
 	if o.Reused != 9+18 || o.Finished != 36 {
 		t.Errorf("reused %d of %d", o.Reused, o.Finished)
 	}
-	fresh := execute(t, load(t, changed, Options{}), Execution{})
-	var b bytes.Buffer
-	simtest.Check(t, fresh.Results.Write(&b))
-	if b.String() != read(t, dir, "results.csv") {
+	if written(t, outcomeOf(t, changed).Results) != read(t, dir, "results.csv") {
 		t.Error("resumed results differ from fresh ones")
 	}
 }
@@ -183,7 +189,7 @@ func TestResumeAfterChange(t *testing.T) {
 func TestTornJournal(t *testing.T) {
 	dir := t.TempDir()
 	points, _, _ := strings.Cut(toySweep, "[[plot]]") // drawing again and again takes most of the time
-	f := load(t, points, Options{})
+	f := load(t, points)
 	execute(t, f, Execution{Dir: dir, Jobs: 1})
 	want, whole := read(t, dir, "results.csv"), []byte(read(t, dir, "journal"))
 	for cut := 0; cut <= len(whole); cut += 97 {
@@ -227,7 +233,7 @@ func TestKill(t *testing.T) {
 				select {}
 			}
 		}
-		execute(t, load(t, text, Options{}), Execution{Dir: dir, Jobs: 2, Resume: true})
+		execute(t, load(t, text), Execution{Dir: dir, Jobs: 2, Resume: true})
 		return
 	}
 	dir := t.TempDir()
@@ -247,7 +253,7 @@ func TestKill(t *testing.T) {
 	}
 	toyGate = func(context.Context) {}
 	other := t.TempDir()
-	execute(t, load(t, text, Options{}), Execution{Dir: other})
+	execute(t, load(t, text), Execution{Dir: other})
 	if read(t, dir, "results.csv") != read(t, other, "results.csv") {
 		t.Error("other results after kills")
 	}
@@ -255,7 +261,7 @@ func TestKill(t *testing.T) {
 
 // TestFullDisk: where a finished point cannot be kept, that is said once.
 func TestFullDisk(t *testing.T) {
-	r := simtest.Must(newRunner(load(t, toySweep, Options{}), Execution{Dir: t.TempDir(), Jobs: 1}))(t)
+	r := simtest.Must(newRunner(load(t, toySweep), Execution{Dir: t.TempDir(), Jobs: 1}))(t)
 	simtest.Check(t, r.open())
 	r.journal.close() // as with a full disk, nothing more can be written
 	r.compute(t.Context())
@@ -269,16 +275,13 @@ func TestFullDisk(t *testing.T) {
 func TestFolders(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	simtest.Check(t, os.WriteFile(file, nil, 0o644))
-	f := load(t, "kind = \"toy\"\n", Options{})
+	f := load(t, "kind = \"toy\"\n")
 	var folder *FolderError
 	if _, err := f.Execute(t.Context(), Execution{Dir: filepath.Join(file, "below")}); !errors.As(err, &folder) {
 		t.Errorf("got %v", err)
 	}
 	dir := t.TempDir()
-	j, _, err := openJournal(filepath.Join(dir, "journal"), false, f.kind)
-	if err != nil {
-		t.Fatal(err)
-	}
+	j, _ := simtest.Must2(openJournal(filepath.Join(dir, "journal"), false, f.kind))(t)
 	if _, err := f.Execute(t.Context(), Execution{Dir: dir, Resume: true}); !errors.As(err, &folder) || !strings.Contains(err.Error(), "another weft") {
 		t.Errorf("two writers: %v", err)
 	}
@@ -315,7 +318,7 @@ func TestInterruptDeafPoint(t *testing.T) {
 	forever := make(chan bool)
 	defer close(forever)
 	toyGate = func(context.Context) { cancel(); <-forever }
-	f := load(t, "kind = \"toy\"\n[sweep]\n\"traffic.mode\" = [\"\", \"wait\"]\n", Options{})
+	f := load(t, "kind = \"toy\"\n[sweep]\n\"traffic.mode\" = [\"\", \"wait\"]\n")
 	o, err := f.Execute(ctx, Execution{Dir: t.TempDir(), Jobs: 1})
 	if !errors.Is(err, ErrInterrupted) || o.Finished != 1 {
 		t.Errorf("%v, %+v", err, o)

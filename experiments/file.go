@@ -154,8 +154,10 @@ func (f *File) readAll(options Options) {
 	}
 	f.check()
 	f.warnOfForks()
-	if !options.finished {
-		f.checkUnused()
+	for _, key := range f.shared.unused() { // such as a rule for rings beside topologies without any
+		if !options.finished {
+			f.unknown(key, "is not used by what it stands with: leave it out")
+		}
 	}
 	if len(d.problems) == 0 {
 		f.fillTitles(options.Set)

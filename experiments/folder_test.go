@@ -21,12 +21,9 @@ import (
 func TestReadFolder(t *testing.T) {
 	dir := t.TempDir()
 	text := "# Why?\n#\n# Because.\nkind = \"toy\"\n[sweep]\n\"traffic.mode\" = [\"fail\", \"\"]\n"
-	execute(t, load(t, text, Options{}), Execution{Dir: dir})
+	execute(t, load(t, text), Execution{Dir: dir})
 	simtest.Check(t, os.WriteFile(filepath.Join(dir, "mine.csv"), []byte("x\n1,2\n"), 0o666))
-	f, err := ReadFolder(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := simtest.Must(ReadFolder(dir))(t)
 	if len(f.Results.Rows) != 1 || len(f.Failures.Rows) != 1 || len(f.Tables) != 1 || f.Tables["links"] == nil {
 		t.Errorf("%+v", f)
 	}
@@ -35,9 +32,9 @@ func TestReadFolder(t *testing.T) {
 		t.Errorf("question %q", got)
 	}
 	// The same folder once more, by an experiment without that table.
-	execute(t, load(t, smallTorus, Options{}), Execution{Dir: dir, Force: true})
-	if f, err = ReadFolder(dir); err != nil || len(f.Tables) != 0 || f.Failures != nil {
-		t.Errorf("%v, %+v", err, f)
+	execute(t, load(t, smallTorus), Execution{Dir: dir, Force: true})
+	if f = simtest.Must(ReadFolder(dir))(t); len(f.Tables) != 0 || f.Failures != nil {
+		t.Errorf("%+v", f)
 	}
 	if results.Exists(filepath.Join(dir, "links.csv")) || !results.Exists(filepath.Join(dir, "mine.csv")) {
 		t.Error("links.csv of the earlier run is still there, or mine.csv is not")
@@ -48,13 +45,9 @@ func TestReadFolder(t *testing.T) {
 
 // smallTorus writes no further table.
 const smallTorus = `
-[topology]
-type = "torus"
-dims = [8]
-[routing]
-type = "dor"
-[traffic]
-load = 0.2
+topology = { type = "torus", dims = [8] }
+routing = { type = "dor" }
+traffic = { load = 0.2 }
 [measure]
 warmup = 300
 window = 1000
@@ -65,21 +58,13 @@ window = 1000
 func TestSeriesFile(t *testing.T) {
 	dir := t.TempDir()
 	f := load(t, `
-[topology]
-type = "mesh"
-dims = [3, 3]
-[routing]
-type = "dor"
-[traffic]
-load = 0.4
-[measure]
-warmup = 100
-window = 1000
-links = true
-series = 8
+topology = { type = "mesh", dims = [3, 3] }
+routing = { type = "dor" }
+traffic = { load = 0.4 }
+measure = { warmup = 100, window = 1000, links = true, series = 8 }
 [sweep]
 "traffic.load" = [0.2, 0.4]
-`, Options{})
+`)
 	o := execute(t, f, Execution{Dir: dir})
 	folder := simtest.Must(ReadFolder(dir))(t)
 	s := simtest.Must(folder.Series(1))(t)
@@ -166,7 +151,7 @@ func line(t *testing.T, r any) string {
 // folder, and the points are computed.
 func TestForgedJournal(t *testing.T) {
 	const text = "kind = \"toy\"\n[sweep]\n\"shape.p\" = [1, 2]\n[[plot]]\ntable = \"links\"\nx = \"link\"\ny = \"utilisation\"\nstyle = \"bar\"\n"
-	f := load(t, text, Options{})
+	f := load(t, text)
 	good := &record{Hash: f.Points[0].Hash, Replications: 1, Cells: make([]string, len(f.kind.columns))}
 	forge := func(change func(*record)) record {
 		r := *good
@@ -196,7 +181,7 @@ func TestForgedJournal(t *testing.T) {
 			dir := filepath.Join(parent, "a", "r")
 			simtest.Check(t, os.MkdirAll(dir, 0o777))
 			simtest.Check(t, os.WriteFile(filepath.Join(dir, "journal"), []byte(line(t, forged)), 0o666))
-			o, err := load(t, text, Options{}).Execute(t.Context(), Execution{Dir: dir, Resume: true})
+			o, err := load(t, text).Execute(t.Context(), Execution{Dir: dir, Resume: true})
 			if name == "other columns" { // of the first point; that of the second is honest, and has no place beside it
 				if o == nil || len(o.Failures) != 1 || !strings.Contains(o.Failures[0].Reason, "other columns") {
 					t.Errorf("%v, %+v", err, o)
@@ -230,7 +215,7 @@ func TestLinksInFolder(t *testing.T) {
 			m := `{"files": ["traces/victim"], "tables": ["../../victim"]}`
 			simtest.Check(t, os.WriteFile(filepath.Join(dir, manifestFile), []byte(m), 0o666))
 		}
-		_, err := load(t, text, Options{}).Execute(t.Context(), Execution{Dir: dir, Force: true})
+		_, err := load(t, text).Execute(t.Context(), Execution{Dir: dir, Force: true})
 		var folder *FolderError
 		if link == "journal" && !errors.As(err, &folder) || link != "journal" && err != nil {
 			t.Errorf("%s: %v", link, err)
@@ -251,7 +236,7 @@ func TestTemporaryFiles(t *testing.T) {
 	for _, name := range []string{".weft-123", "traces/.weft-45", "kept", ".weftrc"} {
 		simtest.Check(t, os.WriteFile(filepath.Join(dir, filepath.FromSlash(name)), nil, 0o666))
 	}
-	execute(t, load(t, "kind = \"toy\"\n", Options{}), Execution{Dir: dir, Resume: true})
+	execute(t, load(t, "kind = \"toy\"\n"), Execution{Dir: dir, Resume: true})
 	for name, want := range map[string]bool{".weft-123": false, "traces/.weft-45": false, "kept": true, ".weftrc": true} {
 		if results.Exists(filepath.Join(dir, filepath.FromSlash(name))) != want {
 			t.Errorf("%s: want it there: %v", name, want)
@@ -262,7 +247,7 @@ func TestTemporaryFiles(t *testing.T) {
 // TestFigureThatCannotBeDrawn: the rest of the folder is whole, and says so.
 func TestFigureThatCannotBeDrawn(t *testing.T) {
 	dir := t.TempDir()
-	f := load(t, "kind = \"toy\"\n[[plot]]\nfile = \"f\"\nx = \"point\"\ny = \"latency_mean_ns\"\nlog_x = true\n[[plot]]\nfile = \"g\"\nx = \"offered_load\"\ny = \"latency_mean_ns\"\n", Options{})
+	f := load(t, "kind = \"toy\"\n[[plot]]\nfile = \"f\"\nx = \"point\"\ny = \"latency_mean_ns\"\nlog_x = true\n[[plot]]\nfile = \"g\"\nx = \"offered_load\"\ny = \"latency_mean_ns\"\n")
 	o, err := f.Execute(t.Context(), Execution{Dir: dir})
 	simtest.Fail(t, err, "plot f")
 	if strings.Join(o.Figures, " ") != "g.svg g.png g.data.csv" || !results.Exists(filepath.Join(dir, manifestFile)) {

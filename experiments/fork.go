@@ -398,11 +398,3 @@ func (f *File) NoWarmup() string { return f.kind.whyCold() }
 func (f *File) BeginsAgain(p *Point) string {
 	return cmp.Or(f.kind.again, f.kind.pointAgain(p.config))
 }
-
-// writeWarm writes the warm networks of an execution.
-func (r *runner) writeWarm() error {
-	if r.execution.SaveWarm == "" {
-		return nil
-	}
-	return WriteFile(r.execution.SaveWarm, r.warm.file().Encode())
-}

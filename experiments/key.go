@@ -215,11 +215,11 @@ func tomlValue(value any) string {
 		}
 		return "[" + strings.Join(parts, ", ") + "]"
 	case []map[string]any:
-		parts := make([]string, len(x))
+		list := make([]any, len(x))
 		for i, element := range x {
-			parts[i] = tomlValue(element)
+			list[i] = element
 		}
-		return "[" + strings.Join(parts, ", ") + "]"
+		return tomlValue(list)
 	case map[string]any:
 		parts := make([]string, 0, len(x))
 		for _, name := range results.SortedKeys(x) {

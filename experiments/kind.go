@@ -162,40 +162,34 @@ func Register[C, R any](k Kind[C, R]) {
 	if _, taken := kinds[k.Name]; taken {
 		panic(fmt.Sprintf("experiments: kind %q registered twice", k.Name))
 	}
+	if k.Complete == nil {
+		k.Complete = func(*C, func(string) bool) {}
+	}
+	if k.Check == nil {
+		k.Check = func(*C, uint64) ([]Warning, error) { return nil, nil }
+	}
+	if k.Preflight == nil {
+		k.Preflight = func(*C, *Preflight) error { return nil }
+	}
+	someAgain := k.PointBeginsAgain != nil
+	if !someAgain {
+		k.PointBeginsAgain = func(*C) string { return "" }
+	}
 	kinds[k.Name] = &kind{
 		name: k.Name, doc: k.Doc, revision: k.Revision,
-		columns:   columnsOf(reflect.TypeFor[R]()),
-		tables:    k.Tables,
-		forks:     k.Forks.untyped(),
-		cold:      k.NoWarmup,
-		again:     k.BeginsAgain,
-		someAgain: k.PointBeginsAgain != nil,
-		pointAgain: func(config any) string {
-			if k.PointBeginsAgain == nil {
-				return ""
-			}
-			return k.PointBeginsAgain(config.(*C))
-		},
-		silent:   k.Silent,
-		restsOn:  k.RestsOn,
-		defaults: func() any { c := k.Defaults(); return &c },
-		complete: func(config any, given func(key string) bool) {
-			if k.Complete != nil {
-				k.Complete(config.(*C), given)
-			}
-		},
-		check: func(config any, seed uint64) ([]Warning, error) {
-			if k.Check == nil {
-				return nil, nil
-			}
-			return k.Check(config.(*C), seed)
-		},
-		preflight: func(config any, p *Preflight) error {
-			if k.Preflight == nil {
-				return nil
-			}
-			return k.Preflight(config.(*C), p)
-		},
+		columns:    columnsOf(reflect.TypeFor[R]()),
+		tables:     k.Tables,
+		forks:      k.Forks.untyped(),
+		cold:       k.NoWarmup,
+		again:      k.BeginsAgain,
+		someAgain:  someAgain,
+		pointAgain: func(config any) string { return k.PointBeginsAgain(config.(*C)) },
+		silent:     k.Silent,
+		restsOn:    k.RestsOn,
+		defaults:   func() any { c := k.Defaults(); return &c },
+		complete:   func(config any, given func(key string) bool) { k.Complete(config.(*C), given) },
+		check:      func(config any, seed uint64) ([]Warning, error) { return k.Check(config.(*C), seed) },
+		preflight:  func(config any, p *Preflight) error { return k.Preflight(config.(*C), p) },
 		run: func(ctx context.Context, config any, run *Run) ([]string, error) {
 			row, err := k.Run(ctx, config.(*C), run)
 			for _, t := range run.tables {

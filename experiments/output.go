@@ -327,8 +327,12 @@ func (r *runner) manifest(o *Outcome) Manifest {
 	if err != nil {
 		host = "unknown"
 	}
+	var seeds []uint64
+	for _, p := range r.points {
+		seeds = results.AddNew(seeds, p.Seed)
+	}
 	return Manifest{
-		Weft: Version(), File: f.Name, Command: r.execution.Command, Set: f.set, Quick: f.quick, Title: f.Title, Kind: f.kind.name, Hash: hashOf(r.points), Seeds: seedsOf(r.points),
+		Weft: Version(), File: f.Name, Command: r.execution.Command, Set: f.set, Quick: f.quick, Title: f.Title, Kind: f.kind.name, Hash: hashOf(r.points), Seeds: seeds,
 		Points: len(r.points), Failed: len(o.Failures), Reused: o.Reused,
 		Jobs: r.jobs(), Threads: max(r.execution.Threads, 1), OnOneThread: o.OnOneThread,
 		Tables:  results.SortedKeys(o.Tables),
@@ -356,14 +360,6 @@ func (r *runner) bounds(results *Table) map[int]float64 {
 		}
 	}
 	return all
-}
-
-func seedsOf(points []*Point) []uint64 {
-	var seeds []uint64
-	for _, p := range points {
-		seeds = results.AddNew(seeds, p.Seed)
-	}
-	return seeds
 }
 
 // hashOf names the resolved configurations of some points.

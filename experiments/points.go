@@ -125,7 +125,11 @@ func (d *decoder) tablesOf(k *kind, tables map[string]any, config any) {
 			continue
 		}
 		if _, isTable := tables[key].(map[string]any); isTable {
-			names := append(tableNames(k), headerTables...)
+			var names []string
+			for _, t := range k.settings() {
+				names = append(names, t.Name)
+			}
+			names = append(names, headerTables...)
 			d.unknown[key] = fmt.Sprintf("is not a table of kind %q%s: allowed are %s", k.name, param.DidYouMean(key, names), strings.Join(names, ", "))
 			continue
 		}
@@ -135,14 +139,6 @@ func (d *decoder) tablesOf(k *kind, tables map[string]any, config any) {
 			}
 		}
 	}
-}
-
-func tableNames(k *kind) []string {
-	var names []string
-	for _, t := range k.settings() {
-		names = append(names, t.Name)
-	}
-	return names
 }
 
 // has tells whether key is a setting of the table or of one of its choices.
@@ -161,9 +157,7 @@ func (f *File) check() {
 		seen[p.Hash] = true
 		warnings, err := f.kind.check(p.config, p.Seed)
 		d := f.pointDocument()
-		for _, e := range param.Errors(errors.Join(err, f.checkFork(p))) {
-			d.problemFrom("", e)
-		}
+		d.problemsFrom("", errors.Join(err, f.checkFork(p)))
 		f.doc.problems = append(f.doc.problems, d.problems...)
 		for _, w := range warnings {
 			if !warned[w] && !(w.Unset && d.sets(w.Key)) {
@@ -171,14 +165,6 @@ func (f *File) check() {
 			}
 			warned[w] = true
 		}
-	}
-}
-
-// checkUnused reports the parameters that the file sets and no point makes use of,
-// such as a rule for rings beside topologies without any.
-func (f *File) checkUnused() {
-	for _, key := range f.shared.unused() {
-		f.unknown(key, "is not used by what it stands with: leave it out")
 	}
 }
 

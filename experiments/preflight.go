@@ -10,7 +10,6 @@ import (
 	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/input"
-	"github.com/weft-sim/weft/sim/param"
 )
 
 // Preflight gathers what a kind finds out about a point before it runs.
@@ -78,12 +77,6 @@ type curve struct {
 func (p *Preflight) Note(topic, format string, args ...any) {
 	p.notes = append(p.notes, Note{Topic: topic, Text: fmt.Sprintf(format, args...)})
 }
-
-// Notes lists the findings kept so far.
-func (p *Preflight) Notes() []Note { return p.notes }
-
-// Warnings lists the warnings kept so far.
-func (p *Preflight) Warnings() []Warning { return p.warnings }
 
 // Warn keeps a warning about the setting key.
 func (p *Preflight) Warn(key, format string, args ...any) {
@@ -206,9 +199,7 @@ func (f *File) preflight(thorough bool, finished map[string]*record) (*Report, e
 			}
 			err := f.kind.preflight(point.config, p)
 			d := f.pointDocument()
-			for _, e := range param.Errors(err) {
-				d.problemFrom("", e)
-			}
+			d.problemsFrom("", err)
 			problems = append(problems, d.problems...)
 			all.add(1, p.work())
 			bytes = max(bytes, p.bytes)

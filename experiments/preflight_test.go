@@ -15,28 +15,18 @@ import (
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
-// reported is a dragonfly of 72 terminals under fixed measurement.
-const reported = `
-[topology]
-type = "dragonfly"
-p = 2
-a = 4
-h = 2
-[measure]
-warmup = 1000
-window = 4000
-`
-
 // TestReport: findings are said once each, with the settings that they are
 // about; a sweep wholly above the bound is warned of; what a run does not need
 // is left out of its own preflight.
 func TestReport(t *testing.T) {
-	f := load(t, reported+`
+	f := load(t, `
+topology = { type = "dragonfly", p = 2, a = 4, h = 2 }
+measure = { warmup = 1000, window = 4000 }
 [sweep]
 "routing.type" = ["min", "val"]
 "traffic.pattern" = ["uniform", "worst-case"]
 "traffic.load" = [0.3, 0.4]
-`, Options{})
+`)
 	report := simtest.Must(f.Preflight(true))(t)
 	var got []string
 	for _, n := range report.Notes {
@@ -50,14 +40,9 @@ func TestReport(t *testing.T) {
 		"latency|routing.type = min, traffic.pattern = uniform|",
 		"cost||roughly ",
 	} {
-		count := 0
-		for _, g := range got {
-			if strings.HasPrefix(g, want) {
-				count++
-			}
-		}
-		if count != 1 {
-			t.Errorf("%d of %q in\n%s", count, want, strings.Join(got, "\n"))
+		all := "\n" + strings.Join(got, "\n")
+		if count := strings.Count(all, "\n"+want); count != 1 {
+			t.Errorf("%d of %q in%s", count, want, all)
 		}
 	}
 	if len(report.Warnings) != 1 || report.Warnings[0].Key != "traffic.load" || !strings.Contains(report.Warnings[0].Message, "from 0.3 on, with a bound of 0.125") {
@@ -84,7 +69,7 @@ func TestPreflightOfResumedRun(t *testing.T) {
 	text := "kind = \"traffic\"\n[topology]\ntype = \"torus\"\ndims = [4, 4]\n[routing]\ntype = \"dor\"\nvc_rule = \"none\"\n[switch]\nvcs = 1\n" +
 		"[measure]\nwarmup = 10\nwindow = 20\n[sweep]\n\"traffic.load\" = LOADS\n"
 	file := func(loads string) *File {
-		return load(t, strings.Replace(text, "LOADS", loads, 1), Options{AllowDeadlock: true})
+		return loadWith(t, strings.Replace(text, "LOADS", loads, 1), Options{AllowDeadlock: true})
 	}
 	dir := t.TempDir()
 	for i, c := range []struct {
@@ -112,13 +97,9 @@ func TestPreflightOfResumedRun(t *testing.T) {
 // and 1/15 in the mean (32/15 between switches and one to the terminal) are
 // 0.4 * 16 * 600 * (1+32/15) = 12,032 flit-hops.
 const costRow = `
-[topology]
-type = "torus"
-dims = [4, 4]
-[routing]
-type = "dor"
-[traffic]
-load = 0.4
+topology = { type = "torus", dims = [4, 4] }
+routing = { type = "dor" }
+traffic = { load = 0.4 }
 [measure]
 warmup = 200
 window = 400
@@ -127,7 +108,7 @@ window = 400
 // predicted is the work that weft check says the file takes.
 func predicted(t *testing.T, text string) work {
 	t.Helper()
-	f := load(t, text, Options{})
+	f := load(t, text)
 	all := work{}
 	for _, point := range f.Points {
 		p := &Preflight{Seed: point.Seed, Thorough: true, shared: f.shared}
@@ -165,7 +146,7 @@ func TestCost(t *testing.T) {
 // TestCostOfPackets: packets of 4 flits cross switches a quarter as often, and each
 // crossing takes four times as long.
 func TestCostOfPackets(t *testing.T) {
-	flits := strings.Replace(costRow, "load = 0.4", "load = 0.4\npacket_flits = 4", 1) + "[switch]\nhold = true\nflow_control = \"cut-through\"\n"
+	flits := strings.Replace(costRow, "load = 0.4", "load = 0.4, packet_flits = 4", 1) + "[switch]\nhold = true\nflow_control = \"cut-through\"\n"
 	of, got := predicted(t, flits), predicted(t, flits+"[fabric]\nunit = \"packet\"\n")
 	if math.Abs(4*got.least.crossings/of.least.crossings-1) > 1e-9 || math.Abs(got.most.nanoseconds/of.most.nanoseconds-1) > 1e-9 {
 		t.Errorf("packets: %+v, flits: %+v", got, of)
@@ -200,7 +181,7 @@ func TestCostOfOpenWindow(t *testing.T) {
 // Bernoulli sources offer varies.
 func TestCostIsThatOfTheRun(t *testing.T) {
 	text := strings.Replace(costRow, "window = 400", "window = 2000\nreplications = 3", 1) + "[sweep]\nseed = [1, 2]\n\"traffic.load\" = [0.1, 0.5]\n"
-	f := load(t, text, Options{})
+	f := load(t, text)
 	dir := t.TempDir()
 	execute(t, f, Execution{Dir: dir})
 	performance := simtest.Must(readFolderTable(dir, performanceFile))(t)

@@ -194,16 +194,18 @@ func (f *File) unknown(key, message string) {
 	f.doc.problems = append(f.doc.problems, &Problem{At: at.String(), Key: key, Message: message, order: at})
 }
 
-// problemFrom records an error under the key that it names. table prefixes the
-// keys of *param.ParamError.
-func (d *document) problemFrom(table string, err error) {
-	switch e := err.(type) {
-	case *param.ParamError:
-		d.problem(join(table, e.Key), "= %s: want %s", showParameter(e.Value), e.Want)
-	case *keyed:
-		d.problem(e.key, "%v", e.err)
-	default:
-		d.problem(table, "%v", err)
+// problemsFrom records the errors that validation or a constructor has joined, each under the key
+// that it names. table prefixes the keys of *param.ParamError.
+func (d *document) problemsFrom(table string, err error) {
+	for _, err := range param.Errors(err) {
+		switch e := err.(type) {
+		case *param.ParamError:
+			d.problem(join(table, e.Key), "= %s: want %s", showParameter(e.Value), e.Want)
+		case *keyed:
+			d.problem(e.key, "%v", e.err)
+		default:
+			d.problem(table, "%v", err)
+		}
 	}
 }
 

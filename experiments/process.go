@@ -149,6 +149,7 @@ var Workloads = []Workload{
 	{"torus-24000", "24,000 terminals, uniform, load 0.1, dimension order", benchTraffic("type = \"torus\"\ndims = [30, 20, 20]\nterminals = 2", "dor", 0.1, 500), "flit-hop"},
 	{"multicast-10496", "10,496 groups on 40,960 terminals, mr4lms", `
 kind = "multicast-routing"
+groups = { pattern = "grid", dims = [128, 32, 40], ranks_per_terminal = 4 }
 [topology]
 type = "trimmed-tree"
 groups = 160
@@ -157,30 +158,17 @@ leaf_terminals = 32
 middles = 8
 tops = 40
 top_cables = 2
-[groups]
-pattern = "grid"
-dims = [128, 32, 40]
-ranks_per_terminal = 4
 [multicast]
 engine = "mr4lms"
 entries = "unlimited"
 `, "event"},
 	{"alltoall-240", "64 KiB among 240 ranks, flit by flit", `
 kind = "mpi"
-[job]
-ranks = 240
-machine = "fabric"
-[placement]
-per_node = 12
-[workload]
-type = "osu-alltoall"
-bytes = "64KiB"
-iterations = 1
-[topology]
-terminals = 20
-[fabric]
-flit_bytes = "256B"
-clock = "64ns"
+job = { ranks = 240, machine = "fabric" }
+placement = { per_node = 12 }
+workload = { type = "osu-alltoall", bytes = "64KiB", iterations = 1 }
+topology = { terminals = 20 }
+fabric = { flit_bytes = "256B", clock = "64ns" }
 [switch]
 buffer_flits = 64
 `, "flit-hop"},

@@ -45,7 +45,7 @@ func sweptLoads(t *testing.T, table *Table, shape string) []string {
 func TestRefine(t *testing.T) {
 	toyGate = func(context.Context) {}
 	dir := t.TempDir()
-	o := execute(t, load(t, toyRefined, Options{}), Execution{Dir: dir, Jobs: 1})
+	o := execute(t, load(t, toyRefined), Execution{Dir: dir, Jobs: 1})
 	want := []string{"0.2", "0.9", "0.55", "0.7", "0.6", "0.65"}
 	for _, shape := range []string{"ring", "box"} {
 		if got := sweptLoads(t, o.Results, shape); !slices.Equal(got, want) {
@@ -58,7 +58,7 @@ func TestRefine(t *testing.T) {
 	}
 	for _, jobs := range []int{2, 5} {
 		other := t.TempDir()
-		execute(t, load(t, toyRefined, Options{}), Execution{Dir: other, Jobs: jobs})
+		execute(t, load(t, toyRefined), Execution{Dir: other, Jobs: jobs})
 		sameFiles(t, dir, other)
 	}
 
@@ -73,7 +73,7 @@ func TestRefine(t *testing.T) {
 				cancel()
 			}
 		}
-		_, err := load(t, toyRefined, Options{}).Execute(ctx, Execution{Dir: broken, Jobs: 1, Resume: true})
+		_, err := load(t, toyRefined).Execute(ctx, Execution{Dir: broken, Jobs: 1, Resume: true})
 		cancel()
 		if err == nil {
 			break
@@ -88,7 +88,7 @@ func TestRefine(t *testing.T) {
 	sameFiles(t, dir, broken)
 
 	toyGate = func(context.Context) { t.Error("computed again") }
-	if o := execute(t, load(t, toyRefined, Options{}), Execution{Dir: dir, Resume: true}); o.Reused != 12 {
+	if o := execute(t, load(t, toyRefined), Execution{Dir: dir, Resume: true}); o.Reused != 12 {
 		t.Errorf("%d points reused", o.Reused)
 	}
 	f := simtest.Must(ReadFolder(dir))(t)
@@ -104,7 +104,7 @@ func TestRefine(t *testing.T) {
 // the knee is in, for each of two variants. Each costs
 // no more than the dearer of its neighbours: 4 of 0.9 for each variant.
 func TestRefineAtMost(t *testing.T) {
-	f := load(t, toyRefined, Options{})
+	f := load(t, toyRefined)
 	points, more := f.refine.most(f, func(p *Point) work {
 		load := results.Number(p.Swept[1])
 		return work{most: effort{load, 10 * load}}
@@ -116,7 +116,7 @@ func TestRefineAtMost(t *testing.T) {
 	if err != nil || report.Refined != 8 {
 		t.Errorf("the report says %d, %v", report.Refined, err)
 	}
-	f = load(t, "kind = \"toy\"\n[sweep]\n\"traffic.load\" = [0.9, 0.1, 0.4, 0.5]\nrefine = { \"traffic.load\" = 0.1 }\n", Options{})
+	f = load(t, "kind = \"toy\"\n[sweep]\n\"traffic.load\" = [0.9, 0.1, 0.4, 0.5]\nrefine = { \"traffic.load\" = 0.1 }\n")
 	if points, _ := f.refine.most(f, func(*Point) work { return work{} }); points != 2 { // 0.5 to 0.9: 4 spacings
 		t.Errorf("%d points, want 2", points)
 	}
@@ -136,7 +136,7 @@ func sameFiles(t *testing.T, a, b string) {
 func TestRefineResolved(t *testing.T) {
 	toyGate = func(context.Context) {}
 	dir, again := t.TempDir(), t.TempDir()
-	execute(t, load(t, toyRefined, Options{}), Execution{Dir: dir})
+	execute(t, load(t, toyRefined), Execution{Dir: dir})
 	f := simtest.Must(ReadFile(filepath.Join(dir, resolvedFile), Options{}))(t)
 	execute(t, f, Execution{Dir: again})
 	if read(t, dir, resultsFile) != read(t, again, resultsFile) {
@@ -154,7 +154,7 @@ func TestRefineEnds(t *testing.T) {
 		{"[0.59, 0.61]", "0.015", "0.59 0.61 0.605"}, // 2 spacings; 0.605 to 0.59 is one
 		{"[0.9, 0.1, 0.5]", "0.1", "0.9 0.1 0.5 0.7 0.6"},
 	} {
-		f := load(t, "kind = \"toy\"\n[sweep]\n\"traffic.load\" = "+c.loads+"\n[sweep.refine]\ntraffic.load = "+c.spacing+"\n", Options{})
+		f := load(t, "kind = \"toy\"\n[sweep]\n\"traffic.load\" = "+c.loads+"\n[sweep.refine]\ntraffic.load = "+c.spacing+"\n")
 		o := execute(t, f, Execution{})
 		var got []string
 		for _, r := range o.Results.Rows {
@@ -165,13 +165,13 @@ func TestRefineEnds(t *testing.T) {
 		}
 	}
 	// No size of the box makes a difference.
-	f := load(t, "kind = \"toy\"\n[sweep]\n\"shape.p\" = [1, 9]\n\"traffic.load\" = [0.5, 0.7]\nrefine = { \"shape.p\" = 2 }\n", Options{})
+	f := load(t, "kind = \"toy\"\n[sweep]\n\"shape.p\" = [1, 9]\n\"traffic.load\" = [0.5, 0.7]\nrefine = { \"shape.p\" = 2 }\n")
 	if o := execute(t, f, Execution{}); len(o.Results.Rows) != 4 {
 		t.Errorf("%v", o.Results.Rows)
 	}
 	// Variants that fail have nothing to refine; the others go on.
 	dir := t.TempDir()
-	f = load(t, strings.Replace(toyRefined, "\"shape.type\"", "\"traffic.mode\" = [\"\", \"fail\"]\n\"shape.type\"", 1), Options{})
+	f = load(t, strings.Replace(toyRefined, "\"shape.type\"", "\"traffic.mode\" = [\"\", \"fail\"]\n\"shape.type\"", 1))
 	o := execute(t, f, Execution{Dir: dir})
 	if len(o.Failures) != 4 || len(o.Results.Rows) != 12 {
 		t.Errorf("%d failures, %d rows", len(o.Failures), len(o.Results.Rows))
@@ -187,7 +187,7 @@ func TestRefineEnds(t *testing.T) {
 // TestRefineFailed: a point that has failed is not tried again, and ends the
 // refinement of its variant.
 func TestRefineFailed(t *testing.T) {
-	f := load(t, "kind = \"toy\"\n[sweep]\n\"traffic.load\" = [0.2, 0.8]\nrefine = { \"traffic.load\" = 0.1 }\n", Options{})
+	f := load(t, "kind = \"toy\"\n[sweep]\n\"traffic.load\" = [0.2, 0.8]\nrefine = { \"traffic.load\" = 0.1 }\n")
 	steady := func(p *Point) (bool, bool) { return p.Swept[0] != "0.8", p.Swept[0] != "0.5" }
 	list := f.refine.next(f, f.Points, steady)
 	if len(list) != 1 || list[0].Value != 0.5 {
@@ -202,7 +202,7 @@ func TestRefineFailed(t *testing.T) {
 // TestRefineInteger: an axis of integers is refined by integers, 1 + 2*4 = 9
 // between 1 and 17.
 func TestRefineInteger(t *testing.T) {
-	f := load(t, "kind = \"toy\"\n[sweep]\n\"shape.p\" = [1, 17]\nrefine = { \"shape.p\" = 2 }\n", Options{})
+	f := load(t, "kind = \"toy\"\n[sweep]\n\"shape.p\" = [1, 17]\nrefine = { \"shape.p\" = 2 }\n")
 	list := f.refine.next(f, f.Points, func(p *Point) (bool, bool) { return p.Index != 1, true })
 	p, err := f.refined(list[0], 2)
 	if err != nil || p.Swept[0] != "9" || !strings.Contains(f.Resolved(), "[sweep.refine]\n\"shape.p\" = 2\n") {
@@ -212,7 +212,7 @@ func TestRefineInteger(t *testing.T) {
 
 // TestRefineProblems: what cannot be refined is told by its place.
 func TestRefineProblems(t *testing.T) {
-	for text, want := range map[string]string{
+	refusals(t, "kind = \"toy\"\n[sweep]\n", map[string]string{
 		"\"traffic.load\" = [0.1, 0.9]\nrefine = 0.1\n":                                                          `x.toml:4:1: sweep.refine = 0.1: want a table such as`,
 		"\"traffic.load\" = [0.1, 0.9]\nrefine = {}\n":                                                           `sweep.refine = a table: want a table such as`,
 		"\"traffic.load\" = [0.1, 0.9]\n[sweep.refine]\ntraffic.load = 0\n":                                      `sweep.refine.traffic.load = 0: want the largest distance`,
@@ -220,12 +220,8 @@ func TestRefineProblems(t *testing.T) {
 		"\"traffic.limit\" = [1, 9]\n[sweep.refine]\ntraffic.load = 0.1\n":                                       `sweep.refine.traffic.load is not swept by a list of its own`,
 		"\"traffic.mode\" = [\"\", \"fail\"]\n[sweep.refine]\ntraffic.mode = 0.1\n":                              `sweep.refine.traffic.mode cannot be refined: "" is not a number`,
 		"\"traffic.load\" = [0.1, 0.9]\n\"shape.p\" = [1, 2]\n[sweep.refine]\ntraffic.load = 0.1\nshape.p = 1\n": `sweep.refine.shape.p is a second key to refine`,
-	} {
-		_, err := Load("x.toml", "kind = \"toy\"\n[sweep]\n"+text, Options{})
-		simtest.Fail(t, err, want)
-	}
-	_, err := Load("x.toml", "kind = \"sessions\"\n[sweep]\nseed = [1, 9]\nrefine = { seed = 1 }\n", Options{})
-	simtest.Fail(t, err, `kind "sessions" does not tell whether a network keeps up`)
+	})
+	refused(t, "kind = \"sessions\"\n[sweep]\nseed = [1, 9]\nrefine = { seed = 1 }\n", `kind "sessions" does not tell whether a network keeps up`)
 }
 
 // toyShared has 24 points, of which those of rings are the same for both sizes of
@@ -247,7 +243,7 @@ where = { "shape.type" = "box", "shape.p" = 2 }
 // TestShares: half of 18 points fail. However they are dealt out, every point is in one share, and the
 // merged folder is that of a run of the whole file, its failures included.
 func TestShares(t *testing.T) {
-	f := func() *File { return load(t, toyShared, Options{}) }
+	f := func() *File { return load(t, toyShared) }
 	whole := t.TempDir()
 	execute(t, f(), Execution{Dir: whole})
 	for _, of := range []int{1, 2, 5, 30} {
@@ -280,20 +276,20 @@ func TestShares(t *testing.T) {
 func TestSharesRefined(t *testing.T) {
 	text := strings.Replace(toyRefined, `mode = "wait"`, "", 1)
 	whole, dir := t.TempDir(), t.TempDir()
-	execute(t, load(t, text, Options{}), Execution{Dir: whole})
+	execute(t, load(t, text), Execution{Dir: whole})
 	shares := []string{filepath.Join(dir, "1"), filepath.Join(dir, "2")}
 	for i, share := range shares {
-		execute(t, load(t, text, Options{}), Execution{Dir: share, Shard: Shard{i + 1, 2}})
+		execute(t, load(t, text), Execution{Dir: share, Shard: Shard{i + 1, 2}})
 	}
 	merged := filepath.Join(dir, "merged")
-	simtest.Must(load(t, text, Options{}).Execute(t.Context(), Execution{Dir: merged, Shares: shares}))(t)
+	simtest.Must(load(t, text).Execute(t.Context(), Execution{Dir: merged, Shares: shares}))(t)
 	sameFiles(t, whole, merged)
 }
 
 // TestSharesMissing: a share that is missing, unfinished, of other settings or no
 // share at all is named, and nothing is written.
 func TestSharesMissing(t *testing.T) {
-	f := func() *File { return load(t, toyShared, Options{}) }
+	f := func() *File { return load(t, toyShared) }
 	dir := t.TempDir()
 	one, two := filepath.Join(dir, "one"), filepath.Join(dir, "two")
 	execute(t, f(), Execution{Dir: one, Shard: Shard{1, 2}})
@@ -307,7 +303,7 @@ func TestSharesMissing(t *testing.T) {
 		}
 	}
 	check("one of two", "9 of 18 points are in no share: give the folders of all", f(), one)
-	check("other settings", "18 of 18 points are in no share", load(t, toyShared, Options{Set: []string{"traffic.delay=7ns"}}), one, two)
+	check("other settings", "18 of 18 points are in no share", load(t, toyShared, "traffic.delay=7ns"), one, two)
 	check("no folder", "nowhere: is no share of a sweep: its journal cannot be read", f(), one, two, filepath.Join(dir, "nowhere"))
 	simtest.Check(t, os.Remove(filepath.Join(two, shardFile)))
 	check("before its end", "points are in no share; not at their end: "+two+" (go on with --resume)", f(), one, two)

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/simtest"
 )
@@ -153,23 +152,11 @@ func TestBatchRuns(t *testing.T) {
 	simtest.Check(t, os.WriteFile(filepath.Join(dir, "list.csv"), []byte("arrival_s,nodes,duration_s,program\n0,80,40,halo\n5,80,30,sum\n10,30,30,\n"), 0o666))
 	cluster := simtest.Must(filepath.Abs("../../fabric/topology/ib/testdata/loginoff-2014-qdr-fdr10.txt"))(t)
 	text := fmt.Sprintf(`kind = "jobs"
-[topology]
-type = "ibnetdiscover"
-path = %q
-[routing]
-type = "opensm-minhop"
-[batch]
-policy = "backfill"
-file = %q
-placement = "random"
-program = "sum"
-[job.halo]
-program = "random-neighbours"
-iterations = 1
-[job.sum]
-program = "allreduce-bound"
-bytes = "32KiB"
-iterations = 1
+topology = { type = "ibnetdiscover", path = %q }
+routing = { type = "opensm-minhop" }
+batch = { policy = "backfill", file = %q, placement = "random", program = "sum" }
+job.halo = { program = "random-neighbours", iterations = 1 }
+job.sum = { program = "allreduce-bound", bytes = "32KiB", iterations = 1 }
 [measure]
 blame = true
 `, cluster, filepath.Join(dir, "list.csv"))
@@ -194,11 +181,11 @@ blame = true
 		}
 	}
 	for _, c := range []struct{ old, now, want string }{
-		{"program = \"sum\"\n", "program = \"none\"\n", "batch.program = none: want one of the tables [job.NAME]: halo, sum"},
-		{`placement = "random"`, "placement = \"listed\"\nnodes = [1]", "batch.placement = listed: want a placement that chooses"},
-		{`program = "random-neighbours"`, "program = \"group-alltoall\"\ngroup = 7", "list.csv:2: nodes = 80, program halo"},
+		{`program = "sum"`, `program = "none"`, "batch.program = none: want one of the tables [job.NAME]: halo, sum"},
+		{`placement = "random"`, `placement = "listed", nodes = [1]`, "batch.placement = listed: want a placement that chooses"},
+		{`program = "random-neighbours"`, `program = "group-alltoall", group = 7`, "list.csv:2: nodes = 80, program halo"},
 		{"list.csv", "none.csv", "none.csv"},
 	} {
-		simtest.Refuse(experiments.Load("x.toml", strings.Replace(text, c.old, c.now, 1), experiments.Options{}))(t, c.want)
+		refused(t, strings.Replace(text, c.old, c.now, 1), c.want)
 	}
 }

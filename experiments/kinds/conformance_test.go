@@ -3,11 +3,11 @@ package kinds
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"fmt"
 	"math"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -120,17 +120,13 @@ func exactLatency(load, flits float64) float64 {
 // 188.
 func TestCoverage(t *testing.T) {
 	const runs = 200
-	for _, c := range []struct{ name, text string }{
-		{"window", "warmup = 1000\nwindow = 20000\n"},
-		{"replications", "warmup = 500\nwindow = 2000\nreplications = 5\n"},
-	} {
+	type variant struct{ name, text string }
+	for _, c := range simtest.Some(t, 0,
+		variant{"window", "warmup = 1000\nwindow = 20000\n"},
+		variant{"replications", "warmup = 500\nwindow = 2000\nreplications = 5\n"},
+	) {
 		t.Run(c.name, func(t *testing.T) {
-			f := load(t, `
-[topology]
-type = "single-switch"
-terminals = 2
-[routing]
-type = "table"
+			o := outcomeOf(t, oneSwitch+`terminals = 2
 [traffic]
 pattern = "neighbour"
 load = 0.6
@@ -139,8 +135,7 @@ packet_flits = 8
 `+c.text+`
 [sweep]
 seed = { from = 1, to = 200, step = 1 }
-`, experiments.Options{})
-			o := execute(t, f, experiments.Execution{})
+`)
 			mean, half := numbers(t, o.Results, "latency_mean_ns"), numbers(t, o.Results, "latency_ci95_ns")
 			exact := exactLatency(0.6, 8)
 			inside, sum, width := 0, 0.0, 0.0
@@ -173,12 +168,6 @@ type verdictCase struct {
 	warmup     int  // cycles; 0: 1,000
 }
 
-const (
-	torusDOR  = "[topology]\ntype = \"torus\"\n[routing]\ntype = \"dor\"\n"
-	dragonfly = "[topology]\ntype = \"dragonfly\"\np = 2\na = 4\nh = 2\n"
-	filling   = dragonfly + "[channel.global]\nlatency = \"100ns\"\n[switch]\nbuffer_flits = 256\n"
-)
-
 // verdictCases are those of docs/validation.md.
 var verdictCases = []verdictCase{
 	{"torus 8x8, dor, transpose", torusDOR + "[traffic]\npattern = \"transpose\"\n", []int{200, 250, 260, 270, 280, 290, 300, 320}, true, 0},
@@ -209,16 +198,11 @@ func (c verdictCase) verdicts(t *testing.T, windows []int64, withBound bool) [][
 		for _, window := range windows {
 			text := fmt.Sprintf("%s\n[measure]\nwarmup = %d\nwindow = %d\n", c.text, cmp.Or(c.warmup, 1000), window)
 			f := simtest.Must(experiments.Load("verdict.toml", text, experiments.Options{Set: []string{fmt.Sprintf("traffic.load=%v", float64(load)/1000)}}))(t)
-			config := f.Points[0].Config().(*trafficConfig)
 			bound := 0.0
 			if withBound {
-				bound = simtest.Must(config.LoadBound(1))(t)
+				bound = f.LoadBound(f.Points[0])
 			}
-			_, r, err := config.simulate(context.Background(), &experiments.Run{Seed: 1}, bound, 1)
-			if err != nil {
-				t.Fatal(err)
-			}
-			all[i] = append(all[i], r)
+			all[i] = append(all[i], replicationOf(t, f, 1, bound, 1))
 		}
 	}
 	return all
@@ -232,10 +216,8 @@ func TestVerdictsStand(t *testing.T) {
 	if testing.Short() {
 		t.Skip("simulates some seconds")
 	}
-	for _, c := range verdictCases {
-		if !c.brief {
-			continue
-		}
+	brief := slices.DeleteFunc(slices.Clone(verdictCases), func(c verdictCase) bool { return !c.brief })
+	for _, c := range simtest.Some(t, 0, brief...) {
 		t.Run(c.name, func(t *testing.T) {
 			for i, results := range c.verdicts(t, []int64{3000, 12000}, false) {
 				short, long := results[0].State, results[1].State

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 
 	"github.com/weft-sim/weft/collectives/dswitch"
@@ -148,9 +149,7 @@ const maxExchangeFlits = 1 << 36
 // channels lays channel_latency under the [channel] tables.
 func (c *exchangeConfig) channels(g *topology.Graph) map[string]fabric.ChannelConfig {
 	all := map[string]fabric.ChannelConfig{}
-	for name, channel := range c.Channel {
-		all[name] = channel
-	}
+	maps.Copy(all, c.Channel)
 	for _, class := range g.Classes {
 		channel := all[class.Name]
 		if channel.Latency == 0 {
@@ -345,6 +344,15 @@ type arrived struct {
 	hops, channelFlits int64
 }
 
+func (a *arrived) add(b *arrived) {
+	a.packets += b.packets
+	a.last = max(a.last, b.last)
+	a.latency += b.latency
+	a.latencyMax = max(a.latencyMax, b.latencyMax)
+	a.hops += b.hops
+	a.channelFlits += b.channelFlits
+}
+
 // newExchange prepares the order in which terminals send: "ring": terminal i
 // to i+1, i+2, ..., so that at each step all destinations differ; "random":
 // each terminal in an order of its own.
@@ -400,26 +408,16 @@ func (x *exchange) Deliver(d *fabric.Delivery) { x.parts[0].Deliver(d) }
 
 // Deliver implements fabric.Sink.
 func (a *exchanged) Deliver(d *fabric.Delivery) {
-	a.packets++
 	a.exchange.missing[d.Dst]--
-	a.last = max(a.last, d.Cycle)
 	latency := d.Cycle - d.Inject
-	a.latency += latency
-	a.latencyMax = max(a.latencyMax, latency)
-	a.hops += int64(d.Hops)
-	a.channelFlits += int64(d.Hops+1) * int64(d.Flits)
+	a.add(&arrived{1, d.Cycle, latency, latency, int64(d.Hops), int64(d.Hops+1) * int64(d.Flits)})
 }
 
 // all sums up what has arrived.
 func (x *exchange) all() arrived {
 	sum := x.before
 	for _, a := range x.parts {
-		sum.packets += a.packets
-		sum.last = max(sum.last, a.last)
-		sum.latency += a.latency
-		sum.latencyMax = max(sum.latencyMax, a.latencyMax)
-		sum.hops += a.hops
-		sum.channelFlits += a.channelFlits
+		sum.add(&a.arrived)
 	}
 	return sum
 }

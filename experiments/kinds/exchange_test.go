@@ -1,8 +1,8 @@
 package kinds
 
 import (
-	"bytes"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -11,7 +11,6 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/measure"
-	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/simtest"
 	"github.com/weft-sim/weft/sim/snapshot"
 )
@@ -19,7 +18,7 @@ import (
 // exchangeRows runs an exchange of the given tables.
 func exchangeRows(t *testing.T, text string) []map[string]string {
 	t.Helper()
-	return resultCells(t, execute(t, load(t, "kind = \"exchange\"\n"+text, experiments.Options{}), experiments.Execution{Jobs: 1}))
+	return resultCells(t, execute(t, load(t, "kind = \"exchange\"\n"+text), experiments.Execution{Jobs: 1}))
 }
 
 // By hand: a switch takes a cycle, as does every channel, injection too.
@@ -53,11 +52,7 @@ func TestExchangeByHand(t *testing.T) {
 		{"[topology]\ntype = \"pcc\"\nm = 4\nsigma = 2\n[exchange]\nthrough = \"sessions\"\nschedule = \"sigma\"\naddressing = \"direct\"\n", map[string]string{"sessions": "2", "packets": "42"}},
 	} {
 		rows := exchangeRows(t, c.text+map[bool]string{true: "packet_flits = 2\n", false: "[exchange]\npacket_flits = 2\n"}[strings.Contains(c.text, "[exchange]")])
-		for column, cell := range c.want {
-			if got := rows[0][column]; got != cell {
-				t.Errorf("%q: %s = %s, want %s", c.text, column, got, cell)
-			}
-		}
+		checkCells(t, c.text, rows[0], c.want)
 	}
 }
 
@@ -97,28 +92,25 @@ func TestExchangeIncomplete(t *testing.T) {
 	if err := x.complete(0); err != nil {
 		t.Error(err)
 	}
-	f := load(t, "kind = \"exchange\"\n[topology]\ntype = \"pk\"\ncascades = 3\n[exchange]\nthrough = \"sessions\"\nschedule = \"digits\"\n", experiments.Options{})
+	f := load(t, "kind = \"exchange\"\n[topology]\ntype = \"pk\"\ncascades = 3\n[exchange]\nthrough = \"sessions\"\nschedule = \"digits\"\n")
 	if len(f.Warnings) != 1 || f.Warnings[0].Key != "exchange.schedule" {
 		t.Errorf("warnings: %v", f.Warnings)
 	}
-	o := execute(t, f, experiments.Execution{Jobs: 1})
+	o := simtest.Must(f.Execute(t.Context(), experiments.Execution{}))(t)
 	if len(o.Failures) != 1 || !strings.Contains(o.Failures[0].Reason, "left 84 pairs of PK_3(35, 3, 1|9)") {
 		t.Errorf("failures: %v", o.Failures)
 	}
 }
 
 func TestExchangeRefusals(t *testing.T) {
-	for _, c := range []struct{ text, want string }{
-		{"[topology]\ntype = \"torus\"\n[exchange]\nthrough = \"sessions\"\n", "needs a distributed full switch, pcc or pk"},
-		{"[topology]\ntype = \"single-switch\"\nterminals = 1\n", "an exchange needs two"},
-		{"[topology]\ntype = \"pcc\"\n[channel.internal]\ncycles_per_flit = 2\n[exchange]\nthrough = \"sessions\"\n", "channel.internal.cycles_per_flit = 2: want 1"},
-		{"[topology]\ntype = \"pcc\"\n[exchange]\nthrough = \"sessions\"\nschedule = \"sigma\"\n", "exchange.schedule = sigma"},
-		{"[topology]\ntype = \"torus\"\n", "routing.type"}, // nca on a torus
-		{"[topology]\ntype = \"fat-tree\"\n[exchange]\nchannel_latency = \"1500ps\"\n", "whole cycles"},
-	} {
-		_, err := experiments.Load("x.toml", "kind = \"exchange\"\n"+c.text, experiments.Options{})
-		simtest.Fail(t, err, c.want)
-	}
+	refusals(t, "kind = \"exchange\"\n", map[string]string{
+		"[topology]\ntype = \"torus\"\n[exchange]\nthrough = \"sessions\"\n":                                        "needs a distributed full switch, pcc or pk",
+		"[topology]\ntype = \"single-switch\"\nterminals = 1\n":                                                     "an exchange needs two",
+		"[topology]\ntype = \"pcc\"\n[channel.internal]\ncycles_per_flit = 2\n[exchange]\nthrough = \"sessions\"\n": "channel.internal.cycles_per_flit = 2: want 1",
+		"[topology]\ntype = \"pcc\"\n[exchange]\nthrough = \"sessions\"\nschedule = \"sigma\"\n":                    "exchange.schedule = sigma",
+		"[topology]\ntype = \"torus\"\n":                                                                            "routing.type", // nca on a torus
+		"[topology]\ntype = \"fat-tree\"\n[exchange]\nchannel_latency = \"1500ps\"\n":                               "whole cycles",
+	})
 }
 
 // TestExchangeAroundFaults: a cable of a switch down from the start makes the
@@ -161,75 +153,53 @@ func TestExchangeThreads(t *testing.T) {
 		"[topology]\ntype = \"torus\"\ndims = [4, 4]\n[routing]\ntype = \"dor\"\n[exchange]\norder = \"random\"\npacket_flits = 4\n",
 		"[topology]\ntype = \"fat-tree\"\nk = 4\nn = 3\n[routing]\ntype = \"nca\"\n[fault.cable]\nfraction = 0.03\nat = 50\nuntil = 300\n",
 	} {
-		sameOnThreads(t, network, load(t, "kind = \"exchange\"\n"+network, experiments.Options{}), simtest.Threads(t, i), true)
+		sameOnThreads(t, network, load(t, "kind = \"exchange\"\n"+network), simtest.Threads(t, i), true)
 	}
 }
 
 // TestExchangeGoesOn: an exchange that goes on from a snapshot of any moment, on any number
 // of threads, is the exchange itself, in both orders, with packets as the unit, and while
-// cables fail.
+// cables fail, when something is sent again. Half of a snapshot is refused.
 func TestExchangeGoesOn(t *testing.T) {
-	for name, text := range map[string]string{
-		"ring":   "[topology]\ntype = \"torus\"\ndims = [4, 4]\n[routing]\ntype = \"dor\"\n[exchange]\npacket_flits = 40\n",
-		"random": "[topology]\ntype = \"dragonfly\"\np = 2\na = 4\nh = 2\n[routing]\ntype = \"ugal-l\"\n[fabric]\nunit = \"packet\"\n[switch]\nhold = true\nflow_control = \"cut-through\"\nbuffer_flits = 16\n[exchange]\npacket_flits = 9\norder = \"random\"\n",
-		"faults": "[topology]\ntype = \"random-regular\"\nswitches = 16\ndegree = 4\nterminals = 2\n[routing]\ntype = \"table\"\n[switch]\nvcs = 9\n[fault.cables]\nfraction = 0.1\nat = 200\n[recovery]\nreroute = 100\nretries = 5\ntimeout = \"400ns\"\n[exchange]\npacket_flits = 16\n",
+	for i, text := range []string{
+		"[topology]\ntype = \"torus\"\ndims = [4, 4]\n[routing]\ntype = \"dor\"\n[exchange]\npacket_flits = 40\n",
+		dragonfly + "[routing]\ntype = \"ugal-l\"\n[fabric]\nunit = \"packet\"\n[switch]\nhold = true\nflow_control = \"cut-through\"\nbuffer_flits = 16\n[exchange]\npacket_flits = 9\norder = \"random\"\n",
+		random16 + "[switch]\nvcs = 9\n[fault.cables]\nfraction = 0.1\nat = 200\n[recovery]\nreroute = 100\nretries = 5\ntimeout = \"400ns\"\n[exchange]\npacket_flits = 16\n",
 	} {
-		t.Run(name, func(t *testing.T) {
-			c := load(t, "kind = \"exchange\"\n"+text, experiments.Options{}).Points[0].Config().(*exchangeConfig)
-			run := func(threads int, plan measure.ToEnd) (*exchange, *core.Fabric, error) {
-				p := simtest.Must(c.build(1))(t)
-				g := p.topology.Graph()
-				f := simtest.Must(p.Routed.Fabric(g, p.fabric, 1))(t)
-				x := newExchange(g.Terminals(), c.Exchange.PacketFlits, c.Exchange.Order, 1)
-				f.DivideFor(threads, fabric.Never, 1, nil)
-				return x, f, measure.RunToEnd(t.Context(), f, x, x, plan)
-			}
-			slices := 0
-			want, whole, err := run(1, measure.ToEnd{Snapshot: func(bool, func(*snapshot.Archive) error) error { slices++; return nil }})
-			if err != nil {
-				t.Fatal(err)
-			}
-			r := sim.NewStream(1, name, 0)
-			for range 3 {
-				at, seen, killed := r.IntN(slices), 0, errors.New("killed")
-				var kept []byte
-				_, _, err := run(1+r.IntN(3), measure.ToEnd{Snapshot: func(_ bool, state func(*snapshot.Archive) error) error {
-					if seen++; seen <= at {
-						return nil
-					}
-					b, err := snapshot.Encode(state)
-					kept = bytes.Clone(b)
-					return errors.Join(err, killed)
-				}})
-				if !errors.Is(err, killed) || kept == nil {
-					t.Fatal(err)
-				}
-				for threads := 1; threads <= 3; threads++ {
-					got, f, err := run(threads, measure.ToEnd{From: snapshot.Reader(kept)})
-					if err != nil {
-						t.Fatalf("from slice %d of %d on, %d threads: %v", at, slices, threads, err)
-					}
-					if got.all() != want.all() || f.Cycle() != whole.Cycle() || f.Counters != whole.Counters || f.FaultTally() != whole.FaultTally() {
-						t.Errorf("from slice %d of %d on, %d threads: %+v in %d cycles, want %+v in %d", at, slices, threads, got.all(), f.Cycle(), want.all(), whole.Cycle())
+		c := load(t, "kind = \"exchange\"\n"+text).Points[0].Config().(*exchangeConfig)
+		run := func(threads int, plan measure.ToEnd) (*exchange, *core.Fabric, error) {
+			p := simtest.Must(c.build(1))(t)
+			g := p.topology.Graph()
+			f := simtest.Must(p.Routed.Fabric(g, p.fabric, 1))(t)
+			x := newExchange(g.Terminals(), c.Exchange.PacketFlits, c.Exchange.Order, 1)
+			f.DivideFor(threads, fabric.Never, 1, nil)
+			return x, f, measure.RunToEnd(t.Context(), f, x, x, plan)
+		}
+		var last []byte
+		for trial := range 3 {
+			checkGoesOn(t, text, 3*i+trial, func(threads int, plan measure.ToEnd) string {
+				if save := plan.Snapshot; save != nil {
+					plan.Snapshot = func(done bool, state func(*snapshot.Archive) error) (err error) {
+						last, err = snapshot.Encode(state)
+						return errors.Join(err, save(done, state))
 					}
 				}
-				if _, _, err := run(1, measure.ToEnd{From: snapshot.Reader(kept[:len(kept)/2])}); err == nil {
-					t.Error("half of a snapshot is taken")
+				x, f := simtest.Must2(run(threads, plan))(t)
+				if i == 2 && f.FaultTally().Retransmitted == 0 {
+					t.Error("nothing is sent again")
 				}
-			}
-			if name == "faults" && whole.FaultTally().Retransmitted == 0 {
-				t.Error("nothing is sent again")
-			}
-		})
+				return fmt.Sprintf("%+v %d %+v %+v", x.all(), f.Cycle(), f.Counters, f.FaultTally())
+			})
+		}
+		if _, _, err := run(1, measure.ToEnd{From: snapshot.Reader(last[:len(last)/2])}); err == nil {
+			t.Error("half of a snapshot is taken")
+		}
 	}
 }
 
 // resultCells returns the cells of results.csv by column, row by row.
 func resultCells(t *testing.T, o *experiments.Outcome) []map[string]string {
 	t.Helper()
-	if len(o.Failures) > 0 {
-		t.Fatalf("point %d failed: %s", o.Failures[0].Point.Index, o.Failures[0].Reason)
-	}
 	var rows []map[string]string
 	for _, r := range o.Results.Rows {
 		row := map[string]string{}
@@ -241,6 +211,16 @@ func resultCells(t *testing.T, o *experiments.Outcome) []map[string]string {
 	return rows
 }
 
+// checkCells compares cells of a row, by column.
+func checkCells(t *testing.T, what string, got, want map[string]string) {
+	t.Helper()
+	for column, cell := range want {
+		if got[column] != cell {
+			t.Errorf("%s: %s = %q, want %q", what, column, got[column], cell)
+		}
+	}
+}
+
 // The paper's example and the counterexample to its theorem 2, by file. PK_2:
 // m^k = 9 sessions of 15*3 broadcast packets; overhead 9 - 15/3 = 4 sessions,
 // where the paper allows m^(k-1) = 3.
@@ -249,18 +229,14 @@ func TestSessionsKind(t *testing.T) {
 [sweep.lockstep]
 "topology.cascades" = [2, 3]
 "topology.inner" = [[], [15]]
-`, experiments.Options{})
+`)
 	rows := resultCells(t, execute(t, f, experiments.Execution{Jobs: 1}))
 	for i, want := range []map[string]string{
 		{"network": "PK_2(15, 3, 1|3)", "sessions": "9", "sessions_to_complete": "9", "packets_received": "14", "packets_injected": "405",
 			"overhead_sessions": "4", "overhead_over_bound": "1.3333333333333333", "missing_pairs": "0", "complete_graph_channels": "105"},
 		{"network": "PK_3(35, 3, 1|9)", "sessions": "27", "sessions_to_complete": "", "missing_pairs": "84", "access_lost_pairs": "84"},
 	} {
-		for column, cell := range want {
-			if rows[i][column] != cell {
-				t.Errorf("point %d: %s = %q, want %q", i, column, rows[i][column], cell)
-			}
-		}
+		checkCells(t, "point "+fmt.Sprint(i), rows[i], want)
 	}
 }
 
@@ -276,7 +252,7 @@ func TestSessionsWarnings(t *testing.T) {
 		{"[topology]\ntype = \"pcc\"\nm = 5\nsigma = 2\n", "brings every packet 2 times"},
 		{"[topology]\ntype = \"pcc\"\nm = 5\nsigma = 2\n[sessions]\nschedule = \"sigma\"\naddressing = \"direct\"\n", ""},
 	} {
-		f := load(t, "kind = \"sessions\"\n"+c.text, experiments.Options{})
+		f := load(t, "kind = \"sessions\"\n"+c.text)
 		switch {
 		case c.want == "" && len(f.Warnings) > 0:
 			t.Errorf("%q: warned of %v", c.text, f.Warnings)
@@ -287,13 +263,10 @@ func TestSessionsWarnings(t *testing.T) {
 }
 
 func TestSessionsProblemsOfFile(t *testing.T) {
-	for _, c := range []struct{ text, want string }{
-		{"[topology]\ntype = \"torus\"\n", `x.toml:3:1: topology.type = "torus": sessions need a distributed full switch, pcc or pk`},
-		{"[topology]\nm = 7\n", "topology.m"},
-		{"[sessions]\nschedule = \"sigma\"\n", "sessions.schedule = sigma: want another on this topology"},
-		{"[sessions]\nfirst_stage = \"single\"\nfail_switches = 50\n", "sessions.fail_switches = 50: want at most 49"},
-	} {
-		_, err := experiments.Load("x.toml", "kind = \"sessions\"\n"+c.text, experiments.Options{})
-		simtest.Fail(t, err, c.want)
-	}
+	refusals(t, "kind = \"sessions\"\n", map[string]string{
+		"[topology]\ntype = \"torus\"\n":                             `x.toml:3:1: topology.type = "torus": sessions need a distributed full switch, pcc or pk`,
+		"[topology]\nm = 7\n":                                        "topology.m",
+		"[sessions]\nschedule = \"sigma\"\n":                         "sessions.schedule = sigma: want another on this topology",
+		"[sessions]\nfirst_stage = \"single\"\nfail_switches = 50\n": "sessions.fail_switches = 50: want at most 49",
+	})
 }

@@ -34,7 +34,10 @@ func init() {
 				Measure:   flowsMeasure{End: 10 * sim.Second},
 			}
 		},
-		Check:     checkFlows,
+		Check: func(c *flowsConfig, seed uint64) ([]experiments.Warning, error) {
+			_, err := c.build(seed)
+			return c.idle(), err
+		},
 		Preflight: preflightFlows,
 		Run:       runFlows,
 	})
@@ -125,11 +128,7 @@ func (c *flowsConfig) build(seed uint64) (*flowsParts, error) {
 		problems = append(problems, &param.ParamError{Key: "network.rate", Value: c.Network.Rate, Want: "at least 1Mb/s"})
 	}
 	for name := range c.Channel {
-		known := false
-		for _, class := range t.Graph().Classes {
-			known = known || class.Name == name
-		}
-		if !known {
+		if !slices.ContainsFunc(t.Graph().Classes, func(c topology.Class) bool { return c.Name == name }) {
 			problems = append(problems, experiments.At("channel."+name, errors.New("is no channel class of this topology")))
 		}
 	}
@@ -153,11 +152,6 @@ func (c *flowsConfig) build(seed uint64) (*flowsParts, error) {
 	p.timing.HostsUnmarked = c.Transport.Control == "rccc" || c.Transport.Control == "both"
 	p.flows, p.triggers, err = c.Flows.flows(t.Graph().Terminals(), c.Network.Rate, seed)
 	return p, err
-}
-
-func checkFlows(c *flowsConfig, seed uint64) ([]experiments.Warning, error) {
-	_, err := c.build(seed)
-	return c.idle(), err
 }
 
 // idle are the settings of congestion control that change nothing, beside the others.
@@ -227,10 +221,10 @@ func runFlows(ctx context.Context, c *flowsConfig, run *experiments.Run) (row fl
 		return row, experiments.At("switch", err)
 	}
 	ends.Over(net, &p.timing, c.Switch.Full == "trim", run.Seed)
-	queues := newQueueSamples(run, net, g, c.Measure.Queues)
+	queues := &queueSamples{net: net, graph: g}
 	step := max(c.Measure.End/1000, sim.Microsecond)
 	if c.Measure.Queues > 0 {
-		step = c.Measure.Queues
+		step, queues.table = c.Measure.Queues, run.Table(flowQueuesTable)
 	}
 	counted := uint64(0)
 	for more := true; more && ends.Left() > 0 && kernel.Now() < c.Measure.End; {
@@ -448,18 +442,9 @@ func writeSizeClasses(run *experiments.Run, p *flowsParts, c *flowsConfig, ends 
 
 // queueSamples are the depths of queues over time: queues.csv.
 type queueSamples struct {
-	table    *experiments.Output // nil: none are kept
-	net      *shared.Network
-	graph    *topology.Graph
-	interval sim.Time
-}
-
-func newQueueSamples(run *experiments.Run, net *shared.Network, g *topology.Graph, interval sim.Time) *queueSamples {
-	q := &queueSamples{net: net, graph: g, interval: interval}
-	if interval > 0 {
-		q.table = run.Table(flowQueuesTable)
-	}
-	return q
+	table *experiments.Output // nil: none are kept
+	net   *shared.Network
+	graph *topology.Graph
 }
 
 // sample notes the queues of switches at a time.

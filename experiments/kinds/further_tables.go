@@ -14,6 +14,7 @@ import (
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/observe"
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/input"
 	"github.com/weft-sim/weft/sim/stats"
 )
@@ -53,6 +54,43 @@ func writeLinks(run *experiments.Run, g *topology.Graph, c *carried) {
 type carried struct {
 	flits  []int64 // len = (ports+terminals)*vcs, as measure.Result.ChannelFlits
 	window int64   // cycles
+}
+
+// observed is what has been seen of the networks of all replications; of the first where they
+// cannot be summed up.
+type observed struct {
+	carried carried
+	blame   *observe.Blame
+	traces  []*observe.PacketTrace
+	series  *observe.Series
+}
+
+// add enters what channels have carried in a replication, and where its packets waited.
+func (o *observed) add(flits []uint32, window int64, blame *observe.Blame) {
+	o.carried.add(flits, window)
+	if o.blame == nil {
+		o.blame = blame
+	} else {
+		o.blame.Add(blame)
+	}
+}
+
+// write writes what there is, and of links and packets what a file asks for.
+func (o *observed) write(run *experiments.Run, g *topology.Graph, clock sim.Time, links, packets bool) {
+	if links {
+		writeLinks(run, g, &o.carried)
+	}
+	if o.blame != nil {
+		writeBlame(run, g, o.blame, clock.Nanoseconds())
+	}
+	if o.series != nil {
+		writeSeries(run, g, o.series)
+	}
+	if packets {
+		run.Attach("traces", "txt", traceText(g, o.traces, clock))
+		run.Attach("traces", "json", traceEvents(g, o.traces, clock))
+		writePackets(run, g, o.traces, clock)
+	}
 }
 
 func (c *carried) add(flits []uint32, window int64) {
@@ -155,18 +193,9 @@ func writeFairness(run *experiments.Run, g *topology.Graph, c *carried) {
 		direction string
 		rates     []float64
 	}{{"sent", sent}, {"received", received}} {
-		least, most, sum := 0, 0, 0.0
-		for i, rate := range x.rates {
-			sum += rate
-			if rate < x.rates[least] {
-				least = i
-			}
-			if rate > x.rates[most] {
-				most = i
-			}
-		}
-		t.Add(x.direction, jainIndex(x.rates), sum/float64(len(x.rates)),
-			x.rates[least], g.TerminalName(topology.TerminalID(least)), x.rates[most], g.TerminalName(topology.TerminalID(most)))
+		least, most := slices.Min(x.rates), slices.Max(x.rates)
+		first := func(rate float64) string { return g.TerminalName(topology.TerminalID(slices.Index(x.rates, rate))) }
+		t.Add(x.direction, jainIndex(x.rates), meanOf(x.rates), least, first(least), most, first(most))
 	}
 }
 

@@ -1,7 +1,6 @@
 package kinds
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"os"
@@ -21,26 +20,11 @@ import (
 // row, for all packets, over switches and terminals, and over channels; and a
 // hot terminal is named as the root of the congestion.
 func TestBlameTables(t *testing.T) {
-	f := load(t, `
-kind = "traffic"
-[topology]
-type = "mesh"
-dims = [3, 3]
-[routing]
-type = "dor"
-[traffic]
-pattern = "hot-spot"
-fraction = 0.9
-load = 0.25
-[measure]
-warmup = 500
-window = 1000
-replications = 2
-blame = true
-`, experiments.Options{})
-	o := execute(t, f, experiments.Execution{})
+	f := load(t, mesh9, "traffic.pattern=hot-spot", "traffic.fraction=0.9", "traffic.load=0.25",
+		"measure.warmup=500", "measure.window=1000", "measure.replications=2", "measure.blame=true")
+	o := sameOnThreads(t, "blame", f, []int{1, 2}, false, "blame", "congestion")
 	blame := o.Tables["blame"]
-	scope := simtest.Must(blame.Column("scope"))(t)
+	scope := column(t, blame, "scope")
 	sums := map[string]float64{}
 	for i, x := range numbers(t, blame, "total_ns") {
 		parts := 0.0
@@ -50,7 +34,7 @@ blame = true
 		if math.Abs(parts-x) > 1e-6 {
 			t.Errorf("row %v: parts add up to %v", blame.Rows[i], parts)
 		}
-		sums[blame.Rows[i][scope]] += x
+		sums[scope[i]] += x
 	}
 	// Replications weigh as many packets as they have here, alike in the row.
 	mean := numbers(t, o.Results, "latency_mean_ns")[0]
@@ -61,37 +45,16 @@ blame = true
 	if len(tree.Rows) < 3 {
 		t.Fatalf("congestion: %v", tree.Rows)
 	}
-	to := simtest.Must(tree.Column("to"))(t)
-	if depth := numbers(t, tree, "depth"); depth[0] != 0 || depth[1] != 1 || !strings.HasPrefix(tree.Rows[0][to], "terminal") {
+	if depth := numbers(t, tree, "depth"); depth[0] != 0 || depth[1] != 1 || !strings.HasPrefix(column(t, tree, "to")[0], "terminal") {
 		t.Errorf("congestion: %v", tree.Rows)
-	}
-	again := execute(t, f, experiments.Execution{})
-	for name, table := range o.Tables {
-		for i, row := range table.Rows {
-			if strings.Join(row, ",") != strings.Join(again.Tables[name].Rows[i], ",") {
-				t.Fatalf("%s differs from run to run: %v, %v", name, row, again.Tables[name].Rows[i])
-			}
-		}
 	}
 }
 
 // queued samples the ports of some switches and of a class.
-const queued = `
-[topology]
-type = "fat-tree"
-k = 4
-n = 3
-[routing]
-type = "nca"
-[program]
-type = "heeding"
-[switch]
-flow_control = "cut-through"
-hold = true
-marking = "threshold"
-mark_flits = 4
-[traffic]
-packet_flits = [2, 5]
+const queued = fatTree + `
+program = { type = "heeding" }
+switch = { flow_control = "cut-through", hold = true, marking = "threshold", mark_flits = 4 }
+traffic = { packet_flits = [2, 5] }
 [measure]
 warmup = 500
 window = 3000
@@ -112,39 +75,22 @@ func init() {
 // 11*4 + 2*2 ports.
 func TestQueues(t *testing.T) {
 	divideAlways(t)
-	var want string
-	for threads := 1; threads <= 3; threads++ {
-		f := load(t, queued, experiments.Options{})
-		o := execute(t, f, experiments.Execution{Threads: threads})
-		table := o.Tables["queues"]
-		var text strings.Builder
-		simtest.Check(t, table.Write(&text))
-		if want == "" {
-			want = text.String()
-		}
-		if text.String() != want {
-			t.Errorf("%d threads write another series", threads)
-		}
-		points := map[string]string{}
-		ports := map[string]bool{}
-		for _, row := range table.Rows {
-			points[row[0]] += strings.Join(row[3:], ",") + "\n" // behind the point, its keys and its seed
-			ports[row[4]] = true
-		}
-		if len(points) != 2 || points["0"] != points["1"] {
-			t.Errorf("%d points; those of packets have other series than those of flits", len(points))
-		}
-		if n := strings.Count(points["0"], "\n"); n != 30*len(ports) || len(ports) != 48 || !ports["switch 1 port 3"] || ports["switch 2 port 0"] {
-			t.Errorf("%d rows of %d ports", n, len(ports))
-		}
-		for _, column := range []string{"waiting_flits", "outstanding_flits", "sent_flits", "marked_packets"} {
-			sum := 0.0
-			for _, x := range numbers(t, table, column) {
-				sum += x
-			}
-			if sum == 0 {
-				t.Errorf("all is 0 in column %s", column)
-			}
+	table := sameOnThreads(t, "queues", load(t, queued), simtest.Threads(t, 0), true, "queues").Tables["queues"]
+	points := map[string]string{}
+	ports := map[string]bool{}
+	for _, row := range table.Rows {
+		points[row[0]] += strings.Join(row[3:], ",") + "\n" // behind the point, its keys and its seed
+		ports[row[4]] = true
+	}
+	if len(points) != 2 || points["0"] != points["1"] {
+		t.Errorf("%d points; those of packets have other series than those of flits", len(points))
+	}
+	if n := strings.Count(points["0"], "\n"); n != 30*len(ports) || len(ports) != 48 || !ports["switch 1 port 3"] || ports["switch 2 port 0"] {
+		t.Errorf("%d rows of %d ports", n, len(ports))
+	}
+	for _, name := range []string{"waiting_flits", "outstanding_flits", "sent_flits", "marked_packets"} {
+		if slices.Max(numbers(t, table, name)) == 0 {
+			t.Errorf("all is 0 in column %s", name)
 		}
 	}
 }
@@ -153,14 +99,11 @@ func TestQueues(t *testing.T) {
 func TestQueuesRefusals(t *testing.T) {
 	for _, c := range []struct{ change, to, want string }{
 		{`"switch 1*"`, `"swich 1"`, `measure.queue_ports[0] = "swich 1" names no port: want all, a class of channels such as level2`},
-		{"marking = \"threshold\"\nmark_flits = 4", "", `measure.queue_samples[3] = "marked": want others, or a switch.marking`},
+		{`, marking = "threshold", mark_flits = 4`, "", `measure.queue_samples[3] = "marked": want others, or a switch.marking`},
 		{`"sent", "marked"]`, `"lost"]`, "measure.queue_samples"},
 		{`"nca"`, `"adaptive-escape"`, `measure.queue_samples[0] = "waiting": want others with this routing, whose packets wait for several ports`},
 	} {
-		text := strings.Replace(queued, c.change, c.to, 1)
-		if _, err := experiments.Load("x.toml", text, experiments.Options{}); text == queued || err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v, want %s", c.to, err, c.want)
-		}
+		refused(t, strings.Replace(queued, c.change, c.to, 1), c.want)
 	}
 }
 
@@ -200,7 +143,7 @@ flows = true
 "switch.full" = ["trim", "trim", "pause"]
 "transport.spray" = ["mixed", "mixed", "single"]
 "switch.control" = ["first", "first", "with-data"]
-`, experiments.Options{})
+`)
 	o := execute(t, f, experiments.Execution{Jobs: 2})
 	victims, tails := numbers(t, o.Results, "victim_us"), numbers(t, o.Results, "tail_us")
 	if victims[0] < 176 || victims[0] > 352 || victims[1] < 176 || victims[1] > victims[0] || victims[2] < 20*176 {
@@ -229,15 +172,9 @@ func TestFlowsConserve(t *testing.T) {
 			repeat = "go-back-n"
 		}
 		text := fmt.Sprintf(`kind = "flows"
-[topology]
-type = %q
-[transport]
-control = %q
-spray = %q
-repeat = %q
-entropies = %d
-ack_bytes = "%dB"
-window_packets = %d
+topology = { type = %q }
+measure = { end = "20s" }
+transport = { control = %q, spray = %q, repeat = %q, entropies = %d, ack_bytes = "%dB", window_packets = %d }
 [switch]
 full = %q
 queue = "%dB"
@@ -253,22 +190,14 @@ bytes = "%dB"
 senders = %d
 duration = "20us"
 sizes = %q
-[measure]
-end = "20s"
 `, one("xgft", "fat-tree", "single-switch"), one("none", "constant", "nscc", "rccc", "both", "dcqcn"), spray, repeat, 1<<s.IntN(8), 1+s.IntN(20000), 1+s.IntN(50),
 			full, 5000+s.IntN(200_000), paths, one("first", "with-data"),
 			one("permutation", "incast", "poisson"), 1+s.IntN(100_000), 1+s.IntN(3), one("fixed", "hadoop"))
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
-			f, err := experiments.Load("x.toml", text, experiments.Options{})
-			if err != nil {
-				t.Fatalf("%v\n%s", err, text)
-			}
-			o, err := f.Execute(context.Background(), experiments.Execution{Jobs: 1})
-			if err != nil || len(o.Failures) > 0 {
-				t.Fatalf("%v %v\n%s", err, o.Failures, text)
-			}
+			t.Log(text)
+			o := outcomeOf(t, text)
 			if all, complete := numbers(t, o.Results, "flows"), numbers(t, o.Results, "flows_completed"); !slices.Equal(all, complete) {
-				t.Errorf("%v flows, %v complete\n%s", all, complete, text)
+				t.Errorf("%v flows, %v complete", all, complete)
 			}
 		})
 	}
@@ -285,14 +214,14 @@ func TestPausesCertified(t *testing.T) {
 	simtest.Check(t, os.WriteFile(path, []byte(matrix.String()), 0o600))
 	ring := "kind = \"flows\"\n[topology]\ntype = \"torus\"\ndims = [5]\nterminals = 4\n[transport]\ncontrol = \"none\"\n[switch]\nfull = \"pause\"\npause_above = \"10000B\"\npause_below = \"8000B\"\n"
 	round := fmt.Sprintf("[flows]\nfile = %q\n", path)
-	f := load(t, ring+round, experiments.Options{})
+	f := load(t, ring+round)
 	simtest.Refuse(f.Preflight(false))(t, `switch.full = "pause" can deadlock: a cycle of 5 channels`)
-	f = load(t, ring+"allow_deadlock = true\n"+round, experiments.Options{})
+	f = load(t, ring+"allow_deadlock = true\n"+round)
 	o, err := f.Execute(t.Context(), experiments.Execution{Jobs: 1})
 	if err != nil || len(o.Failures) != 1 || !strings.Contains(fmt.Sprint(o.Failures), "wait for each other for ever") {
 		t.Errorf("%v, %v", err, o)
 	}
-	f = load(t, strings.Replace(tree128, "kind", "title = \"x\"\nkind", 1)+"[switch]\nfull = \"pause\"\n", experiments.Options{})
+	f = load(t, strings.Replace(tree128, "kind", "title = \"x\"\nkind", 1)+"[switch]\nfull = \"pause\"\n")
 	if _, err := f.Preflight(false); err != nil {
 		t.Error(err)
 	}
@@ -307,17 +236,15 @@ func TestFlowsIdleSettings(t *testing.T) {
 		"[transport.nscc]\nstart_window = 8\n[transport]\ncontrol = \"rccc\"\n":                "transport.nscc changes nothing",
 		"[switch]\npause_above = \"90000B\"\n":                                                 "switch.pause_above changes nothing",
 	} {
-		f := load(t, "kind = \"flows\"\n"+text, experiments.Options{})
+		f := load(t, "kind = \"flows\"\n"+text)
 		if got := f.Warnings; len(got) != 1 || !strings.HasPrefix(got[0].Key+" "+got[0].Message, want) {
 			t.Errorf("%s: %v, want %s", text, got, want)
 		}
 	}
-	for text, want := range map[string]string{
+	refusals(t, "kind = \"flows\"\n", map[string]string{
 		"[transport]\ncontrol = \"dcqcn\"\n":             `switch.mark_to = 0B: want above 0B with transport.control = "dcqcn"`,
 		"[transport]\nrepeat = \"go-back-n\"\n":          `transport.repeat = go-back-n: want "selective", or transport.spray = "single"`,
 		"[flows]\npattern = \"incast\"\nsenders = 999\n": "999 senders: want at most",
 		"[channel.none]\nrate = \"1Gb/s\"\n":             "channel.none",
-	} {
-		simtest.Refuse(experiments.Load("x.toml", "kind = \"flows\"\n"+text, experiments.Options{}))(t, want)
-	}
+	})
 }

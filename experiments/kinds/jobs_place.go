@@ -405,9 +405,8 @@ func (b *jobsBlame) write(run *experiments.Run) {
 				rest -= share
 			}
 		}
-		if math.Abs(rest) < 1e-12 {
-			continue
+		if math.Abs(rest) >= 1e-12 {
+			add("", "", "others", rest)
 		}
-		add("", "", "others", rest)
 	}
 }

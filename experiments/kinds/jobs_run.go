@@ -8,7 +8,6 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/fabric/core"
-	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/observe"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/mpi"
@@ -65,7 +64,7 @@ func runJobs(ctx context.Context, c *jobsConfig, run *experiments.Run) (jobsRow,
 		if sums == nil {
 			sums = make([]jobSums, len(r.plan.jobs))
 		}
-		all, err := r.simulate(r.all(), none)
+		all, err := r.simulate(slices.Repeat([]bool{true}, len(r.plan.jobs)), none)
 		if err != nil {
 			return jobsRow{}, err
 		}
@@ -165,9 +164,7 @@ func average(r *stats.Running) float64 {
 	return r.Mean()
 }
 
-// all and only tell which jobs run.
-func (r *jobsRun) all() []bool { return slices.Repeat([]bool{true}, len(r.plan.jobs)) }
-
+// only tells that one job runs.
 func (r *jobsRun) only(job int) []bool {
 	active := make([]bool, len(r.plan.jobs))
 	active[job] = true
@@ -212,13 +209,7 @@ func (r *jobsRun) simulate(active []bool, observed int) (*jobsOutcome, error) {
 		jobs[j].Idle = !active[j]
 	}
 	w := mpi.NewJobs(jobs, r.Local.costs())
-	counted := int64(0)
-	config.Progress = func(events int64) bool {
-		r.run.Count(events-counted, 0)
-		counted = events
-		r.run.Advance(r.before+events, 0, "events")
-		return r.ctx.Err() != nil
-	}
+	config.Progress = eventProgress(r.ctx, r.run, r.before)
 	t, parts, routing, err := m.fabricParts(&config.Adapter, r.seed, r.levels())
 	if err != nil {
 		return nil, err
@@ -229,17 +220,13 @@ func (r *jobsRun) simulate(active []bool, observed int) (*jobsOutcome, error) {
 	}
 	var blame *observe.Blame
 	if observed != none {
-		meter := measure.NewMeter(1)
-		meter.Open(0)
-		blame = observe.StartBlame(f, meter)
+		blame = observe.StartBlame(f, wholeRun())
 		blame.Sources = r.terminals(f.Graph(), w, observed)
 	}
 	var n *fabricNetwork
 	var everything *observe.Tracer
 	if config.Timeline = r.timeline; r.timeline != nil {
-		meter := measure.NewMeter(1)
-		meter.Open(0)
-		everything = observe.StartTrace(f, meter, observe.TracePlan{})
+		everything = observe.StartTrace(f, wholeRun(), observe.TracePlan{})
 	}
 	own := &transportJobs{of: w.Jobs(), count: len(jobs)}
 	for i := range r.plan.tables {
@@ -260,7 +247,7 @@ func (r *jobsRun) simulate(active []bool, observed int) (*jobsOutcome, error) {
 		return nil, err
 	}
 	config.Progress(int64(result.Stats.Events))
-	r.before += counted
+	r.before += int64(result.Stats.Events)
 	o := &jobsOutcome{graph: f.Graph(), flits: f.ChannelFlits(), end: n.over()}
 	for j := range jobs {
 		o.ends = append(o.ends, w.Ends(j))

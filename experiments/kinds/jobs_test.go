@@ -3,9 +3,6 @@ package kinds
 import (
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -24,7 +21,7 @@ func ranHalo(name, more string) string {
 // jobTables runs a file and returns its tables jobs and others, without the columns of the point.
 func jobTables(t *testing.T, text string, more ...string) (jobs *experiments.Table, others []*experiments.Table) {
 	t.Helper()
-	o := execute(t, load(t, text, experiments.Options{}), experiments.Execution{Threads: 1})
+	o := execute(t, load(t, text), experiments.Execution{Threads: 1})
 	for _, name := range more {
 		others = append(others, o.Tables[name])
 	}
@@ -32,14 +29,10 @@ func jobTables(t *testing.T, text string, more ...string) (jobs *experiments.Tab
 }
 
 // rowsOf are the rows of a job, one a line.
-func rowsOf(table *experiments.Table, job string) string {
+func rowsOf(t *testing.T, table *experiments.Table, job string) string {
 	var b strings.Builder
-	for _, row := range table.Rows {
-		for i, column := range table.Columns {
-			if column == "job" && row[i] == job {
-				b.WriteString(strings.Join(row[2:], ",") + "\n")
-			}
-		}
+	for _, row := range simtest.Must(table.Where(map[string]string{"job": job}))(t).Rows {
+		b.WriteString(strings.Join(row[2:], ",") + "\n")
 	}
 	return b.String()
 }
@@ -48,8 +41,7 @@ func rowsOf(table *experiments.Table, job string) string {
 // change no byte of what is said of a job.
 func TestJobsWithIdleCompanions(t *testing.T) {
 	const idle = "program = \"goal\"\nfile = \"FILE\"\nplacement = \"listed\"\nnodes = [70, 71]\n"
-	file := filepath.Join(t.TempDir(), "idle.goal")
-	simtest.Check(t, os.WriteFile(file, []byte("num_ranks 2\nrank 0 {\nl1: calc 100\n}\nrank 1 {\nl1: calc 5\n}\n"), 0o666))
+	file := goalFile(t, "num_ranks 2\nrank 0 {\nl1: calc 100\n}\nrank 1 {\nl1: calc 5\n}\n")
 	for _, routing := range []string{"min", "ugal-l"} {
 		network := jobsNetwork + "[measure]\nranks = true\n[routing]\ntype = \"" + routing + "\"\n"
 		victim := ranHalo("m", "placement = \"listed\"\nnodes = [0, 9, 18, 27, 36, 45, 54, 63]\n")
@@ -61,8 +53,8 @@ func TestJobsWithIdleCompanions(t *testing.T) {
 			"both":              "[job.a]\n" + strings.Replace(idle, "FILE", file, 1) + "[job.z]\nprogram = \"halo\"\nranks = 1\ndims = [1]\n",
 		} {
 			got, gotRanks := jobTables(t, network+victim+companions, "job_ranks")
-			if rowsOf(got, "m") != rowsOf(alone, "m") || rowsOf(gotRanks[0], "m") != rowsOf(ranks[0], "m") {
-				t.Errorf("%s, %s: the job is\n%s%snot\n%s%s", routing, what, rowsOf(got, "m"), rowsOf(gotRanks[0], "m"), rowsOf(alone, "m"), rowsOf(ranks[0], "m"))
+			if rowsOf(t, got, "m") != rowsOf(t, alone, "m") || rowsOf(t, gotRanks[0], "m") != rowsOf(t, ranks[0], "m") {
+				t.Errorf("%s, %s: the job is\n%s%snot\n%s%s", routing, what, rowsOf(t, got, "m"), rowsOf(t, gotRanks[0], "m"), rowsOf(t, alone, "m"), rowsOf(t, ranks[0], "m"))
 			}
 		}
 	}
@@ -72,7 +64,7 @@ func TestJobsWithIdleCompanions(t *testing.T) {
 func TestJobsAreProgramsOfKindMPI(t *testing.T) {
 	network := strings.TrimPrefix(jobsNetwork, "kind = \"jobs\"\n")
 	jobs, _ := jobTables(t, jobsNetwork+ranHalo("m", ""))
-	o := execute(t, load(t, "kind = \"mpi\"\n[job]\nranks = 8\nmachine = \"fabric\"\n[placement]\nper_node = 1\n[routing]\ntype = \"min\"\n[workload]\ntype = \"halo\"\ndims = [2, 4]\niterations = 2\nbytes = \"16KiB\"\n"+network, experiments.Options{}), experiments.Execution{Threads: 1})
+	o := execute(t, load(t, "kind = \"mpi\"\n[job]\nranks = 8\nmachine = \"fabric\"\n[placement]\nper_node = 1\n[routing]\ntype = \"min\"\n[workload]\ntype = \"halo\"\ndims = [2, 4]\niterations = 2\nbytes = \"16KiB\"\n"+network), experiments.Execution{Threads: 1})
 	if got, want := numbers(t, jobs, "elapsed_s")[0], numbers(t, o.Results, "elapsed_s")[0]; got != want {
 		t.Errorf("takes %v s, in kind mpi %v", got, want)
 	}
@@ -191,28 +183,23 @@ func TestJobsThreads(t *testing.T) {
 	s := sim.NewStream(8, "mixes of jobs", 0)
 	for i := range 6 {
 		text := strings.ReplaceAll(jobsMix(&s), "repeat = 0\n", "")
-		sameOnThreads(t, fmt.Sprint("mix ", i), load(t, text, experiments.Options{}), []int{3}, true, "jobs", "job_ranks", "job_blame", "links")
+		sameOnThreads(t, fmt.Sprint("mix ", i), load(t, text), []int{3}, true, "jobs", "job_ranks", "job_blame", "links")
 	}
 }
 
 // TestJobsIntervals: three replications, each with placements of its own, have the mean of what each has
-// by itself, with Student's 95 % interval: t(0.975, 2) = 4.303 times s/sqrt(3).
+// by itself, with Student's 95 % interval.
 func TestJobsIntervals(t *testing.T) {
 	text := jobsNetwork + ranHalo("a", "placement = \"random\"\n") + ranHalo("b", "placement = \"random\"\n")
-	var each []float64
-	for i := range 3 {
+	var each [3]float64
+	for i := range each {
 		jobs, _ := jobTables(t, fmt.Sprintf("seed = %d\n", replicationSeed(1, i))+text)
-		each = append(each, numbers(t, jobs, "slowdown")[0])
+		each[i] = numbers(t, jobs, "slowdown")[0]
 	}
-	mean := (each[0] + each[1] + each[2]) / 3
-	squares := 0.0
-	for _, x := range each {
-		squares += (x - mean) * (x - mean)
-	}
-	o := execute(t, load(t, "seed = 1\n"+text+"[measure]\nreplications = 3\n", experiments.Options{}), experiments.Execution{})
+	mean, want := spread(each)
+	o := outcomeOf(t, "seed = 1\n"+text+"[measure]\nreplications = 3\n")
 	jobs := o.Tables["jobs"]
-	want := 4.302653 * math.Sqrt(squares/2/3)
-	if got, half := numbers(t, jobs, "slowdown")[0], numbers(t, jobs, "slowdown_ci95")[0]; squares == 0 || math.Abs(got-mean) > 1e-9 || math.Abs(half-want) > 1e-6*want {
+	if got, half := numbers(t, jobs, "slowdown")[0], numbers(t, jobs, "slowdown_ci95")[0]; want == 0 || math.Abs(got-mean) > 1e-9 || math.Abs(half-want) > 1e-6*want {
 		t.Errorf("slowdown %v ± %v, want %v ± %v", got, half, mean, want)
 	}
 	both := numbers(t, jobs, "slowdown_ci95")
@@ -239,7 +226,7 @@ func TestJobsRepeated(t *testing.T) {
 
 // TestJobsProblems: what is wrong is named with its key.
 func TestJobsProblems(t *testing.T) {
-	for text, want := range map[string]string{
+	refusals(t, jobsNetwork, map[string]string{
 		"[job.a]\nranks = 80\ndims = [80]\n":                               "job.a.placement = contiguous: want 80 hosts; it finds 72 free ones of the 72",
 		"[job.a]\nranks = 6\ndims = [4]\n":                                 "job.a.dims",
 		ranHalo("a", "placement = \"listed\"\nnodes = [72]\n"):             "job.a.nodes = 72",
@@ -250,10 +237,7 @@ func TestJobsProblems(t *testing.T) {
 		ranHalo("a", "level = 1\n") + "[switch]\nvcs = 3\n":                "switch.vcs = 3: want a multiple of 2",
 		ranHalo("a", "level = 8\n"):                                        "job.a.level = 8: want at most 7: a channel can have 16 virtual channels, and each level needs 2 here",
 		"[job.a]\nprogram = \"traffic\"\npattern = \"matrix\"\n":           "job.a.matrix",
-	} {
-		_, err := experiments.Load("x.toml", jobsNetwork+text, experiments.Options{})
-		simtest.Fail(t, err, want)
-	}
+	})
 }
 
 // TestPlacements: every placement gives hosts that are free, each once, by whole units.
@@ -287,19 +271,8 @@ func TestWorkOfJobs(t *testing.T) {
 		"plain": strings.NewReplacer("UNIT", "", "BLAME", "false"), "blame": strings.NewReplacer("UNIT", "", "BLAME", "true"),
 		"packets": strings.NewReplacer("UNIT", "unit = \"packet\"", "BLAME", "true", "[measure]", "[switch]\nhold = true\nflow_control = \"cut-through\"\n[measure]"),
 	} {
-		f := load(t, with.Replace(text), experiments.Options{})
-		report := simtest.Must(f.Preflight(true))(t)
-		events := 0.0 // two for each flit and switch
-		for _, note := range report.Notes {
-			if at := strings.Index(note.Text, "roughly "); note.Topic == "cost" && at >= 0 {
-				simtest.Must(fmt.Sscanf(note.Text[at:], "roughly %g events", &events))(t)
-			}
-		}
-		dir := t.TempDir()
-		execute(t, f, experiments.Execution{Dir: dir})
-		_, row, _ := strings.Cut(read(t, dir, "performance.csv"), "\n") // of point, events, flit_hops
-		counted := simtest.Must(strconv.ParseFloat(strings.Split(row, ",")[2], 64))(t)
-		flits := events / 2
+		f := load(t, with.Replace(text))
+		flits, counted := workOf(t, f)
 		if what == "packets" {
 			flits *= 8 // of 256 B, as the adapter's 2 KiB
 		}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -19,12 +20,7 @@ import (
 )
 
 // longPoints can be kept some thirty times in each replication.
-const longPoints = `
-[topology]
-type = "dragonfly"
-p = 2
-a = 4
-h = 2
+const longPoints = dragonfly + `
 [routing]
 type = "ugal-l"
 [traffic]
@@ -39,15 +35,7 @@ links = true
 `
 
 // longProgram is one on a fabric.
-const longProgram = `
-kind = "mpi"
-[topology]
-type = "dragonfly"
-p = 1
-a = 4
-h = 2
-[routing]
-type = "ugal-l"
+const longProgram = "kind = \"mpi\"\n" + halfFly + `
 [fabric]
 flit_bytes = "64B"
 [job]
@@ -100,17 +88,9 @@ seed = [1, 2]
 		"measure.budget=100000", []string{"search.csv"}},
 	"precision": {"traffic", strings.NewReplacer("warmup = 500\nwindow = 3000", "precision = 0.003\nbudget = 12000").Replace(longPoints),
 		"measure.budget=200000", []string{"links.csv"}},
-	"exchange": {"exchange", `
-kind = "exchange"
-[topology]
-type = "dragonfly"
-p = 2
-a = 4
-h = 2
-[routing]
-type = "ugal-l"
-[exchange]
-packet_flits = 40
+	"exchange": {"exchange", "kind = \"exchange\"\n" + dragonfly + `
+routing = { type = "ugal-l" }
+exchange = { packet_flits = 40 }
 [sweep]
 "exchange.order" = ["ring", "random"]
 `, "exchange.packet_flits=600", nil},
@@ -119,41 +99,20 @@ packet_flits = 40
 		"workload.iterations=20", []string{"links.csv", "blame.csv", "congestion.csv", "packets.csv", "series/0.csv"}},
 	"multicast": {"multicast-latency", `
 kind = "multicast-latency"
-[topology]
-type = "torus"
-dims = [4, 4]
-terminals = 2
-[switch]
-buffer_flits = 64
-[routing]
-type = "dor"
-[groups]
-pattern = "random"
-groups = 12
-joins = 4
-[messages]
-count = 4
-warmup = 2
-rotate = true
-unicast_load = 0.1
-unicast_flits = 4
-[measure]
-groups = true
-links = true
+topology = { type = "torus", dims = [4, 4], terminals = 2 }
+switch = { buffer_flits = 64 }
+routing = { type = "dor" }
+groups = { pattern = "random", groups = 12, joins = 4 }
+messages = { count = 4, warmup = 2, rotate = true, unicast_load = 0.1, unicast_flits = 4 }
+measure = { groups = true, links = true }
 [sweep]
 "messages.carrier" = ["multicast", "broadcast-scatter-allgather"]
 `, "messages.count=300", []string{"groups.csv", "links.csv"}},
 	"program": {"mpi", `
 kind = "mpi"
-[job]
-ranks = 96
-finish_times = true
-[workload]
-type = "osu-alltoall"
-bytes = "9KiB"
-iterations = 20
-[measure]
-replications = 2
+job = { ranks = 96, finish_times = true }
+workload = { type = "osu-alltoall", bytes = "9KiB", iterations = 20 }
+measure = { replications = 2 }
 [sweep]
 "job.machine" = ["loggp", "loggops"]
 `, "workload.iterations=400", []string{"ranks.csv"}},
@@ -161,11 +120,10 @@ replications = 2
 
 // file has longer points, for more kills, where SOAK_TIME is set.
 func (r *longRun) file(t *testing.T) *experiments.File {
-	var options experiments.Options
 	if simtest.Soak() {
-		options.Set = []string{r.longer}
+		return load(t, r.text, r.longer)
 	}
-	return load(t, r.text, options)
+	return load(t, r.text)
 }
 
 // same compares what two runs have written.
@@ -335,7 +293,7 @@ func checkInterrupted(t *testing.T, r *longRun) {
 
 // TestKeptIsDamaged: a snapshot that is damaged or of another build counts as none.
 func TestKeptIsDamaged(t *testing.T) {
-	f := load(t, longPoints, experiments.Options{Set: []string{"measure.window=300", "measure.replications=1"}})
+	f := load(t, longPoints, "measure.window=300", "measure.replications=1")
 	dir := t.TempDir()
 	want := execute(t, f, experiments.Execution{Jobs: 1}).Results
 	simtest.Check(t, os.MkdirAll(filepath.Join(dir, "snapshots"), 0o777))
@@ -343,14 +301,7 @@ func TestKeptIsDamaged(t *testing.T) {
 		simtest.Check(t, os.WriteFile(filepath.Join(dir, "snapshots", p.Hash+".0.weft"), []byte("weft snapshot\n\x01 and more"), 0o666))
 	}
 	got := execute(t, f, experiments.Execution{Dir: dir, Jobs: 1, Resume: true, SnapshotEvery: time.Hour})
-	if len(got.Failures) > 0 || len(got.Results.Rows) != len(want.Rows) {
-		t.Fatalf("%d rows, %d failures", len(got.Results.Rows), len(got.Failures))
-	}
-	for i := range want.Rows {
-		for j := range want.Rows[i] {
-			if got.Results.Rows[i][j] != want.Rows[i][j] {
-				t.Errorf("row %d: %s, want %s", i, got.Results.Rows[i][j], want.Rows[i][j])
-			}
-		}
+	if !reflect.DeepEqual(got.Results, want) {
+		t.Errorf("%v\nwant\n%v", got.Results.Rows, want.Rows)
 	}
 }

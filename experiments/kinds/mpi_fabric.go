@@ -58,10 +58,8 @@ func (c *mpiConfig) fabricParts(adapter *hca.Config, seed uint64, levels int) (t
 // channels gives the channels to terminals the pace of the adapters' engines,
 // which is what holds up the network when they are slower than the link.
 func (c *mpiConfig) channels(g *topology.Graph, adapter *hca.Config) map[string]fabric.ChannelConfig {
-	all := maps.Clone(c.Channel)
-	if all == nil {
-		all = map[string]fabric.ChannelConfig{}
-	}
+	all := map[string]fabric.ChannelConfig{}
+	maps.Copy(all, c.Channel)
 	for p := range g.NumPorts() {
 		if _, terminal := g.PeerTerminal(topology.PortID(p)); !terminal {
 			continue
@@ -181,6 +179,13 @@ func (c *mpiConfig) checkObserved() error {
 	return errors.Join(problems...)
 }
 
+// wholeRun is a window from cycle 0 on.
+func wholeRun() *measure.Meter {
+	m := measure.NewMeter(1)
+	m.Open(0)
+	return m
+}
+
 // networkWatch is what looks at the network of a replication.
 type networkWatch struct {
 	fabric *core.Fabric
@@ -193,8 +198,7 @@ type networkWatch struct {
 // observe has f observed as the file asks for, from its first cycle on.
 func (c *mpiConfig) observe(f *core.Fabric, timeline bool) (*networkWatch, error) {
 	w := &networkWatch{fabric: f}
-	all := measure.NewMeter(1)
-	all.Open(0)
+	all := wholeRun()
 	if c.Measure.Blame {
 		w.blame = observe.StartBlame(f, all)
 	}
@@ -214,25 +218,17 @@ func (c *mpiConfig) observe(f *core.Fabric, timeline bool) (*networkWatch, error
 	return w, nil
 }
 
-// mpiObserved is what has been seen of the networks of all replications; of the first where
-// they cannot be summed up.
+// mpiObserved is what has been seen of a program: of its networks and, in the first replication,
+// of its ranks.
 type mpiObserved struct {
-	graph    *topology.Graph
-	timeline *timelineWriter // of the first
-	carried  carried
-	blame    *observe.Blame
-	traces   []*observe.PacketTrace
-	series   *observe.Series
+	observed
+	graph    *topology.Graph // of the first
+	timeline *timelineWriter // likewise
 }
 
-// add enters a replication whose last packet was delivered before cycle end.
+// add enters the network of a replication whose last packet was delivered before cycle end.
 func (o *mpiObserved) add(w *networkWatch, end int64) {
-	o.carried.add(w.fabric.ChannelFlits(), end)
-	if o.blame == nil {
-		o.blame = w.blame
-	} else {
-		o.blame.Add(w.blame)
-	}
+	o.observed.add(w.fabric.ChannelFlits(), end, w.blame)
 	if o.graph != nil {
 		return
 	}
@@ -242,27 +238,5 @@ func (o *mpiObserved) add(w *networkWatch, end int64) {
 	}
 	if w.series != nil {
 		o.series = w.series.Series(end)
-	}
-}
-
-// writeObserved writes what the file asks for.
-func (c *mpiConfig) writeObserved(run *experiments.Run, o *mpiObserved) {
-	clock := c.Fabric.Clock
-	if o.timeline != nil {
-		o.timeline.graph = o.graph
-		o.timeline.write(run)
-	}
-	if c.Measure.Links {
-		writeLinks(run, o.graph, &o.carried)
-	}
-	if c.Measure.Blame {
-		writeBlame(run, o.graph, o.blame, clock.Nanoseconds())
-	}
-	if c.Measure.Series > 0 {
-		writeSeries(run, o.graph, o.series)
-	}
-	if c.Trace.Packets > 0 {
-		writeTraces(run, o.graph, o.traces, clock)
-		writePackets(run, o.graph, o.traces, clock)
 	}
 }

@@ -30,7 +30,11 @@ func runMPI(ctx context.Context, c *mpiConfig, run *experiments.Run) (mpiRow, er
 		sum.add(&row)
 	}
 	run.Replications = c.Measure.Replications
-	c.writeObserved(run, &seen)
+	if seen.timeline != nil {
+		seen.timeline.graph = seen.graph
+		seen.timeline.write(run)
+	}
+	seen.write(run, seen.graph, c.Fabric.Clock, c.Measure.Links, c.Trace.Packets > 0)
 	return sum.row(), nil
 }
 
@@ -82,16 +86,22 @@ func (s *mpiSum) row() mpiRow {
 	return row
 }
 
+// eventProgress tells run, on every call, of the events of a simulation, behind those of simulations
+// before, and whether it is to stop.
+func eventProgress(ctx context.Context, run *experiments.Run, before int64) func(events int64) (stop bool) {
+	counted := int64(0)
+	return func(events int64) bool {
+		run.Count(events-counted, 0)
+		counted = events
+		run.Advance(before+events, 0, "events")
+		return ctx.Err() != nil
+	}
+}
+
 // simulate runs a replication.
 func (c *mpiConfig) simulate(ctx context.Context, run *experiments.Run, replication int, seen *mpiObserved) (mpiRow, error) {
 	seed := replicationSeed(run.Seed, replication)
-	counted := int64(0)
-	progress := func(events int64) (stop bool) {
-		run.Count(events-counted, 0)
-		counted = events
-		run.Advance(events, 0, "events")
-		return ctx.Err() != nil
-	}
+	progress := eventProgress(ctx, run, 0)
 	var checkpoint mpi.Checkpoint
 	if !c.Measure.Timeline {
 		kept := run.Checkpoint()

@@ -3,7 +3,6 @@ package kinds
 import (
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -16,27 +15,17 @@ import (
 
 const noisyExchange = `
 kind = "mpi"
-[job]
-ranks = 8
-[placement]
-per_node = 2
-[workload]
-type = "osu-alltoall"
-bytes = "1KiB"
-iterations = 3
-[noise]
-start_skew = "3us"
-call = "200ns"
-daemon_every = "100us"
-daemon_time = "5us"
+job = { ranks = 8 }
+placement = { per_node = 2 }
+workload = { type = "osu-alltoall", bytes = "1KiB", iterations = 3 }
+noise = { start_skew = "3us", call = "200ns", daemon_every = "100us", daemon_time = "5us" }
 [measure]
 `
 
-// TestMPIReplications: the row is the mean of runs with the derived seeds; the
-// half-widths of three are Student's t of 2 degrees of freedom, 4.30265, times
-// the standard error. A single run has none.
+// TestMPIReplications: the row is the mean of runs with the derived seeds, with intervals, of which
+// a single run has none.
 func TestMPIReplications(t *testing.T) {
-	f := load(t, noisyExchange+"replications = 3\n", experiments.Options{})
+	f := load(t, noisyExchange+"replications = 3\n")
 	o := execute(t, f, experiments.Execution{})
 	c := f.Points[0].Config().(*mpiConfig)
 	var elapsed, steady [3]float64
@@ -48,15 +37,10 @@ func TestMPIReplications(t *testing.T) {
 		t.Error("replications are not independent")
 	}
 	for name, x := range map[string][3]float64{"elapsed": elapsed, "steady_iteration": steady} {
-		mean := (x[0] + x[1] + x[2]) / 3
-		variance := 0.0
-		for _, y := range x {
-			variance += (y - mean) * (y - mean) / 2
-		}
+		mean, want := spread(x)
 		if got := numbers(t, o.Results, name+"_s")[0]; math.Abs(got-mean) > 1e-9*mean {
 			t.Errorf("%s_s = %v, want %v", name, got, mean)
 		}
-		want := 4.302653 * math.Sqrt(variance/3)
 		if got := numbers(t, o.Results, name+"_ci95_s")[0]; math.Abs(got-want) > 1e-6*want {
 			t.Errorf("%s_ci95_s = %v, want %v", name, got, want)
 		}
@@ -68,7 +52,7 @@ func TestMPIReplications(t *testing.T) {
 	if got := numbers(t, o.Results, "replications")[0]; got != 3 {
 		t.Errorf("%v replications", got)
 	}
-	o = execute(t, load(t, noisyExchange, experiments.Options{}), experiments.Execution{})
+	o = outcomeOf(t, noisyExchange)
 	if got := numbers(t, o.Results, "elapsed_s")[0]; got != elapsed[0] {
 		t.Errorf("a single run takes %v s, the first of several %v", got, elapsed[0])
 	}
@@ -80,9 +64,9 @@ func TestMPIReplications(t *testing.T) {
 // weft compare finds the intervals of replicated programs: twice the noise is
 // significantly slower, and what is compared with itself is equal.
 func TestCompareMPI(t *testing.T) {
-	f := load(t, strings.Replace(noisyExchange, `"200ns"`, `"400ns"`, 1)+"replications = 5\n", experiments.Options{})
+	f := load(t, strings.Replace(noisyExchange, `"200ns"`, `"400ns"`, 1)+"replications = 5\n")
 	more := execute(t, f, experiments.Execution{}).Results
-	f = load(t, noisyExchange+"replications = 5\n", experiments.Options{})
+	f = load(t, noisyExchange+"replications = 5\n")
 	less := execute(t, f, experiments.Execution{}).Results
 	c, err := experiments.Compare(less, more, "elapsed_s", nil)
 	if err != nil {
@@ -96,20 +80,12 @@ func TestCompareMPI(t *testing.T) {
 	}
 }
 
-// A daemon that leaves no time is refused before anything runs.
-func TestNoiseProblems(t *testing.T) {
-	_, err := experiments.Load("x.toml", "kind = \"mpi\"\n[noise]\ndaemon_every = \"1us\"\ndaemon_time = \"1us\"\n", experiments.Options{})
-	if want := "noise.daemon_time = 1us: want less than daemon_every"; err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("error %v, want %q", err, want)
-	}
-}
-
 // The number of threads and of points side by side changes nothing in what noise
 // does.
 func TestNoiseAnyJobs(t *testing.T) {
 	var first string
 	for _, jobs := range []int{1, 3} {
-		f := load(t, noisyExchange+"replications = 2\n[sweep]\n\"workload.bytes\" = [\"64B\", \"1KiB\", \"16KiB\"]\n", experiments.Options{})
+		f := load(t, noisyExchange+"replications = 2\n[sweep]\n\"workload.bytes\" = [\"64B\", \"1KiB\", \"16KiB\"]\n")
 		text := fmt.Sprint(execute(t, f, experiments.Execution{Jobs: jobs}).Results.Rows)
 		if first == "" {
 			first = text
@@ -123,26 +99,9 @@ func TestNoiseAnyJobs(t *testing.T) {
 // barrier is not part of it. It takes 16 flits of 64 B: 160 flits on each of the four
 // channels, and in the series, whatever its intervals are.
 func TestMPILinks(t *testing.T) {
-	f := load(t, `
-kind = "mpi"
-[job]
-ranks = 2
-machine = "fabric"
-[placement]
-per_node = 1
-[workload]
-type = "ping-pong"
-bytes = "1000B"
-iterations = 10
-[topology]
-terminals = 2
-[channel.terminal]
-cycles_per_flit = 1
-[measure]
-links = true
-series = 3
-blame = true
-`, experiments.Options{})
+	f := load(t, onFabric+"ranks = 2\n", "workload.type=ping-pong", "workload.bytes=1000B",
+		"workload.iterations=10", "topology.terminals=2", "channel.terminal.cycles_per_flit=1",
+		"measure.links=true", "measure.series=3", "measure.blame=true")
 	dir := t.TempDir()
 	o := execute(t, f, experiments.Execution{Dir: dir})
 	for _, flits := range numbers(t, o.Tables["links"], "flits") {
@@ -155,13 +114,12 @@ blame = true
 		t.Fatalf("the series has %d rows, want a header and 4 channels", len(rows))
 	}
 	for _, row := range rows[1:] {
-		sum, cells := 0, strings.Split(row, ",")
+		sum, cells := 0.0, strings.Split(row, ",")
 		for _, cell := range cells[3:] {
-			n := simtest.Must(strconv.Atoi(cell))(t)
-			sum += n
+			sum += number(cell)
 		}
 		if n := len(cells) - 3; sum != 160 || n < 3 || n > 6 {
-			t.Errorf("%s: %d flits in %d intervals", row, sum, n)
+			t.Errorf("%s: %v flits in %d intervals", row, sum, n)
 		}
 	}
 	// 20 packets of 16 flits, on channels of a flit a cycle. None waits for another: a cycle at its
@@ -175,59 +133,12 @@ blame = true
 	}
 }
 
-// TestMPICarries: in an all-to-all of 64 KiB on 8 nodes 8*7*64 KiB reach terminals, in flits of 64 B,
-// beside control messages, in packets of 2 KiB; some wait.
-func TestMPICarries(t *testing.T) {
-	f := load(t, `
-kind = "mpi"
-[job]
-ranks = 8
-machine = "fabric"
-[placement]
-per_node = 1
-[workload]
-type = "osu-alltoall"
-algorithm = "alltoall-linear"
-bytes = "64KiB"
-iterations = 1
-[topology]
-terminals = 8
-[measure]
-blame = true
-links = true
-`, experiments.Options{})
-	o := execute(t, f, experiments.Execution{})
-	congestion := o.Tables["congestion"]
-	if len(congestion.Rows) == 0 {
-		t.Fatal("no congestion")
-	}
-	flits, packets := 0.0, numbers(t, o.Tables["blame"], "packets")[0]
-	for _, n := range numbers(t, o.Tables["links"], "flits")[:8] {
-		flits += n
-	}
-	if want := 8.0 * 7 * 65536 / 64; flits < want || flits > 1.05*want || packets < want/32 {
-		t.Errorf("%v flits of %v packets reach terminals, want %v and little more", flits, packets, want)
-	}
-}
-
 // TestMPIObservedThreads: what is seen of the network does not depend on the number of threads.
 func TestMPIObservedThreads(t *testing.T) {
 	divideAlways(t)
 	for i, network := range simtest.Some(t, 0, threadedNetworks...) {
 		text := "kind = \"mpi\"\n[job]\nranks = 32\nmachine = \"fabric\"\n[placement]\nper_node = 2\n[measure]\nlinks = true\nblame = true\ntimeline = true\nseries = 4\n[trace]\npackets = 20\nchoose = \"slowest\"\n" + threaded[0].text + network.text
-		sameOnThreads(t, network.name, load(t, text, experiments.Options{}), simtest.Threads(t, i), true, "links", "blame", "congestion", "packets", "timeline", "critical_path")
-	}
-}
-
-// What only a fabric has is refused of other machines, with its key.
-func TestMPIObservedNeedsFabric(t *testing.T) {
-	for _, machine := range []string{"loggp", "loggops"} {
-		for key, text := range map[string]string{"measure.links": "[measure]\nlinks = true\n", "measure.series": "[measure]\nseries = 2\n", "measure.blame": "[measure]\nblame = true\n", "trace.packets": "[trace]\npackets = 1\n"} {
-			_, err := experiments.Load("x.toml", fmt.Sprintf("kind = \"mpi\"\n[job]\nmachine = %q\n%s", machine, text), experiments.Options{})
-			if err == nil || !strings.Contains(err.Error(), key+" ") || !strings.Contains(err.Error(), "has no channels") {
-				t.Errorf("%s, %s: %v", machine, key, err)
-			}
-		}
+		sameOnThreads(t, network.name, load(t, text), simtest.Threads(t, i), true, "links", "blame", "congestion", "packets", "timeline", "critical_path")
 	}
 }
 
@@ -253,7 +164,7 @@ func TestPartsOfPingPong(t *testing.T) {
 		{"64KiB", 0, 650 + 700, 4, 65536 + 3*64, 5*176 + 146 + 3},
 	} {
 		for _, threads := range []int{1, 2} {
-			o := execute(t, load(t, fmt.Sprintf("kind = \"mpi\"\n[job]\nranks = 2\nmachine = \"fabric\"\n[placement]\nper_node = 1\n[workload]\nbytes = %q\niterations = 10\n", c.bytes), experiments.Options{}), experiments.Execution{Threads: threads})
+			o := execute(t, load(t, fmt.Sprintf("kind = \"mpi\"\n[job]\nranks = 2\nmachine = \"fabric\"\n[placement]\nper_node = 1\n[workload]\nbytes = %q\niterations = 10\n", c.bytes)), experiments.Execution{Threads: threads})
 			engine := 10 * c.sends * perByte // of one way
 			for column, want := range map[string]float64{
 				"cpu_mean_s": 10 * c.cpu, "cpu_max_s": 10 * c.cpu, "copies_mean_s": 10 * c.copies, "copies_max_s": 10 * c.copies,
@@ -282,7 +193,7 @@ var fabrics = []string{
 // bounded checks that a program does not end before its bound.
 func bounded(t *testing.T, name, text string) {
 	t.Helper()
-	o := execute(t, load(t, "kind = \"mpi\"\n"+text, experiments.Options{}), experiments.Execution{})
+	o := outcomeOf(t, "kind = \"mpi\"\n"+text)
 	for i, bound := range numbers(t, o.Results, "bound_s") {
 		if elapsed := numbers(t, o.Results, "elapsed_s")[i]; !(bound > 0 && bound <= elapsed) {
 			t.Errorf("%s, point %d: %v s, less than the bound of %v s", name, i, elapsed, bound)
@@ -333,31 +244,10 @@ func TestBoundHolds(t *testing.T) {
 // each: 503.3 us. What one message takes by itself (21 us of bytes, and its handshake) and the
 // barrier add less than 5 % to that. With four uplinks the 15 messages of an adapter take 157.3 us.
 func TestBoundIsTight(t *testing.T) {
-	text := `
-kind = "mpi"
-[job]
-machine = "fabric"
-[placement]
-per_node = 1
-[workload]
-type = "osu-alltoall"
-algorithm = "alltoall-linear"
-bytes = "256KiB"
-iterations = 1
-[hca]
-preset = "hdr"
-[fabric]
-flit_bytes = "256B"
-[topology]
-type = "xgft"
-m = [4, 4]
-w = [1, 1]
-[routing]
-type = "nca"
-[sweep]
-"topology.w" = [[1, 1], [1, 4]]
-`
-	o := execute(t, load(t, text, experiments.Options{}), experiments.Execution{})
+	o := outcomeOf(t, onFabric, "workload.type=osu-alltoall", "workload.algorithm=alltoall-linear",
+		"workload.bytes=256KiB", "workload.iterations=1", "hca.preset=hdr", "fabric.flit_bytes=256B",
+		"topology.type=xgft", "topology.m=[4, 4]", "topology.w=[1, 1]", "routing.type=nca",
+		"sweep.topology.w=[[1, 1], [1, 4]]")
 	elapsed, bound, network, adapter := numbers(t, o.Results, "elapsed_s"), numbers(t, o.Results, "bound_s"), numbers(t, o.Results, "network_max_s"), numbers(t, o.Results, "adapter_max_s")
 	if want := 48 * 1024 * 10.24e-9; bound[0] < want || bound[0] > 1.01*want || elapsed[0] > 1.05*bound[0] {
 		t.Errorf("one uplink: bound %v s, want %v, or a barrier more; simulated %v", bound[0], want, elapsed[0])
@@ -370,29 +260,33 @@ type = "nca"
 	}
 }
 
+// workOf is the number of flit-hops that weft check expects of a file, and that its run counts.
+func workOf(t *testing.T, f *experiments.File) (expected, counted float64) {
+	t.Helper()
+	for _, note := range simtest.Must(f.Preflight(true))(t).Notes {
+		if at := strings.Index(note.Text, "roughly "); note.Topic == "cost" && at >= 0 {
+			simtest.Must(fmt.Sscanf(note.Text[at:], "roughly %g events", &expected))(t) // two for each flit and switch
+		}
+	}
+	dir := t.TempDir()
+	execute(t, f, experiments.Execution{Dir: dir})
+	_, row, _ := strings.Cut(read(t, dir, "performance.csv"), "\n") // of point, events, flit_hops
+	return expected / 2, number(strings.Split(row, ",")[2])
+}
+
 // TestWorkOfPrograms: what weft check says a program takes is within a factor of 1.2 of the flits that cross
 // switches where ways are shortest, and of 2 where some are not.
 func TestWorkOfPrograms(t *testing.T) {
 	for i, network := range fabrics {
 		for _, bytes := range []string{"64B", "4KiB", "64KiB"} {
-			f := load(t, fmt.Sprintf("kind = \"mpi\"\n[job]\nmachine = \"fabric\"\n[placement]\nper_node = 2\n[workload]\ntype = \"osu-alltoall\"\nbytes = %q\niterations = 2\n[measure]\nreplications = 2\n%s", bytes, network), experiments.Options{})
-			report := simtest.Must(f.Preflight(true))(t)
-			events := 0.0 // two for each flit and switch
-			for _, note := range report.Notes {
-				if note.Topic == "cost" {
-					simtest.Must(fmt.Sscanf(note.Text, "roughly %g events", &events))(t)
-				}
-			}
-			dir := t.TempDir()
-			execute(t, f, experiments.Execution{Dir: dir})
-			_, row, _ := strings.Cut(read(t, dir, "performance.csv"), "\n") // of point, events, flit_hops
-			counted := simtest.Must(strconv.ParseFloat(strings.Split(row, ",")[2], 64))(t)
+			f := load(t, fmt.Sprintf("kind = \"mpi\"\n[job]\nmachine = \"fabric\"\n[placement]\nper_node = 2\n[workload]\ntype = \"osu-alltoall\"\nbytes = %q\niterations = 2\n[measure]\nreplications = 2\n%s", bytes, network))
+			expected, counted := workOf(t, f)
 			allowed := 1.2
 			if strings.Contains(network, "dragonfly") {
 				allowed = 2
 			}
-			if ratio := events / 2 / counted; !(ratio > 1/allowed && ratio < allowed) {
-				t.Errorf("fabric %d, %s: %v flit-hops are expected, %v counted", i, bytes, events/2, counted)
+			if ratio := expected / counted; !(ratio > 1/allowed && ratio < allowed) {
+				t.Errorf("fabric %d, %s: %v flit-hops are expected, %v counted", i, bytes, expected, counted)
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package kinds
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -131,8 +132,11 @@ func (c *latencyConfig) build(seed uint64) (*latencyParts, error) {
 		problems = append(problems, &param.ParamError{Key: "switch.flow_control", Value: c.Switch.FlowControl, Want: `"cut-through": multicast packets are held until their last branch has left`})
 	}
 	problems = append(problems, p.fabric.CheckMulticast())
-	size := min(int64(c.Messages.Bytes), int64(c.Host.MTU))
-	problems = append(problems, network.CheckFit(&c.Fabric, &c.Switch, max(int((size+int64(c.Fabric.FlitBytes)-1)/int64(c.Fabric.FlitBytes)), c.unicastFlits())))
+	most := int((min(c.Messages.Bytes, c.Host.MTU) + c.Fabric.FlitBytes - 1) / c.Fabric.FlitBytes)
+	if c.Messages.UnicastLoad > 0 {
+		most = max(most, c.Messages.UnicastFlits)
+	}
+	problems = append(problems, network.CheckFit(&c.Fabric, &c.Switch, most))
 	p.routing, err = c.Routing.Type.Build(routing.Env{Topology: t, TopologyName: c.Topology.Type.Name(), VCs: c.Switch.VCs, Seed: seed, AllowDeadlock: c.Fabric.AllowDeadlock, Shared: c.Topology.Type.Shared()})
 	if err != nil {
 		problems = append(problems, err)
@@ -166,21 +170,9 @@ func (c *latencyConfig) build(seed uint64) (*latencyParts, error) {
 	return p, errors.Join(problems...)
 }
 
-// unicastFlits is the size of the unicast packets beside the messages; 0
-// without.
-func (c *latencyConfig) unicastFlits() int {
-	if c.Messages.UnicastLoad == 0 {
-		return 0
-	}
-	return c.Messages.UnicastFlits
-}
-
 // active is the number of groups that send.
 func (c *latencyConfig) active(p *latencyParts) int {
-	if c.Messages.Active == 0 {
-		return len(p.groups)
-	}
-	return c.Messages.Active
+	return cmp.Or(c.Messages.Active, len(p.groups))
 }
 
 func (c *latencyConfig) Network(seed uint64) *network.Spec {

@@ -58,9 +58,6 @@ const (
 	loopDone
 )
 
-// register gives the loop its kernel.
-func (l *multicastLoop) register(k *sim.Kernel) { l.kernel, l.name = k, k.Register(l) }
-
 // start posts the first message of every group at a time within spread.
 func (l *multicastLoop) start(spread sim.Time) {
 	l.left = len(l.groups)
@@ -273,10 +270,6 @@ func (h *hosts) send(now sim.Time, src topology.TerminalID, to fabric.PacketSpec
 
 // flitsOf is the length of a packet with so many bytes.
 func (h *hosts) flitsOf(bytes int64) int32 { return int32(max(1, (bytes+h.flit-1)/h.flit)) }
-
-// leastDelay is the shortest time from a packet's arrival until another that it gives rise
-// to is born.
-func (h *hosts) leastDelay() sim.Time { return h.ReceiveOverhead + h.SendOverhead }
 
 // Next implements fabric.Source: messages first. A message may have been posted ahead of
 // the terminal's time: it is not sent, in place of the background, before it is known.

@@ -65,7 +65,7 @@ func (c *latencyConfig) simulation(p *latencyParts, run *experiments.Run) (*late
 		return nil, err
 	}
 	s.loop.carrier = s.carrier
-	s.loop.register(s.kernel)
+	s.loop.kernel, s.loop.name = s.kernel, s.kernel.Register(s.loop)
 	if m.UnicastLoad > 0 {
 		if s.background, err = unicastSource(p, m, run.Seed, c.Topology.Type.Name()); err != nil {
 			return nil, err
@@ -75,9 +75,10 @@ func (c *latencyConfig) simulation(p *latencyParts, run *experiments.Run) (*late
 	return s, nil
 }
 
-// Window implements core.HostModel.
+// Window implements core.HostModel: the shortest time from a packet's arrival until another that it
+// gives rise to is born.
 func (s *latencySimulation) Window() int64 {
-	return max(1, int64((s.leastDelay()+s.clock-1)/s.clock))
+	return max(1, cyclesOf(s.ReceiveOverhead+s.SendOverhead, s.clock))
 }
 
 // Before implements core.HostModel: what happens at the hosts, as far as it is known
@@ -378,17 +379,13 @@ func (c *softwareCarrier) archive(a *snapshot.Archive) {
 func (g *softwareGroup) archive(a *snapshot.Archive) {
 	snapshot.Int(a, &g.sender)
 	g.run.Archive(a)
-	pairs := slices.DeleteFunc(slices.SortedFunc(maps.Keys(g.met), softwarePair.compare), func(p softwarePair) bool { return g.met[p] == 0 })
+	pairs := slices.DeleteFunc(slices.SortedFunc(maps.Keys(g.met), func(p, q softwarePair) int { return cmp.Or(cmp.Compare(p.from, q.from), cmp.Compare(p.to, q.to)) }), func(p softwarePair) bool { return g.met[p] == 0 })
 	snapshot.List(a, &pairs, func(a *snapshot.Archive, p *softwarePair) {
 		n := g.met[*p]
 		snapshot.Value(a, p)
 		snapshot.Int(a, &n)
 		g.met[*p] = n
 	})
-}
-
-func (p softwarePair) compare(q softwarePair) int {
-	return cmp.Or(cmp.Compare(p.from, q.from), cmp.Compare(p.to, q.to))
 }
 
 func (h *hosts) archive(a *snapshot.Archive) {

@@ -22,7 +22,7 @@ func stateFile(network, messages string) string {
 // latencyAt builds the simulation of the first point of a file on threads.
 func latencyAt(t testing.TB, text string, threads int) (*latencySimulation, *latencyConfig) {
 	t.Helper()
-	f := load(t, text, experiments.Options{})
+	f := load(t, text)
 	c := f.Points[0].Config().(*latencyConfig)
 	p := simtest.Must(c.build(f.Points[0].Seed))(t)
 	s := simtest.Must(c.simulation(p, &experiments.Run{Seed: f.Points[0].Seed, Threads: threads}))(t)
@@ -63,25 +63,29 @@ func TestMulticastGoesOn(t *testing.T) {
 		for n, network := range simtest.Some(t, m, groupNetworks...) {
 			for _, unit := range simtest.Some(t, m, "", "hold = true\n[fabric]\nunit = \"packet\"\n") {
 				text := strings.Replace(stateFile(network.text, messages.text), "buffer_flits = 80\n", "buffer_flits = 80\n"+unit, 1)
-				checkGoesOn(t, messages.name+" on "+network.name+" "+unit, text, 10*n+m)
+				checkGoesOn(t, messages.name+" on "+network.name+" "+unit, 10*n+m, func(threads int, plan measure.ToEnd) string {
+					return latencyThrough(t, text, threads, plan)
+				})
 			}
 		}
 	}
 }
 
-func checkGoesOn(t *testing.T, name, text string, trial int) {
+// checkGoesOn checks that a simulation, of which through tells what has come when it was run on threads,
+// comes to the same from states of some moments on, which are written again as they were.
+func checkGoesOn(t *testing.T, name string, trial int, through func(threads int, plan measure.ToEnd) string) {
 	t.Helper()
 	slices := 0
-	want := latencyThrough(t, text, 1, measure.ToEnd{Snapshot: keepsSlice(-1, nil, &slices)})
+	want := through(1, measure.ToEnd{Snapshot: keepsSlice(-1, nil, &slices)})
 	random := sim.NewStream(1, "moments", trial)
 	for i, at := range append(simtest.Some(t, trial, 0, slices-1-random.IntN(3)), random.IntN(slices)) {
 		var kept, again []byte
 		seen, threads := 0, simtest.Some(t, trial+i, 1, 2, 3)[0]
-		if got := latencyThrough(t, text, 1+random.IntN(3), measure.ToEnd{Snapshot: keepsSlice(at, &kept, &seen)}); got != want {
+		if got := through(1+random.IntN(3), measure.ToEnd{Snapshot: keepsSlice(at, &kept, &seen)}); got != want {
 			t.Errorf("%s: a state behind slice %d changes the run", name, at)
 		}
 		seen = 0
-		got := latencyThrough(t, text, threads, measure.ToEnd{From: snapshot.Reader(kept), Snapshot: keepsSlice(0, &again, &seen)})
+		got := through(threads, measure.ToEnd{From: snapshot.Reader(kept), Snapshot: keepsSlice(0, &again, &seen)})
 		if !bytes.Equal(again, kept) {
 			t.Errorf("%s: the state behind slice %d, read by %d threads, is written in another form", name, at, threads)
 		}
@@ -130,7 +134,7 @@ func TestMulticastThreads(t *testing.T) {
 		for _, network := range simtest.Some(t, j, groupNetworks...) {
 			text := "kind = \"multicast-latency\"\n[switch]\nbuffer_flits = 64\n[groups]\npattern = \"random\"\ngroups = 8\njoins = 3\n[measure]\ngroups = true\nlinks = true\n" +
 				network.text + "[messages]\ncount = 2\nwarmup = 1\nspread = \"2us\"\n" + messages.text
-			sameOnThreads(t, messages.name+" on "+network.name, load(t, text, experiments.Options{}), simtest.Threads(t, j), true, "groups", "links")
+			sameOnThreads(t, messages.name+" on "+network.name, load(t, text), simtest.Threads(t, j), true, "groups", "links")
 		}
 	}
 }
@@ -142,29 +146,19 @@ func TestMulticastThreads(t *testing.T) {
 func TestMulticastRoutingFixedSize(t *testing.T) {
 	f := load(t, `
 kind = "multicast-routing"
-[topology]
-type = "torus"
-dims = [8]
-terminals = 1
-[groups]
-pattern = "random-fixed-size"
-[multicast]
-engine = "mr4lms"
-[measure]
-check = true
+topology = { type = "torus", dims = [8], terminals = 1 }
+groups = { pattern = "random-fixed-size" }
+multicast = { engine = "mr4lms" }
+measure = { check = true }
 [sweep.lockstep]
 "groups.count" = [2, 3]
 "groups.size" = [5, 8]
-`, experiments.Options{})
+`)
 	rows := resultCells(t, execute(t, f, experiments.Execution{Jobs: 1}))
 	for i, want := range []map[string]string{
 		{"groups": "2", "trees": "2", "colours": "2", "colours_at_least": "2"},
 		{"groups": "3", "trees": "3", "colours": "3", "colours_at_least": "3", "tree_links": "21"},
 	} {
-		for column, cell := range want {
-			if got := rows[i][column]; got != cell {
-				t.Errorf("row %d: %s = %s, want %s", i, column, got, cell)
-			}
-		}
+		checkCells(t, "row "+fmt.Sprint(i), rows[i], want)
 	}
 }

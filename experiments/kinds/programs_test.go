@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/terminal"
 	"github.com/weft-sim/weft/fabric/topology"
@@ -80,40 +79,24 @@ packet_flits = [2, 5]
 // TestProgramsBearLosses: a program that does not bear losses is refused where there may be
 // some; one that sends again what was lost goes on, the same on any number of threads.
 func TestProgramsBearLosses(t *testing.T) {
-	var want string
-	for threads := 1; threads <= 3; threads++ {
-		o := execute(t, load(t, losses, experiments.Options{}), experiments.Execution{Threads: threads})
-		for _, lost := range numbers(t, o.Results, "packets_lost") {
-			if lost == 0 {
-				t.Error("no packet was lost")
-			}
-		}
-		counts := numbers(t, o.Tables["program"], "count")
-		if len(counts) != 2 || counts[0] < 1_000 || counts[1] == 0 {
-			t.Errorf("%v packets without a mark, with one", counts)
-		}
-		var text strings.Builder
-		simtest.Check(t, o.Tables["program"].Write(&text))
-		if want == "" {
-			want = text.String()
-		}
-		if text.String() != want {
-			t.Errorf("%d threads:\n%s\nwant\n%s", threads, text.String(), want)
+	divideAlways(t)
+	o := sameOnThreads(t, "losses", load(t, losses), simtest.Threads(t, 0), true, "program")
+	for _, lost := range numbers(t, o.Results, "packets_lost") {
+		if lost == 0 {
+			t.Error("no packet was lost")
 		}
 	}
-	_, err := experiments.Load("x.toml", strings.Replace(losses, "bearing", "heeding", 1), experiments.Options{})
-	simtest.Fail(t, err, `program.type "heeding" does not go with faults that come or go during the run: it would wait for answers to packets that are lost`)
+	counts := numbers(t, o.Tables["program"], "count")
+	if len(counts) != 2 || counts[0] < 1_000 || counts[1] == 0 {
+		t.Errorf("%v packets without a mark, with one", counts)
+	}
+	refused(t, strings.Replace(losses, "bearing", "heeding", 1), `program.type "heeding" does not go with faults that come or go during the run: it would wait for answers to packets that are lost`)
 }
 
-const marked = `
-[topology]
-type = "fat-tree"
-k = 4
-n = 3
-[routing]
-type = "nca"
-[program]
-type = "heeding"
+const marked = fatTree + `
+program = { type = "heeding" }
+traffic = { packet_flits = [2, 5] }
+measure = { warmup = 500, window = 3000 }
 [switch]
 flow_control = "cut-through"
 hold = true
@@ -121,11 +104,6 @@ mark_flits = 4
 mark_from_flits = 2
 mark_to_flits = 12
 cc_sw_cong_setting_packet_size = 1
-[traffic]
-packet_flits = [2, 5]
-[measure]
-warmup = 500
-window = 3000
 [sweep]
 "fabric.unit" = ["flit", "packet"]
 "switch.marking" = ["threshold", "red", "infiniband", "none"]
@@ -134,30 +112,19 @@ window = 3000
 // TestMarksReachPrograms: programs are told of marks by all policies, and of none without one;
 // results do not depend on threads, nor, where all times are whole cycles, on the unit.
 func TestMarksReachPrograms(t *testing.T) {
-	var want string
-	for threads := 1; threads <= 3; threads++ {
-		f := load(t, marked, experiments.Options{})
-		o := execute(t, f, experiments.Execution{Threads: threads})
-		counts := numbers(t, o.Tables["program"], "count")
-		if len(counts) != 16 { // two measures of eight points
-			t.Fatalf("%d rows", len(counts))
+	divideAlways(t)
+	o := sameOnThreads(t, "marks", load(t, marked), simtest.Threads(t, 0), true, "program")
+	counts := numbers(t, o.Tables["program"], "count")
+	if len(counts) != 16 { // two measures of eight points
+		t.Fatalf("%d rows", len(counts))
+	}
+	for point := range 8 {
+		unmarked, marks := counts[2*point], counts[2*point+1]
+		if none := point%4 == 3; unmarked == 0 || (marks == 0) != none {
+			t.Errorf("point %d: %g packets without a mark, %g with one", point, unmarked, marks)
 		}
-		for point := range 8 {
-			unmarked, marks := counts[2*point], counts[2*point+1]
-			if none := point%4 == 3; unmarked == 0 || (marks == 0) != none {
-				t.Errorf("point %d: %g packets without a mark, %g with one", point, unmarked, marks)
-			}
-			if unit := counts[2*(point%4)]; unmarked != unit {
-				t.Errorf("point %d: %g packets without a mark; with flits as the unit %g", point, unmarked, unit)
-			}
-		}
-		var text strings.Builder
-		simtest.Check(t, o.Tables["program"].Write(&text))
-		if want == "" {
-			want = text.String()
-		}
-		if text.String() != want {
-			t.Errorf("%d threads:\n%s\nwant\n%s", threads, text.String(), want)
+		if unit := counts[2*(point%4)]; unmarked != unit {
+			t.Errorf("point %d: %g packets without a mark; with flits as the unit %g", point, unmarked, unit)
 		}
 	}
 }
@@ -275,23 +242,12 @@ func init() {
 }
 
 const lossyTree = `
-[topology]
-type = "fat-tree"
-k = 4
-n = 3
-[routing]
-type = "lossy"
-[program]
-type = "aimd"
-[switch]
-buffer_flits = 24
-marking = "threshold"
-mark_flits = 8
-[traffic]
-pattern = "hot-spot"
-[measure]
-warmup = 500
-window = 4000
+topology = { type = "fat-tree", k = 4, n = 3 }
+routing = { type = "lossy" }
+program = { type = "aimd" }
+switch = { buffer_flits = 24, marking = "threshold", mark_flits = 8 }
+traffic = { pattern = "hot-spot" }
+measure = { warmup = 500, window = 4000 }
 [sweep]
 "switch.vc_alloc_cycles" = [0, 1]
 "switch.flow_control" = ["cut-through", "wormhole"]
@@ -301,39 +257,27 @@ window = 4000
 // TestSwitchesDropAndTrim: a window-controlled program with retransmission hears of marks, drops
 // and trims; results do not depend on threads. TestInterrupted and TestKilled run it, too.
 func TestSwitchesDropAndTrim(t *testing.T) {
-	var want string
-	for threads := 1; threads <= 3; threads++ {
-		o := execute(t, load(t, lossyTree, experiments.Options{}), experiments.Execution{Threads: threads})
-		counts := numbers(t, o.Tables["program"], "count")
-		if len(counts) != 4*8 { // four measures of eight points
-			t.Fatalf("%d rows", len(counts))
-		}
-		sums := [4]float64{}
-		for i, n := range counts {
-			sums[i%4] += n
-		}
-		for i, n := range sums {
-			if n < 20 {
-				t.Errorf("measure %d: %g packets in all", i, n)
-			}
-		}
-		var text strings.Builder
-		simtest.Check(t, o.Tables["program"].Write(&text))
-		if want == "" {
-			want = text.String()
-			t.Log(want)
-		}
-		if text.String() != want {
-			t.Errorf("%d threads:\n%s\nwant\n%s", threads, text.String(), want)
+	divideAlways(t)
+	o := sameOnThreads(t, "drops and trims", load(t, lossyTree), simtest.Threads(t, 0), true, "program")
+	counts := numbers(t, o.Tables["program"], "count")
+	if len(counts) != 4*8 { // four measures of eight points
+		t.Fatalf("%d rows", len(counts))
+	}
+	sums := [4]float64{}
+	for i, n := range counts {
+		sums[i%4] += n
+	}
+	for i, n := range sums {
+		if n < 20 {
+			t.Errorf("measure %d: %g packets in all", i, n)
 		}
 	}
 	for _, c := range []struct{ old, new, want string }{
 		{`"aimd"`, `"heeding"`, `program.type "heeding" does not go with routing "lossy", which drops packets`},
-		{"[measure]", "[measure]\nblame = true", `measure.blame does not go with routing "lossy", which drops packets`},
-		{"[measure]", "[fabric]\nunit = \"packet\"\n[measure]", `want "flit" with this routing, which drops packets`},
+		{"measure = {", "measure = { blame = true,", `measure.blame does not go with routing "lossy", which drops packets`},
+		{"[sweep]", "[fabric]\nunit = \"packet\"\n[sweep]", `want "flit" with this routing, which drops packets`},
 	} {
-		_, err := experiments.Load("x.toml", strings.Replace(lossyTree, c.old, c.new, 1), experiments.Options{})
-		simtest.Fail(t, err, c.want)
+		refused(t, strings.Replace(lossyTree, c.old, c.new, 1), c.want)
 	}
 }
 
@@ -347,53 +291,26 @@ func TestInfiniBandVictim(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "hot.csv")
 	simtest.Check(t, os.WriteFile(path, []byte("8\n8\n8\n8\n8\n8\n8\n15\n0\n1\n2\n3\n4\n5\n6\n7\n"), 0o600))
 	text := fmt.Sprintf(`
-[topology]
-type = "xgft"
-m = [8, 2]
-w = [1, 4]
-[routing]
-type = "nca"
-[fabric]
-flit_bytes = "64B"
-clock = "5120ps"
-[program]
-type = "infiniband"
-cc_ca_cong_setting_ccti_timer = 30
-[switch]
-buffer_flits = 256
-flow_control = "cut-through"
-hold = true
-[traffic]
-pattern = "file"
-path = %q
-load = 0.4
-packet_flits = [32]
-[measure]
-warmup = 60000
-window = 60000
-links = true
+topology = { type = "xgft", m = [8, 2], w = [1, 4] }
+routing = { type = "nca" }
+fabric = { flit_bytes = "64B", clock = "5120ps" }
+program = { type = "infiniband", cc_ca_cong_setting_ccti_timer = 30 }
+switch = { buffer_flits = 256, flow_control = "cut-through", hold = true }
+traffic = { pattern = "file", path = %q, load = 0.4, packet_flits = [32] }
+measure = { warmup = 60000, window = 60000, links = true }
 [sweep]
 "switch.marking" = ["none", "infiniband"]
 `, path)
-	var rates [][]float64
-	for threads := 1; threads <= 3; threads += 2 {
-		o := execute(t, load(t, text, experiments.Options{}), experiments.Execution{Threads: threads})
-		links := o.Tables["links"]
-		all := numbers(t, links, "flits_per_cycle")
-		to := simtest.Must(links.Column("to"))(t)
-		var of []float64
-		for i, row := range links.Rows {
-			if row[to] == "terminal 8" || row[to] == "terminal 15" {
-				of = append(of, all[i])
-			}
+	links := sameOnThreads(t, "hot terminal", load(t, text), simtest.Threads(t, 0), false, "links").Tables["links"]
+	var rates []float64
+	all, to := numbers(t, links, "flits_per_cycle"), column(t, links, "to")
+	for i := range to {
+		if to[i] == "terminal 8" || to[i] == "terminal 15" {
+			rates = append(rates, all[i])
 		}
-		rates = append(rates, of)
 	}
-	plain, controlled := rates[0][:2], rates[0][2:]
-	if len(rates[0]) != 4 || plain[0] < 0.99 || plain[1] > 0.2 || controlled[0] < 0.8 || controlled[1] < 0.38 {
+	plain, controlled := rates[:2], rates[2:]
+	if len(rates) != 4 || plain[0] < 0.99 || plain[1] > 0.2 || controlled[0] < 0.8 || controlled[1] < 0.38 {
 		t.Errorf("hot terminal and victim: %v without congestion control, %v with it", plain, controlled)
-	}
-	if fmt.Sprint(rates[0]) != fmt.Sprint(rates[1]) {
-		t.Errorf("on one thread %v, on three %v", rates[0], rates[1])
 	}
 }

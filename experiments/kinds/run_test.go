@@ -19,17 +19,52 @@ import (
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
-func load(t testing.TB, text string, options experiments.Options) *experiments.File {
+// Networks of several tests, with which files begin.
+const (
+	torusDOR  = "topology = { type = \"torus\" }\nrouting = { type = \"dor\" }\n"
+	dragonfly = "topology = { type = \"dragonfly\", p = 2, a = 4, h = 2 }\n"
+	filling   = dragonfly + "[channel.global]\nlatency = \"100ns\"\n[switch]\nbuffer_flits = 256\n"
+	fatTree   = "topology = { type = \"fat-tree\", k = 4, n = 3 }\nrouting = { type = \"nca\" }\n"
+	mesh9     = "topology = { type = \"mesh\", dims = [3, 3] }\nrouting = { type = \"dor\" }\n"
+	oneSwitch = "routing = { type = \"table\" }\n[topology]\ntype = \"single-switch\"\n"
+	halfFly   = "[topology]\ntype = \"dragonfly\"\np = 1\na = 4\nh = 2\n[routing]\ntype = \"ugal-l\"\n"
+	random16  = "topology = { type = \"random-regular\", switches = 16, degree = 4, terminals = 2 }\nrouting = { type = \"table\" }\n"
+)
+
+// load reads the text of a file, with settings laid over it, KEY=VALUE.
+func load(t testing.TB, text string, set ...string) *experiments.File {
 	t.Helper()
-	f := simtest.Must(experiments.Load("x.toml", text, options))(t)
-	return f
+	return simtest.Must(experiments.Load("x.toml", text, experiments.Options{Set: set}))(t)
 }
 
-// execute runs a file and returns the outcome.
+// refused takes the text of a file that is refused, with a message that says what is wanted.
+func refused(t *testing.T, text, want string) {
+	t.Helper()
+	simtest.Refuse(experiments.Load("x.toml", text, experiments.Options{}))(t, want)
+}
+
+// refusals is refused for files that begin alike.
+func refusals(t *testing.T, head string, files map[string]string) {
+	t.Helper()
+	for text, want := range files {
+		refused(t, head+text, want)
+	}
+}
+
+// execute runs a file, of whose points none may fail, and returns the outcome.
 func execute(t *testing.T, f *experiments.File, e experiments.Execution) *experiments.Outcome {
 	t.Helper()
 	o := simtest.Must(f.Execute(t.Context(), e))(t)
+	if len(o.Failures) > 0 {
+		t.Fatalf("point %d failed: %s", o.Failures[0].Point.Index, o.Failures[0].Reason)
+	}
 	return o
+}
+
+// outcomeOf runs a file by its text.
+func outcomeOf(t *testing.T, text string, set ...string) *experiments.Outcome {
+	t.Helper()
+	return execute(t, load(t, text, set...), experiments.Execution{})
 }
 
 func read(t *testing.T, path ...string) string {
@@ -50,8 +85,7 @@ func number(cell string) float64 {
 // numbers returns a column of a table.
 func numbers(t *testing.T, table *experiments.Table, name string) []float64 {
 	t.Helper()
-	x := simtest.Must(table.Numbers(name))(t)
-	return x
+	return simtest.Must(table.Numbers(name))(t)
 }
 
 // shortest is a number as cells of results have it.
@@ -135,6 +169,25 @@ func TestSlurmTaskGoesOn(t *testing.T) {
 	}
 }
 
+// notesOf are the notes of a report, a line each.
+func notesOf(report *experiments.Report) string {
+	var b strings.Builder
+	for _, n := range report.Notes {
+		fmt.Fprintf(&b, "%s %s: %s\n", n.Topic, n.Where, n.Text)
+	}
+	return b.String()
+}
+
+// warnings counts those of a file that are about a key.
+func warnings(f *experiments.File, key string) (n int) {
+	for _, w := range f.Warnings {
+		if w.Key == key {
+			n++
+		}
+	}
+	return n
+}
+
 // TestCache: results and preflight are the same without a cache, when it is filled, when it
 // is read, and when all that is in it is damaged. Two networks under one pattern are two
 // certificates and two tables of loads.
@@ -147,13 +200,9 @@ func TestCache(t *testing.T) {
 	var warnings []string
 	cache := &experiments.Cache{Dir: t.TempDir(), Limit: 1 << 20, Warn: func(m string) { warnings = append(warnings, m) }}
 	run := func(c *experiments.Cache) string {
-		f := load(t, text, experiments.Options{Cache: c})
+		f := simtest.Must(experiments.Load("x.toml", text, experiments.Options{Cache: c}))(t)
 		report := simtest.Must(f.Preflight(true))(t)
-		said := ""
-		for _, n := range report.Notes {
-			said += n.Topic + n.Where + n.Text + "\n"
-		}
-		return said + fmt.Sprint(execute(t, f, experiments.Execution{}).Results.Rows)
+		return notesOf(report) + fmt.Sprint(execute(t, f, experiments.Execution{}).Results.Rows)
 	}
 	want := run(nil)
 	for _, when := range []string{"filled", "read", "damaged"} {
@@ -188,7 +237,7 @@ func TestPointsShareTables(t *testing.T) {
 		{"\"topology.dims\" = [[3, 3], [3, 4]]\n\"routing.type\" = [\"opensm-lash\"]", false},
 		{"\"traffic.load\" = [0.1, 0.2]\n\"routing.type\" = [\"dor\"]", false},
 	} {
-		f := load(t, "kind = \"traffic\"\n[topology]\ntype = \"torus\"\ndims = [3, 3]\n[sweep]\n"+c.sweep+"\n", experiments.Options{})
+		f := load(t, "kind = \"traffic\"\n[topology]\ntype = \"torus\"\ndims = [3, 3]\n[sweep]\n"+c.sweep+"\n")
 		var built [2]any
 		for i := range built {
 			parts := simtest.Must(f.Points[i].Config().(*trafficConfig).build(f.Points[i].Seed))(t)
@@ -241,7 +290,7 @@ func TestClockFollowsTheFabric(t *testing.T) {
 		{"latencies", "4xEDR", "4xSDR", "[channel.4xSDR]\nlatency = \"100ns\"\n", 5000},
 		{"link", "4xEDR", "4xEDR", "[fabric]\nlink = \"4xHDR\"\n", 2560},
 	} {
-		f := load(t, "[topology]\ntype = \"ibnetdiscover\"\npath = \""+speedFabric(t, c.trunk, c.edge)+"\"\n[routing]\ntype = \"table\"\n"+c.more, experiments.Options{})
+		f := load(t, "[topology]\ntype = \"ibnetdiscover\"\npath = \""+speedFabric(t, c.trunk, c.edge)+"\"\n[routing]\ntype = \"table\"\n"+c.more)
 		if got := f.Points[0].Config().(*trafficConfig).Fabric.Clock; got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
@@ -260,20 +309,18 @@ func TestClockOfLinks(t *testing.T) {
 		{"[fabric]\nlink = \"4xNDR\"\nflit_bytes = \"32B\"\n", 640},
 		{"[fabric]\nlink = \"4xNDR\"\nclock = \"1280ps\"\n", 1280}, // as the resolved file says it
 	} {
-		if got := load(t, torus+c.text, experiments.Options{}).Points[0].Config().(*trafficConfig).Fabric.Clock; got != c.want {
+		if got := load(t, torus+c.text).Points[0].Config().(*trafficConfig).Fabric.Clock; got != c.want {
 			t.Errorf("%q: %v, want %v", c.text, got, c.want)
 		}
 	}
-	for _, c := range []struct{ text, want string }{
-		{"[fabric]\nlink = \"4xNDR\"\nclock = \"1ns\"\n", "fabric.clock = 1ns: want 1.28ns, the time of a flit on fabric.link = \"4xNDR\", or either of them left out"},
-		{"[fabric]\nlink = \"3xNDR\"\n", "fabric.link = 3xNDR: want a width of 1x,"},
-		{"[channel.grid]\nlink = \"4xndr\"\n", "channel.grid.link = 4xndr: want a width of 1x,"},
-		{"[channel.grid]\nlink = \"4xHDR\"\nrate = \"1Gb/s\"\n", "channel.grid.link = 4xHDR: want it alone"},
-		{"[channel.grid]\nlink = \"4xXDR\"\n", "want at least 1 cycle a flit: fabric.clock = \"640ps\" works with flits of 64B, and so do larger flits"},
-	} {
-		simtest.Refuse(experiments.Load("x.toml", torus+c.text, experiments.Options{}))(t, c.want)
-	}
-	f := load(t, torus+"[fabric]\nclock = \"1ns\"\n[channel.grid]\nlink = \"4xEDR\"\n", experiments.Options{})
+	refusals(t, torus, map[string]string{
+		"[fabric]\nlink = \"4xNDR\"\nclock = \"1ns\"\n":        "fabric.clock = 1ns: want 1.28ns, the time of a flit on fabric.link = \"4xNDR\", or either of them left out",
+		"[fabric]\nlink = \"3xNDR\"\n":                         "fabric.link = 3xNDR: want a width of 1x,",
+		"[channel.grid]\nlink = \"4xndr\"\n":                   "channel.grid.link = 4xndr: want a width of 1x,",
+		"[channel.grid]\nlink = \"4xHDR\"\nrate = \"1Gb/s\"\n": "channel.grid.link = 4xHDR: want it alone",
+		"[channel.grid]\nlink = \"4xXDR\"\n":                   "want at least 1 cycle a flit: fabric.clock = \"640ps\" works with flits of 64B, and so do larger flits",
+	})
+	f := load(t, torus+"[fabric]\nclock = \"1ns\"\n[channel.grid]\nlink = \"4xEDR\"\n")
 	parts := simtest.Must(f.Points[0].Config().(*trafficConfig).build(1))(t)
 	timings, err := parts.fabric.ChannelTimings(parts.topology.Graph())
 	if err != nil || timings[1].CyclesPerFlit < 5.11999 || timings[1].CyclesPerFlit > 5.12001 {
@@ -285,26 +332,17 @@ func TestClockOfLinks(t *testing.T) {
 // With a clock of 3 ns, 1.5 us are 500 cycles and 100 ns are 34, since 33 are 99 ns.
 func TestCyclesAsTimes(t *testing.T) {
 	const text = `kind = "traffic"
-[topology]
-type = "torus"
-dims = [4, 4]
-[routing]
-type = "table"
-[fabric]
-clock = "3ns"
-[fault.a]
-fraction = 0.1
-at = AT
-[recovery]
-reroute = REROUTE
-[measure]
-warmup = 100
-window = 300
+topology = { type = "torus", dims = [4, 4] }
+routing = { type = "table" }
+fabric = { clock = "3ns" }
+fault.a = { fraction = 0.1, at = AT }
+recovery = { reroute = REROUTE }
+measure = { warmup = 100, window = 300 }
 [sweep]
 "measure.warmup" = WARMUP
 `
 	row := func(replace []string, set ...string) []string {
-		rows := execute(t, load(t, strings.NewReplacer(replace...).Replace(text), experiments.Options{Set: set}), experiments.Execution{}).Results.Rows
+		rows := outcomeOf(t, strings.NewReplacer(replace...).Replace(text), set...).Results.Rows
 		return rows[len(rows)-1][2:] // behind the point and what is swept
 	}
 	times := row([]string{"AT", `"600ns"`, "REROUTE", `"100ns"`, "WARMUP", `["1us", "1.5us"]`}, "switch.credit_cycles=4ns", "terminal.injection_cycles=6ns")
@@ -313,7 +351,7 @@ window = 300
 		t.Errorf("as times\n%v\nas cycles\n%v", times, cycles)
 	}
 	_, err := experiments.Load("x.toml", strings.NewReplacer("AT", `"-1us"`, "REROUTE", `"2"`, "WARMUP", "[334]").Replace(text), experiments.Options{})
-	for _, want := range []string{"x.toml:11:1: fault.a.at = -333: want at least 0", `x.toml:13:1: recovery.reroute = "2": want an integer, in cycles, or a time with its unit in quotes, for example "2us"`} {
+	for _, want := range []string{"x.toml:5:29: fault.a.at = -333: want at least 0", `x.toml:6:14: recovery.reroute = "2": want an integer, in cycles, or a time with its unit in quotes, for example "2us"`} {
 		simtest.Fail(t, err, want)
 	}
 }
@@ -324,26 +362,8 @@ window = 300
 // the window of cycles 1,000 to 4,000 the first L - 1,000 see none arrive, so that
 // (4,000 - L)/3,000 of the load is accepted.
 func TestAcceptedLoadOfAWindowThatFills(t *testing.T) {
-	o := execute(t, load(t, `
-kind = "traffic"
-[topology]
-type = "fat-tree"
-k = 4
-n = 3
-[routing]
-type = "nca"
-[fabric]
-clock = "1ns"
-[switch]
-buffer_flits = 4000
-[traffic]
-load = 0.8
-[measure]
-warmup = 1000
-window = 3000
-[sweep]
-"channel.terminal.latency" = ["1ns", "1us"]
-`, experiments.Options{}), experiments.Execution{}).Results
+	o := outcomeOf(t, fatTree, "fabric.clock=1ns", "switch.buffer_flits=4000", "traffic.load=0.8",
+		"measure.warmup=1000", "measure.window=3000", `sweep.channel.terminal.latency=["1ns", "1us"]`).Results
 	accepted, measured, latency := numbers(t, o, "accepted_load"), numbers(t, o, "packets_measured"), numbers(t, o, "latency_mean_ns")
 	if measured[0] != measured[1] || math.Abs(measured[0]/(0.8*16*3000)-1) > 0.01 {
 		t.Errorf("%v packets measured, want %v of both", measured, 0.8*16*3000)
@@ -359,18 +379,8 @@ window = 3000
 // are measured are fewer than were born, and fewer than arrived within the window, among
 // which are packets from before it.
 func TestPacketsMeasuredWhenSaturated(t *testing.T) {
-	o := execute(t, load(t, `
-kind = "traffic"
-[topology]
-type = "mesh"
-[routing]
-type = "dor"
-[traffic]
-load = 0.8
-[measure]
-warmup = 1000
-window = 3000
-`, experiments.Options{}), experiments.Execution{}).Results
+	o := outcomeOf(t, "", "kind=traffic", "topology.type=mesh", "routing.type=dor", "traffic.load=0.8",
+		"measure.warmup=1000", "measure.window=3000").Results
 	accepted, measured := numbers(t, o, "accepted_load")[0]*64*3000, numbers(t, o, "packets_measured")[0]
 	if born := 0.8 * 64 * 3000; accepted > 0.9*born || measured > accepted {
 		t.Errorf("of %v packets of the window %v are measured, while %v arrived in it", born, measured, accepted)
@@ -382,7 +392,7 @@ window = 3000
 // all go at once, as with 8 nodes of 8 ranks, all iterations take the same time.
 func TestRingOutOfStep(t *testing.T) {
 	ring := func(ranks, perNode, skew string) float64 {
-		o := execute(t, load(t, `
+		o := outcomeOf(t, `
 kind = "mpi"
 [job]
 ranks = `+ranks+`
@@ -397,7 +407,7 @@ iterations = 3
 quantum = "4KiB"
 [noise]
 start_skew = "`+skew+`"
-`, experiments.Options{}), experiments.Execution{}).Results
+`).Results
 		return numbers(t, o, "steady_iteration_s")[0] / numbers(t, o, "first_iteration_s")[0]
 	}
 	if r := ring("96", "12", "0us"); r < 1.1 || r > 1.2 {

@@ -27,14 +27,18 @@ func divideAlways(t *testing.T) {
 }
 
 // sameOnThreads runs a file on several numbers of threads: the rows of its results and of
-// the tables named must not differ. If divided is set, no point may keep to one thread.
-func sameOnThreads(t *testing.T, what string, f *experiments.File, threads []int, divided bool, tables ...string) {
+// the tables named, which may not be empty, must not differ. If divided is set, no point may keep
+// to one thread. It returns the last outcome.
+func sameOnThreads(t *testing.T, what string, f *experiments.File, threads []int, divided bool, tables ...string) (o *experiments.Outcome) {
 	t.Helper()
 	var first string
 	for _, n := range threads {
-		o := execute(t, f, experiments.Execution{Jobs: 1, Threads: n})
+		o = execute(t, f, experiments.Execution{Jobs: 1, Threads: n})
 		all := []any{o.Results.Rows}
 		for _, name := range tables {
+			if o.Tables[name] == nil || len(o.Tables[name].Rows) == 0 {
+				t.Fatalf("%s, %d threads: no rows of table %s", what, n, name)
+			}
 			all = append(all, o.Tables[name].Rows)
 		}
 		if got := fmt.Sprint(all...); first == "" {
@@ -46,6 +50,7 @@ func sameOnThreads(t *testing.T, what string, f *experiments.File, threads []int
 			t.Errorf("%s, %d threads: %v", what, n, o.OnOneThread)
 		}
 	}
+	return o
 }
 
 // TestFilesOnThreads: the files that come with weft, with their [quick] tables, write the
@@ -194,10 +199,7 @@ func TestFailuresRefused(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := experiments.Load("x.toml", torus16+c.text, experiments.Options{})
-			if err == nil {
-				t.Fatal("no error")
-			}
-			if got, want := err.Error(), strings.Join(c.want, "\n"); got != want {
+			if got, want := fmt.Sprint(err), strings.Join(c.want, "\n"); got != want {
 				t.Errorf("got\n%s\nwant\n%s", got, want)
 			}
 		})
@@ -232,7 +234,7 @@ func TestFailuresOfGroups(t *testing.T) {
 // points, the accepted load one of 1.3 %, the mean latency one of 0.3 %, and
 // queues add 1 % to it.
 func TestSwitchDown(t *testing.T) {
-	f := load(t, torus16+"[fault.a]\nswitches = [\"switch 3\"]\n[recovery]\nunreachable = \"count\"\n[traffic]\nload = 0.02\n", experiments.Options{})
+	f := load(t, torus16+"[fault.a]\nswitches = [\"switch 3\"]\n[recovery]\nunreachable = \"count\"\n[traffic]\nload = 0.02\n")
 	want := forecastOf(t, f)
 	o := execute(t, f, experiments.Execution{})
 	delivered, unreachable := single(t, o, "packets_measured"), single(t, o, "packets_unreachable")
@@ -257,17 +259,17 @@ func TestSwitchDown(t *testing.T) {
 // it; with retries all of them arrive in the end.
 func TestLinkFails(t *testing.T) {
 	const fault = "[fault.a]\nlinks = [\"switch 0 - switch 1\"]\nat = 1000\nuntil = 3000\n[recovery]\nreroute = 200\ntimeout = \"2us\"\n[traffic]\nload = 0.4\n"
-	plain := execute(t, load(t, torus16+fault, experiments.Options{}), experiments.Execution{})
+	plain := outcomeOf(t, torus16+fault)
 	dropped, lost := single(t, plain, "packets_dropped"), single(t, plain, "packets_lost")
 	if dropped == 0 || lost != dropped {
 		t.Errorf("%v dropped, %v lost without retries", dropped, lost)
 	}
 	// Waiting for timers, longer than the network may drain, is not saturation.
-	patient := execute(t, load(t, torus16+fault, experiments.Options{Set: []string{"recovery.retries=7", "recovery.timeout=12us", "measure.window=3000"}}), experiments.Execution{})
+	patient := outcomeOf(t, torus16+fault, "recovery.retries=7", "recovery.timeout=12us", "measure.window=3000")
 	if at, err := patient.Results.Column("state"); err != nil || patient.Results.Rows[0][at] != "steady" || single(t, patient, "latency_max_ns") < 12_000 {
 		t.Errorf("%v", patient.Results.Rows)
 	}
-	again := execute(t, load(t, torus16+fault, experiments.Options{Set: []string{"recovery.retries=7"}}), experiments.Execution{})
+	again := outcomeOf(t, torus16+fault, "recovery.retries=7")
 	if d, r, l := single(t, again, "packets_dropped"), single(t, again, "packets_retransmitted"), single(t, again, "packets_lost"); d == 0 || r != d || l != 0 {
 		t.Errorf("%v dropped, %v sent again, %v lost", d, r, l)
 	}
@@ -275,7 +277,7 @@ func TestLinkFails(t *testing.T) {
 
 // TestFailuresInNetwork: the description of the network says what fails.
 func TestFailuresInNetwork(t *testing.T) {
-	f := load(t, torus16+"[fault.a]\nlinks = [\"switch 0 - switch 1\"]\nat = 7\n", experiments.Options{})
+	f := load(t, torus16+"[fault.a]\nlinks = [\"switch 0 - switch 1\"]\nat = 7\n")
 	n := simtest.Must(network.Of(f, f.Points[0]))(t)
 	var b strings.Builder
 	n.Describe(&b)
@@ -288,20 +290,17 @@ func TestFailuresInNetwork(t *testing.T) {
 // TestFailuresInPreflight: what is down when is said for each point, and points
 // with other faults have certificates and bounds of their own.
 func TestFailuresInPreflight(t *testing.T) {
-	f := load(t, torus16+"[fault.a]\nseed = 1\n[sweep]\n\"fault.a.fraction\" = [0, 0.1]\n", experiments.Options{})
+	f := load(t, torus16+"[fault.a]\nseed = 1\n[sweep]\n\"fault.a.fraction\" = [0, 0.1]\n")
 	report := simtest.Must(f.Preflight(true))(t)
-	var text strings.Builder
-	for _, n := range report.Notes {
-		text.WriteString(n.Topic + " " + n.Where + ": " + n.Text + "\n")
-	}
+	text := notesOf(report)
 	for _, want := range []string{
 		"faults fault.a.fraction = 0: from cycle 0 on nothing is down\n",
 		"; 3 links in all\n", // 0.1 of 32
 		"deadlock fault.a.fraction = 0: free from deadlock: ",
 		"deadlock fault.a.fraction = 0.1: free from deadlock: ",
 	} {
-		if !strings.Contains(text.String(), want) {
-			t.Errorf("no %q in\n%s", want, text.String())
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
 		}
 	}
 }
@@ -320,14 +319,11 @@ func TestFillingIsNotSteady(t *testing.T) {
 		{"min, uniform", "[traffic]\n", 0.8},
 	} {
 		for warmup, want := range map[int]measure.State{10: measure.Undecided, 2000: measure.Steady} {
-			f := load(t, fmt.Sprintf("%s%sload = %v\n[measure]\nwarmup = %d\nwindow = 1000\n", filling, c.text, c.load, warmup), experiments.Options{})
+			f := load(t, fmt.Sprintf("%s%sload = %v\n[measure]\nwarmup = %d\nwindow = 1000\n", filling, c.text, c.load, warmup))
 			if warned := len(f.Warnings) > 0 && f.Warnings[0].Key == "measure.warmup"; warned != (warmup == 10) {
 				t.Errorf("%s, warm-up %d: warnings %v", c.name, warmup, f.Warnings)
 			}
-			_, r, err := f.Points[0].Config().(*trafficConfig).simulate(context.Background(), &experiments.Run{Seed: 1}, 0, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := replicationOf(t, f, 1, 0, 0)
 			if r.State != want || want == measure.Undecided && r.Reason != measure.ByAccepting {
 				t.Errorf("%s, warm-up %d: %v (%s), accepts %.3f of %.1f", c.name, warmup, r.State, r.Reason, r.Accepted, c.load)
 			}
@@ -340,12 +336,9 @@ func TestFillingIsNotSteady(t *testing.T) {
 // cycles, to which 6,400 are offered, ends with 64 more (1 %) than it began. With seeds 4 and 30
 // it does, and yet as much is accepted as is offered, but for 0.2 %: that is steady.
 func TestChanceIsNotFilling(t *testing.T) {
-	f := load(t, torusDOR+"[channel.grid]\nlatency = \"100ns\"\n[switch]\nbuffer_flits = 256\n[traffic]\nload = 0.05\n[measure]\nwarmup = 2000\nwindow = 2000\n", experiments.Options{})
+	f := load(t, torusDOR+"[channel.grid]\nlatency = \"100ns\"\n[switch]\nbuffer_flits = 256\n[traffic]\nload = 0.05\n[measure]\nwarmup = 2000\nwindow = 2000\n")
 	for _, seed := range []uint64{4, 30} {
-		_, r, err := f.Points[0].Config().(*trafficConfig).simulate(context.Background(), &experiments.Run{Seed: seed}, 0, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := replicationOf(t, f, seed, 0, 0)
 		if r.Accepted < 0.0499 || r.State != measure.Steady {
 			t.Errorf("seed %d: %v (%s), accepts %.5f of 0.05", seed, r.State, r.Reason, r.Accepted)
 		}
@@ -354,12 +347,9 @@ func TestChanceIsNotFilling(t *testing.T) {
 	// 760 are under way: the root of that, times the root of two, is 1 % of 3,600 packets. Without
 	// an interval of what stays, seeds 8 and 15 said that the network accepts less, and so did seed 6,
 	// which accepts 0.203, without a look at what is accepted.
-	f = load(t, filling+"[routing]\ntype = \"val\"\n[traffic]\npacket_flits = [4]\nload = 0.2\n[measure]\nwarmup = 2000\nwindow = 1000\n", experiments.Options{})
+	f = load(t, filling+"[routing]\ntype = \"val\"\n[traffic]\npacket_flits = [4]\nload = 0.2\n[measure]\nwarmup = 2000\nwindow = 1000\n")
 	for seed := range uint64(20) {
-		_, r, err := f.Points[0].Config().(*trafficConfig).simulate(context.Background(), &experiments.Run{Seed: seed + 1}, 0, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := replicationOf(t, f, seed+1, 0, 0)
 		if r.Reason == measure.ByAccepting {
 			t.Errorf("seed %d: accepts %.4f of 0.2, %v (%s)", seed+1, r.Accepted, r.State, r.Reason)
 		}
@@ -371,7 +361,7 @@ func TestChanceIsNotFilling(t *testing.T) {
 // 22 cycles in the mean in an idle network. weft check knows that.
 func TestIdleWarmupWarning(t *testing.T) {
 	for warmup, want := range map[int]bool{30: true, 200: false} {
-		f := load(t, fmt.Sprintf("%s[channel.grid]\nlatency = \"20ns\"\n[switch]\nbuffer_flits = 64\n[measure]\nwarmup = %d\nwindow = 1000\n", torusDOR, warmup), experiments.Options{})
+		f := load(t, fmt.Sprintf("%s[channel.grid]\nlatency = \"20ns\"\n[switch]\nbuffer_flits = 64\n[measure]\nwarmup = %d\nwindow = 1000\n", torusDOR, warmup))
 		if len(f.Warnings) > 0 {
 			t.Errorf("warm-up %d: %v", warmup, f.Warnings)
 		}
@@ -386,7 +376,7 @@ func TestIdleWarmupWarning(t *testing.T) {
 // TestSaturatedHasNoLatency: more than the channels carry is offered. The row has no latency,
 // all that does not depend on how long packets wait, and says what it is.
 func TestSaturatedHasNoLatency(t *testing.T) {
-	f := load(t, torusDOR+"[traffic]\npattern = \"transpose\"\nload = 0.4\n[measure]\nwarmup = 500\nwindow = 2000\n", experiments.Options{})
+	f := load(t, torusDOR+"[traffic]\npattern = \"transpose\"\nload = 0.4\n[measure]\nwarmup = 500\nwindow = 2000\n")
 	o := simtest.Must(f.Points[0].Config().(*trafficConfig).replicate(context.Background(), &experiments.Run{Seed: 1}))(t)
 	row := o.row(1)
 	for name, x := range map[string]float64{"mean": row.LatencyMean, "median": row.LatencyP50, "largest": row.LatencyMax, "in the network": row.NetworkLatency} {

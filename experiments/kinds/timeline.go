@@ -61,18 +61,24 @@ func (w *timelineWriter) path(job string, rank int, end sim.Time) {
 
 // place is the beginning of a row.
 func (w *timelineWriter) place(rank int, a *mpi.Activity) []any {
-	job, peer, message := "", "", ""
+	job := ""
 	if w.of != nil {
 		j, _ := w.of(rank)
 		job = w.jobs[j]
 	}
+	peer, message := w.message(a)
+	return []any{job, w.local(int32(rank)), exactNanoseconds(int64(a.Start), 1000), exactNanoseconds(int64(a.End), 1000), a.What.String(), peer, message}
+}
+
+// message is the peer and the message of an activity, "" where it has none.
+func (w *timelineWriter) message(a *mpi.Activity) (peer, message string) {
 	if a.Peer >= 0 {
 		peer = w.local(a.Peer)
 	}
 	if a.Number >= 0 {
 		message = fmt.Sprintf("%s:%d", w.local(a.Sender), a.Number)
 	}
-	return []any{job, w.local(int32(rank)), exactNanoseconds(int64(a.Start), 1000), exactNanoseconds(int64(a.End), 1000), a.What.String(), peer, message}
+	return peer, message
 }
 
 // local names a rank by its number, in its job where there are jobs, and of several CPUs by
@@ -133,14 +139,8 @@ func (w *timelineWriter) events() string {
 		Cable   string `json:"cable,omitempty"`
 	}
 	add := func(process, track int, thread string, a *mpi.Activity, cable string) {
-		f := facts{Cable: cable}
-		if a.Peer >= 0 {
-			f.Peer = w.local(a.Peer)
-		}
-		if a.Number >= 0 {
-			f.Message = fmt.Sprintf("%s:%d", w.local(a.Sender), a.Number)
-		}
-		e.spans = append(e.spans, span{process: process, track: track, thread: thread, name: a.What.String(), from: int64(a.Start), to: int64(a.End), args: f})
+		peer, message := w.message(a)
+		e.spans = append(e.spans, span{process: process, track: track, thread: thread, name: a.What.String(), from: int64(a.Start), to: int64(a.End), args: facts{peer, message, cable}})
 	}
 	starts := map[[2]int64]int{} // by rank and start, the span
 	for _, rank := range w.order() {

@@ -3,8 +3,6 @@ package kinds
 import (
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -18,24 +16,9 @@ import (
 // first; a cycle each for the terminal, the switch and two channels, 250 and 289 ns in
 // adapters. The receiver's CPU takes 250 ns and the copy.
 func TestTimelineThroughAFabric(t *testing.T) {
-	goal := filepath.Join(t.TempDir(), "one.goal")
-	simtest.Check(t, os.WriteFile(goal, []byte("num_ranks 2\nrank 0 {\nsend 1000b to 1\n}\nrank 1 {\nrecv 1000b from 0\n}\n"), 0o666))
-	f := load(t, fmt.Sprintf(`
-kind = "mpi"
-[job]
-machine = "fabric"
-[placement]
-per_node = 1
-[workload]
-type = "goal"
-file = %q
-[topology]
-terminals = 2
-[channel.terminal]
-cycles_per_flit = 1
-[measure]
-timeline = true
-`, goal), experiments.Options{})
+	goal := goalFile(t, "num_ranks 2\nrank 0 {\nsend 1000b to 1\n}\nrank 1 {\nrecv 1000b from 0\n}\n")
+	f := load(t, onFabric, "workload.type=goal", "workload.file="+goal, "topology.terminals=2",
+		"channel.terminal.cycles_per_flit=1", "measure.timeline=true")
 	dir := t.TempDir()
 	o := execute(t, f, experiments.Execution{Dir: dir})
 	want := [][]string{
@@ -91,7 +74,7 @@ func TestTimelineOfNetworks(t *testing.T) {
 		"bytes = \"2KiB\"\n[connections]\non_demand = true\n[topology]\ntype = \"dragonfly\"\np = 1\na = 2\nh = 1\n[routing]\ntype = \"min\"\n[switch]\nvcs = 2\n",
 	} {
 		run := func(timeline bool) *experiments.Outcome {
-			return execute(t, load(t, fmt.Sprintf("kind = \"mpi\"\n[job]\nranks = 12\nmachine = \"fabric\"\n[placement]\nper_node = 2\n[measure]\ntimeline = %v\n[workload]\ntype = \"osu-alltoall\"\nalgorithm = \"alltoall-linear\"\niterations = 1\n%s", timeline, text), experiments.Options{}), experiments.Execution{})
+			return outcomeOf(t, fmt.Sprintf("kind = \"mpi\"\n[job]\nranks = 12\nmachine = \"fabric\"\n[placement]\nper_node = 2\n[measure]\ntimeline = %v\n[workload]\ntype = \"osu-alltoall\"\nalgorithm = \"alltoall-linear\"\niterations = 1\n%s", timeline, text))
 		}
 		with, without := run(true), run(false)
 		if fmt.Sprint(with.Results.Rows) != fmt.Sprint(without.Results.Rows) {
@@ -139,55 +122,26 @@ func checkTimelineRows(t *testing.T, timeline *experiments.Table) {
 	}
 }
 
-func column(t *testing.T, table *experiments.Table, name string) []string {
+func column(t *testing.T, table *experiments.Table, name string) (cells []string) {
 	t.Helper()
-	for i, c := range table.Columns {
-		if c == name {
-			cells := make([]string, len(table.Rows))
-			for k, row := range table.Rows {
-				cells[k] = row[i]
-			}
-			return cells
-		}
+	at := simtest.Must(table.Column(name))(t)
+	for _, row := range table.Rows {
+		cells = append(cells, row[at])
 	}
-	t.Fatalf("no column %s", name)
-	return nil
+	return cells
 }
 
 // TestTimelineOfJobs: each job that has a number of repetitions has a path to its own end, over its own
 // ranks and from its start on.
 func TestTimelineOfJobs(t *testing.T) {
-	o := execute(t, load(t, `
-kind = "jobs"
-[job.halo]
-placement = "random"
-[job.late]
-program = "osu-alltoall"
-start = "3us"
-ranks = 8
-placement = "random"
-[job.noise]
-program = "traffic"
-repeat = 0
-ranks = 8
-placement = "random"
-[topology]
-p = 2
-a = 4
-h = 2
-[measure]
-alone = false
-timeline = true
-`, experiments.Options{}), experiments.Execution{})
+	o := outcomeOf(t, "", "kind=jobs", "job.halo.placement=random", "job.late.program=osu-alltoall",
+		"job.late.start=3us", "job.late.ranks=8", "job.late.placement=random", "job.noise.program=traffic",
+		"job.noise.repeat=0", "job.noise.ranks=8", "job.noise.placement=random", "topology.p=2",
+		"topology.a=4", "topology.h=2", "measure.alone=false", "measure.timeline=true")
 	all := o.Tables["critical_path"]
 	elapsed, starts := numbers(t, o.Tables["jobs"], "elapsed_s"), numbers(t, o.Tables["jobs"], "start_s")
 	for i, job := range []string{"halo", "late"} {
-		path := &experiments.Table{Columns: all.Columns}
-		for _, row := range all.Rows {
-			if row[2] == job {
-				path.Rows = append(path.Rows, row)
-			}
-		}
+		path := simtest.Must(all.Where(map[string]string{"job": job}))(t)
 		checkPath(t, path, elapsed[i]+starts[i])
 		if first := path.Rows[0]; job == "late" && (first[5] != "3000" || first[6] != "pause") {
 			t.Errorf("begins with %v, want a pause of 3000 ns", first)
@@ -201,9 +155,8 @@ timeline = true
 
 // TestTimelineRefused: of a machine on which times go backwards; and its points begin again when killed.
 func TestTimelineRefused(t *testing.T) {
-	_, err := experiments.Load("x.toml", "kind = \"mpi\"\n[job]\nmachine = \"loggops\"\n[loggops]\nloggopsim = true\n[measure]\ntimeline = true\n", experiments.Options{})
-	simtest.Fail(t, err, "measure.timeline needs loggops.loggopsim = false")
-	f := load(t, "kind = \"mpi\"\n[measure]\ntimeline = true\n", experiments.Options{})
+	refused(t, "kind = \"mpi\"\n[job]\nmachine = \"loggops\"\n[loggops]\nloggopsim = true\n[measure]\ntimeline = true\n", "measure.timeline needs loggops.loggopsim = false")
+	f := load(t, "kind = \"mpi\"\n[measure]\ntimeline = true\n")
 	if why := f.BeginsAgain(f.Points[0]); why != againTimeline {
 		t.Errorf("begins again: %q", why)
 	}

@@ -50,12 +50,6 @@ func (c *traceTable) plan(terminals int) (observe.TracePlan, error) {
 	return plan, errors.Join(problems...)
 }
 
-// writeTraces keeps the lives of packets: as text, and for Perfetto.
-func writeTraces(run *experiments.Run, g *topology.Graph, packets []*observe.PacketTrace, clock sim.Time) {
-	run.Attach("traces", "txt", traceText(g, packets, clock))
-	run.Attach("traces", "json", traceEvents(g, packets, clock))
-}
-
 var packetsTable = undocumented("packets", "source", "destination", "flits", "born_ns", "latency_ns", "source_queue_ns", "hops", "minimal")
 
 // writePackets keeps a row for each of the packets: packets.csv.
@@ -101,7 +95,11 @@ func traceText(g *topology.Graph, packets []*observe.PacketTrace, clock sim.Time
 				if w.To == w.From {
 					continue
 				}
-				line(w.From, "", "asleep until %d: %s", w.To, waitReason(w.Part))
+				reason := "no virtual channel is free"
+				if w.Part == core.PartCredit {
+					reason = "no credit, the buffer at the far end is full"
+				}
+				line(w.From, "", "asleep until %d: %s", w.To, reason)
 			}
 			line(h.Cross, at(h.TailCross), "granted the switch")
 			if h.Depart > h.Ready {
@@ -119,14 +117,6 @@ func traceText(g *topology.Graph, packets []*observe.PacketTrace, clock sim.Time
 	return b.String()
 }
 
-// waitReason says what a head at the front of its queue sleeps for.
-func waitReason(part core.Part) string {
-	if part == core.PartCredit {
-		return "no credit, the buffer at the far end is full"
-	}
-	return "no virtual channel is free"
-}
-
 // packetName is unique among the packets of a point.
 func packetName(g *topology.Graph, p *observe.PacketTrace) string {
 	return fmt.Sprintf("packet %d of %s", p.Number, g.TerminalName(p.Src))
@@ -134,11 +124,8 @@ func packetName(g *topology.Graph, p *observe.PacketTrace) string {
 
 // farEnd names what is at the other end of a port's cable.
 func farEnd(g *topology.Graph, p topology.PortID) string {
-	if peer, ok := g.PeerPort(p); ok {
-		return g.PortName(peer)
-	}
-	t, _ := g.PeerTerminal(p)
-	return g.TerminalName(t)
+	_, to, _ := channelEnds(g, int(p))
+	return to
 }
 
 // vcSet writes a set of virtual channels: 0-2,5.

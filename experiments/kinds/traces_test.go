@@ -15,28 +15,13 @@ import (
 )
 
 const tracedRow = `
-[topology]
-type = "mesh"
-dims = [3]
-terminals = 1
-[routing]
-type = "dor"
-[fabric]
-clock = "2ns"
-[switch]
-vcs = 2
-buffer_flits = 16
-vc_alloc_cycles = 1
-crossbar_cycles = 2
-speedup = 1
-[channel.grid]
-latency = "10ns"
-[traffic]
-load = 0.05
-packet_flits = 3
-[measure]
-warmup = 100
-window = 2000
+topology = { type = "mesh", dims = [3], terminals = 1 }
+routing = { type = "dor" }
+fabric = { clock = "2ns" }
+switch = { vcs = 2, buffer_flits = 16, vc_alloc_cycles = 1, crossbar_cycles = 2, speedup = 1 }
+channel.grid = { latency = "10ns" }
+traffic = { load = 0.05, packet_flits = 3 }
+measure = { warmup = 100, window = 2000 }
 [trace]
 packets = 4
 sources = [0]
@@ -75,8 +60,7 @@ func events(t *testing.T, text string) []event {
 // in b+11, switch 2 in b+20, its channel in b+24, and terminal 2 in b+25, the
 // tail in b+27.
 func TestTraceOfPacket(t *testing.T) {
-	f := load(t, tracedRow, experiments.Options{})
-	o := execute(t, f, experiments.Execution{})
+	o := outcomeOf(t, tracedRow)
 	text := o.Files["traces/0.txt"]
 	found := regexp.MustCompile(`(?m)^packet (\d+) of terminal 0: terminal 0 to terminal 2, 3 flits, minimal, 27 cycles\n +(\d+) +born\n`).FindStringSubmatch(text)
 	if found == nil {
@@ -154,14 +138,9 @@ func TestTraceEvents(t *testing.T) {
 }
 
 func testTraceEvents(t *testing.T, clock string) {
-	f := load(t, `
+	f := load(t, dragonfly+`
 [fabric]
 clock = "`+clock+`"
-[topology]
-type = "dragonfly"
-p = 2
-a = 4
-h = 2
 [routing]
 type = "ugal-l"
 [traffic]
@@ -173,7 +152,7 @@ window = 300
 [trace]
 packets = 150
 choose = "slowest"
-`, experiments.Options{})
+`)
 	o := execute(t, f, experiments.Execution{})
 	type slice struct{ from, to float64 }
 	open := map[int][]slice{}   // by thread
@@ -262,7 +241,7 @@ choose = "slowest"
 // and removed by a run without.
 func TestTraceFiles(t *testing.T) {
 	dir := t.TempDir()
-	f := load(t, tracedRow+"[sweep]\n\"traffic.load\" = [0.05, 0.1]\n", experiments.Options{})
+	f := load(t, tracedRow+"[sweep]\n\"traffic.load\" = [0.05, 0.1]\n")
 	execute(t, f, experiments.Execution{Dir: dir})
 	names := []string{"0.txt", "0.json", "1.txt", "1.json"}
 	var want []string
@@ -281,7 +260,7 @@ func TestTraceFiles(t *testing.T) {
 			t.Errorf("%s differs", name)
 		}
 	}
-	execute(t, load(t, strings.Replace(tracedRow, "packets = 4", "packets = 0", 1), experiments.Options{}), experiments.Execution{Dir: dir, Force: true})
+	execute(t, load(t, strings.Replace(tracedRow, "packets = 4", "packets = 0", 1)), experiments.Execution{Dir: dir, Force: true})
 	if entries, err := os.ReadDir(filepath.Join(dir, "traces")); err == nil {
 		t.Errorf("left behind: %v", entries)
 	}

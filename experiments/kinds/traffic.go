@@ -163,34 +163,28 @@ func (c *trafficConfig) build(seed uint64) (*trafficParts, error) {
 	if parts.sizes, err = traffic.NewSizes(c.Traffic.PacketFlits, c.Traffic.PacketWeights); err != nil {
 		problems = append(problems, experiments.Under("traffic", "traffic.packet_flits", err))
 	} else if c.Program.Type.Name() == openLoop { // known before the topology is built
-		if _, err := c.process(parts.sizes.Mean()); err != nil {
-			problems = append(problems, err)
-		}
-	}
-	if err := network.CheckFit(&c.Fabric, &c.Switch, slices.Max(append([]int{0}, c.Traffic.PacketFlits...))); err != nil {
+		_, err := c.process(parts.sizes.Mean())
 		problems = append(problems, err)
 	}
+	problems = append(problems, network.CheckFit(&c.Fabric, &c.Switch, slices.Max(append([]int{0}, c.Traffic.PacketFlits...))))
 	if parts.topology, err = c.Topology.Type.BuildShared(struct{}{}); err != nil {
 		return nil, errors.Join(append(problems, err)...) // nothing else can be built
 	}
 	name := c.Topology.Type.Name()
-	if parts.trace, err = c.Trace.plan(parts.topology.Graph().Terminals()); err != nil {
-		problems = append(problems, err)
-	}
-	if parts.pattern, err = c.Traffic.Pattern.Build(traffic.Env{Topology: parts.topology, TopologyName: name, Seed: seed}); err != nil {
-		problems = append(problems, err)
-	}
+	var unknown, impossible error
+	parts.trace, unknown = c.Trace.plan(parts.topology.Graph().Terminals())
+	parts.pattern, impossible = c.Traffic.Pattern.Build(traffic.Env{Topology: parts.topology, TopologyName: name, Seed: seed})
+	problems = append(problems, unknown, impossible)
 	if _, grouped := parts.topology.(topology.Grouped); c.Measure.Global && !grouped {
 		problems = append(problems, experiments.At("measure.global_channels", fmt.Errorf("needs a topology with groups; %s has none", name)))
 	}
 	env := routing.Env{Topology: parts.topology, TopologyName: name, VCs: c.Switch.VCs, Seed: seed, AllowDeadlock: c.Fabric.AllowDeadlock, Shared: c.Topology.Type.Shared()}
-	if parts.Routed, err = c.Faults().Build(&c.Routing, env, &parts.fabric); err != nil {
-		problems = append(problems, err)
-	} else if err := c.probe(parts); err != nil {
-		problems = append(problems, err)
-	} else if err := parts.fabric.Check(parts.topology.Graph(), parts.Routing); err != nil {
-		problems = append(problems, err)
+	if parts.Routed, err = c.Faults().Build(&c.Routing, env, &parts.fabric); err == nil {
+		if err = c.probe(parts); err == nil {
+			err = parts.fabric.Check(parts.topology.Graph(), parts.Routing)
+		}
 	}
+	problems = append(problems, err)
 	losses := ""
 	switch {
 	case parts.Routing != nil && fabric.NeedsOf(parts.Routing).Losses:
@@ -203,7 +197,7 @@ func (c *trafficConfig) build(seed uint64) (*trafficParts, error) {
 	if c.Measure.Blame && losses != "" && losses != "faults" {
 		problems = append(problems, experiments.At("measure.blame", fmt.Errorf("does not go with %s: packets that are dropped have no latency to divide", losses)))
 	}
-	if len(problems) == 0 {
+	if errors.Join(problems...) == nil {
 		if parts.workload, err = c.workload(parts, seed); err != nil {
 			problems = append(problems, err)
 		} else if losses != "" && !fabric.BearsLosses(parts.workload) {
@@ -283,16 +277,6 @@ func (c *trafficConfig) workload(parts *trafficParts, seed uint64) (fabric.Workl
 	return w, err
 }
 
-// addMeasures enters what the program of a replication has noted.
-func (o *trafficOutcome) addMeasures(measures []measure.Measure) {
-	if o.measures == nil {
-		o.measures = make([]measure.Measure, len(measures))
-	}
-	for i := range measures {
-		o.measures[i].Add(&measures[i])
-	}
-}
-
 var timesTable = experiments.FurtherTable{Name: "program", Doc: "times that terminal programs have noted, such as round trips", Columns: []experiments.Column{
 	{Name: "measure", Doc: "what was timed"},
 	{Name: "count", Doc: "how often"},
@@ -314,16 +298,12 @@ func writeProgram(run *experiments.Run, measures []measure.Measure, clock float6
 		m, scale := &measures[i], clock
 		name, unit := terminal.UnitOf(m.Name)
 		cells := []any{name}
-		t := &times
+		t, kind := &times, timesTable
 		if unit != "" {
-			cells, t, scale = []any{name, unit}, &values, 1
+			cells, t, kind, scale = []any{name, unit}, &values, samplesTable, 1
 		}
 		if *t == nil {
-			if unit == "" {
-				*t = run.Table(timesTable)
-			} else {
-				*t = run.Table(samplesTable)
-			}
+			*t = run.Table(kind)
 		}
 		largest := math.NaN()
 		if m.Cycles.N() > 0 {
@@ -418,20 +398,11 @@ func (c *trafficConfig) warmUp(ctx context.Context, run *experiments.Run, part e
 	if config, _, ok := run.Fork(); ok {
 		c = config.(*trafficConfig)
 	}
-	seed := replicationSeed(run.Seed, part.Part)
-	parts, err := c.build(seed)
+	parts, f, plan, err := c.open(run, replicationSeed(run.Seed, part.Part), func(cycle int64) {
+		run.Advance(cycle, 0, "cycles of the common warm-up")
+	})
 	if err != nil {
 		return nil, err
-	}
-	f, err := parts.Routed.Fabric(parts.topology.Graph(), parts.fabric, seed)
-	if err != nil {
-		return nil, err
-	}
-	count := fabricCounter(f, run)
-	plan := c.plan(parts, run)
-	plan.Progress = func() {
-		count()
-		run.Advance(f.Cycle(), 0, "cycles of the common warm-up")
 	}
 	kept := run.WarmCheckpoint(part)
 	plan.From, plan.Snapshot = kept.Open(), kept.SaveTo
@@ -439,15 +410,8 @@ func (c *trafficConfig) warmUp(ctx context.Context, run *experiments.Run, part e
 	if err != nil {
 		return nil, fmt.Errorf("warm-up: %w", err)
 	}
-	count()
+	plan.Progress()
 	return state, nil
-}
-
-// successorSeed is the seed of the traffic that follows a warm-up: the numbers of that are
-// not drawn again.
-func successorSeed(seed uint64) uint64 {
-	stream := sim.NewStream(seed, "behind the warm-up", 0)
-	return stream.Uint64()
 }
 
 // cyclesOf is the number of cycles that begin in a time.

@@ -12,12 +12,7 @@ import (
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
-const forkBase = `
-[topology]
-type = "dragonfly"
-p = 2
-a = 4
-h = 2
+const forkBase = dragonfly + `
 [routing]
 type = "ugal-l"
 [measure]
@@ -55,30 +50,12 @@ settle = "0.4us"
 warmup."traffic.load" = 0.25
 warmup."traffic.packet_flits" = 2
 `,
-	"faults": `
-[topology]
-type = "random-regular"
-switches = 16
-degree = 4
-terminals = 2
-[routing]
-type = "table"
-[switch]
-vcs = 6
-[fault.cables]
-fraction = 0.05
-[fault.switch]
-switches = ["switch 5"]
-at = 500
-until = 900
-[recovery]
-unreachable = "count"
-reroute = 100
-retries = 3
-timeout = "300ns"
-[measure]
-warmup = 600
-window = 700
+	"faults": random16 + `
+switch = { vcs = 6 }
+fault.cables = { fraction = 0.05 }
+fault.switch = { switches = ["switch 5"], at = 500, until = 900 }
+recovery = { unreachable = "count", reroute = 100, retries = 3, timeout = "300ns" }
+measure = { warmup = 600, window = 700 }
 [sweep]
 "fault.cables.seed" = [1, 2]
 "traffic.load" = [0.1, 0.3]
@@ -161,14 +138,7 @@ every = 2
 `
 
 // ownFaults has a cable that is down from the start, and faults that begin after the warm-up.
-const ownFaults = `
-[topology]
-type = "random-regular"
-switches = 16
-degree = 4
-terminals = 2
-[routing]
-type = "table"
+const ownFaults = random16 + `
 [switch]
 vcs = 9
 [fault.always]
@@ -200,18 +170,12 @@ func TestForks(t *testing.T) {
 			if testing.Short() && (name == "refined" || strings.Contains(name, "found")) {
 				t.Skip("short: the longest runs, on threads like the others")
 			}
-			run := func(text string, e experiments.Execution) *experiments.Outcome {
-				o := execute(t, load(t, text, experiments.Options{}), e)
-				for _, x := range o.Failures {
-					t.Fatalf("point %d: %s", x.Point.Index, x.Reason)
-				}
-				return o
-			}
+			run := func(text string, e experiments.Execution) *experiments.Outcome { return execute(t, load(t, text), e) }
 			file := filepath.Join(t.TempDir(), "warm")
 			want := run(text, experiments.Execution{Jobs: 1, NoFork: true})
 			compareOutcomes(t, "kept", run(text, experiments.Execution{Jobs: 1, SaveWarm: file}), want)
 			compareOutcomes(t, "from a file", run(text, experiments.Execution{Jobs: 2, Threads: 2, FromWarm: file}), want)
-			resolved := load(t, text, experiments.Options{}).Resolved()
+			resolved := load(t, text).Resolved()
 			compareOutcomes(t, "resolved, side by side", run(resolved, experiments.Execution{Jobs: 3, Threads: 2}), want)
 		})
 	}
@@ -223,8 +187,8 @@ func TestFaultsAfterWarmup(t *testing.T) {
 	fromStart := strings.NewReplacer("since = \"warmup\"\nfraction = 0.1", "at = 600\nfraction = 0.1",
 		"since = \"warmup\"\nswitches", "switches", "at = 100", "at = 700", "until = 500", "until = 1100").Replace(ownFaults)
 	for _, more := range []string{"", "[sweep]\nseed = [1, 2]\n\"traffic.load\" = [0.1, 0.4]\n"} {
-		got := execute(t, load(t, ownFaults+more, experiments.Options{}), experiments.Execution{Threads: 2}).Results
-		want := execute(t, load(t, fromStart+more, experiments.Options{}), experiments.Execution{}).Results
+		got := execute(t, load(t, ownFaults+more), experiments.Execution{Threads: 2}).Results
+		want := outcomeOf(t, fromStart+more).Results
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("%v\nwant\n%v", got.Rows, want.Rows)
 		}
@@ -262,8 +226,8 @@ func TestForksAgree(t *testing.T) {
 seed = [1, 2, 3, 4]
 `
 	base := strings.Replace(forkBase, "window = 800", "window = 3000", 1)
-	forked := execute(t, load(t, base+sweep+`fork = { warmup = { "traffic.load" = 0.3 }, settle = "1us" }`, experiments.Options{}), experiments.Execution{}).Results
-	alone := execute(t, load(t, base+sweep, experiments.Options{}), experiments.Execution{}).Results
+	forked := outcomeOf(t, base+sweep+`fork = { warmup = { "traffic.load" = 0.3 }, settle = "1us" }`).Results
+	alone := outcomeOf(t, base+sweep).Results
 	outside := 0
 	for i := range alone.Rows {
 		a, b := numbers(t, alone, "latency_mean_ns")[i], numbers(t, forked, "latency_mean_ns")[i]
@@ -282,28 +246,25 @@ seed = [1, 2, 3, 4]
 
 // TestForkProblems: what a fork cannot do is refused with its key.
 func TestForkProblems(t *testing.T) {
-	for _, c := range []struct{ file, want string }{
-		{forkBase + "[sweep]\n\"traffic.load\" = [0.1]\nfork = 3\n", "sweep.fork = 3: want a table such as"},
-		{forkBase + "[sweep]\n\"traffic.load\" = [0.1]\nfork = { settle = \"1us\" }\n", "sweep.fork.warmup"},
-		{forkBase + "[sweep]\n\"traffic.load\" = [0.1]\nfork = { warmup = { \"traffic.load\" = 0.3 } }\n", "sweep.fork.settle is not given"},
-		{forkBase + "[sweep]\n\"traffic.load\" = [0.1]\nfork = { warmup = { \"traffic.load\" = 0.3 }, settle = 5 }\n", "sweep.fork.settle = 5: want a time"},
-		{forkBase + "[sweep]\n\"traffic.load\" = [0.1]\nfork = { warmup = { \"traffic.load\" = 0.3 }, settle = \"1us\", extra = 1 }\n", "sweep.fork.extra is not a key"},
-		{forkBase + "[sweep]\n\"traffic.load\" = [0.1]\nfork = { warmup = { \"traffic.load\" = 1.5 }, settle = \"1us\" }\n", "= 1.5"},
-		{forkBase + "[sweep]\n\"traffic.load\" = [0.1]\nfork = { warmup = { \"traffic.laod\" = 0.5 }, settle = \"1us\" }\n", "did you mean \"load\""},
-		{forkBase + "[sweep]\n\"traffic.load\" = [0.1]\nfork = { warmup = { \"switch.vcs\" = 4 }, settle = \"1us\" }\n", "cannot change in a network that is warm"},
-		{"[fault.a]\nsince = \"warmup\"\n[fault.b]\nat = 7\n" + forkBase, "fault.b comes or goes at a cycle of the run"},
-		{"[fault.a]\nsince = \"later\"\n" + forkBase, "fault.a.since"},
-		{"kind = \"exchange\"\n[fault.a]\nsince = \"warmup\"\n", "fault.a.since = warmup: want \"\": this kind has no warm-up"},
-		{forkBase + "find = \"saturation\"\n[sweep]\nseed = [1]\nfork = { warmup = { \"traffic.pattern\" = \"uniform\" }, settle = \"1us\" }\n", "measure.find looks for a load: give the common warm-up one"},
-		{"kind = \"multicast-latency\"\n[sweep]\nfork = { warmup = { \"messages.bytes\" = \"1KiB\" }, settle = \"1us\" }\n", "becomes warm when it has had them"},
-		{"kind = \"cost\"\n[sweep]\nfork = { warmup = { \"traffic.load\" = 0.5 }, settle = \"1us\" }\n", "kind \"cost\" cannot go on with other settings"},
-		{"kind = \"mpi\"\n[sweep]\n\"workload.bytes\" = [\"1KiB\"]\nfork = { warmup = { \"workload.bytes\" = \"2KiB\" }, settle = \"1us\" }\n", "measured from its first message on"},
-	} {
-		_, err := experiments.Load("x.toml", c.file, experiments.Options{})
-		if err == nil || !strings.Contains(strings.ReplaceAll(err.Error(), `"traffic.laod"`, ""), c.want) {
-			t.Errorf("%s: %v\nwant %s", c.file[strings.Index(c.file, "[sweep]")+1:], err, c.want)
-		}
-	}
+	refusals(t, forkBase+"[sweep]\n\"traffic.load\" = [0.1]\n", map[string]string{
+		"fork = 3\n":                    "sweep.fork = 3: want a table such as",
+		"fork = { settle = \"1us\" }\n": "sweep.fork.warmup",
+		"fork = { warmup = { \"traffic.load\" = 0.3 } }\n":                              "sweep.fork.settle is not given",
+		"fork = { warmup = { \"traffic.load\" = 0.3 }, settle = 5 }\n":                  "sweep.fork.settle = 5: want a time",
+		"fork = { warmup = { \"traffic.load\" = 0.3 }, settle = \"1us\", extra = 1 }\n": "sweep.fork.extra is not a key",
+		"fork = { warmup = { \"traffic.load\" = 1.5 }, settle = \"1us\" }\n":            "= 1.5",
+		"fork = { warmup = { \"traffic.laod\" = 0.5 }, settle = \"1us\" }\n":            "did you mean \"load\"",
+		"fork = { warmup = { \"switch.vcs\" = 4 }, settle = \"1us\" }\n":                "cannot change in a network that is warm",
+	})
+	refusals(t, "", map[string]string{
+		forkBase + "[fault.a]\nsince = \"warmup\"\n[fault.b]\nat = 7\n": "fault.b comes or goes at a cycle of the run",
+		forkBase + "[fault.a]\nsince = \"later\"\n":                     "fault.a.since",
+		"kind = \"exchange\"\n[fault.a]\nsince = \"warmup\"\n":          "fault.a.since = warmup: want \"\": this kind has no warm-up",
+		forkBase + "find = \"saturation\"\n[sweep]\nseed = [1]\nfork = { warmup = { \"traffic.pattern\" = \"uniform\" }, settle = \"1us\" }\n": "measure.find looks for a load: give the common warm-up one",
+		"kind = \"multicast-latency\"\n[sweep]\nfork = { warmup = { \"messages.bytes\" = \"1KiB\" }, settle = \"1us\" }\n":                     "becomes warm when it has had them",
+		"kind = \"cost\"\n[sweep]\nfork = { warmup = { \"traffic.load\" = 0.5 }, settle = \"1us\" }\n":                                         "kind \"cost\" cannot go on with other settings",
+		"kind = \"mpi\"\n[sweep]\n\"workload.bytes\" = [\"1KiB\"]\nfork = { warmup = { \"workload.bytes\" = \"2KiB\" }, settle = \"1us\" }\n":  "measured from its first message on",
+	})
 }
 
 // TestWarmFiles: a file of warm networks that a sweep cannot go on from is refused with the
@@ -312,7 +273,7 @@ func TestWarmFiles(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "warm")
 	text := forkFiles["loads"]
-	execute(t, load(t, text, experiments.Options{}), experiments.Execution{SaveWarm: file})
+	execute(t, load(t, text), experiments.Execution{SaveWarm: file})
 	whole := []byte(read(t, file))
 	other := filepath.Join(dir, "other")
 	for _, c := range []struct {
@@ -331,15 +292,15 @@ func TestWarmFiles(t *testing.T) {
 		{"empty", text, "is empty", nil},
 	} {
 		simtest.Check(t, os.WriteFile(other, c.content, 0o644))
-		err := load(t, c.text, experiments.Options{}).CheckWarm(other)
+		err := load(t, c.text).CheckWarm(other)
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.want)
 		}
 	}
-	if err := load(t, text, experiments.Options{}).CheckWarm(filepath.Join(dir, "nothing")); err == nil {
+	if err := load(t, text).CheckWarm(filepath.Join(dir, "nothing")); err == nil {
 		t.Error("a file that is not there is taken")
 	}
-	execute(t, load(t, strings.Replace(text, "window = 800", "window = 400", 1), experiments.Options{}), experiments.Execution{FromWarm: file})
+	execute(t, load(t, strings.Replace(text, "window = 800", "window = 400", 1)), experiments.Execution{FromWarm: file})
 }
 
 // TestForkWarns: a fork that saves nothing is warned of.
@@ -353,13 +314,7 @@ func TestForkWarns(t *testing.T) {
 		ownFaults + "[sweep]\n\"recovery.reroute\" = [1, 2]\n" + fork:                                        0,
 		ownFaults + "[sweep]\n\"recovery.retries\" = [1, 2]\n" + fork:                                        1,
 	} {
-		warned := 0
-		for _, w := range load(t, text, experiments.Options{}).Warnings {
-			if w.Key == "sweep.fork" {
-				warned++
-			}
-		}
-		if warned != want {
+		if warned := warnings(load(t, text), "sweep.fork"); warned != want {
 			t.Errorf("%d warnings, want %d:\n%s", warned, want, text)
 		}
 	}

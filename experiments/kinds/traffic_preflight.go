@@ -49,7 +49,11 @@ func preflightTraffic(c *trafficConfig, p *experiments.Preflight) error {
 			p.Note("throughput", "at most %.4g flits per terminal and cycle under any routing: %d cables between two halves", bound, cut)
 		}
 	}
-	hops, bound := float64(farthest(parts.topology)+1), 1.0
+	far := parts.topology.Facts().Diameter
+	if far < 0 { // no closed form is known
+		far = int(slices.Max(o.Graph.DistancesFrom(0, nil)))
+	}
+	hops, bound := float64(far+1), 1.0
 	load, even, err := c.loads(p.Shared(), n, parts, evenEnds)
 	if err != nil {
 		p.Note("throughput", "no bound from channel loads: %v", err)
@@ -120,15 +124,6 @@ func (c *trafficConfig) loads(shared *experiments.Shared, n *network.Spec, parts
 		return nil, even, err
 	}
 	return routing.NewLoad(o.Graph, load.Port, load.Injection), even, nil
-}
-
-// farthest is the diameter of a network or, where no closed form is known, the most hops
-// from its first switch.
-func farthest(x topology.Topology) int {
-	if d := x.Facts().Diameter; d >= 0 {
-		return d
-	}
-	return int(slices.Max(x.Graph().DistancesFrom(0, nil)))
 }
 
 // keptLoad is what a cache keeps of a [routing.Load].

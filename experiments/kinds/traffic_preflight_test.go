@@ -16,12 +16,7 @@ import (
 )
 
 // only72 is a dragonfly of 72 terminals under fixed measurement.
-const only72 = `
-[topology]
-type = "dragonfly"
-p = 2
-a = 4
-h = 2
+const only72 = dragonfly + `
 [measure]
 warmup = 1000
 window = 4000
@@ -32,10 +27,7 @@ func forecastOf(t *testing.T, f *experiments.File) forecast {
 	t.Helper()
 	c := f.Points[0].Config().(*trafficConfig)
 	parts := simtest.Must(c.build(f.Seed))(t)
-	load, _, err := c.loads(c.Topology.Type.Shared(), c.Network(f.Seed), parts, exactEnds)
-	if err != nil {
-		t.Fatal(err)
-	}
+	load, _ := simtest.Must2(c.loads(c.Topology.Type.Shared(), c.Network(f.Seed), parts, exactEnds))(t)
 	g := parts.topology.Graph()
 	timings := simtest.Must(parts.fabric.ChannelTimings(g))(t)
 	return newForecast(load, g, &parts.fabric, timings, parts.sizes)
@@ -62,7 +54,7 @@ func TestBound(t *testing.T) {
 		pattern      string
 		load, wanted float64
 	}{{"uniform", 1, 1}, {"worst-case", 0.25, 0.125}} {
-		f := load(t, only72+"[switch]\nvcs = 4\nbuffer_flits = 64\n[traffic]\npattern = \""+c.pattern+"\"\n", experiments.Options{Set: []string{"traffic.load=" + fmt.Sprint(c.load)}})
+		f := load(t, only72+"[switch]\nvcs = 4\nbuffer_flits = 64\n[traffic]\npattern = \""+c.pattern+"\"\n", "traffic.load="+fmt.Sprint(c.load))
 		bound := forecastOf(t, f).bound
 		if math.Abs(bound-c.wanted) > 1e-9 {
 			t.Errorf("%s: bound %v, want %v", c.pattern, bound, c.wanted)
@@ -88,7 +80,7 @@ func TestIdleLatency(t *testing.T) {
 		"switch.hold=true switch.flow_control=cut-through traffic.packet_flits=4 switch.forwarding=store-and-forward",
 		"switch.hold=true switch.flow_control=cut-through traffic.packet_flits=4 switch.forwarding=store-and-forward fabric.unit=packet",
 	} {
-		f := load(t, only72, experiments.Options{Set: append(strings.Fields(set), "traffic.load=0.005", "measure.window=100000")})
+		f := load(t, only72, append(strings.Fields(set), "traffic.load=0.005", "measure.window=100000")...)
 		want := forecastOf(t, f)
 		if want.least || want.most {
 			t.Errorf("%s: not exact", set)
@@ -131,7 +123,7 @@ func TestIdleLatencyBounds(t *testing.T) {
 		{"switch.speedup=1 traffic.packet_flits=4 switch.output_buffer_flits=3", false, false, 10, 10, 10.05},
 		{"switch.speedup=1 traffic.packet_flits=2 switch.buffer_flits=2", false, false, 8, 8, 8.01},
 	} {
-		f := load(t, file, experiments.Options{Set: strings.Fields(c.set)})
+		f := load(t, file, strings.Fields(c.set)...)
 		if got := forecastOf(t, f); got.least != c.least || got.most != c.most || got.latency != c.want {
 			t.Errorf("%s: %v cycles, at least %v, at most %v", c.set, got.latency, got.least, got.most)
 		}
@@ -141,24 +133,19 @@ func TestIdleLatencyBounds(t *testing.T) {
 	}
 }
 
-// blind hides that the decisions of a routing can be listed.
-type blind struct{ fabric.Routing }
+func init() {
+	routing.Register("blind", "for tests: min, whose decisions cannot be listed", routing.Use{On: routing.Groups}, struct{}{}, func(_ struct{}, env routing.Env) (fabric.Routing, error) {
+		r, err := routing.Registry.New("min", env)
+		return struct{ fabric.Routing }{r}, err
+	})
+}
 
 // TestUncertified: a routing that cannot list its decisions is no proof, and no
 // obstacle.
 func TestUncertified(t *testing.T) {
-	f := load(t, only72, experiments.Options{})
-	c := f.Points[0].Config().(*trafficConfig)
-	parts := simtest.Must(c.build(1))(t)
-	n := c.Network(1)
-	n.Open = func() (routing.Routed, error) {
-		o := parts.opened()
-		o.Routing = blind{o.Routing}
-		return o, nil
-	}
-	p := &experiments.Preflight{}
-	if err := network.CheckCertified(p, n, false); err != nil || len(p.Notes()) != 0 || len(p.Warnings()) != 1 || !strings.Contains(p.Warnings()[0].Message, "has no certificate") {
-		t.Errorf("%v, %+v", err, p)
+	report := simtest.Must(load(t, only72, "routing.type=blind").Preflight(false))(t)
+	if len(report.Notes) != 0 || len(report.Warnings) != 1 || !strings.Contains(report.Warnings[0].Message, "has no certificate") {
+		t.Errorf("%+v", report)
 	}
 }
 
@@ -174,7 +161,7 @@ type unstaged struct {
 // hop at least from each of the 36 switches, so that a budget of 36 is spent after
 // the first.
 func TestSample(t *testing.T) {
-	f := load(t, only72, experiments.Options{})
+	f := load(t, only72)
 	c := f.Points[0].Config().(*trafficConfig)
 	parts := simtest.Must(c.build(1))(t)
 	o := parts.opened()
@@ -193,7 +180,7 @@ func TestSample(t *testing.T) {
 	if _, _, err := c.loads(c.Topology.Type.Shared(), n, parts, exactEnds); err == nil || !strings.Contains(err.Error(), "too many paths") {
 		t.Error(err)
 	}
-	ring := load(t, "[topology]\ntype = \"torus\"\ndims = [8]\n[routing]\ntype = \"dor\"\nvc_rule = \"none\"\n", experiments.Options{})
+	ring := load(t, "[topology]\ntype = \"torus\"\ndims = [8]\n[routing]\ntype = \"dor\"\nvc_rule = \"none\"\n")
 	o = simtest.Must(ring.Points[0].Config().(*trafficConfig).Network(1).Open())(t)
 	// To each of 8 destinations lead 17 hops: 9 of sources, since the one opposite
 	// goes either way, 4 behind hops up and 4 behind hops down the ring. 105 are
@@ -210,13 +197,10 @@ func TestSample(t *testing.T) {
 func TestEvenLoads(t *testing.T) {
 	const text = "[topology]\ntype = \"random-regular\"\nswitches = 24\ndegree = 4\n[routing]\ntype = \"table\"\nties = "
 	loads := func(ties string, most int) (*routing.Load, bool, network.Certificate) {
-		f := load(t, text+ties+"\n", experiments.Options{})
+		f := load(t, text+ties+"\n")
 		c := f.Points[0].Config().(*trafficConfig)
 		parts := simtest.Must(c.build(1))(t)
-		l, even, err := c.loads(c.Topology.Type.Shared(), c.Network(1), parts, most)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l, even := simtest.Must2(c.loads(c.Topology.Type.Shared(), c.Network(1), parts, most))(t)
 		proof := simtest.Must(c.Network(1).Prove(c.Topology.Type.Shared()))(t)
 		return l, even, proof
 	}
@@ -232,7 +216,7 @@ func TestEvenLoads(t *testing.T) {
 	if hashed != all || !hashed.Exact || !hashed.Acyclic {
 		t.Errorf("certificate %+v, that of all shortest paths %+v", hashed, all)
 	}
-	f := load(t, text+`"random"`+"\n", experiments.Options{})
+	f := load(t, text+`"random"`+"\n")
 	network := simtest.Must(f.TopologyOf(f.Points[0]))(t)
 	graph := network.Graph()
 	proven := split.Terminals()
@@ -285,9 +269,9 @@ func TestBisection(t *testing.T) {
 func TestEveryFabricIsCertified(t *testing.T) {
 	for _, kind := range []string{"traffic", "exchange"} {
 		text := "kind = \"" + kind + "\"\n[topology]\ntype = \"torus\"\ndims = [4, 4]\n[routing]\ntype = \"dor\"\nvc_rule = \"none\"\n"
-		_, err := load(t, text, experiments.Options{}).Preflight(false)
+		_, err := load(t, text).Preflight(false)
 		simtest.Fail(t, err, "can deadlock: a cycle of 4 channels (exact)")
-		f := load(t, text+"[switch]\nvcs = 1\n", experiments.Options{AllowDeadlock: true})
+		f := simtest.Must(experiments.Load("x", text+"[switch]\nvcs = 1\n", experiments.Options{AllowDeadlock: true}))(t)
 		if report, err := f.Preflight(false); err != nil || len(report.Warnings) != 1 {
 			t.Errorf("%s: %+v, %v", kind, report, err)
 		}

@@ -9,8 +9,8 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/measure"
-	"github.com/weft-sim/weft/fabric/observe"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/traffic"
 	"github.com/weft-sim/weft/sim"
@@ -30,36 +30,26 @@ func runTraffic(ctx context.Context, c *trafficConfig, run *experiments.Run) (tr
 		return trafficRow{}, err
 	}
 	run.Replications = c.Measure.Replications
-	if c.Measure.Links {
-		writeLinks(run, o.topology.Graph(), &o.carried)
-	}
+	g, clock := o.topology.Graph(), c.Fabric.Clock.Nanoseconds()
+	o.observed.write(run, g, c.Fabric.Clock, c.Measure.Links, c.Trace.Packets > 0)
 	if grouped, ok := o.topology.(topology.Grouped); ok && c.Measure.Global {
 		writeGlobalChannels(run, grouped, &o.carried)
 	}
-	if c.Measure.Blame {
-		writeBlame(run, o.topology.Graph(), o.blame, c.Fabric.Clock.Nanoseconds())
-	}
-	if c.Measure.Series > 0 {
-		writeSeries(run, o.topology.Graph(), o.series)
-	}
 	if c.Measure.Queues > 0 {
-		writeQueues(run, o.topology.Graph(), o.samples, c.Fabric.Clock.Nanoseconds())
+		writeQueues(run, g, o.samples, clock)
 	}
-	if c.Trace.Packets > 0 {
-		writeTraces(run, o.topology.Graph(), o.traces, c.Fabric.Clock)
-		writePackets(run, o.topology.Graph(), o.traces, c.Fabric.Clock)
-	}
-	writeProgram(run, o.measures, c.Fabric.Clock.Nanoseconds())
+	writeProgram(run, o.measures, clock)
 	if c.Measure.Histogram {
-		writeHistogram(run, o.latency, c.Fabric.Clock.Nanoseconds())
+		t := run.Table(histogramTable)
+		o.latency.Buckets(func(from, to, count int64) { t.Add(float64(from)*clock, float64(to)*clock, count) })
 	}
 	if c.Measure.Levels {
-		writeLevels(run, o.levels, o.carried.window, c.Fabric.Clock.Nanoseconds())
+		writeLevels(run, o.levels, o.carried.window, clock)
 	}
 	if c.Measure.Fairness {
-		writeFairness(run, o.topology.Graph(), &o.carried)
+		writeFairness(run, g, &o.carried)
 	}
-	return o.row(c.Fabric.Clock.Nanoseconds()), nil
+	return o.row(clock), nil
 }
 
 // atLoad is the configuration with another offered load.
@@ -73,12 +63,9 @@ func (c *trafficConfig) atLoad(load float64) *trafficConfig {
 type trafficOutcome struct {
 	topology topology.Topology
 	offered  float64
-	carried  carried
-	latency  *stats.Histogram       // of all replications
-	blame    *observe.Blame         // likewise; nil unless asked for
-	traces   []*observe.PacketTrace // of the first replication
-	series   *observe.Series        // likewise; nil unless asked for
-	samples  *fabric.Samples        // likewise
+	observed
+	latency *stats.Histogram // of all replications
+	samples *fabric.Samples  // of the first replication; nil unless asked for
 
 	// Across replications, each counting as much as the others.
 	accepted, mean, network, hops, minimal stats.Running
@@ -124,26 +111,16 @@ func (c *trafficConfig) replicate(ctx context.Context, run *experiments.Run) (*t
 // simulate runs one replication.
 func (c *trafficConfig) simulate(ctx context.Context, run *experiments.Run, bound float64, replication int) (topology.Topology, *measure.Result, error) {
 	seed := replicationSeed(run.Seed, replication)
-	parts, err := c.build(seed)
+	parts, f, plan, err := c.open(run, seed, func(cycle int64) { c.advance(run, replication, cycle) })
 	if err != nil {
 		return nil, nil, err
 	}
-	graph := parts.topology.Graph()
-	f, err := parts.Routed.Fabric(graph, parts.fabric, seed)
-	if err != nil {
-		return nil, nil, err
-	}
-	count := fabricCounter(f, run)
-	plan := c.plan(parts, run)
 	plan.Bound, plan.Series = bound, c.Measure.Series
-	plan.Progress = func() {
-		count()
-		c.advance(run, replication, f.Cycle())
-	}
 	source := parts.workload
 	config, settle, forks := run.Fork()
 	if forks {
-		if plan.After, err = c.workload(parts, successorSeed(seed)); err != nil {
+		stream := sim.NewStream(seed, "behind the warm-up", 0) // whose numbers are not drawn again
+		if plan.After, err = c.workload(parts, stream.Uint64()); err != nil {
 			return nil, nil, err
 		}
 		plan.Settle = cyclesOf(settle, c.Fabric.Clock)
@@ -167,17 +144,31 @@ func (c *trafficConfig) simulate(ctx context.Context, run *experiments.Run, boun
 	if err != nil {
 		return nil, nil, err
 	}
-	count()
+	plan.Progress()
 	run.OnOneThread(f.OnOneThread())
 	return parts.topology, result, nil
 }
 
-// plan is what warm-up and window have in common.
-func (c *trafficConfig) plan(parts *trafficParts, run *experiments.Run) measure.Plan {
-	return measure.Plan{
+// open builds a replication with the plan of its warm-up, whose progress counts what the fabric
+// has done and tells the cycle.
+func (c *trafficConfig) open(run *experiments.Run, seed uint64, tell func(cycle int64)) (*trafficParts, *core.Fabric, measure.Plan, error) {
+	parts, err := c.build(seed)
+	if err != nil {
+		return nil, nil, measure.Plan{}, err
+	}
+	f, err := parts.Routed.Fabric(parts.topology.Graph(), parts.fabric, seed)
+	if err != nil {
+		return nil, nil, measure.Plan{}, err
+	}
+	count := fabricCounter(f, run)
+	return parts, f, measure.Plan{
 		Warmup: c.Measure.Warmup, Window: c.Measure.Window, Budget: c.Measure.Budget, Precision: c.Measure.Precision,
 		Levels: c.Measure.Levels, Blame: c.Measure.Blame, Trace: parts.trace, Threads: run.Threads, Worth: worthOpen,
-	}
+		Progress: func() {
+			count()
+			tell(f.Cycle())
+		},
+	}, nil
 }
 
 // advance tells how far a replication has come. The drain, short where the network
@@ -205,23 +196,28 @@ func (o *trafficOutcome) steady() bool {
 	return state == measure.Steady
 }
 
+// addEach adds values to as many sums, which the first call makes.
+func addEach[T any](sums *[]T, values []T, add func(sum, value *T)) {
+	if *sums == nil {
+		*sums = make([]T, len(values))
+	}
+	for i := range values {
+		add(&(*sums)[i], &values[i])
+	}
+}
+
 // add enters a replication.
 func (o *trafficOutcome) add(r *measure.Result) {
-	o.carried.add(r.ChannelFlits, r.Window)
+	o.observed.add(r.ChannelFlits, r.Window, r.Blame)
 	o.latency.Merge(r.Latency())
-	if o.blame == nil {
-		o.blame = r.Blame
-	} else {
-		o.blame.Add(r.Blame)
-	}
 	if o.mean.N() == 0 {
 		o.traces, o.series = r.Traces, r.Series
 		if len(r.Samples) > 0 {
 			o.samples = r.Samples[0]
 		}
 	}
-	o.addMeasures(r.Measures)
-	o.addLevels(r)
+	addEach(&o.measures, r.Measures, (*measure.Measure).Add)
+	addEach(&o.levels, r.Levels(), (*measure.LevelTally).Add)
 	if r.Closed {
 		o.offered = math.NaN()
 	}
@@ -265,22 +261,6 @@ var histogramTable = experiments.FurtherTable{Name: "histogram", Doc: "distribut
 	{Name: "latency_to_ns", Doc: "upper end of the bin, which is not in it"},
 	{Name: "packets", Doc: "measured packets in the bin"},
 }}
-
-// writeHistogram keeps the distribution of latencies.
-func writeHistogram(run *experiments.Run, h *stats.Histogram, clock float64) {
-	t := run.Table(histogramTable)
-	h.Buckets(func(from, to, count int64) { t.Add(float64(from)*clock, float64(to)*clock, count) })
-}
-
-// addLevels sums up the service levels of replications.
-func (o *trafficOutcome) addLevels(r *measure.Result) {
-	for i, t := range r.Levels() {
-		if o.levels == nil {
-			o.levels = make([]measure.LevelTally, len(r.Levels()))
-		}
-		o.levels[i].Add(&t)
-	}
-}
 
 var levelsTable = undocumented("levels", "service_level", "packets_measured", "flits_per_cycle", "latency_mean_ns", "latency_p50_ns", "latency_p99_ns", "latency_max_ns")
 

@@ -14,35 +14,48 @@ import (
 
 const smallTorus = `
 seed = 3
-[topology]
-type = "torus"
-dims = [8]
-[routing]
-type = "dor"
-[traffic]
-pattern = "tornado"
-load = 0.2
+topology = { type = "torus", dims = [8] }
+routing = { type = "dor" }
+traffic = { pattern = "tornado", load = 0.2 }
 [measure]
 warmup = 300
 window = 1000
 `
 
-// TestReplications: the row sums up runs with the derived seeds. Of three
-// means the half-width is Student's t of 2 degrees of freedom, 4.30265, times
-// their standard error.
+// replicationOf simulates a replication of the first point of a file of kind traffic.
+func replicationOf(t *testing.T, f *experiments.File, seed uint64, bound float64, replication int) *measure.Result {
+	t.Helper()
+	_, r := simtest.Must2(f.Points[0].Config().(*trafficConfig).simulate(t.Context(), &experiments.Run{Seed: seed}, bound, replication))(t)
+	return r
+}
+
+// spread is the mean of three values with Student's half-width of 2 degrees of freedom, 4.302653
+// times the standard error.
+func spread(x [3]float64) (mean, half float64) {
+	mean = (x[0] + x[1] + x[2]) / 3
+	squares := 0.0
+	for _, y := range x {
+		squares += (y - mean) * (y - mean)
+	}
+	return mean, 4.302653 * math.Sqrt(squares/2/3)
+}
+
+func sumOf(values []float64) (sum float64) {
+	for _, x := range values {
+		sum += x
+	}
+	return sum
+}
+
+// TestReplications: the row sums up runs with the derived seeds.
 func TestReplications(t *testing.T) {
-	f := load(t, smallTorus+"replications = 3\nlinks = true\nhistogram = true\n", experiments.Options{})
+	f := load(t, smallTorus+"replications = 3\nlinks = true\nhistogram = true\n")
 	o := execute(t, f, experiments.Execution{})
-	c := f.Points[0].Config().(*trafficConfig)
 	var means [3]float64
-	var mean, accepted, packets, flits, window float64
+	var accepted, packets, flits, window float64
 	for i := range means {
-		_, r, err := c.simulate(t.Context(), &experiments.Run{Seed: 3}, 0, i)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := replicationOf(t, f, 3, 0, i)
 		means[i] = r.MeanLatency()
-		mean += r.MeanLatency() / 3
 		accepted += r.Accepted / 3
 		packets += float64(r.Packets())
 		window += float64(r.Window)
@@ -53,23 +66,15 @@ func TestReplications(t *testing.T) {
 	if means[0] == means[1] || means[1] == means[2] {
 		t.Error("replications are not independent")
 	}
-	variance := 0.0
-	for _, x := range means {
-		variance += (x - mean) * (x - mean) / 2
-	}
-	sum := func(x *experiments.Table, name string) (s float64) {
-		for _, v := range numbers(t, x, name) {
-			s += v
-		}
-		return s
-	}
+	mean, half := spread(means)
+	sum := func(x *experiments.Table, name string) float64 { return sumOf(numbers(t, x, name)) }
 	for _, x := range []struct {
 		name      string
 		got, want float64
 	}{
 		{"replications", sum(o.Results, "replications"), 3},
 		{"mean", sum(o.Results, "latency_mean_ns"), mean},
-		{"half-width", sum(o.Results, "latency_ci95_ns"), 4.302653 * math.Sqrt(variance/3)},
+		{"half-width", sum(o.Results, "latency_ci95_ns"), half},
 		{"accepted", sum(o.Results, "accepted_load"), accepted},
 		{"packets", sum(o.Results, "packets_measured"), packets},
 		{"histogram", sum(o.Tables["histogram"], "packets"), packets},
@@ -80,7 +85,7 @@ func TestReplications(t *testing.T) {
 			t.Errorf("%s: %v, want %v", x.name, x.got, x.want)
 		}
 	}
-	single := execute(t, load(t, smallTorus, experiments.Options{}), experiments.Execution{})
+	single := outcomeOf(t, smallTorus)
 	if got := numbers(t, single.Results, "latency_mean_ns")[0]; got != means[0] {
 		t.Errorf("a single replication gives %v, the first of three %v", got, means[0])
 	}
@@ -107,25 +112,11 @@ func TestJainIndex(t *testing.T) {
 // terminals send to it alone. Jain's index is then near that of one share of
 // 7p and seven of p/7: (8p)^2 / (8 (49 p^2 + p^2/7)) = 0.163.
 func TestFairness(t *testing.T) {
-	f := load(t, `
-[topology]
-type = "single-switch"
-[routing]
-type = "table"
-[traffic]
-pattern = "hot-spot"
-fraction = 1.0
-load = 0.1
-[measure]
-warmup = 500
-window = 20000
-fairness = true
-`, experiments.Options{})
-	o := execute(t, f, experiments.Execution{})
+	o := outcomeOf(t, oneSwitch, "traffic.pattern=hot-spot", "traffic.fraction=1.0", "traffic.load=0.1",
+		"measure.warmup=500", "measure.window=20000", "measure.fairness=true")
 	x := o.Tables["fairness"]
 	rows := x.Rows
-	at := simtest.Must(x.Column("max_terminal"))(t)
-	if len(rows) != 2 || !slices.Contains(rows[1], "received") || rows[1][at] != "terminal 0" {
+	if len(rows) != 2 || !slices.Contains(rows[1], "received") || column(t, x, "max_terminal")[1] != "terminal 0" {
 		t.Fatalf("%v", rows)
 	}
 	jain, mean := numbers(t, x, "jain_index"), numbers(t, x, "mean_flits_per_cycle")
@@ -171,7 +162,7 @@ buffer_flits = 4000
 [measure]
 warmup = `+c.warmup+`
 window = 1000
-`, experiments.Options{})
+`)
 		var got []string
 		for _, w := range f.Warnings {
 			got = append(got, w.Key+" "+w.Message)
@@ -212,8 +203,8 @@ func TestFindSaturation(t *testing.T) {
 	text := smallTorus + "find = \"saturation\"\nload_precision = 0.02\n"
 	var found [2]float64
 	for i, window := range []string{"window = 1000\n", "window = 10000\n"} {
-		text := strings.Replace(strings.Replace(text, "load = 0.2\n", "", 1), "window = 1000\n", window, 1)
-		o := execute(t, load(t, text, experiments.Options{}), experiments.Execution{})
+		text := strings.Replace(strings.Replace(text, ", load = 0.2", "", 1), "window = 1000\n", window, 1)
+		o := outcomeOf(t, text)
 		found[i] = numbers(t, o.Results, "offered_load")[0]
 		if found[i] < 0.28 || found[i] > 1.0/3 || o.Results.State(0) != measure.Steady {
 			t.Errorf("%sfound %v, %v; want 0.28 to 1/3, steady", window, found[i], o.Results.State(0))
@@ -239,7 +230,7 @@ func TestFindSaturation(t *testing.T) {
 			}
 		}
 		at := simtest.Must(search.Column("window_cycles"))(t)
-		direct := execute(t, load(t, smallTorus, experiments.Options{Set: []string{"measure.window=" + last[at], "traffic.load=" + fmt.Sprint(found[i])}}), experiments.Execution{})
+		direct := outcomeOf(t, smallTorus, "measure.window="+last[at], "traffic.load="+fmt.Sprint(found[i]))
 		if got, want := o.Results.Rows[0], direct.Results.Rows[0]; strings.Join(got, ",") != strings.Join(want, ",") {
 			t.Errorf("row\n%v\nof a point\n%v", got, want)
 		}
@@ -247,7 +238,7 @@ func TestFindSaturation(t *testing.T) {
 	if math.Abs(found[0]-found[1]) >= 0.02 {
 		t.Errorf("found %v, and %v with a window ten times as long", found[0], found[1])
 	}
-	if w := load(t, text, experiments.Options{}).Warnings; len(w) != 1 || w[0].Key != "traffic.load" {
+	if w := load(t, text).Warnings; len(w) != 1 || w[0].Key != "traffic.load" {
 		t.Errorf("warnings %v", w)
 	}
 }
@@ -256,22 +247,9 @@ func TestFindSaturation(t *testing.T) {
 // of load 0.5 make averages below that, in steps of 0.1 up to 0.4. A single
 // switch keeps up with all of them.
 func TestFindBounds(t *testing.T) {
-	f := load(t, `
-[topology]
-type = "single-switch"
-[routing]
-type = "table"
-[traffic]
-pattern = "neighbour"
-process = "on-off"
-peak = 0.5
-[measure]
-warmup = 500
-window = 5000
-find = "saturation"
-load_precision = 0.1
-`, experiments.Options{})
-	o := execute(t, f, experiments.Execution{})
+	o := outcomeOf(t, oneSwitch, "traffic.pattern=neighbour", "traffic.process=on-off", "traffic.peak=0.5",
+		"measure.warmup=500", "measure.window=5000", "measure.find=saturation",
+		"measure.load_precision=0.1")
 	if got := numbers(t, o.Results, "offered_load")[0]; got != 0.4 {
 		t.Errorf("found %v\n%v", got, o.Tables["search"].Rows)
 	}
@@ -279,36 +257,8 @@ load_precision = 0.1
 
 // TestTrafficTables: what the further tables count agrees with the row.
 func TestTrafficTables(t *testing.T) {
-	f := load(t, `
-kind = "traffic"
-[topology]
-type = "mesh"
-dims = [3, 3]
-[routing]
-type = "dor"
-[traffic]
-load = 0.3
-[measure]
-warmup = 500
-window = 2000
-links = true
-histogram = true
-`, experiments.Options{})
-	o := execute(t, f, experiments.Execution{})
-	row := o.Results
-	cell := func(name string) float64 {
-		values := simtest.Must(row.Numbers(name))(t)
-		return values[0]
-	}
-	// The histogram counts every measured packet.
-	counts := simtest.Must(o.Tables["histogram"].Numbers("packets"))(t)
-	sum := 0.0
-	for _, n := range counts {
-		sum += n
-	}
-	if sum != cell("packets_measured") {
-		t.Errorf("histogram of %v packets, measured %v", sum, cell("packets_measured"))
-	}
+	o := outcomeOf(t, mesh9, "traffic.load=0.3", "measure.warmup=500", "measure.window=2000",
+		"measure.links=true")
 	// A 3x3 mesh has 12 cables, 24 channels between switches, and 9 terminals
 	// with a channel each way. What the terminals' channels carry away in the
 	// window is the accepted load; all channels together carry a flit once
@@ -327,10 +277,10 @@ histogram = true
 			delivered += flits
 		}
 	}
-	if got, want := delivered/2000/9, cell("accepted_load"); math.Abs(got-want) > 0.002 {
+	if got, want := delivered/2000/9, single(t, o, "accepted_load"); math.Abs(got-want) > 0.002 {
 		t.Errorf("channels to terminals carry %v, accepted %v", got, want)
 	}
-	if got, want := total/2000/9, cell("accepted_load")*(cell("hops_mean")+1); math.Abs(got/want-1) > 0.02 {
+	if got, want := total/2000/9, single(t, o, "accepted_load")*(single(t, o, "hops_mean")+1); math.Abs(got/want-1) > 0.02 {
 		t.Errorf("all channels carry %v a terminal, want %v", got, want)
 	}
 }
@@ -345,14 +295,7 @@ func TestPipelineNote(t *testing.T) {
 		stages + "pipeline = \"overlapped\"\n": 0,
 		"kind = \"traffic\"\n":                 0,
 	} {
-		f := simtest.Must(experiments.Load("test.toml", text, experiments.Options{}))(t)
-		notes := 0
-		for _, w := range f.Warnings {
-			if w.Key == "switch.pipeline" {
-				notes++
-			}
-		}
-		if notes != want {
+		if notes := warnings(load(t, text), "switch.pipeline"); notes != want {
 			t.Errorf("%d notes of the pipeline, want %d:\n%s", notes, want, text)
 		}
 	}
@@ -361,11 +304,8 @@ func TestPipelineNote(t *testing.T) {
 // TestPrograms: a closed loop has no offered load and its round trips in program.csv,
 // the sum of the latencies of packet and acknowledgement.
 func TestPrograms(t *testing.T) {
-	const head = "kind = \"traffic\"\n[topology]\ntype = \"mesh\"\ndims = [3, 3]\n[routing]\ntype = \"dor\"\n"
-	f := load(t, head+"[program]\ntype = \"closed-loop\"\nack_flits = 2\n[measure]\nwarmup = 500\nwindow = 2000\nreplications = 2\n", experiments.Options{})
-	o := execute(t, f, experiments.Execution{})
-	column := simtest.Must(o.Results.Column("offered_load"))(t)
-	if offered := o.Results.Rows[0][column]; offered != "" {
+	o := outcomeOf(t, mesh9+"[program]\ntype = \"closed-loop\"\nack_flits = 2\n[measure]\nwarmup = 500\nwindow = 2000\nreplications = 2\n")
+	if offered := column(t, o.Results, "offered_load")[0]; offered != "" {
 		t.Errorf("offered load %q, want none", offered)
 	}
 	means, err := o.Tables["program"].Numbers("mean_ns")
@@ -378,16 +318,15 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
-// TestProgramMisuse: what does not go with a program is refused, by key.
-func TestProgramMisuse(t *testing.T) {
+// TestTrafficProblems: what does not go with a program, or with the MTU, is refused, by key.
+func TestTrafficProblems(t *testing.T) {
 	const head = "kind = \"traffic\"\n[topology]\ntype = \"mesh\"\ndims = [3, 3]\n[routing]\ntype = \"table\"\n"
-	for text, want := range map[string]string{
+	refusals(t, head, map[string]string{
 		"[program]\ntype = \"closed-loop\"\n[measure]\nfind = \"saturation\"\n":                 "measure.find",
 		"[program]\ntype = \"request-reply\"\n[fault.one]\nlinks = [\"switch 0 - switch 1\"]\n": "program.type",
 		"[program]\ntype = \"closed-loop\"\nreply_flits = 1\n":                                  "reply_flits",
 		"[program]\ntype = \"closed-loop\"\nwindow = 0\n":                                       "program.window",
+		"[fabric]\nmtu = \"256B\"\n[traffic]\npacket_flits = [1, 5]\n":                          "fabric.mtu = 256B: want at least 320B, or shorter packets: the longest has 5 flits",
 		"[program]\ntype = \"closed-lop\"\n":                                                    "closed-loop",
-	} {
-		simtest.Refuse(experiments.Load("x.toml", head+text, experiments.Options{}))(t, want)
-	}
+	})
 }

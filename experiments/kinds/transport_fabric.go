@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/arbitration"
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/hca"
 	"github.com/weft-sim/weft/fabric/observe"
@@ -56,11 +57,11 @@ type fabricTransport struct {
 	kernel   *sim.Kernel
 	handler  sim.HandlerID
 	sink     mpi.Sink
-	adapters []hca.HCA // of which those of nodes are copies
-	free     []int32   // of flights
-	order    idRange   // of orders that nobody had
-	over     []int32   // orders that can be had again
-	last     int64     // cycle in which a packet was delivered last
+	adapters []hca.HCA                  // of which those of nodes are copies
+	free     []int32                    // of flights
+	order    struct{ first, end int32 } // numbers, below end, of orders that nobody had
+	over     []int32                    // orders that can be had again
+	last     int64                      // cycle in which a packet was delivered last
 	orderOf  map[qpPair]int32
 
 	passages passages
@@ -76,9 +77,6 @@ type transportJobs struct {
 	count  int
 	levels []uint8 // service level, by job; nil: all have 0
 }
-
-// idRange is the numbers from first on and below end.
-type idRange struct{ first, end int32 }
 
 // sender is a node's adapter, with the packets of the present burst.
 type sender struct {
@@ -167,10 +165,15 @@ func (t *fabricNetwork) Transport(part int, k *sim.Kernel, sink mpi.Sink) (mpi.T
 		}
 	}
 	p.adapters = hca.New(t.adapter, len(own))
+	// So many full packets does the link carry in the time from the engine to the network.
+	enough := int(max(1, (t.adapter.SendLatency+max(1, t.full)-1)/max(1, t.full)))
 	for i, node := range own {
 		n := &t.nodes[node]
-		n.HCA, n.enough = p.adapters[i], inLatency(t.adapter)
-		n.lanes = newSenderLanes(t.fabric.TerminalTables(t.at[node]), n.enough)
+		n.HCA, n.enough = p.adapters[i], enough
+		if tables := t.fabric.TerminalTables(t.at[node]); tables != nil {
+			// Without lanes a packet more is enough, which the terminal has taken.
+			n.lanes = &senderLanes{arbiter: arbitration.New(tables), tables: tables, enough: 1 + int32(n.enough)}
+		}
 	}
 	p.handler = k.Register(p)
 	k.RegisterClocked(t.fabric.Clocked(part))
@@ -218,13 +221,6 @@ func (t *fabricTransport) newFlight() int32 {
 	id := t.free[len(t.free)-1]
 	t.free = t.free[:len(t.free)-1]
 	return id
-}
-
-// inLatency is the number of full packets that the link carries in the time from the
-// engine to the network, rounded up, and at least 1.
-func inLatency(adapter *hca.Config) int {
-	packet := max(1, adapter.TimeOf(int64(adapter.MTU)))
-	return int(max(1, (adapter.SendLatency+packet-1)/packet))
 }
 
 // behind tells whether enough packets wait at a time which the network could have taken

@@ -1,7 +1,6 @@
 package kinds
 
 import (
-	"fmt"
 	"math"
 	"reflect"
 	"testing"
@@ -24,28 +23,11 @@ import (
 // engine comes to it. A round trip has two messages, with rendezvous of four
 // stages each.
 func TestFabricAndLogGPAgree(t *testing.T) {
-	f := load(t, `
-kind = "mpi"
-[job]
-ranks = 2
-[placement]
-per_node = 1
-[topology]
-terminals = 2
-[fabric]
-flit_bytes = "8B"
-clock = "2ns"
-[switch]
-buffer_flits = 512
-[channel.terminal]
-latency = "100ns"
-[loggp]
-latency = "204ns"
-[sweep]
-"workload.bytes" = ["1B", "64B", "1500B", "2KiB", "8KiB", "64KiB", "300000B"]
-"job.machine" = ["loggp", "fabric"]
-`, experiments.Options{})
-	o := execute(t, f, experiments.Execution{})
+	o := outcomeOf(t, "", "kind=mpi", "job.ranks=2", "placement.per_node=1", "topology.terminals=2",
+		"fabric.flit_bytes=8B", "fabric.clock=2ns", "switch.buffer_flits=512",
+		"channel.terminal.latency=100ns", "loggp.latency=204ns",
+		`sweep.workload.bytes=["1B", "64B", "1500B", "2KiB", "8KiB", "64KiB", "300000B"]`,
+		"sweep.job.machine=[loggp, fabric]")
 	trips := numbers(t, o.Results, "steady_iteration_s")
 	for i := 0; i < len(trips); i += 2 {
 		loggp, fabric := trips[i], trips[i+1]
@@ -55,55 +37,14 @@ latency = "204ns"
 	}
 }
 
-// Programs come to their end through contended networks of every kind, with
-// routings that let packets overtake each other; Rest audits flits and credits.
-func TestProgramsThroughFabrics(t *testing.T) {
-	for _, network := range []string{
-		"[topology]\ntype = \"dragonfly\"\np = 1\na = 4\nh = 2\n[routing]\ntype = \"ugal-l\"\n",
-		"[topology]\ntype = \"fat-tree\"\nk = 4\nn = 3\n[routing]\ntype = \"nca\"\n",
-		"[topology]\ntype = \"torus\"\ndims = [4, 4]\nterminals = 1\n[routing]\ntype = \"val\"\n[switch]\nflow_control = \"cut-through\"\nbuffer_flits = 64\n",
-	} {
-		f := load(t, "kind = \"mpi\"\n"+network+`
-[job]
-ranks = 32
-machine = "fabric"
-[placement]
-per_node = 2
-[sweep]
-"workload.type" = ["osu-alltoall", "fft3d"]
-`, experiments.Options{})
-		o := execute(t, f, experiments.Execution{})
-		for i, elapsed := range numbers(t, o.Results, "elapsed_s") {
-			if elapsed <= 0 || numbers(t, o.Results, "messages")[i] == 0 {
-				t.Errorf("%s point %d: nothing happened", network, i)
-			}
-		}
-	}
-}
-
 // Giving up the orders of queue pairs without messages under way changes nothing, also
 // where packets overtake each other, and where the receiver's part works on them meanwhile.
 func TestOrdersAreBegunAnew(t *testing.T) {
 	divideAlways(t)
 	run := func(threads int) *experiments.Table {
-		return execute(t, load(t, `
-kind = "mpi"
-[topology]
-type = "dragonfly"
-p = 1
-a = 4
-h = 2
-[routing]
-type = "ugal-l"
-[job]
-ranks = 32
-machine = "fabric"
-[placement]
-per_node = 2
-[workload]
-type = "osu-alltoall"
-bytes = "12KiB"
-`, experiments.Options{}), experiments.Execution{Threads: threads}).Results
+		return execute(t, load(t, "kind = \"mpi\"\n"+halfFly, "job.ranks=32", "job.machine=fabric",
+			"placement.per_node=2", "workload.type=osu-alltoall", "workload.bytes=12KiB",
+			"workload.iterations=2"), experiments.Execution{Threads: threads}).Results
 	}
 	want := run(1)
 	defer func(n int) { fewOrders = n }(fewOrders)
@@ -112,41 +53,6 @@ bytes = "12KiB"
 		if got := run(threads); !reflect.DeepEqual(got, want) {
 			t.Errorf("%d threads: %v, want %v", threads, got.Rows, want.Rows)
 		}
-	}
-}
-
-// A GOAL schedule through the fabric takes the time of the runtime's protocol.
-func TestGoalThroughFabric(t *testing.T) {
-	f := load(t, fmt.Sprintf(`
-kind = "mpi"
-[job]
-finish_times = true
-[workload]
-type = "goal"
-file = %q
-[placement]
-per_node = 1
-[sweep]
-"job.machine" = ["loggp", "fabric"]
-`, goalFile(t, oneMessage)), experiments.Options{})
-	o := execute(t, f, experiments.Execution{})
-	got := numbers(t, o.Tables["ranks"], "finish_ns")
-	// LogGP's latency is 200 ns; an idle switch between channels of a cycle
-	// takes 4 cycles of 16 ns, give or take one for the birth.
-	if d := got[1] - got[3]; math.Abs(d-(200-64)) > 32 {
-		t.Errorf("finish times %v ns: LogGP is %v ns later, want 136", got, d)
-	}
-}
-
-func TestFabricMachineProblems(t *testing.T) {
-	for _, c := range []struct{ text, want string }{
-		{"[topology]\nterminals = 3\n", "the ranks need 4 nodes"},
-		{"[fabric]\nclock = \"100ns\"\n", "fabric.clock"},
-		{"[topology]\ntype = \"torus\"\n[routing]\ntype = \"dor\"\n[switch]\nvcs = 1\n", "vcs"},
-		{"[switch]\nflow_control = \"cut-through\"\nbuffer_flits = 8\n", "buffer_flits"},
-	} {
-		_, err := experiments.Load("x.toml", "kind = \"mpi\"\n[job]\nmachine = \"fabric\"\n"+c.text, experiments.Options{})
-		simtest.Fail(t, err, c.want)
 	}
 }
 

@@ -95,7 +95,9 @@ func (x *networkState) gather() {
 		o := &x.orders[byOrder[f.order]]
 		o.from, o.to, o.flights[f.number-t.orders.At(f.order).expected.Load()] = f.from, f.to, id
 	}
-	slices.SortFunc(x.orders, func(a, b orderState) int { return comparePairs(a.qpPair, b.qpPair) })
+	slices.SortFunc(x.orders, func(a, b orderState) int {
+		return cmp.Or(cmp.Compare(a.qpPair.from, b.qpPair.from), cmp.Compare(a.qpPair.to, b.qpPair.to))
+	})
 	x.number = make([]int32, len(used))
 	for i := range x.orders {
 		for _, id := range x.orders[i].flights {
@@ -103,10 +105,6 @@ func (x *networkState) gather() {
 			x.number[id] = int32(len(x.sent))
 		}
 	}
-}
-
-func comparePairs(a, b qpPair) int {
-	return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to))
 }
 
 // order archives the flights from one queue pair to another.
@@ -254,15 +252,6 @@ type senderLanes struct {
 	turns   hca.LaneTurns
 	enough  int32                           // packets that wait for the network
 	waiting [arbitration.MaxLanes + 1]int32 // packets that were born and have not begun to enter the network, by lane
-}
-
-// newSenderLanes makes the lanes of an adapter; nil without tables. Without lanes a packet
-// more is enough than the sender says, which the terminal has taken.
-func newSenderLanes(tables *arbitration.Tables, enough int) *senderLanes {
-	if tables == nil {
-		return nil
-	}
-	return &senderLanes{arbiter: arbitration.New(tables), tables: tables, enough: 1 + int32(enough)}
 }
 
 // laneOf is the lane on which a node sends to another at a service level: where the routing

@@ -205,7 +205,7 @@ func TestFabricProgramsGoOn(t *testing.T) {
 	for j, program := range threaded {
 		for _, on := range simtest.Some(t, j, threadedNetworks...) {
 			text := "kind = \"mpi\"\n[job]\nranks = 32\nmachine = \"fabric\"\n[placement]\nper_node = 2\n" + program.text + on.text
-			r := &fabricRun{t, load(t, text, experiments.Options{}).Points[0].Config().(*mpiConfig)}
+			r := &fabricRun{t, load(t, text).Points[0].Config().(*mpiConfig)}
 			r.check(program.name+" on "+on.name, &random, moments)
 		}
 	}

@@ -2,7 +2,6 @@ package kinds
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"math"
 	"os"
@@ -92,22 +91,16 @@ type unitPoint struct {
 func (c *unitCase) run(t *testing.T, model int, values []float64, more ...string) []unitPoint {
 	t.Helper()
 	list := strings.ReplaceAll(strings.Trim(fmt.Sprint(values), "[]"), " ", ",")
-	f, err := experiments.Open(c.file, experiments.Options{Set: with(unitSettings, c.set, unitModels[model].set, more, []string{"sweep." + c.x + "=[" + list + "]"})})
-	if err != nil {
-		t.Fatalf("%s: %v", c.name, err)
-	}
-	outcome, err := f.Execute(context.Background(), experiments.Execution{})
-	if err != nil {
-		t.Fatalf("%s: %v", c.name, err)
-	}
-	state := simtest.Must(outcome.Results.Column("state"))(t)
+	set := with(unitSettings, c.set, unitModels[model].set, more, []string{"sweep." + c.x + "=[" + list + "]"})
+	results := execute(t, simtest.Must(experiments.Open(c.file, experiments.Options{Set: set}))(t), experiments.Execution{}).Results
+	state := column(t, results, "state")
 	points := make([]unitPoint, len(values))
 	for k, name := range unitColumns {
-		column := simtest.Must(outcome.Results.Numbers(name))(t)
+		column := numbers(t, results, name)
 		for i := range points {
 			p := &points[i]
 			*[]*float64{&p.accepted, &p.mean, &p.ci, &p.p99, &p.hops}[k] = column[i]
-			p.x, p.state = values[i], outcome.Results.Rows[i][state]
+			p.x, p.state = values[i], state[i]
 		}
 	}
 	return points
@@ -204,11 +197,7 @@ func TestUnitTable(t *testing.T) {
 // and at the highest of these points.
 func unitSummary(t *testing.T, table *experiments.Table) (lines []string, points int) {
 	t.Helper()
-	column := func(name string) []float64 {
-		x := simtest.Must(table.Numbers(name))(t)
-		return x
-	}
-	accepted, mean, p99 := column("accepted_load"), column("latency_mean_ns"), column("latency_p99_ns")
+	accepted, mean, p99 := numbers(t, table, "accepted_load"), numbers(t, table, "latency_mean_ns"), numbers(t, table, "latency_p99_ns")
 	percent := func(x float64) string { return fmt.Sprintf("%.1f %%", 100*x) }
 	const name, compared = 0, 9
 	for i := 0; i < len(table.Rows); {
@@ -262,24 +251,24 @@ func TestUnitTableIsTrue(t *testing.T) {
 // TestUnitsSame: examples whose times are all whole cycles measure the same with flits and with packets
 // as the unit, under switches that hold their ports, for groups.
 func TestUnitsSame(t *testing.T) {
-	for _, c := range []struct {
-		name    string
-		set     []string
-		columns []string
-	}{
-		{"multicast-packets", []string{"messages.count=3", "messages.warmup=1"}, []string{"latency_mean_ns", "latency_p99_ns", "latency_max_ns", "unicast_latency_mean_ns", "deliveries", "redundant"}},
-		{"multicast-torus", []string{"switch.hold=true", "messages.count=3"}, []string{"latency_mean_ns", "latency_p99_ns", "latency_max_ns", "unicast_latency_mean_ns", "deliveries", "redundant"}},
-	} {
+	type example struct {
+		name string
+		set  []string
+	}
+	columns := []string{"latency_mean_ns", "latency_p99_ns", "latency_max_ns", "unicast_latency_mean_ns", "deliveries", "redundant"}
+	for _, c := range simtest.Some(t, 0,
+		example{"multicast-packets", []string{"messages.count=3", "messages.warmup=1"}},
+		example{"multicast-torus", []string{"switch.hold=true", "messages.count=3"}},
+	) {
 		var got [2][][]float64
 		for i, unit := range []string{"flit", "packet"} {
 			f := simtest.Must(experiments.Open("examples/"+c.name, experiments.Options{Quick: true, Set: append(slices.Clone(c.set), "fabric.unit="+unit)}))(t)
-			outcome := simtest.Must(f.Execute(context.Background(), experiments.Execution{}))(t)
-			for _, name := range c.columns {
-				column := simtest.Must(outcome.Results.Numbers(name))(t)
-				got[i] = append(got[i], column)
+			o := execute(t, f, experiments.Execution{})
+			for _, name := range columns {
+				got[i] = append(got[i], numbers(t, o.Results, name))
 			}
 		}
-		for k, name := range c.columns {
+		for k, name := range columns {
 			same := func(a, b float64) bool { return a == b || a != a && b != b }
 			if !slices.EqualFunc(got[0][k], got[1][k], same) {
 				t.Errorf("%s: %s of flits %v, of packets %v", c.name, name, got[0][k], got[1][k])

@@ -1,7 +1,6 @@
 package kinds
 
 import (
-	"context"
 	"flag"
 	"fmt"
 	"math"
@@ -36,10 +35,7 @@ var peerCases = []peerCase{
 
 func (c peerCase) points(t *testing.T) []booksim.Point {
 	t.Helper()
-	curves, _, err := booksim.ReadFolder(booksim.Own(), "curves")
-	if err != nil {
-		t.Fatal(err)
-	}
+	curves, _ := simtest.Must2(booksim.ReadFolder(booksim.Own(), "curves"))(t)
 	return curves[slices.IndexFunc(curves, func(x booksim.Curve) bool { return x.File == c.curve+".csv" })].Points
 }
 
@@ -58,12 +54,8 @@ func (c peerCase) run(t *testing.T, window int, loads []float64) []booksim.Point
 	list := strings.Join(strings.Fields(strings.Trim(fmt.Sprint(loads), "[]")), ",")
 	set := append([]string{fmt.Sprintf("measure.window=%d", window), "sweep.traffic.load=[" + list + "]"}, c.set...)
 	f := simtest.Must(experiments.Open(c.file, experiments.Options{Set: set}))(t)
-	outcome := simtest.Must(f.Execute(context.Background(), experiments.Execution{}))(t)
-	number := func(name string) []float64 {
-		x := simtest.Must(outcome.Results.Numbers(name))(t)
-		return x
-	}
-	load, latency, accepted := number("offered_load"), number("latency_mean_ns"), number("accepted_load")
+	r := execute(t, f, experiments.Execution{}).Results
+	load, latency, accepted := numbers(t, r, "offered_load"), numbers(t, r, "latency_mean_ns"), numbers(t, r, "accepted_load")
 	points := make([]booksim.Point, len(load))
 	for i := range points {
 		points[i] = booksim.Point{Load: load[i], Latency: latency[i], Accepted: accepted[i], Saturated: accepted[i] < 0.95*load[i]}
@@ -78,7 +70,7 @@ func TestAgainstBookSim(t *testing.T) {
 	if testing.Short() {
 		t.Skip("simulates some seconds")
 	}
-	for _, c := range peerCases {
+	for _, c := range simtest.Some(t, 0, peerCases...) {
 		t.Run(c.name, func(t *testing.T) {
 			peer := c.points(t)
 			limit := 0.8 * saturation(peer)

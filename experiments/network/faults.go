@@ -201,8 +201,11 @@ func (x *Faults) Describe(periods []topology.Period) (lines []string) {
 	return lines
 }
 
-// route builds a routing around the faults for all of their periods.
+// route builds a routing around the faults, if there are any, for all of their periods.
 func (x *Faults) route(r *RoutingTable, env routing.Env) (fabric.Routing, error) {
+	if x == nil {
+		return r.Type.Build(env)
+	}
 	periods, err := x.Periods(env.Topology.Graph())
 	if err != nil {
 		return nil, err

@@ -34,39 +34,34 @@ type RoutingTable struct {
 // Spec names a network by the tables of an experiment file, without building it: what
 // certificates and channel loads are computed of.
 type Spec struct {
-	topology *TopologyTable
-	routing  *RoutingTable
-	vcs      int // as set; 0: as many as the routing needs
-	seed     uint64
-	faults   *Faults // nil: none
-	// Open builds the network.
-	Open func() (routing.Routed, error)
-	// cutThrough: packets hold no channel but the one that their head is in.
-	cutThrough bool
+	topology   *TopologyTable
+	routing    *RoutingTable
+	vcs        int // as set; 0: as many as the routing needs
+	seed       uint64
+	allow      bool    // it may have fewer than it needs
+	faults     *Faults // nil: none
+	cutThrough bool    // packets hold no channel but the one that their head is in
 }
 
 // NewSpec names the network of a kind's tables. vcs is switch.vcs, 0 for as many as the
 // routing needs; with allowDeadlock the routing is built with fewer than it needs, too.
 func NewSpec(t *TopologyTable, r *RoutingTable, vcs int, seed uint64, allowDeadlock bool) *Spec {
-	n := &Spec{topology: t, routing: r, vcs: vcs, seed: seed}
-	n.Open = func() (routing.Routed, error) {
-		topo, err := t.Type.BuildShared(struct{}{})
-		if err != nil {
-			return routing.Routed{}, err
-		}
-		env := routing.Env{Topology: topo, TopologyName: t.Type.Name(), VCs: vcs, Seed: seed, AllowDeadlock: allowDeadlock, Shared: t.Type.Shared()}
-		var built fabric.Routing
-		if n.faults == nil {
-			built, err = r.Type.Build(env)
-		} else {
-			built, err = n.faults.route(r, env)
-		}
-		if err != nil {
-			return routing.Routed{}, err
-		}
-		return Opened(topo.Graph(), built, vcs), nil
+	return &Spec{topology: t, routing: r, vcs: vcs, seed: seed, allow: allowDeadlock}
+}
+
+// Open builds the network. Errors carry dotted keys.
+func (n *Spec) Open() (routing.Routed, error) {
+	t := &n.topology.Type
+	topo, err := t.BuildShared(struct{}{})
+	if err != nil {
+		return routing.Routed{}, err
 	}
-	return n
+	env := routing.Env{Topology: topo, TopologyName: t.Name(), VCs: n.vcs, Seed: n.seed, AllowDeadlock: n.allow, Shared: t.Shared()}
+	built, err := n.faults.route(n.routing, env)
+	if err != nil {
+		return routing.Routed{}, err
+	}
+	return Opened(topo.Graph(), built, n.vcs), nil
 }
 
 // Through is n with the flow control of switches like s.
@@ -183,9 +178,8 @@ func ExplainVCs(err error, n *Spec) error {
 	if problem == nil {
 		return nil
 	}
-	unsafe := NewSpec(n.topology, n.routing, n.vcs, n.seed, true)
-	unsafe.cutThrough = n.cutThrough
-	unsafe.faults = n.faults
+	unsafe := *n
+	unsafe.allow = true
 	if c, err := unsafe.Prove(n.topology.Type.Shared()); err == nil && !c.Acyclic {
 		problem.Want += AllowHint + ": " + c.Text + c.Cycle
 	}
