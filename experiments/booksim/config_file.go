@@ -216,11 +216,7 @@ func (r refusal) Error() string { return string(r) }
 // checkNeeded finds the settings whose value has no counterpart.
 func (c *Config) checkNeeded() error {
 	for _, n := range needed {
-		value, ok := single(c.Text(n.name)), false
-		for _, v := range n.values {
-			ok = ok || v == value
-		}
-		if !ok {
+		if value := single(c.Text(n.name)); !slices.Contains(n.values, value) {
 			want := cmp.Or(strings.Join(n.values, " or "), "none")
 			return refusal(fmt.Sprintf("%s = %s: %s (only %s is mapped)", n.name, value, n.reason, want))
 		}
@@ -356,10 +352,8 @@ func (c *Config) network() (m Counterpart, err error) {
 			m.Routing = "type = \"ugal-l\"\nsensing = \"credits\"\nweight = \"global-hops\"\nthreshold = 30\nintermediate = \"any-router\"\ndetour_vc = \"booksim2\"\ndecided_at = \"switch\"\n"
 		}
 	default:
-		for _, known := range []string{"mesh", "torus", "fattree", "dragonflynew"} {
-			if topology == known {
-				return m, refusal(fmt.Sprintf("routing_function = %s on topology = %s: not mapped; mapped are mesh and torus with dim_order, fattree with nca, dragonflynew with min and ugal", routing, topology))
-			}
+		if slices.Contains([]string{"mesh", "torus", "fattree", "dragonflynew"}, topology) {
+			return m, refusal(fmt.Sprintf("routing_function = %s on topology = %s: not mapped; mapped are mesh and torus with dim_order, fattree with nca, dragonflynew with min and ugal", routing, topology))
 		}
 		return m, refusal(fmt.Sprintf("topology = %s: not mapped; mapped are mesh, torus, fattree, dragonflynew", topology))
 	}
