@@ -356,9 +356,6 @@ func choices(c *cobra.Command, flag string, values ...string) {
 	}
 }
 
-// explainedWords completes weft explain.
-func explainedWords([]string) []string { return catalogue.Words() }
-
 // kindNames completes weft init.
 func kindNames(before []string) []string {
 	if len(before) > 0 {

@@ -22,18 +22,7 @@ const peerHeader = "offered_flits_per_node_cycle,status,avg_packet_latency_cycle
 // peerConfig is the configuration of a curve that comes with weft.
 func peerConfig(t *testing.T, name string) string {
 	t.Helper()
-	text := simtest.Must(fs.ReadFile(booksim.Own(), name+".cfg"))(t)
-	return string(text)
-}
-
-// inFolders is inFolder for files in folders.
-func inFolders(t *testing.T, files map[string]string) {
-	t.Helper()
-	inFolder(t, nil)
-	for name, text := range files {
-		simtest.Check(t, os.MkdirAll(filepath.Dir(name), 0o777))
-		simtest.Check(t, os.WriteFile(name, []byte(text), 0o666))
-	}
+	return string(simtest.Must(fs.ReadFile(booksim.Own(), name+".cfg"))(t))
 }
 
 // TestReproduceBookSim: a folder with a curve that BookSim2 measured, of which one
@@ -42,7 +31,7 @@ func inFolders(t *testing.T, files map[string]string) {
 // experiments/booksim/curves/mesh_8x8_dor_uniform_1flit_vc2_buf16_speedup1.csv.
 func TestReproduceBookSim(t *testing.T) {
 	config := peerConfig(t, "mesh_8x8_dor_uniform_1flit_vc2_buf16_speedup1")
-	inFolders(t, map[string]string{
+	inFolder(t, map[string]string{
 		"good/mesh.cfg": config, "good/mesh.csv": peerHeader + "0.05,stable,27.0512,0.0498229\n",
 		"good/flat.cfg": "topology = flatfly;", "good/flat.csv": peerHeader + "0.1,stable,20,0.1\n",
 		"good/vcs.cfg": strings.Replace(config, "num_vcs = 2", "num_vcs = 17", 1), "good/vcs.csv": peerHeader + "0.1,stable,20,0.1\n",
@@ -80,7 +69,7 @@ func TestReproduceBookSim(t *testing.T) {
 		t.Errorf("status %d: %s", status, stderr)
 	}
 	// Beside a curve that cannot be read the others are judged.
-	inFolders(t, map[string]string{
+	inFolder(t, map[string]string{
 		"part/mesh.cfg": config, "part/mesh.csv": peerHeader + "0.05,stable,27.0512,0.0498229\n",
 		"part/cut.cfg": config, "part/cut.csv": peerHeader + "0.05,stable,27.0512,0.0498229\n0.1,stab",
 		"part/alone.csv": peerHeader + "0.05,stable,27.0512,0.0498229\n", "good/mesh.cfg": config, "good/mesh.csv": peerHeader + "0.05,stable,27.0512,0.0498229\n",
@@ -107,7 +96,7 @@ func refused(t *testing.T, args, want string) {
 
 // TestReproduceRefuses: names and folders of all references.
 func TestReproduceRefuses(t *testing.T) {
-	data := simtest.Must(filepath.Abs(filepath.Join(root, "experiments", "opensmruns", "testdata", "reference")))(t)
+	data := opensmData(t)
 	inFolder(t, nil)
 	for _, c := range []struct{ args, want string }{
 		{"booksim/nothing", `no curve "nothing" in the curves of weft: there are dragonfly_k2_min_bad_dragon_buf256_speedup2, `},
@@ -131,7 +120,7 @@ func TestReproduceRefuses(t *testing.T) {
 // has run, the fat tree and UGAL with its channels that can deadlock.
 func TestReproduceBookSimNetworks(t *testing.T) {
 	const short = "internal_speedup = 2.0; routing_delay = 0; credit_delay = 2; sample_period = 200; warmup_periods = 1; max_samples = 3;"
-	inFolders(t, map[string]string{
+	inFolder(t, map[string]string{
 		"d/tree.cfg": "topology = fattree; k = 2; n = 3; routing_function = nca; num_vcs = 2;" + short, "d/tree.csv": peerHeader + "0.9,saturated,,0.5\n",
 		"d/ugal.cfg": "topology = dragonflynew; k = 2; n = 1; routing_function = ugal; num_vcs = 3; vc_buf_size = 64;" + short, "d/ugal.csv": peerHeader + "0.2,saturated,,0.2\n",
 	})
@@ -145,14 +134,11 @@ func TestReproduceBookSimNetworks(t *testing.T) {
 // weft's certificate refuses; a dragonfly under minimal routing has no cycle and goes on.
 func TestReproduceBookSimDeadlock(t *testing.T) {
 	const short = "internal_speedup = 2.0; routing_delay = 0; credit_delay = 2; sample_period = 200; warmup_periods = 1; max_samples = 3; vc_buf_size = 64; num_vcs = 3;"
-	inFolders(t, map[string]string{
+	inFolder(t, map[string]string{
 		"d/ugal.cfg": "topology = dragonflynew; k = 2; n = 1; routing_function = ugal;" + short, "d/ugal.csv": peerHeader + "0.6,deadlock,,\n",
 		"d/min.cfg": "topology = dragonflynew; k = 2; n = 1; routing_function = min;" + short, "d/min.csv": peerHeader + "0.6,deadlock,nan,0\n",
 	})
-	status, stdout, stderr := weft(t, "reproduce", "booksim", "--data", "d", "--quick", "--out", "r")
-	if status != exitFailure || !strings.Contains(stderr, "1 agree, 1 differ, 0 not judged, 0 not run;") || !strings.Contains(stdout, "weft refuses the network: ") {
-		t.Errorf("status %d\n%s%s", status, stdout, stderr)
-	}
+	says(t, exitFailure, "weft refuses the network: ", "1 agree, 1 differ, 0 not judged, 0 not run;", "reproduce", "booksim", "--data", "d", "--quick", "--out", "r")
 }
 
 // TestReproduceCongestion: rows that agree, that differ, that weft has no counterpart of, and
@@ -161,18 +147,9 @@ func TestReproduceCongestion(t *testing.T) {
 	data := simtest.Must(filepath.Abs(filepath.Join(root, "experiments", "congestion", "testdata")))(t)
 	inFolder(t, nil)
 	status, _, stderr := weft(t, "reproduce", "congestion", "--data", data, "--out", "r")
-	verdicts, err := os.ReadFile("r/congestion/verdicts.csv")
-	if err != nil {
-		t.Fatalf("%v\n%s", err, stderr)
-	}
-	for _, want := range []string{
+	holds(t, "r/congestion/verdicts.csv",
 		"\none,basic,tail,176.2,176.2,", "\none_rccc,basic,mean,80,", "\npause,basic,tail,176.216,176.216,", "\nwrong,basic,tail,100,176.2,176.2,176.2,5,76.20,0.1,differs,",
-		"\nsleek,basic,tail,176.2,,,,,,0.1,not-run,weft has no counterpart of the option -sleek\n", ",not-run,missing.cm is not in inputs\n", "\nbroken,basic,tail,",
-	} {
-		if !strings.Contains(string(verdicts), want) {
-			t.Errorf("no %q in\n%s", want, verdicts)
-		}
-	}
+		"\nsleek,basic,tail,176.2,,,,,,0.1,not-run,weft has no counterpart of the option -sleek\n", ",not-run,missing.cm is not in inputs\n", "\nbroken,basic,tail,")
 	if status != exitUsage || !strings.Contains(stderr, `rows.csv:8: link_gbps = "x": want a number`) || !strings.Contains(stderr, "3 of 7 rows agree") {
 		t.Errorf("status %d\n%s", status, stderr)
 	}
@@ -183,19 +160,11 @@ func TestReproduceCongestion(t *testing.T) {
 // TestReproduceOpenSM: one fabric of OpenSM's tables, the same with a table that is
 // cut, and names that are not there.
 func TestReproduceOpenSM(t *testing.T) {
-	data := simtest.Must(filepath.Abs(filepath.Join(root, "experiments", "opensmruns", "testdata", "reference")))(t)
+	data := opensmData(t)
 	inFolder(t, nil)
 	status, stdout, stderr := weft(t, "reproduce", "opensm/single_8", "--data", data, "--out", "r")
-	verdicts, err := os.ReadFile("r/opensm/verdicts.csv")
-	if err != nil {
-		t.Fatalf("%v\n%s", err, stderr)
-	}
-	for _, want := range []string{"fabric,run,engine,options,entries,verdict,note\n", "\nsingle_8,minhop,minhop,,9,agrees,\n",
-		"\nsingle_8,ftree,ftree,,0,agrees,\"refused, as by OpenSM: Fabric has 1 switches - topology is not fat-tree.\"\n"} {
-		if !strings.Contains("\n"+string(verdicts), want) {
-			t.Errorf("no %q in\n%s", want, verdicts)
-		}
-	}
+	holds(t, "r/opensm/verdicts.csv", "fabric,run,engine,options,entries,verdict,note\n", "\nsingle_8,minhop,minhop,,9,agrees,\n",
+		"\nsingle_8,ftree,ftree,,0,agrees,\"refused, as by OpenSM: Fabric has 1 switches - topology is not fat-tree.\"\n")
 	if !strings.Contains(stdout, "refused, as by OpenSM") || status == exitUsage {
 		t.Errorf("status %d\n%s%s", status, stdout, stderr)
 	}
@@ -300,9 +269,9 @@ func readVerdicts(t *testing.T) []judgedRow {
 func TestPapersPage(t *testing.T) {
 	rows := readVerdicts(t)
 	path := filepath.Join(root, "docs", "papers.md")
-	text := simtest.Must(os.ReadFile(path))(t)
+	text := read(t, path)
 	block := regexp.MustCompile(`(?s)<!-- verdicts: (\S+) -->\n.*?<!-- end of verdicts -->`)
-	page := block.ReplaceAllStringFunc(string(text), func(found string) string {
+	page := block.ReplaceAllStringFunc(text, func(found string) string {
 		name := block.FindStringSubmatch(found)[1]
 		if name != "counts" && !slices.ContainsFunc(rows, func(r judgedRow) bool { return r.target.Paper == name }) {
 			t.Errorf("docs/papers.md asks for the verdicts of %q, a paper without targets", name)

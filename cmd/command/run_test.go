@@ -2,6 +2,7 @@ package command
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"encoding/json"
 	"math"
@@ -42,9 +43,8 @@ func TestMerge(t *testing.T) {
 	weft(exitSuccess, "run", "examples/torus", "--shard", "2/2", "--out", in("two"))
 	weft(exitSuccess, "merge", "examples/torus", in("one"), in("two"), "--out", in("merged"))
 	for _, name := range []string{"results.csv", "resolved.toml"} {
-		want := simtest.Must(os.ReadFile(filepath.Join(in("whole"), name)))(t)
-		if got, err := os.ReadFile(filepath.Join(in("merged"), name)); err != nil || !bytes.Equal(got, want) {
-			t.Errorf("%s of the merged shares differs (%v)", name, err)
+		if read(t, dir, "merged", name) != read(t, dir, "whole", name) {
+			t.Errorf("%s of the merged shares differs", name)
 		}
 	}
 	for _, shard := range []string{"3/2", "two", "0/2"} {
@@ -70,13 +70,9 @@ fork = { warmup = { "traffic.load" = 0.3 }, settle = "100ns" }
 	inFolder(t, map[string]string{"x.toml": forks, "cost.toml": "kind = \"cost\"\n", "bad": "weft snapshot\n\x02"})
 	results := map[string]string{}
 	for _, args := range [][]string{{"forked"}, {"alone", "--no-fork"}, {"kept", "--snapshot", "warm"}, {"from", "--from", "warm", "--threads", "2"}} {
-		status, _, stderr := weft(t, append([]string{"run", "x.toml", "--quiet", "--out"}, args...)...)
-		if status != 0 {
-			t.Fatalf("%v: status %d\n%s", args, status, stderr)
-		}
-		text := simtest.Must(os.ReadFile(args[0] + "/results.csv"))(t)
-		if results[args[0]] = string(text); results[args[0]] != results["forked"] {
-			t.Errorf("%v:\n%s\nwant\n%s", args, text, results["forked"])
+		succeeds(t, append([]string{"run", "x.toml", "--quiet", "--out"}, args...)...)
+		if results[args[0]] = read(t, args[0], "results.csv"); results[args[0]] != results["forked"] {
+			t.Errorf("%v:\n%s\nwant\n%s", args, results[args[0]], results["forked"])
 		}
 	}
 	before := left(t)
@@ -112,8 +108,7 @@ func contents(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
 	for name := range strings.FieldsSeq(left(t)) {
-		text := simtest.Must(os.ReadFile(name))(t)
-		all[name] = string(text)
+		all[name] = read(t, name)
 	}
 	return all
 }
@@ -207,9 +202,8 @@ func TestManifestSaysHow(t *testing.T) {
 	manifest := func(args ...string) experiments.Manifest {
 		t.Helper()
 		succeeds(t, append([]string{"run", "--quiet", "--force", "--out", "o"}, args...)...)
-		text := simtest.Must(os.ReadFile("o/manifest.json"))(t)
 		var m experiments.Manifest
-		simtest.Check(t, json.Unmarshal(text, &m))
+		simtest.Check(t, json.Unmarshal([]byte(read(t, "o/manifest.json")), &m))
 		return m
 	}
 	m := manifest("small.toml", "--quick", "--set", "switch.vcs=4", "--set", "traffic.load=0.2", "--seed", "7")
@@ -275,26 +269,21 @@ func TestResultFolderStandsAlone(t *testing.T) {
 	simtest.Check(t, os.WriteFile("in/put/net.gz", standard.EncodeAll(plain, nil), 0o666))
 	relative := strings.NewReplacer("type = \"torus\"\ndims = [4, 4]", "type = \"file\"\npath = \"put/net.json\"", `"dor"`, `"table"`, "[sweep]", "[switch]\nvcs = 6\n[sweep]\n\"topology.path\" = [\"put/net.json\", \"put/packed\", \"put/net.gz\"]").Replace(small)
 	simtest.Check(t, os.WriteFile("in/relative.toml", []byte(relative), 0o666))
-	results := func(dir string) string {
-		text := simtest.Must(os.ReadFile(filepath.Join(dir, "results.csv")))(t)
-		return string(text)
-	}
 	for _, file := range []string{"quoted.toml", "in/relative.toml"} {
 		first, name := "", strings.TrimSuffix(filepath.Base(file), ".toml")
 		for _, dir := range []string{"r", "deep/er/r", "again"} {
 			dir = filepath.Join(name, dir)
 			succeeds(t, "run", file, "--quiet", "--out", dir)
 			succeeds(t, "report", dir)
-			if first == "" {
-				first = results(dir)
-			} else if results(dir) != first {
-				t.Errorf("%s gives\n%s\nwant\n%s", file, results(dir), first)
+			results := read(t, dir, "results.csv")
+			if first = cmp.Or(first, results); results != first {
+				t.Errorf("%s gives\n%s\nwant\n%s", file, results, first)
 			}
 			file = filepath.Join(dir, "resolved.toml")
 		}
 	}
 	// Four points of names in quotes, under columns that name them.
-	if header, _, _ := strings.Cut(results("quoted/r"), "\n"); !strings.HasPrefix(header, `point,"fault.""a.b"".fraction","fault.""rack 1"".at",`) {
+	if header, _, _ := strings.Cut(read(t, "quoted/r/results.csv"), "\n"); !strings.HasPrefix(header, `point,"fault.""a.b"".fraction","fault.""rack 1"".at",`) {
 		t.Errorf("columns %s", header)
 	}
 }

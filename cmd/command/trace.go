@@ -243,17 +243,14 @@ func (a *app) bench(ctx context.Context, names []string, flags *benchFlags) erro
 	if len(flags.compare) > 0 {
 		return a.compareBenches(ctx, flags.compare)
 	}
-	var chosen []experiments.Workload
-	for _, w := range experiments.Workloads {
-		if len(names) == 0 || slices.Contains(names, w.Name) {
-			chosen = append(chosen, w)
-		}
-	}
 	for _, name := range names {
-		if !slices.ContainsFunc(chosen, func(w experiments.Workload) bool { return w.Name == name }) {
+		if !slices.Contains(workloadNames(nil), name) {
 			return usagef("no workload %q; there are\n%s", name, workloadList())
 		}
 	}
+	chosen := slices.DeleteFunc(slices.Clone(experiments.Workloads), func(w experiments.Workload) bool {
+		return len(names) > 0 && !slices.Contains(names, w.Name)
+	})
 	if flags.child {
 		if len(chosen) != 1 {
 			return usagef("--in-this-process needs one workload")
