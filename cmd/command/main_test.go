@@ -344,17 +344,21 @@ func TestNextCommand(t *testing.T) {
 	}
 }
 
-// TestReproduce: a small artifact from its file, with its seed, to the verdicts and the page.
+// TestReproduce: two small artifacts from their files, with their seeds, to the verdicts and the
+// page: one in its quick variant, one that has none.
 func TestReproduce(t *testing.T) {
 	inFolder(t, nil)
-	status, stdout, stderr := weft(t, "reproduce", "dswitch/theorem2", "--quick", "--out", "r")
-	if status != exitSuccess || strings.Count(stdout, "\n  theorem2: ") != 4 || !strings.Contains(stderr, "4 targets: 3 met, 1 refuted; of those met 3 simulated") {
-		t.Errorf("status %d\n%s%s", status, stdout, stderr)
+	stdout, stderr := succeeds(t, "reproduce", "dswitch/theorem2", "dswitch/theorem1", "--quick", "--out", "r")
+	if strings.Count(stdout, "\n  theorem2: ") != 4 || !strings.Contains(stderr, "9 targets: 7 met, 2 refuted; of those met 7 simulated") {
+		t.Errorf("%s%s", stdout, stderr)
 	}
-	holds(t, "r/verdicts.csv", "id,paper,artifact,case,metric,target,measured,ci95,unit,kind,tolerance,rests_on,variant,verdict,note\n", ",dswitch,theorem2,", ",met,")
-	holds(t, "r/report.html", "3 met")
+	holds(t, "r/verdicts.csv", "id,paper,artifact,case,metric,target,measured,ci95,unit,kind,tolerance,rests_on,variant,verdict,note\n", ",simulated,full,met,",
+		"\ndswitch-theorem1-pk-1-7-3-1-sessions,dswitch,theorem1,PK_1(7 3 1),sessions,3,3,,sessions,exact,abs 0,simulated,quick,met,\n")
+	holds(t, "r/report.html", "7 met")
 	holds(t, "r/dswitch/theorem2/resolved.toml", "seed = 1\n")
-	if files := left(t); !strings.Contains(files, "theorem2/results.csv") || !strings.Contains(files, "theorem2/manifest.json") || !strings.Contains(files, ".svg") {
-		t.Errorf("left %s", files)
+	for _, name := range []string{"results.csv", "manifest.json", "sessions-2.svg"} {
+		if files := left(t) + " "; !strings.Contains(files, "theorem2/"+name+" ") {
+			t.Errorf("no %s in %s", name, files)
+		}
 	}
 }
