@@ -76,11 +76,16 @@ point,routing.type,traffic.load,seed,replications,offered_load,accepted_load,lat
 		if c.e.Table == "" {
 			c.e.Table = figures.ResultsTable
 		}
-		v := (&File{Expects: []ExpectConfig{c.e}}).Verdicts(results, links)[0]
-		same := math.Abs(v.Measured-c.want) < 1e-12 || math.IsNaN(v.Measured) && math.IsNaN(c.want)
-		if !same || v.Verdict != c.verdict || v.Note != c.note {
-			t.Errorf("%s: %v %s %q, want %v %s %q", c.name, v.Measured, v.Verdict, v.Note, c.want, c.verdict, c.note)
-		}
+		is(t, c.name, (&File{Expects: []ExpectConfig{c.e}}).Verdicts(results, links)[0], c.want, c.verdict, c.note)
+	}
+}
+
+// is compares a verdict with the value, the word and the note that are wanted.
+func is(t *testing.T, name string, v Verdict, want float64, verdict, note string) {
+	t.Helper()
+	same := math.Abs(v.Measured-want) < 1e-12 || math.IsNaN(v.Measured) && math.IsNaN(want)
+	if !same || v.Verdict != verdict || v.Note != note {
+		t.Errorf("%s: %v %s %q, want %v %s %q", name, v.Measured, v.Verdict, v.Note, want, verdict, note)
 	}
 }
 
@@ -182,10 +187,7 @@ job.ranks,kind,seed,x
 		if c.e.Each == nil {
 			c.e.Each = []string{"job.ranks"}
 		}
-		v := judgeOne(results, c.e)
-		if v.Measured != c.want && !(math.IsNaN(v.Measured) && math.IsNaN(c.want)) || v.Verdict != c.verdict || v.Note != c.note {
-			t.Errorf("%s: %v %s %q, want %v %s %q", c.name, v.Measured, v.Verdict, v.Note, c.want, c.verdict, c.note)
-		}
+		is(t, c.name, judgeOne(results, c.e), c.want, c.verdict, c.note)
 	}
 }
 
@@ -254,31 +256,27 @@ a,0.7,1,30,steady
 `)
 	e := ExpectConfig{Target: fig8bRatio, Metric: "latency_mean_ns", Steady: "traffic.load", Formula: "b / a",
 		Of: map[string]map[string]string{"a": {"kind": "a"}, "b": {"kind": "b"}}}
-	if v := judgeOne(results, e); math.Abs(v.Measured-0.75) > 1e-12 || v.Verdict != Met || v.Note != IntervalHasBound+"; measured at traffic.load = 0.4" {
-		t.Errorf("%v %s %q", v.Measured, v.Verdict, v.Note)
-	}
-	e.SteadyTo = "0.6"
-	if v := judgeOne(results, e); math.Abs(v.Measured-0.75) > 1e-12 || v.Verdict != Missed || v.Note != "no steady value at traffic.load = 0.6; measured at traffic.load = 0.4" {
-		t.Errorf("%v %s %q", v.Measured, v.Verdict, v.Note)
-	}
-	e.SteadyTo = "0.7" // which only a has
-	if v := judgeOne(results, e); v.Verdict != NotRun || v.Note != "no row has traffic.load = 0.7" {
-		t.Errorf("%v %s %q", v.Measured, v.Verdict, v.Note)
-	}
-	e.SteadyTo = "0.2" // where the ratio is 1, above 0.9
-	if v := judgeOne(results, e); v.Measured != 1 || v.Verdict != Missed || v.Note != "measured at traffic.load = 0.2" {
-		t.Errorf("%v %s %q", v.Measured, v.Verdict, v.Note)
+	for _, c := range []struct {
+		to      string
+		want    float64
+		verdict string
+		note    string
+	}{
+		{"", 0.75, Met, IntervalHasBound + "; measured at traffic.load = 0.4"},
+		{"0.6", 0.75, Missed, "no steady value at traffic.load = 0.6; measured at traffic.load = 0.4"},
+		{"0.7", math.NaN(), NotRun, "no row has traffic.load = 0.7"}, // which only a has
+		{"0.2", 1, Missed, "measured at traffic.load = 0.2"},         // where the ratio is above 0.9
+	} {
+		e.SteadyTo = c.to
+		is(t, c.to, judgeOne(results, e), c.want, c.verdict, c.note)
 	}
 	e.SteadyTo, e.Where = "", map[string]string{"traffic.load": "0.6"}
-	if v := judgeOne(results, e); v.Verdict != Missed || v.Note != "not measured: the network keeps up at no traffic.load that all have" {
-		t.Errorf("%v %s %q", v.Measured, v.Verdict, v.Note)
-	}
+	is(t, "nowhere", judgeOne(results, e), math.NaN(), Missed, "not measured: the network keeps up at no traffic.load that all have")
 }
 
 func table(t *testing.T, text string) *Table {
 	t.Helper()
-	table := simtest.Must(ReadTable("t.csv", strings.NewReader(strings.TrimSpace(text))))(t)
-	return table
+	return simtest.Must(ReadTable("t.csv", strings.NewReader(strings.TrimSpace(text))))(t)
 }
 
 // TestJudge: every kind of target at both sides of its tolerance.
@@ -484,6 +482,5 @@ func TestDragonflySizes(t *testing.T) {
 // numbers returns a column of a table.
 func numbers(t *testing.T, table *Table, name string) []float64 {
 	t.Helper()
-	x := simtest.Must(table.Numbers(name))(t)
-	return x
+	return simtest.Must(table.Numbers(name))(t)
 }

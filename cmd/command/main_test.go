@@ -48,6 +48,14 @@ func says(t *testing.T, status int, words, message string, args ...string) {
 	}
 }
 
+// refusesAll is refuses for command lines without quotes, each with what has to be said.
+func refusesAll(t *testing.T, cases [][2]string) {
+	t.Helper()
+	for _, c := range cases {
+		refuses(t, c[1], strings.Fields(c[0])...)
+	}
+}
+
 // inFolder changes to a new folder with the given files.
 func inFolder(t *testing.T, files map[string]string) {
 	t.Helper()
@@ -156,9 +164,8 @@ func TestBadInput(t *testing.T) {
 // TestSeveralBadFiles: the problems of all files come together.
 func TestSeveralBadFiles(t *testing.T) {
 	inFolder(t, map[string]string{"a.toml": "x = 1\n", "b.toml": "[traffic]\nload = 2\n"})
-	status, _, stderr := weft(t, "check", "a.toml", "b.toml")
-	if status != exitUsage || !strings.Contains(stderr, "a.toml:1:1: x is not") || !strings.Contains(stderr, "b.toml:2:1: traffic.load = 2: want 0 to 1") {
-		t.Errorf("status %d:\n%s", status, stderr)
+	for _, problem := range []string{"a.toml:1:1: x is not", "b.toml:2:1: traffic.load = 2: want 0 to 1"} {
+		refuses(t, problem, "check", "a.toml", "b.toml")
 	}
 	simtest.Check(t, os.WriteFile("c.toml", []byte(small), 0o644))
 	status, stdout, stderr := weft(t, "check", "a.toml", "c.toml")
@@ -307,20 +314,16 @@ func TestInformation(t *testing.T) {
 	for _, format := range []string{"json", "ibnetdiscover", "ibsim"} {
 		file := filepath.Join(t.TempDir(), "net")
 		succeeds(t, "topology", "small.toml", "--format", format, "-o", file)
-		if status, stdout, stderr := weft(t, "topology", file); status != exitSuccess || !strings.HasPrefix(stdout, "switches   16\nterminals  16\nlinks      32 between switches\ndiameter   4 (counted)\n") {
-			t.Errorf("%s read back: %s%s", format, stdout, stderr)
-		}
+		says(t, exitSuccess, "switches   16\nterminals  16\nlinks      32 between switches\ndiameter   4 (counted)\n", "", "topology", file)
 	}
-	for _, c := range []struct{ args, want string }{
+	refusesAll(t, [][2]string{
 		{"list rotuings", `nothing is called "rotuings" (did you mean "routings"?)`},
 		{"list routings mni", `(did you mean "min"?)`},
 		{"topology small.toml --format dto", `unknown format "dto" (did you mean "dot"?): known are dot, graphml, ibnetdiscover, ibsim, json`},
 		{"reproduce nothing", `no experiment "nothing"`},
 		{"atlas --radix 2", "no family has a network of at least 1000 terminals (--terminals) on switches of at most 2 ports (--radix)"},
 		{"frobnicate", `unknown command "frobnicate" for "weft"`},
-	} {
-		refuses(t, c.want, strings.Fields(c.args)...)
-	}
+	})
 	if got := left(t); got != "small.toml" {
 		t.Errorf("left %s", got)
 	}

@@ -20,11 +20,10 @@ import (
 func TestReport(t *testing.T) {
 	inFolder(t, map[string]string{"small.toml": small})
 	succeeds(t, "run", "small.toml", "--quiet")
-	if status, _, stderr := weft(t, "report", "results"); status != exitSuccess || stderr != "results/report.html\n" {
-		t.Errorf("status %d: %s", status, stderr)
-	}
-	if status, _, stderr := weft(t, "report", "results/small", "-o", "r.html"); status != exitSuccess || stderr != "r.html\n" {
-		t.Errorf("status %d: %s", status, stderr)
+	for args, said := range map[string]string{"report results": "results/report.html\n", "report results/small -o r.html": "r.html\n"} {
+		if _, stderr := succeeds(t, strings.Fields(args)...); stderr != said {
+			t.Errorf("%s: %s", args, stderr)
+		}
 	}
 	holds(t, "r.html", "<h1>small</h1>")
 	refuses(t, "cannot be read", "report", "."+string(filepath.Separator)+"nothing")
@@ -191,7 +190,7 @@ func TestTrace(t *testing.T) {
 		succeeds(t, "run", "other.toml", "--set", "workload.file="+file, "--out", "-")
 	}
 	simtest.Check(t, os.WriteFile("cut.bin", []byte(read(t, "app.bin")[:60]), 0o666))
-	for _, c := range []struct{ args, want string }{
+	refusesAll(t, [][2]string{
 		{"trace cut.bin", "cut.bin: byte 60: "},
 		{"check bad.toml", "cut.bin: byte 60: rank 0: the file ends here: is it truncated?"},
 		{"trace foreign.x", "foreign.x:1: "},
@@ -204,9 +203,7 @@ func TestTrace(t *testing.T) {
 		{"trace app.goal --to goal", "want -o FILE"},
 		{"trace app.goal --compute-scale -1", "want at least 0"},
 		{"trace ti.txt --host-flops 0", "want at least 1"},
-	} {
-		refuses(t, c.want, strings.Fields(c.args)...)
-	}
+	})
 	if _, err := os.Stat("any.0.et"); err == nil {
 		t.Error("a trace that cannot be written was begun")
 	}
@@ -235,16 +232,14 @@ func TestTraceOfAProgram(t *testing.T) {
 		t.Error("text and binary differ, or job b does not begin at 2 us")
 	}
 	succeeds(t, "run", "play.toml", "--out", "-")
-	for _, c := range []struct{ args, want string }{
-		{"noise.toml", "job.c.repeat = 0: want a number of repetitions"},
-		{"sweep.toml", "sweep.toml: has 2 points; want one"},
-		{"mesh.toml", "mesh.toml: kind traffic has no program; want mpi or jobs"},
-		{"pair.toml --drop", "--drop is for traces"},
-		{"app.goal --set a=1", "app.goal is none"},
-		{"pair.toml --set job.ranks=1", "job.ranks"},
-	} {
-		refuses(t, c.want, strings.Fields("trace "+c.args)...)
-	}
+	refusesAll(t, [][2]string{
+		{"trace noise.toml", "job.c.repeat = 0: want a number of repetitions"},
+		{"trace sweep.toml", "sweep.toml: has 2 points; want one"},
+		{"trace mesh.toml", "mesh.toml: kind traffic has no program; want mpi or jobs"},
+		{"trace pair.toml --drop", "--drop is for traces"},
+		{"trace app.goal --set a=1", "app.goal is none"},
+		{"trace pair.toml --set job.ranks=1", "job.ranks"},
+	})
 }
 
 // tarFolder packs a folder.

@@ -138,14 +138,14 @@ func TestFinishedFolder(t *testing.T) {
 			t.Errorf("%s has changed", name)
 		}
 	}
-	if status, _, stderr := weft(t, "run", "small.toml", "--out", "o", "--resume", "--quiet"); status != exitSuccess || stderr != "" {
-		t.Errorf("resumed: status %d: %s", status, stderr)
+	if _, stderr := succeeds(t, "run", "small.toml", "--out", "o", "--resume", "--quiet"); stderr != "" {
+		t.Errorf("resumed: %s", stderr)
 	}
 	if got := contents(t); got["o/results.csv"] != before["o/results.csv"] || got["o/latency.svg"] != before["o/latency.svg"] {
 		t.Error("resumed: other results or another figure")
 	}
-	if status, _, stderr := weft(t, "run", "other.toml", "--out", "o", "--force", "--quiet"); status != exitSuccess || stderr != "" {
-		t.Errorf("forced: status %d: %s", status, stderr)
+	if _, stderr := succeeds(t, "run", "other.toml", "--out", "o", "--force", "--quiet"); stderr != "" {
+		t.Errorf("forced: %s", stderr)
 	}
 	want := "o/journal o/manifest.json o/notes.txt o/performance.csv o/resolved.toml o/results.csv o/throughput.data.csv o/throughput.png o/throughput.svg other.toml small.toml"
 	if got := left(t); got != want {
@@ -154,12 +154,10 @@ func TestFinishedFolder(t *testing.T) {
 	if contents(t)["o/results.csv"] == before["o/results.csv"] {
 		t.Error("forced: the results are still those of the earlier run")
 	}
-	for _, c := range [][2]string{
+	refusesAll(t, [][2]string{
 		{"run small.toml --out o --force --resume", "--resume keeps what --force replaces"},
 		{"run small.toml --out - --force", "--force needs a result folder"},
-	} {
-		refuses(t, c[1], strings.Fields(c[0])...)
-	}
+	})
 }
 
 // TestOccupiedFolders: one folder of several that holds results stops the
@@ -259,12 +257,12 @@ func TestResultFolderStandsAlone(t *testing.T) {
 	for _, args := range []string{"topology x.toml -o in/put/net.json", "topology x.toml --format ibnetdiscover -o in/put/net.txt"} {
 		succeeds(t, strings.Fields(args)...)
 	}
-	plain := simtest.Must(os.ReadFile("in/put/net.json"))(t)
-	packed := simtest.Must(os.Create("in/put/packed"))(t)
-	z := gzip.NewWriter(packed)
-	if _, err := z.Write(plain); err != nil || z.Close() != nil || packed.Close() != nil {
-		t.Fatal(err)
-	}
+	plain := []byte(read(t, "in/put/net.json"))
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	simtest.Must(z.Write(plain))(t)
+	simtest.Check(t, z.Close())
+	simtest.Check(t, os.WriteFile("in/put/packed", packed.Bytes(), 0o666))
 	standard := simtest.Must(zstd.NewWriter(nil))(t)
 	simtest.Check(t, os.WriteFile("in/put/net.gz", standard.EncodeAll(plain, nil), 0o666))
 	relative := strings.NewReplacer("type = \"torus\"\ndims = [4, 4]", "type = \"file\"\npath = \"put/net.json\"", `"dor"`, `"table"`, "[sweep]", "[switch]\nvcs = 6\n[sweep]\n\"topology.path\" = [\"put/net.json\", \"put/packed\", \"put/net.gz\"]").Replace(small)

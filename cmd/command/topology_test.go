@@ -39,16 +39,14 @@ func TestTopologyPictures(t *testing.T) {
 	if !strings.Contains(high, "flits per cycle") || high != second || high == first {
 		t.Error("the picture does not show the loads of the point of the highest load, or of the one that is asked for")
 	}
-	for args, want := range map[string]string{
-		"topology o --point 2 -o x.svg":            "result folder o: has no point 2: want 0 to 1",
-		"topology small.toml --point 0 -o x.svg":   "weft: --point is for result folders; small.toml is none",
-		"topology o --set switch.vcs=4 -o x.svg":   "weft: --set, --seed and --quick change experiment files; o is a result folder",
-		"topology nothing -o x.svg":                "nothing",
-		"plot o/results.csv --where load -o x.svg": "weft: --where load: want KEY=VALUE",
-		"plot o/results.csv -o x.gif":              "weft: -o x.gif: want a name that ends in .svg, .png or .pdf, or .csv for its numbers",
-	} {
-		refuses(t, want, strings.Fields(args)...)
-	}
+	refusesAll(t, [][2]string{
+		{"topology o --point 2 -o x.svg", "result folder o: has no point 2: want 0 to 1"},
+		{"topology small.toml --point 0 -o x.svg", "weft: --point is for result folders; small.toml is none"},
+		{"topology o --set switch.vcs=4 -o x.svg", "weft: --set, --seed and --quick change experiment files; o is a result folder"},
+		{"topology nothing -o x.svg", "nothing"},
+		{"plot o/results.csv --where load -o x.svg", "weft: --where load: want KEY=VALUE"},
+		{"plot o/results.csv -o x.gif", "weft: -o x.gif: want a name that ends in .svg, .png or .pdf, or .csv for its numbers"},
+	})
 }
 
 // A real cluster with a cable lost, a host moved to a free port, an adapter replaced
@@ -124,16 +122,14 @@ func TestTopologyDiffOfTables(t *testing.T) {
 	// 144 hops: 2 for each of the 72.
 	says(t, exitSuccess, "72 had a path, 71 have one\npaths      71 the same, 0 by other cables, 0 shorter, 0 longer\nhops       mean 2 before, ", "",
 		"topology", "mesh.ibnetdiscover", "--diff", "mesh.ibnetdiscover", "--tables", "before.lfts,after.lfts")
-	for _, c := range []struct{ args, want string }{
+	refusesAll(t, [][2]string{
 		{"topology mesh.toml --diff mesh.toml --tables before.lfts", "want two files"},
 		{"topology mesh.toml --diff mesh.toml --tables before.lfts,after.lfts --routing table", "want one of them"},
 		{"topology mesh.toml --tables a,b", "--routing and --tables are for --diff"},
 		{"topology mesh.ibnetdiscover --diff mesh.ibnetdiscover --routing tabel", "tabel"},
 		{"topology mesh.ibnetdiscover --diff mesh.ibnetdiscover --tables none,after.lfts", "none: cannot be read: no such file"},
 		{"topology mesh.toml --diff none.toml", "none.toml"},
-	} {
-		refuses(t, c.want, strings.Fields(c.args)...)
-	}
+	})
 	says(t, exitSuccess, "paths      72 the same", "", "topology", "mesh.toml", "--diff", "mesh.toml")
 }
 
@@ -187,15 +183,13 @@ func TestAtlasCommand(t *testing.T) {
 	succeeds(t, "atlas", "--topology", "oft", "--out", "o", "--set", "price.optical=1")
 	holds(t, "o/pictures.md", "| table, hop_vcs = \"any\" | 1 | ")
 	holds(t, "o/oft.svg", "<svg")
-	for _, c := range []struct{ args, want string }{
+	refusesAll(t, [][2]string{
 		{"atlas --terminals 0", "--terminals 0: want 1 to"},
 		{"atlas --radix 1", "--radix 1: want 2 to"},
 		{"atlas --terminals 10 --rank beauty", "--rank beauty: want "},
 		{"atlas --topology flat", "--topology flat: want butterfly, "},
 		{"atlas --topology oft --set floor.units=3", "floor.units"},
-	} {
-		refuses(t, c.want, strings.Fields(c.args)...)
-	}
+	})
 }
 
 // TestAtlasMeasure: all routings of a small network are run.

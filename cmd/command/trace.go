@@ -178,19 +178,11 @@ func writeTrace(g *goal.Schedule, out, to string) error {
 	if err != nil {
 		return err
 	}
-	w := bufio.NewWriter(f)
+	w, write := bufio.NewWriter(f), g.WriteBinary
 	if to == "goal" {
-		err = g.WriteText(w)
-	} else {
-		err = g.WriteBinary(w)
+		write = g.WriteText
 	}
-	if err == nil {
-		err = w.Flush()
-	}
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	return err
+	return cmp.Or(write(w), w.Flush(), f.Close())
 }
 
 type benchFlags struct {

@@ -70,13 +70,9 @@ func TestUsage(t *testing.T) {
 	}
 	// Equal tables differ in nothing, whatever is known about their spread.
 	succeeds(t, "compare", "b.csv", "b.csv")
-	if status, stdout, _ := weft(t, "--version"); status != exitSuccess || !strings.HasPrefix(stdout, "weft ") {
-		t.Errorf("--version: status %d: %s", status, stdout)
-	}
+	says(t, exitSuccess, "weft ", "", "--version")
 	succeeds(t, "topology", "x.toml", "-o", "net.json")
-	if status, stdout, _ := weft(t, "topology", "net.json"); status != exitSuccess || !strings.HasPrefix(stdout, "switches   16\n") {
-		t.Errorf("net.json: status %d: %s", status, stdout)
-	}
+	says(t, exitSuccess, "switches   16\n", "", "topology", "net.json")
 }
 
 // TestShellCompletion: names and values are completed, not only files.
@@ -155,9 +151,7 @@ func TestBadInputFiles(t *testing.T) {
 		"net.toml":  "net.toml:3:1: topology.path " + filepath.Join(dir, "net.json") + ":2: not JSON: ",
 		"goal.toml": "goal.toml:4:1: workload.file " + filepath.Join(dir, "x.goal") + ":3: '\u00e4' has no place in \"\u00e4: calc 5\"\n",
 	} {
-		if status, _, stderr := weft(t, "check", file); status != exitUsage || !strings.HasPrefix(stderr, want) {
-			t.Errorf("status %d: %s\nwant %s", status, stderr, want)
-		}
+		refuses(t, want, "check", file)
 	}
 }
 

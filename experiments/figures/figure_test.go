@@ -14,8 +14,7 @@ import (
 
 func table(t *testing.T, text string) *results.Table {
 	t.Helper()
-	table := simtest.Must(results.ReadTable("t.csv", strings.NewReader(strings.TrimSpace(text))))(t)
-	return table
+	return simtest.Must(results.ReadTable("t.csv", strings.NewReader(strings.TrimSpace(text))))(t)
 }
 
 // TestFigureOfTable: series, categories, bands and marks come from the columns.
