@@ -128,7 +128,7 @@ func byRouting(uniform, valiant bool, ways int) func(*Reference, *subject) (stri
 		if err != nil {
 			return "", 0, err
 		}
-		return "", saturation(f, byTable(next)), nil
+		return "", saturation(f, func(s, d int, hop func(int, float64)) { hop(next[s][d], 1) }), nil
 	}
 }
 
@@ -220,11 +220,6 @@ func saturation(f flows, split func(s, d int, next func(to int, share float64)))
 		most = max(most, slices.Max(row))
 	}
 	return 1 / most
-}
-
-// byTable goes by one next hop a destination.
-func byTable(next [][]int) func(s, d int, hop func(int, float64)) {
-	return func(s, d int, hop func(int, float64)) { hop(next[s][d], 1) }
 }
 
 // byShortest goes by shortest paths: at each switch evenly over the next switches, or with

@@ -51,7 +51,7 @@ func ParseConfig(file, text string) (*Config, error) {
 		case !found || name == "":
 			problem(first, "", "%s is not a setting; want name = value;", shown(text))
 		case !known:
-			problem(first, name, "is not a setting of BookSim2%s", didYouMean(name))
+			problem(first, name, "is not a setting of BookSim2%s", param.DidYouMean(name, slices.Sorted(maps.Keys(settings))))
 		case value == "":
 			problem(first, name, "has no value; want %s", k.kind)
 		case !k.kind.allows(value):
@@ -93,10 +93,6 @@ func shown(text string) string {
 		text = string(r[:most]) + "..."
 	}
 	return strconv.Quote(text)
-}
-
-func didYouMean(name string) string {
-	return param.DidYouMean(name, slices.Sorted(maps.Keys(settings)))
 }
 
 // Text is the value of a setting, as text.

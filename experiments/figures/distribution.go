@@ -75,7 +75,8 @@ func (p *PlotConfig) distribution(f *plot.Figure, t *results.Table, groups []*gr
 			f.Series = append(f.Series, s)
 			continue
 		default:
-			f.YLabel = cmp.Or(p.YLabel, densityLabel(counts[0], lower))
+			_, _, unit := splitColumn(lower)
+			f.YLabel = cmp.Or(p.YLabel, "Share of "+quantity(counts[0])+" per "+cmp.Or(unit, "unit"))
 			s = density(bins)
 		}
 		s.Name = g.name
@@ -104,10 +105,8 @@ func hasBins(t *results.Table, x string) bool {
 
 // binColumn is the first column of lower edges; empty if there is none.
 func binColumn(t *results.Table) string {
-	for _, name := range t.Columns {
-		if hasBins(t, name) {
-			return name
-		}
+	if at := slices.IndexFunc(t.Columns, func(name string) bool { return hasBins(t, name) }); at >= 0 {
+		return t.Columns[at]
 	}
 	return ""
 }

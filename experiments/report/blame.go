@@ -381,15 +381,15 @@ func timelines(f *experiments.Folder) (list []timeline, note string) {
 	if len(chosen) == 0 {
 		return nil, ""
 	}
-	note = "What each rank does, in us; the line is the critical path: the chain of work and messages that led to the end."
-	chosen, more := atMost(f, chosen, mostTimelines, "timeline.csv")
+	chosen, note = atMost(f, chosen, mostTimelines, "timeline.csv",
+		"What each rank does, in us; the line is the critical path: the chain of work and messages that led to the end.")
 	for _, v := range chosen {
 		point := v.highest()
 		t := newTimeline(rows[strconv.Itoa(point.Index)], paths[strconv.Itoa(point.Index)])
 		t.Name, t.Caption = v.name, describe(f.File, point)+t.Caption
 		list = append(list, t)
 	}
-	return list, note + more
+	return list, note
 }
 
 // newTimeline draws a point: the ranks of the path first, where there are too many.

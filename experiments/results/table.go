@@ -238,13 +238,7 @@ func Number(cell string) float64 {
 
 // SameCell compares cells as numbers where both are, so that 0.30 in a file
 // selects a load of 0.3.
-func SameCell(a, b string) bool {
-	if a == b {
-		return true
-	}
-	x, y := Number(a), Number(b)
-	return math.Abs(x-y) <= 1e-9*max(math.Abs(x), math.Abs(y))
-}
+func SameCell(a, b string) bool { return a == b || sameNumber(Number(a), Number(b)) }
 
 // Where returns the rows whose cells equal those of selection (column to
 // cell), as a table of the same columns.
