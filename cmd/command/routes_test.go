@@ -221,42 +221,30 @@ func dump(t *testing.T, dir, name string) string {
 	return path
 }
 
-// TestMulticastFiles: the files of a subnet give a table with a row for every
-// engine, and for OpenSM's engines the tables that OpenSM computed.
+// TestMulticastFiles: the files of a subnet give a table with a row for every engine, and for
+// OpenSM's engine the tables that OpenSM computed. These serve all groups, with the largest EFI
+// of that engine; without a row of theirs a group is named.
 func TestMulticastFiles(t *testing.T) {
 	dir := t.TempDir()
-	fabric, groups := dump(t, dir, "ft3_8.ibnetdiscover.txt"), dump(t, dir, "grid_4x4x8.sa")
-	for engine, name := range map[string]string{"minhop-mc": "minhop", "opensm-sssp": "sssp"} {
-		stdout, stderr := succeeds(t, "multicast", "--topology", fabric, "--groups", groups, "--engine", engine, "-o", filepath.Join(dir, "out"))
-		if !strings.Contains(stderr, "80 switches, 128 terminals") {
-			t.Error(stderr)
-		}
-		for _, e := range []string{"mr4lms", "minhop-mc", "opensm-sssp", "gw-sssp"} {
-			if !strings.Contains(stdout, "\n"+e+" ") {
-				t.Errorf("no row for %s:\n%s", e, stdout)
-			}
-		}
-		if read(t, dir, "out", engine+".mcfdbs") != read(t, dump(t, dir, "ft3_8."+name+".grid_4x4x8.mcfdbs")) {
-			t.Errorf("%s: other tables than OpenSM's", engine)
-		}
-	}
-}
-
-// TestInstalledTables: tables that OpenSM computed serve all groups, with the largest
-// EFI of the engine that stands for it; without a row of theirs a group is named.
-func TestInstalledTables(t *testing.T) {
-	dir := t.TempDir()
 	fabric, groups, tables := dump(t, dir, "ft3_8.ibnetdiscover.txt"), dump(t, dir, "grid_4x4x8.sa"), dump(t, dir, "ft3_8.minhop.grid_4x4x8.mcfdbs")
-	stdout, _ := succeeds(t, "multicast", "--topology", fabric, "--groups", groups, "--tables", tables, "--engine", "minhop-mc")
+	stdout, stderr := succeeds(t, "multicast", "--topology", fabric, "--groups", groups, "--tables", tables, "--engine", "minhop-mc", "-o", filepath.Join(dir, "out"))
 	rows := map[string][]string{}
 	for line := range strings.Lines(stdout) {
 		if words := strings.Fields(line); len(words) > 0 {
 			rows[words[0]] = words
 		}
 	}
+	for _, e := range []string{"mr4lms", "minhop-mc", "opensm-sssp", "gw-sssp"} {
+		if rows[e] == nil || !strings.Contains(stderr, "80 switches, 128 terminals") {
+			t.Errorf("no row for %s:\n%s%s", e, stdout, stderr)
+		}
+	}
 	installed, engine := rows["installed"], rows["minhop-mc"]
 	if len(installed) != 5 || strings.Join(installed[1:], " ") != strings.Join(engine[1:5], " ") {
 		t.Errorf("installed %q, minhop-mc %q:\n%s", installed, engine, stdout)
+	}
+	if read(t, dir, "out", "minhop-mc.mcfdbs") != read(t, tables) {
+		t.Error("other tables than OpenSM's")
 	}
 	text := read(t, tables)
 	_, row, _ := strings.Cut(text, "Out Port(s)\n")
