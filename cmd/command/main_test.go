@@ -30,10 +30,10 @@ func succeeds(t *testing.T, args ...string) (stdout, stderr string) {
 	return stdout, stderr
 }
 
-// refuses runs the command, which has to refuse what it is given, and to say why.
+// refuses runs the command, which has to refuse what it is given, and to say only why.
 func refuses(t *testing.T, why string, args ...string) {
 	t.Helper()
-	if status, stdout, stderr := weft(t, args...); status != exitUsage || !strings.Contains(stderr, why) {
+	if status, stdout, stderr := weft(t, args...); status != exitUsage || stdout != "" || !strings.Contains(stderr, why) {
 		t.Errorf("weft %s: status %d\n%s%s\nwant\n%s", strings.Join(args, " "), status, stdout, stderr, why)
 	}
 }

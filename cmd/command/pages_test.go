@@ -323,7 +323,7 @@ func TestCompare(t *testing.T) {
 	for _, c := range []struct {
 		args   string
 		status int
-		want   string // in both outputs together
+		want   string
 	}{
 		{"a.csv a.csv", exitSuccess, "0 of 2 differences are significant"},
 		{"a.csv b.csv", exitFailure, "1 of 2 differences are significant (Welch's t test"},
@@ -332,39 +332,33 @@ func TestCompare(t *testing.T) {
 		{"c.csv --between mode", exitFailure, "latency_mean_ns of z (b) against x (a)"},
 		{"a.csv c.csv", exitSuccess, "1 only in a\n2 only in b\n"},
 		{"a.csv b.csv --by load,mode", exitFailure, "load  mode  a"},
-		{"a.csv", exitUsage, "weft: one table: name a second"},
-		{"a.csv b.csv --between mode", exitUsage, "--between compares variants within one table"},
-		{"a.csv --between mode", exitUsage, "a.csv: mode has one value"},
-		{"a.csv --between mdoe", exitUsage, `(did you mean "mode"?)`},
-		{"a.csv d.csv", exitUsage, "d.csv: no such file"},
-		{"a.csv b.csv --metric x", exitUsage, `no column "x"`},
-		{"a.csv b.csv --format xml", exitUsage, "want text or csv"},
 	} {
-		status, stdout, stderr := weft(t, append([]string{"compare"}, strings.Fields(c.args)...)...)
-		if status != c.status || !strings.Contains(stdout+stderr, c.want) {
-			t.Errorf("weft compare %s: status %d, want %d\n%s%s", c.args, status, c.status, stdout, stderr)
-		}
+		says(t, c.status, c.want, "", append([]string{"compare"}, strings.Fields(c.args)...)...)
 	}
+	refusesAll(t, [][2]string{
+		{"compare a.csv", "weft: one table: name a second"},
+		{"compare a.csv b.csv --between mode", "--between compares variants within one table"},
+		{"compare a.csv --between mode", "a.csv: mode has one value"},
+		{"compare a.csv --between mdoe", `(did you mean "mode"?)`},
+		{"compare a.csv d.csv", "d.csv: no such file"},
+		{"compare a.csv b.csv --metric x", `no column "x"`},
+		{"compare a.csv b.csv --format xml", "want text or csv"},
+	})
 }
 
 // Every workload is a file that loads; the smallest one runs in a process of
 // its own, and its table compares with itself.
 func TestBench(t *testing.T) {
-	out, status := weftProcess(t, "bench", "--format", "csv", "multicast-10496")
+	out := ends(t, exitSuccess, "", "bench", "--format", "csv", "multicast-10496")
 	lines := strings.Split(strings.TrimSpace(out), "\n")
-	if status != exitSuccess || len(lines) != 2 || lines[0] != strings.Join(experiments.BenchColumns, ",") || !strings.HasPrefix(lines[1], "multicast-10496,event,") {
-		t.Fatalf("status %d: %s", status, out)
+	if len(lines) != 2 || lines[0] != strings.Join(experiments.BenchColumns, ",") || !strings.HasPrefix(lines[1], "multicast-10496,event,") {
+		t.Fatal(out)
 	}
 	path := filepath.Join(t.TempDir(), "a.csv")
 	simtest.Check(t, os.WriteFile(path, []byte(out), 0o644))
-	out, status = weftProcess(t, "bench", "--compare", path+","+path)
-	if status != exitSuccess || !strings.Contains(out, " 1.000\n") {
-		t.Errorf("status %d: %s", status, out)
-	}
+	ends(t, exitSuccess, " 1.000\n", "bench", "--compare", path+","+path)
 	for _, args := range [][]string{{"bench", "no-such"}, {"bench", "--format", "x"}, {"bench", "--compare", path}, {"bench", "--compare", path + ",none.csv"}} {
-		if out, status := weftProcess(t, args...); status != exitUsage {
-			t.Errorf("%v: status %d: %s", args, status, out)
-		}
+		ends(t, exitUsage, "", args...)
 	}
 }
 

@@ -21,37 +21,31 @@ import (
 // TestMerge: two shares of a sweep make the results of one run; one share does not,
 // with status 2 and nothing written; neither does a share that is none.
 func TestMerge(t *testing.T) {
-	dir := t.TempDir()
-	in := func(name string) string { return filepath.Join(dir, name) }
-	small := []string{"--quick", "--quiet", "--set", "measure.window=200", "--set", "measure.warmup=100"}
-	weft := func(want int, args ...string) string {
+	inFolder(t, nil)
+	weft := func(status int, words, args string) {
 		t.Helper()
-		var stderr bytes.Buffer
-		if got := run(t.Context(), append(args, small...), &bytes.Buffer{}, &stderr); got != want {
-			t.Fatalf("weft %s: status %d, want %d\n%s", strings.Join(args, " "), got, want, stderr.String())
-		}
-		return stderr.String()
+		says(t, status, "", words, strings.Fields(args+" --quick --quiet --set measure.window=200 --set measure.warmup=100")...)
 	}
-	weft(exitSuccess, "run", "examples/torus", "--out", in("whole"))
-	weft(exitSuccess, "run", "examples/torus", "--shard", "1/2", "--out", in("one"))
-	if said := weft(exitUsage, "merge", "examples/torus", in("one"), "--out", in("merged")); !strings.Contains(said, "points are in no share") {
-		t.Errorf("one share of two: %s", said)
-	}
-	if _, err := os.Stat(in("merged")); err == nil {
+	weft(exitSuccess, "", "run examples/torus --out whole")
+	weft(exitSuccess, "", "run examples/torus --shard 1/2 --out one")
+	weft(exitUsage, "points are in no share", "merge examples/torus one --out merged")
+	if strings.Contains(left(t), "merged") {
 		t.Error("a folder was made of one share of two")
 	}
-	weft(exitSuccess, "run", "examples/torus", "--shard", "2/2", "--out", in("two"))
-	weft(exitSuccess, "merge", "examples/torus", in("one"), in("two"), "--out", in("merged"))
+	weft(exitSuccess, "", "run examples/torus --shard 2/2 --out two")
+	weft(exitSuccess, "", "merge examples/torus one two --out merged")
 	for _, name := range []string{"results.csv", "resolved.toml"} {
-		if read(t, dir, "merged", name) != read(t, dir, "whole", name) {
+		if read(t, "merged", name) != read(t, "whole", name) {
 			t.Errorf("%s of the merged shares differs", name)
 		}
 	}
-	for _, shard := range []string{"3/2", "two", "0/2"} {
-		weft(exitUsage, "run", "examples/torus", "--shard", shard, "--out", in("other"))
+	before := left(t)
+	for _, args := range []string{"3/2 --out other", "two --out other", "0/2 --out other", "1/2 --out -", "1/2 --executor slurm --out other"} {
+		weft(exitUsage, "", "run examples/torus --shard "+args)
 	}
-	weft(exitUsage, "run", "examples/torus", "--shard", "1/2", "--out", "-")
-	weft(exitUsage, "run", "examples/torus", "--shard", "1/2", "--executor", "slurm", "--out", in("other"))
+	if got := left(t); got != before {
+		t.Errorf("left %s", got)
+	}
 }
 
 // TestForkOptions: a sweep that forks, its warm networks in a file, and what is refused,
@@ -93,13 +87,7 @@ fork = { warmup = { "traffic.load" = 0.3 }, settle = "100ns" }
 		{[]string{"x.toml", "--snapshot-every", "-1s"}, "weft: --snapshot-every -1s: want a time"},
 		{[]string{"x.toml", "--snapshot-every", "1s", "--out", "-"}, "weft: --snapshot-every needs a result folder"},
 	} {
-		status, _, stderr := weft(t, append([]string{"run"}, c.args...)...)
-		if status != exitUsage || !strings.HasPrefix(stderr, c.want) {
-			t.Errorf("weft run %q: status %d\n%s\nwant\n%s", c.args, status, stderr, c.want)
-		}
-		if got := left(t); got != before {
-			t.Errorf("weft run %q left %s", c.args, got)
-		}
+		untouched(t, before, c.want, append([]string{"run"}, c.args...)...)
 	}
 }
 
@@ -128,10 +116,7 @@ func TestFinishedFolder(t *testing.T) {
 		"run small.toml --out o --executor slurm",
 		"multicast small.toml --out o",
 	} {
-		status, stdout, stderr := weft(t, strings.Fields(args)...)
-		if status != exitUsage || stdout != "" || !strings.Contains(stderr, "result folder o: holds the results of a finished run: replace them with --force, ") {
-			t.Errorf("weft %s: status %d: %s", args, status, stderr)
-		}
+		refuses(t, "result folder o: holds the results of a finished run: replace them with --force, ", strings.Fields(args)...)
 	}
 	for name, text := range contents(t) {
 		if before[name] != text {
@@ -165,15 +150,15 @@ func TestFinishedFolder(t *testing.T) {
 func TestOccupiedFolders(t *testing.T) {
 	inFolder(t, map[string]string{"a.toml": small, "b.toml": small})
 	succeeds(t, "run", "b.toml", "--out", "o/b", "--quiet")
-	status, _, stderr := weft(t, "run", "a.toml", "b.toml", "--out", "o", "--quiet")
-	if _, err := os.Stat("o/a"); status != exitUsage || !strings.Contains(stderr, filepath.Join("o", "b")) || err == nil {
-		t.Errorf("status %d: %s (%v)", status, stderr, err)
+	refuses(t, filepath.Join("o", "b"), "run", "a.toml", "b.toml", "--out", "o", "--quiet")
+	if files := left(t); strings.Contains(files, filepath.Join("o", "a")) {
+		t.Errorf("left %s", files)
 	}
 	for _, name := range []string{"theorem1", "theorem2", "faults", "overhead", "exchange"} {
 		simtest.Check(t, os.MkdirAll(filepath.Join("r/dswitch", name), 0o755))
 		simtest.Check(t, os.WriteFile(filepath.Join("r/dswitch", name, "manifest.json"), nil, 0o644))
 	}
-	status, _, stderr = weft(t, "reproduce", "dswitch", "--quick", "--out", "r")
+	status, _, stderr := weft(t, "reproduce", "dswitch", "--quick", "--out", "r")
 	if status != exitUsage || strings.Count(stderr, "--force") != 3 || !strings.Contains(stderr, "\nand 2 more folders\n") {
 		t.Errorf("reproduce: status %d: %s", status, stderr)
 	}

@@ -60,19 +60,23 @@ func TestUsage(t *testing.T) {
 		if c.args[0] == "compare" && len(c.args) == 3 && c.args[2] == "bare.csv" { // two loads on one side, none on the other
 			simtest.Check(t, os.WriteFile("a.csv", []byte(table+"1,0.2,1,1,0.2,6,false\n"), 0o644))
 		}
-		status, _, stderr := weft(t, c.args...)
-		if status != exitUsage || !strings.HasPrefix(stderr, c.want) {
-			t.Errorf("weft %q: status %d\n%s\nwant\n%s", c.args, status, stderr, c.want)
-		}
-		if got := left(t); got != before {
-			t.Errorf("weft %q left %s", c.args, got)
-		}
+		untouched(t, before, c.want, c.args...)
 	}
 	// Equal tables differ in nothing, whatever is known about their spread.
 	succeeds(t, "compare", "b.csv", "b.csv")
 	says(t, exitSuccess, "weft ", "", "--version")
 	succeeds(t, "topology", "x.toml", "-o", "net.json")
 	says(t, exitSuccess, "switches   16\n", "", "topology", "net.json")
+}
+
+// untouched runs the command, which has to refuse what it is given with a message that begins so,
+// and to leave the files that there were.
+func untouched(t *testing.T, before, want string, args ...string) {
+	t.Helper()
+	status, _, stderr := weft(t, args...)
+	if files := left(t); status != exitUsage || !strings.HasPrefix(stderr, want) || files != before {
+		t.Errorf("weft %q: status %d, left %s\n%s\nwant\n%s", args, status, files, stderr, want)
+	}
 }
 
 // TestShellCompletion: names and values are completed, not only files.
