@@ -83,15 +83,18 @@ func holds(t *testing.T, file string, words ...string) {
 	}
 }
 
-// left lists the files below the present folder.
+// left lists the files below the present folder, and the empty folders.
 func left(t *testing.T) string {
 	t.Helper()
 	var names []string
 	simtest.Check(t, filepath.WalkDir(".", func(path string, entry os.DirEntry, err error) error {
-		if err == nil && !entry.IsDir() {
+		if err != nil {
+			return err
+		}
+		if inside, err := os.ReadDir(path); !entry.IsDir() || err == nil && len(inside) == 0 && path != "." {
 			names = append(names, path)
 		}
-		return err
+		return nil
 	}))
 	return strings.Join(names, " ")
 }

@@ -212,22 +212,22 @@ func TestInfiniBandEngines(t *testing.T) {
 	}
 }
 
-// dump unpacks one of OpenSM's files into a folder.
-func dump(t *testing.T, dir, name string) string {
+// dump is one of OpenSM's files.
+func dump(t *testing.T, name string) string {
 	t.Helper()
-	text := unzipped(t, filepath.Join(root, "routing", "opensm", "mcast", "testdata", name+".gz"))
-	path := filepath.Join(dir, name)
-	simtest.Check(t, os.WriteFile(path, []byte(text), 0o644))
-	return path
+	return unzipped(t, filepath.Join(root, "routing", "opensm", "mcast", "testdata", name+".gz"))
 }
 
 // TestMulticastFiles: the files of a subnet give a table with a row for every engine, and for
 // OpenSM's engine the tables that OpenSM computed. These serve all groups, with the largest EFI
 // of that engine; without a row of theirs a group is named.
 func TestMulticastFiles(t *testing.T) {
-	dir := t.TempDir()
-	fabric, groups, tables := dump(t, dir, "ft3_8.ibnetdiscover.txt"), dump(t, dir, "grid_4x4x8.sa"), dump(t, dir, "ft3_8.minhop.grid_4x4x8.mcfdbs")
-	stdout, stderr := succeeds(t, "multicast", "--topology", fabric, "--groups", groups, "--tables", tables, "--engine", "minhop-mc", "-o", filepath.Join(dir, "out"))
+	text := dump(t, "ft3_8.minhop.grid_4x4x8.mcfdbs")
+	_, row, _ := strings.Cut(text, "Out Port(s)\n")
+	row, _, _ = strings.Cut(row, "\n")
+	inFolder(t, map[string]string{"net.txt": dump(t, "ft3_8.ibnetdiscover.txt"), "all.sa": dump(t, "grid_4x4x8.sa"),
+		"all.mcfdbs": text, "cut.mcfdbs": strings.Replace(text, row+"\n", "", 1)})
+	stdout, stderr := succeeds(t, "multicast", "--topology", "net.txt", "--groups", "all.sa", "--tables", "all.mcfdbs", "--engine", "minhop-mc", "-o", "out")
 	rows := map[string][]string{}
 	for line := range strings.Lines(stdout) {
 		if words := strings.Fields(line); len(words) > 0 {
@@ -243,62 +243,44 @@ func TestMulticastFiles(t *testing.T) {
 	if len(installed) != 5 || strings.Join(installed[1:], " ") != strings.Join(engine[1:5], " ") {
 		t.Errorf("installed %q, minhop-mc %q:\n%s", installed, engine, stdout)
 	}
-	if read(t, dir, "out", "minhop-mc.mcfdbs") != read(t, tables) {
+	if read(t, "out/minhop-mc.mcfdbs") != text {
 		t.Error("other tables than OpenSM's")
 	}
-	text := read(t, tables)
-	_, row, _ := strings.Cut(text, "Out Port(s)\n")
-	row, _, _ = strings.Cut(row, "\n")
-	cut := filepath.Join(dir, "cut.mcfdbs")
-	simtest.Check(t, os.WriteFile(cut, []byte(strings.Replace(text, row+"\n", "", 1)), 0o644))
 	mlid := strings.ToLower(strings.Fields(row)[0])
-	stdout, _ = succeeds(t, "multicast", "--topology", fabric, "--groups", groups, "--tables", cut)
+	stdout, _ = succeeds(t, "multicast", "--topology", "net.txt", "--groups", "all.sa", "--tables", "cut.mcfdbs")
 	if !strings.Contains(stdout, "1 of ") || !strings.Contains(stdout, "MLID "+mlid+": from ") || !strings.Contains(stdout, "which has no row") {
 		t.Error(stdout)
 	}
-	refuses(t, "grid_4x4x8.sa:", "multicast", "--topology", fabric, "--groups", groups, "--tables", groups)
+	refuses(t, "all.sa:", "multicast", "--topology", "net.txt", "--groups", "all.sa", "--tables", "all.sa")
 }
 
 // TestMulticastProblems: bad input is named, with status 2 and nothing written.
 func TestMulticastProblems(t *testing.T) {
-	dir := t.TempDir()
-	fabric, groups := dump(t, dir, "ft3_8.ibnetdiscover.txt"), dump(t, dir, "grid_4x4x8.sa")
-	text := read(t, groups)
-	write := func(name, text string) string {
-		path := filepath.Join(dir, name)
-		simtest.Check(t, os.WriteFile(path, []byte(text), 0o644))
-		return path
+	fabric, groups := dump(t, "ft3_8.ibnetdiscover.txt"), dump(t, "grid_4x4x8.sa")
+	wide := func(text string) string { // as UTF-16
+		return "\xff\xfe" + strings.Join(strings.Split(text, ""), "\x00") + "\x00"
 	}
-	wide := func(name, text string) string { // as UTF-16
-		return write(name, "\xff\xfe"+strings.Join(strings.Split(text, ""), "\x00")+"\x00")
-	}
-	cut, none := write("cut.sa", text[:3000]), write("none.sa", "")
-	wideFabric, wideGroups, wideFile := wide("wide.txt", read(t, fabric)), wide("wide.sa", text), wide("wide.toml", "kind = \"traffic\"\n")
-	out := filepath.Join(dir, "out")
-	for _, c := range []struct {
-		args []string
-		want string
-	}{
-		{[]string{"--topology", "missing", "--groups", groups}, "missing: cannot be read"},
-		{[]string{"--topology", fabric}, "go together"},
-		{[]string{"--topology", fabric, "--groups", groups, "--engine", "zip"}, `unknown multicast engine "zip"`},
-		{[]string{"--topology", fabric, "--groups", groups, "--entries", "0"}, "--entries = 0: want at least 1"},
-		{[]string{"--topology", fabric, "--groups", cut}, "cut.sa:"},
-		{[]string{"--topology", fabric, "--groups", none}, "none.sa: none of its 0 groups"},
-		{[]string{"--topology", groups, "--groups", groups}, "grid_4x4x8.sa:1"},
-		{[]string{"--topology", wideFabric, "--groups", groups}, "wide.txt:1: the file is UTF-16; save it as UTF-8"},
-		{[]string{"--topology", fabric, "--groups", wideGroups}, "wide.sa:1: the file is UTF-16; save it as UTF-8"},
-		{[]string{wideFile}, "wide.toml: the file is UTF-16; save it as UTF-8"},
-		{nil, "name an experiment file"},
-		{[]string{"x.toml", "--topology", fabric, "--groups", groups}, "not both"},
+	inFolder(t, map[string]string{"net.txt": fabric, "all.sa": groups, "cut.sa": groups[:3000], "none.sa": "",
+		"wide.txt": wide(fabric), "wide.sa": wide(groups), "wide.toml": wide("kind = \"traffic\"\n")})
+	before := left(t)
+	for _, c := range [][2]string{
+		{"--topology missing --groups all.sa", "missing: cannot be read"},
+		{"--topology net.txt", "go together"},
+		{"--topology net.txt --groups all.sa --engine zip", `unknown multicast engine "zip"`},
+		{"--topology net.txt --groups all.sa --entries 0", "--entries = 0: want at least 1"},
+		{"--topology net.txt --groups cut.sa", "cut.sa:"},
+		{"--topology net.txt --groups none.sa", "none.sa: none of its 0 groups"},
+		{"--topology all.sa --groups all.sa", "all.sa:1"},
+		{"--topology wide.txt --groups all.sa", "wide.txt:1: the file is UTF-16; save it as UTF-8"},
+		{"--topology net.txt --groups wide.sa", "wide.sa:1: the file is UTF-16; save it as UTF-8"},
+		{"wide.toml", "wide.toml: the file is UTF-16; save it as UTF-8"},
+		{"", "name an experiment file"},
+		{"x.toml --topology net.txt --groups all.sa", "not both"},
 	} {
-		status, stdout, stderr := weft(t, append([]string{"multicast", "-o", out}, c.args...)...)
-		if status != exitUsage || !strings.Contains(stderr, c.want) || stdout != "" {
-			t.Errorf("%q: status %d, want 2 and %q\n%s%s", c.args, status, c.want, stderr, stdout)
-		}
+		refuses(t, c[1], strings.Fields("multicast -o out "+c[0])...)
 	}
-	if _, err := os.Stat(out); err == nil {
-		t.Error("a folder was made")
+	if files := left(t); files != before {
+		t.Errorf("left %s", files)
 	}
 }
 
@@ -412,8 +394,7 @@ func TestServiceLevels(t *testing.T) {
 // readRows reads a table of results, each row by column.
 func readRows(t *testing.T, path string) (list []map[string]string) {
 	t.Helper()
-	text := simtest.Must(os.ReadFile(path))(t)
-	in := csv.NewReader(strings.NewReader(string(text)))
+	in := csv.NewReader(strings.NewReader(read(t, path)))
 	in.Comment = '#'
 	rows := simtest.Must(in.ReadAll())(t)
 	for _, cells := range rows[1:] {

@@ -136,7 +136,7 @@ func TestBlockedFolder(t *testing.T) {
 	inFolder(t, map[string]string{"x.toml": small})
 	simtest.Check(t, os.MkdirAll("o/results.csv/x", 0o777))
 	status, _, stderr := weft(t, "run", "x.toml", "--out", "o")
-	if status != exitUsage || !strings.HasPrefix(stderr, "result folder o: results.csv cannot be replaced: ") || left(t) != "x.toml" {
+	if status != exitUsage || !strings.HasPrefix(stderr, "result folder o: results.csv cannot be replaced: ") || left(t) != "o/results.csv/x x.toml" {
 		t.Errorf("status %d, left %s: %s", status, left(t), stderr)
 	}
 }
