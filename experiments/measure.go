@@ -286,10 +286,8 @@ func (e *ExpectConfig) rows(t *Table, where map[string]string) (*Table, error) {
 
 // overlaid is one selection laid over another.
 func overlaid(under, over map[string]string) map[string]string {
-	all := maps.Clone(under)
-	if all == nil {
-		all = map[string]string{}
-	}
+	all := map[string]string{}
+	maps.Copy(all, under)
 	maps.Copy(all, over)
 	return all
 }

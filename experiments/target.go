@@ -92,24 +92,25 @@ const calibratedWithin = 0.15
 // tolerance, relative to the target. A side without a bound is infinite. ok is
 // false for a target that is not judged.
 func (t Target) allowed() (low, high float64, ok bool) {
-	slack := t.Tolerance
-	if math.IsNaN(slack) {
-		slack = 0
-	}
-	low, high = math.Inf(-1), math.Inf(1)
+	tolerance, kind := t.Tolerance, t.ToleranceKind
 	switch {
-	case t.Kind == "calibrated" && t.ToleranceKind == "":
-		low, high = t.Value-calibratedWithin*math.Abs(t.Value), t.Value+calibratedWithin*math.Abs(t.Value)
-	case t.Kind == "reported", t.ToleranceKind == "":
-		return low, high, false
-	case t.ToleranceKind == "rel":
-		low, high = t.Value-slack*math.Abs(t.Value), t.Value+slack*math.Abs(t.Value)
-	case t.ToleranceKind == "abs":
-		low, high = t.Value-slack, t.Value+slack
-	case t.ToleranceKind == "at_least":
-		low = t.Value - slack*math.Abs(t.Value)
-	case t.ToleranceKind == "at_most":
-		high = t.Value + slack*math.Abs(t.Value)
+	case t.Kind == "calibrated" && kind == "":
+		tolerance, kind = calibratedWithin, "rel"
+	case t.Kind == "reported", kind == "":
+		return math.Inf(-1), math.Inf(1), false
+	case math.IsNaN(tolerance):
+		tolerance = 0
+	}
+	if kind != "abs" {
+		tolerance *= math.Abs(t.Value)
+	}
+	low, high = t.Value-tolerance, t.Value+tolerance
+	switch kind {
+	case "rel", "abs":
+	case "at_least":
+		high = math.Inf(1)
+	case "at_most":
+		low = math.Inf(-1)
 	default:
 		panic(fmt.Sprintf("experiments: target %s has tolerance kind %q", t.ID, t.ToleranceKind))
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/catalogue"
+	"github.com/weft-sim/weft/experiments/results"
 )
 
 func (a *app) listCommand() *cobra.Command {
@@ -250,17 +251,11 @@ func completeColumns(c *cobra.Command, flags ...string) {
 // written; it puts no space behind a key that still wants a value.
 func complete(c *cobra.Command, flag string, values func(args []string, start string) []string) {
 	err := c.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
-		directive := cobra.ShellCompDirectiveNoFileComp
-		var fit []string
-		for _, value := range values(args, start) {
-			if strings.HasPrefix(value, start) {
-				fit = append(fit, value)
-			}
-			if strings.HasSuffix(value, "=") {
-				directive |= cobra.ShellCompDirectiveNoSpace
-			}
+		directive, all := cobra.ShellCompDirectiveNoFileComp, values(args, start)
+		if slices.ContainsFunc(all, func(value string) bool { return strings.HasSuffix(value, "=") }) {
+			directive |= cobra.ShellCompDirectiveNoSpace
 		}
-		return fit, directive
+		return beginning(all, start), directive
 	})
 	if err != nil {
 		panic("weft: " + err.Error())
@@ -275,15 +270,19 @@ func completed(c *cobra.Command, files bool, names func(before []string) []strin
 		directive = cobra.ShellCompDirectiveDefault
 	}
 	c.ValidArgsFunction = func(_ *cobra.Command, before []string, start string) ([]string, cobra.ShellCompDirective) {
-		var fit []string
-		for _, name := range names(before) {
-			if strings.HasPrefix(name, start) && !slices.Contains(fit, name) {
-				fit = append(fit, name)
-			}
-		}
-		return fit, directive
+		return beginning(names(before), start), directive
 	}
 	return c
+}
+
+// beginning are those that begin with what is written, each once.
+func beginning(all []string, start string) (fit []string) {
+	for _, x := range all {
+		if strings.HasPrefix(x, start) {
+			fit = results.AddNew(fit, x)
+		}
+	}
+	return fit
 }
 
 // experimentNames are the files that come with weft.
@@ -355,9 +354,6 @@ func choices(c *cobra.Command, flag string, values ...string) {
 		panic("weft: " + err.Error())
 	}
 }
-
-// explainedWords completes weft explain.
-func explainedWords([]string) []string { return catalogue.Words() }
 
 // kindNames completes weft init.
 func kindNames(before []string) []string {

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -61,13 +60,12 @@ Exit status: 0 all files can run, 2 some cannot.`,
 
 // checkFile examines one file and prints what it finds.
 func (a *app) checkFile(c *cobra.Command, name string, flags *fileFlags, resolved bool) error {
-	files, err := flags.open(c.Context(), []string{name})
+	f, err := flags.openOne(c.Context(), name)
 	if err != nil {
 		return err
 	}
-	a.warn(files)
-	f := files[0]
-	reports, err := a.preflight(c.Context(), files, func(int) (*experiments.Report, error) { return f.Preflight(true) })
+	a.warnings(f, f.Warnings)
+	reports, err := a.preflight(c.Context(), []*experiments.File{f}, func(int) (*experiments.Report, error) { return f.Preflight(true) })
 	if err != nil {
 		return err
 	}
@@ -234,35 +232,23 @@ func ofAll[T any](ctx context.Context, n int, read func(i int) (T, error), done 
 
 type runFlags struct {
 	fileFlags
-	out           string
-	formats       []string // of tables
-	jobs, threads int
-	resume, quiet bool
-	noFork        bool
-	snapshotEvery time.Duration
-	wantsKept     bool   // snapshotEvery is given
-	lines         bool   // of progress, in the place of a bar
-	saveWarm      string // file for warm networks
-	fromWarm      string // likewise, to go on from
-	force         bool
-	shard         string
-	share         experiments.Shard // what shard says
-	shares        []string          // folders to merge; nil: compute
-	command       []string          // the command line
-	executor      string
-	chunk         int
-	sbatch        []string
-	poll          time.Duration
+	experiments.Execution // but for what hangs on the file: Dir, Slurm and Progress
+	out, shard            string
+	quiet                 bool
+	wantsKept             bool // SnapshotEvery is given
+	lines                 bool // of progress, in the place of a bar
+	executor              string
+	slurm                 experiments.Slurm // but for Options and Notify
 }
 
 // registerExecution adds the options that say how points are computed.
 func (f *runFlags) registerExecution(c *cobra.Command) {
-	c.Flags().IntVarP(&f.jobs, "jobs", "j", 0, "points computed side by side (default: one a core)")
-	c.Flags().IntVar(&f.threads, "threads", 1, "threads of one point")
+	c.Flags().IntVarP(&f.Jobs, "jobs", "j", 0, "points computed side by side (default: one a core)")
+	c.Flags().IntVar(&f.Threads, "threads", 1, "threads of one point")
 	f.cache.register(c)
-	c.Flags().BoolVar(&f.resume, "resume", false, "keep the finished points of an interrupted run, and of an older version of the file those that have not changed")
-	c.Flags().BoolVar(&f.force, "force", false, "replace the results of an earlier run in the folder; without it, and without --resume, they are left alone")
-	c.Flags().StringSliceVar(&f.formats, "format", []string{"csv"}, "tables of results as csv or jsonl (JSON lines); a result folder has csv in any case, and --out - takes one")
+	c.Flags().BoolVar(&f.Resume, "resume", false, "keep the finished points of an interrupted run, and of an older version of the file those that have not changed")
+	c.Flags().BoolVar(&f.Force, "force", false, "replace the results of an earlier run in the folder; without it, and without --resume, they are left alone")
+	c.Flags().StringSliceVar(&f.Formats, "format", []string{"csv"}, "tables of results as csv or jsonl (JSON lines); a result folder has csv in any case, and --out - takes one")
 	choices(c, "format", experiments.TableFormats...)
 	quietFlag(c, &f.quiet)
 }
@@ -276,33 +262,33 @@ func quietFlag(c *cobra.Command, quiet *bool) {
 func (f *runFlags) check() error {
 	var unshared error
 	if f.shard != "" {
-		f.share, unshared = experiments.ParseShard(f.shard)
+		f.Shard, unshared = experiments.ParseShard(f.shard)
 	}
-	printed, slurm, warm := f.out == "-", f.executor == "slurm", f.saveWarm+f.fromWarm != ""
+	printed, slurm, warm := f.out == "-", f.executor == "slurm", f.SaveWarm+f.FromWarm != ""
 	err := cmp.Or(
-		refusedIf(f.jobs < 0, "--jobs %d: want at least 1, or 0 for one a core", f.jobs),
-		refusedIf(f.threads < 1, "--threads %d: want at least 1", f.threads),
-		refusedIf(f.resume && printed, "--resume needs a result folder; --out - has none"),
-		refusedIf(f.force && printed, "--force needs a result folder; --out - has none"),
-		refusedIf(f.resume && f.force, "--resume keeps what --force replaces: give one of them"),
-		refusedIf(f.snapshotEvery < 0, "--snapshot-every %v: want a time, or 0 for never", f.snapshotEvery),
+		refusedIf(f.Jobs < 0, "--jobs %d: want at least 1, or 0 for one a core", f.Jobs),
+		refusedIf(f.Threads < 1, "--threads %d: want at least 1", f.Threads),
+		refusedIf(f.Resume && printed, "--resume needs a result folder; --out - has none"),
+		refusedIf(f.Force && printed, "--force needs a result folder; --out - has none"),
+		refusedIf(f.Resume && f.Force, "--resume keeps what --force replaces: give one of them"),
+		refusedIf(f.SnapshotEvery < 0, "--snapshot-every %v: want a time, or 0 for never", f.SnapshotEvery),
 		refusedIf(f.wantsKept && printed, "--snapshot-every needs a result folder; --out - has none"),
 		refusedIf(warm && slurm, "--snapshot and --from are for runs on this machine: leave them out with --executor slurm"),
-		refusedIf(f.saveWarm != "" && f.resume, "--snapshot needs all points to be computed: leave out --resume"),
-		refusedIf(f.saveWarm != "" && f.fromWarm != "", "--snapshot would write what --from reads: give one of them"),
+		refusedIf(f.SaveWarm != "" && f.Resume, "--snapshot needs all points to be computed: leave out --resume"),
+		refusedIf(f.SaveWarm != "" && f.FromWarm != "", "--snapshot would write what --from reads: give one of them"),
 		refusedIf(unshared != nil, "--shard %v", unshared),
 		refusedIf(f.shard != "" && printed, "--shard needs a result folder; --out - has none"),
 		refusedIf(f.shard != "" && slurm, "--shard is for other batch systems: leave it out with --executor slurm"),
 		refusedIf(!slices.Contains([]string{"", "local", "slurm"}, f.executor), "--executor %s: want local or slurm", f.executor),
-		refusedIf(!slurm && (f.chunk != 0 || len(f.sbatch) > 0), "--chunk and --sbatch are for --executor slurm"),
+		refusedIf(!slurm && (f.slurm.Chunk != 0 || len(f.slurm.Sbatch) > 0), "--chunk and --sbatch are for --executor slurm"),
 		refusedIf(slurm && printed, "--executor slurm needs a result folder; --out - has none"),
-		refusedIf(slurm && f.chunk < 0, "--chunk %d: want at least 1", f.chunk),
-		refusedIf(slurm && f.poll <= 0, "--poll %v: want more than nothing", f.poll),
+		refusedIf(slurm && f.slurm.Chunk < 0, "--chunk %d: want at least 1", f.slurm.Chunk),
+		refusedIf(slurm && f.slurm.Poll <= 0, "--poll %v: want more than nothing", f.slurm.Poll),
 	)
-	for _, format := range f.formats {
+	for _, format := range f.Formats {
 		err = cmp.Or(err, refusedIf(!slices.Contains(experiments.TableFormats, format), "--format %s: want csv or jsonl", format))
 	}
-	return cmp.Or(err, refusedIf(printed && len(f.formats) != 1, "--format %s: --out - takes one format", strings.Join(f.formats, ",")))
+	return cmp.Or(err, refusedIf(printed && len(f.Formats) != 1, "--format %s: --out - takes one format", strings.Join(f.Formats, ",")))
 }
 
 // cacheVariable is the environment variable that names the cache folder.

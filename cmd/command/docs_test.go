@@ -33,11 +33,9 @@ func TestReference(t *testing.T) {
 // wc -w. A page that gains a paragraph has another one shortened.
 func TestWords(t *testing.T) {
 	const most = 45_000
-	pages := simtest.Must(filepath.Glob(filepath.Join(root, "docs", "*.md")))(t)
 	words := 0
-	for _, page := range append(pages, filepath.Join(root, "README.md")) {
-		text := simtest.Must(os.ReadFile(page))(t)
-		words += len(strings.Fields(string(text)))
+	for _, text := range documents(t) {
+		words += len(strings.Fields(text))
 	}
 	if words > most {
 		t.Errorf("README.md and docs/*.md have %d words, at most %d are allowed", words, most)
@@ -100,12 +98,10 @@ func TestDocumentedCommands(t *testing.T) {
 // documents are the pages of the documentation by their names, in order.
 func documents(t *testing.T) iter.Seq2[string, string] {
 	t.Helper()
-	paths := simtest.Must(filepath.Glob(filepath.Join(root, "docs", "*.md")))(t)
-	texts := make([]string, 0, len(paths)+1)
-	paths = append(paths, filepath.Join(root, "README.md"))
-	for _, path := range paths {
-		text := simtest.Must(os.ReadFile(path))(t)
-		texts = append(texts, string(text))
+	paths := append(simtest.Must(filepath.Glob(filepath.Join(root, "docs", "*.md")))(t), filepath.Join(root, "README.md"))
+	texts := make([]string, len(paths)) // before the caller changes the folder
+	for i, path := range paths {
+		texts[i] = read(t, path)
 	}
 	return func(yield func(name, text string) bool) {
 		for i, path := range paths {
@@ -143,8 +139,7 @@ func plainExample(command []string) string {
 // withCluster adds what ibnetdiscover printed of a cluster, which documents call cluster.txt.
 func withCluster(t *testing.T, files map[string]string) map[string]string {
 	t.Helper()
-	text := simtest.Must(os.ReadFile(filepath.Join(root, "fabric", "topology", "ib", "testdata", "loginoff-2014-qdr-fdr10.txt")))(t)
-	files["cluster.txt"] = string(text)
+	files["cluster.txt"] = read(t, root, "fabric", "topology", "ib", "testdata", "loginoff-2014-qdr-fdr10.txt")
 	return files
 }
 
@@ -293,39 +288,39 @@ func TestGolden(t *testing.T) {
 // its experiment names. On LogGOPS rank 1 ends at 1000 + o + L + o + 4095*G, with
 // the default o = 1500, L = 2500, G = 6.
 func TestDocumentedSchedule(t *testing.T) {
-	text := simtest.Must(os.ReadFile(filepath.Join(root, "docs", "mpi.md")))(t)
+	text := read(t, root, "docs", "mpi.md")
 	block := func(start string) string {
-		_, after, _ := strings.Cut(string(text), "```"+start)
+		_, after, _ := strings.Cut(text, "```"+start)
 		inside, _, _ := strings.Cut(after, "```")
 		return inside
 	}
 	inFolder(t, map[string]string{"pair.goal": "num_ranks" + block("\nnum_ranks"), "pair.toml": "title" + block("toml\ntitle")})
 	succeeds(t, "run", "pair.toml", "--out", "o")
-	ranks, err := os.ReadFile("o/ranks.csv")
-	if err != nil || !strings.Contains(string(ranks), "\n0,loggops,1,1,31070\n") || strings.Count(string(ranks), "\n") != 1+2*3 {
-		t.Errorf("%v\n%s", err, ranks)
+	if ranks := read(t, "o/ranks.csv"); !strings.Contains(ranks, "\n0,loggops,1,1,31070\n") || strings.Count(ranks, "\n") != 1+2*3 {
+		t.Error(ranks)
 	}
 }
 
 // TestGallery: every picture of the gallery is a figure of the experiment that it is
 // named after, and stands under its name; the gallery shows all of them.
 func TestGallery(t *testing.T) {
-	text := simtest.Must(os.ReadFile(filepath.Join(root, "docs", "gallery.md")))(t)
+	text := read(t, root, "docs", "gallery.md")
 	pictures, err := filepath.Glob(filepath.Join(root, "docs", "gallery", "*.svg"))
 	if err != nil || len(pictures) < 10 {
 		t.Fatalf("%d pictures (%v)", len(pictures), err)
 	}
+	plots := map[string][]experiments.PlotConfig{} // of the examples
 	for _, picture := range pictures {
 		name := strings.TrimSuffix(filepath.Base(picture), ".svg")
 		example, figure, _ := strings.Cut(name, "--")
-		before, _, shown := strings.Cut(string(text), "(gallery/"+name+".svg)")
+		before, _, shown := strings.Cut(text, "(gallery/"+name+".svg)")
 		if last := before[strings.LastIndex(before, "`examples/")+1:]; !shown || !strings.HasPrefix(last, "examples/"+example+"`") {
 			t.Errorf("%s does not stand in the gallery under examples/%s", name, example)
 		}
-		f, err := experiments.Open("examples/"+example, experiments.Options{})
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-		} else if !slices.ContainsFunc(f.Plots, func(p experiments.PlotConfig) bool { return p.File == figure }) {
+		if plots[example] == nil {
+			plots[example] = simtest.Must(experiments.Open("examples/"+example, experiments.Options{}))(t).Plots
+		}
+		if !slices.ContainsFunc(plots[example], func(p experiments.PlotConfig) bool { return p.File == figure }) {
 			t.Errorf("examples/%s has no figure %s", example, figure)
 		}
 	}
@@ -344,8 +339,7 @@ func TestLinks(t *testing.T) {
 	for _, pattern := range []string{"README.md", "docs/*.md"} {
 		names := simtest.Must(filepath.Glob(filepath.Join(root, pattern)))(t)
 		for _, name := range names {
-			text := simtest.Must(os.ReadFile(name))(t)
-			pages[filepath.Clean(name)] = prose(string(text))
+			pages[filepath.Clean(name)] = prose(read(t, name))
 		}
 	}
 	headings := map[string]map[string]bool{}

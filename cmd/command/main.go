@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/catalogue"
 	_ "github.com/weft-sim/weft/experiments/kinds" // the kinds of experiments register themselves
 )
 
@@ -66,17 +67,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 
 // status maps an error to the exit status.
 func status(err error) int {
-	var problems experiments.Problems
-	var folder *experiments.FolderError
-	var usage *usageError
-	var slurm *experiments.SlurmError
-	var unfinished *experiments.UnfinishedError
 	var s *statusError
-	switch {
-	case errors.As(err, &s):
+	if errors.As(err, &s) {
 		return s.status
-	case errors.As(err, &problems), errors.As(err, &folder), errors.As(err, &usage), errors.As(err, &slurm), errors.As(err, &unfinished):
-		return exitUsage
+	}
+	for _, mistake := range []any{new(experiments.Problems), new(*experiments.FolderError), new(*usageError), new(*experiments.SlurmError), new(*experiments.UnfinishedError)} {
+		if errors.As(err, mistake) {
+			return exitUsage
+		}
 	}
 	return exitFailure
 }
@@ -210,7 +208,7 @@ func newRoot(stdout, terminal io.Writer) *cobra.Command {
 		completed(a.routesCommand(), true, experimentNames), a.traceCommand(),
 		completed(a.listCommand(), false, listNames), completed(a.reproduceCommand(), false, paperNames),
 		completed(a.benchCommand(), false, workloadNames),
-		completed(a.explainCommand(), false, explainedWords), completed(a.initCommand(), false, kindNames), a.schemaCommand(),
+		completed(a.explainCommand(), false, func([]string) []string { return catalogue.Words() }), completed(a.initCommand(), false, kindNames), a.schemaCommand(),
 		completed(a.manCommand(), false, commandNames(root)),
 		a.plotCommand(), a.reportCommand(), a.compareCommand(), a.slurmTaskCommand(), a.versionCommand(),
 	)

@@ -30,11 +30,29 @@ func succeeds(t *testing.T, args ...string) (stdout, stderr string) {
 	return stdout, stderr
 }
 
-// refuses runs the command, which has to refuse what it is given, and to say why.
+// refuses runs the command, which has to refuse what it is given, and to say only why.
 func refuses(t *testing.T, why string, args ...string) {
 	t.Helper()
-	if status, stdout, stderr := weft(t, args...); status != exitUsage || !strings.Contains(stderr, why) {
+	if status, stdout, stderr := weft(t, args...); status != exitUsage || stdout != "" || !strings.Contains(stderr, why) {
 		t.Errorf("weft %s: status %d\n%s%s\nwant\n%s", strings.Join(args, " "), status, stdout, stderr, why)
+	}
+}
+
+// says runs the command, which has to end with a status, to print some words, and to have others
+// among its messages.
+func says(t *testing.T, status int, words, message string, args ...string) {
+	t.Helper()
+	got, stdout, stderr := weft(t, args...)
+	if got != status || !strings.Contains(stdout, words) || !strings.Contains(stderr, message) {
+		t.Errorf("weft %s: status %d\n%s%s\nwant %d,\n%s\n%s", strings.Join(args, " "), got, stdout, stderr, status, words, message)
+	}
+}
+
+// refusesAll is refuses for command lines without quotes, each with what has to be said.
+func refusesAll(t *testing.T, cases [][2]string) {
+	t.Helper()
+	for _, c := range cases {
+		refuses(t, c[1], strings.Fields(c[0])...)
 	}
 }
 
@@ -43,19 +61,40 @@ func inFolder(t *testing.T, files map[string]string) {
 	t.Helper()
 	t.Chdir(t.TempDir())
 	for name, text := range files {
+		simtest.Check(t, os.MkdirAll(filepath.Dir(name), 0o777))
 		simtest.Check(t, os.WriteFile(name, []byte(text), 0o644))
 	}
 }
 
-// left lists the files below the present folder.
+// read is the text of a file.
+func read(t *testing.T, parts ...string) string {
+	t.Helper()
+	return string(simtest.Must(os.ReadFile(filepath.Join(parts...)))(t))
+}
+
+// holds checks that a file has some words.
+func holds(t *testing.T, file string, words ...string) {
+	t.Helper()
+	text := read(t, file)
+	for _, want := range words {
+		if !strings.Contains(text, want) {
+			t.Errorf("%s: no %q in\n%s", file, want, text)
+		}
+	}
+}
+
+// left lists the files below the present folder, and the empty folders.
 func left(t *testing.T) string {
 	t.Helper()
 	var names []string
 	simtest.Check(t, filepath.WalkDir(".", func(path string, entry os.DirEntry, err error) error {
-		if err == nil && !entry.IsDir() {
+		if err != nil {
+			return err
+		}
+		if inside, err := os.ReadDir(path); !entry.IsDir() || err == nil && len(inside) == 0 && path != "." {
 			names = append(names, path)
 		}
-		return err
+		return nil
 	}))
 	return strings.Join(names, " ")
 }
@@ -128,9 +167,8 @@ func TestBadInput(t *testing.T) {
 // TestSeveralBadFiles: the problems of all files come together.
 func TestSeveralBadFiles(t *testing.T) {
 	inFolder(t, map[string]string{"a.toml": "x = 1\n", "b.toml": "[traffic]\nload = 2\n"})
-	status, _, stderr := weft(t, "check", "a.toml", "b.toml")
-	if status != exitUsage || !strings.Contains(stderr, "a.toml:1:1: x is not") || !strings.Contains(stderr, "b.toml:2:1: traffic.load = 2: want 0 to 1") {
-		t.Errorf("status %d:\n%s", status, stderr)
+	for _, problem := range []string{"a.toml:1:1: x is not", "b.toml:2:1: traffic.load = 2: want 0 to 1"} {
+		refuses(t, problem, "check", "a.toml", "b.toml")
 	}
 	simtest.Check(t, os.WriteFile("c.toml", []byte(small), 0o644))
 	status, stdout, stderr := weft(t, "check", "a.toml", "c.toml")
@@ -151,18 +189,14 @@ func TestManualPages(t *testing.T) {
 		}
 	}
 	for name := range strings.FieldsSeq(files) {
-		page := simtest.Must(os.ReadFile(name))(t)
-		for line := range strings.Lines(string(page)) {
+		for line := range strings.Lines(read(t, name)) {
 			word, _, _ := strings.Cut(strings.TrimSpace(line), " ")
 			if strings.HasPrefix(word, ".") && !strings.Contains(".TH .SH .SS .PP .TP .RS .RE .nf .fi .nh .EX .EE", word) || strings.HasPrefix(word, "'") {
 				t.Errorf("%s: %s", name, line)
 			}
 		}
 	}
-	page, err := os.ReadFile("share/man1/weft-run.1")
-	if err != nil || !strings.Contains(string(page), "\\fB-j\\fP, \\fB--jobs\\fP=0\n\tpoints computed side by side") || !strings.Contains(string(page), "weft run examples/quickstart") {
-		t.Errorf("%v\n%s", err, page)
-	}
+	holds(t, "share/man1/weft-run.1", "\\fB-j\\fP, \\fB--jobs\\fP=0\n\tpoints computed side by side", "weft run examples/quickstart")
 	refuses(t, "unknown command \"rnu\"", "man", "rnu")
 }
 
@@ -170,8 +204,8 @@ func TestManualPages(t *testing.T) {
 func TestInitIsNew(t *testing.T) {
 	inFolder(t, map[string]string{"mine.toml": "# mine\n"})
 	refuses(t, "is there already", "init", "traffic", "-o", "mine.toml")
-	if text, err := os.ReadFile("mine.toml"); err != nil || string(text) != "# mine\n" {
-		t.Errorf("%s, %v", text, err)
+	if text := read(t, "mine.toml"); text != "# mine\n" {
+		t.Error(text)
 	}
 }
 
@@ -187,9 +221,9 @@ func TestRun(t *testing.T) {
 	if got := strings.ReplaceAll(left(t), "results/small/", ""); got != want+" small.toml" {
 		t.Errorf("left %s", got)
 	}
-	results := simtest.Must(os.ReadFile("results/small/results.csv"))(t)
+	results := read(t, "results/small/results.csv")
 	status, stdout, stderr = weft(t, "run", "--out", "-", "--jobs", "1", "--quiet", "results/small/resolved.toml")
-	if status != exitSuccess || stderr != "" || stdout != string(results) {
+	if status != exitSuccess || stderr != "" || stdout != results {
 		t.Errorf("the resolved file gives (status %d)\n%s%s\nwant\n%s", status, stdout, stderr, results)
 	}
 	succeeds(t, "plot", "results/small/results.csv", "--y", "accepted_load", "-o", "a.pdf")
@@ -201,14 +235,12 @@ func TestRun(t *testing.T) {
 // two-flit buffers do at once.
 func TestAllowDeadlock(t *testing.T) {
 	inFolder(t, map[string]string{"x.toml": small})
-	status, _, stderr := weft(t, "run", "x.toml", "--allow-deadlock", "--set", "routing.vc_rule=none", "--out", "-", "--quiet")
-	if status != exitSuccess || !strings.Contains(stderr, `x.toml:7:1: warning: routing.type = "dor" can deadlock: a cycle of 4 channels (exact)`) {
-		t.Errorf("status %d: %s", status, stderr)
-	}
+	says(t, exitSuccess, "", `x.toml:7:1: warning: routing.type = "dor" can deadlock: a cycle of 4 channels (exact)`,
+		"run", "x.toml", "--allow-deadlock", "--set", "routing.vc_rule=none", "--out", "-", "--quiet")
 	if status, stdout, stderr := weft(t, "check", "x.toml", "--set", "routing.vc_rule=none"); status != exitUsage || stdout != "" {
 		t.Errorf("check: status %d: %s%s", status, stdout, stderr)
 	}
-	status, _, stderr = weft(t, "run", "x.toml", "--allow-deadlock", "--set", "switch.vcs=1", "--set", "switch.buffer_flits=2",
+	status, _, stderr := weft(t, "run", "x.toml", "--allow-deadlock", "--set", "switch.vcs=1", "--set", "switch.buffer_flits=2",
 		"--set", "topology.dims=[8]", "--set", "topology.terminals=2", "--set", "sweep.traffic.load=[1.0]", "--set", "measure.window=20000", "--out", "-", "--quiet")
 	if status != exitFailure || !strings.Contains(stderr, "deadlock: no flit has moved for 5") || !strings.Contains(stderr, "; a cycle of 8 buffers, each waiting for the next:\n  VC 0 of switch ") {
 		t.Errorf("status %d: %s", status, stderr)
@@ -225,16 +257,10 @@ func TestAllowDeadlockInFile(t *testing.T) {
 		if status != exitSuccess || strings.Contains(stderr, `routing.type = "dor" can deadlock: a cycle of 4 channels (exact)`) != (more == nil) {
 			t.Errorf("%v: status %d: %s", more, status, stderr)
 		}
-		text, err := os.ReadFile("x/manifest.json")
-		if err != nil || !strings.Contains(string(text), `"dor on torus can deadlock: a cycle of 4 channels (exact)\n  switch 0 port 1 holds VC 0, waits for VC 0 of switch 1 port 1\n`) {
-			t.Errorf("%v: manifest: %v\n%s", more, err, text)
-		}
+		holds(t, "x/manifest.json", `"dor on torus can deadlock: a cycle of 4 channels (exact)\n  switch 0 port 1 holds VC 0, waits for VC 0 of switch 1 port 1\n`)
 	}
 	succeeds(t, "report", "x", "-o", "x.html")
-	page, err := os.ReadFile("x.html")
-	if err != nil || !strings.Contains(string(page), "Was allowed to deadlock:</p>\n<pre>dor on torus can deadlock: a cycle of 4 channels (exact)\n  switch 0 port 1 holds VC 0") {
-		t.Errorf("report: %v", err)
-	}
+	holds(t, "x.html", "Was allowed to deadlock:</p>\n<pre>dor on torus can deadlock: a cycle of 4 channels (exact)\n  switch 0 port 1 holds VC 0")
 }
 
 // asked is a context that does something when it is asked whether it has ended, before it
@@ -286,27 +312,21 @@ func TestInformation(t *testing.T) {
 		{"completion bash", "bash completion"},
 		{"--help", "Usage:"},
 	} {
-		if status, stdout, stderr := weft(t, strings.Fields(c.args)...); status != exitSuccess || !strings.Contains(stdout, c.want) {
-			t.Errorf("weft %s: status %d\n%s%s", c.args, status, stdout, stderr)
-		}
+		says(t, exitSuccess, c.want, "", strings.Fields(c.args)...)
 	}
 	for _, format := range []string{"json", "ibnetdiscover", "ibsim"} {
 		file := filepath.Join(t.TempDir(), "net")
 		succeeds(t, "topology", "small.toml", "--format", format, "-o", file)
-		if status, stdout, stderr := weft(t, "topology", file); status != exitSuccess || !strings.HasPrefix(stdout, "switches   16\nterminals  16\nlinks      32 between switches\ndiameter   4 (counted)\n") {
-			t.Errorf("%s read back: %s%s", format, stdout, stderr)
-		}
+		says(t, exitSuccess, "switches   16\nterminals  16\nlinks      32 between switches\ndiameter   4 (counted)\n", "", "topology", file)
 	}
-	for _, c := range []struct{ args, want string }{
+	refusesAll(t, [][2]string{
 		{"list rotuings", `nothing is called "rotuings" (did you mean "routings"?)`},
 		{"list routings mni", `(did you mean "min"?)`},
 		{"topology small.toml --format dto", `unknown format "dto" (did you mean "dot"?): known are dot, graphml, ibnetdiscover, ibsim, json`},
 		{"reproduce nothing", `no experiment "nothing"`},
 		{"atlas --radix 2", "no family has a network of at least 1000 terminals (--terminals) on switches of at most 2 ports (--radix)"},
 		{"frobnicate", `unknown command "frobnicate" for "weft"`},
-	} {
-		refuses(t, c.want, strings.Fields(c.args)...)
-	}
+	})
 	if got := left(t); got != "small.toml" {
 		t.Errorf("left %s", got)
 	}
@@ -330,46 +350,21 @@ func TestNextCommand(t *testing.T) {
 	}
 }
 
-// TestReproduce: one artifact from its file to the verdicts, in its quick
-// variant.
+// TestReproduce: two small artifacts from their files, with their seeds, to the verdicts and the
+// page: one in its quick variant, one that has none.
 func TestReproduce(t *testing.T) {
-	if testing.Short() {
-		t.Skip("simulates 1056 terminals")
-	}
 	inFolder(t, nil)
-	status, stdout, stderr := weft(t, "reproduce", "dragonfly/fig8b", "--quick", "--out", "r")
-	verdicts, err := os.ReadFile("r/verdicts.csv")
-	if err != nil {
-		t.Fatalf("status %d: %s", status, stderr)
+	stdout, stderr := succeeds(t, "reproduce", "dswitch/theorem2", "dswitch/theorem1", "--quick", "--out", "r")
+	if strings.Count(stdout, "\n  theorem2: ") != 4 || !strings.Contains(stderr, "9 targets: 7 met, 2 refuted; of those met 7 simulated") {
+		t.Errorf("%s%s", stdout, stderr)
 	}
-	rows := strings.Split(strings.TrimSpace(string(verdicts)), "\n")
-	if rows[0] != "id,paper,artifact,case,metric,target,measured,ci95,unit,kind,tolerance,rests_on,variant,verdict,note" || !strings.HasPrefix(rows[1], "dragonfly-fig8b-wc-min-saturation-throughput,dragonfly,fig8b,WC MIN,saturation_throughput,0.03125,0.0") {
-		t.Errorf("verdicts:\n%s", verdicts)
-	}
-	missed := strings.Contains(string(verdicts), ",missed,")
-	if want := map[bool]int{false: exitSuccess, true: exitFailure}[missed]; status != want || !strings.Contains(stdout, "WC MIN") {
-		t.Errorf("status %d, want %d\n%s%s", status, want, stdout, stderr)
-	}
-	for _, name := range []string{"results.csv", "manifest.json", "fig8b.svg"} {
-		if _, err := os.Stat(filepath.Join("r", "dragonfly", "fig8b", name)); err != nil {
-			t.Error(err)
+	holds(t, "r/verdicts.csv", "id,paper,artifact,case,metric,target,measured,ci95,unit,kind,tolerance,rests_on,variant,verdict,note\n", ",simulated,full,met,",
+		"\ndswitch-theorem1-pk-1-7-3-1-sessions,dswitch,theorem1,PK_1(7 3 1),sessions,3,3,,sessions,exact,abs 0,simulated,quick,met,\n")
+	holds(t, "r/report.html", "7 met")
+	holds(t, "r/dswitch/theorem2/resolved.toml", "seed = 1\n")
+	for _, name := range []string{"results.csv", "manifest.json", "sessions-2.svg"} {
+		if files := left(t) + " "; !strings.Contains(files, "theorem2/"+name+" ") {
+			t.Errorf("no %s in %s", name, files)
 		}
-	}
-}
-
-// TestReproduceDswitch: the whole of a small artifact, with the seed of its
-// file.
-func TestReproduceDswitch(t *testing.T) {
-	inFolder(t, nil)
-	status, stdout, stderr := weft(t, "reproduce", "dswitch/theorem2", "--quick", "--out", "r")
-	if status != exitSuccess || strings.Count(stdout, "\n  theorem2: ") != 4 || !strings.Contains(stderr, "4 targets: 3 met, 1 refuted; of those met 3 simulated") {
-		t.Errorf("status %d\n%s%s", status, stdout, stderr)
-	}
-	if page, err := os.ReadFile("r/report.html"); err != nil || !strings.Contains(string(page), "3 met") {
-		t.Errorf("report: %v", err)
-	}
-	resolved, err := os.ReadFile("r/dswitch/theorem2/resolved.toml")
-	if err != nil || !strings.Contains(string(resolved), "seed = 1\n") {
-		t.Errorf("%v\n%s", err, resolved)
 	}
 }

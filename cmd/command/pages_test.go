@@ -18,8 +18,8 @@ import (
 // TestTutorialNumbers: the tables of docs/tutorial.md are what its experiment gives, to
 // the digits that they show.
 func TestTutorialNumbers(t *testing.T) {
-	page := simtest.Must(os.ReadFile(filepath.Join(root, "docs", "tutorial.md")))(t)
-	inFolder(t, documentedFiles(string(page)))
+	page := read(t, root, "docs", "tutorial.md")
+	inFolder(t, documentedFiles(page))
 	for _, c := range []struct {
 		args   string
 		header string // of the table
@@ -31,7 +31,7 @@ func TestTutorialNumbers(t *testing.T) {
 	} {
 		stdout, _ := succeeds(t, append([]string{"run", "neighbours.toml", "--out", "-", "--quiet"}, strings.Fields(c.args)...)...)
 		results := simtest.Must(experiments.ReadTable("results", strings.NewReader(stdout)))(t)
-		_, body, found := strings.Cut(string(page), c.header+"\n|---")
+		_, body, found := strings.Cut(page, c.header+"\n|---")
 		if !found {
 			t.Fatalf("no table %s", c.header)
 		}
@@ -79,22 +79,14 @@ func sameDigits(cell, shown string) bool {
 // TestJobsNumbers: the slowdowns and latencies in docs/jobs.md are what its commands give, and what is put
 // down to the checkpoint, to the digits that they show.
 func TestJobsNumbers(t *testing.T) {
-	text := simtest.Must(os.ReadFile(filepath.Join(root, "docs", "jobs.md")))(t)
-	page := string(text)
+	page := read(t, root, "docs", "jobs.md")
 	docs := simtest.Must(filepath.Abs(filepath.Join(root, "docs")))(t)
 	inFolder(t, withCluster(t, documentedFiles(page)))
 	column := func(file string, key map[string]string, name string) (sum float64) {
-		f := simtest.Must(os.Open(file))(t)
-		defer f.Close()
-		table := simtest.Must(experiments.ReadTable(file, f))(t)
+		table := simtest.Must(experiments.ReadTableFile(file))(t)
 		table = simtest.Must(table.Where(key))(t)
-		for _, row := range table.Rows {
-			for i, c := range table.Columns {
-				if c == name {
-					x := simtest.Must(strconv.ParseFloat(row[i], 64))(t)
-					sum += x
-				}
-			}
+		for _, x := range simtest.Must(table.Numbers(name))(t) {
+			sum += x
 		}
 		return sum
 	}
@@ -122,8 +114,7 @@ func TestJobsNumbers(t *testing.T) {
 		return column("scattered/job_blame.csv", map[string]string{"job": job, "slowed_by": "checkpoint"}, "slowdown")
 	}
 	shown(fmt.Sprintf("slows the solver by %.2f and the transpose by %.2f", blamed("solver"), blamed("transpose")))
-	picture := simtest.Must(os.ReadFile("scattered/who.svg"))(t)
-	golden(t, filepath.Join(docs, "jobs.svg"), picture)
+	golden(t, filepath.Join(docs, "jobs.svg"), []byte(read(t, "scattered/who.svg")))
 	cable := map[string]string{"job": "solver", "slowed_by": "checkpoint", "from": "MF0;ib2:SX6036/U1 port 35", "to": "MF0;ib7:SX6036/U1 port 7"}
 	shown(fmt.Sprintf("%.0f %% lie at\none cable, `%s` to `%s`", 100*column("scattered/job_blame.csv", cable, "share"), cable["from"], cable["to"]))
 }
@@ -164,11 +155,11 @@ func commandInPath(t *testing.T) {
 // TestScripting runs the blocks of docs/scripting.md, in order and in one
 // folder, as they stand: shell, Python and a makefile.
 func TestScripting(t *testing.T) {
-	text := simtest.Must(os.ReadFile(filepath.Join(root, "docs", "scripting.md")))(t)
+	text := read(t, root, "docs", "scripting.md")
 	commandInPath(t)
 	t.Chdir(t.TempDir())
 	said := map[string]string{}
-	for _, part := range strings.Split(string(text), "\n```")[1:] {
+	for _, part := range strings.Split(text, "\n```")[1:] {
 		language, code, _ := strings.Cut(part, "\n")
 		var command []string
 		switch language {
@@ -212,7 +203,7 @@ func TestScripting(t *testing.T) {
 // TestNotebook: the cells of docs/results.ipynb are Python, and run one after the other
 // where pandas is at hand; its columns are there in any case.
 func TestNotebook(t *testing.T) {
-	text := simtest.Must(os.ReadFile(filepath.Join(root, "docs", "results.ipynb")))(t)
+	text := read(t, root, "docs", "results.ipynb")
 	var notebook struct {
 		Cells []struct {
 			Type    string            `json:"cell_type"`
@@ -220,7 +211,7 @@ func TestNotebook(t *testing.T) {
 			Outputs []json.RawMessage `json:"outputs"`
 		} `json:"cells"`
 	}
-	simtest.Check(t, json.Unmarshal(text, &notebook))
+	simtest.Check(t, json.Unmarshal([]byte(text), &notebook))
 	var code strings.Builder
 	cells := 0
 	for _, c := range notebook.Cells {
@@ -262,8 +253,7 @@ func TestNotebook(t *testing.T) {
 		}
 		succeeds(t, "run", "examples/torus", "--quick", "--quiet", "--format", "csv,jsonl", "--set", "measure.links=true", "--out", "torus")
 		for name, columns := range map[string][]string{"results": {"traffic.pattern", "traffic.load", "accepted_load", "latency_p99_ns", "state"}, "links": {"from", "to", "flits_per_cycle"}} {
-			table := simtest.Must(os.ReadFile("torus/" + name + ".csv"))(t)
-			header, _, _ := strings.Cut(string(table), "\n")
+			header, _, _ := strings.Cut(read(t, "torus", name+".csv"), "\n")
 			for _, c := range columns {
 				if !strings.Contains(","+header+",", ","+c+",") {
 					t.Errorf("%s.csv has no column %s", name, c)
@@ -294,24 +284,22 @@ func TestForwardingTables(t *testing.T) {
 		t.Fatal(status, stdout, stderr)
 	}
 	// Dimension order on a mesh: 24 channels between switches, and no cycle.
-	if status, stdout, stderr := weft(t, "check", "cluster.toml"); status != exitSuccess || !strings.Contains(stdout, "free from deadlock: 24 channels") {
-		t.Error(status, stdout, stderr)
-	}
+	says(t, exitSuccess, "free from deadlock: 24 channels", "", "check", "cluster.toml")
 	// The tables of the tables are the tables.
 	succeeds(t, "topology", "cluster.toml", "--lfts", "again.lfts")
-	text := simtest.Must(os.ReadFile("cluster.lfts"))(t)
-	if again, err := os.ReadFile("again.lfts"); err != nil || string(again) != string(text) {
-		t.Errorf("%v\n%s\nwant\n%s", err, again, text)
+	text := read(t, "cluster.lfts")
+	if again := read(t, "again.lfts"); again != text {
+		t.Errorf("%s\nwant\n%s", again, text)
 	}
-	lines := strings.SplitAfter(string(text), "\n")
+	lines := strings.SplitAfter(text, "\n")
 	for _, c := range []struct {
 		name, text string
 		want       string
 	}{
 		{"cut", strings.Join(lines[:5], ""), "cluster.lfts:5: the file ends within the table of S0\n"},
-		{"LID", strings.Replace(string(text), "0x0002 ", "0xd002 ", 1), "cluster.lfts:3: LID 0xd002: want 0x0001 to 0xbfff\n"},
-		{"port", strings.Replace(string(text), "0x0002 002", "0x0002 007", 1), "cluster.lfts:3: S0 has no cable at port 7\n"},
-		{"circle", strings.Replace(string(text), "0x0001 003", "0x0001 002", 1), "cluster.lfts:22: packets for H0 go round in a circle: S1 port 2, S2 port 2\n"},
+		{"LID", strings.Replace(text, "0x0002 ", "0xd002 ", 1), "cluster.lfts:3: LID 0xd002: want 0x0001 to 0xbfff\n"},
+		{"port", strings.Replace(text, "0x0002 002", "0x0002 007", 1), "cluster.lfts:3: S0 has no cable at port 7\n"},
+		{"circle", strings.Replace(text, "0x0001 003", "0x0001 002", 1), "cluster.lfts:22: packets for H0 go round in a circle: S1 port 2, S2 port 2\n"},
 	} {
 		simtest.Check(t, os.WriteFile("cluster.lfts", []byte(c.text), 0o644))
 		refuses(t, c.want, "run", "cluster.toml")
@@ -319,9 +307,8 @@ func TestForwardingTables(t *testing.T) {
 	// Random choices are no tables.
 	refuses(t, "tables by destination cannot say this", "topology", "mesh.toml", "--set", "routing.type=table", "--set", "routing.ties=random", "--lfts", "x")
 	refuses(t, "need an experiment file", "topology", "cluster.ibnetdiscover", "--lfts", "x")
-	if status, _, stderr := weft(t, "topology", "mesh.toml", "--set", "topology.type=torus", "--set", "topology.dims=[5]", "--lfts", "ring.lfts"); status != exitSuccess || !strings.Contains(stderr, "warning: on one virtual lane these tables can deadlock (a cycle of 5 channels (exact))") {
-		t.Error(status, stderr)
-	}
+	says(t, exitSuccess, "", "warning: on one virtual lane these tables can deadlock (a cycle of 5 channels (exact))",
+		"topology", "mesh.toml", "--set", "topology.type=torus", "--set", "topology.dims=[5]", "--lfts", "ring.lfts")
 }
 
 // TestCompare: exit status 0 without a significant difference, 1 with, 2 where
@@ -336,7 +323,7 @@ func TestCompare(t *testing.T) {
 	for _, c := range []struct {
 		args   string
 		status int
-		want   string // in both outputs together
+		want   string
 	}{
 		{"a.csv a.csv", exitSuccess, "0 of 2 differences are significant"},
 		{"a.csv b.csv", exitFailure, "1 of 2 differences are significant (Welch's t test"},
@@ -345,39 +332,33 @@ func TestCompare(t *testing.T) {
 		{"c.csv --between mode", exitFailure, "latency_mean_ns of z (b) against x (a)"},
 		{"a.csv c.csv", exitSuccess, "1 only in a\n2 only in b\n"},
 		{"a.csv b.csv --by load,mode", exitFailure, "load  mode  a"},
-		{"a.csv", exitUsage, "weft: one table: name a second"},
-		{"a.csv b.csv --between mode", exitUsage, "--between compares variants within one table"},
-		{"a.csv --between mode", exitUsage, "a.csv: mode has one value"},
-		{"a.csv --between mdoe", exitUsage, `(did you mean "mode"?)`},
-		{"a.csv d.csv", exitUsage, "d.csv: no such file"},
-		{"a.csv b.csv --metric x", exitUsage, `no column "x"`},
-		{"a.csv b.csv --format xml", exitUsage, "want text or csv"},
 	} {
-		status, stdout, stderr := weft(t, append([]string{"compare"}, strings.Fields(c.args)...)...)
-		if status != c.status || !strings.Contains(stdout+stderr, c.want) {
-			t.Errorf("weft compare %s: status %d, want %d\n%s%s", c.args, status, c.status, stdout, stderr)
-		}
+		says(t, c.status, c.want, "", append([]string{"compare"}, strings.Fields(c.args)...)...)
 	}
+	refusesAll(t, [][2]string{
+		{"compare a.csv", "weft: one table: name a second"},
+		{"compare a.csv b.csv --between mode", "--between compares variants within one table"},
+		{"compare a.csv --between mode", "a.csv: mode has one value"},
+		{"compare a.csv --between mdoe", `(did you mean "mode"?)`},
+		{"compare a.csv d.csv", "d.csv: no such file"},
+		{"compare a.csv b.csv --metric x", `no column "x"`},
+		{"compare a.csv b.csv --format xml", "want text or csv"},
+	})
 }
 
 // Every workload is a file that loads; the smallest one runs in a process of
 // its own, and its table compares with itself.
 func TestBench(t *testing.T) {
-	out, status := weftProcess(t, "bench", "--format", "csv", "multicast-10496")
+	out := ends(t, exitSuccess, "", "bench", "--format", "csv", "multicast-10496")
 	lines := strings.Split(strings.TrimSpace(out), "\n")
-	if status != exitSuccess || len(lines) != 2 || lines[0] != strings.Join(experiments.BenchColumns, ",") || !strings.HasPrefix(lines[1], "multicast-10496,event,") {
-		t.Fatalf("status %d: %s", status, out)
+	if len(lines) != 2 || lines[0] != strings.Join(experiments.BenchColumns, ",") || !strings.HasPrefix(lines[1], "multicast-10496,event,") {
+		t.Fatal(out)
 	}
 	path := filepath.Join(t.TempDir(), "a.csv")
 	simtest.Check(t, os.WriteFile(path, []byte(out), 0o644))
-	out, status = weftProcess(t, "bench", "--compare", path+","+path)
-	if status != exitSuccess || !strings.Contains(out, " 1.000\n") {
-		t.Errorf("status %d: %s", status, out)
-	}
+	ends(t, exitSuccess, " 1.000\n", "bench", "--compare", path+","+path)
 	for _, args := range [][]string{{"bench", "no-such"}, {"bench", "--format", "x"}, {"bench", "--compare", path}, {"bench", "--compare", path + ",none.csv"}} {
-		if out, status := weftProcess(t, args...); status != exitUsage {
-			t.Errorf("%v: status %d: %s", args, status, out)
-		}
+		ends(t, exitUsage, "", args...)
 	}
 }
 

@@ -2,7 +2,6 @@ package command
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -105,12 +104,12 @@ its manifest says: the bound of the channels, and the states of points.`,
 			if err != nil {
 				return err
 			}
-			picture, err := experiments.Interruptible(c.Context(), func() ([]byte, error) { return p.Draw(source, format) })
-			if errors.Is(err, experiments.ErrInterrupted) {
-				return err
-			}
+			picture, err := attempt(c.Context(), func() ([]byte, error) {
+				picture, err := p.Draw(source, format)
+				return picture, prefixed(args[0], err)
+			})
 			if err != nil {
-				return &usageError{fmt.Errorf("%s: %w", args[0], err)}
+				return err
 			}
 			return a.writeNamed(out, picture, quiet)
 		},
@@ -174,6 +173,14 @@ func plotSource(ctx context.Context, name string, p *experiments.PlotConfig) (*e
 		return source, err
 	}
 	return &experiments.PlotSource{Table: table}, nil
+}
+
+// prefixed is an error with what it is about before it; nil stays nil.
+func prefixed(about string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", about, err)
 }
 
 // readTable reads a CSV file that the user names.
@@ -258,14 +265,12 @@ func (a *app) compare(ctx context.Context, args []string, flags *compareFlags) e
 	var pairs []pair
 	significant := 0
 	for i := 1; i < len(tables); i++ {
-		c, err := experiments.Interruptible(ctx, func() (*experiments.Comparison, error) {
-			return experiments.Compare(tables[0], tables[i], flags.metric, flags.by)
+		c, err := attempt(ctx, func() (*experiments.Comparison, error) {
+			c, err := experiments.Compare(tables[0], tables[i], flags.metric, flags.by)
+			return c, prefixed(names[0]+" and "+names[i], err)
 		})
-		if errors.Is(err, experiments.ErrInterrupted) {
-			return err
-		}
 		if err != nil {
-			return usagef("%s and %s: %v", names[0], names[i], err)
+			return err
 		}
 		pairs = append(pairs, pair{names[0], names[i], c})
 		significant += c.Significant()
@@ -296,14 +301,8 @@ func (a *app) compare(ctx context.Context, args []string, flags *compareFlags) e
 
 // undecided tells whether no difference could be judged for want of intervals.
 func undecided(pairs []pair) bool {
-	for _, p := range pairs {
-		for _, d := range p.Differences {
-			if d.Significance != results.NoInterval || d.Delta == 0 {
-				return false
-			}
-		}
-	}
-	return true
+	decided := func(d results.Difference) bool { return d.Significance != results.NoInterval || d.Delta == 0 }
+	return !slices.ContainsFunc(pairs, func(p pair) bool { return slices.ContainsFunc(p.Differences, decided) })
 }
 
 // writeComparisons writes all pairs as one CSV table.

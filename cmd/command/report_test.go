@@ -20,15 +20,12 @@ import (
 func TestReport(t *testing.T) {
 	inFolder(t, map[string]string{"small.toml": small})
 	succeeds(t, "run", "small.toml", "--quiet")
-	if status, _, stderr := weft(t, "report", "results"); status != exitSuccess || stderr != "results/report.html\n" {
-		t.Errorf("status %d: %s", status, stderr)
+	for args, said := range map[string]string{"report results": "results/report.html\n", "report results/small -o r.html": "r.html\n"} {
+		if _, stderr := succeeds(t, strings.Fields(args)...); stderr != said {
+			t.Errorf("%s: %s", args, stderr)
+		}
 	}
-	if status, _, stderr := weft(t, "report", "results/small", "-o", "r.html"); status != exitSuccess || stderr != "r.html\n" {
-		t.Errorf("status %d: %s", status, stderr)
-	}
-	if page, err := os.ReadFile("r.html"); err != nil || !strings.Contains(string(page), "<h1>small</h1>") {
-		t.Errorf("page: %v\n%s", err, page)
-	}
+	holds(t, "r.html", "<h1>small</h1>")
 	refuses(t, "cannot be read", "report", "."+string(filepath.Separator)+"nothing")
 }
 
@@ -38,19 +35,15 @@ func TestPlot(t *testing.T) {
 	text := strings.Replace(small, "[0.1, 0.2]", "[0.1, 0.2]\n\"switch.vcs\" = [2, 4]\nseed = [1, 2, 3]", 1)
 	inFolder(t, map[string]string{"small.toml": "title = \"small\"\n" + text})
 	succeeds(t, "run", "small.toml", "--out", "o", "--quiet")
-	picture := func(name string) string {
-		text := simtest.Must(os.ReadFile(name))(t)
-		return string(text)
-	}
 	for _, x := range []string{"offered_load", "traffic.load"} {
 		succeeds(t, "plot", "o/results.csv", "--x", x, "--title", "small", "-o", "a.svg")
-		if got := picture("a.svg"); got != picture("o/latency.svg") {
+		if read(t, "a.svg") != read(t, "o/latency.svg") {
 			t.Errorf("over %s: another figure than that of the run", x)
 		}
 	}
 	// The title of the legend and two names: one series a variant.
 	for text, times := range map[string]int{">vcs<": 1, ">2<": 1, ">4<": 1, "seed": 0} {
-		if got := strings.Count(picture("a.svg"), text); got != times {
+		if got := strings.Count(read(t, "a.svg"), text); got != times {
 			t.Errorf("%d times %s, want %d", got, text, times)
 		}
 	}
@@ -65,13 +58,9 @@ func TestPlot(t *testing.T) {
 			t.Errorf("plot %s: %q, want %q", args, stderr, want)
 		}
 	}
-	status, _, stderr := weft(t, "plot", "o/results.csv", "--x", "offered_load", "--by", "seed", "-o", "a.svg")
-	if status != exitUsage || !strings.Contains(stderr, "points of one series at offered_load = 0.1 differ in switch.vcs") {
-		t.Errorf("mixed: status %d: %s", status, stderr)
-	}
-	if status, _, stderr := weft(t, "run", "small.toml", "--out", "o", "--force", "--quiet", "--set", "switch.buffer_flits=4"); status != exitSuccess || !strings.Contains(picture("o/latency.svg"), "small, switch.buffer_flits = 4") {
-		t.Errorf("status %d: %s: the title does not follow --set", status, stderr)
-	}
+	refuses(t, "points of one series at offered_load = 0.1 differ in switch.vcs", "plot", "o/results.csv", "--x", "offered_load", "--by", "seed", "-o", "a.svg")
+	succeeds(t, "run", "small.toml", "--out", "o", "--force", "--quiet", "--set", "switch.buffer_flits=4")
+	holds(t, "o/latency.svg", "small, switch.buffer_flits = 4") // the title follows --set
 }
 
 // TestPlotOptions: the options give the figure that the same keys give in a file, and
@@ -85,15 +74,11 @@ func TestPlotOptions(t *testing.T) {
 		"--x-range", "0,0.5", "--intervals", "bars", "--panels", "switch.vcs", "--colour-by", "switch.vcs"}
 	for ending, of := range map[string]string{".svg": "o/latency.svg", ".csv": "o/latency.data.csv"} {
 		succeeds(t, append(options, "-o", "a"+ending)...)
-		got, err := os.ReadFile("a" + ending)
-		want, err2 := os.ReadFile(of)
-		if err != nil || err2 != nil || string(got) != string(want) {
-			t.Errorf("another %s than that of the run (%v, %v)", ending, err, err2)
+		if read(t, "a"+ending) != read(t, of) {
+			t.Errorf("another %s than that of the run", ending)
 		}
 	}
-	if picture, err := os.ReadFile("a.svg"); err != nil || !strings.Contains(string(picture), ">two<") {
-		t.Errorf("%v: no panel \"two\"", err)
-	}
+	holds(t, "a.svg", ">two<") // a panel
 }
 
 // TestProgress: what is said about a sweep of 10 points, 4 of them done in 40 s, one of
@@ -173,65 +158,52 @@ func TestTrace(t *testing.T) {
 	}
 	succeeds(t, "trace", "app.1.et", "-o", "back.goal")
 	for _, file := range []string{"again.goal", "back.goal"} {
-		if text, err := os.ReadFile(file); err != nil || string(text) != schedule {
-			t.Errorf("%s: %v\n%s", file, err, text)
+		if text := read(t, file); text != schedule {
+			t.Errorf("%s:\n%s", file, text)
 		}
 	}
-	if status, stdout, _ := weft(t, "trace", "app.goal", "--compute-scale", "0.5"); status != exitSuccess || !strings.HasSuffix(stdout, "  750 ns\n") {
-		t.Errorf("status %d: %s", status, stdout)
+	says(t, exitSuccess, "  750 ns\n", "", "trace", "app.goal", "--compute-scale", "0.5")
+	stdout, _ := succeeds(t, "run", "x.toml", "--out", "-")
+	var times []string
+	for line := range strings.Lines(stdout) {
+		times = append(times, strings.Split(line, ",")[4])
 	}
-	if status, stdout, stderr := weft(t, "run", "x.toml", "--out", "-"); status != exitSuccess {
-		t.Errorf("status %d: %s%s", status, stdout, stderr)
-	} else {
-		var times []string
-		for line := range strings.Lines(stdout) {
-			times = append(times, strings.Split(line, ",")[4])
-		}
-		if len(times) != 4 || times[1] != times[2] || times[1] != times[3] {
-			t.Errorf("elapsed %v", times)
-		}
+	if len(times) != 4 || times[1] != times[2] || times[1] != times[3] {
+		t.Errorf("elapsed %v", times)
 	}
-	if status, stdout, stderr := weft(t, "trace", "ti.txt", "--host-flops", "2e9"); status != exitSuccess || !strings.HasSuffix(stdout, "computations          2  1500 ns\n") {
-		t.Errorf("status %d: %s%s", status, stdout, stderr)
-	}
+	says(t, exitSuccess, "computations          2  1500 ns\n", "", "trace", "ti.txt", "--host-flops", "2e9")
 	// Traces of other tools: those that the tests of their readers are about.
 	for format, file := range map[string]string{"dumpi": "ring-0001.bin", "otf2": "t.otf2"} {
 		simtest.Check(t, os.CopyFS(format, os.DirFS(filepath.Join(here, "..", "..", "mpi", format, "testdata"))))
 		file = filepath.Join(format, file)
 		archive := format + ".tar.gz"
 		tarFolder(t, format, archive)
-		_, want, _ := weft(t, "trace", file)
+		want, _ := succeeds(t, "trace", file)
 		for _, name := range []string{format, archive, filepath.Join(archive, filepath.Base(file))} {
 			if status, stdout, stderr := weft(t, "trace", name); status != exitSuccess || stdout != want {
 				t.Errorf("%s: status %d: %s%s", name, status, stdout, stderr)
 			}
 		}
-		if status, stdout, stderr := weft(t, "trace", file); status != exitSuccess || !strings.Contains(stdout, "\nranks                 4\n") {
-			t.Errorf("status %d: %s%s", status, stdout, stderr)
+		if !strings.Contains(want, "\nranks                 4\n") {
+			t.Errorf("%s: %s", file, want)
 		}
 		succeeds(t, "run", "other.toml", "--set", "workload.file="+file, "--out", "-")
 	}
-	binary := simtest.Must(os.ReadFile("app.bin"))(t)
-	simtest.Check(t, os.WriteFile("cut.bin", binary[:60], 0o666))
-	for _, c := range []struct {
-		args []string
-		want string
-	}{
-		{[]string{"trace", "cut.bin"}, "cut.bin: byte 60: "},
-		{[]string{"check", "bad.toml"}, "cut.bin: byte 60: rank 0: the file ends here: is it truncated?"},
-		{[]string{"trace", "foreign.x"}, "foreign.x:1: "},
-		{[]string{"trace", "nothing"}, "nothing"},
-		{[]string{"trace", "dumpi.tar.gz/nothing"}, "no such file in the archive"},
-		{[]string{"trace", "otf2.tar.gz/t"}, "holds 8 traces, as 0.def and 0.evt: name one, as t/0.def"},
-		{[]string{"trace", "any.goal", "-o", "any.et"}, "any.goal:3: recv 1 B from any tag 0: any rank or any tag"},
-		{[]string{"trace", "app.goal", "-o", "app.bin"}, "app.bin: file exists"},
-		{[]string{"trace", "app.goal", "-o", "app"}, "want --to goal|goal-binary|chakra"},
-		{[]string{"trace", "app.goal", "--to", "goal"}, "want -o FILE"},
-		{[]string{"trace", "app.goal", "--compute-scale", "-1"}, "want at least 0"},
-		{[]string{"trace", "ti.txt", "--host-flops", "0"}, "want at least 1"},
-	} {
-		refuses(t, c.want, c.args...)
-	}
+	simtest.Check(t, os.WriteFile("cut.bin", []byte(read(t, "app.bin")[:60]), 0o666))
+	refusesAll(t, [][2]string{
+		{"trace cut.bin", "cut.bin: byte 60: "},
+		{"check bad.toml", "cut.bin: byte 60: rank 0: the file ends here: is it truncated?"},
+		{"trace foreign.x", "foreign.x:1: "},
+		{"trace nothing", "nothing"},
+		{"trace dumpi.tar.gz/nothing", "no such file in the archive"},
+		{"trace otf2.tar.gz/t", "holds 8 traces, as 0.def and 0.evt: name one, as t/0.def"},
+		{"trace app.goal -o app", "want --to goal|goal-binary|chakra"},
+		{"trace app.goal --to goal", "want -o FILE"},
+		{"trace app.goal --compute-scale -1", "want at least 0"},
+		{"trace ti.txt --host-flops 0", "want at least 1"},
+	})
+	says(t, exitUsage, "receives              1  1 B\n", "any.goal:3: recv 1 B from any tag 0: any rank or any tag", "trace", "any.goal", "-o", "any.et")
+	says(t, exitUsage, "receives              1  4096 B\n", "app.bin: file exists", "trace", "app.goal", "-o", "app.bin")
 	if _, err := os.Stat("any.0.et"); err == nil {
 		t.Error("a trace that cannot be written was begun")
 	}
@@ -252,33 +224,22 @@ func TestTraceOfAProgram(t *testing.T) {
 		"play.toml":  "kind = \"mpi\"\n[job]\nmachine = \"loggops\"\n[workload]\ntype = \"goal\"\nfile = \"jobs.goal\"\n",
 	})
 	// Two times a message of 4 KiB there and one back; a barrier of two messages before.
-	if status, stdout, stderr := weft(t, "trace", "pair.toml", "-o", "pair.goal"); status != exitSuccess || !strings.Contains(stdout, "16384 B\n") {
-		t.Errorf("status %d: %s%s", status, stdout, stderr)
+	says(t, exitSuccess, "16384 B\n", "", "trace", "pair.toml", "-o", "pair.goal")
+	for _, args := range []string{"jobs.toml -o jobs.goal", "jobs.toml -o jobs.bin", "jobs.bin -o again.goal", "jobs.toml -o jobs.et"} {
+		says(t, exitSuccess, "ranks                20\n", "", strings.Fields("trace "+args)...)
 	}
-	for _, args := range [][]string{{"jobs.toml", "-o", "jobs.goal"}, {"jobs.toml", "-o", "jobs.bin"}, {"jobs.bin", "-o", "again.goal"}, {"jobs.toml", "-o", "jobs.et"}} {
-		if status, stdout, stderr := weft(t, append([]string{"trace"}, args...)...); status != exitSuccess || !strings.Contains(stdout, "ranks                20\n") {
-			t.Errorf("%v: status %d: %s%s", args, status, stdout, stderr)
-		}
-	}
-	text, err := os.ReadFile("jobs.goal")
-	again, _ := os.ReadFile("again.goal")
-	if err != nil || string(text) != string(again) || !strings.Contains(string(text), "rank 16 {\nl1: calc 2000\n") {
-		t.Errorf("%v: text and binary differ, or job b does not begin at 2 us", err)
+	if text := read(t, "jobs.goal"); text != read(t, "again.goal") || !strings.Contains(text, "rank 16 {\nl1: calc 2000\n") {
+		t.Error("text and binary differ, or job b does not begin at 2 us")
 	}
 	succeeds(t, "run", "play.toml", "--out", "-")
-	for _, c := range []struct {
-		args []string
-		want string
-	}{
-		{[]string{"noise.toml"}, "job.c.repeat = 0: want a number of repetitions"},
-		{[]string{"sweep.toml"}, "sweep.toml: has 2 points; want one"},
-		{[]string{"mesh.toml"}, "mesh.toml: kind traffic has no program; want mpi or jobs"},
-		{[]string{"pair.toml", "--drop"}, "--drop is for traces"},
-		{[]string{"app.goal", "--set", "a=1"}, "app.goal is none"},
-		{[]string{"pair.toml", "--set", "job.ranks=1"}, "job.ranks"},
-	} {
-		refuses(t, c.want, append([]string{"trace"}, c.args...)...)
-	}
+	refusesAll(t, [][2]string{
+		{"trace noise.toml", "job.c.repeat = 0: want a number of repetitions"},
+		{"trace sweep.toml", "sweep.toml: has 2 points; want one"},
+		{"trace mesh.toml", "mesh.toml: kind traffic has no program; want mpi or jobs"},
+		{"trace pair.toml --drop", "--drop is for traces"},
+		{"trace app.goal --set a=1", "app.goal is none"},
+		{"trace pair.toml --set job.ranks=1", "job.ranks"},
+	})
 }
 
 // tarFolder packs a folder.

@@ -70,7 +70,7 @@ and its time in writes, iterations.csv the medians of iterations, which --quick 
   weft reproduce atlas/targets
   weft reproduce jobs/alone/milc --data mfnetsim/ --quick`,
 		RunE: func(c *cobra.Command, args []string) error {
-			flags.command = commandLine(c, args)
+			flags.Command = commandLine(c, args)
 			if err := flags.check(); err != nil {
 				return err
 			}
@@ -140,7 +140,7 @@ func (a *app) reference(ctx context.Context, names []string, data string, flags 
 
 // session runs experiments for judgements.
 func (a *app) session(ctx context.Context, flags *runFlags) *judge.Session {
-	return &judge.Session{Context: ctx, Stdout: a.stdout, Stderr: a.stderr, Out: flags.out, Quick: flags.quick, Options: flags.options(), Jobs: cmp.Or(flags.jobs, runtime.GOMAXPROCS(0)),
+	return &judge.Session{Context: ctx, Stdout: a.stdout, Stderr: a.stderr, Out: flags.out, Quick: flags.quick, Options: flags.options(), Jobs: cmp.Or(flags.Jobs, runtime.GOMAXPROCS(0)),
 		Execute: func(f *experiments.File, dir string, beside bool) (*experiments.Outcome, error) {
 			own := *flags
 			own.lines = beside
@@ -185,7 +185,7 @@ func (a *app) papers(ctx context.Context, flags *runFlags) *judge.Reference {
 		if err := flags.checkFolders(folders); err != nil {
 			return err
 		}
-		if err := a.preflightRun(ctx, all, folders, flags.resume); err != nil {
+		if err := a.preflightRun(ctx, all, folders, flags.Resume); err != nil {
 			return err
 		}
 		fmt.Fprintln(a.stderr, experiments.ReproductionTime(paths, flags.quick, runtime.GOMAXPROCS(0)))
@@ -239,8 +239,7 @@ func widthOf(out io.Writer) int {
 func printVerdicts(out io.Writer, verdicts []experiments.Verdict, width int) error {
 	w := bufio.NewWriter(out)
 	for _, name := range verdictOrder {
-		some := slices.Clone(verdicts)
-		some = slices.DeleteFunc(some, func(v experiments.Verdict) bool { return v.Verdict != name })
+		some := slices.DeleteFunc(slices.Clone(verdicts), func(v experiments.Verdict) bool { return v.Verdict != name })
 		slices.SortStableFunc(some, func(a, b experiments.Verdict) int { return strings.Compare(a.Target.Paper, b.Target.Paper) })
 		paper := ""
 		for i := range some {
@@ -287,17 +286,17 @@ func digits(x float64) string { return strconv.FormatFloat(x, 'g', 5, 64) }
 // wrap writes text in lines of so many columns at most, words that are longer apart, all but the first
 // with four more columns before them.
 func wrap(w io.Writer, text, indent string, width int) {
-	line := indent
-	empty := true
+	line := ""
 	for _, word := range strings.Fields(text) {
-		if !empty && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width {
+		switch {
+		case line == "":
+			line = indent + word
+		case utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width:
 			fmt.Fprintln(w, line)
-			line, empty = indent+"    ", true
+			line = indent + "    " + word
+		default:
+			line += " " + word
 		}
-		if !empty {
-			line += " "
-		}
-		line, empty = line+word, false
 	}
 	fmt.Fprintln(w, line)
 }

@@ -125,14 +125,8 @@ func (a *app) configuredRoutes(ctx context.Context, request *routes.Request, fla
 	if err := outcome.Refused(); err != nil {
 		return &statusError{exitFailure, err}
 	}
-	if flags.out != "" {
-		files, err := outcome.Files(flags.dumps)
-		if err != nil {
-			return err
-		}
-		if err := writeFolder(flags.out, files, routes.FileNames); err != nil {
-			return err
-		}
+	if err := writeFolder(flags.out, func() (map[string][]byte, error) { return outcome.Files(flags.dumps) }, routes.FileNames); err != nil {
+		return err
 	}
 	if len(request.Config.Engines) == 0 {
 		fmt.Fprintf(a.stderr, "warning: routing_engine is not set: OpenSM's default %s\n", routes.DefaultEngine)
@@ -142,9 +136,16 @@ func (a *app) configuredRoutes(ctx context.Context, request *routes.Request, fla
 	return nil
 }
 
-// writeFolder writes files into a folder and removes those of an earlier run that are
-// not among them.
-func writeFolder(dir string, files map[string][]byte, known []string) error {
+// writeFolder writes files into the folder that -o names, if any, and removes those of an
+// earlier run that are not among them.
+func writeFolder(dir string, made func() (map[string][]byte, error), known []string) error {
+	if dir == "" {
+		return nil
+	}
+	files, err := made()
+	if err != nil {
+		return err
+	}
 	if err := experiments.MakeFolder(dir); err != nil {
 		return err
 	}
@@ -208,14 +209,8 @@ func (a *app) compareRoutes(ctx context.Context, request *routes.Request, flags 
 	if err != nil {
 		return err
 	}
-	if flags.out != "" {
-		files, err := c.Files()
-		if err != nil {
-			return err
-		}
-		if err := writeFolder(flags.out, files, routes.ComparisonFiles); err != nil {
-			return err
-		}
+	if err := writeFolder(flags.out, c.Files, routes.ComparisonFiles); err != nil {
+		return err
 	}
 	for _, e := range c.Engines {
 		fmt.Fprintf(a.stderr, "%s took %.3f s of processor time\n", e.Engine, e.Seconds)
@@ -312,12 +307,8 @@ func (a *app) multicastFiles(ctx context.Context, job routes.MulticastFiles, out
 	}
 	a.warned(outcome.Warnings)
 	fmt.Fprintln(a.stderr, outcome.Summary())
-	if err := outcome.WriteTable(a.stdout); err != nil || out == "" {
+	if err := outcome.WriteTable(a.stdout); err != nil {
 		return err
 	}
-	files, err := outcome.Files()
-	if err != nil {
-		return err
-	}
-	return writeFolder(out, files, routes.MulticastFileNames())
+	return writeFolder(out, outcome.Files, routes.MulticastFileNames())
 }

@@ -1,7 +1,6 @@
 package command
 
 import (
-	"bytes"
 	"compress/gzip"
 	"encoding/csv"
 	"fmt"
@@ -19,8 +18,7 @@ import (
 // opensmData is a file of the tables that OpenSM computed.
 func opensmData(t *testing.T, name ...string) string {
 	t.Helper()
-	path := simtest.Must(filepath.Abs(filepath.Join(append([]string{root, "experiments", "opensmruns", "testdata", "reference"}, name...)...)))(t)
-	return path
+	return simtest.Must(filepath.Abs(filepath.Join(append([]string{root, "experiments", "opensmruns", "testdata", "reference"}, name...)...)))(t)
 }
 
 // unzipped reads a compressed file.
@@ -29,8 +27,7 @@ func unzipped(t *testing.T, path string) string {
 	f := simtest.Must(os.Open(path))(t)
 	defer f.Close()
 	in := simtest.Must(gzip.NewReader(f))(t)
-	text := simtest.Must(io.ReadAll(in))(t)
-	return string(text)
+	return string(simtest.Must(io.ReadAll(in))(t))
 }
 
 // TestRoutesAsConfigured: the tables of a configuration are OpenSM's, byte for byte;
@@ -38,15 +35,14 @@ func unzipped(t *testing.T, path string) string {
 // nothing else.
 func TestRoutesAsConfigured(t *testing.T) {
 	mesh, tree := opensmData(t, "nets", "mesh_5x5_2.net.gz"), opensmData(t, "nets", "ft2_8.net.gz")
-	config := simtest.Must(os.ReadFile(opensmData(t, "nets", "mesh_5x5_2.torus")))(t)
-	roots := simtest.Must(os.ReadFile(opensmData(t, "nets", "mesh_5x5_2.roots")))(t)
+	config, roots := read(t, opensmData(t, "nets", "mesh_5x5_2.torus")), read(t, opensmData(t, "nets", "mesh_5x5_2.roots"))
 	kept := func(fabric, name string) string { return unzipped(t, opensmData(t, "runs", fabric, name+".gz")) }
 	torus := map[string]string{"sl2vl": kept("mesh_5x5_2", "torus-2QoS.sl2vl"), "sl": kept("mesh_5x5_2", "torus-2QoS.sl"),
 		"lft": kept("mesh_5x5_2", "dor.lft")} // the same by index.tsv
 	updn, lmc, lash := kept("mesh_5x5_2", "updn_roots.lft"), kept("ft2_8", "dfsssp_lmc1.lft"), kept("mesh_5x5_2", "lash_start1.sl")
-	inFolders(t, map[string]string{
-		"conf/torus.conf": "routing_engine torus-2QoS\nqos TRUE\ntorus_config torus\n", "conf/torus": string(config),
-		"conf/list.conf": "routing_engine ftree, updn\nroot_guid_file roots\nno_such_key 1\n", "conf/roots": string(roots),
+	inFolder(t, map[string]string{
+		"conf/torus.conf": "routing_engine torus-2QoS\nqos TRUE\ntorus_config torus\n", "conf/torus": config,
+		"conf/list.conf": "routing_engine ftree, updn\nroot_guid_file roots\nno_such_key 1\n", "conf/roots": roots,
 		"conf/ftree.conf":  "routing_engine ftree\nlog_flags 0x83 # nothing to do with tables\n",
 		"conf/lmc.conf":    "routing_engine dfsssp\nlmc 1\nqos TRUE\n",
 		"conf/guid.conf":   "guid 0x123\n",
@@ -55,15 +51,13 @@ func TestRoutesAsConfigured(t *testing.T) {
 	})
 	equal := func(dir, name, want string) {
 		t.Helper()
-		got, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil || string(got) != want {
-			t.Errorf("%s/%s differs from OpenSM's (%v)\n%s", dir, name, err, firstDifference(string(got), want))
+		if got := read(t, dir, name); got != want {
+			t.Errorf("%s/%s differs from OpenSM's\n%s", dir, name, firstDifference(got, want))
 		}
 	}
 	run := func(args ...string) (string, string) {
 		t.Helper()
-		stdout, stderr := succeeds(t, append([]string{"routes"}, args...)...)
-		return stdout, stderr
+		return succeeds(t, append([]string{"routes"}, args...)...)
 	}
 	run(mesh, "--opensm", "conf/torus.conf", "-o", "torus", "--dumps")
 	for name, want := range torus {
@@ -121,14 +115,14 @@ func TestRoutesAsConfigured(t *testing.T) {
 func TestRoutesCompared(t *testing.T) {
 	inFolder(t, map[string]string{"ring.toml": "kind = \"traffic\"\n[topology]\ntype = \"torus\"\ndims = [4]\n[routing]\ntype = \"dor\"\n"})
 	stdout, stderr := succeeds(t, "routes", "ring.toml", "--engine", "dor,ftree", "--engine", "lash", "-o", "out")
-	table := simtest.Must(os.ReadFile("out/engines.csv"))(t)
-	lines := strings.Split(strings.TrimSpace(string(table)), "\n")
+	table := read(t, "out/engines.csv")
+	lines := strings.Split(strings.TrimSpace(table), "\n")
 	if len(lines) != 4 || !strings.HasPrefix(lines[2], "ftree,uniform,refused,") || !strings.HasPrefix(lines[3], "lash,uniform,ok,0,1,2,") {
-		t.Errorf("%s", table)
+		t.Error(table)
 	}
 	for _, name := range []string{"cables.csv", "hottest.csv", "histogram.csv", "hottest.svg", "histogram.svg"} {
-		if content, err := os.ReadFile(filepath.Join("out", name)); err != nil || len(content) == 0 {
-			t.Errorf("%s: %v", name, err)
+		if read(t, "out", name) == "" {
+			t.Errorf("%s is empty", name)
 		}
 	}
 	if !strings.Contains(stdout, "dor: ") || !strings.Contains(stderr, "lash took") {
@@ -137,23 +131,20 @@ func TestRoutesCompared(t *testing.T) {
 	if _, err := os.Stat("out/jobs.csv"); err == nil {
 		t.Error("a table of jobs without jobs")
 	}
-	again, _ := os.ReadFile("out/cables.csv")
-	if _, _, _ = weft(t, "routes", "ring.toml", "--engine", "dor", "--engine", "ftree,lash", "-o", "out2"); true {
-		twice, _ := os.ReadFile("out2/cables.csv")
-		if !bytes.Equal(again, twice) {
-			t.Error("a second run differs")
-		}
+	succeeds(t, "routes", "ring.toml", "--engine", "dor", "--engine", "ftree,lash", "-o", "out2")
+	if read(t, "out/cables.csv") != read(t, "out2/cables.csv") {
+		t.Error("a second run differs")
 	}
 }
 
 // TestInfiniBandPage runs the commands of docs/infiniband.md that name a cluster's
 // files, on a fat tree in their place.
 func TestInfiniBandPage(t *testing.T) {
-	page := simtest.Must(os.ReadFile(filepath.Join(root, "docs", "infiniband.md")))(t)
+	page := read(t, root, "docs", "infiniband.md")
 	net := unzipped(t, opensmData(t, "nets", "ft3_8.net.gz"))
 	inFolder(t, map[string]string{"cluster.txt": net, "opensm.conf": "routing_engine updn\n"})
 	commands := 0
-	for line := range strings.Lines(string(page)) {
+	for line := range strings.Lines(page) {
 		if !strings.HasPrefix(line, "weft ") || !strings.Contains(line, "$OPENSM_CONF") {
 			continue
 		}
@@ -163,7 +154,7 @@ func TestInfiniBandPage(t *testing.T) {
 		// The report that the page shows is that of this tree.
 		if strings.Contains(line, "-o tables") {
 			for report := range strings.Lines(stdout) {
-				if !strings.Contains(string(page), "    "+report) {
+				if !strings.Contains(page, "    "+report) {
 					t.Errorf("the page does not show %q", report)
 				}
 			}
@@ -182,11 +173,11 @@ func TestInfiniBandPage(t *testing.T) {
 // TestInfiniBandEngines makes the table of docs/infiniband.md that compares engines on a
 // real cluster, with the command and the jobs that the page shows.
 func TestInfiniBandEngines(t *testing.T) {
-	page := simtest.Must(os.ReadFile(filepath.Join(root, "docs", "infiniband.md")))(t)
-	_, rest, _ := strings.Cut(string(page), "```text\n")
+	page := read(t, root, "docs", "infiniband.md")
+	_, rest, _ := strings.Cut(page, "```text\n")
 	jobs, _, found := strings.Cut(rest, "```")
 	inFolder(t, map[string]string{"loginoff.txt": unzipped(t, opensmData(t, "nets", "loginoff.net.gz")), "jobs.txt": jobs})
-	for line := range strings.Lines(string(page)) {
+	for line := range strings.Lines(page) {
 		if strings.HasPrefix(line, "weft routes $LOGINOFF ") {
 			succeeds(t, strings.Fields(strings.ReplaceAll(line, "$LOGINOFF", "loginoff.txt"))[1:]...)
 		}
@@ -213,7 +204,7 @@ func TestInfiniBandEngines(t *testing.T) {
 	for _, engine := range engines {
 		table.WriteString(lines[engine] + "\n")
 	}
-	if want := table.String(); !found || len(engines) != 7 || !strings.Contains(string(page), want) {
+	if want := table.String(); !found || len(engines) != 7 || !strings.Contains(page, want) {
 		t.Errorf("the page does not have the table\n%s", want)
 	}
 	if rows := readRows(t, "engines/jobs.csv"); len(rows) != 3*7 {
@@ -221,112 +212,75 @@ func TestInfiniBandEngines(t *testing.T) {
 	}
 }
 
-// dump unpacks one of OpenSM's files into a folder.
-func dump(t *testing.T, dir, name string) string {
+// dump is one of OpenSM's files.
+func dump(t *testing.T, name string) string {
 	t.Helper()
-	text := unzipped(t, filepath.Join(root, "routing", "opensm", "mcast", "testdata", name+".gz"))
-	path := filepath.Join(dir, name)
-	simtest.Check(t, os.WriteFile(path, []byte(text), 0o644))
-	return path
+	return unzipped(t, filepath.Join(root, "routing", "opensm", "mcast", "testdata", name+".gz"))
 }
 
-// TestMulticastFiles: the files of a subnet give a table with a row for every
-// engine, and for OpenSM's engines the tables that OpenSM computed.
+// TestMulticastFiles: the files of a subnet give a table with a row for every engine, and for
+// OpenSM's engine the tables that OpenSM computed. These serve all groups, with the largest EFI
+// of that engine; without a row of theirs a group is named.
 func TestMulticastFiles(t *testing.T) {
-	dir := t.TempDir()
-	fabric, groups := dump(t, dir, "ft3_8.ibnetdiscover.txt"), dump(t, dir, "grid_4x4x8.sa")
-	for engine, name := range map[string]string{"minhop-mc": "minhop", "opensm-sssp": "sssp"} {
-		want := simtest.Must(os.ReadFile(dump(t, dir, "ft3_8."+name+".grid_4x4x8.mcfdbs")))(t)
-		status, stdout, stderr := weft(t, "multicast", "--topology", fabric, "--groups", groups, "--engine", engine, "-o", filepath.Join(dir, "out"))
-		if status != exitSuccess || !strings.Contains(stderr, "80 switches, 128 terminals") {
-			t.Fatalf("status %d\n%s", status, stderr)
-		}
-		for _, e := range []string{"mr4lms", "minhop-mc", "opensm-sssp", "gw-sssp"} {
-			if !strings.Contains(stdout, "\n"+e+" ") {
-				t.Errorf("no row for %s:\n%s", e, stdout)
-			}
-		}
-		got := simtest.Must(os.ReadFile(filepath.Join(dir, "out", engine+".mcfdbs")))(t)
-		if !bytes.Equal(got, want) {
-			t.Errorf("%s: other tables than OpenSM's", engine)
-		}
-	}
-}
-
-// TestInstalledTables: tables that OpenSM computed serve all groups, with the largest
-// EFI of the engine that stands for it; without a row of theirs a group is named.
-func TestInstalledTables(t *testing.T) {
-	dir := t.TempDir()
-	fabric, groups, tables := dump(t, dir, "ft3_8.ibnetdiscover.txt"), dump(t, dir, "grid_4x4x8.sa"), dump(t, dir, "ft3_8.minhop.grid_4x4x8.mcfdbs")
-	stdout, _ := succeeds(t, "multicast", "--topology", fabric, "--groups", groups, "--tables", tables, "--engine", "minhop-mc")
+	text := dump(t, "ft3_8.minhop.grid_4x4x8.mcfdbs")
+	_, row, _ := strings.Cut(text, "Out Port(s)\n")
+	row, _, _ = strings.Cut(row, "\n")
+	inFolder(t, map[string]string{"net.txt": dump(t, "ft3_8.ibnetdiscover.txt"), "all.sa": dump(t, "grid_4x4x8.sa"),
+		"all.mcfdbs": text, "cut.mcfdbs": strings.Replace(text, row+"\n", "", 1)})
+	stdout, stderr := succeeds(t, "multicast", "--topology", "net.txt", "--groups", "all.sa", "--tables", "all.mcfdbs", "--engine", "minhop-mc", "-o", "out")
 	rows := map[string][]string{}
 	for line := range strings.Lines(stdout) {
 		if words := strings.Fields(line); len(words) > 0 {
 			rows[words[0]] = words
 		}
 	}
+	for _, e := range []string{"mr4lms", "minhop-mc", "opensm-sssp", "gw-sssp"} {
+		if rows[e] == nil || !strings.Contains(stderr, "80 switches, 128 terminals") {
+			t.Errorf("no row for %s:\n%s%s", e, stdout, stderr)
+		}
+	}
 	installed, engine := rows["installed"], rows["minhop-mc"]
 	if len(installed) != 5 || strings.Join(installed[1:], " ") != strings.Join(engine[1:5], " ") {
 		t.Errorf("installed %q, minhop-mc %q:\n%s", installed, engine, stdout)
 	}
-	text := simtest.Must(os.ReadFile(tables))(t)
-	_, row, _ := strings.Cut(string(text), "Out Port(s)\n")
-	row, _, _ = strings.Cut(row, "\n")
-	cut := filepath.Join(dir, "cut.mcfdbs")
-	simtest.Check(t, os.WriteFile(cut, []byte(strings.Replace(string(text), row+"\n", "", 1)), 0o644))
+	if read(t, "out/minhop-mc.mcfdbs") != text {
+		t.Error("other tables than OpenSM's")
+	}
 	mlid := strings.ToLower(strings.Fields(row)[0])
-	stdout, _ = succeeds(t, "multicast", "--topology", fabric, "--groups", groups, "--tables", cut)
+	stdout, _ = succeeds(t, "multicast", "--topology", "net.txt", "--groups", "all.sa", "--tables", "cut.mcfdbs")
 	if !strings.Contains(stdout, "1 of ") || !strings.Contains(stdout, "MLID "+mlid+": from ") || !strings.Contains(stdout, "which has no row") {
 		t.Error(stdout)
 	}
-	refuses(t, "grid_4x4x8.sa:", "multicast", "--topology", fabric, "--groups", groups, "--tables", groups)
+	refuses(t, "all.sa:", "multicast", "--topology", "net.txt", "--groups", "all.sa", "--tables", "all.sa")
 }
 
 // TestMulticastProblems: bad input is named, with status 2 and nothing written.
 func TestMulticastProblems(t *testing.T) {
-	dir := t.TempDir()
-	fabric, groups := dump(t, dir, "ft3_8.ibnetdiscover.txt"), dump(t, dir, "grid_4x4x8.sa")
-	text := simtest.Must(os.ReadFile(groups))(t)
-	cut := filepath.Join(dir, "cut.sa")
-	simtest.Check(t, os.WriteFile(cut, text[:3000], 0o644))
-	none := filepath.Join(dir, "none.sa")
-	simtest.Check(t, os.WriteFile(none, nil, 0o644))
-	wide := func(name string, text []byte) string {
-		path := filepath.Join(dir, name)
-		utf16 := []byte{0xff, 0xfe}
-		for _, b := range text {
-			utf16 = append(utf16, b, 0)
-		}
-		simtest.Check(t, os.WriteFile(path, utf16, 0o644))
-		return path
+	fabric, groups := dump(t, "ft3_8.ibnetdiscover.txt"), dump(t, "grid_4x4x8.sa")
+	wide := func(text string) string { // as UTF-16
+		return "\xff\xfe" + strings.Join(strings.Split(text, ""), "\x00") + "\x00"
 	}
-	plain := simtest.Must(os.ReadFile(fabric))(t)
-	wideFabric, wideGroups, wideFile := wide("wide.txt", plain), wide("wide.sa", text), wide("wide.toml", []byte("kind = \"traffic\"\n"))
-	out := filepath.Join(dir, "out")
-	for _, c := range []struct {
-		args []string
-		want string
-	}{
-		{[]string{"--topology", "missing", "--groups", groups}, "missing: cannot be read"},
-		{[]string{"--topology", fabric}, "go together"},
-		{[]string{"--topology", fabric, "--groups", groups, "--engine", "zip"}, `unknown multicast engine "zip"`},
-		{[]string{"--topology", fabric, "--groups", groups, "--entries", "0"}, "--entries = 0: want at least 1"},
-		{[]string{"--topology", fabric, "--groups", cut}, "cut.sa:"},
-		{[]string{"--topology", fabric, "--groups", none}, "none.sa: none of its 0 groups"},
-		{[]string{"--topology", groups, "--groups", groups}, "grid_4x4x8.sa:1"},
-		{[]string{"--topology", wideFabric, "--groups", groups}, "wide.txt:1: the file is UTF-16; save it as UTF-8"},
-		{[]string{"--topology", fabric, "--groups", wideGroups}, "wide.sa:1: the file is UTF-16; save it as UTF-8"},
-		{[]string{wideFile}, "wide.toml: the file is UTF-16; save it as UTF-8"},
-		{nil, "name an experiment file"},
-		{[]string{"x.toml", "--topology", fabric, "--groups", groups}, "not both"},
+	inFolder(t, map[string]string{"net.txt": fabric, "all.sa": groups, "cut.sa": groups[:3000], "none.sa": "",
+		"wide.txt": wide(fabric), "wide.sa": wide(groups), "wide.toml": wide("kind = \"traffic\"\n")})
+	before := left(t)
+	for _, c := range [][2]string{
+		{"--topology missing --groups all.sa", "missing: cannot be read"},
+		{"--topology net.txt", "go together"},
+		{"--topology net.txt --groups all.sa --engine zip", `unknown multicast engine "zip"`},
+		{"--topology net.txt --groups all.sa --entries 0", "--entries = 0: want at least 1"},
+		{"--topology net.txt --groups cut.sa", "cut.sa:"},
+		{"--topology net.txt --groups none.sa", "none.sa: none of its 0 groups"},
+		{"--topology all.sa --groups all.sa", "all.sa:1"},
+		{"--topology wide.txt --groups all.sa", "wide.txt:1: the file is UTF-16; save it as UTF-8"},
+		{"--topology net.txt --groups wide.sa", "wide.sa:1: the file is UTF-16; save it as UTF-8"},
+		{"wide.toml", "wide.toml: the file is UTF-16; save it as UTF-8"},
+		{"", "name an experiment file"},
+		{"x.toml --topology net.txt --groups all.sa", "not both"},
 	} {
-		status, stdout, stderr := weft(t, append([]string{"multicast", "-o", out}, c.args...)...)
-		if status != exitUsage || !strings.Contains(stderr, c.want) || stdout != "" {
-			t.Errorf("%q: status %d, want 2 and %q\n%s%s", c.args, status, c.want, stderr, stdout)
-		}
+		refuses(t, c[1], strings.Fields("multicast -o out "+c[0])...)
 	}
-	if _, err := os.Stat(out); err == nil {
-		t.Error("a folder was made")
+	if files := left(t); files != before {
+		t.Errorf("left %s", files)
 	}
 }
 
@@ -440,8 +394,7 @@ func TestServiceLevels(t *testing.T) {
 // readRows reads a table of results, each row by column.
 func readRows(t *testing.T, path string) (list []map[string]string) {
 	t.Helper()
-	text := simtest.Must(os.ReadFile(path))(t)
-	in := csv.NewReader(strings.NewReader(string(text)))
+	in := csv.NewReader(strings.NewReader(read(t, path)))
 	in.Comment = '#'
 	rows := simtest.Must(in.ReadAll())(t)
 	for _, cells := range rows[1:] {

@@ -36,8 +36,8 @@ argument with brackets, spaces or quotes in single quotes: shells have uses for 
   weft run examples/torus --quick --out - --format jsonl`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			flags.command = commandLine(c, args)
-			flags.wantsKept = c.Flags().Changed("snapshot-every") && flags.snapshotEvery > 0
+			flags.Command = commandLine(c, args)
+			flags.wantsKept = c.Flags().Changed("snapshot-every") && flags.SnapshotEvery > 0
 			return a.run(c.Context(), args, &flags)
 		},
 	}
@@ -46,14 +46,14 @@ argument with brackets, spaces or quotes in single quotes: shells have uses for 
 	flags.registerExecution(c)
 	c.Flags().StringVarP(&flags.out, "out", "o", "", "result folder `DIR`; - writes results.csv to standard output and nothing else (default results/NAME)")
 	c.Flags().StringVar(&flags.shard, "shard", "", "compute share `I/N` of the points only, such as 2/8, for weft merge (default result folder results/NAME.share-I-of-N)")
-	c.Flags().BoolVar(&flags.noFork, "no-fork", false, "let the points of [sweep] fork warm up one by one; results are the same, byte for byte")
-	c.Flags().DurationVar(&flags.snapshotEvery, "snapshot-every", 5*time.Minute, "how often a point that takes longer keeps its state in the result folder, for --resume after a kill; 0: never")
-	c.Flags().StringVar(&flags.saveWarm, "snapshot", "", "write the networks of all points, as they are when they have warmed up, to `FILE`; for --from")
-	c.Flags().StringVar(&flags.fromWarm, "from", "", "go on from the warm networks in `FILE` in place of warming up; other settings of the warm-up, or another build of weft, are refused")
+	c.Flags().BoolVar(&flags.NoFork, "no-fork", false, "let the points of [sweep] fork warm up one by one; results are the same, byte for byte")
+	c.Flags().DurationVar(&flags.SnapshotEvery, "snapshot-every", 5*time.Minute, "how often a point that takes longer keeps its state in the result folder, for --resume after a kill; 0: never")
+	c.Flags().StringVar(&flags.SaveWarm, "snapshot", "", "write the networks of all points, as they are when they have warmed up, to `FILE`; for --from")
+	c.Flags().StringVar(&flags.FromWarm, "from", "", "go on from the warm networks in `FILE` in place of warming up; other settings of the warm-up, or another build of weft, are refused")
 	choice(c, &flags.executor, "executor", "local", "where points are computed: local, or slurm: as a job array of the cluster that this machine belongs to", "local", "slurm")
-	c.Flags().IntVar(&flags.chunk, "chunk", 0, "with --executor slurm: points a task (default: so many that there are at most 64 tasks)")
-	c.Flags().DurationVar(&flags.poll, "poll", 2*time.Second, "with --executor slurm: time between looks at the queue")
-	c.Flags().StringArrayVar(&flags.sbatch, "sbatch", nil, "with --executor slurm: a further `ARGUMENT` of sbatch, such as --sbatch=--partition=long; may be repeated")
+	c.Flags().IntVar(&flags.slurm.Chunk, "chunk", 0, "with --executor slurm: points a task (default: so many that there are at most 64 tasks)")
+	c.Flags().DurationVar(&flags.slurm.Poll, "poll", 2*time.Second, "with --executor slurm: time between looks at the queue")
+	c.Flags().StringArrayVar(&flags.slurm.Sbatch, "sbatch", nil, "with --executor slurm: a further `ARGUMENT` of sbatch, such as --sbatch=--partition=long; may be repeated")
 	return c
 }
 
@@ -70,7 +70,7 @@ func (a *app) run(ctx context.Context, names []string, flags *runFlags) error {
 	if err != nil {
 		return err
 	}
-	if s := flags.share; s.Of > 0 && flags.out == "" {
+	if s := flags.Shard; s.Of > 0 && flags.out == "" {
 		for i := range folders {
 			folders[i] += fmt.Sprintf(".share-%d-of-%d", s.Index, s.Of)
 		}
@@ -81,8 +81,8 @@ func (a *app) run(ctx context.Context, names []string, flags *runFlags) error {
 	if err := errors.Join(a.checkKept(files, flags), flags.checkWarm(files)); err != nil {
 		return err
 	}
-	if flags.shares == nil {
-		if err := a.preflightRun(ctx, files, folders, flags.resume); err != nil {
+	if flags.Shares == nil {
+		if err := a.preflightRun(ctx, files, folders, flags.Resume); err != nil {
 			return err
 		}
 	}
@@ -138,7 +138,7 @@ func (f *runFlags) checkFolders(folders []string) error {
 		if dir == "" {
 			continue
 		}
-		if err := experiments.CheckFolder(dir, f.resume, f.force); err != nil {
+		if err := experiments.CheckFolder(dir, f.Resume, f.Force); err != nil {
 			occupied = append(occupied, err)
 		}
 	}
@@ -179,7 +179,7 @@ func (a *app) checkKept(files []*experiments.File, flags *runFlags) error {
 // checkWarm finds out whether all files can write warm networks, or go on from those in a
 // file, where that is asked for.
 func (f *runFlags) checkWarm(files []*experiments.File) error {
-	if f.saveWarm+f.fromWarm == "" {
+	if f.SaveWarm+f.FromWarm == "" {
 		return nil
 	}
 	if len(files) != 1 {
@@ -188,8 +188,8 @@ func (f *runFlags) checkWarm(files []*experiments.File) error {
 	if !files[0].Warms() {
 		return usagef("--snapshot and --from need a kind that can write the state of a network: kind %q cannot%s", files[0].Kind(), files[0].NoWarmup())
 	}
-	if f.fromWarm != "" {
-		return files[0].CheckWarm(f.fromWarm)
+	if f.FromWarm != "" {
+		return files[0].CheckWarm(f.FromWarm)
 	}
 	return nil
 }
@@ -197,12 +197,13 @@ func (f *runFlags) checkWarm(files []*experiments.File) error {
 // execute runs or merges one file, shows its progress, and says what came out; dir "" means
 // standard output.
 func (a *app) execute(ctx context.Context, f *experiments.File, dir string, flags *runFlags) (*experiments.Outcome, error) {
-	e := experiments.Execution{Dir: dir, Jobs: flags.jobs, Threads: flags.threads, Resume: flags.resume, Force: flags.force, Formats: flags.formats, Shard: flags.share, Shares: flags.shares, Command: flags.command,
-		NoFork: flags.noFork, SnapshotEvery: flags.snapshotEvery, SaveWarm: flags.saveWarm, FromWarm: flags.fromWarm}
+	e := flags.Execution
+	e.Dir = dir
 	if flags.executor == "slurm" {
-		e.Slurm = &experiments.Slurm{Chunk: flags.chunk, Sbatch: flags.sbatch, Poll: flags.poll, Options: flags.options()}
+		slurm := flags.slurm
+		slurm.Options, e.Slurm = flags.options(), &slurm
 		if !flags.quiet {
-			e.Slurm.Notify = func(message string) { fmt.Fprintln(a.stderr, message) }
+			slurm.Notify = func(message string) { fmt.Fprintln(a.stderr, message) }
 		}
 	}
 	bar := a.terminal
@@ -223,7 +224,7 @@ func (a *app) execute(ctx context.Context, f *experiments.File, dir string, flag
 		return outcome, err // such as a figure that cannot be drawn
 	}
 	if dir == "" {
-		text, err := outcome.Results.Encode(flags.formats[0])
+		text, err := outcome.Results.Encode(flags.Formats[0])
 		if err != nil {
 			return outcome, err
 		}
@@ -251,7 +252,7 @@ func (a *app) execute(ctx context.Context, f *experiments.File, dir string, flag
 
 // next ends a run: how many points have each verdict, and the command that shows them.
 func (a *app) next(outcome *experiments.Outcome, dir string, flags *runFlags) {
-	if flags.quiet || dir == "" || flags.share.Of > 0 || outcome.Finished == 0 {
+	if flags.quiet || dir == "" || flags.Shard.Of > 0 || outcome.Finished == 0 {
 		return
 	}
 	states := outcome.Results.CountStates()
@@ -293,11 +294,11 @@ one. The folder that comes out is the one that weft run would have left. Points 
   weft merge my.toml share-1 share-2 --out results/my`,
 		Args: cobra.MinimumNArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
-			flags.command = commandLine(c, args)
+			flags.Command = commandLine(c, args)
 			if flags.out == "-" {
 				return usagef("--out -: want a result folder")
 			}
-			flags.shares = args[1:]
+			flags.Shares = args[1:]
 			return a.run(c.Context(), args[:1], &flags)
 		},
 	}

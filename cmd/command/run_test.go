@@ -2,6 +2,7 @@ package command
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"encoding/json"
 	"math"
@@ -20,38 +21,31 @@ import (
 // TestMerge: two shares of a sweep make the results of one run; one share does not,
 // with status 2 and nothing written; neither does a share that is none.
 func TestMerge(t *testing.T) {
-	dir := t.TempDir()
-	in := func(name string) string { return filepath.Join(dir, name) }
-	small := []string{"--quick", "--quiet", "--set", "measure.window=200", "--set", "measure.warmup=100"}
-	weft := func(want int, args ...string) string {
+	inFolder(t, nil)
+	weft := func(status int, words, args string) {
 		t.Helper()
-		var stderr bytes.Buffer
-		if got := run(t.Context(), append(args, small...), &bytes.Buffer{}, &stderr); got != want {
-			t.Fatalf("weft %s: status %d, want %d\n%s", strings.Join(args, " "), got, want, stderr.String())
-		}
-		return stderr.String()
+		says(t, status, "", words, strings.Fields(args+" --quick --quiet --set measure.window=200 --set measure.warmup=100")...)
 	}
-	weft(exitSuccess, "run", "examples/torus", "--out", in("whole"))
-	weft(exitSuccess, "run", "examples/torus", "--shard", "1/2", "--out", in("one"))
-	if said := weft(exitUsage, "merge", "examples/torus", in("one"), "--out", in("merged")); !strings.Contains(said, "points are in no share") {
-		t.Errorf("one share of two: %s", said)
-	}
-	if _, err := os.Stat(in("merged")); err == nil {
+	weft(exitSuccess, "", "run examples/torus --out whole")
+	weft(exitSuccess, "", "run examples/torus --shard 1/2 --out one")
+	weft(exitUsage, "points are in no share", "merge examples/torus one --out merged")
+	if strings.Contains(left(t), "merged") {
 		t.Error("a folder was made of one share of two")
 	}
-	weft(exitSuccess, "run", "examples/torus", "--shard", "2/2", "--out", in("two"))
-	weft(exitSuccess, "merge", "examples/torus", in("one"), in("two"), "--out", in("merged"))
+	weft(exitSuccess, "", "run examples/torus --shard 2/2 --out two")
+	weft(exitSuccess, "", "merge examples/torus one two --out merged")
 	for _, name := range []string{"results.csv", "resolved.toml"} {
-		want := simtest.Must(os.ReadFile(filepath.Join(in("whole"), name)))(t)
-		if got, err := os.ReadFile(filepath.Join(in("merged"), name)); err != nil || !bytes.Equal(got, want) {
-			t.Errorf("%s of the merged shares differs (%v)", name, err)
+		if read(t, "merged", name) != read(t, "whole", name) {
+			t.Errorf("%s of the merged shares differs", name)
 		}
 	}
-	for _, shard := range []string{"3/2", "two", "0/2"} {
-		weft(exitUsage, "run", "examples/torus", "--shard", shard, "--out", in("other"))
+	before := left(t)
+	for _, args := range []string{"3/2 --out other", "two --out other", "0/2 --out other", "1/2 --out -", "1/2 --executor slurm --out other"} {
+		weft(exitUsage, "", "run examples/torus --shard "+args)
 	}
-	weft(exitUsage, "run", "examples/torus", "--shard", "1/2", "--out", "-")
-	weft(exitUsage, "run", "examples/torus", "--shard", "1/2", "--executor", "slurm", "--out", in("other"))
+	if got := left(t); got != before {
+		t.Errorf("left %s", got)
+	}
 }
 
 // TestForkOptions: a sweep that forks, its warm networks in a file, and what is refused,
@@ -70,13 +64,9 @@ fork = { warmup = { "traffic.load" = 0.3 }, settle = "100ns" }
 	inFolder(t, map[string]string{"x.toml": forks, "cost.toml": "kind = \"cost\"\n", "bad": "weft snapshot\n\x02"})
 	results := map[string]string{}
 	for _, args := range [][]string{{"forked"}, {"alone", "--no-fork"}, {"kept", "--snapshot", "warm"}, {"from", "--from", "warm", "--threads", "2"}} {
-		status, _, stderr := weft(t, append([]string{"run", "x.toml", "--quiet", "--out"}, args...)...)
-		if status != 0 {
-			t.Fatalf("%v: status %d\n%s", args, status, stderr)
-		}
-		text := simtest.Must(os.ReadFile(args[0] + "/results.csv"))(t)
-		if results[args[0]] = string(text); results[args[0]] != results["forked"] {
-			t.Errorf("%v:\n%s\nwant\n%s", args, text, results["forked"])
+		succeeds(t, append([]string{"run", "x.toml", "--quiet", "--out"}, args...)...)
+		if results[args[0]] = read(t, args[0], "results.csv"); results[args[0]] != results["forked"] {
+			t.Errorf("%v:\n%s\nwant\n%s", args, results[args[0]], results["forked"])
 		}
 	}
 	before := left(t)
@@ -97,13 +87,7 @@ fork = { warmup = { "traffic.load" = 0.3 }, settle = "100ns" }
 		{[]string{"x.toml", "--snapshot-every", "-1s"}, "weft: --snapshot-every -1s: want a time"},
 		{[]string{"x.toml", "--snapshot-every", "1s", "--out", "-"}, "weft: --snapshot-every needs a result folder"},
 	} {
-		status, _, stderr := weft(t, append([]string{"run"}, c.args...)...)
-		if status != exitUsage || !strings.HasPrefix(stderr, c.want) {
-			t.Errorf("weft run %q: status %d\n%s\nwant\n%s", c.args, status, stderr, c.want)
-		}
-		if got := left(t); got != before {
-			t.Errorf("weft run %q left %s", c.args, got)
-		}
+		untouched(t, before, c.want, append([]string{"run"}, c.args...)...)
 	}
 }
 
@@ -112,8 +96,7 @@ func contents(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
 	for name := range strings.FieldsSeq(left(t)) {
-		text := simtest.Must(os.ReadFile(name))(t)
-		all[name] = string(text)
+		all[name] = read(t, name)
 	}
 	return all
 }
@@ -133,24 +116,21 @@ func TestFinishedFolder(t *testing.T) {
 		"run small.toml --out o --executor slurm",
 		"multicast small.toml --out o",
 	} {
-		status, stdout, stderr := weft(t, strings.Fields(args)...)
-		if status != exitUsage || stdout != "" || !strings.Contains(stderr, "result folder o: holds the results of a finished run: replace them with --force, ") {
-			t.Errorf("weft %s: status %d: %s", args, status, stderr)
-		}
+		refuses(t, "result folder o: holds the results of a finished run: replace them with --force, ", strings.Fields(args)...)
 	}
 	for name, text := range contents(t) {
 		if before[name] != text {
 			t.Errorf("%s has changed", name)
 		}
 	}
-	if status, _, stderr := weft(t, "run", "small.toml", "--out", "o", "--resume", "--quiet"); status != exitSuccess || stderr != "" {
-		t.Errorf("resumed: status %d: %s", status, stderr)
+	if _, stderr := succeeds(t, "run", "small.toml", "--out", "o", "--resume", "--quiet"); stderr != "" {
+		t.Errorf("resumed: %s", stderr)
 	}
 	if got := contents(t); got["o/results.csv"] != before["o/results.csv"] || got["o/latency.svg"] != before["o/latency.svg"] {
 		t.Error("resumed: other results or another figure")
 	}
-	if status, _, stderr := weft(t, "run", "other.toml", "--out", "o", "--force", "--quiet"); status != exitSuccess || stderr != "" {
-		t.Errorf("forced: status %d: %s", status, stderr)
+	if _, stderr := succeeds(t, "run", "other.toml", "--out", "o", "--force", "--quiet"); stderr != "" {
+		t.Errorf("forced: %s", stderr)
 	}
 	want := "o/journal o/manifest.json o/notes.txt o/performance.csv o/resolved.toml o/results.csv o/throughput.data.csv o/throughput.png o/throughput.svg other.toml small.toml"
 	if got := left(t); got != want {
@@ -159,12 +139,10 @@ func TestFinishedFolder(t *testing.T) {
 	if contents(t)["o/results.csv"] == before["o/results.csv"] {
 		t.Error("forced: the results are still those of the earlier run")
 	}
-	for _, c := range [][2]string{
+	refusesAll(t, [][2]string{
 		{"run small.toml --out o --force --resume", "--resume keeps what --force replaces"},
 		{"run small.toml --out - --force", "--force needs a result folder"},
-	} {
-		refuses(t, c[1], strings.Fields(c[0])...)
-	}
+	})
 }
 
 // TestOccupiedFolders: one folder of several that holds results stops the
@@ -172,15 +150,15 @@ func TestFinishedFolder(t *testing.T) {
 func TestOccupiedFolders(t *testing.T) {
 	inFolder(t, map[string]string{"a.toml": small, "b.toml": small})
 	succeeds(t, "run", "b.toml", "--out", "o/b", "--quiet")
-	status, _, stderr := weft(t, "run", "a.toml", "b.toml", "--out", "o", "--quiet")
-	if _, err := os.Stat("o/a"); status != exitUsage || !strings.Contains(stderr, filepath.Join("o", "b")) || err == nil {
-		t.Errorf("status %d: %s (%v)", status, stderr, err)
+	refuses(t, filepath.Join("o", "b"), "run", "a.toml", "b.toml", "--out", "o", "--quiet")
+	if files := left(t); strings.Contains(files, filepath.Join("o", "a")) {
+		t.Errorf("left %s", files)
 	}
 	for _, name := range []string{"theorem1", "theorem2", "faults", "overhead", "exchange"} {
 		simtest.Check(t, os.MkdirAll(filepath.Join("r/dswitch", name), 0o755))
 		simtest.Check(t, os.WriteFile(filepath.Join("r/dswitch", name, "manifest.json"), nil, 0o644))
 	}
-	status, _, stderr = weft(t, "reproduce", "dswitch", "--quick", "--out", "r")
+	status, _, stderr := weft(t, "reproduce", "dswitch", "--quick", "--out", "r")
 	if status != exitUsage || strings.Count(stderr, "--force") != 3 || !strings.Contains(stderr, "\nand 2 more folders\n") {
 		t.Errorf("reproduce: status %d: %s", status, stderr)
 	}
@@ -207,9 +185,8 @@ func TestManifestSaysHow(t *testing.T) {
 	manifest := func(args ...string) experiments.Manifest {
 		t.Helper()
 		succeeds(t, append([]string{"run", "--quiet", "--force", "--out", "o"}, args...)...)
-		text := simtest.Must(os.ReadFile("o/manifest.json"))(t)
 		var m experiments.Manifest
-		simtest.Check(t, json.Unmarshal(text, &m))
+		simtest.Check(t, json.Unmarshal([]byte(read(t, "o/manifest.json")), &m))
 		return m
 	}
 	m := manifest("small.toml", "--quick", "--set", "switch.vcs=4", "--set", "traffic.load=0.2", "--seed", "7")
@@ -265,36 +242,31 @@ func TestResultFolderStandsAlone(t *testing.T) {
 	for _, args := range []string{"topology x.toml -o in/put/net.json", "topology x.toml --format ibnetdiscover -o in/put/net.txt"} {
 		succeeds(t, strings.Fields(args)...)
 	}
-	plain := simtest.Must(os.ReadFile("in/put/net.json"))(t)
-	packed := simtest.Must(os.Create("in/put/packed"))(t)
-	z := gzip.NewWriter(packed)
-	if _, err := z.Write(plain); err != nil || z.Close() != nil || packed.Close() != nil {
-		t.Fatal(err)
-	}
+	plain := []byte(read(t, "in/put/net.json"))
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	simtest.Must(z.Write(plain))(t)
+	simtest.Check(t, z.Close())
+	simtest.Check(t, os.WriteFile("in/put/packed", packed.Bytes(), 0o666))
 	standard := simtest.Must(zstd.NewWriter(nil))(t)
 	simtest.Check(t, os.WriteFile("in/put/net.gz", standard.EncodeAll(plain, nil), 0o666))
 	relative := strings.NewReplacer("type = \"torus\"\ndims = [4, 4]", "type = \"file\"\npath = \"put/net.json\"", `"dor"`, `"table"`, "[sweep]", "[switch]\nvcs = 6\n[sweep]\n\"topology.path\" = [\"put/net.json\", \"put/packed\", \"put/net.gz\"]").Replace(small)
 	simtest.Check(t, os.WriteFile("in/relative.toml", []byte(relative), 0o666))
-	results := func(dir string) string {
-		text := simtest.Must(os.ReadFile(filepath.Join(dir, "results.csv")))(t)
-		return string(text)
-	}
 	for _, file := range []string{"quoted.toml", "in/relative.toml"} {
 		first, name := "", strings.TrimSuffix(filepath.Base(file), ".toml")
 		for _, dir := range []string{"r", "deep/er/r", "again"} {
 			dir = filepath.Join(name, dir)
 			succeeds(t, "run", file, "--quiet", "--out", dir)
 			succeeds(t, "report", dir)
-			if first == "" {
-				first = results(dir)
-			} else if results(dir) != first {
-				t.Errorf("%s gives\n%s\nwant\n%s", file, results(dir), first)
+			results := read(t, dir, "results.csv")
+			if first = cmp.Or(first, results); results != first {
+				t.Errorf("%s gives\n%s\nwant\n%s", file, results, first)
 			}
 			file = filepath.Join(dir, "resolved.toml")
 		}
 	}
 	// Four points of names in quotes, under columns that name them.
-	if header, _, _ := strings.Cut(results("quoted/r"), "\n"); !strings.HasPrefix(header, `point,"fault.""a.b"".fraction","fault.""rack 1"".at",`) {
+	if header, _, _ := strings.Cut(read(t, "quoted/r/results.csv"), "\n"); !strings.HasPrefix(header, `point,"fault.""a.b"".fraction","fault.""rack 1"".at",`) {
 		t.Errorf("columns %s", header)
 	}
 }

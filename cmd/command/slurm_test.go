@@ -63,17 +63,18 @@ echo 7
 	return folder
 }
 
-// weftProcess runs weft in a process of its own, as tasks do.
-func weftProcess(t *testing.T, args ...string) (out string, status int) {
+// ends runs weft in a process of its own, as tasks do, which has to end with a status, and to
+// print some words; it returns all that it printed.
+func ends(t *testing.T, status int, words string, args ...string) string {
 	t.Helper()
 	self := simtest.Must(os.Executable())(t)
 	t.Setenv(asCommand, "1")
 	c := exec.CommandContext(t.Context(), self, args...)
-	text, err := c.CombinedOutput()
-	if err != nil && c.ProcessState == nil {
-		t.Fatal(err)
+	out, err := c.CombinedOutput()
+	if err != nil && c.ProcessState == nil || c.ProcessState.ExitCode() != status || !strings.Contains(string(out), words) {
+		t.Fatalf("weft %s: %v, want status %d and %q: %s", strings.Join(args, " "), err, status, words, out)
 	}
-	return string(text), c.ProcessState.ExitCode()
+	return string(out)
 }
 
 func sweepFile(t *testing.T, text string) string {
@@ -89,9 +90,7 @@ func computedHere(t *testing.T, text string) (file, local, cluster string) {
 	t.Helper()
 	file, dir := sweepFile(t, text), t.TempDir()
 	local, cluster = filepath.Join(dir, "local"), filepath.Join(dir, "cluster")
-	if out, status := weftProcess(t, "run", file, "--out", local, "--quiet"); status != exitSuccess {
-		t.Fatalf("status %d: %s", status, out)
-	}
+	ends(t, exitSuccess, "", "run", file, "--out", local, "--quiet")
 	return file, local, cluster
 }
 
@@ -117,8 +116,8 @@ func sameAsHere(t *testing.T, local, cluster string, patterns ...string) (names 
 func TestSlurmResultsAreTheSame(t *testing.T) {
 	lost := ""
 	if os.Getenv(realSlurm) == "" {
-		lost = "1"
-		folder := fakeSlurm(t, lost)
+		folder := fakeSlurm(t, "1")
+		lost = "1 tasks were lost and are submitted again"
 		defer func() {
 			if arrays, _ := os.ReadFile(filepath.Join(folder, "arrays")); string(arrays) != "0-2\n1\n" {
 				t.Errorf("arrays submitted: %q, want 0-2, then 1", arrays)
@@ -126,13 +125,7 @@ func TestSlurmResultsAreTheSame(t *testing.T) {
 		}()
 	}
 	file, local, cluster := computedHere(t, slurmSweep)
-	out, status := weftProcess(t, "run", file, "--out", cluster, "--executor", "slurm", "--chunk", "2", "--poll", "300ms")
-	if status != exitSuccess {
-		t.Fatalf("status %d: %s", status, out)
-	}
-	if lost != "" && !strings.Contains(out, "1 tasks were lost and are submitted again") {
-		t.Errorf("nothing is said of the lost task: %s", out)
-	}
+	ends(t, exitSuccess, lost, "run", file, "--out", cluster, "--executor", "slurm", "--chunk", "2", "--poll", "300ms")
 	sameAsHere(t, local, cluster, "results.csv")
 	if _, err := os.Stat(filepath.Join(cluster, "slurm")); err == nil {
 		t.Error("the folder of the tasks is left behind")
@@ -149,14 +142,11 @@ func TestSlurmGivesUp(t *testing.T) {
 	script := "#!/bin/sh\necho 7\n"
 	simtest.Check(t, os.WriteFile(filepath.Join(folder, "sbatch"), []byte(script), 0o755))
 	file, dir := sweepFile(t, slurmSweep), filepath.Join(t.TempDir(), "r")
-	out, status := weftProcess(t, "run", file, "--out", dir, "--executor", "slurm", "--poll", "20ms")
-	if status != exitFailure || strings.Count(out, "its Slurm task was lost 3 times") != 5 {
-		t.Errorf("status %d: %s", status, out)
+	out := ends(t, exitFailure, "", "run", file, "--out", dir, "--executor", "slurm", "--poll", "20ms")
+	if strings.Count(out, "its Slurm task was lost 3 times") != 5 {
+		t.Error(out)
 	}
-	out, status = weftProcess(t, "run", file, "--out", dir, "--resume", "--quiet")
-	if status != exitSuccess {
-		t.Errorf("resumed: status %d: %s", status, out)
-	}
+	ends(t, exitSuccess, "", "run", file, "--out", dir, "--resume", "--quiet")
 }
 
 // What Slurm refuses, and what is missing, is said in a line, with status 2 and
@@ -177,18 +167,13 @@ func TestSlurmRefusals(t *testing.T) {
 		{[]string{"--executor", "pbs", "--out", dir}, "want local or slurm"},
 		{[]string{"--chunk", "2", "--out", dir}, "are for --executor slurm"},
 	} {
-		out, status := weftProcess(t, append([]string{"run", file}, c.args...)...)
-		if status != exitUsage || !strings.Contains(out, c.want) {
-			t.Errorf("%v: status %d, %q; want status 2 and %q", c.args, status, out, c.want)
-		}
+		ends(t, exitUsage, c.want, append([]string{"run", file}, c.args...)...)
 		if _, err := os.Stat(dir); err == nil {
 			t.Errorf("%v: a result folder is left behind", c.args)
 		}
 	}
 	t.Setenv("PATH", t.TempDir())
-	if out, status := weftProcess(t, "run", file, "--executor", "slurm", "--out", dir); status != exitUsage || !strings.Contains(out, "sbatch is not in PATH") {
-		t.Errorf("without sbatch: status %d, %q", status, out)
-	}
+	ends(t, exitUsage, "sbatch is not in PATH", "run", file, "--executor", "slurm", "--out", dir)
 }
 
 // An interrupted run cancels its array and keeps what was finished.
@@ -207,10 +192,7 @@ echo '7 1'; echo '7 2'
 `
 	simtest.Check(t, os.WriteFile(filepath.Join(folder, "squeue"), []byte(script), 0o755))
 	t.Setenv("RESULTS", dir)
-	out, status := weftProcess(t, "run", file, "--out", dir, "--executor", "slurm", "--chunk", "2", "--poll", "50ms")
-	if status != exitFailure || !strings.Contains(out, "interrupted: 2 of 5 points") {
-		t.Errorf("status %d: %s", status, out)
-	}
+	ends(t, exitFailure, "interrupted: 2 of 5 points", "run", file, "--out", dir, "--executor", "slurm", "--chunk", "2", "--poll", "50ms")
 	if text, _ := os.ReadFile(filepath.Join(folder, "cancelled")); string(text) != "7\n" {
 		t.Errorf("cancelled %q, want job 7", text)
 	}
@@ -226,10 +208,7 @@ func TestSlurmRefines(t *testing.T) {
 	text := strings.Replace(slurmSweep, "[0.1, 0.2, 0.3, 0.4, 0.5]", "[0.1, 1.0]\nrefine = { \"traffic.load\" = 0.2 }\n[trace]\npackets = 2", 1)
 	text = strings.NewReplacer("window = 400", "window = 10000\nseries = 4", "[routing]", "[traffic]\npattern = \"transpose\"\n[routing]").Replace(text)
 	file, local, cluster := computedHere(t, text)
-	out, status := weftProcess(t, "run", file, "--out", cluster, "--executor", "slurm", "--poll", "100ms")
-	if status != exitSuccess {
-		t.Fatalf("status %d: %s", status, out)
-	}
+	out := ends(t, exitSuccess, "", "run", file, "--out", cluster, "--executor", "slurm", "--poll", "100ms")
 	names := sameAsHere(t, local, cluster, "results.csv", "resolved.toml", "series/*", "traces/*")
 	// From 0.1 to 1 there are 5 spacings: 2 or 3 points find the knee to one.
 	if points := (len(names) - 2) / 3; points != 4 && points != 5 {

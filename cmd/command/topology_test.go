@@ -22,8 +22,7 @@ func TestTopologyPictures(t *testing.T) {
 	picture := func(args ...string) string {
 		t.Helper()
 		succeeds(t, append([]string{"topology"}, args...)...)
-		text := simtest.Must(os.ReadFile(args[len(args)-1]))(t)
-		return string(text)
+		return read(t, args[len(args)-1])
 	}
 	plain := picture("small.toml", "-o", "a.svg")
 	if !strings.Contains(plain, "16 switches, 16 terminals, 32 cables between switches") || strings.Contains(plain, "flits per cycle") {
@@ -40,23 +39,20 @@ func TestTopologyPictures(t *testing.T) {
 	if !strings.Contains(high, "flits per cycle") || high != second || high == first {
 		t.Error("the picture does not show the loads of the point of the highest load, or of the one that is asked for")
 	}
-	for args, want := range map[string]string{
-		"topology o --point 2 -o x.svg":            "result folder o: has no point 2: want 0 to 1",
-		"topology small.toml --point 0 -o x.svg":   "weft: --point is for result folders; small.toml is none",
-		"topology o --set switch.vcs=4 -o x.svg":   "weft: --set, --seed and --quick change experiment files; o is a result folder",
-		"topology nothing -o x.svg":                "nothing",
-		"plot o/results.csv --where load -o x.svg": "weft: --where load: want KEY=VALUE",
-		"plot o/results.csv -o x.gif":              "weft: -o x.gif: want a name that ends in .svg, .png or .pdf, or .csv for its numbers",
-	} {
-		refuses(t, want, strings.Fields(args)...)
-	}
+	refusesAll(t, [][2]string{
+		{"topology o --point 2 -o x.svg", "result folder o: has no point 2: want 0 to 1"},
+		{"topology small.toml --point 0 -o x.svg", "weft: --point is for result folders; small.toml is none"},
+		{"topology o --set switch.vcs=4 -o x.svg", "weft: --set, --seed and --quick change experiment files; o is a result folder"},
+		{"topology nothing -o x.svg", "nothing"},
+		{"plot o/results.csv --where load -o x.svg", "weft: --where load: want KEY=VALUE"},
+		{"plot o/results.csv -o x.gif", "weft: -o x.gif: want a name that ends in .svg, .png or .pdf, or .csv for its numbers"},
+	})
 }
 
 // A real cluster with a cable lost, a host moved to a free port, an adapter replaced
 // and a cable at another speed: all four are found, and what they do to the routes.
 func TestTopologyDiff(t *testing.T) {
-	text := simtest.Must(os.ReadFile(filepath.Join("..", "..", "fabric", "topology", "ib", "testdata", "loginoff-2014-qdr-fdr10.txt")))(t)
-	before := string(text)
+	before := withCluster(t, map[string]string{})["cluster.txt"]
 	after := before
 	edit := func(old, new string) {
 		t.Helper()
@@ -107,48 +103,40 @@ pairs      20880 of hosts that both have: 20880 had a path, 20880 have one
 	if status != exitSuccess || !strings.HasPrefix(stdout, want) || !strings.Contains(stdout, " 0 shorter, 0 longer\nhops       mean ") {
 		t.Errorf("status %d\n%s%s\nwant\n%s", status, stdout, stderr, want)
 	}
-	if status, stdout, _ := weft(t, "topology", "before.txt", "--diff", "before.txt", "--routing", "table"); status != exitSuccess || !strings.Contains(stdout, "paths      20880 the same, 0 by other cables, 0 shorter, 0 longer\n") {
-		t.Errorf("status %d\n%s", status, stdout)
-	}
+	says(t, exitSuccess, "paths      20880 the same, 0 by other cables, 0 shorter, 0 longer\n", "", "topology", "before.txt", "--diff", "before.txt", "--routing", "table")
 }
 
 // With tables, pairs that have lost their path are counted.
 func TestTopologyDiffOfTables(t *testing.T) {
 	inFolder(t, map[string]string{"mesh.toml": meshOfTwo})
 	succeeds(t, "topology", "mesh.toml", "-o", "mesh.ibnetdiscover", "--lfts", "before.lfts")
-	text := simtest.Must(os.ReadFile("before.lfts"))(t)
+	text := read(t, "before.lfts")
 	// The first switch, in the corner of nine, loses its row for the last host; it is on
 	// no other's way there, so one pair has no path left.
-	after := strings.Replace(string(text), "0x0009 002 # Channel Adapter portguid 0x0000000000100011: 'H8'\n", "", 1)
+	after := strings.Replace(text, "0x0009 002 # Channel Adapter portguid 0x0000000000100011: 'H8'\n", "", 1)
 	if err := os.WriteFile("after.lfts", []byte(after), 0o644); err != nil || len(after) == len(text) {
-		t.Fatal(err, string(text))
+		t.Fatal(err, text)
 	}
-	status, stdout, stderr := weft(t, "topology", "mesh.ibnetdiscover", "--diff", "mesh.ibnetdiscover", "--tables", "before.lfts,after.lfts")
 	// Dimension order takes shortest paths. Two places in a row of three are 8/9 apart
 	// on average, so the 81 pairs with those of a host and itself add up to 81*16/9 =
 	// 144 hops: 2 for each of the 72.
-	if status != exitSuccess || !strings.Contains(stdout, "72 had a path, 71 have one\npaths      71 the same, 0 by other cables, 0 shorter, 0 longer\nhops       mean 2 before, ") {
-		t.Errorf("status %d\n%s%s", status, stdout, stderr)
-	}
-	for _, c := range []struct{ args, want string }{
+	says(t, exitSuccess, "72 had a path, 71 have one\npaths      71 the same, 0 by other cables, 0 shorter, 0 longer\nhops       mean 2 before, ", "",
+		"topology", "mesh.ibnetdiscover", "--diff", "mesh.ibnetdiscover", "--tables", "before.lfts,after.lfts")
+	refusesAll(t, [][2]string{
 		{"topology mesh.toml --diff mesh.toml --tables before.lfts", "want two files"},
 		{"topology mesh.toml --diff mesh.toml --tables before.lfts,after.lfts --routing table", "want one of them"},
 		{"topology mesh.toml --tables a,b", "--routing and --tables are for --diff"},
 		{"topology mesh.ibnetdiscover --diff mesh.ibnetdiscover --routing tabel", "tabel"},
 		{"topology mesh.ibnetdiscover --diff mesh.ibnetdiscover --tables none,after.lfts", "none: cannot be read: no such file"},
 		{"topology mesh.toml --diff none.toml", "none.toml"},
-	} {
-		refuses(t, c.want, strings.Fields(c.args)...)
-	}
-	if status, stdout, _ := weft(t, "topology", "mesh.toml", "--diff", "mesh.toml"); status != exitSuccess || !strings.Contains(stdout, "paths      72 the same") {
-		t.Errorf("status %d\n%s", status, stdout)
-	}
+	})
+	says(t, exitSuccess, "paths      72 the same", "", "topology", "mesh.toml", "--diff", "mesh.toml")
 }
 
 // TestAtlasPage: docs/atlas.md names every topology, and what docs/atlas.csv says of some of
 // them, but for what was measured, is what weft finds; with make soak-pairs, of all.
 func TestAtlasPage(t *testing.T) {
-	page := simtest.Must(os.ReadFile(filepath.Join(root, "docs", "atlas.md")))(t)
+	page := read(t, root, "docs", "atlas.md")
 	table := simtest.Must(experiments.ReadTableFile(filepath.Join(root, "docs", "atlas.csv")))(t)
 	rows := func(t *experiments.Table, family string) (kept []string) {
 		for _, row := range t.Rows {
@@ -165,7 +153,7 @@ func TestAtlasPage(t *testing.T) {
 	}
 	for _, n := range atlas.Networks() {
 		documented := rows(table, n.Family)
-		if !strings.Contains(string(page), "\n| "+n.Family+" |") || len(documented) == 0 {
+		if !strings.Contains(page, "\n| "+n.Family+" |") || len(documented) == 0 {
 			t.Errorf("docs/atlas.md or docs/atlas.csv has no %s: run make atlas", n.Family)
 		}
 		if some := []string{"hyperx", "megafly", "oft", "kautz"}; os.Getenv("SOAK_TIME") == "" && !slices.Contains(some, n.Family) {
@@ -180,11 +168,11 @@ func TestAtlasPage(t *testing.T) {
 
 func TestAtlasCommand(t *testing.T) {
 	inFolder(t, nil)
-	status, stdout, stderr := weft(t, "atlas", "--terminals", "200", "--radix", "16", "--rank", "diameter")
+	stdout, _ := succeeds(t, "atlas", "--terminals", "200", "--radix", "16", "--rank", "diameter")
 	lines := strings.Split(strings.TrimSpace(stdout), "\n")
 	// Of 16 ports Slim Fly q = 5 has 7 and 4; a full mesh does not reach 200 terminals.
-	if status != exitSuccess || !strings.Contains(stdout, "slim-fly") || strings.Contains(stdout, "dims = [15]") {
-		t.Fatalf("status %d\n%s%s", status, stdout, stderr)
+	if !strings.Contains(stdout, "slim-fly") || strings.Contains(stdout, "dims = [15]") {
+		t.Fatal(stdout)
 	}
 	at := strings.Index(lines[0], "diameter_hops")
 	for i := 2; i < len(lines); i++ {
@@ -192,23 +180,16 @@ func TestAtlasCommand(t *testing.T) {
 			t.Errorf("not sorted by the diameter:\n%s", stdout)
 		}
 	}
-	status, _, stderr = weft(t, "atlas", "--topology", "oft", "--out", "o", "--set", "price.optical=1")
-	page, err := os.ReadFile("o/pictures.md")
-	if status != exitSuccess || err != nil || !strings.Contains(string(page), "| table, hop_vcs = \"any\" | 1 | ") {
-		t.Errorf("status %d: %v\n%s%s", status, err, stderr, page)
-	}
-	if picture, err := os.ReadFile("o/oft.svg"); err != nil || !strings.Contains(string(picture), "<svg") {
-		t.Error(err)
-	}
-	for _, c := range []struct{ args, want string }{
+	succeeds(t, "atlas", "--topology", "oft", "--out", "o", "--set", "price.optical=1")
+	holds(t, "o/pictures.md", "| table, hop_vcs = \"any\" | 1 | ")
+	holds(t, "o/oft.svg", "<svg")
+	refusesAll(t, [][2]string{
 		{"atlas --terminals 0", "--terminals 0: want 1 to"},
 		{"atlas --radix 1", "--radix 1: want 2 to"},
 		{"atlas --terminals 10 --rank beauty", "--rank beauty: want "},
 		{"atlas --topology flat", "--topology flat: want butterfly, "},
 		{"atlas --topology oft --set floor.units=3", "floor.units"},
-	} {
-		refuses(t, c.want, strings.Fields(c.args)...)
-	}
+	})
 }
 
 // TestAtlasMeasure: all routings of a small network are run.
@@ -218,33 +199,21 @@ func TestAtlasMeasure(t *testing.T) {
 	}
 	inFolder(t, nil)
 	succeeds(t, "atlas", "--topology", "single-switch", "--measure", "--out", "o")
-	table, err := os.ReadFile("o/atlas.csv")
-	if err != nil || !strings.Contains(string(table), "single-switch,,table,,1,free,4,1,") {
-		t.Errorf("%v\n%s", err, table)
-	}
+	holds(t, "o/atlas.csv", "single-switch,,table,,1,free,4,1,")
 }
 
 // TestReproduceAtlas: a folder of the reference's form, with a number that is right, one
 // that is wrong and one curve that is not mapped.
 func TestReproduceAtlas(t *testing.T) {
 	const header = "id,topology,instance,metric,value,kind\n"
-	inFolders(t, map[string]string{
+	inFolder(t, map[string]string{
 		"good/targets.csv": header + "a,Slim Fly,\"q=5, p=4\",routers,50,exact\n",
-		"bad/targets.csv":  header + "a,Slim Fly,\"q=5, p=4\",routers,51,exact\nb,PolarFly,graphs/x.edges.gz, 4 terminals a router,routers,1,exact\n",
+		"bad/targets.csv":  header + "a,Slim Fly,\"q=5, p=4\",routers,51,exact\nb,PolarFly,\"graphs/x.edges.gz, 4 terminals a router\",routers,1,exact\n",
 	})
-	status, _, stderr := weft(t, "reproduce", "atlas", "--data", "good", "--out", "r")
-	verdicts, err := os.ReadFile("r/atlas/targets.csv")
-	if status != exitSuccess || err != nil || !strings.Contains(string(verdicts), "exact,50,50,agrees,") {
-		t.Errorf("status %d: %v\n%s%s", status, err, stderr, verdicts)
-	}
-	if status, stdout, stderr := weft(t, "reproduce", "atlas", "--data", "bad", "--out", "s"); status != exitUsage || !strings.Contains(stderr, "bad/targets.csv:3: 7 cells, want 6") ||
-		!strings.Contains(stdout, "51         50    differs") || !strings.Contains(stderr, "of 2 numbers 0 agree, 1 differ, 0 not judged, 0 not run, 1 unreadable") {
-		t.Errorf("status %d: %s%s", status, stdout, stderr)
-	}
-	simtest.Check(t, os.WriteFile("bad/targets.csv", []byte(header+"a,Slim Fly,\"q=5, p=4\",routers,51,exact\nb,PolarFly,\"graphs/x.edges.gz, 4 terminals a router\",routers,1,exact\n"), 0o666))
-	if status, stdout, stderr := weft(t, "reproduce", "atlas", "--data", "bad", "--out", "s"); status != exitFailure ||
-		!strings.Contains(stdout, "51         50    differs") || !strings.Contains(stdout, "the folder has no such graph") {
-		t.Errorf("status %d: %s%s", status, stdout, stderr)
+	succeeds(t, "reproduce", "atlas", "--data", "good", "--out", "r")
+	holds(t, "r/atlas/targets.csv", "exact,50,50,agrees,")
+	for _, shown := range []string{"51         50    differs", "the folder has no such graph"} {
+		says(t, exitFailure, shown, "of 2 numbers 0 agree, 1 differ, 0 not judged, 1 not run", "reproduce", "atlas", "--data", "bad", "--out", "s")
 	}
 }
 
@@ -291,8 +260,8 @@ func TestReproduceAtlasDamaged(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, stderr)
 		}
 	}
-	verdicts, err := os.ReadFile("r/atlas/verdicts.csv")
-	if err != nil || !strings.Contains(string(verdicts), ",0.6,deadlock,") || !strings.Contains(string(verdicts), "weft refuses the network: ") || strings.Count(stdout, "unreadable") != 5 {
-		t.Errorf("%v\n%s\n%s", err, stdout, verdicts)
+	holds(t, "r/atlas/verdicts.csv", ",0.6,deadlock,", "weft refuses the network: ")
+	if strings.Count(stdout, "unreadable") != 5 {
+		t.Error(stdout)
 	}
 }

@@ -178,19 +178,11 @@ func writeTrace(g *goal.Schedule, out, to string) error {
 	if err != nil {
 		return err
 	}
-	w := bufio.NewWriter(f)
+	w, write := bufio.NewWriter(f), g.WriteBinary
 	if to == "goal" {
-		err = g.WriteText(w)
-	} else {
-		err = g.WriteBinary(w)
+		write = g.WriteText
 	}
-	if err == nil {
-		err = w.Flush()
-	}
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	return err
+	return cmp.Or(write(w), w.Flush(), f.Close())
 }
 
 type benchFlags struct {
@@ -243,17 +235,14 @@ func (a *app) bench(ctx context.Context, names []string, flags *benchFlags) erro
 	if len(flags.compare) > 0 {
 		return a.compareBenches(ctx, flags.compare)
 	}
-	var chosen []experiments.Workload
-	for _, w := range experiments.Workloads {
-		if len(names) == 0 || slices.Contains(names, w.Name) {
-			chosen = append(chosen, w)
-		}
-	}
 	for _, name := range names {
-		if !slices.ContainsFunc(chosen, func(w experiments.Workload) bool { return w.Name == name }) {
+		if !slices.Contains(workloadNames(nil), name) {
 			return usagef("no workload %q; there are\n%s", name, workloadList())
 		}
 	}
+	chosen := slices.DeleteFunc(slices.Clone(experiments.Workloads), func(w experiments.Workload) bool {
+		return len(names) > 0 && !slices.Contains(names, w.Name)
+	})
 	if flags.child {
 		if len(chosen) != 1 {
 			return usagef("--in-this-process needs one workload")

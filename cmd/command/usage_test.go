@@ -60,22 +60,22 @@ func TestUsage(t *testing.T) {
 		if c.args[0] == "compare" && len(c.args) == 3 && c.args[2] == "bare.csv" { // two loads on one side, none on the other
 			simtest.Check(t, os.WriteFile("a.csv", []byte(table+"1,0.2,1,1,0.2,6,false\n"), 0o644))
 		}
-		status, _, stderr := weft(t, c.args...)
-		if status != exitUsage || !strings.HasPrefix(stderr, c.want) {
-			t.Errorf("weft %q: status %d\n%s\nwant\n%s", c.args, status, stderr, c.want)
-		}
-		if got := left(t); got != before {
-			t.Errorf("weft %q left %s", c.args, got)
-		}
+		untouched(t, before, c.want, c.args...)
 	}
 	// Equal tables differ in nothing, whatever is known about their spread.
 	succeeds(t, "compare", "b.csv", "b.csv")
-	if status, stdout, _ := weft(t, "--version"); status != exitSuccess || !strings.HasPrefix(stdout, "weft ") {
-		t.Errorf("--version: status %d: %s", status, stdout)
-	}
+	says(t, exitSuccess, "weft ", "", "--version")
 	succeeds(t, "topology", "x.toml", "-o", "net.json")
-	if status, stdout, _ := weft(t, "topology", "net.json"); status != exitSuccess || !strings.HasPrefix(stdout, "switches   16\n") {
-		t.Errorf("net.json: status %d: %s", status, stdout)
+	says(t, exitSuccess, "switches   16\n", "", "topology", "net.json")
+}
+
+// untouched runs the command, which has to refuse what it is given with a message that begins so,
+// and to leave the files that there were.
+func untouched(t *testing.T, before, want string, args ...string) {
+	t.Helper()
+	status, _, stderr := weft(t, args...)
+	if files := left(t); status != exitUsage || !strings.HasPrefix(stderr, want) || files != before {
+		t.Errorf("weft %q: status %d, left %s\n%s\nwant\n%s", args, status, files, stderr, want)
 	}
 }
 
@@ -136,7 +136,7 @@ func TestBlockedFolder(t *testing.T) {
 	inFolder(t, map[string]string{"x.toml": small})
 	simtest.Check(t, os.MkdirAll("o/results.csv/x", 0o777))
 	status, _, stderr := weft(t, "run", "x.toml", "--out", "o")
-	if status != exitUsage || !strings.HasPrefix(stderr, "result folder o: results.csv cannot be replaced: ") || left(t) != "x.toml" {
+	if status != exitUsage || !strings.HasPrefix(stderr, "result folder o: results.csv cannot be replaced: ") || left(t) != "o/results.csv/x x.toml" {
 		t.Errorf("status %d, left %s: %s", status, left(t), stderr)
 	}
 }
@@ -155,9 +155,7 @@ func TestBadInputFiles(t *testing.T) {
 		"net.toml":  "net.toml:3:1: topology.path " + filepath.Join(dir, "net.json") + ":2: not JSON: ",
 		"goal.toml": "goal.toml:4:1: workload.file " + filepath.Join(dir, "x.goal") + ":3: '\u00e4' has no place in \"\u00e4: calc 5\"\n",
 	} {
-		if status, _, stderr := weft(t, "check", file); status != exitUsage || !strings.HasPrefix(stderr, want) {
-			t.Errorf("status %d: %s\nwant %s", status, stderr, want)
-		}
+		refuses(t, want, "check", file)
 	}
 }
 

@@ -128,7 +128,7 @@ func byRouting(uniform, valiant bool, ways int) func(*Reference, *subject) (stri
 		if err != nil {
 			return "", 0, err
 		}
-		return "", saturation(f, byTable(next)), nil
+		return "", saturation(f, func(s, d int, hop func(int, float64)) { hop(next[s][d], 1) }), nil
 	}
 }
 
@@ -138,6 +138,15 @@ func byRouting(uniform, valiant bool, ways int) func(*Reference, *subject) (stri
 // flows are the flits a cycle from switch to switch if every terminal sends one:
 // flows[s][d]. Packets to the own switch load no channel between switches.
 type flows [][]float64
+
+// square is an n x n matrix of zeros.
+func square[T any](n int) [][]T {
+	all := make([][]T, n)
+	for i := range all {
+		all[i] = make([]T, n)
+	}
+	return all
+}
 
 // uniformFlows sends evenly to all terminals, the own one among them.
 func uniformFlows(g *topology.Graph) flows {
@@ -151,10 +160,7 @@ func uniformFlows(g *topology.Graph) flows {
 
 // fixedFlows sends from each terminal to one.
 func fixedFlows(g *topology.Graph, destinations []int) flows {
-	f := make(flows, g.Switches())
-	for s := range f {
-		f[s] = make([]float64, g.Switches())
-	}
+	f := square[float64](g.Switches())
 	for t, d := range destinations {
 		f[g.TerminalSwitch(topology.TerminalID(t))][g.TerminalSwitch(topology.TerminalID(d))]++
 	}
@@ -164,10 +170,7 @@ func fixedFlows(g *topology.Graph, destinations []int) flows {
 // valiant replaces each flow by two, over every switch but the source and the destination.
 func (f flows) valiant() flows {
 	n := len(f)
-	twice := make(flows, n)
-	for s := range twice {
-		twice[s] = make([]float64, n)
-	}
+	twice := square[float64](n)
 	for s, row := range f {
 		for d, flow := range row {
 			if s == d || flow == 0 {
@@ -188,10 +191,7 @@ func (f flows) valiant() flows {
 // flow of a packet for d that stands at s over the next switches.
 func saturation(f flows, split func(s, d int, next func(to int, share float64))) float64 {
 	n := len(f)
-	load := make([][]float64, n)
-	for s := range load {
-		load[s] = make([]float64, n)
-	}
+	load := square[float64](n)
 	most := 0.0
 	for d := range n {
 		now := make([]float64, n)
@@ -220,11 +220,6 @@ func saturation(f flows, split func(s, d int, next func(to int, share float64)))
 		most = max(most, slices.Max(row))
 	}
 	return 1 / most
-}
-
-// byTable goes by one next hop a destination.
-func byTable(next [][]int) func(s, d int, hop func(int, float64)) {
-	return func(s, d int, hop func(int, float64)) { hop(next[s][d], 1) }
 }
 
 // byShortest goes by shortest paths: at each switch evenly over the next switches, or with
@@ -277,10 +272,7 @@ func byShortest(g *topology.Graph, paths bool) func(s, d int, hop func(int, floa
 // (Kernighan and Lin 1970, pass by pass). An upper bound of the bisection.
 func bestCut(g *topology.Graph, starts int) int {
 	n := g.Switches()
-	cables := make([][]int, n)
-	for s := range cables {
-		cables[s] = make([]int, n)
-	}
+	cables := square[int](n)
 	for p := range topology.PortID(g.NumPorts()) {
 		if peer, ok := g.PeerPort(p); ok {
 			cables[g.PortSwitch[p]][g.PortSwitch[peer]]++

@@ -110,17 +110,14 @@ func (r *Reference) table(file string, columns []string, row func(line int, cell
 	if t == nil {
 		return false
 	}
-	for {
-		problem, more := t.Next()
-		if !more {
-			return true
-		}
+	for problem := range t.Rows {
 		var faults experiments.Problems
 		if problem != nil {
 			faults = append(faults, problem)
 		}
 		row(t.Line, t.Cells(columns...), faults)
 	}
+	return true
 }
 
 // seedPoint is a row of seeds.csv: a point of a curve again, with another seed.

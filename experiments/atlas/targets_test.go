@@ -140,8 +140,7 @@ func TestListRanks(t *testing.T) {
 
 func own(t testing.TB) *Reference {
 	t.Helper()
-	r := simtest.Must(Read(Own(), "reference"))(t)
-	return r
+	return simtest.Must(Read(Own(), "reference"))(t)
 }
 
 // run runs a curve at some loads with so many seeds and judges these points.
@@ -163,8 +162,7 @@ func run(t *testing.T, r *Reference, name string, loads []float64, seeds int) []
 	file := simtest.Must(experiments.Load(filepath.Join(dir, "curve.toml"), text, experiments.Options{AllowDeadlock: canDeadlock}))(t)
 	outcome := simtest.Must(file.Execute(context.Background(), experiments.Execution{}))(t)
 	c.At(loads)
-	rows := simtest.Must(c.Judge(booksim.Run{Results: outcome.Results}))(t)
-	return rows
+	return simtest.Must(c.Judge(booksim.Run{Results: outcome.Results}))(t)
 }
 
 // TestCurvesMap: every curve that has a peer behind it is carried over to an experiment

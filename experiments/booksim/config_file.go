@@ -51,7 +51,7 @@ func ParseConfig(file, text string) (*Config, error) {
 		case !found || name == "":
 			problem(first, "", "%s is not a setting; want name = value;", shown(text))
 		case !known:
-			problem(first, name, "is not a setting of BookSim2%s", didYouMean(name))
+			problem(first, name, "is not a setting of BookSim2%s", param.DidYouMean(name, slices.Sorted(maps.Keys(settings))))
 		case value == "":
 			problem(first, name, "has no value; want %s", k.kind)
 		case !k.kind.allows(value):
@@ -93,10 +93,6 @@ func shown(text string) string {
 		text = string(r[:most]) + "..."
 	}
 	return strconv.Quote(text)
-}
-
-func didYouMean(name string) string {
-	return param.DidYouMean(name, slices.Sorted(maps.Keys(settings)))
 }
 
 // Text is the value of a setting, as text.
@@ -216,11 +212,7 @@ func (r refusal) Error() string { return string(r) }
 // checkNeeded finds the settings whose value has no counterpart.
 func (c *Config) checkNeeded() error {
 	for _, n := range needed {
-		value, ok := single(c.Text(n.name)), false
-		for _, v := range n.values {
-			ok = ok || v == value
-		}
-		if !ok {
+		if value := single(c.Text(n.name)); !slices.Contains(n.values, value) {
 			want := cmp.Or(strings.Join(n.values, " or "), "none")
 			return refusal(fmt.Sprintf("%s = %s: %s (only %s is mapped)", n.name, value, n.reason, want))
 		}
@@ -356,10 +348,8 @@ func (c *Config) network() (m Counterpart, err error) {
 			m.Routing = "type = \"ugal-l\"\nsensing = \"credits\"\nweight = \"global-hops\"\nthreshold = 30\nintermediate = \"any-router\"\ndetour_vc = \"booksim2\"\ndecided_at = \"switch\"\n"
 		}
 	default:
-		for _, known := range []string{"mesh", "torus", "fattree", "dragonflynew"} {
-			if topology == known {
-				return m, refusal(fmt.Sprintf("routing_function = %s on topology = %s: not mapped; mapped are mesh and torus with dim_order, fattree with nca, dragonflynew with min and ugal", routing, topology))
-			}
+		if slices.Contains([]string{"mesh", "torus", "fattree", "dragonflynew"}, topology) {
+			return m, refusal(fmt.Sprintf("routing_function = %s on topology = %s: not mapped; mapped are mesh and torus with dim_order, fattree with nca, dragonflynew with min and ugal", routing, topology))
 		}
 		return m, refusal(fmt.Sprintf("topology = %s: not mapped; mapped are mesh, torus, fattree, dragonflynew", topology))
 	}

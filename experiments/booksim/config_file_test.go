@@ -20,8 +20,7 @@ import (
 
 func parse(t *testing.T, text string) *Config {
 	t.Helper()
-	c := simtest.Must(ParseConfig("a.cfg", text))(t)
-	return c
+	return simtest.Must(ParseConfig("a.cfg", text))(t)
 }
 
 // TestParseConfig: comments, several settings on a line, one over two lines, a later

@@ -149,11 +149,7 @@ func (r *reader) table(file string) (curves []Curve, any bool) {
 		}
 		return &curves[i]
 	}
-	for {
-		cut, more := t.Next()
-		if !more {
-			break
-		}
+	for cut := range t.Rows {
 		name := whole.Name
 		if t.Has(curveColumn) {
 			name = t.Cell(curveColumn)

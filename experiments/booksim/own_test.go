@@ -40,8 +40,7 @@ func judged(t *testing.T, c Curve, loads []float64, set ...string) []Row {
 	}
 	file := simtest.Must(experiments.Load(c.Name, text, experiments.Options{Set: set}))(t)
 	outcome := simtest.Must(file.Execute(context.Background(), experiments.Execution{}))(t)
-	rows := simtest.Must(c.Judge(Run{Results: outcome.Results}))(t)
-	return rows
+	return simtest.Must(c.Judge(Run{Results: outcome.Results}))(t)
 }
 
 // TestOwnCurvesMap: all curves that come with weft are carried over.

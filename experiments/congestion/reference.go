@@ -5,6 +5,7 @@ package congestion
 import (
 	"fmt"
 	"io/fs"
+	"maps"
 	"math"
 	"os"
 	"path"
@@ -38,11 +39,7 @@ func Open(data string) (*judge.Reference, error) {
 	section := &judge.Section{File: "verdicts.csv", Columns: Columns, Conclude: conclude}
 	r := &judge.Reference{Name: "congestion", Place: data, Entry: "row", Sections: []*judge.Section{section}}
 	seen := map[string]bool{}
-	for {
-		problem, ok := table.Next()
-		if !ok {
-			return r, nil
-		}
+	for problem := range table.Rows {
 		x := &row{data: data, folder: folder}
 		if problem != nil {
 			x.faults = append(x.faults, problem)
@@ -59,6 +56,7 @@ func Open(data string) (*judge.Reference, error) {
 		section.Entries = append(section.Entries, &judge.Entry{Name: x.id, Unreadable: len(x.faults) > 0,
 			Faults: func() experiments.Problems { return x.faults }, Judge: x.judge})
 	}
+	return r, nil
 }
 
 // row is one of rows.csv.
@@ -123,9 +121,9 @@ func (x *row) text(seeds int) (string, error) {
 		return "", err
 	}
 	packet := uecPacket
-	network := map[string]string{"rate": fmt.Sprintf("%q", strconv.FormatFloat(x.gbps, 'g', -1, 64)+"Gb/s")}
-	transport := map[string]string{"control": strconv.Quote(x.control), "spray": strconv.Quote(x.spray), "packet": strconv.Quote("4150B")}
+	transport := map[string]string{"control": strconv.Quote(x.control), "spray": strconv.Quote(x.spray), "packet": `"4150B"`}
 	switches := map[string]string{}
+	set := map[string]map[string]string{"network": {"rate": quantity(x.gbps, "Gb/s")}, "transport": transport, "switch": switches}
 	if x.spray == "adaptive" {
 		transport["spray"] = `"mixed"`
 	}
@@ -134,7 +132,7 @@ func (x *row) text(seeds int) (string, error) {
 		transport["packet"], transport["ack_bytes"] = `"4064B"`, `"1B"`
 		switches["full"], switches["control"] = `"pause"`, `"with-data"`
 	}
-	if err := x.options(packet, network, transport, switches); err != nil {
+	if err := x.options(packet, set); err != nil {
 		return "", err
 	}
 	if x.kind == "pfc" {
@@ -155,13 +153,10 @@ func (x *row) text(seeds int) (string, error) {
 		}
 		fmt.Fprintf(&b, "type = \"tiers\"\npath = %q\n", file)
 	}
-	for _, table := range []struct {
-		name string
-		set  map[string]string
-	}{{"network", network}, {"transport", transport}, {"switch", switches}} {
-		fmt.Fprintf(&b, "[%s]\n", table.name)
-		for _, key := range sortedKeys(table.set) {
-			fmt.Fprintf(&b, "%s = %s\n", key, table.set[key])
+	for _, table := range []string{"network", "transport", "switch"} {
+		fmt.Fprintf(&b, "[%s]\n", table)
+		for _, key := range slices.Sorted(maps.Keys(set[table])) {
+			fmt.Fprintf(&b, "%s = %s\n", key, set[table][key])
 		}
 	}
 	fmt.Fprintf(&b, "[flows]\nfile = %q\n[measure]\nend = \"1s\"\n[sweep]\nseed = [", flows)
@@ -172,17 +167,44 @@ func (x *row) text(seeds int) (string, error) {
 	return b.String(), nil
 }
 
-func sortedKeys(m map[string]string) (keys []string) {
-	for key := range m {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys
+// Forms of settings: a number with its unit, bytes, and what options of htsim are given in, for
+// packets of so many bytes.
+func quantity(v float64, unit string) string {
+	return strconv.Quote(strconv.FormatFloat(v, 'g', -1, 64) + unit)
 }
 
-// options are htsim's, as settings.
-func (x *row) options(packet int, network, transport, switches map[string]string) error {
-	args := x.args
+func bytes(v float64, each int) string { return fmt.Sprintf(`"%dB"`, int64(v)*int64(each)) }
+func single(v float64, _ int) string   { return bytes(v, 1) }
+func pauses(v float64, _ int) string   { return bytes(v, pauseBytes) }
+func micro(v float64, _ int) string    { return quantity(v, "us") }
+func megabits(v float64, _ int) string { return quantity(v/1000, "Gb/s") }
+func whole(v float64, _ int) string    { return strconv.Itoa(int(v)) }
+
+// numbered are the options of htsim that numbers follow, one for each key that it sets.
+var numbered = map[string]struct {
+	table string
+	keys  []string
+	form  func(v float64, packet int) string
+}{
+	"-paths":          {"transport", []string{"entropies"}, whole},
+	"-sack_threshold": {"transport", []string{"ack_bytes"}, single},
+	"-cwnd":           {"transport", []string{"window_packets"}, whole},
+	"-target_q_delay": {"transport", []string{"nscc.target_delay"}, micro},
+	"-q":              {"switch", []string{"queue"}, bytes},
+	"-ecn":            {"switch", []string{"mark_from", "mark_to"}, bytes},
+	"-linkspeed":      {"network", []string{"rate"}, megabits},
+	"-hop_latency":    {"network", []string{"latency"}, micro},
+	"-switch_latency": {"switch", []string{"delay"}, micro},
+	"-failed":         {"switch", []string{"degraded"}, whole},
+	"-pfc_thresholds": {"switch", []string{"pause_below", "pause_above"}, pauses},
+}
+
+// paths are those of the switches, by the strategy of htsim; "": weft's default.
+var paths = map[string]string{"ecmp_host": "", "ecmp_ar": `"adaptive"`, "ecmp_rr": `"round-robin"`}
+
+// options are htsim's, as settings of the tables.
+func (x *row) options(packet int, set map[string]map[string]string) error {
+	args, transport, switches := x.args, set["transport"], set["switch"]
 	next := func() string {
 		if len(args) == 0 {
 			return ""
@@ -200,12 +222,13 @@ func (x *row) options(packet int, network, transport, switches map[string]string
 		}
 		return v
 	}
-	bytes := func(packets float64) string {
-		return fmt.Sprintf("%q", fmt.Sprintf("%dB", int64(packets)*int64(packet)))
-	}
-	micro := func(v float64) string { return fmt.Sprintf("%q", strconv.FormatFloat(v, 'g', -1, 64)+"us") }
 	for len(args) > 0 {
-		switch option := next(); option {
+		option := next()
+		n, isNumbered := numbered[option]
+		for _, key := range n.keys {
+			set[n.table][key] = n.form(number(option), packet)
+		}
+		switch option {
 		case "-end", "-nodes":
 			number(option)
 		case "-sender_cc_only", "-receiver_cc_only", "-sender_cc", "-receiver_cc": // column cc has them
@@ -215,51 +238,28 @@ func (x *row) options(packet int, network, transport, switches map[string]string
 			}
 		case "-load_balancing_algo":
 			next() // column spray has it
-		case "-paths":
-			transport["entropies"] = strconv.Itoa(int(number(option)))
-		case "-sack_threshold":
-			transport["ack_bytes"] = fmt.Sprintf("%q", fmt.Sprintf("%dB", int64(number(option))))
 		case "-cwnd":
-			transport["window_packets"] = strconv.Itoa(int(number(option)))
 			if x.control != "constant" {
 				transport["nscc.start_window"] = transport["window_packets"]
 				delete(transport, "window_packets")
 			}
-		case "-target_q_delay":
-			transport["nscc.target_delay"] = micro(number(option))
 		case "-conn_reuse":
 			transport["share_connections"] = "true"
-		case "-q":
-			switches["queue"] = bytes(number(option))
-		case "-ecn":
-			switches["mark_from"] = bytes(number(option))
-			switches["mark_to"] = bytes(number(option))
-		case "-linkspeed":
-			network["rate"] = fmt.Sprintf("%q", strconv.FormatFloat(number(option)/1000, 'g', -1, 64)+"Gb/s")
-		case "-hop_latency":
-			network["latency"] = micro(number(option))
-		case "-switch_latency":
-			switches["delay"] = micro(number(option))
-		case "-failed":
-			switches["degraded"] = strconv.Itoa(int(number(option)))
 		case "-disable_trim":
 			switches["full"] = `"drop"`
 		case "-strat":
-			switch strategy := next(); strategy {
-			case "ecmp_host":
-			case "ecmp_ar":
-				switches["paths"] = `"adaptive"`
-			case "ecmp_rr":
-				switches["paths"] = `"round-robin"`
-			default:
+			strategy := next()
+			set, known := paths[strategy]
+			if !known {
 				return fmt.Errorf("weft has no strategy %q", strategy)
 			}
-		case "-pfc_thresholds":
-			for _, key := range []string{"pause_below", "pause_above"} {
-				switches[key] = fmt.Sprintf("%q", fmt.Sprintf("%dB", int64(number(option))*pauseBytes))
+			if set != "" {
+				switches["paths"] = set
 			}
 		default:
-			return fmt.Errorf("weft has no counterpart of the option %s", option)
+			if !isNumbered {
+				return fmt.Errorf("weft has no counterpart of the option %s", option)
+			}
 		}
 	}
 	return wrong
@@ -339,24 +339,18 @@ func short(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
 // conclude counts rows: nine tenths of them must agree in both quantities, and the median of the
 // means' differences be below one percent.
 func conclude(table *experiments.Table, _ judge.Count, failed bool) (judge.Conclusion, error) {
-	verdicts := map[string]string{}
-	var names []string
+	agrees := map[string]bool{} // by id
 	var means []float64
 	for _, r := range judge.RowsOf(table) {
-		name := r.Cells[0]
-		if before, ok := verdicts[name]; !ok {
-			verdicts[name] = r.Verdict
-			names = append(names, name)
-		} else if before == judge.Agrees {
-			verdicts[name] = r.Verdict
-		}
+		before, known := agrees[r.Cells[0]]
+		agrees[r.Cells[0]] = (before || !known) && r.Verdict == judge.Agrees
 		if v, err := strconv.ParseFloat(r.Cells[8], 64); err == nil && r.Cells[2] == "mean" {
 			means = append(means, v)
 		}
 	}
 	agree := 0
-	for _, name := range names {
-		if verdicts[name] == judge.Agrees {
+	for _, both := range agrees {
+		if both {
 			agree++
 		}
 	}
@@ -365,7 +359,7 @@ func conclude(table *experiments.Table, _ judge.Count, failed bool) (judge.Concl
 		slices.Sort(means)
 		median = (means[(len(means)-1)/2] + means[len(means)/2]) / 2
 	}
-	enough := 10*agree >= 9*len(names) && (math.Abs(median) < 1 || len(means) == 0)
+	enough := 10*agree >= 9*len(agrees) && (math.Abs(median) < 1 || len(means) == 0)
 	return judge.Conclusion{Shown: table, Failed: failed || !enough,
-		Text: fmt.Sprintf("%d of %d rows agree in tail and mean (nine tenths are asked for); median difference of the means %.2f %% (1 %%)", agree, len(names), median)}, nil
+		Text: fmt.Sprintf("%d of %d rows agree in tail and mean (nine tenths are asked for); median difference of the means %.2f %% (1 %%)", agree, len(agrees), median)}, nil
 }

@@ -18,12 +18,8 @@ import (
 func categorise(f *plot.Figure, s *plot.Series, t *results.Table, points [][]int, category func(row []string) string) {
 	for i, rows := range points {
 		name := category(t.Rows[rows[0]])
-		at := slices.Index(f.Categories, name)
-		if at < 0 {
-			at = len(f.Categories)
-			f.Categories = append(f.Categories, name)
-		}
-		s.X[i] = float64(at)
+		f.Categories = results.AddNew(f.Categories, name)
+		s.X[i] = float64(slices.Index(f.Categories, name))
 	}
 }
 
@@ -114,20 +110,18 @@ func (p *PlotConfig) ownCategories(f *plot.Figure) {
 			used[int(x)] = true
 		}
 	}
-	place := map[int]int{}
-	var own []string
-	for i, name := range f.Categories {
+	all := f.Categories
+	f.Categories = nil
+	for i, name := range all {
 		if used[i] {
-			place[i] = len(own)
-			own = append(own, name)
+			f.Categories = append(f.Categories, name)
 		}
 	}
-	f.Categories = own
 	for i := range f.Series {
 		s := &f.Series[i]
 		s.X = slices.Clone(s.X)
 		for j := range s.X {
-			s.X[j] = float64(place[int(s.X[j])])
+			s.X[j] = float64(slices.Index(f.Categories, all[int(s.X[j])]))
 		}
 	}
 }
@@ -325,7 +319,7 @@ func (p *PlotConfig) colours(f *plot.Figure, groups []*group) {
 		}
 		seen[cell]++
 		s.Look = seen[cell]
-		if p.ColourBy != "" && len(values) == len(f.Series) {
+		if len(values) == len(f.Series) {
 			s.Look = i + 1 // the colour tells all: markers may help
 		}
 	}

@@ -42,8 +42,7 @@ func (p *PlotConfig) distribution(f *plot.Figure, t *results.Table, groups []*gr
 	if len(p.Percentiles) > 0 {
 		return p.percentilesOver(f, groups, lower, upper, counts[0], quantityLabel)
 	}
-	setLabel := func(label *string, given, found string) { *label = cmp.Or(given, found) }
-	setLabel(&f.XLabel, p.XLabel, quantityLabel)
+	f.XLabel = cmp.Or(p.XLabel, quantityLabel)
 	for i, g := range groups {
 		bins, err := binsOf(g.rows, lower, upper, counts[0])
 		if err != nil {
@@ -52,17 +51,17 @@ func (p *PlotConfig) distribution(f *plot.Figure, t *results.Table, groups []*gr
 		var s plot.Series
 		switch p.Style {
 		case "cdf":
-			setLabel(&f.YLabel, p.YLabel, "Share of "+quantity(counts[0]))
+			f.YLabel = cmp.Or(p.YLabel, "Share of "+quantity(counts[0]))
 			f.Style = plot.Curve
 			s = cumulative(bins)
 		case "percentile":
-			setLabel(&f.XLabel, p.XLabel, "Percentile of "+quantity(counts[0]))
-			setLabel(&f.YLabel, p.YLabel, quantityLabel)
+			f.XLabel = cmp.Or(p.XLabel, "Percentile of "+quantity(counts[0]))
+			f.YLabel = cmp.Or(p.YLabel, quantityLabel)
 			f.Style, f.XTicks = plot.Curve, nines()
 			s = tail(bins)
 		case string(plot.Box):
-			setLabel(&f.XLabel, p.XLabel, f.LegendTitle)
-			setLabel(&f.YLabel, p.YLabel, quantityLabel)
+			f.XLabel = cmp.Or(p.XLabel, f.LegendTitle)
+			f.YLabel = cmp.Or(p.YLabel, quantityLabel)
 			s = boxOf(bins, len(f.Categories))
 			f.Categories = append(f.Categories, g.name)
 			if s.X != nil && behind(g.rows) {
@@ -76,7 +75,8 @@ func (p *PlotConfig) distribution(f *plot.Figure, t *results.Table, groups []*gr
 			f.Series = append(f.Series, s)
 			continue
 		default:
-			setLabel(&f.YLabel, p.YLabel, densityLabel(counts[0], lower))
+			_, _, unit := splitColumn(lower)
+			f.YLabel = cmp.Or(p.YLabel, "Share of "+quantity(counts[0])+" per "+cmp.Or(unit, "unit"))
 			s = density(bins)
 		}
 		s.Name = g.name
@@ -94,12 +94,7 @@ func (p *PlotConfig) distribution(f *plot.Figure, t *results.Table, groups []*gr
 // behind tells whether the points of some rows are saturated: their distribution
 // grows with the length of the run.
 func behind(t *results.Table) bool {
-	for i := range t.Rows {
-		if verdict(t, i) == plot.Saturated {
-			return true
-		}
-	}
-	return false
+	return verdictOn(t, results.Indices(len(t.Rows))) == plot.Saturated
 }
 
 // hasBins tells whether a column holds the lower edges of bins.
@@ -110,10 +105,8 @@ func hasBins(t *results.Table, x string) bool {
 
 // binColumn is the first column of lower edges; empty if there is none.
 func binColumn(t *results.Table) string {
-	for _, name := range t.Columns {
-		if hasBins(t, name) {
-			return name
-		}
+	if at := slices.IndexFunc(t.Columns, func(name string) bool { return hasBins(t, name) }); at >= 0 {
+		return t.Columns[at]
 	}
 	return ""
 }
@@ -193,17 +186,8 @@ func tail(bins []bin) (s plot.Series) {
 // nines are the ticks of an axis of [tail].
 func nines() []plot.Tick {
 	ticks := []plot.Tick{{Value: 0, Label: "0 %"}, {Value: -math.Log10(0.5), Label: "50 %"}}
-	label := "90"
-	for n := 1; n <= 9; n++ {
-		ticks = append(ticks, plot.Tick{Value: float64(n), Label: label + " %"})
-		switch n {
-		case 1:
-			label = "99"
-		case 2:
-			label = "99.9"
-		default:
-			label += "9"
-		}
+	for n, label := range []string{"90", "99", "99.9", "99.99", "99.999", "99.9999", "99.99999", "99.999999", "99.9999999"} {
+		ticks = append(ticks, plot.Tick{Value: float64(n + 1), Label: label + " %"})
 	}
 	return ticks
 }
@@ -251,10 +235,7 @@ func (p *PlotConfig) percentilesOver(f *plot.Figure, groups []*group, lower, upp
 				if err != nil {
 					return err
 				}
-				state := plot.Steady
-				for i := range rows {
-					state = max(state, verdict(t, i))
-				}
+				state := verdictOn(t, results.Indices(len(rows)))
 				value := quantileOf(bins, percent/100)
 				if total(bins)*(1-percent/100) < 1 && percent < 100 {
 					value = math.NaN() // too few packets to tell

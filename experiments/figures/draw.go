@@ -173,14 +173,13 @@ func (p *PlotConfig) series(t *results.Table, points [][]int, y string) (plot.Se
 		return s, err
 	}
 	for _, rows := range points {
-		x, state := 0.0, plot.Steady
+		x, state := 0.0, verdictOn(t, rows)
 		var values []float64
 		for _, i := range rows {
 			x += xs[i] / float64(len(rows))
 			if !math.IsNaN(ys[i]) {
 				values = append(values, ys[i])
 			}
-			state = max(state, verdict(t, i))
 		}
 		y, interval := p.aggregate(values, intervals[rows[0]])
 		s.X, s.Y = append(s.X, x), append(s.Y, y)
@@ -205,6 +204,14 @@ func verdict(t *results.Table, i int) plot.State {
 		return plot.Undecided
 	}
 	return plot.Steady
+}
+
+// verdictOn is the worst state of some rows.
+func verdictOn(t *results.Table, rows []int) (worst plot.State) {
+	for _, i := range rows {
+		worst = max(worst, verdict(t, i))
+	}
+	return worst
 }
 
 // sortSeries orders the points by x; equal ones keep their order.

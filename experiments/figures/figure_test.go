@@ -14,8 +14,7 @@ import (
 
 func table(t *testing.T, text string) *results.Table {
 	t.Helper()
-	table := simtest.Must(results.ReadTable("t.csv", strings.NewReader(strings.TrimSpace(text))))(t)
-	return table
+	return simtest.Must(results.ReadTable("t.csv", strings.NewReader(strings.TrimSpace(text))))(t)
 }
 
 // TestFigureOfTable: series, categories, bands and marks come from the columns.
@@ -30,11 +29,7 @@ point,routing.type,switch.vcs,offered_load,latency_mean_ns,latency_ci95_ns,satur
 `)
 	p := PlotConfig{Style: "line", X: "offered_load", Y: []string{"latency_mean_ns"}, By: []string{"routing.type", "switch.vcs"}}
 	f := simtest.Must(p.figure(results))(t)
-	var names []string
-	for _, s := range f.Series {
-		names = append(names, s.Name)
-	}
-	if got := strings.Join(names, "; "); got != "min, vcs 2; val, vcs 2; val, vcs 4; min, vcs 4" {
+	if got := names(f); got != "min, vcs 2; val, vcs 2; val, vcs 4; min, vcs 4" {
 		t.Errorf("series %s", got)
 	}
 	first := f.Series[0] // sorted by x; the empty interval is not a number
@@ -283,11 +278,7 @@ point,routing.type,switch.vcs,workload.bytes,traffic.load,seed,replications,late
 			t.Error(err)
 			continue
 		}
-		var names []string
-		for _, s := range f.Series {
-			names = append(names, s.Name)
-		}
-		if got := strings.Join(names, "; "); got != c.want || f.LegendTitle != c.title {
+		if got := names(f); got != c.want || f.LegendTitle != c.title {
 			t.Errorf("%+v: %q, %q, want %q, %q", c.p, f.LegendTitle, got, c.title, c.want)
 		}
 	}

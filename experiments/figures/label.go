@@ -155,15 +155,6 @@ func commonWords(texts []string) string {
 	return strings.Join(common, " ")
 }
 
-// densityLabel labels the axis of a histogram.
-func densityLabel(counts, x string) string {
-	_, _, unit := splitColumn(x)
-	if unit == "" {
-		unit = "unit"
-	}
-	return "Share of " + quantity(counts) + " per " + unit
-}
-
 func withUnit(text, unit string) string {
 	if unit == "" {
 		return text

@@ -37,8 +37,7 @@ func plotted(t *testing.T, text string, set func(*PlotConfig)) *plot.Figure {
 	p.X, p.Y = "offered_load", []string{"latency_mean_ns"}
 	set(&p)
 	simtest.Check(t, p.Validate())
-	f := simtest.Must(p.Figure(&PlotSource{Table: table(t, text), Bound: func(point int) float64 { return 0.15 + 0.01*float64(point) }}))(t)
-	return f
+	return simtest.Must(p.Figure(&PlotSource{Table: table(t, text), Bound: func(point int) float64 { return 0.15 + 0.01*float64(point) }}))(t)
 }
 
 func names(f *plot.Figure) string {

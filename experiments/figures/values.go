@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/weft-sim/weft/experiments/plot"
@@ -204,12 +203,7 @@ func (p *PlotConfig) data(f *plot.Figure) ([]byte, error) {
 var stateNames = map[plot.State]string{plot.Steady: "steady", plot.Undecided: "undecided", plot.Saturated: "saturated"}
 
 // cellOf writes a number; empty where there is none.
-func cellOf(x float64) string {
-	if math.IsNaN(x) || math.IsInf(x, 0) {
-		return ""
-	}
-	return strconv.FormatFloat(x, 'g', -1, 64)
-}
+func cellOf(x float64) string { return results.FormatCell(stats.Finite(x)) }
 
 func (p *PlotConfig) dataTable(f *plot.Figure) *results.Table {
 	if f.Field != nil {

@@ -57,35 +57,30 @@ type reader struct {
 
 // job finds the job that a row of a table speaks of; nil where weft does not know the application, as
 // with one that only writes.
-func (r *reader) job(t *judge.Table, add bool) (*cell, *job) {
+func (r *reader) job(t *judge.Table, add bool) *job {
 	app, situation, placement, routing := t.Cell("app"), t.Cell("situation"), t.Cell("placement"), t.Cell("routing")
 	if _, known := applications[app]; !known {
-		return nil, nil
+		return nil
 	}
-	var c *cell
-	for _, other := range r.cells {
-		if other.situation == situation && other.placement == placement && other.routing == routing && (situation != alone || other.jobs[0].app == app) {
-			c = other
-		}
+	at := slices.IndexFunc(r.cells, func(c *cell) bool {
+		return c.situation == situation && c.placement == placement && c.routing == routing && (situation != alone || c.jobs[0].app == app)
+	})
+	if at < 0 && add {
+		at, r.cells = len(r.cells), append(r.cells, &cell{situation: situation, placement: placement, routing: routing})
 	}
-	if c == nil {
-		if !add {
-			return nil, nil
-		}
-		c = &cell{situation: situation, placement: placement, routing: routing}
-		r.cells = append(r.cells, c)
+	if at < 0 {
+		return nil
 	}
-	for _, j := range c.jobs {
-		if j.app == app {
-			return c, j
-		}
+	c := r.cells[at]
+	if i := slices.IndexFunc(c.jobs, func(j *job) bool { return j.app == app }); i >= 0 {
+		return c.jobs[i]
 	}
 	if !add {
-		return nil, nil
+		return nil
 	}
 	j := &job{app: app, iterations: map[int]float64{}}
 	c.jobs = append(c.jobs, j)
-	return c, j
+	return j
 }
 
 // each calls do for each row of a table; what do returns is wrong with it.
@@ -98,11 +93,7 @@ func (r *reader) each(file string, columns []string, do func(t *judge.Table) *ex
 		r.faults = append(r.faults, problem)
 		return
 	}
-	for {
-		problem, ok := t.Next()
-		if !ok {
-			return
-		}
+	for problem := range t.Rows {
 		if problem == nil {
 			problem = do(t)
 		}
@@ -141,13 +132,13 @@ func read(path string) (*reader, error) {
 		if problem := cmp.Or(problem1, problem2, problem3); problem != nil {
 			return problem
 		}
-		if _, j := r.job(t, true); j != nil {
+		if j := r.job(t, true); j != nil {
 			j.ranks = append(j.ranks, rank{number1, terminal, held})
 		}
 		return nil
 	})
 	r.each("summary.csv", append(key, "metric", "median"), func(t *judge.Table) *experiments.Problem {
-		_, j := r.job(t, false)
+		j := r.job(t, false)
 		if j == nil || t.Cell("metric") != applications[j.app].metric {
 			return nil
 		}
@@ -156,7 +147,7 @@ func read(path string) (*reader, error) {
 		return problem
 	})
 	r.each("iterations.csv", append(key, "iteration", "median_ns"), func(t *judge.Table) *experiments.Problem {
-		_, j := r.job(t, false)
+		j := r.job(t, false)
 		i, problem1 := whole(t, "iteration")
 		median, problem2 := number(t, "median_ns")
 		if problem := cmp.Or(problem1, problem2); problem != nil {

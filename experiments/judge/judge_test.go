@@ -20,11 +20,7 @@ func TestTable(t *testing.T) {
 		t.Error(err)
 	}
 	var got []string
-	for {
-		problem, more := table.Next()
-		if !more {
-			break
-		}
+	for problem := range table.Rows {
 		got = append(got, fmt.Sprintf("%d %s %s %t", table.Line, table.Cell("a"), table.Cell("b"), problem == nil))
 	}
 	if want := []string{"2 1 2 true", "3 3  false", "4   false", "5 6 7 true", "6   false"}; fmt.Sprint(got) != fmt.Sprint(want) {

@@ -7,6 +7,7 @@
 package judge
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"os"
@@ -214,11 +215,7 @@ func (r *Reference) Select(names []string) (*Reference, error) {
 func (r *Reference) unknown(name string) error {
 	var known []string
 	for _, e := range r.entries() {
-		if e.Listed != "" {
-			known = append(known, e.Listed)
-		} else {
-			known = append(known, e.Name)
-		}
+		known = append(known, cmp.Or(e.Listed, e.Name))
 	}
 	in := ""
 	if r.Place != "" {

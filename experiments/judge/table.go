@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/weft-sim/weft/experiments"
@@ -62,13 +63,8 @@ func (t *Table) Problem(format string, args ...any) *experiments.Problem {
 }
 
 // Missing are the columns that the table has not got, of those named.
-func (t *Table) Missing(names ...string) (missing []string) {
-	for _, name := range names {
-		if !t.Has(name) {
-			missing = append(missing, name)
-		}
-	}
-	return missing
+func (t *Table) Missing(names ...string) []string {
+	return slices.DeleteFunc(slices.Clone(names), t.Has)
 }
 
 // Has tells whether there is a column.
@@ -77,28 +73,33 @@ func (t *Table) Has(name string) bool {
 	return there
 }
 
-// Next reads a row; false at the end. The problem says why the row cannot be read, nil if it
-// can: the rows after it can be, as a rule.
-func (t *Table) Next() (problem *experiments.Problem, ok bool) {
-	row, err := t.reader.Read()
-	if errors.Is(err, io.EOF) {
-		return nil, false
+// Rows reads row by row. The problem says why a row cannot be read, nil if it can: the rows
+// after it can be, as a rule.
+func (t *Table) Rows(yield func(problem *experiments.Problem) bool) {
+	for {
+		row, err := t.reader.Read()
+		var problem *experiments.Problem
+		var parse *csv.ParseError
+		switch {
+		case errors.Is(err, io.EOF):
+			return
+		case errors.As(err, &parse):
+			t.Line, t.row = parse.StartLine, nil
+			problem = t.Problem("not a row of a CSV table: %v", parse.Err)
+		case err != nil: // no more can be read
+			t.Line, t.row = t.Line+1, nil
+			yield(t.Problem("%v", err))
+			return
+		default:
+			t.Line, _ = t.reader.FieldPos(0)
+			if t.row = row; len(row) != t.width {
+				problem = t.Problem("%d cells, want %d: the line is cut, or of another table", len(row), t.width)
+			}
+		}
+		if !yield(problem) {
+			return
+		}
 	}
-	var parse *csv.ParseError
-	if errors.As(err, &parse) {
-		t.Line, t.row = parse.StartLine, nil
-		return t.Problem("not a row of a CSV table: %v", parse.Err), true
-	}
-	if err != nil {
-		t.Line, t.row = t.Line+1, nil
-		t.reader = csv.NewReader(strings.NewReader("")) // no more can be read
-		return t.Problem("%v", err), true
-	}
-	t.Line, _ = t.reader.FieldPos(0)
-	if t.row = row; len(row) != t.width {
-		return t.Problem("%d cells, want %d: the line is cut, or of another table", len(row), t.width), true
-	}
-	return nil, true
 }
 
 // Cell is a cell of the row, without blanks around it; "" where the row or the table has none.

@@ -86,11 +86,7 @@ func (f *Folder) readIndex(folder fs.FS) error {
 		return ""
 	}
 	seen := map[string]string{}
-	for {
-		cut, more := t.Next()
-		if !more {
-			return nil
-		}
+	for cut := range t.Rows {
 		r := Run{Fabric: cell("fabric"), Variant: cell("variant"), Engine: cell("engine"), Options: cell("options"),
 			LFT: cell("lft_sha256"), Levels: cell("SLs_used"), SL: cell("sl_sha256"), SL2VL: cell("sl2vl"), SameAs: cell("same_as"),
 			Reason: cell("reason_if_refused"), Random: strings.Contains(cell("second_run"), "DIFFERS"), at: fmt.Sprintf("%s:%d", t.At, t.Line)}
@@ -110,6 +106,7 @@ func (f *Folder) readIndex(folder fs.FS) error {
 		}
 		f.Runs = append(f.Runs, r)
 	}
+	return nil
 }
 
 // hash is how the index gives one.

@@ -3,6 +3,7 @@ package plot
 import (
 	"image/color"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -71,15 +72,8 @@ func unitOf(label string) (unit, bare string) {
 
 // hasUnits tells whether the labels of an axis carry its unit.
 func hasUnits(a *plot.Axis, unit string) bool {
-	if unit == "" {
-		return false
-	}
-	for _, t := range a.Tick.Marker.Ticks(a.Min, a.Max) {
-		if strings.HasSuffix(t.Label, unit) {
-			return true
-		}
-	}
-	return false
+	carries := func(t plot.Tick) bool { return strings.HasSuffix(t.Label, unit) }
+	return unit != "" && slices.ContainsFunc(a.Tick.Marker.Ticks(a.Min, a.Max), carries)
 }
 
 // axes sets the ranges, scales and ticks.

@@ -231,7 +231,13 @@ func (h *steps) Plot(c draw.Canvas, p *plot.Plot) {
 			foot = box.Min.Y
 			top = append(top, vg.Point{X: box.Min.X, Y: box.Max.Y}, box.Max)
 		}
-		h.tips(c, p, run)
+		for _, i := range run { // areas without colour, for what they say
+			if svgOf(c) != nil {
+				end := h.figure.tip(c, h.series, i)
+				c.FillPolygon(color.Transparent, corners(h.box(p, c, i)))
+				end()
+			}
+		}
 		if h.figure.LogY {
 			c.StrokeLines(style, top)
 			continue
@@ -251,18 +257,6 @@ func (h *steps) Thumbnail(c *draw.Canvas) {
 	}
 	y := c.Center().Y
 	c.StrokeLine2(draw.LineStyle{Color: h.look.color, Width: 1, Dashes: h.look.dashes}, c.Min.X, y, c.Max.X, y)
-}
-
-// tips lays an area without colour over each bin of a run, for what it says.
-func (h *steps) tips(c draw.Canvas, p *plot.Plot, run []int) {
-	if svgOf(c) == nil {
-		return
-	}
-	for _, i := range run {
-		end := h.figure.tip(c, h.series, i)
-		c.FillPolygon(color.Transparent, corners(h.box(p, c, i)))
-		end()
-	}
 }
 
 // Field is the values of a heat map: a cell for every pair of categories.

@@ -238,7 +238,9 @@ const headroom = 1.1
 
 // highestKept is that value; minus infinity without any.
 func (f *Figure) highestKept() float64 {
-	kept := f.highestReference()
+	x, y := span{math.Inf(1), math.Inf(-1)}, span{math.Inf(1), math.Inf(-1)}
+	f.includeReferences(&x, &y)
+	kept := y.max
 	for i := range f.Series {
 		s := &f.Series[i]
 		for j := range s.X {
@@ -280,11 +282,9 @@ const (
 
 // strip is the share of the axis that the strip takes, with so many series.
 func (f *Figure) strip(levels int) float64 {
-	return min(0.35, (stripLabel+stripRow*float64(levels)+2)/f.axisHeight())
+	axis := max(60, float64(f.size().Y)-60) // about how long it is, in points
+	return min(0.35, (stripLabel+stripRow*float64(levels)+2)/axis)
 }
-
-// axisHeight is about how long the vertical axis is, in points.
-func (f *Figure) axisHeight() float64 { return max(60, float64(f.size().Y)-60) }
 
 // row is the place of the strip's line of so many behind the first, from 0 at the
 // ceiling to 1 at the top.

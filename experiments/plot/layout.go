@@ -2,6 +2,7 @@ package plot
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -127,11 +128,7 @@ func (l *layout) place() {
 		}
 		return
 	}
-	room := all.Max.X - all.Min.X
-	l.legend.fitInto(room)
-	columns := l.legend.columnsIn(room)
-	box = l.legend.size(columns)
-	l.legend.columns = columns
+	box = l.legend.fitInto(all.Max.X - all.Min.X)
 	l.size.Y += box.Y + legendGap
 	all.Max.Y += box.Y + legendGap
 	l.setFrame(vg.Rectangle{Min: vg.Point{X: all.Min.X, Y: all.Min.Y + box.Y + legendGap}, Max: all.Max})
@@ -211,17 +208,13 @@ func (f *Figure) shapes(p *plot.Plot, c draw.Canvas) []shape {
 
 // hit tells whether any shape comes into r.
 func hit(r vg.Rectangle, shapes []shape) bool {
-	for _, s := range shapes {
+	return slices.ContainsFunc(shapes, func(s shape) bool {
 		g := grown(r, s.margin)
-		if s.area {
-			if s.a.X < g.Max.X && s.b.X > g.Min.X && min(s.a.Y, s.b.Y) < g.Max.Y && max(s.a.Y, s.b.Y) > g.Min.Y {
-				return true
-			}
-		} else if crosses(g, s.a, s.b) {
-			return true
+		if !s.area {
+			return crosses(g, s.a, s.b)
 		}
-	}
-	return false
+		return s.a.X < g.Max.X && s.b.X > g.Min.X && min(s.a.Y, s.b.Y) < g.Max.Y && max(s.a.Y, s.b.Y) > g.Min.Y
+	})
 }
 
 // crosses tells whether a line meets a rectangle (Liang and Barsky, 1984): which
@@ -304,10 +297,7 @@ func (f *Figure) panels() *panelPage {
 	}
 	foot := lowerMargin.Y + g.labels.x.size()
 	if g.legend != nil {
-		room := g.size.X - lowerMargin.X - upperMargin.X
-		g.legend.fitInto(room)
-		g.legend.columns = g.legend.columnsIn(room)
-		box := g.legend.size(g.legend.columns)
+		box := g.legend.fitInto(g.size.X - lowerMargin.X - upperMargin.X)
 		start := (g.size.X - box.X) / 2
 		g.box = vg.Rectangle{Min: vg.Point{X: start, Y: lowerMargin.Y}, Max: vg.Point{X: start + box.X, Y: lowerMargin.Y + box.Y}}
 		foot += box.Y + legendGap

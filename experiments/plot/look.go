@@ -224,19 +224,15 @@ func (l *legend) size(columns int) vg.Point {
 	return vg.Point{X: wide + 2*legendInset, Y: rowHeight*vg.Length(rows) + 2*legendInset}
 }
 
-// columnsIn is how many columns fit side by side.
-func (l *legend) columnsIn(room vg.Length) int {
-	n := int((room - 2*legendInset + columnGap) / (l.columnWidth() + columnGap))
-	return max(1, min(n, len(l.entries)))
-}
-
-// fitInto shortens what is wider than the room.
-func (l *legend) fitInto(room vg.Length) {
+// fitInto shortens what is wider than the room, and puts as many columns side by side as fit.
+func (l *legend) fitInto(room vg.Length) (size vg.Point) {
 	room -= 2 * legendInset
 	l.title = elide(l.style, l.title, room)
 	for i := range l.entries {
 		l.entries[i].name = elide(l.style, l.entries[i].name, room-sampleWidth-sampleGap)
 	}
+	l.columns = max(1, min(int((room+columnGap)/(l.columnWidth()+columnGap)), len(l.entries)))
+	return l.size(l.columns)
 }
 
 // draw fills c, column by column.

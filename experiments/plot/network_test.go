@@ -21,8 +21,7 @@ import (
 // build makes a topology of the registry.
 func build[C any](t *testing.T, name string, set func(*C)) topology.Topology {
 	t.Helper()
-	x := simtest.Must(param.Make(topology.Registry, name, struct{}{}, set))(t)
-	return x
+	return simtest.Must(param.Make(topology.Registry, name, struct{}{}, set))(t)
 }
 
 func torus(t *testing.T, dims ...int) topology.Topology {

@@ -43,24 +43,7 @@ func recordPage(f *Figure) (page, *tape) {
 // legend and one pair of labels; nothing lies outside, and no text over another.
 func TestPanels(t *testing.T) {
 	p, tape := recordPage(panelled())
-	picture := grown(vg.Rectangle{Max: p.extent()}, 0.01)
-	texts := map[string]int{}
-	var boxes []vg.Rectangle
-	for _, m := range tape.marks {
-		if !within(picture, m.box()) {
-			t.Errorf("%q at %v, the picture is %v", m.text, m.box(), p.extent())
-		}
-		if m.text == "" {
-			continue
-		}
-		texts[m.text]++
-		for _, b := range boxes {
-			if overlap(grown(m.box(), -1), grown(b, -1)) {
-				t.Errorf("%q lies over another text", m.text)
-			}
-		}
-		boxes = append(boxes, m.box())
-	}
+	texts := tape.texts(t, "panels", p.extent())
 	for text, times := range map[string]int{
 		"Two patterns": 1, "uniform": 1, "worst-case": 1, "min": 1, "val": 1, "routing": 1, "hollow: saturated": 1,
 		"Offered load (flits per terminal and cycle)": 1, "Mean latency (ns)": 1, "0.4": 2,
@@ -98,15 +81,10 @@ func TestHeat(t *testing.T) {
 		Values: [][]float64{{10, 20, 1000}, {12, math.NaN(), 0}}, States: [][]State{{0, 0, Saturated}, {0, 0, 0}},
 	}}
 	p, tape := recordPage(f)
-	picture := grown(vg.Rectangle{Max: p.extent()}, 0.01)
+	texts := tape.texts(t, "heat", p.extent())
 	filled := map[string]int{}
-	texts := map[string]bool{}
 	data := p.(*layout).data
 	for _, m := range tape.marks {
-		if !within(picture, m.box()) {
-			t.Errorf("%q at %v", m.text, m.box())
-		}
-		texts[m.text] = true
 		if m.filled && within(grown(data, 0.01), m.box()) {
 			filled[fmt.Sprintf("%02x%02x%02x", m.ink.R, m.ink.G, m.ink.B)]++
 		}
@@ -117,7 +95,7 @@ func TestHeat(t *testing.T) {
 		t.Errorf("cells %v", filled)
 	}
 	for _, text := range []string{"10", "20", "1,000*", "12", "min", "val", "0.3", "100", "Latency (ns)"} {
-		if !texts[text] {
+		if texts[text] == 0 {
 			t.Errorf("no %q in the picture", text)
 		}
 	}

@@ -180,13 +180,6 @@ func (f *Figure) includeReferences(x, y *span) {
 	}
 }
 
-// highestReference is the largest value of the references; minus infinity without any.
-func (f *Figure) highestReference() float64 {
-	x, y := span{math.Inf(1), math.Inf(-1)}, span{math.Inf(1), math.Inf(-1)}
-	f.includeReferences(&x, &y)
-	return y.max
-}
-
 // Mark is something that is known of an axis: a bound, drawn as a line across, or a
 // range, drawn as a band.
 type Mark struct {

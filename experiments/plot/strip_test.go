@@ -60,11 +60,9 @@ func TestPanelsLegendStates(t *testing.T) {
 	f.Panels[0].Series = []Series{{Name: "min", X: []float64{0.1, 0.2}, Y: []float64{10, 11}}}
 	f.Panels[1].Series[0].States[1] = Undecided
 	f.Series = f.Panels[0].Series
-	_, tape := recordPage(f)
-	for _, text := range []string{"with a hole: undecided", "hollow: saturated"} {
-		if !slices.ContainsFunc(tape.marks, func(m mark) bool { return m.text == text }) {
-			t.Errorf("the legend lacks %q", text)
-		}
+	p, tape := recordPage(f)
+	if texts := tape.texts(t, "panels", p.extent()); texts["with a hole: undecided"] != 1 || texts["hollow: saturated"] != 1 {
+		t.Errorf("the legend of %v", texts)
 	}
 }
 
@@ -249,6 +247,28 @@ func (t *tape) FillString(face font.Face, at vg.Point, s string) {
 		m.points = append(m.points, t.place(at.Add(corner)))
 	}
 	t.marks = append(t.marks, m)
+}
+
+// texts counts the texts of a picture, and checks that all marks lie on it and no text over another.
+func (t *tape) texts(test *testing.T, name string, size vg.Point) map[string]int {
+	test.Helper()
+	all := map[string]int{}
+	var boxes []vg.Rectangle
+	for _, m := range t.marks {
+		if b := m.box(); !within(grown(vg.Rectangle{Max: size}, 0.01), b) {
+			test.Errorf("%s: %q of %v is at %v, the picture is %v", name, m.text, m.ink, b, size)
+		}
+		if m.text == "" {
+			continue
+		}
+		all[m.text]++
+		box := grown(m.box(), -1) // lines of a text touch
+		if slices.ContainsFunc(boxes, func(other vg.Rectangle) bool { return overlap(box, other) }) {
+			test.Errorf("%s: %q lies over another text", name, m.text)
+		}
+		boxes = append(boxes, box)
+	}
+	return all
 }
 
 // box is the smallest upright rectangle around a mark.

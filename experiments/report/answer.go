@@ -197,8 +197,7 @@ const mostNamed = 5
 func named(some []experiments.Knee) string {
 	var names []string
 	for _, k := range some {
-		name := cmp.Or(k.Design, k.Variant)
-		names = append(names, name)
+		names = append(names, cmp.Or(k.Design, k.Variant))
 	}
 	switch {
 	case len(names) > mostNamed:
@@ -234,11 +233,7 @@ func printVerdicts(verdicts []experiments.Verdict) []verdict {
 			Target: strings.TrimSpace(short(t.Value) + " " + unit), Measured: "not measured",
 		}
 		if !math.IsNaN(v.Measured) {
-			p.Measured = short(v.Measured)
-			if v.Half > 0 && !math.IsInf(v.Half, 0) {
-				p.Measured += " ± " + strconv.FormatFloat(v.Half, 'g', 2, 64)
-			}
-			p.Measured = strings.TrimSpace(p.Measured + " " + unit)
+			p.Measured = strings.TrimSpace(measured(v.Measured, v.Half) + " " + unit)
 			if t.Value != 0 {
 				p.Difference = percent(v.Measured/t.Value - 1)
 			}
@@ -246,17 +241,6 @@ func printVerdicts(verdicts []experiments.Verdict) []verdict {
 		all = append(all, p)
 	}
 	return all
-}
-
-// columns are the places of some columns in a table; nil where one is not there.
-func columns(t *experiments.Table, names ...string) []int {
-	at := make([]int, len(names))
-	for i, name := range names {
-		if at[i] = slices.Index(t.Columns, name); at[i] < 0 {
-			return nil
-		}
-	}
-	return at
 }
 
 // number is a cell's; 0 where it is empty: there was nothing to measure.

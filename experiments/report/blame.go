@@ -131,8 +131,8 @@ func blamedPoints(f *experiments.Folder, t *experiments.Table) []blamedPoint {
 	for _, part := range core.PartNames {
 		names = append(names, part+"_ns")
 	}
-	at := columns(t, names...)
-	if at == nil {
+	at, err := t.Places(names)
+	if err != nil {
 		return nil
 	}
 	// Variant by variant and by load: refinement adds points behind all others.
@@ -191,8 +191,8 @@ func newJobBlame(f *experiments.Folder) *jobBlame {
 		p.Title, p.Table, p.Style, p.X, p.Y = "Slowdown of jobs", "jobs", "bar", "job", []string{"slowdown"}
 		return b.drawn(f, &p)
 	}
-	at := columns(t, "point", "job", "slowed_by", "from", "to", "slowdown")
-	if at == nil {
+	at, err := t.Places([]string{"point", "job", "slowed_by", "from", "to", "slowdown"})
+	if err != nil {
 		return nil
 	}
 	slowdown := func(row []string) float64 { return number(row[at[5]]) }
@@ -262,10 +262,6 @@ func meanOfSeeds(points []blamedPoint) []blamedPoint {
 		times[p.label]++
 	}
 	for _, p := range points {
-		if times[p.label] == 1 {
-			all = append(all, p)
-			continue
-		}
 		share := 1 / times[p.label]
 		at, known := place[p.label]
 		if !known {
@@ -356,8 +352,8 @@ func rankRows(t *experiments.Table) map[string][]rankRow {
 	if t == nil {
 		return nil
 	}
-	at := columns(t, "point", "job", "rank", "what", "peer", "message", "start_ns", "end_ns")
-	if at == nil {
+	at, err := t.Places([]string{"point", "job", "rank", "what", "peer", "message", "start_ns", "end_ns"})
+	if err != nil {
 		return nil
 	}
 	cable := slices.Index(t.Columns, "cable")
@@ -385,15 +381,15 @@ func timelines(f *experiments.Folder) (list []timeline, note string) {
 	if len(chosen) == 0 {
 		return nil, ""
 	}
-	note = "What each rank does, in us; the line is the critical path: the chain of work and messages that led to the end."
-	chosen, more := atMost(f, chosen, mostTimelines, "timeline.csv")
+	chosen, note = atMost(f, chosen, mostTimelines, "timeline.csv",
+		"What each rank does, in us; the line is the critical path: the chain of work and messages that led to the end.")
 	for _, v := range chosen {
 		point := v.highest()
 		t := newTimeline(rows[strconv.Itoa(point.Index)], paths[strconv.Itoa(point.Index)])
 		t.Name, t.Caption = v.name, describe(f.File, point)+t.Caption
 		list = append(list, t)
 	}
-	return list, note + more
+	return list, note
 }
 
 // newTimeline draws a point: the ranks of the path first, where there are too many.

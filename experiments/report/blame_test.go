@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weft-sim/weft/experiments"
 	_ "github.com/weft-sim/weft/experiments/kinds" // tests read experiment files
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/sim/simtest"
@@ -37,9 +36,7 @@ func TestBlameOfSaturatedPoints(t *testing.T) {
 // TestBlame: a report of a run with blame has a bar for each load, whose pieces
 // are as long as the parts are large, and names the worst channels.
 func TestBlame(t *testing.T) {
-	dir := t.TempDir()
-	resultFolder(t, dir, strings.Replace(ring, "links = true", "blame = true", 1))
-	html := simtest.Must(Make([]string{dir}, ""))(t)
+	_, html := reported(t, strings.Replace(ring, "links = true", "blame = true", 1))
 	page := parse(t, html)
 	var bars *element
 	for _, svg := range page.all("svg") {
@@ -125,9 +122,7 @@ func across(t *testing.T, group *element) (from, to float64) {
 
 // TestBlameInOrder: points that were added behind the others stand at their loads.
 func TestBlameInOrder(t *testing.T) {
-	dir := t.TempDir()
-	resultFolder(t, dir, strings.NewReplacer("links = true", "blame = true", "[0.1, 1.0]", "[0.3, 0.1, 0.2]").Replace(ring))
-	f := simtest.Must(experiments.ReadFolder(dir))(t)
+	f := readBack(t, strings.NewReplacer("links = true", "blame = true", "[0.1, 1.0]", "[0.3, 0.1, 0.2]").Replace(ring))
 	points := blamedPoints(f, f.Tables["blame"])
 	var labels []string
 	for _, p := range points {
@@ -166,9 +161,7 @@ func TestJobBlame(t *testing.T) {
 		"":                          {"Slowdown of jobs: slowdown over job"},
 		"[measure]\nblame = true\n[sweep]\n\"job.a.bytes\" = [\"1KiB\", \"64KiB\"]\n": {"The point in which a job is slowed most: job.a.bytes"},
 	} {
-		dir := t.TempDir()
-		resultFolder(t, dir, twoHalos+more)
-		html := simtest.Must(Make([]string{dir}, ""))(t)
+		_, html := reported(t, twoHalos+more)
 		for _, words := range append(want, "Who slows whom") {
 			if !strings.Contains(string(html), words) {
 				t.Errorf("%q: the page has not %q", more, words)
@@ -176,5 +169,3 @@ func TestJobBlame(t *testing.T) {
 		}
 	}
 }
-
-// tests read experiment files

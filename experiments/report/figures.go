@@ -204,12 +204,12 @@ func variants(f *experiments.Folder, has func(*experiments.Point) bool) []*varia
 	return all
 }
 
-// atMost keeps the first of the variants to show and says so; all of them are
+// atMost keeps the first of the variants to show and says so behind a note; all of them are
 // in a file.
-func atMost(f *experiments.Folder, chosen []*variant, most int, all string) (kept []*variant, note string) {
+func atMost(f *experiments.Folder, chosen []*variant, most int, all, note string) ([]*variant, string) {
 	keys := f.File.SweptKeys()
 	if slices.Contains(keys, loadKey) {
-		note = " Each variant is shown at its highest load."
+		note += " Each variant is shown at its highest load."
 	}
 	if slices.Contains(keys, seedKey) {
 		note += " Of several seeds, the first is shown."
@@ -257,9 +257,8 @@ func linkMaps(f *experiments.Folder) (maps []networkFigure, note string) {
 			}
 		}
 	}
-	note = "Flits per cycle of each channel in the window, all virtual channels together; the colours mean the same in all pictures of this experiment."
-	points, more := atMost(f, points, mostMaps, "links.csv")
-	note += more
+	points, note = atMost(f, points, mostMaps, "links.csv",
+		"Flits per cycle of each channel in the window, all virtual channels together; the colours mean the same in all pictures of this experiment.")
 	for _, v := range points {
 		maps = append(maps, newLinkMap(f.File, v, loads, top))
 	}
@@ -321,9 +320,8 @@ func timelapses(f *experiments.Folder) (lapses []networkFigure, note string) {
 	if len(chosen) == 0 {
 		return nil, ""
 	}
-	note = "Flits per cycle of each channel in intervals of the window, counted as they cross the switch; the colours mean the same throughout."
-	chosen, more := atMost(f, chosen, mostLapses, "series/")
-	note += more
+	chosen, note = atMost(f, chosen, mostLapses, "series/",
+		"Flits per cycle of each channel in intervals of the window, counted as they cross the switch; the colours mean the same throughout.")
 	top := 0.0
 	for _, v := range chosen {
 		for _, c := range series[v.highest().Index].Channels {

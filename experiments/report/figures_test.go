@@ -14,13 +14,24 @@ import (
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
-// lapsed is the ring with a series of 5 intervals, and its report.
-func lapsed(t *testing.T) (dir string, page []byte) {
-	t.Helper()
-	dir = t.TempDir()
-	resultFolder(t, dir, strings.Replace(ring, "links = true", "series = 5", 1))
-	page = simtest.Must(Make([]string{dir}, ""))(t)
-	return dir, page
+// lapsed is the ring with a series of 5 intervals.
+var lapsed = strings.Replace(ring, "links = true", "series = 5", 1)
+
+// ends names a channel by the switches that it leads from and to, as pictures do.
+func ends(from, to string) string {
+	from, _, _ = strings.Cut(from, " port ")
+	to, _, _ = strings.Cut(to, " port ")
+	return from + " to " + to
+}
+
+// hottestLoad is the largest of all points.
+func hottestLoad(loads map[int][]experiments.ChannelLoad) (top float64) {
+	for _, list := range loads {
+		for _, c := range list {
+			top = max(top, c.Load)
+		}
+	}
+	return top
 }
 
 // withClass lists the elements below e of a class.
@@ -39,7 +50,7 @@ func withClass(e *element, name, class string) []*element {
 // the line from one switch to another, its channel's, found in the series and
 // rounded to 35ths of the hottest in any interval.
 func TestTimelapse(t *testing.T) {
-	dir, html := lapsed(t)
+	dir, html := reported(t, lapsed)
 	page := parse(t, html)
 	lapses := withClass(page, "figure", "timelapse")
 	if len(lapses) != 2 {
@@ -59,9 +70,7 @@ func TestTimelapse(t *testing.T) {
 		series := simtest.Must(folder.Series(2*i + 1))(t)
 		load := map[string][]float64{} // by the switches that a channel leads from and to
 		for _, c := range series.Channels {
-			from, _, _ := strings.Cut(c.From, " port ")
-			to, _, _ := strings.Cut(c.To, " port ")
-			load[from+" to "+to] = c.Flits
+			load[ends(c.From, c.To)] = c.Flits
 		}
 		if got := lapse.Attr["data-labels"]; !strings.HasPrefix(got, "cycles 0 to 80 of the window|cycles 80 to 160 of") || strings.Count(got, "|") != 4 {
 			t.Errorf("labels %s", got)
@@ -136,7 +145,7 @@ func near(t *testing.T, got, format string, digit int64) {
 
 // TestDamagedSeries: the page says what is wrong with a series.
 func TestDamagedSeries(t *testing.T) {
-	dir, _ := lapsed(t)
+	dir, _ := reported(t, lapsed)
 	simtest.Check(t, os.WriteFile(filepath.Join(dir, "series", "1.csv"), []byte("from,to,class,0-80,90-100\n"), 0o666))
 	page := simtest.Must(Make([]string{dir}, ""))(t)
 	if !strings.Contains(string(page), "want an interval that begins at 80") {
@@ -148,19 +157,12 @@ func TestDamagedSeries(t *testing.T) {
 // digits of a frame are the load of an element of the picture, in 1295ths of the
 // hottest channel of all points; the picture shows the highest load.
 func TestLinkMaps(t *testing.T) {
-	dir := t.TempDir()
-	resultFolder(t, dir, strings.Replace(ring, "[0.1, 1.0]", "[1.0, 0.1, 0.5]", 1))
-	f := simtest.Must(experiments.ReadFolder(dir))(t)
+	f := readBack(t, strings.Replace(ring, "[0.1, 1.0]", "[1.0, 0.1, 0.5]", 1))
 	loads, err := f.ChannelLoads()
 	if err != nil || len(loads) != 6 {
 		t.Fatalf("%v, loads of %d points", err, len(loads))
 	}
-	top := 0.0
-	for _, list := range loads {
-		for _, c := range list {
-			top = max(top, c.Load)
-		}
-	}
+	top := hottestLoad(loads)
 	maps, note := linkMaps(f)
 	if len(maps) != 2 || !strings.Contains(note, "Each variant is shown at its highest load.") {
 		t.Fatalf("%d maps, %s", len(maps), note)
@@ -181,9 +183,7 @@ func TestLinkMaps(t *testing.T) {
 			}
 			of := map[string]float64{}
 			for _, c := range loads[point] {
-				from, _, _ := strings.Cut(c.From, " port ")
-				to, _, _ := strings.Cut(c.To, " port ")
-				of[from+" to "+to] = c.Load
+				of[ends(c.From, c.To)] = c.Load
 			}
 			checked := 0
 			for j, title := range titles {
@@ -215,8 +215,7 @@ func TestLinkMaps(t *testing.T) {
 // TestTimelines: the report of a run with timelines has a picture with a row for each rank and the
 // parts of the critical path, whose shares are of its length.
 func TestTimelines(t *testing.T) {
-	dir := t.TempDir()
-	resultFolder(t, dir, `
+	dir, html := reported(t, `
 kind = "mpi"
 [job]
 ranks = 6
@@ -251,7 +250,6 @@ timeline = true
 	if err != nil || share < 99 || share > 101 || time < 0.99e6*elapsed[0] || time > 1.01e6*elapsed[0] {
 		t.Errorf("parts of %v %% and %v us, want 100 %% and %v (%v)", share, time, 1e6*elapsed[0], err)
 	}
-	html := simtest.Must(Make([]string{dir}, ""))(t)
 	parse(t, html)
 	for _, want := range []string{"Timeline of ranks", `aria-label="timeline of ranks"`, ">rank 5<", "On the critical path", "<td>serialisation</td>", "<title>message "} {
 		if !strings.Contains(string(html), want) {

@@ -42,11 +42,27 @@ x = "offered_load"
 y = "latency_mean_ns"
 `
 
-// resultFolder runs an experiment into a new folder.
+// resultFolder runs an experiment into a folder.
 func resultFolder(t *testing.T, dir, text string) {
 	t.Helper()
 	f := simtest.Must(experiments.Load("ring.toml", text, experiments.Options{}))(t)
 	simtest.Must(f.Execute(t.Context(), experiments.Execution{Dir: dir}))(t)
+}
+
+// reported runs an experiment into a new folder, and makes its page.
+func reported(t *testing.T, text string) (dir string, page []byte) {
+	t.Helper()
+	dir = t.TempDir()
+	resultFolder(t, dir, text)
+	return dir, simtest.Must(Make([]string{dir}, ""))(t)
+}
+
+// readBack runs an experiment and reads its folder.
+func readBack(t *testing.T, text string) *experiments.Folder {
+	t.Helper()
+	dir := t.TempDir()
+	resultFolder(t, dir, text)
+	return simtest.Must(experiments.ReadFolder(dir))(t)
 }
 
 // element is a node of a parsed page.
@@ -121,9 +137,7 @@ func parse(t *testing.T, page []byte) *element {
 
 // TestPage: one experiment, with everything that the page must hold.
 func TestPage(t *testing.T) {
-	dir := t.TempDir()
-	resultFolder(t, dir, ring)
-	page := simtest.Must(Make([]string{dir}, ""))(t)
+	dir, page := reported(t, ring)
 	again, err := Make([]string{dir}, "")
 	if err != nil || !bytes.Equal(page, again) {
 		t.Errorf("a second report differs (%v)", err)
@@ -229,10 +243,7 @@ func TestSections(t *testing.T) {
 // TestSeedsAreNoVariants: a page about a sweep of seeds has as many maps, bars of
 // blame and lines of a figure as one without, and its blame is the mean.
 func TestSeedsAreNoVariants(t *testing.T) {
-	dir := t.TempDir()
-	text := strings.Replace(strings.Replace(ring, "links = true", "links = true\nblame = true", 1), "[0.1, 1.0]", "[0.1, 0.2]\nseed = [1, 2, 3]", 1)
-	resultFolder(t, dir, text)
-	f := simtest.Must(experiments.ReadFolder(dir))(t)
+	f := readBack(t, strings.NewReplacer("links = true", "links = true\nblame = true", "[0.1, 1.0]", "[0.1, 0.2]\nseed = [1, 2, 3]").Replace(ring))
 	if maps, note := linkMaps(f); len(maps) != 2 || !strings.Contains(note, "Of several seeds, the first is shown.") {
 		t.Errorf("%d maps, %s", len(maps), note)
 	}
@@ -337,9 +348,7 @@ func TestFolders(t *testing.T) {
 // of the channels: on rings of 4 tornado traffic goes one hop (4/2 - 1), so that its
 // channels carry a flit a cycle at load 1.
 func TestAnswer(t *testing.T) {
-	dir := t.TempDir()
-	resultFolder(t, dir, ring)
-	f := simtest.Must(experiments.ReadFolder(dir))(t)
+	f := readBack(t, ring)
 	rows, sentence, bounds := knees(f)
 	if len(rows) != 2 || rows[0].Variant != "switch.vcs = 2" || rows[1].Variant != "switch.vcs = 4" || !bounds || sentence == "" {
 		t.Fatalf("%+v, %q", rows, sentence)

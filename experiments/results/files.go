@@ -5,6 +5,7 @@
 package results
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"go/ast"
@@ -175,41 +176,39 @@ func Reason(err error) string {
 
 // Formula is arithmetic over named values: + - * /, parentheses, numbers, min and
 // max of two.
-type Formula struct {
-	text string
-	root ast.Expr
-}
+type Formula struct{ root ast.Expr }
 
 // ParseFormula reads a formula in which only the given names may occur, each
 // at least once.
 func ParseFormula(text string, names []string) (*Formula, error) {
-	root, err := parser.ParseExpr(text)
+	f, used, err := parseFormula(text, names, "the names under of")
 	if err != nil {
-		return nil, fmt.Errorf("not a formula: want + - * /, parentheses, min(a, b) and max(a, b) over numbers and the names under of")
-	}
-	used := map[string]bool{}
-	if err := checkFormula(root, names, used); err != nil {
 		return nil, err
 	}
 	for _, name := range names {
-		if !used[name] {
+		if !slices.Contains(used, name) {
 			return nil, fmt.Errorf("does not use %q, which is under of", name)
 		}
 	}
-	return &Formula{text, root}, nil
+	return f, nil
 }
 
 // ParseFormulaOver reads a formula over some of the given names, and lists those.
 func ParseFormulaOver(text string, names []string) (*Formula, []string, error) {
+	return parseFormula(text, names, "columns")
+}
+
+// parseFormula lists the names that a formula has; what says what they are.
+func parseFormula(text string, names []string, what string) (*Formula, []string, error) {
 	root, err := parser.ParseExpr(text)
 	if err != nil {
-		return nil, nil, fmt.Errorf("not a formula: want + - * /, parentheses, min(a, b) and max(a, b) over numbers and columns")
+		return nil, nil, fmt.Errorf("not a formula: want + - * /, parentheses, min(a, b) and max(a, b) over numbers and %s", what)
 	}
 	used := map[string]bool{}
 	if err := checkFormula(root, names, used); err != nil {
 		return nil, nil, err
 	}
-	return &Formula{text, root}, SortedKeys(used), nil
+	return &Formula{root}, SortedKeys(used), nil
 }
 
 func checkFormula(e ast.Expr, names []string, used map[string]bool) error {
@@ -223,10 +222,7 @@ func checkFormula(e ast.Expr, names []string, used map[string]bool) error {
 	case *ast.BinaryExpr:
 		switch x.Op {
 		case token.ADD, token.SUB, token.MUL, token.QUO:
-			if err := checkFormula(x.X, names, used); err != nil {
-				return err
-			}
-			return checkFormula(x.Y, names, used)
+			return cmp.Or(checkFormula(x.X, names, used), checkFormula(x.Y, names, used))
 		}
 	case *ast.BasicLit:
 		if x.Kind == token.INT || x.Kind == token.FLOAT {
@@ -236,10 +232,7 @@ func checkFormula(e ast.Expr, names []string, used map[string]bool) error {
 		}
 	case *ast.CallExpr:
 		if _, known := formulaFunction(x); known && len(x.Args) == 2 && !x.Ellipsis.IsValid() {
-			if err := checkFormula(x.Args[0], names, used); err != nil {
-				return err
-			}
-			return checkFormula(x.Args[1], names, used)
+			return cmp.Or(checkFormula(x.Args[0], names, used), checkFormula(x.Args[1], names, used))
 		}
 	case *ast.Ident:
 		if slices.Contains(names, x.Name) {
@@ -306,9 +299,9 @@ func (t *Table) Values(y string) ([]float64, error) {
 	if slices.Contains(t.Columns, y) || !IsFormula(y) {
 		return t.Numbers(y)
 	}
-	f, names, err := t.formula(y)
+	f, names, err := ParseFormulaOver(y, t.Columns)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%q: %w", y, err)
 	}
 	columns := make([][]float64, len(names))
 	for i, name := range names {
@@ -329,12 +322,3 @@ func (t *Table) Values(y string) ([]float64, error) {
 
 // IsFormula tells arithmetic from a name.
 func IsFormula(text string) bool { return strings.ContainsAny(text, "+*/() ") }
-
-// formula reads arithmetic over the columns of a table, and names those.
-func (t *Table) formula(text string) (*Formula, []string, error) {
-	f, names, err := ParseFormulaOver(text, t.Columns)
-	if err != nil {
-		return nil, nil, fmt.Errorf("%q: %w", text, err)
-	}
-	return f, names, nil
-}

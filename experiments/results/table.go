@@ -63,8 +63,6 @@ func ReadTableFile(name string) (*Table, error) {
 		if results := filepath.Join(name, File); Exists(results) {
 			return nil, fmt.Errorf("%s: %w: its table is %s", name, err, results)
 		}
-	}
-	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	defer in.Close()
@@ -240,30 +238,21 @@ func Number(cell string) float64 {
 
 // SameCell compares cells as numbers where both are, so that 0.30 in a file
 // selects a load of 0.3.
-func SameCell(a, b string) bool {
-	if a == b {
-		return true
-	}
-	x, y := Number(a), Number(b)
-	return math.Abs(x-y) <= 1e-9*max(math.Abs(x), math.Abs(y))
-}
+func SameCell(a, b string) bool { return a == b || sameNumber(Number(a), Number(b)) }
 
 // Where returns the rows whose cells equal those of selection (column to
 // cell), as a table of the same columns.
 func (t *Table) Where(selection map[string]string) (*Table, error) {
-	index := map[string]int{}
-	for _, name := range SortedKeys(selection) {
-		i, err := t.Column(name)
-		if err != nil {
-			return nil, err
-		}
-		index[name] = i
+	names := SortedKeys(selection)
+	at, err := t.Places(names)
+	if err != nil {
+		return nil, err
 	}
 	some := &Table{Columns: t.Columns}
 	for _, row := range t.Rows {
 		matches := true
-		for name, i := range index {
-			matches = matches && SameCell(row[i], selection[name])
+		for i, name := range names {
+			matches = matches && SameCell(row[at[i]], selection[name])
 		}
 		if matches {
 			some.Rows = append(some.Rows, row)

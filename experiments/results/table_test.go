@@ -21,8 +21,7 @@ import (
 
 func table(t *testing.T, text string) *Table {
 	t.Helper()
-	table := simtest.Must(ReadTable("t.csv", strings.NewReader(strings.TrimSpace(text))))(t)
-	return table
+	return simtest.Must(ReadTable("t.csv", strings.NewReader(strings.TrimSpace(text))))(t)
 }
 
 // TestFormulaCells: no spreadsheet computes what a name holds, numbers stay as they

@@ -163,7 +163,8 @@ func (c *Configured) Describe(w io.Writer) {
 	fmt.Fprintf(w, "engine     %s\nmanager    %s, LID %d\nLIDs       1 to %d\nentries    %d in %d switches\n", t.Engine,
 		s.Graph.TerminalName(s.Manager), s.TerminalLID[s.Manager], s.MaxLID, t.Entries(), len(s.Switches))
 	if t.HasLevels() {
-		fmt.Fprintf(w, "levels     %s: %d lanes\n", levelList(t), t.VCs())
+		levels := strings.Trim(fmt.Sprint(t.LevelsInUse()), "[]")
+		fmt.Fprintf(w, "levels     %s: %d lanes\n", strings.ReplaceAll(levels, " ", ", "), t.VCs())
 	} else {
 		fmt.Fprintf(w, "levels     0: the engine assigns none\n")
 	}
@@ -171,15 +172,6 @@ func (c *Configured) Describe(w io.Writer) {
 		fmt.Fprintf(w, "no path    %d pairs of adapter ports, the first from %s\n", pairs, first)
 	}
 	fmt.Fprintf(w, "deadlock   %s\n", certificate(t).Describe(s.Graph))
-}
-
-// levelList is the service levels in use, "0, 5, 7".
-func levelList(t *opensm.Tables) string {
-	var words []string
-	for _, level := range t.LevelsInUse() {
-		words = append(words, fmt.Sprint(level))
-	}
-	return strings.Join(words, ", ")
 }
 
 // Demand is what terminals send while the load of cables is looked at.

@@ -22,7 +22,7 @@ type Job struct {
 	Load    float64                 // of the full rate of every terminal
 	Hosts   [][]topology.TerminalID // the rails of each, in order of ranks
 	rank    map[topology.TerminalID]place
-	matrix  Matrix // over ranks
+	matrix  Matrix // over ranks; nil: of one host
 }
 
 type place struct{ rank, rail int }
@@ -31,7 +31,7 @@ type place struct{ rank, rail int }
 // has fewer to those that it has in turn.
 func (j *Job) Weights(src topology.TerminalID, yield func(topology.TerminalID, float64)) {
 	at, member := j.rank[src]
-	if !member {
+	if !member || j.matrix == nil {
 		return
 	}
 	j.matrix.Weights(topology.TerminalID(at.rank), func(to topology.TerminalID, weight float64) {
@@ -150,24 +150,16 @@ func (p *jobParser) parse(words []string) {
 	if p.wrong {
 		return
 	}
-	if len(job.Hosts) == 1 {
-		job.matrix = silence{}
-		p.jobs = append(p.jobs, job)
-		return
+	if len(job.Hosts) != 1 {
+		matrix, err := patternMatrix(ranks(len(job.Hosts)), job.Pattern, uint64(len(p.jobs)+1))
+		if err != nil {
+			p.problem("job %s of %d hosts: %w", job.Name, len(job.Hosts), err)
+			return
+		}
+		job.matrix = matrix
 	}
-	matrix, err := patternMatrix(ranks(len(job.Hosts)), job.Pattern, uint64(len(p.jobs)+1))
-	if err != nil {
-		p.problem("job %s of %d hosts: %w", job.Name, len(job.Hosts), err)
-		return
-	}
-	job.matrix = matrix
 	p.jobs = append(p.jobs, job)
 }
-
-// silence is the traffic of a job of one host.
-type silence struct{}
-
-func (silence) Weights(topology.TerminalID, func(topology.TerminalID, float64)) {}
 
 // ranks is what patterns see of a job: as many terminals at one switch.
 func ranks(n int) topology.Topology {
