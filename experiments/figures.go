@@ -99,7 +99,8 @@ func (f *File) plotDefaults(path string, p *PlotConfig) {
 	if p.X == "" {
 		d.problem(path, "has no x: name a column, for example x = %q", f.columnNames()[len(f.keys)+1])
 	}
-	if len(p.Y) == 0 && !slices.Contains([]string{"histogram", "cdf", "percentile", "box"}, p.Style) && len(p.Percentiles) == 0 {
+	ofBins := slices.Contains([]string{"histogram", "cdf", "percentile"}, p.Style) || p.Style == "box" && p.Table != figures.ResultsTable
+	if len(p.Y) == 0 && !ofBins && len(p.Percentiles) == 0 {
 		d.problem(path, "has no y: name a column or a list of columns")
 	}
 	if p.Style == "heat" && p.Z == "" {

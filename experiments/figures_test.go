@@ -197,6 +197,7 @@ func TestPlotOptionProblems(t *testing.T) {
 	} {
 		refused(t, "[[plot]]\nx = \"offered_load\"\ny = \"latency_mean_ns\"\n"+line+"\n", want)
 	}
+	refused(t, "[[plot]]\nx = \"traffic.load\"\nstyle = \"box\"\n", `plot[0] has no y`)
 }
 
 // TestFormats: a folder has its tables in the forms that were asked for, too; the same

@@ -2,6 +2,7 @@ package figures
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -78,6 +79,8 @@ func (p *PlotConfig) Figure(source *PlotSource) (*plot.Figure, error) {
 	title := p.nameGroups(groups)
 	f.LegendTitle = title
 	switch {
+	case f.Style == plot.Box && len(p.Y) == 0 && len(p.Percentiles) == 0 && !hasBins(t, p.X):
+		err = fmt.Errorf("style box needs a column y, or bins: x may be the column of their lower edges, such as latency_from_ns, beside that of the upper ones, such as latency_to_ns")
 	case f.Style == plot.Histogram, f.Style == "cdf", f.Style == "percentile", len(p.Percentiles) > 0, f.Style == plot.Box && hasBins(t, p.X):
 		err = p.distribution(f, t, groups)
 	default:

@@ -245,6 +245,8 @@ point,seed,latency_from_ns,latency_to_ns,packets
 	}
 	p := PlotConfig{Style: "histogram", X: "packets", Y: []string{"seed"}}
 	simtest.Refuse(p.figure(bins))(t, "want x to be the column of their lower edges, such as latency_from_ns")
+	p = PlotConfig{Style: "box", X: "seed"}
+	simtest.Refuse(p.figure(bins))(t, "style box needs a column y, or bins")
 }
 
 // TestLegendNames: what all series share is said once, and where one key tells
