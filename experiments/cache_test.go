@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
@@ -180,7 +181,7 @@ func TestMemoryRefused(t *testing.T) {
 		{"latency", "messages.bytes=\"1GiB\" host.mtu=\"1B\"", "host.mtu"},
 	} {
 		_, err := Load("x.toml", base[c.kind], Options{Set: strings.Fields(c.set)})
-		var problems Problems
+		var problems document.Problems
 		if !errors.As(err, &problems) || problems[0].Key != c.key {
 			t.Errorf("%s, %s: %v", c.kind, c.set, err)
 		}

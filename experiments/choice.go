@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim/input"
 	"github.com/weft-sim/weft/sim/param"
@@ -46,12 +47,12 @@ func (c *Choice[E, T]) Build(env E) (T, error) {
 	built, err := c.Choice.Build(env)
 	if err != nil {
 		var zero T
-		return zero, Under(c.table, join(c.table, c.blamed()), err)
+		return zero, document.Under(c.table, document.Join(c.table, c.blamed()), err)
 	}
 	if c.shared != nil {
 		unused := c.Registry().Unused(c.Name(), env, built)
 		for _, key := range fieldsOf(reflect.ValueOf(c.Config()).Elem()).names {
-			c.shared.note(join(c.table, key), !slices.Contains(unused, key), slices.Contains(c.given, key))
+			c.shared.note(document.Join(c.table, key), !slices.Contains(unused, key), slices.Contains(c.given, key))
 		}
 	}
 	return built, nil
@@ -91,7 +92,7 @@ func (c *Choice[E, T]) Fingerprint() string {
 	fmt.Fprintf(&key, "%s %s", c.Kind(), c.Name())
 	for _, f := range fieldsOf(reflect.ValueOf(c.Config()).Elem()).list {
 		for _, s := range appendResolved(nil, f.name, f.value) {
-			fmt.Fprintf(&key, "\n%s = %s", s.key, tomlValue(s.value))
+			fmt.Fprintf(&key, "\n%s = %s", s.Key, document.Format(s.Value))
 		}
 	}
 	if r, ok := readerOf(c.Config()); ok {
@@ -235,13 +236,13 @@ func fileReaders(config any) []topology.PathConfig {
 // of the experiment file, and returns the digests of the files: results depend
 // on what they hold. Files that cannot be read have none; building the point
 // says what is wrong.
-func (f *File) locateInputs(config any) []setting {
+func (f *File) locateInputs(config any) []document.Setting {
 	dir := f.inputFolder()
-	var digests []setting
+	var digests []document.Setting
 	for _, r := range fileReaders(config) {
 		r.RelativeTo(dir)
 		for _, path := range r.Files() {
-			digests = append(digests, setting{"content", f.shared.digest(path)})
+			digests = append(digests, document.Setting{Key: "content", Value: f.shared.digest(path)})
 		}
 	}
 	return digests

@@ -250,7 +250,7 @@ func TestTablesOfKinds(t *testing.T) {
 	for name, k := range kinds {
 		known := map[string]bool{}
 		for _, s := range resolve(k.defaults()) {
-			known[s.key] = true
+			known[s.Key] = true
 		}
 		for _, further := range k.tables {
 			if further.Asked != "" && !known[further.Asked] {

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/input"
@@ -18,7 +19,7 @@ import (
 // decoder lays TOML values over typed configurations and collects everything
 // that is wrong on the way.
 type decoder struct {
-	doc *document
+	doc *document.Tree
 	// unknown maps keys that nothing here knows to what to say about them.
 	// They are judged after all points of a sweep are decoded: a parameter
 	// of one swept routing is unknown to the others.
@@ -62,9 +63,9 @@ func (d *decoder) table(path string, values map[string]any, config any) {
 				place(p, of)
 			}
 		} else if given {
-			d.setting(join(path, f.name), f, raw)
+			d.setting(document.Join(path, f.name), f, raw)
 		} else if _, scalar := f.value.Addr().Interface().(encoding.TextUnmarshaler); !scalar && f.value.Kind() == reflect.Struct {
-			d.table(join(path, f.name), nil, f.value.Addr().Interface()) // its choices take their defaults
+			d.table(document.Join(path, f.name), nil, f.value.Addr().Interface()) // its choices take their defaults
 		}
 	}
 	for _, f := range fields.list {
@@ -72,25 +73,25 @@ func (d *decoder) table(path string, values map[string]any, config any) {
 	}
 	for _, name := range results.SortedKeys(values) {
 		if !used[name] && !unjudged {
-			d.unknown[join(path, tomlKey(name))] = unknownKey(path, name, candidates)
+			d.unknown[document.Join(path, document.QuoteName(name))] = unknownKey(path, name, candidates)
 		}
 	}
-	d.doc.problemsFrom(path, param.Validate(config))
+	d.doc.ProblemsFrom(path, param.Validate(config))
 }
 
 func (d *decoder) choose(path string, f field, c param.Chooser, raw any, given bool) {
-	key := join(path, f.name)
+	key := document.Join(path, f.name)
 	name := c.Name()
 	if given {
 		s, ok := raw.(string)
 		if !ok {
-			d.doc.problem(key, "= %s: want a string, one of %s", show(raw), strings.Join(c.Names(), ", "))
+			d.doc.Problem(key, "= %s: want a string, one of %s", document.Show(raw), strings.Join(c.Names(), ", "))
 			return
 		}
 		name = s
 	}
 	if err := c.Choose(name); err != nil {
-		d.doc.problem(key, "= %q: unknown %s%s: known are %s", name, c.Kind(), param.DidYouMean(name, c.Names()), strings.Join(c.Names(), ", "))
+		d.doc.Problem(key, "= %q: unknown %s%s: known are %s", name, c.Kind(), param.DidYouMean(name, c.Names()), strings.Join(c.Names(), ", "))
 	}
 }
 
@@ -118,7 +119,7 @@ func (d *decoder) setting(path string, f field, raw any) {
 	at, err := sim.ParseTime(text)
 	switch {
 	case err != nil:
-		d.doc.problem(path, "= %s: want an integer, in cycles, or a time with its unit in quotes, for example \"2us\"", show(raw))
+		d.doc.Problem(path, "= %s: want an integer, in cycles, or a time with its unit in quotes, for example \"2us\"", document.Show(raw))
 	case d.clock == 0:
 		d.timed = true
 	default:
@@ -145,11 +146,11 @@ func (d *decoder) value(path string, v reflect.Value, raw any) {
 		d.list(path, v, raw)
 	default:
 		if s, ok := raw.(string); ok && input.HasControl(s) {
-			d.doc.problem(path, "= %s: holds a control character: of those only line ends and tabs may stand in a text", show(raw))
+			d.doc.Problem(path, "= %s: holds a control character: of those only line ends and tabs may stand in a text", document.Show(raw))
 			return
 		}
 		if x, _ := raw.(float64); math.IsNaN(x) || math.IsInf(x, 0) || !param.SetScalar(v, raw) {
-			d.doc.problem(path, "= %s: want %s%s", show(raw), wanted(v), sweepHint(path, raw))
+			d.doc.Problem(path, "= %s: want %s%s", document.Show(raw), wanted(v), sweepHint(path, raw))
 		}
 	}
 }
@@ -195,11 +196,11 @@ func (d *decoder) text(path string, target encoding.TextUnmarshaler, raw any) {
 	}
 	s, ok := raw.(string)
 	if !ok {
-		d.doc.problem(path, "= %s: want %s%s", show(raw), example, sweepHint(path, raw))
+		d.doc.Problem(path, "= %s: want %s%s", document.Show(raw), example, sweepHint(path, raw))
 		return
 	}
 	if err := target.UnmarshalText([]byte(s)); err != nil {
-		d.doc.problem(path, "= %s", unitProblem(s, err, example))
+		d.doc.Problem(path, "= %s", unitProblem(s, err, example))
 	}
 }
 
@@ -222,7 +223,7 @@ func unitProblem(s string, err error, example string) string {
 func (d *decoder) inner(path string, raw any, decode func(map[string]any)) {
 	table, ok := raw.(map[string]any)
 	if !ok {
-		d.doc.problem(path, "= %s: want a table, [%s]", show(raw), path)
+		d.doc.Problem(path, "= %s: want a table, [%s]", document.Show(raw), path)
 		return
 	}
 	decode(table)
@@ -233,7 +234,7 @@ func (d *decoder) tables(path string, table map[string]any, v reflect.Value) {
 	v.Set(reflect.MakeMap(v.Type()))
 	for _, name := range results.SortedKeys(table) {
 		element := newElement(v.Type().Elem())
-		d.value(join(path, tomlKey(name)), element, table[name])
+		d.value(document.Join(path, document.QuoteName(name)), element, table[name])
 		v.SetMapIndex(reflect.ValueOf(name), element)
 	}
 }
@@ -261,8 +262,8 @@ func (d *decoder) list(path string, v reflect.Value, raw any) {
 	elements, ok := raw.([]any)
 	if !ok {
 		one := newElement(v.Type().Elem())
-		before := len(d.doc.problems)
-		if d.value(path, one, raw); len(d.doc.problems) == before {
+		before := len(d.doc.Problems)
+		if d.value(path, one, raw); len(d.doc.Problems) == before {
 			v.Set(reflect.Append(reflect.MakeSlice(v.Type(), 0, 1), one))
 		}
 		return
@@ -272,12 +273,12 @@ func (d *decoder) list(path string, v reflect.Value, raw any) {
 		return
 	}
 	list := reflect.MakeSlice(v.Type(), len(elements), len(elements))
-	before := len(d.doc.problems)
+	before := len(d.doc.Problems)
 	for i, element := range elements {
 		list.Index(i).Set(newElement(v.Type().Elem()))
 		d.value(fmt.Sprintf("%s[%d]", path, i), list.Index(i), element)
 	}
-	if len(d.doc.problems) == before { // what is half read must not be judged
+	if len(d.doc.Problems) == before { // what is half read must not be judged
 		v.Set(list)
 	}
 }
@@ -285,7 +286,7 @@ func (d *decoder) list(path string, v reflect.Value, raw any) {
 // sweepHint tells who wrote a list where one value belongs how to sweep it.
 func sweepHint(path string, raw any) string {
 	if _, isList := raw.([]any); isList && !strings.HasPrefix(path, "plot") && !strings.HasPrefix(path, "expect") {
-		return fmt.Sprintf("; to sweep it write %q = %s under [sweep]", path, show(raw))
+		return fmt.Sprintf("; to sweep it write %q = %s under [sweep]", path, document.Show(raw))
 	}
 	return ""
 }

@@ -379,8 +379,8 @@ type misuse interface {
 func (p *Point) blame(m misuse) error {
 	table, did := m.Misused()
 	for _, s := range p.settings {
-		if s.key == table+".type" {
-			return fmt.Errorf("%s %q %s", table, s.value, did)
+		if s.Key == table+".type" {
+			return fmt.Errorf("%s %q %s", table, s.Value, did)
 		}
 	}
 	return m

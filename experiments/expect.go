@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/experiments/figures"
 	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/sim/stats"
@@ -32,43 +33,43 @@ type Verdict struct {
 func (f *File) checkExpect(path string, e *ExpectConfig) {
 	d := f.doc
 	if _, err := targetByID(e.Target); err != nil {
-		d.problem(join(path, "target"), "= %q: %v", e.Target, err)
+		d.Problem(document.Join(path, "target"), "= %q: %v", e.Target, err)
 	}
 	if e.Metric == "" {
-		d.problem(path, "has no metric: name a column, or %s", strings.Join(results.SortedKeys(results.DerivedMetrics), " or "))
+		d.Problem(path, "has no metric: name a column, or %s", strings.Join(results.SortedKeys(results.DerivedMetrics), " or "))
 	}
 	names := results.SortedKeys(e.Of)
 	switch {
 	case e.Formula == "" && len(names) > 0:
-		d.problem(join(path, "of"), "is given without a formula, for example formula = %q", strings.Join(names, " / "))
+		d.Problem(document.Join(path, "of"), "is given without a formula, for example formula = %q", strings.Join(names, " / "))
 	case e.Formula != "" && len(names) == 0:
-		d.problem(join(path, "formula"), "has no names: give the selections under of, for example of = { a = { \"routing.type\" = \"min\" }, b = { \"routing.type\" = \"val\" } }")
+		d.Problem(document.Join(path, "formula"), "has no names: give the selections under of, for example of = { a = { \"routing.type\" = \"min\" }, b = { \"routing.type\" = \"val\" } }")
 	case e.Formula != "":
 		if _, err := results.ParseFormula(e.Formula, names); err != nil {
-			d.problem(join(path, "formula"), "= %q: %v", e.Formula, err)
+			d.Problem(document.Join(path, "formula"), "= %q: %v", e.Formula, err)
 		}
 	}
 	if (e.BaselineIs == "") != (len(e.Baseline) == 0) {
-		d.problem(path, "has baseline or baseline_is alone: the one selects rows, the other says what they are")
+		d.Problem(path, "has baseline or baseline_is alone: the one selects rows, the other says what they are")
 	}
 	if !f.checkTable(path, e.Table) {
 		return
 	}
 	for _, column := range e.Each {
-		f.checkColumn(join(path, "each"), column)
+		f.checkColumn(document.Join(path, "each"), column)
 	}
-	f.checkColumn(join(path, "counterexample"), e.Counterexample)
-	f.checkColumn(join(path, "steady"), e.Steady)
+	f.checkColumn(document.Join(path, "counterexample"), e.Counterexample)
+	f.checkColumn(document.Join(path, "steady"), e.Steady)
 	if e.SteadyTo != "" && (e.Steady == "" || math.IsNaN(results.Number(e.SteadyTo))) {
-		d.problem(join(path, "steady_to"), "= %q: want a number, and steady, the column that it is a value of", e.SteadyTo)
+		d.Problem(document.Join(path, "steady_to"), "= %q: want a number, and steady, the column that it is a value of", e.SteadyTo)
 	}
-	f.checkSelection(join(path, "baseline"), e.Baseline)
+	f.checkSelection(document.Join(path, "baseline"), e.Baseline)
 	if results.DerivedMetrics[e.Metric] == nil {
-		f.checkColumn(join(path, "metric"), e.Metric)
+		f.checkColumn(document.Join(path, "metric"), e.Metric)
 	}
-	f.checkSelection(join(path, "where"), e.Where)
+	f.checkSelection(document.Join(path, "where"), e.Where)
 	for _, name := range names {
-		f.checkSelection(join(path, "of."+tomlKey(name)), e.Of[name])
+		f.checkSelection(document.Join(path, "of."+document.QuoteName(name)), e.Of[name])
 	}
 }
 

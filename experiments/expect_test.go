@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/experiments/figures"
 	"github.com/weft-sim/weft/sim/simtest"
 )
@@ -394,8 +395,8 @@ func TestListTitles(t *testing.T) {
 	for _, name := range Embedded("") {
 		text := simtest.Must(embedded.ReadFile(name))(t)
 		listed := EmbeddedTitle(name)
-		d, err := parseDocument(name, string(text))
-		if title, _ := d.tree["title"].(string); err == nil && !placeholder.MatchString(title) {
+		d, err := document.Parse(name, string(text))
+		if title, _ := d.Root["title"].(string); err == nil && !placeholder.MatchString(title) {
 			if listed != title {
 				t.Errorf("%s is listed as %q, its title is %q", name, listed, title)
 			}

@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 
+	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/experiments/figures"
 	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/sim/param"
@@ -43,49 +43,49 @@ type ExpectConfig struct {
 func (f *File) figures(finished bool) {
 	d := f.doc
 	dec := &decoder{doc: d, unknown: map[string]string{}}
-	for path, table := range d.elements("plot", d.tree["plot"], "tables, [[plot]]") {
+	for path, table := range d.Elements("plot", d.Root["plot"], "tables, [[plot]]") {
 		p := NewPlot()
-		p.Where = d.selection(join(path, "where"), table["where"])
-		p.Baseline = d.selection(join(path, "baseline"), table["baseline"])
-		p.Names = d.selection(join(path, "names"), table["names"])
-		p.References = f.references(join(path, "reference"), table["reference"], dec, finished)
+		p.Where = readSelection(d, document.Join(path, "where"), table["where"])
+		p.Baseline = readSelection(d, document.Join(path, "baseline"), table["baseline"])
+		p.Names = readSelection(d, document.Join(path, "names"), table["names"])
+		p.References = f.references(document.Join(path, "reference"), table["reference"], dec, finished)
 		dec.table(path, without(table, "where", "baseline", "names", "reference"), &p)
 		f.plotDefaults(path, &p)
 		f.Plots = append(f.Plots, p)
 	}
-	for path, table := range d.elements("expect", d.tree["expect"], "tables, [[expect]]") {
+	for path, table := range d.Elements("expect", d.Root["expect"], "tables, [[expect]]") {
 		e := ExpectConfig{Table: figures.ResultsTable, Take: "mean", Combine: "every", Of: map[string]map[string]string{}}
-		e.Where = d.selection(join(path, "where"), table["where"])
-		e.Baseline = d.selection(join(path, "baseline"), table["baseline"])
+		e.Where = readSelection(d, document.Join(path, "where"), table["where"])
+		e.Baseline = readSelection(d, document.Join(path, "baseline"), table["baseline"])
 		of, ok := table["of"].(map[string]any)
 		if !ok && table["of"] != nil {
-			d.problem(join(path, "of"), "= %s: want a table of selections", show(table["of"]))
+			d.Problem(document.Join(path, "of"), "= %s: want a table of selections", document.Show(table["of"]))
 		}
 		for _, name := range results.SortedKeys(of) {
-			e.Of[name] = d.selection(join(path, "of."+tomlKey(name)), of[name])
+			e.Of[name] = readSelection(d, document.Join(path, "of."+document.QuoteName(name)), of[name])
 		}
 		dec.table(path, without(table, "where", "of", "baseline"), &e)
 		f.checkExpect(path, &e)
 		f.Expects = append(f.Expects, e)
 	}
 	for _, key := range results.SortedKeys(dec.unknown) {
-		d.problem(key, "%s", dec.unknown[key])
+		d.Problem(key, "%s", dec.unknown[key])
 	}
 }
 
-// selection reads a table of column = value; keys may be nested.
-func (d *document) selection(path string, raw any) map[string]string {
+// readSelection reads a table of column = value; keys may be nested.
+func readSelection(d *document.Tree, path string, raw any) map[string]string {
 	selection := map[string]string{}
 	if raw == nil {
 		return selection
 	}
 	table, ok := raw.(map[string]any)
 	if !ok {
-		d.problem(path, "= %s: want a table of columns and their values", show(raw))
+		d.Problem(path, "= %s: want a table of columns and their values", document.Show(raw))
 		return selection
 	}
-	for _, s := range d.flatten(path, table, func(map[string]any) bool { return false }) {
-		selection[keyUnder(path, s.key)] = results.FormatCell(s.value)
+	for _, s := range d.Flatten(path, table, func(map[string]any) bool { return false }) {
+		selection[document.KeyUnder(path, s.Key)] = results.FormatCell(s.Value)
 	}
 	return selection
 }
@@ -97,41 +97,41 @@ func (f *File) plotDefaults(path string, p *PlotConfig) {
 		p.Title = f.Title
 	}
 	if p.X == "" {
-		d.problem(path, "has no x: name a column, for example x = %q", f.columnNames()[len(f.keys)+1])
+		d.Problem(path, "has no x: name a column, for example x = %q", f.columnNames()[len(f.keys)+1])
 	}
 	ofBins := slices.Contains([]string{"histogram", "cdf", "percentile"}, p.Style) || p.Style == "box" && p.Table != figures.ResultsTable
 	if len(p.Y) == 0 && !ofBins && len(p.Percentiles) == 0 {
-		d.problem(path, "has no y: name a column or a list of columns")
+		d.Problem(path, "has no y: name a column or a list of columns")
 	}
 	if p.Style == "heat" && p.Z == "" {
-		d.problem(path, "has no z: style heat needs the column that the colours show")
+		d.Problem(path, "has no z: style heat needs the column that the colours show")
 	}
 	if p.File == "" {
 		p.File = figures.NameOf(p.Y, p.X)
 	}
 	switch {
 	case strings.ContainsAny(p.File, `/\`):
-		d.problem(join(path, "file"), "= %q: want a name without folders", p.File)
+		d.Problem(document.Join(path, "file"), "= %q: want a name without folders", p.File)
 	case strings.HasPrefix(p.File, "."), len(p.File) > longestFileName:
-		d.problem(join(path, "file"), "= %s: want a name of at most %d bytes that does not begin with a dot", show(p.File), longestFileName)
+		d.Problem(document.Join(path, "file"), "= %s: want a name of at most %d bytes that does not begin with a dot", document.Show(p.File), longestFileName)
 	case slices.ContainsFunc(f.Plots, func(other PlotConfig) bool { return strings.EqualFold(other.File, p.File) }):
-		d.problem(join(path, "file"), "= %q: an earlier figure has this name; give each a file of its own", p.File)
+		d.Problem(document.Join(path, "file"), "= %q: an earlier figure has this name; give each a file of its own", p.File)
 	}
 	if !f.checkTable(path, p.Table) {
 		return
 	}
-	f.checkColumn(join(path, "x"), p.X)
+	f.checkColumn(document.Join(path, "x"), p.X)
 	for _, y := range p.Y {
-		f.checkValues(join(path, "y"), y)
+		f.checkValues(document.Join(path, "y"), y)
 	}
-	f.checkValues(join(path, "z"), p.Z)
-	f.checkColumn(join(path, "panels"), p.Panels)
-	f.checkColumn(join(path, "colour_by"), p.ColourBy)
-	f.checkSelection(join(path, "baseline"), p.Baseline)
+	f.checkValues(document.Join(path, "z"), p.Z)
+	f.checkColumn(document.Join(path, "panels"), p.Panels)
+	f.checkColumn(document.Join(path, "colour_by"), p.ColourBy)
+	f.checkSelection(document.Join(path, "baseline"), p.Baseline)
 	for _, by := range p.By {
-		f.checkColumn(join(path, "by"), by)
+		f.checkColumn(document.Join(path, "by"), by)
 	}
-	f.checkSelection(join(path, "where"), p.Where)
+	f.checkSelection(document.Join(path, "where"), p.Where)
 }
 
 // longestFileName leaves room for an extension in the 255 bytes that file
@@ -151,10 +151,10 @@ func (f *File) checkTable(path, name string) bool {
 		for _, t := range f.kind.tables {
 			known = append(known, t.Name)
 		}
-		f.doc.problem(join(path, "table"), "= %q: not a table of kind %q%s: there are %s", name, f.kind.name, param.DidYouMean(name, known), strings.Join(known, ", "))
+		f.doc.Problem(document.Join(path, "table"), "= %q: not a table of kind %q%s: there are %s", name, f.kind.name, param.DidYouMean(name, known), strings.Join(known, ", "))
 	}
 	if t != nil && t.Asked != "" && !f.sets(t.Asked) {
-		f.doc.problem(join(path, "table"), "= %q: nothing in the file asks for this table: set %s", name, t.Asked)
+		f.doc.Problem(document.Join(path, "table"), "= %q: nothing in the file asks for this table: set %s", name, t.Asked)
 	}
 	return name == figures.ResultsTable
 }
@@ -163,7 +163,7 @@ func (f *File) checkTable(path, name string) bool {
 func (f *File) sets(key string) bool {
 	for _, p := range f.Points {
 		for _, s := range p.settings {
-			if s.key == key && !reflect.ValueOf(s.value).IsZero() {
+			if s.Key == key && !reflect.ValueOf(s.Value).IsZero() {
 				return true
 			}
 		}
@@ -189,7 +189,7 @@ func (f *File) columnNames() []string {
 func (f *File) checkValues(key, name string) {
 	if names := f.columnNames(); results.IsFormula(name) && !slices.Contains(names, name) {
 		if _, _, err := results.ParseFormulaOver(name, names); err != nil {
-			f.doc.problem(key, "= %q: %v", name, err)
+			f.doc.Problem(key, "= %q: %v", name, err)
 		}
 		return
 	}
@@ -198,29 +198,13 @@ func (f *File) checkValues(key, name string) {
 
 func (f *File) checkSelection(path string, selection map[string]string) {
 	for _, name := range results.SortedKeys(selection) {
-		f.checkColumn(join(path, name), name)
+		f.checkColumn(document.Join(path, name), name)
 	}
 }
 
 func (f *File) checkColumn(key, name string) {
 	if names := f.columnNames(); name != "" && !slices.Contains(names, name) {
-		f.doc.problem(key, "= %q: not a column of the results%s: there are %s", name, param.DidYouMean(name, names), strings.Join(names, ", "))
-	}
-}
-
-// elements ranges over an array of tables with the dotted key of each; something else is a
-// problem, with what is wanted.
-func (d *document) elements(path string, raw any, want string) iter.Seq2[string, map[string]any] {
-	return func(yield func(string, map[string]any) bool) {
-		tables, ok := tablesOf(raw)
-		if !ok {
-			d.problem(path, "= %s: want %s", show(raw), want)
-		}
-		for i, table := range tables {
-			if !yield(fmt.Sprintf("%s[%d]", path, i), table) {
-				return
-			}
-		}
+		f.doc.Problem(key, "= %q: not a column of the results%s: there are %s", name, param.DidYouMean(name, names), strings.Join(names, ", "))
 	}
 }
 
@@ -236,7 +220,7 @@ func without(table map[string]any, names ...string) map[string]any {
 
 // references decodes the references of a figure.
 func (f *File) references(path string, raw any, dec *decoder, finished bool) (all []ReferenceConfig) {
-	for path, table := range f.doc.elements(path, raw, "tables, [[plot.reference]]") {
+	for path, table := range f.doc.Elements(path, raw, "tables, [[plot.reference]]") {
 		r := ReferenceConfig{Axis: "y"}
 		for _, key := range []string{"x", "panel"} { // cells: numbers, too
 			if value, given := table[key]; given {
@@ -246,18 +230,18 @@ func (f *File) references(path string, raw any, dec *decoder, finished bool) (al
 		}
 		dec.table(path, table, &r)
 		if (r.File == "") == (r.Target == "") {
-			f.doc.problem(path, "has to name one of file and target")
+			f.doc.Problem(path, "has to name one of file and target")
 		}
 		if r.Target != "" {
 			t, err := targetByID(r.Target)
 			if err != nil {
-				f.doc.problem(join(path, "target"), "= %q: %v", r.Target, err)
+				f.doc.Problem(document.Join(path, "target"), "= %q: %v", r.Target, err)
 			}
 			r.Value, r.Unit, r.Bound = t.Value, t.Unit, t.ToleranceKind
 		}
 		if r.Formula != "" {
 			if _, err := results.ParseFormula(r.Formula, []string{"value"}); err != nil {
-				f.doc.problem(join(path, "formula"), "= %q: %v", r.Formula, err)
+				f.doc.Problem(document.Join(path, "formula"), "= %q: %v", r.Formula, err)
 			}
 		}
 		if r.File != "" && !filepath.IsAbs(r.File) {
@@ -265,7 +249,7 @@ func (f *File) references(path string, raw any, dec *decoder, finished bool) (al
 		}
 		if r.File != "" && !finished {
 			if _, err := ReadTableFile(r.File); err != nil {
-				f.doc.problem(join(path, "file"), "%v", err)
+				f.doc.Problem(document.Join(path, "file"), "%v", err)
 			}
 		}
 		all = append(all, r)

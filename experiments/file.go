@@ -11,6 +11,7 @@ import (
 
 	"github.com/BurntSushi/toml"
 
+	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/sim/input"
 	"github.com/weft-sim/weft/sim/param"
 )
@@ -33,7 +34,7 @@ type File struct {
 	cyclic []string // networks that can deadlock and may, as preflight finds them
 	set    []string // Options.Set
 	quick  bool     // a [quick] table was applied
-	doc    *document
+	doc    *document.Tree
 	shared *Shared
 	sweep  []axis
 	refine *refinement // nil: none
@@ -48,7 +49,7 @@ type Point struct {
 	Hash     string   // of everything that the results depend on
 	Swept    []string // values of the file's swept keys, as CSV cells
 	config   any
-	settings []setting
+	settings []document.Setting
 	warmup   *warmup // nil: the kind has none that could be kept
 	steps    []int   // on each axis of the sweep; -1 on the refined one where refinement added the point
 	refined  float64 // its value there then
@@ -76,7 +77,7 @@ type Options struct {
 // name, from those that come with weft: "examples/quickstart".
 func Open(name string, options Options) (*File, error) {
 	if name == "" {
-		return nil, Problems{{At: `""`, Message: "cannot be read: the name is empty"}}
+		return nil, document.Problems{{At: `""`, Message: "cannot be read: the name is empty"}}
 	}
 	if _, err := os.Stat(name); err == nil {
 		return ReadFile(name, options)
@@ -86,7 +87,7 @@ func Open(name string, options Options) (*File, error) {
 		return Load(inside, string(text), options)
 	}
 	_, err := ReadFile(name, options)
-	if problems, ok := err.(Problems); ok {
+	if problems, ok := err.(document.Problems); ok {
 		known := Embedded("")
 		for i, k := range known {
 			known[i] = strings.TrimSuffix(k, ".toml")
@@ -101,7 +102,7 @@ func Open(name string, options Options) (*File, error) {
 func ReadFile(path string, options Options) (*File, error) {
 	text, err := input.ReadInput(path, input.MaxSettings)
 	if err != nil {
-		return nil, Problems{{At: path, Message: "cannot be read: " + err.Error()}}
+		return nil, document.Problems{{At: path, Message: "cannot be read: " + err.Error()}}
 	}
 	return Load(path, string(text), options)
 }
@@ -111,21 +112,21 @@ func ReadFile(path string, options Options) (*File, error) {
 // of what they describe together (a topology that cannot be built, a routing
 // that it cannot carry).
 func Load(name, text string, options Options) (*File, error) {
-	d, err := parseDocument(name, text)
+	d, err := document.Parse(name, text)
 	if err != nil {
 		return nil, err
 	}
-	quick := options.Quick && d.tree["quick"] != nil
+	quick := options.Quick && d.Root["quick"] != nil
 	if options.Quick {
-		d.applyQuick()
+		d.ApplyQuick()
 	}
-	d.applySettings(options.Set)
+	d.ApplySettings(options.Set)
 	f := &File{Name: name, set: options.Set, quick: quick, doc: d, shared: &Shared{cache: options.Cache}, unsafe: options.AllowDeadlock}
 	f.readAll(options)
-	if err := d.problems.err(); err != nil {
+	if err := d.Problems.Err(); err != nil {
 		return nil, err
 	}
-	if options.CheckQuick && !options.Quick && d.tree["quick"] != nil {
+	if options.CheckQuick && !options.Quick && d.Root["quick"] != nil {
 		options.Quick = true
 		if _, err := Load(name, text, options); err != nil {
 			return nil, err
@@ -138,8 +139,8 @@ func Load(name, text string, options Options) (*File, error) {
 // come to. Each step needs what those before it have made.
 func (f *File) readAll(options Options) {
 	d := f.doc
-	if len(d.tree) == 0 && len(d.problems) == 0 {
-		d.problem("", "the file is empty: name at least a kind or a [topology]")
+	if len(d.Root) == 0 && len(d.Problems) == 0 {
+		d.Problem("", "the file is empty: name at least a kind or a [topology]")
 		return
 	}
 	if !f.header() {
@@ -149,7 +150,7 @@ func (f *File) readAll(options Options) {
 	f.readFork()
 	f.expand()
 	f.figures(options.finished)
-	if len(d.problems) > 0 {
+	if len(d.Problems) > 0 {
 		return
 	}
 	f.check()
@@ -159,7 +160,7 @@ func (f *File) readAll(options Options) {
 			f.unknown(key, "is not used by what it stands with: leave it out")
 		}
 	}
-	if len(d.problems) == 0 {
+	if len(d.Problems) == 0 {
 		f.fillTitles(options.Set)
 	}
 }
@@ -173,13 +174,13 @@ func (f *File) Stem() string {
 func (f *File) Kind() string { return f.kind.name }
 
 // Question is the comment at the top of the file, line by line.
-func (f *File) Question() []string { return f.doc.comment }
+func (f *File) Question() []string { return f.doc.Comment }
 
 // SweptKeys lists the keys that the sweep varies, in order.
 func (f *File) SweptKeys() []string { return f.keys }
 
 // Place tells where a key was set, for messages.
-func (f *File) Place(key string) string { return f.doc.originOf(key).String() }
+func (f *File) Place(key string) string { return f.doc.OriginOf(key).String() }
 
 // Describe names a point by its swept settings.
 func (f *File) Describe(p *Point) string {
@@ -220,14 +221,14 @@ func (f *File) header() bool {
 	d := f.doc
 	h := defaultHeader()
 	dec := &decoder{doc: d, unknown: map[string]string{}}
-	dec.table("", only(d.tree, headerKeys...), h)
+	dec.table("", only(d.Root, headerKeys...), h)
 	f.Title, f.Seed, f.inputs, f.Beside = h.Title, h.Seed, h.Inputs, h.Beside
 	if f.Title == "" {
 		f.Title = f.Stem()
 	}
 	f.kind = kinds[h.Kind]
 	if f.kind == nil {
-		d.problem("kind", "= %q: unknown kind%s: known are %s", h.Kind, param.DidYouMean(h.Kind, KindNames()), knownKinds())
+		d.Problem("kind", "= %q: unknown kind%s: known are %s", h.Kind, param.DidYouMean(h.Kind, KindNames()), knownKinds())
 	}
 	return f.kind != nil
 }
@@ -276,7 +277,7 @@ func EmbeddedTitle(name string) string {
 	if !placeholder.MatchString(header.Title) {
 		return header.Title
 	}
-	d, err := parseDocument(name, string(text))
+	d, err := document.Parse(name, string(text))
 	if err != nil {
 		panic("experiments: " + err.Error())
 	}
@@ -328,12 +329,12 @@ func EmbeddedKeys(name string) []string {
 	if err != nil {
 		return nil
 	}
-	d, err := parseDocument(name, string(text))
+	d, err := document.Parse(name, string(text))
 	if err != nil {
 		return nil
 	}
 	var keys []string
-	for _, key := range d.order {
+	for _, key := range d.Order {
 		for _, lead := range []string{"quick.", "sweep.lockstep.", "sweep."} {
 			key = strings.TrimPrefix(key, lead)
 		}
@@ -354,11 +355,11 @@ func KindOf(name string) string {
 			return ""
 		}
 	}
-	d, err := parseDocument(name, string(text))
+	d, err := document.Parse(name, string(text))
 	if err != nil {
 		return ""
 	}
-	if kind, given := d.tree["kind"].(string); given {
+	if kind, given := d.Root["kind"].(string); given {
 		return kind
 	}
 	return DefaultKind

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/experiments/figures"
 	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/sim/input"
@@ -127,13 +128,13 @@ func beingWritten(dir string) bool {
 // figures lists the pictures that a run's file asked for. The file may be of
 // another version of weft, so nothing but their names is read from it.
 func (m *Manifest) figures() []string {
-	d, err := parseDocument(resolvedFile, m.Resolved)
+	d, err := document.Parse(resolvedFile, m.Resolved)
 	if err != nil {
 		return nil
 	}
 	dec := &decoder{doc: d, unknown: map[string]string{}}
 	var names []string
-	for path, table := range d.elements("plot", d.tree["plot"], "") {
+	for path, table := range d.Elements("plot", d.Root["plot"], "") {
 		p := NewPlot()
 		dec.table(path, only(table, "file", "x", "y", "formats"), &p)
 		file := cmp.Or(p.File, figures.NameOf(p.Y, p.X))

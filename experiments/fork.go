@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/input"
@@ -51,7 +52,7 @@ func (f *Forks[C]) untyped() *forks {
 // replaced by those of warmup, and go on with their own, which settle, before they are
 // measured.
 type forking struct {
-	warmup []setting
+	warmup []document.Setting
 	places []string
 	settle sim.Time
 }
@@ -66,24 +67,24 @@ const forkPath = "sweep.fork"
 // readFork reads [sweep] fork.
 func (f *File) readFork() {
 	d := f.doc
-	sweep, _ := d.tree["sweep"].(map[string]any)
+	sweep, _ := d.Root["sweep"].(map[string]any)
 	raw, given := sweep["fork"]
 	if !given {
 		return
 	}
 	table, ok := raw.(map[string]any)
 	if !ok {
-		d.problem(forkPath, "= %s: want a table such as { warmup = { \"traffic.load\" = 0.3 }, settle = \"20us\" }", show(raw))
+		d.Problem(forkPath, "= %s: want a table such as { warmup = { \"traffic.load\" = 0.3 }, settle = \"20us\" }", document.Show(raw))
 		return
 	}
 	if f.kind.forks == nil {
-		d.problem(forkPath, "cannot be had: kind %q cannot go on with other settings in a network that is warm%s; those that can: %s", f.kind.name, f.kind.whyCold(), strings.Join(forkingKinds(), ", "))
+		d.Problem(forkPath, "cannot be had: kind %q cannot go on with other settings in a network that is warm%s; those that can: %s", f.kind.name, f.kind.whyCold(), strings.Join(forkingKinds(), ", "))
 		return
 	}
 	fork := &forking{}
 	for _, name := range results.SortedKeys(table) {
 		if name != "warmup" && name != "settle" {
-			d.problem(join(forkPath, tomlKey(name)), "%s", unknownKey(forkPath, name, []string{"warmup", "settle"}))
+			d.Problem(document.Join(forkPath, document.QuoteName(name)), "%s", unknownKey(forkPath, name, []string{"warmup", "settle"}))
 		}
 	}
 	times := forkTable{}
@@ -91,22 +92,22 @@ func (f *File) readFork() {
 	dec.table(forkPath, only(table, "settle"), &times)
 	fork.settle = times.Settle
 	if _, given := table["settle"]; !given || fork.settle < 0 {
-		d.problem(join(forkPath, "settle"), "is not given: want a time such as \"20us\", in which the network becomes used to the settings of a point")
+		d.Problem(document.Join(forkPath, "settle"), "is not given: want a time such as \"20us\", in which the network becomes used to the settings of a point")
 	}
 	warmup, ok := table["warmup"].(map[string]any)
 	if !ok || len(warmup) == 0 {
-		d.problem(join(forkPath, "warmup"), "= %s: want the settings of the common warm-up, such as { \"traffic.load\" = 0.3 }", show(table["warmup"]))
+		d.Problem(document.Join(forkPath, "warmup"), "= %s: want the settings of the common warm-up, such as { \"traffic.load\" = 0.3 }", document.Show(table["warmup"]))
 		return
 	}
-	path := join(forkPath, "warmup")
-	for _, s := range d.flatten(path, warmup, func(map[string]any) bool { return false }) {
-		key := keyUnder(path, s.key)
-		if name := splitKey(key)[0]; !slices.Contains(f.kind.forks.tables, name) {
-			d.problem(s.key, "cannot change in a network that is warm: kind %q can change what is in %s", f.kind.name, strings.Join(f.kind.forks.tables, ", "))
+	path := document.Join(forkPath, "warmup")
+	for _, s := range d.Flatten(path, warmup, func(map[string]any) bool { return false }) {
+		key := document.KeyUnder(path, s.Key)
+		if name := document.SplitKey(key)[0]; !slices.Contains(f.kind.forks.tables, name) {
+			d.Problem(s.Key, "cannot change in a network that is warm: kind %q can change what is in %s", f.kind.name, strings.Join(f.kind.forks.tables, ", "))
 			continue
 		}
-		fork.warmup = append(fork.warmup, setting{key, s.value})
-		fork.places = append(fork.places, s.key)
+		fork.warmup = append(fork.warmup, document.Setting{Key: key, Value: s.Value})
+		fork.places = append(fork.places, s.Key)
 	}
 	f.fork = fork
 }
@@ -132,12 +133,12 @@ type warmup struct {
 }
 
 // newWarmup names a warm-up by everything that its state depends on but the build.
-func (f *File) newWarmup(p *Point, config any, settings, inputs []setting) *warmup {
+func (f *File) newWarmup(p *Point, config any, settings, inputs []document.Setting) *warmup {
 	w := &warmup{config: config, lines: []string{fmt.Sprintf("kind = %q", f.kind.name), fmt.Sprintf("revision = %d", f.kind.revision), fmt.Sprintf("seed = %d", p.Seed)}}
 	later := f.kind.forks.later(config)
-	kept := slices.DeleteFunc(append(slices.Clone(inputs), settings...), func(s setting) bool { return slices.Contains(later, unquoted(s.key)) })
+	kept := slices.DeleteFunc(append(slices.Clone(inputs), settings...), func(s document.Setting) bool { return slices.Contains(later, document.Unquoted(s.Key)) })
 	for _, s := range kept {
-		w.lines = append(w.lines, s.key+" = "+tomlValue(s.value))
+		w.lines = append(w.lines, s.Key+" = "+document.Format(s.Value))
 	}
 	w.key = hashPoint(f.kind, "", p.Seed, kept)
 	return w
@@ -145,19 +146,19 @@ func (f *File) newWarmup(p *Point, config any, settings, inputs []setting) *warm
 
 // warmOf decodes the configuration in which a point of a forking file warms up, from the
 // document of the point.
-func (f *File) warmOf(p *Point, d *document, dec *decoder) {
-	tree := &document{name: d.name, tree: cloneTable(d.tree), origins: d.origins, swept: map[string]origin{}}
-	for key, at := range d.swept {
-		tree.swept[key] = at
+func (f *File) warmOf(p *Point, d *document.Tree, dec *decoder) {
+	tree := &document.Tree{Name: d.Name, Root: document.Clone(d.Root), Origins: d.Origins, Swept: map[string]document.Origin{}}
+	for key, at := range d.Swept {
+		tree.Swept[key] = at
 	}
 	for i, s := range f.fork.warmup {
-		tree.swept[unquoted(s.key)] = d.originOf(f.fork.places[i])
-		tree.assign(s.key, s.value, f.fork.places[i])
+		tree.Swept[document.Unquoted(s.Key)] = d.OriginOf(f.fork.places[i])
+		tree.Assign(s.Key, s.Value, f.fork.places[i])
 	}
 	warm := &decoder{doc: tree, unknown: map[string]string{}, shared: f.shared}
 	config := f.kind.defaults()
 	settings, inputs := f.configure(warm, tree, config)
-	d.problems = append(d.problems, tree.problems...)
+	d.Problems = append(d.Problems, tree.Problems...)
 	for key, message := range warm.unknown {
 		if _, known := dec.unknown[key]; !known {
 			dec.unknown[key] = message
@@ -187,23 +188,23 @@ func (f *File) checkFork(p *Point) error {
 	}
 	_, err := f.kind.check(p.warmup.config, p.Seed)
 	return errors.Join(err, f.kind.forks.check(p.config, func(key string) bool {
-		return slices.ContainsFunc(f.fork.warmup, func(s setting) bool { return unquoted(s.key) == key })
+		return slices.ContainsFunc(f.fork.warmup, func(s document.Setting) bool { return document.Unquoted(s.Key) == key })
 	}))
 }
 
 // forkSettings is what a point's results depend on beside its own settings.
-func (f *File) forkSettings() (all []setting) {
+func (f *File) forkSettings() (all []document.Setting) {
 	if f.fork == nil {
 		return nil
 	}
 	for _, s := range f.fork.warmup {
-		all = append(all, setting{join(forkPath+".warmup", s.key), s.value})
+		all = append(all, document.Setting{Key: document.Join(forkPath+".warmup", s.Key), Value: s.Value})
 	}
 	settle, err := f.fork.settle.MarshalText()
 	if err != nil {
 		panic("experiments: " + err.Error())
 	}
-	return append(all, setting{join(forkPath, "settle"), string(settle)})
+	return append(all, document.Setting{Key: document.Join(forkPath, "settle"), Value: string(settle)})
 }
 
 // resolvedFork is [sweep] fork as a resolved file has it.
@@ -211,10 +212,10 @@ func (f *File) resolvedFork() string {
 	var b strings.Builder
 	b.WriteString("\n[sweep.fork]\n")
 	for _, s := range f.forkSettings() {
-		if key, ok := strings.CutPrefix(s.key, forkPath+".warmup."); ok {
-			fmt.Fprintf(&b, "warmup.%s = %s\n", tomlValue(key), tomlValue(s.value))
+		if key, ok := strings.CutPrefix(s.Key, forkPath+".warmup."); ok {
+			fmt.Fprintf(&b, "warmup.%s = %s\n", document.Format(key), document.Format(s.Value))
 		} else {
-			fmt.Fprintf(&b, "settle = %s\n", tomlValue(s.value))
+			fmt.Fprintf(&b, "settle = %s\n", document.Format(s.Value))
 		}
 	}
 	return b.String()
@@ -355,7 +356,7 @@ func (s *warmStates) file() *snapshot.File {
 // from it. Errors are [Problems].
 func (f *File) readWarm(path string) (*snapshot.File, error) {
 	refuse := func(format string, args ...any) error {
-		return Problems{{At: path, Message: Legible(fmt.Sprintf(format, args...))}}
+		return document.Problems{{At: path, Message: document.Legible(fmt.Sprintf(format, args...))}}
 	}
 	text, err := input.ReadInput(path, input.MaxStream)
 	if err != nil {

@@ -2,11 +2,10 @@ package experiments
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
-	"github.com/weft-sim/weft/experiments/results"
+	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
@@ -294,7 +293,6 @@ func FuzzLoad(f *testing.F) {
 	f.Add("kind = \"toy\"\n[sweep]\n\"traffic.load\" = { from = 0.1, to = 0.3, step = 0.1 }\n[[plot]]\nx = \"draw\"\ny = [\"draw\"]\n", "sweep.shape.p=[1,2]")
 	f.Add("a = [{b = 1}, {c = [1, [2, \"]\"]]}]\n'q'.\"w\\u0041\" = '''x'''\n# end", "x")
 	f.Fuzz(func(t *testing.T, text, set string) {
-		places("x", text) // must cope with what is not TOML
 		file, err := Load("x.toml", text, Options{Set: []string{set}})
 		if err != nil || len(file.Points) > 100 {
 			return
@@ -303,47 +301,6 @@ func FuzzLoad(f *testing.F) {
 			t.Errorf("%v\n%s", err, file.Resolved())
 		}
 	})
-}
-
-// TestPlaces: the scanner knows exactly the keys that the TOML library finds.
-func TestPlaces(t *testing.T) {
-	text := `# comment with [brackets] and key = value
-title = "a # no comment"   # comment
-"quoted.key" = 1
-a.b . c = [ # list
-  1, "]", { x = 1, y = { z = 2 } },
-]
-long = """
-not = "a key"
-""quoted""""
-raw = 'c:\dir'
-[table."odd name"]
-k = 1.5
-  indented = { from = 0.1,
-  to = 2 }
-[[array]]
-v = 1
-[[array]]
-v = 2
-[array.sub]
-w = 3
-`
-	at, _, _ := places("f", text)
-	want := map[string]string{
-		"title": "f:2:1", "quoted.key": "f:3:1", "a.b.c": "f:4:1", "a.b.c[2].x": "f:5:13", "a.b.c[2].y": "f:5:20",
-		"a.b.c[2].y.z": "f:5:26", "long": "f:7:1", "raw": "f:10:1", "table.odd name": "f:11:1", "table.odd name.k": "f:12:1",
-		"table.odd name.indented": "f:13:3", "table.odd name.indented.from": "f:13:16", "table.odd name.indented.to": "f:14:3",
-		"array[0]": "f:15:1", "array[0].v": "f:16:1", "array[1]": "f:17:1", "array[1].v": "f:18:1",
-		"array[1].sub": "f:19:1", "array[1].sub.w": "f:20:1",
-	}
-	for key, place := range want {
-		if at[key].String() != place {
-			t.Errorf("%s at %v, want %s", key, at[key], place)
-		}
-	}
-	if len(at) != len(want) {
-		t.Errorf("found %v", results.SortedKeys(at))
-	}
 }
 
 // TestDepth: what is nested 500 deep is read, one level more is refused at the place
@@ -371,7 +328,7 @@ func TestDepth(t *testing.T) {
 			t.Errorf("%s: %.200s\nwant %q", name, text, c.want)
 		}
 	}
-	if _, _, err := ParseSetting("traffic.x=" + strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000)); err == nil || !strings.Contains(err.Error(), "nested deeper") {
+	if _, _, err := document.ParseSetting("traffic.x=" + strings.Repeat("[", 10_000) + strings.Repeat("]", 10_000)); err == nil || !strings.Contains(err.Error(), "nested deeper") {
 		t.Errorf("--set: %v", err)
 	}
 }
@@ -405,53 +362,6 @@ func TestLongMessages(t *testing.T) {
 		}
 		if name == "unknown" && !strings.HasSuffix(message, "\nand 980 more problems") {
 			t.Errorf("1000 problems end with %.100q", message[max(0, len(message)-100):])
-		}
-	}
-}
-
-// TestKeys: names in quotes may hold dots, brackets and quotes; what needs quotes and
-// has none ends at the next dot.
-func TestKeys(t *testing.T) {
-	for _, c := range []struct {
-		key    string
-		names  []string
-		parent string
-	}{
-		{"traffic.load", []string{"traffic", "load"}, "traffic"},
-		{"seed", []string{"seed"}, ""},
-		{`fault."rack 1".fraction`, []string{"fault", "rack 1", "fraction"}, `fault."rack 1"`},
-		{`fault."a.b[0]"`, []string{"fault", "a.b[0]"}, "fault"},
-		{`fault."a\"b\\".x`, []string{"fault", `a"b\`, "x"}, `fault."a\"b\\"`},
-		{`fault.'a."b'.x`, []string{"fault", `a."b`, "x"}, `fault.'a."b'`},
-		{"fault.rack 1.fraction", []string{"fault", "rack 1", "fraction"}, "fault.rack 1"},
-		{"plot[0].x", []string{"plot[0]", "x"}, "plot[0]"},
-		{"plot[0]", []string{"plot[0]"}, "plot"},
-		{`a."b`, []string{"a", `"b`}, "a"},
-	} {
-		if names := splitKey(c.key); !slices.Equal(names, c.names) {
-			t.Errorf("%s: names %q, want %q", c.key, names, c.names)
-		}
-		if p := parent(c.key); p != c.parent {
-			t.Errorf("%s: parent %s, want %s", c.key, p, c.parent)
-		}
-	}
-	for _, names := range [][]string{{"a", "b.c", ""}, {`"`, `'`, `\`}, {"x y", "\t\x01", "µ"}} {
-		if back := splitKey(joinNames(names)); !slices.Equal(back, names) {
-			t.Errorf("%q became %q", names, back)
-		}
-	}
-	for _, key := range []string{`sweep."traffic.load"`, "sweep.traffic.load"} {
-		if got := keyUnder("sweep", key); got != "traffic.load" {
-			t.Errorf("%s is about %s", key, got)
-		}
-	}
-	for setting, want := range map[string]string{
-		`fault."rack = 1".fraction=0.5`: `fault."rack = 1".fraction`,
-		`fault.'a.b'.fraction = 0.5`:    `fault."a.b".fraction`,
-		`traffic.load=a=b`:              "traffic.load",
-	} {
-		if key, _, err := ParseSetting(setting); err != nil || key != want {
-			t.Errorf("%s: %s, %v; want %s", setting, key, err, want)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package experiments
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -9,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/experiments/figures"
 	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/fabric/topology"
@@ -44,7 +46,7 @@ func (f *File) point(steps []int) *decoder {
 	}
 	p, dec := f.decode(values, len(f.Points))
 	p.steps = slices.Clone(steps)
-	f.doc.problems = append(f.doc.problems, dec.doc.problems...)
+	f.doc.Problems = append(f.doc.Problems, dec.doc.Problems...)
 	f.Points = append(f.Points, p)
 	return dec
 }
@@ -53,20 +55,20 @@ func (f *File) point(steps []int) *decoder {
 // The decoder holds its problems, and the keys that nothing knows.
 func (f *File) decode(values [][]any, index int) (*Point, *decoder) {
 	d := f.pointDocument()
-	d.tree = cloneTable(f.doc.tree)
+	d.Root = document.Clone(f.doc.Root)
 	p := &Point{Index: index, config: f.kind.defaults()}
 	for i, a := range f.sweep {
 		for j, key := range a.keys {
 			value := values[i][j]
 			p.Swept = append(p.Swept, results.FormatCell(value))
-			d.assign(key, value, key)
+			d.Assign(key, value, key)
 		}
 	}
 	dec := &decoder{doc: d, unknown: map[string]string{}, shared: f.shared}
 	h := header{Seed: f.Seed}
-	dec.table("", only(d.tree, "seed"), &h)
+	dec.table("", only(d.Root, "seed"), &h)
 	p.Seed = h.Seed
-	var inputs []setting
+	var inputs []document.Setting
 	p.settings, inputs = f.configure(dec, d, p.config)
 	switch {
 	case f.fork != nil:
@@ -80,17 +82,17 @@ func (f *File) decode(values [][]any, index int) (*Point, *decoder) {
 
 // configure decodes the tables of a document into a configuration of the kind, and lists
 // its settings and the digests of the files that it reads.
-func (f *File) configure(dec *decoder, d *document, config any) (settings, inputs []setting) {
-	tables := cloneTable(d.tree)
+func (f *File) configure(dec *decoder, d *document.Tree, config any) (settings, inputs []document.Setting) {
+	tables := document.Clone(d.Root)
 	for _, name := range append(slices.Clone(headerKeys), headerTables...) {
 		delete(tables, name)
 	}
-	problems := len(d.problems)
+	problems := len(d.Problems)
 	dec.tablesOf(f.kind, tables, config)
 	if dec.timed {
-		f.kind.complete(config, d.has)
+		f.kind.complete(config, d.Has)
 		dec.clock = clockOf(config) // now the times can be read
-		d.problems, dec.unknown = d.problems[:problems], map[string]string{}
+		d.Problems, dec.unknown = d.Problems[:problems], map[string]string{}
 		reflect.ValueOf(config).Elem().Set(reflect.ValueOf(f.kind.defaults()).Elem())
 		dec.tablesOf(f.kind, tables, config)
 	}
@@ -98,15 +100,15 @@ func (f *File) configure(dec *decoder, d *document, config any) (settings, input
 		*u.AllowDeadlock() = true
 	}
 	inputs = f.locateInputs(config)
-	f.kind.complete(config, d.has)
+	f.kind.complete(config, d.Has)
 	return resolve(config), inputs
 }
 
 // clockOf is the length of a cycle of a configuration, 0 if it has none.
 func clockOf(config any) sim.Time {
 	for _, s := range resolve(config) {
-		if s.key == "fabric.clock" {
-			clock, err := sim.ParseTime(fmt.Sprint(s.value))
+		if s.Key == "fabric.clock" {
+			clock, err := sim.ParseTime(fmt.Sprint(s.Value))
 			if err != nil {
 				panic("experiments: fabric.clock: " + err.Error())
 			}
@@ -157,10 +159,10 @@ func (f *File) check() {
 		seen[p.Hash] = true
 		warnings, err := f.kind.check(p.config, p.Seed)
 		d := f.pointDocument()
-		d.problemsFrom("", errors.Join(err, f.checkFork(p)))
-		f.doc.problems = append(f.doc.problems, d.problems...)
+		d.ProblemsFrom("", errors.Join(err, f.checkFork(p)))
+		f.doc.Problems = append(f.doc.Problems, d.Problems...)
 		for _, w := range warnings {
-			if !warned[w] && !(w.Unset && d.sets(w.Key)) {
+			if !warned[w] && !(w.Unset && d.Sets(w.Key)) {
 				f.Warnings = append(f.Warnings, w)
 			}
 			warned[w] = true
@@ -169,14 +171,14 @@ func (f *File) check() {
 }
 
 // pointDocument is the file to a point of it: swept keys stand where they are swept.
-func (f *File) pointDocument() *document {
-	at := map[string]origin{}
+func (f *File) pointDocument() *document.Tree {
+	at := map[string]document.Origin{}
 	for _, a := range f.sweep {
 		for j, key := range a.keys {
-			at[unquoted(key)] = f.doc.originOf(a.places[j])
+			at[document.Unquoted(key)] = f.doc.OriginOf(a.places[j])
 		}
 	}
-	return &document{name: f.doc.name, origins: f.doc.origins, swept: at}
+	return &document.Tree{Name: f.doc.Name, Origins: f.doc.Origins, Swept: at}
 }
 
 // TopologyOf builds the network that the tables of a point of the file choose, the first of
@@ -225,7 +227,7 @@ func (f *File) fillTitles(set []string) {
 	var added []string
 	given := ""
 	for _, s := range set {
-		key, value, err := ParseSetting(s)
+		key, value, err := document.ParseSetting(s)
 		if err != nil {
 			continue // a problem already
 		}
@@ -233,18 +235,18 @@ func (f *File) fillTitles(set []string) {
 			given = f.Title
 		}
 		swept, isSweep := strings.CutPrefix(key, "sweep.")
-		leaves := []setting{{swept, value}}
+		leaves := []document.Setting{{Key: swept, Value: value}}
 		if table, isTable := value.(map[string]any); isTable && !isSweep {
-			leaves = f.doc.flatten(key, table, func(map[string]any) bool { return false })
+			leaves = f.doc.Flatten(key, table, func(map[string]any) bool { return false })
 		}
 		for _, leaf := range leaves {
 			if f.asksOnly(leaf) {
 				continue
 			}
-			values := f.valuesOf(leaf.key)
-			severalSeeds := leaf.key == results.SeedKey && len(values) > 1
+			values := f.valuesOf(leaf.Key)
+			severalSeeds := leaf.Key == results.SeedKey && len(values) > 1
 			if len(values) > 0 && !(isSweep && len(values) > 1) && !severalSeeds {
-				added = results.AddNew(added, leaf.key)
+				added = results.AddNew(added, leaf.Key)
 			}
 		}
 	}
@@ -269,14 +271,14 @@ func (f *File) fillTitles(set []string) {
 }
 
 // asksOnly tells whether a setting asks for more output and changes nothing else.
-func (f *File) asksOnly(s setting) bool {
-	if slices.Contains(f.kind.silent, s.key) {
+func (f *File) asksOnly(s document.Setting) bool {
+	if slices.Contains(f.kind.silent, s.Key) {
 		return true
 	}
-	if _, mode := s.value.(string); mode {
+	if _, mode := s.Value.(string); mode {
 		return false // such as a search in place of a sweep
 	}
-	return slices.ContainsFunc(f.kind.tables, func(t FurtherTable) bool { return t.Asked == s.key })
+	return slices.ContainsFunc(f.kind.tables, func(t FurtherTable) bool { return t.Asked == s.Key })
 }
 
 // fill replaces the placeholders of a title; key is where it was given. Braces
@@ -289,7 +291,7 @@ func (f *File) fill(key, title string) string {
 		case len(values) > 0:
 			return listValues(values)
 		case strings.Contains(name, "."):
-			f.doc.problem(key, "= %q: {%s} is not a setting of this experiment%s", title, name, param.DidYouMean(name, f.settingNames()))
+			f.doc.Problem(key, "= %q: {%s} is not a setting of this experiment%s", title, name, param.DidYouMean(name, f.settingNames()))
 		}
 		return word
 	})
@@ -299,7 +301,7 @@ func (f *File) settingNames() []string {
 	var names []string
 	for _, p := range f.Points {
 		for _, s := range p.settings {
-			names = results.AddNew(names, s.key)
+			names = results.AddNew(names, s.Key)
 		}
 	}
 	return names
@@ -330,8 +332,8 @@ func (f *File) valueAt(p *Point, key string) (value string, known bool) {
 		return strconv.Itoa(map[string]int{"terminals": t.Graph().Terminals(), "switches": t.Graph().Switches()}[key]), true
 	}
 	for _, s := range p.settings {
-		if s.key == key {
-			return figures.CellName(key, results.FormatCell(s.value)), true
+		if s.Key == key {
+			return figures.CellName(key, results.FormatCell(s.Value)), true
 		}
 	}
 	return "", false
@@ -344,4 +346,22 @@ func listValues(values []string) string {
 		return values[0] + " to " + values[len(values)-1]
 	}
 	return strings.Join(values, ", ")
+}
+
+// unknown records a key that no point of the sweep knows, at the place where it was written
+// or is swept, or else at the first at which something stands below it, as [fault.cables]
+// does below fault.
+func (f *File) unknown(key, message string) {
+	d := f.pointDocument()
+	at := d.OriginOf(key)
+	if at.Line == 0 {
+		for _, origins := range []map[string]document.Origin{d.Origins, d.Swept} {
+			for name, o := range origins {
+				if (strings.HasPrefix(name, key+".") || strings.HasPrefix(name, key+"[")) && (at.Line == 0 || cmp.Or(o.Line-at.Line, o.Column-at.Column) < 0) {
+					at = o
+				}
+			}
+		}
+	}
+	f.doc.Problems = append(f.doc.Problems, &document.Problem{At: at.String(), Key: key, Message: message, Order: at})
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/input"
@@ -175,7 +176,7 @@ func (f *File) PreflightRest(dir string) (*Report, error) {
 
 func (f *File) preflight(thorough bool, finished map[string]*record) (*Report, error) {
 	byHash := map[string]*Preflight{}
-	var problems Problems
+	var problems document.Problems
 	merged := merger{file: f, lowest: map[string]curve{}}
 	all, bytes := work{}, 0.0
 	warm := map[string]bool{}
@@ -199,14 +200,14 @@ func (f *File) preflight(thorough bool, finished map[string]*record) (*Report, e
 			}
 			err := f.kind.preflight(point.config, p)
 			d := f.pointDocument()
-			d.problemsFrom("", err)
-			problems = append(problems, d.problems...)
+			d.ProblemsFrom("", err)
+			problems = append(problems, d.Problems...)
 			all.add(1, p.work())
 			bytes = max(bytes, p.bytes)
 		}
 		merged.add(p, point)
 	}
-	if err := problems.err(); err != nil {
+	if err := problems.Err(); err != nil {
 		return nil, err
 	}
 	report := merged.report()

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/fabric/measure"
 )
@@ -28,23 +29,23 @@ type refinement struct {
 const refinePrefix = "sweep.refine."
 
 // readRefinement reads [sweep.refine].
-func (f *File) readRefinement(given []setting) {
+func (f *File) readRefinement(given []document.Setting) {
 	d := f.doc
 	for i, s := range given {
-		key := keyUnder("sweep.refine", s.key)
+		key := document.KeyUnder("sweep.refine", s.Key)
 		if i > 0 {
-			d.problem(s.key, "is a second key to refine; one is possible")
+			d.Problem(s.Key, "is a second key to refine; one is possible")
 			continue
 		}
 		r := &refinement{key: key, axis: -1}
-		switch x := s.value.(type) {
+		switch x := s.Value.(type) {
 		case int64:
 			r.spacing, r.whole = float64(x), true
 		case float64:
 			r.spacing = x
 		}
 		if !(r.spacing > 0) {
-			d.problem(s.key, "= %s: want the largest distance left between two points, for example 0.01", show(s.value))
+			d.Problem(s.Key, "= %s: want the largest distance left between two points, for example 0.01", document.Show(s.Value))
 			continue
 		}
 		for i, a := range f.sweep {
@@ -53,19 +54,19 @@ func (f *File) readRefinement(given []setting) {
 			}
 		}
 		if r.axis < 0 {
-			d.problem(s.key, "is not swept by a list of its own: give %q a list or a range under [sweep]", key)
+			d.Problem(s.Key, "is not swept by a list of its own: give %q a list or a range under [sweep]", key)
 			continue
 		}
 		for _, v := range f.sweep[r.axis].values {
 			_, integer := v[0].(int64)
 			r.whole = r.whole && integer
 			if _, float := v[0].(float64); !integer && !float {
-				d.problem(s.key, "cannot be refined: %s is not a number", show(v[0]))
+				d.Problem(s.Key, "cannot be refined: %s is not a number", document.Show(v[0]))
 				break
 			}
 		}
 		if f.stateCell() < 0 {
-			d.problem(s.key, "cannot be refined: kind %q does not tell whether a network keeps up", f.kind.name)
+			d.Problem(s.Key, "cannot be refined: kind %q does not tell whether a network keeps up", f.kind.name)
 		}
 		f.refine = r
 	}
@@ -199,7 +200,7 @@ func (f *File) refined(a added, index int) (*Point, error) {
 	}
 	p, dec := f.decode(values, index)
 	p.steps, p.refined = a.Steps, a.Value
-	if err := dec.doc.problems.err(); err != nil {
+	if err := dec.doc.Problems.Err(); err != nil {
 		return p, err
 	}
 	_, err := f.kind.check(p.config, p.Seed)

@@ -11,26 +11,27 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/sim/param"
 )
 
 // resolve lists every setting of a configuration with the value that it has
 // come to, defaults included, in the order of the declarations.
-func resolve(config any) []setting {
-	var all []setting
+func resolve(config any) []document.Setting {
+	var all []document.Setting
 	for _, f := range fieldsOf(reflect.ValueOf(config).Elem()).list {
 		all = appendResolved(all, f.name, f.value)
 	}
 	return all
 }
 
-func appendResolved(all []setting, path string, v reflect.Value) []setting {
+func appendResolved(all []document.Setting, path string, v reflect.Value) []document.Setting {
 	if c, ok := v.Addr().Interface().(param.Chooser); ok {
-		all = append(all, setting{path, c.Name()})
+		all = append(all, document.Setting{Key: path, Value: c.Name()})
 		if c.Config() != nil {
 			for _, f := range fieldsOf(reflect.ValueOf(c.Config()).Elem()).list {
-				all = appendResolved(all, join(parent(path), f.name), f.value)
+				all = appendResolved(all, document.Join(document.Parent(path), f.name), f.value)
 			}
 		}
 		return all
@@ -40,28 +41,28 @@ func appendResolved(all []setting, path string, v reflect.Value) []setting {
 		if err != nil || v.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText(b) != nil {
 			return all // not set: a zero rate has no text
 		}
-		return append(all, setting{path, string(b)})
+		return append(all, document.Setting{Key: path, Value: string(b)})
 	}
 	switch v.Kind() {
 	case reflect.Struct:
 		for _, f := range fieldsOf(v).list {
-			all = appendResolved(all, join(path, f.name), f.value)
+			all = appendResolved(all, document.Join(path, f.name), f.value)
 		}
 	case reflect.Map:
 		for _, element := range elementsOf(v) {
-			all = appendResolved(all, join(path, tomlKey(element.name)), element.value)
+			all = appendResolved(all, document.Join(path, document.QuoteName(element.name)), element.value)
 		}
 	case reflect.Slice:
 		list := make([]any, v.Len())
 		for i := range list {
 			one := appendResolved(nil, "", v.Index(i))
-			if len(one) == 1 && one[0].key == "" {
-				list[i] = one[0].value
+			if len(one) == 1 && one[0].Key == "" {
+				list[i] = one[0].Value
 			}
 		}
-		all = append(all, setting{path, list})
+		all = append(all, document.Setting{Key: path, Value: list})
 	default:
-		all = append(all, setting{path, v.Interface()})
+		all = append(all, document.Setting{Key: path, Value: v.Interface()})
 	}
 	return all
 }
@@ -78,11 +79,11 @@ func elementsOf(v reflect.Value) (all []field) {
 }
 
 // hashPoint names a point by everything that its results depend on.
-func hashPoint(k *kind, version string, seed uint64, settings []setting) string {
+func hashPoint(k *kind, version string, seed uint64, settings []document.Setting) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "weft %s\nkind %s revision %d\nseed %d\n", version, k.name, k.revision, seed)
 	for _, s := range settings {
-		fmt.Fprintf(h, "%s = %s\n", s.key, tomlValue(s.value))
+		fmt.Fprintf(h, "%s = %s\n", s.Key, document.Format(s.Value))
 	}
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
@@ -109,33 +110,33 @@ func (f *File) resolvedIn(dir string) string {
 
 func (f *File) resolved(inputs string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %s%s from %s.\n", resolvedBy, Version(), f.Name)
-	for _, line := range f.doc.comment {
+	fmt.Fprintf(&b, "# %s%s from %s.\n", document.ResolvedBy, Version(), f.Name)
+	for _, line := range f.doc.Comment {
 		b.WriteString(strings.TrimSpace("# "+line) + "\n")
 	}
-	fmt.Fprintf(&b, "title = %s\nkind = %s\nseed = %d\n", tomlValue(f.rawTitle), tomlValue(f.kind.name), f.Seed)
+	fmt.Fprintf(&b, "title = %s\nkind = %s\nseed = %d\n", document.Format(f.rawTitle), document.Format(f.kind.name), f.Seed)
 	if inputs != "" {
-		fmt.Fprintf(&b, "inputs = %s\n", tomlValue(inputs))
+		fmt.Fprintf(&b, "inputs = %s\n", document.Format(inputs))
 	}
 	if f.Beside {
 		b.WriteString("beside = true\n")
 	}
 	table := ""
 	for _, s := range f.baseSettings() {
-		if p := parent(s.key); p != table {
+		if p := document.Parent(s.Key); p != table {
 			table = p
 			fmt.Fprintf(&b, "\n[%s]\n", table)
 		}
-		fmt.Fprintf(&b, "%s = %s\n", s.key[len(table)+1:], tomlValue(s.value))
+		fmt.Fprintf(&b, "%s = %s\n", s.Key[len(table)+1:], document.Format(s.Value))
 	}
-	if sweep, ok := f.doc.tree["sweep"].(map[string]any); ok && len(f.keys) > 0 {
+	if sweep, ok := f.doc.Root["sweep"].(map[string]any); ok && len(f.keys) > 0 {
 		b.WriteString("\n[sweep]\n")
 		first := slices.IndexFunc(f.sweep, func(a axis) bool { return len(a.keys) > 1 })
 		if first < 0 {
 			first = len(f.sweep)
 		}
 		for _, a := range f.sweep[:first] {
-			fmt.Fprintf(&b, "%s = %s\n", tomlValue(a.keys[0]), tomlValue(column(a, 0)))
+			fmt.Fprintf(&b, "%s = %s\n", document.Format(a.keys[0]), document.Format(column(a, 0)))
 		}
 		together := f.sweep[first:] // in their order, of which the last varies fastest
 		header := "[[sweep.lockstep]]"
@@ -145,11 +146,11 @@ func (f *File) resolved(inputs string) string {
 		for _, a := range together {
 			fmt.Fprintf(&b, "\n%s\n", header)
 			for i, key := range a.keys {
-				fmt.Fprintf(&b, "%s = %s\n", tomlValue(key), tomlValue(column(a, i)))
+				fmt.Fprintf(&b, "%s = %s\n", document.Format(key), document.Format(column(a, i)))
 			}
 		}
 		if r := f.refine; r != nil {
-			fmt.Fprintf(&b, "\n[sweep.refine]\n%s = %s\n", tomlValue(r.key), tomlValue(r.value(r.spacing)))
+			fmt.Fprintf(&b, "\n[sweep.refine]\n%s = %s\n", document.Format(r.key), document.Format(r.value(r.spacing)))
 		}
 	}
 	if f.fork != nil {
@@ -157,14 +158,14 @@ func (f *File) resolved(inputs string) string {
 	}
 	for _, name := range []string{"plot", "expect"} {
 		i := 0
-		for _, table := range f.doc.elements(name, f.doc.tree[name], "") {
+		for _, table := range f.doc.Elements(name, f.doc.Root[name], "") {
 			fmt.Fprintf(&b, "\n[[%s]]\n", name)
 			for _, key := range results.SortedKeys(table) {
 				value := table[key]
 				if name == "plot" && key == "title" {
 					value = f.Plots[i].RawTitle
 				}
-				fmt.Fprintf(&b, "%s = %s\n", tomlKey(key), tomlValue(value))
+				fmt.Fprintf(&b, "%s = %s\n", document.QuoteName(key), document.Format(value))
 			}
 			i++
 		}
@@ -184,23 +185,23 @@ func column(a axis, i int) []any {
 // baseSettings is what all points of the file share: the settings of the first
 // point without the swept keys and, where a swept choice brings its own
 // parameters, without those that the file does not give.
-func (f *File) baseSettings() []setting {
+func (f *File) baseSettings() []document.Setting {
 	given := map[string]bool{}
-	var all []setting
-	for _, s := range f.doc.flatten("", without(f.doc.tree, append(slices.Clone(headerKeys), headerTables...)...), func(map[string]any) bool { return false }) {
-		given[s.key] = true
+	var all []document.Setting
+	for _, s := range f.doc.Flatten("", without(f.doc.Root, append(slices.Clone(headerKeys), headerTables...)...), func(map[string]any) bool { return false }) {
+		given[s.Key] = true
 		all = append(all, s)
 	}
-	all = slices.DeleteFunc(all, func(s setting) bool { return slices.Contains(f.keys, s.key) })
+	all = slices.DeleteFunc(all, func(s document.Setting) bool { return slices.Contains(f.keys, s.Key) })
 	shared := f.sharedSettings()
 	for _, s := range f.Points[0].settings {
-		if !given[s.key] && !slices.Contains(f.keys, s.key) && shared[s.key] && !f.shared.idle(s.key) {
+		if !given[s.Key] && !slices.Contains(f.keys, s.Key) && shared[s.Key] && !f.shared.idle(s.Key) {
 			all = append(all, s)
 		}
 	}
 	rank := f.settingRanks()
-	slices.SortStableFunc(all, func(a, b setting) int {
-		return cmp.Or(rank[parent(a.key)]-rank[parent(b.key)], strings.Compare(parent(a.key), parent(b.key)), rank[a.key]-rank[b.key])
+	slices.SortStableFunc(all, func(a, b document.Setting) int {
+		return cmp.Or(rank[document.Parent(a.Key)]-rank[document.Parent(b.Key)], strings.Compare(document.Parent(a.Key), document.Parent(b.Key)), rank[a.Key]-rank[b.Key])
 	})
 	return all
 }
@@ -211,7 +212,7 @@ func (f *File) settingRanks() map[string]int {
 	rank := map[string]int{}
 	for _, p := range f.Points {
 		for i, s := range p.settings {
-			for _, key := range []string{parent(s.key), s.key} {
+			for _, key := range []string{document.Parent(s.Key), s.Key} {
 				if _, known := rank[key]; !known {
 					rank[key] = i
 				}
@@ -227,12 +228,12 @@ func (f *File) sharedSettings() map[string]bool {
 	times := map[string]int{} // by key and value
 	for _, p := range f.Points {
 		for _, s := range p.settings {
-			times[s.key+" = "+tomlValue(s.value)]++
+			times[s.Key+" = "+document.Format(s.Value)]++
 		}
 	}
 	shared := map[string]bool{}
 	for _, s := range f.Points[0].settings {
-		shared[s.key] = times[s.key+" = "+tomlValue(s.value)] == len(f.Points)
+		shared[s.Key] = times[s.Key+" = "+document.Format(s.Value)] == len(f.Points)
 	}
 	return shared
 }

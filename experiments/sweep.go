@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/sim/param"
 )
@@ -24,64 +25,64 @@ type axis struct {
 // readSweep reads [sweep]. After problems, of which some may be the sweep's own, the file
 // counts as one without a sweep, so that the rest of it is judged.
 func (f *File) readSweep() {
-	var refine []setting
-	f.sweep, refine = f.doc.axes()
+	var refine []document.Setting
+	f.sweep, refine = readAxes(f.doc)
 	f.readRefinement(refine)
-	if len(f.doc.problems) > 0 {
+	if len(f.doc.Problems) > 0 {
 		f.sweep = nil
 	}
 }
 
-// axes reads [sweep]: every list or range is an axis of its own, in the order
+// readAxes reads [sweep]: every list or range is an axis of its own, in the order
 // of the file; the lists of [sweep.lockstep] (or of each [[sweep.lockstep]])
 // are one axis together, and so are those of [[sweep.one_at_a_time]]. refine is
 // what stands under [sweep.refine].
-func (d *document) axes() (all []axis, refine []setting) {
-	raw, given := d.tree["sweep"]
+func readAxes(d *document.Tree) (all []axis, refine []document.Setting) {
+	raw, given := d.Root["sweep"]
 	if !given {
 		return nil, nil
 	}
 	sweep, ok := raw.(map[string]any)
 	if !ok {
-		d.problem("sweep", "= %s: want a table, [sweep]", show(raw))
+		d.Problem("sweep", "= %s: want a table, [sweep]", document.Show(raw))
 		return nil, nil
 	}
-	plain := cloneTable(sweep)
+	plain := document.Clone(sweep)
 	delete(plain, "lockstep")
 	delete(plain, "one_at_a_time")
 	delete(plain, "fork")
-	for _, s := range d.flatten("sweep", plain, isSweepValue) {
-		s.key = join("sweep", keyUnder("sweep", s.key))
-		if s.key+"." == refinePrefix {
-			d.problem(s.key, "= %s: want a table such as { \"traffic.load\" = 0.01 }", show(s.value))
+	for _, s := range d.Flatten("sweep", plain, document.IsSweepValue) {
+		s.Key = document.Join("sweep", document.KeyUnder("sweep", s.Key))
+		if s.Key+"." == refinePrefix {
+			d.Problem(s.Key, "= %s: want a table such as { \"traffic.load\" = 0.01 }", document.Show(s.Value))
 			continue
 		}
-		if strings.HasPrefix(s.key, refinePrefix) {
+		if strings.HasPrefix(s.Key, refinePrefix) {
 			refine = append(refine, s)
 			continue
 		}
-		if values, ok := d.sweepValues(s); ok {
-			a := axis{keys: []string{strings.TrimPrefix(s.key, "sweep.")}, places: []string{s.key}}
+		if values, ok := sweepValues(d, s); ok {
+			a := axis{keys: []string{strings.TrimPrefix(s.Key, "sweep.")}, places: []string{s.Key}}
 			for _, v := range values {
 				a.values = append(a.values, []any{v})
 			}
 			all = append(all, a)
 		}
 	}
-	for path, group := range d.groups("sweep.lockstep", sweep["lockstep"], "a table of lists") {
-		if a, ok := d.lockstep(path, group); ok {
+	for path, group := range sweepGroups(d, "sweep.lockstep", sweep["lockstep"], "a table of lists") {
+		if a, ok := readLockstep(d, path, group); ok {
 			all = append(all, a)
 		}
 	}
-	if a, ok := d.oneAtATime(sweep); ok {
+	if a, ok := readOneAtATime(d, sweep); ok {
 		all = append(all, a)
 	}
-	return d.checkAxes(all), refine
+	return checkAxes(d, all), refine
 }
 
 // checkAxes refuses keys that cannot be swept or are swept twice, and sweeps
 // that are too large.
-func (d *document) checkAxes(all []axis) []axis {
+func checkAxes(d *document.Tree, all []axis) []axis {
 	seen := map[string]bool{}
 	points := 1
 	for _, a := range all {
@@ -89,15 +90,15 @@ func (d *document) checkAxes(all []axis) []axis {
 			first, _, _ := strings.Cut(key, ".")
 			switch first {
 			case "title", "kind", "inputs", "sweep", "plot", "expect", "quick":
-				d.problem(a.places[i], "cannot be swept")
+				d.Problem(a.places[i], "cannot be swept")
 			}
 			if seen[key] {
-				d.problem(a.places[i], "is swept twice")
+				d.Problem(a.places[i], "is swept twice")
 			}
 			seen[key] = true
 		}
 		if points > maxPoints/len(a.values) {
-			d.problem("sweep", "gives more than %d points", maxPoints)
+			d.Problem("sweep", "gives more than %d points", maxPoints)
 			return nil
 		}
 		points *= len(a.values)
@@ -105,21 +106,21 @@ func (d *document) checkAxes(all []axis) []axis {
 	return all
 }
 
-// groups ranges over the groups of lists of a sweep with their keys: a table, or several.
-func (d *document) groups(path string, raw any, want string) iter.Seq2[string, map[string]any] {
+// sweepGroups ranges over the groups of lists of a sweep with their keys: a table, or several.
+func sweepGroups(d *document.Tree, path string, raw any, want string) iter.Seq2[string, map[string]any] {
 	if single, is := raw.(map[string]any); is {
 		return maps.All(map[string]map[string]any{path: single})
 	}
-	return d.elements(path, raw, want)
+	return d.Elements(path, raw, want)
 }
 
-// lockstep reads lists that vary together.
-func (d *document) lockstep(path string, group map[string]any) (axis, bool) {
+// readLockstep reads lists that vary together.
+func readLockstep(d *document.Tree, path string, group map[string]any) (axis, bool) {
 	var a axis
 	ok := true
-	for _, s := range d.flatten(path, group, isSweepValue) {
-		s.key = join(path, keyUnder(path, s.key))
-		values, good := d.sweepValues(s)
+	for _, s := range d.Flatten(path, group, document.IsSweepValue) {
+		s.Key = document.Join(path, document.KeyUnder(path, s.Key))
+		values, good := sweepValues(d, s)
 		switch {
 		case !good:
 			ok = false
@@ -127,12 +128,12 @@ func (d *document) lockstep(path string, group map[string]any) (axis, bool) {
 		case len(a.keys) == 0:
 			a.values = make([][]any, len(values))
 		case len(values) != len(a.values):
-			d.problem(s.key, "has %d values; %s, in lockstep with it, has %d", len(values), a.places[0], len(a.values))
+			d.Problem(s.Key, "has %d values; %s, in lockstep with it, has %d", len(values), a.places[0], len(a.values))
 			ok = false
 			continue
 		}
-		a.keys = append(a.keys, strings.TrimPrefix(s.key, path+"."))
-		a.places = append(a.places, s.key)
+		a.keys = append(a.keys, strings.TrimPrefix(s.Key, path+"."))
+		a.places = append(a.places, s.Key)
 		for i, v := range values {
 			a.values[i] = append(a.values[i], v)
 		}
@@ -140,36 +141,24 @@ func (d *document) lockstep(path string, group map[string]any) (axis, bool) {
 	return a, ok && len(a.keys) > 0
 }
 
-// isSweepValue tells ranges from tables of further keys.
-func isSweepValue(table map[string]any) bool {
-	for _, name := range []string{"from", "to", "step"} {
-		if v, ok := table[name]; ok {
-			if _, nested := v.(map[string]any); !nested {
-				return true
-			}
-		}
-	}
-	return len(table) == 0
-}
-
 // sweepValues lists the values of a list or range.
-func (d *document) sweepValues(s setting) ([]any, bool) {
-	switch v := s.value.(type) {
+func sweepValues(d *document.Tree, s document.Setting) ([]any, bool) {
+	switch v := s.Value.(type) {
 	case []any:
 		if len(v) > 0 {
 			return v, true
 		}
-		d.problem(s.key, "is an empty list: give at least one value")
+		d.Problem(s.Key, "is an empty list: give at least one value")
 	case map[string]any:
-		return d.rangeValues(s.key, v)
+		return rangeValues(d, s.Key, v)
 	default:
-		d.problem(s.key, "= %s: want a list such as [%s] or a range { from = 0.1, to = 0.9, step = 0.1 }", show(v), show(v))
+		d.Problem(s.Key, "= %s: want a list such as [%s] or a range { from = 0.1, to = 0.9, step = 0.1 }", document.Show(v), document.Show(v))
 	}
 	return nil, false
 }
 
 // rangeValues lists from, from+step, ... up to and including to.
-func (d *document) rangeValues(key string, table map[string]any) ([]any, bool) {
+func rangeValues(d *document.Tree, key string, table map[string]any) ([]any, bool) {
 	numbers := map[string]float64{}
 	integers, ok := true, true
 	for _, name := range results.SortedKeys(table) {
@@ -179,17 +168,17 @@ func (d *document) rangeValues(key string, table map[string]any) ([]any, bool) {
 		case float64:
 			numbers[name], integers = v, false
 		default:
-			d.problem(join(key, name), "= %s: want a number", show(v))
+			d.Problem(document.Join(key, name), "= %s: want a number", document.Show(v))
 			ok = false
 		}
 		if name != "from" && name != "to" && name != "step" {
-			d.problem(join(key, name), "is not a key of a range%s: allowed are from, to, step", param.DidYouMean(name, []string{"from", "to", "step"}))
+			d.Problem(document.Join(key, name), "is not a key of a range%s: allowed are from, to, step", param.DidYouMean(name, []string{"from", "to", "step"}))
 			ok = false
 		}
 	}
 	for _, name := range []string{"from", "to", "step"} {
 		if _, given := table[name]; !given {
-			d.problem(key, "is a range without %q: write { from = 0.1, to = 0.9, step = 0.1 }", name)
+			d.Problem(key, "is a range without %q: write { from = 0.1, to = 0.9, step = 0.1 }", name)
 			ok = false
 		}
 	}
@@ -199,7 +188,7 @@ func (d *document) rangeValues(key string, table map[string]any) ([]any, bool) {
 	from, to, step := numbers["from"], numbers["to"], numbers["step"]
 	steps := math.Floor((to-from)/step + 1e-9)
 	if !(step != 0 && steps >= 0 && steps < maxPoints) {
-		d.problem(key, "= { from = %v, to = %v, step = %v }: want a step that leads from the first to the last in at most %d steps", from, to, step, maxPoints)
+		d.Problem(key, "= { from = %v, to = %v, step = %v }: want a step that leads from the first to the last in at most %d steps", from, to, step, maxPoints)
 		return nil, false
 	}
 	values := make([]any, int(steps)+1)
@@ -243,24 +232,24 @@ func expand(all []axis, visit func(steps []int)) {
 	}
 }
 
-// oneAtATime reads [[sweep.one_at_a_time]]: one axis whose first step has every
+// readOneAtATime reads [[sweep.one_at_a_time]]: one axis whose first step has every
 // key at the file's own value, and whose other steps depart from it by one table
 // each, value by value. The keys of a table depart together. It is the usual
 // sensitivity analysis, with 1 + the sum of the lists' lengths steps in place of
 // their product.
-func (d *document) oneAtATime(sweep map[string]any) (axis, bool) {
+func readOneAtATime(d *document.Tree, sweep map[string]any) (axis, bool) {
 	all, ok := axis{values: [][]any{nil}}, true
 	var groups []axis
-	for at, table := range d.groups("sweep.one_at_a_time", sweep["one_at_a_time"], "tables of lists") {
+	for at, table := range sweepGroups(d, "sweep.one_at_a_time", sweep["one_at_a_time"], "tables of lists") {
 		if len(table) == 0 { // its keys are pinned
 			continue
 		}
-		group, good := d.lockstep(at, table)
+		group, good := readLockstep(d, at, table)
 		ok = ok && good
 		for j, key := range group.keys {
-			base := d.own(key)
+			base := d.Own(key)
 			if base == nil {
-				d.problem(group.places[j], "departs from a value that the file does not give: set %s outside of [sweep]", key)
+				d.Problem(group.places[j], "departs from a value that the file does not give: set %s outside of [sweep]", key)
 				ok = false
 			}
 			all.values[0] = append(all.values[0], base)

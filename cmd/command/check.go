@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/document"
 )
 
 func (a *app) checkCommand() *cobra.Command {
@@ -35,7 +36,7 @@ Exit status: 0 all files can run, 2 some cannot.`,
 			bad := false
 			for _, name := range args {
 				err := a.checkFile(c, name, &flags, resolved)
-				var problems experiments.Problems
+				var problems document.Problems
 				if err != nil && !errors.As(err, &problems) {
 					return err
 				}
@@ -124,7 +125,7 @@ func findings(r *experiments.Report) string {
 		if n.Where != "" {
 			n.Text = n.Where + ": " + n.Text
 		}
-		fmt.Fprintf(&b, "  %-12s %s\n", label, experiments.Legible(n.Text))
+		fmt.Fprintf(&b, "  %-12s %s\n", label, document.Legible(n.Text))
 	}
 	return b.String()
 }
@@ -210,10 +211,10 @@ func (f *fileFlags) openOne(ctx context.Context, name string) (*experiments.File
 // of all of them are reported together.
 func ofAll[T any](ctx context.Context, n int, read func(i int) (T, error), done func(i int, x T)) ([]T, error) {
 	var all []T
-	var problems experiments.Problems
+	var problems document.Problems
 	for i := range n {
 		x, err := experiments.Interruptible(ctx, func() (T, error) { return read(i) })
-		var bad experiments.Problems
+		var bad document.Problems
 		switch {
 		case errors.As(err, &bad):
 			problems = append(problems, bad...)

@@ -19,6 +19,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/catalogue"
+	"github.com/weft-sim/weft/experiments/document"
 	_ "github.com/weft-sim/weft/experiments/kinds" // the kinds of experiments register themselves
 )
 
@@ -71,7 +72,7 @@ func status(err error) int {
 	if errors.As(err, &s) {
 		return s.status
 	}
-	for _, mistake := range []any{new(experiments.Problems), new(*experiments.FolderError), new(*usageError), new(*experiments.SlurmError), new(*experiments.UnfinishedError)} {
+	for _, mistake := range []any{new(document.Problems), new(*experiments.FolderError), new(*usageError), new(*experiments.SlurmError), new(*experiments.UnfinishedError)} {
 		if errors.As(err, mistake) {
 			return exitUsage
 		}
@@ -167,7 +168,7 @@ type messages struct {
 
 func (m *messages) Write(p []byte) (int, error) {
 	text, line := strings.CutSuffix(string(p), "\n")
-	text = experiments.Legible(text)
+	text = document.Legible(text)
 	if line {
 		text += "\n"
 	}

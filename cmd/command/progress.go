@@ -11,6 +11,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/document"
 )
 
 // progress shows how far a sweep has come: on a terminal a bar, and a line for each
@@ -39,7 +40,7 @@ func newProgress(stderr, messages io.Writer, f *experiments.File, quiet bool) *p
 	p := &progress{w: messages, name: f.Name, quiet: quiet}
 	if !quiet && isTerminal(stderr) {
 		p.w = stderr
-		p.newBar(len(f.Points), experiments.Legible(f.Title))
+		p.newBar(len(f.Points), document.Legible(f.Title))
 	}
 	return p
 }
@@ -115,7 +116,7 @@ func (p *progress) draw(now experiments.Progress) {
 			p.lines++
 			break
 		}
-		fmt.Fprintf(&frame, "  point %-5d %s %s; %s\n", x.Point, gauge(x), way(x), experiments.Legible(x.Name))
+		fmt.Fprintf(&frame, "  point %-5d %s %s; %s\n", x.Point, gauge(x), way(x), document.Legible(x.Name))
 		p.lines++
 	}
 	frame.WriteString(wrapLines)

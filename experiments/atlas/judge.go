@@ -12,6 +12,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/booksim"
+	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/experiments/judge"
 )
 
@@ -39,12 +40,12 @@ func Open(data string) (*judge.Reference, error) {
 // numberSection is targets.csv; those rows are shown that someone has to look at.
 func (r *Reference) numberSection() *judge.Section {
 	e := &judge.Entry{Name: "targets", Unreadable: true}
-	var faults experiments.Problems
+	var faults document.Problems
 	for _, t := range r.Targets {
 		e.Unreadable = e.Unreadable && len(t.Faults) > 0
 		faults = append(faults, t.Faults...)
 	}
-	e.Faults = func() experiments.Problems { return faults }
+	e.Faults = func() document.Problems { return faults }
 	e.Judge = func(s *judge.Session) ([]judge.Row, bool, error) {
 		rows, err := experiments.Interruptible(s.Context, func() ([]judge.Row, error) { return r.JudgeTargets(), nil })
 		return rows, false, err
@@ -72,7 +73,7 @@ func (r *Reference) curveSection() *judge.Section {
 	for i := range r.Curves {
 		c := &r.Curves[i]
 		section.Entries = append(section.Entries, &judge.Entry{Name: c.Name, Unreadable: len(c.Faults) > 0,
-			Faults: func() experiments.Problems { return c.Faults },
+			Faults: func() document.Problems { return c.Faults },
 			Judge: func(s *judge.Session) ([]judge.Row, bool, error) {
 				x := booksim.Experiment{Name: c.Name, Curves: []*booksim.Curve{&c.Curve}, Text: r.texts(c)}
 				rows, failed, err := x.Judge(s, filepath.Join(s.Out, "atlas"))
@@ -170,7 +171,7 @@ func (c *Curve) SecondReading() bool { return strings.HasPrefix(c.Routing, "hx")
 // that as its fault.
 func (r *Reference) readCurves() {
 	place := path.Join(r.name, "curves")
-	byName, faults := map[string]booksim.Curve{}, experiments.Problems{}
+	byName, faults := map[string]booksim.Curve{}, document.Problems{}
 	folder, err := fs.Sub(r.folder, "curves")
 	if err == nil {
 		var measured []booksim.Curve
@@ -180,7 +181,7 @@ func (r *Reference) readCurves() {
 		}
 	}
 	if !errors.As(err, &faults) && err != nil {
-		faults = experiments.Problems{{At: place, Message: err.Error()}}
+		faults = document.Problems{{At: place, Message: err.Error()}}
 	}
 	for i := range r.Curves {
 		c := &r.Curves[i]
@@ -193,7 +194,7 @@ func (r *Reference) readCurves() {
 		case len(faults) > 0:
 			c.Faults = append(c.Faults, faults...)
 		default:
-			c.Faults = append(c.Faults, &experiments.Problem{At: fmt.Sprintf("%s:%d", path.Join(r.name, "curves.csv"), c.line), Message: fmt.Sprintf("curve %q is not in the folder curves", c.Name)})
+			c.Faults = append(c.Faults, &document.Problem{At: fmt.Sprintf("%s:%d", path.Join(r.name, "curves.csv"), c.line), Message: fmt.Sprintf("curve %q is not in the folder curves", c.Name)})
 		}
 	}
 }
@@ -232,7 +233,7 @@ var routings = map[string]struct {
 func (r *Reference) Experiment(c *Curve, loads []float64, seeds int) (text string, files map[string][]byte, canDeadlock bool, err error) {
 	text, files, canDeadlock, err = r.experiment(c, loads, seeds)
 	if errors.As(err, new(*dataError)) {
-		c.Faults = append(c.Faults, &experiments.Problem{Message: err.Error()})
+		c.Faults = append(c.Faults, &document.Problem{Message: err.Error()})
 	}
 	return text, files, canDeadlock, err
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/experiments/network"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/topology/topologytest"
@@ -143,7 +143,7 @@ var channelRows = []channelRow{
 func TestChannels(t *testing.T) {
 	r := own(t)
 	rows := 0
-	if !r.table("vcs.csv", []string{"topology", "routing"}, func(line int, c []string, _ experiments.Problems) {
+	if !r.table("vcs.csv", []string{"topology", "routing"}, func(line int, c []string, _ document.Problems) {
 		rows++
 		found := false
 		for _, row := range channelRows {
@@ -228,7 +228,7 @@ var cycleCases = map[string]struct {
 // it found none.
 func TestCycles(t *testing.T) {
 	r, dir, seen := own(t), t.TempDir(), 0
-	found := r.table("cdg_checks.csv", []string{"case", "dependency_graph"}, func(_ int, cells []string, _ experiments.Problems) {
+	found := r.table("cdg_checks.csv", []string{"case", "dependency_graph"}, func(_ int, cells []string, _ document.Problems) {
 		c, known := cycleCases[cells[0]]
 		if !known {
 			if cells[0] != "Megafly VAL, class 1 after the first global hop" { // a rule that is wrong, and that weft has not got

@@ -19,8 +19,8 @@ import (
 
 	"gonum.org/v1/gonum/stat"
 
-	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/booksim"
+	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/experiments/judge"
 	"github.com/weft-sim/weft/fabric/topology"
 )
@@ -45,38 +45,38 @@ type Reference struct {
 	Curves  []Curve
 	seeds   []seedPoint
 	// What is wrong with seeds.csv: it is of no number and no curve alone.
-	seedFaults experiments.Problems
+	seedFaults document.Problems
 }
 
 // Target is a row of targets.csv.
 type Target struct {
 	ID, Topology, Instance, Metric, Value, Kind string
-	Faults                                      experiments.Problems // the row cannot be read
+	Faults                                      document.Problems // the row cannot be read
 }
 
 // Read reads a folder: targets.csv, curves.csv, seeds.csv and the folders curves and graphs.
 // Any of the tables may be missing, not all. name is what the folder is called in messages.
 // Numbers and curves with problems have them as their Faults. The error is of type
-// experiments.Problems: there is no table.
+// document.Problems: there is no table.
 func Read(folder fs.FS, name string) (*Reference, error) {
 	r := &Reference{folder: folder, name: name}
 	there := 0
 	for _, t := range []struct {
 		file    string
 		columns []string
-		row     func(line int, c []string, faults experiments.Problems)
+		row     func(line int, c []string, faults document.Problems)
 	}{
-		{"targets.csv", []string{"id", "topology", "instance", "metric", "value", "kind"}, func(_ int, c []string, faults experiments.Problems) {
+		{"targets.csv", []string{"id", "topology", "instance", "metric", "value", "kind"}, func(_ int, c []string, faults document.Problems) {
 			r.Targets = append(r.Targets, Target{c[0], c[1], c[2], c[3], c[4], c[5], faults})
 		}},
-		{"curves.csv", []string{"curve", "graph", "routing", "traffic"}, func(line int, c []string, faults experiments.Problems) {
+		{"curves.csv", []string{"curve", "graph", "routing", "traffic"}, func(line int, c []string, faults document.Problems) {
 			r.Curves = append(r.Curves, Curve{Curve: booksim.Curve{Name: c[0], File: "curves.csv", Faults: faults}, Graph: c[1], Routing: c[2], Traffic: c[3], line: line})
 		}},
-		{"seeds.csv", []string{"curve", "load", "latency"}, func(line int, c []string, faults experiments.Problems) {
+		{"seeds.csv", []string{"curve", "load", "latency"}, func(line int, c []string, faults document.Problems) {
 			load, err := strconv.ParseFloat(c[1], 64)
 			latency, err2 := strconv.ParseFloat(c[2], 64)
 			if err := errors.Join(err, err2); err != nil && len(faults) == 0 {
-				faults = experiments.Problems{{At: fmt.Sprintf("%s:%d", path.Join(name, "seeds.csv"), line), Message: err.Error()}}
+				faults = document.Problems{{At: fmt.Sprintf("%s:%d", path.Join(name, "seeds.csv"), line), Message: err.Error()}}
 			}
 			if r.seedFaults = append(r.seedFaults, faults...); len(faults) == 0 {
 				r.seeds = append(r.seeds, seedPoint{c[0], load, latency})
@@ -88,7 +88,7 @@ func Read(folder fs.FS, name string) (*Reference, error) {
 		}
 	}
 	if there == 0 {
-		return nil, experiments.Problems{{At: name, Message: "holds neither targets.csv nor curves.csv nor seeds.csv"}}
+		return nil, document.Problems{{At: name, Message: "holds neither targets.csv nor curves.csv nor seeds.csv"}}
 	}
 	if len(r.Curves) > 0 {
 		r.readCurves()
@@ -99,19 +99,19 @@ func Read(folder fs.FS, name string) (*Reference, error) {
 
 // table reads the named columns of a CSV table; false if there is none. A row that cannot be
 // read, or the one that stands for a whole table, comes with its problems.
-func (r *Reference) table(file string, columns []string, row func(line int, cells []string, faults experiments.Problems)) bool {
+func (r *Reference) table(file string, columns []string, row func(line int, cells []string, faults document.Problems)) bool {
 	t, problem := judge.OpenTable(r.folder, r.name, file, ',', columns...)
 	if problem != nil {
 		whole := make([]string, len(columns))
 		whole[0] = file
-		row(1, whole, experiments.Problems{problem})
+		row(1, whole, document.Problems{problem})
 		return true
 	}
 	if t == nil {
 		return false
 	}
 	for problem := range t.Rows {
-		var faults experiments.Problems
+		var faults document.Problems
 		if problem != nil {
 			faults = append(faults, problem)
 		}

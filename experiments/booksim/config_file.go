@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/sim/input"
 	"github.com/weft-sim/weft/sim/param"
 )
@@ -28,15 +28,15 @@ type setting struct {
 
 // ParseConfig reads a configuration file: settings "name = value;", comments from //
 // to the end of the line. A later value of a name replaces an earlier one. The error
-// is of type experiments.Problems and holds everything that is wrong.
+// is of type document.Problems and holds everything that is wrong.
 func ParseConfig(file, text string) (*Config, error) {
 	if err := input.CheckUTF8([]byte(text)); err != nil {
-		return nil, experiments.Problems{{At: file, Message: err.Error()}}
+		return nil, document.Problems{{At: file, Message: err.Error()}}
 	}
 	c := &Config{file, map[string]setting{}}
-	var problems experiments.Problems
+	var problems document.Problems
 	problem := func(line int, key, format string, args ...any) {
-		problems = append(problems, &experiments.Problem{At: place(file, line), Key: key, Message: fmt.Sprintf(format, args...)})
+		problems = append(problems, &document.Problem{At: place(file, line), Key: key, Message: fmt.Sprintf(format, args...)})
 	}
 	var statement strings.Builder
 	first := 0 // line of the statement

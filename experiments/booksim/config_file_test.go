@@ -10,6 +10,7 @@ import (
 	"testing/fstest"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/experiments/judge"
 	_ "github.com/weft-sim/weft/experiments/kinds" // tests read experiment files
 	"github.com/weft-sim/weft/fabric/topology"
@@ -52,7 +53,7 @@ func TestParseConfigProblems(t *testing.T) {
 		{"k\x00 = 8\x00;\x00", "a.cfg: the file is UTF-16"},
 	} {
 		_, err := ParseConfig("a.cfg", c.text)
-		if _, ok := err.(experiments.Problems); !ok || !strings.HasPrefix(err.Error(), c.want) {
+		if _, ok := err.(document.Problems); !ok || !strings.HasPrefix(err.Error(), c.want) {
 			t.Errorf("%q: %v\nwant %s", c.text, err, c.want)
 		}
 	}
@@ -70,7 +71,7 @@ func FuzzParseConfig(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		c, err := ParseConfig("a.cfg", text)
 		if err != nil {
-			for _, problem := range err.(experiments.Problems) {
+			for _, problem := range err.(document.Problems) {
 				if !strings.HasPrefix(problem.At, "a.cfg") {
 					t.Errorf("problem %v names no place", problem)
 				}
@@ -257,7 +258,7 @@ func TestReadFolderProblems(t *testing.T) {
 		{one("\xff\xfea\x00"), `data/a.csv: not a CSV table: the file is UTF-16`},
 	} {
 		err := readable(c.files)
-		if _, ok := err.(experiments.Problems); !ok || !strings.HasPrefix(err.Error(), c.want) {
+		if _, ok := err.(document.Problems); !ok || !strings.HasPrefix(err.Error(), c.want) {
 			t.Errorf("%q: %v\nwant %s", c.files, err, c.want)
 		}
 	}
@@ -276,7 +277,7 @@ func FuzzReadFolder(f *testing.F) {
 		files := map[string]string{"a.cfg": mesh, "a.csv": table}
 		curves, _, _ := ReadFolder(folder(files), "data")
 		if err := readable(files); err != nil {
-			for _, problem := range err.(experiments.Problems) {
+			for _, problem := range err.(document.Problems) {
 				if !strings.HasPrefix(problem.At, "data") {
 					t.Errorf("problem %v names no place", problem)
 				}

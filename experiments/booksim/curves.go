@@ -24,6 +24,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/experiments/judge"
 	"github.com/weft-sim/weft/experiments/network"
 )
@@ -46,9 +47,9 @@ type Curve struct {
 	Name   string // of the configuration, without .cfg
 	File   string // that the points are in
 	Config *Config
-	Points []Point              // in the file's order
-	Faults experiments.Problems // of its rows and its configuration: it cannot be judged then
-	Shares Shares               // that its means may differ by; zero: those of this package's curves
+	Points []Point           // in the file's order
+	Faults document.Problems // of its rows and its configuration: it cannot be judged then
+	Shares Shares            // that its means may differ by; zero: those of this package's curves
 	// Noise is the relative standard deviation of the latency of one of BookSim2's seeds, by
 	// load, as far as it is known apart from the curve's seeds.
 	Noise map[float64]float64
@@ -87,11 +88,11 @@ var wanted = []string{loadColumn, statusColumn, latencyColumn, acceptedColumn}
 // ReadFolder reads all tables of curves in a folder and the configurations beside
 // them. Tables without any of the columns of a curve are left aside, and named in
 // ignored. name is what the folder is called in messages. A curve with problems has them as
-// its Faults. The error is of type experiments.Problems: there is no curve.
+// its Faults. The error is of type document.Problems: there is no curve.
 func ReadFolder(folder fs.FS, name string) (curves []Curve, ignored []string, err error) {
 	entries, err := fs.ReadDir(folder, ".")
 	if err != nil {
-		return nil, nil, experiments.Problems{{At: name, Message: "cannot be read: " + judge.Reason(err).Error()}}
+		return nil, nil, document.Problems{{At: name, Message: "cannot be read: " + judge.Reason(err).Error()}}
 	}
 	r := &reader{folder: folder, name: name, configs: map[string]config{}}
 	for _, entry := range entries {
@@ -105,7 +106,7 @@ func ReadFolder(folder fs.FS, name string) (curves []Curve, ignored []string, er
 		curves = append(curves, found...)
 	}
 	if len(curves) == 0 {
-		return nil, nil, experiments.Problems{{At: name, Message: fmt.Sprintf("holds no curves; want CSV tables with the columns %s, and NAME.cfg for the curve NAME", strings.Join(wanted, ", "))}}
+		return nil, nil, document.Problems{{At: name, Message: fmt.Sprintf("holds no curves; want CSV tables with the columns %s, and NAME.cfg for the curve NAME", strings.Join(wanted, ", "))}}
 	}
 	slices.SortStableFunc(curves, func(a, b Curve) int { return strings.Compare(a.Name, b.Name) })
 	return curves, ignored, nil
@@ -121,7 +122,7 @@ type reader struct {
 // config is a configuration, or what is wrong with it.
 type config struct {
 	*Config
-	faults experiments.Problems
+	faults document.Problems
 }
 
 // curveName is a name that can be one of a file and of a folder.
@@ -136,7 +137,7 @@ func (r *reader) table(file string) (curves []Curve, any bool) {
 		return nil, false
 	}
 	if fault != nil {
-		whole.Faults = experiments.Problems{fault}
+		whole.Faults = document.Problems{fault}
 		return []Curve{whole}, true
 	}
 	of := map[string]int{} // curves by name
@@ -178,7 +179,7 @@ func (r *reader) table(file string) (curves []Curve, any bool) {
 		}
 	}
 	if len(curves) == 0 && len(whole.Faults) == 0 {
-		whole.Faults = experiments.Problems{{At: t.At, Message: "holds no point"}}
+		whole.Faults = document.Problems{{At: t.At, Message: "holds no point"}}
 	}
 	if len(whole.Faults) > 0 {
 		curves = append(curves, whole)
@@ -190,7 +191,7 @@ func (r *reader) table(file string) (curves []Curve, any bool) {
 var noNumber = []string{"", "-", "nan", "-nan", "inf"}
 
 // point reads a row.
-func point(t *judge.Table) (p Point, faults experiments.Problems) {
+func point(t *judge.Table) (p Point, faults document.Problems) {
 	fault := func(column, want string) {
 		faults = append(faults, t.Problem("%s = %s: want %s", column, shown(t.Cell(column)), want))
 	}
@@ -236,9 +237,9 @@ func (r *reader) config(name string, t *judge.Table) config {
 	text, err := judge.ReadFile(r.folder, name+".cfg")
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		c.faults = experiments.Problems{t.Problem("is of curve %s, and there is no %s beside it", name, at)}
+		c.faults = document.Problems{t.Problem("is of curve %s, and there is no %s beside it", name, at)}
 	case err != nil:
-		c.faults = experiments.Problems{{At: at, Message: "cannot be read: " + err.Error()}}
+		c.faults = document.Problems{{At: at, Message: "cannot be read: " + err.Error()}}
 	default:
 		if parsed, err := ParseConfig(at, text); !errors.As(err, &c.faults) {
 			c.Config = parsed
@@ -363,7 +364,7 @@ func (x *Experiment) Judge(s *judge.Session, results string) (verdicts []judge.R
 }
 
 // faults are the problems of all files of the curve.
-func (x *Experiment) faults() (all experiments.Problems) {
+func (x *Experiment) faults() (all document.Problems) {
 	for _, c := range x.Curves {
 		all = append(all, c.Faults...)
 	}

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/experiments/judge"
 )
 
@@ -32,9 +33,9 @@ func Open(data string) (*judge.Reference, error) {
 	table, problem := judge.OpenTable(folder, data, "rows.csv", ',', wanted...)
 	switch {
 	case problem != nil:
-		return nil, experiments.Problems{problem}
+		return nil, document.Problems{problem}
 	case table == nil:
-		return nil, experiments.Problems{{At: data, Message: "holds no rows.csv"}}
+		return nil, document.Problems{{At: data, Message: "holds no rows.csv"}}
 	}
 	section := &judge.Section{File: "verdicts.csv", Columns: Columns, Conclude: conclude}
 	r := &judge.Reference{Name: "congestion", Place: data, Entry: "row", Sections: []*judge.Section{section}}
@@ -54,7 +55,7 @@ func Open(data string) (*judge.Reference, error) {
 		}
 		seen[x.id] = true
 		section.Entries = append(section.Entries, &judge.Entry{Name: x.id, Unreadable: len(x.faults) > 0,
-			Faults: func() experiments.Problems { return x.faults }, Judge: x.judge})
+			Faults: func() document.Problems { return x.faults }, Judge: x.judge})
 	}
 	return r, nil
 }
@@ -69,7 +70,7 @@ type row struct {
 	gbps                            float64
 	expected, allowed               [2]float64 // of tail and mean
 	large                           bool
-	faults                          experiments.Problems
+	faults                          document.Problems
 }
 
 func (x *row) read(t *judge.Table) {

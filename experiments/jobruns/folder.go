@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/experiments/judge"
 )
 
@@ -21,7 +21,7 @@ import (
 type cell struct {
 	situation, placement, routing string
 	jobs                          []*job
-	faults                        experiments.Problems
+	faults                        document.Problems
 }
 
 // job is an application of a cell.
@@ -52,7 +52,7 @@ const alone = "alone"
 type reader struct {
 	path   string
 	cells  []*cell
-	faults experiments.Problems
+	faults document.Problems
 }
 
 // job finds the job that a row of a table speaks of; nil where weft does not know the application, as
@@ -84,10 +84,10 @@ func (r *reader) job(t *judge.Table, add bool) *job {
 }
 
 // each calls do for each row of a table; what do returns is wrong with it.
-func (r *reader) each(file string, columns []string, do func(t *judge.Table) *experiments.Problem) {
+func (r *reader) each(file string, columns []string, do func(t *judge.Table) *document.Problem) {
 	t, problem := judge.OpenTable(os.DirFS(r.path), r.path, file, ',', columns...)
 	if problem == nil && t == nil {
-		problem = &experiments.Problem{At: r.path + "/" + file, Message: "cannot be read: no such file or directory; see weft reproduce --help"}
+		problem = &document.Problem{At: r.path + "/" + file, Message: "cannot be read: no such file or directory; see weft reproduce --help"}
 	}
 	if problem != nil {
 		r.faults = append(r.faults, problem)
@@ -104,7 +104,7 @@ func (r *reader) each(file string, columns []string, do func(t *judge.Table) *ex
 }
 
 // number reads a cell that is a number and not negative.
-func number(t *judge.Table, column string) (float64, *experiments.Problem) {
+func number(t *judge.Table, column string) (float64, *document.Problem) {
 	x, err := strconv.ParseFloat(t.Cell(column), 64)
 	if err != nil || !(x >= 0 && x < 1e18) {
 		return 0, t.Problem("%s = %q: want a number from 0 to 1e18", column, t.Cell(column))
@@ -113,7 +113,7 @@ func number(t *judge.Table, column string) (float64, *experiments.Problem) {
 }
 
 // whole reads a cell that is a whole number.
-func whole(t *judge.Table, column string) (int, *experiments.Problem) {
+func whole(t *judge.Table, column string) (int, *document.Problem) {
 	x, err := strconv.Atoi(t.Cell(column))
 	if err != nil || x < 0 || x > 1<<24 {
 		return 0, t.Problem("%s = %q: want a whole number from 0 to 16777216", column, t.Cell(column))
@@ -125,7 +125,7 @@ func whole(t *judge.Table, column string) (int, *experiments.Problem) {
 func read(path string) (*reader, error) {
 	r := &reader{path: path}
 	key := []string{"app", "situation", "placement", "routing"}
-	r.each("ranks.csv", append(key, "rank", "terminal", "io_write_time_ns"), func(t *judge.Table) *experiments.Problem {
+	r.each("ranks.csv", append(key, "rank", "terminal", "io_write_time_ns"), func(t *judge.Table) *document.Problem {
 		number1, problem1 := whole(t, "rank")
 		terminal, problem2 := whole(t, "terminal")
 		held, problem3 := number(t, "io_write_time_ns")
@@ -137,16 +137,16 @@ func read(path string) (*reader, error) {
 		}
 		return nil
 	})
-	r.each("summary.csv", append(key, "metric", "median"), func(t *judge.Table) *experiments.Problem {
+	r.each("summary.csv", append(key, "metric", "median"), func(t *judge.Table) *document.Problem {
 		j := r.job(t, false)
 		if j == nil || t.Cell("metric") != applications[j.app].metric {
 			return nil
 		}
-		var problem *experiments.Problem
+		var problem *document.Problem
 		j.median, problem = number(t, "median")
 		return problem
 	})
-	r.each("iterations.csv", append(key, "iteration", "median_ns"), func(t *judge.Table) *experiments.Problem {
+	r.each("iterations.csv", append(key, "iteration", "median_ns"), func(t *judge.Table) *document.Problem {
 		j := r.job(t, false)
 		i, problem1 := whole(t, "iteration")
 		median, problem2 := number(t, "median_ns")
@@ -170,7 +170,7 @@ func read(path string) (*reader, error) {
 // check finds what is wrong with a cell.
 func (c *cell) check(path string) {
 	fault := func(message string) {
-		c.faults = append(c.faults, &experiments.Problem{At: path, Message: c.name() + ": " + message})
+		c.faults = append(c.faults, &document.Problem{At: path, Message: c.name() + ": " + message})
 	}
 	if routings[c.routing] == "" {
 		fault("routing " + strconv.Quote(c.routing) + ": want minimal or prog-adaptive")

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/experiments/judge"
 )
 
@@ -24,7 +25,7 @@ func Open(data string) (*judge.Reference, error) {
 	section := &judge.Section{File: "verdicts.csv", SideBySide: true, Columns: []string{"app", "situation", "placement", "routing", "compared", "reference_ns", "weft_ns", "deviation"}}
 	for i, c := range folder.cells {
 		section.Entries = append(section.Entries, &judge.Entry{Name: c.name(), Unreadable: len(c.faults) > 0,
-			Faults: func() experiments.Problems { return c.faults },
+			Faults: func() document.Problems { return c.faults },
 			Judge: func(s *judge.Session) ([]judge.Row, bool, error) {
 				some, failed, err := c.judge(s)
 				found[i] = some

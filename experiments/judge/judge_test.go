@@ -9,7 +9,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/document"
 )
 
 // TestTable: a row that is cut, or no row at all, leaves those after it.
@@ -47,8 +47,8 @@ func TestCount(t *testing.T) {
 	if c.Add(Unreadable); c.String() != "2 agree, 0 differ, 1 not judged, 0 not run, 1 unreadable" {
 		t.Error(c)
 	}
-	p := &experiments.Problem{At: "a.csv:2", Message: "is cut"}
-	if all := Merged(experiments.Problems{p}, experiments.Problems{p, {Message: "other"}}); len(all) != 2 || Note(all) != "a.csv:2: is cut (and 1 more)" {
+	p := &document.Problem{At: "a.csv:2", Message: "is cut"}
+	if all := Merged(document.Problems{p}, document.Problems{p, {Message: "other"}}); len(all) != 2 || Note(all) != "a.csv:2: is cut (and 1 more)" {
 		t.Errorf("%v", all)
 	}
 }
@@ -57,17 +57,17 @@ func TestCount(t *testing.T) {
 // cannot be read; names select of them.
 func session(t *testing.T, names ...string) (outcome Outcome, stdout, stderr, table string, err error) {
 	t.Helper()
-	entry := func(name, verdict string, faults experiments.Problems) *Entry {
-		return &Entry{Name: name, Unreadable: verdict == Unreadable, Faults: func() experiments.Problems { return faults },
+	entry := func(name, verdict string, faults document.Problems) *Entry {
+		return &Entry{Name: name, Unreadable: verdict == Unreadable, Faults: func() document.Problems { return faults },
 			Judge: func(*Session) ([]Row, bool, error) {
 				if name == "b/2" { // found late
-					faults = experiments.Problems{{At: "graph", Message: "is cut"}}
+					faults = document.Problems{{At: "graph", Message: "is cut"}}
 				}
 				return []Row{{Cells: []string{name}, Verdict: verdict}}, false, nil
 			}}
 	}
 	r := &Reference{Name: "x", Place: "data", Entry: "curve", Warnings: []string{"a warning"}, Sections: []*Section{{File: "verdicts.csv", Columns: []string{"curve"}, Entries: []*Entry{
-		entry("a", Agrees, nil), entry("b/1", Differs, nil), entry("b/2", Agrees, nil), entry("c", Unreadable, experiments.Problems{{At: "c.csv:2", Message: "is cut"}}),
+		entry("a", Agrees, nil), entry("b/1", Differs, nil), entry("b/2", Agrees, nil), entry("c", Unreadable, document.Problems{{At: "c.csv:2", Message: "is cut"}}),
 	}}}}
 	if r, err = r.Select(names); err != nil {
 		return outcome, "", "", "", err

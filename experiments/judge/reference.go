@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/document"
 )
 
 // Verdicts on the data of other programs; those on papers are [experiments.VerdictNames].
@@ -48,7 +49,7 @@ func (c Count) Add(verdict string) {
 }
 
 // Note is what stands beside the verdict unreadable: the first problem.
-func Note(problems experiments.Problems) string {
+func Note(problems document.Problems) string {
 	text, _, _ := strings.Cut(problems[0].Error(), "\n")
 	if more := len(problems) - 1; more > 0 {
 		text += fmt.Sprintf(" (and %d more)", more)
@@ -57,7 +58,7 @@ func Note(problems experiments.Problems) string {
 }
 
 // Merged are the problems of all entries, each once.
-func Merged(entries ...experiments.Problems) (all experiments.Problems) {
+func Merged(entries ...document.Problems) (all document.Problems) {
 	seen := map[string]bool{}
 	for _, problems := range entries {
 		for _, p := range problems {
@@ -76,8 +77,8 @@ type Reference struct {
 	Place    string // of the data, in messages
 	Entry    string // what an entry is called in messages: a curve
 	Sections []*Section
-	Warnings []string             // of what lies beside the data
-	Faults   experiments.Problems // of the data, and of no entry alone
+	Warnings []string          // of what lies beside the data
+	Faults   document.Problems // of the data, and of no entry alone
 }
 
 // Section is a table of verdicts.
@@ -108,7 +109,7 @@ type Entry struct {
 	Listed string // what a list of names has for it; "": the name
 	// Faults are the problems of its data; judging may find more. Unreadable tells that nothing
 	// of it can be judged.
-	Faults     func() experiments.Problems
+	Faults     func() document.Problems
 	Unreadable bool
 	Judge      func(s *Session) (rows []Row, failed bool, err error)
 }
@@ -163,14 +164,14 @@ func (r *Reference) Check() error {
 		}
 	}
 	if len(problems) == 0 {
-		problems = experiments.Problems{{At: r.Place, Message: "holds no " + r.Entry}}
+		problems = document.Problems{{At: r.Place, Message: "holds no " + r.Entry}}
 	}
 	return problems
 }
 
 // problems are those of all entries.
-func (r *Reference) problems() experiments.Problems {
-	all := []experiments.Problems{r.Faults}
+func (r *Reference) problems() document.Problems {
+	all := []document.Problems{r.Faults}
 	for _, e := range r.entries() {
 		if e.Faults != nil {
 			all = append(all, e.Faults())

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/document"
 )
 
 // Session is a call of weft reproduce.
@@ -125,7 +126,7 @@ func (s *Session) section(r *Reference, section *Section) (count Count, c Conclu
 func (s *Session) path(r *Reference, file string) string { return filepath.Join(s.Out, r.Name, file) }
 
 // tell prints problems of data beside which others are judged.
-func (s *Session) tell(problems experiments.Problems) {
+func (s *Session) tell(problems document.Problems) {
 	if len(problems) > 0 {
 		fmt.Fprintln(s.Stderr, problems)
 	}
@@ -145,7 +146,7 @@ func (s *Session) Load(name, text string, canDeadlock bool) (*experiments.File, 
 	if err == nil {
 		_, err = file.Preflight(false)
 	}
-	var problems experiments.Problems
+	var problems document.Problems
 	if errors.As(err, &problems) {
 		return nil, fmt.Errorf(refused+"%s", strings.TrimSpace(problems[0].Key+" "+problems[0].Message))
 	}

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/sim/input"
 )
 
@@ -27,14 +27,14 @@ type Table struct {
 // OpenTable reads the header of a table in a folder of that name, with cells separated by a comma or a tab. The
 // table is nil where there is no such file, or none that can be read; else the problem may be of
 // columns that it lacks.
-func OpenTable(folder fs.FS, name, file string, separator rune, wanted ...string) (*Table, *experiments.Problem) {
+func OpenTable(folder fs.FS, name, file string, separator rune, wanted ...string) (*Table, *document.Problem) {
 	at := path.Join(name, file)
 	text, err := ReadFile(folder, file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
 	case err != nil:
-		return nil, &experiments.Problem{At: at, Message: "cannot be read: " + err.Error()}
+		return nil, &document.Problem{At: at, Message: "cannot be read: " + err.Error()}
 	}
 	t := &Table{At: at, reader: csv.NewReader(input.Text(strings.NewReader(text))), columns: map[string]int{}, Line: 1}
 	t.reader.Comma, t.reader.LazyQuotes = separator, separator == '\t'
@@ -43,9 +43,9 @@ func OpenTable(folder fs.FS, name, file string, separator rune, wanted ...string
 	list := strings.Join(wanted, ", ")
 	switch {
 	case errors.Is(err, io.EOF):
-		return t, &experiments.Problem{At: at, Message: "an empty file; want a table with the columns " + list}
+		return t, &document.Problem{At: at, Message: "an empty file; want a table with the columns " + list}
 	case err != nil:
-		return nil, &experiments.Problem{At: at, Message: "not a CSV table: " + err.Error()}
+		return nil, &document.Problem{At: at, Message: "not a CSV table: " + err.Error()}
 	}
 	t.width = len(header)
 	for i, name := range header {
@@ -58,8 +58,8 @@ func OpenTable(folder fs.FS, name, file string, separator rune, wanted ...string
 }
 
 // Problem is one of the row.
-func (t *Table) Problem(format string, args ...any) *experiments.Problem {
-	return &experiments.Problem{At: fmt.Sprintf("%s:%d", t.At, t.Line), Message: fmt.Sprintf(format, args...)}
+func (t *Table) Problem(format string, args ...any) *document.Problem {
+	return &document.Problem{At: fmt.Sprintf("%s:%d", t.At, t.Line), Message: fmt.Sprintf(format, args...)}
 }
 
 // Missing are the columns that the table has not got, of those named.
@@ -75,10 +75,10 @@ func (t *Table) Has(name string) bool {
 
 // Rows reads row by row. The problem says why a row cannot be read, nil if it can: the rows
 // after it can be, as a rule.
-func (t *Table) Rows(yield func(problem *experiments.Problem) bool) {
+func (t *Table) Rows(yield func(problem *document.Problem) bool) {
 	for {
 		row, err := t.reader.Read()
-		var problem *experiments.Problem
+		var problem *document.Problem
 		var parse *csv.ParseError
 		switch {
 		case errors.Is(err, io.EOF):

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-sim/weft/collectives/dswitch"
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/experiments/network"
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/measure"
@@ -128,9 +129,9 @@ func (c *exchangeConfig) build(seed uint64) (*exchangeParts, error) {
 	p := &exchangeParts{topology: t, fabric: fabric.Config{Fabric: c.Fabric, Switch: c.Switch, Terminal: c.Terminal, Channels: c.channels(t.Graph())}}
 	switch n := t.Graph().Terminals(); {
 	case n < 2:
-		return nil, experiments.At("topology.type", fmt.Errorf("has %d terminal; an exchange needs two", n))
+		return nil, document.At("topology.type", fmt.Errorf("has %d terminal; an exchange needs two", n))
 	case c.Exchange.Through == "sessions" && len(c.Fault) > 0:
-		return nil, experiments.At("fault", errors.New("takes down parts of a fabric; kind sessions has faults of its own"))
+		return nil, document.At("fault", errors.New("takes down parts of a fabric; kind sessions has faults of its own"))
 	case c.Exchange.Through == "sessions":
 		return p, p.buildSessions(&c.Exchange, c.Topology.Type.Name(), seed)
 	case int64(n)*int64(n)*int64(c.Exchange.PacketFlits) > maxExchangeFlits:
@@ -167,7 +168,7 @@ func (c *exchangeConfig) channels(g *topology.Graph) map[string]fabric.ChannelCo
 func (p *exchangeParts) buildSessions(x *exchangeTable, name string, seed uint64) error {
 	s, ok := p.topology.(*topology.DistributedSwitch)
 	if !ok {
-		return experiments.At("topology.type", fmt.Errorf("= %q: exchange.through = \"sessions\" needs a distributed full switch, pcc or pk", name))
+		return document.At("topology.type", fmt.Errorf("= %q: exchange.through = \"sessions\" needs a distributed full switch, pcc or pk", name))
 	}
 	p.sessions = dswitch.DefaultSessionsConfig()
 	p.sessions.Schedule, p.sessions.Addressing = x.Schedule, x.Addressing
@@ -176,7 +177,7 @@ func (p *exchangeParts) buildSessions(x *exchangeTable, name string, seed uint64
 		p.sessions.FirstStage = "single"
 	}
 	timings, err := p.fabric.ChannelTimings(s.Graph())
-	if err = errors.Join(err, experiments.Under("exchange", "exchange.schedule", dswitch.CheckSessions(s, p.sessions, seed))); err != nil {
+	if err = errors.Join(err, document.Under("exchange", "exchange.schedule", dswitch.CheckSessions(s, p.sessions, seed))); err != nil {
 		return err
 	}
 	stages := int64(2*s.Cascades() + 1)

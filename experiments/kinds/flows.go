@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/experiments/network"
 	"github.com/weft-sim/weft/fabric/shared"
 	"github.com/weft-sim/weft/fabric/topology"
@@ -129,7 +130,7 @@ func (c *flowsConfig) build(seed uint64) (*flowsParts, error) {
 	}
 	for name := range c.Channel {
 		if !slices.ContainsFunc(t.Graph().Classes, func(c topology.Class) bool { return c.Name == name }) {
-			problems = append(problems, experiments.At("channel."+name, errors.New("is no channel class of this topology")))
+			problems = append(problems, document.At("channel."+name, errors.New("is no channel class of this topology")))
 		}
 	}
 	if c.Switch.Full == "pause" && c.Switch.Paths == "adaptive" && c.Switch.Queue == 0 {
@@ -142,7 +143,7 @@ func (c *flowsConfig) build(seed uint64) (*flowsParts, error) {
 		problems = append(problems, &param.ParamError{Key: "transport.repeat", Value: c.Transport.Repeat, Want: `"selective", or transport.spray = "single", switch.paths = "hash" and switch.full = "drop" or "pause": a receiver that throws away what comes out of order needs one path, and no trimmed packets`})
 	}
 	if c.Switch.Degraded > 0 && p.tree == nil {
-		problems = append(problems, experiments.At("switch.degraded", errors.New("needs a topology with levels")))
+		problems = append(problems, document.At("switch.degraded", errors.New("needs a topology with levels")))
 	}
 	if err := errors.Join(problems...); err != nil {
 		return nil, err
@@ -191,7 +192,7 @@ func preflightFlows(c *flowsConfig, p *experiments.Preflight) error {
 	}
 	graph := certify.New(1)
 	if err := shared.Dependencies(t.Graph(), graph.Add); err != nil {
-		return experiments.At("topology.type", err)
+		return document.At("topology.type", err)
 	}
 	found := graph.Certify(1, 1)
 	text := found.Describe(t.Graph())
@@ -201,7 +202,7 @@ func preflightFlows(c *flowsConfig, p *experiments.Preflight) error {
 	case c.Switch.AllowDeadlock:
 		p.MayDeadlock("pauses: " + text)
 	default:
-		return experiments.At("switch.full", fmt.Errorf("= \"pause\" %s; --allow-deadlock, or switch.allow_deadlock = true, runs it all the same", text))
+		return document.At("switch.full", fmt.Errorf("= \"pause\" %s; --allow-deadlock, or switch.allow_deadlock = true, runs it all the same", text))
 	}
 	return nil
 }
@@ -214,11 +215,11 @@ func runFlows(ctx context.Context, c *flowsConfig, run *experiments.Run) (row fl
 	g, kernel := p.topology.Graph(), sim.NewKernel()
 	ends, err := transport.New(kernel, g, p.tree, c.Transport, p.flows, p.triggers)
 	if err != nil {
-		return row, experiments.At("flows", err)
+		return row, document.At("flows", err)
 	}
 	net, err := shared.New(kernel, g, c.Switch, p.timing, ends, run.Seed)
 	if err != nil {
-		return row, experiments.At("switch", err)
+		return row, document.At("switch", err)
 	}
 	ends.Over(net, &p.timing, c.Switch.Full == "trim", run.Seed)
 	queues := &queueSamples{net: net, graph: g}
@@ -255,18 +256,18 @@ func (t *flowsTable) flows(terminals int, rate sim.Rate, seed uint64) (flows []t
 	case t.File != "":
 		text, err := input.ReadInput(t.File, input.MaxInput)
 		if err != nil {
-			return nil, nil, experiments.At("flows.file", fmt.Errorf("%s: %w", t.File, err))
+			return nil, nil, document.At("flows.file", fmt.Errorf("%s: %w", t.File, err))
 		}
 		m, err := transport.ReadMatrix(t.File, text)
 		if err != nil {
-			return nil, nil, experiments.At("flows.file", err)
+			return nil, nil, document.At("flows.file", err)
 		}
 		if m.Nodes > terminals {
-			return nil, nil, experiments.At("flows.file", fmt.Errorf("%s has %d nodes, and the network %d terminals", t.File, m.Nodes, terminals))
+			return nil, nil, document.At("flows.file", fmt.Errorf("%s has %d nodes, and the network %d terminals", t.File, m.Nodes, terminals))
 		}
 		return m.Flows, m.Triggers, nil
 	case terminals < 2:
-		return nil, nil, experiments.At("topology.type", fmt.Errorf("has %d terminal; flows need two", terminals))
+		return nil, nil, document.At("topology.type", fmt.Errorf("has %d terminal; flows need two", terminals))
 	case t.Pattern == "incast":
 		flows, err = transport.Incast(terminals, t.Senders, t.Receiver, bytes)
 	case t.Pattern == "victim":
@@ -281,7 +282,7 @@ func (t *flowsTable) flows(terminals int, rate sim.Rate, seed uint64) (flows []t
 	default:
 		flows = transport.Permutation(terminals, bytes, seed)
 	}
-	return flows, triggers, experiments.Under("flows", "flows.pattern", err)
+	return flows, triggers, document.Under("flows", "flows.pattern", err)
 }
 
 // alone is the completion time of a flow in the empty network.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/weft-sim/weft/collectives/dswitch"
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/experiments/network"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/topology/cost"
@@ -93,7 +94,7 @@ func runCost(_ context.Context, c *costConfig, _ *experiments.Run) (costResult, 
 	}
 	k, err := cost.Of(t.Graph(), c.Floor, c.Price)
 	if err != nil {
-		return costResult{}, experiments.Under("floor", "floor.cabinet_units", err)
+		return costResult{}, document.Under("floor", "floor.cabinet_units", err)
 	}
 	return costResult{k.Switches, k.Terminals, k.Radix, k.Ports, k.Cabinets, k.Inside.Cables, k.Copper.Cables, k.Copper.Metres,
 		k.Optical.Cables, k.Optical.Metres, k.Longest, k.Watts, k.Price, k.Price / float64(k.Terminals)}, nil
@@ -132,10 +133,10 @@ func checkSessions(c *sessionsConfig, seed uint64) ([]experiments.Warning, error
 	}
 	s, ok := t.(*topology.DistributedSwitch)
 	if !ok {
-		return nil, experiments.At("topology.type", fmt.Errorf("= %q: sessions need a distributed full switch, pcc or pk", c.Topology.Type.Name()))
+		return nil, document.At("topology.type", fmt.Errorf("= %q: sessions need a distributed full switch, pcc or pk", c.Topology.Type.Name()))
 	}
 	if err := dswitch.CheckSessions(t, c.Sessions, seed); err != nil {
-		return nil, experiments.Under("sessions", "sessions.schedule", err)
+		return nil, document.Under("sessions", "sessions.schedule", err)
 	}
 	return sessionsWarnings(s, c.Sessions.Schedule), nil
 }
@@ -174,7 +175,7 @@ func runSessions(ctx context.Context, c *sessionsConfig, run *experiments.Run) (
 	}
 	r, err := dswitch.RunSessions(ctx, t, c.Sessions, run.Seed, sessionsProgress(run))
 	if err != nil {
-		return dswitch.SessionsRow{}, experiments.Under("sessions", "sessions.schedule", err)
+		return dswitch.SessionsRow{}, document.Under("sessions", "sessions.schedule", err)
 	}
 	crossed := int64(2*t.(*topology.DistributedSwitch).Cascades()+1) * int64(r.Outcome.Injected) * int64(c.Sessions.PacketFlits)
 	run.Count(crossed, crossed)

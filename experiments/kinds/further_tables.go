@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/observe"
@@ -400,7 +401,7 @@ func (c *trafficConfig) probe(parts *trafficParts) error {
 	for i, name := range m.QueueSamples {
 		q, _ := fabric.QuantityOf(name)
 		if why := parts.fabric.CannotProbe(q, parts.Routing); why != "" {
-			problems = append(problems, experiments.At(fmt.Sprintf("measure.queue_samples[%d]", i), fmt.Errorf("= %q: want %s", name, why)))
+			problems = append(problems, document.At(fmt.Sprintf("measure.queue_samples[%d]", i), fmt.Errorf("= %q: want %s", name, why)))
 			continue
 		}
 		p.Quantities = append(p.Quantities, q)
@@ -409,7 +410,7 @@ func (c *trafficConfig) probe(parts *trafficParts) error {
 	chosen := make([]bool, g.NumPorts())
 	for i, pattern := range m.QueuePorts {
 		if !choosePorts(g, pattern, chosen) {
-			problems = append(problems, experiments.At(fmt.Sprintf("measure.queue_ports[%d]", i),
+			problems = append(problems, document.At(fmt.Sprintf("measure.queue_ports[%d]", i),
 				fmt.Errorf("= %q names no port: want all, a class of channels such as %s, a switch such as %q, or a port such as %q, in which * stands for anything",
 					pattern, g.Classes[len(g.Classes)-1].Name, g.SwitchName(0), g.PortName(0))))
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/experiments/network"
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/hca"
@@ -252,16 +253,16 @@ func (t *jobTable) job(name string, costs mpi.Costs, unit sim.Time) (mpi.Job, er
 
 func checkJobs(c *jobsConfig, seed uint64) ([]experiments.Warning, error) {
 	if len(c.Job) == 0 {
-		return nil, experiments.At("job", errors.New("is missing: want a table [job.NAME] for each job"))
+		return nil, document.At("job", errors.New("is missing: want a table [job.NAME] for each job"))
 	}
 	if len(c.Job) > 1000 {
-		return nil, experiments.At("job", fmt.Errorf("has %d tables; want at most 1000", len(c.Job)))
+		return nil, document.At("job", fmt.Errorf("has %d tables; want at most 1000", len(c.Job)))
 	}
 	if c.Connections.TearDown {
 		return nil, &param.ParamError{Key: "connections.tear_down", Value: true, Want: "false: jobs have no phases in common at whose ends connections could be closed"}
 	}
 	if err := c.Noise.Check(); err != nil {
-		return nil, experiments.Under("noise", "noise", err)
+		return nil, document.Under("noise", "noise", err)
 	}
 	if c.Measure.Blame && !c.Measure.Alone {
 		return nil, &param.ParamError{Key: "measure.blame", Value: true, Want: "measure.alone, too: blame is for what a job takes longer than alone"}

@@ -7,6 +7,7 @@ import (
 	"reflect"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/experiments/network"
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/hca"
@@ -269,11 +270,11 @@ func checkMPI(c *mpiConfig, seed uint64) ([]experiments.Warning, error) {
 		return nil, &param.ParamError{Key: "job.machine", Value: c.Job.Machine, Want: fmt.Sprintf("loggops: the schedule uses %d CPUs and %d NICs a rank, of which the runtime has one each", w.CPUs(), w.NICs())}
 	}
 	if bad := c.Noise.Check(); bad != nil {
-		return nil, experiments.Under("noise", "noise", bad)
+		return nil, document.Under("noise", "noise", bad)
 	}
 	_, nodes, bad := c.Placement.Place(w.Ranks(), seed)
 	if bad != nil {
-		return nil, experiments.Under("placement", "placement", bad)
+		return nil, document.Under("placement", "placement", bad)
 	}
 	adapter, err := c.adapter()
 	if err != nil {

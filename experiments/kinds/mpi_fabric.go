@@ -6,6 +6,7 @@ import (
 	"maps"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/experiments/network"
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
@@ -83,7 +84,7 @@ func (c *mpiConfig) checkNetwork(adapter *hca.Config, nodes int, seed uint64, le
 	packet := int((int64(adapter.MTU) + int64(c.Fabric.FlitBytes) - 1) / int64(c.Fabric.FlitBytes))
 	problems := []error{config.Check(g, r), network.CheckFit(&c.Fabric, &c.Switch, packet)}
 	if n := len(g.Hosts()); nodes > n {
-		problems = append(problems, experiments.At("topology.type", fmt.Errorf("has %d hosts; the ranks need %d nodes (placement.per_node = %d)", n, nodes, c.Placement.PerNode)))
+		problems = append(problems, document.At("topology.type", fmt.Errorf("has %d hosts; the ranks need %d nodes (placement.per_node = %d)", n, nodes, c.Placement.PerNode)))
 	}
 	_, bad := c.Trace.plan(g.Terminals())
 	problems = append(problems, bad)
@@ -165,7 +166,7 @@ func occupied(g *topology.Graph, nodes int) []int32 {
 // checkObserved finds what is asked for of a machine without channels.
 func (c *mpiConfig) checkObserved() error {
 	if c.Measure.Timeline && c.Job.Machine == "loggops" && c.LogGOPS.Compatible {
-		return experiments.At("measure.timeline", errors.New("needs loggops.loggopsim = false: LogGOPSim's times do not add up"))
+		return document.At("measure.timeline", errors.New("needs loggops.loggopsim = false: LogGOPSim's times do not add up"))
 	}
 	if c.Job.Machine == "fabric" {
 		return nil
@@ -173,7 +174,7 @@ func (c *mpiConfig) checkObserved() error {
 	var problems []error
 	for key, asked := range map[string]bool{"measure.links": c.Measure.Links, "measure.series": c.Measure.Series > 0, "measure.blame": c.Measure.Blame, "trace.packets": c.Trace.Packets > 0} {
 		if asked {
-			problems = append(problems, experiments.At(key, errors.New(`needs job.machine = "fabric": `+c.Job.Machine+" has no channels")))
+			problems = append(problems, document.At(key, errors.New(`needs job.machine = "fabric": `+c.Job.Machine+" has no channels")))
 		}
 	}
 	return errors.Join(problems...)

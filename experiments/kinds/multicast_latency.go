@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/experiments/network"
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/measure"
@@ -160,7 +161,7 @@ func (c *latencyConfig) build(seed uint64) (*latencyParts, error) {
 	}
 	switch {
 	case len(p.groups) == 0:
-		problems = append(problems, experiments.At("groups.pattern", errors.New("makes no group of two members or more")))
+		problems = append(problems, document.At("groups.pattern", errors.New("makes no group of two members or more")))
 	case c.Messages.Active > len(p.groups):
 		problems = append(problems, &param.ParamError{Key: "messages.active", Value: c.Messages.Active, Want: fmt.Sprintf("at most %d, the groups of two members or more", len(p.groups))})
 	default:

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/experiments/network"
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
@@ -284,10 +285,10 @@ func (c *latencyConfig) makePlan(p *latencyParts, seed uint64, threads int) (*mu
 	}
 	result, err := multicast.Route(engine, p.groups, false, nil)
 	if err != nil {
-		return nil, experiments.At("multicast.engine", fmt.Errorf("= %q: %w", c.Multicast.Engine.Name(), err))
+		return nil, document.At("multicast.engine", fmt.Errorf("= %q: %w", c.Multicast.Engine.Name(), err))
 	}
 	if result.Refused > 0 {
-		return nil, experiments.At("multicast.entries", fmt.Errorf("= %v: %s refused %d of %d groups", c.Multicast.Entries, c.Multicast.Engine.Name(), result.Refused, len(p.groups)))
+		return nil, document.At("multicast.entries", fmt.Errorf("= %v: %s refused %d of %d groups", c.Multicast.Entries, c.Multicast.Engine.Name(), result.Refused, len(p.groups)))
 	}
 	plan := &multicastPlan{forest: result.Forest, index: map[*multicast.Planted]int{}}
 	var trees []*multicast.Tree
@@ -297,7 +298,7 @@ func (c *latencyConfig) makePlan(p *latencyParts, seed uint64, threads int) (*mu
 	}
 	most := min(c.Multicast.Layers, fabric.MaxVCs-p.unicast)
 	if most < 1 {
-		return nil, experiments.At("switch.vcs", fmt.Errorf("leaves no virtual channel for multicast packets: unicast packets take %d of %d", p.unicast, fabric.MaxVCs))
+		return nil, document.At("switch.vcs", fmt.Errorf("leaves no virtual channel for multicast packets: unicast packets take %d of %d", p.unicast, fabric.MaxVCs))
 	}
 	plan.layers, err = multicast.AssignLayers(p.topology.Graph(), trees, most)
 	var cyclic *multicast.CyclicError
@@ -309,7 +310,7 @@ func (c *latencyConfig) makePlan(p *latencyParts, seed uint64, threads int) (*mu
 			plan.layers.Of[i] = i % most
 		}
 	case err != nil:
-		return nil, experiments.At("multicast.layers", fmt.Errorf("= %d: %w%s", c.Multicast.Layers, err, network.AllowHint))
+		return nil, document.At("multicast.layers", fmt.Errorf("= %d: %w%s", c.Multicast.Layers, err, network.AllowHint))
 	}
 	return plan, nil
 }

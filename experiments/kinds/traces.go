@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/observe"
 	"github.com/weft-sim/weft/fabric/topology"
@@ -39,7 +40,7 @@ func (c *traceTable) plan(terminals int) (observe.TracePlan, error) {
 		chosen := make([]bool, terminals)
 		for i, n := range numbers {
 			if n >= terminals {
-				problems = append(problems, experiments.At(fmt.Sprintf("trace.%s[%d]", key, i), fmt.Errorf("= %d: there are %d terminals, numbered from 0", n, terminals)))
+				problems = append(problems, document.At(fmt.Sprintf("trace.%s[%d]", key, i), fmt.Errorf("= %d: there are %d terminals, numbered from 0", n, terminals)))
 				continue
 			}
 			chosen[n] = true

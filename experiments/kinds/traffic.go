@@ -23,6 +23,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/experiments/network"
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
@@ -161,7 +162,7 @@ func (c *trafficConfig) build(seed uint64) (*trafficParts, error) {
 	var problems []error
 	var err error
 	if parts.sizes, err = traffic.NewSizes(c.Traffic.PacketFlits, c.Traffic.PacketWeights); err != nil {
-		problems = append(problems, experiments.Under("traffic", "traffic.packet_flits", err))
+		problems = append(problems, document.Under("traffic", "traffic.packet_flits", err))
 	} else if c.Program.Type.Name() == openLoop { // known before the topology is built
 		_, err := c.process(parts.sizes.Mean())
 		problems = append(problems, err)
@@ -176,7 +177,7 @@ func (c *trafficConfig) build(seed uint64) (*trafficParts, error) {
 	parts.pattern, impossible = c.Traffic.Pattern.Build(traffic.Env{Topology: parts.topology, TopologyName: name, Seed: seed})
 	problems = append(problems, unknown, impossible)
 	if _, grouped := parts.topology.(topology.Grouped); c.Measure.Global && !grouped {
-		problems = append(problems, experiments.At("measure.global_channels", fmt.Errorf("needs a topology with groups; %s has none", name)))
+		problems = append(problems, document.At("measure.global_channels", fmt.Errorf("needs a topology with groups; %s has none", name)))
 	}
 	env := routing.Env{Topology: parts.topology, TopologyName: name, VCs: c.Switch.VCs, Seed: seed, AllowDeadlock: c.Fabric.AllowDeadlock, Shared: c.Topology.Type.Shared()}
 	if parts.Routed, err = c.Faults().Build(&c.Routing, env, &parts.fabric); err == nil {
@@ -195,13 +196,13 @@ func (c *trafficConfig) build(seed uint64) (*trafficParts, error) {
 		losses = "faults"
 	}
 	if c.Measure.Blame && losses != "" && losses != "faults" {
-		problems = append(problems, experiments.At("measure.blame", fmt.Errorf("does not go with %s: packets that are dropped have no latency to divide", losses)))
+		problems = append(problems, document.At("measure.blame", fmt.Errorf("does not go with %s: packets that are dropped have no latency to divide", losses)))
 	}
 	if errors.Join(problems...) == nil {
 		if parts.workload, err = c.workload(parts, seed); err != nil {
 			problems = append(problems, err)
 		} else if losses != "" && !fabric.BearsLosses(parts.workload) {
-			problems = append(problems, experiments.At("program.type", fmt.Errorf("%q does not go with %s: it would wait for answers to packets that are lost", c.Program.Type.Name(), losses)))
+			problems = append(problems, document.At("program.type", fmt.Errorf("%q does not go with %s: it would wait for answers to packets that are lost", c.Program.Type.Name(), losses)))
 		}
 	}
 	return parts, errors.Join(problems...)
@@ -221,7 +222,7 @@ func checkTraffic(c *trafficConfig, seed uint64) ([]experiments.Warning, error) 
 	}
 	if parts.workload.Closed() {
 		if c.Measure.Find != "" {
-			return nil, experiments.At("measure.find", fmt.Errorf("needs a load; program %q is closed and offers none", c.Program.Type.Name()))
+			return nil, document.At("measure.find", fmt.Errorf("needs a load; program %q is closed and offers none", c.Program.Type.Name()))
 		}
 		if c.Traffic.Load != defaultLoad {
 			warnings = append(warnings, experiments.Warning{Key: "traffic.load", Message: fmt.Sprintf("is not used: program %q is closed and offers no load", c.Program.Type.Name())})
@@ -361,7 +362,7 @@ var trafficForks = experiments.Forks[trafficConfig]{
 		if c.Measure.Find == "" || warmup("traffic.load") || warmup("program.type") {
 			return nil
 		}
-		return experiments.At("measure.find", errors.New("looks for a load: give the common warm-up one, as by warmup = { \"traffic.load\" = 0.3 } in [sweep] fork"))
+		return document.At("measure.find", errors.New("looks for a load: give the common warm-up one, as by warmup = { \"traffic.load\" = 0.3 } in [sweep] fork"))
 	},
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/experiments/plot"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/topology/ib"
@@ -199,7 +200,7 @@ func (n *Network) WriteTables(w io.Writer) (warnings []string, err error) {
 	}
 	tables, err := routing.Tables(o.Graph, o.Routing, o.VCs)
 	if err != nil {
-		return nil, experiments.At("routing.type", fmt.Errorf("= %q: %w", n.routed.routing.Type.Name(), err))
+		return nil, document.At("routing.type", fmt.Errorf("= %q: %w", n.routed.routing.Type.Name(), err))
 	}
 	alone, err := routing.NewTables(tables, routing.Env{Topology: n.Topology})
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/topology"
@@ -92,12 +92,12 @@ func (x *Faults) Periods(g *topology.Graph) ([]topology.Period, error) {
 		failure := topology.Failure{At: t.At, Until: t.Until, Links: g.RandomLinks(t.Fraction, uint64(t.Seed))}
 		for _, s := range t.Switches {
 			id, err := directory.Switch(s)
-			problems = append(problems, experiments.At(key+".switches", err))
+			problems = append(problems, document.At(key+".switches", err))
 			failure.Switches = append(failure.Switches, id)
 		}
 		for _, link := range t.Links {
 			ports, err := directory.Links(link)
-			problems = append(problems, experiments.At(key+".links", err))
+			problems = append(problems, document.At(key+".links", err))
 			failure.Links = append(failure.Links, ports...)
 		}
 		if t.Until != 0 && t.Until <= t.At {
@@ -109,7 +109,7 @@ func (x *Faults) Periods(g *topology.Graph) ([]topology.Period, error) {
 			problems = append(problems, &param.ParamError{Key: key + ".since", Value: t.Since, Want: `"": this kind has no warm-up`})
 		case t.Since == sinceWarmup:
 		case len(later) > 0 && t.At+t.Until > 0:
-			problems = append(problems, experiments.At(key, fmt.Errorf("comes or goes at a cycle of the run, and fault.%s at one after the warm-up, whose end is not known before: let both count from there, or this one last for the whole run", later[0])))
+			problems = append(problems, document.At(key, fmt.Errorf("comes or goes at a cycle of the run, and fault.%s at one after the warm-up, whose end is not known before: let both count from there, or this one last for the whole run", later[0])))
 		default:
 			before = append(before, failure)
 		}
@@ -143,7 +143,7 @@ func (x *Faults) checkReach(periods []topology.Period, g *topology.Graph) error 
 		if len(x.Tables) == 1 {
 			key = "fault." + x.names()[0]
 		}
-		return experiments.At(key, fmt.Errorf("leaves %d pairs of terminals without a path %s, such as %s at %s to %s at %s (%s); recovery.unreachable = \"count\" runs it and counts the packets between them",
+		return document.At(key, fmt.Errorf("leaves %d pairs of terminals without a path %s, such as %s at %s to %s at %s (%s); recovery.unreachable = \"count\" runs it and counts the packets between them",
 			pairs, x.from(periods, i), g.TerminalName(src), g.SwitchName(g.TerminalSwitch(src)), g.TerminalName(dst), g.SwitchName(g.TerminalSwitch(dst)), period.Down.Describe()))
 	}
 	return nil
@@ -154,7 +154,7 @@ func (x *Faults) checkReach(periods []topology.Period, g *topology.Graph) error 
 func (r *RoutingTable) around(periods []topology.Period, env routing.Env) (*routing.Periods, error) {
 	if name := r.Type.Name(); len(periods) > 0 && !slices.Contains(routing.AroundFaults(), name) {
 		worst := slices.MaxFunc(periods, func(a, b topology.Period) int { return a.Down.Links() - b.Down.Links() })
-		return nil, experiments.At("routing.type", fmt.Errorf("= %q does not route around faults (%s); routings that do: %s",
+		return nil, document.At("routing.type", fmt.Errorf("= %q does not route around faults (%s); routings that do: %s",
 			name, worst.Down.Describe(), strings.Join(routing.AroundFaults(), ", ")))
 	}
 	return routing.BuildPeriods(env, periods, r.Type.Build)
@@ -244,11 +244,11 @@ func (x *Faults) Build(r *RoutingTable, env routing.Env, config *fabric.Config) 
 	s := &config.Switch
 	switch {
 	case b.faults != nil && config.Fabric.Unit == fabric.UnitPacket:
-		return b, experiments.At("fabric.unit", fmt.Errorf("= %q does not go with faults that come or go during the run, or cut terminals off: \"flit\" does", config.Fabric.Unit))
+		return b, document.At("fabric.unit", fmt.Errorf("= %q does not go with faults that come or go during the run, or cut terminals off: \"flit\" does", config.Fabric.Unit))
 	case len(b.Periods) > 1 && s.SensesCredits(b.first):
-		return b, experiments.At("switch.credit_sensing", fmt.Errorf("= %q does not go with faults that come or go during the run: packets that are dropped leave round trips open; \"off\" does", s.CreditSensing))
+		return b, document.At("switch.credit_sensing", fmt.Errorf("= %q does not go with faults that come or go during the run: packets that are dropped leave round trips open; \"off\" does", s.CreditSensing))
 	case len(b.Periods) > 1 && s.VLArbHigh+s.VLArbLow != "":
-		return b, experiments.At("switch.vlarb_low", errors.New("does not go with faults that come or go during the run: packets may be dropped while they cross a switch"))
+		return b, document.At("switch.vlarb_low", errors.New("does not go with faults that come or go during the run: packets may be dropped while they cross a switch"))
 	case x.Recovery.Retries > 0 && x.Recovery.Timeout <= 0:
 		return b, &param.ParamError{Key: "recovery.timeout", Value: x.Recovery.Timeout, Want: "more than nothing, where there are retries"}
 	}

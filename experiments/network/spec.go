@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing"
@@ -161,7 +162,7 @@ func CheckCertified(p *experiments.Preflight, n *Spec, allowed bool) error {
 		p.Warn("routing.type", "= %q %s", n.routing.Type.Name(), c.Text+c.Cycle)
 		p.MayDeadlock(fmt.Sprintf("%s on %s %s%s", n.routing.Type.Name(), n.topology.Type.Name(), c.Text, c.Cycle))
 	default:
-		return experiments.At("routing.type", fmt.Errorf("= %q %s%s%s", n.routing.Type.Name(), c.Text, AllowHint, c.Cycle))
+		return document.At("routing.type", fmt.Errorf("= %q %s%s%s", n.routing.Type.Name(), c.Text, AllowHint, c.Cycle))
 	}
 	return nil
 }

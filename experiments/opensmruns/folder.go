@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/experiments/judge"
 )
 
@@ -30,12 +30,12 @@ type Run struct {
 	Random          bool   // a second run had other service levels
 	// Faults are the problems of its line in the index and of its files: it cannot be repeated
 	// or compared then.
-	Faults experiments.Problems
+	Faults document.Problems
 	at     string // file:line
 }
 
 func (r *Run) fault(at, format string, args ...any) {
-	r.Faults = append(r.Faults, &experiments.Problem{At: at, Message: fmt.Sprintf(format, args...)})
+	r.Faults = append(r.Faults, &document.Problem{At: at, Message: fmt.Sprintf(format, args...)})
 }
 
 // Folder is a folder of runs.
@@ -53,7 +53,7 @@ var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.+-]{0,99}$`)
 
 // ReadFolder reads the index of a folder and checks the tables that it has against
 // the index. Runs with problems have them as their Faults. The error is of type
-// experiments.Problems, each with file and line: there is no index, or nothing in it.
+// document.Problems, each with file and line: there is no index, or nothing in it.
 func ReadFolder(path string) (*Folder, error) {
 	f := &Folder{path: path}
 	if err := f.readIndex(os.DirFS(path)); err != nil {
@@ -74,10 +74,10 @@ func (f *Folder) file(parts ...string) string {
 func (f *Folder) readIndex(folder fs.FS) error {
 	t, problem := judge.OpenTable(folder, f.path, "index.tsv", '\t', columns...)
 	if problem != nil {
-		return experiments.Problems{problem}
+		return document.Problems{problem}
 	}
 	if t == nil {
-		return experiments.Problems{{At: f.file("index.tsv"), Message: "cannot be read: no such file or directory; want a table of runs, see weft reproduce --help"}}
+		return document.Problems{{At: f.file("index.tsv"), Message: "cannot be read: no such file or directory; want a table of runs, see weft reproduce --help"}}
 	}
 	cell := func(name string) string {
 		if text := t.Cell(name); text != "-" {
@@ -93,7 +93,7 @@ func (f *Folder) readIndex(folder fs.FS) error {
 		first, twice := seen[r.Fabric+"/"+r.Variant]
 		switch {
 		case cut != nil:
-			r.Faults = experiments.Problems{cut}
+			r.Faults = document.Problems{cut}
 		case !plainName.MatchString(r.Fabric) || !plainName.MatchString(r.Variant):
 			r.fault(r.at, "fabric %q, variant %q: want names of letters, digits and _.+-", r.Fabric, r.Variant)
 		case r.SameAs != "" && !plainName.MatchString(r.SameAs):

@@ -19,6 +19,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/experiments/judge"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/topology/ib"
@@ -36,7 +37,7 @@ func Open(data string) (*judge.Reference, error) {
 	for i := range f.Runs {
 		r := &f.Runs[i]
 		section.Entries = append(section.Entries, &judge.Entry{Name: r.Fabric + "/" + r.Variant, Listed: r.Fabric, Unreadable: len(r.Faults) > 0,
-			Faults: func() experiments.Problems { return r.Faults },
+			Faults: func() document.Problems { return r.Faults },
 			Judge: func(s *judge.Session) ([]judge.Row, bool, error) {
 				row, err := experiments.Interruptible(s.Context, func() (judge.Row, error) { return f.Judge(r), nil })
 				return []judge.Row{row}, false, err
@@ -114,11 +115,11 @@ func (f *Folder) subnet(r *Run, ports []portLine) (*opensm.Subnet, *opensm.Confi
 		return nil, nil, err
 	}
 	if len(c.Warnings) > 0 {
-		return nil, nil, &experiments.Problem{At: r.at, Message: strings.Join(c.Warnings, "; ")}
+		return nil, nil, &document.Problem{At: r.at, Message: strings.Join(c.Warnings, "; ")}
 	}
 	s, err := opensm.NewSubnet(network.Graph(), managerOf(ports, network.Graph()), c.LMC)
 	if err != nil {
-		return nil, nil, &experiments.Problem{At: r.at, Message: err.Error()}
+		return nil, nil, &document.Problem{At: r.at, Message: err.Error()}
 	}
 	return s, c, nil
 }
@@ -210,7 +211,7 @@ func (f *Folder) compareTables(r *Run, t *opensm.Tables, o *opensm.Options) (dif
 	case !t.HasLevels() && r.SL != "":
 		return "weft has no service levels, OpenSM has", "", nil
 	case t.HasLevels() && r.SL == "" && r.Levels != "":
-		return "", "", &experiments.Problem{At: r.at, Message: fmt.Sprintf("SLs_used %q without sl_sha256", r.Levels)}
+		return "", "", &document.Problem{At: r.at, Message: fmt.Sprintf("SLs_used %q without sl_sha256", r.Levels)}
 	case t.HasLevels() && r.SL == "":
 		note = "the service levels were not kept"
 	case r.SL != "":
@@ -307,7 +308,7 @@ func (f *Folder) compareSL2VL(r *Run, t *opensm.Tables, o *opensm.Options) (stri
 	}
 	peer, err := input.ReadInput(path, input.MaxInput)
 	if err != nil {
-		return "", &experiments.Problem{At: path, Message: "cannot be read: " + err.Error()}
+		return "", &document.Problem{At: path, Message: "cannot be read: " + err.Error()}
 	}
 	var b strings.Builder
 	if err := t.WriteSL2VL(&b, o); err != nil {

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/sim/input"
 	"github.com/weft-sim/weft/sim/param"
 )
@@ -54,15 +54,15 @@ func openTable(file string) (string, *input.Lines) {
 }
 
 // problemsOf lists the problems of a file, which name their places.
-func problemsOf(err error) (list experiments.Problems) {
+func problemsOf(err error) (list document.Problems) {
 	for _, e := range param.Errors(err) {
-		list = append(list, &experiments.Problem{Message: e.Error()})
+		list = append(list, &document.Problem{Message: e.Error()})
 	}
 	return list
 }
 
 // readTable reads a file by parseLFT or parseSL; the sum is that of the index.
-func readTable(file string, parse func(in *input.Lines) *table, rows func(text string) string) (*table, experiments.Problems) {
+func readTable(file string, parse func(in *input.Lines) *table, rows func(text string) string) (*table, document.Problems) {
 	text, in := openTable(file)
 	if in.Any() {
 		return nil, problemsOf(in.Err())
@@ -73,12 +73,12 @@ func readTable(file string, parse func(in *input.Lines) *table, rows func(text s
 }
 
 // readLFT reads a file of forwarding tables; the index has the sum of all its lines.
-func readLFT(file string) (*table, experiments.Problems) {
+func readLFT(file string) (*table, document.Problems) {
 	return readTable(file, parseLFT, func(text string) string { return text })
 }
 
 // readSL reads a file of service levels; the index has the sum without comments.
-func readSL(file string) (*table, experiments.Problems) {
+func readSL(file string) (*table, document.Problems) {
 	return readTable(file, parseSL, withoutComments)
 }
 

@@ -1,4 +1,4 @@
-package experiments
+package document
 
 import (
 	"cmp"
@@ -13,23 +13,23 @@ import (
 	"github.com/weft-sim/weft/sim/param"
 )
 
-// origin is where a setting was made: a place in a file, or an option of the
+// Origin is where a setting was made: a place in a file, or an option of the
 // command line.
-type origin struct {
+type Origin struct {
 	file   string
-	line   int // from 1; 0: the file as a whole; of options, their rank
-	column int // from 1
+	Line   int // from 1; 0: the file as a whole; of options, their rank
+	Column int // from 1
 	option string
 }
 
-func (o origin) String() string {
+func (o Origin) String() string {
 	switch {
 	case o.option != "":
 		return o.option
-	case o.line == 0:
+	case o.Line == 0:
 		return o.file
 	}
-	return fmt.Sprintf("%s:%d:%d", o.file, o.line, o.column)
+	return fmt.Sprintf("%s:%d:%d", o.file, o.Line, o.Column)
 }
 
 // Problem is one thing wrong with an experiment file: where, which key, what is
@@ -38,7 +38,7 @@ type Problem struct {
 	At      string // "dragonfly.toml:7:1", or "--set topology.p=0"; empty where Message names the place
 	Key     string // dotted; empty for problems of the whole file
 	Message string
-	order   origin
+	Order   Origin
 }
 
 func (f *Problem) Error() string {
@@ -88,18 +88,18 @@ func (fs Problems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// err sorts the problems, drops repetitions (the points of a sweep share most
+// Err sorts the problems, drops repetitions (the points of a sweep share most
 // settings) and returns them as an error, nil if there are none.
-func (fs Problems) err() error {
+func (fs Problems) Err() error {
 	if len(fs) == 0 {
 		return nil
 	}
 	sorted := slices.Clone(fs)
 	slices.SortStableFunc(sorted, func(a, b *Problem) int {
-		if (a.order.option == "") != (b.order.option == "") {
-			return strings.Compare(a.order.option, b.order.option) // the file first
+		if (a.Order.option == "") != (b.Order.option == "") {
+			return strings.Compare(a.Order.option, b.Order.option) // the file first
 		}
-		return cmp.Or(a.order.line-b.order.line, a.order.column-b.order.column)
+		return cmp.Or(a.Order.Line-b.Order.Line, a.Order.Column-b.Order.Column)
 	})
 	seen := map[string]bool{}
 	sorted = slices.DeleteFunc(sorted, func(f *Problem) bool {
@@ -140,7 +140,7 @@ func Under(table, fallback string, err error) error {
 		if errors.As(e, &p) {
 			q := *p
 			if !strings.Contains(p.Key, ".") {
-				q.Key = join(table, p.Key)
+				q.Key = Join(table, p.Key)
 			}
 			out = append(out, &q)
 		} else {
@@ -150,61 +150,43 @@ func Under(table, fallback string, err error) error {
 	return errors.Join(out...)
 }
 
-// problem records something wrong with a dotted key.
-func (d *document) problem(key, format string, args ...any) {
-	at := d.originOf(key)
-	d.problems = append(d.problems, &Problem{At: at.String(), Key: brief(key), Message: fmt.Sprintf(format, args...), order: at})
+// Problem records something wrong with a dotted key.
+func (d *Tree) Problem(key, format string, args ...any) {
+	at := d.OriginOf(key)
+	d.Problems = append(d.Problems, &Problem{At: at.String(), Key: brief(key), Message: fmt.Sprintf(format, args...), Order: at})
 }
 
-// originOf is where a key was set, or else where its table begins.
-func (d *document) originOf(key string) origin {
-	for k := unquoted(key); k != ""; k = parent(k) {
-		if o, ok := d.swept[k]; ok {
+// OriginOf is where a key was set, or else where its table begins.
+func (d *Tree) OriginOf(key string) Origin {
+	for k := Unquoted(key); k != ""; k = Parent(k) {
+		if o, ok := d.Swept[k]; ok {
 			return o
 		}
-		if o, ok := d.origins[k]; ok {
+		if o, ok := d.Origins[k]; ok {
 			return o
 		}
 	}
-	return origin{file: d.name}
+	return Origin{file: d.Name}
 }
 
-// sets tells whether the file or the command line sets a key, or sweeps it.
-func (d *document) sets(key string) bool {
-	_, set := d.origins[key]
-	_, swept := d.swept[key]
+// Sets tells whether the file or the command line sets a key, or sweeps it.
+func (d *Tree) Sets(key string) bool {
+	_, set := d.Origins[key]
+	_, swept := d.Swept[key]
 	return set || swept
 }
 
-// unknown records a key that no point of the sweep knows, at the place where it was written
-// or is swept, or else at the first at which something stands below it, as [fault.cables]
-// does below fault.
-func (f *File) unknown(key, message string) {
-	d := f.pointDocument()
-	at := d.originOf(key)
-	if at.line == 0 {
-		for _, origins := range []map[string]origin{d.origins, d.swept} {
-			for name, o := range origins {
-				if (strings.HasPrefix(name, key+".") || strings.HasPrefix(name, key+"[")) && (at.line == 0 || cmp.Or(o.line-at.line, o.column-at.column) < 0) {
-					at = o
-				}
-			}
-		}
-	}
-	f.doc.problems = append(f.doc.problems, &Problem{At: at.String(), Key: key, Message: message, order: at})
-}
-
-// problemsFrom records the errors that validation or a constructor has joined, each under the key
+// ProblemsFrom records the errors that validation or a constructor has joined, each under the key
 // that it names. table prefixes the keys of *param.ParamError.
-func (d *document) problemsFrom(table string, err error) {
+func (d *Tree) ProblemsFrom(table string, err error) {
 	for _, err := range param.Errors(err) {
 		switch e := err.(type) {
 		case *param.ParamError:
-			d.problem(join(table, e.Key), "= %s: want %s", showParameter(e.Value), e.Want)
+			d.Problem(Join(table, e.Key), "= %s: want %s", showParameter(e.Value), e.Want)
 		case *keyed:
-			d.problem(e.key, "%v", e.err)
+			d.Problem(e.key, "%v", e.err)
 		default:
-			d.problem(table, "%v", err)
+			d.Problem(table, "%v", err)
 		}
 	}
 }
@@ -220,7 +202,7 @@ func showParameter(value any) string {
 	for i := range list {
 		list[i] = v.Index(i).Interface()
 	}
-	return show(list)
+	return Show(list)
 }
 
 // brief cuts a value that is too long for a message.
@@ -232,8 +214,8 @@ func brief(s string) string {
 	return strings.ToValidUTF8(s[:longest], "") + "..."
 }
 
-// show prints a TOML value for messages.
-func show(raw any) string { return brief(showAll(raw, 0)) }
+// Show prints a TOML value for messages.
+func Show(raw any) string { return brief(showAll(raw, 0)) }
 
 func showAll(raw any, depth int) string {
 	switch x := raw.(type) {

@@ -1,4 +1,7 @@
-package experiments
+// Package document reads experiment files as they are written: a tree of TOML values, the
+// place of each key, what --set and [quick] lay over it, and problems, which name place, key
+// and value. It knows no kind of experiment.
+package document
 
 import (
 	"errors"
@@ -12,49 +15,49 @@ import (
 	"github.com/weft-sim/weft/sim/input"
 )
 
-// document is an experiment file as written: a tree of TOML values and where
+// Tree is an experiment file as written: a tree of TOML values and where
 // each of its keys stands.
-type document struct {
-	name     string
-	tree     map[string]any
-	origins  map[string]origin
-	swept    map[string]origin // of keys that a sweep sets, before origins
-	order    []string          // keys in the order of the file
-	comment  []string          // lines at the top of the file
-	problems Problems
+type Tree struct {
+	Name     string            // of the file, in messages
+	Root     map[string]any    // tables by name
+	Origins  map[string]Origin // by key without quotes
+	Swept    map[string]Origin // of keys that a sweep sets: they go before Origins
+	Order    []string          // keys in the order of the file
+	Comment  []string          // lines at the top of the file
+	Problems Problems          // so far
 }
 
-// parseDocument reads TOML. name stands in messages. Errors of syntax are
+// Parse reads TOML. name stands in messages. Errors of syntax are
 // returned as the only problem: TOML's parser stops at the first.
-func parseDocument(name, text string) (*document, error) {
+func Parse(name, text string) (*Tree, error) {
 	if err := input.CheckUTF8([]byte(text[:min(len(text), 2)])); err != nil {
-		return nil, Problems{{At: name, Message: err.Error(), order: origin{file: name}}}
+		return nil, Problems{{At: name, Message: err.Error(), Order: Origin{file: name}}}
 	}
-	d := &document{name: name, tree: map[string]any{}, comment: leadingComment(text)}
+	d := &Tree{Name: name, Root: map[string]any{}, Comment: leadingComment(text)}
 	var deep *Problem
-	if d.origins, d.order, deep = places(name, text); deep != nil {
+	if d.Origins, d.Order, deep = places(name, text); deep != nil {
 		return nil, Problems{deep}
 	}
-	if _, err := toml.Decode(text, &d.tree); err != nil {
-		at := origin{file: name}
+	if _, err := toml.Decode(text, &d.Root); err != nil {
+		at := Origin{file: name}
 		message := err.Error()
 		var syntax toml.ParseError
 		if errors.As(err, &syntax) {
 			before := text[:min(max(syntax.Position.Start, 0), len(text))]
-			at.line = 1 + strings.Count(before, "\n")
-			at.column = len(before) - strings.LastIndexByte(before, '\n')
+			at.Line = 1 + strings.Count(before, "\n")
+			at.Column = len(before) - strings.LastIndexByte(before, '\n')
 			message = "not valid TOML: " + syntax.Message
 			if syntax.Message == "" {
 				message = "not valid TOML: " + trimPosition(syntax.Error())
 			}
 		}
-		return nil, Problems{{At: at.String(), Message: message, order: at}}
+		return nil, Problems{{At: at.String(), Message: message, Order: at}}
 	}
 	return d, nil
 }
 
-// resolvedBy begins the first line of resolved files.
-const resolvedBy = "Resolved by weft "
+// ResolvedBy begins the first line of resolved files.
+const ResolvedBy = "Resolved by weft "
 
 // leadingComment is the comment at the top of a file, line by line without its
 // marks: where authors state the question. A resolved file carries that of the
@@ -68,7 +71,7 @@ func leadingComment(text string) []string {
 		}
 		lines = append(lines, strings.TrimSpace(comment))
 	}
-	if len(lines) > 0 && strings.HasPrefix(lines[0], resolvedBy) {
+	if len(lines) > 0 && strings.HasPrefix(lines[0], ResolvedBy) {
 		lines = lines[1:]
 	}
 	return lines
@@ -102,8 +105,8 @@ var tomlToken = regexp.MustCompile(`"""(?s:\\.|[^\\])*?"{3,5}|'''(?s:.)*?'{3,5}|
 // have their index in the key: "plot[1].x". The first place that is nested deeper than
 // [maxDepth] is a problem, and ends the search. On a text that is not valid TOML the
 // places are incomplete, nothing worse.
-func places(file, text string) (at map[string]origin, order []string, deep *Problem) {
-	s := &placeScanner{text: text, last: origin{file: file, line: 1}, at: map[string]origin{}, tables: map[string]int{}}
+func places(file, text string) (at map[string]Origin, order []string, deep *Problem) {
+	s := &placeScanner{text: text, last: Origin{file: file, Line: 1}, at: map[string]Origin{}, tables: map[string]int{}}
 	table := ""
 	s.next()
 	for s.skipLines(); s.token != ""; s.skipLines() {
@@ -124,12 +127,12 @@ type placeScanner struct {
 	token  string // "": at the end
 	pos    int    // of token
 	depth  int    // of arrays and inline tables at pos
-	at     map[string]origin
+	at     map[string]Origin
 	order  []string
 	deep   *Problem
 	tables map[string]int // elements so far of each array of tables
 
-	last      origin // of token
+	last      Origin // of token
 	lineStart int    // where its line begins
 }
 
@@ -144,10 +147,10 @@ func (s *placeScanner) next() {
 	}
 	passed := s.text[from:s.pos]
 	if n := strings.Count(passed, "\n"); n > 0 {
-		s.last.line += n
+		s.last.Line += n
 		s.lineStart = from + strings.LastIndexByte(passed, '\n') + 1
 	}
-	s.last.column = s.pos - s.lineStart + 1
+	s.last.Column = s.pos - s.lineStart + 1
 }
 
 // skipLines goes on to the next token that is no line end and no comment.
@@ -167,7 +170,7 @@ func (s *placeScanner) header() (table string) {
 	}
 	names := s.key()
 	for i, name := range names {
-		table = join(table, name)
+		table = Join(table, name)
 		if array && i == len(names)-1 {
 			s.tables[table]++
 		}
@@ -183,7 +186,7 @@ func (s *placeScanner) header() (table string) {
 func (s *placeScanner) assignment(prefix string) {
 	here, path := s.last, prefix
 	for _, name := range s.key() {
-		path = join(path, name)
+		path = Join(path, name)
 	}
 	s.note(path, here)
 	if s.token == "=" {
@@ -243,7 +246,7 @@ func (s *placeScanner) key() (names []string) {
 	}
 }
 
-func (s *placeScanner) note(key string, here origin) {
+func (s *placeScanner) note(key string, here Origin) {
 	if _, known := s.at[key]; !known {
 		s.at[key] = here
 		s.order = append(s.order, key)
@@ -252,26 +255,26 @@ func (s *placeScanner) note(key string, here origin) {
 
 func (s *placeScanner) tooDeep() {
 	if s.deep == nil {
-		s.deep = &Problem{At: s.last.String(), Message: fmt.Sprintf("nested deeper than %d levels", maxDepth), order: s.last}
+		s.deep = &Problem{At: s.last.String(), Message: fmt.Sprintf("nested deeper than %d levels", maxDepth), Order: s.last}
 	}
 	s.text, s.token = s.text[:s.pos], ""
 }
 
-// applyQuick lays the [quick] table over the document.
-func (d *document) applyQuick() {
-	quick, _ := d.tree["quick"].(map[string]any)
-	for _, s := range d.flatten("quick", quick, isSweepValue) {
-		d.set(keyUnder("quick", s.key), s.value, d.originOf(s.key))
+// ApplyQuick lays the [quick] table over the document.
+func (d *Tree) ApplyQuick() {
+	quick, _ := d.Root["quick"].(map[string]any)
+	for _, s := range d.Flatten("quick", quick, IsSweepValue) {
+		d.set(KeyUnder("quick", s.Key), s.Value, d.OriginOf(s.Key))
 	}
 }
 
-// applySettings lays the --set options over the document in their order.
-func (d *document) applySettings(settings []string) {
+// ApplySettings lays the --set options over the document in their order.
+func (d *Tree) ApplySettings(settings []string) {
 	for i, s := range settings {
-		at := origin{option: "--set " + s, line: i + 1}
+		at := Origin{option: "--set " + s, Line: i + 1}
 		key, value, err := ParseSetting(s)
 		if err != nil {
-			d.problems = append(d.problems, &Problem{At: at.String(), Message: err.Error(), order: at})
+			d.Problems = append(d.Problems, &Problem{At: at.String(), Message: err.Error(), Order: at})
 			continue
 		}
 		d.set(key, value, at)
@@ -283,7 +286,7 @@ func (d *document) applySettings(settings []string) {
 // like something else.
 func ParseSetting(s string) (key string, value any, err error) {
 	key, text, ok := cutAssignment(s)
-	names := splitKey(strings.TrimSpace(key))
+	names := SplitKey(strings.TrimSpace(key))
 	for i, name := range names {
 		switch {
 		case name == "" && len(names) > 1:
@@ -291,7 +294,7 @@ func ParseSetting(s string) (key string, value any, err error) {
 		case !ok || name == "" || !strings.ContainsAny(key, `"'`) && strings.ContainsAny(name, " \t\n\"'[]"):
 			return "", nil, errors.New("write KEY=VALUE with a dotted key, for example --set traffic.load=0.3")
 		}
-		names[i] = tomlKey(name)
+		names[i] = QuoteName(name)
 	}
 	key = strings.Join(names, ".")
 	text = strings.TrimSpace(text)
@@ -339,20 +342,20 @@ func cutAssignment(s string) (key, text string, ok bool) {
 // set lays one setting over the document, as --set and [quick] do. A key that
 // the file sweeps is pinned: its axis keeps that one value, so that the columns
 // of the results stay. A key under "sweep." replaces or adds an axis.
-func (d *document) set(key string, value any, at origin) {
+func (d *Tree) set(key string, value any, at Origin) {
 	if axis, ok := strings.CutPrefix(key, "sweep."); ok && !strings.HasPrefix(axis, "lockstep") && !strings.HasPrefix(axis, "one_at_a_time") && !strings.HasPrefix(axis, "fork.") {
-		axis = keyUnder("sweep", key)
-		sweep, _ := d.tree["sweep"].(map[string]any)
+		axis = KeyUnder("sweep", key)
+		sweep, _ := d.Root["sweep"].(map[string]any)
 		if sweep == nil {
 			sweep = map[string]any{}
-			d.tree["sweep"] = sweep
+			d.Root["sweep"] = sweep
 		}
 		d.unsweep(sweep, axis)
 		sweep[axis] = value
 		d.note(key, at)
 		return
 	}
-	if sweep, ok := d.tree["sweep"].(map[string]any); ok {
+	if sweep, ok := d.Root["sweep"].(map[string]any); ok {
 		if d.unsweep(sweep, key) {
 			sweep[key] = []any{value}
 			d.note("sweep."+key, at)
@@ -360,13 +363,13 @@ func (d *document) set(key string, value any, at origin) {
 		}
 	}
 	d.note(key, at)
-	d.assign(key, value, key)
+	d.Assign(key, value, key)
 }
 
-// assign gives a dotted key a value, making the tables on the way. Something else in the way
+// Assign gives a dotted key a value, making the tables on the way. Something else in the way
 // is a problem of the key place.
-func (d *document) assign(key string, value any, place string) {
-	tree, segments := d.tree, splitKey(key)
+func (d *Tree) Assign(key string, value any, place string) {
+	tree, segments := d.Root, SplitKey(key)
 	last := len(segments) - 1
 	for i, segment := range segments[:last] {
 		if _, ok := tree[segment]; !ok {
@@ -374,7 +377,7 @@ func (d *document) assign(key string, value any, place string) {
 		}
 		inner, ok := tree[segment].(map[string]any)
 		if !ok {
-			d.problem(place, "cannot be set: %s is not a table", joinNames(segments[:i+1]))
+			d.Problem(place, "cannot be set: %s is not a table", JoinNames(segments[:i+1]))
 			return
 		}
 		tree = inner
@@ -382,21 +385,21 @@ func (d *document) assign(key string, value any, place string) {
 	tree[segments[last]] = value
 }
 
-func (d *document) note(key string, at origin) {
-	key = unquoted(key)
-	if _, known := d.origins[key]; !known {
-		d.order = append(d.order, key)
+func (d *Tree) note(key string, at Origin) {
+	key = Unquoted(key)
+	if _, known := d.Origins[key]; !known {
+		d.Order = append(d.Order, key)
 	}
-	d.origins[key] = at
+	d.Origins[key] = at
 }
 
 // unsweep takes a key out of a sweep and its groups of lists and tells whether
 // it was there. Groups that are left without lists do nothing: the others keep
 // their numbers.
-func (d *document) unsweep(sweep map[string]any, key string) bool {
+func (d *Tree) unsweep(sweep map[string]any, key string) bool {
 	found := removeKey(sweep, key)
 	for _, name := range []string{"lockstep", "one_at_a_time"} {
-		groups, _ := tablesOf(sweep[name])
+		groups, _ := Tables(sweep[name])
 		left := 0
 		for _, group := range groups {
 			found = removeKey(group, key) || found
@@ -415,14 +418,14 @@ func (d *document) unsweep(sweep map[string]any, key string) bool {
 func removeKey(table map[string]any, key string) bool {
 	found := false
 	for name, value := range table {
-		if keyUnder("", tomlKey(name)) == key {
+		if KeyUnder("", QuoteName(name)) == key {
 			found = true
 			delete(table, name)
 			continue
 		}
-		rest, ok := strings.CutPrefix(key, keyUnder("", tomlKey(name))+".")
+		rest, ok := strings.CutPrefix(key, KeyUnder("", QuoteName(name))+".")
 		inner, nested := value.(map[string]any)
-		if ok && nested && !isSweepValue(inner) && removeKey(inner, rest) {
+		if ok && nested && !IsSweepValue(inner) && removeKey(inner, rest) {
 			found = true
 			if len(inner) == 0 {
 				delete(table, name)

@@ -1,7 +1,8 @@
-package experiments
+package document
 
 import (
 	"fmt"
+	"iter"
 	"maps"
 	"sort"
 	"strconv"
@@ -14,17 +15,17 @@ import (
 // but letters, digits, - and _, as in fault."rack 1".fraction. A name may have the
 // index of an element of an array behind it: plot[0].x.
 
-// join appends a key to another; names of users go through [tomlKey] first.
-func join(path, key string) string {
+// Join appends a key to another; names of users go through [QuoteName] first.
+func Join(path, key string) string {
 	if path == "" {
 		return key
 	}
 	return path + "." + key
 }
 
-// splitKey lists the names of a key. Names that need quotes and have none are taken
+// SplitKey lists the names of a key. Names that need quotes and have none are taken
 // as they are, up to the next dot.
-func splitKey(key string) []string {
+func SplitKey(key string) []string {
 	var names []string
 	for {
 		name, rest := firstName(key)
@@ -73,24 +74,24 @@ func quotedEnd(key string) int {
 	return 0
 }
 
-// joinNames makes a key of names.
-func joinNames(names []string) string {
+// JoinNames makes a key of names.
+func JoinNames(names []string) string {
 	quoted := make([]string, len(names))
 	for i, name := range names {
-		quoted[i] = tomlKey(name)
+		quoted[i] = QuoteName(name)
 	}
 	return strings.Join(quoted, ".")
 }
 
-// keyUnder is the part of a key below path, where files have keys that stand for
+// KeyUnder is the part of a key below path, where files have keys that stand for
 // others: sweep."traffic.load" is about traffic.load, and so is sweep.traffic.load.
-func keyUnder(path, key string) string {
-	names := splitKey(strings.TrimPrefix(key, path+"."))
-	return joinNames(append(splitKey(names[0]), names[1:]...))
+func KeyUnder(path, key string) string {
+	names := SplitKey(strings.TrimPrefix(key, path+"."))
+	return JoinNames(append(SplitKey(names[0]), names[1:]...))
 }
 
-// parent cuts the last name or index off a key.
-func parent(key string) string {
+// Parent cuts the last name or index off a key.
+func Parent(key string) string {
 	cut := 0
 	for i := 0; i < len(key); i++ {
 		if i == 0 || key[i-1] == '.' {
@@ -106,76 +107,76 @@ func parent(key string) string {
 	return key[:cut]
 }
 
-// unquoted is a key without its quotes, by which its place in the file is kept:
+// Unquoted is a key without its quotes, by which its place in the file is kept:
 // places do not tell "traffic.load" from traffic.load.
-func unquoted(key string) string {
+func Unquoted(key string) string {
 	if !strings.ContainsAny(key, `"'`) {
 		return key
 	}
-	return strings.Join(splitKey(key), ".")
+	return strings.Join(SplitKey(key), ".")
 }
 
-// own is the value of a dotted key outside of [sweep] and [quick]; nil: there is none.
-func (d *document) own(key string) any {
-	value := any(d.tree)
-	for _, name := range splitKey(key) {
+// Own is the value of a dotted key outside of [sweep] and [quick]; nil: there is none.
+func (d *Tree) Own(key string) any {
+	value := any(d.Root)
+	for _, name := range SplitKey(key) {
 		table, _ := value.(map[string]any)
 		value = table[name]
 	}
 	return value
 }
 
-// has tells whether a dotted key without quotes is set.
-func (d *document) has(key string) bool { return d.own(key) != nil }
+// Has tells whether a dotted key without quotes is set.
+func (d *Tree) Has(key string) bool { return d.Own(key) != nil }
 
-// setting is one leaf of a table.
-type setting struct {
-	key   string // dotted, from the root
-	value any
+// Setting is one leaf of a table.
+type Setting struct {
+	Key   string // dotted, from the root
+	Value any
 }
 
-// flatten lists the leaves of a table in the order of the file. leaf tells
+// Flatten lists the leaves of a table in the order of the file. leaf tells
 // which tables count as leaves.
-func (d *document) flatten(path string, table map[string]any, leaf func(map[string]any) bool) []setting {
+func (d *Tree) Flatten(path string, table map[string]any, leaf func(map[string]any) bool) []Setting {
 	all := leaves(nil, path, table, leaf)
-	rank := make(map[string]int, len(d.order))
-	for i, key := range d.order {
+	rank := make(map[string]int, len(d.Order))
+	for i, key := range d.Order {
 		rank[key] = i
 	}
 	sort.Slice(all, func(i, j int) bool {
-		a, b := rank[unquoted(all[i].key)], rank[unquoted(all[j].key)]
-		return a < b || a == b && all[i].key < all[j].key
+		a, b := rank[Unquoted(all[i].Key)], rank[Unquoted(all[j].Key)]
+		return a < b || a == b && all[i].Key < all[j].Key
 	})
 	return all
 }
 
 // leaves appends the leaves of a table in any order.
-func leaves(all []setting, path string, table map[string]any, leaf func(map[string]any) bool) []setting {
+func leaves(all []Setting, path string, table map[string]any, leaf func(map[string]any) bool) []Setting {
 	for name, value := range table {
-		key := join(path, tomlKey(name))
+		key := Join(path, QuoteName(name))
 		if inner, ok := value.(map[string]any); ok && !leaf(inner) {
 			all = leaves(all, key, inner, leaf)
 		} else {
-			all = append(all, setting{key, value})
+			all = append(all, Setting{key, value})
 		}
 	}
 	return all
 }
 
-// clone copies the tree as deep as tables go; values are never changed in
+// Clone copies the tree as deep as tables go; values are never changed in
 // place.
-func cloneTable(table map[string]any) map[string]any {
+func Clone(table map[string]any) map[string]any {
 	c := maps.Clone(table)
 	for name, value := range c {
 		if inner, ok := value.(map[string]any); ok {
-			c[name] = cloneTable(inner)
+			c[name] = Clone(inner)
 		}
 	}
 	return c
 }
 
-// tablesOf returns an array of tables, or a single table as an array of one.
-func tablesOf(value any) ([]map[string]any, bool) {
+// Tables returns an array of tables, or a single table as an array of one.
+func Tables(value any) ([]map[string]any, bool) {
 	switch v := value.(type) {
 	case nil:
 		return nil, true
@@ -197,8 +198,8 @@ func tablesOf(value any) ([]map[string]any, bool) {
 	return nil, false
 }
 
-// tomlValue writes a value as TOML.
-func tomlValue(value any) string {
+// Format writes a value as TOML.
+func Format(value any) string {
 	switch x := value.(type) {
 	case string:
 		return quoteTOML(x)
@@ -211,7 +212,7 @@ func tomlValue(value any) string {
 	case []any:
 		parts := make([]string, len(x))
 		for i, element := range x {
-			parts[i] = tomlValue(element)
+			parts[i] = Format(element)
 		}
 		return "[" + strings.Join(parts, ", ") + "]"
 	case []map[string]any:
@@ -219,11 +220,11 @@ func tomlValue(value any) string {
 		for i, element := range x {
 			list[i] = element
 		}
-		return tomlValue(list)
+		return Format(list)
 	case map[string]any:
 		parts := make([]string, 0, len(x))
 		for _, name := range results.SortedKeys(x) {
-			parts = append(parts, tomlKey(name)+" = "+tomlValue(x[name]))
+			parts = append(parts, QuoteName(name)+" = "+Format(x[name]))
 		}
 		return "{ " + strings.Join(parts, ", ") + " }"
 	case fmt.Stringer: // a number with names for some values
@@ -234,8 +235,8 @@ func tomlValue(value any) string {
 	return fmt.Sprint(value)
 }
 
-// tomlKey writes one segment of a key, quoted where it must be.
-func tomlKey(name string) string {
+// QuoteName writes one segment of a key, quoted where it must be.
+func QuoteName(name string) string {
 	for _, c := range name {
 		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_') {
 			return quoteTOML(name)
@@ -264,4 +265,32 @@ func quoteTOML(s string) string {
 	}
 	b.WriteByte('"')
 	return b.String()
+}
+
+// IsSweepValue tells ranges from tables of further keys.
+func IsSweepValue(table map[string]any) bool {
+	for _, name := range []string{"from", "to", "step"} {
+		if v, ok := table[name]; ok {
+			if _, nested := v.(map[string]any); !nested {
+				return true
+			}
+		}
+	}
+	return len(table) == 0
+}
+
+// Elements ranges over an array of tables with the dotted key of each; something else is a
+// problem, with what is wanted.
+func (d *Tree) Elements(path string, raw any, want string) iter.Seq2[string, map[string]any] {
+	return func(yield func(string, map[string]any) bool) {
+		tables, ok := Tables(raw)
+		if !ok {
+			d.Problem(path, "= %s: want %s", Show(raw), want)
+		}
+		for i, table := range tables {
+			if !yield(fmt.Sprintf("%s[%d]", path, i), table) {
+				return
+			}
+		}
+	}
 }
