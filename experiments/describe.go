@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/experiments/figures"
+	"github.com/weft-sim/weft/experiments/verdict"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -119,7 +120,7 @@ func CommonTables() []TableDescription {
 		{Doc: "these stand at the top of a file", Params: param.DescribeParams(defaultHeader())},
 		table("plot", "a figure that is drawn when the points are done; may be repeated, as [[plot]]", &plot),
 		table("plot.reference", "numbers from elsewhere, such as measurements, beside those of a figure; may be repeated, as [[plot.reference]]", &ReferenceConfig{Axis: "y"}),
-		table("expect", "a row of the papers' targets and how its value follows from the results; may be repeated, as [[expect]]", &ExpectConfig{Table: figures.ResultsTable}),
+		table("expect", "a row of the papers' targets and how its value follows from the results; may be repeated, as [[expect]]", &verdict.Expect{Table: figures.ResultsTable}),
 		table("sweep", "dotted keys with a list each, or a range { from, to, step }: every combination is a point", nil),
 		table("sweep.lockstep", "lists of equal length whose values are taken together, step by step", nil),
 		table("sweep.one_at_a_time", "lists whose values are points in which all other keys keep the values that the file gives; keys of one table depart together; may be repeated", nil),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -12,31 +13,9 @@ import (
 	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/experiments/figures"
 	"github.com/weft-sim/weft/experiments/results"
+	"github.com/weft-sim/weft/experiments/verdict"
 	"github.com/weft-sim/weft/sim/param"
 )
-
-// ExpectConfig is an [[expect]] table: a row of the targets and how the
-// measured value follows from the results.
-type ExpectConfig struct {
-	Target              string                       `toml:"target" doc:"id of a row of the targets; weft reproduce judges the measured value by its tolerance"`
-	Metric              string                       `toml:"metric" doc:"column; or steady_throughput: the highest accepted load among steady points; or saturation_throughput, as papers define it: the highest accepted load among points with accepted >= 0.95 of offered"`
-	Table               string                       `toml:"table" doc:"results, or a further table of the kind such as links"`
-	Where               map[string]string            `toml:"-"`
-	Take                string                       `toml:"take" doc:"what is taken of several selected rows; count: how many there are, 0 if none" choices:"mean|largest|smallest|count"`
-	Each                []string                     `toml:"each" doc:"column, or list of columns: every set of their values among the rows of where gives a value of its own"`
-	Combine             string                       `toml:"combine" doc:"what becomes of the values of each: every, each has to meet the target and the one farthest from it is shown; or one number" choices:"every|mean|largest|smallest"`
-	Steady              string                       `toml:"steady" doc:"column, such as traffic.load, of which only the highest value counts at which the state is steady in all selected rows, those of of and of all seeds included"`
-	SteadyTo            string                       `toml:"steady_to" doc:"with steady: the value that the target names, the highest that is looked at; if the network does not keep up there, the row is missed, and the value shown is that of the highest at which it does"`
-	Of                  map[string]map[string]string `toml:"-"`
-	Formula             string                       `toml:"formula" doc:"arithmetic (+ - * /, parentheses, min(a, b), max(a, b)) over the names under [expect.of], each a selection of rows beyond where; default: the value itself"`
-	Calibrated          string                       `toml:"calibrated" doc:"the parameter that was fitted to this row: within the target's tolerance the verdict is calibrated, outside it is missed"`
-	RestsOn             string                       `toml:"rests_on" doc:"what the measured value comes from: simulated, count (what an algorithm gives), formula, repeat (a simulation that another row was judged by), timed (weft's own time); left out: by the kind" choices:"|simulated|count|formula|repeat|timed"`
-	Counterexample      string                       `toml:"counterexample" doc:"column that counts what contradicts the paper in any model; if it is above counterexample_above over the rows of where, the verdict is refuted"`
-	CounterexampleAbove float64                      `toml:"counterexample_above" doc:"the most that the paper allows of it"`
-	Baseline            map[string]string            `toml:"-"`
-	BaselineIs          string                       `toml:"baseline_is" doc:"what the rows of baseline are, such as \"without connections\""`
-	Note                string                       `toml:"note" doc:"what to say beside the verdict"`
-}
 
 // figures decodes [[plot]] and [[expect]] and checks that the columns they
 // name exist, and the files of a run that is not finished.
@@ -54,7 +33,7 @@ func (f *File) figures(finished bool) {
 		f.Plots = append(f.Plots, p)
 	}
 	for path, table := range d.Elements("expect", d.Root["expect"], "tables, [[expect]]") {
-		e := ExpectConfig{Table: figures.ResultsTable, Take: "mean", Combine: "every", Of: map[string]map[string]string{}}
+		e := verdict.Expect{Table: figures.ResultsTable, Take: "mean", Combine: "every", Of: map[string]map[string]string{}}
 		e.Where = readSelection(d, document.Join(path, "where"), table["where"])
 		e.Baseline = readSelection(d, document.Join(path, "baseline"), table["baseline"])
 		of, ok := table["of"].(map[string]any)
@@ -233,7 +212,7 @@ func (f *File) references(path string, raw any, dec *decoder, finished bool) (al
 			f.doc.Problem(path, "has to name one of file and target")
 		}
 		if r.Target != "" {
-			t, err := targetByID(r.Target)
+			t, err := verdict.TargetByID(r.Target)
 			if err != nil {
 				f.doc.Problem(document.Join(path, "target"), "= %q: %v", r.Target, err)
 			}
@@ -329,3 +308,66 @@ func (f *Folder) PlotSource(p *PlotConfig) (*PlotSource, error) {
 
 // performanceTable is what points took to compute.
 const performanceTable = "performance"
+
+// checkExpect finds what is wrong with an [[expect]] table before anything
+// runs.
+func (f *File) checkExpect(path string, e *verdict.Expect) {
+	d := f.doc
+	if _, err := verdict.TargetByID(e.Target); err != nil {
+		d.Problem(document.Join(path, "target"), "= %q: %v", e.Target, err)
+	}
+	if e.Metric == "" {
+		d.Problem(path, "has no metric: name a column, or %s", strings.Join(results.SortedKeys(results.DerivedMetrics), " or "))
+	}
+	names := results.SortedKeys(e.Of)
+	switch {
+	case e.Formula == "" && len(names) > 0:
+		d.Problem(document.Join(path, "of"), "is given without a formula, for example formula = %q", strings.Join(names, " / "))
+	case e.Formula != "" && len(names) == 0:
+		d.Problem(document.Join(path, "formula"), "has no names: give the selections under of, for example of = { a = { \"routing.type\" = \"min\" }, b = { \"routing.type\" = \"val\" } }")
+	case e.Formula != "":
+		if _, err := results.ParseFormula(e.Formula, names); err != nil {
+			d.Problem(document.Join(path, "formula"), "= %q: %v", e.Formula, err)
+		}
+	}
+	if (e.BaselineIs == "") != (len(e.Baseline) == 0) {
+		d.Problem(path, "has baseline or baseline_is alone: the one selects rows, the other says what they are")
+	}
+	if !f.checkTable(path, e.Table) {
+		return
+	}
+	for _, column := range e.Each {
+		f.checkColumn(document.Join(path, "each"), column)
+	}
+	f.checkColumn(document.Join(path, "counterexample"), e.Counterexample)
+	f.checkColumn(document.Join(path, "steady"), e.Steady)
+	if e.SteadyTo != "" && (e.Steady == "" || math.IsNaN(results.Number(e.SteadyTo))) {
+		d.Problem(document.Join(path, "steady_to"), "= %q: want a number, and steady, the column that it is a value of", e.SteadyTo)
+	}
+	f.checkSelection(document.Join(path, "baseline"), e.Baseline)
+	if results.DerivedMetrics[e.Metric] == nil {
+		f.checkColumn(document.Join(path, "metric"), e.Metric)
+	}
+	f.checkSelection(document.Join(path, "where"), e.Where)
+	for _, name := range names {
+		f.checkSelection(document.Join(path, "of."+document.QuoteName(name)), e.Of[name])
+	}
+}
+
+// Verdicts judges the expectations of a file by its results. tables holds the
+// further tables of the run.
+func (f *File) Verdicts(results *Table, tables map[string]*Table) []verdict.Verdict {
+	var verdicts []verdict.Verdict
+	for _, e := range f.Expects {
+		v := e.Judge(results, tables)
+		v.RestsOn, v.Quick = e.RestsOn, f.quick
+		if v.RestsOn == "" {
+			v.RestsOn = verdict.Simulated
+			if f.kind != nil && f.kind.restsOn != "" {
+				v.RestsOn = f.kind.restsOn
+			}
+		}
+		verdicts = append(verdicts, v)
+	}
+	return verdicts
+}

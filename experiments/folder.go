@@ -14,6 +14,7 @@ import (
 	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/experiments/figures"
 	"github.com/weft-sim/weft/experiments/results"
+	"github.com/weft-sim/weft/experiments/verdict"
 	"github.com/weft-sim/weft/sim/input"
 )
 
@@ -97,7 +98,7 @@ func readFolderTable(dir, name string) (*Table, error) {
 }
 
 // Verdicts judges the expectations of the folder's file.
-func (f *Folder) Verdicts() []Verdict { return f.File.Verdicts(f.Results, f.Tables) }
+func (f *Folder) Verdicts() []verdict.Verdict { return f.File.Verdicts(f.Results, f.Tables) }
 
 // CheckFolder tells whether a run may write to a result folder. One that holds
 // an earlier run is left alone, unless the run resumes that or is forced to

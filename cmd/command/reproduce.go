@@ -28,6 +28,7 @@ import (
 	"github.com/weft-sim/weft/experiments/judge"
 	"github.com/weft-sim/weft/experiments/opensmruns"
 	"github.com/weft-sim/weft/experiments/report"
+	"github.com/weft-sim/weft/experiments/verdict"
 )
 
 func (a *app) reproduceCommand() *cobra.Command {
@@ -156,8 +157,8 @@ func paperName(path string) string {
 // papers are the experiments of all papers.
 func (a *app) papers(ctx context.Context, flags *runFlags) *judge.Reference {
 	files := map[string]*experiments.File{} // by the name of the entry
-	var verdicts []experiments.Verdict
-	section := &judge.Section{File: "verdicts.csv", Columns: experiments.VerdictTable(nil).Columns}
+	var verdicts []verdict.Verdict
+	section := &judge.Section{File: "verdicts.csv", Columns: verdict.Table(nil).Columns}
 	section.Columns = section.Columns[:len(section.Columns)-2]
 	for _, path := range experiments.Embedded("papers") {
 		name := paperName(path)
@@ -169,7 +170,7 @@ func (a *app) papers(ctx context.Context, flags *runFlags) *judge.Reference {
 			}
 			found := file.Verdicts(outcome.Results, outcome.Tables)
 			verdicts = append(verdicts, found...)
-			return judge.RowsOf(experiments.VerdictTable(found)), len(outcome.Failures) > 0, nil
+			return judge.RowsOf(verdict.Table(found)), len(outcome.Failures) > 0, nil
 		}})
 	}
 	section.Prepare = func(entries []*judge.Entry) error {
@@ -198,7 +199,7 @@ func (a *app) papers(ctx context.Context, flags *runFlags) *judge.Reference {
 		if err := a.writeReport(ctx, flags.out); err != nil {
 			return judge.Conclusion{}, err
 		}
-		return judge.Conclusion{Text: countVerdicts(verdicts), Failed: failed || experiments.AnyMissed(verdicts)}, printVerdicts(a.stdout, verdicts, widthOf(a.stdout))
+		return judge.Conclusion{Text: countVerdicts(verdicts), Failed: failed || verdict.AnyMissed(verdicts)}, printVerdicts(a.stdout, verdicts, widthOf(a.stdout))
 	}
 	return &judge.Reference{Entry: "experiment", Sections: []*judge.Section{section}}
 }
@@ -218,7 +219,7 @@ func (a *app) writeReport(ctx context.Context, dir string) error {
 }
 
 // verdictOrder is that in which verdicts are printed: what a reader has to know first.
-var verdictOrder = []string{experiments.Missed, experiments.Refuted, experiments.Met, experiments.Calibrated, experiments.Reported}
+var verdictOrder = []string{verdict.Missed, verdict.Refuted, verdict.Met, verdict.Calibrated, verdict.Reported}
 
 // otherWidth is the number of columns where the output is no terminal.
 const otherWidth = 100
@@ -236,11 +237,11 @@ func widthOf(out io.Writer) int {
 // printVerdicts writes verdicts for a reader, misses first, each kind by paper, in lines of so many
 // columns at most: without ids, which verdicts.csv has, and with five digits. What was not
 // run is counted by countVerdicts only.
-func printVerdicts(out io.Writer, verdicts []experiments.Verdict, width int) error {
+func printVerdicts(out io.Writer, verdicts []verdict.Verdict, width int) error {
 	w := bufio.NewWriter(out)
 	for _, name := range verdictOrder {
-		some := slices.DeleteFunc(slices.Clone(verdicts), func(v experiments.Verdict) bool { return v.Verdict != name })
-		slices.SortStableFunc(some, func(a, b experiments.Verdict) int { return strings.Compare(a.Target.Paper, b.Target.Paper) })
+		some := slices.DeleteFunc(slices.Clone(verdicts), func(v verdict.Verdict) bool { return v.Verdict != name })
+		slices.SortStableFunc(some, func(a, b verdict.Verdict) int { return strings.Compare(a.Target.Paper, b.Target.Paper) })
 		paper := ""
 		for i := range some {
 			if x := some[i].Target; x.Paper != paper {
@@ -254,7 +255,7 @@ func printVerdicts(out io.Writer, verdicts []experiments.Verdict, width int) err
 }
 
 // writeVerdict writes a verdict with its note below.
-func writeVerdict(w io.Writer, v *experiments.Verdict, width int) {
+func writeVerdict(w io.Writer, v *verdict.Verdict, width int) {
 	x := v.Target
 	bound := map[string]string{"at_least": "at least ", "at_most": "at most "}[x.ToleranceKind]
 	unit := " " + x.Unit
@@ -302,16 +303,16 @@ func wrap(w io.Writer, text, indent string, width int) {
 }
 
 // countVerdicts says how often each verdict was reached, and what the rows met rest on.
-func countVerdicts(verdicts []experiments.Verdict) string {
-	list := func(counts []experiments.VerdictCount) string {
+func countVerdicts(verdicts []verdict.Verdict) string {
+	list := func(counts []verdict.Tally) string {
 		parts := make([]string, len(counts))
 		for i, c := range counts {
 			parts[i] = fmt.Sprintf("%d %s", c.N, c.Verdict)
 		}
 		return strings.Join(parts, ", ")
 	}
-	text := fmt.Sprintf("%d targets: %s", len(verdicts), list(experiments.CountVerdicts(verdicts)))
-	if met := list(experiments.CountMet(verdicts)); met != "" {
+	text := fmt.Sprintf("%d targets: %s", len(verdicts), list(verdict.Tallies(verdicts)))
+	if met := list(verdict.TalliesOfMet(verdicts)); met != "" {
 		text += "; of those met " + met
 	}
 	return text

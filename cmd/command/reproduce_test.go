@@ -14,6 +14,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/booksim"
+	"github.com/weft-sim/weft/experiments/verdict"
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
@@ -141,16 +142,16 @@ func TestReproduceOpenSM(t *testing.T) {
 // TestPrintedVerdicts: misses first, by paper, no line longer than the terminal; what was not run
 // is counted and not listed; what the rows met rest on is counted.
 func TestPrintedVerdicts(t *testing.T) {
-	row := func(paper, verdict, rests, note string) experiments.Verdict {
-		return experiments.Verdict{Target: experiments.Target{Paper: paper, Artifact: "fig1", Case: "a case of some length that is cut at words", Metric: "latency_mean", Value: 2, Unit: "us"},
-			Measured: 2.123456789, Half: math.NaN(), Verdict: verdict, RestsOn: rests, Note: note}
+	row := func(paper, is, rests, note string) verdict.Verdict {
+		return verdict.Verdict{Target: verdict.Target{Paper: paper, Artifact: "fig1", Case: "a case of some length that is cut at words", Metric: "latency_mean", Value: 2, Unit: "us"},
+			Measured: 2.123456789, Half: math.NaN(), Verdict: is, RestsOn: rests, Note: note}
 	}
-	verdicts := []experiments.Verdict{
-		row("b", experiments.Met, experiments.Simulated, ""),
-		row("b", experiments.Missed, experiments.Simulated, strings.Repeat("long remark ", 20)),
-		row("a", experiments.Met, experiments.Formula, ""),
-		row("a", experiments.NotRun, experiments.Simulated, "no row has this"),
-		row("a", experiments.Missed, experiments.Simulated, ""),
+	verdicts := []verdict.Verdict{
+		row("b", verdict.Met, verdict.Simulated, ""),
+		row("b", verdict.Missed, verdict.Simulated, strings.Repeat("long remark ", 20)),
+		row("a", verdict.Met, verdict.Formula, ""),
+		row("a", verdict.NotRun, verdict.Simulated, "no row has this"),
+		row("a", verdict.Missed, verdict.Simulated, ""),
 	}
 	verdicts[0].Quick = true
 	var out strings.Builder
@@ -178,7 +179,7 @@ func TestPrintedVerdicts(t *testing.T) {
 // judgedRow is a row of docs/verdicts.csv, the verdicts.csv of a full run of weft
 // reproduce.
 type judgedRow struct {
-	target         experiments.Target
+	target         verdict.Target
 	measured, half float64 // NaN: empty
 	verdict, note  string
 	rests, variant string
@@ -190,7 +191,7 @@ func readVerdicts(t *testing.T) []judgedRow {
 	file := simtest.Must(os.Open(filepath.Join(root, "docs", "verdicts.csv")))(t)
 	defer file.Close()
 	table := simtest.Must(experiments.ReadTable("verdicts.csv", file))(t)
-	if want := experiments.VerdictTable(nil).Columns; !slices.Equal(table.Columns, want) {
+	if want := verdict.Table(nil).Columns; !slices.Equal(table.Columns, want) {
 		t.Fatalf("columns %v, want %v", table.Columns, want)
 	}
 	measured := simtest.Must(table.Numbers("measured"))(t)
@@ -200,17 +201,17 @@ func readVerdicts(t *testing.T) []judgedRow {
 		byID[cells[0]] = judgedRow{measured: measured[i], half: half[i], verdict: cells[len(cells)-2], note: cells[len(cells)-1], rests: cells[len(cells)-4], variant: cells[len(cells)-3]}
 	}
 	var rows []judgedRow
-	for _, target := range experiments.Targets() {
+	for _, target := range verdict.Targets() {
 		row, ok := byID[target.ID]
 		if !ok {
 			t.Errorf("docs/verdicts.csv lacks %s: make verdicts", target.ID)
 			continue
 		}
 		row.target = target
-		if today := target.Judge(row.measured); row.verdict != today && (row.verdict == experiments.Met || row.verdict == experiments.Missed) {
+		if today := target.Judge(row.measured); row.verdict != today && (row.verdict == verdict.Met || row.verdict == verdict.Missed) {
 			t.Errorf("%s: %v is called %s, which is %s", target.ID, row.measured, row.verdict, today)
 		}
-		if !slices.Contains(experiments.VerdictNames(), row.verdict) {
+		if !slices.Contains(verdict.Names(), row.verdict) {
 			t.Errorf("%s: no verdict is called %q", target.ID, row.verdict)
 		}
 		rows = append(rows, row)
@@ -251,7 +252,7 @@ func TestPapersPage(t *testing.T) {
 // countsTable counts verdicts by paper.
 func countsTable(rows []judgedRow) string {
 	var b strings.Builder
-	names := experiments.VerdictNames()
+	names := verdict.Names()
 	fmt.Fprintf(&b, "| paper | rows | %s |\n|---|---|%s\n", strings.Join(names, " | "), strings.Repeat("---|", len(names)))
 	var papers []string
 	for _, r := range rows {
@@ -278,10 +279,10 @@ func countsTable(rows []judgedRow) string {
 		fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | "))
 	}
 	b.WriteString("\nWhat the rows met rest on: ")
-	for i, name := range experiments.RestsOnNames() {
+	for i, name := range verdict.RestsOnNames() {
 		n := 0
 		for _, r := range rows {
-			if r.verdict == experiments.Met && r.rests == name {
+			if r.verdict == verdict.Met && r.rests == name {
 				n++
 			}
 		}
@@ -290,10 +291,10 @@ func countsTable(rows []judgedRow) string {
 	b.WriteString(".\n")
 	undecided, idle := 0, 0
 	for _, r := range rows {
-		if strings.Contains(r.note, experiments.IntervalHasBound) {
+		if strings.Contains(r.note, verdict.IntervalHasBound) {
 			undecided++
 		}
-		if r.verdict == experiments.Met && strings.Contains(r.note, "also met ") {
+		if r.verdict == verdict.Met && strings.Contains(r.note, "also met ") {
 			idle++
 		}
 	}
@@ -306,7 +307,7 @@ func paperTable(rows []judgedRow, paper string) string {
 	var table strings.Builder
 	above := ""
 	for _, r := range rows {
-		if x := r.target; x.Paper == paper && (r.verdict == experiments.Missed || r.verdict == experiments.Refuted) {
+		if x := r.target; x.Paper == paper && (r.verdict == verdict.Missed || r.verdict == verdict.Refuted) {
 			remark := withoutLists(r.note)
 			if remark != "" && remark == above {
 				remark = "likewise"
@@ -338,7 +339,7 @@ func rests(r judgedRow) string {
 }
 
 // published is the target as a reader would put it.
-func published(x experiments.Target) string {
+func published(x verdict.Target) string {
 	value := strconv.FormatFloat(x.Value, 'g', 5, 64)
 	if x.Unit != "ratio" && x.Unit != "fraction" {
 		value += " " + x.Unit

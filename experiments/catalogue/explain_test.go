@@ -11,6 +11,7 @@ import (
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/catalogue"
 	_ "github.com/weft-sim/weft/experiments/kinds" // tests read experiment files
+	"github.com/weft-sim/weft/experiments/verdict"
 	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/sim/simtest"
 )
@@ -74,7 +75,7 @@ func TestEverythingIsExplained(t *testing.T) {
 			t.Error("an empty word")
 		}
 	}
-	want := append(experiments.VerdictNames(), measure.Steady.String(), measure.Saturated.String(), measure.Undecided.String(),
+	want := append(verdict.Names(), measure.Steady.String(), measure.Saturated.String(), measure.Undecided.String(),
 		measure.ByBound, measure.ByGrowth, measure.ByDrain, measure.ByTests, measure.ByPackets, measure.ByWindow, measure.ByBacklog, measure.ByLatency, measure.ByAccepting)
 	for _, k := range experiments.DescribeKinds() {
 		want = append(want, k.Name)

@@ -3,6 +3,7 @@ package catalogue
 import (
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/results"
+	"github.com/weft-sim/weft/experiments/verdict"
 	"github.com/weft-sim/weft/fabric/measure"
 )
 
@@ -53,12 +54,12 @@ var verdicts = []struct {
 		{measure.ByAccepting, "undecided: less is accepted than is offered, and no queue is seen to grow"},
 	}},
 	{"a verdict on a target of a paper", []string{"table verdicts.csv of weft reproduce"}, []term{
-		{experiments.Met, "the measured value is within the tolerance of the target"},
-		{experiments.Missed, "the measured value is outside the tolerance of the target"},
-		{experiments.Refuted, "a count contradicts what the paper says, and no model could avoid it"},
-		{experiments.Calibrated, "a parameter of the model was fitted to this row, which therefore proves nothing"},
-		{experiments.Reported, "the row has no tolerance: the value stands beside the paper's"},
-		{experiments.NotRun, "the run has none of the points that the row is about, as with --quick"},
+		{verdict.Met, "the measured value is within the tolerance of the target"},
+		{verdict.Missed, "the measured value is outside the tolerance of the target"},
+		{verdict.Refuted, "a count contradicts what the paper says, and no model could avoid it"},
+		{verdict.Calibrated, "a parameter of the model was fitted to this row, which therefore proves nothing"},
+		{verdict.Reported, "the row has no tolerance: the value stands beside the paper's"},
+		{verdict.NotRun, "the run has none of the points that the row is about, as with --quick"},
 	}},
 	{"a judgement of weft compare", []string{"column judgement"}, []term{
 		{results.Higher, "the difference is significant, and the second value is the higher one"},

@@ -16,18 +16,19 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/document"
+	"github.com/weft-sim/weft/experiments/verdict"
 )
 
-// Verdicts on the data of other programs; those on papers are [experiments.VerdictNames].
+// Verdicts on the data of other programs; those on papers are [verdict.Names].
 const (
 	Agrees     = "agrees"
 	Differs    = "differs"
-	NotJudged  = "not-judged"       // nothing to compare, or more noise than a judgement allows
-	NotRun     = experiments.NotRun // weft has no counterpart, or its run failed
-	Unreadable = "unreadable"       // the data of the entry has problems
+	NotJudged  = "not-judged"   // nothing to compare, or more noise than a judgement allows
+	NotRun     = verdict.NotRun // weft has no counterpart, or its run failed
+	Unreadable = "unreadable"   // the data of the entry has problems
 )
 
-var verdicts = append([]string{Agrees, Differs, NotJudged, Unreadable}, experiments.VerdictNames()...)
+var verdicts = append([]string{Agrees, Differs, NotJudged, Unreadable}, verdict.Names()...)
 
 // Count says how often each verdict was reached.
 type Count map[string]int

@@ -8,6 +8,7 @@ import (
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/experiments/network"
+	"github.com/weft-sim/weft/experiments/verdict"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/topology/cost"
 	"github.com/weft-sim/weft/mpi"
@@ -16,7 +17,7 @@ import (
 func init() {
 	experiments.Register(experiments.Kind[connectionsConfig, connectionsRow]{
 		Name:        "connections",
-		RestsOn:     experiments.Formula,
+		RestsOn:     verdict.Formula,
 		BeginsAgain: "it is computed in a moment",
 		Doc:         "memory of InfiniBand connections: QPs and bytes of a process and a node, from the formulas of each mode",
 		Defaults: func() connectionsConfig {
@@ -54,7 +55,7 @@ type connectionsRow struct {
 func init() {
 	experiments.Register(experiments.Kind[costConfig, costResult]{
 		Name:        "cost",
-		RestsOn:     experiments.Formula,
+		RestsOn:     verdict.Formula,
 		BeginsAgain: "it is computed in a moment",
 		Doc:         "what networks take: cabinets, cables by kind and length, power and price, by a floor plan",
 		Defaults: func() costConfig {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/verdict"
 	"github.com/weft-sim/weft/fabric/hca"
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/sim"
@@ -107,9 +108,9 @@ func TestConnectionsPaperMemory(t *testing.T) {
 			t.Errorf("%s expects nothing", name)
 		}
 		for _, v := range verdicts {
-			want := experiments.Met
+			want := verdict.Met
 			if v.Target.Case == "RC over XRC_M m=1000 c=8 per node: two orders of magnitude" {
-				want = experiments.Missed
+				want = verdict.Missed
 			}
 			if v.Verdict != want {
 				t.Errorf("%s: %s %s: %v, target %v: %s %s", name, v.Target.Case, v.Target.Metric, v.Measured, v.Target.Value, v.Verdict, v.Note)

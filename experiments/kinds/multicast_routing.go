@@ -8,6 +8,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/network"
+	"github.com/weft-sim/weft/experiments/verdict"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing/multicast"
 )
@@ -15,7 +16,7 @@ import (
 func init() {
 	experiments.Register(experiments.Kind[multicastConfig, multicastRow]{
 		Name:        "multicast-routing",
-		RestsOn:     experiments.Count,
+		RestsOn:     verdict.Count,
 		BeginsAgain: "trees are computed one by one, and none is kept",
 		Doc:         "multicast trees and forwarding-table entries of many groups on a network, without traffic",
 		Tables:      []experiments.FurtherTable{coloursTable.AskedBy("measure.colours"), efiTable.AskedBy("measure.efi"), timingTable.AskedBy("measure.timing")},

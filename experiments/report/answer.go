@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/verdict"
 	"github.com/weft-sim/weft/fabric/measure"
 )
 
@@ -220,15 +221,15 @@ func measured(x, half float64) string {
 	return text
 }
 
-func printVerdicts(verdicts []experiments.Verdict) []verdict {
-	var all []verdict
+func printVerdicts(verdicts []verdict.Verdict) []verdictRow {
+	var all []verdictRow
 	for _, v := range verdicts {
 		t := v.Target
 		unit := t.Unit
 		if unit == "fraction" {
 			unit = ""
 		}
-		p := verdict{
+		p := verdictRow{
 			Paper: t.Paper, Artifact: t.Artifact, Case: t.Case, Metric: strings.ReplaceAll(t.Metric, "_", " "), Kind: t.Kind, Verdict: v.Verdict, Note: v.Note,
 			Target: strings.TrimSpace(short(t.Value) + " " + unit), Measured: "not measured",
 		}

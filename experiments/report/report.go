@@ -16,6 +16,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/plot"
+	"github.com/weft-sim/weft/experiments/verdict"
 )
 
 //go:embed page.html
@@ -50,8 +51,8 @@ type content struct {
 	Title       string
 	Style       template.CSS
 	Version     string
-	Counts      []experiments.VerdictCount // of all experiments
-	Verdicts    [][]verdict                // by paper
+	Counts      []verdict.Tally // of all experiments
+	Verdicts    [][]verdictRow  // by paper
 	Experiments []experiment
 	Interrupted []string // folders without results
 	Script      template.JS
@@ -70,7 +71,7 @@ type experiment struct {
 	Sentence          string // the answer to a load sweep
 	Knees             []knee
 	Bounds            bool // of the channels are known
-	Verdicts          []verdict
+	Verdicts          []verdictRow
 	Figures           []drawnFigure
 	Missing           []string // figures that could not be drawn, with the reason
 	Maps              []networkFigure
@@ -100,7 +101,7 @@ func (e *experiment) HasWhy() bool {
 type section struct{ ID, Name string }
 
 // verdict is a row of a verdict table, ready to print.
-type verdict struct {
+type verdictRow struct {
 	Paper, Artifact, Case, Metric, Target, Measured, Difference, Kind, Verdict, Note string
 }
 
@@ -127,7 +128,7 @@ type block struct{ Name, Text string }
 func Make(dirs []string, out string) ([]byte, error) {
 	c := content{Style: template.CSS(styleCSS), Script: script(), Version: experiments.Version()}
 	links := newLinker(out)
-	var verdicts []experiments.Verdict
+	var verdicts []verdict.Verdict
 	for _, dir := range dirs {
 		finished, interrupted, err := experiments.FindFolders(dir)
 		if err != nil {
@@ -209,8 +210,8 @@ func folderName(dir, name string) string {
 }
 
 // sum counts the verdicts and gathers them by paper for the head of the page.
-func (c *content) sum(verdicts []experiments.Verdict) {
-	c.Counts = experiments.CountVerdicts(verdicts)
+func (c *content) sum(verdicts []verdict.Verdict) {
+	c.Counts = verdict.Tallies(verdicts)
 	if len(c.Experiments) < 2 {
 		return // the only experiment shows them
 	}
@@ -226,7 +227,7 @@ func (c *content) sum(verdicts []experiments.Verdict) {
 	}
 }
 
-func newExperiment(f *experiments.Folder, links linker) (experiment, []experiments.Verdict) {
+func newExperiment(f *experiments.Folder, links linker) (experiment, []verdict.Verdict) {
 	verdicts := f.Verdicts()
 	e := experiment{
 		Title: f.Manifest.Title, Beside: f.File.Beside, Question: paragraphs(f.File.Question()), Manifest: f.Manifest,

@@ -1,4 +1,4 @@
-package experiments
+package verdict
 
 import (
 	"errors"
@@ -29,7 +29,7 @@ type measured struct {
 // that each names, otherwise a single one. overlay is laid over where. The error
 // wraps errNoRows if the run has none of the points; a set of cells that lacks
 // a part of the formula gives no value.
-func (e *ExpectConfig) measure(t *Table, overlay map[string]string, unit string) ([]measured, error) {
+func (e *Expect) measure(t *results.Table, overlay map[string]string, unit string) ([]measured, error) {
 	if t == nil {
 		return nil, fmt.Errorf("the run has no table %q", e.Table)
 	}
@@ -87,7 +87,7 @@ func (e *ExpectConfig) measure(t *Table, overlay map[string]string, unit string)
 
 // combine makes one number of the values that each gives, by default the one
 // that is farthest from the target.
-func (e *ExpectConfig) combine(target Target, all []measured) measured {
+func (e *Expect) combine(target Target, all []measured) measured {
 	best, sum, squares := all[0], 0.0, 0.0
 	for _, m := range all {
 		sum += m.value
@@ -107,7 +107,7 @@ func (e *ExpectConfig) combine(target Target, all []measured) measured {
 // steady_to, at which the network keeps up in all rows and every part of the
 // formula has some; and that value. Without any at steady_to the error wraps
 // errNoRows.
-func (e *ExpectConfig) highestSteady(t *Table) (rows *Table, value string, err error) {
+func (e *Expect) highestSteady(t *results.Table) (rows *results.Table, value string, err error) {
 	values, err := t.Distinct([]string{e.Steady})
 	if err != nil {
 		return nil, "", err
@@ -140,7 +140,7 @@ func (e *ExpectConfig) highestSteady(t *Table) (rows *Table, value string, err e
 
 // keepsUp tells whether every part of the formula has rows, and whether the
 // network is steady in all of them.
-func (e *ExpectConfig) keepsUp(t *Table) (complete, steady bool, err error) {
+func (e *Expect) keepsUp(t *results.Table) (complete, steady bool, err error) {
 	parts := []map[string]string{nil}
 	if len(e.Of) > 0 {
 		parts = nil
@@ -165,7 +165,7 @@ func (e *ExpectConfig) keepsUp(t *Table) (complete, steady bool, err error) {
 // several, so that variants that met the same random numbers are compared: the
 // mean, with the interval of Student's t. With one seed the interval is that of
 // the rows.
-func (e *ExpectConfig) overSeeds(rows *Table, where map[string]string, unit string) (measured, error) {
+func (e *Expect) overSeeds(rows *results.Table, where map[string]string, unit string) (measured, error) {
 	if !slices.Contains(rows.Columns, results.SeedKey) {
 		return e.value(rows, where, unit)
 	}
@@ -194,7 +194,7 @@ func (e *ExpectConfig) overSeeds(rows *Table, where map[string]string, unit stri
 // value is the metric over the rows, or the formula over selections of them. The
 // parts of a formula are taken for independent: each moves the value by its own
 // half-width, and the squares of these add up.
-func (e *ExpectConfig) value(rows *Table, where map[string]string, unit string) (measured, error) {
+func (e *Expect) value(rows *results.Table, where map[string]string, unit string) (measured, error) {
 	if e.Formula == "" {
 		return e.selected(rows, where, unit)
 	}
@@ -235,7 +235,7 @@ func (e *ExpectConfig) value(rows *Table, where map[string]string, unit string) 
 // selected is the metric over all rows: the mean, largest or smallest of a
 // column, the number of the rows, or a metric of all of them. where says which
 // rows they are.
-func (e *ExpectConfig) selected(rows *Table, where map[string]string, unit string) (measured, error) {
+func (e *Expect) selected(rows *results.Table, where map[string]string, unit string) (measured, error) {
 	if derive := results.DerivedMetrics[e.Metric]; derive != nil {
 		x, err := derive(rows)
 		return measured{value: x, half: math.NaN()}, err
@@ -273,7 +273,7 @@ func (e *ExpectConfig) selected(rows *Table, where map[string]string, unit strin
 
 // rows are the rows that a selection names; none are an error that wraps
 // errNoRows, unless they are to be counted.
-func (e *ExpectConfig) rows(t *Table, where map[string]string) (*Table, error) {
+func (e *Expect) rows(t *results.Table, where map[string]string) (*results.Table, error) {
 	rows, err := t.Where(where)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,6 @@
-package experiments
+// Package verdict holds what was measured against what papers state: their numbers, how an
+// [[expect]] table measures one in tables of results, and the verdict on it.
+package verdict
 
 import (
 	"cmp"
@@ -9,11 +11,33 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/experiments/figures"
 	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/sim/stats"
 )
+
+// Expect is an [[expect]] table: a row of the targets and how the
+// measured value follows from the results.
+type Expect struct {
+	Target              string                       `toml:"target" doc:"id of a row of the targets; weft reproduce judges the measured value by its tolerance"`
+	Metric              string                       `toml:"metric" doc:"column; or steady_throughput: the highest accepted load among steady points; or saturation_throughput, as papers define it: the highest accepted load among points with accepted >= 0.95 of offered"`
+	Table               string                       `toml:"table" doc:"results, or a further table of the kind such as links"`
+	Where               map[string]string            `toml:"-"`
+	Take                string                       `toml:"take" doc:"what is taken of several selected rows; count: how many there are, 0 if none" choices:"mean|largest|smallest|count"`
+	Each                []string                     `toml:"each" doc:"column, or list of columns: every set of their values among the rows of where gives a value of its own"`
+	Combine             string                       `toml:"combine" doc:"what becomes of the values of each: every, each has to meet the target and the one farthest from it is shown; or one number" choices:"every|mean|largest|smallest"`
+	Steady              string                       `toml:"steady" doc:"column, such as traffic.load, of which only the highest value counts at which the state is steady in all selected rows, those of of and of all seeds included"`
+	SteadyTo            string                       `toml:"steady_to" doc:"with steady: the value that the target names, the highest that is looked at; if the network does not keep up there, the row is missed, and the value shown is that of the highest at which it does"`
+	Of                  map[string]map[string]string `toml:"-"`
+	Formula             string                       `toml:"formula" doc:"arithmetic (+ - * /, parentheses, min(a, b), max(a, b)) over the names under [expect.of], each a selection of rows beyond where; default: the value itself"`
+	Calibrated          string                       `toml:"calibrated" doc:"the parameter that was fitted to this row: within the target's tolerance the verdict is calibrated, outside it is missed"`
+	RestsOn             string                       `toml:"rests_on" doc:"what the measured value comes from: simulated, count (what an algorithm gives), formula, repeat (a simulation that another row was judged by), timed (weft's own time); left out: by the kind" choices:"|simulated|count|formula|repeat|timed"`
+	Counterexample      string                       `toml:"counterexample" doc:"column that counts what contradicts the paper in any model; if it is above counterexample_above over the rows of where, the verdict is refuted"`
+	CounterexampleAbove float64                      `toml:"counterexample_above" doc:"the most that the paper allows of it"`
+	Baseline            map[string]string            `toml:"-"`
+	BaselineIs          string                       `toml:"baseline_is" doc:"what the rows of baseline are, such as \"without connections\""`
+	Note                string                       `toml:"note" doc:"what to say beside the verdict"`
+}
 
 // Verdict is a target beside what was measured.
 type Verdict struct {
@@ -28,79 +52,21 @@ type Verdict struct {
 	Note    string
 }
 
-// checkExpect finds what is wrong with an [[expect]] table before anything
-// runs.
-func (f *File) checkExpect(path string, e *ExpectConfig) {
-	d := f.doc
-	if _, err := targetByID(e.Target); err != nil {
-		d.Problem(document.Join(path, "target"), "= %q: %v", e.Target, err)
+// Judge measures what the target of an expectation is about, and compares. tables holds the
+// further tables of the run. Targets that nobody knows panic: the loader has refused them.
+func (e *Expect) Judge(t *results.Table, tables map[string]*results.Table) Verdict {
+	target, err := TargetByID(e.Target)
+	if err != nil {
+		panic("verdict: " + err.Error())
 	}
-	if e.Metric == "" {
-		d.Problem(path, "has no metric: name a column, or %s", strings.Join(results.SortedKeys(results.DerivedMetrics), " or "))
+	if e.Table != figures.ResultsTable {
+		t = tables[e.Table]
 	}
-	names := results.SortedKeys(e.Of)
-	switch {
-	case e.Formula == "" && len(names) > 0:
-		d.Problem(document.Join(path, "of"), "is given without a formula, for example formula = %q", strings.Join(names, " / "))
-	case e.Formula != "" && len(names) == 0:
-		d.Problem(document.Join(path, "formula"), "has no names: give the selections under of, for example of = { a = { \"routing.type\" = \"min\" }, b = { \"routing.type\" = \"val\" } }")
-	case e.Formula != "":
-		if _, err := results.ParseFormula(e.Formula, names); err != nil {
-			d.Problem(document.Join(path, "formula"), "= %q: %v", e.Formula, err)
-		}
-	}
-	if (e.BaselineIs == "") != (len(e.Baseline) == 0) {
-		d.Problem(path, "has baseline or baseline_is alone: the one selects rows, the other says what they are")
-	}
-	if !f.checkTable(path, e.Table) {
-		return
-	}
-	for _, column := range e.Each {
-		f.checkColumn(document.Join(path, "each"), column)
-	}
-	f.checkColumn(document.Join(path, "counterexample"), e.Counterexample)
-	f.checkColumn(document.Join(path, "steady"), e.Steady)
-	if e.SteadyTo != "" && (e.Steady == "" || math.IsNaN(results.Number(e.SteadyTo))) {
-		d.Problem(document.Join(path, "steady_to"), "= %q: want a number, and steady, the column that it is a value of", e.SteadyTo)
-	}
-	f.checkSelection(document.Join(path, "baseline"), e.Baseline)
-	if results.DerivedMetrics[e.Metric] == nil {
-		f.checkColumn(document.Join(path, "metric"), e.Metric)
-	}
-	f.checkSelection(document.Join(path, "where"), e.Where)
-	for _, name := range names {
-		f.checkSelection(document.Join(path, "of."+document.QuoteName(name)), e.Of[name])
-	}
+	return e.judge(target, t)
 }
 
-// Verdicts judges the expectations of a file by its results. tables holds the
-// further tables of the run.
-func (f *File) Verdicts(results *Table, tables map[string]*Table) []Verdict {
-	var verdicts []Verdict
-	for _, e := range f.Expects {
-		target, err := targetByID(e.Target)
-		if err != nil {
-			panic("experiments: " + err.Error()) // Load has checked it
-		}
-		table := results
-		if e.Table != figures.ResultsTable {
-			table = tables[e.Table]
-		}
-		v := e.judge(target, table)
-		v.RestsOn, v.Quick = e.RestsOn, f.quick
-		if v.RestsOn == "" {
-			v.RestsOn = Simulated
-			if f.kind != nil && f.kind.restsOn != "" {
-				v.RestsOn = f.kind.restsOn
-			}
-		}
-		verdicts = append(verdicts, v)
-	}
-	return verdicts
-}
-
-// judge measures what the target is about and compares.
-func (e *ExpectConfig) judge(target Target, t *Table) Verdict {
+// judge judges a table by a target.
+func (e *Expect) judge(target Target, t *results.Table) Verdict {
 	v := Verdict{Target: target, Measured: math.NaN(), Half: math.NaN()}
 	var notes []string
 	unsteady := false
@@ -166,8 +132,8 @@ const MayMove = "at points that are not steady: may grow with the length of the 
 
 // contradicted is the largest count of the counterexample's column over the rows
 // of where.
-func (e *ExpectConfig) contradicted(t *Table) (float64, error) {
-	count := ExpectConfig{Target: e.Target, Metric: e.Counterexample, Table: e.Table, Where: e.Where, Take: "largest"}
+func (e *Expect) contradicted(t *results.Table) (float64, error) {
+	count := Expect{Target: e.Target, Metric: e.Counterexample, Table: e.Table, Where: e.Where, Take: "largest"}
 	cases, err := count.measure(t, nil, "")
 	if err != nil {
 		return math.NaN(), err
@@ -177,7 +143,7 @@ func (e *ExpectConfig) contradicted(t *Table) (float64, error) {
 
 // againstBaseline says whether the rows of baseline meet the target, where it
 // can be met, beside own, the verdict of the target's own rows.
-func (e *ExpectConfig) againstBaseline(target Target, own string, t *Table) []string {
+func (e *Expect) againstBaseline(target Target, own string, t *results.Table) []string {
 	if len(e.Baseline) == 0 {
 		return nil
 	}
@@ -236,9 +202,9 @@ const (
 // RestsOnNames lists them in the order in which they are shown.
 func RestsOnNames() []string { return []string{Simulated, Count, Formula, Repeat, Timed} }
 
-// VerdictTable is the content of verdicts.csv.
-func VerdictTable(verdicts []Verdict) *Table {
-	t := &Table{Columns: []string{"id", "paper", "artifact", "case", "metric", "target", "measured", "ci95", "unit", "kind", "tolerance", "rests_on", "variant", "verdict", "note"}}
+// Table is the content of verdicts.csv.
+func Table(verdicts []Verdict) *results.Table {
+	t := &results.Table{Columns: []string{"id", "paper", "artifact", "case", "metric", "target", "measured", "ci95", "unit", "kind", "tolerance", "rests_on", "variant", "verdict", "note"}}
 	for _, v := range verdicts {
 		x, variant := v.Target, "full"
 		if v.Quick {
@@ -257,20 +223,20 @@ func AnyMissed(verdicts []Verdict) bool {
 	return slices.ContainsFunc(verdicts, func(v Verdict) bool { return v.Verdict == Missed })
 }
 
-// VerdictCount is how often a verdict was reached, or what so many rows rest on.
-type VerdictCount struct {
+// Tally is how often a verdict was reached, or what so many rows rest on.
+type Tally struct {
 	Verdict string
 	N       int
 }
 
-// CountVerdicts counts, in the order of [VerdictNames]; verdicts that were not
+// Tallies counts, in the order of [Names]; verdicts that were not
 // reached are left out.
-func CountVerdicts(verdicts []Verdict) []VerdictCount {
-	return countBy(verdicts, VerdictNames(), func(v *Verdict) string { return v.Verdict })
+func Tallies(verdicts []Verdict) []Tally {
+	return countBy(verdicts, Names(), func(v *Verdict) string { return v.Verdict })
 }
 
-// CountMet counts what the rows met rest on, in the order of [RestsOnNames].
-func CountMet(verdicts []Verdict) []VerdictCount {
+// TalliesOfMet counts what the rows met rest on, in the order of [RestsOnNames].
+func TalliesOfMet(verdicts []Verdict) []Tally {
 	return countBy(verdicts, RestsOnNames(), func(v *Verdict) string {
 		if v.Verdict != Met {
 			return ""
@@ -279,9 +245,9 @@ func CountMet(verdicts []Verdict) []VerdictCount {
 	})
 }
 
-func countBy(verdicts []Verdict, names []string, of func(*Verdict) string) (counts []VerdictCount) {
+func countBy(verdicts []Verdict, names []string, of func(*Verdict) string) (counts []Tally) {
 	for _, name := range names {
-		c := VerdictCount{Verdict: name}
+		c := Tally{Verdict: name}
 		for i := range verdicts {
 			if of(&verdicts[i]) == name {
 				c.N++

@@ -1,4 +1,4 @@
-package experiments
+package verdict
 
 import (
 	_ "embed"
@@ -15,9 +15,9 @@ import (
 // number: targets.csv, and claims.csv with further statements of the papers in
 // the same form.
 var (
-	//go:embed papers/targets.csv
+	//go:embed targets.csv
 	targetsCSV string
-	//go:embed papers/claims.csv
+	//go:embed claims.csv
 	claimsCSV string
 )
 
@@ -39,10 +39,10 @@ var Targets = sync.OnceValue(func() []Target {
 })
 
 // embeddedTable reads an embedded table; a broken one panics.
-func embeddedTable(name, text string) *Table {
-	t, err := ReadTable(name, strings.NewReader(text))
+func embeddedTable(name, text string) *results.Table {
+	t, err := results.ReadTable(name, strings.NewReader(text))
 	if err != nil {
-		panic("experiments: " + err.Error())
+		panic("verdict: " + err.Error())
 	}
 	return t
 }
@@ -59,8 +59,8 @@ func readTargets(name, text string) []Target {
 	return targets
 }
 
-// targetByID finds a target.
-func targetByID(id string) (Target, error) {
+// TargetByID finds a target.
+func TargetByID(id string) (Target, error) {
 	var ids []string
 	for _, t := range Targets() {
 		if t.ID == id {
@@ -81,8 +81,8 @@ const (
 	NotRun     = "not-run"    // the run has none of the points that it is about
 )
 
-// VerdictNames lists the verdicts in the order in which they are shown.
-func VerdictNames() []string { return []string{Met, Missed, Refuted, Calibrated, Reported, NotRun} }
+// Names lists the verdicts in the order in which they are shown.
+func Names() []string { return []string{Met, Missed, Refuted, Calibrated, Reported, NotRun} }
 
 // calibratedWithin is the tolerance, relative to the target, of what the model was fitted to
 // where the target has none.
@@ -112,7 +112,7 @@ func (t Target) allowed() (low, high float64, ok bool) {
 	case "at_most":
 		low = math.Inf(-1)
 	default:
-		panic(fmt.Sprintf("experiments: target %s has tolerance kind %q", t.ID, t.ToleranceKind))
+		panic(fmt.Sprintf("verdict: target %s has tolerance kind %q", t.ID, t.ToleranceKind))
 	}
 	return low, high, true
 }
@@ -160,69 +160,4 @@ func (t Target) farther(a, b float64) bool {
 		return a > b
 	}
 	return math.Abs(a-t.Value) > math.Abs(b-t.Value)
-}
-
-// reproductionTimesCSV says what the experiments of each paper took, whole and in their quick
-// variants: seconds of one core of weft's own machine.
-//
-//go:embed papers/times.csv
-var reproductionTimesCSV string
-
-var reproductionTimes = sync.OnceValue(func() map[string][2]float64 {
-	all := map[string][2]float64{}
-	for _, r := range embeddedTable("times.csv", reproductionTimesCSV).Rows {
-		all[r[0]] = [2]float64{results.Number(r[1]), results.Number(r[2])}
-	}
-	return all
-})
-
-// ReproductionTime says how long some of the files of papers take, or their quick variants, on
-// so many processors: of whole papers together, and for others what all of their paper takes.
-func ReproductionTime(paths []string, quick bool, processors int) string {
-	all, some := map[string]int{}, map[string]int{}
-	for _, path := range Embedded("papers") {
-		all[paperOf(path)]++
-	}
-	for _, path := range paths {
-		some[paperOf(path)]++
-	}
-	column := 0
-	if quick {
-		column = 1
-	}
-	whole, seconds := 0, 0.0
-	var parts []string
-	for _, paper := range results.SortedKeys(some) {
-		took, known := reproductionTimes()[paper]
-		if !known {
-			panic("experiments: papers/times.csv lacks " + paper)
-		}
-		if some[paper] == all[paper] {
-			whole += some[paper]
-			seconds += took[column]
-			continue
-		}
-		parts = append(parts, fmt.Sprintf("%d of the %d experiments of %s, all of which take %s", some[paper], all[paper], paper, processorTime(took[column], processors)))
-	}
-	if whole > 0 {
-		parts = append([]string{fmt.Sprintf("%d experiments: %s", whole, processorTime(seconds, processors))}, parts...)
-	}
-	return strings.Join(parts, "; ") + " (on weft's own machine)"
-}
-
-// paperOf is the paper that a file such as papers/dragonfly/fig9.toml is of.
-func paperOf(path string) string {
-	paper, _, _ := strings.Cut(strings.TrimPrefix(path, "papers/"), "/")
-	return paper
-}
-
-// processorTime says what some seconds of one processor are on several.
-func processorTime(seconds float64, processors int) string {
-	text := func(seconds float64) string {
-		if seconds < 100 {
-			return fmt.Sprintf("%.0f s", seconds)
-		}
-		return fmt.Sprintf("%.0f minutes", seconds/60)
-	}
-	return fmt.Sprintf("roughly %s of processor time, %s on %d idle processors", text(seconds), text(seconds/float64(processors)), processors)
 }
