@@ -8,6 +8,7 @@ import (
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/mpi/skeletons"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 func BenchmarkRuntime(b *testing.B) {
@@ -20,18 +21,22 @@ func BenchmarkRuntime(b *testing.B) {
 		{"collective=dissemination/ranks=131072/per-node=4", 4, collectives.BarrierDissemination(131072)},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			b.ReportAllocs()
-			messages := int64(0)
-			for b.Loop() {
-				r, err := mpi.QDRConfig(c.perNode).Run(mpi.RunSchedule(c.schedule, mpi.Costs{}, sim.Picosecond))
-				if err != nil {
-					b.Fatal(err)
-				}
-				messages += r.Stats.Messages
-			}
-			b.ReportMetric(float64(messages)/b.Elapsed().Seconds(), "messages/s")
+			measure(b, func() int64 {
+				r := simtest.Must(mpi.QDRConfig(c.perNode).Run(mpi.RunSchedule(c.schedule, mpi.Costs{}, sim.Picosecond)))(b)
+				return r.Stats.Messages
+			})
 		})
 	}
+}
+
+// measure runs again and again what returns its number of messages, and reports how many a second.
+func measure(b *testing.B, run func() int64) {
+	b.ReportAllocs()
+	messages := int64(0)
+	for b.Loop() {
+		messages += run()
+	}
+	b.ReportMetric(float64(messages)/b.Elapsed().Seconds(), "messages/s")
 }
 
 // firstRounds is the beginning of a schedule.
@@ -96,20 +101,14 @@ func BenchmarkSkeletons(b *testing.B) {
 		{"ft-rows/ranks=16384", mpi.DefaultConnections, ft(16384, 8, 3)},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			b.ReportAllocs()
-			messages := int64(0)
-			for b.Loop() {
+			measure(b, func() int64 {
 				transport := mpi.DefaultLogGP
 				transport.HCA = hca.QDR
 				config := mpi.QDRConfig(4)
 				config.Transport, config.Connections = transport.New, c.connections
-				r, err := config.Run(mpi.RunSchedule(c.schedule, mpi.Costs{}, sim.Picosecond))
-				if err != nil {
-					b.Fatal(err)
-				}
-				messages += r.Stats.Messages
-			}
-			b.ReportMetric(float64(messages)/b.Elapsed().Seconds(), "messages/s")
+				r := simtest.Must(config.Run(mpi.RunSchedule(c.schedule, mpi.Costs{}, sim.Picosecond)))(b)
+				return r.Stats.Messages
+			})
 		})
 	}
 }
@@ -124,16 +123,9 @@ func BenchmarkLogGOPS(b *testing.B) {
 		{"collective=allreduce-ring/ranks=1024", collectives.AllreduceRing(1024, 1<<20)},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			b.ReportAllocs()
-			messages := int64(0)
-			for b.Loop() {
-				r, err := mpi.DefaultLogGOPS.Run(mpi.RunSchedule(c.schedule, mpi.Costs{}, sim.Nanosecond), nil)
-				if err != nil {
-					b.Fatal(err)
-				}
-				messages += r.Messages
-			}
-			b.ReportMetric(float64(messages)/b.Elapsed().Seconds(), "messages/s")
+			measure(b, func() int64 {
+				return simtest.Must(mpi.DefaultLogGOPS.Run(mpi.RunSchedule(c.schedule, mpi.Costs{}, sim.Nanosecond), nil))(b).Messages
+			})
 		})
 	}
 }

@@ -144,10 +144,7 @@ func registeredSkeletons(t *testing.T) map[string]skeletons.Program {
 	t.Helper()
 	all := map[string]skeletons.Program{}
 	for _, name := range skeletons.Registry.Names() {
-		config, err := skeletons.Registry.Config(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		config := simtest.Must(skeletons.Registry.Config(name))(t)
 		ranks := 16
 		switch c := config.(type) {
 		case *skeletons.Contention:
@@ -163,9 +160,7 @@ func registeredSkeletons(t *testing.T) map[string]skeletons.Program {
 		case *skeletons.LU:
 			c.Iterations.Iterations = 1 // of 250
 		}
-		if all[name], err = skeletons.Registry.Build(name, config, skeletons.Env{Ranks: ranks, PerNode: 4}); err != nil {
-			t.Fatal(err)
-		}
+		all[name] = simtest.Must(skeletons.Registry.Build(name, config, skeletons.Env{Ranks: ranks, PerNode: 4}))(t)
 	}
 	return all
 }

@@ -153,11 +153,7 @@ func TestOneLeaderClosedForm(t *testing.T) {
 // records them anew (the failure prints them) and says so in the change log.
 func TestGolden(t *testing.T) {
 	for _, c := range goldenRuns(t) {
-		r, err := c.config().Run(c.begin())
-		if err != nil {
-			t.Errorf("%s: %v", c.name, err)
-			continue
-		}
+		r := simtest.Must(c.config().Run(c.begin()))(t)
 		if got := digest(&r); got != c.want {
 			t.Errorf("%s: digest %#x, want %#x; %+v", c.name, got, c.want, r.Stats)
 		}
@@ -195,12 +191,9 @@ func goldenRuns(t *testing.T) []goldenRun {
 	linear := func(ranks int, bytes sim.Bytes) collectives.Schedule {
 		return collectives.AlltoallLinear(collectives.Env{Ranks: ranks, PerNode: 4, Bytes: bytes})
 	}
-	ft := func(c *skeletons.FT) {
-		c.Iterations = skeletons.Iterations{Iterations: 2, Compute: 3 * sim.Millisecond}
-	}
-	lu := func(c *skeletons.LU) {
-		c.Iterations = skeletons.Iterations{Iterations: 2, Compute: 3 * sim.Millisecond}
-	}
+	twice := skeletons.Iterations{Iterations: 2, Compute: 3 * sim.Millisecond}
+	ft := func(c *skeletons.FT) { c.Iterations = twice }
+	lu := func(c *skeletons.LU) { c.Iterations = twice }
 	mode := func(mode string, group int) func(*mpi.Config, *mpi.LogGP) {
 		return func(c *mpi.Config, _ *mpi.LogGP) { c.Connections.Mode, c.Connections.Group = mode, group }
 	}

@@ -59,7 +59,7 @@ func recorded(t *testing.T, c mpi.Config, text string) (timeline, path string) {
 func TestTimelineOfOneMessage(t *testing.T) {
 	c := mpi.QDRConfig(1)
 	c.Protocols.EagerCopies = false
-	timeline, path := recorded(t, c, "num_ranks 2\nrank 0 {\nsend 64b to 1\n}\nrank 1 {\nrecv 64b from 0\n}\n")
+	timeline, path := recorded(t, c, oneMessageText("64"))
 	if want := "0: 200000 send 0:0 with 1\n1: 1010035 wait 0:0 with 0\n1: 250000 receive 0:0 with 0\n"; timeline != want {
 		t.Errorf("timeline\n%swant\n%s", timeline, want)
 	}

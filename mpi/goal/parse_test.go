@@ -61,9 +61,7 @@ func TestParseRefuses(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := Parse("x.goal", strings.NewReader(c.text))
-			if err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("error %v, want one with %q", err, c.want)
-			}
+			simtest.Fail(t, err, c.want)
 		})
 	}
 }
@@ -73,9 +71,7 @@ func TestParseRefuses(t *testing.T) {
 // 4000 bytes there is room for fewer than 100, beside 9 for the rank.
 func TestBounds(t *testing.T) {
 	_, err := Parse("f", strings.NewReader("num_ranks 1\nrank 0 {\n"+strings.Repeat(" ", 1<<20+1)))
-	if err == nil || !strings.Contains(err.Error(), "f:3: a line of more than 1048576 bytes") {
-		t.Errorf("a long line: %v", err)
-	}
+	simtest.Fail(t, err, "f:3: a line of more than 1048576 bytes")
 	many := strings.NewReader("num_ranks 1\nrank 0 {\n" + strings.Repeat("calc 1\n", 100) + "}\n")
 	before := debug.SetMemoryLimit(4000)
 	_, err = Parse("f", many)
@@ -93,10 +89,7 @@ func FuzzParse(f *testing.F) {
 		f.Fatal("no seed files", err)
 	}
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			f.Fatal(err)
-		}
+		text := simtest.Must(os.ReadFile(file))(f)
 		f.Add(text)
 	}
 	f.Add([]byte("num_ranks 1\nrank 0 {\na: calc 1\nb: send 0b to 0 cpu 3\nb irequires a\nrecv 0 b from -1\n}\n"))
@@ -146,9 +139,7 @@ func BenchmarkParse(b *testing.B) {
 	b.SetBytes(int64(text.Len()))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := Parse("x.goal", bytes.NewReader(text.Bytes())); err != nil {
-			b.Fatal(err)
-		}
+		simtest.Must(Parse("x.goal", bytes.NewReader(text.Bytes())))(b)
 	}
 }
 
@@ -195,7 +186,5 @@ func TestSpilled(t *testing.T) {
 	}
 	b.After(2*n-2, 2*n-1)
 	b.After(2*n-1, 2*n-2)
-	if _, err := b.Schedule(); err == nil || !strings.Contains(err.Error(), "dependency cycle in rank 0") {
-		t.Error(err)
-	}
+	simtest.Refuse(b.Schedule())(t, "dependency cycle in rank 0")
 }

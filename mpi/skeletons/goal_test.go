@@ -72,10 +72,7 @@ func TestTimelineOfSettings(t *testing.T) {
 				}
 				set(&config)
 				program := sample(t, skeleton)
-				without, err := config.Run(program.Run(sim.Picosecond, mpi.Costs{}))
-				if err != nil {
-					t.Fatal(skeleton, err)
-				}
+				without := simtest.Must(config.Run(program.Run(sim.Picosecond, mpi.Costs{})))(t)
 				config.Timeline = mpi.NewTimeline(1 << 20)
 				r, err := config.Run(program.Run(sim.Picosecond, mpi.Costs{}))
 				if err != nil || r.Elapsed != without.Elapsed || r.Stats != without.Stats {

@@ -2,7 +2,6 @@ package skeletons
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/weft-sim/weft/collectives"
@@ -140,16 +139,23 @@ func checkTimeline(t *testing.T, l *mpi.Timeline, r *mpi.Result) {
 	}
 }
 
+// countSends is the number and the bytes of a schedule's messages.
 func countSends(s collectives.Schedule) (messages, bytes int64) {
-	var ops []collectives.Op
 	for r := range s.Ranks() {
-		for round := range s.Rounds(r) {
-			ops = s.Round(r, round, ops[:0])
-			for _, op := range ops {
-				if op.Kind == collectives.Send {
-					messages++
-					bytes += op.Bytes
-				}
+		m, b := rankSends(s, r)
+		messages, bytes = messages+m, bytes+b
+	}
+	return messages, bytes
+}
+
+// rankSends is the number and the bytes of a rank's messages.
+func rankSends(s collectives.Schedule, rank int) (messages, bytes int64) {
+	var ops []collectives.Op
+	for round := range s.Rounds(rank) {
+		ops = s.Round(rank, round, ops[:0])
+		for _, op := range ops {
+			if op.Kind == collectives.Send {
+				messages, bytes = messages+1, bytes+op.Bytes
 			}
 		}
 	}
@@ -193,12 +199,8 @@ func TestLUCommunication(t *testing.T) {
 func TestLUWavefront(t *testing.T) {
 	s := skeleton(t, "nas-lu", 16, func(c *LU) { c.Iterations = Iterations{1, 124 * sim.Millisecond} })
 	r := simtest.Must(mpi.DefaultLogGOPS.Run(mpi.RunSchedule(s, mpi.Costs{}, sim.Nanosecond), nil))(t)
-	finish := int64(0)
-	for _, f := range r.Finish {
-		finish = max(finish, f)
-	}
 	want := 2 * (62 + 6) * 1e6 // planes of 1 ms, in ns
-	if got := float64(finish); got < want || got > 1.04*want {
+	if got := float64(slices.Max(r.Finish)); got < want || got > 1.04*want {
 		t.Errorf("finishes at %v ns, want %v and up to 4 %% of communication", got, want)
 	}
 }
@@ -215,12 +217,7 @@ func TestSkeletonsRefuse(t *testing.T) {
 		{"halo", 15, "product of 15"},
 		{"ping-pong", 1, "at least 2"},
 	} {
-		config, err := Registry.Config(c.name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err = Registry.Build(c.name, config, Env{Ranks: c.ranks}); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s on %d ranks: error %v, want one with %q", c.name, c.ranks, err, c.want)
-		}
+		config := simtest.Must(Registry.Config(c.name))(t)
+		simtest.Refuse(Registry.Build(c.name, config, Env{Ranks: c.ranks}))(t, c.want)
 	}
 }
