@@ -9,11 +9,8 @@ import (
 
 // Env is what an algorithm is built for.
 type Env struct {
-	// Ranks is the number of ranks.
-	Ranks int
-	// PerNode is the number of ranks on a node, in blocks of consecutive
-	// ranks; for algorithms that know of nodes.
-	PerNode int
+	Ranks   int // of the job
+	PerNode int // ranks on a node, consecutive ones; for algorithms that know of nodes
 	// Bytes is the size of the block that each rank has for each other
 	// (alltoall), of each rank's contribution (allgather), of the whole vector
 	// (broadcast, reduce, allreduce).

@@ -66,7 +66,7 @@ func BenchmarkSkeletons(b *testing.B) {
 	grouped := mpi.DefaultConnections
 	grouped.Mode, grouped.Group = mpi.XRCS, 4096
 	lu := func(ranks, planes int) collectives.Schedule {
-		return firstRounds{skeletonSchedule(b, "nas-lu", ranks, func(c *skeletons.LU) {
+		return firstRounds{skeletonSchedule(b, "nas-lu", ranks, func(c *skeletons.NAS) {
 			c.Class, c.Iterations = "E", skeletons.Iterations{Iterations: 1, Compute: 552 * sim.Millisecond}
 		}), 3 * planes}
 	}

@@ -33,9 +33,7 @@ var DefaultLogGOPS = LogGOPS{L: 2500, Overhead: 1500, Gap: 1000, GapByte: 6, Ove
 
 // LogGOPSResult is what a run on the LogGOPS machine yields.
 type LogGOPSResult struct {
-	// Finish is the time at which the last of a rank's CPUs gets free (len =
-	// ranks).
-	Finish   []int64
+	Finish   []int64 // when the last of each rank's CPUs gets free (len = ranks)
 	Messages int64
 	Events   int64
 }
@@ -133,12 +131,10 @@ type rankLists struct{ posted, early matchList }
 // its message is matched, since it stands for the message.
 type liveOp struct {
 	Op
-	rank int32 // -1 in the free list
-	// number is that of the event that is to come for the operation.
-	number int64
-	// done: an eager send completes before its message is matched.
-	done bool
-	next int32 // in the free list
+	rank   int32 // -1 in the free list
+	number int64 // of the event that is to come for the operation
+	done   bool  // an eager send is complete before its message is matched
+	next   int32 // in the free list
 }
 
 // arrival is the kind of the event that brings a message to its receiver.

@@ -157,8 +157,10 @@ func registeredSkeletons(t *testing.T) map[string]skeletons.Program {
 			c.File = "skeletons/testdata/steps.toml"
 		case *skeletons.Storage:
 			c.Request = 1 << 15 // for more events
-		case *skeletons.LU:
-			c.Iterations.Iterations = 1 // of 250
+		case *skeletons.NAS:
+			if name == "nas-lu" {
+				c.Iterations.Iterations = 1 // of 250
+			}
 		}
 		all[name] = simtest.Must(skeletons.Registry.Build(name, config, skeletons.Env{Ranks: ranks, PerNode: 4}))(t)
 	}

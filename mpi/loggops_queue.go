@@ -32,9 +32,7 @@ type radixQueue struct {
 	inserts timedHeap // of the last time, with a number out of turn
 	last    int64
 	size    int
-	// heap takes the place of the buckets where events may be earlier than
-	// the last one that came out.
-	heap    timedHeap
+	heap    timedHeap // in place of the buckets where events may be earlier than the last one out
 	anyTime bool
 }
 
@@ -160,10 +158,8 @@ func (q *timedHeap) pop() timedEvent {
 
 // parkGroup holds the events of one kind, rank, CPU and NIC that wait.
 type parkGroup struct {
-	heap timedHeap // by number: times are 0
-	// first is the number of the event that stands in the queue for the
-	// group; others that did before are stale.
-	first int64
+	heap  timedHeap // by number: times are 0
+	first int64     // number of the event that stands in the queue for the group; others that did are stale
 }
 
 // parkGroup finds the group of an event: message, send and calc events of one

@@ -193,7 +193,7 @@ func goldenRuns(t *testing.T) []goldenRun {
 	}
 	twice := skeletons.Iterations{Iterations: 2, Compute: 3 * sim.Millisecond}
 	ft := func(c *skeletons.FT) { c.Iterations = twice }
-	lu := func(c *skeletons.LU) { c.Iterations = twice }
+	lu := func(c *skeletons.NAS) { c.Iterations = twice }
 	mode := func(mode string, group int) func(*mpi.Config, *mpi.LogGP) {
 		return func(c *mpi.Config, _ *mpi.LogGP) { c.Connections.Mode, c.Connections.Group = mode, group }
 	}

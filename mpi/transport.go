@@ -17,11 +17,9 @@ type Transfer struct {
 	From, To int32 // nodes; they differ
 	Process  int32 // on node To, for which it is
 	QP       hca.QP
-	// PeerQP is the QP of the receiving adapter.
-	PeerQP hca.QP
-	Bytes  int64
-	// Quiet: the sink is told by Written and not by Delivered.
-	Quiet bool
+	PeerQP   hca.QP // of the receiving adapter
+	Bytes    int64
+	Quiet    bool // the sink is told by Written and not by Delivered
 }
 
 // Transport carries transfers between nodes. Transfers of one QP arrive in

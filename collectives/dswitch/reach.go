@@ -8,16 +8,10 @@ import (
 
 // Fault names one failed part of a distributed full switch.
 type Fault struct {
-	Kind FaultKind
-	// Stage is 1..k for units and channels (1: next to the processors); it
-	// means nothing for spine switches. A unit of stage 1 is a processor.
-	Stage int
-	// Index is the unit of the stage, the spine switch, or for a channel the
-	// unit that it leads away from.
-	Index int
-	// Port is the port 0..m-1 of the unit at which the channel starts. A
-	// channel fails in both directions.
-	Port int
+	Kind  FaultKind
+	Stage int // 1..k of units and channels, 1 next to the processors, which are its units
+	Index int // of the unit, the spine switch, or the unit that a channel leads away from
+	Port  int // 0..m-1 of the unit at which a channel starts, which fails in both directions
 }
 
 // FaultKind tells what failed.

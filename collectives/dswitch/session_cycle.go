@@ -27,13 +27,9 @@ type sessionRun struct {
 	// s's joiners. upTo, downTo: where the head in that register was sent, -1
 	// if it was dropped.
 	up, down, upTo, downTo [][]int32
-	// busy[s][port]: the last cycle for which a joiner of stage s, or for s =
-	// k a spine output, is taken.
-	busy [][]int
+	busy                   [][]int // by stage (k: the spine) and port: the last cycle for which it is taken
 
-	// arrived[x] counts the foreign packets that processor x has received in
-	// session arrival[x], its latest.
-	arrived, arrival []int
+	arrived, arrival []int    // by processor: foreign packets in session arrival, its latest
 	dropped          []bitRow // per destination: sources of packets that lost to others
 	stopped          bool     // by SessionOptions.Stop
 	out              SessionOutcome

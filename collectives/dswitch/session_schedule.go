@@ -105,8 +105,7 @@ func newCyclic(n *SessionNetwork, indirect bool) *permutations {
 type accelerated struct {
 	n        *SessionNetwork
 	indirect bool
-	// plugged[c*R_(k-1)+u] is processor*m+port at port u of copy c, or -1.
-	plugged []int32
+	plugged  []int32 // processor*m+port at port u of copy c, at c*R_(k-1)+u; -1: none
 }
 
 func newAccelerated(n *SessionNetwork, indirect bool) *accelerated {
@@ -182,9 +181,8 @@ const (
 	// digitsPrinted takes the text at its word: spine switches use a_k, as
 	// the last splitters do, so that a_1 steers nothing. With k > 1 each
 	// inner input then reaches only m of the m^2 routes.
-	digitsPrinted digitVariant = iota
-	// digitsCorrected lets the spine switches use a_1.
-	digitsCorrected
+	digitsPrinted   digitVariant = iota
+	digitsCorrected              // spine switches use a_1
 	// digitsShort leaves out the sessions in which the spine switches return
 	// every packet on the port that it came from (a_1 = m-2).
 	digitsShort

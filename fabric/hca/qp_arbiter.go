@@ -26,10 +26,9 @@ type Burst struct {
 	QP   QP
 	Size int64 // of this part
 	Mark
-	First bool // of the request
-	Last  bool // of the request
-	// Turned tells that the burst before was of another QP.
-	Turned bool
+	First  bool // of the request
+	Last   bool // of the request
+	Turned bool // the burst before was of another QP
 }
 
 // arbiter holds the send queues of an adapter and serves the active ones round

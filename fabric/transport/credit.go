@@ -10,13 +10,11 @@ import (
 )
 
 const (
-	creditUnit = 256 // bytes
-	grantUnits = 64  // of a turn
-	emptyTurn  = 1024
-	// paceShare is what a receiver grants of its link.
-	paceShare = 0.99
-	// pullEntropies is the number of entropies that pulls count through.
-	pullEntropies = 128
+	creditUnit    = 256 // bytes
+	grantUnits    = 64  // of a turn
+	emptyTurn     = 1024
+	paceShare     = 0.99 // of its link, which a receiver grants
+	pullEntropies = 128  // that pulls count through
 )
 
 // creditSender is the credit of a connection at its sender: receiver-credit congestion control

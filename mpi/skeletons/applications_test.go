@@ -35,9 +35,9 @@ func TestApplicationsCommunication(t *testing.T) {
 		{"random neighbours", skeleton(t, "random-neighbours", 11, func(c *RandomNeighbours) { c.Iterations.Iterations = 1 }), 11 * 4, 11 * 4 * 8192},
 		// 16 ranks, 4 x 4: 26 steps of 2 exchanges of 14000/4+1 doubles in the row, the transpose (not
 		// of the 4 ranks on the diagonal), 2 x 2 numbers.
-		{"CG", skeleton(t, "nas-cg", 16, func(c *CG) { c.Iterations.Iterations = 1 }), 26 * (16*6 + 12), 26 * ((16*2+12)*3501*8 + 16*4*8)},
+		{"CG", skeleton(t, "nas-cg", 16, func(c *NAS) { c.Iterations.Iterations = 1 }), 26 * (16*6 + 12), 26 * ((16*2+12)*3501*8 + 16*4*8)},
 		// 32 ranks in rows of 8: 3 exchanges; the transpose of half a piece leaves 8 ranks where they are.
-		{"CG of 32", skeleton(t, "nas-cg", 32, func(c *CG) { c.Iterations.Iterations = 1 }), 26 * (32*9 + 24), 26 * (32*3*3501*8 + 24*3501*4 + 32*6*8)},
+		{"CG of 32", skeleton(t, "nas-cg", 32, func(c *NAS) { c.Iterations.Iterations = 1 }), 26 * (32*9 + 24), 26 * (32*3*3501*8 + 24*3501*4 + 32*6*8)},
 		{"groups", skeleton(t, "group-alltoall", 16, func(c *GroupAlltoall) { c.Iterations.Iterations, c.Stride = 1, 2 }), 16 * 3, 16 * 3 * 16384},
 		// 15 clients with 4 requests each, answered in 4 bytes.
 		{"many to one", skeleton(t, "many-to-one", 16, func(c *Storage) { c.Iterations.Iterations = 1 }), 15 * 8, 15 * (4<<20 + 4*4)},

@@ -88,7 +88,7 @@ func sample(t *testing.T, name string) Program {
 	if trace, ok := config.(*Trace); ok {
 		trace.File = "../testdata/goal/hand_overlap.bin"
 	}
-	if lu, ok := config.(*LU); ok {
+	if lu, ok := config.(*NAS); ok && name == "nas-lu" {
 		lu.Iterations.Iterations = 2 // of 250
 	}
 	if cg, ok := config.(*Nekbone); ok {
@@ -187,7 +187,7 @@ func TestLUCommunication(t *testing.T) {
 	// Class A on 4 x 4: 24 pairs of neighbours exchange a message in each of 2
 	// x 62 planes, one way, and a face both ways. 16 points of 5 words a
 	// message; a face is two layers of 64 planes.
-	m, b := countSends(skeleton(t, "nas-lu", 16, func(c *LU) { c.Iterations.Iterations = 1 }))
+	m, b := countSends(skeleton(t, "nas-lu", 16, func(c *NAS) { c.Iterations.Iterations = 1 }))
 	if m != 2*62*24+48 || b != 2*62*24*640+48*2*64*640 {
 		t.Errorf("%d messages, %d B", m, b)
 	}
@@ -197,7 +197,7 @@ func TestLUCommunication(t *testing.T) {
 // after x + y planes, so that 62 planes end after 62 + 6 of them; both sweeps
 // twice that, the second waiting for the first at the far corner only.
 func TestLUWavefront(t *testing.T) {
-	s := skeleton(t, "nas-lu", 16, func(c *LU) { c.Iterations = Iterations{1, 124 * sim.Millisecond} })
+	s := skeleton(t, "nas-lu", 16, func(c *NAS) { c.Iterations = Iterations{1, 124 * sim.Millisecond} })
 	r := simtest.Must(mpi.DefaultLogGOPS.Run(mpi.RunSchedule(s, mpi.Costs{}, sim.Nanosecond), nil))(t)
 	want := 2 * (62 + 6) * 1e6 // planes of 1 ms, in ns
 	if got := float64(slices.Max(r.Finish)); got < want || got > 1.04*want {
