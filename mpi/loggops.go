@@ -92,8 +92,6 @@ func (p LogGOPS) machine(w Workload) *loggopsMachine {
 	}
 	if m.cpus == 1 && m.nics == 1 {
 		m.groups = make([]parkGroup, 3*w.Ranks())
-	} else {
-		m.sparse = map[int64]*parkGroup{}
 	}
 	m.queue.anyTime = p.Compatible && m.cpus > 1
 	m.stride = m.cpus + 2*m.nics

@@ -79,23 +79,7 @@ func tiedGoal(s *sim.Stream) string {
 		ops[from] = append(ops[from], fmt.Sprintf("send 8b to %d tag 0", to))
 		ops[to] = append(ops[to], fmt.Sprintf("recv 8b from %d tag %d", source, -s.IntN(2)))
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "num_ranks %d\n", ranks)
-	for r := range ops {
-		for range s.IntN(8) {
-			ops[r] = append(ops[r], fmt.Sprintf("calc %d", s.IntN(3)*2000))
-		}
-		sim.Shuffle(s, ops[r])
-		fmt.Fprintf(&b, "rank %d {\n", r)
-		for i, op := range ops[r] {
-			fmt.Fprintf(&b, "l%d: %s\n", i, op)
-			if i > 0 && s.IntN(8) == 0 {
-				fmt.Fprintf(&b, "l%d %s l%d\n", i, []string{"requires", "irequires"}[s.IntN(2)], s.IntN(i))
-			}
-		}
-		b.WriteString("}\n")
-	}
-	return b.String()
+	return goalText(s, ops, func() string { return fmt.Sprintf("calc %d", s.IntN(3)*2000) }, 8)
 }
 
 // TestLogGOPSIsKept: schedules in which ties decide, on CPUs and NICs, with errors of

@@ -178,6 +178,9 @@ func (m *loggopsMachine) parkGroup(kind Kind, rank int32, cpu, nic uint8) *parkG
 	key := slot<<16 | int64(cpu)<<8 | int64(nic)
 	g := m.sparse[key]
 	if g == nil {
+		if m.sparse == nil { // nothing has waited, also of a state that was read
+			m.sparse = map[int64]*parkGroup{}
+		}
 		g = &parkGroup{}
 		m.sparse[key] = g
 	}

@@ -336,20 +336,24 @@ func randomGoal(s *sim.Stream, cpus int) string {
 		ops[from] = append(ops[from], fmt.Sprintf("send %db to %d tag %d%s", size, to, tag, resource(true)))
 		ops[to] = append(ops[to], fmt.Sprintf("recv %db from %d tag %d%s", size, source, wanted, resource(true)))
 	}
+	return goalText(s, ops, func() string { return fmt.Sprintf("calc %d%s", s.IntN(3)*1500, resource(false)) }, 2)
+}
+
+// goalText writes the operations of ranks with up to seven computations each, in any order; one in
+// so many operations depends on an earlier one.
+func goalText(s *sim.Stream, ops [][]string, calc func() string, oneIn int) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "num_ranks %d\n", ranks)
+	fmt.Fprintf(&b, "num_ranks %d\n", len(ops))
 	for r := range ops {
 		for range s.IntN(8) {
-			ops[r] = append(ops[r], fmt.Sprintf("calc %d%s", s.IntN(3)*1500, resource(false)))
+			ops[r] = append(ops[r], calc())
 		}
 		sim.Shuffle(s, ops[r])
 		fmt.Fprintf(&b, "rank %d {\n", r)
 		for i, op := range ops[r] {
 			fmt.Fprintf(&b, "l%d: %s\n", i, op)
-			for range s.IntN(2) {
-				if i > 0 {
-					fmt.Fprintf(&b, "l%d %s l%d\n", i, []string{"requires", "irequires"}[s.IntN(2)], s.IntN(i))
-				}
+			if s.IntN(oneIn) == 0 && i > 0 {
+				fmt.Fprintf(&b, "l%d %s l%d\n", i, []string{"requires", "irequires"}[s.IntN(2)], s.IntN(i))
 			}
 		}
 		b.WriteString("}\n")

@@ -12,7 +12,6 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/weft-sim/weft/fabric/hca"
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/mpi/goal"
 	"github.com/weft-sim/weft/mpi/trace"
@@ -66,10 +65,7 @@ func TestTimelineOfSettings(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, skeleton := range []string{"halo", "osu-alltoall", "nas-lu", "stencil", "many-to-one", "traffic"} {
-				config := mpi.Config{
-					Placement: mpi.Placement{Type: mpi.Block, PerNode: 4}, Protocols: mpi.DefaultProtocols, Connections: mpi.DefaultConnections,
-					Memory: mpi.DefaultMemory, Adapter: hca.QDR, Transport: mpi.DefaultLogGP.New, Seed: 1,
-				}
+				config := machine
 				set(&config)
 				program := sample(t, skeleton)
 				without := simtest.Must(config.Run(program.Run(sim.Picosecond, mpi.Costs{})))(t)

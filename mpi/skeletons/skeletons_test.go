@@ -18,16 +18,15 @@ func skeleton[C any](t *testing.T, name string, ranks int, set func(*C)) collect
 	return s.(collectives.Schedule)
 }
 
+// machine is the runtime with QDR adapters and four ranks a node.
+var machine = mpi.Config{
+	Placement: mpi.Placement{Type: mpi.Block, PerNode: 4}, Protocols: mpi.DefaultProtocols, Connections: mpi.DefaultConnections,
+	Memory: mpi.DefaultMemory, Adapter: hca.QDR, Transport: mpi.DefaultLogGP.New, Seed: 1,
+}
+
 // Every skeleton with its defaults on 16 ranks (or 15) runs on the runtime and
 // on the LogGOPS machine, and sends as many messages on both.
 func TestSkeletonsRun(t *testing.T) {
-	machine := mpi.Config{
-		Placement:   mpi.Placement{Type: mpi.Block, PerNode: 4},
-		Protocols:   mpi.DefaultProtocols,
-		Connections: mpi.DefaultConnections,
-		Adapter:     hca.QDR,
-		Transport:   mpi.DefaultLogGP.New,
-	}
 	for _, name := range Registry.Names() {
 		t.Run(name, func(t *testing.T) {
 			s := sample(t, name)
@@ -79,23 +78,21 @@ func sample(t *testing.T, name string) Program {
 	t.Helper()
 	config := simtest.Must(Registry.Config(name))(t)
 	ranks := 16
-	if _, ok := config.(*Contention); ok {
+	switch c := config.(type) {
+	case *Contention:
 		ranks = 15
-	}
-	if goal, ok := config.(*Goal); ok {
-		goal.File = "../testdata/goal/linear_alltoall_r8_64KiB.goal"
-	}
-	if trace, ok := config.(*Trace); ok {
-		trace.File = "../testdata/goal/hand_overlap.bin"
-	}
-	if lu, ok := config.(*NAS); ok && name == "nas-lu" {
-		lu.Iterations.Iterations = 2 // of 250
-	}
-	if cg, ok := config.(*Nekbone); ok {
-		cg.Steps = 5 // of 100
-	}
-	if program, ok := config.(*ProgramFile); ok {
-		program.File = "testdata/steps.toml"
+	case *Goal:
+		c.File = "../testdata/goal/linear_alltoall_r8_64KiB.goal"
+	case *Trace:
+		c.File = "../testdata/goal/hand_overlap.bin"
+	case *NAS:
+		if name == "nas-lu" {
+			c.Iterations.Iterations = 2 // of 250
+		}
+	case *Nekbone:
+		c.Steps = 5 // of 100
+	case *ProgramFile:
+		c.File = "testdata/steps.toml"
 	}
 	return simtest.Must(Registry.Build(name, config, Env{Ranks: ranks, PerNode: 4}))(t)
 }
