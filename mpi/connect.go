@@ -8,20 +8,17 @@ import (
 	"github.com/weft-sim/weft/sim"
 )
 
-// connector decides how messages get from process to process: over a
-// connection made at the start, over a relay, or over a connection made on
-// demand. Making one, between a and b:
+// connector decides how messages get from process to process: over a connection made at the start,
+// over a relay, or over one made on demand. Making one, between a and b:
 //
-//   - a creates a QP (in the kernel) and sends a request to b over the static
-//     connections: straight if all connections are on demand (as a datagram),
-//     else over the relay, which passes it on;
+//   - a creates a QP (in the kernel) and sends a request to b: straight if all connections are on
+//     demand (as a datagram), else over the static ones and the relay, which passes it on;
 //   - b creates a QP, brings it to ready-to-send and replies the same way;
 //   - a brings its QP to ready-to-send; what had to wait leaves.
 //
-// Both directions are connected then. If both sides ask at the same time, each
-// request serves as the reply to the other. With XRC, where a asks one process of
-// a node for all, the request of another one of them does not: it is waiting for
-// a reply of its own.
+// Both directions are connected then. If both sides ask at the same time, each request serves as the
+// reply to the other; but with XRC, where a asks one process of a node for all, not that of another
+// one of them, which waits for a reply of its own.
 type connector struct {
 	rt        *runtime
 	perNode   bool // one QP reaches all processes of a peer node

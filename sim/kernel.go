@@ -228,17 +228,15 @@ func (h *eventHeap) pop() Event {
 	return first
 }
 
-// ArchiveKernels writes the time of kernels that simulate the parts of one model, how many
-// events they have handled, and those that are to come; or reads that into new kernels
-// with the same handlers, in any number of parts. Between two events of a kernel, and of
-// several ones between two of their windows. owner archives the argument of an event,
-// fails if a handler could not take it, and tells whose of the kernels it is.
+// ArchiveKernels writes the time of kernels that simulate the parts of one model, how many events
+// they have handled, and those that are to come; or reads that into new kernels with the same
+// handlers, in any number of parts. It is called between two events, and of several kernels between
+// two windows. owner archives the argument of an event, fails if a handler could not take it, and
+// tells whose of the kernels it is. Clocked components are not part of it, and are read before.
 //
-// The form does not depend on the parts: events are in the order of [Event], and those of
-// one target, which belongs to one part, keep among themselves the order in which they were
-// scheduled. They get new numbers when they are read.
-//
-// Clocked components are not part of it, and are read before. Cost: n log n in the events to come.
+// The form does not depend on the parts: events are in the order of [Event], and those of one
+// target, which belongs to one part, in that of scheduling. They get new numbers when they are read.
+// Cost: n log n in the events to come.
 func ArchiveKernels(a *snapshot.Archive, kernels []*Kernel, owner func(a *snapshot.Archive, e *Event) (kernel int)) {
 	a.Mark("events")
 	var now Time

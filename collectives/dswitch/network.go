@@ -9,25 +9,20 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 )
 
-// SessionNetwork is the cycle-level model of a distributed full switch
-// (Podlazov, Control Sciences 6, 2012; its wiring is that of
-// [topology.DistributedSwitch]). It works in sessions: in a session all
-// processors start their packets of F flits in the same cycle, each packet
-// carries its route in its header, and nothing is buffered on the way. A packet
-// climbs through a splitter of each of the k stages, turns round in a switch of
-// the spine, and comes down through a joiner of each stage. Every one of them
-// takes a cycle a flit, so that a flit is 2k+1 cycles under way.
+// SessionNetwork is the cycle-level model of a distributed full switch (Podlazov, Control Sciences
+// 6, 2012; its wiring is that of [topology.DistributedSwitch]). In a session all processors start
+// their packets of F flits in the same cycle; a packet carries its route in its header, and nothing
+// is buffered on the way: through a splitter of each of the k stages, a switch of the spine, and a
+// joiner of each stage, a cycle a flit in each.
 //
 //	           stage 1     stage 2           spine
 //	processor  splitter -> splitter -> ... -> m x m
 //	           joiner   <- joiner   <- ... <- switch
 //
-// Splitter/joiners of the first stage work on all m ports at once (the paper's
-// ROK*, figure 2a) unless SingleAccess is set; all others let one packet a
-// session through to the processor's side, from the lowest port that has one,
-// and drop the rest (multiple access, figure 2b). Two packets for one output
-// port of a spine switch are a conflict: the one from the higher port is
-// dropped and counted.
+// Splitter/joiners of the first stage work on all m ports at once (the paper's ROK*, figure 2a)
+// unless SingleAccess is set; all others let one packet a session through to the processor's side,
+// from the lowest port that has one, and drop the rest (multiple access, figure 2b). Of two packets
+// for one output port of a spine switch the one from the higher port is dropped: a conflict.
 type SessionNetwork struct {
 	SingleAccess bool // of the first stage, too: one-packet splitter/joiners
 
