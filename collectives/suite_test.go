@@ -64,6 +64,6 @@ func (l line) Contract() collectives.Contract {
 
 // An algorithm of one's own: a schedule, and a contract that it is held to.
 func Example_ownCollective() {
-	fmt.Println(collectives.Verify(line{ranks: 5, bytes: 1024}))
+	fmt.Println(collectivestest.VerifyContract(line{ranks: 5, bytes: 1024}))
 	// Output: <nil>
 }
