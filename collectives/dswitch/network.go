@@ -54,9 +54,7 @@ func NewSessionNetwork(s *topology.DistributedSwitch) *SessionNetwork {
 		}
 		n.up[stage] = make([]int32, units*m)
 		n.down[stage+1] = make([]int32, below)
-		for i := range n.down[stage+1] {
-			n.down[stage+1][i] = -1
-		}
+		fill(n.down[stage+1], -1)
 		n.processor[stage] = make([]int32, units)
 		for u := range units {
 			n.processor[stage][u] = int32(u)
@@ -172,7 +170,7 @@ func (n *SessionNetwork) Run(schedule SessionSchedule, o SessionOptions) *Sessio
 		panic(fmt.Sprintf("collectives: session packets of %d flits", o.PacketFlits))
 	}
 	r := newSessionRun(n, schedule, o)
-	for !r.done() && !r.stopped {
+	for r.now <= r.last && !r.stopped {
 		r.cycle()
 	}
 	return r.finish()

@@ -85,8 +85,6 @@ func fill[T any](s []T, v T) {
 	}
 }
 
-func (r *sessionRun) done() bool { return r.now > r.last }
-
 // cycle moves every flit one stage, the stages nearest to the destination
 // first, so that each register is emptied before it is filled.
 func (r *sessionRun) cycle() {

@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/sim/param"
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
@@ -154,13 +153,5 @@ func TestRunSessionsInterrupted(t *testing.T) {
 	cancel()
 	if _, err := RunSessions(ctx, pkNetwork(t, topology.PKConfig{M: 3, Cascades: 2}).Topology(), DefaultSessionsConfig(), 1, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
-	}
-}
-
-// The defaults are allowed values of their own settings.
-func TestSessionsConfigDefaults(t *testing.T) {
-	c := DefaultSessionsConfig()
-	if err := param.Validate(&c); err != nil {
-		t.Error(err)
 	}
 }

@@ -265,7 +265,7 @@ func (a *arbiter) deactivate(at int32) {
 	a.free = at
 }
 
-// unlink takes the QP that has just been served out of the ring.
+// unlink takes a QP out of the ring; the turn goes to the next.
 func (a *arbiter) unlink(at int32) {
 	q := &a.active[at]
 	a.active[q.prev].next, a.active[q.next].prev = q.next, q.prev
@@ -340,13 +340,10 @@ func (a *arbiter) choose(lane uint8, turn *laneTurn) {
 		}
 		turn.left = 0 // its QP waits for an engine
 	}
-	a.current, a.over = at, false
-	if at == head {
-		return // the last one behind itself
+	if at != head {
+		a.unlink(at)
+		a.current = head
+		a.link(at)
 	}
-	q := &a.active[at]
-	a.active[q.prev].next, a.active[q.next].prev = q.next, q.prev
-	last := a.active[head].prev
-	q.next, q.prev = head, last
-	a.active[last].next, a.active[head].prev = at, at
+	a.current, a.over = at, false
 }

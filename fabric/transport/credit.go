@@ -178,8 +178,7 @@ func (s *System) slow(t topology.TerminalID) {
 	} else {
 		p.congested /= 2
 	}
-	switch {
-	case p.trims > 0:
+	if p.trims > 0 {
 		p.rate -= float64(p.trims) / float64(p.packets)
 	}
 	if p.congested > 0.3 {
@@ -279,12 +278,7 @@ func (c *connection) arrivedData(p *shared.Packet) {
 		}
 	}
 	filled := r.owes && r.beyond == 0
-	if p.Ask && r.beyond > 0 {
-		r.owes = true
-	}
-	if filled {
-		r.owes = false
-	}
+	r.owes = r.beyond > 0 && (r.owes || p.Ask)
 	if first || p.Marked || p.Ask || filled || r.since >= int64(s.config.AckBytes) {
 		c.acknowledge(p, p.Marked || p.Ask)
 	}

@@ -97,12 +97,9 @@ func (p *parser) held() int64 {
 	return opBytes*int64(p.goal.ops.Len()) + edgeBytes*int64(p.onStart.Len()+p.onDone.Len()) + rankBytes*int64(len(p.goal.first))
 }
 
+// problem notes what is wrong with the present line.
 func (p *parser) problem(format string, args ...any) {
-	p.problemAt(p.line, format, args...)
-}
-
-func (p *parser) problemAt(line int, format string, args ...any) {
-	p.problems = append(p.problems, fmt.Errorf("%s:%d: %s", p.goal.name, line, fmt.Sprintf(format, args...)))
+	p.problems = append(p.problems, fmt.Errorf("%s:%d: %s", p.goal.name, p.line, fmt.Sprintf(format, args...)))
 }
 
 func (p *parser) parse() {

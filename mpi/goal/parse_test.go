@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"testing"
 
@@ -24,11 +25,9 @@ func TestParseAccepts(t *testing.T) {
 	if _, err := Parse("x.goal", strings.NewReader("\ufeff"+text)); err != nil {
 		t.Errorf("with a byte order mark: %v", err)
 	}
-	var out bytes.Buffer
-	err := g.WriteText(&out)
 	const want = "num_ranks 2\n\nrank 0 {\nl1: send 100b to 1 tag 7 cpu 2 nic 1\nl2: calc 5\nl3: calc 9\nl2 requires l1\nl2 requires l1\n}\n\nrank 1 {\nl1: recv 100b from -1 tag -1\n}\n"
-	if err != nil || out.String() != want {
-		t.Errorf("written (%v):\n%s\nwant:\n%s", err, out.String(), want)
+	if got := string(asText(t, g)); got != want {
+		t.Errorf("written:\n%s\nwant:\n%s", got, want)
 	}
 }
 
@@ -102,21 +101,14 @@ func FuzzParse(f *testing.F) {
 		if g.Ranks() > 1000 {
 			t.Skip("large")
 		}
-		var out bytes.Buffer
-		simtest.Check(t, g.WriteText(&out))
-		again, err := Parse("y.goal", bytes.NewReader(out.Bytes()))
-		if err != nil {
-			t.Fatalf("%v in\n%s", err, out.Bytes())
-		}
+		again := readSchedule(t, asText(t, g))
 		first, err1 := mpi.DefaultLogGOPS.Run(g.Replay(1), nil)
 		second, err2 := mpi.DefaultLogGOPS.Run(again.Replay(1), nil)
 		if (err1 == nil) != (err2 == nil) {
 			t.Fatalf("first run: %v; second run: %v", err1, err2)
 		}
-		for r := range first.Finish {
-			if first.Finish[r] != second.Finish[r] {
-				t.Fatalf("rank %d finishes at %d and %d", r, first.Finish[r], second.Finish[r])
-			}
+		if !slices.Equal(first.Finish, second.Finish) {
+			t.Fatalf("ranks finish at %d and %d", first.Finish, second.Finish)
 		}
 	})
 }
@@ -168,11 +160,10 @@ func TestSpilled(t *testing.T) {
 	if runtime.GOOS == "linux" && !g.memory.OnFile() {
 		t.Error("not in a file")
 	}
-	var binary, again bytes.Buffer
-	simtest.Check(t, g.WriteBinary(&binary))
-	h := simtest.Must(Parse("again", bytes.NewReader(binary.Bytes())))(t)
-	if err := h.WriteBinary(&again); err != nil || !bytes.Equal(binary.Bytes(), again.Bytes()) {
-		t.Error("written again it is another", err)
+	binary := asBinary(t, g)
+	h := readSchedule(t, binary)
+	if !bytes.Equal(asBinary(t, h), binary) {
+		t.Error("written again it is another")
 	}
 	result := simtest.Must((mpi.LogGOPS{L: 1000, Overhead: 100, Eager: 100}).Run(h.Replay(1), nil))(t)
 	if f := result.Finish; f[0] != n+100 || f[1] != n+1200 {
