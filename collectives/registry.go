@@ -119,9 +119,9 @@ func log2Ceil(n int) int {
 
 func mod(a, n int) int { return (a%n + n) % n }
 
-// reduction is the contract of barrier, reduce and allreduce on a vector of so
-// many slots: every rank has its contribution to each, and those that want the
-// result (nil: all ranks) end with the contributions of all, each once.
+// reduction is the contract of barrier, reduce and allreduce on a vector of so many slots: every rank
+// has its contribution to each, and those that want the result (nil: all ranks) end with the
+// contributions of all, each once.
 func reduction(n, slots int, bytes func(slot int) int64, idempotent bool, wants func(rank int) bool) Contract {
 	return Contract{
 		Slots:      slots,

@@ -72,12 +72,10 @@ func (c *connector) pair(from, to int32) (qp, peer hca.QP) {
 	return hca.QP(from)<<32 | hca.QP(to), hca.QP(to)<<32 | hca.QP(from)
 }
 
-// way tells how messages from a reach b: static if on a connection made at the
-// start; with XRC one to any process of b's node will do. If not, relay is, where
-// there are groups, the process over which a reaches b without a connection of
-// their own: the member of b's group with a's index, to which a is connected, and
-// which is connected to b. If b's group is not full and has no such member, it is
-// the member of a's group with b's index.
+// way tells how messages from a reach b: static if on a connection made at the start; with XRC one to
+// any process of b's node will do. If not, relay is, where there are groups, the process over which a
+// reaches b: the member of b's group with a's index, to which a is connected, and which is connected to
+// b. If b's group is not full and has no such member, it is the member of a's group with b's index.
 func (c *connector) way(a, b int32) (relay int32, static bool) {
 	n := c.group
 	if n == 0 {

@@ -38,11 +38,9 @@ type LogGOPSResult struct {
 	Events   int64
 }
 
-// Run executes a workload. It fails with a *StuckError if ranks wait for each
-// other, receives or messages find no partner, or operations never get ready.
-// Cost: about 3 events a message, each O(log of its delay); matching does not
-// depend on the number of waiting receives.
-// Progress may be nil.
+// Run executes a workload. It fails with a *StuckError if ranks wait for each other, receives or
+// messages find no partner, or operations never get ready. progress may be nil. Cost: about 3 events a
+// message, each O(log of its delay); matching does not depend on the number of waiting receives.
 func (p LogGOPS) Run(w Workload, progress Progress) (LogGOPSResult, error) {
 	return p.RunKept(w, progress, Checkpoint{})
 }

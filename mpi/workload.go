@@ -118,10 +118,9 @@ type Costs struct {
 	Combine float64 // reducing received data
 }
 
-// RunSchedule returns a workload in which every rank runs its program of a
-// schedule. unit is the time unit of the machine that runs it: sim.Nanosecond
-// for LogGOPS, sim.Picosecond for the runtime; local work is rounded down to
-// whole units. Memory: 32 bytes a rank.
+// RunSchedule returns a workload in which every rank runs its program of a schedule. unit is the time
+// unit of the machine: sim.Nanosecond for LogGOPS, sim.Picosecond for the runtime; local work is
+// rounded down to whole units. Memory: 32 bytes a rank.
 func RunSchedule(s collectives.Schedule, costs Costs, unit sim.Time) *ScheduleRun {
 	w := &ScheduleRun{s: s, costs: costs, unit: unit, ranks: make([]rankProgress, s.Ranks()), left: int64(s.Ranks())}
 	if w.phased, _ = s.(Phased); w.phased != nil {

@@ -142,12 +142,10 @@ func (n *SessionNetwork) Reach() Reach {
 // own paths there have failed.
 type Relay struct{ Source, Via, Destination int }
 
-// relays chooses, for every ordered pair of living processors without a path,
-// a third processor that has paths to both: the one with the fewest relays so
-// far, the lowest if equal. After an all-to-all it holds the source's packet
-// already, so that one more hop restores the pair. The relays are packed into
-// sessions first fit, each processor sending and receiving at most one packet
-// in a session: partial permutations, which pass without conflict.
+// relays chooses, for every ordered pair of living processors without a path, a third processor that
+// has paths to both: the one with the fewest relays so far, the lowest if equal. After an all-to-all it
+// holds the source's packet already. The relays are packed into sessions first fit, each processor
+// sending and receiving at most one packet in a session: partial permutations, without conflict.
 func (n *SessionNetwork) relays() [][]Relay {
 	rows, R := n.directPairs(), n.Processors()
 	load := make([]int, R)

@@ -1,13 +1,11 @@
 package dswitch
 
-// sessionRun is the state of [SessionNetwork.Run]: a register for one flit in
-// front of each splitter, spine port and joiner port. In every cycle all flits
-// move on to the next register or are dropped; they never wait, so that the
-// flits of a packet follow its head cycle by cycle, and go where it went.
+// sessionRun is the state of [SessionNetwork.Run]: a register for one flit in front of each splitter,
+// spine port and joiner port. In every cycle all flits move on to the next register or are dropped, so
+// that the flits of a packet go where its head went.
 //
-// A flit is packet*2 + 2, plus 1 if it is the head; 0 is an empty register.
-// A packet is slot*R*m + processor*m + port, slots being reused in turn by
-// the sessions under way.
+// A flit is packet*2 + 2, plus 1 if it is the head; 0 is an empty register. A packet is slot*R*m +
+// processor*m + port, slots being reused in turn by the sessions under way.
 type sessionRun struct {
 	n        *SessionNetwork
 	schedule SessionSchedule

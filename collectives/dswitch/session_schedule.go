@@ -95,11 +95,10 @@ func newCyclic(n *SessionNetwork, indirect bool) *permutations {
 	return &permutations{n, R - 1, func(t, x int) int { return (x + t + 1) % R }, indirect}
 }
 
-// accelerated is the m-fold faster form: the cyclic permutations of the ports
-// of every inner switch PK_(k-1) run side by side, so that R_(k-1) - 1
-// sessions do (m-1 with one cascade). Each processor sends m different
-// packets in a session, or the same one m times. Routes come from the wiring,
-// so that no two packets ever meet.
+// accelerated is the m-fold faster form: the cyclic permutations of the ports of every inner switch
+// PK_(k-1) run side by side, so that R_(k-1) - 1 sessions do (m-1 with one cascade). A processor sends
+// m different packets in a session, or the same one m times. Routes come from the wiring, so that no
+// two packets ever meet.
 type accelerated struct {
 	n        *SessionNetwork
 	indirect bool
@@ -223,14 +222,12 @@ func (d *digitSchedule) Fill(t int, h *Headers) {
 	}
 }
 
-// sigmaSchedule is the all-to-all on PCC(N, m, sigma) with sigma > 1 in
-// ceil((N-1)/m) = ceil((m-1)/sigma) sessions, fewer than which m packets a
-// processor and session cannot do. The paper's outlook expects this saving
-// from sigma permutations at a time; the construction is ours. In a design
-// developed from the difference set D a packet that enters a switch at port i
-// and leaves at port j goes from x to x + D[i] - D[j], so that one table of
-// port pairs (i, j) for all switches serves every processor alike: each
-// difference once, no i and no j twice in a session.
+// sigmaSchedule is the all-to-all on PCC(N, m, sigma) with sigma > 1 in ceil((N-1)/m) =
+// ceil((m-1)/sigma) sessions, fewer than which m packets a processor and session cannot do. The
+// paper's outlook expects this saving from sigma permutations at a time; the construction is ours. In
+// a design developed from the difference set D a packet that enters a switch at port i and leaves at
+// port j goes from x to x + D[i] - D[j], so that one table of port pairs (i, j) for all switches serves
+// every processor alike: each difference once, no i and no j twice in a session.
 type sigmaSchedule struct {
 	n      *SessionNetwork
 	output [][]int // per session and input port: the output port, or -1

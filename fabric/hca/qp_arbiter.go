@@ -31,14 +31,13 @@ type Burst struct {
 	Turned bool // the burst before was of another QP
 }
 
-// arbiter holds the send queues of an adapter and serves the active ones round
-// robin, up to a quantum of bytes at a time. Requests of one QP stay in order.
+// arbiter holds the send queues of an adapter and serves the active ones round robin, up to a quantum
+// of bytes at a time. Requests of one QP stay in order.
 //
-// With a limited number of engines so many QPs take part in the round; an engine
-// stays with its QP until a request is sent, and the others wait in the order in
-// which they became active or were last served: with one engine, requests are
-// sent whole. Gather engines that an arbiter assigns to QPs are described in Kagan
-// et al., US patent 7,676,597 (filed 2002); the order of service is assumed.
+// With a limited number of engines so many QPs take part in the round; an engine stays with its QP
+// until a request is sent, and the others wait in the order in which they became active or were last
+// served. Gather engines that an arbiter assigns to QPs are described in Kagan et al., US patent
+// 7,676,597 (filed 2002); the order of service is assumed.
 type arbiter struct {
 	last    QP    // served last
 	current int32 // the QP served last if it is still active, else the one to serve next; -1 if none

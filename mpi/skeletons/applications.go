@@ -121,12 +121,10 @@ func init() {
 // classes D and E.
 var luClasses = map[string]nasClass{"A": {64, 250}, "B": {102, 250}, "C": {162, 250}, "D": {408, 300}, "E": {1020, 300}}
 
-// luIteration is one iteration (SSOR step) of NAS LU: a lower and an upper sweep over
-// the inner planes, in each of which a rank receives from two neighbours,
-// computes and sends to the other two (exchange_1), and an exchange of two
-// planes of faces for the right-hand side (exchange_3). The computing time is
-// spread evenly over the planes of both sweeps. Ranks are numbered along x
-// first.
+// luIteration is one iteration (SSOR step) of NAS LU: a lower and an upper sweep over the inner planes,
+// in each of which a rank receives from two neighbours, computes and sends to the other two
+// (exchange_1), and an exchange of two planes of faces for the right-hand side (exchange_3). The
+// computing time is spread evenly over the planes of both sweeps. Ranks are numbered along x first.
 func luIteration(n, xdim, ranks int, compute sim.Time) collectives.Schedule {
 	ydim, planes := ranks/xdim, n-2
 	// The points of position i among so many positions, 5 variables each.

@@ -166,10 +166,10 @@ type Setting struct {
 // setting's type, or its text with a unit ("20ns").
 func Set(key string, value any) Setting { return Setting{key, value} }
 
-// New constructs name in env with its defaults but for the given settings: the
-// short way for those who know the name and not the type of its configuration.
-// Settings that name has not got, or does not use in env, are errors, and so are
-// values that do not fit; all of them are reported together, each a *ParamError.
+// New constructs name in env with its defaults but for the given settings: the short way for those
+// who know the name and not the type of its configuration. Settings that name has not got, or does
+// not use in env, are errors, and so are values that do not fit; all of them are reported together,
+// each a *ParamError.
 func (r *Registry[E, T]) New(name string, env E, settings ...Setting) (T, error) {
 	var zero T
 	config, err := r.Config(name)

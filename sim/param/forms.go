@@ -24,13 +24,11 @@ type form[E, T any] struct {
 	build    func(config any, env E) (T, error)
 }
 
-// RegisterFor is [Register] for environments that meet a need. A name may have
-// several forms, each with a need and settings of its own: one algorithm on
-// several families of networks. Users see one name with the settings of all of
-// them; a key that several forms have must have the same type and default in
-// each. An environment that meets several needs gets the first of them in
-// alphabetical order, and the form without a need if it meets none. A second form of
-// the same need panics.
+// RegisterFor is [Register] for environments that meet a need. A name may have several forms, each
+// with a need and settings of its own: one algorithm on several families of networks. Users see one
+// name with the settings of all; a key that several forms have must have one type and default. An
+// environment that meets several needs gets the first in alphabetical order, and the form without a
+// need if it meets none. A second form of the same need panics.
 func RegisterFor[C, E, T any](r *Registry[E, T], need Need[E], name, doc string, defaults C, build func(config C, env E) (T, error)) {
 	e := r.entries[name]
 	if e == nil {
