@@ -125,24 +125,6 @@ func TestTimelineOfARendezvous(t *testing.T) {
 	}
 }
 
-// TestTimelineCausesNothing: a run with a timeline is the run without.
-func TestTimelineCausesNothing(t *testing.T) {
-	for _, name := range []string{"linear_alltoall_r8_64KiB.goal", "hand_overlap.bin"} {
-		c := mpi.QDRConfig(2)
-		c.Connections.OnDemand, c.Connections.TearDown = true, false
-		c.Noise = mpi.Noise{StartSkew: sim.Microsecond, Call: 50 * sim.Nanosecond, CallLaw: mpi.Exponential}
-		run := func() mpi.Result {
-			g := parseFile(t, name)
-			return simtest.Must(c.Run(g.Replay(int64(sim.Nanosecond))))(t)
-		}
-		without := run()
-		c.Timeline = mpi.NewTimeline(1 << 20)
-		if with := run(); fmt.Sprint(with) != fmt.Sprint(without) {
-			t.Errorf("%s: with a timeline %+v, without %+v", name, with, without)
-		}
-	}
-}
-
 // TestTimelineOfLogGOPS: o = 1500, L = 2500, g = 1000, G = 6. Rank 0 computes on its CPU 0 and then
 // sends 101 B from its CPU 1, which takes 1500 ns; the latency is 2500 ns, and CPU 1 of rank 1 (3 of all) takes
 // 1500 + 100 * 6 = 2100 ns. The second message leaves when the NIC is free, 1000 + 100 * 6 ns after
