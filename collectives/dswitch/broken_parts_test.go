@@ -177,8 +177,7 @@ func checkFaultsByFlit(t *testing.T, n *SessionNetwork, faults []Fault) {
 	t.Helper()
 	n.Fail(faults...)
 	reach := n.Reach()
-	o := n.Run(newCyclic(n, true), SessionOptions{PacketFlits: 1})
-	checkConserved(t, o)
+	o := checkConserved(t, n.Run(newCyclic(n, true), SessionOptions{PacketFlits: 1}))
 	if o.Received != 2*reach.Direct || o.MissingPairs != 2*(reach.Detour+reach.Cut) || o.Conflicts+o.AccessDrops+o.FaultDrops != 0 {
 		t.Fatalf("%s with %+v: received %d, missing %d, %+v: %+v", n.Topology().Name(), faults, o.Received, o.MissingPairs, reach, o)
 	}

@@ -110,21 +110,26 @@ func TestSweepWavefront(t *testing.T) {
 func TestTraffic(t *testing.T) {
 	matrix := filepath.Join(t.TempDir(), "matrix.csv")
 	simtest.Check(t, os.WriteFile(matrix, []byte("# a matrix\n0,1,3\n0,2,1\n3,0,2\n"), 0o666))
-	for pattern, set := range map[string]func(*Traffic){
-		"uniform":     func(*Traffic) {},
-		"permutation": func(*Traffic) {},
-		"shift":       func(c *Traffic) { c.Shift = 3 },
-		"hot":         func(c *Traffic) { c.Hot = 2 },
-		"matrix":      func(c *Traffic) { c.Matrix = matrix },
+	for pattern, c := range map[string]struct {
+		set   func(*Traffic)
+		right func(w *traffic, to map[[2]int32]int) bool // messages by source and destination
+	}{
+		"uniform":     {func(*Traffic) {}, func(_ *traffic, to map[[2]int32]int) bool { return len(to) == 8*7 }},
+		"permutation": {func(*Traffic) {}, func(_ *traffic, to map[[2]int32]int) bool { return len(to) == 8 }},
+		"shift":       {func(c *Traffic) { c.Shift = 3 }, func(_ *traffic, to map[[2]int32]int) bool { return to[[2]int32{6, 1}] == 400 }},
+		"hot": {func(c *Traffic) { c.Hot = 2 }, func(w *traffic, _ map[[2]int32]int) bool {
+			return len(w.to[2]) == 0 && w.expected[2] == 7*400
+		}},
+		// 4 : 2, and of the first 3 : 1, to 5 standard deviations of sqrt(400 * 3/16).
+		"matrix": {func(c *Traffic) { c.Matrix = matrix }, func(w *traffic, to map[[2]int32]int) bool {
+			return len(w.to[0]) == 400 && len(w.to[3]) == 200 && math.Abs(float64(to[[2]int32{0, 1}])-300) <= 45 && len(to) == 3
+		}},
 	} {
-		c := Traffic{Pattern: pattern, Bytes: 1000, Load: 0.5, Rate: 4e8, Gaps: "fixed", Messages: 400, Seed: 1}
-		set(&c)
-		p := simtest.Must(newTraffic(c, Env{Ranks: 8, PerNode: 1}))(t)
-		w := p.(*traffic)
-		var sent [8]int
+		settings := Traffic{Pattern: pattern, Bytes: 1000, Load: 0.5, Rate: 4e8, Gaps: "fixed", Messages: 400, Seed: 1}
+		c.set(&settings)
+		w := simtest.Must(newTraffic(settings, Env{Ranks: 8, PerNode: 1}))(t).(*traffic)
 		to := map[[2]int32]int{}
 		for r, all := range w.to {
-			sent[r] = len(all)
 			for _, x := range all {
 				if int(x) == r {
 					t.Errorf("%s: rank %d sends to itself", pattern, r)
@@ -132,28 +137,8 @@ func TestTraffic(t *testing.T) {
 				to[[2]int32{int32(r), x}]++
 			}
 		}
-		switch pattern {
-		case "uniform":
-			if len(to) != 8*7 {
-				t.Errorf("uniform: %d pairs", len(to))
-			}
-		case "permutation":
-			if len(to) != 8 {
-				t.Errorf("permutation: %d pairs", len(to))
-			}
-		case "shift":
-			if to[[2]int32{6, 1}] != 400 {
-				t.Errorf("shift: %v", to)
-			}
-		case "hot":
-			if sent[2] != 0 || w.expected[2] != 7*400 {
-				t.Errorf("hot: %v, %v", sent, w.expected)
-			}
-		case "matrix":
-			// 4 : 2, and of the first 3 : 1, to 5 standard deviations of sqrt(400 * 3/16).
-			if sent[0] != 400 || sent[3] != 200 || math.Abs(float64(to[[2]int32{0, 1}])-300) > 45 || len(to) != 3 {
-				t.Errorf("matrix: %v, %v", sent, to)
-			}
+		if !c.right(w, to) {
+			t.Errorf("%s: messages %v, expected %v", pattern, to, w.expected)
 		}
 		l := simtest.Must(mpi.DefaultLogGOPS.Run(w.Run(sim.Nanosecond, mpi.Costs{}), nil))(t)
 		// 1000 B at half of 0.4 Gb/s are 40 us each.
