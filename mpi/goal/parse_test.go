@@ -59,8 +59,7 @@ func TestParseRefuses(t *testing.T) {
 		{"all problems", "num_ranks 1\nrank 0 {\nfoo\nbar\n}\n", "x.goal:4: unknown statement \"bar\""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := Parse("x.goal", strings.NewReader(c.text))
-			simtest.Fail(t, err, c.want)
+			simtest.Refuse(Parse("x.goal", strings.NewReader(c.text)))(t, c.want)
 		})
 	}
 }
@@ -69,11 +68,10 @@ func TestParseRefuses(t *testing.T) {
 // are problems, found on the way. An operation takes 40 bytes: in
 // 4000 bytes there is room for fewer than 100, beside 9 for the rank.
 func TestBounds(t *testing.T) {
-	_, err := Parse("f", strings.NewReader("num_ranks 1\nrank 0 {\n"+strings.Repeat(" ", 1<<20+1)))
-	simtest.Fail(t, err, "f:3: a line of more than 1048576 bytes")
+	simtest.Refuse(Parse("f", strings.NewReader("num_ranks 1\nrank 0 {\n"+strings.Repeat(" ", 1<<20+1))))(t, "f:3: a line of more than 1048576 bytes")
 	many := strings.NewReader("num_ranks 1\nrank 0 {\n" + strings.Repeat("calc 1\n", 100) + "}\n")
 	before := debug.SetMemoryLimit(4000)
-	_, err = Parse("f", many)
+	_, err := Parse("f", many)
 	debug.SetMemoryLimit(before)
 	if err == nil || !strings.HasPrefix(err.Error(), "f:102: 100 operations so far take 4009 bytes") || input.Memory() <= 4000 {
 		t.Errorf("many operations: %v", err)
