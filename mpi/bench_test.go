@@ -39,14 +39,6 @@ func measure(b *testing.B, run func() int64) {
 	b.ReportMetric(float64(messages)/b.Elapsed().Seconds(), "messages/s")
 }
 
-// firstRounds is the beginning of a schedule.
-type firstRounds struct {
-	collectives.Schedule
-	rounds int
-}
-
-func (s firstRounds) Rounds(rank int) int { return min(s.rounds, s.Schedule.Rounds(rank)) }
-
 // someRounds is a part of a schedule, several times over.
 type someRounds struct {
 	collectives.Schedule
@@ -66,9 +58,9 @@ func BenchmarkSkeletons(b *testing.B) {
 	grouped := mpi.DefaultConnections
 	grouped.Mode, grouped.Group = mpi.XRCS, 4096
 	lu := func(ranks, planes int) collectives.Schedule {
-		return firstRounds{skeletonSchedule(b, "nas-lu", ranks, func(c *skeletons.NAS) {
+		return someRounds{skeletonSchedule(b, "nas-lu", ranks, func(c *skeletons.NAS) {
 			c.Class, c.Iterations = "E", skeletons.Iterations{Iterations: 1, Compute: 552 * sim.Millisecond}
-		}), 3 * planes}
+		}), 0, 3 * planes, 1}
 	}
 	// Rounds of the transposes within rows and columns.
 	transposes := func(ranks, rows int) collectives.Schedule {
@@ -80,7 +72,7 @@ func BenchmarkSkeletons(b *testing.B) {
 			func(g, i int) int { return i*columns + g })
 	}
 	ft := func(ranks, rows, rounds int) collectives.Schedule {
-		return firstRounds{transposes(ranks, rows), rounds}
+		return someRounds{transposes(ranks, rows), 0, rounds, 1}
 	}
 	// Rounds from 512 on lead out of groups of 4096.
 	outside := func(rounds, times int) collectives.Schedule {
