@@ -5,6 +5,7 @@
 package param
 
 import (
+	"encoding"
 	"errors"
 	"fmt"
 	"reflect"
@@ -361,20 +362,11 @@ func bound(f reflect.StructField, v reflect.Value, tag string) *float64 {
 	}
 	var x float64
 	var err error
-	switch v.Interface().(type) {
-	case sim.Time:
-		var t sim.Time
-		t, err = sim.ParseTime(s)
-		x = float64(t)
-	case sim.Bytes:
-		var b sim.Bytes
-		b, err = sim.ParseBytes(s)
-		x = float64(b)
-	case sim.Rate:
-		var r sim.Rate
-		r, err = sim.ParseRate(s)
-		x = float64(r)
-	default:
+	to := reflect.New(v.Type())
+	if quantity, ok := to.Interface().(encoding.TextUnmarshaler); ok && v.CanInt() {
+		err = quantity.UnmarshalText([]byte(s))
+		x = float64(to.Elem().Int())
+	} else {
 		x, err = strconv.ParseFloat(s, 64)
 	}
 	if err != nil {
