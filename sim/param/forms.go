@@ -101,9 +101,7 @@ func (r *Registry[E, T]) Settings(name string, env E) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	var keys []string
-	EachSetting(f.defaults(), func(field reflect.StructField, _ reflect.Value) { keys = append(keys, field.Tag.Get("toml")) })
-	return keys, nil
+	return keysOf(f.defaults()), nil
 }
 
 // Skipper is implemented by what does not use all settings of its configuration:
@@ -120,12 +118,7 @@ func (r *Registry[E, T]) Unused(name string, env E, built T) []string {
 	if err != nil {
 		return nil
 	}
-	var unused []string
-	EachSetting(r.entries[name].config(), func(field reflect.StructField, _ reflect.Value) {
-		if key := field.Tag.Get("toml"); !slices.Contains(used, key) {
-			unused = append(unused, key)
-		}
-	})
+	unused := slices.DeleteFunc(keysOf(r.entries[name].config()), func(key string) bool { return slices.Contains(used, key) })
 	if s, ok := any(built).(Skipper); ok {
 		unused = append(unused, s.UnusedSettings()...)
 	}
