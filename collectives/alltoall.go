@@ -61,11 +61,10 @@ func AlltoallLinear(e Env) Collective {
 	}
 }
 
-// AlltoallPairwise exchanges blocks in pairs (Thakur, Rabenseifner, Gropp,
-// IJHPCA 2005, section 3.3, there for powers of two only: partner rank XOR k).
-// For other numbers of ranks the partner in round k is k-rank mod N, which pairs
-// all ranks but those with 2 rank = k mod N; they copy their own block. N-1
-// rounds for a power of two, N for others.
+// AlltoallPairwise exchanges blocks in pairs (Thakur, Rabenseifner, Gropp, IJHPCA 2005, section 3.3,
+// there for powers of two only: partner rank XOR k). For other numbers of ranks the partner in round k
+// is k-rank mod N, which pairs all ranks but those with 2 rank = k mod N; they copy their own block.
+// N-1 rounds for a power of two, N for others.
 func AlltoallPairwise(e Env) Collective {
 	n := e.Ranks
 	return &program{
@@ -111,11 +110,10 @@ func ringBy(e Env, protocol Protocol) Collective {
 // controlBytes is the size of a message that only synchronises.
 const controlBytes = 64
 
-// AlltoallDirectEager is the ring with two synchronisation messages a block in
-// place of three (the Direct Eager method that Li et al. 2013, section 5,
-// compare with; its source is not at hand, and this is the reading that has 2N
-// of them): the receiver announces the address of its buffer, the sender writes
-// there and sends a completion notice behind. Slot 2N+i holds the address of rank i's
+// AlltoallDirectEager is the ring with two synchronisation messages a block in place of three (the
+// Direct Eager method that Li et al. 2013, section 5, compare with; its source is not at hand, and
+// this is the reading that has 2N of them): the receiver announces the address of its buffer, the
+// sender writes there and sends a completion notice behind. Slot 2N+i holds the address of rank i's
 // buffer, slot 3N a notice to send, 3N+1 one received.
 func AlltoallDirectEager(e Env) Collective {
 	n := e.Ranks
@@ -166,11 +164,10 @@ func AlltoallDirectEager(e Env) Collective {
 	}
 }
 
-// AlltoallBruck (Bruck, Ho, Kipnis, Upfal, Weathersby, IEEE TPDS 1997): turn
-// the blocks so that block j is for rank+j; in round k pack those whose distance j
-// has bit k, send them to rank+2^k, and unpack what comes from rank-2^k into their
-// places; turn back. Slots 0..N-1 hold the blocks to send, N..2N-1 the result,
-// 2N..3N-1 the turned blocks, 3N.. what a round receives, 4N.. what it sends.
+// AlltoallBruck (Bruck, Ho, Kipnis, Upfal, Weathersby, IEEE TPDS 1997): turn the blocks so that block
+// j is for rank+j; in round k pack those whose distance j has bit k, send them to rank+2^k, and unpack
+// what comes from rank-2^k into their places; turn back. Slots 0..N-1 hold the blocks to send, N..2N-1
+// the result, 2N..3N-1 the turned blocks, 3N.. what a round receives, 4N.. what it sends.
 func AlltoallBruck(e Env) Collective {
 	n, bytes := e.Ranks, int64(e.Bytes)
 	rounds := log2Ceil(n)

@@ -89,22 +89,19 @@ func PLPLeaders(m int, bytes, critical int64) int {
 	return d
 }
 
-// AlltoallLeaders is the alltoall by d leaders a node, d a divisor of
-// e.PerNode, which divides e.Ranks (Li, Sun, Huo, Ma, "Optimizing MPI Alltoall
-// Communications in Multicore Clusters", 2013, sections 2.1 and 3.1; d = 1 and
-// d = M ranks a node are the One-leader and the M-leader method). The ranks of
-// a node form d groups of e, each with its first rank as leader.
+// AlltoallLeaders is the alltoall by d leaders a node, d a divisor of e.PerNode, which divides
+// e.Ranks (Li, Sun, Huo, Ma, "Optimizing MPI Alltoall Communications in Multicore Clusters", 2013,
+// sections 2.1 and 3.1; d = 1 and d = M ranks a node are the One-leader and the M-leader method).
+// The ranks of a node form d groups of e, each with its first rank as leader.
 //
-//  1. Every rank hands each leader of its node the blocks for that leader's
-//     group on every node, through shared memory.
-//  2. The leaders of equal groups exchange aggregated blocks of M*e of them:
-//     by Bruck's algorithm up to c.Critical, above it round the ring, or with
-//     c.AtOnce all at once.
+//  1. Every rank hands each leader of its node the blocks for that leader's group on every node,
+//     through shared memory.
+//  2. The leaders of equal groups exchange aggregated blocks of M*e of them: by Bruck's algorithm
+//     up to c.Critical, above it round the ring, or with c.AtOnce all at once.
 //  3. Every leader hands the ranks of its group what has come for them.
 //
-// Slots 0..N-1 and N..2N-1 are the blocks to and from ranks, as in all
-// alltoalls; behind them lie a leader's aggregated blocks, each of M*e slots by
-// sender and receiver, in the layout of the exchange.
+// Slots 0..N-1 and N..2N-1 are the blocks to and from ranks; behind them lie a leader's aggregated
+// blocks, each of M*e slots by sender and receiver, in the layout of the exchange.
 func AlltoallLeaders(e Env, d int, c LeaderSettings) Collective {
 	m, nodes := e.PerNode, e.Ranks/e.PerNode
 	l := &leaders{
@@ -248,20 +245,18 @@ type LSSSettings struct {
 // addressBytes is the size of a buffer's key and virtual address.
 const addressBytes = 16
 
-// AlltoallLSS is the ring by RDMA writes into buffers whose addresses ranks
-// gather on the way (Li et al. 2013, section 3.2). In step k a rank exchanges
-// handshakes with the ranks k after and k before it, each with all addresses
-// that the sender has; after it, it has those of the k(k+1)/2 ranks on either
-// side. Once these are all, no handshakes are needed: see [LSSHandshakes]. The receiver
-// polls on the last 8 bytes of its buffer; where the data end in the value that the
-// buffer had, every c.NoticeEvery-th block here, the sender sends a notice behind.
-// The paper does not say whether a rank waits for a step's block before it begins
-// the next; here it does, unless c.AtOnce, by which all blocks behind the
+// AlltoallLSS is the ring by RDMA writes into buffers whose addresses ranks gather on the way (Li et
+// al. 2013, section 3.2). In step k a rank exchanges handshakes with the ranks k after and k before
+// it, each with all addresses that the sender has; after it, it has those of the k(k+1)/2 ranks on
+// either side, and once these are all there are no more ([LSSHandshakes]). The receiver polls on the
+// last 8 bytes of its buffer; where the data end in the value that the buffer had, every
+// c.NoticeEvery-th block here, a notice follows. The paper does not say whether a rank waits for a
+// step's block before the next; here it does, unless c.AtOnce, by which all blocks behind the
 // handshakes are written in one round.
 //
-// Slots: 2N.. the window of known addresses, rank - reach .. rank + reach, in
-// which small rings wrap around; behind it the windows as received from either
-// side, the notice to send, and one received for each step.
+// Slots: 2N.. the window of known addresses, rank - reach .. rank + reach, in which small rings wrap
+// around; behind it the windows as received from either side, the notice to send, and one received
+// for each step.
 func AlltoallLSS(e Env, c LSSSettings) Collective {
 	n := e.Ranks
 	steps := LSSHandshakes(n)

@@ -9,11 +9,8 @@ import (
 
 // Env is what an algorithm is built for.
 type Env struct {
-	// Ranks is the number of ranks.
-	Ranks int
-	// PerNode is the number of ranks on a node, in blocks of consecutive
-	// ranks; for algorithms that know of nodes.
-	PerNode int
+	Ranks   int // of the job
+	PerNode int // ranks on a node, consecutive ones; for algorithms that know of nodes
 	// Bytes is the size of the block that each rank has for each other
 	// (alltoall), of each rank's contribution (allgather), of the whole vector
 	// (broadcast, reduce, allreduce).
@@ -122,9 +119,9 @@ func log2Ceil(n int) int {
 
 func mod(a, n int) int { return (a%n + n) % n }
 
-// reduction is the contract of barrier, reduce and allreduce on a vector of so
-// many slots: every rank has its contribution to each, and those that want the
-// result (nil: all ranks) end with the contributions of all, each once.
+// reduction is the contract of barrier, reduce and allreduce on a vector of so many slots: every rank
+// has its contribution to each, and those that want the result (nil: all ranks) end with the
+// contributions of all, each once.
 func reduction(n, slots int, bytes func(slot int) int64, idempotent bool, wants func(rank int) bool) Contract {
 	return Contract{
 		Slots:      slots,

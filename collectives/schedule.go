@@ -11,33 +11,21 @@ import (
 type Kind uint8
 
 const (
-	// Send starts sending slots to another rank.
-	Send Kind = iota
-	// Recv starts receiving slots from another rank.
-	Recv
-	// Compute occupies the rank for a time.
-	Compute
-	// Copy moves slots inside the rank's memory.
-	Copy
+	Send    Kind = iota // starts sending slots to another rank
+	Recv                // starts receiving slots from another rank
+	Compute             // occupies the rank for a time
+	Copy                // moves slots inside the rank's memory
 )
 
 // Protocol is how a message travels.
 type Protocol uint8
 
 const (
-	// Auto goes eagerly up to the threshold of the runtime and by rendezvous
-	// above it.
-	Auto Protocol = iota
-	// Eager goes into a pre-posted buffer of the receiver.
-	Eager
-	// Rendezvous asks for the receiver's address (RTS, CTS), writes by RDMA
-	// and tells the receiver (FIN): three small messages and a large one.
-	Rendezvous
-	// Handshake is a rendezvous whose receiver polls on its buffer: no FIN.
-	Handshake
-	// Direct writes by RDMA to an address that is known already; the receiver
-	// polls on its buffer.
-	Direct
+	Auto       Protocol = iota // eagerly up to the threshold of the runtime, by rendezvous above it
+	Eager                      // into a pre-posted buffer of the receiver
+	Rendezvous                 // by RDMA after asking for the address (RTS, CTS), and telling the receiver (FIN) after it
+	Handshake                  // a rendezvous whose receiver polls on its buffer: no FIN
+	Direct                     // by RDMA to an address that is known already; the receiver polls on its buffer
 )
 
 func (p Protocol) String() string {
@@ -49,12 +37,9 @@ func (p Protocol) String() string {
 type Segment uint8
 
 const (
-	// InAndOut copies the message into shared memory and out of it.
-	InAndOut Segment = iota
-	// In copies it into a segment in which the receiver works with it.
-	In
-	// Out finds it in a segment and copies it out.
-	Out
+	InAndOut Segment = iota // copied into shared memory and out of it
+	In                      // copied into a segment in which the receiver works with it
+	Out                     // found in a segment, and copied out of it
 )
 
 // Op is one operation of a rank in a round.
@@ -62,18 +47,14 @@ type Op struct {
 	Kind     Kind
 	Protocol Protocol // of a Send; a Recv takes what comes
 	Segment  Segment  // of a Send
-	// Combine reduces what a Recv brings into the slots instead of replacing
-	// them; the rank pays for it.
-	Combine bool
-	// Control marks a message that synchronises and carries no data of the
-	// collective; it is counted apart.
-	Control bool
-	Peer    int32 // destination of a Send, source of a Recv
-	Tag     int32
-	Bytes   int64    // of a Send, Recv or Copy
-	Time    sim.Time // of a Compute
-	Data    Slots    // read by Send and Copy, written by Recv
-	Into    Slots    // written by Copy
+	Combine  bool     // a Recv reduces into the slots, for which the rank pays; else it replaces them
+	Control  bool     // synchronises and carries no data of the collective; counted apart
+	Peer     int32    // destination of a Send, source of a Recv
+	Tag      int32
+	Bytes    int64    // of a Send, Recv or Copy
+	Time     sim.Time // of a Compute
+	Data     Slots    // read by Send and Copy, written by Recv
+	Into     Slots    // written by Copy
 }
 
 // Slots names slots of a rank's buffer: Count of them, in runs of Run
@@ -93,11 +74,9 @@ func (s Slots) At(e int) int {
 	return int(s.First) + e/run*int(s.Step) + e%run
 }
 
-// Schedule is a lazy program for every rank. A rank goes through its rounds in
-// order: it starts the operations of a round one after another without waiting
-// for any of them, and enters the next round when all are complete. Nothing is
-// stored per message; a round is made when a rank enters it. A schedule is
-// read-only and safe for concurrent use.
+// Schedule is a lazy program for every rank. A rank starts the operations of a round one after
+// another without waiting for any of them, and enters the next round when all are complete; that
+// is when a round is made. A schedule is read-only and safe for concurrent use.
 type Schedule interface {
 	// Ranks is the number of ranks.
 	Ranks() int
@@ -115,18 +94,13 @@ type Token int32
 // units of data that travel together. Contributions that were combined are
 // sets of tokens.
 type Contract struct {
-	// Slots is the number of slots of a rank's buffer, scratch space included.
-	Slots int
-	// Bytes is the size of a slot.
-	Bytes func(rank, slot int) int64
-	// Initial is the token in a slot at the start; none if not ok.
-	Initial func(rank, slot int) (token Token, ok bool)
+	Slots   int                                         // of a rank's buffer, scratch space included
+	Bytes   func(rank, slot int) int64                  // size of a slot
+	Initial func(rank, slot int) (token Token, ok bool) // in a slot at the start; none if not ok
 	// Final appends the tokens, ascending, that a slot must hold at the end.
 	// Slots for which it appends none may hold anything.
-	Final func(rank, slot int, dst []Token) []Token
-	// Idempotent allows combining a token with itself (a barrier's arrival
-	// notes; not a sum).
-	Idempotent bool
+	Final      func(rank, slot int, dst []Token) []Token
+	Idempotent bool // a token may be combined with itself, as a barrier's notes may
 }
 
 // Collective is a schedule with a contract.

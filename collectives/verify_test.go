@@ -1,10 +1,12 @@
-package collectives
+package collectives_test
 
 import (
 	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/weft-sim/weft/collectives"
+	"github.com/weft-sim/weft/collectives/collectivestest"
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
@@ -17,13 +19,13 @@ func TestLeadersKeepTheContract(t *testing.T) {
 				if m%d != 0 {
 					continue
 				}
-				for _, settings := range []LeaderSettings{
+				for _, settings := range []collectives.LeaderSettings{
 					{Segment: true},
-					{Segment: true, SwitchOver: SwitchOver{1 << 40}},
+					{Segment: true, SwitchOver: collectives.SwitchOver{1 << 40}},
 					{Segment: true, AtOnce: true},
 				}[:2+n%2] { // at once with odd numbers of ranks, for time's sake
-					env := Env{Ranks: n, PerNode: m, Bytes: 13}
-					if err := Verify(AlltoallLeaders(env, d, settings)); err != nil {
+					env := collectives.Env{Ranks: n, PerNode: m, Bytes: 13}
+					if err := collectivestest.VerifyContract(collectives.AlltoallLeaders(env, d, settings)); err != nil {
 						t.Fatalf("%d ranks, %d a node, %d leaders, %+v: %v", n, m, d, settings, err)
 					}
 				}
@@ -43,7 +45,7 @@ func TestPLPLeaders(t *testing.T) {
 		{12, 32, 12}, {12, 64, 1}, {12, 128, 2}, {12, 256, 4}, {12, 512, 6}, {12, 1024, 12},
 		{1, 1, 1}, {1, 1 << 20, 1}, {7, 200, 1}, {7, 2000, 7},
 	} {
-		if got := PLPLeaders(c.m, c.bytes, DefaultCritical); got != c.want {
+		if got := collectives.PLPLeaders(c.m, c.bytes, collectives.DefaultCritical); got != c.want {
 			t.Errorf("%d ranks a node, %d B: %d leaders, want %d", c.m, c.bytes, got, c.want)
 		}
 	}
@@ -51,8 +53,8 @@ func TestPLPLeaders(t *testing.T) {
 
 func TestLeadersNeedWholeNodes(t *testing.T) {
 	for _, c := range []struct{ ranks, perNode, leaders int }{{10, 4, 0}, {8, 4, 3}, {8, 0, 0}} {
-		config := PLPSettings{DefaultLeaders, c.leaders}
-		if _, err := Registry.Build("alltoall-plp", &config, Env{Ranks: c.ranks, PerNode: c.perNode, Bytes: 8}); err == nil {
+		config := collectives.PLPSettings{collectives.DefaultLeaders, c.leaders}
+		if _, err := collectives.Registry.Build("alltoall-plp", &config, collectives.Env{Ranks: c.ranks, PerNode: c.perNode, Bytes: 8}); err == nil {
 			t.Errorf("%+v: no error", c)
 		}
 	}
@@ -79,7 +81,7 @@ func TestLSSMessages(t *testing.T) {
 		{2, 0, true, 2, 3},
 		{1, 0, true, 0, 1},
 	} {
-		l := AlltoallLSS(Env{Ranks: c.ranks, Bytes: 8}, LSSSettings{c.notice, c.atOnce})
+		l := collectives.AlltoallLSS(collectives.Env{Ranks: c.ranks, Bytes: 8}, collectives.LSSSettings{c.notice, c.atOnce})
 		if l.Rounds(0) != c.rounds {
 			t.Errorf("%+v: %d rounds", c, l.Rounds(0))
 		}
@@ -87,9 +89,9 @@ func TestLSSMessages(t *testing.T) {
 		for round := range l.Rounds(0) {
 			for _, op := range l.Round(0, round, nil) {
 				switch {
-				case op.Kind == Send && op.Control:
+				case op.Kind == collectives.Send && op.Control:
 					control++
-				case op.Kind == Send && op.Protocol == Direct:
+				case op.Kind == collectives.Send && op.Protocol == collectives.Direct:
 					writes++
 				}
 			}
@@ -100,7 +102,7 @@ func TestLSSMessages(t *testing.T) {
 	}
 	for n := 1; n <= 70; n++ {
 		for _, atOnce := range []bool{false, true} {
-			if err := Verify(AlltoallLSS(Env{Ranks: n, PerNode: 1, Bytes: 13}, LSSSettings{3, atOnce})); err != nil {
+			if err := collectivestest.VerifyContract(collectives.AlltoallLSS(collectives.Env{Ranks: n, PerNode: 1, Bytes: 13}, collectives.LSSSettings{3, atOnce})); err != nil {
 				t.Fatalf("%d ranks with notices, at once %v: %v", n, atOnce, err)
 			}
 		}
@@ -110,7 +112,7 @@ func TestLSSMessages(t *testing.T) {
 // Number of messages and bytes of the busiest rank, from the closed forms.
 func TestCosts(t *testing.T) {
 	const n, bytes = 12, 1200
-	env := Env{Ranks: n, Bytes: bytes}
+	env := collectives.Env{Ranks: n, Bytes: bytes}
 	for _, c := range []struct {
 		name                 string
 		messages, sent, rank int
@@ -129,12 +131,11 @@ func TestCosts(t *testing.T) {
 		{"alltoall-bruck", 4, (6 + 6 + 4 + 4) * bytes, 3}, // numbers below 12 with bit 0, 1, 2, 3
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			config := simtest.Must(Registry.Config(c.name))(t)
-			s := simtest.Must(Registry.Build(c.name, config, env))(t)
+			s := simtest.Must(collectives.Registry.New(c.name, env))(t)
 			messages, sent := 0, 0
 			for round := range s.Rounds(c.rank) {
 				for _, op := range s.Round(c.rank, round, nil) {
-					if op.Kind == Send {
+					if op.Kind == collectives.Send {
 						messages++
 						sent += int(op.Bytes)
 					}
@@ -149,47 +150,35 @@ func TestCosts(t *testing.T) {
 
 // The verifier itself: schedules with one error each.
 func TestVerifyFindsErrors(t *testing.T) {
-	good := func(rank, _ int, dst []Op) []Op {
+	good := func(rank, _ int, dst []collectives.Op) []collectives.Op {
 		peer := int32(1 - rank)
-		return append(dst, Op{Kind: Recv, Peer: peer, Bytes: 8, Combine: true, Data: Slot(0)}, Op{Kind: Send, Peer: peer, Bytes: 8, Data: Slot(0)})
+		return append(dst, collectives.Op{Kind: collectives.Recv, Peer: peer, Bytes: 8, Combine: true, Data: collectives.Slot(0)},
+			collectives.Op{Kind: collectives.Send, Peer: peer, Bytes: 8, Data: collectives.Slot(0)})
 	}
 	for _, c := range []struct {
 		name, want string
-		change     func(rank int, ops []Op) []Op
+		change     func(rank int, ops []collectives.Op) []collectives.Op
 	}{
-		{"none", "", func(_ int, ops []Op) []Op { return ops }},
-		{"deadlock", "deadlock", func(_ int, ops []Op) []Op { return ops[:1] }},
-		{"left over", "never complete", func(rank int, ops []Op) []Op {
+		{"none", "", func(_ int, ops []collectives.Op) []collectives.Op { return ops }},
+		{"deadlock", "deadlock", func(_ int, ops []collectives.Op) []collectives.Op { return ops[:1] }},
+		{"left over", "never complete", func(rank int, ops []collectives.Op) []collectives.Op {
 			if rank == 0 {
 				return append(ops, ops[1])
 			}
 			return ops
 		}},
-		{"wrong size", "an operation of 9 B on slots of 8 B", func(_ int, ops []Op) []Op { ops[0].Bytes = 9; return ops }},
-		{"race", "while it is in use", func(_ int, ops []Op) []Op { ops[0].Combine = false; return ops }},
-		{"twice", "combined twice", func(_ int, ops []Op) []Op { return append(ops, ops...) }},
-		{"nothing done", "ends with tokens", func(int, []Op) []Op { return nil }},
-		{"empty slot", "holds nothing", func(_ int, ops []Op) []Op { ops[1].Data = Slot(1); return ops }},
-		{"no such slot", "slot 2 of 2", func(_ int, ops []Op) []Op { ops[1].Data = Slot(2); return ops }},
-		{"to itself", "message with rank", func(rank int, ops []Op) []Op { ops[1].Peer = int32(rank); return ops }},
+		{"wrong size", "an operation of 9 B on slots of 8 B", func(_ int, ops []collectives.Op) []collectives.Op { ops[0].Bytes = 9; return ops }},
+		{"race", "while it is in use", func(_ int, ops []collectives.Op) []collectives.Op { ops[0].Combine = false; return ops }},
+		{"twice", "combined twice", func(_ int, ops []collectives.Op) []collectives.Op { return append(ops, ops...) }},
+		{"nothing done", "ends with tokens", func(int, []collectives.Op) []collectives.Op { return nil }},
+		{"empty slot", "holds nothing", func(_ int, ops []collectives.Op) []collectives.Op { ops[1].Data = collectives.Slot(1); return ops }},
+		{"no such slot", "slot 2 of 2", func(_ int, ops []collectives.Op) []collectives.Op { ops[1].Data = collectives.Slot(2); return ops }},
+		{"to itself", "message with rank", func(rank int, ops []collectives.Op) []collectives.Op { ops[1].Peer = int32(rank); return ops }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			contract := reduction(2, 1, func(int) int64 { return 8 }, false, nil)
-			contract.Slots = 2
-			final, initial := contract.Final, contract.Initial
-			contract.Initial = func(rank, slot int) (Token, bool) {
-				token, _ := initial(rank, slot)
-				return token, slot == 0
-			}
-			contract.Final = func(rank, slot int, dst []Token) []Token {
-				if slot == 1 {
-					return dst
-				}
-				return final(rank, slot, dst)
-			}
-			err := Verify(&program{ranks: 2, rounds: always(1), contract: contract, round: func(rank, round int, dst []Op) []Op {
+			err := collectivestest.VerifyContract(sumOfTwo{collectives.Uniform(2, 1, func(rank, round int, dst []collectives.Op) []collectives.Op {
 				return c.change(rank, good(rank, round, dst))
-			}})
+			})})
 			if got := fmt.Sprint(err); c.want == "" && err != nil || !strings.Contains(got, c.want) {
 				t.Errorf("error %v, want one with %q", err, c.want)
 			}
@@ -197,9 +186,26 @@ func TestVerifyFindsErrors(t *testing.T) {
 	}
 }
 
+// sumOfTwo is a schedule that is to sum up slot 0 of two ranks at both; slot 1 is scratch space.
+type sumOfTwo struct{ collectives.Schedule }
+
+func (sumOfTwo) Contract() collectives.Contract {
+	return collectives.Contract{
+		Slots:   2,
+		Bytes:   func(_, _ int) int64 { return 8 },
+		Initial: func(rank, slot int) (collectives.Token, bool) { return collectives.Token(rank), slot == 0 },
+		Final: func(_, slot int, dst []collectives.Token) []collectives.Token {
+			if slot == 1 {
+				return dst
+			}
+			return append(dst, 0, 1)
+		},
+	}
+}
+
 func TestComposition(t *testing.T) {
-	barrier := BarrierDissemination(4)
-	s := Sequence(Work(4, 5), barrier, barrier, barrier)
+	barrier := collectives.BarrierDissemination(4)
+	s := collectives.Sequence(collectives.Work(4, 5), barrier, barrier, barrier)
 	if got := s.Rounds(2); got != 1+3*2 {
 		t.Errorf("rounds = %d, want 7", got)
 	}
@@ -208,7 +214,7 @@ func TestComposition(t *testing.T) {
 		t.Errorf("round 6 of rank 3 = %v", ops)
 	}
 	// Columns of a 4 x 3 grid: rank 3*i + j is index i of group j.
-	columns := Split(barrier, 12, func(rank int) (int, int) { return rank % 3, rank / 3 }, func(group, index int) int { return 3*index + group })
+	columns := collectives.Split(barrier, 12, func(rank int) (int, int) { return rank % 3, rank / 3 }, func(group, index int) int { return 3*index + group })
 	if ops := columns.Round(10, 0, nil); ops[1].Peer != 1 || ops[0].Peer != 7 {
 		t.Errorf("rank 10 sends to %d, receives from %d; want 1, 7", ops[1].Peer, ops[0].Peer)
 	}

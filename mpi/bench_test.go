@@ -8,6 +8,7 @@ import (
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/mpi/skeletons"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 func BenchmarkRuntime(b *testing.B) {
@@ -20,27 +21,23 @@ func BenchmarkRuntime(b *testing.B) {
 		{"collective=dissemination/ranks=131072/per-node=4", 4, collectives.BarrierDissemination(131072)},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			b.ReportAllocs()
-			messages := int64(0)
-			for b.Loop() {
-				r, err := mpi.QDRConfig(c.perNode).Run(mpi.RunSchedule(c.schedule, mpi.Costs{}, sim.Picosecond))
-				if err != nil {
-					b.Fatal(err)
-				}
-				messages += r.Stats.Messages
-			}
-			b.ReportMetric(float64(messages)/b.Elapsed().Seconds(), "messages/s")
+			measure(b, func() int64 {
+				r := simtest.Must(mpi.QDRConfig(c.perNode).Run(mpi.RunSchedule(c.schedule, mpi.Costs{}, sim.Picosecond)))(b)
+				return r.Stats.Messages
+			})
 		})
 	}
 }
 
-// firstRounds is the beginning of a schedule.
-type firstRounds struct {
-	collectives.Schedule
-	rounds int
+// measure runs again and again what returns its number of messages, and reports how many a second.
+func measure(b *testing.B, run func() int64) {
+	b.ReportAllocs()
+	messages := int64(0)
+	for b.Loop() {
+		messages += run()
+	}
+	b.ReportMetric(float64(messages)/b.Elapsed().Seconds(), "messages/s")
 }
-
-func (s firstRounds) Rounds(rank int) int { return min(s.rounds, s.Schedule.Rounds(rank)) }
 
 // someRounds is a part of a schedule, several times over.
 type someRounds struct {
@@ -61,9 +58,9 @@ func BenchmarkSkeletons(b *testing.B) {
 	grouped := mpi.DefaultConnections
 	grouped.Mode, grouped.Group = mpi.XRCS, 4096
 	lu := func(ranks, planes int) collectives.Schedule {
-		return firstRounds{skeletonSchedule(b, "nas-lu", ranks, func(c *skeletons.LU) {
+		return someRounds{skeletonSchedule(b, "nas-lu", ranks, func(c *skeletons.NAS) {
 			c.Class, c.Iterations = "E", skeletons.Iterations{Iterations: 1, Compute: 552 * sim.Millisecond}
-		}), 3 * planes}
+		}), 0, 3 * planes, 1}
 	}
 	// Rounds of the transposes within rows and columns.
 	transposes := func(ranks, rows int) collectives.Schedule {
@@ -75,7 +72,7 @@ func BenchmarkSkeletons(b *testing.B) {
 			func(g, i int) int { return i*columns + g })
 	}
 	ft := func(ranks, rows, rounds int) collectives.Schedule {
-		return firstRounds{transposes(ranks, rows), rounds}
+		return someRounds{transposes(ranks, rows), 0, rounds, 1}
 	}
 	// Rounds from 512 on lead out of groups of 4096.
 	outside := func(rounds, times int) collectives.Schedule {
@@ -96,20 +93,14 @@ func BenchmarkSkeletons(b *testing.B) {
 		{"ft-rows/ranks=16384", mpi.DefaultConnections, ft(16384, 8, 3)},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			b.ReportAllocs()
-			messages := int64(0)
-			for b.Loop() {
+			measure(b, func() int64 {
 				transport := mpi.DefaultLogGP
 				transport.HCA = hca.QDR
 				config := mpi.QDRConfig(4)
 				config.Transport, config.Connections = transport.New, c.connections
-				r, err := config.Run(mpi.RunSchedule(c.schedule, mpi.Costs{}, sim.Picosecond))
-				if err != nil {
-					b.Fatal(err)
-				}
-				messages += r.Stats.Messages
-			}
-			b.ReportMetric(float64(messages)/b.Elapsed().Seconds(), "messages/s")
+				r := simtest.Must(config.Run(mpi.RunSchedule(c.schedule, mpi.Costs{}, sim.Picosecond)))(b)
+				return r.Stats.Messages
+			})
 		})
 	}
 }
@@ -124,16 +115,9 @@ func BenchmarkLogGOPS(b *testing.B) {
 		{"collective=allreduce-ring/ranks=1024", collectives.AllreduceRing(1024, 1<<20)},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			b.ReportAllocs()
-			messages := int64(0)
-			for b.Loop() {
-				r, err := mpi.DefaultLogGOPS.Run(mpi.RunSchedule(c.schedule, mpi.Costs{}, sim.Nanosecond), nil)
-				if err != nil {
-					b.Fatal(err)
-				}
-				messages += r.Messages
-			}
-			b.ReportMetric(float64(messages)/b.Elapsed().Seconds(), "messages/s")
+			measure(b, func() int64 {
+				return simtest.Must(mpi.DefaultLogGOPS.Run(mpi.RunSchedule(c.schedule, mpi.Costs{}, sim.Nanosecond), nil))(b).Messages
+			})
 		})
 	}
 }

@@ -8,20 +8,17 @@ import (
 	"github.com/weft-sim/weft/sim"
 )
 
-// connector decides how messages get from process to process: over a
-// connection made at the start, over a relay, or over a connection made on
-// demand. Making one, between a and b:
+// connector decides how messages get from process to process: over a connection made at the start,
+// over a relay, or over one made on demand. Making one, between a and b:
 //
-//   - a creates a QP (in the kernel) and sends a request to b over the static
-//     connections: straight if all connections are on demand (as a datagram),
-//     else over the relay, which passes it on;
+//   - a creates a QP (in the kernel) and sends a request to b: straight if all connections are on
+//     demand (as a datagram), else over the static ones and the relay, which passes it on;
 //   - b creates a QP, brings it to ready-to-send and replies the same way;
 //   - a brings its QP to ready-to-send; what had to wait leaves.
 //
-// Both directions are connected then. If both sides ask at the same time, each
-// request serves as the reply to the other. With XRC, where a asks one process of
-// a node for all, the request of another one of them does not: it is waiting for
-// a reply of its own.
+// Both directions are connected then. If both sides ask at the same time, each request serves as the
+// reply to the other; but with XRC, where a asks one process of a node for all, not that of another
+// one of them, which waits for a reply of its own.
 type connector struct {
 	rt        *runtime
 	perNode   bool // one QP reaches all processes of a peer node
@@ -75,12 +72,10 @@ func (c *connector) pair(from, to int32) (qp, peer hca.QP) {
 	return hca.QP(from)<<32 | hca.QP(to), hca.QP(to)<<32 | hca.QP(from)
 }
 
-// way tells how messages from a reach b: static if on a connection made at the
-// start; with XRC one to any process of b's node will do. If not, relay is, where
-// there are groups, the process over which a reaches b without a connection of
-// their own: the member of b's group with a's index, to which a is connected, and
-// which is connected to b. If b's group is not full and has no such member, it is
-// the member of a's group with b's index.
+// way tells how messages from a reach b: static if on a connection made at the start; with XRC one to
+// any process of b's node will do. If not, relay is, where there are groups, the process over which a
+// reaches b: the member of b's group with a's index, to which a is connected, and which is connected to
+// b. If b's group is not full and has no such member, it is the member of a's group with b's index.
 func (c *connector) way(a, b int32) (relay int32, static bool) {
 	n := c.group
 	if n == 0 {

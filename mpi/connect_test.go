@@ -5,26 +5,11 @@ import (
 
 	"github.com/weft-sim/weft/collectives"
 	"github.com/weft-sim/weft/mpi"
-	"github.com/weft-sim/weft/sim"
-	"github.com/weft-sim/weft/sim/simtest"
 )
 
-// messagesBetween sends n small messages from a to b one after another.
+// messagesBetween sends n small messages from a to b, of eight ranks, one after another.
 func messagesBetween(a, b, n int) collectives.Schedule {
-	return collectives.Uniform(8, n, func(rank, _ int, dst []collectives.Op) []collectives.Op {
-		switch rank {
-		case a:
-			return append(dst, collectives.SendOp(b, 0, 64))
-		case b:
-			return append(dst, collectives.RecvOp(a, 0, 64))
-		}
-		return dst
-	})
-}
-
-func runSchedule(t *testing.T, c mpi.Config, s collectives.Schedule) mpi.Result {
-	t.Helper()
-	return simtest.Must(c.Run(mpi.RunSchedule(s, mpi.Costs{}, sim.Picosecond)))(t)
+	return mpi.Iterate(between(8, a, b, collectives.Op{Bytes: 64}), n)
 }
 
 // With XRC a connection leads to a node. Rank 2 asks rank 1 for one to node 0, rank 0
@@ -104,16 +89,7 @@ func TestProxy(t *testing.T) {
 		t.Errorf("statistics %+v", r.Stats)
 	}
 	// Large messages too: RTS, CTS and the data each take two hops.
-	s := collectives.Uniform(8, 1, func(rank, _ int, dst []collectives.Op) []collectives.Op {
-		switch rank {
-		case 1:
-			return append(dst, collectives.SendOp(6, 0, 65536))
-		case 6:
-			return append(dst, collectives.RecvOp(1, 0, 65536))
-		}
-		return dst
-	})
-	r = runSchedule(t, c, s)
+	r = runSchedule(t, c, between(8, 1, 6, collectives.Op{Bytes: 65536}))
 	within(t, "large message over a relay", r.Finish[6],
 		4*(hop+adapters(64))+0.2+adapters(65536)+0.25+copied(65536)+0.2+adapters(65536)+0.1)
 }
@@ -136,19 +112,8 @@ func TestAllOnDemand(t *testing.T) {
 func TestXRCConnectsToNodes(t *testing.T) {
 	c := mpi.QDRConfig(4)
 	c.Connections.Mode, c.Connections.Group = mpi.XRCS, 8
-	to := func(b int) int64 {
-		return runSchedule(t, c, collectives.Uniform(16, 1, func(rank, _ int, dst []collectives.Op) []collectives.Op {
-			switch rank {
-			case 0:
-				return append(dst, collectives.SendOp(b, 0, 64))
-			case b:
-				return append(dst, collectives.RecvOp(0, 0, 64))
-			}
-			return dst
-		})).Stats.Handshakes
-	}
 	for b, want := range map[int]int64{1: 0, 4: 0, 8: 0, 11: 0, 12: 1, 15: 1} {
-		if got := to(b); got != want {
+		if got := runSchedule(t, c, between(16, 0, b, collectives.Op{Bytes: 64})).Stats.Handshakes; got != want {
 			t.Errorf("rank 0 to %d: %d handshakes, want %d", b, got, want)
 		}
 	}

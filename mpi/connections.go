@@ -75,8 +75,7 @@ func (c *Connections) perNode() bool { return c.Mode == XRCS || c.Mode == XRCM }
 
 // Footprint is what connections take.
 type Footprint struct {
-	// QPs of a process, those connected at the start and those on demand.
-	Static, OnDemand int64
+	Static, OnDemand int64 // QPs of a process, made at the start and on demand
 	// Process and Node are the bytes of queues and pre-posted buffers;
 	// ProcessStatic leaves out the QPs made on demand, as the paper's table 2 does.
 	Process, ProcessStatic, Node float64

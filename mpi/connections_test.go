@@ -3,7 +3,6 @@ package mpi
 import (
 	"math"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/weft-sim/weft/collectives"
@@ -15,55 +14,32 @@ import (
 // Every exact figure of the connections paper: sections 1, 2, 4.2, tables 1
 // and 2, within 0.5 %.
 func TestMemoryOfThePaper(t *testing.T) {
-	const mb, perProcess, perNode = 1e6, false, true
-	for _, c := range []struct {
-		name        string
-		mode        string
-		group       int
-		buffer      sim.Bytes
-		ranks, node int
-		ofNode      bool
-		want        float64
-	}{
-		{"section 1", RC, 0, 8000, 10000, 1, perProcess, 420},
-		{"section 2", RCSRQ, 0, 8000, 10000, 1, perProcess, 90.88},
-		{"table 1", RC, 0, 8000, 8000, 8, perProcess, 336},
-		{"table 1", RC, 0, 8000, 16000, 16, perProcess, 672},
-		{"table 1", RC, 0, 8000, 8000, 8, perNode, 2688},
-		{"table 1", RC, 0, 8000, 16000, 16, perNode, 10750},
-		{"table 1", RCSRQ, 0, 8000, 8000, 8, perProcess, 72.7},
-		{"table 1", RCSRQ, 0, 8000, 16000, 16, perProcess, 145.4},
-		{"table 1", RCSRQ, 0, 8000, 8000, 8, perNode, 581},
-		{"table 1", RCSRQ, 0, 8000, 16000, 16, perNode, 2326},
-		{"table 1", XRCS, 0, 8000, 8000, 8, perProcess, 9.088},
-		{"table 1", XRCS, 0, 8000, 16000, 16, perProcess, 9.088},
-		{"table 1", XRCS, 0, 8000, 8000, 8, perNode, 72.7},
-		{"table 1", XRCS, 0, 8000, 16000, 16, perNode, 145.4},
-		{"table 1", XRCM, 0, 8000, 8000, 8, perProcess, 3.71},
-		{"table 1", XRCM, 0, 8000, 16000, 16, perProcess, 3.71},
-		{"table 1", XRCM, 0, 8000, 8000, 8, perNode, 29.6},
-		{"table 1", XRCM, 0, 8000, 16000, 16, perNode, 59.2},
-		{"section 4.2", XRCS, 4096, 8192, 320000, 4, perProcess, 10.22},
-		{"section 4.2", XRCS, 4096, 8192, 1000000, 4, perProcess, 11.77},
-		{"table 2", RCSRQ, 0, 8000, 2048, 4, perProcess, 18.6},
-		{"table 2", RCSRQ, 0, 8000, 4096, 4, perProcess, 37.2},
-		{"table 2", RCSRQ, 0, 8000, 8192, 4, perProcess, 74.4},
-		{"table 2", RCSRQ, 0, 8000, 16384, 4, perProcess, 148.8},
-		{"table 2", XRCS, 4096, 8000, 2048, 4, perProcess, 4.65},
-		{"table 2", XRCS, 4096, 8000, 4096, 4, perProcess, 9.3},
-		{"table 2", XRCS, 4096, 8000, 8192, 4, perProcess, 9.315},
-		{"table 2", XRCS, 4096, 8000, 16384, 4, perProcess, 9.344},
-	} {
+	check := func(where, mode string, group int, buffer sim.Bytes, ranks, perNode int, of func(Footprint) float64, want float64) {
 		config := DefaultConnections
-		config.Mode, config.Group, config.Buffer = c.mode, c.group, c.buffer
-		f := config.Footprint(c.ranks, c.node, 0)
-		got := f.Process / mb
-		if c.ofNode {
-			got = f.Node / mb
+		config.Mode, config.Group, config.Buffer = mode, group, buffer
+		if got := of(config.Footprint(ranks, perNode, 0)) / 1e6; math.Abs(got-want) > 0.005*want {
+			t.Errorf("%s: %s, groups of %d, %d ranks, %d a node: %.4f MB, want %.4f", where, mode, group, ranks, perNode, got, want)
 		}
-		if math.Abs(got-c.want) > 0.005*c.want {
-			t.Errorf("%s: %s, groups of %d, %d ranks, %d a node: %.4f MB, want %.4f", c.name, c.mode, c.group, c.ranks, c.node, got, c.want)
+	}
+	process := func(f Footprint) float64 { return f.Process }
+	node := func(f Footprint) float64 { return f.Node }
+	check("section 1", RC, 0, 8000, 10000, 1, process, 420)
+	check("section 2", RCSRQ, 0, 8000, 10000, 1, process, 90.88)
+	check("section 4.2", XRCS, 4096, 8192, 320000, 4, process, 10.22)
+	check("section 4.2", XRCS, 4096, 8192, 1000000, 4, process, 11.77)
+	// Table 1: 8000 ranks, 8 a node, and 16000, 16 a node; of a process and of a node.
+	for mode, want := range map[string][4]float64{
+		RC: {336, 672, 2688, 10750}, RCSRQ: {72.7, 145.4, 581, 2326}, XRCS: {9.088, 9.088, 72.7, 145.4}, XRCM: {3.71, 3.71, 29.6, 59.2},
+	} {
+		for i, perNode := range []int{8, 16} {
+			check("table 1", mode, 0, 8000, 1000*perNode, perNode, process, want[i])
+			check("table 1", mode, 0, 8000, 1000*perNode, perNode, node, want[2+i])
 		}
+	}
+	// Table 2: 2048, 4096, 8192 and 16384 ranks, 4 a node.
+	for i, want := range [4][2]float64{{18.6, 4.65}, {37.2, 9.3}, {74.4, 9.315}, {148.8, 9.344}} {
+		check("table 2", RCSRQ, 0, 8000, 2048<<i, 4, process, want[0])
+		check("table 2", XRCS, 4096, 8000, 2048<<i, 4, process, want[1])
 	}
 }
 
@@ -109,28 +85,18 @@ func (c *Connections) relay(a, b int32, ranks int) int32 {
 	return a/n*n + b%n
 }
 
-func TestGroupedConnections(t *testing.T) {
-	c := DefaultConnections
-	c.Group = 4
-	for _, x := range []struct {
-		a, b      int32
-		connected bool
-		relay     int32
-	}{
-		{1, 3, true, 0},  // same group
-		{1, 9, true, 0},  // same index
-		{1, 6, false, 5}, // over index 1 of group 1
-		{3, 8, false, 0}, // group 2 is {8, 9}: index 3 is missing, so over index 0 of group 0
+// TestWayByHand: ways from process to process of ten in groups of four; -1: they are connected.
+func TestWayByHand(t *testing.T) {
+	config := GroupedConfig()
+	rt := simtest.Must(config.whole(RunSchedule(collectives.Uniform(10, 0, nil), Costs{}, sim.Picosecond)))(t)
+	for _, c := range []struct{ from, to, relay int32 }{
+		{1, 3, -1}, // same group
+		{1, 9, -1}, // same index
+		{1, 6, 5},  // over index 1 of group 1
+		{3, 8, 0},  // group 2 is {8, 9}: index 3 is missing, so over index 0 of group 0
 	} {
-		if got := c.connected(x.a, x.b); got != x.connected {
-			t.Errorf("connected(%d, %d) = %v", x.a, x.b, got)
-		}
-		if x.connected {
-			continue
-		}
-		relay := c.relay(x.a, x.b, 10)
-		if relay != x.relay || !c.connected(x.a, relay) || !c.connected(relay, x.b) {
-			t.Errorf("relay(%d, %d) = %d, want %d", x.a, x.b, relay, x.relay)
+		if relay, static := rt.connect.way(c.from, c.to); static != (c.relay < 0) || !static && relay != c.relay {
+			t.Errorf("from %d to %d over %d, static %v; want %d", c.from, c.to, relay, static, c.relay)
 		}
 	}
 }
@@ -190,9 +156,7 @@ func TestConnectionsRefuse(t *testing.T) {
 	} {
 		config := DefaultConnections
 		c.set(&config)
-		if err := param.Validate(&config); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("error %v, want one about %q", err, c.want)
-		}
+		simtest.Fail(t, param.Validate(&config), c.want)
 	}
 }
 

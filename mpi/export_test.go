@@ -64,11 +64,9 @@ func (c Config) Rewrite(w Workload, state []byte) (again []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	m.checkpoint.Save = func(_ bool, state func(*snapshot.Archive) error) error {
-		again, err = snapshot.Encode(state)
-		return err
-	}
-	return again, m.save(false)
+	m.checkpoint = CheckpointInto(&again)
+	err = m.save(false)
+	return again, err
 }
 
 // Rewrite reads a state into a new machine and writes it again.
@@ -77,9 +75,14 @@ func (p LogGOPS) Rewrite(w Workload, state []byte) (again []byte, err error) {
 	if err := m.restore(snapshot.Reader(state)); err != nil {
 		return nil, err
 	}
-	err = m.save(false, Checkpoint{Save: func(_ bool, state func(*snapshot.Archive) error) error {
-		again, err = snapshot.Encode(state)
-		return err
-	}})
+	err = m.save(false, CheckpointInto(&again))
 	return again, err
+}
+
+// CheckpointInto keeps the last state of a run.
+func CheckpointInto(kept *[]byte) Checkpoint {
+	return Checkpoint{Save: func(_ bool, state func(*snapshot.Archive) error) (err error) {
+		*kept, err = snapshot.Encode(state)
+		return err
+	}}
 }

@@ -13,13 +13,9 @@ type Job struct {
 	// Program begins the program once more, with times in picoseconds.
 	Program func() Workload
 	Start   sim.Time // of its first run
-	// Repeat is how many times it runs, each rank by itself; 0: until all jobs that have a
-	// number are through.
-	Repeat int
-	// Until is the time from which on no rank begins a further run; 0: none.
-	Until sim.Time
-	// Idle ranks take their places and do nothing.
-	Idle bool
+	Repeat  int      // runs of each rank; 0: until all jobs that have a number are through
+	Until   sim.Time // from when on no rank begins a further run; 0: none
+	Idle    bool     // ranks take their places and do nothing
 }
 
 // JobsRun is a workload of several jobs: their ranks follow each other.

@@ -2,7 +2,6 @@ package mpi_test
 
 import (
 	"bytes"
-	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -12,7 +11,6 @@ import (
 	"github.com/weft-sim/weft/collectives/collectivestest"
 	"github.com/weft-sim/weft/fabric/hca"
 	"github.com/weft-sim/weft/mpi"
-	"github.com/weft-sim/weft/mpi/goal"
 	"github.com/weft-sim/weft/mpi/skeletons"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/simtest"
@@ -31,10 +29,7 @@ func (k *keptRun) run(t *testing.T, checkpoint mpi.Checkpoint) (mpi.Result, []in
 	t.Helper()
 	c, w := k.config, k.begin()
 	c.Checkpoint = checkpoint
-	r, err := c.Run(w)
-	if err != nil {
-		t.Fatalf("%s: %v", k.name, err)
-	}
+	r := simtest.Must(c.Run(w))(t)
 	if s, ok := w.(*mpi.ScheduleRun); ok {
 		return r, s.PhaseEnds()
 	}
@@ -55,8 +50,8 @@ func (k *keptRun) states(t *testing.T, random *sim.Stream, events uint64, moment
 }
 
 // check stops a run at random moments: what goes on from there comes to the same, and
-// writes the state that it has read.
-func (k *keptRun) check(t *testing.T, random *sim.Stream, moments int) {
+// writes the state that it has read. It returns what the run without a break has done.
+func (k *keptRun) check(t *testing.T, random *sim.Stream, moments int) mpi.Stats {
 	t.Helper()
 	want, phases := k.run(t, mpi.Checkpoint{})
 	states := k.states(t, random, want.Stats.Events, moments)
@@ -77,6 +72,7 @@ func (k *keptRun) check(t *testing.T, random *sim.Stream, moments int) {
 			t.Errorf("%s, from state %d of %d: %+v, want %+v", k.name, i, len(states), got.Stats, want.Stats)
 		}
 	}
+	return want.Stats
 }
 
 // TestKept: runs that reach every protocol, way of connecting and queue go on from states
@@ -112,27 +108,41 @@ func TestKeptNoiseAndMemory(t *testing.T) {
 	}
 }
 
-// Every registered collective.
+// Every registered collective, with several ranks a node; without a break it moves as many
+// messages as its schedule has.
 func TestCollectivesAreKept(t *testing.T) {
 	random := sim.NewStream(3, "kept", 0)
 	for _, name := range collectives.Registry.Names() {
 		for _, bytes := range []sim.Bytes{16, 70000} {
-			config := simtest.Must(collectives.Registry.Config(name))(t)
 			perNode := 5
-			s, err := collectives.Registry.Build(name, config, collectives.Env{Ranks: 15, PerNode: perNode, Bytes: bytes})
+			s, err := collectives.Registry.New(name, collectives.Env{Ranks: 15, PerNode: perNode, Bytes: bytes})
 			if collectivestest.Refused(err) {
 				perNode = 4
-				s, err = collectives.Registry.Build(name, config, collectives.Env{Ranks: 16, PerNode: perNode, Bytes: bytes})
+				s, err = collectives.Registry.New(name, collectives.Env{Ranks: 16, PerNode: perNode, Bytes: bytes})
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			simtest.Check(t, err)
 			k := keptRun{name, mpi.QDRConfig(perNode), func() mpi.Workload {
 				return mpi.RunSchedule(s, mpi.Costs{Copy: 200, Combine: 200}, sim.Picosecond)
 			}}
-			k.check(t, &random, 2)
+			if got, want := k.check(t, &random, 2).Messages, scheduledMessages(s); got != want {
+				t.Errorf("%s: %d messages, want %d", name, got, want)
+			}
 		}
 	}
+}
+
+// scheduledMessages is the number of sends of a schedule that carry data.
+func scheduledMessages(s collectives.Schedule) (n int64) {
+	for r := range s.Ranks() {
+		for round := range s.Rounds(r) {
+			for _, op := range s.Round(r, round, nil) {
+				if op.Kind == collectives.Send && !op.Control {
+					n++
+				}
+			}
+		}
+	}
+	return n
 }
 
 // Every registered skeleton, and all GOAL schedules of the tests.
@@ -142,17 +152,12 @@ func TestSkeletonsAreKept(t *testing.T) {
 		k := keptRun{name, mpi.QDRConfig(4), func() mpi.Workload { return s.Run(sim.Picosecond, mpi.Costs{}) }}
 		k.check(t, &random, 2)
 	}
-	files, err := filepath.Glob("testdata/goal/*.goal")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("%v, %v", files, err)
+	files := simtest.Must(filepath.Glob("testdata/goal/*.goal"))(t)
+	if len(files) == 0 {
+		t.Fatal("no schedules")
 	}
 	for _, file := range files {
-		f := simtest.Must(os.Open(file))(t)
-		g, err := goal.Parse(file, f)
-		f.Close()
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := parseFile(t, filepath.Base(file))
 		k := keptRun{file, mpi.QDRConfig(3), func() mpi.Workload { return g.Replay(1000) }}
 		k.check(t, &random, 5)
 	}

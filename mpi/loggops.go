@@ -33,18 +33,14 @@ var DefaultLogGOPS = LogGOPS{L: 2500, Overhead: 1500, Gap: 1000, GapByte: 6, Ove
 
 // LogGOPSResult is what a run on the LogGOPS machine yields.
 type LogGOPSResult struct {
-	// Finish is the time at which the last of a rank's CPUs gets free (len =
-	// ranks).
-	Finish   []int64
+	Finish   []int64 // when the last of each rank's CPUs gets free (len = ranks)
 	Messages int64
 	Events   int64
 }
 
-// Run executes a workload. It fails with a *StuckError if ranks wait for each
-// other, receives or messages find no partner, or operations never get ready.
-// Cost: about 3 events a message, each O(log of its delay); matching does not
-// depend on the number of waiting receives.
-// Progress may be nil.
+// Run executes a workload. It fails with a *StuckError if ranks wait for each other, receives or
+// messages find no partner, or operations never get ready. progress may be nil. Cost: about 3 events a
+// message, each O(log of its delay); matching does not depend on the number of waiting receives.
 func (p LogGOPS) Run(w Workload, progress Progress) (LogGOPSResult, error) {
 	return p.RunKept(w, progress, Checkpoint{})
 }
@@ -94,8 +90,6 @@ func (p LogGOPS) machine(w Workload) *loggopsMachine {
 	}
 	if m.cpus == 1 && m.nics == 1 {
 		m.groups = make([]parkGroup, 3*w.Ranks())
-	} else {
-		m.sparse = map[int64]*parkGroup{}
 	}
 	m.queue.anyTime = p.Compatible && m.cpus > 1
 	m.stride = m.cpus + 2*m.nics
@@ -133,12 +127,10 @@ type rankLists struct{ posted, early matchList }
 // its message is matched, since it stands for the message.
 type liveOp struct {
 	Op
-	rank int32 // -1 in the free list
-	// number is that of the event that is to come for the operation.
-	number int64
-	// done: an eager send completes before its message is matched.
-	done bool
-	next int32 // in the free list
+	rank   int32 // -1 in the free list
+	number int64 // of the event that is to come for the operation
+	done   bool  // an eager send is complete before its message is matched
+	next   int32 // in the free list
 }
 
 // arrival is the kind of the event that brings a message to its receiver.

@@ -79,23 +79,7 @@ func tiedGoal(s *sim.Stream) string {
 		ops[from] = append(ops[from], fmt.Sprintf("send 8b to %d tag 0", to))
 		ops[to] = append(ops[to], fmt.Sprintf("recv 8b from %d tag %d", source, -s.IntN(2)))
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "num_ranks %d\n", ranks)
-	for r := range ops {
-		for range s.IntN(8) {
-			ops[r] = append(ops[r], fmt.Sprintf("calc %d", s.IntN(3)*2000))
-		}
-		sim.Shuffle(s, ops[r])
-		fmt.Fprintf(&b, "rank %d {\n", r)
-		for i, op := range ops[r] {
-			fmt.Fprintf(&b, "l%d: %s\n", i, op)
-			if i > 0 && s.IntN(8) == 0 {
-				fmt.Fprintf(&b, "l%d %s l%d\n", i, []string{"requires", "irequires"}[s.IntN(2)], s.IntN(i))
-			}
-		}
-		b.WriteString("}\n")
-	}
-	return b.String()
+	return goalText(s, ops, func() string { return fmt.Sprintf("calc %d", s.IntN(3)*2000) }, 8)
 }
 
 // TestLogGOPSIsKept: schedules in which ties decide, on CPUs and NICs, with errors of
@@ -144,10 +128,7 @@ func registeredSkeletons(t *testing.T) map[string]skeletons.Program {
 	t.Helper()
 	all := map[string]skeletons.Program{}
 	for _, name := range skeletons.Registry.Names() {
-		config, err := skeletons.Registry.Config(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		config := simtest.Must(skeletons.Registry.Config(name))(t)
 		ranks := 16
 		switch c := config.(type) {
 		case *skeletons.Contention:
@@ -160,12 +141,12 @@ func registeredSkeletons(t *testing.T) map[string]skeletons.Program {
 			c.File = "skeletons/testdata/steps.toml"
 		case *skeletons.Storage:
 			c.Request = 1 << 15 // for more events
-		case *skeletons.LU:
-			c.Iterations.Iterations = 1 // of 250
+		case *skeletons.NAS:
+			if name == "nas-lu" {
+				c.Iterations.Iterations = 1 // of 250
+			}
 		}
-		if all[name], err = skeletons.Registry.Build(name, config, skeletons.Env{Ranks: ranks, PerNode: 4}); err != nil {
-			t.Fatal(err)
-		}
+		all[name] = simtest.Must(skeletons.Registry.Build(name, config, skeletons.Env{Ranks: ranks, PerNode: 4}))(t)
 	}
 	return all
 }

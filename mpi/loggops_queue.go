@@ -16,25 +16,20 @@ type timedEvent struct {
 	parked bool // it stands for a parkGroup
 }
 
-// radixQueue is a monotone priority queue of events (Ahuja, Mehlhorn, Orlin,
-// Tarjan, Faster Algorithms for the Shortest Path Problem, JACM 1990): no event
-// may be earlier than the last one that came out. Bucket i > 0 holds the events
-// whose time differs from that of the last one first in bit i-1, bucket 0 those
-// of the same time, sorted by number. An event moves at most once per bit of
-// its delay, and mostly once or twice; memory is touched in sequence, which a
-// binary heap does not do.
+// radixQueue is a monotone priority queue of events (Ahuja, Mehlhorn, Orlin, Tarjan, Faster
+// Algorithms for the Shortest Path Problem, JACM 1990): no event may be earlier than the last one
+// that came out. Bucket i > 0 holds the events whose time differs from that of the last one first in
+// bit i-1, bucket 0 those of the same time, sorted by number. An event moves at most once per bit of
+// its delay; memory is touched in sequence, which a binary heap does not do.
 //
-// The kernel's order of simultaneous events is not used here because LogGOPS
-// puts an event back with a later time and its old number.
+// It is not the kernel's queue because LogGOPS puts an event back with a later time and its old number.
 type radixQueue struct {
 	buckets [65][]timedEvent
 	head    int       // of bucket 0
 	inserts timedHeap // of the last time, with a number out of turn
 	last    int64
 	size    int
-	// heap takes the place of the buckets where events may be earlier than
-	// the last one that came out.
-	heap    timedHeap
+	heap    timedHeap // in place of the buckets where events may be earlier than the last one out
 	anyTime bool
 }
 
@@ -143,27 +138,20 @@ func (q *timedHeap) pop() timedEvent {
 	return first
 }
 
-// Waiting for a busy resource. By the rules, an event that finds its CPU or NIC
-// busy goes back into the queue at the time when that will be free, with its
-// old number; of n events that wait for one resource, each is put back up to n
-// times. But events that need the same resources always go back to the same
-// time, and only the one with the lowest number gets anywhere. So they wait in
-// a group, sorted by number, and the group's first event alone stands in the
-// queue. The events that succeed do so at the same times and in the same order
-// as by the rules: free times never sink, so whatever is put back to a time at
-// which the resource is still busy merely moves on to the time at which it is
-// not, and there the numbers decide.
+// Waiting for a busy resource. By the rules, an event that finds its CPU or NIC busy goes back into
+// the queue at the time when that will be free, with its old number: up to n times each, of n events
+// that wait. But events that need the same resources always go back to the same time, and only the
+// one with the lowest number gets anywhere. So they wait in a group, sorted by number, and the first
+// alone stands in the queue. Times and order are those of the rules: free times never sink, so that
+// an event that finds the resource still busy merely moves on, and the numbers decide at the end.
 //
-// That needs times that never go back. In the compatible mode with several CPUs
-// an event can be released into the past; there the rules are followed
-// literally.
+// In the compatible mode with several CPUs an event can be released into the past; there the rules
+// are followed literally.
 
 // parkGroup holds the events of one kind, rank, CPU and NIC that wait.
 type parkGroup struct {
-	heap timedHeap // by number: times are 0
-	// first is the number of the event that stands in the queue for the
-	// group; others that did before are stale.
-	first int64
+	heap  timedHeap // by number: times are 0
+	first int64     // number of the event that stands in the queue for the group; others that did are stale
 }
 
 // parkGroup finds the group of an event: message, send and calc events of one
@@ -182,6 +170,9 @@ func (m *loggopsMachine) parkGroup(kind Kind, rank int32, cpu, nic uint8) *parkG
 	key := slot<<16 | int64(cpu)<<8 | int64(nic)
 	g := m.sparse[key]
 	if g == nil {
+		if m.sparse == nil { // nothing has waited, also of a state that was read
+			m.sparse = map[int64]*parkGroup{}
+		}
 		g = &parkGroup{}
 		m.sparse[key] = g
 	}

@@ -2,9 +2,9 @@ package mpi_test
 
 import (
 	"cmp"
-	"encoding/csv"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -28,19 +28,13 @@ func parseFile(t *testing.T, name string) *goal.Schedule {
 // The finish times in results.csv are LogGOPSim's (snapshot 76451de with a
 // stable sort); one row a schedule, parameter set and rank.
 func TestLogGOPSMatchesReference(t *testing.T) {
-	f := simtest.Must(os.Open("testdata/goal/results.csv"))(t)
-	defer f.Close()
-	rows := simtest.Must(csv.NewReader(f).ReadAll())(t)
 	want := map[string]map[int]int64{} // by file and parameters, then by rank
-	for _, row := range rows[1:] {
+	for _, row := range simtest.Rows(t, "testdata/goal/results.csv") {
 		key := strings.Join(row[:7], " ")
 		if want[key] == nil {
 			want[key] = map[int]int64{}
 		}
-		rank, err1 := strconv.Atoi(row[7])
-		finish, err2 := strconv.ParseInt(row[8], 10, 64)
-		simtest.Check(t, errors.Join(err1, err2))
-		want[key][rank] = finish
+		want[key][simtest.Must(strconv.Atoi(row[7]))(t)] = simtest.Must(strconv.ParseInt(row[8], 10, 64))(t)
 	}
 	for key, finish := range want {
 		for _, compatible := range []bool{false, true} {
@@ -49,13 +43,8 @@ func TestLogGOPSMatchesReference(t *testing.T) {
 				p := mpi.LogGOPS{Compatible: compatible}
 				simtest.Must(fmt.Sscan(key, &file, &p.L, &p.Overhead, &p.Gap, &p.GapByte, &p.OverByte, &p.Eager))(t)
 				got := simtest.Must(p.Run(parseFile(t, file).Replay(1), nil))(t)
-				if len(got.Finish) != len(finish) {
-					t.Fatalf("%d ranks, want %d", len(got.Finish), len(finish))
-				}
-				for rank, want := range finish {
-					if got.Finish[rank] != want {
-						t.Errorf("rank %d finishes at %d, want %d", rank, got.Finish[rank], want)
-					}
+				if !maps.Equal(maps.Collect(slices.All(got.Finish)), finish) {
+					t.Errorf("ranks finish at %v, want %v", got.Finish, finish)
 				}
 			})
 		}
@@ -347,20 +336,24 @@ func randomGoal(s *sim.Stream, cpus int) string {
 		ops[from] = append(ops[from], fmt.Sprintf("send %db to %d tag %d%s", size, to, tag, resource(true)))
 		ops[to] = append(ops[to], fmt.Sprintf("recv %db from %d tag %d%s", size, source, wanted, resource(true)))
 	}
+	return goalText(s, ops, func() string { return fmt.Sprintf("calc %d%s", s.IntN(3)*1500, resource(false)) }, 2)
+}
+
+// goalText writes the operations of ranks with up to seven computations each, in any order; one in
+// so many operations depends on an earlier one.
+func goalText(s *sim.Stream, ops [][]string, calc func() string, oneIn int) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "num_ranks %d\n", ranks)
+	fmt.Fprintf(&b, "num_ranks %d\n", len(ops))
 	for r := range ops {
 		for range s.IntN(8) {
-			ops[r] = append(ops[r], fmt.Sprintf("calc %d%s", s.IntN(3)*1500, resource(false)))
+			ops[r] = append(ops[r], calc())
 		}
 		sim.Shuffle(s, ops[r])
 		fmt.Fprintf(&b, "rank %d {\n", r)
 		for i, op := range ops[r] {
 			fmt.Fprintf(&b, "l%d: %s\n", i, op)
-			for range s.IntN(2) {
-				if i > 0 {
-					fmt.Fprintf(&b, "l%d %s l%d\n", i, []string{"requires", "irequires"}[s.IntN(2)], s.IntN(i))
-				}
+			if s.IntN(oneIn) == 0 && i > 0 {
+				fmt.Fprintf(&b, "l%d %s l%d\n", i, []string{"requires", "irequires"}[s.IntN(2)], s.IntN(i))
 			}
 		}
 		b.WriteString("}\n")

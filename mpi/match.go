@@ -1,13 +1,10 @@
 package mpi
 
-// A matcher pairs receives with messages. It holds the nodes of any number of
-// lists (posted receives and early messages of every rank); an item is found
-// by source and tag, either of which may be Any on either side, and of several
-// that fit the one that was added first is taken.
-//
-// Short lists are scanned. A list whose scans get long is indexed by source
-// and tag, and by source or tag alone once a query with a wildcard needs it, so
-// that the cost of a match does not grow with the list.
+// A matcher pairs receives with messages. It holds the nodes of any number of lists (posted receives
+// and early messages of every rank); an item is found by source and tag, either of which may be Any on
+// either side, and of several that fit the one that was added first is taken. A list whose scans get
+// long is indexed by source and tag, and by source or tag alone once a query with a wildcard needs it,
+// so that the cost of a match does not grow with the list.
 type matcher struct {
 	nodes   []matchNode
 	links   [][views]viewLink // len = nodes once any list is indexed

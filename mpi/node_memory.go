@@ -7,12 +7,11 @@ import (
 	"github.com/weft-sim/weft/sim"
 )
 
-// Memory is that of a node as a resource which its processes share. A copy by
-// itself goes at the rate of one core (protocol.copy_rate, workload.copy_rate);
-// copies at the same time in a domain share its bandwidth equally, but none
-// gets more than its own rate (max-min fair processor sharing). What adapters
-// read and write, and the caches, are left out. Computing and copying take
-// turns on a CPU: while it copies, what arrives for the process waits.
+// Memory is that of a node as a resource which its processes share. A copy by itself goes at the rate
+// of one core (protocol.copy_rate, workload.copy_rate); copies at the same time in a domain share its
+// bandwidth equally, but none gets more than its own rate (max-min fair processor sharing). What
+// adapters read and write, and the caches, are left out. While a CPU copies, what arrives for the
+// process waits.
 type Memory struct {
 	Bandwidth sim.Rate `toml:"bandwidth" doc:"what all copies at the same time in a domain move together, every copied byte counted once; 0Gb/s: without limit"`
 	Domains   int      `toml:"domains" doc:"domains of a node, such as its sockets: its ranks in their order fall to them in equal parts" min:"1"`

@@ -109,10 +109,7 @@ func TestAlltoallsShareMemory(t *testing.T) {
 		for _, bandwidth := range []sim.Rate{1e15, 40e9, 4e9} {
 			config := mpi.QDRConfig(6)
 			config.Memory = mpi.Memory{bandwidth, 2}
-			r, err := config.Run(mpi.RunSchedule(schedule, mpi.Costs{Copy: 200, Combine: 500}, sim.Picosecond))
-			if err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
+			r := simtest.Must(config.Run(mpi.RunSchedule(schedule, mpi.Costs{Copy: 200, Combine: 500}, sim.Picosecond)))(t)
 			if r.Elapsed <= before {
 				t.Errorf("%s with %v: %v, with more memory %v", name, bandwidth, r.Elapsed, before)
 			}

@@ -46,7 +46,7 @@ func TestStartSkew(t *testing.T) {
 	c.Noise = mpi.Noise{StartSkew: sim.Millisecond}
 	for seed := range uint64(10) {
 		c.Seed = seed
-		r := simtest.Must(runGoal(t, c, "num_ranks 2\nrank 0 {\nsend 64b to 1\n}\nrank 1 {\nrecv 64b from 0\n}\n"))(t)
+		r := simtest.Must(runGoal(t, c, oneMessageText("64")))(t)
 		sender, receiver := c.Noise.Skew(seed, 0), c.Noise.Skew(seed, 1)
 		within(t, "sender", r.Finish[0], float64(sender)/us+0.2)
 		within(t, "receiver", r.Finish[1], max(float64(sender)/us+1.26, float64(receiver)/us+0.25))
@@ -61,7 +61,7 @@ func TestNoisyCalls(t *testing.T) {
 	c := mpi.QDRConfig(1)
 	c.Protocols.EagerCopies = false
 	c.Noise = mpi.Noise{Call: sim.Microsecond, CallLaw: mpi.Normal, Spread: 0}
-	r := simtest.Must(runGoal(t, c, "num_ranks 2\nrank 0 {\nsend 64b to 1\n}\nrank 1 {\nrecv 64b from 0\n}\n"))(t)
+	r := simtest.Must(runGoal(t, c, oneMessageText("64")))(t)
 	within(t, "sender", r.Finish[0], 1.2)
 	within(t, "receiver", r.Finish[1], 3.26)
 }

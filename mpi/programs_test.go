@@ -21,15 +21,21 @@ func skeletonSchedule[C any](t testing.TB, name string, ranks int, set func(*C))
 	return s.(collectives.Schedule)
 }
 
+// phaseEnds are the ends of the phases of a schedule on the runtime, in ps.
+func phaseEnds(t *testing.T, c mpi.Config, s collectives.Schedule) []int64 {
+	t.Helper()
+	work := mpi.RunSchedule(s, mpi.Costs{}, sim.Picosecond)
+	simtest.Must(c.Run(work))(t)
+	return work.PhaseEnds()
+}
+
 // Half a ping-pong of 64 B is the paper's 1.26 us; eight streams of 64 KiB in
 // the way make it about 29 us.
 func TestPingPong(t *testing.T) {
 	config := mpi.QDRConfig(1)
 	config.Protocols.EagerCopies = false
 	s := skeletonSchedule(t, "ping-pong", 2, func(c *skeletons.Micro) { c.Iterations = 4 })
-	work := mpi.RunSchedule(s, mpi.Costs{}, sim.Picosecond)
-	simtest.Must(config.Run(work))(t)
-	ends := work.PhaseEnds()
+	ends := phaseEnds(t, config, s)
 	if got := float64(ends[3]-ends[2]) / 2 / us; math.Abs(got-1.26) > 0.001 {
 		t.Errorf("latency %v us, want 1.26", got)
 	}
@@ -38,9 +44,7 @@ func TestPingPong(t *testing.T) {
 // A window of 64 messages of 64 KiB by rendezvous fills the adapter: 3.04 GB/s.
 func TestBandwidth(t *testing.T) {
 	s := skeletonSchedule(t, "osu-bandwidth", 2, func(c *skeletons.Micro) { c.Bytes, c.Iterations = 65536, 2 })
-	work := mpi.RunSchedule(s, mpi.Costs{}, sim.Picosecond)
-	simtest.Must(mpi.QDRConfig(1).Run(work))(t)
-	ends := work.PhaseEnds()
+	ends := phaseEnds(t, mpi.QDRConfig(1), s)
 	rate := 64 * 65536 / (float64(ends[1]-ends[0]) / 1e12) / 1e9
 	if rate < 2.9 || rate > 3.0425 {
 		t.Errorf("%.3f GB/s, want a little less than 3.0425", rate)
@@ -153,11 +157,7 @@ func TestOneLeaderClosedForm(t *testing.T) {
 // records them anew (the failure prints them) and says so in the change log.
 func TestGolden(t *testing.T) {
 	for _, c := range goldenRuns(t) {
-		r, err := c.config().Run(c.begin())
-		if err != nil {
-			t.Errorf("%s: %v", c.name, err)
-			continue
-		}
+		r := simtest.Must(c.config().Run(c.begin()))(t)
 		if got := digest(&r); got != c.want {
 			t.Errorf("%s: digest %#x, want %#x; %+v", c.name, got, c.want, r.Stats)
 		}
@@ -195,12 +195,9 @@ func goldenRuns(t *testing.T) []goldenRun {
 	linear := func(ranks int, bytes sim.Bytes) collectives.Schedule {
 		return collectives.AlltoallLinear(collectives.Env{Ranks: ranks, PerNode: 4, Bytes: bytes})
 	}
-	ft := func(c *skeletons.FT) {
-		c.Iterations = skeletons.Iterations{Iterations: 2, Compute: 3 * sim.Millisecond}
-	}
-	lu := func(c *skeletons.LU) {
-		c.Iterations = skeletons.Iterations{Iterations: 2, Compute: 3 * sim.Millisecond}
-	}
+	twice := skeletons.Iterations{Iterations: 2, Compute: 3 * sim.Millisecond}
+	ft := func(c *skeletons.FT) { c.Iterations = twice }
+	lu := func(c *skeletons.NAS) { c.Iterations = twice }
 	mode := func(mode string, group int) func(*mpi.Config, *mpi.LogGP) {
 		return func(c *mpi.Config, _ *mpi.LogGP) { c.Connections.Mode, c.Connections.Group = mode, group }
 	}

@@ -18,19 +18,15 @@ type Config struct {
 	Connections Connections
 	Noise       Noise
 	Memory      Memory
-	// Adapter gives the CPU times of connecting and the RNR delay.
-	Adapter   hca.Config
-	Transport NewTransport // unless Divide is there
-	// Divide makes a network whose parts threads simulate side by side.
-	Divide Divide
-	Seed   uint64
+	Adapter     hca.Config   // gives the CPU times of connecting and the RNR delay
+	Transport   NewTransport // unless Divide is there
+	Divide      Divide       // nil, or makes a network whose parts threads simulate side by side
+	Seed        uint64
 	// Progress, if not nil, is called now and then with the number of events
 	// so far; the run ends with ErrStopped if it returns true.
-	Progress Progress
-	// Checkpoint keeps the state of the run; not of one with a timeline.
-	Checkpoint Checkpoint
-	// Timeline, if not nil, is filled by the run.
-	Timeline *Timeline
+	Progress   Progress
+	Checkpoint Checkpoint // keeps the state of the run; not of one with a timeline
+	Timeline   *Timeline  // nil, or filled by the run
 }
 
 // Progress is told how many events a run has handled and may stop it.
@@ -45,11 +41,9 @@ const progressInterval = 1 << 16
 
 // Result is what a run yields.
 type Result struct {
-	// Finish is the time at which each rank's CPU is done (len = ranks).
-	Finish []sim.Time
-	// Elapsed is the largest of them.
-	Elapsed sim.Time
-	CPU     []CPUTime // len = ranks
+	Finish  []sim.Time // when each rank's CPU is done (len = ranks)
+	Elapsed sim.Time   // the largest of them
+	CPU     []CPUTime  // len = ranks
 	Stats   Stats
 	HCA     hca.Stats
 }
@@ -164,9 +158,8 @@ type shared struct {
 
 // rank is the state of a process.
 type rank struct {
-	cpu sim.Time // free from then on
-	// posting is the message that the CPU is working on, -1 if none.
-	posting       int32
+	cpu           sim.Time  // free from then on
+	posting       int32     // message that the CPU is working on; -1: none
 	stepping      bool      // the CPU is at work on the queue, and a step event is to come
 	posted, early matchList `snap:"-"`
 	queue         []Op      `snap:"-"` // released operations that wait for the CPU

@@ -59,7 +59,7 @@ func recorded(t *testing.T, c mpi.Config, text string) (timeline, path string) {
 func TestTimelineOfOneMessage(t *testing.T) {
 	c := mpi.QDRConfig(1)
 	c.Protocols.EagerCopies = false
-	timeline, path := recorded(t, c, "num_ranks 2\nrank 0 {\nsend 64b to 1\n}\nrank 1 {\nrecv 64b from 0\n}\n")
+	timeline, path := recorded(t, c, oneMessageText("64"))
 	if want := "0: 200000 send 0:0 with 1\n1: 1010035 wait 0:0 with 0\n1: 250000 receive 0:0 with 0\n"; timeline != want {
 		t.Errorf("timeline\n%swant\n%s", timeline, want)
 	}
@@ -121,24 +121,6 @@ func TestTimelineOfARendezvous(t *testing.T) {
 	for _, want := range []string{"0: 200000 send 0:0 with 1\n0: 4060035 wait 0:0 with 1\n0: 450000 send 0:0 with 1\n0: ", "1: 200000 receive 0:0 with 0\n1: "} {
 		if !strings.Contains(timeline, want) {
 			t.Errorf("timeline\n%swant\n%s", timeline, want)
-		}
-	}
-}
-
-// TestTimelineCausesNothing: a run with a timeline is the run without.
-func TestTimelineCausesNothing(t *testing.T) {
-	for _, name := range []string{"linear_alltoall_r8_64KiB.goal", "hand_overlap.bin"} {
-		c := mpi.QDRConfig(2)
-		c.Connections.OnDemand, c.Connections.TearDown = true, false
-		c.Noise = mpi.Noise{StartSkew: sim.Microsecond, Call: 50 * sim.Nanosecond, CallLaw: mpi.Exponential}
-		run := func() mpi.Result {
-			g := parseFile(t, name)
-			return simtest.Must(c.Run(g.Replay(int64(sim.Nanosecond))))(t)
-		}
-		without := run()
-		c.Timeline = mpi.NewTimeline(1 << 20)
-		if with := run(); fmt.Sprint(with) != fmt.Sprint(without) {
-			t.Errorf("%s: with a timeline %+v, without %+v", name, with, without)
 		}
 	}
 }

@@ -17,11 +17,9 @@ type Transfer struct {
 	From, To int32 // nodes; they differ
 	Process  int32 // on node To, for which it is
 	QP       hca.QP
-	// PeerQP is the QP of the receiving adapter.
-	PeerQP hca.QP
-	Bytes  int64
-	// Quiet: the sink is told by Written and not by Delivered.
-	Quiet bool
+	PeerQP   hca.QP // of the receiving adapter
+	Bytes    int64
+	Quiet    bool // the sink is told by Written and not by Delivered
 }
 
 // Transport carries transfers between nodes. Transfers of one QP arrive in
@@ -189,12 +187,11 @@ func (t *loggpTransport) serve(now sim.Time, node int32) {
 	}
 }
 
-// fly takes a burst to the other adapter. Since the latency is the same for
-// all, bursts reach an adapter in the order in which they are sent, and the
-// receiving engine can be reserved at once. The network is lossless and buffers
-// next to nothing: if the receiving engine is behind, the sending one has to
-// wait, so that senders to one node share it burst by burst. It returns when a
-// process there can see the data.
+// fly takes a burst to the other adapter, and returns when a process there can see the data. Since the
+// latency is the same for all, bursts reach an adapter in the order in which they are sent, and the
+// receiving engine can be reserved at once. The network is lossless and buffers next to nothing: if
+// the receiving engine is behind, the sending one has to wait, so that senders to one node share it
+// burst by burst.
 func (t *loggpTransport) fly(h *hca.HCA, to *hca.Mark, bytes int64, first, end sim.Time) sim.Time {
 	delay := t.config.HCA.SendLatency + t.config.Latency
 	in := t.nodes[to.To].Receive(to.Peer, bytes, first+delay, end+delay)

@@ -27,34 +27,18 @@ const Any int32 = -1
 
 // Op is one operation of one rank.
 type Op struct {
-	// Size is in bytes for messages; for Calc it is a duration in the time
-	// unit of the machine that runs it.
-	Size int64
-	// Ready is the time at which the last operation that this one requires
-	// was done, in the machine's time unit.
-	Ready int64
-	// ID names the operation to its workload; unique among the operations of
-	// the rank that are under way.
-	ID int32
-	// Peer is the destination or source rank; a Recv may say Any.
-	Peer int32
-	// Tag must be equal on both sides, or Any on one of them.
-	Tag  int32
-	Kind Kind
-	// Protocol is how a send travels; Auto except where a schedule asks for
-	// more.
-	Protocol Protocol
-	// Segment is how a send inside a node uses shared memory.
-	Segment collectives.Segment
-	// Control marks a send that synchronises and carries no data of the
-	// program; it is counted with RTS, CTS and FIN.
-	Control bool
-	// Copy marks a Calc that moves data inside the rank's memory.
-	Copy bool
-	// Wait marks a Calc that waits for a time, and is no work.
-	Wait bool
-	// CPU and NIC are the rank's processing element and network interface.
-	CPU, NIC uint8
+	Size     int64 // in bytes; of a Calc a duration, in the time unit of the machine
+	Ready    int64 // when the last operation was done that this one requires, in the machine's time unit
+	ID       int32 // names the operation to its workload; unique among those of the rank that are under way
+	Peer     int32 // destination or source rank; a Recv may say Any
+	Tag      int32 // equal on both sides, or Any on one of them
+	Kind     Kind
+	Protocol Protocol            // how a send travels; Auto except where a schedule asks for more
+	Segment  collectives.Segment // how a send inside a node uses shared memory
+	Control  bool                // a send without data of the program; counted with RTS, CTS and FIN
+	Copy     bool                // a Calc that moves data inside the rank's memory
+	Wait     bool                // a Calc that waits for a time, and is no work
+	CPU, NIC uint8               // the rank's processing element and network interface
 }
 
 func (op Op) String() string {
@@ -81,17 +65,13 @@ type Workload interface {
 	NICs() int
 	// Start appends the operations with which rank begins.
 	Start(rank int32, dst []Op) []Op
-	// Started appends the operations that the start of id at time now
-	// releases.
+	// Started and Done append the operations that the start and the completion of id at time
+	// now release.
 	Started(rank, id int32, now int64, dst []Op) []Op
-	// Done appends the operations that the completion of id at time now
-	// releases.
 	Done(rank, id int32, now int64, dst []Op) []Op
-	// Where tells for messages where operation id of rank comes from: a
-	// file and line, a round.
+	// Where tells for messages where operation id of rank comes from: a file and line, a round.
 	Where(rank, id int32) string
-	// Unreleased is the number of operations, if known, or else of ranks,
-	// that have not been handed out to the end.
+	// Unreleased is the number of operations, if known, or else of ranks, that are still to come.
 	Unreleased() int64
 }
 
@@ -138,10 +118,9 @@ type Costs struct {
 	Combine float64 // reducing received data
 }
 
-// RunSchedule returns a workload in which every rank runs its program of a
-// schedule. unit is the time unit of the machine that runs it: sim.Nanosecond
-// for LogGOPS, sim.Picosecond for the runtime; local work is rounded down to
-// whole units. Memory: 32 bytes a rank.
+// RunSchedule returns a workload in which every rank runs its program of a schedule. unit is the time
+// unit of the machine: sim.Nanosecond for LogGOPS, sim.Picosecond for the runtime; local work is
+// rounded down to whole units. Memory: 32 bytes a rank.
 func RunSchedule(s collectives.Schedule, costs Costs, unit sim.Time) *ScheduleRun {
 	w := &ScheduleRun{s: s, costs: costs, unit: unit, ranks: make([]rankProgress, s.Ranks()), left: int64(s.Ranks())}
 	if w.phased, _ = s.(Phased); w.phased != nil {

@@ -64,10 +64,9 @@ func (k *Kernel) Schedule(at Time, h HandlerID, kind uint16, target int32, arg i
 	k.queue.push(at, h, kind, target, arg, k.seq)
 }
 
-// ScheduleKeyed is Schedule for events whose order of scheduling does not follow from
-// the model, as that of events which other kernels send: among the events for one target
-// at one time, they come behind those of Schedule, in ascending order of their keys, which
-// must be below 2^63.
+// ScheduleKeyed is Schedule for events whose order of scheduling does not follow from the model, as
+// that of events which other kernels send: among those for one target at one time, they come behind
+// the ones of Schedule, in ascending order of their keys, which must be below 2^63.
 func (k *Kernel) ScheduleKeyed(at Time, h HandlerID, kind uint16, target int32, arg int64, key uint64) {
 	if at < k.now {
 		panic(fmt.Sprintf("sim: event scheduled at %v, which is before now (%v)", at, k.now))
@@ -147,11 +146,10 @@ func (k *Kernel) rest(until, tick Time) (more bool) {
 // HandlerID names a handler registered with a kernel.
 type HandlerID uint16
 
-// Event is something that happens to a model entity at a time: a small value
-// without pointers (32 bytes). Simultaneous events are handled in ascending
-// order of handler, then target, then the order in which they were scheduled:
-// a total order that follows from the model alone, because events for one
-// target are always scheduled by one goroutine at a time.
+// Event is something that happens to a model entity at a time: a small value without pointers (32
+// bytes). Simultaneous events are handled in ascending order of handler, then target, then scheduling:
+// a total order that follows from the model alone, because events for one target are always scheduled
+// by one goroutine at a time.
 type Event struct {
 	At      Time
 	Arg     int64     // the model's own
@@ -228,17 +226,15 @@ func (h *eventHeap) pop() Event {
 	return first
 }
 
-// ArchiveKernels writes the time of kernels that simulate the parts of one model, how many
-// events they have handled, and those that are to come; or reads that into new kernels
-// with the same handlers, in any number of parts. Between two events of a kernel, and of
-// several ones between two of their windows. owner archives the argument of an event,
-// fails if a handler could not take it, and tells whose of the kernels it is.
+// ArchiveKernels writes the time of kernels that simulate the parts of one model, how many events
+// they have handled, and those that are to come; or reads that into new kernels with the same
+// handlers, in any number of parts. It is called between two events, and of several kernels between
+// two windows. owner archives the argument of an event, fails if a handler could not take it, and
+// tells whose of the kernels it is. Clocked components are not part of it, and are read before.
 //
-// The form does not depend on the parts: events are in the order of [Event], and those of
-// one target, which belongs to one part, keep among themselves the order in which they were
-// scheduled. They get new numbers when they are read.
-//
-// Clocked components are not part of it, and are read before. Cost: n log n in the events to come.
+// The form does not depend on the parts: events are in the order of [Event], and those of one
+// target, which belongs to one part, in that of scheduling. They get new numbers when they are read.
+// Cost: n log n in the events to come.
 func ArchiveKernels(a *snapshot.Archive, kernels []*Kernel, owner func(a *snapshot.Archive, e *Event) (kernel int)) {
 	a.Mark("events")
 	var now Time

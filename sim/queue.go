@@ -7,17 +7,14 @@ import (
 	"unsafe"
 )
 
-// eventQueue is a hierarchical timing wheel (Varghese and Lauck, SOSP 1987,
-// scheme 7) of event values. Its near part has a slot for each of the next
-// nearSlots ones; beyond it are wheelLevels wheels of wheelSlots slots, each slot
-// of the lowest as wide as the whole near part (a block), of the others as the
-// whole level below. The events of the present slot are sorted once into the
-// total order; those that are scheduled for it later go to a small heap beside
-// it, and events beyond the highest level to another. Scheduling and taking are
-// O(1) but for the sort and the heaps; nothing is allocated in steady state.
-//
-// A slot holds its events in chunks, in the order of filing, so that filing them
-// anew and sorting them reads memory in order.
+// eventQueue is a hierarchical timing wheel (Varghese and Lauck, SOSP 1987, scheme 7) of event
+// values. Its near part has a slot for each of the next nearSlots ones; beyond it are wheelLevels
+// wheels of wheelSlots slots, each slot of the lowest as wide as the whole near part (a block), of
+// the others as the whole level below. The events of the present slot are sorted once into the total
+// order; those that are scheduled for it later go to a small heap, and events beyond the highest
+// level to another. Scheduling and taking are O(1) but for the sort and the heaps; nothing is
+// allocated in steady state. A slot holds its events in chunks, in the order of filing, so that
+// filing them anew and sorting them reads memory in order.
 type eventQueue struct {
 	now     int64    // slot number (time >> slotShift) whose events are in current and late
 	block   int64    // now >> nearBits, or the one that begins after now

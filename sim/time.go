@@ -1,14 +1,12 @@
-// Package sim is weft's foundation: simulated time, the event kernel, named
-// random streams, units.
+// Package sim is weft's foundation: simulated time, the event kernel, named random streams, units.
 //
 // # Contract
 //
-// Time is an integer count of picoseconds; floating point enters only in
-// statistics. Simultaneous events have a total order that depends on the model
-// alone (see [Event]). Every consumer of randomness draws from a stream of its
-// own, named by (seed, role, id), so that adding one disturbs no other. The
-// same model with the same seed therefore gives the same results, bit for bit,
-// on every machine and for every number of threads.
+// Time is an integer count of picoseconds; floating point enters only in statistics. Simultaneous
+// events have a total order that depends on the model alone (see [Event]). Every consumer of
+// randomness draws from a stream of its own, named by (seed, role, id), so that adding one disturbs
+// no other. The same model with the same seed therefore gives the same results, bit for bit, on
+// every machine and for every number of threads.
 package sim
 
 import (
@@ -35,28 +33,33 @@ const (
 // MaxTime is later than every event.
 const MaxTime Time = math.MaxInt64
 
-var timeUnits = []struct {
-	suffix string
-	unit   Time
-}{{"ps", Picosecond}, {"ns", Nanosecond}, {"us", Microsecond}, {"µs", Microsecond}, {"ms", Millisecond}, {"s", Second}}
+var timeUnits = map[string]int64{
+	"ps": int64(Picosecond), "ns": int64(Nanosecond), "us": int64(Microsecond), "µs": int64(Microsecond), "ms": int64(Millisecond), "s": int64(Second),
+}
 
 // ParseTime reads a duration with its unit: "1ns", "2.5us", "600 ps". The
 // value must be a whole number of picoseconds; nothing is rounded.
 func ParseTime(s string) (Time, error) {
-	number, suffix := splitUnit(s)
-	for _, u := range timeUnits {
-		if suffix == u.suffix {
-			ps, err := scaleDecimal(number, int64(u.unit))
-			if err != nil {
-				return 0, fmt.Errorf("time %q: %w", s, err)
-			}
-			return Time(ps), nil
+	return quantity[Time]("time", s, timeUnits, func(suffix string) error {
+		if suffix == "" {
+			return fmt.Errorf("time %q has no unit: write for example \"10ns\" (ps, ns, us, ms, s)", s)
 		}
+		return fmt.Errorf("time %q has an unknown unit %q: use ps, ns, us, ms or s", s, suffix)
+	})
+}
+
+// quantity reads a number with its unit, exactly; unknown is the error of a unit that is none of these.
+func quantity[T ~int64](what, s string, units map[string]int64, unknown func(suffix string) error) (T, error) {
+	number, suffix := splitUnit(s)
+	unit, ok := units[suffix]
+	if !ok {
+		return 0, unknown(suffix)
 	}
-	if suffix == "" {
-		return 0, fmt.Errorf("time %q has no unit: write for example \"10ns\" (ps, ns, us, ms, s)", s)
+	n, err := scaleDecimal(number, unit)
+	if err != nil {
+		return 0, fmt.Errorf("%s %q: %w", what, s, err)
 	}
-	return 0, fmt.Errorf("time %q has an unknown unit %q: use ps, ns, us, ms or s", s, suffix)
+	return T(n), nil
 }
 
 // UnmarshalText makes Time readable from experiment files.
@@ -84,13 +87,9 @@ func (t Time) String() string {
 	if abs < 0 {
 		abs = -abs
 	}
-	for i := len(timeUnits) - 1; i >= 0; i-- {
-		u := timeUnits[i]
-		if u.suffix == "µs" || abs < u.unit {
-			continue
-		}
-		if u.unit == Picosecond || abs%(u.unit/1000) == 0 {
-			return strconv.FormatFloat(float64(t)/float64(u.unit), 'f', -1, 64) + u.suffix
+	for _, suffix := range []string{"s", "ms", "us", "ns"} {
+		if unit := Time(timeUnits[suffix]); abs >= unit && abs%(unit/1000) == 0 {
+			return strconv.FormatFloat(float64(t)/float64(unit), 'f', -1, 64) + suffix
 		}
 	}
 	return strconv.FormatInt(int64(t), 10) + "ps"
@@ -112,19 +111,13 @@ var byteUnits = map[string]int64{"": 1, "B": 1, "kB": 1e3, "KB": 1e3, "MB": 1e6,
 
 // ParseBytes reads a size: "64", "64B", "8kB" (8000), "8KiB" (8192), "1MiB".
 func ParseBytes(s string) (Bytes, error) {
-	number, suffix := splitUnit(s)
-	unit, ok := byteUnits[suffix]
-	if !ok {
-		return 0, fmt.Errorf("size %q has an unknown unit %q: use B, kB, MB, GB, KiB, MiB or GiB", s, suffix)
-	}
-	n, err := scaleDecimal(number, unit)
-	if err != nil {
-		return 0, fmt.Errorf("size %q: %w", s, err)
-	}
+	n, err := quantity[Bytes]("size", s, byteUnits, func(suffix string) error {
+		return fmt.Errorf("size %q has an unknown unit %q: use B, kB, MB, GB, KiB, MiB or GiB", s, suffix)
+	})
 	if n < 0 {
 		return 0, fmt.Errorf("size %q is negative", s)
 	}
-	return Bytes(n), nil
+	return n, err
 }
 
 // UnmarshalText makes Bytes readable from experiment files.
@@ -146,25 +139,20 @@ func (b Bytes) String() string {
 // Rate is a data rate in bits per second.
 type Rate int64
 
+var rateUnits = map[string]int64{
+	"b/s": 1, "kb/s": 1e3, "Kb/s": 1e3, "Mb/s": 1e6, "Gb/s": 1e9, "Tb/s": 1e12,
+	"B/s": 8, "kB/s": 8e3, "KB/s": 8e3, "MB/s": 8e6, "GB/s": 8e9, "TB/s": 8e12,
+}
+
 // ParseRate reads a data rate: "40Gb/s", "3.04GB/s", "100 Gb/s".
 func ParseRate(s string) (Rate, error) {
-	number, suffix := splitUnit(s)
-	units := map[string]int64{
-		"b/s": 1, "kb/s": 1e3, "Kb/s": 1e3, "Mb/s": 1e6, "Gb/s": 1e9, "Tb/s": 1e12,
-		"B/s": 8, "kB/s": 8e3, "KB/s": 8e3, "MB/s": 8e6, "GB/s": 8e9, "TB/s": 8e12,
-	}
-	unit, ok := units[suffix]
-	if !ok {
-		return 0, fmt.Errorf("rate %q: write for example \"40Gb/s\" or \"3.04GB/s\" (b/s or B/s with k, M, G, T)", s)
-	}
-	n, err := scaleDecimal(number, unit)
-	if err != nil {
-		return 0, fmt.Errorf("rate %q: %w", s, err)
-	}
-	if n <= 0 {
+	n, err := quantity[Rate]("rate", s, rateUnits, func(string) error {
+		return fmt.Errorf("rate %q: write for example \"40Gb/s\" or \"3.04GB/s\" (b/s or B/s with k, M, G, T)", s)
+	})
+	if err == nil && n <= 0 {
 		return 0, fmt.Errorf("rate %q must be positive", s)
 	}
-	return Rate(n), nil
+	return n, err
 }
 
 // UnmarshalText makes Rate readable from experiment files.

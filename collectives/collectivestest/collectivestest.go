@@ -21,7 +21,7 @@ import (
 const most = 70
 
 // Conform holds the registered algorithm name to its contract, by
-// [collectives.Verify]: on 1 to 70 ranks, one a node and several; even and odd
+// [VerifyContract]: on 1 to 70 ranks, one a node and several; even and odd
 // sizes, fewer bytes than ranks among them; with every allowed value of every
 // setting that has a list of them; with the first rank, the last and one in
 // between for a setting "root". A number of ranks may be refused by a
@@ -75,7 +75,7 @@ func Verify(t testing.TB, name string, env collectives.Env, set func(config any)
 			t.Fatalf("%+v: a schedule for %d ranks", env, c.Ranks())
 		}
 		if err == nil {
-			err = collectives.Verify(c)
+			err = VerifyContract(c)
 		}
 		if err != nil {
 			t.Fatalf("%d ranks, %d a node, root %d, %v: %v", env.Ranks, env.PerNode, root, env.Bytes, err)

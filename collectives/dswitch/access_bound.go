@@ -1,29 +1,22 @@
 package dswitch
 
-// accessBound is a lower bound on the ordered pairs of processors that a
-// schedule leaves unserved, whatever rule joiners and spine switches have for
-// the one packet that they let through where several meet. No rule serves more,
-// not even one that knows the whole schedule.
+// accessBound is a lower bound on the ordered pairs of processors that a schedule leaves unserved,
+// whatever rule joiners and spine switches have for the one packet that they let through where
+// several meet, even one that knows the whole schedule.
 //
-// Proof, by counting. Follow every packet of the schedule as if none were ever
-// dropped. Call a slot a session together with an inner joiner, or with an output
-// port of a spine switch. A slot lets one packet through, and a packet that
-// arrives has passed one slot of every stage. Let some rule be given and take any
-// one stage. Each pair that is served got a packet, and that packet has a slot
-// of this stage to itself: the pairs that are served are matched with slots. So
-// they are no more than the largest matching of pairs with the slots that their
-// packets would pass, and the pairs beyond it are lost under every rule. The
-// bound is the largest of these numbers over the stages.
+// Proof. Follow every packet as if none were dropped. A slot is a session together with an inner
+// joiner, or with an output port of a spine switch; it lets one packet through. Of any one stage,
+// each pair that is served has a slot to itself, one that a packet of the pair passes. So the pairs
+// served are no more than the largest matching of pairs with the slots that their packets would
+// pass, and those beyond it are lost; the bound is the largest of these numbers over the stages.
 //
-// A joiner leads down to one processor only, so that there is a matching for
-// each destination by itself. Packets that run into failed parts or come back
-// to their sender serve no pair. First-stage joiners, which take packets on all
-// ports at once unless SingleAccess is set, are left out, which only lowers the
-// bound.
+// A joiner leads down to one processor only: there is a matching for each destination by itself.
+// Packets that run into failed parts or come back to their sender serve no pair. First-stage
+// joiners, which take packets on all ports at once unless SingleAccess is set, are left out, which
+// only lowers the bound.
 //
-// Cost: a step for each packet and stage, and for each stage and destination a
-// matching of its sources (at most R) with their packets by augmenting paths
-// (Kuhn 1955), at most sources times packets.
+// Cost: a step for each packet and stage, and for each stage and destination a matching of its
+// sources with their packets by augmenting paths (Kuhn 1955), at most sources times packets.
 func (n *SessionNetwork) accessBound(schedule SessionSchedule) int {
 	R, slots := n.Processors(), n.slots(schedule)
 	most := 0

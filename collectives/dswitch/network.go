@@ -9,28 +9,22 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 )
 
-// SessionNetwork is the cycle-level model of a distributed full switch
-// (Podlazov, Control Sciences 6, 2012; its wiring is that of
-// [topology.DistributedSwitch]). It works in sessions: in a session all
-// processors start their packets of F flits in the same cycle, each packet
-// carries its route in its header, and nothing is buffered on the way. A packet
-// climbs through a splitter of each of the k stages, turns round in a switch of
-// the spine, and comes down through a joiner of each stage. Every one of them
-// takes a cycle a flit, so that a flit is 2k+1 cycles under way.
+// SessionNetwork is the cycle-level model of a distributed full switch (Podlazov, Control Sciences
+// 6, 2012; its wiring is that of [topology.DistributedSwitch]). In a session all processors start
+// their packets of F flits in the same cycle; a packet carries its route in its header, and nothing
+// is buffered on the way: through a splitter of each of the k stages, a switch of the spine, and a
+// joiner of each stage, a cycle a flit in each.
 //
 //	           stage 1     stage 2           spine
 //	processor  splitter -> splitter -> ... -> m x m
 //	           joiner   <- joiner   <- ... <- switch
 //
-// Splitter/joiners of the first stage work on all m ports at once (the paper's
-// ROK*, figure 2a) unless SingleAccess is set; all others let one packet a
-// session through to the processor's side, from the lowest port that has one,
-// and drop the rest (multiple access, figure 2b). Two packets for one output
-// port of a spine switch are a conflict: the one from the higher port is
-// dropped and counted.
+// Splitter/joiners of the first stage work on all m ports at once (the paper's ROK*, figure 2a)
+// unless SingleAccess is set; all others let one packet a session through to the processor's side,
+// from the lowest port that has one, and drop the rest (multiple access, figure 2b). Of two packets
+// for one output port of a spine switch the one from the higher port is dropped: a conflict.
 type SessionNetwork struct {
-	// SingleAccess makes the first stage one-packet splitter/joiners, too.
-	SingleAccess bool
+	SingleAccess bool // of the first stage, too: one-packet splitter/joiners
 
 	sw   *topology.DistributedSwitch
 	k, m int
@@ -60,9 +54,7 @@ func NewSessionNetwork(s *topology.DistributedSwitch) *SessionNetwork {
 		}
 		n.up[stage] = make([]int32, units*m)
 		n.down[stage+1] = make([]int32, below)
-		for i := range n.down[stage+1] {
-			n.down[stage+1][i] = -1
-		}
+		fill(n.down[stage+1], -1)
 		n.processor[stage] = make([]int32, units)
 		for u := range units {
 			n.processor[stage][u] = int32(u)
@@ -137,16 +129,11 @@ type SessionSchedule interface {
 
 // SessionOptions set the timing of a run.
 type SessionOptions struct {
-	// PacketFlits is the length F of a packet.
-	PacketFlits int
-	// Drain makes each session wait until the packets of the one before have
-	// left the network; otherwise sessions follow every F cycles.
-	Drain bool
-	// Received, if set, is called for each foreign packet that arrives, in
-	// the order of arrival.
+	PacketFlits int  // length F of a packet
+	Drain       bool // a session waits until the network is empty; otherwise one follows every F cycles
+	// Received, if set, is called for each foreign packet that arrives, in the order of arrival.
 	Received func(session, source, destination int)
-	// Stop, if set, is asked before each session; once it answers true the
-	// run ends, and its outcome is worth nothing.
+	// Stop, if set, is asked before each session; once it is true the run ends without an outcome.
 	Stop func() bool
 }
 
@@ -154,42 +141,21 @@ type SessionOptions struct {
 // own, or lost: Injected = Received + Duplicates + Own + Conflicts +
 // AccessDrops + Unplugged + FaultDrops.
 type SessionOutcome struct {
-	Sessions int
-	// Cycles is from the first flit's start to the last one's arrival.
-	Cycles   int
-	Injected int
-	// Received counts packets from sources that the processor had nothing
-	// from before, Duplicates those from sources it had.
-	Received, Duplicates int
-	// Own counts packets that came back to their sender and were dropped
-	// there.
-	Own int
-	// Conflicts counts packets dropped because another one had the output
-	// port of a spine switch.
-	Conflicts int
-	// AccessDrops counts packets that came to a joiner while it passed
-	// another, and were dropped (multiple access), own ones included.
-	AccessDrops int
-	// LostPairs counts the pairs of source and destination that met multiple
-	// access or a conflict and were served in no session.
-	LostPairs int
-	// Unplugged counts packets for ports of inner switches that no unit is
-	// plugged into.
-	Unplugged int
-	// FaultDrops counts packets that ran into a failed part.
-	FaultDrops int
-	// MissingPairs counts ordered pairs of living processors of which the
-	// second never heard from the first.
-	MissingPairs int
-	// Busy counts the sessions that brought some processor a packet which it
-	// had not had; the paper's rule leaves one session empty.
-	Busy int
-	// Last is the number, from 1, of the last of these sessions; 0 if there
-	// is none.
-	Last int
-	// MaxPerSession is the largest number of foreign packets that a processor
-	// received in one session, duplicates included.
-	MaxPerSession int
+	Sessions      int
+	Cycles        int // from the first flit's start to the last one's arrival
+	Injected      int
+	Received      int // from sources that the processor had nothing from before
+	Duplicates    int // from sources that it had something from
+	Own           int // that came back to their sender, where they were dropped
+	Conflicts     int // dropped because another one had the output port of a spine switch
+	AccessDrops   int // dropped by a joiner that passed another (multiple access), own ones included
+	LostPairs     int // pairs that met multiple access or a conflict and were served in no session
+	Unplugged     int // for ports of inner switches that no unit is plugged into
+	FaultDrops    int // that ran into a failed part
+	MissingPairs  int // ordered pairs of living processors: the second never heard from the first
+	Busy          int // sessions that brought some processor a packet that was new to it
+	Last          int // number, from 1, of the last of these sessions; 0: there is none
+	MaxPerSession int // most foreign packets of a processor in a session, duplicates included
 
 	got []bitRow // per destination: sources
 }
@@ -204,7 +170,7 @@ func (n *SessionNetwork) Run(schedule SessionSchedule, o SessionOptions) *Sessio
 		panic(fmt.Sprintf("collectives: session packets of %d flits", o.PacketFlits))
 	}
 	r := newSessionRun(n, schedule, o)
-	for !r.done() && !r.stopped {
+	for r.now <= r.last && !r.stopped {
 		r.cycle()
 	}
 	return r.finish()

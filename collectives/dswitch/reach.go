@@ -8,16 +8,10 @@ import (
 
 // Fault names one failed part of a distributed full switch.
 type Fault struct {
-	Kind FaultKind
-	// Stage is 1..k for units and channels (1: next to the processors); it
-	// means nothing for spine switches. A unit of stage 1 is a processor.
-	Stage int
-	// Index is the unit of the stage, the spine switch, or for a channel the
-	// unit that it leads away from.
-	Index int
-	// Port is the port 0..m-1 of the unit at which the channel starts. A
-	// channel fails in both directions.
-	Port int
+	Kind  FaultKind
+	Stage int // 1..k of units and channels, 1 next to the processors, which are its units
+	Index int // of the unit, the spine switch, or the unit that a channel leads away from
+	Port  int // 0..m-1 of the unit at which a channel starts, which fails in both directions
 }
 
 // FaultKind tells what failed.
@@ -148,12 +142,10 @@ func (n *SessionNetwork) Reach() Reach {
 // own paths there have failed.
 type Relay struct{ Source, Via, Destination int }
 
-// relays chooses, for every ordered pair of living processors without a path,
-// a third processor that has paths to both: the one with the fewest relays so
-// far, the lowest if equal. After an all-to-all it holds the source's packet
-// already, so that one more hop restores the pair. The relays are packed into
-// sessions first fit, each processor sending and receiving at most one packet
-// in a session: partial permutations, which pass without conflict.
+// relays chooses, for every ordered pair of living processors without a path, a third processor that
+// has paths to both: the one with the fewest relays so far, the lowest if equal. After an all-to-all it
+// holds the source's packet already. The relays are packed into sessions first fit, each processor
+// sending and receiving at most one packet in a session: partial permutations, without conflict.
 func (n *SessionNetwork) relays() [][]Relay {
 	rows, R := n.directPairs(), n.Processors()
 	load := make([]int, R)

@@ -1,13 +1,11 @@
 package dswitch
 
-// sessionRun is the state of [SessionNetwork.Run]: a register for one flit in
-// front of each splitter, spine port and joiner port. In every cycle all flits
-// move on to the next register or are dropped; they never wait, so that the
-// flits of a packet follow its head cycle by cycle, and go where it went.
+// sessionRun is the state of [SessionNetwork.Run]: a register for one flit in front of each splitter,
+// spine port and joiner port. In every cycle all flits move on to the next register or are dropped, so
+// that the flits of a packet go where its head went.
 //
-// A flit is packet*2 + 2, plus 1 if it is the head; 0 is an empty register.
-// A packet is slot*R*m + processor*m + port, slots being reused in turn by
-// the sessions under way.
+// A flit is packet*2 + 2, plus 1 if it is the head; 0 is an empty register. A packet is slot*R*m +
+// processor*m + port, slots being reused in turn by the sessions under way.
 type sessionRun struct {
 	n        *SessionNetwork
 	schedule SessionSchedule
@@ -27,13 +25,9 @@ type sessionRun struct {
 	// s's joiners. upTo, downTo: where the head in that register was sent, -1
 	// if it was dropped.
 	up, down, upTo, downTo [][]int32
-	// busy[s][port]: the last cycle for which a joiner of stage s, or for s =
-	// k a spine output, is taken.
-	busy [][]int
+	busy                   [][]int // by stage (k: the spine) and port: the last cycle for which it is taken
 
-	// arrived[x] counts the foreign packets that processor x has received in
-	// session arrival[x], its latest.
-	arrived, arrival []int
+	arrived, arrival []int    // by processor: foreign packets in session arrival, its latest
 	dropped          []bitRow // per destination: sources of packets that lost to others
 	stopped          bool     // by SessionOptions.Stop
 	out              SessionOutcome
@@ -88,8 +82,6 @@ func fill[T any](s []T, v T) {
 		s[i] = v
 	}
 }
-
-func (r *sessionRun) done() bool { return r.now > r.last }
 
 // cycle moves every flit one stage, the stages nearest to the destination
 // first, so that each register is emptied before it is filled.

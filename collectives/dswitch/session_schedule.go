@@ -2,17 +2,15 @@ package dswitch
 
 import "github.com/weft-sim/weft/fabric/topology"
 
-// Route finds the path from processor x to y != x that x can compute by
-// itself from the wiring (Podlazov 2012, section 3): the port c_1 of x's own
-// splitter, and in route the ports (c_2, ..., c_k, B), all from 0, len(route)
-// = k. Where several paths exist (equal elements of different groups, or
-// sigma > 1) it takes the first that has no failed part; ok is false if there
-// is none. Cost: at most m steps a stage on a sound network.
+// Route finds the path from processor x to y != x that x can compute from the wiring (Podlazov 2012,
+// section 3): the port c_1 of x's own splitter, and in route the ports (c_2, ..., c_k, B), all from
+// 0, len(route) = k. Of several paths (equal elements of different groups, or sigma > 1) it takes
+// the first without a failed part; ok is false if there is none. Cost: at most m steps a stage on a
+// sound network.
 //
-// Whatever path each source takes, the packets of one permutation of the
-// processors never meet: the two ends' m inner switches each see at most one
-// packet for each of their ports, a partial permutation again, down to the
-// spine switches, each of which gets at most one packet for each output.
+// The packets of one permutation of the processors never meet, whatever paths they take: at both
+// ends each of the m inner switches sees at most one packet for each of its ports, a partial
+// permutation again, and so on down to the spine.
 func (n *SessionNetwork) Route(x, y int, route []uint8) (port int, ok bool) {
 	digits := make([]uint8, n.k+1)
 	ok = n.innerRoute(n.k, 0, x, y, digits)
@@ -97,16 +95,14 @@ func newCyclic(n *SessionNetwork, indirect bool) *permutations {
 	return &permutations{n, R - 1, func(t, x int) int { return (x + t + 1) % R }, indirect}
 }
 
-// accelerated is the m-fold faster form: the cyclic permutations of the ports
-// of every inner switch PK_(k-1) run side by side, so that R_(k-1) - 1
-// sessions do (m-1 with one cascade). Each processor sends m different
-// packets in a session, or the same one m times. Routes come from the wiring,
-// so that no two packets ever meet.
+// accelerated is the m-fold faster form: the cyclic permutations of the ports of every inner switch
+// PK_(k-1) run side by side, so that R_(k-1) - 1 sessions do (m-1 with one cascade). A processor sends
+// m different packets in a session, or the same one m times. Routes come from the wiring, so that no
+// two packets ever meet.
 type accelerated struct {
 	n        *SessionNetwork
 	indirect bool
-	// plugged[c*R_(k-1)+u] is processor*m+port at port u of copy c, or -1.
-	plugged []int32
+	plugged  []int32 // processor*m+port at port u of copy c, at c*R_(k-1)+u; -1: none
 }
 
 func newAccelerated(n *SessionNetwork, indirect bool) *accelerated {
@@ -141,35 +137,24 @@ func (a *accelerated) Fill(t int, h *Headers) {
 	}
 }
 
-// digitSchedule is the all-to-all of m^k sessions (Podlazov 2012, section 2).
-// The number of a session, written to base m, steers the stages: with t from 1,
-// t-1 = a_k*m^(k-1) + ... + a_2*m + a_1. Every processor sends its packet
-// through all its m ports. The splitters of stage r, 2 <= r <= k, pass what they
-// get to port a_r + 1. A spine switch passes what came on port j to port (a + 1
-// + j) mod m + 1, where a is a_1 (see digitVariant). Ports count from 1 as in
-// the paper.
+// digitSchedule is the all-to-all of m^k sessions (Podlazov 2012, section 2). The number of a
+// session, from 1 and less 1, is a_k*m^(k-1) + ... + a_2*m + a_1. Every processor sends its packet
+// through all its m ports. The splitters of stage r, 2 <= r <= k, pass what they get to port a_r + 1,
+// and a spine switch what came on port j to port (a + 1 + j) mod m + 1, where a is a_1 (see
+// digitVariant); ports count from 1, as in the paper. Section 3 adds j to the ports of splitters,
+// too: they receive on one port only, so that these are the same sessions in another order.
 //
-// Section 3 writes c_r = (a_r + 1 + j) mod m + 1 for the splitters, too, where j
-// is the port that they receive on. On the way up a splitter receives on one
-// port only, so that this gives the same sessions in another order; the form of
-// section 2 is used.
+// Theorem 2 says that this serves all pairs. It does for one cascade and for two: in a session all
+// splitters of the last stage use the same port, so that each spine switch gets one packet. With
+// three, two packets may come down to one joiner of stage 2, which drops one of them. The proof
+// (lemma 2) takes them for copies of one packet; they are of different processors, and the loser may
+// have no other path.
 //
-// Theorem 2 says that this serves all pairs. It does for one cascade and for
-// two: in a session all splitters of the last stage use the same port, so that
-// each spine switch gets one packet, and no two packets ever meet. With three
-// cascades two packets may come down to one joiner of stage 2, which passes one
-// and drops the other. The proof (lemma 2) takes them for copies of one packet;
-// they are packets of different processors, and the loser may have no other
-// path.
-//
-// Whether they meet depends on how the ports of the PK_1 are dealt out to the
-// joiners of stage 2. If PK_2 consists of whole groups (R_2 = N(m-1)), the
-// joiner of an element of group g has the ports g*m + 1 to g*m + m, one in each
-// of its m copies of PK_1, while the packets of a session leave the PK_1 by
-// ports that differ by multiples of m: a joiner gets one packet at most. With a
-// partial group (R_2 = N(m-1) + 1) the last port of a PK_1 breaks this order, as
-// a fourth cascade does in any case: 84 of 1,190 pairs of PK_3(35, 3, 1|9) are
-// never served. [accelerated] serves all pairs everywhere, in fewer sessions.
+// Where PK_2 consists of whole groups (R_2 = N(m-1)) they do not meet: the joiner of an element of
+// group g has the ports g*m + 1 to g*m + m, one in each of its m copies of PK_1, and the packets of
+// a session leave the PK_1 by ports that differ by multiples of m. With a partial group (R_2 =
+// N(m-1) + 1) the last port of a PK_1 breaks this order, and so does a fourth cascade: 84 of 1,190
+// pairs of PK_3(35, 3, 1|9) are never served. [accelerated] serves all pairs, in fewer sessions.
 type digitSchedule struct {
 	m, k, processors int
 	variant          digitVariant
@@ -182,9 +167,8 @@ const (
 	// digitsPrinted takes the text at its word: spine switches use a_k, as
 	// the last splitters do, so that a_1 steers nothing. With k > 1 each
 	// inner input then reaches only m of the m^2 routes.
-	digitsPrinted digitVariant = iota
-	// digitsCorrected lets the spine switches use a_1.
-	digitsCorrected
+	digitsPrinted   digitVariant = iota
+	digitsCorrected              // spine switches use a_1
 	// digitsShort leaves out the sessions in which the spine switches return
 	// every packet on the port that it came from (a_1 = m-2).
 	digitsShort
@@ -238,14 +222,12 @@ func (d *digitSchedule) Fill(t int, h *Headers) {
 	}
 }
 
-// sigmaSchedule is the all-to-all on PCC(N, m, sigma) with sigma > 1 in
-// ceil((N-1)/m) = ceil((m-1)/sigma) sessions, fewer than which m packets a
-// processor and session cannot do. The paper's outlook expects this saving
-// from sigma permutations at a time; the construction is ours. In a design
-// developed from the difference set D a packet that enters a switch at port i
-// and leaves at port j goes from x to x + D[i] - D[j], so that one table of
-// port pairs (i, j) for all switches serves every processor alike: each
-// difference once, no i and no j twice in a session.
+// sigmaSchedule is the all-to-all on PCC(N, m, sigma) with sigma > 1 in ceil((N-1)/m) =
+// ceil((m-1)/sigma) sessions, fewer than which m packets a processor and session cannot do. The
+// paper's outlook expects this saving from sigma permutations at a time; the construction is ours. In
+// a design developed from the difference set D a packet that enters a switch at port i and leaves at
+// port j goes from x to x + D[i] - D[j], so that one table of port pairs (i, j) for all switches serves
+// every processor alike: each difference once, no i and no j twice in a session.
 type sigmaSchedule struct {
 	n      *SessionNetwork
 	output [][]int // per session and input port: the output port, or -1

@@ -153,26 +153,20 @@ func prepareSessions(t topology.Topology, c SessionsConfig, seed uint64) (*Sessi
 // newSessionSchedule makes the schedule that c names.
 func newSessionSchedule(n *SessionNetwork, c SessionsConfig, seed uint64) (SessionSchedule, error) {
 	indirect := c.Addressing == "indirect"
-	R, oneAtATime := n.Processors(), c.FirstStage == "single"
-	digits := func(v digitVariant) (SessionSchedule, error) {
-		return &digitSchedule{m: n.m, k: n.k, processors: R, variant: v, indirect: indirect}, nil
-	}
 	switch c.Schedule {
 	case "cyclic":
 		return newCyclic(n, indirect), nil
 	case "random":
 		return newRandomPermutations(n, c.Permutations, indirect, seed), nil
 	}
-	if oneAtATime {
+	if c.FirstStage == "single" {
 		return nil, &param.ParamError{Key: "first_stage", Value: c.FirstStage, Want: fmt.Sprintf("parallel for schedule %q, which uses all ports of a processor at once", c.Schedule)}
 	}
+	variants := map[string]digitVariant{"digits": digitsCorrected, "digits-printed": digitsPrinted, "digits-short": digitsShort}
+	if v, ok := variants[c.Schedule]; ok {
+		return &digitSchedule{m: n.m, k: n.k, processors: n.Processors(), variant: v, indirect: indirect}, nil
+	}
 	switch c.Schedule {
-	case "digits":
-		return digits(digitsCorrected)
-	case "digits-printed":
-		return digits(digitsPrinted)
-	case "digits-short":
-		return digits(digitsShort)
 	case "accelerated":
 		return newAccelerated(n, indirect), nil
 	case "sigma":

@@ -24,16 +24,17 @@ func digitsOf(n *SessionNetwork, v digitVariant, indirect bool) *digitSchedule {
 	return &digitSchedule{m: n.m, k: n.k, processors: n.Processors(), variant: v, indirect: indirect}
 }
 
-// checkConserved: every packet sent ends somewhere.
-func checkConserved(t *testing.T, o *SessionOutcome) {
+// checkConserved: every packet sent ends somewhere. It returns the outcome.
+func checkConserved(t *testing.T, o *SessionOutcome) *SessionOutcome {
 	t.Helper()
 	if end := o.Received + o.Duplicates + o.Own + o.Conflicts + o.AccessDrops + o.Unplugged + o.FaultDrops; end != o.Injected {
 		t.Errorf("%d packets sent, %d accounted for: %+v", o.Injected, end, o)
 	}
+	return o
 }
 
-// checkComplete: everyone has everyone's packet, nothing met anything.
-func checkComplete(t *testing.T, n *SessionNetwork, o *SessionOutcome) {
+// checkComplete: everyone has everyone's packet, nothing met anything. It returns the outcome.
+func checkComplete(t *testing.T, n *SessionNetwork, o *SessionOutcome) *SessionOutcome {
 	t.Helper()
 	checkConserved(t, o)
 	R := n.Processors()
@@ -45,6 +46,7 @@ func checkComplete(t *testing.T, n *SessionNetwork, o *SessionOutcome) {
 			t.Errorf("processor %d has %d packets, want %d", d, got, R-1)
 		}
 	}
+	return o
 }
 
 // Theorem 1: on PK_1(N, m, 1) m sessions give every processor the N-1 foreign
@@ -58,8 +60,7 @@ func TestSessionsTheorem1(t *testing.T) {
 				n := pkNetwork(t, topology.PKConfig{M: m, Cascades: 1})
 				N := m*(m-1) + 1
 				perSession := make([]int, m)
-				o := n.Run(digitsOf(n, digitsCorrected, indirect), SessionOptions{PacketFlits: 1, Received: func(session, _, _ int) { perSession[session]++ }})
-				checkComplete(t, n, o)
+				o := checkComplete(t, n, n.Run(digitsOf(n, digitsCorrected, indirect), SessionOptions{PacketFlits: 1, Received: func(session, _, _ int) { perSession[session]++ }}))
 				if o.Sessions != m || o.Busy != m-1 || o.Own != N*m || o.Duplicates != 0 || o.AccessDrops != 0 {
 					t.Errorf("%d sessions, %d of use, %d own packets, %d duplicates, %d access drops", o.Sessions, o.Busy, o.Own, o.Duplicates, o.AccessDrops)
 				}
@@ -72,13 +73,11 @@ func TestSessionsTheorem1(t *testing.T) {
 						t.Errorf("session %d brought %d packets, want %d", s+1, got, want)
 					}
 				}
-				short := n.Run(digitsOf(n, digitsShort, indirect), SessionOptions{PacketFlits: 1})
-				checkComplete(t, n, short)
+				short := checkComplete(t, n, n.Run(digitsOf(n, digitsShort, indirect), SessionOptions{PacketFlits: 1}))
 				if short.Sessions != m-1 || short.Own != 0 || short.Injected != N*(N-1) {
 					t.Errorf("short form: %d sessions, %d own, %d packets", short.Sessions, short.Own, short.Injected)
 				}
-				printed := n.Run(digitsOf(n, digitsPrinted, indirect), SessionOptions{PacketFlits: 1})
-				checkComplete(t, n, printed) // with one cascade a_k is a_1
+				checkComplete(t, n, n.Run(digitsOf(n, digitsPrinted, indirect), SessionOptions{PacketFlits: 1})) // with one cascade a_k is a_1
 			})
 		}
 	}
@@ -106,10 +105,8 @@ func TestSessionsTheorem2(t *testing.T) {
 				t.Fatalf("%d processors, want %d", n.Processors(), c.processors)
 			}
 			for _, indirect := range []bool{true, false} {
-				o := n.Run(digitsOf(n, digitsCorrected, indirect), SessionOptions{PacketFlits: 1})
-				checkComplete(t, n, o)
-				short := n.Run(digitsOf(n, digitsShort, indirect), SessionOptions{PacketFlits: 1})
-				checkComplete(t, n, short)
+				o := checkComplete(t, n, n.Run(digitsOf(n, digitsCorrected, indirect), SessionOptions{PacketFlits: 1}))
+				short := checkComplete(t, n, n.Run(digitsOf(n, digitsShort, indirect), SessionOptions{PacketFlits: 1}))
 				if o.Sessions != c.sessions || short.Sessions != c.short || short.Own != 0 {
 					t.Errorf("%d and %d sessions, %d own packets in the short form", o.Sessions, short.Sessions, short.Own)
 				}
@@ -135,8 +132,7 @@ func TestSessionsTheorem2FailsOnPartialGroups(t *testing.T) {
 	for _, c := range []struct{ m, processors, lost int }{{3, 35, 84}, {4, 130, 520}} {
 		n := pkNetwork(t, topology.PKConfig{M: c.m, Cascades: 3})
 		schedule := digitsOf(n, digitsCorrected, true)
-		o := n.Run(schedule, SessionOptions{PacketFlits: 1})
-		checkConserved(t, o)
+		o := checkConserved(t, n.Run(schedule, SessionOptions{PacketFlits: 1}))
 		if n.Processors() != c.processors || o.MissingPairs != c.lost || o.LostPairs != c.lost {
 			t.Errorf("%s: %d pairs missing, %d of them lost to multiple access, want %d", n.Topology().Name(), o.MissingPairs, o.LostPairs, c.lost)
 		}
@@ -227,13 +223,11 @@ func TestSessionsTiming(t *testing.T) {
 		for _, F := range []int{1, 2, 5, 16} {
 			schedule := newAccelerated(n, true)
 			S := schedule.Sessions()
-			o := n.Run(schedule, SessionOptions{PacketFlits: F})
-			checkComplete(t, n, o)
+			o := checkComplete(t, n, n.Run(schedule, SessionOptions{PacketFlits: F}))
 			if want := S*F + 2*k; o.Cycles != want {
 				t.Errorf("k = %d, F = %d: %d cycles, want %d", k, F, o.Cycles, want)
 			}
-			o = n.Run(schedule, SessionOptions{PacketFlits: F, Drain: true})
-			checkComplete(t, n, o)
+			o = checkComplete(t, n, n.Run(schedule, SessionOptions{PacketFlits: F, Drain: true}))
 			if want := S * (F + 2*k); o.Cycles != want {
 				t.Errorf("k = %d, F = %d, drained: %d cycles, want %d", k, F, o.Cycles, want)
 			}
@@ -258,13 +252,11 @@ func TestSessionsCyclicAndAccelerated(t *testing.T) {
 	} {
 		n := pkNetwork(t, c.PKConfig)
 		for _, indirect := range []bool{true, false} {
-			o := n.Run(newCyclic(n, indirect), SessionOptions{PacketFlits: 2})
-			checkComplete(t, n, o)
+			o := checkComplete(t, n, n.Run(newCyclic(n, indirect), SessionOptions{PacketFlits: 2}))
 			if o.Sessions != n.Processors()-1 || o.Duplicates+o.AccessDrops+o.Unplugged+o.Own != 0 || o.MaxPerSession != 1 {
 				t.Errorf("%s, cyclic: %+v", n.Topology().Name(), o)
 			}
-			o = n.Run(newAccelerated(n, indirect), SessionOptions{PacketFlits: 2})
-			checkComplete(t, n, o)
+			o = checkComplete(t, n, n.Run(newAccelerated(n, indirect), SessionOptions{PacketFlits: 2}))
 			if o.Sessions != c.accelerated || o.AccessDrops+o.Unplugged+o.Own != 0 || o.Sessions*n.m < n.Processors()-1 {
 				t.Errorf("%s, accelerated: %+v", n.Topology().Name(), o)
 			}
@@ -282,13 +274,11 @@ func TestSessionsSigma(t *testing.T) {
 			t.Errorf("m = %d: no schedule found", c.m)
 			continue
 		}
-		o := n.Run(schedule, SessionOptions{PacketFlits: 1})
-		checkComplete(t, n, o)
+		o := checkComplete(t, n, n.Run(schedule, SessionOptions{PacketFlits: 1}))
 		if n.Processors() != c.processors || o.Sessions != c.sessions || o.Duplicates+o.Own != 0 {
 			t.Errorf("m = %d: %d processors, %d sessions, %d duplicates", c.m, n.Processors(), o.Sessions, o.Duplicates)
 		}
-		twice := n.Run(digitsOf(n, digitsShort, true), SessionOptions{PacketFlits: 1})
-		checkComplete(t, n, twice)
+		twice := checkComplete(t, n, n.Run(digitsOf(n, digitsShort, true), SessionOptions{PacketFlits: 1}))
 		if twice.Duplicates != twice.Received {
 			t.Errorf("m = %d: %d duplicates of %d packets", c.m, twice.Duplicates, twice.Received)
 		}
@@ -314,14 +304,12 @@ func (c collide) Fill(_ int, h *Headers) {
 func TestSessionsDetectCollisions(t *testing.T) {
 	for _, F := range []int{1, 4} {
 		n := pkNetwork(t, topology.PKConfig{M: 4, Cascades: 1}) // N = 13
-		o := n.Run(collide{n}, SessionOptions{PacketFlits: F})
-		checkConserved(t, o)
+		o := checkConserved(t, n.Run(collide{n}, SessionOptions{PacketFlits: F}))
 		if o.Conflicts != 2*13*3 || o.Injected != 2*13*4 {
 			t.Errorf("%d flits: %d conflicts of %d packets, want 78 of 104", F, o.Conflicts, o.Injected)
 		}
 		n.SingleAccess = true
-		o = n.Run(digitsOf(n, digitsShort, true), SessionOptions{PacketFlits: F})
-		checkConserved(t, o)
+		o = checkConserved(t, n.Run(digitsOf(n, digitsShort, true), SessionOptions{PacketFlits: F}))
 		if o.AccessDrops != 3*13*3 || o.Received != 3*13 || o.LostPairs != 13*12-39 {
 			t.Errorf("%d flits, single access: %d drops, %d received, %d lost", F, o.AccessDrops, o.Received, o.LostPairs)
 		}
@@ -334,8 +322,7 @@ func TestSessionsLarge(t *testing.T) {
 	if n.Processors() != 993 {
 		t.Fatalf("%d processors", n.Processors())
 	}
-	o := n.Run(digitsOf(n, digitsCorrected, true), SessionOptions{PacketFlits: 1})
-	checkComplete(t, n, o)
+	o := checkComplete(t, n, n.Run(digitsOf(n, digitsCorrected, true), SessionOptions{PacketFlits: 1}))
 	if o.Sessions != 32 || o.Busy != 31 {
 		t.Errorf("%d sessions, %d of use", o.Sessions, o.Busy)
 	}

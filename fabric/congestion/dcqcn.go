@@ -148,21 +148,3 @@ func (n *NotificationPoint) OnMarked(now sim.Time, c *DCQCN) bool {
 	n.next = now + c.CNPInterval
 	return true
 }
-
-// FixedPoint is the share of packets marked at which the rates of so many flows through one
-// bottleneck stay: rate / flows each. It follows from the fluid model of Zhu et al. ("ECN or
-// delay: lessons learnt from analysis of DCQCN and TIMELY", CoNEXT 2016) where few are marked.
-// With R the packets of a flow a second, A those of the additive increase, t the interval of
-// notifications, and K = 1/B + 1/(T R) the increases for a packet sent, by bytes and by the
-// timer: alpha = p t R; what a cut takes, R alpha/2, at a rate of p R, increases give back:
-// p^2 t R^2 = (target - R) K; and the target's loss, (target - R) p, is its gain, A K. Hence
-// p^3 = A K^2 / (t R^2).
-func (c *DCQCN) FixedPoint(flows int, bottleneck sim.Rate, packet int64) float64 {
-	bits := 8 * float64(packet)
-	rate := float64(bottleneck) / float64(flows) / bits
-	increases := 1 / (c.IncreaseTimer.Seconds() * rate)
-	if c.IncreaseBytes > 0 {
-		increases += float64(packet) / float64(c.IncreaseBytes)
-	}
-	return math.Cbrt(float64(c.Additive) / bits * increases * increases / (c.CNPInterval.Seconds() * rate * rate))
-}

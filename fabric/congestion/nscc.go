@@ -1,7 +1,6 @@
 // Package congestion holds the state machines of congestion control: the window of Ultra
-// Ethernet's senders ([NSCC]) and the credit of its receivers ([RCCC]), the rate of RoCE's
-// senders ([DCQCN]), the inter-packet delays of InfiniBand's ([InfiniBand]), and the choice of
-// entropies by which packets are sprayed over paths ([Spraying]).
+// Ethernet's senders ([NSCC]), the rate of RoCE's ([DCQCN]), and the inter-packet delays of
+// InfiniBand's ([InfiniBand]).
 //
 // None of them knows a packet or a network: the end point says what has happened and when,
 // and asks what may be sent. Their states are values that [snapshot.Value] archives; settings
@@ -136,9 +135,6 @@ func (w *NSCCWindow) Use(l *NSCCLaw) { w.law = l }
 
 // Window is the number of bytes that may be in flight.
 func (w *NSCCWindow) Window() int64 { return w.window }
-
-// BaseRTT is the shortest round trip that has been seen.
-func (w *NSCCWindow) BaseRTT() sim.Time { return w.base }
 
 func (w *NSCCWindow) mostFor(rtt sim.Time) int64 { return int64(1.5 * w.law.path.product(rtt)) }
 

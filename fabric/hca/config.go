@@ -54,18 +54,17 @@ func (c *Config) TimeOf(bytes int64) sim.Time {
 
 // QDR is a ConnectX-class adapter on 4x QDR InfiniBand.
 //
-// From the InfiniBand Architecture Specification: link_rate (4 lanes of 10 Gb/s
-// with 8b/10b encoding), mtu.
+// From the InfiniBand Architecture Specification: link_rate (4 lanes of 10 Gb/s with 8b/10b
+// encoding), mtu.
 //
-// Calibrated on the alltoall paper (64 B in 1.26 us, 64 KiB in 22.8 us, a small
-// message among eight streams of 64 KiB in 29 us): dma_rate = 64 KiB / (22.8 -
-// 1.26) us; quantum: the message waits for seven other QPs and on average for
-// half of what the eighth is sending, 7.5 quanta in 29 - 1.26 us; the sum of
-// send_latency, request_time and recv_latency with the overheads and the network
-// latency of package mpi. How that sum is divided is an assumption.
+// Calibrated on the alltoall paper (64 B in 1.26 us, 64 KiB in 22.8 us, a small message among eight
+// streams of 64 KiB in 29 us): dma_rate = 64 KiB / (22.8 - 1.26) us; quantum: the message waits for
+// seven other QPs and on average half of the eighth's, 7.5 quanta in 29 - 1.26 us; the sum of
+// send_latency, request_time and recv_latency with the overheads and the network latency of package
+// mpi. How that sum is divided is an assumption.
 //
-// Assumed, of the order measured on such adapters: the context cache, qp_create,
-// qp_modify, qp_destroy, rnr_delay.
+// Assumed, of the order measured on such adapters: the context cache, qp_create, qp_modify,
+// qp_destroy, rnr_delay.
 var QDR = Config{
 	LinkRate:       32e9,
 	DMARate:        24.34e9,

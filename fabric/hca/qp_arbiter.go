@@ -26,20 +26,18 @@ type Burst struct {
 	QP   QP
 	Size int64 // of this part
 	Mark
-	First bool // of the request
-	Last  bool // of the request
-	// Turned tells that the burst before was of another QP.
-	Turned bool
+	First  bool // of the request
+	Last   bool // of the request
+	Turned bool // the burst before was of another QP
 }
 
-// arbiter holds the send queues of an adapter and serves the active ones round
-// robin, up to a quantum of bytes at a time. Requests of one QP stay in order.
+// arbiter holds the send queues of an adapter and serves the active ones round robin, up to a quantum
+// of bytes at a time. Requests of one QP stay in order.
 //
-// With a limited number of engines so many QPs take part in the round; an engine
-// stays with its QP until a request is sent, and the others wait in the order in
-// which they became active or were last served: with one engine, requests are
-// sent whole. Gather engines that an arbiter assigns to QPs are described in Kagan
-// et al., US patent 7,676,597 (filed 2002); the order of service is assumed.
+// With a limited number of engines so many QPs take part in the round; an engine stays with its QP
+// until a request is sent, and the others wait in the order in which they became active or were last
+// served. Gather engines that an arbiter assigns to QPs are described in Kagan et al., US patent
+// 7,676,597 (filed 2002); the order of service is assumed.
 type arbiter struct {
 	last    QP    // served last
 	current int32 // the QP served last if it is still active, else the one to serve next; -1 if none
@@ -266,7 +264,7 @@ func (a *arbiter) deactivate(at int32) {
 	a.free = at
 }
 
-// unlink takes the QP that has just been served out of the ring.
+// unlink takes a QP out of the ring; the turn goes to the next.
 func (a *arbiter) unlink(at int32) {
 	q := &a.active[at]
 	a.active[q.prev].next, a.active[q.next].prev = q.next, q.prev
@@ -341,13 +339,10 @@ func (a *arbiter) choose(lane uint8, turn *laneTurn) {
 		}
 		turn.left = 0 // its QP waits for an engine
 	}
-	a.current, a.over = at, false
-	if at == head {
-		return // the last one behind itself
+	if at != head {
+		a.unlink(at)
+		a.current = head
+		a.link(at)
 	}
-	q := &a.active[at]
-	a.active[q.prev].next, a.active[q.next].prev = q.next, q.prev
-	last := a.active[head].prev
-	q.next, q.prev = head, last
-	a.active[last].next, a.active[head].prev = at, at
+	a.current, a.over = at, false
 }

@@ -13,6 +13,7 @@
 package shared
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -102,19 +103,10 @@ func NewTiming(g *topology.Graph, tree topology.Tree, timed Timed, config *Confi
 	t := Timing{Rate: network.Rate, Packet: int64(packet), classes: make([]Channel, len(g.Classes)), switches: make([]int64, g.Switches())}
 	for i, class := range g.Classes {
 		c := channels[class.Name]
-		if c.Rate == 0 {
-			c.Rate = class.Rate
-		}
-		if c.Rate == 0 {
-			c.Rate = network.Rate
-		}
 		if c.Latency == 0 && timed != nil {
 			c.Latency = timed.CableLatency(topology.ClassID(i))
 		}
-		if c.Latency == 0 {
-			c.Latency = network.Latency
-		}
-		t.classes[i] = c
+		t.classes[i] = Channel{cmp.Or(c.Rate, class.Rate, network.Rate), cmp.Or(c.Latency, network.Latency)}
 	}
 	for s := range t.switches {
 		if t.switches[s] = int64(config.Delay); timed != nil && config.Delay == 0 {

@@ -69,12 +69,7 @@ func New(kernel *sim.Kernel, g *topology.Graph, config Config, timing Timing, en
 		streams: make([]sim.Stream, g.Switches()), salts: make([]uint64, g.Switches()),
 	}
 	n.id = kernel.Register(n)
-	switch config.Paths {
-	case "adaptive":
-		n.paths = adaptive
-	case "round-robin":
-		n.paths = roundRobin
-	}
+	n.paths = map[string]uint8{"adaptive": adaptive, "round-robin": roundRobin}[config.Paths]
 	if n.paths == adaptive && n.pauses && config.Queue == 0 {
 		return nil, errors.New(`switch.paths = "adaptive" goes by shares of switch.queue, which is 0B with switch.full = "pause"`)
 	}

@@ -130,14 +130,11 @@ func (n *Network) shortest(s topology.SwitchID, ports []topology.PortID) int32 {
 	best, least := n.candidates[:0], int64(4)
 	for _, p := range ports {
 		o := &n.out[p]
-		step := int64(3)
-		switch full := 100 * o.data.bytes / o.limit; {
-		case full < 5:
-			step = 0
-		case full < 10:
-			step = 1
-		case full < 20:
-			step = 2
+		step, full := int64(0), 100*o.data.bytes/o.limit
+		for _, from := range [...]int64{5, 10, 20} { // percent
+			if full >= from {
+				step++
+			}
 		}
 		if step < least {
 			best, least = best[:0], step

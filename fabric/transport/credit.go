@@ -10,13 +10,11 @@ import (
 )
 
 const (
-	creditUnit = 256 // bytes
-	grantUnits = 64  // of a turn
-	emptyTurn  = 1024
-	// paceShare is what a receiver grants of its link.
-	paceShare = 0.99
-	// pullEntropies is the number of entropies that pulls count through.
-	pullEntropies = 128
+	creditUnit    = 256 // bytes
+	grantUnits    = 64  // of a turn
+	emptyTurn     = 1024
+	paceShare     = 0.99 // of its link, which a receiver grants
+	pullEntropies = 128  // that pulls count through
 )
 
 // creditSender is the credit of a connection at its sender: receiver-credit congestion control
@@ -180,8 +178,7 @@ func (s *System) slow(t topology.TerminalID) {
 	} else {
 		p.congested /= 2
 	}
-	switch {
-	case p.trims > 0:
+	if p.trims > 0 {
 		p.rate -= float64(p.trims) / float64(p.packets)
 	}
 	if p.congested > 0.3 {
@@ -281,12 +278,7 @@ func (c *connection) arrivedData(p *shared.Packet) {
 		}
 	}
 	filled := r.owes && r.beyond == 0
-	if p.Ask && r.beyond > 0 {
-		r.owes = true
-	}
-	if filled {
-		r.owes = false
-	}
+	r.owes = r.beyond > 0 && (r.owes || p.Ask)
 	if first || p.Marked || p.Ask || filled || r.since >= int64(s.config.AckBytes) {
 		c.acknowledge(p, p.Marked || p.Ask)
 	}

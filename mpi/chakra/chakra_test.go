@@ -51,10 +51,8 @@ func write(t testing.TB, nodes []*node) []byte {
 // TestSamples: traces of other writers have the nodes, collectives, bytes, dependencies and
 // times that another reader has counted.
 func TestSamples(t *testing.T) {
-	text, err := os.ReadFile(samples + "counts.json")
-	if err != nil {
-		t.Skip("the samples are not here")
-	}
+	simtest.NeedSample(t, samples)
+	text := simtest.Must(os.ReadFile(samples + "counts.json"))(t)
 	type counts struct {
 		Nodes     int              `json:"nodes"`
 		Control   int              `json:"ctrl"`
@@ -72,10 +70,7 @@ func TestSamples(t *testing.T) {
 	}
 	types := map[nodeType]string{compute: "COMP", send: "COMM_SEND", receive: "COMM_RECV", collective: "COMM_COLL"}
 	for file, want := range want {
-		nodes, err := read(samples + file)
-		if err != nil {
-			t.Fatalf("%s: %v", file, err)
-		}
+		nodes := simtest.Must(read(samples + file))(t)
 		got := counts{Nodes: len(nodes), Types: map[string]int{}, Coll: map[string]int{}, CollBytes: map[string]int64{}}
 		for _, n := range nodes {
 			got.Control += len(n.control)
@@ -108,9 +103,7 @@ func TestSamples(t *testing.T) {
 // of 1 MiB, an all-to-all in 3 messages of 256 KiB. A ring that is spelt out in 8 files has
 // 14 messages of 128 KiB a rank, and computes 49 us on rank 0.
 func TestImportSamples(t *testing.T) {
-	if _, err := os.Stat(samples); err != nil {
-		t.Skip("the samples are not here")
-	}
+	simtest.NeedSample(t, samples)
 	for _, c := range []struct {
 		file            string
 		messages, bytes int64
@@ -125,14 +118,10 @@ func TestImportSamples(t *testing.T) {
 		if n, size := g.Count(mpi.Send); n != c.messages || size != c.bytes {
 			t.Errorf("%s: %d messages of %d B in all, want %d of %d", c.file, n, size, c.messages, c.bytes)
 		}
-		if _, err := (mpi.LogGOPS{L: 1000, Overhead: 100, Eager: 1 << 30}).Run(g.Replay(1), nil); err != nil {
-			t.Errorf("%s: %v", c.file, err)
-		}
+		simtest.Must((mpi.LogGOPS{L: 1000, Overhead: 100, Eager: 1 << 30}).Run(g.Replay(1), nil))(t)
 	}
 	_, report, err := Import(samples+"pytorch_rank0_first400.et.gz", "", trace.Default())
-	if err == nil || !strings.Contains(err.Error(), "4 x collective cannot be replayed: no attribute comm_type") {
-		t.Errorf("a trace with unknown collectives: %v", err)
-	}
+	simtest.Fail(t, err, "4 x collective cannot be replayed: no attribute comm_type")
 	var b strings.Builder
 	report.Write(&b)
 	if !strings.Contains(b.String(), "replayed            394  compute\n") {
@@ -180,11 +169,8 @@ func TestExport(t *testing.T) {
 		"irequires":  "num_ranks 1\nrank 0 {\na: calc 1\nb: calc 1\nb irequires a\n}\n",
 		"beyond the": "num_ranks 1\nrank 0 {\ncalc 1 cpu 1\n}\n",
 	} {
-		g, err := goal.Parse("x", strings.NewReader(text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		err = Export(g, func(int) (io.WriteCloser, error) { return os.Create(filepath.Join(t.TempDir(), "x")) })
+		g := simtest.Must(goal.Parse("x", strings.NewReader(text)))(t)
+		err := Export(g, func(int) (io.WriteCloser, error) { return os.Create(filepath.Join(t.TempDir(), "x")) })
 		if err == nil || !strings.HasPrefix(err.Error(), "x:") || !strings.Contains(err.Error(), what) {
 			t.Errorf("%s: %v", what, err)
 		}
@@ -197,16 +183,12 @@ func TestGroupsAndScale(t *testing.T) {
 	group := attribute{"pg_name", fieldString, append([]byte{1}, "g"...)}
 	member := []*node{{id: 7, kind: compute, duration: 4}, {id: 3, kind: collective, data: []uint64{7}, attr: []attribute{integer("comm_type", 0), integer("comm_size", 600), group}}}
 	file := traceOf(t, member, []*node{{id: 1, kind: metadata}}, member)
-	if _, _, err := Import(file, "", trace.Default()); err == nil || !strings.Contains(err.Error(), "2 x all-reduce cannot be replayed: of a process group whose ranks are not known") {
-		t.Error(err)
-	}
+	simtest.Refuse2(Import(file, "", trace.Default()))(t, "2 x all-reduce cannot be replayed: of a process group whose ranks are not known")
 	groups := filepath.Join(filepath.Dir(file), "groups.json")
 	simtest.Check(t, os.WriteFile(groups, []byte(`{"g": [2, 0]}`), 0o666))
 	s := trace.Default()
 	s.Allreduce = "alltoall-ring"
-	if _, _, err := Import(file, groups, s); err == nil || !strings.Contains(err.Error(), "allreduce = alltoall-ring: want an algorithm of allreduce") {
-		t.Error(err)
-	}
+	simtest.Refuse2(Import(file, groups, s))(t, "allreduce = alltoall-ring: want an algorithm of allreduce")
 	s.Allreduce = trace.Default().Allreduce
 	s.Compute = 0.5
 	g, report := simtest.Must2(Import(file, groups, s))(t)
@@ -245,9 +227,7 @@ func TestRefused(t *testing.T) {
 		{"other size", "t.1.et: byte 8: node 1: collective 0 of group \"\" is allreduce of 9 B", [][]*node{reduce(8), reduce(9)}},
 		{"gather", "1 x gather cannot be replayed: weft has no algorithm", [][]*node{{{id: 1, kind: collective, attr: []attribute{integer("comm_type", 3), integer("comm_size", 1)}}}}},
 	} {
-		if _, _, err := Import(traceOf(t, c.ranks...), "", trace.Default()); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v\nwant %s", c.name, err, c.want)
-		}
+		simtest.Refuse2(Import(traceOf(t, c.ranks...), "", trace.Default()))(t, c.want)
 	}
 	s := trace.Default()
 	s.Drop = true
@@ -269,9 +249,7 @@ func TestRefused(t *testing.T) {
 	}
 	file = traceOf(t, sends(0), sends(0), sends(0))
 	simtest.Check(t, os.Remove(strings.Replace(file, "t.0", "t.1", 1)))
-	if _, _, err := Import(file, "", trace.Default()); err == nil || !strings.Contains(err.Error(), "t.1.et: no such file") {
-		t.Errorf("a rank is missing: %v", err)
-	}
+	simtest.Refuse2(Import(file, "", trace.Default()))(t, "t.1.et: no such file")
 }
 
 // FuzzImport: whatever a file holds is a schedule or an error.

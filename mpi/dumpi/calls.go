@@ -29,9 +29,6 @@ func (p *process) communicator(number int64) (*trace.Communicator, error) {
 	if c := p.comms[number]; c != nil {
 		return c, nil
 	}
-	if number == self {
-		return &trace.Communicator{Name: "self", Members: []int{p.Number()}}, nil
-	}
 	return nil, &errRefused{"on a communicator whose ranks are not known"}
 }
 

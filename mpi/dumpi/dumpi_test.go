@@ -3,7 +3,6 @@ package dumpi
 import (
 	"bytes"
 	"encoding/binary"
-	"encoding/csv"
 	"flag"
 	"fmt"
 	"os"
@@ -173,12 +172,8 @@ func TestProgram(t *testing.T) {
 	if _, ns := g.Count(mpi.Calc); ns != 4*69000 {
 		t.Errorf("computing %d ns", ns)
 	}
-	if got := counted(report)["Waitsome"]; got != 4 {
-		t.Errorf("%d Waitsome", got)
-	}
-	if _, err := (mpi.LogGOPS{L: 1000, Overhead: 100, Eager: 1 << 30}).Run(g.Replay(1), nil); err != nil {
-		t.Error(err)
-	}
+	checkCounts(t, report, " 4  Waitsome: waits for what it completed\n")
+	simtest.Must((mpi.LogGOPS{L: 1000, Overhead: 100, Eager: 1 << 30}).Run(g.Replay(1), nil))(t)
 	// The first rank: the other of its row, by the key, is rank 2, which is first there.
 	var text strings.Builder
 	simtest.Check(t, g.WriteText(&text))
@@ -202,38 +197,28 @@ l13: send 20b to 2 tag 9
 	}
 }
 
-// counted are the operations of a report by name.
-func counted(report *trace.Report) map[string]int {
+// checkCounts: a report has the lines that end like these.
+func checkCounts(t *testing.T, report *trace.Report, ends ...string) {
+	t.Helper()
 	var b strings.Builder
 	report.Write(&b)
-	counts := map[string]int{}
-	for line := range strings.Lines(b.String()) {
-		words := strings.Fields(line)
-		n, _ := strconv.Atoi(words[1])
-		counts[strings.TrimSuffix(words[2], ":")] += n
+	for _, end := range ends {
+		if !strings.Contains(b.String(), end) {
+			t.Errorf("%s\nlacks %q", b.String(), end)
+		}
 	}
-	return counts
-}
-
-func rows(t *testing.T, name string) [][]string {
-	f, err := os.Open(samples + name)
-	if err != nil {
-		t.Skip("the samples are not here")
-	}
-	defer f.Close()
-	rows := simtest.Must(csv.NewReader(f).ReadAll())(t)
-	return rows[1:]
 }
 
 // TestSamples: the samples have the calls and bytes that were counted; the complete one is
 // replayed.
 func TestSamples(t *testing.T) {
+	simtest.NeedSample(t, samples)
 	want, got := map[string]string{}, map[string]string{}
-	for _, row := range rows(t, "body.csv") {
+	for _, row := range simtest.Rows(t, samples+"body.csv") {
 		want[row[0]+" "+row[1]] = row[2]
 	}
 	footers := map[string]int64{}
-	for _, row := range rows(t, "counts.csv") {
+	for _, row := range simtest.Rows(t, samples+"counts.csv") {
 		n, _ := strconv.ParseInt(row[3], 10, 64)
 		if footers[row[0]+" "+row[2]] = n; row[2] != "(all)" && want[row[0]+" "+row[2]] != row[3] {
 			t.Errorf("%v: the body has %s", row, want[row[0]+" "+row[2]])
@@ -241,11 +226,8 @@ func TestSamples(t *testing.T) {
 	}
 	for _, file := range []string{"testtrace-0000.bin", "testtrace-0001.bin", "testtrace-0002.bin", "testtrace-0003.bin", "BigFFT.bin", "MultiGrid.bin"} {
 		counts, bytes, elements := map[string]int64{}, map[string]int64{}, map[string]map[int64]int64{"send": {}, "Irecv": {}}
-		d, err := open(samples + file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for err = d.next(); err == nil; err = d.next() {
+		d := simtest.Must(open(samples + file))(t)
+		for d.next() == nil {
 			counts[d.name]++
 			switch d.name {
 			case "Send", "Isend":
@@ -254,11 +236,8 @@ func TestSamples(t *testing.T) {
 				elements["Irecv"][d.values[1]] += d.values[0]
 			}
 		}
-		end, err := d.end()
+		end := simtest.Must(d.end())(t)
 		d.Close()
-		if err != nil {
-			t.Fatal(file, err)
-		}
 		for what, byType := range elements {
 			for datatype, n := range byType {
 				bytes[what] += n * end.sizes[datatype]
@@ -280,8 +259,8 @@ func TestSamples(t *testing.T) {
 	}
 	for _, name := range []string{"testtrace-0003.bin", "testtrace.meta"} {
 		g, report := simtest.Must2(Import(samples+name, trace.Default()))(t)
-		if n := counted(report); n["Isend"] != 4 || n["Allreduce"] != 4 || g.Ranks() != 4 {
-			t.Errorf("%s: %v", name, n)
+		if checkCounts(t, report, " 4  Isend\n", " 4  Allreduce: combining takes no time\n"); g.Ranks() != 4 {
+			t.Errorf("%s: %d ranks", name, g.Ranks())
 		}
 		// From Init's end, at .737670 s, to Finalize's start, at .739939 s, rank 0 is outside of
 		// Barrier (1947 us), Isend (15), Recv (181), Wait (6) and Allreduce (23) for 97 us.
@@ -295,9 +274,7 @@ func TestSamples(t *testing.T) {
 		if ns != 97000 {
 			t.Errorf("%s: rank 0 computes %d ns", name, ns)
 		}
-		if _, err := (mpi.LogGOPS{L: 1000, Overhead: 100, Eager: 1 << 30}).Run(g.Replay(1), nil); err != nil {
-			t.Error(err)
-		}
+		simtest.Must((mpi.LogGOPS{L: 1000, Overhead: 100, Eager: 1 << 30}).Run(g.Replay(1), nil))(t)
 	}
 }
 
@@ -344,17 +321,13 @@ func TestRefused(t *testing.T) {
 		if slices.IndexFunc(files, func(b []byte) bool { return b == nil }) > 0 {
 			os.Remove(strings.Replace(name, "-0000", "-0001", 1))
 		}
-		if _, _, err := Import(name, trace.Default()); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v\nwant %s", err, want)
-		}
+		simtest.Refuse2(Import(name, trace.Default()))(t, want)
 	}
 	// A description that names another number of ranks.
 	name := written(t, trace1(func(*writer) {}))
 	meta := strings.Replace(name, "-0000.bin", ".meta", 1)
 	simtest.Check(t, os.WriteFile(meta, []byte("hostname=h\nnumprocs=2\n"), 0o666))
-	if _, _, err := Import(name, trace.Default()); err == nil || !strings.Contains(err.Error(), "t.meta: numprocs=2, but there are files of 1 ranks") {
-		t.Error(err)
-	}
+	simtest.Refuse2(Import(name, trace.Default()))(t, "t.meta: numprocs=2, but there are files of 1 ranks")
 	// What is dropped leaves the rest.
 	s := trace.Default()
 	s.Drop = true

@@ -173,7 +173,7 @@ func replay(b *trace.Builder, file string, end *summary, made []*trace.Communica
 	if err != nil {
 		return err
 	}
-	p := &process{Process: r, call: &d.call, sizes: end.sizes, made: made, comms: map[int64]*trace.Communicator{world: {}}, requests: map[int64]request{}, types: map[int64]int64{}}
+	p := &process{Process: r, call: &d.call, sizes: end.sizes, made: made, comms: map[int64]*trace.Communicator{world: {}, self: {Name: "self", Members: []int{r.Number()}}}, requests: map[int64]request{}, types: map[int64]int64{}}
 	begin := d.At
 	b.Place = func() string { return fmt.Sprintf("%s: byte %d", file, begin) }
 	for {

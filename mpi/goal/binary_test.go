@@ -3,7 +3,6 @@ package goal
 import (
 	"bytes"
 	"encoding/binary"
-	"encoding/csv"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -69,16 +68,8 @@ func TestBinaryAndText(t *testing.T) {
 // has counted.
 func TestBinaryCounts(t *testing.T) {
 	dir := "../../../shared/reference/workloads/formats/goal/"
-	f, err := os.Open(dir + "counts.csv")
-	if err != nil {
-		t.Skip("the samples are not here")
-	}
-	defer f.Close()
-	rows, err := csv.NewReader(f).ReadAll()
-	if err != nil || len(rows) < 2 {
-		t.Fatal(len(rows), err)
-	}
-	for _, row := range rows[1:] {
+	simtest.NeedSample(t, dir)
+	for _, row := range simtest.Rows(t, dir+"counts.csv") {
 		content := simtest.Must(os.ReadFile(dir + row[0]))(t)
 		g := readSchedule(t, content)
 		var kinds, size [3]int64
@@ -93,7 +84,7 @@ func TestBinaryCounts(t *testing.T) {
 		got := []int64{int64(len(content)), int64(g.Ranks()), int64(g.cpus - 1), int64(g.nics - 1), int64(g.ops.Len()), kinds[mpi.Send], kinds[mpi.Recv], kinds[mpi.Calc], int64(roots), int64(len(g.onDone.op)), int64(len(g.onStart.op)), size[mpi.Send], size[mpi.Calc]}
 		for i, have := range got {
 			if row[i+1] != strconv.FormatInt(have, 10) {
-				t.Errorf("%s: %s %d, want %s", row[0], rows[0][i+1], have, row[i+1])
+				t.Errorf("%s: column %d is %d, want %s", row[0], i+1, have, row[i+1])
 			}
 		}
 	}
@@ -132,23 +123,15 @@ func TestBinaryRefuses(t *testing.T) {
 	} {
 		wrong := bytes.Clone(right)
 		binary.LittleEndian.PutUint32(wrong[c.at:], c.value)
-		if _, err := Parse("x", bytes.NewReader(wrong)); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v\nwant %s", c.name, err, c.want)
-		}
+		simtest.Refuse(Parse("x", bytes.NewReader(wrong)))(t, c.want)
 	}
 	twice := bytes.Clone(right) // the entry of operation 0 is that of operation 1, too
 	copy(twice[81+23:], []byte{1, 0, 0, 0, 0, 0, 0, 0})
-	if _, err := Parse("x", bytes.NewReader(twice)); err == nil || !strings.Contains(err.Error(), "operation 1: the appendix of 1 entries ends before those that wait for it") {
-		t.Error(err)
-	}
+	simtest.Refuse(Parse("x", bytes.NewReader(twice)))(t, "operation 1: the appendix of 1 entries ends before those that wait for it")
 	for n := 8; n < len(right); n++ {
-		if _, err := Parse("x", bytes.NewReader(right[:n])); err == nil || !strings.Contains(err.Error(), "is it truncated?") {
-			t.Errorf("%d bytes: %v", n, err)
-		}
+		simtest.Refuse(Parse("x", bytes.NewReader(right[:n])))(t, "is it truncated?")
 	}
-	if _, err := Parse("x", bytes.NewReader(append(right, 0))); err == nil || !strings.Contains(err.Error(), "x: byte 124: the file goes on") {
-		t.Error(err)
-	}
+	simtest.Refuse(Parse("x", bytes.NewReader(append(right, 0))))(t, "x: byte 124: the file goes on")
 	// The first operation waits for the second, too: no root, and its record's place.
 	cycle := asBinary(t, readSchedule(t, []byte("num_ranks 1\nrank 0 {\na: calc 1\nb: calc 2\nc: calc 3\nb requires a\nc requires b\n}\n")))
 	const records, appendix = 42, 42 + 3*recordBytes
@@ -164,10 +147,7 @@ func TestBinaryRefuses(t *testing.T) {
 // again, and over text.
 func FuzzBinary(f *testing.F) {
 	for _, file := range binaries(f) {
-		content, err := os.ReadFile(file)
-		if err != nil {
-			f.Fatal(err)
-		}
+		content := simtest.Must(os.ReadFile(file))(f)
 		f.Add(content)
 	}
 	f.Fuzz(func(t *testing.T, content []byte) {

@@ -32,12 +32,11 @@ const maxProblems = 10
 // mostOperations is the number of operations that 31 bits can count.
 const mostOperations = math.MaxInt32 - 1
 
-// Parse reads a schedule in the GOAL format, text or binary, told by its first bytes;
-// name stands for it in messages. All problems of a text are reported (up to ten), each as name:line: what is
-// wrong: syntax, labels that are not defined above, ranks that are missing,
-// out of order or out of range, dependency cycles, a file that ends too early.
-// Sizes of 0 bytes and comments behind an operation are accepted, though
-// LogGOPSim mishandles them, as is a byte order mark.
+// Parse reads a schedule in the GOAL format, text or binary, told by its first bytes; name stands for
+// it in messages. All problems of a text are reported (up to ten), each as name:line: syntax, labels
+// that are not defined above, ranks that are missing, out of order or out of range, dependency cycles,
+// a file that ends too early. Sizes of 0 bytes, comments behind an operation and a byte order mark are
+// accepted, though LogGOPSim mishandles them.
 func Parse(name string, r io.Reader) (*Schedule, error) {
 	raw := bufio.NewReaderSize(r, 1<<16)
 	p := &parser{ranks: -1, most: input.Memory()}
@@ -97,12 +96,9 @@ func (p *parser) held() int64 {
 	return opBytes*int64(p.goal.ops.Len()) + edgeBytes*int64(p.onStart.Len()+p.onDone.Len()) + rankBytes*int64(len(p.goal.first))
 }
 
+// problem notes what is wrong with the present line.
 func (p *parser) problem(format string, args ...any) {
-	p.problemAt(p.line, format, args...)
-}
-
-func (p *parser) problemAt(line int, format string, args ...any) {
-	p.problems = append(p.problems, fmt.Errorf("%s:%d: %s", p.goal.name, line, fmt.Sprintf(format, args...)))
+	p.problems = append(p.problems, fmt.Errorf("%s:%d: %s", p.goal.name, p.line, fmt.Sprintf(format, args...)))
 }
 
 func (p *parser) parse() {

@@ -17,10 +17,10 @@ import (
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
-// Schedule is a schedule in the GOAL format (Hoefler, Siebert, Lumsdaine, Group
-// Operation Assembly Language, ICPP 2009), as LogGOPSim and ATLAHS replay it:
-// for every rank a set of operations with dependencies. It is read-only once
-// parsed; 40 bytes an operation and 4 a dependency, 8 more while it is read.
+// Schedule is a schedule in the GOAL format (Hoefler, Siebert, Lumsdaine, Group Operation Assembly
+// Language, ICPP 2009), as LogGOPSim and ATLAHS replay it: for every rank a set of operations with
+// dependencies. It is read-only once parsed; 40 bytes an operation and 4 a dependency, 8 more while it
+// is read.
 type Schedule struct {
 	name       string
 	numbered   bool // no lines: the places of operations are ranks and numbers

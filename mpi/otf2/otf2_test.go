@@ -3,7 +3,6 @@ package otf2
 import (
 	"bytes"
 	"encoding/binary"
-	"encoding/csv"
 	"flag"
 	"fmt"
 	"io"
@@ -231,9 +230,7 @@ func TestRing(t *testing.T) {
 	if notes := fmt.Sprint(report.Notes()); strings.Contains(notes, "refused") || !strings.Contains(notes, "2 x MPI_REQUEST_CANCELLED") {
 		t.Error(notes)
 	}
-	if _, err := (mpi.LogGOPS{L: 1000, Overhead: 100, Eager: 100}).Run(g.Replay(1), nil); err != nil {
-		t.Error(err)
-	}
+	simtest.Must((mpi.LogGOPS{L: 1000, Overhead: 100, Eager: 100}).Run(g.Replay(1), nil))(t)
 	// Rank 0: the receive begins before the send, the Sendrecv does both at once.
 	var text strings.Builder
 	simtest.Check(t, g.WriteText(&text))
@@ -288,14 +285,9 @@ func TestChunks(t *testing.T) {
 // TestSample: Score-P's trace has the events that otf2-print has, with their bytes, and at
 // their times on the location without clock offset.
 func TestSample(t *testing.T) {
-	f, err := os.Open(samples + ".counts.csv")
-	if err != nil {
-		t.Skip("the sample is not here")
-	}
-	defer f.Close()
-	rows := simtest.Must(csv.NewReader(f).ReadAll())(t)
+	simtest.NeedSample(t, samples)
 	want := map[string]string{}
-	for _, row := range rows[1:] {
+	for _, row := range simtest.Rows(t, samples+".counts.csv") {
 		want[row[0]+" "+row[1]] = strings.Join(row[2:], " ")
 	}
 	print := simtest.Must(os.ReadFile(samples + ".print.txt"))(t)
@@ -306,10 +298,8 @@ func TestSample(t *testing.T) {
 		for _, m := range regexp.MustCompile(fmt.Sprintf(`(?m)^([A-Z_]+) +%d +([0-9]+)`, location)).FindAllStringSubmatch(string(print), -1) {
 			printed = append(printed, m[1]+" "+m[2])
 		}
-		d, err := open(a.file(location, eventsExtension), a.eventChunk, true)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := simtest.Must(open(a.file(location, eventsExtension), a.eventChunk, true))(t)
+		var err error
 		for err = d.next(); err == nil; err = d.next() {
 			if d.kind == attributes {
 				continue
@@ -363,9 +353,7 @@ func TestSample(t *testing.T) {
 	if !sameLines(text.String(), "l2: calc 17932\nl6: calc 1227\n") {
 		t.Error(text.String())
 	}
-	if _, err := (mpi.LogGOPS{L: 1000, Overhead: 100, Eager: 1 << 30}).Run(g.Replay(1), nil); err != nil {
-		t.Error(err)
-	}
+	simtest.Must((mpi.LogGOPS{L: 1000, Overhead: 100, Eager: 1 << 30}).Run(g.Replay(1), nil))(t)
 }
 
 // TestRefused: what cannot be read or replayed is named with its place.
@@ -411,15 +399,11 @@ func TestRefused(t *testing.T) {
 			f.call(0, mpiSome, []any{mpiCollectiveEnd, byte(rank), world, 0, 8, 8})
 		}),
 	} {
-		if _, _, err := Import(written(t, t.TempDir(), files), trace.Default()); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v\nwant %s", err, want)
-		}
+		simtest.Refuse2(Import(written(t, t.TempDir(), files), trace.Default()))(t, want)
 	}
 	files := archiveOf(4, ring)
 	delete(files, "t/1.evt")
-	if _, _, err := Import(written(t, t.TempDir(), files), trace.Default()); err == nil || !strings.Contains(err.Error(), "1.evt: no such file") {
-		t.Error(err)
-	}
+	simtest.Refuse2(Import(written(t, t.TempDir(), files), trace.Default()))(t, "1.evt: no such file")
 	if got := Files("testdata/t.otf2"); len(got) != 2+2*4 || got[3] != filepath.Join("testdata", "t", "0.evt") {
 		t.Error(got)
 	}

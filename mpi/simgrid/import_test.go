@@ -2,7 +2,6 @@ package simgrid
 
 import (
 	"bufio"
-	"encoding/csv"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/mpi"
-	"github.com/weft-sim/weft/mpi/goal"
 	"github.com/weft-sim/weft/mpi/trace"
 	"github.com/weft-sim/weft/sim/simtest"
 )
@@ -34,16 +32,11 @@ func counted(report *trace.Report) map[string]int {
 // TestSamples: SimGrid's own traces have the actions that were counted, and run to their end.
 // actions0.txt and actions1.txt are of one trace.
 func TestSamples(t *testing.T) {
-	f, err := os.Open(samples + "counts.csv")
-	if err != nil {
-		t.Skip("the samples are not here")
-	}
-	defer f.Close()
-	rows := simtest.Must(csv.NewReader(f).ReadAll())(t)
+	simtest.NeedSample(t, samples)
 	dir := simtest.Must(filepath.Abs(samples))(t)
 	list := written(t, dir+"/actions0.txt\n"+dir+"/actions1.txt\n")
 	want := map[string]map[string]int{}
-	for _, row := range rows[1:] {
+	for _, row := range simtest.Rows(t, samples+"counts.csv") {
 		file := filepath.Join(dir, row[0])
 		if row[0] == "actions0.txt" || row[0] == "actions1.txt" {
 			file = list
@@ -55,19 +48,13 @@ func TestSamples(t *testing.T) {
 		want[file][row[2]] += n
 	}
 	for file, want := range want {
-		g, report, err := Import(file, 1e9, trace.Default())
-		if err != nil {
-			t.Errorf("%v", err)
-			continue
-		}
+		g, report := simtest.Must2(Import(file, 1e9, trace.Default()))(t)
 		got := counted(report)
 		delete(got, "request") // sends that no rank waits for are no action of their own
 		if fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("%s: %v, want %v", file, got, want)
 		}
-		if _, err := (mpi.LogGOPS{L: 1000, Overhead: 100, Eager: 1 << 30}).Run(g.Replay(1), nil); err != nil {
-			t.Errorf("%s: %v", file, err)
-		}
+		simtest.Must((mpi.LogGOPS{L: 1000, Overhead: 100, Eager: 1 << 30}).Run(g.Replay(1), nil))(t)
 	}
 }
 
@@ -76,12 +63,6 @@ func written(t *testing.T, text string) string {
 	file := filepath.Join(t.TempDir(), "t.txt")
 	simtest.Check(t, os.WriteFile(file, []byte(text), 0o666))
 	return file
-}
-
-func text(t *testing.T, g *goal.Schedule) string {
-	var b strings.Builder
-	simtest.Check(t, g.WriteText(&b))
-	return b.String()
 }
 
 // TestImport: a rank does one action after another; what begins with i lets it go on until it
@@ -114,8 +95,9 @@ l2 requires l1
 l3 requires l2
 }
 `
-	if got := text(t, g); got != want {
-		t.Errorf("%s\nwant:\n%s", got, want)
+	var got strings.Builder
+	if simtest.Check(t, g.WriteText(&got)); got.String() != want {
+		t.Errorf("%s\nwant:\n%s", got.String(), want)
 	}
 	// Ring allreduce of 3 ranks: 4 rounds, a message a rank in each, and 1 s of computing.
 	g, _ = simtest.Must2(Import(written(t, "0 init\n1 init\n2 init\n0 allreduce 300 1e9\n1 allreduce 300 1e9\n2 allreduce 300 1e9\n0 finalize\n1 finalize\n2 finalize\n"), 1e9, trace.Default()))(t)
@@ -146,9 +128,7 @@ func TestRefused(t *testing.T) {
 		"nowhere.txt\n":                    "nowhere.txt: no such file",
 		"0 init\n1 init\n0 barrier\n1 bcast 8\n0 finalize\n1 finalize\n": "t.txt:4: collective 0 of group \"\" is broadcast",
 	} {
-		if _, _, err := Import(written(t, text), 1e9, trace.Default()); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v\nwant %s", text, err, want)
-		}
+		simtest.Refuse2(Import(written(t, text), 1e9, trace.Default()))(t, want)
 	}
 	for text, want := range map[string]bool{"# a\n\n0 init\n": true, "num_ranks 1\n": false, "0 fly\n": false, "": false} {
 		if got := Is(bufio.NewReader(strings.NewReader(text))); got != want {
@@ -161,9 +141,7 @@ func TestRefused(t *testing.T) {
 func FuzzImport(f *testing.F) {
 	f.Add("0 init 1\n1 init 1\n0 isend 1 5 3\n0 compute 4e3\n1 recv 0 5 3\n0 wait 0 1 5\n0 bcast 8 0 1\n1 bcast 8 0 1\n0 finalize\n1 finalize\n")
 	f.Fuzz(func(t *testing.T, content string) {
-		dir := t.TempDir()
-		simtest.Check(t, os.WriteFile(filepath.Join(dir, "t"), []byte(content), 0o666))
-		if g, _, err := Import(filepath.Join(dir, "t"), 1e9, trace.Default()); err == nil && g.Ranks() == 0 {
+		if g, _, err := Import(written(t, content), 1e9, trace.Default()); err == nil && g.Ranks() == 0 {
 			t.Error("no ranks")
 		}
 	})

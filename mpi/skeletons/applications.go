@@ -103,14 +103,8 @@ func init() {
 	})
 }
 
-// LU configures the skeleton of NAS LU.
-type LU struct {
-	Iterations
-	Class string `toml:"class" doc:"problem class" choices:"A|B|C|D|E"`
-}
-
 func init() {
-	param.Register(Registry, "nas-lu", "NAS LU: wavefronts of small messages over a 2-D grid, plane by plane", LU{Class: "A"}, func(c LU, e Env) (Program, error) {
+	param.Register(Registry, "nas-lu", "NAS LU: wavefronts of small messages over a 2-D grid, plane by plane", NAS{Class: "A"}, func(c NAS, e Env) (Program, error) {
 		p := luClasses[c.Class]
 		if err := needRanks("nas-lu", e.Ranks >= 1 && e.Ranks&(e.Ranks-1) == 0, e.Ranks, "a power of two"); err != nil {
 			return nil, err
@@ -123,18 +117,14 @@ func init() {
 	})
 }
 
-type luClass struct{ n, iterations int }
-
 // Problem sizes: Bailey et al., The NAS Parallel Benchmarks, and NPB 3 for
 // classes D and E.
-var luClasses = map[string]luClass{"A": {64, 250}, "B": {102, 250}, "C": {162, 250}, "D": {408, 300}, "E": {1020, 300}}
+var luClasses = map[string]nasClass{"A": {64, 250}, "B": {102, 250}, "C": {162, 250}, "D": {408, 300}, "E": {1020, 300}}
 
-// luIteration is one iteration (SSOR step) of NAS LU: a lower and an upper sweep over
-// the inner planes, in each of which a rank receives from two neighbours,
-// computes and sends to the other two (exchange_1), and an exchange of two
-// planes of faces for the right-hand side (exchange_3). The computing time is
-// spread evenly over the planes of both sweeps. Ranks are numbered along x
-// first.
+// luIteration is one iteration (SSOR step) of NAS LU: a lower and an upper sweep over the inner planes,
+// in each of which a rank receives from two neighbours, computes and sends to the other two
+// (exchange_1), and an exchange of two planes of faces for the right-hand side (exchange_3). The
+// computing time is spread evenly over the planes of both sweeps. Ranks are numbered along x first.
 func luIteration(n, xdim, ranks int, compute sim.Time) collectives.Schedule {
 	ydim, planes := ranks/xdim, n-2
 	// The points of position i among so many positions, 5 variables each.

@@ -12,8 +12,8 @@ import (
 
 func init() {
 	param.Register(Registry, "sweep3d", "wavefronts over a 2-D grid from each corner, two octants of angles and block by block of planes (Sweep3D; Koch, Baker, Alcouffe 1992; Hoisie, Lubeck, Wasserman 2000)", Sweep3D{Iterations{1, 0}, []int{4, 4}, 4, 2400}, newSweep3D)
-	param.Register(Registry, "nas-cg", "NAS CG: sums of vectors within the rows of a 2-D grid, a transpose, and scalar products (Bailey et al., NAS-95-020)", CG{Iterations{0, 0}, "A"}, newCG)
-	param.Register(Registry, "nas-mg", "NAS MG: V-cycles with faces on a 3-D torus, smaller from level to level (Bailey et al., NAS-95-020)", MG{Iterations{0, 0}, "A"}, newMG)
+	param.Register(Registry, "nas-cg", "NAS CG: sums of vectors within the rows of a 2-D grid, a transpose, and scalar products (Bailey et al., NAS-95-020)", NAS{Class: "A"}, newCG)
+	param.Register(Registry, "nas-mg", "NAS MG: V-cycles with faces on a 3-D torus, smaller from level to level (Bailey et al., NAS-95-020)", NAS{Class: "A"}, newMG)
 }
 
 // Sweep3D configures a transport sweep.
@@ -61,14 +61,17 @@ func newSweep3D(c Sweep3D, e Env) (Program, error) {
 	return mpi.Iterate(collectives.Sequence(sweep, collectives.AllreduceRecursiveDoubling(e.Ranks, 8)), c.times(1)), nil
 }
 
-// CG configures the skeleton of NAS CG.
-type CG struct {
+// NAS configures the skeletons of NAS CG, LU and MG.
+type NAS struct {
 	Iterations
 	Class string `toml:"class" doc:"problem class" choices:"A|B|C|D|E"`
 }
 
+// nasClass is a problem of one size.
+type nasClass struct{ n, iterations int }
+
 // Order of the matrix and outer iterations (NPB 3).
-var cgClasses = map[string]struct{ n, iterations int }{
+var cgClasses = map[string]nasClass{
 	"A": {14000, 15}, "B": {75000, 75}, "C": {150000, 75}, "D": {1500000, 100}, "E": {9000000, 100},
 }
 
@@ -76,7 +79,7 @@ var cgClasses = map[string]struct{ n, iterations int }{
 // conjugate gradients and the norm of the residual; each multiplies by the matrix: log2 npcols
 // exchanges with which a row sums its vector, and one with the transposed rank; and
 // has two sums of a number over the row, which is over all of them.
-func newCG(c CG, e Env) (Program, error) {
+func newCG(c NAS, e Env) (Program, error) {
 	n := e.Ranks
 	if err := needRanks("nas-cg", n >= 1 && n&(n-1) == 0, n, "a power of two"); err != nil {
 		return nil, err
@@ -126,21 +129,15 @@ func newCG(c CG, e Env) (Program, error) {
 	return mpi.Iterate(collectives.Sequence(all...), c.times(class.iterations)), nil
 }
 
-// MG configures the skeleton of NAS MG.
-type MG struct {
-	Iterations
-	Class string `toml:"class" doc:"problem class" choices:"A|B|C|D|E"`
-}
-
 // Points along each dimension and iterations (NPB 3).
-var mgClasses = map[string]struct{ n, iterations int }{
+var mgClasses = map[string]nasClass{
 	"A": {256, 4}, "B": {256, 20}, "C": {512, 20}, "D": {1024, 50}, "E": {2048, 50},
 }
 
 // newMG: a V-cycle goes from the finest level to the coarsest at which every rank has a point
 // along each dimension, and back; at each level faces are exchanged along one dimension
 // after the other, once downwards and twice upwards (residual, smoother).
-func newMG(c MG, e Env) (Program, error) {
+func newMG(c NAS, e Env) (Program, error) {
 	n := e.Ranks
 	if err := needRanks("nas-mg", n >= 1 && n&(n-1) == 0, n, "a power of two"); err != nil {
 		return nil, err

@@ -58,9 +58,6 @@ var notes = map[Operation]string{
 // Note says what of an operation is not replayed as it stands; "" if all is.
 func (o Operation) Note() string { return notes[o] }
 
-// rooted tells whether the operation has a root.
-func (o Operation) rooted() bool { return o == Broadcast || o == Reduce }
-
 // Tags of collectives: 1, the number of the collective, the tag of its algorithm. Rounds of
 // one tag modulo algorithmTags are posted in the same order on both sides.
 const (
@@ -100,11 +97,11 @@ func (c *collective) tag(of int32) int32 {
 
 // NewBuilder begins a schedule of so many ranks; name stands for the trace in messages.
 func NewBuilder(name string, ranks int, settings Settings) *Builder {
-	return &Builder{Builder: goal.NewBuilder(name, ranks), Settings: settings, group: map[string][]collective{}, rank: -1, ranks: ranks}
+	return &Builder{
+		Builder: goal.NewBuilder(name, ranks), Settings: settings, rank: -1, ranks: ranks,
+		group: map[string][]collective{}, built: map[string]collectives.Schedule{},
+	}
 }
-
-// Ranks is the number of ranks.
-func (b *Builder) Ranks() int { return b.ranks }
 
 // Size is the number of ranks in a group; nil: all.
 func (b *Builder) Size(members []int) int {
@@ -261,7 +258,7 @@ func (b *Builder) join(operation Operation, group string, size int, bytes int64,
 	}
 	algorithm := map[Operation]string{Allreduce: b.Allreduce, Allgather: b.Allgather, Alltoall: b.Alltoall, Broadcast: b.Broadcast, Reduce: b.Reduce, ReduceScatter: "allreduce-ring", Barrier: "barrier-dissemination"}[operation]
 	var set []param.Setting
-	if operation.rooted() {
+	if operation == Broadcast || operation == Reduce {
 		set = append(set, param.Set("root", root))
 	}
 	if operation == ReduceScatter { // the first half of the ring: every rank has the sum of its chunk then
@@ -275,9 +272,6 @@ func (b *Builder) join(operation Operation, group string, size int, bytes int64,
 		var err error
 		if c.schedule, err = collectives.Registry.New(algorithm, collectives.Env{Ranks: size, PerNode: 1, Bytes: sim.Bytes(bytes)}, set...); err != nil {
 			return nil, err
-		}
-		if b.built == nil {
-			b.built = map[string]collectives.Schedule{}
 		}
 		b.built[key] = c.schedule
 	}

@@ -1,6 +1,7 @@
 package param
 
 import (
+	"cmp"
 	"encoding"
 	"errors"
 	"fmt"
@@ -166,10 +167,10 @@ type Setting struct {
 // setting's type, or its text with a unit ("20ns").
 func Set(key string, value any) Setting { return Setting{key, value} }
 
-// New constructs name in env with its defaults but for the given settings: the
-// short way for those who know the name and not the type of its configuration.
-// Settings that name has not got, or does not use in env, are errors, and so are
-// values that do not fit; all of them are reported together, each a *ParamError.
+// New constructs name in env with its defaults but for the given settings: the short way for those
+// who know the name and not the type of its configuration. Settings that name has not got, or does
+// not use in env, are errors, and so are values that do not fit; all of them are reported together,
+// each a *ParamError.
 func (r *Registry[E, T]) New(name string, env E, settings ...Setting) (T, error) {
 	var zero T
 	config, err := r.Config(name)
@@ -179,7 +180,7 @@ func (r *Registry[E, T]) New(name string, env E, settings ...Setting) (T, error)
 	var problems []error
 	for _, s := range settings {
 		if v, known := settingOf(config, s.Key); !known {
-			problems = append(problems, &ParamError{s.Key, s.Value, fmt.Sprintf("a setting of %s %q: %s", r.kind, name, keysOf(config))})
+			problems = append(problems, &ParamError{s.Key, s.Value, fmt.Sprintf("a setting of %s %q: %s", r.kind, name, cmp.Or(strings.Join(keysOf(config), ", "), "it has none"))})
 		} else if err := assign(v, s.Value); err != nil {
 			problems = append(problems, &ParamError{s.Key, s.Value, err.Error()})
 		}
@@ -230,13 +231,9 @@ func settingOf(config any, key string) (found reflect.Value, known bool) {
 }
 
 // keysOf lists the settings of a configuration.
-func keysOf(config any) string {
-	var keys []string
+func keysOf(config any) (keys []string) {
 	EachSetting(config, func(f reflect.StructField, _ reflect.Value) { keys = append(keys, f.Tag.Get("toml")) })
-	if len(keys) == 0 {
-		return "it has none"
-	}
-	return strings.Join(keys, ", ")
+	return keys
 }
 
 // assign sets v to a value of its type, of a type that converts to it without a

@@ -24,13 +24,11 @@ type form[E, T any] struct {
 	build    func(config any, env E) (T, error)
 }
 
-// RegisterFor is [Register] for environments that meet a need. A name may have
-// several forms, each with a need and settings of its own: one algorithm on
-// several families of networks. Users see one name with the settings of all of
-// them; a key that several forms have must have the same type and default in
-// each. An environment that meets several needs gets the first of them in
-// alphabetical order, and the form without a need if it meets none. A second form of
-// the same need panics.
+// RegisterFor is [Register] for environments that meet a need. A name may have several forms, each
+// with a need and settings of its own: one algorithm on several families of networks. Users see one
+// name with the settings of all; a key that several forms have must have one type and default. An
+// environment that meets several needs gets the first in alphabetical order, and the form without a
+// need if it meets none. A second form of the same need panics.
 func RegisterFor[C, E, T any](r *Registry[E, T], need Need[E], name, doc string, defaults C, build func(config C, env E) (T, error)) {
 	e := r.entries[name]
 	if e == nil {
@@ -103,9 +101,7 @@ func (r *Registry[E, T]) Settings(name string, env E) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	var keys []string
-	EachSetting(f.defaults(), func(field reflect.StructField, _ reflect.Value) { keys = append(keys, field.Tag.Get("toml")) })
-	return keys, nil
+	return keysOf(f.defaults()), nil
 }
 
 // Skipper is implemented by what does not use all settings of its configuration:
@@ -122,12 +118,7 @@ func (r *Registry[E, T]) Unused(name string, env E, built T) []string {
 	if err != nil {
 		return nil
 	}
-	var unused []string
-	EachSetting(r.entries[name].config(), func(field reflect.StructField, _ reflect.Value) {
-		if key := field.Tag.Get("toml"); !slices.Contains(used, key) {
-			unused = append(unused, key)
-		}
-	})
+	unused := slices.DeleteFunc(keysOf(r.entries[name].config()), func(key string) bool { return slices.Contains(used, key) })
 	if s, ok := any(built).(Skipper); ok {
 		unused = append(unused, s.UnusedSettings()...)
 	}

@@ -5,6 +5,7 @@
 package param
 
 import (
+	"encoding"
 	"errors"
 	"fmt"
 	"reflect"
@@ -16,10 +17,9 @@ import (
 	"github.com/weft-sim/weft/sim"
 )
 
-// Registry holds the named constructors of one kind of thing (topologies,
-// routings, patterns, ...). E is what a constructor needs beyond its
-// configuration (nothing for topologies, the topology for routings); T is what
-// it makes. A registry is filled by init functions and read-only afterwards.
+// Registry holds the named constructors of one kind of thing (topologies, routings, patterns, ...).
+// E is what a constructor needs beyond its configuration, such as the topology; T is what it makes.
+// A registry is filled by init functions and read-only afterwards.
 type Registry[E, T any] struct {
 	kind    string
 	entries map[string]*entry[E, T]
@@ -35,9 +35,8 @@ func NewRegistry[E, T any](kind string) *Registry[E, T] {
 	return &Registry[E, T]{kind: kind, entries: map[string]*entry[E, T]{}}
 }
 
-// Register adds a constructor under name. doc is one line. defaults is the
-// configuration that a user's keys are laid over; its fields are described by
-// struct tags:
+// Register adds a constructor under name. doc is one line. defaults is the configuration that a
+// user's keys are laid over; its fields are described by struct tags:
 //
 //	toml:"p"            the key; fields without one are not configurable
 //	doc:"..."           one line for weft list and the reference
@@ -46,8 +45,8 @@ func NewRegistry[E, T any](kind string) *Registry[E, T] {
 //	choices:"a|b|c"     allowed values of a string
 //	file:"read"         a string is the path of a file that is read, or empty
 //
-// A configuration with a method Validate() error is asked after the tags are.
-// Registering a name twice panics; [RegisterFor] gives a name several forms.
+// A configuration with a method Validate() error is asked after the tags are. Registering a name
+// twice panics; [RegisterFor] gives a name several forms.
 func Register[C, E, T any](r *Registry[E, T], name, doc string, defaults C, build func(config C, env E) (T, error)) {
 	RegisterFor(r, Need[E]{}, name, doc, defaults, build)
 }
@@ -91,9 +90,8 @@ func (e *UnknownNameError) Error() string {
 	return fmt.Sprintf("unknown %s %q%s: known are %s", e.Kind, e.Name, DidYouMean(e.Name, e.Known), strings.Join(e.Known, ", "))
 }
 
-// Config returns a pointer to a fresh configuration of name with its defaults,
-// for decoding user input into. Of a name with several forms it is a struct with
-// the settings of all.
+// Config returns a pointer to a fresh configuration of name with its defaults, for decoding user
+// input into. Of a name with several forms it is a struct with the settings of all.
 func (r *Registry[E, T]) Config(name string) (any, error) {
 	e, ok := r.entries[name]
 	if !ok {
@@ -102,10 +100,9 @@ func (r *Registry[E, T]) Config(name string) (any, error) {
 	return e.config(), nil
 }
 
-// Build constructs name from a configuration that [Registry.Config] returned,
-// after checking it with [Validate]. Of several forms it takes the one whose need
-// env meets, and leaves alone the settings of the others. Errors about single
-// settings are *ParamError, possibly joined.
+// Build constructs name from a configuration that [Registry.Config] returned, after checking it with
+// [Validate]. Of several forms it takes the one whose need env meets, and leaves alone the settings
+// of the others. Errors about single settings are *ParamError, possibly joined.
 func (r *Registry[E, T]) Build(name string, config any, env E) (T, error) {
 	var zero T
 	f, err := r.formFor(name, config, env)
@@ -121,9 +118,8 @@ func (r *Registry[E, T]) Build(name string, config any, env E) (T, error) {
 	return f.build(config, env)
 }
 
-// Make is Config, then set, then Build: the short way for tests and for code
-// that composes by hand. C must be the configuration of name, or of one of its
-// forms.
+// Make is Config, then set, then Build: the short way for tests and for code that composes by hand.
+// C must be the configuration of name, or of one of its forms.
 func Make[C, E, T any](r *Registry[E, T], name string, env E, set func(*C)) (T, error) {
 	var zero T
 	e, ok := r.entries[name]
@@ -366,20 +362,11 @@ func bound(f reflect.StructField, v reflect.Value, tag string) *float64 {
 	}
 	var x float64
 	var err error
-	switch v.Interface().(type) {
-	case sim.Time:
-		var t sim.Time
-		t, err = sim.ParseTime(s)
-		x = float64(t)
-	case sim.Bytes:
-		var b sim.Bytes
-		b, err = sim.ParseBytes(s)
-		x = float64(b)
-	case sim.Rate:
-		var r sim.Rate
-		r, err = sim.ParseRate(s)
-		x = float64(r)
-	default:
+	to := reflect.New(v.Type())
+	if quantity, ok := to.Interface().(encoding.TextUnmarshaler); ok && v.CanInt() {
+		err = quantity.UnmarshalText([]byte(s))
+		x = float64(to.Elem().Int())
+	} else {
 		x, err = strconv.ParseFloat(s, 64)
 	}
 	if err != nil {

@@ -3,6 +3,7 @@
 package simtest
 
 import (
+	"encoding/csv"
 	"hash/fnv"
 	"os"
 	"strconv"
@@ -112,5 +113,30 @@ func Refuse[T any](_ T, err error) func(t testing.TB, want string) {
 	return func(t testing.TB, want string) {
 		t.Helper()
 		Fail(t, err, want)
+	}
+}
+
+// Refuse2 is Refuse for two results.
+func Refuse2[T, U any](_ T, _ U, err error) func(t testing.TB, want string) {
+	return Refuse(0, err)
+}
+
+// Rows are the lines of a CSV file behind its header.
+func Rows(t testing.TB, file string) [][]string {
+	t.Helper()
+	f := Must(os.Open(file))(t)
+	defer f.Close()
+	rows := Must(csv.NewReader(f).ReadAll())(t)
+	if len(rows) < 2 {
+		t.Fatalf("%s has no rows", file)
+	}
+	return rows[1:]
+}
+
+// NeedSample skips the test if a file of the reference, which is not kept with the sources, is not here.
+func NeedSample(t testing.TB, file string) {
+	t.Helper()
+	if _, err := os.Stat(file); err != nil {
+		t.Skip("the samples are not here")
 	}
 }

@@ -1,33 +1,31 @@
-package collectives
+package collectivestest
 
 import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/weft-sim/weft/collectives"
 )
 
-// Verify runs a collective symbolically and checks its contract: every rank
-// ends with exactly the tokens that it must have. Sends are synchronous (a
-// round ends only when the other side of each of its messages has entered the
-// round that answers it), so that a schedule that passes cannot deadlock under
-// any protocol. Also checked: sizes agree on both sides and with the slots; no
-// round receives into a slot that it also sends or receives; nothing empty is
-// sent; no contribution is combined twice; no message is left over. Cost:
-// proportional to the slots moved.
-func Verify(c Collective) error {
+// VerifyContract runs a collective symbolically and checks its contract: every rank ends with exactly
+// the tokens that it must have. Sends are synchronous (a round ends only when the other side of each
+// of its messages has entered the round that answers it), so that a schedule that passes cannot
+// deadlock under any protocol. Also checked: sizes agree on both sides and with the slots; no round
+// receives into a slot that it also sends or receives; nothing empty is sent; no contribution is
+// combined twice; no message is left over. Cost: proportional to the slots moved.
+func VerifyContract(c collectives.Collective) error {
 	v := &verifier{c: c, contract: c.Contract(), ranks: make([]verifiedRank, c.Ranks()), waiting: map[envelope][]pending{}}
 	for r := range v.ranks {
+		v.runnable = append(v.runnable, r)
 		rank := &v.ranks[r]
-		rank.slots = make([][]Token, v.contract.Slots)
+		rank.slots = make([][]collectives.Token, v.contract.Slots)
 		rank.round = -1
 		for s := range rank.slots {
 			if token, ok := v.contract.Initial(r, s); ok {
-				rank.slots[s] = []Token{token}
+				rank.slots[s] = []collectives.Token{token}
 			}
 		}
-	}
-	for r := range v.ranks {
-		v.runnable = append(v.runnable, r)
 	}
 	for len(v.runnable) > 0 && v.err == nil {
 		r := v.runnable[len(v.runnable)-1]
@@ -42,36 +40,31 @@ func Verify(c Collective) error {
 
 type envelope struct {
 	from, to, tag int32
-	kind          Kind
+	kind          collectives.Kind
 }
 
-// pending is a send or receive whose other side has not come yet.
+// pending is a send or receive of a rank whose other side has not come yet; or a receive whose data
+// have come, which are stored when the round ends.
 type pending struct {
 	rank int
-	op   Op
-	data [][]Token // of a send
-}
-
-// arrival is what a round has received; it is stored when the round ends.
-type arrival struct {
-	op   Op
-	data [][]Token
+	op   collectives.Op
+	data [][]collectives.Token // of a send, or received
 }
 
 type verifiedRank struct {
-	slots    [][]Token
+	slots    [][]collectives.Token
 	round    int
 	open     int // operations of the round that are under way
-	arrivals []arrival
+	arrivals []pending
 }
 
 type verifier struct {
-	c        Collective
-	contract Contract
+	c        collectives.Collective
+	contract collectives.Contract
 	ranks    []verifiedRank
 	runnable []int
 	waiting  map[envelope][]pending
-	ops      []Op
+	ops      []collectives.Op
 	err      error
 }
 
@@ -113,12 +106,12 @@ func (v *verifier) finish(r int) {
 	}
 }
 
-func (v *verifier) start(r int, op Op) {
+func (v *verifier) start(r int, op collectives.Op) {
 	rank := &v.ranks[r]
 	switch op.Kind {
-	case Compute:
+	case collectives.Compute:
 		return
-	case Copy:
+	case collectives.Copy:
 		if !v.checkSize(r, op) {
 			return
 		}
@@ -140,13 +133,13 @@ func (v *verifier) start(r int, op Op) {
 		return
 	}
 	mine := pending{rank: r, op: op}
-	key := envelope{int32(r), op.Peer, op.Tag, Send}
-	wanted := envelope{int32(r), op.Peer, op.Tag, Recv}
-	if op.Kind == Send {
+	key := envelope{int32(r), op.Peer, op.Tag, collectives.Send}
+	wanted := envelope{int32(r), op.Peer, op.Tag, collectives.Recv}
+	if op.Kind == collectives.Send {
 		mine.data = v.read(r, op)
 	} else {
-		key = envelope{op.Peer, int32(r), op.Tag, Recv}
-		wanted = envelope{op.Peer, int32(r), op.Tag, Send}
+		key = envelope{op.Peer, int32(r), op.Tag, collectives.Recv}
+		wanted = envelope{op.Peer, int32(r), op.Tag, collectives.Send}
 	}
 	rank.open++
 	queue := v.waiting[wanted]
@@ -161,19 +154,19 @@ func (v *verifier) start(r int, op Op) {
 		v.waiting[wanted] = queue[1:]
 	}
 	send, recv := mine, other
-	if op.Kind == Recv {
+	if op.Kind == collectives.Recv {
 		send, recv = other, mine
 	}
 	if send.op.Bytes != recv.op.Bytes || send.op.Data.Count != recv.op.Data.Count {
 		v.fail(recv.rank, "receives %d B in %d slots where rank %d sends %d B in %d", recv.op.Bytes, recv.op.Data.Count, send.rank, send.op.Bytes, send.op.Data.Count)
 	}
-	v.ranks[recv.rank].arrivals = append(v.ranks[recv.rank].arrivals, arrival{recv.op, send.data})
+	v.ranks[recv.rank].arrivals = append(v.ranks[recv.rank].arrivals, pending{recv.rank, recv.op, send.data})
 	v.finish(mine.rank)
 	v.finish(other.rank)
 }
 
-func (v *verifier) read(r int, op Op) [][]Token {
-	data := make([][]Token, op.Data.Count)
+func (v *verifier) read(r int, op collectives.Op) [][]collectives.Token {
+	data := make([][]collectives.Token, op.Data.Count)
 	for i := range data {
 		at := op.Data.At(i)
 		if data[i] = v.ranks[r].slots[at]; data[i] == nil {
@@ -183,7 +176,7 @@ func (v *verifier) read(r int, op Op) [][]Token {
 	return data
 }
 
-func (v *verifier) checkSize(r int, op Op) (ok bool) {
+func (v *verifier) checkSize(r int, op collectives.Op) (ok bool) {
 	slots := op.Data
 	sum := int64(0)
 	for i := range int(slots.Count) {
@@ -202,18 +195,18 @@ func (v *verifier) checkSize(r int, op Op) (ok bool) {
 
 // checkRaces refuses a round that receives into a slot that it uses otherwise.
 // Combining goes through a scratch buffer and may read what is being sent.
-func (v *verifier) checkRaces(r int, ops []Op) {
+func (v *verifier) checkRaces(r int, ops []collectives.Op) {
 	const sent, received = 1, 2
 	use := map[int]int{}
 	for _, op := range ops {
 		for i := range int(op.Data.Count) {
 			at := op.Data.At(i)
 			switch {
-			case op.Kind == Send && use[at]&received != 0, op.Kind == Recv && !op.Combine && use[at] != 0:
+			case op.Kind == collectives.Send && use[at]&received != 0, op.Kind == collectives.Recv && !op.Combine && use[at] != 0:
 				v.fail(r, "slot %d is received into while it is in use", at)
-			case op.Kind == Send:
+			case op.Kind == collectives.Send:
 				use[at] |= sent
-			case op.Kind == Recv && !op.Combine:
+			case op.Kind == collectives.Recv && !op.Combine:
 				use[at] |= received
 			}
 		}
@@ -221,8 +214,8 @@ func (v *verifier) checkRaces(r int, ops []Op) {
 }
 
 // combine merges two ascending sets of tokens.
-func (v *verifier) combine(r int, a, b []Token) []Token {
-	sum := make([]Token, 0, len(a)+len(b))
+func (v *verifier) combine(r int, a, b []collectives.Token) []collectives.Token {
+	sum := make([]collectives.Token, 0, len(a)+len(b))
 	for len(a) > 0 && len(b) > 0 {
 		switch {
 		case a[0] < b[0]:
@@ -249,7 +242,7 @@ func (v *verifier) checkEnd() error {
 	if len(v.waiting) > 0 {
 		return errors.New("messages are left over")
 	}
-	var want []Token
+	var want []collectives.Token
 	for r := range v.ranks {
 		for s, have := range v.ranks[r].slots {
 			if want = v.contract.Final(r, s, want[:0]); len(want) > 0 && !slices.Equal(have, want) {
