@@ -1,14 +1,15 @@
 package routing_test
 
 import (
+	"fmt"
 	"testing"
 
-	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/routing/routingtest"
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // TestDORPaths: path lengths are the distances of the graph, and there are two
@@ -19,7 +20,7 @@ func TestDORPaths(t *testing.T) {
 		topo topology.Topology
 	}{{"torus", torus(t, 1, 4, 5, 6)}, {"mesh", mesh(t, 1, 4, 3, 5)}} {
 		grid, g := c.topo.(topology.Grid), c.topo.Graph()
-		r := makeRouting[routing.DORConfig](t, "dor", c.topo, nil)
+		r := must(t, c.topo, 0, "dor")
 		for _, src := range []topology.TerminalID{0, 17} {
 			from := g.TerminalSwitch(src)
 			distance := g.DistancesFrom(from, nil)
@@ -66,7 +67,7 @@ func TestDORClasses(t *testing.T) {
 		{0, 7, []uint32{high}, low},
 	} {
 		for _, rule := range []string{"dateline", "by-coordinates"} {
-			r := makeRouting(t, "dor", topo, func(d *routing.DORConfig) { d.Rule = rule })
+			r := must(t, topo, 0, "dor", param.Set("vc_rule", rule))
 			paths(topo, r, 4, c.from, c.to, func(path []step, _ uint32) {
 				for i, s := range path[:len(path)-1] {
 					want := c.byTargets
@@ -90,7 +91,7 @@ func TestDORClasses(t *testing.T) {
 // cycle, k long; here the ring of 4 counts.
 func TestDORWithoutDatelines(t *testing.T) {
 	topo := torus(t, 1, 4, 6)
-	r := makeRouting(t, "dor", topo, func(c *routing.DORConfig) { c.Rule = "none" })
+	r := must(t, topo, 0, "dor", param.Set("vc_rule", "none"))
 	for _, vcs := range []int{1, 2} {
 		if cycle := checkCycle(t, topo, r, vcs); len(cycle) != 4 {
 			t.Errorf("%d virtual channels: cycle of %d, want 4", vcs, len(cycle))
@@ -98,7 +99,7 @@ func TestDORWithoutDatelines(t *testing.T) {
 	}
 	// Rings of three have no two hops in a row.
 	short := torus(t, 1, 3, 3)
-	if c, _ := routingtest.Certificate(t, short, makeRouting[routing.DORConfig](t, "dor", short, nil), 1); !c.Acyclic() {
+	if c, _ := routingtest.Certificate(t, short, must(t, short, 0, "dor"), 1); !c.Acyclic() {
 		t.Error(c.Describe(short.Graph()))
 	}
 }
@@ -109,7 +110,7 @@ func TestDORVirtualChannels(t *testing.T) {
 		topo topology.Topology
 		want int
 	}{{torus(t, 1, 4, 4), 2}, {torus(t, 1, 3, 3), 1}, {mesh(t, 1, 8, 8), 1}, {mesh(t, 1, 2, 2, 2), 1}} {
-		if got := makeRouting[routing.DORConfig](t, "dor", c.topo, nil).VCs(); got != c.want {
+		if got := must(t, c.topo, 0, "dor").VCs(); got != c.want {
 			t.Errorf("%v: %d virtual channels, want %d", c.topo.Facts(), got, c.want)
 		}
 	}
@@ -120,7 +121,7 @@ func TestDORVirtualChannels(t *testing.T) {
 // within a pod 2 ways up, 2 hops; else 2*2 ways up, 4 hops.
 func TestNCAPaths(t *testing.T) {
 	topo := build(t, "fat-tree", func(c *topology.FatTreeConfig) { c.K, c.N = 4, 3 })
-	r := makeRouting[routing.NCAConfig](t, "nca", topo, nil)
+	r := must(t, topo, 0, "nca")
 	for dst := range topology.TerminalID(16) {
 		wantPaths, wantHops := 4, 4
 		switch {
@@ -150,7 +151,7 @@ func TestNCAPaths(t *testing.T) {
 func TestNCAHashed(t *testing.T) {
 	topo := build(t, "fat-tree", func(c *topology.FatTreeConfig) { c.K, c.N = 8, 3 })
 	g, tree := topo.Graph(), topo.(topology.Tree)
-	r := makeRouting(t, "nca", topo, func(c *routing.NCAConfig) { c.Up, c.Down = "hashed", "hashed" })
+	r := must(t, topo, 0, "nca", param.Set("up", "hashed"), param.Set("down", "hashed"))
 	for dst := range topology.TerminalID(g.Terminals()) {
 		count := 0
 		paths(topo, r, 1, 0, dst, func([]step, uint32) { count++ })
@@ -158,10 +159,7 @@ func TestNCAHashed(t *testing.T) {
 			t.Errorf("%d paths to %d, want 1", count, dst)
 		}
 	}
-	load, err := routing.Loads(g, r, 1, uniformly(g.Terminals()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	load := simtest.Must(routing.Loads(g, r, 1, uniformly(g.Terminals())))(t)
 	for s := range topology.SwitchID(g.Switches()) {
 		first, end := tree.UpPorts(s)
 		for p := first; p < end; p++ {
@@ -181,7 +179,7 @@ func TestNCAHashed(t *testing.T) {
 // packets.
 func TestNCALeastLoaded(t *testing.T) {
 	topo := build(t, "xgft", func(c *topology.XGFTConfig) { c.M, c.W = []int{8, 2}, []int{1, 8} })
-	r := makeRouting(t, "nca", topo, func(c *routing.NCAConfig) { c.Up = "least-loaded" })
+	r := must(t, topo, 0, "nca", param.Set("up", "least-loaded"))
 	counts := runAcross(t, topo, r)
 	total := 0.0
 	least, most := counts[0], counts[0]
@@ -221,24 +219,8 @@ func TestHyperXNeeds(t *testing.T) {
 		{"omniwar", map[int]int{2: 3, 3: 4}, []param.Setting{param.Set("deroutes", 1)}},
 	} {
 		for n, need := range c.need {
-			topo := hyperX(t, 1, []int{3, 3, 3}[:n]...)
-			r := must(t, topo, 0, c.name, c.settings...)
-			if r.VCs() != need {
-				t.Errorf("%s %v needs %d virtual channels in %d dimensions, want %d", c.name, c.settings, r.VCs(), n, need)
-			}
-			if cert, _ := routingtest.Certificate(t, topo, r, need); !cert.Acyclic() {
-				t.Errorf("%s %v in %d dimensions: %s", c.name, c.settings, n, cert.Describe(topo.Graph()))
-			}
-			if _, escapes := r.(fabric.EscapeRouting); escapes || need == 1 {
-				continue
-			}
-			if c.name == "omniwar" && c.settings == nil {
-				continue // takes fewer deroutes
-			}
-			r = must(t, topo, need-1, c.name, c.settings...)
-			if cert, _ := routingtest.Certificate(t, topo, r, need-1); cert.Acyclic() {
-				t.Errorf("%s %v in %d dimensions: no cycle with %d virtual channels", c.name, c.settings, n, need-1)
-			}
+			fewer := c.name == "omniwar" && c.settings == nil // takes fewer deroutes
+			checkNeed(t, fmt.Sprintf("%d dimensions", n), hyperX(t, 1, []int{3, 3, 3}[:n]...), need, c.name, fewer, c.settings...)
 		}
 	}
 }

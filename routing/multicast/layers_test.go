@@ -10,6 +10,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // ringPaths are the four paths of three cables around a ring of four switches,
@@ -151,10 +152,7 @@ func TestLayers(t *testing.T) {
 			for p := range v.engine.Forest().Trees {
 				trees = append(trees, p.Tree)
 			}
-			l, err := AssignLayers(g, trees, len(trees)+1)
-			if err != nil {
-				t.Fatal(err)
-			}
+			l := simtest.Must(AssignLayers(g, trees, len(trees)+1))(t)
 			dependencies := 0
 			for n := range l.Count {
 				graph := layerGraph(g, trees, l.Of, n)

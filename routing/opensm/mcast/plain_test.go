@@ -67,7 +67,7 @@ func plainMinHop(m *multicast.MinHop, s topology.SwitchID, in topology.PortID, r
 	by := map[topology.PortID][]topology.SwitchID{}
 	for _, w := range reach {
 		if w != s {
-			port := slices.Min(m.Next(s, w, nil))
+			port := m.LowestPort(s, w)
 			by[port] = append(by[port], w)
 		}
 	}
@@ -193,7 +193,7 @@ func TestMinHopMCFollowsThePlainRule(t *testing.T) {
 			root := plainRoot(order, env.Hops.Hops, graph, &g)
 			want := map[topology.SwitchID][]topology.PortID{}
 			plainMinHop(env.Hops, root, topology.NoPort, g.Span(graph), want)
-			if tree.Root() != root || sortedRows(rowsOf(graph, tree)) != sortedRows(want) {
+			if tree.Switches[0] != root || sortedRows(rowsOf(graph, tree)) != sortedRows(want) {
 				t.Fatalf("%s: %+v has the tree %+v, want root %d and rows %s", name, g, tree, root, sortedRows(want))
 			}
 			if h := plainHeight(graph, tree, &g); h != tree.Height {
@@ -350,7 +350,7 @@ func TestSSSPFollowsThePlainRule(t *testing.T) {
 			for port := range set {
 				want[graph.PortSwitch[port]] = append(want[graph.PortSwitch[port]], port)
 			}
-			if tree.Root() != root || sortedRows(rowsOf(graph, tree)) != sortedRows(want) {
+			if tree.Switches[0] != root || sortedRows(rowsOf(graph, tree)) != sortedRows(want) {
 				t.Fatalf("%s: %+v has the tree %+v, want root %d and rows %s", name, g, tree, root, sortedRows(want))
 			}
 			if h := plainHeight(graph, tree, &g); h != tree.Height {
