@@ -262,19 +262,14 @@ func (w *groupWalk) lead(name, intermediate string) error {
 	return nil
 }
 
-// Graph implements [fabric.GraphRouting].
 func (w *groupWalk) Graph() *topology.Graph { return w.graph }
 
-// VCs implements [fabric.Routing].
 func (w *groupWalk) VCs() int { return w.classes }
 
-// IgnoresTerminals implements [TerminalBlind].
 func (w *groupWalk) IgnoresTerminals() bool { return !w.hashed }
 
-// Needs implements [fabric.Needer].
 func (w *groupWalk) Needs() fabric.Needs { return fabric.Needs{} }
 
-// UnusedSettings implements [param.Skipper].
 func (w *groupWalk) UnusedSettings() []string { return nil }
 
 // direct implements [detours].

@@ -94,7 +94,6 @@ func (p *hopPaths) assign() {
 	}
 }
 
-// UnusedSettings implements [param.Skipper].
 func (p *hopPaths) UnusedSettings() []string {
 	if p.counted == 0 {
 		return []string{"spread_vcs"}
@@ -105,10 +104,8 @@ func (p *hopPaths) UnusedSettings() []string {
 // VCs is the number of hop classes.
 func (p *hopPaths) VCs() int { return p.classes }
 
-// InjectionVCs implements [fabric.Routing].
 func (p *hopPaths) InjectionVCs(vcs int) uint32 { return allVCs(vcs) }
 
-// IgnoresTerminals implements [TerminalBlind].
 func (p *hopPaths) IgnoresTerminals() bool { return p.ties != tiesHashed }
 
 // shortest fills the table with the ports that lead nearer to each leaf.
@@ -160,7 +157,6 @@ func (p *hopPaths) take(h *fabric.Head, port topology.PortID, vcs int) fabric.Ho
 	return fabric.Hop{Port: port, VCs: p.sets[vcs][class]}
 }
 
-// Needs implements [fabric.Needer].
 func (p *hopPaths) Needs() fabric.Needs { return fabric.Needs{Credits: p.ties.adaptive()} }
 
 // Directions of channels between switches that have ranks, in the order in which paths use

@@ -94,10 +94,7 @@ func newNCA(config NCAConfig, env Env) (fabric.Routing, error) {
 // numberLeaves numbers the switches with terminals from 0 (-1: no terminals)
 // and gives a terminal of each.
 func numberLeaves(g *topology.Graph) (leaf []int32, sample []topology.TerminalID) {
-	leaf = make([]int32, g.Switches())
-	for s := range leaf {
-		leaf[s] = -1
-	}
+	leaf = slices.Repeat([]int32{-1}, g.Switches())
 	for t := range g.Terminals() {
 		id := topology.TerminalID(t)
 		if s := g.TerminalSwitch(id); leaf[s] < 0 {
@@ -144,16 +141,12 @@ func (r *nca) addDescents(tree topology.Tree, s topology.SwitchID, n ncaNode, sa
 	return row, nil
 }
 
-// VCs implements [fabric.Routing].
 func (*ncaChoice) VCs() int { return 1 }
 
-// InjectionVCs implements [fabric.Routing].
 func (*ncaChoice) InjectionVCs(vcs int) uint32 { return allVCs(vcs) }
 
-// IgnoresTerminals implements [TerminalBlind].
 func (c *ncaChoice) IgnoresTerminals() bool { return !slices.Contains(c.ties[:], tiesHashed) }
 
-// Needs implements [fabric.Needer].
 func (c *ncaChoice) Needs() fabric.Needs { return fabric.Needs{Queues: c.ties[1] == tiesLeastLoaded} }
 
 // choices is the range of ports that serve h equally, all up (1) or all down (0).
@@ -220,7 +213,6 @@ func (r *nca) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, flo
 	}
 }
 
-// Graph implements [fabric.GraphRouting].
 func (r *nca) Graph() *topology.Graph { return r.graph }
 
 // ncaAround is nca in a tree with faults: down where a way down to the

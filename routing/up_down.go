@@ -36,10 +36,7 @@ func newRanking(x *portSets, root int) *ranking {
 		root = r.center()
 	}
 	row := g.DistancesFrom(topology.SwitchID(root), nil)
-	order := make([]int, g.Switches())
-	for s := range order {
-		order[s] = s
-	}
+	order := topology.Numbers[int](g.Switches())
 	slices.SortStableFunc(order, func(a, b int) int { return int(row[a]) - int(row[b]) })
 	for i, s := range order {
 		r.rank[s] = int32(i)
@@ -159,10 +156,8 @@ func newUpDownStar(config UpDownConfig, env Env) (fabric.Routing, error) {
 	return u, errors.Join(err, CheckVCs(name, 1, env))
 }
 
-// VCs implements [fabric.Routing].
 func (u *upDownStar) VCs() int { return 1 }
 
-// Needs implements [fabric.Needer].
 func (u *upDownStar) Needs() fabric.Needs { return fabric.Needs{Credits: u.ties.adaptive()} }
 
 func (u *upDownStar) Route(v *fabric.View, h *fabric.Head) fabric.Hop {

@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -25,12 +26,7 @@ func (c *PolarFlyConfig) Validate() error {
 	return checkPorts("q", c.Q, (c.Q*c.Q+c.Q+1)*(c.Q+1+c.terminals()))
 }
 
-func (c *PolarFlyConfig) terminals() int {
-	if c.P > 0 {
-		return c.P
-	}
-	return (c.Q + 2) / 2
-}
+func (c *PolarFlyConfig) terminals() int { return cmp.Or(c.P, (c.Q+2)/2) }
 
 // PolarFly is the topology of Lakhotia, Besta, Monroe, Isham, Iff, Hoefler and
 // Petrini (SC 2022): the polarity graph ER_q of Erdős and Rényi (1962) and Brown

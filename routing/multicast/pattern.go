@@ -134,10 +134,7 @@ func hierarchyGroups(c HierarchyConfig, env PatternEnv) ([]Group, error) {
 		return nil, err
 	}
 	var groups []Group
-	leaders := make([]int, c.Ranks)
-	for i := range leaders {
-		leaders[i] = i
-	}
+	leaders := topology.Numbers[int](c.Ranks)
 	for level := 0; ; level++ {
 		size := c.Sizes[min(level, len(c.Sizes)-1)]
 		var next []int
@@ -195,10 +192,7 @@ func fixedSizeGroups(c FixedSizeConfig, env PatternEnv) ([]Group, error) {
 	if c.Count > maxMemberships/c.Size {
 		return nil, &param.ParamError{Key: "count", Value: c.Count, Want: fmt.Sprintf("at most %d: groups of %d with 2^28 members in all", maxMemberships/c.Size, c.Size)}
 	}
-	terminals := make([]topology.TerminalID, env.Terminals)
-	for t := range terminals {
-		terminals[t] = topology.TerminalID(t)
-	}
+	terminals := topology.Numbers[topology.TerminalID](env.Terminals)
 	groups := make([]Group, c.Count)
 	drawn := make([]int, c.Size)
 	for i := range groups {

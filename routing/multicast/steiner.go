@@ -315,13 +315,7 @@ func (c *climber) build(root topology.SwitchID, g *Group) Tree {
 	c.up = append(c.up[:0], topology.NoPort)
 	c.visited[root] = c.climb
 	row := c.f.env.Hops.Row(root)
-	graph := c.f.env.Graph
-	for _, t := range g.Terminals {
-		c.from(graph.TerminalSwitch(t), row)
-	}
-	for _, s := range g.Switches {
-		c.from(s, row)
-	}
+	g.each(c.f.env.Graph, func(m member) { c.from(m.sw, row) })
 	return Tree{Switches: c.switches, Up: c.up}
 }
 

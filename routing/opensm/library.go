@@ -2,6 +2,8 @@ package opensm
 
 import (
 	"slices"
+
+	"github.com/weft-sim/weft/fabric/topology"
 )
 
 // heap is a 4-ary heap that breaks ties as OpenSM's does (cl_heap): which of
@@ -23,11 +25,7 @@ type heapEntry struct {
 
 // newHeap makes an empty heap for so many vertices.
 func newHeap(vertices int) heap {
-	h := heap{make([]heapEntry, 0, vertices), make([]int32, vertices)}
-	for v := range h.at {
-		h.at[v] = outside
-	}
-	return h
+	return heap{make([]heapEntry, 0, vertices), slices.Repeat([]int32{outside}, vertices)}
 }
 
 // fill inserts vertices, in order, with the largest key.
@@ -223,7 +221,7 @@ type ordered struct {
 }
 
 func newOrdered(w *channels) *ordered {
-	return &ordered{channels: w, uses: make([]int32, w.slots), place: upTo[int32](len(w.peer)), seen: make([]bool, len(w.peer))}
+	return &ordered{channels: w, uses: make([]int32, w.slots), place: topology.Numbers[int32](len(w.peer)), seen: make([]bool, len(w.peer))}
 }
 
 // add enters one more use of a dependency unless it closes a cycle.

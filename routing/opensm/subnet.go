@@ -200,6 +200,11 @@ func (s *Subnet) links(n int32) []Link { return s.Links[s.Start[n]:s.Start[n+1]]
 // hosts lists the cables of node n to adapters, in port order.
 func (s *Subnet) hosts(n int32) []Host { return s.Hosts[s.HostStart[n]:s.HostStart[n+1]] }
 
+// leaves lists the nodes with adapters.
+func (s *Subnet) leaves() []int32 {
+	return slices.DeleteFunc(topology.Numbers[int32](len(s.Switches)), func(n int32) bool { return len(s.hosts(n)) == 0 })
+}
+
 // nodes is the number of switches.
 func (s *Subnet) nodes() int32 { return int32(len(s.Switches)) }
 
@@ -239,27 +244,18 @@ func (s *Subnet) hostOrder() []int32 {
 
 // mostFirst lists the nodes with the most of something first, equals in order.
 func (s *Subnet) mostFirst(count func(n int32) int) []int32 {
-	order := upTo[int32](len(s.Switches))
+	order := topology.Numbers[int32](len(s.Switches))
 	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(count(b), count(a)) })
 	return order
 }
 
 // portOrder lists the ports of all adapters by GUID, as OpenSM's maps do.
 func (s *Subnet) portOrder() []topology.TerminalID {
-	order := upTo[topology.TerminalID](s.adapterPorts())
+	order := topology.Numbers[topology.TerminalID](s.adapterPorts())
 	slices.SortFunc(order, func(a, b topology.TerminalID) int {
 		return ib.CompareGUID(s.Names.Terminals[a].PortGUID, s.Names.Terminals[b].PortGUID)
 	})
 	return order
-}
-
-// upTo lists the numbers from 0 to n-1.
-func upTo[N ~int32](n int) []N {
-	list := make([]N, n)
-	for i := range list {
-		list[i] = N(i)
-	}
-	return list
 }
 
 // DefaultManager is where the subnet manager runs unless someone says so: on host
@@ -375,12 +371,8 @@ func (s *Subnet) BaseLID(e End) int32 {
 
 // free tells whether nobody has the count LIDs from lid on.
 func (s *Subnet) free(lid, count int) bool {
-	for i := lid; i < lid+count && i < len(s.Ends); i++ {
-		if s.Ends[i] != nobody {
-			return false
-		}
-	}
-	return true
+	known := s.Ends[min(lid, len(s.Ends)):min(lid+count, len(s.Ends))]
+	return !slices.ContainsFunc(known, func(e End) bool { return e != nobody })
 }
 
 func (s *Subnet) take(lid, count int, e End) {

@@ -110,10 +110,7 @@ func CompareGUID(a, b topology.GUID) int {
 // GUIDOrder lists the switches in the order of OpenSM's maps ([CompareGUID]). It
 // breaks most of OpenSM's ties.
 func GUIDOrder(names *topology.Names) []topology.SwitchID {
-	order := make([]topology.SwitchID, len(names.Switches))
-	for s := range order {
-		order[s] = topology.SwitchID(s)
-	}
+	order := topology.Numbers[topology.SwitchID](len(names.Switches))
 	slices.SortFunc(order, func(a, b topology.SwitchID) int {
 		return CompareGUID(names.Switches[a].GUID, names.Switches[b].GUID)
 	})

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -62,10 +63,7 @@ func (m *LIDMatrix) lowestPort(s, w topology.SwitchID) topology.PortID {
 // of switches; rows of hosts (which some engines write) are skipped.
 func ReadLIDMatrix(r io.Reader, name string, graph *topology.Graph) (*LIDMatrix, error) {
 	n := graph.Switches()
-	m := &LIDMatrix{newHopTable(n), graph, make([]topology.PortID, n*n)}
-	for i := range m.lowest {
-		m.lowest[i] = topology.NoPort
-	}
+	m := &LIDMatrix{newHopTable(n), graph, slices.Repeat([]topology.PortID{topology.NoPort}, n*n)}
 	in := input.NewLines(r, name)
 	ids := ib.NewIdentities(ib.Names(graph))
 	from := noSwitch
@@ -153,10 +151,8 @@ func (m *LIDMatrix) readRow(in *input.Lines, ids *ib.Identities, from topology.S
 	seen[cell] = true
 	rows[from]++
 	m.hops[cell] = counts[0]
-	first, end := m.graph.Ports(from)
-	for p := first; p < end; p++ {
-		port := ids.Names.Port[p]
-		if _, toSwitch := m.graph.PeerPort(p); toSwitch && counts[0] != multicast.Unreachable && counts[port] == counts[0] {
+	for p := range m.graph.Links(from) {
+		if counts[0] != multicast.Unreachable && counts[ids.Names.Port[p]] == counts[0] {
 			m.lowest[cell] = p
 			break
 		}

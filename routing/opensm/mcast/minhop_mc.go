@@ -70,7 +70,7 @@ func newMinHopMC(graph *topology.Graph, hops portTable) *minHopMC {
 // Build implements [multicast.TreeBuilder].
 func (b *minHopMC) Build(g *multicast.Group, _ *multicast.Forest) (*multicast.Tree, error) {
 	b.members = osmMembers(b.graph, g, b.members)
-	root, _ := osmRoot(b.order, b.hops, b.members)
+	root := osmRoot(b.order, b.hops, b.members)
 	t := &multicast.Tree{}
 	b.work = append(b.work[:0], branch{root, topology.NoPort, 0, len(b.members), 1})
 	for head := 0; head < len(b.work); head++ {
@@ -80,15 +80,12 @@ func (b *minHopMC) Build(g *multicast.Group, _ *multicast.Forest) (*multicast.Tr
 	}
 	t.Switches = make([]topology.SwitchID, len(b.work))
 	t.Up = make([]topology.PortID, len(b.work))
-	for i, at := range b.work {
-		t.Switches[i], t.Up[i] = at.sw, at.up
-	}
 	b.built++
-	for _, s := range t.Switches {
-		if b.within[s] == b.built {
-			return nil, fmt.Errorf("two branches meet at %s: the min-hop tables do not give a tree", b.graph.SwitchName(s))
+	for i, at := range b.work {
+		if b.within[at.sw] == b.built {
+			return nil, fmt.Errorf("two branches meet at %s: the min-hop tables do not give a tree", b.graph.SwitchName(at.sw))
 		}
-		b.within[s] = b.built
+		t.Switches[i], t.Up[i], b.within[at.sw] = at.sw, at.up, b.built
 	}
 	return t, nil
 }
@@ -191,7 +188,7 @@ const osmMaxCost = 256
 // strictly the smallest. The comments in OpenSM say average; the code takes the
 // maximum. Unreachable counts as 255 hops, as in OpenSM. A switch is given up once it
 // cannot win any more. Cost: switches times member switches at worst.
-func osmRoot(order []topology.SwitchID, hops hopRows, members []memberSwitch) (root topology.SwitchID, cost int) {
+func osmRoot(order []topology.SwitchID, hops hopRows, members []memberSwitch) (root topology.SwitchID) {
 	rows := make([][]uint8, len(members))
 	for i, m := range members {
 		rows[i] = hops.rowTo(m.sw)
@@ -206,7 +203,7 @@ func osmRoot(order []topology.SwitchID, hops hopRows, members []memberSwitch) (r
 			best, root = cost, s
 		}
 	}
-	return root, best
+	return root
 }
 
 // unreachedError says that OpenSM's tables lead nowhere.

@@ -49,7 +49,7 @@ func newSSSPMC(graph *topology.Graph, lmc int) (*ssspMC, error) {
 	subnet := opensm.Wire(graph)
 	names := subnet.Names
 	n := graph.Switches()
-	b := &ssspMC{subnet: subnet, graph: graph, trees: map[topology.SwitchID][]topology.PortID{}, depth: make([]int32, n)}
+	b := &ssspMC{subnet: subnet, graph: graph, trees: map[topology.SwitchID][]topology.PortID{}, depth: slices.Repeat([]int32{-1}, n)}
 	// Where no port has an LMC, the network does not state it.
 	stated := graph.Names != nil && slices.ContainsFunc(graph.Names.Terminals, func(t topology.AdapterPort) bool { return t.LMC > 0 })
 	b.paths = opensm.NewPaths(subnet, func(e opensm.End) int {
@@ -74,9 +74,6 @@ func newSSSPMC(graph *topology.Graph, lmc int) (*ssspMC, error) {
 			return nil, err
 		}
 	}
-	for s := range b.depth {
-		b.depth[s] = -1
-	}
 	b.hops = newHopTable(n)
 	b.paths.Unicast(func(e opensm.End, i int) {
 		if e.Terminal >= 0 || i > 0 { // the root rule looks at the base LID of the switch
@@ -96,7 +93,7 @@ func newSSSPMC(graph *topology.Graph, lmc int) (*ssspMC, error) {
 // in the tree.
 func (b *ssspMC) Build(g *multicast.Group, _ *multicast.Forest) (*multicast.Tree, error) {
 	b.members = osmMembers(b.graph, g, b.members)
-	root, _ := osmRoot(b.subnet.Switches, b.hops, b.members)
+	root := osmRoot(b.subnet.Switches, b.hops, b.members)
 	up, known := b.trees[root]
 	if !known {
 		b.paths.Search(b.subnet.Node[root])
