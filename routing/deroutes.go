@@ -23,6 +23,10 @@ type DerouteSettings struct {
 //
 // Whether the last hop was a deroute follows from the port that a packet came in by:
 // it still is not aligned in that dimension.
+//
+// The texts of the papers were not at hand: the members are after their abstracts and the
+// descriptions in the atlas's reference data. Decisions fall as a packet reaches the front
+// of its buffer.
 type deroutes struct {
 	plain
 	*hammingWalk
@@ -234,10 +238,6 @@ func init() {
 // channels by dimension, deroutes first: a deroute is followed by the aligning hop of
 // its dimension, and that by channels of higher dimensions. Two virtual channels
 // whatever the number of dimensions; more are divided between the classes.
-//
-// The text of the paper was not at hand: this is after its abstract and the
-// description in the atlas's reference data. The decision falls as a packet reaches
-// the front of its buffer.
 func newDimWAR(config DimWARConfig, env Env) (fabric.Routing, error) {
 	return newDeroutes("dimwar", ruleDimWAR, 2, config.DerouteSettings, env)
 }
@@ -263,10 +263,6 @@ func init() {
 // (from 0) with a dimensions to align has at least a classes left: n+m virtual
 // channels for n dimensions and m deroutes. That no dimension is derouted in twice
 // running is for performance.
-//
-// The text of the paper was not at hand: this is after its abstract and the
-// description in the atlas's reference data. The decision falls as a packet reaches
-// the front of its buffer.
 func newOmniWAR(config OmniWARConfig, env Env) (fabric.Routing, error) {
 	n := len(env.Topology.(topology.Hamming).Dims())
 	m := config.Deroutes
@@ -300,9 +296,7 @@ func init() {
 // wherever a packet is, the others are adaptive: two virtual channels (Duato; see
 // [dalEscape]).
 //
-// The text of the paper was not at hand: this is after its abstract and the
-// description in the atlas's reference data. The weight of a channel is queue times
-// hops left, as for the other routings of the family.
+// The weight of a channel is queue times hops left, as for the other routings of the family.
 func newDAL(config DALConfig, env Env) (fabric.Routing, error) {
 	n := len(env.Topology.(topology.Hamming).Dims())
 	if config.Channels == "numbered" {

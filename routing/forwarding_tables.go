@@ -169,13 +169,6 @@ func (p *hopPaths) measure(name string, next []int32, sample []topology.Terminal
 	}
 	n := p.graph.Switches()
 	neighbors := p.graph.Neighbors()
-	joined := make([]map[topology.SwitchID]bool, n)
-	for s := range joined {
-		joined[s] = map[topology.SwitchID]bool{}
-		for _, t := range neighbors.Of(topology.SwitchID(s)) {
-			joined[s][t] = true
-		}
-	}
 	hops := make([]int32, n)
 	var path []topology.SwitchID
 	for leaf, t := range sample {
@@ -194,7 +187,7 @@ func (p *hopPaths) measure(name string, next []int32, sample []topology.Terminal
 				hops[at] = underWay
 				path = append(path, at)
 				to := topology.SwitchID(next[int(at)*n+int(end)])
-				if to < 0 || !joined[at][to] {
+				if _, joined := slices.BinarySearch(neighbors.Of(at), to); !joined {
 					problem(at, end, fmt.Sprintf("comes %d, which no cable leads to", to))
 					return problems.Err()
 				}

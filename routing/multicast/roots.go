@@ -87,16 +87,11 @@ func (m *MinHop) search(s topology.SwitchID, queue []topology.SwitchID) int {
 	for head := 0; head < len(queue); head++ {
 		u := queue[head]
 		deepest = int(row[u])
-		if deepest == Unreachable-1 {
-			for _, v := range m.neighbours(u) {
-				if row[v] == Unreachable {
-					return Unreachable
-				}
-			}
-			continue
-		}
 		for _, v := range m.neighbours(u) {
 			if row[v] == Unreachable {
+				if deepest == Unreachable-1 {
+					return Unreachable
+				}
 				row[v] = uint8(deepest + 1)
 				queue = append(queue, v)
 			}

@@ -291,21 +291,13 @@ func (g *ordered) permute() {
 	byPlace := func(a, b int32) int { return int(g.place[a] - g.place[b]) }
 	slices.SortFunc(g.behind, byPlace)
 	slices.SortFunc(g.ahead, byPlace)
+	g.behind = append(g.behind, g.ahead...)
 	g.places = g.places[:0]
-	i, j := 0, 0
-	for i < len(g.behind) || j < len(g.ahead) {
-		if j == len(g.ahead) || i < len(g.behind) && g.place[g.behind[i]] < g.place[g.ahead[j]] {
-			g.places = append(g.places, g.place[g.behind[i]])
-			i++
-		} else {
-			g.places = append(g.places, g.place[g.ahead[j]])
-			j++
-		}
+	for _, x := range g.behind {
+		g.places = append(g.places, g.place[x])
 	}
+	slices.Sort(g.places)
 	for k, x := range g.behind {
 		g.place[x] = g.places[k]
-	}
-	for k, x := range g.ahead {
-		g.place[x] = g.places[len(g.behind)+k]
 	}
 }

@@ -374,10 +374,5 @@ func (w *balanceWork) chooseSpread(list []candidate, d destination, row []uint8)
 // the number of ports with port 0.
 func scanStart(list []candidate, last uint8, ports int) int {
 	start := (int(last) + 1) % ports
-	for i, c := range list {
-		if int(c.port) >= start {
-			return i
-		}
-	}
-	return 0
+	return max(0, slices.IndexFunc(list, func(c candidate) bool { return int(c.port) >= start }))
 }

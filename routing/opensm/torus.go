@@ -121,19 +121,12 @@ func direction6(d, by int) int {
 // preferred is the direction of the shorter way round, of equals the one that does
 // not wrap.
 func (w *torusRoutes) preferred(d, from, to int) int {
-	if !w.grid.wraps[d] {
-		if to > from {
-			return 1
-		}
-		return -1
-	}
 	ahead := (to - from + w.grid.size[d]) % w.grid.size[d]
-	switch {
-	case 2*ahead < w.grid.size[d]:
-		return 1
-	case 2*ahead > w.grid.size[d]:
-		return -1
-	case to > from:
+	up := to > from
+	if w.grid.wraps[d] && 2*ahead != w.grid.size[d] {
+		up = 2*ahead < w.grid.size[d]
+	}
+	if up {
 		return 1
 	}
 	return -1

@@ -50,9 +50,6 @@ type LIDMatrix struct {
 // Graph is the graph that the table is for.
 func (m *LIDMatrix) Graph() *topology.Graph { return m.graph }
 
-// Hops is the smallest hop count from s to t, or Unreachable.
-func (m *LIDMatrix) Hops(s, t topology.SwitchID) int { return int(m.rowTo(t)[s]) }
-
 func (m *LIDMatrix) lowestPort(s, w topology.SwitchID) topology.PortID {
 	return m.lowest[int(w)*m.n+int(s)]
 }

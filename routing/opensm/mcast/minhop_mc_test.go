@@ -60,10 +60,8 @@ func (m *LIDMatrix) matchesShortestPaths(hops *multicast.MinHop) bool {
 	for t := range m.n {
 		for s := range m.n {
 			from, to := topology.SwitchID(s), topology.SwitchID(t)
-			if m.Hops(from, to) != hops.Hops(from, to) {
-				return false
-			}
-			if s != t && m.Hops(from, to) != multicast.Unreachable && m.lowestPort(from, to) != hops.LowestPort(from, to) {
+			n := hops.Hops(from, to)
+			if int(m.rowTo(to)[from]) != n || s != t && n != multicast.Unreachable && m.lowestPort(from, to) != hops.LowestPort(from, to) {
 				return false
 			}
 		}

@@ -359,15 +359,3 @@ func TestSSSPFollowsThePlainRule(t *testing.T) {
 		}
 	}
 }
-
-// With consecutive GUIDs from 0x200000 the 257th switch comes second.
-func TestOSMOrder(t *testing.T) {
-	names := &topology.Names{}
-	for s := range uint64(600) {
-		names.Switches = append(names.Switches, topology.SwitchName{GUID: topology.GUID(0x200000 + s)})
-	}
-	order := ib.GUIDOrder(names)
-	if want := []topology.SwitchID{0, 256, 512, 1, 257, 513, 2}; !slices.Equal(order[:7], want) {
-		t.Errorf("order starts with %v, want %v", order[:7], want)
-	}
-}
