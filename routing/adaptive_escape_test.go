@@ -84,9 +84,7 @@ func TestEscapeUnderLoad(t *testing.T) {
 			if c := extended(t, n.Topology, r, flow == "wormhole"); !c.Acyclic() {
 				t.Errorf("%s, %s: %s", n.Name, flow, c.Describe(n.Topology.Graph()))
 			}
-			if err := overload(t, n.Topology, r, fabric.DefaultConfig(), flow, 3, 1500); err != nil {
-				t.Errorf("%s, %s: %v", n.Name, flow, err)
-			}
+			simtest.Check(t, overload(t, n.Topology, r, fabric.DefaultConfig(), flow, 3, 1500))
 		}
 	}
 }
@@ -99,9 +97,7 @@ func TestEscapeStages(t *testing.T) {
 		for _, flits := range []int{1, 5} {
 			config := fabric.DefaultConfig()
 			config.Switch.VCAllocCycles, config.Switch.Pipeline = 1, pipeline
-			if err := overload(t, topo, adaptiveEscape(t, topo), config, "wormhole", flits, 500); err != nil {
-				t.Errorf("%s, packets of %d flits: %v", pipeline, flits, err)
-			}
+			simtest.Check(t, overload(t, topo, adaptiveEscape(t, topo), config, "wormhole", flits, 500))
 		}
 	}
 }

@@ -185,9 +185,8 @@ func TestUpDownPaths(t *testing.T) {
 		for src := range topology.SwitchID(10) {
 			shortest := legalSearch(neighbors, src, up)
 			for dst := range topology.TerminalID(57) {
-				count := 0
-				paths(topo, r, 1, topology.TerminalID(src), dst, func(path []step, _ uint32) {
-					if count++; len(path)-1 != shortest[dst] {
+				count := paths(topo, r, 1, topology.TerminalID(src), dst, func(path []step, _ uint32) {
+					if len(path)-1 != shortest[dst] {
 						t.Errorf("%d to %d in %d hops, want %d", src, dst, len(path)-1, shortest[dst])
 					}
 					down := false

@@ -55,7 +55,8 @@ func checkNeed(t *testing.T, what string, topo topology.Topology, need int, name
 // another program). Slim Fly q = 5 and PolarFly q = 7 have diameter 2, the random
 // graph of 57 switches of degree 8 diameter 3. On Dragonfly+ and the orthogonal fat tree,
 // whose switches have ranks, each leg takes one (vcs.csv of the same data); in a dragonfly
-// Valiant takes one for each of three groups.
+// Valiant takes one for each of three groups. Dimension order takes two in rings of four, none
+// of whose minimal paths in rings of three has two hops in a row.
 func TestNeeds(t *testing.T) {
 	slimfly := edgeList(t, "slimfly_q5", 1)
 	polarfly := edgeList(t, "polarfly_q7", 1)
@@ -88,6 +89,12 @@ func TestNeeds(t *testing.T) {
 		{"OFT", oft, 2, "val", nil},
 		{"OFT", oft, 2, "ugal-l", nil},
 		{"dragonfly", dragonfly(t, 2, 4, 2, 0), 3, "val", nil},
+		{"rings of 4", torus(t, 1, 4, 4), 2, "dor", nil},
+		{"rings of 4", torus(t, 1, 4, 4), 4, "val", nil},
+		{"rings of 3", torus(t, 1, 3, 3), 1, "dor", nil},
+		{"mesh", mesh(t, 1, 8, 8), 1, "dor", nil},
+		{"mesh", mesh(t, 1, 4, 4), 2, "val", nil},
+		{"hypercube", mesh(t, 1, 2, 2, 2), 1, "dor", nil},
 	} {
 		checkNeed(t, c.what, c.topo, c.need, c.name, false, c.settings...)
 	}
@@ -183,9 +190,7 @@ func TestTablePaths(t *testing.T) {
 		r := must(t, topo, 0, "table", param.Set("ties", ties))
 		for dst := range topology.TerminalID(g.Terminals()) {
 			distance := g.DistancesFrom(g.TerminalSwitch(dst), nil)
-			count := 0
-			paths(topo, r, r.VCs(), 0, dst, func(path []step, _ uint32) {
-				count++
+			count := paths(topo, r, r.VCs(), 0, dst, func(path []step, _ uint32) {
 				if hops := len(path) - 1; hops != int(distance[g.TerminalSwitch(0)]) {
 					t.Errorf("to %d in %d hops", dst, hops)
 				}
@@ -221,19 +226,14 @@ func shortest(g *topology.Graph, distance []int16, s topology.SwitchID) int {
 	return count
 }
 
-// TestTableNeeds: as many virtual channels as the diameter; what is missing is
-// said. A ring of 40 has diameter 20, more than a switch can have.
+// TestTableNeeds: what is missing is said. The mesh has diameter 2 + 3. A ring of 40 has diameter 20, more than a switch can have.
 func TestTableNeeds(t *testing.T) {
-	topo := mesh(t, 1, 3, 4) // diameter 2 + 3
-	if n := must(t, topo, 0, "table").VCs(); n != 5 {
-		t.Errorf("%d virtual channels, want 5", n)
-	}
 	for _, c := range []struct {
 		topo topology.Topology
 		vcs  int
 		want string
 	}{
-		{topo, 4, `switch.vcs = 4: want at least 5, which routing "table" needs`},
+		{mesh(t, 1, 3, 4), 4, `switch.vcs = 4: want at least 5, which routing "table" needs`},
 		{torus(t, 1, 40), 0, `needs 20 virtual channels on this topology; a channel can have 16`},
 		{parted{}, 0, "needs a connected network; no path joins switch 1 and switch 0"},
 		{torus(t, 1, 16385), 0, "at most 16384 switches with terminals; this topology has 16385"},

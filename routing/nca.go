@@ -23,12 +23,9 @@ func init() {
 // nca is nearest-common-ancestor routing on fat trees (Leiserson 1985; Dally
 // and Towles 2004, section 9.2.2): up until the destination lies below, then
 // down. All ports up serve equally, since every ancestor of a switch at one
-// level has the same terminals below in an XGFT; one is chosen at each switch
-//   - at random, for each packet ("random"),
-//   - by load ("least-loaded"): fewest flits waiting in this switch for the
-//     port, sent and not yet credited; ties at random,
-//   - by a hash of the destination ("hashed"): one path for each pair of source
-//     switch and destination, which packets cannot overtake on.
+// level has the same terminals below in an XGFT. The least loaded one has the fewest flits that
+// wait for it in this switch or are sent and not yet credited, ties at random; hashed ones make
+// one path for each pair of source switch and destination, which packets cannot overtake on.
 //
 // Deadlock: no packet goes up after it has gone down, channels up are taken in
 // the order of their levels and channels down in the opposite order: one

@@ -116,18 +116,13 @@ func init() {
 	Register("up-down", "up*/down* on any graph: up towards a root, then down; one virtual channel", Use{}, UpDownConfig{"random", -1}, newUpDownStar)
 }
 
-// upDownStar is up*/down* routing (Autonet: Schroeder et al., IEEE Journal on Selected
-// Areas in Communications 1991) by the shortest paths that it allows. With ties =
-// "least-occupied" it is adaptive: all shortest allowed paths are used by the queues
-// that packets find. (Minimal adaptive routing with up*/down* as its escape is
-// "adaptive-escape".)
+// upDownStar is up*/down* routing by the shortest paths that it allows; Autonet's tables hold
+// the longer ones too. With ties = "least-occupied" it is adaptive. (Minimal adaptive routing
+// with up*/down* as its escape is "adaptive-escape".)
 //
 // Deadlock: channels are ordered, see [ranking]; any virtual channel may be used, and
 // one suffices. Paths are longer than shortest ones in general, and channels near the
 // root carry the most.
-//
-// Autonet's tables hold all allowed paths, the longer ones too; here only the shortest
-// allowed ones are taken.
 //
 // Memory: that of two portSets.
 type upDownStar struct {

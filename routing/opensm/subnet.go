@@ -261,17 +261,7 @@ func (s *Subnet) portOrder() []topology.TerminalID {
 // DefaultManager is where the subnet manager runs unless someone says so: on host
 // H0, the first of that name, else on the first adapter.
 func DefaultManager(g *topology.Graph) topology.TerminalID {
-	return max(0, terminalOf(ib.Names(g), func(t *topology.AdapterPort) bool { return t.Name == "H0" }))
-}
-
-// terminalOf is the first terminal that is so; -1: none.
-func terminalOf(names *topology.Names, is func(t *topology.AdapterPort) bool) topology.TerminalID {
-	for t := range names.Terminals {
-		if is(&names.Terminals[t]) {
-			return topology.TerminalID(t)
-		}
-	}
-	return -1
+	return topology.TerminalID(max(0, slices.IndexFunc(ib.Names(g).Terminals, func(t topology.AdapterPort) bool { return t.Name == "H0" })))
 }
 
 // describe names an end port as OpenSM's dumps do: what it is of, its GUID, and the name of
