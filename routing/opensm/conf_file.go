@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/topology/ib"
 	"github.com/weft-sim/weft/sim/input"
 )
 
@@ -269,7 +270,7 @@ func (p *configReader) table(key, value string) *[16]uint8 {
 	}
 	for sl, word := range words {
 		v, err := strconv.ParseUint(strings.TrimSpace(word), 0, 8)
-		if err != nil || v > dropped {
+		if err != nil || v > ib.DropLane {
 			p.Problem("%s: lane %s of SL %d: want 0 to 15", key, input.Quote(word), sl)
 			return nil
 		}

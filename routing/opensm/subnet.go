@@ -80,9 +80,6 @@ type End struct {
 // nobody owns a LID.
 var nobody = End{-1, -1}
 
-// maxUnicastLID is the last LID of an end port.
-const maxUnicastLID = 0xbfff
-
 // NewSubnet looks at a network. Names that the graph lacks are those of
 // [ib.Names]. LIDs that the network states are kept, the others are given out as
 // OpenSM does in a fresh fabric, the manager's first.
@@ -319,7 +316,7 @@ func (s *Subnet) assignLIDs() error {
 	s.TerminalLID = make([]int32, s.adapterPorts())
 	s.Ends = []End{nobody}
 	for _, e := range ends {
-		if lid, count := int(s.stated(e)), s.lidCount(e); lid > 0 && lid+count-1 <= maxUnicastLID && lid%count == 0 && s.free(lid, count) {
+		if lid, count := int(s.stated(e)), s.lidCount(e); lid > 0 && lid+count-1 <= ib.MaxUnicastLID && lid%count == 0 && s.free(lid, count) {
 			s.take(lid, count, e)
 		}
 	}
@@ -333,8 +330,8 @@ func (s *Subnet) assignLIDs() error {
 		for !s.free(lid, count) {
 			lid += count
 		}
-		if lid+count-1 > maxUnicastLID {
-			return fmt.Errorf("%d end ports with 2^%d LIDs an adapter port need more than the %d LIDs of a subnet", len(ends), s.LMC, maxUnicastLID)
+		if lid+count-1 > ib.MaxUnicastLID {
+			return fmt.Errorf("%d end ports with 2^%d LIDs an adapter port need more than the %d LIDs of a subnet", len(ends), s.LMC, ib.MaxUnicastLID)
 		}
 		s.take(lid, count, e)
 		next = lid + count

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/weft-sim/weft/fabric/topology/ib"
 	"github.com/weft-sim/weft/sim/input"
 )
 
@@ -219,8 +220,8 @@ func ReadTorusConfig(r io.Reader, name string) (*TorusConfig, error) {
 	if !sized {
 		return nil, fmt.Errorf("%s:%d: no size: want torus X Y Z or mesh X Y Z", name, in.Number)
 	}
-	if switches := c.Size[0] * c.Size[1] * c.Size[2]; switches > maxUnicastLID {
-		return nil, fmt.Errorf("%s:%d: a torus of %d switches: a subnet has LIDs for %d", name, in.Number, switches, maxUnicastLID)
+	if switches := c.Size[0] * c.Size[1] * c.Size[2]; switches > ib.MaxUnicastLID {
+		return nil, fmt.Errorf("%s:%d: a torus of %d switches: a subnet has LIDs for %d", name, in.Number, switches, ib.MaxUnicastLID)
 	}
 	return c, nil
 }

@@ -230,8 +230,8 @@ func (p *lftParser) row(lidText, portText, rest string) {
 	}
 	p.rows++
 	lid, err := strconv.ParseUint(lidText, 16, 32)
-	if err != nil || lid > maxUnicastLID {
-		p.Problem("LID 0x%s: want 0x0001 to 0x%04x", lidText, maxUnicastLID)
+	if err != nil || lid > MaxUnicastLID {
+		p.Problem("LID 0x%s: want 0x0001 to 0x%04x", lidText, MaxUnicastLID)
 		return
 	}
 	p.last = int(lid)

@@ -117,9 +117,9 @@ func GUIDOrder(names *topology.Names) []topology.SwitchID {
 	return order
 }
 
-// maxUnicastLID is the highest LID of a port (InfiniBand Architecture
+// MaxUnicastLID is the highest LID of a port (InfiniBand Architecture
 // Specification, volume 1, 4.1.3); those above are of multicast groups.
-const maxUnicastLID = 0xBFFF
+const MaxUnicastLID = 0xBFFF
 
 // LIDs say which port of a fabric has a local identifier: a terminal, a switch as
 // such, or an aggregation node.
@@ -162,7 +162,7 @@ func StatedLIDs(g *topology.Graph) *LIDs {
 
 // put enters a LID unless it is 0, no unicast LID or taken.
 func (l *LIDs) put(lid, destination int) {
-	if lid <= 0 || lid > maxUnicastLID {
+	if lid <= 0 || lid > MaxUnicastLID {
 		return
 	}
 	for len(l.end) <= lid {

@@ -50,7 +50,9 @@ type LIDMatrix struct {
 // Graph is the graph that the table is for.
 func (m *LIDMatrix) Graph() *topology.Graph { return m.graph }
 
-func (m *LIDMatrix) lowestPort(s, w topology.SwitchID) topology.PortID {
+// LowestPort is the lowest numbered port of s with the smallest hop count to w; NoPort if there
+// is none.
+func (m *LIDMatrix) LowestPort(s, w topology.SwitchID) topology.PortID {
 	return m.lowest[int(w)*m.n+int(s)]
 }
 

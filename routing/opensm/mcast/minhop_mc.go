@@ -40,16 +40,10 @@ type minHopMC struct {
 // portTable is a min-hop table as multicast needs it.
 type portTable interface {
 	hopRows
-	// lowestPort is the lowest numbered port of s whose hop count to w is the
+	// LowestPort is the lowest numbered port of s whose hop count to w is the
 	// smallest; NoPort if there is none. s and w differ.
-	lowestPort(s, w topology.SwitchID) topology.PortID
+	LowestPort(s, w topology.SwitchID) topology.PortID
 }
-
-// shortest are the min-hop tables of all shortest paths.
-type shortest struct{ *multicast.MinHop }
-
-func (m shortest) rowTo(w topology.SwitchID) []uint8                 { return m.Row(w) }
-func (m shortest) lowestPort(s, w topology.SwitchID) topology.PortID { return m.LowestPort(s, w) }
 
 // branch is a switch of the tree under construction and the members that it
 // has to reach: minHopMC.members[from:to].
@@ -60,9 +54,8 @@ type branch struct {
 	depth    int
 }
 
-// newMinHopMC makes the builder; hops is
-// [shortest] or, for a subnet routed by something else than shortest paths, a
-// [*LIDMatrix].
+// newMinHopMC makes the builder; hops is a [*multicast.MinHop] or, for a subnet routed by
+// something else than shortest paths, a [*LIDMatrix].
 func newMinHopMC(graph *topology.Graph, hops portTable) *minHopMC {
 	return &minHopMC{graph: graph, order: ib.GUIDOrder(ib.Names(graph)), hops: hops, within: make([]int, graph.Switches())}
 }
@@ -108,7 +101,7 @@ func (b *minHopMC) divide(at branch, t *multicast.Tree) error {
 	b.count = append(b.count[:0], make([]int32, end-first)...)
 	b.ports = b.ports[:0]
 	for _, m := range members {
-		port := b.hops.lowestPort(at.sw, m.sw)
+		port := b.hops.LowestPort(at.sw, m.sw)
 		if port == topology.NoPort {
 			return unreachedError(b.graph, at.sw, m.sw)
 		}
@@ -175,8 +168,8 @@ func osmMembers(graph *topology.Graph, g *multicast.Group, dst []memberSwitch) [
 // hopRows says how many hops OpenSM believes to lie between two switches:
 // the smallest entry of the min-hop row.
 type hopRows interface {
-	// rowTo lists the hops from every switch to w (len = switches).
-	rowTo(w topology.SwitchID) []uint8
+	// Row lists the hops from every switch to w (len = switches).
+	Row(w topology.SwitchID) []uint8
 }
 
 // osmMaxCost is above every cost that OpenSM accepts for a root: no path is
@@ -191,7 +184,7 @@ const osmMaxCost = 256
 func osmRoot(order []topology.SwitchID, hops hopRows, members []memberSwitch) (root topology.SwitchID) {
 	rows := make([][]uint8, len(members))
 	for i, m := range members {
-		rows[i] = hops.rowTo(m.sw)
+		rows[i] = hops.Row(m.sw)
 	}
 	best, root := osmMaxCost+1, topology.SwitchID(-1)
 	for _, s := range order {

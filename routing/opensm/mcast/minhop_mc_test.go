@@ -30,7 +30,7 @@ func BenchmarkMinHopMC(b *testing.B) {
 		env := simtest.Must(multicast.NewEnv(topo.Graph(), 0))(b)
 		groups := simtest.Must(param.Make(multicast.Patterns, "grid", multicast.PatternEnv{Terminals: topo.Graph().Terminals(), Seed: 1}, func(g *multicast.GridConfig) { g.Dims = c.dims }))(b)
 		b.Run(fmt.Sprintf("topo=%s/groups=%d", c.name, len(groups)), func(b *testing.B) {
-			builder := newMinHopMC(env.Graph, shortest{env.Hops})
+			builder := newMinHopMC(env.Graph, env.Hops)
 			b.ReportAllocs()
 			next := 0
 			for b.Loop() {
@@ -61,7 +61,7 @@ func (m *LIDMatrix) matchesShortestPaths(hops *multicast.MinHop) bool {
 		for s := range m.n {
 			from, to := topology.SwitchID(s), topology.SwitchID(t)
 			n := hops.Hops(from, to)
-			if int(m.rowTo(to)[from]) != n || s != t && n != multicast.Unreachable && m.lowestPort(from, to) != hops.LowestPort(from, to) {
+			if int(m.Row(to)[from]) != n || s != t && n != multicast.Unreachable && m.LowestPort(from, to) != hops.LowestPort(from, to) {
 				return false
 			}
 		}

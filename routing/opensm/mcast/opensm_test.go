@@ -333,7 +333,7 @@ func TestMinHopMCDepth(t *testing.T) {
 	// middle, so the branch is counted from an end by hand: b.divide.
 	graph := chain(64)
 	env := newEnv(t, graph)
-	b := newMinHopMC(graph, shortest{env.Hops})
+	b := newMinHopMC(graph, env.Hops)
 	for _, c := range []struct {
 		depth int
 		ok    bool

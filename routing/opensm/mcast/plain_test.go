@@ -185,7 +185,7 @@ func TestMinHopMCFollowsThePlainRule(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(nets)) {
 		graph := nets[name]
 		env := newEnv(t, graph)
-		fast := newMinHopMC(graph, shortest{env.Hops})
+		fast := newMinHopMC(graph, env.Hops)
 		order := plainOrder(ib.Names(graph))
 		for i := range 100 {
 			g := plainGroup(graph, i, &draw)
