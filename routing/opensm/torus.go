@@ -57,14 +57,13 @@ func (g *torusGrid) level(from, to point) uint8 {
 
 // torusRoutes knows the first cable in every direction.
 type torusRoutes struct {
-	s    *Subnet
 	grid *torusGrid
 	out  [][6]uint8   // by node: port in direction 2*d (up) or 2*d+1 (down), 0 none
 	of   [][256]uint8 // by node and port: 1 + dimension that it points along, 0 for hosts
 }
 
 func newTorusRoutes(s *Subnet, grid *torusGrid) *torusRoutes {
-	w := &torusRoutes{s, grid, make([][6]uint8, len(s.Switches)), make([][256]uint8, len(s.Switches))}
+	w := &torusRoutes{grid, make([][6]uint8, len(s.Switches)), make([][256]uint8, len(s.Switches))}
 	for n := range s.nodes() {
 		for d := range 3 {
 			for i, by := range []int{1, -1} {
