@@ -88,7 +88,6 @@ func newAdaptiveEscape(config AdaptiveEscapeConfig, env Env) (fabric.Routing, er
 // UnusedSettings implements [param.Skipper]: rings are a matter of dimension order.
 func (r *adaptiveEscape) UnusedSettings() []string { return r.escape.unused }
 
-// Graph implements [fabric.GraphRouting].
 func (r *adaptiveEscape) Graph() *topology.Graph { return r.near.graph }
 
 func (r *adaptiveEscape) VCs() int { return r.escape.vcs + 1 }

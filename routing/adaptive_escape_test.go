@@ -1,7 +1,6 @@
 package routing_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -18,6 +17,7 @@ import (
 	"github.com/weft-sim/weft/routing/routingtest"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 func adaptiveEscape(t *testing.T, topo topology.Topology, settings ...param.Setting) fabric.EscapeRouting {
@@ -29,10 +29,7 @@ func adaptiveEscape(t *testing.T, topo topology.Topology, settings ...param.Sett
 func extended(t *testing.T, topo topology.Topology, r fabric.EscapeRouting, wormhole bool) certify.Certificate {
 	t.Helper()
 	g := certify.NewEscape(r.VCs())
-	walked, all, err := routing.EscapeDependencies(topo.Graph(), r, r.VCs(), wormhole, 0, g.Add)
-	if err != nil {
-		t.Fatal(err)
-	}
+	walked, all := simtest.Must2(routing.EscapeDependencies(topo.Graph(), r, r.VCs(), wormhole, 0, g.Add))(t)
 	return g.Certify(walked, all)
 }
 
@@ -73,13 +70,7 @@ func overload(t *testing.T, topo topology.Topology, r fabric.Routing, config fab
 	t.Helper()
 	config.Fabric.AllowDeadlock = true
 	config.Switch.BufferFlits, config.Switch.FlowControl = flits, flow
-	f, err := core.New(topo.Graph(), config, r, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	n := topo.Graph().Terminals()
-	source := measure.NewOpenLoop(n, uniformly(n), steadily(1/float64(flits)), routingtest.Fixed(flits), 1)
-	_, err = measure.Run(context.Background(), f, source, 1, measure.Plan{Warmup: 100, Window: cycles})
+	_, err := simulate(t, topo, config, r, uniformly(topo.Graph().Terminals()), 1, flits, measure.Plan{Warmup: 100, Window: cycles})
 	return err
 }
 
@@ -93,9 +84,7 @@ func TestEscapeUnderLoad(t *testing.T) {
 			if c := extended(t, n.Topology, r, flow == "wormhole"); !c.Acyclic() {
 				t.Errorf("%s, %s: %s", n.Name, flow, c.Describe(n.Topology.Graph()))
 			}
-			if err := overload(t, n.Topology, r, fabric.DefaultConfig(), flow, 3, 1500); err != nil {
-				t.Errorf("%s, %s: %v", n.Name, flow, err)
-			}
+			simtest.Check(t, overload(t, n.Topology, r, fabric.DefaultConfig(), flow, 3, 1500))
 		}
 	}
 }
@@ -108,9 +97,7 @@ func TestEscapeStages(t *testing.T) {
 		for _, flits := range []int{1, 5} {
 			config := fabric.DefaultConfig()
 			config.Switch.VCAllocCycles, config.Switch.Pipeline = 1, pipeline
-			if err := overload(t, topo, adaptiveEscape(t, topo), config, "wormhole", flits, 500); err != nil {
-				t.Errorf("%s, packets of %d flits: %v", pipeline, flits, err)
-			}
+			simtest.Check(t, overload(t, topo, adaptiveEscape(t, topo), config, "wormhole", flits, 500))
 		}
 	}
 }
@@ -202,9 +189,7 @@ func (s stranding) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32
 func TestNoEscape(t *testing.T) {
 	topo := mesh(t, 1, 3, 3)
 	_, _, err := routing.EscapeDependencies(topo.Graph(), stranding{adaptiveEscape(t, topo)}, 2, false, 0, func(topology.Dependency) {})
-	if err == nil || !strings.Contains(err.Error(), "no escape channel for a packet to terminal ") {
-		t.Error(err)
-	}
+	simtest.Fail(t, err, "no escape channel for a packet to terminal ")
 }
 
 // turned sends from (x, y) to (y, x) on a mesh of 6 x 6 with a terminal each.
@@ -225,16 +210,7 @@ func TestAdaptsToTranspose(t *testing.T) {
 	accepted := func(r fabric.Routing) float64 {
 		config := fabric.DefaultConfig()
 		config.Switch.VCs = 4
-		f, err := core.New(topo.Graph(), config, r, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		source := measure.NewOpenLoop(36, turned{}, steadily(0.4), single{}, 1)
-		result, err := measure.Run(context.Background(), f, source, 0.4, measure.Plan{Warmup: 2000, Window: 4000})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return result.Accepted
+		return simtest.Must(simulate(t, topo, config, r, turned{}, 0.4, 1, measure.Plan{Warmup: 2000, Window: 4000}))(t).Accepted
 	}
 	ordered, adaptive := accepted(must(t, topo, 0, "dor")), accepted(adaptiveEscape(t, topo))
 	if math.Abs(ordered-0.3) > 0.01 || adaptive < 0.36 {

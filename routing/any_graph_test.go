@@ -12,8 +12,10 @@ import (
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/routing/routingtest"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // permutation sends from each terminal to one other.
@@ -27,10 +29,7 @@ func (p permutation) Destination(src topology.TerminalID, _ *sim.Stream) topolog
 func rperm(t testing.TB, name string) (p permutation) {
 	t.Helper()
 	for _, line := range lines(t, name+".rperm.gz") {
-		n, err := strconv.Atoi(line)
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := simtest.Must(strconv.Atoi(line))(t)
 		p = append(p, topology.TerminalID(n))
 	}
 	return p
@@ -43,16 +42,15 @@ func measured(t testing.TB, topo topology.Topology, r fabric.Routing, pattern me
 	c := fabric.DefaultConfig()
 	c.Fabric.AllowDeadlock = true
 	c.Switch.VCs, c.Switch.BufferFlits, c.Switch.VCAllocCycles, c.Switch.CreditCycles = 4, 16, 1, 2
-	f, err := core.New(topo.Graph(), c, r, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := measure.NewOpenLoop(topo.Graph().Terminals(), pattern, steadily(load), single{}, 1)
-	m, err := measure.Run(context.Background(), f, w, load, measure.Plan{Warmup: 500, Window: cycles})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
+	return simtest.Must(simulate(t, topo, c, r, pattern, load, 1, measure.Plan{Warmup: 500, Window: cycles}))(t)
+}
+
+// simulate runs a routing at a load in flits a cycle and terminal, in packets of so many flits.
+func simulate(t testing.TB, topo topology.Topology, c fabric.Config, r fabric.Routing, pattern measure.Pattern, load float64, flits int, plan measure.Plan) (*measure.Result, error) {
+	t.Helper()
+	f := simtest.Must(core.New(topo.Graph(), c, r, 1))(t)
+	w := measure.NewOpenLoop(topo.Graph().Terminals(), pattern, steadily(load/float64(flits)), routingtest.Fixed(flits), 1)
+	return measure.Run(context.Background(), f, w, load, plan)
 }
 
 // TestAdaptiveCurves holds the routings on any graph to points of the atlas's
@@ -187,9 +185,8 @@ func TestUpDownPaths(t *testing.T) {
 		for src := range topology.SwitchID(10) {
 			shortest := legalSearch(neighbors, src, up)
 			for dst := range topology.TerminalID(57) {
-				count := 0
-				paths(topo, r, 1, topology.TerminalID(src), dst, func(path []step, _ uint32) {
-					if count++; len(path)-1 != shortest[dst] {
+				count := paths(topo, r, 1, topology.TerminalID(src), dst, func(path []step, _ uint32) {
+					if len(path)-1 != shortest[dst] {
 						t.Errorf("%d to %d in %d hops, want %d", src, dst, len(path)-1, shortest[dst])
 					}
 					down := false

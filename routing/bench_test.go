@@ -9,6 +9,8 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/routing/certify"
+	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // recorder keeps the heads that a running fabric asks about.
@@ -32,31 +34,28 @@ func BenchmarkRoute(b *testing.B) {
 		r    func(topology.Topology) fabric.Routing
 	}{
 		{"min/dragonfly=1056", dragonfly(b, 4, 8, 4, 0), func(t topology.Topology) fabric.Routing {
-			return makeRouting[routing.MinConfig](b, "min", t, nil)
+			return must(b, t, 0, "min")
 		}},
 		{"val/dragonfly=1056", dragonfly(b, 4, 8, 4, 0), func(t topology.Topology) fabric.Routing {
-			return makeRouting[routing.ValConfig](b, "val", t, nil)
+			return must(b, t, 0, "val")
 		}},
 		{"dor/torus=16x16", torus(b, 1, 16, 16), func(t topology.Topology) fabric.Routing {
-			return makeRouting[routing.DORConfig](b, "dor", t, nil)
+			return must(b, t, 0, "dor")
 		}},
 		{"nca/fat-tree=1024", build(b, "fat-tree", func(c *topology.FatTreeConfig) { c.K, c.N = 16, 3 }), func(t topology.Topology) fabric.Routing {
-			return makeRouting[routing.NCAConfig](b, "nca", t, nil)
+			return must(b, t, 0, "nca")
 		}},
 		{"nca-least-loaded/fat-tree=1024", build(b, "fat-tree", func(c *topology.FatTreeConfig) { c.K, c.N = 16, 3 }), func(t topology.Topology) fabric.Routing {
-			return makeRouting(b, "nca", t, func(c *routing.NCAConfig) { c.Up = "least-loaded" })
+			return must(b, t, 0, "nca", param.Set("up", "least-loaded"))
 		}},
 		{"table/random=512", build(b, "random-regular", func(c *topology.RandomRegularConfig) { c.Switches, c.Degree, c.Terminals = 512, 10, 4 }), func(t topology.Topology) fabric.Routing {
-			return makeRouting[routing.TableConfig](b, "table", t, nil)
+			return must(b, t, 0, "table")
 		}},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			rec := &recorder{Routing: c.r(c.topo)}
 			g := c.topo.Graph()
-			f, err := core.New(g, fabric.DefaultConfig(), rec, 1)
-			if err != nil {
-				b.Fatal(err)
-			}
+			f := simtest.Must(core.New(g, fabric.DefaultConfig(), rec, 1))(b)
 			f.Attach(measure.NewOpenLoop(g.Terminals(), uniformly(g.Terminals()), steadily(0.2), single{}, 1), &counter{})
 			f.Advance(int64(100000 / g.Terminals()))
 			b.ReportAllocs()
@@ -77,7 +76,7 @@ func BenchmarkCertify(b *testing.B) {
 	for _, r := range []struct {
 		name string
 		fabric.Routing
-	}{{"min", makeRouting[routing.MinConfig](b, "min", topo, nil)}, {"val", makeRouting[routing.ValConfig](b, "val", topo, nil)}} {
+	}{{"min", must(b, topo, 0, "min")}, {"val", must(b, topo, 0, "val")}} {
 		b.Run(r.name+"/dragonfly=1056", func(b *testing.B) {
 			for b.Loop() {
 				c := certify.New(r.VCs())

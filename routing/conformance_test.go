@@ -79,10 +79,7 @@ func runAcross(t *testing.T, topo topology.Topology, r fabric.Routing) []float64
 	t.Helper()
 	g := topo.Graph()
 	o, observed := routingtest.Observe(t, r, g)
-	f, err := core.New(g, fabric.DefaultConfig(), observed, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := simtest.Must(core.New(g, fabric.DefaultConfig(), observed, 3))(t)
 	f.Attach(measure.NewOpenLoop(16, across{}, steadily(0.9), single{}, 3), &counter{})
 	f.Advance(3000)
 	first, end := topo.(topology.Tree).UpPorts(0)

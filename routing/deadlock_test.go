@@ -1,7 +1,6 @@
 package routing_test
 
 import (
-	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -49,12 +48,7 @@ func TestDeadlockOnRecord(t *testing.T) {
 			}
 			config := fabric.DefaultConfig()
 			config.Switch.VCs, config.Switch.BufferFlits, config.Switch.VCAllocCycles, config.Switch.CreditCycles = c.vcs, 16, 1, 2
-			f, err := core.New(c.topo.Graph(), config, r, 1)
-			if err != nil {
-				t.Fatal(err)
-			}
-			w := measure.NewOpenLoop(c.topo.Graph().Terminals(), c.pattern, steadily(c.load), single{}, 1)
-			_, err = measure.Run(context.Background(), f, w, c.load, measure.Plan{Warmup: 3000, Window: 1000})
+			_, err := simulate(t, c.topo, config, r, c.pattern, c.load, 1, measure.Plan{Warmup: 3000, Window: 1000})
 			var stopped *core.DeadlockError
 			if !errors.As(err, &stopped) {
 				if err != nil || c.deadlock {

@@ -64,11 +64,7 @@ func (w *walker) ends() []topology.TerminalID {
 		_, sample := numberLeaves(w.graph)
 		return sample
 	}
-	all := make([]topology.TerminalID, w.graph.Terminals())
-	for t := range all {
-		all[t] = topology.TerminalID(t)
-	}
-	return all
+	return topology.Numbers[topology.TerminalID](w.graph.Terminals())
 }
 
 // eachHead visits what a packet from src to dst can look like at its first switch:

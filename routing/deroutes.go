@@ -23,6 +23,10 @@ type DerouteSettings struct {
 //
 // Whether the last hop was a deroute follows from the port that a packet came in by:
 // it still is not aligned in that dimension.
+//
+// The texts of the papers were not at hand: the members are after their abstracts and the
+// descriptions in the atlas's reference data. Decisions fall as a packet reaches the front
+// of its buffer.
 type deroutes struct {
 	plain
 	*hammingWalk
@@ -57,10 +61,8 @@ func newDeroutes(name string, rule derouteRule, classes int, set DerouteSettings
 	return r, CheckVCs(name, classes, env)
 }
 
-// VCs implements [fabric.Routing].
 func (r *deroutes) VCs() int { return r.classes }
 
-// Needs implements [fabric.Needer].
 func (r *deroutes) Needs() fabric.Needs { return r.sense.needs() }
 
 // journey is a packet at a switch.
@@ -179,7 +181,6 @@ func (r *deroutes) candidates(h *fabric.Head, j *journey, visit func(row, but tr
 	}
 }
 
-// Route implements [fabric.Routing].
 func (r *deroutes) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	j := r.arrive(h)
 	if j.left == 0 {
@@ -205,7 +206,6 @@ func (r *deroutes) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	return r.take(h, aligning.port, true, v.VCs())
 }
 
-// Explore implements [fabric.Explorer].
 func (r *deroutes) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	j := r.arrive(&h)
 	if j.left == 0 {
@@ -238,10 +238,6 @@ func init() {
 // channels by dimension, deroutes first: a deroute is followed by the aligning hop of
 // its dimension, and that by channels of higher dimensions. Two virtual channels
 // whatever the number of dimensions; more are divided between the classes.
-//
-// The text of the paper was not at hand: this is after its abstract and the
-// description in the atlas's reference data. The decision falls as a packet reaches
-// the front of its buffer.
 func newDimWAR(config DimWARConfig, env Env) (fabric.Routing, error) {
 	return newDeroutes("dimwar", ruleDimWAR, 2, config.DerouteSettings, env)
 }
@@ -267,10 +263,6 @@ func init() {
 // (from 0) with a dimensions to align has at least a classes left: n+m virtual
 // channels for n dimensions and m deroutes. That no dimension is derouted in twice
 // running is for performance.
-//
-// The text of the paper was not at hand: this is after its abstract and the
-// description in the atlas's reference data. The decision falls as a packet reaches
-// the front of its buffer.
 func newOmniWAR(config OmniWARConfig, env Env) (fabric.Routing, error) {
 	n := len(env.Topology.(topology.Hamming).Dims())
 	m := config.Deroutes
@@ -304,9 +296,7 @@ func init() {
 // wherever a packet is, the others are adaptive: two virtual channels (Duato; see
 // [dalEscape]).
 //
-// The text of the paper was not at hand: this is after its abstract and the
-// description in the atlas's reference data. The weight of a channel is queue times
-// hops left, as for the other routings of the family.
+// The weight of a channel is queue times hops left, as for the other routings of the family.
 func newDAL(config DALConfig, env Env) (fabric.Routing, error) {
 	n := len(env.Topology.(topology.Hamming).Dims())
 	if config.Channels == "numbered" {
@@ -334,10 +324,8 @@ func (r *dalEscape) UnusedSettings() []string { return []string{"sensing", "spre
 // EscapeVCs implements [fabric.EscapeRouting].
 func (r *dalEscape) EscapeVCs(int) uint32 { return 1 }
 
-// Route implements [fabric.Routing].
 func (r *dalEscape) Route(v *fabric.View, h *fabric.Head) fabric.Hop { return r.decide(v, h, false) }
 
-// Reroute implements [fabric.EscapeRouting].
 func (r *dalEscape) Reroute(v *fabric.View, h *fabric.Head) fabric.Hop { return r.decide(v, h, true) }
 
 // decide takes the channel of the least weight, of those with room if asked for.
@@ -373,7 +361,6 @@ func (r *dalEscape) decide(v *fabric.View, h *fabric.Head, room bool) fabric.Hop
 	return fabric.Hop{Port: best[0].port, VCs: adaptive}
 }
 
-// Explore implements [fabric.Explorer].
 func (r *dalEscape) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	j := r.arrive(&h)
 	if j.left == 0 {

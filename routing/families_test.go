@@ -1,14 +1,14 @@
 package routing_test
 
 import (
+	"fmt"
 	"testing"
 
-	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing"
-	"github.com/weft-sim/weft/routing/routingtest"
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // TestDORPaths: path lengths are the distances of the graph, and there are two
@@ -19,7 +19,7 @@ func TestDORPaths(t *testing.T) {
 		topo topology.Topology
 	}{{"torus", torus(t, 1, 4, 5, 6)}, {"mesh", mesh(t, 1, 4, 3, 5)}} {
 		grid, g := c.topo.(topology.Grid), c.topo.Graph()
-		r := makeRouting[routing.DORConfig](t, "dor", c.topo, nil)
+		r := must(t, c.topo, 0, "dor")
 		for _, src := range []topology.TerminalID{0, 17} {
 			from := g.TerminalSwitch(src)
 			distance := g.DistancesFrom(from, nil)
@@ -32,9 +32,7 @@ func TestDORPaths(t *testing.T) {
 						want *= 2
 					}
 				}
-				count := 0
-				paths(c.topo, r, r.VCs(), src, dst, func(path []step, _ uint32) {
-					count++
+				count := paths(c.topo, r, r.VCs(), src, dst, func(path []step, _ uint32) {
 					if len(path)-1 != int(distance[to]) {
 						t.Errorf("%s %d to %d: %d hops, want %d", c.name, src, dst, len(path)-1, distance[to])
 					}
@@ -66,7 +64,7 @@ func TestDORClasses(t *testing.T) {
 		{0, 7, []uint32{high}, low},
 	} {
 		for _, rule := range []string{"dateline", "by-coordinates"} {
-			r := makeRouting(t, "dor", topo, func(d *routing.DORConfig) { d.Rule = rule })
+			r := must(t, topo, 0, "dor", param.Set("vc_rule", rule))
 			paths(topo, r, 4, c.from, c.to, func(path []step, _ uint32) {
 				for i, s := range path[:len(path)-1] {
 					want := c.byTargets
@@ -90,27 +88,10 @@ func TestDORClasses(t *testing.T) {
 // cycle, k long; here the ring of 4 counts.
 func TestDORWithoutDatelines(t *testing.T) {
 	topo := torus(t, 1, 4, 6)
-	r := makeRouting(t, "dor", topo, func(c *routing.DORConfig) { c.Rule = "none" })
+	r := must(t, topo, 0, "dor", param.Set("vc_rule", "none"))
 	for _, vcs := range []int{1, 2} {
 		if cycle := checkCycle(t, topo, r, vcs); len(cycle) != 4 {
 			t.Errorf("%d virtual channels: cycle of %d, want 4", vcs, len(cycle))
-		}
-	}
-	// Rings of three have no two hops in a row.
-	short := torus(t, 1, 3, 3)
-	if c, _ := routingtest.Certificate(t, short, makeRouting[routing.DORConfig](t, "dor", short, nil), 1); !c.Acyclic() {
-		t.Error(c.Describe(short.Graph()))
-	}
-}
-
-// TestDORVirtualChannels: two on rings of four and more, else one.
-func TestDORVirtualChannels(t *testing.T) {
-	for _, c := range []struct {
-		topo topology.Topology
-		want int
-	}{{torus(t, 1, 4, 4), 2}, {torus(t, 1, 3, 3), 1}, {mesh(t, 1, 8, 8), 1}, {mesh(t, 1, 2, 2, 2), 1}} {
-		if got := makeRouting[routing.DORConfig](t, "dor", c.topo, nil).VCs(); got != c.want {
-			t.Errorf("%v: %d virtual channels, want %d", c.topo.Facts(), got, c.want)
 		}
 	}
 }
@@ -120,7 +101,7 @@ func TestDORVirtualChannels(t *testing.T) {
 // within a pod 2 ways up, 2 hops; else 2*2 ways up, 4 hops.
 func TestNCAPaths(t *testing.T) {
 	topo := build(t, "fat-tree", func(c *topology.FatTreeConfig) { c.K, c.N = 4, 3 })
-	r := makeRouting[routing.NCAConfig](t, "nca", topo, nil)
+	r := must(t, topo, 0, "nca")
 	for dst := range topology.TerminalID(16) {
 		wantPaths, wantHops := 4, 4
 		switch {
@@ -129,9 +110,7 @@ func TestNCAPaths(t *testing.T) {
 		case dst < 4:
 			wantPaths, wantHops = 2, 2
 		}
-		count := 0
-		paths(topo, r, 1, 0, dst, func(path []step, _ uint32) {
-			count++
+		count := paths(topo, r, 1, 0, dst, func(path []step, _ uint32) {
 			if len(path)-1 != wantHops {
 				t.Errorf("to %d: %d hops, want %d", dst, len(path)-1, wantHops)
 			}
@@ -150,18 +129,14 @@ func TestNCAPaths(t *testing.T) {
 func TestNCAHashed(t *testing.T) {
 	topo := build(t, "fat-tree", func(c *topology.FatTreeConfig) { c.K, c.N = 8, 3 })
 	g, tree := topo.Graph(), topo.(topology.Tree)
-	r := makeRouting(t, "nca", topo, func(c *routing.NCAConfig) { c.Up, c.Down = "hashed", "hashed" })
+	r := must(t, topo, 0, "nca", param.Set("up", "hashed"), param.Set("down", "hashed"))
 	for dst := range topology.TerminalID(g.Terminals()) {
-		count := 0
-		paths(topo, r, 1, 0, dst, func([]step, uint32) { count++ })
+		count := paths(topo, r, 1, 0, dst, func([]step, uint32) {})
 		if count != 1 {
 			t.Errorf("%d paths to %d, want 1", count, dst)
 		}
 	}
-	load, err := routing.Loads(g, r, 1, uniformly(g.Terminals()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	load := simtest.Must(routing.Loads(g, r, 1, uniformly(g.Terminals())))(t)
 	for s := range topology.SwitchID(g.Switches()) {
 		first, end := tree.UpPorts(s)
 		for p := first; p < end; p++ {
@@ -181,7 +156,7 @@ func TestNCAHashed(t *testing.T) {
 // packets.
 func TestNCALeastLoaded(t *testing.T) {
 	topo := build(t, "xgft", func(c *topology.XGFTConfig) { c.M, c.W = []int{8, 2}, []int{1, 8} })
-	r := makeRouting(t, "nca", topo, func(c *routing.NCAConfig) { c.Up = "least-loaded" })
+	r := must(t, topo, 0, "nca", param.Set("up", "least-loaded"))
 	counts := runAcross(t, topo, r)
 	total := 0.0
 	least, most := counts[0], counts[0]
@@ -221,24 +196,8 @@ func TestHyperXNeeds(t *testing.T) {
 		{"omniwar", map[int]int{2: 3, 3: 4}, []param.Setting{param.Set("deroutes", 1)}},
 	} {
 		for n, need := range c.need {
-			topo := hyperX(t, 1, []int{3, 3, 3}[:n]...)
-			r := must(t, topo, 0, c.name, c.settings...)
-			if r.VCs() != need {
-				t.Errorf("%s %v needs %d virtual channels in %d dimensions, want %d", c.name, c.settings, r.VCs(), n, need)
-			}
-			if cert, _ := routingtest.Certificate(t, topo, r, need); !cert.Acyclic() {
-				t.Errorf("%s %v in %d dimensions: %s", c.name, c.settings, n, cert.Describe(topo.Graph()))
-			}
-			if _, escapes := r.(fabric.EscapeRouting); escapes || need == 1 {
-				continue
-			}
-			if c.name == "omniwar" && c.settings == nil {
-				continue // takes fewer deroutes
-			}
-			r = must(t, topo, need-1, c.name, c.settings...)
-			if cert, _ := routingtest.Certificate(t, topo, r, need-1); cert.Acyclic() {
-				t.Errorf("%s %v in %d dimensions: no cycle with %d virtual channels", c.name, c.settings, n, need-1)
-			}
+			fewer := c.name == "omniwar" && c.settings == nil // takes fewer deroutes
+			checkNeed(t, fmt.Sprintf("%d dimensions", n), hyperX(t, 1, []int{3, 3, 3}[:n]...), need, c.name, fewer, c.settings...)
 		}
 	}
 }
@@ -263,9 +222,8 @@ func TestDeroutes(t *testing.T) {
 		{"omniwar", []param.Setting{param.Set("deroutes", 2)}, 5, 0},
 	} {
 		r := must(t, topo, 0, c.name, c.settings...)
-		count, longest := 0, 0
-		paths(topo, r, r.VCs(), 0, dst, func(path []step, _ uint32) {
-			count++
+		longest := 0
+		count := paths(topo, r, r.VCs(), 0, dst, func(path []step, _ uint32) {
 			longest = max(longest, len(path)-1)
 			var turns []int
 			for _, s := range path[:len(path)-1] {

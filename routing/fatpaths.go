@@ -83,10 +83,7 @@ func layerWithout(g *topology.Graph, share float64, seed uint64, layer int) *top
 		}
 	}
 	sim.Shuffle(&stream, cables)
-	parent := make([]topology.SwitchID, g.Switches()) // union-find
-	for s := range parent {
-		parent[s] = topology.SwitchID(s)
-	}
+	parent := topology.Numbers[topology.SwitchID](g.Switches()) // union-find
 	find := func(s topology.SwitchID) topology.SwitchID {
 		for parent[s] != s {
 			parent[s] = parent[parent[s]]
@@ -106,7 +103,6 @@ func layerWithout(g *topology.Graph, share float64, seed uint64, layer int) *top
 	return down
 }
 
-// UnusedSettings implements [param.Skipper].
 func (r *fatPaths) UnusedSettings() []string {
 	unused := r.hopPaths.UnusedSettings()
 	if len(r.layers) == 1 {
@@ -115,12 +111,10 @@ func (r *fatPaths) UnusedSettings() []string {
 	return unused
 }
 
-// IgnoresTerminals implements [TerminalBlind].
 func (r *fatPaths) IgnoresTerminals() bool {
 	return r.settings.Choice != "hashed" && r.hopPaths.IgnoresTerminals()
 }
 
-// Route implements [fabric.Routing].
 func (r *fatPaths) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	if h.State == 0 {
 		h.State = layerStarted | uint32(r.pick(v, h))<<layerNumber
@@ -145,7 +139,6 @@ func (r *fatPaths) mark(h *fabric.Head) {
 	}
 }
 
-// Needs implements [fabric.Needer].
 func (r *fatPaths) Needs() fabric.Needs {
 	return fabric.Needs{Credits: r.ties.adaptive() || len(r.layers) > 1 && r.settings.Choice != "hashed" && r.settings.Choice != "random"}
 }
@@ -181,7 +174,6 @@ func (r *fatPaths) hashed(h *fabric.Head) int {
 	return spread(uint32(h.Dst)*0x9e3779b1+uint32(h.In), len(r.layers))
 }
 
-// Explore implements [fabric.Explorer].
 func (r *fatPaths) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	first, n, share := 0, 1, 1.0
 	switch {

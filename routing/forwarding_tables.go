@@ -31,13 +31,12 @@ func Tables(g *topology.Graph, r fabric.Routing, vcs int) (*ib.LFTs, error) {
 		return nil, err
 	}
 	w.blind = false // tables are for each terminal
-	l, ends := ib.NewLFTs(g), w.ends()
+	l, ends, neighbors := ib.NewLFTs(g), w.ends(), g.Neighbors()
 	for _, dst := range ends {
-		if err := w.tableTo(dst, ends, l); err != nil {
+		if err := w.tableTo(dst, ends, neighbors, l); err != nil {
 			return nil, err
 		}
 	}
-	neighbors := g.Neighbors()
 	var row []int16
 	for d := range topology.SwitchID(g.Switches()) {
 		row = neighbors.DistancesFrom(d, row)
@@ -50,8 +49,8 @@ func Tables(g *topology.Graph, r fabric.Routing, vcs int) (*ib.LFTs, error) {
 	return l, nil
 }
 
-// tableTo enters the ports to one terminal.
-func (w *walker) tableTo(dst topology.TerminalID, ends []topology.TerminalID, l *ib.LFTs) error {
+// tableTo enters the ports to one terminal, those of switches that no packet for it passes last.
+func (w *walker) tableTo(dst topology.TerminalID, ends []topology.TerminalID, neighbors *topology.Neighbors, l *ib.LFTs) error {
 	home := w.graph.TerminalSwitch(dst)
 	l.SetTerminal(home, dst, w.graph.TerminalPort[dst])
 	sources := slices.DeleteFunc(slices.Clone(ends), func(src topology.TerminalID) bool { return src == dst })
@@ -66,45 +65,23 @@ func (w *walker) tableTo(dst topology.TerminalID, ends []topology.TerminalID, l 
 		}
 		return nil
 	})
-	if err == nil {
-		w.fillTable(dst, visited, l)
+	if err != nil {
+		return err
 	}
-	return err
-}
-
-// fillTable enters the ports of switches that no packet for dst passes, outwards
-// from those that some do.
-func (w *walker) fillTable(dst topology.TerminalID, from []topology.SwitchID, l *ib.LFTs) {
-	distance := make([]int16, w.graph.Switches())
-	for s := range distance {
-		distance[s] = topology.Unreachable
-	}
-	for _, s := range from {
-		distance[s] = 0
-	}
-	for i := 0; i < len(from); i++ {
-		s := from[i]
-		first, end := w.graph.Ports(s)
-		for p := first; p < end; p++ {
-			if peer, ok := w.graph.PeerPort(p); ok && distance[w.graph.PortSwitch[peer]] == topology.Unreachable {
-				distance[w.graph.PortSwitch[peer]] = distance[s] + 1
-				from = append(from, w.graph.PortSwitch[peer])
-			}
+	distance := neighbors.DistancesFromAny(visited)
+	for s, d := range distance {
+		if d > 0 {
+			l.SetTerminal(topology.SwitchID(s), dst, lowestNearer(w.graph, topology.SwitchID(s), distance))
 		}
 	}
-	for _, s := range from {
-		if distance[s] > 0 {
-			l.SetTerminal(s, dst, lowestNearer(w.graph, s, distance))
-		}
-	}
+	return nil
 }
 
 // lowestNearer is the lowest port of s to a switch that is nearer by distance;
 // NoPort if there is none.
 func lowestNearer(g *topology.Graph, s topology.SwitchID, distance []int16) topology.PortID {
-	first, end := g.Ports(s)
-	for p := first; p < end; p++ {
-		if peer, ok := g.PeerPort(p); ok && distance[s] != topology.Unreachable && distance[g.PortSwitch[peer]] == distance[s]-1 {
+	for p, to := range g.Links(s) {
+		if distance[s] != topology.Unreachable && distance[to] == distance[s]-1 {
 			return p
 		}
 	}
@@ -170,10 +147,10 @@ func (p *hopPaths) follow(sample []topology.TerminalID, lengths bool) error {
 			if to < 0 {
 				continue
 			}
-			first, end := p.graph.Ports(s)
-			for port := first; port < end; port++ {
-				if peer, ok := p.graph.PeerPort(port); ok && p.graph.PortSwitch[peer] == topology.SwitchID(to) {
-					masks[leaf*width+int(port-first)/8] |= 1 << (int(port-first) % 8)
+			for port, peer := range p.graph.Links(s) {
+				if peer == topology.SwitchID(to) {
+					local := p.graph.LocalPort(port)
+					masks[leaf*width+local/8] |= 1 << (local % 8)
 				}
 			}
 		}
@@ -192,13 +169,6 @@ func (p *hopPaths) measure(name string, next []int32, sample []topology.Terminal
 	}
 	n := p.graph.Switches()
 	neighbors := p.graph.Neighbors()
-	joined := make([]map[topology.SwitchID]bool, n)
-	for s := range joined {
-		joined[s] = map[topology.SwitchID]bool{}
-		for _, t := range neighbors.Of(topology.SwitchID(s)) {
-			joined[s][t] = true
-		}
-	}
 	hops := make([]int32, n)
 	var path []topology.SwitchID
 	for leaf, t := range sample {
@@ -217,7 +187,7 @@ func (p *hopPaths) measure(name string, next []int32, sample []topology.Terminal
 				hops[at] = underWay
 				path = append(path, at)
 				to := topology.SwitchID(next[int(at)*n+int(end)])
-				if to < 0 || !joined[at][to] {
+				if _, joined := slices.BinarySearch(neighbors.Of(at), to); !joined {
 					problem(at, end, fmt.Sprintf("comes %d, which no cable leads to", to))
 					return problems.Err()
 				}

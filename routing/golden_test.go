@@ -13,6 +13,7 @@ import (
 	"github.com/weft-sim/weft/routing/routingtest"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // digest is a sink that hashes deliveries, whatever their order (FNV-1a).
@@ -62,10 +63,7 @@ func TestGoldenAdaptive(t *testing.T) {
 		"polarized":  {hamming, 0xa23cccaa179e8634},
 	} {
 		all := routingtest.Variants(t, name)
-		order, err := routing.Registry.Settings(name, routing.Env{Topology: c.nets[0]}) // of the form on groups
-		if err != nil {
-			t.Fatal(err)
-		}
+		order := simtest.Must(routing.Registry.Settings(name, routing.Env{Topology: c.nets[0]}))(t) // of the form on groups
 		slices.SortStableFunc(all, func(a, b routingtest.Variant) int {
 			return slices.Index(order, a.Key) - slices.Index(order, b.Key)
 		})
@@ -88,10 +86,7 @@ func TestGoldenAdaptive(t *testing.T) {
 
 // eager is the configuration of a routing with several candidates and an offset.
 func eager(t *testing.T, name string) any {
-	config, err := routing.Registry.Config(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := simtest.Must(routing.Registry.Config(name))(t)
 	param.EachSetting(config, func(f reflect.StructField, v reflect.Value) {
 		switch f.Tag.Get("toml") {
 		case "candidates":
@@ -114,10 +109,7 @@ func digestOf(t *testing.T, topo topology.Topology, r fabric.Routing) uint64 {
 	config := fabric.DefaultConfig()
 	config.Switch.BufferFlits = 8
 	config.Switch.CreditsPerCycle = 0 // as recorded
-	f, err := core.New(g, config, r, 5)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := simtest.Must(core.New(g, config, r, 5))(t)
 	d := &digest{}
 	f.Attach(measure.NewOpenLoop(g.Terminals(), skewed{g.Terminals()}, steadily(0.3), mixed{}, 5), d)
 	f.Advance(400)

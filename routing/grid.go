@@ -36,7 +36,6 @@ type coordinates struct {
 	descending bool // packets take the highest dimension first, not the lowest
 }
 
-// Graph implements [fabric.GraphRouting].
 func (x *coordinates) Graph() *topology.Graph { return x.graph }
 
 // homes implements [dimensionWalk].
@@ -87,10 +86,7 @@ func newGridWalk(name string, env Env, rule string) (*gridWalk, error) {
 	if len(dims) >= noDimension {
 		return nil, fmt.Errorf("routing %q handles fewer than %d dimensions; this topology has %d", name, noDimension, len(dims))
 	}
-	w := &gridWalk{coordinates: coordinates{graph: g, home: homes(g)}, dimension: make([]uint8, g.NumPorts()), rule: rule, rings: 1}
-	for p := range w.dimension {
-		w.dimension[p] = noDimension
-	}
+	w := &gridWalk{coordinates: coordinates{graph: g, home: homes(g)}, dimension: slices.Repeat([]uint8{noDimension}, g.NumPorts()), rule: rule, rings: 1}
 	for d, size := range dims {
 		w.sizes = append(w.sizes, int32(size))
 		w.wraps = append(w.wraps, grid.Wraps(d))
@@ -315,7 +311,6 @@ func newInOrder(name string, env Env, rule string) (*inOrder, error) {
 	return &inOrder{dimensionWalk: walk, graph: walk.Graph(), home: walk.homes(), rings: walk.classes()}, nil
 }
 
-// VCs implements [fabric.Routing].
 func (r *inOrder) VCs() int { return 2 * r.rings }
 
 // hop completes a step in part 0 or 1, or is the delivery at the end.
@@ -383,10 +378,7 @@ func newHammingWalk(name string, env Env) (*hammingWalk, error) {
 	if len(dims) > maxHammingDims {
 		return nil, fmt.Errorf("routing %q handles at most %d dimensions; this topology has %d", name, maxHammingDims, len(dims))
 	}
-	w := &hammingWalk{coordinates: coordinates{graph: g, home: homes(g)}, along: make([]uint8, g.NumPorts())}
-	for p := range w.along {
-		w.along[p] = noDimension
-	}
+	w := &hammingWalk{coordinates: coordinates{graph: g, home: homes(g)}, along: slices.Repeat([]uint8{noDimension}, g.NumPorts())}
 	var shift []int // of the fields: as there are 2^31 switches at most, all have room
 	next := 0
 	for d, size := range dims {

@@ -183,15 +183,10 @@ func (w *groupWalk) next(h *fabric.Head, vcs int, random *sim.Stream) fabric.Hop
 // draw chooses one of several steps.
 func (w *groupWalk) draw(h *fabric.Head, several way, random *sim.Stream) int32 {
 	n := several.open(h.State)
-	if w.hashed {
-		return w.choose(h.Switch, several, hashedGateway(h, n))
+	if w.hashed { // by destination, and anew after a local hop
+		return w.choose(h.Switch, several, spread(uint32(h.Dst)<<1|h.State&localDone>>16, n))
 	}
 	return w.choose(h.Switch, several, random.IntN(n))
-}
-
-// hashedGateway chooses one of n by destination, and anew after a local hop.
-func hashedGateway(h *fabric.Head, n int) int {
-	return spread(uint32(h.Dst)<<1|h.State&localDone>>16, n)
 }
 
 // take sends a packet on its next step or, arrived, to its terminal, which is at
@@ -262,19 +257,14 @@ func (w *groupWalk) lead(name, intermediate string) error {
 	return nil
 }
 
-// Graph implements [fabric.GraphRouting].
 func (w *groupWalk) Graph() *topology.Graph { return w.graph }
 
-// VCs implements [fabric.Routing].
 func (w *groupWalk) VCs() int { return w.classes }
 
-// IgnoresTerminals implements [TerminalBlind].
 func (w *groupWalk) IgnoresTerminals() bool { return !w.hashed }
 
-// Needs implements [fabric.Needer].
 func (w *groupWalk) Needs() fabric.Needs { return fabric.Needs{} }
 
-// UnusedSettings implements [param.Skipper].
 func (w *groupWalk) UnusedSettings() []string { return nil }
 
 // direct implements [detours].

@@ -94,7 +94,6 @@ func (p *hopPaths) assign() {
 	}
 }
 
-// UnusedSettings implements [param.Skipper].
 func (p *hopPaths) UnusedSettings() []string {
 	if p.counted == 0 {
 		return []string{"spread_vcs"}
@@ -105,10 +104,8 @@ func (p *hopPaths) UnusedSettings() []string {
 // VCs is the number of hop classes.
 func (p *hopPaths) VCs() int { return p.classes }
 
-// InjectionVCs implements [fabric.Routing].
 func (p *hopPaths) InjectionVCs(vcs int) uint32 { return allVCs(vcs) }
 
-// IgnoresTerminals implements [TerminalBlind].
 func (p *hopPaths) IgnoresTerminals() bool { return p.ties != tiesHashed }
 
 // shortest fills the table with the ports that lead nearer to each leaf.
@@ -160,7 +157,6 @@ func (p *hopPaths) take(h *fabric.Head, port topology.PortID, vcs int) fabric.Ho
 	return fabric.Hop{Port: port, VCs: p.sets[vcs][class]}
 }
 
-// Needs implements [fabric.Needer].
 func (p *hopPaths) Needs() fabric.Needs { return fabric.Needs{Credits: p.ties.adaptive()} }
 
 // Directions of channels between switches that have ranks, in the order in which paths use
@@ -231,21 +227,16 @@ func init() {
 		TableConfig{defaultPaths("hashed", true)}, newTable)
 }
 
-// table routes by shortest paths, in switch-switch hops, on any connected
-// graph. Where several ports lead nearer to the destination's switch, one is
-// chosen: the same for all packets to that switch ("one"), by a hash of source
-// terminal, destination terminal and switch ("hashed": each pair keeps one path), at
-// random at each switch ("random"), or by the credits outstanding there
-// ("least-occupied", minimal adaptive routing). With next_hops the paths are those of
-// a file, and the choice is one of parallel cables.
+// table routes by shortest paths, in switch-switch hops, on any connected graph. ties chooses
+// among ports that lead as near: hashed by source and destination terminal and switch, each
+// pair keeps one path; least-occupied is minimal adaptive routing. With next_hops the paths
+// are those of a file, and the choice is one of parallel cables.
 //
 // Deadlock: the n-th hop of a packet uses VC class n, counted from 0, so that a
 // packet waits only for channels of a higher class than it holds (Günther,
 // IEEE Transactions on Communications 1981). As many classes are needed as the
-// longest path between switches with terminals has hops; more virtual
-// channels are divided evenly between the classes, or lie idle with spread_vcs =
-// false. hop_vcs = "any" has no classes, as the published BookSim of PolarFly, and can
-// deadlock on most graphs.
+// longest path between switches with terminals has hops. hop_vcs = "any" has no classes, as
+// the published BookSim of PolarFly, and can deadlock on most graphs.
 //
 // Faults: the tables are those of the network without what is down. Packets for
 // terminals that no path leads to are discarded ([fabric.Discard]), and so are

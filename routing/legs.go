@@ -185,7 +185,6 @@ func newPhaseWalk(name, rule string, endsEarly bool, env Env) (*phaseWalk, error
 	return r, CheckVCs(name, r.VCs(), env)
 }
 
-// Needs implements [fabric.Needer].
 func (r *phaseWalk) Needs() fabric.Needs { return fabric.Needs{} }
 
 // direct implements [detours].

@@ -35,20 +35,10 @@ func init() {
 
 var _ topology.PathConfig = (*LFTConfig)(nil)
 
-func (c *LFTConfig) paths() []*string {
-	var set []*string
-	for _, path := range []*string{&c.Tables, &c.Levels, &c.SL2VL, &c.VLArb} {
-		if *path != "" {
-			set = append(set, path)
-		}
-	}
-	return set
-}
-
 // RelativeTo implements [topology.PathConfig].
 func (c *LFTConfig) RelativeTo(dir string) {
-	for _, path := range c.paths() {
-		if !filepath.IsAbs(*path) {
+	for _, path := range []*string{&c.Tables, &c.Levels, &c.SL2VL, &c.VLArb} {
+		if *path != "" && !filepath.IsAbs(*path) {
 			*path = filepath.Join(dir, *path)
 		}
 	}
@@ -56,11 +46,7 @@ func (c *LFTConfig) RelativeTo(dir string) {
 
 // Files implements [topology.PathConfig].
 func (c *LFTConfig) Files() []string {
-	var files []string
-	for _, path := range c.paths() {
-		files = append(files, *path)
-	}
-	return files
+	return slices.DeleteFunc([]string{c.Tables, c.Levels, c.SL2VL, c.VLArb}, func(path string) bool { return path == "" })
 }
 
 // Validate checks what the tags cannot.
@@ -134,12 +120,10 @@ func newLFT(c LFTConfig, env Env) (fabric.Routing, error) {
 	if r.tables, err = readTable("tables", c.Tables, func(in io.Reader) (*ib.LFTs, error) { return ib.ReadLFTs(in, c.Tables, g) }); err != nil {
 		return nil, err
 	}
-	if c.Levels != "" {
-		if r.levels, err = readTable("service_levels", c.Levels, func(in io.Reader) (*ib.PathLevels, error) {
-			return ib.ReadPathLevels(in, c.Levels, g, r.tables.LIDs())
-		}); err != nil {
-			return nil, err
-		}
+	if r.levels, err = readTable("service_levels", c.Levels, func(in io.Reader) (*ib.PathLevels, error) {
+		return ib.ReadPathLevels(in, c.Levels, g, r.tables.LIDs())
+	}); err != nil {
+		return nil, err
 	}
 	switch {
 	case c.SL2VL != "":
@@ -153,22 +137,22 @@ func newLFT(c LFTConfig, env Env) (fabric.Routing, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.VLArb != "" {
-		if r.arbitration, err = readTable("vlarb", c.VLArb, func(in io.Reader) (*ib.VLArbitration, error) {
-			return ib.ReadVLArbitration(in, c.VLArb, g, r.tables.LIDs())
-		}); err != nil {
-			return nil, err
-		}
+	if r.arbitration, err = readTable("vlarb", c.VLArb, func(in io.Reader) (*ib.VLArbitration, error) {
+		return ib.ReadVLArbitration(in, c.VLArb, g, r.tables.LIDs())
+	}); err != nil {
+		return nil, err
 	}
 	return r.checked(c.Tables, env)
 }
 
-// readTable reads the file of a setting.
-func readTable[T any](key, path string, read func(io.Reader) (T, error)) (T, error) {
+// readTable reads the file of a setting; nil if there is none.
+func readTable[T any](key, path string, read func(io.Reader) (*T, error)) (*T, error) {
+	if path == "" {
+		return nil, nil
+	}
 	f, err := input.OpenInput(path, input.MaxInput)
 	if err != nil {
-		var none T
-		return none, &param.ParamError{Key: key, Value: path, Want: "a readable file: " + err.Error()}
+		return nil, &param.ParamError{Key: key, Value: path, Want: "a readable file: " + err.Error()}
 	}
 	defer f.Close()
 	return read(f)
@@ -216,10 +200,8 @@ func (r *lft) InjectionVCs(vcs int) uint32 {
 	return set
 }
 
-// Needs implements [fabric.Needer].
 func (r *lft) Needs() fabric.Needs { return fabric.Needs{Departs: true} }
 
-// Depart implements [fabric.Departer].
 func (r *lft) Depart(v *fabric.View, h *fabric.Head) uint32 {
 	r.start(h)
 	src, _ := r.graph.PeerTerminal(h.In)
@@ -255,7 +237,7 @@ func (r *lft) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, flo
 // checked refuses tables that do not lead every packet to its destination, and
 // finds the lanes in use. name is what messages call the tables.
 func (r *lft) checked(name string, env Env) (*lft, error) {
-	c := lftCheck{lft: r, name: name, state: make([]reachState, r.graph.Switches()), last: make([]topology.SwitchID, r.graph.Switches())}
+	c := lftCheck{lft: r, name: name, circles: map[string]bool{}, stuck: map[string]bool{}, state: make([]reachState, r.graph.Switches()), last: make([]topology.SwitchID, r.graph.Switches())}
 	for dst := range topology.TerminalID(r.graph.Terminals()) {
 		c.reach(dst)
 	}
@@ -352,25 +334,15 @@ func (c *lftCheck) follow(at topology.SwitchID, dst topology.TerminalID) (end re
 
 // circle names a circle of switches, once for all destinations.
 func (c *lftCheck) circle(loop []topology.SwitchID, dst topology.TerminalID) {
-	first := 0 // the circle is the same wherever one enters it
-	for i, x := range loop {
-		if x < loop[first] {
-			first = i
-		}
-	}
+	first := slices.Index(loop, slices.Min(loop)) // the circle is the same wherever one enters it
 	var ports []string
 	for i := range loop {
 		ports = append(ports, c.graph.PortName(c.tables.ToTerminal(loop[(first+i)%len(loop)], dst)))
 	}
 	text := strings.Join(ports, ", ")
-	if c.circles == nil {
-		c.circles = map[string]bool{}
-	}
-	if !c.circles[text] {
+	if known := c.circles[text]; !known && len(c.circles) < maxNamed {
 		c.circles[text] = true
-		if len(c.circles) <= maxNamed {
-			c.problem(loop[first], dst, "packets for %s go round in a circle: %s", c.graph.TerminalName(dst), text)
-		}
+		c.problem(loop[first], dst, "packets for %s go round in a circle: %s", c.graph.TerminalName(dst), text)
 	}
 }
 
@@ -421,9 +393,6 @@ func (c *lftCheck) turn(tables *arbitration.Tables, lane int, where string) {
 	c.pairs++
 	text := fmt.Sprintf("packets wait for ever at %s: its arbitration tables give lane %d no turn", where, lane)
 	if !c.stuck[text] && len(c.stuck) < maxNamed {
-		if c.stuck == nil {
-			c.stuck = map[string]bool{}
-		}
 		c.stuck[text] = true
 		c.problems = append(c.problems, fmt.Errorf("%s: %s", c.name, text))
 	}

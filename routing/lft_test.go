@@ -15,19 +15,16 @@ import (
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/routing/routingtest"
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // writeTables writes tables into a file of the test.
 func writeTables(t *testing.T, l *ib.LFTs) string {
 	t.Helper()
 	var text bytes.Buffer
-	if err := l.Write(&text); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, l.Write(&text))
 	path := filepath.Join(t.TempDir(), "lfts.dump")
-	if err := os.WriteFile(path, text.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, os.WriteFile(path, text.Bytes(), 0o600))
 	return path
 }
 
@@ -38,10 +35,7 @@ func TestLFTOfOtherRoutings(t *testing.T) {
 	carried := 0
 	for _, name := range []string{"nca", "dor"} {
 		for _, n := range networks(t) {
-			config, err := routing.Registry.Config(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			config := simtest.Must(routing.Registry.Config(name))(t)
 			if nca, ok := config.(*routing.NCAConfig); ok {
 				nca.Up, nca.Down = "hashed", "hashed"
 			}
@@ -57,10 +51,7 @@ func TestLFTOfOtherRoutings(t *testing.T) {
 			carried++
 			t.Run(name+" on "+n.Name, func(t *testing.T) {
 				v := routingtest.Variant{Routing: "lft", Config: &routing.LFTConfig{Tables: writeTables(t, tables)}, CanDeadlock: strings.HasPrefix(n.Name, "torus")}
-				lft, err := routing.Registry.Build("lft", v.Config, routing.Env{Topology: n.Topology})
-				if err != nil {
-					t.Fatal(err)
-				}
+				lft := simtest.Must(routing.Registry.Build("lft", v.Config, routing.Env{Topology: n.Topology}))(t)
 				routingtest.ConformOn(t, n, v, lft)
 				a, b := loads(t, g, r), loads(t, g, lft)
 				if !slices.Equal(a.Port, b.Port) {
@@ -76,11 +67,7 @@ func TestLFTOfOtherRoutings(t *testing.T) {
 
 func loads(t *testing.T, g *topology.Graph, r fabric.Routing) *routing.Load {
 	t.Helper()
-	l, err := routing.Loads(g, r, r.VCs(), shifts{g.Terminals()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return l
+	return simtest.Must(routing.Loads(g, r, r.VCs(), shifts{g.Terminals()}))(t)
 }
 
 // shifts sends to the next terminal and to the one half way round, in equal shares:
@@ -97,20 +84,14 @@ func (s shifts) Weights(src topology.TerminalID, yield func(topology.TerminalID,
 func TestTablesRefused(t *testing.T) {
 	topo := build(t, "fat-tree", func(c *topology.FatTreeConfig) { c.K, c.N = 4, 2 })
 	r := must(t, topo, 0, "table", param.Set("ties", "random"))
-	if _, err := routing.Tables(topo.Graph(), r, r.VCs()); err == nil || !strings.Contains(err.Error(), "tables by destination cannot say this: switch 1 sends packets for terminal 0 by switch 1 port 2 and by switch 1 port 3") {
-		t.Error(err)
-	}
+	simtest.Refuse(routing.Tables(topo.Graph(), r, r.VCs()))(t, "tables by destination cannot say this: switch 1 sends packets for terminal 0 by switch 1 port 2 and by switch 1 port 3")
 }
 
 const torus2QoS = "torus_5x5x3_2"
 
 func readNetlist(t *testing.T, name string) topology.Topology {
 	t.Helper()
-	topo, err := ib.ReadFile(filepath.Join("testdata", name), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return topo
+	return simtest.Must(ib.ReadFile(filepath.Join("testdata", name), ""))(t)
 }
 
 // OpenSM's torus-2QoS on a torus: with its service levels and
@@ -142,10 +123,8 @@ func TestLFTOfOpenSM(t *testing.T) {
 			t.Errorf("%s: %d virtual channels, want %d: %s", c.name, r.VCs(), c.vcs, certificate.Describe(topo.Graph()))
 		}
 	}
-	if _, err := routing.Registry.Build("lft", &routing.LFTConfig{Tables: file("torus-2QoS.lft"), Levels: file("torus-2QoS.sl"), SL2VL: file("torus-2QoS.sl2vl")},
-		routing.Env{Topology: topo, VCs: 1}); err == nil || !strings.Contains(err.Error(), "at least 2") {
-		t.Errorf("one virtual channel: %v", err)
-	}
+	simtest.Refuse(routing.Registry.Build("lft", &routing.LFTConfig{Tables: file("torus-2QoS.lft"), Levels: file("torus-2QoS.sl"), SL2VL: file("torus-2QoS.sl2vl")},
+		routing.Env{Topology: topo, VCs: 1}))(t, "at least 2")
 }
 
 // What does not lead to its destination is named.
@@ -229,24 +208,16 @@ func TestLFTArbitration(t *testing.T) {
 	b.AddLink(0, 1, 0)
 	topo := topology.NewFileNetwork(b.Freeze())
 	g := topo.Graph()
-	tables, err := routing.Tables(g, must(t, topo, 0, "table"), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tables := simtest.Must(routing.Tables(g, must(t, topo, 0, "table"), 1))(t)
 	path := writeTables(t, tables)
 	file := filepath.Join(filepath.Dir(path), "vlarb")
 	// Generated names: terminals have LIDs 1 and 2, switch 0 LID 3; its port 2 is the cable.
 	lft := func(text string) (fabric.Routing, error) {
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, os.WriteFile(file, []byte(text), 0o600))
 		return routing.Registry.Build("lft", &routing.LFTConfig{Tables: path, VLArb: file}, routing.Env{Topology: topo})
 	}
 	text := "# VLArbitration tables: Lid 3 port 2 LowCap 8 HighCap 8\n# Low priority VL Arbitration Table:\nVL    : |0x0 |\nWEIGHT: |0x7 |\n# High priority VL Arbitration Table:\nVL    : |0x0 |\nWEIGHT: |0x0 |\n# Port info: Lid 3 port 2\nVLHighLimit:.....................4\n"
-	r, err := lft(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := simtest.Must(lft(text))(t)
 	lanes := r.(fabric.LaneArbitration)
 	for p := range topology.PortID(g.NumPorts()) {
 		got := lanes.ArbitrationTables(p)
@@ -255,29 +226,18 @@ func TestLFTArbitration(t *testing.T) {
 		}
 	}
 	config := fabric.DefaultConfig()
-	if _, err := core.New(g, config, r, 1); err == nil || !strings.Contains(err.Error(), "cut-through with arbitration") {
-		t.Errorf("wormhole: %v", err)
-	}
+	simtest.Refuse(core.New(g, config, r, 1))(t, "cut-through with arbitration")
 	config.Switch.FlowControl, config.Switch.OutputBufferFlits = "cut-through", 4
-	if _, err := core.New(g, config, r, 1); err != nil {
-		t.Error(err)
-	}
+	simtest.Must(core.New(g, config, r, 1))(t)
 	// Terminal 1, LID 2, is named, too; with no turn for lane 0 it is refused.
 	host := strings.Replace(text, "Lid 3 port 2", "Lid 2 port 1", 1)
-	if r, err = lft(host); err != nil {
-		t.Fatal(err)
-	}
-	f, err := core.New(g, config, r, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r = simtest.Must(lft(host))(t)
+	f := simtest.Must(core.New(g, config, r, 1))(t)
 	if none, got := f.TerminalTables(0), f.TerminalTables(1); none != nil || got == nil || got.Low[0].Weight != 7 {
 		t.Errorf("terminal 0 has %+v, terminal 1 %+v", none, got)
 	}
 	for _, text := range []string{strings.Replace(host, "|0x7 |", "|0x0 |", 1), strings.Replace(text, "|0x7 |", "|0x0 |", 1)} {
-		if _, err := lft(text); err == nil || !strings.Contains(err.Error(), "tables give lane 0 no turn") {
-			t.Error(err)
-		}
+		simtest.Refuse(lft(text))(t, "tables give lane 0 no turn")
 	}
 	plain, err := routing.Registry.Build("lft", &routing.LFTConfig{Tables: path}, routing.Env{Topology: topo})
 	if err != nil || plain.(fabric.LaneArbitration).ArbitratesLanes() {

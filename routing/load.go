@@ -120,12 +120,6 @@ type written struct {
 	err       error
 }
 
-func newTurnstile(ports []float64, threads int) *turnstile {
-	t := &turnstile{ports: ports, most: max(1, maxAdditions/2/threads), early: map[int]written{}}
-	t.passed.L = &t.mu
-	return t
-}
-
 // add waits for the turn of a destination, which it keeps, and adds what is written down so
 // far; ok is false if a destination before has failed.
 func (t *turnstile) add(i int, additions []addition) (ok bool) {
@@ -213,7 +207,8 @@ var maxAdditions = 1 << 24
 func (w *walker) loadAll(d demands, ports []float64) error {
 	ends := w.ends()
 	threads := max(1, min(len(ends), runtime.GOMAXPROCS(0)))
-	turn := newTurnstile(ports, threads)
+	turn := &turnstile{ports: ports, most: max(1, maxAdditions/2/threads), early: map[int]written{}}
+	turn.passed.L = &turn.mu
 	var claimed atomic.Int64
 	var running sync.WaitGroup
 	for range threads {

@@ -12,6 +12,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/routing/routingtest"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // nextGroup is the worst case of the dragonfly.
@@ -28,10 +29,7 @@ func (n nextGroup) Weights(src topology.TerminalID, yield func(topology.Terminal
 
 func bound(t *testing.T, topo topology.Topology, r fabric.Routing, m routing.Matrix) (float64, string) {
 	t.Helper()
-	load, err := routing.Loads(topo.Graph(), r, r.VCs(), m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	load := simtest.Must(routing.Loads(topo.Graph(), r, r.VCs(), m))(t)
 	throughput, worst := load.Bound(nil)
 	if worst == topology.NoPort {
 		return throughput, "injection"
@@ -55,7 +53,7 @@ func bound(t *testing.T, topo topology.Topology, r fabric.Routing, m routing.Mat
 // own switch's packets, 4*4/31 on their way in, and 32/31 on their way through.)
 func TestDragonflyBounds(t *testing.T) {
 	topo := dragonfly(t, 4, 8, 4, 0)
-	min, val := makeRouting[routing.MinConfig](t, "min", topo, nil), makeRouting[routing.ValConfig](t, "val", topo, nil)
+	min, val := must(t, topo, 0, "min"), must(t, topo, 0, "val")
 	next := nextGroup{topo.(topology.Grouped)}
 	for _, c := range []struct {
 		name   string
@@ -105,11 +103,8 @@ func TestGridBounds(t *testing.T) {
 		most  float64
 		bound float64
 	}{{mesh(t, 1, 8, 8), 2, 0.5}, {torus(t, 1, 8, 8), 1, 1}} {
-		r := makeRouting[routing.DORConfig](t, "dor", c.topo, nil)
-		load, err := routing.Loads(c.topo.Graph(), r, r.VCs(), uniformly(64))
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must(t, c.topo, 0, "dor")
+		load := simtest.Must(routing.Loads(c.topo.Graph(), r, r.VCs(), uniformly(64)))(t)
 		if got := greatest(c.topo, load, "grid"); math.Abs(got-c.most) > 1e-12 {
 			t.Errorf("greatest load %v, want %v", got, c.most)
 		}
@@ -128,7 +123,7 @@ func TestGridBounds(t *testing.T) {
 // the certificate says so.
 func TestSampledWalk(t *testing.T) {
 	topo := dragonfly(t, 2, 4, 2, 0)
-	r := makeRouting[routing.MinConfig](t, "min", topo, nil)
+	r := must(t, topo, 0, "min")
 	walked, all, err := routing.Dependencies(topo.Graph(), r, 2, 200, func(topology.Dependency) {})
 	if err != nil || walked < 1 || walked >= all || all != 36 {
 		t.Errorf("walked %d of %d: %v", walked, all, err)
@@ -140,19 +135,6 @@ type misdirected struct{ fabric.Routing }
 
 func (misdirected) Explore(_ int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	yield(fabric.Hop{Port: 0, VCs: 1}, h.State, 1)
-}
-
-// TestImpossibleRouting: decisions that no switch can carry out are errors, from
-// both walks.
-func TestImpossibleRouting(t *testing.T) {
-	topo := dragonfly(t, 2, 4, 2, 0)
-	r := misdirected{makeRouting[routing.MinConfig](t, "min", topo, nil)}
-	if _, _, err := routing.Dependencies(topo.Graph(), r, 2, 0, func(topology.Dependency) {}); err == nil {
-		t.Error("dependencies of an impossible routing")
-	}
-	if _, err := routing.Loads(topo.Graph(), r, 2, uniformly(72)); err == nil {
-		t.Error("loads of an impossible routing")
-	}
 }
 
 // pairwise hides that a matrix is even.
@@ -318,12 +300,15 @@ func TestLoadsOnThreads(t *testing.T) {
 	}
 }
 
-// TestLoadsFail: the error is that of the first destination that cannot be reached, for any
-// number of threads.
+// TestLoadsFail: decisions that no switch can carry out are errors of both walks; that of loads
+// is of the first destination that cannot be reached, for any number of threads.
 func TestLoadsFail(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	topo := dragonfly(t, 2, 4, 2, 0)
-	r := misdirected{makeRouting[routing.MinConfig](t, "min", topo, nil)}
+	r := misdirected{must(t, topo, 0, "min")}
+	if _, _, err := routing.Dependencies(topo.Graph(), r, 2, 0, func(topology.Dependency) {}); err == nil {
+		t.Error("dependencies of an impossible routing")
+	}
 	want := ""
 	for _, threads := range []int{1, 3, 5} {
 		runtime.GOMAXPROCS(threads)

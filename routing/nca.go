@@ -23,12 +23,9 @@ func init() {
 // nca is nearest-common-ancestor routing on fat trees (Leiserson 1985; Dally
 // and Towles 2004, section 9.2.2): up until the destination lies below, then
 // down. All ports up serve equally, since every ancestor of a switch at one
-// level has the same terminals below in an XGFT; one is chosen at each switch
-//   - at random, for each packet ("random"),
-//   - by load ("least-loaded"): fewest flits waiting in this switch for the
-//     port, sent and not yet credited; ties at random,
-//   - by a hash of the destination ("hashed"): one path for each pair of source
-//     switch and destination, which packets cannot overtake on.
+// level has the same terminals below in an XGFT. The least loaded one has the fewest flits that
+// wait for it in this switch or are sent and not yet credited, ties at random; hashed ones make
+// one path for each pair of source switch and destination, which packets cannot overtake on.
 //
 // Deadlock: no packet goes up after it has gone down, channels up are taken in
 // the order of their levels and channels down in the opposite order: one
@@ -94,10 +91,7 @@ func newNCA(config NCAConfig, env Env) (fabric.Routing, error) {
 // numberLeaves numbers the switches with terminals from 0 (-1: no terminals)
 // and gives a terminal of each.
 func numberLeaves(g *topology.Graph) (leaf []int32, sample []topology.TerminalID) {
-	leaf = make([]int32, g.Switches())
-	for s := range leaf {
-		leaf[s] = -1
-	}
+	leaf = slices.Repeat([]int32{-1}, g.Switches())
 	for t := range g.Terminals() {
 		id := topology.TerminalID(t)
 		if s := g.TerminalSwitch(id); leaf[s] < 0 {
@@ -144,16 +138,12 @@ func (r *nca) addDescents(tree topology.Tree, s topology.SwitchID, n ncaNode, sa
 	return row, nil
 }
 
-// VCs implements [fabric.Routing].
 func (*ncaChoice) VCs() int { return 1 }
 
-// InjectionVCs implements [fabric.Routing].
 func (*ncaChoice) InjectionVCs(vcs int) uint32 { return allVCs(vcs) }
 
-// IgnoresTerminals implements [TerminalBlind].
 func (c *ncaChoice) IgnoresTerminals() bool { return !slices.Contains(c.ties[:], tiesHashed) }
 
-// Needs implements [fabric.Needer].
 func (c *ncaChoice) Needs() fabric.Needs { return fabric.Needs{Queues: c.ties[1] == tiesLeastLoaded} }
 
 // choices is the range of ports that serve h equally, all up (1) or all down (0).
@@ -220,7 +210,6 @@ func (r *nca) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, flo
 	}
 }
 
-// Graph implements [fabric.GraphRouting].
 func (r *nca) Graph() *topology.Graph { return r.graph }
 
 // ncaAround is nca in a tree with faults: down where a way down to the

@@ -12,16 +12,13 @@ import (
 	"github.com/weft-sim/weft/fabric/topology/topologytest"
 	"github.com/weft-sim/weft/sim/input"
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // build makes a topology.
 func build[C any](t testing.TB, name string, set func(*C)) topology.Topology {
 	t.Helper()
-	topo, err := param.Make(topology.Registry, name, struct{}{}, set)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return topo
+	return simtest.Must(param.Make(topology.Registry, name, struct{}{}, set))(t)
 }
 
 func dragonfly(t testing.TB, p, a, h, g int) topology.Topology {
@@ -101,10 +98,7 @@ func joined(edges [][2]topology.SwitchID, terminals int) topology.Topology {
 // lines are those of a file of testdata without comments.
 func lines(t testing.TB, name string) []string {
 	t.Helper()
-	data, err := input.ReadInput(filepath.Join("testdata", name), input.MaxInput)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := simtest.Must(input.ReadInput(filepath.Join("testdata", name), input.MaxInput))(t)
 	var all []string
 	for s := bufio.NewScanner(bytes.NewReader(data)); s.Scan(); {
 		if !strings.HasPrefix(s.Text(), "#") {

@@ -8,51 +8,10 @@ import (
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/routing/certify"
 	"github.com/weft-sim/weft/sim/input"
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/simtest"
 )
-
-// TestTurnsNeedFewChannels: what the reference data on topologies gives as the virtual
-// channels of Dragonfly+ and the orthogonal fat tree (vcs.csv): one for minimal routing, two
-// for Valiant and UGAL; one fewer has a cycle.
-func TestTurnsNeedFewChannels(t *testing.T) {
-	for _, family := range []string{"megafly", "oft"} {
-		x, err := topology.Registry.New(family, struct{}{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, c := range []struct {
-			name string
-			vcs  int
-		}{{"table", 1}, {"val", 2}, {"ugal-l", 2}} {
-			r, err := Registry.New(c.name, Env{Topology: x})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if r.VCs() != c.vcs {
-				t.Errorf("%s on %s needs %d virtual channels, want %d", c.name, family, r.VCs(), c.vcs)
-			}
-			for _, vcs := range []int{c.vcs, c.vcs - 1} {
-				if vcs == 0 {
-					continue
-				}
-				r, err := Registry.New(c.name, Env{Topology: x, VCs: vcs, AllowDeadlock: true})
-				if err != nil {
-					t.Fatal(err)
-				}
-				g := certify.New(vcs)
-				walked, all, err := Dependencies(x.Graph(), r, vcs, 0, g.Add)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if proof := g.Certify(walked, all); proof.Acyclic() != (vcs == c.vcs) {
-					t.Errorf("%s on %s with %d virtual channels: acyclic %v", c.name, family, vcs, proof.Acyclic())
-				}
-			}
-		}
-	}
-}
 
 // A path that climbs, crosses, descends, climbs again, crosses twice and descends changes
 // its class as it climbs again and at the second crossing.
@@ -119,14 +78,8 @@ func FuzzReadNextHops(f *testing.F) {
 // leave it by its global channels only, all of them, on the virtual channel of its source group.
 func TestOwnPARDiverts(t *testing.T) {
 	const a, h = 4, 2
-	topo, err := topology.Registry.New("dragonfly", struct{}{}, param.Set("p", 1), param.Set("a", a), param.Set("h", h))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := Registry.New("par-own", Env{Topology: topo}, param.Set("global_vc", "same"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	topo := simtest.Must(topology.Registry.New("dragonfly", struct{}{}, param.Set("p", 1), param.Set("a", a), param.Set("h", h)))(t)
+	r := simtest.Must(Registry.New("par-own", Env{Topology: topo}, param.Set("global_vc", "same")))(t)
 	g, grouped := topo.Graph(), topo.(topology.Grouped)
 	explorer := r.(fabric.Explorer)
 	for dst := range g.Terminals() {

@@ -10,6 +10,7 @@ import (
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // learningRecorder is a recorder of a routing that learns.
@@ -42,10 +43,7 @@ func TestQLearns(t *testing.T) {
 		{4, 1, 5, 12}, {4, 1, 6, 12.25},
 	} {
 		rec := &recorder{Routing: r}
-		f, err := core.New(topo.Graph(), config, learningRecorder{rec, r.(fabric.Learner)}, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := simtest.Must(core.New(topo.Graph(), config, learningRecorder{rec, r.(fabric.Learner)}, 1))(t)
 		f.Attach(&twice{dst: c.dst, births: []int64{0, c.after}}, &counter{})
 		for decided := 0; decided < 2; {
 			n := len(rec.heads)
@@ -129,10 +127,7 @@ func TestQAdaptiveGoesAround(t *testing.T) {
 	} {
 		config := fabric.DefaultConfig()
 		config.Switch.BufferFlits = 32
-		f, err := core.New(topo.Graph(), config, must(t, topo, 0, c.routing), 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := simtest.Must(core.New(topo.Graph(), config, must(t, topo, 0, c.routing), 1))(t)
 		sink := &arounds{}
 		f.Attach(measure.NewOpenLoop(n, c.pattern, steadily(0.3), single{}, 1), sink)
 		f.Advance(10000)

@@ -102,10 +102,8 @@ func allVCs(vcs int) uint32 { return uint32(1)<<vcs - 1 }
 // tell terminals apart by their switches only.
 type plain struct{}
 
-// InjectionVCs implements [fabric.Routing].
 func (plain) InjectionVCs(vcs int) uint32 { return allVCs(vcs) }
 
-// IgnoresTerminals implements [TerminalBlind].
 func (plain) IgnoresTerminals() bool { return true }
 
 // oneVC is the set of virtual channel vc alone, or of the highest one where
@@ -244,7 +242,6 @@ type Periods struct{ list []fabric.Routing }
 // the period's Down.
 func BuildPeriods(env Env, periods []topology.Period, build func(Env) (fabric.Routing, error)) (*Periods, error) {
 	e := &Periods{}
-	vcs := 0
 	for _, period := range periods {
 		env.Down = period.Down
 		r, err := build(env)
@@ -252,8 +249,8 @@ func BuildPeriods(env Env, periods []topology.Period, build func(Env) (fabric.Ro
 			return nil, err
 		}
 		e.list = append(e.list, r)
-		vcs = max(vcs, r.VCs())
 	}
+	vcs := e.VCs()
 	for _, r := range e.list {
 		if t, ok := r.(*table); ok {
 			t.widen(vcs) // classes depend on what is down: all periods must have the same
@@ -348,7 +345,6 @@ func (l *levels) InjectionVCs(vcs int) (set uint32) {
 	return set
 }
 
-// Needs implements [fabric.Needer].
 func (l *levels) Needs() fabric.Needs {
 	n := fabric.NeedsOf(l.Routing)
 	n.Departs, n.Packets = true, true
@@ -361,7 +357,6 @@ func (l *levels) ReadsWithin(domain []int) bool {
 	return !ok || r.ReadsWithin(domain)
 }
 
-// Depart implements [fabric.Departer].
 func (l *levels) Depart(v *fabric.View, h *fabric.Head) uint32 {
 	all := v.VCs()
 	k := all / l.count
@@ -375,7 +370,6 @@ func (l *levels) Depart(v *fabric.View, h *fabric.Head) uint32 {
 	return set & allVCs(k) << first
 }
 
-// Route implements [fabric.Routing].
 func (l *levels) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	all, vc := v.VCs(), h.VC
 	k := all / l.count
@@ -389,7 +383,6 @@ func (l *levels) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	return hop
 }
 
-// Explore implements [fabric.Explorer].
 func (l *levels) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	k := vcs / l.count
 	first := int(h.VC) / k * k

@@ -124,10 +124,7 @@ func (w *groupWalk) stages(detour, minimal bool) []Stage {
 		return nil
 	}
 	_, sample := numberLeaves(w.graph)
-	inGroup := make([]topology.TerminalID, w.groups) // one of each
-	for g := range inGroup {
-		inGroup[g] = -1
-	}
+	inGroup := slices.Repeat([]topology.TerminalID{-1}, w.groups) // one of each
 	for _, t := range sample {
 		inGroup[w.home[t].group] = t
 	}
@@ -193,12 +190,10 @@ func (w *groupWalk) goals(minimal bool) (detours, []Stage) {
 	return w.unhashed(), w.stages(true, minimal)
 }
 
-// Stages implements [Staged].
 func (m *minimal) Stages() (fabric.Routing, []Stage) {
 	return &minimal{m.unhashed()}, m.stages(false, true)
 }
 
-// Stages implements [Staged].
 func (u *ugal) Stages() (fabric.Routing, []Stage) {
 	wide := *u
 	wide.groupWalk = u.unhashed()

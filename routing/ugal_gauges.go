@@ -301,7 +301,6 @@ func (c creditRoundTrip) UnusedSettings() []string {
 	return nil
 }
 
-// Needs implements [fabric.Needer].
 func (c creditRoundTrip) Needs() fabric.Needs {
 	needs := c.ugal.Needs()
 	needs.SensesCredits, needs.HeldSlots = true, c.counts
@@ -331,7 +330,6 @@ func newQueueReader(queues UGALQueues) queueReader {
 	return queueReader{queues, senses[queues.Sensing]}
 }
 
-// Needs implements [fabric.Needer].
 func (q queueReader) Needs() fabric.Needs {
 	needs := q.sense.needs()
 	needs.Departs = q.queues.DecidedAt == "terminal"

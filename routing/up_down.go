@@ -36,10 +36,7 @@ func newRanking(x *portSets, root int) *ranking {
 		root = r.center()
 	}
 	row := g.DistancesFrom(topology.SwitchID(root), nil)
-	order := make([]int, g.Switches())
-	for s := range order {
-		order[s] = s
-	}
+	order := topology.Numbers[int](g.Switches())
 	slices.SortStableFunc(order, func(a, b int) int { return int(row[a]) - int(row[b]) })
 	for i, s := range order {
 		r.rank[s] = int32(i)
@@ -119,18 +116,13 @@ func init() {
 	Register("up-down", "up*/down* on any graph: up towards a root, then down; one virtual channel", Use{}, UpDownConfig{"random", -1}, newUpDownStar)
 }
 
-// upDownStar is up*/down* routing (Autonet: Schroeder et al., IEEE Journal on Selected
-// Areas in Communications 1991) by the shortest paths that it allows. With ties =
-// "least-occupied" it is adaptive: all shortest allowed paths are used by the queues
-// that packets find. (Minimal adaptive routing with up*/down* as its escape is
-// "adaptive-escape".)
+// upDownStar is up*/down* routing by the shortest paths that it allows; Autonet's tables hold
+// the longer ones too. With ties = "least-occupied" it is adaptive. (Minimal adaptive routing
+// with up*/down* as its escape is "adaptive-escape".)
 //
 // Deadlock: channels are ordered, see [ranking]; any virtual channel may be used, and
 // one suffices. Paths are longer than shortest ones in general, and channels near the
 // root carry the most.
-//
-// Autonet's tables hold all allowed paths, the longer ones too; here only the shortest
-// allowed ones are taken.
 //
 // Memory: that of two portSets.
 type upDownStar struct {
@@ -159,10 +151,8 @@ func newUpDownStar(config UpDownConfig, env Env) (fabric.Routing, error) {
 	return u, errors.Join(err, CheckVCs(name, 1, env))
 }
 
-// VCs implements [fabric.Routing].
 func (u *upDownStar) VCs() int { return 1 }
 
-// Needs implements [fabric.Needer].
 func (u *upDownStar) Needs() fabric.Needs { return fabric.Needs{Credits: u.ties.adaptive()} }
 
 func (u *upDownStar) Route(v *fabric.View, h *fabric.Head) fabric.Hop {

@@ -112,19 +112,14 @@ func matchParts(a, b []part) []int {
 		}
 	}
 	if !named {
-		for i := range to[:min(len(a), len(b))] {
-			to[i] = i
-		}
+		copy(to, Numbers[int](min(len(a), len(b))))
 	}
 	return to
 }
 
 // inverse is the mapping back; -1: none.
 func inverse[N ~int | ~int32](to []N, n int) []int {
-	back := make([]int, n)
-	for i := range back {
-		back[i] = -1
-	}
+	back := slices.Repeat([]int{-1}, n)
 	for i, j := range to {
 		if j >= 0 {
 			back[j] = i

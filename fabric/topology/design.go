@@ -29,10 +29,7 @@ type Design struct {
 func newDesign(points int, base []int, bitwise bool) *Design {
 	d := &Design{
 		points: points, size: len(base), sigma: len(base) * (len(base) - 1) / (points - 1),
-		base: base, bitwise: bitwise, portOf: make([]int32, points),
-	}
-	for i := range d.portOf {
-		d.portOf[i] = -1
+		base: base, bitwise: bitwise, portOf: slices.Repeat([]int32{-1}, points),
 	}
 	for j, e := range base {
 		d.portOf[e] = int32(j)

@@ -56,11 +56,11 @@ func (d *Down) None() bool {
 func (d *Down) Links() int {
 	n := 0
 	if d != nil {
-		for p, down := range d.port {
-			if down && d.graph.Peer[p] > int32(p) {
+		d.graph.eachLink(func(p, _ PortID) {
+			if d.port[p] {
 				n++
 			}
-		}
+		})
 	}
 	return n
 }
@@ -70,8 +70,7 @@ func (d *Down) Links() int {
 // Switches that are down have -1. Cost: linear in the number of ports.
 func (d *Down) Components() []int32 {
 	component := make([]int32, d.graph.Switches())
-	distance := make([]int16, len(component))
-	forget(distance)
+	distance := slices.Repeat([]int16{Unreachable}, len(component))
 	neighbors, parts := d.graph.NeighborsWithout(d), int32(0)
 	for s := range component {
 		if d.switches[s] {
@@ -135,11 +134,7 @@ func (d *Down) Describe() string {
 	if n := len(names); n > most {
 		names, more = names[:most], fmt.Sprintf(" and %d more", n-most)
 	}
-	text := names[0]
-	for _, name := range names[1:] {
-		text += ", " + name
-	}
-	return text + more
+	return strings.Join(names, ", ") + more
 }
 
 // Failure is a fault of cables and switches for some time.
@@ -256,8 +251,8 @@ func (d *Directory) Links(name string) ([]PortID, error) {
 // between lists the ports of one switch that lead to another.
 func (d *Directory) between(from, to SwitchID) ([]PortID, error) {
 	var ports []PortID
-	for p, end := d.graph.Ports(from); p < end; p++ {
-		if peer, ok := d.graph.PeerPort(p); ok && d.graph.PortSwitch[peer] == to {
+	for p, s := range d.graph.Links(from) {
+		if s == to {
 			ports = append(ports, p)
 		}
 	}
@@ -287,11 +282,7 @@ func (d *Directory) at(s SwitchID, number int) ([]PortID, error) {
 // so that a larger share contains a smaller one.
 func (g *Graph) RandomLinks(fraction float64, seed uint64) []PortID {
 	var links []PortID
-	for p, peer := range g.Peer {
-		if peer > int32(p) {
-			links = append(links, PortID(p))
-		}
-	}
+	g.eachLink(func(p, _ PortID) { links = append(links, p) })
 	stream := sim.NewStream(seed, "failures", 0)
 	sim.Shuffle(&stream, links)
 	return links[:int(fraction*float64(len(links))+0.5)]

@@ -191,10 +191,7 @@ type groupCables struct {
 
 // newGroupCables are those of so many groups; 0: as many as can be joined two by two.
 func newGroupCables(groups, ports int, arrangement string) groupCables {
-	if groups == 0 {
-		groups = ports + 1
-	}
-	return groupCables{groups, ports, arrangement}
+	return groupCables{cmp.Or(groups, ports+1), ports, arrangement}
 }
 
 // check checks the setting g of groups, of so many switch ports each and with global ports

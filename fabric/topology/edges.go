@@ -77,7 +77,6 @@ type edgeReader struct {
 }
 
 type edge struct {
-	line  int
 	ends  [2]int
 	class ClassID
 }
@@ -167,7 +166,7 @@ func (r *edgeReader) cable(line int, a, b, class string) {
 		}
 		ends[i] = n
 	}
-	r.cables = append(r.cables, edge{line, ends, id})
+	r.cables = append(r.cables, edge{ends, id})
 }
 
 // numbers gives the switches the numbers that are their names, if all are.

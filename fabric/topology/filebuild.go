@@ -127,10 +127,7 @@ func (r *fileReader) cableEnds() []fileEnd {
 // rankPorts ranks the ends among the ports of their switches and returns their
 // indices in the order of switches and ports.
 func (r *fileReader) rankPorts(ends []fileEnd) []int {
-	order := make([]int, len(ends))
-	for i := range order {
-		order[i] = i
-	}
+	order := Numbers[int](len(ends))
 	slices.SortStableFunc(order, func(i, j int) int {
 		return cmp.Or(cmp.Compare(ends[i].sw, ends[j].sw), cmp.Compare(ends[i].port, ends[j].port))
 	})

@@ -2,6 +2,7 @@ package topology
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -99,6 +100,15 @@ type AdapterPort struct {
 	Rate     string   `json:"rate,omitempty"` // as the file names it, "4xHDR"
 }
 
+// Numbers lists those from 0 to n-1: all switches, or all terminals, of a network.
+func Numbers[N ~int | ~int32](n int) []N {
+	all := make([]N, n)
+	for i := range all {
+		all[i] = N(i)
+	}
+	return all
+}
+
 // GUID is a 64-bit identity, written as "0x" and 16 hexadecimal digits.
 type GUID uint64
 
@@ -152,6 +162,17 @@ func (g *Graph) TerminalCounts() []int {
 		counts[g.PortSwitch[p]]++
 	}
 	return counts
+}
+
+// Links yields the ports of switch s that lead to other switches, in order, with those.
+func (g *Graph) Links(s SwitchID) iter.Seq2[PortID, SwitchID] {
+	return func(yield func(PortID, SwitchID) bool) {
+		for p, end := g.Ports(s); p < end; p++ {
+			if peer, ok := g.PeerPort(p); ok && !yield(p, g.PortSwitch[peer]) {
+				return
+			}
+		}
+	}
 }
 
 // LocalPort is p's index among the connected ports of its switch, from 0.

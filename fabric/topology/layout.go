@@ -118,7 +118,7 @@ func rings(g *Graph, groups int, of func(s SwitchID) int, name, how string) *Lay
 	outer := circleRadius(len(members), 2*radius+gap)
 	for group, switches := range members {
 		center := onCircle(Place{}, outer, group, len(members))
-		l.Frames = append(l.Frames, Frame{Name: name + itoa(group), Center: center, Radius: radius + 0.5})
+		l.Frames = append(l.Frames, Frame{Name: name + strconv.Itoa(group), Center: center, Radius: radius + 0.5})
 		for i, s := range switches {
 			l.Places[s] = onCircle(center, circleRadius(len(switches), 1), i, len(switches))
 		}
@@ -169,7 +169,7 @@ func layGrid(t Grid) *Layout {
 		}
 		name, rest := "", plane
 		for d := 2; d < len(dims); d++ {
-			name += "," + itoa(rest%dims[d])
+			name += "," + strconv.Itoa(rest%dims[d])
 			rest /= dims[d]
 		}
 		at := corner(plane)
@@ -188,8 +188,6 @@ func layCircle(g *Graph) *Layout {
 	n, order := g.Switches(), inverse(cuthillMcKee(g), g.Switches())
 	return placed(Circle, n, "Switches in a circle, neighbours near each other.", func(s int) Place { return onCircle(Place{}, circleRadius(n, 1), order[s], n) })
 }
-
-func itoa(n int) string { return strconv.Itoa(n) }
 
 // levelsFromTerminals finds the levels of a network that is drawn best in levels:
 // the number of cables to the next leaf. Leaves are the switches with terminals,
@@ -216,9 +214,9 @@ func levelsFromTerminals(g *Graph) []int {
 
 // levelsAbove are the distances from the leaves; nil if they do not make levels.
 func levelsAbove(g *Graph, leaves []SwitchID) []int {
-	distance, levels := make([]int16, g.Switches()), make([]int, g.Switches())
-	forget(distance)
-	if reached := g.Neighbors().search(distance, leaves); len(reached) < g.Switches() {
+	levels := make([]int, g.Switches())
+	distance := g.Neighbors().DistancesFromAny(leaves)
+	if slices.Contains(distance, Unreachable) {
 		return nil
 	}
 	for s, d := range distance {
@@ -246,13 +244,9 @@ func levelsAbove(g *Graph, leaves []SwitchID) []int {
 // it has cables to.
 func layLevels(g *Graph, levels []int) *Layout {
 	l := &Layout{Shape: Levels, Places: make([]Place, g.Switches()), How: "Leaf switches at the bottom, roots at the top."}
-	all := make([]SwitchID, g.Switches())
-	for s := range all {
-		all[s] = SwitchID(s)
-	}
 	p := &levelPlacer{g.Neighbors(), levels, l.Places, make([]int16, g.Switches())}
 	top := slices.Max(levels)
-	width := p.place(all, top)
+	width := p.place(Numbers[SwitchID](g.Switches()), top)
 	height := max(2.5, 0.2*width)
 	for s := range l.Places {
 		l.Places[s].Y = height * float64(top-levels[s])
@@ -334,10 +328,7 @@ func cuthillMcKee(g *Graph) []SwitchID {
 	byDegree := func(a, b SwitchID) int {
 		return cmp.Or(cmp.Compare(len(n.Of(a)), len(n.Of(b))), cmp.Compare(a, b))
 	}
-	starts := make([]SwitchID, g.Switches())
-	for s := range starts {
-		starts[s] = SwitchID(s)
-	}
+	starts := Numbers[SwitchID](g.Switches())
 	slices.SortFunc(starts, byDegree)
 	seen := make([]bool, g.Switches())
 	order := make([]SwitchID, 0, g.Switches())

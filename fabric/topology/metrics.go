@@ -37,16 +37,11 @@ func (m Metrics) Diameter() int { return len(m.Pairs) - 1 }
 // that any graph has with this largest degree and this diameter between all switches,
 // 1 + d*(1 + (d-1) + ... + (d-1)^(diameter-1)).
 func (m Metrics) MooreEfficiency() float64 {
-	return float64(m.Switches) / MooreBound(m.Degree[1], m.Diameter())
-}
-
-// MooreBound is the most switches that a graph of this degree and diameter has.
-func MooreBound(degree, diameter int) float64 {
 	sum, power := 0.0, 1.0
-	for range diameter {
-		sum, power = sum+power, power*float64(degree-1)
+	for range m.Diameter() {
+		sum, power = sum+power, power*float64(m.Degree[1]-1)
 	}
-	return 1 + float64(degree)*sum
+	return float64(m.Switches) / (1 + float64(m.Degree[1])*sum)
 }
 
 // Measure computes the metrics of a connected network. Cost: a breadth-first search
@@ -158,11 +153,8 @@ func unit(v []float64) {
 func laplacian(g *Graph, v []float64) []float64 {
 	product := make([]float64, len(v))
 	for s := range product {
-		first, end := g.Ports(SwitchID(s))
-		for p := first; p < end; p++ {
-			if peer, ok := g.PeerPort(p); ok {
-				product[s] += v[s] - v[g.PortSwitch[peer]]
-			}
+		for _, to := range g.Links(SwitchID(s)) {
+			product[s] += v[s] - v[to]
 		}
 	}
 	return product
@@ -205,10 +197,9 @@ func (g *Graph) NeighborsWithout(down *Down) *Neighbors {
 	n := &Neighbors{start: make([]int32, 1, g.Switches()+1), ids: make([]SwitchID, 0, 2*g.SwitchLinks())}
 	for s := range g.Switches() {
 		row := len(n.ids)
-		first, end := g.Ports(SwitchID(s))
-		for p := first; p < end; p++ {
-			if peer, ok := g.PeerPort(p); ok && !down.Port(p) {
-				n.ids = append(n.ids, g.PortSwitch[peer])
+		for p, to := range g.Links(SwitchID(s)) {
+			if !down.Port(p) {
+				n.ids = append(n.ids, to)
 			}
 		}
 		slices.Sort(n.ids[row:])
@@ -225,13 +216,6 @@ func (n *Neighbors) Of(s SwitchID) []SwitchID { return n.ids[n.start[s]:n.start[
 // Unreachable is the distance to a switch that no path leads to.
 const Unreachable int16 = -1
 
-// forget makes all distances unknown.
-func forget(distance []int16) {
-	for i := range distance {
-		distance[i] = Unreachable
-	}
-}
-
 // DistancesFrom is [Neighbors.DistancesFrom] for a single use.
 func (g *Graph) DistancesFrom(s SwitchID, dst []int16) []int16 {
 	return g.Neighbors().DistancesFrom(s, dst)
@@ -247,9 +231,18 @@ func (n *Neighbors) DistancesFrom(s SwitchID, dst []int16) []int16 {
 		dst = make([]int16, switches)
 	}
 	dst = dst[:switches]
-	forget(dst)
+	for s := range dst {
+		dst[s] = Unreachable
+	}
 	n.search(dst, append(make([]SwitchID, 0, switches), s))
 	return dst
+}
+
+// DistancesFromAny is [Neighbors.DistancesFrom] to the nearest of some switches.
+func (n *Neighbors) DistancesFromAny(from []SwitchID) []int16 {
+	distance := slices.Repeat([]int16{Unreachable}, len(n.start)-1)
+	n.search(distance, slices.Clone(from))
+	return distance
 }
 
 // search enters the distances of switches that have none from those in the queue, which have

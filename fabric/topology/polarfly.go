@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -25,12 +26,7 @@ func (c *PolarFlyConfig) Validate() error {
 	return checkPorts("q", c.Q, (c.Q*c.Q+c.Q+1)*(c.Q+1+c.terminals()))
 }
 
-func (c *PolarFlyConfig) terminals() int {
-	if c.P > 0 {
-		return c.P
-	}
-	return (c.Q + 2) / 2
-}
+func (c *PolarFlyConfig) terminals() int { return cmp.Or(c.P, (c.Q+2)/2) }
 
 // PolarFly is the topology of Lakhotia, Besta, Monroe, Isham, Iff, Hoefler and
 // Petrini (SC 2022): the polarity graph ER_q of Erdős and Rényi (1962) and Brown
@@ -155,33 +151,15 @@ func (x *PolarFly) Layout() *Layout {
 // primePower splits q = p^e, p prime; ok is false if q is not a power of one
 // prime.
 func primePower(q int) (p, e int, ok bool) {
-	factors := primeFactors(q)
-	if len(factors) != 1 {
-		return 0, 0, false
+	for p = 2; p*p <= q && q%p != 0; p++ {
 	}
-	p = factors[0]
-	for r := q; r > 1; r /= p {
+	if p*p > q {
+		p = q // itself a prime, or below 2
+	}
+	for ; q > 1 && q%p == 0; q /= p {
 		e++
 	}
-	return p, e, true
-}
-
-// primeFactors lists the different prime factors of n in ascending order;
-// none for n < 2.
-func primeFactors(n int) []int {
-	var factors []int
-	for d := 2; d*d <= n; d++ {
-		if n%d == 0 {
-			factors = append(factors, d)
-			for n%d == 0 {
-				n /= d
-			}
-		}
-	}
-	if n > 1 {
-		factors = append(factors, n)
-	}
-	return factors
+	return p, e, q == 1 && e > 0
 }
 
 // field is GF(p^n). An element is a polynomial over GF(p) of degree below n,

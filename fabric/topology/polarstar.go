@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -42,12 +43,7 @@ func (c *PolarStarConfig) supernodeSize() int {
 	return 2*c.D + 1
 }
 
-func (c *PolarStarConfig) terminals() int {
-	if c.P > 0 {
-		return c.P
-	}
-	return (c.Q + 1 + c.D + 2) / 3
-}
+func (c *PolarStarConfig) terminals() int { return cmp.Or(c.P, (c.Q+1+c.D+2)/3) }
 
 // PolarStar is the star product of Lakhotia, Monroe, Isham, Besta, Blach, Hoefler and
 // Petrini (SPAA 2024): each point of the polarity graph ER_q (see [PolarFly]) becomes a
@@ -228,12 +224,7 @@ func (c *SlimFlyConfig) delta() int { return (c.Q+1)%4 - 1 }
 
 func (c *SlimFlyConfig) degree() int { return (3*c.Q - c.delta()) / 2 }
 
-func (c *SlimFlyConfig) terminals() int {
-	if c.P > 0 {
-		return c.P
-	}
-	return (c.degree() + 1) / 2
-}
+func (c *SlimFlyConfig) terminals() int { return cmp.Or(c.P, (c.degree()+1)/2) }
 
 // SlimFly is the topology of Besta and Hoefler (SC 2014) on the graphs of McKay,
 // Miller and Širáň (J. Combinatorial Theory B 74, 1998) as Hafner (2004) writes them:

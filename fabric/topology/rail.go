@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/weft-sim/weft/sim/param"
@@ -167,12 +168,7 @@ func (c *PlanesConfig) xgft() XGFTConfig {
 	return x
 }
 
-func (c *PlanesConfig) terminals() int {
-	if c.Terminals > 0 {
-		return c.Terminals
-	}
-	return c.Planes
-}
+func (c *PlanesConfig) terminals() int { return cmp.Or(c.Terminals, c.Planes) }
 
 // MultiPlane is a cluster of nodes with several adapter ports, each on a plane of its
 // own; the planes are equal extended generalized fat trees (see [XGFT]) that share no

@@ -379,10 +379,7 @@ func newXpander(c XpanderConfig) *Xpander {
 // liftOnce joins the switches of any two of so many meta-nodes by a random matching.
 func liftOnce(nodes, lift int, stream *sim.Stream) [][]SwitchID {
 	rows := make([][]SwitchID, nodes*lift)
-	to := make([]int, lift)
-	for i := range to {
-		to[i] = i
-	}
+	to := Numbers[int](lift)
 	for a := range nodes {
 		for b := a + 1; b < nodes; b++ {
 			sim.Shuffle(stream, to)

@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/weft-sim/weft/sim/param"
@@ -344,17 +345,13 @@ func newOFT(c OFTConfig) (Topology, error) {
 		problem.Key = "k"
 		return nil, &problem
 	}
-	if c.P == 0 {
-		c.P = c.K
-	}
+	c.P = cmp.Or(c.P, c.K)
 	n := plane.Points()
 	b := NewBuilder(3*n, classes("level1")...)
 	for s := range 2 * n {
 		for range c.P {
 			b.AddTerminal(SwitchID(s), 0)
 		}
-	}
-	for s := range 2 * n {
 		for j := range c.K {
 			b.AddLinkAt(SwitchID(s), c.P+j, SwitchID(2*n+plane.Block(s%n, j)), s/n*c.K+j, 1)
 		}

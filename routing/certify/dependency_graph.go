@@ -337,14 +337,11 @@ func (l *Local) Has(d topology.Dependency) bool {
 // each component.
 func (a *adjacency) components() (component, size []int32) {
 	n := a.nodes()
-	component = make([]int32, n)
+	component = slices.Repeat([]int32{-1}, n)
 	order := make([]int32, n) // 1 + time of discovery; 0: not seen
 	low := make([]int32, n)
 	cursor := make([]int32, n) // next edge to follow
 	var path, stack []int32
-	for i := range component {
-		component[i] = -1
-	}
 	time := int32(0)
 	for root := range int32(n) {
 		if order[root] != 0 {
@@ -405,7 +402,7 @@ func (a *adjacency) shortestCycle() []int32 {
 	seen := make([]int32, a.nodes()) // 1 + the start of the search that saw the node last
 	starts := 0
 	for v := range int32(a.nodes()) {
-		if size[component[v]] == 1 && !a.hasLoop(v) {
+		if size[component[v]] == 1 && !slices.Contains(a.next(v), v) {
 			continue
 		}
 		if starts++; starts > maxStarts {
@@ -416,15 +413,6 @@ func (a *adjacency) shortestCycle() []int32 {
 		}
 	}
 	return best
-}
-
-func (a *adjacency) hasLoop(v int32) bool {
-	for _, w := range a.next(v) {
-		if w == v {
-			return true
-		}
-	}
-	return false
 }
 
 // cycleThrough is a shortest cycle through v that is shorter than limit (0: no

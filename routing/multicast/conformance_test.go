@@ -11,6 +11,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // smallNets are networks on which every engine is run to exhaustion.
@@ -70,9 +71,7 @@ func churn(t *testing.T, e Engine, env Env, steps int, draw *sim.Stream) {
 	next := GroupID(0)
 	leave := func() {
 		i := draw.IntN(len(present))
-		if err := e.Leave(present[i]); err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, e.Leave(present[i]))
 		present = slices.Delete(present, i, i+1)
 	}
 	verify := func(step int) {
@@ -157,10 +156,7 @@ type variant struct {
 func engineVariants(t *testing.T, env Env) []variant {
 	var variants []variant
 	for _, name := range Registry.Names() {
-		config, err := Registry.Config(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		config := simtest.Must(Registry.Config(name))(t)
 		for _, set := range combinations(t, config) {
 			for _, entries := range []int{Unlimited, 1, 5} {
 				for _, perPort := range []bool{false, true} {
@@ -169,10 +165,7 @@ func engineVariants(t *testing.T, env Env) []variant {
 					c, _ := Registry.Config(name)
 					set(c)
 					v.name = fmt.Sprintf("%s/%+v/entries=%d/port=%v", name, c, entries, perPort)
-					v.engine, err = Registry.Build(name, c, v.env)
-					if err != nil {
-						t.Fatalf("%s: %v", v.name, err)
-					}
+					v.engine = simtest.Must(Registry.Build(name, c, v.env))(t)
 					variants = append(variants, v)
 				}
 			}
@@ -213,11 +206,7 @@ func dragonflyNet(a, p, h int) *topology.Graph {
 // newEnv is an environment on a network.
 func newEnv(t testing.TB, g *topology.Graph) Env {
 	t.Helper()
-	env, err := NewEnv(g, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return env
+	return simtest.Must(NewEnv(g, 0))(t)
 }
 
 func gridPattern(t testing.TB, g *topology.Graph, ranks int, dims ...int) []Group {
@@ -228,10 +217,7 @@ func gridPattern(t testing.TB, g *topology.Graph, ranks int, dims ...int) []Grou
 // pattern makes the groups of a pattern.
 func pattern(t testing.TB, name string, env PatternEnv, settings ...param.Setting) []Group {
 	t.Helper()
-	groups, err := Patterns.New(name, env, settings...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	groups := simtest.Must(Patterns.New(name, env, settings...))(t)
 	for i, g := range groups {
 		if g.ID != GroupID(i) {
 			t.Fatalf("group %d has number %d", i, g.ID)
@@ -275,13 +261,6 @@ func combinations(t *testing.T, config any) []func(any) {
 // run routes groups by an engine with its defaults.
 func run(t testing.TB, env Env, engine string, groups []Group, check bool) *Result {
 	t.Helper()
-	e, err := Registry.New(engine, env)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := Route(e, groups, check, nil)
-	if err != nil {
-		t.Fatalf("multicast engine %q: %v", engine, err)
-	}
-	return r
+	e := simtest.Must(Registry.New(engine, env))(t)
+	return simtest.Must(Route(e, groups, check, nil))(t)
 }

@@ -105,9 +105,6 @@ func (f *Forest) Planted(id GroupID) (*Planted, error) {
 	return nil, fmt.Errorf("no group %d", id)
 }
 
-// EFI is the number of groups over the cable at port p between two switches.
-func (f *Forest) EFI(p topology.PortID) int { return int(f.efi[p]) }
-
 // Admissible checks a group before it is routed: it has members, they exist,
 // it is not carried already, and its members are connected. All problems are
 // returned together.

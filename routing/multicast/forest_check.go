@@ -26,7 +26,7 @@ func (f *Forest) Check() error {
 	through := make([]int32, len(f.through))
 	perColour := make([]int, len(f.colours))
 	groups := 0
-	for p := range f.byColour() {
+	for p := range f.byColour {
 		c.structure(p)
 		c.exclusive(p)
 	}
@@ -34,7 +34,7 @@ func (f *Forest) Check() error {
 		return errors.Join(c.problems...)
 	}
 	tables := f.Tables()
-	for p := range f.byColour() {
+	for p := range f.byColour {
 		c.delivery(p, tables)
 		for _, up := range p.Up[1:] {
 			efi[up] += int32(len(p.Groups))

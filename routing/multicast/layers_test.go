@@ -10,6 +10,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // ringPaths are the four paths of three cables around a ring of four switches,
@@ -76,22 +77,6 @@ func TestLayersPair(t *testing.T) {
 	}
 }
 
-// Trees that climb to one of the top switches and descend need one layer, as
-// every dependency leads from a channel up to any, or from any to one down. The
-// count is plain: in a fat tree of switches with 8 ports, each top switch joins
-// all 8 pods, the path from it to each leaf is the only one, and all 16 trees
-// span all leaves. A top switch has 8*7 pairs of ports in order. A middle
-// switch is on the trees of its 4 tops: each joins it and the 4 leaves below,
-// 5*4 pairs, of which the 4*3 among leaves are the same for all of them: 4*8 +
-// 12 = 44. A leaf has one tree port a tree: no pairs. 16*56 + 32*44 = 2304.
-func TestLayersFatTree(t *testing.T) {
-	g := fatTreeNet(8)
-	l, err := AssignLayers(g, topTrees(g, 8, 16), 1)
-	if err != nil || l.Count != 1 || l.Dependencies != 2304 {
-		t.Errorf("%+v, %v", l, err)
-	}
-}
-
 // topTrees are trees over all leaves of fatTreeNet(ports), each from another of
 // the top switches, the last of the graph, in turn.
 func topTrees(g *topology.Graph, ports, count int) []*Tree {
@@ -151,10 +136,7 @@ func TestLayers(t *testing.T) {
 			for p := range v.engine.Forest().Trees {
 				trees = append(trees, p.Tree)
 			}
-			l, err := AssignLayers(g, trees, len(trees)+1)
-			if err != nil {
-				t.Fatal(err)
-			}
+			l := simtest.Must(AssignLayers(g, trees, len(trees)+1))(t)
 			dependencies := 0
 			for n := range l.Count {
 				graph := layerGraph(g, trees, l.Of, n)

@@ -130,18 +130,8 @@ func (e *mr4lms) covering(g *Group, height int) *Planted {
 
 // carries tells whether every member of g is a member of a group on p.
 func (p *Planted) carries(g *Group) bool {
-	all := p.members()
-	for _, t := range g.Terminals {
-		if _, in := slices.BinarySearch(all.Terminals, t); !in {
-			return false
-		}
-	}
-	for _, s := range g.Switches {
-		if _, in := slices.BinarySearch(all.Switches, s); !in {
-			return false
-		}
-	}
-	return true
+	without, with := p.members(), virtualGroup([]*Planted{p}, g)
+	return with.Size() == without.Size()
 }
 
 // merge is algorithm 4: unite g with groups already there, under one of their

@@ -62,10 +62,7 @@ func (e *offline) JoinAll(groups []Group) error {
 func (e *offline) fill(groups []Group) error {
 	f := e.forest
 	d := newDemand(f, groups)
-	left := make([]int32, len(groups))
-	for i := range left {
-		left[i] = int32(i)
-	}
+	left := topology.Numbers[int32](len(groups))
 	slices.SortStableFunc(left, func(a, b int32) int { return len(d.needs[b]) - len(d.needs[a]) })
 	e.grow.demand = d
 	for c := Colour(0); len(left) > 0 && (f.env.Entries == Unlimited || int(c) < f.env.Entries); c++ {

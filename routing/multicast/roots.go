@@ -39,12 +39,8 @@ func NewMinHop(g *topology.Graph, threads int) (*MinHop, error) {
 	n := g.Switches()
 	m := &MinHop{graph: g, n: n, width: (n + 7) &^ 7, linkStart: make([]int32, n+1)}
 	for s := range n {
-		first, end := g.Ports(topology.SwitchID(s))
-		for p := first; p < end; p++ {
-			if q, ok := g.PeerPort(p); ok {
-				m.linkPort = append(m.linkPort, p)
-				m.linkPeer = append(m.linkPeer, g.PortSwitch[q])
-			}
+		for p, to := range g.Links(topology.SwitchID(s)) {
+			m.linkPort, m.linkPeer = append(m.linkPort, p), append(m.linkPeer, to)
 		}
 		m.linkStart[s+1] = int32(len(m.linkPort))
 	}
@@ -91,16 +87,11 @@ func (m *MinHop) search(s topology.SwitchID, queue []topology.SwitchID) int {
 	for head := 0; head < len(queue); head++ {
 		u := queue[head]
 		deepest = int(row[u])
-		if deepest == Unreachable-1 {
-			for _, v := range m.neighbours(u) {
-				if row[v] == Unreachable {
-					return Unreachable
-				}
-			}
-			continue
-		}
 		for _, v := range m.neighbours(u) {
 			if row[v] == Unreachable {
+				if deepest == Unreachable-1 {
+					return Unreachable
+				}
 				row[v] = uint8(deepest + 1)
 				queue = append(queue, v)
 			}
@@ -152,21 +143,6 @@ func (m *MinHop) neighbours(s topology.SwitchID) []topology.SwitchID {
 // with neighbours.
 func (m *MinHop) linkPorts(s topology.SwitchID) []topology.PortID {
 	return m.linkPort[m.linkStart[s]:m.linkStart[s+1]]
-}
-
-// Next appends to ports the ports of s on shortest paths to t, in port order:
-// none if s is t or cannot reach it.
-func (m *MinHop) Next(s, t topology.SwitchID, ports []topology.PortID) []topology.PortID {
-	row := m.Row(t)
-	if row[s] == Unreachable {
-		return ports
-	}
-	for i, p := range m.linkPorts(s) {
-		if int(row[m.neighbours(s)[i]])+1 == int(row[s]) {
-			ports = append(ports, p)
-		}
-	}
-	return ports
 }
 
 // nearest fills near (len = width) with the distance from every switch to the

@@ -40,12 +40,11 @@ func (g *subgraph) rootsWithin(members []member, roots []topology.SwitchID, hops
 		last := start+64 >= len(members)
 		all := ^uint64(0) >> (64 - len(chunk))
 		// The last hop is cheaper to look at from the roots.
-		pull := hops > 1
+		pull, depth := hops > 1, hops
 		if pull {
-			g.spread(chunk, hops-1, nil)
-		} else {
-			g.spread(chunk, hops, nil)
+			depth--
 		}
+		g.spread(chunk, depth, nil)
 		kept := g.queue[:0]
 		for _, r := range roots {
 			if g.closed(r) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // plainSearch is the rule of [subgraph.search] as one queue states it: paths of
@@ -46,10 +47,7 @@ func loaded(t *testing.T, net *topology.Graph, perPort bool, draw *sim.Stream) (
 	t.Helper()
 	env := newEnv(t, net)
 	env.PerPort = perPort
-	f, err := NewForest(env)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := simtest.Must(NewForest(env))(t)
 	for p := range topology.PortID(net.NumPorts()) {
 		if q, ok := net.PeerPort(p); ok && p < q {
 			f.efi[p] = int32(draw.IntN(3)) // few values: many ties
@@ -175,10 +173,7 @@ func TestNearestMember(t *testing.T) {
 		}
 	}
 	for _, net := range []*topology.Graph{gridNet(true, 1, 7, 5), apart.Freeze()} {
-		hops, err := NewMinHop(net, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		hops := simtest.Must(NewMinHop(net, 1))(t)
 		draw := sim.NewStream(3, "nearest", 0)
 		for n := range 12 {
 			var members []member

@@ -300,10 +300,6 @@ type climber struct {
 	up       []topology.PortID
 }
 
-func newClimber(f *Forest) *climber {
-	return &climber{f: f, visited: make([]uint32, f.env.Graph.Switches())}
-}
-
 // build climbs from each member switch of g (terminals in ascending order,
 // then member switches) to root, at each switch by the port on a shortest path
 // whose cable carries the fewest groups, the lowest port among equals, until it
@@ -315,13 +311,7 @@ func (c *climber) build(root topology.SwitchID, g *Group) Tree {
 	c.up = append(c.up[:0], topology.NoPort)
 	c.visited[root] = c.climb
 	row := c.f.env.Hops.Row(root)
-	graph := c.f.env.Graph
-	for _, t := range g.Terminals {
-		c.from(graph.TerminalSwitch(t), row)
-	}
-	for _, s := range g.Switches {
-		c.from(s, row)
-	}
+	g.each(c.f.env.Graph, func(m member) { c.from(m.sw, row) })
 	return Tree{Switches: c.switches, Up: c.up}
 }
 
@@ -380,7 +370,7 @@ func newRouter(env Env) (*router, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &router{forest: f, roots: newRootFinder(env.Hops), climb: newClimber(f)}, nil
+	return &router{forest: f, roots: newRootFinder(env.Hops), climb: &climber{f: f, visited: make([]uint32, env.Graph.Switches())}}, nil
 }
 
 // Forest implements [Engine].

@@ -22,9 +22,6 @@ type Tree struct {
 	Height int
 }
 
-// Root is the switch that the tree was grown from.
-func (t *Tree) Root() topology.SwitchID { return t.Switches[0] }
-
 // Links is the number of cables between switches.
 func (t *Tree) Links() int { return len(t.Switches) - 1 }
 
@@ -74,7 +71,7 @@ func (f *Forest) Tables() []Rows {
 	for s := range tables {
 		tables[s].Switch = topology.SwitchID(s)
 	}
-	for p := range f.byColour() {
+	for p := range f.byColour {
 		row := make(map[topology.SwitchID]int, len(p.Switches))
 		for _, s := range p.Switches {
 			t := &tables[s]
@@ -106,13 +103,11 @@ func (f *Forest) Tables() []Rows {
 }
 
 // byColour yields the trees by ascending colour.
-func (f *Forest) byColour() func(yield func(*Planted) bool) {
-	return func(yield func(*Planted) bool) {
-		for _, c := range f.colours {
-			for _, p := range c.trees {
-				if !yield(p) {
-					return
-				}
+func (f *Forest) byColour(yield func(*Planted) bool) {
+	for _, c := range f.colours {
+		for _, p := range c.trees {
+			if !yield(p) {
+				return
 			}
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/topology/ib"
 	"github.com/weft-sim/weft/sim/input"
 )
 
@@ -227,8 +228,8 @@ func (p *configReader) engines(key, value string) {
 	}
 }
 
-// open opens a file that the configuration names.
-func (p *configReader) open(key, value string) (io.ReadCloser, string) {
+// file reads a file that the configuration names, if it can be opened.
+func (p *configReader) file(key, value string, read func(in io.Reader, path string) error) (ok bool) {
 	path := value
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(p.dir, path)
@@ -237,31 +238,26 @@ func (p *configReader) open(key, value string) (io.ReadCloser, string) {
 	f, err := input.OpenInput(path, input.MaxInput)
 	if err != nil {
 		p.Problem("%s: %s cannot be read: %v", key, path, err)
-		return nil, path
-	}
-	return f, path
-}
-
-func (p *configReader) guids(key, value string) ([]uint64, bool) {
-	f, path := p.open(key, value)
-	if f == nil {
-		return nil, false
+		return false
 	}
 	defer f.Close()
-	guids, err := ReadGUIDs(f, path)
-	p.Add(err)
-	return guids, true
+	p.Add(read(f, path))
+	return true
+}
+
+func (p *configReader) guids(key, value string) (guids []uint64, ok bool) {
+	ok = p.file(key, value, func(in io.Reader, path string) (err error) {
+		guids, err = ReadGUIDs(in, path)
+		return err
+	})
+	return guids, ok
 }
 
 func (p *configReader) torus(key, value string) {
-	f, path := p.open(key, value)
-	if f == nil {
-		return
-	}
-	defer f.Close()
-	config, err := ReadTorusConfig(f, path)
-	p.Add(err)
-	p.config.Torus = config
+	p.file(key, value, func(in io.Reader, path string) (err error) {
+		p.config.Torus, err = ReadTorusConfig(in, path)
+		return err
+	})
 }
 
 // table reads sixteen lanes, "0,1,...,15".
@@ -274,7 +270,7 @@ func (p *configReader) table(key, value string) *[16]uint8 {
 	}
 	for sl, word := range words {
 		v, err := strconv.ParseUint(strings.TrimSpace(word), 0, 8)
-		if err != nil || v > dropped {
+		if err != nil || v > ib.DropLane {
 			p.Problem("%s: lane %s of SL %d: want 0 to 15", key, input.Quote(word), sl)
 			return nil
 		}

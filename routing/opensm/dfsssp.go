@@ -49,10 +49,7 @@ func routeDFSSSP(s *Subnet, o *Options) (*Tables, error) {
 // layer with the most pairs a lane, the first of equals. It returns the number of
 // lanes of each layer in use.
 func spreadLayers(pairs []int, used int) []uint8 {
-	split := make([]uint8, used)
-	for i := range split {
-		split[i] = 1
-	}
+	split := slices.Repeat([]uint8{1}, used)
 	for range len(pairs) - used {
 		most := 0
 		for i := range split {

@@ -187,10 +187,7 @@ func (s *Subnet) hostLIDs() []int {
 func (t *Tables) LevelsInUse() []uint8 {
 	var used [16]bool
 	lids := t.Subnet.hostLIDs()
-	for n := range t.Subnet.nodes() {
-		if len(t.Subnet.hosts(n)) == 0 {
-			continue
-		}
+	for _, n := range t.Subnet.leaves() {
 		for _, lid := range lids {
 			used[t.Level(n, lid)] = true
 		}

@@ -152,13 +152,7 @@ func (f *fatTree) rankSwitches() string {
 	if f.o.HasRoots {
 		roots = f.s.nodesOf(f.o.Roots)
 	} else {
-		var leaves []int32
-		for n := range f.s.nodes() {
-			if f.hosts[n] > 0 {
-				leaves = append(leaves, n)
-			}
-		}
-		far := f.s.ranks(leaves)
+		far := f.s.ranks(f.s.leaves())
 		top := slices.Max(far)
 		if top == 0 {
 			return "construct_fabric: ERR AB2B: Found more than one root on fabric with maximum rank 0"
@@ -233,10 +227,7 @@ func (f *fatTree) markLeaves(adapters [][]topology.TerminalID) string {
 // the larger of both ranks the lowest number that makes it unique.
 func (f *fatTree) makeIndex() {
 	n := len(f.s.Switches)
-	f.index = make([][8]uint8, n)
-	for i := range f.index {
-		f.index[i] = [8]uint8{noPath, noPath, noPath, noPath, noPath, noPath, noPath, noPath}
-	}
+	f.index = slices.Repeat([][8]uint8{{noPath, noPath, noPath, noPath, noPath, noPath, noPath, noPath}}, n)
 	first := int32(max(0, slices.Index(f.marked, true)))
 	f.index[first] = [8]uint8{f.rank[first]}
 	taken := map[[8]uint8]bool{f.index[first]: true}
@@ -319,7 +310,7 @@ func (f *fatTree) validate() string {
 			what = "ERR AB09: Different number of upward port groups on switches:"
 		case f.rank[n] != f.leaf && len(f.down[n])+f.hosts[n] != len(f.down[first])+f.hosts[first]:
 			what = "ERR AB0A: Different number of downward port groups on switches:"
-		case !f.samePorts(n, first):
+		case slices.ContainsFunc(f.up[n], func(g *portGroup) bool { return len(g.ports) != len(f.up[first][0].ports) }):
 			what = "ERR AB0B: Different number of ports in an upward port group on switches:"
 		case f.rank[n] != f.leaf && len(f.down[n]) > 0 && len(f.down[first]) > 0 && len(f.down[n][0].ports) != len(f.down[first][0].ports):
 			what = "ERR AB0C: Different number of ports in a downward port group on switches:"
@@ -331,25 +322,11 @@ func (f *fatTree) validate() string {
 	return ""
 }
 
-// samePorts tells whether all groups up of a switch have as many ports as the first
-// group of the reference.
-func (f *fatTree) samePorts(n, reference int32) bool {
-	for _, g := range f.up[n] {
-		if len(g.ports) != len(f.up[reference][0].ports) {
-			return false
-		}
-	}
-	return true
-}
-
 // route fills the tables: compute nodes first, then other adapters, then switches.
 func (f *fatTree) route() {
 	n := len(f.s.Switches)
 	f.changed = make([]bool, n)
-	f.hops, f.column = make([]uint8, n), make([]uint8, n)
-	for i := range f.hops {
-		f.hops[i], f.column[i] = noPath, noPath
-	}
+	f.hops, f.column = slices.Repeat([]uint8{noPath}, n), slices.Repeat([]uint8{noPath}, n)
 	fullest := 0
 	count := make([]int, len(f.leaves)) // of compute nodes
 	for i, leaf := range f.leaves {

@@ -227,11 +227,6 @@ type openPairs struct {
 	rows     []uint64 // len = n*width
 }
 
-func newOpenPairs(n int) *openPairs {
-	width := (n + 63) / 64
-	return &openPairs{n, width, make([]uint64, n*width)}
-}
-
 // set adds or removes a pair, both ways.
 func (p *openPairs) set(a, b int, is bool) {
 	for _, at := range [][2]int{{a, b}, {b, a}} {
@@ -284,9 +279,9 @@ func (w *lash) balance() {
 	if len(w.layers) == 1 {
 		return
 	}
-	open := make([]*openPairs, len(w.layers))
+	open, width := make([]openPairs, len(w.layers)), (w.n+63)/64
 	for i := range open {
-		open[i] = newOpenPairs(w.n)
+		open[i] = openPairs{w.n, width, make([]uint64, w.n*width)}
 	}
 	for at, next := range w.next {
 		if next >= 0 {

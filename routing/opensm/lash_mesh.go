@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/weft-sim/weft/fabric/topology"
 )
 
 // lashMesh is OpenSM's analysis of meshes and tori (do_mesh_analysis). Where most switches
@@ -324,7 +326,7 @@ func (m *lashMesh) orderLinks(s *lashSwitch) {
 
 // sorted is the switches by their coordinates, numbered anew.
 func (m *lashMesh) sorted() []lashSwitch {
-	numbers := mergeSort(upTo[int32](len(m.switches)), func(a, b int32) int32 {
+	numbers := mergeSort(topology.Numbers[int32](len(m.switches)), func(a, b int32) int32 {
 		for _, k := range m.order {
 			// The difference wraps round where one is far away, as in OpenSM.
 			if d := m.switches[a].coord[k] - m.switches[b].coord[k]; d != 0 {

@@ -2,6 +2,8 @@ package opensm
 
 import (
 	"slices"
+
+	"github.com/weft-sim/weft/fabric/topology"
 )
 
 // heap is a 4-ary heap that breaks ties as OpenSM's does (cl_heap): which of
@@ -23,11 +25,7 @@ type heapEntry struct {
 
 // newHeap makes an empty heap for so many vertices.
 func newHeap(vertices int) heap {
-	h := heap{make([]heapEntry, 0, vertices), make([]int32, vertices)}
-	for v := range h.at {
-		h.at[v] = outside
-	}
-	return h
+	return heap{make([]heapEntry, 0, vertices), slices.Repeat([]int32{outside}, vertices)}
 }
 
 // fill inserts vertices, in order, with the largest key.
@@ -223,7 +221,7 @@ type ordered struct {
 }
 
 func newOrdered(w *channels) *ordered {
-	return &ordered{channels: w, uses: make([]int32, w.slots), place: upTo[int32](len(w.peer)), seen: make([]bool, len(w.peer))}
+	return &ordered{channels: w, uses: make([]int32, w.slots), place: topology.Numbers[int32](len(w.peer)), seen: make([]bool, len(w.peer))}
 }
 
 // add enters one more use of a dependency unless it closes a cycle.
@@ -293,21 +291,13 @@ func (g *ordered) permute() {
 	byPlace := func(a, b int32) int { return int(g.place[a] - g.place[b]) }
 	slices.SortFunc(g.behind, byPlace)
 	slices.SortFunc(g.ahead, byPlace)
+	g.behind = append(g.behind, g.ahead...)
 	g.places = g.places[:0]
-	i, j := 0, 0
-	for i < len(g.behind) || j < len(g.ahead) {
-		if j == len(g.ahead) || i < len(g.behind) && g.place[g.behind[i]] < g.place[g.ahead[j]] {
-			g.places = append(g.places, g.place[g.behind[i]])
-			i++
-		} else {
-			g.places = append(g.places, g.place[g.ahead[j]])
-			j++
-		}
+	for _, x := range g.behind {
+		g.places = append(g.places, g.place[x])
 	}
+	slices.Sort(g.places)
 	for k, x := range g.behind {
 		g.place[x] = g.places[k]
-	}
-	for k, x := range g.ahead {
-		g.place[x] = g.places[len(g.behind)+k]
 	}
 }

@@ -51,30 +51,3 @@ func TestHeap(t *testing.T) {
 		}
 	}
 }
-
-// Of equal keys the child with the highest index rises: with four vertices of one key
-// under a root, popping the root puts the last to the top and leaves it there.
-func TestHeapTies(t *testing.T) {
-	h := newHeap(6)
-	h.fill([]int32{0, 1, 2, 3, 4, 5}) // all keys are Infinity
-	var order []int32
-	for h.size() > 0 {
-		order = append(order, h.pop())
-	}
-	// No child is strictly smaller than what takes the root's place, so each pop brings
-	// the last element up: 0, then 5, 4, 3, 2, 1.
-	if want := []int32{0, 5, 4, 3, 2, 1}; !slices.Equal(order, want) {
-		t.Errorf("popped %v, want %v", order, want)
-	}
-}
-
-// The first numbers of random() without a seed are in every C library's lore:
-// 1804289383, 846930886, 1681692777 with glibc.
-func TestCRandom(t *testing.T) {
-	r := newCRandom(1)
-	for i, want := range []int{1804289383, 846930886, 1681692777, 1714636915, 1957747793} {
-		if got := r.next(); got != want {
-			t.Errorf("number %d is %d, want %d", i, got, want)
-		}
-	}
-}

@@ -334,7 +334,8 @@ func (w *balanceWork) scatter(list []candidate, best candidate) candidate {
 func (w *balanceWork) chooseSpread(list []candidate, d destination, row []uint8) candidate {
 	from := 0
 	if d.offset > 0 {
-		from = scanStart(list, row[d.lid-1], w.s.numPorts(w.n)+1)
+		start := (int(row[d.lid-1]) + 1) % (w.s.numPorts(w.n) + 1) // port 0 counts
+		from = max(0, slices.IndexFunc(list, func(c candidate) bool { return int(c.port) >= start }))
 	}
 	uses := w.spread[d.end.Terminal]
 	used := func(c candidate) int {
@@ -368,16 +369,4 @@ func (w *balanceWork) chooseSpread(list []candidate, d destination, row []uint8)
 		w.spread[d.end.Terminal] = append(uses, use{peer, 1})
 	}
 	return best
-}
-
-// scanStart is the index of the first candidate at or after port last+1, modulo
-// the number of ports with port 0.
-func scanStart(list []candidate, last uint8, ports int) int {
-	start := (int(last) + 1) % ports
-	for i, c := range list {
-		if int(c.port) >= start {
-			return i
-		}
-	}
-	return 0
 }

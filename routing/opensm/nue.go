@@ -82,7 +82,7 @@ func newNueSearch(t *Tables) *nueSearch {
 // nueOrder lists the nodes by LID, the low byte first: OpenSM compares LIDs in the byte
 // order of the network on a machine that has the other one.
 func (s *Subnet) nueOrder() []int32 {
-	order := upTo[int32](len(s.Switches))
+	order := topology.Numbers[int32](len(s.Switches))
 	slices.SortFunc(order, func(a, b int32) int {
 		return cmp.Compare(bits.ReverseBytes16(uint16(s.SwitchLID[a])), bits.ReverseBytes16(uint16(s.SwitchLID[b])))
 	})

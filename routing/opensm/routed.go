@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
@@ -183,14 +184,14 @@ func FindManager(g *topology.Graph, name string, guid uint64) (topology.Terminal
 	}
 	names := ib.Names(g)
 	if name != "" {
-		if t := terminalOf(names, func(t *topology.AdapterPort) bool { return t.Name == name }); t >= 0 {
-			return t, nil
+		if t := slices.IndexFunc(names.Terminals, func(t topology.AdapterPort) bool { return t.Name == name }); t >= 0 {
+			return topology.TerminalID(t), nil
 		}
 		return 0, &param.ParamError{Key: "subnet_manager", Value: name, Want: fmt.Sprintf("the name of a terminal, such as %q", cmp.Or(names.Terminals[0].Name, "H0"))}
 	}
 	if guid != 0 {
-		if t := terminalOf(names, func(t *topology.AdapterPort) bool { return uint64(t.PortGUID) == guid }); t >= 0 {
-			return t, nil
+		if t := slices.IndexFunc(names.Terminals, func(t topology.AdapterPort) bool { return uint64(t.PortGUID) == guid }); t >= 0 {
+			return topology.TerminalID(t), nil
 		}
 		return 0, fmt.Errorf("guid 0x%016x: no adapter port of the fabric has it", guid)
 	}

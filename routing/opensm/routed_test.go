@@ -14,8 +14,7 @@ import (
 // build makes a topology.
 func build[C any](t testing.TB, name string, set func(*C)) topology.Topology {
 	t.Helper()
-	topo := simtest.Must(param.Make(topology.Registry, name, struct{}{}, set))(t)
-	return topo
+	return simtest.Must(param.Make(topology.Registry, name, struct{}{}, set))(t)
 }
 
 func networks(t testing.TB) []topologytest.Network {

@@ -74,7 +74,7 @@ type Paths struct {
 // NewPaths makes the weights of fresh links. count tells how many LIDs an end port has.
 func NewPaths(s *Subnet, count func(e End) int) *Paths {
 	n := len(s.Switches)
-	p := &Paths{s: s, count: count, order: upTo[int32](n), lids: make([]uint64, n), Used: make([]int32, n), Far: make([]uint8, n), distance: make([]uint64, n), heap: newHeap(n + 1), sum: make([]uint64, n)}
+	p := &Paths{s: s, count: count, order: topology.Numbers[int32](n), lids: make([]uint64, n), Used: make([]int32, n), Far: make([]uint8, n), distance: make([]uint64, n), heap: newHeap(n + 1), sum: make([]uint64, n)}
 	for v := range s.nodes() {
 		p.lids[v] = uint64(count(End{v, -1}))
 		for _, h := range s.hosts(v) {

@@ -80,9 +80,6 @@ type End struct {
 // nobody owns a LID.
 var nobody = End{-1, -1}
 
-// maxUnicastLID is the last LID of an end port.
-const maxUnicastLID = 0xbfff
-
 // NewSubnet looks at a network. Names that the graph lacks are those of
 // [ib.Names]. LIDs that the network states are kept, the others are given out as
 // OpenSM does in a fresh fabric, the manager's first.
@@ -200,6 +197,11 @@ func (s *Subnet) links(n int32) []Link { return s.Links[s.Start[n]:s.Start[n+1]]
 // hosts lists the cables of node n to adapters, in port order.
 func (s *Subnet) hosts(n int32) []Host { return s.Hosts[s.HostStart[n]:s.HostStart[n+1]] }
 
+// leaves lists the nodes with adapters.
+func (s *Subnet) leaves() []int32 {
+	return slices.DeleteFunc(topology.Numbers[int32](len(s.Switches)), func(n int32) bool { return len(s.hosts(n)) == 0 })
+}
+
 // nodes is the number of switches.
 func (s *Subnet) nodes() int32 { return int32(len(s.Switches)) }
 
@@ -239,43 +241,24 @@ func (s *Subnet) hostOrder() []int32 {
 
 // mostFirst lists the nodes with the most of something first, equals in order.
 func (s *Subnet) mostFirst(count func(n int32) int) []int32 {
-	order := upTo[int32](len(s.Switches))
+	order := topology.Numbers[int32](len(s.Switches))
 	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(count(b), count(a)) })
 	return order
 }
 
 // portOrder lists the ports of all adapters by GUID, as OpenSM's maps do.
 func (s *Subnet) portOrder() []topology.TerminalID {
-	order := upTo[topology.TerminalID](s.adapterPorts())
+	order := topology.Numbers[topology.TerminalID](s.adapterPorts())
 	slices.SortFunc(order, func(a, b topology.TerminalID) int {
 		return ib.CompareGUID(s.Names.Terminals[a].PortGUID, s.Names.Terminals[b].PortGUID)
 	})
 	return order
 }
 
-// upTo lists the numbers from 0 to n-1.
-func upTo[N ~int32](n int) []N {
-	list := make([]N, n)
-	for i := range list {
-		list[i] = N(i)
-	}
-	return list
-}
-
 // DefaultManager is where the subnet manager runs unless someone says so: on host
 // H0, the first of that name, else on the first adapter.
 func DefaultManager(g *topology.Graph) topology.TerminalID {
-	return max(0, terminalOf(ib.Names(g), func(t *topology.AdapterPort) bool { return t.Name == "H0" }))
-}
-
-// terminalOf is the first terminal that is so; -1: none.
-func terminalOf(names *topology.Names, is func(t *topology.AdapterPort) bool) topology.TerminalID {
-	for t := range names.Terminals {
-		if is(&names.Terminals[t]) {
-			return topology.TerminalID(t)
-		}
-	}
-	return -1
+	return topology.TerminalID(max(0, slices.IndexFunc(ib.Names(g).Terminals, func(t topology.AdapterPort) bool { return t.Name == "H0" })))
 }
 
 // describe names an end port as OpenSM's dumps do: what it is of, its GUID, and the name of
@@ -333,7 +316,7 @@ func (s *Subnet) assignLIDs() error {
 	s.TerminalLID = make([]int32, s.adapterPorts())
 	s.Ends = []End{nobody}
 	for _, e := range ends {
-		if lid, count := int(s.stated(e)), s.lidCount(e); lid > 0 && lid+count-1 <= maxUnicastLID && lid%count == 0 && s.free(lid, count) {
+		if lid, count := int(s.stated(e)), s.lidCount(e); lid > 0 && lid+count-1 <= ib.MaxUnicastLID && lid%count == 0 && s.free(lid, count) {
 			s.take(lid, count, e)
 		}
 	}
@@ -347,8 +330,8 @@ func (s *Subnet) assignLIDs() error {
 		for !s.free(lid, count) {
 			lid += count
 		}
-		if lid+count-1 > maxUnicastLID {
-			return fmt.Errorf("%d end ports with 2^%d LIDs an adapter port need more than the %d LIDs of a subnet", len(ends), s.LMC, maxUnicastLID)
+		if lid+count-1 > ib.MaxUnicastLID {
+			return fmt.Errorf("%d end ports with 2^%d LIDs an adapter port need more than the %d LIDs of a subnet", len(ends), s.LMC, ib.MaxUnicastLID)
 		}
 		s.take(lid, count, e)
 		next = lid + count
@@ -375,12 +358,8 @@ func (s *Subnet) BaseLID(e End) int32 {
 
 // free tells whether nobody has the count LIDs from lid on.
 func (s *Subnet) free(lid, count int) bool {
-	for i := lid; i < lid+count && i < len(s.Ends); i++ {
-		if s.Ends[i] != nobody {
-			return false
-		}
-	}
-	return true
+	known := s.Ends[min(lid, len(s.Ends)):min(lid+count, len(s.Ends))]
+	return !slices.ContainsFunc(known, func(e End) bool { return e != nobody })
 }
 
 func (s *Subnet) take(lid, count int, e End) {

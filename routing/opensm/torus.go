@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/weft-sim/weft/fabric/topology/ib"
 	"github.com/weft-sim/weft/sim/input"
 )
 
@@ -56,14 +57,13 @@ func (g *torusGrid) level(from, to point) uint8 {
 
 // torusRoutes knows the first cable in every direction.
 type torusRoutes struct {
-	s    *Subnet
 	grid *torusGrid
 	out  [][6]uint8   // by node: port in direction 2*d (up) or 2*d+1 (down), 0 none
 	of   [][256]uint8 // by node and port: 1 + dimension that it points along, 0 for hosts
 }
 
 func newTorusRoutes(s *Subnet, grid *torusGrid) *torusRoutes {
-	w := &torusRoutes{s, grid, make([][6]uint8, len(s.Switches)), make([][256]uint8, len(s.Switches))}
+	w := &torusRoutes{grid, make([][6]uint8, len(s.Switches)), make([][256]uint8, len(s.Switches))}
 	for n := range s.nodes() {
 		for d := range 3 {
 			for i, by := range []int{1, -1} {
@@ -121,19 +121,12 @@ func direction6(d, by int) int {
 // preferred is the direction of the shorter way round, of equals the one that does
 // not wrap.
 func (w *torusRoutes) preferred(d, from, to int) int {
-	if !w.grid.wraps[d] {
-		if to > from {
-			return 1
-		}
-		return -1
-	}
 	ahead := (to - from + w.grid.size[d]) % w.grid.size[d]
-	switch {
-	case 2*ahead < w.grid.size[d]:
-		return 1
-	case 2*ahead > w.grid.size[d]:
-		return -1
-	case to > from:
+	up := to > from
+	if w.grid.wraps[d] && 2*ahead != w.grid.size[d] {
+		up = 2*ahead < w.grid.size[d]
+	}
+	if up {
 		return 1
 	}
 	return -1
@@ -226,8 +219,8 @@ func ReadTorusConfig(r io.Reader, name string) (*TorusConfig, error) {
 	if !sized {
 		return nil, fmt.Errorf("%s:%d: no size: want torus X Y Z or mesh X Y Z", name, in.Number)
 	}
-	if switches := c.Size[0] * c.Size[1] * c.Size[2]; switches > maxUnicastLID {
-		return nil, fmt.Errorf("%s:%d: a torus of %d switches: a subnet has LIDs for %d", name, in.Number, switches, maxUnicastLID)
+	if switches := c.Size[0] * c.Size[1] * c.Size[2]; switches > ib.MaxUnicastLID {
+		return nil, fmt.Errorf("%s:%d: a torus of %d switches: a subnet has LIDs for %d", name, in.Number, switches, ib.MaxUnicastLID)
 	}
 	return c, nil
 }

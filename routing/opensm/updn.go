@@ -2,6 +2,8 @@ package opensm
 
 import (
 	"slices"
+
+	"github.com/weft-sim/weft/fabric/topology"
 )
 
 // routeUpDown is up*/down* routing: switches are ranked by their distance from the
@@ -44,13 +46,7 @@ func routeUpDown(s *Subnet, o *Options) (*Tables, error) {
 
 // nodesOf finds the nodes with the given GUIDs; others are left out.
 func (s *Subnet) nodesOf(guids []uint64) []int32 {
-	var nodes []int32
-	for n := range s.nodes() {
-		if slices.Contains(guids, uint64(s.guid(n))) {
-			nodes = append(nodes, n)
-		}
-	}
-	return nodes
+	return slices.DeleteFunc(topology.Numbers[int32](len(s.Switches)), func(n int32) bool { return !slices.Contains(guids, uint64(s.guid(n))) })
 }
 
 // findRoots are the switches that see nearly all adapters at one distance: of the
@@ -86,14 +82,8 @@ func (s *Subnet) findRoots(distance []uint8) []int32 {
 // the destination; steps between equal ranks are free, so that rings of switches
 // with adapters can deadlock.
 func routeDownUp(s *Subnet, o *Options) (*Tables, error) {
-	var leaves []int32
-	for n := range s.nodes() {
-		if len(s.hosts(n)) > 0 {
-			leaves = append(leaves, n)
-		}
-	}
 	d := directed{s: s, start: down, forbidden: [2]direction{up, down}}
-	d.rank = s.ranks(leaves)
+	d.rank = s.ranks(s.leaves())
 	d.between = d.byRank
 	b := balancer{s: s, o: o}
 	return b.route("dnup", d.hops(func(int32) bool { return false }, nil))

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/weft-sim/weft/fabric/topology/ib"
 )
 
 // SL2VLSets are the tables of service levels to virtual lanes in OpenSM's
@@ -20,9 +22,6 @@ type SL2VLSets struct {
 // defaultSL2VL is OpenSM's own.
 var defaultSL2VL = [16]uint8{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 7}
 
-// dropped is the lane of packets that a port must drop.
-const dropped = 15
-
 // written is a table as a port with so many data lanes gets it.
 func written(vls int, tables ...*[16]uint8) [16]uint8 {
 	table := defaultSL2VL
@@ -33,7 +32,7 @@ func written(vls int, tables ...*[16]uint8) [16]uint8 {
 		}
 	}
 	for sl, vl := range table {
-		if vl != dropped {
+		if vl != ib.DropLane {
 			table[sl] = vl & uint8(vls-1)
 		}
 	}

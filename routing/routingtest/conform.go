@@ -72,24 +72,19 @@ func checkStages(t testing.TB, topo topology.Topology, r fabric.Routing, vcs int
 		return c, false, false
 	}
 	staged := certify.NewLocal(topo.Graph(), vcs)
-	ok, err := routing.StagedDependencies(topo.Graph(), r, vcs, staged.AddAll)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ok = simtest.Must(routing.StagedDependencies(topo.Graph(), r, vcs, staged.AddAll))(t)
 	if !ok {
 		return c, false, false
 	}
 	missed := 0
-	_, _, err = routing.Dependencies(topo.Graph(), r, vcs, 0, func(d topology.Dependency) {
+	_, _, err := routing.Dependencies(topo.Graph(), r, vcs, 0, func(d topology.Dependency) {
 		if !staged.Has(d) {
 			if missed++; missed == 1 {
 				t.Errorf("the walk to goals misses that %s VC %d waits for %s VC %d", topo.Graph().PortName(d.Held.Port), d.Held.VC, topo.Graph().PortName(d.Wanted.Port), d.Wanted.VC)
 			}
 		}
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	simtest.Check(t, err)
 	c, acyclic = staged.Certify(1)
 	if acyclic && !plain.Acyclic() || c.Dependencies < plain.Dependencies || c.Channels < plain.Channels {
 		t.Errorf("the walk to goals: acyclic %v, %s; that to destinations: %s", acyclic, c.Describe(topo.Graph()), plain.Describe(topo.Graph()))
@@ -105,10 +100,7 @@ func Certificate(t testing.TB, topo topology.Topology, r fabric.Routing, vcs int
 	walked, all, err := routing.Dependencies(topo.Graph(), r, vcs, 0, g.Add)
 	if e, ok := r.(fabric.EscapeRouting); ok && err == nil {
 		extended := certify.NewEscape(vcs)
-		walked, all, err = routing.EscapeDependencies(topo.Graph(), e, vcs, true, 0, extended.Add)
-		if err != nil {
-			t.Fatal(err)
-		}
+		walked, all = simtest.Must2(routing.EscapeDependencies(topo.Graph(), e, vcs, true, 0, extended.Add))(t)
 		return extended.Certify(walked, all), g
 	}
 	if err != nil {
@@ -167,10 +159,7 @@ func checkDecisions(t *testing.T, topo topology.Topology, r fabric.Routing) {
 	t.Helper()
 	g := topo.Graph()
 	o, observed := Observe(t, r, g)
-	f, err := core.New(g, fabric.DefaultConfig(), observed, 7)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := simtest.Must(core.New(g, fabric.DefaultConfig(), observed, 7))(t)
 	pattern, sink := Uniform(g.Terminals()), &Counter{}
 	source := measure.NewOpenLoop(g.Terminals(), pattern, AtRate(0.1), Single{}, 7)
 	f.Attach(source, sink)

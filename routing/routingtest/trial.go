@@ -216,10 +216,7 @@ type partners []topology.TerminalID
 
 // newPartners draws one cycle of all terminals (Sattolo 1986).
 func newPartners(n int, seed uint64) partners {
-	stream, p := sim.NewStream(seed, "partners", 0), make(partners, n)
-	for t := range p {
-		p[t] = topology.TerminalID(t)
-	}
+	stream, p := sim.NewStream(seed, "partners", 0), partners(topology.Numbers[topology.TerminalID](n))
 	for t := n - 1; t > 0; t-- {
 		other := stream.IntN(t)
 		p[t], p[other] = p[other], p[t]

@@ -10,6 +10,7 @@ import (
 	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
@@ -95,14 +96,11 @@ func (tr *Trial) drawGroups() *groups {
 	g := tr.graph()
 	x := &groups{trees: NewTrees(g), of: make([][]int32, g.Terminals())}
 	r := sim.NewStream(tr.seed, "groups", 0)
-	for i := range 1 + r.IntN(6) {
-		members := make([]topology.TerminalID, g.Terminals())
-		for t := range members {
-			members[t] = topology.TerminalID(t)
-			if i == 0 {
-				x.random = append(x.random, sim.NewStream(tr.seed, "group", t))
-			}
-		}
+	for t := range g.Terminals() {
+		x.random = append(x.random, sim.NewStream(tr.seed, "group", t))
+	}
+	for range 1 + r.IntN(6) {
+		members := topology.Numbers[topology.TerminalID](g.Terminals())
 		sim.Shuffle(&r, members)
 		members = members[:1+r.IntN(len(members))]
 		mlid := x.trees.Plant(topology.SwitchID(r.IntN(g.Switches())), members)
@@ -166,9 +164,7 @@ func (tr *Trial) checkUnits(t testing.TB, build func(config fabric.Config, load 
 			config := tr.config
 			config.Fabric.Unit = unit
 			f, l := build(config, load)
-			if err := f.Attach(l, l); err != nil {
-				t.Fatal(err)
-			}
+			simtest.Check(t, f.Attach(l, l))
 			f.Advance(cycles)
 			of[i], counters[i] = l, f.Counters
 		}
@@ -307,10 +303,9 @@ func (m *Trees) Plant(root topology.SwitchID, members []topology.TerminalID) (ml
 	seen := make([]bool, len(up))
 	seen[root] = true
 	for queue := []topology.SwitchID{root}; len(queue) > 0; queue = queue[1:] {
-		for p, end := m.g.Ports(queue[0]); p < end; p++ {
-			if peer, ok := m.g.PeerPort(p); ok && !seen[m.g.PortSwitch[peer]] {
-				s := m.g.PortSwitch[peer]
-				seen[s], up[s] = true, peer
+		for p, s := range m.g.Links(queue[0]) {
+			if !seen[s] {
+				seen[s], up[s] = true, topology.PortID(m.g.Peer[p])
 				queue = append(queue, s)
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology/topologytest"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // Variant is a registered routing with one of its choices changed from the
@@ -38,10 +39,7 @@ func (v Variant) String() string {
 func Variants(t testing.TB, name string) []Variant {
 	t.Helper()
 	fresh := func() any {
-		config, err := routing.Registry.Config(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		config := simtest.Must(routing.Registry.Config(name))(t)
 		return config
 	}
 	decides := routing.NetworkDecides(name)
@@ -116,10 +114,7 @@ func Each(t *testing.T, name string, more []topologytest.Network, test func(t *t
 			}
 		}
 	}
-	config, err := routing.Registry.Config(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := simtest.Must(routing.Registry.Config(name))(t)
 	if _, reads := config.(topology.PathConfig); carried == 0 && !reads {
 		t.Errorf("no network of the suite carries routing %q", name)
 	}

@@ -67,18 +67,16 @@ func (n *nodeRecord) find(port int) *cableEnd {
 // dropSelfCables removes cables from a node to itself (loop-back plugs).
 func (f *listing) dropSelfCables(s *ImportSummary) {
 	for _, n := range f.nodes {
-		kept := n.ends[:0]
-		for _, e := range n.ends {
+		n.ends = slices.DeleteFunc(n.ends, func(e cableEnd) bool {
 			if e.peer != n.id {
-				kept = append(kept, e)
-				continue
+				return false
 			}
 			f.warn(e.line, "cable from %q port %d to port %d of itself left out", n.id, e.port, e.peerPort)
 			if e.port <= e.peerPort {
 				s.SelfCables++
 			}
-		}
-		n.ends = kept
+			return true
+		})
 	}
 }
 

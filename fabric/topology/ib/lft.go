@@ -3,6 +3,7 @@ package ib
 import (
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -28,10 +29,7 @@ type LFTs struct {
 // NewLFTs makes tables without an entry; LIDs are as the fabric states them, or
 // else as [Names] numbers them.
 func NewLFTs(g *topology.Graph) *LFTs {
-	l := &LFTs{graph: g, next: make([]topology.PortID, g.Switches()*(g.Terminals()+g.Switches())), lids: StatedLIDs(g)}
-	for i := range l.next {
-		l.next[i] = topology.NoPort
-	}
+	l := &LFTs{graph: g, next: slices.Repeat([]topology.PortID{topology.NoPort}, g.Switches()*(g.Terminals()+g.Switches())), lids: StatedLIDs(g)}
 	if l.lids.Highest() == 0 {
 		names := *Names(g)
 		l.lids = StatedLIDs(&topology.Graph{TerminalPort: g.TerminalPort, PortStart: g.PortStart, Names: &names})
@@ -218,11 +216,7 @@ func cutRow(text string) (lid, port, rest string, ok bool) {
 
 // hexDigits is the length of the hexadecimal number that text begins with.
 func hexDigits(text string) int {
-	n := 0
-	for n < len(text) && strings.IndexByte("0123456789abcdefABCDEF", text[n]) >= 0 {
-		n++
-	}
-	return n
+	return len(text) - len(strings.TrimLeft(text, "0123456789abcdefABCDEF"))
 }
 
 // row takes "0x0001 005 # Channel Adapter portguid 0x0000000000100001: 'H0'" or
@@ -236,8 +230,8 @@ func (p *lftParser) row(lidText, portText, rest string) {
 	}
 	p.rows++
 	lid, err := strconv.ParseUint(lidText, 16, 32)
-	if err != nil || lid > maxUnicastLID {
-		p.Problem("LID 0x%s: want 0x0001 to 0x%04x", lidText, maxUnicastLID)
+	if err != nil || lid > MaxUnicastLID {
+		p.Problem("LID 0x%s: want 0x0001 to 0x%04x", lidText, MaxUnicastLID)
 		return
 	}
 	p.last = int(lid)

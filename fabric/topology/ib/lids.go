@@ -110,19 +110,16 @@ func CompareGUID(a, b topology.GUID) int {
 // GUIDOrder lists the switches in the order of OpenSM's maps ([CompareGUID]). It
 // breaks most of OpenSM's ties.
 func GUIDOrder(names *topology.Names) []topology.SwitchID {
-	order := make([]topology.SwitchID, len(names.Switches))
-	for s := range order {
-		order[s] = topology.SwitchID(s)
-	}
+	order := topology.Numbers[topology.SwitchID](len(names.Switches))
 	slices.SortFunc(order, func(a, b topology.SwitchID) int {
 		return CompareGUID(names.Switches[a].GUID, names.Switches[b].GUID)
 	})
 	return order
 }
 
-// maxUnicastLID is the highest LID of a port (InfiniBand Architecture
+// MaxUnicastLID is the highest LID of a port (InfiniBand Architecture
 // Specification, volume 1, 4.1.3); those above are of multicast groups.
-const maxUnicastLID = 0xBFFF
+const MaxUnicastLID = 0xBFFF
 
 // LIDs say which port of a fabric has a local identifier: a terminal, a switch as
 // such, or an aggregation node.
@@ -165,7 +162,7 @@ func StatedLIDs(g *topology.Graph) *LIDs {
 
 // put enters a LID unless it is 0, no unicast LID or taken.
 func (l *LIDs) put(lid, destination int) {
-	if lid <= 0 || lid > maxUnicastLID {
+	if lid <= 0 || lid > MaxUnicastLID {
 		return
 	}
 	for len(l.end) <= lid {

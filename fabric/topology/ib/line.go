@@ -38,10 +38,7 @@ func (c *cursor) number(limit int) int {
 	if c.err != nil {
 		return 0
 	}
-	end := 0
-	for end < len(c.text) && c.text[end] >= '0' && c.text[end] <= '9' {
-		end++
-	}
+	end := len(c.text) - len(strings.TrimLeft(c.text, "0123456789"))
 	v, err := strconv.Atoi(c.text[:end])
 	if err != nil || v > limit {
 		c.problem("%s: want a number up to %d", input.Quote(c.text), limit)

@@ -311,11 +311,9 @@ func (f *listing) parsePort(line int, text string) {
 	if n.kind == switchNode || e.guid == uint64(e.port) {
 		e.guid = 0
 	}
-	for _, other := range n.ends {
-		if other.port == e.port {
-			f.ProblemAt(line, "port %d of %q is a duplicate: first listed in line %d", e.port, n.id, other.line)
-			return
-		}
+	if other := n.find(e.port); other != nil {
+		f.ProblemAt(line, "port %d of %q is a duplicate: first listed in line %d", e.port, n.id, other.line)
+		return
 	}
 	n.ends = append(n.ends, e)
 }

@@ -63,15 +63,7 @@ func (s ImportSummary) String() string {
 func (im *Imported) Graph() *topology.Graph { return im.graph }
 
 // Facts are the counts of the file; what has no closed form is negative.
-func (im *Imported) Facts() topology.Facts {
-	return topology.Facts{
-		Switches:  im.graph.Switches(),
-		Terminals: im.graph.Terminals(),
-		Links:     im.graph.SwitchLinks(),
-		Diameter:  -1,
-		Bisection: -1,
-	}
-}
+func (im *Imported) Facts() topology.Facts { return topology.NewFileNetwork(im.graph).Facts() }
 
 // Warnings lists what was strange but could be read, each with its line.
 func (im *Imported) Warnings() []string { return im.warnings }

@@ -56,16 +56,11 @@ type SL2VL struct {
 
 // NewSL2VL gives all ports the same table.
 func NewSL2VL(g *topology.Graph, all Lanes) *SL2VL {
-	m := &SL2VL{graph: g}
+	m := &SL2VL{graph: g, host: slices.Repeat([]Lanes{all}, g.Terminals())}
 	for s := range g.Switches() {
 		m.start = append(m.start, int32(len(m.pairs)))
 		degree := g.Degree(topology.SwitchID(s))
-		for range degree * degree {
-			m.pairs = append(m.pairs, all)
-		}
-	}
-	for range g.Terminals() {
-		m.host = append(m.host, all)
+		m.pairs = append(m.pairs, slices.Repeat([]Lanes{all}, degree*degree)...)
 	}
 	return m
 }

@@ -113,11 +113,7 @@ func rateOf(g *topology.Graph, p topology.PortID) string {
 // portCount is how many ports an adapter is given: as many as the highest
 // connected one needs, since a [topology.Graph] knows no others.
 func portCount(ports []topology.AdapterPort) int32 {
-	most := int32(1)
-	for _, a := range ports {
-		most = max(most, a.NodePort)
-	}
-	return most
+	return max(1, slices.MaxFunc(ports, func(a, b topology.AdapterPort) int { return cmp.Compare(a.NodePort, b.NodePort) }).NodePort)
 }
 
 // WriteSim writes a network as a netlist of the simulator ibsim. If ibsim

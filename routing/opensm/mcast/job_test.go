@@ -20,10 +20,7 @@ func TestJob(t *testing.T) {
 	env := opensmFabric(t, "torus_4x4x4_1")
 	groups := groupsOf(t, env.Graph, "random_64_256x8.sa.gz")
 	job := Job{Graph: env.Graph, Groups: groups, GroupsName: "groups.sa", Entries: multicast.Unlimited, Engine: "minhop-mc", Threads: 1, Seed: 1}
-	report, err := job.Run()
-	if err != nil {
-		t.Fatal(err)
-	}
+	report := simtest.Must(job.Run())(t)
 	if len(report.Reports) != len(multicast.Registry.Names()) || report.Reports[0].Engine != "minhop-mc" {
 		t.Fatalf("%d engines, the first %s", len(report.Reports), report.Reports[0].Engine)
 	}
@@ -47,9 +44,7 @@ func TestJob(t *testing.T) {
 	}
 
 	job.Entries = 100
-	if report, err = job.Run(); err != nil {
-		t.Fatal(err)
-	}
+	report = simtest.Must(job.Run())(t)
 	if refused := report.Reports[0].Refused; refused != 156 || report.Reports[0].Limited.Colours != 100 {
 		t.Errorf("%d refused with 100 entries for 256 groups, %d used", refused, report.Reports[0].Limited.Colours)
 	}
@@ -120,17 +115,13 @@ func TestJobProblems(t *testing.T) {
 	} {
 		j := good
 		c.edit(&j)
-		if _, err := j.Run(); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v, want %q", c.name, err, c.want)
-		}
+		simtest.Refuse(j.Run())(t, c.want)
 	}
 	// Where the subnet manager's own tables lead nowhere, the group is named.
 	lost := good
 	lost.Engine = "minhop-mc"
 	lost.Matrix = &LIDMatrix{hopTable: newHopTable(3), graph: graph, lowest: slices.Repeat([]topology.PortID{topology.NoPort}, 9)}
-	if _, err := lost.Run(); err == nil || !strings.Contains(err.Error(), `"minhop-mc": g.sa:1: MLID 0xc002: `) {
-		t.Errorf("%v, want the line of the group", err)
-	}
+	simtest.Refuse(lost.Run())(t, `"minhop-mc": g.sa:1: MLID 0xc002: `)
 	// sssp refuses a fabric of two parts; that is a note unless it was asked for.
 	both := good
 	both.Engines = []string{"minhop-mc", "opensm-sssp"}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -49,10 +50,9 @@ type LIDMatrix struct {
 // Graph is the graph that the table is for.
 func (m *LIDMatrix) Graph() *topology.Graph { return m.graph }
 
-// Hops is the smallest hop count from s to t, or Unreachable.
-func (m *LIDMatrix) Hops(s, t topology.SwitchID) int { return int(m.rowTo(t)[s]) }
-
-func (m *LIDMatrix) lowestPort(s, w topology.SwitchID) topology.PortID {
+// LowestPort is the lowest numbered port of s with the smallest hop count to w; NoPort if there
+// is none.
+func (m *LIDMatrix) LowestPort(s, w topology.SwitchID) topology.PortID {
 	return m.lowest[int(w)*m.n+int(s)]
 }
 
@@ -62,10 +62,7 @@ func (m *LIDMatrix) lowestPort(s, w topology.SwitchID) topology.PortID {
 // of switches; rows of hosts (which some engines write) are skipped.
 func ReadLIDMatrix(r io.Reader, name string, graph *topology.Graph) (*LIDMatrix, error) {
 	n := graph.Switches()
-	m := &LIDMatrix{newHopTable(n), graph, make([]topology.PortID, n*n)}
-	for i := range m.lowest {
-		m.lowest[i] = topology.NoPort
-	}
+	m := &LIDMatrix{newHopTable(n), graph, slices.Repeat([]topology.PortID{topology.NoPort}, n*n)}
 	in := input.NewLines(r, name)
 	ids := ib.NewIdentities(ib.Names(graph))
 	from := noSwitch
@@ -153,10 +150,8 @@ func (m *LIDMatrix) readRow(in *input.Lines, ids *ib.Identities, from topology.S
 	seen[cell] = true
 	rows[from]++
 	m.hops[cell] = counts[0]
-	first, end := m.graph.Ports(from)
-	for p := first; p < end; p++ {
-		port := ids.Names.Port[p]
-		if _, toSwitch := m.graph.PeerPort(p); toSwitch && counts[0] != multicast.Unreachable && counts[port] == counts[0] {
+	for p := range m.graph.Links(from) {
+		if counts[0] != multicast.Unreachable && counts[ids.Names.Port[p]] == counts[0] {
 			m.lowest[cell] = p
 			break
 		}

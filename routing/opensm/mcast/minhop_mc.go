@@ -40,16 +40,10 @@ type minHopMC struct {
 // portTable is a min-hop table as multicast needs it.
 type portTable interface {
 	hopRows
-	// lowestPort is the lowest numbered port of s whose hop count to w is the
+	// LowestPort is the lowest numbered port of s whose hop count to w is the
 	// smallest; NoPort if there is none. s and w differ.
-	lowestPort(s, w topology.SwitchID) topology.PortID
+	LowestPort(s, w topology.SwitchID) topology.PortID
 }
-
-// shortest are the min-hop tables of all shortest paths.
-type shortest struct{ *multicast.MinHop }
-
-func (m shortest) rowTo(w topology.SwitchID) []uint8                 { return m.Row(w) }
-func (m shortest) lowestPort(s, w topology.SwitchID) topology.PortID { return m.LowestPort(s, w) }
 
 // branch is a switch of the tree under construction and the members that it
 // has to reach: minHopMC.members[from:to].
@@ -60,9 +54,8 @@ type branch struct {
 	depth    int
 }
 
-// newMinHopMC makes the builder; hops is
-// [shortest] or, for a subnet routed by something else than shortest paths, a
-// [*LIDMatrix].
+// newMinHopMC makes the builder; hops is a [*multicast.MinHop] or, for a subnet routed by
+// something else than shortest paths, a [*LIDMatrix].
 func newMinHopMC(graph *topology.Graph, hops portTable) *minHopMC {
 	return &minHopMC{graph: graph, order: ib.GUIDOrder(ib.Names(graph)), hops: hops, within: make([]int, graph.Switches())}
 }
@@ -70,7 +63,7 @@ func newMinHopMC(graph *topology.Graph, hops portTable) *minHopMC {
 // Build implements [multicast.TreeBuilder].
 func (b *minHopMC) Build(g *multicast.Group, _ *multicast.Forest) (*multicast.Tree, error) {
 	b.members = osmMembers(b.graph, g, b.members)
-	root, _ := osmRoot(b.order, b.hops, b.members)
+	root := osmRoot(b.order, b.hops, b.members)
 	t := &multicast.Tree{}
 	b.work = append(b.work[:0], branch{root, topology.NoPort, 0, len(b.members), 1})
 	for head := 0; head < len(b.work); head++ {
@@ -80,15 +73,12 @@ func (b *minHopMC) Build(g *multicast.Group, _ *multicast.Forest) (*multicast.Tr
 	}
 	t.Switches = make([]topology.SwitchID, len(b.work))
 	t.Up = make([]topology.PortID, len(b.work))
-	for i, at := range b.work {
-		t.Switches[i], t.Up[i] = at.sw, at.up
-	}
 	b.built++
-	for _, s := range t.Switches {
-		if b.within[s] == b.built {
-			return nil, fmt.Errorf("two branches meet at %s: the min-hop tables do not give a tree", b.graph.SwitchName(s))
+	for i, at := range b.work {
+		if b.within[at.sw] == b.built {
+			return nil, fmt.Errorf("two branches meet at %s: the min-hop tables do not give a tree", b.graph.SwitchName(at.sw))
 		}
-		b.within[s] = b.built
+		t.Switches[i], t.Up[i], b.within[at.sw] = at.sw, at.up, b.built
 	}
 	return t, nil
 }
@@ -111,7 +101,7 @@ func (b *minHopMC) divide(at branch, t *multicast.Tree) error {
 	b.count = append(b.count[:0], make([]int32, end-first)...)
 	b.ports = b.ports[:0]
 	for _, m := range members {
-		port := b.hops.lowestPort(at.sw, m.sw)
+		port := b.hops.LowestPort(at.sw, m.sw)
 		if port == topology.NoPort {
 			return unreachedError(b.graph, at.sw, m.sw)
 		}
@@ -178,8 +168,8 @@ func osmMembers(graph *topology.Graph, g *multicast.Group, dst []memberSwitch) [
 // hopRows says how many hops OpenSM believes to lie between two switches:
 // the smallest entry of the min-hop row.
 type hopRows interface {
-	// rowTo lists the hops from every switch to w (len = switches).
-	rowTo(w topology.SwitchID) []uint8
+	// Row lists the hops from every switch to w (len = switches).
+	Row(w topology.SwitchID) []uint8
 }
 
 // osmMaxCost is above every cost that OpenSM accepts for a root: no path is
@@ -191,10 +181,10 @@ const osmMaxCost = 256
 // strictly the smallest. The comments in OpenSM say average; the code takes the
 // maximum. Unreachable counts as 255 hops, as in OpenSM. A switch is given up once it
 // cannot win any more. Cost: switches times member switches at worst.
-func osmRoot(order []topology.SwitchID, hops hopRows, members []memberSwitch) (root topology.SwitchID, cost int) {
+func osmRoot(order []topology.SwitchID, hops hopRows, members []memberSwitch) (root topology.SwitchID) {
 	rows := make([][]uint8, len(members))
 	for i, m := range members {
-		rows[i] = hops.rowTo(m.sw)
+		rows[i] = hops.Row(m.sw)
 	}
 	best, root := osmMaxCost+1, topology.SwitchID(-1)
 	for _, s := range order {
@@ -206,7 +196,7 @@ func osmRoot(order []topology.SwitchID, hops hopRows, members []memberSwitch) (r
 			best, root = cost, s
 		}
 	}
-	return root, best
+	return root
 }
 
 // unreachedError says that OpenSM's tables lead nowhere.

@@ -39,7 +39,8 @@ func newHopTable(n int) hopTable {
 	return hopTable{n, slices.Repeat([]uint8{multicast.Unreachable}, n*n)}
 }
 
-func (h hopTable) rowTo(w topology.SwitchID) []uint8 { return h.hops[int(w)*h.n : (int(w)+1)*h.n] }
+// Row lists the hops from every switch to w (len = switches).
+func (h hopTable) Row(w topology.SwitchID) []uint8 { return h.hops[int(w)*h.n : (int(w)+1)*h.n] }
 
 // newSSSPMC runs the unicast phase: one search for each LID. lmc is the LID mask
 // control where the graph's names state none. The subnet manager is taken to
@@ -49,7 +50,7 @@ func newSSSPMC(graph *topology.Graph, lmc int) (*ssspMC, error) {
 	subnet := opensm.Wire(graph)
 	names := subnet.Names
 	n := graph.Switches()
-	b := &ssspMC{subnet: subnet, graph: graph, trees: map[topology.SwitchID][]topology.PortID{}, depth: make([]int32, n)}
+	b := &ssspMC{subnet: subnet, graph: graph, trees: map[topology.SwitchID][]topology.PortID{}, depth: slices.Repeat([]int32{-1}, n)}
 	// Where no port has an LMC, the network does not state it.
 	stated := graph.Names != nil && slices.ContainsFunc(graph.Names.Terminals, func(t topology.AdapterPort) bool { return t.LMC > 0 })
 	b.paths = opensm.NewPaths(subnet, func(e opensm.End) int {
@@ -74,15 +75,12 @@ func newSSSPMC(graph *topology.Graph, lmc int) (*ssspMC, error) {
 			return nil, err
 		}
 	}
-	for s := range b.depth {
-		b.depth[s] = -1
-	}
 	b.hops = newHopTable(n)
 	b.paths.Unicast(func(e opensm.End, i int) {
 		if e.Terminal >= 0 || i > 0 { // the root rule looks at the base LID of the switch
 			return
 		}
-		row := b.hops.rowTo(subnet.Switches[e.Node])
+		row := b.hops.Row(subnet.Switches[e.Node])
 		for u, s := range subnet.Switches {
 			if b.paths.Used[u] != opensm.Unreached || int32(u) == e.Node {
 				row[s] = b.paths.Far[u]
@@ -96,7 +94,7 @@ func newSSSPMC(graph *topology.Graph, lmc int) (*ssspMC, error) {
 // in the tree.
 func (b *ssspMC) Build(g *multicast.Group, _ *multicast.Forest) (*multicast.Tree, error) {
 	b.members = osmMembers(b.graph, g, b.members)
-	root, _ := osmRoot(b.subnet.Switches, b.hops, b.members)
+	root := osmRoot(b.subnet.Switches, b.hops, b.members)
 	up, known := b.trees[root]
 	if !known {
 		b.paths.Search(b.subnet.Node[root])
@@ -147,13 +145,13 @@ type OpenSMSSSPConfig struct {
 func init() {
 	param.Register(multicast.Registry, "minhop-mc", "OpenSM's MINIHOP-MC: the first most central root, lowest ports of the min-hop tables", struct{}{},
 		func(_ struct{}, env multicast.Env) (multicast.Engine, error) {
-			return multicast.NewPlainEngine(env, newMinHopMC(env.Graph, shortest{env.Hops}))
+			return multicast.NewPlainEngine(env, newMinHopMC(env.Graph, env.Hops))
 		})
 	param.Register(multicast.Registry, "opensm-sssp", "OpenSM's SSSP-MC as it is: shortest paths by the weights that unicast routing left", OpenSMSSSPConfig{},
 		func(c OpenSMSSSPConfig, env multicast.Env) (multicast.Engine, error) {
 			builder, err := newSSSPMC(env.Graph, c.LMC)
 			if refused := (*opensm.InfinityError)(nil); errors.As(err, &refused) && c.Fallback {
-				return multicast.NewPlainEngine(env, newMinHopMC(env.Graph, shortest{env.Hops}))
+				return multicast.NewPlainEngine(env, newMinHopMC(env.Graph, env.Hops))
 			}
 			if err != nil {
 				return nil, err
