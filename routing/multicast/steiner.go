@@ -300,6 +300,10 @@ type climber struct {
 	up       []topology.PortID
 }
 
+func newClimber(f *Forest) *climber {
+	return &climber{f: f, visited: make([]uint32, f.env.Graph.Switches())}
+}
+
 // build climbs from each member switch of g (terminals in ascending order,
 // then member switches) to root, at each switch by the port on a shortest path
 // whose cable carries the fewest groups, the lowest port among equals, until it
@@ -370,7 +374,7 @@ func newRouter(env Env) (*router, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &router{forest: f, roots: newRootFinder(env.Hops), climb: &climber{f: f, visited: make([]uint32, env.Graph.Switches())}}, nil
+	return &router{forest: f, roots: newRootFinder(env.Hops), climb: newClimber(f)}, nil
 }
 
 // Forest implements [Engine].
