@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/mpi/chakra"
 	"github.com/weft-sim/weft/mpi/goal"
@@ -68,6 +69,13 @@ what its programs do, the ranks of jobs behind each other.`,
 				refusedIf(!(t.Flops >= 1), "--host-flops %v: want at least 1", t.Flops),
 			); err != nil {
 				return err
+			}
+			first := out
+			if to == "chakra" {
+				first = rankFile(out, 0)
+			}
+			if _, err := os.Lstat(first); out != "" && err == nil {
+				return usagef("-o %s: %s is there already: want a new file", out, first)
 			}
 			return a.trace(c.Context(), &t, &flags, out, to)
 		},
@@ -155,34 +163,43 @@ func exported(f *experiments.File, scale float64) (*goal.Schedule, *trace.Report
 	return g, report, err
 }
 
-// writeTrace writes a schedule to files.
+// rankFile is the file of a rank's Chakra trace.
+func rankFile(out string, rank int) string {
+	return fmt.Sprintf("%s.%d.et", strings.TrimSuffix(out, ".et"), rank)
+}
+
+// writeTrace writes a schedule to new files, which are complete or absent.
 func writeTrace(g *goal.Schedule, out, to string) error {
-	create := func(name string) (*os.File, error) {
-		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-		if err != nil {
-			return nil, usagef("-o %v: a new file is wanted", err)
-		}
-		return f, nil
-	}
 	if to == "chakra" {
 		// What the format cannot say is found before anything is written.
 		err := chakra.Export(g, func(int) (io.WriteCloser, error) { return os.OpenFile(os.DevNull, os.O_WRONLY, 0) })
 		if err != nil {
 			return &usageError{err}
 		}
-		return chakra.Export(g, func(rank int) (io.WriteCloser, error) {
-			return create(fmt.Sprintf("%s.%d.et", strings.TrimSuffix(out, ".et"), rank))
+		var written []string
+		err = chakra.Export(g, func(rank int) (io.WriteCloser, error) {
+			f, err := os.OpenFile(rankFile(out, rank), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+			if err != nil {
+				return nil, usagef("-o %v: a new file is wanted", err)
+			}
+			written = append(written, f.Name())
+			return f, nil
 		})
-	}
-	f, err := create(out)
-	if err != nil {
+		if err != nil {
+			for _, name := range written {
+				_ = os.Remove(name)
+			}
+		}
 		return err
 	}
-	w, write := bufio.NewWriter(f), g.WriteBinary
+	write := g.WriteBinary
 	if to == "goal" {
 		write = g.WriteText
 	}
-	return cmp.Or(write(w), w.Flush(), f.Close())
+	return results.StreamInside(filepath.Dir(out), filepath.Base(out), func(f *os.File) error {
+		w := bufio.NewWriter(f)
+		return cmp.Or(write(w), w.Flush())
+	})
 }
 
 type benchFlags struct {
