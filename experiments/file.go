@@ -159,8 +159,8 @@ func (f *File) readAll(options Options) {
 	}
 	f.check()
 	f.warnOfForks()
-	for _, key := range f.shared.unused() { // such as a rule for rings beside topologies without any
-		if !options.finished {
+	if !options.finished {
+		for _, key := range f.shared.unused() { // such as a rule for rings beside topologies without any
 			f.unknown(key, "is not used by what it stands with: leave it out")
 		}
 	}

@@ -62,11 +62,6 @@ func (e *Expect) Judge(t *results.Table, tables map[string]*results.Table) Verdi
 	if e.Table != figures.ResultsTable {
 		t = tables[e.Table]
 	}
-	return e.judge(target, t)
-}
-
-// judge judges a table by a target.
-func (e *Expect) judge(target Target, t *results.Table) Verdict {
 	v := Verdict{Target: target, Measured: math.NaN(), Half: math.NaN()}
 	var notes []string
 	unsteady := false
