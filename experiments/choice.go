@@ -159,6 +159,10 @@ func (s *Shared) Get(key string, build func() (any, error)) (any, error) {
 	return b.value, b.err
 }
 
+// Forget lets go of what the file's points share, such as large networks; what is asked for
+// again is built again.
+func (f *File) Forget() { f.shared.forget() }
+
 // forget lets go of everything; what is asked for again is built again.
 func (s *Shared) forget() { s.entries.Clear() }
 

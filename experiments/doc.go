@@ -1,6 +1,6 @@
-// Package experiments turns experiment files into results: it reads strict
-// TOML, expands sweeps, computes the points side by side, keeps finished points
-// safe in a journal, and writes CSV tables, a manifest, figures and verdicts.
+// Package experiments reads experiment files: strict TOML, sweeps, points with all their
+// settings, figures and expectations; and it computes a point. Package engine runs all points
+// of a file and writes its results.
 //
 // What an experiment measures is its kind (see [Register]): one file declares
 // the settings of a kind as a struct, its result columns as another, and a
@@ -12,11 +12,11 @@
 //
 // # How a file is read
 //
-// [Load] goes one way: text and the keys outside tables (file.go), TOML with the places of
-// its keys and what is laid over it (document.go), the sweep (sweep.go, refine.go, fork.go),
-// points, what the kind has to say of them, and titles (points.go, decode.go, choice.go),
-// figures and expectations (figures.go, expect.go). All steps note problems (problem.go)
-// under dotted keys (key.go); none reads what a later one makes.
+// [Load] goes one way: text, and TOML with the places of its keys and what is laid over it
+// (package document), the keys outside tables (file.go), the sweep (sweep.go, refine.go,
+// fork.go), points, what the kind has to say of them, and titles (points.go, decode.go,
+// choice.go), figures and expectations (figures.go). All steps note problems under dotted
+// keys; none reads what a later one makes.
 //
 // # Determinism
 //

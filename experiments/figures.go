@@ -1,6 +1,7 @@
 package experiments
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/weft-sim/weft/experiments/document"
@@ -76,7 +78,7 @@ func (f *File) plotDefaults(path string, p *PlotConfig) {
 		p.Title = f.Title
 	}
 	if p.X == "" {
-		d.Problem(path, "has no x: name a column, for example x = %q", f.columnNames()[len(f.keys)+1])
+		d.Problem(path, "has no x: name a column, for example x = %q", f.ColumnNames()[len(f.keys)+1])
 	}
 	ofBins := slices.Contains([]string{"histogram", "cdf", "percentile"}, p.Style) || p.Style == "box" && p.Table != figures.ResultsTable
 	if len(p.Y) == 0 && !ofBins && len(p.Percentiles) == 0 {
@@ -121,7 +123,7 @@ const longestFileName = 240
 // whose columns can be judged; those of other tables of the kind are known only
 // once a point has run.
 func (f *File) checkTable(path, name string) bool {
-	if name == performanceTable {
+	if name == PerformanceTable {
 		return false
 	}
 	t := named(f.kind.tables, name)
@@ -150,8 +152,18 @@ func (f *File) sets(key string) bool {
 	return len(f.Points) == 0
 }
 
-// columnNames lists the columns of results.csv.
-func (f *File) columnNames() []string {
+// Lead is what stands before every row of a point: its number, the values of
+// the swept keys, and the seed unless that is swept.
+func (f *File) Lead(p *Point) []string {
+	lead := append([]string{strconv.Itoa(p.Index)}, p.Swept...)
+	if !slices.Contains(f.keys, results.SeedKey) {
+		lead = append(lead, strconv.FormatUint(p.Seed, 10))
+	}
+	return lead
+}
+
+// ColumnNames lists the columns of results.csv.
+func (f *File) ColumnNames() []string {
 	names := []string{"point"}
 	names = append(names, f.keys...)
 	if !slices.Contains(names, "seed") {
@@ -166,7 +178,7 @@ func (f *File) columnNames() []string {
 
 // checkValues checks a column, or arithmetic over columns.
 func (f *File) checkValues(key, name string) {
-	if names := f.columnNames(); results.IsFormula(name) && !slices.Contains(names, name) {
+	if names := f.ColumnNames(); results.IsFormula(name) && !slices.Contains(names, name) {
 		if _, _, err := results.ParseFormulaOver(name, names); err != nil {
 			f.doc.Problem(key, "= %q: %v", name, err)
 		}
@@ -182,7 +194,7 @@ func (f *File) checkSelection(path string, selection map[string]string) {
 }
 
 func (f *File) checkColumn(key, name string) {
-	if names := f.columnNames(); name != "" && !slices.Contains(names, name) {
+	if names := f.ColumnNames(); name != "" && !slices.Contains(names, name) {
 		f.doc.Problem(key, "= %q: not a column of the results%s: there are %s", name, param.DidYouMean(name, names), strings.Join(names, ", "))
 	}
 }
@@ -236,15 +248,15 @@ func (f *File) references(path string, raw any, dec *decoder, finished bool) (al
 	return all
 }
 
-// draw writes the figures of a file into its result folder and returns their
+// Draw writes the figures of a file into its result folder and returns their
 // names. Figures that cannot be drawn, such as those without a point, are left
 // out, with an error at the end, which is [ErrInterrupted] if ctx ended first.
-func (f *File) draw(ctx context.Context, found *Table, tables map[string]*Table, dir string) ([]string, error) {
+func (f *File) Draw(ctx context.Context, found *Table, tables map[string]*Table, dir string) ([]string, error) {
 	var written []string
 	var left []error
 	for i := range f.Plots {
 		p := &f.Plots[i]
-		source, err := f.plotSource(p, found, tables)
+		source, err := f.PlotSource(p, found, tables)
 		if err != nil {
 			left = append(left, fmt.Errorf("%s: plot %s: %w", f.Name, p.File, err))
 			continue
@@ -269,16 +281,16 @@ func (f *File) draw(ctx context.Context, found *Table, tables map[string]*Table,
 	return written, errors.Join(left...)
 }
 
-// plotSource finds the table of a figure: rows of further tables have the state of
+// PlotSource finds the table of a figure: rows of further tables have the state of
 // their points, and those of the performance all columns of the results.
-func (f *File) plotSource(p *PlotConfig, found *Table, tables map[string]*Table) (*PlotSource, error) {
+func (f *File) PlotSource(p *PlotConfig, found *Table, tables map[string]*Table) (*PlotSource, error) {
 	table := found
 	if p.Table != figures.ResultsTable {
 		if table = tables[p.Table]; table == nil {
 			return nil, fmt.Errorf("the run has no table %q: nothing in the file asks for it", p.Table)
 		}
 		columns := []string{results.StateColumn}
-		if p.Table == performanceTable {
+		if p.Table == PerformanceTable {
 			columns = found.Columns
 		}
 		table = table.Joined(found, columns)
@@ -293,21 +305,30 @@ func (f *File) plotSource(p *PlotConfig, found *Table, tables map[string]*Table)
 	}}, nil
 }
 
-// PlotSource is what a figure of the folder's file is drawn from.
-func (f *Folder) PlotSource(p *PlotConfig) (*PlotSource, error) {
-	tables := f.Tables
-	if p.Table == performanceTable {
-		t, err := readFolderTable(f.Dir, performanceFile)
-		if err != nil {
-			return nil, err
-		}
-		tables = map[string]*Table{performanceTable: t}
-	}
-	return f.File.plotSource(p, f.Results, tables)
-}
+// PerformanceTable is what points took to compute.
+const PerformanceTable = "performance"
 
-// performanceTable is what points took to compute.
-const performanceTable = "performance"
+// PictureNames lists the pictures that a resolved file asks for. It may be of another version
+// of weft, so nothing but their names is read from it.
+func PictureNames(name, text string) []string {
+	d, err := document.Parse(name, text)
+	if err != nil {
+		return nil
+	}
+	dec := &decoder{doc: d, unknown: map[string]string{}}
+	var names []string
+	for path, table := range d.Elements("plot", d.Root["plot"], "") {
+		p := NewPlot()
+		dec.table(path, only(table, "file", "x", "y", "formats"), &p)
+		file := cmp.Or(p.File, figures.NameOf(p.Y, p.X))
+		for _, format := range p.Formats {
+			if (slices.Contains(PictureFormats, format) || format == figures.CSVFormat) && !strings.ContainsAny(file, `/\`) {
+				names = append(names, figures.FileOf(file, format))
+			}
+		}
+	}
+	return names
+}
 
 // checkExpect finds what is wrong with an [[expect]] table before anything
 // runs.
@@ -360,7 +381,7 @@ func (f *File) Verdicts(results *Table, tables map[string]*Table) []verdict.Verd
 	var verdicts []verdict.Verdict
 	for _, e := range f.Expects {
 		v := e.Judge(results, tables)
-		v.RestsOn, v.Quick = e.RestsOn, f.quick
+		v.RestsOn, v.Quick = e.RestsOn, f.Quick
 		if v.RestsOn == "" {
 			v.RestsOn = verdict.Simulated
 			if f.kind != nil && f.kind.restsOn != "" {

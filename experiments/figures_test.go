@@ -1,12 +1,8 @@
 package experiments
 
 import (
-	"bytes"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,62 +11,10 @@ import (
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
-// TestPerformanceAndPackets: figures of what points took to compute, by the settings
-// of the points; and of the packets that are traced, over time.
-func TestPerformanceAndPackets(t *testing.T) {
-	text := `[topology]
-type = "torus"
-dims = [4, 4]
-[routing]
-type = "dor"
-[measure]
-warmup = 100
-window = 200
-[trace]
-packets = 50
-[sweep]
-"traffic.load" = [0.1, 0.3]
-[[plot]]
-file = "cost"
-table = "performance"
-x = "traffic.load"
-y = "events"
-[[plot]]
-file = "time"
-table = "packets"
-style = "scatter"
-x = "born_ns"
-y = ["latency_ns", "hops"]
-`
-	dir := t.TempDir()
-	f := load(t, text)
-	o := simtest.Must(f.Execute(t.Context(), Execution{Dir: dir}))(t)
-	if got := strings.Join(o.Figures, " "); got != "cost.svg cost.png cost.data.csv time.svg time.png time.data.csv" {
-		t.Errorf("figures %s", got)
-	}
-	packets := o.Tables["packets"]
-	born, err := packets.Numbers("born_ns")
-	latency, err2 := packets.Numbers("latency_ns")
-	if err != nil || err2 != nil || len(born) != 100 || slices.Min(born) < 100 || slices.Min(latency) <= 0 {
-		t.Errorf("%d packets, born from %v (%v, %v)", len(born), slices.Min(born), err, err2)
-	}
-	folder := simtest.Must(ReadFolder(dir))(t)
-	for i := range folder.File.Plots {
-		p := &folder.File.Plots[i]
-		source := simtest.Must(folder.PlotSource(p))(t)
-		fig, err := p.Figure(source)
-		if err != nil || len(fig.Series) == 0 {
-			t.Errorf("%s: %v", p.File, err)
-		}
-		if p.File == "cost" && !slices.Equal(fig.Series[0].X, []float64{0.1, 0.3}) {
-			t.Errorf("cost over %v", fig.Series[0].X)
-		}
-	}
-}
-
 // TestReferenceProblems: what is wrong with a reference is said with its key, all of it.
 func TestReferenceProblems(t *testing.T) {
-	text := toySweep + `
+	text := `
+kind = "toy"
 [[plot]]
 file = "other"
 x = "offered_load"
@@ -87,26 +31,6 @@ reference = [
 		`reference[1]`, `one of file and target`, `absent.csv`, `reference[2].axis`, `"z"`, `reference[2].colour`,
 	} {
 		simtest.Fail(t, err, want)
-	}
-}
-
-// TestReferenceFileOfRun: the path is relative to the experiment file, and the result
-// folder finds it again.
-func TestReferenceFileOfRun(t *testing.T) {
-	dir := t.TempDir()
-	simtest.Check(t, os.WriteFile(filepath.Join(dir, "testbed.csv"), []byte("x,y\n0.5,33\n"), 0o666))
-	name := filepath.Join(dir, "toy.toml")
-	simtest.Check(t, os.WriteFile(name, []byte(toySweep+"[[plot.reference]]\nfile = \"testbed.csv\"\n"), 0o666))
-	f := simtest.Must(Open(name, Options{}))(t)
-	out := filepath.Join(dir, "out")
-	execute(t, f, Execution{Dir: out})
-	if data := read(t, out, "latency.data.csv"); !strings.Contains(data, "testbed,0.5,33") {
-		t.Error(data)
-	}
-	folder := simtest.Must(ReadFolder(out))(t)
-	source := simtest.Must(folder.PlotSource(&folder.File.Plots[0]))(t)
-	if picture, err := folder.File.Plots[0].Draw(source, "svg"); err != nil || !strings.Contains(string(picture), ">testbed<") {
-		t.Errorf("drawn again: %v", err)
 	}
 }
 
@@ -139,10 +63,10 @@ func TestLabels(t *testing.T) {
 func TestFiguresOfExperiments(t *testing.T) {
 	for _, name := range Embedded("") {
 		f := embeddedFile(t, name)
-		results := &Table{Columns: f.columnNames()}
+		results := &Table{Columns: f.ColumnNames()}
 		for _, p := range f.Points {
 			row := make([]string, len(results.Columns))
-			lead := f.lead(p)
+			lead := f.Lead(p)
 			copy(row, lead)
 			for i := len(lead); i < len(row); i++ {
 				row[i] = strconv.Itoa(p.Index)
@@ -156,7 +80,7 @@ func TestFiguresOfExperiments(t *testing.T) {
 			if p.Table != figures.ResultsTable {
 				continue
 			}
-			source := simtest.Must(f.plotSource(&p, results, nil))(t)
+			source := simtest.Must(f.PlotSource(&p, results, nil))(t)
 			if _, err := p.Figure(source); err != nil {
 				t.Errorf("%s: %s: %v", name, p.File, err)
 			}
@@ -198,34 +122,6 @@ func TestPlotOptionProblems(t *testing.T) {
 		refused(t, "[[plot]]\nx = \"offered_load\"\ny = \"latency_mean_ns\"\n"+line+"\n", want)
 	}
 	refused(t, "[[plot]]\nx = \"traffic.load\"\nstyle = \"box\"\n", `plot[0] has no y`)
-}
-
-// TestFormats: a folder has its tables in the forms that were asked for, too; the same
-// bytes for any number of jobs; and a run without them removes those of the one before.
-func TestFormats(t *testing.T) {
-	f := load(t, "kind = \"toy\"\n[sweep]\n\"traffic.load\" = [0.1, 0.7]\n")
-	dir := t.TempDir()
-	execute(t, f, Execution{Dir: dir, Formats: []string{"csv", "jsonl"}})
-	other := t.TempDir()
-	execute(t, f, Execution{Dir: other, Formats: []string{"jsonl"}, Jobs: 1})
-	for _, name := range []string{"results.csv", "results.jsonl", "links.jsonl"} {
-		a, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			t.Error(err)
-		}
-		if b, err := os.ReadFile(filepath.Join(other, name)); err != nil || !bytes.Equal(a, b) {
-			t.Errorf("%s of two runs differ (%v)", name, err)
-		}
-		if strings.HasSuffix(name, "s.jsonl") && strings.Count(string(a), "\n") < 2 {
-			t.Errorf("%s\n%s", name, a)
-		}
-	}
-	execute(t, f, Execution{Dir: dir, Force: true})
-	for _, name := range []string{"results.jsonl", "links.jsonl"} {
-		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
-			t.Errorf("%s of the run before is still there", name)
-		}
-	}
 }
 
 const titled = `title = "Torus {topology.dims}, {traffic.pattern} traffic, {terminals} terminals"

@@ -31,13 +31,13 @@ type File struct {
 	Plots    []PlotConfig
 	Expects  []verdict.Expect
 	Warnings []Warning // of the kind, each with its key; repetitions dropped
+	Set      []string  // Options.Set
+	Quick    bool      // a [quick] table was applied
+	Cyclic   []string  // networks that can deadlock and may, as preflight finds them
 
 	kind   *kind
-	inputs string   // of the header
-	unsafe bool     // Options.AllowDeadlock
-	cyclic []string // networks that can deadlock and may, as preflight finds them
-	set    []string // Options.Set
-	quick  bool     // a [quick] table was applied
+	inputs string // of the header
+	unsafe bool   // Options.AllowDeadlock
 	doc    *document.Tree
 	shared *Shared
 	sweep  []axis
@@ -73,8 +73,6 @@ type Options struct {
 	// Cache keeps certificates and channel loads for later runs; nil: nothing is kept. It
 	// is of this process: the tasks of a job array have none.
 	Cache *Cache `json:"-"`
-
-	finished bool // the settings of results that are there: parameters that are not used are passed over
 }
 
 // Open loads an experiment file from disk or, where there is none of that
@@ -116,6 +114,14 @@ func ReadFile(path string, options Options) (*File, error) {
 // of what they describe together (a topology that cannot be built, a routing
 // that it cannot carry).
 func Load(name, text string, options Options) (*File, error) {
+	return loadText(name, text, options, false)
+}
+
+// LoadFinished is Load of the settings of results that are there: parameters that nothing
+// uses are passed over, and files of figures may be gone.
+func LoadFinished(name, text string) (*File, error) { return loadText(name, text, Options{}, true) }
+
+func loadText(name, text string, options Options, finished bool) (*File, error) {
 	d, err := document.Parse(name, text)
 	if err != nil {
 		return nil, err
@@ -125,8 +131,8 @@ func Load(name, text string, options Options) (*File, error) {
 		d.ApplyQuick()
 	}
 	d.ApplySettings(options.Set)
-	f := &File{Name: name, set: options.Set, quick: quick, doc: d, shared: &Shared{cache: options.Cache}, unsafe: options.AllowDeadlock}
-	f.readAll(options)
+	f := &File{Name: name, Set: options.Set, Quick: quick, doc: d, shared: &Shared{cache: options.Cache}, unsafe: options.AllowDeadlock}
+	f.readAll(options, finished)
 	if err := d.Problems.Err(); err != nil {
 		return nil, err
 	}
@@ -141,7 +147,7 @@ func Load(name, text string, options Options) (*File, error) {
 
 // readAll goes through the document once, from the keys outside tables to what the points
 // come to. Each step needs what those before it have made.
-func (f *File) readAll(options Options) {
+func (f *File) readAll(options Options, finished bool) {
 	d := f.doc
 	if len(d.Root) == 0 && len(d.Problems) == 0 {
 		d.Problem("", "the file is empty: name at least a kind or a [topology]")
@@ -153,13 +159,13 @@ func (f *File) readAll(options Options) {
 	f.readSweep()
 	f.readFork()
 	f.expand()
-	f.figures(options.finished)
+	f.figures(finished)
 	if len(d.Problems) > 0 {
 		return
 	}
 	f.check()
 	f.warnOfForks()
-	if !options.finished {
+	if !finished {
 		for _, key := range f.shared.unused() { // such as a rule for rings beside topologies without any
 			f.unknown(key, "is not used by what it stands with: leave it out")
 		}

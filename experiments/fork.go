@@ -225,10 +225,10 @@ func (f *File) resolvedFork() string {
 // warm: config, a pointer to the kind's configuration, and how long its own settings take
 // to settle. ok is false where the point warms up as it goes on.
 func (r *Run) Fork() (config any, settle sim.Time, ok bool) {
-	if r.fork == nil {
+	if r.file == nil || r.file.fork == nil {
 		return nil, 0, false
 	}
-	return r.warmup.config, r.fork.settle, true
+	return r.point.warmup.config, r.file.fork.settle, true
 }
 
 // Warmup is a part of the warm-up of a point, such as that of a replication.
@@ -243,14 +243,14 @@ type Warmup struct {
 // has to warm up by itself. Where several points share it, or a file is to have it, compute
 // is called once and simulates the warm-up.
 func (r *Run) Warm(w Warmup, compute func() ([]byte, error)) ([]byte, error) {
-	if r.warm == nil || r.warmup == nil {
+	if r.warm == nil || r.point.warmup == nil {
 		return nil, nil
 	}
-	return r.warm.get(r.warmup, w, r.fork != nil, compute)
+	return r.warm.get(r.point.warmup, w, r.file.fork != nil, compute)
 }
 
-// warmStates holds the warm networks of an execution.
-type warmStates struct {
+// WarmStates holds the warm networks of an execution.
+type WarmStates struct {
 	from    *snapshot.File // they come from here; nil: are computed
 	share   bool           // between the points of forks
 	collect bool           // keep all of them, for a file
@@ -260,12 +260,14 @@ type warmStates struct {
 	points map[string]int // by key of the warm-up: those that have not been computed
 }
 
-// warmStates makes the store of an execution.
-func (e *Execution) warmStates(f *File) (*warmStates, error) {
-	w := &warmStates{share: !e.NoFork, collect: e.SaveWarm != "", points: map[string]int{}}
-	if e.FromWarm != "" {
+// WarmStates makes the store of an execution. Networks come from the file of that name; "":
+// they are computed, once for the points of a fork where share says so, and collect keeps all
+// of them for a file. The error is of type Problems.
+func (f *File) WarmStates(from string, share, collect bool) (*WarmStates, error) {
+	w := &WarmStates{share: share, collect: collect, points: map[string]int{}}
+	if from != "" {
 		var err error
-		if w.from, err = f.readWarm(e.FromWarm); err != nil {
+		if w.from, err = f.readWarm(from); err != nil {
 			return nil, err
 		}
 	}
@@ -291,7 +293,7 @@ func (w *warmup) partLines(part Warmup) []string {
 // owns tells whether a key is that of a part.
 func (w *warmup) owns(key string) bool { return strings.HasPrefix(key, w.key+".") }
 
-func (s *warmStates) get(w *warmup, part Warmup, forks bool, compute func() ([]byte, error)) ([]byte, error) {
+func (s *WarmStates) get(w *warmup, part Warmup, forks bool, compute func() ([]byte, error)) ([]byte, error) {
 	key := w.partKey(part)
 	if s.from != nil {
 		data, err := s.from.Find(key, w.partLines(part))
@@ -311,8 +313,8 @@ func (s *warmStates) get(w *warmup, part Warmup, forks bool, compute func() ([]b
 	return warm.Data, err
 }
 
-// expect counts points that are going to be computed.
-func (s *warmStates) expect(points []*Point) {
+// Expect counts points that are going to be computed.
+func (s *WarmStates) Expect(points []*Point) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, p := range points {
@@ -322,14 +324,14 @@ func (s *warmStates) expect(points []*Point) {
 	}
 }
 
-// done lets go of what no other point needs, keep unless refinement may add some.
-func (s *warmStates) done(p *Point, keep bool) {
+// Done lets go of what no other point needs, unless refinement may add some.
+func (s *WarmStates) Done(p *Point, refines bool) {
 	if p.warmup == nil {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.points[p.warmup.key]--; s.points[p.warmup.key] > 0 || keep || s.collect {
+	if s.points[p.warmup.key]--; s.points[p.warmup.key] > 0 || refines || s.collect {
 		return
 	}
 	for key := range s.states.entries.Range {
@@ -339,8 +341,8 @@ func (s *warmStates) done(p *Point, keep bool) {
 	}
 }
 
-// file is what has been collected.
-func (s *warmStates) file() *snapshot.File {
+// Encode is a file of all that has been collected.
+func (s *WarmStates) Encode() []byte {
 	f := &snapshot.File{Build: build()}
 	for _, one := range s.states.entries.Range {
 		b := one.(*sharedBuild)
@@ -349,7 +351,7 @@ func (s *warmStates) file() *snapshot.File {
 		}
 	}
 	slices.SortFunc(f.States, func(a, b snapshot.State) int { return strings.Compare(a.Key, b.Key) })
-	return f
+	return f.Encode()
 }
 
 // readWarm reads a file of warm networks and finds out whether all points of f can go on

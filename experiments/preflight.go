@@ -2,7 +2,6 @@ package experiments
 
 import (
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -10,7 +9,6 @@ import (
 	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/sim"
-	"github.com/weft-sim/weft/sim/input"
 )
 
 // Preflight gathers what a kind finds out about a point before it runs.
@@ -164,17 +162,14 @@ const (
 // deadlock.
 func (f *File) Preflight(thorough bool) (*Report, error) { return f.preflight(thorough, nil) }
 
-// PreflightRest is Preflight, not thorough, of what resuming the run in folder
-// dir leaves to compute: points that its journal holds have passed before. Those that
-// may deadlock are looked at all the same, for the manifest.
-func (f *File) PreflightRest(dir string) (*Report, error) {
-	// Without a journal that can be read nothing is finished; Execute says why.
-	text, _ := input.ReadInput(filepath.Join(dir, journalFile), largestJournal())
-	finished, _ := readJournal(text, f.kind)
+// PreflightRest is Preflight, not thorough, of what resuming a run leaves to compute: points
+// that are finished have passed before. Those that may deadlock are looked at all the same,
+// for the manifest.
+func (f *File) PreflightRest(finished map[string]*Record) (*Report, error) {
 	return f.preflight(false, finished)
 }
 
-func (f *File) preflight(thorough bool, finished map[string]*record) (*Report, error) {
+func (f *File) preflight(thorough bool, finished map[string]*Record) (*Report, error) {
 	byHash := map[string]*Preflight{}
 	var problems document.Problems
 	merged := merger{file: f, lowest: map[string]curve{}}
@@ -221,7 +216,7 @@ func (f *File) preflight(thorough bool, finished map[string]*record) (*Report, e
 			report.Notes = append(report.Notes, Note{Topic: "cost", Text: fmt.Sprintf("and %v for up to %d points that refinement adds", more, report.Refined)})
 		}
 	}
-	f.cyclic = merged.cyclic
+	f.Cyclic = merged.cyclic
 	return report, nil
 }
 

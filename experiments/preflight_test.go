@@ -1,17 +1,10 @@
 package experiments
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"math"
 	"strings"
 	"testing"
 
-	"github.com/weft-sim/weft/fabric"
-	"github.com/weft-sim/weft/fabric/measure"
-	"github.com/weft-sim/weft/sim"
-	"github.com/weft-sim/weft/sim/param"
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
@@ -71,7 +64,7 @@ func TestPreflightOfResumedRun(t *testing.T) {
 	file := func(loads string) *File {
 		return loadWith(t, strings.Replace(text, "LOADS", loads, 1), Options{AllowDeadlock: true})
 	}
-	dir := t.TempDir()
+	finished := map[string]*Record{}
 	for i, c := range []struct {
 		loads    string
 		warnings int
@@ -83,12 +76,12 @@ func TestPreflightOfResumedRun(t *testing.T) {
 		{"[0.9]", 1, false},
 	} {
 		f := file(c.loads)
-		report, err := f.PreflightRest(dir)
+		report, err := f.PreflightRest(finished)
 		if err != nil || len(report.Warnings) != c.warnings {
 			t.Errorf("%d: %+v, %v; want %d warnings", i, report, err, c.warnings)
 		}
 		if c.run {
-			execute(t, f, Execution{Dir: dir})
+			finished[f.Points[0].Hash] = compute(t, f, f.Points[0])
 		}
 	}
 }
@@ -182,126 +175,11 @@ func TestCostOfOpenWindow(t *testing.T) {
 func TestCostIsThatOfTheRun(t *testing.T) {
 	text := strings.Replace(costRow, "window = 400", "window = 2000\nreplications = 3", 1) + "[sweep]\nseed = [1, 2]\n\"traffic.load\" = [0.1, 0.5]\n"
 	f := load(t, text)
-	dir := t.TempDir()
-	execute(t, f, Execution{Dir: dir})
-	performance := simtest.Must(readFolderTable(dir, performanceFile))(t)
-	counts := simtest.Must(performance.Numbers("flit_hops"))(t)
 	got := 0.0
-	for _, n := range counts {
-		got += n
+	for _, p := range f.Points {
+		got += float64(compute(t, f, p).FlitHops)
 	}
 	if want := predicted(t, text).least.crossings; math.Abs(got/want-1) > 0.1 {
 		t.Errorf("the run took %v flit-hops, predicted were %v", got, want)
 	}
-}
-
-// The kind "toy" stands in for a simulator: its results follow from its
-// settings in closed form, and it can be told to fail, to panic and to wait.
-
-type toyShape interface{ factor() int }
-
-type toyBox struct {
-	P int `toml:"p" doc:"size" min:"1" max:"100"`
-}
-
-type toyRing struct {
-	K int `toml:"k" doc:"length" unit:"nodes" min:"3"`
-}
-
-func (b toyBox) factor() int  { return b.P }
-func (r toyRing) factor() int { return 10 * r.K }
-
-var toyShapes = param.NewRegistry[int, toyShape]("shape")
-
-func init() {
-	param.Register(toyShapes, "box", "a box", toyBox{P: 2}, func(c toyBox, _ int) (toyShape, error) { return c, nil })
-	param.Register(toyShapes, "ring", "a ring", toyRing{K: 4}, func(c toyRing, limit int) (toyShape, error) {
-		if c.K > limit {
-			return nil, &param.ParamError{Key: "k", Value: c.K, Want: fmt.Sprintf("at most traffic.limit = %d", limit)}
-		}
-		return c, nil
-	})
-	Register(Kind[toyConfig, toyRow]{
-		Name: "toy", Doc: "for tests", Tables: []FurtherTable{toyLinks},
-		Defaults: func() toyConfig {
-			return toyConfig{Shape: toyShapeTable{Choose(toyShapes, "box")}, Traffic: toyTraffic{Load: 0.5, Delay: sim.Nanosecond, Limit: 1000}}
-		},
-		Check: func(c *toyConfig, _ uint64) ([]Warning, error) {
-			_, err := c.Shape.Type.Build(c.Traffic.Limit)
-			if c.Traffic.Load > 0.95 {
-				return []Warning{{Key: "traffic.load", Message: "is close to 1"}}, err
-			}
-			return nil, err
-		},
-		Run: runToy,
-	})
-}
-
-type toyConfig struct {
-	Shape   toyShapeTable         `toml:"shape" doc:"what it looks like"`
-	Traffic toyTraffic            `toml:"traffic" doc:"what it carries"`
-	Channel map[string]toyChannel `toml:"channel" names:"CLASS" doc:"channels by class"`
-}
-
-type toyShapeTable struct {
-	Type Choice[int, toyShape] `toml:"type" doc:"kind of shape"`
-}
-
-type toyTraffic struct {
-	Load  float64   `toml:"load" doc:"offered" min:"0" max:"1"`
-	Delay sim.Time  `toml:"delay" doc:"waiting time" min:"0ns"`
-	Size  sim.Bytes `toml:"size" doc:"message"`
-	Rate  sim.Rate  `toml:"rate" doc:"speed"`
-	Limit int       `toml:"limit" doc:"of rings"`
-	Mode  string    `toml:"mode" doc:"what happens" choices:"|fail|panic|break|misuse|wait"`
-	Dims  []int     `toml:"dims" doc:"a list" min:"1"`
-}
-
-type toyChannel struct {
-	Latency sim.Time `toml:"latency" doc:"flight time"`
-}
-
-var toyLinks = FurtherTable{Name: "links", Doc: "two", Columns: []Column{{Name: "link", Doc: "a or b"}, {Name: "utilisation", Doc: "of it"}}}
-
-type toyRow struct {
-	Offered  float64 `column:"offered_load" doc:"as set"`
-	Accepted float64 `column:"accepted_load" doc:"min(load, 0.6)"`
-	Latency  float64 `column:"latency_mean_ns" doc:"factor / (1 - load)"`
-	Draw     int     `column:"draw" doc:"first random number"`
-	State    string  `column:"state" doc:"saturated if the load is above 0.6, steady otherwise"`
-}
-
-// toyGate lets tests hold points of mode "wait" until they say so.
-var toyGate func(ctx context.Context)
-
-func runToy(ctx context.Context, c *toyConfig, run *Run) (toyRow, error) {
-	switch c.Traffic.Mode {
-	case "fail":
-		return toyRow{}, errors.New("told to fail")
-	case "panic":
-		panic("told to panic")
-	case "break": // when it goes on from a snapshot
-		if run.Checkpoint().Open() != nil {
-			panic("told to break")
-		}
-	case "misuse":
-		panic(&fabric.Misuse{Of: "shape", By: c, Did: "reads what it has not declared"})
-	case "wait":
-		toyGate(ctx)
-	}
-	shape, err := c.Shape.Type.Build(c.Traffic.Limit)
-	if err != nil {
-		return toyRow{}, err
-	}
-	s := sim.NewStream(run.Seed, "toy", 0)
-	links := run.Table(toyLinks)
-	links.Add("a", c.Traffic.Load)
-	links.Add("b", c.Traffic.Load/2)
-	run.Count(1000, 100)
-	load := c.Traffic.Load
-	state := measure.Steady
-	if load > 0.6 {
-		state = measure.Saturated
-	}
-	return toyRow{load, min(load, 0.6), float64(shape.factor()) / (1 - load), s.IntN(1 << 30), state.String()}, nil
 }

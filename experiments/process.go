@@ -206,21 +206,21 @@ func (w Workload) Measure(ctx context.Context, threads int) ([]string, error) {
 	setup := time.Since(start)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	run := &Run{Seed: p.Seed, Threads: threads, fork: f.fork, warmup: p.warmup}
 	start, cpu := time.Now(), ProcessorSeconds()
-	if _, err := f.kind.run(ctx, p.config, run); err != nil {
+	done, _, err := f.NewRun(ctx, p, Circumstances{Threads: threads}).Compute(ctx)
+	if err != nil {
 		return nil, err
 	}
 	wall := time.Since(start).Seconds()
 	cpu = ProcessorSeconds() - cpu
 	runtime.ReadMemStats(&after)
-	units := run.events.Load()
+	units := done.Events
 	if w.work == "flit-hop" {
-		units = run.flitHops.Load()
+		units = done.FlitHops
 	}
 	number := func(x float64) string { return strconv.FormatFloat(x, 'g', 4, 64) }
 	return []string{
-		w.Name, w.work, number(cpu * 1e9 / float64(units)), strconv.FormatInt(units, 10), number(float64(run.events.Load()) / wall),
+		w.Name, w.work, number(cpu * 1e9 / float64(units)), strconv.FormatInt(units, 10), number(float64(done.Events) / wall),
 		number(cpu), number(wall), number(setup.Seconds()), strconv.FormatInt(peakMemory()>>20, 10), strconv.FormatUint(after.Mallocs-before.Mallocs, 10),
 	}, nil
 }

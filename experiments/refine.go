@@ -80,9 +80,9 @@ func (r *refinement) value(x float64) any {
 	return x
 }
 
-// added is where a point added by refinement lies: the steps on the axes, with
+// Added is where a point added by refinement lies: the steps on the axes, with
 // -1 on the refined one, and the value there.
-type added struct {
+type Added struct {
 	Steps []int   `json:"steps"`
 	Value float64 `json:"value"`
 }
@@ -98,11 +98,11 @@ func (r *refinement) position(f *File, p *Point) float64 {
 // next lists the points that one more step of bisection adds to those that
 // there are, variant by variant; none at the end. steady tells of a point
 // whether the network was, if that is known.
-func (r *refinement) next(f *File, points []*Point, steady func(*Point) (steady, known bool)) []added {
-	var all []added
+func (r *refinement) next(f *File, points []*Point, steady func(*Point) (steady, known bool)) []Added {
+	var all []Added
 	for _, variant := range r.variants(points) {
 		if value, ok := r.middle(f, variant, steady); ok {
-			all = append(all, added{r.variant(variant[0]), value})
+			all = append(all, Added{r.variant(variant[0]), value})
 		}
 	}
 	return all
@@ -187,9 +187,19 @@ func (r *refinement) most(f *File, cost func(*Point) work) (points int, more wor
 // shorter.
 func (r *refinement) gaps(low, high float64) float64 { return math.Ceil((high-low)/r.spacing - 1e-9) }
 
-// refined makes a point that refinement adds. The error says what is wrong
-// with its settings, of which the point is complete otherwise.
-func (f *File) refined(a added, index int) (*Point, error) {
+// Refines tells whether the file adds points by refinement.
+func (f *File) Refines() bool { return f.refine != nil }
+
+// Added is where a point that refinement has added lies.
+func (p *Point) Added() Added { return Added{p.steps, p.refined} }
+
+// Refined makes a point that refinement adds. The error says what is wrong
+// with its settings, of which the point is complete otherwise; there is none where the place
+// is of another sweep.
+func (f *File) Refined(a Added, index int) (*Point, error) {
+	if f.refine == nil || len(a.Steps) != len(f.sweep) {
+		return nil, errors.New("the sweep has changed")
+	}
 	values := make([][]any, len(f.sweep))
 	for i, step := range a.Steps {
 		if step >= 0 {
@@ -212,31 +222,21 @@ func (f *File) stateCell() int {
 	return slices.IndexFunc(f.kind.columns, func(c Column) bool { return c.Name == results.StateColumn })
 }
 
-// extend adds the points of one step of refinement to those of the run and
-// returns them.
-func (r *runner) extend() []*Point {
-	if r.file.refine == nil {
+// Refinement lists the points that one more step of refinement adds to those that there
+// are, by the records of those that are finished; none at the end.
+func (f *File) Refinement(points []*Point, finished map[string]*Record) []Added {
+	if f.refine == nil {
 		return nil
 	}
-	cell := r.file.stateCell()
-	first := len(r.points)
-	for _, a := range r.file.refine.next(r.file, r.points, func(p *Point) (bool, bool) {
-		rec := r.records[p.Hash]
+	cell := f.stateCell()
+	return f.refine.next(f, points, func(p *Point) (bool, bool) {
+		rec := finished[p.Hash]
 		return rec != nil && rec.Cells[cell] == measure.Steady.String(), rec != nil
-	}) {
-		p, err := r.file.refined(a, len(r.points))
-		if err != nil {
-			r.reasons[p.Hash] = err.Error()
-		} else if rec := r.spare[p.Hash]; rec != nil {
-			r.records[p.Hash] = rec
-		}
-		r.points = append(r.points, p)
-	}
-	return r.points[first:]
+	})
 }
 
-// replay adds the points to the file that refinement has added to its found.
-func (f *File) replay(found *Table) error {
+// Replay adds the points to the file that refinement has added to what a run has found.
+func (f *File) Replay(found *Table) error {
 	if f.refine == nil {
 		return nil
 	}
@@ -262,7 +262,7 @@ func (f *File) replay(found *Table) error {
 			return nil
 		}
 		for _, a := range list {
-			p, err := f.refined(a, len(f.Points))
+			p, err := f.Refined(a, len(f.Points))
 			if err != nil {
 				return err
 			}

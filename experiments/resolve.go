@@ -92,9 +92,9 @@ func hashPoint(k *kind, version string, seed uint64, settings []document.Setting
 // applied. Running it gives the same results.
 func (f *File) Resolved() string { return f.resolved(f.inputs) }
 
-// resolvedIn is Resolved for a file in another folder: the paths of its input files
+// ResolvedIn is Resolved for a file in another folder: the paths of its input files
 // stay as they are given, and what they are relative to is stated.
-func (f *File) resolvedIn(dir string) string {
+func (f *File) ResolvedIn(dir string) string {
 	inputs := f.inputs
 	if f.readsFiles() {
 		inputs = f.inputFolder()

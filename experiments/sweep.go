@@ -12,8 +12,8 @@ import (
 	"github.com/weft-sim/weft/sim/param"
 )
 
-// maxPoints bounds a sweep: more is a mistake in a range.
-const maxPoints = 100_000
+// MaxPoints bounds a sweep: more is a mistake in a range.
+const MaxPoints = 100_000
 
 // axis is one dimension of a sweep: keys that take their values together.
 type axis struct {
@@ -97,8 +97,8 @@ func checkAxes(d *document.Tree, all []axis) []axis {
 			}
 			seen[key] = true
 		}
-		if points > maxPoints/len(a.values) {
-			d.Problem("sweep", "gives more than %d points", maxPoints)
+		if points > MaxPoints/len(a.values) {
+			d.Problem("sweep", "gives more than %d points", MaxPoints)
 			return nil
 		}
 		points *= len(a.values)
@@ -187,8 +187,8 @@ func rangeValues(d *document.Tree, key string, table map[string]any) ([]any, boo
 	}
 	from, to, step := numbers["from"], numbers["to"], numbers["step"]
 	steps := math.Floor((to-from)/step + 1e-9)
-	if !(step != 0 && steps >= 0 && steps < maxPoints) {
-		d.Problem(key, "= { from = %v, to = %v, step = %v }: want a step that leads from the first to the last in at most %d steps", from, to, step, maxPoints)
+	if !(step != 0 && steps >= 0 && steps < MaxPoints) {
+		d.Problem(key, "= { from = %v, to = %v, step = %v }: want a step that leads from the first to the last in at most %d steps", from, to, step, MaxPoints)
 		return nil, false
 	}
 	values := make([]any, int(steps)+1)

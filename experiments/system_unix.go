@@ -3,14 +3,8 @@
 package experiments
 
 import (
-	"os"
 	"syscall"
 )
-
-// lockFile makes this process the only writer of a file until it is closed.
-func lockFile(f *os.File) error {
-	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-}
 
 // ProcessorSeconds is the processor time that this process has used, 0 where the system
 // does not tell.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/catalogue"
+	"github.com/weft-sim/weft/experiments/engine"
 	"github.com/weft-sim/weft/experiments/results"
 )
 
@@ -149,7 +150,7 @@ COMMAND, -o names the folder for all pages.`,
 			}
 			for name, page := range pages {
 				folder := filepath.Join(out, "man"+name[len(name)-1:])
-				if err := experiments.MakeFolder(folder); err != nil {
+				if err := engine.MakeFolder(folder); err != nil {
 					return err
 				}
 				if err := writeOutput(filepath.Join(folder, name), page); err != nil {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/document"
+	"github.com/weft-sim/weft/experiments/engine"
 )
 
 func (a *app) checkCommand() *cobra.Command {
@@ -153,7 +154,7 @@ func (a *app) preflight(ctx context.Context, files []*experiments.File, examine 
 func (a *app) preflightRun(ctx context.Context, files []*experiments.File, folders []string, resume bool) error {
 	_, err := a.preflight(ctx, files, func(i int) (*experiments.Report, error) {
 		if resume {
-			return files[i].PreflightRest(folders[i])
+			return files[i].PreflightRest(engine.FinishedPoints(files[i], folders[i]))
 		}
 		return files[i].Preflight(false)
 	})
@@ -233,13 +234,13 @@ func ofAll[T any](ctx context.Context, n int, read func(i int) (T, error), done 
 
 type runFlags struct {
 	fileFlags
-	experiments.Execution // but for what hangs on the file: Dir, Slurm and Progress
-	out, shard            string
-	quiet                 bool
-	wantsKept             bool // SnapshotEvery is given
-	lines                 bool // of progress, in the place of a bar
-	executor              string
-	slurm                 experiments.Slurm // but for Options and Notify
+	engine.Execution // but for what hangs on the file: Dir, Slurm and Progress
+	out, shard       string
+	quiet            bool
+	wantsKept        bool // SnapshotEvery is given
+	lines            bool // of progress, in the place of a bar
+	executor         string
+	slurm            engine.Slurm // but for Options and Notify
 }
 
 // registerExecution adds the options that say how points are computed.
@@ -263,7 +264,7 @@ func quietFlag(c *cobra.Command, quiet *bool) {
 func (f *runFlags) check() error {
 	var unshared error
 	if f.shard != "" {
-		f.Shard, unshared = experiments.ParseShard(f.shard)
+		f.Shard, unshared = engine.ParseShard(f.shard)
 	}
 	printed, slurm, warm := f.out == "-", f.executor == "slurm", f.SaveWarm+f.FromWarm != ""
 	err := cmp.Or(

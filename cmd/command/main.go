@@ -20,6 +20,7 @@ import (
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/catalogue"
 	"github.com/weft-sim/weft/experiments/document"
+	"github.com/weft-sim/weft/experiments/engine"
 	_ "github.com/weft-sim/weft/experiments/kinds" // the kinds of experiments register themselves
 )
 
@@ -72,7 +73,7 @@ func status(err error) int {
 	if errors.As(err, &s) {
 		return s.status
 	}
-	for _, mistake := range []any{new(document.Problems), new(*experiments.FolderError), new(*usageError), new(*experiments.SlurmError), new(*experiments.UnfinishedError)} {
+	for _, mistake := range []any{new(document.Problems), new(*engine.FolderError), new(*usageError), new(*engine.SlurmError), new(*engine.UnfinishedError)} {
 		if errors.As(err, mistake) {
 			return exitUsage
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/document"
+	"github.com/weft-sim/weft/experiments/engine"
 )
 
 // progress shows how far a sweep has come: on a terminal a bar, and a line for each
@@ -66,7 +67,7 @@ func isTerminal(w io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-func (p *progress) update(now experiments.Progress) {
+func (p *progress) update(now engine.Progress) {
 	switch {
 	case p.quiet:
 	case p.bar != nil:
@@ -98,7 +99,7 @@ const (
 )
 
 // draw puts the bar and the lines below it in the place of the last ones.
-func (p *progress) draw(now experiments.Progress) {
+func (p *progress) draw(now engine.Progress) {
 	if now.Points != p.points { // refinement has added some
 		p.newBar(now.Points, rate(now))
 	}
@@ -172,13 +173,13 @@ func way(x experiments.PointProgress) string {
 	return text
 }
 
-func rate(now experiments.Progress) string {
+func rate(now engine.Progress) string {
 	return fmt.Sprintf("%.1f M events/s", float64(now.Events)/max(now.Elapsed.Seconds(), 1e-3)/1e6)
 }
 
 // timeLeft estimates the time to the end of the sweep from the points that are done and
 // what is known of those under way.
-func timeLeft(now experiments.Progress) string {
+func timeLeft(now engine.Progress) string {
 	fresh := float64(now.Done - now.Reused)
 	for _, x := range now.Running {
 		if x.Total > 0 && !x.AtMost {

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/engine"
 	"github.com/weft-sim/weft/experiments/report"
 	"github.com/weft-sim/weft/experiments/results"
 )
@@ -159,7 +160,7 @@ func plotSource(ctx context.Context, name string, p *experiments.PlotConfig) (*e
 		return nil, err
 	}
 	source, err := experiments.Interruptible(ctx, func() (*experiments.PlotSource, error) {
-		folder, err := experiments.ReadFolder(filepath.Dir(name))
+		folder, err := engine.ReadFolder(filepath.Dir(name))
 		if err != nil {
 			return nil, nil // a table by itself
 		}

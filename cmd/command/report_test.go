@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/engine"
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
@@ -84,7 +85,7 @@ func TestPlotOptions(t *testing.T) {
 // TestProgress: what is said about a sweep of 10 points, 4 of them done in 40 s, one of
 // these taken over, while two are under way.
 func TestProgress(t *testing.T) {
-	now := experiments.Progress{
+	now := engine.Progress{
 		Points: 10, Done: 4, Reused: 1, Events: 80e6, Elapsed: 40 * time.Second,
 		Running: []experiments.PointProgress{
 			{Point: 4, Name: "traffic.load = 0.4", Done: 5000, Total: 20_000, Unit: "cycles", Elapsed: 10 * time.Second},

@@ -24,6 +24,7 @@ import (
 	"github.com/weft-sim/weft/experiments/atlas"
 	"github.com/weft-sim/weft/experiments/booksim"
 	"github.com/weft-sim/weft/experiments/congestion"
+	"github.com/weft-sim/weft/experiments/engine"
 	"github.com/weft-sim/weft/experiments/jobruns"
 	"github.com/weft-sim/weft/experiments/judge"
 	"github.com/weft-sim/weft/experiments/opensmruns"
@@ -142,7 +143,7 @@ func (a *app) reference(ctx context.Context, names []string, data string, flags 
 // session runs experiments for judgements.
 func (a *app) session(ctx context.Context, flags *runFlags) *judge.Session {
 	return &judge.Session{Context: ctx, Stdout: a.stdout, Stderr: a.stderr, Out: flags.out, Quick: flags.quick, Options: flags.options(), Jobs: cmp.Or(flags.Jobs, runtime.GOMAXPROCS(0)),
-		Execute: func(f *experiments.File, dir string, beside bool) (*experiments.Outcome, error) {
+		Execute: func(f *experiments.File, dir string, beside bool) (*engine.Outcome, error) {
 			own := *flags
 			own.lines = beside
 			return a.execute(ctx, f, dir, &own)

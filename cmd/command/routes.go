@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/engine"
 	"github.com/weft-sim/weft/experiments/routes"
 )
 
@@ -146,7 +147,7 @@ func writeFolder(dir string, made func() (map[string][]byte, error), known []str
 	if err != nil {
 		return err
 	}
-	if err := experiments.MakeFolder(dir); err != nil {
+	if err := engine.MakeFolder(dir); err != nil {
 		return err
 	}
 	for _, name := range known {
@@ -294,7 +295,7 @@ func (a *app) multicastFiles(ctx context.Context, job routes.MulticastFiles, out
 	}
 	_, absent := os.Stat(out)
 	if out != "" {
-		if err := experiments.MakeFolder(out); err != nil {
+		if err := engine.MakeFolder(out); err != nil {
 			return err
 		}
 	}

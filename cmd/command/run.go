@@ -14,6 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/engine"
+	"github.com/weft-sim/weft/experiments/results"
 )
 
 func (a *app) runCommand() *cobra.Command {
@@ -138,7 +140,7 @@ func (f *runFlags) checkFolders(folders []string) error {
 		if dir == "" {
 			continue
 		}
-		if err := experiments.CheckFolder(dir, f.Resume, f.Force); err != nil {
+		if err := engine.CheckFolder(dir, f.Resume, f.Force); err != nil {
 			occupied = append(occupied, err)
 		}
 	}
@@ -196,7 +198,7 @@ func (f *runFlags) checkWarm(files []*experiments.File) error {
 
 // execute runs or merges one file, shows its progress, and says what came out; dir "" means
 // standard output.
-func (a *app) execute(ctx context.Context, f *experiments.File, dir string, flags *runFlags) (*experiments.Outcome, error) {
+func (a *app) execute(ctx context.Context, f *experiments.File, dir string, flags *runFlags) (*engine.Outcome, error) {
 	e := flags.Execution
 	e.Dir = dir
 	if flags.executor == "slurm" {
@@ -212,7 +214,7 @@ func (a *app) execute(ctx context.Context, f *experiments.File, dir string, flag
 	}
 	progress := newProgress(bar, a.stderr, f, flags.quiet)
 	e.Progress = progress.update
-	outcome, err := f.Execute(ctx, e)
+	outcome, err := engine.Execute(ctx, f, e)
 	progress.finish()
 	if outcome == nil || errors.Is(err, experiments.ErrInterrupted) {
 		return outcome, err
@@ -251,7 +253,7 @@ func (a *app) execute(ctx context.Context, f *experiments.File, dir string, flag
 }
 
 // next ends a run: how many points have each verdict, and the command that shows them.
-func (a *app) next(outcome *experiments.Outcome, dir string, flags *runFlags) {
+func (a *app) next(outcome *engine.Outcome, dir string, flags *runFlags) {
 	if flags.quiet || dir == "" || flags.Shard.Of > 0 || outcome.Finished == 0 {
 		return
 	}
@@ -264,7 +266,7 @@ func (a *app) next(outcome *experiments.Outcome, dir string, flags *runFlags) {
 
 // printHottest names the channel that carried the most.
 func (a *app) printHottest(f *experiments.File, links *experiments.Table) {
-	index, c, ok := experiments.Hottest(links)
+	index, c, ok := results.Hottest(links)
 	if !ok {
 		return
 	}
@@ -310,7 +312,7 @@ one. The folder that comes out is the one that weft run would have left. Points 
 }
 
 // interrupted says how to go on.
-func (a *app) interrupted(outcome *experiments.Outcome, f *experiments.File, dir string) error {
+func (a *app) interrupted(outcome *engine.Outcome, f *experiments.File, dir string) error {
 	kept := ""
 	if outcome.Kept > 0 {
 		kept = fmt.Sprintf(", and %d as far as they are", outcome.Kept)
@@ -332,7 +334,7 @@ func (a *app) slurmTaskCommand() *cobra.Command {
 			if err != nil {
 				return usagef("%q is not the number of a task", args[1])
 			}
-			return experiments.SlurmTask(c.Context(), args[0], task)
+			return engine.SlurmTask(c.Context(), args[0], task)
 		},
 	}
 }

@@ -14,7 +14,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/engine"
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
@@ -182,10 +182,10 @@ func TestForceInterrupted(t *testing.T) {
 // have changed, and whether the quick variant ran.
 func TestManifestSaysHow(t *testing.T) {
 	inFolder(t, map[string]string{"small.toml": small + "[quick]\nmeasure.window = 300\n", "none.toml": small})
-	manifest := func(args ...string) experiments.Manifest {
+	manifest := func(args ...string) engine.Manifest {
 		t.Helper()
 		succeeds(t, append([]string{"run", "--quiet", "--force", "--out", "o"}, args...)...)
-		var m experiments.Manifest
+		var m engine.Manifest
 		simtest.Check(t, json.Unmarshal([]byte(read(t, "o/manifest.json")), &m))
 		return m
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/atlas"
+	"github.com/weft-sim/weft/experiments/engine"
 	"github.com/weft-sim/weft/experiments/network"
 )
 
@@ -142,11 +143,11 @@ func (a *app) network(ctx context.Context, name string, flags *fileFlags, point 
 			return nil, usagef("--set, --seed and --quick change experiment files; %s is a result folder", name)
 		}
 		return experiments.Interruptible(ctx, func() (*network.Network, error) {
-			folder, err := experiments.ReadFolder(name)
+			folder, err := engine.ReadFolder(name)
 			if err != nil {
 				return nil, err
 			}
-			return network.OfFolder(folder, point)
+			return networkOfFolder(folder, point)
 		})
 	}
 	if point >= 0 {
@@ -164,6 +165,41 @@ func (a *app) network(ctx context.Context, name string, flags *fileFlags, point 
 		return nil, err
 	}
 	return attempt(ctx, func() (*network.Network, error) { return network.Of(f, f.Points[0]) })
+}
+
+// networkOfFolder is the network of a point, with the load of its channels where the run
+// recorded that. point < 0 chooses among the points with loads that which carried
+// the most, or else the first of all. The error is a *engine.FolderError.
+func networkOfFolder(f *engine.Folder, point int) (*network.Network, error) {
+	loads, err := f.ChannelLoads()
+	if err != nil {
+		return nil, err
+	}
+	if point < 0 {
+		point = f.File.Points[0].Index
+		most := -1.0
+		for _, p := range f.File.Points {
+			sum := 0.0
+			for _, c := range loads[p.Index] {
+				sum += c.Load
+			}
+			if loads[p.Index] != nil && sum > most {
+				point, most = p.Index, sum
+			}
+		}
+	}
+	for _, p := range f.File.Points {
+		if p.Index != point {
+			continue
+		}
+		n, err := network.Of(f.File, p)
+		if err != nil {
+			return nil, &engine.FolderError{Dir: f.Dir, Reason: err.Error()}
+		}
+		n.Loads = loads[point]
+		return n, nil
+	}
+	return nil, &engine.FolderError{Dir: f.Dir, Reason: fmt.Sprintf("has no point %d: want 0 to %d", point, len(f.File.Points)-1)}
 }
 
 func (a *app) atlasCommand() *cobra.Command {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/engine"
 	_ "github.com/weft-sim/weft/experiments/kinds" // candidates are measured by the kinds cost and traffic
 	"github.com/weft-sim/weft/fabric/topology"
 )
@@ -303,7 +304,7 @@ func listed(ctx context.Context, c Candidate, set []string) (*Listed, error) {
 			l.Capacity = min(l.Capacity, own)
 		}
 	}
-	outcome, err := f.Execute(ctx, experiments.Execution{Jobs: 1})
+	outcome, err := engine.Execute(ctx, f, engine.Execution{Jobs: 1})
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/booksim"
+	"github.com/weft-sim/weft/experiments/engine"
 	"github.com/weft-sim/weft/experiments/judge"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim/simtest"
@@ -160,7 +161,7 @@ func run(t *testing.T, r *Reference, name string, loads []float64, seeds int) []
 		simtest.Check(t, os.WriteFile(filepath.Join(dir, name), content, 0o666))
 	}
 	file := simtest.Must(experiments.Load(filepath.Join(dir, "curve.toml"), text, experiments.Options{AllowDeadlock: canDeadlock}))(t)
-	outcome := simtest.Must(file.Execute(context.Background(), experiments.Execution{}))(t)
+	outcome := simtest.Must(engine.Execute(context.Background(), file, engine.Execution{}))(t)
 	c.At(loads)
 	return simtest.Must(c.Judge(booksim.Run{Results: outcome.Results}))(t)
 }

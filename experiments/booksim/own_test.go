@@ -14,6 +14,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/engine"
 	"github.com/weft-sim/weft/experiments/judge"
 	"github.com/weft-sim/weft/sim/simtest"
 )
@@ -39,7 +40,7 @@ func judged(t *testing.T, c Curve, loads []float64, set ...string) []Row {
 		t.Fatal(err)
 	}
 	file := simtest.Must(experiments.Load(c.Name, text, experiments.Options{Set: set}))(t)
-	outcome := simtest.Must(file.Execute(context.Background(), experiments.Execution{}))(t)
+	outcome := simtest.Must(engine.Execute(context.Background(), file, engine.Execution{}))(t)
 	return simtest.Must(c.Judge(Run{Results: outcome.Results}))(t)
 }
 
@@ -114,7 +115,7 @@ func TestTerminalBuffers(t *testing.T) {
 	}
 	accepted := func(set ...string) (mean float64) {
 		file := simtest.Must(experiments.Load("torus", text, experiments.Options{Set: set}))(t)
-		outcome := simtest.Must(file.Execute(context.Background(), experiments.Execution{}))(t)
+		outcome := simtest.Must(engine.Execute(context.Background(), file, engine.Execution{}))(t)
 		for _, row := range outcome.Results.Rows {
 			x := simtest.Must(strconv.ParseFloat(row[slices.Index(outcome.Results.Columns, "accepted_load")], 64))(t)
 			mean += x / 10

@@ -10,6 +10,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/catalogue"
+	"github.com/weft-sim/weft/experiments/engine"
 	_ "github.com/weft-sim/weft/experiments/kinds" // tests read experiment files
 	"github.com/weft-sim/weft/experiments/verdict"
 	"github.com/weft-sim/weft/fabric/measure"
@@ -122,7 +123,7 @@ func TestStart(t *testing.T) {
 		if len(f.Warnings)+len(report.Warnings) > 0 {
 			t.Errorf("%s: warnings %v %v", name, f.Warnings, report.Warnings)
 		}
-		outcome, err := f.Execute(t.Context(), experiments.Execution{Dir: t.TempDir()})
+		outcome, err := engine.Execute(t.Context(), f, engine.Execution{Dir: t.TempDir()})
 		if err != nil || len(outcome.Failures) > 0 || len(outcome.Figures) == 0 {
 			t.Errorf("%s: %v, failures %v, figures %v", name, err, outcome.Failures, outcome.Figures)
 		}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/engine"
 	"github.com/weft-sim/weft/experiments/judge"
 	_ "github.com/weft-sim/weft/experiments/kinds"
 )
@@ -39,8 +40,8 @@ func forged(t *testing.T, first float64, changed map[string]string) string {
 func session(t *testing.T) (*judge.Session, *bytes.Buffer) {
 	var out bytes.Buffer
 	return &judge.Session{Context: context.Background(), Stdout: &out, Stderr: &out, Out: t.TempDir(), Quick: true,
-		Execute: func(f *experiments.File, dir string, _ bool) (*experiments.Outcome, error) {
-			return f.Execute(context.Background(), experiments.Execution{Dir: dir, Threads: 1})
+		Execute: func(f *experiments.File, dir string, _ bool) (*engine.Outcome, error) {
+			return engine.Execute(context.Background(), f, engine.Execution{Dir: dir, Threads: 1})
 		}}, &out
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/document"
+	"github.com/weft-sim/weft/experiments/engine"
 )
 
 // Session is a call of weft reproduce.
@@ -26,7 +27,7 @@ type Session struct {
 	Jobs    int                 // entries at once, in a section where they are side by side; 0: one
 	// Execute runs an experiment, with its results in a folder; beside tells that others are
 	// run at the same time.
-	Execute func(file *experiments.File, dir string, beside bool) (*experiments.Outcome, error)
+	Execute func(file *experiments.File, dir string, beside bool) (*engine.Outcome, error)
 
 	beside bool
 }
@@ -154,7 +155,7 @@ func (s *Session) Load(name, text string, canDeadlock bool) (*experiments.File, 
 }
 
 // Run executes the experiment of an entry.
-func (s *Session) Run(entry string, file *experiments.File, dir string) (*experiments.Outcome, error) {
+func (s *Session) Run(entry string, file *experiments.File, dir string) (*engine.Outcome, error) {
 	outcome, err := s.Execute(file, dir, s.beside)
 	if errors.Is(err, experiments.ErrInterrupted) {
 		return nil, fmt.Errorf("interrupted in %s; go on with the same command and --resume", entry)

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/engine"
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/measure"
@@ -18,7 +18,7 @@ import (
 // exchangeRows runs an exchange of the given tables.
 func exchangeRows(t *testing.T, text string) []map[string]string {
 	t.Helper()
-	return resultCells(t, execute(t, load(t, "kind = \"exchange\"\n"+text), experiments.Execution{Jobs: 1}))
+	return resultCells(t, execute(t, load(t, "kind = \"exchange\"\n"+text), engine.Execution{Jobs: 1}))
 }
 
 // By hand: a switch takes a cycle, as does every channel, injection too.
@@ -96,7 +96,7 @@ func TestExchangeIncomplete(t *testing.T) {
 	if len(f.Warnings) != 1 || f.Warnings[0].Key != "exchange.schedule" {
 		t.Errorf("warnings: %v", f.Warnings)
 	}
-	o := simtest.Must(f.Execute(t.Context(), experiments.Execution{}))(t)
+	o := simtest.Must(engine.Execute(t.Context(), f, engine.Execution{}))(t)
 	if len(o.Failures) != 1 || !strings.Contains(o.Failures[0].Reason, "left 84 pairs of PK_3(35, 3, 1|9)") {
 		t.Errorf("failures: %v", o.Failures)
 	}
@@ -198,7 +198,7 @@ func TestExchangeGoesOn(t *testing.T) {
 }
 
 // resultCells returns the cells of results.csv by column, row by row.
-func resultCells(t *testing.T, o *experiments.Outcome) []map[string]string {
+func resultCells(t *testing.T, o *engine.Outcome) []map[string]string {
 	t.Helper()
 	var rows []map[string]string
 	for _, r := range o.Results.Rows {
@@ -230,7 +230,7 @@ func TestSessionsKind(t *testing.T) {
 "topology.cascades" = [2, 3]
 "topology.inner" = [[], [15]]
 `)
-	rows := resultCells(t, execute(t, f, experiments.Execution{Jobs: 1}))
+	rows := resultCells(t, execute(t, f, engine.Execution{Jobs: 1}))
 	for i, want := range []map[string]string{
 		{"network": "PK_2(15, 3, 1|3)", "sessions": "9", "sessions_to_complete": "9", "packets_received": "14", "packets_injected": "405",
 			"overhead_sessions": "4", "overhead_over_bound": "1.3333333333333333", "missing_pairs": "0", "complete_graph_channels": "105"},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/document"
+	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/observe"
@@ -237,7 +238,7 @@ func writeSeries(run *experiments.Run, g *topology.Graph, s *observe.Series) {
 	if err := t.Write(&b); err != nil {
 		panic("kinds: " + err.Error()) // a Builder takes everything
 	}
-	run.Attach(experiments.SeriesFolder, "csv", b.String())
+	run.Attach(results.SeriesFolder, "csv", b.String())
 }
 
 var blameTable = experiments.FurtherTable{Name: "blame", Doc: "parts of the latency of measured packets", Columns: append(append([]experiments.Column{

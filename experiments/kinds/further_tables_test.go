@@ -10,7 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/engine"
+	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/simtest"
@@ -144,7 +145,7 @@ flows = true
 "transport.spray" = ["mixed", "mixed", "single"]
 "switch.control" = ["first", "first", "with-data"]
 `)
-	o := execute(t, f, experiments.Execution{Jobs: 2})
+	o := execute(t, f, engine.Execution{Jobs: 2})
 	victims, tails := numbers(t, o.Results, "victim_us"), numbers(t, o.Results, "tail_us")
 	if victims[0] < 176 || victims[0] > 352 || victims[1] < 176 || victims[1] > victims[0] || victims[2] < 20*176 {
 		t.Errorf("the victim takes %v us", victims)
@@ -217,7 +218,7 @@ func TestPausesCertified(t *testing.T) {
 	f := load(t, ring+round)
 	simtest.Refuse(f.Preflight(false))(t, `switch.full = "pause" can deadlock: a cycle of 5 channels`)
 	f = load(t, ring+"allow_deadlock = true\n"+round)
-	o, err := f.Execute(t.Context(), experiments.Execution{Jobs: 1})
+	o, err := engine.Execute(t.Context(), f, engine.Execution{Jobs: 1})
 	if err != nil || len(o.Failures) != 1 || !strings.Contains(fmt.Sprint(o.Failures), "wait for each other for ever") {
 		t.Errorf("%v, %v", err, o)
 	}
@@ -247,4 +248,96 @@ func TestFlowsIdleSettings(t *testing.T) {
 		"[flows]\npattern = \"incast\"\nsenders = 999\n": "999 senders: want at most",
 		"[channel.none]\nrate = \"1Gb/s\"\n":             "channel.none",
 	})
+}
+
+// TestSeriesFile: the intervals of a channel carry what links.csv says that it
+// carried in the window, and read back as flits per cycle.
+func TestSeriesFile(t *testing.T) {
+	dir := t.TempDir()
+	f := load(t, `
+topology = { type = "mesh", dims = [3, 3] }
+routing = { type = "dor" }
+traffic = { load = 0.4 }
+measure = { warmup = 100, window = 1000, links = true, series = 8 }
+[sweep]
+"traffic.load" = [0.2, 0.4]
+`)
+	o := execute(t, f, engine.Execution{Dir: dir})
+	folder := simtest.Must(engine.ReadFolder(dir))(t)
+	s := simtest.Must(folder.Series(1))(t)
+	// 125 cycles each; 24 channels between switches, 18 at terminals.
+	if len(s.Ends) != 8 || s.Ends[0] != 125 || s.Ends[7] != 1000 || len(s.Channels) != 24+18 {
+		t.Fatalf("%d channels, intervals end at %v", len(s.Channels), s.Ends)
+	}
+	want := map[string]float64{}
+	for _, r := range o.Tables["links"].Rows {
+		if r[0] == "1" {
+			want[r[len(r)-6]+" to "+r[len(r)-5]] += results.Number(r[len(r)-1])
+		}
+	}
+	for _, c := range s.Channels {
+		mean := 0.0
+		for _, x := range c.Flits {
+			mean += x / 8
+		}
+		if name := c.From + " to " + c.To; math.Abs(mean-want[name]) > 1e-9 || mean == 0 {
+			t.Errorf("%s carries %v, want %v", name, mean, want[name])
+		}
+	}
+	if none, err := folder.Series(2); none != nil || err != nil {
+		t.Errorf("a series of no point: %v, %v", none, err)
+	}
+}
+
+// TestPerformanceAndPackets: figures of what points took to compute, by the settings
+// of the points; and of the packets that are traced, over time.
+func TestPerformanceAndPackets(t *testing.T) {
+	text := `[topology]
+type = "torus"
+dims = [4, 4]
+[routing]
+type = "dor"
+[measure]
+warmup = 100
+window = 200
+[trace]
+packets = 50
+[sweep]
+"traffic.load" = [0.1, 0.3]
+[[plot]]
+file = "cost"
+table = "performance"
+x = "traffic.load"
+y = "events"
+[[plot]]
+file = "time"
+table = "packets"
+style = "scatter"
+x = "born_ns"
+y = ["latency_ns", "hops"]
+`
+	dir := t.TempDir()
+	f := load(t, text)
+	o := simtest.Must(engine.Execute(t.Context(), f, engine.Execution{Dir: dir}))(t)
+	if got := strings.Join(o.Figures, " "); got != "cost.svg cost.png cost.data.csv time.svg time.png time.data.csv" {
+		t.Errorf("figures %s", got)
+	}
+	packets := o.Tables["packets"]
+	born, err := packets.Numbers("born_ns")
+	latency, err2 := packets.Numbers("latency_ns")
+	if err != nil || err2 != nil || len(born) != 100 || slices.Min(born) < 100 || slices.Min(latency) <= 0 {
+		t.Errorf("%d packets, born from %v (%v, %v)", len(born), slices.Min(born), err, err2)
+	}
+	folder := simtest.Must(engine.ReadFolder(dir))(t)
+	for i := range folder.File.Plots {
+		p := &folder.File.Plots[i]
+		source := simtest.Must(folder.PlotSource(p))(t)
+		fig, err := p.Figure(source)
+		if err != nil || len(fig.Series) == 0 {
+			t.Errorf("%s: %v", p.File, err)
+		}
+		if p.File == "cost" && !slices.Equal(fig.Series[0].X, []float64{0.1, 0.3}) {
+			t.Errorf("cost over %v", fig.Series[0].X)
+		}
+	}
 }

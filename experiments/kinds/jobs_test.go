@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/engine"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/simtest"
 )
@@ -21,7 +22,7 @@ func ranHalo(name, more string) string {
 // jobTables runs a file and returns its tables jobs and others, without the columns of the point.
 func jobTables(t *testing.T, text string, more ...string) (jobs *experiments.Table, others []*experiments.Table) {
 	t.Helper()
-	o := execute(t, load(t, text), experiments.Execution{Threads: 1})
+	o := execute(t, load(t, text), engine.Execution{Threads: 1})
 	for _, name := range more {
 		others = append(others, o.Tables[name])
 	}
@@ -64,7 +65,7 @@ func TestJobsWithIdleCompanions(t *testing.T) {
 func TestJobsAreProgramsOfKindMPI(t *testing.T) {
 	network := strings.TrimPrefix(jobsNetwork, "kind = \"jobs\"\n")
 	jobs, _ := jobTables(t, jobsNetwork+ranHalo("m", ""))
-	o := execute(t, load(t, "kind = \"mpi\"\n[job]\nranks = 8\nmachine = \"fabric\"\n[placement]\nper_node = 1\n[routing]\ntype = \"min\"\n[workload]\ntype = \"halo\"\ndims = [2, 4]\niterations = 2\nbytes = \"16KiB\"\n"+network), experiments.Execution{Threads: 1})
+	o := execute(t, load(t, "kind = \"mpi\"\n[job]\nranks = 8\nmachine = \"fabric\"\n[placement]\nper_node = 1\n[routing]\ntype = \"min\"\n[workload]\ntype = \"halo\"\ndims = [2, 4]\niterations = 2\nbytes = \"16KiB\"\n"+network), engine.Execution{Threads: 1})
 	if got, want := numbers(t, jobs, "elapsed_s")[0], numbers(t, o.Results, "elapsed_s")[0]; got != want {
 		t.Errorf("takes %v s, in kind mpi %v", got, want)
 	}

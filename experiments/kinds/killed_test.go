@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/engine"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/simtest"
 )
@@ -170,7 +171,7 @@ func TestToBeKilled(t *testing.T) {
 	var threads int
 	var last int64
 	simtest.Must(fmt.Sscan(os.Getenv(killedAt), &threads, &last))(t)
-	e := experiments.Execution{Dir: dir, Jobs: 2, Threads: threads, Resume: true, SnapshotEvery: time.Hour}
+	e := engine.Execution{Dir: dir, Jobs: 2, Threads: threads, Resume: true, SnapshotEvery: time.Hour}
 	ctx := &moments{Context: t.Context(), at: func(int64) {}}
 	if last > 0 {
 		e.SnapshotEvery = time.Nanosecond
@@ -187,7 +188,7 @@ func TestToBeKilled(t *testing.T) {
 			}
 		}
 	}
-	simtest.Must(r.file(t).Execute(ctx, e))(t)
+	simtest.Must(engine.Execute(ctx, r.file(t), e))(t)
 	if last > 0 {
 		select {} // the signal is on its way
 	}
@@ -223,7 +224,7 @@ func TestKilled(t *testing.T) {
 
 func checkKilled(t *testing.T, name string, r *longRun) {
 	want := filepath.Join(t.TempDir(), "whole")
-	execute(t, r.file(t), experiments.Execution{Dir: want, Jobs: 2})
+	execute(t, r.file(t), engine.Execution{Dir: want, Jobs: 2})
 	kills := 4
 	if simtest.Soak() {
 		kills = 30
@@ -275,10 +276,10 @@ func checkInterrupted(t *testing.T, r *longRun) {
 	f := r.file(t)
 	want, dir := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "interrupted")
 	whole := &moments{Context: t.Context(), at: func(int64) {}}
-	simtest.Must(f.Execute(whole, experiments.Execution{Dir: want, Jobs: 1}))(t)
+	simtest.Must(engine.Execute(whole, f, engine.Execution{Dir: want, Jobs: 1}))(t)
 	kept := 0
 	for _, last := range []int64{whole.asked.Load() / 4, whole.asked.Load() / 3} {
-		outcome, err := f.Execute(endingAt(t.Context(), last), experiments.Execution{Dir: dir, Jobs: 1, Resume: true, SnapshotEvery: time.Hour, Grace: time.Hour})
+		outcome, err := engine.Execute(endingAt(t.Context(), last), f, engine.Execution{Dir: dir, Jobs: 1, Resume: true, SnapshotEvery: time.Hour, Grace: time.Hour})
 		if !errors.Is(err, experiments.ErrInterrupted) {
 			t.Fatalf("ended at question %d of %d: %v", last, whole.asked.Load(), err)
 		}
@@ -287,7 +288,7 @@ func checkInterrupted(t *testing.T, r *longRun) {
 	if kept == 0 {
 		t.Fatal("nothing is kept")
 	}
-	execute(t, f, experiments.Execution{Dir: dir, Jobs: 1, Threads: 2, Resume: true, SnapshotEvery: time.Hour})
+	execute(t, f, engine.Execution{Dir: dir, Jobs: 1, Threads: 2, Resume: true, SnapshotEvery: time.Hour})
 	r.same(t, dir, want)
 }
 
@@ -295,12 +296,12 @@ func checkInterrupted(t *testing.T, r *longRun) {
 func TestKeptIsDamaged(t *testing.T) {
 	f := load(t, longPoints, "measure.window=300", "measure.replications=1")
 	dir := t.TempDir()
-	want := execute(t, f, experiments.Execution{Jobs: 1}).Results
+	want := execute(t, f, engine.Execution{Jobs: 1}).Results
 	simtest.Check(t, os.MkdirAll(filepath.Join(dir, "snapshots"), 0o777))
 	for _, p := range f.Points {
 		simtest.Check(t, os.WriteFile(filepath.Join(dir, "snapshots", p.Hash+".0.weft"), []byte("weft snapshot\n\x01 and more"), 0o666))
 	}
-	got := execute(t, f, experiments.Execution{Dir: dir, Jobs: 1, Resume: true, SnapshotEvery: time.Hour})
+	got := execute(t, f, engine.Execution{Dir: dir, Jobs: 1, Resume: true, SnapshotEvery: time.Hour})
 	if !reflect.DeepEqual(got.Results, want) {
 		t.Errorf("%v\nwant\n%v", got.Results.Rows, want.Rows)
 	}

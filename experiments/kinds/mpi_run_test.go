@@ -8,6 +8,7 @@ import (
 
 	"github.com/weft-sim/weft/collectives"
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/engine"
 	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/mpi/skeletons"
 	"github.com/weft-sim/weft/sim/simtest"
@@ -26,7 +27,7 @@ noise = { start_skew = "3us", call = "200ns", daemon_every = "100us", daemon_tim
 // a single run has none.
 func TestMPIReplications(t *testing.T) {
 	f := load(t, noisyExchange+"replications = 3\n")
-	o := execute(t, f, experiments.Execution{})
+	o := execute(t, f, engine.Execution{})
 	c := f.Points[0].Config().(*mpiConfig)
 	var elapsed, steady [3]float64
 	for i := range elapsed {
@@ -65,9 +66,9 @@ func TestMPIReplications(t *testing.T) {
 // significantly slower, and what is compared with itself is equal.
 func TestCompareMPI(t *testing.T) {
 	f := load(t, strings.Replace(noisyExchange, `"200ns"`, `"400ns"`, 1)+"replications = 5\n")
-	more := execute(t, f, experiments.Execution{}).Results
+	more := execute(t, f, engine.Execution{}).Results
 	f = load(t, noisyExchange+"replications = 5\n")
-	less := execute(t, f, experiments.Execution{}).Results
+	less := execute(t, f, engine.Execution{}).Results
 	c, err := experiments.Compare(less, more, "elapsed_s", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -86,7 +87,7 @@ func TestNoiseAnyJobs(t *testing.T) {
 	var first string
 	for _, jobs := range []int{1, 3} {
 		f := load(t, noisyExchange+"replications = 2\n[sweep]\n\"workload.bytes\" = [\"64B\", \"1KiB\", \"16KiB\"]\n")
-		text := fmt.Sprint(execute(t, f, experiments.Execution{Jobs: jobs}).Results.Rows)
+		text := fmt.Sprint(execute(t, f, engine.Execution{Jobs: jobs}).Results.Rows)
 		if first == "" {
 			first = text
 		} else if text != first {
@@ -103,7 +104,7 @@ func TestMPILinks(t *testing.T) {
 		"workload.iterations=10", "topology.terminals=2", "channel.terminal.cycles_per_flit=1",
 		"measure.links=true", "measure.series=3", "measure.blame=true")
 	dir := t.TempDir()
-	o := execute(t, f, experiments.Execution{Dir: dir})
+	o := execute(t, f, engine.Execution{Dir: dir})
 	for _, flits := range numbers(t, o.Tables["links"], "flits") {
 		if flits != 160 {
 			t.Errorf("a channel carries %v flits, want 160", flits)
@@ -164,7 +165,7 @@ func TestPartsOfPingPong(t *testing.T) {
 		{"64KiB", 0, 650 + 700, 4, 65536 + 3*64, 5*176 + 146 + 3},
 	} {
 		for _, threads := range []int{1, 2} {
-			o := execute(t, load(t, fmt.Sprintf("kind = \"mpi\"\n[job]\nranks = 2\nmachine = \"fabric\"\n[placement]\nper_node = 1\n[workload]\nbytes = %q\niterations = 10\n", c.bytes)), experiments.Execution{Threads: threads})
+			o := execute(t, load(t, fmt.Sprintf("kind = \"mpi\"\n[job]\nranks = 2\nmachine = \"fabric\"\n[placement]\nper_node = 1\n[workload]\nbytes = %q\niterations = 10\n", c.bytes)), engine.Execution{Threads: threads})
 			engine := 10 * c.sends * perByte // of one way
 			for column, want := range map[string]float64{
 				"cpu_mean_s": 10 * c.cpu, "cpu_max_s": 10 * c.cpu, "copies_mean_s": 10 * c.copies, "copies_max_s": 10 * c.copies,
@@ -269,7 +270,7 @@ func workOf(t *testing.T, f *experiments.File) (expected, counted float64) {
 		}
 	}
 	dir := t.TempDir()
-	execute(t, f, experiments.Execution{Dir: dir})
+	execute(t, f, engine.Execution{Dir: dir})
 	_, row, _ := strings.Cut(read(t, dir, "performance.csv"), "\n") // of point, events, flit_hops
 	return expected / 2, number(strings.Split(row, ",")[2])
 }

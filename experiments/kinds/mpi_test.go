@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/engine"
 	"github.com/weft-sim/weft/experiments/verdict"
 	"github.com/weft-sim/weft/fabric/hca"
 	"github.com/weft-sim/weft/mpi"
@@ -102,7 +103,7 @@ func TestExtrapolation(t *testing.T) {
 func TestConnectionsPaperMemory(t *testing.T) {
 	for _, name := range []string{"section1", "section2", "table1", "section4.2", "table2-memory"} {
 		f := simtest.Must(experiments.Open("papers/connections/"+name, experiments.Options{}))(t)
-		o := execute(t, f, experiments.Execution{})
+		o := execute(t, f, engine.Execution{})
 		verdicts := f.Verdicts(o.Results, o.Tables)
 		if len(verdicts) == 0 {
 			t.Errorf("%s expects nothing", name)
@@ -243,11 +244,11 @@ func TestMPIOnOneThread(t *testing.T) {
 		"[job]\nmachine = \"fabric\"\n[placement]\nper_node = 1\n[topology]\ntype = \"fat-tree\"\nk = 4\nn = 3\n[routing]\ntype = \"nca\"\n[protocol]\nacknowledge = \"0ns\"\n":                                                                      "protocol.acknowledge",
 		"[job]\nmachine = \"fabric\"\n[placement]\nper_node = 1\n[topology]\ntype = \"fat-tree\"\nk = 4\nn = 3\n[routing]\ntype = \"nca\"\n[workload]\ntype = \"halo\"\ndims = [4, 4]\niterations = 2\n[connections]\ngroup = 4\ntear_down = true\n": "tear_down",
 	} {
-		o := execute(t, load(t, "kind = \"mpi\"\n"+text), experiments.Execution{Threads: 2})
+		o := execute(t, load(t, "kind = \"mpi\"\n"+text), engine.Execution{Threads: 2})
 		if len(o.OnOneThread) != 1 || !strings.Contains(fmt.Sprint(o.OnOneThread), want) {
 			t.Errorf("%s\nsays %v, want %q", text, o.OnOneThread, want)
 		}
-		if o = execute(t, load(t, "kind = \"mpi\"\n"+text), experiments.Execution{Threads: 1}); len(o.OnOneThread) > 0 {
+		if o = execute(t, load(t, "kind = \"mpi\"\n"+text), engine.Execution{Threads: 1}); len(o.OnOneThread) > 0 {
 			t.Errorf("one thread was asked for: %v", o.OnOneThread)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/engine"
 	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/simtest"
@@ -154,7 +155,7 @@ measure = { check = true }
 "groups.count" = [2, 3]
 "groups.size" = [5, 8]
 `)
-	rows := resultCells(t, execute(t, f, experiments.Execution{Jobs: 1}))
+	rows := resultCells(t, execute(t, f, engine.Execution{Jobs: 1}))
 	for i, want := range []map[string]string{
 		{"groups": "2", "trees": "2", "colours": "2", "colours_at_least": "2"},
 		{"groups": "3", "trees": "3", "colours": "3", "colours_at_least": "3", "tree_links": "21"},

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/engine"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/simtest"
 )
@@ -52,9 +53,9 @@ func refusals(t *testing.T, head string, files map[string]string) {
 }
 
 // execute runs a file, of whose points none may fail, and returns the outcome.
-func execute(t *testing.T, f *experiments.File, e experiments.Execution) *experiments.Outcome {
+func execute(t *testing.T, f *experiments.File, e engine.Execution) *engine.Outcome {
 	t.Helper()
-	o := simtest.Must(f.Execute(t.Context(), e))(t)
+	o := simtest.Must(engine.Execute(t.Context(), f, e))(t)
 	if len(o.Failures) > 0 {
 		t.Fatalf("point %d failed: %s", o.Failures[0].Point.Index, o.Failures[0].Reason)
 	}
@@ -62,9 +63,9 @@ func execute(t *testing.T, f *experiments.File, e experiments.Execution) *experi
 }
 
 // outcomeOf runs a file by its text.
-func outcomeOf(t *testing.T, text string, set ...string) *experiments.Outcome {
+func outcomeOf(t *testing.T, text string, set ...string) *engine.Outcome {
 	t.Helper()
-	return execute(t, load(t, text, set...), experiments.Execution{})
+	return execute(t, load(t, text, set...), engine.Execution{})
 }
 
 func read(t *testing.T, path ...string) string {
@@ -135,7 +136,7 @@ func TestSlurmTaskGoesOn(t *testing.T) {
 		}
 		simtest.Check(t, os.MkdirAll(slurm, 0o777))
 		simtest.Check(t, os.WriteFile(filepath.Join(slurm, "job.json"), content, 0o666))
-		if err := experiments.SlurmTask(ctx, filepath.Join(slurm, "job.json"), 0); err != nil {
+		if err := engine.SlurmTask(ctx, filepath.Join(slurm, "job.json"), 0); err != nil {
 			return nil, err
 		}
 		journal, err := os.ReadFile(filepath.Join(slurm, "task-0.journal"))
@@ -202,7 +203,7 @@ func TestCache(t *testing.T) {
 	run := func(c *experiments.Cache) string {
 		f := simtest.Must(experiments.Load("x.toml", text, experiments.Options{Cache: c}))(t)
 		report := simtest.Must(f.Preflight(true))(t)
-		return notesOf(report) + fmt.Sprint(execute(t, f, experiments.Execution{}).Results.Rows)
+		return notesOf(report) + fmt.Sprint(execute(t, f, engine.Execution{}).Results.Rows)
 	}
 	want := run(nil)
 	for _, when := range []string{"filled", "read", "damaged"} {

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/engine"
 	"github.com/weft-sim/weft/experiments/network"
 	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/routing"
@@ -29,11 +30,11 @@ func divideAlways(t *testing.T) {
 // sameOnThreads runs a file on several numbers of threads: the rows of its results and of
 // the tables named, which may not be empty, must not differ. If divided is set, no point may keep
 // to one thread. It returns the last outcome.
-func sameOnThreads(t *testing.T, what string, f *experiments.File, threads []int, divided bool, tables ...string) (o *experiments.Outcome) {
+func sameOnThreads(t *testing.T, what string, f *experiments.File, threads []int, divided bool, tables ...string) (o *engine.Outcome) {
 	t.Helper()
 	var first string
 	for _, n := range threads {
-		o = execute(t, f, experiments.Execution{Jobs: 1, Threads: n})
+		o = execute(t, f, engine.Execution{Jobs: 1, Threads: n})
 		all := []any{o.Results.Rows}
 		for _, name := range tables {
 			if o.Tables[name] == nil || len(o.Tables[name].Rows) == 0 {
@@ -109,7 +110,7 @@ func sameFilesOnThreads(t *testing.T, f *experiments.File) (points, divided int)
 	var first map[string]string
 	for _, n := range simtest.Threads(t, 0) {
 		dir := filepath.Join(t.TempDir(), "results")
-		o := execute(t, f, experiments.Execution{Dir: dir, Jobs: 1, Threads: n})
+		o := execute(t, f, engine.Execution{Dir: dir, Jobs: 1, Threads: n})
 		points, divided = o.Finished, o.Finished
 		for why, on := range o.OnOneThread {
 			t.Logf("%d threads: %d points on one: %s", n, on, why)
@@ -236,7 +237,7 @@ func TestFailuresOfGroups(t *testing.T) {
 func TestSwitchDown(t *testing.T) {
 	f := load(t, torus16+"[fault.a]\nswitches = [\"switch 3\"]\n[recovery]\nunreachable = \"count\"\n[traffic]\nload = 0.02\n")
 	want := forecastOf(t, f)
-	o := execute(t, f, experiments.Execution{})
+	o := execute(t, f, engine.Execution{})
 	delivered, unreachable := single(t, o, "packets_measured"), single(t, o, "packets_unreachable")
 	if share := unreachable * 20 / 20.5 / (delivered + unreachable*20/20.5); math.Abs(share-0.125) > 0.013 {
 		t.Errorf("%v packets delivered, %v unreachable: a share of %v, want 0.125", delivered, unreachable, share)

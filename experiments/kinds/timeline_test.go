@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/engine"
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
@@ -20,7 +21,7 @@ func TestTimelineThroughAFabric(t *testing.T) {
 	f := load(t, onFabric, "workload.type=goal", "workload.file="+goal, "topology.terminals=2",
 		"channel.terminal.cycles_per_flit=1", "measure.timeline=true")
 	dir := t.TempDir()
-	o := execute(t, f, experiments.Execution{Dir: dir})
+	o := execute(t, f, engine.Execution{Dir: dir})
 	want := [][]string{
 		{"", "0", "0", "400", "send", "1", "0:0", "", "4e-07"},
 		{"", "1", "400", "1450", "adapter", "0", "0:0", "", "1.05e-06"},
@@ -73,7 +74,7 @@ func TestTimelineOfNetworks(t *testing.T) {
 		"bytes = \"64KiB\"\n[topology]\nterminals = 16\n",
 		"bytes = \"2KiB\"\n[connections]\non_demand = true\n[topology]\ntype = \"dragonfly\"\np = 1\na = 2\nh = 1\n[routing]\ntype = \"min\"\n[switch]\nvcs = 2\n",
 	} {
-		run := func(timeline bool) *experiments.Outcome {
+		run := func(timeline bool) *engine.Outcome {
 			return outcomeOf(t, fmt.Sprintf("kind = \"mpi\"\n[job]\nranks = 12\nmachine = \"fabric\"\n[placement]\nper_node = 2\n[measure]\ntimeline = %v\n[workload]\ntype = \"osu-alltoall\"\nalgorithm = \"alltoall-linear\"\niterations = 1\n%s", timeline, text))
 		}
 		with, without := run(true), run(false)

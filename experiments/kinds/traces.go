@@ -11,6 +11,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/document"
+	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/observe"
 	"github.com/weft-sim/weft/fabric/topology"
@@ -135,7 +136,7 @@ func vcSet(set uint32) string {
 	for ; set != 0; set &= set - 1 {
 		numbers = append(numbers, bits.TrailingZeros32(set))
 	}
-	return experiments.IndexList(numbers)
+	return results.IndexList(numbers)
 }
 
 // eventWriter writes spans as events of Chrome's trace event format.

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/engine"
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
@@ -153,7 +154,7 @@ window = 300
 packets = 150
 choose = "slowest"
 `)
-	o := execute(t, f, experiments.Execution{})
+	o := execute(t, f, engine.Execution{})
 	type slice struct{ from, to float64 }
 	open := map[int][]slice{}   // by thread
 	owner := map[int]int{}      // process by thread
@@ -242,7 +243,7 @@ choose = "slowest"
 func TestTraceFiles(t *testing.T) {
 	dir := t.TempDir()
 	f := load(t, tracedRow+"[sweep]\n\"traffic.load\" = [0.05, 0.1]\n")
-	execute(t, f, experiments.Execution{Dir: dir})
+	execute(t, f, engine.Execution{Dir: dir})
 	names := []string{"0.txt", "0.json", "1.txt", "1.json"}
 	var want []string
 	for _, name := range names {
@@ -252,7 +253,7 @@ func TestTraceFiles(t *testing.T) {
 		t.Errorf("traces/0.txt\n%s", want[0])
 	}
 	simtest.Check(t, os.Remove(filepath.Join(dir, "traces", "1.txt")))
-	if o := execute(t, f, experiments.Execution{Dir: dir, Resume: true}); o.Reused != 2 {
+	if o := execute(t, f, engine.Execution{Dir: dir, Resume: true}); o.Reused != 2 {
 		t.Errorf("%d points reused", o.Reused)
 	}
 	for i, name := range names {
@@ -260,7 +261,7 @@ func TestTraceFiles(t *testing.T) {
 			t.Errorf("%s differs", name)
 		}
 	}
-	execute(t, load(t, strings.Replace(tracedRow, "packets = 4", "packets = 0", 1)), experiments.Execution{Dir: dir, Force: true})
+	execute(t, load(t, strings.Replace(tracedRow, "packets = 4", "packets = 0", 1)), engine.Execution{Dir: dir, Force: true})
 	if entries, err := os.ReadDir(filepath.Join(dir, "traces")); err == nil {
 		t.Errorf("left behind: %v", entries)
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/engine"
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
@@ -170,13 +170,13 @@ func TestForks(t *testing.T) {
 			if testing.Short() && (name == "refined" || strings.Contains(name, "found")) {
 				t.Skip("short: the longest runs, on threads like the others")
 			}
-			run := func(text string, e experiments.Execution) *experiments.Outcome { return execute(t, load(t, text), e) }
+			run := func(text string, e engine.Execution) *engine.Outcome { return execute(t, load(t, text), e) }
 			file := filepath.Join(t.TempDir(), "warm")
-			want := run(text, experiments.Execution{Jobs: 1, NoFork: true})
-			compareOutcomes(t, "kept", run(text, experiments.Execution{Jobs: 1, SaveWarm: file}), want)
-			compareOutcomes(t, "from a file", run(text, experiments.Execution{Jobs: 2, Threads: 2, FromWarm: file}), want)
+			want := run(text, engine.Execution{Jobs: 1, NoFork: true})
+			compareOutcomes(t, "kept", run(text, engine.Execution{Jobs: 1, SaveWarm: file}), want)
+			compareOutcomes(t, "from a file", run(text, engine.Execution{Jobs: 2, Threads: 2, FromWarm: file}), want)
 			resolved := load(t, text).Resolved()
-			compareOutcomes(t, "resolved, side by side", run(resolved, experiments.Execution{Jobs: 3, Threads: 2}), want)
+			compareOutcomes(t, "resolved, side by side", run(resolved, engine.Execution{Jobs: 3, Threads: 2}), want)
 		})
 	}
 }
@@ -187,7 +187,7 @@ func TestFaultsAfterWarmup(t *testing.T) {
 	fromStart := strings.NewReplacer("since = \"warmup\"\nfraction = 0.1", "at = 600\nfraction = 0.1",
 		"since = \"warmup\"\nswitches", "switches", "at = 100", "at = 700", "until = 500", "until = 1100").Replace(ownFaults)
 	for _, more := range []string{"", "[sweep]\nseed = [1, 2]\n\"traffic.load\" = [0.1, 0.4]\n"} {
-		got := execute(t, load(t, ownFaults+more), experiments.Execution{Threads: 2}).Results
+		got := execute(t, load(t, ownFaults+more), engine.Execution{Threads: 2}).Results
 		want := outcomeOf(t, fromStart+more).Results
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("%v\nwant\n%v", got.Rows, want.Rows)
@@ -202,7 +202,7 @@ func TestFaultsAfterWarmup(t *testing.T) {
 	}
 }
 
-func compareOutcomes(t *testing.T, what string, got, want *experiments.Outcome) {
+func compareOutcomes(t *testing.T, what string, got, want *engine.Outcome) {
 	t.Helper()
 	if !reflect.DeepEqual(got.Results, want.Results) {
 		t.Errorf("%s: results\n%v\nwant\n%v", what, got.Results.Rows, want.Results.Rows)
@@ -273,7 +273,7 @@ func TestWarmFiles(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "warm")
 	text := forkFiles["loads"]
-	execute(t, load(t, text), experiments.Execution{SaveWarm: file})
+	execute(t, load(t, text), engine.Execution{SaveWarm: file})
 	whole := []byte(read(t, file))
 	other := filepath.Join(dir, "other")
 	for _, c := range []struct {
@@ -300,7 +300,7 @@ func TestWarmFiles(t *testing.T) {
 	if err := load(t, text).CheckWarm(filepath.Join(dir, "nothing")); err == nil {
 		t.Error("a file that is not there is taken")
 	}
-	execute(t, load(t, strings.Replace(text, "window = 800", "window = 400", 1)), experiments.Execution{FromWarm: file})
+	execute(t, load(t, strings.Replace(text, "window = 800", "window = 400", 1)), engine.Execution{FromWarm: file})
 }
 
 // TestForkWarns: a fork that saves nothing is warned of.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/engine"
 	"github.com/weft-sim/weft/experiments/network"
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
@@ -34,7 +35,7 @@ func forecastOf(t *testing.T, f *experiments.File) forecast {
 }
 
 // single is the cell of a table of one row.
-func single(t *testing.T, o *experiments.Outcome, column string) float64 {
+func single(t *testing.T, o *engine.Outcome, column string) float64 {
 	t.Helper()
 	x, err := o.Results.Numbers(column)
 	if err != nil || len(x) != 1 {
@@ -59,7 +60,7 @@ func TestBound(t *testing.T) {
 		if math.Abs(bound-c.wanted) > 1e-9 {
 			t.Errorf("%s: bound %v, want %v", c.pattern, bound, c.wanted)
 		}
-		if accepted := single(t, execute(t, f, experiments.Execution{}), "accepted_load"); accepted > 1.01*bound || accepted < 0.9*bound {
+		if accepted := single(t, execute(t, f, engine.Execution{}), "accepted_load"); accepted > 1.01*bound || accepted < 0.9*bound {
 			t.Errorf("%s: accepted %v, bound %v", c.pattern, accepted, bound)
 		}
 	}
@@ -85,7 +86,7 @@ func TestIdleLatency(t *testing.T) {
 		if want.least || want.most {
 			t.Errorf("%s: not exact", set)
 		}
-		o := execute(t, f, experiments.Execution{})
+		o := execute(t, f, engine.Execution{})
 		if got := single(t, o, "latency_mean_ns"); math.Abs(got/want.latency-1) > 0.012 {
 			t.Errorf("%s: mean latency %v, predicted %v", set, got, want.latency)
 		}
@@ -127,7 +128,7 @@ func TestIdleLatencyBounds(t *testing.T) {
 		if got := forecastOf(t, f); got.least != c.least || got.most != c.most || got.latency != c.want {
 			t.Errorf("%s: %v cycles, at least %v, at most %v", c.set, got.latency, got.least, got.most)
 		}
-		if got := single(t, execute(t, f, experiments.Execution{}), "latency_mean_ns"); got < c.low || got > c.high {
+		if got := single(t, execute(t, f, engine.Execution{}), "latency_mean_ns"); got < c.low || got > c.high {
 			t.Errorf("%s: mean latency %v", c.set, got)
 		}
 	}

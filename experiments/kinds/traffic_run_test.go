@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/engine"
 	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/sim/simtest"
 )
@@ -50,7 +51,7 @@ func sumOf(values []float64) (sum float64) {
 // TestReplications: the row sums up runs with the derived seeds.
 func TestReplications(t *testing.T) {
 	f := load(t, smallTorus+"replications = 3\nlinks = true\nhistogram = true\n")
-	o := execute(t, f, experiments.Execution{})
+	o := execute(t, f, engine.Execution{})
 	var means [3]float64
 	var accepted, packets, flits, window float64
 	for i := range means {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/engine"
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/hca"
@@ -44,7 +45,7 @@ func TestOrdersAreBegunAnew(t *testing.T) {
 	run := func(threads int) *experiments.Table {
 		return execute(t, load(t, "kind = \"mpi\"\n"+halfFly, "job.ranks=32", "job.machine=fabric",
 			"placement.per_node=2", "workload.type=osu-alltoall", "workload.bytes=12KiB",
-			"workload.iterations=2"), experiments.Execution{Threads: threads}).Results
+			"workload.iterations=2"), engine.Execution{Threads: threads}).Results
 	}
 	want := run(1)
 	defer func(n int) { fewOrders = n }(fewOrders)

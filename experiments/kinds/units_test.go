@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/engine"
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
@@ -92,7 +93,7 @@ func (c *unitCase) run(t *testing.T, model int, values []float64, more ...string
 	t.Helper()
 	list := strings.ReplaceAll(strings.Trim(fmt.Sprint(values), "[]"), " ", ",")
 	set := with(unitSettings, c.set, unitModels[model].set, more, []string{"sweep." + c.x + "=[" + list + "]"})
-	results := execute(t, simtest.Must(experiments.Open(c.file, experiments.Options{Set: set}))(t), experiments.Execution{}).Results
+	results := execute(t, simtest.Must(experiments.Open(c.file, experiments.Options{Set: set}))(t), engine.Execution{}).Results
 	state := column(t, results, "state")
 	points := make([]unitPoint, len(values))
 	for k, name := range unitColumns {
@@ -263,7 +264,7 @@ func TestUnitsSame(t *testing.T) {
 		var got [2][][]float64
 		for i, unit := range []string{"flit", "packet"} {
 			f := simtest.Must(experiments.Open("examples/"+c.name, experiments.Options{Quick: true, Set: append(slices.Clone(c.set), "fabric.unit="+unit)}))(t)
-			o := execute(t, f, experiments.Execution{})
+			o := execute(t, f, engine.Execution{})
 			for _, name := range columns {
 				got[i] = append(got[i], numbers(t, o.Results, name))
 			}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/booksim"
+	"github.com/weft-sim/weft/experiments/engine"
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
@@ -54,7 +55,7 @@ func (c peerCase) run(t *testing.T, window int, loads []float64) []booksim.Point
 	list := strings.Join(strings.Fields(strings.Trim(fmt.Sprint(loads), "[]")), ",")
 	set := append([]string{fmt.Sprintf("measure.window=%d", window), "sweep.traffic.load=[" + list + "]"}, c.set...)
 	f := simtest.Must(experiments.Open(c.file, experiments.Options{Set: set}))(t)
-	r := execute(t, f, experiments.Execution{}).Results
+	r := execute(t, f, engine.Execution{}).Results
 	load, latency, accepted := numbers(t, r, "offered_load"), numbers(t, r, "latency_mean_ns"), numbers(t, r, "accepted_load")
 	points := make([]booksim.Point, len(load))
 	for i := range points {

@@ -11,6 +11,7 @@ import (
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/experiments/plot"
+	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/topology/ib"
 	"github.com/weft-sim/weft/routing"
@@ -36,10 +37,10 @@ func Formats() []string {
 // Network is the network of an experiment file, or one read from elsewhere.
 type Network struct {
 	topology.Topology
-	Warnings []string                  // what was strange but could be read
-	Loads    []experiments.ChannelLoad // of the channels out of switch ports, then of those out of terminals; nil: not known
-	faults   []string                  // what is down when
-	routed   *Spec                     // nil: without a routing
+	Warnings []string              // what was strange but could be read
+	Loads    []results.ChannelLoad // of the channels out of switch ports, then of those out of terminals; nil: not known
+	faults   []string              // what is down when
+	routed   *Spec                 // nil: without a routing
 }
 
 // Of builds the network of a point of a file: what its [topology] names, with the
@@ -211,41 +212,6 @@ func (n *Network) WriteTables(w io.Writer) (warnings []string, err error) {
 		warnings = append(warnings, "on one virtual lane these tables can deadlock ("+strings.TrimPrefix(c.Text, "can deadlock: ")+"): the cluster needs service levels and SL2VL tables beside them"+c.Cycle)
 	}
 	return warnings, tables.Write(w)
-}
-
-// OfFolder is the network of a point, with the load of its channels where the run
-// recorded that. point < 0 chooses among the points with loads that which carried
-// the most, or else the first of all. The error is a *experiments.FolderError.
-func OfFolder(f *experiments.Folder, point int) (*Network, error) {
-	loads, err := f.ChannelLoads()
-	if err != nil {
-		return nil, err
-	}
-	if point < 0 {
-		point = f.File.Points[0].Index
-		most := -1.0
-		for _, p := range f.File.Points {
-			sum := 0.0
-			for _, c := range loads[p.Index] {
-				sum += c.Load
-			}
-			if loads[p.Index] != nil && sum > most {
-				point, most = p.Index, sum
-			}
-		}
-	}
-	for _, p := range f.File.Points {
-		if p.Index != point {
-			continue
-		}
-		n, err := Of(f.File, p)
-		if err != nil {
-			return nil, &experiments.FolderError{Dir: f.Dir, Reason: err.Error()}
-		}
-		n.Loads = loads[point]
-		return n, nil
-	}
-	return nil, &experiments.FolderError{Dir: f.Dir, Reason: fmt.Sprintf("has no point %d: want 0 to %d", point, len(f.File.Points)-1)}
 }
 
 // diffBudget is the number of pairs whose paths are compared before the comparison

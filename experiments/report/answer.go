@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/engine"
 	"github.com/weft-sim/weft/experiments/verdict"
 	"github.com/weft-sim/weft/fabric/measure"
 )
@@ -26,7 +27,7 @@ type knee struct {
 const mostBound = 300
 
 // knees lists where each variant ceases to keep up, and says it in a sentence.
-func knees(f *experiments.Folder) (rows []knee, sentence string, bounds bool) {
+func knees(f *engine.Folder) (rows []knee, sentence string, bounds bool) {
 	found := f.Results.Knees()
 	for _, k := range found {
 		row := knee{Variant: k.Variant, Steady: "none of the loads", Not: "none of the loads", Idle: measured(k.Idle, k.IdleHalf)}
@@ -51,7 +52,7 @@ func knees(f *experiments.Folder) (rows []knee, sentence string, bounds bool) {
 }
 
 // bound is the highest load that the channels of a point can carry; 0: not known.
-func bound(f *experiments.Folder, point int) float64 {
+func bound(f *engine.Folder, point int) float64 {
 	if known := f.Manifest.Bounds[point]; known > 0 {
 		return known
 	}
@@ -404,7 +405,7 @@ func (l linker) files(dir string, names ...string) []file {
 }
 
 // ofRun lists the files of a run: tables, settings and provenance.
-func (l linker) ofRun(f *experiments.Folder) []file {
+func (l linker) ofRun(f *engine.Folder) []file {
 	names := []string{"results.csv"}
 	for _, table := range f.Manifest.Tables {
 		names = append(names, filepath.Base(table)+".csv")
@@ -414,6 +415,6 @@ func (l linker) ofRun(f *experiments.Folder) []file {
 }
 
 // ofFigure lists the forms of a figure and its data.
-func (l linker) ofFigure(f *experiments.Folder, p *experiments.PlotConfig) []file {
+func (l linker) ofFigure(f *engine.Folder, p *experiments.PlotConfig) []file {
 	return l.files(f.Dir, p.File+".svg", p.File+".png", p.File+".pdf", p.File+".data.csv")
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/engine"
 	"github.com/weft-sim/weft/experiments/plot"
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/measure"
@@ -69,7 +70,7 @@ type blamedChannel struct {
 }
 
 // newBlame reads blame.csv; nil where there is none that can be read.
-func newBlame(f *experiments.Folder) *blame {
+func newBlame(f *engine.Folder) *blame {
 	t := f.Tables["blame"]
 	if t == nil {
 		return nil
@@ -126,7 +127,7 @@ func percentage(share float64) string {
 }
 
 // blamedPoints reads the table, in its order; nil where a column is missing.
-func blamedPoints(f *experiments.Folder, t *experiments.Table) []blamedPoint {
+func blamedPoints(f *engine.Folder, t *experiments.Table) []blamedPoint {
 	names := []string{"point", "scope", "from", "to", "channel_class", "total_ns", "root_share"}
 	for _, part := range core.PartNames {
 		names = append(names, part+"_ns")
@@ -183,7 +184,7 @@ type worstCable struct{ Job, By, From, To, Slowdown string }
 
 // newJobBlame reads job_blame.csv or, without, the slowdowns of jobs.csv; nil where there is nothing that
 // can be drawn. Of several points it shows the one in which a job is slowed most by another.
-func newJobBlame(f *experiments.Folder) *jobBlame {
+func newJobBlame(f *engine.Folder) *jobBlame {
 	p := experiments.NewPlot()
 	t := f.Tables["job_blame"]
 	if t == nil {
@@ -229,7 +230,7 @@ func newJobBlame(f *experiments.Folder) *jobBlame {
 }
 
 // drawn is b with its picture; nil if it cannot be drawn.
-func (b *jobBlame) drawn(f *experiments.Folder, p *experiments.PlotConfig) *jobBlame {
+func (b *jobBlame) drawn(f *engine.Folder, p *experiments.PlotConfig) *jobBlame {
 	var err error
 	if b.Picture, err = drawFigure(f, p); err != nil {
 		return nil
@@ -375,7 +376,7 @@ func rankRows(t *experiments.Table) map[string][]rankRow {
 }
 
 // timelines shows the variants that have one; note says what is shown.
-func timelines(f *experiments.Folder) (list []timeline, note string) {
+func timelines(f *engine.Folder) (list []timeline, note string) {
 	rows, paths := rankRows(f.Tables["timeline"]), rankRows(f.Tables["critical_path"])
 	chosen := variants(f, func(p *experiments.Point) bool { return rows[strconv.Itoa(p.Index)] != nil })
 	if len(chosen) == 0 {

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/engine"
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
@@ -73,7 +73,7 @@ func TestBrowserWidths(t *testing.T) {
 // both widths.
 func TestBrowserChart(t *testing.T) {
 	b, dir := opened(t, everything, 1280)
-	folder := simtest.Must(experiments.ReadFolder(dir))(t)
+	folder := simtest.Must(engine.ReadFolder(dir))(t)
 	latency := simtest.Must(folder.Results.Numbers("latency_mean_ns"))(t)
 	number := strings.TrimSuffix(strconv.FormatFloat(latency[1], 'g', 5, 64), "0")
 	for _, c := range []struct {
@@ -133,7 +133,7 @@ func TestBrowserTables(t *testing.T) {
 // the colours of that load, above the hottest channels there.
 func TestBrowserMaps(t *testing.T) {
 	b, dir := opened(t, everything, 1280)
-	folder := simtest.Must(experiments.ReadFolder(dir))(t)
+	folder := simtest.Must(engine.ReadFolder(dir))(t)
 	loads := simtest.Must(folder.ChannelLoads())(t)
 	visible := "Array.from(document.querySelectorAll('.map')).map(e => e.offsetHeight > 0)"
 	b.want(visible, []bool{true, false})

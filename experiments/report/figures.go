@@ -10,7 +10,9 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/engine"
 	"github.com/weft-sim/weft/experiments/plot"
+	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/fabric/topology"
 )
 
@@ -22,7 +24,7 @@ type drawnFigure struct {
 }
 
 // drawFigure draws a plot.
-func drawFigure(f *experiments.Folder, p *experiments.PlotConfig) (drawnFigure, error) {
+func drawFigure(f *engine.Folder, p *experiments.PlotConfig) (drawnFigure, error) {
 	source, err := f.PlotSource(p)
 	if err != nil {
 		return drawnFigure{}, err
@@ -172,7 +174,7 @@ func (v *variant) highest() *experiments.Point { return v.points[len(v.points)-1
 const loadKey = "traffic.load"
 
 // variants lists the variants of the points that have something to show.
-func variants(f *experiments.Folder, has func(*experiments.Point) bool) []*variant {
+func variants(f *engine.Folder, has func(*experiments.Point) bool) []*variant {
 	at := slices.Index(f.File.SweptKeys(), loadKey)
 	var all []*variant
 	place := map[string]*variant{}
@@ -206,7 +208,7 @@ func variants(f *experiments.Folder, has func(*experiments.Point) bool) []*varia
 
 // atMost keeps the first of the variants to show and says so behind a note; all of them are
 // in a file.
-func atMost(f *experiments.Folder, chosen []*variant, most int, all, note string) ([]*variant, string) {
+func atMost(f *engine.Folder, chosen []*variant, most int, all, note string) ([]*variant, string) {
 	keys := f.File.SweptKeys()
 	if slices.Contains(keys, loadKey) {
 		note += " Each variant is shown at its highest load."
@@ -240,7 +242,7 @@ type hottest struct {
 type hot struct{ From, To, Load string }
 
 // linkMaps draws a map for each variant of the sweep; note says what is shown.
-func linkMaps(f *experiments.Folder) (maps []networkFigure, note string) {
+func linkMaps(f *engine.Folder) (maps []networkFigure, note string) {
 	loads, err := f.ChannelLoads()
 	if err != nil {
 		return nil, err.Error()
@@ -267,7 +269,7 @@ func linkMaps(f *experiments.Folder) (maps []networkFigure, note string) {
 
 // newLinkMap shows how much the channels of a network carried: a variant of the sweep at
 // its highest load and, by the page's script, at each of its loads; of many, the highest.
-func newLinkMap(file *experiments.File, v *variant, loads map[int][]experiments.ChannelLoad, top float64) networkFigure {
+func newLinkMap(file *experiments.File, v *variant, loads map[int][]results.ChannelLoad, top float64) networkFigure {
 	m := networkFigure{Name: v.name, Top: top, Digits: 2}
 	first := max(0, len(v.points)-mostFrames)
 	var frames []frame
@@ -284,7 +286,7 @@ func newLinkMap(file *experiments.File, v *variant, loads map[int][]experiments.
 }
 
 // loadsOf are the numbers alone.
-func loadsOf(channels []experiments.ChannelLoad) []float64 {
+func loadsOf(channels []results.ChannelLoad) []float64 {
 	all := make([]float64, len(channels))
 	for i, c := range channels {
 		all[i] = c.Load
@@ -293,10 +295,10 @@ func loadsOf(channels []experiments.ChannelLoad) []float64 {
 }
 
 // hottestOf lists the channels of the highest loads.
-func hottestOf(channels []experiments.ChannelLoad) []hot {
+func hottestOf(channels []results.ChannelLoad) []hot {
 	var list []hot
 	sorted := slices.Clone(channels)
-	slices.SortStableFunc(sorted, func(a, b experiments.ChannelLoad) int { return cmp.Compare(b.Load, a.Load) })
+	slices.SortStableFunc(sorted, func(a, b results.ChannelLoad) int { return cmp.Compare(b.Load, a.Load) })
 	for _, c := range sorted[:min(mostHottest, len(sorted))] {
 		list = append(list, hot{c.From, c.To, strconv.FormatFloat(c.Load, 'f', 3, 64)})
 	}
@@ -305,8 +307,8 @@ func hottestOf(channels []experiments.ChannelLoad) []hot {
 
 // timelapses shows the variants of a sweep of which series were recorded, each
 // at its highest load; note says what is shown.
-func timelapses(f *experiments.Folder) (lapses []networkFigure, note string) {
-	series := map[int]*experiments.LoadSeries{}
+func timelapses(f *engine.Folder) (lapses []networkFigure, note string) {
+	series := map[int]*results.LoadSeries{}
 	for _, p := range f.File.Points {
 		s, err := f.Series(p.Index)
 		if err != nil {
@@ -337,7 +339,7 @@ func timelapses(f *experiments.Folder) (lapses []networkFigure, note string) {
 }
 
 // seriesMean is the load of each channel over the whole window.
-func seriesMean(s *experiments.LoadSeries) []float64 {
+func seriesMean(s *results.LoadSeries) []float64 {
 	window := float64(s.Ends[len(s.Ends)-1])
 	mean := make([]float64, len(s.Channels))
 	for i, c := range s.Channels {
@@ -352,7 +354,7 @@ func seriesMean(s *experiments.LoadSeries) []float64 {
 
 // newTimelapse shows the load of the channels of a variant at its highest load, interval by
 // interval.
-func newTimelapse(file *experiments.File, v *variant, s *experiments.LoadSeries, top float64) networkFigure {
+func newTimelapse(file *experiments.File, v *variant, s *results.LoadSeries, top float64) networkFigure {
 	l := networkFigure{Name: v.name, Top: top, Digits: 1, stills: mostStills}
 	var frames []frame
 	begin := int64(0)

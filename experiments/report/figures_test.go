@@ -9,8 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/engine"
 	"github.com/weft-sim/weft/experiments/plot"
+	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
@@ -25,7 +26,7 @@ func ends(from, to string) string {
 }
 
 // hottestLoad is the largest of all points.
-func hottestLoad(loads map[int][]experiments.ChannelLoad) (top float64) {
+func hottestLoad(loads map[int][]results.ChannelLoad) (top float64) {
 	for _, list := range loads {
 		for _, c := range list {
 			top = max(top, c.Load)
@@ -56,7 +57,7 @@ func TestTimelapse(t *testing.T) {
 	if len(lapses) != 2 {
 		t.Fatalf("%d time-lapses", len(lapses))
 	}
-	folder := simtest.Must(experiments.ReadFolder(dir))(t)
+	folder := simtest.Must(engine.ReadFolder(dir))(t)
 	top := 0.0
 	for _, point := range []int{1, 3} {
 		s := simtest.Must(folder.Series(point))(t)
@@ -232,7 +233,7 @@ terminals = 6
 [measure]
 timeline = true
 `)
-	f := simtest.Must(experiments.ReadFolder(dir))(t)
+	f := simtest.Must(engine.ReadFolder(dir))(t)
 	list, note := timelines(f)
 	if len(list) != 1 || note == "" {
 		t.Fatalf("%d timelines", len(list))

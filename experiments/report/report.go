@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/engine"
 	"github.com/weft-sim/weft/experiments/plot"
 	"github.com/weft-sim/weft/experiments/verdict"
 )
@@ -66,7 +67,7 @@ type experiment struct {
 	Beside            bool
 	Opens             int      // the number of the first one beside others; of all others 0
 	Question          []string // paragraphs
-	Manifest          experiments.Manifest
+	Manifest          engine.Manifest
 	Sections          []section
 	Sentence          string // the answer to a load sweep
 	Knees             []knee
@@ -124,19 +125,19 @@ type block struct{ Name, Text string }
 
 // Make writes the report of the result folders in and below some directories. out
 // is where the page will stand, for links to the files of the folders; empty: it has
-// none. Errors are *experiments.FolderError.
+// none. Errors are *engine.FolderError.
 func Make(dirs []string, out string) ([]byte, error) {
 	c := content{Style: template.CSS(styleCSS), Script: script(), Version: experiments.Version()}
 	links := newLinker(out)
 	var verdicts []verdict.Verdict
 	for _, dir := range dirs {
-		finished, interrupted, err := experiments.FindFolders(dir)
+		finished, interrupted, err := engine.FindFolders(dir)
 		if err != nil {
 			return nil, err
 		}
 		c.Interrupted = append(c.Interrupted, interrupted...)
 		for _, name := range finished {
-			folder, err := experiments.ReadFolder(name)
+			folder, err := engine.ReadFolder(name)
 			if err != nil {
 				return nil, err
 			}
@@ -227,7 +228,7 @@ func (c *content) sum(verdicts []verdict.Verdict) {
 	}
 }
 
-func newExperiment(f *experiments.Folder, links linker) (experiment, []verdict.Verdict) {
+func newExperiment(f *engine.Folder, links linker) (experiment, []verdict.Verdict) {
 	verdicts := f.Verdicts()
 	e := experiment{
 		Title: f.Manifest.Title, Beside: f.File.Beside, Question: paragraphs(f.File.Question()), Manifest: f.Manifest,

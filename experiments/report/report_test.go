@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/engine"
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
@@ -46,7 +47,7 @@ y = "latency_mean_ns"
 func resultFolder(t *testing.T, dir, text string) {
 	t.Helper()
 	f := simtest.Must(experiments.Load("ring.toml", text, experiments.Options{}))(t)
-	simtest.Must(f.Execute(t.Context(), experiments.Execution{Dir: dir}))(t)
+	simtest.Must(engine.Execute(t.Context(), f, engine.Execution{Dir: dir}))(t)
 }
 
 // reported runs an experiment into a new folder, and makes its page.
@@ -58,11 +59,11 @@ func reported(t *testing.T, text string) (dir string, page []byte) {
 }
 
 // readBack runs an experiment and reads its folder.
-func readBack(t *testing.T, text string) *experiments.Folder {
+func readBack(t *testing.T, text string) *engine.Folder {
 	t.Helper()
 	dir := t.TempDir()
 	resultFolder(t, dir, text)
-	return simtest.Must(experiments.ReadFolder(dir))(t)
+	return simtest.Must(engine.ReadFolder(dir))(t)
 }
 
 // element is a node of a parsed page.
@@ -280,7 +281,7 @@ func TestSeedsAreNoVariants(t *testing.T) {
 func TestVerdicts(t *testing.T) {
 	text := "[sweep]\n\"traffic.load\" = [0.031]\n[[expect]]\ntarget = \"dragonfly-fig8b-wc-min-saturation-throughput\"\nmetric = \"accepted_load\"\n[[expect]]\ntarget = \"dragonfly-fig8b-wc-val-saturation-throughput\"\nmetric = \"accepted_load\"\nnote = \"far off\"\n"
 	file := simtest.Must(experiments.Load("x.toml", text, experiments.Options{}))(t)
-	e, verdicts := newExperiment(&experiments.Folder{File: file, Results: &experiments.Table{
+	e, verdicts := newExperiment(&engine.Folder{File: file, Results: &experiments.Table{
 		Columns: []string{"point", "accepted_load"}, Rows: [][]string{{"0", "0.031"}},
 	}}, linker{})
 	want := []verdictRow{
@@ -332,7 +333,7 @@ func TestFolders(t *testing.T) {
 	if !strings.Contains(root.all("header")[0].Text, "Interrupted, without results: "+filepath.Join(dir, "half")) {
 		t.Error("the interrupted folder is not mentioned")
 	}
-	var folder *experiments.FolderError
+	var folder *engine.FolderError
 	for _, bad := range []string{t.TempDir(), filepath.Join(dir, "nothing")} {
 		if _, err := Make([]string{bad}, ""); !errors.As(err, &folder) {
 			t.Errorf("%s: %v", bad, err)

@@ -161,6 +161,19 @@ func Pick(row []string, at []int) []string {
 	return cells
 }
 
+// IndexList writes ascending numbers as Slurm does: 0-4,7.
+func IndexList[N int | int32](numbers []N) string {
+	var parts []string
+	for _, run := range Grouped(Indices(len(numbers)), func(i int) int { return int(numbers[i]) - i }) {
+		part := fmt.Sprint(numbers[run[0]])
+		if len(run) > 1 {
+			part += fmt.Sprint("-", numbers[run[len(run)-1]])
+		}
+		parts = append(parts, part)
+	}
+	return strings.Join(parts, ",")
+}
+
 // Grouped parts a list by a key of its elements, in the order of first appearance.
 func Grouped[T any, K comparable](list []T, key func(T) K) (groups [][]T) {
 	place := map[K]int{}

@@ -413,3 +413,11 @@ func TestMatching(t *testing.T) {
 		simtest.Refuse(Compare(x.a, x.b, x.metric, x.by))(t, x.want)
 	}
 }
+
+func TestIndexList(t *testing.T) {
+	for text, tasks := range map[string][]int{"0": {0}, "0-2": {0, 1, 2}, "3,7-8,10": {3, 7, 8, 10}, "": nil} {
+		if got := IndexList(tasks); got != text {
+			t.Errorf("%v written %q, want %q", tasks, got, text)
+		}
+	}
+}

@@ -1,16 +1,17 @@
-package experiments
+package engine
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/sim/simtest"
 )
@@ -27,12 +28,12 @@ func TestReadFolder(t *testing.T) {
 	if len(f.Results.Rows) != 1 || len(f.Failures.Rows) != 1 || len(f.Tables) != 1 || f.Tables["links"] == nil {
 		t.Errorf("%+v", f)
 	}
-	simtest.Refuse(ReadTableFile(dir))(t, "is a folder: its table is "+filepath.Join(dir, "results.csv"))
+	simtest.Refuse(results.ReadTableFile(dir))(t, "is a folder: its table is "+filepath.Join(dir, "results.csv"))
 	if got := strings.Join(f.File.Question(), "|"); got != "Why?||Because." {
 		t.Errorf("question %q", got)
 	}
 	// The same folder once more, by an experiment without that table.
-	execute(t, load(t, smallTorus), Execution{Dir: dir, Force: true})
+	execute(t, load(t, "kind = \"parts\"\n"), Execution{Dir: dir, Force: true})
 	if f = simtest.Must(ReadFolder(dir))(t); len(f.Tables) != 0 || f.Failures != nil {
 		t.Errorf("%+v", f)
 	}
@@ -41,102 +42,6 @@ func TestReadFolder(t *testing.T) {
 	}
 	simtest.Check(t, os.Remove(filepath.Join(dir, resultsFile)))
 	simtest.Refuse(ReadFolder(dir))(t, "results.csv cannot be read: no such file")
-}
-
-// smallTorus writes no further table.
-const smallTorus = `
-topology = { type = "torus", dims = [8] }
-routing = { type = "dor" }
-traffic = { load = 0.2 }
-[measure]
-warmup = 300
-window = 1000
-`
-
-// TestSeriesFile: the intervals of a channel carry what links.csv says that it
-// carried in the window, and read back as flits per cycle.
-func TestSeriesFile(t *testing.T) {
-	dir := t.TempDir()
-	f := load(t, `
-topology = { type = "mesh", dims = [3, 3] }
-routing = { type = "dor" }
-traffic = { load = 0.4 }
-measure = { warmup = 100, window = 1000, links = true, series = 8 }
-[sweep]
-"traffic.load" = [0.2, 0.4]
-`)
-	o := execute(t, f, Execution{Dir: dir})
-	folder := simtest.Must(ReadFolder(dir))(t)
-	s := simtest.Must(folder.Series(1))(t)
-	// 125 cycles each; 24 channels between switches, 18 at terminals.
-	if len(s.Ends) != 8 || s.Ends[0] != 125 || s.Ends[7] != 1000 || len(s.Channels) != 24+18 {
-		t.Fatalf("%d channels, intervals end at %v", len(s.Channels), s.Ends)
-	}
-	want := map[string]float64{}
-	for _, r := range o.Tables["links"].Rows {
-		if r[0] == "1" {
-			want[r[len(r)-6]+" to "+r[len(r)-5]] += results.Number(r[len(r)-1])
-		}
-	}
-	for _, c := range s.Channels {
-		mean := 0.0
-		for _, x := range c.Flits {
-			mean += x / 8
-		}
-		if name := c.From + " to " + c.To; math.Abs(mean-want[name]) > 1e-9 || mean == 0 {
-			t.Errorf("%s carries %v, want %v", name, mean, want[name])
-		}
-	}
-	if none, err := folder.Series(2); none != nil || err != nil {
-		t.Errorf("a series of no point: %v, %v", none, err)
-	}
-}
-
-// TestSeriesProblems: damaged files are told by what is wrong.
-func TestSeriesProblems(t *testing.T) {
-	for text, want := range map[string]string{
-		"from,to,class\n":               "3 columns",
-		"from,to,class,0-9,8-20\n":      "want an interval that begins at 9",
-		"from,to,class,0-0\n":           "want an interval that begins at 0",
-		"from,to,class,x\n":             `column "x"`,
-		"from,to,class,0-9\na,b,c,-1\n": `"-1" flits from a to b`,
-	} {
-		table := simtest.Must(ReadTable("series", strings.NewReader(text)))(t)
-		simtest.Refuse(parseSeries(table))(t, want)
-	}
-}
-
-// FuzzParseSeries: what is read has intervals that follow one another and as
-// many loads of each channel.
-func FuzzParseSeries(f *testing.F) {
-	f.Add("from,to,class,0-9,9-20\na,b,c,1,2\n")
-	f.Fuzz(func(t *testing.T, text string) {
-		table, err := ReadTable("series", strings.NewReader(text))
-		if err != nil {
-			return
-		}
-		s, err := parseSeries(table)
-		if err != nil {
-			return
-		}
-		last := int64(0)
-		for _, end := range s.Ends {
-			if end <= last {
-				t.Errorf("ends %v", s.Ends)
-			}
-			last = end
-		}
-		for _, c := range s.Channels {
-			if len(c.Flits) != len(s.Ends) {
-				t.Errorf("%d loads", len(c.Flits))
-			}
-			for _, x := range c.Flits {
-				if !(x >= 0) || math.IsInf(x, 0) {
-					t.Errorf("load %v", x)
-				}
-			}
-		}
-	})
 }
 
 // line is a line of a journal with a checksum that holds.
@@ -152,36 +57,43 @@ func line(t *testing.T, r any) string {
 func TestForgedJournal(t *testing.T) {
 	const text = "kind = \"toy\"\n[sweep]\n\"shape.p\" = [1, 2]\n[[plot]]\ntable = \"links\"\nx = \"link\"\ny = \"utilisation\"\nstyle = \"bar\"\n"
 	f := load(t, text)
-	good := &record{Hash: f.Points[0].Hash, Replications: 1, Cells: make([]string, len(f.kind.columns))}
-	forge := func(change func(*record)) record {
+	good := &experiments.Record{Hash: f.Points[0].Hash, Replications: 1, Cells: make([]string, len(f.ColumnNames())-len(f.Lead(f.Points[0]))-1)}
+	forge := func(change func(*experiments.Record)) experiments.Record {
 		r := *good
 		change(&r)
 		return r
 	}
-	links := func(o ...*Output) []*Output { return o }
+	links := func(o ...*experiments.Output) []*experiments.Output { return o }
+	file := func(folder, extension string) []experiments.Attachment {
+		return []experiments.Attachment{{Folder: folder, Extension: extension, Content: "x"}}
+	}
 	for name, forged := range map[string]any{
 		"null":                 nil,
-		"no cells":             forge(func(r *record) { r.Cells = nil }),
-		"too many cells":       forge(func(r *record) { r.Cells = make([]string, 1000) }),
-		"no table":             forge(func(r *record) { r.Tables = links(nil) }),
-		"table that is not":    forge(func(r *record) { r.Tables = links(&Output{Name: "../../outside"}) }),
-		"table of the results": forge(func(r *record) { r.Tables = links(&Output{Name: "results"}) }),
-		"table twice":          forge(func(r *record) { r.Tables = links(&Output{Name: "links"}, &Output{Name: "links"}) }),
-		"short row": forge(func(r *record) {
-			r.Tables = links(&Output{"links", []string{"link", "utilisation"}, [][]string{{"a"}}})
+		"no cells":             forge(func(r *experiments.Record) { r.Cells = nil }),
+		"too many cells":       forge(func(r *experiments.Record) { r.Cells = make([]string, 1000) }),
+		"no table":             forge(func(r *experiments.Record) { r.Tables = links(nil) }),
+		"table that is not":    forge(func(r *experiments.Record) { r.Tables = links(&experiments.Output{Name: "../../outside"}) }),
+		"table of the results": forge(func(r *experiments.Record) { r.Tables = links(&experiments.Output{Name: "results"}) }),
+		"table twice": forge(func(r *experiments.Record) {
+			r.Tables = links(&experiments.Output{Name: "links"}, &experiments.Output{Name: "links"})
 		}),
-		"other columns":        forge(func(r *record) { r.Tables = links(&Output{"links", []string{"link"}, [][]string{{"a"}}}) }),
-		"way out by folder":    forge(func(r *record) { r.Files = []Attachment{{"../../outside", "txt", "x"}} }),
-		"way out by extension": forge(func(r *record) { r.Files = []Attachment{{"traces", "/../../../outside", "x"}} }),
-		"absolute":             forge(func(r *record) { r.Files = []Attachment{{"/outside", "txt", "x"}} }),
-		"zero byte":            forge(func(r *record) { r.Files = []Attachment{{"a\x00", "txt", "x"}} }),
+		"short row": forge(func(r *experiments.Record) {
+			r.Tables = links(&experiments.Output{Name: "links", Columns: []string{"link", "utilisation"}, Rows: [][]string{{"a"}}})
+		}),
+		"other columns": forge(func(r *experiments.Record) {
+			r.Tables = links(&experiments.Output{Name: "links", Columns: []string{"link"}, Rows: [][]string{{"a"}}})
+		}),
+		"way out by folder":    forge(func(r *experiments.Record) { r.Files = file("../../outside", "txt") }),
+		"way out by extension": forge(func(r *experiments.Record) { r.Files = file("traces", "/../../../outside") }),
+		"absolute":             forge(func(r *experiments.Record) { r.Files = file("/outside", "txt") }),
+		"zero byte":            forge(func(r *experiments.Record) { r.Files = file("a\x00", "txt") }),
 	} {
 		t.Run(name, func(t *testing.T) {
 			parent := t.TempDir()
 			dir := filepath.Join(parent, "a", "r")
 			simtest.Check(t, os.MkdirAll(dir, 0o777))
 			simtest.Check(t, os.WriteFile(filepath.Join(dir, "journal"), []byte(line(t, forged)), 0o666))
-			o, err := load(t, text).Execute(t.Context(), Execution{Dir: dir, Resume: true})
+			o, err := Execute(t.Context(), load(t, text), Execution{Dir: dir, Resume: true})
 			if name == "other columns" { // of the first point; that of the second is honest, and has no place beside it
 				if o == nil || len(o.Failures) != 1 || !strings.Contains(o.Failures[0].Reason, "other columns") {
 					t.Errorf("%v, %+v", err, o)
@@ -215,7 +127,7 @@ func TestLinksInFolder(t *testing.T) {
 			m := `{"files": ["traces/victim"], "tables": ["../../victim"]}`
 			simtest.Check(t, os.WriteFile(filepath.Join(dir, manifestFile), []byte(m), 0o666))
 		}
-		_, err := load(t, text).Execute(t.Context(), Execution{Dir: dir, Force: true})
+		_, err := Execute(t.Context(), load(t, text), Execution{Dir: dir, Force: true})
 		var folder *FolderError
 		if link == "journal" && !errors.As(err, &folder) || link != "journal" && err != nil {
 			t.Errorf("%s: %v", link, err)
@@ -248,9 +160,57 @@ func TestTemporaryFiles(t *testing.T) {
 func TestFigureThatCannotBeDrawn(t *testing.T) {
 	dir := t.TempDir()
 	f := load(t, "kind = \"toy\"\n[[plot]]\nfile = \"f\"\nx = \"point\"\ny = \"latency_mean_ns\"\nlog_x = true\n[[plot]]\nfile = \"g\"\nx = \"offered_load\"\ny = \"latency_mean_ns\"\n")
-	o, err := f.Execute(t.Context(), Execution{Dir: dir})
+	o, err := Execute(t.Context(), f, Execution{Dir: dir})
 	simtest.Fail(t, err, "plot f")
 	if strings.Join(o.Figures, " ") != "g.svg g.png g.data.csv" || !results.Exists(filepath.Join(dir, manifestFile)) {
 		t.Errorf("%+v", o)
+	}
+}
+
+// TestReferenceFileOfRun: the path is relative to the experiment file, and the result
+// folder finds it again.
+func TestReferenceFileOfRun(t *testing.T) {
+	dir := t.TempDir()
+	simtest.Check(t, os.WriteFile(filepath.Join(dir, "testbed.csv"), []byte("x,y\n0.5,33\n"), 0o666))
+	name := filepath.Join(dir, "toy.toml")
+	simtest.Check(t, os.WriteFile(name, []byte(toySweep+"[[plot.reference]]\nfile = \"testbed.csv\"\n"), 0o666))
+	f := simtest.Must(experiments.Open(name, experiments.Options{}))(t)
+	out := filepath.Join(dir, "out")
+	execute(t, f, Execution{Dir: out})
+	if data := read(t, out, "latency.data.csv"); !strings.Contains(data, "testbed,0.5,33") {
+		t.Error(data)
+	}
+	folder := simtest.Must(ReadFolder(out))(t)
+	source := simtest.Must(folder.PlotSource(&folder.File.Plots[0]))(t)
+	if picture, err := folder.File.Plots[0].Draw(source, "svg"); err != nil || !strings.Contains(string(picture), ">testbed<") {
+		t.Errorf("drawn again: %v", err)
+	}
+}
+
+// TestFormats: a folder has its tables in the forms that were asked for, too; the same
+// bytes for any number of jobs; and a run without them removes those of the one before.
+func TestFormats(t *testing.T) {
+	f := load(t, "kind = \"toy\"\n[sweep]\n\"traffic.load\" = [0.1, 0.7]\n")
+	dir := t.TempDir()
+	execute(t, f, Execution{Dir: dir, Formats: []string{"csv", "jsonl"}})
+	other := t.TempDir()
+	execute(t, f, Execution{Dir: other, Formats: []string{"jsonl"}, Jobs: 1})
+	for _, name := range []string{"results.csv", "results.jsonl", "links.jsonl"} {
+		a, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Error(err)
+		}
+		if b, err := os.ReadFile(filepath.Join(other, name)); err != nil || !bytes.Equal(a, b) {
+			t.Errorf("%s of two runs differ (%v)", name, err)
+		}
+		if strings.HasSuffix(name, "s.jsonl") && strings.Count(string(a), "\n") < 2 {
+			t.Errorf("%s\n%s", name, a)
+		}
+	}
+	execute(t, f, Execution{Dir: dir, Force: true})
+	for _, name := range []string{"results.jsonl", "links.jsonl"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+			t.Errorf("%s of the run before is still there", name)
+		}
 	}
 }

@@ -1,4 +1,4 @@
-package experiments
+package engine
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/sim/input"
 )
@@ -20,10 +21,10 @@ import (
 // Slurm computes points as the tasks of a job array. All machines must see the
 // result folder, the experiment file and weft's program under the same paths.
 type Slurm struct {
-	Chunk   int           // points a task; 0: so many that there are at most slurmTasks tasks
-	Sbatch  []string      // further arguments of sbatch
-	Poll    time.Duration // between looks at the queue; 0: two seconds
-	Options Options       // with which the file was read
+	Chunk   int                 // points a task; 0: so many that there are at most slurmTasks tasks
+	Sbatch  []string            // further arguments of sbatch
+	Poll    time.Duration       // between looks at the queue; 0: two seconds
+	Options experiments.Options // with which the file was read
 	Notify  func(message string)
 }
 
@@ -43,15 +44,15 @@ func (e *SlurmError) Error() string { return "--executor slurm: " + e.Reason }
 // slurmJob is what the tasks of an array read: which file, and which points
 // each of them computes.
 type slurmJob struct {
-	File    string  `json:"file"`
-	Options Options `json:"options"`
-	Threads int     `json:"threads"`
+	File    string              `json:"file"`
+	Options experiments.Options `json:"options"`
+	Threads int                 `json:"threads"`
 	// SnapshotEvery is that of [Execution]: tasks keep the states of their points in the
 	// result folder, which has this one in it. Files go by point, so that tasks do not meet.
 	SnapshotEvery time.Duration `json:"snapshot_every,omitempty"`
 	Tasks         [][]string    `json:"tasks"` // hashes of points
 	// Refined are the points that refinement has added so far.
-	Refined []added `json:"refined,omitempty"`
+	Refined []experiments.Added `json:"refined,omitempty"`
 }
 
 // slurmRun is an array under way.
@@ -67,7 +68,7 @@ type slurmRun struct {
 // slurmTask is a task: a share of the points.
 type slurmTask struct {
 	share
-	points   []*Point
+	points   []*experiments.Point
 	ended    bool
 	attempts int
 	missing  int // looks in a row at which it was nowhere
@@ -82,7 +83,7 @@ func slurmShare(dir string, task int) share {
 // slurm computes points as tasks of job arrays: it submits, looks after them,
 // takes in what is finished, and submits again what got lost. When ctx ends it
 // cancels what is left; finished points are in the journal by then.
-func (r *runner) slurm(ctx context.Context, todo []*Point) error {
+func (r *runner) slurm(ctx context.Context, todo []*experiments.Point) error {
 	s := &slurmRun{runner: r, Slurm: r.execution.Slurm, dir: filepath.Join(r.execution.Dir, slurmFolder)}
 	if r.execution.Dir == "" {
 		return &SlurmError{"needs a result folder; --out - has none"}
@@ -105,7 +106,7 @@ func (r *runner) slurm(ctx context.Context, todo []*Point) error {
 }
 
 // prepare writes what the tasks need, into a folder made anew.
-func (s *slurmRun) prepare(todo []*Point) error {
+func (s *slurmRun) prepare(todo []*experiments.Point) error {
 	dir, err := filepath.Abs(s.dir)
 	if err != nil {
 		return err
@@ -116,7 +117,7 @@ func (s *slurmRun) prepare(todo []*Point) error {
 	}
 	s.job = slurmJob{File: s.file.Name, Options: s.Options, Threads: max(1, s.execution.Threads), SnapshotEvery: s.execution.SnapshotEvery}
 	for _, p := range s.runner.points[len(s.file.Points):] {
-		s.job.Refined = append(s.job.Refined, added{p.steps, p.refined})
+		s.job.Refined = append(s.job.Refined, p.Added())
 	}
 	if results.Exists(s.job.File) {
 		if s.job.File, err = filepath.Abs(s.job.File); err != nil {
@@ -161,11 +162,11 @@ func (s *slurmRun) submit(tasks []int) error {
 	}
 	script := fmt.Sprintf("#!/bin/sh\nexec %s slurm-task %s \"$SLURM_ARRAY_TASK_ID\"\n", shellQuote(program), shellQuote(filepath.Join(s.dir, slurmJobFile)))
 	path := filepath.Join(s.dir, "task.sh")
-	if err := WriteFile(path, []byte(script)); err != nil {
+	if err := results.WriteFile(path, []byte(script)); err != nil {
 		return err
 	}
 	args := []string{
-		"--parsable", "--array=" + IndexList(tasks), "--job-name=weft-" + s.file.Stem(), "--output=" + filepath.Join(s.dir, "task-%a.log"),
+		"--parsable", "--array=" + results.IndexList(tasks), "--job-name=weft-" + s.file.Stem(), "--output=" + filepath.Join(s.dir, "task-%a.log"),
 		"--cpus-per-task=" + strconv.Itoa(s.job.Threads),
 	}
 	args = append(append(args, s.Sbatch...), path)
@@ -257,7 +258,7 @@ func (s *slurmRun) resubmit(tasks []int, live map[int]bool) error {
 		}
 		t.ended = true
 		why := fmt.Sprintf("its Slurm task was lost %d times; its output is in %s", slurmAttempts, filepath.Join(s.dir, fmt.Sprintf("task-%d.log", number)))
-		s.fail(t, func(*Point) string { return why })
+		s.fail(t, func(*experiments.Point) string { return why })
 	}
 	if len(lost) > 0 {
 		s.say(fmt.Sprintf("%s: %d tasks were lost and are submitted again", s.file.Name, len(lost)))
@@ -266,7 +267,7 @@ func (s *slurmRun) resubmit(tasks []int, live map[int]bool) error {
 }
 
 // fail notes why points of a task have failed, "" where they have not.
-func (s *slurmRun) fail(t *slurmTask, why func(*Point) string) {
+func (s *slurmRun) fail(t *slurmTask, why func(*experiments.Point) string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, p := range t.points {
@@ -281,7 +282,7 @@ func (s *slurmRun) fail(t *slurmTask, why func(*Point) string) {
 func (s *slurmRun) collect() error {
 	for _, number := range s.open() {
 		t := &s.tasks[number]
-		n, damaged := t.look(s.file.kind)
+		n, damaged := t.look(s.file)
 		for _, rec := range n.found {
 			s.live.Add(rec.Events)
 		}
@@ -289,7 +290,7 @@ func (s *slurmRun) collect() error {
 			return err
 		}
 		t.ended = n.ended
-		s.fail(t, func(p *Point) string { return n.failed[p.Hash] })
+		s.fail(t, func(p *experiments.Point) string { return n.failed[p.Hash] })
 	}
 	return nil
 }
@@ -305,7 +306,7 @@ func (s *slurmRun) cancel() {
 // of the cluster run. A task that was lost goes on where it ended, its point from its last
 // snapshot.
 func SlurmTask(ctx context.Context, jobFile string, task int) error {
-	text, err := Interruptible(ctx, func() ([]byte, error) { return input.ReadInput(jobFile, input.MaxInput) })
+	text, err := experiments.Interruptible(ctx, func() ([]byte, error) { return input.ReadInput(jobFile, input.MaxInput) })
 	if err != nil {
 		return fmt.Errorf("%s: cannot be read: %w", jobFile, err)
 	}
@@ -316,7 +317,7 @@ func SlurmTask(ctx context.Context, jobFile string, task int) error {
 	if task < 0 || task >= len(job.Tasks) {
 		return fmt.Errorf("%s has %d tasks, no task %d", jobFile, len(job.Tasks), task)
 	}
-	file, err := Interruptible(ctx, func() (*File, error) { return Open(job.File, job.Options) })
+	file, err := experiments.Interruptible(ctx, func() (*experiments.File, error) { return experiments.Open(job.File, job.Options) })
 	if err != nil {
 		return err
 	}
@@ -326,19 +327,16 @@ func SlurmTask(ctx context.Context, jobFile string, task int) error {
 	if err != nil {
 		return err
 	}
-	if r.journal, r.records, err = openJournal(files.journal, true, file.kind); err != nil {
+	if r.journal, r.records, err = openJournal(files.journal, true, file); err != nil {
 		return err
 	}
 	defer r.journal.close()
-	points := map[string]*Point{}
+	points := map[string]*experiments.Point{}
 	for _, p := range file.Points {
 		points[p.Hash] = p
 	}
 	for _, a := range job.Refined {
-		if file.refine == nil || len(a.Steps) != len(file.sweep) {
-			continue // the file has changed
-		}
-		if p, err := file.refined(a, len(points)); err == nil {
+		if p, err := file.Refined(a, len(points)); err == nil { // otherwise the file has changed
 			points[p.Hash] = p
 		}
 	}
@@ -373,19 +371,6 @@ func queuedTasks(ids []string) (map[int]bool, error) {
 		live[task] = true
 	}
 	return live, nil
-}
-
-// IndexList writes ascending numbers as Slurm does: 0-4,7.
-func IndexList[N int | int32](numbers []N) string {
-	var parts []string
-	for _, run := range results.Grouped(results.Indices(len(numbers)), func(i int) int { return int(numbers[i]) - i }) {
-		part := fmt.Sprint(numbers[run[0]])
-		if len(run) > 1 {
-			part += fmt.Sprint("-", numbers[run[len(run)-1]])
-		}
-		parts = append(parts, part)
-	}
-	return strings.Join(parts, ",")
 }
 
 // outputOf is what a program said before it failed.

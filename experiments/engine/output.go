@@ -1,4 +1,4 @@
-package experiments
+package engine
 
 import (
 	"context"
@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/figures"
 	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/sim/input"
@@ -23,7 +24,7 @@ import (
 // Names of the files in a result folder.
 const (
 	resultsFile     = results.File
-	performanceFile = "performance.csv"
+	performanceFile = experiments.PerformanceTable + ".csv"
 	failuresFile    = "failures.csv"
 	manifestFile    = "manifest.json"
 	resolvedFile    = "resolved.toml"
@@ -55,7 +56,7 @@ func (r *runner) open() error {
 	if err := CheckFolder(dir, r.execution.Resume, r.execution.Force); err != nil {
 		return err
 	}
-	j, records, err := openJournal(path, r.execution.Resume, r.file.kind)
+	j, records, err := openJournal(path, r.execution.Resume, r.file)
 	if err != nil {
 		return &FolderError{dir, "cannot be written to: " + results.Reason(err)}
 	}
@@ -66,12 +67,12 @@ func (r *runner) open() error {
 	if m, err := readManifest(dir); err == nil {
 		for _, name := range append([]string{"results"}, m.Tables...) {
 			for _, format := range append([]string{"csv"}, m.Formats...) {
-				if slices.Contains(TableFormats, format) {
+				if slices.Contains(results.TableFormats, format) {
 					old = append(old, filepath.Base(name)+"."+format)
 				}
 			}
 		}
-		for _, name := range append(slices.Clone(m.Files), m.figures()...) {
+		for _, name := range append(slices.Clone(m.Files), experiments.PictureNames(resolvedFile, m.Resolved)...) {
 			if path := filepath.FromSlash(name); filepath.IsLocal(path) {
 				old = append(old, path)
 			}
@@ -94,13 +95,13 @@ func (r *runner) open() error {
 	}
 	if !r.execution.Resume {
 		_ = os.RemoveAll(filepath.Join(dir, slurmFolder)) // of tasks that have failed
-		removeKept(dir)
+		_ = os.RemoveAll(filepath.Join(dir, experiments.SnapshotFolder))
 	}
 	wanted := map[string]bool{}
 	for _, p := range r.file.Points {
 		wanted[p.Hash] = true
 	}
-	r.spare = map[string]*record{}
+	r.spare = map[string]*experiments.Record{}
 	for hash, rec := range r.records {
 		if !wanted[hash] { // stale, the file has changed since; or refinement adds it again
 			r.spare[hash] = rec
@@ -114,19 +115,19 @@ func (r *runner) open() error {
 func (r *runner) finish(ctx context.Context) (*Outcome, error) {
 	f := r.file
 	outcome := &Outcome{
-		Results: &Table{Columns: f.columnNames()},
-		Tables:  map[string]*Table{},
+		Results: &results.Table{Columns: f.ColumnNames()},
+		Tables:  map[string]*results.Table{},
 		Files:   map[string]string{}, OnOneThread: map[string]int{},
 		Reused: r.reused, Points: len(r.points), Finished: r.finished(),
 	}
-	performance := &Table{Columns: []string{"point", "events", "flit_hops", "wall_seconds", "peak_memory_mib"}}
+	performance := &results.Table{Columns: []string{"point", "events", "flit_hops", "wall_seconds", "peak_memory_mib"}}
 	for _, p := range r.points {
 		rec := r.records[p.Hash]
 		if rec == nil {
 			outcome.Failures = append(outcome.Failures, Failure{p, r.reasons[p.Hash]})
 			continue
 		}
-		lead := r.file.lead(p)
+		lead := f.Lead(p)
 		if name := outcome.unlike(rec, len(lead)); name != "" {
 			outcome.Failures = append(outcome.Failures, Failure{p, fmt.Sprintf("its table %q has other columns than that of the points before", name)})
 			outcome.Finished--
@@ -145,29 +146,19 @@ func (r *runner) finish(ctx context.Context) (*Outcome, error) {
 			outcome.add(f, lead, o)
 		}
 		for i := range rec.Files {
-			outcome.Files[rec.Files[i].path(p.Index)] = rec.Files[i].Content
+			outcome.Files[rec.Files[i].Path(p.Index)] = rec.Files[i].Content
 		}
 	}
 	if r.execution.Dir == "" {
 		return outcome, nil
 	}
-	removeKept(r.execution.Dir)
+	_ = os.RemoveAll(filepath.Join(r.execution.Dir, experiments.SnapshotFolder))
 	return outcome, r.write(ctx, outcome, performance)
-}
-
-// lead is what stands before every row of a point: its number, the values of
-// the swept keys, and the seed unless that is swept.
-func (f *File) lead(p *Point) []string {
-	lead := append([]string{strconv.Itoa(p.Index)}, p.Swept...)
-	if !slices.Contains(f.keys, "seed") {
-		lead = append(lead, strconv.FormatUint(p.Seed, 10))
-	}
-	return lead
 }
 
 // unlike names a table of a point whose columns are not those of the points before;
 // lead is the number of columns in front.
-func (o *Outcome) unlike(rec *record, lead int) string {
+func (o *Outcome) unlike(rec *experiments.Record, lead int) string {
 	for _, part := range rec.Tables {
 		if t := o.Tables[part.Name]; t != nil && !slices.Equal(t.Columns[lead:], part.Columns) {
 			return part.Name
@@ -177,10 +168,10 @@ func (o *Outcome) unlike(rec *record, lead int) string {
 }
 
 // add appends a point's rows of a further table.
-func (o *Outcome) add(f *File, lead []string, part *Output) {
+func (o *Outcome) add(f *experiments.File, lead []string, part *experiments.Output) {
 	t := o.Tables[part.Name]
 	if t == nil {
-		t = &Table{Columns: append(slices.Clone(f.columnNames()[:len(lead)]), part.Columns...)}
+		t = &results.Table{Columns: append(slices.Clone(f.ColumnNames()[:len(lead)]), part.Columns...)}
 		o.Tables[part.Name] = t
 	}
 	for _, row := range part.Rows {
@@ -191,7 +182,7 @@ func (o *Outcome) add(f *File, lead []string, part *Output) {
 // write fills the result folder. Each file appears complete or not at all; the
 // manifest comes last, after the figures, so that a folder with a manifest is
 // whole. Figures that cannot be drawn are an error, and do not stop the rest.
-func (r *runner) write(ctx context.Context, o *Outcome, performance *Table) error {
+func (r *runner) write(ctx context.Context, o *Outcome, performance *results.Table) error {
 	dir := r.execution.Dir
 	tables := maps.Clone(o.Tables)
 	tables[figures.ResultsTable] = o.Results
@@ -200,9 +191,9 @@ func (r *runner) write(ctx context.Context, o *Outcome, performance *Table) erro
 			return err
 		}
 	}
-	ofRun := map[string]*Table{performanceTable: performance}
+	ofRun := map[string]*results.Table{experiments.PerformanceTable: performance}
 	if len(o.Failures) > 0 {
-		ofRun["failures"] = r.file.failureTable(o.Failures)
+		ofRun["failures"] = failureTable(r.file, o.Failures)
 	}
 	for _, name := range results.SortedKeys(ofRun) {
 		if err := writeTable(dir, name, ofRun[name], []string{"csv"}); err != nil {
@@ -214,14 +205,14 @@ func (r *runner) write(ctx context.Context, o *Outcome, performance *Table) erro
 			return err
 		}
 	}
-	if err := results.WriteInside(dir, resolvedFile, []byte(r.file.resolvedIn(dir))); err != nil {
+	if err := results.WriteInside(dir, resolvedFile, []byte(r.file.ResolvedIn(dir))); err != nil {
 		return err
 	}
 	var undrawn error
 	drawn := maps.Clone(o.Tables)
-	drawn[performanceTable] = performance
-	if o.Figures, undrawn = r.file.draw(ctx, o.Results, drawn, dir); ctx.Err() != nil && errors.Is(undrawn, ErrInterrupted) {
-		return ErrInterrupted
+	drawn[experiments.PerformanceTable] = performance
+	if o.Figures, undrawn = r.file.Draw(ctx, o.Results, drawn, dir); ctx.Err() != nil && errors.Is(undrawn, experiments.ErrInterrupted) {
+		return experiments.ErrInterrupted
 	}
 	return errors.Join(undrawn, writeJSON(dir, manifestFile, r.manifest(o)))
 }
@@ -240,8 +231,8 @@ func writeJSON(dir, name string, value any) error {
 	return results.WriteInside(dir, name, append(text, '\n'))
 }
 
-// writeTable writes a table of a result folder in some of [TableFormats].
-func writeTable(dir, name string, t *Table, formats []string) error {
+// writeTable writes a table of a result folder in some of [results.TableFormats].
+func writeTable(dir, name string, t *results.Table, formats []string) error {
 	for _, format := range formats {
 		text, err := t.Encode(format)
 		if err != nil {
@@ -254,8 +245,8 @@ func writeTable(dir, name string, t *Table, formats []string) error {
 	return nil
 }
 
-func (f *File) failureTable(failures []Failure) *Table {
-	t := &Table{Columns: append(append([]string{"point"}, f.keys...), "reason")}
+func failureTable(f *experiments.File, failures []Failure) *results.Table {
+	t := &results.Table{Columns: append(append([]string{"point"}, f.SweptKeys()...), "reason")}
 	for _, x := range failures {
 		row := append([]string{strconv.Itoa(x.Point.Index)}, x.Point.Swept...)
 		t.Rows = append(t.Rows, append(row, x.Reason))
@@ -332,23 +323,23 @@ func (r *runner) manifest(o *Outcome) Manifest {
 		seeds = results.AddNew(seeds, p.Seed)
 	}
 	return Manifest{
-		Weft: Version(), File: f.Name, Command: r.execution.Command, Set: f.set, Quick: f.quick, Title: f.Title, Kind: f.kind.name, Hash: hashOf(r.points), Seeds: seeds,
+		Weft: experiments.Version(), File: f.Name, Command: r.execution.Command, Set: f.Set, Quick: f.Quick, Title: f.Title, Kind: f.Kind(), Hash: hashOf(r.points), Seeds: seeds,
 		Points: len(r.points), Failed: len(o.Failures), Reused: o.Reused,
 		Jobs: r.jobs(), Threads: max(r.execution.Threads, 1), OnOneThread: o.OnOneThread,
 		Tables:  results.SortedKeys(o.Tables),
 		Formats: r.formats(),
 		Files:   results.SortedKeys(o.Files),
-		Cyclic:  f.cyclic,
+		Cyclic:  f.Cyclic,
 		Bounds:  r.bounds(o.Results),
 		Started: r.started.UTC(), Finished: time.Now().UTC(),
 		Host:     HostFacts{host, runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version()},
-		Resolved: f.resolvedIn(r.execution.Dir),
+		Resolved: f.ResolvedIn(r.execution.Dir),
 	}
 }
 
 // bounds computes the bounds of a load sweep. Cost: little, the channel loads of the
 // run are kept.
-func (r *runner) bounds(results *Table) map[int]float64 {
+func (r *runner) bounds(results *results.Table) map[int]float64 {
 	all := map[int]float64{}
 	for _, k := range results.Knees() {
 		for _, p := range r.points {
@@ -363,7 +354,7 @@ func (r *runner) bounds(results *Table) map[int]float64 {
 }
 
 // hashOf names the resolved configurations of some points.
-func hashOf(points []*Point) string {
+func hashOf(points []*experiments.Point) string {
 	h := sha256.New()
 	for _, p := range points {
 		fmt.Fprintln(h, p.Hash)

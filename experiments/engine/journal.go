@@ -1,4 +1,4 @@
-package experiments
+package engine
 
 import (
 	"bytes"
@@ -14,24 +14,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/sim/input"
 )
-
-// record is a finished point: what the journal keeps of it, and what a worker
-// on another machine sends back.
-type record struct {
-	Hash         string       `json:"hash"`
-	Replications int          `json:"replications"`
-	Cells        []string     `json:"cells"`
-	Tables       []*Output    `json:"tables,omitempty"`
-	Files        []Attachment `json:"files,omitempty"`
-	Events       int64        `json:"events"`
-	FlitHops     int64        `json:"flit_hops"`
-	WallSeconds  float64      `json:"wall_seconds"`
-	PeakBytes    int64        `json:"peak_bytes"`
-	OnOneThread  string       `json:"on_one_thread,omitempty"` // why, where there were more threads
-}
 
 // journal keeps finished points safe: an append-only file of lines, each a
 // checksum (CRC-32C, 8 hexadecimal digits) and a record as JSON. A line is on
@@ -43,9 +29,9 @@ type journal struct{ file *os.File }
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // openJournal opens or creates the journal at path and returns the records in
-// it that fit the kind, the last one for each hash. With keep unset old records are removed. What is
+// it that fit the file, the last one for each hash. With keep unset old records are removed. What is
 // no regular file, such as a link that leads elsewhere, is refused.
-func openJournal(path string, keep bool, k *kind) (j *journal, records map[string]*record, err error) {
+func openJournal(path string, keep bool, f *experiments.File) (j *journal, records map[string]*experiments.Record, err error) {
 	before, absent := os.Lstat(path)
 	if absent == nil && !before.Mode().IsRegular() {
 		return nil, nil, errors.New(journalFile + " is not a regular file")
@@ -69,7 +55,7 @@ func openJournal(path string, keep bool, k *kind) (j *journal, records map[strin
 	if err := lockFile(file); err != nil {
 		return nil, nil, fmt.Errorf("another weft is writing to %s", path)
 	}
-	records = map[string]*record{}
+	records = map[string]*experiments.Record{}
 	end := int64(0)
 	if keep {
 		text, err := io.ReadAll(io.LimitReader(file, largestJournal()+1))
@@ -79,7 +65,7 @@ func openJournal(path string, keep bool, k *kind) (j *journal, records map[strin
 		if err != nil {
 			return nil, nil, err
 		}
-		records, end = readJournal(text, k)
+		records, end = readJournal(text, f)
 	}
 	if err := file.Truncate(end); err != nil {
 		return nil, nil, err
@@ -90,10 +76,10 @@ func openJournal(path string, keep bool, k *kind) (j *journal, records map[strin
 	return &journal{file}, records, nil
 }
 
-// readJournal collects the records of whole lines that fit a kind, and the length of the
+// readJournal collects the records of whole lines that fit a file, and the length of the
 // part that is whole.
-func readJournal(text []byte, k *kind) (records map[string]*record, end int64) {
-	records = map[string]*record{}
+func readJournal(text []byte, f *experiments.File) (records map[string]*experiments.Record, end int64) {
+	records = map[string]*experiments.Record{}
 	for {
 		length := int64(bytes.IndexByte(text[end:], '\n'))
 		if length < 0 {
@@ -106,13 +92,13 @@ func readJournal(text []byte, k *kind) (records map[string]*record, end int64) {
 		records[r.Hash] = r
 		end += length + 1
 	}
-	maps.DeleteFunc(records, func(_ string, r *record) bool { return !r.fits(k) })
+	maps.DeleteFunc(records, func(_ string, r *experiments.Record) bool { return !r.Fits(f) })
 	return records, end
 }
 
 var errTorn = errors.New("experiments: torn journal line")
 
-func parseLine(line []byte) (*record, error) {
+func parseLine(line []byte) (*experiments.Record, error) {
 	if len(line) < 9 || line[8] != ' ' {
 		return nil, errTorn
 	}
@@ -120,7 +106,7 @@ func parseLine(line []byte) (*record, error) {
 	if err != nil || uint32(sum) != crc32.Checksum(line[9:], castagnoli) {
 		return nil, errTorn
 	}
-	r := &record{}
+	r := &experiments.Record{}
 	if err := json.Unmarshal(line[9:], r); err != nil {
 		return nil, err
 	}
@@ -131,37 +117,8 @@ func parseLine(line []byte) (*record, error) {
 // become takes as much again.
 func largestJournal() int64 { return input.Memory() / 2 }
 
-// fits tells whether a record can be of a kind. A journal may come from anywhere: a
-// record that does not fit counts as torn, its point as not finished.
-func (r *record) fits(k *kind) bool {
-	seen := map[string]bool{}
-	for _, t := range r.Tables {
-		if t == nil || seen[t.Name] || named(k.tables, t.Name) == nil {
-			return false
-		}
-		seen[t.Name] = true
-		for _, row := range t.Rows {
-			if len(row) != len(t.Columns) {
-				return false
-			}
-		}
-	}
-	for _, f := range r.Files {
-		if !plainName(f.Folder) || !plainName(f.Extension) {
-			return false
-		}
-	}
-	return len(r.Cells) == len(k.columns)
-}
-
-// plainName tells whether a name is made of small letters and underscores, so that
-// it leads nowhere.
-func plainName(name string) bool {
-	return name != "" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz_") == ""
-}
-
 // append writes a record and forces it to disk.
-func (j *journal) append(r *record) error {
+func (j *journal) append(r *experiments.Record) error {
 	body, err := json.Marshal(r)
 	if err != nil {
 		return err
@@ -188,7 +145,7 @@ func ParseShard(text string) (Shard, error) {
 	var err1, err2 error
 	s.Index, err1 = strconv.Atoi(index)
 	s.Of, err2 = strconv.Atoi(of)
-	if !ok || err1 != nil || err2 != nil || s.Index < 1 || s.Of < s.Index || s.Of > maxPoints {
+	if !ok || err1 != nil || err2 != nil || s.Index < 1 || s.Of < s.Index || s.Of > experiments.MaxPoints {
 		return Shard{}, fmt.Errorf("%q: want the number of a share and how many there are, such as 1/8 to 8/8", text)
 	}
 	return s, nil
@@ -198,8 +155,8 @@ func (s Shard) String() string { return fmt.Sprintf("%d/%d", s.Index, s.Of) }
 
 // of keeps the points of a share. Variants that come down to the same settings are
 // one point.
-func (s Shard) of(points []*Point) []*Point {
-	var mine []*Point
+func (s Shard) of(points []*experiments.Point) []*experiments.Point {
+	var mine []*experiments.Point
 	seen := map[string]bool{}
 	for _, p := range points {
 		if !seen[p.Hash] && len(seen)%s.Of == s.Index-1 {
@@ -239,20 +196,20 @@ func (r *runner) executeShard(ctx context.Context) (*Outcome, error) {
 }
 
 // computeShare computes the points of a share, of which the runner has a journal, and
-// writes its end. The error is [ErrInterrupted] where ctx ends before they are done.
+// writes its end. The error is [experiments.ErrInterrupted] where ctx ends before they are done.
 func (r *runner) computeShare(ctx context.Context, end string) error {
 	r.computeAll(ctx, r.points)
 	switch {
 	case r.writeError != nil:
 		return r.writeError
 	case r.left() > 0:
-		return ErrInterrupted
+		return experiments.ErrInterrupted
 	}
 	shard := ""
 	if r.execution.Shard.Of > 0 {
 		shard = r.execution.Shard.String()
 	}
-	return writeJSON(filepath.Dir(end), filepath.Base(end), shareEnd{r.file.Name, Version(), shard, len(r.points), r.reasons})
+	return writeJSON(filepath.Dir(end), filepath.Base(end), shareEnd{r.file.Name, experiments.Version(), shard, len(r.points), r.reasons})
 }
 
 // share is what another process has computed, or is computing.
@@ -263,20 +220,20 @@ type share struct {
 
 // news is what a share has come to since the last look.
 type news struct {
-	found  map[string]*record // finished points
-	failed map[string]string  // reasons of those that have failed; known at the end
+	found  map[string]*experiments.Record // finished points
+	failed map[string]string              // reasons of those that have failed; known at the end
 	ended  bool
 	unread error // why there is no journal
 }
 
 // look reads what is new. The error says that the end is damaged.
-func (s *share) look(k *kind) (n news, damaged error) {
+func (s *share) look(f *experiments.File) (n news, damaged error) {
 	// The end first: all points are in the journal then.
 	last, absent := input.ReadInput(s.end, input.MaxInput)
 	var text []byte
 	if text, n.unread = input.ReadInput(s.journal, largestJournal()); int64(len(text)) > s.read {
 		var whole int64
-		n.found, whole = readJournal(text[s.read:], k)
+		n.found, whole = readJournal(text[s.read:], f)
 		s.read += whole
 	}
 	if n.ended = absent == nil; !n.ended {
@@ -291,7 +248,7 @@ func (s *share) look(k *kind) (n news, damaged error) {
 }
 
 // take keeps what shares have found of some points.
-func (r *runner) take(points []*Point, found map[string]*record) error {
+func (r *runner) take(points []*experiments.Point, found map[string]*experiments.Record) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, p := range points {
@@ -319,13 +276,13 @@ func (e *UnfinishedError) Error() string {
 }
 
 // readShares collects the points of all shares and finds those that are missing.
-func (f *File) readShares(dirs []string) (records map[string]*record, reasons map[string]string, err error) {
-	records, reasons = map[string]*record{}, map[string]string{}
+func readShares(f *experiments.File, dirs []string) (records map[string]*experiments.Record, reasons map[string]string, err error) {
+	records, reasons = map[string]*experiments.Record{}, map[string]string{}
 	missing := &UnfinishedError{}
 	var bad []error
 	for _, dir := range dirs {
 		s := share{journal: filepath.Join(dir, journalFile), end: filepath.Join(dir, shardFile)}
-		n, damaged := s.look(f.kind)
+		n, damaged := s.look(f)
 		switch {
 		case n.unread != nil:
 			bad = append(bad, &FolderError{dir, "is no share of a sweep: its " + journalFile + " cannot be read: " + results.Reason(n.unread)})

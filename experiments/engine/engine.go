@@ -1,4 +1,7 @@
-package experiments
+// Package engine runs experiment files: it computes their points side by side, in shares or as
+// tasks of a cluster, keeps finished points safe in a journal, and writes and reads result
+// folders.
+package engine
 
 import (
 	"cmp"
@@ -8,11 +11,13 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/results"
 )
 
 // Execution says how to run the points of a file.
@@ -28,7 +33,7 @@ type Execution struct {
 	// settings, so that the order of the folders, and how many there are, make no difference.
 	Shares  []string
 	Command []string // the command line, for the manifest
-	Formats []string // of [TableFormats], in which Dir has results.csv and the further tables besides
+	Formats []string // of [results.TableFormats], in which Dir has results.csv and the further tables besides
 	// SnapshotEvery is how often a point that takes longer keeps its state in Dir, for
 	// Resume to go on from; 0: never.
 	SnapshotEvery time.Duration
@@ -50,36 +55,26 @@ type Progress struct {
 	Points, Done, Failed, Reused int
 	Events                       int64 // processed in this run so far
 	Elapsed                      time.Duration
-	Running                      []PointProgress // points that are being computed, by number; those of a cluster are not known
-}
-
-// PointProgress is how far a point has come.
-type PointProgress struct {
-	Point       int    // its number
-	Name        string // its swept settings, as [File.Describe] has them
-	Done, Total int64  // in Unit; Total 0: not known
-	Unit        string
-	AtMost      bool // it may end before Total
-	Elapsed     time.Duration
+	Running                      []experiments.PointProgress // points that are being computed, by number; those of a cluster are not known
 }
 
 // Failure is a point that could not be computed.
 type Failure struct {
-	Point  *Point
+	Point  *experiments.Point
 	Reason string
 }
 
 // Outcome is what a run leaves.
 type Outcome struct {
-	Results  *Table
-	Tables   map[string]*Table // further tables by name
-	Files    map[string]string // further files of points, by their path in Dir
-	Figures  []string          // files of figures, by their path in Dir
-	Failures []Failure         // in point order
-	Reused   int               // points taken from the journal
-	Kept     int               // where the run was interrupted: points under way, kept as far as they are
-	Points   int               // with those that refinement has added
-	Finished int               // points with a row
+	Results  *results.Table
+	Tables   map[string]*results.Table // further tables by name
+	Files    map[string]string         // further files of points, by their path in Dir
+	Figures  []string                  // files of figures, by their path in Dir
+	Failures []Failure                 // in point order
+	Reused   int                       // points taken from the journal
+	Kept     int                       // where the run was interrupted: points under way, kept as far as they are
+	Points   int                       // with those that refinement has added
+	Finished int                       // points with a row
 	// OnOneThread counts the points that one thread simulated although there were
 	// more, by the reason.
 	OnOneThread map[string]int
@@ -87,16 +82,16 @@ type Outcome struct {
 
 // Execute computes the points of a file and draws its figures. The points that
 // fail are listed in the outcome and do not stop the others. The error is
-// [ErrInterrupted] if ctx ended first (finished points are then safe in the
+// [experiments.ErrInterrupted] if ctx ended first (finished points are then safe in the
 // journal), an [*UnfinishedError] or a [*FolderError] before anything is written, or a
 // failure to write or draw.
-func (f *File) Execute(ctx context.Context, e Execution) (*Outcome, error) {
-	defer f.shared.forget() // many files may be at hand, each with large networks
+func Execute(ctx context.Context, f *experiments.File, e Execution) (*Outcome, error) {
+	defer f.Forget() // many files may be at hand, each with large networks
 	r, err := newRunner(f, e)
 	if err != nil {
 		return nil, err
 	}
-	found, failed, err := f.readShares(e.Shares)
+	found, failed, err := readShares(f, e.Shares)
 	if err != nil {
 		return nil, err
 	}
@@ -124,16 +119,16 @@ func (r *runner) complete(ctx context.Context) (*Outcome, error) {
 		r.leaveNothing()
 		return nil, r.writeError
 	case ctx.Err() != nil && (r.unrefined || r.left() > 0):
-		return &Outcome{Points: len(r.points), Reused: r.reused, Finished: r.finished(), Kept: r.kept}, ErrInterrupted
+		return &Outcome{Points: len(r.points), Reused: r.reused, Finished: r.finished(), Kept: r.kept}, experiments.ErrInterrupted
 	}
 	if path := r.execution.SaveWarm; path != "" {
-		if err := WriteFile(path, r.warm.file().Encode()); err != nil {
+		if err := results.WriteFile(path, r.warm.Encode()); err != nil {
 			return nil, err
 		}
 	}
 	outcome, err := r.finish(ctx)
-	if errors.Is(err, ErrInterrupted) {
-		return &Outcome{Points: len(r.points), Reused: r.reused, Finished: r.finished()}, ErrInterrupted
+	if errors.Is(err, experiments.ErrInterrupted) {
+		return &Outcome{Points: len(r.points), Reused: r.reused, Finished: r.finished()}, experiments.ErrInterrupted
 	}
 	return outcome, err
 }
@@ -149,28 +144,28 @@ func (r *runner) leaveNothing() {
 
 // runner is the state of one execution.
 type runner struct {
-	file      *File
+	file      *experiments.File
 	execution Execution
 	started   time.Time
 	journal   *journal
-	warm      *warmStates
+	warm      *experiments.WarmStates
 	live      atomic.Int64
 
 	mu         sync.Mutex
-	points     []*Point           // of the file, and those that refinement has added
-	unrefined  bool               // interrupted before refinement was through
-	records    map[string]*record // finished points by hash
-	spare      map[string]*record // of the journal: those of points that are not, or not yet, among points
-	reasons    map[string]string  // failed points by hash
-	running    map[*Point]*Run    // nil before the first
-	reused     int                // points whose record the journal had
-	kept       int                // points that were under way when the run was interrupted, and go on from there
+	points     []*experiments.Point                    // of the file, and those that refinement has added
+	unrefined  bool                                    // interrupted before refinement was through
+	records    map[string]*experiments.Record          // finished points by hash
+	spare      map[string]*experiments.Record          // of the journal: those of points that are not, or not yet, among points
+	reasons    map[string]string                       // failed points by hash
+	running    map[*experiments.Point]*experiments.Run // nil before the first
+	reused     int                                     // points whose record the journal had
+	kept       int                                     // points that were under way when the run was interrupted, and go on from there
 	writeError error
 }
 
-func newRunner(f *File, e Execution) (*runner, error) {
-	warm, err := e.warmStates(f)
-	return &runner{file: f, execution: e, started: time.Now(), warm: warm, points: slices.Clone(f.Points), records: map[string]*record{}, reasons: map[string]string{}}, err
+func newRunner(f *experiments.File, e Execution) (*runner, error) {
+	warm, err := f.WarmStates(e.FromWarm, !e.NoFork, e.SaveWarm != "")
+	return &runner{file: f, execution: e, started: time.Now(), warm: warm, points: slices.Clone(f.Points), records: map[string]*experiments.Record{}, reasons: map[string]string{}}, err
 }
 
 // left counts the points that have neither a record nor failed.
@@ -202,16 +197,32 @@ func (r *runner) compute(ctx context.Context) {
 	for points := r.points; len(points) > 0; points = r.extend() {
 		r.computeAll(ctx, points)
 		if r.writeError != nil || ctx.Err() != nil {
-			r.unrefined = r.file.refine != nil
+			r.unrefined = r.file.Refines()
 			return
 		}
 	}
 }
 
+// extend adds the points of one step of refinement to those of the run and
+// returns them.
+func (r *runner) extend() []*experiments.Point {
+	first := len(r.points)
+	for _, a := range r.file.Refinement(r.points, r.records) {
+		p, err := r.file.Refined(a, len(r.points))
+		if err != nil {
+			r.reasons[p.Hash] = err.Error()
+		} else if rec := r.spare[p.Hash]; rec != nil {
+			r.records[p.Hash] = rec
+		}
+		r.points = append(r.points, p)
+	}
+	return r.points[first:]
+}
+
 // computeAll runs those of some points that have no record yet on as many
 // workers as there are jobs.
-func (r *runner) computeAll(ctx context.Context, points []*Point) {
-	var todo []*Point
+func (r *runner) computeAll(ctx context.Context, points []*experiments.Point) {
+	var todo []*experiments.Point
 	queued := map[string]bool{}
 	for _, p := range points {
 		_, failed := r.reasons[p.Hash]
@@ -233,14 +244,14 @@ func (r *runner) computeAll(ctx context.Context, points []*Point) {
 		r.report()
 		return
 	}
-	r.warm.expect(todo)
-	work := make(chan *Point)
+	r.warm.Expect(todo)
+	work := make(chan *experiments.Point)
 	var workers sync.WaitGroup
 	for range min(r.jobs(), len(todo)) {
 		workers.Go(func() {
 			for p := range work {
 				r.one(ctx, p)
-				r.warm.done(p, r.file.refine != nil)
+				r.warm.Done(p, r.file.Refines())
 			}
 		})
 	}
@@ -296,10 +307,10 @@ func (r *runner) report() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	failed := len(r.failures())
-	var running []PointProgress
+	var running []experiments.PointProgress
 	for _, p := range r.points {
 		if run := r.running[p]; run != nil {
-			running = append(running, run.state(p.Index, r.file.Describe(p)))
+			running = append(running, run.Progress())
 		}
 	}
 	r.execution.Progress(Progress{
@@ -310,29 +321,24 @@ func (r *runner) report() {
 }
 
 // one computes a point and keeps its record.
-func (r *runner) one(ctx context.Context, p *Point) {
+func (r *runner) one(ctx context.Context, p *experiments.Point) {
 	r.mu.Lock()
 	full := r.writeError != nil // a point could not be kept: no further one begins
 	r.mu.Unlock()
 	if ctx.Err() != nil || full {
 		return
 	}
-	end := &ending{told: func() bool { return ctx.Err() != nil }, most: cmp.Or(r.execution.Grace, lastSnapshotTime)}
-	run := &Run{Seed: p.Seed, Threads: max(r.execution.Threads, 1), live: &r.live, fork: r.file.fork, warmup: p.warmup, warm: r.warm,
-		hash: p.Hash, keep: Checkpoint{dir: r.execution.Dir, every: r.execution.SnapshotEvery, end: end}}
-	start := time.Now()
-	run.started = start
+	run := r.file.NewRun(ctx, p, experiments.Circumstances{
+		Threads: r.execution.Threads, Live: &r.live, Warm: r.warm,
+		Dir: r.execution.Dir, SnapshotEvery: r.execution.SnapshotEvery, Grace: r.execution.Grace,
+	})
 	r.mu.Lock()
 	if r.running == nil {
-		r.running = map[*Point]*Run{}
+		r.running = map[*experiments.Point]*experiments.Run{}
 	}
 	r.running[p] = run
 	r.mu.Unlock()
-	cells, err := r.guarded(ctx, p, run)
-	if err == nil && ctx.Err() != nil {
-		err = ctx.Err() // a kind that came back early may have stopped half-way
-	}
-	kept := ctx.Err() != nil && end.wait()
+	finished, kept, err := run.Compute(ctx)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if kept {
@@ -345,18 +351,13 @@ func (r *runner) one(ctx context.Context, p *Point) {
 		}
 		return
 	}
-	finished := &record{
-		Hash: p.Hash, Replications: max(run.Replications, 1), Cells: cells, Tables: run.tables, Files: run.files, OnOneThread: run.onOne,
-		Events: run.events.Load(), FlitHops: run.flitHops.Load(),
-		WallSeconds: time.Since(start).Seconds(), PeakBytes: peakMemory(),
-	}
 	if r.keep(finished) == nil {
-		r.forgetKept(p)
+		run.Forget()
 	}
 }
 
 // keep puts a finished point into the journal, and counts it as finished.
-func (r *runner) keep(finished *record) error {
+func (r *runner) keep(finished *experiments.Record) error {
 	if r.journal != nil {
 		if err := r.journal.append(finished); err != nil {
 			r.writeError = cmp.Or(r.writeError, fmt.Errorf("cannot keep a finished point: %w", err))
@@ -365,44 +366,4 @@ func (r *runner) keep(finished *record) error {
 	}
 	r.records[finished.Hash] = finished
 	return nil
-}
-
-// misuse is a panic of what is registered with weft and breaks its contract, such as
-// [fabric.Misuse].
-type misuse interface {
-	error
-	// Misused is the table that names it, and what it has done.
-	Misused() (table, did string)
-}
-
-// blame names, as the file does, what breaks its contract.
-func (p *Point) blame(m misuse) error {
-	table, did := m.Misused()
-	for _, s := range p.settings {
-		if s.Key == table+".type" {
-			return fmt.Errorf("%s %q %s", table, s.Value, did)
-		}
-	}
-	return m
-}
-
-// guarded runs a point and turns a broken invariant into the point's failure:
-// the other points go on.
-// When ctx ends the point is left alone, whatever it is doing.
-func (r *runner) guarded(ctx context.Context, p *Point, run *Run) ([]string, error) {
-	return interruptible(ctx, cmp.Or(r.execution.Grace, interruptGrace), func() (cells []string, err error) {
-		defer func() {
-			switch broken := recover().(type) {
-			case nil:
-			case misuse:
-				err = p.blame(broken)
-			default:
-				err = fmt.Errorf("internal error, please report it: %v\n%s", broken, debug.Stack())
-				if run.from != "" {
-					err = fmt.Errorf("went on from %s, and broke; with --resume it begins again\n%w", run.from, err)
-				}
-			}
-		}()
-		return r.file.kind.run(ctx, p.config, run)
-	})
 }

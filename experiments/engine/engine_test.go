@@ -1,4 +1,4 @@
-package experiments
+package engine
 
 import (
 	"bytes"
@@ -12,8 +12,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/kindtest"
+	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/sim/simtest"
-	"github.com/weft-sim/weft/sim/snapshot"
 )
 
 const toySweep = `
@@ -28,10 +30,16 @@ x = "offered_load"
 y = "latency_mean_ns"
 `
 
-// execute runs a file into dir and returns the outcome.
-func execute(t *testing.T, f *File, e Execution) *Outcome {
+// load reads the text of a file, with settings laid over it, KEY=VALUE.
+func load(t *testing.T, text string, set ...string) *experiments.File {
 	t.Helper()
-	return simtest.Must(f.Execute(t.Context(), e))(t)
+	return simtest.Must(experiments.Load("x.toml", text, experiments.Options{Set: set}))(t)
+}
+
+// execute runs a file into dir and returns the outcome.
+func execute(t *testing.T, f *experiments.File, e Execution) *Outcome {
+	t.Helper()
+	return simtest.Must(Execute(t.Context(), f, e))(t)
 }
 
 // outcomeOf runs a file by its text.
@@ -41,7 +49,7 @@ func outcomeOf(t *testing.T, text string, set ...string) *Outcome {
 }
 
 // written is the text of a table.
-func written(t *testing.T, table *Table) string {
+func written(t *testing.T, table *results.Table) string {
 	t.Helper()
 	var b strings.Builder
 	simtest.Check(t, table.Write(&b))
@@ -113,55 +121,27 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestBrokenSnapshot: a point that breaks with a snapshot names the file, and then begins again.
-func TestBrokenSnapshot(t *testing.T) {
-	dir := t.TempDir()
-	f := load(t, "kind = \"toy\"\n[traffic]\nmode = \"break\"\n")
-	key := f.Points[0].Hash + ".0"
-	path := filepath.Join(dir, "snapshots", key+".weft")
-	data, _ := snapshot.Encode(func(a *snapshot.Archive) error { snapshot.Blob(a, &[]byte{1}); return nil })
-	state := snapshot.File{Build: build(), States: []snapshot.State{{Key: key, Data: data}}}
-	simtest.Check(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, state.Encode(), 0o666)))
-	o := execute(t, f, Execution{Dir: dir, SnapshotEvery: time.Hour, Resume: true})
-	want := "went on from " + path + ", and broke; with --resume it begins again\ninternal error, please report it: told to break\n"
-	if len(o.Failures) != 1 || !strings.HasPrefix(o.Failures[0].Reason, want) {
-		t.Fatalf("failures: %+v, want %q", o.Failures, want)
-	}
-	if o := execute(t, f, Execution{Dir: dir, SnapshotEvery: time.Hour, Resume: true}); len(o.Failures) != 0 {
-		t.Fatalf("it does not begin again: %+v", o.Failures)
-	}
-}
-
-// TestMisuse: what is registered and breaks its contract is called by its name in the file,
-// without a stack.
-func TestMisuse(t *testing.T) {
-	o := outcomeOf(t, "kind = \"toy\"\n[shape]\ntype = \"ring\"\n[traffic]\nmode = \"misuse\"\n")
-	if len(o.Failures) != 1 || o.Failures[0].Reason != `shape "ring" reads what it has not declared` {
-		t.Errorf("%+v", o.Failures)
-	}
-}
-
 // TestInterrupt: after Ctrl-C the finished points are in the journal, nothing
 // else is written, and --resume computes only the rest.
 func TestInterrupt(t *testing.T) {
 	dir := t.TempDir()
 	ctx, cancel := context.WithCancel(t.Context())
-	toyGate = func(ctx context.Context) { cancel(); <-ctx.Done() }
+	kindtest.Gate = func(ctx context.Context) { cancel(); <-ctx.Done() }
 	text := "kind = \"toy\"\n[sweep]\n\"shape.p\" = [1, 2, 3]\n\"traffic.mode\" = [\"\", \"wait\"]\n"
 	f := load(t, text)
-	o, err := f.Execute(ctx, Execution{Dir: dir, Jobs: 1})
-	if !errors.Is(err, ErrInterrupted) || o.Finished != 1 {
+	o, err := Execute(ctx, f, Execution{Dir: dir, Jobs: 1})
+	if !errors.Is(err, experiments.ErrInterrupted) || o.Finished != 1 {
 		t.Fatalf("got %v, %+v", err, o)
 	}
 	if entries, _ := os.ReadDir(dir); len(entries) != 1 || entries[0].Name() != "journal" {
 		t.Errorf("left %v", entries)
 	}
 	var folder *FolderError
-	if _, err := f.Execute(t.Context(), Execution{Dir: dir}); !errors.As(err, &folder) || !strings.Contains(err.Error(), "--resume") {
+	if _, err := Execute(t.Context(), f, Execution{Dir: dir}); !errors.As(err, &folder) || !strings.Contains(err.Error(), "--resume") {
 		t.Errorf("running again without --resume: %v", err)
 	}
 	var waited atomic.Int32
-	toyGate = func(context.Context) { waited.Add(1) }
+	kindtest.Gate = func(context.Context) { waited.Add(1) }
 	o = execute(t, f, Execution{Dir: dir, Resume: true})
 	if o.Reused != 1 || o.Finished != 6 || waited.Load() != 3 {
 		t.Errorf("resumed: %+v, %d computed of mode wait", o, waited.Load())
@@ -204,7 +184,7 @@ func TestTornJournal(t *testing.T) {
 	}
 	damaged := bytes.Clone(whole)
 	damaged[len(whole)/2] ^= 1
-	records, end := readJournal(damaged, f.kind)
+	records, end := readJournal(damaged, f)
 	if end > int64(len(whole)/2) || len(records) != bytes.Count(whole[:len(whole)/2], []byte("\n")) {
 		t.Errorf("damaged in the middle: %d records, good up to %d of %d", len(records), end, len(whole))
 	}
@@ -212,8 +192,12 @@ func TestTornJournal(t *testing.T) {
 
 func FuzzJournal(f *testing.F) {
 	f.Add([]byte("00000000 {}\n"))
+	toy, err := experiments.Load("x.toml", "kind = \"toy\"\n", experiments.Options{})
+	if err != nil {
+		f.Fatal(err)
+	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if _, end := readJournal(text, kinds["toy"]); end > int64(len(text)) {
+		if _, end := readJournal(text, toy); end > int64(len(text)) {
 			t.Errorf("good up to %d of %d", end, len(text))
 		}
 	})
@@ -226,7 +210,7 @@ func TestKill(t *testing.T) {
 	text := "kind = \"toy\"\n[traffic]\nmode = \"wait\"\n[sweep]\n\"shape.p\" = { from = 1, to = 20, step = 1 }\n"
 	if dir := os.Getenv("WEFT_TEST_KILL"); dir != "" {
 		var points atomic.Int32
-		toyGate = func(context.Context) {
+		kindtest.Gate = func(context.Context) {
 			if points.Add(1) >= 5 { // the fifth point kills the process, while the fourth may be writing
 				self, _ := os.FindProcess(os.Getpid())
 				_ = self.Kill()
@@ -251,7 +235,7 @@ func TestKill(t *testing.T) {
 	if runs < 1 || runs > 7 {
 		t.Errorf("finished after %d kills", runs)
 	}
-	toyGate = func(context.Context) {}
+	kindtest.Gate = func(context.Context) {}
 	other := t.TempDir()
 	execute(t, load(t, text), Execution{Dir: other})
 	if read(t, dir, "results.csv") != read(t, other, "results.csv") {
@@ -277,12 +261,12 @@ func TestFolders(t *testing.T) {
 	simtest.Check(t, os.WriteFile(file, nil, 0o644))
 	f := load(t, "kind = \"toy\"\n")
 	var folder *FolderError
-	if _, err := f.Execute(t.Context(), Execution{Dir: filepath.Join(file, "below")}); !errors.As(err, &folder) {
+	if _, err := Execute(t.Context(), f, Execution{Dir: filepath.Join(file, "below")}); !errors.As(err, &folder) {
 		t.Errorf("got %v", err)
 	}
 	dir := t.TempDir()
-	j, _ := simtest.Must2(openJournal(filepath.Join(dir, "journal"), false, f.kind))(t)
-	if _, err := f.Execute(t.Context(), Execution{Dir: dir, Resume: true}); !errors.As(err, &folder) || !strings.Contains(err.Error(), "another weft") {
+	j, _ := simtest.Must2(openJournal(filepath.Join(dir, "journal"), false, f))(t)
+	if _, err := Execute(t.Context(), f, Execution{Dir: dir, Resume: true}); !errors.As(err, &folder) || !strings.Contains(err.Error(), "another weft") {
 		t.Errorf("two writers: %v", err)
 	}
 	for _, again := range [][2]bool{{false, false}, {true, false}, {false, true}} { // resume, force
@@ -296,66 +280,28 @@ func TestFolders(t *testing.T) {
 	}
 }
 
-// TestInterruptible: what does not end by itself is left behind; what is done is
-// returned though the context has ended.
-func TestInterruptible(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	begun, forever := make(chan bool), make(chan bool)
-	defer close(forever)
-	go func() { <-begun; cancel() }()
-	if x, err := Interruptible(ctx, func() (int, error) { begun <- true; <-forever; return 3, nil }); x != 0 || !errors.Is(err, ErrInterrupted) {
-		t.Errorf("%d, %v", x, err)
-	}
-	if x, err := interruptible(ctx, time.Hour, func() (int, error) { return 3, nil }); x != 3 || err != nil {
-		t.Errorf("%d, %v", x, err)
-	}
-}
-
 // TestInterruptDeafPoint: a point that never looks at its context does not hold up
 // the end of a run; those that are finished are kept.
 func TestInterruptDeafPoint(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	forever := make(chan bool)
 	defer close(forever)
-	toyGate = func(context.Context) { cancel(); <-forever }
+	kindtest.Gate = func(context.Context) { cancel(); <-forever }
 	f := load(t, "kind = \"toy\"\n[sweep]\n\"traffic.mode\" = [\"\", \"wait\"]\n")
-	o, err := f.Execute(ctx, Execution{Dir: t.TempDir(), Jobs: 1})
-	if !errors.Is(err, ErrInterrupted) || o.Finished != 1 {
+	o, err := Execute(ctx, f, Execution{Dir: t.TempDir(), Jobs: 1})
+	if !errors.Is(err, experiments.ErrInterrupted) || o.Finished != 1 {
 		t.Errorf("%v, %+v", err, o)
 	}
 }
 
-// TestInsideAPoint: a point tells how far it is, in what its kind counts; where the end
-// is known, it is reached.
-func TestInsideAPoint(t *testing.T) {
-	const torus = "[topology]\ntype = \"torus\"\ndims = [4]\n[routing]\ntype = \"dor\"\n[traffic]\nload = 0.2\n"
-	for _, c := range []struct {
-		name, text string
-		want       PointProgress
-	}{
-		// Two replications of 100 + 300 cycles, then a drain that does not count.
-		{"fixed", torus + "[measure]\nwarmup = 100\nwindow = 300\nreplications = 2\n", PointProgress{Done: 800, Total: 800, Unit: "cycles"}},
-		{"found", torus + "[measure]\nbudget = 20000\n", PointProgress{Done: -1, Total: 20000, Unit: "cycles", AtMost: true}},
-		{"search", torus + "[measure]\nwarmup = 100\nwindow = 300\nbudget = 300\nfind = \"saturation\"\nload_precision = 0.5\n", PointProgress{Done: -1, Total: 0, Unit: "cycles at load 0.5"}},
-		// 32 terminals (a fat tree of 2 levels of 8-port switches), 31 packets each.
-		{"exchange", "kind = \"exchange\"\n[topology]\nk = 8\nn = 2\n", PointProgress{Done: 32 * 31, Total: 32 * 31, Unit: "packets"}},
-		// One group of 4 terminals, 20 measured messages.
-		{"multicast", "kind = \"multicast-latency\"\n[groups]\ncount = 1\n[messages]\ncount = 20\n", PointProgress{Done: 20, Total: 20, Unit: "messages"}},
-		// The pattern makes 64 groups.
-		{"trees", "kind = \"multicast-routing\"\n[groups]\npattern = \"random-fixed-size\"\ncount = 64\n", PointProgress{Done: 64, Total: 64, Unit: "groups"}},
-		// Theorem 2 on two cascades of m = 3: m^k sessions.
-		{"sessions", "kind = \"sessions\"\n", PointProgress{Done: 9, Total: 9, Unit: "sessions"}},
-		{"mpi", "kind = \"mpi\"\n[job]\nranks = 4\n", PointProgress{Done: -1, Total: 0, Unit: "events"}},
-	} {
-		f := simtest.Must(Load(c.name+".toml", c.text, Options{}))(t)
-		run := &Run{Seed: 1, Threads: 1}
-		simtest.Must(f.kind.run(t.Context(), f.Points[0].config, run))(t)
-		got := run.way
-		if c.want.Done < 0 && got.Done > 0 {
-			got.Done = -1
-		}
-		if got != c.want {
-			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
-		}
+// TestSnapshotsGo: the snapshots of a point that has failed go when the run is done, so that it
+// begins again.
+func TestSnapshotsGo(t *testing.T) {
+	dir := t.TempDir()
+	f := load(t, "kind = \"toy\"\n[traffic]\nmode = \"fail\"\n")
+	path := filepath.Join(dir, experiments.SnapshotFolder, f.Points[0].Hash+".0.weft")
+	simtest.Check(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, nil, 0o666)))
+	if o := execute(t, f, Execution{Dir: dir, SnapshotEvery: time.Hour, Resume: true}); len(o.Failures) != 1 || results.Exists(path) {
+		t.Errorf("%+v; the snapshot is there: %v", o.Failures, results.Exists(path))
 	}
 }

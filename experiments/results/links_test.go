@@ -1,0 +1,56 @@
+package results
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/weft-sim/weft/sim/simtest"
+)
+
+// TestSeriesProblems: damaged files are told by what is wrong.
+func TestSeriesProblems(t *testing.T) {
+	for text, want := range map[string]string{
+		"from,to,class\n":               "3 columns",
+		"from,to,class,0-9,8-20\n":      "want an interval that begins at 9",
+		"from,to,class,0-0\n":           "want an interval that begins at 0",
+		"from,to,class,x\n":             `column "x"`,
+		"from,to,class,0-9\na,b,c,-1\n": `"-1" flits from a to b`,
+	} {
+		table := simtest.Must(ReadTable("series", strings.NewReader(text)))(t)
+		simtest.Refuse(ParseSeries(table))(t, want)
+	}
+}
+
+// FuzzParseSeries: what is read has intervals that follow one another and as
+// many loads of each channel.
+func FuzzParseSeries(f *testing.F) {
+	f.Add("from,to,class,0-9,9-20\na,b,c,1,2\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		table, err := ReadTable("series", strings.NewReader(text))
+		if err != nil {
+			return
+		}
+		s, err := ParseSeries(table)
+		if err != nil {
+			return
+		}
+		last := int64(0)
+		for _, end := range s.Ends {
+			if end <= last {
+				t.Errorf("ends %v", s.Ends)
+			}
+			last = end
+		}
+		for _, c := range s.Channels {
+			if len(c.Flits) != len(s.Ends) {
+				t.Errorf("%d loads", len(c.Flits))
+			}
+			for _, x := range c.Flits {
+				if !(x >= 0) || math.IsInf(x, 0) {
+					t.Errorf("load %v", x)
+				}
+			}
+		}
+	})
+}
