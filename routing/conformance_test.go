@@ -184,10 +184,7 @@ func FuzzUnits(f *testing.F) {
 // TestAroundFaults holds the routings that go around faults to the suite's part
 // about them.
 func TestAroundFaults(t *testing.T) {
-	seeds := uint64(5)
-	if testing.Short() {
-		seeds = 2
-	}
+	seeds := simtest.Seeds(t, 5, 2)
 	for _, name := range routing.AroundFaults() {
 		routingtest.ConformAroundFaults(t, name, seeds, func(seed uint64) []topologytest.Network { return faultyNetworks(t, seed) })
 	}

@@ -262,11 +262,36 @@ func TestExtending(t *testing.T) {
 		t.Skip("builds packages")
 	}
 	files := extensions(t)
+	// Each file with the suite that picks it up, and the subtest that shows it: in parts, of which a
+	// run of the tests builds one.
+	type suite struct{ run, shows string }
+	parts := []map[string]suite{{
+		"fabric/topology/ring.go":           {"TestConformance/ring", "TestConformance/ring/switches="},
+		"routing/negative_first.go":         {"TestConformance/(negative-first|table)", "TestConformance/negative-first/defaults/mesh"},
+		"routing/multicast/first_member.go": {"TestChurn/single_switch/first-member", "first-member"},
+	}, {
+		"fabric/allocator/rotating.go": {"TestConformance/rotating", "TestConformance/rotating"},
+		"fabric/hca/xdr.go":            {"TestPresets", "TestPresets"},
+		"fabric/terminal/paced.go":     {"TestConformance/paced", "TestConformance/paced/threads"},
+		"fabric/traffic/reversal.go":   {"TestPatternConformance", "TestPatternConformance"},
+	}, {
+		"collectives/allgather_doubling.go": {"TestConformance/allgather-recursive-doubling", "TestConformance/allgather-recursive-doubling/defaults"},
+		"mpi/skeletons/shift.go":            {"TestSkeletonsRun/shift", "TestSkeletonsRun/shift"},
+		"experiments/kinds/facts.go":        {"TestConformance/facts", "TestConformance/facts"},
+	}}
+	for path := range files {
+		if !slices.ContainsFunc(parts, func(part map[string]suite) bool { return part[path] != suite{} }) {
+			t.Fatalf("the test has no suite for %s", path)
+		}
+	}
+	suites, replace := map[string]suite{}, map[string]string{}
+	for _, part := range simtest.Some(t, 0, parts...) {
+		maps.Copy(suites, part)
+	}
 	dir := t.TempDir()
-	replace := map[string]string{}
-	for path, code := range files {
+	for path := range suites {
 		example := filepath.Join(dir, strings.ReplaceAll(path, "/", "-"))
-		simtest.Check(t, os.WriteFile(example, []byte(code), 0o644))
+		simtest.Check(t, os.WriteFile(example, []byte(files[path]), 0o644))
 		target := simtest.Must(filepath.Abs(filepath.Join(root, path)))(t)
 		if _, err := os.Stat(target); err == nil {
 			t.Fatalf("%s is there already", path)
@@ -279,25 +304,9 @@ func TestExtending(t *testing.T) {
 	overlay := simtest.Must(json.Marshal(map[string]map[string]string{"Replace": replace}))(t)
 	list := filepath.Join(dir, "overlay.json")
 	simtest.Check(t, os.WriteFile(list, overlay, 0o644))
-	// Each file with the suite that picks it up, and the subtest that shows it.
-	suites := map[string]struct{ run, shows string }{
-		"fabric/topology/ring.go":           {"TestConformance/ring", "TestConformance/ring/switches="},
-		"routing/negative_first.go":         {"TestConformance/(negative-first|table)", "TestConformance/negative-first/defaults/mesh"},
-		"fabric/allocator/rotating.go":      {"TestConformance/rotating", "TestConformance/rotating"},
-		"collectives/allgather_doubling.go": {"TestConformance/allgather-recursive-doubling", "TestConformance/allgather-recursive-doubling/defaults"},
-		"mpi/skeletons/shift.go":            {"TestSkeletonsRun/shift", "TestSkeletonsRun/shift"},
-		"fabric/hca/xdr.go":                 {"TestPresets", "TestPresets"},
-		"routing/multicast/first_member.go": {"TestChurn/single_switch/first-member", "first-member"},
-		"fabric/terminal/paced.go":          {"TestConformance/paced", "TestConformance/paced/threads"},
-		"fabric/traffic/reversal.go":        {"TestPatternConformance", "TestPatternConformance"},
-		"experiments/kinds/facts.go":        {"TestConformance/facts", "TestConformance/facts"},
-	}
-	// All suites are built at once: the overlay changes packages that all of them import.
+	// The suites are built at once: the overlay changes packages that several of them import.
 	binaries, packages := filepath.Join(dir, "suites"), map[string]bool{}
-	for path := range files {
-		if _, ok := suites[path]; !ok {
-			t.Fatalf("the test has no suite for %s", path)
-		}
+	for path := range suites {
 		packages["./"+filepath.Dir(path)] = true
 	}
 	build := exec.Command("go", append([]string{"test", "-c", "-overlay", list, "-o", binaries + "/"}, slices.Sorted(maps.Keys(packages))...)...)
@@ -305,10 +314,10 @@ func TestExtending(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for path := range files {
+	for path, suite := range suites {
 		t.Run(path, func(t *testing.T) {
 			t.Parallel()
-			folder, suite := filepath.Dir(path), suites[path]
+			folder := filepath.Dir(path)
 			test := exec.Command(filepath.Join(binaries, filepath.Base(folder)+".test"), "-test.run", suite.run, "-test.v")
 			test.Dir = filepath.Join(root, folder)
 			out, err := test.CombinedOutput()
