@@ -63,13 +63,13 @@ test-checked: ## run the tests of the simulator itself with bounds and invariant
 	$(GO) $(TEST) -tags weftcheck $(CHECKED)
 
 test-slurm: ## run the tests of --executor slurm against a Slurm of this machine (Debian)
-	@status=0; .ci/slurm install && WEFT_TEST_SLURM=1 .ci/slurm run $(GO) test -count 1 -run Slurm ./cmd/command || status=$$?; \
+	@status=0; .ci/slurm install && WEFT_TEST_SLURM=1 .ci/slurm run $(GO) test -vet=off -count 1 -run Slurm ./cmd/command || status=$$?; \
 	if [ $$status = 77 ]; then echo "not run"; elif [ $$status != 0 ]; then exit $$status; fi
 
 test-report: ## use reports in a headless Chromium and run the notebook in pandas (Debian); pictures of the pages go to WEFT_PICTURES
-	@status=0; .ci/packages chromium && WEFT_TEST_REPORT=1 $(GO) test -count 1 -run Browser ./experiments/report || status=$$?; \
+	@status=0; .ci/packages chromium && WEFT_TEST_REPORT=1 $(GO) test -vet=off -count 1 -run Browser ./experiments/report || status=$$?; \
 	if [ $$status = 77 ]; then echo "not run"; elif [ $$status != 0 ]; then exit $$status; fi
-	@status=0; .ci/packages pandas && WEFT_TEST_REPORT=1 $(GO) test -count 1 -run Notebook ./cmd/command || status=$$?; \
+	@status=0; .ci/packages pandas && WEFT_TEST_REPORT=1 $(GO) test -vet=off -count 1 -run Notebook ./cmd/command || status=$$?; \
 	if [ $$status = 77 ]; then echo "not run"; elif [ $$status != 0 ]; then exit $$status; fi
 
 race-all: ## run all tests with the race detector and 4 threads (over an hour)
@@ -119,7 +119,7 @@ tidy:
 	$(GO) mod tidy -diff
 
 arrows:
-	$(GO) test -run '^TestImportArrows$$' ./cmd/command
+	$(GO) test -vet=off -run '^TestImportArrows$$' ./cmd/command
 
 race:
 	@if command -v $${CC:-gcc} >/dev/null 2>&1; then \

@@ -46,33 +46,6 @@ const (
 
 const cacheSuffix = ".weft-cache"
 
-// Cached is [Shared.Get] of what is worth keeping for later runs: if the file's cache has it,
-// it is read from there. T is encoded by encoding/gob. key must name all that it depends on
-// but the build of weft.
-func Cached[T any](s *Shared, key string, compute func() (T, error)) (T, error) {
-	value, err := s.Get(key, func() (any, error) {
-		if s == nil || s.cache == nil {
-			return compute()
-		}
-		c := s.cache
-		var kept T
-		if c.load(key, &kept) {
-			return kept, nil
-		}
-		start := time.Now()
-		value, err := compute()
-		if err == nil && time.Since(start) >= c.Least {
-			c.store(key, &value)
-		}
-		return value, err
-	})
-	if err != nil {
-		var none T
-		return none, err
-	}
-	return value.(T), nil
-}
-
 // path is the file of an entry.
 func (c *Cache) path(key string) string {
 	digest := sha256.Sum256([]byte(build() + "\n" + key))

@@ -4,11 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -33,28 +31,6 @@ type Checkpoint struct {
 	long  bool      // one has been written
 	took  time.Duration
 	from  *string // the file that the point has gone on from last; "": none
-}
-
-// Checkpoint is the snapshot of the next part of the point: the first call is about the first
-// part, such as a replication, and so on. Call it for all of them, in the same order each
-// time.
-func (r *Run) Checkpoint() *Checkpoint {
-	r.parts++
-	return r.keeping(func() string { return fmt.Sprintf("%s.%d", r.point.Hash, r.parts-1) })
-}
-
-// WarmCheckpoint is the snapshot of the warm-up that [Run.Warm] has computed for a part.
-func (r *Run) WarmCheckpoint(w Warmup) *Checkpoint {
-	return r.keeping(func() string { return "warm-" + r.point.warmup.partKey(w) })
-}
-
-func (r *Run) keeping(name func() string) *Checkpoint {
-	if r.keep.dir == "" || r.keep.every <= 0 {
-		return nil
-	}
-	k := r.keep
-	k.name, k.began, k.from = name(), time.Now(), &r.from
-	return &k
 }
 
 // Open is the last snapshot, to be read to its end; nil: there is none. One that is damaged,
@@ -125,23 +101,6 @@ func (k *Checkpoint) write(state func(*snapshot.Archive) error) error {
 }
 
 func (k *Checkpoint) file() string { return SnapshotFolder + "/" + k.name + ".weft" }
-
-// Forget removes the snapshots of the point, which is finished.
-func (r *Run) Forget() {
-	if r.keep.dir == "" {
-		return
-	}
-	dir := filepath.Join(r.keep.dir, SnapshotFolder)
-	entries, err := os.ReadDir(dir)
-	if err != nil || results.InsideOnly(r.keep.dir, SnapshotFolder) != nil {
-		return
-	}
-	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), r.point.Hash+".") {
-			_ = os.Remove(filepath.Join(dir, e.Name())) // it hurts nobody if it stays
-		}
-	}
-}
 
 // ending is what a point may still do when it is told to end.
 type ending struct {

@@ -64,6 +64,15 @@ func (t *TableDescription) all() []param.Param {
 	return all
 }
 
+// settings describes the tables of a kind in their order.
+func (k *kind) settings() []TableDescription {
+	var tables []TableDescription
+	for _, f := range fieldsOf(reflect.ValueOf(k.defaults()).Elem()).list {
+		tables = append(tables, describeTable(f))
+	}
+	return tables
+}
+
 // ChoiceDescription documents a key whose value brings parameters of its own.
 type ChoiceDescription struct {
 	Key, Registry, Default string

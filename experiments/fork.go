@@ -221,32 +221,12 @@ func (f *File) resolvedFork() string {
 	return b.String()
 }
 
-// Fork tells, where points of a sweep go on from a common warm-up, how this one became
-// warm: config, a pointer to the kind's configuration, and how long its own settings take
-// to settle. ok is false where the point warms up as it goes on.
-func (r *Run) Fork() (config any, settle sim.Time, ok bool) {
-	if r.file == nil || r.file.fork == nil {
-		return nil, 0, false
-	}
-	return r.point.warmup.config, r.file.fork.settle, true
-}
-
 // Warmup is a part of the warm-up of a point, such as that of a replication.
 type Warmup struct {
 	Part int
 	// Beside names what its state depends on beside the settings of the warm-up, such as
 	// "classes = 5" for something that follows from later settings; "": nothing.
 	Beside string
-}
-
-// Warm is the state of the warm network that a part of the point goes on from: nil if it
-// has to warm up by itself. Where several points share it, or a file is to have it, compute
-// is called once and simulates the warm-up.
-func (r *Run) Warm(w Warmup, compute func() ([]byte, error)) ([]byte, error) {
-	if r.warm == nil || r.point.warmup == nil {
-		return nil, nil
-	}
-	return r.warm.get(r.point.warmup, w, r.file.fork != nil, compute)
 }
 
 // WarmStates holds the warm networks of an execution.

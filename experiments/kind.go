@@ -126,6 +126,12 @@ func named(tables []FurtherTable, name string) *FurtherTable {
 	return nil
 }
 
+// deadlockSetting is implemented by the configurations of kinds whose networks
+// can deadlock: fabric.allow_deadlock of the file.
+type deadlockSetting interface {
+	AllowDeadlock() *bool
+}
+
 // Column describes a column of a table of results.
 type Column struct {
 	Name, Doc string
@@ -233,13 +239,4 @@ func cellsOf(row reflect.Value) []string {
 		}
 	}
 	return cells
-}
-
-// settings describes the tables of a kind in their order.
-func (k *kind) settings() []TableDescription {
-	var tables []TableDescription
-	for _, f := range fieldsOf(reflect.ValueOf(k.defaults()).Elem()).list {
-		tables = append(tables, describeTable(f))
-	}
-	return tables
 }

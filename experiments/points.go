@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
@@ -116,6 +117,72 @@ func clockOf(config any) sim.Time {
 		}
 	}
 	return 0
+}
+
+// fileReaders finds the choices of a point's configuration that read files.
+func fileReaders(config any) []topology.PathConfig {
+	var found []topology.PathConfig
+	var search func(v reflect.Value)
+	search = func(v reflect.Value) {
+		if c, ok := v.Addr().Interface().(param.Chooser); ok {
+			if r, ok := readerOf(c.Config()); ok {
+				found = append(found, r)
+			}
+			return
+		}
+		switch v.Kind() {
+		case reflect.Struct:
+			for _, f := range fieldsOf(v).list {
+				search(f.value)
+			}
+		case reflect.Map:
+			for _, element := range elementsOf(v) {
+				search(element.value)
+			}
+		}
+	}
+	search(reflect.ValueOf(config).Elem())
+	return found
+}
+
+// locateInputs makes the paths of a point's configuration start at the folder
+// of the experiment file, and returns the digests of the files: results depend
+// on what they hold. Files that cannot be read have none; building the point
+// says what is wrong.
+func (f *File) locateInputs(config any) []document.Setting {
+	dir := f.inputFolder()
+	var digests []document.Setting
+	for _, r := range fileReaders(config) {
+		r.RelativeTo(dir)
+		for _, path := range r.Files() {
+			digests = append(digests, document.Setting{Key: "content", Value: f.shared.digest(path)})
+		}
+	}
+	return digests
+}
+
+// inputFolder is where relative paths of input files start.
+func (f *File) inputFolder() string {
+	dir := f.inputs
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(filepath.Dir(f.Name), filepath.FromSlash(dir))
+	}
+	if absolute, err := filepath.Abs(dir); err == nil {
+		return absolute
+	}
+	return dir
+}
+
+// readsFiles tells whether a point or a figure reads files.
+func (f *File) readsFiles() bool {
+	if slices.ContainsFunc(f.Plots, func(p PlotConfig) bool {
+		return slices.ContainsFunc(p.References, func(r ReferenceConfig) bool { return r.File != "" })
+	}) {
+		return true
+	}
+	return slices.ContainsFunc(f.Points, func(p *Point) bool {
+		return slices.ContainsFunc(fileReaders(p.config), func(r topology.PathConfig) bool { return len(r.Files()) > 0 })
+	})
 }
 
 // tablesOf decodes the tables of a kind. A key outside all tables that some

@@ -1,7 +1,9 @@
 package experiments
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -51,12 +53,6 @@ type Note struct {
 
 // topics lists the topics of notes in the order of a report.
 var topics = []string{"faults", "deadlock", "channels", "throughput", "latency", "cost"}
-
-// deadlockSetting is implemented by the configurations of kinds whose networks
-// can deadlock: fabric.allow_deadlock of the file.
-type deadlockSetting interface {
-	AllowDeadlock() *bool
-}
 
 // Report is what preflight says about a file.
 type Report struct {
@@ -305,4 +301,40 @@ func (f *File) common(found []finding, varies []bool) string {
 // differ tells whether swept key i has several values among points.
 func differ(points []*Point, i int) bool {
 	return slices.ContainsFunc(points, func(p *Point) bool { return p.Swept[i] != points[0].Swept[i] })
+}
+
+// most is the number of points that bisection adds at most, and what they take
+// if each takes what the larger of its neighbours does, of which cost tells: in
+// each variant the knee lies between two values that follow each other. Points
+// that fail can leave a wider gap, and a step more. Variants whose points come
+// down to the same settings are computed once.
+func (r *refinement) most(f *File, cost func(*Point) work) (points int, more work) {
+	computed := map[string]bool{}
+	for _, list := range r.variants(f.Points) {
+		slices.SortStableFunc(list, func(a, b *Point) int { return cmp.Compare(r.position(f, a), r.position(f, b)) })
+		steps, dearest, hashes := 0, work{}, list[0].Hash
+		for i, p := range list[1:] {
+			hashes += p.Hash
+			k := 0
+			for gaps := r.gaps(r.position(f, list[i]), r.position(f, p)); gaps > 1; gaps = math.Ceil(gaps / 2) {
+				k++
+			}
+			steps = max(steps, k)
+			var w work
+			w.add(float64(k), cost(list[i]))
+			if high := cost(p); high.most.nanoseconds*float64(k) > w.most.nanoseconds {
+				w = work{}
+				w.add(float64(k), high)
+			}
+			if w.most.nanoseconds > dearest.most.nanoseconds {
+				dearest = w
+			}
+		}
+		points += steps
+		if !computed[hashes] {
+			computed[hashes] = true
+			more.add(1, dearest)
+		}
+	}
+	return points, more
 }

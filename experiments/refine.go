@@ -1,7 +1,6 @@
 package experiments
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -25,8 +24,16 @@ type refinement struct {
 	whole   bool // values are integers
 }
 
-// refinePrefix leads the keys of [sweep.refine].
-const refinePrefix = "sweep.refine."
+// readSweep reads [sweep]. After problems, of which some may be the sweep's own, the file
+// counts as one without a sweep, so that the rest of it is judged.
+func (f *File) readSweep() {
+	var refine []document.Setting
+	f.sweep, refine = readAxes(f.doc)
+	f.readRefinement(refine)
+	if len(f.doc.Problems) > 0 {
+		f.sweep = nil
+	}
+}
 
 // readRefinement reads [sweep.refine].
 func (f *File) readRefinement(given []document.Setting) {
@@ -145,42 +152,6 @@ func (r *refinement) middle(f *File, points []*Point, steady func(*Point) (stead
 	// A point there that is not known has failed.
 	taken := slices.ContainsFunc(points, func(p *Point) bool { return r.position(f, p) == value })
 	return value, !taken
-}
-
-// most is the number of points that bisection adds at most, and what they take
-// if each takes what the larger of its neighbours does, of which cost tells: in
-// each variant the knee lies between two values that follow each other. Points
-// that fail can leave a wider gap, and a step more. Variants whose points come
-// down to the same settings are computed once.
-func (r *refinement) most(f *File, cost func(*Point) work) (points int, more work) {
-	computed := map[string]bool{}
-	for _, list := range r.variants(f.Points) {
-		slices.SortStableFunc(list, func(a, b *Point) int { return cmp.Compare(r.position(f, a), r.position(f, b)) })
-		steps, dearest, hashes := 0, work{}, list[0].Hash
-		for i, p := range list[1:] {
-			hashes += p.Hash
-			k := 0
-			for gaps := r.gaps(r.position(f, list[i]), r.position(f, p)); gaps > 1; gaps = math.Ceil(gaps / 2) {
-				k++
-			}
-			steps = max(steps, k)
-			var w work
-			w.add(float64(k), cost(list[i]))
-			if high := cost(p); high.most.nanoseconds*float64(k) > w.most.nanoseconds {
-				w = work{}
-				w.add(float64(k), high)
-			}
-			if w.most.nanoseconds > dearest.most.nanoseconds {
-				dearest = w
-			}
-		}
-		points += steps
-		if !computed[hashes] {
-			computed[hashes] = true
-			more.add(1, dearest)
-		}
-	}
-	return points, more
 }
 
 // gaps is the number of spacings between two values, the last one perhaps

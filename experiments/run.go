@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -12,6 +14,7 @@ import (
 	"time"
 
 	"github.com/weft-sim/weft/experiments/results"
+	"github.com/weft-sim/weft/sim"
 )
 
 // Run is what a kind gets to compute one point, beside its configuration.
@@ -87,6 +90,26 @@ func (r *Run) Count(events, flitHops int64) {
 	}
 }
 
+// Fork tells, where points of a sweep go on from a common warm-up, how this one became
+// warm: config, a pointer to the kind's configuration, and how long its own settings take
+// to settle. ok is false where the point warms up as it goes on.
+func (r *Run) Fork() (config any, settle sim.Time, ok bool) {
+	if r.file == nil || r.file.fork == nil {
+		return nil, 0, false
+	}
+	return r.point.warmup.config, r.file.fork.settle, true
+}
+
+// Warm is the state of the warm network that a part of the point goes on from: nil if it
+// has to warm up by itself. Where several points share it, or a file is to have it, compute
+// is called once and simulates the warm-up.
+func (r *Run) Warm(w Warmup, compute func() ([]byte, error)) ([]byte, error) {
+	if r.warm == nil || r.point.warmup == nil {
+		return nil, nil
+	}
+	return r.warm.get(r.point.warmup, w, r.file.fork != nil, compute)
+}
+
 // Output is a further table of a point. All points of a file are written to
 // one CSV file, with the point's number and swept keys in front.
 type Output struct {
@@ -125,6 +148,45 @@ func (a *Attachment) Path(point int) string {
 // to some megabytes.
 func (r *Run) Attach(folder, extension, content string) {
 	r.files = append(r.files, Attachment{folder, extension, content})
+}
+
+// Checkpoint is the snapshot of the next part of the point: the first call is about the first
+// part, such as a replication, and so on. Call it for all of them, in the same order each
+// time.
+func (r *Run) Checkpoint() *Checkpoint {
+	r.parts++
+	return r.keeping(func() string { return fmt.Sprintf("%s.%d", r.point.Hash, r.parts-1) })
+}
+
+// WarmCheckpoint is the snapshot of the warm-up that [Run.Warm] has computed for a part.
+func (r *Run) WarmCheckpoint(w Warmup) *Checkpoint {
+	return r.keeping(func() string { return "warm-" + r.point.warmup.partKey(w) })
+}
+
+func (r *Run) keeping(name func() string) *Checkpoint {
+	if r.keep.dir == "" || r.keep.every <= 0 {
+		return nil
+	}
+	k := r.keep
+	k.name, k.began, k.from = name(), time.Now(), &r.from
+	return &k
+}
+
+// Forget removes the snapshots of the point, which is finished.
+func (r *Run) Forget() {
+	if r.keep.dir == "" {
+		return
+	}
+	dir := filepath.Join(r.keep.dir, SnapshotFolder)
+	entries, err := os.ReadDir(dir)
+	if err != nil || results.InsideOnly(r.keep.dir, SnapshotFolder) != nil {
+		return
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), r.point.Hash+".") {
+			_ = os.Remove(filepath.Join(dir, e.Name())) // it hurts nobody if it stays
+		}
+	}
 }
 
 // Add appends a row of int, int64, float64, bool or string.

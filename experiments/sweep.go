@@ -22,16 +22,8 @@ type axis struct {
 	places []string
 }
 
-// readSweep reads [sweep]. After problems, of which some may be the sweep's own, the file
-// counts as one without a sweep, so that the rest of it is judged.
-func (f *File) readSweep() {
-	var refine []document.Setting
-	f.sweep, refine = readAxes(f.doc)
-	f.readRefinement(refine)
-	if len(f.doc.Problems) > 0 {
-		f.sweep = nil
-	}
-}
+// refinePrefix leads the keys of [sweep.refine].
+const refinePrefix = "sweep.refine."
 
 // readAxes reads [sweep]: every list or range is an axis of its own, in the order
 // of the file; the lists of [sweep.lockstep] (or of each [[sweep.lockstep]])

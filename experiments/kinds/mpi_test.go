@@ -228,6 +228,9 @@ var threadedNetworks = []struct{ name, text string }{
 func TestMPIThreads(t *testing.T) {
 	divideAlways(t)
 	for j, program := range threaded {
+		if testing.Short() && !simtest.Some(t, j, true, false, false)[0] {
+			continue // with the race detector
+		}
 		for _, network := range simtest.Some(t, j, threadedNetworks...) {
 			text := "kind = \"mpi\"\n[job]\nranks = 32\nmachine = \"fabric\"\nfinish_times = true\n[placement]\nper_node = 2\n" + program.text + network.text
 			sameOnThreads(t, program.name+" on "+network.name, load(t, text), simtest.Threads(t, j), true, "ranks")
