@@ -84,7 +84,7 @@ func (w Workload) Measure(ctx context.Context, threads int) ([]string, error) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	start, cpu := time.Now(), ProcessorSeconds()
-	done, _, err := f.NewRun(ctx, p, Circumstances{Threads: threads}).Compute(ctx)
+	done, _, err := f.NewRun(p, Circumstances{Threads: threads}).Compute(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/sim/input"
 	"github.com/weft-sim/weft/sim/snapshot"
 )
@@ -88,7 +89,7 @@ func (c *Cache) store(key string, value any) {
 	}
 	err := os.MkdirAll(c.Dir, 0o777)
 	if err == nil {
-		err = WriteFile(c.path(key), text)
+		err = results.WriteFile(c.path(key), text)
 	}
 	if err != nil {
 		c.once.Do(func() { c.warn(fmt.Sprintf("%s: nothing is kept for later runs: %v", c.Dir, err)) })

@@ -124,11 +124,11 @@ func CommonTables() []TableDescription {
 		}
 		return t
 	}
-	plot := NewPlot()
+	plot := figures.NewPlot()
 	return []TableDescription{
 		{Doc: "these stand at the top of a file", Params: param.DescribeParams(defaultHeader())},
 		table("plot", "a figure that is drawn when the points are done; may be repeated, as [[plot]]", &plot),
-		table("plot.reference", "numbers from elsewhere, such as measurements, beside those of a figure; may be repeated, as [[plot.reference]]", &ReferenceConfig{Axis: "y"}),
+		table("plot.reference", "numbers from elsewhere, such as measurements, beside those of a figure; may be repeated, as [[plot.reference]]", &figures.ReferenceConfig{Axis: "y"}),
 		table("expect", "a row of the papers' targets and how its value follows from the results; may be repeated, as [[expect]]", &verdict.Expect{Table: figures.ResultsTable}),
 		table("sweep", "dotted keys with a list each, or a range { from, to, step }: every combination is a point", nil),
 		table("sweep.lockstep", "lists of equal length whose values are taken together, step by step", nil),

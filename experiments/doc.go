@@ -25,31 +25,3 @@
 // file, so that compared variants meet the same random numbers. What depends
 // on the machine is kept apart in performance.csv and manifest.json.
 package experiments
-
-import (
-	"github.com/weft-sim/weft/experiments/figures"
-	"github.com/weft-sim/weft/experiments/results"
-)
-
-// What stands in the rooms below this package, under the names that other packages know.
-type (
-	Table           = results.Table
-	Knee            = results.Knee
-	Comparison      = results.Comparison
-	WriteError      = results.WriteError
-	PlotConfig      = figures.PlotConfig
-	PlotSource      = figures.PlotSource
-	ReferenceConfig = figures.ReferenceConfig
-)
-
-// The functions and lists of these rooms, in the same way.
-var (
-	ReadTable      = results.ReadTable
-	ReadTableFile  = results.ReadTableFile
-	Compare        = results.Compare
-	WriteFile      = results.WriteFile
-	WriteBelow     = results.WriteBelow
-	TableFormats   = results.TableFormats
-	NewPlot        = figures.NewPlot
-	PictureFormats = figures.PictureFormats
-)

@@ -136,7 +136,7 @@ func KindOf(name string) string {
 var reproductionTimesCSV string
 
 var reproductionTimes = sync.OnceValue(func() map[string][2]float64 {
-	t, err := ReadTable("times.csv", strings.NewReader(reproductionTimesCSV))
+	t, err := results.ReadTable("times.csv", strings.NewReader(reproductionTimesCSV))
 	if err != nil {
 		panic("experiments: " + err.Error())
 	}

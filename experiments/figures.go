@@ -25,7 +25,7 @@ func (f *File) figures(finished bool) {
 	d := f.doc
 	dec := &decoder{doc: d, unknown: map[string]string{}}
 	for path, table := range d.Elements("plot", d.Root["plot"], "tables, [[plot]]") {
-		p := NewPlot()
+		p := figures.NewPlot()
 		p.Where = readSelection(d, document.Join(path, "where"), table["where"])
 		p.Baseline = readSelection(d, document.Join(path, "baseline"), table["baseline"])
 		p.Names = readSelection(d, document.Join(path, "names"), table["names"])
@@ -72,7 +72,7 @@ func readSelection(d *document.Tree, path string, raw any) map[string]string {
 }
 
 // plotDefaults fills in what a plot leaves open and checks its columns.
-func (f *File) plotDefaults(path string, p *PlotConfig) {
+func (f *File) plotDefaults(path string, p *figures.PlotConfig) {
 	d := f.doc
 	if p.Title == "" {
 		p.Title = f.Title
@@ -95,7 +95,7 @@ func (f *File) plotDefaults(path string, p *PlotConfig) {
 		d.Problem(document.Join(path, "file"), "= %q: want a name without folders", p.File)
 	case strings.HasPrefix(p.File, "."), len(p.File) > longestFileName:
 		d.Problem(document.Join(path, "file"), "= %s: want a name of at most %d bytes that does not begin with a dot", document.Show(p.File), longestFileName)
-	case slices.ContainsFunc(f.Plots, func(other PlotConfig) bool { return strings.EqualFold(other.File, p.File) }):
+	case slices.ContainsFunc(f.Plots, func(other figures.PlotConfig) bool { return strings.EqualFold(other.File, p.File) }):
 		d.Problem(document.Join(path, "file"), "= %q: an earlier figure has this name; give each a file of its own", p.File)
 	}
 	if !f.checkTable(path, p.Table) {
@@ -210,9 +210,9 @@ func without(table map[string]any, names ...string) map[string]any {
 }
 
 // references decodes the references of a figure.
-func (f *File) references(path string, raw any, dec *decoder, finished bool) (all []ReferenceConfig) {
+func (f *File) references(path string, raw any, dec *decoder, finished bool) (all []figures.ReferenceConfig) {
 	for path, table := range f.doc.Elements(path, raw, "tables, [[plot.reference]]") {
-		r := ReferenceConfig{Axis: "y"}
+		r := figures.ReferenceConfig{Axis: "y"}
 		for _, key := range []string{"x", "panel"} { // cells: numbers, too
 			if value, given := table[key]; given {
 				table = without(table, key)
@@ -239,7 +239,7 @@ func (f *File) references(path string, raw any, dec *decoder, finished bool) (al
 			r.File = filepath.Join(f.inputFolder(), r.File)
 		}
 		if r.File != "" && !finished {
-			if _, err := ReadTableFile(r.File); err != nil {
+			if _, err := results.ReadTableFile(r.File); err != nil {
 				f.doc.Problem(document.Join(path, "file"), "%v", err)
 			}
 		}
@@ -251,7 +251,7 @@ func (f *File) references(path string, raw any, dec *decoder, finished bool) (al
 // Draw writes the figures of a file into its result folder and returns their
 // names. Figures that cannot be drawn, such as those without a point, are left
 // out, with an error at the end, which is [ErrInterrupted] if ctx ended first.
-func (f *File) Draw(ctx context.Context, found *Table, tables map[string]*Table, dir string) ([]string, error) {
+func (f *File) Draw(ctx context.Context, found *results.Table, tables map[string]*results.Table, dir string) ([]string, error) {
 	var written []string
 	var left []error
 	for i := range f.Plots {
@@ -283,7 +283,7 @@ func (f *File) Draw(ctx context.Context, found *Table, tables map[string]*Table,
 
 // PlotSource finds the table of a figure: rows of further tables have the state of
 // their points, and those of the performance all columns of the results.
-func (f *File) PlotSource(p *PlotConfig, found *Table, tables map[string]*Table) (*PlotSource, error) {
+func (f *File) PlotSource(p *figures.PlotConfig, found *results.Table, tables map[string]*results.Table) (*figures.PlotSource, error) {
 	table := found
 	if p.Table != figures.ResultsTable {
 		if table = tables[p.Table]; table == nil {
@@ -295,7 +295,7 @@ func (f *File) PlotSource(p *PlotConfig, found *Table, tables map[string]*Table)
 		}
 		table = table.Joined(found, columns)
 	}
-	return &PlotSource{Table: table, Bound: func(point int) float64 {
+	return &figures.PlotSource{Table: table, Bound: func(point int) float64 {
 		for _, p := range f.Points {
 			if p.Index == point {
 				return f.LoadBound(p)
@@ -318,11 +318,11 @@ func PictureNames(name, text string) []string {
 	dec := &decoder{doc: d, unknown: map[string]string{}}
 	var names []string
 	for path, table := range d.Elements("plot", d.Root["plot"], "") {
-		p := NewPlot()
+		p := figures.NewPlot()
 		dec.table(path, only(table, "file", "x", "y", "formats"), &p)
 		file := cmp.Or(p.File, figures.NameOf(p.Y, p.X))
 		for _, format := range p.Formats {
-			if (slices.Contains(PictureFormats, format) || format == figures.CSVFormat) && !strings.ContainsAny(file, `/\`) {
+			if (slices.Contains(figures.PictureFormats, format) || format == figures.CSVFormat) && !strings.ContainsAny(file, `/\`) {
 				names = append(names, figures.FileOf(file, format))
 			}
 		}
@@ -377,7 +377,7 @@ func (f *File) checkExpect(path string, e *verdict.Expect) {
 
 // Verdicts judges the expectations of a file by its results. tables holds the
 // further tables of the run.
-func (f *File) Verdicts(results *Table, tables map[string]*Table) []verdict.Verdict {
+func (f *File) Verdicts(results *results.Table, tables map[string]*results.Table) []verdict.Verdict {
 	var verdicts []verdict.Verdict
 	for _, e := range f.Expects {
 		v := e.Judge(results, tables)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments/figures"
+	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
@@ -63,7 +64,7 @@ func TestLabels(t *testing.T) {
 func TestFiguresOfExperiments(t *testing.T) {
 	for _, name := range Embedded("") {
 		f := embeddedFile(t, name)
-		results := &Table{Columns: f.ColumnNames()}
+		results := &results.Table{Columns: f.ColumnNames()}
 		for _, p := range f.Points {
 			row := make([]string, len(results.Columns))
 			lead := f.Lead(p)

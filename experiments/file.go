@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/experiments/document"
+	"github.com/weft-sim/weft/experiments/figures"
 	"github.com/weft-sim/weft/experiments/verdict"
 	"github.com/weft-sim/weft/sim/param"
 )
@@ -17,7 +18,7 @@ type File struct {
 	rawTitle string // with names of settings in the place of some of their values
 	Seed     uint64
 	Points   []*Point
-	Plots    []PlotConfig
+	Plots    []figures.PlotConfig
 	Expects  []verdict.Expect
 	Warnings []Warning // of the kind, each with its key; repetitions dropped
 	Set      []string  // Options.Set

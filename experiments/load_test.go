@@ -148,7 +148,7 @@ func samePoints(a, b *File) bool {
 // compute computes a point, which may not fail.
 func compute(t *testing.T, f *File, p *Point) *Record {
 	t.Helper()
-	finished, _, err := f.NewRun(t.Context(), p, Circumstances{}).Compute(t.Context())
+	finished, _, err := f.NewRun(p, Circumstances{}).Compute(t.Context())
 	simtest.Check(t, err)
 	return finished
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments/document"
+	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/experiments/verdict"
 	"github.com/weft-sim/weft/sim/simtest"
 )
@@ -64,8 +65,8 @@ func embeddedFile(t *testing.T, name string) *File {
 }
 
 // settingsTable has a row for each point and the swept keys for columns.
-func (f *File) settingsTable() *Table {
-	t := &Table{Columns: f.keys}
+func (f *File) settingsTable() *results.Table {
+	t := &results.Table{Columns: f.keys}
 	for _, p := range f.Points {
 		t.Rows = append(t.Rows, p.Swept)
 	}
@@ -145,7 +146,7 @@ func TestDragonflySizes(t *testing.T) {
 		t.Skip("simulates 16,512 terminals")
 	}
 	f := simtest.Must(Open("papers/dragonfly/sizes", Options{Quick: true}))(t)
-	found := &Table{}
+	found := &results.Table{}
 	for _, c := range f.kind.columns {
 		found.Columns = append(found.Columns, c.Name)
 	}
@@ -172,7 +173,7 @@ func TestDragonflySizes(t *testing.T) {
 }
 
 // numbers returns a column of a table.
-func numbers(t *testing.T, table *Table, name string) []float64 {
+func numbers(t *testing.T, table *results.Table, name string) []float64 {
 	t.Helper()
 	return simtest.Must(table.Numbers(name))(t)
 }

@@ -175,8 +175,8 @@ func (f *File) inputFolder() string {
 
 // readsFiles tells whether a point or a figure reads files.
 func (f *File) readsFiles() bool {
-	if slices.ContainsFunc(f.Plots, func(p PlotConfig) bool {
-		return slices.ContainsFunc(p.References, func(r ReferenceConfig) bool { return r.File != "" })
+	if slices.ContainsFunc(f.Plots, func(p figures.PlotConfig) bool {
+		return slices.ContainsFunc(p.References, func(r figures.ReferenceConfig) bool { return r.File != "" })
 	}) {
 		return true
 	}

@@ -207,7 +207,7 @@ func (f *File) Refinement(points []*Point, finished map[string]*Record) []Added 
 }
 
 // Replay adds the points to the file that refinement has added to what a run has found.
-func (f *File) Replay(found *Table) error {
+func (f *File) Replay(found *results.Table) error {
 	if f.refine == nil {
 		return nil
 	}

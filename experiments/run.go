@@ -225,9 +225,9 @@ type Circumstances struct {
 	Grace time.Duration
 }
 
-// NewRun prepares the computation of a point, which is told to end by ctx.
-func (f *File) NewRun(ctx context.Context, p *Point, c Circumstances) *Run {
-	end := &ending{told: func() bool { return ctx.Err() != nil }, most: cmp.Or(c.Grace, lastSnapshotTime)}
+// NewRun prepares the computation of a point.
+func (f *File) NewRun(p *Point, c Circumstances) *Run {
+	end := &ending{told: func() bool { return false }, most: cmp.Or(c.Grace, lastSnapshotTime)}
 	return &Run{
 		Seed: p.Seed, Threads: max(c.Threads, 1), live: c.Live, warm: c.Warm, file: f, point: p,
 		keep: Checkpoint{dir: c.Dir, every: c.SnapshotEvery, end: end}, grace: cmp.Or(c.Grace, interruptGrace), started: time.Now(),
@@ -236,9 +236,10 @@ func (f *File) NewRun(ctx context.Context, p *Point, c Circumstances) *Run {
 
 // Compute computes the point, once, and its record. kept tells of one that was interrupted
 // whether it goes on from a snapshot that it has written when it is resumed. A broken
-// invariant is the error of the point. When ctx ends the point is left alone, whatever it
-// is doing.
+// invariant is the error of the point. When ctx ends the point is told to end, and is left
+// alone soon afterwards, whatever it is doing.
 func (r *Run) Compute(ctx context.Context) (finished *Record, kept bool, err error) {
+	r.keep.end.told = func() bool { return ctx.Err() != nil }
 	cells, err := interruptible(ctx, r.grace, func() (cells []string, err error) {
 		defer func() {
 			switch broken := recover().(type) {

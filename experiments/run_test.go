@@ -23,7 +23,7 @@ func TestBrokenSnapshot(t *testing.T) {
 	data, _ := snapshot.Encode(func(a *snapshot.Archive) error { snapshot.Blob(a, &[]byte{1}); return nil })
 	state := snapshot.File{Build: build(), States: []snapshot.State{{Key: key, Data: data}}}
 	simtest.Check(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, state.Encode(), 0o666)))
-	_, _, err := f.NewRun(t.Context(), f.Points[0], Circumstances{Dir: dir, SnapshotEvery: time.Hour}).Compute(t.Context())
+	_, _, err := f.NewRun(f.Points[0], Circumstances{Dir: dir, SnapshotEvery: time.Hour}).Compute(t.Context())
 	want := "went on from " + path + ", and broke; with --resume it begins again\ninternal error, please report it: told to break\n"
 	if err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Fatalf("failed by %v, want %q", err, want)
@@ -34,7 +34,7 @@ func TestBrokenSnapshot(t *testing.T) {
 // without a stack.
 func TestMisuse(t *testing.T) {
 	f := load(t, "kind = \"toy\"\n[shape]\ntype = \"ring\"\n[traffic]\nmode = \"misuse\"\n")
-	if _, _, err := f.NewRun(t.Context(), f.Points[0], Circumstances{}).Compute(t.Context()); fmt.Sprint(err) != `shape "ring" reads what it has not declared` {
+	if _, _, err := f.NewRun(f.Points[0], Circumstances{}).Compute(t.Context()); fmt.Sprint(err) != `shape "ring" reads what it has not declared` {
 		t.Errorf("%v", err)
 	}
 }
@@ -77,7 +77,7 @@ func TestInsideAPoint(t *testing.T) {
 		{"mpi", "kind = \"mpi\"\n[job]\nranks = 4\n", PointProgress{Done: -1, Total: 0, Unit: "events"}},
 	} {
 		f := simtest.Must(Load(c.name+".toml", c.text, Options{}))(t)
-		run := f.NewRun(t.Context(), f.Points[0], Circumstances{})
+		run := f.NewRun(f.Points[0], Circumstances{})
 		_, _, err := run.Compute(t.Context())
 		simtest.Check(t, err)
 		got := run.way

@@ -239,7 +239,7 @@ func completeColumns(c *cobra.Command, flags ...string) {
 	for _, flag := range flags {
 		complete(c, flag, func(args []string, _ string) []string {
 			for _, name := range args {
-				if t, err := experiments.ReadTableFile(name); err == nil {
+				if t, err := results.ReadTableFile(name); err == nil {
 					return t.Columns
 				}
 			}

@@ -15,6 +15,7 @@ import (
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/experiments/engine"
+	"github.com/weft-sim/weft/experiments/results"
 )
 
 func (a *app) checkCommand() *cobra.Command {
@@ -251,7 +252,7 @@ func (f *runFlags) registerExecution(c *cobra.Command) {
 	c.Flags().BoolVar(&f.Resume, "resume", false, "keep the finished points of an interrupted run, and of an older version of the file those that have not changed")
 	c.Flags().BoolVar(&f.Force, "force", false, "replace the results of an earlier run in the folder; without it, and without --resume, they are left alone")
 	c.Flags().StringSliceVar(&f.Formats, "format", []string{"csv"}, "tables of results as csv or jsonl (JSON lines); a result folder has csv in any case, and --out - takes one")
-	choices(c, "format", experiments.TableFormats...)
+	choices(c, "format", results.TableFormats...)
 	quietFlag(c, &f.quiet)
 }
 
@@ -288,7 +289,7 @@ func (f *runFlags) check() error {
 		refusedIf(slurm && f.slurm.Poll <= 0, "--poll %v: want more than nothing", f.slurm.Poll),
 	)
 	for _, format := range f.Formats {
-		err = cmp.Or(err, refusedIf(!slices.Contains(experiments.TableFormats, format), "--format %s: want csv or jsonl", format))
+		err = cmp.Or(err, refusedIf(!slices.Contains(results.TableFormats, format), "--format %s: want csv or jsonl", format))
 	}
 	return cmp.Or(err, refusedIf(printed && len(f.Formats) != 1, "--format %s: --out - takes one format", strings.Join(f.Formats, ",")))
 }

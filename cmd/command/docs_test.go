@@ -15,6 +15,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/catalogue"
+	"github.com/weft-sim/weft/experiments/figures"
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
@@ -309,7 +310,7 @@ func TestGallery(t *testing.T) {
 	if err != nil || len(pictures) < 10 {
 		t.Fatalf("%d pictures (%v)", len(pictures), err)
 	}
-	plots := map[string][]experiments.PlotConfig{} // of the examples
+	plots := map[string][]figures.PlotConfig{} // of the examples
 	for _, picture := range pictures {
 		name := strings.TrimSuffix(filepath.Base(picture), ".svg")
 		example, figure, _ := strings.Cut(name, "--")
@@ -320,7 +321,7 @@ func TestGallery(t *testing.T) {
 		if plots[example] == nil {
 			plots[example] = simtest.Must(experiments.Open("examples/"+example, experiments.Options{}))(t).Plots
 		}
-		if !slices.ContainsFunc(plots[example], func(p experiments.PlotConfig) bool { return p.File == figure }) {
+		if !slices.ContainsFunc(plots[example], func(p figures.PlotConfig) bool { return p.File == figure }) {
 			t.Errorf("examples/%s has no figure %s", example, figure)
 		}
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/experiments/engine"
 	_ "github.com/weft-sim/weft/experiments/kinds" // the kinds of experiments register themselves
+	"github.com/weft-sim/weft/experiments/results"
 )
 
 // Exit statuses.
@@ -121,8 +122,8 @@ func writeNew(out string, content []byte) error {
 
 // writeOutput writes the file that -o names.
 func writeOutput(out string, content []byte) error {
-	err := experiments.WriteFile(out, content)
-	var w *experiments.WriteError
+	err := results.WriteFile(out, content)
+	var w *results.WriteError
 	if errors.As(err, &w) && w.Before {
 		return usagef("-o %w", err)
 	}

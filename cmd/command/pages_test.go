@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
@@ -30,7 +31,7 @@ func TestTutorialNumbers(t *testing.T) {
 		{"--set routing.type=ugal-l --set sweep.traffic.load=[0.3] --set sweep.switch.buffer_flits=[8,16,32,64]", "| `switch.buffer_flits` | `latency_mean_ns` | `latency_p99_ns` |", 1, 4},
 	} {
 		stdout, _ := succeeds(t, append([]string{"run", "neighbours.toml", "--out", "-", "--quiet"}, strings.Fields(c.args)...)...)
-		results := simtest.Must(experiments.ReadTable("results", strings.NewReader(stdout)))(t)
+		results := simtest.Must(results.ReadTable("results", strings.NewReader(stdout)))(t)
 		_, body, found := strings.Cut(page, c.header+"\n|---")
 		if !found {
 			t.Fatalf("no table %s", c.header)
@@ -86,7 +87,7 @@ func TestJobsNumbers(t *testing.T) {
 	docs := simtest.Must(filepath.Abs(filepath.Join(root, "docs")))(t)
 	inFolder(t, withCluster(t, documentedFiles(page)))
 	column := func(file string, key map[string]string, name string) (sum float64) {
-		table := simtest.Must(experiments.ReadTableFile(file))(t)
+		table := simtest.Must(results.ReadTableFile(file))(t)
 		table = simtest.Must(table.Where(key))(t)
 		for _, x := range simtest.Must(table.Numbers(name))(t) {
 			sum += x

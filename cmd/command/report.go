@@ -14,6 +14,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/engine"
+	"github.com/weft-sim/weft/experiments/figures"
 	"github.com/weft-sim/weft/experiments/report"
 	"github.com/weft-sim/weft/experiments/results"
 )
@@ -51,7 +52,7 @@ parts of the latency and the worst channels.
 }
 
 func (a *app) plotCommand() *cobra.Command {
-	p := experiments.NewPlot()
+	p := figures.NewPlot()
 	var out string
 	var quiet bool
 	var where, names, baseline, references []string
@@ -85,7 +86,7 @@ its manifest says: the bound of the channels, and the states of points.`,
 				}
 			}
 			for _, name := range references {
-				p.References = append(p.References, experiments.ReferenceConfig{File: name})
+				p.References = append(p.References, figures.ReferenceConfig{File: name})
 			}
 			p.Table = strings.TrimSuffix(filepath.Base(args[0]), ".csv")
 			if !c.Flags().Changed("y") && (len(p.Percentiles) > 0 || slices.Contains([]string{"histogram", "cdf", "percentile", "box"}, p.Style)) {
@@ -98,7 +99,7 @@ its manifest says: the bound of the channels, and the states of points.`,
 				out = strings.TrimSuffix(args[0], filepath.Ext(args[0])) + ".svg"
 			}
 			format := strings.ToLower(strings.TrimPrefix(filepath.Ext(out), "."))
-			if !slices.Contains(append(slices.Clone(experiments.PictureFormats), "csv"), format) {
+			if !slices.Contains(append(slices.Clone(figures.PictureFormats), "csv"), format) {
 				return usagef("-o %s: want a name that ends in .svg, .png or .pdf, or .csv for its numbers", out)
 			}
 			source, err := plotSource(c.Context(), args[0], &p)
@@ -154,12 +155,12 @@ its manifest says: the bound of the channels, and the states of points.`,
 }
 
 // plotSource reads a table, with what its result folder knows where it stands in one.
-func plotSource(ctx context.Context, name string, p *experiments.PlotConfig) (*experiments.PlotSource, error) {
+func plotSource(ctx context.Context, name string, p *figures.PlotConfig) (*figures.PlotSource, error) {
 	table, err := readTable(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	source, err := experiments.Interruptible(ctx, func() (*experiments.PlotSource, error) {
+	source, err := experiments.Interruptible(ctx, func() (*figures.PlotSource, error) {
 		folder, err := engine.ReadFolder(filepath.Dir(name))
 		if err != nil {
 			return nil, nil // a table by itself
@@ -173,7 +174,7 @@ func plotSource(ctx context.Context, name string, p *experiments.PlotConfig) (*e
 	if err != nil || source != nil {
 		return source, err
 	}
-	return &experiments.PlotSource{Table: table}, nil
+	return &figures.PlotSource{Table: table}, nil
 }
 
 // prefixed is an error with what it is about before it; nil stays nil.
@@ -185,8 +186,8 @@ func prefixed(about string, err error) error {
 }
 
 // readTable reads a CSV file that the user names.
-func readTable(ctx context.Context, name string) (*experiments.Table, error) {
-	return attempt(ctx, func() (*experiments.Table, error) { return experiments.ReadTableFile(name) })
+func readTable(ctx context.Context, name string) (*results.Table, error) {
+	return attempt(ctx, func() (*results.Table, error) { return results.ReadTableFile(name) })
 }
 
 type compareFlags struct {
@@ -232,14 +233,14 @@ compared, or have neither intervals nor replications to judge differences by.`,
 // pair is a comparison with the names of its sides.
 type pair struct {
 	a, b string
-	*experiments.Comparison
+	*results.Comparison
 }
 
 func (a *app) compare(ctx context.Context, args []string, flags *compareFlags) error {
 	if flags.format != "text" && flags.format != "csv" {
 		return usagef("--format %s: want text or csv", flags.format)
 	}
-	var tables []*experiments.Table
+	var tables []*results.Table
 	for _, name := range args {
 		table, err := readTable(ctx, name)
 		if err != nil {
@@ -266,8 +267,8 @@ func (a *app) compare(ctx context.Context, args []string, flags *compareFlags) e
 	var pairs []pair
 	significant := 0
 	for i := 1; i < len(tables); i++ {
-		c, err := attempt(ctx, func() (*experiments.Comparison, error) {
-			c, err := experiments.Compare(tables[0], tables[i], flags.metric, flags.by)
+		c, err := attempt(ctx, func() (*results.Comparison, error) {
+			c, err := results.Compare(tables[0], tables[i], flags.metric, flags.by)
 			return c, prefixed(names[0]+" and "+names[i], err)
 		})
 		if err != nil {
@@ -308,7 +309,7 @@ func undecided(pairs []pair) bool {
 
 // writeComparisons writes all pairs as one CSV table.
 func writeComparisons(w io.Writer, pairs []pair) error {
-	all := &experiments.Table{}
+	all := &results.Table{}
 	for _, p := range pairs {
 		t := p.Table()
 		all.Columns = append([]string{"baseline", "variant"}, t.Columns...)
@@ -322,7 +323,7 @@ func writeComparisons(w io.Writer, pairs []pair) error {
 // printComparison prints a pair for people.
 func printComparison(out io.Writer, p pair) error {
 	fmt.Fprintf(out, "%s of %s (b) against %s (a)\n\n", p.Metric, p.b, p.a)
-	t := &experiments.Table{Columns: append(slices.Clone(p.Keys), "a", "b", "b - a", "95 % interval", "relative", "p (Holm)", "judgement")}
+	t := &results.Table{Columns: append(slices.Clone(p.Keys), "a", "b", "b - a", "95 % interval", "relative", "p (Holm)", "judgement")}
 	short := func(x float64, format string) string {
 		if math.IsNaN(x) || math.IsInf(x, 0) {
 			return ""

@@ -29,6 +29,7 @@ import (
 	"github.com/weft-sim/weft/experiments/judge"
 	"github.com/weft-sim/weft/experiments/opensmruns"
 	"github.com/weft-sim/weft/experiments/report"
+	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/experiments/verdict"
 )
 
@@ -196,7 +197,7 @@ func (a *app) papers(ctx context.Context, flags *runFlags) *judge.Reference {
 		}
 		return nil
 	}
-	section.Conclude = func(_ *experiments.Table, _ judge.Count, failed bool) (judge.Conclusion, error) {
+	section.Conclude = func(_ *results.Table, _ judge.Count, failed bool) (judge.Conclusion, error) {
 		if err := a.writeReport(ctx, flags.out); err != nil {
 			return judge.Conclusion{}, err
 		}
@@ -216,7 +217,7 @@ func (a *app) writeReport(ctx context.Context, dir string) error {
 		fmt.Fprintf(a.stderr, "warning: no report.html: %v\n", err) // an older folder beside those of this run
 		return nil
 	}
-	return experiments.WriteFile(path, page)
+	return results.WriteFile(path, page)
 }
 
 // verdictOrder is that in which verdicts are printed: what a reader has to know first.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/booksim"
+	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/experiments/verdict"
 	"github.com/weft-sim/weft/sim/simtest"
 )
@@ -190,7 +191,7 @@ type judgedRow struct {
 func readVerdicts(t *testing.T) []judgedRow {
 	file := simtest.Must(os.Open(filepath.Join(root, "docs", "verdicts.csv")))(t)
 	defer file.Close()
-	table := simtest.Must(experiments.ReadTable("verdicts.csv", file))(t)
+	table := simtest.Must(results.ReadTable("verdicts.csv", file))(t)
 	if want := verdict.Table(nil).Columns; !slices.Equal(table.Columns, want) {
 		t.Fatalf("columns %v, want %v", table.Columns, want)
 	}
@@ -370,7 +371,7 @@ func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
 
 // TestTrials: docs/papers-tried.csv names experiments that there are.
 func TestTrials(t *testing.T) {
-	table := simtest.Must(experiments.ReadTableFile(filepath.Join(root, "docs", "papers-tried.csv")))(t)
+	table := simtest.Must(results.ReadTableFile(filepath.Join(root, "docs", "papers-tried.csv")))(t)
 	if want := []string{"paper", "experiment", "case", "quantity", "value", "ci95"}; !slices.Equal(table.Columns, want) {
 		t.Fatalf("columns %v, want %v", table.Columns, want)
 	}

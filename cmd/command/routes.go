@@ -15,6 +15,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/engine"
+	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/experiments/routes"
 )
 
@@ -153,7 +154,7 @@ func writeFolder(dir string, made func() (map[string][]byte, error), known []str
 	for _, name := range known {
 		path := filepath.Join(dir, name)
 		if content, wanted := files[name]; wanted {
-			if err := experiments.WriteFile(path, content); err != nil {
+			if err := results.WriteFile(path, content); err != nil {
 				return err
 			}
 		} else if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {

@@ -265,7 +265,7 @@ func (a *app) next(outcome *engine.Outcome, dir string, flags *runFlags) {
 }
 
 // printHottest names the channel that carried the most.
-func (a *app) printHottest(f *experiments.File, links *experiments.Table) {
+func (a *app) printHottest(f *experiments.File, links *results.Table) {
 	index, c, ok := results.Hottest(links)
 	if !ok {
 		return

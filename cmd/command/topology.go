@@ -16,6 +16,7 @@ import (
 	"github.com/weft-sim/weft/experiments/atlas"
 	"github.com/weft-sim/weft/experiments/engine"
 	"github.com/weft-sim/weft/experiments/network"
+	"github.com/weft-sim/weft/experiments/results"
 )
 
 func (a *app) topologyCommand() *cobra.Command {
@@ -299,10 +300,10 @@ func (a *app) atlasPairs(ctx context.Context, only, set []string, measure bool, 
 	if measure {
 		command += " --measure"
 	}
-	if err := experiments.WriteBelow(filepath.Join(flags.out, "atlas.md"), []byte(atlas.Page(entries, command, false))); err != nil {
+	if err := results.WriteBelow(filepath.Join(flags.out, "atlas.md"), []byte(atlas.Page(entries, command, false))); err != nil {
 		return err
 	}
-	return experiments.WriteBelow(filepath.Join(flags.out, "pictures.md"), []byte(atlas.Page(entries, command, true)))
+	return results.WriteBelow(filepath.Join(flags.out, "pictures.md"), []byte(atlas.Page(entries, command, true)))
 }
 
 // drawEntry writes the picture of a network.
@@ -315,7 +316,7 @@ func drawEntry(e *atlas.Entry, dir string) error {
 	if err := (&network.Network{Topology: t}).Write(&b, "svg"); err != nil {
 		return fmt.Errorf("%s: %w", e.Family, err)
 	}
-	return experiments.WriteBelow(filepath.Join(dir, e.Family+".svg"), b.Bytes())
+	return results.WriteBelow(filepath.Join(dir, e.Family+".svg"), b.Bytes())
 }
 
 // atlasMeasure runs the measurements of an entry.

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/atlas"
+	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
@@ -137,8 +137,8 @@ func TestTopologyDiffOfTables(t *testing.T) {
 // them, but for what was measured, is what weft finds; with make soak-pairs, of all.
 func TestAtlasPage(t *testing.T) {
 	page := read(t, root, "docs", "atlas.md")
-	table := simtest.Must(experiments.ReadTableFile(filepath.Join(root, "docs", "atlas.csv")))(t)
-	rows := func(t *experiments.Table, family string) (kept []string) {
+	table := simtest.Must(results.ReadTableFile(filepath.Join(root, "docs", "atlas.csv")))(t)
+	rows := func(t *results.Table, family string) (kept []string) {
 		for _, row := range t.Rows {
 			if row = slices.Clone(row); row[0] == family {
 				for i, column := range t.Columns {
@@ -229,11 +229,11 @@ func TestReproduceAtlasDamaged(t *testing.T) {
 	copied := func(names ...string) {
 		for _, name := range names {
 			content := simtest.Must(fs.ReadFile(own, name))(t)
-			simtest.Check(t, experiments.WriteBelow(filepath.Join("d", name), content))
+			simtest.Check(t, results.WriteBelow(filepath.Join("d", name), content))
 		}
 	}
 	put := func(name, text string) {
-		simtest.Check(t, experiments.WriteBelow(filepath.Join("d", name), []byte(text)))
+		simtest.Check(t, results.WriteBelow(filepath.Join("d", name), []byte(text)))
 	}
 	const dead, good = "slimfly_q5__ugallnew_rperm_vc4_buf16_speedup2", "slimfly_q5__minhopvc_uniform_vc4_buf16_speedup2"
 	const cut, graph = "polarfly_q7__minhopvc_uniform_vc4_buf16_speedup2", "jellyfish_n57_r8__minhopvc_uniform_vc4_buf16_speedup2"

@@ -271,7 +271,7 @@ func (a *app) bench(ctx context.Context, names []string, flags *benchFlags) erro
 		fmt.Fprintln(a.stdout, strings.Join(row, ","))
 		return nil
 	}
-	t := &experiments.Table{Columns: experiments.BenchColumns}
+	t := &results.Table{Columns: experiments.BenchColumns}
 	for _, w := range chosen {
 		row, err := a.benchProcess(ctx, w.Name, flags.threads)
 		if err != nil {
@@ -331,7 +331,7 @@ func (a *app) compareBenches(ctx context.Context, files []string) error {
 			}
 		}
 	}
-	t := &experiments.Table{Columns: []string{"workload", "old_ns_per_unit", "new_ns_per_unit", "new_over_old"}}
+	t := &results.Table{Columns: []string{"workload", "old_ns_per_unit", "new_ns_per_unit", "new_over_old"}}
 	for _, name := range order {
 		if after, both := sides[1][name]; both {
 			before := sides[0][name]

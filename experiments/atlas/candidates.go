@@ -13,6 +13,7 @@ import (
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/engine"
 	_ "github.com/weft-sim/weft/experiments/kinds" // candidates are measured by the kinds cost and traffic
+	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/fabric/topology"
 )
 
@@ -325,8 +326,8 @@ func listed(ctx context.Context, c Candidate, set []string) (*Listed, error) {
 }
 
 // ListTable is the list for a reader and for a file.
-func ListTable(all []Listed) *experiments.Table {
-	t := &experiments.Table{Columns: []string{"topology", "settings", "terminals", "switches", "radix_ports", "diameter_hops", "mean_distance_hops",
+func ListTable(all []Listed) *results.Table {
+	t := &results.Table{Columns: []string{"topology", "settings", "terminals", "switches", "radix_ports", "diameter_hops", "mean_distance_hops",
 		"uniform_bound", "cables_copper", "cables_optical", "longest_cable_m", "cabinets", "power_kw", "price", "price_per_terminal"}}
 	for _, l := range all {
 		m := &l.Metrics

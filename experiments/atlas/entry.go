@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/network"
+	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/traffic"
@@ -93,7 +93,7 @@ func (e *Entry) measurements(learn bool, suffix string, idle, budget int) []Meas
 }
 
 // Keep takes the results of a measurement.
-func (e *Entry) Keep(m Measurement, results *experiments.Table) error {
+func (e *Entry) Keep(m Measurement, results *results.Table) error {
 	values, err := results.Numbers(m.column)
 	if err != nil {
 		return err
@@ -113,8 +113,8 @@ func (e *Entry) Keep(m Measurement, results *experiments.Table) error {
 }
 
 // EntryTable is the table of all pairs.
-func EntryTable(entries []*Entry) *experiments.Table {
-	t := &experiments.Table{Columns: []string{"topology", "settings", "routing", "variant", "virtual_channels", "certificate",
+func EntryTable(entries []*Entry) *results.Table {
+	t := &results.Table{Columns: []string{"topology", "settings", "routing", "variant", "virtual_channels", "certificate",
 		"zero_load_ns", "bound_uniform", "saturation_uniform", "hard_pattern", "bound_hard", "saturation_hard", "price_per_terminal", "note"}}
 	for _, e := range entries {
 		for _, p := range e.Pairs {

@@ -14,6 +14,7 @@ import (
 	"github.com/weft-sim/weft/experiments/booksim"
 	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/experiments/judge"
+	"github.com/weft-sim/weft/experiments/results"
 )
 
 // shares are what two means may differ by, if the seeds leave no more open. A curve has one
@@ -51,12 +52,12 @@ func (r *Reference) numberSection() *judge.Section {
 		return rows, false, err
 	}
 	section := &judge.Section{File: "targets.csv", Columns: []string{"id", "topology", "instance", "metric", "kind", "reference", "weft"}, Entries: []*judge.Entry{e}}
-	section.Conclude = func(table *experiments.Table, count judge.Count, _ bool) (judge.Conclusion, error) {
+	section.Conclude = func(table *results.Table, count judge.Count, _ bool) (judge.Conclusion, error) {
 		c := judge.Conclusion{Text: fmt.Sprintf("of %d numbers %s", len(table.Rows), count), Failed: count[judge.Differs] > 0}
 		for _, row := range table.Rows {
 			if v := row[len(section.Columns)]; v != judge.Agrees && v != judge.NotJudged {
 				if c.Shown == nil {
-					c.Shown = &experiments.Table{Columns: table.Columns}
+					c.Shown = &results.Table{Columns: table.Columns}
 				}
 				c.Shown.Rows = append(c.Shown.Rows, row)
 			}
@@ -81,7 +82,7 @@ func (r *Reference) curveSection() *judge.Section {
 				return rows, failed, err
 			}})
 	}
-	section.Conclude = func(_ *experiments.Table, count judge.Count, _ bool) (judge.Conclusion, error) {
+	section.Conclude = func(_ *results.Table, count judge.Count, _ bool) (judge.Conclusion, error) {
 		ok, agree := enough(all)
 		return judge.Conclusion{Shown: summaryTable(all), File: "curves.csv", Text: fmt.Sprintf("%s curves agree; points: %s", agree, count), Failed: !ok}, nil
 	}
@@ -90,12 +91,12 @@ func (r *Reference) curveSection() *judge.Section {
 
 // texts gives the experiment files of a curve, and writes what they read beside the results.
 func (r *Reference) texts(c *Curve) func(string, []float64, int) (string, string, bool, error) {
-	return func(results string, loads []float64, seeds int) (path, text string, canDeadlock bool, err error) {
+	return func(dir string, loads []float64, seeds int) (path, text string, canDeadlock bool, err error) {
 		text, files, canDeadlock, err := r.Experiment(c, loads, seeds)
-		inputs := filepath.Join(results, "inputs")
+		inputs := filepath.Join(dir, "inputs")
 		for name, content := range files {
 			if err == nil {
-				err = experiments.WriteBelow(filepath.Join(inputs, name), content)
+				err = results.WriteBelow(filepath.Join(inputs, name), content)
 			}
 		}
 		return filepath.Join(inputs, c.Name+".toml"), text, canDeadlock, err
@@ -146,7 +147,7 @@ func enough(all []summary) (ok bool, count string) {
 	return 10*agree >= 9*peers, fmt.Sprintf("%d of %d", agree, peers)
 }
 
-func summaryTable(all []summary) *experiments.Table {
+func summaryTable(all []summary) *results.Table {
 	var rows []judge.Row
 	for _, s := range all {
 		c := s.curve

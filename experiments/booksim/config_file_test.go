@@ -13,6 +13,7 @@ import (
 	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/experiments/judge"
 	_ "github.com/weft-sim/weft/experiments/kinds" // tests read experiment files
+	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/traffic"
 	"github.com/weft-sim/weft/sim/param"
@@ -316,7 +317,7 @@ func TestHalfWidth(t *testing.T) {
 }
 
 // tableOf is the content of verdicts.csv.
-func tableOf(rows []Row) *experiments.Table {
+func tableOf(rows []Row) *results.Table {
 	var all []judge.Row
 	for _, r := range rows {
 		all = append(all, r.verdict())
@@ -330,7 +331,7 @@ func tableOf(rows []Row) *experiments.Table {
 // 63.657 = 110.26 cycles are. Beyond saturation the accepted load may differ by 5 %,
 // and latency is not judged. The run at load 0.4 failed.
 func TestJudge(t *testing.T) {
-	results := &experiments.Table{Columns: []string{"seed", "offered_load", "latency_mean_ns", "accepted_load"}, Rows: [][]string{
+	measured := &results.Table{Columns: []string{"seed", "offered_load", "latency_mean_ns", "accepted_load"}, Rows: [][]string{
 		{"1", "0.1", "102.9", "0.1014"}, {"2", "0.1", "102.9", "0.1014"},
 		{"1", "0.2", "100", "0.2"}, {"2", "0.2", "102", "0.2"},
 		{"1", "0.3", "500", "0.26"}, {"2", "0.3", "500", "0.26"},
@@ -341,7 +342,7 @@ func TestJudge(t *testing.T) {
 		{Load: 0.3, Seed: "1", Latency: 300, Accepted: 0.25}, {Load: 0.3, Seed: "2", Saturated: true, Latency: 400, Accepted: 0.25},
 		{Load: 0.4, Latency: 100, Accepted: 0.4}, {Load: 0.5, Latency: 50, Accepted: 0.5},
 	}}
-	rows := simtest.Must(c.Judge(Run{Results: results}))(t)
+	rows := simtest.Must(c.Judge(Run{Results: measured}))(t)
 	var got []string
 	for _, row := range tableOf(rows).Rows {
 		got = append(got, row[2]+" "+row[3]+" "+row[12]+" "+row[13]+" "+row[14])
@@ -366,7 +367,7 @@ func TestJudge(t *testing.T) {
 	if len(rows) != 1 || rows[0].Verdict != judge.NotRun || tableOf(rows).Rows[0][15] != "no such topology" {
 		t.Errorf("without results: %+v", rows)
 	}
-	if _, err := c.Judge(Run{Results: &experiments.Table{Columns: []string{"a"}}}); err == nil {
+	if _, err := c.Judge(Run{Results: &results.Table{Columns: []string{"a"}}}); err == nil {
 		t.Error("results without the columns are judged")
 	}
 }
@@ -409,7 +410,7 @@ func TestNoiseIsBounded(t *testing.T) {
 func TestSaturatedIsNotSteady(t *testing.T) {
 	for _, latency := range []string{"", "100", "500"} {
 		for _, state := range []string{"saturated", "steady"} {
-			results := &experiments.Table{Columns: []string{"seed", "offered_load", "latency_mean_ns", "accepted_load", "state"}, Rows: [][]string{
+			results := &results.Table{Columns: []string{"seed", "offered_load", "latency_mean_ns", "accepted_load", "state"}, Rows: [][]string{
 				{"1", "0.7", "100", "0.7", "steady"}, {"2", "0.7", latency, "0.7", state},
 			}}
 			for _, peer := range []bool{false, true} {
@@ -428,7 +429,7 @@ func TestSaturatedIsNotSteady(t *testing.T) {
 // that stops the run.
 func TestDeadlocks(t *testing.T) {
 	c := Curve{Points: []Point{{Load: 0.5, Latency: 20, Accepted: 0.5}, {Load: 0.6, Deadlock: true, Latency: math.NaN(), Accepted: math.NaN()}}}
-	results := &experiments.Table{Columns: []string{"offered_load", "latency_mean_ns", "accepted_load"}, Rows: [][]string{{"0.5", "20", "0.5"}}}
+	results := &results.Table{Columns: []string{"offered_load", "latency_mean_ns", "accepted_load"}, Rows: [][]string{{"0.5", "20", "0.5"}}}
 	for _, x := range []struct {
 		run           Run
 		verdict, note string

@@ -23,10 +23,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/experiments/judge"
 	"github.com/weft-sim/weft/experiments/network"
+	"github.com/weft-sim/weft/experiments/results"
 )
 
 //go:embed curves
@@ -391,7 +391,7 @@ func someLoads(all []float64) []float64 {
 }
 
 // run runs some loads; why says why they were not run.
-func (x *Experiment) run(s *judge.Session, results, dir string, loads []float64, seeds int) (table *experiments.Table, why error, failed bool, err error) {
+func (x *Experiment) run(s *judge.Session, results, dir string, loads []float64, seeds int) (table *results.Table, why error, failed bool, err error) {
 	path, text, canDeadlock, why := x.Text(results, loads, seeds)
 	if why != nil {
 		return nil, why, false, nil

@@ -8,8 +8,8 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 
-	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/judge"
+	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/sim/stats"
 )
@@ -87,8 +87,8 @@ type Row struct {
 
 // Run is what weft made of a curve.
 type Run struct {
-	Results *experiments.Table // nil: not run
-	Why     error              // then; nil: no load was to be run
+	Results *results.Table // nil: not run
+	Why     error          // then; nil: no load was to be run
 	// Of the loads at which BookSim2's network stopped for good: what the certificate says
 	// of weft's, "" if it finds no cycle; else the loads at which the watchdog stopped it.
 	Refused string
@@ -126,7 +126,7 @@ func (c *Curve) Judge(run Run) ([]Row, error) {
 
 // judgeLoad judges latency and accepted load. A latency beyond saturation grows with the
 // length of the run, or is that of the packets that came through, in either program.
-func (c *Curve) judgeLoad(load float64, results *experiments.Table) ([]Row, error) {
+func (c *Curve) judgeLoad(load float64, results *results.Table) ([]Row, error) {
 	s := c.Shares
 	if s == (Shares{}) {
 		s = shares

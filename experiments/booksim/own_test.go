@@ -15,7 +15,9 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/engine"
+	"github.com/weft-sim/weft/experiments/figures"
 	"github.com/weft-sim/weft/experiments/judge"
+	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
@@ -139,7 +141,7 @@ func writeValidation(t *testing.T, rows []Row) {
 	t.Helper()
 	docs := filepath.Join("..", "..", "docs")
 	simtest.Check(t, tableOf(rows).WriteFile(filepath.Join(docs, "validation-longpackets.csv")))
-	table := &experiments.Table{Columns: []string{"case", "simulator", "offered_load", "latency_mean_ns", "latency_ci95_ns"}}
+	table := &results.Table{Columns: []string{"case", "simulator", "offered_load", "latency_mean_ns", "latency_ci95_ns"}}
 	for _, r := range rows {
 		if r.Metric != "latency" || r.Verdict != judge.Agrees {
 			continue
@@ -152,7 +154,7 @@ func writeValidation(t *testing.T, rows []Row) {
 				[]string{"weft", "BookSim2"}[i], fmt.Sprint(r.Load), fmt.Sprint(mean), fmt.Sprint(half)})
 		}
 	}
-	p := experiments.PlotConfig{X: "offered_load", Y: []string{"latency_mean_ns"}, By: []string{"simulator"}, Panels: "case", Height: 3.8, Style: "line", YMax: 80, Title: "weft and BookSim2: packets of 8 flits, and of 4 on the torus 4x4x4, speedup 2"}
+	p := figures.PlotConfig{X: "offered_load", Y: []string{"latency_mean_ns"}, By: []string{"simulator"}, Panels: "case", Height: 3.8, Style: "line", YMax: 80, Title: "weft and BookSim2: packets of 8 flits, and of 4 on the torus 4x4x4, speedup 2"}
 	picture := simtest.Must(p.Picture(table, "png"))(t)
-	simtest.Check(t, experiments.WriteFile(filepath.Join(docs, "validation-longpackets.png"), picture))
+	simtest.Check(t, results.WriteFile(filepath.Join(docs, "validation-longpackets.png"), picture))
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/experiments/judge"
+	"github.com/weft-sim/weft/experiments/results"
 )
 
 // Columns of the table of verdicts; the verdict and a note follow.
@@ -280,7 +281,7 @@ func (x *row) judge(s *judge.Session) (rows []judge.Row, failed bool, err error)
 		n = 1
 	}
 	note := ""
-	var table *experiments.Table
+	var table *results.Table
 	if len(x.faults) == 0 {
 		text, why := x.text(n)
 		var file *experiments.File
@@ -313,7 +314,7 @@ func (x *row) judge(s *judge.Session) (rows []judge.Row, failed bool, err error)
 }
 
 // compare judges a quantity by the mean of weft's seeds.
-func (x *row) compare(r *judge.Row, table *experiments.Table, i int, column string) error {
+func (x *row) compare(r *judge.Row, table *results.Table, i int, column string) error {
 	values, err := table.Numbers(column)
 	if err != nil {
 		return err
@@ -339,7 +340,7 @@ func short(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
 
 // conclude counts rows: nine tenths of them must agree in both quantities, and the median of the
 // means' differences be below one percent.
-func conclude(table *experiments.Table, _ judge.Count, failed bool) (judge.Conclusion, error) {
+func conclude(table *results.Table, _ judge.Count, failed bool) (judge.Conclusion, error) {
 	agrees := map[string]bool{} // by id
 	var means []float64
 	for _, r := range judge.RowsOf(table) {

@@ -328,7 +328,7 @@ func (r *runner) one(ctx context.Context, p *experiments.Point) {
 	if ctx.Err() != nil || full {
 		return
 	}
-	run := r.file.NewRun(ctx, p, experiments.Circumstances{
+	run := r.file.NewRun(p, experiments.Circumstances{
 		Threads: r.execution.Threads, Live: &r.live, Warm: r.warm,
 		Dir: r.execution.Dir, SnapshotEvery: r.execution.SnapshotEvery, Grace: r.execution.Grace,
 	})

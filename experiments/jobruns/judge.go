@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/experiments/judge"
+	"github.com/weft-sim/weft/experiments/results"
 )
 
 // tolerance is what medians may differ by, as a share of the folder's.
@@ -36,7 +36,7 @@ func Open(data string) (*judge.Reference, error) {
 				return rows, failed, err
 			}})
 	}
-	section.Conclude = func(table *experiments.Table, count judge.Count, failed bool) (judge.Conclusion, error) {
+	section.Conclude = func(table *results.Table, count judge.Count, failed bool) (judge.Conclusion, error) {
 		same, pairs := ordered(slices.Concat(found...))
 		return judge.Conclusion{Shown: table, Failed: failed || count[judge.Differs] > 0,
 			Text: fmt.Sprintf("%s; of %d pairs of settings of an application %d are in the folder's order", count, pairs, same)}, nil
@@ -118,7 +118,7 @@ func (c *cell) judge(s *judge.Session) ([]compared, bool, error) {
 
 // own is what weft has for the median of a job: the time of its ranks without computing and
 // writes, or in the small variant with them.
-func (j *job) own(ranks *experiments.Table, quick bool) (float64, error) {
+func (j *job) own(ranks *results.Table, quick bool) (float64, error) {
 	a := applications[j.app]
 	of, at, finish := slices.Index(ranks.Columns, "job"), slices.Index(ranks.Columns, "rank"), slices.Index(ranks.Columns, "finish_ns")
 	var times []float64

@@ -14,8 +14,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/document"
+	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/experiments/verdict"
 )
 
@@ -93,13 +93,13 @@ type Section struct {
 	Prepare func(entries []*Entry) error
 	// Conclude says what follows from the rows; failed tells that a point was not computed. nil:
 	// the table is shown, and no row may differ.
-	Conclude func(table *experiments.Table, count Count, failed bool) (Conclusion, error)
+	Conclude func(table *results.Table, count Count, failed bool) (Conclusion, error)
 }
 
 // Conclusion is what a section comes to.
 type Conclusion struct {
-	Shown  *experiments.Table // to the reader; nil: nothing
-	File   string             // that Shown is written to, too; "": none
+	Shown  *results.Table // to the reader; nil: nothing
+	File   string         // that Shown is written to, too; "": none
 	Text   string
 	Failed bool
 }
@@ -123,8 +123,8 @@ type Row struct {
 }
 
 // TableOf is a table of verdicts.
-func TableOf(columns []string, rows []Row) *experiments.Table {
-	t := &experiments.Table{Columns: append(slices.Clone(columns), "verdict", "note")}
+func TableOf(columns []string, rows []Row) *results.Table {
+	t := &results.Table{Columns: append(slices.Clone(columns), "verdict", "note")}
 	for _, r := range rows {
 		t.Rows = append(t.Rows, append(slices.Clone(r.Cells), r.Verdict, r.Note))
 	}
@@ -132,7 +132,7 @@ func TableOf(columns []string, rows []Row) *experiments.Table {
 }
 
 // RowsOf are the rows of a table of verdicts.
-func RowsOf(t *experiments.Table) (rows []Row) {
+func RowsOf(t *results.Table) (rows []Row) {
 	of := len(t.Columns) - 2
 	for _, cells := range t.Rows {
 		rows = append(rows, Row{cells[:of:of], cells[of], cells[of+1]})

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/sim/param"
 	"github.com/weft-sim/weft/sim/simtest"
@@ -238,7 +239,7 @@ func TestVerdictTable(t *testing.T) {
 		t.Skip("with -update-validation only")
 	}
 	windows := []int64{3000, 12000, 48000}
-	table := experiments.Table{Columns: []string{"case", "bound", "offered_load", "window_cycles", "accepted_load", "latency_mean_cycles", "by_tests", "reason", "state"}}
+	table := results.Table{Columns: []string{"case", "bound", "offered_load", "window_cycles", "accepted_load", "latency_mean_cycles", "by_tests", "reason", "state"}}
 	for _, c := range verdictCases {
 		for i, results := range c.verdicts(t, windows, true) {
 			for k, r := range results {
@@ -260,7 +261,7 @@ func TestVerdictTable(t *testing.T) {
 // TestVerdictTableIsTrue: docs/validation.md counts what the table holds.
 func TestVerdictTableIsTrue(t *testing.T) {
 	text := simtest.Must(os.ReadFile("../../docs/verdicts-by-window.csv"))(t)
-	table := simtest.Must(experiments.ReadTable("verdicts-by-window.csv", bytes.NewReader(text)))(t)
+	table := simtest.Must(results.ReadTable("verdicts-by-window.csv", bytes.NewReader(text)))(t)
 	page := simtest.Must(os.ReadFile("../../docs/validation.md"))(t)
 	var counts [3][3]int // by window, by state
 	flips, undecided := 0, 0

@@ -220,7 +220,7 @@ func jainIndex(shares []float64) float64 {
 // series/POINT.csv, one row a channel, in the order of links.csv, and one
 // column an interval.
 func writeSeries(run *experiments.Run, g *topology.Graph, s *observe.Series) {
-	t := &experiments.Table{Columns: []string{"from", "to", "class"}}
+	t := &results.Table{Columns: []string{"from", "to", "class"}}
 	from := int64(0)
 	for _, to := range s.Ends {
 		t.Columns = append(t.Columns, fmt.Sprintf("%d-%d", from, to))

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/engine"
+	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/simtest"
 )
@@ -20,7 +20,7 @@ func ranHalo(name, more string) string {
 }
 
 // jobTables runs a file and returns its tables jobs and others, without the columns of the point.
-func jobTables(t *testing.T, text string, more ...string) (jobs *experiments.Table, others []*experiments.Table) {
+func jobTables(t *testing.T, text string, more ...string) (jobs *results.Table, others []*results.Table) {
 	t.Helper()
 	o := execute(t, load(t, text), engine.Execution{Threads: 1})
 	for _, name := range more {
@@ -30,7 +30,7 @@ func jobTables(t *testing.T, text string, more ...string) (jobs *experiments.Tab
 }
 
 // rowsOf are the rows of a job, one a line.
-func rowsOf(t *testing.T, table *experiments.Table, job string) string {
+func rowsOf(t *testing.T, table *results.Table, job string) string {
 	var b strings.Builder
 	for _, row := range simtest.Must(table.Where(map[string]string{"job": job}))(t).Rows {
 		b.WriteString(strings.Join(row[2:], ",") + "\n")

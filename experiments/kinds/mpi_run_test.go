@@ -69,14 +69,14 @@ func TestCompareMPI(t *testing.T) {
 	more := execute(t, f, engine.Execution{}).Results
 	f = load(t, noisyExchange+"replications = 5\n")
 	less := execute(t, f, engine.Execution{}).Results
-	c, err := experiments.Compare(less, more, "elapsed_s", nil)
+	c, err := results.Compare(less, more, "elapsed_s", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if d := c.Differences[0]; d.Significance != results.Higher || !(d.HalfWidth > 0) {
 		t.Errorf("%+v", d)
 	}
-	if c, err = experiments.Compare(less, less, "elapsed_s", nil); err != nil || c.Differences[0].Significance != results.Unclear {
+	if c, err = results.Compare(less, less, "elapsed_s", nil); err != nil || c.Differences[0].Significance != results.Unclear {
 		t.Errorf("%+v, %v", c, err)
 	}
 }

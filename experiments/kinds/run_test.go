@@ -16,6 +16,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/engine"
+	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/simtest"
 )
@@ -84,7 +85,7 @@ func number(cell string) float64 {
 }
 
 // numbers returns a column of a table.
-func numbers(t *testing.T, table *experiments.Table, name string) []float64 {
+func numbers(t *testing.T, table *results.Table, name string) []float64 {
 	t.Helper()
 	return simtest.Must(table.Numbers(name))(t)
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/engine"
+	"github.com/weft-sim/weft/experiments/figures"
 	"github.com/weft-sim/weft/experiments/network"
 	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/routing"
@@ -106,7 +107,7 @@ func throughFabric(f *experiments.File) bool {
 // result folders. It returns the number of points, and of those that have been divided.
 func sameFilesOnThreads(t *testing.T, f *experiments.File) (points, divided int) {
 	t.Helper()
-	f.Plots = slices.DeleteFunc(f.Plots, func(p experiments.PlotConfig) bool { return p.Table == "performance" || p.Table == "timing" })
+	f.Plots = slices.DeleteFunc(f.Plots, func(p figures.PlotConfig) bool { return p.Table == "performance" || p.Table == "timing" })
 	var first map[string]string
 	for _, n := range simtest.Threads(t, 0) {
 		dir := filepath.Join(t.TempDir(), "results")

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/engine"
+	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
@@ -90,7 +90,7 @@ func TestTimelineOfNetworks(t *testing.T) {
 }
 
 // checkPath: the rows of a path follow each other from 0 to the end. cables are its waits for them.
-func checkPath(t *testing.T, path *experiments.Table, elapsed float64) (cables int) {
+func checkPath(t *testing.T, path *results.Table, elapsed float64) (cables int) {
 	t.Helper()
 	start, end := column(t, path, "start_ns"), column(t, path, "end_ns")
 	for i, what := range column(t, path, "what") {
@@ -111,7 +111,7 @@ func checkPath(t *testing.T, path *experiments.Table, elapsed float64) (cables i
 }
 
 // checkTimelineRows: the rows of a rank follow each other.
-func checkTimelineRows(t *testing.T, timeline *experiments.Table) {
+func checkTimelineRows(t *testing.T, timeline *results.Table) {
 	t.Helper()
 	end := map[string]string{}
 	for i, start := range column(t, timeline, "start_ns") {
@@ -123,7 +123,7 @@ func checkTimelineRows(t *testing.T, timeline *experiments.Table) {
 	}
 }
 
-func column(t *testing.T, table *experiments.Table, name string) (cells []string) {
+func column(t *testing.T, table *results.Table, name string) (cells []string) {
 	t.Helper()
 	at := simtest.Must(table.Column(name))(t)
 	for _, row := range table.Rows {

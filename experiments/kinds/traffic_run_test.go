@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/engine"
+	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/sim/simtest"
 )
@@ -68,7 +69,7 @@ func TestReplications(t *testing.T) {
 		t.Error("replications are not independent")
 	}
 	mean, half := spread(means)
-	sum := func(x *experiments.Table, name string) float64 { return sumOf(numbers(t, x, name)) }
+	sum := func(x *results.Table, name string) float64 { return sumOf(numbers(t, x, name)) }
 	for _, x := range []struct {
 		name      string
 		got, want float64

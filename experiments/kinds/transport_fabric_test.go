@@ -5,8 +5,8 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/engine"
+	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/hca"
@@ -42,7 +42,7 @@ func TestFabricAndLogGPAgree(t *testing.T) {
 // where packets overtake each other, and where the receiver's part works on them meanwhile.
 func TestOrdersAreBegunAnew(t *testing.T) {
 	divideAlways(t)
-	run := func(threads int) *experiments.Table {
+	run := func(threads int) *results.Table {
 		return execute(t, load(t, "kind = \"mpi\"\n"+halfFly, "job.ranks=32", "job.machine=fabric",
 			"placement.per_node=2", "workload.type=osu-alltoall", "workload.bytes=12KiB",
 			"workload.iterations=2"), engine.Execution{Threads: threads}).Results

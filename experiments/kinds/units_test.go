@@ -11,6 +11,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/engine"
+	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
@@ -172,7 +173,7 @@ func TestUnitTable(t *testing.T) {
 	if !*updateValidation {
 		t.Skip("with -update-validation only")
 	}
-	table := &experiments.Table{Columns: []string{"case", "swept", "value", "model", "state", "accepted_load", "latency_mean_ns", "latency_ci95_ns", "latency_p99_ns", "compared"}}
+	table := &results.Table{Columns: []string{"case", "swept", "value", "model", "state", "accepted_load", "latency_mean_ns", "latency_ci95_ns", "latency_p99_ns", "compared"}}
 	for _, c := range unitCases {
 		points := make([][]unitPoint, len(unitModels))
 		for model := range unitModels {
@@ -196,7 +197,7 @@ func TestUnitTable(t *testing.T) {
 // unitSummary is the table of docs/validation.md: by case the points compared, the
 // largest difference of packets from flits, and what holding ports changes at the lowest
 // and at the highest of these points.
-func unitSummary(t *testing.T, table *experiments.Table) (lines []string, points int) {
+func unitSummary(t *testing.T, table *results.Table) (lines []string, points int) {
 	t.Helper()
 	accepted, mean, p99 := numbers(t, table, "accepted_load"), numbers(t, table, "latency_mean_ns"), numbers(t, table, "latency_p99_ns")
 	percent := func(x float64) string { return fmt.Sprintf("%.1f %%", 100*x) }
@@ -228,7 +229,7 @@ func unitSummary(t *testing.T, table *experiments.Table) (lines []string, points
 // two, with a clock that is no divisor of a flit's time, means and percentiles are equal.
 func TestUnitTableIsTrue(t *testing.T) {
 	text := simtest.Must(os.ReadFile("../../docs/validation-units.csv"))(t)
-	table := simtest.Must(experiments.ReadTable("validation-units.csv", bytes.NewReader(text)))(t)
+	table := simtest.Must(results.ReadTable("validation-units.csv", bytes.NewReader(text)))(t)
 	page := simtest.Must(os.ReadFile("../../docs/validation.md"))(t)
 	lines, points := unitSummary(t, table)
 	equal := 0

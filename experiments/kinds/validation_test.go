@@ -12,6 +12,8 @@ import (
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/booksim"
 	"github.com/weft-sim/weft/experiments/engine"
+	"github.com/weft-sim/weft/experiments/figures"
+	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
@@ -101,7 +103,7 @@ func TestValidationTable(t *testing.T) {
 	if !*updateValidation {
 		t.Skip("-update-validation rewrites the documentation")
 	}
-	table := &experiments.Table{Columns: []string{"case", "simulator", "offered_load", "accepted_load", "latency_mean_ns", "saturated"}}
+	table := &results.Table{Columns: []string{"case", "simulator", "offered_load", "accepted_load", "latency_mean_ns", "saturated"}}
 	for _, c := range peerCases {
 		peer := c.points(t)
 		var loads []float64
@@ -118,14 +120,14 @@ func TestValidationTable(t *testing.T) {
 	docs := filepath.Join("..", "..", "docs")
 	simtest.Check(t, table.WriteFile(filepath.Join(docs, "validation.csv")))
 	for _, family := range []string{"dragonfly", "mesh"} {
-		part := &experiments.Table{Columns: table.Columns}
+		part := &results.Table{Columns: table.Columns}
 		for _, row := range table.Rows {
 			if strings.HasPrefix(row[0], family) {
 				part.Rows = append(part.Rows, row)
 			}
 		}
-		p := experiments.PlotConfig{X: "offered_load", Y: []string{"latency_mean_ns"}, By: []string{"simulator"}, Panels: "case", Height: 3.8, YMax: 450, Style: "line", Title: "weft and BookSim2: " + family}
+		p := figures.PlotConfig{X: "offered_load", Y: []string{"latency_mean_ns"}, By: []string{"simulator"}, Panels: "case", Height: 3.8, YMax: 450, Style: "line", Title: "weft and BookSim2: " + family}
 		picture := simtest.Must(p.Picture(part, "png"))(t)
-		simtest.Check(t, experiments.WriteFile(filepath.Join(docs, "validation-"+family+".png"), picture))
+		simtest.Check(t, results.WriteFile(filepath.Join(docs, "validation-"+family+".png"), picture))
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/document"
+	"github.com/weft-sim/weft/experiments/figures"
 	"github.com/weft-sim/weft/experiments/plot"
 	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/fabric/topology"
@@ -31,7 +32,7 @@ var formats = map[string]func(io.Writer, *topology.Graph) error{
 
 // Formats lists the names of the formats in alphabetical order, pictures last.
 func Formats() []string {
-	return append(slices.Sorted(maps.Keys(formats)), experiments.PictureFormats...)
+	return append(slices.Sorted(maps.Keys(formats)), figures.PictureFormats...)
 }
 
 // Network is the network of an experiment file, or one read from elsewhere.
@@ -79,7 +80,7 @@ func Import(path string) (*Network, error) {
 
 // Write writes the network in one of [Formats].
 func (n *Network) Write(w io.Writer, format string) error {
-	if slices.Contains(experiments.PictureFormats, format) {
+	if slices.Contains(figures.PictureFormats, format) {
 		return n.draw(w, format)
 	}
 	write := formats[format]

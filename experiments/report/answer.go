@@ -11,8 +11,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/engine"
+	"github.com/weft-sim/weft/experiments/figures"
+	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/experiments/verdict"
 	"github.com/weft-sim/weft/fabric/measure"
 )
@@ -70,12 +71,12 @@ func bound(f *engine.Folder, point int) float64 {
 
 // sentenceOf says between which loads the variants cease to keep up: for each pattern
 // and other demand by itself, since those are no designs to choose from.
-func sentenceOf(found []experiments.Knee) string {
+func sentenceOf(found []results.Knee) string {
 	if len(found) == 0 {
 		return ""
 	}
 	var demands []string
-	of := map[string][]experiments.Knee{}
+	of := map[string][]results.Knee{}
 	for _, k := range found {
 		if of[k.Demand] == nil {
 			demands = append(demands, k.Demand)
@@ -104,7 +105,7 @@ func sentenceOf(found []experiments.Knee) string {
 const mostDemands = 6
 
 // carried is the load to which a variant keeps up; 0 where it does at none.
-func carried(k experiments.Knee) float64 {
+func carried(k results.Knee) float64 {
 	if math.IsNaN(k.Steady) {
 		return 0
 	}
@@ -112,10 +113,10 @@ func carried(k experiments.Knee) float64 {
 }
 
 // open tells whether there is no verdict on a variant at any load.
-func open(k experiments.Knee) bool { return math.IsNaN(k.Steady) && math.IsNaN(k.Not) }
+func open(k results.Knee) bool { return math.IsNaN(k.Steady) && math.IsNaN(k.Not) }
 
 // ofDemand compares the variants under one demand.
-func ofDemand(found []experiments.Knee) string {
+func ofDemand(found []results.Knee) string {
 	if len(found) == 1 {
 		if open(found[0]) {
 			return "The network is neither steady nor saturated at any load."
@@ -123,14 +124,14 @@ func ofDemand(found []experiments.Knee) string {
 		return "The network keeps " + reach(found) + "."
 	}
 	all := len(found)
-	undecided := slices.DeleteFunc(slices.Clone(found), func(k experiments.Knee) bool { return !open(k) })
+	undecided := slices.DeleteFunc(slices.Clone(found), func(k results.Knee) bool { return !open(k) })
 	found = slices.DeleteFunc(slices.Clone(found), open)
 	if len(found) == 0 {
 		return fmt.Sprintf("The verdict on all %d variants is open: none is steady or saturated at any load.", all)
 	}
-	slices.SortStableFunc(found, func(a, b experiments.Knee) int { return cmp.Compare(carried(b), carried(a)) })
-	ties := func(of experiments.Knee) []experiments.Knee {
-		return slices.DeleteFunc(slices.Clone(found), func(k experiments.Knee) bool { return carried(k) != carried(of) })
+	slices.SortStableFunc(found, func(a, b results.Knee) int { return cmp.Compare(carried(b), carried(a)) })
+	ties := func(of results.Knee) []results.Knee {
+		return slices.DeleteFunc(slices.Clone(found), func(k results.Knee) bool { return carried(k) != carried(of) })
 	}
 	best, worst := ties(found[0]), ties(found[len(found)-1])
 	var text string
@@ -154,7 +155,7 @@ func ofDemand(found []experiments.Knee) string {
 }
 
 // carry names the variants that do.
-func carry(some []experiments.Knee) string {
+func carry(some []results.Knee) string {
 	if len(some) == 1 {
 		return named(some) + " carries"
 	}
@@ -162,7 +163,7 @@ func carry(some []experiments.Knee) string {
 }
 
 // each stands for the variants that were named.
-func each(some []experiments.Knee) string {
+func each(some []results.Knee) string {
 	if len(some) == 1 {
 		return "it"
 	}
@@ -171,14 +172,14 @@ func each(some []experiments.Knee) string {
 
 // reach says to which load some variants keep up, which is the same, and from where on
 // they are saturated.
-func reach(some []experiments.Knee) string {
+func reach(some []results.Knee) string {
 	k := some[0]
 	text := "up to a load of " + short(k.Steady)
 	if math.IsNaN(k.Steady) {
 		text = "up at none of the loads"
 	}
-	same := !slices.ContainsFunc(some, func(other experiments.Knee) bool { return other.Not != k.Not })
-	none := !slices.ContainsFunc(some, func(other experiments.Knee) bool { return !math.IsNaN(other.Not) })
+	same := !slices.ContainsFunc(some, func(other results.Knee) bool { return other.Not != k.Not })
+	none := !slices.ContainsFunc(some, func(other results.Knee) bool { return !math.IsNaN(other.Not) })
 	switch {
 	case none && k.Steady == k.Highest:
 		return text + ", the highest load tried"
@@ -196,7 +197,7 @@ func reach(some []experiments.Knee) string {
 const mostNamed = 5
 
 // named lists variants in words.
-func named(some []experiments.Knee) string {
+func named(some []results.Knee) string {
 	var names []string
 	for _, k := range some {
 		names = append(names, cmp.Or(k.Design, k.Variant))
@@ -268,8 +269,8 @@ func short(x float64) string { return strconv.FormatFloat(x, 'g', 5, 64) }
 
 // printResults parts the columns that have one value in all rows from the
 // table, which they would only make wide.
-func printResults(t *experiments.Table) (shared []cell, rest table) {
-	narrow := &experiments.Table{Rows: make([][]string, len(t.Rows))}
+func printResults(t *results.Table) (shared []cell, rest table) {
+	narrow := &results.Table{Rows: make([][]string, len(t.Rows))}
 	for i, name := range t.Columns {
 		if name == "state" || name == "saturated" {
 			continue // marked in the first column
@@ -299,7 +300,7 @@ func printResults(t *experiments.Table) (shared []cell, rest table) {
 }
 
 // printTable shortens the numbers of a table.
-func printTable(t *experiments.Table) table {
+func printTable(t *results.Table) table {
 	p := table{Numeric: make([]bool, len(t.Columns))}
 	for i, name := range t.Columns {
 		p.Columns = append(p.Columns, strings.SplitAfter(name, "_"))
@@ -415,6 +416,6 @@ func (l linker) ofRun(f *engine.Folder) []file {
 }
 
 // ofFigure lists the forms of a figure and its data.
-func (l linker) ofFigure(f *engine.Folder, p *experiments.PlotConfig) []file {
+func (l linker) ofFigure(f *engine.Folder, p *figures.PlotConfig) []file {
 	return l.files(f.Dir, p.File+".svg", p.File+".png", p.File+".pdf", p.File+".data.csv")
 }

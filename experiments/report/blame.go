@@ -12,7 +12,9 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/engine"
+	"github.com/weft-sim/weft/experiments/figures"
 	"github.com/weft-sim/weft/experiments/plot"
+	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/measure"
 )
@@ -127,7 +129,7 @@ func percentage(share float64) string {
 }
 
 // blamedPoints reads the table, in its order; nil where a column is missing.
-func blamedPoints(f *engine.Folder, t *experiments.Table) []blamedPoint {
+func blamedPoints(f *engine.Folder, t *results.Table) []blamedPoint {
 	names := []string{"point", "scope", "from", "to", "channel_class", "total_ns", "root_share"}
 	for _, part := range core.PartNames {
 		names = append(names, part+"_ns")
@@ -185,7 +187,7 @@ type worstCable struct{ Job, By, From, To, Slowdown string }
 // newJobBlame reads job_blame.csv or, without, the slowdowns of jobs.csv; nil where there is nothing that
 // can be drawn. Of several points it shows the one in which a job is slowed most by another.
 func newJobBlame(f *engine.Folder) *jobBlame {
-	p := experiments.NewPlot()
+	p := figures.NewPlot()
 	t := f.Tables["job_blame"]
 	if t == nil {
 		b := &jobBlame{Note: "The time of each job beside the others, in times that it takes alone. measure.blame = true tells which jobs and cables slow it."}
@@ -230,7 +232,7 @@ func newJobBlame(f *engine.Folder) *jobBlame {
 }
 
 // drawn is b with its picture; nil if it cannot be drawn.
-func (b *jobBlame) drawn(f *engine.Folder, p *experiments.PlotConfig) *jobBlame {
+func (b *jobBlame) drawn(f *engine.Folder, p *figures.PlotConfig) *jobBlame {
 	var err error
 	if b.Picture, err = drawFigure(f, p); err != nil {
 		return nil
@@ -349,7 +351,7 @@ func (r *rankRow) title() string {
 }
 
 // rankRows reads a table by point; nil where there is none that can be read.
-func rankRows(t *experiments.Table) map[string][]rankRow {
+func rankRows(t *results.Table) map[string][]rankRow {
 	if t == nil {
 		return nil
 	}

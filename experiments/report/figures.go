@@ -11,6 +11,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/engine"
+	"github.com/weft-sim/weft/experiments/figures"
 	"github.com/weft-sim/weft/experiments/plot"
 	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/fabric/topology"
@@ -24,7 +25,7 @@ type drawnFigure struct {
 }
 
 // drawFigure draws a plot.
-func drawFigure(f *engine.Folder, p *experiments.PlotConfig) (drawnFigure, error) {
+func drawFigure(f *engine.Folder, p *figures.PlotConfig) (drawnFigure, error) {
 	source, err := f.PlotSource(p)
 	if err != nil {
 		return drawnFigure{}, err

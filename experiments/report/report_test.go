@@ -16,6 +16,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/engine"
+	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
@@ -166,8 +167,8 @@ func TestPage(t *testing.T) {
 		}
 	}
 	// A row is marked in the page where it is not steady in the results.
-	results := simtest.Must(os.ReadFile(filepath.Join(dir, "results.csv")))(t)
-	table := simtest.Must(experiments.ReadTable("results.csv", bytes.NewReader(results)))(t)
+	text := simtest.Must(os.ReadFile(filepath.Join(dir, "results.csv")))(t)
+	table := simtest.Must(results.ReadTable("results.csv", bytes.NewReader(text)))(t)
 	at := simtest.Must(table.Column("state"))(t)
 	tables := root.all("table")
 	rows := tables[len(tables)-1].all("tr")[1:]
@@ -281,7 +282,7 @@ func TestSeedsAreNoVariants(t *testing.T) {
 func TestVerdicts(t *testing.T) {
 	text := "[sweep]\n\"traffic.load\" = [0.031]\n[[expect]]\ntarget = \"dragonfly-fig8b-wc-min-saturation-throughput\"\nmetric = \"accepted_load\"\n[[expect]]\ntarget = \"dragonfly-fig8b-wc-val-saturation-throughput\"\nmetric = \"accepted_load\"\nnote = \"far off\"\n"
 	file := simtest.Must(experiments.Load("x.toml", text, experiments.Options{}))(t)
-	e, verdicts := newExperiment(&engine.Folder{File: file, Results: &experiments.Table{
+	e, verdicts := newExperiment(&engine.Folder{File: file, Results: &results.Table{
 		Columns: []string{"point", "accepted_load"}, Rows: [][]string{{"0", "0.031"}},
 	}}, linker{})
 	want := []verdictRow{
@@ -361,26 +362,26 @@ func TestAnswer(t *testing.T) {
 	}
 	nan := math.NaN()
 	for _, c := range []struct {
-		knees []experiments.Knee
+		knees []results.Knee
 		want  string
 	}{
 		{nil, ""},
-		{[]experiments.Knee{{Steady: 0.3, Not: 0.4}}, "The network keeps up to a load of 0.3 and is saturated at 0.4."},
-		{[]experiments.Knee{{Steady: 0.3, Not: nan, Highest: 0.3, Seeds: 5}}, "The network keeps up to a load of 0.3, the highest load tried. A load counts where all 5 seeds are steady."},
-		{[]experiments.Knee{{Steady: 0.3, Not: nan, Highest: 0.5}}, "The network keeps up to a load of 0.3; no load tried is saturated."},
-		{[]experiments.Knee{{Design: "a", Steady: nan, Not: 0.1}, {Design: "b", Steady: nan, Not: nan}}, "None of 2 variants is steady at any load. The verdict on b is open at every load."},
-		{[]experiments.Knee{{Steady: nan, Not: nan}, {Steady: nan, Not: nan}}, "The verdict on all 2 variants is open: none is steady or saturated at any load."},
-		{[]experiments.Knee{{Design: "a", Steady: nan, Not: nan}, {Design: "b", Steady: 0.2, Not: nan}}, "Of 2 variants, b keeps up to a load of 0.2; no load tried is saturated. The verdict on a is open at every load."},
-		{[]experiments.Knee{{Design: "a", Steady: 0.2, Not: 0.3}, {Design: "b", Steady: 0.2, Not: 0.25}}, "Both variants keep up to a load of 0.2 of those tried."},
-		{[]experiments.Knee{{Design: "a", Steady: 0.7, Not: nan, Highest: 0.9}, {Design: "b", Steady: 0.7, Not: nan, Highest: 0.9}}, "Both variants keep up to a load of 0.7; no load tried is saturated."},
-		{[]experiments.Knee{{Design: "a", Steady: nan, Not: 0.1}, {Design: "b", Steady: 0.5, Not: 0.6}}, "Of 2 variants, b carries most: it keeps up to a load of 0.5 and is saturated at 0.6. a carries least: it keeps up at none of the loads and is saturated at 0.1."},
+		{[]results.Knee{{Steady: 0.3, Not: 0.4}}, "The network keeps up to a load of 0.3 and is saturated at 0.4."},
+		{[]results.Knee{{Steady: 0.3, Not: nan, Highest: 0.3, Seeds: 5}}, "The network keeps up to a load of 0.3, the highest load tried. A load counts where all 5 seeds are steady."},
+		{[]results.Knee{{Steady: 0.3, Not: nan, Highest: 0.5}}, "The network keeps up to a load of 0.3; no load tried is saturated."},
+		{[]results.Knee{{Design: "a", Steady: nan, Not: 0.1}, {Design: "b", Steady: nan, Not: nan}}, "None of 2 variants is steady at any load. The verdict on b is open at every load."},
+		{[]results.Knee{{Steady: nan, Not: nan}, {Steady: nan, Not: nan}}, "The verdict on all 2 variants is open: none is steady or saturated at any load."},
+		{[]results.Knee{{Design: "a", Steady: nan, Not: nan}, {Design: "b", Steady: 0.2, Not: nan}}, "Of 2 variants, b keeps up to a load of 0.2; no load tried is saturated. The verdict on a is open at every load."},
+		{[]results.Knee{{Design: "a", Steady: 0.2, Not: 0.3}, {Design: "b", Steady: 0.2, Not: 0.25}}, "Both variants keep up to a load of 0.2 of those tried."},
+		{[]results.Knee{{Design: "a", Steady: 0.7, Not: nan, Highest: 0.9}, {Design: "b", Steady: 0.7, Not: nan, Highest: 0.9}}, "Both variants keep up to a load of 0.7; no load tried is saturated."},
+		{[]results.Knee{{Design: "a", Steady: nan, Not: 0.1}, {Design: "b", Steady: 0.5, Not: 0.6}}, "Of 2 variants, b carries most: it keeps up to a load of 0.5 and is saturated at 0.6. a carries least: it keeps up at none of the loads and is saturated at 0.1."},
 		// Ties are named, the first is no winner.
-		{[]experiments.Knee{{Design: "a", Steady: 0.9, Not: nan, Highest: 0.9}, {Design: "b", Steady: 0.9, Not: nan, Highest: 0.9}, {Design: "c", Steady: 0.4, Not: 0.5, Highest: 0.9}},
+		{[]results.Knee{{Design: "a", Steady: 0.9, Not: nan, Highest: 0.9}, {Design: "b", Steady: 0.9, Not: nan, Highest: 0.9}, {Design: "c", Steady: 0.4, Not: 0.5, Highest: 0.9}},
 			"Of 3 variants, a and b carry most: each keeps up to a load of 0.9, the highest load tried. c carries least: it keeps up to a load of 0.4 and is saturated at 0.5."},
 		// Patterns are no designs: an answer for each.
-		{[]experiments.Knee{{Demand: "traffic.pattern = uniform", Steady: 0.9, Not: nan, Highest: 0.9}, {Demand: "traffic.pattern = tornado", Steady: 0.3, Not: 0.4, Highest: 0.9}},
+		{[]results.Knee{{Demand: "traffic.pattern = uniform", Steady: 0.9, Not: nan, Highest: 0.9}, {Demand: "traffic.pattern = tornado", Steady: 0.3, Not: 0.4, Highest: 0.9}},
 			"Under traffic.pattern = uniform, the network keeps up to a load of 0.9, the highest load tried. Under traffic.pattern = tornado, the network keeps up to a load of 0.3 and is saturated at 0.4."},
-		{[]experiments.Knee{
+		{[]results.Knee{
 			{Demand: "traffic.pattern = u", Design: "min", Steady: 0.8, Not: 0.9}, {Demand: "traffic.pattern = u", Design: "val", Steady: 0.4, Not: 0.5},
 			{Demand: "traffic.pattern = w", Design: "min", Steady: 0.1, Not: 0.2}, {Demand: "traffic.pattern = w", Design: "val", Steady: 0.4, Not: 0.5}},
 			"Under traffic.pattern = u, of 2 variants, min carries most: it keeps up to a load of 0.8 and is saturated at 0.9. val carries least: it keeps up to a load of 0.4 and is saturated at 0.5. " +

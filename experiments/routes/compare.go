@@ -10,6 +10,8 @@ import (
 	"text/tabwriter"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/figures"
+	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/routing/opensm"
 )
 
@@ -125,7 +127,7 @@ func (c *Comparison) each(visit func(e *Compared, l *loaded)) {
 }
 
 // Table is one line for each demand and engine.
-func (c *Comparison) Table() *experiments.Table {
+func (c *Comparison) Table() *results.Table {
 	t := newTable("engines.csv")
 	for i, d := range c.Demands {
 		for _, e := range c.Engines {
@@ -154,8 +156,8 @@ func (c *Comparison) Table() *experiments.Table {
 }
 
 // Jobs is one line for each job and engine; nil: no jobs.
-func (c *Comparison) Jobs() *experiments.Table {
-	var t *experiments.Table
+func (c *Comparison) Jobs() *results.Table {
+	var t *results.Table
 	for i, d := range c.Demands {
 		for k := range d.Jobs {
 			if t == nil {
@@ -194,7 +196,7 @@ func (l Load) spread() (mean, most float64, idle int) {
 func decimal(x float64) string { return strconv.FormatFloat(x, 'g', 5, 64) }
 
 // Cables is the load of every direction of every cable under every engine.
-func (c *Comparison) Cables() *experiments.Table {
+func (c *Comparison) Cables() *results.Table {
 	s := c.subnet
 	t := newTable("cables.csv")
 	t.Columns = t.Columns[:len(t.Columns)-1] // a column of loads for each engine
@@ -214,7 +216,7 @@ const hottestCables = 8
 
 // Hottest is the load, under every engine, of the directions of cables that are the
 // hottest under one of them: those of each engine in turn, so that none is left out.
-func (c *Comparison) Hottest() *experiments.Table {
+func (c *Comparison) Hottest() *results.Table {
 	t := newTable("hottest.csv")
 	var lists [][]int32
 	c.each(func(_ *Compared, l *loaded) {
@@ -244,7 +246,7 @@ const bins = 20
 
 // Histogram counts the directions of cables by their load, in the same bins for all
 // engines.
-func (c *Comparison) Histogram() *experiments.Table {
+func (c *Comparison) Histogram() *results.Table {
 	t := newTable("histogram.csv")
 	top := 0.0
 	c.each(func(_ *Compared, l *loaded) {
@@ -350,8 +352,8 @@ func init() {
 }
 
 // newTable is one of the tables without rows.
-func newTable(name string) *experiments.Table {
-	t := &experiments.Table{}
+func newTable(name string) *results.Table {
+	t := &results.Table{}
 	for _, c := range tables[name].Columns {
 		t.Columns = append(t.Columns, c.Name)
 	}
@@ -366,7 +368,7 @@ var ComparisonFiles = []string{"engines.csv", "jobs.csv", "cables.csv", "hottest
 func (c *Comparison) Files() (map[string][]byte, error) {
 	files := map[string][]byte{}
 	histogram, hottest := c.Histogram(), c.Hottest()
-	for name, table := range map[string]*experiments.Table{"engines.csv": c.Table(), "jobs.csv": c.Jobs(), "cables.csv": c.Cables(), "hottest.csv": hottest, "histogram.csv": histogram} {
+	for name, table := range map[string]*results.Table{"engines.csv": c.Table(), "jobs.csv": c.Jobs(), "cables.csv": c.Cables(), "hottest.csv": hottest, "histogram.csv": histogram} {
 		if table == nil {
 			continue
 		}
@@ -377,7 +379,7 @@ func (c *Comparison) Files() (map[string][]byte, error) {
 		files[name] = b.Bytes()
 	}
 	const label = "Load of a cable (full rates of an adapter)"
-	bars, panels := experiments.NewPlot(), experiments.NewPlot()
+	bars, panels := figures.NewPlot(), figures.NewPlot()
 	bars.Style, bars.X, bars.Y, bars.By = "bar", "cable_from", []string{"load_share"}, []string{"engine"}
 	bars.Title, bars.XLabel, bars.YLabel, bars.Width = "The hottest cables of each engine, "+c.title("by pattern"), "Port out of which the cable leads", label, 9
 	if len(c.Demands) > 1 {
@@ -386,8 +388,8 @@ func (c *Comparison) Files() (map[string][]byte, error) {
 	panels.Style, panels.X, panels.Y, panels.By, panels.Panels = "histogram", "load_from_share", []string{"cables"}, []string{"engine"}, "engine"
 	panels.Title, panels.XLabel, panels.YLabel, panels.Width = "Cables by load, "+c.title("by engine and pattern"), label, "Share of the cables (per full rate of an adapter)", 9
 	for name, p := range map[string]struct {
-		table *experiments.Table
-		plot  experiments.PlotConfig
+		table *results.Table
+		plot  figures.PlotConfig
 	}{"hottest.svg": {hottest, bars}, "histogram.svg": {histogram, panels}} {
 		if len(p.table.Rows) == 0 {
 			continue // no cable carries anything

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing/opensm"
 	"github.com/weft-sim/weft/sim/simtest"
@@ -88,7 +89,7 @@ func TestHottestOfEveryEngine(t *testing.T) {
 	r := Request{Network: topology.NewFileNetwork(b.Freeze()), Config: opensm.DefaultConfig(), Lanes: 8}
 	permutation := simtest.Must(PatternDemand(r.Network, "permutation", 20))(t)
 	c := simtest.Must(r.Compare([]string{"minhop", "updn", "lash"}, []*Demand{permutation}, func() float64 { return 0 }))(t)
-	cell := func(table *experiments.Table, row []string, name string) string {
+	cell := func(table *results.Table, row []string, name string) string {
 		at := simtest.Must(table.Column(name))(t)
 		return row[at]
 	}
@@ -128,7 +129,7 @@ func TestHottestOfEveryEngine(t *testing.T) {
 			documented[o.Name+" "+column.Name] = true
 		}
 	}
-	for name, table := range map[string]*experiments.Table{"engines.csv": engines, "hottest.csv": hottest, "cables.csv": c.Cables(), "histogram.csv": c.Histogram()} {
+	for name, table := range map[string]*results.Table{"engines.csv": engines, "hottest.csv": hottest, "cables.csv": c.Cables(), "histogram.csv": c.Histogram()} {
 		for _, column := range table.Columns {
 			word, _, _ := strings.Cut(column, " ")
 			if !documented[name+" "+word] {
