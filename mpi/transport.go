@@ -61,7 +61,7 @@ type Protocols struct {
 	SharedLatency     sim.Time  `toml:"shared_latency" doc:"from one process to another through shared memory" min:"0ns"`
 	Acknowledge       sim.Time  `toml:"acknowledge" doc:"from the last byte of an RDMA write, or of an eager message that is acknowledged, in the peer's memory to its completion at the sender" min:"0ns"`
 	RegisterTime      sim.Time  `toml:"register_time" doc:"CPU time for registering the buffer of a message by rendezvous, on each side, or of a direct write at its sender; 0ns: registered before, as with a registration cache" min:"0ns"`
-	RegisterPage      sim.Time  `toml:"register_page_time" doc:"the same for every 4 KiB of it" min:"0ns"`
+	RegisterPage      sim.Time  `toml:"register_page_time" doc:"CPU time for registering every 4 KiB of a buffer, beside register_time" min:"0ns"`
 	LimitBuffers      bool      `toml:"limit_buffers" doc:"receive buffers can run out; then senders repeat after rnr_delay"`
 }
 

@@ -15,10 +15,10 @@ import (
 // QAdaptiveConfig holds the settings of routing "q-adaptive".
 type QAdaptiveConfig struct {
 	Alpha       float64 `toml:"alpha" doc:"part of its difference by which an estimate moves towards an answer that is lower" min:"0" max:"1"`
-	Beta        float64 `toml:"beta" doc:"the same towards an answer that is higher" min:"0" max:"1"`
+	Beta        float64 `toml:"beta" doc:"part of its difference by which an estimate moves towards an answer that is higher" min:"0" max:"1"`
 	Exploration float64 `toml:"exploration" doc:"probability that a switch that decides takes a random channel instead" min:"0" max:"1"`
 	Source      float64 `toml:"source_threshold" doc:"at its source a packet goes minimally unless another channel is better by this part of the minimal one's estimate" min:"0" max:"1"`
-	Between     float64 `toml:"between_threshold" doc:"the same at the first switch of a group between those of source and destination" min:"0" max:"1"`
+	Between     float64 `toml:"between_threshold" doc:"at the first switch of a group between those of source and destination, a packet goes minimally unless another channel is better by this part of the minimal one's estimate" min:"0" max:"1"`
 	SpreadVCs   bool    `toml:"spread_vcs" doc:"divide all virtual channels evenly between the hop classes, where there are more of them than classes; otherwise each class uses one"`
 }
 

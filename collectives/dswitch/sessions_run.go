@@ -48,7 +48,7 @@ type SessionsRow struct {
 	NonemptySessions     int64   `column:"nonempty_sessions" doc:"sessions that brought some processor a packet which it had not had"`
 	Cycles               int64   `column:"cycles" doc:"from the first flit's start to the last one's arrival; every stage takes a cycle"`
 	PacketsReceived      int64   `column:"packets_received" doc:"different foreign packets that every living processor received at least; in an all-to-all processors - 1"`
-	PacketsReceivedMax   int64   `column:"packets_received_max" doc:"the same, of the processor that received the most"`
+	PacketsReceivedMax   int64   `column:"packets_received_max" doc:"different foreign packets that the processor received which received the most"`
 	PacketsPerSessionMax int64   `column:"packets_per_session_max" doc:"most foreign packets that a processor received in one session"`
 	PacketsInjected      int64   `column:"packets_injected" doc:"packets sent, a broadcast counted at each of its ports"`
 	DuplicatesReceived   int64   `column:"duplicates_received" doc:"packets of sources that the processor had a packet from before"`

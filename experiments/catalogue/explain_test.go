@@ -66,8 +66,11 @@ func TestExplain(t *testing.T) {
 	}
 }
 
+// leaning is a description that says something only behind another.
+var leaning = regexp.MustCompile(`^(the same|and |that |those |median$|mean$|largest$|the largest$|[0-9]+th percentile$)|(median|percentile) of it$`)
+
 // TestEverythingIsExplained: every word that a kind declares, every verdict, and every
-// reason of a verdict has a meaning.
+// reason of a verdict has a meaning, and no column one that leans on the column before.
 func TestEverythingIsExplained(t *testing.T) {
 	words := map[string]bool{}
 	for _, w := range catalogue.Words() {
@@ -80,11 +83,18 @@ func TestEverythingIsExplained(t *testing.T) {
 		measure.ByBound, measure.ByGrowth, measure.ByDrain, measure.ByTests, measure.ByPackets, measure.ByWindow, measure.ByBacklog, measure.ByLatency, measure.ByAccepting)
 	for _, k := range experiments.DescribeKinds() {
 		want = append(want, k.Name)
+		columns := slices.Clone(k.Columns)
+		for _, f := range k.Further {
+			want = append(want, f.Name+".csv")
+			columns = append(columns, f.Columns...)
+		}
 		for _, c := range k.Columns {
 			want = append(want, c.Name)
 		}
-		for _, f := range k.Further {
-			want = append(want, f.Name+".csv")
+		for _, c := range columns {
+			if leaning.MatchString(c.Doc) {
+				t.Errorf("kind %s: column %s is %q", k.Name, c.Name, c.Doc)
+			}
 		}
 		for _, table := range k.Tables {
 			for _, p := range table.Params {

@@ -300,24 +300,24 @@ var (
 		{Name: "destination", Doc: "terminal that it is for"},
 		{Name: "bytes", Doc: "payload"},
 		{Name: "start_us", Doc: "when it began; empty: it did not"},
-		{Name: "end_us", Doc: "when all of it was acknowledged, or had arrived; empty: it was not"},
-		{Name: "fct_us", Doc: "time between, the flow completion time"},
-		{Name: "slowdown", Doc: "that, over the time that it takes alone in the network"},
+		{Name: "end_us", Doc: "when all of the flow was acknowledged, or had arrived; empty: it was not"},
+		{Name: "fct_us", Doc: "from start_us to end_us, the flow completion time"},
+		{Name: "slowdown", Doc: "fct_us over the time that the flow takes alone in the network"},
 	}}
 	sizeClassesTable = experiments.FurtherTable{Name: "size_classes", Doc: "flows by size, in powers of ten", Columns: []experiments.Column{
 		{Name: "bytes_above", Doc: "flows have more bytes than these"},
-		{Name: "bytes_to", Doc: "and no more than these"},
+		{Name: "bytes_to", Doc: "flows have no more bytes than these"},
 		{Name: "flows", Doc: "how many there are"},
 		{Name: "flows_completed", Doc: "how many of them have ended"},
 		{Name: "fct_mean_us", Doc: "mean time that a flow took"},
-		{Name: "fct_p99_us", Doc: "99th percentile of it"},
-		{Name: "slowdown_mean", Doc: "mean of that time over the time alone"},
-		{Name: "slowdown_p50", Doc: "median"}, {Name: "slowdown_p95", Doc: "95th percentile"}, {Name: "slowdown_p99", Doc: "99th percentile"},
+		{Name: "fct_p99_us", Doc: "99th percentile of the time that a flow took"},
+		{Name: "slowdown_mean", Doc: "mean of a flow's time over its time alone in the network"},
+		{Name: "slowdown_p50", Doc: "median slowdown"}, {Name: "slowdown_p95", Doc: "95th percentile of the slowdown"}, {Name: "slowdown_p99", Doc: "99th percentile of the slowdown"},
 	}}
 	flowQueuesTable = experiments.FurtherTable{Name: "queues", Doc: "the deepest queue over time", Columns: []experiments.Column{
 		{Name: "time_us", Doc: "of the sample"},
 		{Name: "deepest_bytes", Doc: "waiting at the port of a switch with the most"},
-		{Name: "port", Doc: "that port"},
+		{Name: "port", Doc: "the port with the deepest queue"},
 		{Name: "mean_bytes", Doc: "waiting at a port of a switch, mean"},
 	}}
 )

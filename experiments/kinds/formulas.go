@@ -48,7 +48,7 @@ type connectionsRow struct {
 	Static        int64   `column:"qps_static" doc:"QPs of a process at the start"`
 	OnDemand      int64   `column:"qps_on_demand" doc:"QPs of a process made on demand"`
 	Process       float64 `column:"memory_per_process_bytes" doc:"queues and pre-posted buffers of a process, QPs made on demand included"`
-	ProcessStatic float64 `column:"memory_static_per_process_bytes" doc:"the same without QPs made on demand"`
+	ProcessStatic float64 `column:"memory_static_per_process_bytes" doc:"queues and pre-posted buffers of a process, QPs made on demand left out"`
 	Node          float64 `column:"memory_per_node_bytes" doc:"of all processes of a node"`
 }
 

@@ -36,7 +36,7 @@ var linksTable = experiments.FurtherTable{Name: "links", Doc: "what every channe
 	{Name: "class", Doc: "class of the channel, as the topology names it"},
 	{Name: "vc", Doc: "virtual channel, from 0"},
 	{Name: "flits", Doc: "flits that the switch handed to it in the window; with a speedup a few of them may wait in its output queue at the end, and some that waited at the start are not counted"},
-	{Name: "flits_per_cycle", Doc: "the same by the length of the window: 1 is all that a channel carries, so that a full one shows 1, or a little more where its output queue has grown"},
+	{Name: "flits_per_cycle", Doc: "flits over the cycles of the window: 1 is all that a channel carries, so that a full one shows 1, or a little more where its output queue has grown"},
 }}
 
 // writeLinks keeps how much every channel carried in the window, by virtual
@@ -384,10 +384,10 @@ var queuesTable = experiments.FurtherTable{Name: "queues", Doc: "ports of switch
 	{Name: "port", Doc: "of a switch"},
 	{Name: "to", Doc: "port or terminal that its channel leads to"},
 	{Name: "class", Doc: "class of the channel"},
-	{Name: "waiting_flits", Doc: "routed to leave by the port and still in the switch"},
-	{Name: "outstanding_flits", Doc: "sent, and their credits have not come back"},
-	{Name: "sent_flits", Doc: "that have left since the sample before"},
-	{Name: "marked_packets", Doc: "that the port has marked since the sample before"},
+	{Name: "waiting_flits", Doc: "flits that are routed to leave by the port and still in the switch"},
+	{Name: "outstanding_flits", Doc: "flits that were sent and whose credits have not come back"},
+	{Name: "sent_flits", Doc: "flits that have left by the port since the sample before"},
+	{Name: "marked_packets", Doc: "packets that the port has marked since the sample before"},
 }}
 
 // probe is the probe that the point asks for, in parts whose routing is built; none if it asks

@@ -213,12 +213,12 @@ var (
 		{Name: "runs", Doc: "how often all of its ranks went through the program, mean over replications"},
 		{Name: "elapsed_s", Doc: "from its start to the end of its last run, beside the others"},
 		{Name: "elapsed_ci95_s", Doc: "half-width of the 95 % confidence interval, from the spread of the replications; empty for a single one"},
-		{Name: "alone_s", Doc: "the same as elapsed_s, alone on the same hosts; empty for a background"},
-		{Name: "slowdown", Doc: "the one by the other, in the mean of replications; where the job runs until a time, of as many runs as it has alone"},
-		{Name: "slowdown_ci95", Doc: "half-width of its 95 % confidence interval"},
-		{Name: "messages", Doc: "that its adapters sent beside the others in all replications: eager ones and, of rendezvous, requests, replies, data and ends"},
+		{Name: "alone_s", Doc: "elapsed_s of the job alone on the same hosts; empty for a background"},
+		{Name: "slowdown", Doc: "elapsed_s over alone_s, mean over replications; where the job runs until a time, of as many runs as it has alone"},
+		{Name: "slowdown_ci95", Doc: "half-width of the 95 % confidence interval"},
+		{Name: "messages", Doc: "messages that the job's adapters sent beside the others in all replications: eager ones and, of rendezvous, requests, replies, data and ends"},
 		{Name: "message_p99_s", Doc: "99th percentile of the time from an adapter's request until the message is in the memory of the receiver, within 0.4 %"},
-		{Name: "message_p99_alone_s", Doc: "the same, alone"},
+		{Name: "message_p99_alone_s", Doc: "message_p99_s of the job alone"},
 	}}
 	jobRanksTable = experiments.FurtherTable{Name: "job_ranks", Doc: "where every rank was and when it was through, in the first replication", Columns: []experiments.Column{
 		jobColumn,
@@ -234,7 +234,7 @@ var (
 		{Name: "to", Doc: "port or terminal that it leads to"},
 		{Name: "channel_class", Doc: "class of the channel, as the topology names it, or others"},
 		{Name: "slower_s", Doc: "by how much the job takes longer for that; negative: less long"},
-		{Name: "slowdown", Doc: "the same, in times that it takes alone: a job's rows add up to its slowdown less 1"},
+		{Name: "slowdown", Doc: "slower_s over the time that the job takes alone: a job's rows add up to its slowdown less 1"},
 		{Name: "share", Doc: "of what the one job does to the other"},
 	}}
 	batchedTable = experiments.FurtherTable{Name: "batch", Doc: "when and where the jobs of a batch list ran, in seconds of the list", Columns: []experiments.Column{

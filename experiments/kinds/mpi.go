@@ -125,13 +125,13 @@ type hcaTable struct {
 
 type mpiRow struct {
 	Elapsed      float64 `column:"elapsed_s" doc:"simulated time of what was run"`
-	ElapsedCI95  float64 `column:"elapsed_ci95_s" doc:"half-width of the 95 % confidence interval of elapsed_s, from the spread of the replications; empty for a single one, as the next three"`
-	Total        float64 `column:"total_s" doc:"the same extrapolated to job.extrapolate iterations"`
-	TotalCI95    float64 `column:"total_ci95_s" doc:"the same for total_s"`
+	ElapsedCI95  float64 `column:"elapsed_ci95_s" doc:"half-width of the 95 % confidence interval of elapsed_s, from the spread of the replications; empty for a single one"`
+	Total        float64 `column:"total_s" doc:"elapsed_s extrapolated to job.extrapolate iterations"`
+	TotalCI95    float64 `column:"total_ci95_s" doc:"half-width of the 95 % confidence interval of total_s"`
 	First        float64 `column:"first_iteration_s" doc:"first iteration, in which connections are made; empty without iterations"`
-	FirstCI95    float64 `column:"first_iteration_ci95_s" doc:"the same for first_iteration_s"`
-	Steady       float64 `column:"steady_iteration_s" doc:"mean of the others; empty with fewer than two iterations"`
-	SteadyCI95   float64 `column:"steady_iteration_ci95_s" doc:"the same for steady_iteration_s"`
+	FirstCI95    float64 `column:"first_iteration_ci95_s" doc:"half-width of the 95 % confidence interval of first_iteration_s"`
+	Steady       float64 `column:"steady_iteration_s" doc:"mean of all iterations but the first; empty with fewer than two"`
+	SteadyCI95   float64 `column:"steady_iteration_ci95_s" doc:"half-width of the 95 % confidence interval of steady_iteration_s"`
 	Extrapolated bool    `column:"extrapolated" doc:"total_s has iterations that were not simulated"`
 	Messages     int64   `column:"messages" doc:"point-to-point messages of the program that were simulated"`
 	Control      int64   `column:"control_messages" doc:"RTS, CTS, FIN and what an algorithm sends to synchronise"`
@@ -144,14 +144,14 @@ type mpiRow struct {
 	MissTime     float64 `column:"context_miss_per_node_s" doc:"engine time of an adapter for loading them"`
 	NotReady     int64   `column:"receiver_not_ready" doc:"arrivals that found no receive buffer"`
 	Leaders      float64 `column:"leaders" doc:"leaders a node, where the skeleton is an alltoall by leaders"`
-	Static       float64 `column:"memory_static_per_process_bytes" doc:"connections made at the start"`
-	Memory       float64 `column:"memory_per_process_bytes" doc:"with qps_on_demand_peak"`
+	Static       float64 `column:"memory_static_per_process_bytes" doc:"memory of a process for connections made at the start"`
+	Memory       float64 `column:"memory_per_process_bytes" doc:"memory of a process with qps_on_demand_peak"`
 	CPU          float64 `column:"cpu_mean_s" doc:"time that the CPU of a rank was at work, mean over ranks: computing, calls, copies and the kernel, interruptions included; the rest of elapsed_s it waited. This and the next eight are empty on machine loggops"`
-	CPUMax       float64 `column:"cpu_max_s" doc:"the same of the rank with the most; close to elapsed_s: CPUs limit"`
+	CPUMax       float64 `column:"cpu_max_s" doc:"cpu_mean_s of the rank with the most; close to elapsed_s: CPUs limit"`
 	Copies       float64 `column:"copies_mean_s" doc:"part of cpu_mean_s for moving data inside the node: eager and shared messages on both sides, and the program's own copies"`
-	CopiesMax    float64 `column:"copies_max_s" doc:"the same of the rank with the most"`
+	CopiesMax    float64 `column:"copies_max_s" doc:"copies_mean_s of the rank with the most"`
 	Adapter      float64 `column:"adapter_mean_s" doc:"time that an engine of an adapter was at work (requests, contexts, bytes), mean over the sending and the receiving ones"`
-	AdapterMax   float64 `column:"adapter_max_s" doc:"the same of the busiest engine; close to elapsed_s: adapters limit"`
+	AdapterMax   float64 `column:"adapter_max_s" doc:"adapter_mean_s of the busiest engine; close to elapsed_s: adapters limit"`
 	Links        float64 `column:"terminal_links_max_s" doc:"time that flits took on the busiest channel between a terminal and its switch, which goes at the adapter's pace unless the file says otherwise; machine fabric"`
 	Network      float64 `column:"network_max_s" doc:"time that flits took on the busiest channel between switches; close to elapsed_s: the network limits; machine fabric"`
 	Bound        float64 `column:"bound_s" doc:"what the program takes at least under any routing: the most of its slowest message alone, and of the work of a CPU, an adapter, a terminal's link and the channels of a switch to others; messages do not wait for each other in it; machine fabric"`

@@ -98,16 +98,16 @@ type latencyRow struct {
 	MaxHeight   int     `column:"max_height" doc:"most cables from a tree's root to a member; 0 without multicast"`
 	Messages    int64   `column:"messages" doc:"messages measured"`
 	LatencyMean float64 `column:"latency_mean_ns" doc:"mean from the post of a message until the last member has it"`
-	LatencyP50  float64 `column:"latency_p50_ns" doc:"median of it"`
-	LatencyP99  float64 `column:"latency_p99_ns" doc:"99th percentile of it"`
-	LatencyMax  float64 `column:"latency_max_ns" doc:"the largest"`
+	LatencyP50  float64 `column:"latency_p50_ns" doc:"median latency of a message"`
+	LatencyP99  float64 `column:"latency_p99_ns" doc:"99th percentile of message latency"`
+	LatencyMax  float64 `column:"latency_max_ns" doc:"largest latency of a message"`
 	GroupMin    float64 `column:"group_mean_min_ns" doc:"mean latency of the group with the least"`
 	GroupMax    float64 `column:"group_mean_max_ns" doc:"mean latency of the group with the greatest"`
 	Rate        float64 `column:"messages_per_us" doc:"measured messages per microsecond, of all groups together"`
 	Deliveries  int64   `column:"deliveries" doc:"packets that members took, unmeasured ones included"`
 	Redundant   int64   `column:"redundant" doc:"packets that terminals outside of the group got and dropped, unmeasured ones included"`
 	LinkMax     float64 `column:"link_utilisation_max" doc:"share of the whole run for which the busiest channel carried flits"`
-	LinkMean    float64 `column:"link_utilisation_mean" doc:"the same, mean over channels"`
+	LinkMean    float64 `column:"link_utilisation_mean" doc:"share of the whole run for which a channel carried flits, mean over channels"`
 	Unicast     float64 `column:"unicast_latency_mean_ns" doc:"mean latency of the unicast packets beside the messages; empty without any"`
 	Cycles      int64   `column:"cycles" doc:"cycles simulated"`
 }

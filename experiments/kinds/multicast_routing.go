@@ -97,7 +97,7 @@ type multicastRow struct {
 	MaxTFI      int     `column:"max_tfi" doc:"most groups on one tree"`
 	MeanTFI     float64 `column:"mean_tfi" doc:"groups over trees"`
 	MaxHeight   int     `column:"max_height" doc:"most cables from a root to a member"`
-	MeanHeight  float64 `column:"mean_height" doc:"the same, mean over trees"`
+	MeanHeight  float64 `column:"mean_height" doc:"most cables from a root to a member, mean over trees"`
 	TreeLinks   int     `column:"tree_links" doc:"cables between switches of all trees"`
 }
 

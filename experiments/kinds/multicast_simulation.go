@@ -237,9 +237,9 @@ var perGroupTable = experiments.FurtherTable{Name: "groups", Doc: "latency of ev
 	{Name: "members", Doc: "terminals in it"},
 	{Name: "messages", Doc: "messages measured"},
 	{Name: "latency_mean_ns", Doc: "mean from the post of a message until the last member has it"},
-	{Name: "latency_p50_ns", Doc: "median of it"},
-	{Name: "latency_p99_ns", Doc: "99th percentile of it"},
-	{Name: "latency_max_ns", Doc: "the largest"},
+	{Name: "latency_p50_ns", Doc: "median latency of a message"},
+	{Name: "latency_p99_ns", Doc: "99th percentile of message latency"},
+	{Name: "latency_max_ns", Doc: "largest latency of a message"},
 }}
 
 // writeGroups keeps the latency of every group: groups.csv.

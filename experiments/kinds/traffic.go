@@ -281,14 +281,14 @@ func (c *trafficConfig) workload(parts *trafficParts, seed uint64) (fabric.Workl
 var timesTable = experiments.FurtherTable{Name: "program", Doc: "times that terminal programs have noted, such as round trips", Columns: []experiments.Column{
 	{Name: "measure", Doc: "what was timed"},
 	{Name: "count", Doc: "how often"},
-	{Name: "mean_ns", Doc: "mean"}, {Name: "p50_ns", Doc: "median"}, {Name: "p95_ns", Doc: "95th percentile"}, {Name: "p99_ns", Doc: "99th percentile"}, {Name: "max_ns", Doc: "largest"},
+	{Name: "mean_ns", Doc: "mean time"}, {Name: "p50_ns", Doc: "median time"}, {Name: "p95_ns", Doc: "95th percentile of the times"}, {Name: "p99_ns", Doc: "99th percentile of the times"}, {Name: "max_ns", Doc: "largest time"},
 }}
 
 var samplesTable = experiments.FurtherTable{Name: "samples", Doc: "values that terminal programs have noted, such as windows, and how often something has happened", Columns: []experiments.Column{
 	{Name: "measure", Doc: "what was noted"},
 	{Name: "unit", Doc: "of the values"},
 	{Name: "count", Doc: "how often"},
-	{Name: "mean", Doc: "mean value"}, {Name: "p50", Doc: "median"}, {Name: "p95", Doc: "95th percentile"}, {Name: "p99", Doc: "99th percentile"}, {Name: "max", Doc: "largest"},
+	{Name: "mean", Doc: "mean value"}, {Name: "p50", Doc: "median value"}, {Name: "p95", Doc: "95th percentile of the values"}, {Name: "p99", Doc: "99th percentile of the values"}, {Name: "max", Doc: "largest value"},
 }}
 
 // writeProgram keeps what the program has noted: times, such as round trips, in program.csv, and

@@ -309,7 +309,7 @@ var tables = func() map[string]experiments.FurtherTable {
 			{Name: "status", Doc: "ok, or refused, with the reason under note"},
 			{Name: "pairs_without_path", Doc: "pairs of adapter ports that the tables do not join"},
 			{Name: "hops_mean", Doc: "cables between switches on a path, mean over all pairs of terminals"},
-			{Name: "hops_max", Doc: "the same of the longest path"},
+			{Name: "hops_max", Doc: "cables between switches on the longest path"},
 			{Name: "cable_load_mean", Doc: "mean over the directions of all cables, " + load},
 			{Name: "fullest_cable_load", Doc: "load of the fullest cable of each draw, whichever that is, " + load + "; at least hottest_cable_load, of one cable"},
 			{Name: "idle_cables", Doc: "directions of cables that carry nothing in any draw"},
@@ -327,7 +327,7 @@ var tables = func() map[string]experiments.FurtherTable {
 			{Name: "hosts", Doc: "hosts of the job"}, pattern,
 			{Name: "load_share", Doc: "share of its full rate that each terminal of the job wants to send"},
 			bound,
-			{Name: "throughput_alone", Doc: "the same without the other jobs"}, hottest,
+			{Name: "throughput_alone", Doc: "throughput_bound without the other jobs"}, hottest,
 		}},
 		"cables.csv": {Doc: "load of every direction of every cable, a column for each engine", Columns: []experiments.Column{
 			{Name: "from", Doc: "switch out of which the cable leads"}, {Name: "from_port", Doc: "its port"},

@@ -17,7 +17,7 @@ type Stencil struct {
 	Wraps   bool      `toml:"wraps" doc:"the grid is a torus"`
 	Bytes   sim.Bytes `toml:"bytes" doc:"size of a face" min:"0B"`
 	Edge    sim.Bytes `toml:"edge" doc:"size of what goes to a neighbour along two dimensions" min:"0B"`
-	Corner  sim.Bytes `toml:"corner" doc:"the same along three or more" min:"0B"`
+	Corner  sim.Bytes `toml:"corner" doc:"size of what goes to a neighbour along three dimensions or more" min:"0B"`
 	Corners bool      `toml:"corners" doc:"neighbours along several dimensions at once are among those"`
 }
 
