@@ -67,7 +67,7 @@ func TestExplain(t *testing.T) {
 }
 
 // leaning is a description that says something only behind another.
-var leaning = regexp.MustCompile(`^(the same|and |that |those |median$|mean$|largest$|the largest$|[0-9]+th percentile$)|(median|percentile) of it$`)
+var leaning = regexp.MustCompile(`^(the same|and |of |its |their |that |those |mean of those|median$|mean$|largest$|the largest$|[0-9]+th percentile$)|(median|percentile) of it$`)
 
 // TestEverythingIsExplained: every word that a kind declares, every verdict, and every
 // reason of a verdict has a meaning, and no column one that leans on the column before.

@@ -55,15 +55,15 @@ type flowsConfig struct {
 }
 
 type networkTable struct {
-	Rate    sim.Rate `toml:"rate" doc:"of terminals, and of all cables without a rate of their own"`
+	Rate    sim.Rate `toml:"rate" doc:"rate of terminals, and of all cables without a rate of their own"`
 	Latency sim.Time `toml:"latency" doc:"time of flight"`
 }
 
 type flowsTable struct {
 	File     string    `toml:"file" doc:"connection matrix of htsim; relative to the experiment file; in place of pattern" file:"read"`
 	Pattern  string    `toml:"pattern" doc:"permutation: every terminal to another one, drawn at random; incast: the terminals behind the receiver to it; victim: the same, and a flow beside it, from the fifth terminal behind the receiver to the next one; all-to-all: every terminal to every other, one behind the other; poisson: flows are born at random times between random terminals" choices:"permutation|incast|victim|all-to-all|poisson"`
-	Bytes    sim.Bytes `toml:"bytes" doc:"of a flow; poisson with sizes fixed" min:"1"`
-	Senders  int       `toml:"senders" doc:"flows of an incast" min:"1"`
+	Bytes    sim.Bytes `toml:"bytes" doc:"size of a flow; poisson with sizes fixed" min:"1"`
+	Senders  int       `toml:"senders" doc:"terminals that send in an incast" min:"1"`
 	Receiver int       `toml:"receiver" doc:"terminal that an incast goes to" min:"0"`
 	Sizes    string    `toml:"sizes" doc:"poisson: distribution of sizes: fixed, or as published of web search, of Hadoop clusters and of storage" choices:"fixed|web-search|hadoop|ali-storage"`
 	Load     float64   `toml:"load" doc:"poisson: offered, as a share of the terminals' rate" min:"0.001" max:"1"`
@@ -78,16 +78,16 @@ type flowsMeasure struct {
 
 type flowsRow struct {
 	Flows      int64   `column:"flows" doc:"flows that were to be sent"`
-	Completed  int64   `column:"flows_completed" doc:"of them, those whose last packet was acknowledged before measure.end"`
+	Completed  int64   `column:"flows_completed" doc:"flows whose last packet was acknowledged before measure.end"`
 	Tail       float64 `column:"tail_us" doc:"time at which the last flow was complete, from the start of the run; empty if some were not"`
-	First      float64 `column:"first_us" doc:"time at which the first one was"`
-	Mean       float64 `column:"mean_us" doc:"mean of those times"`
+	First      float64 `column:"first_us" doc:"time at which the first flow was complete, from the start of the run"`
+	Mean       float64 `column:"mean_us" doc:"mean time at which flows were complete, from the start of the run"`
 	Victim     float64 `column:"victim_us" doc:"pattern victim: completion time of the flow beside the incast; empty otherwise"`
 	P50        float64 `column:"fct_p50_us" doc:"median completion time, from the start of the flow"`
 	P99        float64 `column:"fct_p99_us" doc:"99th percentile of completion times"`
 	Slowdown   float64 `column:"slowdown_mean" doc:"mean of completion time / that of the flow alone in the network"`
-	Slowdown50 float64 `column:"slowdown_p50" doc:"its median"`
-	Slowdown99 float64 `column:"slowdown_p99" doc:"its 99th percentile"`
+	Slowdown50 float64 `column:"slowdown_p50" doc:"median slowdown of a flow"`
+	Slowdown99 float64 `column:"slowdown_p99" doc:"99th percentile of the slowdown of flows"`
 	Goodput    float64 `column:"goodput_gbps" doc:"bytes of complete flows over the time of the last, of the whole network"`
 	Jain       float64 `column:"jain_index" doc:"fairness of the flows' mean rates (Jain, Chiu and Hawe 1984)"`
 	Packets    int64   `column:"packets_data" doc:"data packets sent, repeated ones among them"`
@@ -295,7 +295,7 @@ func (c *flowsConfig) alone(net *shared.Network, f *transport.Flow) sim.Time {
 
 var (
 	eachFlowTable = experiments.FurtherTable{Name: "flows", Doc: "every flow", Columns: []experiments.Column{
-		{Name: "flow", Doc: "its number"},
+		{Name: "flow", Doc: "number of the flow"},
 		{Name: "source", Doc: "terminal that sends"},
 		{Name: "destination", Doc: "terminal that it is for"},
 		{Name: "bytes", Doc: "payload"},
@@ -315,7 +315,7 @@ var (
 		{Name: "slowdown_p50", Doc: "median slowdown"}, {Name: "slowdown_p95", Doc: "95th percentile of the slowdown"}, {Name: "slowdown_p99", Doc: "99th percentile of the slowdown"},
 	}}
 	flowQueuesTable = experiments.FurtherTable{Name: "queues", Doc: "the deepest queue over time", Columns: []experiments.Column{
-		{Name: "time_us", Doc: "of the sample"},
+		{Name: "time_us", Doc: "time of the sample"},
 		{Name: "deepest_bytes", Doc: "waiting at the port of a switch with the most"},
 		{Name: "port", Doc: "the port with the deepest queue"},
 		{Name: "mean_bytes", Doc: "waiting at a port of a switch, mean"},

@@ -49,7 +49,7 @@ type connectionsRow struct {
 	OnDemand      int64   `column:"qps_on_demand" doc:"QPs of a process made on demand"`
 	Process       float64 `column:"memory_per_process_bytes" doc:"queues and pre-posted buffers of a process, QPs made on demand included"`
 	ProcessStatic float64 `column:"memory_static_per_process_bytes" doc:"queues and pre-posted buffers of a process, QPs made on demand left out"`
-	Node          float64 `column:"memory_per_node_bytes" doc:"of all processes of a node"`
+	Node          float64 `column:"memory_per_node_bytes" doc:"queues and pre-posted buffers of all processes of a node"`
 }
 
 func init() {
@@ -79,9 +79,9 @@ type costResult struct {
 	Cabinets     int     `column:"cabinets" doc:"cabinets"`
 	Inside       int     `column:"cables_inside" doc:"cables within a cabinet"`
 	Copper       int     `column:"cables_copper" doc:"copper cables"`
-	CopperMetres float64 `column:"copper_m" doc:"their lengths together"`
+	CopperMetres float64 `column:"copper_m" doc:"lengths of the copper cables together"`
 	Optical      int     `column:"cables_optical" doc:"optical cables"`
-	OptMetres    float64 `column:"optical_m" doc:"their lengths together"`
+	OptMetres    float64 `column:"optical_m" doc:"lengths of the optical cables together"`
 	Longest      float64 `column:"longest_cable_m" doc:"the longest cable"`
 	Watts        float64 `column:"power_w" doc:"power of switches and cables"`
 	Price        float64 `column:"price" doc:"price of switches and cables"`

@@ -176,10 +176,10 @@ var fairnessTable = experiments.FurtherTable{Name: "fairness", Doc: "how evenly 
 	{Name: "direction", Doc: "sent or received"},
 	{Name: "jain_index", Doc: "Jain's index of fairness: 1 if all terminals have the same, k/n if k of n have everything"},
 	{Name: "mean_flits_per_cycle", Doc: "mean over the terminals"},
-	{Name: "min_flits_per_cycle", Doc: "of the terminal with the least"},
-	{Name: "min_terminal", Doc: "its name"},
-	{Name: "max_flits_per_cycle", Doc: "of the terminal with the most"},
-	{Name: "max_terminal", Doc: "its name"},
+	{Name: "min_flits_per_cycle", Doc: "flits per cycle of the terminal with the least"},
+	{Name: "min_terminal", Doc: "name of the terminal with the least"},
+	{Name: "max_flits_per_cycle", Doc: "flits per cycle of the terminal with the most"},
+	{Name: "max_terminal", Doc: "name of the terminal with the most"},
 }}
 
 // writeFairness keeps how evenly terminals are served: fairness.csv.
@@ -381,7 +381,7 @@ func writeCongestion(run *experiments.Run, g *topology.Graph, b *observe.Blame, 
 
 var queuesTable = experiments.FurtherTable{Name: "queues", Doc: "ports of switches over time; cells of what was not sampled are empty", Columns: []experiments.Column{
 	{Name: "time_ns", Doc: "from the start of the window: what happened before counts"},
-	{Name: "port", Doc: "of a switch"},
+	{Name: "port", Doc: "port of a switch"},
 	{Name: "to", Doc: "port or terminal that its channel leads to"},
 	{Name: "class", Doc: "class of the channel"},
 	{Name: "waiting_flits", Doc: "flits that are routed to leave by the port and still in the switch"},

@@ -208,7 +208,7 @@ var (
 		jobColumn,
 		{Name: "program", Doc: "what its ranks do"},
 		{Name: "placement", Doc: "how its hosts were chosen"},
-		{Name: "ranks", Doc: "their number"},
+		{Name: "ranks", Doc: "ranks of the job"},
 		{Name: "start_s", Doc: "when it begins"},
 		{Name: "runs", Doc: "how often all of its ranks went through the program, mean over replications"},
 		{Name: "elapsed_s", Doc: "from its start to the end of its last run, beside the others"},
@@ -222,8 +222,8 @@ var (
 	}}
 	jobRanksTable = experiments.FurtherTable{Name: "job_ranks", Doc: "where every rank was and when it was through, in the first replication", Columns: []experiments.Column{
 		jobColumn,
-		{Name: "rank", Doc: "within the job"},
-		{Name: "host", Doc: "its number"},
+		{Name: "rank", Doc: "number of the rank within the job"},
+		{Name: "host", Doc: "number of the host that the rank runs on"},
 		{Name: "finish_ns", Doc: "when it was through, beside the others"},
 		{Name: "alone_ns", Doc: "when it was through, alone"},
 	}}
@@ -235,7 +235,7 @@ var (
 		{Name: "channel_class", Doc: "class of the channel, as the topology names it, or others"},
 		{Name: "slower_s", Doc: "by how much the job takes longer for that; negative: less long"},
 		{Name: "slowdown", Doc: "slower_s over the time that the job takes alone: a job's rows add up to its slowdown less 1"},
-		{Name: "share", Doc: "of what the one job does to the other"},
+		{Name: "share", Doc: "share of the channel in what the one job does to the other"},
 	}}
 	batchedTable = experiments.FurtherTable{Name: "batch", Doc: "when and where the jobs of a batch list ran, in seconds of the list", Columns: []experiments.Column{
 		jobColumn,
@@ -245,8 +245,8 @@ var (
 		{Name: "wait_s", Doc: "from then until its start"},
 		{Name: "start_s", Doc: "when it got its hosts"},
 		{Name: "end_s", Doc: "when it gave them back"},
-		{Name: "hosts", Doc: "their numbers, such as 0-3,7, in the last replication"},
-		{Name: "slowdown", Doc: "of its program, as in jobs.csv"},
+		{Name: "hosts", Doc: "numbers of the hosts, such as 0-3,7, in the last replication"},
+		{Name: "slowdown", Doc: "slowdown of the job's program, as in jobs.csv"},
 	}}
 )
 

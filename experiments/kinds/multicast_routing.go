@@ -85,8 +85,8 @@ func (e *Entries) UnmarshalText(text []byte) error {
 }
 
 type multicastRow struct {
-	Switches    int     `column:"switches" doc:"of the network"`
-	Terminals   int     `column:"terminals" doc:"of the network"`
+	Switches    int     `column:"switches" doc:"switches of the network"`
+	Terminals   int     `column:"terminals" doc:"terminals of the network"`
 	Groups      int     `column:"groups" doc:"multicast groups asked for"`
 	Refused     int     `column:"refused" doc:"groups that found no free entry"`
 	Trees       int     `column:"trees" doc:"multicast trees; fewer than groups where trees are shared"`

@@ -17,10 +17,10 @@ var timelineTables = func() [2]experiments.FurtherTable {
 	what := "compute, copy, send, receive, relay, connect: CPU time; pause: for no message, until the rank or its job starts or a time that the program names; wait: for a message, its completion, or another CPU of the rank"
 	message := []experiments.Column{
 		{Name: "peer", Doc: "rank at the other end of the message"},
-		{Name: "message", Doc: "its sender and its number among those of the sender, from 0: 3:17; empty: not of the program"},
+		{Name: "message", Doc: "sender of the message and its number among those of the sender, from 0: 3:17; empty: not of the program"},
 	}
 	place := []experiments.Column{
-		{Name: "job", Doc: "kind jobs: its name"},
+		{Name: "job", Doc: "kind jobs: name of the job"},
 		{Name: "rank", Doc: "number of the rank, from 0; of a message that is waited for, of the rank that waits; machine loggops with several CPUs a rank: 3.1, its CPU 1"},
 		{Name: "start_ns", Doc: "from when"},
 		{Name: "end_ns", Doc: "until when"},

@@ -286,7 +286,7 @@ var timesTable = experiments.FurtherTable{Name: "program", Doc: "times that term
 
 var samplesTable = experiments.FurtherTable{Name: "samples", Doc: "values that terminal programs have noted, such as windows, and how often something has happened", Columns: []experiments.Column{
 	{Name: "measure", Doc: "what was noted"},
-	{Name: "unit", Doc: "of the values"},
+	{Name: "unit", Doc: "unit of the values"},
 	{Name: "count", Doc: "how often"},
 	{Name: "mean", Doc: "mean value"}, {Name: "p50", Doc: "median value"}, {Name: "p95", Doc: "95th percentile of the values"}, {Name: "p99", Doc: "99th percentile of the values"}, {Name: "max", Doc: "largest value"},
 }}

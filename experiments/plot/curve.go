@@ -171,10 +171,17 @@ func (k *curve) Thumbnail(c *draw.Canvas) {
 	}
 }
 
-// has tells whether a point is in a state, in the figure or in a panel.
+// has tells whether a point that is drawn is in a state, in the figure or in a panel.
 func (f *Figure) has(state State) bool {
-	return slices.ContainsFunc(f.Series, func(s Series) bool { return slices.Contains(s.States, state) }) ||
-		slices.ContainsFunc(f.Panels, func(panel *Figure) bool { return panel.has(state) })
+	strip := !math.IsInf(f.ceiling(), 0)
+	return slices.ContainsFunc(f.Series, func(s Series) bool {
+		for i := range s.States {
+			if s.States[i] == state && (f.visible(&s, i) || f.lost(&s, i) && strip) {
+				return true
+			}
+		}
+		return false
+	}) || slices.ContainsFunc(f.Panels, func(panel *Figure) bool { return panel.has(state) })
 }
 
 // marker explains the markers of a state in the legend.

@@ -64,6 +64,11 @@ func TestPanelsLegendStates(t *testing.T) {
 	if texts := tape.texts(t, "panels", p.extent()); texts["with a hole: undecided"] != 1 || texts["hollow: saturated"] != 1 {
 		t.Errorf("the legend of %v", texts)
 	}
+	// On a logarithmic axis there is no strip for points without a value.
+	hidden := &Figure{Style: Line, LogY: true, Series: []Series{{Name: "min", X: []float64{0.1, 0.2}, Y: []float64{10, math.NaN()}, States: []State{Steady, Saturated}}}}
+	if hidden.has(Saturated) {
+		t.Error("the legend explains a marker that is not drawn")
+	}
 }
 
 // TestMarkLabels: labels of bounds lie between the axes, over no marker, line, legend or

@@ -330,8 +330,8 @@ var tables = func() map[string]experiments.FurtherTable {
 			{Name: "throughput_alone", Doc: "throughput_bound without the other jobs"}, hottest,
 		}},
 		"cables.csv": {Doc: "load of every direction of every cable, a column for each engine", Columns: []experiments.Column{
-			{Name: "from", Doc: "switch out of which the cable leads"}, {Name: "from_port", Doc: "its port"},
-			{Name: "to", Doc: "switch to which it leads"}, {Name: "to_port", Doc: "its port"},
+			{Name: "from", Doc: "switch out of which the cable leads"}, {Name: "from_port", Doc: "port of that switch"},
+			{Name: "to", Doc: "switch to which it leads"}, {Name: "to_port", Doc: "port of the switch to which the cable leads"},
 			{Name: "load_share", Doc: share.Doc + "; followed by the engine's name"},
 		}},
 		"hottest.csv": {Doc: "the hottest cables of each engine, under every engine", Columns: []experiments.Column{from, to, engine, pattern, share}},
