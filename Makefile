@@ -18,7 +18,7 @@ TEST_TIMEOUT ?= 60m
 
 # Packages in which goroutines share work, and the tests of that: some of them in make check,
 # all of them in make race-all.
-THREADED := ./experiments/engine ./fabric/core ./experiments/kinds
+THREADED := ./experiments ./experiments/engine ./fabric/core ./experiments/kinds
 THREADS := ^Test(Cached|Interrupt|Interruptible|InterruptDeafPoint|Shares|Threads|ThreadsHostModel|MPIThreads)$$
 
 # The simulator itself, whose checks are left out of all but the checked build. Its tests run
