@@ -227,10 +227,9 @@ type Circumstances struct {
 
 // NewRun prepares the computation of a point.
 func (f *File) NewRun(p *Point, c Circumstances) *Run {
-	end := &ending{told: func() bool { return false }, most: cmp.Or(c.Grace, lastSnapshotTime)}
 	return &Run{
 		Seed: p.Seed, Threads: max(c.Threads, 1), live: c.Live, warm: c.Warm, file: f, point: p,
-		keep: Checkpoint{dir: c.Dir, every: c.SnapshotEvery, end: end}, grace: cmp.Or(c.Grace, interruptGrace), started: time.Now(),
+		keep: Checkpoint{dir: c.Dir, every: c.SnapshotEvery, end: &ending{most: cmp.Or(c.Grace, lastSnapshotTime)}}, grace: cmp.Or(c.Grace, interruptGrace), started: time.Now(),
 	}
 }
 

@@ -171,17 +171,23 @@ func (k *curve) Thumbnail(c *draw.Canvas) {
 	}
 }
 
-// has tells whether a point that is drawn is in a state, in the figure or in a panel.
-func (f *Figure) has(state State) bool {
+// draws tells whether a point for which match holds is drawn, in the figure or in a panel.
+func (f *Figure) draws(match func(s *Series, i int) bool) bool {
 	strip := !math.IsInf(f.ceiling(), 0)
-	return slices.ContainsFunc(f.Series, func(s Series) bool {
-		for i := range s.States {
-			if s.States[i] == state && (f.visible(&s, i) || f.lost(&s, i) && strip) {
+	for k := range f.Series {
+		s := &f.Series[k]
+		for i := range s.X {
+			if match(s, i) && (f.visible(s, i) || f.lost(s, i) && strip) {
 				return true
 			}
 		}
-		return false
-	}) || slices.ContainsFunc(f.Panels, func(panel *Figure) bool { return panel.has(state) })
+	}
+	return slices.ContainsFunc(f.Panels, func(panel *Figure) bool { return panel.draws(match) })
+}
+
+// has tells whether a point that is drawn is in a state.
+func (f *Figure) has(state State) bool {
+	return f.draws(func(s *Series, i int) bool { return s.state(i) == state })
 }
 
 // marker explains the markers of a state in the legend.

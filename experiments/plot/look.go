@@ -179,12 +179,13 @@ func newLegend(f *Figure) *legend {
 		return nil
 	}
 	l := &legend{title: f.LegendTitle, columns: 1, style: Words(9, text.XLeft, text.YCenter)}
+	markers := f.Style == Line || f.Style == Scatter
 	for i := range f.Series {
-		if f.Series[i].Name != "" {
-			l.entries = append(l.entries, entry{f.Series[i].Name, f.drawn(i), f.Series[i].Name})
+		name := f.Series[i].Name
+		if name != "" && (!markers || f.draws(func(s *Series, _ int) bool { return s.Name == name })) {
+			l.entries = append(l.entries, entry{name, f.drawn(i), name})
 		}
 	}
-	markers := f.Style == Line || f.Style == Scatter
 	if markers && f.has(Undecided) {
 		l.entries = append(l.entries, entry{"with a hole: undecided", marker{Undecided}, ""})
 	}

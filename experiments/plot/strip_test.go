@@ -65,9 +65,12 @@ func TestPanelsLegendStates(t *testing.T) {
 		t.Errorf("the legend of %v", texts)
 	}
 	// On a logarithmic axis there is no strip for points without a value.
-	hidden := &Figure{Style: Line, LogY: true, Series: []Series{{Name: "min", X: []float64{0.1, 0.2}, Y: []float64{10, math.NaN()}, States: []State{Steady, Saturated}}}}
-	if hidden.has(Saturated) {
-		t.Error("the legend explains a marker that is not drawn")
+	hidden := &Figure{Style: Line, LogY: true, Series: []Series{
+		{Name: "min", X: []float64{0.1, 0.2}, Y: []float64{10, math.NaN()}, States: []State{Steady, Saturated}},
+		{Name: "val", X: []float64{0.2}, Y: []float64{math.NaN()}, States: []State{Saturated}},
+	}}
+	if l := newLegend(hidden); len(l.entries) != 1 || l.entries[0].name != "min" {
+		t.Errorf("the legend explains what is not drawn: %v", l.entries)
 	}
 }
 
