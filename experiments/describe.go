@@ -133,7 +133,6 @@ func CommonTables() []TableDescription {
 		table("sweep", "dotted keys with a list each, or a range { from, to, step }: every combination is a point", nil),
 		table("sweep.lockstep", "lists of equal length whose values are taken together, step by step", nil),
 		table("sweep.one_at_a_time", "lists whose values are points in which all other keys keep the values that the file gives; keys of one table depart together; may be repeated", nil),
-		table("sweep.fork", "lets points go on from a common warm-up: warmup, a table of the settings of the warm-up, and settle, the time in which the network becomes used to those of a point", nil),
 		table("sweep.refine", "a key and a spacing: points are added by bisection where the network ceases to be steady", nil),
 		table("quick", "dotted keys that --quick lays over the file: a variant that takes seconds", nil),
 	}

@@ -32,7 +32,6 @@ type File struct {
 	shared *Shared
 	sweep  []axis
 	refine *refinement // nil: none
-	fork   *forking    // nil: points warm up with their own settings
 	keys   []string    // swept, in order
 }
 
@@ -44,7 +43,6 @@ type Point struct {
 	Swept    []string // values of the file's swept keys, as CSV cells
 	config   any
 	settings []document.Setting
-	warmup   *warmup // nil: the kind has none that could be kept
 	steps    []int   // on each axis of the sweep; -1 on the refined one where refinement added the point
 	refined  float64 // its value there then
 }

@@ -78,12 +78,6 @@ type Kind[C, R any] struct {
 	// Run computes a point. It must depend on c, run.Seed and nothing else,
 	// return soon after ctx ends, and not print.
 	Run func(ctx context.Context, c *C, run *Run) (R, error)
-	// Forks, optional, lets points of a sweep go on from a common warm-up, and the kind
-	// write and read the state of a warm network: its Run calls [Run.Warm].
-	Forks *Forks[C]
-	// NoWarmup, of a kind without Forks, is why there is no warm-up that points could
-	// share; "" where nobody would expect one.
-	NoWarmup string
 	// BeginsAgain is why a point that is killed begins again: "" if its Run keeps its
 	// parts ([Run.Checkpoint]).
 	BeginsAgain string
@@ -150,8 +144,6 @@ type kind struct {
 	check      func(config any, seed uint64) ([]Warning, error)
 	preflight  func(config any, p *Preflight) error
 	run        func(ctx context.Context, config any, run *Run) ([]string, error)
-	forks      *forks // nil: it does not
-	cold       string // why it does not
 	again      string // why points begin again after a kill; "": they do not, but for those for which there is a reason of their own
 	pointAgain func(config any) string
 	someAgain  bool // it may have a reason
@@ -182,8 +174,6 @@ func Register[C, R any](k Kind[C, R]) {
 		name: k.Name, doc: k.Doc, revision: k.Revision,
 		columns:    columnsOf(reflect.TypeFor[R]()),
 		tables:     k.Tables,
-		forks:      k.Forks.untyped(),
-		cold:       k.NoWarmup,
 		again:      k.BeginsAgain,
 		someAgain:  someAgain,
 		pointAgain: func(config any) string { return k.PointBeginsAgain(config.(*C)) },

@@ -91,14 +91,12 @@ func (f *File) readAll(options Options, finished bool) {
 		return // the meaning of the rest is unknown
 	}
 	f.readSweep()
-	f.readFork()
 	f.expand()
 	f.figures(finished)
 	if len(d.Problems) > 0 {
 		return
 	}
 	f.check()
-	f.warnOfForks()
 	if !finished {
 		for _, key := range f.shared.unused() { // such as a rule for rings beside topologies without any
 			f.unknown(key, "is not used by what it stands with: leave it out")

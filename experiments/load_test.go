@@ -73,6 +73,8 @@ func TestProblems(t *testing.T) {
 		{"range", "kind = \"toy\"\n[sweep]\n\"traffic.load\" = { from = 1, to = 0, step = 0.1, stop = 4 }\n\"shape.p\" = { from = 3, to = 1, step = 1 }\n", nil, []string{
 			`x.toml:3:50: sweep.traffic.load.stop is not a key of a range (did you mean "step"?): allowed are from, to, step`,
 			`x.toml:4:1: sweep.shape.p = { from = 3, to = 1, step = 1 }: want a step that leads from the first to the last in at most 100000 steps`}},
+		{"gone", "kind = \"toy\"\n[sweep]\n\"traffic.load\" = [0.1]\nfork = { warmup = { \"traffic.load\" = 0.3 }, settle = \"1us\" }\n", nil, []string{
+			`x.toml:4:1: sweep.fork has gone: points warm up one by one; leave it out`}},
 		{"one at a time", "kind = \"toy\"\n[[sweep.one_at_a_time]]\n\"traffic.load\" = [0.1]\n[[sweep.one_at_a_time]]\n\"traffic.limit\" = 3\n", nil, []string{
 			`x.toml:3:1: sweep.one_at_a_time[0].traffic.load departs from a value that the file does not give: set traffic.load outside of [sweep]`,
 			`x.toml:5:1: sweep.one_at_a_time[1].traffic.limit = 3: want a list such as [3] or a range { from = 0.1, to = 0.9, step = 0.1 }`}},

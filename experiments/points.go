@@ -2,7 +2,6 @@ package experiments
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"reflect"
@@ -71,13 +70,7 @@ func (f *File) decode(values [][]any, index int) (*Point, *decoder) {
 	p.Seed = h.Seed
 	var inputs []document.Setting
 	p.settings, inputs = f.configure(dec, d, p.config)
-	switch {
-	case f.fork != nil:
-		f.warmOf(p, d, dec)
-	case f.kind.forks != nil:
-		p.warmup = f.newWarmup(p, p.config, p.settings, inputs)
-	}
-	p.Hash = hashPoint(f.kind, build(), p.Seed, slices.Concat(inputs, p.settings, f.forkSettings()))
+	p.Hash = hashPoint(f.kind, build(), p.Seed, append(inputs, p.settings...))
 	return p, dec
 }
 
@@ -226,7 +219,7 @@ func (f *File) check() {
 		seen[p.Hash] = true
 		warnings, err := f.kind.check(p.config, p.Seed)
 		d := f.pointDocument()
-		d.ProblemsFrom("", errors.Join(err, f.checkFork(p)))
+		d.ProblemsFrom("", err)
 		f.doc.Problems = append(f.doc.Problems, d.Problems...)
 		for _, w := range warnings {
 			if !warned[w] && !(w.Unset && d.Sets(w.Key)) {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/experiments/results"
-	"github.com/weft-sim/weft/sim"
 )
 
 // Preflight gathers what a kind finds out about a point before it runs.
@@ -30,18 +29,6 @@ type Preflight struct {
 	packets   bool
 	times     float64 // as long for each as usual; 0: once
 	bytes     float64
-	fork      *forking // nil: none
-	warm      bool     // an earlier point has the same warm-up
-}
-
-// Fork tells, where points go on from a common warm-up, how long the point takes to settle,
-// and whether its warm-up is simulated for an earlier one; ok is false where it warms up as
-// it goes on.
-func (p *Preflight) Fork() (settle sim.Time, warm, ok bool) {
-	if p.fork == nil {
-		return 0, false, false
-	}
-	return p.fork.settle, p.warm, true
 }
 
 // Note is something found out about some points of a file.
@@ -170,7 +157,6 @@ func (f *File) preflight(thorough bool, finished map[string]*Record) (*Report, e
 	var problems document.Problems
 	merged := merger{file: f, lowest: map[string]curve{}}
 	all, bytes := work{}, 0.0
-	warm := map[string]bool{}
 	for _, point := range f.Points {
 		p := byHash[point.Hash]
 		if p == nil {
@@ -184,10 +170,6 @@ func (f *File) preflight(thorough bool, finished map[string]*Record) (*Report, e
 					}
 				}
 				continue
-			}
-			if f.fork != nil {
-				p.fork, p.warm = f.fork, warm[point.warmup.key]
-				warm[point.warmup.key] = true
 			}
 			err := f.kind.preflight(point.config, p)
 			d := f.pointDocument()

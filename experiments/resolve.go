@@ -76,9 +76,6 @@ func (f *File) resolved(inputs string) string {
 			fmt.Fprintf(&b, "\n[sweep.refine]\n%s = %s\n", document.Format(r.key), document.Format(r.value(r.spacing)))
 		}
 	}
-	if f.fork != nil {
-		b.WriteString(f.resolvedFork())
-	}
 	for _, name := range []string{"plot", "expect"} {
 		i := 0
 		for _, table := range f.doc.Elements(name, f.doc.Root[name], "") {

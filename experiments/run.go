@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/weft-sim/weft/experiments/results"
-	"github.com/weft-sim/weft/sim"
 )
 
 // Run is what a kind gets to compute one point, beside its configuration.
@@ -33,7 +32,6 @@ type Run struct {
 	flitHops atomic.Int64
 	live     *atomic.Int64 // events of the whole sweep so far, for the progress bar
 
-	warm  *WarmStates // of the execution; nil: none
 	point *Point
 	file  *File
 	keep  Checkpoint // where its snapshots are, and how often
@@ -90,26 +88,6 @@ func (r *Run) Count(events, flitHops int64) {
 	}
 }
 
-// Fork tells, where points of a sweep go on from a common warm-up, how this one became
-// warm: config, a pointer to the kind's configuration, and how long its own settings take
-// to settle. ok is false where the point warms up as it goes on.
-func (r *Run) Fork() (config any, settle sim.Time, ok bool) {
-	if r.file == nil || r.file.fork == nil {
-		return nil, 0, false
-	}
-	return r.point.warmup.config, r.file.fork.settle, true
-}
-
-// Warm is the state of the warm network that a part of the point goes on from: nil if it
-// has to warm up by itself. Where several points share it, or a file is to have it, compute
-// is called once and simulates the warm-up.
-func (r *Run) Warm(w Warmup, compute func() ([]byte, error)) ([]byte, error) {
-	if r.warm == nil || r.point.warmup == nil {
-		return nil, nil
-	}
-	return r.warm.get(r.point.warmup, w, r.file.fork != nil, compute)
-}
-
 // Output is a further table of a point. All points of a file are written to
 // one CSV file, with the point's number and swept keys in front.
 type Output struct {
@@ -155,20 +133,11 @@ func (r *Run) Attach(folder, extension, content string) {
 // time.
 func (r *Run) Checkpoint() *Checkpoint {
 	r.parts++
-	return r.keeping(func() string { return fmt.Sprintf("%s.%d", r.point.Hash, r.parts-1) })
-}
-
-// WarmCheckpoint is the snapshot of the warm-up that [Run.Warm] has computed for a part.
-func (r *Run) WarmCheckpoint(w Warmup) *Checkpoint {
-	return r.keeping(func() string { return "warm-" + r.point.warmup.partKey(w) })
-}
-
-func (r *Run) keeping(name func() string) *Checkpoint {
 	if r.keep.dir == "" || r.keep.every <= 0 {
 		return nil
 	}
 	k := r.keep
-	k.name, k.began, k.from = name(), time.Now(), &r.from
+	k.name, k.began, k.from = fmt.Sprintf("%s.%d", r.point.Hash, r.parts-1), time.Now(), &r.from
 	return &k
 }
 
@@ -215,7 +184,6 @@ type PointProgress struct {
 type Circumstances struct {
 	Threads int           // of the point; 0: one
 	Live    *atomic.Int64 // to which its events are added while it runs; nil: nobody watches
-	Warm    *WarmStates   // of the execution; nil: the point warms up by itself
 	// Dir is the result folder in which the point keeps its state every SnapshotEvery;
 	// "" or 0: it does not.
 	Dir           string
@@ -228,7 +196,7 @@ type Circumstances struct {
 // NewRun prepares the computation of a point.
 func (f *File) NewRun(p *Point, c Circumstances) *Run {
 	return &Run{
-		Seed: p.Seed, Threads: max(c.Threads, 1), live: c.Live, warm: c.Warm, file: f, point: p,
+		Seed: p.Seed, Threads: max(c.Threads, 1), live: c.Live, file: f, point: p,
 		keep: Checkpoint{dir: c.Dir, every: c.SnapshotEvery, end: &ending{most: cmp.Or(c.Grace, lastSnapshotTime)}}, grace: cmp.Or(c.Grace, interruptGrace), started: time.Now(),
 	}
 }

@@ -42,7 +42,12 @@ func readAxes(d *document.Tree) (all []axis, refine []document.Setting) {
 	plain := document.Clone(sweep)
 	delete(plain, "lockstep")
 	delete(plain, "one_at_a_time")
-	delete(plain, "fork")
+	for _, key := range results.SortedKeys(plain) {
+		if key == "fork" || strings.HasPrefix(key, "fork.") {
+			d.Problem(document.Join("sweep", key), "has gone: points warm up one by one; leave it out")
+			delete(plain, key)
+		}
+	}
 	for _, s := range d.Flatten("sweep", plain, document.IsSweepValue) {
 		s.Key = document.Join("sweep", document.KeyUnder("sweep", s.Key))
 		if s.Key+"." == refinePrefix {

@@ -18,8 +18,6 @@ type Workload interface {
 	// Closed tells that packets are born only because others have arrived: there is
 	// then no offered load, and nothing can fall behind.
 	Closed() bool
-	// Begin, before all else, makes cycle c the workload's first, in place of 0.
-	Begin(c int64)
 	// Stop ends the births at cycle c: packets born then or later are not sent,
 	// also of those that wait already.
 	Stop(c int64)

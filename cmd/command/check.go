@@ -267,7 +267,7 @@ func (f *runFlags) check() error {
 	if f.shard != "" {
 		f.Shard, unshared = engine.ParseShard(f.shard)
 	}
-	printed, slurm, warm := f.out == "-", f.executor == "slurm", f.SaveWarm+f.FromWarm != ""
+	printed, slurm := f.out == "-", f.executor == "slurm"
 	err := cmp.Or(
 		refusedIf(f.Jobs < 0, "--jobs %d: want at least 1, or 0 for one a core", f.Jobs),
 		refusedIf(f.Threads < 1, "--threads %d: want at least 1", f.Threads),
@@ -276,9 +276,6 @@ func (f *runFlags) check() error {
 		refusedIf(f.Resume && f.Force, "--resume keeps what --force replaces: give one of them"),
 		refusedIf(f.SnapshotEvery < 0, "--snapshot-every %v: want a time, or 0 for never", f.SnapshotEvery),
 		refusedIf(f.wantsKept && printed, "--snapshot-every needs a result folder; --out - has none"),
-		refusedIf(warm && slurm, "--snapshot and --from are for runs on this machine: leave them out with --executor slurm"),
-		refusedIf(f.SaveWarm != "" && f.Resume, "--snapshot needs all points to be computed: leave out --resume"),
-		refusedIf(f.SaveWarm != "" && f.FromWarm != "", "--snapshot would write what --from reads: give one of them"),
 		refusedIf(unshared != nil, "--shard %v", unshared),
 		refusedIf(f.shard != "" && printed, "--shard needs a result folder; --out - has none"),
 		refusedIf(f.shard != "" && slurm, "--shard is for other batch systems: leave it out with --executor slurm"),

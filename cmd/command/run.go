@@ -48,10 +48,7 @@ argument with brackets, spaces or quotes in single quotes: shells have uses for 
 	flags.registerExecution(c)
 	c.Flags().StringVarP(&flags.out, "out", "o", "", "result folder `DIR`; - writes results.csv to standard output and nothing else (default results/NAME)")
 	c.Flags().StringVar(&flags.shard, "shard", "", "compute share `I/N` of the points only, such as 2/8, for weft merge (default result folder results/NAME.share-I-of-N)")
-	c.Flags().BoolVar(&flags.NoFork, "no-fork", false, "let the points of [sweep] fork warm up one by one; results are the same, byte for byte")
 	c.Flags().DurationVar(&flags.SnapshotEvery, "snapshot-every", 5*time.Minute, "how often a point that takes longer keeps its state in the result folder, for --resume after a kill; 0: never")
-	c.Flags().StringVar(&flags.SaveWarm, "snapshot", "", "write the networks of all points, as they are when they have warmed up, to `FILE`; for --from")
-	c.Flags().StringVar(&flags.FromWarm, "from", "", "go on from the warm networks in `FILE` in place of warming up; other settings of the warm-up, or another build of weft, are refused")
 	choice(c, &flags.executor, "executor", "local", "where points are computed: local, or slurm: as a job array of the cluster that this machine belongs to", "local", "slurm")
 	c.Flags().IntVar(&flags.slurm.Chunk, "chunk", 0, "with --executor slurm: points a task (default: so many that there are at most 64 tasks)")
 	c.Flags().DurationVar(&flags.slurm.Poll, "poll", 2*time.Second, "with --executor slurm: time between looks at the queue")
@@ -80,7 +77,7 @@ func (a *app) run(ctx context.Context, names []string, flags *runFlags) error {
 	if err := flags.checkFolders(folders); err != nil {
 		return err
 	}
-	if err := errors.Join(a.checkKept(files, flags), flags.checkWarm(files)); err != nil {
+	if err := a.checkKept(files, flags); err != nil {
 		return err
 	}
 	if flags.Shares == nil {
@@ -174,24 +171,6 @@ func (a *app) checkKept(files []*experiments.File, flags *runFlags) error {
 		case begin > 0:
 			fmt.Fprintf(a.stderr, "%s: warning: --snapshot-every: of %d points %d begin again after a kill, such as point %d (%s): %s\n", f.Name, len(f.Points), begin, first.Index, f.Describe(first), f.BeginsAgain(first))
 		}
-	}
-	return nil
-}
-
-// checkWarm finds out whether all files can write warm networks, or go on from those in a
-// file, where that is asked for.
-func (f *runFlags) checkWarm(files []*experiments.File) error {
-	if f.SaveWarm+f.FromWarm == "" {
-		return nil
-	}
-	if len(files) != 1 {
-		return usagef("--snapshot and --from take one file, not %d", len(files))
-	}
-	if !files[0].Warms() {
-		return usagef("--snapshot and --from need a kind that can write the state of a network: kind %q cannot%s", files[0].Kind(), files[0].NoWarmup())
-	}
-	if f.FromWarm != "" {
-		return files[0].CheckWarm(f.FromWarm)
 	}
 	return nil
 }

@@ -219,7 +219,7 @@ func TestReferenceIsWhole(t *testing.T) {
 			t.Errorf("%s of kind %q is missing", s.Path(), s.Kind)
 		}
 	}
-	for _, title := range []string{"[[plot.reference]]", "[sweep]", "[sweep.fork]", "[quick]"} {
+	for _, title := range []string{"[[plot.reference]]", "[sweep]", "[quick]"} {
 		if !strings.Contains(page.String(), ">"+title+"</h") || !strings.Contains(manual, "# "+title+"\n") {
 			t.Errorf("%s is missing", title)
 		}

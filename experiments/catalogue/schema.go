@@ -278,10 +278,6 @@ func sweepSchema() object {
 	}
 	further("lockstep", object{"type": []any{"object", "array"}})
 	further("one_at_a_time", object{"type": []any{"object", "array"}})
-	further("fork", object{
-		"type": "object", "additionalProperties": false, "required": []any{"warmup", "settle"},
-		"properties": object{"warmup": object{"type": "object"}, "settle": object{"type": "string"}},
-	})
 	further("refine", object{"type": "object"})
 	return object{
 		"type": "object", "description": common("sweep").Doc, "properties": properties,

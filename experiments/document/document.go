@@ -343,7 +343,7 @@ func cutAssignment(s string) (key, text string, ok bool) {
 // the file sweeps is pinned: its axis keeps that one value, so that the columns
 // of the results stay. A key under "sweep." replaces or adds an axis.
 func (d *Tree) set(key string, value any, at Origin) {
-	if axis, ok := strings.CutPrefix(key, "sweep."); ok && !strings.HasPrefix(axis, "lockstep") && !strings.HasPrefix(axis, "one_at_a_time") && !strings.HasPrefix(axis, "fork.") {
+	if axis, ok := strings.CutPrefix(key, "sweep."); ok && !strings.HasPrefix(axis, "lockstep") && !strings.HasPrefix(axis, "one_at_a_time") {
 		axis = KeyUnder("sweep", key)
 		sweep, _ := d.Root["sweep"].(map[string]any)
 		if sweep == nil {

@@ -39,12 +39,8 @@ type Execution struct {
 	SnapshotEvery time.Duration
 	// Grace is how long a point that is told to end may take until it has kept its state
 	// and ends; then it is left alone. 0: some tenths of a second.
-	Grace  time.Duration
-	NoFork bool // points of a fork warm up one by one; results are the same
-	// SaveWarm is a file for the warm networks of all points; FromWarm one to go on from
-	// in place of warming up. "": none.
-	SaveWarm, FromWarm string
-	Slurm              *Slurm // compute them as tasks of a cluster; nil: in this process
+	Grace time.Duration
+	Slurm *Slurm // compute them as tasks of a cluster; nil: in this process
 	// Progress, if set, is called from one goroutine at a time when a point
 	// is done, and about ten times a second between.
 	Progress func(Progress)
@@ -87,10 +83,7 @@ type Outcome struct {
 // failure to write or draw.
 func Execute(ctx context.Context, f *experiments.File, e Execution) (*Outcome, error) {
 	defer f.Forget() // many files may be at hand, each with large networks
-	r, err := newRunner(f, e)
-	if err != nil {
-		return nil, err
-	}
+	r := newRunner(f, e)
 	found, failed, err := readShares(f, e.Shares)
 	if err != nil {
 		return nil, err
@@ -121,11 +114,6 @@ func (r *runner) complete(ctx context.Context) (*Outcome, error) {
 	case ctx.Err() != nil && (r.unrefined || r.left() > 0):
 		return &Outcome{Points: len(r.points), Reused: r.reused, Finished: r.finished(), Kept: r.kept}, experiments.ErrInterrupted
 	}
-	if path := r.execution.SaveWarm; path != "" {
-		if err := results.WriteFile(path, r.warm.Encode()); err != nil {
-			return nil, err
-		}
-	}
 	outcome, err := r.finish(ctx)
 	if errors.Is(err, experiments.ErrInterrupted) {
 		return &Outcome{Points: len(r.points), Reused: r.reused, Finished: r.finished()}, experiments.ErrInterrupted
@@ -148,7 +136,6 @@ type runner struct {
 	execution Execution
 	started   time.Time
 	journal   *journal
-	warm      *experiments.WarmStates
 	live      atomic.Int64
 
 	mu         sync.Mutex
@@ -163,9 +150,8 @@ type runner struct {
 	writeError error
 }
 
-func newRunner(f *experiments.File, e Execution) (*runner, error) {
-	warm, err := f.WarmStates(e.FromWarm, !e.NoFork, e.SaveWarm != "")
-	return &runner{file: f, execution: e, started: time.Now(), warm: warm, points: slices.Clone(f.Points), records: map[string]*experiments.Record{}, reasons: map[string]string{}}, err
+func newRunner(f *experiments.File, e Execution) *runner {
+	return &runner{file: f, execution: e, started: time.Now(), points: slices.Clone(f.Points), records: map[string]*experiments.Record{}, reasons: map[string]string{}}
 }
 
 // left counts the points that have neither a record nor failed.
@@ -244,14 +230,12 @@ func (r *runner) computeAll(ctx context.Context, points []*experiments.Point) {
 		r.report()
 		return
 	}
-	r.warm.Expect(todo)
 	work := make(chan *experiments.Point)
 	var workers sync.WaitGroup
 	for range min(r.jobs(), len(todo)) {
 		workers.Go(func() {
 			for p := range work {
 				r.one(ctx, p)
-				r.warm.Done(p, r.file.Refines())
 			}
 		})
 	}
@@ -329,7 +313,7 @@ func (r *runner) one(ctx context.Context, p *experiments.Point) {
 		return
 	}
 	run := r.file.NewRun(p, experiments.Circumstances{
-		Threads: r.execution.Threads, Live: &r.live, Warm: r.warm,
+		Threads: r.execution.Threads, Live: &r.live,
 		Dir: r.execution.Dir, SnapshotEvery: r.execution.SnapshotEvery, Grace: r.execution.Grace,
 	})
 	r.mu.Lock()

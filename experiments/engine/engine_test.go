@@ -245,7 +245,7 @@ func TestKill(t *testing.T) {
 
 // TestFullDisk: where a finished point cannot be kept, that is said once.
 func TestFullDisk(t *testing.T) {
-	r := simtest.Must(newRunner(load(t, toySweep), Execution{Dir: t.TempDir(), Jobs: 1}))(t)
+	r := newRunner(load(t, toySweep), Execution{Dir: t.TempDir(), Jobs: 1})
 	simtest.Check(t, r.open())
 	r.journal.close() // as with a full disk, nothing more can be written
 	r.compute(t.Context())

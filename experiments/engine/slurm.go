@@ -323,10 +323,7 @@ func SlurmTask(ctx context.Context, jobFile string, task int) error {
 	}
 	dir := filepath.Dir(jobFile)
 	files := slurmShare(dir, task)
-	r, err := newRunner(file, Execution{Dir: filepath.Dir(dir), Jobs: 1, Threads: job.Threads, SnapshotEvery: job.SnapshotEvery})
-	if err != nil {
-		return err
-	}
+	r := newRunner(file, Execution{Dir: filepath.Dir(dir), Jobs: 1, Threads: job.Threads, SnapshotEvery: job.SnapshotEvery})
 	if r.journal, r.records, err = openJournal(files.journal, true, file); err != nil {
 		return err
 	}

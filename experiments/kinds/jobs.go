@@ -22,9 +22,8 @@ import (
 
 func init() {
 	experiments.Register(experiments.Kind[jobsConfig, jobsRow]{
-		Name:     "jobs",
-		NoWarmup: "jobs begin in a network at rest and are measured from their first message on, so that points have no warm-up in common",
-		Doc:      "several programs that share a network, each alone and beside the others: who slows whom",
+		Name: "jobs",
+		Doc:  "several programs that share a network, each alone and beside the others: who slows whom",
 		Tables: append([]experiments.FurtherTable{allJobsTable, jobRanksTable.AskedBy("measure.ranks"), jobBlameTable.AskedBy("measure.blame"),
 			linksTable.AskedBy("measure.links"), batchedTable}, timelineTables[:]...),
 		Defaults: func() jobsConfig {

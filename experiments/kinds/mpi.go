@@ -23,9 +23,8 @@ import (
 
 func init() {
 	experiments.Register(experiments.Kind[mpiConfig, mpiRow]{
-		Name:     "mpi",
-		NoWarmup: "a program begins in a network at rest and is measured from its first message on, so that points have no warm-up in common",
-		Doc:      "a message-passing program, a skeleton or a GOAL schedule, on nodes with modelled adapters or on the LogGOPS machine",
+		Name: "mpi",
+		Doc:  "a message-passing program, a skeleton or a GOAL schedule, on nodes with modelled adapters or on the LogGOPS machine",
 		Tables: append([]experiments.FurtherTable{ranksTable.AskedBy("job.finish_times"), linksTable.AskedBy("measure.links"), blameTable.AskedBy("measure.blame"),
 			congestionTable.AskedBy("measure.blame"), packetsTable.AskedBy("trace.packets")}, timelineTables[:]...),
 		Defaults: func() mpiConfig {

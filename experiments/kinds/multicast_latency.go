@@ -21,10 +21,9 @@ import (
 
 func init() {
 	experiments.Register(experiments.Kind[latencyConfig, latencyRow]{
-		Name:     "multicast-latency",
-		NoWarmup: "each group has messages of its own that are not measured, and becomes warm when it has had them, so that points have no warm-up in common",
-		Doc:      "messages to groups through the fabric, replicated by its switches or sent from member to member, in a closed loop",
-		Tables:   []experiments.FurtherTable{perGroupTable.AskedBy("measure.groups"), linksTable.AskedBy("measure.links")},
+		Name:   "multicast-latency",
+		Doc:    "messages to groups through the fabric, replicated by its switches or sent from member to member, in a closed loop",
+		Tables: []experiments.FurtherTable{perGroupTable.AskedBy("measure.groups"), linksTable.AskedBy("measure.links")},
 		Defaults: func() latencyConfig {
 			d := fabric.DefaultConfig()
 			d.Switch.FlowControl = "cut-through"

@@ -15,12 +15,10 @@
 package kinds
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/document"
@@ -66,7 +64,6 @@ func init() {
 		Complete: func(c *trafficConfig, given func(string) bool) {
 			network.FollowClock(&c.Fabric, &c.Topology, c.Channel, given)
 		},
-		Forks:     &trafficForks,
 		Check:     checkTraffic,
 		Preflight: preflightTraffic,
 		Run:       runTraffic,
@@ -346,73 +343,6 @@ func firstArrival(g *topology.Graph, timings []fabric.ChannelTiming) int64 {
 		terminal = min(terminal, timings[g.PortClass[p]].Latency)
 	}
 	return 2*terminal + between
-}
-
-// trafficForks says what a network that is warm can go on with: other traffic, and other
-// programs.
-var trafficForks = experiments.Forks[trafficConfig]{
-	Tables: []string{"traffic", "program"},
-	Later: func(c *trafficConfig) []string {
-		return append(c.Faults().Later(),
-			"measure.window", "measure.precision", "measure.replications", "measure.find", "measure.load_precision", "measure.global_channels",
-			"measure.links", "measure.series", "measure.histogram", "measure.fairness",
-			"trace.choose", "trace.every", "trace.sources", "trace.destinations")
-	},
-	Check: func(c *trafficConfig, warmup func(string) bool) error {
-		if c.Measure.Find == "" || warmup("traffic.load") || warmup("program.type") {
-			return nil
-		}
-		return document.At("measure.find", errors.New("looks for a load: give the common warm-up one, as by warmup = { \"traffic.load\" = 0.3 } in [sweep] fork"))
-	},
-}
-
-// predecessor builds the workload of a warm-up, for the network of another point.
-func (c *trafficConfig) predecessor(parts *trafficParts, seed uint64) (fabric.Workload, error) {
-	warm := *parts
-	var err error
-	if warm.sizes, err = traffic.NewSizes(c.Traffic.PacketFlits, c.Traffic.PacketWeights); err != nil {
-		return nil, err
-	}
-	if warm.pattern, err = c.Traffic.Pattern.Build(traffic.Env{Topology: parts.topology, TopologyName: c.Topology.Type.Name(), Seed: seed}); err != nil {
-		return nil, err
-	}
-	return c.workload(&warm, seed)
-}
-
-// warmUpPart names the warm-up of a replication. What fails after the warm-up can add to
-// the virtual channels of its routing, too, on which packets choose theirs. A search that
-// does not go on from a common warm-up has one for each load that it tries.
-func (c *trafficConfig) warmUpPart(parts *trafficParts, replication int, forks bool) experiments.Warmup {
-	var beside []string
-	if len(c.Faults().AfterWarmup()) > 0 {
-		beside = append(beside, fmt.Sprintf("virtual channels of the routing = %d", parts.Routing.VCs()))
-	}
-	if c.Measure.Find != "" && !forks {
-		beside = append(beside, fmt.Sprintf("load tried = %v", c.Traffic.Load))
-	}
-	return experiments.Warmup{Part: replication, Beside: strings.Join(beside, ", ")}
-}
-
-// warmUp simulates the warm-up of a replication, in the configuration of the fork if there
-// is one.
-func (c *trafficConfig) warmUp(ctx context.Context, run *experiments.Run, part experiments.Warmup) ([]byte, error) {
-	if config, _, ok := run.Fork(); ok {
-		c = config.(*trafficConfig)
-	}
-	parts, f, plan, err := c.open(run, replicationSeed(run.Seed, part.Part), func(cycle int64) {
-		run.Advance(cycle, 0, "cycles of the common warm-up")
-	})
-	if err != nil {
-		return nil, err
-	}
-	kept := run.WarmCheckpoint(part)
-	plan.From, plan.Snapshot = kept.Open(), kept.SaveTo
-	state, err := measure.WarmUp(ctx, f, parts.workload, plan)
-	if err != nil {
-		return nil, fmt.Errorf("warm-up: %w", err)
-	}
-	plan.Progress()
-	return state, nil
 }
 
 // cyclesOf is the number of cycles that begin in a time.

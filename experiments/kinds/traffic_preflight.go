@@ -268,7 +268,7 @@ func (f forecast) note(p *experiments.Preflight, g *topology.Graph, clock float6
 // search all loads tried. A run whose window is not fixed takes some thousand
 // cycles at least and its budget at most.
 func (c *trafficConfig) predictWork(p *experiments.Preflight, o routing.Routed, parts *trafficParts, hops, bound float64) {
-	least, most := c.cycles(p)
+	least, most := c.cycles()
 	loads := []float64{c.Traffic.Load}
 	if parts.workload.Closed() {
 		loads[0] = 1 // at most
@@ -313,20 +313,14 @@ func networkBytes(g *topology.Graph, vcs int) float64 {
 
 // cycles is how long a replication takes at least and at most, warm-up and
 // window. Beside a fixed one of the two the budget bounds the other.
-// A point that forks settles, too, and warms up if no other has for it.
-func (c *trafficConfig) cycles(p *experiments.Preflight) (least, most int64) {
+func (c *trafficConfig) cycles() (least, most int64) {
 	const shortWarmup, shortWindow = 2000, 4000
 	warmup, window := c.Measure.Warmup, c.Measure.Window
 	least = warmup + window
-	settle, warm, _ := p.Fork()
-	least += cyclesOf(settle, c.Fabric.Clock)
-	if warm {
-		least -= warmup
-	}
 	if warmup > 0 && window > 0 {
 		return least, least
 	}
-	if warmup == 0 && !warm {
+	if warmup == 0 {
 		least += shortWarmup
 	}
 	if window == 0 {

@@ -9,12 +9,10 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/fabric"
-	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/traffic"
 	"github.com/weft-sim/weft/sim"
-	"github.com/weft-sim/weft/sim/snapshot"
 	"github.com/weft-sim/weft/sim/stats"
 )
 
@@ -111,64 +109,31 @@ func (c *trafficConfig) replicate(ctx context.Context, run *experiments.Run) (*t
 // simulate runs one replication.
 func (c *trafficConfig) simulate(ctx context.Context, run *experiments.Run, bound float64, replication int) (topology.Topology, *measure.Result, error) {
 	seed := replicationSeed(run.Seed, replication)
-	parts, f, plan, err := c.open(run, seed, func(cycle int64) { c.advance(run, replication, cycle) })
+	parts, err := c.build(seed)
 	if err != nil {
 		return nil, nil, err
 	}
-	plan.Bound, plan.Series = bound, c.Measure.Series
-	source := parts.workload
-	config, settle, forks := run.Fork()
-	if forks {
-		stream := sim.NewStream(seed, "behind the warm-up", 0) // whose numbers are not drawn again
-		if plan.After, err = c.workload(parts, stream.Uint64()); err != nil {
-			return nil, nil, err
-		}
-		plan.Settle = cyclesOf(settle, c.Fabric.Clock)
-		if source, err = config.(*trafficConfig).predecessor(parts, seed); err != nil {
-			return nil, nil, err
-		}
+	f, err := parts.Routed.Fabric(parts.topology.Graph(), parts.fabric, seed)
+	if err != nil {
+		return nil, nil, err
 	}
-	kept := run.Checkpoint()
-	plan.Snapshot = kept.SaveTo
-	if plan.From = kept.Open(); plan.From == nil {
-		part := c.warmUpPart(parts, replication, forks)
-		warm, err := run.Warm(part, func() ([]byte, error) { return c.warmUp(ctx, run, part) })
-		if err != nil {
-			return nil, nil, err
-		}
-		if warm != nil {
-			plan.From = snapshot.Reader(warm)
-		}
+	count, kept := fabricCounter(f, run), run.Checkpoint()
+	plan := measure.Plan{
+		Warmup: c.Measure.Warmup, Window: c.Measure.Window, Budget: c.Measure.Budget, Precision: c.Measure.Precision, Bound: bound,
+		Levels: c.Measure.Levels, Blame: c.Measure.Blame, Trace: parts.trace, Series: c.Measure.Series, Threads: run.Threads, Worth: worthOpen,
+		Progress: func() {
+			count()
+			c.advance(run, replication, f.Cycle())
+		},
+		From: kept.Open(), Snapshot: kept.SaveTo,
 	}
-	result, err := measure.Run(ctx, f, source, c.Traffic.Load, plan)
+	result, err := measure.Run(ctx, f, parts.workload, c.Traffic.Load, plan)
 	if err != nil {
 		return nil, nil, err
 	}
 	plan.Progress()
 	run.OnOneThread(f.OnOneThread())
 	return parts.topology, result, nil
-}
-
-// open builds a replication with the plan of its warm-up, whose progress counts what the fabric
-// has done and tells the cycle.
-func (c *trafficConfig) open(run *experiments.Run, seed uint64, tell func(cycle int64)) (*trafficParts, *core.Fabric, measure.Plan, error) {
-	parts, err := c.build(seed)
-	if err != nil {
-		return nil, nil, measure.Plan{}, err
-	}
-	f, err := parts.Routed.Fabric(parts.topology.Graph(), parts.fabric, seed)
-	if err != nil {
-		return nil, nil, measure.Plan{}, err
-	}
-	count := fabricCounter(f, run)
-	return parts, f, measure.Plan{
-		Warmup: c.Measure.Warmup, Window: c.Measure.Window, Budget: c.Measure.Budget, Precision: c.Measure.Precision,
-		Levels: c.Measure.Levels, Blame: c.Measure.Blame, Trace: parts.trace, Threads: run.Threads, Worth: worthOpen,
-		Progress: func() {
-			count()
-			tell(f.Cycle())
-		},
-	}, nil
 }
 
 // advance tells how far a replication has come. The drain, short where the network

@@ -23,7 +23,7 @@ type FaultTable struct {
 	Switches []string `toml:"switches" doc:"switches that fail, with all of their cables"`
 	Fraction float64  `toml:"fraction" doc:"share of all cables between switches that fails, drawn at random" min:"0" max:"1"`
 	Seed     int64    `toml:"seed" doc:"of the draw; with the same seed, a larger fraction contains the cables of a smaller one" min:"0"`
-	Since    string   `toml:"since" doc:"warmup: at and until count from the end of the warm-up in place of the start of the run; points of a fork that differ in such faults have the same warm-up" choices:"|warmup"`
+	Since    string   `toml:"since" doc:"warmup: at and until count from the end of the warm-up in place of the start of the run" choices:"|warmup"`
 	At       int64    `toml:"at" doc:"first cycle of the fault; 0: down from the start" unit:"cycles" min:"0"`
 	Until    int64    `toml:"until" doc:"cycle in which what has failed comes back; 0: never" unit:"cycles" min:"0"`
 }
@@ -49,24 +49,12 @@ type Faults struct {
 	NoWarmup bool // the kind has no warm-up to count from
 }
 
-// AfterWarmup lists the tables of what fails after the warm-up, in order.
-func (x *Faults) AfterWarmup() []string {
+// afterWarmup lists the tables of what fails after the warm-up, in order.
+func (x *Faults) afterWarmup() []string {
 	return slices.DeleteFunc(x.names(), func(name string) bool { return x.Tables[name].Since != sinceWarmup })
 }
 
 const sinceWarmup = "warmup"
-
-// Later lists the settings that make no difference before the warm-up ends.
-func (x *Faults) Later() []string {
-	later := []string{"recovery.unreachable"}
-	for _, name := range x.AfterWarmup() { // with all of them, others last for the whole run
-		later = append(later, "recovery.reroute")
-		for _, key := range []string{"links", "switches", "fraction", "seed", "at", "until"} {
-			later = append(later, "fault."+name+"."+key)
-		}
-	}
-	return later
-}
 
 // names lists the tables in order.
 func (x *Faults) names() []string { return slices.Sorted(maps.Keys(x.Tables)) }
@@ -86,7 +74,7 @@ func (x *Faults) fingerprint() string {
 func (x *Faults) Periods(g *topology.Graph) ([]topology.Period, error) {
 	var before, all []topology.Failure
 	var problems []error
-	directory, later := topology.NewDirectory(g), x.AfterWarmup()
+	directory, later := topology.NewDirectory(g), x.afterWarmup()
 	for _, name := range x.names() {
 		t, key := x.Tables[name], "fault."+name
 		failure := topology.Failure{At: t.At, Until: t.Until, Links: g.RandomLinks(t.Fraction, uint64(t.Seed))}
@@ -170,7 +158,7 @@ func (x *Faults) plan(periods []topology.Period, routings *routing.Periods, cloc
 	if pairs, _, _ := periods[0].Down.Cut(); len(periods) == 1 && pairs == 0 {
 		return nil
 	}
-	plan := &fabric.FaultPlan{Periods: periods, AfterWarmup: len(x.AfterWarmup()) > 0, Reroute: x.Recovery.Reroute, Retries: x.Recovery.Retries, Timeout: int64((x.Recovery.Timeout + clock - 1) / clock)}
+	plan := &fabric.FaultPlan{Periods: periods, AfterWarmup: len(x.afterWarmup()) > 0, Reroute: x.Recovery.Reroute, Retries: x.Recovery.Retries, Timeout: int64((x.Recovery.Timeout + clock - 1) / clock)}
 	for i := range periods {
 		plan.Routing = append(plan.Routing, routings.During(i))
 	}
@@ -180,7 +168,7 @@ func (x *Faults) plan(periods []topology.Period, routings *routing.Periods, cloc
 // from says when a period begins.
 func (x *Faults) from(periods []topology.Period, i int) string {
 	since := ""
-	if i > 0 && len(x.AfterWarmup()) > 0 {
+	if i > 0 && len(x.afterWarmup()) > 0 {
 		since = " after the warm-up"
 	}
 	return fmt.Sprintf("from cycle %d%s on", periods[i].From, since)

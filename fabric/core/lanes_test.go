@@ -110,12 +110,6 @@ func (s *streams) Terminals() int { return s.terminals }
 
 func (s *streams) Closed() bool { return false }
 
-func (s *streams) Begin(c int64) {
-	for i := range s.all {
-		s.all[i].next += c
-	}
-}
-
 func (s *streams) Stop(c int64) { s.stop = c }
 
 func (s *streams) Behind(c int64) bool { return s.BehindBy(c) > 0 && s.stop > c }

@@ -35,25 +35,17 @@ func describe(r *measure.Result) string {
 
 // course is a network and what is to happen in it.
 type course struct {
-	name         string
-	network      network
-	config       fabric.Config
-	load, before float64 // before: of the workload that warms up; 0: there is one only
-	flits        int
-	plan         measure.Plan
-}
-
-func (c *course) source(load float64) *measure.OpenLoop {
-	return c.network.traffic(load, c.flits)
+	name    string
+	network network
+	config  fabric.Config
+	load    float64
+	flits   int
+	plan    measure.Plan
 }
 
 func (c *course) run(t testing.TB, plan measure.Plan) (*measure.Result, error) {
 	t.Helper()
-	first := c.load
-	if c.before > 0 {
-		first, plan.After, plan.Settle = c.before, c.source(c.load), 300
-	}
-	return measure.Run(t.Context(), c.network.fabric(t, c.config), c.source(first), c.load, plan)
+	return measure.Run(t.Context(), c.network.fabric(t, c.config), c.network.traffic(c.load, c.flits), c.load, plan)
 }
 
 func courses(t testing.TB) []course {
@@ -71,18 +63,15 @@ func courses(t testing.TB) []course {
 	probing(torus, &probed, 30, fabric.Sent, fabric.Marked, fabric.Waiting, fabric.Outstanding)
 	probing(dragonfly, &probedHeld, 17, fabric.Waiting, fabric.Sent, fabric.Outstanding)
 	return []course{
-		{"probed, found", torus, probed, 0.3, 0, 3, found},
-		{"forked, probed packets", dragonfly, probedHeld, 0.4, 0.2, 4, given},
-		{"found", dragonfly, fabric.DefaultConfig(), 0.3, 0, 1, found},
-		{"given", torus, fabric.DefaultConfig(), 0.2, 0, 3, given},
-		{"saturated", torus, fabric.DefaultConfig(), 1, 0, 1, found},
-		{"forked, found", dragonfly, fabric.DefaultConfig(), 0.4, 0.2, 1, found},
-		{"forked, given", torus, fabric.DefaultConfig(), 0.15, 0.4, 2, given},
-		{"forked, packets", dragonfly, held, 0.4, 0.2, 4, given},
-		{"forked from saturation", torus, fabric.DefaultConfig(), 0.1, 1, 1, given},
-		{"observed, found", torus, fabric.DefaultConfig(), 0.2, 0, 3, slowest},
-		{"forked, observed", torus, pipelined(), 0.15, 0.4, 2, seen},
-		{"forked, observed packets", dragonfly, held, 0.4, 0.2, 4, seen},
+		{"probed, found", torus, probed, 0.3, 3, found},
+		{"probed packets", dragonfly, probedHeld, 0.4, 4, given},
+		{"found", dragonfly, fabric.DefaultConfig(), 0.3, 1, found},
+		{"given", torus, fabric.DefaultConfig(), 0.2, 3, given},
+		{"saturated", torus, fabric.DefaultConfig(), 1, 1, found},
+		{"packets", dragonfly, held, 0.4, 4, given},
+		{"observed, found", torus, fabric.DefaultConfig(), 0.2, 3, slowest},
+		{"observed", torus, pipelined(), 0.15, 2, seen},
+		{"observed packets", dragonfly, held, 0.4, 4, seen},
 	}
 }
 
@@ -135,36 +124,6 @@ func TestRunsGoOn(t *testing.T) {
 			half.From = snapshot.Reader(kept[:len(kept)/2])
 			if _, err := c.run(t, half); err == nil {
 				t.Errorf("%s: half of a snapshot is taken", c.name)
-			}
-		}
-	}
-}
-
-// TestForks: points that begin from one warm-up have the results of those that each warm up
-// by themselves; and another load settles to the latency that it has in a run of its own.
-func TestForks(t *testing.T) {
-	core.DivideAlways(t.Cleanup)
-	for k, c := range courses(t) {
-		if c.before == 0 {
-			continue
-		}
-		plan := c.plan
-		plan.Threads = 2
-		warm := simtest.Must(measure.WarmUp(t.Context(), c.network.fabric(t, c.config), c.source(c.before), plan))(t)
-		for i, load := range simtest.Some(t, k, 0.1, 0.2, 0.3) {
-			c.load = load
-			want := simtest.Must(c.run(t, c.plan))(t)
-			plan := c.plan
-			plan.From, plan.Threads = snapshot.Reader(warm), 1+(i+k)%3
-			got := simtest.Must(c.run(t, plan))(t)
-			if describe(got) != describe(want) {
-				t.Errorf("%s at load %g: forked\n%.300s\nalone\n%.300s", c.name, load, describe(got), describe(want))
-			}
-			c := c
-			c.before = 0
-			alone := simtest.Must(c.run(t, c.plan))(t)
-			if a, b := alone.MeanLatency(), got.MeanLatency(); c.plan.Window == 0 && (a-b > 0.1*a || b-a > 0.1*a) {
-				t.Errorf("%s at load %g: mean latency %v, want about %v", c.name, load, b, a)
 			}
 		}
 	}

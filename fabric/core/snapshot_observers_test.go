@@ -5,9 +5,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/observe"
+	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing/routingtest"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/simtest"
@@ -73,6 +75,18 @@ func difference(got, want string) string {
 	return "one says more"
 }
 
+// delayed is traffic that begins in a later cycle.
+type delayed struct {
+	*measure.OpenLoop
+	by int64
+}
+
+func (d *delayed) Next(t topology.TerminalID, until int64, spec *fabric.PacketSpec) bool {
+	born := d.OpenLoop.Next(t, until-d.by, spec)
+	spec.Birth += d.by
+	return born
+}
+
 // TestSnapshotsObservedLate: what they have seen is in snapshots after so many cycles, too, that
 // steps, which are counted modulo 2^32, have come around.
 func TestSnapshotsObservedLate(t *testing.T) {
@@ -81,9 +95,7 @@ func TestSnapshotsObservedLate(t *testing.T) {
 	const late = 1<<31 + 100 // two steps a cycle
 	for flits := 1; flits <= 3; flits++ {
 		build := func(int) *going {
-			source := n.traffic(0.6, flits)
-			source.Begin(late)
-			return start(t, n.fabric(t, config), source, 1, &watch{from: late + 190, plan: observe.TracePlan{Packets: 100}, blames: true}) // also in cycle late + 200
+			return start(t, n.fabric(t, config), &delayed{n.traffic(0.6, flits), late}, 1, &watch{from: late + 190, plan: observe.TracePlan{Packets: 100}, blames: true}) // also in cycle late + 200
 		}
 		whole := build(1)
 		whole.f.Advance(late + 400)

@@ -90,13 +90,6 @@ func (o *OpenLoop) Prefetch(terminals []int32) {
 // Closed tells that births do not wait for arrivals.
 func (o *OpenLoop) Closed() bool { return false }
 
-// Begin implements [fabric.Workload].
-func (o *OpenLoop) Begin(c int64) {
-	for t := range o.sources {
-		o.sources[t].next += c
-	}
-}
-
 // Stop ends the births at cycle c: packets that would have been born then or
 // later, and those still waiting at their source when the last terminal has
 // looked, are not sent.

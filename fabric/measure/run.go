@@ -6,7 +6,6 @@ package measure
 
 import (
 	"context"
-	"errors"
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
@@ -29,14 +28,8 @@ type Plan struct {
 	Threads   int               // that may simulate the network; results do not depend on it. Workloads must allow a thread for each terminal
 	Worth     int64             // terminals times cycles of a window from which a second thread is used; 0: from where it pays
 	Progress  func()            // called every few hundred cycles; may be nil
-	// After, which may be nil, takes over from the workload when the warm-up has ended:
-	// nothing is born of the first workload any more, and nobody answers its packets; those
-	// born before are still sent. Settle cycles pass then before the window opens.
-	After  fabric.Workload
-	Settle int64
-	// From is a state of a run to go on from: of [WarmUp], or as Snapshot was given.
-	// The run that wrote it must have had the same network, workloads, and plan but for
-	// Threads; after a warm-up, what comes after it in the plan may be another.
+	// From is a state of a run to go on from, as Snapshot was given. The run that wrote it must
+	// have had the same network, workload, and plan but for Threads.
 	From *snapshot.Archive
 	// Snapshot, which may be nil, is called every few hundred cycles until the window's
 	// packets have arrived, also when the run's context has ended, and once more then, with
@@ -78,8 +71,8 @@ const (
 
 // Run drives the fabric with a workload: warm-up, window, drain of the window's
 // packets, then of all others, and the audit of flits and credits. offered is the
-// load that the last workload of the plan was made for; that of a closed one is 0,
-// whatever is given. The fabric must be new, and workloads have as many terminals.
+// load that the workload was made for; the load of a closed one is 0, whatever is given.
+// The fabric must be new, and the workload have as many terminals.
 func Run(ctx context.Context, f *core.Fabric, source fabric.Workload, offered float64, plan Plan) (*Result, error) {
 	r, err := prepare(ctx, f, source, offered, plan)
 	if err != nil {
@@ -101,51 +94,17 @@ func Run(ctx context.Context, f *core.Fabric, source fabric.Workload, offered fl
 	return r.result, nil
 }
 
-// WarmUp is the first part of Run, up to the end of the warm-up, and returns the state
-// that [Plan].From takes. Window, After and Settle are not read. A run with blame goes on from
-// a warm-up with blame, and one with traces from one with traces, of whatever packets: no
-// packet of a warm-up is measured, but what an observer sees of those that are still there
-// belongs to the state.
-func WarmUp(ctx context.Context, f *core.Fabric, source fabric.Workload, plan Plan) ([]byte, error) {
-	plan.After = nil
-	r, err := prepare(ctx, f, source, 0, plan)
-	if err != nil {
-		return nil, err
-	}
-	if err := r.begin(); err != nil {
-		return nil, err
-	}
-	if r.phase == warming {
-		if err := r.warmUp(); err != nil {
-			return nil, err
-		}
-		r.phase = settling
-	}
-	return snapshot.Encode(r.state)
-}
-
 // prepare makes a run of a fabric that is new.
 func prepare(ctx context.Context, f *core.Fabric, source fabric.Workload, offered float64, plan Plan) (*runner, error) {
-	last := source
-	if plan.After != nil {
-		last = plan.After
+	if err := f.CheckWorkload(source); err != nil {
+		return nil, err
 	}
-	for _, w := range []fabric.Workload{source, last} {
-		if err := f.CheckWorkload(w); err != nil {
-			return nil, err
-		}
-	}
-	if last.Closed() {
+	if source.Closed() {
 		offered = 0
 	}
-	r := &runner{f: f, plan: plan, ctx: ctx, watch: f.Watch()}
-	if plan.After != nil {
-		r.change = newWorkloadChange(source, plan.After)
-		source = r.change
-	}
-	r.statistics = newStatistics(f, source)
+	r := &runner{f: f, plan: plan, ctx: ctx, watch: f.Watch(), statistics: newStatistics(f, source)}
 	r.write = r.state
-	r.result = &Result{Meter: r.statistics.meter, Offered: offered, Closed: last.Closed()}
+	r.result = &Result{Meter: r.statistics.meter, Offered: offered, Closed: source.Closed()}
 	f.ProbeWithin(r.result.Meter.Bounds)
 	if plan.Levels {
 		r.result.Meter.tellLevels(f.Routing())
@@ -182,8 +141,7 @@ type runner struct {
 	plan       Plan
 	ctx        context.Context
 	watch      *core.Watchdog
-	statistics *statistics     // nil: nobody asks
-	change     *workloadChange // nil: there is one workload
+	statistics *statistics // nil: nobody asks
 	result     *Result
 	trace      *observe.Tracer               // nil: no packets are traced
 	write      func(*snapshot.Archive) error // the run, between two slices
@@ -197,7 +155,6 @@ type course struct {
 	slices []float64 // of the warm-up that is found: the mean latency in each
 	hops   []float64 // likewise with a Learner: switches crossed for each flit delivered
 	limit  int       // on their number
-	handed bool      // Plan.After has taken over
 	until  int64     // cycle up to which a window that is found goes, for now
 }
 
@@ -205,15 +162,15 @@ type course struct {
 type phase uint8
 
 const (
-	warming  phase = iota
-	settling       // the warm-up has ended
+	warming phase = iota
+	opening       // the window: the warm-up has ended
 	measuring
 	draining
 	emptying
 )
 
 func (r *runner) run() error {
-	phases := [...]func() error{warming: r.warmUp, settling: r.settle, measuring: r.measure, draining: r.drain, emptying: r.finish}
+	phases := [...]func() error{warming: r.warmUp, opening: r.open, measuring: r.measure, draining: r.drain, emptying: r.finish}
 	for ; int(r.phase) < len(phases); r.phase++ {
 		if err := phases[r.phase](); err != nil {
 			return err
@@ -342,12 +299,6 @@ func (r *runner) restore(a *snapshot.Archive) error {
 	if a.Err() != nil {
 		return a.Err()
 	}
-	if r.handed {
-		if r.change == nil {
-			return errors.New("the snapshot is of a run in which another workload has taken over")
-		}
-		r.change.begin(r.statistics.origin)
-	}
 	if r.phase >= draining {
 		r.conclude()
 	}
@@ -385,4 +336,18 @@ func (m *Meter) archive(a *snapshot.Archive) {
 		m.gather()
 	}
 	snapshot.Value(a, m)
+}
+
+// archiveKept writes the state of a workload, or restores it.
+func archiveKept(a *snapshot.Archive, w fabric.Kept) {
+	var state []byte
+	if !a.Reading() {
+		state = w.AppendState(nil)
+	}
+	snapshot.Blob(a, &state)
+	if a.Reading() && a.Err() == nil {
+		if err := w.RestoreState(state); err != nil {
+			a.Fail("%w", err)
+		}
+	}
 }

@@ -73,18 +73,9 @@ func alike(series []float64, part float64) bool {
 	return math.Abs(last.Mean()-before.Mean()) <= part*before.Mean()
 }
 
-// settle lets the workload that follows take over, waits until it has settled, and opens
-// the window.
-func (r *runner) settle() error {
+// open opens the window.
+func (r *runner) open() error {
 	r.f.WarmedUp()
-	if r.change != nil && !r.handed {
-		r.handOver()
-	}
-	if r.handed {
-		if err := r.advanceTo(r.statistics.origin + r.plan.Settle); err != nil {
-			return err
-		}
-	}
 	r.result.Warmup = r.f.Cycle()
 	r.statistics.open(r.plan.Series)
 	r.until = r.statistics.start + leastSlices*sliceCycles

@@ -17,8 +17,6 @@ type statistics struct {
 	last     slice           // of the slice of cycles that ended last
 	useful   int64           // flits delivered or given up, when it ended
 	entered  int64           // flits that had entered the network, when it ended
-	origin   int64           // cycle in which the workload that is measured began
-	before   core.Counters   // then
 
 	start     int64           // cycle in which the window opened
 	delivered int64           // useful flits, then
@@ -35,7 +33,7 @@ func newStatistics(f *core.Fabric, source fabric.Workload) *statistics {
 func (s *statistics) note(cycles int64) {
 	slice, useful := s.meter.takeSlice(), s.f.UsefulFlits()+s.f.FaultTally().GivenUpFlits
 	s.progress.add(progressSlice{
-		end: s.f.Cycle() - s.origin, cycles: cycles, latency: slice.latency, packets: slice.packets,
+		end: s.f.Cycle(), cycles: cycles, latency: slice.latency, packets: slice.packets,
 		delivered: useful - s.useful, entered: s.f.InjectedFlits - s.entered, behind: s.behindBy() * float64(cycles),
 	})
 	s.last, s.useful, s.entered = slice, useful, s.f.InjectedFlits
@@ -76,22 +74,16 @@ func (s *statistics) close(r *Result) {
 	}
 }
 
-// follow begins again with a workload that has taken over in the present cycle.
-func (s *statistics) follow() {
-	s.origin, s.before, s.progress = s.f.Cycle(), s.f.Counters, newProgress()
-}
-
-// meanFlits is the mean length of the packets delivered since.
+// meanFlits is the mean length of the packets delivered so far.
 func (s *statistics) meanFlits() float64 {
-	flits, packets := s.f.DeliveredFlits-s.before.DeliveredFlits, s.f.Packets-s.before.Packets
-	return float64(flits) / float64(max(1, packets))
+	return float64(s.f.DeliveredFlits) / float64(max(1, s.f.Packets))
 }
 
 // evidence is what the verdict on the run so far is found from: the window, and the
 // second half of the run if the window is shorter than that.
 func (s *statistics) evidence(r *Result, bound float64) Evidence {
 	e := Evidence{Offered: r.Offered, Bound: bound, Packets: s.meter.Packets()}
-	slices := s.progress.since(min(s.start-s.origin, (s.f.Cycle()-s.origin)/2))
+	slices := s.progress.since(min(s.start, s.f.Cycle()/2))
 	e.measure(slices, s.f.Graph().Terminals(), s.f.IdleLatency(r.ChannelFlits, s.meanFlits()))
 	if e.Offered > 0 {
 		e.fill(float64(s.held), float64(s.f.FlitsInside()), s.meanFlits(), e.Offered*float64(r.Window)*float64(s.f.Graph().Terminals()))
@@ -100,7 +92,7 @@ func (s *statistics) evidence(r *Result, bound float64) Evidence {
 	return e
 }
 
-// progress keeps how a run went from the first cycle of its workload on, in slices: what the
+// progress keeps how a run went from its first cycle on, in slices: what the
 // verdict on it is found from. It keeps between half of mostSlices and
 // mostSlices; when they are full, neighbours are joined, and slices are twice as
 // long from then on.
@@ -113,7 +105,7 @@ type progress struct {
 // progressSlice is what happened in the cycles up to end. Slices are joined by
 // adding them up.
 type progressSlice struct {
-	end       int64   // cycle, from the workload's first one on
+	end       int64   // cycle
 	cycles    int64   // in it
 	latency   int64   // of the packets delivered in it
 	packets   int64   // delivered in it

@@ -21,7 +21,6 @@ type Host struct {
 	closed   bool
 	restored bool
 	clock    sim.Time
-	first    int64 // cycle
 	stop     int64 // no births from this cycle on
 }
 
@@ -50,9 +49,6 @@ func (h *Host) Closed() bool { return h.closed }
 
 // Measures implements [fabric.Responder].
 func (h *Host) Measures() []string { return h.measures }
-
-// Begin implements [fabric.Workload].
-func (h *Host) Begin(c int64) { h.first = c }
 
 // Stop implements [fabric.Workload].
 func (h *Host) Stop(c int64) { h.stop = c }

@@ -79,8 +79,7 @@ type waiting struct {
 }
 
 func (x *infiniBand) Start(p *Port) {
-	x.next = p.host.first - 1
-	x.next += x.process.NextGap(&x.births, &x.state)
+	x.next = -1 + x.process.NextGap(&x.births, &x.state)
 	x.wait(p)
 }
 

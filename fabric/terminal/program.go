@@ -133,7 +133,7 @@ func (p *Port) Terminal() topology.TerminalID { return p.id }
 func (p *Port) Now() sim.Time { return p.host.timeOf(p.cycle()) }
 
 // cycle is the present cycle; before the first, that.
-func (p *Port) cycle() int64 { return max(p.host.first, p.engine.Now()) }
+func (p *Port) cycle() int64 { return max(0, p.engine.Now()) }
 
 // Send hands a packet to the terminal, born now. Its head enters the channel
 // terminal.injection_cycles later, at least one cycle, if nothing is before it. After

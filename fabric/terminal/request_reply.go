@@ -105,7 +105,7 @@ type requestReply struct {
 }
 
 func (r *requestReply) Start(p *Port) {
-	r.next = p.host.first - 1
+	r.next = -1
 	r.wait(p)
 }
 

@@ -182,45 +182,37 @@ func checkContract(t *testing.T, name string) {
 }
 
 // checkSnapshots ends runs of a program at several moments, and has others go on from what
-// they have left: alone, and where it follows another program, each of those that are
-// registered, in a network that is warm.
+// they have left.
 func checkSnapshots(t *testing.T, name string) {
-	run := func(before string, plan measure.Plan) (string, error) {
+	run := func(plan measure.Plan) (string, error) {
 		topo, f := dragonfly(t, "ugal-l")
 		plan.Warmup, plan.Window = 500, 700
-		w := Make(t, name, topo, 0.3)
-		if before != "" {
-			plan.After, plan.Settle = w, 250
-			w = Make(t, before, topo, 0.6)
-		}
-		result, err := measure.Run(context.Background(), f, w, 0.3, plan)
+		result, err := measure.Run(context.Background(), f, Make(t, name, topo, 0.3), 0.3, plan)
 		if err != nil {
 			return "", err
 		}
 		return fmt.Sprint(result.Packets(), result.Accepted, result.MeanLatency(), result.Measures, result.Cycles, result.Evidence, result.ChannelFlits), nil
 	}
-	for _, before := range append(terminal.Registry.Names(), "") {
-		want, err := run(before, measure.Plan{Threads: 2})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i, at := range []int{3, 6, 11} { // in the warm-up, settling or measuring, measuring
-			var kept []byte
-			killed, calls := errors.New("killed"), 0
-			_, err := run(before, measure.Plan{Threads: 1 + i%2, Snapshot: func(_ bool, state func(*snapshot.Archive) error) (err error) {
-				if calls++; calls > at {
-					if kept, err = snapshot.Encode(state); err == nil {
-						err = killed
-					}
+	want, err := run(measure.Plan{Threads: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, at := range []int{3, 6, 11} { // in the warm-up, in the window twice
+		var kept []byte
+		killed, calls := errors.New("killed"), 0
+		_, err := run(measure.Plan{Threads: 1 + i%2, Snapshot: func(_ bool, state func(*snapshot.Archive) error) (err error) {
+			if calls++; calls > at {
+				if kept, err = snapshot.Encode(state); err == nil {
+					err = killed
 				}
-				return err
-			}})
-			if !errors.Is(err, killed) {
-				t.Fatalf("after %q: a run is not ended: %v", before, err)
 			}
-			if got, err := run(before, measure.Plan{Threads: 1 + (i+1)%3, From: snapshot.Reader(kept)}); err != nil || got != want {
-				t.Errorf("after %q: from slice %d on (%v)\n%.200s\nwant\n%.200s", before, at, err, got, want)
-			}
+			return err
+		}})
+		if !errors.Is(err, killed) {
+			t.Fatalf("a run is not ended: %v", err)
+		}
+		if got, err := run(measure.Plan{Threads: 1 + (i+1)%3, From: snapshot.Reader(kept)}); err != nil || got != want {
+			t.Errorf("from slice %d on (%v)\n%.200s\nwant\n%.200s", at, err, got, want)
 		}
 	}
 }
