@@ -63,7 +63,7 @@ func (c *Cache) load(key string, value any) (ok bool) {
 	file, err := snapshot.Decode(text, build(), input.Memory()/2)
 	if err == nil {
 		var content []byte
-		if content, err = file.Find(key, nil); err == nil {
+		if content, err = file.Find(key); err == nil {
 			err = gob.NewDecoder(bytes.NewReader(content)).Decode(value)
 		}
 	}

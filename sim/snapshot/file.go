@@ -23,14 +23,13 @@ type File struct {
 
 // State is a state with what it belongs to.
 type State struct {
-	Key      string   // names all that it depends on, such as a hash of Settings
-	Settings []string // "key = value", in some order of the program's
-	Data     []byte
+	Key  string // names all that it depends on
+	Data []byte
 }
 
 const (
 	magic     = "weft snapshot\n"
-	form      = 2 // of what follows the magic
+	form      = 3 // of what follows the magic
 	sumLength = sha256.Size
 	header    = len(magic) + 1 + 8 + sumLength
 )
@@ -104,7 +103,6 @@ func (f *File) encodeRest(w io.Writer, data func(*Archive, *State)) (head []byte
 	a := WriterTo(encoder)
 	List(a, &f.States, func(a *Archive, s *State) {
 		String(a, &s.Key)
-		List(a, &s.Settings, String)
 		data(a, s)
 		var end []byte
 		Blob(a, &end)
@@ -139,7 +137,6 @@ func Decode(b []byte, build string, memory int64) (*File, error) {
 	f := &File{Build: build}
 	List(a, &f.States, func(a *Archive, s *State) {
 		String(a, &s.Key)
-		List(a, &s.Settings, String)
 		eachPiece(a, func(piece []byte) { s.Data = append(s.Data, piece...) })
 	})
 	return f, a.End()
@@ -171,7 +168,6 @@ func Open(r io.ReadSeeker, build, key string, memory int64) (*Archive, error) {
 	for Int(a, &states); states > 0 && a.Err() == nil; states-- {
 		var s State
 		String(a, &s.Key)
-		List(a, &s.Settings, String)
 		if s.Key == key && a.Err() == nil {
 			return ReaderFrom(&statePieces{a: a, file: closer}, memory), nil
 		}
@@ -180,7 +176,7 @@ func Open(r io.ReadSeeker, build, key string, memory int64) (*Archive, error) {
 	if err := a.End(); err != nil {
 		return nil, err
 	}
-	return nil, errors.New("holds no such state")
+	return nil, errNoState
 }
 
 // statePieces reads the data of a state.
@@ -284,52 +280,14 @@ func (u unpacked) Close() error {
 	return nil
 }
 
-// Find is the state of a key. Without one, the error says by which settings the nearest
-// differs from what is wanted.
-func (f *File) Find(key string, settings []string) ([]byte, error) {
-	var nearest []string
+// Find is the state of a key; the error says that there is none.
+func (f *File) Find(key string) ([]byte, error) {
 	for i := range f.States {
-		s := &f.States[i]
-		if s.Key == key {
-			return s.Data, nil
-		}
-		if d := differences(s.Settings, settings); nearest == nil || len(d) < len(nearest) {
-			nearest = d
+		if f.States[i].Key == key {
+			return f.States[i].Data, nil
 		}
 	}
-	if len(f.States) == 0 {
-		return nil, errors.New("holds no state")
-	}
-	const most = 4
-	more := ""
-	if n := len(nearest) - most; n > 0 {
-		nearest, more = nearest[:most], fmt.Sprintf(" and %d more", n)
-	}
-	return nil, fmt.Errorf("is of other settings: %s%s", strings.Join(nearest, "; "), more)
+	return nil, errNoState
 }
 
-// differences lists the settings in which two states differ.
-func differences(has, want []string) (all []string) {
-	byKey := map[string]string{}
-	for _, s := range want {
-		key, value, _ := strings.Cut(s, " = ")
-		byKey[key] = value
-	}
-	for _, s := range has {
-		key, value, _ := strings.Cut(s, " = ")
-		switch other, ok := byKey[key]; {
-		case !ok:
-			all = append(all, fmt.Sprintf("%s = %s is not set here", key, value))
-		case other != value:
-			all = append(all, fmt.Sprintf("%s = %s, here %s", key, value, other))
-		}
-		delete(byKey, key)
-	}
-	for _, s := range want {
-		key, value, _ := strings.Cut(s, " = ")
-		if _, left := byKey[key]; left {
-			all = append(all, fmt.Sprintf("%s = %s is not set there", key, value))
-		}
-	}
-	return all
-}
+var errNoState = errors.New("holds no such state")

@@ -175,7 +175,7 @@ func TestWrite(t *testing.T) {
 		{nil, "v1", "a", "is empty"},
 		{[]byte("point,offered_load\n"), "v1", "a", "is no snapshot of weft"},
 		{whole[:5], "v1", "a", "ends in its first"},
-		{change(len(magic)), "v1", "a", "is a snapshot of form 3; this weft reads form 2"},
+		{change(len(magic)), "v1", "a", "is a snapshot of form 4; this weft reads form 3"},
 		{whole[:len(whole)-1], "v1", "a", "is cut off or grown"},
 		{change(len(whole) / 2), "v1", "a", "is damaged: its checksum does not fit"},
 		{whole, "v2", "a", "was written by weft v1; this is weft v2"},
