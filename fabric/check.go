@@ -68,20 +68,6 @@ func (c *Config) CheckSettings(routing Routing) error {
 		problems = append(problems, &param.ParamError{Key: "switch.marking", Value: c.Switch.Marking.Name(),
 			Want: `"none" with this routing, whose packets wait for several ports at once: nobody counts what waits for one`})
 	}
-	if NeedsOf(routing).Losses {
-		lossy := func(with string, key string, value any) {
-			problems = append(problems, &param.ParamError{Key: key, Value: value, Want: with + " with this routing, which drops packets: that takes them out of the network wherever their flits are"})
-		}
-		if c.Fabric.Unit == UnitPacket {
-			lossy(`"flit"`, "fabric.unit", c.Fabric.Unit)
-		}
-		if c.Switch.SensesCredits(routing) {
-			lossy(`"off"`, "switch.credit_sensing", c.Switch.CreditSensing)
-		}
-		if arbitration := c.Switch.VLArbHigh + c.Switch.VLArbLow + c.Terminal.VLArbHigh + c.Terminal.VLArbLow; arbitration != "" {
-			lossy("none", "switch.vlarb_high", arbitration)
-		}
-	}
 	vcs, need := c.Switch.VCs, routing.VCs()
 	if vcs != 0 && vcs < need && !c.Fabric.AllowDeadlock {
 		problems = append(problems, &param.ParamError{Key: "switch.vcs", Value: vcs,

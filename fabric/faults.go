@@ -36,8 +36,6 @@ type FaultPlan struct {
 // transmission of one is delivered or dropped.
 type FaultTally struct {
 	Dropped       int64 // transmissions discarded in the network
-	Refused       int64 // of these, by a decision of a routing that may drop ([Needs].Losses)
-	Trimmed       int64 // transmissions cut down to their heads
 	Retransmitted int64 // transmissions that repeat another
 	Duplicates    int64 // transmissions delivered that had been before
 	Lost          int64 // packets given up, the last transmission of which was dropped
@@ -49,8 +47,6 @@ type FaultTally struct {
 // Add sums two tallies up.
 func (t *FaultTally) Add(o FaultTally) {
 	t.Dropped += o.Dropped
-	t.Refused += o.Refused
-	t.Trimmed += o.Trimmed
 	t.Retransmitted += o.Retransmitted
 	t.Duplicates += o.Duplicates
 	t.Lost += o.Lost

@@ -85,13 +85,10 @@ const (
 type Hop struct {
 	Port topology.PortID
 	VCs  uint32
-	// Trim cuts off the packet's payload: from the next cycle on its head flit is all of it.
-	// Only of routings that declare [Needs].Losses.
-	Trim bool
 }
 
 // Discard is the decision that a packet goes nowhere: in a network with faults there is no
-// path for it, or a routing that declares [Needs].Losses drops it.
+// path for it.
 var Discard = Hop{Port: topology.NoPort}
 
 // Departer is implemented by routings that can decide when a packet leaves its
@@ -137,9 +134,6 @@ type Needs struct {
 	// Packets: of packets, more is read than their destination: [Head].Src, Level, Entropy and
 	// Marked.
 	Packets bool
-	// Losses: packets are dropped ([Discard]) and trimmed ([Hop].Trim), without faults, too.
-	// Only workloads that bear losses run ([BearsLosses]).
-	Losses bool
 	// Departs: packets are decided as they leave their terminals, by a [Departer].
 	Departs bool
 	// SensesCredits: credit round-trip sensing is on where switch.credit_sensing is "auto".

@@ -155,7 +155,6 @@ type Delivery struct {
 	NonMinimal bool
 	Multicast  bool // a copy of a multicast packet
 	Marked     bool // by a port on its way
-	Trimmed    bool // by a switch: Flits is 1
 	Tag        uint64
 }
 

@@ -185,14 +185,12 @@ func (c *trafficConfig) build(seed uint64) (*trafficParts, error) {
 	problems = append(problems, err)
 	losses := ""
 	switch {
-	case parts.Routing != nil && fabric.NeedsOf(parts.Routing).Losses:
-		losses = fmt.Sprintf("routing %q, which drops packets", c.Routing.Type.Name())
 	case len(parts.Periods) > 1:
 		losses = "faults that come or go during the run"
 	case len(parts.Periods) > 0:
 		losses = "faults"
 	}
-	if c.Measure.Blame && losses != "" && losses != "faults" {
+	if c.Measure.Blame && len(parts.Periods) > 1 {
 		problems = append(problems, document.At("measure.blame", fmt.Errorf("does not go with %s: packets that are dropped have no latency to divide", losses)))
 	}
 	if errors.Join(problems...) == nil {

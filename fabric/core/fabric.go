@@ -101,11 +101,6 @@ func New(g *topology.Graph, config fabric.Config, routing fabric.Routing, seed u
 	if err := f.newProbes(); err != nil {
 		return nil, err
 	}
-	if f.needs.Losses {
-		if err := f.SetFaults(&fabric.FaultPlan{Periods: []topology.Period{{Down: topology.NewDown(g)}}, Routing: []fabric.Routing{routing}}); err != nil {
-			return nil, err
-		}
-	}
 	return f, nil
 }
 

@@ -177,19 +177,14 @@ func (x *faults) window(from, until int64) int64 {
 			d.purged = from + 1
 		}
 	}
-	if x.now > 0 || x.known > 0 || !x.whole || x.fabric.needs.Losses {
+	if x.now > 0 || x.known > 0 || !x.whole {
 		return from + 1
 	}
 	return max(min(until, x.changes(0)-1), from+1)
 }
 
 // doom has a packet discarded.
-func (x *faults) doom(packet int32) {
-	if labels := x.fabric.labels; labels != nil {
-		labels.At(packet).trim = trimDone // discarded, in any case
-	}
-	x.doomed = append(x.doomed, packet)
-}
+func (x *faults) doom(packet int32) { x.doomed = append(x.doomed, packet) }
 
 // discard takes a head out of the running for which the routing has no way:
 // what is left of its packet is discarded in the next cycle. A decision of no
@@ -200,12 +195,7 @@ func (x *faults) doom(packet int32) {
 //go:noinline
 func (d *Domain) discard(head *Queued) {
 	head.Hop = 1 << 16
-	id := head.Packet >> PacketBits
-	d.doomed = append(d.doomed, id)
-	if d.needs.Losses {
-		d.labels.At(id).trim = trimDone
-		d.retry.tally.Refused++
-	}
+	d.doomed = append(d.doomed, head.Packet>>PacketBits)
 }
 
 // failSince dooms the packets that what has failed between two states of the

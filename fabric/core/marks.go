@@ -12,20 +12,12 @@ import (
 type label struct {
 	level   uint8
 	marked  bool
-	trim    uint8 // trimNone to trimDone
 	entropy uint16
 }
 
-// Whether a packet is trimmed: not, at the beginning of the next cycle, or it has been.
-const (
-	trimNone = iota
-	trimNext
-	trimDone
-)
-
 // newLabels makes the labels of a network's packets; nil: it has none.
 func newLabels(n *network) *PacketRecords[label] {
-	if n.Config.Switch.Marks() || n.needs.Packets || n.needs.Losses {
+	if n.Config.Switch.Marks() || n.needs.Packets {
 		return &PacketRecords[label]{}
 	}
 	return nil
@@ -60,31 +52,14 @@ func (i *informer) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	if q.Count > 1 {
 		head = &d.Pool[q.Last-1].Queued
 	}
-	id := head.Packet >> PacketBits
-	d.describe(id, h)
-	hop := i.Routing.Route(v, h)
-	if hop.Trim {
-		d.cut(id)
-		hop.Trim = false
-	}
-	return hop
-}
-
-// cut has a packet trimmed in the next cycle, unless it has been.
-func (d *Domain) cut(id int32) {
-	if !d.needs.Losses {
-		d.misuse("trims a packet without declaring fabric.Needs.Losses")
-	}
-	if l := d.labels.At(id); l.trim == trimNone {
-		l.trim = trimNext
-		d.doomed = append(d.doomed, id)
-	}
+	d.describe(head.Packet>>PacketBits, h)
+	return i.Routing.Route(v, h)
 }
 
 // inform has a domain's routing be told about packets, if it asks.
 func (d *Domain) inform() {
 	d.decides = d.routing
-	if d.needs.Packets || d.needs.Losses {
+	if d.needs.Packets {
 		d.decides = &informer{d.routing, d}
 	}
 }

@@ -199,7 +199,7 @@ func (p *purge) purgeUpcoming(sw *SwitchState, local uint32) {
 			d.waitNoMore(o, queue)
 			m.asleep &^= bit
 		}
-		gone := p.takes(&second.Packet)
+		gone := p.takes(second.Packet)
 		if gone && u.out >= 0 {
 			sw.outVC(uint32(u.out)).owner = ^queue
 			o.free |= 1 << (uint32(u.out) % uint32(d.vcs) & 15)

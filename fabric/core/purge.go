@@ -6,17 +6,16 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 )
 
-// purge discards packets, in ascending order, at the beginning of cycle c, or trims them, if
-// that has been asked for: takes their flits, or all but their heads, out of channels and buffers, frees the virtual channels that they hold, hands
-// their credits back and tells their source, in whatever domains all of that is. Between
+// purge discards packets, in ascending order, at the beginning of cycle c: takes their flits
+// out of channels and buffers, frees the virtual channels that they hold, hands their
+// credits back and tells their source, in whatever domains all of that is. Between
 // cycles all heads in buffers have been routed, but for those to be discarded. Cost:
 // linear in queues and in flits under way.
 func (x *faults) purge(doomed []int32, c int64) {
 	f := x.fabric
-	p := &purge{removed: make([]int32, f.packets.ids()), unsent: make([]int32, f.packets.ids()), doomed: make([]bool, f.packets.ids()), trims: make([]bool, f.packets.ids())}
+	p := &purge{removed: make([]int32, f.packets.ids()), unsent: make([]int32, f.packets.ids()), doomed: make([]bool, f.packets.ids())}
 	for _, id := range doomed {
 		p.doomed[id] = true
-		p.trims[id] = f.labels != nil && f.labels.At(id).trim == trimNext
 	}
 	before := f.domains[0].Cycle
 	for _, d := range f.domains {
@@ -39,12 +38,6 @@ func (x *faults) purge(doomed []int32, c int64) {
 		record := f.Packet(id)
 		d := f.owner(record.Src)
 		d.DiscardedFlits += int64(p.removed[id])
-		if p.trims[id] {
-			record.Flits = 1
-			f.labels.At(id).trim = trimDone
-			d.retry.tally.Trimmed++
-			continue
-		}
 		d.retry.tally.WastedFlits += int64(record.Flits - p.unsent[id] - p.removed[id])
 		d.freePacket(id)
 		if d.observer != nil {
@@ -63,7 +56,6 @@ func (x *faults) purge(doomed []int32, c int64) {
 type purge struct {
 	d        *Domain // being purged
 	doomed   []bool  // by packet
-	trims    []bool  // by packet: of the doomed, those that keep their heads
 	removed  []int32 // flits, by packet
 	unsent   []int32 // flits still at their terminal, likewise
 	credits  []int32 // output virtual channels to hand a credit back to
@@ -110,23 +102,13 @@ func (p *purge) terminals(d *Domain) {
 	}
 }
 
-// takes tells whether a flit goes. The head of a packet that is trimmed becomes its tail, too.
-func (p *purge) takes(packet *int32) bool {
-	id := *packet >> PacketBits
-	if p.trims[id] && *packet&HeadFlit != 0 {
-		*packet |= TailFlit
-		return false
-	}
-	return p.doomed[id]
-}
+// takes tells whether a flit goes.
+func (p *purge) takes(packet int32) bool { return p.doomed[packet>>PacketBits] }
 
 // takesFront tells whether the packet at the front of a queue, or whose later flits are still
 // to come, goes from there.
 func (p *purge) takesFront(sw *SwitchState, local uint32, v *InVC) bool {
-	if v.Count > 0 {
-		return p.takes(&v.Packet)
-	}
-	return p.d.holdsVC(sw, local, v) && p.doomed[v.Packet>>PacketBits]
+	return p.takes(v.Packet) && (v.Count > 0 || p.d.holdsVC(sw, local, v))
 }
 
 // remove takes a flit away that came, or was to come, in a queue.
@@ -137,7 +119,7 @@ func (p *purge) remove(packet, upstream int32) {
 
 // onChannel tells whether a flit on a channel goes.
 func (p *purge) onChannel(e *Flit) bool {
-	if !p.takes(&e.Packet) {
+	if !p.takes(e.Packet) {
 		return false
 	}
 	if e.Queue >= 0 {
@@ -162,7 +144,7 @@ func (p *purge) queue(sw *SwitchState, local uint32) {
 		return
 	}
 	goes := false
-	d.EachQueued(v, func(q *Queued) { goes = p.takes(&q.Packet) || goes })
+	d.EachQueued(v, func(q *Queued) { goes = p.takes(q.Packet) || goes })
 	front := p.takesFront(sw, local, v)
 	if front {
 		if d.hold != nil {
@@ -176,7 +158,7 @@ func (p *purge) queue(sw *SwitchState, local uint32) {
 	queue := sw.Queue0 + int32(local)
 	p.kept = p.kept[:0]
 	d.EachQueued(v, func(q *Queued) {
-		if !p.takes(&q.Packet) {
+		if !p.takes(q.Packet) {
 			p.kept = append(p.kept, *q)
 			return
 		}

@@ -26,7 +26,7 @@ func TestStatesAreWhole(t *testing.T) {
 	snapshottest.Names[holds](t, "ports", "bodies")
 	snapshottest.Names[behind](t, "soon", "until", "slots")
 	snapshottest.Names[packetTable](t, "records", "inflows", "recordIDs")
-	snapshottest.Names[label](t, "trim", "level", "marked", "entropy")
+	snapshottest.Names[label](t, "level", "marked", "entropy")
 	snapshottest.Names[marker](t, "policies", "leaving", "Unobserved")                          // the last two count within a step
 	snapshottest.Names[sampler](t, "rows", "Unobserved", "parts", "f", "plan", "window", "own") // those after rows are made before
 	snapshottest.Names[registered](t, "reads", "requests", "matches", "chosen")

@@ -376,8 +376,7 @@ func (d *Domain) deliver(e *Flit) {
 	delivery.Hops, delivery.NonMinimal = int(e.State>>HopShift), e.State&fabric.NonMinimal|p.Wait&WentAround != 0
 	delivery.Multicast = e.dst < 0
 	if d.labels != nil {
-		l := d.labels.At(id)
-		delivery.Marked, delivery.Trimmed = l.marked, l.trim == trimDone
+		delivery.Marked = d.labels.At(id).marked
 	}
 	if delivery.Multicast {
 		d.releaseCopy(id)

@@ -103,7 +103,7 @@ func (h *Host) Deliver(d *fabric.Delivery) {
 	}
 	p.arrival = Arrival{
 		Src: d.Src, Flits: int(d.Flits), Class: Class(d.Tag & 1), Tag: d.Tag >> 1,
-		Born: h.timeOf(d.Birth), Enter: h.timeOf(d.Inject), Hops: d.Hops, Marked: d.Marked, Trimmed: d.Trimmed,
+		Born: h.timeOf(d.Birth), Enter: h.timeOf(d.Inject), Hops: d.Hops, Marked: d.Marked,
 	}
 	p.program.Arrived(p, &p.arrival)
 }

@@ -82,7 +82,6 @@ type Arrival struct {
 	Born, Enter sim.Time // when it was sent, and its head entered the network
 	Hops        int      // switches crossed
 	Marked      bool     // by a port on its way (switch.marking)
-	Trimmed     bool     // of its payload by a switch: Flits is 1
 }
 
 // Env is what a workload is built for.
