@@ -97,6 +97,9 @@ func (d *decoder) choose(path string, f field, c param.Chooser, raw any, given b
 
 // unknownKey says that a table has no such key, and what it has.
 func unknownKey(path, name string, candidates []string) string {
+	if gone := hasGone(document.Join(path, name)); gone != "" {
+		return gone
+	}
 	what := "is not a key of this file"
 	if path != "" {
 		what = fmt.Sprintf("is not a key of [%s]", path)

@@ -53,7 +53,7 @@ func EmbeddedTitle(name string) string {
 				a.values = a.values[:1]
 			}
 		}
-		f.expand()
+		f.expand(false)
 	}
 	f.fillTitles(nil)
 	return f.Title

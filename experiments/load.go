@@ -52,7 +52,7 @@ func Load(name, text string, options Options) (*File, error) {
 }
 
 // LoadFinished is Load of the settings of results that are there: parameters that nothing
-// uses are passed over, and files of figures may be gone.
+// uses, and those that have gone, are passed over, and files of figures may be gone.
 func LoadFinished(name, text string) (*File, error) { return loadText(name, text, Options{}, true) }
 
 func loadText(name, text string, options Options, finished bool) (*File, error) {
@@ -91,7 +91,7 @@ func (f *File) readAll(options Options, finished bool) {
 		return // the meaning of the rest is unknown
 	}
 	f.readSweep()
-	f.expand()
+	f.expand(finished)
 	f.figures(finished)
 	if len(d.Problems) > 0 {
 		return

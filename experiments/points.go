@@ -18,8 +18,9 @@ import (
 	"github.com/weft-sim/weft/sim/param"
 )
 
-// expand decodes all points of the sweep.
-func (f *File) expand() {
+// expand decodes all points of the sweep. Of results that are there settings that have gone are
+// passed over.
+func (f *File) expand(finished bool) {
 	for _, a := range f.sweep {
 		f.keys = append(f.keys, a.keys...)
 	}
@@ -32,7 +33,7 @@ func (f *File) expand() {
 		}
 	})
 	for _, key := range results.SortedKeys(unknown) {
-		if times[key] == len(f.Points) {
+		if times[key] == len(f.Points) && !(finished && hasGone(key) != "") {
 			f.unknown(key, unknown[key])
 		}
 	}

@@ -44,7 +44,7 @@ func readAxes(d *document.Tree) (all []axis, refine []document.Setting) {
 	delete(plain, "one_at_a_time")
 	for _, key := range results.SortedKeys(plain) {
 		if key == "fork" || strings.HasPrefix(key, "fork.") {
-			d.Problem(document.Join("sweep", key), "has gone: points warm up one by one; leave it out")
+			d.Problem(document.Join("sweep", key), "%s", hasGone("sweep.fork"))
 			delete(plain, key)
 		}
 	}

@@ -44,7 +44,7 @@ func newConnector(rt *runtime, nodes int) connector {
 	case settings.Mode == RC:
 		c.buffers, c.perPeer = settings.Preposted, map[uint64]*inbox{}
 	case c.datagrams:
-		c.buffers = settings.UDBuffers
+		c.buffers = udBuffers
 	default: // the shared receive queue holds one buffer a QP
 		c.buffers = int(settings.QPs(len(rt.ranks), max(1, len(rt.ranks)/nodes)))
 	}

@@ -38,18 +38,22 @@ type Connections struct {
 	RecvDepth int       `toml:"recv_depth" doc:"depth of a receive queue (rd)" unit:"requests" min:"1"`
 	Sizes     int       `toml:"sizes" doc:"xrc-m: buffer sizes: s1, s1/2, s1/4, ..., equally many of each" min:"1" max:"16"`
 	SRQLeast  int       `toml:"srq_least" doc:"a shared receive queue holds one buffer a QP, but at least so many; the memory formulas count one a QP" unit:"buffers" min:"1"`
-	UDBuffers int       `toml:"ud_buffers" doc:"ud: receive buffers of a process" unit:"buffers" min:"1"`
-	UDMTU     sim.Bytes `toml:"ud_mtu" doc:"ud: size of a receive buffer, a packet and its 40-byte routing header" min:"1B"`
-	UDAddress sim.Bytes `toml:"ud_address" doc:"ud: size of an address handle" min:"1B"`
 }
 
+// What mode ud takes: receive buffers of a process; bytes of one, a packet and its 40-byte
+// routing header; bytes of an address handle. Assumptions of the order of MPI libraries' defaults.
+const (
+	udBuffers = 1024
+	udBuffer  = 2048 + 40
+	udAddress = 128
+)
+
 // DefaultConnections are the paper's numbers (sections 1, 3.2 and 5). It prints 8
-// kB; tables 1 and 2 count 8000 B, section 4.2 counts 8192 B. The UD values and
-// SRQLeast are assumptions of the order of MPI libraries' defaults.
+// kB; tables 1 and 2 count 8000 B, section 4.2 counts 8192 B. SRQLeast is
+// an assumption of the order of MPI libraries' defaults.
 var DefaultConnections = Connections{
 	Mode: RCSRQ, Buffer: 8000, Request: 64, Preposted: 5, SendDepth: 16, RecvDepth: 16, Sizes: 6,
-	SRQLeast:  256,
-	UDBuffers: 1024, UDMTU: 2048 + 40, UDAddress: 128,
+	SRQLeast: 256,
 }
 
 // Validate implements the check of the registry.
@@ -108,8 +112,8 @@ func (c *Connections) QPs(ranks, perNode int) int64 {
 func (c *Connections) Footprint(ranks, perNode int, onDemand int64) Footprint {
 	f := Footprint{Static: c.QPs(ranks, perNode), OnDemand: onDemand}
 	if c.Mode == UD {
-		f.Process = float64(c.UDBuffers)*float64(c.UDMTU+c.Request) + float64(c.SendDepth)*float64(c.Request) +
-			float64(ceilDiv(ranks, perNode))*float64(c.UDAddress)
+		f.Process = udBuffers*float64(udBuffer+c.Request) + float64(c.SendDepth)*float64(c.Request) +
+			float64(ceilDiv(ranks, perNode))*udAddress
 		f.ProcessStatic = f.Process
 	} else {
 		f.ProcessStatic = c.perQP() * float64(f.Static)

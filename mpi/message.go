@@ -174,7 +174,7 @@ func (rt *runtime) transmit(i int32, m *message, from, hop int32) {
 	m.hop = hop
 	bytes := m.bytes
 	if m.stage != stageEager && m.stage != stageData {
-		bytes = int64(rt.Protocols.ControlBytes)
+		bytes = controlBytes
 	}
 	a, b := rt.nodeOf[from], rt.nodeOf[hop]
 	local := a == b
@@ -193,9 +193,9 @@ func (rt *runtime) transmit(i int32, m *message, from, hop int32) {
 		rt.stats.Control++
 		m.stage, t.Quiet = stageFIN, false
 		if rt.Timeline != nil {
-			rt.transit(m).bytes += int64(rt.Protocols.ControlBytes)
+			rt.transit(m).bytes += controlBytes
 		}
-		t.Bytes = int64(rt.Protocols.ControlBytes) // behind the data on the same QP
+		t.Bytes = controlBytes // behind the data on the same QP
 	}
 	rt.transport.Send(t)
 }

@@ -91,7 +91,7 @@ func TestContentionOfThePaper(t *testing.T) {
 // Streams in windows: with 5 round trips a stream has 22 messages to send, in windows of
 // 8 three windows of 8 by rendezvous and three acknowledgements. Six streams and 10 balls.
 func TestContentionWindows(t *testing.T) {
-	config := skeletons.Contention{Bytes: 64, StreamBytes: 65536, Iterations: 5, Window: 8, DirectFrom: 8192}
+	config := skeletons.Contention{Bytes: 64, Iterations: 5, Window: 8}
 	p := simtest.Must(skeletons.Registry.Build("contention", &config, skeletons.Env{Ranks: 9, PerNode: 3}))(t)
 	r := simtest.Must(mpi.QDRConfig(3).Run(p.Run(sim.Picosecond, mpi.Costs{})))(t)
 	if want := int64(6*(24+3) + 10); r.Stats.Messages != want || r.Stats.Rendezvous != 6*24 {

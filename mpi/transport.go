@@ -53,7 +53,6 @@ type Protocols struct {
 	RecvOverhead      sim.Time  `toml:"recv_overhead" doc:"CPU time for taking in a message" min:"0ns"`
 	PollOverhead      sim.Time  `toml:"poll_overhead" doc:"CPU time for seeing by polling that an RDMA write has arrived" min:"0ns"`
 	EagerLimit        sim.Bytes `toml:"eager_limit" doc:"largest message that goes eagerly" min:"0B"`
-	ControlBytes      sim.Bytes `toml:"control_bytes" doc:"size of RTS, CTS, FIN and connection messages" min:"1B"`
 	CopyRate          sim.Rate  `toml:"copy_rate" doc:"rate of copies inside a node's memory" min:"1kb/s"`
 	EagerCopies       bool      `toml:"eager_copies" doc:"an eager message is copied into and out of registered buffers"`
 	EagerAcknowledged bool      `toml:"eager_acknowledged" doc:"an eager message to another node is complete at its sender when it is acknowledged, not when it is posted; datagrams are not acknowledged"`
@@ -65,6 +64,9 @@ type Protocols struct {
 	LimitBuffers      bool      `toml:"limit_buffers" doc:"receive buffers can run out; then senders repeat after rnr_delay"`
 }
 
+// controlBytes is the size of RTS, CTS, FIN and connection messages: assumed.
+const controlBytes = 64
+
 // DefaultProtocols go with the QDR adapter. SendOverhead + RecvOverhead and the
 // adapter's and transport's delays add up to the 1.26 us of a 64-byte message,
 // a calibrated sum; the rest is assumed.
@@ -73,7 +75,6 @@ var DefaultProtocols = Protocols{
 	RecvOverhead:  250 * sim.Nanosecond,
 	PollOverhead:  100 * sim.Nanosecond,
 	EagerLimit:    8192,
-	ControlBytes:  64,
 	CopyRate:      40e9,
 	EagerCopies:   true,
 	SharedLatency: 200 * sim.Nanosecond,

@@ -395,7 +395,7 @@ func (d *demand) message(from int32, op *Op) {
 	in, out := sim.Time(0), sim.Time(0)
 	way := p.SharedLatency
 	protocol := p.of(op, d.Connections.Mode == UD)
-	switch control := int64(p.ControlBytes); {
+	switch {
 	case a == b:
 		in, out = copied, copied
 		switch op.Segment {
@@ -418,9 +418,9 @@ func (d *demand) message(from int32, op *Op) {
 	default: // RTS, CTS, data
 		sender += p.register(op.Size) + p.RecvOverhead + p.SendOverhead
 		receiver += p.SendOverhead + p.register(op.Size) + min(p.RecvOverhead, p.PollOverhead)
-		way = 2*d.idle(control) + d.idle(op.Size)
-		d.transfers(a, b, control, 1)
-		d.transfers(b, a, control, 1)
+		way = 2*d.idle(controlBytes) + d.idle(op.Size)
+		d.transfers(a, b, controlBytes, 1)
+		d.transfers(b, a, controlBytes, 1)
 		d.transfers(a, b, op.Size, 1)
 	}
 	d.CPU[from].add(sender+in, in)

@@ -167,7 +167,7 @@ func (w *legWalk) exploreOnward(vcs int, h fabric.Head, share float64, yield fun
 // A packet whose intermediate switch is its source's or its destination's goes
 // minimally, in the phase that it is left with. On HyperX a packet that passes its
 // destination's switch in the first phase has arrived, as in BookSim2's flattened
-// butterfly, unless ends_early = false.
+// butterfly, where endsEarly says so.
 type phaseWalk struct {
 	*inOrder
 	endsEarly bool

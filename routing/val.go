@@ -99,11 +99,6 @@ type GridValConfig struct {
 	Rule string `toml:"vc_rule" doc:"on tori: how the two VC classes of a ring are chosen, as for dor" choices:"dateline|by-coordinates|none" deadlocks:"none"`
 }
 
-// HyperXValConfig holds the settings of routing "val" on HyperX.
-type HyperXValConfig struct {
-	EndsEarly bool `toml:"ends_early" doc:"a packet that passes its destination's switch on the way to the intermediate one has arrived"`
-}
-
 func init() {
 	Register("val", "Valiant: minimal to a random intermediate group or router, then minimal to the destination", Use{On: Groups, Faults: true},
 		ValConfig{"group", defaultGroups()}, newGroupVal)
@@ -117,8 +112,8 @@ func init() {
 		walk, err := newPhaseWalk("val", c.Rule, false, env)
 		return &valiant{walk}, err
 	})
-	Register("val", doc, Use{On: AllToAll}, HyperXValConfig{true}, func(c HyperXValConfig, env Env) (fabric.Routing, error) {
-		walk, err := newPhaseWalk("val", "", c.EndsEarly, env)
+	Register("val", doc, Use{On: AllToAll}, struct{}{}, func(_ struct{}, env Env) (fabric.Routing, error) {
+		walk, err := newPhaseWalk("val", "", true, env)
 		return &valiant{walk}, err
 	})
 }

@@ -47,19 +47,22 @@ func mark[C any](t *testing.T, s *fabric.SwitchConfig, policy string, settings C
 // TestMarksByHand: two terminals of a switch send ten packets of a flit each to a third, which
 // takes a flit a cycle. Of those that come in cycle k, counted from 0, both cross in it, and
 // leave from the next cycle on: 2(k+1) have come, k-1 have left before, from cycle 1 on, so that
-// 2, 4, 5, 6, ... wait. From 6 on, which is cycle 3, 14 are marked; one of three: 4.
+// 2, 4, 5, 6, ... wait. From 6 on, which is cycle 3, 14 are marked.
 //
-// With lanes all but the packet of terminal 1 born in cycle 7 are on lane 0. With weight 14 and
-// buffers of 30 flits a packet is marked beside which more than 30/15 = 2 flits wait on its lane:
-// those of lane 0 from cycle 1 on, in which 4 wait, 17 of 19; the one of lane 1 is alone there.
+// By policy infiniband, with weight 14 and buffers of 30 flits, a packet is marked beside which
+// more than 30/15 = 2 flits wait on its lane: from cycle 1 on, in which 4 wait. Of these 18 one of
+// three is marked with a rate of 2, the third of them first, which was born in cycle 2: 6. With
+// lanes all but the packet of terminal 1 born in cycle 7 are on lane 0, of which 17 of 19 are
+// marked; the one of lane 1 is alone there.
 func TestMarksByHand(t *testing.T) {
 	n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 3 })
 	needs := fabric.NeedsOf(n.routing)
 	needs.Packets = true
 	byLevel := spy{n.routing, needs, func(_ *fabric.View, h *fabric.Head, hop *fabric.Hop) { hop.VCs = 1 << h.Level }}
-	threshold := func(every int) func(*fabric.SwitchConfig) {
+	infiniband := func(rate int) func(*fabric.SwitchConfig) {
 		return func(s *fabric.SwitchConfig) {
-			mark(t, s, "threshold", marking.Threshold{Flits: 6, Every: every, Roots: true})
+			s.BufferFlits = 30
+			mark(t, s, "infiniband", marking.InfiniBand{Threshold: 14, Rate: rate, VictimMask: "0x0"})
 		}
 	}
 	for _, c := range []struct {
@@ -69,12 +72,9 @@ func TestMarksByHand(t *testing.T) {
 		first int64  // birth of the first that is marked
 		want  [2]int // by lane
 	}{
-		{"all", 1, threshold(1), 3, [2]int{14, 0}},
-		{"one of three", 1, threshold(3), 3, [2]int{4, 0}},
-		{"lanes", 2, func(s *fabric.SwitchConfig) {
-			s.BufferFlits = 30
-			mark(t, s, "infiniband", marking.InfiniBand{Threshold: 14, VictimMask: "0x0"})
-		}, 1, [2]int{17, 0}},
+		{"threshold", 1, func(s *fabric.SwitchConfig) { mark(t, s, "threshold", marking.Threshold{Flits: 6}) }, 3, [2]int{14, 0}},
+		{"one of three", 1, infiniband(2), 2, [2]int{6, 0}},
+		{"lanes", 2, infiniband(0), 1, [2]int{17, 0}},
 	} {
 		units(t, func(t *testing.T, config fabric.Config) {
 			config.Switch.VCs = c.lanes
@@ -159,7 +159,7 @@ func TestLabelsTravel(t *testing.T) {
 				config := fabric.DefaultConfig()
 				config.Switch.VCs, config.Switch.BufferFlits = 3, 8
 				set(&config)
-				mark(t, &config.Switch, "threshold", marking.Threshold{Flits: 4, Every: 1})
+				mark(t, &config.Switch, "threshold", marking.Threshold{Flits: 4})
 				var told, marked atomic.Int64
 				own := network{n.topo, byLabel(t, n.routing, &told, &marked)}
 				f, got := own.fabric(t, config), make(receivers, terminals)

@@ -83,7 +83,7 @@ func TestProbeUnits(t *testing.T) {
 				config := holding(fabric.DefaultConfig())
 				config.Fabric.Unit, config.Switch.Speedup, config.Switch.CrossbarCycles, config.Switch.VCAllocCycles = c.unit, speedup, i, i%2
 				config.Channels = map[string]fabric.ChannelConfig{"global": {CyclesPerFlit: 2}}
-				mark(t, &config.Switch, "threshold", marking.Threshold{Flits: 8, Every: 1})
+				mark(t, &config.Switch, "threshold", marking.Threshold{Flits: 8})
 				plan := measure.Plan{Warmup: 300, Window: 700, Threads: c.threads}
 				_, bare := n.run(t, config, 0.3, 6, plan)
 				probing(n, &config, 7, fabric.Waiting, fabric.Outstanding, fabric.Sent, fabric.Marked)

@@ -36,13 +36,12 @@ type Config struct {
 	Control       string    `toml:"control" doc:"class of control packets: before data, or in one queue with them" choices:"first|with-data"`
 	Delay         sim.Time  `toml:"delay" doc:"from the arrival of a packet until it is in the queue of its output"`
 	AllowDeadlock bool      `toml:"allow_deadlock" doc:"run networks with pause although pauses can wait for each other in a circle"`
-	Degraded      int       `toml:"degraded" doc:"switches of the highest level whose cables are slow: on two levels all cables of the first so many, on three those down to the first pod" min:"0"`
-	Slow          float64   `toml:"degraded_rate" doc:"share of their rate that slow cables have; their queues and thresholds shrink with it" min:"0.001" max:"1"`
+	Degraded      int       `toml:"degraded" doc:"switches of the highest level whose cables have a quarter of their rate, and of their queues and thresholds: on two levels all cables of the first so many, on three those down to the first pod" min:"0"`
 }
 
 // DefaultConfig trims, as Ultra Ethernet's switches do.
 func DefaultConfig() Config {
-	return Config{MarkMax: 1, Full: "trim", Header: 64, XOff: 60_000, XOn: 48_000, Paths: "hash", Control: "first", Slow: 0.25}
+	return Config{MarkMax: 1, Full: "trim", Header: 64, XOff: 60_000, XOn: 48_000, Paths: "hash", Control: "first"}
 }
 
 // Validate checks what the tags cannot; see [param.Validate].

@@ -170,9 +170,10 @@ func (n *Network) degrade() error {
 	return nil
 }
 
-// slow gives a port its share of everything.
+// slow gives a port its share of everything, a quarter.
 func (n *Network) slow(p int32) {
-	o, share := &n.out[p], n.config.Slow
+	const share = 0.25
+	o := &n.out[p]
 	o.psPerByte = int64(math.Round(float64(o.psPerByte) / share))
 	for _, b := range []*int64{&o.limit, &o.controlLimit, &o.from, &o.full} {
 		if *b < math.MaxInt64 {

@@ -138,7 +138,7 @@ func newNekbone(c Nekbone, e Env) (Program, error) {
 	var all []collectives.Schedule
 	for _, order := range c.Orders {
 		points := sim.Bytes(c.Elements*order + 1)
-		exchange := Stencil{Dims: c.Dims, Bytes: 8 * points * points, Edge: 8 * points, Corner: 8, Corners: true}.exchange(byKind(len(c.Dims), 2))
+		exchange := Stencil{Dims: c.Dims, Bytes: 8 * points * points, Edge: 8 * points, Corner: 8}.exchange(byKind(len(c.Dims), 2))
 		solve := collectives.Sequence(sum, mpi.Iterate(collectives.Sequence(sum, exchange, sum, sum), c.Steps))
 		all = append(all, exchange, exchange, solve, barrier, solve)
 	}

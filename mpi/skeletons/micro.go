@@ -109,15 +109,13 @@ func newOSUAlltoall(c OSUAlltoall, e Env) (Program, error) {
 
 // Contention configures ping-pong among streams.
 type Contention struct {
-	Bytes       sim.Bytes `toml:"bytes" doc:"size of the ball" min:"0B"`
-	StreamBytes sim.Bytes `toml:"stream_bytes" doc:"size of the streams' messages" min:"1B"`
-	Iterations  int       `toml:"iterations" doc:"round trips, each a phase" min:"1"`
-	Window      int       `toml:"window" doc:"messages that a stream has under way as the library sends them (by rendezvous, if they are large), each window acknowledged by a short message; 0: all at once, as RDMA writes" min:"0"`
-	DirectFrom  sim.Bytes `toml:"direct_from" doc:"balls of this size and larger are RDMA writes, smaller ones go eagerly" min:"0B"`
+	Bytes      sim.Bytes `toml:"bytes" doc:"size of the ball: from 8 KiB on an RDMA write, below it goes eagerly" min:"0B"`
+	Iterations int       `toml:"iterations" doc:"round trips, each a phase" min:"1"`
+	Window     int       `toml:"window" doc:"messages that a stream has under way as the library sends them (by rendezvous, if they are large), each window acknowledged by a short message; 0: all at once, as RDMA writes" min:"0"`
 }
 
 func init() {
-	param.Register(Registry, "contention", "three nodes of M+1 ranks: M stream to the next node, the last of nodes 0 and 1 play ping-pong; half an iteration is the latency", Contention{64, 65536, 100, 0, 8192}, func(c Contention, e Env) (Program, error) {
+	param.Register(Registry, "contention", "three nodes of M+1 ranks: M stream to the next node, the last of nodes 0 and 1 play ping-pong; half an iteration is the latency", Contention{64, 100, 0}, func(c Contention, e Env) (Program, error) {
 		if err := needRanks("contention", e.Ranks >= 3 && e.Ranks%3 == 0, e.Ranks, "a multiple of 3"); err != nil {
 			return nil, err
 		}
@@ -178,9 +176,9 @@ func (c contention) Round(rank, round int, dst []collectives.Op) []collectives.O
 			count, protocol = c.Window, collectives.Auto
 		}
 		for range count {
-			send := collectives.SendOp(next, 0, int64(c.StreamBytes))
+			send := collectives.SendOp(next, 0, streamBytes)
 			send.Protocol = protocol
-			dst = append(dst, collectives.RecvOp(before, 0, int64(c.StreamBytes)), send)
+			dst = append(dst, collectives.RecvOp(before, 0, streamBytes), send)
 		}
 		return dst
 	}
@@ -189,14 +187,19 @@ func (c contention) Round(rank, round int, dst []collectives.Op) []collectives.O
 	}
 	send := collectives.SendOp(at(1-node), 0, int64(c.Bytes))
 	send.Protocol = collectives.Eager
-	if c.Bytes >= c.DirectFrom {
+	if c.Bytes >= directFrom {
 		send.Protocol = collectives.Direct
 	}
 	return append(dst, send)
 }
 
-// acknowledgement is the size of the message that ends a window.
-const acknowledgement = 4
+// Sizes of a stream's messages, which are the paper's, of the message that ends a window, and of
+// the least ball that is an RDMA write.
+const (
+	streamBytes     = 65536
+	acknowledgement = 4
+	directFrom      = 8192
+)
 
 // Run implements Program.
 func (c contention) Run(unit sim.Time, costs mpi.Costs) mpi.Workload {

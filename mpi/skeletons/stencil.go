@@ -13,16 +13,15 @@ import (
 // corners among them: what a 9-point or 27-point stencil asks for.
 type Stencil struct {
 	Iterations
-	Dims    []int     `toml:"dims" doc:"ranks along each dimension; the first varies fastest" min:"1"`
-	Wraps   bool      `toml:"wraps" doc:"the grid is a torus"`
-	Bytes   sim.Bytes `toml:"bytes" doc:"size of a face" min:"0B"`
-	Edge    sim.Bytes `toml:"edge" doc:"size of what goes to a neighbour along two dimensions" min:"0B"`
-	Corner  sim.Bytes `toml:"corner" doc:"size of what goes to a neighbour along three dimensions or more" min:"0B"`
-	Corners bool      `toml:"corners" doc:"neighbours along several dimensions at once are among those"`
+	Dims   []int     `toml:"dims" doc:"ranks along each dimension; the first varies fastest" min:"1"`
+	Wraps  bool      `toml:"wraps" doc:"the grid is a torus"`
+	Bytes  sim.Bytes `toml:"bytes" doc:"size of a face" min:"0B"`
+	Edge   sim.Bytes `toml:"edge" doc:"size of what goes to a neighbour along two dimensions" min:"0B"`
+	Corner sim.Bytes `toml:"corner" doc:"size of what goes to a neighbour along three dimensions or more" min:"0B"`
 }
 
 func init() {
-	param.Register(Registry, "stencil", "every rank exchanges with all its grid neighbours, at faces, edges and corners, then computes", Stencil{Iterations{10, 0}, []int{4, 4}, false, 8192, 64, 8, true}, func(c Stencil, e Env) (Program, error) {
+	param.Register(Registry, "stencil", "every rank exchanges with all its grid neighbours, at faces, edges and corners, then computes", Stencil{Iterations{10, 0}, []int{4, 4}, false, 8192, 64, 8}, func(c Stencil, e Env) (Program, error) {
 		if err := checkGrid(c.Dims, e.Ranks); err != nil {
 			return nil, err
 		}
@@ -90,7 +89,7 @@ func (c Stencil) exchange(order []int) collectives.Schedule {
 				stride *= n
 				rest /= 3
 			}
-			if peer < 0 || peer == rank || along == 0 || along > 1 && !c.Corners {
+			if peer < 0 || peer == rank || along == 0 {
 				continue
 			}
 			bytes := []sim.Bytes{c.Bytes, c.Edge, c.Corner}[min(along, 3)-1]
@@ -143,7 +142,7 @@ func newMILC(c MILC, e Env) (Program, error) {
 	if err := checkGrid(c.Dims, e.Ranks); err != nil {
 		return nil, err
 	}
-	halo := Stencil{Dims: c.Dims, Wraps: true, Bytes: c.Bytes}.exchange(byKind(len(c.Dims), 0))
+	halo := Stencil{Dims: c.Dims, Wraps: true, Bytes: c.Bytes}.exchange(byKind(len(c.Dims), 0)[:2*len(c.Dims)]) // faces
 	both := overlapped{halo, c.Compute}
 	sum := collectives.AllreduceRecursiveDoubling(e.Ranks, 8)
 	return mpi.Iterate(collectives.Sequence(both, both, sum, sum), c.times(100)), nil

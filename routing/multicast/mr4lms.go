@@ -14,7 +14,6 @@ type MR4LMSConfig struct {
 	Successes int    `toml:"successes" min:"1" doc:"groups that FCTB must route without merging before auto returns to FBTC"`
 	Merge     string `toml:"merge" choices:"fewest-groups|nearest" doc:"merge into the colour with the fewest groups, or with the nearest tree (formula 1)"`
 	OldTrees  string `toml:"old_trees" choices:"rebuild|extend" doc:"what a merge does with the trees that it unites: replace them, or keep their cables and add branches"`
-	Subset    bool   `toml:"subset" doc:"FCTB lets a group use an existing tree that has all its terminals and the least height"`
 }
 
 func init() {
@@ -99,39 +98,12 @@ func (e *mr4lms) firstBuild(g Group, height int) bool {
 // firstColour is FCTB, algorithm 3: colour by colour, look for a root from
 // which the colour's subgraph allows a tree of least height.
 func (e *mr4lms) firstColour(g Group, height int) bool {
-	f := e.forest
-	if e.config.Subset {
-		if p := e.covering(&g, height); p != nil {
-			f.Share(p, g)
-			return true
-		}
-	}
 	c := e.findColour(&g, height, 1)
 	if c >= 0 {
 		e.subgraph().search(e.found[0], e.members)
-		f.Plant(e.subgraph().tree(e.found[0], e.members, height), c, g)
+		e.forest.Plant(e.subgraph().tree(e.found[0], e.members, height), c, g)
 	}
 	return c >= 0
-}
-
-// covering is the tree of the lowest colour that has all members of g and from
-// whose root none is farther than height, or nil.
-func (e *mr4lms) covering(g *Group, height int) *Planted {
-	f := e.forest
-	for c := range f.colours {
-		for _, p := range f.colours[c].trees {
-			if p.Height <= height && p.carries(g) {
-				return p
-			}
-		}
-	}
-	return nil
-}
-
-// carries tells whether every member of g is a member of a group on p.
-func (p *Planted) carries(g *Group) bool {
-	without, with := p.members(), virtualGroup([]*Planted{p}, g)
-	return with.Size() == without.Size()
 }
 
 // merge is algorithm 4: unite g with groups already there, under one of their

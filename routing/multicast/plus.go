@@ -11,8 +11,7 @@ import (
 
 // PlusConfig configures mr4lms-plus and mr4lms-plus-offline.
 type PlusConfig struct {
-	Stretch int `toml:"stretch" min:"0" doc:"hops by which a tree may be higher than the least height"`
-	Roots   int `toml:"roots" min:"1" doc:"roots from which a tree is built; the smallest tree is kept"`
+	Roots int `toml:"roots" min:"1" doc:"roots from which a tree is built; the smallest tree is kept"`
 }
 
 var defaultPlus = PlusConfig{Roots: 4}
@@ -63,7 +62,6 @@ func (e *plus) Join(g Group) error {
 // smallest builds a tree from each of the roots found and returns the one that
 // costs the least, the first among equals.
 func (e *plus) smallest(height int) *Tree {
-	height += e.config.Stretch
 	if len(e.found) == 1 {
 		return e.grow.build(e.found[0], e.members, height).keep()
 	}

@@ -212,7 +212,7 @@ func (tr *Trial) Mark() bool {
 	}
 	switch c := choice.Config().(type) {
 	case *marking.Threshold:
-		*c = marking.Threshold{Flits: 1 + stream.IntN(20), Every: 1 + stream.IntN(3), Roots: stream.IntN(2) == 0}
+		*c = marking.Threshold{Flits: 1 + stream.IntN(20)}
 	case *marking.InfiniBand:
 		*c = marking.InfiniBand{Threshold: 8 + stream.IntN(8), Rate: stream.IntN(3), VictimMask: []string{"0x0", "0x1e"}[stream.IntN(2)]}
 	case *marking.RED:

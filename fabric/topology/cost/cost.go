@@ -10,28 +10,30 @@ import (
 	"github.com/weft-sim/weft/sim/param"
 )
 
-// Floor says how switches and terminals stand. The defaults are assumptions: cabinets of the
-// usual size (42 units of 600 x 1200 mm) with an aisle as deep as a cabinet, switches of one
-// unit, two nodes a unit.
+// Floor says how switches and terminals stand.
 type Floor struct {
 	CabinetUnits  float64 `toml:"cabinet_units" doc:"rack units of a cabinet" min:"1" max:"1000"`
-	SwitchUnits   float64 `toml:"switch_units" doc:"rack units of a switch" min:"0.01" max:"1000"`
-	TerminalUnits float64 `toml:"terminal_units" doc:"rack units of a terminal, which stands with its switch" min:"0" max:"1000"`
-	Width         float64 `toml:"cabinet_width_m" doc:"from a cabinet to the next one in its row, in metres" min:"0.01" max:"100"`
-	Pitch         float64 `toml:"row_pitch_m" doc:"from a row of cabinets to the next one, in metres" min:"0.01" max:"100"`
-	Inside        float64 `toml:"inside_m" doc:"length of a cable within a cabinet, in metres" min:"0" max:"100"`
-	Slack         float64 `toml:"slack_m" doc:"what a cable between cabinets has beyond their distance, in metres" min:"0" max:"100"`
+	TerminalUnits float64 `toml:"terminal_units" doc:"rack units of a terminal, which stands with its switch; a switch takes one" min:"0" max:"1000"`
 }
 
-// DefaultFloor are the assumptions.
-var DefaultFloor = Floor{CabinetUnits: 42, SwitchUnits: 1, TerminalUnits: 0.5, Width: 0.6, Pitch: 2.4, Inside: 1.5, Slack: 2}
+// DefaultFloor is an assumption: cabinets of the usual height, two nodes a unit.
+var DefaultFloor = Floor{CabinetUnits: 42, TerminalUnits: 0.5}
+
+// Assumptions: switches of one unit, cabinets of 600 x 1200 mm with an aisle as deep as a cabinet.
+// Lengths are in metres.
+const (
+	switchUnits  = 1
+	cabinetWidth = 0.6 // from a cabinet to the next one in its row
+	rowPitch     = 2.4 // from a row of cabinets to the next one
+	inside       = 1.5 // length of a cable within a cabinet
+	slack        = 2   // what a cable between cabinets has beyond their distance
+)
 
 // maxCabinets bounds plans.
 const maxCabinets = 1 << 24
 
 // plan is where switches stand.
 type plan struct {
-	floor    Floor
 	cabinet  []int32 // of each switch; its terminals may take the ones that follow, too
 	cabinets int
 	columns  int // cabinets of a row
@@ -41,10 +43,10 @@ type plan struct {
 // one cabinet if they fit into one, else from a new one on; families number what is close in
 // the graph close together. Cabinets stand in rows that make the floor as square as can be.
 func newPlan(g *topology.Graph, f Floor) (*plan, error) {
-	p := &plan{floor: f, cabinet: make([]int32, g.Switches())}
+	p := &plan{cabinet: make([]int32, g.Switches())}
 	free := 0.0
 	for s, n := range g.TerminalCounts() {
-		need := f.SwitchUnits + float64(n)*f.TerminalUnits
+		need := switchUnits + float64(n)*f.TerminalUnits
 		if need > free {
 			more := max(1, int(math.Ceil(need/f.CabinetUnits)))
 			p.cabinet[s] = int32(p.cabinets)
@@ -60,8 +62,8 @@ func newPlan(g *topology.Graph, f Floor) (*plan, error) {
 		p.cabinet[s] = int32(p.cabinets - 1)
 		free -= need
 	}
-	side := math.Sqrt(float64(p.cabinets) * f.Width * f.Pitch)
-	p.columns = max(1, int(math.Round(side/f.Width)))
+	side := math.Sqrt(float64(p.cabinets) * cabinetWidth * rowPitch)
+	p.columns = max(1, int(math.Round(side/cabinetWidth)))
 	return p, nil
 }
 
@@ -69,10 +71,10 @@ func newPlan(g *topology.Graph, f Floor) (*plan, error) {
 func (p *plan) length(s, t topology.SwitchID) float64 {
 	a, b := int(p.cabinet[s]), int(p.cabinet[t])
 	if a == b {
-		return p.floor.Inside
+		return inside
 	}
 	x, y := a%p.columns-b%p.columns, a/p.columns-b/p.columns
-	return p.floor.Slack + p.floor.Width*math.Abs(float64(x)) + p.floor.Pitch*math.Abs(float64(y))
+	return slack + cabinetWidth*math.Abs(float64(x)) + rowPitch*math.Abs(float64(y))
 }
 
 // Price says what parts cost and draw. Prices are in a currency of the user's. The defaults
@@ -80,22 +82,21 @@ func (p *plan) length(s, t topology.SwitchID) float64 {
 // Ethernet parts in US dollars of 2024, and no offer of anybody: passive copper to 3 m, optics
 // beyond.
 type Price struct {
-	SwitchPort    float64 `toml:"switch_port" doc:"price of a switch, for each of its ports in use" min:"0"`
-	SwitchPortW   float64 `toml:"switch_port_watts" doc:"power of a switch, for each of its ports in use" min:"0"`
-	CopperReach   float64 `toml:"copper_reach_m" doc:"longest cable of copper, in metres" min:"0"`
-	Copper        float64 `toml:"copper" doc:"price of a copper cable of no length" min:"0"`
-	CopperMetre   float64 `toml:"copper_metre" doc:"price of a metre of copper cable" min:"0"`
-	CopperWatts   float64 `toml:"copper_watts" doc:"power of a copper cable, both ends" min:"0"`
-	Optical       float64 `toml:"optical" doc:"price of an optical cable of no length, with both transceivers" min:"0"`
-	OpticalMetre  float64 `toml:"optical_metre" doc:"price of a metre of optical cable" min:"0"`
-	OpticalWatts  float64 `toml:"optical_watts" doc:"power of an optical cable, both ends" min:"0"`
-	TerminalCable bool    `toml:"terminal_cables" doc:"count the cables of terminals, too"`
+	SwitchPort   float64 `toml:"switch_port" doc:"price of a switch, for each of its ports in use" min:"0"`
+	SwitchPortW  float64 `toml:"switch_port_watts" doc:"power of a switch, for each of its ports in use" min:"0"`
+	CopperReach  float64 `toml:"copper_reach_m" doc:"longest cable of copper, in metres" min:"0"`
+	Copper       float64 `toml:"copper" doc:"price of a copper cable of no length" min:"0"`
+	CopperMetre  float64 `toml:"copper_metre" doc:"price of a metre of copper cable" min:"0"`
+	CopperWatts  float64 `toml:"copper_watts" doc:"power of a copper cable, both ends" min:"0"`
+	Optical      float64 `toml:"optical" doc:"price of an optical cable of no length, with both transceivers" min:"0"`
+	OpticalMetre float64 `toml:"optical_metre" doc:"price of a metre of optical cable" min:"0"`
+	OpticalWatts float64 `toml:"optical_watts" doc:"power of an optical cable, both ends" min:"0"`
 }
 
 // DefaultPrice are the assumptions.
 var DefaultPrice = Price{
 	SwitchPort: 500, SwitchPortW: 15, CopperReach: 3, Copper: 100, CopperMetre: 40, CopperWatts: 0.2,
-	Optical: 1500, OpticalMetre: 5, OpticalWatts: 24, TerminalCable: true,
+	Optical: 1500, OpticalMetre: 5, OpticalWatts: 24,
 }
 
 // Kind is a kind of cable, and how many there are of it, with their lengths together in
@@ -134,15 +135,13 @@ func Of(g *topology.Graph, f Floor, p Price) (Cost, error) {
 		c.Radix = max(c.Radix, g.Degree(s))
 	}
 	for port := range topology.PortID(g.NumPorts()) {
-		length := f.Inside
+		length := float64(inside)
 		peer, ok := g.PeerPort(port)
 		switch {
 		case ok && peer < port:
 			continue
 		case ok:
 			length = plan.length(g.PortSwitch[port], g.PortSwitch[peer])
-		case !p.TerminalCable:
-			continue
 		}
 		if !ok || plan.cabinet[g.PortSwitch[port]] == plan.cabinet[g.PortSwitch[peer]] {
 			c.Inside.add(length)
