@@ -203,8 +203,8 @@ func (a *app) best(name string, t *results.Table, flags *compareFlags) error {
 	switch {
 	case err != nil:
 		return usagef("%s: %v", name, err)
-	case !slices.ContainsFunc(r.All, func(x results.Ranking) bool { return x.Of > 1 }):
-		return usagef("%s: there is nothing to rank: no swept setting tells variants apart, or no column says which is better (--between, --metric)", name)
+	case len(r.All) == 0:
+		return usagef("%s: there is nothing to rank: no column says which variant is better (--metric)", name)
 	case flags.format == "csv":
 		return r.Table().Write(a.stdout)
 	}

@@ -15,10 +15,9 @@ const (
 	mostNamed   = 5
 )
 
-// Answer says in sentences which variant is the best under each demand, by how much, and
-// which are tied; under many demands, how often each is. Empty where there is nothing to
-// rank.
-func (r *Rankings) Answer() (sentences []string) {
+// Answer says in a paragraph for each demand which variant is the best, by how much, and which
+// are tied; under many demands, how often each is. Empty where there is nothing to rank.
+func (r *Rankings) Answer() (paragraphs []string) {
 	demands := Grouped(r.All, func(x Ranking) string { return strings.Join(x.Demand, "\x00") })
 	alone := !slices.ContainsFunc(r.All, func(x Ranking) bool { return x.Of > 1 })
 	knees := slices.ContainsFunc(r.All, func(x Ranking) bool { return len(x.Places) > 0 && x.Places[0].Knee != nil })
@@ -27,6 +26,7 @@ func (r *Rankings) Answer() (sentences []string) {
 	}
 	seeds := 0
 	for _, of := range demands {
+		var sentences []string
 		for i, x := range of {
 			text := r.text(&x)
 			for _, p := range x.Places {
@@ -42,11 +42,14 @@ func (r *Rankings) Answer() (sentences []string) {
 				sentences = append(sentences, strings.ToUpper(text[:1])+text[1:]+".")
 			}
 		}
+		if len(sentences) > 0 {
+			paragraphs = append(paragraphs, strings.Join(sentences, " "))
+		}
 	}
 	if seeds > 1 {
-		sentences = append(sentences, fmt.Sprintf("A load counts where all %d seeds are steady.", seeds))
+		paragraphs = append(paragraphs, fmt.Sprintf("A load counts where all %d seeds are steady.", seeds))
 	}
-	return sentences
+	return paragraphs
 }
 
 // text says one ranking, and begins with a small letter; "" where it adds nothing.
@@ -69,7 +72,7 @@ func (r *Rankings) text(x *Ranking) string {
 	case x.Of == 1 && first.Knee == nil:
 		return fmt.Sprintf("%sthe %s is %s", at, x.Name, withUnit(Measured(first.Mean, first.HalfWidth), x.Column))
 	case x.Of == 1 && x.Most:
-		return "the network keeps " + reach(first.Knee)
+		return "the network " + reach(first.Knee)
 	case x.Of == 1:
 		return ""
 	case len(x.Places) == 1 && at != "":
@@ -82,7 +85,7 @@ func (r *Rankings) text(x *Ranking) string {
 		return fmt.Sprintf("%s keep up with a load of %s", all, Short(x.Highest))
 	}
 	switch {
-	case at == "":
+	case at == "" && slices.ContainsFunc(x.Places, func(p Place) bool { return p.Judgement != Tie }):
 		at = fmt.Sprintf("of %d variants, ", x.Of)
 	case first.Knee != nil && len(x.Places) < x.Of:
 		at += fmt.Sprintf("the highest at which %d of %d variants are steady, ", len(x.Places), x.Of)
@@ -117,7 +120,7 @@ func (r *Rankings) order(x *Ranking, all string) string {
 		return fmt.Sprintf("%s tie for the %s %s, %s at %s; %s has %s than that", r.named(tied), extreme, x.Name, value, r.named(tied[:1]), next, by)
 	}
 	if first.Knee != nil && x.Most {
-		value += " (it keeps " + reach(first.Knee) + ")"
+		value += " (it " + reach(first.Knee) + ")"
 	}
 	return fmt.Sprintf("%s has the %s %s, %s; %s is next with %s", r.named(x.Places[:1]), extreme, x.Name, value, next, by)
 }
@@ -135,7 +138,11 @@ func filter[T any](list []T, is func(T) bool) (some []T) {
 // ahead says by how much the first place is better than another.
 func (x *Ranking) ahead(p Place) string {
 	d := p.From
-	text := withUnit(Measured(math.Abs(d.Delta), d.HalfWidth), x.Column)
+	text := Measured(math.Abs(d.Delta), d.HalfWidth)
+	if digits := 1 - int(math.Floor(math.Log10(d.HalfWidth))); d.HalfWidth > 1e-4*math.Abs(d.Delta) && digits >= 0 { // as many as the interval has
+		text = strconv.FormatFloat(math.Abs(d.Delta), 'f', digits, 64) + " ± " + strconv.FormatFloat(d.HalfWidth, 'f', digits, 64)
+	}
+	text = withUnit(text, x.Column)
 	if x.Places[0].Full {
 		text = "at least " + text
 	}
@@ -212,7 +219,7 @@ func (r *Rankings) named(places []Place) string {
 		switch {
 		case len(r.Design) > 1:
 			name += " (" + equations(r.Design[1:], p.Design[1:]) + ")"
-		case math.IsNaN(Number(p.Design[0])) && p.Design[0] != "true" && p.Design[0] != "false" && p.Design[0] != "":
+		case math.IsNaN(Number(p.Design[0])) && !slices.Contains([]string{"", "true", "false", "none", "all"}, p.Design[0]):
 			name = p.Design[0]
 		}
 		names = append(names, name)
@@ -229,11 +236,13 @@ func (r *Rankings) named(places []Place) string {
 
 // reach says to which load a variant keeps up, and from where on it is saturated.
 func reach(k *Knee) string {
-	text := "up to a load of " + Short(k.Steady)
+	text := "keeps up to a load of " + Short(k.Steady)
 	if math.IsNaN(k.Steady) {
-		text = "up at none of the loads"
+		text = "keeps up at none of the loads"
 	}
 	switch {
+	case math.IsNaN(k.Steady) && math.IsNaN(k.Not):
+		return "is neither steady nor saturated at any load"
 	case math.IsNaN(k.Not) && k.Steady == k.Highest:
 		return text + ", the highest load tried"
 	case math.IsNaN(k.Not):

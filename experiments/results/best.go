@@ -69,11 +69,14 @@ func (t *Table) Rank(goals []Goal, by []string) (*Rankings, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Rankings{Demand: Pick(t.Columns, d.demand), Design: Pick(t.Columns, d.design)}
 	offered, err := t.Numbers("offered_load")
 	if err != nil || !slices.ContainsFunc(offered, func(x float64) bool { return x == x }) {
 		offered = nil // of programs that offer no load
+		if d.load {
+			d.demand, d.load = append(d.demand, slices.Index(t.Columns, LoadKey)), false
+		}
 	}
+	r := &Rankings{Demand: Pick(t.Columns, d.demand), Design: Pick(t.Columns, d.design)}
 	demands := Grouped(Indices(len(t.Rows)), func(i int) string { return strings.Join(Pick(t.Rows[i], d.demand), "\x00") })
 	for _, rows := range demands {
 		variants := Grouped(rows, func(i int) string { return strings.Join(Pick(t.Rows[i], d.design), "\x00") })

@@ -99,31 +99,38 @@ func TestAnswer(t *testing.T) {
 		want  string
 	}{
 		{"loads", sweep, []Goal{throughput, tail}, nil, "Under traffic.pattern = u, of 3 variants, a has the highest throughput, 0.6 (it keeps up to a load of 0.6, the highest load tried); " +
-			"b is next with at least 0.145 ± 0.051 (24.2 %) less.|" +
+			"b is next with at least 0.145 ± 0.051 (24.2 %) less. " +
 			"At a load of 0.2, the highest at which all are steady, all 3 variants tie in the tail, 20.5 to 23 ns: no difference from the first is significant.|" +
-			"Under traffic.pattern = v, all 3 variants keep up to a load of 0.2, the highest load tried.|" +
+			"Under traffic.pattern = v, all 3 variants keep up to a load of 0.2, the highest load tried. " +
 			"At a load of 0.2, the highest at which all are steady, all 3 variants have the same tail, 23 ns.|A load counts where all 2 seeds are steady."},
 		// By pattern, routings are demands: a keeps up with 0.2 under both.
 		{"by pattern", simtest.Must(sweep.Where(map[string]string{"routing.type": "a", "traffic.load": "0.2"}))(t), []Goal{throughput, tail}, []string{"traffic.pattern"},
-			"Both variants keep up with a load of 0.2.|At a load of 0.2, both variants tie in the tail, 20.5 to 23 ns: no difference from the first is significant."},
+			"Both variants keep up with a load of 0.2. At a load of 0.2, both variants tie in the tail, 20.5 to 23 ns: no difference from the first is significant."},
 		{"one network", simtest.Must(sweep.Where(map[string]string{"routing.type": "b", "traffic.pattern": "u"}))(t), []Goal{throughput, tail}, nil,
 			"The network keeps up to a load of 0.4 and is saturated at 0.6.|A load counts where all 2 seeds are steady."},
 		{"nobody steady", simtest.Must(sweep.Where(map[string]string{"state": "saturated"}))(t), []Goal{tail}, nil, "None of 2 variants is steady at any load."},
 		// sqrt(0.1^2 + 0.1^2) = 0.14142; b is 1 slower than a: 50 %. c lies within.
 		{"intervals", csvTable(t, head, "0,8,b,x,1,1,3,0.1", "1,8,a,x,1,1,2,0.1", "2,8,c,x,1,1,2.1,0.1"), []Goal{runTime}, nil,
-			"Of 3 variants, a and c tie for the lowest run time, 2 s at a; b has 1 ± 0.14 s (50.0 %) more than that."},
+			"Of 3 variants, a and c tie for the lowest run time, 2 s at a; b has 1.00 ± 0.14 s (50.0 %) more than that."},
 		{"no intervals", csvTable(t, head, "0,8,b,x,1,1,3,", "1,8,a,x,1,1,2,"), []Goal{runTime}, nil,
 			"Of 2 variants, a has the lowest run time, 2 s; b is next with 1 s (50.0 %) more (no interval: chance is not judged)."},
+		{"the same", csvTable(t, head, "0,8,b,x,1,1,2,", "1,8,a,x,1,1,2,"), []Goal{runTime}, nil, "Both variants have the same run time, 2 s."},
+		{"open", csvTable(t, "point,traffic.load,seed,replications,offered_load,accepted_load,state", "0,0.1,1,1,0.1,0.1,undecided", "1,0.2,1,1,0.2,0.2,undecided"), []Goal{throughput}, nil,
+			"The network is neither steady nor saturated at any load."},
 		{"one program", csvTable(t, head, "0,8,b,x,1,1,3,0.5"), []Goal{runTime}, nil, "The run time is 3 ± 0.5 s."},
 		{"one program, several sizes", csvTable(t, head, "0,8,b,x,1,1,3,0.5", "0,16,b,x,1,1,9,0.5", "0,4,b,x,1,1,2,"), []Goal{runTime}, nil,
 			"The run time is from 2 s under job.ranks = 4 to 9 ± 0.5 s under job.ranks = 16."},
-		// The algorithm follows the type: the type names the demand, and there is one algorithm each.
 		{"a value missing", csvTable(t, head, "0,8,b,x,1,1,3,0.5", "0,8,a,x,1,1,,"), []Goal{runTime}, nil, "Only b has a run time."},
 	} {
 		r := simtest.Must(c.table.Rank(c.goals, c.by))(t)
 		if got := strings.Join(r.Answer(), "|"); got != c.want {
 			t.Errorf("%s:\n%s\nwant\n%s", c.name, got, c.want)
 		}
+	}
+	// Differences have the digits of their intervals.
+	r := simtest.Must(csvTable(t, head, "0,8,b,x,1,1,3000,12", "1,8,a,x,1,1,2000,5").Rank([]Goal{runTime}, nil))(t)
+	if got := r.All[0].ahead(r.All[0].Places[1]); got != "1000 ± 13 s (50.0 %)" { // 13 = sqrt(12^2 + 5^2)
+		t.Error(got)
 	}
 	// Under many demands, how often each is the best.
 	many := []string{head}
@@ -132,7 +139,7 @@ func TestAnswer(t *testing.T) {
 			many = append(many, fmt.Sprintf("0,%d,%s,x,1,1,%d,0.1", i, algorithm, 2*max(j, i/5)))
 		}
 	}
-	r := simtest.Must(csvTable(t, many...).Rank([]Goal{runTime}, nil))(t)
+	r = simtest.Must(csvTable(t, many...).Rank([]Goal{runTime}, nil))(t)
 	if got := strings.Join(r.Answer(), "|"); got != "The best run time under 7 demands: a under 5, a tie under 2." {
 		t.Error(got)
 	}
@@ -146,7 +153,7 @@ func TestNamed(t *testing.T) {
 		want          string
 	}{
 		{[]string{"routing.type"}, []string{"min"}, "min"}, {[]string{"switch.vcs"}, []string{"4"}, "switch.vcs = 4"},
-		{[]string{"switch.hold"}, []string{"true"}, "switch.hold = true"}, {[]string{"channel.latency"}, []string{"5ns"}, "channel.latency = 5ns"},
+		{[]string{"switch.hold"}, []string{"true"}, "switch.hold = true"}, {[]string{"transport.control"}, []string{"none"}, "transport.control = none"}, {[]string{"channel.latency"}, []string{"5ns"}, "channel.latency = 5ns"},
 		{[]string{"routing.type", "switch.vcs"}, []string{"min", "4"}, "routing.type = min (switch.vcs = 4)"},
 	} {
 		r := Rankings{Design: c.design}
@@ -173,6 +180,11 @@ func TestDivide(t *testing.T) {
 	}
 	if got := names("traffic.pattern"); got != "[job.a.placement] [traffic.pattern] true" {
 		t.Error(got)
+	}
+	// Where no load is offered, it is a demand as others are.
+	r := simtest.Must(x.Rank([]Goal{runTime}, nil))(t)
+	if strings.Join(r.Demand, " ") != "traffic.pattern fault.x.fraction traffic.load" {
+		t.Error(r.Demand)
 	}
 	simtest.Refuse(x.Rank(nil, []string{"nothing"}))(t, `no column "nothing"`)
 }
