@@ -93,10 +93,10 @@ func paired(a, b *sample) (ofA, ofB []float64) {
 
 // gathering makes samples of the rows of a table, of one metric.
 type gathering struct {
-	table         *Table
-	values, halfs []float64
-	percentile    bool
-	step          float64 // that all values are multiples of
+	table          *Table
+	values, halves []float64
+	percentile     bool
+	step           float64 // that all values are multiples of
 }
 
 // gather reads what samples of a metric need.
@@ -109,11 +109,11 @@ func (t *Table) gather(metric string) (*gathering, error) {
 	if rows := Indices(len(values)); len(rows) > 0 && !slices.ContainsFunc(rows, known) {
 		return nil, fmt.Errorf("column %q has no numbers", metric)
 	}
-	halfs, err := t.HalfWidths(metric)
+	halves, err := t.HalfWidths(metric)
 	if err != nil {
 		return nil, err
 	}
-	return &gathering{t, values, halfs, percentile.MatchString(metric), resolution(values)}, nil
+	return &gathering{t, values, halves, percentile.MatchString(metric), resolution(values)}, nil
 }
 
 // cell is that of a row in a column; "" if there is none.
@@ -130,7 +130,7 @@ var percentile = regexp.MustCompile(`_p\d+(_|$)`)
 
 // sample is made of some rows.
 func (g *gathering) sample(rows []int) *sample {
-	s := &sample{halfWidth: g.halfs[rows[0]], runs: Number(g.table.cell(rows[0], "replications")), state: measure.Steady}
+	s := &sample{halfWidth: g.halves[rows[0]], runs: Number(g.table.cell(rows[0], "replications")), state: measure.Steady}
 	for _, i := range rows {
 		s.values = append(s.values, g.values[i])
 		s.seeds = append(s.seeds, g.table.cell(i, SeedKey))
