@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/weft-sim/weft/experiments/results"
 )
@@ -34,9 +35,10 @@ import (
 //	}
 //
 //	// The columns of results.csv that follow point, swept keys, seed and
-//	// replications. Units stand in the names.
+//	// replications. Units stand in the names. Of columns tagged best, "highest NAME" or
+//	// "lowest NAME", reports and weft compare --best say which variant has it.
 //	type pingRow struct {
-//		RoundTrip float64 `column:"round_trip_ns" doc:"from the request's birth to the answer's tail"`
+//		RoundTrip float64 `column:"round_trip_ns" doc:"from the request's birth to the answer's tail" best:"lowest round trip"`
 //	}
 //
 //	func runPing(ctx context.Context, c *pingConfig, run *experiments.Run) (pingRow, error) { ... }
@@ -136,6 +138,7 @@ type kind struct {
 	name, doc  string
 	revision   int
 	columns    []Column
+	goals      []results.Goal
 	tables     []FurtherTable
 	silent     []string
 	restsOn    string
@@ -173,6 +176,7 @@ func Register[C, R any](k Kind[C, R]) {
 	kinds[k.Name] = &kind{
 		name: k.Name, doc: k.Doc, revision: k.Revision,
 		columns:    columnsOf(reflect.TypeFor[R]()),
+		goals:      goalsOf(reflect.TypeFor[R]()),
 		tables:     k.Tables,
 		again:      k.BeginsAgain,
 		someAgain:  someAgain,
@@ -218,6 +222,46 @@ func columnsOf(row reflect.Type) []Column {
 		columns = append(columns, Column{name, f.Tag.Get("doc")})
 	}
 	return columns
+}
+
+// goalsOf reads the columns by which a row type says that variants are ranked.
+func goalsOf(row reflect.Type) (goals []results.Goal) {
+	for i := range row.NumField() {
+		tag := row.Field(i).Tag
+		if text := tag.Get("best"); text != "" {
+			which, name, _ := strings.Cut(text, " ")
+			if name == "" || which != "highest" && which != "lowest" {
+				panic(fmt.Sprintf("experiments: column %s has best:%q: want highest NAME or lowest NAME", tag.Get("column"), text))
+			}
+			goals = append(goals, results.Goal{Column: tag.Get("column"), Name: name, Most: which == "highest"})
+		}
+	}
+	return goals
+}
+
+// Goals are the columns, as far as they hold numbers, by which variants are ranked in the
+// kind of experiment that a table has most columns of.
+func Goals(t *results.Table) []results.Goal {
+	var of *kind
+	most := 0
+	for _, name := range KindNames() {
+		n := 0
+		for _, c := range kinds[name].columns {
+			if slices.Contains(t.Columns, c.Name) {
+				n++
+			}
+		}
+		if n > most {
+			of, most = kinds[name], n
+		}
+	}
+	if of == nil {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(of.goals), func(g results.Goal) bool {
+		values, err := t.Numbers(g.Column)
+		return err != nil || !slices.ContainsFunc(values, func(x float64) bool { return x == x })
+	})
 }
 
 // cellsOf formats a row in the order of columnsOf.

@@ -315,41 +315,6 @@ func TestForwardingTables(t *testing.T) {
 		"topology", "mesh.toml", "--set", "topology.type=torus", "--set", "topology.dims=[5]", "--lfts", "ring.lfts")
 }
 
-// TestCompare: exit status 0 without a significant difference, 1 with, 2 where
-// there is nothing to compare.
-func TestCompare(t *testing.T) {
-	const head = "point,mode,load,seed,replications,latency_mean_ns,latency_ci95_ns\n"
-	inFolder(t, map[string]string{
-		"a.csv": head + "0,x,0.1,1,1,10,0.1\n1,x,0.2,1,1,20,0.1\n",
-		"b.csv": head + "0,x,0.1,1,1,10,0.1\n1,x,0.2,1,1,22,0.1\n",
-		"c.csv": head + "0,x,0.1,1,1,10,0.1\n1,y,0.1,1,1,12,0.1\n2,z,0.1,1,1,10,0.1\n",
-	})
-	for _, c := range []struct {
-		args   string
-		status int
-		want   string
-	}{
-		{"a.csv a.csv", exitSuccess, "0 of 2 differences are significant"},
-		{"a.csv b.csv", exitFailure, "1 of 2 differences are significant (Welch's t test"},
-		{"a.csv b.csv --format csv", exitFailure, "baseline,variant,mode,load,a,b,difference,difference_ci95,relative,method,t,degrees_of_freedom,p,p_holm,judgement\na.csv,b.csv,x,0.1,10,10,0,"},
-		{"c.csv --between mode", exitFailure, "latency_mean_ns of y (b) against x (a)"},
-		{"c.csv --between mode", exitFailure, "latency_mean_ns of z (b) against x (a)"},
-		{"a.csv c.csv", exitSuccess, "1 only in a\n2 only in b\n"},
-		{"a.csv b.csv --by load,mode", exitFailure, "load  mode  a"},
-	} {
-		says(t, c.status, c.want, "", append([]string{"compare"}, strings.Fields(c.args)...)...)
-	}
-	refusesAll(t, [][2]string{
-		{"compare a.csv", "weft: one table: name a second"},
-		{"compare a.csv b.csv --between mode", "--between compares variants within one table"},
-		{"compare a.csv --between mode", "a.csv: mode has one value"},
-		{"compare a.csv --between mdoe", `(did you mean "mode"?)`},
-		{"compare a.csv d.csv", "d.csv: no such file"},
-		{"compare a.csv b.csv --metric x", `no column "x"`},
-		{"compare a.csv b.csv --format xml", "want text or csv"},
-	})
-}
-
 // Every workload is a file that loads; the smallest one runs in a process of
 // its own, and its table compares with itself.
 func TestBench(t *testing.T) {

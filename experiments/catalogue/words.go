@@ -67,6 +67,11 @@ var verdicts = []struct {
 		{results.Unclear, "chance alone may give the difference"},
 		{results.Equal, "the same numbers on both sides, without any spread"},
 		{results.NoInterval, "there is neither a confidence interval nor several seeds to judge by"},
+		{"a saturated", "the time is that of a network that does not keep up, and not judged: a the first, b the second value, or both; so with undecided"},
+		{results.Best, "--best: every other variant is significantly behind"},
+		{results.Tie, "--best: not significantly different from the first"},
+		{results.Behind, "--best: significantly worse than the first"},
+		{results.Foremost, "--best: has the best value, and nothing to judge by"},
 	}},
 	{"a topic of weft check", nil, []term{
 		{"faults", "what is broken from the start, and what becomes of it"},

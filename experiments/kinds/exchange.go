@@ -93,7 +93,7 @@ type exchangeRow struct {
 	Packets        int64   `column:"packets" doc:"different packets received: terminals * (terminals - 1)"`
 	Sessions       float64 `column:"sessions" doc:"sessions of the schedule; empty for the fabric"`
 	Cycles         int64   `column:"cycles" doc:"from the start until the last packet has arrived"`
-	Time           float64 `column:"time_ns" doc:"cycles, in time"`
+	Time           float64 `column:"time_ns" doc:"cycles, in time" best:"lowest time of the exchange"`
 	PortLimit      float64 `column:"port_limit_cycles" doc:"(terminals - 1) * packet_flits / ports of a terminal: below this no network can be"`
 	Efficiency     float64 `column:"efficiency" doc:"port_limit_cycles / cycles"`
 	Latency        float64 `column:"network_latency_mean_ns" doc:"mean from a packet's entering the network to its tail's arrival"`

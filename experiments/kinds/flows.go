@@ -82,9 +82,9 @@ type flowsRow struct {
 	Tail       float64 `column:"tail_us" doc:"time at which the last flow was complete, from the start of the run; empty if some were not"`
 	First      float64 `column:"first_us" doc:"time at which the first flow was complete, from the start of the run"`
 	Mean       float64 `column:"mean_us" doc:"mean time at which flows were complete, from the start of the run"`
-	Victim     float64 `column:"victim_us" doc:"pattern victim: completion time of the flow beside the incast; empty otherwise"`
+	Victim     float64 `column:"victim_us" doc:"pattern victim: completion time of the flow beside the incast; empty otherwise" best:"lowest completion time of the victim"`
 	P50        float64 `column:"fct_p50_us" doc:"median completion time, from the start of the flow"`
-	P99        float64 `column:"fct_p99_us" doc:"99th percentile of completion times"`
+	P99        float64 `column:"fct_p99_us" doc:"99th percentile of completion times" best:"lowest 99th percentile of the completion times"`
 	Slowdown   float64 `column:"slowdown_mean" doc:"mean of completion time / that of the flow alone in the network"`
 	Slowdown50 float64 `column:"slowdown_p50" doc:"median slowdown of a flow"`
 	Slowdown99 float64 `column:"slowdown_p99" doc:"99th percentile of the slowdown of flows"`

@@ -126,8 +126,8 @@ type jobsMeasure struct {
 
 type jobsRow struct {
 	Jobs     int     `column:"jobs" doc:"number of jobs"`
-	Elapsed  float64 `column:"elapsed_s" doc:"simulated time until the last job with a number of repetitions was through"`
-	Slowdown float64 `column:"slowdown_max" doc:"slowdown of the job that the others slow most: its time beside them over its time alone; empty without measure.alone"`
+	Elapsed  float64 `column:"elapsed_s" doc:"simulated time until the last job with a number of repetitions was through" best:"lowest time of all jobs"`
+	Slowdown float64 `column:"slowdown_max" doc:"slowdown of the job that the others slow most: its time beside them over its time alone; empty without measure.alone" best:"lowest slowdown of the job that is slowed most"`
 	CI95     float64 `column:"slowdown_max_ci95" doc:"half-width of the 95 % confidence interval of slowdown_max, from the spread of the replications; empty for a single one"`
 	Mean     float64 `column:"slowdown_mean" doc:"a job's time beside the others over its time alone, mean over jobs"`
 	Slowest  string  `column:"slowest" doc:"the job of slowdown_max"`

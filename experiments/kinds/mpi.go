@@ -125,7 +125,7 @@ type hcaTable struct {
 type mpiRow struct {
 	Elapsed      float64 `column:"elapsed_s" doc:"simulated time of what was run"`
 	ElapsedCI95  float64 `column:"elapsed_ci95_s" doc:"half-width of the 95 % confidence interval of elapsed_s, from the spread of the replications; empty for a single one"`
-	Total        float64 `column:"total_s" doc:"elapsed_s extrapolated to job.extrapolate iterations"`
+	Total        float64 `column:"total_s" doc:"elapsed_s extrapolated to job.extrapolate iterations" best:"lowest run time"`
 	TotalCI95    float64 `column:"total_ci95_s" doc:"half-width of the 95 % confidence interval of total_s"`
 	First        float64 `column:"first_iteration_s" doc:"first iteration, in which connections are made; empty without iterations"`
 	FirstCI95    float64 `column:"first_iteration_ci95_s" doc:"half-width of the 95 % confidence interval of first_iteration_s"`

@@ -98,7 +98,7 @@ type latencyRow struct {
 	Messages    int64   `column:"messages" doc:"messages measured"`
 	LatencyMean float64 `column:"latency_mean_ns" doc:"mean from the post of a message until the last member has it"`
 	LatencyP50  float64 `column:"latency_p50_ns" doc:"median latency of a message"`
-	LatencyP99  float64 `column:"latency_p99_ns" doc:"99th percentile of message latency"`
+	LatencyP99  float64 `column:"latency_p99_ns" doc:"99th percentile of message latency" best:"lowest 99th percentile of the latency"`
 	LatencyMax  float64 `column:"latency_max_ns" doc:"largest latency of a message"`
 	GroupMin    float64 `column:"group_mean_min_ns" doc:"mean latency of the group with the least"`
 	GroupMax    float64 `column:"group_mean_max_ns" doc:"mean latency of the group with the greatest"`

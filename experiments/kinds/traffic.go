@@ -120,12 +120,12 @@ type measureTable struct {
 
 type trafficRow struct {
 	OfferedLoad     float64 `column:"offered_load" doc:"flits per terminal and cycle, as asked for or found; empty where the program is closed"`
-	AcceptedLoad    float64 `column:"accepted_load" doc:"flits per terminal and cycle delivered in the window"`
+	AcceptedLoad    float64 `column:"accepted_load" doc:"flits per terminal and cycle delivered in the window" best:"highest throughput"`
 	LatencyMean     float64 `column:"latency_mean_ns" doc:"mean packet latency, from birth at the source to the arrival of the tail; latencies are empty where state is saturated: the packets that wait longest have not arrived"`
 	LatencyCI95     float64 `column:"latency_ci95_ns" doc:"half-width of the 95 % confidence interval of latency_mean_ns (batch means); empty where the window is too short for one"`
 	LatencyP50      float64 `column:"latency_p50_ns" doc:"median packet latency"`
 	LatencyP95      float64 `column:"latency_p95_ns" doc:"95th percentile of packet latency"`
-	LatencyP99      float64 `column:"latency_p99_ns" doc:"99th percentile of packet latency"`
+	LatencyP99      float64 `column:"latency_p99_ns" doc:"99th percentile of packet latency" best:"lowest 99th percentile of the latency"`
 	LatencyMax      float64 `column:"latency_max_ns" doc:"largest packet latency"`
 	NetworkLatency  float64 `column:"network_latency_mean_ns" doc:"mean latency without the time in the source queue"`
 	Hops            float64 `column:"hops_mean" doc:"mean number of switches crossed"`

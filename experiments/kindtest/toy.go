@@ -105,7 +105,7 @@ func (p *toyPart) Defaults() { *p = toyPart{experiments.Choose(toyShapes, "box")
 
 type toyRow struct {
 	Offered  float64 `column:"offered_load" doc:"as set"`
-	Accepted float64 `column:"accepted_load" doc:"min(load, 0.6)"`
+	Accepted float64 `column:"accepted_load" doc:"min(load, 0.6)" best:"highest throughput"`
 	Latency  float64 `column:"latency_mean_ns" doc:"factor / (1 - load)"`
 	Draw     int     `column:"draw" doc:"first random number"`
 	State    string  `column:"state" doc:"saturated if the load is above 0.6, steady otherwise"`

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"net/url"
@@ -11,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/engine"
 	"github.com/weft-sim/weft/experiments/figures"
 	"github.com/weft-sim/weft/experiments/results"
@@ -27,29 +27,37 @@ type knee struct {
 // load that its channels can carry, where the run has not.
 const mostBound = 300
 
-// knees lists where each variant ceases to keep up, and says it in a sentence.
-func knees(f *engine.Folder) (rows []knee, sentence string, bounds bool) {
-	found := f.Results.Knees()
-	for _, k := range found {
-		row := knee{Variant: k.Variant, Steady: "none of the loads", Not: "none of the loads", Idle: measured(k.Idle, k.IdleHalf)}
+// answer says which variants are the best, as weft compare --best does.
+func answer(f *engine.Folder) (sentences []string) {
+	rankings, err := f.Results.Rank(experiments.Goals(f.Results), nil)
+	if err != nil {
+		return nil // not a table of its kind
+	}
+	return rankings.Answer()
+}
+
+// knees lists where each variant ceases to keep up.
+func knees(f *engine.Folder) (rows []knee, bounds bool) {
+	for _, k := range f.Results.Knees() {
+		row := knee{Variant: k.Variant, Steady: "none of the loads", Not: "none of the loads", Idle: results.Measured(k.Idle, k.IdleHalf)}
 		if !math.IsNaN(k.Steady) {
-			row.Steady, row.Accepted = short(k.Steady), measured(k.Accepted, k.AcceptedHalf)
+			row.Steady, row.Accepted = results.Short(k.Steady), results.Measured(k.Accepted, k.AcceptedHalf)
 		}
 		if !math.IsNaN(k.Not) {
-			row.Not = short(k.Not)
+			row.Not = results.Short(k.Not)
 		}
 		if row.Idle != "" {
-			row.Idle += " at " + short(k.IdleLoad)
+			row.Idle += " at " + results.Short(k.IdleLoad)
 		}
 		if b := bound(f, k.Point); b > 0 {
-			row.Bound, bounds = short(min(b, 1)), true // a terminal sends a flit a cycle at most
+			row.Bound, bounds = results.Short(min(b, 1)), true // a terminal sends a flit a cycle at most
 		}
 		if row.Variant == "" {
 			row.Variant = "the only one"
 		}
 		rows = append(rows, row)
 	}
-	return rows, sentenceOf(found), bounds
+	return rows, bounds
 }
 
 // bound is the highest load that the channels of a point can carry; 0: not known.
@@ -69,160 +77,6 @@ func bound(f *engine.Folder, point int) float64 {
 	return 0
 }
 
-// sentenceOf says between which loads the variants cease to keep up: for each pattern
-// and other demand by itself, since those are no designs to choose from.
-func sentenceOf(found []results.Knee) string {
-	if len(found) == 0 {
-		return ""
-	}
-	var demands []string
-	of := map[string][]results.Knee{}
-	for _, k := range found {
-		if of[k.Demand] == nil {
-			demands = append(demands, k.Demand)
-		}
-		of[k.Demand] = append(of[k.Demand], k)
-	}
-	var all []string
-	for i, demand := range demands {
-		if i == mostDemands {
-			all = append(all, fmt.Sprintf("The table has %d more.", len(demands)-i))
-			break
-		}
-		text := ofDemand(of[demand])
-		if demand != "" && len(demands) > 1 {
-			text = "Under " + demand + ", " + strings.ToLower(text[:1]) + text[1:]
-		}
-		all = append(all, text)
-	}
-	if found[0].Seeds > 1 {
-		all = append(all, fmt.Sprintf("A load counts where all %d seeds are steady.", found[0].Seeds))
-	}
-	return strings.Join(all, " ")
-}
-
-// mostDemands is for how many of them the answer is written out.
-const mostDemands = 6
-
-// carried is the load to which a variant keeps up; 0 where it does at none.
-func carried(k results.Knee) float64 {
-	if math.IsNaN(k.Steady) {
-		return 0
-	}
-	return k.Steady
-}
-
-// open tells whether there is no verdict on a variant at any load.
-func open(k results.Knee) bool { return math.IsNaN(k.Steady) && math.IsNaN(k.Not) }
-
-// ofDemand compares the variants under one demand.
-func ofDemand(found []results.Knee) string {
-	if len(found) == 1 {
-		if open(found[0]) {
-			return "The network is neither steady nor saturated at any load."
-		}
-		return "The network keeps " + reach(found) + "."
-	}
-	all := len(found)
-	undecided := slices.DeleteFunc(slices.Clone(found), func(k results.Knee) bool { return !open(k) })
-	found = slices.DeleteFunc(slices.Clone(found), open)
-	if len(found) == 0 {
-		return fmt.Sprintf("The verdict on all %d variants is open: none is steady or saturated at any load.", all)
-	}
-	slices.SortStableFunc(found, func(a, b results.Knee) int { return cmp.Compare(carried(b), carried(a)) })
-	ties := func(of results.Knee) []results.Knee {
-		return slices.DeleteFunc(slices.Clone(found), func(k results.Knee) bool { return carried(k) != carried(of) })
-	}
-	best, worst := ties(found[0]), ties(found[len(found)-1])
-	var text string
-	switch {
-	case len(best) == len(found) && carried(best[0]) == 0:
-		text = fmt.Sprintf("None of %d variants is steady at any load.", all)
-	case len(found) == 1:
-		text = fmt.Sprintf("Of %d variants, %s keeps %s.", all, named(best), reach(best))
-	case len(best) == len(found):
-		text = fmt.Sprintf("All %d variants keep %s.", len(found), reach(best))
-		if len(found) == 2 {
-			text = fmt.Sprintf("Both variants keep %s.", reach(best))
-		}
-	default:
-		text = fmt.Sprintf("Of %d variants, %s most: %s keeps %s. %s least: %s keeps %s.", all, carry(best), each(best), reach(best), carry(worst), each(worst), reach(worst))
-	}
-	if len(undecided) > 0 {
-		text += fmt.Sprintf(" The verdict on %s is open at every load.", named(undecided))
-	}
-	return text
-}
-
-// carry names the variants that do.
-func carry(some []results.Knee) string {
-	if len(some) == 1 {
-		return named(some) + " carries"
-	}
-	return named(some) + " carry"
-}
-
-// each stands for the variants that were named.
-func each(some []results.Knee) string {
-	if len(some) == 1 {
-		return "it"
-	}
-	return "each"
-}
-
-// reach says to which load some variants keep up, which is the same, and from where on
-// they are saturated.
-func reach(some []results.Knee) string {
-	k := some[0]
-	text := "up to a load of " + short(k.Steady)
-	if math.IsNaN(k.Steady) {
-		text = "up at none of the loads"
-	}
-	same := !slices.ContainsFunc(some, func(other results.Knee) bool { return other.Not != k.Not })
-	none := !slices.ContainsFunc(some, func(other results.Knee) bool { return !math.IsNaN(other.Not) })
-	switch {
-	case none && k.Steady == k.Highest:
-		return text + ", the highest load tried"
-	case none:
-		return text + "; no load tried is saturated"
-	case same && len(some) == 1:
-		return text + " and is saturated at " + short(k.Not)
-	case same:
-		return text + ", all are saturated at " + short(k.Not)
-	}
-	return text + " of those tried"
-}
-
-// mostNamed is how many variants are named one by one.
-const mostNamed = 5
-
-// named lists variants in words.
-func named(some []results.Knee) string {
-	var names []string
-	for _, k := range some {
-		names = append(names, cmp.Or(k.Design, k.Variant))
-	}
-	switch {
-	case len(names) > mostNamed:
-		return fmt.Sprintf("%d of them", len(names))
-	case len(names) == 1:
-		return names[0]
-	}
-	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
-}
-
-// measured prints a number with its interval; empty where there is none.
-func measured(x, half float64) string {
-	if math.IsNaN(x) {
-		return ""
-	}
-	text := short(x)
-	if half > 0 && !math.IsInf(half, 0) {
-		text += " ± " + strconv.FormatFloat(half, 'g', 2, 64)
-	}
-	return text
-}
-
 func printVerdicts(verdicts []verdict.Verdict) []verdictRow {
 	var all []verdictRow
 	for _, v := range verdicts {
@@ -233,10 +87,10 @@ func printVerdicts(verdicts []verdict.Verdict) []verdictRow {
 		}
 		p := verdictRow{
 			Paper: t.Paper, Artifact: t.Artifact, Case: t.Case, Metric: strings.ReplaceAll(t.Metric, "_", " "), Kind: t.Kind, Verdict: v.Verdict, Note: v.Note,
-			Target: strings.TrimSpace(short(t.Value) + " " + unit), Measured: "not measured",
+			Target: strings.TrimSpace(results.Short(t.Value) + " " + unit), Measured: "not measured",
 		}
 		if !math.IsNaN(v.Measured) {
-			p.Measured = strings.TrimSpace(measured(v.Measured, v.Half) + " " + unit)
+			p.Measured = strings.TrimSpace(results.Measured(v.Measured, v.Half) + " " + unit)
 			if t.Value != 0 {
 				p.Difference = percent(v.Measured/t.Value - 1)
 			}
@@ -263,9 +117,6 @@ func percent(x float64) string {
 	}
 	return fmt.Sprintf("%+.1f %%", x)
 }
-
-// short prints a number with the digits that a reader compares.
-func short(x float64) string { return strconv.FormatFloat(x, 'g', 5, 64) }
 
 // printResults parts the columns that have one value in all rows from the
 // table, which they would only make wide.
@@ -321,7 +172,7 @@ func printTable(t *results.Table) table {
 
 func shortCell(cell string) string {
 	if x, err := strconv.ParseFloat(cell, 64); err == nil && x != math.Trunc(x) {
-		return short(x)
+		return results.Short(x)
 	}
 	return cell
 }

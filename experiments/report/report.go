@@ -69,7 +69,7 @@ type experiment struct {
 	Question          []string // paragraphs
 	Manifest          engine.Manifest
 	Sections          []section
-	Sentence          string // the answer to a load sweep
+	Answer            []string // sentences
 	Knees             []knee
 	Bounds            bool // of the channels are known
 	Verdicts          []verdictRow
@@ -93,7 +93,7 @@ type experiment struct {
 }
 
 // HasAnswer and HasWhy tell whether there is anything to say.
-func (e *experiment) HasAnswer() bool { return len(e.Knees) > 0 || len(e.Verdicts) > 0 }
+func (e *experiment) HasAnswer() bool { return len(e.Answer)+len(e.Knees)+len(e.Verdicts) > 0 }
 func (e *experiment) HasWhy() bool {
 	return e.Blame != nil || e.Jobs != nil || len(e.Maps) > 0 || e.MapNote != "" || e.LapseNote != "" || len(e.Timelines) > 0
 }
@@ -235,7 +235,8 @@ func newExperiment(f *engine.Folder, links linker) (experiment, []verdict.Verdic
 		Verdicts: printVerdicts(verdicts), Settings: blocks(f.Manifest.Resolved),
 		Command: commandOf(f.Manifest.Command), Seeds: shortList(f.Manifest.Seeds), Files: links.ofRun(f),
 	}
-	e.Knees, e.Sentence, e.Bounds = knees(f)
+	e.Answer = answer(f)
+	e.Knees, e.Bounds = knees(f)
 	for i := range f.File.Plots {
 		p := &f.File.Plots[i]
 		drawn, err := drawFigure(f, p)

@@ -351,44 +351,54 @@ func TestFolders(t *testing.T) {
 // channels carry a flit a cycle at load 1.
 func TestAnswer(t *testing.T) {
 	f := readBack(t, ring)
-	rows, sentence, bounds := knees(f)
-	if len(rows) != 2 || rows[0].Variant != "switch.vcs = 2" || rows[1].Variant != "switch.vcs = 4" || !bounds || sentence == "" {
-		t.Fatalf("%+v, %q", rows, sentence)
+	rows, bounds := knees(f)
+	if len(rows) != 2 || rows[0].Variant != "switch.vcs = 2" || rows[1].Variant != "switch.vcs = 4" || !bounds {
+		t.Fatalf("%+v", rows)
 	}
 	for i, k := range f.Results.Knees() {
-		if rows[i].Bound != "1" || !strings.HasSuffix(rows[i].Idle, " at 0.1") || !strings.HasPrefix(rows[i].Idle, short(k.Idle)) {
+		if rows[i].Bound != "1" || !strings.HasSuffix(rows[i].Idle, " at 0.1") || !strings.HasPrefix(rows[i].Idle, results.Short(k.Idle)) {
 			t.Errorf("%+v, want %+v", rows[i], k)
 		}
 	}
-	nan := math.NaN()
-	for _, c := range []struct {
-		knees []results.Knee
-		want  string
-	}{
-		{nil, ""},
-		{[]results.Knee{{Steady: 0.3, Not: 0.4}}, "The network keeps up to a load of 0.3 and is saturated at 0.4."},
-		{[]results.Knee{{Steady: 0.3, Not: nan, Highest: 0.3, Seeds: 5}}, "The network keeps up to a load of 0.3, the highest load tried. A load counts where all 5 seeds are steady."},
-		{[]results.Knee{{Steady: 0.3, Not: nan, Highest: 0.5}}, "The network keeps up to a load of 0.3; no load tried is saturated."},
-		{[]results.Knee{{Design: "a", Steady: nan, Not: 0.1}, {Design: "b", Steady: nan, Not: nan}}, "None of 2 variants is steady at any load. The verdict on b is open at every load."},
-		{[]results.Knee{{Steady: nan, Not: nan}, {Steady: nan, Not: nan}}, "The verdict on all 2 variants is open: none is steady or saturated at any load."},
-		{[]results.Knee{{Design: "a", Steady: nan, Not: nan}, {Design: "b", Steady: 0.2, Not: nan}}, "Of 2 variants, b keeps up to a load of 0.2; no load tried is saturated. The verdict on a is open at every load."},
-		{[]results.Knee{{Design: "a", Steady: 0.2, Not: 0.3}, {Design: "b", Steady: 0.2, Not: 0.25}}, "Both variants keep up to a load of 0.2 of those tried."},
-		{[]results.Knee{{Design: "a", Steady: 0.7, Not: nan, Highest: 0.9}, {Design: "b", Steady: 0.7, Not: nan, Highest: 0.9}}, "Both variants keep up to a load of 0.7; no load tried is saturated."},
-		{[]results.Knee{{Design: "a", Steady: nan, Not: 0.1}, {Design: "b", Steady: 0.5, Not: 0.6}}, "Of 2 variants, b carries most: it keeps up to a load of 0.5 and is saturated at 0.6. a carries least: it keeps up at none of the loads and is saturated at 0.1."},
-		// Ties are named, the first is no winner.
-		{[]results.Knee{{Design: "a", Steady: 0.9, Not: nan, Highest: 0.9}, {Design: "b", Steady: 0.9, Not: nan, Highest: 0.9}, {Design: "c", Steady: 0.4, Not: 0.5, Highest: 0.9}},
-			"Of 3 variants, a and b carry most: each keeps up to a load of 0.9, the highest load tried. c carries least: it keeps up to a load of 0.4 and is saturated at 0.5."},
-		// Patterns are no designs: an answer for each.
-		{[]results.Knee{{Demand: "traffic.pattern = uniform", Steady: 0.9, Not: nan, Highest: 0.9}, {Demand: "traffic.pattern = tornado", Steady: 0.3, Not: 0.4, Highest: 0.9}},
-			"Under traffic.pattern = uniform, the network keeps up to a load of 0.9, the highest load tried. Under traffic.pattern = tornado, the network keeps up to a load of 0.3 and is saturated at 0.4."},
-		{[]results.Knee{
-			{Demand: "traffic.pattern = u", Design: "min", Steady: 0.8, Not: 0.9}, {Demand: "traffic.pattern = u", Design: "val", Steady: 0.4, Not: 0.5},
-			{Demand: "traffic.pattern = w", Design: "min", Steady: 0.1, Not: 0.2}, {Demand: "traffic.pattern = w", Design: "val", Steady: 0.4, Not: 0.5}},
-			"Under traffic.pattern = u, of 2 variants, min carries most: it keeps up to a load of 0.8 and is saturated at 0.9. val carries least: it keeps up to a load of 0.4 and is saturated at 0.5. " +
-				"Under traffic.pattern = w, of 2 variants, val carries most: it keeps up to a load of 0.4 and is saturated at 0.5. min carries least: it keeps up to a load of 0.1 and is saturated at 0.2."},
+}
+
+// TestAnswerOfKinds: reports of all kinds that are ranked begin with the best variant, by the
+// numbers of the table, as weft compare --best says it.
+func TestAnswerOfKinds(t *testing.T) {
+	for _, c := range []struct{ text, column, name, variants string }{
+		{strings.Replace(ring, `"switch.vcs" = [2, 4]`, `"routing.type" = ["dor", "val"]`, 1), "accepted_load", "highest throughput", "dor val"},
+		{
+			"kind = \"mpi\"\njob = { ranks = 8 }\nworkload = { type = \"osu-alltoall\", bytes = \"1KiB\", iterations = 2 }\n[sweep]\n\"workload.algorithm\" = [\"alltoall-plp\", \"alltoall-lss\"]\n",
+			"total_s", "lowest run time", "alltoall-plp alltoall-lss",
+		},
+		{
+			"kind = \"jobs\"\n[topology]\ntype = \"xgft\"\nm = [2, 4]\nw = [1, 1]\n[routing]\ntype = \"nca\"\n[job.a]\nprogram = \"osu-alltoall\"\nranks = 4\niterations = 1\n[job.b]\nprogram = \"many-to-one\"\nranks = 4\nbytes = \"64KiB\"\niterations = 1\n" +
+				"[sweep]\n\"job.a.placement\" = [\"contiguous\", \"random\"]\n",
+			"slowdown_max", "lowest slowdown of the job that is slowed most", "contiguous random",
+		},
+		{
+			"kind = \"flows\"\n[topology]\ntype = \"xgft\"\nm = [4, 4]\nw = [1, 1]\n[flows]\npattern = \"incast\"\nsenders = 12\nbytes = \"300000B\"\n[sweep]\n\"switch.full\" = [\"trim\", \"drop\"]\n",
+			"fct_p99_us", "lowest 99th percentile of the completion times", "trim drop",
+		},
 	} {
-		if got := sentenceOf(c.knees); got != c.want {
-			t.Errorf("%q\nwant %q", got, c.want)
+		f := readBack(t, c.text)
+		values := simtest.Must(f.Results.Numbers(c.column))(t)
+		variants := strings.Fields(c.variants)
+		best := 0
+		for i, x := range values {
+			// Of the sweep of loads, the throughput is the most of each variant's two rows.
+			if better := x < values[best]; better != strings.HasPrefix(c.name, "highest") && x != values[best] {
+				best = i
+			}
+		}
+		winner := variants[best*len(variants)/len(values)]
+		want := fmt.Sprintf("%s has the %s, %s", winner, c.name, results.Short(values[best]))
+		if got := strings.Join(answer(f), " "); !strings.Contains(got, want) {
+			t.Errorf("%s\nwant %s", got, want)
+		}
+		page := string(simtest.Must(Make([]string{f.Dir}, ""))(t))
+		if at, points := strings.Index(page, `<p class="answer">Of 2 variants, `+winner+" has the "), strings.Index(page, "Every point</h3>"); at < 0 || at > points {
+			t.Errorf("%s: the page has no answer at its head", c.name)
 		}
 	}
 }

@@ -15,8 +15,6 @@ import (
 // known are NaN.
 type Knee struct {
 	Variant string  // the swept settings but load and seed, as far as they vary
-	Demand  string  // those of them that say what is offered, such as the pattern
-	Design  string  // the others
 	Highest float64 // the highest offered load that was tried
 	Point   int     // index of the variant's first point
 	Steady  float64 // the highest offered load at which every seed is steady, below Not
@@ -37,38 +35,20 @@ func (t *Table) Knees() []Knee {
 	if err != nil || !slices.Contains(t.Columns, StateColumn) {
 		return nil
 	}
-	var keys []int
-	swept := false // is the load; that of measure.find follows from other settings
-	for _, name := range t.SweptKeys() {
-		at := slices.Index(t.Columns, name)
-		switch varies := slices.ContainsFunc(t.Rows, func(r []string) bool { return r[at] != t.Rows[0][at] }); {
-		case !varies || name == SeedKey:
-		case name == LoadKey:
-			swept = true
-		default:
-			keys = append(keys, at)
-		}
-	}
-	if !swept {
+	d, err := t.divide(nil)
+	if err != nil || !d.load { // the load of measure.find follows from other settings
 		return nil
 	}
-	nameOf := func(row []string, is func(key string) bool) string {
-		var parts []string
-		for _, at := range keys {
-			if is(t.Columns[at]) {
-				parts = append(parts, t.Columns[at]+" = "+row[at])
-			}
-		}
-		return strings.Join(parts, ", ")
+	keys := append(d.demand, d.design...)
+	slices.Sort(keys)
+	variant := func(i int) string {
+		return equations(Pick(t.Columns, keys), Pick(t.Rows[i], keys))
 	}
-	offer := func(key string) bool { return strings.HasPrefix(key, "traffic.") }
-	variant := func(i int) string { return nameOf(t.Rows[i], func(string) bool { return true }) }
 	var knees []Knee
 	several := false
 	for _, rows := range Grouped(Indices(len(t.Rows)), variant) {
 		k := t.knee(rows, offered)
-		first := t.Rows[rows[0]]
-		k.Variant, k.Demand, k.Design = variant(rows[0]), nameOf(first, offer), nameOf(first, func(key string) bool { return !offer(key) })
+		k.Variant = variant(rows[0])
 		knees = append(knees, k)
 		several = several || slices.ContainsFunc(rows, func(i int) bool { return offered[i] != offered[rows[0]] })
 	}

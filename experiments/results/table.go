@@ -207,11 +207,14 @@ func AddNew[T comparable](list []T, x T) []T {
 }
 
 // intervalColumn is the column with the half-width of the 95 % confidence
-// interval of a mean, such as latency_ci95_ns of latency_mean_ns and elapsed_ci95_s
-// of elapsed_s; empty if there is none.
+// interval of a metric: latency_ci95_ns of latency_mean_ns, elapsed_ci95_s of elapsed_s,
+// slowdown_max_ci95 of slowdown_max, accepted_ci95 of accepted_load; empty if there is none.
 func (t *Table) intervalColumn(metric string) string {
 	last := strings.LastIndexByte(metric, '_') + 1
-	for _, ci := range []string{strings.Replace(metric, "_mean_", "_ci95_", 1), metric[:last] + "ci95_" + metric[last:]} {
+	for _, ci := range []string{
+		strings.Replace(metric, "_mean_", "_ci95_", 1), metric[:last] + "ci95_" + metric[last:],
+		metric + "_ci95", strings.TrimSuffix(metric, "_load") + "_ci95",
+	} {
 		if ci != metric && slices.Contains(t.Columns, ci) {
 			return ci
 		}

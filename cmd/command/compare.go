@@ -1,0 +1,315 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/results"
+)
+
+type compareFlags struct {
+	metric, between, baseline, format string
+	by, where                         []string
+	best, quiet                       bool
+}
+
+func (a *app) compareCommand() *cobra.Command {
+	var flags compareFlags
+	c := &cobra.Command{
+		Use:   "compare A.csv [B.csv]",
+		Short: "Say which differences between two tables of results, or between variants in one, are significant",
+		Long: `Compare a metric of B.csv with that of A.csv, or with --between the variants
+in one table with the first of them, or with the one that --baseline names. Rows
+are matched by the swept keys; rows that differ only in their seed are replications
+of one another.
+
+  weft compare old/results.csv new/results.csv
+  weft compare results.csv --between routing.type --baseline min
+  weft compare results.csv --best --where traffic.pattern=uniform
+
+With seeds in common on both sides, the test is Student's on the differences seed
+by seed; otherwise Welch's on replications, or one on the 95 % confidence intervals
+of single rows that holds whatever degrees of freedom these have, from 8 on. P values
+are adjusted for the number of tests (Holm), for all of one pair of variants together:
+where nothing differs, a difference is reported in at most 5 % of comparisons. Times
+of networks that are saturated or undecided are not judged: they grow with the length
+of the run, or may do so; the table says on which side. Equal numbers without spread,
+such as percentiles in whole cycles, are known to within their step only.
+
+--best says for each pattern, or other demand, which variant has the highest
+throughput and the lowest 99th percentile of latency (of other kinds the lowest run
+time, slowdown or completion time), by how much, and which are tied, as the head of
+weft report does. All pairs of variants are tested, 5 % for each demand and metric.
+
+Exit status: 0 no difference is significant, 1 some are, 2 the tables cannot be
+compared, or have neither intervals nor replications to judge differences by. With
+--best: 0.`,
+		Args: cobra.RangeArgs(1, 2),
+		RunE: func(c *cobra.Command, args []string) error {
+			if flags.best && !c.Flags().Changed("metric") {
+				flags.metric = ""
+			}
+			return a.compare(c.Context(), args, &flags)
+		},
+	}
+	c.Flags().StringVar(&flags.metric, "metric", "latency_mean_ns", "`COLUMN` to compare (default with --best: those of the kind)")
+	c.Flags().StringSliceVar(&flags.by, "by", nil, "`COLUMNS` that rows are matched by (default: those swept in both tables)")
+	c.Flags().StringVar(&flags.between, "between", "", "`COLUMN` of one table whose values are compared")
+	c.Flags().StringVar(&flags.baseline, "baseline", "", "`VALUE` of --between that the others are compared with, or COLUMN=VALUE (default: the first)")
+	c.Flags().StringArrayVar(&flags.where, "where", nil, "compare only rows with `COLUMN=VALUE`; may be repeated")
+	c.Flags().BoolVar(&flags.best, "best", false, "rank the variants in one table: those of --between, or of all swept settings that are no demand")
+	choice(c, &flags.format, "format", "text", "text or csv", "text", "csv")
+	quietFlag(c, &flags.quiet)
+	completeColumns(c, "metric", "by", "between")
+	return c
+}
+
+// pair is a comparison with the names of its sides.
+type pair struct {
+	a, b string
+	*results.Comparison
+}
+
+func (a *app) compare(ctx context.Context, args []string, flags *compareFlags) error {
+	if flags.format != "text" && flags.format != "csv" {
+		return usagef("--format %s: want text or csv", flags.format)
+	}
+	if column, value, ok := strings.Cut(flags.baseline, "="); ok && flags.between == "" {
+		flags.between, flags.baseline = column, value
+	}
+	where, err := keyValues("where", flags.where)
+	if err != nil {
+		return err
+	}
+	var tables []*results.Table
+	for _, name := range args {
+		table, err := readTable(ctx, name)
+		if err != nil {
+			return err
+		}
+		if table, err = someRows(table, where); err != nil {
+			return usagef("%s: --where: %v", name, err)
+		}
+		tables = append(tables, table)
+	}
+	names := args
+	switch {
+	case flags.best && (len(args) == 2 || flags.baseline != "" || len(flags.by) > 0):
+		return usagef("--best ranks all variants of one table: leave out the second, --baseline and --by")
+	case flags.best:
+		return a.best(args[0], tables[0], flags)
+	case len(args) == 2 && flags.between != "":
+		return usagef("--between and --baseline compare variants within one table: give one, or two without them")
+	case len(args) == 2 && flags.baseline != "":
+		return usagef("--baseline %s: is for one table: the first of two is the baseline", flags.baseline)
+	case len(args) == 1 && flags.between == "":
+		return usagef("one table: name a second, or the variants to compare with --between COLUMN, or --best")
+	case len(args) == 1:
+		if names, tables, err = variants(tables[0], flags); err != nil {
+			return usagef("%s: %v", args[0], err)
+		}
+	}
+	var pairs []pair
+	significant := 0
+	for i := 1; i < len(tables); i++ {
+		c, err := attempt(ctx, func() (*results.Comparison, error) {
+			c, err := results.Compare(tables[0], tables[i], flags.metric, flags.by)
+			return c, prefixed(names[0]+" and "+names[i], err)
+		})
+		if err != nil {
+			return err
+		}
+		pairs = append(pairs, pair{names[0], names[i], c})
+		significant += c.Significant()
+	}
+	if flags.format == "csv" {
+		err = writeComparisons(a.stdout, pairs)
+	} else {
+		for i, p := range pairs {
+			if i > 0 {
+				fmt.Fprintln(a.stdout)
+			}
+			if err = printComparison(a.stdout, p); err != nil {
+				break
+			}
+		}
+	}
+	switch {
+	case err != nil:
+		return err
+	case significant > 0:
+		return &statusError{status: exitFailure}
+	case undecided(pairs):
+		return usagef("no difference could be judged: the tables hold neither confidence intervals nor replications of %s (set measure.replications, sweep the seed, or measure for longer)", flags.metric)
+	}
+	return nil
+}
+
+// someRows are those that a selection names; it is an error if there are none.
+func someRows(t *results.Table, where map[string]string) (*results.Table, error) {
+	some, err := t.Where(where)
+	if err == nil && len(where) > 0 && len(some.Rows) == 0 {
+		err = t.Unmet(where)
+	}
+	return some, err
+}
+
+// variants parts a table by the values of --between, the baseline first.
+func variants(t *results.Table, flags *compareFlags) (names []string, tables []*results.Table, err error) {
+	if names, tables, err = t.Split(flags.between); err != nil {
+		return nil, nil, err
+	}
+	if len(names) < 2 {
+		return nil, nil, fmt.Errorf("%s has one value, want at least two to compare", flags.between)
+	}
+	if flags.baseline == "" {
+		return names, tables, nil
+	}
+	at := slices.IndexFunc(names, func(name string) bool { return results.SameCell(name, flags.baseline) })
+	if at < 0 {
+		return nil, nil, fmt.Errorf("--baseline: %w", t.Unmet(map[string]string{flags.between: flags.baseline}))
+	}
+	first, table := names[at], tables[at]
+	return slices.Insert(slices.Delete(names, at, at+1), 0, first), slices.Insert(slices.Delete(tables, at, at+1), 0, table), nil
+}
+
+// best ranks the variants of a table.
+func (a *app) best(name string, t *results.Table, flags *compareFlags) error {
+	goals := experiments.Goals(t)
+	if flags.metric != "" {
+		if _, err := t.Column(flags.metric); err != nil {
+			return usagef("%s: %v", name, err)
+		}
+		goals = slices.DeleteFunc(goals, func(g results.Goal) bool { return g.Column != flags.metric })
+		if len(goals) == 0 && !results.IsTime(flags.metric) {
+			return usagef("--best --metric %s: is no time, and its kind does not say whether more of it is better", flags.metric)
+		}
+		if len(goals) == 0 {
+			goals = []results.Goal{{Column: flags.metric, Name: flags.metric}}
+		}
+	}
+	var by []string
+	if flags.between != "" {
+		by = []string{flags.between}
+	}
+	r, err := t.Rank(goals, by)
+	switch {
+	case err != nil:
+		return usagef("%s: %v", name, err)
+	case len(r.All) == 0:
+		return usagef("%s: there is nothing to rank: no column says which variant is better (--metric)", name)
+	case flags.format == "csv":
+		return r.Table().Write(a.stdout)
+	}
+	for _, sentence := range r.Answer() {
+		fmt.Fprintln(a.stdout, sentence)
+	}
+	fmt.Fprintln(a.stdout)
+	if err := printed(r.Table(), "method", "p").WriteAligned(a.stdout); err != nil {
+		return err
+	}
+	fmt.Fprintln(a.stdout, "\ndifference: from the best; all pairs of variants are tested, 5 % for each metric under each demand by Holm's method")
+	return nil
+}
+
+// printed is a table for people: numbers are shortened, and some columns left out.
+func printed(t *results.Table, without ...string) *results.Table {
+	short := &results.Table{Rows: make([][]string, len(t.Rows))}
+	for i, name := range t.Columns {
+		if slices.Contains(without, name) {
+			continue
+		}
+		short.Columns = append(short.Columns, name)
+		for j, row := range t.Rows {
+			cell := row[i]
+			if x := results.Number(cell); len(cell) > 6 && x == x {
+				cell = fmt.Sprintf("%.4g", x)
+			}
+			short.Rows[j] = append(short.Rows[j], cell)
+		}
+	}
+	return short
+}
+
+// undecided tells whether no difference could be judged for want of intervals.
+func undecided(pairs []pair) bool {
+	decided := func(d results.Difference) bool { return d.Significance != results.NoInterval }
+	return !slices.ContainsFunc(pairs, func(p pair) bool { return slices.ContainsFunc(p.Differences, decided) })
+}
+
+// writeComparisons writes all pairs as one CSV table.
+func writeComparisons(w io.Writer, pairs []pair) error {
+	all := &results.Table{}
+	for _, p := range pairs {
+		t := p.Table()
+		all.Columns = append([]string{"baseline", "variant"}, t.Columns...)
+		for _, row := range t.Rows {
+			all.Rows = append(all.Rows, append([]string{p.a, p.b}, row...))
+		}
+	}
+	return all.Write(w)
+}
+
+// printComparison prints a pair for people.
+func printComparison(out io.Writer, p pair) error {
+	fmt.Fprintf(out, "%s of %s (b) against %s (a)\n\n", p.Metric, p.b, p.a)
+	t := &results.Table{Columns: append(slices.Clone(p.Keys), "a", "b", "b - a", "95 % interval", "relative", "p (Holm)", "judgement")}
+	short := func(x float64, format string) string {
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			return ""
+		}
+		return fmt.Sprintf(format, x)
+	}
+	var methods []string
+	blank, notSteady := 0, 0
+	for _, d := range p.Differences {
+		interval := ""
+		if !math.IsNaN(d.HalfWidth) {
+			interval = short(d.Delta-d.HalfWidth, "%.4g") + " to " + short(d.Delta+d.HalfWidth, "%.4g")
+		}
+		t.Rows = append(t.Rows, append(slices.Clone(d.Key),
+			short(d.A, "%.5g"), short(d.B, "%.5g"), short(d.Delta, "%+.4g"), interval, short(100*d.Delta/d.A, "%+.2f %%"), short(d.Holm, "%.2g"), d.Significance))
+		switch {
+		case d.Method != "":
+			methods = results.AddNew(methods, methodNames[d.Method])
+		case d.Significance == results.NoInterval:
+			blank++
+		case d.Significance != results.Equal:
+			notSteady++
+		}
+	}
+	if err := t.WriteAligned(out); err != nil {
+		return err
+	}
+	method := ""
+	if len(methods) > 0 {
+		method = strings.Join(methods, ", ") + ", "
+	}
+	fmt.Fprintf(out, "\n%d of %d differences are significant (%stwo-sided, 5 %% for all tests together by Holm's method)\n", p.Significant(), p.Tests(), method)
+	for _, rest := range []struct {
+		n    int
+		text string
+	}{
+		{notSteady, "saturated or undecided and not judged: latencies grow with the length of the run, or may do so"},
+		{blank, "without an interval and not judged"},
+		{p.OnlyA, "only in a"}, {p.OnlyB, "only in b"},
+	} {
+		if rest.n > 0 {
+			fmt.Fprintln(out, rest.n, rest.text)
+		}
+	}
+	return nil
+}
+
+var methodNames = map[string]string{
+	results.Paired:    "Student's t test on differences seed by seed",
+	results.Welch:     "Welch's t test",
+	results.Intervals: "t test on the intervals of single rows",
+}

@@ -1,0 +1,230 @@
+package results
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/weft-sim/weft/fabric/measure"
+	"github.com/weft-sim/weft/sim/stats"
+)
+
+// sample is what a table knows about one combination of keys: rows that differ only in
+// their seeds.
+type sample struct {
+	key       []string
+	name      string   // of the key, the same for 0.30 and 0.3
+	seeds     []string // "" without a column of seeds
+	values    []float64
+	halfWidth float64       // of the 95 % interval of a single row; NaN if unknown
+	runs      float64       // replications that a single row sums up
+	step      float64       // to which the values are known
+	state     measure.State // of the worst row: saturated, undecided, steady
+}
+
+// rounded says that the values are known to a step at best.
+func (s *sample) rounded(step float64) { s.step = max(s.step, step) }
+
+// estimate is a mean with the variance of its error, and the degrees of freedom of that
+// variance: known, or a number that they are not below.
+type estimate struct {
+	mean, variance, freedom float64
+	known                   bool
+}
+
+// leastBatchFreedom is what the intervals of single rows have at least, which come from
+// batch means. A table does not say how many they have.
+const leastBatchFreedom = 8
+
+// estimate takes the spread of replications, or the interval of a single row. A spread of
+// zero says that all values lie within one step, not that they are the same: a uniform
+// error within a step has a variance of a twelfth of its square.
+func (s *sample) estimate() estimate {
+	var r stats.Running
+	for _, x := range s.values {
+		r.Add(x)
+	}
+	e := estimate{mean: r.Mean(), variance: math.NaN(), freedom: leastBatchFreedom}
+	rounding := s.step * s.step / 12
+	switch n := float64(len(s.values)); {
+	case n > 1:
+		return estimate{r.Mean(), max(r.Variance(), rounding) / n, n - 1, true}
+	case s.runs > 1:
+		e.freedom, e.known = s.runs-1, true
+	}
+	if !math.IsInf(s.halfWidth, 0) {
+		standardError := s.halfWidth / studentQuantile(e.freedom)
+		e.variance = standardError * standardError
+	}
+	if s.halfWidth == 0 {
+		e.variance = rounding
+	}
+	return e
+}
+
+// studentQuantile is what a standard error is multiplied by for a two-sided
+// 95 % interval.
+func studentQuantile(freedom float64) float64 {
+	return distuv.StudentsT{Sigma: 1, Nu: freedom}.Quantile(0.975)
+}
+
+// same tells whether all values of a list are one number.
+func same(values []float64) bool {
+	return !slices.ContainsFunc(values, func(x float64) bool { return x != values[0] })
+}
+
+// paired are the values of two samples with the seeds that both have, seed by seed; none if
+// these are fewer than two, or fewer than half of the larger sample.
+func paired(a, b *sample) (ofA, ofB []float64) {
+	for i, seed := range a.seeds {
+		if j := slices.Index(b.seeds, seed); j >= 0 && seed != "" {
+			ofA, ofB = append(ofA, a.values[i]), append(ofB, b.values[j])
+		}
+	}
+	if n := len(ofA); n < 2 || 2*n < max(len(a.values), len(b.values)) {
+		return nil, nil
+	}
+	return ofA, ofB
+}
+
+// gathering makes samples of the rows of a table, of one metric.
+type gathering struct {
+	table          *Table
+	values, halves []float64
+	percentile     bool
+	step           float64 // that all values are multiples of
+}
+
+// gather reads what samples of a metric need.
+func (t *Table) gather(metric string) (*gathering, error) {
+	values, err := t.Numbers(metric)
+	if err != nil {
+		return nil, err
+	}
+	known := func(i int) bool { return !math.IsNaN(values[i]) || t.State(i) != measure.Steady } // saturated rows have no latencies
+	if rows := Indices(len(values)); len(rows) > 0 && !slices.ContainsFunc(rows, known) {
+		return nil, fmt.Errorf("column %q has no numbers", metric)
+	}
+	halves, err := t.HalfWidths(metric)
+	if err != nil {
+		return nil, err
+	}
+	return &gathering{t, values, halves, percentile.MatchString(metric), resolution(values)}, nil
+}
+
+// cell is that of a row in a column; "" if there is none.
+func (t *Table) cell(row int, column string) string {
+	if i := slices.Index(t.Columns, column); i >= 0 {
+		return t.Rows[row][i]
+	}
+	return ""
+}
+
+// percentile is in the names of columns that come from buckets of a histogram, which are
+// 1/128 of their value wide at most.
+var percentile = regexp.MustCompile(`_p\d+(_|$)`)
+
+// sample is made of some rows.
+func (g *gathering) sample(rows []int) *sample {
+	s := &sample{halfWidth: g.halves[rows[0]], runs: Number(g.table.cell(rows[0], "replications")), state: measure.Steady}
+	for _, i := range rows {
+		s.values = append(s.values, g.values[i])
+		s.seeds = append(s.seeds, g.table.cell(i, SeedKey))
+		s.state = worse(s.state, g.table.State(i))
+		if g.percentile {
+			s.rounded(math.Abs(g.values[i]) / 128)
+		}
+	}
+	s.rounded(g.step)
+	return s
+}
+
+// samples gathers the rows by key, in the order of first appearance.
+func (g *gathering) samples(by []string) ([]*sample, error) {
+	t := g.table
+	keys, err := t.Places(by)
+	if err != nil {
+		return nil, err
+	}
+	name := func(i int) (name string) {
+		for _, cell := range Pick(t.Rows[i], keys) {
+			name += CanonicalCell(cell) + "\x00"
+		}
+		return name
+	}
+	rowsWith := "rows"
+	if len(by) > 0 {
+		rowsWith = "rows with the same " + strings.Join(by, ", ")
+	}
+	var all []*sample
+	for _, rows := range Grouped(Indices(len(t.Rows)), name) {
+		for _, key := range sweptColumns(t) {
+			if !slices.Contains(by, key) && slices.ContainsFunc(rows, func(i int) bool { return t.cell(i, key) != t.cell(rows[0], key) }) {
+				return nil, fmt.Errorf("%s differ in %s: match by it too, or choose some with --where", rowsWith, key)
+			}
+		}
+		s := g.sample(rows)
+		s.key, s.name = Pick(t.Rows[rows[0]], keys), name(rows[0])
+		for i, seed := range s.seeds {
+			if seed != "" && slices.Contains(s.seeds[:i], seed) {
+				return nil, fmt.Errorf("%s have seed %s twice: match by what they differ in, too", rowsWith, seed)
+			}
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+// sweptColumns lists the swept keys of a results table but for the seed: what
+// stands between point and replications.
+func sweptColumns(t *Table) []string {
+	var keys []string
+	for _, name := range t.Columns[:max(slices.Index(t.Columns, "replications"), 0)] {
+		if name != "point" && name != SeedKey {
+			keys = append(keys, name)
+		}
+	}
+	return keys
+}
+
+// worse is the verdict on two rows together.
+func worse(a, b measure.State) measure.State {
+	for _, s := range []measure.State{measure.Saturated, measure.Undecided} {
+		if a == s || b == s {
+			return s
+		}
+	}
+	return measure.Steady
+}
+
+// resolution is the largest step that all values are multiples of, by Euclid's algorithm:
+// 1 of latencies in whole cycles of 1 ns. Means of many values come to about a millionth
+// of the largest.
+func resolution(values []float64) (step float64) {
+	largest := 0.0
+	for _, x := range values {
+		if !math.IsNaN(x) && !math.IsInf(x, 0) {
+			largest = max(largest, math.Abs(x))
+		}
+	}
+	least := 1e-6 * largest
+	for _, x := range values {
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			continue
+		}
+		a, b := step, math.Abs(x)
+		for b > least {
+			rest := math.Mod(a, b)
+			if b-rest < least {
+				rest = 0
+			}
+			a, b = b, rest
+		}
+		step = a
+	}
+	return step
+}
