@@ -28,6 +28,7 @@ type Run struct {
 	tables   []*Output
 	files    []Attachment
 	onOne    string // why the point was simulated by one thread, where Threads are more
+	warnings []string
 	events   atomic.Int64
 	flitHops atomic.Int64
 	live     *atomic.Int64 // events of the whole sweep so far, for the progress bar
@@ -50,6 +51,10 @@ func (r *Run) OnOneThread(why string) {
 		r.onOne = why
 	}
 }
+
+// Warn notes what the reader of the point's row should know, such as what its run could not
+// tell.
+func (r *Run) Warn(message string) { r.warnings = append(r.warnings, message) }
 
 // Advance tells how far the point has come: so many of a total, which may be 0 where
 // it is not known, in a unit such as cycles or messages. Call it now and then.
@@ -230,7 +235,7 @@ func (r *Run) Compute(ctx context.Context) (finished *Record, kept bool, err err
 		return nil, kept, err
 	}
 	return &Record{
-		Hash: r.point.Hash, Replications: max(r.Replications, 1), Cells: cells, Tables: r.tables, Files: r.files, OnOneThread: r.onOne,
+		Hash: r.point.Hash, Replications: max(r.Replications, 1), Cells: cells, Tables: r.tables, Files: r.files, OnOneThread: r.onOne, Warnings: r.warnings,
 		Events: r.events.Load(), FlitHops: r.flitHops.Load(),
 		WallSeconds: time.Since(r.started).Seconds(), PeakBytes: peakMemory(),
 	}, kept, nil
@@ -268,6 +273,7 @@ type Record struct {
 	WallSeconds  float64      `json:"wall_seconds"`
 	PeakBytes    int64        `json:"peak_bytes"`
 	OnOneThread  string       `json:"on_one_thread,omitempty"` // why, where there were more threads
+	Warnings     []string     `json:"warnings,omitempty"`
 }
 
 // Fits tells whether a record can be of the file's kind. A journal may come from anywhere: a

@@ -67,6 +67,7 @@ type Outcome struct {
 	Files    map[string]string         // further files of points, by their path in Dir
 	Figures  []string                  // files of figures, by their path in Dir
 	Failures []Failure                 // in point order
+	Warnings []Failure                 // likewise, of points with a row
 	Reused   int                       // points taken from the journal
 	Kept     int                       // where the run was interrupted: points under way, kept as far as they are
 	Points   int                       // with those that refinement has added

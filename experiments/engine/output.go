@@ -139,6 +139,9 @@ func (r *runner) finish(ctx context.Context) (*Outcome, error) {
 			lead[0], strconv.FormatInt(rec.Events, 10), strconv.FormatInt(rec.FlitHops, 10),
 			strconv.FormatFloat(rec.WallSeconds, 'f', 3, 64), strconv.FormatInt(rec.PeakBytes>>20, 10),
 		})
+		for _, warning := range rec.Warnings {
+			outcome.Warnings = append(outcome.Warnings, Failure{p, warning})
+		}
 		if rec.OnOneThread != "" {
 			outcome.OnOneThread[rec.OnOneThread]++
 		}

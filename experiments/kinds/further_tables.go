@@ -421,7 +421,7 @@ func (c *trafficConfig) probe(parts *trafficParts) error {
 			p.Ports = append(p.Ports, topology.PortID(port))
 		}
 	}
-	cycles := cmp.Or(m.Window, c.longestWindow())
+	cycles := cmp.Or(m.Window, c.budget(0, false))
 	const rowBytes = 300 // of queues.csv, with its cells
 	rows := math.Ceil(float64(cycles)/float64(p.Interval)) * float64(len(p.Ports))
 	problems = append(problems, input.CheckMemory("measure.queues", m.Queues, fmt.Sprintf("%.3g samples of ports", rows), rows*rowBytes))

@@ -100,11 +100,11 @@ type trafficTable struct {
 
 type measureTable struct {
 	Warmup        int64    `toml:"warmup" doc:"before the measured window; 0: until the mean latency has settled, and with routings that learn the mean number of hops too" unit:"cycles" min:"0" max:"1000000000000"`
-	Window        int64    `toml:"window" doc:"measured; 0: as long as precision needs" unit:"cycles" min:"0" max:"1000000000000"`
-	Budget        int64    `toml:"budget" doc:"most cycles of warm-up and window together, where they are found, and of the longest window of find; 0: 100,000" unit:"cycles" min:"0" max:"1000000000000"`
+	Window        int64    `toml:"window" doc:"measured; 0: as long as precision needs; with find at least" unit:"cycles" min:"0" max:"1000000000000"`
+	Budget        int64    `toml:"budget" doc:"most cycles of warm-up and window together, where they are found, and at a load of find; 0: 100,000, or more: 4,000 times as many as a terminal takes to send a longest packet, 200 times the latency of the slowest channel" unit:"cycles" min:"0" max:"1000000000000"`
 	Precision     float64  `toml:"precision" doc:"wanted half-width of the 95 % confidence interval of the mean latency, relative to it" min:"0.0001" max:"1"`
 	Replications  int      `toml:"replications" doc:"independent runs that a point sums up, with seeds derived from its own; confidence intervals then come from their spread" min:"1" max:"1000"`
-	Find          string   `toml:"find" doc:"saturation: search for the highest load at which the network is steady, instead of traffic.load; the row is that of the load found" choices:"|saturation"`
+	Find          string   `toml:"find" doc:"saturation: search for the highest load at which the network is steady and the lowest at which it is saturated, instead of traffic.load; the row is that of the steady load" choices:"|saturation"`
 	LoadPrecision float64  `toml:"load_precision" doc:"with find: step of the loads tried" unit:"flits per terminal and cycle" min:"0.001" max:"0.5"`
 	Global        bool     `toml:"global_channels" doc:"write global_channels.csv, the load of the channels between groups, those to the next group and their neighbours told apart; needs a topology with groups"`
 	Links         bool     `toml:"links" doc:"write links.csv, the flits that every channel carried in the window, by virtual channel"`
@@ -119,7 +119,7 @@ type measureTable struct {
 }
 
 type trafficRow struct {
-	OfferedLoad     float64 `column:"offered_load" doc:"flits per terminal and cycle, as asked for or found; empty where the program is closed"`
+	OfferedLoad     float64 `column:"offered_load" doc:"flits per terminal and cycle, as asked for or found; empty where the program is closed, or no load was found steady"`
 	AcceptedLoad    float64 `column:"accepted_load" doc:"flits per terminal and cycle delivered in the window" best:"highest throughput"`
 	LatencyMean     float64 `column:"latency_mean_ns" doc:"mean packet latency, from birth at the source to the arrival of the tail; latencies are empty where state is saturated: the packets that wait longest have not arrived"`
 	LatencyCI95     float64 `column:"latency_ci95_ns" doc:"half-width of the 95 % confidence interval of latency_mean_ns (batch means); empty where the window is too short for one"`
@@ -140,6 +140,11 @@ type trafficRow struct {
 	Retransmitted   int64   `column:"packets_retransmitted" doc:"transmissions that repeated another one"`
 	Lost            int64   `column:"packets_lost" doc:"packets given up after their last transmission was dropped"`
 	Unreachable     int64   `column:"packets_unreachable" doc:"packets given up because no path led to their destination"`
+	AcceptedCI95    float64 `column:"accepted_ci95" doc:"half-width of the 95 % confidence interval of accepted_load; empty where the window is too short for one"`
+	P50CI95         float64 `column:"latency_p50_ci95_ns" doc:"half-width of the 95 % confidence interval of latency_p50_ns, from the spread of replications; empty where there is one replication"`
+	P95CI95         float64 `column:"latency_p95_ci95_ns" doc:"half-width of the 95 % confidence interval of latency_p95_ns, from the spread of replications; empty where there is one replication"`
+	P99CI95         float64 `column:"latency_p99_ci95_ns" doc:"half-width of the 95 % confidence interval of latency_p99_ns, from the spread of replications; empty where there is one replication"`
+	SaturatedLoad   float64 `column:"saturated_load" doc:"lowest load found saturated by measure.find, in flits per terminal and cycle; empty where none was"`
 }
 
 // trafficParts is what a configuration builds before its fabric.

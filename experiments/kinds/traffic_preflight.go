@@ -1,6 +1,7 @@
 package kinds
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/network"
 	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/traffic"
 	"github.com/weft-sim/weft/routing"
@@ -68,7 +70,7 @@ func preflightTraffic(c *trafficConfig, p *experiments.Preflight) error {
 		name := n.Fingerprint() + c.Traffic.Pattern.Fingerprint() + fmt.Sprint(f.bound)
 		p.Load(name, c.Traffic.Load, f.bound)
 	}
-	c.predictWork(p, o, parts, hops, bound)
+	c.predictWork(p, o, parts, timings, hops, bound)
 	return nil
 }
 
@@ -265,10 +267,14 @@ func (f forecast) note(p *experiments.Preflight, g *topology.Graph, clock float6
 }
 
 // predictWork estimates what the point costs, all its replications, and of a
-// search all loads tried. A run whose window is not fixed takes some thousand
-// cycles at least and its budget at most.
-func (c *trafficConfig) predictWork(p *experiments.Preflight, o routing.Routed, parts *trafficParts, hops, bound float64) {
-	least, most := c.cycles()
+// search all loads tried, within a factor of two as a rule. A run whose window is not fixed takes what its first verdict needs
+// at least and its budget at most.
+func (c *trafficConfig) predictWork(p *experiments.Preflight, o routing.Routed, parts *trafficParts, timings []fabric.ChannelTiming, hops, bound float64) {
+	latency := int64(0)
+	for _, t := range timings {
+		latency = max(latency, t.Latency)
+	}
+	least, most := c.cycles(latency, parts.workload.Closed())
 	loads := []float64{c.Traffic.Load}
 	if parts.workload.Closed() {
 		loads[0] = 1 // at most
@@ -281,6 +287,10 @@ func (c *trafficConfig) predictWork(p *experiments.Preflight, o routing.Routed, 
 	for _, load := range loads {
 		hopsPerCycle += min(load, bound) * terminals * hops * float64(c.Measure.Replications)
 		highest = max(highest, load)
+	}
+	if c.Measure.Find != "" { // what is near to the capacity takes the budget, once, and the others twice the least
+		least = min(2*least, most) + (most-min(2*least, most))/int64(len(loads))
+		most = least
 	}
 	// Records of a flit in a buffer or on a channel, or of a packet where that
 	// is the unit. They stay at a switch for a hundred cycles or so.
@@ -313,20 +323,18 @@ func networkBytes(g *topology.Graph, vcs int) float64 {
 
 // cycles is how long a replication takes at least and at most, warm-up and
 // window. Beside a fixed one of the two the budget bounds the other.
-func (c *trafficConfig) cycles() (least, most int64) {
-	const shortWarmup, shortWindow = 2000, 4000
+func (c *trafficConfig) cycles(latency int64, closed bool) (least, most int64) {
+	load := c.Traffic.Load
+	if closed {
+		load = 0
+	}
 	warmup, window := c.Measure.Warmup, c.Measure.Window
-	least = warmup + window
-	if warmup > 0 && window > 0 {
-		return least, least
+	if warmup > 0 && window > 0 && c.Measure.Find == "" {
+		return warmup + window, warmup + window
 	}
-	if warmup == 0 {
-		least += shortWarmup
-	}
-	if window == 0 {
-		least += shortWindow
-	}
-	return least, max(least, c.longestWindow())
+	foundWarmup, foundWindow := measure.LeastCycles(c.longestPacket(), load, latency)
+	least = cmp.Or(warmup, foundWarmup) + cmp.Or(window, foundWindow)
+	return least, max(least, c.budget(latency, closed))
 }
 
 // blameTimes is what blame makes of the time: BenchmarkBlame of fabric, at load

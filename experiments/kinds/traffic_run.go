@@ -3,7 +3,9 @@ package kinds
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"math"
+	"slices"
 	"sort"
 	"strconv"
 
@@ -67,16 +69,23 @@ type trafficOutcome struct {
 
 	// Across replications, each counting as much as the others.
 	accepted, mean, network, hops, minimal stats.Running
+	percentiles                            [len(percentiles)]stats.Running
 
 	measures        []measure.Measure    // of all replications
 	levels          []measure.LevelTally // likewise; nil unless asked for
-	halfWidth       float64              // of a single replication, by batch means
+	halfWidth       float64              // of mean: of a single replication, by batch means
+	acceptedHalf    float64              // of accepted, likewise
 	packets, cycles int64
 	window          int64            // the longest
+	budget          int64            // of a replication, the largest
+	saturatedLoad   float64          // the lowest found; NaN: none
 	evidence        measure.Evidence // of all
 	settled         bool             // all: warm-up and precision
 	faults          fabric.FaultTally
 }
+
+// percentiles are those in the columns of the results.
+var percentiles = [...]float64{0.5, 0.95, 0.99}
 
 // replicationSeed is the seed of replication i: the point's own for the first,
 // so that a single one is the point itself.
@@ -90,7 +99,7 @@ func replicationSeed(seed uint64, i int) uint64 {
 
 // replicate runs all replications of a point.
 func (c *trafficConfig) replicate(ctx context.Context, run *experiments.Run) (*trafficOutcome, error) {
-	o := &trafficOutcome{offered: c.Traffic.Load, latency: &stats.Histogram{}, settled: true}
+	o := &trafficOutcome{offered: c.Traffic.Load, latency: &stats.Histogram{}, settled: true, saturatedLoad: math.NaN()}
 	bound, err := c.LoadBound(run.Seed)
 	if err != nil {
 		return nil, err
@@ -118,14 +127,18 @@ func (c *trafficConfig) simulate(ctx context.Context, run *experiments.Run, boun
 		return nil, nil, err
 	}
 	count, kept := fabricCounter(f, run), run.Checkpoint()
+	budget := c.budget(f.LongestLatency(), parts.workload.Closed())
 	plan := measure.Plan{
-		Warmup: c.Measure.Warmup, Window: c.Measure.Window, Budget: c.Measure.Budget, Precision: c.Measure.Precision, Bound: bound,
+		Warmup: c.Measure.Warmup, Window: c.Measure.Window, Budget: budget, Precision: c.Measure.Precision, Longest: c.longestPacket(), Bound: bound,
 		Levels: c.Measure.Levels, Blame: c.Measure.Blame, Trace: parts.trace, Series: c.Measure.Series, Threads: run.Threads, Worth: worthOpen,
 		Progress: func() {
 			count()
-			c.advance(run, replication, f.Cycle())
+			c.advance(run, replication, f.Cycle(), budget)
 		},
 		From: kept.Open(), Snapshot: kept.SaveTo,
+	}
+	if c.Measure.Find != "" {
+		plan.Window, plan.Least, plan.Decide = 0, plan.Window, true
 	}
 	result, err := measure.Run(ctx, f, parts.workload, c.Traffic.Load, plan)
 	if err != nil {
@@ -138,11 +151,11 @@ func (c *trafficConfig) simulate(ctx context.Context, run *experiments.Run, boun
 
 // advance tells how far a replication has come. The drain, short where the network
 // keeps up, does not count.
-func (c *trafficConfig) advance(run *experiments.Run, replication int, cycle int64) {
+func (c *trafficConfig) advance(run *experiments.Run, replication int, cycle, budget int64) {
 	m := &c.Measure
 	total, fixed := m.Warmup+m.Window, m.Warmup > 0 && m.Window > 0
 	if !fixed {
-		total = max(total, c.longestWindow())
+		total = max(total, budget)
 	}
 	done, all := int64(replication)*total+min(cycle, total), int64(m.Replications)*total
 	switch {
@@ -191,13 +204,16 @@ func (o *trafficOutcome) add(r *measure.Result) {
 	o.network.Add(r.MeanNetworkLatency())
 	o.hops.Add(r.MeanHops())
 	o.minimal.Add(r.MinimalFraction())
-	o.halfWidth = r.HalfWidth()
+	for i, q := range percentiles {
+		o.percentiles[i].Add(r.Latency().Quantile(q))
+	}
+	o.halfWidth, o.acceptedHalf = r.HalfWidth(), r.AcceptedHalf
 	if o.mean.N() > 1 {
-		o.halfWidth = o.mean.HalfWidth(0.95)
+		o.halfWidth, o.acceptedHalf = o.mean.HalfWidth(0.95), o.accepted.HalfWidth(0.95)
 	}
 	o.packets += r.Packets()
 	o.cycles += r.Cycles
-	o.window = max(o.window, r.Window)
+	o.window, o.budget = max(o.window, r.Window), max(o.budget, r.Budget)
 	o.faults.Add(r.Faults)
 	o.evidence.Add(r.Evidence)
 	o.settled = o.settled && r.Settled
@@ -210,6 +226,7 @@ func (o *trafficOutcome) row(clock float64) trafficRow {
 	if state == measure.Saturated { // not drained: the packets that waited longest are not among those that latencies are of
 		clock = math.NaN()
 	}
+	half := func(i int) float64 { return stats.Finite(o.percentiles[i].HalfWidth(0.95) * clock) }
 	return trafficRow{
 		OfferedLoad: o.offered, AcceptedLoad: o.accepted.Mean(),
 		LatencyMean: o.mean.Mean() * clock, LatencyCI95: stats.Finite(o.halfWidth * clock),
@@ -218,6 +235,7 @@ func (o *trafficOutcome) row(clock float64) trafficRow {
 		NetworkLatency: o.network.Mean() * clock, Hops: o.hops.Mean(), MinimalFraction: o.minimal.Mean(),
 		Packets: o.packets, Cycles: o.cycles, State: state.String(), StateReason: reason, Saturated: state == measure.Saturated, Converged: o.settled && state == measure.Steady,
 		Dropped: o.faults.Dropped, Retransmitted: o.faults.Retransmitted, Lost: o.faults.Lost, Unreachable: o.faults.Unreachable,
+		AcceptedCI95: stats.Finite(o.acceptedHalf), P50CI95: half(0), P95CI95: half(1), P99CI95: half(2), SaturatedLoad: o.saturatedLoad,
 	}
 }
 
@@ -252,15 +270,15 @@ var searchTable = experiments.FurtherTable{Name: "search", Doc: "loads that the 
 	{Name: "state_reason", Doc: "what the verdict follows from"},
 }}
 
-// findSaturation looks for the highest load at which the network is steady, among
-// the multiples of measure.load_precision up to the highest load that the process
-// can offer and the channels can carry, by bisection: the load found is steady,
-// and the next one is not. If even the lowest is not, the outcome is that of the
-// lowest, which says so. The runs are written to search.csv.
+// findSaturation looks for the highest load at which the network is steady and the lowest at
+// which it is saturated, among the multiples of measure.load_precision up to the highest load
+// that the process can offer and the channels can carry, by bisection. The outcome is that of
+// the steady load, or, where there is none, that of the lowest load without it. The runs are
+// written to search.csv.
 //
-// A load that a window of measure.window leaves undecided is run again with one
-// four times as long, up to measure.budget, so that the load found does not hang
-// on the window. What is undecided even then counts as not steady.
+// A run goes on until its verdict is known, at most for the budget, with measure.window as the
+// least window. What is undecided even then is neither: the search goes on below it for the
+// steady load and above it for the saturated one, and a warning says so.
 //
 // Bisection takes for granted that a network which is steady at some load is so
 // below; where noise makes both answers possible at neighbouring loads, it ends at
@@ -272,43 +290,72 @@ func (c *trafficConfig) findSaturation(ctx context.Context, run *experiments.Run
 	if err != nil {
 		return nil, err
 	}
-	steps := 0
-	try := func(k int) (*trafficOutcome, error) {
-		at := c.atLoad(c.searchLoad(k))
-		for longest := at.longestWindow(); ; at.Measure.Window = min(4*at.Measure.Window, longest) {
-			o, err := at.replicate(ctx, run)
-			if err != nil {
-				return nil, err
-			}
-			state, reason := o.evidence.Judge()
-			t.Add(steps, o.offered, o.accepted.Mean(), o.mean.Mean()*clock, o.window, state.String(), reason)
-			steps++
-			if state != measure.Undecided || at.Measure.Window == 0 || at.Measure.Window >= longest {
-				return o, nil
-			}
+	tried := map[int]*trafficOutcome{}
+	try := func(k int) (measure.State, error) {
+		o, err := c.atLoad(c.searchLoad(k)).replicate(ctx, run)
+		if err != nil {
+			return measure.Undecided, err
 		}
+		state, reason := o.evidence.Judge()
+		t.Add(len(tried), o.offered, o.accepted.Mean(), o.mean.Mean()*clock, o.window, state.String(), reason)
+		tried[k] = o
+		return state, nil
 	}
 	highest := c.highestStep()
 	if bound > 0 {
 		highest = max(1, min(highest, int(math.Floor(bound/c.Measure.LoadPrecision+1e-9))))
 	}
-	return bisect(highest, try, (*trafficOutcome).steady)
+	steady, saturated, err := bisect(highest, try)
+	if err != nil {
+		return nil, err
+	}
+	found := tried[max(1, steady)]
+	switch {
+	case saturated <= highest:
+		found.saturatedLoad = tried[saturated].offered
+	case bound > 0 && c.searchLoad(saturated) > bound && highest < c.highestStep():
+		found.saturatedLoad = c.searchLoad(saturated) // proven
+	}
+	if steady == 0 {
+		found.offered = math.NaN()
+	}
+	if n := saturated - steady - 1; n > 0 {
+		loads := fmt.Sprintf("load %.4g is", c.searchLoad(steady+1))
+		if n > 1 {
+			loads = fmt.Sprintf("loads from %.4g to %.4g are", c.searchLoad(steady+1), c.searchLoad(saturated-1))
+		}
+		run.Warn(fmt.Sprintf("measure.find: %s undecided after %d cycles (measure.budget)", loads, tried[steady+1].budget))
+	}
+	return found, nil
 }
 
-// longestWindow is the budget: what findSaturation lengthens a window to.
-func (c *trafficConfig) longestWindow() int64 {
-	return cmp.Or(c.Measure.Budget, measure.DefaultBudget)
+// budget is the most cycles of a replication, warm-up and window, where they are found; latency is
+// that of the slowest channel.
+func (c *trafficConfig) budget(latency int64, closed bool) int64 {
+	load := c.Traffic.Load
+	if closed {
+		load = 0
+	}
+	return cmp.Or(c.Measure.Budget, measure.DefaultBudget(c.longestPacket(), load, latency))
+}
+
+// longestPacket is the flits of the longest packet.
+func (c *trafficConfig) longestPacket() int {
+	return slices.Max(append([]int{1}, c.Traffic.PacketFlits...))
 }
 
 // searchedLoads lists the loads that a search tries if the network keeps up to
 // the bound and not beyond.
 func (c *trafficConfig) searchedLoads(bound float64) []float64 {
 	var loads []float64
-	try := func(k int) (float64, error) {
+	try := func(k int) (measure.State, error) {
 		loads = append(loads, c.searchLoad(k))
-		return c.searchLoad(k), nil
+		if c.searchLoad(k) <= bound {
+			return measure.Steady, nil
+		}
+		return measure.Saturated, nil
 	}
-	_, _ = bisect(c.highestStep(), try, func(load float64) bool { return load <= bound }) // try does not fail
+	_, _, _ = bisect(c.highestStep(), try) // try does not fail
 	return loads
 }
 
@@ -330,26 +377,36 @@ func (c *trafficConfig) highestStep() int {
 	})
 }
 
-// bisect finds the largest k from 1 to n whose value is good, where those of
-// all smaller ones are; value 1 if none is. No k is tried twice.
-func bisect[T any](n int, try func(k int) (T, error), good func(T) bool) (T, error) {
-	var best T
-	low, high := 0, n+1
-	for high-low > 1 {
-		k := low + (high-low)/2
-		value, err := try(k)
-		if err != nil {
-			return value, err
-		}
-		switch {
-		case good(value):
-			low, best = k, value
+// bisect finds the largest k from 1 to n that is steady, 0 if none is, and the smallest that is
+// saturated, n+1 if none is, where all below a steady one are steady and all above a saturated
+// one saturated. Those between the two are undecided. No k is tried twice.
+func bisect(n int, try func(k int) (measure.State, error)) (steady, saturated int, err error) {
+	saturated = n + 1
+	from, to := saturated, steady // undecided: the first and the last; from > to while there are none
+	for {
+		k := 0
+		switch low, high := min(from, saturated), max(to, steady); {
+		case low-steady > 1:
+			k = steady + (low-steady)/2
+		case saturated-high > 1:
+			k = high + (saturated-high)/2
 		default:
-			high = k
-			if k == 1 {
-				best = value
-			}
+			return steady, saturated, nil
+		}
+		state, err := try(k)
+		if err != nil {
+			return 0, 0, err
+		}
+		switch state {
+		case measure.Steady:
+			steady = k
+		case measure.Saturated:
+			saturated = k
+		default:
+			from, to = min(from, k), max(to, k)
+		}
+		if to <= steady || from >= saturated { // overruled
+			from, to = saturated, steady
 		}
 	}
-	return best, nil
 }

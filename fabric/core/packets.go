@@ -98,6 +98,17 @@ func (r *PacketRecords[T]) LookUp(id int32) *T {
 	return r.At(id)
 }
 
+// Each visits all records that there are, also of numbers that are not in use.
+func (r *PacketRecords[T]) Each(visit func(*T)) {
+	for _, chunk := range r.chunks {
+		if chunk != nil {
+			for i := range chunk {
+				visit(&chunk[i])
+			}
+		}
+	}
+}
+
 // sourcePacket is a packet of the source in a network with faults. It is in use until it is
 // delivered or given up, no transmission of it is under way and no timer runs for it. It
 // belongs to the domain of its terminal, but for what says otherwise.

@@ -89,6 +89,15 @@ func (f *Fabric) ProbeWithin(window func() (from, to int64)) {
 	}
 }
 
+// RestartProbes forgets what probes have seen, between cycles: their window begins anew.
+func (f *Fabric) RestartProbes() {
+	for _, p := range f.probes {
+		for _, part := range p.parts {
+			part.rows.All = nil
+		}
+	}
+}
+
 // Samples are what the probes of the settings have seen so far, in their order.
 func (f *Fabric) Samples() []*fabric.Samples {
 	all := make([]*fabric.Samples, len(f.probes))

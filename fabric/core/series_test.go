@@ -71,7 +71,7 @@ func TestSeries(t *testing.T) {
 		f, on = n.run(t, fabric.DefaultConfig(), 0.3, 2, plan)
 		checkSeries(t, f, on)
 		ends := on.Series.Ends
-		if ends[0]%100 != 0 || intervals < 400 && (len(ends) < intervals || len(ends) > 2*intervals) {
+		if ends[0]%4 != 0 || intervals < 400 && (len(ends) < intervals || len(ends) > 2*intervals) {
 			t.Errorf("%d intervals asked for, %d: %v", intervals, len(ends), ends)
 		}
 		for i, end := range ends[:len(ends)-1] {
@@ -79,7 +79,7 @@ func TestSeries(t *testing.T) {
 				t.Errorf("intervals end at %v", ends)
 			}
 		}
-		if off.Window != on.Window || off.Window < 4000 || off.MeanLatency() != on.MeanLatency() {
+		if off.Window != on.Window || off.Window < 1000 || off.MeanLatency() != on.MeanLatency() {
 			t.Errorf("window of %d, with a series %d", off.Window, on.Window)
 		}
 	}

@@ -13,8 +13,9 @@ import (
 // in which order packets of a cycle arrive.
 type Meter struct {
 	from, to int64 // births measured; the window is open while to == Never
-	slice    int64 // cycles of a slice
+	slice    int64 // cycles of a slice, of which confidence intervals are built
 	slices   []slice
+	batches  int   // of the interval; 0: as many as the slices allow
 	last     int   `snap:"-"` // slice of the packet before
 	first    int64 `snap:"-"` // with which cycle that begins
 
@@ -51,16 +52,22 @@ func (t *LevelTally) Add(other *LevelTally) {
 
 // NewMeter measures nothing until it is opened. Confidence intervals are built
 // from slices of so many cycles.
-func NewMeter(sliceCycles int64) *Meter {
-	return &Meter{from: fabric.Never, to: fabric.Never, slice: sliceCycles, first: fabric.Never}
+func NewMeter(slice int64) *Meter {
+	return &Meter{from: fabric.Never, to: fabric.Never, slice: slice, first: fabric.Never}
 }
 
-// Open begins the window: packets born in cycle from or later are measured.
-func (m *Meter) Open(from int64) {
-	m.from, m.first = from, fabric.Never
+// Open begins the window: packets born in cycle from or later are measured. What has been
+// measured before is forgotten.
+func (m *Meter) Open(from int64) { m.open(from, m.slice) }
+
+// open is Open with slices of another length.
+func (m *Meter) open(from, slice int64) {
 	for _, p := range m.parts {
-		p.Open(from)
+		p.open(from, slice)
 	}
+	levels := m.levels
+	clear(levels)
+	*m = Meter{from: from, to: fabric.Never, slice: slice, first: fabric.Never, trailing: m.trailing, levels: levels, levelsOf: m.levelsOf, parts: m.parts}
 }
 
 // Close ends the window before cycle to.
@@ -202,28 +209,50 @@ func (m *Meter) MeanLatency() float64 {
 }
 
 // HalfWidth is half the 95 % confidence interval of the mean latency in
-// cycles, by batch means over the slices; infinite while there are too few.
-//
-// The mean is a ratio, of the slices' latencies to their packets, both of which
-// vary, and together: a slice with many packets has long queues. What is
-// batched is therefore each slice's latencies beyond what its packets would
-// have at the mean, the linear part of the ratio's error (Cochran 1977, section
-// 6.4); batching the slices' own means gives intervals that are too narrow.
+// cycles ([stats.MeanInterval] over the slices); infinite while the window is too short for one.
 func (m *Meter) HalfWidth() float64 {
-	if len(m.slices) < batches/2 || m.packets == 0 {
-		return math.Inf(1)
-	}
-	mean := m.MeanLatency()
-	b := stats.NewBatchMeans(batches, 1)
-	for _, s := range m.slices {
-		b.Add(float64(s.latency) - mean*float64(s.packets))
-	}
-	return b.HalfWidth(0.95) * float64(len(m.slices)) / float64(m.packets)
+	_, half, _ := m.estimate(m.to, m.batches)
+	return half
 }
 
-// batches is the largest number of batches of a confidence interval; between
-// half as many and this are used.
-const batches = 40
+// queueing is how much wider an interval is made, relative to its share of the mean. Where a
+// mean is low by chance, queues were short, and short queues vary little: the variance of the
+// mean wait of a queue grows with the third to fourth power of the wait, and an interval about a mean that is too
+// low is too narrow. With 5 the intervals of queues at 80 to 97 % of their capacity hold the
+// mean as often as they should (docs/validation.md); an interval of 1 % becomes 5 % wider.
+const queueing = 5
+
+// estimate is the mean latency of the packets born before a cycle, all of which must have
+// arrived, and half of its 95 % confidence interval of so many batches, 0 being as many as the
+// slices allow, which are returned; infinite where they allow none.
+//
+// The mean is a ratio, of the slices' latencies to their packets, both of which
+// vary, and together: a slice with many packets has long queues. The series is therefore each
+// slice's latencies beyond what its packets would
+// have at the mean, the linear part of the ratio's error (Cochran 1977, section
+// 6.4); the slices' own means give intervals that are too narrow.
+func (m *Meter) estimate(before int64, batches int) (mean, half float64, of int) {
+	n := int((min(before, m.to) - m.from) / max(1, m.slice))
+	all := m.slices[:min(max(n, 0), len(m.slices))]
+	var latency, packets int64
+	for _, s := range all {
+		latency += s.latency
+		packets += s.packets
+	}
+	if packets == 0 {
+		return math.NaN(), math.Inf(1), 0
+	}
+	mean = float64(latency) / float64(packets)
+	beyond := make([]float64, n) // the last slices may be without births
+	for i, s := range all {
+		beyond[i] = (float64(s.latency) - mean*float64(s.packets)) * float64(n) / float64(packets)
+	}
+	if batches == 0 {
+		batches = stats.Batches(beyond)
+	}
+	half = stats.MeanInterval(beyond, 0.95, batches)
+	return mean, half * (1 + queueing*half/mean), batches
+}
 
 // MeanNetworkLatency is the mean from the head's entering the network to the
 // tail's arrival, in cycles.

@@ -2,11 +2,11 @@ package measure
 
 import (
 	"math"
-	"slices"
 	"testing"
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/sim/snapshot/snapshottest"
+	"github.com/weft-sim/weft/sim/stats"
 )
 
 // TestMeterSums: of four packets of a window [100, 200),
@@ -64,32 +64,35 @@ func TestMeterSums(t *testing.T) {
 	}
 }
 
-// TestLearned: switches that learn have learned when the last quarter of 40, 80, 160 or so
-// slices is like the one before, in latency within 10 % and in hops within 1 %.
-func TestLearned(t *testing.T) {
-	same := func(n int, x float64) []float64 { return slices.Repeat([]float64{x}, n) }
-	ends := func(n int, first, last float64) []float64 { return append(same(n-n/4, first), same(n/4, last)...) }
-	gap := same(40, 20)
-	gap[39] = math.Inf(1) // nothing was delivered
-	for _, c := range []struct {
-		name          string
-		latency, hops []float64
-		want          bool
-	}{
-		{"too short", same(39, 20), same(39, 3), false},
-		{"level", same(40, 20), same(40, 3), true},
-		{"between lengths", same(60, 20), same(60, 3), false},
-		{"three lengths", same(120, 20), same(120, 3), false},
-		{"level for longer", same(160, 20), same(160, 3), true},
-		{"latency falls by a ninth", ends(80, 20, 17.8), same(80, 3), false},
-		{"by a twelfth", ends(80, 20, 18.3), same(80, 3), true},
-		{"hops rise by 2 %", same(80, 20), ends(80, 3, 3.06), false},
-		{"an empty slice", gap, slices.Clone(gap), true},
-	} {
-		r := &runner{course: course{slices: c.latency, hops: c.hops}}
-		if got := r.hasSettled(true); got != c.want {
-			t.Errorf("%s: %v", c.name, got)
+// TestEstimate: six slices with a packet of latency 10 and four with three of 30 have the mean
+// (60 + 360)/18 = 70/3. The interval is of what slices have beyond that: 10 - 70/3 = -40/3 and
+// 90 - 70 = 20, times the ten slices over 18 packets, whichever slice has the packets; and
+// wider by five times its share of the mean. Packets born later, or in slices that are not over,
+// count for nothing.
+func TestEstimate(t *testing.T) {
+	m := NewMeter(10)
+	m.Open(100)
+	var beyond []float64
+	for i := range int64(11) {
+		packets, latency := int64(1), int64(10)
+		if i%4 >= 2 {
+			packets, latency = 3, 30
 		}
+		for range packets {
+			m.Deliver(&fabric.Delivery{Birth: 100 + 10*i, Inject: 100 + 10*i, Cycle: 100 + 10*i + latency})
+		}
+		if i < 10 {
+			beyond = append(beyond, (float64(packets*latency)-70.0/3*float64(packets))*10/18)
+		}
+	}
+	m.Close(210)
+	want := stats.MeanInterval(beyond, 0.95, 5)
+	want *= 1 + 5*want/(70.0/3)
+	if mean, half, of := m.estimate(205, 5); math.Abs(mean-70.0/3) > 1e-12 || math.Abs(half-want) > 1e-9 || of != 5 || !(want > 1) {
+		t.Errorf("%v +- %v by %d batches, want %v +- %v by 5", mean, half, of, 70.0/3, want)
+	}
+	if mean, half, _ := m.estimate(105, 0); !math.IsNaN(mean) || !math.IsInf(half, 1) {
+		t.Errorf("%v +- %v without a slice", mean, half)
 	}
 }
 

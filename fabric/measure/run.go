@@ -18,9 +18,12 @@ import (
 type Plan struct {
 	Warmup    int64             // cycles before the window; 0: found by the run
 	Window    int64             // cycles of the window; 0: as long as Precision needs
-	Budget    int64             // most cycles of warm-up and window together, where they are found
+	Least     int64             // cycles of a window that is found, at least
+	Budget    int64             // most cycles of warm-up and window together, where they are found; 0: [DefaultBudget]
+	Longest   int               // flits of the longest packet; 0 counts as 1
 	Bound     float64           // highest load that the channels can carry, proven, in flits per terminal and cycle; 0: none is known
 	Precision float64           // wanted half-width of the 95 % interval of the mean latency, relative to it
+	Decide    bool              // end a window that is found when the verdict is known, whatever the interval
 	Blame     bool              // divide the latency of measured packets into its parts
 	Trace     observe.TracePlan // packets whose lives are recorded
 	Levels    bool              // tell the packets of service levels apart; without a LevelReader all are of level 0
@@ -44,12 +47,16 @@ type Result struct {
 	Warmup   int64   // cycles before the window
 	Window   int64   // cycles of the window
 	Cycles   int64   `snap:"-"` // simulated in all
+	Budget   int64   `snap:"-"` // the most cycles of warm-up and window, where they are found
 	Closed   bool    `snap:"-"` // the workload is closed
 	Offered  float64 `snap:"-"` // flits per terminal and cycle, as asked for; 0: the workload is closed
 	Accepted float64 // flits per terminal and cycle delivered in the window
-	State    State   `snap:"-"` // whether the network keeps up
-	Reason   string  `snap:"-"` // of State
-	Evidence Evidence
+	// AcceptedHalf is half the 95 % confidence interval of Accepted; infinite where the window is
+	// too short for one.
+	AcceptedHalf float64
+	State        State  `snap:"-"` // whether the network keeps up
+	Reason       string `snap:"-"` // of State
+	Evidence     Evidence
 	// ChannelFlits counts the flits sent in the window (len =
 	// (ports+terminals)*vcs): on each virtual channel out of each switch port,
 	// then out of each terminal.
@@ -62,12 +69,6 @@ type Result struct {
 	Measures     []Measure              `snap:"-"` // what the workload has noted
 	Samples      []*fabric.Samples      `snap:"-"` // what the probes of the settings have seen of the window
 }
-
-const (
-	sliceCycles  = 100 // resolution of warm-up detection and of confidence intervals
-	leastSlices  = 40  // of a window: 4,000 cycles
-	warmupSlices = 200 // most slices of a warm-up that is found
-)
 
 // Run drives the fabric with a workload: warm-up, window, drain of the window's
 // packets, then of all others, and the audit of flits and credits. offered is the
@@ -102,9 +103,12 @@ func prepare(ctx context.Context, f *core.Fabric, source fabric.Workload, offere
 	if source.Closed() {
 		offered = 0
 	}
-	r := &runner{f: f, plan: plan, ctx: ctx, watch: f.Watch(), statistics: newStatistics(f, source)}
+	r := &runner{f: f, plan: plan, ctx: ctx, watch: f.Watch(), statistics: newStatistics(f, source, unit(plan.Longest, offered, f.LongestLatency()))}
+	r.each = r.statistics.progress.each
+	r.first = r.each
 	r.write = r.state
 	r.result = &Result{Meter: r.statistics.meter, Offered: offered, Closed: source.Closed()}
+	r.result.Budget = r.budget()
 	f.ProbeWithin(r.result.Meter.Bounds)
 	if plan.Levels {
 		r.result.Meter.tellLevels(f.Routing())
@@ -151,11 +155,15 @@ type runner struct {
 // course is how far a run has come, beside its statistics.
 type course struct {
 	phase  phase
-	warm   bool      // the warm-up has settled
-	slices []float64 // of the warm-up that is found: the mean latency in each
-	hops   []float64 // likewise with a Learner: switches crossed for each flit delivered
-	limit  int       // on their number
-	until  int64     // cycle up to which a window that is found goes, for now
+	first  int64 // cycles of the first slices
+	each   int64 // cycles of a slice now
+	warm   bool  // the warm-up has settled
+	opened bool  // the window is open, perhaps anew before the warm-up has settled
+	look   int64 // cycle in which a warm-up that is found is looked at next
+	until  int64 // cycle up to which a window that is found goes, for now
+	narrow int   // looks in a row at which its interval was narrow enough
+	grown  int   // looks in a row at which the run was saturated
+	stood  int   // looks in a row at which the run was steady
 }
 
 // phase is a part of a run.
@@ -163,14 +171,13 @@ type phase uint8
 
 const (
 	warming phase = iota
-	opening       // the window: the warm-up has ended
 	measuring
 	draining
 	emptying
 )
 
 func (r *runner) run() error {
-	phases := [...]func() error{warming: r.warmUp, opening: r.open, measuring: r.measure, draining: r.drain, emptying: r.finish}
+	phases := [...]func() error{warming: r.warmUp, measuring: r.measure, draining: r.drain, emptying: r.finish}
 	for ; int(r.phase) < len(phases); r.phase++ {
 		if err := phases[r.phase](); err != nil {
 			return err
@@ -198,7 +205,19 @@ func (r *runner) slice(end int64) error {
 	if told != nil {
 		return told
 	}
-	return r.advance(min(sliceCycles, end-r.f.Cycle()))
+	if r.statistics == nil {
+		return r.advance(min(r.each, end-r.f.Cycle()))
+	}
+	each := min(r.statistics.progress.left(), end-r.f.Cycle())
+	series := r.statistics.series
+	if series == nil || r.plan.Window > 0 || r.phase > measuring {
+		return r.advance(each)
+	}
+	if err := r.advance(min(each, series.left())); err != nil {
+		return err
+	}
+	series.note()
+	return nil
 }
 
 // keep lets the run be kept between two slices.
@@ -221,12 +240,15 @@ func (r *runner) advance(cycles int64) error {
 	return r.watch.Look()
 }
 
+// emptyingCycles is how often a network that empties, or runs to its end, is looked at.
+const emptyingCycles = 100
+
 // goOn is advance for the parts of runs that are not kept.
 func (r *runner) goOn() error {
 	if err := r.ctx.Err(); err != nil {
 		return err
 	}
-	return r.advance(sliceCycles)
+	return r.advance(emptyingCycles)
 }
 
 // ToEnd is what a run to the end is watched by, and goes on from. Nothing of it must be
@@ -250,7 +272,7 @@ func RunToEnd(ctx context.Context, f *core.Fabric, source fabric.Source, sink fa
 	if err := f.CheckSource(source); err != nil {
 		return err
 	}
-	r := &runner{f: f, plan: Plan{Progress: plan.Progress, Snapshot: plan.Snapshot}, ctx: ctx, watch: f.Watch()}
+	r := &runner{f: f, plan: Plan{Progress: plan.Progress, Snapshot: plan.Snapshot}, ctx: ctx, watch: f.Watch(), course: course{each: emptyingCycles}}
 	f.ProbeWithin(func() (from, to int64) { return 0, fabric.Never })
 	kept, _ := source.(fabric.Kept)
 	left := plan.From

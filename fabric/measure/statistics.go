@@ -1,9 +1,12 @@
 package measure
 
 import (
+	"math"
+
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/observe"
+	"github.com/weft-sim/weft/sim/stats"
 )
 
 // statistics is what is counted and measured while a network runs: the packets of the
@@ -14,9 +17,9 @@ type statistics struct {
 	source   fabric.Workload `snap:"-"`
 	meter    *Meter          `snap:"-"`
 	progress *progress       `snap:"-"`
-	last     slice           // of the slice of cycles that ended last
-	useful   int64           // flits delivered or given up, when it ended
-	entered  int64           // flits that had entered the network, when it ended
+	useful   int64           // flits delivered or given up, when the last slice ended
+	entered  int64           // flits that had entered the network, then
+	hops     int64           // switches that flits had crossed, then
 
 	start     int64           // cycle in which the window opened
 	delivered int64           // useful flits, then
@@ -25,8 +28,9 @@ type statistics struct {
 	series    *seriesRecorder `snap:"-"` // nil: off
 }
 
-func newStatistics(f *core.Fabric, source fabric.Workload) *statistics {
-	return &statistics{f: f, source: source, meter: NewMeter(sliceCycles), progress: newProgress()}
+// newStatistics begins to count, in slices of so many cycles at first.
+func newStatistics(f *core.Fabric, source fabric.Workload, slice int64) *statistics {
+	return &statistics{f: f, source: source, meter: NewMeter(slice), progress: &progress{each: slice}}
 }
 
 // note enters the last cycles into the progress of the run.
@@ -34,9 +38,9 @@ func (s *statistics) note(cycles int64) {
 	slice, useful := s.meter.takeSlice(), s.f.UsefulFlits()+s.f.FaultTally().GivenUpFlits
 	s.progress.add(progressSlice{
 		end: s.f.Cycle(), cycles: cycles, latency: slice.latency, packets: slice.packets,
-		delivered: useful - s.useful, entered: s.f.InjectedFlits - s.entered, behind: s.behindBy() * float64(cycles),
+		delivered: useful - s.useful, entered: s.f.InjectedFlits - s.entered, hops: s.f.FlitHops - s.hops, behind: s.behindBy() * float64(cycles),
 	})
-	s.last, s.useful, s.entered = slice, useful, s.f.InjectedFlits
+	s.useful, s.entered, s.hops = useful, s.f.InjectedFlits, s.f.FlitHops
 }
 
 // behindBy is how far the terminals are behind: see [fabric.Workload.BehindBy].
@@ -48,14 +52,14 @@ func (s *statistics) behindBy() float64 {
 	return by
 }
 
-// open opens the window at the present cycle, with a series of so many intervals; 0: of
-// none.
-func (s *statistics) open(intervals int) {
+// open opens the window at the present cycle, perhaps anew, with a series of so many
+// intervals, 0 being none, and in slices of so many cycles.
+func (s *statistics) open(intervals int, slice int64) {
 	s.start = s.f.Cycle()
-	s.meter.Open(s.start)
+	s.meter.open(s.start, slice)
 	s.delivered, s.held, s.sent = s.f.UsefulFlits(), s.f.FlitsInside(), s.f.ChannelFlits()
 	if intervals > 0 {
-		s.series = newSeriesRecorder(s.f, intervals)
+		s.series = newSeriesRecorder(s.f, intervals, slice)
 	}
 }
 
@@ -68,6 +72,7 @@ func (s *statistics) close(r *Result) {
 	delivered := float64(s.f.UsefulFlits() - s.delivered)
 	terminals := float64(s.f.Graph().Terminals())
 	r.Accepted = delivered / float64(r.Window) / terminals
+	r.AcceptedHalf = s.acceptance()
 	r.ChannelFlits = s.f.ChannelFlits()
 	for i, before := range s.sent {
 		r.ChannelFlits[i] -= before
@@ -79,14 +84,30 @@ func (s *statistics) meanFlits() float64 {
 	return float64(s.f.DeliveredFlits) / float64(max(1, s.f.Packets))
 }
 
+// acceptance is half of the 95 % confidence interval of the flits that a terminal is delivered
+// in a cycle, by few batches where the slices are correlated for long: rates differ little.
+func (s *statistics) acceptance() float64 {
+	var delivered []float64
+	for _, slice := range s.progress.since(s.start) {
+		delivered = append(delivered, float64(slice.delivered)/float64(slice.cycles))
+	}
+	batches := stats.Batches(delivered)
+	if len(delivered) >= 2*stats.LeastBatches {
+		batches = max(stats.LeastBatches, batches)
+	}
+	return stats.MeanInterval(delivered, 0.95, batches) / float64(s.f.Graph().Terminals())
+}
+
 // evidence is what the verdict on the run so far is found from: the window, and the
 // second half of the run if the window is shorter than that.
-func (s *statistics) evidence(r *Result, bound float64) Evidence {
-	e := Evidence{Offered: r.Offered, Bound: bound, Packets: s.meter.Packets()}
-	slices := s.progress.since(min(s.start, s.f.Cycle()/2))
-	e.measure(slices, s.f.Graph().Terminals(), s.f.IdleLatency(r.ChannelFlits, s.meanFlits()))
+func (s *statistics) evidence(r *Result, plan *Plan) Evidence {
+	now, terminals := s.f.Cycle(), s.f.Graph().Terminals()
+	idle := s.f.IdleLatency(r.ChannelFlits, s.meanFlits())
+	e := Evidence{Offered: r.Offered, Bound: plan.Bound, Packets: s.meter.Packets()}
+	e.worth = math.Min(float64(now)/(windowPackets*packetTime(plan.Longest, r.Offered)), float64(now)/(judgedIdle*idle))
+	e.measure(s.progress.since(min(s.start, now/2)), terminals, idle)
 	if e.Offered > 0 {
-		e.fill(float64(s.held), float64(s.f.FlitsInside()), s.meanFlits(), e.Offered*float64(r.Window)*float64(s.f.Graph().Terminals()))
+		e.fill(float64(s.held), float64(s.f.FlitsInside()), s.meanFlits(), e.Offered*float64(r.Window)*float64(terminals))
 		e.missing = estimate{mean: 1 - r.Accepted/e.Offered, runs: 1}
 	}
 	return e
@@ -111,12 +132,14 @@ type progressSlice struct {
 	packets   int64   // delivered in it
 	delivered int64   // flits that were worth it, or have been given up
 	entered   int64   // flits that entered the network
+	hops      int64   // switches that flits crossed
 	behind    float64 // sum over its cycles of how far sources are behind: see [fabric.Workload.BehindBy]
 }
 
 const mostSlices = 128
 
-func newProgress() *progress { return &progress{each: sliceCycles} }
+// left is the number of cycles until the slice ends.
+func (p *progress) left() int64 { return p.each - p.open.cycles }
 
 // add enters what happened since the last call.
 func (p *progress) add(s progressSlice) {
@@ -145,6 +168,7 @@ func (s *progressSlice) join(o progressSlice) {
 	s.packets += o.packets
 	s.delivered += o.delivered
 	s.entered += o.entered
+	s.hops += o.hops
 	s.behind += o.behind
 }
 
@@ -165,13 +189,13 @@ type seriesRecorder struct {
 	f         *core.Fabric `snap:"-"`
 	intervals int
 	start     int64    // of the window
-	slices    int64    // of an interval, where the window is as long as it takes
-	pending   int64    // slices since the last interval ended
-	before    []uint32 // flits sent when it did, by virtual channel
+	each      int64    // cycles of an interval, where the window is as long as it takes
+	ended     int64    // cycle in which the last interval did
+	before    []uint32 // flits sent then, by virtual channel
 }
 
-func newSeriesRecorder(f *core.Fabric, intervals int) *seriesRecorder {
-	return &seriesRecorder{f: f, intervals: intervals, start: f.Cycle(), slices: 1, before: f.ChannelFlits()}
+func newSeriesRecorder(f *core.Fabric, intervals int, each int64) *seriesRecorder {
+	return &seriesRecorder{f: f, intervals: intervals, start: f.Cycle(), each: each, ended: f.Cycle(), before: f.ChannelFlits()}
 }
 
 // take ends an interval at the present cycle.
@@ -182,16 +206,19 @@ func (s *seriesRecorder) take() {
 	for i := range now {
 		flits[i/vcs] += now[i] - s.before[i]
 	}
-	s.before, s.pending = now, 0
+	s.before, s.ended = now, s.f.Cycle()
 	s.Ends = append(s.Ends, s.f.Cycle()-s.start)
 	s.Flits = append(s.Flits, flits)
 }
 
-// slice notes that a slice of a window of unknown length is over. When there
+// left is the number of cycles until the interval ends.
+func (s *seriesRecorder) left() int64 { return s.ended + s.each - s.f.Cycle() }
+
+// note ends the interval of a window of unknown length if it is over. When there
 // are twice as many intervals as asked for, neighbours are joined, and
 // intervals are twice as long from then on.
-func (s *seriesRecorder) slice() {
-	if s.pending++; s.pending < s.slices {
+func (s *seriesRecorder) note() {
+	if s.left() > 0 {
 		return
 	}
 	s.take()
@@ -202,7 +229,7 @@ func (s *seriesRecorder) slice() {
 		s.Ends[i] = s.Ends[2*i+1]
 	}
 	s.Ends, s.Flits = s.Ends[:s.intervals], observe.Joined(s.Flits)
-	s.slices *= 2
+	s.each *= 2
 }
 
 // advanceThrough simulates a window of known length from its start on, or what is left of
@@ -222,7 +249,7 @@ func (r *runner) advanceThrough(start, window int64) error {
 
 // finish ends the last interval with the window.
 func (s *seriesRecorder) finish() *observe.Series {
-	if s.pending > 0 {
+	if s.f.Cycle() > s.ended {
 		s.take()
 	}
 	return &s.Series

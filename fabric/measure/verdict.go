@@ -38,6 +38,7 @@ type Evidence struct {
 	Packets int64   // measured
 	Stuck   bool    // packets of the window had not arrived after twice its length
 
+	worth                  float64  // length of the runs, in the least of one that is judged
 	runs, measured         int      // in the latter there were slices enough
 	growing                estimate // exponent of how far sources are behind
 	behind, latency, short estimate // as [Evidence.Judge] holds them against steadyBelow and shortBelow
@@ -51,6 +52,9 @@ const (
 	steadyBelow    = 1.0 / 3
 	saturatedAbove = 0.5
 	confidence     = 0.99
+	// judgedIdle is the least length of a run that is judged by its growth, in latencies of an
+	// idle network, beside windowPackets packet times: before, the network fills.
+	judgedIdle = 4
 )
 
 // shortBelow is the share of the offered load by which the accepted one may
@@ -59,6 +63,9 @@ const (
 // slices of what is delivered differ by the filling, too, and would hide it. So
 // what fills the network is counted, and stands against the run where the window accepts less.
 const shortBelow = 0.01
+
+// enteredSlices is the most slices of which the interval of what enters the network is built.
+const enteredSlices = 40
 
 // leastPackets is the number of measured packets from which a run can be steady.
 const leastPackets = 100
@@ -93,11 +100,11 @@ func (e *Evidence) Judge() (State, string) {
 		return Saturated, ByBound
 	case e.Stuck:
 		return Saturated, ByDrain
-	case e.measured > 0 && e.measured == e.runs && e.growing.low() > saturatedAbove:
+	case e.measured > 0 && e.measured == e.runs && e.worth >= 1 && e.growing.low() > saturatedAbove:
 		return Saturated, ByGrowth
 	case e.Packets < leastPackets:
 		return Undecided, ByPackets
-	case e.measured < e.runs || e.runs == 0:
+	case e.measured < e.runs || e.runs == 0 || !(e.worth >= 1):
 		return Undecided, ByWindow
 	case !(e.behind.high() < steadyBelow):
 		return Undecided, ByBacklog
@@ -114,6 +121,7 @@ func (e *Evidence) Add(o Evidence) {
 	e.Offered, e.Bound = o.Offered, o.Bound
 	e.Packets += o.Packets
 	e.Stuck = e.Stuck || o.Stuck
+	e.worth += o.worth
 	e.runs += o.runs
 	e.measured += o.measured
 	e.growing.add(o.growing)
@@ -129,10 +137,11 @@ func (e *Evidence) Add(o Evidence) {
 func (e *Evidence) measure(slices []progressSlice, terminals int, idle float64) {
 	e.runs = 1
 	var t, latency, behind []float64
-	accepted, entered := stats.NewBatchMeans(batches, 1), stats.NewBatchMeans(batches, 1)
+	var accepted stats.Running
+	var entered []float64
 	for _, s := range slices {
 		accepted.Add(float64(s.delivered) / float64(s.cycles) / float64(terminals))
-		entered.Add(float64(s.entered) / float64(s.cycles) / float64(terminals))
+		entered = append(entered, float64(s.entered)/float64(s.cycles)/float64(terminals))
 		if s.packets > 0 {
 			t = append(t, float64(s.end)-float64(s.cycles)/2)
 			latency = append(latency, float64(s.latency)/float64(s.packets))
@@ -151,7 +160,11 @@ func (e *Evidence) measure(slices []progressSlice, terminals int, idle float64) 
 	e.latency.observe(ofLatency, max(ofLatency.Level-idle, floor))
 	e.short = estimate{runs: 1}
 	if e.Offered > 0 {
-		e.short.mean, e.short.half = 1-accepted.Mean()/e.Offered, entered.HalfWidth(confidence)/e.Offered
+		var births stats.Running // which do not depend on each other
+		for _, x := range stats.Joined(entered, enteredSlices) {
+			births.Add(x)
+		}
+		e.short.mean, e.short.half = 1-accepted.Mean()/e.Offered, births.HalfWidth(confidence)/e.Offered
 	}
 }
 

@@ -120,6 +120,21 @@ func (b *Blame) Gather() {
 	}
 }
 
+// Restart forgets all packets, those that are under way among them, between cycles: the window
+// begins anew.
+func (b *Blame) Restart() {
+	for _, p := range b.parts {
+		p.Packets, p.Classes, p.under = [2]int64{}, [2]core.Parts{}, 0
+		clear(p.Levels)
+	}
+	clear(b.links)
+	clear(b.pairs)
+	for i := range b.clocks {
+		b.clocks[i].tails = 0
+	}
+	b.packets.Each(func(k *account) { k.measured = false })
+}
+
 // Injected opens the account of a packet whose last flit enters the network.
 func (b *Blame) Injected(d *core.Domain, t int32) {
 	id, channel := d.Terminals[t].Packet, d.TerminalOut0+t

@@ -60,6 +60,17 @@ func (tr *Tracer) Part(*core.Domain) core.Observer {
 	return p
 }
 
+// Restart forgets all packets, those that are under way among them, between cycles: the window
+// begins anew.
+func (tr *Tracer) Restart() {
+	clear(tr.numbers)
+	clear(tr.matched)
+	for _, p := range tr.parts {
+		p.kept, p.started = nil, nil
+	}
+	tr.live.Each(func(l **life) { *l = nil })
+}
+
 // Injects begins to follow a packet, if it is chosen.
 func (tr *Tracer) Injects(d *core.Domain, t int32) {
 	te := &d.Terminals[t]

@@ -1,5 +1,5 @@
-// Package stats holds the statistics of runs: running means, histograms, batch
-// means with their confidence intervals, the end of a warm-up, and whether a series
+// Package stats holds the statistics of runs: running means, histograms, confidence
+// intervals of the means of correlated series, the end of a warm-up, and whether a series
 // still grows.
 package stats
 
@@ -177,66 +177,6 @@ func (h *Histogram) Archive(a *snapshot.Archive) {
 	snapshot.Int(a, &h.max)
 }
 
-// BatchMeans estimates the mean of a correlated series and its confidence
-// interval from the means of consecutive batches (Law and Kelton; Alexopoulos
-// and Seila 1998). It keeps between batches/2 and batches means: when they are
-// full, neighbours are joined and batches become twice as long, so that the
-// correlation between batches fades as the series grows.
-type BatchMeans struct {
-	sums   []float64
-	counts []int64
-	each   int64 // observations a batch
-	limit  int
-	n      int64
-	sum    float64
-}
-
-// NewBatchMeans keeps at most limit batches (an even number, 20 to 60 is
-// usual), at first of each observations.
-func NewBatchMeans(limit int, each int64) *BatchMeans {
-	return &BatchMeans{each: max(each, 1), limit: max(limit&^1, 4)}
-}
-
-// Add enters the next observation of the series.
-func (b *BatchMeans) Add(x float64) {
-	b.n++
-	b.sum += x
-	last := len(b.counts) - 1
-	if last < 0 || b.counts[last] == b.each {
-		if len(b.counts) == b.limit {
-			b.join()
-		}
-		b.sums, b.counts = append(b.sums, 0), append(b.counts, 0)
-		last = len(b.counts) - 1
-	}
-	b.sums[last] += x
-	b.counts[last]++
-}
-
-func (b *BatchMeans) join() {
-	for i := range len(b.sums) / 2 {
-		b.sums[i] = b.sums[2*i] + b.sums[2*i+1]
-		b.counts[i] = b.counts[2*i] + b.counts[2*i+1]
-	}
-	b.sums, b.counts = b.sums[:len(b.sums)/2], b.counts[:len(b.counts)/2]
-	b.each *= 2
-}
-
-// Mean is the mean of all observations; NaN if there are none.
-func (b *BatchMeans) Mean() float64 { return b.sum / float64(b.n) }
-
-// HalfWidth is half the width of the confidence interval of the mean, from the
-// full batches; infinite for fewer than two.
-func (b *BatchMeans) HalfWidth(level float64) float64 {
-	var means Running
-	for i, c := range b.counts {
-		if c == b.each {
-			means.Add(b.sums[i] / float64(c))
-		}
-	}
-	return means.HalfWidth(level)
-}
-
 // Finite is x, or NaN where x is infinite: the mean of nothing, which tables leave empty.
 func Finite(x float64) float64 {
 	if math.IsInf(x, 0) {
@@ -320,34 +260,28 @@ func (g Growth) Exponent(level, confidence float64) (exponent, low, high float64
 }
 
 // TruncationPoint returns how many observations at the beginning of a series
-// belong to its warm-up, by the marginal standard error rule on means of five
-// (MSER-5: White, Cobb and Spratt 2000): the cut that makes the standard error
+// belong to its warm-up, by the marginal standard error rule (MSER: White, Cobb and Spratt
+// 2000): the cut that makes the standard error
 // of what remains smallest. settled is false if that cut lies in the second
-// half of the series, which then is too short, or has no steady state. Cost:
+// half of the series, which then is too short, or has no steady state. At least three eighths
+// of the series remain: the error of few observations is small by chance. Cost:
 // linear.
 func TruncationPoint(series []float64) (cut int, settled bool) {
-	const group = 5
-	n := len(series) / group
-	if n < 4 {
+	n := len(series)
+	if n < leastObservations {
 		return 0, false
 	}
-	means := make([]float64, n)
-	for i := range means {
-		for _, x := range series[i*group : (i+1)*group] {
-			means[i] += x / group
-		}
-	}
-	// From the back, sums of the last k means give each cut's statistic
+	// From the back, sums of the last k give each cut's statistic
 	// variance/k in constant time.
-	best, bestCut := -1.0, 0
+	best := -1.0
 	var tail Running
 	for i := n - 1; i >= 0; i-- {
-		tail.Add(means[i])
-		if k := float64(tail.N()); k >= 4 {
+		tail.Add(series[i])
+		if k := float64(tail.N()); 8*k >= 3*float64(n) {
 			if v := tail.m2 / (k * k); best < 0 || v <= best {
-				best, bestCut = v, i
+				best, cut = v, i
 			}
 		}
 	}
-	return bestCut * group, bestCut <= n/2
+	return cut, cut <= n/2
 }

@@ -84,38 +84,17 @@ func TestHistogramQuantiles(t *testing.T) {
 	}
 }
 
-// TestBatchMeansCoverage draws series with correlation 0.9 between neighbours
-// (x' = 0.9 x + e) about 10 and counts how often the 95 % interval holds the
-// mean. With 300 series the count is binomial: 95 % +- 4 standard deviations
-// of 1.26 % each, and batch means are known to fall a little short, hence 88 %
-// as the lower end; independent treatment of the observations covers 35 %.
-func TestBatchMeansCoverage(t *testing.T) {
-	covered, naive := 0, 0
-	for series := range 300 {
-		r := sim.NewStream(3, "coverage", series)
-		b := NewBatchMeans(40, 8)
-		var independent Running
-		x := 0.0
-		for range 200 {
-			x = 0.9*x + r.Float64() - 0.5
-		}
-		for range 20000 {
-			x = 0.9*x + r.Float64() - 0.5
-			b.Add(10 + x)
-			independent.Add(10 + x)
-		}
-		if math.Abs(b.Mean()-10) <= b.HalfWidth(0.95) {
-			covered++
-		}
-		if math.Abs(b.Mean()-10) <= independent.HalfWidth(0.95) {
-			naive++
-		}
+// TestQuantileIsTheNearestRank: of 1 to 10 the first quartile is the value of rank
+// ceil(2.5) = 3, and the median that of rank 5.
+func TestQuantileIsTheNearestRank(t *testing.T) {
+	var h Histogram
+	for x := range int64(10) {
+		h.Add(x + 1)
 	}
-	if covered < 264 || covered == 300 {
-		t.Errorf("%d of 300 intervals hold the mean, want 264 to 299", covered)
-	}
-	if naive > 200 {
-		t.Errorf("the naive interval holds the mean %d times of 300: the series is not correlated", naive)
+	for q, want := range map[float64]float64{0.25: 3, 0.5: 5, 0.51: 6, 0: 1, 1: 10} {
+		if got := h.Quantile(q); got != want {
+			t.Errorf("quantile %v of 1 to 10 is %v, want %v", q, got, want)
+		}
 	}
 }
 
@@ -147,6 +126,51 @@ func TestGrowthError(t *testing.T) {
 	g, _ := MeasureGrowth([]float64{0, 1, 2, 3, 4, 5, 6, 7}, []float64{0, 1, 0, 1, 0, 1, 0, 1})
 	if want := math.Sqrt(80.0 / 42 / 6 / 42); math.Abs(g.Slope-1.0/21) > 1e-12 || math.Abs(g.StandardError-want) > 1e-12 || g.Freedom != 6 {
 		t.Errorf("%+v, want slope 1/21, error %v, 6 degrees of freedom", g, want)
+	}
+}
+
+// TestGrowthErrorOfCorrelatedResiduals: y = 0 0 1 1 three times and then mirrored has, at t = 0
+// to 23, no slope, the mean 1/2 and residuals of +-1/2, whose squares add up to 6. Of their 23
+// pairs of neighbours 13 agree and 10 do not: the products add up to 3/4, so that their
+// correlation is 1/8 in the sample, and (1/8 + 2/24)/(1 - 4/24) = 1/4 without what the line takes
+// of it. The observations are worth 24 (3/4)/(5/4) = 14.4, the sum of squares of t is
+// 24 (24^2-1)/12 = 1150.
+func TestGrowthErrorOfCorrelatedResiduals(t *testing.T) {
+	var at, y []float64
+	for i := range 24 {
+		at = append(at, float64(i))
+		y = append(y, float64(min(i, 23-i)%4/2))
+	}
+	g, _ := MeasureGrowth(at, y)
+	if want := math.Sqrt(6.0 / 22 / 1150 * 24 / 14.4); math.Abs(g.Slope) > 1e-12 || math.Abs(g.StandardError-want) > 1e-12 || math.Abs(g.Freedom-12.4) > 1e-9 {
+		t.Errorf("%+v, want no slope, error %v, 12.4 degrees of freedom", g, want)
+	}
+}
+
+// TestTruncationPoint: behind one observation of 100 the series alternates between 1 and 2, and
+// its statistic, the sum of squares over the square of the length, falls with the length: the
+// cut is behind the first. With the outlier at place 30 of 40, which lies in the half that must
+// be steady, there is no such half.
+func TestTruncationPoint(t *testing.T) {
+	with := func(at int) []float64 {
+		y := make([]float64, 40)
+		for i := range y {
+			y[i] = float64(1 + i%2)
+		}
+		y[at] = 100
+		return y
+	}
+	if cut, settled := TruncationPoint(with(0)); cut != 1 || !settled {
+		t.Errorf("outlier first: cut %d, settled %v; want 1, true", cut, settled)
+	}
+	if cut, settled := TruncationPoint(with(12)); cut != 13 || !settled {
+		t.Errorf("outlier at 12: cut %d, settled %v; want 13, true", cut, settled)
+	}
+	if cut, settled := TruncationPoint(with(22)); cut != 23 || settled {
+		t.Errorf("outlier at 22: cut %d, settled %v; want 23, false", cut, settled)
+	}
+	if _, settled := TruncationPoint(make([]float64, 7)); settled {
+		t.Error("seven observations are enough")
 	}
 }
 

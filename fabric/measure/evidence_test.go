@@ -1,0 +1,192 @@
+package measure
+
+import (
+	"math"
+	"slices"
+	"testing"
+)
+
+// TestHasLearned: switches that learn have learned when the last quarter of the slices is like
+// the one before, in latency within 10 % and in hops within 1 %.
+func TestHasLearned(t *testing.T) {
+	same := func(x float64) []float64 { return slices.Repeat([]float64{x}, 80) }
+	ends := func(first, last float64) []float64 { return append(same(first)[:60], same(last)[:20]...) }
+	gap := same(20)
+	gap[79] = math.Inf(1) // nothing was delivered
+	for _, c := range []struct {
+		name          string
+		latency, hops []float64
+		want          bool
+	}{
+		{"level", same(20), same(3), true},
+		{"latency falls by a ninth", ends(20, 17.8), same(3), false},
+		{"by a twelfth", ends(20, 18.3), same(3), true},
+		{"rises by a ninth", ends(20, 22.3), same(3), false},
+		{"hops rise by 2 %", same(20), ends(3, 3.06), false},
+		{"an empty slice", gap, slices.Clone(gap), true},
+	} {
+		if got := hasLearned(c.latency, c.hops); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+}
+
+// TestSettles: a mean that falls through the first half of 64 slices and is level then, but for
+// noise that alternates, has settled; one that falls through three quarters has not, nor one whose
+// second half is one slow wave: its neighbours are correlated by nearly 1.
+func TestSettles(t *testing.T) {
+	series := func(at func(i float64) float64) []float64 {
+		var y []float64
+		for i := range 64 {
+			y = append(y, at(float64(i))+float64(i%2))
+		}
+		return y
+	}
+	for name, c := range map[string]struct {
+		at   func(i float64) float64
+		want bool
+	}{
+		"falls through three eighths": {func(i float64) float64 { return 100 + max(0, 24-i) }, true},
+		"through three quarters":      {func(i float64) float64 { return 100 + 2*max(0, 48-i) }, false},
+		"a wave":                      {func(i float64) float64 { return 100 + 20*math.Sin(i/10) }, false},
+	} {
+		if got := settles(series(c.at)); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// run of slices of 100 cycles with 10 packets each.
+func slicesOf(n int, latency, behind, delivered func(i int) float64) (all []progressSlice) {
+	for i := range n {
+		all = append(all, progressSlice{
+			end: int64(100 * (i + 1)), cycles: 100, packets: 10, latency: int64(10 * latency(i)), behind: 100 * behind(i),
+			delivered: int64(delivered(i)), entered: int64(delivered(i)),
+		})
+	}
+	return all
+}
+
+func always(x float64) func(int) float64 { return func(int) float64 { return x } }
+
+// TestEvidenceOfGrowth: slices in which sources are behind by as many cycles as have gone by
+// show the exponent 1 without an error, and as much of the latency, 20 + t/10, has above the idle
+// 20; level ones show 0. Growth of a quarter of the latency and less is measured against that
+// quarter: sources behind by t/1000 beside a latency of 40 have the slope 1/1000 times 2,000 cycles
+// over 10, 0.2.
+func TestEvidenceOfGrowth(t *testing.T) {
+	middle := func(i int) float64 { return float64(100*i + 50) }
+	for _, c := range []struct {
+		name                     string
+		latency, behind          func(int) float64
+		growing, behindBy, grows float64
+	}{
+		{"level", always(40), always(7), 0, 0, 0},
+		{"growing", func(i int) float64 { return 20 + middle(i)/10 }, middle, 1, 1, 1},
+		{"small", always(40), func(i int) float64 { return middle(i) / 1000 }, 1, 0.2, 0},
+	} {
+		var e Evidence
+		e.measure(slicesOf(40, c.latency, c.behind, always(100)), 1, 20)
+		for _, x := range []struct {
+			what string
+			got  estimate
+			want float64
+		}{{"growing", e.growing, c.growing}, {"behind", e.behind, c.behindBy}, {"latency", e.latency, c.grows}} {
+			if math.Abs(x.got.mean-x.want) > 0.002 || x.got.half > 0.01 {
+				t.Errorf("%s: %s %v +- %v, want %v", c.name, x.what, x.got.mean, x.got.half, x.want)
+			}
+		}
+	}
+}
+
+// TestEvidenceOfFill: 150 flits in the network where 100 were, of 10,000 offered, packets of a
+// flit: 0.5 % has stayed, and births that are independent make that vary by sqrt(250) flits, which
+// counts 2.5758 times at 99 %. Packets of 4 flits double it.
+func TestEvidenceOfFill(t *testing.T) {
+	for flits, times := range map[float64]float64{1: 1, 4: 2} {
+		var e Evidence
+		e.fill(100, 150, flits, 10_000)
+		if want := times * 2.5758 * math.Sqrt(250) / 10_000; math.Abs(e.filled.mean-0.005) > 1e-12 || math.Abs(e.filled.half-want) > 1e-6 {
+			t.Errorf("packets of %v flits: filled %v +- %v, want 0.005 +- %v", flits, e.filled.mean, e.filled.half, want)
+		}
+	}
+}
+
+// TestEvidenceOfShortfall: of 1 flit a cycle offered 40 slices of 100 cycles were delivered 95 and 99
+// in turn: 3 % less, and what entered varies by 2.026 in a slice, whose mean is known to
+// 2.7079 (Student, 39 degrees of freedom, 99 %) times 2.026/sqrt(40), in hundredths.
+func TestEvidenceOfShortfall(t *testing.T) {
+	e := Evidence{Offered: 1}
+	e.measure(slicesOf(40, always(40), always(1), func(i int) float64 { return 95 + 4*float64(i%2) }), 1, 20)
+	half := 2.7079 * 2 * math.Sqrt(40.0/39) / math.Sqrt(40) / 100
+	if math.Abs(e.short.mean-0.03) > 1e-9 || math.Abs(e.short.half-half) > 1e-6 {
+		t.Errorf("short of %v +- %v, want 0.03 +- %v", e.short.mean, e.short.half, half)
+	}
+}
+
+// TestJudge: each verdict wants the whole interval on its side: exponents below 1/3 or above 1/2,
+// an accepted load within 1 % of the offered one, 100 packets, and a run that is worth it.
+func TestJudge(t *testing.T) {
+	sure := func(x float64) estimate { return estimate{mean: x, half: 0.01, runs: 1} }
+	steady := Evidence{Offered: 0.5, Bound: 0.5, Packets: 100, worth: 1, runs: 1, measured: 1,
+		growing: sure(0.2), behind: sure(0.32), latency: sure(0.32), short: sure(0.019), filled: sure(0.019), missing: estimate{mean: 0.5}}
+	for _, c := range []struct {
+		name   string
+		change func(*Evidence)
+		want   State
+		reason string
+	}{
+		{"steady", func(*Evidence) {}, Steady, ByTests},
+		{"above the bound", func(e *Evidence) { e.Offered = 0.5001 }, Saturated, ByBound},
+		{"stuck", func(e *Evidence) { e.Stuck = true }, Saturated, ByDrain},
+		{"grows", func(e *Evidence) { e.growing = sure(0.511) }, Saturated, ByGrowth},
+		{"grows perhaps", func(e *Evidence) { e.growing = sure(0.509) }, Steady, ByTests},
+		{"grows too early", func(e *Evidence) { e.growing, e.worth = sure(2), 0.99 }, Undecided, ByWindow},
+		{"packets", func(e *Evidence) { e.Packets = 99 }, Undecided, ByPackets},
+		{"too early", func(e *Evidence) { e.worth = 0.99 }, Undecided, ByWindow},
+		{"a run of few slices", func(e *Evidence) { e.runs = 2 }, Undecided, ByWindow},
+		{"backlog", func(e *Evidence) { e.behind = sure(0.33) }, Undecided, ByBacklog},
+		{"latency", func(e *Evidence) { e.latency = sure(0.33) }, Undecided, ByLatency},
+		{"short", func(e *Evidence) { e.short = sure(0.021) }, Undecided, ByAccepting},
+		{"filled", func(e *Evidence) { e.filled = sure(0.021) }, Undecided, ByAccepting},
+		{"filled, but nothing is missing", func(e *Evidence) { e.filled, e.missing = sure(0.021), sure(0.009) }, Steady, ByTests},
+	} {
+		e := steady
+		c.change(&e)
+		if state, reason := e.Judge(); state != c.want || reason != c.reason {
+			t.Errorf("%s: %v (%s), want %v (%s)", c.name, state, reason, c.want, c.reason)
+		}
+	}
+}
+
+// TestProgressJoins: slices are joined in pairs when there are 128, so that none is lost and the
+// sums stay, and the half-open one is joined with its neighbour.
+func TestProgressJoins(t *testing.T) {
+	p := &progress{each: 16}
+	for i := range int64(300) {
+		p.add(progressSlice{end: 16 * (i + 1), cycles: 16, packets: 1, delivered: i})
+	}
+	last := p.slices[len(p.slices)-1]
+	if p.each != 64 || len(p.slices) != 75 || last.end != 4800 || last.cycles != 64 || last.delivered != 296+297+298+299 {
+		t.Errorf("slices of %d cycles, %d of them, the last %+v", p.each, len(p.slices), last)
+	}
+	if since := p.since(100); since[0].end != 192 {
+		t.Errorf("the first slice from cycle 100 on ends at %d, want 192", since[0].end)
+	}
+}
+
+// TestDefaultBudget: 4,000 packet times of 64 flits at load 0.5 are 512,000 cycles; 200 times a
+// latency of 5,000 a million; never less than 100,000. A closed workload has no load, and packets
+// count by themselves.
+func TestDefaultBudget(t *testing.T) {
+	for _, c := range []struct {
+		longest int
+		offered float64
+		latency int64
+		want    int64
+	}{{1, 0.5, 1, 100_000}, {64, 0.5, 1, 512_000}, {64, 0, 1, 256_000}, {1, 0.5, 5000, 1_000_000}} {
+		if got := DefaultBudget(c.longest, c.offered, c.latency); got != c.want {
+			t.Errorf("%+v: %d", c, got)
+		}
+	}
+}

@@ -1,0 +1,190 @@
+package measure
+
+import (
+	"math"
+
+	"github.com/weft-sim/weft/fabric"
+)
+
+// open opens the window, perhaps anew.
+func (r *runner) open() {
+	r.f.WarmedUp()
+	again := r.result.from != fabric.Never
+	r.result.Warmup = r.f.Cycle()
+	each := max(1, r.each/finer)
+	if r.plan.Window > 0 {
+		each = max(1, r.plan.Window/mostSlices)
+	}
+	r.statistics.open(r.plan.Series, each)
+	if again {
+		if r.result.Blame != nil {
+			r.result.Blame.Restart()
+		}
+		if r.trace != nil {
+			r.trace.Restart()
+		}
+		r.f.RestartProbes()
+	}
+}
+
+// measure extends the window until the network proves saturated, or steady with a
+// confidence interval that is narrow enough, or the budget ends. The window is looked at after
+// each quarter that it has grown by.
+//
+// An interval that happens to be narrow goes with a mean that happens to be low. So it must be
+// narrow enough at two looks, or very narrow; those of the looks before count for nothing.
+func (r *runner) measure() error {
+	if series := r.statistics.series; series != nil {
+		defer func() { r.result.Series = series.finish() }()
+	}
+	start := r.statistics.start
+	if r.plan.Window > 0 {
+		if err := r.advanceThrough(start, r.plan.Window); err != nil {
+			return err
+		}
+		r.close()
+		return nil
+	}
+	for r.result.State != Saturated { // otherwise found in the warm-up
+		if r.until == 0 {
+			r.until = r.slicesFrom(min(start+r.leastWindow(), max(r.result.Budget, r.plan.Least)))
+		}
+		for r.f.Cycle() < r.until {
+			if err := r.slice(r.until); err != nil {
+				return err
+			}
+		}
+		r.close()
+		if r.hasEnough() || r.isSaturated() || r.f.Cycle() >= r.result.Budget {
+			return nil
+		}
+		r.result.Close(fabric.Never)
+		r.result.State = Undecided
+		r.until = r.slicesFrom(min(r.f.Cycle()+max(r.each, (r.f.Cycle()-start)/4), r.result.Budget))
+	}
+	return nil
+}
+
+// leastWindow is the least number of cycles of the run's window.
+func (r *runner) leastWindow() int64 {
+	idle := r.f.IdleLatency(r.f.ChannelFlits(), r.statistics.meanFlits())
+	if math.IsNaN(idle) {
+		idle = 0
+	}
+	return max(r.plan.Least, leastWindow(r.first, r.plan.Longest, r.result.Offered, idle))
+}
+
+// slicesFrom is the end of a slice, the present cycle or a later one, at or behind a cycle.
+func (r *runner) slicesFrom(cycle int64) int64 {
+	now, each := r.f.Cycle(), r.statistics.progress.each
+	return now + max(0, (cycle-now+each-1)/each)*each
+}
+
+// veryNarrow is the share of the precision asked for at which an interval is believed at
+// once.
+const veryNarrow = 0.2
+
+// steadyLooks is how often in a row a run that only decides must be steady: while its window
+// doubles.
+const steadyLooks = 4
+
+// hasEnough tells whether a steady run is as precise as is wanted, or has been steady for long
+// where that is all that is asked.
+func (r *runner) hasEnough() bool {
+	if r.result.State != Steady {
+		r.narrow, r.stood = 0, 0
+		r.result.Settled = false
+		return false
+	}
+	r.stood++
+	mean, half, batches := r.result.estimate(r.arrived(), 0)
+	isNarrow := half <= r.plan.Precision*mean
+	if r.narrow++; !isNarrow {
+		r.narrow = 0
+	}
+	r.result.batches = batches // the interval of all packets has as many
+	r.result.Settled = r.warm && isNarrow
+	return r.narrow >= 2 || half <= veryNarrow*r.plan.Precision*mean || r.plan.Decide && r.stood >= steadyLooks
+}
+
+// arrived is a cycle, at the end of a slice of the window, before which no packet has been born that has
+// not arrived.
+func (r *runner) arrived() int64 {
+	m := r.result.Meter
+	slices := (min(r.f.OldestBirth(), r.f.Cycle()) - m.from) / m.slice
+	waits := func(slices int64) bool { return r.statistics.source.Behind(m.from + slices*m.slice) }
+	low := int64(0)
+	for high := slices; low < high; { // the largest number at whose end nothing waits
+		if middle := (low + high + 1) / 2; waits(middle) {
+			high = middle - 1
+		} else {
+			low = middle
+		}
+	}
+	return m.from + max(0, min(low, slices))*m.slice
+}
+
+// close ends the window at the present cycle, and judges the run so far.
+func (r *runner) close() {
+	r.statistics.close(r.result)
+	r.result.Evidence = r.statistics.evidence(r.result, &r.plan)
+	r.result.Settled = r.warm && r.plan.Window > 0
+	r.conclude()
+}
+
+func (r *runner) conclude() {
+	r.result.State, r.result.Reason = r.result.Evidence.Judge()
+}
+
+// isSaturated tells whether the run has proved saturated. Where it has by growth, it must have at two looks in a row, since it is
+// looked for often.
+func (r *runner) isSaturated() bool {
+	if r.result.State != Saturated {
+		r.grown = 0
+		return false
+	}
+	r.grown++
+	return r.result.Reason == ByBound || r.grown >= 2
+}
+
+// drain goes on, with traffic, until the packets of the window have arrived.
+// A network that needs far longer than its window is saturated.
+func (r *runner) drain() error {
+	if r.result.State == Saturated {
+		return nil
+	}
+	end := r.result.to
+	limit := end + 2*r.result.Window + 10*r.f.LongestLatency() + r.f.Patience()
+	for r.statistics.source.Behind(end) || r.f.OldestBirth() < end {
+		if r.f.Cycle() > limit {
+			r.result.Evidence.Stuck = true
+			r.conclude()
+			return nil
+		}
+		if err := r.slice(fabric.Never); err != nil {
+			return err
+		}
+	}
+	r.result.gather()
+	r.result.Evidence.Packets = r.result.Packets()
+	r.conclude()
+	return nil
+}
+
+// finish empties the network and audits it.
+func (r *runner) finish() error {
+	if err := r.keep(true); err != nil {
+		return err
+	}
+	r.result.Cycles = r.f.Cycle()
+	r.statistics.source.Stop(0)
+	r.f.ClearLanes()
+	for !r.f.Settled() || r.f.CreditsUnderWay() {
+		if err := r.goOn(); err != nil {
+			return err
+		}
+	}
+	r.result.gather()
+	r.result.Faults = r.f.FaultTally()
+	return r.f.Audit()
+}
