@@ -357,9 +357,15 @@ func (f *Figure) ranges() (x, y span) {
 		x = span{f.XRange[0], f.XRange[1]}
 	}
 	if f.YRange != nil {
-		y.min = f.YRange[0]
-		if math.IsInf(f.ceiling(), 0) {
-			y.max = f.YRange[1]
+		y = span{f.YRange[0], f.YRange[1]}
+	}
+	if ceiling := f.ceiling(); !math.IsInf(ceiling, 0) && f.Field == nil {
+		share := f.strip(len(f.levels()))
+		y.max = ceiling
+		if times := share / (1 - share); f.LogY {
+			y.max *= math.Pow(y.max/y.min, times)
+		} else {
+			y.max += (y.max - y.min) * times
 		}
 	}
 	return x, y
@@ -408,14 +414,7 @@ func (f *Figure) found() (x, y span) {
 		y.include(0)
 	}
 	y = widen(y, f.LogY)
-	switch {
-	case !math.IsInf(ceiling, 0):
-		y.max = ceiling
-		if !f.LogY {
-			share := f.strip(len(f.levels()))
-			y.max += (y.max - y.min) * share / (1 - share)
-		}
-	case f.YMax > 0 && f.YMax > y.min:
+	if f.YMax > 0 && f.YMax > y.min {
 		y.max = f.YMax
 	}
 	return x, y

@@ -33,7 +33,7 @@ type State int
 // States, from the best to the worst.
 const (
 	Steady    State = iota // filled markers
-	Undecided              // markers with a hole
+	Undecided              // half-filled markers
 	Saturated              // hollow markers
 )
 

@@ -85,8 +85,11 @@ func TestNoValidPointIsCutOff(t *testing.T) {
 // points of a series stand in it at one height and at their loads, and those of
 // different series at different heights, all of them with a marker.
 func TestSaturatedPointsAreOneLine(t *testing.T) {
-	for _, name := range []string{"loads", "two", "adaptive", "many"} {
-		f := samples()[name]
+	logarithmic := samples()["loads"]
+	logarithmic.LogY = true
+	for name, f := range map[string]*Figure{
+		"loads": samples()["loads"], "two": samples()["two"], "adaptive": samples()["adaptive"], "many": samples()["many"], "logarithmic": logarithmic,
+	} {
 		l, tape := record(f)
 		canvas := draw.Canvas{Rectangle: l.data}
 		trX, trY := l.plot.Transforms(&canvas)
@@ -136,21 +139,30 @@ func TestSaturatedPointsAreOneLine(t *testing.T) {
 	}
 }
 
-// TestMarkersTellStates: what is undecided has a white hole in its marker, what
-// is saturated a white marker, all else a filled one. TestPanelsLegendStates is of the legend.
+// TestMarkersTellStates: what is undecided has a white marker whose lower half is filled, what
+// is saturated a white one, all else a filled one, of every shape. TestPanelsLegendStates is of
+// the legend.
 func TestMarkersTellStates(t *testing.T) {
-	f := &Figure{Style: Line, Series: []Series{{Name: "min", X: []float64{1, 2, 3}, Y: []float64{1, 1, 1}, States: []State{Steady, Undecided, Saturated}}}}
-	l, tape := record(f)
-	for i, want := range [][]bool{{false}, {false, true}, {true}} { // fills, from below: white?
-		x := l.data.Min.X + (l.data.Max.X-l.data.Min.X)*vg.Length(l.plot.X.Norm(float64(i+1)))
-		var got []bool
-		for _, m := range tape.marks {
-			if b := m.box(); m.filled && b.Size().X < 3*markerRadius && math.Abs(float64(b.Min.X+b.Max.X)/2-float64(x)) < 0.01 {
+	for shape := range markers {
+		f := &Figure{Style: Line, Series: []Series{{Name: "min", Look: shape + 1, Hue: 1, X: []float64{1, 2, 3}, Y: []float64{1, 1, 1}, States: []State{Steady, Undecided, Saturated}}}}
+		l, tape := record(f)
+		trX, trY := l.plot.Transforms(&draw.Canvas{Rectangle: l.data})
+		for i, want := range [][]bool{{false}, {true, false}, {true}} { // fills, from below: white?
+			x := trX(float64(i + 1))
+			var got []bool
+			for _, m := range tape.marks {
+				b := m.box()
+				if !m.filled || b.Size().X > 3*markerRadius || math.Abs(float64(b.Min.X+b.Max.X)/2-float64(x)) > 0.01 {
+					continue
+				}
 				got = append(got, m.ink.R == 0xff && m.ink.B == 0xff)
+				if len(got) == 2 && len(m.points) > 3 && (b.Max.Y-trY(1) > 0.01 || b.Size().Y < markerRadius/3) && markers[shape].corners > 0 {
+					t.Errorf("shape %d: the half of an undecided marker at %v is filled at %v", shape, trY(1), b)
+				}
 			}
-		}
-		if !slices.Equal(got, want) {
-			t.Errorf("point %d: fills %v, want %v", i, got, want)
+			if !slices.Equal(got, want) {
+				t.Errorf("shape %d, point %d: fills %v, want %v", shape, i, got, want)
+			}
 		}
 	}
 }

@@ -339,12 +339,18 @@ func (f *Figure) share(room vg.Point) {
 			highest = max(highest, headroom*panel.highestKept())
 		}
 	}
+	if highest > 0 { // also for panels whose points are all lost
+		capped = capped || slices.ContainsFunc(f.Panels, func(panel *Figure) bool { return panel.lostLoads() != nil })
+	}
 	for _, panel := range f.Panels {
-		if panel.check() != nil {
-			continue
-		}
 		if capped {
 			panel.highest = &highest
+			for _, at := range panel.lostLoads() {
+				x.include(at)
+			}
+		}
+		if panel.check() != nil {
+			continue
 		}
 		px, py := panel.ranges()
 		x, y = span{min(x.min, px.min), max(x.max, px.max)}, span{min(y.min, py.min), max(y.max, py.max)}

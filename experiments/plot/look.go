@@ -38,13 +38,14 @@ var palette = []color.NRGBA{
 
 var dashes = [][]vg.Length{nil, {6, 2.5}, {2, 2}, {7, 2, 2, 2}, {9, 3, 3, 3, 3, 3}}
 
-// markers are regular polygons: corners, and the turn of the first from the
-// top in corners. No corners is a circle.
-var markers = []struct {
+// polygon is a regular one; without corners a circle.
+type polygon struct {
 	corners int
-	turn    float64
+	turn    float64 // of the first corner from the top, in corners
 	scale   float64 // to look as large as the others
-}{{0, 0, 1}, {4, 0.5, 1.2}, {3, 0, 1.3}, {4, 0, 1.2}, {3, 0.5, 1.3}, {6, 0, 1.1}}
+}
+
+var markers = []polygon{{0, 0, 1}, {4, 0.5, 1.2}, {3, 0, 1.3}, {4, 0, 1.2}, {3, 0.5, 1.3}, {6, 0, 1.1}}
 
 // look is the appearance of series i. Colours, markers and dashes have
 // pairwise coprime counts, so that combinations repeat late.
@@ -103,7 +104,7 @@ func (a appearance) pale(alpha uint8) color.NRGBA {
 const markerRadius = 2.7 // points
 
 // mark draws the series' marker at a point: filled where the network kept up,
-// hollow where it did not, with a hole where that is not decided.
+// hollow where it did not, its lower half filled where that is not decided.
 func (a appearance) mark(c draw.Canvas, at vg.Point, state State) {
 	radius := markerRadius
 	if a.small {
@@ -112,32 +113,65 @@ func (a appearance) mark(c draw.Canvas, at vg.Point, state State) {
 	path := a.outline(at, radius)
 	c.SetLineDash(nil, 0)
 	c.SetColor(a.color)
-	if state == Saturated {
+	if state != Steady {
 		c.SetColor(color.White)
 	}
 	c.Fill(path)
 	c.SetColor(a.color)
+	if state == Undecided {
+		c.Fill(a.lowerHalf(at, radius))
+	}
 	c.SetLineWidth(1.1)
 	c.Stroke(path)
-	if state == Undecided {
-		c.SetColor(color.White)
-		c.Fill(a.outline(at, 0.45*radius))
-	}
 }
 
-func (a appearance) outline(at vg.Point, radius float64) vg.Path {
+// outline is the marker around a point.
+func (a appearance) outline(at vg.Point, radius float64) (path vg.Path) {
+	if m := markers[a.marker]; m.corners > 0 {
+		return closed(m.around(at, radius))
+	}
+	path.Move(vg.Point{X: at.X + vg.Length(radius), Y: at.Y})
+	path.Arc(at, vg.Length(radius), 0, 2*math.Pi)
+	path.Close()
+	return path
+}
+
+// lowerHalf is the part of the marker below the point.
+func (a appearance) lowerHalf(at vg.Point, radius float64) (path vg.Path) {
 	m := markers[a.marker]
-	radius *= m.scale
-	var path vg.Path
 	if m.corners == 0 {
-		path.Move(vg.Point{X: at.X + vg.Length(radius), Y: at.Y})
-		path.Arc(at, vg.Length(radius), 0, 2*math.Pi)
+		path.Move(vg.Point{X: at.X - vg.Length(radius), Y: at.Y})
+		path.Arc(at, vg.Length(radius), math.Pi, math.Pi)
 		path.Close()
 		return path
 	}
-	for i := range m.corners {
-		angle := math.Pi/2 + 2*math.Pi*(float64(i)+m.turn)/float64(m.corners)
-		corner := vg.Point{X: at.X + vg.Length(radius*math.Cos(angle)), Y: at.Y + vg.Length(radius*math.Sin(angle))}
+	var below []vg.Point
+	around := m.around(at, radius)
+	for i, to := range around {
+		from := around[(i+len(around)-1)%len(around)]
+		if (from.Y < at.Y) != (to.Y < at.Y) {
+			below = append(below, vg.Point{X: from.X + (to.X-from.X)*(at.Y-from.Y)/(to.Y-from.Y), Y: at.Y})
+		}
+		if to.Y < at.Y {
+			below = append(below, to)
+		}
+	}
+	return closed(below)
+}
+
+// around are the corners of a marker.
+func (m polygon) around(at vg.Point, radius float64) []vg.Point {
+	all := make([]vg.Point, m.corners)
+	for i := range all {
+		sin, cos := math.Sincos(math.Pi/2 + 2*math.Pi*(float64(i)+m.turn)/float64(m.corners))
+		all[i] = at.Add(vg.Point{X: vg.Length(radius * m.scale * cos), Y: vg.Length(radius * m.scale * sin)})
+	}
+	return all
+}
+
+// closed is a path around corners.
+func closed(corners []vg.Point) (path vg.Path) {
+	for i, corner := range corners {
 		if i == 0 {
 			path.Move(corner)
 		} else {
@@ -179,7 +213,7 @@ func newLegend(f *Figure) *legend {
 		return nil
 	}
 	l := &legend{title: f.LegendTitle, columns: 1, style: Words(9, text.XLeft, text.YCenter)}
-	markers := f.Style == Line || f.Style == Scatter
+	markers := f.stripped()
 	for i := range f.Series {
 		name := f.Series[i].Name
 		if name != "" && (!markers || f.draws(func(s *Series, _ int) bool { return s.Name == name })) {
@@ -187,7 +221,7 @@ func newLegend(f *Figure) *legend {
 		}
 	}
 	if markers && f.has(Undecided) {
-		l.entries = append(l.entries, entry{"with a hole: undecided", marker{Undecided}, ""})
+		l.entries = append(l.entries, entry{"half filled: undecided", marker{Undecided}, ""})
 	}
 	if markers && f.has(Saturated) {
 		l.entries = append(l.entries, entry{"hollow: saturated", marker{Saturated}, ""})
