@@ -176,13 +176,9 @@ func (p *PlotConfig) series(t *results.Table, points [][]int, y string) (plot.Se
 		return s, err
 	}
 	for _, rows := range points {
-		x, state := 0.0, verdictOn(t, rows)
-		var values []float64
+		x, state, values := 0.0, verdictOn(t, rows), valuesOn(t, rows, ys)
 		for _, i := range rows {
 			x += xs[i] / float64(len(rows))
-			if !math.IsNaN(ys[i]) {
-				values = append(values, ys[i])
-			}
 		}
 		y, interval := p.aggregate(values, intervals[rows[0]])
 		s.X, s.Y = append(s.X, x), append(s.Y, y)
@@ -215,6 +211,20 @@ func verdictOn(t *results.Table, rows []int) (worst plot.State) {
 		worst = max(worst, verdict(t, i))
 	}
 	return worst
+}
+
+// valuesOn are the values of the rows of a point, those that are numbers. There are none
+// where a saturated row has none: what its other seeds took is not what the point takes.
+func valuesOn(t *results.Table, rows []int, column []float64) (values []float64) {
+	for _, i := range rows {
+		switch {
+		case !math.IsNaN(column[i]):
+			values = append(values, column[i])
+		case verdict(t, i) == plot.Saturated:
+			return nil
+		}
+	}
+	return values
 }
 
 // sortSeries orders the points by x; equal ones keep their order.

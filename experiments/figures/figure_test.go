@@ -315,13 +315,43 @@ point,seed,traffic.load,replications,latency_mean_ns,state,saturated
 1,2,0.1,1,10,steady,false
 2,1,0.2,1,10,steady,false
 3,2,0.2,1,10,undecided,false
-4,1,0.3,1,10,saturated,true
+4,1,0.3,1,,saturated,true
 5,2,0.3,1,10,undecided,false
 `)
 	p := PlotConfig{Style: "line", X: "traffic.load", Y: []string{"latency_mean_ns"}}
 	f, err := p.figure(results)
 	if err != nil || !slices.Equal(f.Series[0].States, []plot.State{plot.Steady, plot.Undecided, plot.Saturated}) {
 		t.Errorf("%v, %+v", err, f)
+	}
+	// The seed that is left of a saturated point is not its latency, however several seeds are
+	// summed up, nor is that a baseline, nor a percentile of a histogram.
+	for _, how := range []string{"mean", "median", "smallest", "largest"} {
+		p.Aggregate = how
+		if s := simtest.Must(p.figure(results))(t).Series[0]; !slices.Equal(s.Y[:2], []float64{10, 10}) || !math.IsNaN(s.Y[2]) || !math.IsNaN(s.HalfWidth[2]) {
+			t.Errorf("%s: %v ± %v", how, s.Y, s.HalfWidth)
+		}
+	}
+	heat := PlotConfig{Style: "heat", X: "traffic.load", Y: []string{"replications"}, Z: "latency_mean_ns"}
+	if v := simtest.Must(heat.figure(results))(t).Field.Values[0]; v[1] != 10 || !math.IsNaN(v[2]) {
+		t.Errorf("cells %v", v)
+	}
+	related := PlotConfig{Style: "line", X: "traffic.load", Y: []string{"replications"}, Baseline: map[string]string{"replications": "1"}}
+	if s := simtest.Must(related.figure(results))(t).Series[0]; s.Y[2] != 1 {
+		t.Errorf("a column that has all values: %v", s.Y)
+	}
+	related.Y = []string{"latency_mean_ns"}
+	if s := simtest.Must(related.figure(results))(t).Series[0]; s.Y[1] != 1 || !math.IsNaN(s.Y[2]) {
+		t.Errorf("over the baseline: %v", s.Y)
+	}
+	bins := table(t, `
+point,seed,traffic.load,latency_from_ns,latency_to_ns,packets,state
+0,1,0.1,0,10,100,steady
+1,1,0.2,0,10,100,saturated
+2,2,0.2,0,10,100,steady
+`)
+	tail := PlotConfig{Style: "line", X: "traffic.load", Percentiles: []float64{50}}
+	if s := simtest.Must(tail.figure(bins))(t).Series[0]; s.Y[0] != 5 || !math.IsNaN(s.Y[1]) {
+		t.Errorf("medians %v", s.Y)
 	}
 	if results.State(3) == measure.Saturated || results.State(4) != measure.Saturated {
 		t.Error("rows 3 and 4")

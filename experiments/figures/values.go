@@ -172,13 +172,7 @@ func (b *base) relate(s *plot.Series, t *results.Table, points [][]int, y string
 		return err
 	}
 	for i, rows := range points {
-		var of []float64
-		for _, j := range b.rows[b.key(t, t.Rows[rows[0]])] {
-			if !math.IsNaN(values[j]) {
-				of = append(of, values[j])
-			}
-		}
-		reference, _ := b.plot.aggregate(of, math.NaN())
+		reference, _ := b.plot.aggregate(valuesOn(b.table, b.rows[b.key(t, t.Rows[rows[0]])], values), math.NaN())
 		ratio := s.Y[i] / reference
 		if b.plot.Relative == "speedup" {
 			s.HalfWidth[i] *= reference / (s.Y[i] * s.Y[i])
