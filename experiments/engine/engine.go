@@ -66,6 +66,7 @@ type Outcome struct {
 	Tables   map[string]*results.Table // further tables by name
 	Files    map[string]string         // further files of points, by their path in Dir
 	Figures  []string                  // files of figures, by their path in Dir
+	Empty    []string                  // figures without a point to draw, and why
 	Failures []Failure                 // in point order
 	Reused   int                       // points taken from the journal
 	Kept     int                       // where the run was interrupted: points under way, kept as far as they are

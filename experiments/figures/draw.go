@@ -12,6 +12,9 @@ import (
 	"github.com/weft-sim/weft/fabric/measure"
 )
 
+// ErrNothing is the error of figures without a point to draw.
+var ErrNothing = plot.ErrNothing
+
 // PlotSource is what figures are drawn from.
 type PlotSource struct {
 	Table *results.Table
@@ -56,7 +59,7 @@ func (p *PlotConfig) Draw(source *PlotSource, format string) ([]byte, error) {
 func (p *PlotConfig) Figure(source *PlotSource) (*plot.Figure, error) {
 	t, err := source.Table.Where(p.Where)
 	if err == nil && len(t.Rows) == 0 && len(source.Table.Rows) > 0 {
-		err = source.Table.Unmet(p.Where)
+		err = nothing{source.Table.Unmet(p.Where)}
 	}
 	if err != nil {
 		return nil, err
@@ -154,9 +157,49 @@ func (p *PlotConfig) curves(f *plot.Figure, t *results.Table, groups []*group) e
 	return nil
 }
 
+// nothing is an error that is [ErrNothing] and says why.
+type nothing struct{ error }
+
+// Is implements what [errors.Is] asks for.
+func (nothing) Is(target error) bool { return target == ErrNothing }
+
 // categorical tells whether x has categories, which need be no numbers.
 func (p *PlotConfig) categorical() bool {
 	return p.Style == string(plot.Bar) || p.Style == string(plot.Box)
+}
+
+// HasCategories tells whether x may hold words.
+func (p *PlotConfig) HasCategories() bool { return p.categorical() || p.Style == string(plot.Heat) }
+
+// Unanswered names what a figure says of a table, of which it is drawn, and nothing in it
+// answers to: values of order, and panels and series of references.
+func (p *PlotConfig) Unanswered(t *results.Table, f *plot.Figure) error {
+	groups, err := p.groups(t)
+	if err != nil {
+		return err
+	}
+	for _, value := range p.Order {
+		if !slices.ContainsFunc(groups, func(g *group) bool {
+			return slices.ContainsFunc(g.cells, func(cell string) bool { return results.SameCell(cell, value) })
+		}) {
+			return fmt.Errorf("order has %q, which is no value of %s", value, strings.Join(groups[0].by, ", "))
+		}
+	}
+	isBar := func(name string) bool {
+		return slices.ContainsFunc(f.Series, func(s plot.Series) bool { return s.Name == name })
+	}
+	for _, r := range p.References {
+		switch {
+		case r.Panel != "" && p.Panels != "" && !slices.ContainsFunc(groups, func(g *group) bool {
+			cell := p.panelOf(g)
+			return results.SameCell(cell, r.Panel) || p.nameOf(cell, seriesName(p.Panels, cell)) == r.Panel
+		}):
+			return fmt.Errorf("reference %s has the panel %q: there is none", r.Target, r.Panel)
+		case r.X != "" && r.Series != "" && p.Style == string(plot.Bar) && !isBar(r.Series):
+			return fmt.Errorf("reference %s has the series %q: there is none", r.Target, r.Series)
+		}
+	}
+	return nil
 }
 
 // series reads the points of one series. A point that several seeds have computed

@@ -142,7 +142,7 @@ func (p *PlotConfig) baseline(t *results.Table) (*base, error) {
 		return nil, fmt.Errorf("baseline: %w", err)
 	}
 	if len(some.Rows) == 0 {
-		return nil, fmt.Errorf("baseline: %w", t.Unmet(p.Baseline))
+		return nil, nothing{fmt.Errorf("baseline: %w", t.Unmet(p.Baseline))}
 	}
 	b := &base{plot: p, table: some, rows: map[string][]int{}}
 	for _, key := range append(t.SweptKeys(), p.X) {

@@ -271,7 +271,7 @@ type Field struct {
 
 func (f *Field) check() error {
 	if low, high := f.limits(); low > high {
-		return fmt.Errorf("no field to draw: no row has a number")
+		return fmt.Errorf("%w: no row has a number", ErrNothing)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@
 package plot
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -145,7 +146,7 @@ const Page = "page"
 
 // Render draws the figure as "svg", "png", "pdf" or [Page].
 func (f *Figure) Render(format string) ([]byte, error) {
-	if err := f.check(); err != nil {
+	if err := f.Check(); err != nil {
 		return nil, err
 	}
 	f = f.printable()
@@ -167,25 +168,38 @@ func (f *Figure) Render(format string) ([]byte, error) {
 	return written(canvas)
 }
 
-// check finds out whether there is anything to draw.
-func (f *Figure) check() error {
+// ErrNothing is the error of figures without a point to draw.
+var ErrNothing = errors.New("no point to draw")
+
+// Check finds out whether there is anything to draw; the error says why not, and is
+// [ErrNothing].
+func (f *Figure) Check() error {
 	if f.Field != nil {
 		return f.Field.check()
 	}
 	for _, panel := range f.Panels {
-		if err := panel.check(); err == nil {
+		if err := panel.Check(); err == nil {
 			return nil // one is enough
 		}
 	}
+	saturated, numbers := false, false
 	for i := range f.Series {
-		if len(f.shown(&f.Series[i])) > 0 {
+		s := &f.Series[i]
+		if len(f.shown(s)) > 0 {
 			return nil
 		}
+		for j := range s.X {
+			saturated = saturated || s.saturated(j) && math.IsNaN(s.Y[j])
+			numbers = numbers || !math.IsNaN(s.X[j]) && !math.IsNaN(s.Y[j])
+		}
 	}
-	if f.LogX || f.LogY {
-		return fmt.Errorf("no point to draw: a logarithmic axis shows positive numbers only")
+	switch {
+	case numbers && (f.LogX || f.LogY):
+		return fmt.Errorf("%w: a logarithmic axis shows positive numbers only", ErrNothing)
+	case saturated:
+		return fmt.Errorf("%w: those that are saturated have no value", ErrNothing)
 	}
-	return fmt.Errorf("no point to draw: no row has a number in both columns")
+	return fmt.Errorf("%w: no row has a number in both columns", ErrNothing)
 }
 
 // visible tells whether point i of a series can be drawn on the axes.

@@ -297,6 +297,10 @@ func TestNothingToDraw(t *testing.T) {
 	if _, err := f.Render("svg"); err == nil || err.Error() != "no point to draw: a logarithmic axis shows positive numbers only" {
 		t.Errorf("got %v", err)
 	}
+	f.Series[0].Y[0] = math.NaN()
+	simtest.Refuse(f.Render("svg"))(t, "no point to draw: no row has a number in both columns")
+	f.Series[0].States = []State{Saturated}
+	simtest.Refuse(f.Render("svg"))(t, "no point to draw: those that are saturated have no value")
 	if _, err := f.Render("bmp"); err == nil {
 		t.Error("bmp accepted")
 	}

@@ -349,7 +349,7 @@ func (f *Figure) share(room vg.Point) {
 				x.include(at)
 			}
 		}
-		if panel.check() != nil {
+		if panel.Check() != nil {
 			continue
 		}
 		px, py := panel.ranges()

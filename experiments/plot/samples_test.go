@@ -212,7 +212,7 @@ func TestRandomFigures(t *testing.T) {
 	drawn := 0
 	for seed := range uint64(300) {
 		f := randomFigure(rand.New(rand.NewPCG(seed, 0)))
-		if f.check() != nil {
+		if f.Check() != nil {
 			continue
 		}
 		drawn++
