@@ -87,6 +87,35 @@ point,routing.type,traffic.load,switch.vcs,seed,replications,offered_load,accept
 	}
 }
 
+// TestBoundToX: what is swept together with x and has one value for each of its values makes no
+// series, for lines and for bars, where two values of x have the same of it, too; a metric on the
+// axis, of which each row has its own value, binds nothing.
+func TestBoundToX(t *testing.T) {
+	results := table(t, `
+point,topology.dims,job.ranks,routing.type,seed,replications,offered_load,elapsed_s
+0,4x4,16,min,1,1,0.11,1
+1,2x8,16,min,1,1,0.12,2
+2,8x8,64,min,1,1,0.13,3
+3,4x4,16,val,1,1,0.14,4
+4,2x8,16,val,1,1,0.15,5
+5,8x8,64,val,1,1,0.16,6
+`)
+	for x, want := range map[string]string{
+		"topology.dims": "routing.type",           // not job.ranks
+		"offered_load":  "job.ranks routing.type", // a metric: the longest axis, the dimensions, runs along
+	} {
+		p := PlotConfig{X: x}
+		if got := strings.Join(p.defaultBy(results), " "); got != want {
+			t.Errorf("over %s: by %q, want %q", x, got, want)
+		}
+	}
+	p := PlotConfig{Style: "bar", X: "topology.dims", Y: []string{"elapsed_s"}}
+	f := simtest.Must(p.figure(results))(t)
+	if names(f) != "min; val" || len(f.Categories) != 3 {
+		t.Errorf("series %s over %v", names(f), f.Categories)
+	}
+}
+
 // TestSweptKeyAlongX: variants are series whether the figure is asked for in the
 // file or of the table, as weft plot does.
 func TestSweptKeyAlongX(t *testing.T) {

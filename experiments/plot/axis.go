@@ -52,7 +52,12 @@ func manyDigits(most, least float64, unit string) bool {
 func numberLabel(most, least float64, unit string) func(x float64, decimals int) string {
 	switch {
 	case unit == "" && most < 1 && manyDigits(most, least, unit):
-		return func(x float64, _ int) string { return strconv.FormatFloat(x, 'g', 6, 64) }
+		return func(x float64, _ int) string {
+			if rounded, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 6, 64), 64); err == nil && x != 0 {
+				return strconv.FormatFloat(rounded, 'e', -1, 64)
+			}
+			return "0"
+		}
 	case manyDigits(most, least, unit):
 		return func(x float64, _ int) string { return prefixed(x, unit) }
 	}
@@ -95,6 +100,9 @@ func (f *Figure) axes(p *plot.Plot) {
 		if a.Axis == &p.X && f.XTicks != nil {
 			a.Tick.Marker = fixedTicks(f.XTicks)
 		}
+		if values := f.powers(); a.Axis == &p.X && values != nil {
+			a.Tick.Marker = valueTicks{a.Tick.Marker, values, unit, a.log, a.Tick.Label, labelRoom(f.size()).X}
+		}
 		if hasUnits(a.Axis, unit) {
 			a.Label.Text = bare
 		}
@@ -110,6 +118,111 @@ func (f *Figure) axes(p *plot.Plot) {
 		}
 		p.Y.Tick.Marker = names
 	}
+}
+
+// places are the values along the horizontal axis at which lines and markers stand, in order.
+func (f *Figure) places() (all []float64) {
+	for i := range f.Series {
+		for _, x := range f.Series[i].X {
+			if f.stripped() && f.onAxis(x) {
+				all = append(all, x)
+			}
+		}
+	}
+	for _, panel := range f.Panels {
+		all = append(all, panel.places()...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// powers are the places, if they are several powers of two or of ten; nil otherwise.
+func (f *Figure) powers() []float64 {
+	all := f.shared
+	if all == nil {
+		all = f.places()
+	}
+	const several = 3
+	if len(all) < several || all[0] <= 0 {
+		return nil
+	}
+	for _, log := range []func(float64) float64{math.Log2, math.Log10} {
+		if !slices.ContainsFunc(all, func(x float64) bool { return math.Abs(log(x)-math.Round(log(x))) > 1e-9 }) {
+			return all
+		}
+	}
+	return nil
+}
+
+// valueTicks are at values that are powers, where a logarithmic axis has room for them or
+// for each second, third and so on, and a linear one for all; elsewhere as of another axis.
+type valueTicks struct {
+	plot.Ticker
+	values []float64
+	unit   string
+	log    bool
+	style  text.Style
+	room   vg.Length
+}
+
+// Ticks implements plot.Ticker.
+func (v valueTicks) Ticks(least, most float64) []plot.Tick {
+	label, place := numberLabel(most, v.values[0], v.unit), func(x float64) float64 { return (x - least) / (most - least) }
+	if v.log {
+		place = func(x float64) float64 { return math.Log(x/least) / math.Log(most/least) }
+	}
+	var all []plot.Tick
+	add := func(x float64, labelled bool) {
+		if x < least*(1-1e-9) || x > most*(1+1e-9) {
+			return
+		}
+		tick := plot.Tick{Value: x}
+		switch {
+		case labelled && v.unit == "B":
+			tick.Label = Bytes(x)
+		case labelled:
+			tick.Label = label(x, -1)
+		}
+		all = append(all, tick)
+	}
+	fits := func() bool {
+		end := math.Inf(-1)
+		for _, t := range all {
+			if t.Label == "" {
+				continue
+			}
+			const gap = 5
+			half := float64((v.style.Width(t.Label) + gap) / 2 / v.room)
+			if at := place(t.Value); at-half < end {
+				return false
+			} else {
+				end = at + half
+			}
+		}
+		return true
+	}
+	if !v.log {
+		if least <= 0 {
+			add(0, true)
+		}
+		for _, x := range v.values {
+			add(x, true)
+		}
+		if fits() {
+			return all
+		}
+		return v.Ticker.Ticks(least, most)
+	}
+	for every := 1; every <= len(v.values); every++ {
+		all = nil
+		for i, x := range v.values {
+			add(x, i%every == 0)
+		}
+		if fits() {
+			break
+		}
+	}
+	return all
 }
 
 // categorical tells whether the horizontal axis has categories.
@@ -214,7 +327,7 @@ func thousands(number string) string {
 	return sign + whole
 }
 
-// logTicks labels the powers of ten, and 2 and 5 times them where there are
+// logTicks labels the powers of ten, and 2 and 5 times them, or more, where there are
 // few powers.
 type logTicks struct{ unit string }
 
@@ -222,21 +335,32 @@ type logTicks struct{ unit string }
 func (t logTicks) Ticks(least, most float64) []plot.Tick {
 	decades := math.Log10(most / least)
 	label := numberLabel(most, least, t.unit)
-	var all []plot.Tick
-	for e := math.Floor(math.Log10(least)); e <= math.Ceil(math.Log10(most)); e++ {
-		for digit := 1; digit < 10; digit++ {
-			value := float64(digit) * math.Pow(10, e)
-			if value < least*(1-1e-9) || value > most*(1+1e-9) {
-				continue
+	for _, digits := range []string{"1", "125", "1235", "123456789"} {
+		if digits == "1" && decades < 2 || digits == "125" && decades < 0.5 {
+			continue
+		}
+		var all []plot.Tick
+		labels := 0
+		for e := math.Floor(math.Log10(least)); e <= math.Ceil(math.Log10(most)); e++ {
+			for digit := 1; digit < 10; digit++ {
+				value := float64(digit) * math.Pow(10, e)
+				if value < least*(1-1e-9) || value > most*(1+1e-9) {
+					continue
+				}
+				tick := plot.Tick{Value: value}
+				if strings.Contains(digits, strconv.Itoa(digit)) {
+					tick.Label = label(value, max(0, -int(e)))
+					labels++
+				}
+				all = append(all, tick)
 			}
-			tick := plot.Tick{Value: value}
-			if digit == 1 || decades < 2 && (digit == 2 || digit == 5) || decades < 0.5 {
-				tick.Label = label(value, max(0, -int(e)))
-			}
-			all = append(all, tick)
+		}
+		const enough = 3
+		if labels >= enough || len(digits) == 9 {
+			return all
 		}
 	}
-	return all
+	panic("not reached")
 }
 
 // categories labels the integers from 0.

@@ -5,6 +5,7 @@ import (
 	"image/color"
 	"math"
 	"slices"
+	"strconv"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/text"
@@ -333,7 +334,7 @@ func (k cells) Plot(c draw.Canvas, p *plot.Plot) {
 			if 0.3*float64(ink.R)+0.6*float64(ink.G)+0.1*float64(ink.B) > 140 {
 				style.Color = color.Black
 			}
-			words := cellText(v)
+			words := k.field.words(v)
 			if k.field.States != nil && k.field.States[j][i] == Saturated {
 				words += "*"
 			}
@@ -348,15 +349,19 @@ func (k cells) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// cellText writes a value with three digits.
-func cellText(v float64) string {
-	switch size := math.Abs(v); {
-	case size >= 1e6 || size < 1e-3 && size > 0:
-		return fmt.Sprintf("%.2g", v)
+// words are a value with three digits; in a field of large ones with a prefix of SI.
+func (f *Field) words(v float64) string {
+	size := math.Abs(v)
+	switch _, most := f.limits(); {
+	case most >= 1e6 && size >= 1:
+		number, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 3, 64), 64)
+		if err == nil {
+			return prefixed(number, "")
+		}
 	case size >= 100:
 		return thousands(fmt.Sprintf("%.0f", v))
 	}
-	return fmt.Sprintf("%.3g", v)
+	return rounded(v, 3)
 }
 
 // colourBar is the scale of a field, as its legend.

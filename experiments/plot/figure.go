@@ -69,6 +69,7 @@ type Figure struct {
 	bare    bool      // a panel: without legend
 	fixed   *[2]span  // ranges of all panels
 	highest *float64  // ceiling of all panels
+	shared  []float64 // places of all panels
 }
 
 // Tick is a labelled place on an axis.
@@ -282,9 +283,15 @@ func short(x float64) string {
 	if math.IsNaN(x) {
 		return "no value"
 	}
-	rounded, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 5, 64), 64)
-	if err != nil {
-		return ""
+	return rounded(x, 5)
+}
+
+// rounded writes a number with some digits: those before the point as they are, however many.
+func rounded(x float64, digits int) string {
+	y, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', digits, 64), 64)
+	size := math.Abs(y)
+	if err != nil || size >= 1e15 || size < 1e-4 && size > 0 {
+		return strconv.FormatFloat(x, 'g', digits, 64)
 	}
-	return strconv.FormatFloat(rounded, 'g', -1, 64)
+	return strconv.FormatFloat(y, 'f', -1, 64)
 }

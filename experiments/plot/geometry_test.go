@@ -229,6 +229,52 @@ func TestByteTicks(t *testing.T) {
 	}
 }
 
+// TestTicksAtPowers: values swept in powers have their ticks at them, on logarithmic axes all that
+// there is room for, on linear ones where there is room for all; others, and two, have round ones.
+func TestTicksAtPowers(t *testing.T) {
+	for _, c := range []struct {
+		label  string
+		values []float64
+		log    bool
+		want   string
+	}{
+		{"Ranks", []float64{4, 8, 16, 32}, true, "4 8 16 32"},
+		{"Ranks", []float64{4, 8, 16, 32}, false, "0 4 8 16 32"},
+		{"Ranks", []float64{1, 2, 4, 8, 16, 32, 64, 128}, false, "0 20 40 60 80 100 120"}, // 1 and 2 are 3 points apart
+		{"Ranks", []float64{4, 8, 12, 16}, true, "4 5 6 7 8 9 10"},
+		{"Share", []float64{0.25, 0.5, 1}, true, "0.25 0.5 1"},
+		{"Ranks", []float64{1, 100, 10000}, true, "1 100 10,000"},
+		{"Message size (B)", []float64{8, 32, 128, 512, 2048}, true, "8 B 32 B 128 B 512 B 2 KiB"},
+		{"Message size (B)", []float64{8, 1 << 13, 1 << 23}, true, "8 B 8 KiB 8 MiB"},
+	} {
+		s := Series{X: c.values}
+		for range c.values {
+			s.Y = append(s.Y, 1)
+		}
+		f := &Figure{XLabel: c.label, LogX: c.log, Style: Line, Series: []Series{s}}
+		l, _ := record(f)
+		p := l.plot
+		if got := labelsOf(p.X.Tick.Marker, p.X.Min, p.X.Max); got != c.want {
+			t.Errorf("%v, logarithmic %v: %s, want %s", c.values, c.log, got, c.want)
+		}
+		panels := &Figure{Style: Line, Panels: []*Figure{
+			{XLabel: c.label, LogX: c.log, Style: Line, Series: []Series{{X: c.values[:1], Y: s.Y[:1]}}},
+			{XLabel: c.label, LogX: c.log, Style: Line, Series: []Series{{X: c.values[1:], Y: s.Y[1:]}}},
+		}}
+		panels.panels()
+		if got := panels.Panels[0].powers(); (got != nil) != !slices.Contains(c.values, 12) {
+			t.Errorf("powers in panels: %v", got)
+		}
+	}
+	// Of 40 powers each that there is room for has a label, at equal distances.
+	s := Series{}
+	for i := range 40 {
+		s.X, s.Y = append(s.X, math.Exp2(float64(i))), append(s.Y, 1)
+	}
+	l, tape := record(&Figure{XLabel: "Ranks", LogX: true, Style: Line, Series: []Series{s}})
+	tape.texts(t, "many powers", l.size)
+}
+
 // TestLegendTitle: what all names have in common is written once.
 func TestLegendTitle(t *testing.T) {
 	_, tape := record(samples()["histogram"])
@@ -317,6 +363,7 @@ func TestTicks(t *testing.T) {
 		{0, 12345, "0 2,000 4,000 6,000 8,000 10,000 12,000"},
 		{-1, 1, "-1.0 -0.5 0.0 0.5 1.0"},
 		{0, 3e9, "0 500 M 1 G 1.5 G 2 G 2.5 G 3 G"},
+		{0, 2e-5, "0 5e-06 1e-05 1.5e-05 2e-05"},
 	} {
 		if got := labelsOf(ticks{}, c.least, c.most); got != c.want {
 			t.Errorf("%v to %v: %s, want %s", c.least, c.most, got, c.want)
@@ -327,9 +374,10 @@ func TestTicks(t *testing.T) {
 		unit, want  string
 	}{
 		{1, 1e6, "", "1 10 100 1,000 10,000 100,000 1,000,000"},
-		{1e-6, 1e-2, "", "1e-06 1e-05 0.0001 0.001 0.01"},
+		{1e-6, 1e-2, "", "1e-06 1e-05 1e-04 1e-03 1e-02"},
 		{1e-6, 1e-2, "s", "1 µs 10 µs 100 µs 1 ms 10 ms"},
 		{1e-2, 10, "s", "0.01 0.1 1 10"},
+		{12, 45, "", "20 30 40"}, // of 1, 2 and 5 times a power only 20 is there
 	} {
 		if got := labelsOf(logTicks{c.unit}, c.least, c.most); got != c.want {
 			t.Errorf("%v to %v, logarithmic: %s, want %s", c.least, c.most, got, c.want)

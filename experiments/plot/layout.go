@@ -342,7 +342,9 @@ func (f *Figure) share(room vg.Point) {
 	if highest > 0 { // also for panels whose points are all lost
 		capped = capped || slices.ContainsFunc(f.Panels, func(panel *Figure) bool { return panel.lostLoads() != nil })
 	}
+	places := f.places()
 	for _, panel := range f.Panels {
+		panel.shared = places
 		if capped {
 			panel.highest = &highest
 			for _, at := range panel.lostLoads() {
