@@ -245,8 +245,15 @@ func verdict(t *results.Table, i int) plot.State {
 	case measure.Undecided:
 		return plot.Undecided
 	}
+	if at := slices.Index(t.Columns, refusedColumn); at >= 0 && results.Number(t.Rows[i][at]) > 0 {
+		return plot.Refused
+	}
 	return plot.Steady
 }
+
+// refusedColumn counts what a point was asked for and did not do, as multicast groups for which
+// there was no room: values of the others alone look better than those of all.
+const refusedColumn = "refused"
 
 // verdictOn is the worst state of some rows.
 func verdictOn(t *results.Table, rows []int) (worst plot.State) {

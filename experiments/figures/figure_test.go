@@ -335,6 +335,22 @@ func TestLabelOfSeveralColumns(t *testing.T) {
 	}
 }
 
+// TestRefused: values of fewer groups than were asked for say so.
+func TestRefused(t *testing.T) {
+	results := table(t, `
+point,multicast.engine,seed,replications,refused,colours
+0,mr4lms,1,1,0,5
+1,minhop,1,1,8,16
+`)
+	p := PlotConfig{Style: "bar", X: "multicast.engine", Y: []string{"colours"}}
+	if f := simtest.Must(p.figure(results))(t); !slices.Equal(f.Series[0].States, []plot.State{plot.Steady, plot.Refused}) {
+		t.Errorf("%v", f.Series[0].States)
+	}
+	if data := simtest.Must(p.Picture(results, "csv"))(t); !strings.HasSuffix(string(data), "minhop,16,,some refused\n") {
+		t.Errorf("%s", data)
+	}
+}
+
 // TestVerdictOfRow: the state says it where there is one; of seeds, the worst
 // counts.
 func TestVerdictOfRow(t *testing.T) {

@@ -194,7 +194,7 @@ func (p *PlotConfig) data(f *plot.Figure) ([]byte, error) {
 }
 
 // stateNames are those of the states in figures' data.
-var stateNames = map[plot.State]string{plot.Steady: "steady", plot.Undecided: "undecided", plot.Saturated: "saturated"}
+var stateNames = map[plot.State]string{plot.Steady: "steady", plot.Undecided: "undecided", plot.Refused: "some refused", plot.Saturated: "saturated"}
 
 // cellOf writes a number; empty where there is none.
 func cellOf(x float64) string { return results.FormatCell(stats.Finite(x)) }

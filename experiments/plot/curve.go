@@ -192,12 +192,15 @@ func (f *Figure) has(state State) bool {
 	return f.draws(func(s *Series, i int) bool { return s.state(i) == state })
 }
 
+// ofStates is how states are explained in the legend.
+var ofStates = appearance{color: color.NRGBA{0x55, 0x55, 0x55, 0xff}}
+
 // marker explains the markers of a state in the legend.
 type marker struct{ state State }
 
 // Thumbnail implements plot.Thumbnailer.
 func (m marker) Thumbnail(c *draw.Canvas) {
-	appearance{color: color.NRGBA{0x55, 0x55, 0x55, 0xff}}.mark(*c, c.Center(), m.state)
+	ofStates.mark(*c, c.Center(), m.state)
 }
 
 // A latency beyond saturation says how long the run was and nothing else. Where

@@ -33,9 +33,10 @@ type State int
 
 // States, from the best to the worst.
 const (
-	Steady    State = iota // filled markers
-	Undecided              // half-filled markers
-	Saturated              // hollow markers
+	Steady    State = iota // filled markers and bars
+	Undecided              // half-filled ones
+	Refused                // hatched ones: some of what was asked for is not in the value
+	Saturated              // hollow ones
 )
 
 // Figure is one pair of axes with its series.
@@ -70,6 +71,7 @@ type Figure struct {
 	fixed   *[2]span  // ranges of all panels
 	highest *float64  // ceiling of all panels
 	shared  []float64 // places of all panels
+	slots   *slots    // of bars and boxes; nil: not found yet
 }
 
 // Tick is a labelled place on an axis.
@@ -272,6 +274,8 @@ func (f *Figure) tip(c draw.Canvas, s *Series, i int) (end func()) {
 	switch s.state(i) {
 	case Saturated:
 		lines = append(lines, "saturated")
+	case Refused:
+		lines = append(lines, "some refused")
 	case Undecided:
 		lines = append(lines, "undecided")
 	}

@@ -104,7 +104,8 @@ func (a appearance) pale(alpha uint8) color.NRGBA {
 const markerRadius = 2.7 // points
 
 // mark draws the series' marker at a point: filled where the network kept up,
-// hollow where it did not, its lower half filled where that is not decided.
+// hollow where it did not, its lower half filled where that is not decided, with a stroke
+// through it where some of what it should show is missing.
 func (a appearance) mark(c draw.Canvas, at vg.Point, state State) {
 	radius := markerRadius
 	if a.small {
@@ -123,6 +124,13 @@ func (a appearance) mark(c draw.Canvas, at vg.Point, state State) {
 	}
 	c.SetLineWidth(1.1)
 	c.Stroke(path)
+	if state == Refused {
+		half := vg.Length(0.6 * radius)
+		var line vg.Path
+		line.Move(at.Sub(vg.Point{X: half, Y: half}))
+		line.Line(at.Add(vg.Point{X: half, Y: half}))
+		c.Stroke(line)
+	}
 }
 
 // outline is the marker around a point.
@@ -220,11 +228,17 @@ func newLegend(f *Figure) *legend {
 			l.entries = append(l.entries, entry{name, f.drawn(i), name})
 		}
 	}
-	if markers && f.has(Undecided) {
-		l.entries = append(l.entries, entry{"half filled: undecided", marker{Undecided}, ""})
-	}
-	if markers && f.has(Saturated) {
-		l.entries = append(l.entries, entry{"hollow: saturated", marker{Saturated}, ""})
+	for _, one := range []struct {
+		state State
+		words string
+	}{{Undecided, "half filled: undecided"}, {Refused, "hatched: some refused"}, {Saturated, "hollow: saturated"}} {
+		switch {
+		case !(markers || f.Style == Bar) || !f.has(one.state):
+		case markers || f.LogY:
+			l.entries = append(l.entries, entry{one.words, marker{one.state}, ""})
+		default:
+			l.entries = append(l.entries, entry{one.words, barState{one.state}, ""})
+		}
 	}
 	if f.spreads() {
 		l.entries = append(l.entries, entry{"mean, from least to largest", extent{}, ""})

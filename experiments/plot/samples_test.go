@@ -197,7 +197,7 @@ func randomFigure(r *rand.Rand) *Figure {
 				x = float64(j % len(f.Categories))
 			}
 			s.X, s.Y, s.HalfWidth = append(s.X, x), append(s.Y, value()), append(s.HalfWidth, value())
-			s.States = append(s.States, State(r.IntN(3)))
+			s.States = append(s.States, State(r.IntN(4)))
 			x += 1 + scale*r.Float64()
 			s.XEnd = append(s.XEnd, x)
 		}
