@@ -95,7 +95,7 @@ func (f *Figure) axes(p *plot.Plot) {
 			a.Scale = plot.LogScale{}
 		}
 		if a.Axis == &p.Y && f.Field == nil {
-			a.Tick.Marker = below{a.Tick.Marker, f.ceiling()}
+			a.Tick.Marker = below{a.Tick.Marker, f.ceiling(), a.log, f.axisHeight(), a.Tick.Label.Height("0")}
 		}
 		if a.Axis == &p.X && f.XTicks != nil {
 			a.Tick.Marker = fixedTicks(f.XTicks)
@@ -255,15 +255,49 @@ func ticker(unit string, log bool) plot.Ticker {
 	return ticks{unit}
 }
 
-// below leaves out the ticks above a limit, from where on the axis is none.
+// below leaves out the ticks above a limit, from where on the axis is none, and labels that
+// would lie over each other: all but each second, fifth and so on.
 type below struct {
 	plot.Ticker
-	limit float64
+	limit          float64
+	log            bool
+	length, height vg.Length // of the axis, about, and of a label
 }
 
 // Ticks implements plot.Ticker.
 func (b below) Ticks(least, most float64) []plot.Tick {
-	return b.Ticker.Ticks(least, min(most, b.limit))
+	all := b.Ticker.Ticks(least, min(most, b.limit))
+	place := func(x float64) float64 { return (x - least) / (most - least) }
+	if b.log {
+		place = func(x float64) float64 { return math.Log(x/least) / math.Log(most/least) }
+	}
+	var labelled []int
+	first := 0 // of those that stay, a multiple of what is between them
+	for i, t := range all {
+		if t.Label != "" {
+			labelled = append(labelled, i)
+		}
+	}
+	if len(labelled) < 3 {
+		return all
+	}
+	room := place(all[labelled[len(labelled)-1]].Value) - place(all[labelled[0]].Value)
+	each := float64(b.length) * room / float64(len(labelled)-1)
+	every := 1
+	for _, k := range []int{1, 2, 5, 10} {
+		if every = k; each*float64(k) >= float64(b.height) {
+			break
+		}
+	}
+	if step := all[labelled[1]].Value - all[labelled[0]].Value; !b.log {
+		first = -int(math.Round(all[labelled[0]].Value/step)) % every
+	}
+	for j, i := range labelled {
+		if (j-first)%every != 0 {
+			all[i].Label = ""
+		}
+	}
+	return all
 }
 
 // upright turns the names of categories that do not fit side by side, and

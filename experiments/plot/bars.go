@@ -367,6 +367,11 @@ type Field struct {
 	Range         []float64   // of the scale; nil: found
 }
 
+// saturated tells whether a cell of a row is.
+func (f *Field) saturated(row, column int) bool {
+	return f.States != nil && f.States[row][column] == Saturated
+}
+
 func (f *Field) check() error {
 	if low, high := f.limits(); low > high {
 		return fmt.Errorf("%w: no row has a number", ErrNothing)
@@ -421,6 +426,9 @@ func (k cells) Plot(c draw.Canvas, p *plot.Plot) {
 			r := vg.Rectangle{Min: vg.Point{X: trX(float64(i) - 0.5), Y: trY(float64(j) - 0.5)}, Max: vg.Point{X: trX(float64(i) + 0.5), Y: trY(float64(j) + 0.5)}}
 			if math.IsNaN(v) || math.IsInf(v, 0) || k.field.Log && v <= 0 {
 				c.StrokeLine2(draw.LineStyle{Color: gray, Width: 0.5}, r.Min.X, r.Min.Y, r.Max.X, r.Max.Y)
+				if k.field.saturated(j, i) {
+					c.FillText(style, vg.Point{X: (r.Min.X + r.Max.X) / 2, Y: (r.Min.Y + r.Max.Y) / 2}, "*")
+				}
 				continue
 			}
 			ink := k.field.color(v)
@@ -432,7 +440,7 @@ func (k cells) Plot(c draw.Canvas, p *plot.Plot) {
 				style.Color = color.Black
 			}
 			words := k.field.words(v)
-			if k.field.States != nil && k.field.States[j][i] == Saturated {
+			if k.field.saturated(j, i) {
 				words += "*"
 			}
 			style.Font = textFont(8)

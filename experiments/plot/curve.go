@@ -317,9 +317,11 @@ const (
 
 // strip is the share of the axis that the strip takes, with so many series.
 func (f *Figure) strip(levels int) float64 {
-	axis := max(60, float64(f.size().Y)-60) // about how long it is, in points
-	return min(0.35, (stripLabel+stripRow*float64(levels)+2)/axis)
+	return min(0.35, (stripLabel+stripRow*float64(levels)+2)/float64(f.axisHeight()))
 }
+
+// axisHeight is about how long the vertical axis is, in points.
+func (f *Figure) axisHeight() vg.Length { return max(60, f.size().Y-60) }
 
 // row is the place of the strip's line of so many behind the first, from 0 at the
 // ceiling to 1 at the top.

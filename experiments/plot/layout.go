@@ -290,7 +290,8 @@ func (f *Figure) panels() *panelPage {
 	one := vg.Point{X: (right - left - panelGap*vg.Length(columns-1)) / vg.Length(columns)}
 	one.Y = max(0.8*one.X, 100)
 	if columns == 1 {
-		one.Y = max(0.45*one.X, 100)
+		const enough = 180 // for a strip and what is below it
+		one.Y = max(0.45*one.X, min(enough, one.Y))
 	}
 	if f.Height > 0 { // what the user asked for, less title, labels and legend
 		one.Y = max((g.size.Y-lowerMargin.Y-upperMargin.Y-g.labels.x.size()-g.title.size())/vg.Length(rows), 100)

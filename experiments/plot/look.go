@@ -433,10 +433,20 @@ func takeLabels(p *plot.Plot, size vg.Point) labels {
 	style := p.X.Label.TextStyle
 	style.Font = textFont(10)
 	var l labels
-	l.x.text, l.x.style = fit(style, p.X.Label.Text, room.X, 1)
-	l.y.text, l.y.style = fit(style, p.Y.Label.Text, room.Y, 1)
+	l.x.text, l.x.style = fitLabel(style, p.X.Label.Text, room.X)
+	l.y.text, l.y.style = fitLabel(style, p.Y.Label.Text, room.Y)
 	p.X.Label.Text, p.Y.Label.Text = "", ""
 	return l
+}
+
+// fitLabel fits the label of an axis into a line, or into two before it is much smaller than
+// that of the other axis.
+func fitLabel(style text.Style, s string, room vg.Length) (string, text.Style) {
+	const least = 8.5
+	if line, smaller := fit(style, s, room, 1); smaller.Font.Size >= least && !strings.Contains(line, "\n") {
+		return line, smaller
+	}
+	return fit(style, s, room, 2)
 }
 
 // size is the room that a label takes across its axis.
@@ -452,17 +462,18 @@ func (l labels) inside(c draw.Canvas) draw.Canvas {
 	return draw.Crop(c, l.y.size(), 0, l.x.size(), 0)
 }
 
-// draw writes the labels along the edges of c, each in the middle of its axis;
-// data is the area between the axes.
+// draw writes the labels along the edges of c, each in the middle of its axis, or as near
+// to it as c has room; data is the area between the axes.
 func (l labels) draw(c, data draw.Canvas) {
 	if l.x.text != "" {
 		descent := l.x.style.FontExtents().Descent
-		c.FillText(l.x.style, vg.Point{X: data.Center().X, Y: c.Min.Y + descent}, l.x.text)
+		half := l.x.style.Width(l.x.text) / 2
+		c.FillText(l.x.style, vg.Point{X: max(c.Min.X+half, min(data.Center().X, c.Max.X-half)), Y: c.Min.Y + descent}, l.x.text)
 	}
 	if l.y.text != "" {
-		style := l.y.style
+		style, half := l.y.style, l.y.style.Width(l.y.text)/2
 		descent := style.FontExtents().Descent
 		style.Rotation = math.Pi / 2
-		c.FillText(style, vg.Point{X: c.Min.X + style.Height(l.y.text) - descent, Y: data.Center().Y}, l.y.text)
+		c.FillText(style, vg.Point{X: c.Min.X + style.Height(l.y.text) - descent, Y: max(c.Min.Y+half, min(data.Center().Y, c.Max.Y-half))}, l.y.text)
 	}
 }

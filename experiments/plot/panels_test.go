@@ -78,7 +78,7 @@ func TestPanels(t *testing.T) {
 func TestHeat(t *testing.T) {
 	f := &Figure{Title: "Latency", XLabel: "Load", YLabel: "Routing", Style: Heat, Field: &Field{
 		Columns: []string{"0.1", "0.2", "0.3"}, Rows: []string{"min", "val"}, Label: "Latency (ns)", Log: true,
-		Values: [][]float64{{10, 20, 1000}, {12, math.NaN(), 0}}, States: [][]State{{0, 0, Saturated}, {0, 0, 0}},
+		Values: [][]float64{{10, 20, 1000}, {12, math.NaN(), 0}}, States: [][]State{{0, 0, Saturated}, {0, Saturated, 0}},
 	}}
 	p, tape := recordPage(f)
 	texts := tape.texts(t, "heat", p.extent())
@@ -94,7 +94,7 @@ func TestHeat(t *testing.T) {
 	if len(filled) != 4 || filled["440154"] != 1 || filled["b5de2b"] != 1 {
 		t.Errorf("cells %v", filled)
 	}
-	for _, text := range []string{"10", "20", "1,000*", "12", "min", "val", "0.3", "100", "Latency (ns)"} {
+	for _, text := range []string{"10", "20", "1,000*", "12", "*", "min", "val", "0.3", "100", "Latency (ns)"} {
 		if texts[text] == 0 {
 			t.Errorf("no %q in the picture", text)
 		}
@@ -272,6 +272,27 @@ func TestBarsTellStates(t *testing.T) {
 				t.Errorf("bar %d: %v of %v filled, %d strokes", i, got, width, strokes)
 			}
 		}
+	}
+}
+
+// TestShortAxes: as narrow as on a phone, panels with strips have labels that lie over no other, and
+// titles of axes in one size or two lines.
+func TestShortAxes(t *testing.T) {
+	f := panelled()
+	f.Width, f.Height, f.FontSize, f.PanelColumns = 3.4, 0, 7, 1
+	f.YLabel = "Accepted load (flits per terminal and cycle) of all"
+	p, tape := recordPage(f)
+	tape.texts(t, "narrow panels", p.extent())
+	for _, logarithmic := range []bool{false, true} {
+		f := &Figure{Style: Line, LogY: logarithmic, Width: 3.4, Height: 1.3, XLabel: "Offered load (flits per terminal and cycle)", YLabel: "Accepted load (flits per terminal and cycle)",
+			Series: []Series{latency("min", 12, 0.63), latency("val", 20, 0.41), latency("ugal", 33, 0.5)}}
+		f.Series[0].Y[1] = 130
+		l, tape := record(f)
+		tape.texts(t, "short", l.size)
+	}
+	l, _ := record(&Figure{Style: Line, Width: 3.4, Height: 2.4, FontSize: 7, XLabel: "Offered load (flits per terminal and cycle)", YLabel: "Accepted load (flits per terminal and cycle)", Series: []Series{latency("min", 12, 0.63)}})
+	if x, y := l.labels.x, l.labels.y; y.style.Font.Size < 8.5 || x.style.Font.Size < 8.5 || strings.Count(y.text, "\n") != 1 {
+		t.Errorf("%q of %v points, %q of %v", x.text, x.style.Font.Size, y.text, y.style.Font.Size)
 	}
 }
 
