@@ -266,6 +266,11 @@ func TestTicksAtPowers(t *testing.T) {
 			t.Errorf("powers in panels: %v", got)
 		}
 	}
+	// An axis that shows one of them has other ticks.
+	f := &Figure{XLabel: "Ranks", LogX: true, XRange: []float64{7, 12}, Style: Line, Series: []Series{{X: []float64{4, 8, 16}, Y: []float64{1, 1, 1}}}}
+	if l, _ := record(f); labelsOf(l.plot.X.Tick.Marker, 7, 12) != "7 8 9 10" {
+		t.Errorf("ticks %s", labelsOf(l.plot.X.Tick.Marker, 7, 12))
+	}
 	// Of 40 powers each that there is room for has a label, at equal distances.
 	s := Series{}
 	for i := range 40 {
