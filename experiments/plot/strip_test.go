@@ -211,9 +211,27 @@ func TestNamesBeginAtTheAxis(t *testing.T) {
 		f.Categories = append(f.Categories, fmt.Sprint("a switch with a long name, port ", i))
 		f.Series[0].X, f.Series[0].Y = append(f.Series[0].X, float64(i)), append(f.Series[0].Y, 1)
 	}
-	l, _ := record(f)
+	l, tape := record(f)
 	if style := l.plot.X.Tick.Label; style.Rotation >= 0 || style.XAlign != text.XLeft {
 		t.Errorf("names are turned by %v and aligned by %v", style.Rotation, style.XAlign)
+	}
+	// Small letters, half as high as the font, have their middle at the tick.
+	trX, _ := l.plot.Transforms(&draw.Canvas{Rectangle: l.data})
+	names := 0
+	for _, m := range tape.marks {
+		if !strings.HasPrefix(m.text, "a switch") {
+			continue
+		}
+		at := trX(float64(names))
+		names++
+		style := l.plot.X.Tick.Label
+		line := m.box().Min.X + style.FontExtents().Descent
+		if middle := line + style.Font.Size/4; math.Abs(float64(middle-at)) > 0.6 {
+			t.Errorf("the letters of a name have their middle at %v, its tick is at %v", middle, at)
+		}
+	}
+	if names != len(f.Categories) {
+		t.Errorf("%d names", names)
 	}
 	svg := simtest.Must(f.Render("svg"))(t)
 	if n := strings.Count(string(svg), "font-family"); n == 0 || strings.Count(string(svg), ",Arial,Helvetica,sans-serif;") != n {
