@@ -98,36 +98,20 @@ func (f *File) plotDefaults(path string, p *figures.PlotConfig) {
 	case slices.ContainsFunc(f.Plots, func(other figures.PlotConfig) bool { return strings.EqualFold(other.File, p.File) }):
 		d.Problem(document.Join(path, "file"), "= %q: an earlier figure has this name; give each a file of its own", p.File)
 	}
-	if !f.checkTable(path, p.Table) {
-		return
+	if f.checkTable(path, p.Table) {
+		f.checkColumns(func(key string) string { return document.Join(path, key) }, p)
 	}
-	f.checkColumn(document.Join(path, "x"), p.X)
-	for _, y := range p.Y {
-		f.checkValues(document.Join(path, "y"), y)
-	}
-	f.checkValues(document.Join(path, "z"), p.Z)
-	f.checkColumn(document.Join(path, "panels"), p.Panels)
-	f.checkColumn(document.Join(path, "colour_by"), p.ColourBy)
-	f.checkSelection(document.Join(path, "baseline"), p.Baseline)
-	for _, by := range p.By {
-		f.checkColumn(document.Join(path, "by"), by)
-	}
-	f.checkSelection(document.Join(path, "where"), p.Where)
 }
 
 // longestFileName leaves room for an extension in the 255 bytes that file
 // systems allow.
 const longestFileName = 240
 
-// checkTable tells whether a figure or an expectation is about the results,
-// whose columns can be judged; those of other tables of the kind are known only
-// once a point has run.
+// checkTable tells whether the kind has a table that a figure or an expectation is about.
 func (f *File) checkTable(path, name string) bool {
-	if name == PerformanceTable {
-		return false
-	}
 	t := named(f.kind.tables, name)
-	if name != figures.ResultsTable && t == nil {
+	known := f.columnsOf(name) != nil
+	if !known {
 		known := []string{figures.ResultsTable}
 		for _, t := range f.kind.tables {
 			known = append(known, t.Name)
@@ -137,7 +121,7 @@ func (f *File) checkTable(path, name string) bool {
 	if t != nil && t.Asked != "" && !f.sets(t.Asked) {
 		f.doc.Problem(document.Join(path, "table"), "= %q: nothing in the file asks for this table: set %s", name, t.Asked)
 	}
-	return name == figures.ResultsTable
+	return known
 }
 
 // sets tells whether a setting is anything but false, 0 or empty in some point.
@@ -162,41 +146,18 @@ func (f *File) Lead(p *Point) []string {
 	return lead
 }
 
+// leadNames are the columns of [File.Lead].
+func (f *File) leadNames() []string {
+	return results.AddNew(append([]string{"point"}, f.keys...), results.SeedKey)
+}
+
 // ColumnNames lists the columns of results.csv.
 func (f *File) ColumnNames() []string {
-	names := []string{"point"}
-	names = append(names, f.keys...)
-	if !slices.Contains(names, "seed") {
-		names = append(names, "seed")
-	}
-	names = append(names, "replications")
+	names := append(f.leadNames(), "replications")
 	for _, c := range f.kind.columns {
 		names = append(names, c.Name)
 	}
 	return names
-}
-
-// checkValues checks a column, or arithmetic over columns.
-func (f *File) checkValues(key, name string) {
-	if names := f.ColumnNames(); results.IsFormula(name) && !slices.Contains(names, name) {
-		if _, _, err := results.ParseFormulaOver(name, names); err != nil {
-			f.doc.Problem(key, "= %q: %v", name, err)
-		}
-		return
-	}
-	f.checkColumn(key, name)
-}
-
-func (f *File) checkSelection(path string, selection map[string]string) {
-	for _, name := range results.SortedKeys(selection) {
-		f.checkColumn(document.Join(path, name), name)
-	}
-}
-
-func (f *File) checkColumn(key, name string) {
-	if names := f.ColumnNames(); name != "" && !slices.Contains(names, name) {
-		f.doc.Problem(key, "= %q: not a column of the results%s: there are %s", name, param.DidYouMean(name, names), strings.Join(names, ", "))
-	}
 }
 
 func without(table map[string]any, names ...string) map[string]any {
@@ -249,25 +210,31 @@ func (f *File) references(path string, raw any, dec *decoder, finished bool) (al
 }
 
 // Draw writes the figures of a file into its result folder and returns their
-// names. Figures that cannot be drawn, such as those without a point, are left
-// out, with an error at the end, which is [ErrInterrupted] if ctx ended first.
-func (f *File) Draw(ctx context.Context, found *results.Table, tables map[string]*results.Table, dir string) ([]string, error) {
-	var written []string
+// names. Figures without a point to draw are left out, and empty says why; others that
+// cannot be drawn are an error at the end, which is [ErrInterrupted] if ctx ended first.
+func (f *File) Draw(ctx context.Context, found *results.Table, tables map[string]*results.Table, dir string) (written, empty []string, err error) {
 	var left []error
+	leave := func(p *figures.PlotConfig, err error) {
+		if errors.Is(err, figures.ErrNothing) {
+			empty = append(empty, fmt.Sprintf("plot %s: %v", p.File, err))
+		} else {
+			left = append(left, fmt.Errorf("%s: plot %s: %w", f.Name, p.File, err))
+		}
+	}
 	for i := range f.Plots {
 		p := &f.Plots[i]
 		source, err := f.PlotSource(p, found, tables)
 		if err != nil {
-			left = append(left, fmt.Errorf("%s: plot %s: %w", f.Name, p.File, err))
+			leave(p, err)
 			continue
 		}
 		for _, format := range p.Formats {
 			picture, err := Interruptible(ctx, func() ([]byte, error) { return p.Draw(source, format) })
 			if errors.Is(err, ErrInterrupted) {
-				return written, err
+				return written, empty, err
 			}
 			if err != nil {
-				left = append(left, fmt.Errorf("%s: plot %s: %w", f.Name, p.File, err))
+				leave(p, err)
 				break
 			}
 			name := figures.FileOf(p.File, format)
@@ -278,7 +245,7 @@ func (f *File) Draw(ctx context.Context, found *results.Table, tables map[string
 			written = append(written, name)
 		}
 	}
-	return written, errors.Join(left...)
+	return written, empty, errors.Join(left...)
 }
 
 // PlotSource finds the table of a figure: rows of further tables have the state of
@@ -304,9 +271,6 @@ func (f *File) PlotSource(p *figures.PlotConfig, found *results.Table, tables ma
 		return 0
 	}}, nil
 }
-
-// PerformanceTable is what points took to compute.
-const PerformanceTable = "performance"
 
 // PictureNames lists the pictures that a resolved file asks for. It may be of another version
 // of weft, so nothing but their names is read from it.
@@ -354,24 +318,31 @@ func (f *File) checkExpect(path string, e *verdict.Expect) {
 	if (e.BaselineIs == "") != (len(e.Baseline) == 0) {
 		d.Problem(path, "has baseline or baseline_is alone: the one selects rows, the other says what they are")
 	}
-	if !f.checkTable(path, e.Table) {
+	if !f.checkTable(path, e.Table) || e.Table != figures.ResultsTable {
 		return
 	}
-	for _, column := range e.Each {
-		f.checkColumn(document.Join(path, "each"), column)
+	columns := f.ColumnNames()
+	check := func(key, name string) { f.checkColumn(document.Join(path, key), name, e.Table, columns) }
+	checkAll := func(key string, selection map[string]string) {
+		for _, name := range results.SortedKeys(selection) {
+			check(document.Join(key, name), name)
+		}
 	}
-	f.checkColumn(document.Join(path, "counterexample"), e.Counterexample)
-	f.checkColumn(document.Join(path, "steady"), e.Steady)
+	for _, column := range e.Each {
+		check("each", column)
+	}
+	check("counterexample", e.Counterexample)
+	check("steady", e.Steady)
 	if e.SteadyTo != "" && (e.Steady == "" || math.IsNaN(results.Number(e.SteadyTo))) {
 		d.Problem(document.Join(path, "steady_to"), "= %q: want a number, and steady, the column that it is a value of", e.SteadyTo)
 	}
-	f.checkSelection(document.Join(path, "baseline"), e.Baseline)
+	checkAll("baseline", e.Baseline)
 	if results.DerivedMetrics[e.Metric] == nil {
-		f.checkColumn(document.Join(path, "metric"), e.Metric)
+		check("metric", e.Metric)
 	}
-	f.checkSelection(document.Join(path, "where"), e.Where)
+	checkAll("where", e.Where)
 	for _, name := range names {
-		f.checkSelection(document.Join(path, "of."+document.QuoteName(name)), e.Of[name])
+		checkAll("of."+document.QuoteName(name), e.Of[name])
 	}
 }
 

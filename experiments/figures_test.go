@@ -3,12 +3,10 @@ package experiments
 import (
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/weft-sim/weft/experiments/figures"
-	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
@@ -58,34 +56,46 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// TestFiguresOfExperiments: the figures of every file that comes with weft tell
-// the variants of its sweep apart. The tables are those of the points, without
-// results.
-func TestFiguresOfExperiments(t *testing.T) {
-	for _, name := range Embedded("") {
-		f := embeddedFile(t, name)
-		results := &results.Table{Columns: f.ColumnNames()}
-		for _, p := range f.Points {
-			row := make([]string, len(results.Columns))
-			lead := f.Lead(p)
-			copy(row, lead)
-			for i := len(lead); i < len(row); i++ {
-				row[i] = strconv.Itoa(p.Index)
-				if results.Columns[i] == "offered_load" {
-					row[i], _ = f.valueAt(p, "traffic.load")
-				}
-			}
-			results.Rows = append(results.Rows, row)
-		}
-		for _, p := range f.Plots {
-			if p.Table != figures.ResultsTable {
-				continue
-			}
-			source := simtest.Must(f.PlotSource(&p, results, nil))(t)
-			if _, err := p.Figure(source); err != nil {
-				t.Errorf("%s: %s: %v", name, p.File, err)
-			}
-		}
+// TestRehearsal: what no results could mend is a problem of the file, with its figure; what
+// hangs on results, or on what --set and [quick] leave out, is none.
+func TestRehearsal(t *testing.T) {
+	const head = `[sweep]
+"routing.type" = ["min", "val"]
+"traffic.load" = [0.1, 0.2]
+[[sweep.lockstep]]
+"switch.vcs" = [4, 8]
+seed = [1, 2]
+[[plot]]
+y = "latency_mean_ns"
+`
+	const line = "x = \"offered_load\"\nby = [\"routing.type\", \"switch.vcs\"]\n"
+	refusals(t, head, map[string]string{
+		"x = \"traffic.load\"\nby = \"routing.type\"\n":          `x.toml:7:1: plot[0] cannot be drawn: points of one series at traffic.load = 0.1 differ in switch.vcs: name it under by`,
+		"x = \"offered_load\"\nby = \"routing.type\"\n":          `plot[0] cannot be drawn: points of one series at offered_load = 0.1 differ in switch.vcs`,
+		"x = \"routing.type\"\n":                                 `plot[0] cannot be drawn: x = "routing.type" has no number: want a column of numbers, or style = "bar"`,
+		"x = \"state\"\n":                                        `plot[0].x = "state": holds words: want a column of numbers, or style = "bar"`,
+		"x = \"switch.vcs\"\nannotate = \"knee\"\n":              `plot[0] cannot be drawn: annotate is for figures over the load`,
+		line + "where = { \"routing.type\" = \"valiant\" }\n":    `plot[0] cannot be drawn: no row has routing.type = valiant: there are min, val`,
+		line + "baseline = { \"routing.type\" = \"valiant\" }\n": `baseline: no row has routing.type = valiant`,
+		line + "order = \"valiant\"\n":                           `order has "valiant", which is no value of routing.type, switch.vcs`,
+		line + "panels = \"traffic.load\"\nreference = [{ target = \"dragonfly-fig8a-ur-min-saturation-throughput\", panel = \"0.3\" }]\n":                                                               `has the panel "0.3": there is none`,
+		"x = \"routing.type\"\nby = [\"switch.vcs\", \"traffic.load\"]\nstyle = \"bar\"\nreference = [{ target = \"dragonfly-fig8a-ur-min-saturation-throughput\", x = \"min\", series = \"vcs 5\" }]\n": `has the series "vcs 5": there is none`,
+	})
+	refused(t, head+line+"[[plot]]\nx = \"offered_load\"\ny = \"state\"\n", `plot[1].y = "state": holds words: want a column of numbers`)
+	refused(t, "[measure]\nlinks = true\n[[plot]]\ntable = \"links\"\nx = \"vc\"\ny = \"flit_per_cycle\"\n", `plot[0].y = "flit_per_cycle": not a column of table links (did you mean "flits_per_cycle"?): there are point, seed, from,`)
+	refused(t, "[[plot]]\ntable = \"performance\"\nx = \"events\"\ny = \"wall_time\"\n", `plot[0].y = "wall_time": not a column of table performance`)
+	for _, rest := range []string{
+		line + "where = { state = \"undecided\" }\n",
+		line + "[[plot]]\ntable = \"performance\"\nx = \"offered_load\"\ny = \"wall_seconds\"\n",
+		"x = \"accepted_load\"\nstyle = \"scatter\"\n",
+		"x = \"state\"\nstyle = \"bar\"\n",
+	} {
+		load(t, head+rest)
+	}
+	load(t, head+line+"where = { \"routing.type\" = \"val\" }\n", "routing.type=min")
+	load(t, head+line+"where = { \"routing.type\" = \"val\" }\n[quick]\nsweep.routing.type = [\"min\"]\n")
+	if _, err := LoadFinished("x.toml", head+"x = \"traffic.load\"\nby = \"routing.type\"\n"); err != nil {
+		t.Errorf("results that are there: %v", err)
 	}
 }
 
@@ -139,7 +149,8 @@ pattern = "uniform"
 x = "offered_load"
 y = "latency_mean_ns"
 [[plot]]
-title = "Throughput of a {PK}, from load {traffic.load}"
+title = "Throughput, from load {traffic.load}"
+y_label = "Accepted by {terminals}"
 x = "offered_load"
 y = "accepted_load"
 `
@@ -153,26 +164,26 @@ func TestTitlesFollowSettings(t *testing.T) {
 		want  string
 		other string // of the second figure
 	}{
-		{nil, "Torus 4x4, uniform traffic, 16 terminals", "Throughput of a {PK}, from load 0.1 to 0.4"},
+		{nil, "Torus 4x4, uniform traffic, 16 terminals", "Throughput, from load 0.1 to 0.4"},
 		{
 			[]string{"topology.dims=[2,4]", "traffic.pattern=tornado", "switch.vcs=4"},
 			"Torus 2x4, tornado traffic, 8 terminals, switch.vcs = 4",
-			"Throughput of a {PK}, from load 0.1 to 0.4, topology.dims = 2x4, traffic.pattern = tornado, switch.vcs = 4",
+			"Throughput, from load 0.1 to 0.4, topology.dims = 2x4, traffic.pattern = tornado, switch.vcs = 4",
 		},
-		{[]string{"traffic.load=0.3", "seed=7"}, "Torus 4x4, uniform traffic, 16 terminals, traffic.load = 0.3, seed = 7", "Throughput of a {PK}, from load 0.3, seed = 7"},
-		{[]string{"title=Mine", "switch.vcs=4"}, "Mine", "Throughput of a {PK}, from load 0.1 to 0.4, switch.vcs = 4"},
+		{[]string{"traffic.load=0.3", "seed=7"}, "Torus 4x4, uniform traffic, 16 terminals, traffic.load = 0.3, seed = 7", "Throughput, from load 0.3, seed = 7"},
+		{[]string{"title=Mine", "switch.vcs=4"}, "Mine", "Throughput, from load 0.1 to 0.4, switch.vcs = 4"},
 		// What only asks for more output changes no figure.
-		{[]string{"measure.links=true", "measure.series=5", "trace.packets=9", "switch.vcs=4"}, "Torus 4x4, uniform traffic, 16 terminals, switch.vcs = 4", "Throughput of a {PK}, from load 0.1 to 0.4, switch.vcs = 4"},
+		{[]string{"measure.links=true", "measure.series=5", "trace.packets=9", "switch.vcs=4"}, "Torus 4x4, uniform traffic, 16 terminals, switch.vcs = 4", "Throughput, from load 0.1 to 0.4, switch.vcs = 4"},
 		// What is swept is on an axis or in the legend.
-		{[]string{"sweep.switch.vcs=[2,4]", "sweep.seed=[1,2]"}, "Torus 4x4, uniform traffic, 16 terminals", "Throughput of a {PK}, from load 0.1 to 0.4"},
-		{[]string{"sweep.switch.vcs=[4]"}, "Torus 4x4, uniform traffic, 16 terminals, switch.vcs = 4", "Throughput of a {PK}, from load 0.1 to 0.4, switch.vcs = 4"},
+		{[]string{"sweep.switch.vcs=[2,4]", "sweep.seed=[1,2]"}, "Torus 4x4, uniform traffic, 16 terminals", "Throughput, from load 0.1 to 0.4"},
+		{[]string{"sweep.switch.vcs=[4]"}, "Torus 4x4, uniform traffic, 16 terminals, switch.vcs = 4", "Throughput, from load 0.1 to 0.4, switch.vcs = 4"},
 	} {
 		f := load(t, titled, c.set...)
-		if f.Title != c.want || f.Plots[0].Title != c.want || f.Plots[1].Title != c.other {
+		if f.Title != c.want || f.Plots[0].Title != c.want || f.Plots[1].Title != c.other || !strings.HasPrefix(f.Plots[1].YLabel, "Accepted by ") || strings.Contains(f.Plots[1].YLabel, "{") {
 			t.Errorf("%q:\n%s\n%s", c.set, f.Title, f.Plots[1].Title)
 		}
 		again := load(t, f.Resolved())
-		if again.Title != c.want || again.Plots[0].Title != c.want || again.Plots[1].Title != c.other {
+		if again.Title != c.want || again.Plots[0].Title != c.want || again.Plots[1].Title != c.other || again.Plots[1].YLabel != f.Plots[1].YLabel {
 			t.Errorf("%q, resolved:\n%s\n%s", c.set, again.Title, again.Plots[1].Title)
 		}
 	}
@@ -180,5 +191,16 @@ func TestTitlesFollowSettings(t *testing.T) {
 	if want := "Torus 4x4, uniform traffic, 16 terminals, switch.vcs = 8"; f.Title != want {
 		t.Errorf("set twice: %s", f.Title)
 	}
-	refused(t, strings.Replace(titled, "{traffic.pattern}", "{trafic.pattern}", 1), `x.toml:1:1: title = "Torus {topology.dims}, {trafic.pattern} traffic, {terminals} terminals": {trafic.pattern} is not a setting of this experiment (did you mean "traffic.pattern"?)`)
+	refused(t, strings.Replace(titled, "{traffic.pattern}", "{trafic.pattern}", 1), `x.toml:1:1: title = "Torus {topology.dims}, {trafic.pattern} traffic, {terminals} terminals": {trafic.pattern} is not a setting of this experiment (did you mean "traffic.pattern"?): want a setting of a point, as weft check --resolved lists them, or seed, terminals or switches`)
+	typo := strings.Replace(strings.Replace(titled, "{terminals} terminals", "{terminal} of {grops}", 1), "{traffic.load}", "{load}", 1)
+	for _, want := range []string{
+		`x.toml:1:1: title = "Torus {topology.dims}, {traffic.pattern} traffic, {terminal} of {grops}": {terminal} is not a setting of this experiment (did you mean "terminals"?)`,
+		`{grops} is not a setting`, `plot[1].title = "Throughput, from load {load}": {load} is not a setting`,
+	} {
+		refused(t, typo, want)
+	}
+	refused(t, strings.Replace(titled, "by {terminals}", "by {hosts}", 1), `plot[1].y_label = "Accepted by {hosts}": {hosts} is not a setting of this experiment`)
+	if old, err := LoadFinished("x.toml", typo); err != nil || old.Title != "Torus 4x4, uniform traffic, {terminal} of {grops}" {
+		t.Errorf("results that are there: %v", err)
+	}
 }

@@ -131,6 +131,7 @@ type deadlockSetting interface {
 // Column describes a column of a table of results.
 type Column struct {
 	Name, Doc string
+	words     bool // of a row: no numbers
 }
 
 // kind is a Kind without its types.
@@ -214,12 +215,15 @@ func columnsOf(row reflect.Type) []Column {
 		if name == "" {
 			continue
 		}
+		words := false
 		switch f.Type.Kind() {
-		case reflect.Int, reflect.Int64, reflect.Float64, reflect.Bool, reflect.String:
+		case reflect.Int, reflect.Int64, reflect.Float64:
+		case reflect.Bool, reflect.String:
+			words = true
 		default:
 			panic(fmt.Sprintf("experiments: column %s has type %v", name, f.Type))
 		}
-		columns = append(columns, Column{name, f.Tag.Get("doc")})
+		columns = append(columns, Column{name, f.Tag.Get("doc"), words})
 	}
 	return columns
 }

@@ -102,7 +102,13 @@ func (f *File) readAll(options Options, finished bool) {
 			f.unknown(key, "is not used by what it stands with: leave it out")
 		}
 	}
+	if len(d.Problems) == 0 && !finished {
+		f.rehearse()
+	}
 	if len(d.Problems) == 0 {
 		f.fillTitles(options.Set)
+		if finished {
+			d.Problems = nil // titles stand as they were
+		}
 	}
 }

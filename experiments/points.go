@@ -326,8 +326,19 @@ func (f *File) fillTitles(set []string) {
 	f.Title = f.fill("title", f.rawTitle)
 	for i := range f.Plots {
 		p := &f.Plots[i]
-		p.RawTitle = complete(p.Title)
-		p.Title = f.fill("plot["+strconv.Itoa(i)+"].title", p.RawTitle)
+		p.Title = complete(p.Title)
+		p.Raw = map[string]string{}
+		for _, one := range []struct {
+			key  string
+			text *string
+		}{{"title", &p.Title}, {"x_label", &p.XLabel}, {"y_label", &p.YLabel}} {
+			p.Raw[one.key] = *one.text
+			if *one.text == f.rawTitle {
+				*one.text = f.Title // whose problems are told
+				continue
+			}
+			*one.text = f.fill("plot["+strconv.Itoa(i)+"]."+one.key, *one.text)
+		}
 	}
 }
 
@@ -342,18 +353,16 @@ func (f *File) asksOnly(s document.Setting) bool {
 	return slices.ContainsFunc(f.kind.tables, func(t FurtherTable) bool { return t.Asked == s.Key })
 }
 
-// fill replaces the placeholders of a title; key is where it was given. Braces
-// around something that is not a dotted key are left alone.
+// fill replaces the placeholders of a title or label; key is where it was given. Those of a
+// finished run stay as they are where nothing has their name.
 func (f *File) fill(key, title string) string {
 	return placeholder.ReplaceAllStringFunc(title, func(word string) string {
 		name := strings.Trim(word, "{}")
-		values := f.valuesOf(name)
-		switch {
-		case len(values) > 0:
+		if values := f.valuesOf(name); len(values) > 0 {
 			return listValues(values)
-		case strings.Contains(name, "."):
-			f.doc.Problem(key, "= %q: {%s} is not a setting of this experiment%s", title, name, param.DidYouMean(name, f.settingNames()))
 		}
+		known := append(f.settingNames(), results.SeedKey, "terminals", "switches")
+		f.doc.Problem(key, "= %q: {%s} is not a setting of this experiment%s: want a setting of a point, as weft check --resolved lists them, or seed, terminals or switches", title, name, param.DidYouMean(name, known))
 		return word
 	})
 }

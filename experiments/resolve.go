@@ -82,8 +82,10 @@ func (f *File) resolved(inputs string) string {
 			fmt.Fprintf(&b, "\n[[%s]]\n", name)
 			for _, key := range results.SortedKeys(table) {
 				value := table[key]
-				if name == "plot" && key == "title" {
-					value = f.Plots[i].RawTitle
+				if name == "plot" {
+					if text, has := f.Plots[i].Raw[key]; has {
+						value = text
+					}
 				}
 				fmt.Fprintf(&b, "%s = %s\n", document.QuoteName(key), document.Format(value))
 			}

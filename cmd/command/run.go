@@ -204,6 +204,9 @@ func (a *app) execute(ctx context.Context, f *experiments.File, dir string, flag
 	for _, x := range outcome.Warnings {
 		fmt.Fprintf(a.stderr, "%s: warning: point %d (%s): %s\n", f.Name, x.Point.Index, f.Describe(x.Point), x.Reason)
 	}
+	for _, x := range outcome.Empty {
+		fmt.Fprintf(a.stderr, "%s: warning: %s\n", f.Name, x)
+	}
 	if err != nil {
 		return outcome, err // such as a figure that cannot be drawn
 	}

@@ -48,6 +48,25 @@ func TestMerge(t *testing.T) {
 	}
 }
 
+// TestFigureWithoutPoint: one iteration has no steady one, so that the only figure of the example has
+// no point: a warning, and status 0. A file whose figure no results could mend is refused, by check
+// and by run, and nothing is computed.
+func TestFigureWithoutPoint(t *testing.T) {
+	inFolder(t, map[string]string{"x.toml": "[sweep]\n\"switch.vcs\" = [4, 8]\n\"traffic.load\" = [0.1, 0.2]\n[[plot]]\nx = \"switch.vcs\"\ny = \"latency_mean_ns\"\nby = \"seed\"\n"})
+	says(t, exitSuccess, "", "examples/alltoall.toml: warning: plot time: no point to draw: no row has a number in both columns",
+		"run", "examples/alltoall", "--quick", "--set", "workload.iterations=1", "--out", "out")
+	if files := left(t); !strings.Contains(files, "results.csv") || strings.Contains(files, "time.") {
+		t.Errorf("left %s", files)
+	}
+	before := left(t)
+	for _, command := range []string{"check", "run"} {
+		says(t, exitUsage, "", "x.toml:4:1: plot[0] cannot be drawn: points of one series at switch.vcs = 4 differ in traffic.load", command, "x.toml")
+	}
+	if got := left(t); got != before {
+		t.Errorf("left %s", got)
+	}
+}
+
 // TestSnapshotOptions: what does not go with --snapshot-every is refused, with status 2 and
 // nothing written.
 func TestSnapshotOptions(t *testing.T) {

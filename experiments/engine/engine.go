@@ -66,6 +66,7 @@ type Outcome struct {
 	Tables   map[string]*results.Table // further tables by name
 	Files    map[string]string         // further files of points, by their path in Dir
 	Figures  []string                  // files of figures, by their path in Dir
+	Empty    []string                  // figures without a point to draw, and why
 	Failures []Failure                 // in point order
 	Warnings []Failure                 // likewise, of points with a row
 	Reused   int                       // points taken from the journal

@@ -156,12 +156,15 @@ func TestTemporaryFiles(t *testing.T) {
 	}
 }
 
-// TestFigureThatCannotBeDrawn: the rest of the folder is whole, and says so.
-func TestFigureThatCannotBeDrawn(t *testing.T) {
+// TestFigureWithoutPoint: a figure of saturated points, of which there is none, is told of and no
+// error, and the rest of the folder is whole.
+func TestFigureWithoutPoint(t *testing.T) {
 	dir := t.TempDir()
-	f := load(t, "kind = \"toy\"\n[[plot]]\nfile = \"f\"\nx = \"point\"\ny = \"latency_mean_ns\"\nlog_x = true\n[[plot]]\nfile = \"g\"\nx = \"offered_load\"\ny = \"latency_mean_ns\"\n")
-	o, err := Execute(t.Context(), f, Execution{Dir: dir})
-	simtest.Fail(t, err, "plot f")
+	f := load(t, "kind = \"toy\"\n[[plot]]\nfile = \"f\"\nx = \"offered_load\"\ny = \"latency_mean_ns\"\nwhere = { state = \"saturated\" }\n[[plot]]\nfile = \"g\"\nx = \"offered_load\"\ny = \"latency_mean_ns\"\n")
+	o := execute(t, f, Execution{Dir: dir})
+	if got := strings.Join(o.Empty, "; "); got != "plot f: no row has state = saturated: there are steady" {
+		t.Errorf("empty: %s", got)
+	}
 	if strings.Join(o.Figures, " ") != "g.svg g.png g.data.csv" || !results.Exists(filepath.Join(dir, manifestFile)) {
 		t.Errorf("%+v", o)
 	}

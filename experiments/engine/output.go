@@ -120,7 +120,7 @@ func (r *runner) finish(ctx context.Context) (*Outcome, error) {
 		Files:   map[string]string{}, OnOneThread: map[string]int{},
 		Reused: r.reused, Points: len(r.points), Finished: r.finished(),
 	}
-	performance := &results.Table{Columns: []string{"point", "events", "flit_hops", "wall_seconds", "peak_memory_mib"}}
+	performance := &results.Table{Columns: append([]string{"point"}, experiments.PerformanceColumns...)}
 	for _, p := range r.points {
 		rec := r.records[p.Hash]
 		if rec == nil {
@@ -184,7 +184,7 @@ func (o *Outcome) add(f *experiments.File, lead []string, part *experiments.Outp
 
 // write fills the result folder. Each file appears complete or not at all; the
 // manifest comes last, after the figures, so that a folder with a manifest is
-// whole. Figures that cannot be drawn are an error, and do not stop the rest.
+// whole. Figures that cannot be drawn do not stop the rest.
 func (r *runner) write(ctx context.Context, o *Outcome, performance *results.Table) error {
 	dir := r.execution.Dir
 	tables := maps.Clone(o.Tables)
@@ -214,7 +214,7 @@ func (r *runner) write(ctx context.Context, o *Outcome, performance *results.Tab
 	var undrawn error
 	drawn := maps.Clone(o.Tables)
 	drawn[experiments.PerformanceTable] = performance
-	if o.Figures, undrawn = r.file.Draw(ctx, o.Results, drawn, dir); ctx.Err() != nil && errors.Is(undrawn, experiments.ErrInterrupted) {
+	if o.Figures, o.Empty, undrawn = r.file.Draw(ctx, o.Results, drawn, dir); ctx.Err() != nil && errors.Is(undrawn, experiments.ErrInterrupted) {
 		return experiments.ErrInterrupted
 	}
 	return errors.Join(undrawn, writeJSON(dir, manifestFile, r.manifest(o)))

@@ -163,25 +163,21 @@ func (p *PlotConfig) heat(f *plot.Figure, t *results.Table) error {
 	if point := slices.Index(t.Columns, "point"); point >= 0 && p.Aggregate == "sum" {
 		points = float64(len(axisValues(t, point)))
 	}
-	cells := make([][]float64, len(columns)*len(rows))
+	cells := make([][]int, len(columns)*len(rows)) // rows of the table
 	states := make([]plot.State, len(cells))
-	other := map[int][]string{}
 	for i, row := range t.Rows {
 		at := slices.Index(rows, row[y])*len(columns) + slices.Index(columns, row[x])
-		if first := other[at]; first == nil {
-			other[at] = row
-		} else if name := differsIn(t, first, row, x, y); name != "" {
+		cells[at] = append(cells[at], i)
+		if name := differsIn(t, t.Rows[cells[at][0]], row, x, y); name != "" {
 			return fmt.Errorf("rows at %s = %s and %s = %s differ in %s: select one value under where", p.X, row[x], p.Y[0], row[y], name)
 		}
-		if !math.IsNaN(values[i]) {
-			cells[at] = append(cells[at], values[i]/points)
-		}
+		values[i] /= points
 		states[at] = max(states[at], verdict(t, i))
 	}
 	for j := range rows {
 		var line []float64
 		for i := range columns {
-			v, _ := p.aggregate(cells[j*len(columns)+i], math.NaN())
+			v, _ := p.aggregate(valuesOn(t, cells[j*len(columns)+i], values), math.NaN())
 			line = append(line, v)
 		}
 		field.Values = append(field.Values, line)

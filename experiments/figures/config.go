@@ -7,6 +7,7 @@ package figures
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -57,7 +58,7 @@ type PlotConfig struct {
 	FontSize     float64           `toml:"font_size" doc:"of the numbers along the axes, with which all else grows; 0: by size" unit:"points" min:"0" max:"72"`
 	Formats      []string          `toml:"formats" doc:"files to write; csv: the numbers that the figure shows, FILE.data.csv" choices:"svg|png|pdf|csv"`
 
-	RawTitle string // with names of settings in the place of some of their values
+	Raw map[string]string // title and labels by their keys, with names of settings in the place of some of their values
 }
 
 // ResultsTable is the name of the table that every kind has.
@@ -298,7 +299,7 @@ func (p *PlotConfig) referFile(f *plot.Figure, panels map[string]*plot.Figure, r
 		}
 	}
 	if !found {
-		return fmt.Errorf("no row has numbers at a place of the figure")
+		return nothing{errors.New("no row has numbers at a place of the figure")}
 	}
 	return nil
 }

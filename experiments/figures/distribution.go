@@ -237,8 +237,8 @@ func (p *PlotConfig) percentilesOver(f *plot.Figure, groups []*group, lower, upp
 				}
 				state := verdictOn(t, results.Indices(len(rows)))
 				value := quantileOf(bins, percent/100)
-				if total(bins)*(1-percent/100) < 1 && percent < 100 {
-					value = math.NaN() // too few packets to tell
+				if state == plot.Saturated || total(bins)*(1-percent/100) < 1 && percent < 100 {
+					value = math.NaN() // not all packets arrived, or too few to tell
 				}
 				s.X, s.Y, s.States = append(s.X, results.Number(results.CanonicalCell(rows[0][x]))), append(s.Y, value), append(s.States, state)
 			}

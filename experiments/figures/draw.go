@@ -12,6 +12,9 @@ import (
 	"github.com/weft-sim/weft/fabric/measure"
 )
 
+// ErrNothing is the error of figures without a point to draw.
+var ErrNothing = plot.ErrNothing
+
 // PlotSource is what figures are drawn from.
 type PlotSource struct {
 	Table *results.Table
@@ -56,7 +59,7 @@ func (p *PlotConfig) Draw(source *PlotSource, format string) ([]byte, error) {
 func (p *PlotConfig) Figure(source *PlotSource) (*plot.Figure, error) {
 	t, err := source.Table.Where(p.Where)
 	if err == nil && len(t.Rows) == 0 && len(source.Table.Rows) > 0 {
-		err = source.Table.Unmet(p.Where)
+		err = nothing{source.Table.Unmet(p.Where)}
 	}
 	if err != nil {
 		return nil, err
@@ -154,9 +157,49 @@ func (p *PlotConfig) curves(f *plot.Figure, t *results.Table, groups []*group) e
 	return nil
 }
 
+// nothing is an error that is [ErrNothing] and says why.
+type nothing struct{ error }
+
+// Is implements what [errors.Is] asks for.
+func (nothing) Is(target error) bool { return target == ErrNothing }
+
 // categorical tells whether x has categories, which need be no numbers.
 func (p *PlotConfig) categorical() bool {
 	return p.Style == string(plot.Bar) || p.Style == string(plot.Box)
+}
+
+// HasCategories tells whether x may hold words.
+func (p *PlotConfig) HasCategories() bool { return p.categorical() || p.Style == string(plot.Heat) }
+
+// Unanswered names what a figure says of a table, of which it is drawn, and nothing in it
+// answers to: values of order, and panels and series of references.
+func (p *PlotConfig) Unanswered(t *results.Table, f *plot.Figure) error {
+	groups, err := p.groups(t)
+	if err != nil {
+		return err
+	}
+	for _, value := range p.Order {
+		if !slices.ContainsFunc(groups, func(g *group) bool {
+			return slices.ContainsFunc(g.cells, func(cell string) bool { return results.SameCell(cell, value) })
+		}) {
+			return fmt.Errorf("order has %q, which is no value of %s", value, strings.Join(groups[0].by, ", "))
+		}
+	}
+	isBar := func(name string) bool {
+		return slices.ContainsFunc(f.Series, func(s plot.Series) bool { return s.Name == name })
+	}
+	for _, r := range p.References {
+		switch {
+		case r.Panel != "" && p.Panels != "" && !slices.ContainsFunc(groups, func(g *group) bool {
+			cell := p.panelOf(g)
+			return results.SameCell(cell, r.Panel) || p.nameOf(cell, seriesName(p.Panels, cell)) == r.Panel
+		}):
+			return fmt.Errorf("reference %s has the panel %q: there is none", r.Target, r.Panel)
+		case r.X != "" && r.Series != "" && p.Style == string(plot.Bar) && !isBar(r.Series):
+			return fmt.Errorf("reference %s has the series %q: there is none", r.Target, r.Series)
+		}
+	}
+	return nil
 }
 
 // series reads the points of one series. A point that several seeds have computed
@@ -176,13 +219,9 @@ func (p *PlotConfig) series(t *results.Table, points [][]int, y string) (plot.Se
 		return s, err
 	}
 	for _, rows := range points {
-		x, state := 0.0, verdictOn(t, rows)
-		var values []float64
+		x, state, values := 0.0, verdictOn(t, rows), valuesOn(t, rows, ys)
 		for _, i := range rows {
 			x += xs[i] / float64(len(rows))
-			if !math.IsNaN(ys[i]) {
-				values = append(values, ys[i])
-			}
 		}
 		y, interval := p.aggregate(values, intervals[rows[0]])
 		s.X, s.Y = append(s.X, x), append(s.Y, y)
@@ -206,8 +245,15 @@ func verdict(t *results.Table, i int) plot.State {
 	case measure.Undecided:
 		return plot.Undecided
 	}
+	if at := slices.Index(t.Columns, refusedColumn); at >= 0 && results.Number(t.Rows[i][at]) > 0 {
+		return plot.Refused
+	}
 	return plot.Steady
 }
+
+// refusedColumn counts what a point was asked for and did not do, as multicast groups for which
+// there was no room: values of the others alone look better than those of all.
+const refusedColumn = "refused"
 
 // verdictOn is the worst state of some rows.
 func verdictOn(t *results.Table, rows []int) (worst plot.State) {
@@ -215,6 +261,20 @@ func verdictOn(t *results.Table, rows []int) (worst plot.State) {
 		worst = max(worst, verdict(t, i))
 	}
 	return worst
+}
+
+// valuesOn are the values of the rows of a point, those that are numbers. There are none
+// where a saturated row has none: what its other seeds took is not what the point takes.
+func valuesOn(t *results.Table, rows []int, column []float64) (values []float64) {
+	for _, i := range rows {
+		switch {
+		case !math.IsNaN(column[i]):
+			values = append(values, column[i])
+		case verdict(t, i) == plot.Saturated:
+			return nil
+		}
+	}
+	return values
 }
 
 // sortSeries orders the points by x; equal ones keep their order.

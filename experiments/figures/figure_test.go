@@ -87,6 +87,35 @@ point,routing.type,traffic.load,switch.vcs,seed,replications,offered_load,accept
 	}
 }
 
+// TestBoundToX: what is swept together with x and has one value for each of its values makes no
+// series, for lines and for bars, where two values of x have the same of it, too; a metric on the
+// axis, of which each row has its own value, binds nothing.
+func TestBoundToX(t *testing.T) {
+	results := table(t, `
+point,topology.dims,job.ranks,routing.type,seed,replications,offered_load,elapsed_s
+0,4x4,16,min,1,1,0.11,1
+1,2x8,16,min,1,1,0.12,2
+2,8x8,64,min,1,1,0.13,3
+3,4x4,16,val,1,1,0.14,4
+4,2x8,16,val,1,1,0.15,5
+5,8x8,64,val,1,1,0.16,6
+`)
+	for x, want := range map[string]string{
+		"topology.dims": "routing.type",           // not job.ranks
+		"offered_load":  "job.ranks routing.type", // a metric: the longest axis, the dimensions, runs along
+	} {
+		p := PlotConfig{X: x}
+		if got := strings.Join(p.defaultBy(results), " "); got != want {
+			t.Errorf("over %s: by %q, want %q", x, got, want)
+		}
+	}
+	p := PlotConfig{Style: "bar", X: "topology.dims", Y: []string{"elapsed_s"}}
+	f := simtest.Must(p.figure(results))(t)
+	if names(f) != "min; val" || len(f.Categories) != 3 {
+		t.Errorf("series %s over %v", names(f), f.Categories)
+	}
+}
+
 // TestSweptKeyAlongX: variants are series whether the figure is asked for in the
 // file or of the table, as weft plot does.
 func TestSweptKeyAlongX(t *testing.T) {
@@ -306,6 +335,22 @@ func TestLabelOfSeveralColumns(t *testing.T) {
 	}
 }
 
+// TestRefused: values of fewer groups than were asked for say so.
+func TestRefused(t *testing.T) {
+	results := table(t, `
+point,multicast.engine,seed,replications,refused,colours
+0,mr4lms,1,1,0,5
+1,minhop,1,1,8,16
+`)
+	p := PlotConfig{Style: "bar", X: "multicast.engine", Y: []string{"colours"}}
+	if f := simtest.Must(p.figure(results))(t); !slices.Equal(f.Series[0].States, []plot.State{plot.Steady, plot.Refused}) {
+		t.Errorf("%v", f.Series[0].States)
+	}
+	if data := simtest.Must(p.Picture(results, "csv"))(t); !strings.HasSuffix(string(data), "minhop,16,,some refused\n") {
+		t.Errorf("%s", data)
+	}
+}
+
 // TestVerdictOfRow: the state says it where there is one; of seeds, the worst
 // counts.
 func TestVerdictOfRow(t *testing.T) {
@@ -315,13 +360,43 @@ point,seed,traffic.load,replications,latency_mean_ns,state,saturated
 1,2,0.1,1,10,steady,false
 2,1,0.2,1,10,steady,false
 3,2,0.2,1,10,undecided,false
-4,1,0.3,1,10,saturated,true
+4,1,0.3,1,,saturated,true
 5,2,0.3,1,10,undecided,false
 `)
 	p := PlotConfig{Style: "line", X: "traffic.load", Y: []string{"latency_mean_ns"}}
 	f, err := p.figure(results)
 	if err != nil || !slices.Equal(f.Series[0].States, []plot.State{plot.Steady, plot.Undecided, plot.Saturated}) {
 		t.Errorf("%v, %+v", err, f)
+	}
+	// The seed that is left of a saturated point is not its latency, however several seeds are
+	// summed up, nor is that a baseline, nor a percentile of a histogram.
+	for _, how := range []string{"mean", "median", "smallest", "largest"} {
+		p.Aggregate = how
+		if s := simtest.Must(p.figure(results))(t).Series[0]; !slices.Equal(s.Y[:2], []float64{10, 10}) || !math.IsNaN(s.Y[2]) || !math.IsNaN(s.HalfWidth[2]) {
+			t.Errorf("%s: %v ± %v", how, s.Y, s.HalfWidth)
+		}
+	}
+	heat := PlotConfig{Style: "heat", X: "traffic.load", Y: []string{"replications"}, Z: "latency_mean_ns"}
+	if v := simtest.Must(heat.figure(results))(t).Field.Values[0]; v[1] != 10 || !math.IsNaN(v[2]) {
+		t.Errorf("cells %v", v)
+	}
+	related := PlotConfig{Style: "line", X: "traffic.load", Y: []string{"replications"}, Baseline: map[string]string{"replications": "1"}}
+	if s := simtest.Must(related.figure(results))(t).Series[0]; s.Y[2] != 1 {
+		t.Errorf("a column that has all values: %v", s.Y)
+	}
+	related.Y = []string{"latency_mean_ns"}
+	if s := simtest.Must(related.figure(results))(t).Series[0]; s.Y[1] != 1 || !math.IsNaN(s.Y[2]) {
+		t.Errorf("over the baseline: %v", s.Y)
+	}
+	bins := table(t, `
+point,seed,traffic.load,latency_from_ns,latency_to_ns,packets,state
+0,1,0.1,0,10,100,steady
+1,1,0.2,0,10,100,saturated
+2,2,0.2,0,10,100,steady
+`)
+	tail := PlotConfig{Style: "line", X: "traffic.load", Percentiles: []float64{50}}
+	if s := simtest.Must(tail.figure(bins))(t).Series[0]; s.Y[0] != 5 || !math.IsNaN(s.Y[1]) {
+		t.Errorf("medians %v", s.Y)
 	}
 	if results.State(3) == measure.Saturated || results.State(4) != measure.Saturated {
 		t.Error("rows 3 and 4")

@@ -139,7 +139,8 @@ func needed(groups []*group, columns []int) []int {
 
 // defaultBy finds the swept keys that tell series apart: those with several
 // values, but not x, nor what x follows (the load that is swept behind the
-// offered load on the axis), nor the seed. If x is a metric that follows none of
+// offered load on the axis), nor what follows x (the ranks that are swept together
+// with the dimensions on the axis), nor the seed. If x is a metric that follows none of
 // them, the longest axis of the sweep runs along the series.
 func (p *PlotConfig) defaultBy(t *results.Table) []string {
 	x := slices.Index(t.Columns, p.X)
@@ -148,6 +149,12 @@ func (p *PlotConfig) defaultBy(t *results.Table) []string {
 	}
 	var by []string
 	swept := t.SweptKeys()
+	axis := p.X // or what is swept behind it
+	for _, key := range swept {
+		if bound(t, p.X, key) && bound(t, key, p.X) {
+			axis = key
+		}
+	}
 	longest, most, along := -1, 1, slices.Contains(swept, p.X)
 	for _, key := range swept {
 		if key == p.X || key == results.SeedKey {
@@ -156,7 +163,7 @@ func (p *PlotConfig) defaultBy(t *results.Table) []string {
 		values, follows := follows(t, p.X, key)
 		switch {
 		case values < 2:
-		case follows:
+		case follows || slices.Contains(swept, axis) && bound(t, key, axis):
 			along = true
 		default:
 			by = append(by, key)
@@ -185,6 +192,20 @@ func follows(t *results.Table, x, key string) (values int, follows bool) {
 		}
 	}
 	return len(of), follows
+}
+
+// bound tells whether a column has one value for each of another.
+func bound(t *results.Table, column, to string) bool {
+	i, j := slices.Index(t.Columns, column), slices.Index(t.Columns, to)
+	of := map[string]string{}
+	for _, row := range t.Rows {
+		cell := results.CanonicalCell(row[j])
+		if first, known := of[cell]; known && first != results.CanonicalCell(row[i]) {
+			return false
+		}
+		of[cell] = results.CanonicalCell(row[i])
+	}
+	return true
 }
 
 // points parts the rows of a series into those of each point of the figure, by

@@ -142,7 +142,7 @@ func (p *PlotConfig) baseline(t *results.Table) (*base, error) {
 		return nil, fmt.Errorf("baseline: %w", err)
 	}
 	if len(some.Rows) == 0 {
-		return nil, fmt.Errorf("baseline: %w", t.Unmet(p.Baseline))
+		return nil, nothing{fmt.Errorf("baseline: %w", t.Unmet(p.Baseline))}
 	}
 	b := &base{plot: p, table: some, rows: map[string][]int{}}
 	for _, key := range append(t.SweptKeys(), p.X) {
@@ -172,13 +172,7 @@ func (b *base) relate(s *plot.Series, t *results.Table, points [][]int, y string
 		return err
 	}
 	for i, rows := range points {
-		var of []float64
-		for _, j := range b.rows[b.key(t, t.Rows[rows[0]])] {
-			if !math.IsNaN(values[j]) {
-				of = append(of, values[j])
-			}
-		}
-		reference, _ := b.plot.aggregate(of, math.NaN())
+		reference, _ := b.plot.aggregate(valuesOn(b.table, b.rows[b.key(t, t.Rows[rows[0]])], values), math.NaN())
 		ratio := s.Y[i] / reference
 		if b.plot.Relative == "speedup" {
 			s.HalfWidth[i] *= reference / (s.Y[i] * s.Y[i])
@@ -200,7 +194,7 @@ func (p *PlotConfig) data(f *plot.Figure) ([]byte, error) {
 }
 
 // stateNames are those of the states in figures' data.
-var stateNames = map[plot.State]string{plot.Steady: "steady", plot.Undecided: "undecided", plot.Saturated: "saturated"}
+var stateNames = map[plot.State]string{plot.Steady: "steady", plot.Undecided: "undecided", plot.Refused: "some refused", plot.Saturated: "saturated"}
 
 // cellOf writes a number; empty where there is none.
 func cellOf(x float64) string { return results.FormatCell(stats.Finite(x)) }

@@ -4,77 +4,12 @@ import (
 	"image/color"
 	"math"
 	"slices"
-	"strconv"
-	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
-
-// ticks puts labels at multiples of 1, 2 or 5 times a power of ten, five to
-// nine of them, and small ticks between.
-type ticks struct{ unit string }
-
-// Ticks implements plot.Ticker.
-func (t ticks) Ticks(least, most float64) []plot.Tick {
-	step := math.Pow(10, math.Floor(math.Log10((most-least)/4)))
-	minor := 5
-	for _, s := range []struct{ times, minor int }{{5, 5}, {2, 4}, {1, 5}} {
-		if (most-least)/(step*float64(s.times)) >= 4 {
-			step, minor = step*float64(s.times), s.minor
-			break
-		}
-	}
-	decimals := max(0, -int(math.Floor(math.Log10(step)+1e-9)))
-	label := numberLabel(math.Max(math.Abs(least), math.Abs(most)), step, t.unit)
-	var all []plot.Tick
-	small := step / float64(minor)
-	for i := math.Ceil(least/small-1e-9) + 0; i*small <= most+1e-9*small; i++ {
-		tick := plot.Tick{Value: i * small}
-		if int64(i)%int64(minor) == 0 {
-			tick.Label = label(i*small, decimals)
-		}
-		all = append(all, tick)
-	}
-	return all
-}
-
-// manyDigits tells whether the numbers of an axis from least to most in size are
-// too long to be written with all their digits.
-func manyDigits(most, least float64, unit string) bool {
-	return most >= 1e7 || least < 1e-4 || unit == "s" && most < 0.05
-}
-
-// numberLabel chooses how the numbers of an axis are written: with all their
-// digits, or with the prefixes of SI and the unit where those would be many.
-func numberLabel(most, least float64, unit string) func(x float64, decimals int) string {
-	switch {
-	case unit == "" && most < 1 && manyDigits(most, least, unit):
-		return func(x float64, _ int) string { return strconv.FormatFloat(x, 'g', 6, 64) }
-	case manyDigits(most, least, unit):
-		return func(x float64, _ int) string { return prefixed(x, unit) }
-	}
-	return func(x float64, decimals int) string { return thousands(strconv.FormatFloat(x, 'f', decimals, 64)) }
-}
-
-// unitOf finds the unit at the end of an axis label, of those that take prefixes
-// of SI, and the label without it.
-func unitOf(label string) (unit, bare string) {
-	for _, unit := range []string{"s", "B"} {
-		if bare, ok := strings.CutSuffix(label, " ("+unit+")"); ok {
-			return unit, bare
-		}
-	}
-	return "", label
-}
-
-// hasUnits tells whether the labels of an axis carry its unit.
-func hasUnits(a *plot.Axis, unit string) bool {
-	carries := func(t plot.Tick) bool { return strings.HasSuffix(t.Label, unit) }
-	return unit != "" && slices.ContainsFunc(a.Tick.Marker.Ticks(a.Min, a.Max), carries)
-}
 
 // axes sets the ranges, scales and ticks.
 func (f *Figure) axes(p *plot.Plot) {
@@ -90,10 +25,13 @@ func (f *Figure) axes(p *plot.Plot) {
 			a.Scale = plot.LogScale{}
 		}
 		if a.Axis == &p.Y && f.Field == nil {
-			a.Tick.Marker = below{a.Tick.Marker, f.ceiling()}
+			a.Tick.Marker = below{a.Tick.Marker, f.ceiling(), a.log, f.axisHeight(), a.Tick.Label.Height("0")}
 		}
 		if a.Axis == &p.X && f.XTicks != nil {
 			a.Tick.Marker = fixedTicks(f.XTicks)
+		}
+		if values := f.powers(); a.Axis == &p.X && values != nil {
+			a.Tick.Marker = valueTicks{a.Tick.Marker, values, unit, a.log, a.Tick.Label, labelRoom(f.size()).X}
 		}
 		if hasUnits(a.Axis, unit) {
 			a.Label.Text = bare
@@ -112,22 +50,42 @@ func (f *Figure) axes(p *plot.Plot) {
 	}
 }
 
-// categorical tells whether the horizontal axis has categories.
-func (f *Figure) categorical() bool { return f.Style == Bar || f.Style == Box || f.Style == Heat }
-
-// fixedTicks are given.
-type fixedTicks []Tick
-
-// Ticks implements plot.Ticker.
-func (t fixedTicks) Ticks(least, most float64) []plot.Tick {
-	var all []plot.Tick
-	for _, one := range t {
-		if one.Value >= least && one.Value <= most {
-			all = append(all, plot.Tick{Value: one.Value, Label: one.Label})
+// places are the values along the horizontal axis at which lines and markers stand, in order.
+func (f *Figure) places() (all []float64) {
+	for i := range f.Series {
+		for _, x := range f.Series[i].X {
+			if f.stripped() && f.onAxis(x) {
+				all = append(all, x)
+			}
 		}
 	}
-	return all
+	for _, panel := range f.Panels {
+		all = append(all, panel.places()...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
+
+// powers are the places, if they are several powers of two or of ten; nil otherwise.
+func (f *Figure) powers() []float64 {
+	all := f.shared
+	if all == nil {
+		all = f.places()
+	}
+	const several = 3
+	if len(all) < several || all[0] <= 0 {
+		return nil
+	}
+	for _, log := range []func(float64) float64{math.Log2, math.Log10} {
+		if !slices.ContainsFunc(all, func(x float64) bool { return math.Abs(log(x)-math.Round(log(x))) > 1e-9 }) {
+			return all
+		}
+	}
+	return nil
+}
+
+// categorical tells whether the horizontal axis has categories.
+func (f *Figure) categorical() bool { return f.Style == Bar || f.Style == Box || f.Style == Heat }
 
 // ticker chooses the ticks of an axis.
 func ticker(unit string, log bool) plot.Ticker {
@@ -140,17 +98,6 @@ func ticker(unit string, log bool) plot.Ticker {
 		return logTicks{unit}
 	}
 	return ticks{unit}
-}
-
-// below leaves out the ticks above a limit, from where on the axis is none.
-type below struct {
-	plot.Ticker
-	limit float64
-}
-
-// Ticks implements plot.Ticker.
-func (b below) Ticks(least, most float64) []plot.Tick {
-	return b.Ticker.Ticks(least, min(most, b.limit))
 }
 
 // upright turns the names of categories that do not fit side by side, and
@@ -171,7 +118,8 @@ func (f *Figure) upright(p *plot.Plot) vg.Length {
 	}
 	const most, smallest = 130, 6 // points
 	style.Font.Size = min(style.Font.Size, max(smallest, slot))
-	style.Rotation, style.XAlign, style.YAlign = -math.Pi/2, text.XLeft, text.YCenter // from the axis on: letters that are wider in another font do not run into it
+	const middle = -0.35 // of letters without what hangs below the line, which half a line is not
+	style.Rotation, style.XAlign, style.YAlign = -math.Pi/2, text.XLeft, middle // from the axis on: letters that are wider in another font do not run into it
 	every := int(math.Ceil(float64(smallest / slot)))
 	names := make(categories, len(f.Categories))
 	widest = 0
@@ -183,72 +131,6 @@ func (f *Figure) upright(p *plot.Plot) vg.Length {
 	}
 	p.X.Tick.Marker = names
 	return 1.15*widest - flat // another font may be wider
-}
-
-// prefixed writes a number with a prefix of SI and its unit: 20 MB, 5 µs.
-func prefixed(x float64, unit string) string {
-	prefixes := []string{"f", "p", "n", "µ", "m", "", "k", "M", "G", "T", "P"}
-	const one = 5
-	if x == 0 {
-		return "0"
-	}
-	group := int(math.Floor(math.Log10(math.Abs(x))/3 + 1e-9))
-	group = min(max(group, -one), len(prefixes)-1-one)
-	number := strconv.FormatFloat(x/math.Pow(1000, float64(group)), 'g', 6, 64)
-	return strings.TrimSpace(number + " " + prefixes[one+group] + unit)
-}
-
-// thousands separates groups of three digits by commas.
-func thousands(number string) string {
-	sign := ""
-	if strings.HasPrefix(number, "-") {
-		sign, number = "-", number[1:]
-	}
-	whole, fraction, has := strings.Cut(number, ".")
-	for i := len(whole) - 3; i > 0; i -= 3 {
-		whole = whole[:i] + "," + whole[i:]
-	}
-	if has {
-		whole += "." + fraction
-	}
-	return sign + whole
-}
-
-// logTicks labels the powers of ten, and 2 and 5 times them where there are
-// few powers.
-type logTicks struct{ unit string }
-
-// Ticks implements plot.Ticker.
-func (t logTicks) Ticks(least, most float64) []plot.Tick {
-	decades := math.Log10(most / least)
-	label := numberLabel(most, least, t.unit)
-	var all []plot.Tick
-	for e := math.Floor(math.Log10(least)); e <= math.Ceil(math.Log10(most)); e++ {
-		for digit := 1; digit < 10; digit++ {
-			value := float64(digit) * math.Pow(10, e)
-			if value < least*(1-1e-9) || value > most*(1+1e-9) {
-				continue
-			}
-			tick := plot.Tick{Value: value}
-			if digit == 1 || decades < 2 && (digit == 2 || digit == 5) || decades < 0.5 {
-				tick.Label = label(value, max(0, -int(e)))
-			}
-			all = append(all, tick)
-		}
-	}
-	return all
-}
-
-// categories labels the integers from 0.
-type categories []string
-
-// Ticks implements plot.Ticker.
-func (c categories) Ticks(float64, float64) []plot.Tick {
-	all := make([]plot.Tick, len(c))
-	for i, name := range c {
-		all[i] = plot.Tick{Value: float64(i), Label: name}
-	}
-	return all
 }
 
 var gray = color.Gray{Y: 0xdd}
@@ -284,62 +166,6 @@ func (frame) Plot(c draw.Canvas, _ *plot.Plot) {
 	c.StrokeLines(draw.LineStyle{Color: color.Black, Width: 0.8}, corners)
 }
 
-// Bytes writes a number of bytes with the prefix of IEC 80000-13 that leaves a
-// small number: 64 B, 1 KiB.
-func Bytes(x float64) string {
-	prefixes := []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB"}
-	if x == 0 {
-		return "0"
-	}
-	i := 0
-	for math.Abs(x) >= 1024 && i+1 < len(prefixes) {
-		x /= 1024
-		i++
-	}
-	return strconv.FormatFloat(x, 'g', 4, 64) + " " + prefixes[i]
-}
-
-// byteTicks puts labels at multiples of a power of two, five to nine of them.
-type byteTicks struct{}
-
-// Ticks implements plot.Ticker.
-func (byteTicks) Ticks(least, most float64) []plot.Tick {
-	step := math.Exp2(math.Floor(math.Log2((most - least) / 4)))
-	var all []plot.Tick
-	for i := math.Ceil(2*least/step - 1e-9); i*step/2 <= most*(1+1e-9); i++ {
-		tick := plot.Tick{Value: i * step / 2}
-		if math.Mod(i, 2) == 0 {
-			tick.Label = Bytes(tick.Value)
-		}
-		all = append(all, tick)
-	}
-	return all
-}
-
-// logByteTicks labels powers of two, at most nine of them, at equal distances.
-type logByteTicks struct{}
-
-// Ticks implements plot.Ticker.
-func (logByteTicks) Ticks(least, most float64) []plot.Tick {
-	first, last := math.Ceil(math.Log2(least)-1e-9), math.Floor(math.Log2(most)+1e-9)
-	if last-first < 2 {
-		return byteTicks{}.Ticks(least, most)
-	}
-	every := 1.0
-	for math.Floor(last/every)-math.Ceil(first/every) >= 9 {
-		every++
-	}
-	var all []plot.Tick
-	for e := first; e <= last; e++ {
-		tick := plot.Tick{Value: math.Exp2(e)}
-		if math.Mod(e, every) == 0 {
-			tick.Label = Bytes(tick.Value)
-		}
-		all = append(all, tick)
-	}
-	return all
-}
-
 // span is the range of an axis.
 type span struct{ min, max float64 }
 
@@ -357,9 +183,15 @@ func (f *Figure) ranges() (x, y span) {
 		x = span{f.XRange[0], f.XRange[1]}
 	}
 	if f.YRange != nil {
-		y.min = f.YRange[0]
-		if math.IsInf(f.ceiling(), 0) {
-			y.max = f.YRange[1]
+		y = span{f.YRange[0], f.YRange[1]}
+	}
+	if ceiling := f.ceiling(); !math.IsInf(ceiling, 0) && f.Field == nil {
+		share := f.strip(len(f.levels()))
+		y.max = ceiling
+		if times := share / (1 - share); f.LogY {
+			y.max *= math.Pow(y.max/y.min, times)
+		} else {
+			y.max += (y.max - y.min) * times
 		}
 	}
 	return x, y
@@ -408,14 +240,7 @@ func (f *Figure) found() (x, y span) {
 		y.include(0)
 	}
 	y = widen(y, f.LogY)
-	switch {
-	case !math.IsInf(ceiling, 0):
-		y.max = ceiling
-		if !f.LogY {
-			share := f.strip(len(f.levels()))
-			y.max += (y.max - y.min) * share / (1 - share)
-		}
-	case f.YMax > 0 && f.YMax > y.min:
+	if f.YMax > 0 && f.YMax > y.min {
 		y.max = f.YMax
 	}
 	return x, y

@@ -1,7 +1,6 @@
 package plot
 
 import (
-	"fmt"
 	"image/color"
 	"math"
 	"slices"
@@ -12,8 +11,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// bars draws a series as one bar in each category; the series of a figure
-// stand side by side.
+// bars draws a series as one bar in each category; the series that have one there
+// stand side by side, their middle at the tick.
 type bars struct {
 	figure *Figure
 	series *Series
@@ -21,26 +20,57 @@ type bars struct {
 	index  int // among the series
 }
 
-// groupWidth is the share of a category that its bars take together.
+// groupWidth is the share of a category that the most bars of one take together.
 const groupWidth = 0.8
+
+// slots are the series in each category, in their order, and the width of one bar.
+type slots struct {
+	of    map[float64][]int
+	width float64
+}
+
+// barSlots finds the slots of a figure, once.
+func (f *Figure) barSlots() *slots {
+	if f.slots != nil {
+		return f.slots
+	}
+	f.slots = &slots{of: map[float64][]int{}}
+	most := 1
+	for i := range f.Series {
+		for _, x := range f.Series[i].X {
+			if all := f.slots.of[x]; len(all) == 0 || all[len(all)-1] != i {
+				f.slots.of[x] = append(all, i)
+			}
+			most = max(most, len(f.slots.of[x]))
+		}
+	}
+	f.slots.width = groupWidth / float64(most)
+	return f.slots
+}
+
+// left is where the bar of a series in a category begins.
+func (s *slots) left(category float64, series int) float64 {
+	all := s.of[category]
+	return category + s.width*(float64(slices.Index(all, series))-float64(len(all))/2)
+}
 
 // box is bar i.
 func (b *bars) box(p *plot.Plot, c draw.Canvas, i int) vg.Rectangle {
 	trX, trY := p.Transforms(&c)
-	one := groupWidth / float64(len(b.figure.Series))
-	left := b.series.X[i] - groupWidth/2 + one*float64(b.index)
+	s := b.figure.barSlots()
+	left := s.left(b.series.X[i], b.index)
 	y := b.series.Y[i]
 	return vg.Rectangle{
 		Min: vg.Point{X: trX(left), Y: trY(max(p.Y.Min, min(0, y)))},
-		Max: vg.Point{X: trX(left + one), Y: trY(min(max(0, y), p.Y.Max))},
+		Max: vg.Point{X: trX(left + s.width), Y: trY(min(max(0, y), p.Y.Max))},
 	}
 }
 
 // whisker is the interval of bar i, or the spread behind it, as a line upwards.
 func (b *bars) whisker(p *plot.Plot, c draw.Canvas, i int) (low, high vg.Point) {
 	trX, trY := p.Transforms(&c)
-	one := groupWidth / float64(len(b.figure.Series))
-	x := trX(b.series.X[i] - groupWidth/2 + one*(float64(b.index)+0.5))
+	s := b.figure.barSlots()
+	x := trX(s.left(b.series.X[i], b.index) + s.width/2)
 	y, h := b.series.Y[i], b.series.interval(i)
 	if b.series.Quantiles != nil {
 		q := b.series.Quantiles[i]
@@ -49,7 +79,31 @@ func (b *bars) whisker(p *plot.Plot, c draw.Canvas, i int) (low, high vg.Point) 
 	return vg.Point{X: x, Y: trY(max(y-h, p.Y.Min))}, vg.Point{X: x, Y: trY(y + h)}
 }
 
-// shapes is what the bars, or the dots in their place, cover.
+// absent says why there is no bar i, upright in its place; empty where there is one.
+func (b *bars) absent(i int) string {
+	switch state := b.series.state(i); {
+	case state == Refused && !(b.series.Y[i] > 0):
+		return "refused"
+	case b.figure.visible(b.series, i):
+		return ""
+	case state == Saturated:
+		return "saturated"
+	}
+	return "no value"
+}
+
+// word is the place of [bars.absent] and its style; ok is false where there is no room for it.
+func (b *bars) word(p *plot.Plot, c draw.Canvas, i int) (at vg.Point, style text.Style, ok bool) {
+	const most, least = 7, 3.5 // points
+	trX, _ := p.Transforms(&c)
+	s := b.figure.barSlots()
+	left := s.left(b.series.X[i], b.index)
+	style = Words(min(most, trX(left+s.width)-trX(left)), text.XLeft, text.YCenter)
+	style.Color, style.Rotation = b.look.color, math.Pi/2
+	return vg.Point{X: trX(left + s.width/2), Y: c.Min.Y + 2}, style, style.Font.Size >= least
+}
+
+// shapes is what the bars, the dots in their place, or words cover.
 func (b *bars) shapes(p *plot.Plot, c draw.Canvas) []shape {
 	var all []shape
 	for _, i := range b.figure.shown(b.series) {
@@ -60,6 +114,13 @@ func (b *bars) shapes(p *plot.Plot, c draw.Canvas) []shape {
 			all = append(all, shape{a: box.Min, b: box.Max, area: true})
 		}
 	}
+	for i := range b.series.X {
+		if word := b.absent(i); word != "" {
+			if at, style, ok := b.word(p, c, i); ok {
+				all = append(all, shape{a: at, b: at.Add(vg.Point{Y: style.Width(word)}), margin: style.Font.Size / 2})
+			}
+		}
+	}
 	return all
 }
 
@@ -68,24 +129,58 @@ func (b *bars) Plot(c draw.Canvas, p *plot.Plot) {
 	defer tag(c, "data-series", b.series.Name)()
 	for _, i := range b.figure.shown(b.series) {
 		end := b.figure.tip(c, b.series, i)
-		b.look.fill(c, b.box(p, c, i))
+		b.look.fill(c, b.box(p, c, i), b.series.state(i))
 		if b.series.interval(i) > 0 || b.series.Quantiles != nil {
 			low, high := b.whisker(p, c, i)
 			whisker(c, color.Black, low.X, low.Y, high.Y)
 		}
 		end()
 	}
+	b.words(c, p)
+}
+
+// words says of places without a bar why there is none.
+func (b *bars) words(c draw.Canvas, p *plot.Plot) {
+	for i := range b.series.X {
+		if word := b.absent(i); word != "" {
+			if at, style, ok := b.word(p, c, i); ok {
+				c.FillText(style, at, word)
+			}
+		}
+	}
 }
 
 // Thumbnail implements plot.Thumbnailer.
-func (b *bars) Thumbnail(c *draw.Canvas) { b.look.fill(*c, c.Rectangle) }
+func (b *bars) Thumbnail(c *draw.Canvas) { b.look.fill(*c, c.Rectangle, Steady) }
 
-// fill draws a bar of a series.
-func (a appearance) fill(c draw.Canvas, bar vg.Rectangle) {
-	box := corners(bar)
-	c.FillPolygon(a.pale(0xd0), box)
-	c.StrokeLines(draw.LineStyle{Color: a.color, Width: 0.8}, append(box, box[0]))
+// fill draws a bar of a series: filled where the network kept up, hollow where it did not, its
+// left half filled where that is not decided, hatched where some of what it should show is missing.
+func (a appearance) fill(c draw.Canvas, bar vg.Rectangle, state State) {
+	box, filled := corners(bar), bar
+	edge := draw.LineStyle{Color: a.color, Width: 0.8}
+	switch state {
+	case Undecided:
+		filled.Max.X = (bar.Min.X + bar.Max.X) / 2
+	case Saturated, Refused:
+		filled.Max.X = bar.Min.X
+	}
+	c.FillPolygon(a.pale(0xd0), corners(filled))
+	if state == Refused {
+		const apart = 5
+		high := bar.Size().Y
+		for x := bar.Min.X - high; x < bar.Max.X; x += apart { // from the foot at x to the top at x+high
+			from, to := max(x, bar.Min.X), min(x+high, bar.Max.X)
+			c.StrokeLine2(edge, from, bar.Min.Y+from-x, to, bar.Min.Y+to-x)
+		}
+	}
+	c.StrokeLines(edge, append(box, box[0]))
 }
+
+// barState is the sample of a bar in a state in the legend.
+type barState struct{ state State }
+
+// Thumbnail implements plot.Thumbnailer.
+func (b barState) Thumbnail(c *draw.Canvas) { ofStates.fill(*c, c.Rectangle, b.state) }
 
 // spreads tells whether bars are means of values whose spread is drawn.
 func (f *Figure) spreads() bool {
@@ -116,10 +211,11 @@ func (d *dots) Plot(c draw.Canvas, p *plot.Plot) {
 		}
 		if at := (vg.Point{X: low.X, Y: trY(d.series.Y[i])}); c.Contains(at) {
 			end := d.figure.tip(c, d.series, i)
-			d.look.mark(c, at, Steady)
+			d.look.mark(c, at, d.series.state(i))
 			end()
 		}
 	}
+	d.words(c, p)
 }
 
 // Thumbnail implements plot.Thumbnailer.
@@ -132,8 +228,8 @@ type boxes struct{ bars }
 // places of the quantiles of box i on the canvas, from left to right and upwards.
 func (b *boxes) places(p *plot.Plot, c draw.Canvas, i int) (left, right vg.Length, at [5]vg.Length) {
 	trX, trY := p.Transforms(&c)
-	one := groupWidth / float64(len(b.figure.Series))
-	x := b.series.X[i] - groupWidth/2 + one*float64(b.index)
+	slots := b.figure.barSlots()
+	one, x := slots.width, slots.left(b.series.X[i], b.index)
 	for j, q := range b.series.Quantiles[i] {
 		at[j] = trY(min(max(q, p.Y.Min), p.Y.Max))
 	}
@@ -252,150 +348,9 @@ func (h *steps) Plot(c draw.Canvas, p *plot.Plot) {
 // Thumbnail implements plot.Thumbnailer.
 func (h *steps) Thumbnail(c *draw.Canvas) {
 	if !h.figure.LogY {
-		h.look.fill(*c, c.Rectangle)
+		h.look.fill(*c, c.Rectangle, Steady)
 		return
 	}
 	y := c.Center().Y
 	c.StrokeLine2(draw.LineStyle{Color: h.look.color, Width: 1, Dashes: h.look.dashes}, c.Min.X, y, c.Max.X, y)
-}
-
-// Field is the values of a heat map: a cell for every pair of categories.
-type Field struct {
-	Columns, Rows []string
-	Values        [][]float64 // by row, from the bottom; not a number where there is none
-	States        [][]State   // nil: all steady
-	Label         string      // of the values
-	Log           bool        // scale of colours
-	Range         []float64   // of the scale; nil: found
-}
-
-func (f *Field) check() error {
-	if low, high := f.limits(); low > high {
-		return fmt.Errorf("no field to draw: no row has a number")
-	}
-	return nil
-}
-
-// ranges puts cell i of an axis around i.
-func (f *Field) ranges() (x, y span) {
-	return span{-0.5, float64(len(f.Columns)) - 0.5}, span{-0.5, float64(len(f.Rows)) - 0.5}
-}
-
-// limits are the ends of the scale.
-func (f *Field) limits() (low, high float64) {
-	if f.Range != nil {
-		return f.Range[0], f.Range[1]
-	}
-	low, high = math.Inf(1), math.Inf(-1)
-	for _, row := range f.Values {
-		for _, v := range row {
-			if !math.IsNaN(v) && !math.IsInf(v, 0) && !(f.Log && v <= 0) {
-				low, high = min(low, v), max(high, v)
-			}
-		}
-	}
-	return low, high
-}
-
-// color of a value; the scale runs from pale to dark, so that it survives printing in
-// black and white.
-func (f *Field) color(v float64) color.NRGBA {
-	low, high := f.limits()
-	at := 0.5
-	switch {
-	case high > low && f.Log:
-		at = math.Log(v/low) / math.Log(high/low)
-	case high > low:
-		at = (v - low) / (high - low)
-	}
-	return tints.At(1 - at)
-}
-
-// cells draws a field.
-type cells struct{ field *Field }
-
-// Plot implements plot.Plotter.
-func (k cells) Plot(c draw.Canvas, p *plot.Plot) {
-	trX, trY := p.Transforms(&c)
-	style := Words(8, text.XCenter, text.YCenter)
-	for j, row := range k.field.Values {
-		for i, v := range row {
-			r := vg.Rectangle{Min: vg.Point{X: trX(float64(i) - 0.5), Y: trY(float64(j) - 0.5)}, Max: vg.Point{X: trX(float64(i) + 0.5), Y: trY(float64(j) + 0.5)}}
-			if math.IsNaN(v) || math.IsInf(v, 0) || k.field.Log && v <= 0 {
-				c.StrokeLine2(draw.LineStyle{Color: gray, Width: 0.5}, r.Min.X, r.Min.Y, r.Max.X, r.Max.Y)
-				continue
-			}
-			ink := k.field.color(v)
-			end := tag(c, "data-tip", k.field.Columns[i]+"\n"+k.field.Rows[j]+"\n"+short(v))
-			c.FillPolygon(ink, corners(r))
-			end()
-			style.Color = color.White
-			if 0.3*float64(ink.R)+0.6*float64(ink.G)+0.1*float64(ink.B) > 140 {
-				style.Color = color.Black
-			}
-			words := cellText(v)
-			if k.field.States != nil && k.field.States[j][i] == Saturated {
-				words += "*"
-			}
-			style.Font = textFont(8)
-			for style.Font.Size > 5 && style.Width(words) > r.Size().X-2 {
-				style.Font.Size -= 0.5
-			}
-			if style.Width(words) <= r.Size().X-2 && style.Font.Size <= r.Size().Y {
-				c.FillText(style, vg.Point{X: (r.Min.X + r.Max.X) / 2, Y: (r.Min.Y + r.Max.Y) / 2}, words)
-			}
-		}
-	}
-}
-
-// cellText writes a value with three digits.
-func cellText(v float64) string {
-	switch size := math.Abs(v); {
-	case size >= 1e6 || size < 1e-3 && size > 0:
-		return fmt.Sprintf("%.2g", v)
-	case size >= 100:
-		return thousands(fmt.Sprintf("%.0f", v))
-	}
-	return fmt.Sprintf("%.3g", v)
-}
-
-// colourBar is the scale of a field, as its legend.
-type colourBar struct{ field *Field }
-
-const (
-	barWidth = 12
-	barRoom  = 64 // with its numbers
-)
-
-// draw fills c.
-func (b colourBar) draw(c draw.Canvas) {
-	low, high := b.field.limits()
-	p := plot.New()
-	p.Y.Min, p.Y.Max = low, high
-	if low == high {
-		p.Y.Min, p.Y.Max = low-0.5, high+0.5
-	}
-	p.Y.Tick.Marker = ticker("", b.field.Log)
-	if b.field.Log {
-		p.Y.Scale = plot.LogScale{}
-	}
-	_, trY := p.Transforms(&c)
-	const steps = 64
-	height := (c.Max.Y - c.Min.Y) / steps
-	for i := range steps {
-		at := (float64(i) + 0.5) / steps
-		y := c.Min.Y + height*vg.Length(i)
-		c.FillPolygon(tints.At(1-at), corners(vg.Rectangle{Min: vg.Point{X: c.Min.X, Y: y}, Max: vg.Point{X: c.Min.X + barWidth, Y: y + height + 0.2}}))
-	}
-	style := Words(8, text.XLeft, text.YCenter)
-	for _, t := range p.Y.Tick.Marker.Ticks(p.Y.Min, p.Y.Max) {
-		if t.Label != "" {
-			y := trY(t.Value)
-			c.StrokeLine2(draw.LineStyle{Color: color.Black, Width: 0.5}, c.Min.X+barWidth, y, c.Min.X+barWidth+3, y)
-			c.FillText(style, vg.Point{X: c.Min.X + barWidth + 5, Y: y}, t.Label)
-		}
-	}
-	style = Words(9, text.XCenter, text.YTop)
-	style.Rotation = math.Pi / 2
-	c.FillText(style, vg.Point{X: c.Max.X - 11, Y: c.Center().Y}, elide(style, b.field.Label, c.Max.Y-c.Min.Y))
 }

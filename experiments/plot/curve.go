@@ -32,6 +32,8 @@ func (k *curve) shown(i int, top float64) float64 {
 	switch {
 	case math.IsInf(k.ceiling, 0):
 		return s.Y[i]
+	case s.saturated(i) && k.figure.LogY:
+		return k.ceiling * math.Pow(top/k.ceiling, k.level)
 	case s.saturated(i):
 		return k.ceiling + (top-k.ceiling)*k.level
 	case s.Y[i] > k.ceiling:
@@ -190,12 +192,15 @@ func (f *Figure) has(state State) bool {
 	return f.draws(func(s *Series, i int) bool { return s.state(i) == state })
 }
 
+// ofStates is how states are explained in the legend.
+var ofStates = appearance{color: color.NRGBA{0x55, 0x55, 0x55, 0xff}}
+
 // marker explains the markers of a state in the legend.
 type marker struct{ state State }
 
 // Thumbnail implements plot.Thumbnailer.
 func (m marker) Thumbnail(c *draw.Canvas) {
-	appearance{color: color.NRGBA{0x55, 0x55, 0x55, 0xff}}.mark(*c, c.Center(), m.state)
+	ofStates.mark(*c, c.Center(), m.state)
 }
 
 // A latency beyond saturation says how long the run was and nothing else. Where
@@ -210,7 +215,7 @@ func (f *Figure) ceiling() float64 {
 	if f.highest != nil {
 		return *f.highest
 	}
-	if f.LogY || f.Style != Line && f.Style != Scatter {
+	if !f.stripped() {
 		return math.Inf(1)
 	}
 	limit := f.YMax
@@ -265,11 +270,28 @@ func (f *Figure) highestKept() float64 {
 	return kept
 }
 
-// lost tells whether point j is saturated and has no value: of the packets that
-// were measured none arrived.
+// lost tells whether point j is saturated and has no value that the axis can show: of
+// the packets that were measured none arrived.
 func (f *Figure) lost(s *Series, j int) bool {
-	return s.saturated(j) && math.IsNaN(s.Y[j]) && f.onAxis(s.X[j])
+	return s.saturated(j) && (math.IsNaN(s.Y[j]) || f.LogY && s.Y[j] <= 0) && f.onAxis(s.X[j])
 }
+
+// lostLoads are the places of all lost points along the horizontal axis, of a figure
+// that may have a strip.
+func (f *Figure) lostLoads() (all []float64) {
+	for i := range f.Series {
+		s := &f.Series[i]
+		for j := range s.X {
+			if f.stripped() && f.lost(s, j) {
+				all = append(all, s.X[j])
+			}
+		}
+	}
+	return all
+}
+
+// stripped tells whether saturated points of the style may stand in a strip.
+func (f *Figure) stripped() bool { return f.Style == Line || f.Style == Scatter }
 
 // levels lists the series with saturated points, which have a line in the
 // strip each.
@@ -295,9 +317,11 @@ const (
 
 // strip is the share of the axis that the strip takes, with so many series.
 func (f *Figure) strip(levels int) float64 {
-	axis := max(60, float64(f.size().Y)-60) // about how long it is, in points
-	return min(0.35, (stripLabel+stripRow*float64(levels)+2)/axis)
+	return min(0.35, (stripLabel+stripRow*float64(levels)+2)/float64(f.axisHeight()))
 }
+
+// axisHeight is about how long the vertical axis is, in points.
+func (f *Figure) axisHeight() vg.Length { return max(60, f.size().Y-60) }
 
 // row is the place of the strip's line of so many behind the first, from 0 at the
 // ceiling to 1 at the top.

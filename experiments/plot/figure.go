@@ -4,6 +4,7 @@
 package plot
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -32,9 +33,10 @@ type State int
 
 // States, from the best to the worst.
 const (
-	Steady    State = iota // filled markers
-	Undecided              // markers with a hole
-	Saturated              // hollow markers
+	Steady    State = iota // filled markers and bars
+	Undecided              // half-filled ones
+	Refused                // hatched ones: some of what was asked for is not in the value
+	Saturated              // hollow ones
 )
 
 // Figure is one pair of axes with its series.
@@ -68,6 +70,8 @@ type Figure struct {
 	bare    bool      // a panel: without legend
 	fixed   *[2]span  // ranges of all panels
 	highest *float64  // ceiling of all panels
+	shared  []float64 // places of all panels
+	slots   *slots    // of bars and boxes; nil: not found yet
 }
 
 // Tick is a labelled place on an axis.
@@ -145,7 +149,7 @@ const Page = "page"
 
 // Render draws the figure as "svg", "png", "pdf" or [Page].
 func (f *Figure) Render(format string) ([]byte, error) {
-	if err := f.check(); err != nil {
+	if err := f.Check(); err != nil {
 		return nil, err
 	}
 	f = f.printable()
@@ -167,25 +171,38 @@ func (f *Figure) Render(format string) ([]byte, error) {
 	return written(canvas)
 }
 
-// check finds out whether there is anything to draw.
-func (f *Figure) check() error {
+// ErrNothing is the error of figures without a point to draw.
+var ErrNothing = errors.New("no point to draw")
+
+// Check finds out whether there is anything to draw; the error says why not, and is
+// [ErrNothing].
+func (f *Figure) Check() error {
 	if f.Field != nil {
 		return f.Field.check()
 	}
 	for _, panel := range f.Panels {
-		if err := panel.check(); err == nil {
+		if err := panel.Check(); err == nil {
 			return nil // one is enough
 		}
 	}
+	saturated, numbers := false, false
 	for i := range f.Series {
-		if len(f.shown(&f.Series[i])) > 0 {
+		s := &f.Series[i]
+		if len(f.shown(s)) > 0 {
 			return nil
 		}
+		for j := range s.X {
+			saturated = saturated || s.saturated(j) && math.IsNaN(s.Y[j])
+			numbers = numbers || !math.IsNaN(s.X[j]) && !math.IsNaN(s.Y[j])
+		}
 	}
-	if f.LogX || f.LogY {
-		return fmt.Errorf("no point to draw: a logarithmic axis shows positive numbers only")
+	switch {
+	case numbers && (f.LogX || f.LogY):
+		return fmt.Errorf("%w: a logarithmic axis shows positive numbers only", ErrNothing)
+	case saturated:
+		return fmt.Errorf("%w: those that are saturated have no value", ErrNothing)
 	}
-	return fmt.Errorf("no point to draw: no row has a number in both columns")
+	return fmt.Errorf("%w: no row has a number in both columns", ErrNothing)
 }
 
 // visible tells whether point i of a series can be drawn on the axes.
@@ -257,6 +274,8 @@ func (f *Figure) tip(c draw.Canvas, s *Series, i int) (end func()) {
 	switch s.state(i) {
 	case Saturated:
 		lines = append(lines, "saturated")
+	case Refused:
+		lines = append(lines, "some refused")
 	case Undecided:
 		lines = append(lines, "undecided")
 	}
@@ -268,9 +287,15 @@ func short(x float64) string {
 	if math.IsNaN(x) {
 		return "no value"
 	}
-	rounded, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 5, 64), 64)
-	if err != nil {
-		return ""
+	return rounded(x, 5)
+}
+
+// rounded writes a number with some digits: those before the point as they are, however many.
+func rounded(x float64, digits int) string {
+	y, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', digits, 64), 64)
+	size := math.Abs(y)
+	if err != nil || size >= 1e15 || size < 1e-4 && size > 0 {
+		return strconv.FormatFloat(x, 'g', digits, 64)
 	}
-	return strconv.FormatFloat(rounded, 'g', -1, 64)
+	return strconv.FormatFloat(y, 'f', -1, 64)
 }

@@ -85,8 +85,11 @@ func TestNoValidPointIsCutOff(t *testing.T) {
 // points of a series stand in it at one height and at their loads, and those of
 // different series at different heights, all of them with a marker.
 func TestSaturatedPointsAreOneLine(t *testing.T) {
-	for _, name := range []string{"loads", "two", "adaptive", "many"} {
-		f := samples()[name]
+	logarithmic := samples()["loads"]
+	logarithmic.LogY = true
+	for name, f := range map[string]*Figure{
+		"loads": samples()["loads"], "two": samples()["two"], "adaptive": samples()["adaptive"], "many": samples()["many"], "logarithmic": logarithmic,
+	} {
 		l, tape := record(f)
 		canvas := draw.Canvas{Rectangle: l.data}
 		trX, trY := l.plot.Transforms(&canvas)
@@ -136,21 +139,30 @@ func TestSaturatedPointsAreOneLine(t *testing.T) {
 	}
 }
 
-// TestMarkersTellStates: what is undecided has a white hole in its marker, what
-// is saturated a white marker, all else a filled one. TestPanelsLegendStates is of the legend.
+// TestMarkersTellStates: what is undecided has a white marker whose lower half is filled, what
+// is saturated a white one, all else a filled one, of every shape. TestPanelsLegendStates is of
+// the legend.
 func TestMarkersTellStates(t *testing.T) {
-	f := &Figure{Style: Line, Series: []Series{{Name: "min", X: []float64{1, 2, 3}, Y: []float64{1, 1, 1}, States: []State{Steady, Undecided, Saturated}}}}
-	l, tape := record(f)
-	for i, want := range [][]bool{{false}, {false, true}, {true}} { // fills, from below: white?
-		x := l.data.Min.X + (l.data.Max.X-l.data.Min.X)*vg.Length(l.plot.X.Norm(float64(i+1)))
-		var got []bool
-		for _, m := range tape.marks {
-			if b := m.box(); m.filled && b.Size().X < 3*markerRadius && math.Abs(float64(b.Min.X+b.Max.X)/2-float64(x)) < 0.01 {
+	for shape := range markers {
+		f := &Figure{Style: Line, Series: []Series{{Name: "min", Look: shape + 1, Hue: 1, X: []float64{1, 2, 3}, Y: []float64{1, 1, 1}, States: []State{Steady, Undecided, Saturated}}}}
+		l, tape := record(f)
+		trX, trY := l.plot.Transforms(&draw.Canvas{Rectangle: l.data})
+		for i, want := range [][]bool{{false}, {true, false}, {true}} { // fills, from below: white?
+			x := trX(float64(i + 1))
+			var got []bool
+			for _, m := range tape.marks {
+				b := m.box()
+				if !m.filled || b.Size().X > 3*markerRadius || math.Abs(float64(b.Min.X+b.Max.X)/2-float64(x)) > 0.01 {
+					continue
+				}
 				got = append(got, m.ink.R == 0xff && m.ink.B == 0xff)
+				if len(got) == 2 && len(m.points) > 3 && (b.Max.Y-trY(1) > 0.01 || b.Size().Y < markerRadius/3) && markers[shape].corners > 0 {
+					t.Errorf("shape %d: the half of an undecided marker at %v is filled at %v", shape, trY(1), b)
+				}
 			}
-		}
-		if !slices.Equal(got, want) {
-			t.Errorf("point %d: fills %v, want %v", i, got, want)
+			if !slices.Equal(got, want) {
+				t.Errorf("shape %d, point %d: fills %v, want %v", shape, i, got, want)
+			}
 		}
 	}
 }
@@ -215,6 +227,57 @@ func TestByteTicks(t *testing.T) {
 			t.Errorf("label %q", p.X.Label.Text)
 		}
 	}
+}
+
+// TestTicksAtPowers: values swept in powers have their ticks at them, on logarithmic axes all that
+// there is room for, on linear ones where there is room for all; others, and two, have round ones.
+func TestTicksAtPowers(t *testing.T) {
+	for _, c := range []struct {
+		label  string
+		values []float64
+		log    bool
+		want   string
+	}{
+		{"Ranks", []float64{4, 8, 16, 32}, true, "4 8 16 32"},
+		{"Ranks", []float64{4, 8, 16, 32}, false, "0 4 8 16 32"},
+		{"Ranks", []float64{1, 2, 4, 8, 16, 32, 64, 128}, false, "0 20 40 60 80 100 120"}, // 1 and 2 are 3 points apart
+		{"Ranks", []float64{4, 8, 12, 16}, true, "4 5 6 7 8 9 10"},
+		{"Share", []float64{0.25, 0.5, 1}, true, "0.25 0.5 1"},
+		{"Ranks", []float64{1, 100, 10000}, true, "1 100 10,000"},
+		{"Message size (B)", []float64{8, 32, 128, 512, 2048}, true, "8 B 32 B 128 B 512 B 2 KiB"},
+		{"Message size (B)", []float64{8, 1 << 13, 1 << 23}, true, "8 B 8 KiB 8 MiB"},
+	} {
+		s := Series{X: c.values}
+		for range c.values {
+			s.Y = append(s.Y, 1)
+		}
+		f := &Figure{XLabel: c.label, LogX: c.log, Style: Line, Series: []Series{s}}
+		l, _ := record(f)
+		p := l.plot
+		if got := labelsOf(p.X.Tick.Marker, p.X.Min, p.X.Max); got != c.want {
+			t.Errorf("%v, logarithmic %v: %s, want %s", c.values, c.log, got, c.want)
+		}
+		panels := &Figure{Style: Line, Panels: []*Figure{
+			{XLabel: c.label, LogX: c.log, Style: Line, Series: []Series{{X: c.values[:1], Y: s.Y[:1]}}},
+			{XLabel: c.label, LogX: c.log, Style: Line, Series: []Series{{X: c.values[1:], Y: s.Y[1:]}}},
+		}}
+		panels.panels()
+		if got := panels.Panels[0].powers(); (got != nil) != !slices.Contains(c.values, 12) {
+			t.Errorf("powers in panels: %v", got)
+		}
+	}
+	// An axis that shows one of them has other ticks.
+	f := &Figure{XLabel: "Ranks", LogX: true, XRange: []float64{7, 12}, Style: Line, Series: []Series{{X: []float64{4, 8, 16}, Y: []float64{1, 1, 1}}}}
+	if l, _ := record(f); labelsOf(l.plot.X.Tick.Marker, 7, 12) != "7 8 9 10" {
+		t.Errorf("ticks %s", labelsOf(l.plot.X.Tick.Marker, 7, 12))
+	}
+	// Of 40 powers each that there is room for has a label, at equal distances.
+	s := Series{}
+	for i := range 40 {
+		s.X, s.Y = append(s.X, math.Exp2(float64(i))), append(s.Y, 1)
+	}
+	l, tape := record(&Figure{XLabel: "Ranks", LogX: true, Style: Line, Series: []Series{s}})
+	tape.texts(t, "many powers", l.size)
 }
 
 // TestLegendTitle: what all names have in common is written once.
@@ -285,6 +348,10 @@ func TestNothingToDraw(t *testing.T) {
 	if _, err := f.Render("svg"); err == nil || err.Error() != "no point to draw: a logarithmic axis shows positive numbers only" {
 		t.Errorf("got %v", err)
 	}
+	f.Series[0].Y[0] = math.NaN()
+	simtest.Refuse(f.Render("svg"))(t, "no point to draw: no row has a number in both columns")
+	f.Series[0].States = []State{Saturated}
+	simtest.Refuse(f.Render("svg"))(t, "no point to draw: those that are saturated have no value")
 	if _, err := f.Render("bmp"); err == nil {
 		t.Error("bmp accepted")
 	}
@@ -301,6 +368,7 @@ func TestTicks(t *testing.T) {
 		{0, 12345, "0 2,000 4,000 6,000 8,000 10,000 12,000"},
 		{-1, 1, "-1.0 -0.5 0.0 0.5 1.0"},
 		{0, 3e9, "0 500 M 1 G 1.5 G 2 G 2.5 G 3 G"},
+		{0, 2e-5, "0 5e-06 1e-05 1.5e-05 2e-05"},
 	} {
 		if got := labelsOf(ticks{}, c.least, c.most); got != c.want {
 			t.Errorf("%v to %v: %s, want %s", c.least, c.most, got, c.want)
@@ -311,9 +379,10 @@ func TestTicks(t *testing.T) {
 		unit, want  string
 	}{
 		{1, 1e6, "", "1 10 100 1,000 10,000 100,000 1,000,000"},
-		{1e-6, 1e-2, "", "1e-06 1e-05 0.0001 0.001 0.01"},
+		{1e-6, 1e-2, "", "1e-06 1e-05 1e-04 1e-03 1e-02"},
 		{1e-6, 1e-2, "s", "1 µs 10 µs 100 µs 1 ms 10 ms"},
 		{1e-2, 10, "s", "0.01 0.1 1 10"},
+		{12, 45, "", "20 30 40"}, // of 1, 2 and 5 times a power only 20 is there
 	} {
 		if got := labelsOf(logTicks{c.unit}, c.least, c.most); got != c.want {
 			t.Errorf("%v to %v, logarithmic: %s, want %s", c.least, c.most, got, c.want)

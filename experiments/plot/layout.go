@@ -290,7 +290,8 @@ func (f *Figure) panels() *panelPage {
 	one := vg.Point{X: (right - left - panelGap*vg.Length(columns-1)) / vg.Length(columns)}
 	one.Y = max(0.8*one.X, 100)
 	if columns == 1 {
-		one.Y = max(0.45*one.X, 100)
+		const enough = 180 // for a strip and what is below it
+		one.Y = max(0.45*one.X, min(enough, one.Y))
 	}
 	if f.Height > 0 { // what the user asked for, less title, labels and legend
 		one.Y = max((g.size.Y-lowerMargin.Y-upperMargin.Y-g.labels.x.size()-g.title.size())/vg.Length(rows), 100)
@@ -339,12 +340,20 @@ func (f *Figure) share(room vg.Point) {
 			highest = max(highest, headroom*panel.highestKept())
 		}
 	}
+	if highest > 0 { // also for panels whose points are all lost
+		capped = capped || slices.ContainsFunc(f.Panels, func(panel *Figure) bool { return panel.lostLoads() != nil })
+	}
+	places := f.places()
 	for _, panel := range f.Panels {
-		if panel.check() != nil {
-			continue
-		}
+		panel.shared = places
 		if capped {
 			panel.highest = &highest
+			for _, at := range panel.lostLoads() {
+				x.include(at)
+			}
+		}
+		if panel.Check() != nil {
+			continue
 		}
 		px, py := panel.ranges()
 		x, y = span{min(x.min, px.min), max(x.max, px.max)}, span{min(y.min, py.min), max(y.max, py.max)}

@@ -38,13 +38,14 @@ var palette = []color.NRGBA{
 
 var dashes = [][]vg.Length{nil, {6, 2.5}, {2, 2}, {7, 2, 2, 2}, {9, 3, 3, 3, 3, 3}}
 
-// markers are regular polygons: corners, and the turn of the first from the
-// top in corners. No corners is a circle.
-var markers = []struct {
+// polygon is a regular one; without corners a circle.
+type polygon struct {
 	corners int
-	turn    float64
+	turn    float64 // of the first corner from the top, in corners
 	scale   float64 // to look as large as the others
-}{{0, 0, 1}, {4, 0.5, 1.2}, {3, 0, 1.3}, {4, 0, 1.2}, {3, 0.5, 1.3}, {6, 0, 1.1}}
+}
+
+var markers = []polygon{{0, 0, 1}, {4, 0.5, 1.2}, {3, 0, 1.3}, {4, 0, 1.2}, {3, 0.5, 1.3}, {6, 0, 1.1}}
 
 // look is the appearance of series i. Colours, markers and dashes have
 // pairwise coprime counts, so that combinations repeat late.
@@ -103,7 +104,8 @@ func (a appearance) pale(alpha uint8) color.NRGBA {
 const markerRadius = 2.7 // points
 
 // mark draws the series' marker at a point: filled where the network kept up,
-// hollow where it did not, with a hole where that is not decided.
+// hollow where it did not, its lower half filled where that is not decided, with a stroke
+// through it where some of what it should show is missing.
 func (a appearance) mark(c draw.Canvas, at vg.Point, state State) {
 	radius := markerRadius
 	if a.small {
@@ -112,32 +114,72 @@ func (a appearance) mark(c draw.Canvas, at vg.Point, state State) {
 	path := a.outline(at, radius)
 	c.SetLineDash(nil, 0)
 	c.SetColor(a.color)
-	if state == Saturated {
+	if state != Steady {
 		c.SetColor(color.White)
 	}
 	c.Fill(path)
 	c.SetColor(a.color)
+	if state == Undecided {
+		c.Fill(a.lowerHalf(at, radius))
+	}
 	c.SetLineWidth(1.1)
 	c.Stroke(path)
-	if state == Undecided {
-		c.SetColor(color.White)
-		c.Fill(a.outline(at, 0.45*radius))
+	if state == Refused {
+		half := vg.Length(0.6 * radius)
+		var line vg.Path
+		line.Move(at.Sub(vg.Point{X: half, Y: half}))
+		line.Line(at.Add(vg.Point{X: half, Y: half}))
+		c.Stroke(line)
 	}
 }
 
-func (a appearance) outline(at vg.Point, radius float64) vg.Path {
+// outline is the marker around a point.
+func (a appearance) outline(at vg.Point, radius float64) (path vg.Path) {
+	if m := markers[a.marker]; m.corners > 0 {
+		return closed(m.around(at, radius))
+	}
+	path.Move(vg.Point{X: at.X + vg.Length(radius), Y: at.Y})
+	path.Arc(at, vg.Length(radius), 0, 2*math.Pi)
+	path.Close()
+	return path
+}
+
+// lowerHalf is the part of the marker below the point.
+func (a appearance) lowerHalf(at vg.Point, radius float64) (path vg.Path) {
 	m := markers[a.marker]
-	radius *= m.scale
-	var path vg.Path
 	if m.corners == 0 {
-		path.Move(vg.Point{X: at.X + vg.Length(radius), Y: at.Y})
-		path.Arc(at, vg.Length(radius), 0, 2*math.Pi)
+		path.Move(vg.Point{X: at.X - vg.Length(radius), Y: at.Y})
+		path.Arc(at, vg.Length(radius), math.Pi, math.Pi)
 		path.Close()
 		return path
 	}
-	for i := range m.corners {
-		angle := math.Pi/2 + 2*math.Pi*(float64(i)+m.turn)/float64(m.corners)
-		corner := vg.Point{X: at.X + vg.Length(radius*math.Cos(angle)), Y: at.Y + vg.Length(radius*math.Sin(angle))}
+	var below []vg.Point
+	around := m.around(at, radius)
+	for i, to := range around {
+		from := around[(i+len(around)-1)%len(around)]
+		if (from.Y < at.Y) != (to.Y < at.Y) {
+			below = append(below, vg.Point{X: from.X + (to.X-from.X)*(at.Y-from.Y)/(to.Y-from.Y), Y: at.Y})
+		}
+		if to.Y < at.Y {
+			below = append(below, to)
+		}
+	}
+	return closed(below)
+}
+
+// around are the corners of a marker.
+func (m polygon) around(at vg.Point, radius float64) []vg.Point {
+	all := make([]vg.Point, m.corners)
+	for i := range all {
+		sin, cos := math.Sincos(math.Pi/2 + 2*math.Pi*(float64(i)+m.turn)/float64(m.corners))
+		all[i] = at.Add(vg.Point{X: vg.Length(radius * m.scale * cos), Y: vg.Length(radius * m.scale * sin)})
+	}
+	return all
+}
+
+// closed is a path around corners.
+func closed(corners []vg.Point) (path vg.Path) {
+	for i, corner := range corners {
 		if i == 0 {
 			path.Move(corner)
 		} else {
@@ -179,18 +221,24 @@ func newLegend(f *Figure) *legend {
 		return nil
 	}
 	l := &legend{title: f.LegendTitle, columns: 1, style: Words(9, text.XLeft, text.YCenter)}
-	markers := f.Style == Line || f.Style == Scatter
+	markers := f.stripped()
 	for i := range f.Series {
 		name := f.Series[i].Name
 		if name != "" && (!markers || f.draws(func(s *Series, _ int) bool { return s.Name == name })) {
 			l.entries = append(l.entries, entry{name, f.drawn(i), name})
 		}
 	}
-	if markers && f.has(Undecided) {
-		l.entries = append(l.entries, entry{"with a hole: undecided", marker{Undecided}, ""})
-	}
-	if markers && f.has(Saturated) {
-		l.entries = append(l.entries, entry{"hollow: saturated", marker{Saturated}, ""})
+	for _, one := range []struct {
+		state State
+		words string
+	}{{Undecided, "half filled: undecided"}, {Refused, "hatched: some refused"}, {Saturated, "hollow: saturated"}} {
+		switch {
+		case !(markers || f.Style == Bar) || !f.has(one.state):
+		case markers || f.LogY:
+			l.entries = append(l.entries, entry{one.words, marker{one.state}, ""})
+		default:
+			l.entries = append(l.entries, entry{one.words, barState{one.state}, ""})
+		}
 	}
 	if f.spreads() {
 		l.entries = append(l.entries, entry{"mean, from least to largest", extent{}, ""})
@@ -385,10 +433,20 @@ func takeLabels(p *plot.Plot, size vg.Point) labels {
 	style := p.X.Label.TextStyle
 	style.Font = textFont(10)
 	var l labels
-	l.x.text, l.x.style = fit(style, p.X.Label.Text, room.X, 1)
-	l.y.text, l.y.style = fit(style, p.Y.Label.Text, room.Y, 1)
+	l.x.text, l.x.style = fitLabel(style, p.X.Label.Text, room.X)
+	l.y.text, l.y.style = fitLabel(style, p.Y.Label.Text, room.Y)
 	p.X.Label.Text, p.Y.Label.Text = "", ""
 	return l
+}
+
+// fitLabel fits the label of an axis into a line, or into two before it is much smaller than
+// that of the other axis.
+func fitLabel(style text.Style, s string, room vg.Length) (string, text.Style) {
+	const least = 8.5
+	if line, smaller := fit(style, s, room, 1); smaller.Font.Size >= least && !strings.Contains(line, "\n") {
+		return line, smaller
+	}
+	return fit(style, s, room, 2)
 }
 
 // size is the room that a label takes across its axis.
@@ -404,17 +462,18 @@ func (l labels) inside(c draw.Canvas) draw.Canvas {
 	return draw.Crop(c, l.y.size(), 0, l.x.size(), 0)
 }
 
-// draw writes the labels along the edges of c, each in the middle of its axis;
-// data is the area between the axes.
+// draw writes the labels along the edges of c, each in the middle of its axis, or as near
+// to it as c has room; data is the area between the axes.
 func (l labels) draw(c, data draw.Canvas) {
 	if l.x.text != "" {
 		descent := l.x.style.FontExtents().Descent
-		c.FillText(l.x.style, vg.Point{X: data.Center().X, Y: c.Min.Y + descent}, l.x.text)
+		half := l.x.style.Width(l.x.text) / 2
+		c.FillText(l.x.style, vg.Point{X: max(c.Min.X+half, min(data.Center().X, c.Max.X-half)), Y: c.Min.Y + descent}, l.x.text)
 	}
 	if l.y.text != "" {
-		style := l.y.style
+		style, half := l.y.style, l.y.style.Width(l.y.text)/2
 		descent := style.FontExtents().Descent
 		style.Rotation = math.Pi / 2
-		c.FillText(style, vg.Point{X: c.Min.X + style.Height(l.y.text) - descent, Y: data.Center().Y}, l.y.text)
+		c.FillText(style, vg.Point{X: c.Min.X + style.Height(l.y.text) - descent, Y: max(c.Min.Y+half, min(data.Center().Y, c.Max.Y-half))}, l.y.text)
 	}
 }

@@ -78,7 +78,7 @@ func TestPanels(t *testing.T) {
 func TestHeat(t *testing.T) {
 	f := &Figure{Title: "Latency", XLabel: "Load", YLabel: "Routing", Style: Heat, Field: &Field{
 		Columns: []string{"0.1", "0.2", "0.3"}, Rows: []string{"min", "val"}, Label: "Latency (ns)", Log: true,
-		Values: [][]float64{{10, 20, 1000}, {12, math.NaN(), 0}}, States: [][]State{{0, 0, Saturated}, {0, 0, 0}},
+		Values: [][]float64{{10, 20, 1000}, {12, math.NaN(), 0}}, States: [][]State{{0, 0, Saturated}, {0, Saturated, 0}},
 	}}
 	p, tape := recordPage(f)
 	texts := tape.texts(t, "heat", p.extent())
@@ -94,7 +94,7 @@ func TestHeat(t *testing.T) {
 	if len(filled) != 4 || filled["440154"] != 1 || filled["b5de2b"] != 1 {
 		t.Errorf("cells %v", filled)
 	}
-	for _, text := range []string{"10", "20", "1,000*", "12", "min", "val", "0.3", "100", "Latency (ns)"} {
+	for _, text := range []string{"10", "20", "1,000*", "12", "*", "min", "val", "0.3", "100", "Latency (ns)"} {
 		if texts[text] == 0 {
 			t.Errorf("no %q in the picture", text)
 		}
@@ -184,6 +184,115 @@ func TestMarks(t *testing.T) {
 	entries := f.markEntries()
 	if len(entries) != 2 || entries[1].name != "bound" || entries[1].sample.(*Mark).Hue != 0 || entries[0].sample.(*Mark).Hue != 2 {
 		t.Errorf("legend %+v", entries)
+	}
+}
+
+// TestBarsAtTicks: the bars of a category have their middle at its tick, whichever series have one
+// there, and one width; numbers from elsewhere stand at the middle of the bar that they are about.
+func TestBarsAtTicks(t *testing.T) {
+	for _, style := range []Style{Bar, Box} {
+		f := &Figure{Style: style, Categories: []string{"a", "b", "c"}, Series: []Series{
+			{Name: "x", X: []float64{0, 1}, Y: []float64{1, 2}}, {Name: "y", X: []float64{0}, Y: []float64{3}}, {Name: "z", X: []float64{2, 0}, Y: []float64{4, 5}},
+		}}
+		for i := range f.Series {
+			for _, y := range f.Series[i].Y {
+				if style == Box {
+					f.Series[i].Quantiles = append(f.Series[i].Quantiles, [5]float64{y, y, y, y, y})
+				}
+			}
+		}
+		l, _ := record(f)
+		canvas := draw.Canvas{Rectangle: l.data}
+		trX, _ := l.plot.Transforms(&canvas)
+		from, to := map[float64]vg.Length{}, map[float64]vg.Length{}
+		for i := range f.Series {
+			for j, s := range f.drawn(i).shapes(l.plot, canvas) {
+				if !s.area {
+					continue
+				}
+				x := f.Series[i].X[j%len(f.Series[i].X)]
+				if style == Bar {
+					x = f.Series[i].X[j/2] // a whisker and an area each
+				}
+				if _, known := from[x]; !known {
+					from[x], to[x] = s.a.X, s.b.X
+				}
+				from[x], to[x] = min(from[x], s.a.X), max(to[x], s.b.X)
+			}
+		}
+		for x := range f.Categories {
+			at := float64(x)
+			if middle := (from[at] + to[at]) / 2; math.Abs(float64(middle-trX(at))) > 0.01 {
+				t.Errorf("%s: the bars of category %d have their middle at %v, the tick is at %v", style, x, middle, trX(at))
+			}
+		}
+		// The middle of y is that of category 0; x is a bar, 0.8/3, to its left.
+		if style == Bar && (f.besides("y", 0) != 0 || math.Abs(f.besides("x", 0)+groupWidth/3) > 1e-9 || math.Abs(f.besides("z", 2)) > 1e-9) {
+			t.Errorf("references stand at %v, %v, %v", f.besides("y", 0), f.besides("x", 0), f.besides("z", 2))
+		}
+	}
+}
+
+// TestBarsTellStates: a bar is filled, half filled, hatched or hollow by its state, which the legend
+// explains; a place without a bar says why.
+func TestBarsTellStates(t *testing.T) {
+	nan := math.NaN()
+	for _, logarithmic := range []bool{false, true} {
+		f := &Figure{Style: Bar, LogY: logarithmic, Categories: []string{"a", "b", "c", "d", "e", "f", "g"}, Series: []Series{{
+			Name: "x", X: []float64{0, 1, 2, 3, 4, 5, 6}, Y: []float64{3, 3, 3, 3, nan, nan, 0},
+			States: []State{Steady, Undecided, Refused, Saturated, Saturated, Steady, Refused},
+		}}}
+		l, tape := record(f)
+		texts := tape.texts(t, "bars", l.size)
+		for _, want := range []string{"half filled: undecided", "hatched: some refused", "hollow: saturated", "saturated", "no value", "refused"} {
+			if texts[want] != 1 {
+				t.Errorf("logarithmic %v: %d times %q", logarithmic, texts[want], want)
+			}
+		}
+		if logarithmic {
+			continue
+		}
+		trX, trY := l.plot.Transforms(&draw.Canvas{Rectangle: l.data})
+		width := (trX(1) - trX(0)) * groupWidth
+		for i, want := range []vg.Length{width, width / 2, 0, 0} { // what is filled
+			var got vg.Length
+			strokes := 0
+			for _, m := range tape.marks {
+				b := m.box()
+				if m.text != "" || b.Min.X < trX(float64(i))-width/2-0.01 || b.Max.X > trX(float64(i))+width/2+0.01 || b.Max.Y > trY(3)+0.01 {
+					continue
+				}
+				if m.filled {
+					got = max(got, b.Size().X)
+				} else if len(m.points) == 2 && b.Size().X > 0 && b.Size().Y > 0 {
+					strokes++
+				}
+			}
+			if math.Abs(float64(got-want)) > 0.01 || (strokes > 0) != (i == 2) {
+				t.Errorf("bar %d: %v of %v filled, %d strokes", i, got, width, strokes)
+			}
+		}
+	}
+}
+
+// TestShortAxes: as narrow as on a phone, panels with strips have labels that lie over no other, and
+// titles of axes in one size or two lines.
+func TestShortAxes(t *testing.T) {
+	f := panelled()
+	f.Width, f.Height, f.FontSize, f.PanelColumns = 3.4, 0, 7, 1
+	f.YLabel = "Accepted load (flits per terminal and cycle) of all"
+	p, tape := recordPage(f)
+	tape.texts(t, "narrow panels", p.extent())
+	for _, logarithmic := range []bool{false, true} {
+		f := &Figure{Style: Line, LogY: logarithmic, Width: 3.4, Height: 1.3, XLabel: "Offered load (flits per terminal and cycle)", YLabel: "Accepted load (flits per terminal and cycle)",
+			Series: []Series{latency("min", 12, 0.63), latency("val", 20, 0.41), latency("ugal", 33, 0.5)}}
+		f.Series[0].Y[1] = 130
+		l, tape := record(f)
+		tape.texts(t, "short", l.size)
+	}
+	l, _ := record(&Figure{Style: Line, Width: 3.4, Height: 2.4, FontSize: 7, XLabel: "Offered load (flits per terminal and cycle)", YLabel: "Accepted load (flits per terminal and cycle)", Series: []Series{latency("min", 12, 0.63)}})
+	if x, y := l.labels.x, l.labels.y; y.style.Font.Size < 8.5 || x.style.Font.Size < 8.5 || strings.Count(y.text, "\n") != 1 {
+		t.Errorf("%q of %v points, %q of %v", x.text, x.style.Font.Size, y.text, y.style.Font.Size)
 	}
 }
 

@@ -94,7 +94,7 @@ func (t *Timeline) Draw(width vg.Length) *Drawing {
 	}
 	bottom := d.Size.Y - legend - pitch*vg.Length(len(t.Rows)) - 3
 	d.Line(vg.Point{X: begin, Y: bottom}, vg.Point{X: x(end), Y: bottom}, draw.LineStyle{Color: color.NRGBA{A: 0xff}, Width: 0.5}, "")
-	for _, tick := range (plot.DefaultTicks{}).Ticks(0, cmp.Or(end, 1)) {
+	for _, tick := range (ticks{}).Ticks(0, cmp.Or(end, 1)) {
 		if tick.IsMinor() {
 			continue
 		}
@@ -224,11 +224,11 @@ func (s *StackedBars) Draw(width vg.Length) *Drawing {
 		for part, value := range b.Parts {
 			if value > 0 {
 				wide := vg.Length(value) * unit
-				box(part, x, y, wide, thickness, fmt.Sprintf("%s: %.4g %s", s.Parts[part], value, s.Unit))
+				box(part, x, y, wide, thickness, fmt.Sprintf("%s: %s %s", s.Parts[part], rounded(value, 4), s.Unit))
 				x += wide
 			}
 		}
-		d.Text(vg.Point{X: x + 5, Y: y - thickness + 2}, style, fmt.Sprintf("%.4g %s", b.Total, s.Unit))
+		d.Text(vg.Point{X: x + 5, Y: y - thickness + 2}, style, rounded(b.Total, 4)+" "+s.Unit)
 		y -= thickness + gap
 	}
 	return d

@@ -38,7 +38,7 @@ func (r referenced) points(c draw.Canvas, p *plot.Plot) (all []vg.Point, which [
 	trX, trY := p.Transforms(&c)
 	for i := range r.of.X {
 		if r.figure.visible(&Series{X: r.of.X, Y: r.of.Y, XEnd: r.of.X}, i) {
-			all = append(all, vg.Point{X: trX(r.of.X[i] + r.figure.besides(r.of.Bar)), Y: trY(r.of.Y[i])})
+			all = append(all, vg.Point{X: trX(r.of.X[i] + r.figure.besides(r.of.Bar, r.of.X[i])), Y: trY(r.of.Y[i])})
 			which = append(which, i)
 		}
 	}
@@ -53,17 +53,17 @@ func (r referenced) name() string {
 	return r.of.Name + ", " + r.of.Bar
 }
 
-// besides is how far the middle of a series' bars is from that of their category.
-func (f *Figure) besides(name string) float64 {
+// besides is how far the middle of a series' bar is from that of its category.
+func (f *Figure) besides(name string, category float64) float64 {
 	if name == "" || f.Style != Bar {
 		return 0
 	}
-	for i := range f.Series {
-		if f.Series[i].Name == name {
-			return groupWidth * ((float64(i)+0.5)/float64(len(f.Series)) - 0.5)
-		}
+	s := f.barSlots()
+	i := slices.IndexFunc(s.of[category], func(i int) bool { return f.Series[i].Name == name })
+	if i < 0 {
+		return 0
 	}
-	return 0
+	return s.left(category, s.of[category][i]) + s.width/2 - category
 }
 
 // Plot implements plot.Plotter.

@@ -197,7 +197,7 @@ func randomFigure(r *rand.Rand) *Figure {
 				x = float64(j % len(f.Categories))
 			}
 			s.X, s.Y, s.HalfWidth = append(s.X, x), append(s.Y, value()), append(s.HalfWidth, value())
-			s.States = append(s.States, State(r.IntN(3)))
+			s.States = append(s.States, State(r.IntN(4)))
 			x += 1 + scale*r.Float64()
 			s.XEnd = append(s.XEnd, x)
 		}
@@ -212,7 +212,7 @@ func TestRandomFigures(t *testing.T) {
 	drawn := 0
 	for seed := range uint64(300) {
 		f := randomFigure(rand.New(rand.NewPCG(seed, 0)))
-		if f.check() != nil {
+		if f.Check() != nil {
 			continue
 		}
 		drawn++

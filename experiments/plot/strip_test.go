@@ -18,9 +18,17 @@ import (
 )
 
 // TestStrip: the strip of saturated points is labelled, the axis is broken at its foot,
-// and no line of a series leads into it.
+// and no line of a series leads into it, on either kind of axis.
 func TestStrip(t *testing.T) {
-	f := &Figure{Title: "t", XLabel: "x", YLabel: "y", Style: Line, Series: []Series{latency("min", 12, 0.63), latency("val", 20, 0.41)}}
+	for _, logarithmic := range []bool{false, true} {
+		testStrip(t, &Figure{
+			Title: "t", XLabel: "x", YLabel: "y", Style: Line, LogY: logarithmic,
+			Series: []Series{latency("min", 12, 0.63), latency("val", 20, 0.41)},
+		})
+	}
+}
+
+func testStrip(t *testing.T, f *Figure) {
 	l, tape := record(f)
 	canvas := draw.Canvas{Rectangle: l.data}
 	strip := f.roof().area(canvas, l.plot)
@@ -52,7 +60,46 @@ func TestStrip(t *testing.T) {
 	}
 }
 
-// TestPanelsLegendStates: the legend explains hollow and holed markers, whichever panel
+// TestStripsAreAlike: the strip takes the same share of a linear and of a logarithmic axis and
+// shows the same points at the same places: of a series whose points are all saturated and have no
+// value each, as of the other. Zero, which a logarithmic axis has not, is no value there either.
+func TestStripsAreAlike(t *testing.T) {
+	nan := math.NaN()
+	var strips [2]vg.Rectangle
+	var hollow [2]int
+	for i, logarithmic := range []bool{false, true} {
+		f := &Figure{Style: Line, LogY: logarithmic, Series: []Series{
+			{Name: "a", X: []float64{0.2, 0.4}, Y: []float64{20, nan}, States: []State{Steady, Saturated}},
+			{Name: "b", X: []float64{0.2, 0.4}, Y: []float64{nan, nan}, States: []State{Saturated, Saturated}},
+		}}
+		if logarithmic {
+			f.Series[1].Y[0] = 0
+		}
+		l, tape := record(f)
+		strips[i] = f.roof().area(draw.Canvas{Rectangle: l.data}, l.plot)
+		for _, m := range tape.marks {
+			if m.filled && m.ink.R == 0xff && m.ink.B == 0xff && within(strips[i], m.box()) {
+				hollow[i]++
+			}
+		}
+		if names := newLegend(f).entries; len(names) != 3 {
+			t.Errorf("logarithmic %v: %d entries in the legend, want a, b and hollow", logarithmic, len(names))
+		}
+		// The panel of b alone has the ceiling of the other.
+		panels := &Figure{Style: Line, Panels: []*Figure{
+			{Style: Line, LogY: logarithmic, Series: f.Series[:1]}, {Style: Line, LogY: logarithmic, Series: f.Series[1:]},
+		}}
+		panels.panels()
+		if a, b := panels.Panels[0].ceiling(), panels.Panels[1].ceiling(); a != b || math.IsInf(b, 0) {
+			t.Errorf("logarithmic %v: ceilings of panels %v and %v", logarithmic, a, b)
+		}
+	}
+	if hollow != [2]int{3, 3} || math.Abs(float64(strips[0].Size().Y-strips[1].Size().Y)) > 0.01 || strips[0].Size().Y < 20 {
+		t.Errorf("%v hollow markers in strips of %v", hollow, strips)
+	}
+}
+
+// TestPanelsLegendStates: the legend explains hollow and half-filled markers, whichever panel
 // has them.
 func TestPanelsLegendStates(t *testing.T) {
 	f := panelled()
@@ -61,14 +108,11 @@ func TestPanelsLegendStates(t *testing.T) {
 	f.Panels[1].Series[0].States[1] = Undecided
 	f.Series = f.Panels[0].Series
 	p, tape := recordPage(f)
-	if texts := tape.texts(t, "panels", p.extent()); texts["with a hole: undecided"] != 1 || texts["hollow: saturated"] != 1 {
+	if texts := tape.texts(t, "panels", p.extent()); texts["half filled: undecided"] != 1 || texts["hollow: saturated"] != 1 {
 		t.Errorf("the legend of %v", texts)
 	}
-	// On a logarithmic axis there is no strip for points without a value.
-	hidden := &Figure{Style: Line, LogY: true, Series: []Series{
-		{Name: "min", X: []float64{0.1, 0.2}, Y: []float64{10, math.NaN()}, States: []State{Steady, Saturated}},
-		{Name: "val", X: []float64{0.2}, Y: []float64{math.NaN()}, States: []State{Saturated}},
-	}}
+	// Curves without markers have no strip for points without a value.
+	hidden := &Figure{Style: Curve, Series: []Series{{Name: "min", X: []float64{0.1, 0.2}, Y: []float64{10, math.NaN()}, States: []State{Steady, Saturated}}}}
 	if l := newLegend(hidden); len(l.entries) != 1 || l.entries[0].name != "min" {
 		t.Errorf("the legend explains what is not drawn: %v", l.entries)
 	}
@@ -167,9 +211,27 @@ func TestNamesBeginAtTheAxis(t *testing.T) {
 		f.Categories = append(f.Categories, fmt.Sprint("a switch with a long name, port ", i))
 		f.Series[0].X, f.Series[0].Y = append(f.Series[0].X, float64(i)), append(f.Series[0].Y, 1)
 	}
-	l, _ := record(f)
+	l, tape := record(f)
 	if style := l.plot.X.Tick.Label; style.Rotation >= 0 || style.XAlign != text.XLeft {
 		t.Errorf("names are turned by %v and aligned by %v", style.Rotation, style.XAlign)
+	}
+	// Small letters, half as high as the font, have their middle at the tick.
+	trX, _ := l.plot.Transforms(&draw.Canvas{Rectangle: l.data})
+	names := 0
+	for _, m := range tape.marks {
+		if !strings.HasPrefix(m.text, "a switch") {
+			continue
+		}
+		at := trX(float64(names))
+		names++
+		style := l.plot.X.Tick.Label
+		line := m.box().Min.X + style.FontExtents().Descent
+		if middle := line + style.Font.Size/4; math.Abs(float64(middle-at)) > 0.6 {
+			t.Errorf("the letters of a name have their middle at %v, its tick is at %v", middle, at)
+		}
+	}
+	if names != len(f.Categories) {
+		t.Errorf("%d names", names)
 	}
 	svg := simtest.Must(f.Render("svg"))(t)
 	if n := strings.Count(string(svg), "font-family"); n == 0 || strings.Count(string(svg), ",Arial,Helvetica,sans-serif;") != n {

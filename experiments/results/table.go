@@ -375,13 +375,16 @@ func jsonCell(cell string) ([]byte, error) {
 // estimates of the same numbers.
 const SeedKey = "seed"
 
-// FormatCell writes a value for CSV: the shortest text that reads back as the
-// same number, nothing for NaN.
+// FormatCell writes a value for CSV: the shortest text that reads back as the same
+// number, up to 1e15 with all its digits, so that a column has one form; nothing for NaN.
 func FormatCell(value any) string {
 	switch x := value.(type) {
 	case float64:
-		if x != x {
+		switch size := math.Abs(x); {
+		case x != x:
 			return ""
+		case size >= 1e6 && size < 1e15:
+			return strconv.FormatFloat(x, 'f', -1, 64)
 		}
 		return strconv.FormatFloat(x, 'g', -1, 64)
 	case string:

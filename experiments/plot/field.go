@@ -1,0 +1,166 @@
+package plot
+
+import (
+	"fmt"
+	"image/color"
+	"math"
+	"strconv"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// Field is the values of a heat map: a cell for every pair of categories.
+type Field struct {
+	Columns, Rows []string
+	Values        [][]float64 // by row, from the bottom; not a number where there is none
+	States        [][]State   // nil: all steady
+	Label         string      // of the values
+	Log           bool        // scale of colours
+	Range         []float64   // of the scale; nil: found
+}
+
+// saturated tells whether a cell of a row is.
+func (f *Field) saturated(row, column int) bool {
+	return f.States != nil && f.States[row][column] == Saturated
+}
+
+func (f *Field) check() error {
+	if low, high := f.limits(); low > high {
+		return fmt.Errorf("%w: no row has a number", ErrNothing)
+	}
+	return nil
+}
+
+// ranges puts cell i of an axis around i.
+func (f *Field) ranges() (x, y span) {
+	return span{-0.5, float64(len(f.Columns)) - 0.5}, span{-0.5, float64(len(f.Rows)) - 0.5}
+}
+
+// limits are the ends of the scale.
+func (f *Field) limits() (low, high float64) {
+	if f.Range != nil {
+		return f.Range[0], f.Range[1]
+	}
+	low, high = math.Inf(1), math.Inf(-1)
+	for _, row := range f.Values {
+		for _, v := range row {
+			if !math.IsNaN(v) && !math.IsInf(v, 0) && !(f.Log && v <= 0) {
+				low, high = min(low, v), max(high, v)
+			}
+		}
+	}
+	return low, high
+}
+
+// color of a value; the scale runs from pale to dark, so that it survives printing in
+// black and white.
+func (f *Field) color(v float64) color.NRGBA {
+	low, high := f.limits()
+	at := 0.5
+	switch {
+	case high > low && f.Log:
+		at = math.Log(v/low) / math.Log(high/low)
+	case high > low:
+		at = (v - low) / (high - low)
+	}
+	return tints.At(1 - at)
+}
+
+// cells draws a field.
+type cells struct{ field *Field }
+
+// Plot implements plot.Plotter.
+func (k cells) Plot(c draw.Canvas, p *plot.Plot) {
+	trX, trY := p.Transforms(&c)
+	style := Words(8, text.XCenter, text.YCenter)
+	for j, row := range k.field.Values {
+		for i, v := range row {
+			r := vg.Rectangle{Min: vg.Point{X: trX(float64(i) - 0.5), Y: trY(float64(j) - 0.5)}, Max: vg.Point{X: trX(float64(i) + 0.5), Y: trY(float64(j) + 0.5)}}
+			if math.IsNaN(v) || math.IsInf(v, 0) || k.field.Log && v <= 0 {
+				c.StrokeLine2(draw.LineStyle{Color: gray, Width: 0.5}, r.Min.X, r.Min.Y, r.Max.X, r.Max.Y)
+				if k.field.saturated(j, i) {
+					c.FillText(style, vg.Point{X: (r.Min.X + r.Max.X) / 2, Y: (r.Min.Y + r.Max.Y) / 2}, "*")
+				}
+				continue
+			}
+			ink := k.field.color(v)
+			end := tag(c, "data-tip", k.field.Columns[i]+"\n"+k.field.Rows[j]+"\n"+short(v))
+			c.FillPolygon(ink, corners(r))
+			end()
+			style.Color = color.White
+			if 0.3*float64(ink.R)+0.6*float64(ink.G)+0.1*float64(ink.B) > 140 {
+				style.Color = color.Black
+			}
+			words := k.field.words(v)
+			if k.field.saturated(j, i) {
+				words += "*"
+			}
+			style.Font = textFont(8)
+			for style.Font.Size > 5 && style.Width(words) > r.Size().X-2 {
+				style.Font.Size -= 0.5
+			}
+			if style.Width(words) <= r.Size().X-2 && style.Font.Size <= r.Size().Y {
+				c.FillText(style, vg.Point{X: (r.Min.X + r.Max.X) / 2, Y: (r.Min.Y + r.Max.Y) / 2}, words)
+			}
+		}
+	}
+}
+
+// words are a value with three digits; in a field of large ones with a prefix of SI.
+func (f *Field) words(v float64) string {
+	size := math.Abs(v)
+	switch _, most := f.limits(); {
+	case most >= 1e6 && size >= 1:
+		number, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 3, 64), 64)
+		if err == nil {
+			return prefixed(number, "")
+		}
+	case size >= 100:
+		return thousands(fmt.Sprintf("%.0f", v))
+	}
+	return rounded(v, 3)
+}
+
+// colourBar is the scale of a field, as its legend.
+type colourBar struct{ field *Field }
+
+const (
+	barWidth = 12
+	barRoom  = 64 // with its numbers
+)
+
+// draw fills c.
+func (b colourBar) draw(c draw.Canvas) {
+	low, high := b.field.limits()
+	p := plot.New()
+	p.Y.Min, p.Y.Max = low, high
+	if low == high {
+		p.Y.Min, p.Y.Max = low-0.5, high+0.5
+	}
+	p.Y.Tick.Marker = ticker("", b.field.Log)
+	if b.field.Log {
+		p.Y.Scale = plot.LogScale{}
+	}
+	_, trY := p.Transforms(&c)
+	const steps = 64
+	height := (c.Max.Y - c.Min.Y) / steps
+	for i := range steps {
+		at := (float64(i) + 0.5) / steps
+		y := c.Min.Y + height*vg.Length(i)
+		c.FillPolygon(tints.At(1-at), corners(vg.Rectangle{Min: vg.Point{X: c.Min.X, Y: y}, Max: vg.Point{X: c.Min.X + barWidth, Y: y + height + 0.2}}))
+	}
+	style := Words(8, text.XLeft, text.YCenter)
+	for _, t := range p.Y.Tick.Marker.Ticks(p.Y.Min, p.Y.Max) {
+		if t.Label != "" {
+			y := trY(t.Value)
+			c.StrokeLine2(draw.LineStyle{Color: color.Black, Width: 0.5}, c.Min.X+barWidth, y, c.Min.X+barWidth+3, y)
+			c.FillText(style, vg.Point{X: c.Min.X + barWidth + 5, Y: y}, t.Label)
+		}
+	}
+	style = Words(9, text.XCenter, text.YTop)
+	style.Rotation = math.Pi / 2
+	c.FillText(style, vg.Point{X: c.Max.X - 11, Y: c.Center().Y}, elide(style, b.field.Label, c.Max.Y-c.Min.Y))
+}

@@ -1,0 +1,348 @@
+package plot
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+)
+
+// ticks puts labels at multiples of 1, 2 or 5 times a power of ten, five to
+// nine of them, and small ticks between.
+type ticks struct{ unit string }
+
+// Ticks implements plot.Ticker.
+func (t ticks) Ticks(least, most float64) []plot.Tick {
+	step := math.Pow(10, math.Floor(math.Log10((most-least)/4)))
+	minor := 5
+	for _, s := range []struct{ times, minor int }{{5, 5}, {2, 4}, {1, 5}} {
+		if (most-least)/(step*float64(s.times)) >= 4 {
+			step, minor = step*float64(s.times), s.minor
+			break
+		}
+	}
+	decimals := max(0, -int(math.Floor(math.Log10(step)+1e-9)))
+	label := numberLabel(math.Max(math.Abs(least), math.Abs(most)), step, t.unit)
+	var all []plot.Tick
+	small := step / float64(minor)
+	for i := math.Ceil(least/small-1e-9) + 0; i*small <= most+1e-9*small; i++ {
+		tick := plot.Tick{Value: i * small}
+		if int64(i)%int64(minor) == 0 {
+			tick.Label = label(i*small, decimals)
+		}
+		all = append(all, tick)
+	}
+	return all
+}
+
+// manyDigits tells whether the numbers of an axis from least to most in size are
+// too long to be written with all their digits.
+func manyDigits(most, least float64, unit string) bool {
+	return most >= 1e7 || least < 1e-4 || unit == "s" && most < 0.05
+}
+
+// numberLabel chooses how the numbers of an axis are written: with all their
+// digits, or with the prefixes of SI and the unit where those would be many.
+func numberLabel(most, least float64, unit string) func(x float64, decimals int) string {
+	switch {
+	case unit == "" && most < 1 && manyDigits(most, least, unit):
+		return func(x float64, _ int) string {
+			if rounded, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 6, 64), 64); err == nil && x != 0 {
+				return strconv.FormatFloat(rounded, 'e', -1, 64)
+			}
+			return "0"
+		}
+	case manyDigits(most, least, unit):
+		return func(x float64, _ int) string { return prefixed(x, unit) }
+	}
+	return func(x float64, decimals int) string { return thousands(strconv.FormatFloat(x, 'f', decimals, 64)) }
+}
+
+// unitOf finds the unit at the end of an axis label, of those that take prefixes
+// of SI, and the label without it.
+func unitOf(label string) (unit, bare string) {
+	for _, unit := range []string{"s", "B"} {
+		if bare, ok := strings.CutSuffix(label, " ("+unit+")"); ok {
+			return unit, bare
+		}
+	}
+	return "", label
+}
+
+// hasUnits tells whether the labels of an axis carry its unit.
+func hasUnits(a *plot.Axis, unit string) bool {
+	carries := func(t plot.Tick) bool { return strings.HasSuffix(t.Label, unit) }
+	return unit != "" && slices.ContainsFunc(a.Tick.Marker.Ticks(a.Min, a.Max), carries)
+}
+
+// along is where the values of an axis are, from 0 at its least to 1 at its most.
+func along(least, most float64, log bool) func(x float64) float64 {
+	if log {
+		return func(x float64) float64 { return math.Log(x/least) / math.Log(most/least) }
+	}
+	return func(x float64) float64 { return (x - least) / (most - least) }
+}
+
+// valueTicks are at values that are powers, where a logarithmic axis has room for them or
+// for each second, third and so on, and a linear one for all; elsewhere as of another axis.
+type valueTicks struct {
+	plot.Ticker
+	values []float64
+	unit   string
+	log    bool
+	style  text.Style
+	room   vg.Length
+}
+
+// Ticks implements plot.Ticker.
+func (v valueTicks) Ticks(least, most float64) []plot.Tick {
+	label, place := numberLabel(most, v.values[0], v.unit), along(least, most, v.log)
+	var all []plot.Tick
+	add := func(x float64, labelled bool) {
+		if x < least*(1-1e-9) || x > most*(1+1e-9) {
+			return
+		}
+		tick := plot.Tick{Value: x}
+		switch {
+		case labelled && v.unit == "B":
+			tick.Label = Bytes(x)
+		case labelled:
+			tick.Label = label(x, -1)
+		}
+		all = append(all, tick)
+	}
+	fits := func() bool {
+		end := math.Inf(-1)
+		for _, t := range all {
+			if t.Label == "" {
+				continue
+			}
+			const gap = 5
+			half := float64((v.style.Width(t.Label) + gap) / 2 / v.room)
+			if at := place(t.Value); at-half < end {
+				return false
+			} else {
+				end = at + half
+			}
+		}
+		return true
+	}
+	if !v.log {
+		if least <= 0 {
+			add(0, true)
+		}
+		for _, x := range v.values {
+			add(x, true)
+		}
+		if fits() {
+			return all
+		}
+		return v.Ticker.Ticks(least, most)
+	}
+	for every := 1; every <= len(v.values); every++ {
+		all = nil
+		for i, x := range v.values {
+			add(x, i%every == 0)
+		}
+		if fits() {
+			break
+		}
+	}
+	if len(all) < 2 { // of a range that is given
+		return v.Ticker.Ticks(least, most)
+	}
+	return all
+}
+
+// fixedTicks are given.
+type fixedTicks []Tick
+
+// Ticks implements plot.Ticker.
+func (t fixedTicks) Ticks(least, most float64) []plot.Tick {
+	var all []plot.Tick
+	for _, one := range t {
+		if one.Value >= least && one.Value <= most {
+			all = append(all, plot.Tick{Value: one.Value, Label: one.Label})
+		}
+	}
+	return all
+}
+
+// below leaves out the ticks above a limit, from where on the axis is none, and labels that
+// would lie over each other: all but each second, fifth and so on.
+type below struct {
+	plot.Ticker
+	limit          float64
+	log            bool
+	length, height vg.Length // of the axis, about, and of a label
+}
+
+// Ticks implements plot.Ticker.
+func (b below) Ticks(least, most float64) []plot.Tick {
+	all := b.Ticker.Ticks(least, min(most, b.limit))
+	place := along(least, most, b.log)
+	var labelled []int
+	first := 0 // of those that stay, a multiple of what is between them
+	for i, t := range all {
+		if t.Label != "" {
+			labelled = append(labelled, i)
+		}
+	}
+	if len(labelled) < 3 {
+		return all
+	}
+	room := place(all[labelled[len(labelled)-1]].Value) - place(all[labelled[0]].Value)
+	each := float64(b.length) * room / float64(len(labelled)-1)
+	every := 1
+	for _, k := range []int{1, 2, 5, 10} {
+		if every = k; each*float64(k) >= float64(b.height) {
+			break
+		}
+	}
+	if step := all[labelled[1]].Value - all[labelled[0]].Value; !b.log {
+		first = -int(math.Round(all[labelled[0]].Value/step)) % every
+	}
+	for j, i := range labelled {
+		if (j-first)%every != 0 {
+			all[i].Label = ""
+		}
+	}
+	return all
+}
+
+// prefixed writes a number with a prefix of SI and its unit: 20 MB, 5 µs.
+func prefixed(x float64, unit string) string {
+	prefixes := []string{"f", "p", "n", "µ", "m", "", "k", "M", "G", "T", "P"}
+	const one = 5
+	if x == 0 {
+		return "0"
+	}
+	group := int(math.Floor(math.Log10(math.Abs(x))/3 + 1e-9))
+	group = min(max(group, -one), len(prefixes)-1-one)
+	number := strconv.FormatFloat(x/math.Pow(1000, float64(group)), 'g', 6, 64)
+	return strings.TrimSpace(number + " " + prefixes[one+group] + unit)
+}
+
+// thousands separates groups of three digits by commas.
+func thousands(number string) string {
+	sign := ""
+	if strings.HasPrefix(number, "-") {
+		sign, number = "-", number[1:]
+	}
+	whole, fraction, has := strings.Cut(number, ".")
+	for i := len(whole) - 3; i > 0; i -= 3 {
+		whole = whole[:i] + "," + whole[i:]
+	}
+	if has {
+		whole += "." + fraction
+	}
+	return sign + whole
+}
+
+// logTicks labels the powers of ten, and 2 and 5 times them, or more, where there are
+// few powers.
+type logTicks struct{ unit string }
+
+// Ticks implements plot.Ticker.
+func (t logTicks) Ticks(least, most float64) []plot.Tick {
+	decades := math.Log10(most / least)
+	label := numberLabel(most, least, t.unit)
+	for _, digits := range []string{"1", "125", "1235", "123456789"} {
+		if digits == "1" && decades < 2 || digits == "125" && decades < 0.5 {
+			continue
+		}
+		var all []plot.Tick
+		labels := 0
+		for e := math.Floor(math.Log10(least)); e <= math.Ceil(math.Log10(most)); e++ {
+			for digit := 1; digit < 10; digit++ {
+				value := float64(digit) * math.Pow(10, e)
+				if value < least*(1-1e-9) || value > most*(1+1e-9) {
+					continue
+				}
+				tick := plot.Tick{Value: value}
+				if strings.Contains(digits, strconv.Itoa(digit)) {
+					tick.Label = label(value, max(0, -int(e)))
+					labels++
+				}
+				all = append(all, tick)
+			}
+		}
+		const enough = 3
+		if labels >= enough || len(digits) == 9 {
+			return all
+		}
+	}
+	panic("not reached")
+}
+
+// categories labels the integers from 0.
+type categories []string
+
+// Ticks implements plot.Ticker.
+func (c categories) Ticks(float64, float64) []plot.Tick {
+	all := make([]plot.Tick, len(c))
+	for i, name := range c {
+		all[i] = plot.Tick{Value: float64(i), Label: name}
+	}
+	return all
+}
+
+// Bytes writes a number of bytes with the prefix of IEC 80000-13 that leaves a
+// small number: 64 B, 1 KiB.
+func Bytes(x float64) string {
+	prefixes := []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB"}
+	if x == 0 {
+		return "0"
+	}
+	i := 0
+	for math.Abs(x) >= 1024 && i+1 < len(prefixes) {
+		x /= 1024
+		i++
+	}
+	return strconv.FormatFloat(x, 'g', 4, 64) + " " + prefixes[i]
+}
+
+// byteTicks puts labels at multiples of a power of two, five to nine of them.
+type byteTicks struct{}
+
+// Ticks implements plot.Ticker.
+func (byteTicks) Ticks(least, most float64) []plot.Tick {
+	step := math.Exp2(math.Floor(math.Log2((most - least) / 4)))
+	var all []plot.Tick
+	for i := math.Ceil(2*least/step - 1e-9); i*step/2 <= most*(1+1e-9); i++ {
+		tick := plot.Tick{Value: i * step / 2}
+		if math.Mod(i, 2) == 0 {
+			tick.Label = Bytes(tick.Value)
+		}
+		all = append(all, tick)
+	}
+	return all
+}
+
+// logByteTicks labels powers of two, at most nine of them, at equal distances.
+type logByteTicks struct{}
+
+// Ticks implements plot.Ticker.
+func (logByteTicks) Ticks(least, most float64) []plot.Tick {
+	first, last := math.Ceil(math.Log2(least)-1e-9), math.Floor(math.Log2(most)+1e-9)
+	if last-first < 2 {
+		return byteTicks{}.Ticks(least, most)
+	}
+	every := 1.0
+	for math.Floor(last/every)-math.Ceil(first/every) >= 9 {
+		every++
+	}
+	var all []plot.Tick
+	for e := first; e <= last; e++ {
+		tick := plot.Tick{Value: math.Exp2(e)}
+		if math.Mod(e, every) == 0 {
+			tick.Label = Bytes(tick.Value)
+		}
+		all = append(all, tick)
+	}
+	return all
+}
