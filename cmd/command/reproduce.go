@@ -33,8 +33,8 @@ import (
 	"github.com/weft-sim/weft/experiments/verdict"
 )
 
-func (a *app) reproduceCommand() *cobra.Command {
-	var flags runFlags
+func (a *App) reproduceCommand() *cobra.Command {
+	var flags RunFlags
 	var data string
 	c := &cobra.Command{
 		Use:   "reproduce [PAPER[/ARTIFACT]]...",
@@ -74,7 +74,7 @@ and its time in writes, iterations.csv the medians of iterations, which --quick 
   weft reproduce jobs/alone/milc --data mfnetsim/ --quick`,
 		RunE: func(c *cobra.Command, args []string) error {
 			flags.Command = commandLine(c, args)
-			if err := flags.check(); err != nil {
+			if err := flags.Check(); err != nil {
 				return err
 			}
 			reference, err := a.reference(c.Context(), args, data, &flags)
@@ -82,24 +82,24 @@ and its time in writes, iterations.csv the medians of iterations, which --quick 
 				return err
 			}
 			if reference, err = reference.Select(args); err != nil {
-				return &usageError{err}
+				return &UsageError{err}
 			}
-			outcome, err := a.session(c.Context(), &flags).Judge(reference)
+			outcome, err := a.Session(c.Context(), &flags).Judge(reference)
 			switch {
 			case err != nil:
 				return err
 			case outcome.Unreadable:
-				return &statusError{status: exitUsage}
+				return &StatusError{Status: ExitUsage}
 			case outcome.Failed:
-				return &statusError{status: exitFailure}
+				return &StatusError{Status: ExitFailure}
 			}
 			return nil
 		},
 	}
 	c.Flags().StringVar(&data, "data", "", "with booksim: folder `DIR` of curves with their configurations; with opensm: of tables; with congestion or jobs: of runs; with atlas: of the form of its reference")
 	c.Flags().BoolVar(&flags.quick, "quick", false, "the small variant of each experiment")
-	c.Flags().StringVarP(&flags.out, "out", "o", filepath.Join("results", "reproduce"), "result folder `DIR`")
-	flags.registerExecution(c)
+	c.Flags().StringVarP(&flags.Out, "out", "o", filepath.Join("results", "reproduce"), "result folder `DIR`")
+	flags.RegisterExecution(c)
 	return c
 }
 
@@ -116,7 +116,7 @@ var references = map[string]struct {
 }
 
 // reference is what the names speak of: one of the references, or the papers.
-func (a *app) reference(ctx context.Context, names []string, data string, flags *runFlags) (*judge.Reference, error) {
+func (a *App) reference(ctx context.Context, names []string, data string, flags *RunFlags) (*judge.Reference, error) {
 	found := ""
 	for i, name := range names {
 		first, _, _ := strings.Cut(name, "/")
@@ -124,26 +124,26 @@ func (a *app) reference(ctx context.Context, names []string, data string, flags 
 			first = ""
 		}
 		if i > 0 && first != found {
-			return nil, usagef("%s has verdicts of its own: name it alone", cmp.Or(found, first))
+			return nil, Usagef("%s has verdicts of its own: name it alone", cmp.Or(found, first))
 		}
 		found = first
 	}
 	known := slices.Sorted(maps.Keys(references))
 	switch r := references[found]; {
 	case found == "" && data != "":
-		return nil, usagef("--data %s: is a folder for weft reproduce %s", data, strings.Join(known, ", "))
+		return nil, Usagef("--data %s: is a folder for weft reproduce %s", data, strings.Join(known, ", "))
 	case found == "":
 		return a.papers(ctx, flags), nil
 	case r.needs != "" && data == "":
-		return nil, usagef("%s needs --data DIR, a folder of %s; see weft reproduce --help", found, r.needs)
+		return nil, Usagef("%s needs --data DIR, a folder of %s; see weft reproduce --help", found, r.needs)
 	default:
 		return experiments.Interruptible(ctx, func() (*judge.Reference, error) { return r.open(data) })
 	}
 }
 
-// session runs experiments for judgements.
-func (a *app) session(ctx context.Context, flags *runFlags) *judge.Session {
-	return &judge.Session{Context: ctx, Stdout: a.stdout, Stderr: a.stderr, Out: flags.out, Quick: flags.quick, Options: flags.options(), Jobs: cmp.Or(flags.Jobs, runtime.GOMAXPROCS(0)),
+// Session runs experiments for judgements.
+func (a *App) Session(ctx context.Context, flags *RunFlags) *judge.Session {
+	return &judge.Session{Context: ctx, Stdout: a.Stdout, Stderr: a.Stderr, Out: flags.Out, Quick: flags.quick, Options: flags.options(), Jobs: cmp.Or(flags.Jobs, runtime.GOMAXPROCS(0)),
 		Execute: func(f *experiments.File, dir string, beside bool) (*engine.Outcome, error) {
 			own := *flags
 			own.lines = beside
@@ -157,7 +157,7 @@ func paperName(path string) string {
 }
 
 // papers are the experiments of all papers.
-func (a *app) papers(ctx context.Context, flags *runFlags) *judge.Reference {
+func (a *App) papers(ctx context.Context, flags *RunFlags) *judge.Reference {
 	files := map[string]*experiments.File{} // by the name of the entry
 	var verdicts []verdict.Verdict
 	section := &judge.Section{File: "verdicts.csv", Columns: verdict.Table(nil).Columns}
@@ -166,7 +166,7 @@ func (a *app) papers(ctx context.Context, flags *runFlags) *judge.Reference {
 		name := paperName(path)
 		section.Entries = append(section.Entries, &judge.Entry{Name: name, Judge: func(s *judge.Session) ([]judge.Row, bool, error) {
 			file := files[name]
-			outcome, err := s.Run(file.Name, file, filepath.Join(flags.out, name))
+			outcome, err := s.Run(file.Name, file, filepath.Join(flags.Out, name))
 			if err != nil {
 				return nil, false, err
 			}
@@ -178,7 +178,7 @@ func (a *app) papers(ctx context.Context, flags *runFlags) *judge.Reference {
 	section.Prepare = func(entries []*judge.Entry) error {
 		paths, folders := make([]string, len(entries)), make([]string, len(entries))
 		for i, e := range entries {
-			paths[i], folders[i] = "papers/"+e.Name+".toml", filepath.Join(flags.out, e.Name)
+			paths[i], folders[i] = "papers/"+e.Name+".toml", filepath.Join(flags.Out, e.Name)
 		}
 		all, err := flags.open(ctx, paths)
 		if err != nil {
@@ -191,30 +191,30 @@ func (a *app) papers(ctx context.Context, flags *runFlags) *judge.Reference {
 		if err := a.preflightRun(ctx, all, folders, flags.Resume); err != nil {
 			return err
 		}
-		fmt.Fprintln(a.stderr, experiments.ReproductionTime(paths, flags.quick, runtime.GOMAXPROCS(0)))
+		fmt.Fprintln(a.Stderr, experiments.ReproductionTime(paths, flags.quick, runtime.GOMAXPROCS(0)))
 		for i, e := range entries {
 			files[e.Name] = all[i]
 		}
 		return nil
 	}
 	section.Conclude = func(_ *results.Table, _ judge.Count, failed bool) (judge.Conclusion, error) {
-		if err := a.writeReport(ctx, flags.out); err != nil {
+		if err := a.writeReport(ctx, flags.Out); err != nil {
 			return judge.Conclusion{}, err
 		}
-		return judge.Conclusion{Text: countVerdicts(verdicts), Failed: failed || verdict.AnyMissed(verdicts)}, printVerdicts(a.stdout, verdicts, widthOf(a.stdout))
+		return judge.Conclusion{Text: countVerdicts(verdicts), Failed: failed || verdict.AnyMissed(verdicts)}, printVerdicts(a.Stdout, verdicts, widthOf(a.Stdout))
 	}
 	return &judge.Reference{Entry: "experiment", Sections: []*judge.Section{section}}
 }
 
 // writeReport writes the page of all results in a folder to report.html there.
-func (a *app) writeReport(ctx context.Context, dir string) error {
+func (a *App) writeReport(ctx context.Context, dir string) error {
 	path := filepath.Join(dir, "report.html")
 	page, err := experiments.Interruptible(ctx, func() ([]byte, error) { return report.Make([]string{dir}, path) })
 	switch {
 	case errors.Is(err, experiments.ErrInterrupted):
 		return err
 	case err != nil:
-		fmt.Fprintf(a.stderr, "warning: no report.html: %v\n", err) // an older folder beside those of this run
+		fmt.Fprintf(a.Stderr, "warning: no report.html: %v\n", err) // an older folder beside those of this run
 		return nil
 	}
 	return results.WriteFile(path, page)

@@ -21,7 +21,7 @@ import (
 
 // routesFlags are the options of weft routes.
 type routesFlags struct {
-	fileFlags
+	FileFlags
 	config   string
 	manager  string
 	lanes    int
@@ -34,7 +34,7 @@ type routesFlags struct {
 	out      string
 }
 
-func (a *app) routesCommand() *cobra.Command {
+func (a *App) routesCommand() *cobra.Command {
 	var flags routesFlags
 	c := &cobra.Command{
 		Use:   "routes FILE.toml|FILE",
@@ -67,12 +67,12 @@ gets the table (engines.csv), that of the jobs (jobs.csv), the load of each cabl
 			configured := flags.config != "" && len(flags.engines) == 0
 			for _, name := range []string{"pattern", "hottest", "jobs", "draws"} {
 				if configured && c.Flags().Changed(name) {
-					return usagef("--%s compares engines: add --engine", name)
+					return Usagef("--%s compares engines: add --engine", name)
 				}
 			}
 			if err := cmp.Or(
-				refusedIf(flags.dumps && (!configured || flags.out == ""), "--dumps goes with --opensm and -o"),
-				refusedIf(!slices.Contains([]int{1, 2, 4, 8, 15}, flags.lanes), "--lanes %d: want 1, 2, 4, 8 or 15", flags.lanes),
+				RefusedIf(flags.dumps && (!configured || flags.out == ""), "--dumps goes with --opensm and -o"),
+				RefusedIf(!slices.Contains([]int{1, 2, 4, 8, 15}, flags.lanes), "--lanes %d: want 1, 2, 4, 8 or 15", flags.lanes),
 			); err != nil {
 				return err
 			}
@@ -86,7 +86,7 @@ gets the table (engines.csv), that of the jobs (jobs.csv), the load of each cabl
 			return a.compareRoutes(c.Context(), request, &flags)
 		},
 	}
-	flags.fileFlags.register(c)
+	flags.FileFlags.Register(c)
 	c.Flags().StringVar(&flags.config, "opensm", "", "configuration `FILE` of OpenSM, such as opensm.conf")
 	c.Flags().StringVar(&flags.manager, "sm", "", "`NAME` of the host that the subnet manager runs on (default: the configuration's guid, else H0, else the first)")
 	c.Flags().IntVar(&flags.lanes, "lanes", 8, "data virtual lanes of the ports: 1, 2, 4, 8 or 15")
@@ -103,21 +103,21 @@ gets the table (engines.csv), that of the jobs (jobs.csv), the load of each cabl
 }
 
 // routesRequest reads the network and the configuration.
-func (a *app) routesRequest(ctx context.Context, name string, flags *routesFlags) (*routes.Request, error) {
-	network, err := a.network(ctx, name, &flags.fileFlags, -1)
+func (a *App) routesRequest(ctx context.Context, name string, flags *routesFlags) (*routes.Request, error) {
+	network, err := a.network(ctx, name, &flags.FileFlags, -1)
 	if err != nil {
 		return nil, err
 	}
 	request := &routes.Request{Network: network.Topology, Manager: flags.manager, Lanes: flags.lanes}
 	if request.Config, err = routes.ReadConfig(flags.config); err != nil {
-		return nil, &statusError{exitUsage, err}
+		return nil, &StatusError{ExitUsage, err}
 	}
 	a.warned(request.Config.Warnings)
 	return request, nil
 }
 
 // configuredRoutes computes what one OpenSM would write.
-func (a *app) configuredRoutes(ctx context.Context, request *routes.Request, flags *routesFlags) error {
+func (a *App) configuredRoutes(ctx context.Context, request *routes.Request, flags *routesFlags) error {
 	begin := experiments.ProcessorSeconds()
 	outcome, err := files(ctx, request.Configure)
 	if err != nil {
@@ -125,16 +125,16 @@ func (a *app) configuredRoutes(ctx context.Context, request *routes.Request, fla
 	}
 	seconds := experiments.ProcessorSeconds() - begin
 	if err := outcome.Refused(); err != nil {
-		return &statusError{exitFailure, err}
+		return &StatusError{ExitFailure, err}
 	}
 	if err := writeFolder(flags.out, func() (map[string][]byte, error) { return outcome.Files(flags.dumps) }, routes.FileNames); err != nil {
 		return err
 	}
 	if len(request.Config.Engines) == 0 {
-		fmt.Fprintf(a.stderr, "warning: routing_engine is not set: OpenSM's default %s\n", routes.DefaultEngine)
+		fmt.Fprintf(a.Stderr, "warning: routing_engine is not set: OpenSM's default %s\n", routes.DefaultEngine)
 	}
-	fmt.Fprintf(a.stderr, "%s took %.3f s of processor time\n", outcome.Tables.Engine, seconds)
-	outcome.Describe(a.stdout)
+	fmt.Fprintf(a.Stderr, "%s took %.3f s of processor time\n", outcome.Tables.Engine, seconds)
+	outcome.Describe(a.Stdout)
 	return nil
 }
 
@@ -191,19 +191,19 @@ func (flags *routesFlags) demands(request *routes.Request) (demands []*routes.De
 }
 
 // compareRoutes holds engines side by side.
-func (a *app) compareRoutes(ctx context.Context, request *routes.Request, flags *routesFlags) error {
+func (a *App) compareRoutes(ctx context.Context, request *routes.Request, flags *routesFlags) error {
 	engines := flags.engines
 	if len(engines) == 0 || slices.Contains(engines, "all") {
 		engines = routes.Engines()
 	}
 	for _, name := range engines {
 		if !slices.Contains(routes.Engines(), name) {
-			return usagef("--engine %s: want %s or all", name, strings.Join(routes.Engines(), ", "))
+			return Usagef("--engine %s: want %s or all", name, strings.Join(routes.Engines(), ", "))
 		}
 	}
 	demands, err := flags.demands(request)
 	if err != nil {
-		return &statusError{exitUsage, err}
+		return &StatusError{ExitUsage, err}
 	}
 	c, err := files(ctx, func() (*routes.Comparison, error) {
 		return request.Compare(engines, demands, experiments.ProcessorSeconds)
@@ -215,26 +215,26 @@ func (a *app) compareRoutes(ctx context.Context, request *routes.Request, flags 
 		return err
 	}
 	for _, e := range c.Engines {
-		fmt.Fprintf(a.stderr, "%s took %.3f s of processor time\n", e.Engine, e.Seconds)
+		fmt.Fprintf(a.Stderr, "%s took %.3f s of processor time\n", e.Engine, e.Seconds)
 	}
-	if err := c.Table().WriteAligned(a.stdout); err != nil {
+	if err := c.Table().WriteAligned(a.Stdout); err != nil {
 		return err
 	}
 	if jobs := c.Jobs(); jobs != nil {
-		fmt.Fprintln(a.stdout)
-		if err := jobs.WriteAligned(a.stdout); err != nil {
+		fmt.Fprintln(a.Stdout)
+		if err := jobs.WriteAligned(a.Stdout); err != nil {
 			return err
 		}
 	}
 	if flags.hottest > 0 {
-		c.Describe(a.stdout, flags.hottest)
+		c.Describe(a.Stdout, flags.hottest)
 	}
 	return nil
 }
 
-func (a *app) multicastCommand() *cobra.Command {
+func (a *App) multicastCommand() *cobra.Command {
 	var job routes.MulticastFiles
-	var flags runFlags
+	var flags RunFlags
 	c := &cobra.Command{
 		Use:   "multicast FILE.toml... | --topology FILE --groups FILE",
 		Short: "Route multicast groups: an experiment file, or the files of a real cluster",
@@ -254,9 +254,9 @@ there are removed.`,
 			files := job.Topology != "" || job.Groups != ""
 			switch {
 			case files && len(args) > 0:
-				return usagef("either experiment files or --topology and --groups, not both")
+				return Usagef("either experiment files or --topology and --groups, not both")
 			case c.Flags().Changed("entries") && job.Entries < 1:
-				return usagef("--entries = %d: want at least 1; leave it out for as many as it takes", job.Entries)
+				return Usagef("--entries = %d: want at least 1; leave it out for as many as it takes", job.Entries)
 			case files:
 				var idle []string
 				c.Flags().Visit(func(f *pflag.Flag) {
@@ -265,34 +265,34 @@ there are removed.`,
 					}
 				})
 				if len(idle) > 0 {
-					return usagef("%s: for experiment files, not for --topology and --groups", strings.Join(idle, ", "))
+					return Usagef("%s: for experiment files, not for --topology and --groups", strings.Join(idle, ", "))
 				}
-				return a.multicastFiles(c.Context(), job, flags.out)
+				return a.multicastFiles(c.Context(), job, flags.Out)
 			case len(args) == 0:
-				return usagef("name an experiment file, or --topology and --groups; see weft multicast --help")
+				return Usagef("name an experiment file, or --topology and --groups; see weft multicast --help")
 			}
 			return a.run(c.Context(), args, &flags)
 		},
 	}
-	flags.register(c)
-	flags.registerExecution(c)
+	flags.Register(c)
+	flags.RegisterExecution(c)
 	c.Flags().StringVar(&job.Topology, "topology", "", "`FILE` with the fabric")
 	c.Flags().StringVar(&job.Groups, "groups", "", "`FILE` with the groups, an OpenSM SA dump")
 	c.Flags().StringVar(&job.MinHops, "min-hops", "", "`FILE` with OpenSM's min-hop tables (lid matrix dump) for engine minhop-mc")
 	c.Flags().StringVar(&job.Tables, "tables", "", "`FILE` with the forwarding tables that the cluster has (opensm.mcfdbs): a row installed says what they make of the groups")
 	c.Flags().StringVar(&job.Engine, "engine", "mr4lms", "engine whose forwarding tables are written")
 	c.Flags().IntVar(&job.Entries, "entries", 0, "forwarding-table entries of every switch (default: as many as it takes)")
-	c.Flags().StringVarP(&flags.out, "out", "o", "", "result folder `DIR`")
+	c.Flags().StringVarP(&flags.Out, "out", "o", "", "result folder `DIR`")
 	return c
 }
 
 // multicastFiles routes the groups of a real cluster.
-func (a *app) multicastFiles(ctx context.Context, job routes.MulticastFiles, out string) error {
+func (a *App) multicastFiles(ctx context.Context, job routes.MulticastFiles, out string) error {
 	if job.Topology == "" || job.Groups == "" {
-		return usagef("--topology and --groups go together")
+		return Usagef("--topology and --groups go together")
 	}
 	if out == "-" {
-		return usagef("--out -: the table is on standard output already; name a folder for the forwarding tables")
+		return Usagef("--out -: the table is on standard output already; name a folder for the forwarding tables")
 	}
 	_, absent := os.Stat(out)
 	if out != "" {
@@ -308,8 +308,8 @@ func (a *app) multicastFiles(ctx context.Context, job routes.MulticastFiles, out
 		return err
 	}
 	a.warned(outcome.Warnings)
-	fmt.Fprintln(a.stderr, outcome.Summary())
-	if err := outcome.WriteTable(a.stdout); err != nil {
+	fmt.Fprintln(a.Stderr, outcome.Summary())
+	if err := outcome.WriteTable(a.Stdout); err != nil {
 		return err
 	}
 	return writeFolder(out, outcome.Files, routes.MulticastFileNames())

@@ -19,8 +19,8 @@ import (
 	"github.com/weft-sim/weft/experiments/results"
 )
 
-func (a *app) topologyCommand() *cobra.Command {
-	var flags fileFlags
+func (a *App) topologyCommand() *cobra.Command {
+	var flags FileFlags
 	var format, out, lfts, diff, algorithm string
 	var tables []string
 	point := -1
@@ -52,12 +52,12 @@ routing named with --routing, or of two files of tables.`,
 				return a.diff(c.Context(), args[0], diff, &flags, tables, algorithm)
 			}
 			if algorithm != "" || tables != nil {
-				return usagef("--routing and --tables are for --diff")
+				return Usagef("--routing and --tables are for --diff")
 			}
 			if format == "" && out != "" {
 				ending := strings.ToLower(strings.TrimPrefix(filepath.Ext(out), "."))
 				if !slices.Contains(network.Formats(), ending) {
-					return usagef("-o %s: want --format %s, or a name that ends like one of them", out, strings.Join(network.Formats(), "|"))
+					return Usagef("-o %s: want --format %s, or a name that ends like one of them", out, strings.Join(network.Formats(), "|"))
 				}
 				format = ending
 			}
@@ -70,7 +70,7 @@ routing named with --routing, or of two files of tables.`,
 					return err
 				}
 			}
-			text, err := attempt(c.Context(), func() ([]byte, error) {
+			text, err := Attempt(c.Context(), func() ([]byte, error) {
 				var b bytes.Buffer
 				if format == "" {
 					n.Describe(&b)
@@ -85,8 +85,8 @@ routing named with --routing, or of two files of tables.`,
 			return a.printTo(out, text)
 		},
 	}
-	flags.register(c)
-	choice(c, &format, "format", "", strings.Join(network.Formats(), ", ")+" (default: by the ending of FILE, or a summary)", network.Formats()...)
+	flags.Register(c)
+	Choice(c, &format, "format", "", strings.Join(network.Formats(), ", ")+" (default: by the ending of FILE, or a summary)", network.Formats()...)
 	c.Flags().IntVar(&point, "point", -1, "of a result folder: the `NUMBER` of the point whose load is shown (default: that with the highest load)")
 	c.Flags().StringVarP(&out, "output", "o", "", "`FILE` to write to (default: standard output)")
 	c.Flags().StringVar(&diff, "diff", "", "the network `LATER`, to say what has changed")
@@ -97,10 +97,10 @@ routing named with --routing, or of two files of tables.`,
 }
 
 // diff says what has changed from one network to another.
-func (a *app) diff(ctx context.Context, before, after string, flags *fileFlags, tables []string, algorithm string) error {
+func (a *App) diff(ctx context.Context, before, after string, flags *FileFlags, tables []string, algorithm string) error {
 	if err := cmp.Or(
-		refusedIf(tables != nil && len(tables) != 2, "--tables %s: want two files, those of the networks before and after", strings.Join(tables, ",")),
-		refusedIf(tables != nil && algorithm != "", "--tables and --routing: want one of them"),
+		RefusedIf(tables != nil && len(tables) != 2, "--tables %s: want two files, those of the networks before and after", strings.Join(tables, ",")),
+		RefusedIf(tables != nil && algorithm != "", "--tables and --routing: want one of them"),
 	); err != nil {
 		return err
 	}
@@ -111,18 +111,18 @@ func (a *app) diff(ctx context.Context, before, after string, flags *fileFlags, 
 			return err
 		}
 	}
-	difference, err := attempt(ctx, func() (*network.Change, error) { return networks[0].Diff(networks[1], tables, algorithm) })
+	difference, err := Attempt(ctx, func() (*network.Change, error) { return networks[0].Diff(networks[1], tables, algorithm) })
 	if err != nil {
 		return err
 	}
-	difference.Write(a.stdout)
+	difference.Write(a.Stdout)
 	return nil
 }
 
 // writeTables writes the forwarding tables of a network's routing.
-func (a *app) writeTables(ctx context.Context, n *network.Network, path string) error {
+func (a *App) writeTables(ctx context.Context, n *network.Network, path string) error {
 	var warnings []string
-	text, err := attempt(ctx, func() ([]byte, error) {
+	text, err := Attempt(ctx, func() ([]byte, error) {
 		var b bytes.Buffer
 		var err error
 		warnings, err = n.WriteTables(&b)
@@ -137,11 +137,11 @@ func (a *app) writeTables(ctx context.Context, n *network.Network, path string) 
 
 // network builds the network of an experiment file, or of a point of a result
 // folder, or reads one.
-func (a *app) network(ctx context.Context, name string, flags *fileFlags, point int) (*network.Network, error) {
+func (a *App) network(ctx context.Context, name string, flags *FileFlags, point int) (*network.Network, error) {
 	info, err := os.Stat(name)
 	if err == nil && info.IsDir() {
-		if flags.given() {
-			return nil, usagef("--set, --seed and --quick change experiment files; %s is a result folder", name)
+		if flags.Given() {
+			return nil, Usagef("--set, --seed and --quick change experiment files; %s is a result folder", name)
 		}
 		return experiments.Interruptible(ctx, func() (*network.Network, error) {
 			folder, err := engine.ReadFolder(name)
@@ -152,7 +152,7 @@ func (a *app) network(ctx context.Context, name string, flags *fileFlags, point 
 		})
 	}
 	if point >= 0 {
-		return nil, usagef("--point is for result folders; %s is none", name)
+		return nil, Usagef("--point is for result folders; %s is none", name)
 	}
 	if err == nil && filepath.Ext(name) != ".toml" {
 		n, err := files(ctx, func() (*network.Network, error) { return network.Import(name) })
@@ -161,11 +161,11 @@ func (a *app) network(ctx context.Context, name string, flags *fileFlags, point 
 		}
 		return n, err
 	}
-	f, err := flags.openOne(ctx, name)
+	f, err := flags.OpenOne(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	return attempt(ctx, func() (*network.Network, error) { return network.Of(f, f.Points[0]) })
+	return Attempt(ctx, func() (*network.Network, error) { return network.Of(f, f.Points[0]) })
 }
 
 // networkOfFolder is the network of a point, with the load of its channels where the run
@@ -203,8 +203,8 @@ func networkOfFolder(f *engine.Folder, point int) (*network.Network, error) {
 	return nil, &engine.FolderError{Dir: f.Dir, Reason: fmt.Sprintf("has no point %d: want 0 to %d", point, len(f.File.Points)-1)}
 }
 
-func (a *app) atlasCommand() *cobra.Command {
-	var flags runFlags
+func (a *App) atlasCommand() *cobra.Command {
+	var flags RunFlags
 	var terminals, radix int
 	var rank string
 	var measure bool
@@ -227,9 +227,9 @@ assumptions: --set changes them.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if c.Flags().Changed("terminals") || c.Flags().Changed("radix") {
-				return a.atlasList(c.Context(), terminals, radix, rank, set, flags.out)
+				return a.atlasList(c.Context(), terminals, radix, rank, set, flags.Out)
 			}
-			if err := flags.check(); err != nil {
+			if err := flags.Check(); err != nil {
 				return err
 			}
 			return a.atlasPairs(c.Context(), only, set, measure, &flags)
@@ -237,43 +237,43 @@ assumptions: --set changes them.`,
 	}
 	c.Flags().IntVar(&terminals, "terminals", 1000, "at least so many `N` terminals")
 	c.Flags().IntVar(&radix, "radix", 64, "at most `R` ports of a switch")
-	choice(c, &rank, "rank", "price", "what the list is sorted by", atlas.Ranks()...)
+	Choice(c, &rank, "rank", "price", "what the list is sorted by", atlas.Ranks()...)
 	c.Flags().StringArrayVar(&only, "topology", nil, "certify this `NAME` alone; may be given several times")
 	c.Flags().BoolVar(&measure, "measure", false, "run the pairs, too")
 	c.Flags().StringArrayVar(&set, "set", nil, "change a setting of the floor or the prices, as `KEY=VALUE`")
-	c.Flags().StringVarP(&flags.out, "out", "o", "", "result folder `DIR` (default: the table goes to standard output; with --measure, results/atlas)")
-	flags.registerExecution(c)
+	c.Flags().StringVarP(&flags.Out, "out", "o", "", "result folder `DIR` (default: the table goes to standard output; with --measure, results/atlas)")
+	flags.RegisterExecution(c)
 	return c
 }
 
 // atlasList lists what can be built.
-func (a *app) atlasList(ctx context.Context, terminals, radix int, rank string, set []string, out string) error {
-	all, err := attempt(ctx, func() ([]atlas.Listed, error) { return atlas.List(ctx, terminals, radix, rank, set) })
+func (a *App) atlasList(ctx context.Context, terminals, radix int, rank string, set []string, out string) error {
+	all, err := Attempt(ctx, func() ([]atlas.Listed, error) { return atlas.List(ctx, terminals, radix, rank, set) })
 	if err != nil {
 		return err
 	}
 	if len(all) == 0 {
-		return usagef("no family has a network of at least %d terminals (--terminals) on switches of at most %d ports (--radix)", terminals, radix)
+		return Usagef("no family has a network of at least %d terminals (--terminals) on switches of at most %d ports (--radix)", terminals, radix)
 	}
 	table := atlas.ListTable(all)
 	if out != "" {
 		return table.WriteFile(filepath.Join(out, "list.csv"))
 	}
-	return table.WriteAligned(a.stdout)
+	return table.WriteAligned(a.Stdout)
 }
 
 // atlasPairs certifies pairs, and measures them.
-func (a *app) atlasPairs(ctx context.Context, only, set []string, measure bool, flags *runFlags) error {
+func (a *App) atlasPairs(ctx context.Context, only, set []string, measure bool, flags *RunFlags) error {
 	networks, err := atlas.NetworksOf(only)
 	if err != nil {
-		return &usageError{err}
+		return &UsageError{err}
 	}
-	if measure && flags.out == "" {
-		flags.out = filepath.Join("results", "atlas")
+	if measure && flags.Out == "" {
+		flags.Out = filepath.Join("results", "atlas")
 	}
 	var entries []*atlas.Entry
 	for _, n := range networks {
-		e, err := attempt(ctx, func() (*atlas.Entry, error) { return atlas.NewEntry(ctx, n, set) })
+		e, err := Attempt(ctx, func() (*atlas.Entry, error) { return atlas.NewEntry(ctx, n, set) })
 		if err != nil {
 			return err
 		}
@@ -285,14 +285,14 @@ func (a *app) atlasPairs(ctx context.Context, only, set []string, measure bool, 
 		entries = append(entries, e)
 	}
 	table := atlas.EntryTable(entries)
-	if flags.out == "" {
-		return table.WriteAligned(a.stdout)
+	if flags.Out == "" {
+		return table.WriteAligned(a.Stdout)
 	}
-	if err := table.WriteFile(filepath.Join(flags.out, "atlas.csv")); err != nil {
+	if err := table.WriteFile(filepath.Join(flags.Out, "atlas.csv")); err != nil {
 		return err
 	}
 	for _, e := range entries {
-		if err := drawEntry(e, flags.out); err != nil {
+		if err := drawEntry(e, flags.Out); err != nil {
 			return err
 		}
 	}
@@ -300,10 +300,10 @@ func (a *app) atlasPairs(ctx context.Context, only, set []string, measure bool, 
 	if measure {
 		command += " --measure"
 	}
-	if err := results.WriteBelow(filepath.Join(flags.out, "atlas.md"), []byte(atlas.Page(entries, command, false))); err != nil {
+	if err := results.WriteBelow(filepath.Join(flags.Out, "atlas.md"), []byte(atlas.Page(entries, command, false))); err != nil {
 		return err
 	}
-	return results.WriteBelow(filepath.Join(flags.out, "pictures.md"), []byte(atlas.Page(entries, command, true)))
+	return results.WriteBelow(filepath.Join(flags.Out, "pictures.md"), []byte(atlas.Page(entries, command, true)))
 }
 
 // drawEntry writes the picture of a network.
@@ -320,14 +320,14 @@ func drawEntry(e *atlas.Entry, dir string) error {
 }
 
 // atlasMeasure runs the measurements of an entry.
-func (a *app) atlasMeasure(ctx context.Context, e *atlas.Entry, flags *runFlags) error {
-	session := a.session(ctx, flags)
+func (a *App) atlasMeasure(ctx context.Context, e *atlas.Entry, flags *RunFlags) error {
+	session := a.Session(ctx, flags)
 	for _, m := range e.Measurements() {
 		file, err := session.Load(m.Name+".toml", m.Text, false)
 		if err != nil {
 			return fmt.Errorf("%s: %w", m.Name, err)
 		}
-		outcome, err := session.Run(m.Name, file, filepath.Join(flags.out, m.Name))
+		outcome, err := session.Run(m.Name, file, filepath.Join(flags.Out, m.Name))
 		if err != nil {
 			return err
 		}

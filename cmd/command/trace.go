@@ -23,9 +23,9 @@ import (
 	"github.com/weft-sim/weft/mpi/trace"
 )
 
-func (a *app) traceCommand() *cobra.Command {
+func (a *App) traceCommand() *cobra.Command {
 	t := skeletons.DefaultTrace()
-	var flags fileFlags
+	var flags FileFlags
 	var out, to string
 	c := &cobra.Command{
 		Use:   "trace FILE",
@@ -51,22 +51,22 @@ what its programs do, the ranks of jobs behind each other.`,
 			if t.File = args[0]; filepath.Ext(t.File) == ".toml" {
 				for _, name := range []string{"format", "host-flops", "groups", "drop", "allreduce", "allgather", "alltoall", "broadcast", "reduce"} {
 					if c.Flags().Changed(name) {
-						return usagef("--%s is for traces; %s is an experiment", name, t.File)
+						return Usagef("--%s is for traces; %s is an experiment", name, t.File)
 					}
 				}
-			} else if flags.given() {
-				return usagef("--set, --seed and --quick change experiment files; %s is none", t.File)
+			} else if flags.Given() {
+				return Usagef("--set, --seed and --quick change experiment files; %s is none", t.File)
 			}
 			if to == "" && out != "" {
 				ending := strings.TrimPrefix(filepath.Ext(out), ".")
 				if to = map[string]string{"goal": "goal", "bin": "goal-binary", "et": "chakra"}[ending]; to == "" {
-					return usagef("-o %s: want --to goal|goal-binary|chakra, or a name that ends in .goal, .bin or .et", out)
+					return Usagef("-o %s: want --to goal|goal-binary|chakra, or a name that ends in .goal, .bin or .et", out)
 				}
 			}
 			if err := cmp.Or(
-				refusedIf(out == "" && to != "", "--to %s: want -o FILE", to),
-				refusedIf(!(t.Compute >= 0), "--compute-scale %v: want at least 0", t.Compute),
-				refusedIf(!(t.Flops >= 1), "--host-flops %v: want at least 1", t.Flops),
+				RefusedIf(out == "" && to != "", "--to %s: want -o FILE", to),
+				RefusedIf(!(t.Compute >= 0), "--compute-scale %v: want at least 0", t.Compute),
+				RefusedIf(!(t.Flops >= 1), "--host-flops %v: want at least 1", t.Flops),
 			); err != nil {
 				return err
 			}
@@ -75,15 +75,15 @@ what its programs do, the ranks of jobs behind each other.`,
 				first = rankFile(out, 0)
 			}
 			if _, err := os.Lstat(first); out != "" && err == nil {
-				return usagef("-o %s: %s is there already: want a new file", out, first)
+				return Usagef("-o %s: %s is there already: want a new file", out, first)
 			}
 			return a.trace(c.Context(), &t, &flags, out, to)
 		},
 	}
-	flags.register(c)
+	flags.Register(c)
 	c.Flags().StringVarP(&out, "output", "o", "", "`FILE` to write to")
-	choice(c, &to, "to", "", "format of FILE: goal, goal-binary, chakra (default: by its ending)", "goal", "goal-binary", "chakra")
-	choice(c, &t.Format, "format", t.Format, "format of the trace: auto, goal, chakra, dumpi, otf2, simgrid", "auto", "goal", "chakra", "dumpi", "otf2", "simgrid")
+	Choice(c, &to, "to", "", "format of FILE: goal, goal-binary, chakra (default: by its ending)", "goal", "goal-binary", "chakra")
+	Choice(c, &t.Format, "format", t.Format, "format of the trace: auto, goal, chakra, dumpi, otf2, simgrid", "auto", "goal", "chakra", "dumpi", "otf2", "simgrid")
 	c.Flags().Float64Var(&t.Flops, "host-flops", t.Flops, "simgrid: floating-point operations a second of a `RANK`")
 	c.Flags().StringVar(&t.Groups, "groups", "", "chakra: `FILE` of process groups, a JSON object of lists of ranks")
 	c.Flags().BoolVar(&t.Drop, "drop", false, "leave out what cannot be replayed")
@@ -98,7 +98,7 @@ what its programs do, the ranks of jobs behind each other.`,
 }
 
 // trace reads a trace, prints the report, and writes it in another format.
-func (a *app) trace(ctx context.Context, t *skeletons.Trace, flags *fileFlags, out, to string) error {
+func (a *App) trace(ctx context.Context, t *skeletons.Trace, flags *FileFlags, out, to string) error {
 	type imported struct {
 		schedule *goal.Schedule
 		report   *trace.Report
@@ -106,7 +106,7 @@ func (a *app) trace(ctx context.Context, t *skeletons.Trace, flags *fileFlags, o
 	}
 	get := t.Read
 	if filepath.Ext(t.File) == ".toml" {
-		f, err := flags.openOne(ctx, t.File)
+		f, err := flags.OpenOne(ctx, t.File)
 		if err != nil {
 			return err
 		}
@@ -120,12 +120,12 @@ func (a *app) trace(ctx context.Context, t *skeletons.Trace, flags *fileFlags, o
 		return err
 	}
 	if read.report != nil {
-		if err := read.report.Write(a.stdout); err != nil {
+		if err := read.report.Write(a.Stdout); err != nil {
 			return err
 		}
 	}
 	if read.err != nil {
-		return &usageError{read.err}
+		return &UsageError{read.err}
 	}
 	text := fmt.Sprintf("%-12s %10d\n", "ranks", read.schedule.Ranks())
 	for _, k := range []struct {
@@ -135,7 +135,7 @@ func (a *app) trace(ctx context.Context, t *skeletons.Trace, flags *fileFlags, o
 		n, size := read.schedule.Count(k.kind)
 		text += fmt.Sprintf("%-12s %10d  %d %s\n", k.name, n, size, k.unit)
 	}
-	if err := a.print(text); err != nil || out == "" {
+	if err := a.Print(text); err != nil || out == "" {
 		return err
 	}
 	return writeTrace(read.schedule, out, to)
@@ -174,13 +174,13 @@ func writeTrace(g *goal.Schedule, out, to string) error {
 		// What the format cannot say is found before anything is written.
 		err := chakra.Export(g, func(int) (io.WriteCloser, error) { return os.OpenFile(os.DevNull, os.O_WRONLY, 0) })
 		if err != nil {
-			return &usageError{err}
+			return &UsageError{err}
 		}
 		var written []string
 		err = chakra.Export(g, func(rank int) (io.WriteCloser, error) {
 			f, err := os.OpenFile(rankFile(out, rank), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 			if err != nil {
-				return nil, usagef("-o %v: a new file is wanted", err)
+				return nil, Usagef("-o %v: a new file is wanted", err)
 			}
 			written = append(written, f.Name())
 			return f, nil
@@ -209,7 +209,7 @@ type benchFlags struct {
 	compare []string
 }
 
-func (a *app) benchCommand() *cobra.Command {
+func (a *App) benchCommand() *cobra.Command {
 	var flags benchFlags
 	c := &cobra.Command{
 		Use:   "bench [WORKLOAD...]",
@@ -225,7 +225,7 @@ figures; weft bench --compare OLD.csv,NEW.csv shows two of them side by side.
   weft bench --compare old.csv,new.csv`,
 		RunE: func(c *cobra.Command, args []string) error { return a.bench(c.Context(), args, &flags) },
 	}
-	choice(c, &flags.format, "format", "text", "text or csv", "text", "csv")
+	Choice(c, &flags.format, "format", "text", "text or csv", "text", "csv")
 	c.Flags().IntVar(&flags.threads, "threads", 1, "threads of a run")
 	c.Flags().StringSliceVar(&flags.compare, "compare", nil, "`OLD.csv,NEW.csv` of earlier runs to compare; nothing is run")
 	c.Flags().BoolVar(&flags.child, "in-this-process", false, "run one workload here and print its row")
@@ -241,11 +241,11 @@ func workloadList() string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-func (a *app) bench(ctx context.Context, names []string, flags *benchFlags) error {
+func (a *App) bench(ctx context.Context, names []string, flags *benchFlags) error {
 	if err := cmp.Or(
-		refusedIf(flags.format != "text" && flags.format != "csv", "--format %s: want text or csv", flags.format),
-		refusedIf(flags.threads < 1, "--threads %d: want at least 1", flags.threads),
-		refusedIf(len(flags.compare) > 0 && len(names) > 0, "--compare runs nothing: leave out %s", strings.Join(names, ", ")),
+		RefusedIf(flags.format != "text" && flags.format != "csv", "--format %s: want text or csv", flags.format),
+		RefusedIf(flags.threads < 1, "--threads %d: want at least 1", flags.threads),
+		RefusedIf(len(flags.compare) > 0 && len(names) > 0, "--compare runs nothing: leave out %s", strings.Join(names, ", ")),
 	); err != nil {
 		return err
 	}
@@ -254,7 +254,7 @@ func (a *app) bench(ctx context.Context, names []string, flags *benchFlags) erro
 	}
 	for _, name := range names {
 		if !slices.Contains(workloadNames(nil), name) {
-			return usagef("no workload %q; there are\n%s", name, workloadList())
+			return Usagef("no workload %q; there are\n%s", name, workloadList())
 		}
 	}
 	chosen := slices.DeleteFunc(slices.Clone(experiments.Workloads), func(w experiments.Workload) bool {
@@ -262,13 +262,13 @@ func (a *app) bench(ctx context.Context, names []string, flags *benchFlags) erro
 	})
 	if flags.child {
 		if len(chosen) != 1 {
-			return usagef("--in-this-process needs one workload")
+			return Usagef("--in-this-process needs one workload")
 		}
 		row, err := experiments.Interruptible(ctx, func() ([]string, error) { return chosen[0].Measure(ctx, flags.threads) })
 		if err != nil {
 			return err
 		}
-		fmt.Fprintln(a.stdout, strings.Join(row, ","))
+		fmt.Fprintln(a.Stdout, strings.Join(row, ","))
 		return nil
 	}
 	t := &results.Table{Columns: experiments.BenchColumns}
@@ -280,19 +280,19 @@ func (a *app) bench(ctx context.Context, names []string, flags *benchFlags) erro
 		t.Rows = append(t.Rows, row)
 	}
 	if flags.format == "csv" {
-		return t.Write(a.stdout)
+		return t.Write(a.Stdout)
 	}
-	return t.WriteAligned(a.stdout)
+	return t.WriteAligned(a.Stdout)
 }
 
 // benchProcess measures a workload in a process of its own.
-func (a *app) benchProcess(ctx context.Context, name string, threads int) ([]string, error) {
+func (a *App) benchProcess(ctx context.Context, name string, threads int) ([]string, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
 	c := exec.CommandContext(ctx, self, "bench", "--in-this-process", fmt.Sprintf("--threads=%d", threads), name)
-	c.Stderr = a.stderr
+	c.Stderr = a.Stderr
 	out, err := c.Output()
 	if ctx.Err() != nil {
 		return nil, experiments.ErrInterrupted
@@ -304,9 +304,9 @@ func (a *app) benchProcess(ctx context.Context, name string, threads int) ([]str
 }
 
 // compareBenches prints the cost of a unit in two tables and their ratio.
-func (a *app) compareBenches(ctx context.Context, files []string) error {
+func (a *App) compareBenches(ctx context.Context, files []string) error {
 	if len(files) != 2 {
-		return usagef("--compare wants two files, OLD.csv,NEW.csv")
+		return Usagef("--compare wants two files, OLD.csv,NEW.csv")
 	}
 	var sides [2]map[string]float64
 	var order []string
@@ -317,11 +317,11 @@ func (a *app) compareBenches(ctx context.Context, files []string) error {
 		}
 		at, err := t.Column("workload")
 		if err != nil {
-			return usagef("%s: %v", name, err)
+			return Usagef("%s: %v", name, err)
 		}
 		costs, err := t.Numbers("ns_per_unit")
 		if err != nil {
-			return usagef("%s: %v", name, err)
+			return Usagef("%s: %v", name, err)
 		}
 		sides[i] = map[string]float64{}
 		for r, row := range t.Rows {
@@ -339,7 +339,7 @@ func (a *app) compareBenches(ctx context.Context, files []string) error {
 		}
 	}
 	if len(t.Rows) == 0 {
-		return usagef("%s and %s have no workload in common", files[0], files[1])
+		return Usagef("%s and %s have no workload in common", files[0], files[1])
 	}
-	return t.WriteAligned(a.stdout)
+	return t.WriteAligned(a.Stdout)
 }
