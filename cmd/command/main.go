@@ -218,7 +218,7 @@ func Root(stdout, terminal io.Writer) *cobra.Command {
 	root.AddCommand(
 		Completed(a.runCommand(), true, experimentNames), Completed(a.mergeCommand(), true, experimentNames), Completed(a.multicastCommand(), true, experimentNames),
 		Completed(a.checkCommand(), true, experimentNames), Completed(a.topologyCommand(), true, experimentNames), a.atlasCommand(),
-		Completed(a.routesCommand(), true, experimentNames), a.traceCommand(),
+		Completed(a.routesCommand(), true, experimentNames),
 		Completed(a.listCommand(), false, listNames), Completed(a.reproduceCommand(), false, paperNames),
 		Completed(a.benchCommand(), false, workloadNames),
 		Completed(a.explainCommand(), false, func([]string) []string { return catalogue.Words() }), Completed(a.initCommand(), false, kindNames), a.schemaCommand(),

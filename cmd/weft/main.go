@@ -2,6 +2,10 @@
 // plots them, and reproduces the experiments of papers.
 package main
 
-import "github.com/weft-sim/weft/cmd/command"
+import (
+	"github.com/weft-sim/weft/cmd/command"
+
+	_ "github.com/weft-sim/weft/cmd/trace" // traces of applications: Chakra, DUMPI, OTF2, SimGrid
+)
 
 func main() { command.Main() }
