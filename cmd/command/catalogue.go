@@ -2,7 +2,6 @@ package command
 
 import (
 	"bytes"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -297,7 +296,7 @@ func experimentNames([]string) []string {
 
 // paperNames are the papers and their artifacts, and what can stand in their place.
 func paperNames([]string) []string {
-	names := slices.Sorted(maps.Keys(references))
+	names := sourceNames()
 	for _, file := range experiments.Embedded("papers") {
 		name := paperName(file)
 		paper, _, _ := strings.Cut(name, "/")

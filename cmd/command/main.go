@@ -217,7 +217,7 @@ func Root(stdout, terminal io.Writer) *cobra.Command {
 	root.SetFlagErrorFunc(flagProblem)
 	root.AddCommand(
 		Completed(a.runCommand(), true, experimentNames), Completed(a.mergeCommand(), true, experimentNames), Completed(a.multicastCommand(), true, experimentNames),
-		Completed(a.checkCommand(), true, experimentNames), Completed(a.topologyCommand(), true, experimentNames), a.atlasCommand(),
+		Completed(a.checkCommand(), true, experimentNames), Completed(a.topologyCommand(), true, experimentNames),
 		Completed(a.routesCommand(), true, experimentNames),
 		Completed(a.listCommand(), false, listNames), Completed(a.reproduceCommand(), false, paperNames),
 		Completed(a.benchCommand(), false, workloadNames),

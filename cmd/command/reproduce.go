@@ -21,13 +21,8 @@ import (
 	"golang.org/x/term"
 
 	"github.com/weft-sim/weft/experiments"
-	"github.com/weft-sim/weft/experiments/atlas"
-	"github.com/weft-sim/weft/experiments/booksim"
-	"github.com/weft-sim/weft/experiments/congestion"
 	"github.com/weft-sim/weft/experiments/engine"
-	"github.com/weft-sim/weft/experiments/jobruns"
 	"github.com/weft-sim/weft/experiments/judge"
-	"github.com/weft-sim/weft/experiments/opensmruns"
 	"github.com/weft-sim/weft/experiments/report"
 	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/experiments/verdict"
@@ -39,39 +34,9 @@ func (a *App) reproduceCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "reproduce [PAPER[/ARTIFACT]]...",
 		Short: "Run the experiments of papers and judge them by the published numbers",
-		Long: `Run the experiments of papers and judge them by the published numbers.
-
-In the place of papers, booksim, or booksim/CURVE, holds weft against curves
-measured with BookSim2: those that come with weft or, with --data, those of a
-folder. There, NAME.csv is a curve (columns offered_flits_per_node_cycle, status,
-avg_packet_latency_cycles, accepted_flits_per_node_cycle; curve and seed where a
-table holds several) and NAME.cfg the configuration that BookSim2 was given.
-
-opensm, opensm/FABRIC or opensm/FABRIC/RUN, with --data, holds weft's routing
-engines of OpenSM against tables that OpenSM computed. There, index.tsv lists the
-runs (fabric, variant, engine, options as in opensm.conf, joined by " ; ", status,
-hashes of the tables), nets/FABRIC.net is a netlist, and runs/FABRIC/RUN.lft, .sl
-and .sl2vl hold the tables.
-
-congestion, or congestion/ROW, with --data, holds weft's end points and switches of Ethernet
-against runs of htsim. There, rows.csv has a row a run (id, kind, topology, connections, args,
-cc, spray, link_gbps, tail_us, mean_us and their tolerances), and inputs/ holds what they name.
-
-atlas, or atlas/CURVE, holds weft against the numbers, graphs and curves of the field's
-topologies that come with weft, or those of a folder of that form: targets.csv, curves.csv,
-curves/ and graphs/. atlas/targets is the numbers alone.
-
-jobs, or jobs/SITUATION/PLACEMENT/ROUTING, with --data, holds weft against runs of
-MFNetSim, applications alone and in mixes on a dragonfly of 1,056 terminals. There,
-summary.csv has medians of communication times, ranks.csv the terminal of every rank
-and its time in writes, iterations.csv the medians of iterations, which --quick compares.`,
+		Long:  `Run the experiments of papers and judge them by the published numbers.` + otherData(),
 		Example: `  weft reproduce --quick
-  weft reproduce dragonfly/fig10a connections
-  weft reproduce booksim --data measured/
-  weft reproduce opensm --data tables/
-  weft reproduce congestion --data runs/
-  weft reproduce atlas/targets
-  weft reproduce jobs/alone/milc --data mfnetsim/ --quick`,
+  weft reproduce dragonfly/fig10a connections` + otherExamples(),
 		RunE: func(c *cobra.Command, args []string) error {
 			flags.Command = commandLine(c, args)
 			if err := flags.Check(); err != nil {
@@ -96,31 +61,44 @@ and its time in writes, iterations.csv the medians of iterations, which --quick 
 			return nil
 		},
 	}
-	c.Flags().StringVar(&data, "data", "", "with booksim: folder `DIR` of curves with their configurations; with opensm: of tables; with congestion or jobs: of runs; with atlas: of the form of its reference")
+	if len(sourceNames()) > 0 {
+		c.Flags().StringVar(&data, "data", "", "folder `DIR` of the data in the place of papers")
+	}
 	c.Flags().BoolVar(&flags.quick, "quick", false, "the small variant of each experiment")
 	c.Flags().StringVarP(&flags.Out, "out", "o", filepath.Join("results", "reproduce"), "result folder `DIR`")
 	flags.RegisterExecution(c)
 	return c
 }
 
-// references are what weft is held against beside papers.
-var references = map[string]struct {
-	open  func(data string) (*judge.Reference, error)
-	needs string // what --data has to be; "": weft has data of its own
-}{
-	"atlas":      {atlas.Open, ""},
-	"booksim":    {booksim.Open, ""},
-	"congestion": {congestion.Open, "rows that htsim measured"},
-	"jobs":       {jobruns.Open, "runs of MFNetSim"},
-	"opensm":     {opensmruns.Open, "tables that OpenSM computed"},
+// otherData is the help on what stands in the place of papers.
+func otherData() string {
+	text := ""
+	for _, name := range sourceNames() {
+		text += "\n\n" + judge.Sources()[name].Help
+	}
+	if text != "" {
+		text = "\n\nIn the place of papers, weft is held against the data of other programs, by its name:" + text
+	}
+	return text
 }
 
-// reference is what the names speak of: one of the references, or the papers.
+// otherExamples are command lines with such data.
+func otherExamples() string {
+	text := ""
+	for _, name := range sourceNames() {
+		text += "\n  " + judge.Sources()[name].Example
+	}
+	return text
+}
+
+func sourceNames() []string { return slices.Sorted(maps.Keys(judge.Sources())) }
+
+// reference is what the names speak of: the data of a source, or the papers.
 func (a *App) reference(ctx context.Context, names []string, data string, flags *RunFlags) (*judge.Reference, error) {
-	found := ""
+	sources, found := judge.Sources(), ""
 	for i, name := range names {
 		first, _, _ := strings.Cut(name, "/")
-		if references[first].open == nil {
+		if sources[first].Open == nil {
 			first = ""
 		}
 		if i > 0 && first != found {
@@ -128,16 +106,15 @@ func (a *App) reference(ctx context.Context, names []string, data string, flags 
 		}
 		found = first
 	}
-	known := slices.Sorted(maps.Keys(references))
-	switch r := references[found]; {
+	switch r := sources[found]; {
 	case found == "" && data != "":
-		return nil, Usagef("--data %s: is a folder for weft reproduce %s", data, strings.Join(known, ", "))
+		return nil, Usagef("--data %s: is a folder for weft reproduce %s", data, strings.Join(sourceNames(), ", "))
 	case found == "":
 		return a.papers(ctx, flags), nil
-	case r.needs != "" && data == "":
-		return nil, Usagef("%s needs --data DIR, a folder of %s; see weft reproduce --help", found, r.needs)
+	case r.Needs != "" && data == "":
+		return nil, Usagef("%s needs --data DIR, a folder of %s; see weft reproduce --help", found, r.Needs)
 	default:
-		return experiments.Interruptible(ctx, func() (*judge.Reference, error) { return r.open(data) })
+		return experiments.Interruptible(ctx, func() (*judge.Reference, error) { return r.Open(data) })
 	}
 }
 

@@ -5,7 +5,9 @@ package main
 import (
 	"github.com/weft-sim/weft/cmd/command"
 
-	_ "github.com/weft-sim/weft/cmd/trace" // traces of applications: Chakra, DUMPI, OTF2, SimGrid
+	_ "github.com/weft-sim/weft/cmd/peers"              // what weft is held against: BookSim2, htsim, MFNetSim, the atlas of topologies
+	_ "github.com/weft-sim/weft/cmd/trace"              // traces of applications: Chakra, DUMPI, OTF2, SimGrid
+	_ "github.com/weft-sim/weft/experiments/opensmruns" // tables that OpenSM computed
 )
 
 func main() { command.Main() }

@@ -27,6 +27,17 @@ import (
 	"github.com/weft-sim/weft/sim/input"
 )
 
+func init() {
+	judge.Register(judge.Source{
+		Name: "opensm", Example: "weft reproduce opensm --data tables/", Needs: "tables that OpenSM computed", Open: Open,
+		Help: `opensm, opensm/FABRIC or opensm/FABRIC/RUN, with --data, holds weft's routing
+engines of OpenSM against tables that OpenSM computed. There, index.tsv lists the
+runs (fabric, variant, engine, options as in opensm.conf, joined by " ; ", status,
+hashes of the tables), nets/FABRIC.net is a netlist, and runs/FABRIC/RUN.lft, .sl
+and .sl2vl hold the tables.`,
+	})
+}
+
 // Open is the reference of a folder of runs.
 func Open(data string) (*judge.Reference, error) {
 	f, err := ReadFolder(data)
