@@ -223,7 +223,7 @@ func Root(stdout, terminal io.Writer) *cobra.Command {
 		Completed(a.benchCommand(), false, workloadNames),
 		Completed(a.explainCommand(), false, func([]string) []string { return catalogue.Words() }), Completed(a.initCommand(), false, kindNames), a.schemaCommand(),
 		Completed(a.manCommand(), false, commandNames(root)),
-		a.plotCommand(), a.reportCommand(), a.compareCommand(), a.slurmTaskCommand(), a.versionCommand(),
+		a.plotCommand(), a.compareCommand(), a.slurmTaskCommand(), a.versionCommand(),
 	)
 	for _, subcommand := range registered {
 		c := subcommand(a)

@@ -23,7 +23,6 @@ import (
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/engine"
 	"github.com/weft-sim/weft/experiments/judge"
-	"github.com/weft-sim/weft/experiments/report"
 	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/experiments/verdict"
 )
@@ -183,10 +182,21 @@ func (a *App) papers(ctx context.Context, flags *RunFlags) *judge.Reference {
 	return &judge.Reference{Entry: "experiment", Sections: []*judge.Section{section}}
 }
 
+// report makes a page of the results below folders, which is written to path; nil: the program has
+// no weft report.
+var report func(folders []string, path string) ([]byte, error)
+
+// RegisterReport makes weft reproduce write a page of its results, and weft run name the command that
+// does. Packages call it when they are initialized.
+func RegisterReport(page func(folders []string, path string) ([]byte, error)) { report = page }
+
 // writeReport writes the page of all results in a folder to report.html there.
 func (a *App) writeReport(ctx context.Context, dir string) error {
+	if report == nil {
+		return nil
+	}
 	path := filepath.Join(dir, "report.html")
-	page, err := experiments.Interruptible(ctx, func() ([]byte, error) { return report.Make([]string{dir}, path) })
+	page, err := experiments.Interruptible(ctx, func() ([]byte, error) { return report([]string{dir}, path) })
 	switch {
 	case errors.Is(err, experiments.ErrInterrupted):
 		return err

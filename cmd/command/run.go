@@ -236,11 +236,16 @@ func (a *App) next(outcome *engine.Outcome, dir string, flags *RunFlags) {
 	if flags.quiet || dir == "" || flags.Shard.Of > 0 || outcome.Finished == 0 {
 		return
 	}
-	states := outcome.Results.CountStates()
-	if states != "" {
-		states += "; "
+	var parts []string
+	if states := outcome.Results.CountStates(); states != "" {
+		parts = append(parts, states)
 	}
-	fmt.Fprintf(a.Stderr, "%snext: weft report %s\n", states, shellWord(dir))
+	if report != nil {
+		parts = append(parts, "next: weft report "+shellWord(dir))
+	}
+	if len(parts) > 0 {
+		fmt.Fprintln(a.Stderr, strings.Join(parts, "; "))
+	}
 }
 
 // printHottest names the channel that carried the most.
