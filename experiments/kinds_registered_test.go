@@ -1,6 +1,7 @@
 package experiments_test
 
 import (
+	_ "github.com/weft-sim/weft/experiments/flows"
 	_ "github.com/weft-sim/weft/experiments/kinds"
 	_ "github.com/weft-sim/weft/experiments/kindtest"
 )

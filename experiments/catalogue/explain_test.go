@@ -11,7 +11,8 @@ import (
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/catalogue"
 	"github.com/weft-sim/weft/experiments/engine"
-	_ "github.com/weft-sim/weft/experiments/kinds" // tests read experiment files
+	_ "github.com/weft-sim/weft/experiments/flows" // tests read experiment files
+	_ "github.com/weft-sim/weft/experiments/kinds"
 	"github.com/weft-sim/weft/experiments/verdict"
 	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/sim/simtest"
