@@ -181,7 +181,7 @@ func (f *Folder) ports(r *Run) ([]portLine, error) {
 // managerOf is the port of the subnet manager: the one marked in ports.tsv, else
 // host H0, else the first.
 func managerOf(ports []portLine, g *topology.Graph) topology.TerminalID {
-	ids := ib.NewIdentities(ib.Names(g))
+	ids := ib.NewIdentities(topology.NamesOf(g))
 	for _, p := range ports {
 		if t, known := ids.Terminals[topology.GUID(p.guid)]; known && p.kind == "CA-SM" {
 			return t
