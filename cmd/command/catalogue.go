@@ -285,8 +285,8 @@ func beginning(all []string, start string) (fit []string) {
 	return fit
 }
 
-// experimentNames are the files that come with weft.
-func experimentNames([]string) []string {
+// ExperimentNames are the files that come with weft.
+func ExperimentNames([]string) []string {
 	names := experiments.Embedded("")
 	for i, name := range names {
 		names[i] = strings.TrimSuffix(name, ".toml")
@@ -345,11 +345,11 @@ func workloadNames([]string) []string {
 // Choice is a flag with some values, which the shell completes.
 func Choice(c *cobra.Command, to *string, flag, value, usage string, values ...string) {
 	c.Flags().StringVar(to, flag, value, usage)
-	choices(c, flag, values...)
+	Choices(c, flag, values...)
 }
 
-// choices makes the shell complete the values of a flag.
-func choices(c *cobra.Command, flag string, values ...string) {
+// Choices makes the shell complete the values of a flag.
+func Choices(c *cobra.Command, flag string, values ...string) {
 	if err := c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
 		panic("weft: " + err.Error())
 	}

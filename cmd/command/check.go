@@ -256,7 +256,7 @@ func (f *RunFlags) RegisterExecution(c *cobra.Command) {
 	c.Flags().BoolVar(&f.Resume, "resume", false, "keep the finished points of an interrupted run, and of an older version of the file those that have not changed")
 	c.Flags().BoolVar(&f.Force, "force", false, "replace the results of an earlier run in the folder; without it, and without --resume, they are left alone")
 	c.Flags().StringSliceVar(&f.Formats, "format", []string{"csv"}, "tables of results as csv or jsonl (JSON lines); a result folder has csv in any case, and --out - takes one")
-	choices(c, "format", results.TableFormats...)
+	Choices(c, "format", results.TableFormats...)
 	QuietFlag(c, &f.quiet)
 }
 

@@ -140,8 +140,8 @@ func (a *App) WriteNamed(out string, content []byte, quiet bool) error {
 	return err
 }
 
-// warned prints warnings, a line each.
-func (a *App) warned(warnings []string) {
+// Warned prints warnings, a line each.
+func (a *App) Warned(warnings []string) {
 	for _, w := range warnings {
 		fmt.Fprintf(a.Stderr, "warning: %s\n", w)
 	}
@@ -216,9 +216,8 @@ func Root(stdout, terminal io.Writer) *cobra.Command {
 	root.SetErr(stderr)
 	root.SetFlagErrorFunc(flagProblem)
 	root.AddCommand(
-		Completed(a.runCommand(), true, experimentNames), Completed(a.mergeCommand(), true, experimentNames), Completed(a.multicastCommand(), true, experimentNames),
-		Completed(a.checkCommand(), true, experimentNames), Completed(a.topologyCommand(), true, experimentNames),
-		Completed(a.routesCommand(), true, experimentNames),
+		Completed(a.runCommand(), true, ExperimentNames), Completed(a.mergeCommand(), true, ExperimentNames),
+		Completed(a.checkCommand(), true, ExperimentNames), Completed(a.topologyCommand(), true, ExperimentNames),
 		Completed(a.listCommand(), false, listNames), Completed(a.reproduceCommand(), false, paperNames),
 		Completed(a.benchCommand(), false, workloadNames),
 		Completed(a.explainCommand(), false, func([]string) []string { return catalogue.Words() }), Completed(a.initCommand(), false, kindNames), a.schemaCommand(),
@@ -276,9 +275,9 @@ func Attempt[T any](ctx context.Context, work func() (T, error)) (T, error) {
 	return x, err
 }
 
-// files is Attempt for work that reads the files of a network: its errors name the file, and
+// OfFiles is Attempt for work that reads the files of a network: its errors name the file, and
 // stand as they are.
-func files[T any](ctx context.Context, work func() (T, error)) (T, error) {
+func OfFiles[T any](ctx context.Context, work func() (T, error)) (T, error) {
 	x, err := experiments.Interruptible(ctx, work)
 	if err != nil && !errors.Is(err, experiments.ErrInterrupted) {
 		err = &StatusError{ExitUsage, err}

@@ -40,7 +40,7 @@ argument with brackets, spaces or quotes in single quotes: shells have uses for 
 		RunE: func(c *cobra.Command, args []string) error {
 			flags.Command = commandLine(c, args)
 			flags.wantsKept = c.Flags().Changed("snapshot-every") && flags.SnapshotEvery > 0
-			return a.run(c.Context(), args, &flags)
+			return a.RunFiles(c.Context(), args, &flags)
 		},
 	}
 	flags.Register(c)
@@ -56,7 +56,8 @@ argument with brackets, spaces or quotes in single quotes: shells have uses for 
 	return c
 }
 
-func (a *App) run(ctx context.Context, names []string, flags *RunFlags) error {
+// RunFiles computes experiment files into their result folders.
+func (a *App) RunFiles(ctx context.Context, names []string, flags *RunFlags) error {
 	if err := flags.Check(); err != nil {
 		return err
 	}
@@ -285,7 +286,7 @@ one. The folder that comes out is the one that weft run would have left. Points 
 				return Usagef("--out -: want a result folder")
 			}
 			flags.Shares = args[1:]
-			return a.run(c.Context(), args[:1], &flags)
+			return a.RunFiles(c.Context(), args[:1], &flags)
 		},
 	}
 	flags.Register(c)

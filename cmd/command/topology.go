@@ -59,7 +59,7 @@ routing named with --routing, or of two files of tables.`,
 				}
 				format = ending
 			}
-			n, err := a.network(c.Context(), args[0], &flags, point)
+			n, err := a.Network(c.Context(), args[0], &flags, point)
 			if err != nil {
 				return err
 			}
@@ -105,7 +105,7 @@ func (a *App) diff(ctx context.Context, before, after string, flags *FileFlags, 
 	var networks [2]*network.Network
 	for i, name := range []string{before, after} {
 		var err error
-		if networks[i], err = a.network(ctx, name, flags, -1); err != nil {
+		if networks[i], err = a.Network(ctx, name, flags, -1); err != nil {
 			return err
 		}
 	}
@@ -129,13 +129,13 @@ func (a *App) writeTables(ctx context.Context, n *network.Network, path string) 
 	if err != nil {
 		return err
 	}
-	a.warned(warnings)
+	a.Warned(warnings)
 	return writeOutput(path, text)
 }
 
-// network builds the network of an experiment file, or of a point of a result
+// Network builds the network of an experiment file, or of a point of a result
 // folder, or reads one.
-func (a *App) network(ctx context.Context, name string, flags *FileFlags, point int) (*network.Network, error) {
+func (a *App) Network(ctx context.Context, name string, flags *FileFlags, point int) (*network.Network, error) {
 	info, err := os.Stat(name)
 	if err == nil && info.IsDir() {
 		if flags.Given() {
@@ -153,9 +153,9 @@ func (a *App) network(ctx context.Context, name string, flags *FileFlags, point 
 		return nil, Usagef("--point is for result folders; %s is none", name)
 	}
 	if err == nil && filepath.Ext(name) != ".toml" {
-		n, err := files(ctx, func() (*network.Network, error) { return network.Import(name) })
+		n, err := OfFiles(ctx, func() (*network.Network, error) { return network.Import(name) })
 		if err == nil {
-			a.warned(n.Warnings)
+			a.Warned(n.Warnings)
 		}
 		return n, err
 	}

@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments"
-	_ "github.com/weft-sim/weft/experiments/flows" // a kind, too
 	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/sim/param"

@@ -116,7 +116,7 @@ func (f *Folder) repeat(r *Run) (differs, note string, err error) {
 
 // subnet is the fabric of a run under its options.
 func (f *Folder) subnet(r *Run, ports []portLine) (*opensm.Subnet, *opensm.Config, error) {
-	network, err := ib.ReadFile(f.net(r.Fabric), "")
+	network, err := topology.ReadFile(f.net(r.Fabric))
 	if err != nil {
 		return nil, nil, err
 	}

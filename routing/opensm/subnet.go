@@ -81,7 +81,7 @@ type End struct {
 var nobody = End{-1, -1}
 
 // NewSubnet looks at a network. Names that the graph lacks are those of
-// [ib.Names]. LIDs that the network states are kept, the others are given out as
+// [topology.NamesOf]. LIDs that the network states are kept, the others are given out as
 // OpenSM does in a fresh fabric, the manager's first.
 //
 // Errors: two cables at one port, more LIDs than there are.
