@@ -15,6 +15,10 @@ import (
 	_ "github.com/weft-sim/weft/experiments/kinds"
 	"github.com/weft-sim/weft/experiments/verdict"
 	"github.com/weft-sim/weft/fabric/measure"
+	_ "github.com/weft-sim/weft/mpi/replay"
+	_ "github.com/weft-sim/weft/routing/lft"
+	_ "github.com/weft-sim/weft/routing/opensm"
+	_ "github.com/weft-sim/weft/routing/opensm/mcast"
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
