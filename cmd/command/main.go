@@ -1,5 +1,6 @@
-// Package command is the command line of weft. A program of another module that calls [Main]
-// has all of it, with the topologies, routings, programs and kinds that the program imports.
+// Package command is the command line of weft. A program of another module that calls [Main] has
+// it, with the subcommands, topologies, routings, programs and kinds of the packages that the program
+// imports: cmd/weft imports all there are.
 package command
 
 import (

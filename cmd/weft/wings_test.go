@@ -128,6 +128,12 @@ func TestHouse(t *testing.T) {
 	if got := alone(exitSuccess, "", run...); got != want || strings.Count(got, "\n") < 10 {
 		t.Errorf("the house computes\n%s\nweft\n%s", got, want)
 	}
+	if text := alone(exitSuccess, "", "check", "papers/mr4lms/fig7", "--quick", "--no-cache"); !strings.Contains(text, "\n  verdict      can run") {
+		t.Errorf("a paper's multicast:\n%s", text)
+	}
+	for _, args := range [][2]string{{"topology small.toml --format ibsim", `unknown format "ibsim"`}, {"topology small.toml --lfts x", "no form of them"}, {"check small.toml --set routing.type=opensm-updn", "unknown routing"}} {
+		alone(exitUsage, args[1], strings.Fields(args[0])...)
+	}
 	alone(exitUsage, `unknown command "trace"`, "trace", "x.goal")
 	alone(exitUsage, `unknown command "report"`, "report", "results")
 	alone(exitUsage, `"flows": unknown kind`, "run", "small.toml", "--set", "kind=flows")
