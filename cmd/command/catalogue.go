@@ -262,8 +262,8 @@ func complete(c *cobra.Command, flag string, values func(args []string, start st
 	}
 }
 
-// Completed makes the shell complete a command's arguments from a list, and the
-// values of --format and --style from their help.
+// Completed makes the shell complete a command's arguments from a list, and by files too where these can
+// be named.
 func Completed(c *cobra.Command, files bool, names func(before []string) []string) *cobra.Command {
 	directive := cobra.ShellCompDirectiveNoFileComp
 	if files {

@@ -55,7 +55,7 @@ Exit status: 0 all files can run, 2 some cannot.`,
 		},
 	}
 	flags.Register(c)
-	flags.RegisterAllowDeadlock(c)
+	flags.registerAllowDeadlock(c)
 	flags.cache.register(c)
 	c.Flags().BoolVar(&resolved, "resolved", false, "print the file with every setting spelt out, too")
 	return c
@@ -184,8 +184,8 @@ func (f *FileFlags) Register(c *cobra.Command) {
 // Given tells whether any of them is.
 func (f *FileFlags) Given() bool { return f.quick || len(f.set) > 0 || f.seed.given }
 
-// RegisterAllowDeadlock adds the option of commands that certify.
-func (f *FileFlags) RegisterAllowDeadlock(c *cobra.Command) {
+// registerAllowDeadlock adds the option of commands that certify.
+func (f *FileFlags) registerAllowDeadlock(c *cobra.Command) {
 	c.Flags().BoolVar(&f.allowDeadlock, "allow-deadlock", false, "accept networks that can deadlock: too few virtual channels, or a cycle of channels that wait for each other")
 }
 
@@ -202,7 +202,7 @@ func (f *FileFlags) open(ctx context.Context, names []string) ([]*experiments.Fi
 	return ofAll(ctx, len(names), func(i int) (*experiments.File, error) { return experiments.Open(names[i], f.options()) }, func(int, *experiments.File) {})
 }
 
-// OpenOne reads one file.
+// OpenOne reads one file. Its errors are [document.Problems], or [experiments.ErrInterrupted].
 func (f *FileFlags) OpenOne(ctx context.Context, name string) (*experiments.File, error) {
 	all, err := f.open(ctx, []string{name})
 	if err != nil {
@@ -265,7 +265,7 @@ func QuietFlag(c *cobra.Command, quiet *bool) {
 	c.Flags().BoolVar(quiet, "quiet", false, "nothing on standard error but warnings and errors")
 }
 
-// Check refuses impossible options.
+// Check refuses impossible options, with a [*UsageError].
 func (f *RunFlags) Check() error {
 	var unshared error
 	if f.shard != "" {

@@ -132,7 +132,7 @@ func writeOutput(out string, content []byte) error {
 	return err
 }
 
-// WriteNamed writes a file and says where it is.
+// WriteNamed writes a file and, unless quiet, says on standard error where it is.
 func (a *App) WriteNamed(out string, content []byte, quiet bool) error {
 	err := writeOutput(out, content)
 	if err == nil && !quiet {

@@ -44,7 +44,7 @@ argument with brackets, spaces or quotes in single quotes: shells have uses for 
 		},
 	}
 	flags.Register(c)
-	flags.RegisterAllowDeadlock(c)
+	flags.registerAllowDeadlock(c)
 	flags.RegisterExecution(c)
 	c.Flags().StringVarP(&flags.Out, "out", "o", "", "result folder `DIR`; - writes results.csv to standard output and nothing else (default results/NAME)")
 	c.Flags().StringVar(&flags.shard, "shard", "", "compute share `I/N` of the points only, such as 2/8, for weft merge (default result folder results/NAME.share-I-of-N)")
@@ -290,7 +290,7 @@ one. The folder that comes out is the one that weft run would have left. Points 
 		},
 	}
 	flags.Register(c)
-	flags.RegisterAllowDeadlock(c)
+	flags.registerAllowDeadlock(c)
 	flags.RegisterExecution(c)
 	c.Flags().StringVarP(&flags.Out, "out", "o", "", "result folder `DIR` (default results/NAME)")
 	return c
