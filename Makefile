@@ -63,13 +63,13 @@ test-checked: ## run the tests of the simulator itself with bounds and invariant
 	$(GO) $(TEST) -tags weftcheck $(CHECKED)
 
 test-slurm: ## run the tests of --executor slurm against a Slurm of this machine (Debian)
-	@status=0; .ci/slurm install && WEFT_TEST_SLURM=1 .ci/slurm run $(GO) test -vet=off -count 1 -run Slurm ./cmd/command || status=$$?; \
+	@status=0; .ci/slurm install && WEFT_TEST_SLURM=1 .ci/slurm run $(GO) test -vet=off -count 1 -run Slurm ./cmd/weft || status=$$?; \
 	if [ $$status = 77 ]; then echo "not run"; elif [ $$status != 0 ]; then exit $$status; fi
 
 test-report: ## use reports in a headless Chromium and run the notebook in pandas (Debian); pictures of the pages go to WEFT_PICTURES
 	@status=0; .ci/packages chromium && WEFT_TEST_REPORT=1 $(GO) test -vet=off -count 1 -run Browser ./experiments/report || status=$$?; \
 	if [ $$status = 77 ]; then echo "not run"; elif [ $$status != 0 ]; then exit $$status; fi
-	@status=0; .ci/packages pandas && WEFT_TEST_REPORT=1 $(GO) test -vet=off -count 1 -run Notebook ./cmd/command || status=$$?; \
+	@status=0; .ci/packages pandas && WEFT_TEST_REPORT=1 $(GO) test -vet=off -count 1 -run Notebook ./cmd/weft || status=$$?; \
 	if [ $$status = 77 ]; then echo "not run"; elif [ $$status != 0 ]; then exit $$status; fi
 
 race-all: ## run all tests with the race detector and 4 threads (over an hour)
@@ -80,7 +80,7 @@ soak: soak-choices soak-plain soak-fabrics soak-files soak-snapshots soak-kills 
 soak-choices: ## run the tests that make test takes a share of, with all numbers of threads, random networks
 	SOAK_TIME=$(SOAK_TIME) $(GO) test -tags weftcheck ./fabric/core ./routing -run '$(CHOSEN)' -count 1 -timeout 0
 	SOAK_TIME=$(SOAK_TIME) $(GO) test ./experiments/kinds -run '(Threads|GoesOn|^TestJobsBlame)$$' -skip '^TestFilesOnThreads$$' -count 1 -timeout 0
-	SOAK_TIME=$(SOAK_TIME) $(GO) test ./cmd/command -run '^(TestDocumentedCommands|TestExamples|TestExtending|TestJobsNumbers)$$' -count 1 -timeout 0
+	SOAK_TIME=$(SOAK_TIME) $(GO) test ./cmd/weft -run '^(TestDocumentedCommands|TestExamples|TestExtending|TestJobsNumbers)$$' -count 1 -timeout 0
 
 soak-plain: ## run the tests of the simulator itself in the usual build, too
 	$(GO) test -timeout 0 $(CHECKED)
@@ -99,7 +99,7 @@ soak-kills: ## kill long points of every kind that is kept, 30 times each, and g
 
 soak-pairs: ## every registered topology with every registered routing: certificates, and runs of random networks from seed SOAK_SEED (1) on (some minutes)
 	SOAK_TIME=1m SOAK_SEED=$(SOAK_SEED) $(GO) test ./experiments/atlas -run '^(TestSoakPairs|TestPairs)$$' -count 1 -timeout 0 -v
-	SOAK_TIME=1m $(GO) test ./cmd/command -run '^TestAtlasPage$$' -count 1 -timeout 0
+	SOAK_TIME=1m $(GO) test ./cmd/weft -run '^TestAtlasPage$$' -count 1 -timeout 0
 
 fuzz: ## fuzz the seeds of random fabrics for SOAK_TIME (10m), in the checked build
 	$(GO) test -tags weftcheck ./routing -run '^$$' -fuzz '^FuzzFabrics$$' -fuzztime $(SOAK_TIME)
@@ -119,7 +119,7 @@ tidy:
 	$(GO) mod tidy -diff
 
 arrows:
-	$(GO) test -vet=off -run '^TestImportArrows$$' ./cmd/command
+	$(GO) test -vet=off -run '^TestImportArrows$$' ./cmd/weft
 
 race:
 	@if command -v $${CC:-gcc} >/dev/null 2>&1; then \
@@ -150,14 +150,14 @@ reproduce: build ## reproduce the papers' figures and tables
 verdicts: build ## reproduce the papers in full (or go on), then refresh docs/verdicts.csv and the tables of docs/papers.md
 	$(BIN) reproduce --resume --out $(RESULTS)/papers || [ $$? -eq 1 ] # 1: a target is missed
 	cp $(RESULTS)/papers/verdicts.csv docs/verdicts.csv
-	$(GO) test ./cmd/command -run TestPapersPage -update
+	$(GO) test ./cmd/weft -run TestPapersPage -update
 
 atlas: build ## certify and measure every routing on every topology (or go on), then refresh docs/atlas.md and docs/atlas.csv
 	$(BIN) atlas --measure --resume --out $(RESULTS)/atlas
 	cp $(RESULTS)/atlas/atlas.md $(RESULTS)/atlas/atlas.csv docs/
 
 golden: ## rewrite golden files and generated documentation
-	$(GO) test ./cmd/command -update
+	$(GO) test ./cmd/weft ./cmd/command -update
 
 clean: ## remove what was built and computed here
 	rm -rf bin $(RESULTS)

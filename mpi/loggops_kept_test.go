@@ -10,6 +10,7 @@ import (
 	"github.com/weft-sim/weft/collectives"
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/mpi/goal"
+	"github.com/weft-sim/weft/mpi/replay"
 	"github.com/weft-sim/weft/mpi/skeletons"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/simtest"
@@ -135,7 +136,7 @@ func registeredSkeletons(t *testing.T) map[string]skeletons.Program {
 			ranks = 15
 		case *skeletons.Goal:
 			c.File = "testdata/goal/linear_alltoall_r8_64KiB.goal"
-		case *skeletons.Trace:
+		case *replay.Trace:
 			c.File = "testdata/goal/Fin1.bin"
 		case *skeletons.ProgramFile:
 			c.File = "skeletons/testdata/steps.toml"

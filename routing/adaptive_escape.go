@@ -187,9 +187,9 @@ func (w *gridWalk) escape() escapeFunction {
 		case w.rings == 1 || !w.wraps[d]:
 			return port, allVCs(min(w.rings, vcs))
 		case crosses:
-			return port, oneVC(0, vcs)
+			return port, OneVC(0, vcs)
 		}
-		return port, oneVC(1, vcs)
+		return port, OneVC(1, vcs)
 	}}
 }
 
@@ -197,6 +197,6 @@ func (w *gridWalk) escape() escapeFunction {
 func (w *hammingWalk) escape() escapeFunction {
 	return escapeFunction{vcs: 1, unused: []string{"vc_rule"}, next: func(h *fabric.Head, _ bool, vcs int) (topology.PortID, uint32) {
 		t, _ := w.turn(h.Switch, w.home[h.Dst])
-		return t.port, oneVC(0, vcs)
+		return t.port, OneVC(0, vcs)
 	}}
 }

@@ -2,39 +2,76 @@ package routing
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/fabric/topology/ib"
 	"github.com/weft-sim/weft/sim/input"
 	"github.com/weft-sim/weft/sim/param"
 )
 
-// Tables are the linear forwarding tables of a routing, for switches that know a
+// TableForm is a form of linear forwarding tables: by which port each switch sends to each
+// destination.
+type TableForm struct {
+	// Of makes the tables of a routing, as by [FillTables].
+	Of func(g *topology.Graph, r fabric.Routing, vcs int) (Tables, error)
+	// Read reads a file of tables for looking at their paths, which need not lead anywhere: the
+	// routing's Explore lists no hop where a packet has no way on. A network must not be run with it.
+	Read func(in io.Reader, path string, g *topology.Graph) (fabric.Routing, error)
+}
+
+// Tables are forwarding tables of some form.
+type Tables interface {
+	Write(w io.Writer) error
+	// Alone routes by the tables, all packets on one virtual channel.
+	Alone(env Env) (fabric.Routing, error)
+}
+
+var tableForm *TableForm
+
+// RegisterTables makes a form known, the only one. The package of the form calls it when it is
+// initialized.
+func RegisterTables(f TableForm) { tableForm = &f }
+
+// RegisteredTables is the form that is known, or an error.
+func RegisteredTables() (*TableForm, error) {
+	if tableForm == nil {
+		return nil, errors.New("forwarding tables: this program has no form of them")
+	}
+	return tableForm, nil
+}
+
+// Table is what [FillTables] fills.
+type Table interface {
+	// ToTerminal is the port by which s sends to terminal t, or NoPort.
+	ToTerminal(s topology.SwitchID, t topology.TerminalID) topology.PortID
+	SetTerminal(s topology.SwitchID, t topology.TerminalID, p topology.PortID)
+	SetSwitch(s, d topology.SwitchID, p topology.PortID)
+}
+
+// FillTables enters a routing into tables without an entry, for switches that know a
 // packet's destination only: an error if somewhere r takes different ports to one
 // destination, by source, history, chance or the state of the network.
 //
 // Switches that no packet for a terminal passes get the port, lowest first, towards
 // the nearest one that does, and those for switches are of shortest paths by the
 // lowest port: subnet managers talk to switches, too. Virtual channels are not
-// part of tables: [NewTables] and a certificate tell what is left without them.
+// part of tables: [Tables].Alone and a certificate tell what is left without them.
 // Cost: the walk of [Dependencies].
-func Tables(g *topology.Graph, r fabric.Routing, vcs int) (*ib.LFTs, error) {
-	if l, ok := r.(*lft); ok {
-		return l.tables, nil
-	}
+func FillTables(g *topology.Graph, r fabric.Routing, vcs int, l Table) error {
 	w, err := newWalker(g, r, vcs)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	w.blind = false // tables are for each terminal
-	l, ends, neighbors := ib.NewLFTs(g), w.ends(), g.Neighbors()
+	ends, neighbors := w.ends(), g.Neighbors()
 	for _, dst := range ends {
 		if err := w.tableTo(dst, ends, neighbors, l); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	var row []int16
@@ -46,11 +83,11 @@ func Tables(g *topology.Graph, r fabric.Routing, vcs int) (*ib.LFTs, error) {
 			}
 		}
 	}
-	return l, nil
+	return nil
 }
 
 // tableTo enters the ports to one terminal, those of switches that no packet for it passes last.
-func (w *walker) tableTo(dst topology.TerminalID, ends []topology.TerminalID, neighbors *topology.Neighbors, l *ib.LFTs) error {
+func (w *walker) tableTo(dst topology.TerminalID, ends []topology.TerminalID, neighbors *topology.Neighbors, l Table) error {
 	home := w.graph.TerminalSwitch(dst)
 	l.SetTerminal(home, dst, w.graph.TerminalPort[dst])
 	sources := slices.DeleteFunc(slices.Clone(ends), func(src topology.TerminalID) bool { return src == dst })

@@ -154,7 +154,7 @@ func (w *groupWalk) vcSet(level uint32, vcs int) uint32 {
 	if w.spread {
 		return ClassVCs(int(level), w.classes, vcs)
 	}
-	return oneVC(level, vcs)
+	return OneVC(level, vcs)
 }
 
 // next moves a launched packet on.

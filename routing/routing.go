@@ -106,16 +106,16 @@ func (plain) InjectionVCs(vcs int) uint32 { return allVCs(vcs) }
 
 func (plain) IgnoresTerminals() bool { return true }
 
-// oneVC is the set of virtual channel vc alone, or of the highest one where
+// OneVC is the set of virtual channel vc alone, or of the highest one where
 // there are fewer.
-func oneVC(vc uint32, vcs int) uint32 { return 1 << min(vc, uint32(vcs-1)) }
+func OneVC(vc uint32, vcs int) uint32 { return 1 << min(vc, uint32(vcs-1)) }
 
 // ClassVCs is the set of virtual channels of class c when vcs channels are
 // divided evenly among so many classes; with fewer channels than classes, the
 // highest classes share the last channel.
 func ClassVCs(c, classes, vcs int) uint32 {
 	if vcs < classes {
-		return oneVC(uint32(c), vcs)
+		return OneVC(uint32(c), vcs)
 	}
 	return allVCs((c+1)*vcs/classes) &^ allVCs(c*vcs/classes)
 }
@@ -128,7 +128,7 @@ type classSets [2*maxVCs + 2][maxVCs]uint32
 func (sets *classSets) assign(classes int, evenly bool) {
 	for vcs := 1; vcs < len(sets); vcs++ {
 		for class := range sets[vcs] {
-			if sets[vcs][class] = oneVC(uint32(class), vcs); evenly && class < classes {
+			if sets[vcs][class] = OneVC(uint32(class), vcs); evenly && class < classes {
 				sets[vcs][class] = ClassVCs(class, classes, vcs)
 			}
 		}

@@ -102,7 +102,7 @@ func (r *ranking) escape() escapeFunction {
 		if !fresh {
 			phase = r.phase(h)
 		}
-		return r.graph.PortStart[h.Switch] + topology.PortID(r.phases[phase].to(h.Switch, r.column[h.Dst])[0]), oneVC(0, vcs)
+		return r.graph.PortStart[h.Switch] + topology.PortID(r.phases[phase].to(h.Switch, r.column[h.Dst])[0]), OneVC(0, vcs)
 	}}
 }
 

@@ -2,7 +2,6 @@ package command
 
 import (
 	"bytes"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,7 +17,7 @@ import (
 	"github.com/weft-sim/weft/experiments/results"
 )
 
-func (a *app) listCommand() *cobra.Command {
+func (a *App) listCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "list [CATEGORY [NAME]]",
 		Short: "List topologies, routings, patterns, kinds and experiments, with their settings, units and defaults",
@@ -27,15 +26,15 @@ func (a *app) listCommand() *cobra.Command {
   weft list kinds traffic`,
 		Args: cobra.MaximumNArgs(2),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := catalogue.List(a.stdout, args...); err != nil {
-				return &usageError{err}
+			if err := catalogue.List(a.Stdout, args...); err != nil {
+				return &UsageError{err}
 			}
 			return nil
 		},
 	}
 }
 
-func (a *app) explainCommand() *cobra.Command {
+func (a *App) explainCommand() *cobra.Command {
 	page := false
 	c := &cobra.Command{
 		Use:   "explain KEY|COLUMN|VERDICT",
@@ -56,21 +55,21 @@ of a table of results, a verdict or its reason, a term of the field.`,
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			if page {
-				return catalogue.Page(a.stdout)
+				return catalogue.Page(a.Stdout)
 			}
 			word := strings.Join(args, " ") // backlog grows
 			var text strings.Builder
 			if err := catalogue.Explain(&text, word); err != nil {
-				return &usageError{err}
+				return &UsageError{err}
 			}
-			return a.print(text.String())
+			return a.Print(text.String())
 		},
 	}
 	c.Flags().BoolVar(&page, "html", false, "print all there is as a page of HTML")
 	return c
 }
 
-func (a *app) initCommand() *cobra.Command {
+func (a *App) initCommand() *cobra.Command {
 	out := ""
 	c := &cobra.Command{
 		Use:   "init KIND",
@@ -84,10 +83,10 @@ valid and runs as it is. weft list kinds shows the kinds.`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			text, err := catalogue.Start(args[0])
 			if err != nil {
-				return &usageError{err}
+				return &UsageError{err}
 			}
 			if out == "" {
-				return a.print(text)
+				return a.Print(text)
 			}
 			return writeNew(out, []byte(text))
 		},
@@ -96,7 +95,7 @@ valid and runs as it is. weft list kinds shows the kinds.`,
 	return c
 }
 
-func (a *app) schemaCommand() *cobra.Command {
+func (a *App) schemaCommand() *cobra.Command {
 	out := ""
 	c := &cobra.Command{
 		Use:   "schema",
@@ -121,7 +120,7 @@ among them):
 	return c
 }
 
-func (a *app) manCommand() *cobra.Command {
+func (a *App) manCommand() *cobra.Command {
 	out := ""
 	c := &cobra.Command{
 		Use:   "man [COMMAND]",
@@ -146,7 +145,7 @@ COMMAND, -o names the folder for all pages.`,
 				return unknownCommand(c.Root(), args[0])
 			}
 			if out == "" {
-				return usagef("name a command, or a folder for all pages with -o")
+				return Usagef("name a command, or a folder for all pages with -o")
 			}
 			for name, page := range pages {
 				folder := filepath.Join(out, "man"+name[len(name)-1:])
@@ -263,9 +262,9 @@ func complete(c *cobra.Command, flag string, values func(args []string, start st
 	}
 }
 
-// completed makes the shell complete a command's arguments from a list, and the
-// values of --format and --style from their help.
-func completed(c *cobra.Command, files bool, names func(before []string) []string) *cobra.Command {
+// Completed makes the shell complete a command's arguments from a list, and by files too where these can
+// be named.
+func Completed(c *cobra.Command, files bool, names func(before []string) []string) *cobra.Command {
 	directive := cobra.ShellCompDirectiveNoFileComp
 	if files {
 		directive = cobra.ShellCompDirectiveDefault
@@ -286,8 +285,8 @@ func beginning(all []string, start string) (fit []string) {
 	return fit
 }
 
-// experimentNames are the files that come with weft.
-func experimentNames([]string) []string {
+// ExperimentNames are the files that come with weft.
+func ExperimentNames([]string) []string {
 	names := experiments.Embedded("")
 	for i, name := range names {
 		names[i] = strings.TrimSuffix(name, ".toml")
@@ -297,7 +296,7 @@ func experimentNames([]string) []string {
 
 // paperNames are the papers and their artifacts, and what can stand in their place.
 func paperNames([]string) []string {
-	names := slices.Sorted(maps.Keys(references))
+	names := sourceNames()
 	for _, file := range experiments.Embedded("papers") {
 		name := paperName(file)
 		paper, _, _ := strings.Cut(name, "/")
@@ -343,14 +342,14 @@ func workloadNames([]string) []string {
 	return names
 }
 
-// choice is a flag with some values, which the shell completes.
-func choice(c *cobra.Command, to *string, flag, value, usage string, values ...string) {
+// Choice is a flag with some values, which the shell completes.
+func Choice(c *cobra.Command, to *string, flag, value, usage string, values ...string) {
 	c.Flags().StringVar(to, flag, value, usage)
-	choices(c, flag, values...)
+	Choices(c, flag, values...)
 }
 
-// choices makes the shell complete the values of a flag.
-func choices(c *cobra.Command, flag string, values ...string) {
+// Choices makes the shell complete the values of a flag.
+func Choices(c *cobra.Command, flag string, values ...string) {
 	if err := c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)); err != nil {
 		panic("weft: " + err.Error())
 	}

@@ -18,8 +18,8 @@ import (
 	"github.com/weft-sim/weft/experiments/results"
 )
 
-func (a *app) checkCommand() *cobra.Command {
-	flags := fileFlags{both: true}
+func (a *App) checkCommand() *cobra.Command {
+	flags := FileFlags{both: true}
 	resolved := false
 	c := &cobra.Command{
 		Use:   "check FILE...",
@@ -44,17 +44,17 @@ Exit status: 0 all files can run, 2 some cannot.`,
 				}
 				if len(problems) > 0 {
 					bad = true
-					fmt.Fprintln(a.stderr, problems)
-					fmt.Fprintf(a.stderr, "%s: not valid, %s: it cannot run\n", name, count(len(problems), "problem"))
+					fmt.Fprintln(a.Stderr, problems)
+					fmt.Fprintf(a.Stderr, "%s: not valid, %s: it cannot run\n", name, count(len(problems), "problem"))
 				}
 			}
 			if bad {
-				return &statusError{status: exitUsage}
+				return &StatusError{Status: ExitUsage}
 			}
 			return nil
 		},
 	}
-	flags.register(c)
+	flags.Register(c)
 	flags.registerAllowDeadlock(c)
 	flags.cache.register(c)
 	c.Flags().BoolVar(&resolved, "resolved", false, "print the file with every setting spelt out, too")
@@ -62,8 +62,8 @@ Exit status: 0 all files can run, 2 some cannot.`,
 }
 
 // checkFile examines one file and prints what it finds.
-func (a *app) checkFile(c *cobra.Command, name string, flags *fileFlags, resolved bool) error {
-	f, err := flags.openOne(c.Context(), name)
+func (a *App) checkFile(c *cobra.Command, name string, flags *FileFlags, resolved bool) error {
+	f, err := flags.OpenOne(c.Context(), name)
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (a *app) checkFile(c *cobra.Command, name string, flags *fileFlags, resolve
 		points += fmt.Sprintf(", up to %d more by refinement", r.Refined)
 	}
 	warnings := len(f.Warnings) + len(r.Warnings)
-	fmt.Fprintf(a.stdout, "%s: valid, %s, %s\n%s", f.Name, points, count(warnings, "warning"), findings(r))
+	fmt.Fprintf(a.Stdout, "%s: valid, %s, %s\n%s", f.Name, points, count(warnings, "warning"), findings(r))
 	verdict := "can run"
 	if r.Beyond > 0 {
 		verdict += fmt.Sprintf("; %s more than the channels can carry, and will be saturated", offer(r.Beyond, len(f.Points)))
@@ -86,9 +86,9 @@ func (a *app) checkFile(c *cobra.Command, name string, flags *fileFlags, resolve
 	if warnings > 0 {
 		verdict += "; see the " + strings.TrimPrefix(count(warnings, "warning"), "1 ")
 	}
-	fmt.Fprintf(a.stdout, "  %-12s %s\n", "verdict", verdict)
+	fmt.Fprintf(a.Stdout, "  %-12s %s\n", "verdict", verdict)
 	if resolved {
-		fmt.Fprintf(a.stdout, "\n%s", f.Resolved())
+		fmt.Fprintf(a.Stdout, "\n%s", f.Resolved())
 	}
 	return nil
 }
@@ -133,26 +133,26 @@ func findings(r *experiments.Report) string {
 }
 
 // warn prints what the kinds have to say about the files.
-func (a *app) warn(files []*experiments.File) {
+func (a *App) warn(files []*experiments.File) {
 	for _, f := range files {
 		a.warnings(f, f.Warnings)
 	}
 }
 
-func (a *app) warnings(f *experiments.File, list []experiments.Warning) {
+func (a *App) warnings(f *experiments.File, list []experiments.Warning) {
 	for _, w := range list {
-		fmt.Fprintf(a.stderr, "%s: warning: %s %s\n", f.Place(w.Key), w.Key, w.Message)
+		fmt.Fprintf(a.Stderr, "%s: warning: %s %s\n", f.Place(w.Key), w.Key, w.Message)
 	}
 }
 
 // preflight examines all files before any of them runs and prints the
 // warnings; what forbids a run is returned together, for all files.
-func (a *app) preflight(ctx context.Context, files []*experiments.File, examine func(i int) (*experiments.Report, error)) ([]*experiments.Report, error) {
+func (a *App) preflight(ctx context.Context, files []*experiments.File, examine func(i int) (*experiments.Report, error)) ([]*experiments.Report, error) {
 	return ofAll(ctx, len(files), examine, func(i int, report *experiments.Report) { a.warnings(files[i], report.Warnings) })
 }
 
 // preflightRun is preflight before a run, of points that are not finished.
-func (a *app) preflightRun(ctx context.Context, files []*experiments.File, folders []string, resume bool) error {
+func (a *App) preflightRun(ctx context.Context, files []*experiments.File, folders []string, resume bool) error {
 	_, err := a.preflight(ctx, files, func(i int) (*experiments.Report, error) {
 		if resume {
 			return files[i].PreflightRest(engine.FinishedPoints(files[i], folders[i]))
@@ -162,8 +162,8 @@ func (a *app) preflightRun(ctx context.Context, files []*experiments.File, folde
 	return err
 }
 
-// fileFlags are the options that change how an experiment file is read.
-type fileFlags struct {
+// FileFlags are the options that change how an experiment file is read.
+type FileFlags struct {
 	set   []string
 	seed  seedFlag
 	quick bool
@@ -173,21 +173,23 @@ type fileFlags struct {
 	cache         cacheFlags
 }
 
-func (f *fileFlags) register(c *cobra.Command) {
+// Register adds the options to a command.
+func (f *FileFlags) Register(c *cobra.Command) {
 	c.Flags().StringArrayVar(&f.set, "set", nil, "set a key of the file, `KEY=VALUE` with dotted KEY; may be repeated")
 	completeSettings(c)
 	c.Flags().Var(&f.seed, "seed", "seed of the random streams in place of the file's")
 	c.Flags().BoolVar(&f.quick, "quick", false, "apply the file's [quick] table: smaller and shorter")
 }
 
-// given tells whether any of them is.
-func (f *fileFlags) given() bool { return f.quick || len(f.set) > 0 || f.seed.given }
+// Given tells whether any of them is.
+func (f *FileFlags) Given() bool { return f.quick || len(f.set) > 0 || f.seed.given }
 
-func (f *fileFlags) registerAllowDeadlock(c *cobra.Command) {
+// registerAllowDeadlock adds the option of commands that certify.
+func (f *FileFlags) registerAllowDeadlock(c *cobra.Command) {
 	c.Flags().BoolVar(&f.allowDeadlock, "allow-deadlock", false, "accept networks that can deadlock: too few virtual channels, or a cycle of channels that wait for each other")
 }
 
-func (f *fileFlags) options() experiments.Options {
+func (f *FileFlags) options() experiments.Options {
 	set := f.set
 	if f.seed.given {
 		set = append(set[:len(set):len(set)], "seed="+f.seed.String())
@@ -196,12 +198,12 @@ func (f *fileFlags) options() experiments.Options {
 }
 
 // open reads all files; problems of all of them are reported together.
-func (f *fileFlags) open(ctx context.Context, names []string) ([]*experiments.File, error) {
+func (f *FileFlags) open(ctx context.Context, names []string) ([]*experiments.File, error) {
 	return ofAll(ctx, len(names), func(i int) (*experiments.File, error) { return experiments.Open(names[i], f.options()) }, func(int, *experiments.File) {})
 }
 
-// openOne reads one file.
-func (f *fileFlags) openOne(ctx context.Context, name string) (*experiments.File, error) {
+// OpenOne reads one file. Its errors are [document.Problems], or [experiments.ErrInterrupted].
+func (f *FileFlags) OpenOne(ctx context.Context, name string) (*experiments.File, error) {
 	all, err := f.open(ctx, []string{name})
 	if err != nil {
 		return nil, err
@@ -233,10 +235,12 @@ func ofAll[T any](ctx context.Context, n int, read func(i int) (T, error), done 
 	return all, nil
 }
 
-type runFlags struct {
-	fileFlags
-	engine.Execution // but for what hangs on the file: Dir, Slurm and Progress
-	out, shard       string
+// RunFlags are the options of commands that compute the points of files.
+type RunFlags struct {
+	FileFlags
+	engine.Execution        // but for what hangs on the file: Dir, Slurm and Progress
+	Out              string // the result folder; "-": standard output
+	shard            string
 	quiet            bool
 	wantsKept        bool // SnapshotEvery is given
 	lines            bool // of progress, in the place of a bar
@@ -244,55 +248,55 @@ type runFlags struct {
 	slurm            engine.Slurm // but for Options and Notify
 }
 
-// registerExecution adds the options that say how points are computed.
-func (f *runFlags) registerExecution(c *cobra.Command) {
+// RegisterExecution adds the options that say how points are computed.
+func (f *RunFlags) RegisterExecution(c *cobra.Command) {
 	c.Flags().IntVarP(&f.Jobs, "jobs", "j", 0, "points computed side by side (default: one a core)")
 	c.Flags().IntVar(&f.Threads, "threads", 1, "threads of one point")
 	f.cache.register(c)
 	c.Flags().BoolVar(&f.Resume, "resume", false, "keep the finished points of an interrupted run, and of an older version of the file those that have not changed")
 	c.Flags().BoolVar(&f.Force, "force", false, "replace the results of an earlier run in the folder; without it, and without --resume, they are left alone")
 	c.Flags().StringSliceVar(&f.Formats, "format", []string{"csv"}, "tables of results as csv or jsonl (JSON lines); a result folder has csv in any case, and --out - takes one")
-	choices(c, "format", results.TableFormats...)
-	quietFlag(c, &f.quiet)
+	Choices(c, "format", results.TableFormats...)
+	QuietFlag(c, &f.quiet)
 }
 
-// quietFlag is --quiet of a command.
-func quietFlag(c *cobra.Command, quiet *bool) {
+// QuietFlag is --quiet of a command.
+func QuietFlag(c *cobra.Command, quiet *bool) {
 	c.Flags().BoolVar(quiet, "quiet", false, "nothing on standard error but warnings and errors")
 }
 
-// check refuses impossible options.
-func (f *runFlags) check() error {
+// Check refuses impossible options, with a [*UsageError].
+func (f *RunFlags) Check() error {
 	var unshared error
 	if f.shard != "" {
 		f.Shard, unshared = engine.ParseShard(f.shard)
 	}
-	printed, slurm := f.out == "-", f.executor == "slurm"
+	printed, slurm := f.Out == "-", f.executor == "slurm"
 	err := cmp.Or(
-		refusedIf(f.Jobs < 0, "--jobs %d: want at least 1, or 0 for one a core", f.Jobs),
-		refusedIf(f.Threads < 1, "--threads %d: want at least 1", f.Threads),
-		refusedIf(f.Resume && printed, "--resume needs a result folder; --out - has none"),
-		refusedIf(f.Force && printed, "--force needs a result folder; --out - has none"),
-		refusedIf(f.Resume && f.Force, "--resume keeps what --force replaces: give one of them"),
-		refusedIf(f.SnapshotEvery < 0, "--snapshot-every %v: want a time, or 0 for never", f.SnapshotEvery),
-		refusedIf(f.wantsKept && printed, "--snapshot-every needs a result folder; --out - has none"),
-		refusedIf(unshared != nil, "--shard %v", unshared),
-		refusedIf(f.shard != "" && printed, "--shard needs a result folder; --out - has none"),
-		refusedIf(f.shard != "" && slurm, "--shard is for other batch systems: leave it out with --executor slurm"),
-		refusedIf(!slices.Contains([]string{"", "local", "slurm"}, f.executor), "--executor %s: want local or slurm", f.executor),
-		refusedIf(!slurm && (f.slurm.Chunk != 0 || len(f.slurm.Sbatch) > 0), "--chunk and --sbatch are for --executor slurm"),
-		refusedIf(slurm && printed, "--executor slurm needs a result folder; --out - has none"),
-		refusedIf(slurm && f.slurm.Chunk < 0, "--chunk %d: want at least 1", f.slurm.Chunk),
-		refusedIf(slurm && f.slurm.Poll <= 0, "--poll %v: want more than nothing", f.slurm.Poll),
+		RefusedIf(f.Jobs < 0, "--jobs %d: want at least 1, or 0 for one a core", f.Jobs),
+		RefusedIf(f.Threads < 1, "--threads %d: want at least 1", f.Threads),
+		RefusedIf(f.Resume && printed, "--resume needs a result folder; --out - has none"),
+		RefusedIf(f.Force && printed, "--force needs a result folder; --out - has none"),
+		RefusedIf(f.Resume && f.Force, "--resume keeps what --force replaces: give one of them"),
+		RefusedIf(f.SnapshotEvery < 0, "--snapshot-every %v: want a time, or 0 for never", f.SnapshotEvery),
+		RefusedIf(f.wantsKept && printed, "--snapshot-every needs a result folder; --out - has none"),
+		RefusedIf(unshared != nil, "--shard %v", unshared),
+		RefusedIf(f.shard != "" && printed, "--shard needs a result folder; --out - has none"),
+		RefusedIf(f.shard != "" && slurm, "--shard is for other batch systems: leave it out with --executor slurm"),
+		RefusedIf(!slices.Contains([]string{"", "local", "slurm"}, f.executor), "--executor %s: want local or slurm", f.executor),
+		RefusedIf(!slurm && (f.slurm.Chunk != 0 || len(f.slurm.Sbatch) > 0), "--chunk and --sbatch are for --executor slurm"),
+		RefusedIf(slurm && printed, "--executor slurm needs a result folder; --out - has none"),
+		RefusedIf(slurm && f.slurm.Chunk < 0, "--chunk %d: want at least 1", f.slurm.Chunk),
+		RefusedIf(slurm && f.slurm.Poll <= 0, "--poll %v: want more than nothing", f.slurm.Poll),
 	)
 	for _, format := range f.Formats {
-		err = cmp.Or(err, refusedIf(!slices.Contains(results.TableFormats, format), "--format %s: want csv or jsonl", format))
+		err = cmp.Or(err, RefusedIf(!slices.Contains(results.TableFormats, format), "--format %s: want csv or jsonl", format))
 	}
-	return cmp.Or(err, refusedIf(printed && len(f.Formats) != 1, "--format %s: --out - takes one format", strings.Join(f.Formats, ",")))
+	return cmp.Or(err, RefusedIf(printed && len(f.Formats) != 1, "--format %s: --out - takes one format", strings.Join(f.Formats, ",")))
 }
 
-// cacheVariable is the environment variable that names the cache folder.
-const cacheVariable = "WEFT_CACHE"
+// CacheVariable is the environment variable that names the cache folder.
+const CacheVariable = "WEFT_CACHE"
 
 // cacheFlags say where certificates and channel loads are kept for later runs.
 type cacheFlags struct {
@@ -303,7 +307,7 @@ type cacheFlags struct {
 
 func (f *cacheFlags) register(c *cobra.Command) {
 	f.command = c
-	c.Flags().StringVar(&f.dir, "cache", "", "folder `DIR` in which certificates and channel loads are kept for later runs (default $"+cacheVariable+", or weft in the user's cache folder)")
+	c.Flags().StringVar(&f.dir, "cache", "", "folder `DIR` in which certificates and channel loads are kept for later runs (default $"+CacheVariable+", or weft in the user's cache folder)")
 	c.Flags().BoolVar(&f.off, "no-cache", false, "keep nothing for later runs, and use nothing that earlier ones have kept")
 }
 
@@ -314,7 +318,7 @@ func (f *cacheFlags) open() *experiments.Cache {
 	}
 	dir := f.dir
 	if dir == "" {
-		dir = os.Getenv(cacheVariable)
+		dir = os.Getenv(CacheVariable)
 	}
 	if dir == "" {
 		user, err := os.UserCacheDir()

@@ -20,7 +20,7 @@ type compareFlags struct {
 	best, quiet                       bool
 }
 
-func (a *app) compareCommand() *cobra.Command {
+func (a *App) compareCommand() *cobra.Command {
 	var flags compareFlags
 	c := &cobra.Command{
 		Use:   "compare A.csv [B.csv]",
@@ -65,8 +65,8 @@ compared, or have neither intervals nor replications to judge differences by. Wi
 	c.Flags().StringVar(&flags.baseline, "baseline", "", "`VALUE` of --between that the others are compared with, or COLUMN=VALUE (default: the first)")
 	c.Flags().StringArrayVar(&flags.where, "where", nil, "compare only rows with `COLUMN=VALUE`; may be repeated")
 	c.Flags().BoolVar(&flags.best, "best", false, "rank the variants in one table: those of --between, or of all swept settings that are no demand")
-	choice(c, &flags.format, "format", "text", "text or csv", "text", "csv")
-	quietFlag(c, &flags.quiet)
+	Choice(c, &flags.format, "format", "text", "text or csv", "text", "csv")
+	QuietFlag(c, &flags.quiet)
 	completeColumns(c, "metric", "by", "between")
 	return c
 }
@@ -77,9 +77,9 @@ type pair struct {
 	*results.Comparison
 }
 
-func (a *app) compare(ctx context.Context, args []string, flags *compareFlags) error {
+func (a *App) compare(ctx context.Context, args []string, flags *compareFlags) error {
 	if flags.format != "text" && flags.format != "csv" {
-		return usagef("--format %s: want text or csv", flags.format)
+		return Usagef("--format %s: want text or csv", flags.format)
 	}
 	if column, value, ok := strings.Cut(flags.baseline, "="); ok && flags.between == "" {
 		flags.between, flags.baseline = column, value
@@ -95,31 +95,31 @@ func (a *app) compare(ctx context.Context, args []string, flags *compareFlags) e
 			return err
 		}
 		if table, err = someRows(table, where); err != nil {
-			return usagef("%s: --where: %v", name, err)
+			return Usagef("%s: --where: %v", name, err)
 		}
 		tables = append(tables, table)
 	}
 	names := args
 	switch {
 	case flags.best && (len(args) == 2 || flags.baseline != "" || len(flags.by) > 0):
-		return usagef("--best ranks all variants of one table: leave out the second, --baseline and --by")
+		return Usagef("--best ranks all variants of one table: leave out the second, --baseline and --by")
 	case flags.best:
 		return a.best(args[0], tables[0], flags)
 	case len(args) == 2 && flags.between != "":
-		return usagef("--between and --baseline compare variants within one table: give one, or two without them")
+		return Usagef("--between and --baseline compare variants within one table: give one, or two without them")
 	case len(args) == 2 && flags.baseline != "":
-		return usagef("--baseline %s: is for one table: the first of two is the baseline", flags.baseline)
+		return Usagef("--baseline %s: is for one table: the first of two is the baseline", flags.baseline)
 	case len(args) == 1 && flags.between == "":
-		return usagef("one table: name a second, or the variants to compare with --between COLUMN, or --best")
+		return Usagef("one table: name a second, or the variants to compare with --between COLUMN, or --best")
 	case len(args) == 1:
 		if names, tables, err = variants(tables[0], flags); err != nil {
-			return usagef("%s: %v", args[0], err)
+			return Usagef("%s: %v", args[0], err)
 		}
 	}
 	var pairs []pair
 	significant := 0
 	for i := 1; i < len(tables); i++ {
-		c, err := attempt(ctx, func() (*results.Comparison, error) {
+		c, err := Attempt(ctx, func() (*results.Comparison, error) {
 			c, err := results.Compare(tables[0], tables[i], flags.metric, flags.by)
 			return c, prefixed(names[0]+" and "+names[i], err)
 		})
@@ -130,13 +130,13 @@ func (a *app) compare(ctx context.Context, args []string, flags *compareFlags) e
 		significant += c.Significant()
 	}
 	if flags.format == "csv" {
-		err = writeComparisons(a.stdout, pairs)
+		err = writeComparisons(a.Stdout, pairs)
 	} else {
 		for i, p := range pairs {
 			if i > 0 {
-				fmt.Fprintln(a.stdout)
+				fmt.Fprintln(a.Stdout)
 			}
-			if err = printComparison(a.stdout, p); err != nil {
+			if err = printComparison(a.Stdout, p); err != nil {
 				break
 			}
 		}
@@ -145,9 +145,9 @@ func (a *app) compare(ctx context.Context, args []string, flags *compareFlags) e
 	case err != nil:
 		return err
 	case significant > 0:
-		return &statusError{status: exitFailure}
+		return &StatusError{Status: ExitFailure}
 	case undecided(pairs):
-		return usagef("no difference could be judged: the tables hold neither confidence intervals nor replications of %s (set measure.replications, sweep the seed, or measure for longer)", flags.metric)
+		return Usagef("no difference could be judged: the tables hold neither confidence intervals nor replications of %s (set measure.replications, sweep the seed, or measure for longer)", flags.metric)
 	}
 	return nil
 }
@@ -181,15 +181,15 @@ func variants(t *results.Table, flags *compareFlags) (names []string, tables []*
 }
 
 // best ranks the variants of a table.
-func (a *app) best(name string, t *results.Table, flags *compareFlags) error {
+func (a *App) best(name string, t *results.Table, flags *compareFlags) error {
 	goals := experiments.Goals(t)
 	if flags.metric != "" {
 		if _, err := t.Column(flags.metric); err != nil {
-			return usagef("%s: %v", name, err)
+			return Usagef("%s: %v", name, err)
 		}
 		goals = slices.DeleteFunc(goals, func(g results.Goal) bool { return g.Column != flags.metric })
 		if len(goals) == 0 && !results.IsTime(flags.metric) {
-			return usagef("--best --metric %s: is no time, and its kind does not say whether more of it is better", flags.metric)
+			return Usagef("--best --metric %s: is no time, and its kind does not say whether more of it is better", flags.metric)
 		}
 		if len(goals) == 0 {
 			goals = []results.Goal{{Column: flags.metric, Name: flags.metric}}
@@ -202,20 +202,20 @@ func (a *app) best(name string, t *results.Table, flags *compareFlags) error {
 	r, err := t.Rank(goals, by)
 	switch {
 	case err != nil:
-		return usagef("%s: %v", name, err)
+		return Usagef("%s: %v", name, err)
 	case len(r.All) == 0:
-		return usagef("%s: there is nothing to rank: no column says which variant is better (--metric)", name)
+		return Usagef("%s: there is nothing to rank: no column says which variant is better (--metric)", name)
 	case flags.format == "csv":
-		return r.Table().Write(a.stdout)
+		return r.Table().Write(a.Stdout)
 	}
 	for _, sentence := range r.Answer() {
-		fmt.Fprintln(a.stdout, sentence)
+		fmt.Fprintln(a.Stdout, sentence)
 	}
-	fmt.Fprintln(a.stdout)
-	if err := printed(r.Table(), "method", "p").WriteAligned(a.stdout); err != nil {
+	fmt.Fprintln(a.Stdout)
+	if err := printed(r.Table(), "method", "p").WriteAligned(a.Stdout); err != nil {
 		return err
 	}
-	fmt.Fprintln(a.stdout, "\ndifference: from the best; all pairs of variants are tested, 5 % for each metric under each demand by Holm's method")
+	fmt.Fprintln(a.Stdout, "\ndifference: from the best; all pairs of variants are tested, 5 % for each metric under each demand by Holm's method")
 	return nil
 }
 

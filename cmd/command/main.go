@@ -1,5 +1,6 @@
-// Package command is the command line of weft. A program of another module that calls [Main]
-// has all of it, with the topologies, routings, programs and kinds that the program imports.
+// Package command is the command line of weft. A program of another module that calls [Main] has
+// it, with the subcommands, topologies, routings, programs and kinds of the packages that the program
+// imports: cmd/weft imports all there are.
 package command
 
 import (
@@ -9,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -27,9 +29,9 @@ import (
 
 // Exit statuses.
 const (
-	exitSuccess = 0
-	exitFailure = 1 // something could not be computed or written, or a target was missed
-	exitUsage   = 2 // the command line, an experiment file or a folder cannot be used; nothing was written
+	ExitSuccess = 0
+	ExitFailure = 1 // something could not be computed or written, or a target was missed
+	ExitUsage   = 2 // the command line, an experiment file or a folder cannot be used; nothing was written
 )
 
 // Main is the command in a process of its own: it takes the arguments of the process and
@@ -46,23 +48,23 @@ func process() int {
 		<-ctx.Done()
 		stop() // a second Ctrl-C ends the process at once
 	}()
-	return run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	return Run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 }
 
-// run is the command without the process around it.
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+// Run is the command without the process around it. It returns the exit status.
+func Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	out := &output{w: stdout}
-	root := newRoot(out, stderr)
+	root := Root(out, stderr)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	if err == nil || errors.Is(err, out.err) {
 		err = out.err
 	}
 	if err == nil {
-		return exitSuccess
+		return ExitSuccess
 	}
-	var quiet *statusError
-	if !errors.As(err, &quiet) || quiet.err != nil {
+	var quiet *StatusError
+	if !errors.As(err, &quiet) || quiet.Err != nil {
 		fmt.Fprintln(&messages{w: stderr}, err)
 	}
 	return status(err)
@@ -70,16 +72,16 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 
 // status maps an error to the exit status.
 func status(err error) int {
-	var s *statusError
+	var s *StatusError
 	if errors.As(err, &s) {
-		return s.status
+		return s.Status
 	}
-	for _, mistake := range []any{new(document.Problems), new(*engine.FolderError), new(*usageError), new(*engine.SlurmError), new(*engine.UnfinishedError)} {
+	for _, mistake := range []any{new(document.Problems), new(*engine.FolderError), new(*UsageError), new(*engine.SlurmError), new(*engine.UnfinishedError)} {
 		if errors.As(err, mistake) {
-			return exitUsage
+			return ExitUsage
 		}
 	}
-	return exitFailure
+	return ExitFailure
 }
 
 // output is standard output; it keeps the first error, so that no command can
@@ -98,16 +100,16 @@ func (o *output) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// print writes a text to standard output.
-func (a *app) print(text string) error {
-	_, err := io.WriteString(a.stdout, text)
+// Print writes a text to standard output.
+func (a *App) Print(text string) error {
+	_, err := io.WriteString(a.Stdout, text)
 	return err
 }
 
 // printTo writes the file that -o names, or to standard output where it names none.
-func (a *app) printTo(out string, content []byte) error {
+func (a *App) printTo(out string, content []byte) error {
 	if out == "" {
-		return a.print(string(content))
+		return a.Print(string(content))
 	}
 	return writeOutput(out, content)
 }
@@ -115,7 +117,7 @@ func (a *app) printTo(out string, content []byte) error {
 // writeNew writes the file that -o names, which must not be there.
 func writeNew(out string, content []byte) error {
 	if _, err := os.Lstat(out); err == nil {
-		return usagef("-o %s: is there already, and is left alone", out)
+		return Usagef("-o %s: is there already, and is left alone", out)
 	}
 	return writeOutput(out, content)
 }
@@ -125,39 +127,39 @@ func writeOutput(out string, content []byte) error {
 	err := results.WriteFile(out, content)
 	var w *results.WriteError
 	if errors.As(err, &w) && w.Before {
-		return usagef("-o %w", err)
+		return Usagef("-o %w", err)
 	}
 	return err
 }
 
-// writeNamed writes a file and says where it is.
-func (a *app) writeNamed(out string, content []byte, quiet bool) error {
+// WriteNamed writes a file and, unless quiet, says on standard error where it is.
+func (a *App) WriteNamed(out string, content []byte, quiet bool) error {
 	err := writeOutput(out, content)
 	if err == nil && !quiet {
-		_, err = fmt.Fprintln(a.stderr, out)
+		_, err = fmt.Fprintln(a.Stderr, out)
 	}
 	return err
 }
 
-// warned prints warnings, a line each.
-func (a *app) warned(warnings []string) {
+// Warned prints warnings, a line each.
+func (a *App) Warned(warnings []string) {
 	for _, w := range warnings {
-		fmt.Fprintf(a.stderr, "warning: %s\n", w)
+		fmt.Fprintf(a.Stderr, "warning: %s\n", w)
 	}
 }
 
-// statusError ends the command with a status; a nil err has been reported
+// StatusError ends the command with a status; a nil err has been reported
 // already.
-type statusError struct {
-	status int
-	err    error
+type StatusError struct {
+	Status int
+	Err    error
 }
 
-func (s *statusError) Error() string {
-	if s.err == nil {
+func (s *StatusError) Error() string {
+	if s.Err == nil {
 		return ""
 	}
-	return s.err.Error()
+	return s.Err.Error()
 }
 
 // messages is standard error for lines of text: each is cut if it is very long, and
@@ -182,15 +184,24 @@ func (m *messages) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// app is what all subcommands share.
-type app struct {
-	stdout, stderr io.Writer // stderr for lines of text
+// App is what all subcommands share.
+type App struct {
+	Stdout, Stderr io.Writer // Stderr for lines of text
 	terminal       io.Writer // standard error as it is
 }
 
-func newRoot(stdout, terminal io.Writer) *cobra.Command {
+// registered make the subcommands of other packages.
+var registered []func(*App) *cobra.Command
+
+// Register adds a subcommand to every [Root] that is made later. Packages call it when they are
+// initialized: a program has the subcommands of the packages that it imports.
+func Register(subcommand func(*App) *cobra.Command) { registered = append(registered, subcommand) }
+
+// Root is the command with all its subcommands, which print to the writers. It panics if two
+// subcommands have one name.
+func Root(stdout, terminal io.Writer) *cobra.Command {
 	stderr := &messages{w: terminal}
-	a := &app{stdout, stderr, terminal}
+	a := &App{stdout, stderr, terminal}
 	root := &cobra.Command{
 		Use:               "weft",
 		Version:           experiments.Version(),
@@ -206,15 +217,21 @@ func newRoot(stdout, terminal io.Writer) *cobra.Command {
 	root.SetErr(stderr)
 	root.SetFlagErrorFunc(flagProblem)
 	root.AddCommand(
-		completed(a.runCommand(), true, experimentNames), completed(a.mergeCommand(), true, experimentNames), completed(a.multicastCommand(), true, experimentNames),
-		completed(a.checkCommand(), true, experimentNames), completed(a.topologyCommand(), true, experimentNames), a.atlasCommand(),
-		completed(a.routesCommand(), true, experimentNames), a.traceCommand(),
-		completed(a.listCommand(), false, listNames), completed(a.reproduceCommand(), false, paperNames),
-		completed(a.benchCommand(), false, workloadNames),
-		completed(a.explainCommand(), false, func([]string) []string { return catalogue.Words() }), completed(a.initCommand(), false, kindNames), a.schemaCommand(),
-		completed(a.manCommand(), false, commandNames(root)),
-		a.plotCommand(), a.reportCommand(), a.compareCommand(), a.slurmTaskCommand(), a.versionCommand(),
+		Completed(a.runCommand(), true, ExperimentNames), Completed(a.mergeCommand(), true, ExperimentNames),
+		Completed(a.checkCommand(), true, ExperimentNames), Completed(a.topologyCommand(), true, ExperimentNames),
+		Completed(a.listCommand(), false, listNames), Completed(a.reproduceCommand(), false, paperNames),
+		Completed(a.benchCommand(), false, workloadNames),
+		Completed(a.explainCommand(), false, func([]string) []string { return catalogue.Words() }), Completed(a.initCommand(), false, kindNames), a.schemaCommand(),
+		Completed(a.manCommand(), false, commandNames(root)),
+		a.plotCommand(), a.compareCommand(), a.slurmTaskCommand(), a.versionCommand(),
 	)
+	for _, subcommand := range registered {
+		c := subcommand(a)
+		if slices.ContainsFunc(root.Commands(), func(other *cobra.Command) bool { return other.Name() == c.Name() }) {
+			panic("command: weft " + c.Name() + " is registered twice")
+		}
+		root.AddCommand(c)
+	}
 	helpAndCompletion(root)
 	for _, c := range root.Commands() {
 		asUsage(c)
@@ -223,48 +240,48 @@ func newRoot(stdout, terminal io.Writer) *cobra.Command {
 	return root
 }
 
-func (a *app) versionCommand() *cobra.Command {
+func (a *App) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintln(a.stdout, "weft", experiments.Version())
+			_, err := fmt.Fprintln(a.Stdout, "weft", experiments.Version())
 			return err
 		},
 	}
 }
 
-// usageError is a mistake in the command line.
-type usageError struct{ err error }
+// UsageError is a mistake in the command line.
+type UsageError struct{ Err error }
 
-func (u *usageError) Error() string { return "weft: " + u.err.Error() }
+func (u *UsageError) Error() string { return "weft: " + u.Err.Error() }
 
-func usagef(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
+func Usagef(format string, args ...any) error { return &UsageError{fmt.Errorf(format, args...)} }
 
-// refusedIf is a mistake in the command line, nil unless the condition holds. Of several, cmp.Or is
+// RefusedIf is a mistake in the command line, nil unless the condition holds. Of several, cmp.Or is
 // the first.
-func refusedIf(condition bool, format string, args ...any) error {
+func RefusedIf(condition bool, format string, args ...any) error {
 	if !condition {
 		return nil
 	}
-	return usagef(format, args...)
+	return Usagef(format, args...)
 }
 
-// attempt is what work for the user gives, unless it is interrupted; its other errors are
+// Attempt is what work for the user gives, unless it is interrupted; its other errors are
 // mistakes of what was asked for.
-func attempt[T any](ctx context.Context, work func() (T, error)) (T, error) {
+func Attempt[T any](ctx context.Context, work func() (T, error)) (T, error) {
 	x, err := experiments.Interruptible(ctx, work)
 	if err != nil && !errors.Is(err, experiments.ErrInterrupted) {
-		err = &usageError{err}
+		err = &UsageError{err}
 	}
 	return x, err
 }
 
-// files is attempt for work that reads the files of a network: its errors name the file, and
+// OfFiles is Attempt for work that reads the files of a network: its errors name the file, and
 // stand as they are.
-func files[T any](ctx context.Context, work func() (T, error)) (T, error) {
+func OfFiles[T any](ctx context.Context, work func() (T, error)) (T, error) {
 	x, err := experiments.Interruptible(ctx, work)
 	if err != nil && !errors.Is(err, experiments.ErrInterrupted) {
-		err = &statusError{exitUsage, err}
+		err = &StatusError{ExitUsage, err}
 	}
 	return x, err
 }
@@ -291,7 +308,7 @@ func asUsage(c *cobra.Command) {
 		if len(args) == 0 {
 			got = "nothing"
 		}
-		return usagef("%s takes %s, and got %s; see %s --help", c.CommandPath(), takes, got, c.CommandPath())
+		return Usagef("%s takes %s, and got %s; see %s --help", c.CommandPath(), takes, got, c.CommandPath())
 	}
 }
 
@@ -308,23 +325,23 @@ func unknownCommand(c *cobra.Command, name string) error {
 	if near := c.SuggestionsFor(name); len(near) > 0 && !c.HasParent() {
 		hint = fmt.Sprintf(" (did you mean %q?)", near[0])
 	}
-	return usagef("unknown command %q for %q%s: there are %s", name, c.CommandPath(), hint, strings.Join(known, ", "))
+	return Usagef("unknown command %q for %q%s: there are %s", name, c.CommandPath(), hint, strings.Join(known, ", "))
 }
 
 // flagProblem words an error of the flag parser.
 func flagProblem(c *cobra.Command, err error) error {
 	var bad *pflag.InvalidValueError
 	if !errors.As(err, &bad) {
-		return usagef("%v; see %s --help", err, c.CommandPath())
+		return Usagef("%v; see %s --help", err, c.CommandPath())
 	}
 	want := map[string]string{
 		"int": "an integer", "float64": "a number", "bool": "true or false",
 		"duration": "a time with its unit, such as 2s", "seed": "an integer from 0 to 9223372036854775807",
 	}[bad.GetFlag().Value.Type()]
 	if want == "" {
-		return usagef("%v; see %s --help", err, c.CommandPath())
+		return Usagef("%v; see %s --help", err, c.CommandPath())
 	}
-	return usagef("--%s %s: want %s", bad.GetFlag().Name, bad.GetValue(), want)
+	return Usagef("--%s %s: want %s", bad.GetFlag().Name, bad.GetValue(), want)
 }
 
 // refuseEmpty refuses -o "", as scripts have it whose variable is not set: the
@@ -333,7 +350,7 @@ func refuseEmpty(c *cobra.Command, _ []string) error {
 	var err error
 	c.Flags().Visit(func(f *pflag.Flag) {
 		if (f.Name == "out" || f.Name == "output") && f.Value.String() == "" {
-			err = usagef("--%s is empty: name a %s, or leave it out", f.Name, map[string]string{"out": "folder", "output": "file"}[f.Name])
+			err = Usagef("--%s is empty: name a %s, or leave it out", f.Name, map[string]string{"out": "folder", "output": "file"}[f.Name])
 		}
 	})
 	return err

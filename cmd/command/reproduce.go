@@ -21,60 +21,24 @@ import (
 	"golang.org/x/term"
 
 	"github.com/weft-sim/weft/experiments"
-	"github.com/weft-sim/weft/experiments/atlas"
-	"github.com/weft-sim/weft/experiments/booksim"
-	"github.com/weft-sim/weft/experiments/congestion"
 	"github.com/weft-sim/weft/experiments/engine"
-	"github.com/weft-sim/weft/experiments/jobruns"
 	"github.com/weft-sim/weft/experiments/judge"
-	"github.com/weft-sim/weft/experiments/opensmruns"
-	"github.com/weft-sim/weft/experiments/report"
 	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/experiments/verdict"
 )
 
-func (a *app) reproduceCommand() *cobra.Command {
-	var flags runFlags
+func (a *App) reproduceCommand() *cobra.Command {
+	var flags RunFlags
 	var data string
 	c := &cobra.Command{
 		Use:   "reproduce [PAPER[/ARTIFACT]]...",
 		Short: "Run the experiments of papers and judge them by the published numbers",
-		Long: `Run the experiments of papers and judge them by the published numbers.
-
-In the place of papers, booksim, or booksim/CURVE, holds weft against curves
-measured with BookSim2: those that come with weft or, with --data, those of a
-folder. There, NAME.csv is a curve (columns offered_flits_per_node_cycle, status,
-avg_packet_latency_cycles, accepted_flits_per_node_cycle; curve and seed where a
-table holds several) and NAME.cfg the configuration that BookSim2 was given.
-
-opensm, opensm/FABRIC or opensm/FABRIC/RUN, with --data, holds weft's routing
-engines of OpenSM against tables that OpenSM computed. There, index.tsv lists the
-runs (fabric, variant, engine, options as in opensm.conf, joined by " ; ", status,
-hashes of the tables), nets/FABRIC.net is a netlist, and runs/FABRIC/RUN.lft, .sl
-and .sl2vl hold the tables.
-
-congestion, or congestion/ROW, with --data, holds weft's end points and switches of Ethernet
-against runs of htsim. There, rows.csv has a row a run (id, kind, topology, connections, args,
-cc, spray, link_gbps, tail_us, mean_us and their tolerances), and inputs/ holds what they name.
-
-atlas, or atlas/CURVE, holds weft against the numbers, graphs and curves of the field's
-topologies that come with weft, or those of a folder of that form: targets.csv, curves.csv,
-curves/ and graphs/. atlas/targets is the numbers alone.
-
-jobs, or jobs/SITUATION/PLACEMENT/ROUTING, with --data, holds weft against runs of
-MFNetSim, applications alone and in mixes on a dragonfly of 1,056 terminals. There,
-summary.csv has medians of communication times, ranks.csv the terminal of every rank
-and its time in writes, iterations.csv the medians of iterations, which --quick compares.`,
+		Long:  `Run the experiments of papers and judge them by the published numbers.` + otherData(),
 		Example: `  weft reproduce --quick
-  weft reproduce dragonfly/fig10a connections
-  weft reproduce booksim --data measured/
-  weft reproduce opensm --data tables/
-  weft reproduce congestion --data runs/
-  weft reproduce atlas/targets
-  weft reproduce jobs/alone/milc --data mfnetsim/ --quick`,
+  weft reproduce dragonfly/fig10a connections` + otherExamples(),
 		RunE: func(c *cobra.Command, args []string) error {
 			flags.Command = commandLine(c, args)
-			if err := flags.check(); err != nil {
+			if err := flags.Check(); err != nil {
 				return err
 			}
 			reference, err := a.reference(c.Context(), args, data, &flags)
@@ -82,68 +46,80 @@ and its time in writes, iterations.csv the medians of iterations, which --quick 
 				return err
 			}
 			if reference, err = reference.Select(args); err != nil {
-				return &usageError{err}
+				return &UsageError{err}
 			}
-			outcome, err := a.session(c.Context(), &flags).Judge(reference)
+			outcome, err := a.Session(c.Context(), &flags).Judge(reference)
 			switch {
 			case err != nil:
 				return err
 			case outcome.Unreadable:
-				return &statusError{status: exitUsage}
+				return &StatusError{Status: ExitUsage}
 			case outcome.Failed:
-				return &statusError{status: exitFailure}
+				return &StatusError{Status: ExitFailure}
 			}
 			return nil
 		},
 	}
-	c.Flags().StringVar(&data, "data", "", "with booksim: folder `DIR` of curves with their configurations; with opensm: of tables; with congestion or jobs: of runs; with atlas: of the form of its reference")
+	if len(sourceNames()) > 0 {
+		c.Flags().StringVar(&data, "data", "", "folder `DIR` of the data in the place of papers")
+	}
 	c.Flags().BoolVar(&flags.quick, "quick", false, "the small variant of each experiment")
-	c.Flags().StringVarP(&flags.out, "out", "o", filepath.Join("results", "reproduce"), "result folder `DIR`")
-	flags.registerExecution(c)
+	c.Flags().StringVarP(&flags.Out, "out", "o", filepath.Join("results", "reproduce"), "result folder `DIR`")
+	flags.RegisterExecution(c)
 	return c
 }
 
-// references are what weft is held against beside papers.
-var references = map[string]struct {
-	open  func(data string) (*judge.Reference, error)
-	needs string // what --data has to be; "": weft has data of its own
-}{
-	"atlas":      {atlas.Open, ""},
-	"booksim":    {booksim.Open, ""},
-	"congestion": {congestion.Open, "rows that htsim measured"},
-	"jobs":       {jobruns.Open, "runs of MFNetSim"},
-	"opensm":     {opensmruns.Open, "tables that OpenSM computed"},
+// otherData is the help on what stands in the place of papers.
+func otherData() string {
+	text := ""
+	for _, name := range sourceNames() {
+		text += "\n\n" + judge.Sources()[name].Help
+	}
+	if text != "" {
+		text = "\n\nIn the place of papers, weft is held against the data of other programs, by its name:" + text
+	}
+	return text
 }
 
-// reference is what the names speak of: one of the references, or the papers.
-func (a *app) reference(ctx context.Context, names []string, data string, flags *runFlags) (*judge.Reference, error) {
-	found := ""
+// otherExamples are command lines with such data.
+func otherExamples() string {
+	text := ""
+	for _, name := range sourceNames() {
+		text += "\n  " + judge.Sources()[name].Example
+	}
+	return text
+}
+
+func sourceNames() []string { return slices.Sorted(maps.Keys(judge.Sources())) }
+
+// reference is what the names speak of: the data of a source, or the papers.
+func (a *App) reference(ctx context.Context, names []string, data string, flags *RunFlags) (*judge.Reference, error) {
+	sources, found := judge.Sources(), ""
 	for i, name := range names {
 		first, _, _ := strings.Cut(name, "/")
-		if references[first].open == nil {
+		if sources[first].Open == nil {
 			first = ""
 		}
 		if i > 0 && first != found {
-			return nil, usagef("%s has verdicts of its own: name it alone", cmp.Or(found, first))
+			return nil, Usagef("%s has verdicts of its own: name it alone", cmp.Or(found, first))
 		}
 		found = first
 	}
-	known := slices.Sorted(maps.Keys(references))
-	switch r := references[found]; {
+	switch r := sources[found]; {
 	case found == "" && data != "":
-		return nil, usagef("--data %s: is a folder for weft reproduce %s", data, strings.Join(known, ", "))
+		return nil, Usagef("--data %s: is a folder for weft reproduce %s", data, strings.Join(sourceNames(), ", "))
 	case found == "":
 		return a.papers(ctx, flags), nil
-	case r.needs != "" && data == "":
-		return nil, usagef("%s needs --data DIR, a folder of %s; see weft reproduce --help", found, r.needs)
+	case r.Needs != "" && data == "":
+		return nil, Usagef("%s needs --data DIR, a folder of %s; see weft reproduce --help", found, r.Needs)
 	default:
-		return experiments.Interruptible(ctx, func() (*judge.Reference, error) { return r.open(data) })
+		return experiments.Interruptible(ctx, func() (*judge.Reference, error) { return r.Open(data) })
 	}
 }
 
-// session runs experiments for judgements.
-func (a *app) session(ctx context.Context, flags *runFlags) *judge.Session {
-	return &judge.Session{Context: ctx, Stdout: a.stdout, Stderr: a.stderr, Out: flags.out, Quick: flags.quick, Options: flags.options(), Jobs: cmp.Or(flags.Jobs, runtime.GOMAXPROCS(0)),
+// Session runs experiments for judgements.
+func (a *App) Session(ctx context.Context, flags *RunFlags) *judge.Session {
+	return &judge.Session{Context: ctx, Stdout: a.Stdout, Stderr: a.Stderr, Out: flags.Out, Quick: flags.quick, Options: flags.options(), Jobs: cmp.Or(flags.Jobs, runtime.GOMAXPROCS(0)),
 		Execute: func(f *experiments.File, dir string, beside bool) (*engine.Outcome, error) {
 			own := *flags
 			own.lines = beside
@@ -157,7 +133,7 @@ func paperName(path string) string {
 }
 
 // papers are the experiments of all papers.
-func (a *app) papers(ctx context.Context, flags *runFlags) *judge.Reference {
+func (a *App) papers(ctx context.Context, flags *RunFlags) *judge.Reference {
 	files := map[string]*experiments.File{} // by the name of the entry
 	var verdicts []verdict.Verdict
 	section := &judge.Section{File: "verdicts.csv", Columns: verdict.Table(nil).Columns}
@@ -166,7 +142,7 @@ func (a *app) papers(ctx context.Context, flags *runFlags) *judge.Reference {
 		name := paperName(path)
 		section.Entries = append(section.Entries, &judge.Entry{Name: name, Judge: func(s *judge.Session) ([]judge.Row, bool, error) {
 			file := files[name]
-			outcome, err := s.Run(file.Name, file, filepath.Join(flags.out, name))
+			outcome, err := s.Run(file.Name, file, filepath.Join(flags.Out, name))
 			if err != nil {
 				return nil, false, err
 			}
@@ -178,7 +154,7 @@ func (a *app) papers(ctx context.Context, flags *runFlags) *judge.Reference {
 	section.Prepare = func(entries []*judge.Entry) error {
 		paths, folders := make([]string, len(entries)), make([]string, len(entries))
 		for i, e := range entries {
-			paths[i], folders[i] = "papers/"+e.Name+".toml", filepath.Join(flags.out, e.Name)
+			paths[i], folders[i] = "papers/"+e.Name+".toml", filepath.Join(flags.Out, e.Name)
 		}
 		all, err := flags.open(ctx, paths)
 		if err != nil {
@@ -191,30 +167,41 @@ func (a *app) papers(ctx context.Context, flags *runFlags) *judge.Reference {
 		if err := a.preflightRun(ctx, all, folders, flags.Resume); err != nil {
 			return err
 		}
-		fmt.Fprintln(a.stderr, experiments.ReproductionTime(paths, flags.quick, runtime.GOMAXPROCS(0)))
+		fmt.Fprintln(a.Stderr, experiments.ReproductionTime(paths, flags.quick, runtime.GOMAXPROCS(0)))
 		for i, e := range entries {
 			files[e.Name] = all[i]
 		}
 		return nil
 	}
 	section.Conclude = func(_ *results.Table, _ judge.Count, failed bool) (judge.Conclusion, error) {
-		if err := a.writeReport(ctx, flags.out); err != nil {
+		if err := a.writeReport(ctx, flags.Out); err != nil {
 			return judge.Conclusion{}, err
 		}
-		return judge.Conclusion{Text: countVerdicts(verdicts), Failed: failed || verdict.AnyMissed(verdicts)}, printVerdicts(a.stdout, verdicts, widthOf(a.stdout))
+		return judge.Conclusion{Text: countVerdicts(verdicts), Failed: failed || verdict.AnyMissed(verdicts)}, printVerdicts(a.Stdout, verdicts, widthOf(a.Stdout))
 	}
 	return &judge.Reference{Entry: "experiment", Sections: []*judge.Section{section}}
 }
 
+// report makes a page of the results below folders, which is written to path; nil: the program has
+// no weft report.
+var report func(folders []string, path string) ([]byte, error)
+
+// RegisterReport makes weft reproduce write a page of its results, and weft run name the command that
+// does. Packages call it when they are initialized.
+func RegisterReport(page func(folders []string, path string) ([]byte, error)) { report = page }
+
 // writeReport writes the page of all results in a folder to report.html there.
-func (a *app) writeReport(ctx context.Context, dir string) error {
+func (a *App) writeReport(ctx context.Context, dir string) error {
+	if report == nil {
+		return nil
+	}
 	path := filepath.Join(dir, "report.html")
-	page, err := experiments.Interruptible(ctx, func() ([]byte, error) { return report.Make([]string{dir}, path) })
+	page, err := experiments.Interruptible(ctx, func() ([]byte, error) { return report([]string{dir}, path) })
 	switch {
 	case errors.Is(err, experiments.ErrInterrupted):
 		return err
 	case err != nil:
-		fmt.Fprintf(a.stderr, "warning: no report.html: %v\n", err) // an older folder beside those of this run
+		fmt.Fprintf(a.Stderr, "warning: no report.html: %v\n", err) // an older folder beside those of this run
 		return nil
 	}
 	return results.WriteFile(path, page)

@@ -18,8 +18,8 @@ import (
 	"github.com/weft-sim/weft/experiments/results"
 )
 
-func (a *app) runCommand() *cobra.Command {
-	var flags runFlags
+func (a *App) runCommand() *cobra.Command {
+	var flags RunFlags
 	c := &cobra.Command{
 		Use:   "run FILE...",
 		Short: "Run experiment files and write results, figures and provenance",
@@ -40,24 +40,25 @@ argument with brackets, spaces or quotes in single quotes: shells have uses for 
 		RunE: func(c *cobra.Command, args []string) error {
 			flags.Command = commandLine(c, args)
 			flags.wantsKept = c.Flags().Changed("snapshot-every") && flags.SnapshotEvery > 0
-			return a.run(c.Context(), args, &flags)
+			return a.RunFiles(c.Context(), args, &flags)
 		},
 	}
-	flags.register(c)
+	flags.Register(c)
 	flags.registerAllowDeadlock(c)
-	flags.registerExecution(c)
-	c.Flags().StringVarP(&flags.out, "out", "o", "", "result folder `DIR`; - writes results.csv to standard output and nothing else (default results/NAME)")
+	flags.RegisterExecution(c)
+	c.Flags().StringVarP(&flags.Out, "out", "o", "", "result folder `DIR`; - writes results.csv to standard output and nothing else (default results/NAME)")
 	c.Flags().StringVar(&flags.shard, "shard", "", "compute share `I/N` of the points only, such as 2/8, for weft merge (default result folder results/NAME.share-I-of-N)")
 	c.Flags().DurationVar(&flags.SnapshotEvery, "snapshot-every", 5*time.Minute, "how often a point that takes longer keeps its state in the result folder, for --resume after a kill; 0: never")
-	choice(c, &flags.executor, "executor", "local", "where points are computed: local, or slurm: as a job array of the cluster that this machine belongs to", "local", "slurm")
+	Choice(c, &flags.executor, "executor", "local", "where points are computed: local, or slurm: as a job array of the cluster that this machine belongs to", "local", "slurm")
 	c.Flags().IntVar(&flags.slurm.Chunk, "chunk", 0, "with --executor slurm: points a task (default: so many that there are at most 64 tasks)")
 	c.Flags().DurationVar(&flags.slurm.Poll, "poll", 2*time.Second, "with --executor slurm: time between looks at the queue")
 	c.Flags().StringArrayVar(&flags.slurm.Sbatch, "sbatch", nil, "with --executor slurm: a further `ARGUMENT` of sbatch, such as --sbatch=--partition=long; may be repeated")
 	return c
 }
 
-func (a *app) run(ctx context.Context, names []string, flags *runFlags) error {
-	if err := flags.check(); err != nil {
+// RunFiles computes experiment files into their result folders.
+func (a *App) RunFiles(ctx context.Context, names []string, flags *RunFlags) error {
+	if err := flags.Check(); err != nil {
 		return err
 	}
 	files, err := flags.open(ctx, names)
@@ -65,11 +66,11 @@ func (a *app) run(ctx context.Context, names []string, flags *runFlags) error {
 		return err
 	}
 	a.warn(files)
-	folders, err := resultFolders(files, flags.out)
+	folders, err := resultFolders(files, flags.Out)
 	if err != nil {
 		return err
 	}
-	if s := flags.Shard; s.Of > 0 && flags.out == "" {
+	if s := flags.Shard; s.Of > 0 && flags.Out == "" {
 		for i := range folders {
 			folders[i] += fmt.Sprintf(".share-%d-of-%d", s.Index, s.Of)
 		}
@@ -98,7 +99,7 @@ func (a *app) run(ctx context.Context, names []string, flags *runFlags) error {
 		failed = failed || len(outcome.Failures) > 0
 	}
 	if failed {
-		return &statusError{status: exitFailure}
+		return &StatusError{Status: ExitFailure}
 	}
 	return nil
 }
@@ -110,7 +111,7 @@ func resultFolders(files []*experiments.File, out string) ([]string, error) {
 	for i, f := range files {
 		switch {
 		case out == "-" && len(files) > 1:
-			return nil, usagef("--out - takes one file: the tables of %d would run into each other", len(files))
+			return nil, Usagef("--out - takes one file: the tables of %d would run into each other", len(files))
 		case out == "-":
 			continue
 		case out == "":
@@ -121,7 +122,7 @@ func resultFolders(files []*experiments.File, out string) ([]string, error) {
 			folders[i] = filepath.Join(out, f.Stem())
 		}
 		if other, both := taken[folders[i]]; both {
-			return nil, usagef("%s and %s would both be written to %s; run them one by one with --out", other, f.Name, folders[i])
+			return nil, Usagef("%s and %s would both be written to %s; run them one by one with --out", other, f.Name, folders[i])
 		}
 		taken[folders[i]] = f.Name
 	}
@@ -130,7 +131,7 @@ func resultFolders(files []*experiments.File, out string) ([]string, error) {
 
 // checkFolders finds the folders that hold other results, before anything is
 // computed for any of them.
-func (f *runFlags) checkFolders(folders []string) error {
+func (f *RunFlags) checkFolders(folders []string) error {
 	const most = 3
 	var occupied []error
 	for _, dir := range folders {
@@ -150,7 +151,7 @@ func (f *runFlags) checkFolders(folders []string) error {
 // checkKept finds out, where that is asked for, whether points can be kept while they are
 // computed: files whose points all begin again after a kill are refused, and of others it
 // says how many do.
-func (a *app) checkKept(files []*experiments.File, flags *runFlags) error {
+func (a *App) checkKept(files []*experiments.File, flags *RunFlags) error {
 	if !flags.wantsKept {
 		return nil
 	}
@@ -167,9 +168,9 @@ func (a *app) checkKept(files []*experiments.File, flags *runFlags) error {
 		}
 		switch {
 		case begin == len(f.Points):
-			return usagef("--snapshot-every: points of kind %q (%s) begin again after a kill: %s", f.Kind(), f.Name, f.BeginsAgain(first))
+			return Usagef("--snapshot-every: points of kind %q (%s) begin again after a kill: %s", f.Kind(), f.Name, f.BeginsAgain(first))
 		case begin > 0:
-			fmt.Fprintf(a.stderr, "%s: warning: --snapshot-every: of %d points %d begin again after a kill, such as point %d (%s): %s\n", f.Name, len(f.Points), begin, first.Index, f.Describe(first), f.BeginsAgain(first))
+			fmt.Fprintf(a.Stderr, "%s: warning: --snapshot-every: of %d points %d begin again after a kill, such as point %d (%s): %s\n", f.Name, len(f.Points), begin, first.Index, f.Describe(first), f.BeginsAgain(first))
 		}
 	}
 	return nil
@@ -177,21 +178,21 @@ func (a *app) checkKept(files []*experiments.File, flags *runFlags) error {
 
 // execute runs or merges one file, shows its progress, and says what came out; dir "" means
 // standard output.
-func (a *app) execute(ctx context.Context, f *experiments.File, dir string, flags *runFlags) (*engine.Outcome, error) {
+func (a *App) execute(ctx context.Context, f *experiments.File, dir string, flags *RunFlags) (*engine.Outcome, error) {
 	e := flags.Execution
 	e.Dir = dir
 	if flags.executor == "slurm" {
 		slurm := flags.slurm
 		slurm.Options, e.Slurm = flags.options(), &slurm
 		if !flags.quiet {
-			slurm.Notify = func(message string) { fmt.Fprintln(a.stderr, message) }
+			slurm.Notify = func(message string) { fmt.Fprintln(a.Stderr, message) }
 		}
 	}
 	bar := a.terminal
 	if flags.lines {
-		bar = a.stderr
+		bar = a.Stderr
 	}
-	progress := newProgress(bar, a.stderr, f, flags.quiet)
+	progress := newProgress(bar, a.Stderr, f, flags.quiet)
 	e.Progress = progress.update
 	outcome, err := engine.Execute(ctx, f, e)
 	progress.finish()
@@ -199,13 +200,13 @@ func (a *app) execute(ctx context.Context, f *experiments.File, dir string, flag
 		return outcome, err
 	}
 	for _, x := range outcome.Failures {
-		fmt.Fprintf(a.stderr, "%s: point %d failed (%s): %s\n", f.Name, x.Point.Index, f.Describe(x.Point), x.Reason)
+		fmt.Fprintf(a.Stderr, "%s: point %d failed (%s): %s\n", f.Name, x.Point.Index, f.Describe(x.Point), x.Reason)
 	}
 	for _, x := range outcome.Warnings {
-		fmt.Fprintf(a.stderr, "%s: warning: point %d (%s): %s\n", f.Name, x.Point.Index, f.Describe(x.Point), x.Reason)
+		fmt.Fprintf(a.Stderr, "%s: warning: point %d (%s): %s\n", f.Name, x.Point.Index, f.Describe(x.Point), x.Reason)
 	}
 	for _, x := range outcome.Empty {
-		fmt.Fprintf(a.stderr, "%s: warning: %s\n", f.Name, x)
+		fmt.Fprintf(a.Stderr, "%s: warning: %s\n", f.Name, x)
 	}
 	if err != nil {
 		return outcome, err // such as a figure that cannot be drawn
@@ -215,21 +216,21 @@ func (a *app) execute(ctx context.Context, f *experiments.File, dir string, flag
 		if err != nil {
 			return outcome, err
 		}
-		return outcome, a.print(string(text))
+		return outcome, a.Print(string(text))
 	}
 	if !flags.quiet {
 		for _, why := range slices.Sorted(maps.Keys(outcome.OnOneThread)) {
-			fmt.Fprintf(a.stderr, "%s: %d of %d points on one thread: %s\n", f.Name, outcome.OnOneThread[why], outcome.Points, why)
+			fmt.Fprintf(a.Stderr, "%s: %d of %d points on one thread: %s\n", f.Name, outcome.OnOneThread[why], outcome.Points, why)
 		}
 		summary := fmt.Sprintf("%s: %d points", dir, outcome.Finished)
 		if outcome.Reused > 0 {
 			summary += fmt.Sprintf(" (%d from an earlier run)", outcome.Reused)
 		}
 		if e.Shard.Of > 0 {
-			fmt.Fprintf(a.stderr, "%s, share %s; put the shares together with weft merge\n", summary, e.Shard)
+			fmt.Fprintf(a.Stderr, "%s, share %s; put the shares together with weft merge\n", summary, e.Shard)
 			return outcome, nil
 		}
-		fmt.Fprintln(a.stderr, summary+" in "+strings.Join(append([]string{"results.csv"}, outcome.Figures...), ", "))
+		fmt.Fprintln(a.Stderr, summary+" in "+strings.Join(append([]string{"results.csv"}, outcome.Figures...), ", "))
 		if links := outcome.Tables["links"]; links != nil {
 			a.printHottest(f, links)
 		}
@@ -238,19 +239,24 @@ func (a *app) execute(ctx context.Context, f *experiments.File, dir string, flag
 }
 
 // next ends a run: how many points have each verdict, and the command that shows them.
-func (a *app) next(outcome *engine.Outcome, dir string, flags *runFlags) {
+func (a *App) next(outcome *engine.Outcome, dir string, flags *RunFlags) {
 	if flags.quiet || dir == "" || flags.Shard.Of > 0 || outcome.Finished == 0 {
 		return
 	}
-	states := outcome.Results.CountStates()
-	if states != "" {
-		states += "; "
+	var parts []string
+	if states := outcome.Results.CountStates(); states != "" {
+		parts = append(parts, states)
 	}
-	fmt.Fprintf(a.stderr, "%snext: weft report %s\n", states, shellWord(dir))
+	if report != nil {
+		parts = append(parts, "next: weft report "+shellWord(dir))
+	}
+	if len(parts) > 0 {
+		fmt.Fprintln(a.Stderr, strings.Join(parts, "; "))
+	}
 }
 
 // printHottest names the channel that carried the most.
-func (a *app) printHottest(f *experiments.File, links *results.Table) {
+func (a *App) printHottest(f *experiments.File, links *results.Table) {
 	index, c, ok := results.Hottest(links)
 	if !ok {
 		return
@@ -263,12 +269,12 @@ func (a *app) printHottest(f *experiments.File, links *results.Table) {
 	if c.Load > 0.995 { // what was handed to it; some of that may still wait behind the crossbar
 		load = "full"
 	}
-	fmt.Fprintf(a.stderr, "hottest channel: %s to %s, %s%s\n", c.From, c.To, load, at)
+	fmt.Fprintf(a.Stderr, "hottest channel: %s to %s, %s%s\n", c.From, c.To, load, at)
 }
 
 // mergeCommand joins the shares that weft run --shard has left.
-func (a *app) mergeCommand() *cobra.Command {
-	var flags runFlags
+func (a *App) mergeCommand() *cobra.Command {
+	var flags RunFlags
 	c := &cobra.Command{
 		Use:   "merge FILE SHARE...",
 		Short: "Put the shares of a sweep together",
@@ -282,33 +288,33 @@ one. The folder that comes out is the one that weft run would have left. Points 
 		Args: cobra.MinimumNArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
 			flags.Command = commandLine(c, args)
-			if flags.out == "-" {
-				return usagef("--out -: want a result folder")
+			if flags.Out == "-" {
+				return Usagef("--out -: want a result folder")
 			}
 			flags.Shares = args[1:]
-			return a.run(c.Context(), args[:1], &flags)
+			return a.RunFiles(c.Context(), args[:1], &flags)
 		},
 	}
-	flags.register(c)
+	flags.Register(c)
 	flags.registerAllowDeadlock(c)
-	flags.registerExecution(c)
-	c.Flags().StringVarP(&flags.out, "out", "o", "", "result folder `DIR` (default results/NAME)")
+	flags.RegisterExecution(c)
+	c.Flags().StringVarP(&flags.Out, "out", "o", "", "result folder `DIR` (default results/NAME)")
 	return c
 }
 
 // interrupted says how to go on.
-func (a *app) interrupted(outcome *engine.Outcome, f *experiments.File, dir string) error {
+func (a *App) interrupted(outcome *engine.Outcome, f *experiments.File, dir string) error {
 	kept := ""
 	if outcome.Kept > 0 {
 		kept = fmt.Sprintf(", and %d as far as they are", outcome.Kept)
 	}
-	fmt.Fprintf(a.stderr, "interrupted: %d of %d points of %s are finished and safe in %s%s; go on with the same command and --resume\n",
+	fmt.Fprintf(a.Stderr, "interrupted: %d of %d points of %s are finished and safe in %s%s; go on with the same command and --resume\n",
 		outcome.Finished, outcome.Points, f.Name, dir, kept)
-	return &statusError{status: exitFailure}
+	return &StatusError{Status: ExitFailure}
 }
 
 // slurmTaskCommand is what the tasks of weft run --executor slurm start.
-func (a *app) slurmTaskCommand() *cobra.Command {
+func (a *App) slurmTaskCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    "slurm-task JOB.json TASK",
 		Short:  "Compute the points of one task of a job array (started by Slurm)",
@@ -317,7 +323,7 @@ func (a *app) slurmTaskCommand() *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) error {
 			task, err := strconv.Atoi(args[1])
 			if err != nil {
-				return usagef("%q is not the number of a task", args[1])
+				return Usagef("%q is not the number of a task", args[1])
 			}
 			return engine.SlurmTask(c.Context(), args[0], task)
 		},

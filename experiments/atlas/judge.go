@@ -21,6 +21,15 @@ import (
 // seed of BookSim2's: how exact that is, seeds.csv tells.
 var shares = booksim.Shares{Latency: 0.03, Accepted: 0.01, Beyond: 0.02}
 
+func init() {
+	judge.Register(judge.Source{
+		Name: "atlas", Example: "weft reproduce atlas/targets", Open: Open,
+		Help: `atlas, or atlas/CURVE, holds weft against the numbers, graphs and curves of the field's
+topologies that come with weft, or those of a folder of that form: targets.csv, curves.csv,
+curves/ and graphs/. atlas/targets is the numbers alone.`,
+	})
+}
+
 // Open is the reference of a folder, or of the one that comes with weft: its numbers together
 // are the entry targets, and each curve is one.
 func Open(data string) (*judge.Reference, error) {

@@ -13,6 +13,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/topology/topologytest"
 	"github.com/weft-sim/weft/routing"
+	_ "github.com/weft-sim/weft/routing/opensm" // its engines make pairs, too
 	"github.com/weft-sim/weft/routing/routingtest"
 	"github.com/weft-sim/weft/sim/param"
 	"github.com/weft-sim/weft/sim/simtest"

@@ -249,6 +249,17 @@ func (r *reader) config(name string, t *judge.Table) config {
 	return c
 }
 
+func init() {
+	judge.Register(judge.Source{
+		Name: "booksim", Example: "weft reproduce booksim --data measured/", Open: Open,
+		Help: `booksim, or booksim/CURVE, holds weft against curves
+measured with BookSim2: those that come with weft or, with --data, those of a
+folder. There, NAME.csv is a curve (columns offered_flits_per_node_cycle, status,
+avg_packet_latency_cycles, accepted_flits_per_node_cycle; curve and seed where a
+table holds several) and NAME.cfg the configuration that BookSim2 was given.`,
+	})
+}
+
 // Open is the reference of a folder of curves, or of those that come with weft.
 func Open(data string) (*judge.Reference, error) {
 	return open(judge.Folder(data, Own(), "the curves of weft"))

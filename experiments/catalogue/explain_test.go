@@ -11,9 +11,14 @@ import (
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/catalogue"
 	"github.com/weft-sim/weft/experiments/engine"
-	_ "github.com/weft-sim/weft/experiments/kinds" // tests read experiment files
+	_ "github.com/weft-sim/weft/experiments/flows" // tests read experiment files
+	_ "github.com/weft-sim/weft/experiments/kinds"
 	"github.com/weft-sim/weft/experiments/verdict"
 	"github.com/weft-sim/weft/fabric/measure"
+	_ "github.com/weft-sim/weft/mpi/replay"
+	_ "github.com/weft-sim/weft/routing/lft"
+	_ "github.com/weft-sim/weft/routing/opensm"
+	_ "github.com/weft-sim/weft/routing/opensm/mcast"
 	"github.com/weft-sim/weft/sim/simtest"
 )
 

@@ -26,6 +26,15 @@ var Columns = []string{"row", "group", "quantity", "expected_us", "weft_mean_us"
 // wanted are the columns of rows.csv that a judgement needs.
 var wanted = []string{"id", "kind", "topology", "connections", "args", "cc", "spray", "link_gbps", "tail_us", "mean_us", "tol_tail_pct", "tol_mean_pct"}
 
+func init() {
+	judge.Register(judge.Source{
+		Name: "congestion", Example: "weft reproduce congestion --data runs/", Needs: "rows that htsim measured", Open: Open,
+		Help: `congestion, or congestion/ROW, with --data, holds weft's end points and switches of Ethernet
+against runs of htsim. There, rows.csv has a row a run (id, kind, topology, connections, args,
+cc, spray, link_gbps, tail_us, mean_us and their tolerances), and inputs/ holds what they name.`,
+	})
+}
+
 // Open is the reference of a folder: rows.csv with columns id, kind (uec, pfc), topology (a file
 // in inputs, or "default k=K tiers=3"), connections (likewise), args (options of htsim), cc,
 // spray, link_gbps, tail_us and mean_us with their tolerances in percent.

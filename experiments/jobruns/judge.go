@@ -15,6 +15,16 @@ import (
 // tolerance is what medians may differ by, as a share of the folder's.
 const tolerance = 0.10
 
+func init() {
+	judge.Register(judge.Source{
+		Name: "jobs", Example: "weft reproduce jobs/alone/milc --data mfnetsim/ --quick", Needs: "runs of MFNetSim", Open: Open,
+		Help: `jobs, or jobs/SITUATION/PLACEMENT/ROUTING, with --data, holds weft against runs of
+MFNetSim, applications alone and in mixes on a dragonfly of 1,056 terminals. There,
+summary.csv has medians of communication times, ranks.csv the terminal of every rank
+and its time in writes, iterations.csv the medians of iterations, which --quick compares.`,
+	})
+}
+
 // Open is the reference of a folder of runs.
 func Open(data string) (*judge.Reference, error) {
 	folder, err := read(data)

@@ -10,6 +10,7 @@ import (
 	"cmp"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -81,6 +82,29 @@ type Reference struct {
 	Warnings []string          // of what lies beside the data
 	Faults   document.Problems // of the data, and of no entry alone
 }
+
+// Source is where a reference comes from: weft reproduce opens the one that it is given the name of.
+type Source struct {
+	Name    string
+	Help    string // what it is, and of what form its data: paragraphs of the help of weft reproduce
+	Example string // a command line of it
+	Needs   string // what the folder of data has to be of; "": some come with weft
+	// Open reads a folder of data; "": those that come with weft.
+	Open func(data string) (*Reference, error)
+}
+
+var sources = map[string]Source{}
+
+// Register makes a source known by its name. It panics if there is one of this name.
+func Register(s Source) {
+	if _, known := sources[s.Name]; known {
+		panic("judge: source " + s.Name + " is registered twice")
+	}
+	sources[s.Name] = s
+}
+
+// Sources are those that are registered, by name.
+func Sources() map[string]Source { return maps.Clone(sources) }
 
 // Section is a table of verdicts.
 type Section struct {

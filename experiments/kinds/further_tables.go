@@ -11,6 +11,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/document"
+	"github.com/weft-sim/weft/experiments/network"
 	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
@@ -197,23 +198,8 @@ func writeFairness(run *experiments.Run, g *topology.Graph, c *carried) {
 	}{{"sent", sent}, {"received", received}} {
 		least, most := slices.Min(x.rates), slices.Max(x.rates)
 		first := func(rate float64) string { return g.TerminalName(topology.TerminalID(slices.Index(x.rates, rate))) }
-		t.Add(x.direction, jainIndex(x.rates), meanOf(x.rates), least, first(least), most, first(most))
+		t.Add(x.direction, network.JainIndex(x.rates), network.Mean(x.rates), least, first(least), most, first(most))
 	}
-}
-
-// jainIndex is the fairness of shares (Jain, Chiu and Hawe 1984): the square
-// of their sum over n times the sum of their squares. 1 if all are equal, k/n
-// if k of them have everything; NaN if there is nothing to share.
-func jainIndex(shares []float64) float64 {
-	sum, squares := 0.0, 0.0
-	for _, x := range shares {
-		sum += x
-		squares += x * x
-	}
-	if squares == 0 {
-		return math.NaN()
-	}
-	return sum * sum / (float64(len(shares)) * squares)
 }
 
 // writeSeries keeps what every channel carried in the intervals of the window:

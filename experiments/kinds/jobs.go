@@ -14,7 +14,6 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/mpi/skeletons"
-	"github.com/weft-sim/weft/mpi/trace"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
@@ -222,10 +221,10 @@ func (c *jobsConfig) plan(seed uint64) (*jobPlan, error) {
 	return p, errors.Join(problems...)
 }
 
-// Programs are those of the jobs, in the order of their ranks. Jobs that run as long as others, or
+// Programs are the jobs in the order of their ranks, whose programs have times in ns. Jobs that run as long as others, or
 // until a time, are refused: what they do is no schedule.
-func (c *jobsConfig) Programs() ([]trace.Program, error) {
-	var all []trace.Program
+func (c *jobsConfig) Programs() ([]mpi.Job, error) {
+	var all []mpi.Job
 	var problems []error
 	for _, name := range c.names() {
 		table := c.Job[name]
@@ -235,7 +234,7 @@ func (c *jobsConfig) Programs() ([]trace.Program, error) {
 		}
 		job, err := table.job(name, c.Local.costs(), sim.Nanosecond)
 		problems = append(problems, err)
-		all = append(all, trace.Program{Run: job.Program, Start: int64(job.Start / sim.Nanosecond), Repeat: job.Repeat})
+		all = append(all, job)
 	}
 	return all, errors.Join(problems...)
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/mpi/skeletons"
-	"github.com/weft-sim/weft/mpi/trace"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/input"
@@ -177,8 +176,8 @@ func (c *mpiConfig) followPreset(given func(string) bool) {
 // traceWarnings says what of a trace is not replayed as it stands.
 func (c *mpiConfig) traceWarnings() (warnings []experiments.Warning) {
 	program, _ := c.program()
-	if t, ok := program.(*skeletons.Imported); ok {
-		for _, note := range t.Report.Notes() {
+	if t, ok := program.(interface{ Notes() []string }); ok {
+		for _, note := range t.Notes() {
 			warnings = append(warnings, experiments.Warning{Key: "workload.file", Message: note})
 		}
 	}
@@ -235,10 +234,10 @@ func (c *mpiConfig) build() (mpi.Workload, error) {
 	return program.Run(unit, c.Workload.costs()), nil
 }
 
-// Programs is the program of the point.
-func (c *mpiConfig) Programs() ([]trace.Program, error) {
+// Programs is the job of the point, whose program has times in ns.
+func (c *mpiConfig) Programs() ([]mpi.Job, error) {
 	program, err := c.program()
-	return []trace.Program{{Run: func() mpi.Workload { return program.Run(sim.Nanosecond, c.Workload.costs()) }, Repeat: 1}}, err
+	return []mpi.Job{{Program: func() mpi.Workload { return program.Run(sim.Nanosecond, c.Workload.costs()) }, Repeat: 1}}, err
 }
 
 // adapter is the adapter of every node. Its packets are no longer than the fabric's MTU.

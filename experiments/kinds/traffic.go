@@ -31,8 +31,6 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/traffic"
 	"github.com/weft-sim/weft/routing"
-	_ "github.com/weft-sim/weft/routing/opensm" // registers its engines, as the next does
-	_ "github.com/weft-sim/weft/routing/opensm/mcast"
 	"github.com/weft-sim/weft/sim"
 )
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/engine"
+	"github.com/weft-sim/weft/experiments/network"
 	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/sim/simtest"
@@ -99,11 +100,11 @@ func TestJainIndex(t *testing.T) {
 		shares []float64
 		want   float64
 	}{{[]float64{2, 2, 2, 2}, 1}, {[]float64{0, 3, 0, 0}, 0.25}, {[]float64{1, 2, 3}, 36.0 / 42}} {
-		if got := jainIndex(c.shares); math.Abs(got-c.want) > 1e-12 {
+		if got := network.JainIndex(c.shares); math.Abs(got-c.want) > 1e-12 {
 			t.Errorf("%v: %v, want %v", c.shares, got, c.want)
 		}
 	}
-	if !math.IsNaN(jainIndex([]float64{0, 0})) {
+	if !math.IsNaN(network.JainIndex([]float64{0, 0})) {
 		t.Error("nothing shared has an index")
 	}
 }

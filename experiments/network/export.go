@@ -14,25 +14,25 @@ import (
 	"github.com/weft-sim/weft/experiments/plot"
 	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/fabric/topology/ib"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/sim/input"
 	"github.com/weft-sim/weft/sim/param"
 )
 
 // formats are the forms in which networks can be written.
-var formats = map[string]func(io.Writer, *topology.Graph) error{
-	"dot":     topology.WriteDOT,
-	"graphml": topology.WriteGraphML,
-	"json":    topology.WriteJSON,
-
-	"ibnetdiscover": ib.WriteNetDiscover,
-	"ibsim":         ib.WriteSim,
+func formats() map[string]func(io.Writer, *topology.Graph) error {
+	all := map[string]func(io.Writer, *topology.Graph) error{"dot": topology.WriteDOT, "graphml": topology.WriteGraphML, "json": topology.WriteJSON}
+	for _, f := range topology.Formats() {
+		if f.Write != nil {
+			all[f.Name] = f.Write
+		}
+	}
+	return all
 }
 
 // Formats lists the names of the formats in alphabetical order, pictures last.
 func Formats() []string {
-	return append(slices.Sorted(maps.Keys(formats)), figures.PictureFormats...)
+	return append(slices.Sorted(maps.Keys(formats())), figures.PictureFormats...)
 }
 
 // Network is the network of an experiment file, or one read from elsewhere.
@@ -64,10 +64,9 @@ func Of(f *experiments.File, p *experiments.Point) (*Network, error) {
 	return n, err
 }
 
-// Import reads a network from a file in weft's JSON form, of
-// ibnetdiscover or of ibsim, told apart by their content.
+// Import reads a network from a file in a form that its content tells; see [topology.ReadFile].
 func Import(path string) (*Network, error) {
-	t, err := ib.ReadFile(path, "")
+	t, err := topology.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +82,7 @@ func (n *Network) Write(w io.Writer, format string) error {
 	if slices.Contains(figures.PictureFormats, format) {
 		return n.draw(w, format)
 	}
-	write := formats[format]
+	write := formats()[format]
 	if write == nil {
 		return fmt.Errorf("unknown format %q%s: known are %s", format, param.DidYouMean(format, Formats()), strings.Join(Formats(), ", "))
 	}
@@ -196,15 +195,19 @@ func (n *Network) WriteTables(w io.Writer) (warnings []string, err error) {
 	if n.routed == nil {
 		return nil, fmt.Errorf("forwarding tables need an experiment file with a [routing]")
 	}
+	form, err := routing.RegisteredTables()
+	if err != nil {
+		return nil, err
+	}
 	o, err := n.routed.Open()
 	if err != nil {
 		return nil, err
 	}
-	tables, err := routing.Tables(o.Graph, o.Routing, o.VCs)
+	tables, err := form.Of(o.Graph, o.Routing, o.VCs)
 	if err != nil {
 		return nil, document.At("routing.type", fmt.Errorf("= %q: %w", n.routed.routing.Type.Name(), err))
 	}
-	alone, err := routing.NewTables(tables, routing.Env{Topology: n.Topology})
+	alone, err := tables.Alone(routing.Env{Topology: n.Topology})
 	if err != nil {
 		return nil, err
 	}
@@ -255,16 +258,20 @@ func (n *Network) Diff(later *Network, tables []string, algorithm string) (*Chan
 
 // routedBy routes the network by a file of forwarding tables.
 func (n *Network) routedBy(path string) (routing.Routed, error) {
+	form, err := routing.RegisteredTables()
+	if err != nil {
+		return routing.Routed{}, err
+	}
 	in, err := input.OpenInput(path, input.MaxInput)
 	if err != nil {
 		return routing.Routed{}, fmt.Errorf("%s: cannot be read: %w", path, err)
 	}
 	defer in.Close()
-	tables, err := ib.ReadLFTs(in, path, n.Graph())
+	tables, err := form.Read(in, path, n.Graph())
 	if err != nil {
 		return routing.Routed{}, err
 	}
-	return routing.Routed{Graph: n.Graph(), Routing: routing.AnyTables(n.Graph(), tables), VCs: 1}, nil
+	return routing.Routed{Graph: n.Graph(), Routing: tables, VCs: 1}, nil
 }
 
 // routedAs routes the network by a registered algorithm with its defaults.

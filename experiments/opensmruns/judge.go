@@ -27,6 +27,17 @@ import (
 	"github.com/weft-sim/weft/sim/input"
 )
 
+func init() {
+	judge.Register(judge.Source{
+		Name: "opensm", Example: "weft reproduce opensm --data tables/", Needs: "tables that OpenSM computed", Open: Open,
+		Help: `opensm, opensm/FABRIC or opensm/FABRIC/RUN, with --data, holds weft's routing
+engines of OpenSM against tables that OpenSM computed. There, index.tsv lists the
+runs (fabric, variant, engine, options as in opensm.conf, joined by " ; ", status,
+hashes of the tables), nets/FABRIC.net is a netlist, and runs/FABRIC/RUN.lft, .sl
+and .sl2vl hold the tables.`,
+	})
+}
+
 // Open is the reference of a folder of runs.
 func Open(data string) (*judge.Reference, error) {
 	f, err := ReadFolder(data)
@@ -105,7 +116,7 @@ func (f *Folder) repeat(r *Run) (differs, note string, err error) {
 
 // subnet is the fabric of a run under its options.
 func (f *Folder) subnet(r *Run, ports []portLine) (*opensm.Subnet, *opensm.Config, error) {
-	network, err := ib.ReadFile(f.net(r.Fabric), "")
+	network, err := topology.ReadFile(f.net(r.Fabric))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -170,7 +181,7 @@ func (f *Folder) ports(r *Run) ([]portLine, error) {
 // managerOf is the port of the subnet manager: the one marked in ports.tsv, else
 // host H0, else the first.
 func managerOf(ports []portLine, g *topology.Graph) topology.TerminalID {
-	ids := ib.NewIdentities(ib.Names(g))
+	ids := ib.NewIdentities(topology.NamesOf(g))
 	for _, p := range ports {
 		if t, known := ids.Terminals[topology.GUID(p.guid)]; known && p.kind == "CA-SM" {
 			return t

@@ -7,7 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	_ "github.com/weft-sim/weft/experiments/kinds" // tests read experiment files
+	_ "github.com/weft-sim/weft/experiments/flows" // tests read experiment files
+	_ "github.com/weft-sim/weft/experiments/kinds"
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/sim/simtest"
 )

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/fabric/topology/ib"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/input"
 )
@@ -88,7 +87,7 @@ const ambiguous = -1
 
 func newJobParser(g *topology.Graph, seed uint64) *jobParser {
 	p := &jobParser{graph: g, hosts: g.Hosts(), byName: map[string]int{}, random: sim.NewStream(seed, "routes.jobs", 0)}
-	p.names, p.taken = ib.Names(g).Terminals, make([]string, len(p.hosts))
+	p.names, p.taken = topology.NamesOf(g).Terminals, make([]string, len(p.hosts))
 	for h, rails := range p.hosts {
 		names := map[string]bool{}
 		for _, t := range rails {

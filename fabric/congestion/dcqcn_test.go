@@ -11,6 +11,7 @@ import (
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
 	"github.com/weft-sim/weft/sim/simtest"
+	"github.com/weft-sim/weft/sim/snapshot/snapshottest"
 )
 
 // TestDCQCNVectors replays notifications, and lets each timer go off by itself: rates to the
@@ -20,7 +21,7 @@ func TestDCQCNVectors(t *testing.T) {
 	settings.Minimum = 0
 	var r ReactionPoint
 	scenario := ""
-	rows := vector(t, "testdata/dcqcn_rp.csv.gz")
+	rows := simtest.Table(t, "testdata/dcqcn_rp.csv.gz")
 	for i, row := range rows {
 		where := fmt.Sprintf("row %d, %s at %s us", i+2, row["scenario"], row["time_us"])
 		if row["scenario"] != scenario {
@@ -109,7 +110,7 @@ func TestDCQCNPace(t *testing.T) {
 	if sent != 2 {
 		t.Errorf("%d notifications in 100 us of marks, want 2", sent)
 	}
-	back := archived(t, &r)
+	back := snapshottest.Copy(t, &r)
 	if back.Use(&settings, 30e9); back != r {
 		t.Errorf("archived %+v, read %+v", r, back)
 	}

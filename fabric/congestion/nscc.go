@@ -1,6 +1,5 @@
-// Package congestion holds the state machines of congestion control: the window of Ultra
-// Ethernet's senders ([NSCC]), the rate of RoCE's ([DCQCN]), and the inter-packet delays of
-// InfiniBand's ([InfiniBand]).
+// Package congestion holds the state machines of Ethernet's congestion control: the window of Ultra
+// Ethernet's senders ([NSCC]), and the rate of RoCE's ([DCQCN]).
 //
 // None of them knows a packet or a network: the end point says what has happened and when,
 // and asks what may be sent. Their states are values that [snapshot.Value] archives; settings

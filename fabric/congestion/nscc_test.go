@@ -1,11 +1,8 @@
 package congestion
 
 import (
-	"compress/gzip"
-	"encoding/csv"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -14,26 +11,8 @@ import (
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
 	"github.com/weft-sim/weft/sim/simtest"
-	"github.com/weft-sim/weft/sim/snapshot"
+	"github.com/weft-sim/weft/sim/snapshot/snapshottest"
 )
-
-// vector reads a file of testdata, each row by the names of its columns; see testdata/README.md.
-func vector(t *testing.T, path string) []map[string]string {
-	t.Helper()
-	f := simtest.Must(os.Open(path))(t)
-	defer f.Close()
-	r := simtest.Must(gzip.NewReader(f))(t)
-	lines := simtest.Must(csv.NewReader(r).ReadAll())(t)
-	var rows []map[string]string
-	for _, line := range lines[1:] {
-		row := map[string]string{}
-		for i, field := range line {
-			row[lines[0][i]] = field
-		}
-		rows = append(rows, row)
-	}
-	return rows
-}
 
 func number(t *testing.T, text string) float64 {
 	t.Helper()
@@ -58,21 +37,10 @@ func microseconds(t *testing.T, text string) sim.Time {
 // vectorPath is that of the flows of the vectors: 100 Gb/s, three tiers, packets of 4,150 bytes.
 var vectorPath = Path{RTT: 14022720, Rate: 100e9, PacketBytes: 4150, PayloadBytes: 4086, Trimming: true}
 
-// archived is a value that went through an archive.
-func archived[T any](t *testing.T, x *T) (back T) {
-	t.Helper()
-	a := snapshot.Writer()
-	snapshot.Value(a, x)
-	r := snapshot.Reader(a.Bytes())
-	snapshot.Value(r, &back)
-	simtest.Check(t, r.End())
-	return back
-}
-
 // replayed holds a copy of a window that went through an archive to the window.
 func replayed(t *testing.T, w NSCCWindow) NSCCWindow {
 	t.Helper()
-	back := archived(t, &w)
+	back := snapshottest.Copy(t, &w)
 	back.Use(w.law)
 	if back != w {
 		t.Fatalf("archived %+v, read %+v", w, back)
@@ -91,7 +59,7 @@ func TestNSCCVectors(t *testing.T) {
 	for _, path := range files {
 		w := DefaultNSCC().Law(vectorPath).Start()
 		tie := strings.Contains(path, "incast2_")
-		for i, row := range vector(t, path) {
+		for i, row := range simtest.Table(t, path) {
 			now := microseconds(t, row["time_us"])
 			where := fmt.Sprintf("%s row %d at %s us", path, i+2, row["time_us"])
 			inFlight := integer(t, row["in_flight_bytes"])

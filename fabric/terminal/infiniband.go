@@ -2,7 +2,6 @@ package terminal
 
 import (
 	"github.com/weft-sim/weft/fabric"
-	"github.com/weft-sim/weft/fabric/congestion"
 	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
@@ -12,13 +11,13 @@ import (
 
 // InfiniBand holds the settings of program "infiniband".
 type InfiniBand struct {
-	congestion.InfiniBand
+	CongestionControl
 	Notification int `toml:"cnp_flits" doc:"size of a congestion notification packet" unit:"flits" min:"1" max:"1000000"`
 }
 
 func init() {
 	param.Register(Registry, "infiniband", "packets are born as in open-loop, and a queue pair to each destination holds them back by InfiniBand's congestion control: a marked packet (switch.marking) is answered by a notification, which raises the queue pair's index into the table of delays between packets",
-		InfiniBand{congestion.DefaultInfiniBand(), 1}, newInfiniBand)
+		InfiniBand{DefaultCongestionControl(), 1}, newInfiniBand)
 }
 
 // newInfiniBand makes adapters by the specification's annex A10 (InfiniBand Architecture
@@ -30,7 +29,7 @@ func newInfiniBand(c InfiniBand, env Env) (fabric.Workload, error) {
 	if err != nil {
 		return nil, err
 	}
-	delays, err := c.Delays()
+	delays, err := c.delays()
 	if err != nil {
 		return nil, err
 	}
@@ -51,23 +50,23 @@ const (
 
 // infiniBand is the adapter of a terminal.
 type infiniBand struct {
-	env              *Env               `snap:"-"`
-	process          measure.Process    `snap:"-"`
-	delays           *congestion.Delays `snap:"-"`
-	notification     int                `snap:"-"` // flits
+	env              *Env            `snap:"-"`
+	process          measure.Process `snap:"-"`
+	delays           *delayTable     `snap:"-"`
+	notification     int             `snap:"-"` // flits
 	births, contents sim.Stream
-	state            uint32           // the process's
-	next             int64            // cycle of the next birth
-	index            congestion.Index // of all queue pairs together, if they share one
-	pairs            []queuePair      // in order of their first packets
-	turn             int              // pair that is asked first
-	queued           bool             // a packet waits for the terminal to take it
+	state            uint32          // the process's
+	next             int64           // cycle of the next birth
+	index            congestionIndex // of all queue pairs together, if they share one
+	pairs            []queuePair     // in order of their first packets
+	turn             int             // pair that is asked first
+	queued           bool            // a packet waits for the terminal to take it
 }
 
 // queuePair is the way to a destination.
 type queuePair struct {
 	dst   topology.TerminalID
-	index congestion.Index
+	index congestionIndex
 	from  sim.Time // when the next packet may begin
 	waits []waiting
 }
@@ -144,13 +143,13 @@ func (x *infiniBand) Departed(p *Port, sent *Packet) {
 	x.queued = false
 	q := x.pair(sent.Dst)
 	onLink := p.LinkTime(sent.Flits)
-	q.from = p.Now() + onLink + x.indexOf(q).Delay(p.Now(), onLink, x.delays)
+	q.from = p.Now() + onLink + x.indexOf(q).delay(p.Now(), onLink, x.delays)
 	x.send(p)
 	x.wait(p)
 }
 
-func (x *infiniBand) indexOf(q *queuePair) *congestion.Index {
-	if x.delays.PerSL() {
+func (x *infiniBand) indexOf(q *queuePair) *congestionIndex {
+	if x.delays.perSL() {
 		return &x.index
 	}
 	return &q.index
@@ -160,8 +159,8 @@ func (x *infiniBand) Arrived(p *Port, a *Arrival) {
 	if a.Tag&1 != 0 {
 		p.Record(notificationTime, a.Born)
 		index := x.indexOf(x.pair(a.Src))
-		index.OnBECN(p.Now(), x.delays)
-		p.Sample(indexValue, int64(index.At(p.Now(), x.delays)))
+		index.onBECN(p.Now(), x.delays)
+		p.Sample(indexValue, int64(index.at(p.Now(), x.delays)))
 		return
 	}
 	p.Record(packetTime, p.host.timeOf(int64(a.Tag>>1)))

@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -91,6 +93,55 @@ type FileNetwork struct{ built }
 // NewFileNetwork is the network of a graph.
 func NewFileNetwork(g *Graph) *FileNetwork {
 	return &FileNetwork{built{graph: g, facts: Facts{g.Switches(), g.Terminals(), g.SwitchLinks(), -1, -1}}}
+}
+
+// Format is a form of files that hold a network, beside weft's JSON.
+type Format struct {
+	Name   string
+	Called string                 // in messages: an ibsim netlist
+	Is     func(data []byte) bool // tells the content from that of other formats
+	Read   func(path string, data []byte) (Topology, error)
+	Write  func(io.Writer, *Graph) error // nil: networks are not written in it
+}
+
+var formats []Format
+
+// RegisterFormat makes a format known to [ReadFile]. The package of the format calls it when it is
+// initialized.
+func RegisterFormat(f Format) { formats = append(formats, f) }
+
+// Formats are those that are registered.
+func Formats() []Format { return slices.Clone(formats) }
+
+// ReadFile reads a network from a file in weft's JSON, which begins with a brace (see [FileConfig]), or in
+// a registered format, found out from the content.
+func ReadFile(path string) (Topology, error) {
+	data, err := input.ReadInput(path, input.MaxInput)
+	if err != nil {
+		return nil, fmt.Errorf("%s: cannot be read: %w", path, err)
+	}
+	if err := input.CheckUTF8(data); err != nil {
+		return nil, fmt.Errorf("%s:1: %w", path, err)
+	}
+	if IsJSON(data) {
+		return fileNetwork(ReadJSON(path, data))
+	}
+	var known []string
+	for _, f := range formats {
+		if f.Is(data) {
+			return f.Read(path, data)
+		}
+		known = append(known, f.Called)
+	}
+	if len(known) == 0 {
+		return nil, fmt.Errorf("%s:1: not a topology in JSON", path)
+	}
+	return nil, fmt.Errorf("%s:1: neither %s nor a topology in JSON", path, strings.Join(known, ", "))
+}
+
+// IsJSON tells whether a file of a network is weft's JSON: it begins with a brace.
+func IsJSON(data []byte) bool {
+	return bytes.HasPrefix(bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\ufeff"))), []byte("{"))
 }
 
 // fileNetwork is the network of a file that has been read.

@@ -104,7 +104,7 @@ func counted(w mpi.Workload) (n, size [3]int64) {
 
 // checkExport: the schedule of a program has its messages, is the same from text and from
 // binary, and goes to its end on the LogGOPS machine; it returns when its ranks do.
-func checkExport(t *testing.T, programs []trace.Program) []int64 {
+func checkExport(t *testing.T, programs []mpi.Job) []int64 {
 	t.Helper()
 	g, _ := simtest.Must2(trace.Export("x", programs))(t)
 	written := func(write func(io.Writer) error) string {
@@ -121,7 +121,7 @@ func checkExport(t *testing.T, programs []trace.Program) []int64 {
 	var n, size [3]int64
 	for _, p := range programs {
 		for range p.Repeat {
-			a, b := counted(p.Run())
+			a, b := counted(p.Program())
 			for k := range n {
 				n[k] += a[k]
 				size[k] += b[k]
@@ -148,7 +148,7 @@ func TestExport(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			program := sample(t, name)
 			run := func() mpi.Workload { return program.Run(sim.Nanosecond, mpi.Costs{Combine: 500}) }
-			finish := checkExport(t, []trace.Program{{Run: run, Repeat: 1}})
+			finish := checkExport(t, []mpi.Job{{Program: run, Repeat: 1}})
 			want := simtest.Must(mpi.DefaultLogGOPS.Run(run(), nil))(t)
 			if name != "traffic" && !slices.Equal(finish, want.Finish) {
 				t.Errorf("ends at %v, want %v", finish, want.Finish)
@@ -160,10 +160,10 @@ func TestExport(t *testing.T) {
 // TestExportOfJobs: jobs follow each other in ranks, begin at their times, and each rank
 // repeats its program when it is through with it.
 func TestExportOfJobs(t *testing.T) {
-	var programs []trace.Program
+	var programs []mpi.Job
 	for i, name := range []string{"halo", "goal", "traffic"} {
 		program := sample(t, name)
-		programs = append(programs, trace.Program{Run: func() mpi.Workload { return program.Run(sim.Nanosecond, mpi.Costs{}) }, Start: int64(1000 * i), Repeat: 1 + i})
+		programs = append(programs, mpi.Job{Program: func() mpi.Workload { return program.Run(sim.Nanosecond, mpi.Costs{}) }, Start: sim.Time(i) * sim.Microsecond, Repeat: 1 + i})
 	}
 	checkExport(t, programs)
 }

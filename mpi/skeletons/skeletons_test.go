@@ -83,8 +83,6 @@ func sample(t *testing.T, name string) Program {
 		ranks = 15
 	case *Goal:
 		c.File = "../testdata/goal/linear_alltoall_r8_64KiB.goal"
-	case *Trace:
-		c.File = "../testdata/goal/hand_overlap.bin"
 	case *NAS:
 		if name == "nas-lu" {
 			c.Iterations.Iterations = 2 // of 250

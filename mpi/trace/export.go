@@ -9,32 +9,27 @@ import (
 
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/mpi/goal"
+	"github.com/weft-sim/weft/sim"
 )
 
-// Program is one of those whose ranks follow each other in a schedule.
-type Program struct {
-	Run    func() mpi.Workload // begins it, with times in ns
-	Start  int64               // ns
-	Repeat int                 // how often each rank runs it; at least 1
-}
-
-// Export writes programs as a schedule. Rounds of a schedule of collectives wait for all of
+// Export writes the programs of jobs, with times in ns, as a schedule in which their ranks follow
+// each other. Each job repeats its program at least once, and ends with that. Rounds of a schedule of collectives wait for all of
 // the round before; what another program releases waits for the operation that released it, and
 // times that it makes depend on its own past are those of a machine on which messages take
 // no time. Memory: that of the schedule, and of the runs of a program.
-func Export(name string, programs []Program) (*goal.Schedule, *Report, error) {
-	if len(programs) == 1 && programs[0].Start == 0 && programs[0].Repeat == 1 {
-		if g := goal.Of(programs[0].Run()); g != nil {
+func Export(name string, jobs []mpi.Job) (*goal.Schedule, *Report, error) {
+	if len(jobs) == 1 && jobs[0].Start < sim.Nanosecond && jobs[0].Repeat == 1 {
+		if g := goal.Of(jobs[0].Program()); g != nil {
 			return g, Whole(g), nil
 		}
 	}
 	ranks := 0
-	for i := range programs {
-		ranks += programs[i].Run().Ranks()
+	for i := range jobs {
+		ranks += jobs[i].Program().Ranks()
 	}
 	x := &exporter{Builder: goal.NewBuilder(name, ranks), report: Report{Place: func() string { return name }}}
-	for i := range programs {
-		if err := x.program(&programs[i]); err != nil {
+	for i := range jobs {
+		if err := x.job(&jobs[i]); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -46,26 +41,26 @@ func Export(name string, programs []Program) (*goal.Schedule, *Report, error) {
 type exporter struct {
 	*goal.Builder
 	report Report
-	first  int32 // rank of the program
+	first  int32 // rank of the job
 }
 
-// program appends the ranks of a program.
-func (x *exporter) program(p *Program) error {
-	runs := []mpi.Workload{p.Run()}
+// job appends the ranks of a job.
+func (x *exporter) job(j *mpi.Job) error {
+	runs := []mpi.Workload{j.Program()}
 	ranks := int32(runs[0].Ranks())
 	for r := range ranks {
 		x.Rank()
 		var before []int32 // what the next run waits for
-		if p.Start > 0 {
-			start, err := x.add(&mpi.Op{Kind: mpi.Calc, Wait: true, Size: p.Start})
+		if j.Start >= sim.Nanosecond {
+			start, err := x.add(&mpi.Op{Kind: mpi.Calc, Wait: true, Size: int64(j.Start / sim.Nanosecond)})
 			if err != nil {
 				return err
 			}
 			before = []int32{start}
 		}
-		for i := range p.Repeat {
+		for i := range j.Repeat {
 			if i == len(runs) {
-				runs = append(runs, p.Run())
+				runs = append(runs, j.Program())
 			}
 			var err error
 			if g := goal.Of(runs[i]); g != nil {

@@ -1,7 +1,7 @@
 // Package multicast computes multicast trees and forwarding tables: the
 // engines MR4LMS (Chen, He, Li, Qi, 2021: multicast routing for limited MFT
 // size) and its improvement mr4lms-plus, with the metrics and the checker that
-// compare engines. OpenSM's are in package routing/opensm/mcast.
+// compare engines, and OpenSM's minhop-mc; its others are in package routing/opensm/mcast.
 //
 // A [Group] of terminals (and possibly switches) is carried by a [Tree] of
 // switches. A tree occupies one entry of the multicast forwarding table (MFT)

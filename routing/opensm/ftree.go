@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/fabric/topology/ib"
 )
 
 // routeFatTree routes fat trees. Each leaf switch in turn climbs for each of its
@@ -120,7 +119,7 @@ func (s *Subnet) adaptersByGUID() [][]topology.TerminalID {
 		}
 		byNode[x.NodeGUID] = append(byNode[x.NodeGUID], topology.TerminalID(t))
 	}
-	slices.SortFunc(guids, ib.CompareGUID)
+	slices.SortFunc(guids, topology.CompareGUID)
 	adapters := make([][]topology.TerminalID, len(guids))
 	for i, guid := range guids {
 		adapters[i] = byNode[guid]

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/fabric/topology/ib"
 	"github.com/weft-sim/weft/routing/certify"
 	"github.com/weft-sim/weft/sim/simtest"
 )
@@ -33,7 +32,7 @@ func TestLargeFabrics(t *testing.T) {
 		{"torus_5x5_tail.net", "nue", "nue_max_num_vls 2", "50d115256e0f9318", ""},
 	} {
 		name := c.net + ", " + c.engine + " " + c.conf
-		network := simtest.Must(ib.ReadFile("testdata/"+c.net, ""))(t)
+		network := simtest.Must(topology.ReadFile("testdata/" + c.net))(t)
 		conf := simtest.Must(ReadConfig(strings.NewReader("qos TRUE\n"+c.conf+"\n"), name, ""))(t)
 		s := newSubnet(t, network.Graph(), DefaultManager(network.Graph()), 0)
 		engine := simtest.Must(EngineOf(c.engine))(t)

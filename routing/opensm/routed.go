@@ -8,7 +8,6 @@ import (
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/fabric/topology/ib"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/sim/input"
 	"github.com/weft-sim/weft/sim/param"
@@ -182,7 +181,7 @@ func FindManager(g *topology.Graph, name string, guid uint64) (topology.Terminal
 	if g.Terminals() == 0 {
 		return 0, fmt.Errorf("a subnet manager needs an adapter; the network has none")
 	}
-	names := ib.Names(g)
+	names := topology.NamesOf(g)
 	if name != "" {
 		if t := slices.IndexFunc(names.Terminals, func(t topology.AdapterPort) bool { return t.Name == name }); t >= 0 {
 			return topology.TerminalID(t), nil

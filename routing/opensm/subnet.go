@@ -15,7 +15,7 @@ import (
 )
 
 // Subnet is a network as OpenSM sees it. Switches are nodes, numbered in the
-// order of OpenSM's maps ([ib.GUIDOrder]); ports have their physical numbers. The
+// order of OpenSM's maps ([topology.GUIDOrder]); ports have their physical numbers. The
 // aggregation nodes of switches are adapters to OpenSM, as hosts are: their ports are
 // numbered behind the terminals.
 type Subnet struct {
@@ -81,7 +81,7 @@ type End struct {
 var nobody = End{-1, -1}
 
 // NewSubnet looks at a network. Names that the graph lacks are those of
-// [ib.Names]. LIDs that the network states are kept, the others are given out as
+// [topology.NamesOf]. LIDs that the network states are kept, the others are given out as
 // OpenSM does in a fresh fabric, the manager's first.
 //
 // Errors: two cables at one port, more LIDs than there are.
@@ -100,9 +100,9 @@ func NewSubnet(g *topology.Graph, manager topology.TerminalID, lmc int) (*Subnet
 // Wire looks at a network without its LIDs and the numbers of its ports, for searches of
 // paths alone: they may be other than InfiniBand's.
 func Wire(g *topology.Graph) *Subnet {
-	names := ib.Names(g)
+	names := topology.NamesOf(g)
 	names.Terminals = append(names.Terminals, names.Aggregation...)
-	s := &Subnet{Graph: g, Names: names, Switches: ib.GUIDOrder(names), Node: make([]int32, g.Switches())}
+	s := &Subnet{Graph: g, Names: names, Switches: topology.GUIDOrder(names), Node: make([]int32, g.Switches())}
 	for n, id := range s.Switches {
 		s.Node[id] = int32(n)
 	}
@@ -250,7 +250,7 @@ func (s *Subnet) mostFirst(count func(n int32) int) []int32 {
 func (s *Subnet) portOrder() []topology.TerminalID {
 	order := topology.Numbers[topology.TerminalID](s.adapterPorts())
 	slices.SortFunc(order, func(a, b topology.TerminalID) int {
-		return ib.CompareGUID(s.Names.Terminals[a].PortGUID, s.Names.Terminals[b].PortGUID)
+		return topology.CompareGUID(s.Names.Terminals[a].PortGUID, s.Names.Terminals[b].PortGUID)
 	})
 	return order
 }
@@ -258,7 +258,7 @@ func (s *Subnet) portOrder() []topology.TerminalID {
 // DefaultManager is where the subnet manager runs unless someone says so: on host
 // H0, the first of that name, else on the first adapter.
 func DefaultManager(g *topology.Graph) topology.TerminalID {
-	return topology.TerminalID(max(0, slices.IndexFunc(ib.Names(g).Terminals, func(t topology.AdapterPort) bool { return t.Name == "H0" })))
+	return topology.TerminalID(max(0, slices.IndexFunc(topology.NamesOf(g).Terminals, func(t topology.AdapterPort) bool { return t.Name == "H0" })))
 }
 
 // describe names an end port as OpenSM's dumps do: what it is of, its GUID, and the name of
@@ -283,7 +283,7 @@ func (s *Subnet) ends() []End {
 	slices.SortFunc(ends, func(a, b End) int {
 		_, guidA, _ := s.describe(a)
 		_, guidB, _ := s.describe(b)
-		return cmp.Or(ib.CompareGUID(guidA, guidB), cmp.Compare(a.Terminal, b.Terminal))
+		return cmp.Or(topology.CompareGUID(guidA, guidB), cmp.Compare(a.Terminal, b.Terminal))
 	})
 	return ends
 }

@@ -3,8 +3,10 @@
 package simtest
 
 import (
+	"compress/gzip"
 	"encoding/csv"
 	"hash/fnv"
+	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -131,6 +133,29 @@ func Rows(t testing.TB, file string) [][]string {
 		t.Fatalf("%s has no rows", file)
 	}
 	return rows[1:]
+}
+
+// Table reads a CSV file, packed or not, each row by the names of its columns. Lines that begin with
+// # are left out.
+func Table(t testing.TB, file string) (rows []map[string]string) {
+	t.Helper()
+	f := Must(os.Open(file))(t)
+	defer f.Close()
+	var text io.Reader = f
+	if strings.HasSuffix(file, ".gz") {
+		text = Must(gzip.NewReader(f))(t)
+	}
+	r := csv.NewReader(text)
+	r.Comment = '#'
+	lines := Must(r.ReadAll())(t)
+	for _, cells := range lines[1:] {
+		row := map[string]string{}
+		for i, name := range lines[0] {
+			row[name] = cells[i]
+		}
+		rows = append(rows, row)
+	}
+	return rows
 }
 
 // NeedSample skips the test if a file of the reference, which is not kept with the sources, is not here.

@@ -18,7 +18,7 @@ import (
 // asDB writes a graph in ibdiagnet's form, the ports of hosts and switches that have
 // no cable left out.
 func asDB(g *topology.Graph) string {
-	n := Names(g)
+	n := topology.NamesOf(g)
 	var nodes, ports, links strings.Builder
 	speed := map[string]string{"4xSDR": "2,1", "4xDDR": "2,2", "4xQDR": "2,4", "4xFDR10": "2,65536", "4xNDR": "2,2048"}
 	for _, s := range n.Switches {

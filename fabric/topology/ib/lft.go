@@ -27,11 +27,11 @@ type LFTs struct {
 }
 
 // NewLFTs makes tables without an entry; LIDs are as the fabric states them, or
-// else as [Names] numbers them.
+// else as [topology.NamesOf] numbers them.
 func NewLFTs(g *topology.Graph) *LFTs {
 	l := &LFTs{graph: g, next: slices.Repeat([]topology.PortID{topology.NoPort}, g.Switches()*(g.Terminals()+g.Switches())), lids: StatedLIDs(g)}
 	if l.lids.Highest() == 0 {
-		names := *Names(g)
+		names := *topology.NamesOf(g)
 		l.lids = StatedLIDs(&topology.Graph{TerminalPort: g.TerminalPort, PortStart: g.PortStart, Names: &names})
 	}
 	return l

@@ -1,121 +1,12 @@
 package ib
 
 import (
-	"cmp"
-	"fmt"
 	"io"
-	"math/bits"
-	"slices"
 	"strconv"
-	"strings"
-	"unicode"
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim/input"
 )
-
-// Where the simulator ibsim starts to number GUIDs.
-const (
-	ibsimAdapterGUID = 0x100000
-	ibsimSwitchGUID  = 0x200000
-)
-
-// Names returns the InfiniBand identities of a network: those of an imported
-// one as they are, and what is missing as it would be in an ibsim netlist
-// ([WriteSim]) of a generated network: one adapter of one port for each
-// terminal, node GUID 0x100000+2i, port GUID one more; switch GUIDs
-// 0x200000+j; ports numbered from 1; LIDs from 1, terminals first. The result
-// must not be changed.
-func Names(g *topology.Graph) *topology.Names {
-	n := &topology.Names{}
-	if g.Names != nil {
-		*n = *g.Names
-	}
-	switches, terminals := g.Switches(), g.Terminals()
-	n.Switches, n.Terminals = records(n.Switches, switches), records(n.Terminals, terminals)
-	if n.Port == nil {
-		for p := range topology.PortID(g.NumPorts()) {
-			n.Port = append(n.Port, int32(g.LocalPort(p)+1))
-		}
-	}
-	if n.TerminalNode == nil {
-		for t := range int32(terminals) {
-			n.TerminalNode = append(n.TerminalNode, t)
-		}
-	}
-	var s topology.SwitchName // what any switch states
-	for _, x := range n.Switches {
-		s = topology.SwitchName{Name: cmp.Or(s.Name, x.Name), GUID: cmp.Or(s.GUID, x.GUID), LID: cmp.Or(s.LID, x.LID), Ports: cmp.Or(s.Ports, x.Ports)}
-	}
-	for i := range n.Switches {
-		x := &n.Switches[i]
-		missing(s.Name, &x.Name, fmt.Sprintf("S%d", i))
-		missing(s.GUID, &x.GUID, ibsimSwitchGUID+topology.GUID(i))
-		missing(s.LID, &x.LID, int32(terminals+i+1))
-		first, end := g.Ports(topology.SwitchID(i))
-		missing(s.Ports, &x.Ports, slices.Max(append(n.Port[first:end:end], 1)))
-		x.Name = onOneLine(x.Name)
-	}
-	var t topology.AdapterPort
-	for _, x := range n.Terminals {
-		t = topology.AdapterPort{Name: cmp.Or(t.Name, x.Name), NodeGUID: cmp.Or(t.NodeGUID, x.NodeGUID), NodePort: cmp.Or(t.NodePort, x.NodePort), PortGUID: cmp.Or(t.PortGUID, x.PortGUID), LID: cmp.Or(t.LID, x.LID)}
-	}
-	for i := range n.Terminals {
-		x := &n.Terminals[i]
-		missing(t.Name, &x.Name, fmt.Sprintf("H%d", i))
-		missing(t.NodeGUID, &x.NodeGUID, ibsimAdapterGUID+2*topology.GUID(i))
-		missing(t.NodePort, &x.NodePort, 1)
-		missing(t.PortGUID, &x.PortGUID, x.NodeGUID+topology.GUID(x.NodePort))
-		missing(t.LID, &x.LID, int32(i+1))
-		x.Name = onOneLine(x.Name)
-	}
-	return n
-}
-
-// records copies a list of n records, or makes one.
-func records[E any](list []E, n int) []E {
-	if list == nil {
-		return make([]E, n)
-	}
-	return slices.Clone(list)
-}
-
-// missing sets what no record of a list states.
-func missing[E comparable](stated E, field *E, value E) {
-	var zero E
-	if stated == zero {
-		*field = value
-	}
-}
-
-// onOneLine replaces what would end a line by blanks, as InfiniBand's tools do in
-// descriptions of nodes.
-func onOneLine(name string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, name)
-}
-
-// CompareGUID compares two GUIDs as OpenSM's maps do: the maps are keyed by the
-// GUID in network byte order, compared as a little-endian number, so that the
-// last byte of the GUID weighs most. Consecutive GUIDs come out of order from
-// the 257th on.
-func CompareGUID(a, b topology.GUID) int {
-	return cmp.Compare(bits.ReverseBytes64(uint64(a)), bits.ReverseBytes64(uint64(b)))
-}
-
-// GUIDOrder lists the switches in the order of OpenSM's maps ([CompareGUID]). It
-// breaks most of OpenSM's ties.
-func GUIDOrder(names *topology.Names) []topology.SwitchID {
-	order := topology.Numbers[topology.SwitchID](len(names.Switches))
-	slices.SortFunc(order, func(a, b topology.SwitchID) int {
-		return CompareGUID(names.Switches[a].GUID, names.Switches[b].GUID)
-	})
-	return order
-}
 
 // MaxUnicastLID is the highest LID of a port (InfiniBand Architecture
 // Specification, volume 1, 4.1.3); those above are of multicast groups.
@@ -203,7 +94,7 @@ type Identities struct {
 	Terminals map[topology.GUID]topology.TerminalID // by port GUID
 }
 
-// NewIdentities takes the GUIDs of [Names].
+// NewIdentities takes the GUIDs of [topology.NamesOf].
 func NewIdentities(names *topology.Names) *Identities {
 	ids := &Identities{names, map[topology.GUID]topology.SwitchID{}, map[topology.GUID]topology.TerminalID{}}
 	for s, x := range names.Switches {
@@ -230,7 +121,7 @@ func newSubnet(r io.Reader, name string, g *topology.Graph, lids *LIDs) *subnet 
 	if lids == nil {
 		lids = StatedLIDs(g)
 	}
-	n := &subnet{input.NewLines(r, name), NewIdentities(Names(g)), g, lids, map[topology.GUID]bool{}}
+	n := &subnet{input.NewLines(r, name), NewIdentities(topology.NamesOf(g)), g, lids, map[topology.GUID]bool{}}
 	for _, a := range n.Names.Aggregation {
 		n.within[a.PortGUID] = true
 	}

@@ -1,12 +1,10 @@
 // Package ib reads and writes InfiniBand fabrics as their tools do: topologies
 // (ibnetdiscover, ibdiagnet, ibsim), forwarding tables, service levels of paths and
-// SL2VL tables (OpenSM, infiniband-diags, ibdiagnet); and it gives networks
-// InfiniBand's identities.
+// SL2VL tables (OpenSM, infiniband-diags, ibdiagnet).
 package ib
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"regexp"
@@ -96,25 +94,31 @@ func read(r io.Reader, name string, dialect variant) (*Imported, error) {
 	return f.finish()
 }
 
-// formats are the readers of networks by the names of their formats.
-var formats = map[string]func(io.Reader, string) (*Imported, error){
-	"ibnetdiscover": ReadNetDiscover, "ibdiagnet": ReadDBCSV, "ibsim": ReadSim,
+// format is a form of files that hold fabrics.
+type format struct {
+	name, called, doc string
+	read              func(io.Reader, string) (*Imported, error)
+	write             func(io.Writer, *topology.Graph) error // nil: none
 }
 
 func init() {
-	for name, doc := range map[string]string{
-		"ibnetdiscover": "an InfiniBand fabric as ibnetdiscover or ibdiagnet printed it",
-		"ibdiagnet":     "an InfiniBand fabric as ibdiagnet's db_csv file lists it",
-		"ibsim":         "an InfiniBand fabric as a netlist of the simulator ibsim",
+	for _, f := range []format{
+		{"ibnetdiscover", "ibnetdiscover output", "an InfiniBand fabric as ibnetdiscover or ibdiagnet printed it", ReadNetDiscover, WriteNetDiscover},
+		{"ibdiagnet", "ibdiagnet's db_csv", "an InfiniBand fabric as ibdiagnet's db_csv file lists it", ReadDBCSV, nil},
+		{"ibsim", "an ibsim netlist", "an InfiniBand fabric as a netlist of the simulator ibsim", ReadSim, WriteSim},
 	} {
-		topology.RegisterFile(name, doc, topology.FileConfig{}, input.MaxInput, func(c topology.FileConfig) string { return c.Path },
-			func(c topology.FileConfig, data []byte) (topology.Topology, error) {
-				im, err := formats[name](bytes.NewReader(data), c.Path)
-				if err != nil {
-					return nil, otherFormat(err, c.Path, name, data)
-				}
-				return im, nil
-			})
+		read := func(path string, data []byte) (topology.Topology, error) {
+			im, err := f.read(bytes.NewReader(data), path)
+			if err != nil {
+				return nil, otherFormat(err, path, f.name, data)
+			}
+			return im, nil
+		}
+		topology.RegisterFormat(topology.Format{
+			Name: f.name, Called: f.called, Is: func(data []byte) bool { return formatOf(data) == f.name }, Read: read, Write: f.write,
+		})
+		topology.RegisterFile(f.name, f.doc, topology.FileConfig{}, input.MaxInput, func(c topology.FileConfig) string { return c.Path },
+			func(c topology.FileConfig, data []byte) (topology.Topology, error) { return read(c.Path, data) })
 	}
 }
 
@@ -127,46 +131,11 @@ var dbNodes = regexp.MustCompile(`(?m)^\s*START_NODES\s*$`)
 // anyNode matches a node record.
 var anyNode = regexp.MustCompile(`(?m)^\s*(?:Switch|H?[Cc]a|Rt)\s+\d+\s*"`)
 
-// ReadFile reads a network from a file in any format that is known:
-// "ibnetdiscover", "ibdiagnet", "ibsim" or "json" (see [topology.FileConfig]). An
-// empty format is found out from the content: JSON starts with a brace,
-// ibnetdiscover's node ids are made of GUIDs.
-func ReadFile(path, format string) (topology.Topology, error) {
-	data, err := input.ReadInput(path, input.MaxInput)
-	if err != nil {
-		return nil, fmt.Errorf("%s: cannot be read: %w", path, err)
-	}
-	if err := input.CheckUTF8(data); err != nil {
-		return nil, fmt.Errorf("%s:1: %w", path, err)
-	}
-	if format == "" {
-		if format = formatOf(data); format == "" {
-			return nil, fmt.Errorf("%s:1: neither ibnetdiscover output, ibdiagnet's db_csv, an ibsim netlist nor a topology in JSON", path)
-		}
-	}
-	if format == "json" {
-		g, err := topology.ReadJSON(path, data)
-		if err != nil {
-			return nil, err
-		}
-		return topology.NewFileNetwork(g), nil
-	}
-	read := formats[format]
-	if read == nil {
-		return nil, errors.New("topology format " + format + ": want ibnetdiscover, ibdiagnet, ibsim or json")
-	}
-	im, err := read(bytes.NewReader(data), path)
-	if err != nil {
-		return nil, err
-	}
-	return im, nil
-}
-
 // formatOf finds the format of a file out from its content; empty: it has none that
 // is known.
 func formatOf(data []byte) string {
-	switch text := bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\ufeff"))); {
-	case bytes.HasPrefix(text, []byte("{")):
+	switch {
+	case topology.IsJSON(data):
 		return "json"
 	case dbNodes.Match(data):
 		return "ibdiagnet"

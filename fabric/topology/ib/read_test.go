@@ -213,24 +213,23 @@ func TestReadFileFindsTheFormat(t *testing.T) {
 		{filepath.Join("testdata", "ring.net"), 3},
 		{put("mark.txt", []byte("\ufeff[root@mgmt ~]# ibnetdiscover\r\n"+smallFabric)), 2},
 	} {
-		topo, err := ReadFile(c.path, "")
+		topo, err := topology.ReadFile(c.path)
 		if err != nil {
 			t.Errorf("%s: %v", c.path, err)
 		} else if n := topo.Graph().Switches(); n != c.switches {
 			t.Errorf("%s: %d switches, want %d", c.path, n, c.switches)
 		}
 	}
-	for _, c := range []struct{ name, text, format, want string }{
-		{"none.txt", "hello\n", "", "none.txt:1: neither"},
-		{"empty.txt", "", "", "empty.txt:1: neither"},
-		{"cut.txt", smallFabric[:300], "", "cut.txt:"},
-		{"small.net", smallFabric, "dot", "topology format dot"},
+	for _, c := range []struct{ name, text, want string }{
+		{"none.txt", "hello\n", "none.txt:1: neither ibnetdiscover output, ibdiagnet's db_csv, an ibsim netlist nor a topology in JSON"},
+		{"empty.txt", "", "empty.txt:1: neither"},
+		{"cut.txt", smallFabric[:300], "cut.txt:"},
 	} {
-		if topo, err := ReadFile(put(c.name, []byte(c.text)), c.format); err == nil || topo != nil || !strings.Contains(err.Error(), c.want) {
+		if topo, err := topology.ReadFile(put(c.name, []byte(c.text))); err == nil || topo != nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, %v, want %q", c.name, topo, err, c.want)
 		}
 	}
-	if _, err := ReadFile(filepath.Join(dir, "absent"), ""); err == nil {
+	if _, err := topology.ReadFile(filepath.Join(dir, "absent")); err == nil {
 		t.Error("a file that is not there was read")
 	}
 }

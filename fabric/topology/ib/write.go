@@ -48,7 +48,7 @@ func adapters(g *topology.Graph, n *topology.Names) (list [][]topology.AdapterPo
 // an import named after their rate give the rate; others state none.
 func WriteNetDiscover(w io.Writer, g *topology.Graph) error {
 	out := bufio.NewWriter(w)
-	n := Names(g)
+	n := topology.NamesOf(g)
 	list, terminals := adapters(g, n)
 	fmt.Fprintf(out, "#\n# Topology file\n#\n")
 	for s := range topology.SwitchID(g.Switches()) {
@@ -124,7 +124,7 @@ func portCount(ports []topology.AdapterPort) int32 {
 // number.
 func WriteSim(w io.Writer, g *topology.Graph) error {
 	out := bufio.NewWriter(w)
-	n := Names(g)
+	n := topology.NamesOf(g)
 	list, terminals := adapters(g, n)
 	plain := len(n.Aggregation) == 0 && numberedByIBSim(n, list) && namesAreIDs(n, list)
 	id := func(kind byte, guid topology.GUID, name string) string {
@@ -165,11 +165,11 @@ func WriteSim(w io.Writer, g *topology.Graph) error {
 // the GUIDs that they have.
 func numberedByIBSim(n *topology.Names, list [][]topology.AdapterPort) bool {
 	for s, x := range n.Switches {
-		if x.GUID != ibsimSwitchGUID+topology.GUID(s) {
+		if x.GUID != topology.FirstSwitchGUID+topology.GUID(s) {
 			return false
 		}
 	}
-	next := topology.GUID(ibsimAdapterGUID)
+	next := topology.GUID(topology.FirstAdapterGUID)
 	for _, ports := range list {
 		for _, a := range ports {
 			if a.NodeGUID != next || a.PortGUID != next+topology.GUID(a.NodePort) {
@@ -205,7 +205,7 @@ func namesAreIDs(n *topology.Names, list [][]topology.AdapterPort) bool {
 // LID: for an LMC above 0 OpenSM routes the others as it does without a row.
 func (l *LFTs) Write(w io.Writer) error {
 	out := bufio.NewWriter(w)
-	n := Names(l.graph)
+	n := topology.NamesOf(l.graph)
 	highest := l.lids.Highest()
 	own := make([]int, l.graph.Switches())
 	rows := make([]int, 0, highest) // LIDs that have a row

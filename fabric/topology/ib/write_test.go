@@ -64,7 +64,7 @@ type guidPort struct {
 
 // cablesByGUID lists the cables of a fabric without regard to numbering.
 func cablesByGUID(g *topology.Graph) map[[2]guidPort]bool {
-	n := Names(g)
+	n := topology.NamesOf(g)
 	end := func(p topology.PortID) guidPort {
 		s := g.PortSwitch[p]
 		return guidPort{n.Switches[s].GUID, n.Port[p], n.Switches[s].Name}
@@ -151,7 +151,7 @@ Hca 1 "H1"
 	if !reflect.DeepEqual(own, cablesByGUID(sim.Graph())) || !reflect.DeepEqual(own, cablesByGUID(found.Graph())) {
 		t.Error("the written forms read as another fabric")
 	}
-	if n := Names(g); n.Switches[1].GUID != 0x200001 || n.Terminals[1].PortGUID != 0x100003 || n.Terminals[1].NodeGUID != 0x100002 {
+	if n := topology.NamesOf(g); n.Switches[1].GUID != 0x200001 || n.Terminals[1].PortGUID != 0x100003 || n.Terminals[1].NodeGUID != 0x100002 {
 		t.Errorf("%+v", n)
 	}
 }
@@ -180,7 +180,7 @@ Ca 1 "h2"
 	im := simtest.Must(ReadSim(strings.NewReader(text), "x.net"))(t)
 	// LIDs are not stated, so numbered: three terminals, then three switches. h1 takes its own
 	// GUID and two for its ports.
-	n := Names(im.Graph())
+	n := topology.NamesOf(im.Graph())
 	switches := []topology.SwitchName{{Name: "described", GUID: 0x200000, LID: 4, Ports: 4}, {Name: "sw b", GUID: 0x200010, LID: 5, Ports: 2}, {Name: "sw c", GUID: 0x200011, LID: 6, Ports: 2}}
 	terminals := []topology.AdapterPort{
 		{Name: "h1", NodeGUID: 0x500000, NodePort: 1, PortGUID: 0x500001, LID: 1},

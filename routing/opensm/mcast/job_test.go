@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/fabric/topology/ib"
 	"github.com/weft-sim/weft/routing/multicast"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
@@ -139,7 +138,7 @@ func TestJobProblems(t *testing.T) {
 // two ports and switches without hosts, are routed by every engine.
 func TestJobOnRealClusters(t *testing.T) {
 	for _, file := range []string{"psmn-x5-2020-qdr-ddr.txt", "loginoff-2014-qdr-fdr10.txt"} {
-		topo := simtest.Must(ib.ReadFile(filepath.Join("..", "..", "..", "fabric", "topology", "ib", "testdata", file), ""))(t)
+		topo := simtest.Must(topology.ReadFile(filepath.Join("..", "..", "..", "fabric", "topology", "ib", "testdata", file)))(t)
 		graph := topo.Graph()
 		draw := sim.NewStream(1, "clusters", 0)
 		var groups []multicast.Group

@@ -64,7 +64,7 @@ func ReadLIDMatrix(r io.Reader, name string, graph *topology.Graph) (*LIDMatrix,
 	n := graph.Switches()
 	m := &LIDMatrix{newHopTable(n), graph, slices.Repeat([]topology.PortID{topology.NoPort}, n*n)}
 	in := input.NewLines(r, name)
-	ids := ib.NewIdentities(ib.Names(graph))
+	ids := ib.NewIdentities(topology.NamesOf(graph))
 	from := noSwitch
 	rows := make([]int, n) // per switch: rows read
 	seen := make([]bool, n*n)

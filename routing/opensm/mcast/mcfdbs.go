@@ -57,7 +57,7 @@ func TablesOf(f *multicast.Forest, mlid func(multicast.Colour) (uint16, error)) 
 	if f.Env().PerPort {
 		return nil, fmt.Errorf("tables per port cannot be written as one table per switch")
 	}
-	names := ib.Names(f.Env().Graph)
+	names := topology.NamesOf(f.Env().Graph)
 	tables := make(MFTs, f.Env().Graph.Switches())
 	for _, t := range f.Tables() {
 		for i, c := range t.Colours {
@@ -88,8 +88,8 @@ func TablesOf(f *multicast.Forest, mlid func(multicast.Colour) (uint16, error)) 
 // switches in OpenSM's order, those without rows left out.
 func WriteMCFDBs(w io.Writer, graph *topology.Graph, tables MFTs) error {
 	out := bufio.NewWriter(w)
-	names := ib.Names(graph)
-	for _, s := range ib.GUIDOrder(names) {
+	names := topology.NamesOf(graph)
+	for _, s := range topology.GUIDOrder(names) {
 		if len(tables[s]) == 0 {
 			continue
 		}
@@ -110,7 +110,7 @@ func WriteMCFDBs(w io.Writer, graph *topology.Graph, tables MFTs) error {
 // line.
 func ReadMCFDBs(r io.Reader, name string, graph *topology.Graph) (MFTs, error) {
 	in := input.NewLines(r, name)
-	ids := ib.NewIdentities(ib.Names(graph))
+	ids := ib.NewIdentities(topology.NamesOf(graph))
 	tables := make(MFTs, graph.Switches())
 	listed := make([]bool, graph.Switches())
 	at := noSwitch
@@ -189,7 +189,7 @@ type Installed struct {
 // the cables that the packets cross.
 func Inspect(graph *topology.Graph, tables MFTs, groups []SAGroup) *Installed {
 	x := &inspector{graph: graph, tables: tables, ports: make([][]topology.PortID, graph.Switches()), load: make([]int, graph.NumPorts())}
-	names := ib.Names(graph)
+	names := topology.NamesOf(graph)
 	for p := range topology.PortID(graph.NumPorts()) {
 		s := graph.PortSwitch[p]
 		for len(x.ports[s]) <= int(names.Port[p]) {

@@ -30,7 +30,7 @@ func BenchmarkMinHopMC(b *testing.B) {
 		env := simtest.Must(multicast.NewEnv(topo.Graph(), 0))(b)
 		groups := simtest.Must(param.Make(multicast.Patterns, "grid", multicast.PatternEnv{Terminals: topo.Graph().Terminals(), Seed: 1}, func(g *multicast.GridConfig) { g.Dims = c.dims }))(b)
 		b.Run(fmt.Sprintf("topo=%s/groups=%d", c.name, len(groups)), func(b *testing.B) {
-			builder := newMinHopMC(env.Graph, env.Hops)
+			builder := multicast.NewMinHopMC(env.Graph, env.Hops)
 			b.ReportAllocs()
 			next := 0
 			for b.Loop() {

@@ -325,22 +325,3 @@ func TestSSSPInfinity(t *testing.T) {
 		t.Errorf("the fallback's tree is %+v", p)
 	}
 }
-
-// A chain of 63 switches is a branch that OpenSM follows to its end; it stops
-// before the 64th.
-func TestMinHopMCDepth(t *testing.T) {
-	// Both ends and the switch of one end as members pull the root to the
-	// middle, so the branch is counted from an end by hand: b.divide.
-	graph := chain(64)
-	env := newEnv(t, graph)
-	b := newMinHopMC(graph, env.Hops)
-	for _, c := range []struct {
-		depth int
-		ok    bool
-	}{{62, true}, {63, false}} {
-		b.members = []memberSwitch{{63, 1, 1}}
-		if err := b.divide(branch{sw: 0, from: 0, to: 1, depth: c.depth}, &multicast.Tree{}); (err == nil) != c.ok {
-			t.Errorf("a child at depth %d: %v", c.depth+1, err)
-		}
-	}
-}

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/fabric/topology/ib"
 	"github.com/weft-sim/weft/routing/multicast"
 	"github.com/weft-sim/weft/routing/opensm"
 	"github.com/weft-sim/weft/sim"
@@ -185,8 +184,8 @@ func TestMinHopMCFollowsThePlainRule(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(nets)) {
 		graph := nets[name]
 		env := newEnv(t, graph)
-		fast := newMinHopMC(graph, env.Hops)
-		order := plainOrder(ib.Names(graph))
+		fast := multicast.NewMinHopMC(graph, env.Hops)
+		order := plainOrder(topology.NamesOf(graph))
 		for i := range 100 {
 			g := plainGroup(graph, i, &draw)
 			tree := simtest.Must(fast.Build(&g, nil))(t)
@@ -287,7 +286,7 @@ func TestSSSPFollowsThePlainRule(t *testing.T) {
 	nets := plainNets(t, &draw)
 	for _, name := range slices.Sorted(maps.Keys(nets)) {
 		graph := nets[name]
-		names := ib.Names(graph)
+		names := topology.NamesOf(graph)
 		order := plainOrder(names)
 		index := map[topology.SwitchID]int{}
 		for i, s := range order {

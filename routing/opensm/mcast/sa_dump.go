@@ -39,7 +39,7 @@ type SAGroup struct {
 // line.
 func ReadSADump(r io.Reader, name string, graph *topology.Graph) ([]SAGroup, error) {
 	in := input.NewLines(r, name)
-	p := saParser{in: in, ids: ib.NewIdentities(ib.Names(graph)), byMLID: map[uint16]int{}, byMGID: map[[2]uint64]int{}, current: -1}
+	p := saParser{in: in, ids: ib.NewIdentities(topology.NamesOf(graph)), byMLID: map[uint16]int{}, byMGID: map[[2]uint64]int{}, current: -1}
 	for in.Next() {
 		text := in.Text
 		switch {
@@ -213,7 +213,7 @@ func MLIDOf(i int) (uint16, error) {
 // it (-S) if each has an MLID of its own.
 func WriteSADump(w io.Writer, graph *topology.Graph, groups []SAGroup) error {
 	out := bufio.NewWriter(w)
-	names := ib.Names(graph)
+	names := topology.NamesOf(graph)
 	for i := range groups {
 		g := &groups[i]
 		wellKnown := ""

@@ -23,7 +23,7 @@ type ssspMC struct {
 	hops   hopTable // of the unicast paths between switches
 
 	trees   map[topology.SwitchID][]topology.PortID // per root: way up of each switch
-	members []memberSwitch
+	members []multicast.MemberSwitch
 	depth   []int32 // len = switches: -1 between calls
 	path    []topology.SwitchID
 }
@@ -93,8 +93,8 @@ func newSSSPMC(graph *topology.Graph, lmc int) (*ssspMC, error) {
 // Build implements [multicast.TreeBuilder]. Cost: a search for each new root, else linear
 // in the tree.
 func (b *ssspMC) Build(g *multicast.Group, _ *multicast.Forest) (*multicast.Tree, error) {
-	b.members = osmMembers(b.graph, g, b.members)
-	root := osmRoot(b.subnet.Switches, b.hops, b.members)
+	b.members = multicast.MemberSwitches(b.graph, g, b.members)
+	root := multicast.CentralRoot(b.subnet.Switches, b.hops, b.members)
 	up, known := b.trees[root]
 	if !known {
 		b.paths.Search(b.subnet.Node[root])
@@ -117,10 +117,10 @@ func (b *ssspMC) Build(g *multicast.Group, _ *multicast.Forest) (*multicast.Tree
 	}()
 	for _, m := range b.members {
 		b.path = b.path[:0]
-		s := m.sw
+		s := m.Switch
 		for ; depth[s] < 0; s = b.graph.PortSwitch[b.graph.Peer[up[s]]] {
 			if up[s] == topology.NoPort {
-				return nil, unreachedError(b.graph, root, m.sw)
+				return nil, multicast.UnreachedError(b.graph, root, m.Switch)
 			}
 			b.path = append(b.path, s)
 		}
@@ -131,7 +131,7 @@ func (b *ssspMC) Build(g *multicast.Group, _ *multicast.Forest) (*multicast.Tree
 			t.Switches = append(t.Switches, s)
 			t.Up = append(t.Up, up[s])
 		}
-		t.Height = max(t.Height, int(depth[m.sw])+int(m.hosts))
+		t.Height = max(t.Height, int(depth[m.Switch])+int(m.Hosts))
 	}
 	return t, nil
 }
@@ -143,15 +143,11 @@ type OpenSMSSSPConfig struct {
 }
 
 func init() {
-	param.Register(multicast.Registry, "minhop-mc", "OpenSM's MINIHOP-MC: the first most central root, lowest ports of the min-hop tables", struct{}{},
-		func(_ struct{}, env multicast.Env) (multicast.Engine, error) {
-			return multicast.NewPlainEngine(env, newMinHopMC(env.Graph, env.Hops))
-		})
 	param.Register(multicast.Registry, "opensm-sssp", "OpenSM's SSSP-MC as it is: shortest paths by the weights that unicast routing left", OpenSMSSSPConfig{},
 		func(c OpenSMSSSPConfig, env multicast.Env) (multicast.Engine, error) {
 			builder, err := newSSSPMC(env.Graph, c.LMC)
 			if refused := (*opensm.InfinityError)(nil); errors.As(err, &refused) && c.Fallback {
-				return multicast.NewPlainEngine(env, newMinHopMC(env.Graph, env.Hops))
+				return multicast.NewPlainEngine(env, multicast.NewMinHopMC(env.Graph, env.Hops))
 			}
 			if err != nil {
 				return nil, err
@@ -166,7 +162,7 @@ func NewMinHopMCFrom(env multicast.Env, m *LIDMatrix) (multicast.Engine, error) 
 	if m.graph != env.Graph {
 		panic("mcast: min-hop tables of another graph")
 	}
-	return multicast.NewPlainEngine(env, newMinHopMC(env.Graph, m))
+	return multicast.NewPlainEngine(env, multicast.NewMinHopMC(env.Graph, m))
 }
 
-var _ portTable = (*LIDMatrix)(nil)
+var _ multicast.PortTable = (*LIDMatrix)(nil)

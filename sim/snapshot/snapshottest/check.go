@@ -107,3 +107,16 @@ func fillEach(v reflect.Value, next *int) bool {
 	}
 	return all
 }
+
+// Copy is a value that went through an archive, by [snapshot.Value].
+func Copy[T any](t *testing.T, x *T) (back T) {
+	t.Helper()
+	a := snapshot.Writer()
+	snapshot.Value(a, x)
+	r := snapshot.Reader(a.Bytes())
+	snapshot.Value(r, &back)
+	if err := r.End(); err != nil {
+		t.Fatal(err)
+	}
+	return back
+}

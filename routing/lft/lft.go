@@ -1,4 +1,6 @@
-package routing
+// Package lft routes as InfiniBand's switches were told: by forwarding tables, service levels and SL2VL
+// tables from files. It is the form in which other routings are written as tables.
+package lft
 
 import (
 	"errors"
@@ -13,12 +15,13 @@ import (
 	"github.com/weft-sim/weft/fabric/arbitration"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/topology/ib"
+	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/sim/input"
 	"github.com/weft-sim/weft/sim/param"
 )
 
-// LFTConfig holds the settings of routing "lft".
-type LFTConfig struct {
+// Config holds the settings of routing "lft".
+type Config struct {
 	Tables string `toml:"tables" doc:"file of the switches' forwarding tables: opensm-lfts.dump, dump_lfts, .fdbs, or weft's own"`
 	Level  int    `toml:"service_level" doc:"of all packets, where no file gives their service levels" min:"0" max:"15"`
 	Levels string `toml:"service_levels" doc:"file of the service levels of all pairs of hosts: ibdiagnet's .psl, OpenSM's path SLs, or weft's own"`
@@ -28,15 +31,16 @@ type LFTConfig struct {
 }
 
 func init() {
-	Register("lft", "what InfiniBand's switches were told: forwarding tables, service levels and SL2VL tables from files", Use{}, LFTConfig{}, func(c LFTConfig, env Env) (fabric.Routing, error) {
-		return Once(env, fmt.Sprintf("lft %+v %d %v", c, env.VCs, env.AllowDeadlock), func() (fabric.Routing, error) { return newLFT(c, env) })
+	routing.RegisterTables(form)
+	routing.Register("lft", "what InfiniBand's switches were told: forwarding tables, service levels and SL2VL tables from files", routing.Use{}, Config{}, func(c Config, env routing.Env) (fabric.Routing, error) {
+		return routing.Once(env, fmt.Sprintf("lft %+v %d %v", c, env.VCs, env.AllowDeadlock), func() (fabric.Routing, error) { return newLFT(c, env) })
 	})
 }
 
-var _ topology.PathConfig = (*LFTConfig)(nil)
+var _ topology.PathConfig = (*Config)(nil)
 
 // RelativeTo implements [topology.PathConfig].
-func (c *LFTConfig) RelativeTo(dir string) {
+func (c *Config) RelativeTo(dir string) {
 	for _, path := range []*string{&c.Tables, &c.Levels, &c.SL2VL, &c.VLArb} {
 		if *path != "" && !filepath.IsAbs(*path) {
 			*path = filepath.Join(dir, *path)
@@ -45,12 +49,12 @@ func (c *LFTConfig) RelativeTo(dir string) {
 }
 
 // Files implements [topology.PathConfig].
-func (c *LFTConfig) Files() []string {
+func (c *Config) Files() []string {
 	return slices.DeleteFunc([]string{c.Tables, c.Levels, c.SL2VL, c.VLArb}, func(path string) bool { return path == "" })
 }
 
 // Validate checks what the tags cannot.
-func (c *LFTConfig) Validate() error {
+func (c *Config) Validate() error {
 	switch {
 	case c.Tables == "":
 		return &param.ParamError{Key: "tables", Value: `""`, Want: "the path of a file of forwarding tables"}
@@ -113,7 +117,7 @@ func (r *lft) Level(src, dst topology.TerminalID) int { return r.levelOf(src, ds
 // lftStarted marks in Head.State that the low bits hold the service level.
 const lftStarted uint32 = 1 << 4
 
-func newLFT(c LFTConfig, env Env) (fabric.Routing, error) {
+func newLFT(c Config, env routing.Env) (fabric.Routing, error) {
 	g := env.Topology.Graph()
 	r := &lft{graph: g, level: c.Level}
 	var err error
@@ -158,17 +162,37 @@ func readTable[T any](key, path string, read func(io.Reader) (*T, error)) (*T, e
 	return read(f)
 }
 
-// NewTables routes by tables that are at hand, all packets on lane 0.
-func NewTables(tables *ib.LFTs, env Env) (fabric.Routing, error) {
-	g := env.Topology.Graph()
-	return (&lft{graph: g, tables: tables, lanes: ib.NewSL2VL(g, ib.IdentityLanes)}).checked("the tables", env)
+// Tables are the forwarding tables of a routing; see [routing.FillTables].
+func Tables(g *topology.Graph, r fabric.Routing, vcs int) (*ib.LFTs, error) {
+	if l, ok := r.(*lft); ok {
+		return l.tables, nil
+	}
+	l := ib.NewLFTs(g)
+	return l, routing.FillTables(g, r, vcs, l)
 }
 
-// AnyTables routes by tables that are at hand and need not lead anywhere, for looking
-// at their paths: Explore lists no hop where a packet has no way on. A network must
-// not be run with them.
-func AnyTables(g *topology.Graph, tables *ib.LFTs) fabric.Routing {
-	return &lft{graph: g, tables: tables, lanes: ib.NewSL2VL(g, ib.IdentityLanes), vcs: 1, inject: 1}
+// written is tables as [routing.Tables].
+type written struct{ *ib.LFTs }
+
+// Alone implements [routing.Tables].
+func (w written) Alone(env routing.Env) (fabric.Routing, error) {
+	g := env.Topology.Graph()
+	return (&lft{graph: g, tables: w.LFTs, lanes: ib.NewSL2VL(g, ib.IdentityLanes)}).checked("the tables", env)
+}
+
+// form is that of forwarding tables in files.
+var form = routing.TableForm{
+	Of: func(g *topology.Graph, r fabric.Routing, vcs int) (routing.Tables, error) {
+		l, err := Tables(g, r, vcs)
+		return written{l}, err
+	},
+	Read: func(in io.Reader, path string, g *topology.Graph) (fabric.Routing, error) {
+		tables, err := ib.ReadLFTs(in, path, g)
+		if err != nil {
+			return nil, err
+		}
+		return &lft{graph: g, tables: tables, lanes: ib.NewSL2VL(g, ib.IdentityLanes), vcs: 1, inject: 1}, nil
+	},
 }
 
 // levelOf is the service level from one terminal to another.
@@ -195,7 +219,7 @@ func (r *lft) Graph() *topology.Graph { return r.graph }
 func (r *lft) InjectionVCs(vcs int) uint32 {
 	set := uint32(0)
 	for lanes := r.inject; lanes != 0; lanes &= lanes - 1 {
-		set |= oneVC(uint32(bits.TrailingZeros32(lanes)), vcs)
+		set |= routing.OneVC(uint32(bits.TrailingZeros32(lanes)), vcs)
 	}
 	return set
 }
@@ -205,7 +229,7 @@ func (r *lft) Needs() fabric.Needs { return fabric.Needs{Departs: true} }
 func (r *lft) Depart(v *fabric.View, h *fabric.Head) uint32 {
 	r.start(h)
 	src, _ := r.graph.PeerTerminal(h.In)
-	return oneVC(uint32(r.lanes.Host(src).Lane(int(h.State&15))), v.VCs())
+	return routing.OneVC(uint32(r.lanes.Host(src).Lane(int(h.State&15))), v.VCs())
 }
 
 // start notes the service level of a packet at its source.
@@ -221,7 +245,7 @@ func (r *lft) Route(v *fabric.View, h *fabric.Head) fabric.Hop { return r.route(
 func (r *lft) route(vcs int, h *fabric.Head) fabric.Hop {
 	r.start(h)
 	port, lane := r.hop(h.Switch, h.In, h.Dst, int(h.State&15))
-	return fabric.Hop{Port: port, VCs: oneVC(uint32(lane), vcs)}
+	return fabric.Hop{Port: port, VCs: routing.OneVC(uint32(lane), vcs)}
 }
 
 func (r *lft) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
@@ -236,7 +260,7 @@ func (r *lft) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, flo
 
 // checked refuses tables that do not lead every packet to its destination, and
 // finds the lanes in use. name is what messages call the tables.
-func (r *lft) checked(name string, env Env) (*lft, error) {
+func (r *lft) checked(name string, env routing.Env) (*lft, error) {
 	c := lftCheck{lft: r, name: name, circles: map[string]bool{}, stuck: map[string]bool{}, state: make([]reachState, r.graph.Switches()), last: make([]topology.SwitchID, r.graph.Switches())}
 	for dst := range topology.TerminalID(r.graph.Terminals()) {
 		c.reach(dst)
@@ -251,7 +275,7 @@ func (r *lft) checked(name string, env Env) (*lft, error) {
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	return r, CheckVCs("lft", r.vcs, env)
+	return r, routing.CheckVCs("lft", r.vcs, env)
 }
 
 // maxNamed bounds the messages about pairs and circles.

@@ -1,4 +1,4 @@
-package mcast
+package multicast
 
 import (
 	"cmp"
@@ -6,8 +6,7 @@ import (
 	"slices"
 
 	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/fabric/topology/ib"
-	"github.com/weft-sim/weft/routing/multicast"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // osmMaxDepth is the number of switches on a branch at which OpenSM gives up.
@@ -15,7 +14,7 @@ const osmMaxDepth = 64
 
 // minHopMC is OpenSM's multicast routing for all engines without a rule of
 // their own (minhop, updn, dnup, ftree, lash, dor, file), as of version 3.3.23
-// (mcast_mgr_build_spanning_tree in osm_mcast_mgr.c). The root is [osmRoot]'s.
+// (mcast_mgr_build_spanning_tree in osm_mcast_mgr.c). The root is [CentralRoot]'s.
 // From the root down, each member goes by the lowest numbered port that is on a
 // shortest path to its switch; members behind one port go on together. The
 // rule looks at the group's own members and the unicast tables only, so neither
@@ -26,20 +25,20 @@ const osmMaxDepth = 64
 type minHopMC struct {
 	graph *topology.Graph
 	order []topology.SwitchID
-	hops  portTable
+	hops  PortTable
 	// scratch
-	members []memberSwitch
+	members []MemberSwitch
 	work    []branch
 	count   []int32           // len = ports of the switch at hand
 	ports   []topology.PortID // len = members of the branch at hand
-	moved   []memberSwitch
+	moved   []MemberSwitch
 	within  []int // by switch: the last tree that it is in
 	built   int   // trees
 }
 
-// portTable is a min-hop table as multicast needs it.
-type portTable interface {
-	hopRows
+// PortTable is a min-hop table as multicast needs it.
+type PortTable interface {
+	HopRows
 	// LowestPort is the lowest numbered port of s whose hop count to w is the
 	// smallest; NoPort if there is none. s and w differ.
 	LowestPort(s, w topology.SwitchID) topology.PortID
@@ -54,17 +53,17 @@ type branch struct {
 	depth    int
 }
 
-// newMinHopMC makes the builder; hops is a [*multicast.MinHop] or, for a subnet routed by
-// something else than shortest paths, a [*LIDMatrix].
-func newMinHopMC(graph *topology.Graph, hops portTable) *minHopMC {
-	return &minHopMC{graph: graph, order: ib.GUIDOrder(ib.Names(graph)), hops: hops, within: make([]int, graph.Switches())}
+// NewMinHopMC makes the builder; hops is a [*MinHop] or, for a subnet routed by
+// something else than shortest paths, the table that the subnet manager dumps.
+func NewMinHopMC(graph *topology.Graph, hops PortTable) TreeBuilder {
+	return &minHopMC{graph: graph, order: topology.GUIDOrder(topology.NamesOf(graph)), hops: hops, within: make([]int, graph.Switches())}
 }
 
-// Build implements [multicast.TreeBuilder].
-func (b *minHopMC) Build(g *multicast.Group, _ *multicast.Forest) (*multicast.Tree, error) {
-	b.members = osmMembers(b.graph, g, b.members)
-	root := osmRoot(b.order, b.hops, b.members)
-	t := &multicast.Tree{}
+// Build implements [TreeBuilder].
+func (b *minHopMC) Build(g *Group, _ *Forest) (*Tree, error) {
+	b.members = MemberSwitches(b.graph, g, b.members)
+	root := CentralRoot(b.order, b.hops, b.members)
+	t := &Tree{}
 	b.work = append(b.work[:0], branch{root, topology.NoPort, 0, len(b.members), 1})
 	for head := 0; head < len(b.work); head++ {
 		if err := b.divide(b.work[head], t); err != nil {
@@ -86,11 +85,11 @@ func (b *minHopMC) Build(g *multicast.Group, _ *multicast.Forest) (*multicast.Tr
 // divide sorts the members of a branch by the port that they leave its switch
 // by and appends a branch for each, in port order; a member on the switch itself
 // counts for the tree's height. Cost: members times ports.
-func (b *minHopMC) divide(at branch, t *multicast.Tree) error {
+func (b *minHopMC) divide(at branch, t *Tree) error {
 	members := b.members[at.from:at.to]
 	for i, m := range members {
-		if m.sw == at.sw {
-			t.Height = max(t.Height, at.depth-1+int(m.hosts))
+		if m.Switch == at.sw {
+			t.Height = max(t.Height, at.depth-1+int(m.Hosts))
 			members[0], members[i] = members[i], members[0]
 			at.from++
 			members = members[1:]
@@ -101,12 +100,12 @@ func (b *minHopMC) divide(at branch, t *multicast.Tree) error {
 	b.count = append(b.count[:0], make([]int32, end-first)...)
 	b.ports = b.ports[:0]
 	for _, m := range members {
-		port := b.hops.LowestPort(at.sw, m.sw)
+		port := b.hops.LowestPort(at.sw, m.Switch)
 		if port == topology.NoPort {
-			return unreachedError(b.graph, at.sw, m.sw)
+			return UnreachedError(b.graph, at.sw, m.Switch)
 		}
 		if at.depth+1 >= osmMaxDepth {
-			return fmt.Errorf("a branch of %d switches: OpenSM stops before it reaches %s", osmMaxDepth, b.graph.SwitchName(m.sw))
+			return fmt.Errorf("a branch of %d switches: OpenSM stops before it reaches %s", osmMaxDepth, b.graph.SwitchName(m.Switch))
 		}
 		b.ports = append(b.ports, port)
 		b.count[port-first]++
@@ -130,33 +129,33 @@ func (b *minHopMC) divide(at branch, t *multicast.Tree) error {
 	return nil
 }
 
-// memberSwitch is a switch that a group has members at.
-type memberSwitch struct {
-	sw topology.SwitchID
+// MemberSwitch is a switch that a group has members at.
+type MemberSwitch struct {
+	Switch topology.SwitchID
 	// cost is 1 if a packet has one more hop to go from the switch, 0 if its
 	// own management port is a member: then OpenSM does not look at its hosts.
 	cost uint8
-	// hosts is 1 if hosts of the switch are members.
-	hosts uint8
+	// Hosts is 1 if hosts of the switch are members.
+	Hosts uint8
 }
 
-// osmMembers lists the switches of a group's members, ascending, into dst.
-func osmMembers(graph *topology.Graph, g *multicast.Group, dst []memberSwitch) []memberSwitch {
+// MemberSwitches lists the switches of a group's members, ascending, into dst.
+func MemberSwitches(graph *topology.Graph, g *Group, dst []MemberSwitch) []MemberSwitch {
 	dst = dst[:0]
 	for _, t := range g.Terminals {
-		if s := graph.TerminalSwitch(t); len(dst) == 0 || dst[len(dst)-1].sw != s {
-			dst = append(dst, memberSwitch{s, 1, 1})
+		if s := graph.TerminalSwitch(t); len(dst) == 0 || dst[len(dst)-1].Switch != s {
+			dst = append(dst, MemberSwitch{s, 1, 1})
 		}
 	}
 	for _, s := range g.Switches {
-		dst = append(dst, memberSwitch{s, 0, 0})
+		dst = append(dst, MemberSwitch{s, 0, 0})
 	}
-	slices.SortFunc(dst, func(a, b memberSwitch) int { return cmp.Compare(a.sw, b.sw) })
+	slices.SortFunc(dst, func(a, b MemberSwitch) int { return cmp.Compare(a.Switch, b.Switch) })
 	kept := 0
 	for _, m := range dst {
-		if kept > 0 && dst[kept-1].sw == m.sw {
+		if kept > 0 && dst[kept-1].Switch == m.Switch {
 			dst[kept-1].cost &= m.cost
-			dst[kept-1].hosts |= m.hosts
+			dst[kept-1].Hosts |= m.Hosts
 			continue
 		}
 		dst[kept] = m
@@ -165,9 +164,9 @@ func osmMembers(graph *topology.Graph, g *multicast.Group, dst []memberSwitch) [
 	return dst[:kept]
 }
 
-// hopRows says how many hops OpenSM believes to lie between two switches:
+// HopRows says how many hops OpenSM believes to lie between two switches:
 // the smallest entry of the min-hop row.
-type hopRows interface {
+type HopRows interface {
 	// Row lists the hops from every switch to w (len = switches).
 	Row(w topology.SwitchID) []uint8
 }
@@ -176,15 +175,15 @@ type hopRows interface {
 // 255, and one hop to the host.
 const osmMaxCost = 256
 
-// osmRoot is the switch that OpenSM makes the root: the first in order whose
+// CentralRoot is the switch that OpenSM makes the root: the first in order whose
 // largest hop count to a member switch (plus one where hosts are members) is
 // strictly the smallest. The comments in OpenSM say average; the code takes the
 // maximum. Unreachable counts as 255 hops, as in OpenSM. A switch is given up once it
 // cannot win any more. Cost: switches times member switches at worst.
-func osmRoot(order []topology.SwitchID, hops hopRows, members []memberSwitch) (root topology.SwitchID) {
+func CentralRoot(order []topology.SwitchID, hops HopRows, members []MemberSwitch) (root topology.SwitchID) {
 	rows := make([][]uint8, len(members))
 	for i, m := range members {
-		rows[i] = hops.Row(m.sw)
+		rows[i] = hops.Row(m.Switch)
 	}
 	best, root := osmMaxCost+1, topology.SwitchID(-1)
 	for _, s := range order {
@@ -199,7 +198,14 @@ func osmRoot(order []topology.SwitchID, hops hopRows, members []memberSwitch) (r
 	return root
 }
 
-// unreachedError says that OpenSM's tables lead nowhere.
-func unreachedError(graph *topology.Graph, from, to topology.SwitchID) error {
+// UnreachedError says that OpenSM's tables lead nowhere.
+func UnreachedError(graph *topology.Graph, from, to topology.SwitchID) error {
 	return fmt.Errorf("%s has no path to %s in the subnet manager's tables", graph.SwitchName(from), graph.SwitchName(to))
+}
+
+func init() {
+	param.Register(Registry, "minhop-mc", "OpenSM's MINIHOP-MC: the first most central root, lowest ports of the min-hop tables", struct{}{},
+		func(_ struct{}, env Env) (Engine, error) {
+			return NewPlainEngine(env, NewMinHopMC(env.Graph, env.Hops))
+		})
 }

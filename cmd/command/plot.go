@@ -12,43 +12,10 @@ import (
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/engine"
 	"github.com/weft-sim/weft/experiments/figures"
-	"github.com/weft-sim/weft/experiments/report"
 	"github.com/weft-sim/weft/experiments/results"
 )
 
-func (a *app) reportCommand() *cobra.Command {
-	var out string
-	var quiet bool
-	c := &cobra.Command{
-		Use:   "report DIR...",
-		Short: "Put result folders into one HTML page: question, settings, results, figures, verdicts, link loads",
-		Long: `Put the result folders in and below each DIR into one HTML page without
-external resources. Points at which the network did not keep up are marked; the
-experiments of papers show each target beside the measured value. Where
-measure.links was set, the page holds a map of the links' load, where
-measure.series was, one that changes over time, and where measure.blame was, the
-parts of the latency and the worst channels.
-
-  weft reproduce --quick --out r
-  weft report r`,
-		Args: cobra.MinimumNArgs(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			if out == "" {
-				out = filepath.Join(args[0], "report.html")
-			}
-			page, err := experiments.Interruptible(c.Context(), func() ([]byte, error) { return report.Make(args, out) })
-			if err != nil {
-				return err
-			}
-			return a.writeNamed(out, page, quiet)
-		},
-	}
-	c.Flags().StringVarP(&out, "output", "o", "", "`FILE` to write (default: report.html in the first DIR)")
-	quietFlag(c, &quiet)
-	return c
-}
-
-func (a *app) plotCommand() *cobra.Command {
+func (a *App) plotCommand() *cobra.Command {
 	p := figures.NewPlot()
 	var out string
 	var quiet bool
@@ -84,27 +51,27 @@ its manifest says: the bound of the channels, and the states of points.`,
 				p.Y = nil
 			}
 			if err := p.Validate(); err != nil {
-				return &usageError{err}
+				return &UsageError{err}
 			}
 			if out == "" {
 				out = strings.TrimSuffix(args[0], filepath.Ext(args[0])) + ".svg"
 			}
 			format := strings.ToLower(strings.TrimPrefix(filepath.Ext(out), "."))
 			if !slices.Contains(append(slices.Clone(figures.PictureFormats), "csv"), format) {
-				return usagef("-o %s: want a name that ends in .svg, .png or .pdf, or .csv for its numbers", out)
+				return Usagef("-o %s: want a name that ends in .svg, .png or .pdf, or .csv for its numbers", out)
 			}
 			source, err := plotSource(c.Context(), args[0], &p)
 			if err != nil {
 				return err
 			}
-			picture, err := attempt(c.Context(), func() ([]byte, error) {
+			picture, err := Attempt(c.Context(), func() ([]byte, error) {
 				picture, err := p.Draw(source, format)
 				return picture, prefixed(args[0], err)
 			})
 			if err != nil {
 				return err
 			}
-			return a.writeNamed(out, picture, quiet)
+			return a.WriteNamed(out, picture, quiet)
 		},
 	}
 	f := c.Flags()
@@ -113,7 +80,7 @@ its manifest says: the bound of the channels, and the states of points.`,
 	f.StringVarP(&p.Z, "z", "z", "", "with --style heat: column that the colours show")
 	f.StringSliceVar(&p.By, "by", nil, "columns that tell the series apart")
 	f.StringArrayVar(&where, "where", nil, "show only rows with `COLUMN=VALUE`; may be repeated")
-	choice(c, &p.Style, "style", "line", "line, scatter, bar, histogram, cdf, percentile, box or heat", "line", "scatter", "bar", "histogram", "cdf", "percentile", "box", "heat")
+	Choice(c, &p.Style, "style", "line", "line, scatter, bar, histogram, cdf, percentile, box or heat", "line", "scatter", "bar", "histogram", "cdf", "percentile", "box", "heat")
 	f.StringVar(&p.Title, "title", "", "title of the figure")
 	f.StringVar(&p.XLabel, "x-label", "", "label of the horizontal axis")
 	f.StringVar(&p.YLabel, "y-label", "", "label of the vertical axis")
@@ -122,26 +89,26 @@ its manifest says: the bound of the channels, and the states of points.`,
 	f.StringVar(&p.ColourBy, "colour-by", "", "column whose values choose the colours of series")
 	f.StringVar(&p.Panels, "panels", "", "column; each of its values has a panel of its own")
 	f.IntVar(&p.PanelColumns, "panel-columns", 0, "panels side by side (default: found)")
-	choice(c, &p.Aggregate, "aggregate", "mean", "what is shown of several seeds: mean, median, smallest or largest", "mean", "median", "smallest", "largest")
+	Choice(c, &p.Aggregate, "aggregate", "mean", "what is shown of several seeds: mean, median, smallest or largest", "mean", "median", "smallest", "largest")
 	f.IntVar(&p.Bins, "bins", 0, "divide the range of x into so many equal parts, each one point")
-	choice(c, &p.Intervals, "intervals", "band", "confidence intervals of lines: band, bars or none", "band", "bars", "none")
+	Choice(c, &p.Intervals, "intervals", "band", "confidence intervals of lines: band, bars or none", "band", "bars", "none")
 	f.StringSliceVar(&p.Annotate, "annotate", nil, "bound, knee: draw the proven bound of the channels, and where each series ceases to be steady")
 	f.Float64SliceVar(&p.Percentiles, "percentiles", nil, "of a histogram.csv: percentiles over x in place of y")
 	f.StringArrayVar(&references, "reference", nil, "draw the points of a `FILE`.csv beside, such as measurements; may be repeated")
 	f.StringArrayVar(&baseline, "baseline", nil, "divide by the rows with `COLUMN=VALUE`; may be repeated")
-	choice(c, &p.Relative, "relative", "ratio", "with --baseline: ratio, or speedup", "ratio", "speedup")
+	Choice(c, &p.Relative, "relative", "ratio", "with --baseline: ratio, or speedup", "ratio", "speedup")
 	f.BoolVar(&p.LogX, "log-x", false, "logarithmic horizontal axis")
 	f.BoolVar(&p.LogY, "log-y", false, "logarithmic vertical axis")
 	f.Float64SliceVar(&p.XRange, "x-range", nil, "both ends of the horizontal axis, `LOW,HIGH`")
 	f.Float64SliceVar(&p.YRange, "y-range", nil, "both ends of the vertical axis, `LOW,HIGH`")
 	f.Float64Var(&p.YMax, "y-max", 0, "end of the vertical axis (default: found from the points that are not saturated)")
-	choice(c, &p.Size, "size", "page", "page, one-column, two-columns or slide", "page", "one-column", "two-columns", "slide")
+	Choice(c, &p.Size, "size", "page", "page, one-column, two-columns or slide", "page", "one-column", "two-columns", "slide")
 	f.Float64Var(&p.Width, "width", 0, "of the picture in `INCHES` (default: by --size)")
 	f.Float64Var(&p.Height, "height", 0, "of the picture in `INCHES` (default: by --size)")
 	f.Float64Var(&p.FontSize, "font-size", 0, "of the numbers along the axes in `POINTS`, with which all else grows (default: by --size)")
 	completeColumns(c, "x", "y", "z", "by", "colour-by", "panels")
 	f.StringVarP(&out, "output", "o", "", "`FILE`.svg, .png or .pdf, or .csv for its numbers (default: beside the table)")
-	quietFlag(c, &quiet)
+	QuietFlag(c, &quiet)
 	return c
 }
 
@@ -150,7 +117,7 @@ func keyValues(flag string, given []string) (all map[string]string, err error) {
 	for _, one := range given {
 		key, value, ok := strings.Cut(one, "=")
 		if !ok || key == "" {
-			return nil, usagef("--%s %s: want KEY=VALUE", flag, one)
+			return nil, Usagef("--%s %s: want KEY=VALUE", flag, one)
 		}
 		if all == nil {
 			all = map[string]string{}
@@ -193,5 +160,5 @@ func prefixed(about string, err error) error {
 
 // readTable reads a CSV file that the user names.
 func readTable(ctx context.Context, name string) (*results.Table, error) {
-	return attempt(ctx, func() (*results.Table, error) { return results.ReadTableFile(name) })
+	return Attempt(ctx, func() (*results.Table, error) { return results.ReadTableFile(name) })
 }

@@ -1,4 +1,4 @@
-package command
+package main
 
 import (
 	"encoding/json"
@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weft-sim/weft/cmd/command"
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/sim/simtest"
@@ -128,7 +129,7 @@ const asCommand = "WEFT_TEST_AS_COMMAND"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asCommand) != "" {
-		os.Exit(process())
+		main()
 	}
 	os.Exit(withoutCache(m))
 }
@@ -140,7 +141,7 @@ func withoutCache(m *testing.M) int {
 		panic(err)
 	}
 	defer os.RemoveAll(dir)
-	os.Setenv(cacheVariable, dir)
+	os.Setenv(command.CacheVariable, dir)
 	return m.Run()
 }
 

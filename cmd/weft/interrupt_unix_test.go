@@ -1,6 +1,6 @@
 //go:build unix
 
-package command
+package main
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/weft-sim/weft/cmd/command"
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
@@ -40,7 +41,7 @@ func TestInterruptedInput(t *testing.T) {
 			defer cancel()
 			var stdout, stderr bytes.Buffer
 			ended := make(chan int)
-			go func() { ended <- run(ctx, strings.Fields(args), &stdout, &stderr) }()
+			go func() { ended <- command.Run(ctx, strings.Fields(args), &stdout, &stderr) }()
 			pipe := "pipe"
 			if strings.HasPrefix(args, "report") {
 				pipe = "folder/manifest.json"

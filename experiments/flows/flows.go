@@ -1,4 +1,6 @@
-package kinds
+// Package flows is the kind of experiments "flows": messages between terminals under the congestion
+// control of Ethernet.
+package flows
 
 import (
 	"context"
@@ -359,8 +361,8 @@ func (c *flowsConfig) row(p *flowsParts, ends *transport.System, net *shared.Net
 		row.Victim = (ended[last] - began[last]).Microseconds()
 	}
 	row.P50, row.P99 = quantile(times, 0.5), quantile(times, 0.99)
-	row.Slowdown, row.Slowdown50, row.Slowdown99 = meanOf(slowdowns), quantile(slowdowns, 0.5), quantile(slowdowns, 0.99)
-	row.Jain = jainIndex(rates)
+	row.Slowdown, row.Slowdown50, row.Slowdown99 = network.Mean(slowdowns), quantile(slowdowns, 0.5), quantile(slowdowns, 0.99)
+	row.Jain = network.JainIndex(rates)
 	g := p.topology.Graph()
 	for i := range g.NumPorts() + g.Terminals() {
 		q := net.Counters(i)
@@ -383,14 +385,6 @@ func quantile(values []float64, q float64) float64 {
 	}
 	slices.Sort(values)
 	return values[max(0, int(math.Ceil(q*float64(len(values))))-1)]
-}
-
-func meanOf(values []float64) float64 {
-	sum := 0.0
-	for _, x := range values {
-		sum += x
-	}
-	return sum / float64(len(values))
 }
 
 // writeFlows keeps every flow: flows.csv.
@@ -432,7 +426,7 @@ func writeSizeClasses(run *experiments.Run, p *flowsParts, c *flowsConfig, ends 
 			}
 		}
 		if all > 0 {
-			t.Add(low, high, all, len(times), meanOf(times), quantile(times, 0.99), meanOf(slowdowns), quantile(slowdowns, 0.5), quantile(slowdowns, 0.95), quantile(slowdowns, 0.99))
+			t.Add(low, high, all, len(times), network.Mean(times), quantile(times, 0.99), network.Mean(slowdowns), quantile(slowdowns, 0.5), quantile(slowdowns, 0.95), quantile(slowdowns, 0.99))
 		}
 		if !rest {
 			return

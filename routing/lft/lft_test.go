@@ -1,4 +1,4 @@
-package routing_test
+package lft_test
 
 import (
 	"bytes"
@@ -12,7 +12,9 @@ import (
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/topology/ib"
+	"github.com/weft-sim/weft/fabric/topology/topologytest"
 	"github.com/weft-sim/weft/routing"
+	"github.com/weft-sim/weft/routing/lft"
 	"github.com/weft-sim/weft/routing/routingtest"
 	"github.com/weft-sim/weft/sim/param"
 	"github.com/weft-sim/weft/sim/simtest"
@@ -26,6 +28,32 @@ func writeTables(t *testing.T, l *ib.LFTs) string {
 	path := filepath.Join(t.TempDir(), "lfts.dump")
 	simtest.Check(t, os.WriteFile(path, text.Bytes(), 0o600))
 	return path
+}
+
+// build makes a topology.
+func build[C any](t *testing.T, name string, set func(*C)) topology.Topology {
+	t.Helper()
+	return simtest.Must(param.Make(topology.Registry, name, struct{}{}, set))(t)
+}
+
+// networks are those that routings by destination carry.
+func networks(t *testing.T) []topologytest.Network {
+	grid := func(family string, terminals int, dims ...int) topology.Topology {
+		return build(t, family, func(c *topology.GridConfig) { c.Dims, c.Terminals = dims, terminals })
+	}
+	return []topologytest.Network{
+		{Name: "torus", Topology: grid("torus", 2, 4, 6)},
+		{Name: "torus of odd and short rings", Topology: grid("torus", 1, 5, 3, 2)},
+		{Name: "mesh", Topology: grid("mesh", 1, 4, 3)},
+		{Name: "hypercube", Topology: grid("mesh", 1, 2, 2, 2, 2)},
+		{Name: "HyperX with parallel cables", Topology: build(t, "hyperx", func(c *topology.HyperXConfig) { c.Dims, c.Trunks, c.Terminals = []int{4, 3}, []int{1, 2}, 2 })},
+		{Name: "HyperX of three dimensions", Topology: build(t, "hyperx", func(c *topology.HyperXConfig) { c.Dims, c.Terminals = []int{3, 3, 2}, 1 })},
+		{Name: "fat tree", Topology: build(t, "fat-tree", func(c *topology.FatTreeConfig) { c.K, c.N = 4, 3 })},
+		{Name: "tapered tree with parallel cables", Topology: build(t, "xgft", func(c *topology.XGFTConfig) {
+			c.M, c.W, c.Parallel = []int{4, 3, 2}, []int{1, 2, 1}, []int{1, 2, 3}
+		})},
+		{Name: "single switch", Topology: build(t, "single-switch", func(c *topology.SingleSwitchConfig) { c.Terminals = 5 })},
+	}
 }
 
 // The tables of other routings, written and read back, lead by the same ports: the
@@ -44,16 +72,16 @@ func TestLFTOfOtherRoutings(t *testing.T) {
 				continue
 			}
 			g := n.Topology.Graph()
-			tables, err := routing.Tables(g, r, r.VCs())
+			tables, err := lft.Tables(g, r, r.VCs())
 			if err != nil {
 				continue // ties that the source decides
 			}
 			carried++
 			t.Run(name+" on "+n.Name, func(t *testing.T) {
-				v := routingtest.Variant{Routing: "lft", Config: &routing.LFTConfig{Tables: writeTables(t, tables)}, CanDeadlock: strings.HasPrefix(n.Name, "torus")}
-				lft := simtest.Must(routing.Registry.Build("lft", v.Config, routing.Env{Topology: n.Topology}))(t)
-				routingtest.ConformOn(t, n, v, lft)
-				a, b := loads(t, g, r), loads(t, g, lft)
+				v := routingtest.Variant{Routing: "lft", Config: &lft.Config{Tables: writeTables(t, tables)}, CanDeadlock: strings.HasPrefix(n.Name, "torus")}
+				read := simtest.Must(routing.Registry.Build("lft", v.Config, routing.Env{Topology: n.Topology}))(t)
+				routingtest.ConformOn(t, n, v, read)
+				a, b := loads(t, g, r), loads(t, g, read)
 				if !slices.Equal(a.Port, b.Port) {
 					t.Errorf("loads %v, want %v", b.Port, a.Port)
 				}
@@ -83,15 +111,15 @@ func (s shifts) Weights(src topology.TerminalID, yield func(topology.TerminalID,
 // Tables cannot say what depends on more than the destination.
 func TestTablesRefused(t *testing.T) {
 	topo := build(t, "fat-tree", func(c *topology.FatTreeConfig) { c.K, c.N = 4, 2 })
-	r := must(t, topo, 0, "table", param.Set("ties", "random"))
-	simtest.Refuse(routing.Tables(topo.Graph(), r, r.VCs()))(t, "tables by destination cannot say this: switch 1 sends packets for terminal 0 by switch 1 port 2 and by switch 1 port 3")
+	r := simtest.Must(routing.Registry.New("table", routing.Env{Topology: topo}, param.Set("ties", "random")))(t)
+	simtest.Refuse(lft.Tables(topo.Graph(), r, r.VCs()))(t, "tables by destination cannot say this: switch 1 sends packets for terminal 0 by switch 1 port 2 and by switch 1 port 3")
 }
 
 const torus2QoS = "torus_5x5x3_2"
 
 func readNetlist(t *testing.T, name string) topology.Topology {
 	t.Helper()
-	return simtest.Must(ib.ReadFile(filepath.Join("testdata", name), ""))(t)
+	return simtest.Must(topology.ReadFile(filepath.Join("testdata", name)))(t)
 }
 
 // OpenSM's torus-2QoS on a torus: with its service levels and
@@ -102,16 +130,16 @@ func TestLFTOfOpenSM(t *testing.T) {
 	file := func(ending string) string { return filepath.Join("testdata", torus2QoS+"."+ending+".gz") }
 	for _, c := range []struct {
 		name    string
-		config  routing.LFTConfig
+		config  lft.Config
 		vcs     int
 		acyclic bool
 	}{
-		{"torus-2QoS", routing.LFTConfig{Tables: file("torus-2QoS.lft"), Levels: file("torus-2QoS.sl"), SL2VL: file("torus-2QoS.sl2vl")}, 2, true},
-		{"one level", routing.LFTConfig{Tables: file("torus-2QoS.lft"), SL2VL: file("torus-2QoS.sl2vl")}, 1, false},
+		{"torus-2QoS", lft.Config{Tables: file("torus-2QoS.lft"), Levels: file("torus-2QoS.sl"), SL2VL: file("torus-2QoS.sl2vl")}, 2, true},
+		{"one level", lft.Config{Tables: file("torus-2QoS.lft"), SL2VL: file("torus-2QoS.sl2vl")}, 1, false},
 		// Levels 8 and up are of the second quality: four lanes more.
-		{"second quality", routing.LFTConfig{Tables: file("torus-2QoS.lft"), Level: 8, SL2VL: file("torus-2QoS.sl2vl")}, 5, false},
-		{"sssp", routing.LFTConfig{Tables: file("sssp.lft")}, 1, false},
-		{"a lane of choice", routing.LFTConfig{Tables: file("sssp.lft"), Level: 3, Lanes: []int{0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}}, 5, false},
+		{"second quality", lft.Config{Tables: file("torus-2QoS.lft"), Level: 8, SL2VL: file("torus-2QoS.sl2vl")}, 5, false},
+		{"sssp", lft.Config{Tables: file("sssp.lft")}, 1, false},
+		{"a lane of choice", lft.Config{Tables: file("sssp.lft"), Level: 3, Lanes: []int{0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}}, 5, false},
 	} {
 		r, err := routing.Registry.Build("lft", &c.config, routing.Env{Topology: topo})
 		if err != nil {
@@ -123,7 +151,7 @@ func TestLFTOfOpenSM(t *testing.T) {
 			t.Errorf("%s: %d virtual channels, want %d: %s", c.name, r.VCs(), c.vcs, certificate.Describe(topo.Graph()))
 		}
 	}
-	simtest.Refuse(routing.Registry.Build("lft", &routing.LFTConfig{Tables: file("torus-2QoS.lft"), Levels: file("torus-2QoS.sl"), SL2VL: file("torus-2QoS.sl2vl")},
+	simtest.Refuse(routing.Registry.Build("lft", &lft.Config{Tables: file("torus-2QoS.lft"), Levels: file("torus-2QoS.sl"), SL2VL: file("torus-2QoS.sl2vl")},
 		routing.Env{Topology: topo, VCs: 1}))(t, "at least 2")
 }
 
@@ -170,20 +198,20 @@ func TestLFTProblems(t *testing.T) {
 	drop[2] = 15
 	for _, c := range []struct {
 		name   string
-		config routing.LFTConfig
+		config lft.Config
 		want   []string
 	}{
-		{"nothing", routing.LFTConfig{Tables: tables(func(*ib.LFTs) {})}, nil},
+		{"nothing", lft.Config{Tables: tables(func(*ib.LFTs) {})}, nil},
 		// All at switch 1 and those of switch 2 that come by it: none does.
-		{"no entry", routing.LFTConfig{Tables: tables(func(l *ib.LFTs) { l.SetTerminal(1, 0, topology.NoPort) })},
+		{"no entry", lft.Config{Tables: tables(func(l *ib.LFTs) { l.SetTerminal(1, 0, topology.NoPort) })},
 			[]string{"terminal 1 cannot reach terminal 0: its switch switch 1 has no entry", "1 of 6 pairs"}},
-		{"no entry on the way", routing.LFTConfig{Tables: tables(func(l *ib.LFTs) { l.SetTerminal(1, 0, topology.NoPort); l.SetTerminal(2, 0, down[2]) })},
+		{"no entry on the way", lft.Config{Tables: tables(func(l *ib.LFTs) { l.SetTerminal(1, 0, topology.NoPort); l.SetTerminal(2, 0, down[2]) })},
 			[]string{"terminal 2 cannot reach terminal 0: switch 1 has no entry", "2 of 6 pairs"}},
-		{"another host", routing.LFTConfig{Tables: tables(func(l *ib.LFTs) { l.SetTerminal(0, 0, down[0]); l.SetTerminal(2, 0, g.TerminalPort[2]) })},
+		{"another host", lft.Config{Tables: tables(func(l *ib.LFTs) { l.SetTerminal(0, 0, down[0]); l.SetTerminal(2, 0, g.TerminalPort[2]) })},
 			[]string{"terminal 1 cannot reach terminal 0: switch 2", "2 of 6 pairs"}},
-		{"circle", routing.LFTConfig{Tables: tables(func(l *ib.LFTs) { l.SetTerminal(1, 0, up[1]); l.SetTerminal(2, 0, down[2]) })},
+		{"circle", lft.Config{Tables: tables(func(l *ib.LFTs) { l.SetTerminal(1, 0, up[1]); l.SetTerminal(2, 0, down[2]) })},
 			[]string{"packets for terminal 0 go round in a circle: " + g.PortName(up[1]) + ", " + g.PortName(down[2]) + "\n", "2 of 6 pairs"}},
-		{"dropped", routing.LFTConfig{Tables: tables(func(*ib.LFTs) {}), Level: 2, Lanes: drop},
+		{"dropped", lft.Config{Tables: tables(func(*ib.LFTs) {}), Level: 2, Lanes: drop},
 			[]string{"packets from terminal 1 to terminal 0, of service level 2, are dropped: its adapter gives them lane 15"}},
 	} {
 		_, err := routing.Registry.Build("lft", &c.config, routing.Env{Topology: topo})
@@ -208,16 +236,16 @@ func TestLFTArbitration(t *testing.T) {
 	b.AddLink(0, 1, 0)
 	topo := topology.NewFileNetwork(b.Freeze())
 	g := topo.Graph()
-	tables := simtest.Must(routing.Tables(g, must(t, topo, 0, "table"), 1))(t)
+	tables := simtest.Must(lft.Tables(g, simtest.Must(routing.Registry.New("table", routing.Env{Topology: topo}))(t), 1))(t)
 	path := writeTables(t, tables)
 	file := filepath.Join(filepath.Dir(path), "vlarb")
 	// Generated names: terminals have LIDs 1 and 2, switch 0 LID 3; its port 2 is the cable.
-	lft := func(text string) (fabric.Routing, error) {
+	opened := func(text string) (fabric.Routing, error) {
 		simtest.Check(t, os.WriteFile(file, []byte(text), 0o600))
-		return routing.Registry.Build("lft", &routing.LFTConfig{Tables: path, VLArb: file}, routing.Env{Topology: topo})
+		return routing.Registry.Build("lft", &lft.Config{Tables: path, VLArb: file}, routing.Env{Topology: topo})
 	}
 	text := "# VLArbitration tables: Lid 3 port 2 LowCap 8 HighCap 8\n# Low priority VL Arbitration Table:\nVL    : |0x0 |\nWEIGHT: |0x7 |\n# High priority VL Arbitration Table:\nVL    : |0x0 |\nWEIGHT: |0x0 |\n# Port info: Lid 3 port 2\nVLHighLimit:.....................4\n"
-	r := simtest.Must(lft(text))(t)
+	r := simtest.Must(opened(text))(t)
 	lanes := r.(fabric.LaneArbitration)
 	for p := range topology.PortID(g.NumPorts()) {
 		got := lanes.ArbitrationTables(p)
@@ -231,15 +259,15 @@ func TestLFTArbitration(t *testing.T) {
 	simtest.Must(core.New(g, config, r, 1))(t)
 	// Terminal 1, LID 2, is named, too; with no turn for lane 0 it is refused.
 	host := strings.Replace(text, "Lid 3 port 2", "Lid 2 port 1", 1)
-	r = simtest.Must(lft(host))(t)
+	r = simtest.Must(opened(host))(t)
 	f := simtest.Must(core.New(g, config, r, 1))(t)
 	if none, got := f.TerminalTables(0), f.TerminalTables(1); none != nil || got == nil || got.Low[0].Weight != 7 {
 		t.Errorf("terminal 0 has %+v, terminal 1 %+v", none, got)
 	}
 	for _, text := range []string{strings.Replace(host, "|0x7 |", "|0x0 |", 1), strings.Replace(text, "|0x7 |", "|0x0 |", 1)} {
-		simtest.Refuse(lft(text))(t, "tables give lane 0 no turn")
+		simtest.Refuse(opened(text))(t, "tables give lane 0 no turn")
 	}
-	plain, err := routing.Registry.Build("lft", &routing.LFTConfig{Tables: path}, routing.Env{Topology: topo})
+	plain, err := routing.Registry.Build("lft", &lft.Config{Tables: path}, routing.Env{Topology: topo})
 	if err != nil || plain.(fabric.LaneArbitration).ArbitratesLanes() {
 		t.Errorf("arbitrates without tables, %v", err)
 	}

@@ -1,4 +1,6 @@
-package command
+// Package infiniband is what weft knows of InfiniBand's subnet managers: files of fabrics, tables and groups,
+// OpenSM's engines, and the subcommands routes and multicast.
+package infiniband
 
 import (
 	"cmp"
@@ -13,15 +15,23 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/weft-sim/weft/cmd/command"
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/engine"
+	_ "github.com/weft-sim/weft/experiments/opensmruns" // weft reproduce opensm
 	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/experiments/routes"
+	_ "github.com/weft-sim/weft/routing/lft" // routing lft, and the form of forwarding tables
 )
+
+func init() {
+	command.Register(routesCommand)
+	command.Register(multicastCommand)
+}
 
 // routesFlags are the options of weft routes.
 type routesFlags struct {
-	fileFlags
+	command.FileFlags
 	config   string
 	manager  string
 	lanes    int
@@ -34,7 +44,7 @@ type routesFlags struct {
 	out      string
 }
 
-func (a *app) routesCommand() *cobra.Command {
+func routesCommand(a *command.App) *cobra.Command {
 	var flags routesFlags
 	c := &cobra.Command{
 		Use:   "routes FILE.toml|FILE",
@@ -67,74 +77,74 @@ gets the table (engines.csv), that of the jobs (jobs.csv), the load of each cabl
 			configured := flags.config != "" && len(flags.engines) == 0
 			for _, name := range []string{"pattern", "hottest", "jobs", "draws"} {
 				if configured && c.Flags().Changed(name) {
-					return usagef("--%s compares engines: add --engine", name)
+					return command.Usagef("--%s compares engines: add --engine", name)
 				}
 			}
 			if err := cmp.Or(
-				refusedIf(flags.dumps && (!configured || flags.out == ""), "--dumps goes with --opensm and -o"),
-				refusedIf(!slices.Contains([]int{1, 2, 4, 8, 15}, flags.lanes), "--lanes %d: want 1, 2, 4, 8 or 15", flags.lanes),
+				command.RefusedIf(flags.dumps && (!configured || flags.out == ""), "--dumps goes with --opensm and -o"),
+				command.RefusedIf(!slices.Contains([]int{1, 2, 4, 8, 15}, flags.lanes), "--lanes %d: want 1, 2, 4, 8 or 15", flags.lanes),
 			); err != nil {
 				return err
 			}
-			request, err := a.routesRequest(c.Context(), args[0], &flags)
+			request, err := routesRequest(c.Context(), a, args[0], &flags)
 			if err != nil {
 				return err
 			}
 			if configured {
-				return a.configuredRoutes(c.Context(), request, &flags)
+				return configuredRoutes(c.Context(), a, request, &flags)
 			}
-			return a.compareRoutes(c.Context(), request, &flags)
+			return compareRoutes(c.Context(), a, request, &flags)
 		},
 	}
-	flags.fileFlags.register(c)
+	flags.FileFlags.Register(c)
 	c.Flags().StringVar(&flags.config, "opensm", "", "configuration `FILE` of OpenSM, such as opensm.conf")
 	c.Flags().StringVar(&flags.manager, "sm", "", "`NAME` of the host that the subnet manager runs on (default: the configuration's guid, else H0, else the first)")
 	c.Flags().IntVar(&flags.lanes, "lanes", 8, "data virtual lanes of the ports: 1, 2, 4, 8 or 15")
 	c.Flags().StringSliceVar(&flags.engines, "engine", nil, "`ENGINE` to compare, or all; may be repeated")
-	choices(c, "engine", append(routes.Engines(), "all")...)
+	command.Choices(c, "engine", append(routes.Engines(), "all")...)
 	c.Flags().StringSliceVar(&flags.patterns, "pattern", nil, "`PATTERN` of traffic that loads the cables, see weft list patterns; may be repeated (default: uniform, all to all, unless there are --jobs)")
 	c.Flags().StringVar(&flags.jobs, "jobs", "", "`FILE` of jobs that load the cables together, a line each: NAME HOSTS [PATTERN [LOAD]]")
 	c.Flags().IntVar(&flags.draws, "draws", 1, "times that patterns which depend on chance are drawn: loads are means")
-	choices(c, "pattern", routes.Patterns()...)
+	command.Choices(c, "pattern", routes.Patterns()...)
 	c.Flags().IntVar(&flags.hottest, "hottest", 5, "cables with the most load that are listed for each engine")
 	c.Flags().BoolVar(&flags.dumps, "dumps", false, "write OpenSM's own forms of the tables, too")
 	c.Flags().StringVarP(&flags.out, "out", "o", "", "result folder `DIR`")
-	return c
+	return command.Completed(c, true, command.ExperimentNames)
 }
 
 // routesRequest reads the network and the configuration.
-func (a *app) routesRequest(ctx context.Context, name string, flags *routesFlags) (*routes.Request, error) {
-	network, err := a.network(ctx, name, &flags.fileFlags, -1)
+func routesRequest(ctx context.Context, a *command.App, name string, flags *routesFlags) (*routes.Request, error) {
+	network, err := a.Network(ctx, name, &flags.FileFlags, -1)
 	if err != nil {
 		return nil, err
 	}
 	request := &routes.Request{Network: network.Topology, Manager: flags.manager, Lanes: flags.lanes}
 	if request.Config, err = routes.ReadConfig(flags.config); err != nil {
-		return nil, &statusError{exitUsage, err}
+		return nil, &command.StatusError{Status: command.ExitUsage, Err: err}
 	}
-	a.warned(request.Config.Warnings)
+	a.Warned(request.Config.Warnings)
 	return request, nil
 }
 
 // configuredRoutes computes what one OpenSM would write.
-func (a *app) configuredRoutes(ctx context.Context, request *routes.Request, flags *routesFlags) error {
+func configuredRoutes(ctx context.Context, a *command.App, request *routes.Request, flags *routesFlags) error {
 	begin := experiments.ProcessorSeconds()
-	outcome, err := files(ctx, request.Configure)
+	outcome, err := command.OfFiles(ctx, request.Configure)
 	if err != nil {
 		return err
 	}
 	seconds := experiments.ProcessorSeconds() - begin
 	if err := outcome.Refused(); err != nil {
-		return &statusError{exitFailure, err}
+		return &command.StatusError{Status: command.ExitFailure, Err: err}
 	}
 	if err := writeFolder(flags.out, func() (map[string][]byte, error) { return outcome.Files(flags.dumps) }, routes.FileNames); err != nil {
 		return err
 	}
 	if len(request.Config.Engines) == 0 {
-		fmt.Fprintf(a.stderr, "warning: routing_engine is not set: OpenSM's default %s\n", routes.DefaultEngine)
+		fmt.Fprintf(a.Stderr, "warning: routing_engine is not set: OpenSM's default %s\n", routes.DefaultEngine)
 	}
-	fmt.Fprintf(a.stderr, "%s took %.3f s of processor time\n", outcome.Tables.Engine, seconds)
-	outcome.Describe(a.stdout)
+	fmt.Fprintf(a.Stderr, "%s took %.3f s of processor time\n", outcome.Tables.Engine, seconds)
+	outcome.Describe(a.Stdout)
 	return nil
 }
 
@@ -191,21 +201,21 @@ func (flags *routesFlags) demands(request *routes.Request) (demands []*routes.De
 }
 
 // compareRoutes holds engines side by side.
-func (a *app) compareRoutes(ctx context.Context, request *routes.Request, flags *routesFlags) error {
+func compareRoutes(ctx context.Context, a *command.App, request *routes.Request, flags *routesFlags) error {
 	engines := flags.engines
 	if len(engines) == 0 || slices.Contains(engines, "all") {
 		engines = routes.Engines()
 	}
 	for _, name := range engines {
 		if !slices.Contains(routes.Engines(), name) {
-			return usagef("--engine %s: want %s or all", name, strings.Join(routes.Engines(), ", "))
+			return command.Usagef("--engine %s: want %s or all", name, strings.Join(routes.Engines(), ", "))
 		}
 	}
 	demands, err := flags.demands(request)
 	if err != nil {
-		return &statusError{exitUsage, err}
+		return &command.StatusError{Status: command.ExitUsage, Err: err}
 	}
-	c, err := files(ctx, func() (*routes.Comparison, error) {
+	c, err := command.OfFiles(ctx, func() (*routes.Comparison, error) {
 		return request.Compare(engines, demands, experiments.ProcessorSeconds)
 	})
 	if err != nil {
@@ -215,26 +225,26 @@ func (a *app) compareRoutes(ctx context.Context, request *routes.Request, flags 
 		return err
 	}
 	for _, e := range c.Engines {
-		fmt.Fprintf(a.stderr, "%s took %.3f s of processor time\n", e.Engine, e.Seconds)
+		fmt.Fprintf(a.Stderr, "%s took %.3f s of processor time\n", e.Engine, e.Seconds)
 	}
-	if err := c.Table().WriteAligned(a.stdout); err != nil {
+	if err := c.Table().WriteAligned(a.Stdout); err != nil {
 		return err
 	}
 	if jobs := c.Jobs(); jobs != nil {
-		fmt.Fprintln(a.stdout)
-		if err := jobs.WriteAligned(a.stdout); err != nil {
+		fmt.Fprintln(a.Stdout)
+		if err := jobs.WriteAligned(a.Stdout); err != nil {
 			return err
 		}
 	}
 	if flags.hottest > 0 {
-		c.Describe(a.stdout, flags.hottest)
+		c.Describe(a.Stdout, flags.hottest)
 	}
 	return nil
 }
 
-func (a *app) multicastCommand() *cobra.Command {
+func multicastCommand(a *command.App) *cobra.Command {
 	var job routes.MulticastFiles
-	var flags runFlags
+	var flags command.RunFlags
 	c := &cobra.Command{
 		Use:   "multicast FILE.toml... | --topology FILE --groups FILE",
 		Short: "Route multicast groups: an experiment file, or the files of a real cluster",
@@ -254,9 +264,9 @@ there are removed.`,
 			files := job.Topology != "" || job.Groups != ""
 			switch {
 			case files && len(args) > 0:
-				return usagef("either experiment files or --topology and --groups, not both")
+				return command.Usagef("either experiment files or --topology and --groups, not both")
 			case c.Flags().Changed("entries") && job.Entries < 1:
-				return usagef("--entries = %d: want at least 1; leave it out for as many as it takes", job.Entries)
+				return command.Usagef("--entries = %d: want at least 1; leave it out for as many as it takes", job.Entries)
 			case files:
 				var idle []string
 				c.Flags().Visit(func(f *pflag.Flag) {
@@ -265,34 +275,34 @@ there are removed.`,
 					}
 				})
 				if len(idle) > 0 {
-					return usagef("%s: for experiment files, not for --topology and --groups", strings.Join(idle, ", "))
+					return command.Usagef("%s: for experiment files, not for --topology and --groups", strings.Join(idle, ", "))
 				}
-				return a.multicastFiles(c.Context(), job, flags.out)
+				return multicastFiles(c.Context(), a, job, flags.Out)
 			case len(args) == 0:
-				return usagef("name an experiment file, or --topology and --groups; see weft multicast --help")
+				return command.Usagef("name an experiment file, or --topology and --groups; see weft multicast --help")
 			}
-			return a.run(c.Context(), args, &flags)
+			return a.RunFiles(c.Context(), args, &flags)
 		},
 	}
-	flags.register(c)
-	flags.registerExecution(c)
+	flags.Register(c)
+	flags.RegisterExecution(c)
 	c.Flags().StringVar(&job.Topology, "topology", "", "`FILE` with the fabric")
 	c.Flags().StringVar(&job.Groups, "groups", "", "`FILE` with the groups, an OpenSM SA dump")
 	c.Flags().StringVar(&job.MinHops, "min-hops", "", "`FILE` with OpenSM's min-hop tables (lid matrix dump) for engine minhop-mc")
 	c.Flags().StringVar(&job.Tables, "tables", "", "`FILE` with the forwarding tables that the cluster has (opensm.mcfdbs): a row installed says what they make of the groups")
 	c.Flags().StringVar(&job.Engine, "engine", "mr4lms", "engine whose forwarding tables are written")
 	c.Flags().IntVar(&job.Entries, "entries", 0, "forwarding-table entries of every switch (default: as many as it takes)")
-	c.Flags().StringVarP(&flags.out, "out", "o", "", "result folder `DIR`")
-	return c
+	c.Flags().StringVarP(&flags.Out, "out", "o", "", "result folder `DIR`")
+	return command.Completed(c, true, command.ExperimentNames)
 }
 
 // multicastFiles routes the groups of a real cluster.
-func (a *app) multicastFiles(ctx context.Context, job routes.MulticastFiles, out string) error {
+func multicastFiles(ctx context.Context, a *command.App, job routes.MulticastFiles, out string) error {
 	if job.Topology == "" || job.Groups == "" {
-		return usagef("--topology and --groups go together")
+		return command.Usagef("--topology and --groups go together")
 	}
 	if out == "-" {
-		return usagef("--out -: the table is on standard output already; name a folder for the forwarding tables")
+		return command.Usagef("--out -: the table is on standard output already; name a folder for the forwarding tables")
 	}
 	_, absent := os.Stat(out)
 	if out != "" {
@@ -300,16 +310,16 @@ func (a *app) multicastFiles(ctx context.Context, job routes.MulticastFiles, out
 			return err
 		}
 	}
-	outcome, err := files(ctx, job.Run)
+	outcome, err := command.OfFiles(ctx, job.Run)
 	if err != nil {
 		if out != "" && absent != nil {
 			_ = os.Remove(out) // nothing was written
 		}
 		return err
 	}
-	a.warned(outcome.Warnings)
-	fmt.Fprintln(a.stderr, outcome.Summary())
-	if err := outcome.WriteTable(a.stdout); err != nil {
+	a.Warned(outcome.Warnings)
+	fmt.Fprintln(a.Stderr, outcome.Summary())
+	if err := outcome.WriteTable(a.Stdout); err != nil {
 		return err
 	}
 	return writeFolder(out, outcome.Files, routes.MulticastFileNames())

@@ -1,4 +1,5 @@
-package skeletons
+// Package replay is the skeleton "trace": it reads the traces of all formats that weft knows.
+package replay
 
 import (
 	"bufio"
@@ -10,6 +11,7 @@ import (
 	"github.com/weft-sim/weft/mpi/goal"
 	"github.com/weft-sim/weft/mpi/otf2"
 	"github.com/weft-sim/weft/mpi/simgrid"
+	"github.com/weft-sim/weft/mpi/skeletons"
 	"github.com/weft-sim/weft/mpi/trace"
 	"github.com/weft-sim/weft/sim/input"
 	"github.com/weft-sim/weft/sim/param"
@@ -24,8 +26,8 @@ type Trace struct {
 	trace.Settings
 }
 
-// DefaultTrace are the settings of a trace that says no more than its file.
-func DefaultTrace() Trace { return Trace{Format: "auto", Flops: 1e9, Settings: trace.Default()} }
+// Default are the settings of a trace that says no more than its file.
+func Default() Trace { return Trace{Format: "auto", Flops: 1e9, Settings: trace.Default()} }
 
 // RelativeTo makes relative paths start at dir.
 func (c *Trace) RelativeTo(dir string) {
@@ -123,8 +125,11 @@ type Imported struct {
 	Report *trace.Report
 }
 
+// Notes say what of the trace is not replayed as it stands.
+func (i *Imported) Notes() []string { return i.Report.Notes() }
+
 func init() {
-	param.Register(Registry, "trace", "a trace in the format of GOAL (text, binary), Chakra, DUMPI, OTF2 or SimGrid; it has its own number of ranks", DefaultTrace(), func(c Trace, _ Env) (Program, error) {
+	param.Register(skeletons.Registry, "trace", "a trace in the format of GOAL (text, binary), Chakra, DUMPI, OTF2 or SimGrid; it has its own number of ranks", Default(), func(c Trace, _ skeletons.Env) (skeletons.Program, error) {
 		g, report, err := c.Read()
 		if err != nil {
 			return nil, err

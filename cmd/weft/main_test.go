@@ -1,4 +1,4 @@
-package command
+package main
 
 import (
 	"bytes"
@@ -9,14 +9,21 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weft-sim/weft/cmd/command"
 	"github.com/weft-sim/weft/sim/simtest"
+)
+
+const (
+	exitSuccess = command.ExitSuccess
+	exitFailure = command.ExitFailure
+	exitUsage   = command.ExitUsage
 )
 
 // weft runs the command in an empty folder and returns what it left.
 func weft(t *testing.T, args ...string) (status int, stdout, stderr string) {
 	t.Helper()
 	var out, err bytes.Buffer
-	status = run(t.Context(), args, &out, &err)
+	status = command.Run(t.Context(), args, &out, &err)
 	return status, out.String(), err.String()
 }
 
@@ -281,7 +288,7 @@ func TestInterrupted(t *testing.T) {
 	inFolder(t, map[string]string{"small.toml": small})
 	ctx, cancel := context.WithCancel(t.Context())
 	var out, err bytes.Buffer
-	status := run(asked{ctx, cancel}, []string{"run", "small.toml"}, &out, &err)
+	status := command.Run(asked{ctx, cancel}, []string{"run", "small.toml"}, &out, &err)
 	if status != exitFailure || !strings.Contains(err.String(), "interrupted: 0 of 2 points of small.toml are finished and safe in results/small; go on with the same command and --resume") {
 		t.Errorf("status %d: %s", status, err.String())
 	}

@@ -1,4 +1,4 @@
-package command
+package main
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weft-sim/weft/cmd/command"
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
@@ -123,7 +124,7 @@ func TestFullOutput(t *testing.T) {
 	for _, args := range []string{"list", "list routings", "check x.toml", "topology x.toml", "topology x.toml --format dot", "version", "--help", "run x.toml --quiet --out -"} {
 		room := fullWriter(3)
 		var stderr bytes.Buffer
-		status := run(t.Context(), strings.Fields(args), &room, &stderr)
+		status := command.Run(t.Context(), strings.Fields(args), &room, &stderr)
 		if status != exitFailure || stderr.String() != "standard output: no space left on device\n" {
 			t.Errorf("weft %s: status %d: %s", args, status, stderr.String())
 		}
@@ -162,7 +163,7 @@ func TestBadInputFiles(t *testing.T) {
 // TestHelpExamples: the examples of the help texts name commands and options that
 // there are.
 func TestHelpExamples(t *testing.T) {
-	root := newRoot(io.Discard, io.Discard)
+	root := command.Root(io.Discard, io.Discard)
 	for _, c := range root.Commands() {
 		if c.Example == "" {
 			continue
@@ -171,7 +172,7 @@ func TestHelpExamples(t *testing.T) {
 		for line := range strings.Lines(c.Example) {
 			line, _, _ = strings.Cut(line, " > ")
 			args, _ := shellWords(line)
-			of, rest, err := newRoot(io.Discard, io.Discard).Find(args[1:])
+			of, rest, err := command.Root(io.Discard, io.Discard).Find(args[1:])
 			if args[0] != "weft" || err != nil || !of.HasParent() {
 				t.Errorf("%s: example %q: %v", c.Name(), line, err)
 				continue

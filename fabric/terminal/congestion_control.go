@@ -1,4 +1,4 @@
-package congestion
+package terminal
 
 import (
 	"fmt"
@@ -10,9 +10,9 @@ import (
 	"github.com/weft-sim/weft/sim/param"
 )
 
-// InfiniBand holds the settings of congestion control of InfiniBand's adapters, by the names of
+// CongestionControl holds the settings of congestion control of InfiniBand's adapters, by the names of
 // opensm.conf but for the last two. What is set there for a service level is set here for all.
-type InfiniBand struct {
+type CongestionControl struct {
 	PortControl int    `toml:"cc_ca_cong_setting_port_control" doc:"0: each queue pair has an index into the table; 1: all queue pairs of a service level have one" min:"0" max:"1"`
 	Timer       int64  `toml:"cc_ca_cong_setting_ccti_timer" doc:"after which an index falls by one, in units of 1.024 us; 0: it does not" min:"0" max:"65535"`
 	Increase    int    `toml:"cc_ca_cong_setting_ccti_increase" doc:"of an index at a BECN" min:"0" max:"255"`
@@ -22,22 +22,22 @@ type InfiniBand struct {
 	Limit       int    `toml:"ccti_limit" doc:"above which no index grows; 0: the last entry of cc_cct" min:"0" max:"16383"`
 }
 
-// DefaultInfiniBand holds the values of MLNX_OFED's congestion control manager, a part of OpenSM,
+// DefaultCongestionControl holds the values of MLNX_OFED's congestion control manager, a part of OpenSM,
 // where they are known, and of Gran et al. (IPDPS 2012): the timer, the limit. OpenSM alone has 0
 // everywhere: nothing is marked, and no BECN has an effect. Its trigger threshold is left out: it
 // makes a line in a log.
-func DefaultInfiniBand() InfiniBand {
-	return InfiniBand{Timer: 150, Increase: 1, Limit: 127}
+func DefaultCongestionControl() CongestionControl {
+	return CongestionControl{Timer: 150, Increase: 1, Limit: 127}
 }
 
 // Validate checks the table and what points into it; see [param.Validate].
-func (c *InfiniBand) Validate() error {
-	_, err := c.Delays()
+func (c *CongestionControl) Validate() error {
+	_, err := c.delays()
 	return err
 }
 
-// PerSL tells whether all queue pairs of a service level have one index.
-func (c *InfiniBand) PerSL() bool { return c.PortControl == 1 }
+// perSL tells whether all queue pairs of a service level have one index.
+func (c *CongestionControl) perSL() bool { return c.PortControl == 1 }
 
 // delayEntry is one of the table: the delay after a packet is (its time >> shift) * multiplier,
 // which leaves 2^shift / (multiplier + 2^shift) of the rate.
@@ -45,17 +45,17 @@ type delayEntry struct {
 	shift, multiplier uint16
 }
 
-// Delays is a table of inter-packet delays, with what moves the indices into it: shared by the
+// delayTable is a table of inter-packet delays, with what moves the indices into it: shared by the
 // queue pairs of an adapter.
-type Delays struct {
-	InfiniBand
+type delayTable struct {
+	CongestionControl
 	entries []delayEntry
 	timer   sim.Time
 }
 
-// Delays is what the settings come to.
-func (c InfiniBand) Delays() (*Delays, error) {
-	d := &Delays{InfiniBand: c, timer: sim.Time(c.Timer) * 1024 * sim.Nanosecond}
+// delays is what the settings come to.
+func (c CongestionControl) delays() (*delayTable, error) {
+	d := &delayTable{CongestionControl: c, timer: sim.Time(c.Timer) * 1024 * sim.Nanosecond}
 	if c.Table == "" {
 		if c.Limit == 0 {
 			return nil, &param.ParamError{Key: "ccti_limit", Value: c.Limit, Want: "at least 1 without cc_cct"}
@@ -95,14 +95,14 @@ func parseDelay(text string) (delayEntry, error) {
 	return delayEntry{uint16(s), uint16(m)}, nil
 }
 
-// Share is the part of the rate of a link that an index leaves.
-func (d *Delays) Share(index int) float64 {
+// share is the part of the rate of a link that an index leaves.
+func (d *delayTable) share(index int) float64 {
 	e := d.entries[index]
 	unit := math.Ldexp(1, int(e.shift))
 	return unit / (float64(e.multiplier) + unit)
 }
 
-// Index is the congestion control table index, CCTI, of a queue pair or a service level
+// congestionIndex is the congestion control table index, CCTI, of a queue pair or a service level
 // (InfiniBand Architecture Specification, volume 1, annex A10). It is at the minimum until the
 // first BECN.
 //
@@ -110,13 +110,13 @@ func (d *Delays) Share(index int) float64 {
 // the minimum, runs on at further ones, as that of Intel's hfi1 does, and stops at the minimum;
 // an expiry goes before a BECN of the same time. What it has done is found out when the index is
 // next asked for, so that it needs no events.
-type Index struct {
+type congestionIndex struct {
 	above   int      // the minimum
 	expires sim.Time // if above is not 0
 }
 
-// At is the index at a time.
-func (x *Index) At(now sim.Time, d *Delays) int {
+// at is the index at a time.
+func (x *congestionIndex) at(now sim.Time, d *delayTable) int {
 	if x.above > 0 && d.timer > 0 && now >= x.expires {
 		expiries := (now-x.expires)/d.timer + 1
 		x.above = int(max(0, sim.Time(x.above)-expiries))
@@ -125,18 +125,18 @@ func (x *Index) At(now sim.Time, d *Delays) int {
 	return d.Minimum + x.above
 }
 
-// OnBECN takes a BECN into account.
-func (x *Index) OnBECN(now sim.Time, d *Delays) {
-	before := x.At(now, d)
+// onBECN takes a BECN into account.
+func (x *congestionIndex) onBECN(now sim.Time, d *delayTable) {
+	before := x.at(now, d)
 	if x.above == 0 {
 		x.expires = now + d.timer
 	}
 	x.above = min(before+d.Increase, d.Limit) - d.Minimum
 }
 
-// Delay is how long after the end of a packet that takes a time on the link the next one of the
+// delay is how long after the end of a packet that takes a time on the link the next one of the
 // queue pair or service level may begin.
-func (x *Index) Delay(now, packet sim.Time, d *Delays) sim.Time {
-	e := d.entries[x.At(now, d)]
+func (x *congestionIndex) delay(now, packet sim.Time, d *delayTable) sim.Time {
+	e := d.entries[x.at(now, d)]
 	return packet >> e.shift * sim.Time(e.multiplier)
 }

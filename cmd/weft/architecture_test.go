@@ -1,4 +1,4 @@
-package command
+package main
 
 import (
 	"encoding/csv"
@@ -17,6 +17,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weft-sim/weft/cmd/command"
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
@@ -348,7 +349,7 @@ func outside(t *testing.T) (run func(name string, args ...string) string) {
 		c := exec.Command(name, args...)
 		c.Dir = lab
 		// The module cache has been verified by the go.sum of weft: no data base of sums is asked.
-		c.Env = append(os.Environ(), "GOPROXY=off", "GOSUMDB=off", cacheVariable+"="+t.TempDir())
+		c.Env = append(os.Environ(), "GOPROXY=off", "GOSUMDB=off", command.CacheVariable+"="+t.TempDir())
 		out, err := c.CombinedOutput()
 		if err != nil {
 			t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)

@@ -1,8 +1,7 @@
-package command
+package main
 
 import (
 	"compress/gzip"
-	"encoding/csv"
 	"fmt"
 	"io"
 	"math"
@@ -184,7 +183,7 @@ func TestInfiniBandEngines(t *testing.T) {
 	}
 	lines := map[string]string{}
 	var engines []string
-	for _, row := range readRows(t, "engines/engines.csv") {
+	for _, row := range simtest.Table(t, "engines/engines.csv") {
 		engine := row["engine"]
 		if row["status"] != "ok" {
 			continue
@@ -207,7 +206,7 @@ func TestInfiniBandEngines(t *testing.T) {
 	if want := table.String(); !found || len(engines) != 7 || !strings.Contains(page, want) {
 		t.Errorf("the page does not have the table\n%s", want)
 	}
-	if rows := readRows(t, "engines/jobs.csv"); len(rows) != 3*7 {
+	if rows := simtest.Table(t, "engines/jobs.csv"); len(rows) != 3*7 {
 		t.Errorf("%d rows of jobs", len(rows))
 	}
 }
@@ -337,7 +336,7 @@ func TestServiceLevels(t *testing.T) {
 			args = append(args, "--set", s)
 		}
 		succeeds(t, args...)
-		rows := readRows(t, "results/levels.csv")
+		rows := simtest.Table(t, "results/levels.csv")
 		if len(rows) != 2 {
 			t.Fatal(rows)
 		}
@@ -366,11 +365,11 @@ func TestServiceLevels(t *testing.T) {
 	// Blame by level: the parts add up to the level's mean latency.
 	shares("measure.blame=true", "measure.window=20000", "traffic.load=0.3")
 	mean := map[string]string{}
-	for _, row := range readRows(t, "results/levels.csv") {
+	for _, row := range simtest.Table(t, "results/levels.csv") {
 		mean[row["service_level"]] = row["latency_mean_ns"]
 	}
 	blamed := 0
-	for _, row := range readRows(t, "results/blame.csv") {
+	for _, row := range simtest.Table(t, "results/blame.csv") {
 		if row["scope"] == "level" {
 			blamed++
 			total, _ := strconv.ParseFloat(row["total_ns"], 64)
@@ -389,20 +388,4 @@ func TestServiceLevels(t *testing.T) {
 	} {
 		refuses(t, c.want, "check", "qos.toml", "--set", c.set)
 	}
-}
-
-// readRows reads a table of results, each row by column.
-func readRows(t *testing.T, path string) (list []map[string]string) {
-	t.Helper()
-	in := csv.NewReader(strings.NewReader(read(t, path)))
-	in.Comment = '#'
-	rows := simtest.Must(in.ReadAll())(t)
-	for _, cells := range rows[1:] {
-		row := map[string]string{}
-		for i, name := range rows[0] {
-			row[name] = cells[i]
-		}
-		list = append(list, row)
-	}
-	return list
 }

@@ -1,0 +1,29 @@
+package command
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/weft-sim/weft/sim/simtest"
+)
+
+var update = flag.Bool("update", false, "rewrite golden files")
+
+// TestGolden: the numbers of one small experiment, to the last digit. A change
+// means that results have moved, which docs/CHANGELOG.md has to explain.
+func TestGolden(t *testing.T) {
+	var out, err bytes.Buffer
+	if status := Run(t.Context(), []string{"run", "testdata/golden.toml", "--out", "-", "--quiet", "--no-cache"}, &out, &err); status != ExitSuccess {
+		t.Fatalf("status %d: %s", status, &err)
+	}
+	path := filepath.Join("testdata", "golden.csv")
+	if *update {
+		simtest.Check(t, os.WriteFile(path, out.Bytes(), 0o644))
+	}
+	if want := simtest.Must(os.ReadFile(path))(t); !bytes.Equal(out.Bytes(), want) {
+		t.Errorf("got\n%s\nwant\n%s", &out, want)
+	}
+}

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"encoding/json"
+	"go/parser"
+	"go/token"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/weft-sim/weft/sim/simtest"
+)
+
+// wing is a row of the table of wings in docs/architecture.md.
+type wing struct {
+	name, root string
+	packages   []string // with the root
+}
+
+func readWings(t *testing.T) (wings []wing) {
+	t.Helper()
+	_, text, _ := strings.Cut(read(t, root, "docs", "architecture.md"), "\n## Wings\n")
+	text, _, _ = strings.Cut(text, "\n## ")
+	for line := range strings.Lines(text) {
+		cells := strings.Split(line, "|")
+		if len(cells) != 5 || !strings.Contains(line, "`") {
+			continue
+		}
+		w := wing{name: strings.TrimSpace(cells[1]), root: strings.Trim(cells[2], " `")}
+		w.packages = append(strings.Split(strings.TrimSpace(cells[3]), ", "), w.root)
+		wings = append(wings, w)
+	}
+	if len(wings) < 4 {
+		t.Fatalf("%d wings in docs/architecture.md", len(wings))
+	}
+	return wings
+}
+
+// dependencies are the packages of weft that a package needs, with itself.
+func dependencies(t *testing.T, name string) (list []string) {
+	t.Helper()
+	out := simtest.Must(exec.Command("go", "list", "-deps", module+name).Output())(t)
+	for line := range strings.Lines(string(out)) {
+		if own, ours := strings.CutPrefix(strings.TrimSpace(line), module); ours {
+			list = append(list, own)
+		}
+	}
+	return list
+}
+
+// TestWings: the house, which is all that cmd/command needs, has no package of a wing; the blank
+// imports of main.go are the wings; each brings its own packages, of which no other wing needs one.
+func TestWings(t *testing.T) {
+	wings := readWings(t)
+	house := dependencies(t, "cmd/command")
+	needs := map[string][]string{}
+	var roots []string
+	for _, w := range wings {
+		roots = append(roots, w.root)
+		needs[w.name] = dependencies(t, w.root)
+		for _, p := range w.packages {
+			if slices.Contains(house, p) {
+				t.Errorf("the house needs %s of wing %s", p, w.name)
+			}
+			if !slices.Contains(needs[w.name], p) {
+				t.Errorf("%s, which brings wing %s, does not bring %s", w.root, w.name, p)
+			}
+		}
+	}
+	for _, w := range wings {
+		for _, p := range needs[w.name] {
+			if !slices.Contains(house, p) && !slices.Contains(w.packages, p) {
+				t.Errorf("wing %s needs %s, which belongs neither to it nor to the house", w.name, p)
+			}
+		}
+	}
+	var blank []string
+	file := simtest.Must(parser.ParseFile(token.NewFileSet(), "main.go", nil, parser.ImportsOnly))(t)
+	for _, i := range file.Imports {
+		if i.Name != nil && i.Name.Name == "_" {
+			blank = append(blank, strings.TrimPrefix(simtest.Must(strconv.Unquote(i.Path.Value))(t), module))
+		}
+	}
+	slices.Sort(roots)
+	slices.Sort(blank)
+	if !slices.Equal(blank, roots) {
+		t.Errorf("main.go imports %v, the wings are %v", blank, roots)
+	}
+}
+
+// TestHouse: a program of the house alone runs the quick start to the same results, and knows nothing
+// of wings.
+func TestHouse(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds a program")
+	}
+	dir := t.TempDir()
+	source, house := filepath.Join(dir, "main.go"), filepath.Join(dir, "house")
+	simtest.Check(t, os.WriteFile(source, []byte("package main\n\nimport \""+module+"cmd/command\"\n\nfunc main() { command.Main() }\n"), 0o644))
+	overlay := simtest.Must(json.Marshal(map[string]map[string]string{"Replace": {
+		filepath.Join(simtest.Must(filepath.Abs(root))(t), "cmd", "house", "main.go"): source,
+	}}))(t)
+	list := filepath.Join(dir, "overlay.json")
+	simtest.Check(t, os.WriteFile(list, overlay, 0o644))
+	build := exec.Command("go", "build", "-overlay", list, "-o", house, "./cmd/house")
+	build.Dir = root
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	quickstart := read(t, root, "experiments", "examples", "quickstart.toml")
+	inFolder(t, map[string]string{"small.toml": small, "quickstart.toml": quickstart})
+	alone := func(status int, message string, args ...string) string {
+		t.Helper()
+		var stdout, stderr strings.Builder
+		c := exec.Command(house, args...)
+		c.Stdout, c.Stderr = &stdout, &stderr
+		if _ = c.Run(); c.ProcessState.ExitCode() != status || !strings.Contains(stderr.String(), message) {
+			t.Errorf("%v: status %d: %s\nwant %d, %s", args, c.ProcessState.ExitCode(), &stderr, status, message)
+		}
+		return stdout.String()
+	}
+	run := []string{"run", "quickstart.toml", "--quick", "--out", "-", "--quiet"}
+	want, _ := succeeds(t, run...)
+	if got := alone(exitSuccess, "", run...); got != want || strings.Count(got, "\n") < 10 {
+		t.Errorf("the house computes\n%s\nweft\n%s", got, want)
+	}
+	if text := alone(exitSuccess, "", "check", "papers/mr4lms/fig7", "--quick", "--no-cache"); !strings.Contains(text, "\n  verdict      can run") {
+		t.Errorf("a paper's multicast:\n%s", text)
+	}
+	for _, args := range [][2]string{{"topology small.toml --format ibsim", `unknown format "ibsim"`}, {"topology small.toml --lfts x", "no form of them"}, {"check small.toml --set routing.type=opensm-updn", "unknown routing"}} {
+		alone(exitUsage, args[1], strings.Fields(args[0])...)
+	}
+	alone(exitUsage, `unknown command "trace"`, "trace", "x.goal")
+	alone(exitUsage, `unknown command "report"`, "report", "results")
+	alone(exitUsage, `"flows": unknown kind`, "run", "small.toml", "--set", "kind=flows")
+	if help := alone(exitSuccess, "", "reproduce", "--help"); strings.Contains(help, "--data") || strings.Contains(help, "BookSim") {
+		t.Errorf("the house is held against\n%s", help)
+	}
+	alone(exitSuccess, "", "run", "small.toml", "--out", "o")
+}

@@ -1,0 +1,113 @@
+package topology
+
+import (
+	"cmp"
+	"fmt"
+	"math/bits"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// Where generated networks, as the simulator ibsim, start to number GUIDs.
+const (
+	FirstAdapterGUID = 0x100000
+	FirstSwitchGUID  = 0x200000
+)
+
+// NamesOf returns the InfiniBand identities of a network: those of an imported
+// one as they are, and what is missing as it would be in an ibsim netlist
+// of a generated network: one adapter of one port for each
+// terminal, node GUID 0x100000+2i, port GUID one more; switch GUIDs
+// 0x200000+j; ports numbered from 1; LIDs from 1, terminals first. The result
+// must not be changed.
+func NamesOf(g *Graph) *Names {
+	n := &Names{}
+	if g.Names != nil {
+		*n = *g.Names
+	}
+	switches, terminals := g.Switches(), g.Terminals()
+	n.Switches, n.Terminals = records(n.Switches, switches), records(n.Terminals, terminals)
+	if n.Port == nil {
+		for p := range PortID(g.NumPorts()) {
+			n.Port = append(n.Port, int32(g.LocalPort(p)+1))
+		}
+	}
+	if n.TerminalNode == nil {
+		for t := range int32(terminals) {
+			n.TerminalNode = append(n.TerminalNode, t)
+		}
+	}
+	var s SwitchName // what any switch states
+	for _, x := range n.Switches {
+		s = SwitchName{Name: cmp.Or(s.Name, x.Name), GUID: cmp.Or(s.GUID, x.GUID), LID: cmp.Or(s.LID, x.LID), Ports: cmp.Or(s.Ports, x.Ports)}
+	}
+	for i := range n.Switches {
+		x := &n.Switches[i]
+		missing(s.Name, &x.Name, fmt.Sprintf("S%d", i))
+		missing(s.GUID, &x.GUID, FirstSwitchGUID+GUID(i))
+		missing(s.LID, &x.LID, int32(terminals+i+1))
+		first, end := g.Ports(SwitchID(i))
+		missing(s.Ports, &x.Ports, slices.Max(append(n.Port[first:end:end], 1)))
+		x.Name = onOneLine(x.Name)
+	}
+	var t AdapterPort
+	for _, x := range n.Terminals {
+		t = AdapterPort{Name: cmp.Or(t.Name, x.Name), NodeGUID: cmp.Or(t.NodeGUID, x.NodeGUID), NodePort: cmp.Or(t.NodePort, x.NodePort), PortGUID: cmp.Or(t.PortGUID, x.PortGUID), LID: cmp.Or(t.LID, x.LID)}
+	}
+	for i := range n.Terminals {
+		x := &n.Terminals[i]
+		missing(t.Name, &x.Name, fmt.Sprintf("H%d", i))
+		missing(t.NodeGUID, &x.NodeGUID, FirstAdapterGUID+2*GUID(i))
+		missing(t.NodePort, &x.NodePort, 1)
+		missing(t.PortGUID, &x.PortGUID, x.NodeGUID+GUID(x.NodePort))
+		missing(t.LID, &x.LID, int32(i+1))
+		x.Name = onOneLine(x.Name)
+	}
+	return n
+}
+
+// records copies a list of n records, or makes one.
+func records[E any](list []E, n int) []E {
+	if list == nil {
+		return make([]E, n)
+	}
+	return slices.Clone(list)
+}
+
+// missing sets what no record of a list states.
+func missing[E comparable](stated E, field *E, value E) {
+	var zero E
+	if stated == zero {
+		*field = value
+	}
+}
+
+// onOneLine replaces what would end a line by blanks, as InfiniBand's tools do in
+// descriptions of nodes.
+func onOneLine(name string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, name)
+}
+
+// CompareGUID compares two GUIDs as OpenSM's maps do: the maps are keyed by the
+// GUID in network byte order, compared as a little-endian number, so that the
+// last byte of the GUID weighs most. Consecutive GUIDs come out of order from
+// the 257th on.
+func CompareGUID(a, b GUID) int {
+	return cmp.Compare(bits.ReverseBytes64(uint64(a)), bits.ReverseBytes64(uint64(b)))
+}
+
+// GUIDOrder lists the switches in the order of OpenSM's maps ([CompareGUID]). It
+// breaks most of OpenSM's ties.
+func GUIDOrder(names *Names) []SwitchID {
+	order := Numbers[SwitchID](len(names.Switches))
+	slices.SortFunc(order, func(a, b SwitchID) int {
+		return CompareGUID(names.Switches[a].GUID, names.Switches[b].GUID)
+	})
+	return order
+}

@@ -1,0 +1,50 @@
+package replay_test
+
+import (
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/weft-sim/weft/mpi"
+	"github.com/weft-sim/weft/mpi/goal"
+	"github.com/weft-sim/weft/mpi/replay"
+	"github.com/weft-sim/weft/mpi/skeletons"
+	"github.com/weft-sim/weft/mpi/trace"
+	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
+)
+
+// TestExport: a GOAL file is the same schedule as skeleton trace as it is as skeleton goal, and is
+// written as it stands.
+func TestExport(t *testing.T) {
+	const file = "../testdata/goal/linear_alltoall_r8_64KiB.goal"
+	c := replay.Default()
+	c.File = file
+	program := simtest.Must(skeletons.Registry.Build("trace", &c, skeletons.Env{Ranks: 16, PerNode: 4}))(t)
+	plain := simtest.Must(skeletons.Registry.Build("goal", &skeletons.Goal{File: file}, skeletons.Env{Ranks: 16, PerNode: 4}))(t)
+	if got := program.(*replay.Imported).Schedule; !reflect.DeepEqual(got, plain) {
+		t.Errorf("%+v, want %+v", got, plain)
+	}
+	run := func() mpi.Workload { return program.Run(sim.Nanosecond, mpi.Costs{Combine: 500}) }
+	g, report := simtest.Must2(trace.Export("x", []mpi.Job{{Program: run, Repeat: 1}}))(t)
+	if notes := report.Notes(); len(notes) > 0 {
+		t.Errorf("notes %v", notes)
+	}
+	got := simtest.Must(mpi.DefaultLogGOPS.Run(g.Replay(1), nil))(t)
+	if want := simtest.Must(mpi.DefaultLogGOPS.Run(run(), nil))(t); !slices.Equal(got.Finish, want.Finish) || got.Messages == 0 {
+		t.Errorf("ends at %v, want %v", got.Finish, want.Finish)
+	}
+	// Beside another job, the ranks follow each other, and the start is a computation of 1000 ns more.
+	both, _ := simtest.Must2(trace.Export("x", []mpi.Job{{Program: run, Repeat: 1}, {Program: run, Repeat: 1, Start: sim.Microsecond}}))(t)
+	if want := 2 * g.Ranks(); both.Ranks() != want {
+		t.Errorf("%d ranks, want %d", both.Ranks(), want)
+	}
+	count := func(g *goal.Schedule) [2]int64 {
+		n, size := g.Count(mpi.Calc)
+		return [2]int64{n, size}
+	}
+	one, two := count(g), count(both)
+	if want := [2]int64{2*one[0] + int64(g.Ranks()), 2*one[1] + 1000*int64(g.Ranks())}; two != want {
+		t.Errorf("computations %v, want %v", two, want)
+	}
+}
