@@ -118,7 +118,7 @@ func (f *Figure) upright(p *plot.Plot) vg.Length {
 	}
 	const most, smallest = 130, 6 // points
 	style.Font.Size = min(style.Font.Size, max(smallest, slot))
-	const middle = -0.35 // of letters without what hangs below the line, which half a line is not
+	const middle = -0.35                                                        // of letters without what hangs below the line, which half a line is not
 	style.Rotation, style.XAlign, style.YAlign = -math.Pi/2, text.XLeft, middle // from the axis on: letters that are wider in another font do not run into it
 	every := int(math.Ceil(float64(smallest / slot)))
 	names := make(categories, len(f.Categories))
