@@ -95,7 +95,8 @@ type Kind[C, R any] struct {
 type Warning struct {
 	Key     string // dotted; what to change
 	Message string
-	Unset   bool // only where the file does not set the key
+	Unset   bool   // only where the file does not set the key
+	Where   string // as of a [Note]; kinds leave it empty
 }
 
 // FurtherTable is a CSV file that a kind writes beside results.csv.
