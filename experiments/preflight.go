@@ -80,7 +80,7 @@ func (p *Preflight) Shared() *Shared { return p.shared }
 func (p *Preflight) MayDeadlock(text string) { p.cyclic = append(p.cyclic, text) }
 
 // Load says where the point stands on a curve of rising load: its load, and the bound that
-// the channels put on it. Points of the same curve have the same name.
+// the channels put on it: what fills the first of them. Points of the same curve have the same name.
 func (p *Preflight) Load(curveName string, load, bound float64) {
 	p.curves = append(p.curves, curve{curveName, load, bound})
 }
