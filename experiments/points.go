@@ -222,13 +222,14 @@ func (f *File) check() {
 			d.ProblemsFrom("", err)
 			f.doc.Problems = append(f.doc.Problems, d.Problems...)
 			warnings = slices.DeleteFunc(warnings, func(w Warning) bool { return w.Unset && d.Sets(w.Key) })
+			warnings = idleKeys(warnings, d)
 			byHash[p.Hash] = warnings
 		}
 		for _, w := range warnings {
 			found = append(found, finding[Warning]{w, p})
 		}
 	}
-	f.Warnings = f.joinedWarnings(found)
+	f.Warnings = f.joinedWarnings(f.reallyIdle(found, byHash))
 }
 
 // pointDocument is the file to a point of it: swept keys stand where they are swept.

@@ -67,12 +67,15 @@ func (u *ugal) globalQueue(v *fabric.View, h *fabric.Head, c candidate, to int32
 }
 
 // UnusedSettings implements [param.Skipper]: sums along paths are not multiplied by
-// anything.
-func (u *ugal) UnusedSettings() []string {
+// anything, and decisions at terminals do not see each other.
+func (u *ugal) UnusedSettings() (unused []string) {
 	if _, sums := u.gauge.(pathGauge); sums {
-		return []string{"weight"}
+		unused = append(unused, "weight")
 	}
-	return nil
+	if u.settings.DecidedAt == "terminal" && !u.again {
+		unused = append(unused, "decision")
+	}
+	return unused
 }
 
 // pathGauge is UGAL-G as the sum of the queues of all outputs along either path,
@@ -295,10 +298,11 @@ func newUGALCR(c UGALCRConfig, env Env) (fabric.Routing, error) {
 // UnusedSettings implements [param.Skipper]: slots are not looked at where credits
 // alone are.
 func (c creditRoundTrip) UnusedSettings() []string {
+	unused := c.ugal.UnusedSettings()
 	if c.settings.Sensing == "credits" {
-		return []string{"held_slots"}
+		unused = append(unused, "held_slots")
 	}
-	return nil
+	return unused
 }
 
 func (c creditRoundTrip) Needs() fabric.Needs {

@@ -34,6 +34,15 @@ type measuredDetours interface {
 
 func (u *pathUGAL) Needs() fabric.Needs { return u.queueReader.Needs() }
 
+// UnusedSettings implements [param.Skipper]: decisions at terminals do not see each other.
+func (u *pathUGAL) UnusedSettings() []string {
+	unused := u.measuredDetours.UnusedSettings()
+	if u.queues.DecidedAt == "terminal" {
+		unused = append(unused, "decision")
+	}
+	return unused
+}
+
 func (u *pathUGAL) Depart(v *fabric.View, h *fabric.Head) uint32 {
 	u.decide(v, h)
 	return v.AllVCs()

@@ -1,0 +1,33 @@
+package network
+
+import (
+	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/fabric"
+)
+
+// Use is what decides which settings of a network change something.
+type Use struct {
+	Config  *fabric.Config
+	Routing fabric.Routing
+	Faults  *Faults // nil: the kind has none
+	// Reacts tells that something beside the routing reads marks: what terminals do, or a
+	// series of samples.
+	Reacts bool
+}
+
+// Idle warns of the settings that change nothing.
+func (u *Use) Idle() []experiments.Warning { return experiments.IdleOf(idle, u) }
+
+const noFaults = "nothing fails"
+
+var idle = []experiments.Idle[*Use]{
+	{Key: "recovery.*", When: func(u *Use) bool { return u.Faults != nil && len(u.Faults.Tables) == 0 }, Because: noFaults},
+	{Key: "recovery.timeout", When: func(u *Use) bool {
+		return u.Faults != nil && len(u.Faults.Tables) > 0 && u.Faults.Recovery.Retries == 0
+	}, Because: "recovery.retries is 0"},
+	{Key: "switch.pipeline", When: func(u *Use) bool {
+		return u.Config.Switch.RouteCycles+u.Config.Switch.VCAllocCycles == 0
+	}, Because: "route_cycles and vc_alloc_cycles are 0"},
+	{Key: "switch.credits_undelayed", When: func(u *Use) bool { return !u.Config.Switch.SensesCredits(u.Routing) }, Because: "no credits are delayed: switch.credit_sensing is off"},
+	{Key: "switch.marking", When: func(u *Use) bool { return !u.Reacts && !fabric.NeedsOf(u.Routing).Marked }, Because: "nothing reacts to marks: neither the routing nor what the terminals do"},
+}
