@@ -23,6 +23,9 @@ func init() {
 		Defaults: func() connectionsConfig {
 			return connectionsConfig{Job: connectionsJob{Ranks: 1024, PerNode: 4}, Connections: mpi.DefaultConnections}
 		},
+		Check: func(c *connectionsConfig, _ uint64) ([]experiments.Warning, error) {
+			return append(experiments.IdleOf(idleConnections, &c.Connections), experiments.IdleOf(idleFormulas, &c.Connections)...), nil
+		},
 		Run: func(_ context.Context, c *connectionsConfig, _ *experiments.Run) (connectionsRow, error) {
 			f := c.Connections.Footprint(c.Job.Ranks, c.Job.PerNode, int64(c.Job.OnDemandQPs))
 			return connectionsRow{

@@ -261,7 +261,7 @@ func checkMPI(c *mpiConfig, seed uint64) ([]experiments.Warning, error) {
 	if err != nil {
 		return nil, err
 	}
-	warnings := append(c.traceWarnings(), experiments.IdleOf(idleMPI, c)...)
+	warnings := append(c.traceWarnings(), c.idle()...)
 	if c.Job.Machine == "loggops" {
 		return warnings, nil
 	}
@@ -289,26 +289,6 @@ func checkMPI(c *mpiConfig, seed uint64) ([]experiments.Warning, error) {
 	}
 	return warnings, nil
 }
-
-// idleMPI are tables of other machines than the point's.
-var idleMPI = func() (list []experiments.Idle[*mpiConfig]) {
-	for _, of := range []struct {
-		machine string
-		tables  []string
-	}{
-		{"fabric", []string{"topology", "routing", "fabric", "switch", "terminal", "channel", "trace"}},
-		{"loggp", []string{"loggp"}},
-		{"loggops", []string{"loggops"}},
-	} {
-		for _, table := range of.tables {
-			list = append(list, experiments.Idle[*mpiConfig]{
-				Key: table + ".*", When: func(c *mpiConfig) bool { return c.Job.Machine != of.machine },
-				Because: fmt.Sprintf("it is of job.machine = %q", of.machine),
-			})
-		}
-	}
-	return list
-}()
 
 // What a run takes at least, in bytes: records of a rank (its state, first
 // operations, receives, place, progress and finish time); of a phase, which check

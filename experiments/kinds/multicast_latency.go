@@ -184,7 +184,8 @@ func checkLatency(c *latencyConfig, seed uint64) ([]experiments.Warning, error) 
 	if err != nil {
 		return nil, network.ExplainVCs(err, c.Network(seed))
 	}
-	return network.BufferWarnings(&p.fabric, p.topology.Graph()), nil
+	use := network.Use{Config: &p.fabric, Routing: p.routing}
+	return append(network.BufferWarnings(&p.fabric, p.topology.Graph()), use.Idle()...), nil
 }
 
 func preflightLatency(c *latencyConfig, pre *experiments.Preflight) error {

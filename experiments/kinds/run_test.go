@@ -222,7 +222,7 @@ func TestCache(t *testing.T) {
 			t.Errorf("%s:\n%s\nwithout a cache:\n%s", when, got, want)
 		}
 	}
-	if len(warnings) != 4 {
+	if len(warnings) != 5 {
 		t.Errorf("warnings %q, want one for each damaged entry", warnings)
 	}
 }
