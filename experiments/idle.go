@@ -26,16 +26,17 @@ func IdleOf[C any](list []Idle[C], c C) (warnings []Warning) {
 	return warnings
 }
 
-// idleKeys leaves of warnings of settings that change nothing those that d has, one by one.
+// idleKeys leaves of warnings of settings that change nothing those that d has, one by one, with
+// the first reason of each.
 func idleKeys(warnings []Warning, d *document.Tree) (kept []Warning) {
 	for _, w := range warnings {
-		table, all := strings.CutSuffix(w.Key, "*")
-		switch {
-		case !w.Idle || !all && d.Sets(w.Key):
-			kept = append(kept, w)
-		case all:
-			for _, key := range d.SetUnder(table) {
-				w.Key = key
+		keys := []string{w.Key}
+		if table, all := strings.CutSuffix(w.Key, "*"); all {
+			keys = d.SetUnder(table)
+		}
+		for _, w.Key = range keys {
+			known := func(k Warning) bool { return k.Idle && k.Key == w.Key }
+			if !w.Idle || d.Sets(w.Key) && !slices.ContainsFunc(kept, known) {
 				kept = append(kept, w)
 			}
 		}

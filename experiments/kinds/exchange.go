@@ -208,7 +208,7 @@ func checkExchange(c *exchangeConfig, seed uint64) ([]experiments.Warning, error
 		}
 		return append(warnings, experiments.IdleOf(idleExchange, c)...), nil
 	}
-	use := network.Use{Config: &p.fabric, Routing: p.Routing, Faults: c.Faults()}
+	use := network.Use{Config: &p.fabric, Routing: p.Routing, Faults: c.Faults(), Sized: p.topology.Graph()}
 	warnings := append(network.BufferWarnings(&p.fabric, p.topology.Graph()), use.Idle()...)
 	return append(warnings, experiments.IdleOf(idleExchange, c)...), nil
 }

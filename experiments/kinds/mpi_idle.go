@@ -61,6 +61,15 @@ var idleProtocol = []experiments.Idle[*mpiConfig]{
 	{Key: "memory.domains", When: func(c *mpiConfig) bool { return c.Memory.Bandwidth == 0 }, Because: "memory.bandwidth is without limit"},
 }
 
+// idleJobs are settings of connections that only count for their memory, which kind jobs does not
+// report.
+var idleJobs = func() (list []experiments.Idle[*mpiConfig]) {
+	for _, key := range []string{"buffer", "request", "send_depth", "recv_depth", "sizes"} {
+		list = append(list, experiments.Idle[*mpiConfig]{Key: "connections." + key, When: func(*mpiConfig) bool { return true }, Because: "kind jobs does not report the memory of connections"})
+	}
+	return list
+}()
+
 var idleNoise = []experiments.Idle[*mpi.Noise]{
 	{Key: "noise.call_distribution", When: func(n *mpi.Noise) bool { return n.Call == 0 }, Because: "noise.call is 0"},
 	{Key: "noise.compute_distribution", When: func(n *mpi.Noise) bool { return n.Compute == 0 }, Because: "noise.compute is 0"},

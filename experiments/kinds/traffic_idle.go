@@ -18,7 +18,7 @@ type builtTraffic struct {
 
 // idle warns of the settings of the point that change nothing.
 func (c *trafficConfig) idle(parts *trafficParts) []experiments.Warning {
-	use := network.Use{Config: &parts.fabric, Routing: parts.Routing, Faults: c.Faults(),
+	use := network.Use{Config: &parts.fabric, Routing: parts.Routing, Faults: c.Faults(), Sized: parts.topology.Graph(),
 		Reacts: !slices.Contains(deaf, c.Program.Type.Name()) || c.Measure.Queues > 0 && slices.Contains(c.Measure.QueueSamples, "marked")}
 	return append(use.Idle(), experiments.IdleOf(idleTraffic, builtTraffic{c, parts})...)
 }

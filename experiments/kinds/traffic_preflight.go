@@ -57,7 +57,9 @@ func preflightTraffic(c *trafficConfig, p *experiments.Preflight) error {
 	if err != nil {
 		p.Note("throughput", "no bound from channel loads: %v", err)
 		if terminals := c.terminalLoads(parts); terminals != nil {
-			x := newThroughput(terminals, limits, func() *routing.Load { return c.weightedTerminals(parts) })
+			x := newThroughput(terminals, limits, c.weighted(parts, func(m traffic.Matrix) (*routing.Load, error) {
+				return routing.TerminalLoads(o.Graph, m), nil
+			}))
 			bound = min(1, x.bound)
 			if x.bound < 1 {
 				p.Note("throughput", "%s (loads of the terminals' own channels, whatever the routing)", x.describe(o.Graph))
@@ -66,7 +68,12 @@ func preflightTraffic(c *trafficConfig, p *experiments.Preflight) error {
 		}
 	} else {
 		f := newForecast(load, o.Graph, &parts.fabric, timings, parts.sizes)
-		f.throughput = newThroughput(load, limits, func() *routing.Load { return c.weightedLoads(p.Shared(), n, parts, even) })
+		f.throughput = newThroughput(load, limits, c.weighted(parts, func(m traffic.Matrix) (*routing.Load, error) {
+			if even {
+				return nil, nil // where flows split unevenly is not known
+			}
+			return c.walked(p.Shared(), "weighted loads", n, o, m)
+		}))
 		hops, bound = f.hops, f.bound
 		how := "exact"
 		if even {

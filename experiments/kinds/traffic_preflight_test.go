@@ -13,6 +13,7 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/traffic"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/sim/simtest"
 )
@@ -33,9 +34,9 @@ func forecastOf(t *testing.T, f *experiments.File) forecast {
 	g := parts.topology.Graph()
 	timings := simtest.Must(parts.fabric.ChannelTimings(g))(t)
 	x := newForecast(load, g, &parts.fabric, timings, parts.sizes)
-	x.throughput = newThroughput(load, parts.limits(timings), func() *routing.Load {
-		return c.weightedLoads(c.Topology.Type.Shared(), c.Network(f.Seed), parts, false)
-	})
+	x.throughput = newThroughput(load, parts.limits(timings), c.weighted(parts, func(m traffic.Matrix) (*routing.Load, error) {
+		return c.walked(c.Topology.Type.Shared(), "weighted loads", c.Network(f.Seed), parts.opened(), m)
+	}))
 	return x
 }
 

@@ -84,19 +84,20 @@ func (c *trafficConfig) walked(shared *experiments.Shared, name string, n *netwo
 // keptLoad is what a cache keeps of a [routing.Load].
 type keptLoad struct{ Port, Injection []float64 }
 
-// weightedLoads are what [routing.Load.Caps] asks for; nil where that takes long, or where
-// flows were split evenly.
-func (c *trafficConfig) weightedLoads(shared *experiments.Shared, n *network.Spec, parts *trafficParts, even bool) *routing.Load {
-	o := parts.opened()
-	matrix, err := c.matrix(parts)
-	if err != nil || even || o.Graph.Terminals() > exactEnds {
-		return nil
+// weighted makes what [routing.Load.Caps] asks for of a way to find loads; nil where that takes
+// long.
+func (c *trafficConfig) weighted(parts *trafficParts, find func(traffic.Matrix) (*routing.Load, error)) func() *routing.Load {
+	return func() *routing.Load {
+		matrix, err := c.matrix(parts)
+		if err != nil || parts.topology.Graph().Terminals() > exactEnds {
+			return nil
+		}
+		load, err := find(routing.Weighted(matrix))
+		if err != nil {
+			return nil
+		}
+		return load
 	}
-	load, err := c.walked(shared, "weighted loads", n, o, routing.Weighted(matrix))
-	if err != nil {
-		return nil
-	}
-	return load
 }
 
 // terminalLoads are the loads of the terminals' own channels, which hold for any routing; nil
@@ -107,15 +108,6 @@ func (c *trafficConfig) terminalLoads(parts *trafficParts) *routing.Load {
 		return nil
 	}
 	return routing.TerminalLoads(parts.topology.Graph(), matrix)
-}
-
-// weightedTerminals is weightedLoads for terminalLoads.
-func (c *trafficConfig) weightedTerminals(parts *trafficParts) *routing.Load {
-	matrix, err := c.matrix(parts)
-	if g := parts.topology.Graph(); err == nil && g.Terminals() <= exactEnds {
-		return routing.TerminalLoads(g, routing.Weighted(matrix))
-	}
-	return nil
 }
 
 // limits are the least cycles that channels take for a flit: the channels themselves, and the
