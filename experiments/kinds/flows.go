@@ -166,6 +166,20 @@ var idleFlows = []experiments.Idle[*flowsConfig]{
 	{Key: "transport.dcqcn.*", When: func(c *flowsConfig) bool { return c.Transport.Control != "dcqcn" }, Because: `it is of control = "dcqcn"`},
 	{Key: "switch.pause_above", When: neverPauses, Because: `it is of switch.full = "pause"`},
 	{Key: "switch.pause_below", When: neverPauses, Because: `it is of switch.full = "pause"`},
+	{Key: "flows.senders", When: otherPattern("incast", "victim"), Because: `it is of flows.pattern = "incast" and "victim"`},
+	{Key: "flows.receiver", When: otherPattern("incast", "victim"), Because: `it is of flows.pattern = "incast" and "victim"`},
+	{Key: "flows.sizes", When: otherPattern("poisson"), Because: `it is of flows.pattern = "poisson"`},
+	{Key: "flows.load", When: otherPattern("poisson"), Because: `it is of flows.pattern = "poisson"`},
+	{Key: "flows.duration", When: otherPattern("poisson"), Because: `it is of flows.pattern = "poisson"`},
+	{Key: "flows.pattern", When: fromFile, Because: "flows.file takes its place"},
+	{Key: "flows.bytes", When: fromFile, Because: "flows.file has sizes"},
+	{Key: "transport.share_connections", When: func(c *flowsConfig) bool { return !fromFile(c) }, Because: "it is of the connections of flows.file"},
+}
+
+func fromFile(c *flowsConfig) bool { return c.Flows.File != "" }
+
+func otherPattern(patterns ...string) func(*flowsConfig) bool {
+	return func(c *flowsConfig) bool { return fromFile(c) || !slices.Contains(patterns, c.Flows.Pattern) }
 }
 
 func neverPauses(c *flowsConfig) bool { return c.Switch.Full != "pause" }

@@ -235,6 +235,8 @@ func TestFlowsIdleSettings(t *testing.T) {
 		"[transport]\nspray = \"single\"\nentropies = 8\n":                                     "transport.entropies changes nothing",
 		"[transport]\nwindow_packets = 8\n":                                                    "transport.window_packets changes nothing",
 		"[transport.nscc]\nstart_window = 8\n[transport]\ncontrol = \"rccc\"\n":                "transport.nscc.start_window changes nothing",
+		"[flows]\npattern = \"permutation\"\nsenders = 8\n":                                    "flows.senders changes nothing",
+		"[flows]\npattern = \"incast\"\nload = 0.7\n":                                          "flows.load changes nothing",
 		"[switch]\npause_above = \"90000B\"\n":                                                 "switch.pause_above changes nothing",
 	} {
 		f := load(t, "kind = \"flows\"\n"+text)

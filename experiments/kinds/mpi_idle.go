@@ -55,11 +55,17 @@ func otherMode(mode string) func(*mpi.Connections) bool {
 }
 
 var idleProtocol = []experiments.Idle[*mpiConfig]{
-	{Key: "connections.tear_down", When: func(c *mpiConfig) bool { return !c.Connections.OnDemand && c.Connections.Group == 0 }, Because: "no connections are made on demand"},
+	{Key: "connections.tear_down", When: connectsBefore, Because: "no connections are made on demand"},
+	{Key: "hca.qp_create", When: connectsBefore, Because: "no connections are made on demand"},
+	{Key: "hca.qp_modify", When: connectsBefore, Because: "no connections are made on demand"},
+	{Key: "hca.qp_destroy", When: func(c *mpiConfig) bool { return !c.Connections.TearDown || connectsBefore(c) }, Because: "no connections are closed"},
+	{Key: "hca.rnr_delay", When: func(c *mpiConfig) bool { return !c.Protocol.LimitBuffers }, Because: "protocol.limit_buffers is false"},
 	{Key: "connections.srq_least", When: func(c *mpiConfig) bool { return c.Connections.Mode == mpi.RC }, Because: `connections.mode = "rc" has no shared receive queues`},
 	{Key: "connections.srq_least", When: func(c *mpiConfig) bool { return c.Connections.Mode != mpi.RC && !c.Protocol.LimitBuffers }, Because: "protocol.limit_buffers is false"},
 	{Key: "memory.domains", When: func(c *mpiConfig) bool { return c.Memory.Bandwidth == 0 }, Because: "memory.bandwidth is without limit"},
 }
+
+func connectsBefore(c *mpiConfig) bool { return !c.Connections.OnDemand && c.Connections.Group == 0 }
 
 // idleJobs are settings of connections that only count for their memory, which kind jobs does not
 // report.
