@@ -118,7 +118,11 @@ func (parts *trafficParts) limits(timings []fabric.ChannelTiming) *routing.Limit
 	queue, output := s.PacketSteps(flits)
 	cycles := func(steps float64, vcs int) float64 { return steps / (flits * s.Speedup * float64(vcs)) }
 	x := &routing.Limits{Class: cyclesPerFlit(timings)}
-	x.Part[routing.Injection] = cycles(queue, bits.OnesCount32(o.Routing.InjectionVCs(o.VCs)))
+	injection := o.VCs // where the routing chooses among them
+	if !fabric.NeedsOf(o.Routing).Departs {
+		injection = bits.OnesCount32(o.Routing.InjectionVCs(o.VCs))
+	}
+	x.Part[routing.Injection] = cycles(queue, injection)
 	x.Part[routing.Between] = cycles(max(queue, output), o.VCs)
 	x.Part[routing.Ejection] = cycles(output, o.VCs)
 	return x
