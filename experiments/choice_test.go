@@ -139,12 +139,6 @@ func TestUnusedSettings(t *testing.T) {
 			"x.toml:7:1: routing.held_slots is not used by what it stands with: leave it out"},
 		{"weight", "[topology]\ntype = \"dragonfly\"\n[routing]\ntype = \"ugal-g\"\nestimate = \"path-queues\"\nweight = \"hops\"\n",
 			"x.toml:7:1: routing.weight is not used by what it stands with: leave it out"},
-		{"decisions at terminals", "[topology]\ntype = \"dragonfly\"\n[routing]\ntype = \"ugal-l\"\ndecision = \"sequential\"\n",
-			"x.toml:6:1: routing.decision is not used by what it stands with: leave it out"},
-		{"decisions at terminals of any graph", "[topology]\ntype = \"random-regular\"\n[routing]\ntype = \"ugal-l\"\ndecision = \"sequential\"\n",
-			"x.toml:6:1: routing.decision is not used by what it stands with: leave it out"},
-		{"decisions at switches", "[topology]\ntype = \"dragonfly\"\n[routing]\ntype = \"ugal-l\"\ndecision = \"sequential\"\ndecided_at = \"switch\"\n", "<nil>"},
-		{"decisions at terminals and again", "[topology]\ntype = \"dragonfly\"\n[routing]\ntype = \"par\"\ndecision = \"sequential\"\n", "<nil>"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if _, err := Load("x.toml", head+c.text, Options{}); fmt.Sprint(err) != c.want {

@@ -67,15 +67,12 @@ func (u *ugal) globalQueue(v *fabric.View, h *fabric.Head, c candidate, to int32
 }
 
 // UnusedSettings implements [param.Skipper]: sums along paths are not multiplied by
-// anything, and decisions at terminals do not see each other.
-func (u *ugal) UnusedSettings() (unused []string) {
+// anything.
+func (u *ugal) UnusedSettings() []string {
 	if _, sums := u.gauge.(pathGauge); sums {
-		unused = append(unused, "weight")
+		return []string{"weight"}
 	}
-	if u.settings.DecidedAt == "terminal" && !u.again {
-		unused = append(unused, "decision")
-	}
-	return unused
+	return nil
 }
 
 // pathGauge is UGAL-G as the sum of the queues of all outputs along either path,
@@ -298,11 +295,10 @@ func newUGALCR(c UGALCRConfig, env Env) (fabric.Routing, error) {
 // UnusedSettings implements [param.Skipper]: slots are not looked at where credits
 // alone are.
 func (c creditRoundTrip) UnusedSettings() []string {
-	unused := c.ugal.UnusedSettings()
 	if c.settings.Sensing == "credits" {
-		unused = append(unused, "held_slots")
+		return []string{"held_slots"}
 	}
-	return unused
+	return nil
 }
 
 func (c creditRoundTrip) Needs() fabric.Needs {

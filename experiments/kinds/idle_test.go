@@ -30,6 +30,9 @@ func TestIdleSettings(t *testing.T) {
 		{"switch.credit_sensing=on", "switch.credits_undelayed=local", ""},
 		{"", "recovery.retries=3", "recovery.retries changes nothing: nothing fails"},
 		{"fault.x.fraction=0.1 fault.x.at=500 recovery.reroute=10 routing.type=table", "recovery.timeout=1us", "recovery.timeout changes nothing: recovery.retries is 0"},
+		{"routing.type=ugal-l", "routing.decision=sequential", "routing.decision changes nothing: terminals decide, which see what the cycle before has left (routing.decided_at)"},
+		{"routing.type=ugal-l routing.decided_at=switch", "routing.decision=sequential", ""},
+		{"routing.type=par", "routing.decision=sequential", ""},
 		{"", "measure.budget=5000", "measure.budget changes nothing: measure.warmup and measure.window are given"},
 		{"measure.window=0", "measure.budget=5000", ""},
 		{"", "measure.load_precision=0.1", "measure.load_precision changes nothing: measure.find looks for no load"},
@@ -62,6 +65,9 @@ func TestIdleSettings(t *testing.T) {
 		if with, without := rows(f), rows(file("")); !slices.Equal(with, without) {
 			t.Errorf("%s beside %q changes the results:\n%v\n%v", c.set, c.beside, with, without)
 		}
+	}
+	if w := load(t, random16, "routing.type=ugal-l", "routing.decision=sequential").Warnings; len(w) != 1 || w[0].Key != "routing.decision" {
+		t.Errorf("on any graph: %v", w)
 	}
 	// A setting that some point uses is not named, one that none does is named once.
 	const swept = dragonfly + "[sweep]\n\"program.type\" = [\"open-loop\", \"infiniband\"]\n"

@@ -6,6 +6,7 @@ import (
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // Use is what decides which settings of a network change something.
@@ -33,7 +34,15 @@ func (u *Use) countsBytes() bool {
 }
 
 // Idle warns of the settings that change nothing.
-func (u *Use) Idle() []experiments.Warning { return experiments.IdleOf(idle, u) }
+func (u *Use) Idle() []experiments.Warning {
+	list := slices.Clone(idle)
+	if r, ok := u.Routing.(param.Idler); ok {
+		for _, s := range r.IdleSettings() {
+			list = append(list, experiments.Idle[*Use]{Key: "routing." + s.Key, When: func(*Use) bool { return true }, Because: s.Because})
+		}
+	}
+	return experiments.IdleOf(list, u)
+}
 
 const noFaults = "nothing fails"
 
