@@ -211,24 +211,25 @@ func (t TableDescription) has(key string) bool {
 
 // check asks the kind about every distinct point.
 func (f *File) check() {
-	seen := map[string]bool{}
-	warned := map[Warning]bool{}
+	byHash := map[string][]Warning{}
+	var found []finding[Warning]
 	for _, p := range f.Points {
-		if seen[p.Hash] {
-			continue
+		warnings, seen := byHash[p.Hash]
+		if !seen {
+			var err error
+			warnings, err = f.kind.check(p.config, p.Seed)
+			d := f.pointDocument()
+			d.ProblemsFrom("", err)
+			f.doc.Problems = append(f.doc.Problems, d.Problems...)
+			warnings = slices.DeleteFunc(warnings, func(w Warning) bool { return w.Unset && d.Sets(w.Key) })
+			warnings = idleKeys(warnings, d)
+			byHash[p.Hash] = warnings
 		}
-		seen[p.Hash] = true
-		warnings, err := f.kind.check(p.config, p.Seed)
-		d := f.pointDocument()
-		d.ProblemsFrom("", err)
-		f.doc.Problems = append(f.doc.Problems, d.Problems...)
 		for _, w := range warnings {
-			if !warned[w] && !(w.Unset && d.Sets(w.Key)) {
-				f.Warnings = append(f.Warnings, w)
-			}
-			warned[w] = true
+			found = append(found, finding[Warning]{w, p})
 		}
 	}
+	f.Warnings = f.joinedWarnings(f.reallyIdle(found, byHash))
 }
 
 // pointDocument is the file to a point of it: swept keys stand where they are swept.

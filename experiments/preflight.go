@@ -5,11 +5,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/weft-sim/weft/experiments/document"
-	"github.com/weft-sim/weft/experiments/results"
 )
 
 // Preflight gathers what a kind finds out about a point before it runs.
@@ -34,7 +32,7 @@ type Preflight struct {
 // Note is something found out about some points of a file.
 type Note struct {
 	Topic string // such as "deadlock"
-	Where string // swept settings that the points share; empty: all points
+	Where string // the points that it is about, by their swept settings; empty: all points
 	Text  string // the first line, and further ones indented
 }
 
@@ -82,7 +80,7 @@ func (p *Preflight) Shared() *Shared { return p.shared }
 func (p *Preflight) MayDeadlock(text string) { p.cyclic = append(p.cyclic, text) }
 
 // Load says where the point stands on a curve of rising load: its load, and the bound that
-// the channels put on it. Points of the same curve have the same name.
+// the channels put on it: what fills the first of them. Points of the same curve have the same name.
 func (p *Preflight) Load(curveName string, load, bound float64) {
 	p.curves = append(p.curves, curve{curveName, load, bound})
 }
@@ -155,7 +153,7 @@ func (f *File) PreflightRest(finished map[string]*Record) (*Report, error) {
 func (f *File) preflight(thorough bool, finished map[string]*Record) (*Report, error) {
 	byHash := map[string]*Preflight{}
 	var problems document.Problems
-	merged := merger{file: f, lowest: map[string]curve{}}
+	merged := merger{file: f, lowest: map[string]curve{}, points: map[string][]*Point{}}
 	all, bytes := work{}, 0.0
 	for _, point := range f.Points {
 		p := byHash[point.Hash]
@@ -196,93 +194,6 @@ func (f *File) preflight(thorough bool, finished map[string]*Record) (*Report, e
 	}
 	f.Cyclic = merged.cyclic
 	return report, nil
-}
-
-// finding is a note about a point.
-type finding struct {
-	note  Note
-	point *Point
-}
-
-// merger joins the findings of all points, each said once.
-type merger struct {
-	file     *File
-	found    []finding
-	warnings []Warning
-	cyclic   []string
-	curves   []string
-	lowest   map[string]curve
-	beyond   int
-}
-
-func (m *merger) add(p *Preflight, point *Point) {
-	for _, n := range p.notes {
-		m.found = append(m.found, finding{n, point})
-	}
-	m.allow(p.cyclic)
-	for _, w := range p.warnings {
-		m.warnings = results.AddNew(m.warnings, w)
-	}
-	if slices.ContainsFunc(p.curves, func(c curve) bool { return c.load > c.bound }) {
-		m.beyond++
-	}
-	for _, c := range p.curves {
-		least, known := m.lowest[c.name]
-		if !known {
-			m.curves = append(m.curves, c.name)
-		}
-		if !known || c.load < least.load {
-			m.lowest[c.name] = c
-		}
-	}
-}
-
-// allow notes networks that can deadlock and may.
-func (m *merger) allow(networks []string) {
-	for _, text := range networks {
-		m.cyclic = results.AddNew(m.cyclic, text)
-	}
-}
-
-func (m *merger) report() *Report {
-	varies := make([]bool, len(m.file.keys))
-	for i := range varies {
-		varies[i] = differ(m.file.Points, i)
-	}
-	var notes []Note
-	for _, same := range results.Grouped(m.found, func(f finding) Note { return f.note }) {
-		note := same[0].note
-		note.Where = m.file.common(same, varies)
-		notes = append(notes, note)
-	}
-	for _, name := range m.curves {
-		if c := m.lowest[name]; c.load > c.bound {
-			m.warnings = append(m.warnings, Warning{Key: "traffic.load", Message: fmt.Sprintf(
-				"is never below what the channels can carry: from %.4g on, with a bound of %.4g flits per terminal and cycle; every point will be saturated", c.load, c.bound)})
-		}
-	}
-	slices.SortStableFunc(notes, func(a, b Note) int { return slices.Index(topics, a.Topic) - slices.Index(topics, b.Topic) })
-	return &Report{Notes: notes, Warnings: m.warnings, Beyond: m.beyond}
-}
-
-// common names the settings that vary in the sweep, but not among points.
-func (f *File) common(found []finding, varies []bool) string {
-	var points []*Point
-	for _, one := range found {
-		points = append(points, one.point)
-	}
-	var parts []string
-	for i, key := range f.keys {
-		if varies[i] && !differ(points, i) {
-			parts = append(parts, key+" = "+points[0].Swept[i])
-		}
-	}
-	return strings.Join(parts, ", ")
-}
-
-// differ tells whether swept key i has several values among points.
-func differ(points []*Point, i int) bool {
-	return slices.ContainsFunc(points, func(p *Point) bool { return p.Swept[i] != points[0].Swept[i] })
 }
 
 // most is the number of points that bisection adds at most, and what they take

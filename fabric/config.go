@@ -150,6 +150,17 @@ func (c *SwitchConfig) Overlaps() bool {
 // included: all stages, in whole cycles.
 func (c *SwitchConfig) Cycles() int64 { return int64(math.Ceil(float64(c.steps()) / c.Speedup)) }
 
+// PacketSteps is the least number of steps of the switch core, in the mean, that a queue takes
+// for a packet of so many flits, and that a virtual channel out of the switch does, however
+// much waits: docs/model.md, "Overlap".
+func (c *SwitchConfig) PacketSteps(flits float64) (queue, output float64) {
+	route, vc := float64(c.RouteCycles), float64(c.VCAllocCycles)
+	if c.Pipeline == Serial {
+		return route + vc + flits, vc + flits
+	}
+	return max(route, vc, flits), vc + flits
+}
+
 // steps is the number of steps of the switch core that a head takes.
 func (c *SwitchConfig) steps() int {
 	return c.RouteCycles + c.VCAllocCycles + c.SwitchAllocCycles + c.CrossbarCycles

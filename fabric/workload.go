@@ -150,7 +150,7 @@ type Delivery struct {
 	Birth      int64 // cycle
 	Inject     int64 // cycle in which the head entered the channel
 	Cycle      int64 // cycle in which the tail arrived
-	Hops       int   // switches crossed, at most 255
+	Hops       int   // switches crossed; by a copy of a multicast packet, 255 at most
 	Flits      int32
 	NonMinimal bool
 	Multicast  bool // a copy of a multicast packet

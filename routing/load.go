@@ -63,42 +63,6 @@ func Loads(g *topology.Graph, r fabric.Routing, vcs int, m Matrix) (*Load, error
 	return load, nil
 }
 
-// Terminals is l without the channels between switches: what no routing changes.
-func (l *Load) Terminals() *Load {
-	x := &Load{l.graph, make([]float64, len(l.Port)), l.Injection}
-	for _, p := range l.graph.TerminalPort {
-		x.Port[p] = l.Port[p]
-	}
-	return x
-}
-
-// Bound is the throughput bound of the loads, in flits a cycle and sending
-// terminal: the inverse of the greatest load in units of the channel's
-// capacity. cyclesPerFlit gives the capacity of each channel class of the graph
-// (nil: one cycle each). worst is the port of that channel, NoPort if it is a
-// terminal's injection channel.
-func (l *Load) Bound(cyclesPerFlit []float64) (throughput float64, worst topology.PortID) {
-	cycles := func(p topology.PortID) float64 {
-		if cyclesPerFlit == nil {
-			return 1
-		}
-		return cyclesPerFlit[l.graph.PortClass[p]]
-	}
-	most, worst := 0.0, topology.NoPort
-	for t, load := range l.Injection {
-		most = max(most, load*cycles(l.graph.TerminalPort[t]))
-	}
-	for p, load := range l.Port {
-		if x := load * cycles(topology.PortID(p)); x > most*(1+1e-12) { // sums in another order are equal
-			most, worst = x, topology.PortID(p)
-		}
-	}
-	if most == 0 {
-		return math.Inf(1), topology.NoPort
-	}
-	return 1 / most, worst
-}
-
 // turnstile adds what threads have written down to the loads, in the order of
 // destinations.
 type turnstile struct {
@@ -432,11 +396,7 @@ func (w *walker) evenDemands(m EvenMatrix, load *Load) demands {
 	for _, end := range ends {
 		d.size[end]++
 	}
-	all := repeated(d.weight, d.others(len(ends)))
-	for t := range ends {
-		load.Injection[t] = all
-		load.Port[w.graph.TerminalPort[t]] = all
-	}
+	load.enterEven(d)
 	return d
 }
 

@@ -113,7 +113,7 @@ func TestGridBounds(t *testing.T) {
 		}
 		// Channels of half the rate halve the bound of the mesh: 4 cycles' worth
 		// of flits a cycle.
-		if got, _ := load.Bound([]float64{1, 2}); math.Abs(got-1/(2*c.most)) > 1e-12 {
+		if got, _ := load.Bound(&routing.Limits{Class: []float64{1, 2}}); math.Abs(got-1/(2*c.most)) > 1e-12 {
 			t.Errorf("bound %v on slow grid channels, want %v", got, 1/(2*c.most))
 		}
 	}
@@ -317,5 +317,42 @@ func TestLoadsFail(t *testing.T) {
 			t.Fatalf("%d threads: %v, want %q", threads, err, want)
 		}
 		want = err.Error()
+	}
+}
+
+// TestCaps: where every terminal that sends uses the channels that are filled first as much as
+// the others, their load bounds the mean throughput. Uniform traffic on a mesh: every packet
+// crosses the middle of its row with the same probability, 1/2. Backwards: the middle of the
+// columns is full first, which 2/3 of the packets of all cross, and those to the next
+// terminal from the end of the second row only. Each sends all over its own channel, under
+// any traffic.
+func TestCaps(t *testing.T) {
+	grid := mesh(t, 1, 4, 4)
+	for _, c := range []struct {
+		name   string
+		matrix routing.Matrix
+		limits routing.Limits
+		caps   bool
+	}{
+		{"uniform", uniformly(16), routing.Limits{}, true},
+		{"uniform, slow out of terminals", uniformly(16), routing.Limits{Part: [3]float64{5, 1, 1}}, true},
+		{"uniform, slow into terminals", uniformly(16), routing.Limits{Part: [3]float64{1, 1, 5}}, true},
+		{"backwards", backwards(16), routing.Limits{}, false},
+		{"backwards, slow out of terminals", backwards(16), routing.Limits{Part: [3]float64{5, 1, 1}}, true},
+	} {
+		loads := func(m routing.Matrix) *routing.Load {
+			r := must(t, grid, 0, "dor")
+			return simtest.Must(routing.Loads(grid.Graph(), r, r.VCs(), m))(t)
+		}
+		load := loads(c.matrix)
+		if got := load.Caps(&c.limits, func() *routing.Load { return loads(routing.Weighted(c.matrix)) }); got != c.caps {
+			t.Errorf("%s: %v", c.name, got)
+		}
+		own := routing.TerminalLoads(grid.Graph(), c.matrix)
+		for p, x := range own.Port {
+			if _, ok := grid.Graph().PeerTerminal(topology.PortID(p)); ok && math.Abs(x-load.Port[p]) > 1e-12 || !ok && x != 0 {
+				t.Errorf("%s: port %d: load %v of the terminals' own, of all %v", c.name, p, x, load.Port[p])
+			}
+		}
 	}
 }

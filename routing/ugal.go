@@ -138,6 +138,19 @@ func (u *ugal) Needs() fabric.Needs {
 	return fabric.Needs{Queues: true, Crossed: u.sense == senseBoth, Departs: departs, Greedy: u.settings.Decision == "greedy" && (u.again || !departs)}
 }
 
+// IdleSettings implements [param.Idler].
+func (u *ugal) IdleSettings() []param.IdleSetting {
+	return decidedAlone(u.settings.DecidedAt == "terminal" && !u.again)
+}
+
+// decidedAlone is the settings of UGAL that change nothing where terminals alone decide.
+func decidedAlone(alone bool) []param.IdleSetting {
+	if !alone {
+		return nil
+	}
+	return []param.IdleSetting{{Key: "decision", Because: "terminals decide, which see what the cycle before has left (routing.decided_at)"}}
+}
+
 func (u *ugal) Depart(v *fabric.View, h *fabric.Head) uint32 {
 	if u.staysInside(h) {
 		return u.vcSet(level(h.State), v.VCs())

@@ -4,6 +4,7 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // pathUGAL is UGAL-L (Singh 2005; Kim, Dally, Scott, Abts, ISCA 2008, section 4.3; on
@@ -33,6 +34,11 @@ type measuredDetours interface {
 }
 
 func (u *pathUGAL) Needs() fabric.Needs { return u.queueReader.Needs() }
+
+// IdleSettings implements [param.Idler].
+func (u *pathUGAL) IdleSettings() []param.IdleSetting {
+	return decidedAlone(u.queues.DecidedAt == "terminal")
+}
 
 func (u *pathUGAL) Depart(v *fabric.View, h *fabric.Head) uint32 {
 	u.decide(v, h)

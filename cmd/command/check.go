@@ -141,7 +141,11 @@ func (a *App) warn(files []*experiments.File) {
 
 func (a *App) warnings(f *experiments.File, list []experiments.Warning) {
 	for _, w := range list {
-		fmt.Fprintf(a.Stderr, "%s: warning: %s %s\n", f.Place(w.Key), w.Key, w.Message)
+		where := ""
+		if w.Where != "" {
+			where = "; for " + document.Legible(w.Where)
+		}
+		fmt.Fprintf(a.Stderr, "%s: warning: %s %s%s\n", f.Place(w.Key), w.Key, w.Message, where)
 	}
 }
 

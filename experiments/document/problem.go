@@ -176,6 +176,20 @@ func (d *Tree) Sets(key string) bool {
 	return set || swept
 }
 
+// SetUnder lists in order the settings whose keys begin so that the file, its sweep or an option
+// gives.
+func (d *Tree) SetUnder(prefix string) (keys []string) {
+	for _, places := range []map[string]Origin{d.Origins, d.Swept} {
+		for key := range places {
+			if strings.HasPrefix(key, prefix) {
+				keys = append(keys, key)
+			}
+		}
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}
+
 // ProblemsFrom records the errors that validation or a constructor has joined, each under the key
 // that it names. table prefixes the keys of *param.ParamError.
 func (d *Tree) ProblemsFrom(table string, err error) {

@@ -39,7 +39,7 @@ func init() {
 		},
 		Check: func(c *flowsConfig, seed uint64) ([]experiments.Warning, error) {
 			_, err := c.build(seed)
-			return c.idle(), err
+			return experiments.IdleOf(idleFlows, c), err
 		},
 		Preflight: preflightFlows,
 		Run:       runFlows,
@@ -157,27 +157,37 @@ func (c *flowsConfig) build(seed uint64) (*flowsParts, error) {
 	return p, err
 }
 
-// idle are the settings of congestion control that change nothing, beside the others.
-func (c *flowsConfig) idle() (warnings []experiments.Warning) {
-	d, control, spray := transport.DefaultConfig(), c.Transport.Control, c.Transport.Spray
-	heeds := control == "nscc" || control == "both" || control == "rccc" || control == "dcqcn" || spray == "bitmap" || spray == "reps" || spray == "mixed"
-	for _, x := range []struct {
-		idle         bool
-		key, because string
-	}{
-		{!heeds && c.Switch.MarkTo > 0, "switch.mark_to", "no sender heeds marks"},
-		{spray == "single" && c.Transport.Entropies != d.Entropies, "transport.entropies", `transport.spray = "single" has one a flow`},
-		{control != "constant" && c.Transport.Window > 0, "transport.window_packets", `it is of control = "constant"`},
-		{control != "nscc" && control != "both" && c.Transport.NSCC != d.NSCC, "transport.nscc", `it is of control = "nscc" and "both"`},
-		{control != "dcqcn" && c.Transport.DCQCN != d.DCQCN, "transport.dcqcn", `it is of control = "dcqcn"`},
-		{c.Switch.Full != "pause" && (c.Switch.XOff != shared.DefaultConfig().XOff || c.Switch.XOn != shared.DefaultConfig().XOn), "switch.pause_above", `it is of switch.full = "pause"`},
-		{c.Switch.Paths != "hash" && c.Transport.Entropies != d.Entropies, "transport.entropies", "switch.paths chooses the way of data, and not by entropy"},
-	} {
-		if x.idle {
-			warnings = append(warnings, experiments.Warning{Key: x.key, Message: "changes nothing: " + x.because})
-		}
-	}
-	return warnings
+// idleFlows are the settings of congestion control that change nothing, beside the others.
+var idleFlows = []experiments.Idle[*flowsConfig]{
+	{Key: "switch.mark_to", When: (*flowsConfig).ignoresMarks, Because: "no sender heeds marks"},
+	{Key: "switch.mark_from", When: (*flowsConfig).ignoresMarks, Because: "no sender heeds marks"},
+	{Key: "transport.entropies", When: func(c *flowsConfig) bool { return c.Transport.Spray == "single" }, Because: `transport.spray = "single" has one a flow`},
+	{Key: "transport.entropies", When: func(c *flowsConfig) bool { return c.Transport.Spray != "single" && c.Switch.Paths != "hash" }, Because: "switch.paths chooses the way of data, and not by entropy"},
+	{Key: "transport.window_packets", When: func(c *flowsConfig) bool { return c.Transport.Control != "constant" }, Because: `it is of control = "constant"`},
+	{Key: "transport.nscc.*", When: func(c *flowsConfig) bool { return c.Transport.Control != "nscc" && c.Transport.Control != "both" }, Because: `it is of control = "nscc" and "both"`},
+	{Key: "transport.dcqcn.*", When: func(c *flowsConfig) bool { return c.Transport.Control != "dcqcn" }, Because: `it is of control = "dcqcn"`},
+	{Key: "switch.pause_above", When: neverPauses, Because: `it is of switch.full = "pause"`},
+	{Key: "switch.pause_below", When: neverPauses, Because: `it is of switch.full = "pause"`},
+	{Key: "flows.senders", When: otherPattern("incast", "victim"), Because: `it is of flows.pattern = "incast" and "victim"`},
+	{Key: "flows.receiver", When: otherPattern("incast", "victim"), Because: `it is of flows.pattern = "incast" and "victim"`},
+	{Key: "flows.sizes", When: otherPattern("poisson"), Because: `it is of flows.pattern = "poisson"`},
+	{Key: "flows.load", When: otherPattern("poisson"), Because: `it is of flows.pattern = "poisson"`},
+	{Key: "flows.duration", When: otherPattern("poisson"), Because: `it is of flows.pattern = "poisson"`},
+	{Key: "flows.pattern", When: fromFile, Because: "flows.file takes its place"},
+	{Key: "flows.bytes", When: fromFile, Because: "flows.file has sizes"},
+	{Key: "transport.share_connections", When: func(c *flowsConfig) bool { return !fromFile(c) }, Because: "it is of the connections of flows.file"},
+}
+
+func fromFile(c *flowsConfig) bool { return c.Flows.File != "" }
+
+func otherPattern(patterns ...string) func(*flowsConfig) bool {
+	return func(c *flowsConfig) bool { return fromFile(c) || !slices.Contains(patterns, c.Flows.Pattern) }
+}
+
+func neverPauses(c *flowsConfig) bool { return c.Switch.Full != "pause" }
+
+func (c *flowsConfig) ignoresMarks() bool {
+	return !slices.Contains([]string{"nscc", "both", "rccc", "dcqcn"}, c.Transport.Control) && !slices.Contains([]string{"bitmap", "reps", "mixed"}, c.Transport.Spray)
 }
 
 // AllowDeadlock tells whether it may run although it can deadlock.

@@ -144,7 +144,7 @@ func TestFlowsIdleSettings(t *testing.T) {
 		"[transport]\ncontrol = \"none\"\nspray = \"single\"\n[switch]\nmark_to = \"1000B\"\n": "switch.mark_to changes nothing: no sender heeds marks",
 		"[transport]\nspray = \"single\"\nentropies = 8\n":                                     "transport.entropies changes nothing",
 		"[transport]\nwindow_packets = 8\n":                                                    "transport.window_packets changes nothing",
-		"[transport.nscc]\nstart_window = 8\n[transport]\ncontrol = \"rccc\"\n":                "transport.nscc changes nothing",
+		"[transport.nscc]\nstart_window = 8\n[transport]\ncontrol = \"rccc\"\n":                "transport.nscc.start_window changes nothing",
 		"[switch]\npause_above = \"90000B\"\n":                                                 "switch.pause_above changes nothing",
 	} {
 		f := load(t, "kind = \"flows\"\n"+text)

@@ -206,10 +206,28 @@ func checkExchange(c *exchangeConfig, seed uint64) ([]experiments.Warning, error
 		for _, w := range sessionsWarnings(s, c.Exchange.Schedule) {
 			warnings = append(warnings, experiments.Warning{Key: "exchange.schedule", Message: w.Message})
 		}
-		return warnings, nil
+		return append(warnings, experiments.IdleOf(idleExchange, c)...), nil
 	}
-	return network.BufferWarnings(&p.fabric, p.topology.Graph()), nil
+	use := network.Use{Config: &p.fabric, Routing: p.Routing, Faults: c.Faults(), Sized: p.topology.Graph()}
+	warnings := append(network.BufferWarnings(&p.fabric, p.topology.Graph()), use.Idle()...)
+	return append(warnings, experiments.IdleOf(idleExchange, c)...), nil
 }
+
+const (
+	ofFabric   = `it is of exchange.through = "fabric"`
+	ofSessions = `it is of exchange.through = "sessions"`
+)
+
+var idleExchange = []experiments.Idle[*exchangeConfig]{
+	{Key: "exchange.schedule", When: (*exchangeConfig).buffered, Because: ofSessions},
+	{Key: "exchange.addressing", When: (*exchangeConfig).buffered, Because: ofSessions},
+	{Key: "exchange.drain", When: (*exchangeConfig).buffered, Because: ofSessions},
+	{Key: "exchange.order", When: (*exchangeConfig).bufferless, Because: ofFabric},
+	{Key: "routing.*", When: (*exchangeConfig).bufferless, Because: ofFabric},
+}
+
+func (c *exchangeConfig) buffered() bool   { return c.Exchange.Through == "fabric" }
+func (c *exchangeConfig) bufferless() bool { return !c.buffered() }
 
 func runExchange(ctx context.Context, c *exchangeConfig, run *experiments.Run) (exchangeRow, error) {
 	p, err := c.build(run.Seed)

@@ -23,6 +23,9 @@ func init() {
 		Defaults: func() connectionsConfig {
 			return connectionsConfig{Job: connectionsJob{Ranks: 1024, PerNode: 4}, Connections: mpi.DefaultConnections}
 		},
+		Check: func(c *connectionsConfig, _ uint64) ([]experiments.Warning, error) {
+			return append(experiments.IdleOf(idleConnections, &c.Connections), experiments.IdleOf(idleFormulas, &c.Connections)...), nil
+		},
 		Run: func(_ context.Context, c *connectionsConfig, _ *experiments.Run) (connectionsRow, error) {
 			f := c.Connections.Footprint(c.Job.Ranks, c.Job.PerNode, int64(c.Job.OnDemandQPs))
 			return connectionsRow{
@@ -139,7 +142,11 @@ func checkSessions(c *sessionsConfig, seed uint64) ([]experiments.Warning, error
 	if err := dswitch.CheckSessions(t, c.Sessions, seed); err != nil {
 		return nil, document.Under("sessions", "sessions.schedule", err)
 	}
-	return sessionsWarnings(s, c.Sessions.Schedule), nil
+	return append(sessionsWarnings(s, c.Sessions.Schedule), experiments.IdleOf(idleSessions, c)...), nil
+}
+
+var idleSessions = []experiments.Idle[*sessionsConfig]{
+	{Key: "sessions.permutations", When: func(c *sessionsConfig) bool { return c.Sessions.Schedule != "random" }, Because: `it is of sessions.schedule = "random"`},
 }
 
 // sessionsWarnings says where a schedule is known to do less than its name

@@ -260,7 +260,7 @@ func checkMPI(c *mpiConfig, seed uint64) ([]experiments.Warning, error) {
 	if err != nil {
 		return nil, err
 	}
-	warnings := c.traceWarnings()
+	warnings := append(c.traceWarnings(), c.idle()...)
 	if c.Job.Machine == "loggops" {
 		return warnings, nil
 	}

@@ -88,7 +88,8 @@ func (c *mpiConfig) checkNetwork(adapter *hca.Config, nodes int, seed uint64, le
 	}
 	_, bad := c.Trace.plan(g.Terminals())
 	problems = append(problems, bad)
-	return network.BufferWarnings(&config, g), errors.Join(problems...)
+	use := network.Use{Config: &config, Routing: r}
+	return append(network.BufferWarnings(&config, g), use.Idle()...), errors.Join(problems...)
 }
 
 // worthBusy, which only tests change, is the number of terminals with traffic times cycles

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/document"
@@ -184,7 +185,12 @@ func checkLatency(c *latencyConfig, seed uint64) ([]experiments.Warning, error) 
 	if err != nil {
 		return nil, network.ExplainVCs(err, c.Network(seed))
 	}
-	return network.BufferWarnings(&p.fabric, p.topology.Graph()), nil
+	use := network.Use{Config: &p.fabric, Routing: p.routing}
+	return slices.Concat(network.BufferWarnings(&p.fabric, p.topology.Graph()), use.Idle(), experiments.IdleOf(idleLatency, c)), nil
+}
+
+var idleLatency = []experiments.Idle[*latencyConfig]{
+	{Key: "messages.unicast_flits", When: func(c *latencyConfig) bool { return c.Messages.UnicastLoad == 0 }, Because: "messages.unicast_load is 0"},
 }
 
 func preflightLatency(c *latencyConfig, pre *experiments.Preflight) error {

@@ -192,7 +192,8 @@ func warnings(f *experiments.File, key string) (n int) {
 
 // TestCache: results and preflight are the same without a cache, when it is filled, when it
 // is read, and when all that is in it is damaged. Two networks under one pattern are two
-// certificates and two tables of loads.
+// certificates, two tables of loads and, of the ring, where those of terminals are not full first,
+// one of weighted loads.
 func TestCache(t *testing.T) {
 	const text = smallTorus + `
 [sweep]
@@ -209,8 +210,8 @@ func TestCache(t *testing.T) {
 	want := run(nil)
 	for _, when := range []string{"filled", "read", "damaged"} {
 		paths := simtest.Must(filepath.Glob(filepath.Join(cache.Dir, "*")))(t)
-		if when != "filled" && len(paths) != 4 {
-			t.Fatalf("%s: %d entries, want 4", when, len(paths))
+		if when != "filled" && len(paths) != 5 {
+			t.Fatalf("%s: %d entries, want 5", when, len(paths))
 		}
 		for _, path := range paths {
 			if when == "damaged" {
@@ -221,7 +222,7 @@ func TestCache(t *testing.T) {
 			t.Errorf("%s:\n%s\nwithout a cache:\n%s", when, got, want)
 		}
 	}
-	if len(warnings) != 4 {
+	if len(warnings) != 5 {
 		t.Errorf("warnings %q, want one for each damaged entry", warnings)
 	}
 }

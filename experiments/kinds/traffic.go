@@ -209,23 +209,16 @@ func (c *trafficConfig) build(seed uint64) (*trafficParts, error) {
 func checkTraffic(c *trafficConfig, seed uint64) ([]experiments.Warning, error) {
 	var warnings []experiments.Warning
 	if c.Measure.Find != "" {
-		if c.Traffic.Load != defaultLoad {
-			warnings = append(warnings, experiments.Warning{Key: "traffic.load", Message: "is not used: measure.find looks for the load"})
-		}
 		c = c.atLoad(c.Measure.LoadPrecision)
 	}
 	parts, err := c.build(seed)
 	if err != nil {
 		return nil, network.ExplainVCs(err, c.Network(seed))
 	}
-	if parts.workload.Closed() {
-		if c.Measure.Find != "" {
-			return nil, document.At("measure.find", fmt.Errorf("needs a load; program %q is closed and offers none", c.Program.Type.Name()))
-		}
-		if c.Traffic.Load != defaultLoad {
-			warnings = append(warnings, experiments.Warning{Key: "traffic.load", Message: fmt.Sprintf("is not used: program %q is closed and offers no load", c.Program.Type.Name())})
-		}
+	if parts.workload.Closed() && c.Measure.Find != "" {
+		return nil, document.At("measure.find", fmt.Errorf("needs a load; program %q is closed and offers none", c.Program.Type.Name()))
 	}
+	warnings = append(warnings, c.idle(parts)...)
 	warnings = append(warnings, network.BufferWarnings(&parts.fabric, parts.topology.Graph())...)
 	if c.Switch.OverlapsBookSim2() {
 		warnings = append(warnings, experiments.Warning{Key: "switch.pipeline", Unset: true,

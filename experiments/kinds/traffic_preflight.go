@@ -46,144 +46,57 @@ func preflightTraffic(c *trafficConfig, p *experiments.Preflight) error {
 	if err != nil {
 		return err
 	}
-	if c.Traffic.Pattern.Name() == "uniform" && c.Program.Type.Name() == openLoop {
-		if bound, cut := bisectionBound(parts.topology, timings); bound > 0 && bound < 1 {
-			p.Note("throughput", "at most %.4g flits per terminal and cycle under any routing: %d cables between two halves", bound, cut)
-		}
+	if bound, cut := c.bisectionBound(parts, timings); bound > 0 && bound < 1 {
+		p.Note("throughput", "at most %.4g flits per terminal and cycle under any routing: %d cables between two halves", bound, cut)
 	}
 	far := parts.topology.Facts().Diameter
 	if far < 0 { // no closed form is known
 		far = int(slices.Max(o.Graph.DistancesFrom(0, nil)))
 	}
 	hops, bound := float64(far+1), 1.0
+	limits := parts.limits(timings)
 	load, even, err := c.loads(p.Shared(), n, parts, evenEnds)
 	if err != nil {
 		p.Note("throughput", "no bound from channel loads: %v", err)
+		if terminals := c.terminalLoads(parts); terminals != nil {
+			x := newThroughput(terminals, limits, c.weighted(parts, func(m traffic.Matrix) (*routing.Load, error) {
+				return routing.TerminalLoads(o.Graph, m), nil
+			}))
+			bound = min(1, x.bound)
+			if x.bound < 1 {
+				p.Note("throughput", "%s (loads of the terminals' own channels, whatever the routing)", x.describe(o.Graph))
+			}
+			p.Load(x.curve(c, n), c.Traffic.Load, x.bound)
+		}
 	} else {
 		f := newForecast(load, o.Graph, &parts.fabric, timings, parts.sizes)
-		f.even = even
+		f.throughput = newThroughput(load, limits, c.weighted(parts, func(m traffic.Matrix) (*routing.Load, error) {
+			if even {
+				return nil, nil // where flows split unevenly is not known
+			}
+			return c.walked(p.Shared(), "weighted loads", n, o, m)
+		}))
 		hops, bound = f.hops, f.bound
-		f.note(p, o.Graph, c.Fabric.Clock.Nanoseconds())
+		how := "exact"
+		if even {
+			how = "if its flows split evenly; hashed to single paths they come to a little more somewhere"
+		}
+		p.Note("throughput", "%s (channel loads of this traffic, %s)", f.describe(o.Graph), how)
+		p.Note("latency", "%s", f.describeLatency(c.Fabric.Clock.Nanoseconds()))
 		if warmup := c.Measure.Warmup; warmup >= firstArrival(o.Graph, timings) && warmup > 0 && float64(warmup) < f.latency {
 			p.Warn("measure.warmup", "= %d: shorter than the %.4g cycles that a packet takes in an idle network; 0 warms up until the mean latency has settled", warmup, f.latency)
 		}
-		name := n.Fingerprint() + c.Traffic.Pattern.Fingerprint() + fmt.Sprint(f.bound)
-		p.Load(name, c.Traffic.Load, f.bound)
+		p.Load(f.curve(c, n), c.Traffic.Load, f.bound)
 	}
 	c.predictWork(p, o, parts, timings, hops, bound)
 	return nil
 }
 
-// Where a routing hashes the ends of packets, the loads of every pair are followed by
-// themselves only up to so many terminals. Above, flows count as split evenly.
-const (
-	evenEnds  = 1000 // where a forecast is wanted at once
-	exactEnds = 1700 // where a bound must be proven: some seconds
-)
-
-// loadHops is the number of hops a terminal that channel loads may follow where that is more
-// than a certificate may: a fiftieth of what it costs to simulate such a network for 100 us.
-// Only tests change it.
-var loadHops = 2500
-
-// loads computes the channel loads of the point's traffic, once for all points
-// with the same network and pattern. even tells that flows were split evenly over
-// paths that the routing hashes them to, for there are more than most terminals: no
-// proof of a bound, but what is to be expected.
-func (c *trafficConfig) loads(shared *experiments.Shared, n *network.Spec, parts *trafficParts, most int) (loads *routing.Load, even bool, err error) {
-	if c.Program.Type.Name() != openLoop {
-		return nil, false, fmt.Errorf("program %q sends packets beside those of the pattern", c.Program.Type.Name())
-	}
-	matrix, ok := parts.pattern.(traffic.Matrix)
-	if !ok {
-		return nil, false, fmt.Errorf("the traffic matrix of pattern %q is not known", c.Traffic.Pattern.Name())
-	}
-	if len(parts.Periods) > 1 {
-		return nil, false, fmt.Errorf("faults come and go")
-	}
-	o := parts.opened()
-	wide := routing.Widened(o.Routing)
-	if even = wide != nil && o.Graph.Terminals() > most; even {
-		o.Routing = wide
-	}
-	if c, err := n.Prove(shared); err == nil && !c.Fits {
-		if routing.WalkExceeds(o.Graph, o.Routing, o.VCs, loadHops*o.Graph.Terminals()) {
-			return nil, false, fmt.Errorf("too many paths to follow all of them")
-		}
-	}
-	if len(parts.Periods) == 1 {
-		matrix = network.Joined(matrix, parts.Periods[0].Down, parts.topology.Graph())
-	}
-	key := fmt.Sprintf("loads %v %s\n%s", even, n.Fingerprint(), c.Traffic.Pattern.Fingerprint())
-	load, err := experiments.Cached(shared, key, func() (keptLoad, error) {
-		load, err := routing.Loads(o.Graph, o.Routing, o.VCs, matrix)
-		if err != nil {
-			return keptLoad{}, err
-		}
-		return keptLoad{load.Port, load.Injection}, nil
-	})
-	if err != nil {
-		return nil, even, err
-	}
-	return routing.NewLoad(o.Graph, load.Port, load.Injection), even, nil
-}
-
-// keptLoad is what a cache keeps of a [routing.Load].
-type keptLoad struct{ Port, Injection []float64 }
-
-// bisectionBound bounds uniform traffic by the channels between two halves: of n
-// terminals with a load of x, each half sends x*n/2 * (n/2)/(n-1) flits a cycle
-// to the other, over as many channels as cables are cut. 0: no bound is known.
-func bisectionBound(topo topology.Topology, timings []fabric.ChannelTiming) (bound float64, cut int) {
-	for _, t := range timings {
-		if t.CyclesPerFlit != 1 {
-			return 0, 0 // which classes are cut is not known
-		}
-	}
-	cut = topo.Facts().Bisection
-	n := float64(topo.Graph().Terminals())
-	return max(0, float64(cut)*4*(n-1)/(n*n)), cut
-}
-
-// LoadBound is the highest load that the point's channels can carry, proven: by the
-// channel loads of an oblivious routing, or by the bisection under uniform
-// traffic. 0: none is known. Cost: that of the channel loads, once for all points
-// that share network and pattern.
-func (c *trafficConfig) LoadBound(seed uint64) (float64, error) {
-	parts, err := c.build(seed)
-	if err != nil {
-		return 0, err
-	}
-	timings, err := parts.fabric.ChannelTimings(parts.topology.Graph())
-	if err != nil {
-		return 0, err
-	}
-	shared := c.Topology.Type.Shared()
-	least := math.Inf(1)
-	if load, even, err := c.loads(shared, c.Network(seed), parts, exactEnds); err == nil {
-		if even {
-			load = load.Terminals()
-		}
-		least, _ = load.Bound(cyclesPerFlit(timings))
-	}
-	if c.Traffic.Pattern.Name() == "uniform" && c.Program.Type.Name() == openLoop {
-		if bound, _ := bisectionBound(parts.topology, timings); bound > 0 {
-			least = min(least, bound)
-		}
-	}
-	if math.IsInf(least, 0) {
-		return 0, nil
-	}
-	return least, nil
-}
-
 // forecast is what channel loads tell about an oblivious routing.
 type forecast struct {
-	bound   float64 // flits per terminal and cycle
-	worst   topology.PortID
+	throughput
 	hops    float64 // switches crossed, mean over packets
 	latency float64 // cycles, mean over packets, in an idle network
-	even    bool    // flows were split evenly: the routing's own paths come to a little more
 	least   bool    // latency may be longer: flits wait for credits, or for room behind the crossbar
 	most    bool    // latency may be shorter
 }
@@ -202,7 +115,6 @@ func newForecast(load *routing.Load, g *topology.Graph, config *fabric.Config, t
 	long := sizes.Max() > config.Switch.BufferFlits
 	queued := sizes.Max() > 1 && config.Switch.OutputsHoldUp()
 	uneven := false
-	f.bound, f.worst = load.Bound(cycles)
 	packets, slowest := 0.0, 0.0
 	channel := func(class topology.ClassID, share, stages float64) {
 		f.latency += share * (stages + float64(timings[class].Latency))
@@ -240,20 +152,8 @@ func cyclesPerFlit(timings []fabric.ChannelTiming) []float64 {
 	return cycles
 }
 
-// note writes the bound and the latency down.
-func (f forecast) note(p *experiments.Preflight, g *topology.Graph, clock float64) {
-	full := "only the terminals' own channels are full"
-	if f.worst != topology.NoPort {
-		full = g.PortName(f.worst) + " is full first"
-		if peer, ok := g.PeerPort(f.worst); ok {
-			full += ", the channel to " + g.SwitchName(g.PortSwitch[peer])
-		}
-	}
-	how := "channel loads of this traffic, exact"
-	if f.even {
-		how = "channel loads of this traffic if its flows split evenly; hashed to single paths they come to a little more somewhere"
-	}
-	p.Note("throughput", "at most %.4g flits per terminal and cycle: %s (%s)", f.bound, full, how)
+// describeLatency is the latency in words; clock is that of a cycle in nanoseconds.
+func (f *forecast) describeLatency(clock float64) string {
 	bound := ""
 	switch {
 	case f.least && f.most:
@@ -263,7 +163,7 @@ func (f forecast) note(p *experiments.Preflight, g *topology.Graph, clock float6
 	case f.most:
 		bound = "at most "
 	}
-	p.Note("latency", "%s%.4g ns in an idle network, over %.3g switches in the mean", bound, f.latency*clock, f.hops)
+	return fmt.Sprintf("%s%.4g ns in an idle network, over %.3g switches in the mean", bound, f.latency*clock, f.hops)
 }
 
 // predictWork estimates what the point costs, all its replications, and of a

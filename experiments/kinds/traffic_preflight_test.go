@@ -11,7 +11,9 @@ import (
 	"github.com/weft-sim/weft/experiments/engine"
 	"github.com/weft-sim/weft/experiments/network"
 	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/traffic"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/sim/simtest"
 )
@@ -31,7 +33,11 @@ func forecastOf(t *testing.T, f *experiments.File) forecast {
 	load, _ := simtest.Must2(c.loads(c.Topology.Type.Shared(), c.Network(f.Seed), parts, exactEnds))(t)
 	g := parts.topology.Graph()
 	timings := simtest.Must(parts.fabric.ChannelTimings(g))(t)
-	return newForecast(load, g, &parts.fabric, timings, parts.sizes)
+	x := newForecast(load, g, &parts.fabric, timings, parts.sizes)
+	x.throughput = newThroughput(load, parts.limits(timings), c.weighted(parts, func(m traffic.Matrix) (*routing.Load, error) {
+		return c.walked(c.Topology.Type.Shared(), "weighted loads", c.Network(f.Seed), parts.opened(), m)
+	}))
+	return x
 }
 
 // single is the cell of a table of one row.
@@ -63,6 +69,58 @@ func TestBound(t *testing.T) {
 		if accepted := single(t, execute(t, f, engine.Execution{}), "accepted_load"); accepted > 1.01*bound || accepted < 0.9*bound {
 			t.Errorf("%s: accepted %v, bound %v", c.pattern, accepted, bound)
 		}
+	}
+}
+
+// TestFirstChannel: what check calls a bound no run exceeds, at a load of 1, and what it does
+// not call so can be exceeded.
+//
+//   - Four switches have six terminals each and three cables to every other. All send to the
+//     terminals of one other switch, by a hash of the pair to one of the three cables: where
+//     three pairs meet on a cable, 1/3 fills it, while others go on, to 0.48 in the mean.
+//   - In the worst case of MIN all of a group use its one channel to the next: 1/8 is a bound.
+//   - A queue takes max(L, r, v) = 3 steps for a packet of one flit: 1/3, on one virtual
+//     channel; of three flits: 1. At 2 steps a cycle and in series, L + r + v = 4 steps: 1/2.
+//   - The three virtual channels of an output take L + v = 4 steps each: 3/4 of a hot
+//     terminal's channel. 71 terminals send nine tenths there, and of the rest a 71st: 64 flits
+//     a cycle and 3/256. The hot one itself may send all that it has: no bound on the mean.
+//     Nothing else is known under an adaptive routing.
+func TestFirstChannel(t *testing.T) {
+	const file = "kind = \"traffic\"\n[traffic]\nload = 1.0\n[measure]\nwarmup = 4000\nwindow = 8000\n"
+	const pair = " topology.type=mesh topology.dims=[2] topology.terminals=1 routing.type=dor switch.vcs=1 switch.speedup=1"
+	for _, c := range []struct {
+		set   string
+		bound float64
+		caps  bool
+		low   float64 // of the accepted load
+	}{
+		{"topology.type=hyperx topology.dims=[4] topology.trunks=[3] topology.terminals=6 routing.type=table traffic.pattern=switch-permutation switch.vcs=4", 1.0 / 3, false, 0.45},
+		{"topology.type=dragonfly topology.p=2 topology.a=4 topology.h=2 routing.type=min traffic.pattern=worst-case", 1.0 / 8, true, 0.12},
+		{"switch.route_cycles=3" + pair, 1.0 / 3, true, 0.33},
+		{"switch.route_cycles=3 traffic.packet_flits=3" + pair, 1, true, 0.98},
+		{"switch.route_cycles=2 switch.vc_alloc_cycles=1 switch.pipeline=serial" + pair + " switch.speedup=2", 0.5, true, 0.49},
+	} {
+		f := load(t, file, strings.Fields(c.set)...)
+		if got := forecastOf(t, f); math.Abs(got.bound-c.bound) > 1e-9 || got.caps != c.caps {
+			t.Errorf("%s: %v, a bound: %v", c.set, got.bound, got.caps)
+		}
+		o := execute(t, f, engine.Execution{})
+		if got := single(t, o, "accepted_load"); got < c.low || c.caps && got > c.bound*1.004 {
+			t.Errorf("%s: accepts %v", c.set, got)
+		}
+		if state := o.Results.Rows[0][slices.Index(o.Results.Columns, "state_reason")]; (state == measure.ByBound) != (c.bound < 1) {
+			t.Errorf("%s: %v", c.set, state)
+		}
+	}
+	f := load(t, file, strings.Fields("topology.type=dragonfly topology.p=2 topology.a=4 topology.h=2 routing.type=ugal-l switch.vcs=3 switch.speedup=1 switch.vc_alloc_cycles=3 traffic.pattern=hot-spot traffic.fraction=0.9")...)
+	if got := simtest.Must(f.Points[0].Config().(*trafficConfig).LoadBound(1))(t); math.Abs(got-3.0/256) > 1e-12 {
+		t.Errorf("hot spot: %v", got)
+	}
+	report := simtest.Must(f.Preflight(true))(t)
+	if !slices.ContainsFunc(report.Notes, func(n experiments.Note) bool {
+		return strings.HasPrefix(n.Text, "0.01172 flits per terminal and cycle is the load that fills the first channel, no bound on the mean: switch 0 port 0 is full first;") && strings.HasSuffix(n.Text, "whatever the routing)")
+	}) {
+		t.Errorf("hot spot: %+v", report.Notes)
 	}
 }
 
@@ -197,11 +255,13 @@ func TestSample(t *testing.T) {
 // certificate is that of all shortest paths at any size.
 func TestEvenLoads(t *testing.T) {
 	const text = "[topology]\ntype = \"random-regular\"\nswitches = 24\ndegree = 4\n[routing]\ntype = \"table\"\nties = "
+	var proven *routing.Load
 	loads := func(ties string, most int) (*routing.Load, bool, network.Certificate) {
 		f := load(t, text+ties+"\n")
 		c := f.Points[0].Config().(*trafficConfig)
 		parts := simtest.Must(c.build(1))(t)
 		l, even := simtest.Must2(c.loads(c.Topology.Type.Shared(), c.Network(1), parts, most))(t)
+		proven = c.terminalLoads(parts)
 		proof := simtest.Must(c.Network(1).Prove(c.Topology.Type.Shared()))(t)
 		return l, even, proof
 	}
@@ -220,7 +280,6 @@ func TestEvenLoads(t *testing.T) {
 	f := load(t, text+`"random"`+"\n")
 	network := simtest.Must(f.TopologyOf(f.Points[0]))(t)
 	graph := network.Graph()
-	proven := split.Terminals()
 	bound, worst := proven.Bound(nil)
 	if math.Abs(bound-1) > 1e-12 || worst != topology.NoPort || !slices.Equal(proven.Injection, split.Injection) {
 		t.Errorf("bound %v at port %d", bound, worst)

@@ -228,9 +228,10 @@ func (d *Domain) cross(sw *SwitchState, matches []Request, t *StepTime, advance 
 		}
 		lov := uint32(v.Out)
 		ov, vc := sw.outVC(lov), lov-output*vcs
-		e.Queue, e.Packet, e.dst, e.State = o.dest+int32(vc)*int32(o.Bounded), v.Packet, v.dst, v.State
-		if v.State < MaxHops<<HopShift {
-			e.State += 1 << HopShift
+		e.Queue, e.Packet, e.dst, e.State = o.dest+int32(vc)*int32(o.Bounded), v.Packet, v.dst, v.State+1<<HopShift
+		if v.State >= MaxHops<<HopShift {
+			e.State = v.State
+			d.unfiled.hop, d.unfiled.any = true, true
 		}
 		ov.Flits++
 		ov.credits -= int32(o.Bounded)
@@ -263,11 +264,11 @@ func (d *Domain) cross(sw *SwitchState, matches []Request, t *StepTime, advance 
 // finishCrossing does for flit i of those that have crossed, to a local output virtual channel what not every
 // one needs: what is timed, what waits for its virtual channel, and what follows it.
 func (d *Domain) finishCrossing(sw *SwitchState, i int, r Request, lov uint32, depart int64, t *StepTime) {
-	if d.unfiled.any {
-		d.file()
-	}
 	local := r.Local()
 	v, o := sw.Queue(local), sw.OutPort(r.Output())
+	if d.unfiled.any {
+		d.file(v)
+	}
 	if d.crossTimed {
 		ov := sw.Port0*int32(d.vcs) + int32(lov)
 		if d.receives() && o.Bounded == 0 {
@@ -329,25 +330,37 @@ func (d *Domain) noteCrossing(sw *SwitchState, matches []Request, t *StepTime, a
 	return false
 }
 
-// unfiled is a flit that crosses, and its credit, if their wheels have no room at hand for them.
+// unfiled is a flit that crosses, and its credit, if their wheels have no room at hand for them,
+// and whether the flit has no digits for the hop.
 type unfiled struct {
-	any                    bool
+	any, hop               bool
 	creditWheel, flitWheel uint8
 	back, arrival          int64 // when they are due; 0: is filed
 	credit                 int32
 	flit                   Flit
 }
 
-// file files what is unfiled.
-func (d *Domain) file() {
+// file files what is unfiled of the flit in front of a queue.
+func (d *Domain) file(v *InVC) {
 	u := &d.unfiled
+	if u.hop {
+		d.countHop(v.Packet, v.dst)
+	}
 	if u.back != 0 {
 		*d.credits[u.creditWheel&15].Place(u.back) = u.credit
 	}
 	if u.arrival != 0 {
 		*d.Flits[u.flitWheel&15].Place(u.arrival) = u.flit
 	}
-	u.any, u.back, u.arrival = false, 0, 0
+	u.any, u.hop, u.back, u.arrival = false, false, 0, 0
+}
+
+// countHop counts a switch beyond MaxHops that a flit crosses, if it is a tail. Copies of
+// multicast packets share their record, and count no further.
+func (d *Domain) countHop(packet, dst int32) {
+	if packet&TailFlit != 0 && dst >= 0 {
+		d.Packet(packet>>PacketBits).more++
+	}
 }
 
 // findLate prepares what is timed of some flits that cross: by how many cycles credit sensing

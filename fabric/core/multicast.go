@@ -252,7 +252,7 @@ func (m *multicast) begin(d *Domain, sw *SwitchState, s topology.SwitchID, local
 	}
 	r.heads = int32(len(r.branches))
 	if more := int32(len(r.branches)) - 1; more > 0 && d.Unit == nil { // without branches it ends here; packets' copies are packets of their own
-		atomic.AddInt32(&p.copies, more)
+		atomic.AddInt32(&p.more, more)
 	}
 	return r
 }

@@ -49,6 +49,9 @@ func TestPipelineClosedForm(t *testing.T) {
 					} else if pipeline == fabric.Overlapped {
 						want = max(c.l, c.r, c.v)
 					}
+					if queue, output := s.PacketSteps(float64(c.l)); max(queue, output*float64(2-outputs)) != float64(want) {
+						t.Errorf("%s, %d outputs, %+v: PacketSteps %v and %v, want %d", pipeline, outputs, c, queue, output, want)
+					}
 					if len(all.delivered) != sent {
 						t.Fatalf("%d of %d packets arrived", len(all.delivered), sent)
 					}

@@ -84,9 +84,10 @@ func (u *packetUnit) send(d *Domain, sw *SwitchState, output uint32, v *InVC, pa
 		arrival = WholeCycle(c.first) + latency
 	}
 	e := d.Flits[o.wheel&15].Place(arrival)
-	e.Queue, e.Packet, e.dst, e.State = o.dest+(c.lov-int32(output)*int32(d.vcs))*int32(o.Bounded), packet, v.dst, v.State
-	if v.State < MaxHops<<HopShift {
-		e.State += 1 << HopShift
+	e.Queue, e.Packet, e.dst, e.State = o.dest+(c.lov-int32(output)*int32(d.vcs))*int32(o.Bounded), packet, v.dst, v.State+1<<HopShift
+	if v.State >= MaxHops<<HopShift {
+		e.State = v.State
+		d.countHop(packet, v.dst)
 	}
 	if u.watched {
 		u.departs(d, sw, output, c)

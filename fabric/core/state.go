@@ -31,7 +31,7 @@ const (
 	TailFlit   = 2
 	PacketBits = 2
 	HopShift   = fabric.StateBits
-	MaxHops    = 255
+	MaxHops    = 255 // that a flit counts by itself; see [Packet]
 )
 
 // Queued is a flit in a queue.
@@ -142,15 +142,14 @@ type masks struct {
 }
 
 // Packet is what the end points need to know of a packet; switches do not
-// touch it, but for its size under cut-through and, to replicate it, its
-// copies. 32 bytes.
+// touch it, but for its size under cut-through and what they count in more. 32 bytes.
 type Packet struct {
-	Birth  int64  // cycle
-	tag    uint64 `snap:"-"` // the source's own
-	Wait   uint32 // cycles from birth until the head entered the network, below 2^31, and wentAround
-	Src    topology.TerminalID
-	Flits  int32
-	copies int32 // in the network, beside the first
+	Birth int64  // cycle
+	tag   uint64 `snap:"-"` // the source's own
+	Wait  uint32 // cycles from birth until the head entered the network, below 2^31, and wentAround
+	Src   topology.TerminalID
+	Flits int32
+	more  int32 // of a multicast packet, copies in the network beside the first; else switches crossed beyond MaxHops, by the tail
 }
 
 // WentAround marks in packet.wait that the head, which alone is routed, came by a

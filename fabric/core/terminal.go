@@ -280,7 +280,7 @@ func (d *Domain) fetch(t int32, te *terminal, c int64) bool {
 func (d *Domain) begin(t int32, te *terminal, spec *fabric.PacketSpec) {
 	id := d.takePacket()
 	p := d.Packet(id)
-	p.Birth, p.Src, p.Flits, p.tag = spec.Birth, topology.TerminalID(t), spec.Flits, spec.Tag
+	p.Birth, p.Src, p.Flits, p.tag, p.more = spec.Birth, topology.TerminalID(t), spec.Flits, spec.Tag, 0
 	if d.labels != nil {
 		*d.labels.Open(id) = label{level: spec.Level, entropy: spec.Entropy}
 	}
@@ -349,8 +349,8 @@ func (d *Domain) creditTerminal(ov int32) {
 // a copy is counted while it is copied, and its own copies before they go on.
 func (d *Domain) releaseCopy(id int32) {
 	p := d.Packet(id)
-	if atomic.AddInt32(&p.copies, -1) < 0 {
-		p.copies = 0
+	if atomic.AddInt32(&p.more, -1) < 0 {
+		p.more = 0
 		d.freePacket(id)
 	}
 }
@@ -381,6 +381,7 @@ func (d *Domain) deliver(e *Flit) {
 	if delivery.Multicast {
 		d.releaseCopy(id)
 	} else {
+		delivery.Hops += int(p.more)
 		d.freePacket(id)
 	}
 	if topology.TerminalID(e.dst) != delivery.Dst && !delivery.Multicast {

@@ -194,3 +194,32 @@ func TestWokenOnSlowChannel(t *testing.T) {
 		}
 	}
 }
+
+// TestManyHops: on a line of 600 switches, a terminal on each, a packet from the first to the
+// n-th crosses n of them, whatever a flit itself can count; one that
+// comes after it by the same record counts from the beginning.
+func TestManyHops(t *testing.T) {
+	n := newNetwork(t, "mesh", "dor", func(c *topology.GridConfig) { c.Dims, c.Terminals = []int{600}, 1 })
+	for _, flits := range []int32{1, 3, 12} {
+		for _, unit := range []string{fabric.UnitFlit, fabric.UnitPacket} {
+			config := fabric.DefaultConfig()
+			config.Fabric.Unit = unit
+			if unit == fabric.UnitPacket {
+				config.Switch.FlowControl = fabric.CutThrough
+			}
+			s, ends := &script{}, []topology.TerminalID{600, 2, 255, 256, 257, 512, 1}
+			for i, end := range ends {
+				s.send(0, fabric.PacketSpec{Birth: int64(i) * 3000, Dst: end - 1, Flits: flits, Tag: uint64(i)})
+			}
+			n.play(t, config, s, int64(len(ends))*3000)
+			for i, d := range s.delivered {
+				if d.Hops != int(ends[i]) {
+					t.Errorf("%s, %d flits: %d switches crossed, want %d", unit, flits, d.Hops, ends[i])
+				}
+			}
+			if len(s.delivered) != len(ends) {
+				t.Errorf("%s, %d flits: %d of %d packets arrived", unit, flits, len(s.delivered), len(ends))
+			}
+		}
+	}
+}

@@ -111,6 +111,13 @@ type Skipper interface {
 	UnusedSettings() []string
 }
 
+// Idler is implemented by what some settings change nothing of, beside others, but may be given
+// all the same.
+type Idler interface{ IdleSettings() []IdleSetting }
+
+// IdleSetting is such a setting, and why.
+type IdleSetting struct{ Key, Because string }
+
 // Unused lists the settings of name that built, which was built in env, makes no
 // use of: those of other forms, and those that it says it skips.
 func (r *Registry[E, T]) Unused(name string, env E, built T) []string {

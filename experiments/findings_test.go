@@ -1,0 +1,71 @@
+package experiments
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestWhere: findings name the points that they are about by the swept settings in which these
+// do not have all values; a set that is no product of such values is counted. Points are 0 to
+// 11: two routings, and of each six loads.
+func TestWhere(t *testing.T) {
+	f := load(t, `
+topology = { type = "dragonfly", p = 2, a = 4, h = 2 }
+[sweep]
+"routing.type" = ["min", "val"]
+"traffic.load" = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]
+`)
+	for _, c := range []struct {
+		points []int
+		want   string
+	}{
+		{[]int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}, ""},
+		{[]int{6, 7, 8, 9, 10, 11}, "routing.type = val"},
+		{[]int{2, 8}, "traffic.load = 0.3"},
+		{[]int{9}, "routing.type = val, traffic.load = 0.4"},
+		{[]int{0, 1, 2, 6, 7, 8}, "traffic.load = 0.1, 0.2 or 0.3"},
+		{[]int{1, 2, 3, 4, 5}, "routing.type = min, traffic.load = 0.2 to 0.6 (5 values)"},
+		{[]int{0, 7}, "traffic.load = 0.1 or 0.2, 2 of 4 points, the first with routing.type = min, traffic.load = 0.1"},
+		{[]int{0, 1, 2, 3, 4, 5, 11}, "7 of 12 points, the first with routing.type = min, traffic.load = 0.1"},
+	} {
+		var points []*Point
+		for _, i := range c.points {
+			points = append(points, f.Points[i])
+		}
+		if got := f.where(points); got != c.want {
+			t.Errorf("points %v: %q, want %q", c.points, got, c.want)
+		}
+	}
+}
+
+// TestWarningsOnce: what the check of a file and its preflight warn of is said once, with the
+// points that it is about. The two loads of "val" are above its bound, below 0.6, those of
+// "min" below the 1 of the terminals' own channels.
+func TestWarningsOnce(t *testing.T) {
+	f := load(t, `
+topology = { type = "dragonfly", p = 2, a = 4, h = 2 }
+channel = { global = { latency = "40ns" } }
+measure = { warmup = 1000, window = 4000 }
+[sweep]
+"switch.buffer_flits" = [8, 200]
+"routing.type" = ["min", "val"]
+"traffic.load" = [0.8, 0.9]
+`)
+	said := func(warnings []Warning) (all []string) {
+		for _, w := range warnings {
+			all = append(all, w.Key+" for "+w.Where)
+		}
+		return all
+	}
+	if got, want := fmt.Sprint(said(f.Warnings)), "[switch.buffer_flits for switch.buffer_flits = 8]"; got != want {
+		t.Errorf("the file: %s, want %s", got, want)
+	}
+	report, err := f.Preflight(true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := strings.Join(said(report.Warnings), "; "), "traffic.load for routing.type = val"; got != want {
+		t.Errorf("preflight: %s, want %s", got, want)
+	}
+}

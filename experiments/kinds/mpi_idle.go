@@ -1,0 +1,95 @@
+package kinds
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/mpi"
+)
+
+// idle warns of the settings of the point that change nothing.
+func (c *mpiConfig) idle() []experiments.Warning {
+	if c.Job.Machine == "loggops" {
+		return experiments.IdleOf(idleMachines, c)
+	}
+	return append(experiments.IdleOf(idleMachines, c), idleRuntime(c)...)
+}
+
+// idleRuntime is idle of the tables that kind jobs has, too.
+func idleRuntime(c *mpiConfig) []experiments.Warning {
+	return slices.Concat(experiments.IdleOf(idleConnections, &c.Connections), experiments.IdleOf(idleProtocol, c), experiments.IdleOf(idleNoise, &c.Noise))
+}
+
+// idleMachines are tables of other machines than the point's.
+var idleMachines = func() (list []experiments.Idle[*mpiConfig]) {
+	for _, of := range []struct {
+		machines, tables []string
+	}{
+		{[]string{"fabric"}, []string{"topology", "routing", "fabric", "switch", "terminal", "channel", "trace"}},
+		{[]string{"loggp"}, []string{"loggp"}},
+		{[]string{"loggops"}, []string{"loggops"}},
+		{[]string{"loggp", "fabric"}, []string{"placement", "protocol", "connections", "noise", "memory"}},
+	} {
+		because := fmt.Sprintf("it is of job.machine = \"%s\"", strings.Join(of.machines, `" or "`))
+		for _, table := range of.tables {
+			list = append(list, experiments.Idle[*mpiConfig]{
+				Key: table + ".*", When: func(c *mpiConfig) bool { return !slices.Contains(of.machines, c.Job.Machine) },
+				Because: because,
+			})
+		}
+	}
+	return list
+}()
+
+var idleConnections = []experiments.Idle[*mpi.Connections]{
+	{Key: "connections.preposted", When: otherMode(mpi.RC), Because: `it is of connections.mode = "rc"`},
+	{Key: "connections.recv_depth", When: otherMode(mpi.RC), Because: `it is of connections.mode = "rc"`},
+	{Key: "connections.sizes", When: otherMode(mpi.XRCM), Because: `it is of connections.mode = "xrc-m"`},
+	{Key: "connections.buffer", When: func(c *mpi.Connections) bool { return c.Mode == mpi.UD }, Because: `buffers of connections.mode = "ud" hold a packet`},
+}
+
+func otherMode(mode string) func(*mpi.Connections) bool {
+	return func(c *mpi.Connections) bool { return c.Mode != mode }
+}
+
+var idleProtocol = []experiments.Idle[*mpiConfig]{
+	{Key: "connections.tear_down", When: connectsBefore, Because: "no connections are made on demand"},
+	{Key: "hca.qp_create", When: connectsBefore, Because: "no connections are made on demand"},
+	{Key: "hca.qp_modify", When: connectsBefore, Because: "no connections are made on demand"},
+	{Key: "hca.qp_destroy", When: func(c *mpiConfig) bool { return !c.Connections.TearDown || connectsBefore(c) }, Because: "no connections are closed"},
+	{Key: "hca.rnr_delay", When: func(c *mpiConfig) bool { return !c.Protocol.LimitBuffers }, Because: "protocol.limit_buffers is false"},
+	{Key: "connections.srq_least", When: func(c *mpiConfig) bool { return c.Connections.Mode == mpi.RC }, Because: `connections.mode = "rc" has no shared receive queues`},
+	{Key: "connections.srq_least", When: func(c *mpiConfig) bool { return c.Connections.Mode != mpi.RC && !c.Protocol.LimitBuffers }, Because: "protocol.limit_buffers is false"},
+	{Key: "memory.domains", When: func(c *mpiConfig) bool { return c.Memory.Bandwidth == 0 }, Because: "memory.bandwidth is without limit"},
+}
+
+func connectsBefore(c *mpiConfig) bool { return !c.Connections.OnDemand && c.Connections.Group == 0 }
+
+// idleJobs are settings of connections that only count for their memory, which kind jobs does not
+// report.
+var idleJobs = func() (list []experiments.Idle[*mpiConfig]) {
+	for _, key := range []string{"buffer", "request", "send_depth", "recv_depth", "sizes"} {
+		list = append(list, experiments.Idle[*mpiConfig]{Key: "connections." + key, When: func(*mpiConfig) bool { return true }, Because: "kind jobs does not report the memory of connections"})
+	}
+	return list
+}()
+
+var idleNoise = []experiments.Idle[*mpi.Noise]{
+	{Key: "noise.call_distribution", When: func(n *mpi.Noise) bool { return n.Call == 0 }, Because: "noise.call is 0"},
+	{Key: "noise.compute_distribution", When: func(n *mpi.Noise) bool { return n.Compute == 0 }, Because: "noise.compute is 0"},
+	{Key: "noise.spread", When: func(n *mpi.Noise) bool {
+		return !(n.Call > 0 && n.CallLaw == mpi.Normal || n.Compute > 0 && n.ComputeLaw == mpi.Normal)
+	}, Because: "nothing is drawn from a normal distribution"},
+	{Key: "noise.daemon_every", When: func(n *mpi.Noise) bool { return n.DaemonTime == 0 }, Because: "noise.daemon_time is 0"},
+	{Key: "noise.daemon_time", When: func(n *mpi.Noise) bool { return n.DaemonEvery == 0 }, Because: "noise.daemon_every is 0"},
+}
+
+// idleFormulas are settings of connections that the formulas do not count.
+var idleFormulas = []experiments.Idle[*mpi.Connections]{
+	{Key: "connections.tear_down", When: anyMode, Because: "the formulas count all connections made"},
+	{Key: "connections.srq_least", When: anyMode, Because: "the formulas count one buffer a QP"},
+}
+
+func anyMode(*mpi.Connections) bool { return true }
