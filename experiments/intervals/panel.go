@@ -39,13 +39,15 @@ are known; the others are measured in long runs.`,
 // in ns, or in flits per terminal and cycle; bias and its error in shares of the half-width.
 var Columns = []string{"file", "variant", "metric", "truth", "truth_error", "intervals", "held", "share_percent", "bias_of_half", "half_percent", "cycles_mean"}
 
-// Runs of a set-up, seeds 1 and following, and long ones, from longSeed on, each of so many times
-// as many cycles in its window as the others take in the mean, and of a tenth of that before.
+// Runs of a set-up, seeds 1 and following, and long ones, from longSeed on. The window of these is
+// of longCycles, or of so many times as many cycles as the others take in the mean where that is
+// more; a tenth of it goes before.
 const (
 	runs, quickRuns = 200, 40
 	longRuns        = 16
 	longSeed        = 10_001
-	longTimes       = 40
+	longTimes       = 10
+	longCycles      = 200_000
 )
 
 // Open is the reference of a folder, or of the panel that comes with weft.
@@ -184,7 +186,7 @@ func (v *variant) judge(s *judge.Session) (rows []judge.Row, failed bool, err er
 	mean := stats.Finite(meanOf(cycles))
 	state := measure.Steady
 	if _, known := v.truths[truth{v.setUp.name, v.name, "latency_mean_ns"}]; !known {
-		window := int(longTimes * mean)
+		window := max(longCycles, int(longTimes*mean))
 		set := append(slices.Clone(v.set), fmt.Sprintf("measure.warmup=%d", max(1, window/10)), fmt.Sprintf("measure.window=%d", max(1, window)))
 		if _, v.long, failed, err = v.execute(s, fmt.Sprintf("%s-long-%d", v.setUp.name, v.place), longSeed, longRuns, set...); err != nil {
 			return nil, failed, err

@@ -162,7 +162,7 @@ type course struct {
 	look   int64 // cycle in which a warm-up that is found is looked at next
 	until  int64 // cycle up to which a window that is found goes, for now
 	narrow int   // looks in a row at which its interval was narrow enough
-	grown  int   // looks in a row at which the run was saturated
+	grown  int64 // cycle from which on the run was saturated at all looks; 0: it is not
 	stood  int   // looks in a row at which the run was steady
 }
 

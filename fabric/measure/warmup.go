@@ -70,7 +70,7 @@ func (r *runner) budget() int64 {
 // which something fails behind the warm-up.
 //
 // A network that is found saturated goes on until it has filled, and is looked at more often,
-// with a window in the last half to fifth of the cycles.
+// with a window in the last half to ninth of the cycles.
 func (r *runner) warmUp() error {
 	if r.plan.Warmup > 0 {
 		r.warm = true
@@ -105,14 +105,15 @@ func (r *runner) warmUp() error {
 		r.warm = r.hasSettled()
 		if keeps && r.plan.Window == 0 {
 			r.close()
-			if r.isSaturated() && r.look < longest {
-				if !r.fills() {
+			proven := r.isSaturated()
+			if r.result.State == Saturated && r.look < longest {
+				if proven && !r.fills() {
 					return nil
 				}
-				if r.look >= 2*r.statistics.start {
+				if r.result.Close(fabric.Never); proven && r.look >= 2*r.statistics.start {
 					r.open()
 				}
-				r.look = min(r.slicesFrom(r.look+r.look/4), longest)
+				r.look = min(r.slicesFrom(r.look+r.look/8), longest)
 				continue
 			}
 			r.warm = r.warm && r.result.State != Saturated

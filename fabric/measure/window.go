@@ -60,7 +60,11 @@ func (r *runner) measure() error {
 		}
 		r.result.Close(fabric.Never)
 		r.result.State = Undecided
-		r.until = r.slicesFrom(min(r.f.Cycle()+max(r.each, (r.f.Cycle()-start)/4), r.result.Budget))
+		more := (r.f.Cycle() - start) / 4
+		if r.grown > 0 {
+			more /= 2 // the verdict wants to be seen again
+		}
+		r.until = r.slicesFrom(min(r.f.Cycle()+max(r.each, more), r.result.Budget))
 	}
 	return nil
 }
@@ -136,15 +140,18 @@ func (r *runner) conclude() {
 	r.result.State, r.result.Reason = r.result.Evidence.Judge()
 }
 
-// isSaturated tells whether the run has proved saturated. Where it has by growth, it must have at two looks in a row, since it is
-// looked for often.
+// isSaturated tells whether the run has proved saturated: by the bound at once, and by its growth
+// where it has grown at all looks until it was half as long again. Near to its capacity a network
+// has backlogs that grow for long, and go.
 func (r *runner) isSaturated() bool {
-	if r.result.State != Saturated {
+	switch now := r.f.Cycle(); {
+	case r.result.State != Saturated:
 		r.grown = 0
 		return false
+	case r.grown == 0:
+		r.grown = now
 	}
-	r.grown++
-	return r.result.Reason == ByBound || r.grown >= 2
+	return r.result.Reason != ByGrowth || 2*r.f.Cycle() >= 3*r.grown
 }
 
 // drain goes on, with traffic, until the packets of the window have arrived.
