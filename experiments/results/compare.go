@@ -43,13 +43,13 @@ const (
 // row. The degrees of freedom are Welch's (1947) where both sides have at least five
 // replications. With fewer, Welch's approximation errs: 2 and 20 replications of one normal
 // distribution differ in 12 % of trials. Single rows do not say how many they have. In both
-// cases they are those of the side with fewer, of a single row 8, which errs in at most 5 %
+// cases they are those of the side with fewer, of a single row 4, which errs in at most 5 %
 // (Banerjee 1960). For let the squared error of a side have the share w of the variance, and
 // its interval the quantile t and the estimate V of the variance, relative to the true one.
 // The distribution function F of the square of a normal variable is concave, so that
 // F(sum of w t^2 V) is at least the sum of w F(t^2 V), whose mean is 0.95. Two single rows
 // differ if their difference is larger than the root of the sum of squares of their
-// half-widths, whatever their degrees of freedom are, from 8 on.
+// half-widths, whatever their degrees of freedom are, from 4 on.
 //
 // Errors of single rows with a common seed count as independent. They are positively
 // correlated as a rule (0.34 to 1 over routings and buffers of a dragonfly), so that the test

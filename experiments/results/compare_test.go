@@ -66,12 +66,11 @@ func TestCompare(t *testing.T) {
 		// Of five seeds, one is common: variances 2.5, standard error 1, Welch's df 8. With
 		// u = 1 + 1/8: P(|t8| > 1) = 0.34659.
 		{"one seed", sampleRows(1, 1, 2, 3, 4, 5), sampleRows(5, 2, 3, 4, 5, 6), 1, 8, 0.346594, 2.306004, Welch, Unclear},
-		// The half-width of the difference is sqrt(1^2 + 1^2). By quantile 2.306004 of 8, t is
-		// 2*2.306004/sqrt(2); with sin^2 = t^2/(t^2+8) = 0.570708, p = 1 - sin (1 + cos^2/2 + 3
-		// cos^4/8 + 5 cos^6/16).
-		{"intervals", []string{"0,0.1,1,1,10,1,steady"}, []string{"0,0.1,1,1,12,1,steady"}, 3.261183, 8, 0.011507, math.Sqrt2, Intervals, Higher},
+		// The half-width of the difference is sqrt(1^2 + 1^2). By quantile 2.776445 of 4, t is
+		// 2*2.776445/sqrt(2); with sin^2 = t^2/(t^2+4) = 0.793998, p = 1 - sin (1 + cos^2/2).
+		{"intervals", []string{"0,0.1,1,1,10,1,steady"}, []string{"0,0.1,1,1,12,1,steady"}, 3.926486, 4, 0.017153, math.Sqrt2, Intervals, Higher},
 		// Just as wide as the difference is not significant.
-		{"intervals that touch", []string{"0,0.1,1,1,10,0.3,steady"}, []string{"0,0.1,1,1,10.5,0.4,steady"}, 2.306004, 8, 0.05, 0.5, Intervals, Unclear},
+		{"intervals that touch", []string{"0,0.1,1,1,10,0.3,steady"}, []string{"0,0.1,1,1,10.5,0.4,steady"}, 2.776445, 4, 0.05, 0.5, Intervals, Unclear},
 		// Two replications each: quantile 12.7062 of 1, so standard errors 1 and 1; p = 1 - 2/pi
 		// atan(3/sqrt(2)), half-width 12.7062*sqrt(2).
 		{"replications", []string{"0,0.1,1,2,10,12.7062047,steady"}, []string{"0,0.1,1,2,13,12.7062047,steady"}, 2.12132, 1, 0.2804438, 17.969287, Intervals, Unclear},
@@ -85,8 +84,8 @@ func TestCompare(t *testing.T) {
 		{"no spread", []string{"0,0.1,1,1,10,0,steady"}, []string{"0,0.1,1,1,10,0,steady"}, nan, nan, nan, nan, "", Equal},
 		{"equal seeds", sampleRows(1, 15, 16), sampleRows(1, 15, 16), nan, nan, nan, nan, "", Equal},
 		// Whole numbers are known to within 1: a variance of 1/12 on either side. Half-widths
-		// of 0: t = -1/sqrt(1/6), df 8. Equal replications: t = 4/sqrt(1/6/3), df 2.
-		{"no spread, different", []string{"0,0.1,1,1,10,0,steady"}, []string{"0,0.1,1,1,9,0,steady"}, -2.449490, 8, 0.039968, 0.941422, Intervals, Lower},
+		// of 0: t = -1/sqrt(1/6), df 4, p = 1 - sin (1 + cos^2/2) with sin^2 = 0.6. Equal replications: t = 4/sqrt(1/6/3), df 2.
+		{"no spread, different", []string{"0,0.1,1,1,10,0,steady"}, []string{"0,0.1,1,1,9,0,steady"}, -2.449490, 4, 0.070484, 1.133479, Intervals, Unclear},
 		{"equal whole numbers", sampleRows(1, 15, 15, 15), sampleRows(1, 19, 19, 19), 16.970563, 2, 0.003454, 1.014145, Paired, Higher},
 	} {
 		t.Run(c.name, func(t *testing.T) {

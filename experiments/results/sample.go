@@ -38,7 +38,7 @@ type estimate struct {
 
 // leastBatchFreedom is what the intervals of single rows have at least, which come from
 // batch means. A table does not say how many they have.
-const leastBatchFreedom = 8
+const leastBatchFreedom = stats.LeastBatches - 1
 
 // estimate takes the spread of replications, or the interval of a single row. A spread of
 // zero says that all values lie within one step, not that they are the same: a uniform
