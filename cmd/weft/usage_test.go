@@ -92,7 +92,7 @@ func TestShellCompletion(t *testing.T) {
 		{[]string{"list", "routings", "ugal-l-"}, "ugal-l-cr\nugal-l-vc\nugal-l-vch\n"},
 		{[]string{"bench", "lu"}, "lu-16384\n"},
 		{[]string{"plot", "--style", ""}, "line\nscatter\nbar\nhistogram\n"},
-		{[]string{"explain", "latency_p9"}, "latency_p95_ns\nlatency_p99_ns\n"},
+		{[]string{"explain", "latency_p99"}, "latency_p99_ci95_ns\nlatency_p99_ns\n"},
 		{[]string{"init", "m"}, "mpi\nmulticast-latency\nmulticast-routing\n"},
 		{[]string{"man", "ru"}, "run\n"},
 		{[]string{"run", "x.toml", "--set", "routing.th"}, "routing.threshold=\n"},
