@@ -100,7 +100,7 @@ func TestTruths(t *testing.T) {
 }
 
 // TestLikely: of 200 intervals 10 miss in the mean, with a standard deviation of 3.08: 22 or more do
-// 0.6 times in 1,000, 21 or more 1.4 times. None is always likely.
+// 0.5 times in 1,000, 21 or more 1.2 times. None is always likely.
 func TestLikely(t *testing.T) {
 	for missed, want := range map[int]bool{0: true, 10: true, 21: true, 22: false, 40: false} {
 		if got := likely(missed, 200); got != want {
