@@ -48,7 +48,7 @@ var verdicts = []struct {
 		{measure.ByDrain, "saturated: packets of the window had not arrived after twice its length"},
 		{measure.ByTests, "steady: neither the backlog of the sources nor the latency grows, and what is accepted reaches what is offered"},
 		{measure.ByPackets, "undecided: fewer than 100 packets were measured"},
-		{measure.ByWindow, "undecided: the window has fewer than eight slices"},
+		{measure.ByWindow, "undecided: the window has fewer than eight slices, or the run is shorter than a hundred longest packets of a terminal or four latencies of an idle network"},
 		{measure.ByBacklog, "undecided: the backlog of the sources may be growing"},
 		{measure.ByLatency, "undecided: the latency may be growing"},
 		{measure.ByAccepting, "undecided: less is accepted than is offered, and no queue is seen to grow"},
