@@ -67,7 +67,7 @@ func (r *runner) budget() int64 {
 // A warm-up that is found is looked at after 32 slices, and after twice as many cycles each time.
 // The window is open in the second half of them, tentatively: where the network has settled in
 // the first half, what has been measured is kept. It is not kept in networks that learn or in
-// which something fails behind the warm-up.
+// which something fails behind the warm-up, nor where the window is given.
 //
 // A network that is found saturated goes on until it has filled, and is looked at more often,
 // with a window in the last half to ninth of the cycles.
@@ -88,7 +88,7 @@ func (r *runner) warmUp() error {
 		}
 		r.look = min(r.look, longest)
 	}
-	keeps := !r.f.Learns() && r.f.Faults == nil
+	keeps := !r.f.Learns() && r.f.Faults == nil && r.plan.Window == 0
 	for {
 		if !r.opened {
 			if err := r.advanceTo(r.look / 2); err != nil {
@@ -103,14 +103,15 @@ func (r *runner) warmUp() error {
 			return err
 		}
 		r.warm = r.hasSettled()
-		if keeps && r.plan.Window == 0 {
+		if keeps {
 			r.close()
 			proven := r.isSaturated()
 			if r.result.State == Saturated && r.look < longest {
 				if proven && !r.fills() {
 					return nil
 				}
-				if r.result.Close(fabric.Never); proven && r.look >= 2*r.statistics.start {
+				r.result.Close(fabric.Never)
+				if proven && r.look >= 2*r.statistics.start {
 					r.open()
 				}
 				r.look = min(r.slicesFrom(r.look+r.look/8), longest)

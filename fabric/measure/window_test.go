@@ -67,6 +67,15 @@ func TestWarmUpIsKept(t *testing.T) {
 	}
 }
 
+// TestGivenWindow: a window of given length behind a warm-up that is found is as long as given, and
+// begins where the warm-up ends.
+func TestGivenWindow(t *testing.T) {
+	r := dragonfly(t, "min").run(t, anywhere{72}, 0.5, 1, measure.Plan{Window: 100})
+	if r.Warmup != 512 || r.Window != 100 {
+		t.Errorf("warm-up of %d cycles, window of %d; want 512 and 100", r.Warmup, r.Window)
+	}
+}
+
 // TestLearningWarmUp: a network that learns warms up for 4,000 cycles, or that doubled, and
 // is cut off at half of the budget; one that does not learn warms up by the truncation rule.
 func TestLearningWarmUp(t *testing.T) {
