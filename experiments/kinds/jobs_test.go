@@ -123,6 +123,12 @@ func jobsMix(s *sim.Stream) string {
 	return b.String()
 }
 
+// TestJobsIterations: more iterations than can be counted are refused.
+func TestJobsIterations(t *testing.T) {
+	refused(t, "kind = \"jobs\"\n[topology]\ntype = \"torus\"\ndims = [4, 4]\nterminals = 1\n[routing]\ntype = \"dor\"\n[job.a]\nprogram = \"halo\"\nranks = 4\ndims = [2, 2]\niterations = 9223372036854775807\n",
+		"job.a.iterations = 9223372036854775807: want at most 2147483647 rounds")
+}
+
 // TestJobsBlame: what is put down to other jobs and cables adds up to what each job takes longer.
 // The bound is that of rounding.
 func TestJobsBlame(t *testing.T) {

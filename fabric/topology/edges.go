@@ -224,10 +224,11 @@ func (r *edgeReader) graph(terminals int) *Graph {
 	g := b.Freeze()
 	r.checkConnected(g, func(int) int { return 1 })
 	if !numbered {
-		g.Names = &Names{Switches: make([]SwitchName, len(r.names))}
+		names := &Names{Switches: make([]SwitchName, len(r.names))}
 		for s, name := range r.names {
-			g.Names.Switches[s].Name = name
+			names.Switches[s].Name = name
 		}
+		g.SetNames(names)
 	}
 	return g
 }

@@ -365,8 +365,8 @@ func newFileClass(c Class) fileClass {
 
 func (f fileClass) class() (Class, error) {
 	c := Class{Name: f.Name, Latency: f.Latency}
-	if c.Name == "" {
-		return c, fmt.Errorf("a class without name")
+	if c.Name == "" || input.HasControl(c.Name) {
+		return c, fmt.Errorf("class %s: want a name, without control characters", input.Quote(c.Name))
 	}
 	if c.Latency < 1 {
 		return c, fmt.Errorf("class %q: latency = %d: want at least 1 cycle", c.Name, c.Latency)

@@ -229,7 +229,7 @@ func (f *listing) graph(s *ImportSummary) *topology.Graph {
 			hosts = append(hosts, n)
 		}
 	}
-	g := &topology.Graph{Classes: classes, PortStart: []topology.PortID{0}, Names: names}
+	g := &topology.Graph{Classes: classes, PortStart: []topology.PortID{0}}
 	for i, n := range switches {
 		slices.SortFunc(n.ends, func(a, b cableEnd) int { return cmp.Compare(a.port, b.port) })
 		for j := range n.ends {
@@ -270,6 +270,7 @@ func (f *listing) graph(s *ImportSummary) *topology.Graph {
 		}
 	}
 	names.Host = hostsOf(names)
+	g.SetNames(names)
 	s.SwitchCables = g.SwitchLinks()
 	s.Hosts = len(g.Hosts())
 	s.Terminals = g.Terminals()

@@ -233,6 +233,15 @@ func TestNetDiscoverTruncated(t *testing.T) {
 	}
 }
 
+// Escape sequences in descriptions, as of a node whose owner means ill, become blanks.
+func TestNamesThatSteer(t *testing.T) {
+	im := simtest.Must(ReadNetDiscover(strings.NewReader("Switch\t4 \"S-00aa\"\t\t# \"sw\x1b[2J\x1b]0;p\a A\" enhanced port 0 lid 1 lmc 0\n[1]\t\"H-00b1\"[1](b1)\t\t# \"h\x1b[31mRED\" lid 2 4xQDR\n"+
+		"Ca\t1 \"H-00b1\"\t\t# \"h\x1b[31mRED\"\n[1](b1)\t\"S-00aa\"[1]\t\t# lid 2 lmc 0 \"sw\" lid 1 4xQDR\n"), "x"))(t)
+	if g := im.Graph(); g.SwitchName(0) != "sw [2J ]0;p  A" || g.TerminalName(0) != "h [31mRED" {
+		t.Errorf("%q, %q", g.SwitchName(0), g.TerminalName(0))
+	}
+}
+
 func TestProblemsAreReportedTogether(t *testing.T) {
 	_, err := ReadNetDiscover(strings.NewReader("what\n"+strings.Replace(smallFabric, "lid 2 4xFDR10", "lid x", 1)), "two.txt")
 	if err == nil || !strings.Contains(err.Error(), "two.txt:1:") || !strings.Contains(err.Error(), "two.txt:11:") {
