@@ -88,11 +88,24 @@ func (c *FileConfig) Validate() error { return checkPath(c.Path, "a topology fil
 
 // FileNetwork is a network read from a file; see [FileConfig]. It has no
 // closed forms beyond its counts.
-type FileNetwork struct{ built }
+type FileNetwork struct {
+	built
+	doubts []string
+}
+
+// Doubtful is a topology of a file that was taken in one way, and may have been meant in another.
+type Doubtful interface {
+	Topology
+	// Doubts are sentences about that, each of which begins with the file.
+	Doubts() []string
+}
+
+// Doubts implements [Doubtful].
+func (n *FileNetwork) Doubts() []string { return n.doubts }
 
 // NewFileNetwork is the network of a graph.
 func NewFileNetwork(g *Graph) *FileNetwork {
-	return &FileNetwork{built{graph: g, facts: Facts{g.Switches(), g.Terminals(), g.SwitchLinks(), -1, -1}}}
+	return &FileNetwork{built: built{graph: g, facts: Facts{g.Switches(), g.Terminals(), g.SwitchLinks(), -1, -1}}}
 }
 
 // Format is a form of files that hold a network, beside weft's JSON.
@@ -120,8 +133,8 @@ func ReadFile(path string) (Topology, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: cannot be read: %w", path, err)
 	}
-	if err := input.CheckUTF8(data); err != nil {
-		return nil, fmt.Errorf("%s:1: %w", path, err)
+	if err := checkForeign(path, data); err != nil {
+		return nil, err
 	}
 	if IsJSON(data) {
 		return fileNetwork(ReadJSON(path, data))
@@ -137,6 +150,16 @@ func ReadFile(path string) (Topology, error) {
 		return nil, fmt.Errorf("%s:1: not a topology in JSON", path)
 	}
 	return nil, fmt.Errorf("%s:1: neither %s nor a topology in JSON", path, strings.Join(known, ", "))
+}
+
+// otherFormat is the error for a file that is no list of cables, and is in a format; else it is err.
+func otherFormat(err error, path string, data []byte) error {
+	for _, f := range append(formats, Format{Name: "file", Is: IsJSON}) {
+		if f.Is(data) {
+			return fmt.Errorf("%s:1: this looks like topology.type = %q, not \"edges\"", path, f.Name)
+		}
+	}
+	return err
 }
 
 // IsJSON tells whether a file of a network is weft's JSON: it begins with a brace.
@@ -155,8 +178,8 @@ func fileNetwork(g *Graph, err error) (Topology, error) {
 // ReadJSON reads a network in the format of [FileConfig]. name stands for the
 // file in error messages, which are joined, each with its line.
 func ReadJSON(name string, data []byte) (*Graph, error) {
-	if err := input.CheckUTF8(data); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+	if err := checkForeign(name, data); err != nil {
+		return nil, err
 	}
 	r := &fileReader{Problems: input.Problems{Name: name}, data: bytes.TrimPrefix(data, []byte("\ufeff"))}
 	r.parse()
