@@ -149,7 +149,7 @@ func open(name string) (*reader, error) {
 func Is(in *bufio.Reader) bool {
 	begin, _ := in.Peek(in.Size())
 	length, n := binary.Uvarint(begin)
-	return n > 0 && length <= uint64(len(begin)-n) && fields(begin[n:][:length], description) == nil
+	return n > 0 && length > 0 && length <= uint64(len(begin)-n) && fields(begin[n:][:length], description) == nil
 }
 
 // next visits the fields of the next message; io.EOF if there is none.
