@@ -110,6 +110,9 @@ func number(word string) bool {
 	return err == nil
 }
 
+// mostParallel bounds the cables between two switches.
+const mostParallel = 1 << 12
+
 // fold makes one cable of two that stand in the list in both orders, if all do, and says so; lists
 // of which only some do are left as they are. Cables between two switches in one order are parallel.
 func (r *edgeReader) fold() {
@@ -122,7 +125,10 @@ func (r *edgeReader) fold() {
 		count[pair{c.ends[0], c.ends[1], c.class}]++
 	}
 	both, parallel := 0, 0
-	for p, n := range count {
+	for p, n := range count { // in any order
+		if n > mostParallel && !r.Any() {
+			r.ProblemAt(1, "more than %d cables between two switches", mostParallel)
+		}
 		back := count[pair{p.b, p.a, p.class}]
 		both += min(n, back)
 		parallel += n - 1

@@ -202,6 +202,7 @@ type fileReader struct {
 	links     []located[fileLink]
 
 	aggregation []located[AdapterPort]
+	stopped     bool // a list is too long to be of a network
 }
 
 type located[E any] struct {
@@ -230,7 +231,7 @@ func (r *fileReader) parse() {
 	var format string
 	var version int
 	seen := map[string]bool{}
-	for d.More() {
+	for !r.stopped && d.More() {
 		line := d.next()
 		token, _ := d.Token()
 		key := token.(string) // the syntax is known to be right
@@ -314,6 +315,10 @@ func jsonProblem(err error) string {
 	return fmt.Sprintf("%s%s: want %s", where, wrong.Value, want)
 }
 
+// leastElement is the fewest bytes, in the mean, that a file has for an element of a list with more than a
+// million: a network is connected, and a link takes more.
+const leastElement = 32
+
 func decodeList[E any](r *fileReader, d *elementDecoder) []located[E] {
 	line := d.next()
 	if d.data[d.counted] != '[' {
@@ -324,7 +329,13 @@ func decodeList[E any](r *fileReader, d *elementDecoder) []located[E] {
 	}
 	d.Token()
 	var list []located[E]
+	most := max(1<<20, len(d.data)/leastElement)
 	for d.More() {
+		if len(list) == most {
+			r.ProblemAt(d.next(), "more than %d elements in a list of a file of %d bytes", most, len(d.data))
+			r.stopped = true
+			return nil
+		}
 		var e located[E]
 		e.line = decodeElement(r, d, &e.value)
 		list = append(list, e)

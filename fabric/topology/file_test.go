@@ -98,6 +98,9 @@ func TestFileProblems(t *testing.T) {
 			}
 		})
 	}
+	// A list that no network of so few bytes has is not read on: 2^20 and one more switch, and nothing else.
+	long := head + classes + "\"switches\": [{}" + strings.Repeat(",{}", 1<<20) + "]}"
+	simtest.Refuse(ReadJSON("f", []byte(long)))(t, fmt.Sprintf("more than %d elements in a list of a file of %d bytes", 1<<20, len(long)))
 	var many strings.Builder
 	fmt.Fprintf(&many, "%s%s\"switches\": [{}], \"links\": [], \"terminals\": [{\"switch\": 0, \"class\": \"x\"}", head, classes)
 	for range 100 {

@@ -179,7 +179,7 @@ func (p *reader) rank(b *trace.Builder, r int, flops float64) error {
 			return fmt.Errorf("%s: %w", b.Place(), err)
 		}
 	}
-	if len(rank.open) > 0 {
+	if len(rank.open) > rank.over {
 		b.Count(trace.Approximated, "request", "never waited for")
 	}
 	if !rank.finalized {
@@ -269,17 +269,42 @@ type process struct {
 	*trace.Process
 	number    int
 	flops     float64
-	datatype  int  // of counts without one
-	tagless   bool // of SimGrid before 3.20
-	open      []request
+	datatype  int               // of counts without one
+	tagless   bool              // of SimGrid before 3.20
+	open      []request         // in the order in which they began; those that are over among them
+	waiting   map[message][]int // numbers in open, of those that are not over
+	over      int
 	begun     bool
 	finalized bool
 }
 
 // request is a message that the rank has not waited for.
 type request struct {
-	source, destination, tag int64
-	operation                int32
+	message
+	operation int32
+	over      bool
+}
+
+// message tells requests apart.
+type message struct{ source, destination, tag int64 }
+
+// keep notes a request that is under way.
+func (p *process) keep(m message, operation int32) {
+	if p.waiting == nil {
+		p.waiting = map[message][]int{}
+	}
+	p.waiting[m] = append(p.waiting[m], len(p.open))
+	p.open = append(p.open, request{message: m, operation: operation})
+}
+
+// finish waits for a request.
+func (p *process) finish(i int) error {
+	p.open[i].over = true
+	operation := p.open[i].operation
+	if p.over++; p.over == len(p.open) {
+		p.open, p.waiting, p.over = nil, nil, 0
+	}
+	return p.Join([]int32{operation})
 }
 
 // action is one of the actions that are known.
@@ -403,12 +428,12 @@ func (p *process) message(kind mpi.Kind, waits bool, args []float64) error {
 	if waits {
 		return p.Then(p.Message(kind, bytes, peer, tag))
 	}
-	r := request{int64(p.number), peer, tag, 0}
+	m := message{int64(p.number), peer, tag}
 	if kind == mpi.Recv {
-		r.source, r.destination = r.destination, r.source
+		m.source, m.destination = m.destination, m.source
 	}
-	r.operation, err = p.Begin(kind, bytes, peer, tag)
-	p.open = append(p.open, r)
+	operation, err := p.Begin(kind, bytes, peer, tag)
+	p.keep(m, operation)
 	return err
 }
 
@@ -416,30 +441,35 @@ func (p *process) message(kind mpi.Kind, waits bool, args []float64) error {
 // 3.20, for the newest of all.
 func (p *process) wait(args []float64) error {
 	if len(args) == 0 && len(p.open) > 0 {
-		last := p.open[len(p.open)-1]
-		p.open = p.open[:len(p.open)-1]
-		return p.Join([]int32{last.operation})
+		last := len(p.open) - 1
+		for p.open[last].over {
+			last--
+		}
+		m := p.open[last].message
+		p.waiting[m] = p.waiting[m][:len(p.waiting[m])-1]
+		p.open, p.over = p.open[:last+1], p.over-(len(p.open)-1-last) // those behind are over
+		return p.finish(last)
 	}
 	if len(args) < 3 {
 		return fmt.Errorf("wait with %d arguments: want 3, or none behind a message that is under way", len(args))
 	}
-	i := slices.IndexFunc(p.open, func(r request) bool {
-		return r.source == int64(args[0]) && r.destination == int64(args[1]) && r.tag == int64(args[2])
-	})
-	if i < 0 {
+	m := message{int64(args[0]), int64(args[1]), int64(args[2])}
+	queue := p.waiting[m]
+	if len(queue) == 0 {
 		return fmt.Errorf("wait for a message from %v to %v with tag %v, which is not under way", args[0], args[1], args[2])
 	}
-	r := p.open[i]
-	p.open = slices.Delete(p.open, i, i+1)
-	return p.Join([]int32{r.operation})
+	p.waiting[m] = queue[1:]
+	return p.finish(queue[0])
 }
 
 func (p *process) waitAll([]float64) error {
 	var messages []int32
 	for _, r := range p.open {
-		messages = append(messages, r.operation)
+		if !r.over {
+			messages = append(messages, r.operation)
+		}
 	}
-	p.open = nil
+	p.open, p.waiting, p.over = nil, nil, 0
 	return p.Join(messages)
 }
 
