@@ -43,7 +43,7 @@ func survey(text string) listing {
 	rows := map[string]int{}    // switches by their line
 	degree := map[string]int{}  // of switches, but for the first line
 	arcs := map[[2]string]int{} // cables in rows, in one order minus the other
-	distinct := true
+	distinct, counts := true, false
 	for whole := range strings.Lines(text) {
 		line++
 		fields, _ := words(whole)
@@ -55,15 +55,16 @@ func survey(text string) listing {
 		}
 		if first == nil {
 			first, firstLine = fields, line
-		} else if cables++; len(fields) >= 2 {
+			counts = len(first) == 2 && number(first[0]) && number(first[1])
+		} else if cables++; counts && len(fields) >= 2 {
 			degree[fields[0]]++
 			degree[fields[1]]++
 		}
 		single = len(fields) == 1
-		distinct = distinct && rows[fields[0]] == 0
-		if rows[fields[0]] = line; !distinct {
+		if distinct = distinct && rows[fields[0]] == 0; !distinct {
 			continue
 		}
+		rows[fields[0]] = line
 		for _, peer := range fields[1:] {
 			if fields[0] < peer {
 				arcs[[2]string{fields[0], peer}]++
@@ -80,7 +81,7 @@ func survey(text string) listing {
 	if l.adjacency = closed && (single || symmetric); l.adjacency {
 		return l
 	}
-	if len(first) == 2 {
+	if counts {
 		l.countsIn(first, firstLine, cables, degree)
 	}
 	return l
