@@ -63,8 +63,12 @@ var formats = []format{
 // endings are those of the files that tell a trace in a folder or a tar file.
 var endings = []string{".otf2", "-0000.bin", "-0000.bin.gz", "-0000.bin.zst", ".0.et", ".0.et.gz", ".0.et.zst"}
 
-// errUnknown is the error for a file whose beginning is that of no format.
-var errUnknown = errors.New("it begins as no trace that weft reads: GOAL (text begins with num_ranks), Chakra, DUMPI, OTF2 (NAME.otf2) or SimGrid's actions (RANK ACTION); a format that is given is taken as it is")
+// unknown is the error for a file, named, whose beginning is that of no format.
+type unknown string
+
+func (u unknown) Error() string {
+	return string(u) + ":1: begins as no trace that weft reads: GOAL (text begins with num_ranks), Chakra, DUMPI, OTF2 (NAME.otf2), SimGrid's actions (RANK ACTION); a format that is given is taken as it is"
+}
 
 // found is the trace with the file that tells it, and its format.
 func (c Trace) found() (*Trace, format, error) {
@@ -86,7 +90,7 @@ func (c Trace) found() (*Trace, format, error) {
 	in := bufio.NewReaderSize(file, 1<<16)
 	at := slices.IndexFunc(formats, func(f format) bool { return f.is(in) })
 	if at < 0 {
-		return nil, format{}, errUnknown
+		return nil, format{}, unknown(c.File)
 	}
 	return &c, formats[at], nil
 }
@@ -106,6 +110,9 @@ func (c *Trace) Files() []string {
 // Read makes a schedule of the trace. The report is there if the trace was read to its end.
 func (c *Trace) Read() (*goal.Schedule, *trace.Report, error) {
 	found, f, err := c.found()
+	if u := unknown(""); errors.As(err, &u) {
+		return nil, nil, err
+	}
 	if err != nil {
 		return nil, nil, &param.ParamError{Key: "file", Value: c.File, Want: "a file that can be read (" + err.Error() + ")"}
 	}

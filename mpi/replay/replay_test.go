@@ -55,13 +55,13 @@ func TestExport(t *testing.T) {
 // schedule is told behind comments, whatever stands in it later.
 func TestUnknown(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                                    "it begins as no trace",
-		"hello world\n":                       "it begins as no trace",
-		"\x00\x00\x00\x00":                    "it begins as no trace",
+		"":                                    "x:1: begins as no trace",
+		"hello world\n":                       "x:1: begins as no trace",
+		"\x00\x00\x00\x00":                    "x:1: begins as no trace",
 		"/* a\nb */ // c\n\nnum_ranks x\n":    "num_ranks wants one number",
 		"\xff\xfen\x00u\x00":                  "UTF-16",
-		"{\"nodes\": []}\n":                   "it begins as no trace",
-		"\x7fELF\x02\x01\x01\x00\x00\x00\x00": "it begins as no trace",
+		"{\"nodes\": []}\n":                   "x:1: begins as no trace",
+		"\x7fELF\x02\x01\x01\x00\x00\x00\x00": "x:1: begins as no trace",
 	} {
 		c := replay.Default()
 		c.File = filepath.Join(t.TempDir(), "x")

@@ -126,6 +126,9 @@ func ReadConfig(r io.Reader, name, dir string, engines ...string) (*Config, erro
 	if len(engines) == 0 {
 		engines = c.Engines
 	}
+	if p.misnamed {
+		engines = Engines()
+	}
 	for _, f := range p.named {
 		if slices.ContainsFunc(engines, func(e string) bool { return slices.Contains(filesOf[e], f.key) }) {
 			p.Number = f.line
@@ -151,6 +154,8 @@ type configReader struct {
 	config *Config
 	dir    string
 	named  []namedFile // of engines; the last of a key counts
+	// misnamed tells that the list has engines that are none: the files of all may be meant.
+	misnamed bool
 }
 
 // namedFile is a setting that names a file.
@@ -243,6 +248,7 @@ func (p *configReader) engines(key, value string) {
 		}
 		if _, err := EngineOf(name); err != nil {
 			p.Problem("%s: %v", key, err)
+			p.misnamed = true
 			continue
 		}
 		if !slices.Contains(p.config.Engines, name) {
