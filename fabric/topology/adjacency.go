@@ -9,7 +9,7 @@ import (
 
 // listing is what a list of cables is found to be, before it is read.
 type listing struct {
-	cray      bool // some lines are Cray's
+	cray      bool // lines so far are Cray's
 	adjacency bool // rows of neighbours, as networkx writes them
 	counts    int  // the line that counts switches and cables; 0: none
 	unclear   bool // that line may be a cable, too
@@ -59,9 +59,12 @@ func survey(text string) listing {
 		} else if cables++; counts && len(fields) >= 2 {
 			degree[fields[0]]++
 			degree[fields[1]]++
+			counts = degree[first[0]] == 0
 		}
 		single = len(fields) == 1
-		if distinct = distinct && rows[fields[0]] == 0; !distinct {
+		if distinct = distinct && rows[fields[0]] == 0; !distinct && !counts {
+			return l // cables, whatever follows
+		} else if !distinct {
 			continue
 		}
 		rows[fields[0]] = line
@@ -111,36 +114,27 @@ func number(word string) bool {
 	return err == nil
 }
 
+// turned is the cable in the other order.
+func (c edge) turned() edge { return edge{[2]int32{c.ends[1], c.ends[0]}, c.class} }
+
 // mostParallel bounds the cables between two switches.
 const mostParallel = 1 << 12
 
 // fold makes one cable of two that stand in the list in both orders, if all do, and says so; lists
 // of which only some do are left as they are. Cables between two switches in one order are parallel.
 func (r *edgeReader) fold() {
-	type pair struct {
-		a, b  int32
-		class ClassID
-	}
-	count := map[pair]int{}
-	for _, c := range r.cables {
-		count[pair{c.ends[0], c.ends[1], c.class}]++
-	}
 	both, parallel := 0, 0
-	for p, n := range count { // in any order
-		if n > mostParallel && !r.Any() {
-			r.ProblemAt(1, "more than %d cables between two switches", mostParallel)
-		}
-		back := count[pair{p.b, p.a, p.class}]
+	for c, n := range r.count { // in any order
+		back := r.count[c.turned()]
 		both += min(n, back)
 		parallel += n - 1
 	}
 	switch {
 	case both == len(r.cables):
-		first := map[pair]bool{} // the order that stands first
+		first := map[edge]bool{} // the order that stands first
 		r.cables = slices.DeleteFunc(r.cables, func(c edge) bool {
-			order := pair{c.ends[0], c.ends[1], c.class}
-			first[order] = !first[pair{order.b, order.a, order.class}]
-			return !first[order]
+			first[c] = !first[c.turned()]
+			return !first[c]
 		})
 		r.doubt("all %d cables stand in the list in both directions: taken once each", both/2)
 	case both > 0:

@@ -63,13 +63,14 @@ func ReadEdges(name string, data []byte, terminals int) (g *Graph, doubts []stri
 	if err := checkForeign(name, data); err != nil {
 		return nil, nil, err
 	}
-	r := &edgeReader{fileReader: fileReader{Problems: input.Problems{Name: name}}, number: map[string]int{}, class: map[string]ClassID{}, tiles: map[string]tile{}}
+	r := &edgeReader{fileReader: fileReader{Problems: input.Problems{Name: name}}, number: map[string]int{}, class: map[string]ClassID{}, tiles: map[string]tile{}, count: map[edge]int{}}
 	text := strings.TrimPrefix(string(data), "\ufeff")
 	r.is = survey(text)
 	line := 0
 	for whole := range strings.Lines(text) {
-		line++
-		r.read(line, whole)
+		if line++; !r.Full() {
+			r.read(line, whole)
+		}
 	}
 	if r.weights > 0 {
 		r.doubt("%d cables have numbers or attributes behind them, such as weights: passed over", r.weights)
@@ -97,6 +98,7 @@ type edgeReader struct {
 	is         listing
 	weights    int // cables with a number or attributes in the place of a class
 	doubts     []string
+	count      map[edge]int // how often cables stand in the list
 }
 
 type edge struct {
@@ -124,6 +126,7 @@ func (r *edgeReader) read(line int, text string) {
 			r.cable(line, fields[0], peer, "link")
 		}
 	case isCray(fields):
+		r.is.cray = true
 		r.cray(line, fields[0], fields[1], fields[3])
 	case len(fields) == 3 && number(fields[2]) || len(fields) == 2 && len(attributes) > len("{}"):
 		r.weights++
@@ -200,7 +203,12 @@ func (r *edgeReader) cable(line int, a, b, class string) {
 		}
 		ends[i] = int32(n)
 	}
-	r.cables = append(r.cables, edge{ends, id})
+	c := edge{ends, id}
+	if r.count[c]++; r.count[c] > mostParallel {
+		r.ProblemAt(line, "more than %d cables between two switches", mostParallel)
+		return
+	}
+	r.cables = append(r.cables, c)
 }
 
 // numbers gives the switches the numbers that are their names, if all are.

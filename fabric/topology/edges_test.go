@@ -129,7 +129,7 @@ func TestEdgesRefuses(t *testing.T) {
 		{"c0l1 green -> c1l1\nc1l1 green -> c0l2\n", "f:2: tile c1l1 leads to c0l2; by line 1 its cable is that of c0l1"},
 		{"c0l1 green -> c1l1\nc1l1 green -> c0l1\nc2l1 green -> c1l1\n", "f:3: tile c2l1 leads to c1l1; by line 2 that has the cable of c0l1"},
 		{"5 4\n4 3\n3 2\n2 1\n1 0\n", `f:1: "5 4" may be a cable, or count the 5 switches and 4 cables that follow`},
-		{strings.Repeat("0 1\n", mostParallel+1), "f:1: more than 4096 cables between two switches"},
+		{strings.Repeat("0 1\n", mostParallel+1), "f:4097: more than 4096 cables between two switches"},
 		{"\xff\xfe0\x00", "UTF-16"},
 	} {
 		simtest.Refuse2(ReadEdges("f", []byte(c.text), 1))(t, c.want)
