@@ -112,6 +112,14 @@ gets the table (engines.csv), that of the jobs (jobs.csv), the load of each cabl
 	return command.Completed(c, true, command.ExperimentNames)
 }
 
+// compared are the engines that are asked for by name; none: those of the configuration, or all.
+func (f *routesFlags) compared() []string {
+	if slices.Contains(f.engines, "all") {
+		return routes.Engines()
+	}
+	return f.engines
+}
+
 // routesRequest reads the network and the configuration.
 func routesRequest(ctx context.Context, a *command.App, name string, flags *routesFlags) (*routes.Request, error) {
 	network, err := a.Network(ctx, name, &flags.FileFlags, -1)
@@ -119,7 +127,7 @@ func routesRequest(ctx context.Context, a *command.App, name string, flags *rout
 		return nil, err
 	}
 	request := &routes.Request{Network: network.Topology, Manager: flags.manager, Lanes: flags.lanes}
-	if request.Config, err = routes.ReadConfig(flags.config); err != nil {
+	if request.Config, err = routes.ReadConfig(flags.config, flags.compared()...); err != nil {
 		return nil, &command.StatusError{Status: command.ExitUsage, Err: err}
 	}
 	a.Warned(request.Config.Warnings)
@@ -202,8 +210,8 @@ func (flags *routesFlags) demands(request *routes.Request) (demands []*routes.De
 
 // compareRoutes holds engines side by side.
 func compareRoutes(ctx context.Context, a *command.App, request *routes.Request, flags *routesFlags) error {
-	engines := flags.engines
-	if len(engines) == 0 || slices.Contains(engines, "all") {
+	engines := flags.compared()
+	if len(engines) == 0 {
 		engines = routes.Engines()
 	}
 	for _, name := range engines {

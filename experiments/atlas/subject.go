@@ -69,7 +69,7 @@ func (r *Reference) graphFile(name string, terminals int) (*subject, error) {
 	if err != nil {
 		return nil, err
 	}
-	g, err := topology.ReadEdges(file, []byte(text), terminals)
+	g, _, err := topology.ReadEdges(file, []byte(text), terminals)
 	if err != nil {
 		return nil, &dataError{err}
 	}

@@ -209,15 +209,30 @@ type refusal string
 
 func (r refusal) Error() string { return string(r) }
 
+// together is one error of all that keep a configuration from being carried over; nil if none does.
+func together(problems ...error) error {
+	var reasons []string
+	for _, err := range problems {
+		if err != nil {
+			reasons = append(reasons, err.Error())
+		}
+	}
+	if reasons == nil {
+		return nil
+	}
+	return refusal(strings.Join(reasons, "; "))
+}
+
 // checkNeeded finds the settings whose value has no counterpart.
 func (c *Config) checkNeeded() error {
+	var problems []error
 	for _, n := range needed {
 		if value := single(c.Text(n.name)); !slices.Contains(n.values, value) {
 			want := cmp.Or(strings.Join(n.values, " or "), "none")
-			return refusal(fmt.Sprintf("%s = %s: %s (only %s is mapped)", n.name, value, n.reason, want))
+			problems = append(problems, refusal(fmt.Sprintf("%s = %s: %s (only %s is mapped)", n.name, value, n.reason, want)))
 		}
 	}
-	return nil
+	return together(problems...)
 }
 
 func init() {
@@ -268,35 +283,27 @@ type Counterpart struct {
 // traffic of a configuration at some loads, in flits per terminal and cycle, with so
 // many seeds, for as long as BookSim2 measures at most. canDeadlock says that it has
 // BookSim2's virtual channels, which are not free of deadlock. The error says by
-// which setting weft cannot carry it over. A cycle is a nanosecond.
+// which settings weft cannot carry it over. A cycle is a nanosecond.
 func (c *Config) Experiment(title string, loads []float64, seeds int) (text string, canDeadlock bool, err error) {
-	if err := c.checkNeeded(); err != nil {
-		return "", false, err
-	}
 	m, err := c.network()
-	if err != nil {
+	err = together(err, c.pattern(&m))
+	text, err2 := c.ExperimentOf(title, loads, seeds, m)
+	if err = together(err2, err); err != nil {
 		return "", false, err
 	}
-	if err := c.pattern(&m); err != nil {
-		return "", false, err
-	}
-	text, err = c.ExperimentOf(title, loads, seeds, m)
-	return text, m.CanDeadlock, err
+	return text, m.CanDeadlock, nil
 }
 
 // ExperimentOf is [Config.Experiment] for a network, routing and traffic that are known to
 // be those of the configuration.
 func (c *Config) ExperimentOf(title string, loads []float64, seeds int, m Counterpart) (string, error) {
-	if err := c.checkNeeded(); err != nil {
-		return "", err
-	}
 	core, err := c.core()
-	if err != nil {
-		return "", err
-	}
 	period, warmup, all := c.Whole("sample_period"), c.Whole("warmup_periods"), c.Whole("max_samples")
 	if period < 1 || warmup < 0 || all <= warmup {
-		return "", refusal(fmt.Sprintf("max_samples = %d: of these sample periods %d warm up and none is measured", all, warmup))
+		err = together(err, refusal(fmt.Sprintf("max_samples = %d: of these sample periods %d warm up and none is measured", all, warmup)))
+	}
+	if err = together(c.checkNeeded(), err); err != nil {
+		return "", err
 	}
 	list := make([]string, len(loads))
 	for i, x := range loads {
@@ -399,27 +406,31 @@ var islip = regexp.MustCompile(`^islip(?:\(\s*([1-9][0-9]?)\s*\))?$`)
 // core is the table [switch].
 func (c *Config) core() (string, error) {
 	iterations := map[string]string{}
+	var problems []error
+	refuse := func(format string, args ...any) { problems = append(problems, refusal(fmt.Sprintf(format, args...))) }
 	for _, name := range []string{"vc_allocator", "sw_allocator"} {
 		found := islip.FindStringSubmatch(c.Text(name))
 		if found == nil {
-			return "", refusal(fmt.Sprintf("%s = %s: not mapped; islip and islip(N) are", name, c.Text(name)))
-		}
-		if iterations[name] = found[1]; found[1] == "" {
+			refuse("%s = %s: not mapped; islip and islip(N) are", name, c.Text(name))
+		} else if iterations[name] = found[1]; found[1] == "" {
 			iterations[name] = "1"
 		}
 	}
-	if iterations["vc_allocator"] != "1" {
-		return "", refusal(fmt.Sprintf("vc_allocator = %s: weft allocates virtual channels in one iteration", c.Text("vc_allocator")))
+	if n := iterations["vc_allocator"]; n != "" && n != "1" {
+		refuse("vc_allocator = %s: weft allocates virtual channels in one iteration", c.Text("vc_allocator"))
 	}
 	speedup := c.number("internal_speedup")
 	stages := map[string]int{}
 	for _, name := range []string{"routing_delay", "vc_alloc_delay", "sw_alloc_delay", "st_prepare_delay", "st_final_delay"} {
 		if stages[name] = c.Whole(name); stages[name] > 1 && speedup != 1 {
-			return "", refusal(fmt.Sprintf("%s = %d with internal_speedup = %s: a delay above 1 counts cycles of the channel there, steps of the core in weft", name, stages[name], c.Text("internal_speedup")))
+			refuse("%s = %d with internal_speedup = %s: a delay above 1 counts cycles of the channel there, steps of the core in weft", name, stages[name], c.Text("internal_speedup"))
 		}
 	}
 	if stages["vc_alloc_delay"] < 1 {
-		return "", refusal("vc_alloc_delay = 0: without that stage weft's heads take a virtual channel by winning the switch")
+		refuse("vc_alloc_delay = 0: without that stage weft's heads take a virtual channel by winning the switch")
+	}
+	if problems != nil {
+		return "", together(problems...)
 	}
 	return fmt.Sprintf("vcs = %d\nbuffer_flits = %d\nroute_cycles = %d\nvc_alloc_cycles = %d\nswitch_alloc_cycles = %d\ncrossbar_cycles = %d\ncredit_cycles = %d\nspeedup = %s\nallocator = \"islip\"\niterations = %s\ncredits_per_cycle = 1\npipeline = \"serial\"\n",
 		c.Whole("num_vcs"), c.Whole("vc_buf_size"), stages["routing_delay"], stages["vc_alloc_delay"], stages["sw_alloc_delay"],

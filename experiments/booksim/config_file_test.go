@@ -171,6 +171,8 @@ func TestNotMapped(t *testing.T) {
 		{mesh + "output_buffer_size = 4;", "output_buffer_size = 4: "},
 		{mesh + "speculative = 1;", "speculative = 1: weft does not speculate (only 0 is mapped)"},
 		{mesh + "max_samples = 3;", "max_samples = 3: of these sample periods 3 warm up"},
+		{mesh + "wait_for_tail_credit = 1; vc_allocator = separable_input_first; speculative = 1; traffic = randperm;",
+			"speculative = 1: weft does not speculate (only 0 is mapped); wait_for_tail_credit = 1: weft gives a virtual channel away when the tail has won the switch (only 0 is mapped); vc_allocator = separable_input_first: not mapped; islip and islip(N) are; traffic = randperm: not mapped"},
 		{"topology = dragonflynew; n = 1; routing_function = ugal; num_vcs = 4;", "num_vcs = 4: ugal wants 3"},
 		{"topology = dragonflynew; n = 2; routing_function = min;", "n = 2: dragonflynew wants 1"},
 		{"topology = mesh; routing_function = dor; k = 1;", "k = 1, n = 2: want"},

@@ -67,7 +67,7 @@ func session(t *testing.T, names ...string) (outcome Outcome, stdout, stderr, ta
 			}}
 	}
 	r := &Reference{Name: "x", Place: "data", Entry: "curve", Warnings: []string{"a warning"}, Sections: []*Section{{File: "verdicts.csv", Columns: []string{"curve"}, Entries: []*Entry{
-		entry("a", Agrees, nil), entry("b/1", Differs, nil), entry("b/2", Agrees, nil), entry("c", Unreadable, document.Problems{{At: "c.csv:2", Message: "is cut"}}),
+		entry("a", Agrees, nil), entry("b/1", Differs, nil), entry("b/2", Agrees, nil), entry("c", Unreadable, document.Problems{{At: "c.csv:2", Message: "is cut"}}), entry("d", NotRun, nil),
 	}}}}
 	if r, err = r.Select(names); err != nil {
 		return outcome, "", "", "", err
@@ -86,9 +86,10 @@ func TestSession(t *testing.T) {
 		names, rows, stderr string
 		outcome             Outcome
 	}{
-		{"x", "a,agrees, b/1,differs, b/2,agrees, c,unreadable,", "a warning c.csv:2: is cut graph: is cut x: 2 agree, 1 differ, 0 not judged, 0 not run, 1 unreadable; OUT/x/verdicts.csv", Outcome{true, true}},
+		{"x", "a,agrees, b/1,differs, b/2,agrees, c,unreadable, d,not-run,", "a warning c.csv:2: is cut graph: is cut x: 2 agree, 1 differ, 0 not judged, 1 not run, 1 unreadable; OUT/x/verdicts.csv", Outcome{true, true}},
 		{"x/b/1 x/a x/b/1", "b/1,differs, a,agrees,", "a warning x: 1 agree, 1 differ, 0 not judged, 0 not run; OUT/x/verdicts.csv", Outcome{Failed: true}},
 		{"x/b", "b/1,differs, b/2,agrees,", "a warning graph: is cut x: 1 agree, 1 differ, 0 not judged, 0 not run; OUT/x/verdicts.csv", Outcome{true, true}},
+		{"x/d", "d,not-run,", "a warning x: 0 agree, 0 differ, 0 not judged, 1 not run; OUT/x/verdicts.csv x: nothing was compared", Outcome{Failed: true}},
 		{"x/a", "a,agrees,", "a warning x: 1 agree, 0 differ, 0 not judged, 0 not run; OUT/x/verdicts.csv", Outcome{}},
 	} {
 		outcome, stdout, stderr, table, err := session(t, strings.Fields(c.names)...)
@@ -102,7 +103,7 @@ func TestSession(t *testing.T) {
 	if _, _, _, table, err := session(t, "x/c"); err == nil || err.Error() != "c.csv:2: is cut" || table != "" {
 		t.Errorf("%v\n%s", err, table)
 	}
-	if _, _, _, _, err := session(t, "x/a", "x/d"); err == nil || err.Error() != `no curve "d" in data: there are a, b/1, b/2, c` {
+	if _, _, _, _, err := session(t, "x/a", "x/e"); err == nil || err.Error() != `no curve "e" in data: there are a, b/1, b/2, c, d` {
 		t.Error(err)
 	}
 	if err := (&Reference{Place: "data", Entry: "curve"}).Check(); err == nil || err.Error() != "data: holds no curve" {

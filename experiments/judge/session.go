@@ -34,7 +34,7 @@ type Session struct {
 
 // Outcome is what a judgement comes to.
 type Outcome struct {
-	Failed     bool // more differs than may
+	Failed     bool // more differs than may, or nothing was compared
 	Unreadable bool // of some data
 }
 
@@ -50,6 +50,7 @@ func (s *Session) Judge(r *Reference) (o Outcome, err error) {
 	}
 	told := r.problems()
 	s.tell(told)
+	compared := r.Name == "" // of papers, every row is some verdict
 	for _, section := range r.Sections {
 		if len(section.Entries) == 0 {
 			continue
@@ -66,9 +67,15 @@ func (s *Session) Judge(r *Reference) (o Outcome, err error) {
 			text = fmt.Sprintf("%s: %s; %s", r.Name, text, path)
 		}
 		fmt.Fprintln(s.Stderr, text)
+		for verdict, n := range count { // in any order
+			compared = compared || n > 0 && verdict != NotRun && verdict != Unreadable
+		}
 		o.Failed, o.Unreadable = o.Failed || c.Failed, o.Unreadable || count[Unreadable] > 0
 	}
-	o.Unreadable = o.Unreadable || len(told) > 0
+	if !compared {
+		fmt.Fprintf(s.Stderr, "%s: nothing was compared\n", r.Name)
+	}
+	o.Failed, o.Unreadable = o.Failed || !compared, o.Unreadable || len(told) > 0
 	return o, nil
 }
 

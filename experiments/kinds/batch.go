@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/weft-sim/weft/collectives"
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/mpi"
@@ -384,7 +385,7 @@ func (c *jobsConfig) planBatch(p *jobPlan, policy *batchPolicy, env placeEnv, co
 	if err != nil {
 		return err
 	}
-	problems := input.Problems{Name: policy.File}
+	problems, single := input.Problems{Name: policy.File}, 0
 	for i := range p.batch {
 		b := &p.batch[i]
 		table := c.Job[cmp.Or(b.program, fallback)]
@@ -393,6 +394,11 @@ func (c *jobsConfig) planBatch(p *jobPlan, policy *batchPolicy, env placeEnv, co
 			return &param.ParamError{Key: "batch.second", Value: policy.Second, Want: fmt.Sprintf("less: the list ends after %g s", b.end())}
 		}
 		table.Start, table.Until = sim.Time(b.start*float64(policy.Second)), max(1, sim.Time(b.end()*float64(policy.Second)))
+		if b.nodes == 1 {
+			single++
+			p.add(table.onOneHost(b.name, costs), table, b.hosts)
+			continue
+		}
 		job, err := table.job(b.name, costs, sim.Picosecond)
 		if err == nil && (job.Ranks+table.PerNode-1)/table.PerNode != b.nodes {
 			err = fmt.Errorf("want as many as the %d ranks of its program take", job.Ranks)
@@ -403,7 +409,16 @@ func (c *jobsConfig) planBatch(p *jobPlan, policy *batchPolicy, env placeEnv, co
 		}
 		p.add(job, table, b.hosts)
 	}
+	if single > 0 {
+		p.warnings = append(p.warnings, experiments.Warning{Key: "batch.file", Message: fmt.Sprintf("%d jobs of one node hold it, and send nothing", single)})
+	}
 	return problems.Err()
+}
+
+// onOneHost is a job that computes from its start to its end: what its ranks send stays inside the host.
+func (t *jobTable) onOneHost(name string, costs mpi.Costs) mpi.Job {
+	holds := collectives.Work(t.Ranks, t.Until-t.Start)
+	return mpi.Job{Name: name, Ranks: t.Ranks, Start: t.Start, Repeat: 1, Until: t.Until, Program: func() mpi.Workload { return mpi.RunSchedule(holds, costs, sim.Picosecond) }}
 }
 
 // writeBatch writes when and where each job of a list ran.

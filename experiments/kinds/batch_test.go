@@ -145,6 +145,23 @@ func TestBatchSchedules(t *testing.T) {
 	simtest.Refuse((&batchPolicy{}).schedule([]batchJob{{nodes: 17, duration: 1, line: 3}}, 16, firstFree))(t, ":3: nodes = 17")
 }
 
+// TestBatchOfOneNode: a job of one node holds a host for as long as the list says, though no program
+// of messages has one rank, and nothing slows it: what waits for its host begins when it ends.
+func TestBatchOfOneNode(t *testing.T) {
+	list := filepath.Join(t.TempDir(), "sacct.txt")
+	simtest.Check(t, os.WriteFile(list, []byte("JobID|JobName|Submit|Elapsed|NNodes|Timelimit|State\n1|a|2024-02-21T14:37:02|00:49:22|2|01:00:00|COMPLETED\n"+
+		"2|b|2024-02-21T14:37:03|00:10:00|1|01:00:00|COMPLETED\n3|c|2024-02-21T14:37:04|00:10:00|2|01:00:00|COMPLETED\n"), 0o666))
+	text := fmt.Sprintf("kind = \"jobs\"\n[topology]\ntype = \"torus\"\ndims = [4]\nterminals = 1\n[routing]\ntype = \"dor\"\n[batch]\npolicy = \"backfill\"\nfile = %q\nsecond = \"1ns\"\n[job.a]\nprogram = \"traffic\"\n", list)
+	jobs, tables := jobTables(t, text, "batch")
+	// Four hosts: a has two for 2,962 s, b one from 1 to 601, c two of those that b and a fourth leave then.
+	if got := fmt.Sprint(numbers(t, tables[0], "start_s"), numbers(t, tables[0], "end_s")); got != "[0 1 601] [2962 601 1201]" {
+		t.Errorf("jobs run from and to %s", got)
+	}
+	if slowdown := numbers(t, jobs, "slowdown"); slowdown[1] != 1 {
+		t.Errorf("slowdowns %v, want 1 of the second", slowdown)
+	}
+}
+
 // TestBatchRuns runs a list on an imported cluster: its jobs begin when they are scheduled, and what is
 // put down to the others adds up to each one's slowdown.
 func TestBatchRuns(t *testing.T) {

@@ -242,6 +242,9 @@ func (c *jobsConfig) Programs() ([]mpi.Job, error) {
 // job is the job of a table, with times of its program in a unit.
 func (t *jobTable) job(name string, costs mpi.Costs, unit sim.Time) (mpi.Job, error) {
 	program, err := t.Program.BuildShared(skeletons.Env{Ranks: t.Ranks, PerNode: t.PerNode})
+	if err == nil {
+		err = checkPhases("job."+name, program)
+	}
 	if err != nil {
 		return mpi.Job{}, err
 	}

@@ -3,9 +3,13 @@ package kinds
 import (
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/engine"
 	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/sim"
@@ -121,6 +125,29 @@ func jobsMix(s *sim.Stream) string {
 		}
 	}
 	return b.String()
+}
+
+// TestJobsIterations: more iterations than can be counted are refused.
+func TestJobsIterations(t *testing.T) {
+	refused(t, "kind = \"jobs\"\n[topology]\ntype = \"torus\"\ndims = [4, 4]\nterminals = 1\n[routing]\ntype = \"dor\"\n[job.a]\nprogram = \"halo\"\nranks = 4\ndims = [2, 2]\niterations = 9223372036854775807\n",
+		"job.a.iterations = 9223372036854775807: want at most 2147483647 rounds")
+}
+
+// TestDoubts: what of a network's file may have been meant in another way is a warning of all kinds
+// that route packets in it.
+func TestDoubts(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ring.edges")
+	simtest.Check(t, os.WriteFile(path, []byte("0 1\n1 0\n1 2\n2 1\n2 0\n0 2\n"), 0o666))
+	network := fmt.Sprintf("[topology]\ntype = \"edges\"\npath = %q\n[routing]\ntype = \"table\"\n[switch]\nvcs = 4\n", path)
+	for _, kind := range []string{"kind = \"traffic\"\n", "kind = \"jobs\"\n[job.a]\nranks = 2\ndims = [2]\n"} {
+		f := load(t, kind+network)
+		report := simtest.Must(f.Preflight(false))(t)
+		if !slices.ContainsFunc(report.Warnings, func(w experiments.Warning) bool {
+			return w.Key == "topology.path" && strings.Contains(w.Message, "all 3 cables stand in the list in both directions: taken once each")
+		}) {
+			t.Errorf("%s: warnings %v", kind, report.Warnings)
+		}
+	}
 }
 
 // TestJobsBlame: what is put down to other jobs and cables adds up to what each job takes longer.

@@ -321,14 +321,20 @@ func (c *mpiConfig) checkMemory() error {
 	if err := c.checkPackets(); err != nil {
 		return err
 	}
+	return checkPhases("workload", program)
+}
+
+// checkPhases refuses more iterations of the program of a table than can be counted or held.
+func checkPhases(table string, program skeletons.Program) error {
 	p, ok := program.(mpi.Phased)
 	if !ok {
 		return nil
 	}
+	key := table + ".iterations"
 	if n := p.Phases(); n > math.MaxInt32 || p.Rounds(0) > math.MaxInt32 || p.Rounds(0) < 0 {
-		return &param.ParamError{Key: "workload.iterations", Value: n, Want: "at most 2147483647 rounds of messages in all iterations"}
+		return &param.ParamError{Key: key, Value: n, Want: "at most 2147483647 rounds of messages in all iterations"}
 	}
-	return input.CheckMemory("workload.iterations", p.Phases(), "so many iterations", phaseBytes*float64(p.Phases()))
+	return input.CheckMemory(key, p.Phases(), "so many iterations", phaseBytes*float64(p.Phases()))
 }
 
 // checkPackets refuses messages that the fabric cannot cut into packets: those of a

@@ -52,6 +52,7 @@ func Of(f *experiments.File, p *experiments.Point) (*Network, error) {
 		return nil, err
 	}
 	n := &Network{Topology: t}
+	n.doubt()
 	if r, ok := p.Config().(routedConfig); ok {
 		n.routed = r.Network(p.Seed)
 	}
@@ -74,7 +75,15 @@ func Import(path string) (*Network, error) {
 	if strange, ok := t.(interface{ Warnings() []string }); ok {
 		n.Warnings = strange.Warnings()
 	}
+	n.doubt()
 	return n, nil
+}
+
+// doubt warns of what of its file may have been meant in another way.
+func (n *Network) doubt() {
+	if d, ok := n.Topology.(topology.Doubtful); ok {
+		n.Warnings = append(n.Warnings, d.Doubts()...)
+	}
 }
 
 // Write writes the network in one of [Formats].

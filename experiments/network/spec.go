@@ -152,6 +152,13 @@ func (n *Spec) Prove(shared *experiments.Shared) (Certificate, error) {
 // CheckCertified notes the certificate of a network in a preflight. It refuses one that can
 // deadlock, unless that is allowed. Cost: that of [Certify], once for points that share a network.
 func CheckCertified(p *experiments.Preflight, n *Spec, allowed bool) error {
+	if built, err := n.topology.Type.BuildShared(struct{}{}); err == nil {
+		if d, ok := built.(topology.Doubtful); ok {
+			for _, doubt := range d.Doubts() {
+				p.Warn("topology.path", "%s", doubt)
+			}
+		}
+	}
 	c, err := n.Prove(p.Shared())
 	switch {
 	case err != nil:

@@ -121,7 +121,7 @@ func (f *Folder) subnet(r *Run, ports []portLine) (*opensm.Subnet, *opensm.Confi
 		return nil, nil, err
 	}
 	conf := strings.ReplaceAll(r.Options, " ; ", "\n")
-	c, err := opensm.ReadConfig(strings.NewReader(conf), r.at+": options", f.path)
+	c, err := opensm.ReadConfig(strings.NewReader(conf), r.at+": options", f.path, r.Engine)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -26,12 +26,13 @@ import (
 // Engines lists the engines in alphabetical order.
 func Engines() []string { return opensm.Engines() }
 
-// ReadConfig reads a configuration file of OpenSM; OpenSM's defaults for "".
-func ReadConfig(path string) (*opensm.Config, error) {
+// ReadConfig reads a configuration file of OpenSM for engines, or for those of the file's list; OpenSM's
+// defaults for "".
+func ReadConfig(path string, engines ...string) (*opensm.Config, error) {
 	if path == "" {
 		return opensm.DefaultConfig(), nil
 	}
-	return readWith(path, input.MaxSettings, func(r io.Reader) (*opensm.Config, error) { return opensm.ReadConfig(r, path, filepath.Dir(path)) })
+	return readWith(path, input.MaxSettings, func(r io.Reader) (*opensm.Config, error) { return opensm.ReadConfig(r, path, filepath.Dir(path), engines...) })
 }
 
 // readWith opens a file for a reader.

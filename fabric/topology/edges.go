@@ -1,7 +1,6 @@
 package topology
 
 import (
-	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -17,11 +16,15 @@ import (
 //	u v            a cable between switches u and v
 //	u v class      and its channel class; "link" if there is none
 //
-// and empty lines and those that begin with # mean nothing. If all names of switches are
+// and empty lines and what follows # mean nothing. If all names of switches are
 // numbers they are the switches' numbers, from 0 without gaps; otherwise switches are
 // numbered in the order of their first appearance. A cable that stands in the list twice
-// is two parallel cables. Or the lines are those of Cray's list of links (rtr
-// --interconnect, for Gemini and Aries), which names a tile of a router at each end,
+// is two parallel cables, unless all stand in both orders: then they are taken once. Numbers
+// (weights) and attributes in braces in the place of classes are passed over, and so is a first
+// line that counts switches. A line with a switch and its neighbours for every switch is an
+// adjacency list, as networkx's write_adjlist writes it. Or the lines are those of Cray's
+// list of links (rtr --interconnect, for Gemini and Aries), which names a tile of a router at
+// each end,
 //
 //	c0-0c0s0a0l00(0:0:0) green -> c0-0c0s6a0l10(0:0:6)
 //
@@ -40,7 +43,13 @@ func init() {
 	RegisterFile("edges", "a network from a list of its cables, or from Cray's list of links", EdgesConfig{Terminals: 1}, input.MaxInput,
 		func(c EdgesConfig) string { return c.Path },
 		func(c EdgesConfig, data []byte) (Topology, error) {
-			return fileNetwork(ReadEdges(c.Path, data, c.Terminals))
+			g, doubts, err := ReadEdges(c.Path, data, c.Terminals)
+			if err != nil {
+				return nil, otherFormat(err, c.Path, data)
+			}
+			n := NewFileNetwork(g)
+			n.doubts = doubts
+			return n, nil
 		})
 }
 
@@ -48,21 +57,33 @@ func init() {
 func (c *EdgesConfig) Validate() error { return checkPath(c.Path, "a list of cables") }
 
 // ReadEdges reads a list of cables in the format of [EdgesConfig]. name stands for the file
-// in error messages, which are joined, each with its line.
-func ReadEdges(name string, data []byte, terminals int) (*Graph, error) {
-	if err := input.CheckUTF8(data); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+// in error messages, which are joined, each with its line. doubts say what was taken in one way, and
+// may have been meant in another.
+func ReadEdges(name string, data []byte, terminals int) (g *Graph, doubts []string, err error) {
+	if err := checkForeign(name, data); err != nil {
+		return nil, nil, err
 	}
-	r := &edgeReader{fileReader: fileReader{Problems: input.Problems{Name: name}}, number: map[string]int{}, class: map[string]ClassID{}, tiles: map[string]tile{}}
-	for i, line := range strings.Split(strings.TrimPrefix(string(data), "\ufeff"), "\n") {
-		r.read(i+1, line)
-	}
-	if !r.Any() {
-		if g := r.graph(terminals); !r.Any() {
-			return g, nil
+	r := &edgeReader{fileReader: fileReader{Problems: input.Problems{Name: name}}, number: map[string]int{}, class: map[string]ClassID{}, tiles: map[string]tile{}, count: map[edge]int{}}
+	text := strings.TrimPrefix(string(data), "\ufeff")
+	r.is = survey(text)
+	line := 0
+	for whole := range strings.Lines(text) {
+		if line++; !r.Full() {
+			r.read(line, whole)
 		}
 	}
-	return nil, r.Err()
+	if r.weights > 0 {
+		r.doubt("%d cables have numbers or attributes behind them, such as weights: passed over", r.weights)
+	}
+	if !r.is.cray {
+		r.fold()
+	}
+	if !r.Any() {
+		if g = r.graph(terminals); !r.Any() {
+			return g, r.doubts, nil
+		}
+	}
+	return nil, nil, r.Err()
 }
 
 // edgeReader collects cables.
@@ -74,10 +95,14 @@ type edgeReader struct {
 	class      map[string]ClassID
 	cables     []edge
 	tiles      map[string]tile
+	is         listing
+	weights    int // cables with a number or attributes in the place of a class
+	doubts     []string
+	count      map[edge]int // how often cables stand in the list
 }
 
 type edge struct {
-	ends  [2]int
+	ends  [2]int32
 	class ClassID
 }
 
@@ -89,11 +114,23 @@ type tile struct {
 }
 
 func (r *edgeReader) read(line int, text string) {
-	fields := strings.Fields(text)
+	fields, attributes := words(text)
 	switch {
-	case len(fields) == 0 || strings.HasPrefix(fields[0], "#"):
-	case len(fields) >= 4 && fields[2] == "->":
+	case len(fields) == 0:
+	case line == r.is.counts && r.is.unclear:
+		r.ProblemAt(line, "%q may be a cable, or count the %s switches and %s cables that follow: put # before it, or move it down", strings.Join(fields, " "), fields[0], fields[1])
+	case line == r.is.counts:
+		r.doubt("line %d, %s, counts the switches that follow: it is no cable", line, input.Quote(strings.Join(fields, " ")))
+	case r.is.adjacency:
+		for _, peer := range fields[1:] {
+			r.cable(line, fields[0], peer, "link")
+		}
+	case isCray(fields):
+		r.is.cray = true
 		r.cray(line, fields[0], fields[1], fields[3])
+	case len(fields) == 3 && number(fields[2]) || len(fields) == 2 && len(attributes) > len("{}"):
+		r.weights++
+		r.cable(line, fields[0], fields[1], "link")
 	case len(fields) == 2:
 		r.cable(line, fields[0], fields[1], "link")
 	case len(fields) == 3:
@@ -157,16 +194,21 @@ func (r *edgeReader) cable(line int, a, b, class string) {
 		id = ClassID(len(r.classNames))
 		r.class[class] = id
 	}
-	var ends [2]int
+	var ends [2]int32
 	for i, name := range [2]string{a, b} {
 		n, known := r.number[name]
 		if !known {
 			n = len(r.names)
 			r.names, r.number[name] = append(r.names, name), n
 		}
-		ends[i] = n
+		ends[i] = int32(n)
 	}
-	r.cables = append(r.cables, edge{ends, id})
+	c := edge{ends, id}
+	if r.count[c]++; r.count[c] > mostParallel {
+		r.ProblemAt(line, "more than %d cables between two switches", mostParallel)
+		return
+	}
+	r.cables = append(r.cables, c)
 }
 
 // numbers gives the switches the numbers that are their names, if all are.
@@ -211,7 +253,7 @@ func (r *edgeReader) graph(terminals int) *Graph {
 		r.Add(err)
 		return nil
 	}
-	at := func(i int) SwitchID {
+	at := func(i int32) SwitchID {
 		if numbered {
 			return SwitchID(own[i])
 		}
@@ -224,10 +266,11 @@ func (r *edgeReader) graph(terminals int) *Graph {
 	g := b.Freeze()
 	r.checkConnected(g, func(int) int { return 1 })
 	if !numbered {
-		g.Names = &Names{Switches: make([]SwitchName, len(r.names))}
+		names := &Names{Switches: make([]SwitchName, len(r.names))}
 		for s, name := range r.names {
-			g.Names.Switches[s].Name = name
+			names.Switches[s].Name = name
 		}
+		g.SetNames(names)
 	}
 	return g
 }

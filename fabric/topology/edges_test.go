@@ -21,7 +21,7 @@ func TestEdges(t *testing.T) {
 		{"2 0 far\n1 2\n1 2\n", nil, [][]SwitchID{{2}, {2}, {0, 1}}},
 		{"b a\na c\n", []SwitchName{{Name: "b"}, {Name: "a"}, {Name: "c"}}, [][]SwitchID{{1}, {0, 2}, {1}}},
 	} {
-		g, err := ReadEdges("f", []byte(c.text), 3)
+		g, _, err := ReadEdges("f", []byte(c.text), 3)
 		if err != nil {
 			t.Errorf("%q: %v", c.text, err)
 			continue
@@ -41,7 +41,7 @@ func TestEdges(t *testing.T) {
 // Four routers of an Aries chassis and group, in the form that is documented for rtr
 // --interconnect; each cable stands there from both ends.
 func TestEdgesOfCray(t *testing.T) {
-	g, err := ReadEdges("rtr", []byte(`c0-0c0s0a0l00(0:0:0) green -> c0-0c0s1a0l10(0:0:1)
+	g, _, err := ReadEdges("rtr", []byte(`c0-0c0s0a0l00(0:0:0) green -> c0-0c0s1a0l10(0:0:1)
 c0-0c0s0a0l01(0:0:0) blue -> unused
 c0-0c0s0a0l50(0:0:0) ptile -> processor
 c0-0c0s1a0l10(0:0:1) green -> c0-0c0s0a0l00(0:0:0)
@@ -54,16 +54,72 @@ c0-0c1s1a0l12(0:1:1) black -> c0-0c0s1a0l11(0:0:1)
 	if g.Switches() != 3 || g.SwitchLinks() != 2 || g.SwitchName(2) != "c0-0c1s1a0" || g.Classes[2].Name != "black" {
 		t.Errorf("%+v, names %+v", g, g.Names)
 	}
-	g, err = ReadEdges("rtr", []byte("c0-0c0s0g0l02[(0,0,0)] Z+ -> c0-0c0s0g1l21[(0,0,1)] LinkType: mezzanine\nc0-0c0s0g1l21[(0,0,1)] Z- -> c0-0c0s0g0l02[(0,0,0)] LinkType: mezzanine\n"), 2)
+	g, _, err = ReadEdges("rtr", []byte("c0-0c0s0g0l02[(0,0,0)] Z+ -> c0-0c0s0g1l21[(0,0,1)] LinkType: mezzanine\nc0-0c0s0g1l21[(0,0,1)] Z- -> c0-0c0s0g0l02[(0,0,0)] LinkType: mezzanine\n"), 2)
 	if err != nil || g.Switches() != 2 || g.SwitchLinks() != 1 || g.Classes[1].Name != "z" {
 		t.Errorf("%+v, %v", g, err)
+	}
+}
+
+// TestEdgesAsMeant: what is in files beside cables is told from them. The chordal ring of 8 switches has
+// 8 cables around it and 4 across, of whichever directions the file has; a first line that counts the 4
+// switches of a ring is no fifth; the others are in the forms of networkx's documentation: adjacency lists
+// of K4 and, with both directions, of a ring, and lists of edges with data and with weights.
+func TestEdgesAsMeant(t *testing.T) {
+	once, both := "", ""
+	for _, cable := range strings.Fields("0,1 1,2 2,3 3,4 4,5 5,6 6,7 7,0 0,4 1,5 2,6 3,7") {
+		a, b, _ := strings.Cut(cable, ",")
+		once += a + " " + b + "\n"
+		both += a + " " + b + "\n" + b + " " + a + "\n"
+	}
+	for _, c := range []struct {
+		text, doubt     string
+		switches, links int
+	}{
+		{once, "", 8, 12},
+		{both, "f: all 12 cables stand in the list in both directions: taken once each", 8, 12},
+		{both + "0 1\n", "f: 12 of 13 cables stand in the list in both directions, and the others do not: taken as two parallel cables each", 8, 25},
+		{"0 1\n1 2\n2 0\n0 1\n", "f: 1 cables stand in the list again: taken as parallel cables", 3, 4},
+		{"4 3\n0 1\n1 2\n2 3\n3 0\n", `f: line 1, "4 3", counts the switches that follow: it is no cable`, 4, 4},
+		{"# ring\n4 4\n0 1\n1 2\n2 3\n3 0\n", `f: line 2, "4 4", counts the switches that follow: it is no cable`, 4, 4},
+		{"4 0\n0 1\n1 2\n2 3\n", "", 5, 4}, // a line of switches
+		{"#a.py\n# GMT Fri Nov 27\n# complete\n0 1 2 3\n1 2 3\n2 3\n3\n", "", 4, 6},
+		{"0 1 3\n1 2 0\n2 3 1\n3 0 2\n", "f: all 4 cables stand in the list in both directions: taken once each", 4, 4},
+		{"0 1 {}\n1 2 {}\n", "", 3, 2},
+		{"0 1 {'weight': 2, 'length': 3}\n1 2 {}\n", "f: 1 cables have numbers or attributes behind them, such as weights: passed over", 3, 2},
+		{"0 1 2.5\n1 2 1\n0 2 1e3 # long\n", "f: 3 cables have numbers or attributes behind them, such as weights: passed over", 3, 3},
+	} {
+		g, doubts, err := ReadEdges("f", []byte(c.text), 1)
+		if err != nil {
+			t.Errorf("%q: %v", c.text, err)
+		} else if g.Switches() != c.switches || g.SwitchLinks() != c.links || strings.Join(doubts, "\n") != c.doubt || len(g.Classes) != 2 {
+			t.Errorf("%q: %d switches, %d links, %v, %q; want %d, %d, %q", c.text, g.Switches(), g.SwitchLinks(), g.Classes, doubts, c.switches, c.links, c.doubt)
+		}
+	}
+}
+
+// TestForeign: files of other tools are named, with what to do, by all that read networks.
+func TestForeign(t *testing.T) {
+	for text, want := range map[string]string{
+		"# snippet\nSwitchName=leaf1 Nodes=node[1-4]\n": "this is Slurm's topology.conf",
+		"{ CA Ports:01 SystemGUID:0c42a10300000001 NodeGUID:0c42a10300000001 {node001 mlx5_0} LID:0001 PN:01 } { SW Ports:29 } PHY=4x LOG=ACT SPD=14": "this is ibdiagnet's .lst",
+		"\"sw1\", Mellanox, 0x1, LID 3\n#    : IB#  : Sta : PhysSta : MTU :\n":                                                                        "this is ibdiagnet's net_dump",
+		"<?xml version='1.0'?>\n<graphml xmlns=\"x\">\n":                                                                                              "this is GraphML",
+		"<?xml version='1.0'?>\n<platform version=\"4.1\">\n":                                                                                         "this is a platform of SimGrid",
+		"\x01\x00\x00\x00\x02\x00\x00\x00":                                                                                                            "UTF-16",
+		"\x01\x02\x00\x00\x02\x00\x00\x00":                                                                                                            "a binary file",
+	} {
+		path := filepath.Join(t.TempDir(), "f")
+		simtest.Check(t, os.WriteFile(path, []byte(text), 0o666))
+		simtest.Refuse(ReadFile(path))(t, want)
+		simtest.Refuse(ReadJSON("f", []byte(text)))(t, want)
+		simtest.Refuse2(ReadEdges("f", []byte(text), 1))(t, want)
 	}
 }
 
 func TestEdgesRefuses(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"", "f:1: no cables"},
-		{"0 1\n1 1\n2\n", `f:2: a cable from "1" to itself` + "\n" + `f:3: 1 words: want two switches`},
+		{"0 1\n1 1\n0\n", `f:2: a cable from "1" to itself` + "\n" + `f:3: 1 words: want two switches`},
 		{"0 1\n1 3\n", "f:1: switches are numbered to 3, and none has number 2"},
 		{"0 1\n01 2\n", `f:1: switches "1" and "01" have one number`},
 		{"0 1\n2 3\n", "f:1: no path from switch 0 to switch 2"},
@@ -72,9 +128,11 @@ func TestEdgesRefuses(t *testing.T) {
 		{"c0l1 green -> c1l1\nc0l1 green -> c1l2\n", "f:2: tile c0l1 stands in line 1 already"},
 		{"c0l1 green -> c1l1\nc1l1 green -> c0l2\n", "f:2: tile c1l1 leads to c0l2; by line 1 its cable is that of c0l1"},
 		{"c0l1 green -> c1l1\nc1l1 green -> c0l1\nc2l1 green -> c1l1\n", "f:3: tile c2l1 leads to c1l1; by line 2 that has the cable of c0l1"},
+		{"5 4\n4 3\n3 2\n2 1\n1 0\n", `f:1: "5 4" may be a cable, or count the 5 switches and 4 cables that follow`},
+		{strings.Repeat("0 1\n", mostParallel+1), "f:4097: more than 4096 cables between two switches"},
 		{"\xff\xfe0\x00", "UTF-16"},
 	} {
-		simtest.Refuse(ReadEdges("f", []byte(c.text), 1))(t, c.want)
+		simtest.Refuse2(ReadEdges("f", []byte(c.text), 1))(t, c.want)
 	}
 	if _, err := param.Make(Registry, "edges", struct{}{}, func(c *EdgesConfig) { c.Path = "nowhere" }); err == nil || !strings.Contains(err.Error(), "a readable file") {
 		t.Error(err)
@@ -86,7 +144,7 @@ func FuzzReadEdges(f *testing.F) {
 	f.Add(ring)
 	f.Add([]byte("a b c\nc0-0l1 X+ -> c0-1l2[x]\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if g, err := ReadEdges("f", data, 1); err == nil {
+		if g, _, err := ReadEdges("f", data, 1); err == nil {
 			CheckGraph(t, g)
 		}
 	})

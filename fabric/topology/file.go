@@ -88,11 +88,24 @@ func (c *FileConfig) Validate() error { return checkPath(c.Path, "a topology fil
 
 // FileNetwork is a network read from a file; see [FileConfig]. It has no
 // closed forms beyond its counts.
-type FileNetwork struct{ built }
+type FileNetwork struct {
+	built
+	doubts []string
+}
+
+// Doubtful is a topology of a file that was taken in one way, and may have been meant in another.
+type Doubtful interface {
+	Topology
+	// Doubts are sentences about that, each of which begins with the file.
+	Doubts() []string
+}
+
+// Doubts implements [Doubtful].
+func (n *FileNetwork) Doubts() []string { return n.doubts }
 
 // NewFileNetwork is the network of a graph.
 func NewFileNetwork(g *Graph) *FileNetwork {
-	return &FileNetwork{built{graph: g, facts: Facts{g.Switches(), g.Terminals(), g.SwitchLinks(), -1, -1}}}
+	return &FileNetwork{built: built{graph: g, facts: Facts{g.Switches(), g.Terminals(), g.SwitchLinks(), -1, -1}}}
 }
 
 // Format is a form of files that hold a network, beside weft's JSON.
@@ -120,8 +133,8 @@ func ReadFile(path string) (Topology, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: cannot be read: %w", path, err)
 	}
-	if err := input.CheckUTF8(data); err != nil {
-		return nil, fmt.Errorf("%s:1: %w", path, err)
+	if err := checkForeign(path, data); err != nil {
+		return nil, err
 	}
 	if IsJSON(data) {
 		return fileNetwork(ReadJSON(path, data))
@@ -137,6 +150,16 @@ func ReadFile(path string) (Topology, error) {
 		return nil, fmt.Errorf("%s:1: not a topology in JSON", path)
 	}
 	return nil, fmt.Errorf("%s:1: neither %s nor a topology in JSON", path, strings.Join(known, ", "))
+}
+
+// otherFormat is the error for a file that is no list of cables, and is in a format; else it is err.
+func otherFormat(err error, path string, data []byte) error {
+	for _, f := range append(formats, Format{Name: "file", Is: IsJSON}) {
+		if f.Is(data) {
+			return fmt.Errorf("%s:1: this looks like topology.type = %q, not \"edges\"", path, f.Name)
+		}
+	}
+	return err
 }
 
 // IsJSON tells whether a file of a network is weft's JSON: it begins with a brace.
@@ -155,8 +178,8 @@ func fileNetwork(g *Graph, err error) (Topology, error) {
 // ReadJSON reads a network in the format of [FileConfig]. name stands for the
 // file in error messages, which are joined, each with its line.
 func ReadJSON(name string, data []byte) (*Graph, error) {
-	if err := input.CheckUTF8(data); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+	if err := checkForeign(name, data); err != nil {
+		return nil, err
 	}
 	r := &fileReader{Problems: input.Problems{Name: name}, data: bytes.TrimPrefix(data, []byte("\ufeff"))}
 	r.parse()
@@ -179,6 +202,7 @@ type fileReader struct {
 	links     []located[fileLink]
 
 	aggregation []located[AdapterPort]
+	stopped     bool // a list is too long to be of a network
 }
 
 type located[E any] struct {
@@ -207,7 +231,7 @@ func (r *fileReader) parse() {
 	var format string
 	var version int
 	seen := map[string]bool{}
-	for d.More() {
+	for !r.stopped && d.More() {
 		line := d.next()
 		token, _ := d.Token()
 		key := token.(string) // the syntax is known to be right
@@ -291,6 +315,10 @@ func jsonProblem(err error) string {
 	return fmt.Sprintf("%s%s: want %s", where, wrong.Value, want)
 }
 
+// leastElement is the fewest bytes, in the mean, that a file has for an element of a list with more than a
+// million: a network is connected, and a link takes more.
+const leastElement = 32
+
 func decodeList[E any](r *fileReader, d *elementDecoder) []located[E] {
 	line := d.next()
 	if d.data[d.counted] != '[' {
@@ -301,7 +329,13 @@ func decodeList[E any](r *fileReader, d *elementDecoder) []located[E] {
 	}
 	d.Token()
 	var list []located[E]
+	most := max(1<<20, len(d.data)/leastElement)
 	for d.More() {
+		if len(list) == most {
+			r.ProblemAt(d.next(), "more than %d elements in a list of a file of %d bytes", most, len(d.data))
+			r.stopped = true
+			return nil
+		}
 		var e located[E]
 		e.line = decodeElement(r, d, &e.value)
 		list = append(list, e)
@@ -365,8 +399,8 @@ func newFileClass(c Class) fileClass {
 
 func (f fileClass) class() (Class, error) {
 	c := Class{Name: f.Name, Latency: f.Latency}
-	if c.Name == "" {
-		return c, fmt.Errorf("a class without name")
+	if c.Name == "" || input.HasControl(c.Name) {
+		return c, fmt.Errorf("class %s: want a name, without control characters", input.Quote(c.Name))
 	}
 	if c.Latency < 1 {
 		return c, fmt.Errorf("class %q: latency = %d: want at least 1 cycle", c.Name, c.Latency)

@@ -79,7 +79,7 @@ func TestFileProblems(t *testing.T) {
 		{"no nodes", head + classes + "\"links\": []}", []string{"0 switches and 0 terminals"}},
 		{"guid", head + "\"switches\": [{\"guid\": \"0xg\"}]}", []string{`f:3: GUID "0xg"`}},
 		{"classes", head + "\"classes\": [{\"name\": \"x\", \"latency\": 0},\n{\"latency\": 1}, {\"name\": \"y\", \"latency\": 1},\n{\"name\": \"y\", \"latency\": 1},\n{\"name\": \"z\", \"latency\": 1, \"rate\": \"fast\"}],\n" + nodes + link,
-			[]string{`f:3: class "x": latency = 0`, "f:4: a class without name", `f:5: class "y" twice`, `f:6: rate "fast"`}},
+			[]string{`f:3: class "x": latency = 0`, "f:4: class \"\": want a name", `f:5: class "y" twice`, `f:6: rate "fast"`}},
 		{"together", head + classes + nodes + "\"links\": [{\"a\": {\"switch\": 0}, \"b\": {\"switch\": 2}, \"class\": \"x\"},\n" +
 			"{\"a\": {\"switch\": 1}, \"b\": {\"switch\": 1}, \"class\": \"x\"},\n" +
 			"{\"a\": {\"switch\": -1}, \"b\": {\"switch\": 1, \"port\": -3}, \"class\": \"w\"},\n" +
@@ -98,6 +98,9 @@ func TestFileProblems(t *testing.T) {
 			}
 		})
 	}
+	// A list that no network of so few bytes has is not read on: 2^20 and one more switch, and nothing else.
+	long := head + classes + "\"switches\": [{}" + strings.Repeat(",{}", 1<<20) + "]}"
+	simtest.Refuse(ReadJSON("f", []byte(long)))(t, fmt.Sprintf("more than %d elements in a list of a file of %d bytes", 1<<20, len(long)))
 	var many strings.Builder
 	fmt.Fprintf(&many, "%s%s\"switches\": [{}], \"links\": [], \"terminals\": [{\"switch\": 0, \"class\": \"x\"}", head, classes)
 	for range 100 {

@@ -49,7 +49,7 @@ func (r *fileReader) build() *Graph {
 	}
 	g := b.Freeze()
 	r.checkConnected(g, func(lost int) int { return r.switches[lost].line })
-	g.Names = r.names()
+	g.SetNames(r.names())
 	for i, end := range sorted {
 		put(&g.Names.Port, len(sorted), i, ends[end].number)
 	}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/weft-sim/weft/sim/input"
 )
 
 // Where generated networks, as the simulator ibsim, start to number GUIDs.
@@ -85,9 +87,25 @@ func missing[E comparable](stated E, field *E, value E) {
 
 // onOneLine replaces what would end a line by blanks, as InfiniBand's tools do in
 // descriptions of nodes.
-func onOneLine(name string) string {
+func onOneLine(name string) string { return blanked(name, unicode.IsControl) }
+
+// SetNames gives the network the names of a file, with blanks for what steers a terminal.
+func (g *Graph) SetNames(n *Names) {
+	for i := range n.Switches {
+		n.Switches[i].Name = blanked(n.Switches[i].Name, input.Steers)
+	}
+	for _, ports := range [][]AdapterPort{n.Terminals, n.Aggregation} {
+		for i := range ports {
+			ports[i].Name = blanked(ports[i].Name, input.Steers)
+		}
+	}
+	g.Names = n
+}
+
+// blanked replaces characters of a name by blanks.
+func blanked(name string, which func(rune) bool) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
+		if which(r) {
 			return ' '
 		}
 		return r

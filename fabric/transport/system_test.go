@@ -93,12 +93,24 @@ func TestMatrix(t *testing.T) {
 		{"2->8 id 3 trigger 2", "2->8 id 3 trigger 5", "x.cm:6: trigger 5 is not in the file"},
 		{"start 7", "trigger 2", "never starts"},
 		{"2->11", "2->2", "x.cm:4: leads from terminal 2 to itself"},
+		{"start 7", "start 500000000", `x.cm:4: start "500000000": without a unit it is in us, and later than a second: write the unit, as 500000000ps`},
+		{"start 7", "start -1", `x.cm:4: start "-1": want a time`},
 		{"size 100", "size x", `x.cm:5: size "x"`},
 		{"size 100", "bytes 100", `x.cm:5: "bytes"`},
 		{"oneshot", "twice", "x.cm:7: want trigger id"},
 		{"Triggers 2", "Trigers 2", `x.cm:3: "Trigers"`},
 	} {
 		simtest.Refuse(ReadMatrix("x.cm", []byte(strings.Replace(oneMatrix, c.old, c.new, 1))))(t, c.want)
+	}
+}
+
+// TestMatrixTimes: times have decimals, in us as older trees of htsim write them, or a unit.
+func TestMatrixTimes(t *testing.T) {
+	for text, want := range map[string]sim.Time{"0.000000": 0, "0.500000": 500 * sim.Nanosecond, "2e1": 20 * sim.Microsecond, "500000000ps": 500 * sim.Microsecond, "1.5ms": 1500 * sim.Microsecond} {
+		m := simtest.Must(ReadMatrix("x.cm", []byte("Nodes 4\nConnections 1\n1->3 start "+text+" size 4096\n")))(t)
+		if m.Flows[0].Start != want {
+			t.Errorf("start %s: %v, want %v", text, m.Flows[0].Start, want)
+		}
 	}
 }
 

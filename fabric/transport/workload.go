@@ -153,10 +153,11 @@ type Matrix struct {
 //	Nodes n
 //	Connections n
 //	Triggers n
-//	SRC->DST [id n] [msg] start US | trigger n, size BYTES [send_done_trigger n]
+//	SRC->DST [id n] [msg] start TIME | trigger n, size BYTES [send_done_trigger n]
 //	trigger id n oneshot | barrier m
 //
-// in any order; # begins a comment. A flow starts at a time in us, or when its trigger fires: at
+// in any order; # begins a comment. A flow starts at a time, in us if it has no unit (htsim's older trees;
+// uet-htsim counts ps: numbers from a second of us on have to have one), or when its trigger fires: at
 // the end of the first flow that names it as send_done_trigger (oneshot), or of the m-th
 // (barrier). Flows of one id share a connection where those are shared. Errors name the lines,
 // and are joined; so are triggers that nothing fires, or that wait for each other.
@@ -229,6 +230,22 @@ func (r *matrixReader) number(what, word string, most int64) int64 {
 	return x
 }
 
+// start reads a time: a number of us, with decimals or without, or one with its unit.
+func (r *matrixReader) start(word string) sim.Time {
+	us, err := strconv.ParseFloat(word, 64)
+	switch t, wrong := sim.ParseTime(word); {
+	case err != nil && wrong == nil && t >= 0:
+		return t
+	case err == nil && us >= 0 && us < 1e6:
+		return sim.Time(math.Round(us * float64(sim.Microsecond)))
+	case err == nil && us >= 1e6:
+		r.ProblemAt(r.line, "start %s: without a unit it is in us, and later than a second: write the unit, as %sps (uet-htsim) or %sus (older trees of htsim)", input.Quote(word), input.Cut(word), input.Cut(word))
+	default:
+		r.ProblemAt(r.line, "start %s: want a time, as 1.5 (us) or 1500ps", input.Quote(word))
+	}
+	return 0
+}
+
 func (r *matrixReader) trigger() {
 	w := r.words
 	if len(w) < 4 || w[1] != "id" || w[3] == "oneshot" && len(w) != 4 || w[3] == "barrier" && len(w) != 5 || w[3] != "oneshot" && w[3] != "barrier" {
@@ -266,7 +283,7 @@ func (r *matrixReader) flow() {
 			f.ID = int(r.number(key, value, 1<<40))
 			f.Connection = f.ID
 		case "start":
-			f.Start = sim.Time(r.number(key, value, 1<<40)) * sim.Microsecond
+			f.Start = r.start(value)
 		case "size":
 			f.Bytes = r.number(key, value, 1<<40)
 		case "trigger":

@@ -8,8 +8,11 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
+
+	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/mpi/goal"
@@ -250,6 +253,34 @@ func TestRefused(t *testing.T) {
 	file = traceOf(t, sends(0), sends(0), sends(0))
 	simtest.Check(t, os.Remove(strings.Replace(file, "t.0", "t.1", 1)))
 	simtest.Refuse2(Import(file, "", trace.Default()))(t, "t.1.et: no such file")
+}
+
+// TestBounds: what a node repeats is kept once, so that a small file, packed, takes little memory:
+// attributes without a name and those that nothing reads are read over, of one name the first counts,
+// and a dependency that is named a million times is one. Messages are bounded.
+func TestBounds(t *testing.T) {
+	many := &node{id: 2, kind: compute, duration: 1, data: slices.Repeat([]uint64{1}, 1<<20)}
+	for range 1000 {
+		many.attr = append(many.attr, integer("", 1), integer("other", 1), integer(nanoseconds, 7))
+	}
+	file := traceOf(t, []*node{{id: 1, kind: compute}, many})
+	nodes := simtest.Must(read(file))(t)
+	if attr := nodes[1].attr; len(attr) != 1 || attr[0].name != nanoseconds {
+		t.Errorf("%d attributes are kept", len(attr))
+	}
+	g, _, err := Import(file, "", trace.Default())
+	simtest.Check(t, err)
+	edges := 0
+	simtest.Check(t, g.Steps(0, func(s goal.Step) error {
+		edges += len(s.After)
+		return nil
+	}))
+	if edges != 1 {
+		t.Errorf("%d dependencies, want 1", edges)
+	}
+	long := protowire.AppendVarint(write(t, nil), mostMessage+1)
+	simtest.Check(t, os.WriteFile(file, long, 0o666))
+	simtest.Refuse2(Import(file, "", trace.Default()))(t, "a message of 16777217 bytes: want at most 16777216")
 }
 
 // FuzzImport: whatever a file holds is a schedule or an error.

@@ -10,6 +10,7 @@ import (
 	"io"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,6 +20,7 @@ import (
 	"github.com/weft-sim/weft/mpi/goal"
 	"github.com/weft-sim/weft/mpi/trace"
 	"github.com/weft-sim/weft/sim/input"
+	"github.com/weft-sim/weft/sim/mem"
 )
 
 // naming is how files of a trace are named: PREFIX.RANK.et, of any packing.
@@ -70,6 +72,9 @@ type importer struct {
 // placed are the first and the last operation of a node.
 type placed struct{ first, last int32 }
 
+// mostDepends bounds the dependencies of a rank.
+const mostDepends = 1 << 27
+
 // waits says that a node waits for another.
 type waits struct {
 	node   int32 // its first operation
@@ -86,7 +91,8 @@ func (b *importer) rank(file string) error {
 	defer d.Close()
 	b.Rank()
 	b.nodes = map[uint64]placed{}
-	var open []waits
+	open := mem.List[waits]{Spill: &mem.Spill{}}
+	defer open.Spill.Free()
 	for {
 		begin := d.At
 		n := &node{}
@@ -106,11 +112,17 @@ func (b *importer) rank(file string) error {
 			return d.Err
 		}
 		b.nodes[n.id] = p
-		for _, before := range append(n.control, n.data...) {
-			open = append(open, waits{p.first, n.id, before})
+		depends := append(n.control, n.data...)
+		slices.Sort(depends)
+		for _, before := range slices.Compact(depends) { // each once: it may stand there a million times
+			open.Add(waits{p.first, n.id, before})
+		}
+		if open.Len() > mostDepends {
+			d.Fail(begin, "node %d: more than %d dependencies so far", n.id, mostDepends)
+			return d.Err
 		}
 	}
-	for _, w := range open {
+	for _, w := range open.All {
 		before, ok := b.nodes[w.before]
 		if !ok {
 			b.Place = func() string { return fmt.Sprintf("%s: node %d", file, w.number) }

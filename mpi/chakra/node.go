@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -45,6 +46,9 @@ type node struct {
 	duration      uint64   // us
 	attr          []attribute
 }
+
+// known are the attributes that are read; others are read over.
+var known = map[string]bool{nanoseconds: true, "comm_dst": true, "comm_src": true, "comm_size": true, "comm_tag": true, "comm_type": true, "root": true, "involved_dim": true, "pg_name": true}
 
 // attribute is a named value of a node, as it was written, whose kind differs between writers.
 type attribute struct {
@@ -117,7 +121,7 @@ func (n *node) integer(name string) (value int64, ok bool, err error) {
 }
 
 // mostMessage bounds a message, in bytes.
-const mostMessage = 1 << 26
+const mostMessage = 1 << 24
 
 // reader reads a trace message by message.
 type reader struct {
@@ -145,7 +149,7 @@ func open(name string) (*reader, error) {
 func Is(in *bufio.Reader) bool {
 	begin, _ := in.Peek(in.Size())
 	length, n := binary.Uvarint(begin)
-	return n > 0 && length <= uint64(len(begin)-n) && fields(begin[n:][:length], description) == nil
+	return n > 0 && length > 0 && length <= uint64(len(begin)-n) && fields(begin[n:][:length], description) == nil
 }
 
 // next visits the fields of the next message; io.EOF if there is none.
@@ -227,8 +231,12 @@ func (n *node) field(field protowire.Number, kind protowire.Type, value []byte) 
 		n.duration = number
 	case 2, 6, 8, 9: // name, start, inputs, outputs
 	case 10:
-		n.attr = append(n.attr, attribute{})
-		return n.attr[len(n.attr)-1].read(value)
+		var a attribute
+		if err = a.read(value); known[a.name] && n.attribute(a.name).name == "" { // the first of a name counts
+			a.value = slices.Clone(a.value)
+			n.attr = append(n.attr, a)
+		}
+		return err
 	default:
 		return fmt.Errorf("field %d has no place in a node: is it another format?", field)
 	}
@@ -252,7 +260,7 @@ func numbers(to []uint64, kind protowire.Type, value []byte) ([]uint64, error) {
 	return to, nil
 }
 
-// read reads an attribute, but for its documentation.
+// read reads an attribute, but for its documentation; its value is part of the message.
 func (a *attribute) read(message []byte) error {
 	return fields(content(message), func(field protowire.Number, kind protowire.Type, value []byte) error {
 		switch {
@@ -263,7 +271,7 @@ func (a *attribute) read(message []byte) error {
 		case field == 1:
 			a.name = string(content(value))
 		case field > 2:
-			a.field, a.value = field, append([]byte(nil), value...)
+			a.field, a.value = field, value
 		}
 		return nil
 	})

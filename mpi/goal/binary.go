@@ -2,6 +2,7 @@ package goal
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -39,6 +40,26 @@ const wildcard = math.MaxUint32
 func isBinary(in *bufio.Reader) bool {
 	magic, err := in.Peek(8)
 	return err == nil && binary.LittleEndian.Uint64(magic) == binaryMagic
+}
+
+// Is tells whether a file begins like a schedule, text or binary: with num_ranks, behind comments.
+func Is(in *bufio.Reader) bool {
+	if isBinary(in) {
+		return true
+	}
+	start, err := in.Peek(in.Size())
+	whole := err != nil // the file ends here
+	if input.CheckUTF8(start) != nil {
+		return true // a text in another encoding, which Parse names
+	}
+	p := &parser{}
+	for line := range bytes.Lines(bytes.TrimPrefix(start, []byte("\ufeff"))) {
+		p.line++
+		if s := begin(p.stripComments(bytes.Clone(line))); !s.end() {
+			return s.word("num_ranks")
+		}
+	}
+	return !whole
 }
 
 const endsHere = "the file ends here: is it truncated?"

@@ -17,8 +17,14 @@ import (
 	"github.com/weft-sim/weft/sim/input"
 )
 
-// mostRanks bounds the ranks of a trace.
-const mostRanks = 1 << 20
+// Bounds of a trace: its ranks, its definitions, the members of all its groups, and the bytes of a
+// name that are kept.
+const (
+	mostRanks       = 1 << 20
+	mostDefinitions = 1 << 23
+	mostMembers     = 1 << 25
+	mostName        = 256
+)
 
 // Records of definitions.
 const (
@@ -59,7 +65,7 @@ type archive struct {
 	recorded                map[uint64]uint64 // events of each location
 	strings                 map[uint64]string
 	regions                 map[uint64]region
-	groups                  map[uint64]group
+	groups                  map[uint64]*group
 	comms                   map[uint64]communicator
 	foreign                 []uint64 // locations that are no rank, in order
 	globalRecords, declared uint64
@@ -74,6 +80,8 @@ type region struct {
 type group struct {
 	kind, paradigm byte
 	members        []uint64
+	checked        bool
+	ranks          []int // the members of one that a communicator has; nil: all ranks
 }
 
 type communicator struct {
@@ -125,7 +133,7 @@ func readArchive(name string) (*archive, error) {
 	a := &archive{
 		name: strings.TrimSuffix(name, anchorExtension), eventChunk: int64(binary.LittleEndian.Uint64(begin[12:])), chunk: int64(binary.LittleEndian.Uint64(begin[20:])),
 		declared: binary.LittleEndian.Uint64(begin[38:]), recorded: map[uint64]uint64{},
-		strings: map[uint64]string{}, regions: map[uint64]region{}, groups: map[uint64]group{}, comms: map[uint64]communicator{},
+		strings: map[uint64]string{}, regions: map[uint64]region{}, groups: map[uint64]*group{}, comms: map[uint64]communicator{},
 	}
 	switch {
 	case a.name == name:
@@ -147,8 +155,12 @@ func (a *archive) definitions() error {
 	defer d.Close()
 	type defined struct{ self, name, group uint64 }
 	var comms []defined
+	members := 0
 	for err = d.next(); err == nil && d.Err == nil; err = d.next() {
-		a.globalRecords++
+		if a.globalRecords++; a.globalRecords > mostDefinitions {
+			d.Fail(d.begin, "more than %d definitions", mostDefinitions)
+			break
+		}
 		switch d.kind {
 		case clockDefinition:
 			if a.ticks = float64(d.number()); !(a.ticks >= 1) {
@@ -156,7 +168,7 @@ func (a *archive) definitions() error {
 			}
 		case stringDefinition:
 			self := d.number()
-			a.strings[self] = strings.TrimRight(string(d.payload), "\x00")
+			a.strings[self] = strings.TrimRight(string(d.payload[:min(len(d.payload), mostName)]), "\x00")
 		case locationRecord:
 			self := d.number()
 			d.number() // name
@@ -175,7 +187,11 @@ func (a *archive) definitions() error {
 			self := d.number()
 			d.number() // name
 			d.byte()   // what older readers take for its kind
-			g := group{members: d.numbers()}
+			g := &group{members: d.numbers()}
+			if members += len(g.members); members > mostMembers {
+				d.Fail(d.begin, "more than %d members of groups", mostMembers)
+				break
+			}
 			g.kind, g.paradigm = d.byte(), d.byte()
 			a.groups[self] = g
 			if g.kind == commLocations && g.paradigm == paradigmMPI {
@@ -197,13 +213,15 @@ func (a *archive) definitions() error {
 	case len(a.ranks) == 0 || len(a.ranks) > mostRanks:
 		return fmt.Errorf("%s: byte %d: %d ranks of MPI, want 1 to %d", d.Name, d.begin, len(a.ranks), mostRanks)
 	}
+	rank := map[uint64]bool{}
 	for _, l := range a.ranks {
-		if _, ok := a.recorded[l]; !ok {
-			return fmt.Errorf("%s: location %d, which is a rank, is not defined", d.Name, l)
+		if _, ok := a.recorded[l]; !ok || rank[l] {
+			return fmt.Errorf("%s: location %d, which is a rank, is not defined, or is two", d.Name, l)
 		}
+		rank[l] = true
 	}
 	for _, l := range slices.Sorted(maps.Keys(a.recorded)) {
-		if !slices.Contains(a.ranks, l) {
+		if !rank[l] {
 			a.foreign = append(a.foreign, l)
 		}
 	}
@@ -212,22 +230,32 @@ func (a *archive) definitions() error {
 		if !ok || g.paradigm != paradigmMPI && g.kind != commSelf {
 			continue // of threads, or between groups
 		}
-		one := communicator{name: fmt.Sprintf("communicator %d %s", i, a.strings[c.name]), self: g.kind == commSelf}
-		whole := len(g.members) == len(a.ranks)
-		for j, m := range g.members {
-			if m >= uint64(len(a.ranks)) {
-				return fmt.Errorf("%s: group %d has rank %d of %d", d.Name, c.group, m, len(a.ranks))
+		if !g.checked {
+			if err := g.check(len(a.ranks)); err != nil {
+				return fmt.Errorf("%s: group %d %w", d.Name, c.group, err)
 			}
-			whole = whole && m == uint64(j)
-			one.members = append(one.members, int(m))
 		}
-		if whole {
-			one.members = nil
-		}
-		if g.kind == commGroup || one.self {
-			a.comms[c.self] = one
+		if self := g.kind == commSelf; g.kind == commGroup || self {
+			a.comms[c.self] = communicator{name: fmt.Sprintf("communicator %d %s", i, a.strings[c.name]), self: self, members: g.ranks}
 		}
 	}
+	return nil
+}
+
+// check finds the ranks of a group.
+func (g *group) check(ranks int) error {
+	whole := len(g.members) == ranks
+	for i, m := range g.members {
+		if m >= uint64(ranks) {
+			return fmt.Errorf("has rank %d of %d", m, ranks)
+		}
+		whole = whole && m == uint64(i)
+		g.ranks = append(g.ranks, int(m))
+	}
+	if whole {
+		g.ranks = nil
+	}
+	g.checked = true
 	return nil
 }
 
@@ -257,6 +285,9 @@ func (a *archive) local(location uint64) (*local, error) {
 			continue
 		}
 		kind := d.byte()
+		if kind != mappedRegions && kind != mappedComms {
+			continue
+		}
 		// A count, a mode, numbers: by their place, or after the number that each stands for.
 		count := d.number()
 		sparse := d.byte()
@@ -297,7 +328,7 @@ const (
 const undefined = math.MaxUint64
 
 // mostRecord bounds a record, in bytes.
-const mostRecord = 16 << 20
+const mostRecord = 8 << 20
 
 // reader reads the records of a file, which stand in chunks of a fixed size.
 type reader struct {

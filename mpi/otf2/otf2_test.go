@@ -401,6 +401,32 @@ func TestRefused(t *testing.T) {
 	} {
 		simtest.Refuse2(Import(written(t, t.TempDir(), files), trace.Default()))(t, want)
 	}
+	// A rank that is two, and more than 2^25 members of groups, here nine times 2^22.
+	defined := func(write func(f *file)) map[string][]byte {
+		f := newFile()
+		f.chunk = mostChunk
+		f.record(clockDefinition, 1, 0, 0)
+		write(f)
+		files := archiveOf(1, func(int, *file) {})
+		binary.LittleEndian.PutUint64(files["t.otf2"][20:], mostChunk)
+		binary.LittleEndian.PutUint64(files["t.otf2"][38:], f.events)
+		files["t.def"] = f.end()
+		return files
+	}
+	for want, files := range map[string]map[string][]byte{
+		"location 7, which is a rank, is not defined, or is two": defined(func(f *file) {
+			f.record(locationRecord, 7, 0, byte(1), 0, 0)
+			f.record(groupDefinition, 0, 0, byte(0), 2, 7, 7, byte(commLocations), byte(paradigmMPI), 0)
+		}),
+		"more than 33554432 members of groups": defined(func(f *file) {
+			group := append([]any{0, 0, byte(0), 1 << 22}, string(make([]byte, 1<<22)), byte(commGroup), byte(paradigmMPI), 0)
+			for range 9 {
+				f.record(groupDefinition, group...)
+			}
+		}),
+	} {
+		simtest.Refuse2(Import(written(t, t.TempDir(), files), trace.Default()))(t, want)
+	}
 	files := archiveOf(4, ring)
 	delete(files, "t/1.evt")
 	simtest.Refuse2(Import(written(t, t.TempDir(), files), trace.Default()))(t, "1.evt: no such file")

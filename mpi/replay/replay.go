@@ -3,6 +3,7 @@ package replay
 
 import (
 	"bufio"
+	"errors"
 	"path/filepath"
 	"slices"
 
@@ -46,7 +47,7 @@ type format struct {
 	read  func(c *Trace) (*goal.Schedule, *trace.Report, error)
 }
 
-// formats are those that are told apart, in this order. Every text may be GOAL.
+// formats are those that are told apart, in this order.
 var formats = []format{
 	{"dumpi", dumpi.Is, dumpi.Files, func(c *Trace) (*goal.Schedule, *trace.Report, error) { return dumpi.Import(c.File, c.Settings) }},
 	{"otf2", otf2.Is, otf2.Files, func(c *Trace) (*goal.Schedule, *trace.Report, error) { return otf2.Import(c.File, c.Settings) }},
@@ -56,11 +57,18 @@ var formats = []format{
 	{"chakra", chakra.Is, chakra.Files, func(c *Trace) (*goal.Schedule, *trace.Report, error) {
 		return chakra.Import(c.File, c.Groups, c.Settings)
 	}},
-	{"goal", func(*bufio.Reader) bool { return true }, func(name string) []string { return []string{name} }, (*Trace).readGoal},
+	{"goal", goal.Is, func(name string) []string { return []string{name} }, (*Trace).readGoal},
 }
 
 // endings are those of the files that tell a trace in a folder or a tar file.
 var endings = []string{".otf2", "-0000.bin", "-0000.bin.gz", "-0000.bin.zst", ".0.et", ".0.et.gz", ".0.et.zst"}
+
+// unknown is the error for a file, named, whose beginning is that of no format.
+type unknown string
+
+func (u unknown) Error() string {
+	return string(u) + ":1: begins as no trace that weft reads: GOAL (text begins with num_ranks), Chakra, DUMPI, OTF2 (NAME.otf2), SimGrid's actions (RANK ACTION); a format that is given is taken as it is"
+}
 
 // found is the trace with the file that tells it, and its format.
 func (c Trace) found() (*Trace, format, error) {
@@ -80,7 +88,11 @@ func (c Trace) found() (*Trace, format, error) {
 	}
 	defer file.Close()
 	in := bufio.NewReaderSize(file, 1<<16)
-	return &c, formats[slices.IndexFunc(formats, func(f format) bool { return f.is(in) })], nil
+	at := slices.IndexFunc(formats, func(f format) bool { return f.is(in) })
+	if at < 0 {
+		return nil, format{}, unknown(c.File)
+	}
+	return &c, formats[at], nil
 }
 
 // Files are the files that are read.
@@ -98,6 +110,9 @@ func (c *Trace) Files() []string {
 // Read makes a schedule of the trace. The report is there if the trace was read to its end.
 func (c *Trace) Read() (*goal.Schedule, *trace.Report, error) {
 	found, f, err := c.found()
+	if u := unknown(""); errors.As(err, &u) {
+		return nil, nil, err
+	}
 	if err != nil {
 		return nil, nil, &param.ParamError{Key: "file", Value: c.File, Want: "a file that can be read (" + err.Error() + ")"}
 	}

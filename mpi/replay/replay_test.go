@@ -1,6 +1,8 @@
 package replay_test
 
 import (
+	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"testing"
@@ -46,5 +48,24 @@ func TestExport(t *testing.T) {
 	one, two := count(g), count(both)
 	if want := [2]int64{2*one[0] + int64(g.Ranks()), 2*one[1] + 1000*int64(g.Ranks())}; two != want {
 		t.Errorf("computations %v, want %v", two, want)
+	}
+}
+
+// TestUnknown: what begins as no trace is called so, and is not read as the last format in a list; a
+// schedule is told behind comments, whatever stands in it later.
+func TestUnknown(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                                    "x:1: begins as no trace",
+		"hello world\n":                       "x:1: begins as no trace",
+		"\x00\x00\x00\x00":                    "x:1: begins as no trace",
+		"/* a\nb */ // c\n\nnum_ranks x\n":    "num_ranks wants one number",
+		"\xff\xfen\x00u\x00":                  "UTF-16",
+		"{\"nodes\": []}\n":                   "x:1: begins as no trace",
+		"\x7fELF\x02\x01\x01\x00\x00\x00\x00": "x:1: begins as no trace",
+	} {
+		c := replay.Default()
+		c.File = filepath.Join(t.TempDir(), "x")
+		simtest.Check(t, os.WriteFile(c.File, []byte(text), 0o666))
+		simtest.Refuse2(c.Read())(t, want)
 	}
 }

@@ -42,7 +42,7 @@ func Is(in *bufio.Reader) bool {
 			continue
 		}
 		_, err := strconv.Atoi(string(words[0]))
-		_, known := actions[string(words[min(1, len(words)-1)])]
+		_, known := actions[modern(string(words[min(1, len(words)-1)]))]
 		return err == nil && len(words) > 1 && known
 	}
 	return false
@@ -100,6 +100,56 @@ type reader struct {
 	memory *mem.Spill
 	held   int64
 	most   int64
+	tags   tags
+	old    bool // names are those before SimGrid 3.20
+}
+
+// tags tells whether messages have tags, which SimGrid's had not at first: RANK SIZE [DATATYPE] became
+// RANK TAG SIZE [DATATYPE].
+type tags uint8
+
+const (
+	unknownTags tags = iota
+	withTags
+	withoutTags
+)
+
+// modern is the name of an action as SimGrid has it from 3.20 on; before, some had capitals.
+func modern(name string) string {
+	if lower := strings.ToLower(name); capitals[lower] == name {
+		return lower
+	}
+	return name
+}
+
+// capitals are the names of actions before SimGrid 3.20, by those of today.
+var capitals = map[string]string{}
+
+func init() {
+	for _, name := range strings.Fields("Isend Irecv waitAll allReduce allToAll allToAllV gatherV allGather allGatherV scatterV reduceScatter") {
+		capitals[strings.ToLower(name)] = name
+	}
+}
+
+// learn finds out from an action whether messages have tags: one of two arguments has none, one of four
+// has, and so has one of three of which the last is no datatype.
+func (p *reader) learn(action string) {
+	words := strings.Fields(action)
+	name := modern(words[0])
+	p.old = p.old || name != words[0]
+	if !slices.Contains([]string{"send", "recv", "isend", "irecv"}, name) {
+		return
+	}
+	switch len(words) - 1 {
+	case 2:
+		p.tags = withoutTags
+	case 3:
+		if last, err := strconv.ParseFloat(words[3], 64); err == nil && last >= float64(len(typeBytes)) {
+			p.tags = withTags
+		}
+	case 4:
+		p.tags = withTags
+	}
 }
 
 // rank replays the actions of a rank.
@@ -111,7 +161,7 @@ func (p *reader) rank(b *trace.Builder, r int, flops float64) error {
 	if err != nil {
 		return err
 	}
-	rank := &process{Process: one, number: r, flops: flops, datatype: byteType}
+	rank := &process{Process: one, number: r, flops: flops, datatype: byteType, tagless: p.tags == withoutTags || p.tags == unknownTags && p.old}
 	var file, line uint64
 	b.Place = func() string { return fmt.Sprintf("%s:%d", p.files[file], line) }
 	next, stop := iter.Pull(p.ranks[r].Pieces)
@@ -129,7 +179,7 @@ func (p *reader) rank(b *trace.Builder, r int, flops float64) error {
 			return fmt.Errorf("%s: %w", b.Place(), err)
 		}
 	}
-	if len(rank.open) > 0 {
+	if len(rank.open) > rank.over {
 		b.Count(trace.Approximated, "request", "never waited for")
 	}
 	if !rank.finalized {
@@ -183,9 +233,12 @@ func (p *reader) file(name string, list bool) error {
 			named = append(named, beside(name, text))
 			continue
 		case len(named) > 0 || action == "":
-			return fmt.Errorf("%s:%d: %q: want a rank and an action", name, in.Number, text)
+			return fmt.Errorf("%s:%d: %s: want a rank and an action", name, in.Number, input.Quote(text))
 		case err != nil || rank < 0 || rank >= mostRanks:
-			return fmt.Errorf("%s:%d: rank %q: want 0 to %d", name, in.Number, number, mostRanks-1)
+			return fmt.Errorf("%s:%d: rank %s: want 0 to %d", name, in.Number, input.Quote(number), mostRanks-1)
+		}
+		if p.tags == unknownTags {
+			p.learn(action)
 		}
 		for rank >= len(p.ranks) {
 			p.ranks = append(p.ranks, mem.List[byte]{Spill: p.memory})
@@ -216,16 +269,42 @@ type process struct {
 	*trace.Process
 	number    int
 	flops     float64
-	datatype  int // of counts without one
-	open      []request
+	datatype  int               // of counts without one
+	tagless   bool              // of SimGrid before 3.20
+	open      []request         // in the order in which they began; those that are over among them
+	waiting   map[message][]int // numbers in open, of those that are not over
+	over      int
 	begun     bool
 	finalized bool
 }
 
 // request is a message that the rank has not waited for.
 type request struct {
-	source, destination, tag int64
-	operation                int32
+	message
+	operation int32
+	over      bool
+}
+
+// message tells requests apart.
+type message struct{ source, destination, tag int64 }
+
+// keep notes a request that is under way.
+func (p *process) keep(m message, operation int32) {
+	if p.waiting == nil {
+		p.waiting = map[message][]int{}
+	}
+	p.waiting[m] = append(p.waiting[m], len(p.open))
+	p.open = append(p.open, request{message: m, operation: operation})
+}
+
+// finish waits for a request.
+func (p *process) finish(i int) error {
+	p.open[i].over = true
+	operation := p.open[i].operation
+	if p.over++; p.over == len(p.open) {
+		p.open, p.waiting, p.over = nil, nil, 0
+	}
+	return p.Join([]int32{operation})
 }
 
 // action is one of the actions that are known.
@@ -262,8 +341,8 @@ func init() {
 		"sleep":   {1, 1, "", func(p *process, args []float64) error { return p.Work(max(args[0], 0) * 1e9) }},
 		"send":    {3, 4, "", message(mpi.Send, true)}, "isend": {3, 4, "", message(mpi.Send, false)},
 		"recv": {3, 4, "", message(mpi.Recv, true)}, "irecv": {3, 4, "", message(mpi.Recv, false)},
-		"wait": {3, 3, "", (*process).wait}, "waitall": {0, 0, "", (*process).waitAll},
-		"test":    {3, 3, "takes no time and completes nothing", nothing},
+		"wait": {0, 3, "", (*process).wait}, "waitall": {0, 0, "", (*process).waitAll},
+		"test":    {0, 3, "takes no time and completes nothing", nothing},
 		"barrier": {0, 0, "", collective(trace.Barrier, -1, -1)}, "bcast": {1, 3, "", collective(trace.Broadcast, 1, 2)},
 		"reduce": {2, 4, computes, reduction(trace.Reduce, 2, 3)}, "allreduce": {2, 3, computes, reduction(trace.Allreduce, -1, 2)},
 		"alltoall": {2, 4, "", collective(trace.Alltoall, -1, 2)}, "allgather": {2, 4, "", collective(trace.Allgather, -1, 2)},
@@ -275,10 +354,10 @@ func init() {
 
 // act performs an action.
 func (p *process) act(words []string) error {
-	name := words[0]
+	name := modern(words[0])
 	a, ok := actions[name]
 	if !ok {
-		return fmt.Errorf("unknown action %q", name)
+		return fmt.Errorf("unknown action %s", input.Quote(name))
 	}
 	if p.finalized || p.begun == (name == "init") {
 		return fmt.Errorf("%s: want init first, once, and finalize last", name)
@@ -287,9 +366,12 @@ func (p *process) act(words []string) error {
 	for _, w := range words[1:] {
 		v, err := strconv.ParseFloat(w, 64)
 		if err != nil || !(v >= -1 && v < 1<<62) {
-			return fmt.Errorf("%s: argument %q: want a number of 0 to 2^62", name, w)
+			return fmt.Errorf("%s: argument %s: want a number of 0 to 2^62", name, input.Quote(w))
 		}
 		args = append(args, v)
+	}
+	if p.tagless && len(args) > 1 && slices.Contains([]string{"send", "recv", "isend", "irecv"}, name) {
+		args = slices.Insert(args, 1, 0)
 	}
 	switch n := len(args); {
 	case a.do == nil:
@@ -346,34 +428,48 @@ func (p *process) message(kind mpi.Kind, waits bool, args []float64) error {
 	if waits {
 		return p.Then(p.Message(kind, bytes, peer, tag))
 	}
-	r := request{int64(p.number), peer, tag, 0}
+	m := message{int64(p.number), peer, tag}
 	if kind == mpi.Recv {
-		r.source, r.destination = r.destination, r.source
+		m.source, m.destination = m.destination, m.source
 	}
-	r.operation, err = p.Begin(kind, bytes, peer, tag)
-	p.open = append(p.open, r)
+	operation, err := p.Begin(kind, bytes, peer, tag)
+	p.keep(m, operation)
 	return err
 }
 
-// wait waits for the oldest request of a source, a destination and a tag.
+// wait waits for the oldest request of a source, a destination and a tag; without these, as before SimGrid
+// 3.20, for the newest of all.
 func (p *process) wait(args []float64) error {
-	i := slices.IndexFunc(p.open, func(r request) bool {
-		return r.source == int64(args[0]) && r.destination == int64(args[1]) && r.tag == int64(args[2])
-	})
-	if i < 0 {
+	if len(args) == 0 && len(p.open) > 0 {
+		last := len(p.open) - 1
+		for p.open[last].over {
+			last--
+		}
+		m := p.open[last].message
+		p.waiting[m] = p.waiting[m][:len(p.waiting[m])-1]
+		p.open, p.over = p.open[:last+1], p.over-(len(p.open)-1-last) // those behind are over
+		return p.finish(last)
+	}
+	if len(args) < 3 {
+		return fmt.Errorf("wait with %d arguments: want 3, or none behind a message that is under way", len(args))
+	}
+	m := message{int64(args[0]), int64(args[1]), int64(args[2])}
+	queue := p.waiting[m]
+	if len(queue) == 0 {
 		return fmt.Errorf("wait for a message from %v to %v with tag %v, which is not under way", args[0], args[1], args[2])
 	}
-	r := p.open[i]
-	p.open = slices.Delete(p.open, i, i+1)
-	return p.Join([]int32{r.operation})
+	p.waiting[m] = queue[1:]
+	return p.finish(queue[0])
 }
 
 func (p *process) waitAll([]float64) error {
 	var messages []int32
 	for _, r := range p.open {
-		messages = append(messages, r.operation)
+		if !r.over {
+			messages = append(messages, r.operation)
+		}
 	}
-	p.open = nil
+	p.open, p.waiting, p.over = nil, nil, 0
 	return p.Join(messages)
 }
 

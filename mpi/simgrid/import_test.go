@@ -109,6 +109,28 @@ l3 requires l2
 	}
 }
 
+// TestOldDialect: SimGrid before 3.20 wrote messages without tags and some names with capitals, and a wait
+// for what was begun last. testdata/before-3.20.txt is in the form of a trace of 3.18: an allreduce of
+// 50 kB on two ranks (2 rounds of 25 kB), a message of 1 MB, and one of 3 doubles begun beside 2 s of work.
+func TestOldDialect(t *testing.T) {
+	g, report := simtest.Must2(Import("testdata/before-3.20.txt", 1e9, trace.Default()))(t)
+	if n, bytes := g.Count(mpi.Send); n != 6 || bytes != 4*25_000+1_000_000+24 {
+		t.Errorf("%d messages of %d B", n, bytes)
+	}
+	if got := fmt.Sprint(counted(report)); got != "map[allreduce:2 compute:1 finalize:2 init:2 irecv:1 isend:1 recv:1 send:1 wait:2]" {
+		t.Error(got)
+	}
+	simtest.Must((mpi.LogGOPS{L: 1000, Overhead: 100, Eager: 1 << 30}).Run(g.Replay(1), nil))(t)
+	if in := bufio.NewReader(strings.NewReader("0 Irecv 1 8\n")); !Is(in) {
+		t.Error("an old trace is not told")
+	}
+	// With capitals, and tags by the sizes behind them.
+	g, _ = simtest.Must2(Import(written(t, "0 init\n1 init\n0 Isend 1 7 100\n0 wait\n1 recv 0 7 100\n0 finalize\n1 finalize\n"), 1e9, trace.Default()))(t)
+	if _, bytes := g.Count(mpi.Send); bytes != 100 {
+		t.Errorf("%d B", bytes)
+	}
+}
+
 func TestRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                 "t.txt:1: no actions",

@@ -3,6 +3,7 @@ package opensm
 import (
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -52,7 +53,7 @@ type Config struct {
 	GUID       uint64 // of the subnet manager's port; 0 where not set
 	LMC        int
 	MaxVLs     int // max_op_vls: data lanes that a port may use
-	// Named are the paths of the files that it names.
+	// Named are the paths of the files that it names and that were read.
 	Named []string
 	// Warnings name what was passed over, each with its line.
 	Warnings []string
@@ -83,10 +84,11 @@ func DefaultConfig() *Config { return &Config{Options: DefaultOptions(), MaxVLs:
 // ReadConfig reads a configuration file in the form that opensm --create-config
 // writes: a key and its value a line. Files that it names are read, too; their
 // paths are relative to dir. Keys that have nothing to do with unicast tables are
-// passed over, unknown ones with a warning. Values that would change the tables in
+// passed over, unknown ones with a warning; so are files of engines that are not among engines, or
+// where none are given, not in the file's list, as OpenSM does not open them. Values that would change the tables in
 // ways that are not modelled are problems. name is the file's name for messages;
 // problems are returned together, with file and line.
-func ReadConfig(r io.Reader, name, dir string) (*Config, error) {
+func ReadConfig(r io.Reader, name, dir string, engines ...string) (*Config, error) {
 	c := DefaultConfig()
 	p := configReader{Lines: input.NewLines(r, name), config: c, dir: dir}
 	seen := map[string]int{}
@@ -109,6 +111,8 @@ func ReadConfig(r io.Reader, name, dir string) (*Config, error) {
 		switch {
 		case set != nil && value == "":
 			p.Problem("%s without a value", key)
+		case slices.ContainsFunc(slices.Collect(maps.Values(filesOf)), func(keys []string) bool { return slices.Contains(keys, key) }):
+			p.named = append(p.named, namedFile{key, value, p.Number})
 		case set != nil:
 			set(&p, key, value)
 		case key == "max_op_vls":
@@ -119,6 +123,18 @@ func ReadConfig(r io.Reader, name, dir string) (*Config, error) {
 		}
 	}
 	c.OperationalVLs = min(c.OperationalVLs, c.MaxVLs)
+	if len(engines) == 0 {
+		engines = c.Engines
+	}
+	if p.misnamed {
+		engines = Engines()
+	}
+	for _, f := range p.named {
+		if slices.ContainsFunc(engines, func(e string) bool { return slices.Contains(filesOf[e], f.key) }) {
+			p.Number = f.line
+			settings[f.key](&p, f.key, f.value)
+		}
+	}
 	return c, p.Finish()
 }
 
@@ -137,7 +153,19 @@ type configReader struct {
 	*input.Lines
 	config *Config
 	dir    string
+	named  []namedFile // of engines; the last of a key counts
+	// misnamed tells that the list has engines that are none: the files of all may be meant.
+	misnamed bool
 }
+
+// namedFile is a setting that names a file.
+type namedFile struct {
+	key, value string
+	line       int
+}
+
+// filesOf are the settings that name files which one engine reads and others do not.
+var filesOf = map[string][]string{"updn": {"root_guid_file"}, "ftree": {"root_guid_file", "cn_guid_file"}, "torus-2QoS": {"torus_config"}}
 
 func (p *configReader) warn(format string, args ...any) {
 	if len(p.config.Warnings) < input.MostProblems {
@@ -177,7 +205,7 @@ var settings = map[string]func(p *configReader, key, value string){
 // What changes tables and is not modelled: files that must not be named, and what must be off.
 var (
 	unmodelledFiles = keys(`hop_weights_file port_search_ordering_file dimn_ports_file port_prof_ignore_file io_guid_file
-		ids_guid_file lid_matrix_dump_file lfts_file`)
+		ids_guid_file`)
 	unmodelled = keys(`lmc_esp0 reassign_lids honor_guid2lid_file avoid_throttled_links nue_include_switches
 		guid_routing_order_no_scatter`)
 )
@@ -220,6 +248,7 @@ func (p *configReader) engines(key, value string) {
 		}
 		if _, err := EngineOf(name); err != nil {
 			p.Problem("%s: %v", key, err)
+			p.misnamed = true
 			continue
 		}
 		if !slices.Contains(p.config.Engines, name) {
@@ -234,13 +263,13 @@ func (p *configReader) file(key, value string, read func(in io.Reader, path stri
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(p.dir, path)
 	}
-	p.config.Named = append(p.config.Named, path)
 	f, err := input.OpenInput(path, input.MaxInput)
 	if err != nil {
 		p.Problem("%s: %s cannot be read: %v", key, path, err)
 		return false
 	}
 	defer f.Close()
+	p.config.Named = append(p.config.Named, path)
 	p.Add(read(f, path))
 	return true
 }
@@ -311,7 +340,7 @@ var ignoredKeys = keys(`
 	fsync_high_avail_files enable_quirks no_clients_rereg prefix_routes_file consolidate_ipv6_snm_req sm_sl
 	log_prefix node_name_map_name force_link_speed force_link_speed_ext fdr10 force_link_width
 	congestion_control perfmgr max_seq_redisc default_mcg_mtu default_mcg_rate guid_lookup vlarb ca_port_moved
-	ignore_guids disable_mcast babbling tsig_file gid_prefix pidfile
+	lid_matrix_dump_file lfts_file ignore_guids disable_mcast babbling tsig_file gid_prefix pidfile
 `)
 
 // keys makes a set of words.

@@ -48,6 +48,19 @@ shiny 1
 	}
 }
 
+// TestFilesOfOtherEngines: OpenSM opens no files of engines that it is not asked for; opensm --create-config
+// names one of torus-2QoS, whatever the engine.
+func TestFilesOfOtherEngines(t *testing.T) {
+	const text = "torus_config /nowhere/torus-2QoS.conf\nroot_guid_file /nowhere/roots\ncn_guid_file /nowhere/nodes\nlfts_file /nowhere/lfts\nrouting_engine minhop\n"
+	c := simtest.Must(ReadConfig(strings.NewReader(text), "x", "."))(t)
+	if c.HasRoots || c.HasNodes || c.Torus != nil || len(c.Named) > 0 || len(c.Warnings) > 0 {
+		t.Errorf("%+v", c)
+	}
+	for engine, want := range map[string]string{"ftree": "x:3: cn_guid_file", "updn": "x:2: root_guid_file", "torus-2QoS": "x:1: torus_config"} {
+		simtest.Refuse(ReadConfig(strings.NewReader(text), "x", ".", "sssp", engine))(t, want)
+	}
+}
+
 func TestReadConfigProblems(t *testing.T) {
 	for text, want := range map[string]string{
 		"routing_engine best\n": `x:1: routing_engine: no routing engine "best": want dfsssp`,
@@ -55,11 +68,12 @@ func TestReadConfigProblems(t *testing.T) {
 		"\nqos yes\n":           "x:2: qos = \"yes\": want TRUE or FALSE",
 		"guid host\n":           "x:1: guid = \"host\"",
 		"qos_sl2vl 0,1\n":       "x:1: qos_sl2vl: 2 lanes, want 16",
-		"qos_sl2vl 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,16\n": "lane \"16\" of SL 15",
-		"torus_config none\n":                               "x:1: torus_config: none cannot be read",
-		"io_guid_file ios\n":                                "x:1: io_guid_file = \"ios\": it changes the tables",
-		"lmc_esp0 TRUE\n":                                   "x:1: lmc_esp0",
-		"lmc\n":                                             "x:1: lmc without a value",
+		"qos_sl2vl 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,16\n":     "lane \"16\" of SL 15",
+		"torus_config none\nrouting_engine minhop,torus-2QoS\n": "x:1: torus_config: none cannot be read",
+		"root_guid_file none\nrouting_engine updn\n":            "x:1: root_guid_file: none cannot be read",
+		"io_guid_file ios\n":                                    "x:1: io_guid_file = \"ios\": it changes the tables",
+		"lmc_esp0 TRUE\n":                                       "x:1: lmc_esp0",
+		"lmc\n":                                                 "x:1: lmc without a value",
 	} {
 		simtest.Refuse(ReadConfig(strings.NewReader(text), "x", "."))(t, want)
 	}

@@ -42,7 +42,7 @@ func (c *RoutedConfig) Files() []string {
 	files := []string{c.Config}
 	if f, err := input.OpenInput(c.Config, input.MaxSettings); err == nil {
 		defer f.Close()
-		config, _ := ReadConfig(f, c.Config, filepath.Dir(c.Config)) // building the routing says what is wrong
+		config, _ := ReadConfig(f, c.Config, filepath.Dir(c.Config), Engines()...) // building the routing says what is wrong
 		files = append(files, config.Named...)
 	}
 	return files
@@ -105,7 +105,7 @@ func route(e Engine, c RoutedConfig, lanes int, on topology.Topology) (*routed, 
 			return nil, &param.ParamError{Key: "config", Value: c.Config, Want: "a readable file: " + err.Error()}
 		}
 		defer f.Close()
-		if config, err = ReadConfig(f, c.Config, filepath.Dir(c.Config)); err != nil {
+		if config, err = ReadConfig(f, c.Config, filepath.Dir(c.Config), e.Name); err != nil {
 			return nil, err
 		}
 	}

@@ -38,6 +38,13 @@ const (
 	MaxStream = 64 << 30
 )
 
+// Limits of what a packed file becomes, in bytes: spaceFirst, and a multiple of the bytes that
+// were read of it, which no text or trace that says something reaches. Those that are held in
+// memory (limit up to MaxInput) may grow less.
+const (
+	spaceFirst, spaceHeld, spaceStream = 32 << 20, 32, 128
+)
+
 // maxWindow bounds what decompressing zstd keeps: 128 MiB, what the zstd program
 // accepts unless it is told otherwise.
 const maxWindow = 128 << 20
@@ -46,7 +53,8 @@ const maxWindow = 128 << 20
 // file, packed or not: ARCHIVE/MEMBER. Files of gzip and zstd are told by their first
 // bytes, whatever their names, and read as what they hold.
 // Reading fails once the content is longer than limit bytes, with an [*InputError];
-// a regular file that is too long is refused at once. Every error is an
+// a regular file that is too long is refused at once, and a packed one once it holds much more
+// than packing saves. Every error is an
 // [*InputError], without the file's name.
 func OpenInput(path string, limit int64) (io.ReadCloser, error) {
 	if strings.ContainsRune(path, 0) {
@@ -82,7 +90,7 @@ func open(f fs.File, limit int64) (*input, error) {
 		limit = min(limit, MaxSettings) // a terminal; nothing else that is one has an end
 	}
 	in := &input{file: f, limit: limit, left: limit}
-	err = in.decompress(bufio.NewReaderSize(f, 1<<16))
+	err = in.decompress(bufio.NewReaderSize(counter{f, &in.packed}, 1<<16))
 	if err == nil && in.kind == "" && info.Mode().IsRegular() && info.Size() > limit {
 		err = tooLong(limit)
 	}
@@ -119,7 +127,7 @@ func ReadInputIn(folder fs.FS, path string, limit int64) ([]byte, error) {
 func (in *input) whole() ([]byte, error) {
 	defer in.Close()
 	var content bytes.Buffer
-	if info, err := in.file.Stat(); err == nil && info.Mode().IsRegular() {
+	if info, err := in.file.Stat(); err == nil && info.Mode().IsRegular() && in.kind == "" {
 		content.Grow(int(info.Size()) + bytes.MinRead)
 	}
 	_, err := content.ReadFrom(in)
@@ -163,6 +171,31 @@ type input struct {
 	close       func()
 	kind        string // of compression; "" for none
 	limit, left int64
+	packed      int64 // bytes read of the file
+}
+
+// counter counts the bytes that are read.
+type counter struct {
+	io.Reader
+	n *int64
+}
+
+func (c counter) Read(p []byte) (int, error) {
+	n, err := c.Reader.Read(p)
+	*c.n += int64(n)
+	return n, err
+}
+
+// swollen is the error of a packed file that holds more than packing saves.
+func (in *input) swollen() error {
+	times := int64(spaceStream)
+	if in.limit <= MaxInput {
+		times = spaceHeld
+	}
+	if content := in.limit - in.left; in.kind != "" && content > spaceFirst+times*in.packed {
+		return &InputError{fmt.Sprintf("%d bytes of %s hold more than %d bytes: want at most %s and %d times the packed size; unpack it if that is right", in.packed, in.kind, content, byteCount(spaceFirst), times)}
+	}
+	return nil
 }
 
 // decompress finds out from the first bytes what the file holds.
@@ -203,6 +236,9 @@ func (in *input) Read(p []byte) (int, error) {
 		return int(in.left), tooLong(in.limit)
 	}
 	in.left -= int64(n)
+	if swollen := in.swollen(); swollen != nil {
+		return n, swollen
+	}
 	switch {
 	case err == nil || err == io.EOF:
 	case in.kind != "":
@@ -246,7 +282,7 @@ func gibibytes(bytes float64) string {
 
 // MostProblems is how many problems of a file are reported together: a file of
 // another kind has one in every line.
-const MostProblems = 50
+const MostProblems = 10
 
 // Problems gathers what is wrong with a file, each problem with its line.
 type Problems struct {
@@ -255,13 +291,31 @@ type Problems struct {
 	more int // beyond MostProblems, counted only
 }
 
-// ProblemAt notes what is wrong with a line, numbered from 1.
+// ProblemAt notes what is wrong with a line, numbered from 1. Texts that the format quotes (%q) are
+// cut as by [Quote].
 func (p *Problems) ProblemAt(line int, format string, args ...any) {
 	if p.Full() {
 		p.more++
 		return
 	}
+	for i, a := range args {
+		if text, ok := a.(string); ok {
+			args[i] = foreign(text)
+		}
+	}
 	p.list = append(p.list, fmt.Errorf("%s:%d: "+format, append([]any{p.Name, line}, args...)...))
+}
+
+// foreign is a text of a message, which is cut where it is quoted.
+type foreign string
+
+// Format implements fmt.Formatter.
+func (s foreign) Format(f fmt.State, verb rune) {
+	if verb == 'q' {
+		fmt.Fprint(f, Quote(string(s)))
+		return
+	}
+	fmt.Fprintf(f, fmt.FormatString(f, verb), string(s))
 }
 
 // Add takes an error that names its place itself, such as those of a file that this one
@@ -331,10 +385,9 @@ func wholeLines(data []byte, atEOF bool) (advance int, token []byte, err error) 
 	return 0, nil, nil
 }
 
-// Next moves to the next line. It is false at the end of the text, and when there are
-// too many problems.
+// Next moves to the next line. It is false at the end of the text.
 func (l *Lines) Next() bool {
-	if l.Full() || !l.in.Scan() {
+	if !l.in.Scan() {
 		return false
 	}
 	l.Number++
@@ -364,18 +417,21 @@ func (l *Lines) Finish() error {
 	if err := l.in.Err(); err != nil {
 		return errors.Join(l.Err(), fmt.Errorf("%s:%d: %w", l.Name, l.Number+1, err))
 	}
-	if l.Full() {
-		return errors.Join(l.Err(), fmt.Errorf("%s:%d: too many problems, the rest of the file was not read", l.Name, l.Number))
-	}
 	return l.Err()
 }
 
-// Quote quotes a user's text for a message, cut to sixty bytes.
-func Quote(text string) string {
-	if len(text) > 60 {
-		text = text[:60] + "..."
+// Quote quotes a user's text for a message, cut to 80 characters.
+func Quote(text string) string { return strconv.Quote(Cut(text)) }
+
+// Cut is a user's text for a message, cut to 80 characters.
+func Cut(text string) string {
+	characters := 0
+	for i := range text {
+		if characters++; characters > 80 {
+			return text[:i] + "..."
+		}
 	}
-	return strconv.Quote(text)
+	return text
 }
 
 // ErrUTF16 is what readers of text make of a file in UTF-16, as some editors and
@@ -396,12 +452,12 @@ func CheckUTF8(text []byte) error {
 // categories Cc, but for line ends and tabs, and the marks that turn the direction
 // of writing. What is no UTF-8 becomes U+FFFD.
 func Printable(s string) string {
-	if !strings.ContainsFunc(s, steers) && utf8.ValidString(s) {
+	if !strings.ContainsFunc(s, Steers) && utf8.ValidString(s) {
 		return s
 	}
 	var b strings.Builder
 	for _, c := range s {
-		if steers(c) {
+		if Steers(c) {
 			fmt.Fprintf(&b, "\\u%04x", c)
 		} else {
 			b.WriteRune(c)
@@ -410,13 +466,13 @@ func Printable(s string) string {
 	return b.String()
 }
 
-// steers tells whether a character does something else than stand in a text.
-func steers(c rune) bool {
+// Steers tells whether a character does something else than stand in a text.
+func Steers(c rune) bool {
 	return unicode.IsControl(c) && c != '\n' && c != '\t' || c >= 0x202a && c <= 0x202e || c >= 0x2066 && c <= 0x2069
 }
 
 // HasControl tells whether a text holds what [Printable] spells out.
-func HasControl(s string) bool { return strings.ContainsFunc(s, steers) }
+func HasControl(s string) bool { return strings.ContainsFunc(s, Steers) }
 
 // Text reads a text in UTF-8: without its byte order mark, if it has one. Of a text
 // in UTF-16 the first Read fails with [ErrUTF16].

@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -104,6 +105,38 @@ func TestInputRefused(t *testing.T) {
 		if _, err := ReadInput("/dev/zero", MaxInput); err == nil || !strings.Contains(err.Error(), "more than 16 MiB") {
 			t.Errorf("a device without end: %v", err)
 		}
+	}
+}
+
+// A packed file that holds more than packing saves is refused, for readers that hold it and for
+// those of streams: 34 and 64 MiB of zeros are 34 and 64 KiB of gzip, and may be 32 MiB more than 32 or
+// 128 times that, 33 and 40 MiB. What a sparse file is said to have is not believed.
+func TestSwollen(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	for _, c := range []struct {
+		mebibytes int
+		limit     int64
+	}{{34, MaxInput}, {64, MaxStream}} {
+		if err := os.WriteFile(path, gzipped(t, make([]byte, c.mebibytes<<20)), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		in, err := OpenInput(path, c.limit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := io.Copy(io.Discard, in)
+		if err == nil || !strings.Contains(err.Error(), "times the packed size") || n > int64(c.mebibytes)<<20 {
+			t.Errorf("%d MiB: %d bytes, %v", c.mebibytes, n, err)
+		}
+	}
+	if err := os.WriteFile(path, []byte("\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x00"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(path, 1<<40); err != nil {
+		t.Skip(err) // no such files here
+	}
+	if _, err := ReadInput(path, MaxInput); err == nil || !strings.Contains(err.Error(), "damaged gzip file") {
+		t.Error(err)
 	}
 }
 

@@ -65,7 +65,7 @@ func TestLinesProblems(t *testing.T) {
 		in.Problem("wrong")
 	}
 	err := fmt.Sprint(in.Finish())
-	if lines != input.MostProblems || !strings.HasSuffix(err, ":50: too many problems, the rest of the file was not read") || strings.Count(err, "\n") != input.MostProblems {
+	if lines != 1000 || !strings.HasSuffix(err, "\nx: 990 more problems") || strings.Count(err, "\n") != input.MostProblems {
 		t.Errorf("%d lines: %s", lines, err)
 	}
 	broken := errors.New("broken")
@@ -93,13 +93,18 @@ func TestProblems(t *testing.T) {
 	for i := range 60 {
 		p.ProblemAt(i, "wrong")
 	}
-	if err := p.Err().Error(); !strings.HasSuffix(err, "\nx: 10 more problems") || strings.Count(err, "\n") != input.MostProblems {
+	if err := p.Err().Error(); !strings.HasSuffix(err, "\nx: 50 more problems") || strings.Count(err, "\n") != input.MostProblems {
 		t.Error(err)
 	}
 }
 
 func TestQuote(t *testing.T) {
-	if got := input.Quote(strings.Repeat("ä\n", 30)); got != `"`+strings.Repeat(`ä\n`, 20)+`..."` {
+	if got := input.Quote(strings.Repeat("ä\n", 50)); got != `"`+strings.Repeat(`ä\n`, 40)+`..."` {
+		t.Error(got)
+	}
+	p := input.Problems{Name: "x"} // what a message quotes is cut, whatever its length; what it says is not
+	p.ProblemAt(1, "%q: want %s, %q", strings.Repeat("a", 1<<20), strings.Repeat("b", 100), "c")
+	if got, want := p.Err().Error(), `x:1: "`+strings.Repeat("a", 80)+`...": want `+strings.Repeat("b", 100)+`, "c"`; got != want {
 		t.Error(got)
 	}
 }

@@ -27,7 +27,7 @@ func (f *listing) finish() (*Imported, error) {
 	if im.graph.NumPorts() == 0 {
 		return nil, fmt.Errorf("%s: no switches with cables", f.Name)
 	}
-	im.warnings = f.warnings
+	im.warnings, im.doubts = f.warnings, f.unknownRates()
 	return im, nil
 }
 
@@ -229,7 +229,7 @@ func (f *listing) graph(s *ImportSummary) *topology.Graph {
 			hosts = append(hosts, n)
 		}
 	}
-	g := &topology.Graph{Classes: classes, PortStart: []topology.PortID{0}, Names: names}
+	g := &topology.Graph{Classes: classes, PortStart: []topology.PortID{0}}
 	for i, n := range switches {
 		slices.SortFunc(n.ends, func(a, b cableEnd) int { return cmp.Compare(a.port, b.port) })
 		for j := range n.ends {
@@ -270,6 +270,7 @@ func (f *listing) graph(s *ImportSummary) *topology.Graph {
 		}
 	}
 	names.Host = hostsOf(names)
+	g.SetNames(names)
 	s.SwitchCables = g.SwitchLinks()
 	s.Hosts = len(g.Hosts())
 	s.Terminals = g.Terminals()
@@ -280,6 +281,37 @@ func (f *listing) graph(s *ImportSummary) *topology.Graph {
 		f.warnings = append(f.warnings, fmt.Sprintf("%s: the fabric is not connected", f.Name))
 	}
 	return g
+}
+
+// namelessClass is the class of cables of which nothing is said.
+const namelessClass = "cable"
+
+// unknownRates is the doubt about cables of a fabric that have no known rate, where others do.
+func (f *listing) unknownRates() []string {
+	unknown, cables, first := 0, 0, 0
+	var settings []string
+	for _, n := range f.nodes {
+		for i := range n.ends {
+			e := &n.ends[i]
+			if peer := f.byID[e.peer]; n.kind != switchNode || peer.kind == switchNode && peer.find(e.peerPort).line < e.line {
+				continue // known by the other end
+			}
+			cables++
+			if e.rate.data != 0 {
+				continue
+			}
+			if unknown++; first == 0 {
+				first = e.line
+			}
+			if s := "channel." + cmp.Or(e.rate.text, namelessClass) + ".rate"; !slices.Contains(settings, s) {
+				settings = append(settings, s)
+			}
+		}
+	}
+	if unknown == 0 || unknown == cables {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s:%d: this cable has no known rate, as %d of %d: they take a flit a cycle of fabric.clock, which the fastest cable sets, unless %s says otherwise", f.Name, first, unknown, cables, strings.Join(settings, " and "))}
 }
 
 // classes makes one channel class for each rate in use, slowest first.
@@ -301,7 +333,7 @@ func (f *listing) classes() ([]topology.Class, map[string]topology.ClassID) {
 	classes := make([]topology.Class, len(rates))
 	ids := map[string]topology.ClassID{}
 	for i, r := range rates {
-		classes[i] = topology.Class{Name: cmp.Or(r.text, "cable"), Latency: 1, Rate: r.data}
+		classes[i] = topology.Class{Name: cmp.Or(r.text, namelessClass), Latency: 1, Rate: r.data}
 		ids[r.text] = topology.ClassID(i)
 	}
 	return classes, ids

@@ -71,7 +71,7 @@ func (c *cursor) bracketed() int {
 	}
 	v, err := strconv.Atoi(s)
 	if err != nil || v < 0 || v > maxPorts {
-		c.problem("port number %q: want 1 to %d", s, maxPorts)
+		c.problem("port number %s: want 1 to %d", input.Quote(s), maxPorts)
 	}
 	return v
 }

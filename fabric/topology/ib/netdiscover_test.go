@@ -2,6 +2,7 @@ package ib
 
 import (
 	"bytes"
+	"os"
 	"reflect"
 	"regexp"
 	"strings"
@@ -230,6 +231,30 @@ func TestNetDiscoverTruncated(t *testing.T) {
 		} else if !strings.HasPrefix(err.Error(), "cut.txt:") {
 			t.Errorf("cut after %d bytes: %v", n, err)
 		}
+	}
+}
+
+// Escape sequences in descriptions, as of a node whose owner means ill, become blanks.
+func TestNamesThatSteer(t *testing.T) {
+	im := simtest.Must(ReadNetDiscover(strings.NewReader("Switch\t4 \"S-00aa\"\t\t# \"sw\x1b[2J\x1b]0;p\a A\" enhanced port 0 lid 1 lmc 0\n[1]\t\"H-00b1\"[1](b1)\t\t# \"h\x1b[31mRED\" lid 2 4xQDR\n"+
+		"Ca\t1 \"H-00b1\"\t\t# \"h\x1b[31mRED\"\n[1](b1)\t\"S-00aa\"[1]\t\t# lid 2 lmc 0 \"sw\" lid 1 4xQDR\n"), "x"))(t)
+	if g := im.Graph(); g.SwitchName(0) != "sw [2J ]0;p  A" || g.TerminalName(0) != "h [31mRED" {
+		t.Errorf("%q, %q", g.SwitchName(0), g.TerminalName(0))
+	}
+}
+
+// Cables of a rate that the tool could not name, or that states none, are counted once each where others
+// have one: of the four cables of testdata/unknown-rate.txt three. Where none has a rate, all are alike.
+func TestUnknownRates(t *testing.T) {
+	text := string(simtest.Must(os.ReadFile("testdata/unknown-rate.txt"))(t))
+	for rate, setting := range map[string]string{"??HDR": "channel.unknown.rate", "4x???": "channel.unknown.rate", "": "channel.cable.rate"} {
+		im := simtest.Must(ReadNetDiscover(strings.NewReader(strings.ReplaceAll(text, "??HDR", rate)), "x"))(t)
+		if want := "x:3: this cable has no known rate, as 3 of 4: they take a flit a cycle of fabric.clock, which the fastest cable sets, unless " + setting + " says otherwise"; len(im.Doubts()) != 1 || im.Doubts()[0] != want {
+			t.Errorf("%q: %q", rate, im.Doubts())
+		}
+	}
+	if im := simtest.Must(ReadNetDiscover(strings.NewReader(strings.ReplaceAll(text, "4xNDR", "??HDR")), "x"))(t); len(im.Doubts()) > 0 {
+		t.Errorf("%q", im.Doubts())
 	}
 }
 

@@ -22,6 +22,7 @@ import (
 type Imported struct {
 	graph    *topology.Graph
 	warnings []string
+	doubts   []string
 	// Summary counts what the file holds.
 	Summary ImportSummary
 }
@@ -65,6 +66,9 @@ func (im *Imported) Facts() topology.Facts { return topology.NewFileNetwork(im.g
 
 // Warnings lists what was strange but could be read, each with its line.
 func (im *Imported) Warnings() []string { return im.warnings }
+
+// Doubts implements [topology.Doubtful]: cables whose rate is not known.
+func (im *Imported) Doubts() []string { return im.doubts }
 
 // ReadNetDiscover reads what ibnetdiscover prints, in its variants since
 // 2006 and that of ibdiagnet. name is the file's name for messages. Every cable
