@@ -113,9 +113,8 @@ func NewTiming(g *topology.Graph, tree topology.Tree, timed Timed, config *Confi
 		}
 	}
 	links, oneWay := t.diameter(g)
-	perByte := psPerByte(network.Rate)
-	t.RTT = 2*oneWay + int64(links)*(int64(packet)+int64(header))*perByte
-	t.BDP = int64(math.Ceil(float64(t.RTT) / float64(perByte)))
+	t.RTT = 2*oneWay + int64(math.Round(t.Picoseconds(int64(links)*int64(packet+header))))
+	t.BDP = int64(math.Ceil(float64(t.RTT) * float64(t.Rate) / 8e12))
 	t.Oversubscription = 1
 	if tree != nil {
 		t.Oversubscription = t.oversubscription(g, tree)
@@ -199,21 +198,19 @@ func (t *Timing) oversubscription(g *topology.Graph, tree topology.Tree) float64
 	return product
 }
 
-// PsPerByte is that of a terminal.
-func (t *Timing) PsPerByte() int64 { return psPerByte(t.Rate) }
+// Picoseconds is the time that a terminal takes to send so many bytes, with its fraction.
+func (t *Timing) Picoseconds(bytes int64) float64 { return t.Rate.PicosecondsFor(sim.Bytes(bytes)) }
 
 func (t *Timing) flight(c topology.ClassID) int64 { return int64(t.classes[c].Latency) }
 
 func (t *Timing) delay(s topology.SwitchID) int64 { return t.switches[s] }
 
-func (t *Timing) psPerByte(c topology.ClassID) int64 { return psPerByte(t.classes[c].Rate) }
-
-// psPerByte is in whole picoseconds, as htsim has it.
-func psPerByte(r sim.Rate) int64 { return max(1, int64(8e12/float64(r))) }
+func (t *Timing) rate(c topology.ClassID) sim.Rate { return t.classes[c].Rate }
 
 // Alone is the time that a message takes in the empty network, in ps: from its start until the
 // answer to its last packet is back. It is of packets full packets but the last, of last bytes on
-// the wire; the answer is of header bytes. All packets take the same path.
+// the wire; the answer is of header bytes. All packets take the same path. Rounded down at each
+// channel, so that no message is faster.
 func (n *Network) Alone(src, dst topology.TerminalID, packets int64, last, header int64) int64 {
 	path := []*output{&n.out[n.graph.NumPorts()+int(src)]}
 	for at := path[0].to; at >= 0; {
@@ -228,16 +225,17 @@ func (n *Network) Alone(src, dst topology.TerminalID, packets int64, last, heade
 	}
 	// Of n equal packets the last leaves output i when the first does, and n-1 of the slowest
 	// outputs up to it take later.
-	first, slowest, end, back := int64(0), int64(0), int64(0), int64(0)
+	first, slowest, end, back := int64(0), 0.0, int64(0), int64(0)
 	for _, o := range path {
-		first += n.timing.Packet * o.psPerByte
-		slowest = max(slowest, n.timing.Packet*o.psPerByte)
+		takes := func(bytes int64) int64 { return int64(o.rate.PicosecondsFor(sim.Bytes(bytes))) }
+		first += takes(n.timing.Packet)
+		slowest = max(slowest, o.rate.PicosecondsFor(sim.Bytes(n.timing.Packet)))
 		if packets > 1 {
-			end = max(end, first+(packets-2)*slowest)
+			end = max(end, first+int64(float64(packets-2)*slowest))
 		}
-		end += last * o.psPerByte
+		end += takes(last)
 		first, end = first+o.latency, end+o.latency
-		back += header*o.psPerByte + o.latency
+		back += takes(header) + o.latency
 	}
 	return end + back
 }

@@ -38,10 +38,15 @@ func (b *burst) Arrived(_ topology.TerminalID, p *Packet) {
 // Gb/s, 80 ns a packet, 100 ns a cable.
 func star(t *testing.T, config Config, senders, packets int) *burst {
 	t.Helper()
+	return starAt(t, 100e9, config, senders, packets)
+}
+
+func starAt(t *testing.T, rate sim.Rate, config Config, senders, packets int) *burst {
+	t.Helper()
 	topo := simtest.Must(topology.Registry.New("single-switch", struct{}{}, param.Set("terminals", 8)))(t)
 	g, kernel := topo.Graph(), sim.NewKernel()
 	b := &burst{left: map[topology.TerminalID]int{}, size: 1000}
-	timing := NewTiming(g, nil, nil, &config, nil, Channel{Rate: 100e9, Latency: 100 * sim.Nanosecond}, 1000, 64)
+	timing := NewTiming(g, nil, nil, &config, nil, Channel{Rate: rate, Latency: 100 * sim.Nanosecond}, 1000, 64)
 	b.net = simtest.Must(New(kernel, g, config, timing, b, 1))(t)
 	for s := 1; s <= senders; s++ {
 		b.left[topology.TerminalID(s)] = packets
@@ -70,6 +75,30 @@ func TestStar(t *testing.T) {
 	}
 	if alone := b.net.Alone(1, 0, 5, 1000, 64); alone != 360_000+4*80_000+210_240 {
 		t.Errorf("five packets alone: %d ps, want 890.24 ns", alone)
+	}
+}
+
+// TestRates: at 300 Gb/s a packet takes 26,666 2/3 ps, and none of the thirds is lost: 30 packets
+// end 30 of them, 800,000 ps, after the first began, one is stored, and two flights take 200,000.
+// The round trip is 400,000 ps and 2 * (1,000 + 64) bytes, 56,746 2/3. At 6.4 and 10 Tb/s, where a
+// byte takes 1.25 and 0.8 ps, a packet takes 1,250 and 800 ps.
+func TestRates(t *testing.T) {
+	config := DefaultConfig()
+	config.Queue = 1 << 20
+	b := starAt(t, 300e9, config, 1, 30)
+	if end := b.at[29]; end < 1_026_666 || end > 1_026_667 {
+		t.Errorf("30 packets at 300 Gb/s end at %d ps, want 1,026,666 2/3", end)
+	}
+	if rtt := b.net.timing.RTT; rtt != 456_747 {
+		t.Errorf("round trip %d ps, want 456,746 2/3", rtt)
+	}
+	if alone := b.net.Alone(1, 0, 30, 1000, 64); alone > 1_026_667+203_414 || alone < 1_026_666+203_410 {
+		t.Errorf("30 packets alone %d ps, want 1,026,666 2/3, two flights and twice 1,706 2/3", alone)
+	}
+	for rate, packet := range map[sim.Rate]sim.Time{6400e9: 1250, 10000e9: 800} {
+		if b := starAt(t, rate, config, 1, 30); b.at[29] != 200_000+31*packet {
+			t.Errorf("30 packets at %v end at %d ps, want %d", rate, b.at[29], 200_000+31*packet)
+		}
 	}
 }
 

@@ -150,7 +150,7 @@ func (s *System) pull(c *connection, units int64) {
 		bytes = emptyTurn
 	}
 	pacer.busy = true
-	wait := float64(bytes*s.timing.psPerByte) / (paceShare * pacer.rate)
+	wait := s.timing.rate.PicosecondsFor(sim.Bytes(bytes)) / (paceShare * pacer.rate)
 	s.kernel.After(sim.Time(wait), s.id, grantEvent, int32(c.dst), 0)
 }
 

@@ -83,7 +83,6 @@ type System struct {
 	triggers    map[int]*trigger
 	goesBack    bool
 	law         *congestion.NSCCLaw
-	rate        sim.Rate
 	left        int // flows that have not ended
 	Counts      Counts
 }
@@ -114,11 +113,11 @@ type trigger struct {
 
 // timing is what all flows know of the network.
 type timing struct {
-	rtt              int64 // ps: of a full packet and its acknowledgement, from end to end, empty
-	bdp              int64 // bytes
-	packet, payload  int64 // bytes of a full packet
-	psPerByte        int64
-	timeout          int64 // ps; 0: nothing is lost
+	rtt              int64    // ps: of a full packet and its acknowledgement, from end to end, empty
+	bdp              int64    // bytes
+	packet, payload  int64    // bytes of a full packet
+	rate             sim.Rate // of terminals
+	timeout          int64    // ps; 0: nothing is lost
 	trims            bool
 	oversubscription float64
 }
@@ -177,16 +176,15 @@ func (s *System) Tree() topology.Tree { return s.tree }
 func (s *System) Over(net *shared.Network, t *shared.Timing, trims bool, seed uint64) {
 	s.net = net
 	s.timing = timing{
-		rtt: t.RTT, bdp: t.BDP, packet: t.Packet, payload: t.Packet - int64(s.config.Header), psPerByte: t.PsPerByte(), trims: trims,
+		rtt: t.RTT, bdp: t.BDP, packet: t.Packet, payload: t.Packet - int64(s.config.Header), rate: t.Rate, trims: trims,
 		oversubscription: t.Oversubscription,
 	}
 	switch {
 	case t.Queue < math.MaxInt64:
-		s.timing.timeout = 15_000_000 + 6*t.Queue*s.timing.psPerByte
+		s.timing.timeout = timeout(t, t.Queue)
 	case s.goesBack: // packets that come out of order are thrown away
-		s.timing.timeout = 15_000_000 + 6*t.BDP*s.timing.psPerByte
+		s.timing.timeout = timeout(t, t.BDP)
 	}
-	s.rate = t.Rate
 	s.law = s.config.NSCC.Law(congestion.Path{RTT: sim.Time(t.RTT), Rate: t.Rate, PacketBytes: t.Packet, PayloadBytes: s.timing.payload, Trimming: trims, Credit: s.config.hasCredit()})
 	slows := s.config.Control == "rccc" && s.timing.oversubscription > 1
 	for i := range s.hosts {
@@ -198,6 +196,11 @@ func (s *System) Over(net *shared.Network, t *shared.Timing, trims bool, seed ui
 	for i := range s.flows {
 		s.connect(int32(i), seed)
 	}
+}
+
+// timeout is that of a sender, in ps: 15 us, and what six queues of so many bytes take.
+func timeout(t *shared.Timing, queue int64) int64 {
+	return 15_000_000 + int64(math.Round(min(6*t.Picoseconds(queue), 1e18)))
 }
 
 // connect gives a flow its connection.
@@ -223,7 +226,7 @@ func (s *System) connect(flow int32, seed uint64) {
 	case "constant":
 		c.constant = int64(s.config.Window) * s.timing.packet
 	case "dcqcn":
-		r := s.config.DCQCN.Start(s.rate)
+		r := s.config.DCQCN.Start(s.timing.rate)
 		c.rate = &r
 	}
 	f.connection = c.number
