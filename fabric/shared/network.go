@@ -209,8 +209,16 @@ func (n *Network) Wake(t topology.TerminalID) {
 	}
 }
 
-// Counters are those of the output of a port, or of terminal t at ports + t.
-func (n *Network) Counters(p int) *Counters { return &n.out[p].Counters }
+// Counters are those of the output of a port, or of terminal t at ports + t, up to the present: a
+// pause that lasts counts as far as it has come.
+func (n *Network) Counters(p int) Counters {
+	o := &n.out[p]
+	c := o.Counters
+	if o.paused {
+		c.PausedFor += int64(n.kernel.Now()) - c.pausedAt
+	}
+	return c
+}
 
 // Waiting is the number of bytes in an output, those in service among them.
 func (n *Network) Waiting(p int) int64 { return n.out[p].data.bytes + n.out[p].control.bytes }

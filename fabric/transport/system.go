@@ -66,6 +66,11 @@ type Flow struct {
 	Connection int      // that it shares, if connections are shared; 0: its own
 }
 
+// connectionKey names a connection that flows share.
+type connectionKey struct{ src, dst, number int }
+
+func (f *Flow) key() connectionKey { return connectionKey{f.Src, f.Dst, f.Connection} }
+
 // Trigger starts flows when so many others have ended.
 type Trigger struct{ ID, Count int }
 
@@ -79,6 +84,7 @@ type System struct {
 	tree        topology.Tree // nil: the topology has no levels
 	hosts       []host
 	connections []*connection
+	shared      map[connectionKey]*connection // those of flows that share
 	flows       []flowState
 	triggers    map[int]*trigger
 	goesBack    bool
@@ -115,7 +121,7 @@ type trigger struct {
 type timing struct {
 	rtt              int64    // ps: of a full packet and its acknowledgement, from end to end, empty
 	bdp              int64    // bytes
-	packet, payload  int64    // bytes of a full packet
+	packet           int64    // bytes of a full packet
 	rate             sim.Rate // of terminals
 	timeout          int64    // ps; 0: nothing is lost
 	trims            bool
@@ -146,12 +152,21 @@ const controlTurns = 10
 
 // New makes the end points of a network of g and what they send. tree may be nil.
 func New(kernel *sim.Kernel, g *topology.Graph, tree topology.Tree, config Config, flows []Flow, triggers []Trigger) (*System, error) {
-	s := &System{kernel: kernel, config: config, hosts: make([]host, g.Terminals()), triggers: map[int]*trigger{}, tree: tree, left: len(flows), goesBack: config.Repeat == "go-back-n"}
+	s := &System{kernel: kernel, config: config, hosts: make([]host, g.Terminals()), triggers: map[int]*trigger{}, shared: map[connectionKey]*connection{}, tree: tree, left: len(flows), goesBack: config.Repeat == "go-back-n"}
 	s.id = kernel.Register(s)
 	for _, t := range triggers {
 		s.triggers[t.ID] = &trigger{count: t.Count}
 	}
+	packets := map[connectionKey]int64{}
 	for i, f := range flows {
+		n, _ := config.packetsOf(f.Bytes)
+		if config.Share && f.Connection != 0 {
+			n += packets[f.key()]
+			packets[f.key()] = n
+		}
+		if n > math.MaxInt32 {
+			return nil, fmt.Errorf("flow %d: %d packets of a connection: want at most %d", f.ID, n, math.MaxInt32)
+		}
 		if f.Src < 0 || f.Dst < 0 || f.Src >= g.Terminals() || f.Dst >= g.Terminals() || f.Src == f.Dst {
 			return nil, fmt.Errorf("flow %d is from terminal %d to %d: want two different ones of 0 to %d", f.ID, f.Src, f.Dst, g.Terminals()-1)
 		}
@@ -176,7 +191,7 @@ func (s *System) Tree() topology.Tree { return s.tree }
 func (s *System) Over(net *shared.Network, t *shared.Timing, trims bool, seed uint64) {
 	s.net = net
 	s.timing = timing{
-		rtt: t.RTT, bdp: t.BDP, packet: t.Packet, payload: t.Packet - int64(s.config.Header), rate: t.Rate, trims: trims,
+		rtt: t.RTT, bdp: t.BDP, packet: t.Packet, rate: t.Rate, trims: trims,
 		oversubscription: t.Oversubscription,
 	}
 	switch {
@@ -185,7 +200,7 @@ func (s *System) Over(net *shared.Network, t *shared.Timing, trims bool, seed ui
 	case s.goesBack: // packets that come out of order are thrown away
 		s.timing.timeout = timeout(t, t.BDP)
 	}
-	s.law = s.config.NSCC.Law(congestion.Path{RTT: sim.Time(t.RTT), Rate: t.Rate, PacketBytes: t.Packet, PayloadBytes: s.timing.payload, Trimming: trims, Credit: s.config.hasCredit()})
+	s.law = s.config.NSCC.Law(congestion.Path{RTT: sim.Time(t.RTT), Rate: t.Rate, PacketBytes: t.Packet, PayloadBytes: t.Packet - int64(s.config.Header), Trimming: trims, Credit: s.config.hasCredit()})
 	slows := s.config.Control == "rccc" && s.timing.oversubscription > 1
 	for i := range s.hosts {
 		p := &s.hosts[i].pacer
@@ -207,12 +222,10 @@ func timeout(t *shared.Timing, queue int64) int64 {
 func (s *System) connect(flow int32, seed uint64) {
 	f := &s.flows[flow]
 	if s.config.Share && f.Connection != 0 {
-		for _, c := range s.connections {
-			if o := &s.flows[c.messages[0].flow]; o.Connection == f.Connection && o.Src == f.Src && o.Dst == f.Dst {
-				f.connection = c.number
-				c.messages = append(c.messages, message{flow: flow})
-				return
-			}
+		if c := s.shared[f.key()]; c != nil {
+			f.connection = c.number
+			c.messages = append(c.messages, message{flow: flow})
+			return
 		}
 	}
 	c := &connection{system: s, number: int32(len(s.connections)), src: topology.TerminalID(f.Src), dst: topology.TerminalID(f.Dst)}
@@ -231,6 +244,9 @@ func (s *System) connect(flow int32, seed uint64) {
 	}
 	f.connection = c.number
 	s.connections = append(s.connections, c)
+	if s.config.Share {
+		s.shared[f.key()] = c
+	}
 }
 
 // Handle implements [sim.Handler].
