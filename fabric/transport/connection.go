@@ -212,14 +212,23 @@ func (c *connection) goOn() {
 	}
 }
 
+// roundTrip is what an answer to a packet shows of it, in ps; 0: nothing, since it is not known which
+// transmission is answered (Karn and Partridge, SIGCOMM 1987).
+func (r *record) roundTrip(p *shared.Packet, now int64) int64 {
+	if r == nil {
+		return 0
+	}
+	if r.state == outstanding && (r.times == 1 || r.times == 2 && p.Again) {
+		return now - r.sent
+	}
+	return 0
+}
+
 // answered takes an acknowledgement or a refusal.
 func (c *connection) answered(p *shared.Packet) {
 	now, s := int64(c.system.kernel.Now()), c.system
 	r := c.record(p.Seq)
-	rtt := int64(0)
-	if r != nil && r.state == outstanding && (r.times == 1 || r.times == 2 && p.Again) {
-		rtt = now - r.sent
-	}
+	rtt := r.roundTrip(p, now)
 	c.credit.speculates(false)
 	if p.Kind == refusal {
 		c.refused(p, r, rtt, now)
