@@ -153,7 +153,6 @@ func TestFlowsIdleSettings(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"[transport]\ncontrol = \"dcqcn\"\n":             `switch.mark_to = 0B: want above 0B with transport.control = "dcqcn"`,
 		"[transport]\nrepeat = \"go-back-n\"\n":          `transport.repeat = go-back-n: want "selective", or transport.spray = "single"`,
 		"[flows]\npattern = \"incast\"\nsenders = 999\n": "999 senders: want at most",
 		"[channel.none]\nrate = \"1Gb/s\"\n":             "channel.none",

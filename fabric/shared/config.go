@@ -16,6 +16,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"unsafe"
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
@@ -25,8 +26,8 @@ import (
 // Config holds the settings of all switches.
 type Config struct {
 	Queue         sim.Bytes `toml:"queue" doc:"what the data queue of a port holds, the packet in service among it; 0B: one bandwidth-delay product of the network, five without trimming, and any amount with pause"`
-	MarkFrom      sim.Bytes `toml:"mark_from" doc:"bytes left in the data queue up to which packets leave unmarked; 0B with mark_to 0B: a fifth of a bandwidth-delay product"`
-	MarkTo        sim.Bytes `toml:"mark_to" doc:"bytes from which every packet is marked; between the two the probability grows in proportion to mark_max; 0B: four fifths of a bandwidth-delay product"`
+	MarkFrom      sim.Bytes `toml:"mark_from" doc:"bytes left in the data queue up to which packets leave unmarked; 0B with mark_to 0B: a fifth of a bandwidth-delay product, or no marks with pause and another control than dcqcn"`
+	MarkTo        sim.Bytes `toml:"mark_to" doc:"bytes from which every packet is marked; between the two the probability grows in proportion to mark_max; 0B: four fifths of a bandwidth-delay product, at least mark_from"`
 	MarkMax       float64   `toml:"mark_max" doc:"probability of a mark just below mark_to" min:"0" max:"1"`
 	Full          string    `toml:"full" doc:"what becomes of packets that do not fit: one is trimmed to its header, or dropped: the one that comes or the last of the queue, at random; or senders are paused before" choices:"trim|drop|pause"`
 	Header        sim.Bytes `toml:"header" doc:"what is left of a trimmed packet"`
@@ -136,15 +137,56 @@ func (t *Timing) thresholds(c *Config) {
 	default:
 		t.Queue = packets * t.Packet
 	}
-	t.MarkFrom, t.MarkTo = int64(c.MarkFrom), int64(c.MarkTo)
-	if c.MarkFrom == 0 && c.MarkTo == 0 {
-		if c.Full == "pause" {
-			t.MarkTo = math.MaxInt64
-			return
-		}
-		t.MarkFrom = int64(math.Ceil(0.2*float64(packets))) * t.Packet
-		t.MarkTo = int64(math.Ceil(0.8*float64(packets))) * t.Packet
+	if c.Full == "pause" && c.MarkFrom == 0 && c.MarkTo == 0 {
+		t.MarkTo = math.MaxInt64
+		return
 	}
+	t.MarkByDefault(c)
+}
+
+// MarkByDefault sets the thresholds of marks, those that settings leave open too. [NewTiming] has no
+// packet marked where there are pauses and settings leave both open.
+func (t *Timing) MarkByDefault(c *Config) {
+	packets := float64((t.BDP + t.Packet - 1) / t.Packet)
+	t.MarkFrom, t.MarkTo = int64(c.MarkFrom), int64(c.MarkTo)
+	if c.MarkTo > 0 {
+		return
+	}
+	if c.MarkFrom == 0 {
+		t.MarkFrom = int64(math.Ceil(0.2*packets)) * t.Packet
+	}
+	t.MarkTo = max(t.MarkFrom, int64(math.Ceil(0.8*packets))*t.Packet)
+}
+
+// Headroom is what the queue of an output holds at most if all inputs of its switch but its own send
+// to it and are paused: of each pause_above, what comes in a round trip of its cable, and two
+// packets, which neither end breaks off. It is that of the switch of which it is most, with the
+// number of those inputs.
+func (t *Timing) Headroom(g *topology.Graph, c *Config) (most sim.Bytes, inputs int) {
+	for s := range topology.SwitchID(g.Switches()) {
+		sum, least := 0.0, math.Inf(1)
+		first, end := g.Ports(s)
+		for p := first; p < end; p++ {
+			class := g.PortClass[p]
+			one := float64(c.XOff) + math.Ceil(float64(2*t.flight(class)+t.delay(s))*float64(t.rate(class))/8e12) + 2*float64(t.Packet)
+			sum += one
+			least = min(least, one)
+		}
+		if n := int(end-first) - 1; n > 0 && sim.Bytes(sum-least) > most {
+			most, inputs = sim.Bytes(sum-least), n
+		}
+	}
+	return most, inputs
+}
+
+// Bytes is about what a network of g takes in memory, without packets.
+func (t *Timing) Bytes(g *topology.Graph) float64 {
+	outputs := float64(g.NumPorts() + g.Terminals())
+	leaves := map[topology.SwitchID]bool{}
+	for i := range g.Terminals() {
+		leaves[g.TerminalSwitch(topology.TerminalID(i))] = true
+	}
+	return outputs*float64(unsafe.Sizeof(output{})+16) + 4*float64(g.Switches())*float64(len(leaves))
 }
 
 // diameter is the number of links of a longest of the shortest paths from terminal 0, and the

@@ -81,8 +81,8 @@ type sending struct {
 	at  int64
 }
 
-// packetsOf is the number of packets of a flow, and the bytes of the last.
-func (c *Config) packetsOf(bytes int64) (packets, last int64) {
+// PacketsOf is the number of packets of a flow of so many bytes, and the bytes of the last on the wire.
+func (c *Config) PacketsOf(bytes int64) (packets, last int64) {
 	payload := int64(c.Packet - c.Header)
 	packets = max(1, (bytes+payload-1)/payload)
 	return packets, bytes - (packets-1)*payload + int64(c.Header)
@@ -90,7 +90,7 @@ func (c *Config) packetsOf(bytes int64) (packets, last int64) {
 
 // add appends a flow's packets.
 func (c *connection) add(flow int32, bytes int64) {
-	packets, last := c.system.config.packetsOf(bytes)
+	packets, last := c.system.config.PacketsOf(bytes)
 	c.packets += int32(packets)
 	for i := range c.messages {
 		if c.messages[i].flow == flow {

@@ -11,6 +11,7 @@ package transport
 import (
 	"fmt"
 	"math"
+	"unsafe"
 
 	"github.com/weft-sim/weft/fabric/congestion"
 	"github.com/weft-sim/weft/fabric/shared"
@@ -150,6 +151,39 @@ const (
 // both wait.
 const controlTurns = 10
 
+// CheckFlows tells what is wrong with flows of a network of so many terminals.
+func (c *Config) CheckFlows(terminals int, flows []Flow) error {
+	packets := map[connectionKey]int64{}
+	for i := range flows {
+		f := &flows[i]
+		if f.Src < 0 || f.Dst < 0 || f.Src >= terminals || f.Dst >= terminals || f.Src == f.Dst {
+			return fmt.Errorf("flow %d is from terminal %d to %d: want two different ones of 0 to %d", f.ID, f.Src, f.Dst, terminals-1)
+		}
+		n, _ := c.PacketsOf(f.Bytes)
+		if c.Share && f.Connection != 0 {
+			n += packets[f.key()]
+			packets[f.key()] = n
+		}
+		if n > math.MaxInt32 {
+			return fmt.Errorf("flow %d makes %d packets of a connection: want at most %d", f.ID, n, math.MaxInt32)
+		}
+	}
+	return nil
+}
+
+// FlowBytes is about what so many flows take in memory, with their connections: the least, since
+// packets in flight come on top.
+func (c *Config) FlowBytes(flows float64) float64 {
+	each := unsafe.Sizeof(Flow{}) + unsafe.Sizeof(flowState{}) + unsafe.Sizeof(connection{}) + unsafe.Sizeof(message{}) + 8
+	if c.Spray == "bitmap" || c.Spray == "mixed" {
+		each += uintptr(c.Entropies)
+	}
+	if c.Control == "nscc" || c.Control == "both" {
+		each += unsafe.Sizeof(congestion.NSCCWindow{})
+	}
+	return flows * float64(each)
+}
+
 // New makes the end points of a network of g and what they send. tree may be nil.
 func New(kernel *sim.Kernel, g *topology.Graph, tree topology.Tree, config Config, flows []Flow, triggers []Trigger) (*System, error) {
 	s := &System{kernel: kernel, config: config, hosts: make([]host, g.Terminals()), triggers: map[int]*trigger{}, shared: map[connectionKey]*connection{}, tree: tree, left: len(flows), goesBack: config.Repeat == "go-back-n"}
@@ -157,19 +191,10 @@ func New(kernel *sim.Kernel, g *topology.Graph, tree topology.Tree, config Confi
 	for _, t := range triggers {
 		s.triggers[t.ID] = &trigger{count: t.Count}
 	}
-	packets := map[connectionKey]int64{}
+	if err := config.CheckFlows(g.Terminals(), flows); err != nil {
+		return nil, err
+	}
 	for i, f := range flows {
-		n, _ := config.packetsOf(f.Bytes)
-		if config.Share && f.Connection != 0 {
-			n += packets[f.key()]
-			packets[f.key()] = n
-		}
-		if n > math.MaxInt32 {
-			return nil, fmt.Errorf("flow %d: %d packets of a connection: want at most %d", f.ID, n, math.MaxInt32)
-		}
-		if f.Src < 0 || f.Dst < 0 || f.Src >= g.Terminals() || f.Dst >= g.Terminals() || f.Src == f.Dst {
-			return nil, fmt.Errorf("flow %d is from terminal %d to %d: want two different ones of 0 to %d", f.ID, f.Src, f.Dst, g.Terminals()-1)
-		}
 		s.flows = append(s.flows, flowState{Flow: f, connection: -1, began: -1, end: -1})
 		if f.After == 0 {
 			kernel.Schedule(f.Start, s.id, startEvent, int32(i), 0)
