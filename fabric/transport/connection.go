@@ -56,6 +56,7 @@ type connection struct {
 	unsent    int              // message that it is of
 	cum       int32            // all below have arrived
 	records   sim.FIFO[record] // from cum to next
+	awaited   int              // of them, outstanding
 	again     []int32          // lost
 	backlog   int64            // bytes on the wire that have not been sent, or are lost
 	inFlight  int64
@@ -180,6 +181,7 @@ func (c *connection) send() int32 {
 		s.Counts.Again++
 	}
 	r.state, r.sent, r.times = outstanding, now, min(r.times+1, 200)
+	c.awaited++
 	if s.timing.timeout > 0 {
 		c.order.Put(sending{seq, now})
 		if c.timerAt == 0 {
@@ -263,10 +265,21 @@ func (c *connection) answered(p *shared.Packet) {
 
 // arrived notes that a packet has reached the receiver.
 func (c *connection) arrived(r *record) {
-	if r.state == lost {
+	switch r.state {
+	case outstanding:
+		c.settle()
+	case lost:
 		c.backlog -= int64(r.size)
 	}
 	r.state = done
+}
+
+// settle takes a packet from those that are outstanding. Behind the last one nothing is in flight,
+// although packets that were counted as received and taken for lost until then were sent again.
+func (c *connection) settle() {
+	if c.awaited--; c.awaited == 0 {
+		c.inFlight = 0
+	}
 }
 
 // refused takes a refusal.
@@ -303,6 +316,7 @@ func (c *connection) lose(seq int32) {
 	r := c.record(seq)
 	r.state = lost
 	c.inFlight = max(c.inFlight-int64(r.size), 0)
+	c.settle()
 	c.backlog += int64(r.size)
 	c.again = append(c.again, seq)
 	if t := c.system.timing.timeout; c.timerAt == 0 && t > 0 {

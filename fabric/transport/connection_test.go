@@ -63,6 +63,24 @@ func TestTimeoutNotNeeded(t *testing.T) {
 	}
 }
 
+// TestNothingInFlight: an answer counts both packets of a flow as received and names the second only,
+// as where more than 64 came between; the first is taken for lost and sent again. The answer to the
+// copy brings no bytes, and yet nothing is in flight: a window of a packet would be closed for ever.
+func TestNothingInFlight(t *testing.T) {
+	r := prepare(t, star(t, 4), DefaultConfig(), shared.DefaultConfig(), sim.Microsecond, []Flow{{Src: 1, Dst: 0, Bytes: 3 * 4086}})
+	r.kernel.Run(500 * sim.Nanosecond) // two packets have been begun
+	c := r.connections[0]
+	c.answered(&shared.Packet{Kind: acknowledgement, Seq: 1, Base: 1, Map: 1, Bytes: 8300})
+	c.lose(0)
+	if c.backlog != 8300 || c.inFlight != 0 || c.awaited != 0 {
+		t.Fatalf("backlog %d, in flight %d", c.backlog, c.inFlight)
+	}
+	c.send()
+	if c.answered(&shared.Packet{Kind: acknowledgement, Seq: 0, Cum: 2, Bytes: 8300, Again: true}); c.inFlight != 0 || c.backlog != 4150 {
+		t.Errorf("in flight %d, backlog %d, want none and a packet", c.inFlight, c.backlog)
+	}
+}
+
 // entropies are the next so many of a spraying at a time.
 func entropies(s *spraying, n int, now int64) (list []uint16) {
 	for range n {
