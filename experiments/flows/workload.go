@@ -154,8 +154,11 @@ func (c *flowsConfig) predictWork(p *experiments.Preflight) error {
 	}
 	packets, _ := c.Transport.PacketsOf(int64(bytes))
 	answers := min(1, max(1/float64(packets), float64(c.Transport.Packet)/float64(c.Transport.AckBytes))) // of a data packet
-	if c.Transport.Control == "rccc" || c.Transport.Control == "both" {
+	switch {
+	case parts.timing.HostsUnmarked:
 		answers *= 2 // pulls
+	case !otherPattern("incast", "victim")(c):
+		answers = 1 // to each packet that is marked
 	}
 	crossings := flows * float64(packets) * (1 + answers) * c.channels(g)
 	p.Slower(1 + flowCrossings*flows/crossings)

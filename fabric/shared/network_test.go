@@ -1,6 +1,7 @@
 package shared
 
 import (
+	"math"
 	"testing"
 
 	"github.com/weft-sim/weft/fabric/topology"
@@ -83,6 +84,42 @@ func TestStar(t *testing.T) {
 	}
 	if alone := b.net.Alone(1, 0, 5, 1000, 64); alone != 360_000+4*80_000+210_240 {
 		t.Errorf("five packets alone: %d ps, want 890.24 ns", alone)
+	}
+}
+
+// TestThresholds: the bandwidth-delay product is 7,128 B, eight packets: a fifth and four fifths of
+// it are two and seven packets, and mark_to is never below mark_from. Pauses leave packets unmarked
+// unless one is set, or a sender asks for marks.
+func TestThresholds(t *testing.T) {
+	for _, c := range []struct {
+		full               string
+		from, to           sim.Bytes
+		wantFrom, wantTo   int64
+		askedFrom, askedTo int64
+	}{
+		{"trim", 0, 0, 2000, 7000, 2000, 7000}, {"drop", 3000, 0, 3000, 7000, 3000, 7000}, {"drop", 9000, 0, 9000, 9000, 9000, 9000},
+		{"drop", 0, 5000, 0, 5000, 0, 5000}, {"pause", 0, 0, 0, math.MaxInt64, 2000, 7000}, {"pause", 1000, 0, 1000, 7000, 1000, 7000},
+	} {
+		config := DefaultConfig()
+		config.Full, config.MarkFrom, config.MarkTo = c.full, c.from, c.to
+		timing := starAt(t, 100e9, config, 0, 0).net.timing
+		if timing.MarkFrom != c.wantFrom || timing.MarkTo != c.wantTo {
+			t.Errorf("%s, %v, %v: marks from %d to %d, want %d to %d", c.full, c.from, c.to, timing.MarkFrom, timing.MarkTo, c.wantFrom, c.wantTo)
+		}
+		if timing.MarkByDefault(&config); timing.MarkFrom != c.askedFrom || timing.MarkTo != c.askedTo {
+			t.Errorf("%s, %v, %v, asked for: marks from %d to %d, want %d to %d", c.full, c.from, c.to, timing.MarkFrom, timing.MarkTo, c.askedFrom, c.askedTo)
+		}
+	}
+}
+
+// TestHeadroom: to an output of a star of 8 seven inputs bring 60,000 B each, 2,500 of a round trip of
+// 200 ns at 100 Gb/s and 2,000 of two packets. What TestPauseByHand needs, 10,000 B of two inputs
+// paused above 3,000, is below their 15,000.
+func TestHeadroom(t *testing.T) {
+	config := DefaultConfig()
+	n := starAt(t, 100e9, config, 0, 0).net
+	if most, inputs := n.timing.Headroom(n.graph, &config); most != 7*64_500 || inputs != 7 {
+		t.Errorf("%v of %d inputs, want 451,500 of 7", most, inputs)
 	}
 }
 
