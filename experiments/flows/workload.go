@@ -116,15 +116,15 @@ func (c *flowsConfig) checkWorkload(p *flowsParts, seed uint64) error {
 		if flows, _, err = t.flows(p.topology.Graph().Terminals(), c.Network.Rate, seed); err != nil {
 			return err
 		}
-		if err := input.CheckMemory("flows.file", t.File, fmt.Sprintf("%d flows", len(flows)), c.Transport.FlowBytes(float64(len(flows)))); err != nil {
+	}
+	key := "flows.bytes"
+	if t.File != "" {
+		key = "flows.file"
+		if err := input.CheckMemory(key, t.File, fmt.Sprintf("%d flows", len(flows)), c.Transport.FlowBytes(float64(len(flows)))); err != nil {
 			return err
 		}
 	}
 	if err := c.Transport.CheckFlows(p.topology.Graph().Terminals(), flows); err != nil {
-		key := "flows.bytes"
-		if t.File != "" {
-			key = "flows.file"
-		}
 		return document.At(key, err)
 	}
 	return nil
