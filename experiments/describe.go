@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/experiments/figures"
 	"github.com/weft-sim/weft/experiments/verdict"
 	"github.com/weft-sim/weft/sim/param"
@@ -36,7 +37,7 @@ func DescribeKinds() []KindDescription {
 
 // TableDescription documents a table of an experiment file.
 type TableDescription struct {
-	Name, Doc string
+	Name, Doc string // a table in another one has the name of that before its own, as transport.nscc
 	Names     string // what names the tables where there are several, [channel.CLASS]; "": one
 	Params    []param.Param
 	Choices   []ChoiceDescription
@@ -68,7 +69,27 @@ func (t *TableDescription) all() []param.Param {
 func (k *kind) settings() []TableDescription {
 	var tables []TableDescription
 	for _, f := range fieldsOf(reflect.ValueOf(k.defaults()).Elem()).list {
-		tables = append(tables, describeTable(f))
+		tables = append(tables, describeTables(f)...)
+	}
+	return tables
+}
+
+// describeTables documents the struct behind a table, and those behind the tables in it, [table.inner].
+func describeTables(f field) []TableDescription {
+	t := describeTable(f)
+	tables := []TableDescription{t}
+	if f.value.Kind() == reflect.Map {
+		return tables
+	}
+	for _, inner := range fieldsOf(f.value).list {
+		at := slices.IndexFunc(t.Params, func(p param.Param) bool { return p.Key == inner.name && p.Type == "table" })
+		if at < 0 || inner.value.Kind() != reflect.Struct {
+			continue
+		}
+		tables[0].Params = slices.Delete(tables[0].Params, at, at+1)
+		t = tables[0]
+		inner.name = document.Join(f.name, inner.name)
+		tables = append(tables, describeTables(inner)...)
 	}
 	return tables
 }

@@ -34,6 +34,8 @@ func TestExplain(t *testing.T) {
 		{"traffic.pattern", []string{"values    bit-complement, ", "uniform, worst-case\n"}},
 		{"measure.warmup", []string{"unit      cycles; or a time, such as \"2us\""}},
 		{"hca.preset", []string{"values    edr, fdr, hdr, ndr, qdr\n"}},
+		{"transport.nscc.start_window", []string{"transport.nscc.start_window: a setting\n  Window of a flow that starts", "unit      packets", "kinds     flows"}},
+		{"transport.dcqcn", []string{"transport.dcqcn: a table of experiment files"}},
 		{"switch.allocator", []string{"values    age, input-first, islip, matrix, wavefront\n"}},
 		{"workload.algorithm", []string{"alltoall-direct-eager, alltoall-library"}},
 		{"[measure]", []string{"measure: a table of experiment files", "kinds     multicast-latency, multicast-routing\n"}},

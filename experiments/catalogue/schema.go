@@ -36,11 +36,8 @@ func Schema() ([]byte, error) {
 	shared := &definitions{byID: object{}, ids: map[string]string{}}
 	variants := map[string][]any{} // references to the tables of a name
 	branches, conditions, ofKind := []any{}, []any{}, object{}
-	all := tables()
+	all := slices.DeleteFunc(tables(), func(t table) bool { return t.kind == "" || t.within() != "" })
 	for i, t := range all {
-		if t.kind == "" {
-			continue
-		}
 		reference := shared.refer(t.kind+"."+t.Name, t.schema())
 		ofKind[t.Name] = reference
 		if !slices.ContainsFunc(variants[t.Name], func(other any) bool { return maps.Equal(other.(object), reference) }) {
@@ -144,6 +141,11 @@ func (t *table) schema() object {
 			properties[key] = all[0]
 		default:
 			properties[key] = object{"anyOf": all}
+		}
+	}
+	for _, inner := range tables() {
+		if inner.kind == t.kind && inner.within() == t.Name {
+			properties[strings.TrimPrefix(inner.Name, t.Name+".")] = inner.schema()
 		}
 	}
 	one := object{"type": "object", "description": t.Doc, "properties": properties, "additionalProperties": false}

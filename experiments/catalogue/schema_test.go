@@ -54,6 +54,8 @@ func TestSchema(t *testing.T) {
 		{"[topology]\ntype = \"torus\"\ndims = [\"a\"]", "topology.dims"},
 		{"[fabric]\nclock = 5", "fabric.clock"},
 		{"[fabric]\nclock = \"5 parsec\"", "fabric.clock"},
+		{"kind = \"flows\"\n[transport.nscc]\nstart_window = -1", "transport.nscc.start_window"},
+		{"kind = \"flows\"\n[transport.dcqcn]\nalpha = 1", "transport.dcqcn.alpha"},
 		{"kind = \"trafic\"", "kind"},
 		{"kind = \"mpi\"\n[traffic]\nload = 0.1", "traffic"},
 		{"[job]\nranks = 4", "job"},

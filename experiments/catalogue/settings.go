@@ -110,6 +110,14 @@ func (t *table) settings() (all []Setting) {
 	return all
 }
 
+// within is the table of a kind that another stands in: "transport" of "transport.nscc"; "": none.
+func (t *table) within() string {
+	if at := strings.LastIndexByte(t.Name, '.'); at >= 0 {
+		return t.Name[:at]
+	}
+	return ""
+}
+
 // title is the header of a table as a file has it: [traffic], [[plot]].
 func (t *table) title() string {
 	if t.Repeated {

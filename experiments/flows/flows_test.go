@@ -2,8 +2,10 @@ package flows
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -59,6 +61,27 @@ flows = true
 	victims, tails := numbers(t, o, "victim_us"), numbers(t, o, "tail_us")
 	if victims[0] < 176 || victims[0] > 352 || victims[1] < 176 || victims[1] > victims[0] || victims[2] < 20*176 {
 		t.Errorf("the victim takes %v us", victims)
+	}
+	// The columns of incast and victim are those of flows.csv without and with the last flow.
+	each := o.Tables["flows"]
+	took, slowdowns, bytes := simtest.Must(each.Numbers("fct_us"))(t), simtest.Must(each.Numbers("slowdown"))(t), 2e6
+	for i := range 3 {
+		took, slowdowns := took[126*i:126*i+126], slowdowns[126*i:126*i+126]
+		sum, squares, slowdown := 0.0, 0.0, 0.0
+		for k, x := range took[:125] {
+			sum += bytes / x
+			squares += bytes / x * (bytes / x)
+			slowdown += slowdowns[k] / 125
+		}
+		sorted := slices.Sorted(slices.Values(took[:125]))
+		for column, want := range map[string]float64{
+			"victim_us": took[125], "victim_slowdown": slowdowns[125], "incast_slowdown_mean": slowdown, "incast_jain_index": sum * sum / (125 * squares),
+			"incast_fct_p50_us": sorted[62], "incast_fct_p99_us": sorted[123], // the 63rd and the 124th of 125
+		} {
+			if got := numbers(t, o, column)[i]; math.Abs(got/want-1) > 1e-9 {
+				t.Errorf("point %d: %s = %g, want %g", i, column, got, want)
+			}
+		}
 	}
 	for _, tail := range tails {
 		if ideal := 125. * (490*64 + 2_000_000) * 80e-6; tail < ideal || tail > 1.03*ideal {
@@ -138,6 +161,60 @@ func TestPausesCertified(t *testing.T) {
 	}
 }
 
+// TestFlowsEstimated: what weft check says of a run is within a factor of 2 of its packets and what
+// they cross; two events each.
+func TestFlowsEstimated(t *testing.T) {
+	for _, flows := range []string{
+		"pattern = \"permutation\"\n", "pattern = \"incast\"\nbytes = \"100kB\"\nreceiver = 3\n", "pattern = \"all-to-all\"\nbytes = \"500B\"\n",
+		"pattern = \"poisson\"\nload = 0.3\nduration = \"50us\"\nsizes = \"ali-storage\"\n",
+	} {
+		f := load(t, tree128+"[flows]\n"+flows)
+		report := simtest.Must(f.Preflight(true))(t)
+		said := 0.0
+		for _, n := range report.Notes {
+			if n.Topic == "cost" {
+				_, _ = fmt.Sscanf(n.Text, "roughly %g events", &said)
+			}
+		}
+		if hops := numbers(t, execute(t, f, engine.Execution{}), "packet_hops")[0]; said < hops || said > 4*hops {
+			t.Errorf("%s: %g events said, %g hops of two events", flows, said, hops)
+		}
+	}
+}
+
+// TestFlowsMemory: 261,632 flows are refused where they do not fit, before they are listed.
+func TestFlowsMemory(t *testing.T) {
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(150 << 20))
+	simtest.Refuse(experiments.Load("x.toml", "kind = \"flows\"\n[flows]\npattern = \"all-to-all\"\n[topology]\ntype = \"single-switch\"\nterminals = 512\n", experiments.Options{}))(t,
+		"flows.pattern = all-to-all: want what fits into the memory of this machine: 261632 flows take at least")
+}
+
+// TestFlowsWarned: queues that pauses do not keep from overflowing, as three inputs of 60,000 B, 25,000
+// of a round trip of 2 us and two packets of 4,150 B fill 279,900; load of 64-byte flows, which headers
+// double. DCQCN has marks by default, with pauses and without.
+func TestFlowsWarned(t *testing.T) {
+	star := "kind = \"flows\"\n[topology]\ntype = \"single-switch\"\nterminals = 4\n"
+	pause := "[switch]\nfull = \"pause\"\nqueue = "
+	load64 := "[flows]\npattern = \"poisson\"\nbytes = \"64B\"\nload = "
+	dcqcn := "[transport]\ncontrol = \"dcqcn\"\n[switch]\nfull = "
+	for text, want := range map[string]string{
+		pause + "\"279899B\"\n": "switch.queue holds less than the 279900B that 3 inputs of a switch bring",
+		pause + "\"279900B\"\n": "", pause + "\"0B\"\n": "",
+		load64 + "0.5\n": "flows.load = 0.5 counts payload: with headers flows fill 1 of the terminals' rate", load64 + "0.49\n": "",
+		dcqcn + "\"drop\"\n": "", dcqcn + "\"pause\"\n": "",
+	} {
+		f := load(t, star+text)
+		switch got := f.Warnings; {
+		case want == "" && len(got) > 0, want != "" && (len(got) != 1 || !strings.HasPrefix(got[0].Key+" "+got[0].Message, want)):
+			t.Errorf("%s: %v, want %q", text, got, want)
+		}
+	}
+	f := load(t, star+dcqcn+"\"pause\"\n[flows]\npattern = \"incast\"\nsenders = 3\nbytes = \"1MB\"\n")
+	if o := execute(t, f, engine.Execution{}); numbers(t, o, "packets_marked")[0] == 0 || numbers(t, o, "packets_cnp")[0] == 0 {
+		t.Error("DCQCN with pauses has no marks by default")
+	}
+}
+
 // TestFlowsIdleSettings: settings of congestion control that change nothing are told.
 func TestFlowsIdleSettings(t *testing.T) {
 	for text, want := range map[string]string{
@@ -153,10 +230,12 @@ func TestFlowsIdleSettings(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"[transport]\ncontrol = \"dcqcn\"\n":             `switch.mark_to = 0B: want above 0B with transport.control = "dcqcn"`,
-		"[transport]\nrepeat = \"go-back-n\"\n":          `transport.repeat = go-back-n: want "selective", or transport.spray = "single"`,
-		"[flows]\npattern = \"incast\"\nsenders = 999\n": "999 senders: want at most",
-		"[channel.none]\nrate = \"1Gb/s\"\n":             "channel.none",
+		"[transport]\nrepeat = \"go-back-n\"\n":                                                       `transport.repeat = go-back-n: want "selective", or transport.spray = "single"`,
+		"[flows]\npattern = \"incast\"\nsenders = 999\n":                                              "999 senders: want at most",
+		"[flows]\npattern = \"all-to-all\"\n[topology]\ntype = \"single-switch\"\nterminals = 5000\n": "flows.pattern = all-to-all: want at most 16777216 flows; these are 24995000",
+		"[flows]\npattern = \"poisson\"\nduration = \"1000s\"\n":                                      "flows.duration = 1000s: want at most 16777216 flows",
+		"[flows]\nbytes = \"1000000000000000B\"\n":                                                    "flows.bytes flow 1 makes 244738130201 packets of a connection: want at most 2147483647",
+		"[channel.none]\nrate = \"1Gb/s\"\n":                                                          "channel.none",
 	} {
 		simtest.Refuse(experiments.Load("x.toml", "kind = \"flows\"\n"+text, experiments.Options{}))(t, want)
 	}

@@ -312,3 +312,19 @@ func fixedPoint(c *DCQCN, flows int, bottleneck sim.Rate, packet int64) float64 
 	}
 	return math.Cbrt(float64(c.Additive) / bits * increases * increases / (c.CNPInterval.Seconds() * rate * rate))
 }
+
+// TestDCQCNBytesBeginAnew: of 10 MB for an increase 9 are sent, then a notification comes, then 9
+// again: none is due; a tenth makes one.
+func TestDCQCNBytesBeginAnew(t *testing.T) {
+	settings := DefaultDCQCN()
+	r := settings.Start(100e9)
+	r.OnCNP(0)
+	r.OnSent(0, 9e6)
+	r.OnCNP(0)
+	if r.OnSent(0, 9e6); r.byteStage != 0 {
+		t.Errorf("%d increases after 9 MB behind a notification, want none", r.byteStage)
+	}
+	if r.OnSent(0, 1e6); r.byteStage != 1 {
+		t.Errorf("%d increases after 10 MB behind a notification, want 1", r.byteStage)
+	}
+}

@@ -22,7 +22,7 @@ func TestStateIsWhole(t *testing.T) {
 	snapshottest.Names[shared](t, "cache", "stats", "busy",
 		"config", "quantum", "divider", // follow from the settings
 		"burst") // counts within an event
-	snapshottest.Names[serializer](t, "remainder")
+	snapshottest.Names[sim.Serializer](t, "remainder")
 	snapshottest.Names[contextCache](t, "sets", "perAdapter")
 	snapshottest.Names[arbiter](t, "last", "served", "over", "current", "active", "queue",
 		"crowd", "free", "idle") // follow from the rest, and from the settings

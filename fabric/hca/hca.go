@@ -25,8 +25,8 @@ type HCA struct {
 	shared    *shared
 	busyUntil sim.Time // of the sending engine
 	recvUntil sim.Time // of the receiving engine
-	sending   serializer
-	receiving serializer
+	sending   sim.Serializer
+	receiving sim.Serializer
 	contexts  int32 // the first of its sets in the cache
 	number    int32 // among those made together
 	arbiter
@@ -35,7 +35,7 @@ type HCA struct {
 // shared is what the adapters made together have in common.
 type shared struct {
 	config  Config
-	divider divider // by the slower rate of DMA and link
+	divider sim.Divider // by the slower rate of DMA and link
 	quantum int64
 	cache   contextCache
 	burst   Burst // the last one
@@ -71,7 +71,7 @@ func (s *Stats) Add(o Stats) {
 
 // New makes n adapters.
 func New(config *Config, n int) []HCA {
-	common := &shared{config: *config, divider: divider{rate: uint64(config.Rate())}, quantum: int64(config.Quantum)}
+	common := &shared{config: *config, divider: sim.NewDivider(config.Rate()), quantum: int64(config.Quantum)}
 	common.cache = newContextCache(config.ContextEntries, n)
 	common.busy = make([]engineTimes, n)
 	all := mem.HugePages(make([]HCA, n))
@@ -158,9 +158,9 @@ func (h *HCA) load(qp QP) sim.Time {
 }
 
 // occupied is the engine time for so many bytes.
-func (h *HCA) occupied(s *serializer, bytes int64) sim.Time {
+func (h *HCA) occupied(s *sim.Serializer, bytes int64) sim.Time {
 	c := h.shared
-	t := s.time(c.config.OnLink(bytes), &c.divider)
+	t := s.Time(c.config.OnLink(bytes), &c.divider)
 	if c.config.PacketTime > 0 {
 		mtu := int64(c.config.MTU)
 		t += c.config.PacketTime * sim.Time(max(1, (bytes+mtu-1)/mtu))
@@ -238,46 +238,4 @@ func (c *contextCache) touch(first int32, qp QP) (hit bool) {
 		last = w
 	}
 	return false
-}
-
-// serializer turns bytes into time and carries what a picosecond cannot hold, so
-// that long streams keep the exact rate.
-type serializer struct{ remainder uint64 }
-
-// divider does the divisions of serializers of one rate, in bits per second. It
-// keeps the results for some sizes, since those of a program's messages are few.
-type divider struct {
-	rate  uint64
-	known [16]division
-}
-
-// division is the time of so many bytes: time ps and rest/rate of one more. The
-// zero value is right.
-type division struct {
-	bytes int64
-	time  sim.Time
-	rest  uint64
-}
-
-func (d *divider) of(bytes int64) *division {
-	k := &d.known[uint64(bytes)*0x9e3779b97f4a7c15>>60]
-	if k.bytes != bytes {
-		const bitPicoseconds = 8 * 1e12 // picoseconds times bit/s of one byte
-		hi, lo := bits.Mul64(uint64(bytes), bitPicoseconds)
-		quotient, rest := bits.Div64(hi, lo, d.rate)
-		*k = division{bytes, sim.Time(quotient), rest}
-	}
-	return k
-}
-
-// time is that of so many bytes.
-func (s *serializer) time(bytes int64, d *divider) sim.Time {
-	k := d.of(bytes)
-	t := k.time
-	s.remainder += k.rest
-	if s.remainder >= d.rate {
-		s.remainder -= d.rate
-		t++
-	}
-	return t
 }

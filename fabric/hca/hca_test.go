@@ -131,26 +131,6 @@ func TestReceiveEngine(t *testing.T) {
 	}
 }
 
-func TestSerializerCarriesRemainders(t *testing.T) {
-	var s serializer
-	d := divider{rate: 3e9}
-	total := sim.Time(0)
-	for range 3000 {
-		total += s.time(1, &d) // 8000/3 ps
-	}
-	if total != 8*sim.Microsecond {
-		t.Errorf("3000 B at 3 Gb/s take %v, want 8us", total)
-	}
-	// More sizes than the divider remembers: 0 to 99 B are 4950 B, ten times
-	// 13.2 us.
-	for i := range int64(1000) {
-		total += s.time(i%100, &d)
-	}
-	if total != 140*sim.Microsecond {
-		t.Errorf("another 49500 B end at %v, want 140us", total)
-	}
-}
-
 func TestContextCache(t *testing.T) {
 	// Two adapters of one set each: eight QPs fit, a ninth drives out the least
 	// recently used.

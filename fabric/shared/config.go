@@ -16,6 +16,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"unsafe"
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
@@ -25,8 +26,8 @@ import (
 // Config holds the settings of all switches.
 type Config struct {
 	Queue         sim.Bytes `toml:"queue" doc:"what the data queue of a port holds, the packet in service among it; 0B: one bandwidth-delay product of the network, five without trimming, and any amount with pause"`
-	MarkFrom      sim.Bytes `toml:"mark_from" doc:"bytes left in the data queue up to which packets leave unmarked; 0B with mark_to 0B: a fifth of a bandwidth-delay product"`
-	MarkTo        sim.Bytes `toml:"mark_to" doc:"bytes from which every packet is marked; between the two the probability grows in proportion to mark_max; 0B: four fifths of a bandwidth-delay product"`
+	MarkFrom      sim.Bytes `toml:"mark_from" doc:"bytes left in the data queue up to which packets leave unmarked; 0B with mark_to 0B: a fifth of a bandwidth-delay product, or no marks with pause and another control than dcqcn"`
+	MarkTo        sim.Bytes `toml:"mark_to" doc:"bytes from which every packet is marked; between the two the probability grows in proportion to mark_max; 0B: four fifths of a bandwidth-delay product, at least mark_from"`
 	MarkMax       float64   `toml:"mark_max" doc:"probability of a mark just below mark_to" min:"0" max:"1"`
 	Full          string    `toml:"full" doc:"what becomes of packets that do not fit: one is trimmed to its header, or dropped: the one that comes or the last of the queue, at random; or senders are paused before" choices:"trim|drop|pause"`
 	Header        sim.Bytes `toml:"header" doc:"what is left of a trimmed packet"`
@@ -113,9 +114,8 @@ func NewTiming(g *topology.Graph, tree topology.Tree, timed Timed, config *Confi
 		}
 	}
 	links, oneWay := t.diameter(g)
-	perByte := psPerByte(network.Rate)
-	t.RTT = 2*oneWay + int64(links)*(int64(packet)+int64(header))*perByte
-	t.BDP = int64(math.Ceil(float64(t.RTT) / float64(perByte)))
+	t.RTT = 2*oneWay + int64(math.Round(t.Picoseconds(int64(links)*int64(packet+header))))
+	t.BDP = int64(math.Ceil(float64(t.RTT) * float64(t.Rate) / 8e12))
 	t.Oversubscription = 1
 	if tree != nil {
 		t.Oversubscription = t.oversubscription(g, tree)
@@ -137,15 +137,56 @@ func (t *Timing) thresholds(c *Config) {
 	default:
 		t.Queue = packets * t.Packet
 	}
-	t.MarkFrom, t.MarkTo = int64(c.MarkFrom), int64(c.MarkTo)
-	if c.MarkFrom == 0 && c.MarkTo == 0 {
-		if c.Full == "pause" {
-			t.MarkTo = math.MaxInt64
-			return
-		}
-		t.MarkFrom = int64(math.Ceil(0.2*float64(packets))) * t.Packet
-		t.MarkTo = int64(math.Ceil(0.8*float64(packets))) * t.Packet
+	if c.Full == "pause" && c.MarkFrom == 0 && c.MarkTo == 0 {
+		t.MarkTo = math.MaxInt64
+		return
 	}
+	t.MarkByDefault(c)
+}
+
+// MarkByDefault sets the thresholds of marks, those that settings leave open too. [NewTiming] has no
+// packet marked where there are pauses and settings leave both open.
+func (t *Timing) MarkByDefault(c *Config) {
+	packets := float64((t.BDP + t.Packet - 1) / t.Packet)
+	t.MarkFrom, t.MarkTo = int64(c.MarkFrom), int64(c.MarkTo)
+	if c.MarkTo > 0 {
+		return
+	}
+	if c.MarkFrom == 0 {
+		t.MarkFrom = int64(math.Ceil(0.2*packets)) * t.Packet
+	}
+	t.MarkTo = max(t.MarkFrom, int64(math.Ceil(0.8*packets))*t.Packet)
+}
+
+// Headroom is what the queue of an output holds at most if all inputs of its switch but its own send
+// to it and are paused: of each pause_above, what comes in a round trip of its cable, and two
+// packets, which neither end breaks off. It is that of the switch of which it is most, with the
+// number of those inputs.
+func (t *Timing) Headroom(g *topology.Graph, c *Config) (most sim.Bytes, inputs int) {
+	for s := range topology.SwitchID(g.Switches()) {
+		sum, least := 0.0, math.Inf(1)
+		first, end := g.Ports(s)
+		for p := first; p < end; p++ {
+			class := g.PortClass[p]
+			one := float64(c.XOff) + math.Ceil(float64(2*t.flight(class)+t.delay(s))*float64(t.rate(class))/8e12) + 2*float64(t.Packet)
+			sum += one
+			least = min(least, one)
+		}
+		if n := int(end-first) - 1; n > 0 && sim.Bytes(sum-least) > most {
+			most, inputs = sim.Bytes(sum-least), n
+		}
+	}
+	return most, inputs
+}
+
+// Bytes is about what a network of g takes in memory, without packets.
+func (t *Timing) Bytes(g *topology.Graph) float64 {
+	outputs := float64(g.NumPorts() + g.Terminals())
+	leaves := map[topology.SwitchID]bool{}
+	for i := range g.Terminals() {
+		leaves[g.TerminalSwitch(topology.TerminalID(i))] = true
+	}
+	return outputs*float64(unsafe.Sizeof(output{})+16) + 4*float64(g.Switches())*float64(len(leaves))
 }
 
 // diameter is the number of links of a longest of the shortest paths from terminal 0, and the
@@ -199,21 +240,19 @@ func (t *Timing) oversubscription(g *topology.Graph, tree topology.Tree) float64
 	return product
 }
 
-// PsPerByte is that of a terminal.
-func (t *Timing) PsPerByte() int64 { return psPerByte(t.Rate) }
+// Picoseconds is the time that a terminal takes to send so many bytes, with its fraction.
+func (t *Timing) Picoseconds(bytes int64) float64 { return t.Rate.PicosecondsFor(sim.Bytes(bytes)) }
 
 func (t *Timing) flight(c topology.ClassID) int64 { return int64(t.classes[c].Latency) }
 
 func (t *Timing) delay(s topology.SwitchID) int64 { return t.switches[s] }
 
-func (t *Timing) psPerByte(c topology.ClassID) int64 { return psPerByte(t.classes[c].Rate) }
-
-// psPerByte is in whole picoseconds, as htsim has it.
-func psPerByte(r sim.Rate) int64 { return max(1, int64(8e12/float64(r))) }
+func (t *Timing) rate(c topology.ClassID) sim.Rate { return t.classes[c].Rate }
 
 // Alone is the time that a message takes in the empty network, in ps: from its start until the
 // answer to its last packet is back. It is of packets full packets but the last, of last bytes on
-// the wire; the answer is of header bytes. All packets take the same path.
+// the wire; the answer is of header bytes. All packets take the same path. Rounded down at each
+// channel, so that no message is faster.
 func (n *Network) Alone(src, dst topology.TerminalID, packets int64, last, header int64) int64 {
 	path := []*output{&n.out[n.graph.NumPorts()+int(src)]}
 	for at := path[0].to; at >= 0; {
@@ -228,16 +267,17 @@ func (n *Network) Alone(src, dst topology.TerminalID, packets int64, last, heade
 	}
 	// Of n equal packets the last leaves output i when the first does, and n-1 of the slowest
 	// outputs up to it take later.
-	first, slowest, end, back := int64(0), int64(0), int64(0), int64(0)
+	first, slowest, end, back := int64(0), 0.0, int64(0), int64(0)
 	for _, o := range path {
-		first += n.timing.Packet * o.psPerByte
-		slowest = max(slowest, n.timing.Packet*o.psPerByte)
+		takes := func(bytes int64) int64 { return int64(o.rate.PicosecondsFor(sim.Bytes(bytes))) }
+		first += takes(n.timing.Packet)
+		slowest = max(slowest, o.rate.PicosecondsFor(sim.Bytes(n.timing.Packet)))
 		if packets > 1 {
-			end = max(end, first+(packets-2)*slowest)
+			end = max(end, first+int64(float64(packets-2)*slowest))
 		}
-		end += last * o.psPerByte
+		end += takes(last)
 		first, end = first+o.latency, end+o.latency
-		back += header*o.psPerByte + o.latency
+		back += takes(header) + o.latency
 	}
 	return end + back
 }

@@ -34,6 +34,8 @@ type Network struct {
 	salts   []uint64     // by switch
 	streams []sim.Stream // by switch
 
+	dividers map[sim.Rate]*sim.Divider
+
 	paths      uint8
 	pauses     bool
 	mixed      bool // control and data in one queue
@@ -66,7 +68,7 @@ func New(kernel *sim.Kernel, g *topology.Graph, config Config, timing Timing, en
 	n := &Network{
 		kernel: kernel, ends: ends, graph: g, config: config, timing: timing, packets: packets{free: -1},
 		out: make([]output, g.NumPorts()+g.Terminals()), pauses: config.Full == "pause", trims: config.Full == "trim", mixed: config.Control == "with-data",
-		streams: make([]sim.Stream, g.Switches()), salts: make([]uint64, g.Switches()),
+		dividers: map[sim.Rate]*sim.Divider{}, streams: make([]sim.Stream, g.Switches()), salts: make([]uint64, g.Switches()),
 	}
 	n.id = kernel.Register(n)
 	n.paths = map[string]uint8{"adaptive": adaptive, "round-robin": roundRobin}[config.Paths]
@@ -122,7 +124,18 @@ func (n *Network) connect(p int, seed uint64) {
 		o.latency = n.timing.flight(g.PortClass[port]) + n.timing.delay(g.PortSwitch[peer])
 	}
 	o.flight = n.timing.flight(g.PortClass[port])
-	o.psPerByte = n.timing.psPerByte(g.PortClass[port])
+	n.run(o, n.timing.rate(g.PortClass[port]))
+}
+
+// run has an output send at a rate. Outputs of one rate share a divider.
+func (n *Network) run(o *output, rate sim.Rate) {
+	d := n.dividers[rate]
+	if d == nil {
+		one := sim.NewDivider(rate)
+		d = &one
+		n.dividers[rate] = d
+	}
+	o.rate, o.divider = rate, d
 }
 
 // degrade slows some cables down.
@@ -174,7 +187,7 @@ func (n *Network) degrade() error {
 func (n *Network) slow(p int32) {
 	const share = 0.25
 	o := &n.out[p]
-	o.psPerByte = int64(math.Round(float64(o.psPerByte) / share))
+	n.run(o, max(1, sim.Rate(math.Round(float64(o.rate)*share))))
 	for _, b := range []*int64{&o.limit, &o.controlLimit, &o.from, &o.full} {
 		if *b < math.MaxInt64 {
 			*b = int64(float64(*b) * share)
@@ -196,8 +209,16 @@ func (n *Network) Wake(t topology.TerminalID) {
 	}
 }
 
-// Counters are those of the output of a port, or of terminal t at ports + t.
-func (n *Network) Counters(p int) *Counters { return &n.out[p].Counters }
+// Counters are those of the output of a port, or of terminal t at ports + t, up to the present: a
+// pause that lasts counts as far as it has come.
+func (n *Network) Counters(p int) Counters {
+	o := &n.out[p]
+	c := o.Counters
+	if o.paused {
+		c.PausedFor += int64(n.kernel.Now()) - c.pausedAt
+	}
+	return c
+}
 
 // Waiting is the number of bytes in an output, those in service among them.
 func (n *Network) Waiting(p int) int64 { return n.out[p].data.bytes + n.out[p].control.bytes }
@@ -234,7 +255,7 @@ func (n *Network) begin(at int32, o *output) {
 		return
 	}
 	o.sending = id
-	n.kernel.After(sim.Time(int64(n.packets.at(id).Size)*o.psPerByte), n.id, left, at, 0)
+	n.kernel.After(o.serializer.Time(int64(n.packets.at(id).Size), o.divider), n.id, left, at, 0)
 }
 
 // class is the queue of a packet.

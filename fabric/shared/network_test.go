@@ -1,6 +1,7 @@
 package shared
 
 import (
+	"math"
 	"testing"
 
 	"github.com/weft-sim/weft/fabric/topology"
@@ -38,18 +39,31 @@ func (b *burst) Arrived(_ topology.TerminalID, p *Packet) {
 // Gb/s, 80 ns a packet, 100 ns a cable.
 func star(t *testing.T, config Config, senders, packets int) *burst {
 	t.Helper()
+	b := starAt(t, 100e9, config, senders, packets)
+	b.run(t)
+	return b
+}
+
+// run has everything sent.
+func (b *burst) run(t *testing.T) {
+	t.Helper()
+	b.net.kernel.Run(sim.MaxTime - 1)
+	if b.net.InFlight() != 0 {
+		t.Errorf("%d packets are left", b.net.InFlight())
+	}
+}
+
+// starAt is a star of another rate, before anything has happened.
+func starAt(t *testing.T, rate sim.Rate, config Config, senders, packets int) *burst {
+	t.Helper()
 	topo := simtest.Must(topology.Registry.New("single-switch", struct{}{}, param.Set("terminals", 8)))(t)
 	g, kernel := topo.Graph(), sim.NewKernel()
 	b := &burst{left: map[topology.TerminalID]int{}, size: 1000}
-	timing := NewTiming(g, nil, nil, &config, nil, Channel{Rate: 100e9, Latency: 100 * sim.Nanosecond}, 1000, 64)
+	timing := NewTiming(g, nil, nil, &config, nil, Channel{Rate: rate, Latency: 100 * sim.Nanosecond}, 1000, 64)
 	b.net = simtest.Must(New(kernel, g, config, timing, b, 1))(t)
 	for s := 1; s <= senders; s++ {
 		b.left[topology.TerminalID(s)] = packets
 		b.net.Wake(topology.TerminalID(s))
-	}
-	kernel.Run(sim.MaxTime - 1)
-	if b.net.InFlight() != 0 {
-		t.Errorf("%d packets are left", b.net.InFlight())
 	}
 	return b
 }
@@ -70,6 +84,68 @@ func TestStar(t *testing.T) {
 	}
 	if alone := b.net.Alone(1, 0, 5, 1000, 64); alone != 360_000+4*80_000+210_240 {
 		t.Errorf("five packets alone: %d ps, want 890.24 ns", alone)
+	}
+}
+
+// TestThresholds: the bandwidth-delay product is 7,128 B, eight packets: a fifth and four fifths of
+// it are two and seven packets, and mark_to is never below mark_from. Pauses leave packets unmarked
+// unless one is set, or a sender asks for marks.
+func TestThresholds(t *testing.T) {
+	for _, c := range []struct {
+		full               string
+		from, to           sim.Bytes
+		wantFrom, wantTo   int64
+		askedFrom, askedTo int64
+	}{
+		{"trim", 0, 0, 2000, 7000, 2000, 7000}, {"drop", 3000, 0, 3000, 7000, 3000, 7000}, {"drop", 9000, 0, 9000, 9000, 9000, 9000},
+		{"drop", 0, 5000, 0, 5000, 0, 5000}, {"pause", 0, 0, 0, math.MaxInt64, 2000, 7000}, {"pause", 1000, 0, 1000, 7000, 1000, 7000},
+	} {
+		config := DefaultConfig()
+		config.Full, config.MarkFrom, config.MarkTo = c.full, c.from, c.to
+		timing := starAt(t, 100e9, config, 0, 0).net.timing
+		if timing.MarkFrom != c.wantFrom || timing.MarkTo != c.wantTo {
+			t.Errorf("%s, %v, %v: marks from %d to %d, want %d to %d", c.full, c.from, c.to, timing.MarkFrom, timing.MarkTo, c.wantFrom, c.wantTo)
+		}
+		if timing.MarkByDefault(&config); timing.MarkFrom != c.askedFrom || timing.MarkTo != c.askedTo {
+			t.Errorf("%s, %v, %v, asked for: marks from %d to %d, want %d to %d", c.full, c.from, c.to, timing.MarkFrom, timing.MarkTo, c.askedFrom, c.askedTo)
+		}
+	}
+}
+
+// TestHeadroom: to an output of a star of 8 seven inputs bring 60,000 B each, 2,500 of a round trip of
+// 200 ns at 100 Gb/s and 2,000 of two packets. What TestPauseByHand needs, 10,000 B of two inputs
+// paused above 3,000, is below their 15,000.
+func TestHeadroom(t *testing.T) {
+	config := DefaultConfig()
+	n := starAt(t, 100e9, config, 0, 0).net
+	if most, inputs := n.timing.Headroom(n.graph, &config); most != 7*64_500 || inputs != 7 {
+		t.Errorf("%v of %d inputs, want 451,500 of 7", most, inputs)
+	}
+}
+
+// TestRates: at 300 Gb/s a packet takes 26,666 2/3 ps, and none of the thirds is lost: 30 packets
+// end 30 of them, 800,000 ps, after the first began, one is stored, and two flights take 200,000.
+// The round trip is 400,000 ps and 2 * (1,000 + 64) bytes, 56,746 2/3. At 6.4 and 10 Tb/s, where a
+// byte takes 1.25 and 0.8 ps, a packet takes 1,250 and 800 ps.
+func TestRates(t *testing.T) {
+	config := DefaultConfig()
+	config.Queue = 1 << 20
+	b := starAt(t, 300e9, config, 1, 30)
+	b.run(t)
+	if end := b.at[29]; end < 1_026_666 || end > 1_026_667 {
+		t.Errorf("30 packets at 300 Gb/s end at %d ps, want 1,026,666 2/3", end)
+	}
+	if rtt := b.net.timing.RTT; rtt != 456_747 {
+		t.Errorf("round trip %d ps, want 456,746 2/3", rtt)
+	}
+	if alone := b.net.Alone(1, 0, 30, 1000, 64); alone > 1_026_667+203_414 || alone < 1_026_666+203_410 {
+		t.Errorf("30 packets alone %d ps, want 1,026,666 2/3, two flights and twice 1,706 2/3", alone)
+	}
+	for rate, packet := range map[sim.Rate]sim.Time{6400e9: 1250, 10000e9: 800} {
+		b := starAt(t, rate, config, 1, 30)
+		if b.run(t); b.at[29] != 200_000+31*packet {
+			t.Errorf("30 packets at %v end at %d ps, want %d", rate, b.at[29], 200_000+31*packet)
+		}
 	}
 }
 
@@ -108,5 +184,146 @@ func TestFull(t *testing.T) {
 		case full == "pause" && (whole != 70 || paused == 0):
 			t.Errorf("pause: %d whole, %d pauses, %+v", whole, paused, q)
 		}
+	}
+}
+
+// twoPaused is a star of two senders of ten packets each, A and B, that are paused above 3,000 B and go
+// on below 2,000, into a queue of so many bytes. In units of 80 ns from the first arrival, at 180
+// ns, on (a packet leaves before others come at the same time):
+//
+//	time         0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17
+//	leaves         A B A B A B A B A  B  A  B  A  B  A  B  A
+//	A holds      1 1 2 2 3 3 4 4 5 5  5  4  4  3  3  2  2  1   of packets A1 to A10, the last at 9
+//	B holds      1 2 2 3 3 4 4 5 5 5  4  4  3  3  2  2  1  1   of packets B1 to B9, the last at 8
+//
+// B is paused at 5 and A at 6. The frame takes 100 ns, 1.25 units, as a packet does, so that those
+// that were begun before 6.25 and 7.25 at the sender come until 8 and 9. B goes on at 16 and A at 17;
+// B10 comes 2.5 units later and a packet behind, at 19.5, half a unit after A10 left at 19.
+func twoPaused(t *testing.T, queue sim.Bytes) *burst {
+	config := DefaultConfig()
+	config.Full, config.XOff, config.XOn, config.Queue = "pause", 3000, 2000, queue
+	return starAt(t, 100e9, config, 2, 10)
+}
+
+// TestPauseByHand: see [twoPaused]. Both senders are paused for 11 units, 880 ns. The last packet is
+// there at 180 + 20.5 * 80 + 100 ns. The queue is deepest at 8, when 18 have come and 8 have left:
+// 10,000 B are headroom enough, and a byte less is not. At 10 units, 980 ns, the pauses last since
+// 6.25 and 7.25: 300 and 220 ns.
+func TestPauseByHand(t *testing.T) {
+	b := twoPaused(t, 10_000)
+	ports := b.net.graph.NumPorts()
+	check := func(a, other int64) {
+		t.Helper()
+		for sender, want := range map[int]int64{1: a, 2: other} {
+			if q := b.net.Counters(ports + sender); q.Paused != 1 || q.PausedFor != want*1000 {
+				t.Errorf("terminal %d is paused %d times for %d ps, want once for %d ns", sender, q.Paused, q.PausedFor, want)
+			}
+		}
+	}
+	b.net.kernel.Run(980 * sim.Nanosecond)
+	check(220, 300)
+	b.run(t)
+	check(880, 880)
+	if end := b.at[len(b.at)-1]; len(b.at) != 20 || end.Nanoseconds() != 1920 {
+		t.Errorf("%d packets until %v, want 20 until 1920 ns", len(b.at), end)
+	}
+	if q := b.net.Counters(int(b.net.graph.TerminalPort[0])); q.Dropped != 0 || q.DeepestData != 10_000 {
+		t.Errorf("%d dropped, deepest %d; want none, 10000", q.Dropped, q.DeepestData)
+	}
+	for sender := range topology.TerminalID(2) {
+		if q := b.net.Counters(int(b.net.graph.TerminalPort[sender+1])); q.DeepestInPort != 5000 {
+			t.Errorf("input %d holds %d B at most, want 5000", sender+1, q.DeepestInPort)
+		}
+	}
+	b = twoPaused(t, 9_999)
+	if b.run(t); b.net.Counters(int(b.net.graph.TerminalPort[0])).Dropped == 0 {
+		t.Error("9,999 B are enough")
+	}
+}
+
+// TestMarksByHand: two senders of 1,000 packets each. As packet k leaves, 2k have come, so that k
+// packets, then 2,000 - k, stay. Above a step at 500 packets that are 999, all marked. Between 0
+// and 1,000,001 B the sum of what stays is 1e9 B, 1,000 packets' worth, of which mark_max 0.25
+// marks 250, and mark_max 1 all: four standard deviations are less than 4 * sqrt(250), and 4 *
+// sqrt(2,000 / 6).
+func TestMarksByHand(t *testing.T) {
+	for _, c := range []struct {
+		from, to sim.Bytes
+		most     float64
+		low, top int64
+	}{{500_000, 500_000, 1, 999, 999}, {0, 1_000_001, 0.25, 187, 313}, {0, 1_000_001, 1, 926, 1074}} {
+		config := DefaultConfig()
+		config.Queue, config.MarkFrom, config.MarkTo, config.MarkMax = 1<<30, c.from, c.to, c.most
+		b := star(t, config, 2, 1000)
+		marked := int64(0)
+		for i := range b.arrived {
+			if b.arrived[i].Marked {
+				marked++
+			}
+		}
+		if q := b.net.Counters(int(b.net.graph.TerminalPort[0])); q.Marked != marked || marked < c.low || marked > c.top {
+			t.Errorf("from %v to %v at %g: %d of 2,000 arrive marked, the port counts %d, want %d to %d", c.from, c.to, c.most, marked, q.Marked, c.low, c.top)
+		}
+	}
+}
+
+// twoWays is a tree in which two ports lead from switch 0 to the terminals of another.
+func twoWays(t *testing.T, paths string) (n *Network, ports []topology.PortID) {
+	t.Helper()
+	topo := simtest.Must(topology.Registry.New("xgft", struct{}{}, param.Set("m", []int{2, 2}), param.Set("w", []int{1, 2})))(t)
+	g, config := topo.Graph(), DefaultConfig()
+	config.Paths, config.Queue = paths, 100_000
+	n = simtest.Must(New(sim.NewKernel(), g, config, NewTiming(g, nil, nil, &config, nil, Channel{Rate: 100e9}, 1000, 64), nil, 1))(t)
+	to := g.TerminalSwitch(3)
+	ports = n.routes.sets[n.routes.set[int(g.TerminalSwitch(0))*n.routes.width+int(n.routes.leaf[to])]].ports
+	if len(ports) != 2 || to == g.TerminalSwitch(0) {
+		t.Fatalf("%d ports", len(ports))
+	}
+	return n, ports
+}
+
+// TestAdaptiveSteps: a port with a queue in a lower step is chosen always, of two in one step each
+// sometimes (once in 2^64 cases not). Steps begin at 5, 10 and 20 % of 100,000 B.
+func TestAdaptiveSteps(t *testing.T) {
+	n, ports := twoWays(t, "adaptive")
+	for _, c := range []struct {
+		a, b int64
+		even bool
+	}{
+		{0, 4_999, true}, {4_999, 5_000, false}, {5_000, 9_999, true}, {9_999, 10_000, false},
+		{10_000, 19_999, true}, {19_999, 20_000, false}, {20_000, 100_000, true},
+	} {
+		n.out[ports[0]].data.bytes, n.out[ports[1]].data.bytes = c.a, c.b
+		first := 0
+		for range 64 {
+			if n.route(0, &Packet{Dst: 3}) == int32(ports[0]) {
+				first++
+			}
+		}
+		if even := first > 0 && first < 64; even != c.even || !even && first == 0 {
+			t.Errorf("queues of %d and %d B: the first is chosen %d times of 64", c.a, c.b, first)
+		}
+	}
+}
+
+// TestPaths: round robin takes both ports in each two packets, a hash one port for a flow and an
+// entropy, and both for 64 entropies (once in 2^63 cases not).
+func TestPaths(t *testing.T) {
+	n, _ := twoWays(t, "round-robin")
+	for range 100 {
+		if n.route(0, &Packet{Dst: 3}) == n.route(0, &Packet{Dst: 3}) {
+			t.Fatal("a round of two packets takes one port")
+		}
+	}
+	n, _ = twoWays(t, "hash")
+	seen := map[int32]bool{}
+	for e := range uint16(64) {
+		port := n.route(0, &Packet{Dst: 3, Entropy: e})
+		if seen[port] = true; n.route(0, &Packet{Dst: 3, Entropy: e}) != port {
+			t.Error("a flow and an entropy take two ports")
+		}
+	}
+	if len(seen) != 2 {
+		t.Errorf("64 entropies take %d ports, want 2", len(seen))
 	}
 }

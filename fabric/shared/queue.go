@@ -73,7 +73,9 @@ type output struct {
 	terminal      bool // the far end is one
 	marks         bool
 	to            int32 // input at the far end: port, or ^terminal
-	psPerByte     int64
+	rate          sim.Rate
+	divider       *sim.Divider // of rate
+	serializer    sim.Serializer
 	latency       int64 // until it is in a queue of the far end
 	flight        int64 // until a pause is there
 	limit         int64 // of data

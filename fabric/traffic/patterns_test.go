@@ -412,3 +412,18 @@ func FuzzReadDestinations(f *testing.F) {
 		}
 	})
 }
+
+// TestHotSpotItself: terminal 0 of 8, a hot spot with terminal 1, sends half of 14,000 packets to it,
+// and of the half that it drew for itself a seventh: 8,000, and none to itself. Four standard
+// deviations are 4 * sqrt(14,000 * 8/14 * 6/14) = 234.
+func TestHotSpotItself(t *testing.T) {
+	p := pattern(t, "hot-spot", single(t, 8), func(c *HotSpotConfig) { c.Fraction, c.Targets = 1, []int{0, 1} })
+	r := sim.NewStream(1, "hot spots", 0)
+	var to [8]int
+	for range 14_000 {
+		to[p.Destination(0, &r)]++
+	}
+	if to[0] != 0 || to[1] < 8000-234 || to[1] > 8000+234 {
+		t.Errorf("sends %v, want none to itself and 8,000 to terminal 1", to)
+	}
+}

@@ -19,7 +19,7 @@ const (
 	notification // of congestion: RoCE's CNP
 )
 
-// record is a packet of a connection, at its sender.
+// record is a packet of a connection that has been sent, at its sender.
 type record struct {
 	sent  int64 // ps, last
 	size  int32
@@ -29,9 +29,8 @@ type record struct {
 
 // States of a record.
 const (
-	unsent = iota
-	outstanding
-	lost // waits to be sent again
+	outstanding = iota
+	lost        // waits to be sent again
 	done
 )
 
@@ -39,6 +38,7 @@ const (
 type message struct {
 	flow int32
 	end  int32 // packet behind its last
+	last int32 // bytes of its last packet; all others are full
 }
 
 // connection carries flows from one terminal to another: its sender, and its receiver.
@@ -50,15 +50,18 @@ type connection struct {
 	begun    int // messages that have begun, which stand first
 	open     int // first message that has not ended
 
-	// Sender.
-	records   []record
-	next      int32   // to be sent for the first time
-	again     []int32 // lost
-	backlog   int64   // bytes on the wire that have not been sent, or are lost
+	// Sender. What is kept of packets is kept of those in flight.
+	packets   int32            // of the flows that have begun
+	next      int32            // to be sent for the first time
+	unsent    int              // message that it is of
+	cum       int32            // all below have arrived
+	records   sim.FIFO[record] // from cum to next
+	awaited   int              // of them, outstanding
+	again     []int32          // lost
+	backlog   int64            // bytes on the wire that have not been sent, or are lost
 	inFlight  int64
-	received  int64 // at the receiver, as far as is known
-	cum       int32
-	order     sim.FIFO[sending] // outstanding, in order of sending
+	received  int64             // at the receiver, as far as is known
+	order     sim.FIFO[sending] // outstanding, in order of sending, where packets can be late
 	timerAt   int64             // pending event; 0: none
 	requested int64             // last request
 	active    bool              // in the round robin of its terminal
@@ -79,39 +82,50 @@ type sending struct {
 	at  int64
 }
 
+// PacketsOf is the number of packets of a flow of so many bytes, and the bytes of the last on the wire.
+func (c *Config) PacketsOf(bytes int64) (packets, last int64) {
+	payload := int64(c.Packet - c.Header)
+	packets = max(1, (bytes+payload-1)/payload)
+	return packets, bytes - (packets-1)*payload + int64(c.Header)
+}
+
 // add appends a flow's packets.
 func (c *connection) add(flow int32, bytes int64) {
-	t := &c.system.timing
-	packets := max(1, (bytes+t.payload-1)/t.payload)
-	first := int32(len(c.records))
-	last := int32(bytes-(packets-1)*t.payload) + int32(c.system.config.Header)
+	packets, last := c.system.config.PacketsOf(bytes)
+	c.packets += int32(packets)
 	for i := range c.messages {
 		if c.messages[i].flow == flow {
-			c.messages[i], c.messages[c.begun] = c.messages[c.begun], message{flow, first + int32(packets)}
+			c.messages[i], c.messages[c.begun] = c.messages[c.begun], message{flow, c.packets, int32(last)}
 			c.begun++
 			break
 		}
 	}
-	for range packets - 1 {
-		c.records = append(c.records, record{size: int32(t.packet)})
+	c.backlog += (packets-1)*c.system.timing.packet + last
+}
+
+// record is that of a packet that has been sent; nil: all up to it have arrived.
+func (c *connection) record(seq int32) *record {
+	if seq < c.cum || seq >= c.next {
+		return nil
 	}
-	c.records = append(c.records, record{size: last})
-	c.backlog += (packets-1)*t.packet + int64(last)
-	c.receiver.grow(len(c.records))
+	return c.records.At(int(seq - c.cum))
 }
 
 // size is that of the packet to be sent next; 0: there is none.
 func (c *connection) size() int64 {
 	for len(c.again) > 0 {
-		if r := &c.records[c.again[0]]; r.state == lost {
+		if r := c.record(c.again[0]); r != nil && r.state == lost {
 			return int64(r.size)
 		}
 		c.again = c.again[1:]
 	}
-	if int(c.next) < len(c.records) {
-		return int64(c.records[c.next].size)
+	switch {
+	case c.next == c.packets:
+		return 0
+	case c.next+1 == c.messages[c.unsent].end:
+		return int64(c.messages[c.unsent].last)
 	}
-	return 0
+	return c.system.timing.packet
 }
 
 // may tells whether the next packet may go.
@@ -140,15 +154,18 @@ func (c *connection) send() int32 {
 		seq = c.again[0]
 		c.again = c.again[1:]
 	} else {
-		c.next++
+		c.records.Put(record{size: int32(size)})
+		if c.next++; c.next == c.messages[c.unsent].end {
+			c.unsent++
+		}
 	}
-	r := &c.records[seq]
+	r := c.record(seq)
 	id, p := s.net.Take()
 	p.Size, p.Src, p.Dst, p.Flow = int32(size), c.src, c.dst, 2*c.number
 	p.Kind, p.Seq, p.Again = data, seq, r.times > 0
 	p.Entropy = c.spray.next(now)
 	c.inFlight += size
-	p.Ask = r.times > 0 || len(c.again) == 0 && int(c.next) == len(c.records) ||
+	p.Ask = r.times > 0 || len(c.again) == 0 && c.next == c.packets ||
 		c.window != nil && c.inFlight+s.timing.packet >= c.window.Window() || c.constant > 0 && c.inFlight+s.timing.packet >= c.constant
 	c.backlog -= size
 	if s.config.hasCredit() {
@@ -164,9 +181,12 @@ func (c *connection) send() int32 {
 		s.Counts.Again++
 	}
 	r.state, r.sent, r.times = outstanding, now, min(r.times+1, 200)
-	c.order.Put(sending{seq, now})
-	if c.timerAt == 0 && s.timing.timeout > 0 {
-		c.setTimer(now + s.timing.timeout)
+	c.awaited++
+	if s.timing.timeout > 0 {
+		c.order.Put(sending{seq, now})
+		if c.timerAt == 0 {
+			c.setTimer(now + s.timing.timeout)
+		}
 	}
 	return id
 }
@@ -194,14 +214,23 @@ func (c *connection) goOn() {
 	}
 }
 
+// roundTrip is what an answer to a packet shows of it, in ps; 0: nothing, since it is not known which
+// transmission is answered (Karn and Partridge, SIGCOMM 1987).
+func (r *record) roundTrip(p *shared.Packet, now int64) int64 {
+	if r == nil {
+		return 0
+	}
+	if r.state == outstanding && (r.times == 1 || r.times == 2 && p.Again) {
+		return now - r.sent
+	}
+	return 0
+}
+
 // answered takes an acknowledgement or a refusal.
 func (c *connection) answered(p *shared.Packet) {
 	now, s := int64(c.system.kernel.Now()), c.system
-	r := &c.records[p.Seq]
-	rtt := int64(0)
-	if r.state == outstanding && (r.times == 1 || r.times == 2 && p.Again) {
-		rtt = now - r.sent
-	}
+	r := c.record(p.Seq)
+	rtt := r.roundTrip(p, now)
 	c.credit.speculates(false)
 	if p.Kind == refusal {
 		c.refused(p, r, rtt, now)
@@ -211,11 +240,12 @@ func (c *connection) answered(p *shared.Packet) {
 	c.received += bytes
 	c.inFlight = max(c.inFlight-bytes, 0)
 	for ; c.cum < p.Cum; c.cum++ {
-		c.arrived(&c.records[c.cum])
+		c.arrived(c.records.At(0))
+		c.records.Take()
 	}
 	for i, m := p.Base, p.Map; m != 0; i, m = i+1, m>>1 {
-		if m&1 != 0 && int(i) < len(c.records) {
-			c.arrived(&c.records[i])
+		if r := c.record(i); m&1 != 0 && r != nil {
+			c.arrived(r)
 		}
 	}
 	if c.window != nil {
@@ -226,7 +256,7 @@ func (c *connection) answered(p *shared.Packet) {
 		signal = pathMarked
 	}
 	c.spray.heard(p.Entropy, signal)
-	for c.open < c.begun && c.cum >= c.messages[c.open].end && (!s.config.Share || int(c.cum) == len(c.records)) {
+	for c.open < c.begun && c.cum >= c.messages[c.open].end && (!s.config.Share || c.cum == c.packets) {
 		s.ended(c.messages[c.open].flow)
 		c.open++
 	}
@@ -235,10 +265,21 @@ func (c *connection) answered(p *shared.Packet) {
 
 // arrived notes that a packet has reached the receiver.
 func (c *connection) arrived(r *record) {
-	if r.state == lost {
+	switch r.state {
+	case outstanding:
+		c.settle()
+	case lost:
 		c.backlog -= int64(r.size)
 	}
 	r.state = done
+}
+
+// settle takes a packet from those that are outstanding. Behind the last one nothing is in flight,
+// although packets that were counted as received and taken for lost until then were sent again.
+func (c *connection) settle() {
+	if c.awaited--; c.awaited == 0 {
+		c.inFlight = 0
+	}
 }
 
 // refused takes a refusal.
@@ -246,7 +287,7 @@ func (c *connection) refused(p *shared.Packet, r *record, rtt, now int64) {
 	switch {
 	case c.system.goesBack:
 		c.goBack(p.Seq)
-	case r.state == outstanding:
+	case r != nil && r.state == outstanding:
 		c.lose(p.Seq)
 		if c.window != nil {
 			c.window.OnNack(sim.Time(now), sim.Time(rtt), int64(r.size), p.LastHop, c.inFlight+int64(r.size))
@@ -262,8 +303,8 @@ func (c *connection) refused(p *shared.Packet, r *record, rtt, now int64) {
 
 // goBack has all packets from one on sent again.
 func (c *connection) goBack(seq int32) {
-	for i := seq; i < c.next; i++ {
-		if c.records[i].state == outstanding {
+	for i := max(seq, c.cum); i < c.next; i++ {
+		if c.record(i).state == outstanding {
 			c.lose(i)
 		}
 	}
@@ -272,9 +313,10 @@ func (c *connection) goBack(seq int32) {
 
 // lose has a packet sent again.
 func (c *connection) lose(seq int32) {
-	r := &c.records[seq]
+	r := c.record(seq)
 	r.state = lost
 	c.inFlight = max(c.inFlight-int64(r.size), 0)
+	c.settle()
 	c.backlog += int64(r.size)
 	c.again = append(c.again, seq)
 	if t := c.system.timing.timeout; c.timerAt == 0 && t > 0 {
@@ -293,8 +335,8 @@ func (c *connection) timer() {
 	c.timerAt = 0
 	for c.order.Len() > 0 {
 		o := *c.order.At(0)
-		r := &c.records[o.seq]
-		stale := r.state != outstanding || r.sent != o.at
+		r := c.record(o.seq)
+		stale := r == nil || r.state != outstanding || r.sent != o.at
 		if due := o.at + s.timing.timeout; !stale && due > now {
 			c.setTimer(due)
 			break

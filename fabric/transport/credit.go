@@ -126,7 +126,7 @@ func (s *System) grant(t topology.TerminalID) {
 		if r.in != inIdle {
 			continue
 		}
-		if (r.granted-r.target+grantUnits)*creditUnit > s.timing.bdp*3/2 || int(c.receiver.expected) == len(c.records) {
+		if (r.granted-r.target+grantUnits)*creditUnit > s.timing.bdp*3/2 || c.receiver.expected == c.packets {
 			r.in = inNone
 			continue
 		}
@@ -150,7 +150,7 @@ func (s *System) pull(c *connection, units int64) {
 		bytes = emptyTurn
 	}
 	pacer.busy = true
-	wait := float64(bytes*s.timing.psPerByte) / (paceShare * pacer.rate)
+	wait := s.timing.rate.PicosecondsFor(sim.Bytes(bytes)) / (paceShare * pacer.rate)
 	s.kernel.After(sim.Time(wait), s.id, grantEvent, int32(c.dst), 0)
 }
 
@@ -208,10 +208,10 @@ func (s *System) paceLater(t topology.TerminalID) {
 
 // receiver is the end of a connection that packets arrive at.
 type receiver struct {
-	got      []uint64 // by packet
-	expected int32    // all below have arrived
-	beyond   int      // packets that have arrived above
-	most     int32    // highest that has arrived
+	got      bitmap
+	expected int32 // all below have arrived
+	beyond   int   // packets that have arrived above
+	most     int32 // highest that has arrived
 	bytes    int64
 	since    int64 // bytes since the last acknowledgement
 	owes     bool  // an acknowledgement when the last hole is filled
@@ -220,13 +220,39 @@ type receiver struct {
 	credit   creditReceiver
 }
 
-func (r *receiver) grow(packets int) {
-	for len(r.got)*64 < packets {
-		r.got = append(r.got, 0)
-	}
+// bitmap tells which packets have arrived, in words of 64. Of words before the first all have.
+type bitmap struct {
+	words sim.FIFO[uint64]
+	first int32 // number of a word
 }
 
-func (r *receiver) has(seq int32) bool { return r.got[seq>>6]>>(seq&63)&1 != 0 }
+// word is that of packets 64 i to 64 i + 63.
+func (b *bitmap) word(i int32) uint64 {
+	switch at := int(i - b.first); {
+	case at < 0:
+		return math.MaxUint64
+	case at < b.words.Len():
+		return *b.words.At(at)
+	}
+	return 0
+}
+
+func (b *bitmap) has(seq int32) bool { return b.word(seq>>6)>>(seq&63)&1 != 0 }
+
+func (b *bitmap) set(seq int32) {
+	at := int(seq>>6 - b.first)
+	for b.words.Len() <= at {
+		b.words.Put(0)
+	}
+	*b.words.At(at) |= 1 << (seq & 63)
+}
+
+// forget gives up what is below a packet, all of which has arrived.
+func (b *bitmap) forget(seq int32) {
+	for ; b.first < seq>>6; b.first++ {
+		b.words.Take()
+	}
+}
 
 // arrivedData takes a data packet of a connection, whole or trimmed.
 func (c *connection) arrivedData(p *shared.Packet) {
@@ -237,7 +263,7 @@ func (c *connection) arrivedData(p *shared.Packet) {
 	}
 	if p.Trimmed {
 		s.Counts.Trimmed++
-		if r.has(p.Seq) {
+		if r.got.has(p.Seq) {
 			c.acknowledge(p, true)
 			return
 		}
@@ -250,7 +276,7 @@ func (c *connection) arrivedData(p *shared.Packet) {
 			c.answer(notification, p)
 		}
 	}
-	if r.has(p.Seq) {
+	if r.got.has(p.Seq) {
 		s.Counts.Duplicates++
 		c.acknowledge(p, true)
 		return
@@ -264,7 +290,7 @@ func (c *connection) arrivedData(p *shared.Packet) {
 		return
 	}
 	first := r.bytes == 0
-	r.got[p.Seq>>6] |= 1 << (p.Seq & 63)
+	r.got.set(p.Seq)
 	r.bytes += int64(p.Size)
 	r.since += int64(p.Size)
 	if p.Seq < r.most {
@@ -272,10 +298,11 @@ func (c *connection) arrivedData(p *shared.Packet) {
 	}
 	r.most = max(r.most, p.Seq)
 	if r.beyond++; p.Seq == r.expected {
-		for int(r.expected) < len(c.records) && r.has(r.expected) {
+		for r.got.has(r.expected) {
 			r.expected++
 			r.beyond--
 		}
+		r.got.forget(r.expected)
 	}
 	filled := r.owes && r.beyond == 0
 	r.owes = r.beyond > 0 && (r.owes || p.Ask)
@@ -293,13 +320,9 @@ func (c *connection) acknowledge(p *shared.Packet, own bool) {
 	if a.Base = max(p.Seq-63, r.expected+1); own {
 		a.Base = p.Seq
 	}
-	if a.Base = max(a.Base, 0); int(a.Base) < len(c.records) {
-		word, shift := a.Base>>6, uint(a.Base&63)
-		a.Map = r.got[word] >> shift
-		if int(word)+1 < len(r.got) && shift > 0 {
-			a.Map |= r.got[word+1] << (64 - shift)
-		}
-	}
+	a.Base = max(a.Base, 0)
+	word, shift := a.Base>>6, uint(a.Base&63)
+	a.Map = r.got.word(word)>>shift | r.got.word(word+1)<<(64-shift)
 	c.system.Counts.Acknowledged++
 }
 

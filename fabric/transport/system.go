@@ -11,6 +11,7 @@ package transport
 import (
 	"fmt"
 	"math"
+	"unsafe"
 
 	"github.com/weft-sim/weft/fabric/congestion"
 	"github.com/weft-sim/weft/fabric/shared"
@@ -66,6 +67,11 @@ type Flow struct {
 	Connection int      // that it shares, if connections are shared; 0: its own
 }
 
+// connectionKey names a connection that flows share.
+type connectionKey struct{ src, dst, number int }
+
+func (f *Flow) key() connectionKey { return connectionKey{f.Src, f.Dst, f.Connection} }
+
 // Trigger starts flows when so many others have ended.
 type Trigger struct{ ID, Count int }
 
@@ -79,11 +85,11 @@ type System struct {
 	tree        topology.Tree // nil: the topology has no levels
 	hosts       []host
 	connections []*connection
+	shared      map[connectionKey]*connection // those of flows that share
 	flows       []flowState
 	triggers    map[int]*trigger
 	goesBack    bool
 	law         *congestion.NSCCLaw
-	rate        sim.Rate
 	left        int // flows that have not ended
 	Counts      Counts
 }
@@ -114,11 +120,11 @@ type trigger struct {
 
 // timing is what all flows know of the network.
 type timing struct {
-	rtt              int64 // ps: of a full packet and its acknowledgement, from end to end, empty
-	bdp              int64 // bytes
-	packet, payload  int64 // bytes of a full packet
-	psPerByte        int64
-	timeout          int64 // ps; 0: nothing is lost
+	rtt              int64    // ps: of a full packet and its acknowledgement, from end to end, empty
+	bdp              int64    // bytes
+	packet           int64    // bytes of a full packet
+	rate             sim.Rate // of terminals
+	timeout          int64    // ps; 0: nothing is lost
 	trims            bool
 	oversubscription float64
 }
@@ -145,17 +151,50 @@ const (
 // both wait.
 const controlTurns = 10
 
+// CheckFlows tells what is wrong with flows of a network of so many terminals.
+func (c *Config) CheckFlows(terminals int, flows []Flow) error {
+	packets := map[connectionKey]int64{}
+	for i := range flows {
+		f := &flows[i]
+		if f.Src < 0 || f.Dst < 0 || f.Src >= terminals || f.Dst >= terminals || f.Src == f.Dst {
+			return fmt.Errorf("flow %d is from terminal %d to %d: want two different ones of 0 to %d", f.ID, f.Src, f.Dst, terminals-1)
+		}
+		n, _ := c.PacketsOf(f.Bytes)
+		if c.Share && f.Connection != 0 {
+			n += packets[f.key()]
+			packets[f.key()] = n
+		}
+		if n > math.MaxInt32 {
+			return fmt.Errorf("flow %d makes %d packets of a connection: want at most %d", f.ID, n, math.MaxInt32)
+		}
+	}
+	return nil
+}
+
+// FlowBytes is about what so many flows take in memory, with their connections: the least, since
+// packets in flight come on top.
+func (c *Config) FlowBytes(flows float64) float64 {
+	each := unsafe.Sizeof(Flow{}) + unsafe.Sizeof(flowState{}) + unsafe.Sizeof(connection{}) + unsafe.Sizeof(message{}) + 8
+	if c.Spray == "bitmap" || c.Spray == "mixed" {
+		each += uintptr(c.Entropies)
+	}
+	if c.Control == "nscc" || c.Control == "both" {
+		each += unsafe.Sizeof(congestion.NSCCWindow{})
+	}
+	return flows * float64(each)
+}
+
 // New makes the end points of a network of g and what they send. tree may be nil.
 func New(kernel *sim.Kernel, g *topology.Graph, tree topology.Tree, config Config, flows []Flow, triggers []Trigger) (*System, error) {
-	s := &System{kernel: kernel, config: config, hosts: make([]host, g.Terminals()), triggers: map[int]*trigger{}, tree: tree, left: len(flows), goesBack: config.Repeat == "go-back-n"}
+	s := &System{kernel: kernel, config: config, hosts: make([]host, g.Terminals()), triggers: map[int]*trigger{}, shared: map[connectionKey]*connection{}, tree: tree, left: len(flows), goesBack: config.Repeat == "go-back-n"}
 	s.id = kernel.Register(s)
 	for _, t := range triggers {
 		s.triggers[t.ID] = &trigger{count: t.Count}
 	}
+	if err := config.CheckFlows(g.Terminals(), flows); err != nil {
+		return nil, err
+	}
 	for i, f := range flows {
-		if f.Src < 0 || f.Dst < 0 || f.Src >= g.Terminals() || f.Dst >= g.Terminals() || f.Src == f.Dst {
-			return nil, fmt.Errorf("flow %d is from terminal %d to %d: want two different ones of 0 to %d", f.ID, f.Src, f.Dst, g.Terminals()-1)
-		}
 		s.flows = append(s.flows, flowState{Flow: f, connection: -1, began: -1, end: -1})
 		if f.After == 0 {
 			kernel.Schedule(f.Start, s.id, startEvent, int32(i), 0)
@@ -177,17 +216,16 @@ func (s *System) Tree() topology.Tree { return s.tree }
 func (s *System) Over(net *shared.Network, t *shared.Timing, trims bool, seed uint64) {
 	s.net = net
 	s.timing = timing{
-		rtt: t.RTT, bdp: t.BDP, packet: t.Packet, payload: t.Packet - int64(s.config.Header), psPerByte: t.PsPerByte(), trims: trims,
+		rtt: t.RTT, bdp: t.BDP, packet: t.Packet, rate: t.Rate, trims: trims,
 		oversubscription: t.Oversubscription,
 	}
 	switch {
 	case t.Queue < math.MaxInt64:
-		s.timing.timeout = 15_000_000 + 6*t.Queue*s.timing.psPerByte
+		s.timing.timeout = timeout(t, t.Queue)
 	case s.goesBack: // packets that come out of order are thrown away
-		s.timing.timeout = 15_000_000 + 6*t.BDP*s.timing.psPerByte
+		s.timing.timeout = timeout(t, t.BDP)
 	}
-	s.rate = t.Rate
-	s.law = s.config.NSCC.Law(congestion.Path{RTT: sim.Time(t.RTT), Rate: t.Rate, PacketBytes: t.Packet, PayloadBytes: s.timing.payload, Trimming: trims, Credit: s.config.hasCredit()})
+	s.law = s.config.NSCC.Law(congestion.Path{RTT: sim.Time(t.RTT), Rate: t.Rate, PacketBytes: t.Packet, PayloadBytes: t.Packet - int64(s.config.Header), Trimming: trims, Credit: s.config.hasCredit()})
 	slows := s.config.Control == "rccc" && s.timing.oversubscription > 1
 	for i := range s.hosts {
 		p := &s.hosts[i].pacer
@@ -200,16 +238,19 @@ func (s *System) Over(net *shared.Network, t *shared.Timing, trims bool, seed ui
 	}
 }
 
+// timeout is that of a sender, in ps: 15 us, and what six queues of so many bytes take.
+func timeout(t *shared.Timing, queue int64) int64 {
+	return 15_000_000 + int64(math.Round(min(6*t.Picoseconds(queue), 1e18)))
+}
+
 // connect gives a flow its connection.
 func (s *System) connect(flow int32, seed uint64) {
 	f := &s.flows[flow]
 	if s.config.Share && f.Connection != 0 {
-		for _, c := range s.connections {
-			if o := &s.flows[c.messages[0].flow]; o.Connection == f.Connection && o.Src == f.Src && o.Dst == f.Dst {
-				f.connection = c.number
-				c.messages = append(c.messages, message{flow: flow})
-				return
-			}
+		if c := s.shared[f.key()]; c != nil {
+			f.connection = c.number
+			c.messages = append(c.messages, message{flow: flow})
+			return
 		}
 	}
 	c := &connection{system: s, number: int32(len(s.connections)), src: topology.TerminalID(f.Src), dst: topology.TerminalID(f.Dst)}
@@ -223,11 +264,14 @@ func (s *System) connect(flow int32, seed uint64) {
 	case "constant":
 		c.constant = int64(s.config.Window) * s.timing.packet
 	case "dcqcn":
-		r := s.config.DCQCN.Start(s.rate)
+		r := s.config.DCQCN.Start(s.timing.rate)
 		c.rate = &r
 	}
 	f.connection = c.number
 	s.connections = append(s.connections, c)
+	if s.config.Share {
+		s.shared[f.key()] = c
+	}
 }
 
 // Handle implements [sim.Handler].

@@ -1,10 +1,12 @@
 package transport
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 	"strconv"
 	"strings"
+	"unsafe"
 
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/input"
@@ -113,17 +115,27 @@ func AllToAll(terminals int, bytes int64) (flows []Flow, triggers []Trigger) {
 	return flows, triggers
 }
 
+// PoissonFlows is the number of flows, of so many bytes in the mean, that [Poisson] is expected to send.
+func PoissonFlows(terminals int, mean, load float64, rate sim.Rate, duration sim.Time) float64 {
+	return float64(duration) / poissonGap(terminals, mean, load, rate)
+}
+
+// poissonGap is the mean time between two flows, in ps.
+func poissonGap(terminals int, mean, load float64, rate sim.Rate) float64 {
+	return mean * 8e12 / (load * float64(rate) * float64(terminals))
+}
+
 // Poisson sends flows between random terminals at random times: every terminal sends load of
-// rate in the mean. sizes nil: of bytes each.
+// rate in the mean, payload counted. sizes nil: of bytes each.
 func Poisson(terminals int, sizes Sizes, bytes int64, load float64, rate sim.Rate, duration sim.Time, seed uint64) ([]Flow, error) {
 	mean := float64(bytes)
 	if sizes != nil {
 		mean = sizes.Mean()
 	}
-	gap := mean * 8e12 / (load * float64(rate) * float64(terminals)) // ps
-	if n := float64(duration) / gap; n > mostFlows {
-		return nil, fmt.Errorf("%.0f flows: want at most %d", n, mostFlows)
+	if n := PoissonFlows(terminals, mean, load, rate, duration); n > MostFlows {
+		return nil, fmt.Errorf("%.0f flows: want at most %d", n, MostFlows)
 	}
+	gap := poissonGap(terminals, mean, load, rate)
 	s := sim.NewStream(seed, "arrivals of flows", 0)
 	var flows []Flow
 	for at := 0.0; ; {
@@ -139,6 +151,11 @@ func Poisson(terminals int, sizes Sizes, bytes int64, load float64, rate sim.Rat
 		}
 		flows = append(flows, f)
 	}
+}
+
+// MatrixBytes is about what [ReadMatrix] takes for the flows of a text: the least.
+func MatrixBytes(text []byte) float64 {
+	return float64(bytes.Count(text, []byte("->"))) * float64(unsafe.Sizeof(Flow{})+8)
 }
 
 // Matrix is a file of flows.
@@ -167,15 +184,16 @@ func ReadMatrix(name string, text []byte) (*Matrix, error) {
 	}
 	r := &matrixReader{Problems: input.Problems{Name: name}, connections: -1, triggers: -1, lines: map[int]int{}}
 	r.Nodes = -1
-	lines := strings.Split(strings.TrimPrefix(string(text), "\ufeff"), "\n")
-	for i, line := range lines {
-		line, _, _ = strings.Cut(line, "#")
+	end := 0
+	for line := range bytes.SplitSeq(bytes.TrimPrefix(text, []byte("\ufeff")), []byte("\n")) {
+		end++
+		line, _, _ := strings.Cut(string(line), "#")
 		if words := strings.Fields(line); len(words) > 0 {
-			r.line, r.words = i+1, words
+			r.line, r.words = end, words
 			r.read()
 		}
 	}
-	r.finish(len(lines))
+	r.finish(end)
 	if r.Any() {
 		return nil, r.Err()
 	}
@@ -192,17 +210,17 @@ type matrixReader struct {
 	lines                 map[int]int // of triggers
 }
 
-// mostFlows bounds a file.
-const mostFlows = 1 << 24
+// MostFlows bounds the flows of a run.
+const MostFlows = 1 << 24
 
 func (r *matrixReader) read() {
 	switch first := r.words[0]; {
 	case first == "Nodes":
 		r.count(&r.Nodes, 1<<22)
 	case first == "Connections":
-		r.count(&r.connections, mostFlows)
+		r.count(&r.connections, MostFlows)
 	case first == "Triggers":
-		r.count(&r.triggers, mostFlows)
+		r.count(&r.triggers, MostFlows)
 	case first == "trigger":
 		r.trigger()
 	case strings.Contains(first, "->"):
@@ -252,9 +270,9 @@ func (r *matrixReader) trigger() {
 		r.ProblemAt(r.line, "want trigger id NUMBER oneshot, or trigger id NUMBER barrier COUNT")
 		return
 	}
-	t := Trigger{int(r.number("id", w[2], mostFlows)), 1}
+	t := Trigger{int(r.number("id", w[2], MostFlows)), 1}
 	if len(w) == 5 {
-		t.Count = max(1, int(r.number("barrier", w[4], mostFlows)))
+		t.Count = max(1, int(r.number("barrier", w[4], MostFlows)))
 	}
 	if before, ok := r.lines[t.ID]; ok {
 		r.ProblemAt(r.line, "trigger %d stands in line %d, too", t.ID, before)
@@ -287,9 +305,9 @@ func (r *matrixReader) flow() {
 		case "size":
 			f.Bytes = r.number(key, value, 1<<40)
 		case "trigger":
-			f.After = int(r.number(key, value, mostFlows))
+			f.After = int(r.number(key, value, MostFlows))
 		case "send_done_trigger":
-			f.Fires = int(r.number(key, value, mostFlows))
+			f.Fires = int(r.number(key, value, MostFlows))
 		default:
 			r.ProblemAt(r.line, "%s: want id, msg, start, size, trigger or send_done_trigger", input.Quote(key))
 			return
@@ -305,8 +323,8 @@ func (r *matrixReader) flow() {
 	case f.Src == f.Dst:
 		r.ProblemAt(r.line, "leads from terminal %d to itself", f.Src)
 	}
-	if len(r.Flows) == mostFlows {
-		r.ProblemAt(r.line, "more than %d flows", mostFlows)
+	if len(r.Flows) == MostFlows {
+		r.ProblemAt(r.line, "more than %d flows", MostFlows)
 		return
 	}
 	f.Start = max(f.Start, 0)

@@ -1,0 +1,227 @@
+package flows
+
+import (
+	"math"
+	"slices"
+
+	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/network"
+	"github.com/weft-sim/weft/fabric/shared"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/transport"
+	"github.com/weft-sim/weft/sim"
+)
+
+type flowsRow struct {
+	Flows      int64   `column:"flows" doc:"flows that were to be sent"`
+	Completed  int64   `column:"flows_completed" doc:"flows whose last packet was acknowledged before measure.end"`
+	Tail       float64 `column:"tail_us" doc:"time at which the last flow was complete, from the start of the run; empty if some were not"`
+	First      float64 `column:"first_us" doc:"time at which the first flow was complete, from the start of the run"`
+	Mean       float64 `column:"mean_us" doc:"mean time at which flows were complete, from the start of the run"`
+	Victim     float64 `column:"victim_us" doc:"pattern victim: completion time of the flow beside the incast; empty otherwise" best:"lowest completion time of the victim"`
+	P50        float64 `column:"fct_p50_us" doc:"median completion time, from the start of the flow"`
+	P99        float64 `column:"fct_p99_us" doc:"99th percentile of completion times" best:"lowest 99th percentile of the completion times"`
+	Slowdown   float64 `column:"slowdown_mean" doc:"mean of completion time / that of the flow alone in the network"`
+	Slowdown50 float64 `column:"slowdown_p50" doc:"median slowdown of a flow"`
+	Slowdown99 float64 `column:"slowdown_p99" doc:"99th percentile of the slowdown of flows"`
+	Goodput    float64 `column:"goodput_gbps" doc:"bytes of complete flows over the time of the last, of the whole network"`
+	Jain       float64 `column:"jain_index" doc:"fairness of the flows' mean rates (Jain, Chiu and Hawe 1984)"`
+	Packets    int64   `column:"packets_data" doc:"data packets sent, repeated ones among them"`
+	Again      int64   `column:"packets_repeated" doc:"data packets sent again"`
+	Acks       int64   `column:"packets_ack" doc:"acknowledgements"`
+	Nacks      int64   `column:"packets_nack" doc:"negative acknowledgements, of trimmed packets"`
+	Pulls      int64   `column:"packets_pull" doc:"credits sent by receivers"`
+	Requests   int64   `column:"packets_request" doc:"requests to send, after a timeout without credit"`
+	Notified   int64   `column:"packets_cnp" doc:"notifications of congestion"`
+	Trimmed    int64   `column:"packets_trimmed" doc:"packets cut down to their headers"`
+	Dropped    int64   `column:"packets_dropped" doc:"packets for which there was no room"`
+	Marked     int64   `column:"packets_marked" doc:"marks set by queues"`
+	Reordered  int64   `column:"packets_reordered" doc:"data packets that arrived behind a later one of their connection"`
+	Timeouts   int64   `column:"timeouts" doc:"packets repeated because nothing was heard of them"`
+	Pauses     int64   `column:"pauses" doc:"pause frames received"`
+	PausedFor  float64 `column:"paused_us" doc:"time for which outputs were paused, in sum"`
+	Deepest    int64   `column:"queue_max_bytes" doc:"deepest data queue"`
+	Hops       int64   `column:"packet_hops" doc:"channels crossed by packets of all kinds"`
+
+	VictimSlowdown float64 `column:"victim_slowdown" doc:"pattern victim: slowdown of the flow beside the incast; empty otherwise" best:"lowest slowdown of the victim"`
+	IncastP50      float64 `column:"incast_fct_p50_us" doc:"pattern victim: fct_p50_us of the incast alone; empty otherwise"`
+	IncastP99      float64 `column:"incast_fct_p99_us" doc:"pattern victim: fct_p99_us of the incast alone; empty otherwise"`
+	IncastSlowdown float64 `column:"incast_slowdown_mean" doc:"pattern victim: slowdown_mean of the incast alone; empty otherwise"`
+	IncastJain     float64 `column:"incast_jain_index" doc:"pattern victim: jain_index of the incast alone; empty otherwise"`
+}
+
+// alone is the completion time of a flow in the empty network.
+func (c *flowsConfig) alone(net *shared.Network, f *transport.Flow) sim.Time {
+	packets, last := c.Transport.PacketsOf(f.Bytes)
+	return sim.Time(net.Alone(topology.TerminalID(f.Src), topology.TerminalID(f.Dst), packets, last, int64(c.Transport.Header)))
+}
+
+var (
+	eachFlowTable = experiments.FurtherTable{Name: "flows", Doc: "every flow", Columns: []experiments.Column{
+		{Name: "flow", Doc: "number of the flow"},
+		{Name: "source", Doc: "terminal that sends"},
+		{Name: "destination", Doc: "terminal that it is for"},
+		{Name: "bytes", Doc: "payload"},
+		{Name: "start_us", Doc: "when it began; empty: it did not"},
+		{Name: "end_us", Doc: "when all of the flow was acknowledged, or had arrived; empty: it was not"},
+		{Name: "fct_us", Doc: "from start_us to end_us, the flow completion time"},
+		{Name: "slowdown", Doc: "fct_us over the time that the flow takes alone in the network"},
+	}}
+	sizeClassesTable = experiments.FurtherTable{Name: "size_classes", Doc: "flows by size, in powers of ten", Columns: []experiments.Column{
+		{Name: "bytes_above", Doc: "flows have more bytes than these"},
+		{Name: "bytes_to", Doc: "flows have no more bytes than these"},
+		{Name: "flows", Doc: "how many there are"},
+		{Name: "flows_completed", Doc: "how many of them have ended"},
+		{Name: "fct_mean_us", Doc: "mean time that a flow took"},
+		{Name: "fct_p99_us", Doc: "99th percentile of the time that a flow took"},
+		{Name: "slowdown_mean", Doc: "mean of a flow's time over its time alone in the network"},
+		{Name: "slowdown_p50", Doc: "median slowdown"}, {Name: "slowdown_p95", Doc: "95th percentile of the slowdown"}, {Name: "slowdown_p99", Doc: "99th percentile of the slowdown"},
+	}}
+	flowQueuesTable = experiments.FurtherTable{Name: "queues", Doc: "the deepest queue over time", Columns: []experiments.Column{
+		{Name: "time_us", Doc: "time of the sample"},
+		{Name: "deepest_bytes", Doc: "waiting at the port of a switch with the most"},
+		{Name: "port", Doc: "the port with the deepest queue"},
+		{Name: "mean_bytes", Doc: "waiting at a port of a switch, mean"},
+	}}
+)
+
+// row sums a run up.
+func (c *flowsConfig) row(p *flowsParts, flows []transport.Flow, ends *transport.System, net *shared.Network) flowsRow {
+	began, ended := ends.Ends()
+	n := &ends.Counts
+	row := flowsRow{
+		Flows: int64(len(flows)), Packets: n.Sent, Again: n.Again, Acks: n.Acknowledged, Nacks: n.Refused, Pulls: n.Pulls, Requests: n.Requests,
+		Notified: n.Notified, Reordered: n.Reordered, Timeouts: n.Timeouts,
+		First: math.NaN(), Tail: math.NaN(), Mean: math.NaN(), Victim: math.NaN(),
+		VictimSlowdown: math.NaN(), IncastP50: math.NaN(), IncastP99: math.NaN(), IncastSlowdown: math.NaN(), IncastJain: math.NaN(),
+	}
+	var times, slowdowns, rates []float64
+	sum, last, bytes := 0.0, sim.Time(0), 0.0
+	for i := range flows {
+		if ended[i] < 0 {
+			continue
+		}
+		row.Completed++
+		at, took := ended[i].Microseconds(), ended[i]-began[i]
+		sum += at
+		if last = max(last, ended[i]); math.IsNaN(row.First) || at < row.First {
+			row.First = at
+		}
+		times = append(times, took.Microseconds())
+		slowdowns = append(slowdowns, float64(took)/float64(c.alone(net, &flows[i])))
+		rates = append(rates, float64(flows[i].Bytes)/took.Microseconds())
+		bytes += float64(flows[i].Bytes)
+	}
+	if row.Completed > 0 {
+		row.Mean = sum / float64(row.Completed)
+		row.Goodput = bytes * 8 / last.Nanoseconds()
+	}
+	if row.Completed == row.Flows {
+		row.Tail = last.Microseconds()
+	}
+	if c.Flows.Pattern == "victim" && c.Flows.File == "" { // which is the last flow
+		n := len(times)
+		if ended[len(flows)-1] >= 0 {
+			n--
+			row.Victim, row.VictimSlowdown = times[n], slowdowns[n]
+		}
+		incast := slices.Clone(times[:n])
+		row.IncastP50, row.IncastP99 = quantile(incast, 0.5), quantile(incast, 0.99)
+		row.IncastSlowdown, row.IncastJain = network.Mean(slowdowns[:n]), network.JainIndex(rates[:n])
+	}
+	row.P50, row.P99 = quantile(times, 0.5), quantile(times, 0.99)
+	row.Slowdown, row.Slowdown50, row.Slowdown99 = network.Mean(slowdowns), quantile(slowdowns, 0.5), quantile(slowdowns, 0.99)
+	row.Jain = network.JainIndex(rates)
+	g := p.topology.Graph()
+	for i := range g.NumPorts() + g.Terminals() {
+		q := net.Counters(i)
+		row.Trimmed += q.Trimmed
+		row.Dropped += q.Dropped
+		row.Marked += q.Marked
+		row.Pauses += q.Paused
+		row.PausedFor += float64(q.PausedFor) / 1e6
+		row.Hops += q.Sent
+		row.Deepest = max(row.Deepest, q.DeepestData)
+	}
+	return row
+}
+
+// quantile is the smallest of the values that are not below a share q of all; NaN of none. It
+// sorts them.
+func quantile(values []float64, q float64) float64 {
+	if len(values) == 0 {
+		return math.NaN()
+	}
+	slices.Sort(values)
+	return values[max(0, int(math.Ceil(q*float64(len(values))))-1)]
+}
+
+// writeFlows keeps every flow: flows.csv.
+func writeFlows(run *experiments.Run, flows []transport.Flow, c *flowsConfig, ends *transport.System, net *shared.Network) {
+	t := run.Table(eachFlowTable)
+	began, ended := ends.Ends()
+	for i := range flows {
+		f := &flows[i]
+		start, end, took, slowdown := math.NaN(), math.NaN(), math.NaN(), math.NaN()
+		if began[i] >= 0 {
+			start = began[i].Microseconds()
+		}
+		if ended[i] >= 0 {
+			end, took = ended[i].Microseconds(), (ended[i] - began[i]).Microseconds()
+			slowdown = float64(ended[i]-began[i]) / float64(c.alone(net, f))
+		}
+		t.Add(f.ID, f.Src, f.Dst, f.Bytes, start, end, took, slowdown)
+	}
+}
+
+// writeSizeClasses divides flows by size, at powers of ten: size_classes.csv.
+func writeSizeClasses(run *experiments.Run, flows []transport.Flow, c *flowsConfig, ends *transport.System, net *shared.Network) {
+	t := run.Table(sizeClassesTable)
+	began, ended := ends.Ends()
+	for low := int64(0); low < 1<<60; {
+		high := max(1000, low*10)
+		var times, slowdowns []float64
+		all := 0
+		rest := false
+		for i := range flows {
+			f := &flows[i]
+			rest = rest || f.Bytes > high
+			if f.Bytes <= low || f.Bytes > high {
+				continue
+			}
+			if all++; ended[i] >= 0 {
+				times = append(times, (ended[i] - began[i]).Microseconds())
+				slowdowns = append(slowdowns, float64(ended[i]-began[i])/float64(c.alone(net, f)))
+			}
+		}
+		if all > 0 {
+			t.Add(low, high, all, len(times), network.Mean(times), quantile(times, 0.99), network.Mean(slowdowns), quantile(slowdowns, 0.5), quantile(slowdowns, 0.95), quantile(slowdowns, 0.99))
+		}
+		if !rest {
+			return
+		}
+		low = high
+	}
+}
+
+// queueSamples are the depths of queues over time: queues.csv.
+type queueSamples struct {
+	table *experiments.Output // nil: none are kept
+	net   *shared.Network
+	graph *topology.Graph
+}
+
+// sample notes the queues of switches at a time.
+func (q *queueSamples) sample(now sim.Time) {
+	if q.table == nil {
+		return
+	}
+	deepest, at, sum := int64(-1), 0, int64(0)
+	for p := range q.graph.NumPorts() {
+		waiting := q.net.Waiting(p)
+		if sum += waiting; waiting > deepest {
+			deepest, at = waiting, p
+		}
+	}
+	q.table.Add(now.Microseconds(), deepest, q.graph.PortName(topology.PortID(at)), float64(sum)/float64(q.graph.NumPorts()))
+}

@@ -1,0 +1,225 @@
+package transport
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/weft-sim/weft/fabric/shared"
+	"github.com/weft-sim/weft/sim"
+)
+
+// TestKarnsRule: an answer shows a round trip if the packet was sent once, or twice and the answer is
+// to the second: of others it is not known which transmission they answer (Karn and Partridge,
+// SIGCOMM 1987). The window is that after the same answer with the round trip, or with none.
+func TestKarnsRule(t *testing.T) {
+	for _, c := range []struct {
+		times uint8
+		again bool
+		rtt   sim.Time
+	}{{1, false, 3 * sim.Microsecond}, {2, true, 3 * sim.Microsecond}, {2, false, 0}, {3, true, 0}} {
+		r := prepare(t, star(t, 4), DefaultConfig(), shared.DefaultConfig(), sim.Microsecond, []Flow{{Src: 1, Dst: 0, Bytes: 100_000}})
+		r.kernel.Run(9 * sim.Microsecond / 2) // before the first answer
+		conn := r.connections[0]
+		record := conn.record(0)
+		record.times, record.sent = c.times, int64(r.kernel.Now()-3*sim.Microsecond)
+		want := *conn.window
+		want.OnAck(r.kernel.Now(), c.rtt, false, 4150, conn.inFlight-4150)
+		conn.answered(&shared.Packet{Kind: acknowledgement, Seq: 0, Cum: 1, Bytes: 4150, Again: c.again})
+		if *conn.window != want {
+			t.Errorf("sent %d times, answer to a repetition %v: window %+v, want %+v of a round trip of %v", c.times, c.again, *conn.window, want, c.rtt)
+		}
+	}
+}
+
+// TestTimeoutNotNeeded: flights of 20 us make a round trip of 80 us and twice 4,150 and 64 B, 80.67424
+// us; the timeout is 15 us and six queues of 5,000 B, 17.4 us. A flow of a packet repeats it at 17.4,
+// 34.8, 52.2 and 69.6 us, and ends all the same with the first answer. Two of the copies have
+// arrived by then, 40.664 us after they were sent. Each timeout takes a packet from the window.
+func TestTimeoutNotNeeded(t *testing.T) {
+	of := shared.DefaultConfig()
+	of.Queue = 5000
+	r := prepare(t, star(t, 4), DefaultConfig(), of, 20*sim.Microsecond, []Flow{{Src: 1, Dst: 0, Bytes: 4086}})
+	window := r.connections[0].window.Window()
+	r.finish(t)
+	if n := r.Counts; math.Abs(r.tail()-80.67424) > 1e-6 || n.Timeouts != 4 || n.Sent != 5 || n.Again != 4 || n.Duplicates != 2 {
+		t.Errorf("%v us, %+v; want 80.67424, 4 timeouts, 5 sent, 2 twice there", r.tail(), r.Counts)
+	}
+	if got := r.connections[0].window.Window(); got != window-4*4150 {
+		t.Errorf("window %d, want four packets less than %d", got, window)
+	}
+
+	// An answer between the timeout and the repetition: the packet is not sent again.
+	r = prepare(t, star(t, 4), DefaultConfig(), of, 20*sim.Microsecond, []Flow{{Src: 1, Dst: 0, Bytes: 4086}})
+	r.kernel.Run(sim.Microsecond)
+	c := r.connections[0]
+	c.lose(0)
+	if c.backlog != 4150 || c.inFlight != 0 || c.size() != 4150 {
+		t.Errorf("lost: backlog %d, in flight %d, to send %d", c.backlog, c.inFlight, c.size())
+	}
+	c.answered(&shared.Packet{Kind: acknowledgement, Seq: 0, Cum: 1, Bytes: 4150})
+	if c.backlog != 0 || c.size() != 0 || r.Left() != 0 || r.Counts.Again != 0 {
+		t.Errorf("answered: backlog %d, to send %d, %d flows left, %+v", c.backlog, c.size(), r.Left(), r.Counts)
+	}
+}
+
+// TestRecordsAreOfWhatIsInFlight: of a flow of 1 GB, 244,739 packets, a sender keeps after 1 ms, with
+// some 3,000 sent, those of its window of 21 packets and a few that were answered out of turn or not
+// yet, and the receiver bits behind the first gap.
+func TestRecordsAreOfWhatIsInFlight(t *testing.T) {
+	r := prepare(t, star(t, 4), DefaultConfig(), shared.DefaultConfig(), sim.Microsecond, []Flow{{Src: 1, Dst: 0, Bytes: 1_000_000_000}})
+	r.kernel.Run(sim.Millisecond)
+	c := r.connections[0]
+	if c.packets != 244_739 || c.next < 2900 || c.records.Len() > 22 || c.receiver.got.words.Len() > 2 || c.order.Len() > 200 {
+		t.Errorf("%d packets, %d sent, %d records, %d words, %d in order", c.packets, c.next, c.records.Len(), c.receiver.got.words.Len(), c.order.Len())
+	}
+	if err := r.config.CheckFlows(4, []Flow{{Src: 1, Dst: 0, Bytes: 1 << 50}}); err == nil || !strings.Contains(err.Error(), "want at most 2147483647") {
+		t.Errorf("a flow of 1 PB: %v", err)
+	}
+}
+
+// TestNothingInFlight: an answer counts both packets of a flow as received and names the second only,
+// as where more than 64 came between; the first is taken for lost and sent again. The answer to the
+// copy brings no bytes, and yet nothing is in flight: a window of a packet would be closed for ever.
+func TestNothingInFlight(t *testing.T) {
+	r := prepare(t, star(t, 4), DefaultConfig(), shared.DefaultConfig(), sim.Microsecond, []Flow{{Src: 1, Dst: 0, Bytes: 3 * 4086}})
+	r.kernel.Run(500 * sim.Nanosecond) // two packets have been begun
+	c := r.connections[0]
+	c.answered(&shared.Packet{Kind: acknowledgement, Seq: 1, Base: 1, Map: 1, Bytes: 8300})
+	c.lose(0)
+	if c.backlog != 8300 || c.inFlight != 0 || c.awaited != 0 {
+		t.Fatalf("backlog %d, in flight %d", c.backlog, c.inFlight)
+	}
+	c.send()
+	if c.answered(&shared.Packet{Kind: acknowledgement, Seq: 0, Cum: 2, Bytes: 8300, Again: true}); c.inFlight != 0 || c.backlog != 4150 {
+		t.Errorf("in flight %d, backlog %d, want none and a packet", c.inFlight, c.backlog)
+	}
+}
+
+// entropies are the next so many of a spraying at a time.
+func entropies(s *spraying, n int, now int64) (list []uint16) {
+	for range n {
+		list = append(list, s.next(now)&7)
+	}
+	return list
+}
+
+// each tells whether a list has each entropy below 8 but those so often.
+func each(list []uint16, times int, but ...uint16) bool {
+	for e := range uint16(8) {
+		n := 0
+		for _, x := range list {
+			if x == e {
+				n++
+			}
+		}
+		if slices.Contains(but, e) != (n == 0) || n != 0 && n != times {
+			return false
+		}
+	}
+	return true
+}
+
+// TestSprayingInTurn: single has one entropy, oblivious all of 8 in each eight packets.
+func TestSprayingInTurn(t *testing.T) {
+	s := newSpraying("single", 8, 1, 0)
+	one := s.next(0)
+	for range 20 {
+		if s.heard(one, pathTrimmed); s.next(0) != one {
+			t.Fatal("a single path changes")
+		}
+	}
+	s = newSpraying("oblivious", 8, 1, 0)
+	for range 20 {
+		s.heard(3, pathTrimmed)
+		if list := entropies(&s, 8, 0); !each(list, 1) {
+			t.Fatalf("oblivious: %v", list)
+		}
+	}
+}
+
+// TestSprayingBitmap: a mark passes an entropy over once, a trim four times, and 15 is the most. The
+// first packet that meets a penalty takes one from it. Penalties are met in turn, so that 1 mark, 2
+// marks, 1 trim and 9 trims of an entropy of eight cost 1, 2, 4 and 15 turns.
+func TestSprayingBitmap(t *testing.T) {
+	for _, c := range []struct{ signal, times, turns int }{{pathMarked, 1, 1}, {pathMarked, 2, 2}, {pathTrimmed, 1, 4}, {pathTrimmed, 9, 15}, {pathTrimmedLast, 3, 0}, {pathGood, 3, 0}} {
+		s := newSpraying("bitmap", 8, 1, 0)
+		for range c.times {
+			s.heard(s.upper|3, c.signal)
+		}
+		passed := 0
+		for passed < 99 {
+			before := s.penalty[3]
+			if e := s.next(0) & 7; e == 3 {
+				break
+			}
+			if s.penalty[3] < before {
+				passed++
+			}
+		}
+		if passed != c.turns {
+			t.Errorf("signal %d, %d times: passed over %d times, want %d", c.signal, c.times, passed, c.turns)
+		}
+	}
+}
+
+// TestSprayingReps: entropies of unmarked answers are taken again in their order, the last eight of
+// ten, then random ones. Frozen, for 10 ms after a timeout, they go round.
+func TestSprayingReps(t *testing.T) {
+	s := newSpraying("reps", 64, 1, 0)
+	hear := func() {
+		for e := range uint16(10) {
+			s.heard(e, pathGood)
+			s.heard(e+20, pathMarked)
+			s.heard(e+40, pathTrimmed)
+		}
+	}
+	hear()
+	var got []uint16
+	for range 8 {
+		got = append(got, s.next(0))
+	}
+	if !slices.Equal(got, []uint16{2, 3, 4, 5, 6, 7, 8, 9}) || s.good.Len() != 0 {
+		t.Errorf("%v, %d left", got, s.good.Len())
+	}
+	seen := map[uint16]bool{}
+	for range 200 { // of 64: a few are missing
+		seen[s.next(0)&63] = true
+	}
+	if len(seen) < 50 {
+		t.Errorf("200 random entropies are %d", len(seen))
+	}
+	hear()
+	s.expired(5)
+	for i := range 24 {
+		if e := s.next(4 + repsFrozenFor); e != uint16(2+i%8) {
+			t.Fatalf("frozen: packet %d takes %d", i, e)
+		}
+	}
+	for range 8 {
+		s.next(5 + repsFrozenFor)
+	}
+	if s.good.Len() != 0 {
+		t.Errorf("thawed: %d entropies are left", s.good.Len())
+	}
+}
+
+// TestSprayingMixed: recycled entropies first, any number of them, those trimmed at the last hop among
+// them; then bitmap: a marked one is passed over.
+func TestSprayingMixed(t *testing.T) {
+	s := newSpraying("mixed", 8, 1, 0)
+	for range 3 {
+		for e := range uint16(4) {
+			s.heard(e, pathGood)
+		}
+	}
+	s.heard(7, pathTrimmedLast)
+	s.heard(6, pathMarked)
+	if got := entropies(&s, 13, 0); !slices.Equal(got, []uint16{0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 7}) {
+		t.Errorf("recycled %v", got)
+	}
+	if got := entropies(&s, 7, 0); !each(got, 1, 6) {
+		t.Errorf("then %v, want each but 6 once", got)
+	}
+}

@@ -1,0 +1,159 @@
+package transport
+
+import (
+	"math"
+	"testing"
+
+	"github.com/weft-sim/weft/fabric/shared"
+	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
+)
+
+// incast sends so many full packets from each of n terminals of a star to terminal 0: 100 Gb/s, a
+// microsecond a cable, 332 ns a packet, 5.12 ns an answer. The queue takes all, and marks above mark.
+func incast(t *testing.T, control string, n, packets int, mark sim.Bytes) *run {
+	t.Helper()
+	config, of := DefaultConfig(), shared.DefaultConfig()
+	config.Control = control
+	of.Queue, of.MarkFrom, of.MarkTo = 1<<20, mark, max(mark, 1)
+	flows, err := Incast(4, n, 0, int64(packets)*4086)
+	simtest.Check(t, err)
+	return simulate(t, star(t, 4), config, of, flows)
+}
+
+// TestIncastByHand: 2 and 3 flows of 60 packets into one link. In packet times from the first
+// arrival at the switch, at 1,332 ns: all of n first packets come at 0, and packet k leaves at k. If
+// the queue never runs dry, the last of 60 n leaves at 60 n; a flight, an answer of 64 B over two
+// links and their flights later its flow ends, at 1,332 + 60 n * 332 + 1,000 + 2,010.24 ns:
+// 44,182.24 and 64,102.24.
+//
+//   - none: the last packets come at 59, when 59 have left: 60 n - 59 wait. Turns are taken packet by
+//     packet, so that flows end 332 ns apart.
+//   - nscc: the window is 1.5 bandwidth-delay products, 87,642 B, 21 packets; all 21 n can wait at
+//     most. Flows end 332 ns apart, too.
+//   - rccc, both: A's first packet is there at 2,664 ns and its answer back at 4,674.24, B's 332
+//     later, C's 664; until then they have sent on credit that nobody granted 15, 16 and 17 packets.
+//     At 16, 2 and 3 flows have sent 31 and 48, less 15 and 16 that have left (at 15 and at 16)
+//     16 and 32 wait. On top come turns of 16 KiB, four packets, one of each flow; flows end within
+//     a turn of each.
+//   - dcqcn, marks above nothing: the first packet of each is marked, and its notification halves the
+//     rate at 4,674.24, 5,006.24 and 5,338.24 ns, when the packets begun at 4,648, 4,980 and 5,312
+//     have fixed when the next goes: 16, 17 and 18 packets go one behind the other, the others two
+//     packet times apart. Two flows fill the link from then on: at 16, 16 + 17 have come, 16 have
+//     left, and 17 wait. Of three A has sent 59 at 101, B 59 and C 60, the last ones: 178, of which
+//     101 have left. A receiver notifies again after 50 us, when three flows still come.
+func TestIncastByHand(t *testing.T) {
+	for _, c := range []struct {
+		control            string
+		n                  int
+		mark               sim.Bytes
+		low, high, notices int64
+		apart              int // packets between the ends of the first and the last flow, at most
+	}{
+		{"none", 2, 1 << 20, 61, 61, 0, 1}, {"none", 3, 1 << 20, 121, 121, 0, 2},
+		{"nscc", 2, 1 << 20, 17, 42, 0, 1}, {"nscc", 3, 1 << 20, 33, 63, 0, 2},
+		{"rccc", 2, 1 << 20, 16, 24, 0, 8}, {"rccc", 3, 1 << 20, 32, 44, 0, 12},
+		{"both", 2, 1 << 20, 16, 24, 0, 8}, {"both", 3, 1 << 20, 32, 44, 0, 12},
+		{"dcqcn", 2, 0, 17, 17, 2, 1}, {"dcqcn", 3, 0, 77, 77, 6, 2},
+	} {
+		r := incast(t, c.control, c.n, 60, c.mark)
+		tail := 1332 + 60*float64(c.n)*332 + 1000 + 2010.24
+		_, ends := r.Ends()
+		first := ends[0].Nanoseconds()
+		for _, e := range ends {
+			first = min(first, e.Nanoseconds())
+		}
+		if got := 1000 * r.tail(); math.Abs(got-tail) > 0.001 || first < tail-332*float64(c.apart)-0.001 {
+			t.Errorf("%s, %d flows: ends %v, want the last at %.2f ns, the first at most %d packets before", c.control, c.n, ends, tail, c.apart)
+		}
+		if deepest := r.net.Counters(0).DeepestData; deepest < c.low*4150 || deepest > c.high*4150 {
+			t.Errorf("%s, %d flows: %d B wait at most, want %d to %d packets", c.control, c.n, deepest, c.low, c.high)
+		}
+		if n := &r.Counts; n.Sent != 60*int64(c.n) || n.Again != 0 || n.Timeouts != 0 || n.Trimmed != 0 || n.Notified != c.notices || (n.Pulls > 0) != r.config.hasCredit() {
+			t.Errorf("%s, %d flows: %+v, want %d notifications, nothing twice", c.control, c.n, *n, c.notices)
+		}
+	}
+}
+
+// TestPullTarget: a sender wants what waits, at most 1.5 bandwidth-delay products (58,428 B: 87,642),
+// divided among its flows, above what it has been granted: units of 256 B, rounded up.
+func TestPullTarget(t *testing.T) {
+	config := DefaultConfig()
+	config.Control = "rccc"
+	r := prepare(t, star(t, 4), config, shared.DefaultConfig(), sim.Microsecond, []Flow{{Src: 1, Dst: 0, Bytes: 1000}})
+	c := r.connections[0]
+	for _, x := range []struct {
+		backlog, credit int64
+		waiting         int
+		want            int64
+	}{
+		{10_000, 0, 1, 100 + 40},     // 39.06
+		{10_000, 0, 2, 100 + 20},     // 5,000: 19.53
+		{10_000, 0, 5, 100 + 8},      // 2,000: 7.81
+		{10_000, 4_000, 2, 100 + 12}, // 3,000: 11.72
+		{1 << 20, 0, 1, 100 + 343},   // 342.35
+		{1 << 20, 0, 3, 100 + 115},   // 29,214: 114.12
+	} {
+		c.credit = creditSender{bytes: x.credit, granted: 100}
+		c.backlog = x.backlog
+		r.hosts[1].waiting = x.waiting
+		if got := c.target(); got != x.want {
+			t.Errorf("%d B wait with %d of credit, %d flows: target %d, want %d", x.backlog, x.credit, x.waiting, got, x.want)
+		}
+	}
+}
+
+// TestPace: a share m of the packets marked moves g half way to it; a share t trimmed under way is
+// taken from the rate, which then falls by half of what g is above 0.3. Without both it rises by
+// 1 % of the link, then 2, 4. It stays above 0.9 over the oversubscription, here 4: 0.225.
+func TestPace(t *testing.T) {
+	config := DefaultConfig()
+	config.Control = "rccc"
+	r := prepare(t, star(t, 4), config, shared.DefaultConfig(), sim.Microsecond, []Flow{{Src: 1, Dst: 0, Bytes: 1000}})
+	r.timing.oversubscription = 4
+	p := &r.hosts[0].pacer
+	for _, c := range []struct {
+		rate, g                       float64
+		packets, whole, marked, trims int64
+		want                          float64
+	}{
+		{1, 0.5, 10, 10, 10, 0, 0.775},  // g 0.75: 1 - 0.5 * 0.45
+		{1, 0, 10, 10, 6, 0, 1},         // g 0.3 is not above: 1.01, at most 1
+		{0.8, 0, 10, 10, 6, 0, 0.81},    // likewise
+		{1, 0, 10, 8, 0, 2, 0.8},        // a fifth trimmed
+		{1, 0.6, 10, 8, 8, 2, 0.6},      // g 0.8: 0.8 * (1 - 0.5 * 0.5)
+		{0.3, 1, 10, 5, 5, 5, 0.225},    // the least
+		{0.5, 0.2, 10, 10, 0, 0, 0.51},  // nothing marked
+		{0.51, 0.1, 10, 10, 0, 0, 0.53}, // a second and a third time
+		{0.53, 0.05, 10, 10, 0, 0, 0.57},
+	} {
+		p.rate, p.congested = c.rate, c.g
+		p.packets, p.whole, p.marked, p.trims = c.packets, c.whole, c.marked, c.trims
+		if r.slow(0); math.Abs(p.rate-c.want) > 1e-12 {
+			t.Errorf("%+v: rate %g", c, p.rate)
+		}
+	}
+}
+
+// TestPoisson: 16 terminals at half of 100 Gb/s send 100,000 flows of 1,000 B in a millisecond, 4 *
+// sqrt(100,000) more or less; each terminal a sixteenth of them, likewise, and none to itself.
+func TestPoisson(t *testing.T) {
+	flows, err := Poisson(16, nil, 1000, 0.5, 100e9, sim.Millisecond, 3)
+	simtest.Check(t, err)
+	var from [16]int
+	last := sim.Time(0)
+	for _, f := range flows {
+		if from[f.Src]++; f.Src == f.Dst || f.Dst < 0 || f.Dst > 15 || f.Start < last || f.Start >= sim.Millisecond {
+			t.Fatalf("%+v behind one at %v", f, last)
+		}
+		last = f.Start
+	}
+	if n := len(flows); n < 100_000-1265 || n > 100_000+1265 {
+		t.Errorf("%d flows, want 100,000", n)
+	}
+	for s, n := range from {
+		if n < 6250-316 || n > 6250+316 {
+			t.Errorf("terminal %d sends %d flows, want 6,250", s, n)
+		}
+	}
+}
