@@ -161,7 +161,7 @@ func (r *runner) drain() error {
 		return nil
 	}
 	end := r.result.to
-	limit := end + 2*r.result.Window + 10*r.f.LongestLatency() + r.f.Patience()
+	limit := end + 2*r.result.Window + 10*r.f.LongestLatency() + r.f.Patience() + emptyingCycles
 	for r.statistics.source.Behind(end) || r.f.OldestBirth() < end {
 		if r.f.Cycle() > limit {
 			r.result.Evidence.Stuck = true
