@@ -32,7 +32,9 @@ func ReadConfig(path string, engines ...string) (*opensm.Config, error) {
 	if path == "" {
 		return opensm.DefaultConfig(), nil
 	}
-	return readWith(path, input.MaxSettings, func(r io.Reader) (*opensm.Config, error) { return opensm.ReadConfig(r, path, filepath.Dir(path), engines...) })
+	return readWith(path, input.MaxSettings, func(r io.Reader) (*opensm.Config, error) {
+		return opensm.ReadConfig(r, path, filepath.Dir(path), engines...)
+	})
 }
 
 // readWith opens a file for a reader.
