@@ -168,12 +168,6 @@ func (c *trafficConfig) advance(run *experiments.Run, replication int, cycle, bu
 	}
 }
 
-// steady tells whether the network keeps up with the load.
-func (o *trafficOutcome) steady() bool {
-	state, _ := o.evidence.Judge()
-	return state == measure.Steady
-}
-
 // addEach adds values to as many sums, which the first call makes.
 func addEach[T any](sums *[]T, values []T, add func(sum, value *T)) {
 	if *sums == nil {

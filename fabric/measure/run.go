@@ -52,7 +52,8 @@ type Result struct {
 	Offered  float64 `snap:"-"` // flits per terminal and cycle, as asked for; 0: the workload is closed
 	Accepted float64 // flits per terminal and cycle delivered in the window
 	// AcceptedHalf is half the 95 % confidence interval of Accepted; infinite where the window is
-	// too short for one.
+	// too short for one. That of a saturated network whose window is found is wider by how much
+	// it accepted more or less before.
 	AcceptedHalf float64
 	State        State  `snap:"-"` // whether the network keeps up
 	Reason       string `snap:"-"` // of State

@@ -311,7 +311,7 @@ func TestAdaptiveSteps(t *testing.T) {
 func TestPaths(t *testing.T) {
 	n, _ := twoWays(t, "round-robin")
 	for range 100 {
-		if n.route(0, &Packet{Dst: 3}) == n.route(0, &Packet{Dst: 3}) {
+		if first, second := n.route(0, &Packet{Dst: 3}), n.route(0, &Packet{Dst: 3}); first == second {
 			t.Fatal("a round of two packets takes one port")
 		}
 	}
