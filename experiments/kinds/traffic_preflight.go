@@ -174,23 +174,24 @@ func (c *trafficConfig) predictWork(p *experiments.Preflight, o routing.Routed, 
 	for _, t := range timings {
 		latency = max(latency, t.Latency)
 	}
-	least, most := c.cycles(latency, parts.workload.Closed())
 	loads := []float64{c.Traffic.Load}
-	if parts.workload.Closed() {
-		loads[0] = 1 // at most
-	}
 	if c.Measure.Find != "" {
 		loads = c.searchedLoads(bound)
 	}
 	terminals, ports := float64(o.Graph.Terminals()), float64(o.Graph.NumPorts())
-	hopsPerCycle, highest := 0.0, 0.0
+	least, most, highest := 0.0, 0.0, 0.0 // flit-hops
 	for _, load := range loads {
-		hopsPerCycle += min(load, bound) * terminals * hops * float64(c.Measure.Replications)
+		short, long := c.atLoad(load).cycles(latency, parts.workload.Closed())
+		if c.Measure.Find != "" { // what is near to the capacity takes the budget, once, and the others the least
+			short += (long - short) / int64(len(loads))
+			long = short
+		}
+		if parts.workload.Closed() {
+			load = 1 // at most
+		}
+		perCycle := min(load, bound) * terminals * hops * float64(c.Measure.Replications)
+		least, most = least+perCycle*float64(short), most+perCycle*float64(long)
 		highest = max(highest, load)
-	}
-	if c.Measure.Find != "" { // what is near to the capacity takes the budget, once, and the others twice the least
-		least = min(2*least, most) + (most-min(2*least, most))/int64(len(loads))
-		most = least
 	}
 	// Records of a flit in a buffer or on a channel, or of a packet where that
 	// is the unit. They stay at a switch for a hundred cycles or so.
@@ -199,14 +200,14 @@ func (c *trafficConfig) predictWork(p *experiments.Preflight, o routing.Routed, 
 	if c.Fabric.Unit == fabric.UnitPacket {
 		p.Packets()
 		flits, each = parts.sizes.Mean(), 200
-		hopsPerCycle /= flits
+		least, most = least/flits, most/flits
 	}
 	bytes += each / flits * min(ports*float64(o.VCs*c.Switch.BufferFlits), highest*terminals*hops*(99+flits))
 	if c.Measure.Blame {
 		noteBlame(p)
 		bytes += 64*(ports*float64(o.VCs+1)+terminals) + 32*highest*terminals*hops*10
 	}
-	p.Work(hopsPerCycle*float64(least), hopsPerCycle*float64(most), bytes)
+	p.Work(least, most, bytes)
 }
 
 // noteBlame counts what blame takes.
