@@ -167,7 +167,7 @@ func (f *forecast) describeLatency(clock float64) string {
 }
 
 // predictWork estimates what the point costs, all its replications, and of a
-// search all loads tried, within a factor of two as a rule. A run whose window is not fixed takes what its first verdict needs
+// search all loads tried, as if one of them stayed undecided. A run whose window is not fixed takes what its first verdict needs
 // at least and its budget at most.
 func (c *trafficConfig) predictWork(p *experiments.Preflight, o routing.Routed, parts *trafficParts, timings []fabric.ChannelTiming, hops, bound float64) {
 	latency := int64(0)

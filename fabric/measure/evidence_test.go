@@ -175,6 +175,46 @@ func TestProgressJoins(t *testing.T) {
 	}
 }
 
+// TestProves: growth seen at cycle 1,000 proves a run saturated from 1,400 on, if no look between has
+// another verdict; a bound does at once.
+func TestProves(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		states []State
+		reason string
+		want   []bool // at cycles 1,000, 1,399, 1,400 and 1,960
+	}{
+		{"growth", []State{Saturated, Saturated, Saturated, Saturated}, ByGrowth, []bool{false, false, true, true}},
+		{"growth that pauses", []State{Saturated, Undecided, Saturated, Saturated}, ByGrowth, []bool{false, false, false, true}},
+		{"bound", []State{Saturated, Saturated, Undecided, Saturated}, ByBound, []bool{true, true, false, true}},
+	} {
+		var run course
+		for i, now := range []int64{1000, 1399, 1400, 1960} {
+			if got := run.proves(c.states[i], c.reason, now); got != c.want[i] {
+				t.Errorf("%s: at cycle %d %v", c.name, now, got)
+			}
+		}
+	}
+}
+
+// TestRate: of slices of 16 cycles with 0, 10, 20 and 30 flits, those from cycle 16 to 48 are the second
+// and the third, 30 flits in 32 cycles; slices that are cut count for nothing.
+func TestRate(t *testing.T) {
+	p := &progress{each: 16}
+	for i := range int64(4) {
+		p.add(progressSlice{end: 16 * (i + 1), cycles: 16, delivered: 10 * i})
+	}
+	for _, c := range []struct {
+		from, to int64
+		want     float64
+		ok       bool
+	}{{16, 48, 30.0 / 32, true}, {15, 49, 30.0 / 32, true}, {17, 47, 0, false}} {
+		if got, ok := p.rate(c.from, c.to); got != c.want || ok != c.ok {
+			t.Errorf("from %d to %d: %v, %v", c.from, c.to, got, ok)
+		}
+	}
+}
+
 // TestDefaultBudget: 4,000 packet times of 64 flits at load 0.5 are 512,000 cycles; 200 times a
 // latency of 5,000 a million; never less than 100,000. A closed workload has no load, and packets
 // count by themselves.

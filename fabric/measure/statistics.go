@@ -182,6 +182,18 @@ func (p *progress) since(cycle int64) []progressSlice {
 	return nil
 }
 
+// rate is the flits delivered a cycle in the whole slices between two cycles; ok is false where
+// there are none.
+func (p *progress) rate(from, to int64) (rate float64, ok bool) {
+	var all progressSlice
+	for _, s := range p.slices {
+		if s.end-s.cycles >= from && s.end <= to {
+			all.join(s)
+		}
+	}
+	return float64(all.delivered) / float64(max(1, all.cycles)), all.cycles > 0
+}
+
 // seriesRecorder collects a Series. Cost: a pass over the virtual channels per
 // interval; memory: four bytes per interval and channel.
 type seriesRecorder struct {

@@ -9,8 +9,8 @@ import (
 )
 
 // Units of evidence: the packet time, which is the flits of the longest packet over the load of
-// a terminal, and the latency of an idle network. Nothing is a fixed number of cycles but for
-// the least slice.
+// a terminal, and the latency of an idle network. Fixed numbers of cycles are the least slice, the
+// least budget and the first look at a network that learns.
 const (
 	leastSlice    = 16 // cycles
 	leastBudget   = 100_000

@@ -142,36 +142,34 @@ func (r *runner) close() {
 // drift is by how much more or less was accepted before the window, in the second half of what
 // came before: what a network that fills slowly may have before it. It is 0 where nothing came before.
 func (r *runner) drift() float64 {
-	start, terminals := r.statistics.start, float64(r.f.Graph().Terminals())
-	var before progressSlice
-	for _, s := range r.statistics.progress.slices {
-		if s.end <= start && s.end-s.cycles >= start/2 {
-			before.join(s)
-		}
-	}
-	if before.cycles == 0 {
+	before, ok := r.statistics.progress.rate(r.statistics.start/2, r.statistics.start)
+	if !ok {
 		return 0
 	}
-	return math.Abs(float64(before.delivered)/float64(before.cycles)/terminals - r.result.Accepted)
+	return math.Abs(before/float64(r.f.Graph().Terminals()) - r.result.Accepted)
 }
 
 func (r *runner) conclude() {
 	r.result.State, r.result.Reason = r.result.Evidence.Judge()
 }
 
-// isSaturated tells whether the run has proved saturated: by the bound at once, and by its growth
-// where it has grown at all looks until it was two fifths longer. Near to its capacity a network
-// has backlogs that grow for long, and go.
+// isSaturated tells whether the run has proved saturated.
 func (r *runner) isSaturated() bool {
-	now := r.f.Cycle()
+	return r.proves(r.result.State, r.result.Reason, r.f.Cycle())
+}
+
+// proves tells whether a verdict at a cycle proves the run saturated: by its growth where it has grown
+// at all looks until it was two fifths longer, for near to its capacity a network has backlogs that
+// grow for long, and go; by anything else at once.
+func (c *course) proves(state State, reason string, now int64) bool {
 	switch {
-	case r.result.State != Saturated:
-		r.grown = 0
+	case state != Saturated:
+		c.grown = 0
 		return false
-	case r.grown == 0:
-		r.grown = now
+	case c.grown == 0:
+		c.grown = now
 	}
-	return r.result.Reason != ByGrowth || 5*now >= 7*r.grown
+	return reason != ByGrowth || 5*now >= 7*c.grown
 }
 
 // drain goes on, with traffic, until the packets of the window have arrived.
