@@ -175,6 +175,34 @@ func TestProgressJoins(t *testing.T) {
 	}
 }
 
+// TestSuffices: where a half-width of 1 is wanted, 0.9 suffices at the second look in a row and 0.2 at
+// once; a look that is not steady, or not narrow, begins anew. Where a verdict is all, four steady looks do,
+// whatever the interval.
+func TestSuffices(t *testing.T) {
+	none := math.Inf(1)
+	for _, c := range []struct {
+		name   string
+		halves []float64 // negative: not steady
+		decide bool
+		want   []bool
+	}{
+		{"twice", []float64{none, 0.9, 1}, false, []bool{false, false, true}},
+		{"far narrower", []float64{none, 0.2}, false, []bool{false, true}},
+		{"wide between", []float64{0.9, 1.1, 0.9, 0.9}, false, []bool{false, false, false, true}},
+		{"not steady between", []float64{0.9, -1, 0.9, 0.9}, false, []bool{false, false, false, true}},
+		{"verdict", []float64{none, none, none, none}, true, []bool{false, false, false, true}},
+		{"verdict that pauses", []float64{none, none, -1, none, none, none, none}, true, []bool{false, false, false, false, false, false, true}},
+		{"no verdict asked for", []float64{none, none, none, none, none}, false, []bool{false, false, false, false, false}},
+	} {
+		var run course
+		for i, half := range c.halves {
+			if got := run.suffices(half >= 0, math.Abs(half), 1, c.decide); got != c.want[i] {
+				t.Errorf("%s: look %d: %v", c.name, i, got)
+			}
+		}
+	}
+}
+
 // TestProves: growth seen at cycle 1,000 proves a run saturated from 1,400 on, if no look between has
 // another verdict; a bound does at once.
 func TestProves(t *testing.T) {

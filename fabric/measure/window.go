@@ -92,23 +92,29 @@ const veryNarrow = 0.2
 // doubles.
 const steadyLooks = 4
 
-// hasEnough tells whether a steady run is as precise as is wanted, or has been steady for long
-// where that is all that is asked.
+// hasEnough tells whether the run may end with what it knows of its mean latency.
 func (r *runner) hasEnough() bool {
-	if r.result.State != Steady {
-		r.narrow, r.stood = 0, 0
-		r.result.Settled = false
+	mean, half, batches := r.result.estimate(r.arrived(), 0)
+	steady, wanted := r.result.State == Steady, r.plan.Precision*mean
+	if steady {
+		r.result.batches = batches // the interval of all packets has as many
+	}
+	r.result.Settled = steady && r.warm && half <= wanted
+	return r.suffices(steady, half, wanted, r.plan.Decide)
+}
+
+// suffices tells whether a steady run has an interval as narrow as is wanted, at two looks or
+// far narrower, or has been steady for long where only a verdict is asked for.
+func (c *course) suffices(steady bool, half, wanted float64, decide bool) bool {
+	if !steady {
+		c.narrow, c.stood = 0, 0
 		return false
 	}
-	r.stood++
-	mean, half, batches := r.result.estimate(r.arrived(), 0)
-	isNarrow := half <= r.plan.Precision*mean
-	if r.narrow++; !isNarrow {
-		r.narrow = 0
+	c.stood++
+	if c.narrow++; !(half <= wanted) {
+		c.narrow = 0
 	}
-	r.result.batches = batches // the interval of all packets has as many
-	r.result.Settled = r.warm && isNarrow
-	return r.narrow >= 2 || half <= veryNarrow*r.plan.Precision*mean || r.plan.Decide && r.stood >= steadyLooks
+	return c.narrow >= 2 || half <= veryNarrow*wanted || decide && c.stood >= steadyLooks
 }
 
 // arrived is a cycle, at the end of a slice of the window, before which no packet has been born that has
