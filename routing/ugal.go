@@ -37,7 +37,8 @@ func defaultUGAL() UGALSettings {
 //	q_m * H_m <= q_nm * H_nm + T
 //
 // for all of them, otherwise by the one with the smallest right-hand side. The
-// members of the family differ in the queues that they look at (gauge). Packets
+// members of the family differ in the queues that they look at (gauge). Kim et al. compare one hop
+// with two (section 3): weight = "global-hops"; the default counts all hops of a path. Packets
 // within a group go minimally.
 //
 // Virtual channels, with L and G for local and global channels: Valiant packets

@@ -88,7 +88,7 @@ func TestShellCompletion(t *testing.T) {
 		want string
 	}{
 		{[]string{"run", "examples/quick"}, "examples/quickstart\n"},
-		{[]string{"reproduce", "dragonfly/fig8"}, "dragonfly/fig8a\ndragonfly/fig8b\n"},
+		{[]string{"reproduce", "dragonfly/fig8"}, "dragonfly/fig8a-saturation\ndragonfly/fig8a\ndragonfly/fig8b-saturation\ndragonfly/fig8b\n"},
 		{[]string{"list", "routings", "ugal-l-"}, "ugal-l-cr\nugal-l-vc\nugal-l-vch\n"},
 		{[]string{"bench", "lu"}, "lu-16384\n"},
 		{[]string{"plot", "--style", ""}, "line\nscatter\nbar\nhistogram\n"},

@@ -188,7 +188,7 @@ func (r *runner) fills() bool {
 		rates = append(rates, float64(s.delivered)/float64(s.cycles))
 	}
 	_, settled := stats.TruncationPoint(stats.Joined(rates, warmupSlices))
-	return !settled || !(r.result.AcceptedHalf <= r.precision()*r.result.Accepted)
+	return !settled || !(r.result.AcceptedHalf <= 2*r.precision()*r.result.Accepted)
 }
 
 // precision is the relative half-width of intervals at which a run ends.

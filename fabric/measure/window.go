@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/sim/stats"
 )
 
 // open opens the window, perhaps anew.
@@ -141,7 +142,8 @@ func (r *runner) close() {
 	r.result.Settled = r.warm && r.plan.Window > 0
 	r.conclude()
 	if r.result.State == Saturated && r.plan.Window == 0 {
-		r.result.AcceptedHalf += 2 * r.drift()
+		swings := math.Min(r.precision()*r.result.Accepted, 3*r.swing())
+		r.result.AcceptedHalf = math.Max(r.result.AcceptedHalf+2*r.drift(), swings)
 	}
 }
 
@@ -155,13 +157,37 @@ func (r *runner) drift() float64 {
 	return math.Abs(before/float64(r.f.Graph().Terminals()) - r.result.Accepted)
 }
 
+// swing is the standard deviation of what is accepted in a slice of the window. What a full network
+// accepts swings about as much over thousands of cycles, longer than a run that proves saturated.
+func (r *runner) swing() float64 {
+	var rates stats.Running
+	for _, s := range r.statistics.progress.since(r.statistics.start) {
+		rates.Add(float64(s.delivered) / float64(s.cycles))
+	}
+	return math.Sqrt(rates.Variance()) / float64(r.f.Graph().Terminals())
+}
+
 func (r *runner) conclude() {
 	r.result.State, r.result.Reason = r.result.Evidence.Judge()
 }
 
+// Least of what the window of a run that has proved saturated holds, so that what it accepts is
+// not that of a moment: exchanges of the flits inside, or flits delivered in a large network.
+const (
+	leastResidences = 4
+	leastDelivered  = 50_000
+)
+
 // isSaturated tells whether the run has proved saturated.
 func (r *runner) isSaturated() bool {
-	return r.proves(r.result.State, r.result.Reason, r.f.Cycle())
+	return r.proves(r.result.State, r.result.Reason, r.f.Cycle()) && r.holdsEnough()
+}
+
+// holdsEnough tells whether what the window accepts is more than that of a moment. The flits
+// inside are exchanged once in a residence (Little 1961).
+func (r *runner) holdsEnough() bool {
+	delivered := r.result.Accepted * float64(r.result.Window) * float64(r.f.Graph().Terminals())
+	return delivered >= math.Min(leastResidences*float64(r.f.FlitsInside()), leastDelivered)
 }
 
 // proves tells whether a verdict at a cycle proves the run saturated: by its growth where it has grown
