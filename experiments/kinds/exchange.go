@@ -264,13 +264,13 @@ func (p *exchangeParts) runFabric(ctx context.Context, c *exchangeConfig, run *e
 		return exchangeRow{}, err
 	}
 	x := newExchange(g.Terminals(), c.Exchange.PacketFlits, c.Exchange.Order, run.Seed)
-	count := fabricCounter(f, run)
+	count := network.Counter(f, run)
 	all := int64(g.Terminals()) * int64(g.Terminals()-1)
 	progress := func() {
 		count()
 		run.Advance(x.all().packets, all, "packets")
 	}
-	run.OnOneThread(f.DivideFor(run.Threads, fabric.Never, worthBusy, nil))
+	run.OnOneThread(f.DivideFor(run.Threads, fabric.Never, network.WorthBusy, nil))
 	kept := run.Checkpoint()
 	if err := measure.RunToEnd(ctx, f, x, x, measure.ToEnd{Progress: progress, From: kept.Open(), Snapshot: kept.SaveTo}); err != nil {
 		return exchangeRow{}, err

@@ -22,15 +22,6 @@ import (
 	"github.com/weft-sim/weft/sim/stats"
 )
 
-// undocumented is a table whose columns say what they hold by their names.
-func undocumented(name string, columns ...string) experiments.FurtherTable {
-	t := experiments.FurtherTable{Name: name, Doc: "a further table of the kind"}
-	for _, column := range columns {
-		t.Columns = append(t.Columns, experiments.Column{Name: column})
-	}
-	return t
-}
-
 var linksTable = experiments.FurtherTable{Name: "links", Doc: "what every channel carried in the window, by virtual channel", Columns: []experiments.Column{
 	{Name: "from", Doc: "port or terminal that the channel leads out of"},
 	{Name: "to", Doc: "port or terminal that it leads to"},
@@ -383,7 +374,7 @@ func (c *trafficConfig) probe(parts *trafficParts) error {
 	if m.Queues == 0 {
 		return nil
 	}
-	p := fabric.Probe{Interval: cyclesOf(m.Queues, c.Fabric.Clock)}
+	p := fabric.Probe{Interval: network.CyclesOf(m.Queues, c.Fabric.Clock)}
 	var problems []error
 	for i, name := range m.QueueSamples {
 		q, _ := fabric.QuantityOf(name)

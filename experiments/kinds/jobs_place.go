@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/network"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/input"
@@ -324,11 +325,11 @@ func (c *jobsConfig) predictWork(p *experiments.Preflight) error {
 	}
 	hops *= float64(c.Measure.Replications)
 	if c.Measure.Blame {
-		p.Slower(blameTimes)
-		p.Note("cost", "measure.blame takes %d more simulations, each about %v times as long as one without, counted below", simulations, blameTimes)
+		p.Slower(network.BlameTimes)
+		p.Note("cost", "measure.blame takes %d more simulations, each about %v times as long as one without, counted below", simulations, network.BlameTimes)
 		hops += blame
 	}
-	m.work(p, hops, &adapter, networkBytes(t.Graph(), max(r.VCs(), c.Switch.VCs)))
+	m.work(p, hops, &adapter, network.Memory(t.Graph(), max(r.VCs(), c.Switch.VCs)))
 	return nil
 }
 

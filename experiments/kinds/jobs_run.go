@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/network"
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/observe"
 	"github.com/weft-sim/weft/fabric/topology"
@@ -53,7 +54,7 @@ func runJobs(ctx context.Context, c *jobsConfig, run *experiments.Run) (jobsRow,
 	var graph *topology.Graph
 	var blame *jobsBlame
 	for i := range c.Measure.Replications {
-		r.seed = replicationSeed(run.Seed, i)
+		r.seed = run.SeedOf(i)
 		var err error
 		if r.plan, err = c.plan(r.seed); err != nil {
 			return jobsRow{}, err
@@ -209,7 +210,7 @@ func (r *jobsRun) simulate(active []bool, observed int) (*jobsOutcome, error) {
 		jobs[j].Idle = !active[j]
 	}
 	w := mpi.NewJobs(jobs, r.Local.costs())
-	config.Progress = eventProgress(r.ctx, r.run, r.before)
+	config.Progress = r.run.CountEvents(r.ctx, r.before)
 	t, parts, routing, err := m.fabricParts(&config.Adapter, r.seed, r.levels())
 	if err != nil {
 		return nil, err
@@ -236,7 +237,7 @@ func (r *jobsRun) simulate(active []bool, observed int) (*jobsOutcome, error) {
 	}
 	config.Divide = m.divide(f, &config.Adapter, r.run, everything, own, &n)
 	result, err := config.Run(w)
-	fabricCounter(f, r.run)()
+	network.Counter(f, r.run)()
 	if errors.Is(err, mpi.ErrStopped) {
 		return nil, r.ctx.Err()
 	}
@@ -248,18 +249,12 @@ func (r *jobsRun) simulate(active []bool, observed int) (*jobsOutcome, error) {
 	}
 	config.Progress(int64(result.Stats.Events))
 	r.before += int64(result.Stats.Events)
-	o := &jobsOutcome{graph: f.Graph(), flits: f.ChannelFlits(), end: n.over()}
+	o := &jobsOutcome{graph: f.Graph(), flits: f.ChannelFlits(), end: n.over(), latency: n.latencies()}
 	for j := range jobs {
 		o.ends = append(o.ends, w.Ends(j))
 	}
 	for rank := range w.Ranks() {
 		o.ranks = append(o.ranks, w.End(rank))
-	}
-	o.latency = make([]stats.Histogram, len(jobs))
-	for _, part := range n.parts {
-		for j := range part.latency {
-			o.latency[j].Merge(&part.latency[j])
-		}
 	}
 	if blame != nil {
 		for _, parts := range blame.Links() {

@@ -221,7 +221,7 @@ func TestJobsIntervals(t *testing.T) {
 	text := jobsNetwork + ranHalo("a", "placement = \"random\"\n") + ranHalo("b", "placement = \"random\"\n")
 	var each [3]float64
 	for i := range each {
-		jobs, _ := jobTables(t, fmt.Sprintf("seed = %d\n", replicationSeed(1, i))+text)
+		jobs, _ := jobTables(t, fmt.Sprintf("seed = %d\n", (&experiments.Run{Seed: 1}).SeedOf(i))+text)
 		each[i] = numbers(t, jobs, "slowdown")[0]
 	}
 	mean, want := spread(each)

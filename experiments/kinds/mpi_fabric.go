@@ -92,11 +92,6 @@ func (c *mpiConfig) checkNetwork(adapter *hca.Config, nodes int, seed uint64, le
 	return append(network.BufferWarnings(&config, g), use.Idle()...), errors.Join(problems...)
 }
 
-// worthBusy, which only tests change, is the number of terminals with traffic times cycles
-// of a window from which a second thread pays, where not all of them send all the time;
-// worthOpen where they do, 0: as the fabric has it.
-var worthBusy, worthOpen = int64(2000), int64(0)
-
 // overFabric makes the network through the fabric, and what is to be done when
 // the run is over: find out whether the network came to rest for good, and fill in what
 // row says of it.
@@ -123,7 +118,7 @@ func (c *mpiConfig) overFabric(adapter *hca.Config, run *experiments.Run, seed u
 	var n *fabricNetwork
 	divide := c.divide(f, adapter, run, watch.all, nil, &n)
 	return divide, func(result mpi.Result, err error) (mpi.Result, error) {
-		fabricCounter(f, run)()
+		network.Counter(f, run)()
 		if errors.Is(err, mpi.ErrStopped) || n == nil || !n.ran { // it is not at rest, or a state could not be read whole
 			return result, err
 		}
@@ -141,7 +136,7 @@ func (c *mpiConfig) overFabric(adapter *hca.Config, run *experiments.Run, seed u
 func (c *mpiConfig) divide(f *core.Fabric, adapter *hca.Config, run *experiments.Run, all *observe.Tracer, jobs *transportJobs, n **fabricNetwork) mpi.Divide {
 	return func(nodes int, alone sim.Time, why string) (_ mpi.Division, err error) {
 		if alone > 0 {
-			why = f.DivideFor(run.Threads, int64(alone/f.Clock()), worthBusy, occupied(f.Graph(), nodes))
+			why = f.DivideFor(run.Threads, int64(alone/f.Clock()), network.WorthBusy, occupied(f.Graph(), nodes))
 		}
 		run.OnOneThread(why)
 		if *n, err = newFabricNetwork(f, c.Fabric.FlitBytes, adapter, nodes, jobs); err == nil && all != nil {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/network"
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/hca"
@@ -86,22 +87,10 @@ func (s *mpiSum) row() mpiRow {
 	return row
 }
 
-// eventProgress tells run, on every call, of the events of a simulation, behind those of simulations
-// before, and whether it is to stop.
-func eventProgress(ctx context.Context, run *experiments.Run, before int64) func(events int64) (stop bool) {
-	counted := int64(0)
-	return func(events int64) bool {
-		run.Count(events-counted, 0)
-		counted = events
-		run.Advance(before+events, 0, "events")
-		return ctx.Err() != nil
-	}
-}
-
 // simulate runs a replication.
 func (c *mpiConfig) simulate(ctx context.Context, run *experiments.Run, replication int, seen *mpiObserved) (mpiRow, error) {
-	seed := replicationSeed(run.Seed, replication)
-	progress := eventProgress(ctx, run, 0)
+	seed := run.SeedOf(replication)
+	progress := run.CountEvents(ctx, 0)
 	var checkpoint mpi.Checkpoint
 	if !c.Measure.Timeline {
 		kept := run.Checkpoint()
@@ -382,7 +371,7 @@ func (d *fabricDemand) busiest() (least float64) {
 // channelTimes is how long the busiest channel between a terminal and its switch, and the busiest
 // between switches, carried flits, in seconds.
 func channelTimes(f *core.Fabric, timings []fabric.ChannelTiming) (links, between float64) {
-	eachChannel(f, timings, func(port topology.PortID, fromTerminal bool, cycles float64) {
+	network.EachChannel(f, timings, func(port topology.PortID, fromTerminal bool, cycles float64) {
 		most := &links
 		if _, ok := f.Graph().PeerPort(port); ok && !fromTerminal {
 			most = &between
@@ -390,23 +379,6 @@ func channelTimes(f *core.Fabric, timings []fabric.ChannelTiming) (links, betwee
 		*most = max(*most, cycles*f.Clock().Seconds())
 	})
 	return links, between
-}
-
-// eachChannel tells of every channel, those out of switch ports and then those out of terminals to
-// a port, for how many cycles it has carried flits.
-func eachChannel(f *core.Fabric, timings []fabric.ChannelTiming, tell func(port topology.PortID, fromTerminal bool, cycles float64)) {
-	g, flits, vcs := f.Graph(), f.ChannelFlits(), f.VCs()
-	for i := range g.NumPorts() + g.Terminals() {
-		sum := 0.0
-		for _, n := range flits[i*vcs : (i+1)*vcs] {
-			sum += float64(n)
-		}
-		port, fromTerminal := topology.PortID(i), i >= g.NumPorts()
-		if fromTerminal {
-			port = g.TerminalPort[i-g.NumPorts()]
-		}
-		tell(port, fromTerminal, sum*timings[g.PortClass[port]].CyclesPerFlit)
-	}
 }
 
 // predictWork estimates what the point costs, all its replications, where packets take shortest ways.
@@ -427,9 +399,9 @@ func (c *mpiConfig) predictWork(p *experiments.Preflight) error {
 	p.Note("latency", "the program takes %.4g us at least: its slowest message, or the busiest CPU, adapter or channels of a switch (bound_s)", bound*1e6)
 	hops *= float64(c.Measure.Replications)
 	if c.Measure.Blame {
-		noteBlame(p)
+		network.NoteBlame(p)
 	}
-	c.work(p, hops, &adapter, networkBytes(g, max(r.VCs(), c.Switch.VCs)))
+	c.work(p, hops, &adapter, network.Memory(g, max(r.VCs(), c.Switch.VCs)))
 	return nil
 }
 

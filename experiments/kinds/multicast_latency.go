@@ -227,7 +227,7 @@ func runLatency(ctx context.Context, c *latencyConfig, run *experiments.Run) (la
 	if err != nil {
 		return latencyRow{}, err
 	}
-	count, all := fabricCounter(s.fabric, run), int64(len(s.loop.groups))*int64(s.loop.wanted)
+	count, all := network.Counter(s.fabric, run), int64(len(s.loop.groups))*int64(s.loop.wanted)
 	progress := func() {
 		count()
 		run.Advance(s.loop.measured, all, "messages")

@@ -72,14 +72,14 @@ func (c *latencyConfig) simulation(p *latencyParts, run *experiments.Run) (*late
 			return nil, err
 		}
 	}
-	run.OnOneThread(s.fabric.DivideFor(run.Threads, s.Window(), worthBusy, nil))
+	run.OnOneThread(s.fabric.DivideFor(run.Threads, s.Window(), network.WorthBusy, nil))
 	return s, nil
 }
 
 // Window implements core.HostModel: the shortest time from a packet's arrival until another that it
 // gives rise to is born.
 func (s *latencySimulation) Window() int64 {
-	return max(1, cyclesOf(s.ReceiveOverhead+s.SendOverhead, s.clock))
+	return max(1, network.CyclesOf(s.ReceiveOverhead+s.SendOverhead, s.clock))
 }
 
 // Before implements core.HostModel: what happens at the hosts, as far as it is known
@@ -200,7 +200,7 @@ func (s *latencySimulation) row() latencyRow {
 // and the mean.
 func (s *latencySimulation) utilisation() (most, mean float64) {
 	channels := float64(len(s.fabric.ChannelFlits()) / s.fabric.VCs())
-	eachChannel(s.fabric, s.timings, func(_ topology.PortID, _ bool, cycles float64) {
+	network.EachChannel(s.fabric, s.timings, func(_ topology.PortID, _ bool, cycles float64) {
 		share := cycles / float64(s.fabric.Cycle())
 		most = max(most, share)
 		mean += share / channels

@@ -23,9 +23,9 @@ import (
 
 // divideAlways lets points on networks of any size run on threads.
 func divideAlways(t *testing.T) {
-	busy, open := worthBusy, worthOpen
-	worthBusy, worthOpen = 0, 1
-	t.Cleanup(func() { worthBusy, worthOpen = busy, open })
+	busy, open := network.WorthBusy, network.WorthOpen
+	network.WorthBusy, network.WorthOpen = 0, 1
+	t.Cleanup(func() { network.WorthBusy, network.WorthOpen = busy, open })
 }
 
 // sameOnThreads runs a file on several numbers of threads: the rows of its results and of

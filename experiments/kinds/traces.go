@@ -52,7 +52,7 @@ func (c *traceTable) plan(terminals int) (observe.TracePlan, error) {
 	return plan, errors.Join(problems...)
 }
 
-var packetsTable = undocumented("packets", "source", "destination", "flits", "born_ns", "latency_ns", "source_queue_ns", "hops", "minimal")
+var packetsTable = experiments.Undocumented("packets", "source", "destination", "flits", "born_ns", "latency_ns", "source_queue_ns", "hops", "minimal")
 
 // writePackets keeps a row for each of the packets: packets.csv.
 func writePackets(run *experiments.Run, g *topology.Graph, packets []*observe.PacketTrace, clock sim.Time) {

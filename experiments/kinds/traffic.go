@@ -24,7 +24,6 @@ import (
 	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/experiments/network"
 	"github.com/weft-sim/weft/fabric"
-	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/observe"
 	"github.com/weft-sim/weft/fabric/terminal"
@@ -227,17 +226,6 @@ func checkTraffic(c *trafficConfig, seed uint64) ([]experiments.Warning, error) 
 	return append(warnings, c.warmupWarnings(parts)...), nil
 }
 
-// fabricCounter tells run, on every call, what f has done since the last.
-func fabricCounter(f *core.Fabric, run *experiments.Run) func() {
-	var counted core.Counters
-	return func() {
-		now := f.Counters
-		hops, injected := now.FlitHops-counted.FlitHops, now.InjectedFlits-counted.InjectedFlits
-		run.Count(2*hops+injected, hops) // every hop is the arrival of a flit and of a credit
-		counted = now
-	}
-}
-
 // openLoop is the program of files that name none.
 const openLoop = "open-loop"
 
@@ -338,6 +326,3 @@ func firstArrival(g *topology.Graph, timings []fabric.ChannelTiming) int64 {
 	}
 	return 2*terminal + between
 }
-
-// cyclesOf is the number of cycles that begin in a time.
-func cyclesOf(t, clock sim.Time) int64 { return int64((t + clock - 1) / clock) }

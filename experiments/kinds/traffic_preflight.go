@@ -195,7 +195,7 @@ func (c *trafficConfig) predictWork(p *experiments.Preflight, o routing.Routed, 
 	}
 	// Records of a flit in a buffer or on a channel, or of a packet where that
 	// is the unit. They stay at a switch for a hundred cycles or so.
-	bytes, flits := networkBytes(o.Graph, o.VCs), 1.0
+	bytes, flits := network.Memory(o.Graph, o.VCs), 1.0
 	each := 60.0
 	if c.Fabric.Unit == fabric.UnitPacket {
 		p.Packets()
@@ -204,22 +204,10 @@ func (c *trafficConfig) predictWork(p *experiments.Preflight, o routing.Routed, 
 	}
 	bytes += each / flits * min(ports*float64(o.VCs*c.Switch.BufferFlits), highest*terminals*hops*(99+flits))
 	if c.Measure.Blame {
-		noteBlame(p)
+		network.NoteBlame(p)
 		bytes += 64*(ports*float64(o.VCs+1)+terminals) + 32*highest*terminals*hops*10
 	}
 	p.Work(least, most, bytes)
-}
-
-// noteBlame counts what blame takes.
-func noteBlame(p *experiments.Preflight) {
-	p.Slower(blameTimes)
-	p.Note("cost", "measure.blame takes about %v times as long as a run without, counted below", blameTimes)
-}
-
-// networkBytes is the memory of an empty network: of records of a port, of its virtual
-// channels, and of a terminal with its random streams.
-func networkBytes(g *topology.Graph, vcs int) float64 {
-	return float64(g.NumPorts())*(100+60*float64(vcs)) + float64(g.Terminals())*400
 }
 
 // cycles is how long a replication takes at least and at most, warm-up and
@@ -237,7 +225,3 @@ func (c *trafficConfig) cycles(latency int64, closed bool) (least, most int64) {
 	least = cmp.Or(warmup, foundWarmup) + cmp.Or(window, foundWindow)
 	return least, max(least, c.budget(latency, closed))
 }
-
-// blameTimes is what blame makes of the time: BenchmarkBlame of fabric, at load
-// 0.7.
-const blameTimes = 1.8

@@ -10,11 +10,11 @@ import (
 	"strconv"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/network"
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/traffic"
-	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/stats"
 )
 
@@ -87,16 +87,6 @@ type trafficOutcome struct {
 // percentiles are those in the columns of the results.
 var percentiles = [...]float64{0.5, 0.95, 0.99}
 
-// replicationSeed is the seed of replication i: the point's own for the first,
-// so that a single one is the point itself.
-func replicationSeed(seed uint64, i int) uint64 {
-	if i == 0 {
-		return seed
-	}
-	stream := sim.NewStream(seed, "replication", i)
-	return stream.Uint64()
-}
-
 // replicate runs all replications of a point.
 func (c *trafficConfig) replicate(ctx context.Context, run *experiments.Run) (*trafficOutcome, error) {
 	o := &trafficOutcome{offered: c.Traffic.Load, latency: &stats.Histogram{}, settled: true, saturatedLoad: math.NaN()}
@@ -117,7 +107,7 @@ func (c *trafficConfig) replicate(ctx context.Context, run *experiments.Run) (*t
 
 // simulate runs one replication.
 func (c *trafficConfig) simulate(ctx context.Context, run *experiments.Run, bound float64, replication int) (topology.Topology, *measure.Result, error) {
-	seed := replicationSeed(run.Seed, replication)
+	seed := run.SeedOf(replication)
 	parts, err := c.build(seed)
 	if err != nil {
 		return nil, nil, err
@@ -126,11 +116,11 @@ func (c *trafficConfig) simulate(ctx context.Context, run *experiments.Run, boun
 	if err != nil {
 		return nil, nil, err
 	}
-	count, kept := fabricCounter(f, run), run.Checkpoint()
+	count, kept := network.Counter(f, run), run.Checkpoint()
 	budget := c.budget(f.LongestLatency(), parts.workload.Closed())
 	plan := measure.Plan{
 		Warmup: c.Measure.Warmup, Window: c.Measure.Window, Budget: budget, Precision: c.Measure.Precision, Longest: c.longestPacket(), Bound: bound,
-		Levels: c.Measure.Levels, Blame: c.Measure.Blame, Trace: parts.trace, Series: c.Measure.Series, Threads: run.Threads, Worth: worthOpen,
+		Levels: c.Measure.Levels, Blame: c.Measure.Blame, Trace: parts.trace, Series: c.Measure.Series, Threads: run.Threads, Worth: network.WorthOpen,
 		Progress: func() {
 			count()
 			c.advance(run, replication, f.Cycle(), budget)
@@ -239,7 +229,7 @@ var histogramTable = experiments.FurtherTable{Name: "histogram", Doc: "distribut
 	{Name: "packets", Doc: "measured packets in the bin"},
 }}
 
-var levelsTable = undocumented("levels", "service_level", "packets_measured", "flits_per_cycle", "latency_mean_ns", "latency_p50_ns", "latency_p99_ns", "latency_max_ns")
+var levelsTable = experiments.Undocumented("levels", "service_level", "packets_measured", "flits_per_cycle", "latency_mean_ns", "latency_p50_ns", "latency_p99_ns", "latency_max_ns")
 
 // writeLevels keeps what was measured of the service levels in use: levels.csv.
 func writeLevels(run *experiments.Run, levels []measure.LevelTally, window int64, clock float64) {

@@ -411,3 +411,15 @@ func (t *fabricTransport) Stats() hca.Stats {
 	}
 	return t.adapters[0].Stats()
 }
+
+// latencies are the times of messages from their request until they are in memory, by job, in
+// picoseconds.
+func (t *fabricNetwork) latencies() []stats.Histogram {
+	all := make([]stats.Histogram, t.jobs.count)
+	for _, p := range t.parts {
+		for j := range p.latency {
+			all[j].Merge(&p.latency[j])
+		}
+	}
+	return all
+}
