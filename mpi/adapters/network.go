@@ -4,6 +4,7 @@ package adapters
 
 import (
 	"fmt"
+	"math/bits"
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/arbitration"
@@ -95,26 +96,6 @@ type outgoing struct {
 	dst   topology.TerminalID
 	flits int32
 	tag   uint64 // flight << 32 | bytes
-}
-
-// flight is a transfer under way.
-type flight struct {
-	id      int32 // the sink's name for it; it may have several under way by one name
-	to      int32 `snap:"-"`
-	process int32
-	order   int32  `snap:"-"` // of orders; -1: it has arrived, and its sink is to be told
-	number  uint32 `snap:"-"` // in that
-	from    int32  `snap:"-"`
-	peer    hca.QP `snap:"-"`
-	lane    uint8  // of the sender
-	level   uint8  `snap:"-"` // and posted: for jobs, which are not archived
-	quiet   bool
-	posted  sim.Time `snap:"-"`
-
-	// For the receiver.
-	missing int64    // bytes
-	done    sim.Time // all in memory
-	next    int32    `snap:"-"` // + 1; in qpOrder.ahead
 }
 
 // Events of the transport.
@@ -210,19 +191,6 @@ func (t *transport) Send(x mpi.Transfer) {
 	q.sent++
 	t.nodes[x.From].Post(hca.Request{QP: x.QP, Bytes: x.Bytes, Mark: hca.Mark{ID: id, Lane: lane}})
 	t.serve(t.kernel.Now(), x.From)
-}
-
-// newFlight returns the number of a flight to be filled in.
-func (t *transport) newFlight() int32 {
-	if len(t.free) == 0 {
-		first, end := t.flights.Take(256)
-		for id := end - 1; id >= first; id-- {
-			t.free = append(t.free, id)
-		}
-	}
-	id := t.free[len(t.free)-1]
-	t.free = t.free[:len(t.free)-1]
-	return id
 }
 
 // behind tells whether enough packets wait at a time which the network could have taken
@@ -424,4 +392,72 @@ func (t *Network) Latencies() []stats.Histogram {
 		}
 	}
 	return all
+}
+
+// senderLanes makes an adapter choose between virtual lanes, where the fabric's terminals
+// do ([core.Fabric.TerminalTables]): its sending engine takes up bursts by the same
+// arbitration, as many packets of a lane at a time as its turn allows, and none of a
+// lane that has packets enough between the engine and the network. So a lane that has no
+// credits holds up no other.
+type senderLanes struct {
+	arbiter arbitration.Arbiter
+	tables  *arbitration.Tables
+	turns   hca.LaneTurns
+	enough  int32                           // packets that wait for the network
+	waiting [arbitration.MaxLanes + 1]int32 // packets that were born and have not begun to enter the network, by lane
+}
+
+// laneOf is the lane on which a node sends to another at a service level: where the routing
+// leaves several open, the first that has turns.
+func (t *transport) laneOf(from, to int32, level uint8) uint8 {
+	n := t.nodes[from].lanes
+	if n == nil {
+		return 0
+	}
+	return uint8(bits.TrailingZeros32(t.fabric.InjectionLanes(t.at[from], t.at[to], level) & n.tables.Lanes()))
+}
+
+// serveByLane begins the next burst of a node, if its engine is free and a lane with
+// requests is.
+func (t *transport) serveByLane(now sim.Time, node int32) {
+	n := &t.nodes[node]
+	if n.waking || !n.Waiting() {
+		return
+	}
+	if n.Busy(now) {
+		t.wakeWhenFree(n, node)
+		return
+	}
+	l := n.lanes
+	ready := n.Lanes()
+	for lanes := ready; lanes != 0; lanes &= lanes - 1 {
+		if lane := bits.TrailingZeros32(lanes); l.waiting[lane] >= l.enough {
+			ready &^= 1 << lane
+		}
+	}
+	choice, ok := l.arbiter.Choose(ready)
+	if !ok {
+		return // until a lane's packets have departed
+	}
+	mtu := int64(n.Config().MTU)
+	b, first, end := n.NextOn(now, choice.Lane, mtu*l.arbiter.Packets(choice, ready, mtu), &l.turns)
+	packets := t.cut(n, *b, first, end)
+	for _, p := range packets {
+		choice, _ = l.arbiter.Choose(ready)
+		l.arbiter.Send(choice, int64(p.flits)*t.flit)
+	}
+	t.fabric.WakeAt(t.at[node], packets[0].birth)
+	if n.Waiting() {
+		t.wakeWhenFree(n, node)
+	}
+}
+
+// Departed implements [fabric.DepartureListener].
+func (t *transport) Departed(terminal topology.TerminalID, tag uint64) {
+	node := t.nodeAt[terminal]
+	n := &t.nodes[node]
+	lane := t.flights.At(int32(tag >> 32)).lane
+	if n.lanes.waiting[lane]--; n.lanes.waiting[lane] == n.lanes.enough-1 && n.Waiting() && !n.waking {
+		t.wakeWhenFree(n, node)
+	}
 }

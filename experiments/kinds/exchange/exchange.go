@@ -140,8 +140,7 @@ func (c *exchangeConfig) build(seed uint64) (*exchangeParts, error) {
 	case int64(n)*int64(n)*int64(c.Exchange.PacketFlits) > maxExchangeFlits:
 		return nil, &param.ParamError{Key: "exchange.packet_flits", Value: c.Exchange.PacketFlits, Want: fmt.Sprintf("fewer flits or terminals: more than %d in all would be simulated", int64(maxExchangeFlits))}
 	}
-	env := routing.Env{Topology: t, TopologyName: c.Topology.Type.Name(), VCs: c.Switch.VCs, Seed: seed, AllowDeadlock: c.Fabric.AllowDeadlock}
-	if p.Routed, err = c.Faults().Build(&c.Routing, env, &p.fabric); err != nil {
+	if p.Routed, err = c.Network(seed).Build(t, &p.fabric); err != nil {
 		return nil, err
 	}
 	return p, errors.Join(p.fabric.Check(t.Graph(), p.Routing), network.CheckFit(&c.Fabric, &c.Switch, c.Exchange.PacketFlits))

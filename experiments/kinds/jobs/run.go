@@ -2,13 +2,13 @@ package jobs
 
 import (
 	"context"
-	"errors"
 	"math"
 	"slices"
 
+	kind "github.com/weft-sim/weft/experiments/kinds/mpi"
+
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/kinds/telemetry"
-	"github.com/weft-sim/weft/experiments/network"
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/observe"
 	"github.com/weft-sim/weft/fabric/topology"
@@ -213,45 +213,32 @@ func (r *jobsRun) simulate(active []bool, observed int) (*jobsOutcome, error) {
 	}
 	w := mpi.NewJobs(jobs, r.Local.costs())
 	config.Progress = r.run.CountEvents(r.ctx, r.before)
-	t, parts, routing, err := m.FabricParts(&config.Adapter, r.seed, r.levels())
-	if err != nil {
-		return nil, err
-	}
-	f, err := core.New(t.Graph(), parts, routing, r.seed)
-	if err != nil {
-		return nil, err
-	}
-	var blame *observe.Blame
-	if observed != none {
-		blame = observe.StartBlame(f, telemetry.WholeRun())
-		blame.Sources = r.terminals(f.Graph(), w, observed)
-	}
-	var n *adapters.Network
-	var everything *observe.Tracer
-	if config.Timeline = r.timeline; r.timeline != nil {
-		everything = observe.StartTrace(f, telemetry.WholeRun(), observe.TracePlan{})
-	}
 	own := &adapters.Jobs{Of: w.Jobs(), Count: len(jobs)}
 	for i := range r.plan.tables {
 		if r.levels() > 1 {
 			own.Levels = append(own.Levels, uint8(r.plan.tables[i].Level))
 		}
 	}
-	config.Divide = m.Divide(f, &config.Adapter, r.run, everything, own, &n)
-	result, err := config.Run(w)
-	network.Counter(f, r.run)()
-	if errors.Is(err, mpi.ErrStopped) {
-		return nil, r.ctx.Err()
-	}
-	if n != nil && n.Ran {
-		err = errors.Join(f.Rest(), err)
-	}
+	f, err := m.Open(&config.Adapter, r.run, r.seed, r.levels(), own)
 	if err != nil {
 		return nil, err
 	}
+	var blame *observe.Blame
+	if observed != none {
+		blame = observe.StartBlame(f.Fabric, telemetry.WholeRun())
+		blame.Sources = r.terminals(f.Graph(), w, observed)
+	}
+	if config.Timeline = r.timeline; r.timeline != nil {
+		f.All = observe.StartTrace(f.Fabric, telemetry.WholeRun(), observe.TracePlan{})
+	}
+	config.Divide = f.Divide
+	result, err := config.Run(w)
+	if _, err = f.End(err); err != nil {
+		return nil, kind.Stopped(r.ctx, err)
+	}
 	config.Progress(int64(result.Stats.Events))
 	r.before += int64(result.Stats.Events)
-	o := &jobsOutcome{graph: f.Graph(), flits: f.ChannelFlits(), end: n.Over(), latency: n.Latencies()}
+	o := &jobsOutcome{graph: f.Graph(), flits: f.ChannelFlits(), end: f.Adapters.Over(), latency: f.Adapters.Latencies()}
 	for j := range jobs {
 		o.ends = append(o.ends, w.Ends(j))
 	}
@@ -308,6 +295,85 @@ func (r *jobsRun) writeRanks(all *jobsOutcome, single []*jobsOutcome) {
 			}
 			t.Add(job.Name, rank, int(r.plan.hosts[at]), sim.Time(all.ranks[at]).Nanoseconds(), alone)
 			at++
+		}
+	}
+}
+
+// jobsBlame says by how much each job slows each other one, and at which cables. The others are
+// added to a job one after another, in the order of their names; what the job takes longer
+// with one more is put down to that one. So all that is put down adds up to what the job takes
+// longer beside all of them. A part is divided among cables by how much longer the job's
+// packets waited for each.
+type jobsBlame struct {
+	graph *topology.Graph
+	parts []blamedPart
+}
+
+// blamedPart is what a job does to another.
+type blamedPart struct {
+	victim, by string
+	seconds    float64
+	alone      float64
+	waits      []int64 // by channel, cycles by which they went up; 0 where they went down
+	total      int64   // of these
+}
+
+// blame runs what it takes, but for the jobs alone, which have been run.
+func (r *jobsRun) blame(single []*jobsOutcome) (*jobsBlame, error) {
+	b := &jobsBlame{}
+	for victim := range r.plan.jobs {
+		before := single[victim]
+		if before == nil {
+			continue // a background
+		}
+		alone := r.elapsed(before, victim)
+		active := r.only(victim)
+		for by := range r.plan.jobs {
+			if by == victim {
+				continue
+			}
+			active[by] = true
+			now, err := r.simulate(active, victim)
+			if err != nil {
+				return nil, err
+			}
+			part := blamedPart{victim: r.plan.jobs[victim].Name, by: r.plan.jobs[by].Name, alone: alone, waits: make([]int64, len(now.waits))}
+			part.seconds = r.likeAlone(now, single[victim], victim) - r.likeAlone(before, single[victim], victim)
+			for i := range now.waits {
+				part.waits[i] = max(0, now.waits[i]-before.waits[i])
+				part.total += part.waits[i]
+			}
+			b.graph, before = now.graph, now
+			b.parts = append(b.parts, part)
+		}
+	}
+	return b, nil
+}
+
+// leastBlame is the part of what a job does to another from which on a cable has a line of its own.
+const leastBlame = 0.002
+
+// write writes a line for each cable, and one for all that have little together.
+func (b *jobsBlame) write(run *experiments.Run) {
+	t := run.Table(jobBlameTable)
+	for _, p := range b.parts {
+		rest := 1.0
+		add := func(from, to, class string, share float64) {
+			t.Add(p.victim, p.by, from, to, class, p.seconds*share, p.seconds*share/p.alone, share)
+		}
+		if p.total > 0 && p.seconds != 0 {
+			for i, wait := range p.waits {
+				share := float64(wait) / float64(p.total)
+				if share < leastBlame {
+					continue
+				}
+				from, to, class := telemetry.ChannelEnds(b.graph, i)
+				add(from, to, class, share)
+				rest -= share
+			}
+		}
+		if math.Abs(rest) >= 1e-12 {
+			add("", "", "others", rest)
 		}
 	}
 }

@@ -50,7 +50,7 @@ func (c *Config) FabricParts(adapter *hca.Config, seed uint64, levels int) (topo
 	if c.Switch.VCs%levels != 0 {
 		return nil, config, nil, &param.ParamError{Key: "switch.vcs", Value: c.Switch.VCs, Want: fmt.Sprintf("a multiple of %d, the number of service levels, which have as many each", levels)}
 	}
-	r, err := c.Routing.Type.Build(routing.Env{Topology: t, TopologyName: c.Topology.Type.Name(), VCs: c.Switch.VCs / levels, Seed: seed, AllowDeadlock: c.Fabric.AllowDeadlock, Shared: c.Topology.Type.Shared()})
+	r, err := c.Spec(seed, levels).Route(t)
 	if err == nil && levels > 1 {
 		r, err = routing.ServiceLevels(r, levels)
 	}
@@ -93,58 +93,75 @@ func (c *Config) CheckNetwork(adapter *hca.Config, nodes int, seed uint64, level
 	return append(network.BufferWarnings(&config, g), use.Idle()...), errors.Join(problems...)
 }
 
-// overFabric makes the network through the fabric, and what is to be done when
-// the run is over: find out whether the network came to rest for good, and fill in what
-// row says of it.
-func (c *Config) overFabric(adapter *hca.Config, run *experiments.Run, seed uint64, seen *mpiObserved, timeline bool, row *mpiRow) (mpi.Divide, func(mpi.Result, error) (mpi.Result, error), error) {
-	t, config, r, err := c.FabricParts(adapter, seed, 1)
-	if err != nil {
-		return nil, nil, err
-	}
-	f, err := core.New(t.Graph(), config, r, seed)
-	if err != nil {
-		return nil, nil, err
-	}
-	timings, err := config.ChannelTimings(t.Graph())
-	if err != nil {
-		return nil, nil, err
-	}
-	if row.Bound, _, err = c.demand(t.Graph(), &config, adapter, seed, false); err != nil {
-		return nil, nil, err
-	}
-	watch, err := c.observe(f, timeline)
-	if err != nil {
-		return nil, nil, err
-	}
-	var n *adapters.Network
-	divide := c.Divide(f, adapter, run, watch.all, nil, &n)
-	return divide, func(result mpi.Result, err error) (mpi.Result, error) {
-		network.Counter(f, run)()
-		if errors.Is(err, mpi.ErrStopped) || n == nil || !n.Ran { // it is not at rest, or a state could not be read whole
-			return result, err
-		}
-		if err := errors.Join(f.Rest(), err); err != nil {
-			return result, err
-		}
-		row.Links, row.Network = channelTimes(f, timings)
-		seen.add(watch, n.Over())
-		return result, nil
-	}, nil
+// Simulation is a fabric on which ranks run.
+type Simulation struct {
+	*core.Fabric
+	Adapters *adapters.Network // nil until the run divides the fabric
+	All      *observe.Tracer   // of all packets, for a timeline; nil: none
+	flit     sim.Bytes
+	adapter  *hca.Config
+	run      *experiments.Run
+	jobs     *adapters.Jobs // nil: one program
 }
 
-// Divide has a run divide f, and put its network there, with a tracer of all packets if there is
-// one.
-func (c *Config) Divide(f *core.Fabric, adapter *hca.Config, run *experiments.Run, all *observe.Tracer, jobs *adapters.Jobs, n **adapters.Network) mpi.Divide {
-	return func(nodes int, alone sim.Time, why string) (_ mpi.Division, err error) {
-		if alone > 0 {
-			why = f.DivideFor(run.Threads, int64(alone/f.Clock()), network.WorthBusy, occupied(f.Graph(), nodes))
-		}
-		run.OnOneThread(why)
-		if *n, err = adapters.New(f, c.Fabric.FlitBytes, adapter, nodes, jobs); err == nil && all != nil {
-			(*n).Follow(all)
-		}
-		return *n, err
+// Open builds the fabric of a replication, with virtual channels for each of so many service levels.
+func (c *Config) Open(adapter *hca.Config, run *experiments.Run, seed uint64, levels int, jobs *adapters.Jobs) (*Simulation, error) {
+	t, config, r, err := c.FabricParts(adapter, seed, levels)
+	if err != nil {
+		return nil, err
 	}
+	f, err := core.New(t.Graph(), config, r, seed)
+	return &Simulation{Fabric: f, flit: c.Fabric.FlitBytes, adapter: adapter, run: run, jobs: jobs}, err
+}
+
+// Divide is an [mpi.Divide]: it divides the fabric and puts adapters there.
+func (s *Simulation) Divide(nodes int, alone sim.Time, why string) (_ mpi.Division, err error) {
+	if alone > 0 {
+		why = s.DivideFor(s.run.Threads, int64(alone/s.Clock()), network.WorthBusy, occupied(s.Graph(), nodes))
+	}
+	s.run.OnOneThread(why)
+	if s.Adapters, err = adapters.New(s.Fabric, s.flit, s.adapter, nodes, s.jobs); err == nil && s.All != nil {
+		s.Adapters.Follow(s.All)
+	}
+	return s.Adapters, err
+}
+
+// End is called when a run is over, with its error. It finds out whether the fabric came to rest for
+// good; whole is false where it was stopped before, or did not begin.
+func (s *Simulation) End(err error) (whole bool, _ error) {
+	network.Counter(s.Fabric, s.run)()
+	if errors.Is(err, mpi.ErrStopped) || s.Adapters == nil || !s.Adapters.Ran { // or a state could not be read whole
+		return false, err
+	}
+	return true, errors.Join(s.Rest(), err)
+}
+
+// overFabric makes the network through the fabric, and what is to be done when the run is over: fill
+// in what row says of it.
+func (c *Config) overFabric(adapter *hca.Config, run *experiments.Run, seed uint64, seen *mpiObserved, timeline bool, row *mpiRow) (mpi.Divide, func(mpi.Result, error) (mpi.Result, error), error) {
+	s, err := c.Open(adapter, run, seed, 1, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	timings, err := s.Config.ChannelTimings(s.Graph())
+	if err != nil {
+		return nil, nil, err
+	}
+	if row.Bound, _, err = c.demand(s.Graph(), &s.Config, adapter, seed, false); err != nil {
+		return nil, nil, err
+	}
+	watch, err := c.observe(s, timeline)
+	if err != nil {
+		return nil, nil, err
+	}
+	return s.Divide, func(result mpi.Result, err error) (mpi.Result, error) {
+		whole, err := s.End(err)
+		if whole && err == nil {
+			row.Links, row.Network = channelTimes(s.Fabric, timings)
+			seen.add(watch, s.Adapters.Over())
+		}
+		return result, err
+	}, nil
 }
 
 // occupied tells the terminals of the first nodes, by 1, from others.
@@ -182,12 +199,12 @@ type networkWatch struct {
 	fabric *core.Fabric
 	blame  *observe.Blame
 	trace  *observe.Tracer
-	all    *observe.Tracer // of all packets, for the timeline
 	series *observe.ChannelSeries
 }
 
-// observe has f observed as the file asks for, from its first cycle on.
-func (c *Config) observe(f *core.Fabric, timeline bool) (*networkWatch, error) {
+// observe has a fabric observed as the file asks for, from its first cycle on.
+func (c *Config) observe(s *Simulation, timeline bool) (*networkWatch, error) {
+	f := s.Fabric
 	w := &networkWatch{fabric: f}
 	all := telemetry.WholeRun()
 	if c.Measure.Blame {
@@ -201,7 +218,7 @@ func (c *Config) observe(f *core.Fabric, timeline bool) (*networkWatch, error) {
 		w.trace = observe.StartTrace(f, all, plan)
 	}
 	if timeline {
-		w.all = observe.StartTrace(f, all, observe.TracePlan{})
+		s.All = observe.StartTrace(f, all, observe.TracePlan{})
 	}
 	if c.Measure.Series > 0 {
 		w.series = observe.StartSeries(f, c.Measure.Series)

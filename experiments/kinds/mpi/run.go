@@ -109,7 +109,7 @@ func (c *Config) simulate(ctx context.Context, run *experiments.Run, replication
 		}
 		r, err := machine.RunKept(w, progress, checkpoint)
 		if err != nil {
-			return mpiRow{}, stopped(ctx, err)
+			return mpiRow{}, Stopped(ctx, err)
 		}
 		progress(r.Events)
 		none := math.NaN()
@@ -146,7 +146,7 @@ func (c *Config) simulate(ctx context.Context, run *experiments.Run, replication
 	}
 	r, err := over(config.Run(w))
 	if err != nil {
-		return mpiRow{}, stopped(ctx, err)
+		return mpiRow{}, Stopped(ctx, err)
 	}
 	progress(int64(r.Stats.Events))
 	_, nodes, err := c.Placement.Place(w.Ranks(), seed)
@@ -182,8 +182,8 @@ func (c *Config) Runtime(seed uint64) (mpi.Config, error) {
 	return mpi.Config{Placement: c.Placement, Protocols: c.Protocol, Connections: c.Connections, Noise: c.Noise, Memory: c.Memory, Adapter: adapter, Seed: seed}, err
 }
 
-// stopped is the context's error if it ended the run.
-func stopped(ctx context.Context, err error) error {
+// Stopped is the context's error if it ended the run, otherwise err.
+func Stopped(ctx context.Context, err error) error {
 	if errors.Is(err, mpi.ErrStopped) {
 		return ctx.Err()
 	}

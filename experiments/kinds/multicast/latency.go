@@ -141,8 +141,7 @@ func (c *latencyConfig) build(seed uint64) (*latencyParts, error) {
 		most = max(most, c.Messages.UnicastFlits)
 	}
 	problems = append(problems, network.CheckFit(&c.Fabric, &c.Switch, most))
-	p.routing, err = c.Routing.Type.Build(routing.Env{Topology: t, TopologyName: c.Topology.Type.Name(), VCs: c.Switch.VCs, Seed: seed, AllowDeadlock: c.Fabric.AllowDeadlock, Shared: c.Topology.Type.Shared()})
-	if err != nil {
+	if p.routing, err = c.Network(seed).Route(t); err != nil {
 		problems = append(problems, err)
 	} else {
 		problems = append(problems, p.fabric.Check(t.Graph(), p.routing))

@@ -168,8 +168,7 @@ func (c *trafficConfig) build(seed uint64) (*trafficParts, error) {
 	if _, grouped := parts.topology.(topology.Grouped); c.Measure.Global && !grouped {
 		problems = append(problems, document.At("measure.global_channels", fmt.Errorf("needs a topology with groups; %s has none", name)))
 	}
-	env := routing.Env{Topology: parts.topology, TopologyName: name, VCs: c.Switch.VCs, Seed: seed, AllowDeadlock: c.Fabric.AllowDeadlock, Shared: c.Topology.Type.Shared()}
-	if parts.Routed, err = c.Faults().Build(&c.Routing, env, &parts.fabric); err == nil {
+	if parts.Routed, err = c.Network(seed).Build(parts.topology, &parts.fabric); err == nil {
 		if err = c.probe(parts); err == nil {
 			err = parts.fabric.Check(parts.topology.Graph(), parts.Routing)
 		}
