@@ -18,7 +18,7 @@ TEST_TIMEOUT ?= 60m
 
 # Packages in which goroutines share work, and the tests of that: some of them in make check,
 # all of them in make race-all.
-THREADED := ./experiments ./experiments/engine ./fabric/core ./experiments/kinds
+THREADED := ./experiments ./experiments/engine ./fabric/core ./experiments/kinds/...
 THREADS := ^Test(Cached|Interrupt|Interruptible|InterruptDeafPoint|Shares|Threads|ThreadsHostModel|MPIThreads)$$
 
 # The simulator itself, whose checks are left out of all but the checked build. Its tests run
@@ -79,7 +79,7 @@ soak: soak-choices soak-plain soak-fabrics soak-files soak-snapshots soak-kills 
 
 soak-choices: ## run the tests that make test takes a share of, with all numbers of threads, random networks
 	SOAK_TIME=$(SOAK_TIME) $(GO) test -tags weftcheck ./fabric/core ./routing -run '$(CHOSEN)' -count 1 -timeout 0
-	SOAK_TIME=$(SOAK_TIME) $(GO) test ./experiments/kinds -run '(Threads|GoesOn|^TestJobsBlame)$$' -skip '^TestFilesOnThreads$$' -count 1 -timeout 0
+	SOAK_TIME=$(SOAK_TIME) $(GO) test ./experiments/kinds/... -run '(Threads|GoesOn|^TestJobsBlame)$$' -skip '^TestFilesOnThreads$$' -count 1 -timeout 0
 	SOAK_TIME=$(SOAK_TIME) $(GO) test ./cmd/weft -run '^(TestDocumentedCommands|TestExamples|TestExtending|TestJobsNumbers)$$' -count 1 -timeout 0
 
 soak-plain: ## run the tests of the simulator itself in the usual build, too
@@ -92,7 +92,7 @@ soak-files: ## run every example and paper, with its [quick] table, on 1, 2, 3 a
 	SOAK_TIME=$(SOAK_TIME) $(GO) test ./experiments/kinds -run '^TestFilesOnThreads$$' -count 1 -timeout 0 -v
 
 soak-snapshots: ## restore the states of 1,800 random networks, and of programs on fabrics at 640 moments, on 1, 2 and 3 threads
-	SOAK_TIME=$(SOAK_TIME) $(GO) test ./fabric/core ./experiments/kinds -run '^(TestSnapshots|TestFabricProgramsGoOn)$$' -count 1 -timeout 0 -v
+	SOAK_TIME=$(SOAK_TIME) $(GO) test ./fabric/core ./experiments/kinds/mpi -run '^(TestSnapshots|TestFabricProgramsGoOn)$$' -count 1 -timeout 0 -v
 
 soak-kills: ## kill long points of every kind that is kept, 30 times each, and go on
 	SOAK_TIME=$(SOAK_TIME) $(GO) test ./experiments/kinds -run '^TestKilled$$' -count 1 -timeout 0 -v

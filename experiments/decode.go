@@ -25,15 +25,23 @@ type decoder struct {
 	// of one swept routing is unknown to the others.
 	unknown map[string]string
 	shared  *Shared // of the file; may be nil
-	// clock is the length of a cycle, in which settings whose unit is cycles may be given
-	// as times; 0: not known yet. timed tells whether any was.
-	clock sim.Time
-	timed bool
+	// later reads what waits for the clock: settings whose unit is cycles and that are given as
+	// times, and what holds them.
+	later []func(clock sim.Time)
+}
+
+// behind has done again, when the clock is known, what depends on a value that waits for it: one
+// that has been read since so many did.
+func (d *decoder) behind(before int, do func()) {
+	if do(); len(d.later) > before {
+		d.later = append(d.later, func(sim.Time) { do() })
+	}
 }
 
 // table decodes values into config, a pointer to a struct whose fields have
 // toml tags, and checks the result with [param.Validate].
 func (d *decoder) table(path string, values map[string]any, config any) {
+	before := len(d.later)
 	fields := fieldsOf(reflect.ValueOf(config).Elem())
 	used := map[string]bool{}
 	candidates := slices.Clone(fields.names)
@@ -76,7 +84,12 @@ func (d *decoder) table(path string, values map[string]any, config any) {
 			d.unknown[document.Join(path, document.QuoteName(name))] = unknownKey(path, name, candidates)
 		}
 	}
-	d.doc.ProblemsFrom(path, param.Validate(config))
+	check := func() { d.doc.ProblemsFrom(path, param.Validate(config)) }
+	if len(d.later) == before {
+		check()
+		return
+	}
+	d.later = append(d.later, func(sim.Time) { check() })
 }
 
 func (d *decoder) choose(path string, f field, c param.Chooser, raw any, given bool) {
@@ -112,7 +125,7 @@ func unknownKey(path, name string, candidates []string) string {
 }
 
 // setting decodes the value of a field. A time stands for the cycles that it takes, rounded
-// up, where the unit is cycles; the field keeps its default while the clock is not known.
+// up, where the unit is cycles: it is read when the clock is known.
 func (d *decoder) setting(path string, f field, raw any) {
 	text, isText := raw.(string)
 	if !isText || !param.InCycles(f.tag) {
@@ -120,18 +133,17 @@ func (d *decoder) setting(path string, f field, raw any) {
 		return
 	}
 	at, err := sim.ParseTime(text)
-	switch {
-	case err != nil:
+	if err != nil {
 		d.doc.Problem(path, "= %s: want an integer, in cycles, or a time with its unit in quotes, for example \"2us\"", document.Show(raw))
-	case d.clock == 0:
-		d.timed = true
-	default:
-		cycles := int64(at / d.clock)
-		if at%d.clock > 0 {
+		return
+	}
+	d.later = append(d.later, func(clock sim.Time) {
+		cycles := int64(at / clock)
+		if at%clock > 0 {
 			cycles++
 		}
 		d.value(path, f.value, cycles)
-	}
+	})
 }
 
 // value decodes one TOML value.
@@ -236,9 +248,9 @@ func (d *decoder) inner(path string, raw any, decode func(map[string]any)) {
 func (d *decoder) tables(path string, table map[string]any, v reflect.Value) {
 	v.Set(reflect.MakeMap(v.Type()))
 	for _, name := range results.SortedKeys(table) {
-		element := newElement(v.Type().Elem())
+		element, before := newElement(v.Type().Elem()), len(d.later)
 		d.value(document.Join(path, document.QuoteName(name)), element, table[name])
-		v.SetMapIndex(reflect.ValueOf(name), element)
+		d.behind(before, func() { v.SetMapIndex(reflect.ValueOf(name), element) })
 	}
 }
 
@@ -262,14 +274,9 @@ func newElement(t reflect.Type) reflect.Value {
 
 // list decodes an array; a single value may stand for an array of one.
 func (d *decoder) list(path string, v reflect.Value, raw any) {
-	elements, ok := raw.([]any)
-	if !ok {
-		one := newElement(v.Type().Elem())
-		before := len(d.doc.Problems)
-		if d.value(path, one, raw); len(d.doc.Problems) == before {
-			v.Set(reflect.Append(reflect.MakeSlice(v.Type(), 0, 1), one))
-		}
-		return
+	elements, several := raw.([]any)
+	if !several {
+		elements = []any{raw}
 	}
 	if len(elements) == 0 {
 		v.SetZero()
@@ -278,8 +285,12 @@ func (d *decoder) list(path string, v reflect.Value, raw any) {
 	list := reflect.MakeSlice(v.Type(), len(elements), len(elements))
 	before := len(d.doc.Problems)
 	for i, element := range elements {
+		at := path
+		if several {
+			at = fmt.Sprintf("%s[%d]", path, i)
+		}
 		list.Index(i).Set(newElement(v.Type().Elem()))
-		d.value(fmt.Sprintf("%s[%d]", path, i), list.Index(i), element)
+		d.value(at, list.Index(i), element)
 	}
 	if len(d.doc.Problems) == before { // what is half read must not be judged
 		v.Set(list)

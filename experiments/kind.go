@@ -116,6 +116,15 @@ func (t FurtherTable) AskedBy(key string) FurtherTable {
 	return t
 }
 
+// Undocumented is a table whose columns say what they hold by their names.
+func Undocumented(name string, columns ...string) FurtherTable {
+	t := FurtherTable{Name: name, Doc: "a further table of the kind"}
+	for _, column := range columns {
+		t.Columns = append(t.Columns, Column{Name: column})
+	}
+	return t
+}
+
 // named finds a table; nil: there is none of that name.
 func named(tables []FurtherTable, name string) *FurtherTable {
 	if i := slices.IndexFunc(tables, func(t FurtherTable) bool { return t.Name == name }); i >= 0 {

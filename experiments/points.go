@@ -82,20 +82,19 @@ func (f *File) configure(dec *decoder, d *document.Tree, config any) (settings, 
 	for _, name := range append(slices.Clone(headerKeys), headerTables...) {
 		delete(tables, name)
 	}
-	problems := len(d.Problems)
 	dec.tablesOf(f.kind, tables, config)
-	if dec.timed {
-		f.kind.complete(config, d.Has)
-		dec.clock = clockOf(config) // now the times can be read
-		d.Problems, dec.unknown = d.Problems[:problems], map[string]string{}
-		reflect.ValueOf(config).Elem().Set(reflect.ValueOf(f.kind.defaults()).Elem())
-		dec.tablesOf(f.kind, tables, config)
-	}
 	if u, ok := config.(deadlockSetting); ok && f.unsafe {
 		*u.AllowDeadlock() = true
 	}
 	inputs = f.locateInputs(config)
 	f.kind.complete(config, d.Has)
+	if len(dec.later) > 0 {
+		if clock := clockOf(config); clock > 0 {
+			for _, read := range dec.later {
+				read(clock)
+			}
+		}
+	}
 	return resolve(config), inputs
 }
 

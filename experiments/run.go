@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/weft-sim/weft/experiments/results"
+	"github.com/weft-sim/weft/sim"
 )
 
 // Run is what a kind gets to compute one point, beside its configuration.
@@ -43,6 +44,16 @@ type Run struct {
 	started time.Time     // for progress only
 	mu      sync.Mutex
 	way     PointProgress
+}
+
+// SeedOf is the seed of replication i: the point's own for the first, so that a single one is the
+// point itself.
+func (r *Run) SeedOf(i int) uint64 {
+	if i == 0 {
+		return r.Seed
+	}
+	stream := sim.NewStream(r.Seed, "replication", i)
+	return stream.Uint64()
 }
 
 // OnOneThread notes why a point is simulated by one thread although it may use more.
@@ -90,6 +101,18 @@ func (r *Run) Count(events, flitHops int64) {
 	r.flitHops.Add(flitHops)
 	if r.live != nil {
 		r.live.Add(events)
+	}
+}
+
+// CountEvents returns what a simulation calls with the number of its events so far: it counts them,
+// behind those of earlier simulations of the point, and tells whether ctx has ended.
+func (r *Run) CountEvents(ctx context.Context, before int64) func(events int64) (stop bool) {
+	counted := int64(0)
+	return func(events int64) bool {
+		r.Count(events-counted, 0)
+		counted = events
+		r.Advance(before+events, 0, "events")
+		return ctx.Err() != nil
 	}
 }
 

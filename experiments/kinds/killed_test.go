@@ -2,6 +2,8 @@ package kinds
 
 import (
 	"bytes"
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -11,17 +13,19 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/engine"
+	"github.com/weft-sim/weft/experiments/engine/enginetest"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // longPoints can be kept some thirty times in each replication.
-const longPoints = dragonfly + `
+const longPoints = enginetest.Dragonfly + `
 [routing]
 type = "ugal-l"
 [traffic]
@@ -36,7 +40,7 @@ links = true
 `
 
 // longProgram is one on a fabric.
-const longProgram = "kind = \"mpi\"\n" + halfFly + `
+const longProgram = "kind = \"mpi\"\n" + enginetest.HalfFly + `
 [fabric]
 flit_bytes = "64B"
 [job]
@@ -66,7 +70,7 @@ type longRun struct {
 // longRuns has some of each kind whose points are kept.
 var longRuns = map[string]longRun{
 	"traffic": {"traffic", longPoints, "measure.window=200000", []string{"links.csv"}},
-	"faults": {"traffic", strings.NewReplacer("vcs = 9", "vcs = 9\nflow_control = \"cut-through\"\nbuffer_flits = 16", "window = 700", "window = 3000").Replace(ownFaults) + `
+	"faults": {"traffic", strings.NewReplacer("vcs = 9", "vcs = 9\nflow_control = \"cut-through\"\nbuffer_flits = 16", "window = 700", "window = 3000").Replace(enginetest.OwnFaults) + `
 [traffic]
 load = 0.4
 packet_flits = [2, 5]
@@ -75,7 +79,7 @@ packet_flits = [2, 5]
 `, "measure.window=200000", nil},
 	"observed": {"traffic", strings.NewReplacer("[measure]", "[measure]\nblame = true\nlevels = true", "[sweep]", "[trace]\npackets = 60\nchoose = \"slowest\"\n[sweep]").Replace(longPoints),
 		"measure.window=200000", []string{"blame.csv", "congestion.csv", "levels.csv", "packets.csv"}},
-	"faults, traced": {"traffic", strings.Replace(ownFaults, "window = 700", "window = 3000", 1) + `
+	"faults, traced": {"traffic", strings.Replace(enginetest.OwnFaults, "window = 700", "window = 3000", 1) + `
 [traffic]
 load = 0.4
 packet_flits = [2, 5]
@@ -89,7 +93,7 @@ seed = [1, 2]
 		"measure.budget=100000", []string{"search.csv"}},
 	"precision": {"traffic", strings.NewReplacer("warmup = 500\nwindow = 3000", "precision = 0.003\nbudget = 12000").Replace(longPoints),
 		"measure.budget=200000", []string{"links.csv"}},
-	"exchange": {"exchange", "kind = \"exchange\"\n" + dragonfly + `
+	"exchange": {"exchange", "kind = \"exchange\"\n" + enginetest.Dragonfly + `
 routing = { type = "ugal-l" }
 exchange = { packet_flits = 40 }
 [sweep]
@@ -122,16 +126,16 @@ measure = { replications = 2 }
 // file has longer points, for more kills, where SOAK_TIME is set.
 func (r *longRun) file(t *testing.T) *experiments.File {
 	if simtest.Soak() {
-		return load(t, r.text, r.longer)
+		return enginetest.Load(t, r.text, r.longer)
 	}
-	return load(t, r.text)
+	return enginetest.Load(t, r.text)
 }
 
 // same compares what two runs have written.
 func (r *longRun) same(t *testing.T, got, want string) {
 	t.Helper()
 	for _, name := range append([]string{"results.csv", "resolved.toml"}, r.tables...) {
-		if read(t, got, name) != read(t, want, name) {
+		if enginetest.Read(t, got, name) != enginetest.Read(t, want, name) {
 			t.Errorf("%s differs", name)
 		}
 	}
@@ -166,7 +170,7 @@ func TestToBeKilled(t *testing.T) {
 	if dir == "" {
 		t.Skip("runs in a process of TestKilled")
 	}
-	divideAlways(t)
+	enginetest.DivideAlways(t)
 	r := longRuns[os.Getenv(killedRun)]
 	var threads int
 	var last int64
@@ -224,7 +228,7 @@ func TestKilled(t *testing.T) {
 
 func checkKilled(t *testing.T, name string, r *longRun) {
 	want := filepath.Join(t.TempDir(), "whole")
-	execute(t, r.file(t), engine.Execution{Dir: want, Jobs: 2})
+	enginetest.Execute(t, r.file(t), engine.Execution{Dir: want, Jobs: 2})
 	kills := 4
 	if simtest.Soak() {
 		kills = 30
@@ -263,7 +267,7 @@ func checkKilled(t *testing.T, name string, r *longRun) {
 // time for a snapshot has not come, and the run goes on from there on other threads with the
 // same bytes.
 func TestInterrupted(t *testing.T) {
-	divideAlways(t)
+	enginetest.DivideAlways(t)
 	for name, r := range longRuns {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -288,21 +292,99 @@ func checkInterrupted(t *testing.T, r *longRun) {
 	if kept == 0 {
 		t.Fatal("nothing is kept")
 	}
-	execute(t, f, engine.Execution{Dir: dir, Jobs: 1, Threads: 2, Resume: true, SnapshotEvery: time.Hour})
+	enginetest.Execute(t, f, engine.Execution{Dir: dir, Jobs: 1, Threads: 2, Resume: true, SnapshotEvery: time.Hour})
 	r.same(t, dir, want)
 }
 
 // TestKeptIsDamaged: a snapshot that is damaged or of another build counts as none.
 func TestKeptIsDamaged(t *testing.T) {
-	f := load(t, longPoints, "measure.window=300", "measure.replications=1")
+	f := enginetest.Load(t, longPoints, "measure.window=300", "measure.replications=1")
 	dir := t.TempDir()
-	want := execute(t, f, engine.Execution{Jobs: 1}).Results
+	want := enginetest.Execute(t, f, engine.Execution{Jobs: 1}).Results
 	simtest.Check(t, os.MkdirAll(filepath.Join(dir, "snapshots"), 0o777))
 	for _, p := range f.Points {
 		simtest.Check(t, os.WriteFile(filepath.Join(dir, "snapshots", p.Hash+".0.weft"), []byte("weft snapshot\n\x01 and more"), 0o666))
 	}
-	got := execute(t, f, engine.Execution{Dir: dir, Jobs: 1, Resume: true, SnapshotEvery: time.Hour})
+	got := enginetest.Execute(t, f, engine.Execution{Dir: dir, Jobs: 1, Resume: true, SnapshotEvery: time.Hour})
 	if !reflect.DeepEqual(got.Results, want) {
 		t.Errorf("%v\nwant\n%v", got.Results.Rows, want.Rows)
+	}
+}
+
+// moments is a context that counts how often it is asked whether work is to end. Simulations
+// ask every so many cycles or events: the number of a question is a moment of simulated time,
+// whatever the machine does beside.
+type moments struct {
+	context.Context
+	asked atomic.Int64
+	at    func(n int64) // is told of the nth question before it is answered
+}
+
+// Err implements [context.Context].
+func (m *moments) Err() error {
+	m.at(m.asked.Add(1))
+	return m.Context.Err()
+}
+
+// endingAt is a context that ends at its nth question.
+func endingAt(parent context.Context, n int64) *moments {
+	ctx, end := context.WithCancel(parent)
+	return &moments{Context: ctx, at: func(i int64) {
+		if i == n {
+			end()
+		}
+	}}
+}
+
+// TestSlurmTaskGoesOn: a task of a job array that ends while it computes a point has left
+// its state in the result folder; the next one goes on from there, comes to the same row and
+// takes the state away.
+func TestSlurmTaskGoesOn(t *testing.T) {
+	dir := t.TempDir()
+	toml := filepath.Join(dir, "long.toml")
+	text := "title = \"long\"\nkind = \"traffic\"\n" + strings.Replace(longPoints, `["uniform", "worst-case"]`, `["uniform"]`, 1)
+	simtest.Check(t, os.WriteFile(toml, []byte(text), 0o666))
+	file := simtest.Must(experiments.Open(toml, experiments.Options{}))(t)
+	// task computes the point in a result folder until ctx ends, and returns its row.
+	task := func(ctx context.Context, folder string) (cells any, err error) {
+		slurm := filepath.Join(dir, folder, "slurm")
+		job := map[string]any{"file": toml, "threads": 2, "snapshot_every": time.Microsecond, "tasks": [][]string{{file.Points[0].Hash}}}
+		content, err := json.Marshal(job)
+		if err != nil {
+			t.Fatal(err)
+		}
+		simtest.Check(t, os.MkdirAll(slurm, 0o777))
+		simtest.Check(t, os.WriteFile(filepath.Join(slurm, "job.json"), content, 0o666))
+		if err := engine.SlurmTask(ctx, filepath.Join(slurm, "job.json"), 0); err != nil {
+			return nil, err
+		}
+		journal, err := os.ReadFile(filepath.Join(slurm, "task-0.journal"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(strings.TrimSpace(string(journal)), "\n")
+		var last map[string]any
+		simtest.Check(t, json.Unmarshal([]byte(lines[len(lines)-1][len("01234567 "):]), &last))
+		return last["cells"], nil
+	}
+	want, err := task(t.Context(), "whole")
+	if err != nil || want == nil {
+		t.Fatal(want, err)
+	}
+	kept := filepath.Join(dir, "killed", "snapshots", file.Points[0].Hash+".*.weft")
+	if _, err := task(endingAt(t.Context(), 20), "killed"); err == nil {
+		t.Fatal("the task was through before it was told to end")
+	}
+	if states, _ := filepath.Glob(kept); len(states) == 0 {
+		t.Fatal("nothing is kept")
+	}
+	got := simtest.Must(task(t.Context(), "killed"))(t)
+	a, _ := json.Marshal(got)
+	b, _ := json.Marshal(want)
+	if string(a) != string(b) {
+		t.Errorf("went on to\n%s\nwant\n%s", a, b)
+	}
+	if states, _ := filepath.Glob(kept); len(states) != 0 {
+		t.Errorf("%q are left", states)
 	}
 }

@@ -1,12 +1,11 @@
 package kinds
 
 import (
-	"fmt"
-	"os"
-	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/weft-sim/weft/experiments/engine/enginetest"
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/terminal"
 	"github.com/weft-sim/weft/fabric/topology"
@@ -15,6 +14,63 @@ import (
 	"github.com/weft-sim/weft/sim/simtest"
 	"github.com/weft-sim/weft/sim/snapshot"
 )
+
+// queued samples the ports of some switches and of a class.
+const queued = enginetest.FatTree + `
+program = { type = "heeding" }
+switch = { flow_control = "cut-through", hold = true, marking = "threshold", mark_flits = 4 }
+traffic = { packet_flits = [2, 5] }
+[measure]
+warmup = 500
+window = 3000
+queues = "100ns"
+queue_ports = ["switch 1*", "level2"]
+queue_samples = ["waiting", "outstanding", "sent", "marked"]
+[sweep]
+"fabric.unit" = ["flit", "packet"]
+`
+
+func init() {
+	longRuns["queues"] = longRun{"traffic", strings.Replace(queued, "100ns", "1us", 1), "measure.window=200000", []string{"queues.csv"}}
+}
+
+// TestQueues: queues.csv has 30 samples of the ports that are named, the same on any number of
+// threads and with either unit. Of the 20 switches of 4 ports 11 have names that begin with
+// "switch 1"; of the upper channels, those of the upper ports of switches 8 and 9 come to that:
+// 11*4 + 2*2 ports.
+func TestQueues(t *testing.T) {
+	enginetest.DivideAlways(t)
+	table := enginetest.SameOnThreads(t, "queues", enginetest.Load(t, queued), simtest.Threads(t, 0), true, "queues").Tables["queues"]
+	points := map[string]string{}
+	ports := map[string]bool{}
+	for _, row := range table.Rows {
+		points[row[0]] += strings.Join(row[3:], ",") + "\n" // behind the point, its keys and its seed
+		ports[row[4]] = true
+	}
+	if len(points) != 2 || points["0"] != points["1"] {
+		t.Errorf("%d points; those of packets have other series than those of flits", len(points))
+	}
+	if n := strings.Count(points["0"], "\n"); n != 30*len(ports) || len(ports) != 48 || !ports["switch 1 port 3"] || ports["switch 2 port 0"] {
+		t.Errorf("%d rows of %d ports", n, len(ports))
+	}
+	for _, name := range []string{"waiting_flits", "outstanding_flits", "sent_flits", "marked_packets"} {
+		if slices.Max(enginetest.Numbers(t, table, name)) == 0 {
+			t.Errorf("all is 0 in column %s", name)
+		}
+	}
+}
+
+// TestQueuesRefusals: what names no port, and what cannot be sampled, is a problem of the file.
+func TestQueuesRefusals(t *testing.T) {
+	for _, c := range []struct{ change, to, want string }{
+		{`"switch 1*"`, `"swich 1"`, `measure.queue_ports[0] = "swich 1" names no port: want all, a class of channels such as level2`},
+		{`, marking = "threshold", mark_flits = 4`, "", `measure.queue_samples[3] = "marked": want others, or a switch.marking`},
+		{`"sent", "marked"]`, `"lost"]`, "measure.queue_samples"},
+		{`"nca"`, `"adaptive-escape"`, `measure.queue_samples[0] = "waiting": want others with this routing, whose packets wait for several ports`},
+	} {
+		enginetest.Refused(t, strings.Replace(queued, c.change, c.to, 1), c.want)
+	}
+}
 
 // heeding sends a packet at a time, and the next one a while after its acknowledgement: a long
 // while, if the packet has been marked.
@@ -68,7 +124,7 @@ func (b *bearing) Lost(p *terminal.Port, lost *terminal.Packet) { p.Send(*lost) 
 
 // losses are cables and a switch that fail, without retries of the network's.
 var losses = strings.NewReplacer("retries = 3\ntimeout = \"300ns\"", "retries = 0", "vcs = 9", "vcs = 9\nflow_control = \"cut-through\"\nhold = true\nmarking = \"threshold\"\nmark_flits = 6",
-	"window = 700", "window = 3000").Replace(ownFaults) + `
+	"window = 700", "window = 3000").Replace(enginetest.OwnFaults) + `
 [program]
 type = "bearing"
 [traffic]
@@ -78,21 +134,21 @@ packet_flits = [2, 5]
 // TestProgramsBearLosses: a program that does not bear losses is refused where there may be
 // some; one that sends again what was lost goes on, the same on any number of threads.
 func TestProgramsBearLosses(t *testing.T) {
-	divideAlways(t)
-	o := sameOnThreads(t, "losses", load(t, losses), simtest.Threads(t, 0), true, "program")
-	for _, lost := range numbers(t, o.Results, "packets_lost") {
+	enginetest.DivideAlways(t)
+	o := enginetest.SameOnThreads(t, "losses", enginetest.Load(t, losses), simtest.Threads(t, 0), true, "program")
+	for _, lost := range enginetest.Numbers(t, o.Results, "packets_lost") {
 		if lost == 0 {
 			t.Error("no packet was lost")
 		}
 	}
-	counts := numbers(t, o.Tables["program"], "count")
+	counts := enginetest.Numbers(t, o.Tables["program"], "count")
 	if len(counts) != 2 || counts[0] < 1_000 || counts[1] == 0 {
 		t.Errorf("%v packets without a mark, with one", counts)
 	}
-	refused(t, strings.Replace(losses, "bearing", "heeding", 1), `program.type "heeding" does not go with faults that come or go during the run: it would wait for answers to packets that are lost`)
+	enginetest.Refused(t, strings.Replace(losses, "bearing", "heeding", 1), `program.type "heeding" does not go with faults that come or go during the run: it would wait for answers to packets that are lost`)
 }
 
-const marked = fatTree + `
+const marked = enginetest.FatTree + `
 program = { type = "heeding" }
 traffic = { packet_flits = [2, 5] }
 measure = { warmup = 500, window = 3000 }
@@ -111,9 +167,9 @@ cc_sw_cong_setting_packet_size = 1
 // TestMarksReachPrograms: programs are told of marks by all policies, and of none without one;
 // results do not depend on threads, nor, where all times are whole cycles, on the unit.
 func TestMarksReachPrograms(t *testing.T) {
-	divideAlways(t)
-	o := sameOnThreads(t, "marks", load(t, marked), simtest.Threads(t, 0), true, "program")
-	counts := numbers(t, o.Tables["program"], "count")
+	enginetest.DivideAlways(t)
+	o := enginetest.SameOnThreads(t, "marks", enginetest.Load(t, marked), simtest.Threads(t, 0), true, "program")
+	counts := enginetest.Numbers(t, o.Tables["program"], "count")
 	if len(counts) != 16 { // two measures of eight points
 		t.Fatalf("%d rows", len(counts))
 	}
@@ -125,39 +181,5 @@ func TestMarksReachPrograms(t *testing.T) {
 		if unit := counts[2*(point%4)]; unmarked != unit {
 			t.Errorf("point %d: %g packets without a mark; with flits as the unit %g", point, unmarked, unit)
 		}
-	}
-}
-
-// TestInfiniBandVictim: seven terminals of a leaf send 0.4 each to one terminal, and the eighth
-// sends 0.4 to another one over the same cables up. Without congestion control the hot terminal's
-// link is full, and the victim has less than half of its load, as its packets wait behind the
-// others'. With marks, notifications and a timer of 31 us it has its load to within 5 %, or more,
-// as what waits from before goes, too, and the hot link stays full to more than 0.8. Results do
-// not depend on threads.
-func TestInfiniBandVictim(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "hot.csv")
-	simtest.Check(t, os.WriteFile(path, []byte("8\n8\n8\n8\n8\n8\n8\n15\n0\n1\n2\n3\n4\n5\n6\n7\n"), 0o600))
-	text := fmt.Sprintf(`
-topology = { type = "xgft", m = [8, 2], w = [1, 4] }
-routing = { type = "nca" }
-fabric = { flit_bytes = "64B", clock = "5120ps" }
-program = { type = "infiniband", cc_ca_cong_setting_ccti_timer = 30 }
-switch = { buffer_flits = 256, flow_control = "cut-through", hold = true }
-traffic = { pattern = "file", path = %q, load = 0.4, packet_flits = [32] }
-measure = { warmup = 60000, window = 60000, links = true }
-[sweep]
-"switch.marking" = ["none", "infiniband"]
-`, path)
-	links := sameOnThreads(t, "hot terminal", load(t, text), simtest.Threads(t, 0), false, "links").Tables["links"]
-	var rates []float64
-	all, to := numbers(t, links, "flits_per_cycle"), column(t, links, "to")
-	for i := range to {
-		if to[i] == "terminal 8" || to[i] == "terminal 15" {
-			rates = append(rates, all[i])
-		}
-	}
-	plain, controlled := rates[:2], rates[2:]
-	if len(rates) != 4 || plain[0] < 0.99 || plain[1] > 0.2 || controlled[0] < 0.8 || controlled[1] < 0.38 {
-		t.Errorf("hot terminal and victim: %v without congestion control, %v with it", plain, controlled)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/engine"
+	"github.com/weft-sim/weft/experiments/engine/enginetest"
 	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/sim/simtest"
 )
@@ -94,11 +95,11 @@ func (c *unitCase) run(t *testing.T, model int, values []float64, more ...string
 	t.Helper()
 	list := strings.ReplaceAll(strings.Trim(fmt.Sprint(values), "[]"), " ", ",")
 	set := with(unitSettings, c.set, unitModels[model].set, more, []string{"sweep." + c.x + "=[" + list + "]"})
-	results := execute(t, simtest.Must(experiments.Open(c.file, experiments.Options{Set: set}))(t), engine.Execution{}).Results
-	state := column(t, results, "state")
+	results := enginetest.Execute(t, simtest.Must(experiments.Open(c.file, experiments.Options{Set: set}))(t), engine.Execution{}).Results
+	state := enginetest.Column(t, results, "state")
 	points := make([]unitPoint, len(values))
 	for k, name := range unitColumns {
-		column := numbers(t, results, name)
+		column := enginetest.Numbers(t, results, name)
 		for i := range points {
 			p := &points[i]
 			*[]*float64{&p.accepted, &p.mean, &p.ci, &p.p99, &p.hops}[k] = column[i]
@@ -184,8 +185,8 @@ func TestUnitTable(t *testing.T) {
 		for i := range c.values {
 			for model := range unitModels {
 				p := &points[model][i]
-				table.Rows = append(table.Rows, []string{c.name, c.x, shortest(p.x), unitModels[model].name, p.state,
-					fmt.Sprintf("%.5f", p.accepted), fmt.Sprintf("%.3f", p.mean), fmt.Sprintf("%.3f", p.ci), shortest(p.p99), fmt.Sprint(slices.Contains(compared, i))})
+				table.Rows = append(table.Rows, []string{c.name, c.x, results.FormatCell(p.x), unitModels[model].name, p.state,
+					fmt.Sprintf("%.5f", p.accepted), fmt.Sprintf("%.3f", p.mean), fmt.Sprintf("%.3f", p.ci), results.FormatCell(p.p99), fmt.Sprint(slices.Contains(compared, i))})
 			}
 		}
 	}
@@ -199,7 +200,7 @@ func TestUnitTable(t *testing.T) {
 // and at the highest of these points.
 func unitSummary(t *testing.T, table *results.Table) (lines []string, points int) {
 	t.Helper()
-	accepted, mean, p99 := numbers(t, table, "accepted_load"), numbers(t, table, "latency_mean_ns"), numbers(t, table, "latency_p99_ns")
+	accepted, mean, p99 := enginetest.Numbers(t, table, "accepted_load"), enginetest.Numbers(t, table, "latency_mean_ns"), enginetest.Numbers(t, table, "latency_p99_ns")
 	percent := func(x float64) string { return fmt.Sprintf("%.1f %%", 100*x) }
 	const name, compared = 0, 9
 	for i := 0; i < len(table.Rows); {
@@ -265,9 +266,9 @@ func TestUnitsSame(t *testing.T) {
 		var got [2][][]float64
 		for i, unit := range []string{"flit", "packet"} {
 			f := simtest.Must(experiments.Open("examples/"+c.name, experiments.Options{Quick: true, Set: append(slices.Clone(c.set), "fabric.unit="+unit)}))(t)
-			o := execute(t, f, engine.Execution{})
+			o := enginetest.Execute(t, f, engine.Execution{})
 			for _, name := range columns {
-				got[i] = append(got[i], numbers(t, o.Results, name))
+				got[i] = append(got[i], enginetest.Numbers(t, o.Results, name))
 			}
 		}
 		for k, name := range columns {

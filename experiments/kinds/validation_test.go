@@ -12,6 +12,7 @@ import (
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/booksim"
 	"github.com/weft-sim/weft/experiments/engine"
+	"github.com/weft-sim/weft/experiments/engine/enginetest"
 	"github.com/weft-sim/weft/experiments/figures"
 	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/sim/simtest"
@@ -57,8 +58,8 @@ func (c peerCase) run(t *testing.T, window int, loads []float64) []booksim.Point
 	list := strings.Join(strings.Fields(strings.Trim(fmt.Sprint(loads), "[]")), ",")
 	set := append([]string{fmt.Sprintf("measure.window=%d", window), "sweep.traffic.load=[" + list + "]"}, c.set...)
 	f := simtest.Must(experiments.Open(c.file, experiments.Options{Set: set}))(t)
-	r := execute(t, f, engine.Execution{}).Results
-	load, latency, accepted := numbers(t, r, "offered_load"), numbers(t, r, "latency_mean_ns"), numbers(t, r, "accepted_load")
+	r := enginetest.Execute(t, f, engine.Execution{}).Results
+	load, latency, accepted := enginetest.Numbers(t, r, "offered_load"), enginetest.Numbers(t, r, "latency_mean_ns"), enginetest.Numbers(t, r, "accepted_load")
 	points := make([]booksim.Point, len(load))
 	for i := range points {
 		points[i] = booksim.Point{Load: load[i], Latency: latency[i], Accepted: accepted[i], Saturated: accepted[i] < 0.95*load[i]}

@@ -189,18 +189,6 @@ func (x *Faults) Describe(periods []topology.Period) (lines []string) {
 	return lines
 }
 
-// route builds a routing around the faults, if there are any, for all of their periods.
-func (x *Faults) route(r *RoutingTable, env routing.Env) (fabric.Routing, error) {
-	if x == nil {
-		return r.Type.Build(env)
-	}
-	periods, err := x.Periods(env.Topology.Graph())
-	if err != nil {
-		return nil, err
-	}
-	return r.around(periods, env)
-}
-
 // Routed is a routing of a network that may have faults.
 type Routed struct {
 	Routing fabric.Routing    // of all times, as the certificate needs it
@@ -209,21 +197,22 @@ type Routed struct {
 	faults  *fabric.FaultPlan // nil: nothing for the fabric to know of
 }
 
-// Build builds a routing, around the faults if there are any, for a network of some settings.
-func (x *Faults) Build(r *RoutingTable, env routing.Env, config *fabric.Config) (b Routed, err error) {
-	if len(x.Tables) == 0 {
-		b.Routing, err = r.Type.Build(env)
+// Build builds the routing on the network's topology, around the faults if there are any, for a
+// fabric of some settings. It refuses settings that do not go with the faults, with dotted keys.
+func (n *Spec) Build(t topology.Topology, config *fabric.Config) (b Routed, err error) {
+	x, g := n.faults, t.Graph()
+	if x == nil {
+		b.Routing, err = n.Route(t)
 		b.first = b.Routing
 		return b, err
 	}
-	g := env.Topology.Graph()
 	if b.Periods, err = x.Periods(g); err != nil {
 		return b, err
 	}
 	if err := x.checkReach(b.Periods, g); err != nil {
 		return b, err
 	}
-	routings, err := r.around(b.Periods, env)
+	routings, err := n.routing.around(b.Periods, n.env(t))
 	if err != nil {
 		return b, err
 	}

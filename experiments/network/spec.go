@@ -57,12 +57,30 @@ func (n *Spec) Open() (routing.Routed, error) {
 	if err != nil {
 		return routing.Routed{}, err
 	}
-	env := routing.Env{Topology: topo, TopologyName: t.Name(), VCs: n.vcs, Seed: n.seed, AllowDeadlock: n.allow, Shared: t.Shared()}
-	built, err := n.faults.route(n.routing, env)
+	built, err := n.Route(topo)
 	if err != nil {
 		return routing.Routed{}, err
 	}
 	return Opened(topo.Graph(), built, n.vcs), nil
+}
+
+// env is what the routing is built for on the network's topology.
+func (n *Spec) env(t topology.Topology) routing.Env {
+	x := &n.topology.Type
+	return routing.Env{Topology: t, TopologyName: x.Name(), VCs: n.vcs, Seed: n.seed, AllowDeadlock: n.allow, Shared: x.Shared()}
+}
+
+// Route builds the routing on the network's topology, around its faults for all of their periods.
+// Errors carry dotted keys.
+func (n *Spec) Route(t topology.Topology) (fabric.Routing, error) {
+	if n.faults == nil {
+		return n.routing.Type.Build(n.env(t))
+	}
+	periods, err := n.faults.Periods(t.Graph())
+	if err != nil {
+		return nil, err
+	}
+	return n.routing.around(periods, n.env(t))
 }
 
 // Through is n with the flow control of switches like s.

@@ -1,0 +1,70 @@
+// Package connections is the kind connections: the memory of InfiniBand connections, by formulas.
+package connections
+
+import (
+	"context"
+
+	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/verdict"
+	"github.com/weft-sim/weft/mpi"
+)
+
+func init() {
+	experiments.Register(experiments.Kind[connectionsConfig, connectionsRow]{
+		Name:        "connections",
+		RestsOn:     verdict.Formula,
+		BeginsAgain: "it is computed in a moment",
+		Doc:         "memory of InfiniBand connections: QPs and bytes of a process and a node, from the formulas of each mode",
+		Defaults: func() connectionsConfig {
+			return connectionsConfig{Job: connectionsJob{Ranks: 1024, PerNode: 4}, Connections: mpi.DefaultConnections}
+		},
+		Check: func(c *connectionsConfig, _ uint64) ([]experiments.Warning, error) {
+			return append(experiments.IdleOf(Idle, &c.Connections), experiments.IdleOf(idleFormulas, &c.Connections)...), nil
+		},
+		Run: func(_ context.Context, c *connectionsConfig, _ *experiments.Run) (connectionsRow, error) {
+			f := c.Connections.Footprint(c.Job.Ranks, c.Job.PerNode, int64(c.Job.OnDemandQPs))
+			return connectionsRow{
+				Static: f.Static, OnDemand: f.OnDemand,
+				Process: f.Process, ProcessStatic: f.ProcessStatic, Node: f.Node,
+			}, nil
+		},
+	})
+}
+
+type connectionsConfig struct {
+	Job         connectionsJob  `toml:"job" doc:"processes"`
+	Connections mpi.Connections `toml:"connections" doc:"how processes are connected, and the sizes of queues and buffers"`
+}
+
+type connectionsJob struct {
+	Ranks       int `toml:"ranks" doc:"processes of the job" min:"1"`
+	PerNode     int `toml:"per_node" doc:"processes on a node" min:"1"`
+	OnDemandQPs int `toml:"on_demand_qps" doc:"QPs that a process makes on demand" min:"0"`
+}
+
+type connectionsRow struct {
+	Static        int64   `column:"qps_static" doc:"QPs of a process at the start"`
+	OnDemand      int64   `column:"qps_on_demand" doc:"QPs of a process made on demand"`
+	Process       float64 `column:"memory_per_process_bytes" doc:"queues and pre-posted buffers of a process, QPs made on demand included"`
+	ProcessStatic float64 `column:"memory_static_per_process_bytes" doc:"queues and pre-posted buffers of a process, QPs made on demand left out"`
+	Node          float64 `column:"memory_per_node_bytes" doc:"queues and pre-posted buffers of all processes of a node"`
+}
+
+var Idle = []experiments.Idle[*mpi.Connections]{
+	{Key: "connections.preposted", When: otherMode(mpi.RC), Because: `it is of connections.mode = "rc"`},
+	{Key: "connections.recv_depth", When: otherMode(mpi.RC), Because: `it is of connections.mode = "rc"`},
+	{Key: "connections.sizes", When: otherMode(mpi.XRCM), Because: `it is of connections.mode = "xrc-m"`},
+	{Key: "connections.buffer", When: func(c *mpi.Connections) bool { return c.Mode == mpi.UD }, Because: `buffers of connections.mode = "ud" hold a packet`},
+}
+
+func otherMode(mode string) func(*mpi.Connections) bool {
+	return func(c *mpi.Connections) bool { return c.Mode != mode }
+}
+
+// idleFormulas are settings of connections that the formulas do not count.
+var idleFormulas = []experiments.Idle[*mpi.Connections]{
+	{Key: "connections.tear_down", When: anyMode, Because: "the formulas count all connections made"},
+	{Key: "connections.srq_least", When: anyMode, Because: "the formulas count one buffer a QP"},
+}
+
+func anyMode(*mpi.Connections) bool { return true }

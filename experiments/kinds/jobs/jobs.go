@@ -1,0 +1,317 @@
+// Package jobs is the kind jobs: several programs of ranks that share a fabric, or a batch list
+// of them, each alone and beside the others.
+package jobs
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/document"
+	kind "github.com/weft-sim/weft/experiments/kinds/mpi"
+	"github.com/weft-sim/weft/experiments/kinds/telemetry"
+	"github.com/weft-sim/weft/experiments/network"
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/hca"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/mpi"
+	"github.com/weft-sim/weft/mpi/skeletons"
+	"github.com/weft-sim/weft/routing"
+	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
+)
+
+func init() {
+	experiments.Register(experiments.Kind[jobsConfig, jobsRow]{
+		Name: "jobs",
+		Doc:  "several programs that share a network, each alone and beside the others: who slows whom",
+		Tables: append([]experiments.FurtherTable{allJobsTable, jobRanksTable.AskedBy("measure.ranks"), jobBlameTable.AskedBy("measure.blame"),
+			telemetry.LinksTable.AskedBy("measure.links"), batchedTable}, telemetry.TimelineTables[:]...),
+		Defaults: func() jobsConfig {
+			d := fabric.DefaultConfig()
+			d.Fabric.Clock = kind.DefaultFlitTime
+			var first jobTable // of a file that has none
+			first.Defaults()
+			if err := errors.Join(first.Program.Choose("halo"), first.Placement.Choose("contiguous")); err != nil {
+				panic("kinds: " + err.Error())
+			}
+			return jobsConfig{
+				Job:      map[string]jobTable{"first": first},
+				Protocol: mpi.DefaultProtocols, Connections: mpi.DefaultConnections, Noise: mpi.DefaultNoise,
+				HCA:      kind.HCATable{Preset: experiments.Choose(hca.Registry, kind.DefaultAdapter)},
+				Local:    localWork{CopyRate: 40e9, CombineRate: 16e9},
+				Batch:    batchTable{experiments.Choose(batchPolicies, noBatch), experiments.Choose(placements, "contiguous")},
+				Measure:  jobsMeasure{Replications: 1, Alone: true},
+				Topology: network.TopologyTable{Type: experiments.Choose(topology.Registry, "dragonfly")},
+				Routing:  network.RoutingTable{Type: experiments.Choose(routing.Registry, "min")},
+				Fabric:   d.Fabric, Switch: d.Switch, Terminal: d.Terminal,
+			}
+		},
+		Complete: func(c *jobsConfig, given func(string) bool) {
+			network.FollowClock(&c.Fabric, &c.Topology, c.Channel, given)
+			m := c.mpi()
+			m.FollowPreset(func(key string) bool {
+				return given(key) || key == "workload.copy_rate" && given("local.copy_rate")
+			})
+			c.Protocol.CopyRate, c.Local.CopyRate, c.Fabric.Clock = m.Protocol.CopyRate, m.Workload.CopyRate, m.Fabric.Clock
+		},
+		Check: checkJobs,
+		Preflight: func(c *jobsConfig, p *experiments.Preflight) error {
+			err := network.CheckCertified(p, c.mpi().Spec(p.Seed, c.levels()), c.Fabric.AllowDeadlock)
+			if err != nil || !p.Thorough {
+				return err
+			}
+			return c.predictWork(p)
+		},
+		Run:         runJobs,
+		BeginsAgain: "the programs of several jobs keep no state from which they could go on",
+	})
+}
+
+type jobsConfig struct {
+	Job         map[string]jobTable `toml:"job" names:"NAME" doc:"programs that run at the same time, under names of your own; hosts are given to them in the order of their names"`
+	Batch       batchTable          `toml:"batch" doc:"a list of jobs that come and go, in place of jobs that are all there"`
+	Local       localWork           `toml:"local" doc:"work of programs inside a rank"`
+	Protocol    mpi.Protocols       `toml:"protocol" doc:"costs and thresholds of the message-passing library"`
+	Connections mpi.Connections     `toml:"connections" doc:"how processes are connected"`
+	HCA         kind.HCATable       `toml:"hca" doc:"host channel adapters"`
+	Noise       mpi.Noise           `toml:"noise" doc:"what puts ranks out of step"`
+	Measure     jobsMeasure         `toml:"measure" doc:"what is run, and what is written"`
+
+	Topology network.TopologyTable           `toml:"topology" doc:"switches, terminals and channels"`
+	Routing  network.RoutingTable            `toml:"routing" doc:"the way of packets"`
+	Fabric   fabric.PhysicalConfig           `toml:"fabric" doc:"what a flit and a cycle are"`
+	Switch   fabric.SwitchConfig             `toml:"switch" doc:"input-queued virtual-channel switch"`
+	Terminal fabric.TerminalConfig           `toml:"terminal" doc:"end points"`
+	Channel  map[string]fabric.ChannelConfig `toml:"channel" names:"CLASS" doc:"channels, by the classes that the topology names; those to terminals are as fast as the adapter's engines unless told otherwise"`
+}
+
+func (c *jobsConfig) AllowDeadlock() *bool { return &c.Fabric.AllowDeadlock }
+
+type jobTable struct {
+	Program   experiments.Choice[skeletons.Env, skeletons.Program] `toml:"program" doc:"what the ranks do: a skeleton, traffic, a GOAL schedule"`
+	Placement experiments.Choice[placeEnv, placer]                 `toml:"placement" doc:"which hosts it gets"`
+	Ranks     int                                                  `toml:"ranks" doc:"ranks of the program; a GOAL schedule has its own" min:"1" max:"16777216"`
+	PerNode   int                                                  `toml:"per_node" doc:"ranks on a host" min:"1" max:"65536"`
+	Start     sim.Time                                             `toml:"start" doc:"when it begins" min:"0ns"`
+	Repeat    int                                                  `toml:"repeat" doc:"how often the program runs, one after the other; 0: until all jobs that have a number are through, as background" min:"0" max:"1000000"`
+	Level     int                                                  `toml:"level" doc:"service level of its packets: each level from 0 to the highest of any job has virtual channels of its own, as many as the routing needs" min:"0" max:"15"`
+	Until     sim.Time                                             `toml:"until" doc:"time from which on no rank begins the program again; 0ns: none" min:"0ns"`
+}
+
+// Defaults implements [experiments.Defaulter].
+func (t *jobTable) Defaults() {
+	*t = jobTable{
+		Program: experiments.Choose(skeletons.Registry, "halo"), Placement: experiments.Choose(placements, "contiguous"),
+		Ranks: 16, PerNode: 1, Repeat: 1,
+	}
+}
+
+type localWork struct {
+	CopyRate    sim.Rate `toml:"copy_rate" doc:"rate of a program's copies inside a rank's memory" min:"1kb/s"`
+	CombineRate sim.Rate `toml:"combine_rate" doc:"rate of reducing received data" min:"1kb/s"`
+}
+
+func (l *localWork) costs() mpi.Costs {
+	return mpi.Costs{Copy: l.CopyRate.PicosecondsFor(1), Combine: l.CombineRate.PicosecondsFor(1)}
+}
+
+type jobsMeasure struct {
+	Replications int  `toml:"replications" doc:"independent runs that a point sums up, with seeds derived from its own" min:"1" max:"1000"`
+	Alone        bool `toml:"alone" doc:"run every job that has a number of repetitions by itself, too, on the hosts that it has among the others: gives slowdowns"`
+	Ranks        bool `toml:"ranks" doc:"write job_ranks.csv: where every rank was and when it was through, in the first replication"`
+	Links        bool `toml:"links" doc:"write links.csv, the flits that every channel carried while all jobs ran, by virtual channel"`
+	Timeline     bool `toml:"timeline" doc:"write timeline.csv, what every rank does and waits for at which time while all jobs run, critical_path.csv, the chain of work and messages that led to the end of each job with a number of repetitions, and both for Perfetto, timelines/POINT.json; of the first replication"`
+	Blame        bool `toml:"blame" doc:"write job_blame.csv: by how much each job slows each other one, and at which cables, in the first replication; a run for each pair of jobs"`
+}
+
+type jobsRow struct {
+	Jobs     int     `column:"jobs" doc:"number of jobs"`
+	Elapsed  float64 `column:"elapsed_s" doc:"simulated time until the last job with a number of repetitions was through" best:"lowest time of all jobs"`
+	Slowdown float64 `column:"slowdown_max" doc:"slowdown of the job that the others slow most: its time beside them over its time alone; empty without measure.alone" best:"lowest slowdown of the job that is slowed most"`
+	CI95     float64 `column:"slowdown_max_ci95" doc:"half-width of the 95 % confidence interval of slowdown_max, from the spread of the replications; empty for a single one"`
+	Mean     float64 `column:"slowdown_mean" doc:"a job's time beside the others over its time alone, mean over jobs"`
+	Slowest  string  `column:"slowest" doc:"the job of slowdown_max"`
+}
+
+// levels is the number of service levels.
+func (c *jobsConfig) levels() int {
+	n := 1
+	for _, job := range c.Job {
+		n = max(n, job.Level+1)
+	}
+	return n
+}
+
+// names are those of the jobs, in the order of their ranks.
+func (c *jobsConfig) names() []string { return slices.Sorted(maps.Keys(c.Job)) }
+
+// mpi is a configuration of kind mpi with the same network.
+func (c *jobsConfig) mpi() *kind.Config {
+	return &kind.Config{
+		Job: kind.JobTable{Machine: "fabric"}, Workload: kind.WorkloadTable{CopyRate: c.Local.CopyRate, CombineRate: c.Local.CombineRate},
+		Placement: mpi.Placement{Type: mpi.Explicit, PerNode: 1},
+		Protocol:  c.Protocol, Connections: c.Connections, HCA: c.HCA, Noise: c.Noise, Memory: mpi.DefaultMemory, Measure: kind.MeasureTable{Links: c.Measure.Links},
+		Trace: telemetry.NoTrace, Topology: c.Topology, Routing: c.Routing, Fabric: c.Fabric, Switch: c.Switch, Terminal: c.Terminal, Channel: c.Channel,
+	}
+}
+
+// jobPlan is the jobs of a point with their hosts.
+type jobPlan struct {
+	jobs     []mpi.Job
+	tables   []jobTable // of each job
+	hosts    []int32    // by rank
+	batch    []batchedJob
+	warnings []experiments.Warning
+}
+
+// add takes in a job on hosts of its own.
+func (p *jobPlan) add(job mpi.Job, table jobTable, hosts []int32) {
+	for r := range job.Ranks {
+		p.hosts = append(p.hosts, hosts[r/table.PerNode])
+	}
+	p.jobs, p.tables = append(p.jobs, job), append(p.tables, table)
+}
+
+// plan places the jobs; problems of all of them are returned together.
+func (c *jobsConfig) plan(seed uint64) (*jobPlan, error) {
+	t, err := c.Topology.Type.BuildShared(struct{}{})
+	if err != nil {
+		return nil, err
+	}
+	g := t.Graph()
+	env := placeEnv{topology: t}
+	for _, rails := range g.Hosts() {
+		env.hosts = append(env.hosts, g.TerminalSwitch(rails[0]))
+	}
+	p := &jobPlan{}
+	costs := c.Local.costs()
+	switch policy, err := c.Batch.Policy.Build(struct{}{}); {
+	case err != nil:
+		return nil, err
+	case policy != nil:
+		return p, c.planBatch(p, policy, env, costs, seed)
+	}
+	free := slices.Repeat([]bool{true}, len(env.hosts))
+	var problems []error
+	for i, name := range c.names() {
+		table := c.Job[name]
+		job, err := table.job(name, costs, sim.Picosecond)
+		if err != nil {
+			problems = append(problems, err)
+			continue
+		}
+		stream := sim.NewStream(seed, "jobs.placement", i)
+		env.stream = &stream
+		placer, err := table.Placement.Build(env)
+		if err != nil {
+			problems = append(problems, err)
+			continue
+		}
+		need := (job.Ranks + table.PerNode - 1) / table.PerNode
+		hosts := placer.place(env, free, need)
+		if len(hosts) < need {
+			problems = append(problems, &param.ParamError{Key: "job." + name + ".placement", Value: table.Placement.Name(),
+				Want: fmt.Sprintf("%d hosts; it finds %d free ones of the %d of the topology", need, len(hosts), len(env.hosts))})
+			continue
+		}
+		for _, h := range hosts {
+			free[h] = false
+		}
+		p.add(job, table, hosts)
+	}
+	return p, errors.Join(problems...)
+}
+
+// Programs are the jobs in the order of their ranks, whose programs have times in ns. Jobs that run as long as others, or
+// until a time, are refused: what they do is no schedule.
+func (c *jobsConfig) Programs() ([]mpi.Job, error) {
+	var all []mpi.Job
+	var problems []error
+	for _, name := range c.names() {
+		table := c.Job[name]
+		if table.Repeat == 0 || table.Until > 0 {
+			problems = append(problems, &param.ParamError{Key: "job." + name + ".repeat", Value: table.Repeat, Want: "a number of repetitions and no until: what runs as long as others do is no schedule"})
+			continue
+		}
+		job, err := table.job(name, c.Local.costs(), sim.Nanosecond)
+		problems = append(problems, err)
+		all = append(all, job)
+	}
+	return all, errors.Join(problems...)
+}
+
+// job is the job of a table, with times of its program in a unit.
+func (t *jobTable) job(name string, costs mpi.Costs, unit sim.Time) (mpi.Job, error) {
+	program, err := t.Program.BuildShared(skeletons.Env{Ranks: t.Ranks, PerNode: t.PerNode})
+	if err == nil {
+		err = kind.CheckPhases("job."+name, program)
+	}
+	if err != nil {
+		return mpi.Job{}, err
+	}
+	begin := func() mpi.Workload { return program.Run(unit, costs) }
+	return mpi.Job{Name: name, Ranks: begin().Ranks(), Program: begin, Start: t.Start, Repeat: t.Repeat, Until: t.Until}, nil
+}
+
+func checkJobs(c *jobsConfig, seed uint64) ([]experiments.Warning, error) {
+	if len(c.Job) == 0 {
+		return nil, document.At("job", errors.New("is missing: want a table [job.NAME] for each job"))
+	}
+	if len(c.Job) > 1000 {
+		return nil, document.At("job", fmt.Errorf("has %d tables; want at most 1000", len(c.Job)))
+	}
+	if c.Connections.TearDown {
+		return nil, &param.ParamError{Key: "connections.tear_down", Value: true, Want: "false: jobs have no phases in common at whose ends connections could be closed"}
+	}
+	if err := c.Noise.Check(); err != nil {
+		return nil, document.Under("noise", "noise", err)
+	}
+	if c.Measure.Blame && !c.Measure.Alone {
+		return nil, &param.ParamError{Key: "measure.blame", Value: true, Want: "measure.alone, too: blame is for what a job takes longer than alone"}
+	}
+	p, err := c.plan(seed)
+	if err != nil {
+		return nil, err
+	}
+	some := false
+	for i := range p.jobs {
+		some = some || p.jobs[i].Repeat > 0
+		if w := p.jobs[i].Program(); w.CPUs() > 1 || w.NICs() > 1 {
+			return nil, &param.ParamError{Key: "job." + p.jobs[i].Name + ".program", Value: "goal", Want: fmt.Sprintf("a schedule with one CPU and one NIC a rank; this one has %d and %d", w.CPUs(), w.NICs())}
+		}
+	}
+	if !some {
+		return nil, &param.ParamError{Key: "job." + p.jobs[0].Name + ".repeat", Value: 0, Want: "at least one job with a number of repetitions: the others run as long as it does"}
+	}
+	m := c.mpi()
+	adapter, err := m.Adapter()
+	if err != nil {
+		return nil, err
+	}
+	warnings := slices.Concat(p.warnings, kind.IdleRuntime(m), experiments.IdleOf(idleJobs, m))
+	if adapter.MTU > adapter.Quantum {
+		warnings = append(warnings, experiments.Warning{Key: "hca.quantum", Message: "is smaller than a packet (hca.mtu)"})
+	}
+	more, err := m.CheckNetwork(&adapter, int(slices.Max(p.hosts))+1, seed, c.levels())
+	var problem *param.ParamError
+	if errors.As(err, &problem) && problem.Key == "level" {
+		for _, name := range c.names() {
+			if c.Job[name].Level == problem.Value {
+				problem.Key = "job." + name + ".level"
+			}
+		}
+	}
+	return append(warnings, more...), err
+}
+
+// idleJobs are settings of connections that only count for their memory, which kind jobs does not
+// report.
+var idleJobs = func() (list []experiments.Idle[*kind.Config]) {
+	for _, key := range []string{"buffer", "request", "send_depth", "recv_depth", "sizes"} {
+		list = append(list, experiments.Idle[*kind.Config]{Key: "connections." + key, When: func(*kind.Config) bool { return true }, Because: "kind jobs does not report the memory of connections"})
+	}
+	return list
+}()

@@ -1,0 +1,314 @@
+package jobs
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	_ "github.com/weft-sim/weft/experiments/kinds/traffic"
+
+	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/engine"
+	"github.com/weft-sim/weft/experiments/engine/enginetest"
+	"github.com/weft-sim/weft/experiments/results"
+	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
+)
+
+// A dragonfly of 9 groups of 4 switches with 2 hosts each: 72 hosts, 8 a group.
+const jobsNetwork = "kind = \"jobs\"\n[topology]\ntype = \"dragonfly\"\np = 2\na = 4\nh = 2\n[fabric]\nflit_bytes = \"256B\"\nclock = \"64ns\"\n"
+
+func ranHalo(name, more string) string {
+	return fmt.Sprintf("[job.%s]\nprogram = \"halo\"\nranks = 8\ndims = [2, 4]\niterations = 2\nbytes = \"16KiB\"\n%s", name, more)
+}
+
+// jobTables runs a file and returns its tables jobs and others, without the columns of the point.
+func jobTables(t *testing.T, text string, more ...string) (jobs *results.Table, others []*results.Table) {
+	t.Helper()
+	o := enginetest.Execute(t, enginetest.Load(t, text), engine.Execution{Threads: 1})
+	for _, name := range more {
+		others = append(others, o.Tables[name])
+	}
+	return o.Tables["jobs"], others
+}
+
+// rowsOf are the rows of a job, one a line.
+func rowsOf(t *testing.T, table *results.Table, job string) string {
+	var b strings.Builder
+	for _, row := range simtest.Must(table.Where(map[string]string{"job": job}))(t).Rows {
+		b.WriteString(strings.Join(row[2:], ",") + "\n")
+	}
+	return b.String()
+}
+
+// TestJobsWithIdleCompanions: jobs that send nothing, before it and behind it, schedules or not,
+// change no byte of what is said of a job.
+func TestJobsWithIdleCompanions(t *testing.T) {
+	const idle = "program = \"goal\"\nfile = \"FILE\"\nplacement = \"listed\"\nnodes = [70, 71]\n"
+	file := enginetest.GoalFile(t, "num_ranks 2\nrank 0 {\nl1: calc 100\n}\nrank 1 {\nl1: calc 5\n}\n")
+	for _, routing := range []string{"min", "ugal-l"} {
+		network := jobsNetwork + "[measure]\nranks = true\n[routing]\ntype = \"" + routing + "\"\n"
+		victim := ranHalo("m", "placement = \"listed\"\nnodes = [0, 9, 18, 27, 36, 45, 54, 63]\n")
+		alone, ranks := jobTables(t, network+victim, "job_ranks")
+		for what, companions := range map[string]string{
+			"a schedule behind": "[job.z]\nprogram = \"halo\"\nranks = 1\ndims = [1]\n",
+			"a schedule before": "[job.a]\nprogram = \"halo\"\nranks = 1\ndims = [1]\n",
+			"no schedule":       "[job.z]\n" + strings.Replace(idle, "FILE", file, 1),
+			"both":              "[job.a]\n" + strings.Replace(idle, "FILE", file, 1) + "[job.z]\nprogram = \"halo\"\nranks = 1\ndims = [1]\n",
+		} {
+			got, gotRanks := jobTables(t, network+victim+companions, "job_ranks")
+			if rowsOf(t, got, "m") != rowsOf(t, alone, "m") || rowsOf(t, gotRanks[0], "m") != rowsOf(t, ranks[0], "m") {
+				t.Errorf("%s, %s: the job is\n%s%snot\n%s%s", routing, what, rowsOf(t, got, "m"), rowsOf(t, gotRanks[0], "m"), rowsOf(t, alone, "m"), rowsOf(t, ranks[0], "m"))
+			}
+		}
+	}
+}
+
+// TestJobsAreProgramsOfKindMPI: a job takes what its program takes in kind mpi.
+func TestJobsAreProgramsOfKindMPI(t *testing.T) {
+	network := strings.TrimPrefix(jobsNetwork, "kind = \"jobs\"\n")
+	jobs, _ := jobTables(t, jobsNetwork+ranHalo("m", ""))
+	o := enginetest.Execute(t, enginetest.Load(t, "kind = \"mpi\"\n[job]\nranks = 8\nmachine = \"fabric\"\n[placement]\nper_node = 1\n[routing]\ntype = \"min\"\n[workload]\ntype = \"halo\"\ndims = [2, 4]\niterations = 2\nbytes = \"16KiB\"\n"+network), engine.Execution{Threads: 1})
+	if got, want := enginetest.Numbers(t, jobs, "elapsed_s")[0], enginetest.Numbers(t, o.Results, "elapsed_s")[0]; got != want {
+		t.Errorf("takes %v s, in kind mpi %v", got, want)
+	}
+}
+
+// TestJobsOnDisjointCables: jobs in groups of their own, with minimal routing, slow each other not at all.
+// On the same switches they do.
+func TestJobsOnDisjointCables(t *testing.T) {
+	all, _ := jobTables(t, jobsNetwork+ranHalo("a", "")+ranHalo("b", "")+ranHalo("c", "placement = \"random-group\"\n"))
+	for i, slowdown := range enginetest.Numbers(t, all, "slowdown") {
+		if slowdown != 1 {
+			t.Errorf("job %d is slowed by %v", i, slowdown)
+		}
+	}
+	mixed, _ := jobTables(t, jobsNetwork+ranHalo("a", "placement = \"fragmented\"\nevery = 2\n")+ranHalo("b", "placement = \"listed\"\nnodes = [1, 3, 5, 7, 9, 11, 13, 15]\n"))
+	for i, slowdown := range enginetest.Numbers(t, mixed, "slowdown") {
+		if slowdown <= 1 {
+			t.Errorf("job %d on the same switches as the other is slowed by %v", i, slowdown)
+		}
+	}
+}
+
+// jobsMix is a random mix of three jobs on 32 to 72 hosts.
+func jobsMix(s *sim.Stream) string {
+	var b strings.Builder
+	networks := []struct {
+		text     string
+		routings []string
+	}{
+		{jobsNetwork, []string{"min", "ugal-l", "val"}},
+		{"kind = \"jobs\"\n[topology]\ntype = \"fat-tree\"\nk = 8\nn = 2\n", []string{"nca"}},
+		{"kind = \"jobs\"\n[topology]\ntype = \"torus\"\ndims = [4, 4]\nterminals = 4\n", []string{"dor", "up-down"}},
+	}
+	n := networks[max(0, s.IntN(6)-3)]
+	fmt.Fprintf(&b, "%s[measure]\nblame = true\nranks = true\nlinks = true\n[routing]\ntype = %q\n", n.text, n.routings[s.IntN(len(n.routings))])
+	programs := []string{
+		"program = \"halo\"\nranks = 8\ndims = [2, 4]\niterations = 1\nbytes = \"12KiB\"\n",
+		"program = \"osu-alltoall\"\nranks = 8\niterations = 1\nbytes = \"6KiB\"\n",
+		"program = \"traffic\"\nranks = 10\nmessages = 8\nload = 0.4\nbytes = \"5kB\"\n",
+		"program = \"osu-bandwidth\"\nranks = 8\niterations = 1\nwindow = 4\nbytes = \"8KiB\"\n",
+	}
+	placements := []string{`"contiguous"`, `"random"`, `"random-switch"`, `"fragmented"`, `"random-group"`}
+	if n.routings[0] == "dor" {
+		placements[4] = "\"listed\"\nnodes = [0, 7, 14, 21, 28, 35, 42, 49, 56, 63]" // which jobs may share
+	}
+	for i, name := range []string{"a", "b", "c"} {
+		fmt.Fprintf(&b, "[job.%s]\n%splacement = %s\nstart = \"%dus\"\n", name, programs[s.IntN(4)], placements[s.IntN(5)], s.IntN(3)*4)
+		if i == 2 && s.IntN(2) == 0 {
+			b.WriteString("repeat = 0\n")
+		}
+		if s.IntN(4) == 0 {
+			b.WriteString("level = 1\n")
+		}
+	}
+	return b.String()
+}
+
+// TestJobsIterations: more iterations than can be counted are refused.
+func TestJobsIterations(t *testing.T) {
+	enginetest.Refused(t, "kind = \"jobs\"\n[topology]\ntype = \"torus\"\ndims = [4, 4]\nterminals = 1\n[routing]\ntype = \"dor\"\n[job.a]\nprogram = \"halo\"\nranks = 4\ndims = [2, 2]\niterations = 9223372036854775807\n",
+		"job.a.iterations = 9223372036854775807: want at most 2147483647 rounds")
+}
+
+// TestDoubts: what of a network's file may have been meant in another way is a warning of all kinds
+// that route packets in it.
+func TestDoubts(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ring.edges")
+	simtest.Check(t, os.WriteFile(path, []byte("0 1\n1 0\n1 2\n2 1\n2 0\n0 2\n"), 0o666))
+	network := fmt.Sprintf("[topology]\ntype = \"edges\"\npath = %q\n[routing]\ntype = \"table\"\n[switch]\nvcs = 4\n", path)
+	for _, kind := range []string{"kind = \"traffic\"\n", "kind = \"jobs\"\n[job.a]\nranks = 2\ndims = [2]\n"} {
+		f := enginetest.Load(t, kind+network)
+		report := simtest.Must(f.Preflight(false))(t)
+		if !slices.ContainsFunc(report.Warnings, func(w experiments.Warning) bool {
+			return w.Key == "topology.path" && strings.Contains(w.Message, "all 3 cables stand in the list in both directions: taken once each")
+		}) {
+			t.Errorf("%s: warnings %v", kind, report.Warnings)
+		}
+	}
+}
+
+// TestJobsBlame: what is put down to other jobs and cables adds up to what each job takes longer.
+// The bound is that of rounding.
+func TestJobsBlame(t *testing.T) {
+	mixes, slowed := simtest.Seeds(t, 200, 4), 0
+	for _, mix := range mixes {
+		s := sim.NewStream(7, "mixes of jobs", int(mix))
+		text := jobsMix(&s)
+		jobs, others := jobTables(t, text, "job_blame")
+		blamed := map[string]float64{}
+		slower := enginetest.Numbers(t, others[0], "slower_s")
+		for i, row := range others[0].Rows {
+			blamed[row[2]] += slower[i]
+		}
+		beside, alone := enginetest.Numbers(t, jobs, "elapsed_s"), enginetest.Numbers(t, jobs, "alone_s")
+		for i, row := range jobs.Rows {
+			if math.IsNaN(alone[i]) {
+				continue
+			}
+			if beside[i] != alone[i] {
+				slowed++
+			}
+			if d := beside[i] - alone[i] - blamed[row[2]]; math.Abs(d) > 1e-9*beside[i] {
+				t.Errorf("mix %d: job %s takes %v s longer, of which %v are put down\n%s", mix, row[2], beside[i]-alone[i], blamed[row[2]], text)
+			}
+		}
+	}
+	if slowed < len(mixes)/2 {
+		t.Errorf("only %d jobs of %d mixes are slowed", slowed, len(mixes))
+	}
+}
+
+// TestJobsLevels: a job on a service level of its own that goes first waits for a packet of another
+// at most. Two halos share all of their switches. A packet of 2 KiB takes 8 flits of 64 ns,
+// and a message crosses 3 channels between switches at most: 3*8*64 ns = 1.54 us.
+func TestJobsLevels(t *testing.T) {
+	const lanes = "[switch]\nflow_control = \"cut-through\"\noutput_buffer_flits = 4\nvlarb_high = \"HIGH\"\nvlarb_low = \"LOW\"\nvl_high_limit = 255\n[routing]\ntype = \"min\"\n"
+	text := jobsNetwork + strings.Replace(ranHalo("a", "placement = \"fragmented\"\nevery = 2\nlevel = LEVEL\n"), "16KiB", "4KiB", 1) + ranHalo("b", "placement = \"listed\"\nnodes = [1, 3, 5, 7, 9, 11, 13, 15]\n")
+	latency := func(text string) (beside, alone, messages float64) {
+		jobs, _ := jobTables(t, text)
+		return enginetest.Numbers(t, jobs, "message_p99_s")[0], enginetest.Numbers(t, jobs, "message_p99_alone_s")[0], enginetest.Numbers(t, jobs, "messages")[0]
+	}
+	// The routing needs two channels: level 1 has 2 and 3.
+	together, alone, messages := latency(strings.NewReplacer("LEVEL", "0").Replace(text))
+	if together <= 1.05*alone {
+		t.Errorf("without levels 99 %% of the messages take up to %v s, alone %v", together, alone)
+	}
+	apart, alone, again := latency(strings.NewReplacer("LEVEL", "1", "HIGH", "2:255,3:255", "LOW", "0:64,1:64").Replace(text + lanes))
+	if apart > alone+1.54e-6 {
+		t.Errorf("on a level of their own 99 %% of the messages take up to %v s, alone %v", apart, alone)
+	}
+	if messages != 64 || again != 64 { // 4 of each of 8 ranks, twice, eager
+		t.Errorf("%v messages, then %v", messages, again)
+	}
+}
+
+// TestJobsThreads: the number of threads does not change a byte.
+func TestJobsThreads(t *testing.T) {
+	enginetest.DivideAlways(t)
+	s := sim.NewStream(8, "mixes of jobs", 0)
+	for i := range 6 {
+		text := strings.ReplaceAll(jobsMix(&s), "repeat = 0\n", "")
+		enginetest.SameOnThreads(t, fmt.Sprint("mix ", i), enginetest.Load(t, text), []int{3}, true, "jobs", "job_ranks", "job_blame", "links")
+	}
+}
+
+// TestJobsIntervals: three replications, each with placements of its own, have the mean of what each has
+// by itself, with Student's 95 % interval.
+func TestJobsIntervals(t *testing.T) {
+	text := jobsNetwork + ranHalo("a", "placement = \"random\"\n") + ranHalo("b", "placement = \"random\"\n")
+	var each [3]float64
+	for i := range each {
+		jobs, _ := jobTables(t, fmt.Sprintf("seed = %d\n", (&experiments.Run{Seed: 1}).SeedOf(i))+text)
+		each[i] = enginetest.Numbers(t, jobs, "slowdown")[0]
+	}
+	mean, want := enginetest.Spread(each)
+	o := enginetest.OutcomeOf(t, "seed = 1\n"+text+"[measure]\nreplications = 3\n")
+	jobs := o.Tables["jobs"]
+	if got, half := enginetest.Numbers(t, jobs, "slowdown")[0], enginetest.Numbers(t, jobs, "slowdown_ci95")[0]; want == 0 || math.Abs(got-mean) > 1e-9 || math.Abs(half-want) > 1e-6*want {
+		t.Errorf("slowdown %v ± %v, want %v ± %v", got, half, mean, want)
+	}
+	both := enginetest.Numbers(t, jobs, "slowdown_ci95")
+	if got := enginetest.Numbers(t, o.Results, "slowdown_max_ci95")[0]; got != both[0] && got != both[1] {
+		t.Errorf("the slowest job's interval is %v, those of the jobs %v", got, both)
+	}
+}
+
+// TestJobsRepeated: a program that runs three times takes three times as long, up to what its
+// ranks are out of step; a background ends with the others, and none begins again after its time.
+func TestJobsRepeated(t *testing.T) {
+	once, _ := jobTables(t, jobsNetwork+ranHalo("a", ""))
+	more, _ := jobTables(t, jobsNetwork+ranHalo("a", "repeat = 3\n")+ranHalo("b", "repeat = 0\n")+ranHalo("c", "repeat = 100\nuntil = \"1ns\"\n")+ranHalo("d", "start = \"1ms\"\n"))
+	one, three := enginetest.Numbers(t, once, "elapsed_s")[0], enginetest.Numbers(t, more, "elapsed_s")[0]
+	if three < 2.5*one || three > 3.01*one {
+		t.Errorf("three runs take %v s, one %v", three, one)
+	}
+	// d ends the latest, at 1 ms and one: so long b goes on, of whose runs each takes one.
+	runs := enginetest.Numbers(t, more, "runs")
+	if want := 1e-3/one + 1; runs[0] != 3 || math.Abs(runs[1]-want) > 0.1*want || runs[2] != 1 || runs[3] != 1 {
+		t.Errorf("runs are %v, want 3, about %v, 1, 1", runs, want)
+	}
+}
+
+// TestJobsProblems: what is wrong is named with its key.
+func TestJobsProblems(t *testing.T) {
+	enginetest.Refusals(t, jobsNetwork, map[string]string{
+		"[job.a]\nranks = 80\ndims = [80]\n":                               "job.a.placement = contiguous: want 80 hosts; it finds 72 free ones of the 72",
+		"[job.a]\nranks = 6\ndims = [4]\n":                                 "job.a.dims",
+		ranHalo("a", "placement = \"listed\"\nnodes = [72]\n"):             "job.a.nodes = 72",
+		ranHalo("a", "placement = \"listed\"\nnode_file = \"none.txt\"\n"): "job.a.node_file",
+		ranHalo("a", "placement = \"lost\"\n"):                             "unknown placement",
+		ranHalo("a", "repeat = 0\n"):                                       "job.a.repeat = 0",
+		ranHalo("a", "") + "[measure]\nblame = true\nalone = false\n":      "measure.blame",
+		ranHalo("a", "level = 1\n") + "[switch]\nvcs = 3\n":                "switch.vcs = 3: want a multiple of 2",
+		ranHalo("a", "level = 8\n"):                                        "job.a.level = 8: want at most 7: a channel can have 16 virtual channels, and each level needs 2 here",
+		"[job.a]\nprogram = \"traffic\"\npattern = \"matrix\"\n":           "job.a.matrix",
+	})
+}
+
+// TestPlacements: every placement gives hosts that are free, each once, by whole units.
+func TestPlacements(t *testing.T) {
+	text := jobsNetwork + "[measure]\nranks = true\n" + ranHalo("a", "") + ranHalo("b", "placement = \"random-group\"\n") + ranHalo("c", "placement = \"random-switch\"\n") +
+		ranHalo("d", "placement = \"random\"\n") + ranHalo("e", "placement = \"fragmented\"\nevery = 3\n") + ranHalo("f", "per_node = 4\n")
+	_, tables := jobTables(t, text, "job_ranks")
+	hosts, jobOf := enginetest.Numbers(t, tables[0], "host"), map[float64]string{}
+	var of [6][]int
+	for i, row := range tables[0].Rows {
+		h := hosts[i]
+		if other, taken := jobOf[h]; taken && other != row[2] {
+			t.Errorf("host %v is given to %s and %s", h, other, row[2])
+		}
+		jobOf[h] = row[2]
+		of[row[2][0]-'a'] = append(of[row[2][0]-'a'], int(h))
+	}
+	for r := range 8 {
+		if of[0][r] != r || of[1][r]/8 != of[1][0]/8 || of[2][r]/2 != of[2][r&^1]/2 || of[5][r] != of[5][r&^3] {
+			t.Errorf("rank %d: hosts %d, %d, %d, %d", r, of[0][r], of[1][r], of[2][r], of[5][r])
+		}
+	}
+}
+
+// TestWorkOfJobs: what weft check says jobs take is within a factor of 1.2 of the flits that cross
+// switches in all simulations, together, alone and for blame.
+func TestWorkOfJobs(t *testing.T) {
+	text := strings.Replace(jobsNetwork, "clock", "UNIT\nclock", 1) + "[measure]\nreplications = 2\nblame = BLAME\n[routing]\ntype = \"min\"\n" +
+		ranHalo("a", "placement = \"random\"\nrepeat = 2\n") + ranHalo("b", "placement = \"random\"\n") + ranHalo("c", "repeat = 0\n")
+	for what, with := range map[string]*strings.Replacer{
+		"plain": strings.NewReplacer("UNIT", "", "BLAME", "false"), "blame": strings.NewReplacer("UNIT", "", "BLAME", "true"),
+		"packets": strings.NewReplacer("UNIT", "unit = \"packet\"", "BLAME", "true", "[measure]", "[switch]\nhold = true\nflow_control = \"cut-through\"\n[measure]"),
+	} {
+		f := enginetest.Load(t, with.Replace(text))
+		flits, counted := enginetest.WorkOf(t, f)
+		if what == "packets" {
+			flits *= 8 // of 256 B, as the adapter's 2 KiB
+		}
+		if ratio := flits / counted; !(ratio > 1/1.2 && ratio < 1.2) {
+			t.Errorf("%s: %v flit-hops are expected, %v counted", what, flits, counted)
+		}
+	}
+}

@@ -1,0 +1,335 @@
+package jobs
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/weft-sim/weft/experiments/network"
+
+	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/input"
+	"github.com/weft-sim/weft/sim/param"
+)
+
+// placements holds the ways to choose a job's hosts among those that are free.
+var placements = param.NewRegistry[placeEnv, placer]("placement")
+
+// placeEnv is what a placement chooses for.
+type placeEnv struct {
+	topology topology.Topology
+	hosts    []topology.SwitchID // of each host its switch
+	stream   *sim.Stream
+}
+
+// placer chooses hosts, in the order in which ranks take them; fewer than needed where it
+// finds no more.
+type placer interface {
+	place(e placeEnv, free []bool, need int) []int32
+}
+
+type noSettings struct{}
+
+// fragmentedConfig configures hosts with gaps between.
+type fragmentedConfig struct {
+	Every int `toml:"every" doc:"placement fragmented: every so-manieth free host, from the first on, and then those between" min:"1"`
+}
+
+// listedConfig configures hosts that are given.
+type listedConfig struct {
+	Nodes    []int  `toml:"nodes" doc:"placement listed: hosts by number, in the order of ranks; they may be another job's, too" min:"0"`
+	NodeFile string `toml:"node_file" doc:"placement listed: the same from a file, a number a line, relative to the experiment file" file:"read"`
+}
+
+func init() {
+	param.Register(placements, "contiguous", "the first free hosts", noSettings{}, func(noSettings, placeEnv) (placer, error) {
+		return placeFunc(contiguous), nil
+	})
+	param.Register(placements, "random", "free hosts at random", noSettings{}, func(noSettings, placeEnv) (placer, error) {
+		return placeFunc(func(e placeEnv, free []bool, need int) []int32 {
+			all := contiguous(e, free, len(free))
+			sim.Shuffle(e.stream, all)
+			return all[:min(need, len(all))]
+		}), nil
+	})
+	param.Register(placements, "random-switch", "switches at random, with all free hosts of each", noSettings{}, func(noSettings, placeEnv) (placer, error) {
+		return placeFunc(func(e placeEnv, free []bool, need int) []int32 {
+			return byUnit(e, free, need, func(s topology.SwitchID) int { return int(s) })
+		}), nil
+	})
+	param.Register(placements, "random-group", "groups of a dragonfly, or pods of a fat tree, at random, with all free hosts of each", noSettings{}, func(_ noSettings, e placeEnv) (placer, error) {
+		groups, err := groupsOf(e.topology)
+		if err != nil {
+			return nil, err
+		}
+		return placeFunc(func(e placeEnv, free []bool, need int) []int32 {
+			return byUnit(e, free, need, func(s topology.SwitchID) int { return groups[s] })
+		}), nil
+	})
+	param.Register(placements, "fragmented", "free hosts at regular distances, as a machine in use leaves them", fragmentedConfig{2}, func(c fragmentedConfig, _ placeEnv) (placer, error) {
+		return placeFunc(func(e placeEnv, free []bool, need int) (hosts []int32) {
+			all := contiguous(e, free, len(free))
+			for first := range min(c.Every, len(all)) {
+				for i := first; i < len(all) && len(hosts) < need; i += c.Every {
+					hosts = append(hosts, all[i])
+				}
+			}
+			return hosts
+		}), nil
+	})
+	param.Register(placements, "listed", "hosts by number, from the file or another one", listedConfig{}, newListed)
+}
+
+// placeFunc is a placer without state.
+type placeFunc func(e placeEnv, free []bool, need int) []int32
+
+func (f placeFunc) place(e placeEnv, free []bool, need int) []int32 { return f(e, free, need) }
+
+func contiguous(_ placeEnv, free []bool, need int) (hosts []int32) {
+	for h := range free {
+		if free[h] && len(hosts) < need {
+			hosts = append(hosts, int32(h))
+		}
+	}
+	return hosts
+}
+
+// byUnit takes units of switches in random order.
+func byUnit(e placeEnv, free []bool, need int, unitOf func(topology.SwitchID) int) (hosts []int32) {
+	members := map[int][]int32{}
+	var units []int
+	for h := range free {
+		u := unitOf(e.hosts[h])
+		if members[u] == nil {
+			units = append(units, u)
+		}
+		members[u] = append(members[u], int32(h))
+	}
+	sim.Shuffle(e.stream, units)
+	for _, u := range units {
+		for _, h := range members[u] {
+			if free[h] && len(hosts) < need {
+				hosts = append(hosts, h)
+			}
+		}
+	}
+	return hosts
+}
+
+// groupsOf numbers the groups of a topology by switch: those of a dragonfly; of a tree what
+// hangs together below its highest level.
+func groupsOf(t topology.Topology) ([]int, error) {
+	g := t.Graph()
+	groups := make([]int, g.Switches())
+	if grouped, ok := t.(topology.Grouped); ok {
+		for s := range groups {
+			groups[s] = grouped.GroupOf(topology.SwitchID(s))
+		}
+		return groups, nil
+	}
+	tree, ok := t.(topology.Tree)
+	if !ok {
+		return nil, errors.New("needs a topology with groups, or a tree with pods")
+	}
+	for s := range groups {
+		groups[s] = -1
+	}
+	below := func(s topology.SwitchID) bool { return tree.LevelOf(s) < tree.Levels()-1 }
+	for s := range groups {
+		if groups[s] >= 0 {
+			continue
+		}
+		groups[s] = s
+		for reached := []topology.SwitchID{topology.SwitchID(s)}; len(reached) > 0 && below(topology.SwitchID(s)); {
+			at := reached[0]
+			reached = reached[1:]
+			first, end := g.Ports(at)
+			for p := first; p < end; p++ {
+				peer, cable := g.PeerPort(p)
+				if next := topology.SwitchID(0); cable {
+					if next = g.PortSwitch[peer]; below(next) && groups[next] < 0 {
+						groups[next] = s
+						reached = append(reached, next)
+					}
+				}
+			}
+		}
+	}
+	return groups, nil
+}
+
+func newListed(c listedConfig, e placeEnv) (placer, error) {
+	nodes, key := c.Nodes, "nodes"
+	if c.NodeFile != "" {
+		if key = "node_file"; len(c.Nodes) > 0 {
+			return nil, &param.ParamError{Key: key, Value: c.NodeFile, Want: "it, or nodes, not both"}
+		}
+		text, err := input.ReadInput(c.NodeFile, input.MaxInput)
+		if err != nil {
+			return nil, &param.ParamError{Key: key, Value: c.NodeFile, Want: "a file that can be read (" + err.Error() + ")"}
+		}
+		var problems []error
+		for i, line := range strings.Split(string(text), "\n") {
+			if line, _, _ = strings.Cut(line, "#"); strings.TrimSpace(line) == "" {
+				continue
+			}
+			n, err := strconv.Atoi(strings.TrimSpace(line))
+			if err != nil {
+				problems = append(problems, fmt.Errorf("%s:%d: %q: want the number of a host", c.NodeFile, i+1, line))
+			}
+			nodes = append(nodes, n)
+		}
+		if len(problems) > 0 {
+			return nil, errors.Join(problems...)
+		}
+	}
+	if len(nodes) == 0 {
+		return nil, &param.ParamError{Key: "nodes", Value: "nothing", Want: "hosts, or node_file"}
+	}
+	hosts := make([]int32, len(nodes))
+	for i, n := range nodes {
+		if n < 0 || n >= len(e.hosts) {
+			return nil, &param.ParamError{Key: key, Value: n, Want: fmt.Sprintf("hosts of the topology, 0 to %d", len(e.hosts)-1)}
+		}
+		if hosts[i] = int32(n); slices.Contains(hosts[:i], int32(n)) {
+			return nil, &param.ParamError{Key: key, Value: n, Want: "every host once"}
+		}
+	}
+	return placeFunc(func(_ placeEnv, _ []bool, need int) []int32 { return hosts[:min(need, len(hosts))] }), nil
+}
+
+var jobColumn = experiments.Column{Name: "job", Doc: "name of its table, or in a batch list"}
+
+var (
+	allJobsTable = experiments.FurtherTable{Name: "jobs", Doc: "what each job takes beside the others and alone", Columns: []experiments.Column{
+		jobColumn,
+		{Name: "program", Doc: "what its ranks do"},
+		{Name: "placement", Doc: "how its hosts were chosen"},
+		{Name: "ranks", Doc: "ranks of the job"},
+		{Name: "start_s", Doc: "when it begins"},
+		{Name: "runs", Doc: "how often all of its ranks went through the program, mean over replications"},
+		{Name: "elapsed_s", Doc: "from its start to the end of its last run, beside the others"},
+		{Name: "elapsed_ci95_s", Doc: "half-width of the 95 % confidence interval, from the spread of the replications; empty for a single one"},
+		{Name: "alone_s", Doc: "elapsed_s of the job alone on the same hosts; empty for a background"},
+		{Name: "slowdown", Doc: "elapsed_s over alone_s, mean over replications; where the job runs until a time, of as many runs as it has alone"},
+		{Name: "slowdown_ci95", Doc: "half-width of the 95 % confidence interval"},
+		{Name: "messages", Doc: "messages that the job's adapters sent beside the others in all replications: eager ones and, of rendezvous, requests, replies, data and ends"},
+		{Name: "message_p99_s", Doc: "99th percentile of the time from an adapter's request until the message is in the memory of the receiver, within 0.4 %"},
+		{Name: "message_p99_alone_s", Doc: "message_p99_s of the job alone"},
+	}}
+	jobRanksTable = experiments.FurtherTable{Name: "job_ranks", Doc: "where every rank was and when it was through, in the first replication", Columns: []experiments.Column{
+		jobColumn,
+		{Name: "rank", Doc: "number of the rank within the job"},
+		{Name: "host", Doc: "number of the host that the rank runs on"},
+		{Name: "finish_ns", Doc: "when it was through, beside the others"},
+		{Name: "alone_ns", Doc: "when it was through, alone"},
+	}}
+	jobBlameTable = experiments.FurtherTable{Name: "job_blame", Doc: "who slows whom, and at which cables, in the first replication", Columns: []experiments.Column{
+		jobColumn,
+		{Name: "slowed_by", Doc: "the job that was added to it and those before"},
+		{Name: "from", Doc: "port or terminal that the channel leads out of; empty: all channels with a small share, and what is no waiting"},
+		{Name: "to", Doc: "port or terminal that it leads to"},
+		{Name: "channel_class", Doc: "class of the channel, as the topology names it, or others"},
+		{Name: "slower_s", Doc: "by how much the job takes longer for that; negative: less long"},
+		{Name: "slowdown", Doc: "slower_s over the time that the job takes alone: a job's rows add up to its slowdown less 1"},
+		{Name: "share", Doc: "share of the channel in what the one job does to the other"},
+	}}
+	batchedTable = experiments.FurtherTable{Name: "batch", Doc: "when and where the jobs of a batch list ran, in seconds of the list", Columns: []experiments.Column{
+		jobColumn,
+		{Name: "program", Doc: "what its ranks did"},
+		{Name: "nodes", Doc: "hosts that it asked for"},
+		{Name: "submit_s", Doc: "when it came, after the first"},
+		{Name: "wait_s", Doc: "from then until its start"},
+		{Name: "start_s", Doc: "when it got its hosts"},
+		{Name: "end_s", Doc: "when it gave them back"},
+		{Name: "hosts", Doc: "numbers of the hosts, such as 0-3,7, in the last replication"},
+		{Name: "slowdown", Doc: "slowdown of the job's program, as in jobs.csv"},
+	}}
+)
+
+// jobDemand is what a job asks of the fabric, whatever happens there.
+type jobDemand struct {
+	seconds float64 // that a run of its program takes at least
+	hops    float64 // flits that cross a switch on shortest ways, in all of its runs
+}
+
+// predictWork estimates what the point costs: its jobs together, each alone and, for blame, with more
+// and more of the others, where packets take shortest ways and no run is slowed.
+func (c *jobsConfig) predictWork(p *experiments.Preflight) error {
+	plan, err := c.plan(p.Seed)
+	if err != nil {
+		return err
+	}
+	m := c.mpi()
+	adapter, err := m.Adapter()
+	if err != nil {
+		return err
+	}
+	t, config, r, err := m.FabricParts(&adapter, p.Seed, c.levels())
+	if err != nil {
+		return err
+	}
+	jobs := make([]jobDemand, len(plan.jobs))
+	first, last := 0, 0.0
+	runs := func(j int, until float64) float64 { // until a time
+		return max(1, math.Ceil((until-plan.jobs[j].Start.Seconds())/max(jobs[j].seconds, 1e-12)))
+	}
+	for j, job := range plan.jobs {
+		m.Placement.Nodes = make([]int, job.Ranks)
+		for rank := range job.Ranks {
+			m.Placement.Nodes[rank] = int(plan.hosts[first+rank])
+		}
+		first += job.Ranks
+		d := &jobs[j]
+		if d.seconds, d.hops, err = m.DemandOf(job.Program(), t.Graph(), &config, &adapter, p.Seed, true); err != nil {
+			return err
+		}
+		times := float64(job.Repeat)
+		if job.Until > 0 {
+			times = min(times, runs(j, job.Until.Seconds()))
+		}
+		if job.Repeat > 0 {
+			d.hops *= times
+			last = max(last, job.Start.Seconds()+times*d.seconds)
+		}
+	}
+	all, alone, blame, simulations := 0.0, 0.0, 0.0, 0
+	for j := range jobs {
+		if plan.jobs[j].Repeat == 0 {
+			jobs[j].hops *= runs(j, last)
+		}
+		all += jobs[j].hops
+	}
+	for victim := range jobs {
+		if plan.jobs[victim].Repeat == 0 {
+			continue
+		}
+		alone += jobs[victim].hops
+		together := jobs[victim].hops
+		for by := range jobs {
+			if by != victim {
+				together += jobs[by].hops
+				blame += together
+				simulations++
+			}
+		}
+	}
+	p.Note("latency", "the jobs take %.4g us at least: the last to end, without the others", last*1e6)
+	hops := all
+	if c.Measure.Alone {
+		hops += alone
+	}
+	hops *= float64(c.Measure.Replications)
+	if c.Measure.Blame {
+		p.Slower(network.BlameTimes)
+		p.Note("cost", "measure.blame takes %d more simulations, each about %v times as long as one without, counted below", simulations, network.BlameTimes)
+		hops += blame
+	}
+	m.Work(p, hops, &adapter, network.Memory(t.Graph(), max(r.VCs(), c.Switch.VCs)))
+	return nil
+}

@@ -1,0 +1,386 @@
+// Package mpi is the kind mpi: programs of ranks on the runtime, over a network without contention
+// or through a fabric, or on the LogGOPS machine. Kind jobs has its network from here.
+package mpi
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+
+	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/document"
+	"github.com/weft-sim/weft/experiments/kinds/telemetry"
+	"github.com/weft-sim/weft/experiments/network"
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/hca"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/mpi"
+	"github.com/weft-sim/weft/mpi/skeletons"
+	"github.com/weft-sim/weft/routing"
+	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/input"
+	"github.com/weft-sim/weft/sim/param"
+)
+
+func init() {
+	experiments.Register(experiments.Kind[Config, mpiRow]{
+		Name: "mpi",
+		Doc:  "a message-passing program, a skeleton or a GOAL schedule, on nodes with modelled adapters or on the LogGOPS machine",
+		Tables: append([]experiments.FurtherTable{ranksTable.AskedBy("job.finish_times"), telemetry.LinksTable.AskedBy("measure.links"), telemetry.BlameTable.AskedBy("measure.blame"),
+			telemetry.CongestionTable.AskedBy("measure.blame"), telemetry.PacketsTable.AskedBy("trace.packets")}, telemetry.TimelineTables[:]...),
+		Defaults: func() Config {
+			d := fabric.DefaultConfig()
+			d.Fabric.Clock = DefaultFlitTime
+			return Config{
+				Job:         JobTable{Ranks: 16, Machine: "loggp"},
+				Workload:    WorkloadTable{Type: experiments.Choose(skeletons.Registry, "ping-pong"), CopyRate: 40e9, CombineRate: 16e9},
+				Placement:   mpi.Placement{Type: mpi.Block, PerNode: 4},
+				Protocol:    mpi.DefaultProtocols,
+				Connections: mpi.DefaultConnections,
+				HCA:         HCATable{experiments.Choose(hca.Registry, DefaultAdapter)},
+				LogGP:       mpi.DefaultLogGP,
+				LogGOPS:     mpi.DefaultLogGOPS,
+				Noise:       mpi.DefaultNoise,
+				Memory:      mpi.DefaultMemory,
+				Measure:     MeasureTable{Replications: 1},
+				Trace:       telemetry.NoTrace,
+				Topology:    network.TopologyTable{Type: experiments.Choose(topology.Registry, "single-switch")},
+				Routing:     network.RoutingTable{Type: experiments.Choose(routing.Registry, "table")},
+				Fabric:      d.Fabric, Switch: d.Switch, Terminal: d.Terminal,
+			}
+		},
+		Complete: func(c *Config, given func(string) bool) {
+			network.FollowClock(&c.Fabric, &c.Topology, c.Channel, given)
+			c.FollowPreset(given)
+		},
+		Check:     checkMPI,
+		Preflight: preflightMPI,
+		Run:       runMPI,
+		PointBeginsAgain: func(c *Config) string {
+			if c.Measure.Timeline {
+				return telemetry.AgainTimeline
+			}
+			return ""
+		},
+		Revision: 2,
+	})
+}
+
+// The adapter of files that name none, and the time of a flit of 64 B on its link.
+const (
+	DefaultAdapter  = "qdr"
+	DefaultFlitTime = 16 * sim.Nanosecond
+)
+
+type Config struct {
+	Job         JobTable             `toml:"job" doc:"ranks and machine"`
+	Workload    WorkloadTable        `toml:"workload" doc:"what the ranks do"`
+	Placement   mpi.Placement        `toml:"placement" doc:"ranks on nodes"`
+	Protocol    mpi.Protocols        `toml:"protocol" doc:"costs and thresholds of the message-passing library"`
+	Connections mpi.Connections      `toml:"connections" doc:"how processes are connected"`
+	HCA         HCATable             `toml:"hca" doc:"host channel adapters"`
+	Noise       mpi.Noise            `toml:"noise" doc:"what puts ranks out of step; not for machine loggops"`
+	Memory      mpi.Memory           `toml:"memory" doc:"a node's memory, which its processes share; not for machine loggops"`
+	Measure     MeasureTable         `toml:"measure" doc:"how often a point is run, and what is written of the network"`
+	Trace       telemetry.TraceTable `toml:"trace" doc:"machine fabric: packets of the run whose lives are written down"`
+	LogGP       mpi.LogGP            `toml:"loggp" doc:"network without contention inside"`
+	LogGOPS     mpi.LogGOPS          `toml:"loggops" doc:"machine of LogGOPSim; times in ns"`
+
+	Topology network.TopologyTable           `toml:"topology" doc:"machine fabric: switches, terminals and channels; nodes are terminals"`
+	Routing  network.RoutingTable            `toml:"routing" doc:"machine fabric: the way of packets"`
+	Fabric   fabric.PhysicalConfig           `toml:"fabric" doc:"machine fabric: what a flit and a cycle are"`
+	Switch   fabric.SwitchConfig             `toml:"switch" doc:"machine fabric: input-queued virtual-channel switch"`
+	Terminal fabric.TerminalConfig           `toml:"terminal" doc:"machine fabric: end points"`
+	Channel  map[string]fabric.ChannelConfig `toml:"channel" names:"CLASS" doc:"machine fabric: channels, by the classes that the topology names; those to terminals are as fast as the adapter's engines unless told otherwise"`
+}
+
+type JobTable struct {
+	Ranks       int    `toml:"ranks" doc:"ranks of a skeleton; a GOAL schedule has its own" min:"1"`
+	Machine     string `toml:"machine" doc:"loggp: runtime, adapters, a network without contention; fabric: runtime, adapters, switches and channels flit by flit; loggops: the LogGOPS machine, which knows none of the tables but its own" choices:"loggp|fabric|loggops"`
+	Extrapolate int    `toml:"extrapolate" doc:"iterations of the whole program: total_s is the first simulated one, and the mean of the others for the rest; 0: as many as are simulated" min:"0"`
+	FinishTimes bool   `toml:"finish_times" doc:"write ranks.csv, the finish time of every rank"`
+}
+
+type WorkloadTable struct {
+	Type        experiments.Choice[skeletons.Env, skeletons.Program] `toml:"type" doc:"skeleton of an application, or goal, trace: a schedule from a file"`
+	CopyRate    sim.Rate                                             `toml:"copy_rate" doc:"rate of a schedule's copies inside a rank's memory" min:"1kb/s"`
+	CombineRate sim.Rate                                             `toml:"combine_rate" doc:"rate of reducing received data" min:"1kb/s"`
+}
+
+func (w *WorkloadTable) costs() mpi.Costs {
+	return mpi.Costs{Copy: w.CopyRate.PicosecondsFor(1), Combine: w.CombineRate.PicosecondsFor(1)}
+}
+
+type MeasureTable struct {
+	Replications int  `toml:"replications" doc:"independent runs that a point sums up, with seeds derived from its own: times are their means, with 95 % confidence intervals from their spread, and counts their means, rounded; ranks.csv is of the first" min:"1" max:"1000"`
+	Links        bool `toml:"links" doc:"machine fabric: write links.csv, the flits that every channel carried in the whole run, by virtual channel"`
+	Series       int  `toml:"series" doc:"machine fabric: write series/POINT.csv, the flits that every channel carried in so many intervals of the run, or up to twice as many, of the first replication; 0: none" min:"0" max:"200"`
+	Timeline     bool `toml:"timeline" doc:"write timeline.csv, what every rank does and waits for at which time, critical_path.csv, the chain of work and messages that led to the end, and both for Perfetto, timelines/POINT.json; of the first replication"`
+	Blame        bool `toml:"blame" doc:"machine fabric: divide the latency of every packet into its parts: writes blame.csv, by channel and switch, and congestion.csv, the trees of stalled channels and their roots"`
+}
+
+type HCATable struct {
+	Preset experiments.Choice[struct{}, hca.Config] `toml:"preset" doc:"adapter to start from; protocol.copy_rate and workload.copy_rate are of its generation unless they are given"`
+}
+
+type mpiRow struct {
+	Elapsed      float64 `column:"elapsed_s" doc:"simulated time of what was run"`
+	ElapsedCI95  float64 `column:"elapsed_ci95_s" doc:"half-width of the 95 % confidence interval of elapsed_s, from the spread of the replications; empty for a single one"`
+	Total        float64 `column:"total_s" doc:"elapsed_s extrapolated to job.extrapolate iterations" best:"lowest run time"`
+	TotalCI95    float64 `column:"total_ci95_s" doc:"half-width of the 95 % confidence interval of total_s"`
+	First        float64 `column:"first_iteration_s" doc:"first iteration, in which connections are made; empty without iterations"`
+	FirstCI95    float64 `column:"first_iteration_ci95_s" doc:"half-width of the 95 % confidence interval of first_iteration_s"`
+	Steady       float64 `column:"steady_iteration_s" doc:"mean of all iterations but the first; empty with fewer than two"`
+	SteadyCI95   float64 `column:"steady_iteration_ci95_s" doc:"half-width of the 95 % confidence interval of steady_iteration_s"`
+	Extrapolated bool    `column:"extrapolated" doc:"total_s has iterations that were not simulated"`
+	Messages     int64   `column:"messages" doc:"point-to-point messages of the program that were simulated"`
+	Control      int64   `column:"control_messages" doc:"RTS, CTS, FIN and what an algorithm sends to synchronise"`
+	Handshakes   int64   `column:"handshakes" doc:"requests for a connection on demand"`
+	QPs          float64 `column:"qps_on_demand_mean" doc:"QPs made on demand per process"`
+	QPsPeak      int64   `column:"qps_on_demand_peak" doc:"QPs made on demand and open at once, of the process with the most"`
+	KernelTime   float64 `column:"qp_kernel_per_rank_s" doc:"CPU time per process for making QPs"`
+	ConnectWait  float64 `column:"connect_wait_per_rank_s" doc:"time that messages waited for their connection, summed, per process"`
+	Misses       int64   `column:"context_misses" doc:"QP contexts that an adapter had to load"`
+	MissTime     float64 `column:"context_miss_per_node_s" doc:"engine time of an adapter for loading them"`
+	NotReady     int64   `column:"receiver_not_ready" doc:"arrivals that found no receive buffer"`
+	Leaders      float64 `column:"leaders" doc:"leaders a node, where the skeleton is an alltoall by leaders"`
+	Static       float64 `column:"memory_static_per_process_bytes" doc:"memory of a process for connections made at the start"`
+	Memory       float64 `column:"memory_per_process_bytes" doc:"memory of a process with qps_on_demand_peak"`
+	CPU          float64 `column:"cpu_mean_s" doc:"time that the CPU of a rank was at work, mean over ranks: computing, calls, copies and the kernel, interruptions included; the rest of elapsed_s it waited. This and the next eight are empty on machine loggops"`
+	CPUMax       float64 `column:"cpu_max_s" doc:"cpu_mean_s of the rank with the most; close to elapsed_s: CPUs limit"`
+	Copies       float64 `column:"copies_mean_s" doc:"part of cpu_mean_s for moving data inside the node: eager and shared messages on both sides, and the program's own copies"`
+	CopiesMax    float64 `column:"copies_max_s" doc:"copies_mean_s of the rank with the most"`
+	Adapter      float64 `column:"adapter_mean_s" doc:"time that an engine of an adapter was at work (requests, contexts, bytes), mean over the sending and the receiving ones"`
+	AdapterMax   float64 `column:"adapter_max_s" doc:"adapter_mean_s of the busiest engine; close to elapsed_s: adapters limit"`
+	Links        float64 `column:"terminal_links_max_s" doc:"time that flits took on the busiest channel between a terminal and its switch, which goes at the adapter's pace unless the file says otherwise; machine fabric"`
+	Network      float64 `column:"network_max_s" doc:"time that flits took on the busiest channel between switches; close to elapsed_s: the network limits; machine fabric"`
+	Bound        float64 `column:"bound_s" doc:"what the program takes at least under any routing: the most of its slowest message alone, and of the work of a CPU, an adapter, a terminal's link and the channels of a switch to others; messages do not wait for each other in it; machine fabric"`
+}
+
+// FollowPreset gives copies the rate of the adapter's generation, and the clock that of a flit on its
+// link, where no other is given.
+func (c *Config) FollowPreset(given func(string) bool) {
+	if adapter, ok := c.HCA.Preset.Config().(*hca.Config); ok && c.HCA.Preset.Name() != DefaultAdapter && c.Fabric.Clock == DefaultFlitTime && !given("fabric.clock") {
+		c.Fabric.Clock = fabric.FlitTime(adapter.LinkRate, c.Fabric.FlitBytes)
+	}
+	rate, known := mpi.CopyRates[c.HCA.Preset.Name()]
+	if !known {
+		return
+	}
+	if !given("protocol.copy_rate") {
+		c.Protocol.CopyRate = rate
+	}
+	if !given("workload.copy_rate") {
+		c.Workload.CopyRate = rate
+	}
+}
+
+// traceWarnings says what of a trace is not replayed as it stands.
+func (c *Config) traceWarnings() (warnings []experiments.Warning) {
+	program, _ := c.program()
+	if t, ok := program.(interface{ Notes() []string }); ok {
+		for _, note := range t.Notes() {
+			warnings = append(warnings, experiments.Warning{Key: "workload.file", Message: note})
+		}
+	}
+	return warnings
+}
+
+// copyWarnings finds copies that eager messages wait for more than for the adapter. A rank of an
+// all-to-all copies what it sends and what it receives, one after the other; the ranks of a
+// node do so side by side and share the adapter.
+func (c *Config) copyWarnings(adapter *hca.Config) []experiments.Warning {
+	copies := float64(c.Protocol.CopyRate) / 2 * float64(c.Placement.PerNode)
+	if !c.Protocol.EagerCopies || c.Protocol.EagerLimit == 0 || copies >= 0.75*float64(adapter.Rate()) {
+		return nil
+	}
+	return []experiments.Warning{{Key: "protocol.copy_rate", Message: fmt.Sprintf(
+		"= %v limits eager messages, up to %v: with placement.per_node = %d a node copies %.4g Gb/s in each direction, beside an adapter of %v; protocol.eager_copies = false is a library without copies",
+		c.Protocol.CopyRate, c.Protocol.EagerLimit, c.Placement.PerNode, copies/1e9, adapter.Rate())}}
+}
+
+func (c *Config) program() (skeletons.Program, error) {
+	program, err := c.Workload.Type.BuildShared(skeletons.Env{Ranks: c.Job.Ranks, PerNode: c.Placement.PerNode})
+	var problems []error
+	for _, problem := range param.Errors(err) {
+		var p *param.ParamError
+		if errors.As(problem, &p) && p.Key == "workload.ranks" { // which stands elsewhere
+			problem = &param.ParamError{Key: "job.ranks", Value: p.Value, Want: p.Want}
+		}
+		problems = append(problems, problem)
+	}
+	return program, errors.Join(problems...)
+}
+
+// leaders is the number of leaders a node in an alltoall by leaders, otherwise
+// NaN.
+func (c *Config) leaders() float64 {
+	if p, err := c.program(); err == nil {
+		if l, ok := p.(interface{ Leaders() int }); ok && l.Leaders() > 0 {
+			return float64(l.Leaders())
+		}
+	}
+	return math.NaN()
+}
+
+// build makes the workload in the time unit of its machine.
+func (c *Config) build() (mpi.Workload, error) {
+	program, err := c.program()
+	if err != nil {
+		return nil, err
+	}
+	unit := sim.Picosecond
+	if c.Job.Machine == "loggops" {
+		unit = sim.Nanosecond
+	}
+	return program.Run(unit, c.Workload.costs()), nil
+}
+
+// Programs is the job of the point, whose program has times in ns.
+func (c *Config) Programs() ([]mpi.Job, error) {
+	program, err := c.program()
+	return []mpi.Job{{Program: func() mpi.Workload { return program.Run(sim.Nanosecond, c.Workload.costs()) }, Repeat: 1}}, err
+}
+
+// Adapter is the adapter of every node. Its packets are no longer than the fabric's MTU.
+func (c *Config) Adapter() (hca.Config, error) {
+	adapter, err := c.HCA.Preset.Build(struct{}{})
+	if m := c.Fabric.MTU; c.Job.Machine == "fabric" && m > 0 {
+		adapter.MTU = min(adapter.MTU, m)
+	}
+	return adapter, err
+}
+
+func checkMPI(c *Config, seed uint64) ([]experiments.Warning, error) {
+	if err := c.checkMemory(); err != nil {
+		return nil, err
+	}
+	if err := c.checkObserved(); err != nil {
+		return nil, err
+	}
+	w, err := c.build()
+	if err != nil {
+		return nil, err
+	}
+	warnings := append(c.traceWarnings(), c.idle()...)
+	if c.Job.Machine == "loggops" {
+		return warnings, nil
+	}
+	if w.CPUs() > 1 || w.NICs() > 1 {
+		return nil, &param.ParamError{Key: "job.machine", Value: c.Job.Machine, Want: fmt.Sprintf("loggops: the schedule uses %d CPUs and %d NICs a rank, of which the runtime has one each", w.CPUs(), w.NICs())}
+	}
+	if bad := c.Noise.Check(); bad != nil {
+		return nil, document.Under("noise", "noise", bad)
+	}
+	_, nodes, bad := c.Placement.Place(w.Ranks(), seed)
+	if bad != nil {
+		return nil, document.Under("placement", "placement", bad)
+	}
+	adapter, err := c.Adapter()
+	if err != nil {
+		return nil, err
+	}
+	if adapter.MTU > adapter.Quantum {
+		warnings = append(warnings, experiments.Warning{Key: "hca.quantum", Message: "is smaller than a packet (hca.mtu)"})
+	}
+	warnings = append(warnings, c.copyWarnings(&adapter)...)
+	if c.Job.Machine == "fabric" {
+		more, err := c.CheckNetwork(&adapter, nodes, seed, 1)
+		return append(warnings, more...), err
+	}
+	return warnings, nil
+}
+
+// What a run takes at least, in bytes: records of a rank (its state, first
+// operations, receives, place, progress and finish time); of a phase, which check
+// and run keep until memory is collected; a clock of the LogGOPS machine; an entry of
+// an adapter's context cache; a packet that waits in an adapter.
+const (
+	rankBytes    = 300
+	phaseBytes   = 24
+	clockBytes   = 8
+	contextBytes = 8
+	packetBytes  = 24
+)
+
+// checkMemory refuses, before anything is built, what no run could hold.
+func (c *Config) checkMemory() error {
+	name := c.Workload.Type.Name()
+	own := name == "goal" || name == "trace" // ranks, of the file
+	if !own {
+		if err := c.checkRanks(c.Job.Ranks, 1, "job.ranks"); err != nil {
+			return err
+		}
+	}
+	program, err := c.program()
+	if err != nil {
+		return err
+	}
+	if g, ok := program.(interface{ Ranks() int }); ok && own {
+		w := program.Run(sim.Nanosecond, mpi.Costs{})
+		return c.checkRanks(g.Ranks(), w.CPUs()+2*w.NICs(), "workload.file")
+	}
+	if err := c.checkPackets(); err != nil {
+		return err
+	}
+	return CheckPhases("workload", program)
+}
+
+// CheckPhases refuses more iterations of the program of a table than can be counted or held.
+func CheckPhases(table string, program skeletons.Program) error {
+	p, ok := program.(mpi.Phased)
+	if !ok {
+		return nil
+	}
+	key := table + ".iterations"
+	if n := p.Phases(); n > math.MaxInt32 || p.Rounds(0) > math.MaxInt32 || p.Rounds(0) < 0 {
+		return &param.ParamError{Key: key, Value: n, Want: "at most 2147483647 rounds of messages in all iterations"}
+	}
+	return input.CheckMemory(key, p.Phases(), "so many iterations", phaseBytes*float64(p.Phases()))
+}
+
+// checkPackets refuses messages that the fabric cannot cut into packets: those of a
+// burst are held by every adapter that sends.
+func (c *Config) checkPackets() error {
+	adapter, err := c.Adapter()
+	if err != nil || c.Job.Machine != "fabric" {
+		return err
+	}
+	longest := sim.Bytes(0)
+	param.EachSetting(c.Workload.Type.Config(), func(_ reflect.StructField, v reflect.Value) {
+		if bytes, ok := v.Interface().(sim.Bytes); ok {
+			longest = max(longest, bytes)
+		}
+	})
+	if longest/adapter.MTU > maxMessagePackets {
+		return &param.ParamError{Key: "hca.mtu", Value: adapter.MTU, Want: fmt.Sprintf("messages of at most %d packets; with those of the workload, of %v, this makes more", maxMessagePackets, longest)}
+	}
+	burst := min(longest, adapter.Quantum) / adapter.MTU
+	return input.CheckMemory("hca.mtu", adapter.MTU, "the packets of a burst of every rank", packetBytes*float64(burst)*float64(c.Job.Ranks))
+}
+
+// maxMessagePackets bounds what the packets of a message are numbered with.
+const maxMessagePackets = 1<<30 - 1
+
+// checkRanks refuses numbers of ranks, which the setting key leads to, that no run
+// could hold. clocks are those of a rank on the LogGOPS machine.
+func (c *Config) checkRanks(ranks, clocks int, key string) error {
+	if ranks > math.MaxInt32 {
+		return &param.ParamError{Key: key, Value: ranks, Want: "at most 2147483647 ranks"}
+	}
+	bytes := rankBytes * float64(ranks)
+	if c.Job.Machine == "loggops" {
+		bytes += clockBytes * float64(clocks) * float64(ranks)
+		return input.CheckMemory(key, ranks, "so many ranks", bytes)
+	}
+	if err := input.CheckMemory(key, ranks, "so many ranks", bytes); err != nil {
+		return err
+	}
+	adapter, err := c.Adapter()
+	if err != nil {
+		return err
+	}
+	nodes := 1 + (ranks-1)/max(1, c.Placement.PerNode)
+	return input.CheckMemory("hca.context_entries", adapter.ContextEntries, "the contexts of so many adapters and their ranks", bytes+contextBytes*float64(adapter.ContextEntries)*float64(nodes))
+}

@@ -1,0 +1,428 @@
+package mpi
+
+import (
+	"context"
+	"errors"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/kinds/telemetry"
+	"github.com/weft-sim/weft/experiments/network"
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/hca"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/mpi"
+	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/stats"
+)
+
+// runMPI computes a point: the means over its replications.
+func runMPI(ctx context.Context, c *Config, run *experiments.Run) (mpiRow, error) {
+	var sum mpiSum
+	var seen mpiObserved
+	for i := range c.Measure.Replications {
+		row, err := c.simulate(ctx, run, i, &seen)
+		if err != nil {
+			return mpiRow{}, err
+		}
+		sum.add(&row)
+	}
+	run.Replications = c.Measure.Replications
+	if seen.timeline != nil {
+		seen.timeline.Graph = seen.graph
+		seen.timeline.Write(run)
+	}
+	seen.Write(run, seen.graph, c.Fabric.Clock, c.Measure.Links, c.Trace.Packets > 0)
+	return sum.row(), nil
+}
+
+// mpiSum sums up the rows of replications.
+type mpiSum struct {
+	fields []stats.Running // by field of mpiRow; truth counts as 1
+}
+
+func (s *mpiSum) add(row *mpiRow) {
+	v := reflect.ValueOf(row).Elem()
+	if s.fields == nil {
+		s.fields = make([]stats.Running, v.NumField())
+	}
+	for i := range s.fields {
+		switch f := v.Field(i); f.Kind() {
+		case reflect.Float64:
+			s.fields[i].Add(f.Float())
+		case reflect.Int64:
+			s.fields[i].Add(float64(f.Int()))
+		case reflect.Bool:
+			if s.fields[i].Add(0); f.Bool() {
+				s.fields[i].Add(1)
+			}
+		}
+	}
+}
+
+// row has the means; half-widths in the fields whose names end in CI95; and what
+// is true of any replication.
+func (s *mpiSum) row() mpiRow {
+	var row mpiRow
+	v := reflect.ValueOf(&row).Elem()
+	for i := range s.fields {
+		switch f := v.Field(i); f.Kind() {
+		case reflect.Float64:
+			of, interval := strings.CutSuffix(v.Type().Field(i).Name, "CI95")
+			if !interval {
+				f.SetFloat(s.fields[i].Mean())
+				continue
+			}
+			mean, _ := v.Type().FieldByName(of)
+			f.SetFloat(stats.Finite(s.fields[mean.Index[0]].HalfWidth(0.95)))
+		case reflect.Int64:
+			f.SetInt(int64(math.Round(s.fields[i].Mean())))
+		case reflect.Bool:
+			f.SetBool(s.fields[i].Max() > 0)
+		}
+	}
+	return row
+}
+
+// simulate runs a replication.
+func (c *Config) simulate(ctx context.Context, run *experiments.Run, replication int, seen *mpiObserved) (mpiRow, error) {
+	seed := run.SeedOf(replication)
+	progress := run.CountEvents(ctx, 0)
+	var checkpoint mpi.Checkpoint
+	if !c.Measure.Timeline {
+		kept := run.Checkpoint()
+		checkpoint = mpi.Checkpoint{From: kept.Open(), Save: kept.SaveTo}
+	}
+	w, err := c.build()
+	if err != nil {
+		return mpiRow{}, err
+	}
+	if c.Job.Machine == "loggops" {
+		run.OnOneThread("the LogGOPS machine has few steps for each event")
+		machine := c.LogGOPS
+		if c.Measure.Timeline && replication == 0 {
+			machine.Timeline = telemetry.NewTimeline(w.Ranks() * w.CPUs())
+		}
+		r, err := machine.RunKept(w, progress, checkpoint)
+		if err != nil {
+			return mpiRow{}, Stopped(ctx, err)
+		}
+		progress(r.Events)
+		none := math.NaN()
+		row := mpiRow{Messages: r.Messages, Leaders: none, CPU: none, CPUMax: none, Copies: none, CopiesMax: none, Adapter: none, AdapterMax: none, Links: none, Network: none, Bound: none}
+		row.times(c, w, r.Finish, 1e-9)
+		if replication == 0 {
+			c.finishTimes(run, r.Finish, 1)
+		}
+		if machine.Timeline != nil {
+			seen.timeline = &telemetry.TimelineWriter{Timeline: machine.Timeline, CPUs: w.CPUs()}
+			seen.timeline.Path("", machine.Timeline.Last(), sim.Time(slices.Max(r.Finish))*sim.Nanosecond)
+		}
+		return row, nil
+	}
+	config, err := c.Runtime(seed)
+	if err != nil {
+		return mpiRow{}, err
+	}
+	config.Progress, config.Checkpoint = progress, checkpoint
+	if c.Measure.Timeline && replication == 0 {
+		config.Timeline = telemetry.NewTimeline(w.Ranks())
+	}
+	row := mpiRow{Links: math.NaN(), Network: math.NaN(), Bound: math.NaN()}
+	over := func(r mpi.Result, err error) (mpi.Result, error) { return r, err }
+	if c.Job.Machine == "fabric" {
+		if config.Divide, over, err = c.overFabric(&config.Adapter, run, seed, seen, config.Timeline != nil, &row); err != nil {
+			return mpiRow{}, err
+		}
+	} else {
+		run.OnOneThread("a receiving adapter that is behind holds back its senders in the same instant (machine loggp)")
+		network := c.LogGP
+		network.HCA = config.Adapter
+		config.Transport = network.New
+	}
+	r, err := over(config.Run(w))
+	if err != nil {
+		return mpiRow{}, Stopped(ctx, err)
+	}
+	progress(int64(r.Stats.Events))
+	_, nodes, err := c.Placement.Place(w.Ranks(), seed)
+	if err != nil {
+		return mpiRow{}, err
+	}
+	ranks := float64(w.Ranks())
+	row.Messages, row.Control, row.Handshakes = r.Stats.Messages, r.Stats.Control, r.Stats.Handshakes
+	row.QPs, row.QPsPeak, row.KernelTime, row.ConnectWait = float64(r.Stats.QPs)/ranks, r.Stats.QPsPeak, r.Stats.KernelTime.Seconds()/ranks, r.Stats.ConnectWait.Seconds()/ranks
+	row.Misses, row.MissTime = r.HCA.ContextMisses, r.HCA.MissTime.Seconds()/math.Ceil(ranks/float64(c.Placement.PerNode))
+	row.NotReady, row.Leaders = r.Stats.NotReady, c.leaders()
+	row.parts(&r, nodes)
+	memory := c.Connections.Footprint(w.Ranks(), c.Placement.PerNode, r.Stats.QPsPeak)
+	row.Static, row.Memory = memory.ProcessStatic, memory.Process
+	finish := make([]int64, len(r.Finish))
+	for i, t := range r.Finish {
+		finish[i] = int64(t)
+	}
+	row.times(c, w, finish, 1e-12)
+	if replication == 0 {
+		c.finishTimes(run, finish, 1000)
+	}
+	if config.Timeline != nil {
+		seen.timeline = &telemetry.TimelineWriter{Timeline: config.Timeline}
+		seen.timeline.Path("", slices.Index(r.Finish, r.Elapsed), r.Elapsed)
+	}
+	return row, nil
+}
+
+// Runtime is the configuration of a run without its network.
+func (c *Config) Runtime(seed uint64) (mpi.Config, error) {
+	adapter, err := c.Adapter()
+	return mpi.Config{Placement: c.Placement, Protocols: c.Protocol, Connections: c.Connections, Noise: c.Noise, Memory: c.Memory, Adapter: adapter, Seed: seed}, err
+}
+
+// Stopped is the context's error if it ended the run, otherwise err.
+func Stopped(ctx context.Context, err error) error {
+	if errors.Is(err, mpi.ErrStopped) {
+		return ctx.Err()
+	}
+	return err
+}
+
+// times fills in the times of a run, given in a unit of so many seconds.
+func (row *mpiRow) times(c *Config, w mpi.Workload, finish []int64, seconds float64) {
+	last := int64(0)
+	for _, t := range finish {
+		last = max(last, t)
+	}
+	row.Elapsed = float64(last) * seconds
+	row.Total, row.First, row.Steady = row.Elapsed, math.NaN(), math.NaN()
+	s, ok := w.(*mpi.ScheduleRun)
+	if !ok || len(s.PhaseEnds()) == 0 {
+		return
+	}
+	ends := s.PhaseEnds()
+	row.First = float64(ends[0]) * seconds
+	rest := len(ends) - 1
+	if rest == 0 {
+		return
+	}
+	row.Steady = float64(ends[rest]-ends[0]) * seconds / float64(rest)
+	if n := c.Job.Extrapolate; n > len(ends) {
+		row.Extrapolated = true
+		row.Total = row.Elapsed + row.Steady*float64(n-len(ends))
+	}
+}
+
+var ranksTable = experiments.FurtherTable{Name: "ranks", Doc: "when every rank was done", Columns: []experiments.Column{
+	{Name: "rank", Doc: "number of the rank, from 0"},
+	{Name: "finish_ns", Doc: "time at which its program ended"},
+}}
+
+// finishTimes writes ranks.csv if asked for.
+func (c *Config) finishTimes(run *experiments.Run, finish []int64, unitsPerNanosecond int64) {
+	if !c.Job.FinishTimes {
+		return
+	}
+	t := run.Table(ranksTable)
+	for r, at := range finish {
+		t.Add(r, telemetry.ExactNanoseconds(at, unitsPerNanosecond))
+	}
+}
+
+// fabricDemand is what a program asks of a fabric, whatever happens there.
+type fabricDemand struct {
+	g        *topology.Graph
+	adapter  *hca.Config
+	flit     int64
+	clock    float64 // ps
+	timings  []fabric.ChannelTiming
+	nodes    []nodeDemand
+	switches []cutDemand // of the channels to and from other switches
+	far      [][]int16   // distances, by switch; nil: flitHops is not wanted
+	flitHops float64
+}
+
+type nodeDemand struct {
+	terminal topology.TerminalID
+	out, in  portDemand
+}
+
+type portDemand struct{ bytes, requests, packets, flits int64 }
+
+type cutDemand struct{ out, in int64 } // flits
+
+// demand works out what the point's program asks for: seconds that it takes at least and, where
+// that is wanted, flits that cross a switch on shortest ways.
+func (c *Config) demand(g *topology.Graph, config *fabric.Config, adapter *hca.Config, seed uint64, hops bool) (seconds, flitHops float64, err error) {
+	w, err := c.build()
+	if err != nil {
+		return 0, 0, err
+	}
+	return c.DemandOf(w, g, config, adapter, seed, hops)
+}
+
+// DemandOf is demand for a program at hand, which it uses up.
+func (c *Config) DemandOf(w mpi.Workload, g *topology.Graph, config *fabric.Config, adapter *hca.Config, seed uint64, hops bool) (seconds, flitHops float64, err error) {
+	timings, err := config.ChannelTimings(g)
+	if err != nil {
+		return 0, 0, err
+	}
+	runtime, err := c.Runtime(seed)
+	if err != nil {
+		return 0, 0, err
+	}
+	d := &fabricDemand{
+		g: g, adapter: adapter, flit: int64(c.Fabric.FlitBytes), clock: float64(c.Fabric.Clock), timings: timings,
+		switches: make([]cutDemand, g.Switches()),
+	}
+	if hops {
+		d.far = make([][]int16, g.Switches())
+	}
+	for _, rails := range g.Hosts() {
+		d.nodes = append(d.nodes, nodeDemand{terminal: rails[0]})
+	}
+	all, err := runtime.Demand(w, d.add, func(bytes int64) sim.Time { return d.idle(bytes, config) })
+	if err != nil {
+		return 0, 0, err
+	}
+	least := float64(all.Alone)
+	for _, cpu := range all.CPU {
+		least = max(least, float64(cpu.Busy))
+	}
+	return max(least, d.busiest()) * 1e-12, d.flitHops, nil
+}
+
+// flits is those of a transfer.
+func (d *fabricDemand) flits(bytes int64) int64 {
+	return max(1, (d.adapter.OnLink(bytes)+d.flit-1)/d.flit)
+}
+
+// add counts so many transfers between two nodes.
+func (d *fabricDemand) add(from, to int32, bytes, count int64) {
+	a, b := &d.nodes[from], &d.nodes[to]
+	mtu := int64(d.adapter.MTU)
+	x := portDemand{bytes: bytes * count, requests: count, packets: max(1, (bytes+mtu-1)/mtu) * count, flits: d.flits(bytes) * count}
+	a.out.add(&x)
+	b.in.add(&x)
+	s, t := d.g.TerminalSwitch(a.terminal), d.g.TerminalSwitch(b.terminal)
+	if s != t {
+		d.switches[s].out += x.flits
+		d.switches[t].in += x.flits
+	}
+	if d.far == nil {
+		return
+	}
+	if d.far[s] == nil {
+		d.far[s] = d.g.DistancesFrom(s, nil)
+	}
+	d.flitHops += float64(x.flits) * float64(1+d.far[s][t])
+}
+
+func (p *portDemand) add(x *portDemand) {
+	p.bytes += x.bytes
+	p.requests += x.requests
+	p.packets += x.packets
+	p.flits += x.flits
+}
+
+// idle is less than or equal to the time of a transfer on an idle network, across one switch.
+func (d *fabricDemand) idle(bytes int64, config *fabric.Config) sim.Time {
+	class := d.timings[d.g.PortClass[d.g.TerminalPort[d.nodes[0].terminal]]]
+	mtu := int64(d.adapter.MTU)
+	last := bytes - max(0, bytes-1)/mtu*mtu // bytes of the last packet, whose flits may be faster than the engine
+	cycles := float64(config.Terminal.InjectionCycles) + 2*float64(class.Latency) + float64(d.flits(last)-1)*class.CyclesPerFlit
+	if !config.Switch.CyclesVary() {
+		cycles += float64(config.Switch.Cycles())
+	}
+	before := d.adapter.RequestTime + d.adapter.SendLatency + sim.Time(d.adapter.Rate().PicosecondsFor(sim.Bytes(bytes-last)))
+	return before + sim.Time(cycles*d.clock) + d.adapter.RecvLatency
+}
+
+// busiest is the least time, in ps, of the adapter, the terminal's link or the channels around a switch
+// that have the most to do. What leaves a switch for others shares the channels there,
+// whatever the routing; of the flits on a channel the first does not wait for others.
+func (d *fabricDemand) busiest() (least float64) {
+	for i := range d.nodes {
+		n := &d.nodes[i]
+		link := d.timings[d.g.PortClass[d.g.TerminalPort[n.terminal]]].CyclesPerFlit * d.clock
+		for _, p := range []*portDemand{&n.out, &n.in} {
+			engine := math.Floor(d.adapter.Rate().PicosecondsFor(sim.Bytes(p.bytes))) + float64(p.packets)*float64(d.adapter.PacketTime)
+			least = max(least, engine, float64(p.flits-1)*link)
+		}
+		least = max(least, d.adapter.Rate().PicosecondsFor(sim.Bytes(n.out.bytes))+float64(n.out.requests)*float64(d.adapter.RequestTime))
+	}
+	for s := range d.switches {
+		channels, perCycle := 0, 0.0
+		first, end := d.g.Ports(topology.SwitchID(s))
+		for p := first; p < end; p++ {
+			if _, ok := d.g.PeerPort(p); ok {
+				channels++
+				perCycle += 1 / d.timings[d.g.PortClass[p]].CyclesPerFlit
+			}
+		}
+		if flits := max(d.switches[s].out, d.switches[s].in) - int64(channels); flits > 0 {
+			least = max(least, float64(flits)/perCycle*d.clock)
+		}
+	}
+	return least
+}
+
+// channelTimes is how long the busiest channel between a terminal and its switch, and the busiest
+// between switches, carried flits, in seconds.
+func channelTimes(f *core.Fabric, timings []fabric.ChannelTiming) (links, between float64) {
+	network.EachChannel(f, timings, func(port topology.PortID, fromTerminal bool, cycles float64) {
+		most := &links
+		if _, ok := f.Graph().PeerPort(port); ok && !fromTerminal {
+			most = &between
+		}
+		*most = max(*most, cycles*f.Clock().Seconds())
+	})
+	return links, between
+}
+
+// predictWork estimates what the point costs, all its replications, where packets take shortest ways.
+func (c *Config) predictWork(p *experiments.Preflight) error {
+	adapter, err := c.Adapter()
+	if err != nil {
+		return err
+	}
+	t, config, r, err := c.FabricParts(&adapter, p.Seed, 1)
+	if err != nil {
+		return err
+	}
+	g := t.Graph()
+	bound, hops, err := c.demand(g, &config, &adapter, p.Seed, true)
+	if err != nil {
+		return err
+	}
+	p.Note("latency", "the program takes %.4g us at least: its slowest message, or the busiest CPU, adapter or channels of a switch (bound_s)", bound*1e6)
+	hops *= float64(c.Measure.Replications)
+	if c.Measure.Blame {
+		network.NoteBlame(p)
+	}
+	c.Work(p, hops, &adapter, network.Memory(g, max(r.VCs(), c.Switch.VCs)))
+	return nil
+}
+
+// Work tells a preflight about so many flits that cross a switch, in full packets where these are the
+// unit, and about memory.
+func (c *Config) Work(p *experiments.Preflight, hops float64, adapter *hca.Config, bytes float64) {
+	if c.Fabric.Unit == fabric.UnitPacket {
+		p.Packets()
+		hops /= max(1, math.Ceil(float64(adapter.MTU)/float64(c.Fabric.FlitBytes)))
+	}
+	p.Work(hops, hops, bytes)
+}
+
+// parts fills in where the time of a run went, but for its network.
+func (row *mpiRow) parts(r *mpi.Result, nodes int) {
+	for _, t := range r.CPU {
+		row.CPU += t.Busy.Seconds() / float64(len(r.CPU))
+		row.Copies += t.Copies.Seconds() / float64(len(r.CPU))
+		row.CPUMax, row.CopiesMax = max(row.CPUMax, t.Busy.Seconds()), max(row.CopiesMax, t.Copies.Seconds())
+	}
+	row.Adapter = (r.HCA.SendBusy + r.HCA.RecvBusy).Seconds() / float64(2*nodes)
+	row.AdapterMax = r.HCA.Busiest.Seconds()
+}

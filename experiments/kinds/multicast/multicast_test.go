@@ -1,0 +1,126 @@
+package multicast
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/engine"
+	"github.com/weft-sim/weft/experiments/engine/enginetest"
+	"github.com/weft-sim/weft/fabric/measure"
+	"github.com/weft-sim/weft/sim/simtest"
+	"github.com/weft-sim/weft/sim/snapshot/snapshottest"
+)
+
+// stateFile is a file of messages on a network.
+func stateFile(network, messages string) string {
+	return "kind = \"multicast-latency\"\n[switch]\nbuffer_flits = 80\n[groups]\npattern = \"random\"\ngroups = 8\njoins = 3\n" + network + "[messages]\ncount = 2\nwarmup = 1\nspread = \"2us\"\n" + messages
+}
+
+// latencyAt builds the simulation of the first point of a file on threads.
+func latencyAt(t testing.TB, text string, threads int) (*latencySimulation, *latencyConfig) {
+	t.Helper()
+	f := enginetest.Load(t, text)
+	c := f.Points[0].Config().(*latencyConfig)
+	p := simtest.Must(c.build(f.Points[0].Seed))(t)
+	s := simtest.Must(c.simulation(p, &experiments.Run{Seed: f.Points[0].Seed, Threads: threads}))(t)
+	return s, c
+}
+
+// latencyThrough runs the first point of a file on threads, and tells what has come of it.
+func latencyThrough(t testing.TB, text string, threads int, plan measure.ToEnd) string {
+	t.Helper()
+	s, c := latencyAt(t, text, threads)
+	simtest.Check(t, s.run(t.Context(), c.Messages.Spread, plan))
+	all := fmt.Sprintf("%+v %v", s.row(), s.fabric.ChannelFlits())
+	for i := range s.loop.groups {
+		all += fmt.Sprintln(s.loop.groups[i].latency)
+	}
+	return all
+}
+
+// TestMulticastGoesOn: from a state of any moment, written and read by any number of
+// threads, messages take the times that they take without a break; and who writes one is
+// not disturbed. With flits and with packets as the unit.
+func TestMulticastGoesOn(t *testing.T) {
+	enginetest.DivideAlways(t)
+	for m, messages := range groupMessages {
+		for n, network := range simtest.Some(t, m, groupNetworks...) {
+			for _, unit := range simtest.Some(t, m, "", "hold = true\n[fabric]\nunit = \"packet\"\n") {
+				text := strings.Replace(stateFile(network.text, messages.text), "buffer_flits = 80\n", "buffer_flits = 80\n"+unit, 1)
+				enginetest.CheckGoesOn(t, messages.name+" on "+network.name+" "+unit, 10*n+m, func(threads int, plan measure.ToEnd) string {
+					return latencyThrough(t, text, threads, plan)
+				})
+			}
+		}
+	}
+}
+
+// TestMulticastStatesAreWhole: no field is forgotten of what archives itself.
+func TestMulticastStatesAreWhole(t *testing.T) {
+	snapshottest.Names[hardwareCarrier](t, "routes", "hosts", "loop", "bytes", "packets")
+	snapshottest.Names[softwareCarrier](t, "groups", "flows", "free", "ops", // the last counts within a call
+		"kernel", "name", "heard", "hosts", "loop") // made before
+	snapshottest.Names[softwareGroup](t, "schedule", "sender", "run", "met")
+	snapshottest.Names[hosts](t, "nodes", "background", "sinks", "before", "hostTable", "fabric", "clock", "flit", "incoming", "carrier") // what follows before is made before
+	snapshottest.Names[host](t, "reading", "writing", "packets", "head")                                                                  // head: those that have left are left out
+	snapshottest.Names[hostSink](t, "tally", "hosts", "arrivals")                                                                         // arrivals have been taken over
+	snapshottest.Names[latencySimulation](t, "kernel", "fabric", "hosts", "loop", "hardware", "plan", "timings")
+}
+
+// groupNetworks and groupMessages are groups on networks that fall into parts in different
+// ways, and what they send: by the network or by their members, one after the other and
+// with pauses, with overheads that allow long windows and without any, alone and beside
+// unicast packets.
+var groupNetworks = []struct{ name, text string }{
+	{"torus", "[topology]\ntype = \"torus\"\ndims = [4, 4]\nterminals = 2\n[routing]\ntype = \"dor\"\n"},
+	{"tree", "[topology]\ntype = \"fat-tree\"\nk = 4\nn = 3\n[routing]\ntype = \"nca\"\n[channel.level1]\nlatency = \"160ns\"\n"},
+	{"dragonfly", "[topology]\ntype = \"dragonfly\"\np = 1\na = 4\nh = 2\n[routing]\ntype = \"min\"\n[channel.global]\nlatency = \"80ns\"\n"},
+}
+
+var groupMessages = []struct{ name, text string }{
+	{"multicast", "bytes = \"4KiB\"\nrotate = true\nthink = \"0us\"\n"},
+	{"multicast among unicast", "bytes = \"9KiB\"\nthink = \"1us\"\nunicast_load = 0.2\nunicast_flits = 4\n"},
+	{"multicast without overheads", "bytes = \"2KiB\"\nthink = \"0us\"\nunicast_load = 0.1\n[host]\nsend_overhead = \"0ns\"\nreceive_overhead = \"0ns\"\n"},
+	{"multicast from slow terminals", "bytes = \"256B\"\nthink = \"0us\"\nrotate = true\nunicast_load = 0.012\nunicast_flits = 4\n[host]\ndma_rate = \"10Tb/s\"\nsend_overhead = \"0ns\"\nreceive_overhead = \"200ns\"\n[channel.terminal]\ncycles_per_flit = 50\n"},
+	{"tree of sends", "bytes = \"5KiB\"\ncarrier = \"broadcast-binomial\"\nrotate = true\n"},
+	{"scattered", "bytes = \"5KiB\"\ncarrier = \"broadcast-scatter-allgather\"\nunicast_load = 0.1\n[host]\nreceive_overhead = \"10ns\"\nsend_overhead = \"0ns\"\n"},
+}
+
+// TestMulticastThreads: the number of threads does not change a digit: the times of every
+// group, the flits of every channel, deliveries, packets beside the messages, cycles.
+func TestMulticastThreads(t *testing.T) {
+	enginetest.DivideAlways(t)
+	for j, messages := range groupMessages {
+		for _, network := range simtest.Some(t, j, groupNetworks...) {
+			text := "kind = \"multicast-latency\"\n[switch]\nbuffer_flits = 64\n[groups]\npattern = \"random\"\ngroups = 8\njoins = 3\n[measure]\ngroups = true\nlinks = true\n" +
+				network.text + "[messages]\ncount = 2\nwarmup = 1\nspread = \"2us\"\n" + messages.text
+			enginetest.SameOnThreads(t, messages.name+" on "+network.name, enginetest.Load(t, text), simtest.Threads(t, j), true, "groups", "links")
+		}
+	}
+}
+
+// Random groups of a fixed size on a ring of eight switches with a terminal each.
+// Of five terminals out of eight, any two groups share one, so that two groups
+// take two colours; no terminal is in more than two, and the bound says so by
+// volume too: 5 + 5 switches, of 8. Groups of all eight are all alike.
+func TestMulticastRoutingFixedSize(t *testing.T) {
+	f := enginetest.Load(t, `
+kind = "multicast-routing"
+topology = { type = "torus", dims = [8], terminals = 1 }
+groups = { pattern = "random-fixed-size" }
+multicast = { engine = "mr4lms" }
+measure = { check = true }
+[sweep.lockstep]
+"groups.count" = [2, 3]
+"groups.size" = [5, 8]
+`)
+	rows := enginetest.ResultCells(t, enginetest.Execute(t, f, engine.Execution{Jobs: 1}))
+	for i, want := range []map[string]string{
+		{"groups": "2", "trees": "2", "colours": "2", "colours_at_least": "2"},
+		{"groups": "3", "trees": "3", "colours": "3", "colours_at_least": "3", "tree_links": "21"},
+	} {
+		enginetest.CheckCells(t, "row "+fmt.Sprint(i), rows[i], want)
+	}
+}

@@ -1,0 +1,77 @@
+package traffic
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	_ "github.com/weft-sim/weft/routing/opensm"
+
+	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/engine"
+	"github.com/weft-sim/weft/experiments/engine/enginetest"
+	"github.com/weft-sim/weft/sim/simtest"
+)
+
+// TestCache: results and preflight are the same without a cache, when it is filled, when it
+// is read, and when all that is in it is damaged. Two networks under one pattern are two
+// certificates, two tables of loads and, of the ring, where those of terminals are not full first,
+// one of weighted loads.
+func TestCache(t *testing.T) {
+	const text = smallTorus + `
+[sweep]
+"topology.dims" = [[8], [4, 4]]
+"traffic.load" = [0.1, 0.2]
+`
+	var warnings []string
+	cache := &experiments.Cache{Dir: t.TempDir(), Limit: 1 << 20, Warn: func(m string) { warnings = append(warnings, m) }}
+	run := func(c *experiments.Cache) string {
+		f := simtest.Must(experiments.Load("x.toml", text, experiments.Options{Cache: c}))(t)
+		report := simtest.Must(f.Preflight(true))(t)
+		return notesOf(report) + fmt.Sprint(enginetest.Execute(t, f, engine.Execution{}).Results.Rows)
+	}
+	want := run(nil)
+	for _, when := range []string{"filled", "read", "damaged"} {
+		paths := simtest.Must(filepath.Glob(filepath.Join(cache.Dir, "*")))(t)
+		if when != "filled" && len(paths) != 5 {
+			t.Fatalf("%s: %d entries, want 5", when, len(paths))
+		}
+		for _, path := range paths {
+			if when == "damaged" {
+				simtest.Check(t, os.Truncate(path, 50))
+			}
+		}
+		if got := run(cache); got != want {
+			t.Errorf("%s:\n%s\nwithout a cache:\n%s", when, got, want)
+		}
+	}
+	if len(warnings) != 5 {
+		t.Errorf("warnings %q, want one for each damaged entry", warnings)
+	}
+}
+
+// Points share routings that depend on the network only, so that files of tables are read
+// once; others, and those with settings of their own, are each point's own.
+func TestPointsShareTables(t *testing.T) {
+	for _, c := range []struct {
+		sweep string
+		same  bool
+	}{
+		{"\"traffic.load\" = [0.1, 0.2]\n\"routing.type\" = [\"opensm-lash\"]", true},
+		{"\"routing.data_lanes\" = [4, 8]\n\"routing.type\" = [\"opensm-lash\"]", false},
+		{"\"switch.vcs\" = [6, 8]\n\"routing.type\" = [\"opensm-lash\"]", true},
+		{"\"topology.dims\" = [[3, 3], [3, 4]]\n\"routing.type\" = [\"opensm-lash\"]", false},
+		{"\"traffic.load\" = [0.1, 0.2]\n\"routing.type\" = [\"dor\"]", false},
+	} {
+		f := enginetest.Load(t, "kind = \"traffic\"\n[topology]\ntype = \"torus\"\ndims = [3, 3]\n[sweep]\n"+c.sweep+"\n")
+		var built [2]any
+		for i := range built {
+			parts := simtest.Must(f.Points[i].Config().(*trafficConfig).build(f.Points[i].Seed))(t)
+			built[i] = parts.Routing
+		}
+		if same := built[0] == built[1]; same != c.same {
+			t.Errorf("%s: one routing is %v, want %v", c.sweep, same, c.same)
+		}
+	}
+}

@@ -1,0 +1,197 @@
+package traffic
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+
+	_ "github.com/weft-sim/weft/experiments/kinds/exchange"
+
+	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/engine"
+	"github.com/weft-sim/weft/experiments/engine/enginetest"
+	"github.com/weft-sim/weft/experiments/network"
+	"github.com/weft-sim/weft/routing"
+	"github.com/weft-sim/weft/sim/simtest"
+)
+
+// torus16 is a 4x4 torus routed by tables.
+const torus16 = `kind = "traffic"
+[topology]
+type = "torus"
+dims = [4, 4]
+[routing]
+type = "table"
+[measure]
+warmup = 500
+window = 20000
+`
+
+// TestFailuresRefused: what is wrong with the tables, and with what is around
+// them, is said with the place in the file.
+func TestFailuresRefused(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		want       []string
+	}{
+		{"names", "[fault.a]\nlinks = [\"switch 0 - switch 7\", \"switch 99 port 1\", \"switch 0 port 0\"]\nswitches = [\"swich 3\"]\nat = 10\nuntil = 5\n", []string{
+			`x.toml:11:1: fault.a.links no cable joins switch 0 and switch 7`,
+			`x.toml:11:1: fault.a.links no switch is called "switch 99" (did you mean "switch 9"?); the first is "switch 0", the last "switch 15"`,
+			`x.toml:11:1: fault.a.links switch 0 port 0 leads to terminal 0: only cables between switches can fail`,
+			`x.toml:12:1: fault.a.switches no switch is called "swich 3" (did you mean "switch 3"?); the first is "switch 0", the last "switch 15"`,
+			`x.toml:14:1: fault.a.until = 5: want a cycle after at = 10, or 0`}},
+		// The 15 other terminals to that of switch 3, and back.
+		{"reach", "[fault.a]\nswitches = [\"switch 3\"]\nat = 10\n", []string{
+			`x.toml:10:1: fault.a leaves 30 pairs of terminals without a path from cycle 10 on, such as terminal 0 at switch 0 to terminal 3 at switch 3 (switch 3); recovery.unreachable = "count" runs it and counts the packets between them`}},
+		{"routing", "[fault.a]\nlinks = [\"switch 0 - switch 1\"]\n[sweep]\n\"routing.type\" = [\"dor\"]\n", []string{
+			`x.toml:13:1: routing.type = "dor" does not route around faults (the link from switch 0 port 1 to switch 1 port 2); routings that do: ` + strings.Join(routing.AroundFaults(), ", ")}},
+		{"blame", "blame = true\n[fault.a]\nfraction = 0.1\nat = 5\n", []string{
+			`x.toml:10:1: measure.blame does not go with faults that come or go during the run: packets that are dropped have no latency to divide`}},
+		{"packets", "[switch]\nhold = true\nflow_control = \"cut-through\"\n[fabric]\nunit = \"packet\"\n[fault.a]\nfraction = 0.1\nat = 5\n", []string{
+			`x.toml:14:1: fabric.unit = "packet" does not go with faults that come or go during the run, or cut terminals off: "flit" does`}},
+		{"lanes", "[switch]\nvcs = 4\nvlarb_low = \"0:1,1:1,2:1,3:1\"\n[fault.a]\nfraction = 0.1\nat = 5\n", []string{
+			`x.toml:12:1: switch.vlarb_low does not go with faults that come or go during the run: packets may be dropped while they cross a switch`}},
+		{"credit sensing", "[switch]\ncredit_sensing = \"on\"\n[fault.a]\nfraction = 0.1\nat = 5\n", []string{
+			`x.toml:11:1: switch.credit_sensing = "on" does not go with faults that come or go during the run: packets that are dropped leave round trips open; "off" does`}},
+		{"timeout", "[fault.a]\nfraction = 0.1\nat = 5\n[recovery]\nretries = 1\ntimeout = \"0ns\"\n", []string{
+			`x.toml:15:1: recovery.timeout = 0ns: want more than nothing, where there are retries`}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := experiments.Load("x.toml", torus16+c.text, experiments.Options{})
+			if got, want := fmt.Sprint(err), strings.Join(c.want, "\n"); got != want {
+				t.Errorf("got\n%s\nwant\n%s", got, want)
+			}
+		})
+	}
+}
+
+// TestFailuresOfGroups: what routings on groups say of faults that they cannot go
+// around. In a dragonfly of one channel between any two groups MIN has no other.
+func TestFailuresOfGroups(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"type = \"min\"\n[fault.a]\nlinks = [\"switch 0 port 5\"]\n",
+			`x.toml:4:1: routing.type routing "min" has no path from group 0 to group 1 around faults (the link from switch 0 port 5 to switch 4 port 5); routing "table" finds every path`},
+		{"type = \"val\"\n[fault.a]\nlinks = [\"switch 0 - switch 1\"]\n",
+			`x.toml:4:1: routing.type routing "val" needs a channel between any two switches of a group; switch 0 and switch 1 have none (the link from switch 0 port 2 to switch 1 port 2); routing "table" finds every path`},
+		{"type = \"ugal-l-cr\"\n[fault.a]\nlinks = [\"switch 0 port 5\"]\nat = 100\n",
+			`x.toml: switch.credit_sensing = "auto" does not go with faults that come or go during the run: packets that are dropped leave round trips open; "off" does`},
+		{"type = \"ugal-l\"\nintermediate = \"any-router\"\n[fault.a]\nlinks = [\"switch 0 port 5\"]\n",
+			`x.toml:5:1: routing.intermediate = any-router: want "group" or "router" in a network with faults`},
+		{"type = \"ugal-l\"\n[fault.a]\nlinks = [\"switch 0 port 5\"]\nat = 100\n", ``},
+	} {
+		_, err := experiments.Load("x.toml", "kind = \"traffic\"\n"+"topology = { type = \"dragonfly\", p = 2, a = 4, h = 2 }\n[routing]\n"+c.text, experiments.Options{})
+		if got := fmt.Sprint(err); got != c.want && (c.want != "" || err != nil) {
+			t.Errorf("got\n%s\nwant\n%s", got, c.want)
+		}
+	}
+}
+
+// TestSwitchDown: with one of 16 switches down from the start, 30 of 240 pairs
+// of terminals have no path, and uniform traffic has 30/240 of its packets given
+// up, the rest delivered in the predicted time. At a load of 0.02 some 6,500
+// packets are born: the share of those given up has a standard deviation of 0.4
+// points, the accepted load one of 1.3 %, the mean latency one of 0.3 %, and
+// queues add 1 % to it.
+func TestSwitchDown(t *testing.T) {
+	f := enginetest.Load(t, torus16+"[fault.a]\nswitches = [\"switch 3\"]\n[recovery]\nunreachable = \"count\"\n[traffic]\nload = 0.02\n")
+	want := forecastOf(t, f)
+	o := enginetest.Execute(t, f, engine.Execution{})
+	delivered, unreachable := single(t, o, "packets_measured"), single(t, o, "packets_unreachable")
+	if share := unreachable * 20 / 20.5 / (delivered + unreachable*20/20.5); math.Abs(share-0.125) > 0.013 {
+		t.Errorf("%v packets delivered, %v unreachable: a share of %v, want 0.125", delivered, unreachable, share)
+	}
+	if accepted := single(t, o, "accepted_load"); math.Abs(accepted/0.0175-1) > 0.04 {
+		t.Errorf("accepted %v, want 0.0175", accepted)
+	}
+	if latency := single(t, o, "latency_mean_ns"); math.Abs(latency/want.latency-1) > 0.02 {
+		t.Errorf("latency %v, want %v", latency, want.latency)
+	}
+	if single(t, o, "packets_dropped") != 0 || single(t, o, "packets_lost") != 0 {
+		t.Error("packets without a path are not sent")
+	}
+	if at, err := o.Results.Column("state"); err != nil || o.Results.Rows[0][at] != "steady" {
+		t.Error("a network that delivers what can be delivered is not steady")
+	}
+}
+
+// TestLinkFails: a cable that fails while the network is busy takes packets with
+// it; with retries all of them arrive in the end.
+func TestLinkFails(t *testing.T) {
+	const fault = "[fault.a]\nlinks = [\"switch 0 - switch 1\"]\nat = 1000\nuntil = 3000\n[recovery]\nreroute = 200\ntimeout = \"2us\"\n[traffic]\nload = 0.4\n"
+	plain := enginetest.OutcomeOf(t, torus16+fault)
+	dropped, lost := single(t, plain, "packets_dropped"), single(t, plain, "packets_lost")
+	if dropped == 0 || lost != dropped {
+		t.Errorf("%v dropped, %v lost without retries", dropped, lost)
+	}
+	// Waiting for timers, longer than the network may drain, is not saturation.
+	patient := enginetest.OutcomeOf(t, torus16+fault, "recovery.retries=7", "recovery.timeout=12us", "measure.window=3000")
+	if at, err := patient.Results.Column("state"); err != nil || patient.Results.Rows[0][at] != "steady" || single(t, patient, "latency_max_ns") < 12_000 {
+		t.Errorf("%v", patient.Results.Rows)
+	}
+	again := enginetest.OutcomeOf(t, torus16+fault, "recovery.retries=7")
+	if d, r, l := single(t, again, "packets_dropped"), single(t, again, "packets_retransmitted"), single(t, again, "packets_lost"); d == 0 || r != d || l != 0 {
+		t.Errorf("%v dropped, %v sent again, %v lost", d, r, l)
+	}
+}
+
+// TestFailuresInNetwork: the description of the network says what fails.
+func TestFailuresInNetwork(t *testing.T) {
+	f := enginetest.Load(t, torus16+"[fault.a]\nlinks = [\"switch 0 - switch 1\"]\nat = 7\n")
+	n := simtest.Must(network.Of(f, f.Points[0]))(t)
+	var b strings.Builder
+	n.Describe(&b)
+	want := "faults     from cycle 0 on nothing is down\nfaults     from cycle 7 on the link from switch 0 port 1 to switch 1 port 2; 1 links in all\n"
+	if !strings.HasSuffix(b.String(), want) {
+		t.Errorf("%s, want at the end %s", b.String(), want)
+	}
+}
+
+// TestFailuresInPreflight: what is down when is said for each point, and points
+// with other faults have certificates and bounds of their own.
+func TestFailuresInPreflight(t *testing.T) {
+	f := enginetest.Load(t, torus16+"[fault.a]\nseed = 1\n[sweep]\n\"fault.a.fraction\" = [0, 0.1]\n")
+	report := simtest.Must(f.Preflight(true))(t)
+	text := notesOf(report)
+	for _, want := range []string{
+		"faults fault.a.fraction = 0: from cycle 0 on nothing is down\n",
+		"; 3 links in all\n", // 0.1 of 32
+		"deadlock fault.a.fraction = 0: free from deadlock: ",
+		"deadlock fault.a.fraction = 0.1: free from deadlock: ",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+}
+
+// TestFaultsAfterWarmup: faults that count from the end of a warm-up of 600 cycles are those
+// that begin 600 cycles later from the start.
+func TestFaultsAfterWarmup(t *testing.T) {
+	fromStart := strings.NewReplacer("since = \"warmup\"\nfraction = 0.1", "at = 600\nfraction = 0.1",
+		"since = \"warmup\"\nswitches", "switches", "at = 100", "at = 700", "until = 500", "until = 1100").Replace(enginetest.OwnFaults)
+	for _, more := range []string{"", "[sweep]\nseed = [1, 2]\n\"traffic.load\" = [0.1, 0.4]\n"} {
+		got := enginetest.Execute(t, enginetest.Load(t, enginetest.OwnFaults+more), engine.Execution{Threads: 2}).Results
+		want := enginetest.OutcomeOf(t, fromStart+more).Results
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%v\nwant\n%v", got.Rows, want.Rows)
+		}
+		for _, column := range []string{"packets_dropped", "packets_retransmitted"} {
+			for i, n := range enginetest.Numbers(t, got, column) {
+				if n == 0 {
+					t.Errorf("point %d: no %s", i, column)
+				}
+			}
+		}
+	}
+}
+
+// TestSinceProblems: what cannot count from the end of the warm-up is refused.
+func TestSinceProblems(t *testing.T) {
+	enginetest.Refusals(t, "", map[string]string{
+		enginetest.Dragonfly + "[fault.a]\nsince = \"warmup\"\n[fault.b]\nat = 7\n": "fault.b comes or goes at a cycle of the run",
+		enginetest.Dragonfly + "[fault.a]\nsince = \"later\"\n":                     "fault.a.since",
+		"kind = \"exchange\"\n[fault.a]\nsince = \"warmup\"\n":                      "fault.a.since = warmup: want \"\": this kind has no warm-up",
+	})
+}

@@ -1,0 +1,316 @@
+package traffic
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/engine"
+	"github.com/weft-sim/weft/experiments/engine/enginetest"
+	"github.com/weft-sim/weft/experiments/network"
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/measure"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/traffic"
+	"github.com/weft-sim/weft/routing"
+	"github.com/weft-sim/weft/sim/simtest"
+)
+
+// only72 is a dragonfly of 72 terminals under fixed measurement.
+const only72 = enginetest.Dragonfly + `
+[measure]
+warmup = 1000
+window = 4000
+`
+
+// forecastOf computes what preflight says of the only point of f.
+func forecastOf(t *testing.T, f *experiments.File) forecast {
+	t.Helper()
+	c := f.Points[0].Config().(*trafficConfig)
+	parts := simtest.Must(c.build(f.Seed))(t)
+	load, _ := simtest.Must2(c.loads(c.Topology.Type.Shared(), c.Network(f.Seed), parts, exactEnds))(t)
+	g := parts.topology.Graph()
+	timings := simtest.Must(parts.fabric.ChannelTimings(g))(t)
+	x := newForecast(load, g, &parts.fabric, timings, parts.sizes)
+	x.throughput = newThroughput(load, parts.limits(timings), c.weighted(parts, func(m traffic.Matrix) (*routing.Load, error) {
+		return c.walked(c.Topology.Type.Shared(), "weighted loads", c.Network(f.Seed), parts.opened(), m)
+	}))
+	return x
+}
+
+// TestBound: MIN saturates at no more than the bound and comes within 10 % of
+// it. In the worst case the eight terminals of a group share its one channel to
+// the next: 1/8. Under uniform traffic, terminals' channels are the first to be
+// full: 1; iSLIP with speedup 2 and buffers of 64 flits carries nine tenths.
+// What a window counts may exceed what entered in it by the drain of buffers,
+// at most the flits in flight at its beginning: less than 1 % here.
+func TestBound(t *testing.T) {
+	for _, c := range []struct {
+		pattern      string
+		load, wanted float64
+	}{{"uniform", 1, 1}, {"worst-case", 0.25, 0.125}} {
+		f := enginetest.Load(t, only72+"[switch]\nvcs = 4\nbuffer_flits = 64\n[traffic]\npattern = \""+c.pattern+"\"\n", "traffic.load="+fmt.Sprint(c.load))
+		bound := forecastOf(t, f).bound
+		if math.Abs(bound-c.wanted) > 1e-9 {
+			t.Errorf("%s: bound %v, want %v", c.pattern, bound, c.wanted)
+		}
+		if accepted := single(t, enginetest.Execute(t, f, engine.Execution{}), "accepted_load"); accepted > 1.01*bound || accepted < 0.9*bound {
+			t.Errorf("%s: accepted %v, bound %v", c.pattern, accepted, bound)
+		}
+	}
+}
+
+// TestFirstChannel: what check calls a bound no run exceeds, at a load of 1, and what it does
+// not call so can be exceeded.
+//
+//   - Four switches have six terminals each and three cables to every other. All send to the
+//     terminals of one other switch, by a hash of the pair to one of the three cables: where
+//     three pairs meet on a cable, 1/3 fills it, while others go on, to 0.48 in the mean.
+//   - In the worst case of MIN all of a group use its one channel to the next: 1/8 is a bound.
+//   - A queue takes max(L, r, v) = 3 steps for a packet of one flit: 1/3, on one virtual
+//     channel; of three flits: 1. At 2 steps a cycle and in series, L + r + v = 4 steps: 1/2.
+//   - The three virtual channels of an output take L + v = 4 steps each: 3/4 of a hot
+//     terminal's channel. 71 terminals send nine tenths there, and of the rest a 71st: 64 flits
+//     a cycle and 3/256. The hot one itself may send all that it has: no bound on the mean.
+//     Nothing else is known under an adaptive routing.
+func TestFirstChannel(t *testing.T) {
+	const file = "kind = \"traffic\"\n[traffic]\nload = 1.0\n[measure]\nwarmup = 4000\nwindow = 8000\n"
+	const pair = " topology.type=mesh topology.dims=[2] topology.terminals=1 routing.type=dor switch.vcs=1 switch.speedup=1"
+	for _, c := range []struct {
+		set   string
+		bound float64
+		caps  bool
+		low   float64 // of the accepted load
+	}{
+		{"topology.type=hyperx topology.dims=[4] topology.trunks=[3] topology.terminals=6 routing.type=table traffic.pattern=switch-permutation switch.vcs=4", 1.0 / 3, false, 0.45},
+		{"topology.type=dragonfly topology.p=2 topology.a=4 topology.h=2 routing.type=min traffic.pattern=worst-case", 1.0 / 8, true, 0.12},
+		{"switch.route_cycles=3" + pair, 1.0 / 3, true, 0.33},
+		{"switch.route_cycles=3 traffic.packet_flits=3" + pair, 1, true, 0.98},
+		{"switch.route_cycles=2 switch.vc_alloc_cycles=1 switch.pipeline=serial" + pair + " switch.speedup=2", 0.5, true, 0.49},
+	} {
+		f := enginetest.Load(t, file, strings.Fields(c.set)...)
+		if got := forecastOf(t, f); math.Abs(got.bound-c.bound) > 1e-9 || got.caps != c.caps {
+			t.Errorf("%s: %v, a bound: %v", c.set, got.bound, got.caps)
+		}
+		o := enginetest.Execute(t, f, engine.Execution{})
+		if got := single(t, o, "accepted_load"); got < c.low || c.caps && got > c.bound*1.004 {
+			t.Errorf("%s: accepts %v", c.set, got)
+		}
+		if state := o.Results.Rows[0][slices.Index(o.Results.Columns, "state_reason")]; (state == measure.ByBound) != (c.bound < 1) {
+			t.Errorf("%s: %v", c.set, state)
+		}
+	}
+	f := enginetest.Load(t, file, strings.Fields("topology.type=dragonfly topology.p=2 topology.a=4 topology.h=2 routing.type=ugal-l switch.vcs=3 switch.speedup=1 switch.vc_alloc_cycles=3 traffic.pattern=hot-spot traffic.fraction=0.9")...)
+	if got := simtest.Must(f.Points[0].Config().(*trafficConfig).LoadBound(1))(t); math.Abs(got-3.0/256) > 1e-12 {
+		t.Errorf("hot spot: %v", got)
+	}
+	report := simtest.Must(f.Preflight(true))(t)
+	if !slices.ContainsFunc(report.Notes, func(n experiments.Note) bool {
+		return strings.HasPrefix(n.Text, "0.01172 flits per terminal and cycle is the load that fills the first channel, no bound on the mean: switch 0 port 0 is full first;") && strings.HasSuffix(n.Text, "whatever the routing)")
+	}) {
+		t.Errorf("hot spot: %+v", report.Notes)
+	}
+}
+
+// TestIdleLatency: at a load of 0.5 % the mean latency is the predicted one.
+// 9,000 packets and more leave an error of the mean below 0.4 %, queues add as
+// much: 1.2 % in all.
+func TestIdleLatency(t *testing.T) {
+	for _, set := range []string{
+		"",
+		"routing.type=val",
+		"traffic.pattern=worst-case",
+		"traffic.packet_flits=4 switch.route_cycles=2 switch.speedup=1",
+		"channel.global.latency=70ns terminal.injection_cycles=9",
+		"channel.local.cycles_per_flit=2 channel.global.cycles_per_flit=2 channel.terminal.cycles_per_flit=2 traffic.packet_flits=3",
+		"switch.hold=true switch.flow_control=cut-through traffic.packet_flits=4 fabric.unit=packet",
+		"switch.hold=true switch.flow_control=cut-through traffic.packet_flits=4 switch.forwarding=store-and-forward",
+		"switch.hold=true switch.flow_control=cut-through traffic.packet_flits=4 switch.forwarding=store-and-forward fabric.unit=packet",
+	} {
+		f := enginetest.Load(t, only72, append(strings.Fields(set), "traffic.load=0.005", "measure.window=100000")...)
+		want := forecastOf(t, f)
+		if want.least || want.most {
+			t.Errorf("%s: not exact", set)
+		}
+		o := enginetest.Execute(t, f, engine.Execution{})
+		if got := single(t, o, "latency_mean_ns"); math.Abs(got/want.latency-1) > 0.012 {
+			t.Errorf("%s: mean latency %v, predicted %v", set, got, want.latency)
+		}
+		if got := single(t, o, "hops_mean"); math.Abs(got/want.hops-1) > 0.01 {
+			t.Errorf("%s: %v switches in the mean, predicted %v", set, got, want.hops)
+		}
+	}
+}
+
+// TestIdleLatencyBounds: where the formula is only a bound, it says so. On one
+// switch, with 2 cycles to and from it:
+//
+//   - 5 steps at a speedup of 1.5 are cycles of 1, 2, 1 and 2 steps or of 2, 1
+//     and 2: 4 or 3 cycles, so 1+2+4+2 = 9 at most, 8.5 in the mean;
+//   - at 3 steps, any 2 cycles have them: exactly 7;
+//   - 4 flits with a buffer of one wait for three credits, of 2 cycles each way, a
+//     cycle in the switch and one to be used: far above 1+2+2+2 + 3;
+//   - crossing takes two cycles: with room for two flits behind the crossbar, one may
+//     be granted every other cycle, 1+2+2+2 + 3*2, with room for three every cycle;
+//     towards a terminal there always is that room.
+func TestIdleLatencyBounds(t *testing.T) {
+	const file = "kind = \"traffic\"\n[topology]\ntype = \"single-switch\"\n[routing]\ntype = \"table\"\n[channel.terminal]\nlatency = \"2ns\"\n" +
+		"[traffic]\nload = 0.002\n[measure]\nwarmup = 100\nwindow = 100000\n"
+	for _, c := range []struct {
+		set         string
+		least, most bool
+		want        float64 // of the forecast
+		low, high   float64 // of the simulation
+	}{
+		{"switch.speedup=1.5 switch.route_cycles=3", false, true, 9, 8.4, 8.6},
+		{"switch.speedup=1.5 switch.route_cycles=1", false, false, 7, 7, 7.01},
+		{"switch.speedup=1 traffic.packet_flits=4 switch.buffer_flits=1", true, false, 10, 15, 30},
+		{"switch.speedup=1 traffic.packet_flits=4 switch.buffer_flits=4", false, false, 10, 10, 10.05},
+		{"switch.speedup=1 traffic.packet_flits=4 switch.output_buffer_flits=2", true, false, 10, 13, 13.05},
+		{"switch.speedup=1 traffic.packet_flits=4 switch.output_buffer_flits=3", false, false, 10, 10, 10.05},
+		{"switch.speedup=1 traffic.packet_flits=2 switch.buffer_flits=2", false, false, 8, 8, 8.01},
+	} {
+		f := enginetest.Load(t, file, strings.Fields(c.set)...)
+		if got := forecastOf(t, f); got.least != c.least || got.most != c.most || got.latency != c.want {
+			t.Errorf("%s: %v cycles, at least %v, at most %v", c.set, got.latency, got.least, got.most)
+		}
+		if got := single(t, enginetest.Execute(t, f, engine.Execution{}), "latency_mean_ns"); got < c.low || got > c.high {
+			t.Errorf("%s: mean latency %v", c.set, got)
+		}
+	}
+}
+
+func init() {
+	routing.Register("blind", "for tests: min, whose decisions cannot be listed", routing.Use{On: routing.Groups}, struct{}{}, func(_ struct{}, env routing.Env) (fabric.Routing, error) {
+		r, err := routing.Registry.New("min", env)
+		return struct{ fabric.Routing }{r}, err
+	})
+}
+
+// TestUncertified: a routing that cannot list its decisions is no proof, and no
+// obstacle.
+func TestUncertified(t *testing.T) {
+	report := simtest.Must(enginetest.Load(t, only72, "routing.type=blind").Preflight(false))(t)
+	if len(report.Notes) != 0 || len(report.Warnings) != 1 || !strings.Contains(report.Warnings[0].Message, "has no certificate") {
+		t.Errorf("%+v", report)
+	}
+}
+
+// unstaged hides that a routing can be followed goal by goal.
+type unstaged struct {
+	fabric.Routing
+	fabric.Explorer
+	routing.TerminalBlind
+}
+
+// TestSample: a certificate that stops at its budget says so, and finds the cycles of what
+// it has seen; channel loads then follow what they may, or nothing. To a destination leads a
+// hop at least from each of the 36 switches, so that a budget of 36 is spent after
+// the first.
+func TestSample(t *testing.T) {
+	f := enginetest.Load(t, only72)
+	c := f.Points[0].Config().(*trafficConfig)
+	parts := simtest.Must(c.build(1))(t)
+	o := parts.opened()
+	o.Routing = unstaged{o.Routing, o.Routing.(fabric.Explorer), o.Routing.(routing.TerminalBlind)}
+	sample, err := network.CertifyWithin(o, 36, true)
+	if err != nil || !sample.Acyclic || sample.Exact || !strings.HasSuffix(sample.Text, "no cycle (sample: 1 of 36 destinations)") {
+		t.Errorf("%+v", sample)
+	}
+	n := c.Network(1)
+	simtest.Must(c.Topology.Type.Shared().Get("certificate "+n.Fingerprint(), func() (any, error) { return sample, nil }))(t)
+	if _, _, err := c.loads(c.Topology.Type.Shared(), n, parts, exactEnds); err != nil {
+		t.Error(err) // 72 terminals may have 180,000 hops: channel loads need no pairs of channels
+	}
+	defer func(hops int) { loadHops = hops }(loadHops)
+	loadHops = 1 // fewer than the 36 switches have that lead to each of them
+	if _, _, err := c.loads(c.Topology.Type.Shared(), n, parts, exactEnds); err == nil || !strings.Contains(err.Error(), "too many paths") {
+		t.Error(err)
+	}
+	ring := enginetest.Load(t, "[topology]\ntype = \"torus\"\ndims = [8]\n[routing]\ntype = \"dor\"\nvc_rule = \"none\"\n")
+	o = simtest.Must(ring.Points[0].Config().(*trafficConfig).Network(1).Open())(t)
+	// To each of 8 destinations lead 17 hops: 9 of sources, since the one opposite
+	// goes either way, 4 behind hops up and 4 behind hops down the ring. 105 are
+	// spent after 7, and one step of the cycle is on the way to three
+	// destinations: all 8 steps have been seen.
+	if p, err := network.CertifyWithin(o, 105, true); err != nil || p.Acyclic || p.Exact || p.Text != "can deadlock: a cycle of 8 channels (sample: 7 of 8 destinations)" {
+		t.Errorf("%+v", p)
+	}
+}
+
+// TestEvenLoads: where there are too many pairs to hash, the loads are those of flows
+// that split evenly, and nothing but the terminals' own channels counts as proven. The
+// certificate is that of all shortest paths at any size.
+func TestEvenLoads(t *testing.T) {
+	const text = "[topology]\ntype = \"random-regular\"\nswitches = 24\ndegree = 4\n[routing]\ntype = \"table\"\nties = "
+	var proven *routing.Load
+	loads := func(ties string, most int) (*routing.Load, bool, network.Certificate) {
+		f := enginetest.Load(t, text+ties+"\n")
+		c := f.Points[0].Config().(*trafficConfig)
+		parts := simtest.Must(c.build(1))(t)
+		l, even := simtest.Must2(c.loads(c.Topology.Type.Shared(), c.Network(1), parts, most))(t)
+		proven = c.terminalLoads(parts)
+		proof := simtest.Must(c.Network(1).Prove(c.Topology.Type.Shared()))(t)
+		return l, even, proof
+	}
+	exact, even, hashed := loads(`"hashed"`, 1000)
+	if even {
+		t.Error("few terminals, but split evenly")
+	}
+	split, even, _ := loads(`"hashed"`, 10)
+	random, _, all := loads(`"random"`, 10)
+	if !even || !slices.Equal(split.Port, random.Port) || slices.Equal(split.Port, exact.Port) {
+		t.Errorf("even %v: %v\nrandom %v\nexact %v", even, split.Port, random.Port, exact.Port)
+	}
+	if hashed != all || !hashed.Exact || !hashed.Acyclic {
+		t.Errorf("certificate %+v, that of all shortest paths %+v", hashed, all)
+	}
+	f := enginetest.Load(t, text+`"random"`+"\n")
+	network := simtest.Must(f.TopologyOf(f.Points[0]))(t)
+	graph := network.Graph()
+	bound, worst := proven.Bound(nil)
+	if math.Abs(bound-1) > 1e-12 || worst != topology.NoPort || !slices.Equal(proven.Injection, split.Injection) {
+		t.Errorf("bound %v at port %d", bound, worst)
+	}
+	for p, x := range proven.Port {
+		if _, ok := graph.PeerTerminal(topology.PortID(p)); ok != (x != 0) || ok && x != split.Port[p] {
+			t.Errorf("port %d: load %v, of all %v", p, x, split.Port[p])
+		}
+	}
+}
+
+// TestBisection: the bound of the cut is not below the channel loads' bound of
+// any routing, which a perfect network reaches.
+func TestBisection(t *testing.T) {
+	for _, topology := range []string{
+		"dragonfly topology.p=2 topology.a=4 topology.h=2", "dragonfly topology.p=1 topology.a=3 topology.h=1",
+		"torus topology.dims=[4,6]", "torus topology.dims=[5,3]", "mesh topology.dims=[4,4]", "mesh topology.dims=[3,2,2]",
+		"fat-tree topology.k=4", "xgft topology.m=[4,4] topology.w=[1,2]", "random-regular topology.switches=24 topology.degree=4",
+	} {
+		judged := 0
+		for _, name := range routing.Registry.Names() {
+			f, err := experiments.Load("x", "", experiments.Options{Set: append(strings.Fields("topology.type="+topology), "routing.type="+name)})
+			if err != nil {
+				continue // the topology does not carry it
+			}
+			c := f.Points[0].Config().(*trafficConfig)
+			parts := simtest.Must(c.build(1))(t)
+			load, _, err := c.loads(c.Topology.Type.Shared(), c.Network(1), parts, exactEnds)
+			if err != nil {
+				continue // adaptive
+			}
+			judged++
+			bound, _ := load.Bound(nil)
+			cut, n := float64(parts.topology.Facts().Bisection), float64(parts.topology.Graph().Terminals())
+			if cut > 0 && cut*4*(n-1)/(n*n) < bound*(1-1e-9) {
+				t.Errorf("%s: bisection bounds by %v, the channel loads of %s by %v", topology, cut*4*(n-1)/(n*n), name, bound)
+			}
+		}
+		if judged == 0 {
+			t.Errorf("%s: no routing", topology)
+		}
+	}
+}

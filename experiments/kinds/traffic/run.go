@@ -1,0 +1,397 @@
+package traffic
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"sort"
+	"strconv"
+
+	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/kinds/telemetry"
+	"github.com/weft-sim/weft/experiments/network"
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/measure"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/traffic"
+	"github.com/weft-sim/weft/sim/stats"
+)
+
+func runTraffic(ctx context.Context, c *trafficConfig, run *experiments.Run) (trafficRow, error) {
+	var o *trafficOutcome
+	var err error
+	if c.Measure.Find == "" {
+		o, err = c.replicate(ctx, run)
+	} else {
+		o, err = c.findSaturation(ctx, run)
+	}
+	if err != nil {
+		return trafficRow{}, err
+	}
+	run.Replications = c.Measure.Replications
+	g, clock := o.topology.Graph(), c.Fabric.Clock.Nanoseconds()
+	o.Observed.Write(run, g, c.Fabric.Clock, c.Measure.Links, c.Trace.Packets > 0)
+	if grouped, ok := o.topology.(topology.Grouped); ok && c.Measure.Global {
+		writeGlobalChannels(run, grouped, &o.Carried)
+	}
+	if c.Measure.Queues > 0 {
+		writeQueues(run, g, o.samples, clock)
+	}
+	writeProgram(run, o.measures, clock)
+	if c.Measure.Histogram {
+		t := run.Table(histogramTable)
+		o.latency.Buckets(func(from, to, count int64) { t.Add(float64(from)*clock, float64(to)*clock, count) })
+	}
+	if c.Measure.Levels {
+		writeLevels(run, o.levels, o.Carried.Window, clock)
+	}
+	if c.Measure.Fairness {
+		writeFairness(run, g, &o.Carried)
+	}
+	return o.row(clock), nil
+}
+
+// atLoad is the configuration with another offered load.
+func (c *trafficConfig) atLoad(load float64) *trafficConfig {
+	other := *c
+	other.Traffic.Load = load
+	return &other
+}
+
+// trafficOutcome sums up the replications of a point. Times are in cycles.
+type trafficOutcome struct {
+	topology topology.Topology
+	offered  float64
+	telemetry.Observed
+	latency *stats.Histogram // of all replications
+	samples *fabric.Samples  // of the first replication; nil unless asked for
+
+	// Across replications, each counting as much as the others.
+	accepted, mean, network, hops, minimal stats.Running
+	percentiles                            [len(percentiles)]stats.Running
+
+	measures        []measure.Measure    // of all replications
+	levels          []measure.LevelTally // likewise; nil unless asked for
+	halfWidth       float64              // of mean: of a single replication, by batch means
+	acceptedHalf    float64              // of accepted, likewise
+	packets, cycles int64
+	window          int64            // the longest
+	budget          int64            // of a replication, the largest
+	saturatedLoad   float64          // the lowest found; NaN: none
+	evidence        measure.Evidence // of all
+	settled         bool             // all: warm-up and precision
+	faults          fabric.FaultTally
+}
+
+// percentiles are those in the columns of the results.
+var percentiles = [...]float64{0.5, 0.95, 0.99}
+
+// replicate runs all replications of a point.
+func (c *trafficConfig) replicate(ctx context.Context, run *experiments.Run) (*trafficOutcome, error) {
+	o := &trafficOutcome{offered: c.Traffic.Load, latency: &stats.Histogram{}, settled: true, saturatedLoad: math.NaN()}
+	bound, err := c.LoadBound(run.Seed)
+	if err != nil {
+		return nil, err
+	}
+	for i := range c.Measure.Replications {
+		built, result, err := c.simulate(ctx, run, bound, i)
+		if err != nil {
+			return nil, err
+		}
+		o.topology = built
+		o.add(result)
+	}
+	return o, nil
+}
+
+// simulate runs one replication.
+func (c *trafficConfig) simulate(ctx context.Context, run *experiments.Run, bound float64, replication int) (topology.Topology, *measure.Result, error) {
+	seed := run.SeedOf(replication)
+	parts, err := c.build(seed)
+	if err != nil {
+		return nil, nil, err
+	}
+	f, err := parts.Routed.Fabric(parts.topology.Graph(), parts.fabric, seed)
+	if err != nil {
+		return nil, nil, err
+	}
+	count, kept := network.Counter(f, run), run.Checkpoint()
+	budget := c.budget(f.LongestLatency(), parts.workload.Closed())
+	plan := measure.Plan{
+		Warmup: c.Measure.Warmup, Window: c.Measure.Window, Budget: budget, Precision: c.Measure.Precision, Longest: c.longestPacket(), Bound: bound,
+		Levels: c.Measure.Levels, Blame: c.Measure.Blame, Trace: parts.trace, Series: c.Measure.Series, Threads: run.Threads, Worth: network.WorthOpen,
+		Progress: func() {
+			count()
+			c.advance(run, replication, f.Cycle(), budget)
+		},
+		From: kept.Open(), Snapshot: kept.SaveTo,
+	}
+	if c.Measure.Find != "" {
+		plan.Window, plan.Least, plan.Decide = 0, plan.Window, true
+	}
+	result, err := measure.Run(ctx, f, parts.workload, c.Traffic.Load, plan)
+	if err != nil {
+		return nil, nil, err
+	}
+	plan.Progress()
+	run.OnOneThread(f.OnOneThread())
+	return parts.topology, result, nil
+}
+
+// advance tells how far a replication has come. The drain, short where the network
+// keeps up, does not count.
+func (c *trafficConfig) advance(run *experiments.Run, replication int, cycle, budget int64) {
+	m := &c.Measure
+	total, fixed := m.Warmup+m.Window, m.Warmup > 0 && m.Window > 0
+	if !fixed {
+		total = max(total, budget)
+	}
+	done, all := int64(replication)*total+min(cycle, total), int64(m.Replications)*total
+	switch {
+	case m.Find != "":
+		run.Advance(cycle, 0, "cycles at load "+strconv.FormatFloat(c.Traffic.Load, 'g', -1, 64)) // how many loads there will be is not known
+	case fixed:
+		run.Advance(done, all, "cycles")
+	default:
+		run.AdvanceAtMost(done, all, "cycles")
+	}
+}
+
+// addEach adds values to as many sums, which the first call makes.
+func addEach[T any](sums *[]T, values []T, add func(sum, value *T)) {
+	if *sums == nil {
+		*sums = make([]T, len(values))
+	}
+	for i := range values {
+		add(&(*sums)[i], &values[i])
+	}
+}
+
+// add enters a replication.
+func (o *trafficOutcome) add(r *measure.Result) {
+	o.Observed.Add(r.ChannelFlits, r.Window, r.Blame)
+	o.latency.Merge(r.Latency())
+	if o.mean.N() == 0 {
+		o.Traces, o.Series = r.Traces, r.Series
+		if len(r.Samples) > 0 {
+			o.samples = r.Samples[0]
+		}
+	}
+	addEach(&o.measures, r.Measures, (*measure.Measure).Add)
+	addEach(&o.levels, r.Levels(), (*measure.LevelTally).Add)
+	if r.Closed {
+		o.offered = math.NaN()
+	}
+	o.accepted.Add(r.Accepted)
+	o.mean.Add(r.MeanLatency())
+	o.network.Add(r.MeanNetworkLatency())
+	o.hops.Add(r.MeanHops())
+	o.minimal.Add(r.MinimalFraction())
+	for i, q := range percentiles {
+		o.percentiles[i].Add(r.Latency().Quantile(q))
+	}
+	o.halfWidth, o.acceptedHalf = r.HalfWidth(), r.AcceptedHalf
+	if o.mean.N() > 1 {
+		o.halfWidth, o.acceptedHalf = o.mean.HalfWidth(0.95), o.accepted.HalfWidth(0.95)
+	}
+	o.packets += r.Packets()
+	o.cycles += r.Cycles
+	o.window, o.budget = max(o.window, r.Window), max(o.budget, r.Budget)
+	o.faults.Add(r.Faults)
+	o.evidence.Add(r.Evidence)
+	o.settled = o.settled && r.Settled
+}
+
+// row is the outcome in the columns of the results; clock is the length of a
+// cycle in nanoseconds.
+func (o *trafficOutcome) row(clock float64) trafficRow {
+	state, reason := o.evidence.Judge()
+	if state == measure.Saturated { // not drained: the packets that waited longest are not among those that latencies are of
+		clock = math.NaN()
+	}
+	half := func(i int) float64 { return stats.Finite(o.percentiles[i].HalfWidth(0.95) * clock) }
+	return trafficRow{
+		OfferedLoad: o.offered, AcceptedLoad: o.accepted.Mean(),
+		LatencyMean: o.mean.Mean() * clock, LatencyCI95: stats.Finite(o.halfWidth * clock),
+		LatencyP50: o.latency.Quantile(0.5) * clock, LatencyP95: o.latency.Quantile(0.95) * clock, LatencyP99: o.latency.Quantile(0.99) * clock,
+		LatencyMax:     float64(o.latency.Max()) * clock,
+		NetworkLatency: o.network.Mean() * clock, Hops: o.hops.Mean(), MinimalFraction: o.minimal.Mean(),
+		Packets: o.packets, Cycles: o.cycles, State: state.String(), StateReason: reason, Saturated: state == measure.Saturated, Converged: o.settled && state == measure.Steady,
+		Dropped: o.faults.Dropped, Retransmitted: o.faults.Retransmitted, Lost: o.faults.Lost, Unreachable: o.faults.Unreachable,
+		AcceptedCI95: stats.Finite(o.acceptedHalf), P50CI95: half(0), P95CI95: half(1), P99CI95: half(2), SaturatedLoad: o.saturatedLoad,
+	}
+}
+
+var histogramTable = experiments.FurtherTable{Name: "histogram", Doc: "distribution of packet latency", Columns: []experiments.Column{
+	{Name: "latency_from_ns", Doc: "lower end of the bin"},
+	{Name: "latency_to_ns", Doc: "upper end of the bin, which is not in it"},
+	{Name: "packets", Doc: "measured packets in the bin"},
+}}
+
+var levelsTable = experiments.Undocumented("levels", "service_level", "packets_measured", "flits_per_cycle", "latency_mean_ns", "latency_p50_ns", "latency_p99_ns", "latency_max_ns")
+
+// writeLevels keeps what was measured of the service levels in use: levels.csv.
+func writeLevels(run *experiments.Run, levels []measure.LevelTally, window int64, clock float64) {
+	t := run.Table(levelsTable)
+	for i := range levels {
+		l := &levels[i]
+		if l.Packets == 0 && l.Flits == 0 {
+			continue
+		}
+		t.Add(i, l.Packets, float64(l.Flits)/float64(window), stats.Finite(float64(l.Sum)/float64(l.Packets))*clock,
+			l.Latency.Quantile(0.5)*clock, l.Latency.Quantile(0.99)*clock, float64(l.Latency.Max())*clock)
+	}
+}
+
+var searchTable = experiments.FurtherTable{Name: "search", Doc: "loads that the search for saturation has tried", Columns: []experiments.Column{
+	{Name: "step", Doc: "number of the run, from 0"},
+	{Name: "offered_load", Doc: "flits per terminal and cycle that were tried"},
+	{Name: "accepted_load", Doc: "flits per terminal and cycle delivered"},
+	{Name: "latency_mean_ns", Doc: "mean packet latency"},
+	{Name: "window_cycles", Doc: "length of the window"},
+	{Name: "state", Doc: "verdict on the run: steady, saturated or undecided"},
+	{Name: "state_reason", Doc: "what the verdict follows from"},
+}}
+
+// findSaturation looks for the highest load at which the network is steady and the lowest at
+// which it is saturated, among the multiples of measure.load_precision up to the highest load
+// that the process can offer and the channels can carry, by bisection. The outcome is that of
+// the steady load, or, where there is none, that of the lowest load without it. The runs are
+// written to search.csv.
+//
+// A run goes on until its verdict is known, at most for the budget, with measure.window as the
+// least window. What is undecided even then is neither: the search goes on below it for the
+// steady load and above it for the saturated one, and a warning says so.
+//
+// Bisection takes for granted that a network which is steady at some load is so
+// below; where noise makes both answers possible at neighbouring loads, it ends at
+// one of the changes. Cost: about log2(1/load_precision) points.
+func (c *trafficConfig) findSaturation(ctx context.Context, run *experiments.Run) (*trafficOutcome, error) {
+	t := run.Table(searchTable)
+	clock := c.Fabric.Clock.Nanoseconds()
+	bound, err := c.atLoad(c.searchLoad(1)).LoadBound(run.Seed)
+	if err != nil {
+		return nil, err
+	}
+	tried := map[int]*trafficOutcome{}
+	try := func(k int) (measure.State, error) {
+		o, err := c.atLoad(c.searchLoad(k)).replicate(ctx, run)
+		if err != nil {
+			return measure.Undecided, err
+		}
+		state, reason := o.evidence.Judge()
+		t.Add(len(tried), o.offered, o.accepted.Mean(), o.mean.Mean()*clock, o.window, state.String(), reason)
+		tried[k] = o
+		return state, nil
+	}
+	highest := c.highestStep()
+	if bound > 0 {
+		highest = max(1, min(highest, int(math.Floor(bound/c.Measure.LoadPrecision+1e-9))))
+	}
+	steady, saturated, err := bisect(highest, try)
+	if err != nil {
+		return nil, err
+	}
+	found := tried[max(1, steady)]
+	switch {
+	case saturated <= highest:
+		found.saturatedLoad = tried[saturated].offered
+	case bound > 0 && c.searchLoad(saturated) > bound && highest < c.highestStep():
+		found.saturatedLoad = c.searchLoad(saturated) // proven
+	}
+	if steady == 0 {
+		found.offered = math.NaN()
+	}
+	if n := saturated - steady - 1; n > 0 {
+		loads := fmt.Sprintf("load %.4g is", c.searchLoad(steady+1))
+		if n > 1 {
+			loads = fmt.Sprintf("loads from %.4g to %.4g are", c.searchLoad(steady+1), c.searchLoad(saturated-1))
+		}
+		run.Warn(fmt.Sprintf("measure.find: %s undecided after %d cycles (measure.budget)", loads, tried[steady+1].budget))
+	}
+	return found, nil
+}
+
+// budget is the most cycles of a replication, warm-up and window, where they are found; latency is
+// that of the slowest channel.
+func (c *trafficConfig) budget(latency int64, closed bool) int64 {
+	load := c.Traffic.Load
+	if closed {
+		load = 0
+	}
+	return cmp.Or(c.Measure.Budget, measure.DefaultBudget(c.longestPacket(), load, latency))
+}
+
+// longestPacket is the flits of the longest packet.
+func (c *trafficConfig) longestPacket() int {
+	return slices.Max(append([]int{1}, c.Traffic.PacketFlits...))
+}
+
+// searchedLoads lists the loads that a search tries if the network keeps up to
+// the bound and not beyond.
+func (c *trafficConfig) searchedLoads(bound float64) []float64 {
+	var loads []float64
+	try := func(k int) (measure.State, error) {
+		loads = append(loads, c.searchLoad(k))
+		if c.searchLoad(k) <= bound {
+			return measure.Steady, nil
+		}
+		return measure.Saturated, nil
+	}
+	_, _, _ = bisect(c.highestStep(), try) // try does not fail
+	return loads
+}
+
+// searchLoad is the load of step k, as a decimal fraction.
+func (c *trafficConfig) searchLoad(k int) float64 {
+	return experiments.RoundDecimal(float64(k) * c.Measure.LoadPrecision)
+}
+
+// highestStep is the last step whose load the process can offer, at least 1.
+func (c *trafficConfig) highestStep() int {
+	sizes, err := traffic.NewSizes(c.Traffic.PacketFlits, c.Traffic.PacketWeights)
+	if err != nil {
+		return 1 // building the point reports it
+	}
+	all := int(math.Floor(1/c.Measure.LoadPrecision + 1e-9))
+	return 1 + sort.Search(all-1, func(i int) bool {
+		_, err := c.Traffic.Process.Build(traffic.ProcessEnv{Load: c.searchLoad(i + 2), MeanFlits: sizes.Mean()})
+		return err != nil
+	})
+}
+
+// bisect finds the largest k from 1 to n that is steady, 0 if none is, and the smallest that is
+// saturated, n+1 if none is, where all below a steady one are steady and all above a saturated
+// one saturated. Those between the two are undecided. No k is tried twice.
+func bisect(n int, try func(k int) (measure.State, error)) (steady, saturated int, err error) {
+	saturated = n + 1
+	from, to := saturated, steady // undecided: the first and the last; from > to while there are none
+	for {
+		k := 0
+		switch low, high := min(from, saturated), max(to, steady); {
+		case low-steady > 1:
+			k = steady + (low-steady)/2
+		case saturated-high > 1:
+			k = high + (saturated-high)/2
+		default:
+			return steady, saturated, nil
+		}
+		state, err := try(k)
+		if err != nil {
+			return 0, 0, err
+		}
+		switch state {
+		case measure.Steady:
+			steady = k
+		case measure.Saturated:
+			saturated = k
+		default:
+			from, to = min(from, k), max(to, k)
+		}
+		if to <= steady || from >= saturated { // overruled
+			from, to = saturated, steady
+		}
+	}
+}

@@ -1,0 +1,383 @@
+package traffic
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/engine"
+	"github.com/weft-sim/weft/experiments/engine/enginetest"
+	"github.com/weft-sim/weft/experiments/network"
+	"github.com/weft-sim/weft/experiments/results"
+	"github.com/weft-sim/weft/fabric/measure"
+	"github.com/weft-sim/weft/sim/simtest"
+)
+
+const smallTorus = `
+seed = 3
+topology = { type = "torus", dims = [8] }
+routing = { type = "dor" }
+traffic = { pattern = "tornado", load = 0.2 }
+[measure]
+warmup = 300
+window = 1000
+`
+
+// replicationOf simulates a replication of the first point of a file of kind traffic.
+func replicationOf(t *testing.T, f *experiments.File, seed uint64, bound float64, replication int) *measure.Result {
+	t.Helper()
+	_, r := simtest.Must2(f.Points[0].Config().(*trafficConfig).simulate(t.Context(), &experiments.Run{Seed: seed}, bound, replication))(t)
+	return r
+}
+
+func sumOf(values []float64) (sum float64) {
+	for _, x := range values {
+		sum += x
+	}
+	return sum
+}
+
+// TestReplications: the row sums up runs with the derived seeds.
+func TestReplications(t *testing.T) {
+	f := enginetest.Load(t, smallTorus+"replications = 3\nlinks = true\nhistogram = true\n")
+	o := enginetest.Execute(t, f, engine.Execution{})
+	var means [3]float64
+	var accepted, packets, flits, window float64
+	for i := range means {
+		r := replicationOf(t, f, 3, 0, i)
+		means[i] = r.MeanLatency()
+		accepted += r.Accepted / 3
+		packets += float64(r.Packets())
+		window += float64(r.Window)
+		for _, n := range r.ChannelFlits {
+			flits += float64(n)
+		}
+	}
+	if means[0] == means[1] || means[1] == means[2] {
+		t.Error("replications are not independent")
+	}
+	mean, half := enginetest.Spread(means)
+	sum := func(x *results.Table, name string) float64 { return sumOf(enginetest.Numbers(t, x, name)) }
+	for _, x := range []struct {
+		name      string
+		got, want float64
+	}{
+		{"replications", sum(o.Results, "replications"), 3},
+		{"mean", sum(o.Results, "latency_mean_ns"), mean},
+		{"half-width", sum(o.Results, "latency_ci95_ns"), half},
+		{"accepted", sum(o.Results, "accepted_load"), accepted},
+		{"packets", sum(o.Results, "packets_measured"), packets},
+		{"histogram", sum(o.Tables["histogram"], "packets"), packets},
+		{"links", sum(o.Tables["links"], "flits"), flits},
+		{"rate", sum(o.Tables["links"], "flits_per_cycle"), flits / window},
+	} {
+		if math.Abs(x.got-x.want) > 1e-6*math.Abs(x.want) {
+			t.Errorf("%s: %v, want %v", x.name, x.got, x.want)
+		}
+	}
+	single := enginetest.OutcomeOf(t, smallTorus)
+	if got := enginetest.Numbers(t, single.Results, "latency_mean_ns")[0]; got != means[0] {
+		t.Errorf("a single replication gives %v, the first of three %v", got, means[0])
+	}
+}
+
+// TestJainIndex: 1 for equal shares, k/n if k of n have everything; for 1, 2,
+// 3 it is 36/(3*14).
+func TestJainIndex(t *testing.T) {
+	for _, c := range []struct {
+		shares []float64
+		want   float64
+	}{{[]float64{2, 2, 2, 2}, 1}, {[]float64{0, 3, 0, 0}, 0.25}, {[]float64{1, 2, 3}, 36.0 / 42}} {
+		if got := network.JainIndex(c.shares); math.Abs(got-c.want) > 1e-12 {
+			t.Errorf("%v: %v, want %v", c.shares, got, c.want)
+		}
+	}
+	if !math.IsNaN(network.JainIndex([]float64{0, 0})) {
+		t.Error("nothing shared has an index")
+	}
+}
+
+// TestFairness: with all packets for terminal 0, whose own go to the others,
+// it receives the most, and what it does is most of all that arrives: 7 of 8
+// terminals send to it alone. Jain's index is then near that of one share of
+// 7p and seven of p/7: (8p)^2 / (8 (49 p^2 + p^2/7)) = 0.163.
+func TestFairness(t *testing.T) {
+	o := enginetest.OutcomeOf(t, oneSwitch, "traffic.pattern=hot-spot", "traffic.fraction=1.0", "traffic.load=0.1",
+		"measure.warmup=500", "measure.window=20000", "measure.fairness=true")
+	x := o.Tables["fairness"]
+	rows := x.Rows
+	if len(rows) != 2 || !slices.Contains(rows[1], "received") || enginetest.Column(t, x, "max_terminal")[1] != "terminal 0" {
+		t.Fatalf("%v", rows)
+	}
+	jain, mean := enginetest.Numbers(t, x, "jain_index"), enginetest.Numbers(t, x, "mean_flits_per_cycle")
+	if jain[0] < 0.99 || math.Abs(jain[1]-0.163) > 0.01 {
+		t.Errorf("Jain's index %v of sent, %v of received", jain[0], jain[1])
+	}
+	for i := range mean {
+		if math.Abs(mean[i]-0.1) > 0.005 {
+			t.Errorf("mean %v of %s", mean[i], rows[i])
+		}
+	}
+	if most, least := enginetest.Numbers(t, x, "max_flits_per_cycle"), enginetest.Numbers(t, x, "min_flits_per_cycle"); math.Abs(most[1]-0.7) > 0.02 || math.Abs(least[1]-0.1/7) > 0.005 {
+		t.Errorf("received from %v to %v", least[1], most[1])
+	}
+}
+
+// TestWarmupWarning: on a mesh whose channels take 1,000 cycles a packet from the next
+// switch arrives after 3,000 cycles of channels; a warm-up of 2,999 is warned of, of
+// 3,000 and by itself not, and neither is any on one switch.
+func TestWarmupWarning(t *testing.T) {
+	for _, c := range []struct {
+		topology, warmup string
+		want             bool
+	}{
+		{"mesh", "2999", true},
+		{"mesh", "3000", false},
+		{"mesh", "0", false},
+		{"single-switch", "1", false},
+	} {
+		f := enginetest.Load(t, `
+kind = "traffic"
+[topology]
+type = "`+c.topology+`"
+[fabric]
+clock = "1ns"
+[routing]
+type = "`+map[bool]string{true: "dor", false: "table"}[c.topology == "mesh"]+`"
+[channel.terminal]
+latency = "1us"
+`+map[bool]string{true: "[channel.grid]\nlatency = \"1us\"\n"}[c.topology == "mesh"]+`
+[switch]
+buffer_flits = 4000
+[measure]
+warmup = `+c.warmup+`
+window = 1000
+`)
+		var got []string
+		for _, w := range f.Warnings {
+			got = append(got, w.Key+" "+w.Message)
+		}
+		if all := strings.Join(got, "\n"); strings.Contains(all, "after 3000 cycles on channels alone") != c.want {
+			t.Errorf("%s, warm-up %s: warnings %q", c.topology, c.warmup, all)
+		}
+	}
+}
+
+// TestBisect: for every number of steps and every place of the changes from steady to undecided
+// and to saturated, the last steady and the first saturated step, in no more tries than two
+// bisections need, one where nothing is undecided, and none twice.
+func TestBisect(t *testing.T) {
+	for n := 1; n <= 40; n++ {
+		for last := 0; last <= n; last++ {
+			for first := last + 1; first <= n+1; first++ {
+				tried := map[int]bool{}
+				steady, saturated, err := bisect(n, func(k int) (measure.State, error) {
+					if tried[k] || k < 1 || k > n {
+						t.Fatalf("n = %d: tried %d again or outside", n, k)
+					}
+					tried[k] = true
+					switch {
+					case k <= last:
+						return measure.Steady, nil
+					case k >= first:
+						return measure.Saturated, nil
+					}
+					return measure.Undecided, nil
+				})
+				most := int(math.Ceil(math.Log2(float64(n + 1))))
+				if first > last+1 {
+					most *= 2
+				}
+				if err != nil || steady != last || saturated != first || len(tried) > most {
+					t.Fatalf("n = %d, steady to %d, saturated from %d: got %d and %d after %d tries, %v", n, last, first, steady, saturated, len(tried), err)
+				}
+			}
+		}
+	}
+}
+
+// TestBisectOverruled: what is undecided counts for nothing beside a saturated step below it or a
+// steady one above it.
+func TestBisectOverruled(t *testing.T) {
+	for name, c := range map[string]struct {
+		states            [7]measure.State
+		steady, saturated int
+	}{
+		"saturated below": {[7]measure.State{measure.Steady, measure.Saturated, measure.Saturated, measure.Undecided, measure.Saturated, measure.Saturated, measure.Saturated}, 1, 2},
+		"steady above":    {[7]measure.State{measure.Steady, measure.Steady, measure.Steady, measure.Undecided, measure.Steady, measure.Steady, measure.Saturated}, 6, 7},
+	} {
+		steady, saturated, _ := bisect(7, func(k int) (measure.State, error) { return c.states[k-1], nil })
+		if steady != c.steady || saturated != c.saturated {
+			t.Errorf("%s: steady to %d, saturated from %d; want %d and %d", name, steady, saturated, c.steady, c.saturated)
+		}
+	}
+}
+
+// TestFindSaturation: tornado on a ring of 8 sends everything 3 switches on,
+// so that each channel carries 3 terminals' packets and can take 1/3 flit of each:
+// in steps of 0.02 the last load below that is 0.32, which is steady (a queue at
+// 0.96 of its capacity), no load above 1/3 is tried, and the first above is known to be saturated.
+// A window of ten times the length finds the same.
+func TestFindSaturation(t *testing.T) {
+	text := smallTorus + "find = \"saturation\"\nload_precision = 0.02\n"
+	var found [2]float64
+	for i, window := range []string{"window = 1000\n", "window = 10000\n"} {
+		text := strings.Replace(strings.Replace(text, ", load = 0.2", "", 1), "window = 1000\n", window, 1)
+		o := enginetest.OutcomeOf(t, text)
+		found[i] = enginetest.Numbers(t, o.Results, "offered_load")[0]
+		if found[i] < 0.28 || found[i] > 1.0/3 || o.Results.State(0) != measure.Steady {
+			t.Errorf("%sfound %v, %v; want 0.28 to 1/3, steady", window, found[i], o.Results.State(0))
+		}
+		search := o.Tables["search"]
+		saturated, undecided := 0.34, 0
+		windows := enginetest.Numbers(t, search, "window_cycles")
+		for i, tried := range enginetest.Numbers(t, search, "offered_load") {
+			if tried > 1.0/3 {
+				t.Errorf("tried %v: the channels carry 1/3", tried)
+			}
+			switch search.State(i) {
+			case measure.Saturated:
+				saturated = min(saturated, tried)
+			case measure.Undecided:
+				undecided++
+				if windows[i] < 90_000 {
+					t.Errorf("load %v is undecided in a window of %v cycles; the budget is 100,000", tried, windows[i])
+				}
+			}
+		}
+		if got := enginetest.Numbers(t, o.Results, "saturated_load")[0]; got != saturated {
+			t.Errorf("lowest saturated load %v, want %v", got, saturated)
+		}
+		if (undecided > 0) != (len(o.Warnings) == 1) {
+			t.Errorf("%d loads are undecided, warnings %v", undecided, o.Warnings)
+		}
+	}
+	if math.Abs(found[0]-found[1]) >= 0.03 {
+		t.Errorf("found %v, and %v with a window ten times as long", found[0], found[1])
+	}
+	if w := enginetest.Load(t, text).Warnings; len(w) != 1 || w[0].Key != "traffic.load" {
+		t.Errorf("warnings %v", w)
+	}
+}
+
+// TestFindNothing: where a budget of a few cycles leaves every load undecided, no load is said to
+// be steady, and a warning names those that were tried.
+func TestFindNothing(t *testing.T) {
+	o := enginetest.OutcomeOf(t, strings.Replace(smallTorus, ", load = 0.2", "", 1)+"find = \"saturation\"\nload_precision = 0.1\n", "measure.warmup=50", "measure.window=0", "measure.budget=60")
+	row := o.Results
+	if load := row.Rows[0][simtest.Must(row.Column("offered_load"))(t)]; load != "" || row.State(0) != measure.Undecided {
+		t.Errorf("found %q, %v; want nothing, undecided", load, row.State(0))
+	}
+	if len(o.Warnings) != 1 || o.Warnings[0].Reason != "measure.find: loads from 0.1 to 0.3 are undecided after 60 cycles (measure.budget)" {
+		t.Errorf("warnings %v", o.Warnings)
+	}
+}
+
+// TestFindBehindLongCables: four switches joined by cables of 5,000 cycles keep up with nearly every
+// load; the budget grows with the cables, and a load of 0.01 is no answer.
+func TestFindBehindLongCables(t *testing.T) {
+	o := enginetest.OutcomeOf(t, `
+topology = { type = "hyperx", dims = [4], terminals = 2 }
+routing = { type = "dor" }
+traffic = { pattern = "uniform" }
+switch = { buffer_flits = 16384 }
+[channel.hyperx]
+latency = "5us"
+[measure]
+find = "saturation"
+load_precision = 0.2
+`)
+	if got := enginetest.Numbers(t, o.Results, "offered_load")[0]; got < 0.8 {
+		t.Errorf("found %v\n%v", got, o.Tables["search"].Rows)
+	}
+}
+
+// TestFindBounds: nothing beyond what the process can offer is tried: bursts
+// of load 0.5 make averages below that, in steps of 0.1 up to 0.4. A single
+// switch keeps up with all of them.
+func TestFindBounds(t *testing.T) {
+	o := enginetest.OutcomeOf(t, oneSwitch, "traffic.pattern=neighbour", "traffic.process=on-off", "traffic.peak=0.5",
+		"measure.warmup=500", "measure.window=5000", "measure.find=saturation",
+		"measure.load_precision=0.1")
+	if got := enginetest.Numbers(t, o.Results, "offered_load")[0]; got != 0.4 {
+		t.Errorf("found %v\n%v", got, o.Tables["search"].Rows)
+	}
+}
+
+// TestTrafficTables: what the further tables count agrees with the row.
+func TestTrafficTables(t *testing.T) {
+	o := enginetest.OutcomeOf(t, enginetest.Mesh9, "traffic.load=0.3", "measure.warmup=500", "measure.window=2000",
+		"measure.links=true")
+	// A 3x3 mesh has 12 cables, 24 channels between switches, and 9 terminals
+	// with a channel each way. What the terminals' channels carry away in the
+	// window is the accepted load; all channels together carry a flit once
+	// for each switch that it crosses and once to get in.
+	links := o.Tables["links"]
+	vcs := len(links.Rows) / (24 + 2*9)
+	if vcs*(24+2*9) != len(links.Rows) {
+		t.Fatalf("%d rows", len(links.Rows))
+	}
+	delivered, total := 0.0, 0.0
+	for _, r := range links.Rows {
+		from, to := r[len(r)-6], r[len(r)-5]
+		flits := results.Number(r[len(r)-2])
+		total += flits
+		if strings.HasPrefix(from, "switch") && strings.HasPrefix(to, "terminal") {
+			delivered += flits
+		}
+	}
+	if got, want := delivered/2000/9, single(t, o, "accepted_load"); math.Abs(got-want) > 0.002 {
+		t.Errorf("channels to terminals carry %v, accepted %v", got, want)
+	}
+	if got, want := total/2000/9, single(t, o, "accepted_load")*(single(t, o, "hops_mean")+1); math.Abs(got/want-1) > 0.02 {
+		t.Errorf("all channels carry %v a terminal, want %v", got, want)
+	}
+}
+
+// TestPipelineNote: a switch with BookSim2's stages whose pipeline is left at the default is
+// noted; one that says which it is, and the default switch, are not.
+func TestPipelineNote(t *testing.T) {
+	const stages = "kind = \"traffic\"\n[switch]\nvc_alloc_cycles = 1\nspeedup = 2\n"
+	for text, want := range map[string]int{
+		stages:                                 1,
+		stages + "pipeline = \"serial\"\n":     0,
+		stages + "pipeline = \"overlapped\"\n": 0,
+		"kind = \"traffic\"\n":                 0,
+	} {
+		if notes := warnings(enginetest.Load(t, text), "switch.pipeline"); notes != want {
+			t.Errorf("%d notes of the pipeline, want %d:\n%s", notes, want, text)
+		}
+	}
+}
+
+// TestPrograms: a closed loop has no offered load and its round trips in program.csv,
+// the sum of the latencies of packet and acknowledgement.
+func TestPrograms(t *testing.T) {
+	o := enginetest.OutcomeOf(t, enginetest.Mesh9+"[program]\ntype = \"closed-loop\"\nack_flits = 2\n[measure]\nwarmup = 500\nwindow = 2000\nreplications = 2\n")
+	if offered := enginetest.Column(t, o.Results, "offered_load")[0]; offered != "" {
+		t.Errorf("offered load %q, want none", offered)
+	}
+	means, err := o.Tables["program"].Numbers("mean_ns")
+	if err != nil || len(means) != 3 {
+		t.Fatalf("%v, %v", means, err)
+	}
+	// Packets at both edges of the window are not the same: some of hundreds.
+	if sum := means[0] + means[1]; means[2] < 0.99*sum || means[2] > 1.01*sum {
+		t.Errorf("a round trip of %v ns, of a packet of %v and an acknowledgement of %v", means[2], means[0], means[1])
+	}
+}
+
+// TestTrafficProblems: what does not go with a program, or with the MTU, is refused, by key.
+func TestTrafficProblems(t *testing.T) {
+	const head = "kind = \"traffic\"\n[topology]\ntype = \"mesh\"\ndims = [3, 3]\n[routing]\ntype = \"table\"\n"
+	enginetest.Refusals(t, head, map[string]string{
+		"[program]\ntype = \"closed-loop\"\n[measure]\nfind = \"saturation\"\n":                 "measure.find",
+		"[program]\ntype = \"request-reply\"\n[fault.one]\nlinks = [\"switch 0 - switch 1\"]\n": "program.type",
+		"[program]\ntype = \"closed-loop\"\nreply_flits = 1\n":                                  "reply_flits",
+		"[program]\ntype = \"closed-loop\"\nwindow = 0\n":                                       "program.window",
+		"[fabric]\nmtu = \"256B\"\n[traffic]\npacket_flits = [1, 5]\n":                          "fabric.mtu = 256B: want at least 320B, or shorter packets: the longest has 5 flits",
+		"[program]\ntype = \"closed-lop\"\n":                                                    "closed-loop",
+	})
+}

@@ -1,0 +1,61 @@
+package network
+
+import (
+	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
+)
+
+// Counter tells run, on every call, what f has done since the last.
+func Counter(f *core.Fabric, run *experiments.Run) func() {
+	var counted core.Counters
+	return func() {
+		now := f.Counters
+		hops, injected := now.FlitHops-counted.FlitHops, now.InjectedFlits-counted.InjectedFlits
+		run.Count(2*hops+injected, hops) // every hop is the arrival of a flit and of a credit
+		counted = now
+	}
+}
+
+// WorthBusy, which only tests change, is the number of terminals with traffic times cycles
+// of a window from which a second thread pays, where not all of them send all the time;
+// WorthOpen where they do, 0: as the fabric has it.
+var WorthBusy, WorthOpen = int64(2000), int64(0)
+
+// CyclesOf is the number of cycles that begin in a time.
+func CyclesOf(t, clock sim.Time) int64 { return int64((t + clock - 1) / clock) }
+
+// EachChannel tells of every channel, those out of switch ports and then those out of terminals to
+// a port, for how many cycles it has carried flits.
+func EachChannel(f *core.Fabric, timings []fabric.ChannelTiming, tell func(port topology.PortID, fromTerminal bool, cycles float64)) {
+	g, flits, vcs := f.Graph(), f.ChannelFlits(), f.VCs()
+	for i := range g.NumPorts() + g.Terminals() {
+		sum := 0.0
+		for _, n := range flits[i*vcs : (i+1)*vcs] {
+			sum += float64(n)
+		}
+		port, fromTerminal := topology.PortID(i), i >= g.NumPorts()
+		if fromTerminal {
+			port = g.TerminalPort[i-g.NumPorts()]
+		}
+		tell(port, fromTerminal, sum*timings[g.PortClass[port]].CyclesPerFlit)
+	}
+}
+
+// Memory is the memory of an empty network, in bytes: of records of a port, of its virtual
+// channels, and of a terminal with its random streams.
+func Memory(g *topology.Graph, vcs int) float64 {
+	return float64(g.NumPorts())*(100+60*float64(vcs)) + float64(g.Terminals())*400
+}
+
+// BlameTimes is what blame makes of the time: BenchmarkBlame of fabric, at load
+// 0.7.
+const BlameTimes = 1.8
+
+// NoteBlame counts what blame takes.
+func NoteBlame(p *experiments.Preflight) {
+	p.Slower(BlameTimes)
+	p.Note("cost", "measure.blame takes about %v times as long as a run without, counted below", BlameTimes)
+}

@@ -1,0 +1,463 @@
+// Package adapters carries the messages of package mpi between host channel adapters on the
+// terminals of a fabric.
+package adapters
+
+import (
+	"fmt"
+	"math/bits"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/arbitration"
+	"github.com/weft-sim/weft/fabric/core"
+	"github.com/weft-sim/weft/fabric/hca"
+	"github.com/weft-sim/weft/fabric/observe"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/mpi"
+	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/mem"
+	"github.com/weft-sim/weft/sim/stats"
+)
+
+// Network carries the messages of package mpi through the flit-level
+// fabric: the node with number n is on the first terminal of host n. The sending engine of an adapter
+// cuts each burst into packets of an MTU; a packet is born send_latency after the engine
+// has begun to read it, and the engine takes up the next burst when it has read this one
+// and the network keeps up with it (see sender.behind). The
+// receiving engine takes in packets whole. A message is complete when all of its
+// packets have arrived, and messages between two QPs complete in the order in which
+// they were sent, whatever ways their packets took.
+//
+// A packet's bytes travel in whole flits; headers are not modelled (the link
+// rate of an adapter leaves them out, too).
+//
+// It has a part for each domain of the fabric, with the adapters there. A flight, and
+// the order of those between two QPs, are shared by the parts at both ends, each of
+// which has fields of its own in them.
+type Network struct {
+	fabric  *core.Fabric
+	adapter *hca.Config
+	clock   sim.Time
+	delay   int64    // cycles from a packet's birth until it can enter the network
+	flit    int64    // bytes
+	full    sim.Time // of an engine for a full packet
+	nodes   []sender
+	at      []topology.TerminalID // len = nodes
+	partOf  []uint8               // likewise
+	nodeAt  []int32               // len = terminals; -1: none
+	jobs    *Jobs                 // nil: one program on level 0, whose messages are not timed
+	flights mem.Records[flight]
+	orders  mem.Records[qpOrder]
+	parts   []*transport
+	tracer  *observe.Tracer // of all packets, for a timeline; nil: none
+	state   *networkState   // the last that was written or read
+	Ran     bool            // the run has begun, or gone on
+}
+
+// transport is a part of a Network.
+type transport struct {
+	*Network
+	number   uint8
+	kernel   *sim.Kernel
+	handler  sim.HandlerID
+	sink     mpi.Sink
+	adapters []hca.HCA                  // of which those of nodes are copies
+	free     []int32                    // of flights
+	order    struct{ first, end int32 } // numbers, below end, of orders that nobody had
+	over     []int32                    // orders that can be had again
+	last     int64                      // cycle in which a packet was delivered last
+	orderOf  map[qpPair]int32
+
+	passages passages
+
+	manyOrders int // in orderOf, from which on those without flights are given up
+
+	latency []stats.Histogram // of messages, by job, in picoseconds
+}
+
+// Jobs says of processes which job they belong to.
+type Jobs struct {
+	Of     []uint16 // by process
+	Count  int
+	Levels []uint8 // service level, by job; nil: all have 0
+}
+
+// sender is a node's adapter, with the packets of the present burst.
+type sender struct {
+	hca.HCA
+	packets []outgoing // head first
+	head    int
+	enough  int          // packets that wait for the network and hold up the engine
+	waking  bool         // an event is to come when the engine is free
+	lanes   *senderLanes // nil: bursts go out in the order in which they are taken up
+}
+
+type outgoing struct {
+	birth int64 // cycle
+	dst   topology.TerminalID
+	flits int32
+	tag   uint64 // flight << 32 | bytes
+}
+
+// Events of the transport.
+const (
+	engineFree       uint16 = iota // target node
+	messageDelivered               // target process, argument flight
+)
+
+// New puts adapters on the terminals of f, which is divided by then.
+// jobs is nil for one program. Channels to terminals must not be faster than the adapters: see adapterRate.
+func New(f *core.Fabric, flit sim.Bytes, adapter *hca.Config, nodes int, jobs *Jobs) (*Network, error) {
+	hosts := f.Graph().Hosts()
+	if nodes > len(hosts) {
+		return nil, fmt.Errorf("the ranks take %d nodes, but the topology has %d hosts", nodes, len(hosts))
+	}
+	t := &Network{
+		fabric: f, adapter: adapter, jobs: jobs, clock: f.Clock(), delay: f.InjectionCycles(), flit: int64(flit), full: adapter.TimeOf(int64(adapter.MTU)),
+		nodes: make([]sender, nodes), nodeAt: make([]int32, f.Graph().Terminals()),
+	}
+	for i := range t.nodeAt {
+		t.nodeAt[i] = -1
+	}
+	for i, rails := range hosts[:nodes] {
+		t.at = append(t.at, rails[0])
+		t.nodeAt[rails[0]] = int32(i)
+		t.partOf = append(t.partOf, uint8(f.DomainOf(rails[0])))
+	}
+	return t, nil
+}
+
+// Parts implements mpi.Division.
+func (t *Network) Parts() int { return t.fabric.Domains() }
+
+// PartOf implements mpi.Division.
+func (t *Network) PartOf(node int32) int { return int(t.partOf[node]) }
+
+// Transport implements mpi.Division.
+func (t *Network) Transport(part int, k *sim.Kernel, sink mpi.Sink) (mpi.Transport, error) {
+	p := &transport{Network: t, number: uint8(part), kernel: k, sink: sink, orderOf: map[qpPair]int32{}}
+	if t.tracer != nil {
+		p.passages.of = map[int32]passage{}
+	}
+	if t.jobs != nil {
+		p.latency = make([]stats.Histogram, t.jobs.Count)
+	}
+	var own []int
+	for node := range t.nodes {
+		if t.PartOf(int32(node)) == part {
+			own = append(own, node)
+		}
+	}
+	p.adapters = hca.New(t.adapter, len(own))
+	// So many full packets does the link carry in the time from the engine to the network.
+	enough := int(max(1, (t.adapter.SendLatency+max(1, t.full)-1)/max(1, t.full)))
+	for i, node := range own {
+		n := &t.nodes[node]
+		n.HCA, n.enough = p.adapters[i], enough
+		if tables := t.fabric.TerminalTables(t.at[node]); tables != nil {
+			// Without lanes a packet more is enough, which the terminal has taken.
+			n.lanes = &senderLanes{arbiter: arbitration.New(tables), tables: tables, enough: 1 + int32(n.enough)}
+		}
+	}
+	p.handler = k.Register(p)
+	k.RegisterClocked(t.fabric.Clocked(part))
+	if t.parts = append(t.parts, p); len(t.parts) < t.Parts() {
+		return p, nil
+	}
+	var sources []fabric.Source
+	var sinks []fabric.Sink
+	for _, p := range t.parts {
+		sources, sinks = append(sources, p), append(sinks, p)
+	}
+	return p, t.fabric.AttachEach(sources, sinks)
+}
+
+// Run implements mpi.Division.
+func (t *Network) Run(kernels []*sim.Kernel, m mpi.Meeting) {
+	t.Ran = true
+	t.fabric.RunKernels(kernels, m)
+}
+
+// Send implements mpi.Transport.
+func (t *transport) Send(x mpi.Transfer) {
+	order, id := t.orderFor(qpPair{x.QP, x.PeerQP}), t.newFlight()
+	level := uint8(0)
+	if t.jobs != nil && t.jobs.Levels != nil {
+		level = t.jobs.Levels[t.jobs.Of[x.Process]]
+	}
+	q, lane := t.orders.At(order), t.laneOf(x.From, x.To, level)
+	*t.flights.At(id) = flight{
+		id: x.ID, from: x.From, to: x.To, process: x.Process, order: order, number: q.sent, peer: x.PeerQP, lane: lane, level: level, quiet: x.Quiet, posted: t.kernel.Now(), missing: x.Bytes,
+	}
+	q.sent++
+	t.nodes[x.From].Post(hca.Request{QP: x.QP, Bytes: x.Bytes, Mark: hca.Mark{ID: id, Lane: lane}})
+	t.serve(t.kernel.Now(), x.From)
+}
+
+// behind tells whether enough packets wait at a time which the network could have taken
+// before. Those that are on their way to it, for send_latency, do not count: an engine that
+// waited for them would leave the link idle. What waits keeps it busy until the first
+// packet of the next burst comes.
+func (t *transport) behind(n *sender, at sim.Time) bool {
+	last := n.head + n.enough - 1
+	return last < len(n.packets) && sim.Time(n.packets[last].birth+t.delay)*t.clock < at
+}
+
+// serve begins the next burst of a node, if its engine is free and the network
+// keeps up with it; otherwise that is tried again when both are so.
+func (t *transport) serve(now sim.Time, node int32) {
+	n := &t.nodes[node]
+	if n.lanes != nil {
+		t.serveByLane(now, node)
+		return
+	}
+	if !n.waking && n.Waiting() && !n.Busy(now) && !t.behind(n, now) {
+		b, first, end, _ := n.Next(now)
+		t.fabric.WakeAt(t.at[node], t.cut(n, *b, first, end)[0].birth)
+	}
+	t.goOn(n, node)
+}
+
+// goOn has a node that has work look for it when its engine is free, unless the network
+// will be behind then.
+func (t *transport) goOn(n *sender, node int32) {
+	if !n.waking && n.Waiting() && !t.behind(n, max(n.BusyUntil(), t.kernel.Now())) {
+		t.wakeWhenFree(n, node)
+	}
+}
+
+// wakeWhenFree has a node look for work when its engine is free.
+func (t *transport) wakeWhenFree(n *sender, node int32) {
+	n.waking = true
+	t.kernel.Schedule(max(n.BusyUntil(), t.kernel.Now()), t.handler, engineFree, node, 0)
+}
+
+// cut makes the packets of a burst that the engine reads from time first to end, and
+// returns them.
+func (t *transport) cut(n *sender, b hca.Burst, first, end sim.Time) []outgoing {
+	f := t.flights.At(b.ID)
+	dst := t.at[f.to]
+	if 2*n.head >= len(n.packets) {
+		n.packets, n.head = n.packets[:copy(n.packets, n.packets[n.head:])], 0
+	}
+	before, mtu := len(n.packets), int64(n.Config().MTU)
+	first, end = first+n.Config().SendLatency, end+n.Config().SendLatency
+	onLink := float64(n.Config().OnLink(b.Size))
+	for offset := int64(0); offset == 0 || offset < b.Size; offset += mtu {
+		bytes := min(mtu, b.Size-offset)
+		begin := first
+		if b.Size > 0 {
+			begin += sim.Time(float64(end-first) * float64(offset) / onLink)
+		}
+		n.packets = append(n.packets, outgoing{
+			birth: int64((begin + t.clock - 1) / t.clock), dst: dst,
+			flits: t.flitsOf(bytes), tag: uint64(b.ID)<<32 | uint64(bytes),
+		})
+	}
+	return n.packets[before:]
+}
+
+// Over is the cycle after that in which the last packet was delivered. Credits may come back
+// later: when, depends on whether their flits went by themselves.
+func (t *Network) Over() (cycle int64) {
+	for _, p := range t.parts {
+		cycle = max(cycle, p.last+1)
+	}
+	return cycle
+}
+
+// flitsOf is the size of a packet of so many bytes.
+func (t *Network) flitsOf(bytes int64) int32 {
+	return int32(max(1, (t.adapter.OnLink(bytes)+t.flit-1)/t.flit))
+}
+
+// Next implements fabric.Source.
+func (t *transport) Next(terminal topology.TerminalID, until int64, spec *fabric.PacketSpec) bool {
+	spec.Birth = fabric.Never
+	node := t.nodeAt[terminal]
+	if node < 0 {
+		return false
+	}
+	n := &t.nodes[node]
+	if n.head == len(n.packets) {
+		return false
+	}
+	p := &n.packets[n.head]
+	if p.birth > until {
+		spec.Birth = p.birth
+		return false
+	}
+	n.head++
+	*spec = fabric.PacketSpec{Birth: p.birth, Dst: p.dst, Flits: p.flits, Tag: p.tag}
+	if n.lanes != nil || t.jobs != nil && t.jobs.Levels != nil {
+		f := t.flights.At(int32(p.tag >> 32))
+		if spec.Level = f.level; n.lanes != nil {
+			n.lanes.waiting[f.lane]++
+			return true
+		}
+	}
+	t.goOn(n, node)
+	return true
+}
+
+// Deliver implements fabric.Sink.
+func (t *transport) Deliver(d *fabric.Delivery) {
+	id, bytes := int32(d.Tag>>32), int64(uint32(d.Tag))
+	f := t.flights.At(id)
+	n := &t.nodes[f.to].HCA
+	t.last = d.Cycle
+	now := sim.Time(d.Cycle) * t.clock
+	// The packet has been coming in for as long as the engine needs for it:
+	// channels to terminals go at the pace of adapters.
+	takes := t.full
+	if bytes != int64(t.adapter.MTU) {
+		takes = t.adapter.TimeOf(bytes)
+	}
+	in := n.Receive(f.peer, bytes, now-takes, now)
+	if f.missing -= bytes; f.missing == 0 {
+		f.done = in + n.Config().RecvLatency
+		t.complete(id)
+	}
+}
+
+// complete delivers a message that is all there, and those behind it that have waited
+// for it, unless it has to wait for another one.
+func (t *transport) complete(id int32) {
+	f := t.flights.At(id)
+	q := t.orders.At(f.order)
+	expected := q.expected.Load()
+	if f.number != expected {
+		f.next, q.ahead = q.ahead, id+1
+		return
+	}
+	for {
+		t.kernel.Schedule(max(f.done, t.kernel.Now()), t.handler, messageDelivered, f.process, int64(id))
+		f.order = -1
+		expected++
+		link := &q.ahead
+		for *link != 0 && t.flights.At(*link-1).number != expected {
+			link = &t.flights.At(*link - 1).next
+		}
+		if *link == 0 {
+			q.expected.Store(expected)
+			return
+		}
+		before := id
+		id = *link - 1
+		next := t.flights.At(id)
+		*link = next.next
+		if f.done >= next.done {
+			next.done = f.done
+			t.passages.held(id, before)
+		}
+		f = next
+	}
+}
+
+func (t *transport) Handle(k *sim.Kernel, e sim.Event) {
+	if e.Kind == messageDelivered {
+		flight := int32(e.Arg)
+		f := t.flights.At(flight)
+		id, quiet := f.id, f.quiet
+		if t.jobs != nil {
+			t.latency[t.jobs.Of[f.process]].Add(int64(k.Now() - f.posted))
+		}
+		t.free = append(t.free, flight)
+		t.passages.tells(flight)
+		if quiet {
+			t.sink.Written(id, k.Now())
+		} else {
+			t.sink.Delivered(id)
+		}
+		return
+	}
+	t.nodes[e.Target].waking = false
+	t.serve(k.Now(), e.Target)
+}
+
+// Stats implements mpi.Transport.
+func (t *transport) Stats() hca.Stats {
+	if len(t.adapters) == 0 {
+		return hca.Stats{}
+	}
+	return t.adapters[0].Stats()
+}
+
+// Latencies are the times of messages from their request until they are in memory, by job, in
+// picoseconds.
+func (t *Network) Latencies() []stats.Histogram {
+	all := make([]stats.Histogram, t.jobs.Count)
+	for _, p := range t.parts {
+		for j := range p.latency {
+			all[j].Merge(&p.latency[j])
+		}
+	}
+	return all
+}
+
+// senderLanes makes an adapter choose between virtual lanes, where the fabric's terminals
+// do ([core.Fabric.TerminalTables]): its sending engine takes up bursts by the same
+// arbitration, as many packets of a lane at a time as its turn allows, and none of a
+// lane that has packets enough between the engine and the network. So a lane that has no
+// credits holds up no other.
+type senderLanes struct {
+	arbiter arbitration.Arbiter
+	tables  *arbitration.Tables
+	turns   hca.LaneTurns
+	enough  int32                           // packets that wait for the network
+	waiting [arbitration.MaxLanes + 1]int32 // packets that were born and have not begun to enter the network, by lane
+}
+
+// laneOf is the lane on which a node sends to another at a service level: where the routing
+// leaves several open, the first that has turns.
+func (t *transport) laneOf(from, to int32, level uint8) uint8 {
+	n := t.nodes[from].lanes
+	if n == nil {
+		return 0
+	}
+	return uint8(bits.TrailingZeros32(t.fabric.InjectionLanes(t.at[from], t.at[to], level) & n.tables.Lanes()))
+}
+
+// serveByLane begins the next burst of a node, if its engine is free and a lane with
+// requests is.
+func (t *transport) serveByLane(now sim.Time, node int32) {
+	n := &t.nodes[node]
+	if n.waking || !n.Waiting() {
+		return
+	}
+	if n.Busy(now) {
+		t.wakeWhenFree(n, node)
+		return
+	}
+	l := n.lanes
+	ready := n.Lanes()
+	for lanes := ready; lanes != 0; lanes &= lanes - 1 {
+		if lane := bits.TrailingZeros32(lanes); l.waiting[lane] >= l.enough {
+			ready &^= 1 << lane
+		}
+	}
+	choice, ok := l.arbiter.Choose(ready)
+	if !ok {
+		return // until a lane's packets have departed
+	}
+	mtu := int64(n.Config().MTU)
+	b, first, end := n.NextOn(now, choice.Lane, mtu*l.arbiter.Packets(choice, ready, mtu), &l.turns)
+	packets := t.cut(n, *b, first, end)
+	for _, p := range packets {
+		choice, _ = l.arbiter.Choose(ready)
+		l.arbiter.Send(choice, int64(p.flits)*t.flit)
+	}
+	t.fabric.WakeAt(t.at[node], packets[0].birth)
+	if n.Waiting() {
+		t.wakeWhenFree(n, node)
+	}
+}
+
+// Departed implements [fabric.DepartureListener].
+func (t *transport) Departed(terminal topology.TerminalID, tag uint64) {
+	node := t.nodeAt[terminal]
+	n := &t.nodes[node]
+	lane := t.flights.At(int32(tag >> 32)).lane
+	if n.lanes.waiting[lane]--; n.lanes.waiting[lane] == n.lanes.enough-1 && n.Waiting() && !n.waking {
+		t.wakeWhenFree(n, node)
+	}
+}
