@@ -119,7 +119,7 @@ tidy:
 	$(GO) mod tidy -diff
 
 arrows:
-	$(GO) test -vet=off -run '^TestImportArrows$$' ./cmd/weft
+	$(GO) test -vet=off -run '^Test(ImportArrows|Rooms)$$' ./cmd/weft
 
 race:
 	@if command -v $${CC:-gcc} >/dev/null 2>&1; then \
