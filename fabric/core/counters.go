@@ -44,11 +44,6 @@ func (f *Fabric) ChannelFlits() []uint32 {
 	for i := range f.OutVC {
 		counts[i] = f.OutVC[i].Flits
 	}
-	for _, d := range f.domains {
-		if d.flitRuns != nil {
-			d.flitRuns.countFlits(d, counts)
-		}
-	}
 	return counts
 }
 
@@ -121,9 +116,6 @@ func (f *Fabric) OldestBirth() int64 {
 func (f *Fabric) CreditsUnderWay() bool {
 	for _, d := range f.domains {
 		if d.held != nil && d.held.Len() > 0 || d.Unit != nil && d.Unit.creditsUnderWay(d) {
-			return true
-		}
-		if d.flitRuns != nil && (len(d.flitRuns.credits) > 0 || d.flitRuns.creditNews.Len() > 0) {
 			return true
 		}
 		for _, w := range d.credits {

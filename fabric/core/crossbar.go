@@ -39,20 +39,11 @@ func (d *Domain) allocateSwitch(sw *SwitchState, t *StepTime) {
 		d.registered.allocate(d, sw, requests, t)
 		return
 	}
-	if sw.passIns == 0 {
-		if len(requests) < 2 {
-			d.cross(sw, requests, t, true)
-			return
-		}
-		if len(requests) == 2 && !requests[0].meets(requests[1]) {
-			d.cross(sw, requests, t, true)
-			return
-		}
+	if len(requests) < 2 || len(requests) == 2 && !requests[0].meets(requests[1]) {
+		d.cross(sw, requests, t, true)
+		return
 	}
-	inputs, outputs, rivalInputs, rivalOutputs := rivals(requests)
-	if inputs&sw.passIns|outputs&sw.passOuts != 0 {
-		requests, rivalInputs, rivalOutputs = d.flitRuns.meet(d, sw, requests, t == &d.Steps.at[0], inputs, outputs, rivalInputs, rivalOutputs)
-	}
+	rivalInputs, rivalOutputs := rivals(requests)
 	if rivalInputs|rivalOutputs == 0 {
 		d.cross(sw, requests, t, true)
 		return
@@ -65,9 +56,10 @@ func (r Request) meets(other Request) bool {
 	return r.Port() == other.Port() || r.Output() == other.Output()
 }
 
-// rivals are the ports, modulo 64, that some requests come from and want, and those that
-// several of them do.
-func rivals(requests []Request) (inputs, outputs, rivalInputs, rivalOutputs uint64) {
+// rivals are the ports, modulo 64, that several of some requests come from, and those that several
+// want.
+func rivals(requests []Request) (rivalInputs, rivalOutputs uint64) {
+	var inputs, outputs uint64
 	for _, r := range requests {
 		in, out := uint64(1)<<(r.Port()&63), uint64(1)<<(r.Output()&63)
 		rivalInputs |= inputs & in
@@ -75,7 +67,7 @@ func rivals(requests []Request) (inputs, outputs, rivalInputs, rivalOutputs uint
 		rivalOutputs |= outputs & out
 		outputs |= out
 	}
-	return inputs, outputs, rivalInputs, rivalOutputs
+	return rivalInputs, rivalOutputs
 }
 
 // allocateRivals is the end of allocateSwitch, where several flits want the same.

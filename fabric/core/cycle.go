@@ -49,9 +49,6 @@ func (d *Domain) nextArrival() (cycle int64, any bool) {
 			cycle = sooner(cycle, d.Unit.Followed.tails)
 		}
 	}
-	if d.flitRuns != nil {
-		cycle = min(cycle, d.flitRuns.next(d.Cycle))
-	}
 	if cycle == d.Cycle+1 { // nothing is sooner
 		return cycle, true
 	}
@@ -142,9 +139,6 @@ func (d *Domain) tick(c int64) {
 		d.Unit.arrive(d, c)
 	} else {
 		d.arriveCredits(c)
-	}
-	if d.flitRuns != nil && d.flitRuns.begun {
-		d.flitRuns.arrive(d, c)
 	}
 	if d.held != nil {
 		d.releaseCredits(c)

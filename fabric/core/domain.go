@@ -60,7 +60,6 @@ type Domain struct {
 	registered *registered // nil: iSLIP or input-first, played out here
 	hold       *holds      // nil: packets hold no ports
 	Unit       *packetUnit // nil: flits are simulated
-	flitRuns   *flitRuns   // nil: every flit goes by itself
 
 	source     fabric.Source
 	prefetcher fabric.Prefetcher        // the source, if it is one

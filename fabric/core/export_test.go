@@ -202,22 +202,3 @@ func MostWaiting(cleanup func(func()), packets int) { let(cleanup, &mostWaiting,
 
 // Split divides a network that has not been attached among threads.
 func (f *Fabric) Split(threads int) { f.split(threads, fabric.Never, worthThreads, nil) }
-
-// WithoutFlitRuns attaches a fabric that has no runs of flits.
-func (f *Fabric) WithoutFlitRuns(source fabric.Source, sink fabric.Sink) error {
-	neverFlitRuns = true
-	defer func() { neverFlitRuns = false }()
-	return f.Attach(source, sink)
-}
-
-// Passing is the number of runs of flits that pass a switch now, and of those that reach a
-// terminal.
-func (f *Fabric) Passing() (passing, reaching int64) {
-	for _, d := range f.domains {
-		if d.flitRuns != nil {
-			passing += d.flitRuns.passing
-			reaching += d.flitRuns.reaching
-		}
-	}
-	return passing, reaching
-}

@@ -72,7 +72,6 @@ func (f *Fabric) checkAll() {
 		return
 	}
 	f.checkAt = f.cycle + checkPeriod
-	f.disband()
 	first := f.domains[0]
 	taken, inside, buffered := make([]int32, len(f.Queues)), int64(0), 0
 	coming := make([]int32, len(f.OutVC)) // credits

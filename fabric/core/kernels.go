@@ -147,7 +147,7 @@ func (r *kernelRun) open() bool {
 	}
 	first := sim.MaxTime
 	for i := range r.next {
-		if r.written { // nobody has anything for others any more, and runs of flits have come to an end
+		if r.written { // nobody has anything for others any more
 			r.next[i].at = min(r.kernels[i].Next(), r.models.Next(i))
 		}
 		first = min(first, r.next[i].at)

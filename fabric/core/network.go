@@ -27,6 +27,7 @@ type network struct {
 	storeForward   bool
 	large          bool         // ask for memory ahead
 	needs          fabric.Needs // of the routing
+	watched        bool         // the routing, or who looks on, may read queues or credits
 	received       int32        // buffer of a virtual channel at a terminal
 	paces          []pace
 	leastWindow    int64 // of them
@@ -144,6 +145,7 @@ func (f *Fabric) ask(routing fabric.Routing) {
 		f.needs.Queues = true
 	}
 	f.countPorts()
+	f.watched = f.needs.Queues || f.escape != nil || f.needs.Credits
 }
 
 // layOutSwitches numbers the switches and their queues.

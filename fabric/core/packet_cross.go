@@ -89,7 +89,7 @@ func (u *packetUnit) send(d *Domain, sw *SwitchState, output uint32, v *InVC, pa
 		e.State = v.State
 		d.countHop(packet, v.dst)
 	}
-	if u.watched {
+	if d.watched {
 		u.departs(d, sw, output, c)
 	} else {
 		ov.credits -= n * int32(o.Bounded)

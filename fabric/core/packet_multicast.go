@@ -69,7 +69,7 @@ func (u *packetUnit) endPass(d *Domain, sw *SwitchState, local uint32, v *InVC, 
 				continue
 			}
 			b.release(d, sw)
-			if u.watched {
+			if d.watched {
 				u.complete(d, sw.Port0+int32(b.output), crossing)
 			}
 			u.wakeAll(d, &held.At(b.output).outputWaiters)

@@ -70,7 +70,7 @@ func (u *packetUnit) pass(d *Domain, sw *SwitchState, step uint32) {
 			output := v.Hop >> 16
 			in, out := held.At(uint32(places.At(local).Port)), held.At(output)
 			in.input, out.output = false, false
-			if u.watched {
+			if d.watched {
 				u.complete(d, sw.Port0+int32(output), crossing)
 			}
 			u.leave(d, sw, local, v, step, true)
@@ -318,7 +318,7 @@ func (r *flitSchedule) from(u *packetUnit, i int32) {
 
 // timesHolds tells whether ports are held up to a time.
 func (u *packetUnit) timesHolds(d *Domain) bool {
-	return u.soon(d) && u.requestsPlainly(d) && !u.watched && u.Followed == nil && d.multicast == nil && d.Upcoming == nil && d.lanes == nil
+	return u.soon(d) && u.requestsPlainly(d) && !d.watched && u.Followed == nil && d.multicast == nil && d.Upcoming == nil && d.lanes == nil
 }
 
 // holdUntil has the packet at the front of a queue hold its ports up to a step, that of its

@@ -37,7 +37,6 @@ type packetUnit struct {
 	stepRate   uint8   // slope of what is stored in the core
 	step       int     // of the present cycle, while a switch is evaluated
 	tails      int     // that are still to cross in the present cycle at the switch that is evaluated
-	watched    bool    // routings look at what moves: flows
 	timed      bool    // ports are held up to a step
 	swept      int64   // cycle of the last sweep, where they are
 
@@ -115,7 +114,6 @@ func (d *Domain) EndsPacket(packet int32) bool {
 func newPacketUnit(f *Fabric) *packetUnit {
 	u := &packetUnit{
 		credits: make([]portCredits, len(f.Out)), streams: make([]streams, len(f.Masks)),
-		watched: f.needs.Queues || f.escape != nil || f.needs.Credits,
 	}
 	for i := range u.credits {
 		u.credits[i].ov, u.credits[i].roomAt = -1, fabric.Never
@@ -134,7 +132,7 @@ func newPacketUnit(f *Fabric) *packetUnit {
 	if float64(s.CreditsPerCycle) < s.Speedup && s.CreditsPerCycle > 0 {
 		u.creditRate = u.slope(f.creditInterval)
 	}
-	if u.watched {
+	if f.watched {
 		u.flows, u.quiet = make([][]flow, len(f.in)), make([]int64, len(f.in))
 		few := mem.HugePages(make([]flow, fewFlows*len(f.in)))
 		for p := range u.flows {
@@ -245,7 +243,7 @@ func (u *packetUnit) prefetchTails(d *Domain, batch []event) {
 	if u.timed { // they do not let go of anything
 		return
 	}
-	if u.watched {
+	if d.watched {
 		for i := range batch {
 			if e := &batch[i]; e.kind == tailCrosses {
 				u.prefetchFlowsOf(e.port)
@@ -260,7 +258,7 @@ func (u *packetUnit) prefetchTails(d *Domain, batch []event) {
 // prefetchFlows asks for what a look at some ports is going to touch.
 func (u *packetUnit) prefetchFlows(d *Domain, first, count int32) {
 	for port := first; port < first+count; port++ {
-		if u.watched && d.Cycle >= u.quiet[port] {
+		if d.watched && d.Cycle >= u.quiet[port] {
 			u.prefetchFlowsOf(port)
 			mem.Prefetch(unsafe.Pointer(&u.credits[port]))
 		}

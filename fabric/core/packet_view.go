@@ -30,14 +30,14 @@ const (
 // look brings up to date what routings see of a port. It has nothing to do where nothing
 // moves before a cycle that it has found out.
 func (u *packetUnit) look(d *Domain, p topology.PortID) {
-	if u.watched && d.Cycle < u.quiet[p] {
+	if d.watched && d.Cycle < u.quiet[p] {
 		if check.On {
 			u.mustBeQuiet(d, int32(p))
 		}
 		return
 	}
 	u.settle(d, int32(p))
-	if u.watched {
+	if d.watched {
 		u.settleFlows(d, int32(p))
 		u.quiet[p] = u.nextMove(int32(p))
 	}
@@ -210,7 +210,7 @@ func (u *packetUnit) arriveCredits(d *Domain, c int64) {
 			r := &batch[i]
 			u.finish(d, r.port)
 			u.credits[r.port].flitSchedule = *r
-			if u.watched && r.port < d.TerminalOut0 {
+			if d.watched && r.port < d.TerminalOut0 {
 				u.quiet[r.port] = 0
 			}
 			u.wakeFor(d, r.port)

@@ -275,7 +275,7 @@ func (u *packetUnit) lookBefore(d *Domain, port int32) {
 			r.ov = -1
 		}
 	}
-	if u.watched {
+	if d.watched {
 		u.count(d, port, begins, begins, begins+1<<IntervalShift)
 	}
 }

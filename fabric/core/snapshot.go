@@ -34,7 +34,6 @@ type Packets interface {
 // keeps in the network. A state that is read is trusted: what is none of such a network breaks
 // invariants later on. Cost: linear in ports*vcs, the terminals and the flits in flight.
 func (f *Fabric) archive(a *snapshot.Archive, sent Packets) *Archiver {
-	f.disband()
 	x := &Archiver{Archive: a, Fabric: f, Packets: numbers{what: "packets", number: make([]int32, f.packets.ids())}, sourcePackets: numbers{what: "source packets"}, sent: sent}
 	if f.Faults != nil {
 		x.sourcePackets.number = make([]int32, f.Faults.SourcePackets.ids())

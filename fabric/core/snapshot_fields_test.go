@@ -31,7 +31,7 @@ func TestStatesAreWhole(t *testing.T) {
 	snapshottest.Names[sampler](t, "rows", "Unobserved", "parts", "f", "plan", "window", "own") // those after rows are made before
 	snapshottest.Names[registered](t, "reads", "requests", "matches", "chosen")
 	snapshottest.Names[packetUnit](t, "credits", "streams", "flows", "schedules", "events",
-		"slopes", "creditRate", "stepRate", "watched", "timed", // the last five follow from the settings
+		"slopes", "creditRate", "stepRate", "timed", // the last four follow from the settings
 		"quiet", // found again
 		"swept", // none before the first cycle after
 		"Followed",
@@ -47,8 +47,7 @@ func TestStatesAreWhole(t *testing.T) {
 		"touched", "woken", "departing", "decided", "Steps", "Matcher", "registered", "hold", "view", "spec", "head", "delivery", "late", "unfiled", "leaving", // count within a cycle
 		"handed", "sent", // handed over when cycles have been simulated
 		"routesAhead", "plain", "vcSpecial", "ahead", "crossNoted", "crossTimed", "routeNoted", // follow from the settings
-		"flitRuns", // are disbanded before
-		"decides",  // is found again
+		"decides", // is found again
 		"worked")
 	snapshottest.Names[Fabric](t, "cycle", "state", "Counters", "network", "extras", "hold", "unit", "domains", "workers", "source", "checkAt",
 		"hostModel", "probes") // made before

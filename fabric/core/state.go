@@ -113,8 +113,6 @@ type SwitchState struct {
 	Queue0 int32 // number of the first queue, a multiple of 64
 	Port0  int32
 	Ports  int32
-	// Ports, modulo 64, that runs of flits pass by.
-	passIns, passOuts uint64
 }
 
 // What follows finds a switch's records by their local numbers, without checks of

@@ -87,7 +87,6 @@ func (f *Fabric) start(source fabric.Source, sinkOf func(*Domain) fabric.Sink) {
 		f.Terminals[t] = terminal{wake: fabric.Never, Packet: -1, VC: int8(f.vcs) - 1}
 		f.Wake(topology.TerminalID(t))
 	}
-	f.openFlitRuns()
 }
 
 // Wake tells an idle terminal that its source may have a packet. Waking a busy
@@ -237,9 +236,6 @@ func (d *Domain) serve(t int32, te *terminal, c int64) {
 		o.NextFree = c << IntervalShift
 	}
 	o.NextFree += d.Pace(o).Interval
-	if d.flitRuns != nil && te.left > fewestFlits {
-		d.flitRuns.leave(d, t, te, o)
-	}
 	if te.left > 0 {
 		d.wakeAt(t, te, WholeCycle(o.NextFree))
 		return

@@ -19,13 +19,14 @@ func (d *Domain) openView() {
 
 // look brings up to date what is read of a port.
 func (v *view) look(p topology.PortID) {
-	if v.d.flitRuns != nil {
-		v.d.misuse("reads queues and does not declare it: fabric.Needs has Queues and, where credits are all, Credits")
-	}
-	if u := v.d.Unit; u != nil {
-		if !u.watched {
-			v.d.misuse("reads credits and does not declare it: fabric.Needs has Credits")
+	u := v.d.Unit
+	if !v.d.watched {
+		if u == nil {
+			v.d.misuse("reads queues and does not declare it: fabric.Needs has Queues and, where credits are all, Credits")
 		}
+		v.d.misuse("reads credits and does not declare it: fabric.Needs has Credits")
+	}
+	if u != nil {
 		u.look(v.d, p)
 	}
 }
