@@ -49,8 +49,8 @@ func (f *Fabric) ChannelFlits() []uint32 {
 
 // FlitsSent is the number of flits sent on all virtual channels of a channel, numbered as
 // state.out, as far as has been counted; modulo 2^32.
-func (d *Domain) FlitsSent(channel int32) (flits uint32) {
-	ovs := d.OutVC[int(channel)*d.vcs:][:d.vcs]
+func (h *hardware) FlitsSent(channel int32) (flits uint32) {
+	ovs := h.OutVC[int(channel)*h.vcs:][:h.vcs]
 	for i := range ovs {
 		flits += ovs[i].Flits
 	}
@@ -102,7 +102,7 @@ func (f *Fabric) OldestBirth() int64 {
 	}
 	oldest := f.oldestInLanes()
 	if f.Faults != nil {
-		oldest = min(oldest, f.Faults.SourcePackets.oldestBirth())
+		oldest = min(oldest, f.SourcePackets.oldestBirth())
 	}
 	for id := range free {
 		if !free[id] {

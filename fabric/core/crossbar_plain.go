@@ -7,10 +7,6 @@ import (
 	"github.com/weft-sim/weft/sim/check"
 )
 
-// neverPlain, which only tests set, lets requestCrossbar and evaluate do what requestPlainly
-// and evaluatePlainly can.
-var neverPlain bool
-
 // requestsPlainly tells whether requestPlainly serves: heads have got their virtual channel
 // before, or take it as they cross and need no more than a credit, and flits wait for nothing
 // else.
@@ -28,8 +24,13 @@ type refusal struct {
 	part  Part
 }
 
-// tellRefusals tells the observer.
-func (d *Domain) tellRefusals(sw *SwitchState, refusals []refusal) {
+// tellRefusals tells the observer, if there is one, of those that there are.
+func (d *Domain) tellRefusals(sw *SwitchState) {
+	refusals := d.Matcher.refusals[:d.Matcher.refused]
+	d.Matcher.refused = 0
+	if d.observer == nil {
+		return
+	}
 	for _, r := range refusals {
 		queue := sw.Queue0 + int32(r.local)
 		if r.part != PartSerial {
@@ -38,69 +39,6 @@ func (d *Domain) tellRefusals(sw *SwitchState, refusals []refusal) {
 			d.observer.Blocked(d, queue, sw.OutPort(sw.Queue(r.local).Hop>>16))
 		}
 	}
-}
-
-// requestPlainly is requestCrossbar for the usual case. Nothing is called from its
-// loop, which lets the compiler keep in registers what is in it, and what nothing
-// predicts is computed without branches.
-func (d *Domain) requestPlainly(sw *SwitchState, step uint32) []Request {
-	requests, origins := check.Of(d.Matcher.requests), check.Of(d.Matcher.origins)
-	combined, vcs, last := d.Combined, uint32(d.vcs), uint32(1)<<((d.vcs-1)&31)
-	n := uint32(0)
-	now := d.Cycle << IntervalShift
-	full := now + d.leastWindow // before that, there is room behind the crossbar in any case
-	for w := range sw.masks {
-		asleep := uint64(0)
-		for left := sw.masks[w].sa; left != 0; left &= left - 1 {
-			local := uint32(w<<6 + bits.TrailingZeros64(left))
-			v := sw.Queue(local)
-			if int32(v.Ready-step) > 0 {
-				continue
-			}
-			output := v.Hop >> 16
-			o := sw.OutPort(output)
-			if v.Packet&combined != 0 {
-				free := v.Hop & uint32(o.free)
-				first := output * vcs
-				// Found without o.free, which may be on its way from memory. A
-				// decision may allow none: its packet waits.
-				lov := first + uint32(bits.TrailingZeros32(v.Hop|last))
-				if set := v.Hop & (1<<fabric.MaxVCs - 1); set&(set-1) != 0 {
-					lov = first + uint32(bits.TrailingZeros32(free))
-					several := free&(free-1) != 0
-					if free &^= withoutCredit(sw.outVCs.From(first), vcs); free != 0 && several {
-						lov = nextVC(check.At(d.acceptOV, uint32(sw.Queue0)+local), first, free)
-					}
-				} else if sw.outVC(lov).credits == 0 {
-					free = 0
-				}
-				if free == 0 { // as sleepForVC
-					asleep |= left & -left
-					*check.At(d.waitNext, uint32(sw.Queue0)+local) = o.waiters
-					o.waiters = sw.Queue0 + int32(local) + 1
-					d.Matcher.refuse(local, lacking(v.Hop&uint32(o.free)))
-					continue
-				}
-				v.Out = int32(lov)
-			} else if sw.outVC(uint32(v.Out)).credits == 0 {
-				asleep |= left & -left
-				d.Matcher.refuse(local, PartCredit)
-				continue
-			}
-			if o.NextFree >= full && o.NextFree-d.Pace(o).window >= now { // no room behind the crossbar
-				d.Matcher.refuse(local, PartSerial)
-				continue
-			}
-			*requests.At(n) = *origins.At(local) | Request(output)
-			n++
-		}
-		sw.masks[w].sa &^= asleep
-	}
-	if d.observer != nil {
-		d.tellRefusals(sw, d.Matcher.refusals[:d.Matcher.refused])
-	}
-	d.Matcher.refused = 0
-	return d.Matcher.requests[:n]
 }
 
 // refuse notes that a queue does not ask.

@@ -2,112 +2,150 @@ package core
 
 import (
 	"github.com/weft-sim/weft/fabric"
-	"github.com/weft-sim/weft/fabric/allocator"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim/check"
 	"github.com/weft-sim/weft/sim/mem"
 	"github.com/weft-sim/weft/sim/wheel"
 )
 
-// Domain is the part of a network that a thread simulates at a time: its own clock,
-// wheels, allocator, pool of flits, free packets and counters, beside the network and
-// the state that it shares with other domains. Of the state it touches only what
-// belongs to its switches and terminals.
+// Domain is the part of a network that a thread simulates at a time. It is made when the network is
+// divided, and filled in when that is opened ([Fabric.open]).
 type Domain struct {
-	network
-	state
-	Cycle  int64 // being simulated, or last simulated
-	worked int64 // last in which anything happened
-	extras
-	Mine []int32 // its switches, ascending
-	Ends []int32 // its terminals, likewise
-
-	alone  bool    // there is no other
-	retry  *retry  // nil without faults
-	doomed []int32 // packets to be discarded at the beginning of the next cycle
-	purged int64   // cycle at the beginning of which packets were discarded last
-
-	Pool       []buffered // flits behind the fronts of queues
-	poolFree   int32      // + 1
-	touched    int32      // sum of what touchPackets reads: so that the compiler keeps the reads
-	packetFree []int32
-
-	handed  []handed                 // by other domain
-	sent    int64                    // cycle in which the first of what it has sent in the last window arrives; Never if there is none
-	Flits   [16]*wheel.Wheel[Flit]   // to terminals, to switches, and to the switches of each other domain
-	credits [16]*wheel.Wheel[int32]  // ov: to switches and terminals, and to the switches of each other domain
-	held    *wheel.Wheel[heldCredit] // by credit sensing; nil without
-	late    []int64                  // cycles that it has held back the credits of the flits that cross in this step
-	unfiled unfiled
-	wakes   *wheel.Wheel[int32] // terminal
-	active  []uint64            // mask words with a bit set
-	woken   []int32             // terminals to serve in this cycle because of a credit
-	behind  *behind             // nil unless occupancy
-	leaving *[]int32            // of behind, for flits that cross and leave at once; nil: each is filed
-	decided []uint32            // ov chosen by each decision of a cycle, of a greedy routing
-
-	departing   bool   // terminals send and decide before anything arrives
-	routesAhead bool   // switches route while those ahead of them are evaluated
-	plain       bool   // requestPlainly serves
-	crossNoted  bool   // noteCrossing has something to do
-	crossTimed  bool   // a flit that crosses has more to do than to leave: for sensing, receiving terminals or the queues that a routing reads
-	routeNoted  bool   // a packet that has been routed has more to do than to ask
-	ahead       uint64 // all ones if packets behind the front may be given a virtual channel (asksAhead)
-	vcSpecial   bool   // in the stage for virtual channels, packets may wait for more than a free one
-
-	Steps      stepTimes
-	Matcher    matcher
-	registered *registered // nil: iSLIP or input-first, played out here
-	hold       *holds      // nil: packets hold no ports
-	Unit       *packetUnit // nil: flits are simulated
-
-	source     fabric.Source
-	prefetcher fabric.Prefetcher        // the source, if it is one
-	listens    fabric.DepartureListener // likewise
-	sink       fabric.Sink
-	listener   *listener // of a run whose workload is a Responder, which is the end of sink then; otherwise nil
-	view       fabric.View
-	decides    fabric.Routing // the routing, or what tells it about packets
-
-	// What is handed to others, here so that it does not escape to the heap with every
-	// call: to the source, the routing, and the sink.
-	spec     fabric.PacketSpec
-	head     fabric.Head
-	delivery fabric.Delivery
-
-	sums   []int32           // of View.OutstandingPorts
-	summed topology.SwitchID // the switch that they are of, plus 1, while it decides; otherwise 0
-
+	// hardware is the network as it was when it was opened, from when on it stays as it is, and
+	// its state. Of that a domain touches only what belongs to its switches and terminals.
+	hardware
+	clock
+	links
+	switches
+	terminals
+	packetPool
+	sight
+	forms
 	Counters
+
+	alone bool // is true if there is no other domain
+
+	// What not every network has.
+	observer  Observer    // is told what happens here; nil if nobody looks
+	multicast *multicast  // replicates packets; nil if there are no multicast packets
+	hold      *holds      // says which ports packets hold; nil if they hold none
+	Unit      *packetUnit // simulates packets as the unit; nil if flits are
+	retry     *retry      // sends packets again; nil without faults
 }
 
-// Wheels of domain.flits.
+// clock is how far a domain has got.
+type clock struct {
+	Cycle  int64 // is being simulated, or was last
+	worked int64 // is the last cycle in which anything happened; -1: none
+	purged int64 // is the last cycle at the beginning of which packets were discarded; -1: none
+	Steps  stepTimes
+}
+
+// links is what is on its way to the switches and terminals of a domain, and from them to other domains.
+type links struct {
+	Flits   [16]*wheel.Wheel[Flit]   // has flits to terminals, to switches, and to the switches of each other domain
+	credits [16]*wheel.Wheel[int32]  // has credits, by ov: to switches and terminals, and to the switches of each other domain
+	held    *wheel.Wheel[heldCredit] // has the credits that are sent late; nil without credit sensing
+	late    []int64                  // says by how many cycles the credit of each flit that crosses in this step is sent late
+	unfiled unfiled                  // is the flit that crosses, and its credit, while their wheels have no room at hand
+
+	handed []handed // has, by other domain, what was sent to it in the last two windows
+	sent   int64    // is the cycle in which the first of what was sent to others in the last window arrives; Never: there is none
+}
+
+// Wheels of links.Flits.
 const (
 	toTerminals = iota
 	toSwitches
 	firstOutbox // to domain 0
 )
 
-// newDomain makes an idle domain of the network of f, one of as many as f has tasks.
-func newDomain(f *Fabric) *Domain {
-	d := &Domain{
-		network: f.network, state: f.state, extras: f.extras, Cycle: -1, worked: -1, sent: fabric.Never, Steps: newStepTimes(&f.Config.Switch), purged: -1, alone: len(f.tasks) == 1,
-		active:  mem.Apart[uint64]((len(f.Masks) + 63) / 64),
-		Matcher: newMatcher(f.mostPorts, int32(f.vcs), f.Config.Switch.Allocator.Name() == allocator.InputFirst),
+// switches is what a domain keeps for its switches.
+type switches struct {
+	Mine       []int32    // lists the switches, ascending
+	active     []uint64   // has a bit for each mask word; it is set if a bit of that word is
+	Pool       []buffered // has the flits behind the fronts of queues
+	poolFree   int32      // is the first free place of Pool, + 1; 0: none
+	Matcher    matcher
+	registered *registered // works for registered allocators; nil if iSLIP or input-first is played out in Matcher
+	decided    []uint32    // lists the ov chosen by each decision of a cycle at a switch, of a greedy routing
+	behind     *behind     // ends the waiting of flits that have crossed; nil unless Needs.Queues
+	leaving    *[]int32    // is a list of behind for the flits that cross and leave at once; nil: each is filed
+	doomed     []int32     // lists the packets to be discarded at the beginning of the next cycle
+}
+
+// terminals is what a domain keeps for its terminals, and whom it asks and tells there.
+type terminals struct {
+	Ends       []int32             // lists the terminals, ascending
+	wakes      *wheel.Wheel[int32] // has the terminals to be served, by cycle
+	woken      []int32             // lists the terminals to be served in this cycle because of a credit
+	departing  bool                // is true while terminals send and decide before anything arrives
+	source     fabric.Source
+	prefetcher fabric.Prefetcher        // is source, if it is one
+	listens    fabric.DepartureListener // likewise
+	sink       fabric.Sink
+	listener   *listener // is the end of sink where the workload of a run is a Responder; otherwise nil
+	// What is handed to others is here so that it does not escape to the heap with every call.
+	spec     fabric.PacketSpec // is handed to source
+	delivery fabric.Delivery   // is handed to sink
+}
+
+// packetPool is the records of packets that are free, of those that a domain has made.
+type packetPool struct {
+	packetFree []int32 // lists their ids
+	touched    int32   // is the sum of what touchPackets reads: so that the compiler keeps the reads
+}
+
+// sight is what a domain's routing sees.
+type sight struct {
+	view    fabric.View
+	decides fabric.Routing    // is the routing, or what tells it about packets
+	head    fabric.Head       // is handed to decides
+	sums    []int32           // are those of View.OutstandingPorts
+	summed  topology.SwitchID // is the switch that sums are of, plus 1, while it decides; otherwise 0
+}
+
+// forms says in which form the loops of a domain run. It is filled in by [Fabric.open], where the order
+// of its lists is explained.
+type forms struct {
+	moments  []moment
+	evaluate func(*Domain, *SwitchState, topology.SwitchID)
+	allocate func(*Domain, *SwitchState, topology.SwitchID, *StepTime)
+	asks     []gate // for a virtual channel
+	request  func(d *Domain, sw *SwitchState, step uint32) []Request
+	bids     []gate // for the crossbar
+	filters  []filter
+	match    func(*Domain, *SwitchState, []Request, *StepTime)
+	notices  []notice
+	cross    func(d *Domain, sw *SwitchState, matches []Request, t *StepTime, advance bool)
+	serve    func(d *Domain, t int32, te *terminal, c int64)
+
+	crossTimed bool   // is true if a flit that crosses has more to do than to leave: for sensing, receiving terminals or the queues that a routing reads
+	routeNoted bool   // is true if a packet that has been routed has more to do than to ask
+	ahead      uint64 // is all ones if packets behind the front may be given a virtual channel (asksAhead)
+}
+
+// moment is what happens at a time in cycle c, if anything is to.
+type moment func(d *Domain, c int64)
+
+// gate tells whether the head at the front of a queue may ask for what it wants in this step. If not,
+// it may have been put to sleep.
+type gate func(d *Domain, sw *SwitchState, local uint32, v *InVC, step uint32) bool
+
+// filter leaves some of the requests for the crossbar of a step.
+type filter func(d *Domain, sw *SwitchState, requests []Request, t *StepTime) []Request
+
+// notice is told of flits that are about to cross.
+type notice func(d *Domain, sw *SwitchState, matches []Request, t *StepTime)
+
+// may tells whether a head passes all gates.
+func (d *Domain) may(gates []gate, sw *SwitchState, local uint32, v *InVC, step uint32) bool {
+	for _, passes := range gates {
+		if !passes(d, sw, local, v, step) {
+			return false
+		}
 	}
-	d.openView()
-	d.inform()
-	if f.unit != nil {
-		d.Unit = f.unit.of()
-	}
-	d.makeWheels(f)
-	if f.hold != nil {
-		d.hold = f.hold.of(d)
-	}
-	if f.allocators != nil {
-		d.registered = newRegistered(d)
-	}
-	return d
+	return true
 }
 
 // makeWheels gives d, one of as many domains as f has tasks, empty wheels.
@@ -136,11 +174,11 @@ func (d *Domain) makeWheels(f *Fabric) {
 }
 
 // activate marks a mask word as having work.
-func (d *Domain) activate(word int32) { *check.At(d.active, uint32(word)>>6) |= 1 << (word & 63) }
+func (s *switches) activate(word int32) { *check.At(s.active, uint32(word)>>6) |= 1 << (word & 63) }
 
 // anyActive tells whether some switch has work.
-func (d *Domain) anyActive() bool {
-	for _, w := range d.active {
+func (s *switches) anyActive() bool {
+	for _, w := range s.active {
 		if w != 0 {
 			return true
 		}

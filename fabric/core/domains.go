@@ -109,8 +109,8 @@ func (f *Fabric) split(threads int, window, worth int64, weights []int32) {
 	f.divideInto(domainOf, slices.Max(domain)+1, threads, lookahead)
 }
 
-// divideInto makes so many idle domains of the switches, in place of those before, for
-// several threads.
+// divideInto shares the switches out among so many domains, in place of those before, for
+// several threads. [Fabric.open] fills them in.
 func (f *Fabric) divideInto(domainOf []uint8, domains, threads int, lookahead int64) {
 	f.workers = workers{threads: threads, lookahead: lookahead, barrier: sim.NewBarrier(threads), tasks: make([]task, domains), domainOf: domainOf}
 	if domains > 1 {
@@ -124,7 +124,7 @@ func (f *Fabric) divideInto(domainOf []uint8, domains, threads int, lookahead in
 	}
 	f.domains = nil
 	for range domains {
-		f.domains = append(f.domains, newDomain(f))
+		f.domains = append(f.domains, &Domain{alone: domains == 1})
 	}
 	for s := range f.Switches {
 		d := f.domains[domainOf[s]]
@@ -141,16 +141,6 @@ func (f *Fabric) divideInto(domainOf []uint8, domains, threads int, lookahead in
 				f.in[p].wheel = 1 + other
 			}
 		}
-	}
-}
-
-// handOn lets the domains have what has been set since they were made. Only before the
-// first cycle.
-func (f *Fabric) handOn() {
-	for _, d := range f.domains {
-		d.network, d.extras = f.network, f.extras
-		d.openView()
-		d.inform()
 	}
 }
 
@@ -219,8 +209,8 @@ func (f *Fabric) advance(cycles int64) {
 
 // windows are opened one after the other, while all threads wait, and simulated by all of them.
 type windows interface {
-	// open finds the next window; false: there is none.
-	open() bool
+	// openWindow finds the next window; false: there is none.
+	openWindow() bool
 	// simulate simulates a domain for the present window.
 	simulate(domain int)
 }
@@ -241,7 +231,7 @@ func (f *Fabric) simulateAll(w windows) {
 func (f *Fabric) work(me int, w windows) {
 	for {
 		f.barrier.WaitThen(func() { // all domains have sent what arrives from now on
-			if f.opened = w.open(); f.opened {
+			if f.opened = w.openWindow(); f.opened {
 				f.window++
 			}
 		})
@@ -252,8 +242,8 @@ func (f *Fabric) work(me int, w windows) {
 	}
 }
 
-// open finds the cycles of the next window of [Fabric.Advance].
-func (f *Fabric) open() bool {
+// openWindow finds the cycles of the next window of [Fabric.Advance].
+func (f *Fabric) openWindow() bool {
 	if f.until >= f.end {
 		return false
 	}

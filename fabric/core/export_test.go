@@ -103,6 +103,19 @@ func (f *Fabric) MatchPair(draw func(n int) int) (pair, plain [3]uint32) {
 	return unpack(d.Matcher.matchPair(sw, a, b)), unpack(d.Matcher.match(sw, []Request{a, b}, nil)[0])
 }
 
+// nothing is a source of no packets.
+type nothing struct{}
+
+func (nothing) Next(_ topology.TerminalID, _ int64, spec *fabric.PacketSpec) bool {
+	spec.Birth = fabric.Never
+	return false
+}
+
+// OpenIdle attaches f to a source of no packets.
+func (f *Fabric) OpenIdle() {
+	f.open(nothing{}, func(int, *Domain) (fabric.Source, fabric.Sink) { return nothing{}, nil })
+}
+
 // CreditsBack are the credits that have come back to virtual channel vc of the end
 // of a channel that feeds an input, plus a constant.
 func (f *Fabric) CreditsBack(in topology.PortID, vc int) int64 {

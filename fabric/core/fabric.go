@@ -18,12 +18,13 @@ import (
 // hardware, and domains: the parts of the network that threads simulate. There is one,
 // unless it is divided among threads ([Fabric.Open], [Fabric.DivideFor]).
 type Fabric struct {
-	network
-	state
-	extras
-	hold    *holds      // what those of domains are made of; nil: packets hold no ports
-	unit    *packetUnit // likewise; nil: flits are simulated
-	domains []*Domain
+	hardware
+	observer  Observer    // nil: nobody looks
+	Faults    *faults     // nil: none
+	multicast *multicast  // nil: off
+	hold      *holds      // what those of domains are made of; nil: packets hold no ports
+	unit      *packetUnit // likewise; nil: flits are simulated
+	domains   []*Domain
 	workers
 	cycle     int64 // that all domains have simulated
 	checkAt   int64 // cycle of the next check of all, in the checked build
@@ -53,14 +54,14 @@ func New(g *topology.Graph, config fabric.Config, routing fabric.Routing, seed u
 		vcs = max(1, routing.VCs())
 	}
 	f := &Fabric{
-		network: network{
+		hardware: hardware{network: network{
 			graph: g, Config: config, routing: routing, seed: seed, vcs: vcs, buffer: int32(config.Switch.BufferFlits),
 			cutThrough: config.Switch.FlowControl == "cut-through", storeForward: config.Switch.Forwarding == fabric.StoreAndForward,
 			allVCs: 1<<vcs - 1, unicastVCs: vcs, leastWindow: fabric.Never,
 			RouteDelay:     uint32(config.Switch.RouteCycles),
 			VADelay:        uint32(config.Switch.VCAllocCycles),
 			creditInterval: creditIntervalOf(config.Switch.CreditsPerCycle),
-		},
+		}},
 		cycle: -1,
 	}
 	f.packets = &packetTable{}
@@ -118,9 +119,6 @@ func (f *Fabric) Learns() bool { return f.memory != nil }
 
 // VCs is the number of virtual channels of every channel.
 func (n *network) VCs() int { return n.vcs }
-
-// FirstDomain is the one with the first of the switches: all of them, before f is divided.
-func (f *Fabric) FirstDomain() *Domain { return f.domains[0] }
 
 // Cycle is the number of cycles simulated so far.
 func (f *Fabric) Cycle() int64 { return f.cycle + 1 }

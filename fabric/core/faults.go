@@ -21,9 +21,8 @@ type faults struct {
 	now            int               // period
 	known          int               // period that the routing goes by
 	part           []int32           // components of known, by switch
-	SourcePackets  sourcePacketTable
-	senders        []sender // by terminal
-	doomed         []int32  // packets to be discarded at the beginning of this cycle
+	senders        []sender          // by terminal
+	doomed         []int32           // packets to be discarded at the beginning of this cycle
 }
 
 // SetFaults makes things fail during the run. It must be called before
@@ -56,7 +55,7 @@ func (f *Fabric) SetFaults(plan *fabric.FaultPlan) error {
 	if f.departer != nil {
 		f.departer = x
 	}
-	f.handOn()
+	f.SourcePackets = &sourcePacketTable{}
 	return nil
 }
 

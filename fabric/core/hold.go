@@ -1,6 +1,8 @@
 package core
 
-import "github.com/weft-sim/weft/sim/check"
+import (
+	"github.com/weft-sim/weft/sim/check"
+)
 
 // holds says which ports of switches are held, under switch.hold: from the grant of
 // a packet's head until its tail has crossed, nobody else crosses by its input port
@@ -31,46 +33,44 @@ func (h *holds) of(d *Domain) *holds {
 	return &holds{ports: h.ports, bodies: make([]Request, 0, d.mostPorts)}
 }
 
-// inputHeld tells whether the packet at the front of a queue may not bid because
-// another one crosses from its input.
-func (d *Domain) inputHeld(sw *SwitchState, local uint32) bool {
+// inputLets tells whether the packet at the front of a queue may bid: no other one crosses
+// from its input.
+func (d *Domain) inputLets(sw *SwitchState, local uint32, _ *InVC, _ uint32) bool {
 	p := check.At(d.hold.ports, uint32(sw.Port0)+uint32(check.At(d.Matcher.Places, local).Port))
 	if p.input && d.Unit != nil {
 		d.Unit.sleep(d, sw, local, &p.inputWaiters)
 	}
-	return p.input
+	return !p.input
 }
 
-// outputHeld tells whether a packet may not bid because another one crosses to its
-// output, or because there is no room behind the crossbar. (Both are asked before a
-// virtual channel is chosen, which moves a round robin.)
-func (d *Domain) outputHeld(sw *SwitchState, local, output uint32, o *OutPort) bool {
+// outputLets tells whether a packet may bid: no other one crosses to its output, and there is room
+// behind the crossbar. (Both are asked before a virtual channel is chosen, which moves a round robin.)
+func (d *Domain) outputLets(sw *SwitchState, local uint32, v *InVC, _ uint32) bool {
+	output := v.Hop >> 16
+	o := sw.OutPort(output)
 	if p := check.At(d.hold.ports, uint32(sw.Port0)+output); p.output {
 		if d.Unit != nil {
 			d.Unit.sleep(d, sw, local, &p.outputWaiters)
 		}
-		return true
+		return false
 	}
 	if full := o.NextFree - d.Pace(o).window; full >= d.Cycle<<IntervalShift {
 		if d.Unit != nil {
 			d.Unit.sleepUntil(d, sw, local, full>>IntervalShift+1)
 		}
-		return true
-	}
-	return false
-}
-
-// incomplete tells, where switches store and forward, whether a packet at the front
-// of its queue has flits that are still to come.
-func (d *Domain) incomplete(sw *SwitchState, local uint32, v *InVC) bool {
-	if v.Packet&HeadFlit == 0 {
 		return false
 	}
+	return true
+}
+
+// isWhole tells, where switches store and forward, whether all of the packet has come whose head is
+// at the front of a queue.
+func (d *Domain) isWhole(sw *SwitchState, local uint32, v *InVC, _ uint32) bool {
 	whole := d.whole(v)
 	if !whole && d.Unit != nil {
 		d.Unit.sleepUntil(d, sw, local, d.inflow(v.Packet>>PacketBits).tail)
 	}
-	return !whole
+	return whole
 }
 
 // whole tells whether all of the packet at the front of a queue, whose head is there, has
@@ -94,7 +94,7 @@ func (h *holds) body(d *Domain, sw *SwitchState, requests []Request, t *StepTime
 			heads = append(heads, r)
 		}
 	}
-	d.cross(sw, h.bodies, t, false)
+	d.cross(d, sw, h.bodies, t, false)
 	return heads
 }
 

@@ -59,16 +59,7 @@ func (f *Fabric) AttachEach(sources []fabric.Source, sinks []fabric.Sink) error 
 	if f.Faults != nil {
 		return errors.New("a fabric with faults is not driven by kernels")
 	}
-	next := 0
-	f.start(sources[0], func(*Domain) fabric.Sink {
-		next++
-		return sinks[next-1]
-	})
-	for i, d := range f.domains {
-		d.source = sources[i]
-		d.prefetcher, _ = d.source.(fabric.Prefetcher)
-		d.listens, _ = d.source.(fabric.DepartureListener)
-	}
+	f.open(sources[0], func(i int, _ *Domain) (fabric.Source, fabric.Sink) { return sources[i], sinks[i] })
 	return nil
 }
 
@@ -140,8 +131,8 @@ type nextTime struct {
 	_  [56]byte
 }
 
-// open finds the beginning of the next window.
-func (r *kernelRun) open() bool {
+// openWindow finds the beginning of the next window.
+func (r *kernelRun) openWindow() bool {
 	if r.models.Stop() {
 		return false
 	}

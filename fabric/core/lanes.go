@@ -57,7 +57,7 @@ func newLanes(n *network) []lanePort {
 
 // arbitrateLanes keeps the requests of packets that the arbitration of their output
 // port lets go first, and of those that are crossing.
-func (d *Domain) arbitrateLanes(sw *SwitchState, requests []Request) []Request {
+func (d *Domain) arbitrateLanes(sw *SwitchState, requests []Request, _ *StepTime) []Request {
 	vcs := uint32(d.vcs)
 	ports := d.lanes[sw.Port0:][:sw.Ports]
 	for _, r := range requests {
@@ -89,7 +89,7 @@ func (d *Domain) arbitrateLanes(sw *SwitchState, requests []Request) []Request {
 
 // crossedLanes notes the packets that begin and end with flits that cross in this
 // step.
-func (d *Domain) crossedLanes(sw *SwitchState, matches []Request) {
+func (d *Domain) crossedLanes(sw *SwitchState, matches []Request, _ *StepTime) {
 	for _, r := range matches {
 		p := &d.lanes[uint32(sw.Port0)+r.Output()]
 		v := sw.Queue(r.Local())

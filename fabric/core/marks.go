@@ -56,14 +56,6 @@ func (i *informer) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	return i.Routing.Route(v, h)
 }
 
-// inform has a domain's routing be told about packets, if it asks.
-func (d *Domain) inform() {
-	d.decides = d.routing
-	if d.needs.Packets {
-		d.decides = &informer{d.routing, d}
-	}
-}
-
 // marker has the ports of a network mark packets. It is told of heads that cross as an
 // observer is, and changes nothing but their labels.
 type marker struct {

@@ -218,9 +218,10 @@ func newRegistered(d *Domain) *registered {
 	return &registered{allocator.TraitsOf(d.Config.Switch.Allocator.Name()), make([]allocator.Request, n), make([]int, 0, n), make([]Request, 0, n)}
 }
 
-// allocate lets the allocator of a switch choose among some requests, and sends
+// matchRegistered lets the registered allocator of a switch choose among some requests, and sends
 // what it chose through the crossbar.
-func (a *registered) allocate(d *Domain, sw *SwitchState, requests []Request, t *StepTime) {
+func (d *Domain) matchRegistered(sw *SwitchState, requests []Request, t *StepTime) {
+	a := d.registered
 	if len(requests) == 0 {
 		return
 	}
@@ -239,5 +240,5 @@ func (a *registered) allocate(d *Domain, sw *SwitchState, requests []Request, t 
 	for _, k := range a.matches {
 		a.chosen = append(a.chosen, requests[k])
 	}
-	d.cross(sw, a.chosen, t, false)
+	d.cross(d, sw, a.chosen, t, false)
 }

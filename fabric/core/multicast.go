@@ -94,8 +94,20 @@ func (f *Fabric) SetMulticast(tables []fabric.MulticastTable, unicast int) error
 		usedInputs: make([]bool, f.mostPorts), usedOutputs: make([]bool, f.mostPorts),
 		asleep: make([]uint64, len(f.Masks)),
 	}
-	f.handOn()
 	return nil
+}
+
+// isUnicast tells whether the packet at the front of a queue asks for a virtual channel: the branches of
+// a multicast packet take theirs as they begin.
+func (d *Domain) isUnicast(sw *SwitchState, local uint32, v *InVC, step uint32) bool {
+	if v.Hop != multicastHop {
+		return true
+	}
+	m, bit := sw.mask(local), uint64(1)<<(local&63)
+	v.Ready = step + d.VADelay
+	m.va &^= bit
+	m.next |= bit
+	return false
 }
 
 // of is m for one of several domains: what is numbered by queue, switch or port is that of

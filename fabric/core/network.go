@@ -49,15 +49,6 @@ type network struct {
 	horizon    int64 // cycles that wheels file ahead
 }
 
-// extras is what not every network has. Domains have observers and replication of their
-// own.
-type extras struct {
-	labels    *PacketRecords[label] // nil: none
-	observer  Observer              // nil: nobody looks
-	Faults    *faults               // nil: none
-	multicast *multicast            // nil: off
-}
-
 func (n *network) Pace(o *OutPort) *pace { return check.At(n.paces, uint32(o.pace)) }
 
 // Latency is how many cycles a channel takes.

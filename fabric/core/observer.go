@@ -91,7 +91,6 @@ func (f *Fabric) Observe(o Observer) {
 	default:
 		f.observer = observers{before, o}
 	}
-	f.handOn()
 }
 
 // observers are several, each told of everything.

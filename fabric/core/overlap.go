@@ -1,6 +1,8 @@
 package core
 
-import "github.com/weft-sim/weft/sim/check"
+import (
+	"github.com/weft-sim/weft/sim/check"
+)
 
 // upcoming is what a queue keeps of the packets behind the one at its front, where the
 // stages of a switch overlap: while the front bids for the crossbar, the second packet

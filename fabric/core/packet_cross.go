@@ -7,7 +7,7 @@ import (
 	"github.com/weft-sim/weft/sim/check"
 )
 
-// cross is Fabric.cross for packets: heads have been granted the crossbar in step t.
+// crossPackets is [Domain.crossFlits] for packets: heads have been granted the crossbar in step t.
 // All of the rest of their packets follows from that.
 //
 // Let a packet of n flits be granted in step g, its flits arrive at a(i), and its
@@ -26,8 +26,11 @@ import (
 // upwards. So head and tail are known exactly from head and tail, hop by hop; see
 // [inflow] for those between. The output's room changes x, for the credits, and no d:
 // [fabric.Config.Check] refuses bounds that small.
-func (u *packetUnit) cross(d *Domain, sw *SwitchState, matches []Request, t *StepTime, advance bool) {
-	vcs := uint32(d.vcs)
+func (d *Domain) crossPackets(sw *SwitchState, matches []Request, t *StepTime, advance bool) {
+	for _, tell := range d.notices {
+		tell(d, sw, matches, t)
+	}
+	u, vcs := d.Unit, uint32(d.vcs)
 	for _, r := range matches {
 		local, port, output := r.Local(), r.Port(), r.Output()
 		v, o, in := sw.Queue(local), sw.OutPort(output), sw.inPort(port)
@@ -209,7 +212,7 @@ func (u *packetUnit) returnCredits(d *Domain, in *inPort, upstream int32, t *Ste
 	return r.at[0]
 }
 
-// requestsPlainly tells whether request serves: heads take their virtual channel as
+// requestsPlainly tells whether requestPackets serves: heads take their virtual channel as
 // they cross, at once, and go where they have been decided for.
 func (u *packetUnit) requestsPlainly(d *Domain) bool {
 	return d.Combined != 0 && d.escape == nil && !d.storeForward && !neverPlain
@@ -230,14 +233,14 @@ func (u *packetUnit) held(d *Domain, sw *SwitchState, local, port, output uint32
 	return to.output
 }
 
-// request is Fabric.requestCrossbar for packets in the usual case.
-func (u *packetUnit) request(d *Domain, sw *SwitchState, step uint32) (list []Request, rivalInputs, rivalOutputs uint64) {
+// requestPackets is [Domain.requestCrossbar] for packets in the usual case.
+func (d *Domain) requestPackets(sw *SwitchState, step uint32) []Request {
+	u := d.Unit
 	requests, places := check.Of(d.Matcher.requests), check.Of(d.Matcher.Places)
 	accepts := check.Of(d.acceptOV).From(uint32(sw.Queue0))
 	vcs, n := uint32(d.vcs), uint32(0)
 	now, wide := d.Cycle<<IntervalShift, d.Steps.Wide(step)
 	full := now + d.leastWindow // before that, there is room behind the crossbar in any case
-	var inputs, outputs uint64
 	for w := range sw.masks {
 		m := &sw.masks[w]
 		for left := m.sa; left != 0; left &= left - 1 {
@@ -276,12 +279,7 @@ func (u *packetUnit) request(d *Domain, sw *SwitchState, step uint32) (list []Re
 			}
 			*requests.At(n) = newRequest(local, port<<16|output)
 			n++
-			in, out := uint64(1)<<(port&63), uint64(1)<<(output&63)
-			rivalInputs |= inputs & in
-			inputs |= in
-			rivalOutputs |= outputs & out
-			outputs |= out
 		}
 	}
-	return d.Matcher.requests[:n], rivalInputs, rivalOutputs
+	return d.Matcher.requests[:n]
 }

@@ -10,7 +10,7 @@ import (
 // is for flits.
 
 // forward has the packet at the front of a queue cross by the outputs of the pass that it
-// begins in step t: what follows is known, as in [packetUnit.cross].
+// begins in step t: what follows is known, as in [Domain.crossPackets].
 func (u *packetUnit) forward(d *Domain, sw *SwitchState, local uint32, r *replication, t *StepTime) {
 	v, place := sw.Queue(local), d.Matcher.Places[local]
 	c := transit{in: *d.inflow(v.Packet >> PacketBits), granted: d.Steps.Wide(t.Number), window: fabric.Never, decided: -1}

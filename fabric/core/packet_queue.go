@@ -4,6 +4,7 @@ import (
 	"math/bits"
 
 	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim/check"
 )
 
@@ -29,6 +30,31 @@ func (u *packetUnit) awaitTail(d *Domain, sw *SwitchState, local, output uint32,
 		m.tail |= bit
 		u.tails++
 	}
+}
+
+// evaluatePackets is [Domain.evaluateAll] with packets as the unit.
+func (d *Domain) evaluatePackets(sw *SwitchState, s topology.SwitchID) {
+	u := d.Unit
+	va, sa := d.routeAll(sw, s)
+	u.tails = u.countTails(sw)
+	for i := range d.Steps.n {
+		t := &d.Steps.at[i]
+		if va {
+			d.allocateVCs(sw, t.Number)
+		}
+		if sa {
+			d.allocate(d, sw, s, t)
+		}
+		u.step++
+		if u.tails > 0 {
+			u.pass(d, sw, t.Number)
+		}
+		if va, sa = sw.nextStep(); !va && !sa && u.tails == 0 {
+			break // nothing is left to do
+		}
+	}
+	u.step = 0
+	d.rest(sw)
 }
 
 // countTails is the number of tails that cross in this cycle at a switch.
@@ -229,7 +255,7 @@ func (r *flitSchedule) start(flits, ov int32, at int64, every uint8) {
 	r.lines, r.flits, r.ov = 1, flits, ov
 }
 
-// copyTo copies a schedule that has just been made, line by line (see [packetUnit.cross]), but
+// copyTo copies a schedule that has just been made, line by line (see [Domain.crossPackets]), but
 // for its port. No two neighbours are copied together: the compiler would make one of them.
 func (r *flitSchedule) copyTo(to *flitSchedule) {
 	for k := range to.at {

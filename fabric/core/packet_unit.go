@@ -15,7 +15,7 @@ import (
 // packetUnit makes the packet the unit of the simulation: the same switches,
 // decisions and allocators, with the same state, as for flits under switch.hold. The
 // queues hold packets, each standing for its head. When a head is granted the
-// crossbar, the times of all of its packet's flits follow ([packetUnit.cross]), as
+// crossbar, the times of all of its packet's flits follow ([Domain.crossPackets]), as
 // nothing comes between them:
 //
 //   - the head arrives at the next switch: an event there, as for flits;
@@ -176,10 +176,10 @@ func (u *packetUnit) reach(f *Fabric) int64 {
 	return min(reason, int64(f.buffer)*longest>>IntervalShift)
 }
 
-// serve sends terminal t's next packet, if it has one and room for it, or, when the
+// sendPacket sends terminal t's next packet, if it has one and room for it, or, when the
 // tail of the last one leaves, takes the next.
-func (u *packetUnit) serve(d *Domain, t int32, te *terminal, c int64) {
-	o := &d.Out[d.TerminalOut0+t]
+func (d *Domain) sendPacket(t int32, te *terminal, c int64) {
+	u, o := d.Unit, &d.Out[d.TerminalOut0+t]
 	if te.Packet >= 0 && te.flags&begun != 0 {
 		if tail := WholeCycle(o.NextFree - d.Pace(o).Interval); tail > c { // woken for a packet that is born now
 			d.wakeAt(t, te, tail)

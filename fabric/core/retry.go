@@ -66,8 +66,8 @@ func (f *Fabric) faulty(d *Domain) {
 	if f.multicast != nil {
 		panic("core: faults do not follow the copies of multicast packets")
 	}
-	if !d.alone && f.Faults.SourcePackets.ids() == 0 {
-		f.Faults.SourcePackets.Divided()
+	if !d.alone && f.SourcePackets.ids() == 0 {
+		f.SourcePackets.Divided()
 	}
 	d.retry = &retry{domain: d, x: f.Faults, source: d.source, sink: d.sink, heard: make([][]landing, len(f.domains))}
 	d.source, d.sink = d.retry, d.retry
@@ -89,11 +89,11 @@ func (r *retry) Next(t topology.TerminalID, until int64, spec *fabric.PacketSpec
 			return false
 		}
 		if len(r.unused) == 0 {
-			r.unused = r.x.SourcePackets.more(r.unused)
+			r.unused = r.domain.SourcePackets.more(r.unused)
 		}
 		id := r.unused[len(r.unused)-1]
 		r.unused = r.unused[:len(r.unused)-1]
-		*r.x.SourcePackets.At(id) = sourcePacket{Spec: *spec}
+		*r.domain.SourcePackets.At(id) = sourcePacket{Spec: *spec}
 		r.pending++
 		if r.send(t, id, until, spec) {
 			return true
@@ -111,7 +111,7 @@ func (r *retry) expired(t topology.TerminalID, until int64) (sourcePacket int32,
 			s.timers = append(s.timers[:0], s.timers[s.first:]...)
 			s.first = 0
 		}
-		l := r.x.SourcePackets.At(due.sourcePacket)
+		l := r.domain.SourcePackets.At(due.sourcePacket)
 		l.timed = false
 		if l.delivered && l.acked <= due.end || int(l.tries) > r.x.plan.Retries {
 			r.settle(t, due.sourcePacket)
@@ -124,7 +124,7 @@ func (r *retry) expired(t topology.TerminalID, until int64) (sourcePacket int32,
 
 // send makes a source packet's next transmission, if it has a path.
 func (r *retry) send(t topology.TerminalID, id int32, now int64, spec *fabric.PacketSpec) bool {
-	l := r.x.SourcePackets.At(id)
+	l := r.domain.SourcePackets.At(id)
 	l.tries++
 	if r.x.plan.Retries > 0 {
 		l.timed = true
@@ -145,7 +145,7 @@ func (r *retry) send(t topology.TerminalID, id int32, now int64, spec *fabric.Pa
 // Deliver implements [fabric.Sink].
 func (r *retry) Deliver(d *fabric.Delivery) {
 	id, src := int32(d.Tag), d.Src
-	l := r.x.SourcePackets.At(id)
+	l := r.domain.SourcePackets.At(id)
 	e := landing{sourcePacket: id, src: src, again: l.heard, acked: 2*d.Cycle - d.Inject}
 	if e.again {
 		r.tally.Duplicates++
@@ -174,7 +174,7 @@ func (r *retry) hear(other *retry, me int) {
 
 // lands tells that a transmission has arrived.
 func (r *retry) lands(t topology.TerminalID, e *landing) {
-	l := r.x.SourcePackets.At(e.sourcePacket)
+	l := r.domain.SourcePackets.At(e.sourcePacket)
 	l.landed++
 	if !e.again {
 		l.delivered, l.acked = true, e.acked
@@ -186,7 +186,7 @@ func (r *retry) lands(t topology.TerminalID, e *landing) {
 // dropped tells that a transmission of terminal t has been discarded, while packets are.
 func (r *retry) dropped(t topology.TerminalID, id int32) {
 	r.tally.Dropped++
-	r.x.SourcePackets.At(id).landed++
+	r.domain.SourcePackets.At(id).landed++
 	r.discarding = true
 	r.settle(t, id)
 	r.discarding = false
@@ -208,7 +208,7 @@ func (r *retry) tellLost(c int64) {
 
 // settle ends a source packet of terminal t of which nothing is under way any more.
 func (r *retry) settle(t topology.TerminalID, id int32) {
-	l := r.x.SourcePackets.At(id)
+	l := r.domain.SourcePackets.At(id)
 	if l.sent > l.landed || l.timed {
 		return
 	}

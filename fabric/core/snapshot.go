@@ -36,7 +36,7 @@ type Packets interface {
 func (f *Fabric) archive(a *snapshot.Archive, sent Packets) *Archiver {
 	x := &Archiver{Archive: a, Fabric: f, Packets: numbers{what: "packets", number: make([]int32, f.packets.ids())}, sourcePackets: numbers{what: "source packets"}, sent: sent}
 	if f.Faults != nil {
-		x.sourcePackets.number = make([]int32, f.Faults.SourcePackets.ids())
+		x.sourcePackets.number = make([]int32, f.SourcePackets.ids())
 	}
 	if d := f.domains[0]; f.unit != nil && !a.Reading() {
 		d.Unit.upToDate(d)

@@ -136,7 +136,7 @@ func (x *Archiver) sourcePacketTable() {
 	if x.Fabric.Faults == nil {
 		return
 	}
-	r, sourcePackets := x.Fabric.domains[0].retry, &x.Fabric.Faults.SourcePackets
+	r, sourcePackets := x.Fabric.domains[0].retry, x.Fabric.SourcePackets
 	x.sourcePackets.table(x.Archive, func() { r.unused = sourcePackets.more(r.unused) }, func(id int32) { snapshot.Value(x.Archive, sourcePackets.At(id)) })
 	if x.Reading() {
 		r.unused = slices.DeleteFunc(r.unused, x.sourcePackets.read)

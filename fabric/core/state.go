@@ -154,27 +154,36 @@ type Packet struct {
 // non-minimal path, for when the tail comes.
 const WentAround = 1 << 31
 
+// hardware is a network and what it keeps.
+type hardware struct {
+	network
+	state
+}
+
 // state is all that the hardware keeps, switches, channels and terminals, in arrays
 // that the domains of a network share: an element belongs to the domain of the switch
 // or terminal that it is indexed by, and no other touches it. (The routing may read
 // more; see [fabric.RemoteReader].)
 type state struct {
-	Queues     []InVC // by queue
-	OutVC      []outVC
-	Out        []OutPort  // by port, then by terminal
-	in         []inPort   // by port
-	Masks      []masks    // by queue / 64
-	waitNext   []int32    // by queue: next packet that waits for the same port, + 1
-	acceptOV   []int32    // by queue: round-robin pointer over local output virtual channels
-	Upcoming   []upcoming // by queue; nil unless stages overlap
-	Terminals  []terminal
-	packets    *packetTable
-	streams    []sim.Stream          // routing decisions, by switch
-	departures []sim.Stream          // those of a Departer, by terminal
-	sensing    *sensing              // nil: off
-	crossed    []int32               // flits behind the crossbar, by output virtual channel of the decision; nil without Needs.Crossed
-	marked     []uint32              // packets that the port has marked, by port; nil: nobody asks
-	lanes      []lanePort            // by port; nil: no arbitration between lanes
-	laneQueues []laneQueues          // by terminal; nil: terminals send in order of birth
-	allocators []allocator.Allocator // by switch; nil: iSLIP or input-first, played out in domains
+	Queues    []InVC // by queue
+	OutVC     []outVC
+	Out       []OutPort  // by port, then by terminal
+	in        []inPort   // by port
+	Masks     []masks    // by queue / 64
+	waitNext  []int32    // by queue: next packet that waits for the same port, + 1
+	acceptOV  []int32    // by queue: round-robin pointer over local output virtual channels
+	Upcoming  []upcoming // by queue; nil unless stages overlap
+	Terminals []terminal
+	packets   *packetTable
+	labels    *PacketRecords[label] // nil: packets have none
+	// Of the source in a network with faults; nil: without.
+	SourcePackets *sourcePacketTable
+	streams       []sim.Stream          // routing decisions, by switch
+	departures    []sim.Stream          // those of a Departer, by terminal
+	sensing       *sensing              // nil: off
+	crossed       []int32               // flits behind the crossbar, by output virtual channel of the decision; nil without Needs.Crossed
+	marked        []uint32              // packets that the port has marked, by port; nil: nobody asks
+	lanes         []lanePort            // by port; nil: no arbitration between lanes
+	laneQueues    []laneQueues          // by terminal; nil: terminals send in order of birth
+	allocators    []allocator.Allocator // by switch; nil: iSLIP or input-first, played out in domains
 }

@@ -42,60 +42,26 @@ func (f *Fabric) Attach(source fabric.Source, sink fabric.Sink) error {
 	if f.hostModel, _ = source.(HostModel); f.hostModel != nil {
 		f.lookahead = min(f.lookahead, f.hostModel.Window())
 	}
-	f.start(source, func(*Domain) fabric.Sink {
+	f.open(source, func(int, *Domain) (fabric.Source, fabric.Sink) {
 		if parted, ok := sink.(fabric.PartedSink); ok {
-			return parted.Part()
+			return source, parted.Part()
 		}
-		return sink
+		return source, sink
 	})
 	return nil
-}
-
-// start connects every domain to the source and to a sink of its own, and starts the
-// terminals.
-func (f *Fabric) start(source fabric.Source, sinkOf func(*Domain) fabric.Sink) {
-	f.source = source
-	for _, d := range f.domains {
-		d.source, d.sink = source, sinkOf(d)
-		if f.observer != nil {
-			d.observer = f.observer.Part(d)
-		}
-		if f.Faults != nil {
-			f.faulty(d)
-		}
-		if f.multicast != nil && !d.alone {
-			d.multicast = f.multicast.of()
-		}
-		d.prefetcher, _ = d.source.(fabric.Prefetcher)
-		d.listens, _ = d.source.(fabric.DepartureListener)
-	}
-	f.follow()
-	for _, d := range f.domains {
-		if d.Unit != nil {
-			d.Unit.timed = d.Unit.timesHolds(d)
-		}
-		d.routesAhead, d.plain = d.mayRouteAhead(), d.requestsPlainly()
-		d.crossNoted = d.observer != nil || d.multicast != nil || d.lanes != nil || d.hold != nil
-		if d.crossTimed = d.sensing != nil || d.receives() || d.behind != nil; d.crossTimed {
-			d.late = make([]int64, d.mostPorts)
-		}
-		d.routeNoted = d.large || d.Upcoming != nil || d.needs.Queues
-		d.ahead = d.asksAhead()
-		d.vcSpecial = d.storeForward || d.escape != nil || d.multicast != nil
-	}
-	for t := range f.Terminals {
-		f.Terminals[t] = terminal{wake: fabric.Never, Packet: -1, VC: int8(f.vcs) - 1}
-		f.Wake(topology.TerminalID(t))
-	}
 }
 
 // Wake tells an idle terminal that its source may have a packet. Waking a busy
 // one does no harm. Where a kernel drives the fabric, which may have passed over many
 // cycles, WakeAt is told the present one.
-func (f *Fabric) Wake(t topology.TerminalID) { f.owner(t).wakeUp(t, 0) }
+func (f *Fabric) Wake(t topology.TerminalID) { f.WakeAt(t, 0) }
 
-// WakeAt is Wake for a packet that is born in that cycle.
-func (f *Fabric) WakeAt(t topology.TerminalID, cycle int64) { f.owner(t).wakeUp(t, cycle) }
+// WakeAt is Wake for a packet that is born in that cycle. When a network is attached all terminals wake.
+func (f *Fabric) WakeAt(t topology.TerminalID, cycle int64) {
+	if f.source != nil {
+		f.owner(t).wakeUp(t, cycle)
+	}
+}
 
 // wakeUp is [Fabric.WakeAt] for a terminal of d.
 func (d *Domain) wakeUp(t topology.TerminalID, cycle int64) {
@@ -121,10 +87,17 @@ func (d *Domain) serveTerminals(c int64) {
 	d.serveDue(c)
 	for _, t := range d.woken {
 		if te := &d.Terminals[t]; te.Packet < 0 || te.wake == fabric.Never { // otherwise served just now
-			d.serve(t, te, c)
+			d.serve(d, t, te, c)
 		}
 	}
 	d.woken = d.woken[:0]
+}
+
+// departAhead serves the terminals that are due in cycle c before anything arrives.
+func (d *Domain) departAhead(c int64) {
+	d.departing = true
+	d.serveDue(c)
+	d.departing = false
 }
 
 // serveDue serves the terminals that are due in cycle c.
@@ -137,7 +110,10 @@ func (d *Domain) serveDue(c int64) {
 			te := &d.Terminals[t]
 			if te.wake == c { // otherwise superseded by an earlier wake
 				te.wake = fabric.Never
-				d.serve(t, te, c)
+				if d.departing && (te.Packet < 0 || te.flags&begun == 0) && !d.byLane(t) && !d.prepare(t, te, c) {
+					continue
+				}
+				d.serve(d, t, te, c)
 			}
 		}
 	}
@@ -184,15 +160,8 @@ func (d *Domain) succeed(t int32, te *terminal, o *OutPort) {
 	d.wakeAt(t, te, next)
 }
 
-// serve sends terminal t's next flit, if it has one and a credit for it.
-func (d *Domain) serve(t int32, te *terminal, c int64) {
-	if d.departing && (te.Packet < 0 || te.flags&begun == 0) && !d.byLane(t) && !d.prepare(t, te, c) {
-		return
-	}
-	if d.Unit != nil {
-		d.Unit.serve(d, t, te, c)
-		return
-	}
+// sendFlit sends terminal t's next flit, if it has one and a credit for it.
+func (d *Domain) sendFlit(t int32, te *terminal, c int64) {
 	o := &d.Out[d.TerminalOut0+t]
 	if te.Packet < 0 && (d.busy(t, te, o, c) || !d.fetch(t, te, c)) {
 		return

@@ -8,23 +8,6 @@ import (
 	"github.com/weft-sim/weft/sim/check"
 )
 
-// allocateVCs is virtual-channel allocation, one step: packets at the front of
-// their queue ask for the free virtual channels that their routing allows;
-// each grants the request nearest to its round-robin pointer, each packet
-// accepts the grant nearest to its own (iSLIP with one iteration: McKeown
-// 1999). Packets that find none free wait, unasked, until one is released.
-//
-// A packet that asks for virtual channels which nobody else wants is granted
-// all of them in any case; the round robins are played out among the others
-// only.
-func (d *Domain) allocateVCs(sw *SwitchState, step uint32) {
-	requests, several := d.requestVCs(sw, step)
-	if several {
-		requests = d.allocateRivalVCs(sw, requests)
-	}
-	d.takeVCs(sw, requests, step)
-}
-
 // asked is the local output virtual channels, modulo 64, of a request.
 func (r Request) asked(vcs uint32) uint64 {
 	return bits.RotateLeft64(uint64(r.free()), int(r.Port()*vcs&63))
@@ -52,90 +35,6 @@ func (d *Domain) allocateRivalVCs(sw *SwitchState, requests []Request) []Request
 		met += meets
 	}
 	return d.arbitrateVCs(sw, rivals[:met], requests[:alone])
-}
-
-// requestVCs lists the packets that find a virtual channel free in this step, and tells whether
-// rivals among them have to be found: where some ask for several, an observer is to be told
-// who wins, or the switch has more than 64. It lets the others wait.
-func (d *Domain) requestVCs(sw *SwitchState, step uint32) (list []Request, several bool) {
-	requests, n, choices := check.Of(d.Matcher.requests), uint32(0), uint32(0)
-	for w := range sw.masks {
-		left := sw.masks[w].va
-		if d.vcSpecial {
-			left = d.whoAsks(sw, w, left, step)
-		}
-		sleep, seconds := uint64(0), uint64(0)
-		for ; left != 0; left &= left - 1 { // calls nothing, so that all of it stays in registers
-			local := uint32(w<<6 + bits.TrailingZeros64(left))
-			v := sw.Queue(local)
-			if v.Out >= 0 {
-				seconds |= left & -left
-				continue
-			}
-			if int32(v.Ready-step) > 0 {
-				continue
-			}
-			hop := v.Hop
-			free := hop & uint32(sw.OutPort(hop>>16).free)
-			if free == 0 {
-				sleep |= left & -left
-				continue
-			}
-			*requests.At(n) = newRequest(local, hop&^(1<<16-1)|free)
-			n++
-			choices |= free & (free - 1)
-		}
-		for ; seconds != 0; seconds &= seconds - 1 {
-			local := uint32(w<<6 + bits.TrailingZeros64(seconds))
-			if !d.mayAsk(sw, local, sw.Queue(local), step) {
-				continue
-			}
-			hop := d.Pool[d.behindFront(sw, local).head-1].Hop
-			free := hop & uint32(sw.OutPort(hop>>16).free)
-			if free == 0 {
-				sleep |= seconds & -seconds
-				continue
-			}
-			*requests.At(n) = newRequest(local, hop&^(1<<16-1)|free)
-			n++
-			choices |= free & (free - 1)
-		}
-		if sleep != 0 {
-			d.sleepForVC(sw, w, sleep)
-		}
-	}
-	list = d.Matcher.requests[:n]
-	if d.cutThrough {
-		list = d.withRoom(sw, list)
-	}
-	return list, choices != 0 || d.observer != nil || len(sw.masks) > 1
-}
-
-// whoAsks is which packets of mask word w ask for a virtual channel in this step, where they
-// may have to wait for more than a free one, of those in a set that have their route.
-func (d *Domain) whoAsks(sw *SwitchState, w int, set uint64, step uint32) (asks uint64) {
-	for left := set; left != 0; left &= left - 1 {
-		local, bit := uint32(w<<6+bits.TrailingZeros64(left)), left&-left
-		v := sw.Queue(local)
-		if v.Out >= 0 { // for the packet behind
-			asks |= bit
-			continue
-		}
-		if int32(v.Ready-step) > 0 || d.storeForward && d.incomplete(sw, local, v) {
-			continue
-		}
-		if v.Hop == multicastHop { // its branches take theirs as they begin
-			m := &sw.masks[w]
-			v.Ready = step + d.VADelay
-			m.va &^= bit
-			m.next |= bit
-			continue
-		}
-		if d.escape == nil || d.escape.decide(d, sw, local, v) {
-			asks |= bit
-		}
-	}
-	return asks
 }
 
 // arbitrateVCs plays out the round robins of virtual-channel allocation: it appends to matches
@@ -170,50 +69,6 @@ func (d *Domain) arbitrateVCs(sw *SwitchState, rivals, matches []Request) []Requ
 		matches = append(matches, newRequest(local, uint32(place.Port)<<16|1<<place.vc))
 	}
 	return matches
-}
-
-// takeVCs gives each of some packets a virtual channel of its request: where it
-// was granted several, the one nearest to its round-robin pointer. Of packets that ask for
-// one and the same, that nearest to the channel's pointer keeps it.
-func (d *Domain) takeVCs(sw *SwitchState, matches []Request, step uint32) {
-	if d.observer != nil {
-		d.observer.GrantedVC(d, sw, d.ofFronts(sw, matches), step)
-	}
-	vcs, ready, overlaps, before := uint32(d.vcs), step+d.VADelay, d.Upcoming != nil, check.Of(d.Matcher.outputs)
-	for _, r := range matches {
-		local, port, free := r.Local(), r.Port(), r.free()
-		vc := uint32(bits.TrailingZeros32(free))
-		lov := port*vcs + vc
-		if free&(free-1) != 0 {
-			lov = nextVC(check.At(d.acceptOV, uint32(sw.Queue0)+local), port*vcs, free)
-			vc = lov - port*vcs
-		}
-		o, ov := sw.OutPort(port), sw.outVC(lov)
-		if o.free>>(vc&15)&1 != 0 {
-			o.free &^= 1 << (vc & 15)
-			before.At(lov).distance = ov.owner
-		} else if !d.winsVC(sw, local, lov, ov, step) {
-			continue
-		}
-		ov.owner = sw.Queue0 + int32(local)
-		v, m, bit := sw.Queue(local), sw.mask(local), uint64(1)<<(local&63)
-		m.va &^= bit
-		if overlaps {
-			if v.Out >= 0 {
-				u := d.behindFront(sw, local)
-				u.out, u.ready = int32(lov), ready
-				continue
-			}
-			m.va |= bit & m.second &^ m.asleep & d.ahead // as offerSecond
-		}
-		v.Out, v.Ready = int32(lov), ready
-		m.next |= bit
-	}
-	m := &d.Matcher
-	for _, lov := range m.contested {
-		d.acceptOV[sw.outVC(lov).owner] = int32(lov) + 1
-	}
-	m.contested = m.contested[:0]
 }
 
 // winsVC tells whether a packet is nearer to the round-robin pointer of a virtual channel than

@@ -12,9 +12,13 @@ import (
 // view shows the queues of a domain's network: see [fabric.Queues].
 type view struct{ d *Domain }
 
-// openView gives the domain's routing its view of the network as it is set now.
+// openView gives the domain's routing its view of the network.
 func (d *Domain) openView() {
 	d.view = fabric.NewView(fabric.Sight{Graph: d.graph, VCs: d.unicastVCs, Cycle: &d.Cycle, Memory: d.memory, Streams: d.streams}, &view{d})
+	d.decides = d.routing
+	if d.needs.Packets {
+		d.decides = &informer{d.routing, d}
+	}
 }
 
 // look brings up to date what is read of a port.

@@ -83,7 +83,7 @@ func (l *listener) ring(c int64) {
 // terminals times cycles of a window from which a second thread is used; 0: from where it pays.
 func (f *Fabric) Open(w fabric.Workload, threads int, worth int64, recorderOf func() Recorder) {
 	f.split(threads, fabric.Never, cmp.Or(worth, worthThreads), nil)
-	f.start(w, func(d *Domain) fabric.Sink { return d.listen(w, recorderOf()) })
+	f.open(w, func(_ int, d *Domain) (fabric.Source, fabric.Sink) { return w, d.listen(w, recorderOf()) })
 	if responder, ok := w.(fabric.Responder); ok {
 		responder.Start(func(t topology.TerminalID) fabric.Engine { return f.owner(t).listener })
 	}
