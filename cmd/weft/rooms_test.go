@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"encoding/csv"
 	"flag"
 	"fmt"
@@ -64,16 +63,6 @@ func readUses(t *testing.T, pkg string) (uses, []string) {
 	return all, files
 }
 
-// up is the arrows from a file to files behind it in an order.
-func (u uses) up(order []string, i int) (above []string) {
-	for _, to := range order[i+1:] {
-		if u[order[i]][to] != nil {
-			above = append(above, to)
-		}
-	}
-	return above
-}
-
 // sorted moves files of an order, one at a time, until no move leaves fewer arrows that run up.
 func (u uses) sorted(order []string) []string {
 	for better := true; better; {
@@ -114,7 +103,8 @@ type room struct {
 // TestRooms holds the files of packages to docs/rooms.csv, which has them from the lowest up, by
 // room: how many arrows there are from each to others, and how many of them run up, within its
 // room and to rooms above. An arrow is a file's use of an identifier, a method or a field that
-// another one declares. With -update it counts again, and puts the files of a room into the
+// another one declares. A room has a dozen files at most; within one a tenth of the arrows run up at
+// most, and none to rooms above. With -update it counts again, and puts the files of a room into the
 // order in which as few arrows run up as it finds; -rooms shows any package.
 func TestRooms(t *testing.T) {
 	if *roomsOf != "" {
@@ -168,30 +158,47 @@ func (u uses) update(rooms []room, files []string) []room {
 	return slices.DeleteFunc(rooms, func(r room) bool { return len(r.files) == 0 })
 }
 
-// table is the rows of a package. It logs the arrows that run up, with the names that are used.
+// table is the rows of a package. It logs the arrows that run up, with the names that are used, and
+// fails where there are too many.
 func (u uses) table(t *testing.T, pkg string, rooms []room) string {
 	var b strings.Builder
-	order, at := []string(nil), map[string]string{}
+	order, above := []string(nil), 0 // arrows to rooms above
 	for _, r := range rooms {
 		order = append(order, r.files...)
-		for _, f := range r.files {
-			at[f] = r.name
-		}
 	}
-	arrows, up := 0, 0
-	for i, f := range order {
-		within := 0
-		above := u.up(order, i)
-		for _, to := range above {
-			if at[to] == at[f] {
-				within++
+	start, arrows := 0, 0
+	for _, r := range rooms {
+		end := start + len(r.files)
+		inside, up := 0, 0
+		for i := start; i < end; i++ {
+			f, within, beyond := order[i], 0, 0
+			for to, names := range u[f] {
+				at := slices.Index(order, to)
+				if start <= at && at < end {
+					inside++
+				}
+				if at < i {
+					continue
+				}
+				t.Logf("%s: %s up to %s: %s", pkg, f, to, strings.Join(slices.Sorted(maps.Keys(names)), ", "))
+				if at < end {
+					within++
+				} else {
+					beyond++
+				}
 			}
-			names := slices.SortedFunc(maps.Keys(u[f][to]), cmp.Compare[string])
-			t.Logf("%s: %s (%s) up to %s (%s): %s", pkg, f, at[f], to, at[to], strings.Join(names, ", "))
+			fmt.Fprintf(&b, "%s,%s,%s,%d,%d,%d\n", pkg, r.name, f, len(u[f]), within, beyond)
+			arrows, up, above = arrows+len(u[f]), up+within, above+beyond
 		}
-		arrows, up = arrows+len(u[f]), up+len(above)
-		fmt.Fprintf(&b, "%s,%s,%s,%d,%d,%d\n", pkg, at[f], f, len(u[f]), within, len(above)-within)
+		t.Logf("%s, room %s: %d files, %d arrows within, %d up", pkg, r.name, len(r.files), inside, up)
+		if *roomsOf == "" && (len(r.files) > 12 || 10*up > inside) {
+			t.Errorf("%s, room %s: at most 12 files and a tenth of the arrows up are allowed", pkg, r.name)
+		}
+		start = end
 	}
-	t.Logf("%s: %d files, %d arrows, %d up", pkg, len(order), arrows, up)
+	t.Logf("%s: %d files, %d arrows, %d up between rooms", pkg, len(order), arrows, above)
+	if above > 0 {
+		t.Errorf("%s: arrows run up between rooms", pkg)
+	}
 	return b.String()
 }

@@ -2,10 +2,12 @@ package core
 
 import (
 	"math/bits"
+	"unsafe"
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/mem"
 	"github.com/weft-sim/weft/sim/wheel"
 )
 
@@ -15,8 +17,8 @@ func (d *Domain) simulate(end int64) {
 		d.tick(d.purged)
 	}
 	for d.Cycle < end {
-		next, any := d.nextWork()
-		if !any || next > end {
+		next := d.nextWork()
+		if next > end {
 			d.Cycle = end
 			return
 		}
@@ -25,21 +27,21 @@ func (d *Domain) simulate(end int64) {
 }
 
 // nextWork is the next cycle in which anything can happen: the next one, if a switch
-// has work, or that of the next arrival or fault.
-func (d *Domain) nextWork() (cycle int64, any bool) {
+// has work, or that of the next arrival or fault; Never if nothing will.
+func (d *Domain) nextWork() int64 {
 	if d.anyActive() {
-		return d.Cycle + 1, true
+		return d.Cycle + 1
 	}
 	return d.nextChange()
 }
 
 // nextArrival is the next cycle in which a flit or credit arrives, or a terminal
-// wakes or has set an alarm.
-func (d *Domain) nextArrival() (cycle int64, any bool) {
+// wakes or has set an alarm; Never if none will.
+func (d *Domain) nextArrival() int64 {
 	if next := d.Cycle + 1; d.Flits[toSwitches].Has(next) || d.Flits[toTerminals].Has(next) || d.wakes.Has(next) || d.Unit != nil && d.Unit.has(next) {
-		return next, true
+		return next
 	}
-	cycle = sooner(fabric.Never, d.Flits[toSwitches])
+	cycle := sooner(fabric.Never, d.Flits[toSwitches])
 	if d.Unit != nil {
 		cycle = sooner(sooner(cycle, d.Unit.events), d.Unit.schedules[0])
 		if d.Unit.Followed != nil {
@@ -47,7 +49,7 @@ func (d *Domain) nextArrival() (cycle int64, any bool) {
 		}
 	}
 	if cycle == d.Cycle+1 { // nothing is sooner
-		return cycle, true
+		return cycle
 	}
 	cycle = sooner(sooner(sooner(cycle, d.credits[0]), d.wakes), d.Flits[toTerminals])
 	if d.held != nil {
@@ -57,11 +59,9 @@ func (d *Domain) nextArrival() (cycle int64, any bool) {
 		cycle = sooner(cycle, d.listener.alarms)
 	}
 	if d.behind != nil {
-		if c, ok := d.behind.next(d.Cycle); ok {
-			cycle = min(cycle, c)
-		}
+		cycle = min(cycle, d.behind.next(d.Cycle))
 	}
-	return cycle, cycle < fabric.Never
+	return cycle
 }
 
 // sooner is the next cycle in which something is filed in a wheel, if that is before
@@ -74,33 +74,23 @@ func sooner[T any](cycle int64, w *wheel.Wheel[T]) int64 {
 }
 
 // nextChange is the next cycle in which something arrives, a terminal wakes, a fault
-// begins or ends, or an observer wants to look.
-func (d *Domain) nextChange() (cycle int64, any bool) {
-	cycle, any = d.nextArrival()
+// begins or ends, or an observer wants to look; Never if none of that is to come.
+func (d *Domain) nextChange() int64 {
+	if len(d.doomed) > 0 {
+		return d.Cycle + 1
+	}
+	cycle := d.nextArrival()
 	if d.retry != nil {
-		if len(d.doomed) > 0 {
-			return d.Cycle + 1, true
-		}
-		if c, ok := d.retry.x.next(); ok && (!any || c < cycle) {
-			cycle, any = c, true
-		}
+		cycle = min(cycle, d.retry.x.next())
 	}
 	if d.observer != nil {
-		if c := d.observer.Next(); c < fabric.Never && (!any || c < cycle) {
-			cycle, any = c, true
-		}
+		cycle = min(cycle, d.observer.Next())
 	}
-	return cycle, any
+	return cycle
 }
 
 // NextTick makes a Fabric, which then has one domain, a component of a sim.Kernel.
-func (f *Fabric) NextTick() sim.Time {
-	next, any := f.domains[0].nextWork()
-	if !any {
-		return sim.MaxTime
-	}
-	return sim.Time(next) * f.Config.Fabric.Clock
-}
+func (f *Fabric) NextTick() sim.Time { return f.domains[0].NextTick() }
 
 // Tick simulates the cycle that begins at now.
 func (f *Fabric) Tick(now sim.Time) {
@@ -185,4 +175,109 @@ func (d *Domain) routeAhead(s int32) {
 // decision may go by what other switches do in its cycle.
 func (d *Domain) mayRouteAhead() bool {
 	return d.large && d.memory == nil && d.Unit != nil && d.Unit.timed
+}
+
+// NextTick implements [sim.Clocked].
+func (d *Domain) NextTick() sim.Time {
+	next := d.nextWork()
+	if next == fabric.Never {
+		return sim.MaxTime
+	}
+	return sim.Time(next) * d.Config.Fabric.Clock
+}
+
+// Tick implements [sim.Clocked].
+func (d *Domain) Tick(now sim.Time) { d.tick(int64(now / d.Config.Fabric.Clock)) }
+
+// stopTicks is the number of ticks after which a single kernel is stopped for its models
+// to be asked, which may want to write the state: a program of few and large messages has
+// hardly any events.
+const stopTicks = 1 << 12
+
+// consultModel lets the host model work before the next window, and leaves out the cycles in
+// which nothing happens then.
+func (f *Fabric) consultModel() {
+	for first := f.from + 1; ; {
+		next := min(f.hostModel.Before(first, f.end), f.nextWork(first))
+		if next <= first {
+			break
+		}
+		if next > f.end {
+			f.from, f.until = f.end-1, f.end
+			return
+		}
+		f.from, first = next-1, next
+	}
+	f.until = min(f.end, f.from+f.lookahead)
+}
+
+// nextWork is the first cycle from a cycle on, until which all is simulated, in which
+// anything can happen; Never if nothing will.
+func (f *Fabric) nextWork(first int64) int64 {
+	for _, d := range f.domains {
+		if d.anyActive() {
+			return first
+		}
+	}
+	next := fabric.Never
+	for _, d := range f.domains {
+		next = min(next, d.nextChange(), d.sent)
+	}
+	return next
+}
+
+// over tells whether nothing is going to happen any more, neither at the hosts nor in the
+// network. The cycles at the end in which nothing happened are then taken back.
+func (f *Fabric) over() bool {
+	if !f.hostModel.Over(f.cycle) || f.nextWork(f.cycle+1) < fabric.Never {
+		return false
+	}
+	f.cycle = f.lastWork()
+	for _, d := range f.domains {
+		d.Cycle = f.cycle
+	}
+	return true
+}
+
+// lastWork is the last cycle in which something happened; -1: none.
+func (f *Fabric) lastWork() int64 {
+	last := int64(-1)
+	for _, d := range f.domains {
+		last = max(last, d.worked)
+	}
+	return last
+}
+
+// Ended tells whether nothing is left to do: all packets have arrived or been given up, and nothing
+// is going to happen any more.
+func (f *Fabric) Ended() bool {
+	if f.hostModel != nil {
+		return f.over()
+	}
+	return f.Idle() && f.Settled()
+}
+
+// Idle tells whether nothing is going to happen any more.
+func (f *Fabric) Idle() bool {
+	for _, d := range f.domains {
+		if d.anyActive() || min(d.nextArrival(), d.sent) < fabric.Never {
+			return false
+		}
+	}
+	return true
+}
+
+// prefetchQueues asks for the queues of a switch that have work, from a mask word
+// on.
+func (d *Domain) prefetchQueues(word int) {
+	sw := &d.Switches[d.WordSwitch[word]]
+	for w := range sw.masks {
+		m := &sw.masks[w]
+		if set := m.route | m.va | m.sa; set != 0 {
+			mem.PrefetchSet(set, unsafe.Pointer(sw.Queue(uint32(w<<6))), unsafe.Sizeof(InVC{}))
+			if d.vcs > 1 {
+				mem.PrefetchSet(set, unsafe.Pointer(&d.acceptOV[int(sw.Queue0)+w<<6]), 4)
+			}
+		}
+	}
 }

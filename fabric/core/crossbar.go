@@ -1,5 +1,9 @@
 package core
 
+import (
+	"github.com/weft-sim/weft/fabric/allocator"
+)
+
 // finishCrossing does for flit i of those that have crossed, to a local output virtual channel what not every
 // one needs: what is timed, what waits for its virtual channel, and what follows it.
 func (d *Domain) finishCrossing(sw *SwitchState, i int, r Request, lov uint32, depart int64, t *StepTime) {
@@ -46,16 +50,6 @@ func (d *Domain) finishCrossing(sw *SwitchState, i int, r Request, lov uint32, d
 	}
 }
 
-// unfiled is a flit that crosses, and its credit, if their wheels have no room at hand for them,
-// and whether the flit has no digits for the hop.
-type unfiled struct {
-	any, hop               bool
-	creditWheel, flitWheel uint8
-	back, arrival          int64 // when they are due; 0: is filed
-	credit                 int32
-	flit                   Flit
-}
-
 // file files what is unfiled of the flit in front of a queue.
 func (d *Domain) file(v *InVC) {
 	u := &d.unfiled
@@ -69,14 +63,6 @@ func (d *Domain) file(v *InVC) {
 		*d.Flits[u.flitWheel&15].Place(u.arrival) = u.flit
 	}
 	u.any, u.hop, u.back, u.arrival = false, false, 0, 0
-}
-
-// countHop counts a switch beyond MaxHops that a flit crosses, if it is a tail. Copies of
-// multicast packets share their record, and count no further.
-func (d *Domain) countHop(packet, dst int32) {
-	if packet&TailFlit != 0 && dst >= 0 {
-		d.Packet(packet>>PacketBits).more++
-	}
 }
 
 // findLate prepares what is timed of some flits that cross: by how many cycles credit sensing
@@ -105,73 +91,76 @@ func (d *Domain) findLate(sw *SwitchState, matches []Request, t *StepTime) {
 	}
 }
 
-// advance brings the second flit of a queue to its front.
-func (d *Domain) advance(v *InVC, step uint32) {
-	last := &d.Pool[v.Last-1]
-	n := last.Next
-	b := &d.Pool[n-1]
-	last.Next = b.Next
-	b.Next = d.poolFree
-	d.poolFree = n
-	v.Ready = step + 1
-	if v.Packet&TailFlit != 0 {
-		v.Hop = b.Hop
-		v.Ready += d.RouteDelay
+// allocateRivals is the end of matchRoundRobin, where several flits want the same.
+func (d *Domain) allocateRivals(sw *SwitchState, requests []Request, rivalInputs, rivalOutputs uint64, t *StepTime) {
+	// No branches: whether a request has rivals cannot be predicted.
+	alone, met, rivals := 0, 0, d.Matcher.rivals
+	for _, r := range requests {
+		meets := int((rivalInputs>>(r.Port()&63) | rivalOutputs>>(r.Output()&63)) & 1)
+		requests[alone], rivals[met] = r, r
+		alone += 1 - meets
+		met += meets
 	}
-	v.Packet, v.dst, v.State = b.Packet, b.dst, b.State
-}
-
-// Credits travel on wires of their own beside the channel, credits_per_cycle of
-// them in a cycle of the flit clock, whatever the channel's data rate. The slots
-// that an input frees, on any of its virtual channels, wait for that in one queue.
-// As with the output queue, only the time at which the wires are free again is
-// kept: inPort.nextCredit. An input takes at most a flit a cycle, so the queue
-// empties; it holds more than one credit only while the core, faster than the
-// channel, drains a buffer.
-
-// heldCredit is a credit that credit sensing holds back, and the event of its
-// release.
-type heldCredit struct {
-	port     int32 // input port
-	upstream int32 // ov that it is for
-}
-
-// creditIntervalOf is the time that a credit takes the wires, in cycles <<
-// intervalShift.
-func creditIntervalOf(perCycle int) int64 {
-	if perCycle == 0 {
-		return 0
+	if d.Config.Switch.Iterations == 1 && d.multicast == nil {
+		// In one go: loops that are short end unpredictably.
+		if met == 2 && sw.Ports <= 64 && !d.Matcher.inputFirst {
+			requests = append(requests[:alone], d.Matcher.matchPair(sw, rivals[0], rivals[1]))
+		} else {
+			requests = d.Matcher.match(sw, rivals[:met], requests[:alone])
+		}
+		d.cross(d, sw, requests, t, true)
+		return
 	}
-	return (1<<IntervalShift + int64(perCycle) - 1) / int64(perCycle)
+	d.cross(d, sw, requests[:alone], t, true)
+	d.arbitrate(sw, rivals[:met], t)
 }
 
-// sendCredit queues a credit that may leave an input from a time on, in cycles <<
-// intervalShift, for the far end's ov upstream.
-func (d *Domain) sendCredit(in *inPort, upstream int32, ready int64) {
-	send := max(ready, in.nextCredit)
-	in.nextCredit = send + d.creditInterval
-	*d.credits[in.wheel&15].Place(send>>IntervalShift + int64(in.delay)) = upstream
+// arbitrate plays out the round robins of switch allocation, iteration by
+// iteration among those not matched yet.
+func (d *Domain) arbitrate(sw *SwitchState, rivals []Request, t *StepTime) {
+	m := &d.Matcher
+	for iteration := range d.Config.Switch.Iterations {
+		if iteration > 0 {
+			rivals = m.unmatched(rivals)
+		}
+		matches := m.match(sw, rivals, m.matches[:0])
+		if len(matches) == 0 {
+			break
+		}
+		for _, r := range matches {
+			m.matched[2*r.Port()], m.matched[2*r.Output()+1] = true, true
+		}
+		d.cross(d, sw, matches, t, iteration == 0)
+	}
+	clear(m.matched[:2*sw.Ports])
 }
 
-// toTerminal takes the credit of a flit for a terminal, and files its return: the terminal
-// takes the flit as it arrives, and the credit leaves in the cycle after. back is when it
-// would be back if it left at once.
-func (d *Domain) toTerminal(o *outVC, ov int32, back int64) {
-	o.credits--
-	*d.credits[0].Place(back + 1 + int64(d.Config.Switch.CreditCycles)) = ov
+func newRegistered(d *Domain) *registered {
+	n := len(d.Matcher.requests)
+	return &registered{allocator.TraitsOf(d.Config.Switch.Allocator.Name()), make([]allocator.Request, n), make([]int, 0, n), make([]Request, 0, n)}
 }
 
-// holdCredit keeps back, for so many cycles, a credit that could leave an input at
-// a time. It joins the input's queue only then: those of later flits pass it.
-func (d *Domain) holdCredit(port, upstream int32, ready, late int64) {
-	*d.held.Place(ready>>IntervalShift + late - 1) = heldCredit{port, upstream}
-}
-
-// releaseCredits queues the credits that may leave from the cycle after c on.
-func (d *Domain) releaseCredits(c int64) {
-	for batch := d.held.Next(c); batch != nil; batch = d.held.Next(c) {
-		for _, h := range batch {
-			d.sendCredit(&d.in[h.port], h.upstream, (c+1)<<IntervalShift)
+// matchRegistered lets the registered allocator of a switch choose among some requests, and sends
+// what it chose through the crossbar.
+func (d *Domain) matchRegistered(sw *SwitchState, requests []Request, t *StepTime) {
+	a := d.registered
+	if len(requests) == 0 {
+		return
+	}
+	for i, r := range requests {
+		local := r.Local()
+		a.requests[i] = allocator.Request{Input: uint16(r.Port()), VC: d.Matcher.Places[local].vc, Output: uint16(r.Output())}
+		if a.reads.Ages {
+			a.requests[i].Born = d.Packet(sw.Queue(local).Packet >> PacketBits).Birth
+		}
+		if a.reads.Queues {
+			a.requests[i].Queued = sw.Queue(local).Count
 		}
 	}
+	a.matches = d.allocators[d.WordSwitch[sw.Queue0>>6]].Allocate(a.requests[:len(requests)], a.matches[:0])
+	a.chosen = a.chosen[:0]
+	for _, k := range a.matches {
+		a.chosen = append(a.chosen, requests[k])
+	}
+	d.cross(d, sw, a.chosen, t, false)
 }

@@ -143,63 +143,6 @@ func (d *Domain) evaluatePlainly(sw *SwitchState, s topology.SwitchID) {
 	}
 }
 
-// evaluateAll runs the steps of this cycle at switch s, with flits as the unit.
-func (d *Domain) evaluateAll(sw *SwitchState, s topology.SwitchID) {
-	va, sa := d.routeAll(sw, s)
-	for i := range d.Steps.n {
-		t := &d.Steps.at[i]
-		if va {
-			d.allocateVCs(sw, t.Number)
-		}
-		if sa {
-			d.allocate(d, sw, s, t)
-		}
-		va, sa = sw.nextStep()
-	}
-	d.rest(sw)
-}
-
-// routeAll routes what has come to a switch, and tells whether packets ask for virtual channels there, and
-// flits for the crossbar.
-func (d *Domain) routeAll(sw *SwitchState, s topology.SwitchID) (va, sa bool) {
-	for w := range sw.masks {
-		m := &sw.masks[w]
-		if m.route != 0 {
-			d.routeArrivals(sw, s, w)
-		}
-		va, sa = va || m.va != 0, sa || m.sa != 0
-	}
-	d.followRouting(sw)
-	return va, sa
-}
-
-// nextStep lets those ask for the crossbar that may from the next step on, and tells, as routeAll, who asks.
-func (sw *SwitchState) nextStep() (va, sa bool) {
-	for w := range sw.masks {
-		m := &sw.masks[w]
-		m.sa |= m.next
-		m.next = 0
-		va, sa = va || m.va != 0, sa || m.sa != 0
-	}
-	return va, sa
-}
-
-// rest notes, behind the last step of a cycle, which queues of a switch have work left.
-func (d *Domain) rest(sw *SwitchState) {
-	word := sw.Queue0 >> 6
-	for w := range sw.masks {
-		if m := &sw.masks[w]; m.va|m.sa == 0 {
-			d.active[word>>6] &^= 1 << (word & 63)
-		} else {
-			d.activate(word)
-		}
-		word++
-	}
-	if check.On {
-		d.checkSwitch(sw)
-	}
-}
-
 // routeArrivals asks the routing about the packets that arrived in this
 // cycle in the queues of mask word w, input by input.
 func (d *Domain) routeArrivals(sw *SwitchState, s topology.SwitchID, w int) {
@@ -371,11 +314,6 @@ func (d *Domain) allocateSwitch(sw *SwitchState, t *StepTime) {
 		requests = leaves(d, sw, requests, t)
 	}
 	d.match(d, sw, requests, t)
-}
-
-// allocateUnicast is allocateSwitch where nothing else uses the crossbar.
-func (d *Domain) allocateUnicast(sw *SwitchState, _ topology.SwitchID, t *StepTime) {
-	d.allocateSwitch(sw, t)
 }
 
 // requestPlainly is requestCrossbar for the usual case. Nothing is called from its

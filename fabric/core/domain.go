@@ -1,10 +1,11 @@
 package core
 
 import (
+	"fmt"
+
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim/check"
-	"github.com/weft-sim/weft/sim/mem"
 	"github.com/weft-sim/weft/sim/wheel"
 )
 
@@ -148,31 +149,6 @@ func (d *Domain) may(gates []gate, sw *SwitchState, local uint32, v *InVC, step 
 	return true
 }
 
-// makeWheels gives d, one of as many domains as f has tasks, empty wheels.
-func (d *Domain) makeWheels(f *Fabric) {
-	domains := len(f.tasks)
-	d.wakes = wheel.New[int32](min(f.horizon, 1024))
-	d.Flits[toTerminals], d.Flits[toSwitches] = wheel.New[Flit](f.horizon), wheel.New[Flit](f.horizon)
-	d.credits[0] = wheel.New[int32](f.horizon)
-	if domains > 1 {
-		d.handed = mem.Apart[handed](domains)
-		for i := range domains {
-			d.handed[i][0].first, d.handed[i][1].first = fabric.Never, fabric.Never
-			d.Flits[firstOutbox+i] = wheel.New[Flit](f.horizon + f.lookahead)
-			d.credits[1+i] = wheel.New[int32](f.horizon + f.lookahead)
-		}
-	}
-	if f.sensing != nil {
-		d.held = wheel.New[heldCredit](f.horizon)
-	}
-	if f.needs.Queues {
-		d.behind = newBehind(d)
-	}
-	if d.Unit != nil {
-		d.Unit.makeWheels(f)
-	}
-}
-
 // activate marks a mask word as having work.
 func (s *switches) activate(word int32) { *check.At(s.active, uint32(word)>>6) |= 1 << (word & 63) }
 
@@ -185,3 +161,220 @@ func (s *switches) anyActive() bool {
 	}
 	return false
 }
+
+// unfiled is a flit that crosses, and its credit, if their wheels have no room at hand for them,
+// and whether the flit has no digits for the hop.
+type unfiled struct {
+	any, hop               bool
+	creditWheel, flitWheel uint8
+	back, arrival          int64 // when they are due; 0: is filed
+	credit                 int32
+	flit                   Flit
+}
+
+// What a domain sends to another in a window is filed in wheels as what stays within is,
+// so that a switch need not tell them apart. At the end of the window the domain writes it
+// all down in one piece. The other reads that only: whatever both touch moves from the
+// cache of one core to that of the other and back, at a hundred nanoseconds a line, and a
+// wheel is a dozen lines besides its items.
+//
+// There are two such pieces, for windows in turn: while the other reads what was sent in
+// the last one, the domain may be through with this one.
+
+// handed is what a domain has sent to another, by the last bit of the window's number.
+type handed [2]handedWindow
+
+// window is what a domain has sent to another in a window. The other only reads it.
+type handedWindow struct {
+	first     int64 // cycle in which the first of it arrives; Never if there is nothing
+	flits     post[Flit]
+	credits   post[int32]
+	schedules post[flitSchedule]
+	_         [64]byte // not in one cache line with the next
+}
+
+// post is items of one kind, with the cycles in which they arrive.
+type post[T any] struct {
+	items  []T
+	cycles []cycleItems // in the order of items
+}
+
+type cycleItems struct {
+	cycle int64
+	items int32
+}
+
+// Counters are running totals of a fabric.
+type Counters struct {
+	InjectedFlits  int64 // entered the network
+	DeliveredFlits int64 // left it at their terminal
+	FlitHops       int64 // switches crossed, summed over flits
+	Packets        int64 // delivered
+	// Multicast packets leave the network more often than they enter it.
+	ReplicatedFlits int64 // copies made, less the flits that they were made of
+	DiscardedFlits  int64 // of packets that no branch led on from their first switch, or that faults took
+}
+
+// add adds the counts of another.
+func (c *Counters) add(o *Counters) {
+	c.InjectedFlits += o.InjectedFlits
+	c.DeliveredFlits += o.DeliveredFlits
+	c.FlitHops += o.FlitHops
+	c.Packets += o.Packets
+	c.ReplicatedFlits += o.ReplicatedFlits
+	c.DiscardedFlits += o.DiscardedFlits
+}
+
+// neverPlain, which only tests set, has the loops for the usual case never serve.
+var neverPlain bool
+
+// broken ends the program: an invariant does not hold.
+func (d *Domain) broken(format string, args ...any) {
+	panic(fmt.Sprintf("core: in cycle %d, ", d.Cycle) + fmt.Sprintf(format, args...))
+}
+
+// Observer looks at what happens in a domain and changes nothing. It is told of moments
+// in the lives of packets, and reads what else it wants from the domain. Where nobody
+// looks, a domain has none, which costs a test at each moment. A new observer embeds
+// [Unobserved], has the methods that it wants, and is given to [Fabric.Observe].
+type Observer interface {
+	// Part is the observer of a domain, which is told of what happens there. Only that
+	// of a network is asked, before the first cycle, for each domain.
+	Part(d *Domain) Observer
+	// Gather takes over what the observers of domains have seen.
+	Gather()
+	// Begins: a cycle, of which nothing is done yet but that faults have happened and that what
+	// left before waits no more. Cycles in which nothing happens are left out, but for those
+	// that next names.
+	Begins(d *Domain)
+	// Injects: the head of the packet that terminal t is sending enters the network.
+	Injects(d *Domain, t int32)
+	// Injected: so does its last flit.
+	Injected(d *Domain, t int32)
+	// Arrived: flits have been put into queues of switches, one each at most; of packets
+	// as the unit head and tail.
+	Arrived(d *Domain, flits []Flit)
+	// Sleeps: the flit at the front of a queue does not ask any more, for want of
+	// something, until it is told to resume.
+	Sleeps(d *Domain, queue int32, part Part)
+	// Resumes: it is awake, and waits for something that is decided anew in each step.
+	Resumes(d *Domain, queue int32, part Part)
+	// Blocked: it does not ask for the crossbar in this cycle, there being no room
+	// behind it on the way to o.
+	Blocked(d *Domain, queue int32, o *OutPort)
+	// GrantedVC: packets at the front of their queues are about to be given virtual
+	// channels in a step.
+	GrantedVC(d *Domain, sw *SwitchState, matches []Request, step uint32)
+	// GrantedSwitch: flits are about to cross the switch in a step; where packets are the
+	// unit, heads.
+	GrantedSwitch(d *Domain, sw *SwitchState, matches []Request, t *StepTime)
+	// TailCrosses: where packets are the unit, the last flit of one of several flits is
+	// about to cross the switch in a step, and leaves by the channel at a time. Its head
+	// has been granted the switch before.
+	TailCrosses(d *Domain, sw *SwitchState, m Request, t *StepTime, leaves int64)
+	// Delivered: the packet of this number has arrived whole.
+	Delivered(d *Domain, packet int32, delivery *fabric.Delivery)
+	// Discarded: the packet of this number has been taken out of the network.
+	Discarded(d *Domain, packet int32)
+	// Uncovered: a head has come to the front of a queue because the packets before
+	// it have been discarded.
+	Uncovered(d *Domain, queue int32)
+	// EndCycle: all of a cycle is done. Cycles in which nothing happens are left out, but
+	// for the one that next names, of those to come; Never: none.
+	EndCycle(d *Domain)
+	Next() int64
+	// Archive writes, between cycles, what the observers of all domains have seen, in a
+	// form that does not depend on which domain saw it, or reads it into a network that has
+	// not simulated a cycle.
+	Archive(x *Archiver)
+}
+
+// retry is the transport of a network with faults, between the terminals and
+// their source and sink: it keeps every packet until its end is known and,
+// where the plan has retries, sends it again after a timeout, as a reliable
+// connection (RC) of InfiniBand does. Each packet is acknowledged for itself
+// and repeated alone; RC goes back to the first packet that is missing.
+// Acknowledgements are not sent as packets: one comes back as many cycles after
+// the tail's arrival as the packet was in the network. A packet whose
+// acknowledgement is late is sent again although it has arrived; the
+// destination throws the second one away. A terminal repeats packets before it
+// sends new ones.
+//
+// Every domain has one, for its terminals. What it hears of packets of terminals of others
+// it puts down for theirs, which take it at the beginning of the next window: before an
+// acknowledgement can be back.
+type retry struct {
+	domain  *Domain
+	x       *faults
+	source  fabric.Source
+	sink    fabric.Sink
+	unused  []int32     // source packets
+	pending int         // source packets neither delivered nor given up
+	heard   [][]landing // by domain of the terminal
+	tally   fabric.FaultTally
+
+	discarding bool   // packets, so that the workload is told behind all of them
+	lost       []lost // meanwhile
+}
+
+// listener stands between a domain and a workload that hears of arrivals, once they
+// have been measured, and of time.
+type listener struct {
+	domain   *Domain
+	workload fabric.Responder
+	recorder Recorder
+	alarms   *wheel.Wheel[int32] // terminal
+}
+
+// Recorder is the sink of measured runs, which also takes down what workloads note.
+type Recorder interface {
+	fabric.Sink
+	// Note enters a time of so many cycles into measure i of the workload, of something that
+	// began in a cycle.
+	Note(i int, began, cycles int64)
+}
+
+// lost is a packet that has been given up.
+type lost struct {
+	terminal topology.TerminalID
+	spec     fabric.PacketSpec
+}
+
+// landing is the end of a transmission.
+type landing struct {
+	sourcePacket int32
+	src          topology.TerminalID
+	again        bool  // it had been delivered before
+	acked        int64 // cycle in which the acknowledgement is back
+}
+
+// sender is a terminal's list of timers, in order of their ends.
+type sender struct {
+	timers []timer
+	first  int
+}
+
+type timer struct {
+	end          int64
+	sourcePacket int32
+}
+
+// Unobserved stands for moments that an observer takes no notice of.
+type Unobserved struct{}
+
+func (Unobserved) Gather()                                                      {}
+func (Unobserved) Begins(*Domain)                                               {}
+func (Unobserved) Injects(*Domain, int32)                                       {}
+func (Unobserved) Injected(*Domain, int32)                                      {}
+func (Unobserved) Arrived(*Domain, []Flit)                                      {}
+func (Unobserved) Sleeps(*Domain, int32, Part)                                  {}
+func (Unobserved) Resumes(*Domain, int32, Part)                                 {}
+func (Unobserved) Blocked(*Domain, int32, *OutPort)                             {}
+func (Unobserved) GrantedVC(*Domain, *SwitchState, []Request, uint32)           {}
+func (Unobserved) GrantedSwitch(*Domain, *SwitchState, []Request, *StepTime)    {}
+func (Unobserved) TailCrosses(*Domain, *SwitchState, Request, *StepTime, int64) {}
+func (Unobserved) Delivered(*Domain, int32, *fabric.Delivery)                   {}
+func (Unobserved) Discarded(*Domain, int32)                                     {}
+func (Unobserved) Uncovered(*Domain, int32)                                     {}
+func (Unobserved) EndCycle(*Domain)                                             {}
+func (Unobserved) Next() int64                                                  { return fabric.Never }

@@ -1,14 +1,16 @@
 package core
 
 import (
+	"cmp"
+	"errors"
+	"fmt"
+
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/allocator"
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/mem"
 )
-
-// neverPlain, which only tests set, has the loops for the usual case never serve.
-var neverPlain bool
 
 // open fills in the domains of a network, once all is known that it is to have, and connects each to a
 // source and a sink. first is the source that says what all are: see [Fabric.CheckSource].
@@ -47,10 +49,11 @@ func (f *Fabric) fill(d *Domain) {
 	d.active = mem.Apart[uint64]((len(f.Masks) + 63) / 64)
 	d.Matcher = newMatcher(f.mostPorts, int32(f.vcs), f.Config.Switch.Allocator.Name() == allocator.InputFirst)
 	if f.hold != nil {
-		d.hold = f.hold.of(d)
+		d.hold = &holds{ports: f.hold.ports, bodies: make([]Request, 0, f.mostPorts)}
 	}
 	if f.unit != nil {
-		d.Unit = f.unit.of()
+		own := *f.unit // which has wheels of its own: the records of ports and queues are those of all
+		d.Unit = &own
 	}
 	if f.allocators != nil {
 		d.registered = newRegistered(d)
@@ -184,4 +187,95 @@ func (d *Domain) chooseLists() {
 		})
 		d.notices = append(d.notices, func(d *Domain, sw *SwitchState, matches []Request, _ *StepTime) { d.hold.crossing(sw, matches) })
 	}
+}
+
+// Wake tells an idle terminal that its source may have a packet. Waking a busy
+// one does no harm. Where a kernel drives the fabric, which may have passed over many
+// cycles, WakeAt is told the present one.
+func (f *Fabric) Wake(t topology.TerminalID) { f.WakeAt(t, 0) }
+
+// WakeAt is Wake for a packet that is born in that cycle. When a network is attached all terminals wake.
+func (f *Fabric) WakeAt(t topology.TerminalID, cycle int64) {
+	if f.source != nil {
+		f.owner(t).wakeUp(t, cycle)
+	}
+}
+
+// Attach connects the end points: where packets come from and who hears of
+// their arrival. It starts every terminal and must be called once, before the
+// first cycle; a second call, and a source of another number of terminals, are
+// errors. Of a network that is divided among threads ([Fabric.DivideFor]), several make the calls
+// of source and sink that are about different terminals, those of a [fabric.PartedSink] to parts of it.
+func (f *Fabric) Attach(source fabric.Source, sink fabric.Sink) error {
+	if err := f.CheckSource(source); err != nil {
+		return err
+	}
+	if f.hostModel, _ = source.(HostModel); f.hostModel != nil {
+		f.lookahead = min(f.lookahead, f.hostModel.Window())
+	}
+	f.open(source, func(int, *Domain) (fabric.Source, fabric.Sink) {
+		if parted, ok := sink.(fabric.PartedSink); ok {
+			return source, parted.Part()
+		}
+		return source, sink
+	})
+	return nil
+}
+
+// AttachEach is [Fabric.Attach] with a source and a sink for each domain, which its
+// thread calls (len = Domains). Kernels drive the domains then: see
+// [Fabric.RunKernels].
+func (f *Fabric) AttachEach(sources []fabric.Source, sinks []fabric.Sink) error {
+	if err := f.CheckSource(sources[0]); err != nil {
+		return err
+	}
+	if f.Faults != nil {
+		return errors.New("a fabric with faults is not driven by kernels")
+	}
+	f.open(sources[0], func(i int, _ *Domain) (fabric.Source, fabric.Sink) { return sources[i], sinks[i] })
+	return nil
+}
+
+// Open divides f among threads, where that pays, and connects it to a workload and to a recorder
+// for each domain (recorderOf is called for one after the other). worth is the number of
+// terminals times cycles of a window from which a second thread is used; 0: from where it pays.
+func (f *Fabric) Open(w fabric.Workload, threads int, worth int64, recorderOf func() Recorder) {
+	f.split(threads, fabric.Never, cmp.Or(worth, worthThreads), nil)
+	f.open(w, func(_ int, d *Domain) (fabric.Source, fabric.Sink) { return w, d.listen(w, recorderOf()) })
+	if responder, ok := w.(fabric.Responder); ok {
+		responder.Start(func(t topology.TerminalID) fabric.Engine { return f.owner(t).listener })
+	}
+}
+
+// CheckSource tells why f cannot be started with a source; nil: it can.
+func (f *Fabric) CheckSource(source fabric.Source) error {
+	if f.source != nil {
+		return errors.New("the fabric has been run or attached before; a run needs a new one")
+	}
+	if s, ok := source.(sizedSource); ok && s.Terminals() != f.graph.Terminals() {
+		return fmt.Errorf("the source has %d terminals, the network %d", s.Terminals(), f.graph.Terminals())
+	}
+	return nil
+}
+
+// sizedSource is implemented by sources that are made for so many terminals.
+type sizedSource interface{ Terminals() int }
+
+// CheckWorkload tells why a workload cannot be connected to f; nil: it can.
+func (f *Fabric) CheckWorkload(w fabric.Workload) error {
+	if err := f.CheckSource(w); err != nil {
+		return err
+	}
+	if f.Faults != nil && !fabric.BearsLosses(w) {
+		return errors.New("the workload would wait for answers to packets that are lost: it is no fabric.LossListener that bears losses")
+	}
+	return nil
+}
+
+// Clocked is a domain as a component of a kernel; f itself, if it is the only one.
+func (f *Fabric) Clocked(domain int) sim.Clocked {
+	if len(f.domains) == 1 {
+		return f
+	}
+	return f.domains[domain]
 }

@@ -8,59 +8,6 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 )
 
-// retry is the transport of a network with faults, between the terminals and
-// their source and sink: it keeps every packet until its end is known and,
-// where the plan has retries, sends it again after a timeout, as a reliable
-// connection (RC) of InfiniBand does. Each packet is acknowledged for itself
-// and repeated alone; RC goes back to the first packet that is missing.
-// Acknowledgements are not sent as packets: one comes back as many cycles after
-// the tail's arrival as the packet was in the network. A packet whose
-// acknowledgement is late is sent again although it has arrived; the
-// destination throws the second one away. A terminal repeats packets before it
-// sends new ones.
-//
-// Every domain has one, for its terminals. What it hears of packets of terminals of others
-// it puts down for theirs, which take it at the beginning of the next window: before an
-// acknowledgement can be back.
-type retry struct {
-	domain  *Domain
-	x       *faults
-	source  fabric.Source
-	sink    fabric.Sink
-	unused  []int32     // source packets
-	pending int         // source packets neither delivered nor given up
-	heard   [][]landing // by domain of the terminal
-	tally   fabric.FaultTally
-
-	discarding bool   // packets, so that the workload is told behind all of them
-	lost       []lost // meanwhile
-}
-
-// lost is a packet that has been given up.
-type lost struct {
-	terminal topology.TerminalID
-	spec     fabric.PacketSpec
-}
-
-// landing is the end of a transmission.
-type landing struct {
-	sourcePacket int32
-	src          topology.TerminalID
-	again        bool  // it had been delivered before
-	acked        int64 // cycle in which the acknowledgement is back
-}
-
-// sender is a terminal's list of timers, in order of their ends.
-type sender struct {
-	timers []timer
-	first  int
-}
-
-type timer struct {
-	end          int64
-	sourcePacket int32
-}
-
 // faulty puts the retries between the terminals of a domain and their source and sink.
 func (f *Fabric) faulty(d *Domain) {
 	if f.multicast != nil {

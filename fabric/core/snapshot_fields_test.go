@@ -11,9 +11,9 @@ import (
 func TestStatesAreWhole(t *testing.T) {
 	snapshottest.Names[multicast](t, "under", "work", "turn", "grant", "prefer", "asleep", "tables", "idle", // the last follows from the rest
 		"mine", "served", "bids", "wanted", "usedInputs", "usedOutputs", "usedList") // count within a step
-	snapshottest.Names[followed](t, "passing", "tails", "seen", "polls") // the last but one counts within a cycle, the last follows from the settings
+	snapshottest.Names[followed](t, "passing", "tails", "seen", "polls")                                                               // the last but one counts within a cycle, the last follows from the settings
 	snapshottest.Names[faults](t, "origin", "now", "known", "senders", "doomed", "Routing", "down", "part", "fabric", "plan", "whole") // what follows senders is found again, or made before
-	snapshottest.Names[retry](t, "unused", "pending", "tally", "heard", "domain", "x", "source", "sink", "discarding", "lost")                          // heard has been taken between cycles
+	snapshottest.Names[retry](t, "unused", "pending", "tally", "heard", "domain", "x", "source", "sink", "discarding", "lost")         // heard has been taken between cycles
 	snapshottest.Names[sender](t, "timers", "first")
 	snapshottest.Names[timer](t, "end", "sourcePacket")
 	snapshottest.Names[InVC](t, "Queued", "Last", "Count", "Out", "Ready")

@@ -2,16 +2,11 @@ package core
 
 import (
 	"math/bits"
+	"unsafe"
 
-	"github.com/weft-sim/weft/fabric"
-	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim/check"
+	"github.com/weft-sim/weft/sim/mem"
 )
-
-// asked is the local output virtual channels, modulo 64, of a request.
-func (r Request) asked(vcs uint32) uint64 {
-	return bits.RotateLeft64(uint64(r.free()), int(r.Port()*vcs&63))
-}
 
 // allocateRivalVCs leaves the requests of packets that ask for virtual channels which others
 // ask for, too, only where they win.
@@ -94,46 +89,8 @@ func (d *Domain) winsVC(sw *SwitchState, local, lov uint32, ov *outVC, step uint
 	return true
 }
 
-// chooseVC points the packet at the front of a queue to one of some free virtual
-// channels that has room; false if none has. Virtual channels are chosen anew
-// in each step, in round robin, and taken by crossing the switch.
-func (d *Domain) chooseVC(sw *SwitchState, local uint32, v *InVC, free uint32) bool {
-	need := int32(1)
-	if d.cutThrough {
-		need = d.flitsOf(v.Packet >> PacketBits)
-	}
-	port := v.Hop >> 16
-	if free = d.withCredits(sw, port, free, need); free == 0 {
-		return false
-	}
-	v.Out = int32(nextVC(&d.acceptOV[uint32(sw.Queue0)+local], port*uint32(d.vcs), free))
-	return true
-}
-
-// withCredits narrows a set of virtual channels of a port to those with at
-// least so many credits.
-func (d *Domain) withCredits(sw *SwitchState, port, set uint32, need int32) uint32 {
-	ovs := sw.outVCs.From(port * uint32(d.vcs))
-	short := shortOf(ovs, set, need)
-	if d.Unit != nil && set&short != 0 {
-		d.Unit.room(d, sw.Port0+int32(port), set, need)
-		short = shortOf(ovs, set, need)
-	}
-	return set &^ short
-}
-
-// shortOf is which of a port's virtual channels, up to the last of a set, have less
-// than so many credits.
-func shortOf(ovs check.Array[outVC], set uint32, need int32) (short uint32) {
-	for vc := range uint32(bits.Len32(set)) {
-		// No branch: nothing predicts it.
-		short |= uint32(ovs.At(vc).credits-need) >> 31 << vc
-	}
-	return short
-}
-
 // withRoom narrows requests to virtual channels with credits for the whole
-// packet (cut-through), as [domain.requestVCs] lists them, and lets packets that are left
+// packet (cut-through), as [Domain.requestVCs] lists them, and lets packets that are left
 // without one wait.
 func (d *Domain) withRoom(sw *SwitchState, requests []Request) []Request {
 	kept := requests[:0]
@@ -154,117 +111,70 @@ func (d *Domain) withRoom(sw *SwitchState, requests []Request) []Request {
 	return kept
 }
 
-// sleepForVC lets packets of mask word w wait until a virtual channel of their
-// port is released.
-func (d *Domain) sleepForVC(sw *SwitchState, w int, packets uint64) {
-	m := &sw.masks[w]
-	m.va &^= packets
-	for ; packets != 0; packets &= packets - 1 {
-		local := uint32(w<<6 + bits.TrailingZeros64(packets))
-		v := sw.Queue(local)
-		o := sw.OutPort(d.asking(sw, local, v).Hop >> 16)
-		if d.Upcoming == nil || d.Combined != 0 || v.Out < 0 {
-			m.sa &^= packets & -packets
-		} else if d.Unit == nil || d.Unit.Followed != nil {
-			m.asleep |= packets & -packets
-			d.behindFront(sw, local).waits = PartVC
-		} else {
-			m.va |= packets & -packets // it asks on: the front may be in a list itself
+// takeVCs gives each of some packets a virtual channel of its request: where it
+// was granted several, the one nearest to its round-robin pointer. Of packets that ask for
+// one and the same, that nearest to the channel's pointer keeps it.
+func (d *Domain) takeVCs(sw *SwitchState, matches []Request, step uint32) {
+	if d.observer != nil {
+		d.observer.GrantedVC(d, sw, d.ofFronts(sw, matches), step)
+	}
+	vcs, ready, overlaps, before := uint32(d.vcs), step+d.VADelay, d.Upcoming != nil, check.Of(d.Matcher.outputs)
+	for _, r := range matches {
+		local, port, free := r.Local(), r.Port(), r.free()
+		vc := uint32(bits.TrailingZeros32(free))
+		lov := port*vcs + vc
+		if free&(free-1) != 0 {
+			lov = nextVC(check.At(d.acceptOV, uint32(sw.Queue0)+local), port*vcs, free)
+			vc = lov - port*vcs
+		}
+		o, ov := sw.OutPort(port), sw.outVC(lov)
+		if o.free>>(vc&15)&1 != 0 {
+			o.free &^= 1 << (vc & 15)
+			before.At(lov).distance = ov.owner
+		} else if !d.winsVC(sw, local, lov, ov, step) {
 			continue
 		}
-		queue := sw.Queue0 + int32(local)
-		d.waitNext[queue] = o.waiters
-		o.waiters = queue + 1
-		if d.Unit != nil && d.Unit.Followed != nil {
-			d.Unit.heed(d, sw.Port0+int32(d.asking(sw, local, v).Hop>>16))
+		ov.owner = sw.Queue0 + int32(local)
+		v, m, bit := sw.Queue(local), sw.mask(local), uint64(1)<<(local&63)
+		m.va &^= bit
+		if overlaps {
+			if v.Out >= 0 {
+				u := d.behindFront(sw, local)
+				u.out, u.ready = int32(lov), ready
+				continue
+			}
+			m.va |= bit & m.second &^ m.asleep & d.ahead // as offerSecond
 		}
+		v.Out, v.Ready = int32(lov), ready
+		m.next |= bit
 	}
+	m := &d.Matcher
+	for _, lov := range m.contested {
+		d.acceptOV[sw.outVC(lov).owner] = int32(lov) + 1
+	}
+	m.contested = m.contested[:0]
 }
 
-// wakeWaiters lets the packets that wait for a virtual channel of a port ask
-// again.
-func (d *Domain) wakeWaiters(o *OutPort) {
-	for q := o.waiters; q != 0; q = d.waitNext[q-1] {
-		word, bit := (q-1)>>6, uint64(1)<<((q-1)&63)
-		m := check.At(d.Masks, uint32(word))
-		if d.Combined != 0 {
-			m.sa |= bit
-		} else {
-			m.va |= bit
+// followRouting does what comes after the routing of a switch's arrivals in this cycle.
+func (d *Domain) followRouting(sw *SwitchState) {
+	d.summed = 0
+	if n := d.Matcher.routed; n > 0 {
+		d.prefetchPorts(sw, d.Matcher.routedFrom[:n], d.Matcher.routedTo[:n])
+		if d.Unit != nil && !d.Unit.timed {
+			d.Unit.prefetchHolds(d, sw, d.Matcher.routedFrom[:n], d.Matcher.routedTo[:n])
 		}
-		if !m.secondWakes(bit) && d.observer != nil {
-			d.observer.Resumes(d, q-1, d.Bidding())
-		}
-		d.activate(word)
+		d.Matcher.routed = 0
 	}
-	o.waiters = 0
+	if len(d.decided) > 0 {
+		d.countDecisions(sw)
+	}
 }
 
-// escape is what a network keeps for an EscapeRouting.
-type escape struct {
-	routing fabric.EscapeRouting
-	whole   uint32 // virtual channels that are given away only while their buffer is empty
-}
-
-func newEscape(n *network, r fabric.EscapeRouting) *escape {
-	if n.needs.Queues {
-		panic("core: a routing with escape channels cannot read occupancy")
-	}
-	e := &escape{routing: r}
-	if !n.cutThrough {
-		e.whole = n.allVCs &^ r.EscapeVCs(n.vcs)
-	}
-	return e
-}
-
-// Room implements [fabric.Queues].
-func (v *view) Room(p topology.PortID, flits int32) uint32 {
-	d := v.d
-	sw := &d.Switches[d.graph.PortSwitch[p]]
-	return d.escape.room(d, sw, uint32(int32(p)-sw.Port0), flits)
-}
-
-func (e *escape) room(d *Domain, sw *SwitchState, port uint32, flits int32) uint32 {
-	if !d.cutThrough {
-		flits = 1
-	}
-	free := uint32(sw.OutPort(port).free)
-	whole := free & e.whole
-	if whole != 0 {
-		whole = d.withCredits(sw, port, whole, max(flits, d.buffer))
-	}
-	return whole | d.withCredits(sw, port, free&^e.whole, flits)
-}
-
-// decide narrows the decision for the packet in front of a queue to virtual
-// channels that it can be given in this step, with a new decision if need be;
-// false if there are none.
-func (e *escape) decide(d *Domain, sw *SwitchState, local uint32, v *InVC) bool {
-	const routingBits = 1<<fabric.StateBits - 1
-	flits := d.Packet(v.Packet >> PacketBits).Flits
-	port := v.Hop >> 16
-	if room := v.Hop & e.room(d, sw, port, flits); room != 0 {
-		v.Hop = port<<16 | room
-		return true
-	}
-	place, h := d.Matcher.Places[local], &d.head
-	h.In, h.VC = topology.PortID(sw.Port0+int32(place.Port)), uint8(place.vc)
-	h.Switch, h.Dst, h.Flits = d.graph.PortSwitch[h.In], topology.TerminalID(v.dst), flits
-	h.State = v.State & routingBits
-	if d.needs.Packets {
-		d.describe(v.Packet>>PacketBits, h)
-	}
-	hop := e.routing.Reroute(&d.view, h)
-	h.Flits, d.summed = 0, 0
-	port, vcs := uint32(hop.Port)-uint32(sw.Port0), hop.VCs&d.allVCs
-	if port >= uint32(sw.Ports) || vcs == 0 {
-		d.badHop(h, hop)
-	}
-	v.State = v.State&^routingBits | h.State
-	v.Hop = port<<16 | vcs
-	if room := vcs & e.room(d, sw, port, flits); room != 0 {
-		v.Hop = port<<16 | room
-		return true
-	}
-	return false
+// prefetchPorts asks for the ports of a switch that packets come from and have
+// been routed to in this cycle.
+func (d *Domain) prefetchPorts(sw *SwitchState, inputs, outputs []int32) {
+	n := len(outputs)
+	mem.PrefetchEach(&outputs[0], n, 4, unsafe.Pointer(sw.outs.At(0)), unsafe.Sizeof(OutPort{}))
+	mem.PrefetchEach(&outputs[0], n, 4, unsafe.Pointer(sw.outVCs.At(0)), uintptr(d.vcs)*unsafe.Sizeof(outVC{}))
+	mem.PrefetchEach(&inputs[0], n, 4, unsafe.Pointer(sw.ins.At(0)), unsafe.Sizeof(inPort{}))
 }

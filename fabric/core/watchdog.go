@@ -282,3 +282,13 @@ func (e *DeadlockError) Error() string {
 	}
 	return b.String()
 }
+
+// Rest audits a fabric that a kernel has driven until nothing was left to do:
+// packets still in it are deadlocked, otherwise all flits and credits must be
+// accounted for.
+func (f *Fabric) Rest() error {
+	if f.InFlight() > 0 {
+		return f.deadlock(stallCycles)
+	}
+	return f.Audit()
+}

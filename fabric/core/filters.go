@@ -4,35 +4,6 @@ import (
 	"github.com/weft-sim/weft/sim/check"
 )
 
-// holds says which ports of switches are held, under switch.hold: from the grant of
-// a packet's head until its tail has crossed, nobody else crosses by its input port
-// or its output port, on any virtual channel. Packets on a channel are then whole, one
-// after the other.
-//
-// Allocators see heads only. The flits behind a head cross as they come, one in a
-// step, without asking.
-type holds struct {
-	ports  []heldPort
-	bodies []Request
-}
-
-// heldPort tells whether a port of a switch is held, and, where packets are the unit, who
-// waits for that to end: queue + 1 of the first; 0: nobody. Where packets know until when they
-// hold a port, that is in its records (inPort.until, outPort.until), and nobody is in a list. 12 bytes.
-type heldPort struct {
-	inputWaiters, outputWaiters int32
-	input, output               bool // held
-}
-
-func newHolds(f *Fabric) *holds {
-	return &holds{ports: make([]heldPort, len(f.in))}
-}
-
-// of is h for a domain: the ports are those of all.
-func (h *holds) of(d *Domain) *holds {
-	return &holds{ports: h.ports, bodies: make([]Request, 0, d.mostPorts)}
-}
-
 // inputLets tells whether the packet at the front of a queue may bid: no other one crosses
 // from its input.
 func (d *Domain) inputLets(sw *SwitchState, local uint32, _ *InVC, _ uint32) bool {
@@ -73,16 +44,6 @@ func (d *Domain) isWhole(sw *SwitchState, local uint32, v *InVC, _ uint32) bool 
 	return whole
 }
 
-// whole tells whether all of the packet at the front of a queue, whose head is there, has
-// come.
-func (d *Domain) whole(v *InVC) bool {
-	id := v.Packet >> PacketBits
-	if d.Unit != nil {
-		return d.inflow(id).tail <= d.Cycle
-	}
-	return v.Count >= d.Packet(id).Flits
-}
-
 // body sends the flits among some requests that follow a head through the crossbar
 // and leaves the heads.
 func (h *holds) body(d *Domain, sw *SwitchState, requests []Request, t *StepTime) (heads []Request) {
@@ -107,5 +68,54 @@ func (h *holds) crossing(sw *SwitchState, matches []Request) {
 		}
 		held := flags == HeadFlit
 		h.ports[sw.Port0+int32(r.Port())].input, h.ports[sw.Port0+int32(r.Output())].output = held, held
+	}
+}
+
+// arbitrateLanes keeps the requests of packets that the arbitration of their output
+// port lets go first, and of those that are crossing.
+func (d *Domain) arbitrateLanes(sw *SwitchState, requests []Request, _ *StepTime) []Request {
+	vcs := uint32(d.vcs)
+	ports := d.lanes[sw.Port0:][:sw.Ports]
+	for _, r := range requests {
+		p := &ports[r.Output()]
+		p.open = false
+		p.ready |= 1 << (uint32(sw.Queue(r.Local()).Out) - r.Output()*vcs)
+	}
+	kept := requests[:0]
+	for _, r := range requests {
+		p := &ports[r.Output()]
+		if !p.open {
+			p.open = true
+			if p.holder < 0 && p.arbitrated {
+				p.choice, p.ok = p.arbiter.Choose(p.ready)
+			}
+			p.ready = 0
+		}
+		switch {
+		case p.holder >= 0:
+			if uint32(p.holder) == r.Local() {
+				kept = append(kept, r)
+			}
+		case !p.arbitrated || p.ok && uint32(p.choice.Lane) == uint32(sw.Queue(r.Local()).Out)-r.Output()*vcs:
+			kept = append(kept, r)
+		}
+	}
+	return kept
+}
+
+// crossedLanes notes the packets that begin and end with flits that cross in this
+// step.
+func (d *Domain) crossedLanes(sw *SwitchState, matches []Request, _ *StepTime) {
+	for _, r := range matches {
+		p := &d.lanes[uint32(sw.Port0)+r.Output()]
+		v := sw.Queue(r.Local())
+		if p.holder < 0 && p.arbitrated {
+			flits := d.Packet(v.Packet >> PacketBits).Flits
+			p.arbiter.Send(p.choice, int64(flits)*int64(d.Config.Fabric.FlitBytes))
+			p.holder = int32(r.Local())
+		}
+		if v.Packet&TailFlit != 0 {
+			p.holder = -1
+		}
 	}
 }
