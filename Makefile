@@ -25,7 +25,7 @@ THREADS := ^Test(Cached|Interrupt|Interruptible|InterruptDeafPoint|Shares|Thread
 # in that, the most costly first; those of others, and those of memory, in the usual one.
 CHECKED := ./fabric/core ./routing/... ./fabric/... ./sim/...
 UNCHECKED = $(shell $(GO) list ./... | grep -vE '/weft/(sim|fabric|routing)(/|$$)')
-CHOSEN  := Threads|^Test(FlitRuns|Golden|CreditsAtSpeedupOne|Blame|MulticastMixed|LanesShareALink|UnitRuns|ProbeUnits|ProbeFaults|VerdictErrors|RunsGoOn|KernelsOnThreads|SnapshotsWithFaults|RandomFaults|Conformance|Units|ServiceLevels|RandomNetworks|RandomFabrics|AroundFaults)$$
+CHOSEN  := Threads|^Test(Golden|CreditsAtSpeedupOne|Blame|MulticastMixed|LanesShareALink|UnitRuns|ProbeUnits|ProbeFaults|VerdictErrors|RunsGoOn|KernelsOnThreads|SnapshotsWithFaults|RandomFaults|Conformance|Units|ServiceLevels|RandomNetworks|RandomFabrics|AroundFaults)$$
 MEMORY  := Allocates|RegisteredAllocators|^TestArray$$
 
 # All of vet is a check of its own, so that tests leave out their part of it.
@@ -119,7 +119,7 @@ tidy:
 	$(GO) mod tidy -diff
 
 arrows:
-	$(GO) test -vet=off -run '^TestImportArrows$$' ./cmd/weft
+	$(GO) test -vet=off -run '^Test(ImportArrows|Rooms)$$' ./cmd/weft
 
 race:
 	@if command -v $${CC:-gcc} >/dev/null 2>&1; then \

@@ -5,27 +5,6 @@ import (
 	"github.com/weft-sim/weft/sim/check"
 )
 
-// Counters are running totals of a fabric.
-type Counters struct {
-	InjectedFlits  int64 // entered the network
-	DeliveredFlits int64 // left it at their terminal
-	FlitHops       int64 // switches crossed, summed over flits
-	Packets        int64 // delivered
-	// Multicast packets leave the network more often than they enter it.
-	ReplicatedFlits int64 // copies made, less the flits that they were made of
-	DiscardedFlits  int64 // of packets that no branch led on from their first switch, or that faults took
-}
-
-// add adds the counts of another.
-func (c *Counters) add(o *Counters) {
-	c.InjectedFlits += o.InjectedFlits
-	c.DeliveredFlits += o.DeliveredFlits
-	c.FlitHops += o.FlitHops
-	c.Packets += o.Packets
-	c.ReplicatedFlits += o.ReplicatedFlits
-	c.DiscardedFlits += o.DiscardedFlits
-}
-
 // count sums up what the domains have counted.
 func (f *Fabric) count() {
 	f.Counters = Counters{}
@@ -44,22 +23,7 @@ func (f *Fabric) ChannelFlits() []uint32 {
 	for i := range f.OutVC {
 		counts[i] = f.OutVC[i].Flits
 	}
-	for _, d := range f.domains {
-		if d.flitRuns != nil {
-			d.flitRuns.countFlits(d, counts)
-		}
-	}
 	return counts
-}
-
-// FlitsSent is the number of flits sent on all virtual channels of a channel, numbered as
-// state.out, as far as has been counted; modulo 2^32.
-func (d *Domain) FlitsSent(channel int32) (flits uint32) {
-	ovs := d.OutVC[int(channel)*d.vcs:][:d.vcs]
-	for i := range ovs {
-		flits += ovs[i].Flits
-	}
-	return flits
 }
 
 // UsefulFlits is the number of flits delivered that were worth it.
@@ -107,7 +71,7 @@ func (f *Fabric) OldestBirth() int64 {
 	}
 	oldest := f.oldestInLanes()
 	if f.Faults != nil {
-		oldest = min(oldest, f.Faults.SourcePackets.oldestBirth())
+		oldest = min(oldest, f.SourcePackets.oldestBirth())
 	}
 	for id := range free {
 		if !free[id] {
@@ -121,9 +85,6 @@ func (f *Fabric) OldestBirth() int64 {
 func (f *Fabric) CreditsUnderWay() bool {
 	for _, d := range f.domains {
 		if d.held != nil && d.held.Len() > 0 || d.Unit != nil && d.Unit.creditsUnderWay(d) {
-			return true
-		}
-		if d.flitRuns != nil && (len(d.flitRuns.credits) > 0 || d.flitRuns.creditNews.Len() > 0) {
 			return true
 		}
 		for _, w := range d.credits {
@@ -147,21 +108,20 @@ func (f *Fabric) Settled() bool {
 	pending := 0
 	for _, d := range f.domains {
 		pending += d.retry.pending
-		if d.behind != nil { // discarded flits are waited for as if they were there
-			if _, any := d.behind.next(d.Cycle); any {
-				return false
-			}
+		if d.behind != nil && d.behind.next(d.Cycle) < fabric.Never { // discarded flits are waited for as if they were there
+			return false
 		}
 	}
 	return pending == 0
 }
 
-// Idle tells whether nothing is going to happen any more.
-func (f *Fabric) Idle() bool {
+// FaultTally is what has become of packets so far; zero without faults.
+func (f *Fabric) FaultTally() fabric.FaultTally {
+	tally := fabric.FaultTally{}
 	for _, d := range f.domains {
-		if _, more := d.nextArrival(); more || d.anyActive() || d.sent < fabric.Never {
-			return false
+		if d.retry != nil {
+			tally.Add(d.retry.tally)
 		}
 	}
-	return true
+	return tally
 }

@@ -122,6 +122,7 @@ func TestHeldCredits(t *testing.T) {
 		{10, []int64{6, 15, 15}, [][]int64{{19}, {20}, {8, 17, 18}}},
 	} {
 		f := n.fabric(t, config)
+		f.OpenIdle()
 		f.Advance(2)
 		f.HoldCredit(in, 0, 5, c.late)
 		f.HoldCredit(in, 1, 5, c.late)

@@ -16,6 +16,7 @@ func TestMatchPair(t *testing.T) {
 		config := fabric.DefaultConfig()
 		config.Switch.VCs = vcs
 		f := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 5 }).fabric(t, config)
+		f.OpenIdle()
 		for range 20_000 {
 			if pair, plain := f.MatchPair(random.IntN); pair != plain {
 				t.Fatalf("chose queue, input, output %v, want %v", pair, plain)

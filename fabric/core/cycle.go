@@ -6,181 +6,22 @@ import (
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/check"
 	"github.com/weft-sim/weft/sim/mem"
-	"github.com/weft-sim/weft/sim/wheel"
 )
 
-// simulate is [Fabric.Advance] for a domain, up to a cycle, until it hears of others.
-func (d *Domain) simulate(end int64) {
-	if d.purged == d.Cycle+1 { // who waited for what was discarded is awake
-		d.tick(d.purged)
-	}
-	for d.Cycle < end {
-		next, any := d.nextWork()
-		if !any || next > end {
-			d.Cycle = end
-			return
-		}
-		d.tick(next)
-	}
-}
+// This file is the cycle of a domain and, in it, of a switch, from top to bottom: what arrives, routes, virtual
+// channels, requests for the crossbar, filters of these, the match, and what crosses.
 
-// nextWork is the next cycle in which anything can happen: the next one, if a switch
-// has work, or that of the next arrival or fault.
-func (d *Domain) nextWork() (cycle int64, any bool) {
-	if d.anyActive() {
-		return d.Cycle + 1, true
-	}
-	return d.nextChange()
-}
-
-// nextArrival is the next cycle in which a flit or credit arrives, or a terminal
-// wakes or has set an alarm.
-func (d *Domain) nextArrival() (cycle int64, any bool) {
-	if next := d.Cycle + 1; d.Flits[toSwitches].Has(next) || d.Flits[toTerminals].Has(next) || d.wakes.Has(next) || d.Unit != nil && d.Unit.has(next) {
-		return next, true
-	}
-	cycle = sooner(fabric.Never, d.Flits[toSwitches])
-	if d.Unit != nil {
-		cycle = sooner(sooner(cycle, d.Unit.events), d.Unit.schedules[0])
-		if d.Unit.Followed != nil {
-			cycle = sooner(cycle, d.Unit.Followed.tails)
-		}
-	}
-	if d.flitRuns != nil {
-		cycle = min(cycle, d.flitRuns.next(d.Cycle))
-	}
-	if cycle == d.Cycle+1 { // nothing is sooner
-		return cycle, true
-	}
-	cycle = sooner(sooner(sooner(cycle, d.credits[0]), d.wakes), d.Flits[toTerminals])
-	if d.held != nil {
-		cycle = sooner(cycle, d.held)
-	}
-	if d.listener != nil {
-		cycle = sooner(cycle, d.listener.alarms)
-	}
-	if d.behind != nil {
-		if c, ok := d.behind.next(d.Cycle); ok {
-			cycle = min(cycle, c)
-		}
-	}
-	return cycle, cycle < fabric.Never
-}
-
-// sooner is the next cycle in which something is filed in a wheel, if that is before
-// another one.
-func sooner[T any](cycle int64, w *wheel.Wheel[T]) int64 {
-	if c, ok := w.NextCycle(); ok {
-		return min(cycle, c)
-	}
-	return cycle
-}
-
-// nextChange is the next cycle in which something arrives, a terminal wakes, a fault
-// begins or ends, or an observer wants to look.
-func (d *Domain) nextChange() (cycle int64, any bool) {
-	cycle, any = d.nextArrival()
-	if d.Faults != nil {
-		if len(d.doomed) > 0 {
-			return d.Cycle + 1, true
-		}
-		if c, ok := d.Faults.next(); ok && (!any || c < cycle) {
-			cycle, any = c, true
-		}
-	}
-	if d.observer != nil {
-		if c := d.observer.Next(); c < fabric.Never && (!any || c < cycle) {
-			cycle, any = c, true
-		}
-	}
-	return cycle, any
-}
-
-// NextTick makes a Fabric, which then has one domain, a component of a sim.Kernel.
-func (f *Fabric) NextTick() sim.Time {
-	next, any := f.domains[0].nextWork()
-	if !any {
-		return sim.MaxTime
-	}
-	return sim.Time(next) * f.Config.Fabric.Clock
-}
-
-// Tick simulates the cycle that begins at now.
-func (f *Fabric) Tick(now sim.Time) {
-	f.cycle = int64(now / f.Config.Fabric.Clock)
-	f.domains[0].tick(f.cycle)
-	f.count()
-	if f.ticks++; f.ticks%stopTicks == 0 && f.kernel != nil {
-		f.kernel.Stop()
-	}
-}
-
-// tick simulates cycle c: first terminals whose routing reads queues send and decide, in
-// any order, then everything arrives, in any order, and other terminals send, and those
-// that now have the credit that they lacked; then the switches do that have work, by
-// number. What a switch does reaches others at least one cycle later.
+// tick simulates cycle c: what happens in it, in the order of d's moments ([Domain.chooseMoments]).
 func (d *Domain) tick(c int64) {
 	d.Cycle, d.worked = c, c
-	if d.Faults != nil && d.alone {
-		d.Faults.tick(c)
-	}
-	if d.behind != nil {
-		d.behind.release(d, c)
-	}
-	if d.observer != nil {
-		d.observer.Begins(d)
-	}
-	if d.departsAhead {
-		d.departing = true
-		d.serveDue(c)
-		d.departing = false
-	}
-	if d.Unit != nil {
-		d.Unit.arrive(d, c)
-	} else {
-		d.arriveCredits(c)
-	}
-	if d.flitRuns != nil && d.flitRuns.begun {
-		d.flitRuns.arrive(d, c)
-	}
-	if d.held != nil {
-		d.releaseCredits(c)
-	}
-	d.arriveFlits(c)
-	if d.listener != nil {
-		d.listener.ring(c)
-	}
-	d.serveTerminals(c)
-	d.Steps.set(c)
-	if d.routesAhead {
-		d.evaluateAhead()
-	} else {
-		d.evaluateInTurn()
-	}
-	if d.observer != nil {
-		d.observer.EndCycle(d)
+	for _, happens := range d.moments {
+		happens(d, c)
 	}
 }
 
-// nextActive is the first mask word from a number on that has work; -1: none.
-func (d *Domain) nextActive(from int) int {
-	i := from >> 6
-	if i >= len(d.active) {
-		return -1
-	}
-	left := d.active[i] >> (from & 63) << (from & 63)
-	for left == 0 {
-		if i++; i == len(d.active) {
-			return -1
-		}
-		left = d.active[i]
-	}
-	return i<<6 + bits.TrailingZeros64(left)
-}
-
+// arriveCredits hands the credits that have come back to the sending ends of their channels.
 func (d *Domain) arriveCredits(c int64) {
 	for batch := d.credits[0].Next(c); batch != nil; batch = d.credits[0].Next(c) {
 		if d.large {
@@ -202,49 +43,11 @@ func (d *Domain) arriveCredits(c int64) {
 	}
 }
 
-// creditReturned wakes who may have waited for a credit that has come back: the
-// first credit of a virtual channel or, under cut-through, any.
-func (d *Domain) creditReturned(o *outVC, ov int32) {
-	if ov >= d.terminalOV0 {
-		d.creditTerminal(ov)
+// arriveAtTerminals hands the flits that have come to the terminals.
+func (d *Domain) arriveAtTerminals(c int64) {
+	if d.Flits[toTerminals].Skip(c) {
 		return
 	}
-	if o.credits == 1 && o.owner >= 0 {
-		d.wakeQueue(o.owner)
-	} else if d.Combined != 0 || d.cutThrough {
-		d.wakeWaiters(&d.Out[ov/int32(d.vcs)])
-	}
-}
-
-// wakeQueue puts a packet that stopped for want of a credit back to work, if
-// its next flit is there.
-func (d *Domain) wakeQueue(q int32) {
-	if d.Queues[q].Count > 0 {
-		d.Masks[q>>6].sa |= 1 << (q & 63)
-		d.activate(q >> 6)
-		if d.Upcoming != nil && d.Upcoming[q].out < 0 {
-			sw := &d.Switches[d.WordSwitch[q>>6]]
-			d.offerSecond(sw, uint32(q-sw.Queue0), &d.Queues[q])
-		}
-		if d.observer != nil {
-			d.observer.Resumes(d, q, PartSwitch)
-		}
-	}
-}
-
-func (d *Domain) arriveFlits(c int64) {
-	if !d.Flits[toTerminals].Skip(c) {
-		d.arriveAtTerminals(c)
-	}
-	if !d.Flits[toSwitches].Skip(c) {
-		d.arriveAtSwitches(c)
-	}
-	if d.Unit != nil && d.Unit.Followed != nil {
-		d.Unit.Followed.tailsArrive(d, c)
-	}
-}
-
-func (d *Domain) arriveAtTerminals(c int64) {
 	for batch := d.Flits[toTerminals].Next(c); batch != nil; batch = d.Flits[toTerminals].Next(c) {
 		if d.large {
 			d.touched += d.touchPackets(batch)
@@ -255,7 +58,11 @@ func (d *Domain) arriveAtTerminals(c int64) {
 	}
 }
 
+// arriveAtSwitches puts the flits that have come into their queues.
 func (d *Domain) arriveAtSwitches(c int64) {
+	if d.Flits[toSwitches].Skip(c) {
+		return
+	}
 	timed := d.Unit != nil && d.Unit.timed
 	for batch := d.Flits[toSwitches].Next(c); batch != nil; batch = d.Flits[toSwitches].Next(c) {
 		if d.large {
@@ -304,136 +111,364 @@ func (d *Domain) arriveAtSwitches(c int64) {
 	}
 }
 
-// append puts a flit behind the others of a queue and returns the decision for
-// the packet that the last of those belongs to.
-func (d *Domain) append(v *InVC, e *Flit) (hop uint32) {
-	n := d.poolFree
-	if n == 0 {
-		d.Pool = append(d.Pool, buffered{})
-		n = int32(len(d.Pool))
+// evaluatePlainly is evaluateAll for switches of no more than 64 queues, with flits as the unit and without
+// multicast.
+func (d *Domain) evaluatePlainly(sw *SwitchState, s topology.SwitchID) {
+	m := &sw.masks[0]
+	if m.route != 0 {
+		d.routeArrivals(sw, s, 0)
+		d.followRouting(sw)
+	}
+	for i := range d.Steps.n {
+		if m.va != 0 {
+			d.allocateVCs(sw, d.Steps.at[i].Number)
+		}
+		if m.sa != 0 {
+			d.allocateSwitch(sw, &d.Steps.at[i])
+		}
+		m.sa |= m.next
+		m.next = 0
+		if m.va|m.sa == 0 {
+			break // nothing is left to do in later steps
+		}
+	}
+	word := sw.Queue0 >> 6
+	if bit := uint64(1) << (word & 63); m.va|m.sa == 0 {
+		d.active[word>>6] &^= bit
 	} else {
-		d.poolFree = d.Pool[n-1].Next
+		d.active[word>>6] |= bit
 	}
-	hop = v.Hop
-	next := n // a single flit in the pool follows itself
-	if v.Count > 1 {
-		last := &d.Pool[v.Last-1]
-		hop, next = last.Hop, last.Next
-		last.Next = n
+	if check.On {
+		d.checkSwitch(sw)
 	}
-	v.Last = n
-	d.Pool[n-1] = buffered{next, Queued{e.Packet, e.dst, e.State, hop}}
-	return hop
 }
 
-// largeState, which only tests change, is from how many bytes of state on a fabric
-// asks for what it will touch: such as do not fit into the caches of one core.
-var largeState = 1 << 20
-
-// isLarge tells whether the network asks for its memory ahead.
-func (s *state) isLarge() bool {
-	bytes := len(s.Queues)*int(unsafe.Sizeof(InVC{})) + len(s.OutVC)*int(unsafe.Sizeof(outVC{})) +
-		len(s.Out)*int(unsafe.Sizeof(OutPort{})) + len(s.Terminals)*int(unsafe.Sizeof(terminal{}))
-	return mem.Prefetching && bytes > largeState
-}
-
-// prefetchQueues asks for the queues of a switch that have work, from a mask word
-// on.
-func (d *Domain) prefetchQueues(word int) {
-	sw := &d.Switches[d.WordSwitch[word]]
-	for w := range sw.masks {
-		m := &sw.masks[w]
-		if set := m.route | m.va | m.sa; set != 0 {
-			mem.PrefetchSet(set, unsafe.Pointer(sw.Queue(uint32(w<<6))), unsafe.Sizeof(InVC{}))
-			if d.vcs > 1 {
-				mem.PrefetchSet(set, unsafe.Pointer(&d.acceptOV[int(sw.Queue0)+w<<6]), 4)
+// routeArrivals asks the routing about the packets that arrived in this
+// cycle in the queues of mask word w, input by input.
+func (d *Domain) routeArrivals(sw *SwitchState, s topology.SwitchID, w int) {
+	const routingBits = 1<<fabric.StateBits - 1
+	m := &sw.masks[w]
+	ready := d.Steps.at[0].Number + d.RouteDelay
+	places, noted := check.Of(d.Matcher.Places), d.routeNoted
+	left := m.route
+	m.route = 0
+	first := uint64(0) // queues whose front has come
+	h := &d.head
+	h.Switch = s
+	for ; left != 0; left &= left - 1 {
+		local := uint32(w<<6 + bits.TrailingZeros64(left))
+		v, place := sw.Queue(local), places.At(local)
+		h.In, h.VC = topology.PortID(sw.Port0+int32(place.Port)), uint8(place.vc)
+		head := &v.Queued
+		if v.Count == 1 {
+			v.Ready = ready
+			first |= left & -left
+		} else {
+			head = &d.Pool[v.Last-1].Queued
+		}
+		if head.dst < 0 {
+			head.Hop = multicastHop
+			if d.Upcoming != nil && v.Count > 1 {
+				d.joins(sw, local, v, d.Steps.at[0].Number)
+			}
+			continue
+		}
+		h.Dst, h.State = topology.TerminalID(head.dst), head.State&routingBits
+		hop := d.decides.Route(&d.view, h)
+		port, vcs := uint32(hop.Port)-uint32(sw.Port0), hop.VCs&d.allVCs
+		if port >= uint32(sw.Ports) || vcs == 0 {
+			if hop == fabric.Discard && d.retry != nil {
+				first &^= left & -left
+				d.discard(head)
+				continue
+			}
+			d.badHop(h, hop)
+		}
+		head.Hop = port<<16 | vcs
+		head.State = head.State&^routingBits | h.State
+		if !noted {
+			continue
+		}
+		if a := &d.Matcher; d.large {
+			a.routedFrom[a.routed], a.routedTo[a.routed] = int32(place.Port), int32(port)
+			a.routed++
+		}
+		if d.Upcoming != nil && v.Count > 1 {
+			d.joins(sw, local, v, d.Steps.at[0].Number)
+		}
+		if d.needs.Queues {
+			d.countDecision(sw, lowestOV(head.Hop, uint32(d.vcs)))
+			if d.Unit != nil {
+				d.Unit.expects(d, sw, head)
 			}
 		}
 	}
-}
-
-// prefetchPorts asks for the ports of a switch that packets come from and have
-// been routed to in this cycle.
-func (d *Domain) prefetchPorts(sw *SwitchState, inputs, outputs []int32) {
-	n := len(outputs)
-	mem.PrefetchEach(&outputs[0], n, 4, unsafe.Pointer(sw.outs.At(0)), unsafe.Sizeof(OutPort{}))
-	mem.PrefetchEach(&outputs[0], n, 4, unsafe.Pointer(sw.outVCs.At(0)), uintptr(d.vcs)*unsafe.Sizeof(outVC{}))
-	mem.PrefetchEach(&inputs[0], n, 4, unsafe.Pointer(sw.ins.At(0)), unsafe.Sizeof(inPort{}))
-}
-
-// prefetchTerminals asks for the sending side of some terminals.
-func (d *Domain) prefetchTerminals(batch []int32) {
-	n := len(batch)
-	mem.PrefetchEach(&batch[0], n, 4, unsafe.Pointer(&d.Terminals[0]), unsafe.Sizeof(terminal{}))
-	mem.PrefetchEach(&batch[0], n, 4, unsafe.Pointer(&d.Out[d.TerminalOut0]), unsafe.Sizeof(OutPort{}))
-	mem.PrefetchEach(&batch[0], n, 4, unsafe.Pointer(&d.OutVC[d.terminalOV0]), uintptr(d.vcs)*unsafe.Sizeof(outVC{}))
-	if d.prefetcher != nil {
-		d.prefetcher.Prefetch(batch)
+	if d.Combined != 0 {
+		m.sa |= first
+	} else {
+		m.va |= first
 	}
 }
 
-// touchPackets reads the records of some packets all at once. The sum keeps it
-// from being left out.
-func (d *Domain) touchPackets(batch []Flit) (sum int32) {
-	for i := range batch {
-		sum += d.Packet(batch[i].Packet >> PacketBits).Flits
+// allocateVCs is virtual-channel allocation, one step: packets at the front of
+// their queue ask for the free virtual channels that their routing allows;
+// each grants the request nearest to its round-robin pointer, each packet
+// accepts the grant nearest to its own (iSLIP with one iteration: McKeown
+// 1999). Packets that find none free wait, unasked, until one is released.
+//
+// A packet that asks for virtual channels which nobody else wants is granted
+// all of them in any case; the round robins are played out among the others
+// only.
+func (d *Domain) allocateVCs(sw *SwitchState, step uint32) {
+	requests, several := d.requestVCs(sw, step)
+	if several {
+		requests = d.allocateRivalVCs(sw, requests)
 	}
-	return sum
+	d.takeVCs(sw, requests, step)
 }
 
-// evaluateInTurn evaluates the switches that have work, by number.
-func (d *Domain) evaluateInTurn() {
-	for word := d.nextActive(0); word >= 0; {
-		s := d.WordSwitch[word]
-		word = d.nextBehind(s)
-		d.evaluate(&d.Switches[s], topology.SwitchID(s))
-	}
-}
-
-// evaluateAhead does so for routings that do not look around. Each switch routes the packets
-// that have come to it, and asks for the records of their ports, before the switch ahead of
-// it is evaluated: these have come then when they are used.
-func (d *Domain) evaluateAhead() {
-	word, next := d.nextActive(0), int32(-1)
-	for {
-		this := next
-		if next = -1; word >= 0 {
-			next = d.WordSwitch[word]
-			word = d.nextBehind(next)
-			d.routeAhead(next)
-		}
-		if this >= 0 {
-			d.evaluate(&d.Switches[this], topology.SwitchID(this))
-		} else if next < 0 {
-			return
-		}
-	}
-}
-
-// nextBehind is the first mask word with work of the switches behind one; -1: none. It asks
-// for the queues there.
-func (d *Domain) nextBehind(s int32) int {
-	sw := &d.Switches[s]
-	word := d.nextActive(int(sw.Queue0>>6) + len(sw.masks))
-	if d.large && word >= 0 {
-		d.prefetchQueues(word)
-	}
-	return word
-}
-
-// routeAhead routes what has come to a switch.
-func (d *Domain) routeAhead(s int32) {
-	sw := &d.Switches[s]
+// requestVCs lists the packets that find a virtual channel free in this step, and tells whether
+// rivals among them have to be found: where some ask for several, an observer is to be told
+// who wins, or the switch has more than 64. It lets the others wait.
+func (d *Domain) requestVCs(sw *SwitchState, step uint32) (list []Request, several bool) {
+	requests, n, choices := check.Of(d.Matcher.requests), uint32(0), uint32(0)
 	for w := range sw.masks {
-		if sw.masks[w].route != 0 {
-			d.routeArrivals(sw, topology.SwitchID(s), w)
+		left := sw.masks[w].va
+		if len(d.asks) > 0 {
+			left = d.whoAsks(sw, w, left, step)
+		}
+		sleep, seconds := uint64(0), uint64(0)
+		for ; left != 0; left &= left - 1 { // calls nothing, so that all of it stays in registers
+			local := uint32(w<<6 + bits.TrailingZeros64(left))
+			v := sw.Queue(local)
+			if v.Out >= 0 {
+				seconds |= left & -left
+				continue
+			}
+			if int32(v.Ready-step) > 0 {
+				continue
+			}
+			hop := v.Hop
+			free := hop & uint32(sw.OutPort(hop>>16).free)
+			if free == 0 {
+				sleep |= left & -left
+				continue
+			}
+			*requests.At(n) = newRequest(local, hop&^(1<<16-1)|free)
+			n++
+			choices |= free & (free - 1)
+		}
+		for ; seconds != 0; seconds &= seconds - 1 {
+			local := uint32(w<<6 + bits.TrailingZeros64(seconds))
+			if !d.mayAsk(sw, local, sw.Queue(local), step) {
+				continue
+			}
+			hop := d.Pool[d.behindFront(sw, local).head-1].Hop
+			free := hop & uint32(sw.OutPort(hop>>16).free)
+			if free == 0 {
+				sleep |= seconds & -seconds
+				continue
+			}
+			*requests.At(n) = newRequest(local, hop&^(1<<16-1)|free)
+			n++
+			choices |= free & (free - 1)
+		}
+		if sleep != 0 {
+			d.sleepForVC(sw, w, sleep)
 		}
 	}
-	d.followRouting(sw)
+	list = d.Matcher.requests[:n]
+	if d.cutThrough {
+		list = d.withRoom(sw, list)
+	}
+	return list, choices != 0 || d.observer != nil || len(sw.masks) > 1
 }
 
-// mayRouteAhead tells whether evaluateAhead gives the same results, and is worth while: no
-// decision may go by what other switches do in its cycle.
-func (d *Domain) mayRouteAhead() bool {
-	return d.large && d.memory == nil && d.Unit != nil && d.Unit.timed
+// whoAsks is which packets of mask word w ask for a virtual channel in this step, where they
+// may have to wait for more than a free one, of those in a set that have their route.
+func (d *Domain) whoAsks(sw *SwitchState, w int, set uint64, step uint32) (asks uint64) {
+	for left := set; left != 0; left &= left - 1 {
+		local := uint32(w<<6 + bits.TrailingZeros64(left))
+		v := sw.Queue(local)
+		if v.Out >= 0 || int32(v.Ready-step) <= 0 && d.may(d.asks, sw, local, v, step) { // Out: for the packet behind
+			asks |= left & -left
+		}
+	}
+	return asks
+}
+
+// allocateSwitch is switch allocation, one step: flits ask for their output
+// port; each output grants the input port nearest to its round-robin pointer,
+// each input accepts the output nearest to its own (iSLIP: McKeown 1999), and
+// the matched flits cross. Of several virtual channels of an input that want
+// the same output the round robin of the input decides. With the allocator
+// input-first, each input puts forward only the virtual channel next in its
+// round robin, and every grant is accepted. A flit without a credit goes to
+// sleep until one comes. Other allocators are registered ones ([registered]).
+//
+// A flit that is alone both at its input and at its output crosses in any
+// case; the round robins are played out among the others only.
+func (d *Domain) allocateSwitch(sw *SwitchState, t *StepTime) {
+	requests := d.request(d, sw, t.Number)
+	for _, leaves := range d.filters {
+		requests = leaves(d, sw, requests, t)
+	}
+	d.match(d, sw, requests, t)
+}
+
+// requestPlainly is requestCrossbar for the usual case. Nothing is called from its
+// loop, which lets the compiler keep in registers what is in it, and what nothing
+// predicts is computed without branches.
+func (d *Domain) requestPlainly(sw *SwitchState, step uint32) []Request {
+	requests, origins := check.Of(d.Matcher.requests), check.Of(d.Matcher.origins)
+	combined, vcs, last := d.Combined, uint32(d.vcs), uint32(1)<<((d.vcs-1)&31)
+	n := uint32(0)
+	now := d.Cycle << IntervalShift
+	full := now + d.leastWindow // before that, there is room behind the crossbar in any case
+	for w := range sw.masks {
+		asleep := uint64(0)
+		for left := sw.masks[w].sa; left != 0; left &= left - 1 {
+			local := uint32(w<<6 + bits.TrailingZeros64(left))
+			v := sw.Queue(local)
+			if int32(v.Ready-step) > 0 {
+				continue
+			}
+			output := v.Hop >> 16
+			o := sw.OutPort(output)
+			if v.Packet&combined != 0 {
+				free := v.Hop & uint32(o.free)
+				first := output * vcs
+				// Found without o.free, which may be on its way from memory. A
+				// decision may allow none: its packet waits.
+				lov := first + uint32(bits.TrailingZeros32(v.Hop|last))
+				if set := v.Hop & (1<<fabric.MaxVCs - 1); set&(set-1) != 0 {
+					lov = first + uint32(bits.TrailingZeros32(free))
+					several := free&(free-1) != 0
+					if free &^= withoutCredit(sw.outVCs.From(first), vcs); free != 0 && several {
+						lov = nextVC(check.At(d.acceptOV, uint32(sw.Queue0)+local), first, free)
+					}
+				} else if sw.outVC(lov).credits == 0 {
+					free = 0
+				}
+				if free == 0 { // as sleepForVC
+					asleep |= left & -left
+					*check.At(d.waitNext, uint32(sw.Queue0)+local) = o.waiters
+					o.waiters = sw.Queue0 + int32(local) + 1
+					d.Matcher.refuse(local, lacking(v.Hop&uint32(o.free)))
+					continue
+				}
+				v.Out = int32(lov)
+			} else if sw.outVC(uint32(v.Out)).credits == 0 {
+				asleep |= left & -left
+				d.Matcher.refuse(local, PartCredit)
+				continue
+			}
+			if o.NextFree >= full && o.NextFree-d.Pace(o).window >= now { // no room behind the crossbar
+				d.Matcher.refuse(local, PartSerial)
+				continue
+			}
+			*requests.At(n) = *origins.At(local) | Request(output)
+			n++
+		}
+		sw.masks[w].sa &^= asleep
+	}
+	if d.Matcher.refused > 0 {
+		d.tellRefusals(sw)
+	}
+	return d.Matcher.requests[:n]
+}
+
+// matchRoundRobin sends the flits of some requests through the crossbar that win the round robins.
+func (d *Domain) matchRoundRobin(sw *SwitchState, requests []Request, t *StepTime) {
+	if len(requests) < 2 || len(requests) == 2 && !requests[0].meets(requests[1]) {
+		d.cross(d, sw, requests, t, true)
+		return
+	}
+	rivalInputs, rivalOutputs := rivals(requests)
+	if rivalInputs|rivalOutputs == 0 {
+		d.cross(d, sw, requests, t, true)
+		return
+	}
+	d.allocateRivals(sw, requests, rivalInputs, rivalOutputs, t)
+}
+
+// crossFlits sends the flits at the front of some queues, of different inputs to
+// different outputs, through the crossbar onto their channels and their
+// credits upstream, and moves the round-robin pointers behind them where told
+// to. With a packet's last flit its output virtual channel is released.
+func (d *Domain) crossFlits(sw *SwitchState, matches []Request, t *StepTime, advance bool) {
+	for _, tell := range d.notices {
+		tell(d, sw, matches, t)
+	}
+	d.FlitHops += int64(len(matches))
+	vcs, timed := uint32(d.vcs), d.crossTimed
+	if timed {
+		d.findLate(sw, matches, t)
+	}
+	// Nothing is called but at the end, so that most of this stays in registers.
+	for i, r := range matches {
+		local, port, output := r.Local(), r.Port(), r.Output()
+		v, o, in := sw.Queue(local), sw.OutPort(output), sw.inPort(port)
+		vcIn := local - port*vcs
+		if advance {
+			o.grant, in.accept, in.vc = uint16(port+1), uint16(output+1), uint16(vcIn+1)
+		}
+		if !timed || d.late[i] == 0 {
+			// As sendCredit.
+			wait := in.nextCredit - t.credit
+			send := t.credit + wait&^(wait>>63) // the later one: nothing predicts which it is
+			in.nextCredit = send + d.creditInterval
+			back := send>>IntervalShift + int64(in.delay)
+			if credits := d.credits[in.wheel&15]; credits.HasRoom(back) {
+				*credits.Fill(back) = in.upstream + int32(vcIn)
+			} else {
+				d.unfiled.creditWheel, d.unfiled.back, d.unfiled.any = in.wheel, back, true
+				d.unfiled.credit = in.upstream + int32(vcIn)
+			}
+		}
+
+		// The output queue is not simulated: the channel's next free time is.
+		wait := o.NextFree - t.Depart
+		depart, pace := t.Depart+wait&^(wait>>63), d.Pace(o)
+		o.NextFree = depart + pace.Interval
+		arrival := (depart + pace.travel) >> IntervalShift
+		e := &d.unfiled.flit
+		if flits := d.Flits[o.wheel&15]; flits.HasRoom(arrival) {
+			e = flits.Fill(arrival)
+		} else {
+			d.unfiled.flitWheel, d.unfiled.arrival, d.unfiled.any = o.wheel, arrival, true
+		}
+		lov := uint32(v.Out)
+		ov, vc := sw.outVC(lov), lov-output*vcs
+		e.Queue, e.Packet, e.dst, e.State = o.dest+int32(vc)*int32(o.Bounded), v.Packet, v.dst, v.State+1<<HopShift
+		if v.State >= MaxHops<<HopShift {
+			e.State = v.State
+			d.unfiled.hop, d.unfiled.any = true, true
+		}
+		ov.Flits++
+		ov.credits -= int32(o.Bounded)
+		if check.On {
+			d.checkCredits(sw.Port0*int32(vcs) + v.Out)
+		}
+		v.Count--
+		first, waiters := v.Packet&d.Combined, int32(0) // first: the packet holds no virtual channel yet
+		if v.Packet&TailFlit == 0 {
+			if first != 0 {
+				ov.owner = sw.Queue0 + int32(local)
+				o.free &^= 1 << (vc & 15)
+			}
+		} else {
+			v.Out = -1
+			if first == 0 {
+				ov.owner = ^ov.owner
+				o.free |= 1 << (vc & 15)
+				waiters = o.waiters
+			}
+		}
+		if v.Count|waiters == 0 && !timed && !d.unfiled.any {
+			sw.mask(local).sa &^= 1 << (local & 63)
+			continue
+		}
+		d.finishCrossing(sw, i, r, lov, depart, t)
+	}
 }

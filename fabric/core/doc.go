@@ -3,11 +3,11 @@
 // terminals. docs/model.md has the timing diagram, [fabric.Config] the settings.
 //
 // [Fabric] is the handle. Behind it are the network, which does not change while it
-// runs (network.go), the state of its hardware (state.go), and domains, each the part
-// that a thread simulates at a time (domain.go, domains.go). A domain's cycle is
-// in cycle.go, a terminal's part of it in terminal.go, a switch's in switch.go with its
-// allocation in vcalloc.go, crossbar.go and matcher.go. Package measure takes a network
-// through the phases of a measured run.
+// runs (network.go), the state of its hardware (hardware.go, records.go), and domains, each the part
+// that a thread simulates at a time (domain.go). [Fabric.open] fills these in, and chooses the forms of
+// their loops (open.go). A cycle of a domain, and in it of a switch, is in cycle.go, from top to bottom, a
+// terminal's part of it in terminal.go. docs/architecture.md follows a flit through the files, docs/rooms.csv
+// has them in their order. Package measure takes a network through the phases of a measured run.
 //
 // Observers ([Observer]) look on; those of package observe divide latencies and record packets.
 // What they may read of a [Domain] is exported for them; they change nothing.

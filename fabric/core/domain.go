@@ -1,150 +1,380 @@
 package core
 
 import (
+	"fmt"
+
 	"github.com/weft-sim/weft/fabric"
-	"github.com/weft-sim/weft/fabric/allocator"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim/check"
-	"github.com/weft-sim/weft/sim/mem"
 	"github.com/weft-sim/weft/sim/wheel"
 )
 
-// Domain is the part of a network that a thread simulates at a time: its own clock,
-// wheels, allocator, pool of flits, free packets and counters, beside the network and
-// the state that it shares with other domains. Of the state it touches only what
-// belongs to its switches and terminals.
+// Domain is the part of a network that a thread simulates at a time. It is made when the network is
+// divided, and filled in when that is opened ([Fabric.open]).
 type Domain struct {
-	network
-	state
-	Cycle  int64 // being simulated, or last simulated
-	worked int64 // last in which anything happened
-	extras
-	Mine []int32 // its switches, ascending
-	Ends []int32 // its terminals, likewise
-
-	alone  bool    // there is no other
-	retry  *retry  // nil without faults
-	doomed []int32 // packets to be discarded at the beginning of the next cycle
-	purged int64   // cycle at the beginning of which packets were discarded last
-
-	Pool       []buffered // flits behind the fronts of queues
-	poolFree   int32      // + 1
-	touched    int32      // sum of what touchPackets reads: so that the compiler keeps the reads
-	packetFree []int32
-
-	handed  []handed                 // by other domain
-	sent    int64                    // cycle in which the first of what it has sent in the last window arrives; Never if there is none
-	Flits   [16]*wheel.Wheel[Flit]   // to terminals, to switches, and to the switches of each other domain
-	credits [16]*wheel.Wheel[int32]  // ov: to switches and terminals, and to the switches of each other domain
-	held    *wheel.Wheel[heldCredit] // by credit sensing; nil without
-	late    []int64                  // cycles that it has held back the credits of the flits that cross in this step
-	unfiled unfiled
-	wakes   *wheel.Wheel[int32] // terminal
-	active  []uint64            // mask words with a bit set
-	woken   []int32             // terminals to serve in this cycle because of a credit
-	behind  *behind             // nil unless occupancy
-	leaving *[]int32            // of behind, for flits that cross and leave at once; nil: each is filed
-	decided []uint32            // ov chosen by each decision of a cycle, of a greedy routing
-
-	departing   bool   // terminals send and decide before anything arrives
-	routesAhead bool   // switches route while those ahead of them are evaluated
-	plain       bool   // requestPlainly serves
-	crossNoted  bool   // noteCrossing has something to do
-	crossTimed  bool   // a flit that crosses has more to do than to leave: for sensing, receiving terminals or the queues that a routing reads
-	routeNoted  bool   // a packet that has been routed has more to do than to ask
-	ahead       uint64 // all ones if packets behind the front may be given a virtual channel (asksAhead)
-	vcSpecial   bool   // in the stage for virtual channels, packets may wait for more than a free one
-
-	Steps      stepTimes
-	Matcher    matcher
-	registered *registered // nil: iSLIP or input-first, played out here
-	hold       *holds      // nil: packets hold no ports
-	Unit       *packetUnit // nil: flits are simulated
-	flitRuns   *flitRuns   // nil: every flit goes by itself
-
-	source     fabric.Source
-	prefetcher fabric.Prefetcher        // the source, if it is one
-	listens    fabric.DepartureListener // likewise
-	sink       fabric.Sink
-	listener   *listener // of a run whose workload is a Responder, which is the end of sink then; otherwise nil
-	view       fabric.View
-	decides    fabric.Routing // the routing, or what tells it about packets
-
-	// What is handed to others, here so that it does not escape to the heap with every
-	// call: to the source, the routing, and the sink.
-	spec     fabric.PacketSpec
-	head     fabric.Head
-	delivery fabric.Delivery
-
-	sums   []int32           // of View.OutstandingPorts
-	summed topology.SwitchID // the switch that they are of, plus 1, while it decides; otherwise 0
-
+	// hardware is the network as it was when it was opened, from when on it stays as it is, and
+	// its state. Of that a domain touches only what belongs to its switches and terminals.
+	hardware
+	clock
+	links
+	switches
+	terminals
+	packetPool
+	sight
+	forms
 	Counters
+
+	alone bool // is true if there is no other domain
+
+	// What not every network has.
+	observer  Observer    // is told what happens here; nil if nobody looks
+	multicast *multicast  // replicates packets; nil if there are no multicast packets
+	hold      *holds      // says which ports packets hold; nil if they hold none
+	Unit      *packetUnit // simulates packets as the unit; nil if flits are
+	retry     *retry      // sends packets again; nil without faults
 }
 
-// Wheels of domain.flits.
+// clock is how far a domain has got.
+type clock struct {
+	Cycle  int64 // is being simulated, or was last
+	worked int64 // is the last cycle in which anything happened; -1: none
+	purged int64 // is the last cycle at the beginning of which packets were discarded; -1: none
+	Steps  stepTimes
+}
+
+// links is what is on its way to the switches and terminals of a domain, and from them to other domains.
+type links struct {
+	Flits   [16]*wheel.Wheel[Flit]   // has flits to terminals, to switches, and to the switches of each other domain
+	credits [16]*wheel.Wheel[int32]  // has credits, by ov: to switches and terminals, and to the switches of each other domain
+	held    *wheel.Wheel[heldCredit] // has the credits that are sent late; nil without credit sensing
+	late    []int64                  // says by how many cycles the credit of each flit that crosses in this step is sent late
+	unfiled unfiled                  // is the flit that crosses, and its credit, while their wheels have no room at hand
+
+	handed []handed // has, by other domain, what was sent to it in the last two windows
+	sent   int64    // is the cycle in which the first of what was sent to others in the last window arrives; Never: there is none
+}
+
+// Wheels of links.Flits.
 const (
 	toTerminals = iota
 	toSwitches
 	firstOutbox // to domain 0
 )
 
-// newDomain makes an idle domain of the network of f, one of as many as f has tasks.
-func newDomain(f *Fabric) *Domain {
-	d := &Domain{
-		network: f.network, state: f.state, extras: f.extras, Cycle: -1, worked: -1, sent: fabric.Never, Steps: newStepTimes(&f.Config.Switch), purged: -1, alone: len(f.tasks) == 1,
-		active:  mem.Apart[uint64]((len(f.Masks) + 63) / 64),
-		Matcher: newMatcher(f.mostPorts, int32(f.vcs), f.Config.Switch.Allocator.Name() == allocator.InputFirst),
-	}
-	d.openView()
-	d.inform()
-	if f.unit != nil {
-		d.Unit = f.unit.of()
-	}
-	d.makeWheels(f)
-	if f.hold != nil {
-		d.hold = f.hold.of(d)
-	}
-	if f.allocators != nil {
-		d.registered = newRegistered(d)
-	}
-	return d
+// switches is what a domain keeps for its switches.
+type switches struct {
+	Mine       []int32    // lists the switches, ascending
+	active     []uint64   // has a bit for each mask word; it is set if a bit of that word is
+	Pool       []buffered // has the flits behind the fronts of queues
+	poolFree   int32      // is the first free place of Pool, + 1; 0: none
+	Matcher    matcher
+	registered *registered // works for registered allocators; nil if iSLIP or input-first is played out in Matcher
+	decided    []uint32    // lists the ov chosen by each decision of a cycle at a switch, of a greedy routing
+	behind     *behind     // ends the waiting of flits that have crossed; nil unless Needs.Queues
+	leaving    *[]int32    // is a list of behind for the flits that cross and leave at once; nil: each is filed
+	doomed     []int32     // lists the packets to be discarded at the beginning of the next cycle
 }
 
-// makeWheels gives d, one of as many domains as f has tasks, empty wheels.
-func (d *Domain) makeWheels(f *Fabric) {
-	domains := len(f.tasks)
-	d.wakes = wheel.New[int32](min(f.horizon, 1024))
-	d.Flits[toTerminals], d.Flits[toSwitches] = wheel.New[Flit](f.horizon), wheel.New[Flit](f.horizon)
-	d.credits[0] = wheel.New[int32](f.horizon)
-	if domains > 1 {
-		d.handed = mem.Apart[handed](domains)
-		for i := range domains {
-			d.handed[i][0].first, d.handed[i][1].first = fabric.Never, fabric.Never
-			d.Flits[firstOutbox+i] = wheel.New[Flit](f.horizon + f.lookahead)
-			d.credits[1+i] = wheel.New[int32](f.horizon + f.lookahead)
+// terminals is what a domain keeps for its terminals, and whom it asks and tells there.
+type terminals struct {
+	Ends       []int32             // lists the terminals, ascending
+	wakes      *wheel.Wheel[int32] // has the terminals to be served, by cycle
+	woken      []int32             // lists the terminals to be served in this cycle because of a credit
+	departing  bool                // is true while terminals send and decide before anything arrives
+	source     fabric.Source
+	prefetcher fabric.Prefetcher        // is source, if it is one
+	listens    fabric.DepartureListener // likewise
+	sink       fabric.Sink
+	listener   *listener // is the end of sink where the workload of a run is a Responder; otherwise nil
+	// What is handed to others is here so that it does not escape to the heap with every call.
+	spec     fabric.PacketSpec // is handed to source
+	delivery fabric.Delivery   // is handed to sink
+}
+
+// packetPool is the records of packets that are free, of those that a domain has made.
+type packetPool struct {
+	packetFree []int32 // lists their ids
+	touched    int32   // is the sum of what touchPackets reads: so that the compiler keeps the reads
+}
+
+// sight is what a domain's routing sees.
+type sight struct {
+	view    fabric.View
+	decides fabric.Routing    // is the routing, or what tells it about packets
+	head    fabric.Head       // is handed to decides
+	sums    []int32           // are those of View.OutstandingPorts
+	summed  topology.SwitchID // is the switch that sums are of, plus 1, while it decides; otherwise 0
+}
+
+// forms says in which form the loops of a domain run. It is filled in by [Fabric.open], where the order
+// of its lists is explained.
+type forms struct {
+	moments  []moment
+	evaluate func(*Domain, *SwitchState, topology.SwitchID)
+	allocate func(*Domain, *SwitchState, topology.SwitchID, *StepTime)
+	asks     []gate // for a virtual channel
+	request  func(d *Domain, sw *SwitchState, step uint32) []Request
+	bids     []gate // for the crossbar
+	filters  []filter
+	match    func(*Domain, *SwitchState, []Request, *StepTime)
+	notices  []notice
+	cross    func(d *Domain, sw *SwitchState, matches []Request, t *StepTime, advance bool)
+	serve    func(d *Domain, t int32, te *terminal, c int64)
+
+	crossTimed bool   // is true if a flit that crosses has more to do than to leave: for sensing, receiving terminals or the queues that a routing reads
+	routeNoted bool   // is true if a packet that has been routed has more to do than to ask
+	ahead      uint64 // is all ones if packets behind the front may be given a virtual channel (asksAhead)
+}
+
+// moment is what happens at a time in cycle c, if anything is to.
+type moment func(d *Domain, c int64)
+
+// gate tells whether the head at the front of a queue may ask for what it wants in this step. If not,
+// it may have been put to sleep.
+type gate func(d *Domain, sw *SwitchState, local uint32, v *InVC, step uint32) bool
+
+// filter leaves some of the requests for the crossbar of a step.
+type filter func(d *Domain, sw *SwitchState, requests []Request, t *StepTime) []Request
+
+// notice is told of flits that are about to cross.
+type notice func(d *Domain, sw *SwitchState, matches []Request, t *StepTime)
+
+// may tells whether a head passes all gates.
+func (d *Domain) may(gates []gate, sw *SwitchState, local uint32, v *InVC, step uint32) bool {
+	for _, passes := range gates {
+		if !passes(d, sw, local, v, step) {
+			return false
 		}
 	}
-	if f.sensing != nil {
-		d.held = wheel.New[heldCredit](f.horizon)
-	}
-	if f.needs.Queues {
-		d.behind = newBehind(d)
-	}
-	if d.Unit != nil {
-		d.Unit.makeWheels(f)
-	}
+	return true
 }
 
 // activate marks a mask word as having work.
-func (d *Domain) activate(word int32) { *check.At(d.active, uint32(word)>>6) |= 1 << (word & 63) }
+func (s *switches) activate(word int32) { *check.At(s.active, uint32(word)>>6) |= 1 << (word & 63) }
 
 // anyActive tells whether some switch has work.
-func (d *Domain) anyActive() bool {
-	for _, w := range d.active {
+func (s *switches) anyActive() bool {
+	for _, w := range s.active {
 		if w != 0 {
 			return true
 		}
 	}
 	return false
 }
+
+// unfiled is a flit that crosses, and its credit, if their wheels have no room at hand for them,
+// and whether the flit has no digits for the hop.
+type unfiled struct {
+	any, hop               bool
+	creditWheel, flitWheel uint8
+	back, arrival          int64 // when they are due; 0: is filed
+	credit                 int32
+	flit                   Flit
+}
+
+// What a domain sends to another in a window is filed in wheels as what stays within is,
+// so that a switch need not tell them apart. At the end of the window the domain writes it
+// all down in one piece. The other reads that only: whatever both touch moves from the
+// cache of one core to that of the other and back, at a hundred nanoseconds a line, and a
+// wheel is a dozen lines besides its items.
+//
+// There are two such pieces, for windows in turn: while the other reads what was sent in
+// the last one, the domain may be through with this one.
+
+// handed is what a domain has sent to another, by the last bit of the window's number.
+type handed [2]handedWindow
+
+// window is what a domain has sent to another in a window. The other only reads it.
+type handedWindow struct {
+	first     int64 // cycle in which the first of it arrives; Never if there is nothing
+	flits     post[Flit]
+	credits   post[int32]
+	schedules post[flitSchedule]
+	_         [64]byte // not in one cache line with the next
+}
+
+// post is items of one kind, with the cycles in which they arrive.
+type post[T any] struct {
+	items  []T
+	cycles []cycleItems // in the order of items
+}
+
+type cycleItems struct {
+	cycle int64
+	items int32
+}
+
+// Counters are running totals of a fabric.
+type Counters struct {
+	InjectedFlits  int64 // entered the network
+	DeliveredFlits int64 // left it at their terminal
+	FlitHops       int64 // switches crossed, summed over flits
+	Packets        int64 // delivered
+	// Multicast packets leave the network more often than they enter it.
+	ReplicatedFlits int64 // copies made, less the flits that they were made of
+	DiscardedFlits  int64 // of packets that no branch led on from their first switch, or that faults took
+}
+
+// add adds the counts of another.
+func (c *Counters) add(o *Counters) {
+	c.InjectedFlits += o.InjectedFlits
+	c.DeliveredFlits += o.DeliveredFlits
+	c.FlitHops += o.FlitHops
+	c.Packets += o.Packets
+	c.ReplicatedFlits += o.ReplicatedFlits
+	c.DiscardedFlits += o.DiscardedFlits
+}
+
+// neverPlain, which only tests set, has the loops for the usual case never serve.
+var neverPlain bool
+
+// broken ends the program: an invariant does not hold.
+func (d *Domain) broken(format string, args ...any) {
+	panic(fmt.Sprintf("core: in cycle %d, ", d.Cycle) + fmt.Sprintf(format, args...))
+}
+
+// Observer looks at what happens in a domain and changes nothing. It is told of moments
+// in the lives of packets, and reads what else it wants from the domain. Where nobody
+// looks, a domain has none, which costs a test at each moment. A new observer embeds
+// [Unobserved], has the methods that it wants, and is given to [Fabric.Observe].
+type Observer interface {
+	// Part is the observer of a domain, which is told of what happens there. Only that
+	// of a network is asked, before the first cycle, for each domain.
+	Part(d *Domain) Observer
+	// Gather takes over what the observers of domains have seen.
+	Gather()
+	// Begins: a cycle, of which nothing is done yet but that faults have happened and that what
+	// left before waits no more. Cycles in which nothing happens are left out, but for those
+	// that next names.
+	Begins(d *Domain)
+	// Injects: the head of the packet that terminal t is sending enters the network.
+	Injects(d *Domain, t int32)
+	// Injected: so does its last flit.
+	Injected(d *Domain, t int32)
+	// Arrived: flits have been put into queues of switches, one each at most; of packets
+	// as the unit head and tail.
+	Arrived(d *Domain, flits []Flit)
+	// Sleeps: the flit at the front of a queue does not ask any more, for want of
+	// something, until it is told to resume.
+	Sleeps(d *Domain, queue int32, part Part)
+	// Resumes: it is awake, and waits for something that is decided anew in each step.
+	Resumes(d *Domain, queue int32, part Part)
+	// Blocked: it does not ask for the crossbar in this cycle, there being no room
+	// behind it on the way to o.
+	Blocked(d *Domain, queue int32, o *OutPort)
+	// GrantedVC: packets at the front of their queues are about to be given virtual
+	// channels in a step.
+	GrantedVC(d *Domain, sw *SwitchState, matches []Request, step uint32)
+	// GrantedSwitch: flits are about to cross the switch in a step; where packets are the
+	// unit, heads.
+	GrantedSwitch(d *Domain, sw *SwitchState, matches []Request, t *StepTime)
+	// TailCrosses: where packets are the unit, the last flit of one of several flits is
+	// about to cross the switch in a step, and leaves by the channel at a time. Its head
+	// has been granted the switch before.
+	TailCrosses(d *Domain, sw *SwitchState, m Request, t *StepTime, leaves int64)
+	// Delivered: the packet of this number has arrived whole.
+	Delivered(d *Domain, packet int32, delivery *fabric.Delivery)
+	// Discarded: the packet of this number has been taken out of the network.
+	Discarded(d *Domain, packet int32)
+	// Uncovered: a head has come to the front of a queue because the packets before
+	// it have been discarded.
+	Uncovered(d *Domain, queue int32)
+	// EndCycle: all of a cycle is done. Cycles in which nothing happens are left out, but
+	// for the one that next names, of those to come; Never: none.
+	EndCycle(d *Domain)
+	Next() int64
+	// Archive writes, between cycles, what the observers of all domains have seen, in a
+	// form that does not depend on which domain saw it, or reads it into a network that has
+	// not simulated a cycle.
+	Archive(x *Archiver)
+}
+
+// retry is the transport of a network with faults, between the terminals and
+// their source and sink: it keeps every packet until its end is known and,
+// where the plan has retries, sends it again after a timeout, as a reliable
+// connection (RC) of InfiniBand does. Each packet is acknowledged for itself
+// and repeated alone; RC goes back to the first packet that is missing.
+// Acknowledgements are not sent as packets: one comes back as many cycles after
+// the tail's arrival as the packet was in the network. A packet whose
+// acknowledgement is late is sent again although it has arrived; the
+// destination throws the second one away. A terminal repeats packets before it
+// sends new ones.
+//
+// Every domain has one, for its terminals. What it hears of packets of terminals of others
+// it puts down for theirs, which take it at the beginning of the next window: before an
+// acknowledgement can be back.
+type retry struct {
+	domain  *Domain
+	x       *faults
+	source  fabric.Source
+	sink    fabric.Sink
+	unused  []int32     // source packets
+	pending int         // source packets neither delivered nor given up
+	heard   [][]landing // by domain of the terminal
+	tally   fabric.FaultTally
+
+	discarding bool   // packets, so that the workload is told behind all of them
+	lost       []lost // meanwhile
+}
+
+// listener stands between a domain and a workload that hears of arrivals, once they
+// have been measured, and of time.
+type listener struct {
+	domain   *Domain
+	workload fabric.Responder
+	recorder Recorder
+	alarms   *wheel.Wheel[int32] // terminal
+}
+
+// Recorder is the sink of measured runs, which also takes down what workloads note.
+type Recorder interface {
+	fabric.Sink
+	// Note enters a time of so many cycles into measure i of the workload, of something that
+	// began in a cycle.
+	Note(i int, began, cycles int64)
+}
+
+// lost is a packet that has been given up.
+type lost struct {
+	terminal topology.TerminalID
+	spec     fabric.PacketSpec
+}
+
+// landing is the end of a transmission.
+type landing struct {
+	sourcePacket int32
+	src          topology.TerminalID
+	again        bool  // it had been delivered before
+	acked        int64 // cycle in which the acknowledgement is back
+}
+
+// sender is a terminal's list of timers, in order of their ends.
+type sender struct {
+	timers []timer
+	first  int
+}
+
+type timer struct {
+	end          int64
+	sourcePacket int32
+}
+
+// Unobserved stands for moments that an observer takes no notice of.
+type Unobserved struct{}
+
+func (Unobserved) Gather()                                                      {}
+func (Unobserved) Begins(*Domain)                                               {}
+func (Unobserved) Injects(*Domain, int32)                                       {}
+func (Unobserved) Injected(*Domain, int32)                                      {}
+func (Unobserved) Arrived(*Domain, []Flit)                                      {}
+func (Unobserved) Sleeps(*Domain, int32, Part)                                  {}
+func (Unobserved) Resumes(*Domain, int32, Part)                                 {}
+func (Unobserved) Blocked(*Domain, int32, *OutPort)                             {}
+func (Unobserved) GrantedVC(*Domain, *SwitchState, []Request, uint32)           {}
+func (Unobserved) GrantedSwitch(*Domain, *SwitchState, []Request, *StepTime)    {}
+func (Unobserved) TailCrosses(*Domain, *SwitchState, Request, *StepTime, int64) {}
+func (Unobserved) Delivered(*Domain, int32, *fabric.Delivery)                   {}
+func (Unobserved) Discarded(*Domain, int32)                                     {}
+func (Unobserved) Uncovered(*Domain, int32)                                     {}
+func (Unobserved) EndCycle(*Domain)                                             {}
+func (Unobserved) Next() int64                                                  { return fabric.Never }

@@ -103,6 +103,19 @@ func (f *Fabric) MatchPair(draw func(n int) int) (pair, plain [3]uint32) {
 	return unpack(d.Matcher.matchPair(sw, a, b)), unpack(d.Matcher.match(sw, []Request{a, b}, nil)[0])
 }
 
+// nothing is a source of no packets.
+type nothing struct{}
+
+func (nothing) Next(_ topology.TerminalID, _ int64, spec *fabric.PacketSpec) bool {
+	spec.Birth = fabric.Never
+	return false
+}
+
+// OpenIdle attaches f to a source of no packets.
+func (f *Fabric) OpenIdle() {
+	f.open(nothing{}, func(int, *Domain) (fabric.Source, fabric.Sink) { return nothing{}, nil })
+}
+
 // CreditsBack are the credits that have come back to virtual channel vc of the end
 // of a channel that feeds an input, plus a constant.
 func (f *Fabric) CreditsBack(in topology.PortID, vc int) int64 {
@@ -202,22 +215,3 @@ func MostWaiting(cleanup func(func()), packets int) { let(cleanup, &mostWaiting,
 
 // Split divides a network that has not been attached among threads.
 func (f *Fabric) Split(threads int) { f.split(threads, fabric.Never, worthThreads, nil) }
-
-// WithoutFlitRuns attaches a fabric that has no runs of flits.
-func (f *Fabric) WithoutFlitRuns(source fabric.Source, sink fabric.Sink) error {
-	neverFlitRuns = true
-	defer func() { neverFlitRuns = false }()
-	return f.Attach(source, sink)
-}
-
-// Passing is the number of runs of flits that pass a switch now, and of those that reach a
-// terminal.
-func (f *Fabric) Passing() (passing, reaching int64) {
-	for _, d := range f.domains {
-		if d.flitRuns != nil {
-			passing += d.flitRuns.passing
-			reaching += d.flitRuns.reaching
-		}
-	}
-	return passing, reaching
-}

@@ -1,13 +1,13 @@
 package core
 
 import (
-	"errors"
-	"fmt"
-	"slices"
+	"sync"
+	"sync/atomic"
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/snapshot"
 )
 
 // Fabric is a network in simulation. It advances cycle by cycle with
@@ -18,94 +18,21 @@ import (
 // hardware, and domains: the parts of the network that threads simulate. There is one,
 // unless it is divided among threads ([Fabric.Open], [Fabric.DivideFor]).
 type Fabric struct {
-	network
-	state
-	extras
-	hold    *holds      // what those of domains are made of; nil: packets hold no ports
-	unit    *packetUnit // likewise; nil: flits are simulated
-	domains []*Domain
+	hardware
+	observer  Observer    // is told what happens; nil if nobody looks
+	Faults    *faults     // says what fails; nil if nothing does
+	multicast *multicast  // replicates packets; nil if there are no multicast packets
+	hold      *holds      // has what those of domains share; nil if packets hold no ports
+	unit      *packetUnit // likewise; nil if flits are simulated
+	domains   []*Domain
 	workers
-	cycle     int64 // that all domains have simulated
-	checkAt   int64 // cycle of the next check of all, in the checked build
-	source    fabric.Source
-	hostModel HostModel  // nil: none
-	probes    []*sampler // also among the observers
+	cycle     int64         // has been simulated by all domains; -1: none
+	checkAt   int64         // is the cycle of the next check of all, in the checked build
+	source    fabric.Source // is what the network is attached to; nil if it is not
+	hostModel HostModel     // is source, if it is one
+	probes    []*sampler    // are among the observers, too
 	Counters
 }
-
-// New builds the network of g in its idle state. Problems of the settings are
-// returned together, each a *param.ParamError with its dotted key; a routing of
-// another network is an error. Cost: linear in ports*vcs.
-func New(g *topology.Graph, config fabric.Config, routing fabric.Routing, seed uint64) (*Fabric, error) {
-	if err := config.CheckSettings(routing); err != nil {
-		return nil, err
-	}
-	config.Switch.Hold = config.Holds()
-	if err := checkRouting(g, routing); err != nil {
-		return nil, err
-	}
-	timings, err := config.ChannelTimings(g)
-	if err != nil {
-		return nil, err
-	}
-	vcs := config.Switch.VCs
-	if vcs == 0 {
-		vcs = max(1, routing.VCs())
-	}
-	f := &Fabric{
-		network: network{
-			graph: g, Config: config, routing: routing, seed: seed, vcs: vcs, buffer: int32(config.Switch.BufferFlits),
-			cutThrough: config.Switch.FlowControl == "cut-through", storeForward: config.Switch.Forwarding == fabric.StoreAndForward,
-			allVCs: 1<<vcs - 1, unicastVCs: vcs, leastWindow: fabric.Never,
-			RouteDelay:     uint32(config.Switch.RouteCycles),
-			VADelay:        uint32(config.Switch.VCAllocCycles),
-			creditInterval: creditIntervalOf(config.Switch.CreditsPerCycle),
-		},
-		cycle: -1,
-	}
-	f.packets = &packetTable{}
-	if config.Switch.VCAllocCycles == 0 {
-		f.Combined = HeadFlit
-	}
-	f.ask(routing)
-	f.labels = newLabels(&f.network)
-	f.layOutSwitches()
-	f.wire(timings)
-	if r, ok := routing.(fabric.Learner); ok {
-		f.memory = r.NewMemory(func(p topology.PortID) int64 { return f.Latency(&f.Out[p]) })
-	}
-	if f.allocators, err = newAllocators(&f.network); err != nil {
-		return nil, err
-	}
-	f.lanes, f.laneQueues = newLanes(&f.network), newLaneQueues(&f.network)
-	f.large = f.isLarge()
-	if config.Switch.SensesCredits(routing) {
-		f.sensing = newSensing(&f.network)
-	}
-	if config.Switch.Hold {
-		f.hold = newHolds(f)
-	}
-	f.horizon = f.reach(timings)
-	if config.Fabric.Unit == fabric.UnitPacket {
-		f.unit = newPacketUnit(f)
-		f.horizon += f.unit.reach(f)
-	}
-	f.divideInto(make([]uint8, len(f.Switches)), 1, 1, fabric.Never)
-	if config.Switch.Marks() {
-		m, err := newMarker(f)
-		if err != nil {
-			return nil, err
-		}
-		f.Observe(m)
-	}
-	if err := f.newProbes(); err != nil {
-		return nil, err
-	}
-	return f, nil
-}
-
-// Graph is the network's graph.
-func (n *network) Graph() *topology.Graph { return n.graph }
 
 // Routing is the network's routing.
 func (f *Fabric) Routing() fabric.Routing { return f.routing }
@@ -116,12 +43,6 @@ func (f *Fabric) Seed() uint64 { return f.seed }
 // Learns tells whether its switches do.
 func (f *Fabric) Learns() bool { return f.memory != nil }
 
-// VCs is the number of virtual channels of every channel.
-func (n *network) VCs() int { return n.vcs }
-
-// FirstDomain is the one with the first of the switches: all of them, before f is divided.
-func (f *Fabric) FirstDomain() *Domain { return f.domains[0] }
-
 // Cycle is the number of cycles simulated so far.
 func (f *Fabric) Cycle() int64 { return f.cycle + 1 }
 
@@ -131,51 +52,148 @@ func (f *Fabric) Clock() sim.Time { return f.Config.Fabric.Clock }
 // InjectionCycles is the time from a packet's birth until it can enter the channel.
 func (f *Fabric) InjectionCycles() int64 { return int64(f.Config.Terminal.InjectionCycles) }
 
-// checkRouting reports a routing that was made for another network.
-func checkRouting(g *topology.Graph, r fabric.Routing) error {
-	made, ok := r.(fabric.GraphRouting)
-	if !ok || sameNetwork(g, made.Graph()) {
-		return nil
+// workers are the threads that simulate the domains of a network.
+type workers struct {
+	threads   int            // is how many there are
+	others    sync.WaitGroup // waits for threads but the caller's; here so that Advance allocates nothing
+	lookahead int64          // is the number of cycles of a window
+	barrier   *sim.Barrier
+	tasks     []task  // says, by domain, how far it has got
+	window    int64   // is the number of the present window
+	domainOf  []uint8 // is, by switch, its domain
+	from      int64   // is the cycle behind which the present window begins
+	until     int64   // is its last cycle
+	end       int64   // is the last of the cycles to be simulated
+	opened    bool    // is true if there is a window
+	onOne     string  // is what [Fabric.OnOneThread] tells
+
+	kernel  *sim.Kernel // is the only one of [Fabric.RunKernels]; nil if there are several, or none
+	ticks   int64       // counts those of kernel
+	written bool        // is true if [Fabric.Archive] has been called in the present gap between windows
+}
+
+// task is how far a domain has got, in a cache line of its own: the number of the
+// task that comes next.
+type task struct {
+	next atomic.Int64
+	_    [56]byte
+}
+
+// HostModel is a source of [Fabric.Attach] that is a model of its own, of what terminals
+// belong to, which no thread shares: it has packets born because others have arrived. It works
+// between windows, while nothing is simulated.
+type HostModel interface {
+	fabric.Source
+	// Window is the least number of cycles, at least 1, from the arrival of a packet to the
+	// birth of another because of it. The fabric may have been divided for as many
+	// ([Fabric.DivideFor]).
+	Window() int64
+	// Before is called before cycle first is simulated, and those behind it, up to end at
+	// most. Of what the sinks have been told, all up to the cycle before is there. It has
+	// packets born ([Fabric.WakeAt]), all that are born in the window of cycles that
+	// begins with first. It returns the first cycle, from first on, in which it has
+	// something to do again, if nothing arrives; [fabric.Never] if that is nothing.
+	Before(first, end int64) int64
+	// Over is called every so many cycles, the same for any number of threads, when all up to
+	// one of them is simulated. The model does what it has to up to that one, behind which its
+	// state may be written, and tells whether nothing more is to come, if nothing arrives.
+	Over(cycle int64) bool
+}
+
+// Archiver writes or reads the state of a network.
+type Archiver struct {
+	*snapshot.Archive
+	Fabric        *Fabric
+	Packets       numbers  // those that there are
+	sourcePackets numbers  // those that are in use
+	sent          Packets  // nil: tags are archived as they are
+	flits         []Queued // of a queue
+}
+
+// Packets is what a source knows of packets that it has handed over, where their tags name
+// records of its own.
+type Packets interface {
+	// ArchiveTag archives the tag of a packet, once for each.
+	ArchiveTag(a *snapshot.Archive, tag *uint64)
+}
+
+// numbers gives records that a state names, as packets and source packets, numbers in the order in
+// which they are named. Ids follow from how the network is divided among threads, numbers
+// do not; a state that has been read has the numbers for ids.
+type numbers struct {
+	what   string
+	number []int32 // by id, + 1; where a state is written
+	ids    []int32 // by number; likewise
+	Count  int
+}
+
+// domainAt is the domain that simulates a switch.
+func (f *Fabric) domainAt(s int32) *Domain { return f.domains[f.domainOf[s]] }
+
+// ofQueue is the domain that simulates the switch of a queue.
+func (f *Fabric) ofQueue(queue int32) *Domain { return f.domainAt(f.WordSwitch[queue>>6]) }
+
+// ofEnd is the domain that simulates the sending end of a channel, numbered as state.out.
+func (f *Fabric) ofEnd(port int32) *Domain {
+	if port >= f.TerminalOut0 {
+		return f.owner(topology.TerminalID(port - f.TerminalOut0))
 	}
-	other := made.Graph()
-	return fmt.Errorf("the routing was made for another network, of %d switches and %d terminals; this one has %d and %d, and other cables",
-		other.Switches(), other.Terminals(), g.Switches(), g.Terminals())
+	return f.domainAt(int32(f.graph.PortSwitch[port]))
 }
 
-// sameNetwork tells whether two graphs have the same cables.
-func sameNetwork(a, b *topology.Graph) bool {
-	return a == b || slices.Equal(a.PortStart, b.PortStart) && slices.Equal(a.Peer, b.Peer)
+// owner is the domain that simulates a terminal.
+func (f *Fabric) owner(t topology.TerminalID) *Domain {
+	return f.domains[f.domainOf[f.graph.TerminalSwitch(t)]]
 }
 
-// sizedSource is implemented by sources that are made for so many terminals.
-type sizedSource interface{ Terminals() int }
+// Domains is the number of parts that f is simulated in.
+func (f *Fabric) Domains() int { return len(f.domains) }
 
-// CheckSource tells why f cannot be started with a source; nil: it can.
-func (f *Fabric) CheckSource(source fabric.Source) error {
-	if f.source != nil {
-		return errors.New("the fabric has been run or attached before; a run needs a new one")
-	}
-	if s, ok := source.(sizedSource); ok && s.Terminals() != f.graph.Terminals() {
-		return fmt.Errorf("the source has %d terminals, the network %d", s.Terminals(), f.graph.Terminals())
-	}
-	return nil
+// DomainOf is the domain of a terminal.
+func (f *Fabric) DomainOf(t topology.TerminalID) int {
+	return int(f.domainOf[f.graph.TerminalSwitch(t)])
 }
 
-// misuse panics with what the routing has done.
-func (n *network) misuse(format string, args ...any) {
-	panic(&fabric.Misuse{Of: "routing", By: n.routing, Did: fmt.Sprintf(format, args...)})
+// Threads is the number of threads that simulate f once it runs.
+func (f *Fabric) Threads() int { return f.threads }
+
+// OnOneThread is why one thread simulates f, once it runs; "" if more do.
+func (f *Fabric) OnOneThread() string { return f.onOne }
+
+// Present is the cycle in which terminal t is simulated.
+func (f *Fabric) Present(t topology.TerminalID) int64 { return f.owner(t).Cycle }
+
+// faults is the state of a network with faults. It stands in for the routing,
+// to see where packets are sent. All domains share it; it changes, and packets are
+// discarded, while they stand still.
+type faults struct {
+	fabric.Routing                   // that switches go by
+	fabric         *Fabric           //
+	plan           *fabric.FaultPlan //
+	down           *topology.Down    // now
+	whole          bool              // nothing was down at first
+	origin         int64             // cycle that the periods count from; Never: it has not come
+	now            int               // period
+	known          int               // period that the routing goes by
+	part           []int32           // components of known, by switch
+	senders        []sender          // by terminal
+	doomed         []int32           // packets to be discarded at the beginning of this cycle
 }
 
-// badHop reports a routing that breaks its contract.
-func (n *network) badHop(h *fabric.Head, hop fabric.Hop) {
-	if hop == fabric.Discard {
-		n.misuse("discards a packet for terminal %d at %s, in a network without faults: a packet may be discarded (fabric.Discard) only where faults leave it no path; return a port", h.Dst, n.graph.SwitchName(h.Switch))
-	}
-	n.misuse("sent a packet for terminal %d at %s, virtual channel %d, state %#x, to port %d, virtual channels %#b: want a port of that switch, and some of its %d virtual channels",
-		h.Dst, n.graph.SwitchName(h.Switch), h.VC, h.State, hop.Port, hop.VCs, n.unicastVCs)
+// sampler observes the ports of a [fabric.Probe]. Every domain samples its own, at the same cycles.
+type sampler struct {
+	Unobserved
+	parts  []*sampler // of the domains, with the network's first; in that only
+	f      *Fabric
+	plan   *fabric.Probe
+	window func() (from, to int64) // samples are taken in these cycles; nil: in none
+	own    []topology.PortID       // the plan's ports that are the domain's
+	rows   Rows                    // the samples: own for each quantity
 }
 
-// misdelivered reports a routing that led a packet to the wrong terminal.
-func (n *network) misdelivered(d *fabric.Delivery, want topology.TerminalID) {
-	n.misuse("delivered a packet from terminal %d for %d to %d", d.Src, want, d.Dst)
+// Rows are numbers that the domains of a network note at the same times, each of places of its own.
+type Rows struct {
+	Places []int32    // of a row's numbers in the rows of all domains
+	Before []uint32   // what has been counted until the last row
+	All    [][]uint32 // the rows
 }

@@ -66,7 +66,7 @@ func checkHosted(t testing.TB, tr *routingtest.Trial, seed uint64) (packets int)
 
 // TestSnapshotsOfHosted: a network with a host model goes on from a snapshot to the very
 // cycle in which the last thing happens, on any number of threads: on random networks, flit
-// by flit, with runs of flits and without, and packet by packet.
+// by flit and packet by packet.
 func TestSnapshotsOfHosted(t *testing.T) {
 	core.DivideAlways(t.Cleanup)
 	packets, trials := 0, uint64(12)

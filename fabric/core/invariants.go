@@ -13,56 +13,6 @@ import (
 // the next.
 const checkPeriod = 64
 
-// broken ends the program: an invariant does not hold.
-func (d *Domain) broken(format string, args ...any) {
-	panic(fmt.Sprintf("core: in cycle %d, ", d.Cycle) + fmt.Sprintf(format, args...))
-}
-
-// checkCredits checks that an output virtual channel has no less than no credit and no
-// more than there is room for.
-func (d *Domain) checkCredits(ov int32) {
-	depth := d.buffer
-	if ov < d.terminalOV0 {
-		port := topology.PortID(ov / int32(d.vcs))
-		depth = d.bufferOf(port)
-		if d.Unit != nil {
-			d.Unit.look(d, port)
-		}
-	}
-	if o := &d.OutVC[ov]; o.credits < 0 || o.credits > depth || o.waiting < 0 {
-		d.broken("output virtual channel %d has %d credits for %d places, and %d flits waiting", ov, o.credits, depth, o.waiting)
-	}
-}
-
-// checkSwitch checks, behind the last step of a cycle, that the masks of a switch go by
-// its queues, and that a virtual channel is free if no packet holds it.
-func (d *Domain) checkSwitch(sw *SwitchState) {
-	for w := range sw.masks {
-		m := &sw.masks[w]
-		if m.route|m.next != 0 {
-			d.broken("mask word %d of the switch with port %d has packets left to route, %#x, or for a next step, %#x", w, sw.Port0, m.route, m.next)
-		}
-		word := sw.Queue0>>6 + int32(w)
-		if m.va|m.sa != 0 && d.active[word>>6]>>(word&63)&1 == 0 {
-			d.broken("mask word %d of the switch with port %d has work and is not active", w, sw.Port0)
-		}
-	}
-	for local := range uint32(sw.Ports) * uint32(d.vcs) {
-		v, m := sw.Queue(local), sw.mask(local)
-		if v.Count < 0 || v.Count > d.buffer {
-			d.broken("queue %d holds %d flits", sw.Queue0+int32(local), v.Count)
-		}
-		if v.Count == 0 && (m.va|m.sa)>>(local&63)&1 != 0 {
-			d.broken("queue %d is empty and wants something", sw.Queue0+int32(local))
-		}
-		o, vc := sw.OutPort(local/uint32(d.vcs)), local%uint32(d.vcs)
-		if owner := sw.outVC(local).owner; owner >= 0 == (o.free>>vc&1 != 0) {
-			d.broken("output virtual channel %d of port %d has owner %d, and those free are %#b", vc, sw.Port0+int32(local)/int32(d.vcs), owner, o.free)
-		}
-		d.checkCredits(sw.Port0*int32(d.vcs) + int32(local))
-	}
-}
-
 // checkAll checks the whole network between cycles, if it has not been for a while: every
 // place in a buffer is taken by a flit in it or on its way, or stands for a credit here or
 // on its way; flits are where they came to or have left; what queues hold behind their
@@ -72,7 +22,6 @@ func (f *Fabric) checkAll() {
 		return
 	}
 	f.checkAt = f.cycle + checkPeriod
-	f.disband()
 	first := f.domains[0]
 	taken, inside, buffered := make([]int32, len(f.Queues)), int64(0), 0
 	coming := make([]int32, len(f.OutVC)) // credits
@@ -151,14 +100,4 @@ func (f *Fabric) Audit() error {
 		}
 	}
 	return nil
-}
-
-// Rest audits a fabric that a kernel has driven until nothing was left to do:
-// packets still in it are deadlocked, otherwise all flits and credits must be
-// accounted for.
-func (f *Fabric) Rest() error {
-	if f.InFlight() > 0 {
-		return f.deadlock(stallCycles)
-	}
-	return f.Audit()
 }

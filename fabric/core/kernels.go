@@ -1,10 +1,7 @@
 package core
 
 import (
-	"errors"
-
 	"github.com/weft-sim/weft/fabric"
-	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/snapshot"
 )
@@ -27,76 +24,6 @@ type Models interface {
 	Stop() bool
 }
 
-// DivideFor divides f, before anything is attached to it, into domains for so many
-// threads. Their models can be simulated apart for at most so many cycles; a second
-// thread is worth it from so many terminals times cycles of a window on. weights say how
-// much traffic terminals have beside others, 0 for none (len = terminals; nil: all have
-// as much). It returns "" or why there is one thread.
-func (f *Fabric) DivideFor(threads int, cycles, worth int64, weights []int32) string {
-	if threads < 2 {
-		return "one was asked for"
-	}
-	if cycles < 1 {
-		return "what its terminals belong to cannot be simulated apart for a cycle"
-	}
-	if f.split(threads, cycles, worth, weights); f.onOne != "" {
-		return f.onOne
-	}
-	f.lookahead = min(f.lookahead, cycles)
-	return ""
-}
-
-// Domains is the number of parts that f is simulated in.
-func (f *Fabric) Domains() int { return len(f.domains) }
-
-// AttachEach is [Fabric.Attach] with a source and a sink for each domain, which its
-// thread calls (len = Domains). Kernels drive the domains then: see
-// [Fabric.RunKernels].
-func (f *Fabric) AttachEach(sources []fabric.Source, sinks []fabric.Sink) error {
-	if err := f.CheckSource(sources[0]); err != nil {
-		return err
-	}
-	if f.Faults != nil {
-		return errors.New("a fabric with faults is not driven by kernels")
-	}
-	next := 0
-	f.start(sources[0], func(*Domain) fabric.Sink {
-		next++
-		return sinks[next-1]
-	})
-	for i, d := range f.domains {
-		d.source = sources[i]
-		d.prefetcher, _ = d.source.(fabric.Prefetcher)
-		d.listens, _ = d.source.(fabric.DepartureListener)
-	}
-	return nil
-}
-
-// Clocked is a domain as a component of a kernel; f itself, if it is the only one.
-func (f *Fabric) Clocked(domain int) sim.Clocked {
-	if len(f.domains) == 1 {
-		return f
-	}
-	return f.domains[domain]
-}
-
-// DomainOf is the domain of a terminal.
-func (f *Fabric) DomainOf(t topology.TerminalID) int {
-	return int(f.domainOf[f.graph.TerminalSwitch(t)])
-}
-
-// NextTick implements [sim.Clocked].
-func (d *Domain) NextTick() sim.Time {
-	next, any := d.nextWork()
-	if !any {
-		return sim.MaxTime
-	}
-	return sim.Time(next) * d.Config.Fabric.Clock
-}
-
-// Tick implements [sim.Clocked].
-func (d *Domain) Tick(now sim.Time) { d.tick(int64(now / d.Config.Fabric.Clock)) }
-
 // RunKernels advances the kernels of the domains (len = Domains), whose clocked
 // components they are, until none has anything left to do or the models end it. The
 // models of a single one are asked whether to end when that has been stopped, and now
@@ -117,13 +44,6 @@ func (f *Fabric) RunKernels(kernels []*sim.Kernel, models Models) {
 	f.meet(0)
 }
 
-// gatherObservers has the observer of the network take over what those of domains have seen.
-func (f *Fabric) gatherObservers() {
-	if f.observer != nil {
-		f.observer.Gather()
-	}
-}
-
 // kernelRun is the windows of a run of kernels.
 type kernelRun struct {
 	*Fabric
@@ -140,14 +60,14 @@ type nextTime struct {
 	_  [56]byte
 }
 
-// open finds the beginning of the next window.
-func (r *kernelRun) open() bool {
+// openWindow finds the beginning of the next window.
+func (r *kernelRun) openWindow() bool {
 	if r.models.Stop() {
 		return false
 	}
 	first := sim.MaxTime
 	for i := range r.next {
-		if r.written { // nobody has anything for others any more, and runs of flits have come to an end
+		if r.written { // nobody has anything for others any more
 			r.next[i].at = min(r.kernels[i].Next(), r.models.Next(i))
 		}
 		first = min(first, r.next[i].at)
@@ -174,11 +94,6 @@ func (r *kernelRun) simulate(domain int) {
 	}
 	r.next[domain].at = next
 }
-
-// stopTicks is the number of ticks after which a single kernel is stopped for its models
-// to be asked, which may want to write the state: a program of few and large messages has
-// hardly any events.
-const stopTicks = 1 << 12
 
 // Archive writes the state of a network that kernels drive, as [Watchdog.ArchiveNetwork] does,
 // or reads it into one that is attached and has not run. It is written by the models of
@@ -213,108 +128,4 @@ func (f *Fabric) meet(now sim.Time) {
 	}
 	f.gatherObservers()
 	f.count()
-}
-
-// HostModel is a source of [Fabric.Attach] that is a model of its own, of what terminals
-// belong to, which no thread shares: it has packets born because others have arrived. It works
-// between windows, while nothing is simulated.
-type HostModel interface {
-	fabric.Source
-	// Window is the least number of cycles, at least 1, from the arrival of a packet to the
-	// birth of another because of it. The fabric may have been divided for as many
-	// ([Fabric.DivideFor]).
-	Window() int64
-	// Before is called before cycle first is simulated, and those behind it, up to end at
-	// most. Of what the sinks have been told, all up to the cycle before is there. It has
-	// packets born ([Fabric.WakeAt]), all that are born in the window of cycles that
-	// begins with first. It returns the first cycle, from first on, in which it has
-	// something to do again, if nothing arrives; [fabric.Never] if that is nothing.
-	Before(first, end int64) int64
-	// Over is called every so many cycles, the same for any number of threads, when all up to
-	// one of them is simulated. The model does what it has to up to that one, behind which its
-	// state may be written, and tells whether nothing more is to come, if nothing arrives.
-	Over(cycle int64) bool
-}
-
-// Present is the cycle in which terminal t is simulated.
-func (f *Fabric) Present(t topology.TerminalID) int64 { return f.owner(t).Cycle }
-
-// consultModel lets the host model work before the next window, and leaves out the cycles in
-// which nothing happens then.
-func (f *Fabric) consultModel() {
-	for first := f.from + 1; ; {
-		next := min(f.hostModel.Before(first, f.end), f.nextWork(first))
-		if next <= first {
-			break
-		}
-		if next > f.end {
-			f.from, f.until = f.end-1, f.end
-			return
-		}
-		f.from, first = next-1, next
-	}
-	f.until = min(f.end, f.from+f.lookahead)
-}
-
-// nextWork is the first cycle from a cycle on, until which all is simulated, in which
-// anything can happen; Never if nothing will.
-func (f *Fabric) nextWork(first int64) int64 {
-	for _, d := range f.domains {
-		if d.anyActive() {
-			return first
-		}
-	}
-	next := fabric.Never
-	for _, d := range f.domains {
-		if c, any := d.nextChange(); any {
-			next = min(next, c)
-		}
-		next = min(next, d.sent)
-	}
-	return next
-}
-
-// Ended tells whether nothing is left to do: all packets have arrived or been given up, and nothing
-// is going to happen any more.
-func (f *Fabric) Ended() bool {
-	if f.hostModel != nil {
-		return f.over()
-	}
-	return f.Idle() && f.Settled()
-}
-
-// over tells whether nothing is going to happen any more, neither at the hosts nor in the
-// network. The cycles at the end in which nothing happened are then taken back.
-func (f *Fabric) over() bool {
-	if !f.hostModel.Over(f.cycle) || f.nextWork(f.cycle+1) < fabric.Never {
-		return false
-	}
-	f.cycle = f.lastWork()
-	for _, d := range f.domains {
-		d.Cycle = f.cycle
-	}
-	return true
-}
-
-// lastWork is the last cycle in which something happened; -1: none.
-func (f *Fabric) lastWork() int64 {
-	last := int64(-1)
-	for _, d := range f.domains {
-		last = max(last, d.worked)
-	}
-	return last
-}
-
-// lastWork archives when something has happened last, for the end of a run.
-func (x *Archiver) lastWork() {
-	if x.Fabric.hostModel == nil {
-		return
-	}
-	last := x.Fabric.lastWork()
-	snapshot.Int(x.Archive, &last)
-	if x.Reading() {
-		for _, d := range x.Fabric.domains {
-			d.worked = last
-		}
-	}
 }

@@ -59,8 +59,7 @@ func (g *game) restore(b []byte) error {
 	return r.End()
 }
 
-// keptGames are games that are kept: with flits that go by themselves and in runs of flits, and
-// with packets as the unit.
+// keptGames are games that are kept: with flits and with packets as the unit.
 var keptGames = map[string]func(*fabric.Config){
 	"flits": func(*fabric.Config) {},
 	"packets": func(c *fabric.Config) {

@@ -1,68 +1,9 @@
 package core
 
 import (
-	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/marking"
 	"github.com/weft-sim/weft/fabric/topology"
 )
-
-// label is what travels with a packet beside what its flits carry: its sender's choice of a
-// level and an entropy, and the mark of a port. Only networks have labels that mark packets or
-// whose routing reads them ([fabric.Needs].Packets).
-type label struct {
-	level   uint8
-	marked  bool
-	entropy uint16
-}
-
-// newLabels makes the labels of a network's packets; nil: it has none.
-func newLabels(n *network) *PacketRecords[label] {
-	if n.Config.Switch.Marks() || n.needs.Packets {
-		return &PacketRecords[label]{}
-	}
-	return nil
-}
-
-// labelOf is the label of a packet.
-func (d *Domain) labelOf(id int32) label {
-	if d.labels == nil {
-		return label{}
-	}
-	return *d.labels.At(id)
-}
-
-// describe tells a routing that asks about a packet.
-func (d *Domain) describe(id int32, h *fabric.Head) {
-	h.Src = d.Packet(id).Src
-	l := d.labels.At(id)
-	h.Level, h.Entropy, h.Marked = l.level, l.entropy, l.marked
-}
-
-// informer tells a routing about the packet that it decides on at a switch.
-type informer struct {
-	fabric.Routing
-	d *Domain
-}
-
-// Route implements [fabric.Routing]. The packet is the one that has come last in its queue.
-func (i *informer) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
-	d := i.d
-	q := &d.Queues[d.queueOf(h.In, int(h.VC))]
-	head := &q.Queued
-	if q.Count > 1 {
-		head = &d.Pool[q.Last-1].Queued
-	}
-	d.describe(head.Packet>>PacketBits, h)
-	return i.Routing.Route(v, h)
-}
-
-// inform has a domain's routing be told about packets, if it asks.
-func (d *Domain) inform() {
-	d.decides = d.routing
-	if d.needs.Packets {
-		d.decides = &informer{d.routing, d}
-	}
-}
 
 // marker has the ports of a network mark packets. It is told of heads that cross as an
 // observer is, and changes nothing but their labels.

@@ -1,7 +1,7 @@
 package core
 
 import (
-	"github.com/weft-sim/weft/fabric/allocator"
+	"github.com/weft-sim/weft/sim/check"
 )
 
 // matcher plays out the round robins of allocation, for one switch after the other, and
@@ -28,30 +28,11 @@ type matcher struct {
 	matched              []bool // by port: input (even) and output (odd) matched in an earlier iteration
 }
 
-// Request is the wish of the flit or packet at the front of a queue: for an
-// output port or, in virtual-channel allocation, for one of some virtual
-// channels of an output port. Packed, since allocation is little else than
-// lists of requests.
-type Request uint64
-
-// newRequest packs a queue with, in virtual-channel allocation, an output port
-// and a set of its virtual channels or, in switch allocation, an input and an
-// output port.
-func newRequest(local, ports uint32) Request { return Request(local)<<32 | Request(ports) }
-
-func (r Request) Local() uint32  { return uint32(r >> 32) }
-func (r Request) Port() uint32   { return uint32(r) >> 16 }         // switch allocation: of the input
-func (r Request) Output() uint32 { return uint32(r) & (1<<16 - 1) } // switch allocation
-func (r Request) free() uint32   { return uint32(r) & (1<<16 - 1) } // virtual-channel allocation
-
 // choice is the candidate nearest to a round-robin pointer so far.
 type choice struct {
 	index    uint32 // + 1; 0: none
 	distance int32
 }
-
-// place is the port and the virtual channel of a queue.
-type place struct{ Port, vc uint16 }
 
 func newMatcher(ports, vcs int32, inputFirst bool) matcher {
 	n := (ports*vcs + 63) / 64 * 64
@@ -181,63 +162,8 @@ func (m *matcher) acceptInputs(sw *SwitchState) {
 	}
 }
 
-// neverTuned, which only tests set, lets the registered allocators do what
-// allocateSwitch can itself.
-var neverTuned bool
-
-// newAllocators makes the allocators of all switches; nil where allocateSwitch does
-// without: iSLIP and input-first are played out by allocateSwitch itself, on the records
-// of ports.
-func newAllocators(n *network) ([]allocator.Allocator, error) {
-	chosen := &n.Config.Switch.Allocator
-	name := chosen.Name()
-	if (name == allocator.ISLIP || name == allocator.InputFirst) && !neverTuned {
-		return nil, nil
-	}
-	bySwitch := make([]allocator.Allocator, len(n.Switches))
-	for s := range n.Switches {
-		env := allocator.Env{Ports: max(1, int(n.Switches[s].Ports)), VCs: n.vcs, Iterations: n.Config.Switch.Iterations, Switch: s, Seed: n.seed}
-		var err error
-		if bySwitch[s], err = chosen.Build(env); err != nil {
-			return nil, err
-		}
-	}
-	return bySwitch, nil
-}
-
-// registered is the memory that switch allocation by registered allocators works in.
-type registered struct {
-	reads    allocator.Traits
-	requests []allocator.Request
-	matches  []int
-	chosen   []Request
-}
-
-func newRegistered(d *Domain) *registered {
-	n := len(d.Matcher.requests)
-	return &registered{allocator.TraitsOf(d.Config.Switch.Allocator.Name()), make([]allocator.Request, n), make([]int, 0, n), make([]Request, 0, n)}
-}
-
-// allocate lets the allocator of a switch choose among some requests, and sends
-// what it chose through the crossbar.
-func (a *registered) allocate(d *Domain, sw *SwitchState, requests []Request, t *StepTime) {
-	if len(requests) == 0 {
-		return
-	}
-	for i, r := range requests {
-		local := r.Local()
-		a.requests[i] = allocator.Request{Input: uint16(r.Port()), VC: d.Matcher.Places[local].vc, Output: uint16(r.Output())}
-		if a.reads.Ages {
-			a.requests[i].Born = d.Packet(sw.Queue(local).Packet >> PacketBits).Birth
-		}
-		if a.reads.Queues {
-			a.requests[i].Queued = sw.Queue(local).Count
-		}
-	}
-	a.matches = d.allocators[d.WordSwitch[sw.Queue0>>6]].Allocate(a.requests[:len(requests)], a.matches[:0])
-	a.chosen = a.chosen[:0]
-	for _, k := range a.matches {
-		a.chosen = append(a.chosen, requests[k])
-	}
-	d.cross(sw, a.chosen, t, false)
+// refuse notes that a queue does not ask.
+func (m *matcher) refuse(local uint32, why Part) {
+	*check.At(m.refusals, m.refused) = refusal{local, why}
+	m.refused++
 }

@@ -12,61 +12,9 @@ import (
 	"github.com/weft-sim/weft/sim/param"
 )
 
-// multicast is what replication needs beside the state of queues and outputs.
-//
-// A multicast packet stays in its queue until the last of its branches has left:
-// each branch reads the packet at its own pace, is given an output virtual channel
-// when one has room for the whole packet (virtual cut-through), in turn with
-// other queues, and holds it to its tail. In one step of the switch core an input port reads one
-// flit; all branches that can use it take it together. A flit's slot is freed,
-// and its credit sent, when every branch has read it. An output port that both
-// unicast and multicast packets want serves them in turn.
-//
-// Multicast packets keep to the virtual channels that their sender names (the
-// service level), and are not counted by [fabric.View.Waiting].
-type multicast struct {
-	tables []fabric.MulticastTable // by switch
-	under  []int32                 // by queue: replication of the packet at its front, + 1; 0: none
-	work   []replication
-	idle   []int32
-	turn   []int32 // by switch: local queue behind the one served first in the last step
-	grant  []int32 // by port: local queue behind the one that was given a virtual channel last
-	prefer []bool  // by port: multicast packets are next
-
-	mine        []uint32 // queues of the present switch with a multicast packet in front
-	served      bool     // some of them sent a flit in this step
-	bids        []bid    // by local port
-	wanted      []uint32 // ports with a bid
-	usedInputs  []bool   // by local port, in this step
-	usedOutputs []bool
-	usedList    []uint32 // of both, for clearing: input<<16 | output
-
-	asleep []uint64 // by mask word, where packets are the unit: queues that bid again when something changes at their switch
-}
-
-// replication is a packet on its way out of a queue.
-type replication struct {
-	flits    int32
-	freed    int32 // flits that have left the queue
-	heads    int32 // branches without a virtual channel
-	branches []branch
-	pass     pass // under switch.hold
-}
-
-// branch is a copy of a packet on its way to an output port.
-type branch struct {
-	output uint32 // local port
-	lov    int32  // local output virtual channel held; -1: none yet
-	sent   int32  // flits
-}
-
-// multicastHop is the decision for a multicast packet: none, its table row
-// decides.
-const multicastHop = 0
-
 // SetMulticast gives switches multicast forwarding tables (len = switches), and
 // leaves virtual channels from unicast on to multicast packets. Call it before
-// the first cycle. It needs virtual cut-through: with wormhole, the branches of
+// [Fabric.Attach]. It needs virtual cut-through: with wormhole, the branches of
 // two packets could each hold what the other one waits for.
 func (f *Fabric) SetMulticast(tables []fabric.MulticastTable, unicast int) error {
 	if !f.cutThrough {
@@ -94,8 +42,20 @@ func (f *Fabric) SetMulticast(tables []fabric.MulticastTable, unicast int) error
 		usedInputs: make([]bool, f.mostPorts), usedOutputs: make([]bool, f.mostPorts),
 		asleep: make([]uint64, len(f.Masks)),
 	}
-	f.handOn()
 	return nil
+}
+
+// isUnicast tells whether the packet at the front of a queue asks for a virtual channel: the branches of
+// a multicast packet take theirs as they begin.
+func (d *Domain) isUnicast(sw *SwitchState, local uint32, v *InVC, step uint32) bool {
+	if v.Hop != multicastHop {
+		return true
+	}
+	m, bit := sw.mask(local), uint64(1)<<(local&63)
+	v.Ready = step + d.VADelay
+	m.va &^= bit
+	m.next |= bit
+	return false
 }
 
 // of is m for one of several domains: what is numbered by queue, switch or port is that of
@@ -105,46 +65,6 @@ func (m *multicast) of() *multicast {
 	own.work, own.idle, own.mine, own.wanted, own.usedList = nil, nil, nil, nil, nil
 	own.bids, own.usedInputs, own.usedOutputs = make([]bid, len(m.bids)), make([]bool, len(m.usedInputs)), make([]bool, len(m.usedOutputs))
 	return &own
-}
-
-// allocate is switch allocation where multicast packets may be in front of
-// queues, one step: outputs that are due to serve a multicast packet do so, then
-// come unicast packets, then multicast packets to outputs that are left.
-func (m *multicast) allocate(d *Domain, sw *SwitchState, s topology.SwitchID, t *StepTime) {
-	m.collect(sw, m.turn[s])
-	if len(m.mine) == 0 {
-		d.allocateSwitch(sw, t)
-		return
-	}
-	m.served = false
-	held := d.hold != nil
-	if !held {
-		m.grantVCs(d, sw, s, t)
-	}
-	for _, due := range []bool{true, false} {
-		if held {
-			m.grantPasses(d, sw, s, t, due)
-		} else {
-			for _, local := range m.mine {
-				m.serve(d, sw, s, local, t, due)
-			}
-		}
-		if due {
-			d.allocateSwitch(sw, t)
-		}
-	}
-	for _, local := range m.mine {
-		switch {
-		case d.Unit != nil:
-			d.Unit.settleMulticast(d, sw, local, t)
-		case held:
-			m.stream(d, sw, local, t)
-			fallthrough
-		default:
-			m.settle(sw, local)
-		}
-	}
-	m.forget()
 }
 
 // forget ends a step: no port is taken in the next one yet.

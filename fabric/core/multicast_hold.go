@@ -2,27 +2,10 @@ package core
 
 import (
 	"math"
-	"math/bits"
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim/check"
 )
-
-// Under switch.hold an input reads a multicast packet from head to tail, for all outputs
-// that it is granted in the same step: a pass. It holds its input and these outputs until
-// the tail has crossed, and every flit goes to all of them at once. An output takes part
-// if a virtual channel has room for the whole packet, and so has the buffer behind the
-// crossbar: no output holds up the others. Outputs that were not granted get passes of
-// their own; slots are freed, and credits sent, in the last. A packet without branches is
-// read, and dropped, in one pass.
-
-// pass is the present pass of a replication. The branches that take part have a virtual
-// channel; those of passes before are gone.
-type pass struct {
-	on      bool
-	granted uint32 // step
-	crossed int32  // flits
-}
 
 // grantPasses lets packets at the front of queues begin passes, or add outputs to those
 // that begin in this step; with due, by outputs whose turn it is to serve multicast
@@ -152,14 +135,6 @@ func (m *multicast) endPass(d *Domain, sw *SwitchState, local uint32, r *replica
 	r.branches = left
 }
 
-// bid is the branch that an output port gives a virtual channel next.
-type bid struct {
-	local    uint32
-	branch   uint32
-	lov      int32
-	distance int32 // from the port's round-robin pointer
-}
-
 // grantVCs lets every output port that branches without a virtual channel want
 // give one to the branch whose queue is next in its round robin, if one that the
 // packet may travel on is free and has room for all of it.
@@ -214,13 +189,4 @@ func (m *multicast) bid(d *Domain, sw *SwitchState, local uint32, branch int, r 
 		}
 		*best = bid{local, uint32(branch), lov + 1, distance}
 	}
-}
-
-// roomFor is the first local output virtual channel of a set of a port that has
-// room for so many flits; -1: none.
-func (d *Domain) roomFor(sw *SwitchState, port, set uint32, flits int32) int32 {
-	if set = d.withCredits(sw, port, set, flits); set == 0 {
-		return -1
-	}
-	return int32(port*uint32(d.vcs) + uint32(bits.TrailingZeros32(set)))
 }

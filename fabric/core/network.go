@@ -1,11 +1,11 @@
 package core
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/check"
 )
 
@@ -27,6 +27,7 @@ type network struct {
 	storeForward   bool
 	large          bool         // ask for memory ahead
 	needs          fabric.Needs // of the routing
+	watched        bool         // the routing, or who looks on, may read queues or credits
 	received       int32        // buffer of a virtual channel at a terminal
 	paces          []pace
 	leastWindow    int64 // of them
@@ -48,20 +49,10 @@ type network struct {
 	horizon    int64 // cycles that wheels file ahead
 }
 
-// extras is what not every network has. Domains have observers and replication of their
-// own.
-type extras struct {
-	labels    *PacketRecords[label] // nil: none
-	observer  Observer              // nil: nobody looks
-	Faults    *faults               // nil: none
-	multicast *multicast            // nil: off
-}
-
 func (n *network) Pace(o *OutPort) *pace { return check.At(n.paces, uint32(o.pace)) }
 
 // Latency is how many cycles a channel takes.
-func (n *network) Latency(o *OutPort) int64 { return int64(n.Pace(o).latency) }
-
+func (n *network) Latency(o *OutPort) int64           { return int64(n.Pace(o).latency) }
 func (n *network) ov(p topology.PortID, vc int) int32 { return int32(p)*int32(n.vcs) + int32(vc) }
 
 func (n *network) terminalOV(t topology.TerminalID, vc int) int32 {
@@ -119,129 +110,93 @@ func (n *network) paceOf(t fabric.ChannelTiming, limit int64) uint16 {
 	return uint16(i)
 }
 
-// ask finds out what a routing needs.
-func (f *Fabric) ask(routing fabric.Routing) {
-	f.injection = routing.InjectionVCs(f.vcs) & f.allVCs
-	f.needs = fabric.NeedsOf(routing)
-	if f.needs.Departs {
-		r, ok := routing.(fabric.Departer)
-		if !ok {
-			f.misuse("declares Needs.Departs and is no fabric.Departer")
-		}
-		f.departer, f.injection = r, 0
-		if f.departsAhead = f.needs.Queues || f.needs.Credits; f.departsAhead {
-			f.lead = int64(min(1, f.Config.Terminal.InjectionCycles))
-		}
-		f.departures = make([]sim.Stream, f.graph.Terminals())
-		for t := range f.departures {
-			f.departures[t] = sim.NewStream(f.seed, "departure", t)
-		}
-	}
-	if r, ok := routing.(fabric.EscapeRouting); ok {
-		f.escape = newEscape(&f.network, r)
-	}
-	if f.Config.Switch.Marks() { // by what waits, which does not make terminals decide ahead
-		f.needs.Queues = true
-	}
-	f.countPorts()
+// pace is how fast channels of one kind take flits, and how long these are under way. Times
+// are in cycles << intervalShift.
+type pace struct {
+	Interval int64 // time of a flit on the channel
+	window   int64 // how far ahead of the clock outPort.nextFree may be for one more flit to join those behind the crossbar
+	travel   int64 // from when a flit leaves until its latency has passed, to be cut to whole cycles
+	latency  int32 // cycles
+	slope    uint8 // interval in packetUnit.slopes
 }
 
-// layOutSwitches numbers the switches and their queues.
-func (f *Fabric) layOutSwitches() {
-	g, vcs := f.graph, int32(f.vcs)
-	f.Switches = make([]SwitchState, g.Switches())
-	f.streams = make([]sim.Stream, g.Switches())
-	word := int32(0)
-	for s := range f.Switches {
-		first, end := g.Ports(topology.SwitchID(s))
-		n := int32(end - first)
-		words := (n*vcs + 63) / 64
-		f.Switches[s] = SwitchState{Queue0: word * 64, Port0: int32(first), Ports: n}
-		f.streams[s] = sim.NewStream(f.seed, "routing", s)
-		word += words
-		f.mostPorts = max(f.mostPorts, n)
-	}
-	f.Queues = make([]InVC, word*64)
-	f.waitNext = make([]int32, len(f.Queues))
-	f.acceptOV = make([]int32, len(f.Queues))
-	f.Upcoming = newUpcoming(&f.network, len(f.Queues))
-	f.Masks = make([]masks, word)
-	f.WordSwitch = make([]int32, word)
-	for q := range f.Queues {
-		f.Queues[q].Out = -1
-	}
+// escape is what a network keeps for an EscapeRouting.
+type escape struct {
+	routing fabric.EscapeRouting
+	whole   uint32 // virtual channels that are given away only while their buffer is empty
 }
 
-// wire fills in both ends of every channel.
-func (f *Fabric) wire(timings []fabric.ChannelTiming) {
-	g, vcs := f.graph, f.vcs
-	ports, terminals := g.NumPorts(), g.Terminals()
-	f.received = unboundedCredits
-	if n := f.Config.Terminal.BufferFlits; n > 0 {
-		f.received = int32(n)
+func newEscape(n *network, r fabric.EscapeRouting) *escape {
+	if n.needs.Queues {
+		panic("core: a routing with escape channels cannot read occupancy")
 	}
-	f.TerminalOut0, f.terminalOV0 = int32(ports), int32(ports*vcs)
-	f.OutVC = make([]outVC, (ports+terminals)*vcs)
-	f.Out = make([]OutPort, ports+terminals)
-	f.in = make([]inPort, ports)
-	for s := range f.Switches {
-		sw := &f.Switches[s]
-		end := int32(len(f.Queues))
-		if s+1 < len(f.Switches) {
-			end = f.Switches[s+1].Queue0
-		}
-		sw.masks = f.Masks[sw.Queue0/64 : end/64]
-		if sw.Ports > 0 {
-			port0, ports := int(sw.Port0), int(sw.Ports)
-			sw.queues, sw.outVCs = check.Of(f.Queues[sw.Queue0:end]), check.Of(f.OutVC[port0*vcs:][:ports*vcs])
-			sw.outs, sw.ins = check.Of(f.Out[port0:][:ports]), check.Of(f.in[port0:][:ports])
-		}
-		for w := range sw.masks {
-			f.WordSwitch[int(sw.Queue0/64)+w] = int32(s)
-		}
+	e := &escape{routing: r}
+	if !n.cutThrough {
+		e.whole = n.allVCs &^ r.EscapeVCs(n.vcs)
 	}
-	f.Terminals = make([]terminal, terminals)
-	credit := int32(f.Config.Switch.CreditCycles)
-	limit := int64(f.Config.Switch.OutputBufferFlits)
-	// Where a terminal's buffers are unbounded, what waits for its channel is
-	// bounded at the switch: by what a switch would have room for, but not so that
-	// flits on their way through the crossbar keep the channel from being full.
-	terminalLimit := limit
-	if limit == 0 && !f.receives() {
-		terminalLimit = max(int64(f.buffer)*int64(vcs), f.Config.Switch.CrossingCycles()+2)
-	}
-	for p := range ports {
-		port := topology.PortID(p)
-		t := timings[g.PortClass[p]]
-		o := OutPort{until: -1, free: 1<<vcs - 1, pace: f.paceOf(t, limit)}
-		f.in[p].until, f.in[p].delay = -1, int32(t.Latency)+credit
-		if peer, ok := g.PeerPort(port); ok {
-			o.dest, o.Bounded, o.wheel = f.queueOf(peer, 0), 1, toSwitches
-			f.in[p].upstream = f.ov(peer, 0)
-		} else {
-			terminal, _ := g.PeerTerminal(port)
-			o.dest, o.pace = ^int32(terminal), f.paceOf(t, terminalLimit)
-			f.in[p].upstream = f.terminalOV(terminal, 0)
-			f.Out[ports+int(terminal)] = OutPort{until: -1, dest: f.queueOf(port, 0), pace: f.paceOf(t, 0)}
-		}
-		f.Out[p] = o
-		for vc := range vcs {
-			f.OutVC[f.ov(port, vc)] = outVC{credits: f.bufferOf(port), owner: ^f.Switches[g.PortSwitch[p]].Queue0}
-		}
-	}
-	for ov := f.terminalOV0; int(ov) < len(f.OutVC); ov++ {
-		f.OutVC[ov].credits = f.buffer
-	}
+	return e
 }
 
-// reach bounds how far ahead the fabric files flits and credits in the usual
-// case: the longest channel, with some flits waiting for it.
-func (f *Fabric) reach(timings []fabric.ChannelTiming) int64 {
-	reach := int64(0)
-	for _, t := range timings {
-		reach = max(reach, t.Latency+4*intervalOf(t)>>IntervalShift)
+// creditIntervalOf is the time that a credit takes the wires, in cycles <<
+// intervalShift.
+func creditIntervalOf(perCycle int) int64 {
+	if perCycle == 0 {
+		return 0
 	}
-	s := &f.Config.Switch
-	pipeline := s.RouteCycles + s.VCAllocCycles + s.SwitchAllocCycles + s.CrossbarCycles + s.CreditCycles
-	return reach + int64(pipeline) + int64(f.Config.Terminal.InjectionCycles) + 16
+	return (1<<IntervalShift + int64(perCycle) - 1) / int64(perCycle)
+}
+
+// Graph is the network's graph.
+func (n *network) Graph() *topology.Graph { return n.graph }
+
+// VCs is the number of virtual channels of every channel.
+func (n *network) VCs() int { return n.vcs }
+
+// misuse panics with what the routing has done.
+func (n *network) misuse(format string, args ...any) {
+	panic(&fabric.Misuse{Of: "routing", By: n.routing, Did: fmt.Sprintf(format, args...)})
+}
+
+// badHop reports a routing that breaks its contract.
+func (n *network) badHop(h *fabric.Head, hop fabric.Hop) {
+	if hop == fabric.Discard {
+		n.misuse("discards a packet for terminal %d at %s, in a network without faults: a packet may be discarded (fabric.Discard) only where faults leave it no path; return a port", h.Dst, n.graph.SwitchName(h.Switch))
+	}
+	n.misuse("sent a packet for terminal %d at %s, virtual channel %d, state %#x, to port %d, virtual channels %#b: want a port of that switch, and some of its %d virtual channels",
+		h.Dst, n.graph.SwitchName(h.Switch), h.VC, h.State, hop.Port, hop.VCs, n.unicastVCs)
+}
+
+// misdelivered reports a routing that led a packet to the wrong terminal.
+func (n *network) misdelivered(d *fabric.Delivery, want topology.TerminalID) {
+	n.misuse("delivered a packet from terminal %d for %d to %d", d.Src, want, d.Dst)
+}
+
+// cyclesPerFlit is how long a flit occupies the channel from a sending end, numbered as state.out.
+func (n *network) cyclesPerFlit(o *OutPort) float64 {
+	return float64(n.Pace(o).Interval) / (1 << IntervalShift)
+}
+
+// Bidding is what a head that is at the front of its queue and routed waits
+// for.
+func (n *network) Bidding() Part {
+	if n.Combined != 0 {
+		return PartSwitch
+	}
+	return PartVC
+}
+
+// checkRouting reports a routing that was made for another network.
+func checkRouting(g *topology.Graph, r fabric.Routing) error {
+	made, ok := r.(fabric.GraphRouting)
+	if !ok || sameNetwork(g, made.Graph()) {
+		return nil
+	}
+	other := made.Graph()
+	return fmt.Errorf("the routing was made for another network, of %d switches and %d terminals; this one has %d and %d, and other cables",
+		other.Switches(), other.Terminals(), g.Switches(), g.Terminals())
+}
+
+// sameNetwork tells whether two graphs have the same cables.
+func sameNetwork(a, b *topology.Graph) bool {
+	return a == b || slices.Equal(a.PortStart, b.PortStart) && slices.Equal(a.Peer, b.Peer)
 }

@@ -1,32 +1,8 @@
 package core
 
-import "github.com/weft-sim/weft/sim/check"
-
-// upcoming is what a queue keeps of the packets behind the one at its front, where the
-// stages of a switch overlap: while the front bids for the crossbar, the second packet
-// asks for a virtual channel, and the third has its route computed. Each stage works on
-// one packet of a queue at a time. 32 bytes.
-//
-// A virtual channel is given ahead only when the front waits for nothing but its turn
-// (see mayAsk). Otherwise packets of two queues could wait for ever, each for the
-// channel that is held behind the other, although the routing is free of deadlock.
-type upcoming struct {
-	packets int32  // behind the front, if there are any (masks.second)
-	head    int32  `snap:"-"` // of the second packet, in the pool, + 1
-	left    int32  // flits of the front packet that are in the queue, when there is a second
-	out     int32  // output virtual channel that the second has been given; -1: none
-	ready   uint32 // step in which the second has its route or, if out >= 0, its virtual channel
-	third   uint32 // step in which the third packet has its route
-	waits   Part   // what the second waits for, while it is asleep (masks.asleep)
-}
-
-// later is the later one of two steps.
-func later(a, b uint32) uint32 {
-	if int32(a-b) > 0 {
-		return a
-	}
-	return b
-}
+import (
+	"github.com/weft-sim/weft/sim/check"
+)
 
 func (d *Domain) behindFront(sw *SwitchState, local uint32) *upcoming {
 	return check.At(d.Upcoming, uint32(sw.Queue0)+local)
@@ -183,88 +159,4 @@ func (d *Domain) Comes(queue int32, from uint32) (routed, ready uint32, held boo
 		return from, later(from, u.ready), true
 	}
 	return later(from, u.ready), 0, false
-}
-
-// purgeUpcoming purges a queue ([purge.queue]) and brings what is kept of the packets
-// behind its front up to date.
-func (p *purge) purgeUpcoming(sw *SwitchState, local uint32) {
-	d, v := p.d, sw.Queue(local)
-	u, queue := d.behindFront(sw, local), sw.Queue0+int32(local)
-	m, bit := sw.mask(local), uint64(1)<<(local&63)
-	rises, stays := false, false
-	if m.second&bit != 0 {
-		second := &d.Pool[u.head-1]
-		o := sw.OutPort(second.Hop >> 16)
-		if m.asleep&bit != 0 { // it asks again
-			d.waitNoMore(o, queue)
-			m.asleep &^= bit
-		}
-		gone := p.takes(second.Packet)
-		if gone && u.out >= 0 {
-			sw.outVC(uint32(u.out)).owner = ^queue
-			o.free |= 1 << (uint32(u.out) % uint32(d.vcs) & 15)
-			p.released = append(p.released, o)
-			u.out = -1
-		}
-		rises = !gone && p.takesFront(sw, local, v)
-		stays = !gone && !rises
-	}
-	out, ready := u.out, u.ready
-	now := d.Steps.at[0].Number
-	p.queue(sw, local)
-	u.packets = 0
-	d.EachQueued(v, func(q *Queued) { u.packets += q.Packet & HeadFlit })
-	if v.Count > 0 && v.Packet&HeadFlit != 0 {
-		u.packets--
-	}
-	if rises && out >= 0 {
-		v.Out, v.Ready = out, later(now, ready)
-		m.va &^= bit
-		m.sa |= bit
-	}
-	if v.Out >= 0 {
-		m.va &^= bit // it stood for the second
-	}
-	if !stays {
-		d.findSecond(sw, local, v, now+d.RouteDelay, now)
-		return
-	}
-	third := u.third
-	d.findSecond(sw, local, v, ready, now)
-	u.third = later(third, u.third)
-	if u.out = out; out >= 0 {
-		m.va &^= bit
-	}
-}
-
-// waitNoMore takes a queue out of the list of those that wait for a port.
-func (d *Domain) waitNoMore(o *OutPort, queue int32) { d.unlink(&o.waiters, queue) }
-
-// unlink takes a queue out of a list of those that wait, if it is there.
-func (d *Domain) unlink(list *int32, queue int32) {
-	for at := list; *at != 0; at = &d.waitNext[*at-1] {
-		if *at == queue+1 {
-			*at = d.waitNext[queue]
-			return
-		}
-	}
-}
-
-// secondWakes notes that the second packet of a queue, if it is that which slept, asks
-// again.
-func (m *masks) secondWakes(bit uint64) (second bool) {
-	second = m.asleep&bit != 0
-	m.asleep &^= bit
-	return second
-}
-
-func newUpcoming(n *network, queues int) []upcoming {
-	if !n.Config.Switch.Overlaps() {
-		return nil
-	}
-	list := make([]upcoming, queues)
-	for q := range list {
-		list[q].out = -1
-	}
-	return list
 }

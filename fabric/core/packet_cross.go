@@ -3,11 +3,10 @@ package core
 import (
 	"math/bits"
 
-	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/sim/check"
 )
 
-// cross is Fabric.cross for packets: heads have been granted the crossbar in step t.
+// crossPackets is [Domain.crossFlits] for packets: heads have been granted the crossbar in step t.
 // All of the rest of their packets follows from that.
 //
 // Let a packet of n flits be granted in step g, its flits arrive at a(i), and its
@@ -26,8 +25,11 @@ import (
 // upwards. So head and tail are known exactly from head and tail, hop by hop; see
 // [inflow] for those between. The output's room changes x, for the credits, and no d:
 // [fabric.Config.Check] refuses bounds that small.
-func (u *packetUnit) cross(d *Domain, sw *SwitchState, matches []Request, t *StepTime, advance bool) {
-	vcs := uint32(d.vcs)
+func (d *Domain) crossPackets(sw *SwitchState, matches []Request, t *StepTime, advance bool) {
+	for _, tell := range d.notices {
+		tell(d, sw, matches, t)
+	}
+	u, vcs := d.Unit, uint32(d.vcs)
 	for _, r := range matches {
 		local, port, output := r.Local(), r.Port(), r.Output()
 		v, o, in := sw.Queue(local), sw.OutPort(output), sw.inPort(port)
@@ -89,97 +91,10 @@ func (u *packetUnit) send(d *Domain, sw *SwitchState, output uint32, v *InVC, pa
 		e.State = v.State
 		d.countHop(packet, v.dst)
 	}
-	if u.watched {
+	if d.watched {
 		u.departs(d, sw, output, c)
 	} else {
 		ov.credits -= n * int32(o.Bounded)
-	}
-}
-
-// transit is a packet on its way through a switch.
-type transit struct {
-	in      inflow // how it comes
-	granted int64  // step
-	crossed int64  // step in which its last flit crosses
-	first   int64  // when its first flit leaves by the channel, in cycles << intervalShift
-	last    int64  // and its last
-	window  int64  // of the output's pace
-	lov     int32  // local output virtual channel
-	decided int32  // likewise: that its flits are counted under while they wait
-	late    bool   // the last flit leaves when it has come, not when the channel is free
-	pace    uint8  // of the output
-}
-
-// follow finds when the last flit of a packet crosses, and when it leaves by a channel
-// that takes so long for each.
-func (c *transit) follow(u *packetUnit, d *Domain, interval int64) {
-	s, rest := &d.Steps, int64(c.in.flits-1)
-	c.crossed, c.last = c.granted+rest, c.first+rest*interval
-	if rest == 0 {
-		return
-	}
-	if c.window < fabric.Never { // before that, there is no room behind the crossbar
-		c.crossed = max(c.crossed, s.FirstStep((c.last-c.window)>>IntervalShift+1))
-	}
-	if c.in.tail > d.Cycle {
-		step := s.FirstStep(c.in.tail)
-		c.crossed = max(c.crossed, step)
-		if last := s.CycleFrom(step+s.Traverse) << IntervalShift; last > c.last {
-			c.last, c.late = last, true
-		}
-		if s.Whole == 0 {
-			c.phases(u, d, interval)
-		}
-	}
-}
-
-// phases is follow where the stages take a cycle more or less by the cycle that they
-// begin in: flits before the last may leave so late that they hold it up.
-func (c *transit) phases(u *packetUnit, d *Domain, interval int64) {
-	const longest = 10 // cycles until the phases come again, of speedups with a digit behind the point
-	s, rest := &d.Steps, int64(c.in.flits-1)
-	for k := int64(1); k <= min(rest, longest); k++ {
-		a := max(WholeCycle(c.in.head+(rest-k)*u.slopes[c.in.pace]), (c.in.tail<<IntervalShift-k*u.slopes[c.in.slow])>>IntervalShift)
-		if a <= d.Cycle {
-			return
-		}
-		if last := s.CycleFrom(s.FirstStep(a)+s.Traverse)<<IntervalShift + k*interval; last > c.last {
-			c.last, c.late = last, false
-		}
-	}
-}
-
-// crosses makes an empty schedule that of when the flits of a packet cross. It is about an output virtual channel.
-func (c *transit) crosses(u *packetUnit, d *Domain, ov int32, r *flitSchedule) {
-	r.start(c.in.flits, ov, d.Cycle<<IntervalShift+(c.granted-d.Steps.First)*u.slopes[u.stepRate], u.stepRate)
-	c.limit(u, d, r, 0)
-}
-
-// leaves makes one of when they leave by the channel.
-func (c *transit) leaves(u *packetUnit, d *Domain, ov int32, r *flitSchedule) {
-	r.start(c.in.flits, ov, c.first, c.pace)
-	if c.in.tail > d.Cycle {
-		c.in.limit(u, r, d.Steps.crossCycles<<IntervalShift)
-	}
-}
-
-// limit limits what the flits of a packet do to so many cycles after they can cross, as
-// far as it is the channels that limit them.
-func (c *transit) limit(u *packetUnit, d *Domain, r *flitSchedule, cycles int64) {
-	after := cycles << IntervalShift
-	if c.in.tail > d.Cycle {
-		c.in.limit(u, r, after)
-	}
-	if c.window < fabric.Never {
-		r.limit(u, c.first-c.window+1<<IntervalShift+after, c.pace)
-	}
-}
-
-// limit limits what the flits of a packet do to a time after they have come.
-func (p *inflow) limit(u *packetUnit, r *flitSchedule, after int64) {
-	r.limit(u, p.tail<<IntervalShift-int64(p.flits-1)*u.slopes[p.slow]+after, p.slow)
-	if p.slow != p.pace {
-		r.limit(u, p.head+1<<IntervalShift-1+after, p.pace) // from the cycle on that begins next
 	}
 }
 
@@ -209,12 +124,6 @@ func (u *packetUnit) returnCredits(d *Domain, in *inPort, upstream int32, t *Ste
 	return r.at[0]
 }
 
-// requestsPlainly tells whether request serves: heads take their virtual channel as
-// they cross, at once, and go where they have been decided for.
-func (u *packetUnit) requestsPlainly(d *Domain) bool {
-	return d.Combined != 0 && d.escape == nil && !d.storeForward && !neverPlain
-}
-
 // held tells whether another packet holds a port that the packet at the front of a queue
 // wants to cross between, which then sleeps.
 func (u *packetUnit) held(d *Domain, sw *SwitchState, local, port, output uint32) bool {
@@ -230,14 +139,14 @@ func (u *packetUnit) held(d *Domain, sw *SwitchState, local, port, output uint32
 	return to.output
 }
 
-// request is Fabric.requestCrossbar for packets in the usual case.
-func (u *packetUnit) request(d *Domain, sw *SwitchState, step uint32) (list []Request, rivalInputs, rivalOutputs uint64) {
+// requestPackets is [Domain.requestCrossbar] for packets in the usual case.
+func (d *Domain) requestPackets(sw *SwitchState, step uint32) []Request {
+	u := d.Unit
 	requests, places := check.Of(d.Matcher.requests), check.Of(d.Matcher.Places)
 	accepts := check.Of(d.acceptOV).From(uint32(sw.Queue0))
 	vcs, n := uint32(d.vcs), uint32(0)
 	now, wide := d.Cycle<<IntervalShift, d.Steps.Wide(step)
 	full := now + d.leastWindow // before that, there is room behind the crossbar in any case
-	var inputs, outputs uint64
 	for w := range sw.masks {
 		m := &sw.masks[w]
 		for left := m.sa; left != 0; left &= left - 1 {
@@ -276,12 +185,7 @@ func (u *packetUnit) request(d *Domain, sw *SwitchState, step uint32) (list []Re
 			}
 			*requests.At(n) = newRequest(local, port<<16|output)
 			n++
-			in, out := uint64(1)<<(port&63), uint64(1)<<(output&63)
-			rivalInputs |= inputs & in
-			inputs |= in
-			rivalOutputs |= outputs & out
-			outputs |= out
 		}
 	}
-	return d.Matcher.requests[:n], rivalInputs, rivalOutputs
+	return d.Matcher.requests[:n]
 }

@@ -1,6 +1,8 @@
 package core
 
 import (
+	"math/bits"
+
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/sim/check"
 )
@@ -10,7 +12,7 @@ import (
 // is for flits.
 
 // forward has the packet at the front of a queue cross by the outputs of the pass that it
-// begins in step t: what follows is known, as in [packetUnit.cross].
+// begins in step t: what follows is known, as in [Domain.crossPackets].
 func (u *packetUnit) forward(d *Domain, sw *SwitchState, local uint32, r *replication, t *StepTime) {
 	v, place := sw.Queue(local), d.Matcher.Places[local]
 	c := transit{in: *d.inflow(v.Packet >> PacketBits), granted: d.Steps.Wide(t.Number), window: fabric.Never, decided: -1}
@@ -49,13 +51,6 @@ func (u *packetUnit) forward(d *Domain, sw *SwitchState, local uint32, r *replic
 	}
 }
 
-// copyPacket makes a copy of a packet's record.
-func (d *Domain) copyPacket(id int32) int32 {
-	made := d.takePacket()
-	*d.Packet(made) = *d.Packet(id)
-	return made
-}
-
 // endPass ends the pass of the packet at the front of a queue, whose tail has crossed in
 // a step: it gives back what it holds and, if it was the last, leaves.
 func (u *packetUnit) endPass(d *Domain, sw *SwitchState, local uint32, v *InVC, step uint32) {
@@ -69,7 +64,7 @@ func (u *packetUnit) endPass(d *Domain, sw *SwitchState, local uint32, v *InVC, 
 				continue
 			}
 			b.release(d, sw)
-			if u.watched {
+			if d.watched {
 				u.complete(d, sw.Port0+int32(b.output), crossing)
 			}
 			u.wakeAll(d, &held.At(b.output).outputWaiters)
@@ -134,17 +129,44 @@ func (u *packetUnit) waitsInVain(d *Domain, sw *SwitchState, local uint32, t *St
 	return len(r.branches) > 0
 }
 
-// wakeMulticast has the multicast packets that wait at a switch bid again.
-func (u *packetUnit) wakeMulticast(d *Domain, sw *SwitchState) {
-	if d.multicast == nil {
-		return
-	}
-	word := sw.Queue0 >> 6
+// pass has the tails cross that do so in a step at a switch: they release what their
+// packets hold.
+func (u *packetUnit) pass(d *Domain, sw *SwitchState, step uint32) {
+	first, held := check.Of(u.streams).From(uint32(sw.Queue0)>>6), check.Of(d.hold.ports).From(uint32(sw.Port0))
+	places := check.Of(d.Matcher.Places)
 	for w := range sw.masks {
-		if asleep := &d.multicast.asleep[word+int32(w)]; *asleep != 0 {
-			sw.masks[w].sa |= *asleep
-			*asleep = 0
-			d.activate(word + int32(w))
+		m := first.At(uint32(w))
+		for left := m.tail; left != 0; left &= left - 1 {
+			local := uint32(w<<6 + bits.TrailingZeros64(left))
+			v := sw.Queue(local)
+			if v.Ready != step {
+				continue
+			}
+			u.tails--
+			m.tail &^= left & -left
+			if u.Followed != nil {
+				u.Followed.tailCrosses(d, sw, local, v.Hop>>16, step)
+			}
+			m.under &^= left & -left
+			if u.timed {
+				u.leave(d, sw, local, v, step, false)
+				continue
+			}
+			if v.dst < 0 {
+				u.endPass(d, sw, local, v, step)
+				continue
+			}
+			output := v.Hop >> 16
+			in, out := held.At(uint32(places.At(local).Port)), held.At(output)
+			in.input, out.output = false, false
+			if d.watched {
+				u.complete(d, sw.Port0+int32(output), crossing)
+			}
+			u.leave(d, sw, local, v, step, true)
+			if in.inputWaiters|out.outputWaiters != 0 {
+				u.wakeAll(d, &in.inputWaiters)
+				u.wakeAll(d, &out.outputWaiters)
+			}
 		}
 	}
 }

@@ -2,8 +2,10 @@ package core
 
 import (
 	"math/bits"
+	"slices"
 
 	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim/check"
 )
 
@@ -40,48 +42,6 @@ func (u *packetUnit) countTails(sw *SwitchState) (tails int) {
 	return tails
 }
 
-// pass has the tails cross that do so in a step at a switch: they release what their
-// packets hold.
-func (u *packetUnit) pass(d *Domain, sw *SwitchState, step uint32) {
-	first, held := check.Of(u.streams).From(uint32(sw.Queue0)>>6), check.Of(d.hold.ports).From(uint32(sw.Port0))
-	places := check.Of(d.Matcher.Places)
-	for w := range sw.masks {
-		m := first.At(uint32(w))
-		for left := m.tail; left != 0; left &= left - 1 {
-			local := uint32(w<<6 + bits.TrailingZeros64(left))
-			v := sw.Queue(local)
-			if v.Ready != step {
-				continue
-			}
-			u.tails--
-			m.tail &^= left & -left
-			if u.Followed != nil {
-				u.Followed.tailCrosses(d, sw, local, v.Hop>>16, step)
-			}
-			m.under &^= left & -left
-			if u.timed {
-				u.leave(d, sw, local, v, step, false)
-				continue
-			}
-			if v.dst < 0 {
-				u.endPass(d, sw, local, v, step)
-				continue
-			}
-			output := v.Hop >> 16
-			in, out := held.At(uint32(places.At(local).Port)), held.At(output)
-			in.input, out.output = false, false
-			if u.watched {
-				u.complete(d, sw.Port0+int32(output), crossing)
-			}
-			u.leave(d, sw, local, v, step, true)
-			if in.inputWaiters|out.outputWaiters != 0 {
-				u.wakeAll(d, &in.inputWaiters)
-				u.wakeAll(d, &out.outputWaiters)
-			}
-		}
-	}
-}
-
 // leave brings the next packet to the front of a queue whose packet has left in a step
 // and releases the virtual channel if that packet held one.
 func (u *packetUnit) leave(d *Domain, sw *SwitchState, local uint32, v *InVC, step uint32, held bool) {
@@ -108,46 +68,6 @@ func (u *packetUnit) leave(d *Domain, sw *SwitchState, local uint32, v *InVC, st
 	if d.Upcoming != nil && v.Count > 0 {
 		d.leaves(sw, local, v, step)
 	}
-}
-
-// sleep takes a queue out of the bidding until the ports that it waits for are let go.
-func (u *packetUnit) sleep(d *Domain, sw *SwitchState, local uint32, list *int32) {
-	if u.Followed != nil && u.Followed.polls {
-		return
-	}
-	sw.mask(local).sa &^= 1 << (local & 63)
-	queue := sw.Queue0 + int32(local)
-	d.waitNext[queue] = *list
-	*list = queue + 1
-}
-
-// sleepUntil takes a queue out of the bidding until a later cycle.
-func (u *packetUnit) sleepUntil(d *Domain, sw *SwitchState, local uint32, cycle int64) {
-	m := sw.mask(local)
-	m.sa &^= 1 << (local & 63)
-	if sw.Queue(local).Out < 0 { // otherwise it is the packet behind that asks
-		m.va &^= 1 << (local & 63)
-	}
-	u.at(cycle, queueWakes, sw.Queue0+int32(local), sw.Port0)
-}
-
-// wakeAll lets those of a list bid again.
-func (u *packetUnit) wakeAll(d *Domain, list *int32) {
-	for q := *list; q != 0; q = d.waitNext[q-1] {
-		u.wake(d, q-1)
-	}
-	*list = 0
-}
-
-// wake lets the packet at the front of a queue bid again.
-func (u *packetUnit) wake(d *Domain, queue int32) {
-	m, bit := &d.Masks[queue>>6], uint64(1)<<(queue&63)
-	if d.Combined == 0 && d.Queues[queue].Out < 0 {
-		m.va |= bit
-	} else {
-		m.sa |= bit
-	}
-	d.activate(queue >> 6)
 }
 
 // arrive takes what has come in cycle c beside heads.
@@ -201,115 +121,6 @@ func (u *packetUnit) queuedFlits(d *Domain, queue int32) (flits int) {
 	return flits
 }
 
-// flitSchedule is when each flit of a packet does something, such as cross a switch, or when
-// its credit comes back, kept as a few lines in place of an event a flit: flit i does
-// it in the cycle in which the largest of at[k] + i*slope(every[k]) falls. Times are
-// in cycles << intervalShift. 56 bytes.
-//
-// The lines are those of what limits the flits of a packet that holds its ports: the
-// core takes those that are stored, one a step; others come no faster than the channel
-// brings them, or than a slower one before it did; the output takes them no faster
-// than its channel; and credits leave no faster than their wires take them.
-type flitSchedule struct {
-	at    [scheduleLines]int64
-	every [scheduleLines]uint8 // slope, of packetUnit.slopes
-	lines int8                 // in use
-	flits int32
-	done  int32 // flits that have been counted already
-	ov    int32 // output virtual channel that it is about; -1: the schedule is of nothing
-	port  int32 // of ov, as of Fabric.out, where it is of credits
-}
-
-const scheduleLines = 4
-
-// start makes an empty schedule one of so many flits, with a line for the first of what limits
-// them.
-func (r *flitSchedule) start(flits, ov int32, at int64, every uint8) {
-	r.at[0], r.every[0] = at, every
-	r.lines, r.flits, r.ov = 1, flits, ov
-}
-
-// copyTo copies a schedule that has just been made, line by line (see [packetUnit.cross]), but
-// for its port. No two neighbours are copied together: the compiler would make one of them.
-func (r *flitSchedule) copyTo(to *flitSchedule) {
-	for k := range to.at {
-		to.at[k], to.every[k] = r.at[k], r.every[k]
-	}
-	to.lines, to.flits, to.ov = r.lines, r.flits, r.ov
-	to.done, to.port = 0, 0
-}
-
-// limit adds a line, unless one that is there lies above it everywhere.
-func (r *flitSchedule) limit(u *packetUnit, at int64, every uint8) {
-	last := int64(r.flits - 1)
-	end := at + last*u.slopes[every]
-	for k := range r.lines {
-		if r.at[k] >= at && r.at[k]+last*u.slopes[r.every[k]] >= end {
-			return
-		}
-	}
-	if int(r.lines) == scheduleLines {
-		panic("core: a packet is limited in more ways than there are")
-	}
-	r.at[r.lines], r.every[r.lines] = at, every
-	r.lines++
-}
-
-// time is the cycle of flit i.
-func (r *flitSchedule) time(u *packetUnit, i int32) int64 { return r.exact(u, i) >> IntervalShift }
-
-// exact is the time of flit i in cycles << intervalShift.
-func (r *flitSchedule) exact(u *packetUnit, i int32) int64 {
-	t := r.at[0] + int64(i)*u.slopes[r.every[0]]
-	for k := int8(1); k < r.lines; k++ {
-		t = max(t, r.at[k]+int64(i)*u.slopes[r.every[k]])
-	}
-	return t
-}
-
-// before is the number of flits before a time in cycles << intervalShift.
-func (r *flitSchedule) before(u *packetUnit, time int64) int32 {
-	n := int64(r.flits)
-	last := time - 1
-	for k := range r.lines {
-		left, slope := last-r.at[k], u.slopes[r.every[k]]
-		if left < 0 {
-			return 0
-		}
-		if n*slope > left {
-			if slope == 1<<IntervalShift { // one a cycle, as nearly always
-				n = left>>IntervalShift + 1
-			} else {
-				n = left/slope + 1
-			}
-		}
-	}
-	return int32(min(n, int64(r.flits)))
-}
-
-// take is how many flits there are before a time that no call before has returned.
-func (r *flitSchedule) take(u *packetUnit, time int64) int32 {
-	n := r.before(u, time)
-	fresh := n - r.done
-	r.done = n
-	return fresh
-}
-
-// delay puts a schedule off.
-func (r *flitSchedule) delay(time int64) {
-	for k := range r.lines {
-		r.at[k] += time
-	}
-}
-
-// from drops the first flits of a schedule.
-func (r *flitSchedule) from(u *packetUnit, i int32) {
-	for k := range r.lines {
-		r.at[k] += int64(i) * u.slopes[r.every[k]]
-	}
-	r.flits -= i
-}
-
 // In most networks nothing can come between the head of a packet and its tail: ports are
 // then not held until the tail lets them go but up to a step that is known from the
 // start, and who waits for them knows when to ask again. The tail itself is an event only
@@ -318,7 +129,7 @@ func (r *flitSchedule) from(u *packetUnit, i int32) {
 
 // timesHolds tells whether ports are held up to a time.
 func (u *packetUnit) timesHolds(d *Domain) bool {
-	return u.soon(d) && u.requestsPlainly(d) && !u.watched && u.Followed == nil && d.multicast == nil && d.Upcoming == nil && d.lanes == nil
+	return u.soon(d) && u.requestsPlainly(d) && !d.watched && u.Followed == nil && d.multicast == nil && d.Upcoming == nil && d.lanes == nil
 }
 
 // holdUntil has the packet at the front of a queue hold its ports up to a step, that of its
@@ -334,15 +145,6 @@ func (u *packetUnit) holdUntil(d *Domain, sw *SwitchState, local, port, output u
 	sw.mask(local).sa &^= bit
 	v.Ready = uint32(tail)
 	check.At(u.streams, uint32(sw.Queue0)>>6+local>>6).under |= bit
-}
-
-// waitUntil takes a queue out of the bidding until the step after another one, if that is in
-// a later cycle.
-func (u *packetUnit) waitUntil(d *Domain, sw *SwitchState, local uint32, step int64) {
-	if c := d.Steps.CycleOf(step + 1); c > d.Cycle {
-		sw.mask(local).sa &^= 1 << (local & 63)
-		u.at(c, queueWakes, sw.Queue0+int32(local), sw.Port0)
-	}
 }
 
 // follows makes way for a packet that comes into a queue of one packet.
@@ -421,4 +223,46 @@ func (u *packetUnit) soon(d *Domain) bool {
 		longest = max(longest, p.Interval)
 	}
 	return float64(d.buffer)*float64(longest>>IntervalShift+1)*MaxSpeedup < 1<<29
+}
+
+// upToDate counts, between cycles, what the flits and credits of all ports have done: what
+// any look in the next cycle would begin with.
+func (u *packetUnit) upToDate(d *Domain) {
+	u.settleAll(d)
+	u.passAll(d)
+	deciding := d.head.Switch
+	defer func() { d.head.Switch = deciding }()
+	d.head.Switch = topology.SwitchID(len(d.Switches)) // all have done their work of the cycle
+	for port := range u.flows {
+		u.settleFlows(d, int32(port))
+	}
+}
+
+// comeHome counts all credits that are under way, for the audit of a network in which
+// nothing else moves but flits that have gone.
+func (u *packetUnit) comeHome(d *Domain) {
+	u.passAll(d)
+	for port := range u.credits {
+		u.finish(d, int32(port))
+	}
+	for port := range u.flows {
+		u.complete(d, int32(port), arriving, crossing, leaving)
+	}
+}
+
+// creditsUnderWay tells whether any credit has not come back.
+func (u *packetUnit) creditsUnderWay(d *Domain) bool {
+	for _, w := range u.schedules {
+		if w != nil && w.Len() > 0 {
+			return true
+		}
+	}
+	u.settleAll(d)
+	return slices.ContainsFunc(u.credits, func(r portCredits) bool { return r.ov >= 0 })
+}
+
+// requestsPlainly tells whether requestPackets serves: heads take their virtual channel as
+// they cross, at once, and go where they have been decided for.
+func (u *packetUnit) requestsPlainly(d *Domain) bool {
+	return d.Combined != 0 && d.escape == nil && !d.storeForward && !neverPlain
 }

@@ -6,116 +6,14 @@ import (
 	"unsafe"
 
 	"github.com/weft-sim/weft/fabric"
-	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/sim/check"
 	"github.com/weft-sim/weft/sim/mem"
 	"github.com/weft-sim/weft/sim/wheel"
 )
-
-// packetUnit makes the packet the unit of the simulation: the same switches,
-// decisions and allocators, with the same state, as for flits under switch.hold. The
-// queues hold packets, each standing for its head. When a head is granted the
-// crossbar, the times of all of its packet's flits follow ([packetUnit.cross]), as
-// nothing comes between them:
-//
-//   - the head arrives at the next switch: an event there, as for flits;
-//   - the tail crosses: an event here, which releases input, output and virtual
-//     channel and brings the next packet to the front;
-//   - credits go back: one event at the sender for the first of them, which hands
-//     over a [flitSchedule] for all.
-//
-// A head that cannot bid is asleep, in a list of what it waits for, until that
-// happens: a switch is visited when something can.
-//
-// Times of decisions are whole cycles, those of channels have the binary digits
-// behind the cycle that flits have. Where these do not divide the clock, a flit of the
-// middle of a packet is up to a cycle off for every hop, heads and tails are as for
-// flits but for that.
-type packetUnit struct {
-	slopes     []int64 // of schedules: by pace, then those below
-	creditRate uint8   // slope of what is stored on the credits' wires
-	stepRate   uint8   // slope of what is stored in the core
-	step       int     // of the present cycle, while a switch is evaluated
-	tails      int     // that are still to cross in the present cycle at the switch that is evaluated
-	watched    bool    // routings look at what moves: flows
-	timed      bool    // ports are held up to a step
-	swept      int64   // cycle of the last sweep, where they are
-
-	credits []portCredits // by port, then by terminal
-	streams []streams     // by mask word
-	flows   [][]flow      // by port; nil unless watched
-	quiet   []int64       // likewise: nothing of a port moves before this cycle
-
-	Followed *followed // nil without observers
-
-	schedules [16]*wheel.Wheel[flitSchedule] // as Fabric.credits
-	events    *wheel.Wheel[event]
-}
-
-// event is what happens at a queue or a port. 12 bytes.
-type event struct {
-	number int32 // of the queue, or of the port as of Fabric.out
-	port   int32 // that a tail crosses to
-	kind   eventKind
-}
-
-type eventKind uint8
-
-const (
-	tailCrosses eventKind = iota // of the packet at the front of a queue
-	queueWakes                   // what it waits for has happened by itself
-	creditsCome                  // to a port: those that somebody waits for
-)
-
-// at files an event.
-func (u *packetUnit) at(cycle int64, kind eventKind, number, port int32) {
-	*u.events.Place(cycle) = event{number, port, kind}
-}
-
-// portCredits is the credits that are coming back to the sending end of a channel, in a
-// cache line.
-type portCredits struct {
-	flitSchedule
-	roomAt int64 // cycle of the next creditsCome; Never: none
-}
-
-// streams says which of 64 queues have a packet whose head has crossed and whose tail
-// has not, and whose tail crosses in this cycle.
-type streams struct{ under, tail uint64 }
-
-// inflow is how a packet comes in by its present channel: flit i arrives in the first
-// cycle that begins at head + i*slope(pace) or at tail - (flits-1-i)*slope(slow) or
-// later. 32 bytes.
-type inflow struct {
-	head  int64 // cycles << intervalShift
-	tail  int64 // cycle
-	flits int32
-	pace  uint8 // of the channel
-	slow  uint8 // of the channel that the tail has been late from
-}
-
-// inflow is how a packet comes in.
-func (d *Domain) inflow(id int32) *inflow { return d.packets.inflows.At(id) }
-
-// flitsOf is the length of a packet.
-func (d *Domain) flitsOf(id int32) int32 {
-	if d.Unit != nil {
-		return d.inflow(id).flits
-	}
-	return d.Packet(id).Flits
-}
-
-// EndsPacket tells whether the front of a queue is the last flit of its packet; of packets
-// as the unit it is the head.
-func (d *Domain) EndsPacket(packet int32) bool {
-	return packet&TailFlit != 0 && (d.Unit == nil || d.inflow(packet>>PacketBits).flits == 1)
-}
 
 // newPacketUnit makes what f needs beyond its state for flits.
 func newPacketUnit(f *Fabric) *packetUnit {
 	u := &packetUnit{
 		credits: make([]portCredits, len(f.Out)), streams: make([]streams, len(f.Masks)),
-		watched: f.needs.Queues || f.escape != nil || f.needs.Credits,
 	}
 	for i := range u.credits {
 		u.credits[i].ov, u.credits[i].roomAt = -1, fabric.Never
@@ -134,7 +32,7 @@ func newPacketUnit(f *Fabric) *packetUnit {
 	if float64(s.CreditsPerCycle) < s.Speedup && s.CreditsPerCycle > 0 {
 		u.creditRate = u.slope(f.creditInterval)
 	}
-	if u.watched {
+	if f.watched {
 		u.flows, u.quiet = make([][]flow, len(f.in)), make([]int64, len(f.in))
 		few := mem.HugePages(make([]flow, fewFlows*len(f.in)))
 		for p := range u.flows {
@@ -142,19 +40,6 @@ func newPacketUnit(f *Fabric) *packetUnit {
 		}
 	}
 	return u
-}
-
-// slope adds a slope.
-func (u *packetUnit) slope(every int64) uint8 {
-	u.slopes = append(u.slopes, every)
-	return uint8(len(u.slopes) - 1)
-}
-
-// of is u for a domain, which has wheels of its own: the records of ports and queues are
-// those of all.
-func (u *packetUnit) of() *packetUnit {
-	own := *u
-	return &own
 }
 
 // makeWheels gives the unit of one of the domains of f empty wheels.
@@ -178,66 +63,6 @@ func (u *packetUnit) reach(f *Fabric) int64 {
 	return min(reason, int64(f.buffer)*longest>>IntervalShift)
 }
 
-// serve sends terminal t's next packet, if it has one and room for it, or, when the
-// tail of the last one leaves, takes the next.
-func (u *packetUnit) serve(d *Domain, t int32, te *terminal, c int64) {
-	o := &d.Out[d.TerminalOut0+t]
-	if te.Packet >= 0 && te.flags&begun != 0 {
-		if tail := WholeCycle(o.NextFree - d.Pace(o).Interval); tail > c { // woken for a packet that is born now
-			d.wakeAt(t, te, tail)
-			return
-		}
-		u.sent(d, t, te, o)
-		return
-	}
-	if te.Packet < 0 && (d.busy(t, te, o, c) || !d.fetch(t, te, c)) {
-		return
-	}
-	ovs := d.OutVC[d.terminalOV(topology.TerminalID(t), 0):][:d.vcs]
-	if shortOf(check.Of(ovs), 1<<d.vcs-1, te.left) != 0 {
-		u.room(d, d.TerminalOut0+t, 1<<d.vcs-1, te.left)
-	}
-	vc, ok := d.injectionVC(t, te, ovs)
-	if !ok {
-		te.flags |= blocked
-		return
-	}
-	te.VC = vc
-	te.flags |= begun
-	n := te.left
-	d.Packet(te.Packet).Wait = uint32(c) - te.born
-	if d.observer != nil {
-		d.observer.Injects(d, t)
-	}
-	ovs[vc].credits -= n
-	ovs[vc].Flits += uint32(n)
-	d.InjectedFlits += int64(n)
-	if WholeCycle(o.NextFree) < c { // idle since
-		o.NextFree = c << IntervalShift
-	}
-	pace := d.Pace(o)
-	tail, latency := WholeCycle(o.NextFree+int64(n-1)*pace.Interval), int64(pace.latency)
-	p := d.inflow(te.Packet) // field by field: see cross
-	p.head, p.tail, p.flits, p.pace, p.slow = o.NextFree+latency<<IntervalShift, tail+latency, n, pace.slope, pace.slope
-	e := d.Flits[toSwitches].Place(c + latency)
-	e.Queue, e.Packet, e.dst, e.State = o.dest+int32(vc), te.Packet<<PacketBits|HeadFlit|TailFlit, te.Dst, te.state
-	o.NextFree += int64(n) * pace.Interval
-	if n == 1 {
-		u.sent(d, t, te, o)
-	} else {
-		d.wakeAt(t, te, tail)
-	}
-}
-
-// sent has terminal t, the tail of whose packet leaves, take the next one.
-func (u *packetUnit) sent(d *Domain, t int32, te *terminal, o *OutPort) {
-	if d.observer != nil {
-		d.observer.Injected(d, t)
-	}
-	te.Packet, te.flags = -1, 0
-	d.succeed(t, te, o)
-}
-
 // prefetchTails asks for what the tails of a cycle are going to touch.
 func (u *packetUnit) prefetchTails(d *Domain, batch []event) {
 	n, size := len(batch), unsafe.Sizeof(event{})
@@ -245,7 +70,7 @@ func (u *packetUnit) prefetchTails(d *Domain, batch []event) {
 	if u.timed { // they do not let go of anything
 		return
 	}
-	if u.watched {
+	if d.watched {
 		for i := range batch {
 			if e := &batch[i]; e.kind == tailCrosses {
 				u.prefetchFlowsOf(e.port)
@@ -260,7 +85,7 @@ func (u *packetUnit) prefetchTails(d *Domain, batch []event) {
 // prefetchFlows asks for what a look at some ports is going to touch.
 func (u *packetUnit) prefetchFlows(d *Domain, first, count int32) {
 	for port := first; port < first+count; port++ {
-		if u.watched && d.Cycle >= u.quiet[port] {
+		if d.watched && d.Cycle >= u.quiet[port] {
 			u.prefetchFlowsOf(port)
 			mem.Prefetch(unsafe.Pointer(&u.credits[port]))
 		}
@@ -293,4 +118,83 @@ func (u *packetUnit) prefetchHolds(d *Domain, sw *SwitchState, inputs, outputs [
 	n, held := len(outputs), unsafe.Pointer(&d.hold.ports[sw.Port0])
 	mem.PrefetchEach(&outputs[0], n, 4, held, unsafe.Sizeof(heldPort{}))
 	mem.PrefetchEach(&inputs[0], n, 4, held, unsafe.Sizeof(heldPort{}))
+}
+
+// transit is a packet on its way through a switch.
+type transit struct {
+	in      inflow // how it comes
+	granted int64  // step
+	crossed int64  // step in which its last flit crosses
+	first   int64  // when its first flit leaves by the channel, in cycles << intervalShift
+	last    int64  // and its last
+	window  int64  // of the output's pace
+	lov     int32  // local output virtual channel
+	decided int32  // likewise: that its flits are counted under while they wait
+	late    bool   // the last flit leaves when it has come, not when the channel is free
+	pace    uint8  // of the output
+}
+
+// follow finds when the last flit of a packet crosses, and when it leaves by a channel
+// that takes so long for each.
+func (c *transit) follow(u *packetUnit, d *Domain, interval int64) {
+	s, rest := &d.Steps, int64(c.in.flits-1)
+	c.crossed, c.last = c.granted+rest, c.first+rest*interval
+	if rest == 0 {
+		return
+	}
+	if c.window < fabric.Never { // before that, there is no room behind the crossbar
+		c.crossed = max(c.crossed, s.FirstStep((c.last-c.window)>>IntervalShift+1))
+	}
+	if c.in.tail > d.Cycle {
+		step := s.FirstStep(c.in.tail)
+		c.crossed = max(c.crossed, step)
+		if last := s.CycleFrom(step+s.Traverse) << IntervalShift; last > c.last {
+			c.last, c.late = last, true
+		}
+		if s.Whole == 0 {
+			c.phases(u, d, interval)
+		}
+	}
+}
+
+// phases is follow where the stages take a cycle more or less by the cycle that they
+// begin in: flits before the last may leave so late that they hold it up.
+func (c *transit) phases(u *packetUnit, d *Domain, interval int64) {
+	const longest = 10 // cycles until the phases come again, of speedups with a digit behind the point
+	s, rest := &d.Steps, int64(c.in.flits-1)
+	for k := int64(1); k <= min(rest, longest); k++ {
+		a := max(WholeCycle(c.in.head+(rest-k)*u.slopes[c.in.pace]), (c.in.tail<<IntervalShift-k*u.slopes[c.in.slow])>>IntervalShift)
+		if a <= d.Cycle {
+			return
+		}
+		if last := s.CycleFrom(s.FirstStep(a)+s.Traverse)<<IntervalShift + k*interval; last > c.last {
+			c.last, c.late = last, false
+		}
+	}
+}
+
+// crosses makes an empty schedule that of when the flits of a packet cross. It is about an output virtual channel.
+func (c *transit) crosses(u *packetUnit, d *Domain, ov int32, r *flitSchedule) {
+	r.start(c.in.flits, ov, d.Cycle<<IntervalShift+(c.granted-d.Steps.First)*u.slopes[u.stepRate], u.stepRate)
+	c.limit(u, d, r, 0)
+}
+
+// leaves makes one of when they leave by the channel.
+func (c *transit) leaves(u *packetUnit, d *Domain, ov int32, r *flitSchedule) {
+	r.start(c.in.flits, ov, c.first, c.pace)
+	if c.in.tail > d.Cycle {
+		c.in.limit(u, r, d.Steps.crossCycles<<IntervalShift)
+	}
+}
+
+// limit limits what the flits of a packet do to so many cycles after they can cross, as
+// far as it is the channels that limit them.
+func (c *transit) limit(u *packetUnit, d *Domain, r *flitSchedule, cycles int64) {
+	after := cycles << IntervalShift
+	if c.in.tail > d.Cycle {
+		c.in.limit(u, r, after)
+	}
+	if c.window < fabric.Never {
+		r.limit(u, c.first-c.window+1<<IntervalShift+after, c.pace)
+	}
 }

@@ -4,22 +4,13 @@ import (
 	"sync/atomic"
 
 	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/topology"
 )
-
-// packetTable holds the packets in the network. Its domains share it.
-type packetTable struct {
-	recordIDs
-	records PacketRecords[Packet]
-	inflows PacketRecords[inflow] // where packets are the unit
-}
 
 const (
 	chunkBits    = 10
 	chunkPackets = 1 << chunkBits
 )
-
-// Packet is the record of a packet in the network.
-func (s *state) Packet(id int32) *Packet { return s.packets.records.At(id) }
 
 // recordIDs numbers records, for several domains, a chunk of them at a time.
 type recordIDs struct{ chunks atomic.Int32 }
@@ -34,29 +25,6 @@ func (r *recordIDs) more(unused []int32) []int32 {
 		unused = append(unused, end-1-i)
 	}
 	return unused
-}
-
-// takePacket finds a free record.
-func (d *Domain) takePacket() int32 {
-	if len(d.packetFree) == 0 {
-		d.addChunk()
-	}
-	id := d.packetFree[len(d.packetFree)-1]
-	d.packetFree = d.packetFree[:len(d.packetFree)-1]
-	return id
-}
-
-// freePacket frees the record of a packet that has left the network.
-func (d *Domain) freePacket(id int32) { d.packetFree = append(d.packetFree, id) }
-
-// addChunk makes further records.
-func (d *Domain) addChunk() {
-	d.packetFree = d.packets.more(d.packetFree)
-	first := d.packetFree[len(d.packetFree)-1]
-	d.packets.records.Open(first)
-	if d.Unit != nil {
-		d.packets.inflows.Open(first)
-	}
 }
 
 // PacketRecords holds what the network, or somebody beside it, keeps of each packet, in chunks
@@ -149,3 +117,21 @@ func (t *sourcePacketTable) oldestBirth() int64 {
 	}
 	return oldest
 }
+
+// Packet is what the end points need to know of a packet; switches do not
+// touch it, but for its size under cut-through and what they count in more. 32 bytes.
+type Packet struct {
+	Birth int64  // cycle
+	tag   uint64 `snap:"-"` // the source's own
+	Wait  uint32 // cycles from birth until the head entered the network, below 2^31, and wentAround
+	Src   topology.TerminalID
+	Flits int32
+	more  int32 // of a multicast packet, copies in the network beside the first; else switches crossed beyond MaxHops, by the tail
+}
+
+// WentAround marks in packet.wait that the head, which alone is routed, came by a
+// non-minimal path, for when the tail comes.
+const WentAround = 1 << 31
+
+// maxChunks bounds the packets in a divided network: 2^26.
+const maxChunks = 1 << 16

@@ -9,24 +9,6 @@ import (
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
-// sampler observes the ports of a [fabric.Probe]. Every domain samples its own, at the same cycles.
-type sampler struct {
-	Unobserved
-	parts  []*sampler // of the domains, with the network's first; in that only
-	f      *Fabric
-	plan   *fabric.Probe
-	window func() (from, to int64) // samples are taken in these cycles; nil: in none
-	own    []topology.PortID       // the plan's ports that are the domain's
-	rows   Rows                    // the samples: own for each quantity
-}
-
-// Rows are numbers that the domains of a network note at the same times, each of places of its own.
-type Rows struct {
-	Places []int32    // of a row's numbers in the rows of all domains
-	Before []uint32   // what has been counted until the last row
-	All    [][]uint32 // the rows
-}
-
 // Open makes room for the numbers of the places.
 func (r *Rows) Open() { r.Before = make([]uint32, len(r.Places)) }
 
@@ -193,33 +175,6 @@ func (p *sampler) Archive(x *Archiver) {
 	ArchiveRows(x.Archive, parts, p.width())
 }
 
-// Ports of switches tell probes and routings what they have and have done. What is
-// counted for nobody else is counted here: where a channel's flits are is known from when they
-// crossed and from what has not left.
-
-// countPorts has the network keep what probes and the routing ask of ports, which does not make
-// terminals decide ahead.
-func (f *Fabric) countPorts() {
-	c, n := &f.Config, &f.needs
-	if n.Sent && (f.escape != nil || n.HeldSlots) {
-		f.misuse("declares Needs.Sent, and is a fabric.EscapeRouting or declares HeldSlots: what waits, which is no longer what has not left, says what has")
-	}
-	n.Sent, n.Marked = n.Sent || c.Probed(fabric.Sent), n.Marked || c.Probed(fabric.Marked)
-	n.Queues = n.Queues || n.Sent || c.Probed(fabric.Waiting)
-	n.Credits = n.Credits || c.Probed(fabric.Outstanding)
-	if n.Crossed = n.Crossed && n.Queues || n.Sent; n.Crossed {
-		f.crossed = make([]int32, f.graph.NumPorts()*f.vcs)
-	}
-	if n.Marked && c.Switch.Marks() {
-		f.marked = make([]uint32, f.graph.NumPorts())
-	}
-}
-
-// cyclesPerFlit is how long a flit occupies the channel from a sending end, numbered as state.out.
-func (n *network) cyclesPerFlit(o *OutPort) float64 {
-	return float64(n.Pace(o).Interval) / (1 << IntervalShift)
-}
-
 // CyclesPerFlit implements [fabric.Queues].
 func (v *view) CyclesPerFlit(p topology.PortID) float64 { return v.d.cyclesPerFlit(&v.d.Out[p]) }
 
@@ -275,7 +230,7 @@ func (u *packetUnit) lookBefore(d *Domain, port int32) {
 			r.ov = -1
 		}
 	}
-	if u.watched {
+	if d.watched {
 		u.count(d, port, begins, begins, begins+1<<IntervalShift)
 	}
 }

@@ -214,20 +214,155 @@ func (p *purge) free(sw *SwitchState, local uint32, v *InVC) {
 	d.waitNoMore(o, queue)
 }
 
-// refill makes some of the flits of a queue all of them, in their order.
-func (d *Domain) refill(v *InVC, flits []Queued) {
-	if v.Count > 1 { // the ring behind the front is free
-		last := &d.Pool[v.Last-1]
-		last.Next, d.poolFree = d.poolFree, last.Next
-	}
-	v.Count = 0
-	for _, q := range flits {
-		if v.Count == 0 {
-			v.Queued = q
-		} else {
-			d.append(v, &Flit{Packet: q.Packet, dst: q.dst, State: q.State})
-			d.Pool[v.Last-1].Hop = q.Hop
+// purgeUpcoming purges a queue ([purge.queue]) and brings what is kept of the packets
+// behind its front up to date.
+func (p *purge) purgeUpcoming(sw *SwitchState, local uint32) {
+	d, v := p.d, sw.Queue(local)
+	u, queue := d.behindFront(sw, local), sw.Queue0+int32(local)
+	m, bit := sw.mask(local), uint64(1)<<(local&63)
+	rises, stays := false, false
+	if m.second&bit != 0 {
+		second := &d.Pool[u.head-1]
+		o := sw.OutPort(second.Hop >> 16)
+		if m.asleep&bit != 0 { // it asks again
+			d.waitNoMore(o, queue)
+			m.asleep &^= bit
 		}
-		v.Count++
+		gone := p.takes(second.Packet)
+		if gone && u.out >= 0 {
+			sw.outVC(uint32(u.out)).owner = ^queue
+			o.free |= 1 << (uint32(u.out) % uint32(d.vcs) & 15)
+			p.released = append(p.released, o)
+			u.out = -1
+		}
+		rises = !gone && p.takesFront(sw, local, v)
+		stays = !gone && !rises
+	}
+	out, ready := u.out, u.ready
+	now := d.Steps.at[0].Number
+	p.queue(sw, local)
+	u.packets = 0
+	d.EachQueued(v, func(q *Queued) { u.packets += q.Packet & HeadFlit })
+	if v.Count > 0 && v.Packet&HeadFlit != 0 {
+		u.packets--
+	}
+	if rises && out >= 0 {
+		v.Out, v.Ready = out, later(now, ready)
+		m.va &^= bit
+		m.sa |= bit
+	}
+	if v.Out >= 0 {
+		m.va &^= bit // it stood for the second
+	}
+	if !stays {
+		d.findSecond(sw, local, v, now+d.RouteDelay, now)
+		return
+	}
+	third := u.third
+	d.findSecond(sw, local, v, ready, now)
+	u.third = later(third, u.third)
+	if u.out = out; out >= 0 {
+		m.va &^= bit
+	}
+}
+
+// tick is what happens at the beginning of cycle c, before anything arrives: in all
+// domains, none of which simulates meanwhile. It tells whether packets are discarded.
+func (x *faults) tick(c int64) (discards bool) {
+	for x.changes(x.now) <= c {
+		x.now++
+		before := x.down
+		x.down = x.plan.Periods[x.now].Down
+		x.fabric.deliverHanded()
+		x.failSince(before, x.down, c)
+	}
+	for x.heard(x.known) <= c {
+		x.learn(x.known + 1)
+	}
+	for _, d := range x.fabric.domains {
+		x.doomed = append(x.doomed, d.doomed...)
+		d.doomed = d.doomed[:0]
+	}
+	if len(x.doomed) == 0 {
+		return false
+	}
+	x.fabric.deliverHanded()
+	slices.Sort(x.doomed)
+	x.purge(slices.Compact(x.doomed), c)
+	x.doomed = x.doomed[:0]
+	return true
+}
+
+// window is tick for domains that are about to simulate the cycles behind from, until some
+// cycle at most, and tells until which they can without hearing of each other. A packet is
+// discarded wherever it is in the cycle after a switch finds that it can go nowhere:
+// where that can happen a window is a cycle long. It cannot in a network in which nothing
+// has failed yet.
+func (x *faults) window(from, until int64) int64 {
+	if x.tick(from + 1) {
+		for _, d := range x.fabric.domains {
+			d.purged = from + 1
+		}
+	}
+	if x.now > 0 || x.known > 0 || !x.whole {
+		return from + 1
+	}
+	return max(min(until, x.changes(0)-1), from+1)
+}
+
+// doom has a packet discarded.
+func (x *faults) doom(packet int32) { x.doomed = append(x.doomed, packet) }
+
+// failSince dooms the packets that what has failed between two states of the
+// network, the second of which begins with cycle c, takes with it.
+func (x *faults) failSince(before, now *topology.Down, c int64) {
+	f, g := x.fabric, x.fabric.graph
+	failed := make([]bool, g.NumPorts())
+	for p := range failed {
+		port := topology.PortID(p)
+		if failed[p] = now.Port(port) && !before.Port(port); !failed[p] {
+			continue
+		}
+		// What waited behind the crossbar is gone.
+		f.Out[p].NextFree = min(f.Out[p].NextFree, c<<IntervalShift)
+		if t, ok := g.PeerTerminal(port); ok {
+			o, te := &f.Out[f.TerminalOut0+int32(t)], &f.Terminals[t]
+			o.NextFree = min(o.NextFree, c<<IntervalShift)
+			if te.Packet >= 0 {
+				x.doom(te.Packet)
+			}
+		}
+	}
+	for _, d := range f.domains {
+		for _, w := range d.Flits {
+			if w == nil {
+				continue
+			}
+			w.Each(func(e Flit) {
+				if e.Queue < 0 && failed[g.TerminalPort[^e.Queue]] || e.Queue >= 0 && failed[f.portOf(e.Queue)] {
+					x.doom(e.Packet >> PacketBits)
+				}
+			})
+		}
+		x.failSwitches(d, before, now, failed, c)
+	}
+}
+
+// failSwitches dooms packets in the switches of a domain, from cycle c on.
+func (x *faults) failSwitches(d *Domain, before, now *topology.Down, failed []bool, c int64) {
+	for _, s := range d.Mine {
+		sw := &d.Switches[s]
+		whole := now.Switch(topology.SwitchID(s)) && !before.Switch(topology.SwitchID(s))
+		for local := range uint32(sw.Ports) * uint32(d.vcs) {
+			v := sw.Queue(local)
+			if d.holdsVC(sw, local, v) && failed[sw.Port0+int32(v.Hop>>16)] {
+				x.doom(v.Packet >> PacketBits)
+			}
+			d.EachQueued(v, func(q *Queued) {
+				if whole || failed[sw.Port0+int32(q.Hop>>16)] && q.Hop&(1<<16-1) != 0 {
+					x.doom(q.Packet >> PacketBits)
+				}
+			})
+		}
 	}
 }

@@ -8,66 +8,13 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 )
 
-// retry is the transport of a network with faults, between the terminals and
-// their source and sink: it keeps every packet until its end is known and,
-// where the plan has retries, sends it again after a timeout, as a reliable
-// connection (RC) of InfiniBand does. Each packet is acknowledged for itself
-// and repeated alone; RC goes back to the first packet that is missing.
-// Acknowledgements are not sent as packets: one comes back as many cycles after
-// the tail's arrival as the packet was in the network. A packet whose
-// acknowledgement is late is sent again although it has arrived; the
-// destination throws the second one away. A terminal repeats packets before it
-// sends new ones.
-//
-// Every domain has one, for its terminals. What it hears of packets of terminals of others
-// it puts down for theirs, which take it at the beginning of the next window: before an
-// acknowledgement can be back.
-type retry struct {
-	domain  *Domain
-	x       *faults
-	source  fabric.Source
-	sink    fabric.Sink
-	unused  []int32     // source packets
-	pending int         // source packets neither delivered nor given up
-	heard   [][]landing // by domain of the terminal
-	tally   fabric.FaultTally
-
-	discarding bool   // packets, so that the workload is told behind all of them
-	lost       []lost // meanwhile
-}
-
-// lost is a packet that has been given up.
-type lost struct {
-	terminal topology.TerminalID
-	spec     fabric.PacketSpec
-}
-
-// landing is the end of a transmission.
-type landing struct {
-	sourcePacket int32
-	src          topology.TerminalID
-	again        bool  // it had been delivered before
-	acked        int64 // cycle in which the acknowledgement is back
-}
-
-// sender is a terminal's list of timers, in order of their ends.
-type sender struct {
-	timers []timer
-	first  int
-}
-
-type timer struct {
-	end          int64
-	sourcePacket int32
-}
-
 // faulty puts the retries between the terminals of a domain and their source and sink.
 func (f *Fabric) faulty(d *Domain) {
 	if f.multicast != nil {
 		panic("core: faults do not follow the copies of multicast packets")
 	}
-	if !d.alone && f.Faults.SourcePackets.ids() == 0 {
-		f.Faults.SourcePackets.Divided()
+	if !d.alone && f.SourcePackets.ids() == 0 {
+		f.SourcePackets.Divided()
 	}
 	d.retry = &retry{domain: d, x: f.Faults, source: d.source, sink: d.sink, heard: make([][]landing, len(f.domains))}
 	d.source, d.sink = d.retry, d.retry
@@ -89,11 +36,11 @@ func (r *retry) Next(t topology.TerminalID, until int64, spec *fabric.PacketSpec
 			return false
 		}
 		if len(r.unused) == 0 {
-			r.unused = r.x.SourcePackets.more(r.unused)
+			r.unused = r.domain.SourcePackets.more(r.unused)
 		}
 		id := r.unused[len(r.unused)-1]
 		r.unused = r.unused[:len(r.unused)-1]
-		*r.x.SourcePackets.At(id) = sourcePacket{Spec: *spec}
+		*r.domain.SourcePackets.At(id) = sourcePacket{Spec: *spec}
 		r.pending++
 		if r.send(t, id, until, spec) {
 			return true
@@ -111,7 +58,7 @@ func (r *retry) expired(t topology.TerminalID, until int64) (sourcePacket int32,
 			s.timers = append(s.timers[:0], s.timers[s.first:]...)
 			s.first = 0
 		}
-		l := r.x.SourcePackets.At(due.sourcePacket)
+		l := r.domain.SourcePackets.At(due.sourcePacket)
 		l.timed = false
 		if l.delivered && l.acked <= due.end || int(l.tries) > r.x.plan.Retries {
 			r.settle(t, due.sourcePacket)
@@ -124,7 +71,7 @@ func (r *retry) expired(t topology.TerminalID, until int64) (sourcePacket int32,
 
 // send makes a source packet's next transmission, if it has a path.
 func (r *retry) send(t topology.TerminalID, id int32, now int64, spec *fabric.PacketSpec) bool {
-	l := r.x.SourcePackets.At(id)
+	l := r.domain.SourcePackets.At(id)
 	l.tries++
 	if r.x.plan.Retries > 0 {
 		l.timed = true
@@ -145,7 +92,7 @@ func (r *retry) send(t topology.TerminalID, id int32, now int64, spec *fabric.Pa
 // Deliver implements [fabric.Sink].
 func (r *retry) Deliver(d *fabric.Delivery) {
 	id, src := int32(d.Tag), d.Src
-	l := r.x.SourcePackets.At(id)
+	l := r.domain.SourcePackets.At(id)
 	e := landing{sourcePacket: id, src: src, again: l.heard, acked: 2*d.Cycle - d.Inject}
 	if e.again {
 		r.tally.Duplicates++
@@ -174,7 +121,7 @@ func (r *retry) hear(other *retry, me int) {
 
 // lands tells that a transmission has arrived.
 func (r *retry) lands(t topology.TerminalID, e *landing) {
-	l := r.x.SourcePackets.At(e.sourcePacket)
+	l := r.domain.SourcePackets.At(e.sourcePacket)
 	l.landed++
 	if !e.again {
 		l.delivered, l.acked = true, e.acked
@@ -186,7 +133,7 @@ func (r *retry) lands(t topology.TerminalID, e *landing) {
 // dropped tells that a transmission of terminal t has been discarded, while packets are.
 func (r *retry) dropped(t topology.TerminalID, id int32) {
 	r.tally.Dropped++
-	r.x.SourcePackets.At(id).landed++
+	r.domain.SourcePackets.At(id).landed++
 	r.discarding = true
 	r.settle(t, id)
 	r.discarding = false
@@ -208,7 +155,7 @@ func (r *retry) tellLost(c int64) {
 
 // settle ends a source packet of terminal t of which nothing is under way any more.
 func (r *retry) settle(t topology.TerminalID, id int32) {
-	l := r.x.SourcePackets.At(id)
+	l := r.domain.SourcePackets.At(id)
 	if l.sent > l.landed || l.timed {
 		return
 	}

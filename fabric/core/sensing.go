@@ -141,14 +141,3 @@ func (s *sensing) findLeast(n *network, port0 int32) int64 {
 func (s *sensing) ofPort(n *network, port int32) []probe {
 	return s.probes[n.ov(topology.PortID(port), 0):n.ov(topology.PortID(port+1), 0)]
 }
-
-// CreditRoundTrip implements [fabric.Queues].
-func (v *view) CreditRoundTrip(p topology.PortID) (cycles, excess int) {
-	if v.d.sensing == nil {
-		return 0, 0
-	}
-	for _, q := range v.d.sensing.ofPort(&v.d.network, int32(p)) {
-		cycles, excess = max(cycles, int(q.trip)), max(excess, int(q.trip-q.idle))
-	}
-	return cycles, excess
-}

@@ -1,30 +1,11 @@
 package core
 
 import (
-	"slices"
-
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/snapshot"
 )
-
-// Archiver writes or reads the state of a network.
-type Archiver struct {
-	*snapshot.Archive
-	Fabric        *Fabric
-	Packets       numbers  // those that there are
-	sourcePackets numbers  // those that are in use
-	sent          Packets  // nil: tags are archived as they are
-	flits         []Queued // of a queue
-}
-
-// Packets is what a source knows of packets that it has handed over, where their tags name
-// records of its own.
-type Packets interface {
-	// ArchiveTag archives the tag of a packet, once for each.
-	ArchiveTag(a *snapshot.Archive, tag *uint64)
-}
 
 // archive writes all that the network is going to depend on between two cycles, beside its graph,
 // settings, routing and seed, and its source; or reads it into a network of the same that is
@@ -34,10 +15,9 @@ type Packets interface {
 // keeps in the network. A state that is read is trusted: what is none of such a network breaks
 // invariants later on. Cost: linear in ports*vcs, the terminals and the flits in flight.
 func (f *Fabric) archive(a *snapshot.Archive, sent Packets) *Archiver {
-	f.disband()
 	x := &Archiver{Archive: a, Fabric: f, Packets: numbers{what: "packets", number: make([]int32, f.packets.ids())}, sourcePackets: numbers{what: "source packets"}, sent: sent}
 	if f.Faults != nil {
-		x.sourcePackets.number = make([]int32, f.Faults.SourcePackets.ids())
+		x.sourcePackets.number = make([]int32, f.SourcePackets.ids())
 	}
 	if d := f.domains[0]; f.unit != nil && !a.Reading() {
 		d.Unit.upToDate(d)
@@ -144,71 +124,4 @@ func (x *Archiver) settleIn(moving []wheelKind) {
 		kind.file()
 	}
 	f.checkAt = 0
-}
-
-// secondHead is the first head behind the front of a queue, in the pool, + 1; 0: none.
-func (d *Domain) secondHead(v *InVC) int32 {
-	for n, i := v.Last, int32(1); i < v.Count; i++ {
-		if n = d.Pool[n-1].Next; d.Pool[n-1].Packet&HeadFlit != 0 {
-			return n
-		}
-	}
-	return 0
-}
-
-// domainAt is the domain that simulates a switch.
-func (f *Fabric) domainAt(s int32) *Domain { return f.domains[f.domainOf[s]] }
-
-// ofQueue is the domain that simulates the switch of a queue.
-func (f *Fabric) ofQueue(queue int32) *Domain { return f.domainAt(f.WordSwitch[queue>>6]) }
-
-// ofEnd is the domain that simulates the sending end of a channel, numbered as state.out.
-func (f *Fabric) ofEnd(port int32) *Domain {
-	if port >= f.TerminalOut0 {
-		return f.owner(topology.TerminalID(port - f.TerminalOut0))
-	}
-	return f.domainAt(int32(f.graph.PortSwitch[port]))
-}
-
-// unsent clears what the record of a packet has from the one that had it before, until its
-// head leaves.
-func (d *Domain) unsent(id int32) {
-	d.Packet(id).Wait = 0
-	if d.Unit != nil {
-		*d.inflow(id) = inflow{flits: d.Packet(id).Flits}
-	}
-}
-
-// packet archives a packet by its number in place of its id, with its flags.
-func (x *Archiver) packet(p *int32) {
-	id, flags := *p>>PacketBits, *p&(1<<PacketBits-1)
-	x.Packets.id(x.Archive, &id)
-	if snapshot.Int(x.Archive, &flags); x.Reading() {
-		*p = id<<PacketBits | flags
-	}
-}
-
-// packetTable archives the records of packets.
-func (x *Archiver) packetTable() {
-	d := x.Fabric.domains[0]
-	if !x.Reading() && x.Packets.Count != x.Fabric.InFlight() {
-		d.broken("%d packets are found of %d", x.Packets.Count, x.Fabric.InFlight())
-	}
-	x.Packets.table(x.Archive, d.addChunk, x.record)
-	if x.Reading() {
-		d.packetFree = slices.DeleteFunc(d.packetFree, x.Packets.read)
-	}
-}
-
-func (x *Archiver) record(id int32) {
-	d := x.Fabric.domains[0]
-	p := d.Packet(id)
-	x.tag(&p.tag)
-	snapshot.Value(x.Archive, p)
-	if x.Fabric.labels != nil {
-		snapshot.Value(x.Archive, x.Fabric.labels.Open(id))
-	}
-	if x.Fabric.unit != nil {
-		snapshot.Value(x.Archive, d.inflow(id))
-	}
 }

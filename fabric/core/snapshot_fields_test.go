@@ -11,10 +11,9 @@ import (
 func TestStatesAreWhole(t *testing.T) {
 	snapshottest.Names[multicast](t, "under", "work", "turn", "grant", "prefer", "asleep", "tables", "idle", // the last follows from the rest
 		"mine", "served", "bids", "wanted", "usedInputs", "usedOutputs", "usedList") // count within a step
-	snapshottest.Names[followed](t, "passing", "tails", "seen", "polls") // the last but one counts within a cycle, the last follows from the settings
-	snapshottest.Names[extras](t, "Faults", "observer", "multicast", "labels")
-	snapshottest.Names[faults](t, "origin", "now", "known", "SourcePackets", "senders", "doomed", "Routing", "down", "part", "fabric", "plan", "whole") // what follows senders is found again, or made before
-	snapshottest.Names[retry](t, "unused", "pending", "tally", "heard", "domain", "x", "source", "sink", "discarding", "lost")                          // heard has been taken between cycles
+	snapshottest.Names[followed](t, "passing", "tails", "seen", "polls")                                                               // the last but one counts within a cycle, the last follows from the settings
+	snapshottest.Names[faults](t, "origin", "now", "known", "senders", "doomed", "Routing", "down", "part", "fabric", "plan", "whole") // what follows senders is found again, or made before
+	snapshottest.Names[retry](t, "unused", "pending", "tally", "heard", "domain", "x", "source", "sink", "discarding", "lost")         // heard has been taken between cycles
 	snapshottest.Names[sender](t, "timers", "first")
 	snapshottest.Names[timer](t, "end", "sourcePacket")
 	snapshottest.Names[InVC](t, "Queued", "Last", "Count", "Out", "Ready")
@@ -31,25 +30,27 @@ func TestStatesAreWhole(t *testing.T) {
 	snapshottest.Names[sampler](t, "rows", "Unobserved", "parts", "f", "plan", "window", "own") // those after rows are made before
 	snapshottest.Names[registered](t, "reads", "requests", "matches", "chosen")
 	snapshottest.Names[packetUnit](t, "credits", "streams", "flows", "schedules", "events",
-		"slopes", "creditRate", "stepRate", "watched", "timed", // the last five follow from the settings
+		"slopes", "creditRate", "stepRate", "timed", // the last four follow from the settings
 		"quiet", // found again
 		"swept", // none before the first cycle after
 		"Followed",
 		"step", "tails") // count within a cycle
 	snapshottest.Names[state](t, "Queues", "OutVC", "Out", "in", "Masks", "waitNext", "acceptOV", "Upcoming", "Terminals", "packets",
-		"streams", "departures", "sensing", "crossed", "marked", "lanes", "laneQueues", "allocators")
-	snapshottest.Names[Domain](t, "Cycle", "Flits", "credits", "held", "wakes", "behind", "Unit", "state", "Counters",
-		"network", "extras", "source", "prefetcher", "listens", "sink", "listener", // made before
-		"sums", "summed", // count within the routing of a switch
-		"Pool", "poolFree", "packetFree", "active", "Mine", "Ends", "alone", // follow from the rest
-		"retry", "doomed", // put together
-		"purged",                                                                                                                                               // counts at the beginning of a window
-		"touched", "woken", "departing", "decided", "Steps", "Matcher", "registered", "hold", "view", "spec", "head", "delivery", "late", "unfiled", "leaving", // count within a cycle
-		"handed", "sent", // handed over when cycles have been simulated
-		"routesAhead", "plain", "vcSpecial", "ahead", "crossNoted", "crossTimed", "routeNoted", // follow from the settings
-		"flitRuns", // are disbanded before
-		"decides",  // is found again
-		"worked")
-	snapshottest.Names[Fabric](t, "cycle", "state", "Counters", "network", "extras", "hold", "unit", "domains", "workers", "source", "checkAt",
+		"labels", "SourcePackets", "streams", "departures", "sensing", "crossed", "marked", "lanes", "laneQueues", "allocators")
+	snapshottest.Names[Domain](t, "hardware", "clock", "links", "switches", "terminals", "packetPool", "Counters", "multicast", "hold", "Unit", "retry",
+		"sight", "forms", "alone", "observer") // made before
+	snapshottest.Names[hardware](t, "network", "state")
+	snapshottest.Names[clock](t, "Cycle", "Steps", "worked", "purged") // the last counts at the beginning of a window
+	snapshottest.Names[links](t, "Flits", "credits", "held",
+		"late", "unfiled", // count within a step
+		"handed", "sent") // handed over when cycles have been simulated
+	snapshottest.Names[switches](t, "behind", "doomed",
+		"Mine", "active", "Pool", "poolFree", // follow from the rest
+		"Matcher", "registered", "decided", "leaving") // count within a cycle
+	snapshottest.Names[terminals](t, "wakes",
+		"Ends", "source", "prefetcher", "listens", "sink", "listener", // made before
+		"woken", "departing", "spec", "delivery") // count within a cycle
+	snapshottest.Names[packetPool](t, "packetFree", "touched") // follow from the rest
+	snapshottest.Names[Fabric](t, "cycle", "hardware", "Counters", "Faults", "observer", "multicast", "hold", "unit", "domains", "workers", "source", "checkAt",
 		"hostModel", "probes") // made before
 }

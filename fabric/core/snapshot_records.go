@@ -136,7 +136,7 @@ func (x *Archiver) sourcePacketTable() {
 	if x.Fabric.Faults == nil {
 		return
 	}
-	r, sourcePackets := x.Fabric.domains[0].retry, &x.Fabric.Faults.SourcePackets
+	r, sourcePackets := x.Fabric.domains[0].retry, x.Fabric.SourcePackets
 	x.sourcePackets.table(x.Archive, func() { r.unused = sourcePackets.more(r.unused) }, func(id int32) { snapshot.Value(x.Archive, sourcePackets.At(id)) })
 	if x.Reading() {
 		r.unused = slices.DeleteFunc(r.unused, x.sourcePackets.read)
@@ -179,16 +179,6 @@ func (x *Archiver) faults() {
 		faults.down = faults.plan.Periods[faults.now].Down
 		faults.learn(faults.known)
 	}
-}
-
-// numbers gives records that a state names, as packets and source packets, numbers in the order in
-// which they are named. Ids follow from how the network is divided among threads, numbers
-// do not; a state that has been read has the numbers for ids.
-type numbers struct {
-	what   string
-	number []int32 // by id, + 1; where a state is written
-	ids    []int32 // by number; likewise
-	Count  int
 }
 
 // table archives how many there are, and each by its id. more makes records, of the next ids,
@@ -257,4 +247,61 @@ func (x *Archiver) observed() {
 		snapshot.Array(a, "queues", d.Unit.Followed.passing, snapshot.Value)
 	}
 	f.observer.Archive(x)
+}
+
+// packet archives a packet by its number in place of its id, with its flags.
+func (x *Archiver) packet(p *int32) {
+	id, flags := *p>>PacketBits, *p&(1<<PacketBits-1)
+	x.Packets.id(x.Archive, &id)
+	if snapshot.Int(x.Archive, &flags); x.Reading() {
+		*p = id<<PacketBits | flags
+	}
+}
+
+// unsent clears what the record of a packet has from the one that had it before, until its
+// head leaves.
+func (d *Domain) unsent(id int32) {
+	d.Packet(id).Wait = 0
+	if d.Unit != nil {
+		*d.inflow(id) = inflow{flits: d.Packet(id).Flits}
+	}
+}
+
+// packetTable archives the records of packets.
+func (x *Archiver) packetTable() {
+	d := x.Fabric.domains[0]
+	if !x.Reading() && x.Packets.Count != x.Fabric.InFlight() {
+		d.broken("%d packets are found of %d", x.Packets.Count, x.Fabric.InFlight())
+	}
+	x.Packets.table(x.Archive, d.addChunk, x.record)
+	if x.Reading() {
+		d.packetFree = slices.DeleteFunc(d.packetFree, x.Packets.read)
+	}
+}
+
+func (x *Archiver) record(id int32) {
+	d := x.Fabric.domains[0]
+	p := d.Packet(id)
+	x.tag(&p.tag)
+	snapshot.Value(x.Archive, p)
+	if x.Fabric.labels != nil {
+		snapshot.Value(x.Archive, x.Fabric.labels.Open(id))
+	}
+	if x.Fabric.unit != nil {
+		snapshot.Value(x.Archive, d.inflow(id))
+	}
+}
+
+// lastWork archives when something has happened last, for the end of a run.
+func (x *Archiver) lastWork() {
+	if x.Fabric.hostModel == nil {
+		return
+	}
+	last := x.Fabric.lastWork()
+	snapshot.Int(x.Archive, &last)
+	if x.Reading() {
+		for _, d := range x.Fabric.domains {
+			d.worked = last
+		}
+	}
 }

@@ -1,117 +1,13 @@
 package core
 
 import (
-	"math/bits"
-	"sync/atomic"
+	"unsafe"
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim/check"
+	"github.com/weft-sim/weft/sim/mem"
 )
-
-// terminal is the sending side of an end point. It has one packet under way,
-// whose flits leave one after the other on one virtual channel. 32 bytes.
-type terminal struct {
-	wake    int64 // cycle of the pending wake; Never if none
-	Packet  int32 `snap:"-"` // being sent; -1: none
-	Dst     int32
-	left    int32  // flits still to be sent
-	born    uint32 // cycle of the packet's birth, modulo 2^32
-	state   uint32 // routing's state of the packet
-	allowed uint16 // virtual channels that it may leave on; 0: not asked yet
-	VC      int8   // of the packet, or of the last one
-	flags   terminalFlags
-}
-
-type terminalFlags uint8
-
-const (
-	blocked terminalFlags = 1 << iota // waits for a credit
-	begun                             // the packet's head has left
-)
-
-// Attach connects the end points: where packets come from and who hears of
-// their arrival. It starts every terminal and must be called once, before the
-// first cycle; a second call, and a source of another number of terminals, are
-// errors. Of a network that is divided among threads ([Fabric.DivideFor]), several make the calls
-// of source and sink that are about different terminals, those of a [fabric.PartedSink] to parts of it.
-func (f *Fabric) Attach(source fabric.Source, sink fabric.Sink) error {
-	if err := f.CheckSource(source); err != nil {
-		return err
-	}
-	if f.hostModel, _ = source.(HostModel); f.hostModel != nil {
-		f.lookahead = min(f.lookahead, f.hostModel.Window())
-	}
-	f.start(source, func(*Domain) fabric.Sink {
-		if parted, ok := sink.(fabric.PartedSink); ok {
-			return parted.Part()
-		}
-		return sink
-	})
-	return nil
-}
-
-// start connects every domain to the source and to a sink of its own, and starts the
-// terminals.
-func (f *Fabric) start(source fabric.Source, sinkOf func(*Domain) fabric.Sink) {
-	f.source = source
-	for _, d := range f.domains {
-		d.source, d.sink = source, sinkOf(d)
-		if f.observer != nil {
-			d.observer = f.observer.Part(d)
-		}
-		if f.Faults != nil {
-			f.faulty(d)
-		}
-		if f.multicast != nil && !d.alone {
-			d.multicast = f.multicast.of()
-		}
-		d.prefetcher, _ = d.source.(fabric.Prefetcher)
-		d.listens, _ = d.source.(fabric.DepartureListener)
-	}
-	f.follow()
-	for _, d := range f.domains {
-		if d.Unit != nil {
-			d.Unit.timed = d.Unit.timesHolds(d)
-		}
-		d.routesAhead, d.plain = d.mayRouteAhead(), d.requestsPlainly()
-		d.crossNoted = d.observer != nil || d.multicast != nil || d.lanes != nil || d.hold != nil
-		if d.crossTimed = d.sensing != nil || d.receives() || d.behind != nil; d.crossTimed {
-			d.late = make([]int64, d.mostPorts)
-		}
-		d.routeNoted = d.large || d.Upcoming != nil || d.needs.Queues
-		d.ahead = d.asksAhead()
-		d.vcSpecial = d.storeForward || d.escape != nil || d.multicast != nil
-	}
-	for t := range f.Terminals {
-		f.Terminals[t] = terminal{wake: fabric.Never, Packet: -1, VC: int8(f.vcs) - 1}
-		f.Wake(topology.TerminalID(t))
-	}
-	f.openFlitRuns()
-}
-
-// Wake tells an idle terminal that its source may have a packet. Waking a busy
-// one does no harm. Where a kernel drives the fabric, which may have passed over many
-// cycles, WakeAt is told the present one.
-func (f *Fabric) Wake(t topology.TerminalID) { f.owner(t).wakeUp(t, 0) }
-
-// WakeAt is Wake for a packet that is born in that cycle.
-func (f *Fabric) WakeAt(t topology.TerminalID, cycle int64) { f.owner(t).wakeUp(t, cycle) }
-
-// wakeUp is [Fabric.WakeAt] for a terminal of d.
-func (d *Domain) wakeUp(t topology.TerminalID, cycle int64) {
-	te := &d.Terminals[t]
-	if te.Packet < 0 {
-		d.wakeAt(int32(t), te, max(cycle, d.Cycle+1))
-	}
-}
-
-func (d *Domain) wakeAt(t int32, te *terminal, cycle int64) {
-	if cycle < te.wake {
-		te.wake = cycle
-		*d.wakes.Place(cycle) = t
-	}
-}
 
 // serveTerminals serves the terminals that are due in cycle c and those that
 // got the credit that they waited for.
@@ -122,10 +18,17 @@ func (d *Domain) serveTerminals(c int64) {
 	d.serveDue(c)
 	for _, t := range d.woken {
 		if te := &d.Terminals[t]; te.Packet < 0 || te.wake == fabric.Never { // otherwise served just now
-			d.serve(t, te, c)
+			d.serve(d, t, te, c)
 		}
 	}
 	d.woken = d.woken[:0]
+}
+
+// departAhead serves the terminals that are due in cycle c before anything arrives.
+func (d *Domain) departAhead(c int64) {
+	d.departing = true
+	d.serveDue(c)
+	d.departing = false
 }
 
 // serveDue serves the terminals that are due in cycle c.
@@ -138,7 +41,10 @@ func (d *Domain) serveDue(c int64) {
 			te := &d.Terminals[t]
 			if te.wake == c { // otherwise superseded by an earlier wake
 				te.wake = fabric.Never
-				d.serve(t, te, c)
+				if d.departing && (te.Packet < 0 || te.flags&begun == 0) && !d.byLane(t) && !d.prepare(t, te, c) {
+					continue
+				}
+				d.serve(d, t, te, c)
 			}
 		}
 	}
@@ -185,15 +91,8 @@ func (d *Domain) succeed(t int32, te *terminal, o *OutPort) {
 	d.wakeAt(t, te, next)
 }
 
-// serve sends terminal t's next flit, if it has one and a credit for it.
-func (d *Domain) serve(t int32, te *terminal, c int64) {
-	if d.departing && (te.Packet < 0 || te.flags&begun == 0) && !d.byLane(t) && !d.prepare(t, te, c) {
-		return
-	}
-	if d.Unit != nil {
-		d.Unit.serve(d, t, te, c)
-		return
-	}
+// sendFlit sends terminal t's next flit, if it has one and a credit for it.
+func (d *Domain) sendFlit(t int32, te *terminal, c int64) {
 	o := &d.Out[d.TerminalOut0+t]
 	if te.Packet < 0 && (d.busy(t, te, o, c) || !d.fetch(t, te, c)) {
 		return
@@ -237,25 +136,12 @@ func (d *Domain) serve(t int32, te *terminal, c int64) {
 		o.NextFree = c << IntervalShift
 	}
 	o.NextFree += d.Pace(o).Interval
-	if d.flitRuns != nil && te.left > fewestFlits {
-		d.flitRuns.leave(d, t, te, o)
-	}
 	if te.left > 0 {
 		d.wakeAt(t, te, WholeCycle(o.NextFree))
 		return
 	}
 	te.Packet = -1
 	d.succeed(t, te, o)
-}
-
-// busy tells whether terminal t, which has been woken, has a channel that is still busy
-// with the flit before; it is woken again as the channel is free.
-func (d *Domain) busy(t int32, te *terminal, o *OutPort, c int64) bool {
-	free := WholeCycle(o.NextFree)
-	if free > c {
-		d.wakeAt(t, te, free)
-	}
-	return free > c
 }
 
 // fetch takes terminal t's next packet from the source, if it can enter the
@@ -276,119 +162,73 @@ func (d *Domain) fetch(t int32, te *terminal, c int64) bool {
 	return true
 }
 
-// begin makes a packet of terminal t, the one that it sends next.
-func (d *Domain) begin(t int32, te *terminal, spec *fabric.PacketSpec) {
-	id := d.takePacket()
-	p := d.Packet(id)
-	p.Birth, p.Src, p.Flits, p.tag, p.more = spec.Birth, topology.TerminalID(t), spec.Flits, spec.Tag, 0
-	if d.labels != nil {
-		*d.labels.Open(id) = label{level: spec.Level, entropy: spec.Entropy}
-	}
-	te.Packet, te.Dst, te.left, te.born, te.flags = id, int32(spec.Dst), spec.Flits, uint32(spec.Birth), 0
-	te.state, te.allowed = 0, uint16(d.injection)
-	if spec.VCs != 0 {
-		te.Dst, te.state, te.allowed = ^spec.MLID, spec.VCs, uint16(spec.VCs)
-	}
-}
-
-// injectionVC chooses a virtual channel for a new packet: the next in round
-// robin, among those allowed, that has a credit (cut-through: credits for the
-// whole packet).
-func (d *Domain) injectionVC(t int32, te *terminal, ovs []outVC) (int8, bool) {
-	need := int32(1)
-	if d.cutThrough {
-		need = te.left
-	}
-	if te.allowed == 0 {
-		te.allowed, te.state = d.depart(t, te.Dst, d.labelOf(te.Packet))
-	}
-	// Twice the set: the second copy begins behind the last channel.
-	set := uint64(te.allowed) | uint64(te.allowed)<<d.vcs
-	for set &^= 2<<te.VC - 1; set != 0; set &= set - 1 {
-		vc := int8(bits.TrailingZeros64(set))
-		if vc >= int8(d.vcs) {
-			vc -= int8(d.vcs)
+// sendPacket sends terminal t's next packet, if it has one and room for it, or, when the
+// tail of the last one leaves, takes the next.
+func (d *Domain) sendPacket(t int32, te *terminal, c int64) {
+	u, o := d.Unit, &d.Out[d.TerminalOut0+t]
+	if te.Packet >= 0 && te.flags&begun != 0 {
+		if tail := WholeCycle(o.NextFree - d.Pace(o).Interval); tail > c { // woken for a packet that is born now
+			d.wakeAt(t, te, tail)
+			return
 		}
-		if ovs[vc].credits >= need {
-			return vc, true
-		}
-	}
-	return 0, false
-}
-
-// depart asks the routing about a packet of terminal t: where it may leave, and the
-// routing's state of it.
-func (d *Domain) depart(t, dst int32, l label) (allowed uint16, state uint32) {
-	port := d.graph.TerminalPort[t]
-	h := &d.head
-	*h = fabric.Head{Switch: d.graph.PortSwitch[port], In: port, Dst: topology.TerminalID(dst)}
-	if d.needs.Packets {
-		h.Src, h.Level, h.Entropy = topology.TerminalID(t), l.level, l.entropy
-	}
-	d.view.At(&d.departures[t])
-	allowed = uint16(d.departer.Depart(&d.view, h) & d.allVCs)
-	d.view.At(nil)
-	d.summed = 0
-	if allowed == 0 {
-		panic("core: a routing allows a packet no virtual channel to leave its terminal by")
-	}
-	return allowed, h.State & (1<<fabric.StateBits - 1)
-}
-
-// creditTerminal serves a terminal that waited for a credit.
-func (d *Domain) creditTerminal(ov int32) {
-	t := (ov - d.terminalOV0) / int32(d.vcs)
-	if te := &d.Terminals[t]; te.flags&blocked != 0 {
-		te.flags &^= blocked
-		d.woken = append(d.woken, t)
-	}
-}
-
-// releaseCopy ends a copy of a multicast packet, and with the last one the packet. Copies
-// are counted by whatever domain they are in. The count cannot come to nothing too early:
-// a copy is counted while it is copied, and its own copies before they go on.
-func (d *Domain) releaseCopy(id int32) {
-	p := d.Packet(id)
-	if atomic.AddInt32(&p.more, -1) < 0 {
-		p.more = 0
-		d.freePacket(id)
-	}
-}
-
-// deliver takes a flit that has reached its terminal.
-func (d *Domain) deliver(e *Flit) {
-	d.DeliveredFlits++
-	id := e.Packet >> PacketBits
-	if e.Packet&TailFlit == 0 {
-		if e.Packet&HeadFlit != 0 && e.State&fabric.NonMinimal != 0 && e.dst >= 0 {
-			d.Packet(id).Wait |= WentAround
-		}
+		u.sent(d, t, te, o)
 		return
 	}
-	d.Packets++
-	p := d.Packet(id)
-	if d.Unit != nil {
-		d.DeliveredFlits += int64(p.Flits - 1)
+	if te.Packet < 0 && (d.busy(t, te, o, c) || !d.fetch(t, te, c)) {
+		return
 	}
-	delivery := &d.delivery
-	delivery.Src, delivery.Dst, delivery.Flits, delivery.Tag = p.Src, topology.TerminalID(^e.Queue), p.Flits, p.tag
-	delivery.Birth, delivery.Inject, delivery.Cycle = p.Birth, p.Birth+int64(p.Wait&^WentAround), d.Cycle
-	delivery.Hops, delivery.NonMinimal = int(e.State>>HopShift), e.State&fabric.NonMinimal|p.Wait&WentAround != 0
-	delivery.Multicast = e.dst < 0
-	if d.labels != nil {
-		delivery.Marked = d.labels.At(id).marked
+	ovs := d.OutVC[d.terminalOV(topology.TerminalID(t), 0):][:d.vcs]
+	if shortOf(check.Of(ovs), 1<<d.vcs-1, te.left) != 0 {
+		u.room(d, d.TerminalOut0+t, 1<<d.vcs-1, te.left)
 	}
-	if delivery.Multicast {
-		d.releaseCopy(id)
-	} else {
-		delivery.Hops += int(p.more)
-		d.freePacket(id)
+	vc, ok := d.injectionVC(t, te, ovs)
+	if !ok {
+		te.flags |= blocked
+		return
 	}
-	if topology.TerminalID(e.dst) != delivery.Dst && !delivery.Multicast {
-		d.misdelivered(delivery, topology.TerminalID(e.dst))
-	}
+	te.VC = vc
+	te.flags |= begun
+	n := te.left
+	d.Packet(te.Packet).Wait = uint32(c) - te.born
 	if d.observer != nil {
-		d.observer.Delivered(d, id, delivery)
+		d.observer.Injects(d, t)
 	}
-	d.sink.Deliver(delivery)
+	ovs[vc].credits -= n
+	ovs[vc].Flits += uint32(n)
+	d.InjectedFlits += int64(n)
+	if WholeCycle(o.NextFree) < c { // idle since
+		o.NextFree = c << IntervalShift
+	}
+	pace := d.Pace(o)
+	tail, latency := WholeCycle(o.NextFree+int64(n-1)*pace.Interval), int64(pace.latency)
+	p := d.inflow(te.Packet) // field by field: see cross
+	p.head, p.tail, p.flits, p.pace, p.slow = o.NextFree+latency<<IntervalShift, tail+latency, n, pace.slope, pace.slope
+	e := d.Flits[toSwitches].Place(c + latency)
+	e.Queue, e.Packet, e.dst, e.State = o.dest+int32(vc), te.Packet<<PacketBits|HeadFlit|TailFlit, te.Dst, te.state
+	o.NextFree += int64(n) * pace.Interval
+	if n == 1 {
+		u.sent(d, t, te, o)
+	} else {
+		d.wakeAt(t, te, tail)
+	}
+}
+
+// sent has terminal t, the tail of whose packet leaves, take the next one.
+func (u *packetUnit) sent(d *Domain, t int32, te *terminal, o *OutPort) {
+	if d.observer != nil {
+		d.observer.Injected(d, t)
+	}
+	te.Packet, te.flags = -1, 0
+	d.succeed(t, te, o)
+}
+
+// prefetchTerminals asks for the sending side of some terminals.
+func (d *Domain) prefetchTerminals(batch []int32) {
+	n := len(batch)
+	mem.PrefetchEach(&batch[0], n, 4, unsafe.Pointer(&d.Terminals[0]), unsafe.Sizeof(terminal{}))
+	mem.PrefetchEach(&batch[0], n, 4, unsafe.Pointer(&d.Out[d.TerminalOut0]), unsafe.Sizeof(OutPort{}))
+	mem.PrefetchEach(&batch[0], n, 4, unsafe.Pointer(&d.OutVC[d.terminalOV0]), uintptr(d.vcs)*unsafe.Sizeof(outVC{}))
+	if d.prefetcher != nil {
+		d.prefetcher.Prefetch(batch)
+	}
 }

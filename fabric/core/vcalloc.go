@@ -2,33 +2,11 @@ package core
 
 import (
 	"math/bits"
+	"unsafe"
 
-	"github.com/weft-sim/weft/fabric"
-	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim/check"
+	"github.com/weft-sim/weft/sim/mem"
 )
-
-// allocateVCs is virtual-channel allocation, one step: packets at the front of
-// their queue ask for the free virtual channels that their routing allows;
-// each grants the request nearest to its round-robin pointer, each packet
-// accepts the grant nearest to its own (iSLIP with one iteration: McKeown
-// 1999). Packets that find none free wait, unasked, until one is released.
-//
-// A packet that asks for virtual channels which nobody else wants is granted
-// all of them in any case; the round robins are played out among the others
-// only.
-func (d *Domain) allocateVCs(sw *SwitchState, step uint32) {
-	requests, several := d.requestVCs(sw, step)
-	if several {
-		requests = d.allocateRivalVCs(sw, requests)
-	}
-	d.takeVCs(sw, requests, step)
-}
-
-// asked is the local output virtual channels, modulo 64, of a request.
-func (r Request) asked(vcs uint32) uint64 {
-	return bits.RotateLeft64(uint64(r.free()), int(r.Port()*vcs&63))
-}
 
 // allocateRivalVCs leaves the requests of packets that ask for virtual channels which others
 // ask for, too, only where they win.
@@ -52,90 +30,6 @@ func (d *Domain) allocateRivalVCs(sw *SwitchState, requests []Request) []Request
 		met += meets
 	}
 	return d.arbitrateVCs(sw, rivals[:met], requests[:alone])
-}
-
-// requestVCs lists the packets that find a virtual channel free in this step, and tells whether
-// rivals among them have to be found: where some ask for several, an observer is to be told
-// who wins, or the switch has more than 64. It lets the others wait.
-func (d *Domain) requestVCs(sw *SwitchState, step uint32) (list []Request, several bool) {
-	requests, n, choices := check.Of(d.Matcher.requests), uint32(0), uint32(0)
-	for w := range sw.masks {
-		left := sw.masks[w].va
-		if d.vcSpecial {
-			left = d.whoAsks(sw, w, left, step)
-		}
-		sleep, seconds := uint64(0), uint64(0)
-		for ; left != 0; left &= left - 1 { // calls nothing, so that all of it stays in registers
-			local := uint32(w<<6 + bits.TrailingZeros64(left))
-			v := sw.Queue(local)
-			if v.Out >= 0 {
-				seconds |= left & -left
-				continue
-			}
-			if int32(v.Ready-step) > 0 {
-				continue
-			}
-			hop := v.Hop
-			free := hop & uint32(sw.OutPort(hop>>16).free)
-			if free == 0 {
-				sleep |= left & -left
-				continue
-			}
-			*requests.At(n) = newRequest(local, hop&^(1<<16-1)|free)
-			n++
-			choices |= free & (free - 1)
-		}
-		for ; seconds != 0; seconds &= seconds - 1 {
-			local := uint32(w<<6 + bits.TrailingZeros64(seconds))
-			if !d.mayAsk(sw, local, sw.Queue(local), step) {
-				continue
-			}
-			hop := d.Pool[d.behindFront(sw, local).head-1].Hop
-			free := hop & uint32(sw.OutPort(hop>>16).free)
-			if free == 0 {
-				sleep |= seconds & -seconds
-				continue
-			}
-			*requests.At(n) = newRequest(local, hop&^(1<<16-1)|free)
-			n++
-			choices |= free & (free - 1)
-		}
-		if sleep != 0 {
-			d.sleepForVC(sw, w, sleep)
-		}
-	}
-	list = d.Matcher.requests[:n]
-	if d.cutThrough {
-		list = d.withRoom(sw, list)
-	}
-	return list, choices != 0 || d.observer != nil || len(sw.masks) > 1
-}
-
-// whoAsks is which packets of mask word w ask for a virtual channel in this step, where they
-// may have to wait for more than a free one, of those in a set that have their route.
-func (d *Domain) whoAsks(sw *SwitchState, w int, set uint64, step uint32) (asks uint64) {
-	for left := set; left != 0; left &= left - 1 {
-		local, bit := uint32(w<<6+bits.TrailingZeros64(left)), left&-left
-		v := sw.Queue(local)
-		if v.Out >= 0 { // for the packet behind
-			asks |= bit
-			continue
-		}
-		if int32(v.Ready-step) > 0 || d.storeForward && d.incomplete(sw, local, v) {
-			continue
-		}
-		if v.Hop == multicastHop { // its branches take theirs as they begin
-			m := &sw.masks[w]
-			v.Ready = step + d.VADelay
-			m.va &^= bit
-			m.next |= bit
-			continue
-		}
-		if d.escape == nil || d.escape.decide(d, sw, local, v) {
-			asks |= bit
-		}
-	}
-	return asks
 }
 
 // arbitrateVCs plays out the round robins of virtual-channel allocation: it appends to matches
@@ -170,6 +64,51 @@ func (d *Domain) arbitrateVCs(sw *SwitchState, rivals, matches []Request) []Requ
 		matches = append(matches, newRequest(local, uint32(place.Port)<<16|1<<place.vc))
 	}
 	return matches
+}
+
+// winsVC tells whether a packet is nearer to the round-robin pointer of a virtual channel than
+// that which has been given it in this step, and then takes it back from that.
+func (d *Domain) winsVC(sw *SwitchState, local, lov uint32, ov *outVC, step uint32) bool {
+	m, n := &d.Matcher, sw.Ports*int32(d.vcs)
+	m.contested = append(m.contested, lov)
+	pointer := m.outputs[lov].distance // stands behind the last owner
+	mine, its := sw.Queue0+int32(local)+pointer, ov.owner+pointer
+	if mine+n&(mine>>31) > its+n&(its>>31) {
+		return false
+	}
+	loser := uint32(ov.owner - sw.Queue0)
+	k, bit := sw.mask(loser), uint64(1)<<(loser&63)
+	k.va |= bit
+	if v := sw.Queue(loser); k.next&bit != 0 {
+		v.Out, v.Ready = -1, step
+		k.next &^= bit
+	} else {
+		u := d.behindFront(sw, loser)
+		u.out, u.ready = -1, step
+	}
+	return true
+}
+
+// withRoom narrows requests to virtual channels with credits for the whole
+// packet (cut-through), as [Domain.requestVCs] lists them, and lets packets that are left
+// without one wait.
+func (d *Domain) withRoom(sw *SwitchState, requests []Request) []Request {
+	kept := requests[:0]
+	for _, r := range requests {
+		need := d.flitsOf(d.asking(sw, r.Local(), sw.Queue(r.Local())).Packet >> PacketBits)
+		r = newRequest(r.Local(), r.Port()<<16|d.withCredits(sw, r.Port(), r.free(), need))
+		if r.free() == 0 {
+			d.sleepForVC(sw, int(r.Local()>>6), 1<<(r.Local()&63))
+			if d.Upcoming != nil && sw.Queue(r.Local()).Out >= 0 {
+				d.behindFront(sw, r.Local()).waits = PartCredit
+			} else if d.observer != nil {
+				d.observer.Sleeps(d, sw.Queue0+int32(r.Local()), PartCredit)
+			}
+			continue
+		}
+		kept = append(kept, r)
+	}
+	return kept
 }
 
 // takeVCs gives each of some packets a virtual channel of its request: where it
@@ -216,200 +155,26 @@ func (d *Domain) takeVCs(sw *SwitchState, matches []Request, step uint32) {
 	m.contested = m.contested[:0]
 }
 
-// winsVC tells whether a packet is nearer to the round-robin pointer of a virtual channel than
-// that which has been given it in this step, and then takes it back from that.
-func (d *Domain) winsVC(sw *SwitchState, local, lov uint32, ov *outVC, step uint32) bool {
-	m, n := &d.Matcher, sw.Ports*int32(d.vcs)
-	m.contested = append(m.contested, lov)
-	pointer := m.outputs[lov].distance // stands behind the last owner
-	mine, its := sw.Queue0+int32(local)+pointer, ov.owner+pointer
-	if mine+n&(mine>>31) > its+n&(its>>31) {
-		return false
-	}
-	loser := uint32(ov.owner - sw.Queue0)
-	k, bit := sw.mask(loser), uint64(1)<<(loser&63)
-	k.va |= bit
-	if v := sw.Queue(loser); k.next&bit != 0 {
-		v.Out, v.Ready = -1, step
-		k.next &^= bit
-	} else {
-		u := d.behindFront(sw, loser)
-		u.out, u.ready = -1, step
-	}
-	return true
-}
-
-// chooseVC points the packet at the front of a queue to one of some free virtual
-// channels that has room; false if none has. Virtual channels are chosen anew
-// in each step, in round robin, and taken by crossing the switch.
-func (d *Domain) chooseVC(sw *SwitchState, local uint32, v *InVC, free uint32) bool {
-	need := int32(1)
-	if d.cutThrough {
-		need = d.flitsOf(v.Packet >> PacketBits)
-	}
-	port := v.Hop >> 16
-	if free = d.withCredits(sw, port, free, need); free == 0 {
-		return false
-	}
-	v.Out = int32(nextVC(&d.acceptOV[uint32(sw.Queue0)+local], port*uint32(d.vcs), free))
-	return true
-}
-
-// withCredits narrows a set of virtual channels of a port to those with at
-// least so many credits.
-func (d *Domain) withCredits(sw *SwitchState, port, set uint32, need int32) uint32 {
-	ovs := sw.outVCs.From(port * uint32(d.vcs))
-	short := shortOf(ovs, set, need)
-	if d.Unit != nil && set&short != 0 {
-		d.Unit.room(d, sw.Port0+int32(port), set, need)
-		short = shortOf(ovs, set, need)
-	}
-	return set &^ short
-}
-
-// shortOf is which of a port's virtual channels, up to the last of a set, have less
-// than so many credits.
-func shortOf(ovs check.Array[outVC], set uint32, need int32) (short uint32) {
-	for vc := range uint32(bits.Len32(set)) {
-		// No branch: nothing predicts it.
-		short |= uint32(ovs.At(vc).credits-need) >> 31 << vc
-	}
-	return short
-}
-
-// withRoom narrows requests to virtual channels with credits for the whole
-// packet (cut-through), as [domain.requestVCs] lists them, and lets packets that are left
-// without one wait.
-func (d *Domain) withRoom(sw *SwitchState, requests []Request) []Request {
-	kept := requests[:0]
-	for _, r := range requests {
-		need := d.flitsOf(d.asking(sw, r.Local(), sw.Queue(r.Local())).Packet >> PacketBits)
-		r = newRequest(r.Local(), r.Port()<<16|d.withCredits(sw, r.Port(), r.free(), need))
-		if r.free() == 0 {
-			d.sleepForVC(sw, int(r.Local()>>6), 1<<(r.Local()&63))
-			if d.Upcoming != nil && sw.Queue(r.Local()).Out >= 0 {
-				d.behindFront(sw, r.Local()).waits = PartCredit
-			} else if d.observer != nil {
-				d.observer.Sleeps(d, sw.Queue0+int32(r.Local()), PartCredit)
-			}
-			continue
+// followRouting does what comes after the routing of a switch's arrivals in this cycle.
+func (d *Domain) followRouting(sw *SwitchState) {
+	d.summed = 0
+	if n := d.Matcher.routed; n > 0 {
+		d.prefetchPorts(sw, d.Matcher.routedFrom[:n], d.Matcher.routedTo[:n])
+		if d.Unit != nil && !d.Unit.timed {
+			d.Unit.prefetchHolds(d, sw, d.Matcher.routedFrom[:n], d.Matcher.routedTo[:n])
 		}
-		kept = append(kept, r)
+		d.Matcher.routed = 0
 	}
-	return kept
-}
-
-// sleepForVC lets packets of mask word w wait until a virtual channel of their
-// port is released.
-func (d *Domain) sleepForVC(sw *SwitchState, w int, packets uint64) {
-	m := &sw.masks[w]
-	m.va &^= packets
-	for ; packets != 0; packets &= packets - 1 {
-		local := uint32(w<<6 + bits.TrailingZeros64(packets))
-		v := sw.Queue(local)
-		o := sw.OutPort(d.asking(sw, local, v).Hop >> 16)
-		if d.Upcoming == nil || d.Combined != 0 || v.Out < 0 {
-			m.sa &^= packets & -packets
-		} else if d.Unit == nil || d.Unit.Followed != nil {
-			m.asleep |= packets & -packets
-			d.behindFront(sw, local).waits = PartVC
-		} else {
-			m.va |= packets & -packets // it asks on: the front may be in a list itself
-			continue
-		}
-		queue := sw.Queue0 + int32(local)
-		d.waitNext[queue] = o.waiters
-		o.waiters = queue + 1
-		if d.Unit != nil && d.Unit.Followed != nil {
-			d.Unit.heed(d, sw.Port0+int32(d.asking(sw, local, v).Hop>>16))
-		}
+	if len(d.decided) > 0 {
+		d.countDecisions(sw)
 	}
 }
 
-// wakeWaiters lets the packets that wait for a virtual channel of a port ask
-// again.
-func (d *Domain) wakeWaiters(o *OutPort) {
-	for q := o.waiters; q != 0; q = d.waitNext[q-1] {
-		word, bit := (q-1)>>6, uint64(1)<<((q-1)&63)
-		m := check.At(d.Masks, uint32(word))
-		if d.Combined != 0 {
-			m.sa |= bit
-		} else {
-			m.va |= bit
-		}
-		if !m.secondWakes(bit) && d.observer != nil {
-			d.observer.Resumes(d, q-1, d.Bidding())
-		}
-		d.activate(word)
-	}
-	o.waiters = 0
-}
-
-// escape is what a network keeps for an EscapeRouting.
-type escape struct {
-	routing fabric.EscapeRouting
-	whole   uint32 // virtual channels that are given away only while their buffer is empty
-}
-
-func newEscape(n *network, r fabric.EscapeRouting) *escape {
-	if n.needs.Queues {
-		panic("core: a routing with escape channels cannot read occupancy")
-	}
-	e := &escape{routing: r}
-	if !n.cutThrough {
-		e.whole = n.allVCs &^ r.EscapeVCs(n.vcs)
-	}
-	return e
-}
-
-// Room implements [fabric.Queues].
-func (v *view) Room(p topology.PortID, flits int32) uint32 {
-	d := v.d
-	sw := &d.Switches[d.graph.PortSwitch[p]]
-	return d.escape.room(d, sw, uint32(int32(p)-sw.Port0), flits)
-}
-
-func (e *escape) room(d *Domain, sw *SwitchState, port uint32, flits int32) uint32 {
-	if !d.cutThrough {
-		flits = 1
-	}
-	free := uint32(sw.OutPort(port).free)
-	whole := free & e.whole
-	if whole != 0 {
-		whole = d.withCredits(sw, port, whole, max(flits, d.buffer))
-	}
-	return whole | d.withCredits(sw, port, free&^e.whole, flits)
-}
-
-// decide narrows the decision for the packet in front of a queue to virtual
-// channels that it can be given in this step, with a new decision if need be;
-// false if there are none.
-func (e *escape) decide(d *Domain, sw *SwitchState, local uint32, v *InVC) bool {
-	const routingBits = 1<<fabric.StateBits - 1
-	flits := d.Packet(v.Packet >> PacketBits).Flits
-	port := v.Hop >> 16
-	if room := v.Hop & e.room(d, sw, port, flits); room != 0 {
-		v.Hop = port<<16 | room
-		return true
-	}
-	place, h := d.Matcher.Places[local], &d.head
-	h.In, h.VC = topology.PortID(sw.Port0+int32(place.Port)), uint8(place.vc)
-	h.Switch, h.Dst, h.Flits = d.graph.PortSwitch[h.In], topology.TerminalID(v.dst), flits
-	h.State = v.State & routingBits
-	if d.needs.Packets {
-		d.describe(v.Packet>>PacketBits, h)
-	}
-	hop := e.routing.Reroute(&d.view, h)
-	h.Flits, d.summed = 0, 0
-	port, vcs := uint32(hop.Port)-uint32(sw.Port0), hop.VCs&d.allVCs
-	if port >= uint32(sw.Ports) || vcs == 0 {
-		d.badHop(h, hop)
-	}
-	v.State = v.State&^routingBits | h.State
-	v.Hop = port<<16 | vcs
-	if room := vcs & e.room(d, sw, port, flits); room != 0 {
-		v.Hop = port<<16 | room
-		return true
-	}
-	return false
+// prefetchPorts asks for the ports of a switch that packets come from and have
+// been routed to in this cycle.
+func (d *Domain) prefetchPorts(sw *SwitchState, inputs, outputs []int32) {
+	n := len(outputs)
+	mem.PrefetchEach(&outputs[0], n, 4, unsafe.Pointer(sw.outs.At(0)), unsafe.Sizeof(OutPort{}))
+	mem.PrefetchEach(&outputs[0], n, 4, unsafe.Pointer(sw.outVCs.At(0)), uintptr(d.vcs)*unsafe.Sizeof(outVC{}))
+	mem.PrefetchEach(&inputs[0], n, 4, unsafe.Pointer(sw.ins.At(0)), unsafe.Sizeof(inPort{}))
 }

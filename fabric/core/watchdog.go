@@ -112,7 +112,6 @@ func (w Wait) Dependency() topology.Dependency {
 // a cycle a deadlock; before, the credits may be on their way. Cost: linear in
 // ports*vcs.
 func (f *Fabric) WaitForCycle() []Wait {
-	f.disband()
 	if d := f.domains[0]; d.Unit != nil {
 		d.Unit.settleAll(d)
 	}
@@ -282,4 +281,14 @@ func (e *DeadlockError) Error() string {
 		}
 	}
 	return b.String()
+}
+
+// Rest audits a fabric that a kernel has driven until nothing was left to do:
+// packets still in it are deadlocked, otherwise all flits and credits must be
+// accounted for.
+func (f *Fabric) Rest() error {
+	if f.InFlight() > 0 {
+		return f.deadlock(stallCycles)
+	}
+	return f.Audit()
 }

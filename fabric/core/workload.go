@@ -1,21 +1,10 @@
 package core
 
 import (
-	"cmp"
-	"errors"
-
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim/wheel"
 )
-
-// Recorder is the sink of measured runs, which also takes down what workloads note.
-type Recorder interface {
-	fabric.Sink
-	// Note enters a time of so many cycles into measure i of the workload, of something that
-	// began in a cycle.
-	Note(i int, began, cycles int64)
-}
 
 // listen is the sink of a domain in a run: a recorder, and the workload if it is a
 // Responder.
@@ -26,15 +15,6 @@ func (d *Domain) listen(w fabric.Workload, m Recorder) fabric.Sink {
 	}
 	d.listener = &listener{d, r, m, wheel.New[int32](1024)}
 	return d.listener
-}
-
-// listener stands between a domain and a workload that hears of arrivals, once they
-// have been measured, and of time.
-type listener struct {
-	domain   *Domain
-	workload fabric.Responder
-	recorder Recorder
-	alarms   *wheel.Wheel[int32] // terminal
 }
 
 // Deliver implements [fabric.Sink].
@@ -78,24 +58,40 @@ func (l *listener) ring(c int64) {
 	}
 }
 
-// Open divides f among threads, where that pays, and connects it to a workload and to a recorder
-// for each domain (recorderOf is called for one after the other). worth is the number of
-// terminals times cycles of a window from which a second thread is used; 0: from where it pays.
-func (f *Fabric) Open(w fabric.Workload, threads int, worth int64, recorderOf func() Recorder) {
-	f.split(threads, fabric.Never, cmp.Or(worth, worthThreads), nil)
-	f.start(w, func(d *Domain) fabric.Sink { return d.listen(w, recorderOf()) })
-	if responder, ok := w.(fabric.Responder); ok {
-		responder.Start(func(t topology.TerminalID) fabric.Engine { return f.owner(t).listener })
+// deliver takes a flit that has reached its terminal.
+func (d *Domain) deliver(e *Flit) {
+	d.DeliveredFlits++
+	id := e.Packet >> PacketBits
+	if e.Packet&TailFlit == 0 {
+		if e.Packet&HeadFlit != 0 && e.State&fabric.NonMinimal != 0 && e.dst >= 0 {
+			d.Packet(id).Wait |= WentAround
+		}
+		return
 	}
-}
-
-// CheckWorkload tells why a workload cannot be connected to f; nil: it can.
-func (f *Fabric) CheckWorkload(w fabric.Workload) error {
-	if err := f.CheckSource(w); err != nil {
-		return err
+	d.Packets++
+	p := d.Packet(id)
+	if d.Unit != nil {
+		d.DeliveredFlits += int64(p.Flits - 1)
 	}
-	if f.Faults != nil && !fabric.BearsLosses(w) {
-		return errors.New("the workload would wait for answers to packets that are lost: it is no fabric.LossListener that bears losses")
+	delivery := &d.delivery
+	delivery.Src, delivery.Dst, delivery.Flits, delivery.Tag = p.Src, topology.TerminalID(^e.Queue), p.Flits, p.tag
+	delivery.Birth, delivery.Inject, delivery.Cycle = p.Birth, p.Birth+int64(p.Wait&^WentAround), d.Cycle
+	delivery.Hops, delivery.NonMinimal = int(e.State>>HopShift), e.State&fabric.NonMinimal|p.Wait&WentAround != 0
+	delivery.Multicast = e.dst < 0
+	if d.labels != nil {
+		delivery.Marked = d.labels.At(id).marked
 	}
-	return nil
+	if delivery.Multicast {
+		d.releaseCopy(id)
+	} else {
+		delivery.Hops += int(p.more)
+		d.freePacket(id)
+	}
+	if topology.TerminalID(e.dst) != delivery.Dst && !delivery.Multicast {
+		d.misdelivered(delivery, topology.TerminalID(e.dst))
+	}
+	if d.observer != nil {
+		d.observer.Delivered(d, id, delivery)
+	}
+	d.sink.Deliver(delivery)
 }

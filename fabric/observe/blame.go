@@ -72,11 +72,10 @@ type Window interface {
 // StartBlame makes the fabric divide the latency of the packets that meter
 // measures. It must be called before Attach.
 func StartBlame(f *core.Fabric, meter Window) *Blame {
-	d := f.FirstDomain()
-	b := &Blame{graph: d.Graph(), meter: meter, links: make([]core.Parts, len(d.Out)), pairRow: make([]int32, d.Graph().NumPorts()), clocks: make([]clock, len(d.Queues))}
+	b := &Blame{graph: f.Graph(), meter: meter, links: make([]core.Parts, len(f.Out)), pairRow: make([]int32, f.Graph().NumPorts()), clocks: make([]clock, len(f.Queues))}
 	pairs := int32(0)
-	for s := range d.Switches {
-		sw := &d.Switches[s]
+	for s := range f.Switches {
+		sw := &f.Switches[s]
 		for port := range sw.Ports {
 			b.pairRow[sw.Port0+port] = pairs + port*sw.Ports
 		}

@@ -100,7 +100,7 @@ func Joined(rows [][]uint32) [][]uint32 {
 func (s *ChannelSeries) take() {
 	row := make([]uint32, len(s.flits.Places))
 	for i, channel := range s.flits.Places {
-		now := s.f.FirstDomain().FlitsSent(channel)
+		now := s.f.FlitsSent(channel)
 		row[i] = now - s.flits.Before[i]
 		s.flits.Before[i] = now
 	}

@@ -39,17 +39,18 @@ type Tracer struct {
 // that meter measures. It must be called before Attach.
 func StartTrace(f *core.Fabric, meter Window, plan TracePlan) *Tracer {
 	n := f.Graph().Terminals()
-	tr := &Tracer{fabric: f, source: int64(f.Config.Terminal.InjectionCycles), given: f.FirstDomain().Steps.CycleFrom(int64(f.VADelay)),
+	tr := &Tracer{fabric: f, source: int64(f.Config.Terminal.InjectionCycles),
 		plan: plan, meter: meter, numbers: make([]int, n), matched: make([]int, n)}
 	f.Observe(tr)
 	return tr
 }
 
 // Part is the Tracer of a domain.
-func (tr *Tracer) Part(*core.Domain) core.Observer {
+func (tr *Tracer) Part(d *core.Domain) core.Observer {
 	p := tr
 	switch len(tr.parts) {
 	case 0:
+		tr.given = d.Steps.CycleFrom(int64(d.VADelay))
 	case 1:
 		tr.live.Divided()
 		fallthrough
@@ -236,8 +237,8 @@ func (tr *Tracer) Delivered(d *core.Domain, id int32, delivery *fabric.Delivery)
 	}
 	*tr.live.At(id) = nil
 	t.Delivery = *delivery
-	if d.Faults != nil { // whose retries have numbered the packet
-		t.Tag = d.Faults.SourcePackets.At(int32(t.Tag)).Spec.Tag
+	if d.SourcePackets != nil { // whose retries have numbered the packet
+		t.Tag = d.SourcePackets.At(int32(t.Tag)).Spec.Tag
 	}
 	for i := range delivery.Hops {
 		hop := t.path.at(i)

@@ -1,0 +1,235 @@
+package core
+
+import (
+	"math/bits"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/check"
+	"github.com/weft-sim/weft/sim/wheel"
+)
+
+// chooseVC points the packet at the front of a queue to one of some free virtual
+// channels that has room; false if none has. Virtual channels are chosen anew
+// in each step, in round robin, and taken by crossing the switch.
+func (d *Domain) chooseVC(sw *SwitchState, local uint32, v *InVC, free uint32) bool {
+	need := int32(1)
+	if d.cutThrough {
+		need = d.flitsOf(v.Packet >> PacketBits)
+	}
+	port := v.Hop >> 16
+	if free = d.withCredits(sw, port, free, need); free == 0 {
+		return false
+	}
+	v.Out = int32(nextVC(&d.acceptOV[uint32(sw.Queue0)+local], port*uint32(d.vcs), free))
+	return true
+}
+
+// withCredits narrows a set of virtual channels of a port to those with at
+// least so many credits.
+func (d *Domain) withCredits(sw *SwitchState, port, set uint32, need int32) uint32 {
+	ovs := sw.outVCs.From(port * uint32(d.vcs))
+	short := shortOf(ovs, set, need)
+	if d.Unit != nil && set&short != 0 {
+		d.Unit.room(d, sw.Port0+int32(port), set, need)
+		short = shortOf(ovs, set, need)
+	}
+	return set &^ short
+}
+
+// shortOf is which of a port's virtual channels, up to the last of a set, have less
+// than so many credits.
+func shortOf(ovs check.Array[outVC], set uint32, need int32) (short uint32) {
+	for vc := range uint32(bits.Len32(set)) {
+		// No branch: nothing predicts it.
+		short |= uint32(ovs.At(vc).credits-need) >> 31 << vc
+	}
+	return short
+}
+
+// withoutCredit is the set of those of the first vcs virtual channels that have no
+// credit.
+func withoutCredit(ovs check.Array[outVC], vcs uint32) (set uint32) {
+	for vc := range vcs {
+		set |= uint32(ovs.At(vc).credits-1) >> 31 << (vc & 31)
+	}
+	return set
+}
+
+// nextVC is the output virtual channel of a port, the first of which is given,
+// that is in a set and nearest to a round-robin pointer, which moves behind it. The
+// pointer is in this port or elsewhere.
+func nextVC(pointer *int32, first, set uint32) (lov uint32) {
+	behind := min(max(*pointer-int32(first), 0), fabric.MaxVCs)
+	from := set >> (behind & 31) << (behind & 31)
+	if from == 0 {
+		from = set
+	}
+	lov = first + uint32(bits.TrailingZeros32(from))
+	*pointer = int32(lov) + 1
+	return lov
+}
+
+// roomFor is the first local output virtual channel of a set of a port that has
+// room for so many flits; -1: none.
+func (d *Domain) roomFor(sw *SwitchState, port, set uint32, flits int32) int32 {
+	if set = d.withCredits(sw, port, set, flits); set == 0 {
+		return -1
+	}
+	return int32(port*uint32(d.vcs) + uint32(bits.TrailingZeros32(set)))
+}
+
+// Credits travel on wires of their own beside the channel, credits_per_cycle of
+// them in a cycle of the flit clock, whatever the channel's data rate. The slots
+// that an input frees, on any of its virtual channels, wait for that in one queue.
+// As with the output queue, only the time at which the wires are free again is
+// kept: inPort.nextCredit. An input takes at most a flit a cycle, so the queue
+// empties; it holds more than one credit only while the core, faster than the
+// channel, drains a buffer.
+
+// sendCredit queues a credit that may leave an input from a time on, in cycles <<
+// intervalShift, for the far end's ov upstream.
+func (d *Domain) sendCredit(in *inPort, upstream int32, ready int64) {
+	send := max(ready, in.nextCredit)
+	in.nextCredit = send + d.creditInterval
+	*d.credits[in.wheel&15].Place(send>>IntervalShift + int64(in.delay)) = upstream
+}
+
+// toTerminal takes the credit of a flit for a terminal, and files its return: the terminal
+// takes the flit as it arrives, and the credit leaves in the cycle after. back is when it
+// would be back if it left at once.
+func (d *Domain) toTerminal(o *outVC, ov int32, back int64) {
+	o.credits--
+	*d.credits[0].Place(back + 1 + int64(d.Config.Switch.CreditCycles)) = ov
+}
+
+// holdCredit keeps back, for so many cycles, a credit that could leave an input at
+// a time. It joins the input's queue only then: those of later flits pass it.
+func (d *Domain) holdCredit(port, upstream int32, ready, late int64) {
+	*d.held.Place(ready>>IntervalShift + late - 1) = heldCredit{port, upstream}
+}
+
+// releaseCredits queues the credits that may leave from the cycle after c on.
+func (d *Domain) releaseCredits(c int64) {
+	for batch := d.held.Next(c); batch != nil; batch = d.held.Next(c) {
+		for _, h := range batch {
+			d.sendCredit(&d.in[h.port], h.upstream, (c+1)<<IntervalShift)
+		}
+	}
+}
+
+// What follows counts the flits that wait for an output, as [fabric.View.Waiting] shows them: from
+// the decision at their switch until their channel takes them.
+
+func newBehind(d *Domain) *behind {
+	b := &behind{until: wheel.New[int32](d.horizon)}
+	b.slots = d.needs.HeldSlots
+	return b
+}
+
+// list is where to file flits that cross in this cycle, depart at a time and are
+// not held longer; nil if each has to be filed by cross.
+func (b *behind) list(d *Domain, depart int64) *[]int32 {
+	ahead := depart>>IntervalShift - d.Cycle
+	if d.crossed != nil || ahead <= 0 || ahead >= soonCycles-1 {
+		return nil
+	}
+	return &b.soon[(d.Cycle+ahead+1)%soonCycles]
+}
+
+// cross files a flit that crosses switch sw in this cycle, decided for local
+// output virtual channel lov, to depart at a time and its credit to be sent so
+// many cycles late.
+func (b *behind) cross(d *Domain, sw *SwitchState, lov uint32, depart, late int64) {
+	until := depart >> IntervalShift
+	if b.slots && late > 0 {
+		until = max(until, d.Cycle+late-1)
+	}
+	if until <= d.Cycle {
+		sw.outVC(lov).waiting--
+		return
+	}
+	ov := sw.Port0*int32(d.vcs) + int32(lov)
+	if d.crossed != nil {
+		d.crossed[ov]++
+	}
+	if until-d.Cycle < soonCycles-1 {
+		list := &b.soon[(until+1)%soonCycles]
+		*list = append(*list, ov)
+	} else {
+		*b.until.Place(until + 1) = ov
+	}
+}
+
+// release ends the waiting of flits whose time came before cycle c.
+func (b *behind) release(d *Domain, c int64) {
+	list := &b.soon[c%soonCycles]
+	b.end(d, *list)
+	*list = (*list)[:0]
+	for batch := b.until.Next(c); batch != nil; batch = b.until.Next(c) {
+		b.end(d, batch)
+	}
+}
+
+func (b *behind) end(d *Domain, ovs []int32) {
+	for _, ov := range ovs {
+		d.OutVC[ov].waiting--
+	}
+	if d.crossed != nil {
+		for _, ov := range ovs {
+			d.crossed[ov]--
+		}
+	}
+}
+
+// next is the first cycle after c in which some flit's waiting ends; Never: there is none.
+func (b *behind) next(c int64) int64 {
+	cycle, any := b.until.NextCycle()
+	if !any {
+		cycle = fabric.Never
+	}
+	for soon := c + 1; soon <= c+soonCycles; soon++ {
+		if len(b.soon[soon%soonCycles]) > 0 {
+			return min(cycle, soon)
+		}
+	}
+	return cycle
+}
+
+// countDecision counts a packet as waiting for the output virtual channel that
+// was chosen for it at switch sw.
+func (d *Domain) countDecision(sw *SwitchState, lov uint32) {
+	if d.needs.Greedy {
+		d.decided = append(d.decided, lov)
+	} else {
+		sw.outVC(lov).waiting++
+	}
+}
+
+// countDecisions counts those of a greedy routing, all decisions of a cycle at
+// a switch being made.
+func (d *Domain) countDecisions(sw *SwitchState) {
+	for _, lov := range d.decided {
+		sw.outVC(lov).waiting++
+	}
+	d.decided = d.decided[:0]
+}
+
+// countWaiting counts a flit of a routed packet as waiting for its output.
+func (d *Domain) countWaiting(word int32, hop uint32) {
+	if hop != multicastHop {
+		d.Switches[d.WordSwitch[word]].outVC(lowestOV(hop, uint32(d.vcs))).waiting++
+	}
+}
+
+// load is the number of flits that wait for a port, and of those that have been sent and whose
+// credits have not come back, as far as has been counted.
+func (d *Domain) load(p topology.PortID) (waiting, outstanding int32) {
+	ovs := d.OutVC[d.ov(p, 0):][:d.vcs]
+	outstanding = d.bufferOf(p) * int32(len(ovs))
+	for i := range ovs {
+		waiting += ovs[i].waiting
+		outstanding -= ovs[i].credits
+	}
+	return waiting, outstanding
+}

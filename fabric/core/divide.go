@@ -1,0 +1,235 @@
+package core
+
+import (
+	"math"
+	"slices"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/mem"
+	"github.com/weft-sim/weft/sim/wheel"
+)
+
+// pack takes all items of a wheel whose time is now in place of those before, and tells
+// the first cycle in which any arrives, or the one given if that is sooner.
+func (p *post[T]) pack(w *wheel.Wheel[T], now, first int64) int64 {
+	p.items, p.cycles = p.items[:0], p.cycles[:0]
+	w.Drain(now, func(cycle int64, batch []T) {
+		p.items = append(p.items, batch...)
+		p.cycles = append(p.cycles, cycleItems{cycle, int32(len(batch))})
+		first = min(first, cycle)
+	})
+	return first
+}
+
+// unpack files all items in a wheel.
+func (p *post[T]) unpack(w *wheel.Wheel[T]) {
+	items := p.items
+	for _, c := range p.cycles {
+		for i := range items[:c.items] {
+			*w.Place(c.cycle) = items[i]
+		}
+		items = items[c.items:]
+	}
+}
+
+// send packs what d has sent to others up to a cycle: that in which a window ends.
+func (d *Domain) send(window, now int64) {
+	d.sent = fabric.Never
+	for i := range d.handed {
+		m := &d.handed[i][window&1]
+		m.first = m.flits.pack(d.Flits[firstOutbox+i], now, fabric.Never)
+		m.first = m.credits.pack(d.credits[1+i], now, m.first)
+		if d.Unit != nil {
+			m.first = m.schedules.pack(d.Unit.schedules[1+i], now, m.first)
+		}
+		d.sent = min(d.sent, m.first)
+	}
+}
+
+// receive takes what other domains have sent to d, number me, in a window.
+func (d *Domain) receive(domains []*Domain, me int, window int64) {
+	for _, from := range domains {
+		if from == d {
+			continue
+		}
+		m := &from.handed[me][window&1]
+		if m.first == fabric.Never {
+			continue
+		}
+		m.flits.unpack(d.Flits[toSwitches])
+		m.credits.unpack(d.credits[0])
+		if d.Unit != nil {
+			m.schedules.unpack(d.Unit.schedules[0])
+		}
+	}
+}
+
+// deliverHanded lets all domains have what was sent to them, while nothing is simulated.
+func (f *Fabric) deliverHanded() {
+	for i, d := range f.domains {
+		d.receive(f.domains, i, f.window)
+	}
+	for _, d := range f.domains {
+		d.sent = fabric.Never
+		for i := range d.handed {
+			d.handed[i][0].first, d.handed[i][1].first = fabric.Never, fabric.Never
+		}
+	}
+}
+
+// maxDomains bounds the domains of a network: wheels are found by 4 bits.
+const maxDomains = 14
+
+// worthThreads, which only tests change, is the number of terminals times cycles of a window from which a
+// second thread pays for its barriers.
+var worthThreads = int64(4000)
+
+// domainsPerThread is the number of domains that a thread begins with where there is
+// much to do: in networks of worthFiner times the least that is worth a second thread.
+// Finer domains are easier to share out but send each other more.
+const (
+	domainsPerThread = 4
+	worthFiner       = 4
+)
+
+// split divides the network among threads, if that is possible and pays: from so many
+// terminals times cycles of a window on, which is of so many cycles at most. weights are
+// those of terminals, 0 for those without traffic; nil: all have as much. Call it before
+// the first cycle, with all observers in place.
+func (f *Fabric) split(threads int, window, worth int64, weights []int32) {
+	if threads = min(threads, maxDomains, len(f.Switches)); threads < 2 {
+		f.onOne = "no more were asked for, or there is one switch"
+		return
+	}
+	domain, lookahead := f.divide(threads, weights)
+	work := int64(len(f.Terminals))
+	for _, w := range weights {
+		if w == 0 {
+			work--
+		}
+	}
+	if f.Faults == nil { // otherwise windows are a cycle long once something has failed
+		work *= min(lookahead, window)
+	}
+	switch {
+	case lookahead == 0 || work < worth:
+		f.onOne = "the network is too small to gain from more"
+		return
+	case !f.readsWithin(domain):
+		f.onOne = "the routing reads the state of distant switches"
+		return
+	}
+	if finer, same := f.divide(min(domainsPerThread*threads, maxDomains), weights); same == lookahead && work >= worthFiner*worth && f.readsWithin(finer) {
+		domain = finer
+	}
+	domainOf := make([]uint8, len(domain))
+	for s := range domain {
+		domainOf[s] = uint8(domain[s])
+	}
+	f.divideInto(domainOf, slices.Max(domain)+1, threads, lookahead)
+}
+
+// divideInto shares the switches out among so many domains, in place of those before, for
+// several threads. [Fabric.open] fills them in.
+func (f *Fabric) divideInto(domainOf []uint8, domains, threads int, lookahead int64) {
+	f.workers = workers{threads: threads, lookahead: lookahead, barrier: sim.NewBarrier(threads), tasks: make([]task, domains), domainOf: domainOf}
+	if domains > 1 {
+		if f.labels != nil {
+			f.labels.Divided()
+		}
+		f.packets.records.Divided()
+		if f.unit != nil {
+			f.packets.inflows.Divided()
+		}
+	}
+	f.domains = nil
+	for range domains {
+		f.domains = append(f.domains, &Domain{alone: domains == 1})
+	}
+	for s := range f.Switches {
+		d := f.domains[domainOf[s]]
+		d.Mine = append(d.Mine, int32(s))
+	}
+	for t := range f.Terminals {
+		d := f.owner(topology.TerminalID(t))
+		d.Ends = append(d.Ends, int32(t))
+	}
+	for p := range f.graph.NumPorts() {
+		if peer := f.graph.Peer[p]; peer >= 0 {
+			if other := domainOf[f.graph.PortSwitch[peer]]; other != domainOf[f.graph.PortSwitch[p]] {
+				f.Out[p].wheel = firstOutbox + other
+				f.in[p].wheel = 1 + other
+			}
+		}
+	}
+}
+
+// divide makes n domains of the switches, and tells for how many cycles they can be
+// simulated apart; 0 if they are not connected.
+func (f *Fabric) divide(n int, weights []int32) (domain []int, lookahead int64) {
+	n = min(n, len(f.Switches))
+	latency := func(p topology.PortID) int32 { return int32(f.Latency(&f.Out[p])) }
+	domain = partition(f.graph, latency, n, weights)
+	lookahead = math.MaxInt64
+	for p := range f.graph.NumPorts() {
+		if peer := f.graph.Peer[p]; peer >= 0 && domain[f.graph.PortSwitch[p]] != domain[f.graph.PortSwitch[peer]] {
+			lookahead = min(lookahead, 1+f.Latency(&f.Out[p]))
+		}
+	}
+	if lookahead == math.MaxInt64 {
+		lookahead = 0
+	}
+	return domain, lookahead
+}
+
+// readsWithin tells whether the routing reads nothing of other domains.
+func (f *Fabric) readsWithin(domain []int) bool {
+	r, ok := f.routing.(fabric.RemoteReader)
+	return !ok || r.ReadsWithin(domain)
+}
+
+// makeWheels gives d, one of as many domains as f has tasks, empty wheels.
+func (d *Domain) makeWheels(f *Fabric) {
+	domains := len(f.tasks)
+	d.wakes = wheel.New[int32](min(f.horizon, 1024))
+	d.Flits[toTerminals], d.Flits[toSwitches] = wheel.New[Flit](f.horizon), wheel.New[Flit](f.horizon)
+	d.credits[0] = wheel.New[int32](f.horizon)
+	if domains > 1 {
+		d.handed = mem.Apart[handed](domains)
+		for i := range domains {
+			d.handed[i][0].first, d.handed[i][1].first = fabric.Never, fabric.Never
+			d.Flits[firstOutbox+i] = wheel.New[Flit](f.horizon + f.lookahead)
+			d.credits[1+i] = wheel.New[int32](f.horizon + f.lookahead)
+		}
+	}
+	if f.sensing != nil {
+		d.held = wheel.New[heldCredit](f.horizon)
+	}
+	if f.needs.Queues {
+		d.behind = newBehind(d)
+	}
+	if d.Unit != nil {
+		d.Unit.makeWheels(f)
+	}
+}
+
+// DivideFor divides f, before anything is attached to it, into domains for so many
+// threads. Their models can be simulated apart for at most so many cycles; a second
+// thread is worth it from so many terminals times cycles of a window on. weights say how
+// much traffic terminals have beside others, 0 for none (len = terminals; nil: all have
+// as much). It returns "" or why there is one thread.
+func (f *Fabric) DivideFor(threads int, cycles, worth int64, weights []int32) string {
+	if threads < 2 {
+		return "one was asked for"
+	}
+	if cycles < 1 {
+		return "what its terminals belong to cannot be simulated apart for a cycle"
+	}
+	if f.split(threads, cycles, worth, weights); f.onOne != "" {
+		return f.onOne
+	}
+	f.lookahead = min(f.lookahead, cycles)
+	return ""
+}

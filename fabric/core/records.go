@@ -1,0 +1,340 @@
+package core
+
+import (
+	"math/bits"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/sim/check"
+)
+
+// This file holds the state of the simulated hardware and all of its index
+// arithmetic:
+//
+//   - A queue is the buffer of an input virtual channel. The queues of a switch
+//     are numbered consecutively, port by port, from a multiple of 64, so that
+//     a queue's number names its bit in the switch's masks.
+//   - An output virtual channel (ov) is numbered port*vcs + vc over all switch
+//     ports, then terminal by terminal for the channels that they inject into.
+
+// Flit is a flit on a channel, and the event of its arrival: 16 bytes, which is
+// what the speed of the simulator hangs on.
+type Flit struct {
+	Queue  int32  // queue that it arrives in, or ^t for terminal t
+	Packet int32  `snap:"-"` // packet<<2 | tail<<1 | head
+	dst    int32  // destination terminal, or ^MLID
+	State  uint32 // routing's state in the low 24 bits, switches crossed above; of multicast packets the virtual channels allowed
+}
+
+const (
+	HeadFlit   = 1
+	TailFlit   = 2
+	PacketBits = 2
+	HopShift   = fabric.StateBits
+	MaxHops    = 255 // that a flit counts by itself; see [Packet]
+)
+
+// Queued is a flit in a queue.
+type Queued struct {
+	Packet int32 `snap:"-"` // as in flit
+	dst    int32
+	State  uint32
+	Hop    uint32 // routing's decision for its packet: local port<<16 | virtual channels
+}
+
+// InVC is a queue: its front flit by value, the rest in the pool. 32 bytes.
+type InVC struct {
+	Queued        // the front; valid while count > 0, but for hop, which a packet's body goes by, too
+	Last   int32  // last flit in the pool, whose next is the second flit of the queue
+	Count  int32  // flits in the queue
+	Out    int32  // local output virtual channel held by the packet at the front; -1: none yet
+	Ready  uint32 // step of the switch core from which the present stage may act
+}
+
+// buffered is a flit behind the front of a queue.
+type buffered struct {
+	Next int32
+	Queued
+}
+
+// outVC is an output virtual channel. 16 bytes.
+type outVC struct {
+	credits int32
+	owner   int32  // queue whose packet holds it; ^queue of the last one if free
+	waiting int32  // flits routed to it that have not left the switch; kept with Needs.Queues only
+	Flits   uint32 // sent since the counters were last collected
+}
+
+// OutPort is the sending end of a channel. 32 bytes.
+type OutPort struct {
+	NextFree int64  // when the channel is free, in cycles << intervalShift
+	until    int64  // last step in which a packet crosses to it, where they know; -1: none yet
+	dest     int32  `snap:"-"` // queue of virtual channel 0 at the far end, or ^t
+	waiters  int32  // queue + 1 of the first packet waiting for a virtual channel
+	free     uint16 // virtual channels that no packet holds
+	grant    uint16 // round-robin pointer over local input ports
+	pace     uint16 `snap:"-"` // of network.paces
+	Bounded  uint8  `snap:"-"` // 1: to a switch; 0: to a terminal, which takes every flit, or returns its credit without delay
+	wheel    uint8  `snap:"-"` // of domain.flits, for what is sent
+}
+
+// inPort is the receiving end of a channel. 32 bytes.
+type inPort struct {
+	nextCredit int64  // when the next credit may leave, in cycles << intervalShift
+	until      int64  // last step in which a packet crosses from it, where they know; -1: none yet
+	upstream   int32  `snap:"-"` // ov of virtual channel 0 at the sending end
+	delay      int32  `snap:"-"` // cycles that a credit takes back, processing included
+	accept     uint16 // round-robin pointer over local output ports
+	vc         uint16 // round-robin pointer over virtual channels
+	wheel      uint8  `snap:"-"` // of domain.credits, for what is sent
+	by         uint8  // virtual channel that the packet of until comes from
+}
+
+// Round-robin pointers stand one behind the last choice. They are not wrapped
+// around: n means 0.
+
+// SwitchState locates what a switch owns of the network's state.
+type SwitchState struct {
+	masks  []masks
+	queues check.Array[InVC]
+	outVCs check.Array[outVC]
+	outs   check.Array[OutPort]
+	ins    check.Array[inPort]
+	Queue0 int32 // number of the first queue, a multiple of 64
+	Port0  int32
+	Ports  int32
+}
+
+// What follows finds a switch's records by their local numbers, without checks of
+// bounds but in the checked build: the allocators would spend a fifth of their
+// instructions on them. Numbers come from masks and from decisions that route has checked.
+
+func (sw *SwitchState) Queue(local uint32) *InVC      { return sw.queues.At(local) }
+func (sw *SwitchState) outVC(lov uint32) *outVC       { return sw.outVCs.At(lov) }
+func (sw *SwitchState) OutPort(local uint32) *OutPort { return sw.outs.At(local) }
+func (sw *SwitchState) inPort(local uint32) *inPort   { return sw.ins.At(local) }
+
+// mask is the mask word of a queue; its bit there is 1<<(local&63).
+func (sw *SwitchState) mask(local uint32) *masks { return check.At(sw.masks, local>>6) }
+
+// masks says which of 64 queues have something to do.
+type masks struct {
+	route uint64 // a packet has arrived that has not been routed
+	va    uint64 // the packet at the front wants an output virtual channel
+	sa    uint64 // the flit at the front wants the crossbar and has a credit
+	next  uint64 // as sa, but from the next step on
+
+	// Where stages overlap: a packet waits behind the front, and it is in a list of those that
+	// wait for a virtual channel.
+	second, asleep uint64
+}
+
+// Part is a part of a packet's latency.
+type Part int
+
+// The parts of a packet's latency. In the queues of switches it is the flit at the front of the queue that waits, for
+// itself and for all behind it.
+const (
+	PartSource   Part = iota // at its terminal, until the head enters the channel
+	PartRoute                // route computation
+	PartVC                   // virtual-channel allocation
+	PartSwitch               // switch allocation and the crossbar
+	PartCredit               // no buffer free at the far end
+	PartSerial               // flits in front on their way through the crossbar and onto channels between switches
+	PartEjection             // waiting for the channel to the destination
+	PartWire                 // latencies of channels
+	NumParts     = iota
+)
+
+// PartNames are the names of the parts.
+var PartNames = [NumParts]string{"source_queue", "route", "vc_allocation", "switch_allocation", "credit_stall", "serialisation", "ejection", "wire"}
+
+// Parts is a time by parts, in cycles.
+type Parts [NumParts]int64
+
+// Total is the sum of the parts.
+func (p *Parts) Total() int64 {
+	sum := int64(0)
+	for _, x := range p {
+		sum += x
+	}
+	return sum
+}
+
+// Add adds other.
+func (p *Parts) Add(other *Parts) {
+	for i, x := range other {
+		p[i] += x
+	}
+}
+
+// Subtract takes other away.
+func (p *Parts) Subtract(other *Parts) {
+	for i, x := range other {
+		p[i] -= x
+	}
+}
+
+// Waiting is the time spent waiting for a channel in the network, in
+// packet-cycles: neither the source queue nor what an idle network takes for
+// routes and wires.
+func (p *Parts) Waiting() int64 {
+	return p[PartVC] + p[PartSwitch] + p[PartCredit] + p[PartSerial] + p[PartEjection]
+}
+
+// lacking is what a head goes to sleep for, by the virtual channels that are free: one of
+// them, or room in one.
+func lacking(free uint32) Part {
+	if free == 0 {
+		return PartVC
+	}
+	return PartCredit
+}
+
+// secondWakes notes that the second packet of a queue, if it is that which slept, asks
+// again.
+func (m *masks) secondWakes(bit uint64) (second bool) {
+	second = m.asleep&bit != 0
+	m.asleep &^= bit
+	return second
+}
+
+// nextStep lets those ask for the crossbar that may from the next step on, and tells, as routeAll, who asks.
+func (sw *SwitchState) nextStep() (va, sa bool) {
+	for w := range sw.masks {
+		m := &sw.masks[w]
+		m.sa |= m.next
+		m.next = 0
+		va, sa = va || m.va != 0, sa || m.sa != 0
+	}
+	return va, sa
+}
+
+// upcoming is what a queue keeps of the packets behind the one at its front, where the
+// stages of a switch overlap: while the front bids for the crossbar, the second packet
+// asks for a virtual channel, and the third has its route computed. Each stage works on
+// one packet of a queue at a time. 32 bytes.
+//
+// A virtual channel is given ahead only when the front waits for nothing but its turn
+// (see mayAsk). Otherwise packets of two queues could wait for ever, each for the
+// channel that is held behind the other, although the routing is free of deadlock.
+type upcoming struct {
+	packets int32  // behind the front, if there are any (masks.second)
+	head    int32  `snap:"-"` // of the second packet, in the pool, + 1
+	left    int32  // flits of the front packet that are in the queue, when there is a second
+	out     int32  // output virtual channel that the second has been given; -1: none
+	ready   uint32 // step in which the second has its route or, if out >= 0, its virtual channel
+	third   uint32 // step in which the third packet has its route
+	waits   Part   // what the second waits for, while it is asleep (masks.asleep)
+}
+
+// later is the later one of two steps.
+func later(a, b uint32) uint32 {
+	if int32(a-b) > 0 {
+		return a
+	}
+	return b
+}
+
+// terminal is the sending side of an end point. It has one packet under way,
+// whose flits leave one after the other on one virtual channel. 32 bytes.
+type terminal struct {
+	wake    int64 // cycle of the pending wake; Never if none
+	Packet  int32 `snap:"-"` // being sent; -1: none
+	Dst     int32
+	left    int32  // flits still to be sent
+	born    uint32 // cycle of the packet's birth, modulo 2^32
+	state   uint32 // routing's state of the packet
+	allowed uint16 // virtual channels that it may leave on; 0: not asked yet
+	VC      int8   // of the packet, or of the last one
+	flags   terminalFlags
+}
+
+type terminalFlags uint8
+
+const (
+	blocked terminalFlags = 1 << iota // waits for a credit
+	begun                             // the packet's head has left
+)
+
+// Request is the wish of the flit or packet at the front of a queue: for an
+// output port or, in virtual-channel allocation, for one of some virtual
+// channels of an output port. Packed, since allocation is little else than
+// lists of requests.
+type Request uint64
+
+// newRequest packs a queue with, in virtual-channel allocation, an output port
+// and a set of its virtual channels or, in switch allocation, an input and an
+// output port.
+func newRequest(local, ports uint32) Request { return Request(local)<<32 | Request(ports) }
+func (r Request) Local() uint32              { return uint32(r >> 32) }
+
+func (r Request) Port() uint32 { return uint32(r) >> 16 } // switch allocation: of the input
+
+func (r Request) Output() uint32 { return uint32(r) & (1<<16 - 1) } // switch allocation
+
+func (r Request) free() uint32 { return uint32(r) & (1<<16 - 1) } // virtual-channel allocation
+
+// meets tells whether two requests are for the same output or from the same input.
+func (r Request) meets(other Request) bool {
+	return r.Port() == other.Port() || r.Output() == other.Output()
+}
+
+// asked is the local output virtual channels, modulo 64, of a request.
+func (r Request) asked(vcs uint32) uint64 {
+	return bits.RotateLeft64(uint64(r.free()), int(r.Port()*vcs&63))
+}
+
+// rivals are the ports, modulo 64, that several of some requests come from, and those that several
+// want.
+func rivals(requests []Request) (rivalInputs, rivalOutputs uint64) {
+	var inputs, outputs uint64
+	for _, r := range requests {
+		in, out := uint64(1)<<(r.Port()&63), uint64(1)<<(r.Output()&63)
+		rivalInputs |= inputs & in
+		inputs |= in
+		rivalOutputs |= outputs & out
+		outputs |= out
+	}
+	return rivalInputs, rivalOutputs
+}
+
+// place is the port and the virtual channel of a queue.
+type place struct{ Port, vc uint16 }
+
+// heldCredit is a credit that credit sensing holds back, and the event of its
+// release.
+type heldCredit struct {
+	port     int32 // input port
+	upstream int32 // ov that it is for
+}
+
+// heldPort tells whether a port of a switch is held, and, where packets are the unit, who
+// waits for that to end: queue + 1 of the first; 0: nobody. Where packets know until when they
+// hold a port, that is in its records (inPort.until, outPort.until), and nobody is in a list. 12 bytes.
+type heldPort struct {
+	inputWaiters, outputWaiters int32
+	input, output               bool // held
+}
+
+// lowestOV is the local output virtual channel that a decision is counted under.
+func lowestOV(hop, vcs uint32) uint32 { return hop>>16*vcs + uint32(bits.TrailingZeros32(hop)) }
+
+// label is what travels with a packet beside what its flits carry: its sender's choice of a
+// level and an entropy, and the mark of a port. Only networks have labels that mark packets or
+// whose routing reads them ([fabric.Needs].Packets).
+type label struct {
+	level   uint8
+	marked  bool
+	entropy uint16
+}
+
+// refusal is why the flit at the front of a queue does not ask for the crossbar, for
+// the observer.
+type refusal struct {
+	local uint32
+	part  Part
+}
+
+// multicastHop is the decision for a multicast packet: none, its table row
+// decides.
+const multicastHop = 0

@@ -1,0 +1,130 @@
+package core
+
+import (
+	"math/bits"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/check"
+)
+
+func (e *escape) room(d *Domain, sw *SwitchState, port uint32, flits int32) uint32 {
+	if !d.cutThrough {
+		flits = 1
+	}
+	free := uint32(sw.OutPort(port).free)
+	whole := free & e.whole
+	if whole != 0 {
+		whole = d.withCredits(sw, port, whole, max(flits, d.buffer))
+	}
+	return whole | d.withCredits(sw, port, free&^e.whole, flits)
+}
+
+// decide narrows the decision for the packet in front of a queue to virtual
+// channels that it can be given in this step, with a new decision if need be;
+// false if there are none.
+func (e *escape) decide(d *Domain, sw *SwitchState, local uint32, v *InVC) bool {
+	const routingBits = 1<<fabric.StateBits - 1
+	flits := d.Packet(v.Packet >> PacketBits).Flits
+	port := v.Hop >> 16
+	if room := v.Hop & e.room(d, sw, port, flits); room != 0 {
+		v.Hop = port<<16 | room
+		return true
+	}
+	place, h := d.Matcher.Places[local], &d.head
+	h.In, h.VC = topology.PortID(sw.Port0+int32(place.Port)), uint8(place.vc)
+	h.Switch, h.Dst, h.Flits = d.graph.PortSwitch[h.In], topology.TerminalID(v.dst), flits
+	h.State = v.State & routingBits
+	if d.needs.Packets {
+		d.describe(v.Packet>>PacketBits, h)
+	}
+	hop := e.routing.Reroute(&d.view, h)
+	h.Flits, d.summed = 0, 0
+	port, vcs := uint32(hop.Port)-uint32(sw.Port0), hop.VCs&d.allVCs
+	if port >= uint32(sw.Ports) || vcs == 0 {
+		d.badHop(h, hop)
+	}
+	v.State = v.State&^routingBits | h.State
+	v.Hop = port<<16 | vcs
+	if room := vcs & e.room(d, sw, port, flits); room != 0 {
+		v.Hop = port<<16 | room
+		return true
+	}
+	return false
+}
+
+// requestCrossbar lists the flits that may cross in this step. Flits without a credit go
+// to sleep.
+func (d *Domain) requestCrossbar(sw *SwitchState, step uint32) []Request {
+	requests, origins := check.Of(d.Matcher.requests), check.Of(d.Matcher.origins)
+	combined, cutThrough, vcs := d.Combined, d.cutThrough, uint32(d.vcs)
+	n := uint32(0)
+	now := d.Cycle << IntervalShift
+	for w := range sw.masks {
+		m := &sw.masks[w]
+		for left := m.sa; left != 0; left &= left - 1 {
+			local := uint32(w<<6 + bits.TrailingZeros64(left))
+			v := sw.Queue(local)
+			if int32(v.Ready-step) > 0 {
+				continue
+			}
+			if v.Packet&HeadFlit != 0 && !d.may(d.bids, sw, local, v, step) {
+				continue
+			}
+			output := v.Hop >> 16
+			o := sw.OutPort(output)
+			if v.Packet&combined != 0 {
+				free := v.Hop & uint32(o.free)
+				lov := output*vcs + uint32(bits.TrailingZeros32(free))
+				if free&(free-1) == 0 && free != 0 && sw.outVC(lov).credits > 0 && !cutThrough {
+					v.Out = int32(lov) // chooseVC in most cases
+				} else if !d.chooseVC(sw, local, v, free) {
+					d.sleepForVC(sw, w, left&-left)
+					d.Matcher.refuse(local, lacking(free))
+					continue
+				}
+			} else if sw.outVC(uint32(v.Out)).credits == 0 {
+				m.sa &^= left & -left
+				d.Matcher.refuse(local, PartCredit)
+				continue
+			}
+			if o.NextFree-d.Pace(o).window >= now { // no room behind the crossbar
+				d.Matcher.refuse(local, PartSerial)
+				continue
+			}
+			*requests.At(n) = *origins.At(local) | Request(output)
+			n++
+		}
+	}
+	if d.Matcher.refused > 0 {
+		d.tellRefusals(sw)
+	}
+	return d.Matcher.requests[:n]
+}
+
+// requestsPlainly tells whether requestPlainly serves: heads have got their virtual channel
+// before, or take it as they cross and need no more than a credit, and flits wait for nothing
+// else.
+func (d *Domain) requestsPlainly() bool {
+	if d.Combined == 0 {
+		return d.hold == nil && d.multicast == nil && !d.storeForward && !neverPlain
+	}
+	return !d.cutThrough && d.escape == nil && !neverPlain
+}
+
+// tellRefusals tells the observer, if there is one, of those that there are.
+func (d *Domain) tellRefusals(sw *SwitchState) {
+	refusals := d.Matcher.refusals[:d.Matcher.refused]
+	d.Matcher.refused = 0
+	if d.observer == nil {
+		return
+	}
+	for _, r := range refusals {
+		queue := sw.Queue0 + int32(r.local)
+		if r.part != PartSerial {
+			d.observer.Sleeps(d, queue, r.part)
+		} else {
+			d.observer.Blocked(d, queue, sw.OutPort(sw.Queue(r.local).Hop>>16))
+		}
+	}
+}

@@ -1,0 +1,238 @@
+package core
+
+import (
+	"github.com/weft-sim/weft/sim/wheel"
+)
+
+// inflow is how a packet comes in by its present channel: flit i arrives in the first
+// cycle that begins at head + i*slope(pace) or at tail - (flits-1-i)*slope(slow) or
+// later. 32 bytes.
+type inflow struct {
+	head  int64 // cycles << intervalShift
+	tail  int64 // cycle
+	flits int32
+	pace  uint8 // of the channel
+	slow  uint8 // of the channel that the tail has been late from
+}
+
+// limit limits what the flits of a packet do to a time after they have come.
+func (p *inflow) limit(u *packetUnit, r *flitSchedule, after int64) {
+	r.limit(u, p.tail<<IntervalShift-int64(p.flits-1)*u.slopes[p.slow]+after, p.slow)
+	if p.slow != p.pace {
+		r.limit(u, p.head+1<<IntervalShift-1+after, p.pace) // from the cycle on that begins next
+	}
+}
+
+// event is what happens at a queue or a port. 12 bytes.
+type event struct {
+	number int32 // of the queue, or of the port as of Fabric.out
+	port   int32 // that a tail crosses to
+	kind   eventKind
+}
+
+type eventKind uint8
+
+const (
+	tailCrosses eventKind = iota // of the packet at the front of a queue
+	queueWakes                   // what it waits for has happened by itself
+	creditsCome                  // to a port: those that somebody waits for
+)
+
+// streams says which of 64 queues have a packet whose head has crossed and whose tail
+// has not, and whose tail crosses in this cycle.
+type streams struct{ under, tail uint64 }
+
+// packetUnit makes the packet the unit of the simulation: the same switches,
+// decisions and allocators, with the same state, as for flits under switch.hold. The
+// queues hold packets, each standing for its head. When a head is granted the
+// crossbar, the times of all of its packet's flits follow ([Domain.crossPackets]), as
+// nothing comes between them:
+//
+//   - the head arrives at the next switch: an event there, as for flits;
+//   - the tail crosses: an event here, which releases input, output and virtual
+//     channel and brings the next packet to the front;
+//   - credits go back: one event at the sender for the first of them, which hands
+//     over a [flitSchedule] for all.
+//
+// A head that cannot bid is asleep, in a list of what it waits for, until that
+// happens: a switch is visited when something can.
+//
+// Times of decisions are whole cycles, those of channels have the binary digits
+// behind the cycle that flits have. Where these do not divide the clock, a flit of the
+// middle of a packet is up to a cycle off for every hop, heads and tails are as for
+// flits but for that.
+type packetUnit struct {
+	slopes     []int64 // of schedules: by pace, then those below
+	creditRate uint8   // slope of what is stored on the credits' wires
+	stepRate   uint8   // slope of what is stored in the core
+	step       int     // of the present cycle, while a switch is evaluated
+	tails      int     // that are still to cross in the present cycle at the switch that is evaluated
+	timed      bool    // ports are held up to a step
+	swept      int64   // cycle of the last sweep, where they are
+
+	credits []portCredits // by port, then by terminal
+	streams []streams     // by mask word
+	flows   [][]flow      // by port; nil unless watched
+	quiet   []int64       // likewise: nothing of a port moves before this cycle
+
+	Followed *followed // nil without observers
+
+	schedules [16]*wheel.Wheel[flitSchedule] // as Fabric.credits
+	events    *wheel.Wheel[event]
+}
+
+// followed is what observers want to know of packets beyond what a [packetUnit] itself
+// goes by: they are told the same as with flits as the unit, but for the flits between
+// head and tail.
+type followed struct {
+	passing []passing          // by queue; of all domains
+	tails   *wheel.Wheel[Flit] // that arrive in queues
+	seen    []Flit             // heads of a batch
+	polls   bool               // the heads at the front of queues ask in every step, as flits do: others of their queue may be asleep
+}
+
+// passing is a packet whose head has crossed a switch and whose tail has not. 16 bytes.
+type passing struct {
+	granted int64 // step
+	first   int64 // when the head leaves by the channel, in cycles << intervalShift
+}
+
+// slope adds a slope.
+func (u *packetUnit) slope(every int64) uint8 {
+	u.slopes = append(u.slopes, every)
+	return uint8(len(u.slopes) - 1)
+}
+
+// flitSchedule is when each flit of a packet does something, such as cross a switch, or when
+// its credit comes back, kept as a few lines in place of an event a flit: flit i does
+// it in the cycle in which the largest of at[k] + i*slope(every[k]) falls. Times are
+// in cycles << intervalShift. 56 bytes.
+//
+// The lines are those of what limits the flits of a packet that holds its ports: the
+// core takes those that are stored, one a step; others come no faster than the channel
+// brings them, or than a slower one before it did; the output takes them no faster
+// than its channel; and credits leave no faster than their wires take them.
+type flitSchedule struct {
+	at    [scheduleLines]int64
+	every [scheduleLines]uint8 // slope, of packetUnit.slopes
+	lines int8                 // in use
+	flits int32
+	done  int32 // flits that have been counted already
+	ov    int32 // output virtual channel that it is about; -1: the schedule is of nothing
+	port  int32 // of ov, as of Fabric.out, where it is of credits
+}
+
+const scheduleLines = 4
+
+// start makes an empty schedule one of so many flits, with a line for the first of what limits
+// them.
+func (r *flitSchedule) start(flits, ov int32, at int64, every uint8) {
+	r.at[0], r.every[0] = at, every
+	r.lines, r.flits, r.ov = 1, flits, ov
+}
+
+// copyTo copies a schedule that has just been made, line by line (see [Domain.crossPackets]), but
+// for its port. No two neighbours are copied together: the compiler would make one of them.
+func (r *flitSchedule) copyTo(to *flitSchedule) {
+	for k := range to.at {
+		to.at[k], to.every[k] = r.at[k], r.every[k]
+	}
+	to.lines, to.flits, to.ov = r.lines, r.flits, r.ov
+	to.done, to.port = 0, 0
+}
+
+// limit adds a line, unless one that is there lies above it everywhere.
+func (r *flitSchedule) limit(u *packetUnit, at int64, every uint8) {
+	last := int64(r.flits - 1)
+	end := at + last*u.slopes[every]
+	for k := range r.lines {
+		if r.at[k] >= at && r.at[k]+last*u.slopes[r.every[k]] >= end {
+			return
+		}
+	}
+	if int(r.lines) == scheduleLines {
+		panic("core: a packet is limited in more ways than there are")
+	}
+	r.at[r.lines], r.every[r.lines] = at, every
+	r.lines++
+}
+
+// time is the cycle of flit i.
+func (r *flitSchedule) time(u *packetUnit, i int32) int64 { return r.exact(u, i) >> IntervalShift }
+
+// exact is the time of flit i in cycles << intervalShift.
+func (r *flitSchedule) exact(u *packetUnit, i int32) int64 {
+	t := r.at[0] + int64(i)*u.slopes[r.every[0]]
+	for k := int8(1); k < r.lines; k++ {
+		t = max(t, r.at[k]+int64(i)*u.slopes[r.every[k]])
+	}
+	return t
+}
+
+// before is the number of flits before a time in cycles << intervalShift.
+func (r *flitSchedule) before(u *packetUnit, time int64) int32 {
+	n := int64(r.flits)
+	last := time - 1
+	for k := range r.lines {
+		left, slope := last-r.at[k], u.slopes[r.every[k]]
+		if left < 0 {
+			return 0
+		}
+		if n*slope > left {
+			if slope == 1<<IntervalShift { // one a cycle, as nearly always
+				n = left>>IntervalShift + 1
+			} else {
+				n = left/slope + 1
+			}
+		}
+	}
+	return int32(min(n, int64(r.flits)))
+}
+
+// take is how many flits there are before a time that no call before has returned.
+func (r *flitSchedule) take(u *packetUnit, time int64) int32 {
+	n := r.before(u, time)
+	fresh := n - r.done
+	r.done = n
+	return fresh
+}
+
+// delay puts a schedule off.
+func (r *flitSchedule) delay(time int64) {
+	for k := range r.lines {
+		r.at[k] += time
+	}
+}
+
+// from drops the first flits of a schedule.
+func (r *flitSchedule) from(u *packetUnit, i int32) {
+	for k := range r.lines {
+		r.at[k] += int64(i) * u.slopes[r.every[k]]
+	}
+	r.flits -= i
+}
+
+// portCredits is the credits that are coming back to the sending end of a channel, in a
+// cache line.
+type portCredits struct {
+	flitSchedule
+	roomAt int64 // cycle of the next creditsCome; Never: none
+}
+
+// flow is a kind of movement of a packet's flits that changes what routings see.
+type flow struct {
+	flitSchedule
+	kind    flowKind
+	decided int32 // output virtual channel that the flits are counted under while they wait; -1: none, of a multicast packet
+}
+
+// fewFlows is how many a port has room for from the start.
+const fewFlows = 4
+
+type flowKind uint8
+
+const (
+	arriving flowKind = iota // wait from then on
+	crossing                 // take a credit, and are behind the crossbar
+	leaving                  // wait no longer
+)
