@@ -249,8 +249,8 @@ func (rt *runtime) copy(r int32, start, fixed sim.Time, bytes, most float64, the
 }
 
 // copyMessage is copy for the bytes of a message.
-func (rt *runtime) copyMessage(r int32, start, fixed sim.Time, bytes int64, then afterCopy, id int32) bool {
-	return rt.copy(r, start, fixed, float64(bytes), bytesPerPicosecond(rt.Protocols.CopyRate), then, id)
+func (rt *runtime) copyMessage(r int32, start, fixed sim.Time, m *message, then afterCopy, id int32) bool {
+	return rt.copy(r, start, fixed, float64(m.bytes), bytesPerPicosecond(rt.rateOf(m)), then, id)
 }
 
 // beginCopy is the end of the time that was booked before a copy.

@@ -166,7 +166,7 @@ func (t *fabricNetwork) Transport(part int, k *sim.Kernel, sink mpi.Sink) (mpi.T
 	}
 	p.adapters = hca.New(t.adapter, len(own))
 	// So many full packets does the link carry in the time from the engine to the network.
-	enough := int(max(1, (t.adapter.SendLatency+max(1, t.full)-1)/max(1, t.full)))
+	enough := int(max(1, (t.adapter.Delay(int64(t.adapter.MTU))+max(1, t.full)-1)/max(1, t.full)))
 	for i, node := range own {
 		n := &t.nodes[node]
 		n.HCA, n.enough = p.adapters[i], enough
@@ -270,7 +270,8 @@ func (t *fabricTransport) cut(n *sender, b hca.Burst, first, end sim.Time) []out
 		n.packets, n.head = n.packets[:copy(n.packets, n.packets[n.head:])], 0
 	}
 	before, mtu := len(n.packets), int64(n.Config().MTU)
-	first, end = first+n.Config().SendLatency, end+n.Config().SendLatency
+	delay := n.Config().DelayOf(&b)
+	first, end = first+delay, end+delay
 	onLink := float64(n.Config().OnLink(b.Size))
 	for offset := int64(0); offset == 0 || offset < b.Size; offset += mtu {
 		bytes := min(mtu, b.Size-offset)
@@ -278,8 +279,12 @@ func (t *fabricTransport) cut(n *sender, b hca.Burst, first, end sim.Time) []out
 		if b.Size > 0 {
 			begin += sim.Time(float64(end-first) * float64(offset) / onLink)
 		}
+		birth := int64((begin + t.clock - 1) / t.clock)
+		if last := len(n.packets) - 1; last >= n.head { // packets that are fetched hold up others
+			birth = max(birth, n.packets[last].birth)
+		}
 		n.packets = append(n.packets, outgoing{
-			birth: int64((begin + t.clock - 1) / t.clock), dst: dst,
+			birth: birth, dst: dst,
 			flits: t.flitsOf(bytes), tag: uint64(b.ID)<<32 | uint64(bytes),
 		})
 	}

@@ -4,8 +4,8 @@
 //
 //	post --SendLatency--> [DMA engine, send] --wire--> [DMA engine, receive] --RecvLatency--> completion
 //
-// SendLatency (doorbell, fetching the work request) and RecvLatency (writing data and completion to
-// memory, polling) occupy nothing. The engines are occupied: per work request, per packet, per byte
+// SendLatency (doorbell, fetching the work request, and the bytes: see [Config.Delay]) and RecvLatency
+// (writing data and completion to memory, polling) occupy nothing. The engines are occupied: per work request, per packet, per byte
 // at the slower of DMA and link rate, for turning to another QP, and for loading a QP context that
 // is not cached. Sending and receiving disturb each other through the context cache only. The owner
 // of the clock schedules the events; the package keeps the state and says how long things take.
