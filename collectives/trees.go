@@ -29,6 +29,15 @@ func init() {
 		return below
 	})
 	registerTree("broadcast-knomial", "broadcast down a k-nomial tree, of radix fanout, segment by segment", 4, knomialChildren)
+	param.Register(Registry, "broadcast-split-binary", "broadcast of halves down the two sides of a binary tree, segment by segment, which pairs exchange at the end", TreeSettings{Fanout: 2, Segment: 1024}, func(c TreeSettings, e Env) (Collective, error) {
+		if err := c.check(e); err != nil {
+			return nil, err
+		}
+		return BroadcastSplitBinary(c, e.Ranks, int64(e.Bytes)), nil
+	})
+	registerRooted("broadcast-linear", "broadcast from the root to each rank, all at once", func(n, root int, bytes int64) Collective {
+		return broadcastTree(TreeSettings{Rooted: Rooted{root}}, n, bytes, func(v int) []int { return chainChildren(v, n, n-1) })
+	})
 	register("allreduce-reduce-broadcast", "allreduce: reduce up a binomial tree, then broadcast down it", func(e Env) Collective { return AllreduceReduceBroadcast(e.Ranks, int64(e.Bytes)) })
 	register("barrier-recursive-doubling", "barrier: notes between pairs at doubling distances", func(e Env) Collective { return AllreduceRecursiveDoubling(e.Ranks, 1) })
 	register("barrier-tree", "barrier: notes up a binomial tree and down again", func(e Env) Collective { return AllreduceReduceBroadcast(e.Ranks, 1) })
@@ -110,6 +119,71 @@ func broadcastTree(c TreeSettings, n int, bytes int64, children func(v int) []in
 			return dst
 		},
 		contract: gathering(segments, size, func(int) int { return c.Root }),
+	}
+}
+
+// BroadcastSplitBinary sends one half of a vector down the left side of a complete binary tree and the
+// other down its right side, in segments; then ranks of the same place on either side exchange their halves
+// (Pjesivac-Grbovic et al., Cluster Computing 2007). Who has no partner gets the other half from the root.
+// Half i is of the slots from i*segments on.
+func BroadcastSplitBinary(c TreeSettings, n int, bytes int64) Collective {
+	half := func(i int) int64 { return chunk(bytes, i, 2) }
+	segments := 1
+	if s := int64(c.Segment); s > 0 {
+		segments = max(1, int((half(1)+s-1)/s))
+	}
+	size := func(slot int) int64 { return chunk(half(slot/segments), slot%segments, segments) }
+	// place is the half that relative rank v > 0 gets first, and its partner, which may be n or more.
+	place := func(v int) (side, pair int) {
+		width := 1 << (log2Ceil(v+2) - 2) // of a side at the depth of v
+		if v < 3*width-1 {
+			return 0, v + width
+		}
+		return 1, v - width
+	}
+	return &program{
+		ranks:  n,
+		rounds: always(segments + 2),
+		round: func(rank, round int, dst []Op) []Op {
+			v := c.relative(rank, n)
+			message := func(kind Kind, peer, first, count int) Op {
+				op := Op{Kind: kind, Peer: int32(c.absolute(peer, n)), Tag: int32(first), Data: Range(first, count)}
+				for i := range count {
+					op.Bytes += size(first + i)
+				}
+				return op
+			}
+			side, pair := 0, 0
+			if v > 0 {
+				side, pair = place(v)
+			}
+			if round <= segments {
+				if v > 0 && round < segments {
+					dst = append(dst, message(Recv, (v-1)/2, side*segments+round, 1))
+				}
+				for child := 2*v + 1; child <= 2*v+2 && child < n && round > 0; child++ {
+					of := side
+					if v == 0 {
+						of = child - 1
+					}
+					dst = append(dst, message(Send, child, of*segments+round-1, 1))
+				}
+				return dst
+			}
+			switch {
+			case v == 0:
+				for lone := 1; lone < n; lone++ {
+					if side, pair := place(lone); side == 0 && pair >= n {
+						dst = append(dst, message(Send, lone, segments, segments))
+					}
+				}
+				return dst
+			case pair >= n:
+				return append(dst, message(Recv, 0, segments, segments))
+			}
+			return append(dst, message(Recv, pair, (1-side)*segments, segments), message(Send, pair, side*segments, segments))
+		},
+		contract: gathering(2*segments, size, func(int) int { return c.Root }),
 	}
 }
 
