@@ -400,7 +400,11 @@ func (rt *runtime) receive(r int32, op *Op, now sim.Time) {
 func (rt *runtime) clear(id int32, m *message, at sim.Time) {
 	m.stage = stageCTS
 	rt.stats.Control++
-	at = rt.occupy(m.to, at, rt.Protocols.SendOverhead+rt.Protocols.register(m.bytes)+rt.noise.call(m.to), Receiving, id)
+	post := rt.Protocols.SendOverhead
+	if m.protocol == collectives.Read {
+		post = rt.Protocols.ReadOverhead
+	}
+	at = rt.occupy(m.to, at, post+rt.Protocols.register(m.bytes)+rt.noise.call(m.to), Receiving, id)
 	rt.kernel.Schedule(at, rt.handler, evPost, m.to, int64(id))
 }
 

@@ -339,8 +339,11 @@ func (rt *runtime) occupies(r int32, q *rank, op *Op, now sim.Time) bool {
 		q.posting = rt.newMessage(r, op)
 		t := rt.Protocols.SendOverhead + rt.noise.call(r)
 		m := rt.messages.At(q.posting)
-		if m.stage != stageEager || !m.shared && rt.Protocols.fromPlace(op.Size) {
+		if m.stage != stageEager {
 			t += rt.Protocols.register(op.Size)
+		}
+		if m.stage == stageEager && !m.shared && op.Size > int64(rt.Adapter.InlineLimit) {
+			t += rt.Protocols.BufferTime
 		}
 		if rt.isCopied(m, collectives.Out) {
 			if rt.copyMessage(r, start, t, m, thenLeave, q.posting) {

@@ -52,12 +52,14 @@ type Protocols struct {
 	SendOverhead      sim.Time  `toml:"send_overhead" doc:"CPU time for posting a message" min:"0ns"`
 	RecvOverhead      sim.Time  `toml:"recv_overhead" doc:"CPU time for taking in a message" min:"0ns"`
 	PollOverhead      sim.Time  `toml:"poll_overhead" doc:"CPU time for seeing by polling that an RDMA write has arrived" min:"0ns"`
+	ReadOverhead      sim.Time  `toml:"read_overhead" doc:"rendezvous = read: CPU time for having the adapter read" min:"0ns"`
 	EagerLimit        sim.Bytes `toml:"eager_limit" doc:"largest message that goes eagerly" min:"0B"`
-	ZeroCopy          sim.Bytes `toml:"zero_copy" doc:"largest eager message that its sender copies; a larger one goes from where it is, after register_time, and is complete when it is acknowledged; 0B: all are copied" min:"0B"`
+	ZeroCopy          sim.Bytes `toml:"zero_copy" doc:"largest eager message that its sender copies; a larger one goes from where it is, and is complete when it is acknowledged; 0B: all are copied" min:"0B"`
 	Rendezvous        string    `toml:"rendezvous" doc:"how a larger message goes: write: the receiver sends its address, the sender writes there and tells it (RTS, CTS, data, FIN); read: the receiver reads from the sender, whose CPU has no part in it" choices:"write|read"`
 	CopyRate          sim.Rate  `toml:"copy_rate" doc:"rate of copies inside a node's memory" min:"1kb/s"`
 	EagerCopies       bool      `toml:"eager_copies" doc:"an eager message is copied into and out of registered buffers"`
 	EagerAcknowledged bool      `toml:"eager_acknowledged" doc:"an eager message to another node is complete at its sender when it is acknowledged, not when it is posted; datagrams are not acknowledged"`
+	BufferTime        sim.Time  `toml:"buffer_time" doc:"CPU time of the sender, beside send_overhead, for an eager message whose bytes do not go with the doorbell (hca.inline_limit)" min:"0ns"`
 	StagingPage       sim.Time  `toml:"staging_page_time" doc:"time in which 4 KiB of an eager message, and less in proportion, are made ready before the adapter is told of it, while the CPU goes on and other messages are made ready, too" min:"0ns"`
 	SharedLatency     sim.Time  `toml:"shared_latency" doc:"from one process to another through shared memory" min:"0ns"`
 	SharedRate        sim.Rate  `toml:"shared_rate" doc:"rate of the two copies of a message inside a node; 0Gb/s: copy_rate"`
@@ -240,7 +242,7 @@ func (c *LogGP) latency(a, b int32) sim.Time {
 // the receiving engine is behind, the sending one has to wait, so that senders to one node share it
 // burst by burst.
 func (t *loggpTransport) fly(from int32, b *hca.Burst, first, end sim.Time) sim.Time {
-	delay := t.config.HCA.DelayOf(b) + t.config.latency(from, b.To)
+	delay := t.nodes[from].Depart(b, first, end) + t.config.latency(from, b.To)
 	in := t.nodes[b.To].Receive(b.Peer, b.Size, first+delay, end+delay)
 	t.nodes[from].Hold(in - delay)
 	return in + t.config.HCA.RecvLatency

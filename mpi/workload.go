@@ -418,12 +418,14 @@ func (d *demand) message(from int32, op *Op) {
 			receiver += p.SingleCopyTime
 		}
 	case protocol == collectives.Eager:
+		if op.Size > int64(d.Adapter.InlineLimit) {
+			sender += p.BufferTime
+		}
 		if p.EagerCopies {
 			in, out = copied, copied
 		}
 		if p.fromPlace(op.Size) {
 			in = 0
-			sender += p.register(op.Size)
 		}
 		way = d.idle(op.Size)
 		d.transfers(a, b, op.Size, 1)
@@ -434,10 +436,12 @@ func (d *demand) message(from int32, op *Op) {
 		d.transfers(a, b, op.Size, 1)
 	default: // RTS, CTS, data
 		sender += p.register(op.Size)
+		answer := p.ReadOverhead
 		if protocol != collectives.Read {
+			answer = p.SendOverhead
 			sender += p.RecvOverhead + p.SendOverhead
 		}
-		receiver += p.SendOverhead + p.register(op.Size) + min(p.RecvOverhead, p.PollOverhead)
+		receiver += answer + p.register(op.Size) + min(p.RecvOverhead, p.PollOverhead)
 		way = 2*d.idle(controlBytes) + d.idle(op.Size)
 		d.transfers(a, b, controlBytes, 1)
 		d.transfers(b, a, controlBytes, 1)

@@ -91,9 +91,10 @@ func (s *system) judge(session *judge.Session) (rows []judge.Row, err error) {
 		if preset, err = systems.Registry.New(s.Preset, struct{}{}); err != nil {
 			return nil, err
 		}
+		s.Adapters = cmp.Or(s.Adapters, preset.Adapters)
 	}
 	machines := map[string]*machine{}
-	measured := map[string]*row{}
+	measured, series := map[string]*row{}, map[string][]*row{}
 	for _, r := range s.rows {
 		if r.refused == "" {
 			library, transport := s.libraryOf(r.library)
@@ -105,10 +106,16 @@ func (s *system) judge(session *judge.Session) (rows []judge.Row, err error) {
 				}
 			}
 			s.settle(r, machines[key], measured, key)
+			if s.PerLeaf > 0 && r.test == pingPong && r.nodes > 1 && !r.perftest {
+				series[r.title+key] = append(series[r.title+key], r)
+			}
 		}
 		if r.refused != "" {
 			r.verdict, r.note = judge.NotJudged, r.refused
 		}
+	}
+	for of, rows := range series { // in any order
+		s.place(rows, machines[strings.TrimPrefix(of, rows[0].title)], measured)
 	}
 	if preset != nil {
 		s.fits(preset)
@@ -151,6 +158,26 @@ func (s *system) settle(r *row, m *machine, measured map[string]*row, machine st
 	}
 	copied := *r
 	measured[key] = &copied
+}
+
+// place decides whether a series of rows between two nodes ran between leaf switches, which logs do not
+// say: by its smallest message, which is calibrated by that.
+func (s *system) place(rows []*row, m *machine, measured map[string]*row) {
+	first := slices.MinFunc(rows, func(a, b *row) int { return cmp.Compare(a.bytes, b.bytes) })
+	if first.far || first.refused != "" {
+		return
+	}
+	first.fitted = true
+	farther := *first
+	farther.far = true
+	s.settle(&farther, m, measured, "far")
+	if math.Abs(farther.err()) >= math.Abs(first.err()) {
+		return
+	}
+	for _, r := range rows {
+		r.far, r.note = true, "taken to be between leaf switches, as the series' smallest message says"
+		s.settle(r, m, measured, "far")
+	}
 }
 
 // adapters is the number of ranks of a node where each has an adapter of its own; else 0.

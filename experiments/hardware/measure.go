@@ -71,7 +71,7 @@ func (m *machine) perftest() *machine {
 	verbs.work.CallTime = 0
 	p := &verbs.protocol
 	p.EagerCopies, p.EagerLimit, p.ZeroCopy = false, 1<<40, 0
-	p.SendOverhead, p.RecvOverhead = p.SendOverhead/2, p.PollOverhead
+	p.RecvOverhead = p.PollOverhead
 	return &verbs
 }
 
@@ -197,11 +197,11 @@ func (m *machine) collective(b *benchmark) (float64, error) {
 			}
 			parts = append(parts, c)
 		}
-		if n == 2 || apart == nil {
-			_, r, err := m.run(collectives.Sequence(parts...), place, b.far)
-			return r.Finish, err
+		if n == 1 && apart != nil {
+			parts = append(parts, apart)
 		}
-		parts = append(parts, apart)
+		// A rank computes no earlier than its operations are complete.
+		parts = append(parts, collectives.Work(b.ranks, sim.Picosecond))
 		_, r, err := m.run(collectives.Sequence(parts...), place, b.far)
 		return r.Finish, err
 	}

@@ -270,7 +270,7 @@ func (t *fabricTransport) cut(n *sender, b hca.Burst, first, end sim.Time) []out
 		n.packets, n.head = n.packets[:copy(n.packets, n.packets[n.head:])], 0
 	}
 	before, mtu := len(n.packets), int64(n.Config().MTU)
-	delay := n.Config().DelayOf(&b)
+	delay := n.Depart(&b, first, end)
 	first, end = first+delay, end+delay
 	onLink := float64(n.Config().OnLink(b.Size))
 	for offset := int64(0); offset == 0 || offset < b.Size; offset += mtu {
@@ -279,12 +279,8 @@ func (t *fabricTransport) cut(n *sender, b hca.Burst, first, end sim.Time) []out
 		if b.Size > 0 {
 			begin += sim.Time(float64(end-first) * float64(offset) / onLink)
 		}
-		birth := int64((begin + t.clock - 1) / t.clock)
-		if last := len(n.packets) - 1; last >= n.head { // packets that are fetched hold up others
-			birth = max(birth, n.packets[last].birth)
-		}
 		n.packets = append(n.packets, outgoing{
-			birth: birth, dst: dst,
+			birth: int64((begin + t.clock - 1) / t.clock), dst: dst,
 			flits: t.flitsOf(bytes), tag: uint64(b.ID)<<32 | uint64(bytes),
 		})
 	}

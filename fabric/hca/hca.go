@@ -25,6 +25,7 @@ type HCA struct {
 	shared    *shared
 	busyUntil sim.Time // of the sending engine
 	recvUntil sim.Time // of the receiving engine
+	departed  sim.Time // when the last burst has left for the wire
 	sending   sim.Serializer
 	receiving sim.Serializer
 	contexts  int32 // the first of its sets in the cache
@@ -144,6 +145,14 @@ func (h *HCA) send(now sim.Time, qp QP, bytes int64, begins, turned bool) (first
 	h.shared.busy[h.number].sending += end - now
 	h.busyUntil = end
 	return first, end
+}
+
+// Depart is how long after the engine has read a burst, from time first to end, it is on the wire:
+// [Config.DelayOf], and no earlier than those before it. It is called once for each burst, in order.
+func (h *HCA) Depart(b *Burst, first, end sim.Time) (delay sim.Time) {
+	delay = max(h.shared.config.DelayOf(b), h.departed-first)
+	h.departed = end + delay
+	return delay
 }
 
 // load is the engine time for getting at the context of a QP.

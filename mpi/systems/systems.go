@@ -42,6 +42,7 @@ type Preset struct {
 	Doc       string
 	Unknown   string   // what of it is not known
 	Transport string   // below the library
+	Adapters  int      // of a node; 0: one
 	Versions  []string // of a library: beginnings of the versions that it stands for, where not for all
 	Value     []Value
 	Fitted    []Fit
