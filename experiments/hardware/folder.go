@@ -224,6 +224,8 @@ func (r *row) decode(nodes, perNode, ranks int, bytes int64) {
 		r.refused = "it has fewer than two ranks"
 	case b.nodes*max(b.perNode, 1) < b.ranks && b.test == collective:
 		r.refused = fmt.Sprintf("%d ranks do not fit on %d nodes of %d", b.ranks, b.nodes, b.perNode)
+	case differs(r.notes):
+		r.refused = fmt.Sprintf("its runs differ by more than a factor of %d", mostSpread)
 	case scale[b.test][r.unit] == 0:
 		r.refused = fmt.Sprintf("unit %q of a test of %s is not known", r.unit, b.test)
 	}
@@ -245,6 +247,33 @@ func (s *system) add(r *row) {
 // version finds the version of a library in its name.
 var version = regexp.MustCompile(`[0-9]+(\.[0-9]+)+`)
 
+// versionOf is the version in the name of a library; HPC-X 2 has Open MPI 4.1. Where there is none, of
+// Open MPI the rules up to 4.0 are taken, which held for most of its life.
+func versionOf(library string) string {
+	if strings.Contains(library, "HPC-X") {
+		return "4.1"
+	}
+	head, _, _ := strings.Cut(library, ",")
+	return cmp.Or(version.FindString(head), "4.0")
+}
+
+// spread finds the least and the greatest of repeated runs in a note.
+var spread = regexp.MustCompile(`of [0-9]+ runs; min ([0-9.]+) max ([0-9.]+)`)
+
+// mostSpread is by how much runs may differ for their median to be judged.
+const mostSpread = 2
+
+// differs tells whether the runs behind a row differ by too much.
+func differs(notes string) bool {
+	found := spread.FindStringSubmatch(notes)
+	if found == nil {
+		return false
+	}
+	low, err1 := strconv.ParseFloat(found[1], 64)
+	high, err2 := strconv.ParseFloat(found[2], 64)
+	return err1 == nil && err2 == nil && low > 0 && high > mostSpread*low
+}
+
 // libraryOf is weft's library for that of a row, and the transport that the row names.
 func (s *system) libraryOf(name string) (library, transport string) {
 	library = s.Library
@@ -259,8 +288,7 @@ func (s *system) libraryOf(name string) (library, transport string) {
 			break
 		}
 	}
-	head, _, _ := strings.Cut(name, "(") // HPC-X has versions of its own
-	return systems.LibraryFor(library, version.FindString(head)), transport
+	return systems.LibraryFor(library, versionOf(name)), transport
 }
 
 // fits marks the rows that a preset was fitted to.

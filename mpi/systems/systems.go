@@ -31,7 +31,8 @@ type Value struct {
 // Fit names measured rows that values were fitted to.
 type Fit struct {
 	System, Benchmark, Library string // of the rows; Library is its beginning
-	Nodes, PerNode             int
+	Nodes                      int
+	PerNode                    int `toml:"per_node"`
 	Sizes                      []int64
 	Values                     []string // keys
 }
