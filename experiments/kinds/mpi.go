@@ -14,6 +14,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/mpi/skeletons"
+	"github.com/weft-sim/weft/mpi/systems"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/input"
@@ -36,6 +37,7 @@ func init() {
 				Protocol:    mpi.DefaultProtocols,
 				Connections: mpi.DefaultConnections,
 				HCA:         hcaTable{experiments.Choose(hca.Registry, defaultAdapter)},
+				System:      systemTable{Preset: experiments.Choose(systems.Registry, systems.QDR)},
 				LogGP:       mpi.DefaultLogGP,
 				LogGOPS:     mpi.DefaultLogGOPS,
 				Noise:       mpi.DefaultNoise,
@@ -49,7 +51,7 @@ func init() {
 		},
 		Complete: func(c *mpiConfig, given func(string) bool) {
 			network.FollowClock(&c.Fabric, &c.Topology, c.Channel, given)
-			c.followPreset(given)
+			c.followPreset(c.followSystem(given))
 		},
 		Check:     checkMPI,
 		Preflight: preflightMPI,
@@ -73,6 +75,7 @@ const (
 type mpiConfig struct {
 	Job         mpiJob          `toml:"job" doc:"ranks and machine"`
 	Workload    mpiWorkload     `toml:"workload" doc:"what the ranks do"`
+	System      systemTable     `toml:"system" doc:"presets of whole machines"`
 	Placement   mpi.Placement   `toml:"placement" doc:"ranks on nodes"`
 	Protocol    mpi.Protocols   `toml:"protocol" doc:"costs and thresholds of the message-passing library"`
 	Connections mpi.Connections `toml:"connections" doc:"how processes are connected"`

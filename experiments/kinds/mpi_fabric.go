@@ -46,6 +46,7 @@ func (c *mpiConfig) fabricParts(adapter *hca.Config, seed uint64, levels int) (t
 		return nil, fabric.Config{}, nil, err
 	}
 	config := fabric.Config{Fabric: c.Fabric, Switch: c.Switch, Terminal: c.Terminal, Channels: c.channels(t.Graph(), adapter)}
+	c.ways(&config, t.Graph())
 	if c.Switch.VCs%levels != 0 {
 		return nil, config, nil, &param.ParamError{Key: "switch.vcs", Value: c.Switch.VCs, Want: fmt.Sprintf("a multiple of %d, the number of service levels, which have as many each", levels)}
 	}
