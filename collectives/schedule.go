@@ -26,10 +26,11 @@ const (
 	Rendezvous                 // by RDMA after asking for the address (RTS, CTS), and telling the receiver (FIN) after it
 	Handshake                  // a rendezvous whose receiver polls on its buffer: no FIN
 	Direct                     // by RDMA to an address that is known already; the receiver polls on its buffer
+	Read                       // a rendezvous whose receiver reads from the address that it was sent (RTS), and polls
 )
 
 func (p Protocol) String() string {
-	return [...]string{"auto", "eager", "rendezvous", "handshake", "direct"}[p]
+	return [...]string{"auto", "eager", "rendezvous", "handshake", "direct", "read"}[p]
 }
 
 // Segment says how a message between ranks of a node uses the memory that they
@@ -72,6 +73,14 @@ func Range(first, n int) Slots { return Slots{First: int32(first), Run: int32(n)
 func (s Slots) At(e int) int {
 	run := max(int(s.Run), 1)
 	return int(s.First) + e/run*int(s.Step) + e%run
+}
+
+// Blocks is the number of blocks that a Copy gathers or scatters; of what lies in one run it is 1.
+func (o *Op) Blocks() int {
+	if o.Data.Step != 0 || o.Into.Step != 0 {
+		return int(o.Data.Count)
+	}
+	return min(1, int(o.Data.Count))
 }
 
 // Schedule is a lazy program for every rank. A rank starts the operations of a round one after

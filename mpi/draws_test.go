@@ -51,7 +51,7 @@ func TestMemoryAgainstSmallSteps(t *testing.T) {
 		const bandwidth = 16e12 // bits a second: 2 bytes a picosecond
 		ends := make([]sim.Time, len(jobs))
 		k := sim.NewKernel()
-		m := newMemory(k, &Memory{bandwidth, 1}, nodes, 1, func(rank int32) { ends[rank] = k.Now() })
+		m := newMemory(k, &Memory{Bandwidth: bandwidth, Domains: 1}, nodes, 1, func(rank int32) { ends[rank] = k.Now() })
 		starter := k.Register(handlerFunc(func(e sim.Event) { m.copy(e.Target, jobs[e.Target].bytes, jobs[e.Target].most) }))
 		for i, j := range jobs {
 			k.Schedule(j.start, starter, 0, int32(i), 0)

@@ -92,7 +92,7 @@ func TestKeptNoiseAndMemory(t *testing.T) {
 		for _, bytes := range []sim.Bytes{2000, 20000} {
 			schedule := simtest.Must(collectives.Registry.New(name, collectives.Env{Ranks: 24, PerNode: 6, Bytes: bytes}))(t)
 			config := mpi.QDRConfig(6)
-			config.Memory = mpi.Memory{40e9, 2}
+			config.Memory = mpi.Memory{Bandwidth: 40e9, Domains: 2}
 			config.Noise = mpi.Noise{
 				StartSkew: 2 * sim.Microsecond, Call: 100 * sim.Nanosecond, CallLaw: mpi.Exponential, Compute: 0.1, ComputeLaw: mpi.Normal, Spread: 0.3,
 				DaemonEvery: 30 * sim.Microsecond, DaemonTime: 2 * sim.Microsecond,
@@ -320,7 +320,7 @@ func TestPartsAreKept(t *testing.T) {
 			c.Connections.Mode, c.Connections.OnDemand, c.Connections.Preposted = mpi.RC, true, 1
 		}},
 		{"one connection a node", alltoall(100), func(c *mpi.Config) { c.Connections.Group, c.Connections.Mode = 8, mpi.XRCS }},
-		{"shared memory", alltoall(1000), func(c *mpi.Config) { c.Memory = mpi.Memory{60e9, 1} }},
+		{"shared memory", alltoall(1000), func(c *mpi.Config) { c.Memory = mpi.Memory{Bandwidth: 60e9, Domains: 1} }},
 		{"direct writes", skeletonSchedule(t, "fft3d", 32, func(c *skeletons.FFT3D) { c.N = 32 }), func(*mpi.Config) {}},
 		{"halo", skeletonSchedule(t, "halo", 32, func(c *skeletons.Halo) { c.Dims = []int{4, 8} }), func(*mpi.Config) {}},
 	} {

@@ -56,14 +56,17 @@ func (rt *runtime) newMessage(from int32, op *Op) int32 {
 	if rt.nodeOf[from] == rt.nodeOf[op.Peer] {
 		m.shared, m.segment, m.protocol = true, op.Segment, collectives.Eager
 		rt.stats.Shared++
+		if rt.inOneCopy(m) {
+			m.open = 2
+		}
 		return i
 	}
 	m.protocol = rt.Protocols.of(op, rt.connect.datagrams)
-	if m.protocol == collectives.Rendezvous && rt.connect.proxied(from, op.Peer) {
+	if (m.protocol == collectives.Rendezvous || m.protocol == collectives.Read) && rt.connect.proxied(from, op.Peer) {
 		m.protocol = collectives.Handshake // data and FIN would have to be kept apart at the relay
 	}
 	switch m.protocol {
-	case collectives.Rendezvous, collectives.Handshake:
+	case collectives.Rendezvous, collectives.Handshake, collectives.Read:
 		m.stage, m.open = stageRTS, 2
 		rt.stats.Rendezvous++
 		rt.stats.Control++
@@ -78,14 +81,27 @@ func (rt *runtime) newMessage(from int32, op *Op) int32 {
 
 // acknowledged tells whether the sender of an eager message waits until it has come.
 func (rt *runtime) acknowledged(m *message) bool {
-	return rt.Protocols.EagerAcknowledged && m.stage == stageEager && !m.shared && !rt.connect.datagrams
+	return (rt.Protocols.EagerAcknowledged || rt.Protocols.fromPlace(m.bytes)) && m.stage == stageEager && !m.shared && !rt.connect.datagrams
+}
+
+// inOneCopy tells whether the receiver copies a message from the memory of its sender, who waits.
+func (rt *runtime) inOneCopy(m *message) bool {
+	return m.shared && rt.Protocols.inOneCopy(m.bytes, m.segment)
+}
+
+// rateOf is that of the copies of a message.
+func (rt *runtime) rateOf(m *message) sim.Rate {
+	return rt.Protocols.rateOf(m.bytes, m.shared, m.segment)
 }
 
 // isCopied tells whether the CPU of a side copies the message: of the sender, unless it is in a
 // segment from which it only goes Out, or of the receiver, unless it only goes In.
 func (rt *runtime) isCopied(m *message, unless collectives.Segment) bool {
 	if m.shared {
-		return m.segment != unless
+		return m.segment != unless && !(unless == collectives.Out && rt.inOneCopy(m))
+	}
+	if unless == collectives.Out { // the sender's
+		return m.stage == stageEager && rt.Protocols.copiesOut(m.bytes)
 	}
 	return m.stage == stageEager && rt.Protocols.EagerCopies
 }
@@ -128,7 +144,7 @@ func (rt *runtime) closed(m *message) bool {
 // leave posts a message of the program, on which the CPU has spent its time.
 func (rt *runtime) leave(i int32, now sim.Time) {
 	m := rt.messages.At(i)
-	from, id, eager, done := m.from, m.sendID, m.stage == stageEager, !rt.acknowledged(m)
+	from, id, eager, done := m.from, m.sendID, m.stage == stageEager, !rt.acknowledged(m) && !rt.inOneCopy(m)
 	if t := rt.Protocols.staging(m.bytes); t > 0 && eager && !m.shared {
 		if rt.Timeline != nil {
 			rt.transit(m).staged = t
@@ -207,8 +223,13 @@ func (rt *runtime) Written(id int32, at sim.Time) {
 	if rt.Timeline != nil && m.protocol == collectives.Rendezvous {
 		rt.arrives(m, at, true)
 	}
+	rt.tellSender(id, m, at+rt.Protocols.Acknowledge)
+}
+
+// tellSender has the sender of a message learn at a time that it has come.
+func (rt *runtime) tellSender(id int32, m *message, at sim.Time) {
 	rt.acknowledge(acknowledgement{
-		at: at + rt.Protocols.Acknowledge, to: m.from, message: id,
+		at: at, to: m.from, message: id,
 		// Of one operation's messages to one rank, which come to the same for its
 		// sender, any may be the first.
 		key: uint64(uint32(m.sendID))<<31 | uint64(m.to),
@@ -229,6 +250,11 @@ func (rt *runtime) Delivered(id int32) {
 func (rt *runtime) takes(id int32) {
 	now := rt.kernel.Now()
 	m := rt.messages.At(id)
+	if m.stage == stageCTS && m.protocol == collectives.Read { // the adapter answers by itself
+		m.stage = stageData
+		rt.post(id, m, now)
+		return
+	}
 	if m.stage != stageData && !m.shared && !rt.connect.takeBuffer(m, now) {
 		rt.stats.NotReady++
 		rt.kernel.After(rt.Adapter.RNRDelay, rt.handler, evArrive, m.hop, int64(id))
@@ -256,7 +282,7 @@ func (rt *runtime) handle(id int32, m *message, now sim.Time) {
 		at := rt.takeIn(m.from, m, now, rt.Protocols.RecvOverhead+rt.Protocols.SendOverhead, Sending, id)
 		rt.kernel.Schedule(at, rt.handler, evPost, m.from, int64(id))
 	case stageData:
-		if m.protocol == collectives.Handshake {
+		if m.protocol == collectives.Handshake || m.protocol == collectives.Read {
 			rt.complete(id, m, rt.occupy(m.to, now, rt.Protocols.PollOverhead+rt.noise.call(m.to), Receiving, id))
 		} else {
 			rt.arrive(id, m, now)
@@ -288,10 +314,10 @@ func (rt *runtime) relay(id int32, m *message, now sim.Time) {
 	rt.stats.Relayed++
 	t := rt.Protocols.RecvOverhead + rt.Protocols.SendOverhead + rt.noise.call(m.hop)
 	if m.stage == stageEager || m.stage == stageData {
-		if rt.copyMessage(m.hop, now, t, m.bytes, thenRelay, id) {
+		if rt.copyMessage(m.hop, now, t, m, thenRelay, id) {
 			return
 		}
-		t += rt.ranks[m.hop].copies(rt.Protocols.copyTime(m.bytes))
+		t += rt.ranks[m.hop].copies(copyTime(m.bytes, rt.rateOf(m)))
 	}
 	rt.passOn(id, m, rt.occupy(m.hop, now, t, Relaying, id))
 }
@@ -313,6 +339,8 @@ func (rt *runtime) arrive(id int32, m *message, now sim.Time) {
 	}
 	var at sim.Time
 	switch {
+	case !ok && rt.inOneCopy(m): // what comes is where the message lies
+		at = rt.takeIn(m.to, m, now, rt.Protocols.RecvOverhead, Receiving, id)
 	case m.stage == stageData:
 		at = rt.occupy(m.to, now, rt.Protocols.PollOverhead+rt.noise.call(m.to), Receiving, id)
 	case rt.isCopied(m, collectives.In):
@@ -320,11 +348,11 @@ func (rt *runtime) arrive(id int32, m *message, now sim.Time) {
 		if !ok {
 			then = thenEarly
 		}
-		call := rt.Protocols.RecvOverhead + rt.noise.call(m.to)
-		if rt.copyMessage(m.to, now, call, m.bytes, then, id) {
+		call := rt.Protocols.RecvOverhead + rt.noise.call(m.to) + rt.reach(m)
+		if rt.copyMessage(m.to, now, call, m, then, id) {
 			return
 		}
-		at = rt.occupy(m.to, now, call+rt.ranks[m.to].copies(rt.Protocols.copyTime(m.bytes)), Receiving, id)
+		at = rt.occupy(m.to, now, call+rt.ranks[m.to].copies(copyTime(m.bytes, rt.rateOf(m))), Receiving, id)
 		rt.putBuffer(m, at)
 	default:
 		at = rt.takeIn(m.to, m, now, rt.Protocols.RecvOverhead, Receiving, id)
@@ -360,8 +388,8 @@ func (rt *runtime) receive(r int32, op *Op, now sim.Time) {
 	case m.stage == stageRTS:
 		rt.clear(early, m, max(now, m.ready))
 	case rt.isCopied(m, collectives.In): // out of the unexpected queue
-		if start := max(now, m.ready); !rt.copyMessage(r, start, 0, m.bytes, thenUnpacked, early) {
-			rt.complete(early, m, rt.occupy(r, start, rt.ranks[r].copies(rt.Protocols.copyTime(m.bytes)), Receiving, early))
+		if start := max(now, m.ready); !rt.copyMessage(r, start, rt.reach(m), m, thenUnpacked, early) {
+			rt.complete(early, m, rt.occupy(r, start, rt.reach(m)+rt.ranks[r].copies(copyTime(m.bytes, rt.rateOf(m))), Receiving, early))
 		}
 	default:
 		rt.complete(early, m, max(now, m.ready))
@@ -372,13 +400,28 @@ func (rt *runtime) receive(r int32, op *Op, now sim.Time) {
 func (rt *runtime) clear(id int32, m *message, at sim.Time) {
 	m.stage = stageCTS
 	rt.stats.Control++
-	at = rt.occupy(m.to, at, rt.Protocols.SendOverhead+rt.Protocols.register(m.bytes)+rt.noise.call(m.to), Receiving, id)
+	post := rt.Protocols.SendOverhead
+	if m.protocol == collectives.Read {
+		post = rt.Protocols.ReadOverhead
+	}
+	at = rt.occupy(m.to, at, post+rt.Protocols.register(m.bytes)+rt.noise.call(m.to), Receiving, id)
 	rt.kernel.Schedule(at, rt.handler, evPost, m.to, int64(id))
+}
+
+// reach is the time for getting at the memory of a message's sender.
+func (rt *runtime) reach(m *message) sim.Time {
+	if rt.inOneCopy(m) {
+		return rt.Protocols.SingleCopyTime
+	}
+	return 0
 }
 
 // complete ends a message for its receiver at time at.
 func (rt *runtime) complete(id int32, m *message, at sim.Time) {
 	to, recvID := m.to, m.recvID
+	if rt.inOneCopy(m) {
+		rt.tellSender(id, m, at+rt.Protocols.SharedLatency)
+	}
 	rt.close(id, m)
 	rt.done(to, recvID, at)
 }

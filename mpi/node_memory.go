@@ -13,8 +13,9 @@ import (
 // adapters read and write, and the caches, are left out. While a CPU copies, what arrives for the
 // process waits.
 type Memory struct {
-	Bandwidth sim.Rate `toml:"bandwidth" doc:"what all copies at the same time in a domain move together, every copied byte counted once; 0Gb/s: without limit"`
-	Domains   int      `toml:"domains" doc:"domains of a node, such as its sockets: its ranks in their order fall to them in equal parts" min:"1"`
+	Bandwidth sim.Rate  `toml:"bandwidth" doc:"what all copies at the same time in a domain move together, every copied byte counted once; 0Gb/s: without limit"`
+	Cached    sim.Bytes `toml:"cached" doc:"largest copy that goes from cache to cache, by its own rate however many others there are" min:"0B"`
+	Domains   int       `toml:"domains" doc:"domains of a node, such as its sockets: its ranks in their order fall to them in equal parts" min:"1"`
 }
 
 // DefaultMemory is without limit.
@@ -235,7 +236,7 @@ func (rt *runtime) held(r int32) bool { return rt.copies != nil && rt.copies.ran
 // copying bytes after it, at most at a rate in bytes a picosecond; then follows. It
 // returns false, and does nothing, where the end can be told at once.
 func (rt *runtime) copy(r int32, start, fixed sim.Time, bytes, most float64, then afterCopy, id int32) bool {
-	if rt.copies == nil || bytes <= 0 {
+	if rt.copies == nil || bytes <= float64(rt.Memory.Cached) {
 		return false
 	}
 	c := &rt.copies.ranks[r]
@@ -249,8 +250,8 @@ func (rt *runtime) copy(r int32, start, fixed sim.Time, bytes, most float64, the
 }
 
 // copyMessage is copy for the bytes of a message.
-func (rt *runtime) copyMessage(r int32, start, fixed sim.Time, bytes int64, then afterCopy, id int32) bool {
-	return rt.copy(r, start, fixed, float64(bytes), bytesPerPicosecond(rt.Protocols.CopyRate), then, id)
+func (rt *runtime) copyMessage(r int32, start, fixed sim.Time, m *message, then afterCopy, id int32) bool {
+	return rt.copy(r, start, fixed, float64(m.bytes), bytesPerPicosecond(rt.rateOf(m)), then, id)
 }
 
 // beginCopy is the end of the time that was booked before a copy.

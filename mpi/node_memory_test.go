@@ -60,7 +60,7 @@ func TestMemoryToSpare(t *testing.T) {
 				text := "num_ranks 2\nrank 0 {\ns: send " + bytes + "b to 1\nc: calc 1000\nc requires s\n}\nrank 1 {\nc: calc " + late + "\nr: recv " + bytes + "b from 0\nr requires c\n}\n"
 				config := mpi.QDRConfig(perNode)
 				want := simtest.Must(runGoal(t, config, text))(t)
-				config.Memory = mpi.Memory{1e12, 1}
+				config.Memory = mpi.Memory{Bandwidth: 1e12, Domains: 1}
 				got := simtest.Must(runGoal(t, config, text))(t)
 				for r := range want.Finish {
 					if d := got.Finish[r] - want.Finish[r]; d < -2 || d > 2 {
@@ -77,7 +77,7 @@ func TestMemoryToSpare(t *testing.T) {
 // at 3.6, both receivers begin to take in (0.25) and copy: 3.2 more.
 func TestSharedMessagesShareMemory(t *testing.T) {
 	config := mpi.QDRConfig(4)
-	config.Memory = mpi.Memory{40e9, 1}
+	config.Memory = mpi.Memory{Bandwidth: 40e9, Domains: 1}
 	r := simtest.Must(runGoal(t, config, "num_ranks 4\nrank 0 {\nsend 8000b to 2\n}\nrank 1 {\nsend 8000b to 3\n}\nrank 2 {\nrecv 8000b from 0\n}\nrank 3 {\nrecv 8000b from 1\n}\n"))(t)
 	for rank, want := range []float64{3.4, 3.4, 3.6 + 0.25 + 3.2, 3.6 + 0.25 + 3.2} {
 		within(t, "shared messages", r.Finish[rank], want)
@@ -95,7 +95,7 @@ func TestArrivalWaitsForCopy(t *testing.T) {
 		return append(dst, collectives.RecvOp(0, 0, 64), collectives.Op{Kind: collectives.Copy, Bytes: 10000})
 	})
 	config := mpi.QDRConfig(1)
-	config.Memory = mpi.Memory{40e9, 1}
+	config.Memory = mpi.Memory{Bandwidth: 40e9, Domains: 1}
 	r := simtest.Must(config.Run(mpi.RunSchedule(schedule, mpi.Costs{Copy: 200}, sim.Picosecond)))(t)
 	within(t, "receiver", r.Finish[1], 2+0.25+copied(64))
 }
@@ -108,7 +108,7 @@ func TestAlltoallsShareMemory(t *testing.T) {
 		var before sim.Time
 		for _, bandwidth := range []sim.Rate{1e15, 40e9, 4e9} {
 			config := mpi.QDRConfig(6)
-			config.Memory = mpi.Memory{bandwidth, 2}
+			config.Memory = mpi.Memory{Bandwidth: bandwidth, Domains: 2}
 			r := simtest.Must(config.Run(mpi.RunSchedule(schedule, mpi.Costs{Copy: 200, Combine: 500}, sim.Picosecond)))(t)
 			if r.Elapsed <= before {
 				t.Errorf("%s with %v: %v, with more memory %v", name, bandwidth, r.Elapsed, before)

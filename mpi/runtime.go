@@ -342,11 +342,14 @@ func (rt *runtime) occupies(r int32, q *rank, op *Op, now sim.Time) bool {
 		if m.stage != stageEager {
 			t += rt.Protocols.register(op.Size)
 		}
+		if m.stage == stageEager && !m.shared && op.Size > int64(rt.Adapter.InlineLimit) {
+			t += rt.Protocols.BufferTime
+		}
 		if rt.isCopied(m, collectives.Out) {
-			if rt.copyMessage(r, start, t, op.Size, thenLeave, q.posting) {
+			if rt.copyMessage(r, start, t, m, thenLeave, q.posting) {
 				return true
 			}
-			t += q.copies(rt.Protocols.copyTime(op.Size))
+			t += q.copies(copyTime(op.Size, rt.rateOf(m)))
 		}
 		rt.occupy(r, start, t, Sending, q.posting)
 		rt.kernel.Schedule(q.cpu, rt.handler, evStep, r, 0)

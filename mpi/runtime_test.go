@@ -131,7 +131,7 @@ func TestSegments(t *testing.T) {
 		{collectives.Out, 0.2, 0.2 + 0.2 + 0.25 + copied(8000)},
 	} {
 		schedule := between(2, 0, 1, collectives.Op{Bytes: 8000, Segment: c.segment})
-		for _, memory := range []mpi.Memory{{}, {1e12, 1}} {
+		for _, memory := range []mpi.Memory{{}, {Bandwidth: 1e12, Domains: 1}} {
 			config := mpi.QDRConfig(2)
 			config.Memory = memory
 			r := runSchedule(t, config, schedule)

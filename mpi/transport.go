@@ -52,12 +52,20 @@ type Protocols struct {
 	SendOverhead      sim.Time  `toml:"send_overhead" doc:"CPU time for posting a message" min:"0ns"`
 	RecvOverhead      sim.Time  `toml:"recv_overhead" doc:"CPU time for taking in a message" min:"0ns"`
 	PollOverhead      sim.Time  `toml:"poll_overhead" doc:"CPU time for seeing by polling that an RDMA write has arrived" min:"0ns"`
+	ReadOverhead      sim.Time  `toml:"read_overhead" doc:"rendezvous = read: CPU time for having the adapter read" min:"0ns"`
 	EagerLimit        sim.Bytes `toml:"eager_limit" doc:"largest message that goes eagerly" min:"0B"`
+	ZeroCopy          sim.Bytes `toml:"zero_copy" doc:"largest eager message that its sender copies; a larger one goes from where it is, and is complete when it is acknowledged; 0B: all are copied" min:"0B"`
+	Rendezvous        string    `toml:"rendezvous" doc:"how a larger message goes: write: the receiver sends its address, the sender writes there and tells it (RTS, CTS, data, FIN); read: the receiver reads from the sender, whose CPU has no part in it" choices:"write|read"`
 	CopyRate          sim.Rate  `toml:"copy_rate" doc:"rate of copies inside a node's memory" min:"1kb/s"`
 	EagerCopies       bool      `toml:"eager_copies" doc:"an eager message is copied into and out of registered buffers"`
 	EagerAcknowledged bool      `toml:"eager_acknowledged" doc:"an eager message to another node is complete at its sender when it is acknowledged, not when it is posted; datagrams are not acknowledged"`
+	BufferTime        sim.Time  `toml:"buffer_time" doc:"CPU time of the sender, beside send_overhead, for an eager message whose bytes do not go with the doorbell (hca.inline_limit)" min:"0ns"`
 	StagingPage       sim.Time  `toml:"staging_page_time" doc:"time in which 4 KiB of an eager message, and less in proportion, are made ready before the adapter is told of it, while the CPU goes on and other messages are made ready, too" min:"0ns"`
 	SharedLatency     sim.Time  `toml:"shared_latency" doc:"from one process to another through shared memory" min:"0ns"`
+	SharedRate        sim.Rate  `toml:"shared_rate" doc:"rate of the two copies of a message inside a node; 0Gb/s: copy_rate"`
+	SingleCopy        sim.Bytes `toml:"single_copy" doc:"largest message inside a node that is copied twice; of a larger one the receiver copies from the sender's memory (CMA, XPMEM, KNEM), whose end the sender is told after shared_latency; 0B: all are copied twice" min:"0B"`
+	SingleCopyTime    sim.Time  `toml:"single_copy_time" doc:"CPU time of the receiver for getting at the sender's memory" min:"0ns"`
+	SingleCopyRate    sim.Rate  `toml:"single_copy_rate" doc:"rate of that copy; 0Gb/s: copy_rate"`
 	Acknowledge       sim.Time  `toml:"acknowledge" doc:"from the last byte of an RDMA write, or of an eager message that is acknowledged, in the peer's memory to its completion at the sender" min:"0ns"`
 	RegisterTime      sim.Time  `toml:"register_time" doc:"CPU time for registering the buffer of a message by rendezvous, on each side, or of a direct write at its sender; 0ns: registered before, as with a registration cache" min:"0ns"`
 	RegisterPage      sim.Time  `toml:"register_page_time" doc:"CPU time for registering every 4 KiB of a buffer, beside register_time" min:"0ns"`
@@ -75,6 +83,7 @@ var DefaultProtocols = Protocols{
 	RecvOverhead:  250 * sim.Nanosecond,
 	PollOverhead:  100 * sim.Nanosecond,
 	EagerLimit:    8192,
+	Rendezvous:    "write",
 	CopyRate:      40e9,
 	EagerCopies:   true,
 	SharedLatency: 200 * sim.Nanosecond,
@@ -97,8 +106,37 @@ func (p *Protocols) of(op *Op, datagrams bool) Protocol {
 		return op.Protocol
 	case op.Size <= int64(p.EagerLimit):
 		return collectives.Eager
+	case p.Rendezvous == "read":
+		return collectives.Read
 	}
 	return collectives.Rendezvous
+}
+
+// copiesOut tells whether the sender copies an eager message of so many bytes to another node.
+func (p *Protocols) copiesOut(bytes int64) bool {
+	return p.EagerCopies && !p.fromPlace(bytes)
+}
+
+// fromPlace tells whether an eager message of so many bytes goes from where it is.
+func (p *Protocols) fromPlace(bytes int64) bool { return p.ZeroCopy > 0 && bytes > int64(p.ZeroCopy) }
+
+// inOneCopy tells whether a message of so many bytes inside a node is copied once.
+func (p *Protocols) inOneCopy(bytes int64, s collectives.Segment) bool {
+	return p.SingleCopy > 0 && bytes > int64(p.SingleCopy) && s == collectives.InAndOut
+}
+
+// rateOf is that of the copies of a message of so many bytes.
+func (p *Protocols) rateOf(bytes int64, shared bool, s collectives.Segment) (rate sim.Rate) {
+	switch {
+	case shared && p.inOneCopy(bytes, s):
+		rate = p.SingleCopyRate
+	case shared:
+		rate = p.SharedRate
+	}
+	if rate == 0 {
+		rate = p.CopyRate
+	}
+	return rate
 }
 
 // staging is the time in which so many bytes are made ready for the adapter.
@@ -107,8 +145,8 @@ func (p *Protocols) staging(bytes int64) sim.Time {
 }
 
 // copyTime is the time for moving so many bytes inside a node.
-func (p *Protocols) copyTime(bytes int64) sim.Time {
-	return sim.Time(float64(bytes) * 8e12 / float64(p.CopyRate))
+func copyTime(bytes int64, rate sim.Rate) sim.Time {
+	return sim.Time(float64(bytes) * 8e12 / float64(rate))
 }
 
 // register is the CPU time for registering a buffer of so many bytes.
@@ -124,6 +162,8 @@ func (p *Protocols) register(bytes int64) sim.Time {
 // runtime's.
 type LogGP struct {
 	Latency sim.Time   `toml:"latency" doc:"from the sending to the receiving adapter" min:"0ns"`
+	PerLeaf int        `toml:"nodes_per_leaf" doc:"nodes of a leaf switch, consecutive ones, between which latency holds; 0: all" min:"0"`
+	Far     sim.Time   `toml:"far_latency" doc:"from adapter to adapter between leaf switches" min:"0ns"`
 	HCA     hca.Config `toml:"-"`
 }
 
@@ -176,7 +216,7 @@ func (t *loggpTransport) serve(now sim.Time, node int32) {
 	h := &t.nodes[node]
 	if !h.Busy(now) {
 		if b, first, end, ok := h.Next(now); ok {
-			in := t.fly(h, &b.Mark, b.Size, first, end)
+			in := t.fly(node, b, first, end)
 			if b.Last {
 				t.deliver(&b.Mark, in)
 			}
@@ -188,15 +228,23 @@ func (t *loggpTransport) serve(now sim.Time, node int32) {
 	}
 }
 
-// fly takes a burst to the other adapter, and returns when a process there can see the data. Since the
-// latency is the same for all, bursts reach an adapter in the order in which they are sent, and the
-// receiving engine can be reserved at once. The network is lossless and buffers next to nothing: if
+// latency is that between two nodes.
+func (c *LogGP) latency(a, b int32) sim.Time {
+	if c.PerLeaf > 0 && int(a)/c.PerLeaf != int(b)/c.PerLeaf {
+		return c.Far
+	}
+	return c.Latency
+}
+
+// fly takes a burst to the other adapter, and returns when a process there can see the data. Bursts are
+// taken in in the order in which they are sent, also where one from near overtakes one from far, so
+// that the receiving engine can be reserved at once. The network is lossless and buffers next to nothing: if
 // the receiving engine is behind, the sending one has to wait, so that senders to one node share it
 // burst by burst.
-func (t *loggpTransport) fly(h *hca.HCA, to *hca.Mark, bytes int64, first, end sim.Time) sim.Time {
-	delay := t.config.HCA.SendLatency + t.config.Latency
-	in := t.nodes[to.To].Receive(to.Peer, bytes, first+delay, end+delay)
-	h.Hold(in - delay)
+func (t *loggpTransport) fly(from int32, b *hca.Burst, first, end sim.Time) sim.Time {
+	delay := t.nodes[from].Depart(b, first, end) + t.config.latency(from, b.To)
+	in := t.nodes[b.To].Receive(b.Peer, b.Size, first+delay, end+delay)
+	t.nodes[from].Hold(in - delay)
 	return in + t.config.HCA.RecvLatency
 }
 
@@ -229,7 +277,7 @@ func (t *loggpTransport) Archive(a *snapshot.Archive) {
 // Passage implements [Divider]. What goes beyond the least, adapters are to blame for.
 func (t *loggpTransport) Passage(bytes int64) Passage {
 	c := &t.config
-	return Passage{Serialisation: c.HCA.TimeOf(bytes), Propagation: c.HCA.SendLatency + c.Latency + c.HCA.RecvLatency}
+	return Passage{Serialisation: c.HCA.TimeOf(bytes), Propagation: c.HCA.Delay(bytes) + c.Latency + c.HCA.RecvLatency}
 }
 
 // Event implements [Stater].

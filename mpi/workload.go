@@ -2,6 +2,7 @@ package mpi
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/weft-sim/weft/collectives"
 	"github.com/weft-sim/weft/sim"
@@ -112,10 +113,12 @@ func (s *Iterated) Round(rank, round int, dst []collectives.Op) []collectives.Op
 	return s.Schedule.Round(rank, int(uint32(round)%s.rounds[rank]), dst)
 }
 
-// Costs says what the local work of a schedule takes, in picoseconds per byte.
+// Costs says what the local work of a schedule takes.
 type Costs struct {
-	Copy    float64 // moving data inside a rank's memory
-	Combine float64 // reducing received data
+	Copy    float64  // moving data inside a rank's memory, in picoseconds per byte
+	Combine float64  // reducing received data, likewise
+	Call    sim.Time // of the library, for a round that sends or receives
+	Block   sim.Time // for each block of a copy that lies by itself
 }
 
 // RunSchedule returns a workload in which every rank runs its program of a schedule. unit is the time
@@ -229,6 +232,9 @@ func (w *ScheduleRun) enter(rank int32, dst []Op) []Op {
 	for rounds := w.s.Rounds(int(rank)); int(p.round) < rounds; p.round++ {
 		w.ops = w.s.Round(int(rank), int(p.round), w.ops[:0])
 		before := len(dst)
+		if w.costs.Call > 0 && slices.ContainsFunc(w.ops, func(o collectives.Op) bool { return o.Kind <= collectives.Recv }) {
+			dst = append(dst, Op{ID: p.round, Kind: Calc, Size: int64(w.costs.Call / w.unit), Ready: p.ready})
+		}
 		for i := range w.ops {
 			dst = w.convert(p, &w.ops[i], dst)
 		}
@@ -243,6 +249,9 @@ func (w *ScheduleRun) enter(rank int32, dst []Op) []Op {
 // convert appends an operation of the schedule as one of the machine, unless it
 // takes no time.
 func (w *ScheduleRun) convert(p *rankProgress, o *collectives.Op, dst []Op) []Op {
+	if o.Kind == collectives.Copy && w.costs.Block > 0 {
+		dst = append(dst, Op{ID: p.round, Kind: Calc, Size: int64(w.costs.Block*sim.Time(o.Blocks())) / int64(w.unit), Ready: p.ready})
+	}
 	dst = append(dst, Op{})
 	op := &dst[len(dst)-1]
 	// Field by field: what has just been written that way is not copied faster.
@@ -391,7 +400,7 @@ func (d *demand) message(from int32, op *Op) {
 	p := &d.Protocols
 	a, b := d.nodeOf[from], d.nodeOf[op.Peer]
 	sender, receiver := p.SendOverhead, p.RecvOverhead
-	copied := p.copyTime(op.Size)
+	copied := copyTime(op.Size, p.rateOf(op.Size, a == b, op.Segment))
 	in, out := sim.Time(0), sim.Time(0)
 	way := p.SharedLatency
 	protocol := p.of(op, d.Connections.Mode == UD)
@@ -404,9 +413,19 @@ func (d *demand) message(from int32, op *Op) {
 		case collectives.In:
 			out = 0
 		}
+		if p.inOneCopy(op.Size, op.Segment) {
+			in = 0
+			receiver += p.SingleCopyTime
+		}
 	case protocol == collectives.Eager:
+		if op.Size > int64(d.Adapter.InlineLimit) {
+			sender += p.BufferTime
+		}
 		if p.EagerCopies {
 			in, out = copied, copied
+		}
+		if p.fromPlace(op.Size) {
+			in = 0
 		}
 		way = d.idle(op.Size)
 		d.transfers(a, b, op.Size, 1)
@@ -416,8 +435,13 @@ func (d *demand) message(from int32, op *Op) {
 		way = d.idle(op.Size)
 		d.transfers(a, b, op.Size, 1)
 	default: // RTS, CTS, data
-		sender += p.register(op.Size) + p.RecvOverhead + p.SendOverhead
-		receiver += p.SendOverhead + p.register(op.Size) + min(p.RecvOverhead, p.PollOverhead)
+		sender += p.register(op.Size)
+		answer := p.ReadOverhead
+		if protocol != collectives.Read {
+			answer = p.SendOverhead
+			sender += p.RecvOverhead + p.SendOverhead
+		}
+		receiver += answer + p.register(op.Size) + min(p.RecvOverhead, p.PollOverhead)
 		way = 2*d.idle(controlBytes) + d.idle(op.Size)
 		d.transfers(a, b, controlBytes, 1)
 		d.transfers(b, a, controlBytes, 1)

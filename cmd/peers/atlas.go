@@ -14,6 +14,7 @@ import (
 	"github.com/weft-sim/weft/experiments/atlas"
 	_ "github.com/weft-sim/weft/experiments/booksim"
 	_ "github.com/weft-sim/weft/experiments/congestion"
+	_ "github.com/weft-sim/weft/experiments/hardware"
 	_ "github.com/weft-sim/weft/experiments/intervals"
 	_ "github.com/weft-sim/weft/experiments/jobruns"
 	"github.com/weft-sim/weft/experiments/network"

@@ -200,8 +200,12 @@ func addNames(add func(meaning)) {
 	for _, t := range tables() {
 		for _, c := range t.Choices {
 			for _, e := range c.Entries {
-				add(meaning{word: e.Name, what: article(c.Registry), doc: e.Doc, kinds: []string{t.kind},
-					facts: append(fact(nil, "settings", assigned(e.Params)), fmt.Sprintf("written %s.%s = %q", t.Header(), c.Key, e.Name))})
+				m := meaning{word: e.Name, what: article(c.Registry), doc: e.Doc, kinds: []string{t.kind},
+					facts: append(fact(nil, "settings", assigned(e.Params)), fmt.Sprintf("written %s.%s = %q", t.Header(), c.Key, e.Name))}
+				if plural(c.Registry) == systemsCategory {
+					m.facts = append(m.facts, sources(e.Name)...)
+				}
+				add(m)
 			}
 		}
 	}

@@ -264,6 +264,9 @@ func List(w io.Writer, names ...string) error {
 	fmt.Fprintf(t, "%s: %s\n", e.Name, e.Doc)
 	t.Flush()
 	listParams(t, "", e.Params)
+	if c.Name == systemsCategory {
+		listErrors(t, e.Name)
+	}
 	for _, k := range experiments.DescribeKinds() {
 		if c.Name != "kinds" || k.Name != e.Name {
 			continue
@@ -287,6 +290,9 @@ func listCategory(t *tabwriter.Writer, c Category) {
 		fmt.Fprintf(t, "  %s\t%s\n", e.Name, e.Doc)
 		if settings := assigned(e.Params); settings != "" {
 			fmt.Fprintf(t, "  \t  %s\n", settings)
+		}
+		if c.Name == systemsCategory {
+			listErrors(t, e.Name)
 		}
 	}
 }

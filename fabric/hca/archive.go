@@ -10,6 +10,7 @@ import "github.com/weft-sim/weft/sim/snapshot"
 func (h *HCA) Archive(a *snapshot.Archive, mark func(*snapshot.Archive, *Request)) {
 	snapshot.Int(a, &h.busyUntil)
 	snapshot.Int(a, &h.recvUntil)
+	snapshot.Int(a, &h.departed)
 	snapshot.Value(a, &h.shared.busy[h.number])
 	snapshot.Value(a, &h.sending)
 	snapshot.Value(a, &h.receiving)

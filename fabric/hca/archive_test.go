@@ -17,7 +17,7 @@ import (
 // no part of the state, for the reason given.
 func TestStateIsWhole(t *testing.T) {
 	snapshottest.Names[queued](t, "bytes", "mark", "next")
-	snapshottest.Names[HCA](t, "busyUntil", "recvUntil", "sending", "receiving", "arbiter",
+	snapshottest.Names[HCA](t, "busyUntil", "recvUntil", "departed", "sending", "receiving", "arbiter",
 		"shared", "contexts", "number") // follow from how adapters were made
 	snapshottest.Names[shared](t, "cache", "stats", "busy",
 		"config", "quantum", "divider", // follow from the settings

@@ -2,6 +2,7 @@ package hca
 
 import (
 	"errors"
+	"math"
 
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
@@ -10,12 +11,17 @@ import (
 // Config is what there is to know about an adapter.
 type Config struct {
 	LinkRate       sim.Rate  `toml:"link_rate" doc:"data rate of the link, encoding taken off" min:"1kb/s"`
+	PayloadShare   float64   `toml:"payload_share" doc:"share of link_rate that is left for payload beside headers and acknowledgements; 0: all" min:"0" max:"1"`
 	DMARate        sim.Rate  `toml:"dma_rate" doc:"rate at which an engine moves data between memory and link" min:"1kb/s"`
 	MTU            sim.Bytes `toml:"mtu" doc:"payload of a full packet" min:"1B"`
 	FullPackets    bool      `toml:"full_packets" doc:"a packet takes the link as long as a full one, however few bytes it carries, as cells of a fixed size do"`
 	RequestTime    sim.Time  `toml:"request_time" doc:"engine time per work request" min:"0ns"`
 	PacketTime     sim.Time  `toml:"packet_time" doc:"engine time per packet beyond its bytes" min:"0ns"`
 	SendLatency    sim.Time  `toml:"send_latency" doc:"from the doorbell to the engine" min:"0ns"`
+	InlineLimit    sim.Bytes `toml:"inline_limit" doc:"largest request whose bytes go to the adapter with the doorbell; those of a larger one are fetched from memory" min:"0B"`
+	InlineRate     sim.Rate  `toml:"inline_rate" doc:"rate at which bytes go with the doorbell; 0Gb/s: they take no time"`
+	FetchTime      sim.Time  `toml:"fetch_time" doc:"beside send_latency, from the request of bytes in memory to the first of them" min:"0ns"`
+	FetchRate      sim.Rate  `toml:"fetch_rate" doc:"rate at which a packet is fetched whole before it goes out, while others are on their way; 0Gb/s: it goes out as it comes"`
 	RecvLatency    sim.Time  `toml:"recv_latency" doc:"from the last byte to a completion that the process can see" min:"0ns"`
 	Quantum        sim.Bytes `toml:"quantum" doc:"bytes that a QP may send before the arbiter turns to the next active one" min:"1B"`
 	Engines        int       `toml:"engines" doc:"QPs that take turns at the same time, each until a request of it is sent; the others wait in line; 1: requests are sent whole, 0: all take turns" unit:"QPs" min:"0"`
@@ -37,7 +43,38 @@ func (c *Config) Validate() error {
 }
 
 // Rate is how fast an engine moves data to or from the link.
-func (c *Config) Rate() sim.Rate { return min(c.DMARate, c.LinkRate) }
+func (c *Config) Rate() sim.Rate {
+	link := c.LinkRate
+	if c.PayloadShare > 0 {
+		link = sim.Rate(math.Round(float64(link) * c.PayloadShare))
+	}
+	return min(c.DMARate, link)
+}
+
+// Delay is how long after the engine has begun to read a request of so many bytes its first packet
+// goes out, which occupies nothing.
+func (c *Config) Delay(bytes int64) sim.Time {
+	if bytes <= int64(c.InlineLimit) {
+		return c.SendLatency + atRate(c.InlineRate, bytes)
+	}
+	return c.SendLatency + c.FetchTime + atRate(c.FetchRate, min(bytes, int64(c.MTU)))
+}
+
+// DelayOf is [Config.Delay] for a burst, which may be a part of a request.
+func (c *Config) DelayOf(b *Burst) sim.Time {
+	if b.First && b.Last {
+		return c.Delay(b.Size)
+	}
+	return c.Delay(max(b.Size, int64(c.InlineLimit)+1))
+}
+
+// atRate is the time for so many bytes; 0 at a rate of 0.
+func atRate(rate sim.Rate, bytes int64) sim.Time {
+	if rate == 0 {
+		return 0
+	}
+	return sim.Time(rate.PicosecondsFor(sim.Bytes(bytes)))
+}
 
 // OnLink is how many bytes of the link so many bytes of a request take.
 func (c *Config) OnLink(bytes int64) int64 {

@@ -4,8 +4,8 @@
 //
 //	post --SendLatency--> [DMA engine, send] --wire--> [DMA engine, receive] --RecvLatency--> completion
 //
-// SendLatency (doorbell, fetching the work request) and RecvLatency (writing data and completion to
-// memory, polling) occupy nothing. The engines are occupied: per work request, per packet, per byte
+// SendLatency (doorbell, fetching the work request, and the bytes: see [Config.Delay]) and RecvLatency
+// (writing data and completion to memory, polling) occupy nothing. The engines are occupied: per work request, per packet, per byte
 // at the slower of DMA and link rate, for turning to another QP, and for loading a QP context that
 // is not cached. Sending and receiving disturb each other through the context cache only. The owner
 // of the clock schedules the events; the package keeps the state and says how long things take.
@@ -25,6 +25,7 @@ type HCA struct {
 	shared    *shared
 	busyUntil sim.Time // of the sending engine
 	recvUntil sim.Time // of the receiving engine
+	departed  sim.Time // when the last burst has left for the wire
 	sending   sim.Serializer
 	receiving sim.Serializer
 	contexts  int32 // the first of its sets in the cache
@@ -144,6 +145,14 @@ func (h *HCA) send(now sim.Time, qp QP, bytes int64, begins, turned bool) (first
 	h.shared.busy[h.number].sending += end - now
 	h.busyUntil = end
 	return first, end
+}
+
+// Depart is how long after the engine has read a burst, from time first to end, it is on the wire:
+// [Config.DelayOf], and no earlier than those before it. It is called once for each burst, in order.
+func (h *HCA) Depart(b *Burst, first, end sim.Time) (delay sim.Time) {
+	delay = max(h.shared.config.DelayOf(b), h.departed-first)
+	h.departed = end + delay
+	return delay
 }
 
 // load is the engine time for getting at the context of a QP.

@@ -122,7 +122,7 @@ func (t *transport) passes(p *observe.PacketTrace) {
 	d := &t.passages.parts
 	t.tracer.Divide(p, d)
 	cycles := func(n int64) sim.Time { return sim.Time(n) * t.clock }
-	w := passage{mpi.Passage{Serialisation: cycles(d.Serial), Propagation: cycles(d.Way) + t.adapter.SendLatency + t.adapter.RecvLatency}, bytes}
+	w := passage{mpi.Passage{Serialisation: cycles(d.Serial), Propagation: cycles(d.Way) + t.adapter.Delay(bytes) + t.adapter.RecvLatency}, bytes}
 	wait := func(channel int, n int64) {
 		if n > 0 {
 			w.Waits = append(w.Waits, mpi.CableWait{Cable: int32(channel), Time: cycles(n)})

@@ -149,7 +149,7 @@ func (t *Network) Transport(part int, k *sim.Kernel, sink mpi.Sink) (mpi.Transpo
 	}
 	p.adapters = hca.New(t.adapter, len(own))
 	// So many full packets does the link carry in the time from the engine to the network.
-	enough := int(max(1, (t.adapter.SendLatency+max(1, t.full)-1)/max(1, t.full)))
+	enough := int(max(1, (t.adapter.Delay(int64(t.adapter.MTU))+max(1, t.full)-1)/max(1, t.full)))
 	for i, node := range own {
 		n := &t.nodes[node]
 		n.HCA, n.enough = p.adapters[i], enough
@@ -240,7 +240,8 @@ func (t *transport) cut(n *sender, b hca.Burst, first, end sim.Time) []outgoing 
 		n.packets, n.head = n.packets[:copy(n.packets, n.packets[n.head:])], 0
 	}
 	before, mtu := len(n.packets), int64(n.Config().MTU)
-	first, end = first+n.Config().SendLatency, end+n.Config().SendLatency
+	delay := n.Depart(&b, first, end)
+	first, end = first+delay, end+delay
 	onLink := float64(n.Config().OnLink(b.Size))
 	for offset := int64(0); offset == 0 || offset < b.Size; offset += mtu {
 		bytes := min(mtu, b.Size-offset)

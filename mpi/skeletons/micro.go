@@ -17,13 +17,13 @@ type Micro struct {
 
 func init() {
 	micro := Micro{Bytes: 64, Iterations: 10, Window: 64}
-	param.Register(Registry, "ping-pong", "the first and the last rank send a message to and fro; half an iteration is the latency", micro, func(c Micro, e Env) (Program, error) {
+	param.Register(Registry, "ping-pong", "the first and the last rank send a message to and fro; half an iteration is the latency: osu_latency and IMB's PingPong, which divide by all round trips but the first ones", micro, func(c Micro, e Env) (Program, error) {
 		if err := needRanks("ping-pong", e.Ranks >= 2, e.Ranks, "at least 2"); err != nil {
 			return nil, err
 		}
 		return mpi.Iterate(pingPong(e.Ranks, int64(c.Bytes)), c.Iterations), nil
 	})
-	param.Register(Registry, "osu-bandwidth", "a window of messages from each rank of the first half to its partner, then a short answer", micro, func(c Micro, e Env) (Program, error) {
+	param.Register(Registry, "osu-bandwidth", "a window of messages from each rank of the first half to its partner, then a short answer: osu_bw with two ranks, osu_mbw_mr with more; window times bytes (or one) times pairs over steady_iteration_s is what they print", micro, func(c Micro, e Env) (Program, error) {
 		if err := needRanks("osu-bandwidth", e.Ranks >= 2 && e.Ranks%2 == 0, e.Ranks, "an even number"); err != nil {
 			return nil, err
 		}
@@ -83,7 +83,7 @@ type OSUAlltoall struct {
 }
 
 func init() {
-	param.Register(Registry, "osu-alltoall", "a collective (any that is registered) again and again, with a barrier between", OSUAlltoall{Bytes: 1024, Algorithm: param.Choose(collectives.Registry, "alltoall-pairwise"), Iterations: 3}, newOSUAlltoall)
+	param.Register(Registry, "osu-alltoall", "a collective (any that is registered) again and again, with a barrier between: OSU's tests of collectives, but that these do not count the barrier and print the mean over ranks, and IMB's, which have none; what received data that are combined cost is workload.combine_rate, packing blocks copy_rate and block_time, a round call_time, and looking up registrations protocol.register_time", OSUAlltoall{Bytes: 1024, Algorithm: param.Choose(collectives.Registry, "alltoall-pairwise"), Iterations: 3}, newOSUAlltoall)
 }
 
 // osuAlltoall is a collective with a barrier, repeated.

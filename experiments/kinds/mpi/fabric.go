@@ -47,6 +47,7 @@ func (c *Config) FabricParts(adapter *hca.Config, seed uint64, levels int) (topo
 		return nil, fabric.Config{}, nil, err
 	}
 	config := fabric.Config{Fabric: c.Fabric, Switch: c.Switch, Terminal: c.Terminal, Channels: c.channels(t.Graph(), adapter)}
+	c.ways(&config, t.Graph())
 	if c.Switch.VCs%levels != 0 {
 		return nil, config, nil, &param.ParamError{Key: "switch.vcs", Value: c.Switch.VCs, Want: fmt.Sprintf("a multiple of %d, the number of service levels, which have as many each", levels)}
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/mpi/skeletons"
+	"github.com/weft-sim/weft/mpi/systems"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/input"
@@ -39,6 +40,7 @@ func init() {
 				Protocol:    mpi.DefaultProtocols,
 				Connections: mpi.DefaultConnections,
 				HCA:         HCATable{experiments.Choose(hca.Registry, DefaultAdapter)},
+				System:      systemTable{Preset: experiments.Choose(systems.Registry, systems.QDR)},
 				LogGP:       mpi.DefaultLogGP,
 				LogGOPS:     mpi.DefaultLogGOPS,
 				Noise:       mpi.DefaultNoise,
@@ -52,7 +54,7 @@ func init() {
 		},
 		Complete: func(c *Config, given func(string) bool) {
 			network.FollowClock(&c.Fabric, &c.Topology, c.Channel, given)
-			c.FollowPreset(given)
+			c.FollowPreset(c.followSystem(given))
 		},
 		Check:     checkMPI,
 		Preflight: preflightMPI,
@@ -76,6 +78,7 @@ const (
 type Config struct {
 	Job         JobTable             `toml:"job" doc:"ranks and machine"`
 	Workload    WorkloadTable        `toml:"workload" doc:"what the ranks do"`
+	System      systemTable          `toml:"system" doc:"presets of whole machines"`
 	Placement   mpi.Placement        `toml:"placement" doc:"ranks on nodes"`
 	Protocol    mpi.Protocols        `toml:"protocol" doc:"costs and thresholds of the message-passing library"`
 	Connections mpi.Connections      `toml:"connections" doc:"how processes are connected"`
@@ -106,10 +109,12 @@ type WorkloadTable struct {
 	Type        experiments.Choice[skeletons.Env, skeletons.Program] `toml:"type" doc:"skeleton of an application, or goal, trace: a schedule from a file"`
 	CopyRate    sim.Rate                                             `toml:"copy_rate" doc:"rate of a schedule's copies inside a rank's memory" min:"1kb/s"`
 	CombineRate sim.Rate                                             `toml:"combine_rate" doc:"rate of reducing received data" min:"1kb/s"`
+	CallTime    sim.Time                                             `toml:"call_time" doc:"CPU time of the library, beside protocol.send_overhead and recv_overhead, for a call: a round of a schedule that sends or receives" min:"0ns"`
+	BlockTime   sim.Time                                             `toml:"block_time" doc:"CPU time for each block that a schedule's copies gather or scatter, beside its bytes; what lies in one piece is one block" min:"0ns"`
 }
 
 func (w *WorkloadTable) costs() mpi.Costs {
-	return mpi.Costs{Copy: w.CopyRate.PicosecondsFor(1), Combine: w.CombineRate.PicosecondsFor(1)}
+	return mpi.Costs{Copy: w.CopyRate.PicosecondsFor(1), Combine: w.CombineRate.PicosecondsFor(1), Call: w.CallTime, Block: w.BlockTime}
 }
 
 type MeasureTable struct {

@@ -1,0 +1,199 @@
+package collectives
+
+import (
+	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
+)
+
+// TreeSettings are those of a broadcast down a tree, in segments.
+type TreeSettings struct {
+	Rooted
+	Fanout  int       `toml:"fanout" doc:"children of a rank; of a chain, chains that leave the root" min:"1"`
+	Segment sim.Bytes `toml:"segment" doc:"what goes down the tree at a time; 0B: the whole vector" min:"0B"`
+}
+
+func init() {
+	registerTree := func(name, doc string, fanout int, children func(v, n, fanout int) []int) {
+		param.Register(Registry, name, doc, TreeSettings{Fanout: fanout}, func(c TreeSettings, e Env) (Collective, error) {
+			if err := c.check(e); err != nil {
+				return nil, err
+			}
+			return broadcastTree(c, e.Ranks, int64(e.Bytes), func(v int) []int { return children(v, e.Ranks, c.Fanout) }), nil
+		})
+	}
+	registerTree("broadcast-chain", "broadcast down chains of ranks, segment by segment (a pipeline, with one chain)", 1, chainChildren)
+	registerTree("broadcast-tree", "broadcast down a complete tree, binary by default, segment by segment", 2, func(v, n, fanout int) (below []int) {
+		for c := fanout*v + 1; c <= fanout*(v+1) && c < n; c++ {
+			below = append(below, c)
+		}
+		return below
+	})
+	registerTree("broadcast-knomial", "broadcast down a k-nomial tree, of radix fanout, segment by segment", 4, knomialChildren)
+	param.Register(Registry, "broadcast-split-binary", "broadcast of halves down the two sides of a binary tree, segment by segment, which pairs exchange at the end", TreeSettings{Fanout: 2, Segment: 1024}, func(c TreeSettings, e Env) (Collective, error) {
+		if err := c.check(e); err != nil {
+			return nil, err
+		}
+		return BroadcastSplitBinary(c, e.Ranks, int64(e.Bytes)), nil
+	})
+	registerRooted("broadcast-linear", "broadcast from the root to each rank, all at once", func(n, root int, bytes int64) Collective {
+		return broadcastTree(TreeSettings{Rooted: Rooted{root}}, n, bytes, func(v int) []int { return chainChildren(v, n, n-1) })
+	})
+	register("allreduce-reduce-broadcast", "allreduce: reduce up a binomial tree, then broadcast down it", func(e Env) Collective { return AllreduceReduceBroadcast(e.Ranks, int64(e.Bytes)) })
+	register("barrier-recursive-doubling", "barrier: notes between pairs at doubling distances", func(e Env) Collective { return AllreduceRecursiveDoubling(e.Ranks, 1) })
+	register("barrier-tree", "barrier: notes up a binomial tree and down again", func(e Env) Collective { return AllreduceReduceBroadcast(e.Ranks, 1) })
+}
+
+// chainChildren divides the ranks but the root into so many chains of equal length, the first ones longer by one.
+func chainChildren(v, n, chains int) []int {
+	if n == 1 {
+		return nil
+	}
+	chains = min(chains, n-1)
+	length, longer := (n-1)/chains, (n-1)%chains
+	start := func(i int) int { return 1 + i*length + min(i, longer) }
+	if v == 0 {
+		var heads []int
+		for i := range chains {
+			heads = append(heads, start(i))
+		}
+		return heads
+	}
+	for i := 1; i <= chains; i++ {
+		if v+1 == start(i) {
+			return nil // the last of its chain
+		}
+	}
+	return []int{v + 1}
+}
+
+// knomialChildren are those in the tree in which the parent of v is v without its lowest digit, in base
+// radix, that is not 0; the largest subtree first.
+func knomialChildren(v, n, radix int) (below []int) {
+	radix = max(2, radix)
+	var digits []int // weights below the lowest digit of v
+	for weight := 1; weight < n && v/weight%radix == 0; weight *= radix {
+		digits = append(digits, weight)
+	}
+	for i := len(digits) - 1; i >= 0; i-- {
+		for d := 1; d < radix; d++ {
+			if c := v + d*digits[i]; c < n {
+				below = append(below, c)
+			}
+		}
+	}
+	return below
+}
+
+// broadcastTree sends a vector down a tree of relative ranks: in round k a rank receives segment k and
+// passes on segment k-1, to all its children at once.
+func broadcastTree(c TreeSettings, n int, bytes int64, children func(v int) []int) Collective {
+	segment := int64(c.Segment)
+	if segment == 0 {
+		segment = max(1, bytes)
+	}
+	segments := max(1, int((bytes+segment-1)/segment))
+	parents, below := make([]int, n), make([][]int, n)
+	for v := range n {
+		below[v] = children(v)
+		for _, child := range below[v] {
+			parents[child] = v
+		}
+	}
+	size := func(i int) int64 { return min(segment, bytes-int64(i)*segment) }
+	return &program{
+		ranks:  n,
+		rounds: always(segments + 1),
+		round: func(rank, round int, dst []Op) []Op {
+			v := c.relative(rank, n)
+			part := func(kind Kind, peer, i int) Op {
+				return Op{Kind: kind, Peer: int32(c.absolute(peer, n)), Tag: int32(i), Bytes: size(i), Data: Slot(i)}
+			}
+			if v > 0 && round < segments {
+				dst = append(dst, part(Recv, parents[v], round))
+			}
+			for _, child := range below[v] {
+				if round > 0 {
+					dst = append(dst, part(Send, child, round-1))
+				}
+			}
+			return dst
+		},
+		contract: gathering(segments, size, func(int) int { return c.Root }),
+	}
+}
+
+// BroadcastSplitBinary sends one half of a vector down the left side of a complete binary tree and the
+// other down its right side, in segments; then ranks of the same place on either side exchange their halves
+// (Pjesivac-Grbovic et al., Cluster Computing 2007). Who has no partner gets the other half from the root.
+// Half i is of the slots from i*segments on.
+func BroadcastSplitBinary(c TreeSettings, n int, bytes int64) Collective {
+	half := func(i int) int64 { return chunk(bytes, i, 2) }
+	segments := 1
+	if s := int64(c.Segment); s > 0 {
+		segments = max(1, int((half(1)+s-1)/s))
+	}
+	size := func(slot int) int64 { return chunk(half(slot/segments), slot%segments, segments) }
+	// place is the half that relative rank v > 0 gets first, and its partner, which may be n or more.
+	place := func(v int) (side, pair int) {
+		width := 1 << (log2Ceil(v+2) - 2) // of a side at the depth of v
+		if v < 3*width-1 {
+			return 0, v + width
+		}
+		return 1, v - width
+	}
+	return &program{
+		ranks:  n,
+		rounds: always(segments + 2),
+		round: func(rank, round int, dst []Op) []Op {
+			v := c.relative(rank, n)
+			message := func(kind Kind, peer, first, count int) Op {
+				op := Op{Kind: kind, Peer: int32(c.absolute(peer, n)), Tag: int32(first), Data: Range(first, count)}
+				for i := range count {
+					op.Bytes += size(first + i)
+				}
+				return op
+			}
+			side, pair := 0, 0
+			if v > 0 {
+				side, pair = place(v)
+			}
+			if round <= segments {
+				if v > 0 && round < segments {
+					dst = append(dst, message(Recv, (v-1)/2, side*segments+round, 1))
+				}
+				for child := 2*v + 1; child <= 2*v+2 && child < n && round > 0; child++ {
+					of := side
+					if v == 0 {
+						of = child - 1
+					}
+					dst = append(dst, message(Send, child, of*segments+round-1, 1))
+				}
+				return dst
+			}
+			switch {
+			case v == 0:
+				for lone := 1; lone < n; lone++ {
+					if side, pair := place(lone); side == 0 && pair >= n {
+						dst = append(dst, message(Send, lone, segments, segments))
+					}
+				}
+				return dst
+			case pair >= n:
+				return append(dst, message(Recv, 0, segments, segments))
+			}
+			return append(dst, message(Recv, pair, (1-side)*segments, segments), message(Send, pair, side*segments, segments))
+		},
+		contract: gathering(2*segments, size, func(int) int { return c.Root }),
+	}
+}
+
+// AllreduceReduceBroadcast reduces at rank 0 and broadcasts, both by binomial trees (Open MPI's
+// "nonoverlapping").
+func AllreduceReduceBroadcast(n int, bytes int64) Collective {
+	up, down := ReduceBinomial(n, 0, bytes), BroadcastBinomial(n, 0, bytes)
+	both := Sequence(up, down)
+	return &program{
+		ranks: n, rounds: both.Rounds, round: both.Round,
+		contract: reduction(n, 1, func(int) int64 { return bytes }, false, nil),
+	}
+}

@@ -1,0 +1,305 @@
+package hardware
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+
+	"github.com/weft-sim/weft/experiments/document"
+	"github.com/weft-sim/weft/experiments/judge"
+	"github.com/weft-sim/weft/mpi/systems"
+)
+
+// systemsFile says of each system which preset it is.
+type systemsFile struct {
+	System map[string]*system
+}
+
+// system is a machine of a folder.
+type system struct {
+	Preset    string            `toml:"preset"`
+	Library   string            `toml:"library"`
+	Libraries map[string]string `toml:"libraries"` // by the beginning of the rows' library
+	PerLeaf   int               `toml:"nodes_per_leaf"`
+	Sockets   int               `toml:"sockets"`
+	Cores     int               `toml:"cores"`    // of a socket
+	Adapters  int               `toml:"adapters"` // of a node; with one a rank, ranks of a node exchange through them
+	Note      string            `toml:"note"`     // why its rows are not judged, without a preset
+
+	name string
+	rows []*row
+}
+
+// row is a line of rows.csv.
+type row struct {
+	benchmark
+	system, title, library, quality, unit, notes string
+	measured                                     float64
+	line                                         int
+	known                                        bool // nodes and ranks
+	refused                                      string
+	fitted                                       bool
+
+	simulated float64
+	verdict   string
+	note      string
+}
+
+// tests of the rows.
+const (
+	pingPong    = "ping-pong"
+	bandwidth   = "bandwidth"
+	bothWays    = "both ways"
+	messageRate = "message rate"
+	collective  = "collective"
+)
+
+// benchmark is what a row measures.
+type benchmark struct {
+	test, operation, algorithm    string
+	library                       string // of weft's, that chooses an algorithm
+	nodes, perNode, ranks         int
+	bytes                         int64
+	far, cyclic, inARow, perftest bool
+}
+
+// kinds of benchmarks by the first word of their name, without osu_ and imb_.
+var kinds = map[string]benchmark{
+	"latency": {test: pingPong}, "pingpong": {test: pingPong}, "latency_intranode": {test: pingPong},
+	"nxn_latency_same_leaf": {test: pingPong}, "nxn_latency_across": {test: pingPong, far: true},
+	"bw": {test: bandwidth}, "bibw": {test: bothWays}, "mbw_mr": {test: messageRate},
+	"ib_send_lat_ud": {test: pingPong, perftest: true}, "ib_send_lat": {test: pingPong, perftest: true}, "ib_write_lat": {test: pingPong, perftest: true},
+	"ib_send_bw_rate_ud": {test: messageRate, perftest: true}, "ib_write_bw_rate": {test: messageRate, perftest: true}, "ib_write_bw": {test: bandwidth, perftest: true}, "ib_send_bw": {test: bandwidth, perftest: true},
+	"alltoall": {operation: "alltoall"}, "allreduce": {operation: "allreduce"}, "allgather": {operation: "allgather"}, "bcast": {operation: "broadcast"}, "barrier": {operation: "barrier"},
+}
+
+// scale is what a unit is of the unit that weft measures a test in.
+var scale = map[string]map[string]float64{
+	pingPong: {"us": 1, "ns": 1e-3}, collective: {"us": 1, "ms": 1e3},
+	bandwidth: {"MB/s": 1, "GB/s": 1e3, "Gb/s": 125, "MiB/s": 1.048576}, bothWays: {"MB/s": 1, "GB/s": 1e3, "Gb/s": 125, "MiB/s": 1.048576},
+	messageRate: {"msg/s": 1, "Mmsg/s": 1e6},
+}
+
+var wanted = []string{"system", "benchmark", "nodes", "ppn", "ranks", "size_bytes", "value", "unit", "library", "quality"}
+
+// read reads rows.csv, pairs.csv where there is one, and systems.toml.
+func read(path string) (all []*system, faults document.Problems, err error) {
+	folder := os.DirFS(path)
+	text, problem := judge.ReadFile(folder, "systems.toml")
+	at := path + "/systems.toml"
+	if problem != nil {
+		return nil, nil, document.Problems{{At: at, Message: "cannot be read: " + problem.Error() + "; it says which preset each system is: see weft reproduce --help"}}
+	}
+	var file systemsFile
+	meta, problem := toml.Decode(text, &file)
+	if problem != nil {
+		return nil, nil, document.Problems{{At: at, Message: problem.Error()}}
+	}
+	for _, key := range meta.Undecoded() {
+		faults = append(faults, &document.Problem{At: at, Key: key.String(), Message: "is no key of it: want preset, library, libraries, nodes_per_leaf, sockets, cores, adapters, note"})
+	}
+	for _, name := range slices.Sorted(maps.Keys(file.System)) {
+		s := file.System[name]
+		s.name = name
+		faults = append(faults, s.check(at)...)
+		all = append(all, s)
+	}
+	if len(faults) > 0 {
+		return nil, nil, faults
+	}
+	table, wrong := judge.OpenTable(folder, path, "rows.csv", ',', wanted...)
+	switch {
+	case wrong != nil:
+		return nil, nil, document.Problems{wrong}
+	case table == nil:
+		return nil, nil, document.Problems{{At: path, Message: "holds no rows.csv"}}
+	}
+	for wrong := range table.Rows {
+		if wrong != nil {
+			faults = append(faults, wrong)
+			continue
+		}
+		r, wrong := readRow(table)
+		if wrong != nil {
+			faults = append(faults, wrong)
+			continue
+		}
+		i := slices.IndexFunc(all, func(s *system) bool { return s.name == r.system })
+		if i < 0 {
+			i = len(all)
+			all = append(all, &system{name: r.system, Note: "systems.toml does not name it"})
+		}
+		all[i].add(r)
+	}
+	slices.SortFunc(all, func(a, b *system) int { return cmp.Compare(a.name, b.name) })
+	pairs, problems := readPairs(folder, path, all)
+	faults = append(faults, problems...)
+	for _, r := range pairs {
+		all[slices.IndexFunc(all, func(s *system) bool { return s.name == r.system })].add(r)
+	}
+	return slices.DeleteFunc(all, func(s *system) bool { return len(s.rows) == 0 }), faults, nil
+}
+
+// check finds names that weft does not know.
+func (s *system) check(at string) (faults document.Problems) {
+	wrong := func(key, value string, known []string) {
+		faults = append(faults, &document.Problem{At: at, Key: "system." + s.name + "." + key, Message: fmt.Sprintf("= %q: want one of %s", value, strings.Join(known, ", "))})
+	}
+	if names := systems.Registry.Names(); s.Preset != "" && !slices.Contains(names, s.Preset) {
+		wrong("preset", s.Preset, names)
+	}
+	known := slices.Sorted(maps.Keys(systems.Libraries))
+	for _, of := range append(slices.Sorted(maps.Values(s.Libraries)), s.Library) {
+		if of != "" && !slices.Contains(known, of) {
+			wrong("library", of, known)
+		}
+	}
+	return faults
+}
+
+// readRow reads the row of a table.
+func readRow(t *judge.Table) (*row, *document.Problem) {
+	r := &row{system: t.Cell("system"), title: t.Cell("benchmark"), library: t.Cell("library"), quality: t.Cell("quality"), unit: t.Cell("unit"), notes: t.Cell("notes"), line: t.Line}
+	var err error
+	if r.measured, err = strconv.ParseFloat(t.Cell("value"), 64); err != nil || !(r.measured > 0 && r.measured < 1e18) {
+		return nil, t.Problem("value = %q: want a number above 0", t.Cell("value"))
+	}
+	number := func(column string) (n int64) {
+		text := t.Cell(column)
+		if text == "" {
+			return 0
+		}
+		var bad error
+		if n, bad = strconv.ParseInt(text, 10, 64); bad != nil || n < 0 || n > 1<<40 {
+			err = fmt.Errorf("%s = %q: want a whole number from 0 to 2^40", column, text)
+		}
+		return n
+	}
+	nodes, perNode, ranks, bytes := number("nodes"), number("ppn"), number("ranks"), number("size_bytes")
+	if err != nil {
+		return nil, t.Problem("%v", err)
+	}
+	r.decode(int(min(nodes, 1<<24)), int(min(perNode, 1<<24)), int(min(ranks, 1<<24)), bytes)
+	return r, nil
+}
+
+// decode tells what a row measures, or why it cannot be simulated.
+func (r *row) decode(nodes, perNode, ranks int, bytes int64) {
+	words := strings.Fields(r.title)
+	if len(words) == 0 {
+		words = []string{""}
+	}
+	name := strings.TrimPrefix(strings.TrimPrefix(words[0], "osu_"), "imb_")
+	b, known := kinds[name]
+	if b.test == "" {
+		b.test = collective
+	}
+	b.nodes, b.perNode, b.ranks, b.bytes = nodes, perNode, ranks, bytes
+	b.algorithm = strings.Join(words[1:], " ")
+	b.inARow = strings.HasPrefix(words[0], "imb_") || b.operation == "barrier"
+	b.cyclic = strings.Contains(r.notes, "placed by node")
+	if b.ranks == 0 {
+		b.ranks = nodes * perNode
+	}
+	text := strings.ToLower(r.title + " " + r.library)
+	switch {
+	case strings.Contains(text, "gpu") || strings.Contains(text, "nccl") || strings.Contains(text, "rccl"):
+		r.refused = "it is of GPUs, which weft has not"
+	case strings.Contains(text, "congest") || strings.Contains(text, "incast"):
+		r.refused = "it is of one job beside others, whose traffic is not given"
+	case strings.Contains(text, "sharp"):
+		r.refused = "switches that reduce are not modelled"
+	case !known:
+		r.refused = fmt.Sprintf("weft has no test %q", words[0])
+	case b.nodes == 0 || b.ranks == 0 || b.perNode == 0 && b.test == collective:
+		r.refused = "nodes or ranks are not known"
+	case b.ranks < 2:
+		r.refused = "it has fewer than two ranks"
+	case b.nodes*max(b.perNode, 1) < b.ranks && b.test == collective:
+		r.refused = fmt.Sprintf("%d ranks do not fit on %d nodes of %d", b.ranks, b.nodes, b.perNode)
+	case differs(r.notes):
+		r.refused = fmt.Sprintf("its runs differ by more than a factor of %d", mostSpread)
+	case scale[b.test][r.unit] == 0:
+		r.refused = fmt.Sprintf("unit %q of a test of %s is not known", r.unit, b.test)
+	}
+	r.benchmark = b
+}
+
+// add gives a row to its system.
+func (s *system) add(r *row) {
+	switch {
+	case r.refused != "":
+	case s.Preset == "":
+		r.refused = cmp.Or(s.Note, "systems.toml gives it no preset")
+	case s.Cores > 0 && s.Sockets > 0 && r.perNode > s.Cores*s.Sockets:
+		r.refused = fmt.Sprintf("%d ranks a node are more than its %d cores", r.perNode, s.Cores*s.Sockets)
+	}
+	s.rows = append(s.rows, r)
+}
+
+// version finds the version of a library in its name.
+var version = regexp.MustCompile(`[0-9]+(\.[0-9]+)+`)
+
+// versionOf is the version in the name of a library; HPC-X 2 has Open MPI 4.1. Where there is none, of
+// Open MPI the rules up to 4.0 are taken, which held for most of its life.
+func versionOf(library string) string {
+	if strings.Contains(library, "HPC-X") {
+		return "4.1"
+	}
+	head, _, _ := strings.Cut(library, ",")
+	return cmp.Or(version.FindString(head), "4.0")
+}
+
+// spread finds the least and the greatest of repeated runs in a note.
+var spread = regexp.MustCompile(`of [0-9]+ runs; min ([0-9.]+) max ([0-9.]+)`)
+
+// mostSpread is by how much runs may differ for their median to be judged.
+const mostSpread = 2
+
+// differs tells whether the runs behind a row differ by too much.
+func differs(notes string) bool {
+	found := spread.FindStringSubmatch(notes)
+	if found == nil {
+		return false
+	}
+	low, err1 := strconv.ParseFloat(found[1], 64)
+	high, err2 := strconv.ParseFloat(found[2], 64)
+	return err1 == nil && err2 == nil && low > 0 && high > mostSpread*low
+}
+
+// libraryOf is weft's library for that of a row, and the transport that the row names.
+func (s *system) libraryOf(name string) (library, transport string) {
+	library = s.Library
+	for _, begins := range slices.Sorted(maps.Keys(s.Libraries)) {
+		if strings.HasPrefix(name, begins) {
+			library = s.Libraries[begins]
+		}
+	}
+	for _, t := range []string{"verbs", "linkx", "cxi", "efa", "ucx"} {
+		if strings.Contains(strings.ToLower(name), t) {
+			transport = t
+			break
+		}
+	}
+	return systems.LibraryFor(library, versionOf(name)), transport
+}
+
+// fits marks the rows that a preset was fitted to.
+func (s *system) fits(p *systems.Preset) {
+	for _, r := range s.rows {
+		for _, lists := range [][]systems.Fit{p.Fitted, systems.Libraries[r.benchmark.library].FitsOf()} {
+			for _, f := range lists {
+				if f.System == s.name && f.Benchmark == r.title && f.Nodes == r.nodes && f.PerNode == r.perNode && strings.HasPrefix(r.library, f.Library) && slices.Contains(f.Sizes, r.bytes) {
+					r.fitted = true
+				}
+			}
+		}
+	}
+}

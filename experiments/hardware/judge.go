@@ -1,0 +1,348 @@
+// Package hardware holds weft's presets of machines against measured rows of benchmarks: latencies,
+// bandwidths, message rates, collectives.
+package hardware
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/weft-sim/weft/experiments/judge"
+	"github.com/weft-sim/weft/experiments/results"
+	"github.com/weft-sim/weft/experiments/verdict"
+	"github.com/weft-sim/weft/mpi/systems"
+)
+
+// Columns of the table of verdicts; the verdict and a note follow. Errors are (weft - measured) / measured.
+var Columns = []string{"system", "preset", "benchmark", "nodes", "per_node", "ranks", "bytes", "library", "quality", "class", "unit", "measured", "weft", "error_percent"}
+
+func init() {
+	judge.Register(judge.Source{
+		Name: "hardware", Example: "weft reproduce hardware/alaska-ib --data measured/", Needs: "rows that machines measured", Open: Open,
+		Help: `hardware, or hardware/SYSTEM, with --data, holds presets of machines against measurements.
+There, rows.csv has a row a number (system, benchmark, nodes, ppn, ranks, size_bytes, value,
+unit, library, quality), pairs.csv, which may lack, latencies of pairs of nodes, and
+systems.toml a table [system.NAME] a machine: preset, library, libraries, by the beginning of
+the library of rows, nodes_per_leaf, sockets, cores. errors.csv is written beside verdicts.csv.`,
+	})
+}
+
+// Classes of benchmarks with the aim of the median of their absolute errors, in percent; 90 % are
+// within twice that.
+var aims = []classAim{{"latency", 10}, {"bandwidth", 3}, {"message rate", 15}, {"between nodes", 25}, {"inside a node", 25}}
+
+type classAim struct {
+	class string
+	most  float64
+}
+
+// class is that of a row.
+func (b *benchmark) class() string {
+	switch {
+	case b.test == hops:
+		return "hops"
+	case b.nodes == 1:
+		return "inside a node"
+	case b.test == pingPong:
+		return "latency"
+	case b.test == bandwidth || b.test == bothWays:
+		return "bandwidth"
+	case b.test == messageRate:
+		return "message rate"
+	}
+	return "between nodes"
+}
+
+// aim is what the median of a class may err by, in percent.
+func aim(class string) float64 {
+	for _, a := range aims {
+		if a.class == class {
+			return a.most
+		}
+	}
+	return 10
+}
+
+// Open is the reference of a folder.
+func Open(data string) (*judge.Reference, error) {
+	all, faults, err := read(data)
+	if err != nil {
+		return nil, err
+	}
+	section := &judge.Section{File: "verdicts.csv", Columns: Columns, SideBySide: true}
+	for _, s := range all {
+		section.Entries = append(section.Entries, &judge.Entry{Name: s.name, Judge: func(session *judge.Session) ([]judge.Row, bool, error) {
+			rows, err := s.judge(session)
+			return rows, false, err
+		}})
+	}
+	section.Conclude = func(table *results.Table, count judge.Count, _ bool) (judge.Conclusion, error) {
+		return conclude(table, count)
+	}
+	return &judge.Reference{Name: "hardware", Place: data, Entry: "system", Sections: []*judge.Section{section}, Faults: faults}, nil
+}
+
+// judge measures the rows of a system, and draws them.
+func (s *system) judge(session *judge.Session) (rows []judge.Row, err error) {
+	var preset *systems.Preset
+	if s.Preset != "" {
+		if preset, err = systems.Registry.New(s.Preset, struct{}{}); err != nil {
+			return nil, err
+		}
+		s.Adapters = cmp.Or(s.Adapters, preset.Adapters)
+	}
+	machines := map[string]*machine{}
+	measured, series := map[string]*row{}, map[string][]*row{}
+	for _, r := range s.rows {
+		if r.refused == "" {
+			library, transport := s.libraryOf(r.library)
+			r.benchmark.library = library
+			key := library + " " + transport
+			if machines[key] == nil {
+				if machines[key], err = newMachine(preset, library, transport, s.Sockets); err != nil {
+					return nil, err
+				}
+			}
+			s.settle(r, machines[key], measured, key)
+			if s.PerLeaf > 0 && r.test == pingPong && r.nodes > 1 && !r.perftest {
+				series[r.title+key] = append(series[r.title+key], r)
+			}
+		}
+		if r.refused != "" {
+			r.verdict, r.note = judge.NotJudged, r.refused
+		}
+	}
+	for of, rows := range series { // in any order
+		s.place(rows, machines[strings.TrimPrefix(of, rows[0].title)], measured)
+	}
+	if preset != nil {
+		s.fits(preset)
+	}
+	for _, r := range s.rows {
+		if r.refused == "" {
+			r.judge()
+		}
+		rows = append(rows, r.row(s))
+	}
+	if session.Out == "" {
+		return rows, nil
+	}
+	return rows, s.draw(filepath.Join(session.Out, "hardware"))
+}
+
+// settle finds what weft has for a row; rows of the same benchmark are simulated once.
+func (s *system) settle(r *row, m *machine, measured map[string]*row, machine string) {
+	if p := s.adapters(r); p > 0 {
+		r.benchmark.nodes, r.benchmark.perNode = r.ranks, 1
+		r.note = "each rank has an adapter of its own, through which ranks of a node exchange"
+		defer func(nodes, per int) { r.nodes, r.perNode = nodes, per }(r.ranks/p, p)
+	}
+	key := fmt.Sprintf("%s %+v", machine, r.benchmark)
+	if same := measured[key]; same != nil {
+		r.simulated, r.refused = same.simulated, same.refused
+		return
+	}
+	if r.perftest {
+		m = m.perftest()
+	}
+	var err error
+	if r.test == hops {
+		r.simulated = (m.ways.Far() - m.ways.Near()).Microseconds()
+	} else if r.simulated, err = m.measure(&r.benchmark); err != nil {
+		r.refused = err.Error()
+	}
+	if factor := scale[r.test][r.unit]; factor > 0 {
+		r.simulated /= factor
+	}
+	copied := *r
+	measured[key] = &copied
+}
+
+// place decides whether a series of rows between two nodes ran between leaf switches, which logs do not
+// say: by its smallest message, which is calibrated by that.
+func (s *system) place(rows []*row, m *machine, measured map[string]*row) {
+	first := slices.MinFunc(rows, func(a, b *row) int { return cmp.Compare(a.bytes, b.bytes) })
+	if first.far || first.refused != "" {
+		return
+	}
+	first.fitted = true
+	farther := *first
+	farther.far = true
+	s.settle(&farther, m, measured, "far")
+	if math.Abs(farther.err()) >= math.Abs(first.err()) {
+		return
+	}
+	for _, r := range rows {
+		r.far, r.note = true, "taken to be between leaf switches, as the series' smallest message says"
+		s.settle(r, m, measured, "far")
+	}
+}
+
+// adapters is the number of ranks of a node where each has an adapter of its own; else 0.
+func (s *system) adapters(r *row) int {
+	if s.Adapters > 1 && r.test == collective && r.nodes > 1 && r.perNode > 1 && r.perNode <= s.Adapters {
+		return r.perNode
+	}
+	return 0
+}
+
+// err is by how much weft differs, as a share of what was measured.
+func (r *row) err() float64 { return r.simulated/r.measured - 1 }
+
+// judge gives a row its verdict: 90 % of a class are within twice its aim.
+func (r *row) judge() {
+	within := math.Abs(r.err())*100 <= 2*aim(r.class())
+	switch {
+	case r.fitted || r.test == hops:
+		r.verdict = verdict.Calibrated
+	case within:
+		r.verdict = judge.Agrees
+	default:
+		r.verdict = judge.Differs
+	}
+}
+
+func (r *row) row(s *system) judge.Row {
+	number := func(n int) string {
+		if n == 0 {
+			return ""
+		}
+		return strconv.Itoa(n)
+	}
+	weft, off := "", ""
+	if r.refused == "" {
+		weft, off = strconv.FormatFloat(r.simulated, 'g', 5, 64), strconv.FormatFloat(r.err()*100, 'f', 1, 64)
+	}
+	return judge.Row{
+		Cells: []string{s.name, s.Preset, r.title, number(r.nodes), number(r.perNode), number(r.ranks), strconv.FormatInt(r.bytes, 10), r.library, r.quality, r.class(), r.unit,
+			strconv.FormatFloat(r.measured, 'g', 10, 64), weft, off},
+		Verdict: r.verdict, Note: r.note,
+	}
+}
+
+// ErrorColumns are those of errors.csv: of a preset, by class and size, how far weft is off, over rows of
+// quality A and B that it was not fitted to.
+var ErrorColumns = []string{"preset", "class", "sizes", "rows", "median_percent", "p90_percent", "aim_percent"}
+
+// sizeClasses are the sizes that are counted together, by their upper end.
+var sizeClasses = []sizeClass{{"to 1 KiB", 1 << 10}, {"to 64 KiB", 64 << 10}, {"above", math.MaxInt64}}
+
+type sizeClass struct {
+	name string
+	most int64
+}
+
+// aside is the number of ranks from which rates of messages are left out of errors.csv: those of 32 pairs
+// on nodes of 32 cores fall, which weft has not.
+const aside = 64
+
+// group are the errors that are counted together.
+type group struct{ preset, class, sizes string }
+
+// order is the place of a group among those of its preset: "all" sizes come first.
+func (g group) order() int {
+	class := slices.IndexFunc(aims, func(a classAim) bool { return a.class == g.class })
+	return len(sizeClasses)*2*class + slices.IndexFunc(sizeClasses, func(c sizeClass) bool { return c.name == g.sizes })
+}
+
+// conclude sums up the errors, and counts pairs of libraries, or of algorithms, of which the same one is
+// faster with weft as in the measurements.
+func conclude(table *results.Table, count judge.Count) (judge.Conclusion, error) {
+	errs := map[group][]float64{}
+	var keys []group
+	add := func(g group, x float64) {
+		if errs[g] == nil {
+			keys = append(keys, g)
+		}
+		errs[g] = append(errs[g], x)
+	}
+	rows := judge.RowsOf(table)
+	at := func(r *judge.Row, column string) string { return r.Cells[slices.Index(Columns, column)] }
+	for i := range rows {
+		r := &rows[i]
+		x, err := strconv.ParseFloat(at(r, "error_percent"), 64)
+		if err != nil || r.Verdict == verdict.Calibrated || at(r, "quality") == "C" {
+			continue
+		}
+		bytes, err1 := strconv.ParseInt(at(r, "bytes"), 10, 64)
+		ranks, err2 := strconv.Atoi(at(r, "ranks"))
+		if err := errors.Join(err1, err2); err != nil {
+			return judge.Conclusion{}, err
+		}
+		if at(r, "class") == "message rate" && ranks >= aside {
+			continue
+		}
+		add(group{at(r, "preset"), at(r, "class"), "all"}, math.Abs(x))
+		for _, c := range sizeClasses {
+			if bytes <= c.most {
+				add(group{at(r, "preset"), at(r, "class"), c.name}, math.Abs(x))
+				break
+			}
+		}
+	}
+	slices.SortStableFunc(keys, func(a, b group) int { return cmp.Or(strings.Compare(a.preset, b.preset), a.order()-b.order()) })
+	shown := &results.Table{Columns: ErrorColumns}
+	held, all := 0, 0
+	for _, k := range keys {
+		median, p90 := quantile(errs[k], 0.5), quantile(errs[k], 0.9)
+		most := aim(k.class)
+		if k.sizes == "all" {
+			if all++; median <= most && p90 <= 2*most {
+				held++
+			}
+		}
+		shown.Rows = append(shown.Rows, []string{k.preset, k.class, k.sizes, strconv.Itoa(len(errs[k])), strconv.FormatFloat(median, 'f', 1, 64), strconv.FormatFloat(p90, 'f', 1, 64), strconv.FormatFloat(most, 'f', 0, 64)})
+	}
+	same, pairs := ordered(rows, at)
+	return judge.Conclusion{
+		Shown: shown, File: "errors.csv", Failed: held < all,
+		Text: fmt.Sprintf("%s, %d calibrated; %d of %d classes of presets are within their aims; of %d pairs of libraries or algorithms %d are in the order measured", count, count[verdict.Calibrated], held, all, pairs, same),
+	}, nil
+}
+
+// quantile is the least value that a share of them does not exceed.
+func quantile(values []float64, share float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	return sorted[max(0, int(math.Ceil(share*float64(len(sorted))))-1)]
+}
+
+// noPair are measurements that differ by so little, as a share, that they have no order.
+const noPair = 0.1
+
+// ordered counts pairs of rows that differ in nothing but their library or algorithm, and those of which
+// the same one is better with weft as measured.
+func ordered(rows []judge.Row, at func(*judge.Row, string) string) (same, pairs int) {
+	number := func(r *judge.Row, column string) float64 {
+		x, err := strconv.ParseFloat(at(r, column), 64)
+		if err != nil {
+			return math.NaN()
+		}
+		return x
+	}
+	kind := func(r *judge.Row) string { return strings.Split(at(r, "benchmark")+" ", " ")[0] }
+	for i := range rows {
+		for k := range i {
+			a, b := &rows[k], &rows[i]
+			alike := kind(a) == kind(b) && a.Note == b.Note
+			for _, column := range []string{"system", "nodes", "per_node", "ranks", "bytes", "unit"} {
+				alike = alike && at(a, column) == at(b, column)
+			}
+			if !alike || at(a, "library") == at(b, "library") && at(a, "benchmark") == at(b, "benchmark") {
+				continue
+			}
+			measured, own := number(a, "measured")/number(b, "measured"), number(a, "weft")/number(b, "weft")
+			if math.IsNaN(own) || math.Abs(measured-1) <= noPair {
+				continue
+			}
+			if pairs++; (measured < 1) == (own < 1) {
+				same++
+			}
+		}
+	}
+	return same, pairs
+}

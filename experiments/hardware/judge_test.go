@@ -1,0 +1,172 @@
+package hardware
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/weft-sim/weft/experiments/judge"
+	"github.com/weft-sim/weft/experiments/results"
+	"github.com/weft-sim/weft/mpi/systems"
+	"github.com/weft-sim/weft/sim/simtest"
+)
+
+// judged runs weft reproduce hardware on a folder and returns its verdicts and errors.
+func judged(t *testing.T, data string) (rows []judge.Row, errors *results.Table, out string) {
+	t.Helper()
+	r := simtest.Must(Open(data))(t)
+	s := &judge.Session{Out: t.TempDir(), Stdout: io.Discard, Stderr: io.Discard, Jobs: 2}
+	simtest.Must(s.Judge(r))(t)
+	out = filepath.Join(s.Out, "hardware")
+	rows = judge.RowsOf(simtest.Must(results.ReadTableFile(filepath.Join(out, "verdicts.csv")))(t))
+	return rows, simtest.Must(results.ReadTableFile(filepath.Join(out, "errors.csv")))(t), out
+}
+
+// TestJudge: rows of public logs, some of each kind; expected are verdicts and reasons. Rows that a preset
+// was fitted to are calibrated, as is the smallest message of a series whose pair of nodes it tells.
+func TestJudge(t *testing.T) {
+	rows, errors, out := judged(t, "testdata")
+	of := func(system, test, bytes string) judge.Row {
+		t.Helper()
+		i := slices.IndexFunc(rows, func(r judge.Row) bool {
+			return r.Cells[0] == system && strings.HasPrefix(r.Cells[2], test) && r.Cells[6] == bytes
+		})
+		if i < 0 {
+			t.Fatalf("no row %s %s %s B", system, test, bytes)
+		}
+		return rows[i]
+	}
+	for _, c := range []struct{ system, test, bytes, verdict, note string }{
+		{"alaska-ib", "osu_latency", "1", "calibrated", ""},
+		{"alaska-ib", "osu_latency", "512", judge.Agrees, ""},
+		{"alaska-ib", "osu_bw", "64", judge.Agrees, ""},
+		{"alaska-ib", "osu_allreduce", "1024", judge.Agrees, ""},
+		{"alaska-roce", "imb_pingpong", "8", "calibrated", "between leaf switches"},
+		{"alaska-roce", "imb_pingpong", "65536", judge.Agrees, "between leaf switches"},
+		{"alaska-roce", "pairs", "0", "calibrated", ""},
+		{"cscs-alps-clariden", "osu_alltoall", "4096", judge.Agrees, "adapter of its own"},
+		{"cscs-alps-clariden", "osu_bw_gpu", "64", judge.NotJudged, "GPUs"},
+		{"azure-hb120-96rs-v3", "osu_allreduce", "4", judge.NotJudged, "factor of 2"},
+		{"lanl-edr-cluster", "imb_allreduce", "4", judge.NotJudged, "not known"},
+		{"psi-merlin7-a100", "incast", "8388608", judge.NotJudged, "GPUs"},
+	} {
+		r := of(c.system, c.test, c.bytes)
+		if r.Verdict != c.verdict || !strings.Contains(r.Note, c.note) {
+			t.Errorf("%s %s of %s B: %s (%s), want %s (%s)", c.system, c.test, c.bytes, r.Verdict, r.Note, c.verdict, c.note)
+		}
+	}
+	// Of latencies of edr one is neither fitted nor the smallest of its series: 512 B, and 16 B over verbs.
+	if i := slices.IndexFunc(errors.Rows, func(r []string) bool { return r[0] == "edr" && r[1] == "latency" && r[2] == "all" }); i < 0 || errors.Rows[i][3] != "2" {
+		t.Errorf("errors of edr: %v", errors.Rows)
+	}
+	picture := string(simtest.Must(os.ReadFile(filepath.Join(out, "alaska-ib.svg")))(t))
+	if strings.Count(picture, "<svg") < 5 || !strings.Contains(picture, "alaska-ib: latency") {
+		t.Error("the picture has not a figure for each class and its errors")
+	}
+	again, _, _ := judged(t, "testdata")
+	if !slices.EqualFunc(rows, again, func(a, b judge.Row) bool { return slices.Equal(a.Cells, b.Cells) && a.Verdict == b.Verdict }) {
+		t.Error("a second judgement differs")
+	}
+}
+
+// TestRefusals: what is wrong with a folder names its file and key.
+func TestRefusals(t *testing.T) {
+	const rows = "system,benchmark,nodes,ppn,ranks,size_bytes,value,unit,library,quality\n"
+	for _, c := range []struct{ systems, rows, want string }{
+		{"", "", "systems.toml: cannot be read"},
+		{"[system.x]\npreset = \"edrr\"\n", rows, `system.x.preset = "edrr": want one of edr`},
+		{"[system.x]\nlibrary = \"lam\"\n", rows, `system.x.library = "lam": want one of intel-mpi`},
+		{"[system.x]\nnodes = 3\n", rows, "system.x.nodes is no key"},
+		{"[system.x]\npreset = \"edr\"\n", "", "holds no rows.csv"},
+		{"[system.x]\npreset = \"edr\"\n", "system,value\n", "has no column benchmark"},
+	} {
+		folder := t.TempDir()
+		for name, text := range map[string]string{"systems.toml": c.systems, "rows.csv": c.rows} {
+			if text != "" {
+				if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o666); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		simtest.Refuse(Open(folder))(t, c.want)
+	}
+	folder := t.TempDir()
+	text := rows + "x,osu_latency,2,1,2,8,-1,us,MPI,A\nx,osu_latency,two,1,2,8,1,us,MPI,A\ny,osu_latency,2,1,2,8,1,us,MPI,A\nx,osu_latency,2,1,2,8,1,furlongs,MPI,A\nx,osu_scan,2,1,2,8,1,us,MPI,A\nx,osu_allreduce,2,64,128,8,1,us,MPI,A\n"
+	for name, text := range map[string]string{"systems.toml": "[system.x]\npreset = \"edr\"\nlibrary = \"open-mpi\"\nsockets = 2\ncores = 16\n", "rows.csv": text} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := simtest.Must(Open(folder))(t)
+	if all := r.Faults.Error(); !strings.Contains(all, "rows.csv:2: value = \"-1\"") || !strings.Contains(all, "rows.csv:3: nodes = \"two\"") {
+		t.Errorf("faults: %v", all)
+	}
+	verdicts, _, _ := judged(t, folder)
+	var notes []string
+	for _, v := range verdicts {
+		notes = append(notes, v.Verdict+" "+v.Note)
+	}
+	want := []string{`not-judged unit "furlongs" of a test of ping-pong is not known`, `not-judged weft has no test "osu_scan"`, "not-judged 64 ranks a node are more than its 32 cores", "not-judged systems.toml does not name it"}
+	if !slices.Equal(notes, want) {
+		t.Errorf("verdicts %q, want %q", notes, want)
+	}
+}
+
+// given is the number of rows of each system that the presets were fitted to, as the public list has them
+// that testdata is from.
+var given = map[string]int{"alaska-ib": 289, "alaska-roce": 73, "csd3-cclake-ib": 71, "orfeo-thin": 92, "azure-hb120-96rs-v3": 111, "oci-bm-optimized3.36": 78, "cscs-alps-clariden": 113}
+
+// TestFittedRows: at most a fifth of a system's rows are fitted to.
+func TestFittedRows(t *testing.T) {
+	fitted := map[string]int{}
+	count := func(p *systems.Preset) {
+		for _, f := range p.Fitted {
+			fitted[f.System] += len(f.Sizes)
+		}
+	}
+	for _, name := range systems.Registry.Names() {
+		count(simtest.Must(systems.Registry.New(name, struct{}{}))(t))
+	}
+	for _, p := range systems.Libraries {
+		count(p)
+	}
+	for system, n := range fitted {
+		if 5*n > given[system] {
+			t.Errorf("%s: fitted to %d of %d rows", system, n, given[system])
+		}
+	}
+}
+
+// TestFarther: two groups around 1 and 2 are 1 apart; values at equal distances are one group.
+func TestFarther(t *testing.T) {
+	if d, clear := farther([]float64{2.0, 1.0, 1.01, 2.01, 1.02, 2.02, 1.03, 2.03, 1.04, 2.04}); !clear || d < 0.999 || d > 1.001 {
+		t.Errorf("%v, %v", d, clear)
+	}
+	if _, clear := farther([]float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}); clear {
+		t.Error("equal distances make groups")
+	}
+}
+
+// TestLibraryOf: the library of a row by its beginning, its version and its transport.
+func TestLibraryOf(t *testing.T) {
+	s := &system{Library: "open-mpi", Libraries: map[string]string{"Intel MPI": "intel-mpi"}}
+	for name, want := range map[string]string{
+		"Open MPI 4.0.3, UCX, OMB 5.6":       "open-mpi-4.0 ucx",
+		"Open MPI 3.1.6, UCX":                "open-mpi-4.0 ucx",
+		"Open MPI 5.0.8, libfabric cxi":      "open-mpi cxi",
+		"Open MPI (HPC-X 2.18), UCX":         "open-mpi ucx",
+		"Open MPI, UCX_TLS=rc,sm, OMB 5.8":   "open-mpi-4.0 ucx",
+		"Intel MPI 2019.7, verbs, OMB 5.6":   "intel-mpi verbs",
+		"Open MPI 5.0.8, libfabric, LINKx":   "open-mpi linkx",
+		"Intel MPI 2021.2, UCX mlx5":         "intel-mpi ucx",
+		"Open MPI 4.1.6 coll_tuned, OMB 7.3": "open-mpi ",
+	} {
+		library, transport := s.libraryOf(name)
+		if got := library + " " + transport; got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+}

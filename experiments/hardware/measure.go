@@ -1,0 +1,265 @@
+package hardware
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/weft-sim/weft/collectives"
+	"github.com/weft-sim/weft/fabric/hca"
+	"github.com/weft-sim/weft/mpi"
+	"github.com/weft-sim/weft/mpi/skeletons"
+	"github.com/weft-sim/weft/mpi/systems"
+	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
+)
+
+// machine is a system under a library.
+type machine struct {
+	hca      hca.Config
+	protocol mpi.Protocols
+	memory   mpi.Memory
+	work     work
+	ways     systems.Ways
+}
+
+// work is what of the local work of programs a preset sets.
+type work struct {
+	CopyRate    sim.Rate `toml:"copy_rate"`
+	CombineRate sim.Rate `toml:"combine_rate"`
+	CallTime    sim.Time `toml:"call_time"`
+	BlockTime   sim.Time `toml:"block_time"`
+}
+
+// newMachine is a preset under a library, on nodes of so many sockets.
+func newMachine(p *systems.Preset, library, transport string, sockets int) (*machine, error) {
+	values := p.With(systems.Libraries[library], transport)
+	adapter := systems.Adapter(values)
+	if adapter == "" {
+		adapter = systems.QDR
+	}
+	config, err := hca.Registry.New(adapter, struct{}{})
+	if err != nil {
+		return nil, err
+	}
+	m := &machine{hca: config, protocol: mpi.DefaultProtocols, memory: mpi.DefaultMemory, work: work{CopyRate: mpi.CopyRates[adapter], CombineRate: 16e9}}
+	set := systems.Machine{HCA: &m.hca, Protocol: &m.protocol, Memory: &m.memory, Workload: &m.work}
+	set.Set(values, func(string) bool { return false })
+	m.memory.Domains, m.ways = max(1, sockets), set.System
+	return m, nil
+}
+
+func (m *machine) costs() mpi.Costs {
+	return mpi.Costs{Copy: m.work.CopyRate.PicosecondsFor(1), Combine: m.work.CombineRate.PicosecondsFor(1), Call: m.work.CallTime, Block: m.work.BlockTime}
+}
+
+// run runs a program of so many ranks on a node, far from node to node or not.
+func (m *machine) run(s collectives.Schedule, place mpi.Placement, far bool) (*mpi.ScheduleRun, mpi.Result, error) {
+	network := mpi.LogGP{Latency: m.ways.Near(), HCA: m.hca}
+	if far {
+		network.Latency = m.ways.Far()
+	}
+	w := mpi.RunSchedule(s, m.costs(), sim.Picosecond)
+	r, err := mpi.Config{Placement: place, Protocols: m.protocol, Connections: mpi.DefaultConnections, Memory: m.memory, Adapter: m.hca, Transport: network.New, Seed: 1}.Run(w)
+	return w, r, err
+}
+
+// perftest takes off what a message-passing library adds to verbs.
+func (m *machine) perftest() *machine {
+	verbs := *m
+	verbs.work.CallTime = 0
+	p := &verbs.protocol
+	p.EagerCopies, p.EagerLimit, p.ZeroCopy = false, 1<<40, 0
+	p.RecvOverhead = p.PollOverhead
+	return &verbs
+}
+
+// mostMessages bounds a run: of more a row is not judged.
+const mostMessages = 3e6
+
+// Values of a row of a table of benchmarks, in its unit.
+const window = 64 // messages of the OSU tests of bandwidth and rate
+
+// errNotSimulated says why a row cannot be judged.
+type errNotSimulated string
+
+func (e errNotSimulated) Error() string { return string(e) }
+
+// measure is what the simulator has for a row.
+func (m *machine) measure(b *benchmark) (float64, error) {
+	switch b.test {
+	case pingPong:
+		return m.pingPong(b)
+	case bandwidth, messageRate, bothWays:
+		return m.stream(b)
+	}
+	return m.collective(b)
+}
+
+// pingPong is the one-way time in us, by the mean of all round trips but the first.
+func (m *machine) pingPong(b *benchmark) (float64, error) {
+	program, err := param.Make(skeletons.Registry, "ping-pong", skeletons.Env{Ranks: 2}, func(c *skeletons.Micro) { c.Bytes, c.Iterations = sim.Bytes(b.bytes), 4 })
+	if err != nil {
+		return 0, err
+	}
+	per := 1
+	if b.nodes == 1 {
+		per = 2
+	}
+	w, _, err := m.run(program.(collectives.Schedule), mpi.Placement{Type: mpi.Block, PerNode: per}, b.far)
+	if err != nil {
+		return 0, err
+	}
+	ends := w.PhaseEnds()
+	return float64(ends[3]-ends[0]) / 3 / 2 * 1e-6, nil
+}
+
+// stream is MB/s or messages a second of windows of messages, from the nodes' first half to the other.
+func (m *machine) stream(b *benchmark) (float64, error) {
+	pairs := b.ranks / 2
+	var s collectives.Schedule
+	if b.test == bothWays {
+		s = mpi.Iterate(twoWindows(b.ranks, b.bytes), 4)
+	} else {
+		program, err := param.Make(skeletons.Registry, "osu-bandwidth", skeletons.Env{Ranks: b.ranks}, func(c *skeletons.Micro) {
+			c.Bytes, c.Iterations, c.Window = sim.Bytes(b.bytes), 4, window
+		})
+		if err != nil {
+			return 0, err
+		}
+		s = program.(collectives.Schedule)
+	}
+	w, _, err := m.run(s, mpi.Placement{Type: mpi.Block, PerNode: max(1, b.ranks/b.nodes)}, b.far)
+	if err != nil {
+		return 0, err
+	}
+	ends := w.PhaseEnds()
+	rate := float64(window*pairs) / (float64(ends[3]-ends[0]) / 3 * 1e-12)
+	switch b.test {
+	case messageRate:
+		return rate, nil
+	case bothWays:
+		rate *= 2
+	}
+	return rate * float64(b.bytes) / 1e6, nil
+}
+
+// twoWindows sends a window from either side and an answer back (osu_bibw).
+func twoWindows(ranks int, bytes int64) collectives.Schedule {
+	half := ranks / 2
+	return collectives.Uniform(ranks, 2, func(rank, round int, dst []collectives.Op) []collectives.Op {
+		peer := (rank + half) % ranks
+		if round == 1 {
+			return append(dst, collectives.RecvOp(peer, 1, 4), collectives.SendOp(peer, 1, 4))
+		}
+		for range window {
+			dst = append(dst, collectives.RecvOp(peer, 0, bytes))
+		}
+		for range window {
+			dst = append(dst, collectives.SendOp(peer, 0, bytes))
+		}
+		return dst
+	})
+}
+
+// collective is the time of a call in us, mean over ranks: of OSU's tests between two barriers, from
+// when a rank leaves the first, of IMB's in a row.
+func (m *machine) collective(b *benchmark) (float64, error) {
+	c, err := b.collective()
+	if err != nil {
+		return 0, err
+	}
+	place := mpi.Placement{Type: mpi.Block, PerNode: b.perNode}
+	if b.cyclic {
+		place.Type = mpi.Cyclic
+	}
+	messages := 0.0
+	var ops []collectives.Op
+	for _, rank := range []int{0, b.ranks / 2} { // as much as any, about
+		for round := range c.Rounds(rank) {
+			ops = c.Round(rank, round, ops[:0])
+			messages += float64(len(ops)) / 4 * float64(b.ranks)
+		}
+	}
+	if messages > mostMessages {
+		return 0, errNotSimulated(fmt.Sprintf("some %.2g messages a call are too many to simulate here", messages))
+	}
+	apart := collectives.Collective(nil)
+	if !b.inARow {
+		apart = collectives.BarrierDissemination(b.ranks)
+	}
+	times := func(n int) ([]sim.Time, error) {
+		var parts []collectives.Schedule
+		for i := range n {
+			if i > 0 && apart != nil {
+				parts = append(parts, apart)
+			}
+			parts = append(parts, c)
+		}
+		if n == 1 && apart != nil {
+			parts = append(parts, apart)
+		}
+		// A rank computes no earlier than its operations are complete.
+		parts = append(parts, collectives.Work(b.ranks, sim.Picosecond))
+		_, r, err := m.run(collectives.Sequence(parts...), place, b.far)
+		return r.Finish, err
+	}
+	before, after := 1, 2
+	if b.inARow {
+		before, after = 2, 6
+	}
+	first, err1 := times(before)
+	last, err2 := times(after)
+	if err := errors.Join(err1, err2); err != nil {
+		return 0, err
+	}
+	sum := 0.0
+	for r := range first {
+		sum += float64(last[r] - first[r])
+	}
+	return sum / float64(len(first)) / float64(after-before) * 1e-6, nil
+}
+
+// collective builds the operation of a benchmark by the algorithm that it names, or its library's.
+func (b *benchmark) collective() (collectives.Collective, error) {
+	env := collectives.Env{Ranks: b.ranks, PerNode: b.perNode, Bytes: sim.Bytes(b.bytes)}
+	if b.algorithm == "" {
+		library := b.library
+		if library == "" {
+			library = "open-mpi"
+		}
+		name := b.operation + "-library"
+		if b.operation == "alltoall" {
+			return param.Make(collectives.Registry, name, env, func(c *collectives.LibrarySwitch) { c.Library = library })
+		}
+		return param.Make(collectives.Registry, name, env, func(c *collectives.LibraryChoice) { c.Library = library })
+	}
+	name, known := algorithms[b.operation+" "+b.algorithm]
+	if !known {
+		return nil, errNotSimulated(fmt.Sprintf("weft has no %s by %q", b.operation, b.algorithm))
+	}
+	name, fanout, _ := strings.Cut(name, ":")
+	if slices.Contains([]string{"broadcast-chain", "broadcast-tree", "broadcast-knomial", "broadcast-split-binary"}, name) {
+		return param.Make(collectives.Registry, name, env, func(c *collectives.TreeSettings) {
+			c.Segment = 0
+			if fanout != "" {
+				c.Fanout = int(fanout[0] - '0')
+			}
+		})
+	}
+	return collectives.Registry.New(name, env)
+}
+
+// algorithms are Open MPI's names, as tests of named algorithms have them, without segments.
+var algorithms = map[string]string{
+	"broadcast binomial": "broadcast-binomial", "broadcast linear": "broadcast-linear", "broadcast basic_linear": "broadcast-linear",
+	"broadcast chain": "broadcast-chain:4", "broadcast pipeline": "broadcast-chain:1", "broadcast binary_tree": "broadcast-tree:2", "broadcast binary": "broadcast-tree:2",
+	"broadcast split_binary_tree": "broadcast-split-binary", "broadcast split_binary": "broadcast-split-binary", "broadcast knomial": "broadcast-knomial:4",
+	"broadcast scatter_allgather": "broadcast-scatter-allgather", "broadcast scatter_allgather_ring": "broadcast-scatter-allgather",
+	"alltoall linear": "alltoall-linear", "alltoall linear_sync": "alltoall-linear", "alltoall pairwise": "alltoall-pairwise", "alltoall bruck": "alltoall-bruck", "alltoall modified_bruck": "alltoall-bruck",
+	"allreduce recursive_doubling": "allreduce-recursive-doubling", "allreduce ring": "allreduce-ring", "allreduce segmented_ring": "allreduce-ring",
+	"allreduce rabenseifner": "allreduce-recursive-halving", "allreduce nonoverlapping": "allreduce-reduce-broadcast",
+	"allgather bruck": "allgather-bruck", "allgather recursive_doubling": "allgather-recursive-doubling", "allgather ring": "allgather-ring", "allgather neighbor": "allgather-neighbor-exchange",
+	"barrier recursive_doubling": "barrier-recursive-doubling", "barrier bruck": "barrier-dissemination", "barrier tree": "barrier-tree",
+}

@@ -1,0 +1,131 @@
+package mpi
+
+import (
+	"reflect"
+	"strings"
+
+	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/hca"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/mpi/systems"
+	"github.com/weft-sim/weft/sim/param"
+)
+
+// systemTable names a machine.
+type systemTable struct {
+	Preset    experiments.Choice[struct{}, *systems.Preset] `toml:"preset" doc:"machine whose adapter, protocols, memory, cables and switches are taken where the file does not say otherwise; docs/hardware.md says how far each is from measurements"`
+	Library   string                                        `toml:"library" doc:"message-passing library on it: what it adds to these values, and workload.library of a -library algorithm" choices:"|open-mpi|open-mpi-4.0|mpich|mvapich|intel-mpi"`
+	Transport string                                        `toml:"transport" doc:"what the library sends over; left out: that of the preset" choices:"|ucx|cxi|verbs"`
+	systems.Ways
+}
+
+// values are those of the machine that the table names.
+func (t *systemTable) values() []systems.Value {
+	preset, err := t.Preset.Choice.Build(struct{}{})
+	if err != nil { // the name is checked as it is read
+		panic("kinds: " + err.Error())
+	}
+	return preset.With(systems.Libraries[t.Library], t.Transport)
+}
+
+// followSystem sets what the machine has and the file does not give. It returns a given that holds for
+// both.
+func (c *Config) followSystem(given func(string) bool) func(string) bool {
+	values := c.System.values()
+	c.takeAdapter(systems.Adapter(values), given)
+	adapter, known := c.HCA.Preset.Config().(*hca.Config)
+	if !known {
+		return given
+	}
+	m := systems.Machine{System: c.System.Ways, HCA: adapter, Protocol: &c.Protocol, Memory: &c.Memory, Workload: &c.Workload}
+	m.Set(values, given)
+	c.System.Ways = m.System
+	if c.System.Library != "" {
+		followLibrary(c.Workload.Type.Config(), c.System.Library, given)
+	}
+	if ways := c.System.Ways; ways != (systems.Ways{}) {
+		if !given("loggp.latency") {
+			c.LogGP.Latency = ways.Near()
+		}
+		if !given("loggp.far_latency") {
+			c.LogGP.Far = ways.Far()
+		}
+		if !given("switch.buffer_flits") { // for the way of credits
+			c.Switch.BufferFlits = systemBuffer
+		}
+		if !given("terminal.injection_cycles") { // it is in the latency of a cable
+			c.Terminal.InjectionCycles = 0
+		}
+	}
+	set := map[string]bool{}
+	for _, v := range values {
+		set[v.Key] = true
+	}
+	return func(key string) bool { return given(key) || set[key] }
+}
+
+// systemBuffer is the buffer of a virtual channel of a switch, in flits: assumed, 16 KiB of 64 B, as much
+// as a channel carries while a credit comes back.
+const systemBuffer = 256
+
+// takeAdapter lays the settings that are given over the adapter of the machine.
+func (c *Config) takeAdapter(name string, given func(string) bool) {
+	if name == "" || given("hca.preset") {
+		return
+	}
+	old, known := c.HCA.Preset.Config().(*hca.Config)
+	if err := c.HCA.Preset.Choose(name); err != nil {
+		panic("kinds: " + err.Error()) // a test chooses all
+	}
+	if !known {
+		return
+	}
+	fresh := reflect.ValueOf(c.HCA.Preset.Config()).Elem()
+	param.EachSetting(old, func(f reflect.StructField, v reflect.Value) {
+		if given("hca." + f.Tag.Get("toml")) {
+			fresh.FieldByIndex(f.Index).Set(v)
+		}
+	})
+}
+
+// followLibrary makes a library the one whose algorithms are taken, wherever settings of a program have
+// one.
+func followLibrary(config any, library string, given func(string) bool) {
+	param.EachSetting(config, func(f reflect.StructField, v reflect.Value) {
+		if chosen, ok := v.Addr().Interface().(param.Chooser); ok {
+			if chosen.Config() == nil && strings.HasSuffix(chosen.Name(), "-library") {
+				if err := chosen.Choose(chosen.Name()); err != nil {
+					panic("kinds: " + err.Error())
+				}
+			}
+			if chosen.Config() != nil {
+				followLibrary(chosen.Config(), library, given)
+			}
+			return
+		}
+		if f.Tag.Get("toml") == "library" && !given("workload.library") {
+			v.SetString(library)
+		}
+	})
+}
+
+// ways gives the channels and switches of a fabric the latencies of the machine, in whole cycles: of a
+// cable and a switch together the nearest, so that the error of a way does not grow with its length.
+// Latencies that the file or the topology gives stay.
+func (c *Config) ways(config *fabric.Config, g *topology.Graph) {
+	cable, clock := c.System.CableLatency, c.Fabric.Clock
+	if cable+c.System.SwitchLatency == 0 || clock <= 0 {
+		return
+	}
+	cycles := max(1, (cable+clock/2)/clock)
+	for _, class := range g.Classes {
+		if channel := config.Channels[class.Name]; channel.Latency == 0 && class.Latency <= 1 {
+			channel.Latency = cycles * clock
+			config.Channels[class.Name] = channel
+		}
+	}
+	both := (cable + c.System.SwitchLatency + clock/2) / clock
+	crossing := int(float64(both-cycles)*config.Switch.Speedup) - config.Switch.RouteCycles - config.Switch.VCAllocCycles - config.Switch.SwitchAllocCycles
+	config.Switch.CrossbarCycles = max(config.Switch.CrossbarCycles, crossing)
+}

@@ -1,0 +1,145 @@
+package mpi
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/engine/enginetest"
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/hca"
+	"github.com/weft-sim/weft/mpi"
+	"github.com/weft-sim/weft/mpi/skeletons"
+	"github.com/weft-sim/weft/mpi/systems"
+	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
+)
+
+// TestSystemsAgreeOnIdlePairs: under every preset but qdr a message between two idle nodes takes as long
+// through the fabric as over LogGP, on one leaf switch and between two, within five flit times. Latencies
+// are rounded to cycles once a cable and once a cable with a switch, births and the last flit up; a
+// rendezvous has three transfers, and its way is compared as a whole.
+func TestSystemsAgreeOnIdlePairs(t *testing.T) {
+	for _, preset := range systems.Registry.Names() {
+		if preset == systems.QDR {
+			continue
+		}
+		for _, far := range []string{"[0, 1]", "[0, 15]"} {
+			o := enginetest.OutcomeOf(t, "", "kind=mpi", "job.ranks=2", "placement.per_node=1", "placement.type=explicit", "placement.nodes="+far,
+				"loggp.nodes_per_leaf=2", "topology.type=fat-tree", "workload.iterations=3", "system.preset="+preset,
+				`sweep.workload.bytes=["1B", "300B", "2KiB", "8KiB", "64KiB"]`, "sweep.job.machine=[loggp, fabric]")
+			trips := enginetest.Numbers(t, o.Results, "steady_iteration_s")
+			link := (&systemTable{Preset: experiments.Choose(systems.Registry, preset)}).values()
+			flit := 0.0
+			for _, v := range link {
+				if v.Key == "hca.link_rate" {
+					var rate sim.Rate
+					if err := rate.UnmarshalText([]byte(v.Value)); err != nil {
+						t.Fatal(err)
+					}
+					flit = fabric.FlitTime(rate, 64).Seconds()
+				}
+			}
+			for i := 0; i < len(trips); i += 2 {
+				if difference := math.Abs(trips[i]-trips[i+1]) / 2; !(difference <= 5*flit) {
+					t.Errorf("%s, nodes %s, size %d: one way takes %v s over LogGP, %v s through the fabric: %.1f flit times apart", preset, far, i/2, trips[i]/2, trips[i+1]/2, difference/flit)
+				}
+			}
+		}
+	}
+}
+
+// configured is the configuration of a file of kind mpi.
+func configured(t *testing.T, text string) *Config {
+	t.Helper()
+	f, err := experiments.Load("t.toml", "title = \"t\"\nkind = \"mpi\"\n"+text, experiments.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f.Points[0].Config().(*Config)
+}
+
+// TestSystemSetsWhatIsNotGiven: a preset sets the tables of a machine, keys of the file stay, also those
+// of an adapter that is not the default one; a library adds its own and chooses algorithms.
+func TestSystemSetsWhatIsNotGiven(t *testing.T) {
+	c := configured(t, "[system]\npreset = \"edr\"\nlibrary = \"mpich\"\n[hca]\nmtu = \"2KiB\"\n[protocol]\nsend_overhead = \"1us\"\n[workload]\ntype = \"osu-alltoall\"\nalgorithm = \"allreduce-library\"\n")
+	adapter := c.HCA.Preset.Config().(*hca.Config)
+	if adapter.MTU != 2048 || adapter.LinkRate != 100e9 || adapter.InlineLimit != 188 {
+		t.Errorf("the adapter is %+v", adapter)
+	}
+	if c.Protocol.SendOverhead != sim.Microsecond || c.Protocol.RecvOverhead != 100*sim.Nanosecond || c.Protocol.Rendezvous != "read" {
+		t.Errorf("the protocols are %+v", c.Protocol)
+	}
+	// Two cables of 10 ns and a switch of 65 ns; four and three.
+	if c.LogGP.Latency != 85*sim.Nanosecond || c.LogGP.Far != 235*sim.Nanosecond {
+		t.Errorf("near %v, far %v", c.LogGP.Latency, c.LogGP.Far)
+	}
+	if c.Fabric.Clock != 5120*sim.Picosecond {
+		t.Errorf("the clock is %v, want 64 B at 100 Gb/s", c.Fabric.Clock)
+	}
+	library := ""
+	for _, p := range param.DescribeParams(c.Workload.Type.Config().(*skeletons.OSUAlltoall).Algorithm.Config()) {
+		if p.Key == "library" {
+			library = p.Default
+		}
+	}
+	if library != `"mpich"` {
+		t.Errorf("the algorithm is of %s", library)
+	}
+	verbs := configured(t, "[system]\npreset = \"edr\"\nlibrary = \"intel-mpi\"\ntransport = \"verbs\"\n")
+	if verbs.Protocol.SendOverhead != 690*sim.Nanosecond {
+		t.Errorf("over verbs a message is posted in %v", verbs.Protocol.SendOverhead)
+	}
+	none := configured(t, "[hca]\npreset = \"edr\"\n")
+	if none.Protocol.SendOverhead != mpi.DefaultProtocols.SendOverhead || none.LogGP != mpi.DefaultLogGP {
+		t.Errorf("without a system the protocols are %+v", none.Protocol)
+	}
+}
+
+// TestSystemsAreSound: every value of every preset and library is a key of the kind, and has a source.
+func TestSystemsAreSound(t *testing.T) {
+	keys := map[string]bool{"hca.preset": true}
+	for _, d := range experiments.DescribeKinds() {
+		if d.Name != "mpi" {
+			continue
+		}
+		for _, table := range d.Tables {
+			for _, p := range table.Params {
+				keys[table.Header()+"."+p.Key] = true
+			}
+			for _, choice := range table.Choices {
+				for _, e := range choice.Entries {
+					for _, p := range e.Params {
+						keys[table.Header()+"."+p.Key] = true
+					}
+				}
+			}
+		}
+	}
+	check := func(p *systems.Preset) {
+		for _, v := range p.Value {
+			if !keys[v.Key] || strings.TrimSpace(v.Source) == "" {
+				t.Errorf("%s: %s = %s (%s) is no key of kind mpi, or has no source", p.Name, v.Key, v.Value, v.Source)
+			}
+		}
+		for _, f := range p.Fitted {
+			for _, key := range f.Values {
+				if !keys[key] {
+					t.Errorf("%s: fitted value %s is no key of kind mpi", p.Name, key)
+				}
+			}
+		}
+	}
+	for _, name := range systems.Registry.Names() {
+		p, err := systems.Registry.New(name, struct{}{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		check(p)
+		configured(t, "[system]\npreset = \""+name+"\"\n")
+	}
+	for _, p := range systems.Libraries {
+		check(p)
+	}
+}

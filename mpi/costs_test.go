@@ -1,0 +1,150 @@
+package mpi_test
+
+import (
+	"testing"
+
+	"github.com/weft-sim/weft/collectives"
+	"github.com/weft-sim/weft/fabric/hca"
+	"github.com/weft-sim/weft/mpi"
+	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
+)
+
+// withAdapter is a configuration of nodes of one rank, without copies, whose adapters are changed.
+func withAdapter(change func(*hca.Config)) mpi.Config {
+	c := mpi.QDRConfig(1)
+	c.Protocols.EagerCopies = false
+	c.Adapter.ContextMiss = 0
+	change(&c.Adapter)
+	c.Transport = mpi.LogGP{Latency: 200 * sim.Nanosecond, HCA: c.Adapter}.New
+	return c
+}
+
+// Up to the limit bytes go with the doorbell, at 1 ns a byte here. Beyond it the sender takes a buffer, 30
+// ns, and the adapter fetches the bytes, 500 ns and a packet of at most 2,048 B at 2 ns a byte.
+func TestInlineLimit(t *testing.T) {
+	c := withAdapter(func(a *hca.Config) {
+		a.InlineLimit, a.InlineRate, a.FetchTime, a.FetchRate = 100, 8e9, 500*sim.Nanosecond, 4e9
+	})
+	c.Protocols.BufferTime = 30 * sim.Nanosecond
+	for bytes, more := range map[string]float64{"100": 0.1, "101": 0.03 + 0.5 + 0.202, "8000": 0.03 + 0.5 + 4.096} {
+		n := map[string]float64{"100": 100, "101": 101, "8000": 8000}[bytes]
+		r := simtest.Must(runGoal(t, c, oneMessageText(bytes)))(t)
+		within(t, bytes+" B", r.Finish[1], 0.2+adapters(n)+more+0.25)
+	}
+}
+
+// A message that goes with its doorbell does not overtake one whose bytes are fetched: it is there when
+// the receiving engine has taken it in behind the other. Nor does it hold up the sending engine, so that a
+// third message, fetched too, follows at the pace of the engine.
+func TestFetchedBytesStayInOrder(t *testing.T) {
+	c := withAdapter(func(a *hca.Config) { a.InlineLimit, a.FetchTime = 100, 10*sim.Microsecond })
+	text := "num_ranks 2\nrank 0 {\na: send 4000b to 1 tag 1\nb: send 64b to 1 tag 2\nc: send 4000b to 1 tag 3\n}\nrank 1 {\nrecv 4000b from 0 tag 1\nrecv 64b from 0 tag 2\nrecv 4000b from 0 tag 3\n}\n"
+	r := simtest.Must(runGoal(t, c, text))(t)
+	// The engine reads a from 0.2 on in 0.05 + 1.3147, b in 0.05 + 0.021, c in 0.05 + 1.3147 us; what c's last
+	// byte has to go from there are 10 + 0.25 + 0.2 + 0.289 us and a receive of 0.25.
+	within(t, "third message", r.Finish[1], 0.2+3*0.05+2*4000*8/24.34e3+64*8/24.34e3+10+0.25+0.2+0.289+0.25)
+}
+
+// With half of a link of 32 Gb/s for payload a byte takes 0.5 ns.
+func TestPayloadShare(t *testing.T) {
+	c := withAdapter(func(a *hca.Config) { a.DMARate, a.PayloadShare = 32e9, 0.5 })
+	r := simtest.Must(runGoal(t, c, oneMessageText("8000")))(t)
+	within(t, "8000 B", r.Finish[1], 0.2+adapters(0)+8000*0.0005+0.25)
+}
+
+// A rendezvous by read: RTS; the receiver's CPU takes it in, looks up its registration (5 us here, as the
+// sender has) and has its adapter read; the sender's adapter answers by itself; the receiver polls. The
+// sender learns of it 0.5 us after the data are in.
+func TestRendezvousByRead(t *testing.T) {
+	c := mpi.QDRConfig(1)
+	c.Protocols.Rendezvous, c.Protocols.ReadOverhead, c.Protocols.RegisterTime = "read", 70*sim.Nanosecond, 5*sim.Microsecond
+	r := simtest.Must(runGoal(t, c, "num_ranks 2\nrank 0 {\ns: send 65536b to 1\nc: calc 1000\nc requires s\n}\nrank 1 {\nrecv 65536b from 0\n}\n"))(t)
+	in := 0.2 + 5 + adapters(64) + 0.25 + 0.07 + 5 + adapters(64) + adapters(65536)
+	within(t, "receiver", r.Finish[1], in+0.1)
+	within(t, "sender", r.Finish[0], in+0.5+1)
+	if busy := r.CPU[0].Busy; busy != 6200*sim.Nanosecond {
+		t.Errorf("the sender's CPU is busy for %v, want 0.2 + 5 us and the calc", busy)
+	}
+	if r.Stats.Rendezvous != 1 || r.Stats.Control != 2 {
+		t.Errorf("%d rendezvous, %d control messages; want 1, 2", r.Stats.Rendezvous, r.Stats.Control)
+	}
+}
+
+// An eager message above the limit of zero copy is copied at the receiver only, and complete for its
+// sender when it is acknowledged.
+func TestZeroCopy(t *testing.T) {
+	c := mpi.QDRConfig(1)
+	c.Protocols.ZeroCopy = 4096
+	r := simtest.Must(runGoal(t, c, "num_ranks 2\nrank 0 {\ns: send 8000b to 1\nc: calc 1000\nc requires s\n}\nrank 1 {\nrecv 8000b from 0\n}\n"))(t)
+	within(t, "receiver", r.Finish[1], 0.2+adapters(8000)+0.25+copied(8000))
+	within(t, "sender", r.Finish[0], 0.2+adapters(8000)+0.5+1)
+}
+
+// Inside a node a message up to the limit is copied in and out, here at 20 Gb/s; a larger one once, at 80
+// Gb/s, after 1 us for getting at the sender's memory, and its sender learns of the end 0.2 us after it.
+// Where the receive comes late, it is still copied once.
+func TestSingleCopy(t *testing.T) {
+	c := mpi.QDRConfig(2)
+	p := &c.Protocols
+	p.SharedRate, p.SingleCopy, p.SingleCopyTime, p.SingleCopyRate = 20e9, 4000, sim.Microsecond, 80e9
+	text := func(bytes, wait string) string {
+		return "num_ranks 2\nrank 0 {\ns: send " + bytes + "b to 1\nc: calc 1000\nc requires s\n}\nrank 1 {\nw: calc " + wait + "\nr: recv " + bytes + "b from 0\nr requires w\n}\n"
+	}
+	for _, memory := range []mpi.Memory{{}, {Bandwidth: 1e12, Domains: 1}} {
+		c.Memory = memory
+		r := simtest.Must(runGoal(t, c, text("4000", "0")))(t)
+		within(t, "two copies", r.Finish[1], 0.2+0.2+0.25+2*4000*8/20e3)
+		r = simtest.Must(runGoal(t, c, text("8000", "0")))(t)
+		one := 0.2 + 0.2 + 0.25 + 1 + 8000*8/80e3
+		within(t, "one copy", r.Finish[1], one)
+		within(t, "its sender", r.Finish[0], one+0.2+1)
+		r = simtest.Must(runGoal(t, c, text("8000", "100000")))(t)
+		within(t, "late", r.Finish[1], 100+0.25+1+8000*8/80e3)
+		within(t, "its sender", r.Finish[0], 100+0.25+1+8000*8/80e3+0.2+1)
+	}
+}
+
+// Copies that stay in caches do not share the memory's bandwidth: four ranks of a node copy 8,000 B at
+// once at 40 Gb/s each, through a memory of as much, in 1.6 us where they are cached, and otherwise in 6.4.
+func TestCachedCopies(t *testing.T) {
+	copies := collectives.Uniform(4, 1, func(_, _ int, dst []collectives.Op) []collectives.Op {
+		return append(dst, collectives.Op{Kind: collectives.Copy, Bytes: 8000, Data: collectives.Slot(0), Into: collectives.Slot(1)})
+	})
+	for cached, want := range map[sim.Bytes]float64{8000: 1.6, 7999: 6.4} {
+		c := mpi.QDRConfig(4)
+		c.Memory = mpi.Memory{Bandwidth: 40e9, Cached: cached, Domains: 1}
+		r := simtest.Must(c.Run(mpi.RunSchedule(copies, mpi.Costs{Copy: 200}, sim.Picosecond)))(t) // 200 ps a byte
+		within(t, "copies", r.Finish[3], want)
+	}
+}
+
+// A call costs the sender 1 us before its message, and the receiver while it waits; a copy of three blocks
+// that lie apart three block times, of five in one run one.
+func TestCallsAndBlocks(t *testing.T) {
+	c := mpi.QDRConfig(1)
+	c.Protocols.EagerCopies = false
+	costs := mpi.Costs{Call: sim.Microsecond, Block: 50 * sim.Nanosecond}
+	r := simtest.Must(c.Run(mpi.RunSchedule(between(2, 0, 1, collectives.Op{Bytes: 64}), costs, sim.Picosecond)))(t)
+	within(t, "receiver", r.Finish[1], 1+0.2+adapters(64)+0.25)
+	for _, x := range []struct {
+		slots collectives.Slots
+		want  float64
+	}{{collectives.Slots{First: 1, Run: 1, Step: 2, Count: 3}, 0.15}, {collectives.Range(0, 5), 0.05}} {
+		s := collectives.Uniform(1, 1, func(_, _ int, dst []collectives.Op) []collectives.Op {
+			return append(dst, collectives.Op{Kind: collectives.Copy, Bytes: 8, Data: x.slots, Into: collectives.Range(9, int(x.slots.Count))})
+		})
+		r := simtest.Must(c.Run(mpi.RunSchedule(s, costs, sim.Picosecond)))(t)
+		within(t, "copy", r.Finish[0], x.want)
+	}
+}
+
+// Nodes 0 and 1 are on one leaf switch, node 2 is on another.
+func TestFarLatency(t *testing.T) {
+	c := withAdapter(func(*hca.Config) {})
+	c.Transport = mpi.LogGP{Latency: 200 * sim.Nanosecond, PerLeaf: 2, Far: sim.Microsecond, HCA: c.Adapter}.New
+	for to, more := range map[int]float64{1: 0, 2: 0.8} {
+		r := runSchedule(t, c, between(3, 0, to, collectives.Op{Bytes: 64}))
+		within(t, "receiver", r.Finish[to], 0.2+adapters(64)+more+0.25)
+	}
+}

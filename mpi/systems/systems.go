@@ -1,0 +1,189 @@
+// Package systems holds presets of whole machines: adapter, cables and switches, protocols, memory of a
+// node, and what a message-passing library adds. A preset is a file of values under the keys of
+// experiment files, each with its source; what it was fitted to is in it, too.
+package systems
+
+import (
+	"embed"
+	"encoding"
+	"fmt"
+	"io/fs"
+	"path"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+
+	"github.com/weft-sim/weft/fabric/hca"
+	"github.com/weft-sim/weft/mpi"
+	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
+)
+
+// Value is a setting of a preset.
+type Value struct {
+	Key, Value, Source string
+	Transport          string // for which alone it holds; "": all
+}
+
+// Fit names measured rows that values were fitted to.
+type Fit struct {
+	System, Benchmark, Library string // of the rows; Library is its beginning
+	Nodes                      int
+	PerNode                    int `toml:"per_node"`
+	Sizes                      []int64
+	Values                     []string // keys
+}
+
+// Preset is a machine, or what a library adds to one.
+type Preset struct {
+	Name      string `toml:"-"`
+	Doc       string
+	Unknown   string   // what of it is not known
+	Transport string   // below the library
+	Adapters  int      // of a node; 0: one
+	Versions  []string // of a library: beginnings of the versions that it stands for, where not for all
+	Value     []Value
+	Fitted    []Fit
+}
+
+//go:embed presets libraries
+var files embed.FS
+
+// Registry holds the machines.
+var Registry = param.NewRegistry[struct{}, *Preset]("system")
+
+// Libraries are the message-passing libraries, by the name of their file.
+var Libraries = map[string]*Preset{}
+
+// QDR is the machine of files that name none: its values are those of package mpi.
+const QDR = "qdr"
+
+func init() {
+	for _, folder := range []string{"presets", "libraries"} {
+		entries, err := fs.ReadDir(files, folder)
+		if err != nil {
+			panic("systems: " + err.Error())
+		}
+		for _, e := range entries {
+			p := &Preset{Name: strings.TrimSuffix(e.Name(), ".toml")}
+			meta, err := toml.DecodeFS(files, path.Join(folder, e.Name()), p)
+			if err != nil || len(meta.Undecoded()) > 0 {
+				panic(fmt.Sprintf("systems: %s: %v %v", e.Name(), err, meta.Undecoded()))
+			}
+			if folder == "libraries" {
+				Libraries[p.Name] = p
+				continue
+			}
+			param.Register(Registry, p.Name, p.Doc, struct{}{}, func(struct{}, struct{}) (*Preset, error) { return p, nil })
+		}
+	}
+}
+
+// LibraryFor is the library of a name as it was in a version: there may be one for it alone.
+func LibraryFor(name, version string) string {
+	for other, p := range Libraries {
+		if strings.HasPrefix(other, name+"-") && slices.ContainsFunc(p.Versions, func(v string) bool { return strings.HasPrefix(version, v) }) {
+			return other
+		}
+	}
+	return name
+}
+
+// With are the values of a machine with a library (nil: none) over a transport ("": the machine's): those
+// that come later hold.
+func (p *Preset) With(library *Preset, transport string) (values []Value) {
+	if transport == "" {
+		transport = p.Transport
+	}
+	for _, from := range []*Preset{p, library} {
+		if from == nil {
+			continue
+		}
+		for _, v := range from.Value {
+			if v.Transport == "" || v.Transport == transport {
+				values = append(values, v)
+			}
+		}
+	}
+	return values
+}
+
+// Machine is what values set, under the names of the tables of experiment files.
+type Machine struct {
+	System   Ways
+	HCA      *hca.Config
+	Protocol *mpi.Protocols
+	Memory   *mpi.Memory
+	Workload any // a pointer to settings copy_rate, combine_rate, call_time, block_time
+}
+
+// Ways are the latencies of a network.
+type Ways struct {
+	CableLatency  sim.Time `toml:"cable_latency" doc:"of a cable with the ports at its ends; the channels of machine fabric have it, in whole cycles, unless [channel] says otherwise" min:"0ns"`
+	SwitchLatency sim.Time `toml:"switch_latency" doc:"from port to port of a switch; machine fabric has it in switch.crossbar_cycles" min:"0ns"`
+}
+
+// Near and Far are the latencies from adapter to adapter over one leaf switch, and over two with one
+// between them.
+func (w *Ways) Near() sim.Time { return 2*w.CableLatency + w.SwitchLatency }
+func (w *Ways) Far() sim.Time  { return 4*w.CableLatency + 3*w.SwitchLatency }
+
+// Set makes a machine have values, but for keys that are given.
+func (m *Machine) Set(values []Value, given func(key string) bool) {
+	for table, config := range map[string]any{"system": &m.System, "hca": m.HCA, "protocol": m.Protocol, "memory": m.Memory, "workload": m.Workload} { // in any order
+		param.EachSetting(config, func(f reflect.StructField, to reflect.Value) {
+			key := table + "." + f.Tag.Get("toml")
+			for i := range values {
+				if values[i].Key == key && !given(key) {
+					if err := set(to, values[i].Value); err != nil {
+						panic(fmt.Sprintf("systems: %s = %s: %v", key, values[i].Value, err))
+					}
+				}
+			}
+		})
+	}
+}
+
+// Adapter is the one that the values of package hca are laid over; "": none is named.
+func Adapter(values []Value) (name string) {
+	for _, v := range values {
+		if v.Key == "hca.preset" {
+			name = v.Value
+		}
+	}
+	return name
+}
+
+// set reads a value into a setting.
+func set(to reflect.Value, text string) error {
+	if t, ok := to.Addr().Interface().(encoding.TextUnmarshaler); ok {
+		return t.UnmarshalText([]byte(text))
+	}
+	switch to.Kind() {
+	case reflect.String:
+		to.SetString(text)
+		return nil
+	case reflect.Bool:
+		b, err := strconv.ParseBool(text)
+		to.SetBool(b)
+		return err
+	case reflect.Int:
+		n, err := strconv.ParseInt(text, 10, 64)
+		to.SetInt(n)
+		return err
+	}
+	x, err := strconv.ParseFloat(text, 64)
+	to.SetFloat(x)
+	return err
+}
+
+// FitsOf are the rows that a library was fitted to; of none there are none.
+func (p *Preset) FitsOf() []Fit {
+	if p == nil {
+		return nil
+	}
+	return p.Fitted
+}
