@@ -44,7 +44,7 @@ func init() {
 		}
 		return newLeaders("alltoall-plp", e, c.LeaderSettings, choose)
 	})
-	param.Register(Registry, "alltoall-lss", "alltoall(v): the ring by direct RDMA writes, addresses gathered by about 2*sqrt(N) handshake messages", LSSSettings{}, func(c LSSSettings, e Env) (Collective, error) {
+	param.Register(Registry, "alltoall-lss", "alltoall(v): the ring by direct RDMA writes, addresses gathered by about 2*sqrt(N) handshake messages", LSSSettings{Address: 72}, func(c LSSSettings, e Env) (Collective, error) {
 		if err := e.check(); err != nil {
 			return nil, err
 		}
@@ -238,12 +238,10 @@ func (l *leaders) scatter(rank, node int, dst []Op) []Op {
 
 // LSSSettings configure alltoall-lss.
 type LSSSettings struct {
-	NoticeEvery int  `toml:"notice_every" doc:"every so many blocks end in the default value of the receive buffers, so that a notice has to follow; 0: none does" min:"0"`
-	AtOnce      bool `toml:"at_once" doc:"all blocks behind the handshakes are written at once, in place of one a step"`
+	NoticeEvery int       `toml:"notice_every" doc:"every so many blocks end in the default value of the receive buffers, so that a notice has to follow; 0: none does" min:"0"`
+	AtOnce      bool      `toml:"at_once" doc:"all blocks behind the handshakes are written at once, in place of one a step"`
+	Address     sim.Bytes `toml:"address" doc:"key and virtual address of a buffer, of which a handshake carries all that the sender knows; the paper's key has 64 B" min:"1B"`
 }
-
-// addressBytes is the size of a buffer's key and virtual address.
-const addressBytes = 16
 
 // AlltoallLSS is the ring by RDMA writes into buffers whose addresses ranks gather on the way (Li et
 // al. 2013, section 3.2). In step k a rank exchanges handshakes with the ranks k after and k before
@@ -270,7 +268,7 @@ func AlltoallLSS(e Env, c LSSSettings) Collective {
 		case slot < 2*n:
 			return data(rank, slot)
 		case slot < 2*n+3*l.span:
-			return addressBytes
+			return int64(c.Address)
 		}
 		return controlBytes
 	}
@@ -342,7 +340,7 @@ func (l *lss) handshake(rank, k int, dst []Op) []Op {
 	after, before := (rank+k)%n, mod(rank-k, n)
 	mine := l.known(k, 0)
 	message := func(kind Kind, peer, tag int, data Slots) Op {
-		return Op{Kind: kind, Protocol: Eager, Control: true, Peer: int32(peer), Tag: int32(tag), Bytes: addressBytes * int64(data.Count), Data: data}
+		return Op{Kind: kind, Protocol: Eager, Control: true, Peer: int32(peer), Tag: int32(tag), Bytes: int64(l.Address) * int64(data.Count), Data: data}
 	}
 	return append(dst,
 		message(Recv, after, 4*k, l.known(k, l.span)), message(Recv, before, 4*k+1, l.known(k, 2*l.span)),
@@ -353,7 +351,7 @@ func (l *lss) handshake(rank, k int, dst []Op) []Op {
 func (l *lss) learn(k int, dst []Op) []Op {
 	for side, shift := range []int{k, -k} {
 		from := l.known(k, (1+side)*l.span)
-		dst = append(dst, Op{Kind: Copy, Bytes: addressBytes * int64(from.Count), Data: from, Into: l.known(k, shift)})
+		dst = append(dst, Op{Kind: Copy, Bytes: int64(l.Address) * int64(from.Count), Data: from, Into: l.known(k, shift)})
 	}
 	return dst
 }

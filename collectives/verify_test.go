@@ -81,7 +81,7 @@ func TestLSSMessages(t *testing.T) {
 		{2, 0, true, 2, 3},
 		{1, 0, true, 0, 1},
 	} {
-		l := collectives.AlltoallLSS(collectives.Env{Ranks: c.ranks, Bytes: 8}, collectives.LSSSettings{c.notice, c.atOnce})
+		l := collectives.AlltoallLSS(collectives.Env{Ranks: c.ranks, Bytes: 8}, collectives.LSSSettings{c.notice, c.atOnce, 16})
 		if l.Rounds(0) != c.rounds {
 			t.Errorf("%+v: %d rounds", c, l.Rounds(0))
 		}
@@ -102,7 +102,7 @@ func TestLSSMessages(t *testing.T) {
 	}
 	for n := 1; n <= 70; n++ {
 		for _, atOnce := range []bool{false, true} {
-			if err := collectivestest.VerifyContract(collectives.AlltoallLSS(collectives.Env{Ranks: n, PerNode: 1, Bytes: 13}, collectives.LSSSettings{3, atOnce})); err != nil {
+			if err := collectivestest.VerifyContract(collectives.AlltoallLSS(collectives.Env{Ranks: n, PerNode: 1, Bytes: 13}, collectives.LSSSettings{3, atOnce, 16})); err != nil {
 				t.Fatalf("%d ranks with notices, at once %v: %v", n, atOnce, err)
 			}
 		}

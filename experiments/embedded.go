@@ -110,6 +110,17 @@ func EmbeddedKeys(name string) []string {
 	return keys
 }
 
+// StandsBeside tells whether a file that comes with weft is one of those that a report of several
+// lists after the others: trials, of which no row is judged.
+func StandsBeside(name string) bool {
+	text, err := embedded.ReadFile(name)
+	if err != nil {
+		return false
+	}
+	d, err := document.Parse(name, string(text))
+	return err == nil && d.Root["beside"] == true
+}
+
 // KindOf is the kind of an experiment file, or of one that comes with weft; "" where
 // there is no such file, or it is no TOML.
 func KindOf(name string) string {
@@ -130,7 +141,7 @@ func KindOf(name string) string {
 }
 
 // reproductionTimesCSV says what the experiments of each paper took, whole and in their quick
-// variants: seconds of one core of weft's own machine.
+// variants, without those that stand beside them: seconds of one core of weft's own machine.
 //
 //go:embed papers/times.csv
 var reproductionTimesCSV string
@@ -148,14 +159,21 @@ var reproductionTimes = sync.OnceValue(func() map[string][2]float64 {
 })
 
 // ReproductionTime says how long some of the files of papers take, or their quick variants, on
-// so many processors: of whole papers together, and for others what all of their paper takes.
+// so many processors: of whole papers together, and for others what all of their paper takes. What
+// stands beside them is not counted.
 func ReproductionTime(paths []string, quick bool, processors int) string {
-	all, some := map[string]int{}, map[string]int{}
+	all, some, beside := map[string]int{}, map[string]int{}, 0
 	for _, path := range Embedded("papers") {
-		all[paperOf(path)]++
+		if !StandsBeside(path) {
+			all[paperOf(path)]++
+		}
 	}
 	for _, path := range paths {
-		some[paperOf(path)]++
+		if StandsBeside(path) {
+			beside++
+		} else {
+			some[paperOf(path)]++
+		}
 	}
 	column := 0
 	if quick {
@@ -177,6 +195,9 @@ func ReproductionTime(paths []string, quick bool, processors int) string {
 	}
 	if whole > 0 {
 		parts = append([]string{fmt.Sprintf("%d experiments: %s", whole, processorTime(seconds, processors))}, parts...)
+	}
+	if beside > 0 {
+		parts = append(parts, fmt.Sprintf("%d beside them", beside))
 	}
 	return strings.Join(parts, "; ") + " (on weft's own machine)"
 }

@@ -246,6 +246,7 @@ type RunFlags struct {
 	Out              string // the result folder; "-": standard output
 	shard            string
 	quiet            bool
+	beside           bool // of weft reproduce: trials, too
 	wantsKept        bool // SnapshotEvery is given
 	lines            bool // of progress, in the place of a bar
 	executor         string

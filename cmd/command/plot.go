@@ -96,7 +96,7 @@ its manifest says: the bound of the channels, and the states of points.`,
 	f.Float64SliceVar(&p.Percentiles, "percentiles", nil, "of a histogram.csv: percentiles over x in place of y")
 	f.StringArrayVar(&references, "reference", nil, "draw the points of a `FILE`.csv beside, such as measurements; may be repeated")
 	f.StringArrayVar(&baseline, "baseline", nil, "divide by the rows with `COLUMN=VALUE`; may be repeated")
-	Choice(c, &p.Relative, "relative", "ratio", "with --baseline: ratio, or speedup", "ratio", "speedup")
+	Choice(c, &p.Relative, "relative", "ratio", "with --baseline: ratio, speedup, difference, or gain in per cent", "ratio", "speedup", "difference", "gain")
 	f.BoolVar(&p.LogX, "log-x", false, "logarithmic horizontal axis")
 	f.BoolVar(&p.LogY, "log-y", false, "logarithmic vertical axis")
 	f.Float64SliceVar(&p.XRange, "x-range", nil, "both ends of the horizontal axis, `LOW,HIGH`")

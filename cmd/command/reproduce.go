@@ -63,6 +63,7 @@ func (a *App) reproduceCommand() *cobra.Command {
 	if len(sourceNames()) > 0 {
 		c.Flags().StringVar(&data, "data", "", "folder `DIR` of the data in the place of papers")
 	}
+	c.Flags().BoolVar(&flags.beside, "beside", false, "also the experiments that stand beside those of a paper: trials, of which no row is judged")
 	c.Flags().BoolVar(&flags.quick, "quick", false, "the small variant of each experiment")
 	c.Flags().StringVarP(&flags.Out, "out", "o", filepath.Join("results", "reproduce"), "result folder `DIR`")
 	flags.RegisterExecution(c)
@@ -140,7 +141,7 @@ func (a *App) papers(ctx context.Context, flags *RunFlags) *judge.Reference {
 	section.Columns = section.Columns[:len(section.Columns)-2]
 	for _, path := range experiments.Embedded("papers") {
 		name := paperName(path)
-		section.Entries = append(section.Entries, &judge.Entry{Name: name, Judge: func(s *judge.Session) ([]judge.Row, bool, error) {
+		section.Entries = append(section.Entries, &judge.Entry{Name: name, Aside: !flags.beside && experiments.StandsBeside(path), Judge: func(s *judge.Session) ([]judge.Row, bool, error) {
 			file := files[name]
 			outcome, err := s.Run(file.Name, file, filepath.Join(flags.Out, name))
 			if err != nil {

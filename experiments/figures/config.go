@@ -44,7 +44,7 @@ type PlotConfig struct {
 	Percentiles  []float64         `toml:"percentiles" doc:"with table histogram and style line: percentiles of the distribution, in place of y" unit:"%" min:"0" max:"100"`
 	References   []ReferenceConfig `toml:"-"`
 	Baseline     map[string]string `toml:"-"`
-	Relative     string            `toml:"relative" doc:"with baseline: ratio, values over those of the baseline at the same x; or speedup, the other way round" choices:"ratio|speedup"`
+	Relative     string            `toml:"relative" doc:"with baseline: ratio, values over those of the baseline at the same x; speedup, the other way round; difference, values less those; gain, the ratio less 1 in per cent" choices:"ratio|speedup|difference|gain"`
 	XLabel       string            `toml:"x_label" doc:"default: from the column's name"`
 	YLabel       string            `toml:"y_label" doc:"default: from the column's name"`
 	LogX         bool              `toml:"log_x" doc:"logarithmic horizontal axis"`

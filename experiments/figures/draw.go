@@ -87,7 +87,7 @@ func (p *PlotConfig) Figure(source *PlotSource) (*plot.Figure, error) {
 	case f.Style == plot.Histogram, f.Style == "cdf", f.Style == "percentile", len(p.Percentiles) > 0, f.Style == plot.Box && hasBins(t, p.X):
 		err = p.distribution(f, t, groups)
 	default:
-		err = p.curves(f, t, groups)
+		err = p.curves(f, t, source.Table, groups)
 	}
 	if err != nil {
 		return nil, err
@@ -108,8 +108,8 @@ func perGroup(f *plot.Figure, groups []*group) int {
 	return len(f.Series) / len(groups)
 }
 
-// curves makes the series of a table with a row for each point.
-func (p *PlotConfig) curves(f *plot.Figure, t *results.Table, groups []*group) error {
+// curves makes the series of a table with a row for each point; whole has those of the baseline.
+func (p *PlotConfig) curves(f *plot.Figure, t, whole *results.Table, groups []*group) error {
 	if f.YLabel == "" {
 		f.YLabel = p.labelOf(p.Y)
 	}
@@ -117,7 +117,7 @@ func (p *PlotConfig) curves(f *plot.Figure, t *results.Table, groups []*group) e
 	if err != nil {
 		return err
 	}
-	base, err := p.baseline(t)
+	base, err := p.baseline(whole)
 	if err != nil {
 		return err
 	}

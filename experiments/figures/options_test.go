@@ -140,7 +140,7 @@ func TestAggregate(t *testing.T) {
 	}
 }
 
-// TestRelative: val over min at the same load and pattern, and the other way round.
+// TestRelative: val over min at the same load and pattern, the other way round, and what it is more.
 func TestRelative(t *testing.T) {
 	of := func(relative string) []float64 {
 		return plotted(t, optionsTable, func(p *PlotConfig) {
@@ -153,6 +153,20 @@ func TestRelative(t *testing.T) {
 	}
 	if got := of("speedup"); !slices.Equal(got, []float64{0.5, 0.1}) {
 		t.Errorf("speed-ups %v", got)
+	}
+	if got := of("difference"); !slices.Equal(got, []float64{12, 180}) { // 24-12, 200-20
+		t.Errorf("differences %v", got)
+	}
+	if got := of("gain"); !slices.Equal(got, []float64{100, 900}) {
+		t.Errorf("gains %v", got)
+	}
+	// The series of the baseline itself left out.
+	alone := plotted(t, optionsTable, func(p *PlotConfig) {
+		p.Baseline, p.Relative = map[string]string{"routing.type": "min"}, "difference"
+		p.Where = map[string]string{"traffic.pattern": "uniform", "routing.type": "val"}
+	})
+	if len(alone.Series) != 1 || !slices.Equal(alone.Series[0].Y, []float64{12, 180}) {
+		t.Errorf("val alone: %v", alone.Series)
 	}
 	p := NewPlot()
 	p.X, p.Y, p.Baseline = "offered_load", []string{"latency_mean_ns"}, map[string]string{"routing.type": "ugal"}

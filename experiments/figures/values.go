@@ -3,6 +3,7 @@ package figures
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -20,8 +21,13 @@ func (p *PlotConfig) labelOf(columns []string) string {
 	label := commonLabel(columns)
 	if len(p.Baseline) > 0 {
 		noun := quantity(columns[0])
-		if p.Relative == "speedup" {
+		switch p.Relative {
+		case "speedup":
 			return capital(noun + ": speed-up")
+		case "difference":
+			return label
+		case "gain":
+			return capital(noun + ": gain (%)")
 		}
 		of := "the baseline"
 		for key, cell := range p.Baseline {
@@ -132,17 +138,24 @@ type base struct {
 	keys  []string         // that tell
 }
 
-// baseline finds the rows of the baseline; nil without one.
+// baseline finds the rows of the baseline in a whole table: those of where, but for the keys that
+// the baseline fixes itself; nil without one.
 func (p *PlotConfig) baseline(t *results.Table) (*base, error) {
 	if len(p.Baseline) == 0 {
 		return nil, nil
 	}
-	some, err := t.Where(p.Baseline)
+	where := maps.Clone(p.Baseline)
+	for key, cell := range p.Where {
+		if _, fixed := where[key]; !fixed {
+			where[key] = cell
+		}
+	}
+	some, err := t.Where(where)
 	if err != nil {
 		return nil, fmt.Errorf("baseline: %w", err)
 	}
 	if len(some.Rows) == 0 {
-		return nil, nothing{fmt.Errorf("baseline: %w", t.Unmet(p.Baseline))}
+		return nil, nothing{fmt.Errorf("baseline: %w", t.Unmet(where))}
 	}
 	b := &base{plot: p, table: some, rows: map[string][]int{}}
 	for _, key := range append(t.SweptKeys(), p.X) {
@@ -164,8 +177,8 @@ func (b *base) key(t *results.Table, row []string) string {
 	return key
 }
 
-// relate divides a series by the baseline, or the baseline by it, where both have a
-// value; intervals are those of the series alone, in proportion.
+// relate divides a series by the baseline, or the baseline by it, or takes it off, where both have
+// a value; intervals are those of the series alone, in proportion.
 func (b *base) relate(s *plot.Series, t *results.Table, points [][]int, y string) error {
 	values, err := b.table.Values(y)
 	if err != nil {
@@ -173,14 +186,19 @@ func (b *base) relate(s *plot.Series, t *results.Table, points [][]int, y string
 	}
 	for i, rows := range points {
 		reference, _ := b.plot.aggregate(valuesOn(b.table, b.rows[b.key(t, t.Rows[rows[0]])], values), math.NaN())
-		ratio := s.Y[i] / reference
-		if b.plot.Relative == "speedup" {
-			s.HalfWidth[i] *= reference / (s.Y[i] * s.Y[i])
-			ratio = reference / s.Y[i]
-		} else {
+		switch own := s.Y[i]; b.plot.Relative {
+		case "speedup":
+			s.Y[i] = reference / own
+			s.HalfWidth[i] *= reference / (own * own)
+		case "difference":
+			s.Y[i] = own - reference
+		case "gain":
+			s.Y[i] = 100 * (own/reference - 1)
+			s.HalfWidth[i] *= 100 / reference
+		default:
+			s.Y[i] = own / reference
 			s.HalfWidth[i] /= reference
 		}
-		s.Y[i] = ratio
 	}
 	return nil
 }

@@ -66,8 +66,10 @@ func session(t *testing.T, names ...string) (outcome Outcome, stdout, stderr, ta
 				return []Row{{Cells: []string{name}, Verdict: verdict}}, false, nil
 			}}
 	}
+	aside := entry("e", Agrees, nil)
+	aside.Aside = true
 	r := &Reference{Name: "x", Place: "data", Entry: "curve", Warnings: []string{"a warning"}, Sections: []*Section{{File: "verdicts.csv", Columns: []string{"curve"}, Entries: []*Entry{
-		entry("a", Agrees, nil), entry("b/1", Differs, nil), entry("b/2", Agrees, nil), entry("c", Unreadable, document.Problems{{At: "c.csv:2", Message: "is cut"}}), entry("d", NotRun, nil),
+		entry("a", Agrees, nil), entry("b/1", Differs, nil), entry("b/2", Agrees, nil), entry("c", Unreadable, document.Problems{{At: "c.csv:2", Message: "is cut"}}), entry("d", NotRun, nil), aside,
 	}}}}
 	if r, err = r.Select(names); err != nil {
 		return outcome, "", "", "", err
@@ -90,6 +92,7 @@ func TestSession(t *testing.T) {
 		{"x/b/1 x/a x/b/1", "b/1,differs, a,agrees,", "a warning x: 1 agree, 1 differ, 0 not judged, 0 not run; OUT/x/verdicts.csv", Outcome{Failed: true}},
 		{"x/b", "b/1,differs, b/2,agrees,", "a warning graph: is cut x: 1 agree, 1 differ, 0 not judged, 0 not run; OUT/x/verdicts.csv", Outcome{true, true}},
 		{"x/d", "d,not-run,", "a warning x: 0 agree, 0 differ, 0 not judged, 1 not run; OUT/x/verdicts.csv x: nothing was compared", Outcome{Failed: true}},
+		{"x/e", "e,agrees,", "a warning x: 1 agree, 0 differ, 0 not judged, 0 not run; OUT/x/verdicts.csv", Outcome{}}, // only where it is named
 		{"x/a", "a,agrees,", "a warning x: 1 agree, 0 differ, 0 not judged, 0 not run; OUT/x/verdicts.csv", Outcome{}},
 	} {
 		outcome, stdout, stderr, table, err := session(t, strings.Fields(c.names)...)
@@ -103,7 +106,7 @@ func TestSession(t *testing.T) {
 	if _, _, _, table, err := session(t, "x/c"); err == nil || err.Error() != "c.csv:2: is cut" || table != "" {
 		t.Errorf("%v\n%s", err, table)
 	}
-	if _, _, _, _, err := session(t, "x/a", "x/e"); err == nil || err.Error() != `no curve "e" in data: there are a, b/1, b/2, c, d` {
+	if _, _, _, _, err := session(t, "x/a", "x/f"); err == nil || err.Error() != `no curve "f" in data: there are a, b/1, b/2, c, d, e` {
 		t.Error(err)
 	}
 	if err := (&Reference{Place: "data", Entry: "curve"}).Check(); err == nil || err.Error() != "data: holds no curve" {

@@ -132,6 +132,7 @@ type Conclusion struct {
 type Entry struct {
 	Name   string // below that of the reference
 	Listed string // what a list of names has for it; "": the name
+	Aside  bool   // has no rows: left out, unless it is named itself
 	// Faults are the problems of its data; judging may find more. Unreadable tells that nothing
 	// of it can be judged.
 	Faults     func() document.Problems
@@ -206,10 +207,12 @@ func (r *Reference) problems() document.Problems {
 }
 
 // Select leaves the entries that are named, in the order of the names: NAME for all of the
-// reference, NAME/ENTRY, or NAME/PART for the entries below it. No names leave all.
+// reference, NAME/ENTRY, or NAME/PART for the entries below it. No names leave all. Entries that
+// stand aside are left only where they are named themselves.
 func (r *Reference) Select(names []string) (*Reference, error) {
-	if len(names) == 0 {
-		return r, nil
+	all := len(names) == 0
+	if all {
+		names = []string{r.Name}
 	}
 	some := *r
 	some.Sections = make([]*Section, len(r.Sections))
@@ -222,7 +225,7 @@ func (r *Reference) Select(names []string) (*Reference, error) {
 		found := false
 		for i, s := range r.Sections {
 			for _, e := range s.Entries {
-				if below != "" && below != e.Name && !strings.HasPrefix(e.Name, below+"/") {
+				if below != e.Name && (e.Aside || below != "" && !strings.HasPrefix(e.Name, below+"/")) {
 					continue
 				}
 				if found = true; !slices.Contains(some.Sections[i].Entries, e) {
@@ -230,7 +233,7 @@ func (r *Reference) Select(names []string) (*Reference, error) {
 				}
 			}
 		}
-		if !found {
+		if !found && !all {
 			return nil, r.unknown(below)
 		}
 	}

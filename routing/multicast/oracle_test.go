@@ -9,6 +9,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing/opensm"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
@@ -223,6 +224,19 @@ func joined(t *testing.T, g *topology.Graph, groups [][]topology.TerminalID) *mr
 		simtest.Check(t, e.Join(NewGroup(GroupID(id), members, nil)))
 	}
 	return e
+}
+
+// TestFirstRoot: of two tops that reach both leaves in one hop, the second of two equal groups has
+// the one with fewer trees, so that the trees have only the leaves in common.
+func TestFirstRoot(t *testing.T) {
+	e := joined(t, family("fat-tree", param.Set("k", 4), param.Set("n", 2)), [][]topology.TerminalID{{0, 2}, {0, 2}})
+	var trees [][]topology.SwitchID
+	for p := range e.forest.Trees {
+		trees = append(trees, p.Switches)
+	}
+	if len(trees) != 2 || len(trees[0]) != 3 || slices.Equal(trees[0], trees[1]) {
+		t.Errorf("switches of the trees: %v", trees)
+	}
 }
 
 // TestCheckFinds: the checker sees each kind of damage.
