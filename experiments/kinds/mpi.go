@@ -60,7 +60,7 @@ func init() {
 			}
 			return ""
 		},
-		Revision: 2,
+		Revision: 3,
 	})
 }
 
@@ -153,6 +153,13 @@ type mpiRow struct {
 	Links        float64 `column:"terminal_links_max_s" doc:"time that flits took on the busiest channel between a terminal and its switch, which goes at the adapter's pace unless the file says otherwise; machine fabric"`
 	Network      float64 `column:"network_max_s" doc:"time that flits took on the busiest channel between switches; close to elapsed_s: the network limits; machine fabric"`
 	Bound        float64 `column:"bound_s" doc:"what the program takes at least under any routing: the most of its slowest message alone, and of the work of a CPU, an adapter, a terminal's link and the channels of a switch to others; messages do not wait for each other in it; machine fabric"`
+	Operation    float64 `column:"operation_mean_s" doc:"as OSU's collective tests print it: what an iteration takes on a rank without the barrier behind it, mean over the ranks that take part and all iterations but the first (a single one counts); this and the next six are empty for programs without iterations"`
+	OperationMin float64 `column:"operation_min_s" doc:"operation_mean_s of the rank with the least"`
+	OperationMax float64 `column:"operation_max_s" doc:"operation_mean_s of the rank with the most"`
+	Bandwidth    float64 `column:"bandwidth_bytes_per_s" doc:"osu-bandwidth: the bytes of all pairs over the time of the slowest sender, as osu_bw and osu_mbw_mr count"`
+	MessageRate  float64 `column:"messages_per_s" doc:"osu-bandwidth: the messages of all pairs over the same time"`
+	AlgBW        float64 `column:"algbw_bytes_per_s" doc:"osu-alltoall: as nccl-tests count, the vector, or the blocks of all ranks, over operation_mean_s"`
+	BusBW        float64 `column:"busbw_bytes_per_s" doc:"algbw_bytes_per_s times what of it each rank has to send at least: 2(n-1)/n in an allreduce, (n-1)/n in an alltoall or allgather, 1 from or to a root"`
 }
 
 // followPreset gives copies the rate of the adapter's generation, and the clock that of a flit on its

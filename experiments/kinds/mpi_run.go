@@ -207,6 +207,7 @@ func (row *mpiRow) times(c *mpiConfig, w mpi.Workload, finish []int64, seconds f
 		last = max(last, t)
 	}
 	row.Elapsed = float64(last) * seconds
+	row.operations(c, w, seconds)
 	row.Total, row.First, row.Steady = row.Elapsed, math.NaN(), math.NaN()
 	s, ok := w.(*mpi.ScheduleRun)
 	if !ok || len(s.PhaseEnds()) == 0 {
