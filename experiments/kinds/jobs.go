@@ -287,7 +287,7 @@ func checkJobs(c *jobsConfig, seed uint64) ([]experiments.Warning, error) {
 	if err != nil {
 		return nil, err
 	}
-	warnings := slices.Concat(p.warnings, idleRuntime(m), experiments.IdleOf(idleJobs, m))
+	warnings := slices.Concat(p.warnings, p.pairWarnings(m, adapter.MaxQP), idleRuntime(m), experiments.IdleOf(idleJobs, m))
 	if adapter.MTU > adapter.Quantum {
 		warnings = append(warnings, experiments.Warning{Key: "hca.quantum", Message: "is smaller than a packet (hca.mtu)"})
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/document"
@@ -160,6 +161,7 @@ type mpiRow struct {
 	MessageRate  float64 `column:"messages_per_s" doc:"osu-bandwidth: the messages of all pairs over the same time"`
 	AlgBW        float64 `column:"algbw_bytes_per_s" doc:"osu-alltoall: as nccl-tests count, the vector, or the blocks of all ranks, over operation_mean_s"`
 	BusBW        float64 `column:"busbw_bytes_per_s" doc:"algbw_bytes_per_s times what of it each rank has to send at least: 2(n-1)/n in an allreduce, (n-1)/n in an alltoall or allgather, 1 from or to a root"`
+	NodeQPs      int64   `column:"qps_per_node" doc:"QPs of all processes of a node, the peak of those made on demand and those included by which XRC receives; 0 on machine loggops"`
 }
 
 // followPreset gives copies the rate of the adapter's generation, and the clock that of a flit on its
@@ -288,7 +290,7 @@ func checkMPI(c *mpiConfig, seed uint64) ([]experiments.Warning, error) {
 	if adapter.MTU > adapter.Quantum {
 		warnings = append(warnings, experiments.Warning{Key: "hca.quantum", Message: "is smaller than a packet (hca.mtu)"})
 	}
-	warnings = append(warnings, c.copyWarnings(&adapter)...)
+	warnings = slices.Concat(warnings, c.copyWarnings(&adapter), pairWarnings(c.Connections.Footprint(w.Ranks(), c.Placement.PerNode, 0).NodeQPs, adapter.MaxQP, "hca.max_qp"))
 	if c.Job.Machine == "fabric" {
 		more, err := c.checkNetwork(&adapter, nodes, seed, 1)
 		return append(warnings, more...), err

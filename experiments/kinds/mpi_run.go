@@ -170,7 +170,7 @@ func (c *mpiConfig) simulate(ctx context.Context, run *experiments.Run, replicat
 	row.NotReady, row.Leaders = r.Stats.NotReady, c.leaders()
 	row.parts(&r, nodes)
 	memory := c.Connections.Footprint(w.Ranks(), c.Placement.PerNode, r.Stats.QPsPeak)
-	row.Static, row.Memory = memory.ProcessStatic, memory.Process
+	row.Static, row.Memory, row.NodeQPs = memory.ProcessStatic, memory.Process, memory.NodeQPs
 	finish := make([]int64, len(r.Finish))
 	for i, t := range r.Finish {
 		finish[i] = int64(t)

@@ -1,0 +1,26 @@
+package kinds
+
+import (
+	"fmt"
+
+	"github.com/weft-sim/weft/experiments"
+)
+
+// pairWarnings finds more queue pairs on a node than its adapter can have; most, of the setting key, is 0
+// for any number.
+func pairWarnings(pairs int64, most int, key string) []experiments.Warning {
+	if most == 0 || pairs <= int64(most) {
+		return nil
+	}
+	return []experiments.Warning{{Key: key, Message: fmt.Sprintf(
+		"= %d is less than the %d queue pairs of a node's processes: connections cannot be made on such an adapter; fewer have connections.mode = \"xrc-s\" or \"ud\", connections.group and connections.on_demand", most, pairs)}}
+}
+
+// pairWarnings is for the jobs of a plan, whose processes connect to those of their own job.
+func (p *jobPlan) pairWarnings(m *mpiConfig, most int) []experiments.Warning {
+	pairs := int64(0)
+	for i, job := range p.jobs {
+		pairs = max(pairs, m.Connections.Footprint(job.Ranks, p.tables[i].PerNode, 0).NodeQPs)
+	}
+	return pairWarnings(pairs, most, "hca.max_qp")
+}
