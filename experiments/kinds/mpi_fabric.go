@@ -166,8 +166,12 @@ func occupied(g *topology.Graph, nodes int) []int32 {
 
 // checkObserved finds what is asked for of a machine without channels.
 func (c *mpiConfig) checkObserved() error {
-	if c.Measure.Timeline && c.Job.Machine == "loggops" && c.LogGOPS.Compatible {
-		return document.At("measure.timeline", errors.New("needs loggops.loggopsim = false: LogGOPSim's times do not add up"))
+	switch l := &c.LogGOPS; {
+	case c.Job.Machine != "loggops":
+	case l.Compatible && l.Atlahs:
+		return &param.ParamError{Key: "loggops.atlahs", Value: true, Want: "false with loggops.loggopsim: they are two simulators"}
+	case c.Measure.Timeline && (l.Compatible || l.Atlahs):
+		return document.At("measure.timeline", errors.New("needs loggops.loggopsim and loggops.atlahs to be false: the times of these simulators do not add up"))
 	}
 	if c.Job.Machine == "fabric" {
 		return nil
