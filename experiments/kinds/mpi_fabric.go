@@ -170,8 +170,10 @@ func (c *mpiConfig) checkObserved() error {
 	case c.Job.Machine != "loggops":
 	case l.Compatible && l.Atlahs:
 		return &param.ParamError{Key: "loggops.atlahs", Value: true, Want: "false with loggops.loggopsim: they are two simulators"}
-	case c.Measure.Timeline && (l.Compatible || l.Atlahs):
-		return document.At("measure.timeline", errors.New("needs loggops.loggopsim and loggops.atlahs to be false: the times of these simulators do not add up"))
+	case c.Measure.Timeline && l.Compatible:
+		return document.At("measure.timeline", errors.New("needs loggops.loggopsim = false: LogGOPSim's times do not add up"))
+	case c.Measure.Timeline && l.Atlahs:
+		return document.At("measure.timeline", errors.New("needs loggops.atlahs = false: parts of ATLAHS's times are nobody's"))
 	}
 	if c.Job.Machine == "fabric" {
 		return nil
