@@ -44,7 +44,7 @@ func newConnector(rt *runtime, nodes int) connector {
 	case settings.Mode == RC:
 		c.buffers, c.perPeer = settings.Preposted, map[uint64]*inbox{}
 	case c.datagrams:
-		c.buffers = udBuffers
+		c.buffers = settings.datagramBuffers()
 	default: // the shared receive queue holds one buffer a QP
 		c.buffers = int(settings.QPs(len(rt.ranks), max(1, len(rt.ranks)/nodes)))
 	}
@@ -300,7 +300,9 @@ func (c *connector) takeBuffer(m *message, now sim.Time) bool {
 		return true
 	}
 	posted := c.buffers
-	if c.perPeer == nil {
+	if n := c.rt.Connections.shared(); n > 0 {
+		posted = n
+	} else if c.perPeer == nil {
 		posted = max(c.rt.Connections.SRQLeast, posted+int(c.rt.ranks[m.hop].connected))
 	}
 	return c.box(m).has(posted, now)

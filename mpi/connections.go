@@ -26,21 +26,22 @@ const (
 // Network (seed paper "connections"), sections 1 to 4. Completion queues and
 // management structures are left out, as there.
 type Connections struct {
-	Mode      string    `toml:"mode" doc:"transport service" choices:"rc|rc-srq|xrc-s|xrc-m|ud"`
-	Group     int       `toml:"group" doc:"grouped connections: processes in a fully connected group; 0: all processes are one group" unit:"ranks" min:"0"`
-	OnDemand  bool      `toml:"on_demand" doc:"connect nothing at the start, every pair at its first message"`
-	TearDown  bool      `toml:"tear_down" doc:"a process closes its connections made on demand at the end of every phase of the program"`
-	Proxy     bool      `toml:"proxy" doc:"grouped: group members forward messages in place of connections on demand"`
-	Buffer    sim.Bytes `toml:"buffer" doc:"size of a receive buffer (s1)" min:"1B"`
-	Request   sim.Bytes `toml:"request" doc:"size of a work request (s2)" min:"1B"`
-	Preposted int       `toml:"preposted" doc:"receive buffers per QP without a shared receive queue (n)" unit:"buffers" min:"1"`
-	SendDepth int       `toml:"send_depth" doc:"depth of a send queue (sd)" unit:"requests" min:"1"`
-	RecvDepth int       `toml:"recv_depth" doc:"depth of a receive queue (rd)" unit:"requests" min:"1"`
-	Sizes     int       `toml:"sizes" doc:"xrc-m: buffer sizes: s1, s1/2, s1/4, ..., equally many of each" min:"1" max:"16"`
-	SRQLeast  int       `toml:"srq_least" doc:"a shared receive queue holds one buffer a QP, but at least so many; the memory formulas count one a QP" unit:"buffers" min:"1"`
+	Mode       string    `toml:"mode" doc:"transport service" choices:"rc|rc-srq|xrc-s|xrc-m|ud"`
+	Group      int       `toml:"group" doc:"grouped connections: processes in a fully connected group; 0: all processes are one group" unit:"ranks" min:"0"`
+	OnDemand   bool      `toml:"on_demand" doc:"connect nothing at the start, every pair at its first message"`
+	TearDown   bool      `toml:"tear_down" doc:"a process closes its connections made on demand at the end of every phase of the program"`
+	Proxy      bool      `toml:"proxy" doc:"grouped: group members forward messages in place of connections on demand"`
+	Buffer     sim.Bytes `toml:"buffer" doc:"size of a receive buffer (s1)" min:"1B"`
+	Request    sim.Bytes `toml:"request" doc:"size of a work request (s2)" min:"1B"`
+	Preposted  int       `toml:"preposted" doc:"receive buffers per QP without a shared receive queue (n)" unit:"buffers" min:"1"`
+	SendDepth  int       `toml:"send_depth" doc:"depth of a send queue (sd)" unit:"requests" min:"1"`
+	RecvDepth  int       `toml:"recv_depth" doc:"depth of a receive queue (rd)" unit:"requests" min:"1"`
+	Sizes      int       `toml:"sizes" doc:"xrc-m: buffer sizes: s1, s1/2, s1/4, ..., equally many of each" min:"1" max:"16"`
+	SRQLeast   int       `toml:"srq_least" doc:"a shared receive queue holds one buffer a QP, but at least so many; the memory formulas count one a QP" unit:"buffers" min:"1"`
+	SRQBuffers int       `toml:"srq_buffers" doc:"receive buffers of a process with a shared receive queue, or in mode ud, however many QPs it has; 0: one a QP (srq_least), 1,024 in mode ud" unit:"buffers" min:"0"`
 }
 
-// What mode ud takes: receive buffers of a process; bytes of one, a packet and its 40-byte
+// What mode ud takes: receive buffers of a process, unless srq_buffers says otherwise; bytes of one, a packet and its 40-byte
 // routing header; bytes of an address handle. Assumptions of the order of MPI libraries' defaults.
 const (
 	udBuffers = 1024
@@ -83,6 +84,9 @@ type Footprint struct {
 	// Process and Node are the bytes of queues and pre-posted buffers;
 	// ProcessStatic leaves out the QPs made on demand, as the paper's table 2 does.
 	Process, ProcessStatic, Node float64
+	// NodeQPs are the QPs of a node's processes, those included by which XRC receives: on average as many as
+	// it sends by, since each leads to one.
+	NodeQPs int64
 }
 
 // QPs is the number of QPs with which a process of a job begins: ranks
@@ -111,13 +115,18 @@ func (c *Connections) QPs(ranks, perNode int) int64 {
 // made on demand per process.
 func (c *Connections) Footprint(ranks, perNode int, onDemand int64) Footprint {
 	f := Footprint{Static: c.QPs(ranks, perNode), OnDemand: onDemand}
+	f.NodeQPs = (f.Static + onDemand) * int64(min(perNode, ranks))
+	if c.perNode() {
+		f.NodeQPs *= 2
+	}
 	if c.Mode == UD {
-		f.Process = udBuffers*float64(udBuffer+c.Request) + float64(c.SendDepth)*float64(c.Request) +
+		f.Process = float64(c.datagramBuffers())*float64(udBuffer+c.Request) + float64(c.SendDepth)*float64(c.Request) +
 			float64(ceilDiv(ranks, perNode))*udAddress
 		f.ProcessStatic = f.Process
 	} else {
-		f.ProcessStatic = c.perQP() * float64(f.Static)
-		f.Process = c.perQP() * float64(f.Static+onDemand)
+		shared := float64(c.shared()) * (c.bufferSize() + float64(c.Request))
+		f.ProcessStatic = shared + c.perQP()*float64(f.Static)
+		f.Process = shared + c.perQP()*float64(f.Static+onDemand)
 	}
 	f.Node = f.Process * float64(perNode)
 	return f
@@ -127,17 +136,41 @@ func (c *Connections) Footprint(ranks, perNode int, onDemand int64) Footprint {
 // account.
 func (c *Connections) perQP() float64 {
 	request, send := float64(c.Request), float64(c.SendDepth)*float64(c.Request)
-	switch c.Mode {
-	case RC:
+	switch {
+	case c.Mode == RC:
 		return float64(c.Preposted)*float64(c.Buffer) + send + float64(c.RecvDepth)*request
-	case XRCM:
-		mean := 0.0
-		for i := range c.Sizes {
-			mean += float64(c.Buffer) / float64(int(1)<<i)
-		}
-		return mean/float64(c.Sizes) + send + request
+	case c.shared() > 0:
+		return send
 	}
-	return float64(c.Buffer) + send + request
+	return c.bufferSize() + send + request
+}
+
+// bufferSize is the mean size of a receive buffer.
+func (c *Connections) bufferSize() float64 {
+	if c.Mode != XRCM {
+		return float64(c.Buffer)
+	}
+	sum := 0.0
+	for i := range c.Sizes {
+		sum += float64(c.Buffer) / float64(int(1)<<i)
+	}
+	return sum / float64(c.Sizes)
+}
+
+// shared is the number of receive buffers of a shared receive queue of fixed size, 0 of others.
+func (c *Connections) shared() int {
+	if c.Mode == RC {
+		return 0
+	}
+	return c.SRQBuffers
+}
+
+// datagramBuffers are the receive buffers of a process in mode ud.
+func (c *Connections) datagramBuffers() int {
+	if c.SRQBuffers > 0 {
+		return c.SRQBuffers
+	}
+	return udBuffers
 }
 
 // ceilDiv is a/b rounded up, without overflow.

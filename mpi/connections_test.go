@@ -214,3 +214,45 @@ func TestWaiting(t *testing.T) {
 		delete(want, b)
 	}
 }
+
+// TestNodeQPs: the queue pairs of a node of 60 of 7,200 processes. RC: 7,199 each. XRC: one to each of 120
+// nodes, and as many that they lead to here. Datagrams: one each. Four processes on a node for eight are four.
+func TestNodeQPs(t *testing.T) {
+	for _, c := range []struct {
+		mode           string
+		ranks, perNode int
+		onDemand       int64
+		want           int64
+	}{
+		{RC, 7200, 60, 0, 431_940},
+		{RCSRQ, 7200, 60, 1, 432_000},
+		{XRCS, 7200, 60, 0, 14_400},
+		{UD, 7200, 60, 0, 60},
+		{RC, 4, 8, 0, 12},
+	} {
+		config := DefaultConnections
+		config.Mode = c.mode
+		if got := config.Footprint(c.ranks, c.perNode, c.onDemand).NodeQPs; got != c.want {
+			t.Errorf("%s, %d ranks, %d on a node: %d QPs, want %d", c.mode, c.ranks, c.perNode, got, c.want)
+		}
+	}
+}
+
+// TestSharedQueueOfFixedSize: with buffers of 1,000 B, requests of 50 B and ten sends, 100 buffers
+// take 100 * 1,050 B and each of seven QPs 500 B; xrc-m with two sizes has buffers of 750 B on
+// average, and eight processes on eight nodes eight QPs; mode ud takes 100 * (2,088 + 50) B, 500 B for
+// its one QP and 128 B an address of eight nodes.
+func TestSharedQueueOfFixedSize(t *testing.T) {
+	for mode, want := range map[string]float64{
+		RCSRQ: 105_000 + 7*500,
+		XRCS:  105_000 + 8*500,
+		XRCM:  80_000 + 8*500,
+		UD:    213_800 + 500 + 8*128,
+		RC:    7 * (2*1000 + 500 + 4*50), // its queues are not shared
+	} {
+		c := Connections{Mode: mode, Buffer: 1000, Request: 50, SendDepth: 10, Preposted: 2, RecvDepth: 4, Sizes: 2, SRQBuffers: 100}
+		if got := c.Footprint(8, 1, 0).Process; got != want {
+			t.Errorf("%s: %v B, want %v", mode, got, want)
+		}
+	}
+}

@@ -175,5 +175,5 @@ func TestStatesAreWhole(t *testing.T) {
 		"Config", "pauseEvery", "parts", "partOf", "nodeOf", "inOrder", "jobs", "queues")
 	snapshottest.Names[loggpTransport](t, "nodes", "waking", "config", "kernel", "handler", "sink", "freed")
 	snapshottest.Names[ScheduleRun](t, "ranks", "phaseEnd", "left", // the last follows from the ranks
-		"s", "costs", "unit", "ops", "phased", "phaseOver", "parts")
+		"s", "costs", "unit", "ops", "timed", "phased", "phaseOver", "parts")
 }

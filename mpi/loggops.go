@@ -2,6 +2,7 @@ package mpi
 
 import (
 	"errors"
+	"math"
 	"math/bits"
 
 	"github.com/weft-sim/weft/sim/snapshot"
@@ -12,19 +13,21 @@ import (
 // threshold of the rendezvous protocol. Times are in one unit, by convention
 // nanoseconds; the same unit as the calc operations of the schedule.
 type LogGOPS struct {
-	L        int64 `toml:"latency" doc:"L: latency of the first byte, CPU to CPU" unit:"ns" min:"0"`
-	Overhead int64 `toml:"overhead" doc:"o: CPU time per message, at the sender and at the receiver" unit:"ns" min:"0"`
-	Gap      int64 `toml:"gap" doc:"g: least interval between messages of a NIC, sending and receiving apart" unit:"ns" min:"0"`
-	GapByte  int64 `toml:"gap_per_byte" doc:"G: time per byte on the wire" unit:"ns" min:"0"`
-	OverByte int64 `toml:"overhead_per_byte" doc:"O: CPU time per byte" unit:"ns" min:"0"`
-	Eager    int64 `toml:"eager_limit" doc:"S: largest size that goes eagerly; larger messages use rendezvous" unit:"bytes" min:"0"`
+	L        int64   `toml:"latency" doc:"L: latency of the first byte, CPU to CPU" unit:"ns" min:"0"`
+	Overhead int64   `toml:"overhead" doc:"o: CPU time per message, at the sender and at the receiver" unit:"ns" min:"0"`
+	Gap      int64   `toml:"gap" doc:"g: least interval between messages of a NIC, sending and receiving apart" unit:"ns" min:"0"`
+	GapByte  float64 `toml:"gap_per_byte" doc:"G: time per byte on the wire, to a millionth; of a message whole ns count" unit:"ns" min:"0" max:"1e9"`
+	OverByte float64 `toml:"overhead_per_byte" doc:"O: CPU time per byte, likewise" unit:"ns" min:"0" max:"1e9"`
+	Eager    int64   `toml:"eager_limit" doc:"S: largest size that goes eagerly; larger messages use rendezvous" unit:"bytes" min:"0"`
 	// Compatible makes the machine follow LogGOPSim where that is wrong:
 	// a dependency between operations on different CPUs of a rank keeps their
 	// order but does not carry the time, a message of 0 bytes refunds the
 	// cost of one, a rendezvous goes by the size of the receive. With
 	// one CPU and equal sizes from 1 byte on, both settings agree.
 	Compatible bool `toml:"loggopsim" doc:"repeat LogGOPSim's errors (time does not cross CPUs, 0 bytes refund one)"`
-	// Timeline, if not nil, is filled by a run that is not compatible and keeps no state.
+	// Atlahs is the variant of ATLAHS (Shen et al. 2025; its LogGOPSim.cpp at 7026039): see atlahs.go.
+	Atlahs bool `toml:"atlahs" doc:"count as ATLAHS's simulator: G delays the message at its sender and nothing else, so that messages to one rank do not share its link; a message takes g and o where it finds its receive, not before; a receive that finds its message waits for the NIC to have sent"`
+	// Timeline, if not nil, is filled by a run of neither variant that keeps no state.
 	Timeline *Timeline `toml:"-"`
 }
 
@@ -91,6 +94,7 @@ func (p LogGOPS) machine(w Workload) *loggopsMachine {
 	if m.cpus == 1 && m.nics == 1 {
 		m.groups = make([]parkGroup, 3*w.Ranks())
 	}
+	m.gapByte, m.overByte = perByte(p.GapByte), perByte(p.OverByte)
 	m.queue.anyTime = p.Compatible && m.cpus > 1
 	m.stride = m.cpus + 2*m.nics
 	if m.Timeline != nil {
@@ -130,6 +134,7 @@ type liveOp struct {
 	rank   int32 // -1 in the free list
 	number int64 // of the event that is to come for the operation
 	done   bool  // an eager send is complete before its message is matched
+	at     uint8 // Atlahs: CPU of the receive that a message waits to be taken in by
 	next   int32 // in the free list
 }
 
@@ -139,6 +144,8 @@ const arrival = Calc + 1
 type loggopsMachine struct {
 	LogGOPS    `snap:"-"`
 	work       Workload `snap:"-"`
+	gapByte    byteTime `snap:"-"`
+	overByte   byteTime `snap:"-"`
 	cpus, nics int32
 	stride     int32
 	clocks     []int64 // per rank: cpu[cpus], tx[nics], rx[nics] free times
@@ -186,6 +193,9 @@ func (m *loggopsMachine) release(rank int32) {
 
 func (m *loggopsMachine) enqueue(rank int32, op *Op) {
 	at := *m.cpu(rank, op.CPU)
+	if m.Atlahs && op.Kind == Recv {
+		at = op.Ready
+	}
 	if op.Kind == Send {
 		at = max(at, *m.tx(rank, op.NIC))
 	}
@@ -229,16 +239,34 @@ func (m *loggopsMachine) bytes(size int64) int64 {
 	return size - 1
 }
 
-// cost is count*each, checked.
-func (m *loggopsMachine) cost(count, each int64) int64 {
-	if count <= 0 || each == 0 {
-		return count * each
+// byteTime is a time per byte: whole units and millionths.
+type byteTime struct{ whole, millionths int64 }
+
+func perByte(units float64) byteTime {
+	whole := math.Floor(units)
+	return byteTime{int64(whole), int64(math.Round((units - whole) * million))}
+}
+
+const million = 1_000_000
+
+// cost is count*each in whole units, checked.
+func (m *loggopsMachine) cost(count int64, each byteTime) int64 {
+	if count <= 0 {
+		return count * each.whole
 	}
-	if hi, lo := bits.Mul64(uint64(count), uint64(each)); hi != 0 || lo > farFuture {
+	hi, lo := bits.Mul64(uint64(count), uint64(each.whole))
+	if each.millionths > 0 {
+		partHi, partLo := bits.Mul64(uint64(count), uint64(each.millionths)) // partHi < million
+		part, _ := bits.Div64(partHi, partLo, million)
+		var carry uint64
+		lo, carry = bits.Add64(lo, part, 0)
+		hi += carry
+	}
+	if hi != 0 || lo > farFuture {
 		m.err = errTimeOverflow
 		return 0
 	}
-	return count * each
+	return int64(lo)
 }
 
 // farFuture bounds the times of a run, so that sums of a few cannot overflow: 36
@@ -263,7 +291,11 @@ func (m *loggopsMachine) handle(e timedEvent) {
 	case Recv:
 		m.recv(e)
 	case arrival:
-		m.message(e)
+		if m.Atlahs {
+			m.arrives(e)
+		} else {
+			m.message(e)
+		}
 	}
 }
 
@@ -296,10 +328,14 @@ func (m *loggopsMachine) send(e timedEvent) {
 		return
 	}
 	bytes := m.bytes(op.Size)
-	*cpu = e.time + m.Overhead + m.cost(bytes, m.OverByte)
-	*tx = e.time + m.Gap + m.cost(bytes, m.GapByte)
+	*cpu = e.time + m.Overhead + m.cost(bytes, m.overByte)
+	*tx = e.time + m.Gap + m.cost(bytes, m.gapByte)
 	m.unpark(&e, g, max(*cpu, *tx))
-	m.push(e.time+m.Overhead+m.L, arrival, e.op)
+	if m.Atlahs {
+		m.push(*cpu+m.L+m.cost(bytes, m.gapByte), arrival, e.op)
+	} else {
+		m.push(e.time+m.Overhead+m.L, arrival, e.op)
+	}
 	if m.Timeline != nil {
 		m.posted(e.op, e.time, *cpu)
 	}
@@ -318,6 +354,10 @@ func (m *loggopsMachine) recv(e timedEvent) {
 	m.ready = m.work.Started(rank, op.ID, e.time, m.ready[:0])
 	lists := &m.lists[rank]
 	if early, ok := m.match.take(&lists.early, op.Peer, op.Tag); ok {
+		if m.Atlahs {
+			m.takesEarly(e.op, early, e.time)
+			return
+		}
 		// The message was received in full at the time that it left in Ready.
 		m.matched(e.op, early, e.time, max(e.time, m.live[early].Ready), true)
 		return
@@ -335,8 +375,8 @@ func (m *loggopsMachine) message(e timedEvent) {
 		return
 	}
 	bytes := m.bytes(send.Size)
-	wire := m.cost(bytes, m.GapByte)
-	*cpu = e.time + m.Overhead + max(m.cost(bytes, m.OverByte), wire)
+	wire := m.cost(bytes, m.gapByte)
+	*cpu = e.time + m.Overhead + max(m.cost(bytes, m.overByte), wire)
 	*rx = e.time + m.Gap + wire
 	m.unpark(&e, g, max(*cpu, *rx))
 	if m.Timeline != nil {
@@ -376,7 +416,7 @@ func (m *loggopsMachine) matched(recv, send int32, now, in int64, late bool) {
 			m.cleared(send, c, m.timelineOf(receiver, receiving), now)
 		}
 		cpu, tx := m.cpu(sender, c), m.tx(sender, n)
-		*cpu, *tx = max(*cpu, now), max(*tx, now)
+		*cpu, *tx = max(*cpu, now), max(*tx, now-m.afterNIC(s.Size))
 		if !s.done {
 			if sender == receiver {
 				m.ready = m.work.Done(sender, s.ID, now, m.ready)

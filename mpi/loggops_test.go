@@ -229,8 +229,8 @@ func (m *plainMachine) run() (finished bool) {
 		var ops []mpi.Op
 		switch {
 		case e.message:
-			m.cpu[c] = e.time + m.Overhead + max(bytes*m.OverByte, bytes*m.GapByte)
-			m.rx[n] = e.time + m.Gap + bytes*m.GapByte
+			m.cpu[c] = e.time + m.Overhead + max(bytes*int64(m.OverByte), bytes*int64(m.GapByte))
+			m.rx[n] = e.time + m.Gap + bytes*int64(m.GapByte)
 			if recv := take(m.posted, rank, op.rank, op.Tag); recv != nil {
 				m.meet(recv, op, e.time, m.cpu[c], false, ops)
 				continue
@@ -241,8 +241,8 @@ func (m *plainMachine) run() (finished bool) {
 			m.cpu[c] = e.time + op.Size
 			ops = m.work.Done(rank, op.ID, m.cpu[c], m.work.Started(rank, op.ID, e.time, nil))
 		case op.Kind == mpi.Send:
-			m.cpu[c] = e.time + m.Overhead + bytes*m.OverByte
-			m.tx[n] = e.time + m.Gap + bytes*m.GapByte
+			m.cpu[c] = e.time + m.Overhead + bytes*int64(m.OverByte)
+			m.tx[n] = e.time + m.Gap + bytes*int64(m.GapByte)
 			m.put(plainEvent{e.time + m.Overhead + m.L, m.numbers, op, true})
 			m.numbers++
 			ops = m.work.Started(rank, op.ID, e.time, nil)

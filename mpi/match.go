@@ -95,7 +95,26 @@ func (m *matcher) add(l *matchList, source, tag, item int32) (n int32) {
 
 // take removes the oldest item of l that fits (source, tag).
 func (m *matcher) take(l *matchList, source, tag int32) (item int32, ok bool) {
-	var n int32
+	n := m.oldest(l, source, tag)
+	if n == 0 {
+		return 0, false
+	}
+	item = m.nodes[n].item
+	m.remove(l, n)
+	return item, true
+}
+
+// peek is take that leaves the item there.
+func (m *matcher) peek(l *matchList, source, tag int32) (item int32, ok bool) {
+	n := m.oldest(l, source, tag)
+	if n == 0 {
+		return 0, false
+	}
+	return m.nodes[n].item, true
+}
+
+// oldest is the oldest node of l that fits, or 0.
+func (m *matcher) oldest(l *matchList, source, tag int32) (n int32) {
 	if l.index == 0 {
 		n = l.head
 		for visited := 0; n != 0; visited++ {
@@ -114,12 +133,7 @@ func (m *matcher) take(l *matchList, source, tag int32) (item int32, ok bool) {
 	if l.index != 0 {
 		n = m.find(l, source, tag)
 	}
-	if n == 0 {
-		return 0, false
-	}
-	item = m.nodes[n].item
-	m.remove(l, n)
-	return item, true
+	return n
 }
 
 // find returns the oldest node that fits, from the index, or 0.

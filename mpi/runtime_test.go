@@ -239,6 +239,11 @@ func TestReceiverNotReady(t *testing.T) {
 	if r = simtest.Must(runGoal(t, c, text+"}\n"))(t); r.Stats.NotReady != 15 {
 		t.Errorf("shared receive queue: %d arrivals found no buffer, want 15", r.Stats.NotReady)
 	}
+	// One of five buffers is like RC's.
+	c.Connections.SRQBuffers = 5
+	if r = simtest.Must(runGoal(t, c, text+"}\n"))(t); r.Stats.NotReady != 4 {
+		t.Errorf("shared receive queue of five: %d arrivals found no buffer, want 4", r.Stats.NotReady)
+	}
 	c.Protocols.LimitBuffers = false
 	if r = simtest.Must(runGoal(t, c, text+"}\n"))(t); r.Stats.NotReady != 0 {
 		t.Errorf("without limit: %d arrivals found no buffer", r.Stats.NotReady)

@@ -91,14 +91,24 @@ type Phased interface {
 type Iterated struct {
 	collectives.Schedule          // the body
 	rounds               []uint32 // of the body, per rank; divisions are faster without a sign
+	timed                []uint32 // the first of them, which are the operation
 	times                int
 }
 
-// Iterate runs a body the given number of times.
+// Iterate runs a body, which is one operation, the given number of times.
 func Iterate(body collectives.Schedule, times int) *Iterated {
-	s := &Iterated{body, make([]uint32, body.Ranks()), times}
+	return iterate(body, body, times)
+}
+
+// IterateApart runs an operation and what keeps it apart from the next, a barrier, the given number of times.
+func IterateApart(operation, apart collectives.Schedule, times int) *Iterated {
+	return iterate(collectives.Sequence(operation, apart), operation, times)
+}
+
+func iterate(body, operation collectives.Schedule, times int) *Iterated {
+	s := &Iterated{body, make([]uint32, body.Ranks()), make([]uint32, body.Ranks()), times}
 	for r := range s.rounds {
-		s.rounds[r] = uint32(body.Rounds(r))
+		s.rounds[r], s.timed[r] = uint32(body.Rounds(r)), uint32(operation.Rounds(r))
 	}
 	return s
 }
@@ -126,6 +136,7 @@ type Costs struct {
 // rounded down to whole units. Memory: 32 bytes a rank.
 func RunSchedule(s collectives.Schedule, costs Costs, unit sim.Time) *ScheduleRun {
 	w := &ScheduleRun{s: s, costs: costs, unit: unit, ranks: make([]rankProgress, s.Ranks()), left: int64(s.Ranks())}
+	w.timed, _ = s.(Timed)
 	if w.phased, _ = s.(Phased); w.phased != nil {
 		w.phaseEnd = make([]int64, w.phased.Phases())
 	}
@@ -137,7 +148,7 @@ type rankProgress struct {
 	open    int32 // operations of the round that are under way
 	ready   int64 // when the last one so far was done
 	combine int64 // bytes that the round has received to be reduced
-	_       int64 // none lies in two cache lines
+	spent   int64 // in rounds that are timed, once they are over; none lies in two cache lines
 }
 
 // ScheduleRun is the state of one run of a schedule.
@@ -149,6 +160,7 @@ type ScheduleRun struct {
 	ops   []collectives.Op
 	left  int64
 
+	timed    Timed  // nil if no operations are timed
 	phased   Phased // nil if the schedule has no phases
 	phaseEnd []int64
 	// phaseOver, if not nil, is called when a rank is through with a phase.
@@ -210,6 +222,9 @@ func (w *ScheduleRun) Done(rank, _ int32, now int64, dst []Op) []Op {
 	if w.phased != nil {
 		w.timePhase(rank, p)
 	}
+	if w.isTimed(rank, p) {
+		p.spent += p.ready
+	}
 	p.round++
 	return w.enter(rank, dst)
 }
@@ -239,6 +254,9 @@ func (w *ScheduleRun) enter(rank int32, dst []Op) []Op {
 			dst = w.convert(p, &w.ops[i], dst)
 		}
 		if p.open = int32(len(dst) - before); p.open > 0 {
+			if w.isTimed(rank, p) {
+				p.spent -= p.ready
+			}
 			return dst
 		}
 	}

@@ -287,3 +287,18 @@ func restartNodeDaemon(t *testing.T, after time.Duration) {
 		t.Fatalf("slurmd does not start again: %v", err)
 	}
 }
+
+// TestSlurmPercent: sbatch replaces %j in the path of an output, and %% by one %.
+func TestSlurmPercent(t *testing.T) {
+	if os.Getenv(realSlurm) != "" {
+		t.Skip("needs to see what sbatch is given")
+	}
+	folder := fakeSlurm(t, "")
+	script := "#!/bin/sh\nfor a; do case $a in --output=*) echo \"$a\" > \"$FAKE/output\" ;; esac; done\nexit 1\n"
+	simtest.Check(t, os.WriteFile(filepath.Join(folder, "sbatch"), []byte(script), 0o755))
+	dir := filepath.Join(t.TempDir(), "r%j")
+	ends(t, exitUsage, "sbatch refuses", "run", sweepFile(t, slurmSweep), "--out", dir, "--executor", "slurm")
+	if got := string(simtest.Must(os.ReadFile(filepath.Join(folder, "output")))(t)); !strings.Contains(got, "/r%%j/") || !strings.HasSuffix(got, "/task-%a.log\n") {
+		t.Errorf("sbatch is given %s", got)
+	}
+}

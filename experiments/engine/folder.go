@@ -80,7 +80,7 @@ func ReadFolder(dir string) (*Folder, error) {
 
 // readFolderTable reads a table of a result folder.
 func readFolderTable(dir, name string) (*results.Table, error) {
-	in, err := input.OpenInput(filepath.Join(dir, name), input.MaxInput)
+	in, err := input.OpenRegular(filepath.Join(dir, name), input.MaxInput)
 	if err != nil {
 		return nil, &FolderError{dir, name + " cannot be read: " + err.Error()}
 	}
@@ -113,7 +113,11 @@ func CheckFolder(dir string, resume, force bool) error {
 
 // beingWritten tells whether another process has the journal of a result folder.
 func beingWritten(dir string) bool {
-	f, err := os.Open(filepath.Join(dir, journalFile))
+	journal := filepath.Join(dir, journalFile)
+	if info, err := os.Stat(journal); err != nil || !info.Mode().IsRegular() {
+		return false
+	}
+	f, err := os.Open(journal)
 	if err != nil {
 		return false
 	}
@@ -137,7 +141,7 @@ func (f *Folder) PlotSource(p *figures.PlotConfig) (*figures.PlotSource, error) 
 // FinishedPoints are the points of a file that the run in a folder has finished, by hash: none
 // without a journal that can be read.
 func FinishedPoints(f *experiments.File, dir string) map[string]*experiments.Record {
-	text, _ := input.ReadInput(filepath.Join(dir, journalFile), largestJournal()) // Execute says why it cannot
+	text, _ := input.ReadRegular(filepath.Join(dir, journalFile), largestJournal()) // Execute says why it cannot
 	finished, _ := readJournal(text, f)
 	return finished
 }

@@ -229,9 +229,9 @@ type news struct {
 // look reads what is new. The error says that the end is damaged.
 func (s *share) look(f *experiments.File) (n news, damaged error) {
 	// The end first: all points are in the journal then.
-	last, absent := input.ReadInput(s.end, input.MaxInput)
+	last, absent := input.ReadRegular(s.end, input.MaxInput)
 	var text []byte
-	if text, n.unread = input.ReadInput(s.journal, largestJournal()); int64(len(text)) > s.read {
+	if text, n.unread = input.ReadRegular(s.journal, largestJournal()); int64(len(text)) > s.read {
 		var whole int64
 		n.found, whole = readJournal(text[s.read:], f)
 		s.read += whole

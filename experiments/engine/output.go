@@ -292,7 +292,7 @@ type Manifest struct {
 // readManifest reads the manifest of a result folder. The error says what is
 // wrong with the file.
 func readManifest(dir string) (*Manifest, error) {
-	text, err := input.ReadInput(filepath.Join(dir, manifestFile), input.MaxInput)
+	text, err := input.ReadRegular(filepath.Join(dir, manifestFile), input.MaxInput)
 	if err != nil {
 		return nil, errors.New(manifestFile + " cannot be read: " + err.Error())
 	}

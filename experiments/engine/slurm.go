@@ -166,7 +166,7 @@ func (s *slurmRun) submit(tasks []int) error {
 		return err
 	}
 	args := []string{
-		"--parsable", "--array=" + results.IndexList(tasks), "--job-name=weft-" + s.file.Stem(), "--output=" + filepath.Join(s.dir, "task-%a.log"),
+		"--parsable", "--array=" + results.IndexList(tasks), "--job-name=weft-" + s.file.Stem(), "--output=" + strings.ReplaceAll(s.dir, "%", "%%") + "/task-%a.log",
 		"--cpus-per-task=" + strconv.Itoa(s.job.Threads),
 	}
 	args = append(append(args, s.Sbatch...), path)
@@ -306,7 +306,7 @@ func (s *slurmRun) cancel() {
 // of the cluster run. A task that was lost goes on where it ended, its point from its last
 // snapshot.
 func SlurmTask(ctx context.Context, jobFile string, task int) error {
-	text, err := experiments.Interruptible(ctx, func() ([]byte, error) { return input.ReadInput(jobFile, input.MaxInput) })
+	text, err := experiments.Interruptible(ctx, func() ([]byte, error) { return input.ReadRegular(jobFile, input.MaxInput) })
 	if err != nil {
 		return fmt.Errorf("%s: cannot be read: %w", jobFile, err)
 	}

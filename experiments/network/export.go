@@ -122,6 +122,9 @@ func (n *Network) draw(w io.Writer, format string) error {
 // mostLinksDrawn bounds a picture: beyond, it would be one colour.
 const mostLinksDrawn = 200_000
 
+// mostSteps bounds what finding the longest path may take.
+const mostSteps = 2_000_000_000
+
 // countDiameter measures the longest shortest path between switches with
 // terminals, where that is a matter of a second.
 func countDiameter(g *topology.Graph) string {
@@ -135,6 +138,9 @@ func countDiameter(g *topology.Graph) string {
 			seen[s] = true
 			ends = append(ends, s)
 		}
+	}
+	if len(ends)*g.NumPorts() > mostSteps {
+		return "no closed form, too many cables to count"
 	}
 	neighbors, longest := g.Neighbors(), int16(0)
 	var distances []int16

@@ -14,6 +14,7 @@ import (
 	"go/token"
 	"io/fs"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -133,11 +134,11 @@ func whole(content []byte) func(*os.File) error {
 
 // replaceFile writes target, which messages call path.
 func replaceFile(path, target string, write func(*os.File) error) error {
-	temporary, err := os.CreateTemp(filepath.Dir(target), temporaryFiles)
+	temporary, err := createTemporary(filepath.Dir(target))
 	if err != nil {
 		return &WriteError{path, Reason(err), true}
 	}
-	err = errors.Join(write(temporary), temporary.Chmod(0o644), temporary.Sync(), temporary.Close())
+	err = errors.Join(write(temporary), temporary.Sync(), temporary.Close())
 	if err == nil {
 		err = os.Rename(temporary.Name(), target)
 	}
@@ -146,6 +147,17 @@ func replaceFile(path, target string, write func(*os.File) error) error {
 		return &WriteError{path, Reason(err), false}
 	}
 	return nil
+}
+
+// createTemporary makes a file that others may read as the user's mask allows.
+func createTemporary(dir string) (*os.File, error) {
+	for {
+		name := strings.Replace(temporaryFiles, "*", strconv.FormatUint(rand.Uint64(), 36), 1)
+		f, err := os.OpenFile(filepath.Join(dir, name), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+		if !errors.Is(err, fs.ErrExist) {
+			return f, err
+		}
+	}
 }
 
 // writeInto writes to what is no regular file and must not be replaced by one.

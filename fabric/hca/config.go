@@ -28,6 +28,7 @@ type Config struct {
 	SwitchTime     sim.Time  `toml:"switch_time" doc:"engine time for turning to another QP" min:"0ns"`
 	ContextEntries int       `toml:"context_entries" doc:"QP contexts that the cache holds; 0: all" unit:"contexts" min:"0"`
 	ContextMiss    sim.Time  `toml:"context_miss" doc:"engine time for loading a context from host memory" min:"0ns"`
+	MaxQP          int       `toml:"max_qp" doc:"QPs that it can have (max_qp of ibv_devinfo); more are warned of; 0: any number" unit:"QPs" min:"0"`
 	QPCreate       sim.Time  `toml:"qp_create" doc:"CPU time for creating a QP in the kernel" min:"0ns"`
 	QPModify       sim.Time  `toml:"qp_modify" doc:"CPU time for bringing a new QP to ready-to-send" min:"0ns"`
 	QPDestroy      sim.Time  `toml:"qp_destroy" doc:"CPU time for closing a QP" min:"0ns"`
@@ -100,7 +101,7 @@ func (c *Config) TimeOf(bytes int64) sim.Time {
 // send_latency, request_time and recv_latency with the overheads and the network latency of package
 // mpi. How that sum is divided is an assumption.
 //
-// Assumed, of the order measured on such adapters: the context cache, qp_create, qp_modify,
+// Assumed, of the order measured on such adapters: the context cache, max_qp, qp_create, qp_modify,
 // qp_destroy, rnr_delay.
 var QDR = Config{
 	LinkRate:       32e9,
@@ -112,6 +113,7 @@ var QDR = Config{
 	Quantum:        11243,
 	ContextEntries: 1024,
 	ContextMiss:    500 * sim.Nanosecond,
+	MaxQP:          1 << 17,
 	QPCreate:       100 * sim.Microsecond,
 	QPModify:       50 * sim.Microsecond,
 	QPDestroy:      50 * sim.Microsecond,
@@ -131,6 +133,7 @@ var HDR = Config{
 	Quantum:        16384,
 	ContextEntries: 8192,
 	ContextMiss:    300 * sim.Nanosecond,
+	MaxQP:          1 << 18,
 	QPCreate:       60 * sim.Microsecond,
 	QPModify:       30 * sim.Microsecond,
 	QPDestroy:      30 * sim.Microsecond,
@@ -150,13 +153,15 @@ func init() {
 		c.LinkRate, c.DMARate = rate, rate
 		return c
 	}
+	fdr := linked(54_545_454_545)
+	fdr.MaxQP = QDR.MaxQP
 	for _, p := range []struct {
 		name, doc string
 		config    Config
 	}{
 		{"qdr", "adapter on 4x QDR InfiniBand, calibrated on the alltoall paper", QDR},
 		{"hdr", "adapter on 4x HDR InfiniBand, assumed values", HDR},
-		{"fdr", "adapter on 4x FDR InfiniBand, assumed values", linked(54_545_454_545)},
+		{"fdr", "adapter on 4x FDR InfiniBand, assumed values", fdr},
 		{"edr", "adapter on 4x EDR InfiniBand, assumed values", linked(100e9)},
 		{"ndr", "adapter on 4x NDR InfiniBand, assumed values", linked(400e9)},
 	} {

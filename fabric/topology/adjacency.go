@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -40,9 +41,9 @@ func survey(text string) listing {
 	var l listing
 	var first []string // the first line
 	line, firstLine, cables, single := 0, 0, 0, false
-	rows := map[string]int{}    // switches by their line
-	degree := map[string]int{}  // of switches, but for the first line
-	arcs := map[[2]string]int{} // cables in rows, in one order minus the other
+	row := map[string]bool{}   // switches that have a row
+	degree := map[string]int{} // of switches, but for the first line
+	a := arcs{number: map[string]uint32{}}
 	distinct, counts := true, false
 	for whole := range strings.Lines(text) {
 		line++
@@ -62,32 +63,58 @@ func survey(text string) listing {
 			counts = degree[first[0]] == 0
 		}
 		single = len(fields) == 1
-		if distinct = distinct && rows[fields[0]] == 0; !distinct && !counts {
+		if distinct = distinct && !row[fields[0]] && len(a.up)+len(a.down) <= 2*mostCables; !distinct && !counts {
 			return l // cables, whatever follows
 		} else if !distinct {
 			continue
 		}
-		rows[fields[0]] = line
+		row[fields[0]] = true
 		for _, peer := range fields[1:] {
-			if fields[0] < peer {
-				arcs[[2]string{fields[0], peer}]++
-			} else {
-				arcs[[2]string{peer, fields[0]}]--
-			}
+			a.add(fields[0], peer)
 		}
 	}
-	closed, symmetric := distinct && len(arcs) > 0, true
-	for pair, orders := range arcs { // in any order
-		closed = closed && rows[pair[0]] > 0 && rows[pair[1]] > 0
-		symmetric = symmetric && orders == 0
+	closed := distinct && len(a.up)+len(a.down) > 0 && len(a.number) == len(row)
+	for name := range a.number { // in any order
+		closed = closed && row[name]
 	}
-	if l.adjacency = closed && (single || symmetric); l.adjacency {
+	if l.adjacency = closed && (single || a.symmetric()); l.adjacency {
 		return l
 	}
 	if counts {
 		l.countsIn(first, firstLine, cables, degree)
 	}
 	return l
+}
+
+// arcs are cables as rows have them, from a switch to one with a higher number and the other way.
+type arcs struct {
+	number   map[string]uint32 // of switches, in any order
+	up, down []uint64          // the lower number, then the higher one
+}
+
+func (a *arcs) add(from, to string) {
+	f, t := a.of(from), a.of(to)
+	if f < t {
+		a.up = append(a.up, uint64(f)<<32|uint64(t))
+	} else {
+		a.down = append(a.down, uint64(t)<<32|uint64(f))
+	}
+}
+
+func (a *arcs) of(name string) uint32 {
+	n, known := a.number[name]
+	if !known {
+		n = uint32(len(a.number))
+		a.number[name] = n
+	}
+	return n
+}
+
+// symmetric tells whether every cable stands in both orders.
+func (a *arcs) symmetric() bool {
+	slices.Sort(a.up)
+	slices.Sort(a.down)
+	return slices.Equal(a.up, a.down)
 }
 
 // countsIn tells whether the first line, with two numbers, counts the switches that the others have,
@@ -117,24 +144,49 @@ func number(word string) bool {
 // turned is the cable in the other order.
 func (c edge) turned() edge { return edge{[2]int32{c.ends[1], c.ends[0]}, c.class} }
 
-// mostParallel bounds the cables between two switches.
-const mostParallel = 1 << 12
+func (c edge) compare(o edge) int {
+	return cmp.Or(cmp.Compare(c.ends[0], o.ends[0]), cmp.Compare(c.ends[1], o.ends[1]), cmp.Compare(c.class, o.class))
+}
+
+// The most cables of a list, and between two switches.
+const (
+	mostCables   = 1 << 22
+	mostParallel = 1 << 12
+)
 
 // fold makes one cable of two that stand in the list in both orders, if all do, and says so; lists
 // of which only some do are left as they are. Cables between two switches in one order are parallel.
 func (r *edgeReader) fold() {
+	distinct := slices.Clone(r.cables)
+	slices.SortFunc(distinct, edge.compare)
+	count := make([]int, 0, len(distinct)) // how often each stands in the list
+	for i := range distinct {
+		if i > 0 && distinct[i] == distinct[i-1] {
+			count[len(count)-1]++
+		} else {
+			count = append(count, 1)
+		}
+	}
+	distinct = slices.Compact(distinct)
 	both, parallel := 0, 0
-	for c, n := range r.count { // in any order
-		back := r.count[c.turned()]
-		both += min(n, back)
-		parallel += n - 1
+	for i, c := range distinct {
+		if back, ok := slices.BinarySearchFunc(distinct, c.turned(), edge.compare); ok {
+			both += min(count[i], count[back])
+		}
+		parallel += count[i] - 1
+		if count[i] > mostParallel {
+			r.ProblemAt(1, "%d cables between two switches: want at most %d", count[i], mostParallel)
+			return
+		}
 	}
 	switch {
 	case both == len(r.cables):
-		first := map[edge]bool{} // the order that stands first
+		first := make([]bool, len(distinct)) // the order that stands first
 		r.cables = slices.DeleteFunc(r.cables, func(c edge) bool {
-			first[c] = !first[c.turned()]
-			return !first[c]
+			back, _ := slices.BinarySearchFunc(distinct, c.turned(), edge.compare)
+			own, _ := slices.BinarySearchFunc(distinct, c, edge.compare)
+			first[own] = !first[back]
+			return first[back]
 		})
 		r.doubt("all %d cables stand in the list in both directions: taken once each", both/2)
 	case both > 0:

@@ -63,7 +63,7 @@ func ReadEdges(name string, data []byte, terminals int) (g *Graph, doubts []stri
 	if err := checkForeign(name, data); err != nil {
 		return nil, nil, err
 	}
-	r := &edgeReader{fileReader: fileReader{Problems: input.Problems{Name: name}}, number: map[string]int{}, class: map[string]ClassID{}, tiles: map[string]tile{}, count: map[edge]int{}}
+	r := &edgeReader{fileReader: fileReader{Problems: input.Problems{Name: name}}, number: map[string]int{}, class: map[string]ClassID{}, tiles: map[string]tile{}}
 	text := strings.TrimPrefix(string(data), "\ufeff")
 	r.is = survey(text)
 	line := 0
@@ -75,7 +75,7 @@ func ReadEdges(name string, data []byte, terminals int) (g *Graph, doubts []stri
 	if r.weights > 0 {
 		r.doubt("%d cables have numbers or attributes behind them, such as weights: passed over", r.weights)
 	}
-	if !r.is.cray {
+	if !r.is.cray && !r.Any() {
 		r.fold()
 	}
 	if !r.Any() {
@@ -98,7 +98,6 @@ type edgeReader struct {
 	is         listing
 	weights    int // cables with a number or attributes in the place of a class
 	doubts     []string
-	count      map[edge]int // how often cables stand in the list
 }
 
 type edge struct {
@@ -203,12 +202,11 @@ func (r *edgeReader) cable(line int, a, b, class string) {
 		}
 		ends[i] = int32(n)
 	}
-	c := edge{ends, id}
-	if r.count[c]++; r.count[c] > mostParallel {
-		r.ProblemAt(line, "more than %d cables between two switches", mostParallel)
+	if len(r.cables) == mostCables {
+		r.ProblemAt(line, "more than %d cables", mostCables)
 		return
 	}
-	r.cables = append(r.cables, c)
+	r.cables = append(r.cables, edge{ends, id})
 }
 
 // numbers gives the switches the numbers that are their names, if all are.

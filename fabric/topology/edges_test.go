@@ -1,9 +1,12 @@
 package topology
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -129,7 +132,7 @@ func TestEdgesRefuses(t *testing.T) {
 		{"c0l1 green -> c1l1\nc1l1 green -> c0l2\n", "f:2: tile c1l1 leads to c0l2; by line 1 its cable is that of c0l1"},
 		{"c0l1 green -> c1l1\nc1l1 green -> c0l1\nc2l1 green -> c1l1\n", "f:3: tile c2l1 leads to c1l1; by line 2 that has the cable of c0l1"},
 		{"5 4\n4 3\n3 2\n2 1\n1 0\n", `f:1: "5 4" may be a cable, or count the 5 switches and 4 cables that follow`},
-		{strings.Repeat("0 1\n", mostParallel+1), "f:4097: more than 4096 cables between two switches"},
+		{strings.Repeat("0 1\n", mostParallel+1), "f:1: 4097 cables between two switches: want at most 4096"},
 		{"\xff\xfe0\x00", "UTF-16"},
 	} {
 		simtest.Refuse2(ReadEdges("f", []byte(c.text), 1))(t, c.want)
@@ -148,4 +151,54 @@ func FuzzReadEdges(f *testing.F) {
 			CheckGraph(t, g)
 		}
 	})
+}
+
+// TestLongPaths: a line of 16,384 switches has 16,383 cables to its last, as many as may be; one more is
+// refused, here and in JSON.
+func TestLongPaths(t *testing.T) {
+	line := func(switches int) string {
+		var b strings.Builder
+		for s := 1; s < switches; s++ {
+			fmt.Fprintf(&b, "%d %d\n", s-1, s)
+		}
+		return b.String()
+	}
+	g, _, err := ReadEdges("f", []byte(line(1<<14)), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	simtest.Check(t, WriteJSON(&b, g))
+	simtest.Must(ReadJSON("f", []byte(b.String())))(t)
+	const want = "f:1: switch 16384 is more than 16383 cables from switch 0"
+	simtest.Refuse2(ReadEdges("f", []byte(line(1<<14+1)), 1))(t, want)
+}
+
+// TestManyCables: a list has at most 4,194,304 cables; it takes a few bytes each, also where it is
+// an adjacency list.
+func TestManyCables(t *testing.T) {
+	// Of n switches each has all later ones in its row: n(n-1)/2 cables.
+	adjacency := func(switches int) string {
+		var b strings.Builder
+		for s := range switches {
+			b.WriteString(strconv.Itoa(s))
+			for peer := s + 1; peer < switches; peer++ {
+				b.WriteString(" " + strconv.Itoa(peer))
+			}
+			b.WriteByte('\n')
+		}
+		return b.String()
+	}
+	text := adjacency(1000)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	g, _, err := ReadEdges("f", []byte(text), 1)
+	if err != nil || g.SwitchLinks() != 499_500 {
+		t.Fatal(g.SwitchLinks(), err)
+	}
+	runtime.ReadMemStats(&after)
+	if bytes := after.TotalAlloc - before.TotalAlloc; bytes > 499_500*400 {
+		t.Errorf("%d bytes are allocated for 499,500 cables, want at most 400 each", bytes)
+	}
+	simtest.Refuse2(ReadEdges("f", []byte(adjacency(2897)), 1))(t, "more than 4194304 cables") // 4,194,856
 }

@@ -59,10 +59,10 @@ func (r *fileReader) build() *Graph {
 	return g
 }
 
-// checkConnected notes the first switch, by its line, that no path leads to.
+// checkConnected notes the first switch, by its line, that no path leads to, or one too far away.
 func (r *fileReader) checkConnected(g *Graph, line func(lost int) int) {
-	if lost := slices.Index(g.DistancesFrom(0, nil), Unreachable); lost >= 0 {
-		r.ProblemAt(line(lost), "no path from switch 0 to switch %d: the network is not connected", lost)
+	if lost, err := g.CheckReach(); err != nil {
+		r.ProblemAt(line(int(lost)), "%v", err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -224,7 +225,7 @@ func (g *Graph) DistancesFrom(s SwitchID, dst []int16) []int16 {
 // DistancesFrom returns the number of switch-switch cables on a shortest path
 // from switch s to every switch (len = switches), or [Unreachable], by
 // breadth-first search. dst is used if it is large enough. Graphs of diameter
-// above 32,767 panic. Cost: linear in the number of links.
+// above 32,767 panic; [Graph.CheckReach] refuses them. Cost: linear in the number of links.
 func (n *Neighbors) DistancesFrom(s SwitchID, dst []int16) []int16 {
 	switches := len(n.start) - 1
 	if cap(dst) < switches {
@@ -236,6 +237,41 @@ func (n *Neighbors) DistancesFrom(s SwitchID, dst []int16) []int16 {
 	}
 	n.search(dst, append(make([]SwitchID, 0, switches), s))
 	return dst
+}
+
+// CheckReach refuses networks of files that are not connected, naming the first switch that no path
+// leads to, or in which a path may have more cables than distances can count.
+func (g *Graph) CheckReach() (lost SwitchID, err error) {
+	neighbors := g.Neighbors()
+	seen := make([]bool, g.Switches())
+	queue, depth := []SwitchID{0}, 0
+	seen[0] = true
+	for ; len(queue) > 0; depth++ {
+		var next []SwitchID
+		for _, s := range queue {
+			for _, t := range neighbors.Of(s) {
+				if !seen[t] {
+					seen[t] = true
+					next = append(next, t)
+				}
+			}
+		}
+		if depth >= math.MaxInt16/2 && len(next) > 0 {
+			return next[0], FarError(next[0])
+		}
+		queue = next
+	}
+	if lost := slices.Index(seen, false); lost >= 0 {
+		return SwitchID(lost), fmt.Errorf("no path from switch 0 to switch %d: the network is not connected", lost)
+	}
+	return 0, nil
+}
+
+// FarError is that of a network in which a switch is so far from switch 0 that distances may not be counted.
+type FarError SwitchID
+
+func (s FarError) Error() string {
+	return fmt.Sprintf("switch %d is more than %d cables from switch 0: want a network with shorter paths", SwitchID(s), math.MaxInt16/2)
 }
 
 // DistancesFromAny is [Neighbors.DistancesFrom] to the nearest of some switches.

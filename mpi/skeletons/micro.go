@@ -30,7 +30,7 @@ func init() {
 		if err := checkMessages("window", c.Window, float64(c.Window)*float64(e.Ranks/2)); err != nil {
 			return nil, err
 		}
-		return mpi.Iterate(bandwidth(e.Ranks, c.Window, int64(c.Bytes)), c.Iterations), nil
+		return windows{mpi.Iterate(bandwidth(e.Ranks, c.Window, int64(c.Bytes)), c.Iterations), c}, nil
 	})
 }
 
@@ -90,6 +90,7 @@ func init() {
 type osuAlltoall struct {
 	*mpi.Iterated
 	leaders int
+	OSUAlltoall
 }
 
 // Leaders is the number of leaders a node, 0 if the algorithm has none.
@@ -100,7 +101,7 @@ func newOSUAlltoall(c OSUAlltoall, e Env) (Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := osuAlltoall{Iterated: mpi.Iterate(collectives.Sequence(a, collectives.BarrierDissemination(e.Ranks)), c.Iterations)}
+	o := osuAlltoall{Iterated: mpi.IterateApart(a, collectives.BarrierDissemination(e.Ranks), c.Iterations), OSUAlltoall: c}
 	if l, ok := a.(interface{ Leaders() int }); ok {
 		o.leaders = l.Leaders()
 	}

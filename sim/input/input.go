@@ -101,6 +101,24 @@ func open(f fs.File, limit int64) (*input, error) {
 	return in, nil
 }
 
+// OpenRegular is [OpenInput] of a file that weft has written itself, such as one of a result folder: in
+// place of which a pipe, that would be waited for, or a device is refused.
+func OpenRegular(path string, limit int64) (io.ReadCloser, error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, &InputError{"is not a regular file"}
+	}
+	return OpenInput(path, limit)
+}
+
+// ReadRegular reads a file as [OpenRegular] does, whole.
+func ReadRegular(path string, limit int64) ([]byte, error) {
+	in, err := OpenRegular(path, limit)
+	if err != nil {
+		return nil, err
+	}
+	return in.(*input).whole()
+}
+
 // ReadInput reads a file as [OpenInput] does, whole.
 func ReadInput(path string, limit int64) ([]byte, error) {
 	in, err := OpenInput(path, limit)

@@ -3,9 +3,11 @@ package connections
 
 import (
 	"context"
+	"slices"
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/verdict"
+	"github.com/weft-sim/weft/fabric/hca"
 	"github.com/weft-sim/weft/mpi"
 )
 
@@ -16,16 +18,17 @@ func init() {
 		BeginsAgain: "it is computed in a moment",
 		Doc:         "memory of InfiniBand connections: QPs and bytes of a process and a node, from the formulas of each mode",
 		Defaults: func() connectionsConfig {
-			return connectionsConfig{Job: connectionsJob{Ranks: 1024, PerNode: 4}, Connections: mpi.DefaultConnections}
+			return connectionsConfig{Job: connectionsJob{Ranks: 1024, PerNode: 4, MaxQP: hca.HDR.MaxQP}, Connections: mpi.DefaultConnections}
 		},
 		Check: func(c *connectionsConfig, _ uint64) ([]experiments.Warning, error) {
-			return append(experiments.IdleOf(Idle, &c.Connections), experiments.IdleOf(idleFormulas, &c.Connections)...), nil
+			pairs := c.Connections.Footprint(c.Job.Ranks, c.Job.PerNode, int64(c.Job.OnDemandQPs)).NodeQPs
+			return slices.Concat(PairWarnings(pairs, c.Job.MaxQP, "job.max_qp"), experiments.IdleOf(Idle, &c.Connections), experiments.IdleOf(idleFormulas, &c.Connections)), nil
 		},
 		Run: func(_ context.Context, c *connectionsConfig, _ *experiments.Run) (connectionsRow, error) {
 			f := c.Connections.Footprint(c.Job.Ranks, c.Job.PerNode, int64(c.Job.OnDemandQPs))
 			return connectionsRow{
 				Static: f.Static, OnDemand: f.OnDemand,
-				Process: f.Process, ProcessStatic: f.ProcessStatic, Node: f.Node,
+				Process: f.Process, ProcessStatic: f.ProcessStatic, Node: f.Node, NodeQPs: f.NodeQPs,
 			}, nil
 		},
 	})
@@ -40,6 +43,7 @@ type connectionsJob struct {
 	Ranks       int `toml:"ranks" doc:"processes of the job" min:"1"`
 	PerNode     int `toml:"per_node" doc:"processes on a node" min:"1"`
 	OnDemandQPs int `toml:"on_demand_qps" doc:"QPs that a process makes on demand" min:"0"`
+	MaxQP       int `toml:"max_qp" doc:"QPs that a node's adapter can have (max_qp of ibv_devinfo); more are warned of; 0: any number" min:"0"`
 }
 
 type connectionsRow struct {
@@ -48,6 +52,7 @@ type connectionsRow struct {
 	Process       float64 `column:"memory_per_process_bytes" doc:"queues and pre-posted buffers of a process, QPs made on demand included"`
 	ProcessStatic float64 `column:"memory_static_per_process_bytes" doc:"queues and pre-posted buffers of a process, QPs made on demand left out"`
 	Node          float64 `column:"memory_per_node_bytes" doc:"queues and pre-posted buffers of all processes of a node"`
+	NodeQPs       int64   `column:"qps_per_node" doc:"QPs of all processes of a node, those included by which XRC receives"`
 }
 
 var Idle = []experiments.Idle[*mpi.Connections]{

@@ -60,17 +60,28 @@ func (f *batchForm) columns() []string {
 	return []string{f.submit, f.nodes, f.duration, f.name, f.program, f.limit}
 }
 
-// readBatch reads a batch list: columns with commas between, or what Slurm's sacct --parsable2
-// prints. The error is that of all lines that are wrong. programs are those that a job may name; in
+// cells are those of a line.
+func (f *batchForm) cells(line string) []string {
+	if f.separator == "" {
+		return strings.Fields(line)
+	}
+	return strings.Split(line, f.separator)
+}
+
+// readBatch reads a batch list: columns with commas between, what Slurm's sacct --parsable2
+// prints, or the Standard Workload Format. The error is that of all lines that are wrong. programs are those that a job may name; in
 // Slurm's form a job with another name has none.
 func readBatch(name string, in io.Reader, programs []string) (*batchList, error) {
 	lines := input.NewLines(in, name)
-	list, seen := &batchList{}, map[string]int{}
+	list, seen, workload := &batchList{}, map[string]int{}, standardWorkload{}
 	var form batchForm
 	var header []string
 	for lines.Next() {
-		if lines.Text == "" || lines.Text[0] == '#' {
+		if lines.Text == "" || lines.Text[0] == '#' || workload.comment(lines.Text) {
 			continue
+		}
+		if header == nil && workload.is(lines.Text) {
+			form, header = standardForm, standardColumns
 		}
 		if header == nil {
 			form = batchForms[strings.Contains(lines.Text, "|")]
@@ -79,7 +90,7 @@ func readBatch(name string, in io.Reader, programs []string) (*batchList, error)
 			}
 			continue
 		}
-		cells := strings.Split(lines.Text, form.separator)
+		cells := form.cells(lines.Text)
 		if len(cells) != len(header) {
 			lines.Problem("%d columns: want %d, as in the first line", len(cells), len(header))
 			continue
@@ -92,6 +103,9 @@ func readBatch(name string, in io.Reader, programs []string) (*batchList, error)
 			return ""
 		}
 		number := func(column string, parse func(string) (float64, bool), want string) float64 {
+			if raw := rawColumns[column]; raw != nil {
+				parse, want = raw, "a whole number"
+			}
 			x, ok := parse(cell(column))
 			if !ok {
 				lines.Problem("%s = %s: want %s", column, input.Quote(cell(column)), want)
@@ -101,6 +115,10 @@ func readBatch(name string, in io.Reader, programs []string) (*batchList, error)
 		}
 		job := batchJob{name: cell(form.name), program: cell(form.program), line: lines.Number, limit: math.Inf(1)}
 		if form.others && strings.Contains(job.name, ".") {
+			list.steps++
+			continue
+		}
+		if form.separator == "" && !workload.read(cells) {
 			list.steps++
 			continue
 		}
@@ -155,7 +173,9 @@ func readBatch(name string, in io.Reader, programs []string) (*batchList, error)
 
 // header is the columns of the first line; nil if they are not those of the form.
 func (f *batchForm) header(lines *input.Lines) []string {
-	header, known := strings.Split(lines.Text, f.separator), f.columns()
+	header := f.cells(lines.Text)
+	f.substitute(header)
+	known := f.columns()
 	for i := range header {
 		if header[i] = strings.TrimSpace(header[i]); !f.others && !slices.Contains(known, header[i]) {
 			lines.Problem("column %s: want some of %s", input.Quote(header[i]), strings.Join(known, f.separator))
@@ -210,10 +230,12 @@ func slurmSeconds(text string) (float64, bool) {
 	return seconds, seconds <= mostSeconds
 }
 
-// slurmTime is a date without a zone, or with SLURM_TIME_FORMAT=%s the seconds since 1970.
+// slurmTime is a date, with SLURM_TIME_FORMAT=%FT%T%z with a zone, or with %s the seconds since 1970.
 func slurmTime(text string) (float64, bool) {
-	if t, err := time.Parse("2006-01-02T15:04:05", text); err == nil {
-		return float64(t.Unix()), true
+	for _, layout := range []string{"2006-01-02T15:04:05", "2006-01-02T15:04:05-0700", time.RFC3339} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return float64(t.Unix()), true
+		}
 	}
 	n, err := strconv.ParseInt(text, 10, 40)
 	return float64(n), err == nil && n >= 0
@@ -229,7 +251,7 @@ type batchPolicy struct {
 }
 
 type batchConfig struct {
-	File    string   `toml:"file" file:"read" doc:"list of jobs: CSV with columns arrival_s, nodes, duration_s and perhaps job, program, limit_s; or what Slurm's sacct --parsable2 prints, with Submit, NNodes, Elapsed, JobID and perhaps JobName, Timelimit"`
+	File    string   `toml:"file" file:"read" doc:"list of jobs: CSV with columns arrival_s, nodes, duration_s and perhaps job, program, limit_s; or what Slurm's sacct --parsable2 prints, with Submit, NNodes (AllocNodes, ReqNodes), Elapsed (ElapsedRaw), JobID (JobIDRaw) and perhaps JobName, Timelimit (TimelimitRaw); or the Standard Workload Format, whose processors are hosts, but where its header has MaxNodes and MaxProcs"`
 	Program string   `toml:"program" doc:"table [job.NAME] whose program jobs have that name none; empty: the first"`
 	Second  sim.Time `toml:"second" doc:"simulated time that stands for a second of the list" min:"1ps"`
 }

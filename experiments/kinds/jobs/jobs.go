@@ -10,6 +10,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/document"
+	"github.com/weft-sim/weft/experiments/kinds/connections"
 	kind "github.com/weft-sim/weft/experiments/kinds/mpi"
 	"github.com/weft-sim/weft/experiments/kinds/telemetry"
 	"github.com/weft-sim/weft/experiments/network"
@@ -291,7 +292,7 @@ func checkJobs(c *jobsConfig, seed uint64) ([]experiments.Warning, error) {
 	if err != nil {
 		return nil, err
 	}
-	warnings := slices.Concat(p.warnings, kind.IdleRuntime(m), experiments.IdleOf(idleJobs, m))
+	warnings := slices.Concat(p.warnings, p.pairWarnings(m, adapter.MaxQP), kind.IdleRuntime(m), experiments.IdleOf(idleJobs, m))
 	if adapter.MTU > adapter.Quantum {
 		warnings = append(warnings, experiments.Warning{Key: "hca.quantum", Message: "is smaller than a packet (hca.mtu)"})
 	}
@@ -315,3 +316,12 @@ var idleJobs = func() (list []experiments.Idle[*kind.Config]) {
 	}
 	return list
 }()
+
+// pairWarnings is for the jobs of a plan, whose processes connect to those of their own job.
+func (p *jobPlan) pairWarnings(m *kind.Config, most int) []experiments.Warning {
+	pairs := int64(0)
+	for i, job := range p.jobs {
+		pairs = max(pairs, m.Connections.Footprint(job.Ranks, p.tables[i].PerNode, 0).NodeQPs)
+	}
+	return connections.PairWarnings(pairs, most, "hca.max_qp")
+}

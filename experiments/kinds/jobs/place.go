@@ -206,7 +206,7 @@ func newListed(c listedConfig, e placeEnv) (placer, error) {
 var jobColumn = experiments.Column{Name: "job", Doc: "name of its table, or in a batch list"}
 
 var (
-	allJobsTable = experiments.FurtherTable{Name: "jobs", Doc: "what each job takes beside the others and alone", Columns: []experiments.Column{
+	allJobsTable = experiments.FurtherTable{Name: "jobs", Doc: "what each job takes beside the others and alone", Columns: append([]experiments.Column{
 		jobColumn,
 		{Name: "program", Doc: "what its ranks do"},
 		{Name: "placement", Doc: "how its hosts were chosen"},
@@ -221,7 +221,7 @@ var (
 		{Name: "messages", Doc: "messages that the job's adapters sent beside the others in all replications: eager ones and, of rendezvous, requests, replies, data and ends"},
 		{Name: "message_p99_s", Doc: "99th percentile of the time from an adapter's request until the message is in the memory of the receiver, within 0.4 %"},
 		{Name: "message_p99_alone_s", Doc: "message_p99_s of the job alone"},
-	}}
+	}, operationColumns...)}
 	jobRanksTable = experiments.FurtherTable{Name: "job_ranks", Doc: "where every rank was and when it was through, in the first replication", Columns: []experiments.Column{
 		jobColumn,
 		{Name: "rank", Doc: "number of the rank within the job"},

@@ -39,13 +39,15 @@ type jobsOutcome struct {
 	end   int64    // cycle
 	waits []int64  // of the packets of the observed job, by channel, in cycles
 
-	latency []stats.Histogram // of messages, by job
+	latency    []stats.Histogram     // of messages, by job
+	operations []kind.OperationTimes // by job
 }
 
 // jobSums sums up the replications of a job.
 type jobSums struct {
 	runs, together, alone, slowdown stats.Running   // times in seconds
 	beside, single                  stats.Histogram // latency of messages beside the others and alone
+	operations                      operationSums
 }
 
 func runJobs(ctx context.Context, c *jobsConfig, run *experiments.Run) (jobsRow, error) {
@@ -83,6 +85,7 @@ func runJobs(ctx context.Context, c *jobsConfig, run *experiments.Run) (jobsRow,
 			s := &sums[j]
 			s.runs.Add(float64(len(all.ends[j])))
 			s.beside.Merge(&all.latency[j])
+			s.operations.add(all.operations[j])
 			if r.plan.jobs[j].Repeat == 0 || len(all.ends[j]) == 0 {
 				continue
 			}
@@ -139,8 +142,8 @@ func (r *jobsRun) sumUp(sums []jobSums) jobsRow {
 	var mean stats.Running
 	for j, job := range r.plan.jobs {
 		t, s := &r.plan.tables[j], &sums[j]
-		table.Add(job.Name, t.Program.Name(), t.Placement.Name(), job.Ranks, job.Start.Seconds(), s.runs.Mean(), average(&s.together), stats.Finite(s.together.HalfWidth(0.95)),
-			average(&s.alone), average(&s.slowdown), stats.Finite(s.slowdown.HalfWidth(0.95)), s.beside.N(), s.beside.Quantile(0.99)*1e-12, s.single.Quantile(0.99)*1e-12)
+		table.Add(append([]any{job.Name, t.Program.Name(), t.Placement.Name(), job.Ranks, job.Start.Seconds(), s.runs.Mean(), average(&s.together), stats.Finite(s.together.HalfWidth(0.95)),
+			average(&s.alone), average(&s.slowdown), stats.Finite(s.slowdown.HalfWidth(0.95)), s.beside.N(), s.beside.Quantile(0.99) * 1e-12, s.single.Quantile(0.99) * 1e-12}, s.operations.means()...)...)
 		if s.slowdown.N() == 0 {
 			continue
 		}
@@ -241,6 +244,7 @@ func (r *jobsRun) simulate(active []bool, observed int) (*jobsOutcome, error) {
 	o := &jobsOutcome{graph: f.Graph(), flits: f.ChannelFlits(), end: f.Adapters.Over(), latency: f.Adapters.Latencies()}
 	for j := range jobs {
 		o.ends = append(o.ends, w.Ends(j))
+		o.operations = append(o.operations, r.plan.tables[j].operations(w, j))
 	}
 	for rank := range w.Ranks() {
 		o.ranks = append(o.ranks, w.End(rank))

@@ -180,8 +180,14 @@ func occupied(g *topology.Graph, nodes int) []int32 {
 
 // checkObserved finds what is asked for of a machine without channels.
 func (c *Config) checkObserved() error {
-	if c.Measure.Timeline && c.Job.Machine == "loggops" && c.LogGOPS.Compatible {
+	switch l := &c.LogGOPS; {
+	case c.Job.Machine != "loggops":
+	case l.Compatible && l.Atlahs:
+		return &param.ParamError{Key: "loggops.atlahs", Value: true, Want: "false with loggops.loggopsim: they are two simulators"}
+	case c.Measure.Timeline && l.Compatible:
 		return document.At("measure.timeline", errors.New("needs loggops.loggopsim = false: LogGOPSim's times do not add up"))
+	case c.Measure.Timeline && l.Atlahs:
+		return document.At("measure.timeline", errors.New("needs loggops.atlahs = false: parts of ATLAHS's times are nobody's"))
 	}
 	if c.Job.Machine == "fabric" {
 		return nil

@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/document"
+	"github.com/weft-sim/weft/experiments/kinds/connections"
 	"github.com/weft-sim/weft/experiments/kinds/telemetry"
 	"github.com/weft-sim/weft/experiments/network"
 	"github.com/weft-sim/weft/fabric"
@@ -65,7 +67,7 @@ func init() {
 			}
 			return ""
 		},
-		Revision: 2,
+		Revision: 3,
 	})
 }
 
@@ -161,6 +163,14 @@ type mpiRow struct {
 	Links        float64 `column:"terminal_links_max_s" doc:"time that flits took on the busiest channel between a terminal and its switch, which goes at the adapter's pace unless the file says otherwise; machine fabric"`
 	Network      float64 `column:"network_max_s" doc:"time that flits took on the busiest channel between switches; close to elapsed_s: the network limits; machine fabric"`
 	Bound        float64 `column:"bound_s" doc:"what the program takes at least under any routing: the most of its slowest message alone, and of the work of a CPU, an adapter, a terminal's link and the channels of a switch to others; messages do not wait for each other in it; machine fabric"`
+	Operation    float64 `column:"operation_mean_s" doc:"as OSU's collective tests print it: what an iteration takes on a rank without the barrier behind it, mean over the ranks that take part and all iterations but the first (a single one counts); this and the next six are empty for programs without iterations"`
+	OperationMin float64 `column:"operation_min_s" doc:"operation_mean_s of the rank with the least"`
+	OperationMax float64 `column:"operation_max_s" doc:"operation_mean_s of the rank with the most"`
+	Bandwidth    float64 `column:"bandwidth_bytes_per_s" doc:"osu-bandwidth: the bytes of all pairs over the time of the slowest sender, as osu_bw and osu_mbw_mr count"`
+	MessageRate  float64 `column:"messages_per_s" doc:"osu-bandwidth: the messages of all pairs over the same time"`
+	AlgBW        float64 `column:"algbw_bytes_per_s" doc:"osu-alltoall: as nccl-tests count, the vector, or the blocks of all ranks, over operation_mean_s"`
+	BusBW        float64 `column:"busbw_bytes_per_s" doc:"algbw_bytes_per_s times what of it each rank has to send at least: 2(n-1)/n in an allreduce, (n-1)/n in an alltoall or allgather, 1 from or to a root"`
+	NodeQPs      int64   `column:"qps_per_node" doc:"QPs of all processes of a node, the peak of those made on demand and those included by which XRC receives; 0 on machine loggops"`
 }
 
 // FollowPreset gives copies the rate of the adapter's generation, and the clock that of a flit on its
@@ -289,7 +299,7 @@ func checkMPI(c *Config, seed uint64) ([]experiments.Warning, error) {
 	if adapter.MTU > adapter.Quantum {
 		warnings = append(warnings, experiments.Warning{Key: "hca.quantum", Message: "is smaller than a packet (hca.mtu)"})
 	}
-	warnings = append(warnings, c.copyWarnings(&adapter)...)
+	warnings = slices.Concat(warnings, c.copyWarnings(&adapter), connections.PairWarnings(c.Connections.Footprint(w.Ranks(), c.Placement.PerNode, 0).NodeQPs, adapter.MaxQP, "hca.max_qp"))
 	if c.Job.Machine == "fabric" {
 		more, err := c.CheckNetwork(&adapter, nodes, seed, 1)
 		return append(warnings, more...), err

@@ -160,7 +160,7 @@ func (c *Config) simulate(ctx context.Context, run *experiments.Run, replication
 	row.NotReady, row.Leaders = r.Stats.NotReady, c.leaders()
 	row.parts(&r, nodes)
 	memory := c.Connections.Footprint(w.Ranks(), c.Placement.PerNode, r.Stats.QPsPeak)
-	row.Static, row.Memory = memory.ProcessStatic, memory.Process
+	row.Static, row.Memory, row.NodeQPs = memory.ProcessStatic, memory.Process, memory.NodeQPs
 	finish := make([]int64, len(r.Finish))
 	for i, t := range r.Finish {
 		finish[i] = int64(t)
@@ -197,6 +197,7 @@ func (row *mpiRow) times(c *Config, w mpi.Workload, finish []int64, seconds floa
 		last = max(last, t)
 	}
 	row.Elapsed = float64(last) * seconds
+	row.operations(c, w, seconds)
 	row.Total, row.First, row.Steady = row.Elapsed, math.NaN(), math.NaN()
 	s, ok := w.(*mpi.ScheduleRun)
 	if !ok || len(s.PhaseEnds()) == 0 {

@@ -2,6 +2,7 @@ package ib
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -24,6 +25,9 @@ func (f *listing) finish() (*Imported, error) {
 		return nil, f.Err()
 	}
 	im.graph = f.graph(&im.Summary)
+	if f.Any() {
+		return nil, f.Err()
+	}
 	if im.graph.NumPorts() == 0 {
 		return nil, fmt.Errorf("%s: no switches with cables", f.Name)
 	}
@@ -277,8 +281,13 @@ func (f *listing) graph(s *ImportSummary) *topology.Graph {
 	if f.dialect == dialectDiscover {
 		f.warnShared(names)
 	}
-	if g.Switches() > 0 && slices.Contains(g.DistancesFrom(0, nil), topology.Unreachable) {
-		f.warnings = append(f.warnings, fmt.Sprintf("%s: the fabric is not connected", f.Name))
+	if g.Switches() > 0 {
+		_, err := g.CheckReach()
+		if far := topology.FarError(0); errors.As(err, &far) {
+			f.ProblemAt(1, "%v", err)
+		} else if err != nil {
+			f.warnings = append(f.warnings, fmt.Sprintf("%s: the fabric is not connected", f.Name))
+		}
 	}
 	return g
 }

@@ -1,0 +1,107 @@
+package jobs
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// standardForm is the Standard Workload Format (Feitelson, Parallel Workloads Archive, version 2.2): 18
+// numbers a line, -1 for what is not known, behind a header whose lines begin with a semicolon.
+var standardForm = batchForm{"", "submit", "processors", "run", "job", "", "requested", plainSeconds, plainSeconds, "seconds, 0 to 1e9", "seconds, 0 to 1e9", false}
+
+var standardColumns = []string{"job", "submit", "wait", "run", "processors", "cpu", "memory", "processors asked", "requested", "memory asked", "status",
+	"user", "group", "executable", "queue", "partition", "preceding", "think"}
+
+// Columns of standardColumns that are looked at by number.
+const (
+	standardRun, standardProcessors, standardAsked, standardLimit, standardStatus = 3, 4, 7, 8, 10
+)
+
+// standardWorkload is what the header of such a file says.
+type standardWorkload struct {
+	found        bool
+	nodes, procs int // of the machine; 0: not said
+}
+
+var standardCounts = regexp.MustCompile(`^;\s*(MaxNodes|MaxProcs):\s*(\d+)`)
+
+// comment takes in a line of the header.
+func (w *standardWorkload) comment(line string) bool {
+	if line[0] != ';' {
+		return false
+	}
+	w.found = true
+	if m := standardCounts.FindStringSubmatch(line); m != nil {
+		n, _ := strconv.Atoi(m[2]) // 0 where there are too many digits
+		if m[1] == "MaxNodes" {
+			w.nodes = n
+		} else {
+			w.procs = n
+		}
+	}
+	return true
+}
+
+// is tells whether a line is of the format.
+func (w *standardWorkload) is(line string) bool {
+	fields := strings.Fields(line)
+	return w.found || len(fields) == len(standardColumns) && !slices.ContainsFunc(fields, func(f string) bool { return !isNumber(f) })
+}
+
+// isNumber tells whether a cell is one.
+func isNumber(cell string) bool {
+	_, err := strconv.ParseFloat(cell, 64)
+	return err == nil
+}
+
+// read makes the cells of a line those of a job: what is not known is left out, and hosts are counted. It is
+// false of a part of a job that has a line of its own, as a whole.
+func (w *standardWorkload) read(cells []string) bool {
+	if slices.Contains([]string{"2", "3", "4"}, cells[standardStatus]) {
+		return false
+	}
+	if cells[standardRun] == "-1" {
+		cells[standardRun] = "0"
+	}
+	if cells[standardLimit] == "-1" {
+		cells[standardLimit] = ""
+	}
+	if cells[standardProcessors] == "-1" {
+		cells[standardProcessors] = cells[standardAsked]
+	}
+	if n, err := strconv.Atoi(cells[standardProcessors]); err == nil && n > 0 && w.nodes > 0 && w.procs > w.nodes {
+		of := w.procs / w.nodes // processors of a host
+		cells[standardProcessors] = strconv.Itoa((n + of - 1) / of)
+	}
+	return true
+}
+
+// rawColumns are columns of sacct that hold numbers: seconds, but for the limit, which counts minutes.
+var rawColumns = map[string]func(string) (float64, bool){
+	"ElapsedRaw":   plainSeconds,
+	"TimelimitRaw": func(text string) (float64, bool) { x, ok := plainSeconds(text); return 60 * x, ok },
+}
+
+// substitute takes other columns of sacct for those that are not there.
+func (f *batchForm) substitute(header []string) {
+	if !f.others {
+		return
+	}
+	for _, column := range []struct {
+		name   *string
+		others []string
+	}{
+		{&f.nodes, []string{"AllocNodes", "ReqNodes"}},
+		{&f.duration, []string{"ElapsedRaw"}},
+		{&f.name, []string{"JobIDRaw"}},
+		{&f.limit, []string{"TimelimitRaw"}},
+	} {
+		for _, other := range column.others {
+			if !slices.Contains(header, *column.name) && slices.Contains(header, other) {
+				*column.name = other
+			}
+		}
+	}
+}

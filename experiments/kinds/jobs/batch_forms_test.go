@@ -1,0 +1,45 @@
+package jobs
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/weft-sim/weft/sim/simtest"
+)
+
+// TestStandardWorkload: 16 hosts have 64 processors, 4 each: 9 processors are on 3 hosts. Of job 2
+// processors are known as asked for only; job 3 is a part of one, job 4 was cancelled before it ran.
+func TestStandardWorkload(t *testing.T) {
+	const (
+		header = "; Version: 2.2\n; MaxNodes: 16\n;MaxProcs: 64\n"
+		text   = "1 5 0 100 9 -1 -1 9 600 -1 1 1 1 1 1 -1 -1 -1\n" +
+			"2 7 3 50.5 -1 -1 -1 16 -1 -1 0 1 1 1 1 -1 -1 -1\n" +
+			"3 8 0 10 4 -1 -1 4 -1 -1 2 1 1 1 1 -1 -1 -1\n" +
+			"4 9 0 -1 4 -1 -1 4 -1 -1 5 1 1 1 1 -1 -1 -1\n"
+	)
+	list := simtest.Must(readBatch("x", strings.NewReader(header+text), []string{"x"}))(t)
+	want := []batchJob{{"1", "", 4, 0, 3, 100, 600}, {"2", "", 5, 2, 4, 50.5, math.Inf(1)}}
+	if len(list.jobs) != 2 || list.jobs[0] != want[0] || list.jobs[1] != want[1] || list.steps != 1 || list.never != 1 {
+		t.Errorf("%+v, want %+v", list, want)
+	}
+	// Without a header a processor is a host.
+	list = simtest.Must(readBatch("x", strings.NewReader(text), []string{"x"}))(t)
+	if list.jobs[0].nodes != 9 || list.jobs[1].nodes != 16 {
+		t.Errorf("%+v", list.jobs)
+	}
+	simtest.Refuse(readBatch("x", strings.NewReader(header+"1 5 0 100\n"), []string{"x"}))(t, "x:4: 4 columns: want 18")
+	simtest.Refuse(readBatch("x", strings.NewReader(strings.Replace(text, "1 5 0 100 9", "1 5 0 100 0", 1)), []string{"x"}))(t, `x:1: processors = "0": want a whole number`)
+}
+
+// TestSacctColumns: at 10:00+0100 it is 9:00 in UTC, 30 minutes before 10:30+0100; raw columns hold seconds and,
+// limits, minutes.
+func TestSacctColumns(t *testing.T) {
+	const text = "JobIDRaw|Submit|AllocNodes|ElapsedRaw|TimelimitRaw|\n" +
+		"1|2024-02-21T10:30:00+0100|2|90|5|\n2|2024-02-21T09:00:00Z|3|10|UNLIMITED|\n"
+	list := simtest.Must(readBatch("x", strings.NewReader(text), []string{"x"}))(t)
+	want := []batchJob{{"2", "", 3, 0, 3, 10, math.Inf(1)}, {"1", "", 2, 1800, 2, 90, 300}}
+	if len(list.jobs) != 2 || list.jobs[0] != want[0] || list.jobs[1] != want[1] {
+		t.Errorf("%+v, want %+v", list.jobs, want)
+	}
+}
