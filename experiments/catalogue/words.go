@@ -21,7 +21,7 @@ var commonColumns = []struct {
 	}},
 	{"performance.csv", []experiments.Column{
 		{Name: "events", Doc: "arrivals of flits and credits, and injections, or the events of the kernel"},
-		{Name: "flit_hops", Doc: "flits that crossed a switch, counted at each"},
+		{Name: "flit_hops", Doc: "flits that crossed a switch, counted at each; of kind flows packets that crossed a channel"},
 		{Name: "wall_seconds", Doc: "time that the point took on this machine"},
 		{Name: "peak_memory_mib", Doc: "largest memory of the process until the point was done"},
 	}},

@@ -236,6 +236,7 @@ func runFlows(ctx context.Context, c *flowsConfig, run *experiments.Run) (row fl
 		return row, fmt.Errorf("%d of %d flows wait for each other for ever at %v: a cycle of paused ports, with %d packets in the network", ends.Left(), len(flows), kernel.Now(), net.InFlight())
 	}
 	row = c.row(p, flows, ends, net)
+	run.Count(0, row.Hops)
 	if c.Measure.Flows {
 		writeFlows(run, flows, c, ends, net)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/engine"
+	"github.com/weft-sim/weft/experiments/engine/enginetest"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/simtest"
 )
@@ -176,8 +177,13 @@ func TestFlowsEstimated(t *testing.T) {
 				_, _ = fmt.Sscanf(n.Text, "roughly %g events", &said)
 			}
 		}
-		if hops := numbers(t, execute(t, f, engine.Execution{}), "packet_hops")[0]; said < hops || said > 4*hops {
+		o := execute(t, f, engine.Execution{})
+		hops := numbers(t, o, "packet_hops")[0]
+		if said < hops || said > 4*hops {
 			t.Errorf("%s: %g events said, %g hops of two events", flows, said, hops)
+		}
+		if _, counted := enginetest.WorkOf(t, f); counted != hops {
+			t.Errorf("%s: performance.csv counts %g hops, the table %g", flows, counted, hops)
 		}
 	}
 }
