@@ -381,7 +381,7 @@ func (c *jobsConfig) planBatch(p *jobPlan, policy *batchPolicy, env placeEnv, co
 	if err != nil {
 		return err
 	}
-	p.batch, err = policy.schedule(list.jobs, len(env.hosts), func(free []bool, need int) []int32 { return placer.place(env, free, need) })
+	p.batch, err = policy.schedule(list.jobs, len(env.hosts), func(free []bool, need int) []int32 { return placer(env, free, need) })
 	if err != nil {
 		return err
 	}

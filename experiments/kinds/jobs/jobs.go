@@ -211,7 +211,7 @@ func (c *jobsConfig) plan(seed uint64) (*jobPlan, error) {
 			continue
 		}
 		need := (job.Ranks + table.PerNode - 1) / table.PerNode
-		hosts := placer.place(env, free, need)
+		hosts := placer(env, free, need)
 		if len(hosts) < need {
 			problems = append(problems, &param.ParamError{Key: "job." + name + ".placement", Value: table.Placement.Name(),
 				Want: fmt.Sprintf("%d hosts; it finds %d free ones of the %d of the topology", need, len(hosts), len(env.hosts))})

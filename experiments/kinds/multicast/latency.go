@@ -243,10 +243,8 @@ func runLatency(ctx context.Context, c *latencyConfig, run *experiments.Run) (la
 		s.writeGroups(run)
 	}
 	if c.Measure.Links {
-		carried := telemetry.Carried{Window: s.fabric.Cycle()}
-		for _, n := range s.fabric.ChannelFlits() {
-			carried.Flits = append(carried.Flits, int64(n))
-		}
+		var carried telemetry.Carried
+		carried.Add(s.fabric.ChannelFlits(), s.fabric.Cycle())
 		telemetry.WriteLinks(run, p.topology.Graph(), &carried)
 	}
 	return row, nil
