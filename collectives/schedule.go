@@ -28,6 +28,7 @@ const (
 	Direct                     // by RDMA to an address that is known already; the receiver polls on its buffer
 )
 
+// String is the word for the protocol.
 func (p Protocol) String() string {
 	return [...]string{"auto", "eager", "rendezvous", "handshake", "direct"}[p]
 }

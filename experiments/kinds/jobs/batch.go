@@ -21,7 +21,7 @@ import (
 
 // batchJob is a job of a batch list. Times are in seconds of the list.
 type batchJob struct {
-	name, program string // program "": that of the settings
+	name, program string // program "": the one that batch.program names
 	line          int
 	submit        float64 // after the first job
 	nodes         int
@@ -61,7 +61,7 @@ func (f *batchForm) columns() []string {
 }
 
 // readBatch reads a batch list: columns with commas between, or what Slurm's sacct --parsable2
-// prints. The error is that of all lines that are wrong. programs are those that a job may name; in
+// prints. The error lists all lines that are wrong. A job may name one of programs; in
 // Slurm's form a job with another name has none.
 func readBatch(name string, in io.Reader, programs []string) (*batchList, error) {
 	lines := input.NewLines(in, name)
@@ -153,7 +153,7 @@ func readBatch(name string, in io.Reader, programs []string) (*batchList, error)
 	return list, nil
 }
 
-// header is the columns of the first line; nil if they are not those of the form.
+// header is the columns of the first line; nil if the form does not have them.
 func (f *batchForm) header(lines *input.Lines) []string {
 	header, known := strings.Split(lines.Text, f.separator), f.columns()
 	for i := range header {

@@ -145,7 +145,7 @@ func (c *jobsConfig) levels() int {
 	return n
 }
 
-// names are those of the jobs, in the order of their ranks.
+// names lists the tables [job.NAME] in the order in which jobs get ranks: by the alphabet.
 func (c *jobsConfig) names() []string { return slices.Sorted(maps.Keys(c.Job)) }
 
 // mpi is a configuration of kind mpi with the same network.

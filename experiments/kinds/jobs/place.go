@@ -112,7 +112,7 @@ func byUnit(e placeEnv, free []bool, need int, unitOf func(topology.SwitchID) in
 	return hosts
 }
 
-// groupsOf numbers the groups of a topology by switch: those of a dragonfly; of a tree what
+// groupsOf numbers the groups of a topology by switch: of a dragonfly its groups; of a tree what
 // hangs together below its highest level.
 func groupsOf(t topology.Topology) ([]int, error) {
 	g := t.Graph()

@@ -253,7 +253,7 @@ func (r *jobsRun) simulate(active []bool, observed int) (*jobsOutcome, error) {
 	return o, nil
 }
 
-// terminals are those of a job.
+// terminals tells by terminal whether it is on a host of the job.
 func (r *jobsRun) terminals(g *topology.Graph, w *mpi.JobsRun, job int) []bool {
 	own, hosts := make([]bool, g.Terminals()), g.Hosts()
 	first := w.First(job)

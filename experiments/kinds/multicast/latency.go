@@ -178,6 +178,7 @@ func (c *latencyConfig) active(p *latencyParts) int {
 	return cmp.Or(c.Messages.Active, len(p.groups))
 }
 
+// Network names what unicast packets are routed through, for the certificate and weft topology.
 func (c *latencyConfig) Network(seed uint64) *network.Spec {
 	return network.NewSpec(&c.Topology, &c.Routing, c.Switch.VCs, seed, c.Fabric.AllowDeadlock).Through(&c.Switch)
 }
