@@ -426,6 +426,6 @@ func (r *jobsRun) writeBatch(sums []jobSums) {
 	t := r.run.Table(batchedTable)
 	for i := range r.plan.batch {
 		b := &r.plan.batch[i]
-		t.Add(b.name, r.plan.tables[i].Program.Name(), b.nodes, b.submit, b.start-b.submit, b.start, b.end(), results.IndexList(slices.Sorted(slices.Values(b.hosts))), average(&sums[i].slowdown))
+		t.Add(b.name, r.plan.tables[i].Program.Name(), b.nodes, b.submit, b.start-b.submit, b.start, b.end(), results.IndexList(slices.Sorted(slices.Values(b.hosts))), sums[i].slowdown.Mean())
 	}
 }
