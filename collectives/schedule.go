@@ -29,6 +29,7 @@ const (
 	Read                       // a rendezvous whose receiver reads from the address that it was sent (RTS), and polls
 )
 
+// String is the word for the protocol.
 func (p Protocol) String() string {
 	return [...]string{"auto", "eager", "rendezvous", "handshake", "direct", "read"}[p]
 }

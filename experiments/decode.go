@@ -30,14 +30,6 @@ type decoder struct {
 	later []func(clock sim.Time)
 }
 
-// behind has done again, when the clock is known, what depends on a value that waits for it: one
-// that has been read since so many did.
-func (d *decoder) behind(before int, do func()) {
-	if do(); len(d.later) > before {
-		d.later = append(d.later, func(sim.Time) { do() })
-	}
-}
-
 // table decodes values into config, a pointer to a struct whose fields have
 // toml tags, and checks the result with [param.Validate].
 func (d *decoder) table(path string, values map[string]any, config any) {
@@ -84,12 +76,12 @@ func (d *decoder) table(path string, values map[string]any, config any) {
 			d.unknown[document.Join(path, document.QuoteName(name))] = unknownKey(path, name, candidates)
 		}
 	}
-	check := func() { d.doc.ProblemsFrom(path, param.Validate(config)) }
-	if len(d.later) == before {
-		check()
-		return
+	check := func(sim.Time) { d.doc.ProblemsFrom(path, param.Validate(config)) }
+	if len(d.later) > before {
+		d.later = append(d.later, check)
+	} else {
+		check(0)
 	}
-	d.later = append(d.later, func(sim.Time) { check() })
 }
 
 func (d *decoder) choose(path string, f field, c param.Chooser, raw any, given bool) {
@@ -250,7 +242,10 @@ func (d *decoder) tables(path string, table map[string]any, v reflect.Value) {
 	for _, name := range results.SortedKeys(table) {
 		element, before := newElement(v.Type().Elem()), len(d.later)
 		d.value(document.Join(path, document.QuoteName(name)), element, table[name])
-		d.behind(before, func() { v.SetMapIndex(reflect.ValueOf(name), element) })
+		keep := func(sim.Time) { v.SetMapIndex(reflect.ValueOf(name), element) }
+		if keep(0); len(d.later) > before {
+			d.later = append(d.later, keep)
+		}
 	}
 }
 

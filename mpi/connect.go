@@ -100,8 +100,8 @@ func (c *connector) proxied(a, b int32) bool {
 	return !static
 }
 
-// route returns the rank to which a message from a to b goes first; false if it
-// has to wait for a connection.
+// route finds the rank to which message id from a to b goes first: b, or a relay. false: the message
+// waits for a connection, which is asked for if nobody has. Steps of making connections are counted.
 func (c *connector) route(id, a, b int32, now sim.Time) (hop int32, ok bool) {
 	relay, static := c.way(a, b)
 	if static {

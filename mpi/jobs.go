@@ -110,8 +110,10 @@ func (w *JobsRun) Jobs() []uint16 { return w.jobOf }
 // First is the first rank of a job.
 func (w *JobsRun) First(job int) int { return int(w.jobs[job].first) }
 
+// Ranks implements [Workload]: the ranks of all jobs, one job behind the other.
 func (w *JobsRun) Ranks() int { return len(w.ranks) }
 
+// CPUs and NICs implement [Workload]: the most of any job, at least 1.
 func (w *JobsRun) CPUs() int { return w.most(Workload.CPUs) }
 func (w *JobsRun) NICs() int { return w.most(Workload.NICs) }
 
@@ -133,6 +135,7 @@ func (w *JobsRun) Unreleased() (n int64) {
 	return n
 }
 
+// Where implements [Workload]: the job, the rank in it and the run of its program, from 1 on.
 func (w *JobsRun) Where(rank, id int32) string {
 	j := &w.jobs[w.jobOf[rank]]
 	run := int(w.ranks[rank].run)
@@ -145,6 +148,8 @@ func (w *JobsRun) Where(rank, id int32) string {
 // startID is that of the wait for a job's start.
 const startID = -1
 
+// Start implements [Workload]. A rank of an idle job is through at once; another one waits for
+// the start of its job.
 func (w *JobsRun) Start(rank int32, dst []Op) []Op {
 	j := &w.jobs[w.jobOf[rank]]
 	if j.Idle {
@@ -158,6 +163,7 @@ func (w *JobsRun) Start(rank int32, dst []Op) []Op {
 	return w.begin(j, rank, 0, dst)
 }
 
+// Started implements [Workload].
 func (w *JobsRun) Started(rank, id int32, now int64, dst []Op) []Op {
 	if id == startID {
 		return dst
@@ -167,6 +173,8 @@ func (w *JobsRun) Started(rank, id int32, now int64, dst []Op) []Op {
 	return w.own(j, r, before, j.runs[r.run].Started(rank-j.first, id, now, dst))
 }
 
+// Done implements [Workload]. Behind the last operation of a rank it begins its program again, where the
+// job wants that.
 func (w *JobsRun) Done(rank, id int32, now int64, dst []Op) []Op {
 	j, r := &w.jobs[w.jobOf[rank]], &w.ranks[rank]
 	r.open--

@@ -46,6 +46,7 @@ type matchIndex struct{ views [views]map[uint64]chain }
 // indexed.
 const longScan = 16
 
+// viewKey is the key under which a view has what has a source and a tag: one of the two, or both.
 func viewKey(view int, source, tag int32) uint64 {
 	switch view {
 	case bySource:

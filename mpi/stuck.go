@@ -23,6 +23,7 @@ type StuckError struct {
 	Unreleased         int64
 }
 
+// Error tells what is left over, and the chain of operations that wait for each other, a line each.
 func (e *StuckError) Error() string {
 	var s strings.Builder
 	if e.Cycle {

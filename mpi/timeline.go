@@ -57,6 +57,7 @@ const (
 
 var whatNames = [numWhat]string{"compute", "copy", "send", "receive", "relay", "connect", "pause", "wait", "staging", "adapter", "serialisation", "propagation", "cable", "shared_memory", "receive_buffer", "acknowledgement"}
 
+// String is the word for it in the column what of timeline.csv.
 func (w What) String() string { return whatNames[w] }
 
 // Activity is what a rank does from one time to another.

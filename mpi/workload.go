@@ -21,6 +21,7 @@ const (
 	Calc
 )
 
+// String is the word for the kind, as GOAL has it.
 func (k Kind) String() string { return [...]string{"send", "recv", "calc"}[k] }
 
 // Any is the wildcard of a receive's source and of a tag.
@@ -42,6 +43,8 @@ type Op struct {
 	CPU, NIC uint8               // the rank's processing element and network interface
 }
 
+// String tells the operation with its size in bytes, peer and tag; of a Calc the duration, in the time
+// unit of the machine.
 func (op Op) String() string {
 	switch op.Kind {
 	case Send:
@@ -116,6 +119,7 @@ func iterate(body, operation collectives.Schedule, times int) *Iterated {
 // Run starts a run on a machine with the given time unit.
 func (s *Iterated) Run(unit sim.Time, costs Costs) Workload { return RunSchedule(s, costs, unit) }
 
+// Rounds, Phases, Phase and Round implement [Phased]: the rounds of the body, once for each phase.
 func (s *Iterated) Rounds(rank int) int       { return s.times * int(s.rounds[rank]) }
 func (s *Iterated) Phases() int               { return s.times }
 func (s *Iterated) Phase(rank, round int) int { return int(uint32(round) / s.rounds[rank]) }
@@ -187,9 +191,12 @@ func (w *ScheduleRun) PhaseEnds() []int64 {
 	return w.phaseEnd
 }
 
+// Ranks, CPUs and NICs implement [Workload]: a rank of a schedule has one CPU and one NIC.
 func (w *ScheduleRun) Ranks() int { return w.s.Ranks() }
 func (w *ScheduleRun) CPUs() int  { return 1 }
 func (w *ScheduleRun) NICs() int  { return 1 }
+
+// Unreleased implements [Workload]: the sum over the parts of the run.
 func (w *ScheduleRun) Unreleased() int64 {
 	left := w.left
 	for _, p := range w.parts { // which count down from 0
@@ -198,13 +205,17 @@ func (w *ScheduleRun) Unreleased() int64 {
 	return left
 }
 
+// Where implements [Workload]: operations are named by their round.
 func (w *ScheduleRun) Where(rank, id int32) string { return fmt.Sprintf("round %d", id) }
 
+// Start implements [Workload].
 func (w *ScheduleRun) Start(rank int32, dst []Op) []Op { return w.enter(rank, dst) }
 
 // Started releases nothing: a round starts as a whole.
 func (w *ScheduleRun) Started(_, _ int32, _ int64, dst []Op) []Op { return dst }
 
+// Done implements [Workload]. Behind the last operation of a round the rank combines what it has
+// received, and enters the next one.
 func (w *ScheduleRun) Done(rank, _ int32, now int64, dst []Op) []Op {
 	p := &w.ranks[rank]
 	p.open--

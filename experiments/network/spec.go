@@ -168,7 +168,7 @@ func (n *Spec) Prove(shared *experiments.Shared) (Certificate, error) {
 }
 
 // CheckCertified notes the certificate of a network in a preflight. It refuses one that can
-// deadlock, unless that is allowed. Cost: that of [Certify], once for points that share a network.
+// deadlock, unless that is allowed. Cost: as of [Certify], once for points that share a network.
 func CheckCertified(p *experiments.Preflight, n *Spec, allowed bool) error {
 	if built, err := n.topology.Type.BuildShared(struct{}{}); err == nil {
 		if d, ok := built.(topology.Doubtful); ok {

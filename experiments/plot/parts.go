@@ -390,7 +390,7 @@ func tag(c draw.Canvas, attribute, value string) (end func()) {
 // escaped writes text for XML; names come from files of other programs.
 func escaped(words string) string { return html.EscapeString(input.Printable(words)) }
 
-// svgOf is the canvas with groups below those that gonum lays over each other; nil for others.
+// svgOf is the SVG on which a canvas draws, if it takes groups; nil without one.
 func svgOf(c vg.Canvas) *svgCanvas {
 	switch below := c.(type) {
 	case *svgCanvas:

@@ -150,7 +150,7 @@ func (w *passages) tells(id int32) {
 	}
 }
 
-// Passage implements [mpi.Divider]. Bytes before those of the last packet went through the
+// Passage implements [mpi.Divider]. Bytes before the last packet went through the
 // sending adapter one after the other.
 func (t *transport) Passage(bytes int64) mpi.Passage {
 	w := t.passages.told

@@ -60,7 +60,7 @@ type transport struct {
 	kernel   *sim.Kernel
 	handler  sim.HandlerID
 	sink     mpi.Sink
-	adapters []hca.HCA                  // of which those of nodes are copies
+	adapters []hca.HCA                  // nodes hold copies of them
 	free     []int32                    // of flights
 	order    struct{ first, end int32 } // numbers, below end, of orders that nobody had
 	over     []int32                    // orders that can be had again
@@ -104,8 +104,9 @@ const (
 	messageDelivered               // target process, argument flight
 )
 
-// New puts adapters on the terminals of f, which is divided by then.
-// jobs is nil for one program. Channels to terminals must not be faster than the adapters: see adapterRate.
+// New puts an adapter on the first terminal of each of the first nodes hosts of f, which is divided by
+// then; flit is in bytes, and jobs is nil for one program. Channels to terminals must not be faster
+// than the adapters (hca.Config.Rate). More nodes than hosts are an error.
 func New(f *core.Fabric, flit sim.Bytes, adapter *hca.Config, nodes int, jobs *Jobs) (*Network, error) {
 	hosts := f.Graph().Hosts()
 	if nodes > len(hosts) {

@@ -227,6 +227,7 @@ const (
 	Refused              // left out, which is an error unless the settings allow it
 )
 
+// String is the word for the outcome.
 func (o Outcome) String() string { return [...]string{"replayed", "approximated", "refused"}[o] }
 
 // Report counts the operations of a trace by what became of them.

@@ -115,6 +115,7 @@ type ExhaustedError struct {
 	Entries int
 }
 
+// Error names the group, and how many entries there are.
 func (e *ExhaustedError) Error() string {
 	return fmt.Sprintf("group %d: all %d multicast forwarding table entries are taken", e.Group, e.Entries)
 }
@@ -284,5 +285,8 @@ type JoinError struct {
 	Err   error
 }
 
+// Error is the message of Err.
 func (e *JoinError) Error() string { return e.Err.Error() }
+
+// Unwrap returns Err.
 func (e *JoinError) Unwrap() error { return e.Err }

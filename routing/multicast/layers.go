@@ -30,6 +30,7 @@ type CyclicError struct {
 	graph *topology.Graph
 }
 
+// Error names the tree, and the channels of the cycle, a line each.
 func (e *CyclicError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "multicast tree %d can deadlock with others on each of %d layers; on the last, %d channels wait for each other:", e.Tree, e.Most, len(e.Cycle))

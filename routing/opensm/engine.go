@@ -37,6 +37,7 @@ type Refusal struct {
 	Reason string
 }
 
+// Error names the engine and its reason.
 func (r *Refusal) Error() string { return fmt.Sprintf("%s refuses: %s", r.Engine, r.Reason) }
 
 // engines are all of them, in alphabetical order.

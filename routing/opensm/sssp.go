@@ -95,6 +95,7 @@ type InfinityError struct {
 	Lost    int // switches out of reach
 }
 
+// Error is OpenSM's message, with the numbers that it follows from.
 func (e *InfinityError) Error() string {
 	return fmt.Sprintf("OpenSM's sssp refuses this network (ERR AD0C: unsupported network state): %d LIDs give each link a weight of %d, the largest distance is 2^31-1, so paths may have %d hops; from the subnet manager's host %d switches are out of reach",
 		e.LIDs, e.LIDs*e.LIDs, e.Allowed, e.Lost)

@@ -65,10 +65,12 @@ type exchangeConfig struct {
 
 func (c *exchangeConfig) AllowDeadlock() *bool { return &c.Fabric.AllowDeadlock }
 
+// Network names what packets are routed through, for the certificate and weft topology.
 func (c *exchangeConfig) Network(seed uint64) *network.Spec {
 	return network.NewSpec(&c.Topology, &c.Routing, c.Switch.VCs, seed, c.Fabric.AllowDeadlock).Through(&c.Switch).WithFaults(c.Faults())
 }
 
+// Faults has the tables of what fails. There is no warm-up that they could count from.
 func (c *exchangeConfig) Faults() *network.Faults {
 	return &network.Faults{Tables: c.Fault, Recovery: c.Recovery, NoWarmup: true}
 }

@@ -21,7 +21,7 @@ import (
 
 // batchJob is a job of a batch list. Times are in seconds of the list.
 type batchJob struct {
-	name, program string // program "": that of the settings
+	name, program string // program "": the one that batch.program names
 	line          int
 	submit        float64 // after the first job
 	nodes         int
@@ -69,7 +69,7 @@ func (f *batchForm) cells(line string) []string {
 }
 
 // readBatch reads a batch list: columns with commas between, what Slurm's sacct --parsable2
-// prints, or the Standard Workload Format. The error is that of all lines that are wrong. programs are those that a job may name; in
+// prints, or the Standard Workload Format. The error lists all lines that are wrong. A job may name one of programs; in
 // Slurm's form a job with another name has none.
 func readBatch(name string, in io.Reader, programs []string) (*batchList, error) {
 	lines := input.NewLines(in, name)
@@ -171,7 +171,7 @@ func readBatch(name string, in io.Reader, programs []string) (*batchList, error)
 	return list, nil
 }
 
-// header is the columns of the first line; nil if they are not those of the form.
+// header is the columns of the first line; nil if the form does not have them.
 func (f *batchForm) header(lines *input.Lines) []string {
 	header := f.cells(lines.Text)
 	f.substitute(header)
@@ -403,7 +403,7 @@ func (c *jobsConfig) planBatch(p *jobPlan, policy *batchPolicy, env placeEnv, co
 	if err != nil {
 		return err
 	}
-	p.batch, err = policy.schedule(list.jobs, len(env.hosts), func(free []bool, need int) []int32 { return placer.place(env, free, need) })
+	p.batch, err = policy.schedule(list.jobs, len(env.hosts), func(free []bool, need int) []int32 { return placer(env, free, need) })
 	if err != nil {
 		return err
 	}
@@ -448,6 +448,6 @@ func (r *jobsRun) writeBatch(sums []jobSums) {
 	t := r.run.Table(batchedTable)
 	for i := range r.plan.batch {
 		b := &r.plan.batch[i]
-		t.Add(b.name, r.plan.tables[i].Program.Name(), b.nodes, b.submit, b.start-b.submit, b.start, b.end(), results.IndexList(slices.Sorted(slices.Values(b.hosts))), average(&sums[i].slowdown))
+		t.Add(b.name, r.plan.tables[i].Program.Name(), b.nodes, b.submit, b.start-b.submit, b.start, b.end(), results.IndexList(slices.Sorted(slices.Values(b.hosts))), sums[i].slowdown.Mean())
 	}
 }

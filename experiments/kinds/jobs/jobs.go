@@ -146,7 +146,7 @@ func (c *jobsConfig) levels() int {
 	return n
 }
 
-// names are those of the jobs, in the order of their ranks.
+// names lists the tables [job.NAME] in the order in which jobs get ranks: by the alphabet.
 func (c *jobsConfig) names() []string { return slices.Sorted(maps.Keys(c.Job)) }
 
 // mpi is a configuration of kind mpi with the same network.
@@ -212,7 +212,7 @@ func (c *jobsConfig) plan(seed uint64) (*jobPlan, error) {
 			continue
 		}
 		need := (job.Ranks + table.PerNode - 1) / table.PerNode
-		hosts := placer.place(env, free, need)
+		hosts := placer(env, free, need)
 		if len(hosts) < need {
 			problems = append(problems, &param.ParamError{Key: "job." + name + ".placement", Value: table.Placement.Name(),
 				Want: fmt.Sprintf("%d hosts; it finds %d free ones of the %d of the topology", need, len(hosts), len(env.hosts))})

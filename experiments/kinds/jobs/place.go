@@ -29,11 +29,7 @@ type placeEnv struct {
 
 // placer chooses hosts, in the order in which ranks take them; fewer than needed where it
 // finds no more.
-type placer interface {
-	place(e placeEnv, free []bool, need int) []int32
-}
-
-type noSettings struct{}
+type placer func(e placeEnv, free []bool, need int) []int32
 
 // fragmentedConfig configures hosts with gaps between.
 type fragmentedConfig struct {
@@ -47,32 +43,32 @@ type listedConfig struct {
 }
 
 func init() {
-	param.Register(placements, "contiguous", "the first free hosts", noSettings{}, func(noSettings, placeEnv) (placer, error) {
-		return placeFunc(contiguous), nil
+	param.Register(placements, "contiguous", "the first free hosts", struct{}{}, func(struct{}, placeEnv) (placer, error) {
+		return contiguous, nil
 	})
-	param.Register(placements, "random", "free hosts at random", noSettings{}, func(noSettings, placeEnv) (placer, error) {
-		return placeFunc(func(e placeEnv, free []bool, need int) []int32 {
+	param.Register(placements, "random", "free hosts at random", struct{}{}, func(struct{}, placeEnv) (placer, error) {
+		return func(e placeEnv, free []bool, need int) []int32 {
 			all := contiguous(e, free, len(free))
 			sim.Shuffle(e.stream, all)
 			return all[:min(need, len(all))]
-		}), nil
+		}, nil
 	})
-	param.Register(placements, "random-switch", "switches at random, with all free hosts of each", noSettings{}, func(noSettings, placeEnv) (placer, error) {
-		return placeFunc(func(e placeEnv, free []bool, need int) []int32 {
+	param.Register(placements, "random-switch", "switches at random, with all free hosts of each", struct{}{}, func(struct{}, placeEnv) (placer, error) {
+		return func(e placeEnv, free []bool, need int) []int32 {
 			return byUnit(e, free, need, func(s topology.SwitchID) int { return int(s) })
-		}), nil
+		}, nil
 	})
-	param.Register(placements, "random-group", "groups of a dragonfly, or pods of a fat tree, at random, with all free hosts of each", noSettings{}, func(_ noSettings, e placeEnv) (placer, error) {
+	param.Register(placements, "random-group", "groups of a dragonfly, or pods of a fat tree, at random, with all free hosts of each", struct{}{}, func(_ struct{}, e placeEnv) (placer, error) {
 		groups, err := groupsOf(e.topology)
 		if err != nil {
 			return nil, err
 		}
-		return placeFunc(func(e placeEnv, free []bool, need int) []int32 {
+		return func(e placeEnv, free []bool, need int) []int32 {
 			return byUnit(e, free, need, func(s topology.SwitchID) int { return groups[s] })
-		}), nil
+		}, nil
 	})
 	param.Register(placements, "fragmented", "free hosts at regular distances, as a machine in use leaves them", fragmentedConfig{2}, func(c fragmentedConfig, _ placeEnv) (placer, error) {
-		return placeFunc(func(e placeEnv, free []bool, need int) (hosts []int32) {
+		return func(e placeEnv, free []bool, need int) (hosts []int32) {
 			all := contiguous(e, free, len(free))
 			for first := range min(c.Every, len(all)) {
 				for i := first; i < len(all) && len(hosts) < need; i += c.Every {
@@ -80,15 +76,10 @@ func init() {
 				}
 			}
 			return hosts
-		}), nil
+		}, nil
 	})
 	param.Register(placements, "listed", "hosts by number, from the file or another one", listedConfig{}, newListed)
 }
-
-// placeFunc is a placer without state.
-type placeFunc func(e placeEnv, free []bool, need int) []int32
-
-func (f placeFunc) place(e placeEnv, free []bool, need int) []int32 { return f(e, free, need) }
 
 func contiguous(_ placeEnv, free []bool, need int) (hosts []int32) {
 	for h := range free {
@@ -121,7 +112,7 @@ func byUnit(e placeEnv, free []bool, need int, unitOf func(topology.SwitchID) in
 	return hosts
 }
 
-// groupsOf numbers the groups of a topology by switch: those of a dragonfly; of a tree what
+// groupsOf numbers the groups of a topology by switch: of a dragonfly its groups; of a tree what
 // hangs together below its highest level.
 func groupsOf(t topology.Topology) ([]int, error) {
 	g := t.Graph()
@@ -200,7 +191,7 @@ func newListed(c listedConfig, e placeEnv) (placer, error) {
 			return nil, &param.ParamError{Key: key, Value: n, Want: "every host once"}
 		}
 	}
-	return placeFunc(func(_ placeEnv, _ []bool, need int) []int32 { return hosts[:min(need, len(hosts))] }), nil
+	return func(_ placeEnv, _ []bool, need int) []int32 { return hosts[:min(need, len(hosts))] }, nil
 }
 
 var jobColumn = experiments.Column{Name: "job", Doc: "name of its table, or in a batch list"}

@@ -137,13 +137,13 @@ func runJobs(ctx context.Context, c *jobsConfig, run *experiments.Run) (jobsRow,
 
 // sumUp writes the table of jobs.
 func (r *jobsRun) sumUp(sums []jobSums) jobsRow {
-	row := jobsRow{Jobs: len(sums), Slowdown: math.NaN(), CI95: math.NaN(), Mean: math.NaN()}
+	row := jobsRow{Jobs: len(sums), Slowdown: math.NaN(), CI95: math.NaN()}
 	table := r.run.Table(allJobsTable)
 	var mean stats.Running
 	for j, job := range r.plan.jobs {
 		t, s := &r.plan.tables[j], &sums[j]
-		table.Add(append([]any{job.Name, t.Program.Name(), t.Placement.Name(), job.Ranks, job.Start.Seconds(), s.runs.Mean(), average(&s.together), stats.Finite(s.together.HalfWidth(0.95)),
-			average(&s.alone), average(&s.slowdown), stats.Finite(s.slowdown.HalfWidth(0.95)), s.beside.N(), s.beside.Quantile(0.99) * 1e-12, s.single.Quantile(0.99) * 1e-12}, s.operations.means()...)...)
+		table.Add(append([]any{job.Name, t.Program.Name(), t.Placement.Name(), job.Ranks, job.Start.Seconds(), s.runs.Mean(), s.together.Mean(), stats.Finite(s.together.HalfWidth(0.95)),
+			s.alone.Mean(), s.slowdown.Mean(), stats.Finite(s.slowdown.HalfWidth(0.95)), s.beside.N(), s.beside.Quantile(0.99) * 1e-12, s.single.Quantile(0.99) * 1e-12}, s.operations.means()...)...)
 		if s.slowdown.N() == 0 {
 			continue
 		}
@@ -153,22 +153,12 @@ func (r *jobsRun) sumUp(sums []jobSums) jobsRow {
 			row.Slowdown, row.CI95, row.Slowest = slowdown, stats.Finite(s.slowdown.HalfWidth(0.95)), job.Name
 		}
 	}
-	if mean.N() > 0 {
-		row.Mean = mean.Mean()
-	}
+	row.Mean = mean.Mean()
 	return row
 }
 
 // none is in place of the job whose packets are observed.
 const none = -1
-
-// average is the mean; NaN of nothing.
-func average(r *stats.Running) float64 {
-	if r.N() == 0 {
-		return math.NaN()
-	}
-	return r.Mean()
-}
 
 // only tells that one job runs.
 func (r *jobsRun) only(job int) []bool {
@@ -257,7 +247,7 @@ func (r *jobsRun) simulate(active []bool, observed int) (*jobsOutcome, error) {
 	return o, nil
 }
 
-// terminals are those of a job.
+// terminals tells by terminal whether it is on a host of the job.
 func (r *jobsRun) terminals(g *topology.Graph, w *mpi.JobsRun, job int) []bool {
 	own, hosts := make([]bool, g.Terminals()), g.Hosts()
 	first := w.First(job)

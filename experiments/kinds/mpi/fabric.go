@@ -103,6 +103,11 @@ type Simulation struct {
 	adapter  *hca.Config
 	run      *experiments.Run
 	jobs     *adapters.Jobs // nil: one program
+
+	// What looks at it as the file asks for; nil: nothing.
+	blame  *observe.Blame
+	trace  *observe.Tracer
+	series *observe.ChannelSeries
 }
 
 // Open builds the fabric of a replication, with virtual channels for each of so many service levels.
@@ -151,15 +156,14 @@ func (c *Config) overFabric(adapter *hca.Config, run *experiments.Run, seed uint
 	if row.Bound, _, err = c.demand(s.Graph(), &s.Config, adapter, seed, false); err != nil {
 		return nil, nil, err
 	}
-	watch, err := c.observe(s, timeline)
-	if err != nil {
+	if err := c.observe(s, timeline); err != nil {
 		return nil, nil, err
 	}
 	return s.Divide, func(result mpi.Result, err error) (mpi.Result, error) {
 		whole, err := s.End(err)
 		if whole && err == nil {
 			row.Links, row.Network = channelTimes(s.Fabric, timings)
-			seen.add(watch, s.Adapters.Over())
+			seen.add(s)
 		}
 		return result, err
 	}, nil
@@ -201,36 +205,26 @@ func (c *Config) checkObserved() error {
 	return errors.Join(problems...)
 }
 
-// networkWatch is what looks at the network of a replication.
-type networkWatch struct {
-	fabric *core.Fabric
-	blame  *observe.Blame
-	trace  *observe.Tracer
-	series *observe.ChannelSeries
-}
-
 // observe has a fabric observed as the file asks for, from its first cycle on.
-func (c *Config) observe(s *Simulation, timeline bool) (*networkWatch, error) {
-	f := s.Fabric
-	w := &networkWatch{fabric: f}
+func (c *Config) observe(s *Simulation, timeline bool) error {
 	all := telemetry.WholeRun()
 	if c.Measure.Blame {
-		w.blame = observe.StartBlame(f, all)
+		s.blame = observe.StartBlame(s.Fabric, all)
 	}
 	if c.Trace.Packets > 0 {
-		plan, err := c.Trace.Plan(f.Graph().Terminals())
+		plan, err := c.Trace.Plan(s.Graph().Terminals())
 		if err != nil {
-			return nil, err
+			return err
 		}
-		w.trace = observe.StartTrace(f, all, plan)
+		s.trace = observe.StartTrace(s.Fabric, all, plan)
 	}
 	if timeline {
-		s.All = observe.StartTrace(f, all, observe.TracePlan{})
+		s.All = observe.StartTrace(s.Fabric, all, observe.TracePlan{})
 	}
 	if c.Measure.Series > 0 {
-		w.series = observe.StartSeries(f, c.Measure.Series)
+		s.series = observe.StartSeries(s.Fabric, c.Measure.Series)
 	}
-	return w, nil
+	return nil
 }
 
 // mpiObserved is what has been seen of a program: of its networks and, in the first replication,
@@ -241,17 +235,18 @@ type mpiObserved struct {
 	timeline *telemetry.TimelineWriter // likewise
 }
 
-// add enters the network of a replication whose last packet was delivered before cycle end.
-func (o *mpiObserved) add(w *networkWatch, end int64) {
-	o.Observed.Add(w.fabric.ChannelFlits(), end, w.blame)
+// add enters the network of a replication that is over.
+func (o *mpiObserved) add(s *Simulation) {
+	end := s.Adapters.Over()
+	o.Observed.Add(s.ChannelFlits(), end, s.blame)
 	if o.graph != nil {
 		return
 	}
-	o.graph = w.fabric.Graph()
-	if w.trace != nil {
-		o.Traces = w.trace.Packets()
+	o.graph = s.Graph()
+	if s.trace != nil {
+		o.Traces = s.trace.Packets()
 	}
-	if w.series != nil {
-		o.Series = w.series.Series(end)
+	if s.series != nil {
+		o.Series = s.series.Series(end)
 	}
 }

@@ -173,7 +173,7 @@ type mpiRow struct {
 	NodeQPs      int64   `column:"qps_per_node" doc:"QPs of all processes of a node, the peak of those made on demand and those included by which XRC receives; 0 on machine loggops"`
 }
 
-// FollowPreset gives copies the rate of the adapter's generation, and the clock that of a flit on its
+// FollowPreset gives copies the rate of the adapter's generation, and the clock the time of a flit on its
 // link, where no other is given.
 func (c *Config) FollowPreset(given func(string) bool) {
 	if adapter, ok := c.HCA.Preset.Config().(*hca.Config); ok && c.HCA.Preset.Name() != DefaultAdapter && c.Fabric.Clock == DefaultFlitTime && !given("fabric.clock") {
@@ -355,7 +355,7 @@ func CheckPhases(table string, program skeletons.Program) error {
 	return input.CheckMemory(key, p.Phases(), "so many iterations", phaseBytes*float64(p.Phases()))
 }
 
-// checkPackets refuses messages that the fabric cannot cut into packets: those of a
+// checkPackets refuses messages that the fabric cannot cut into packets: the packets of a
 // burst are held by every adapter that sends.
 func (c *Config) checkPackets() error {
 	adapter, err := c.Adapter()
@@ -379,7 +379,7 @@ func (c *Config) checkPackets() error {
 const maxMessagePackets = 1<<30 - 1
 
 // checkRanks refuses numbers of ranks, which the setting key leads to, that no run
-// could hold. clocks are those of a rank on the LogGOPS machine.
+// could hold. A rank has so many clocks on the LogGOPS machine.
 func (c *Config) checkRanks(ranks, clocks int, key string) error {
 	if ranks > math.MaxInt32 {
 		return &param.ParamError{Key: key, Value: ranks, Want: "at most 2147483647 ranks"}

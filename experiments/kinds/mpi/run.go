@@ -295,7 +295,7 @@ func (c *Config) DemandOf(w mpi.Workload, g *topology.Graph, config *fabric.Conf
 	return max(least, d.busiest()) * 1e-12, d.flitHops, nil
 }
 
-// flits is those of a transfer.
+// flits is the number of flits that a transfer of so many bytes takes on a channel, at least 1.
 func (d *fabricDemand) flits(bytes int64) int64 {
 	return max(1, (d.adapter.OnLink(bytes)+d.flit-1)/d.flit)
 }

@@ -178,6 +178,7 @@ func (c *latencyConfig) active(p *latencyParts) int {
 	return cmp.Or(c.Messages.Active, len(p.groups))
 }
 
+// Network names what unicast packets are routed through, for the certificate and weft topology.
 func (c *latencyConfig) Network(seed uint64) *network.Spec {
 	return network.NewSpec(&c.Topology, &c.Routing, c.Switch.VCs, seed, c.Fabric.AllowDeadlock).Through(&c.Switch)
 }
@@ -243,10 +244,8 @@ func runLatency(ctx context.Context, c *latencyConfig, run *experiments.Run) (la
 		s.writeGroups(run)
 	}
 	if c.Measure.Links {
-		carried := telemetry.Carried{Window: s.fabric.Cycle()}
-		for _, n := range s.fabric.ChannelFlits() {
-			carried.Flits = append(carried.Flits, int64(n))
-		}
+		var carried telemetry.Carried
+		carried.Add(s.fabric.ChannelFlits(), s.fabric.Cycle())
 		telemetry.WriteLinks(run, p.topology.Graph(), &carried)
 	}
 	return row, nil

@@ -174,7 +174,7 @@ type hostTable struct {
 }
 
 // hosts are the adapters on the terminals of a fabric: they read messages, send
-// them as packets, take packets in, and drop those of groups that nobody behind
+// them as packets, take packets in, and drop packets of groups that nobody behind
 // them has joined. Sending and receiving are engines of their own, each one
 // packet at a time. Bytes travel in whole flits; headers are not modelled: rates
 // are those left to the payload.
@@ -462,7 +462,7 @@ func (c *softwareCarrier) send(now sim.Time, group int, pair softwarePair, bytes
 	return c.hosts.send(now, c.terminal(group, pair.from), fabric.PacketSpec{Dst: c.terminal(group, pair.to)}, bytes, id)
 }
 
-// terminal is that of a rank.
+// terminal is where a rank of the broadcast under way is: members in a circle from the sender on.
 func (c *softwareCarrier) terminal(group int, rank int32) topology.TerminalID {
 	members := c.loop.groups[group].members
 	return members[(c.groups[group].sender+int(rank))%len(members)]

@@ -60,6 +60,7 @@ type multicastMeasureTable struct {
 // "unlimited".
 type Entries int
 
+// String is the number of entries, or the word for no limit.
 func (e Entries) String() string {
 	if e == multicast.Unlimited {
 		return "unlimited"

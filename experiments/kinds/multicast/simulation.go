@@ -214,7 +214,7 @@ type messageTimes struct {
 	sum, longest    sim.Time
 }
 
-// add adds those of a group.
+// add enters the measured messages of a group.
 func (m *messageTimes) add(g *loopGroup) {
 	for _, x := range g.latency {
 		m.Add(int64(x))

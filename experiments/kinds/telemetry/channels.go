@@ -80,6 +80,7 @@ func (o *Observed) Write(run *experiments.Run, g *topology.Graph, clock sim.Time
 	}
 }
 
+// Add enters what channels have carried in a window of so many cycles.
 func (c *Carried) Add(flits []uint32, window int64) {
 	if c.Flits == nil {
 		c.Flits = make([]int64, len(flits))

@@ -85,7 +85,7 @@ func (w *EventWriter) rows() {
 	slices.SortStableFunc(w.Spans, func(a, b Span) int {
 		return cmp.Or(a.Process-b.Process, a.Track-b.Track, cmp.Compare(a.From, b.From), a.Packet-b.Packet)
 	})
-	// Numbers of threads are unique, also among those of processes, since
+	// No thread has the number of another thread or of a process, since
 	// Perfetto names threads by them, and in the order of display.
 	thread := w.Processes
 	var ends []int64
@@ -145,7 +145,7 @@ func (w *EventWriter) nanoseconds(cycle int64) int64 { return (cycle*int64(w.Clo
 // time is the time of a cycle.
 func (w *EventWriter) time(cycle int64) json.Number { return microseconds(w.nanoseconds(cycle)) }
 
-// length is the time from one cycle to another. It is that of the rounded
+// length is the time from one cycle to another. It is between the rounded
 // times, so that what is nested remains so.
 func (w *EventWriter) length(from, to int64) json.Number {
 	return microseconds(w.nanoseconds(to) - w.nanoseconds(from))

@@ -122,7 +122,7 @@ func (w *TimelineWriter) cable(s *mpi.Step) string {
 // AgainTimeline is why points with a timeline begin again.
 const AgainTimeline = "measure.timeline: what ranks have done so far is not kept"
 
-// mostSpans bounds what is written for Perfetto, by whole ranks, those of critical paths first.
+// mostSpans bounds what is written for Perfetto, by whole ranks, the ranks of critical paths first.
 const mostSpans = 50_000
 
 // events writes the timeline for Perfetto: a process for the ranks, with a thread each, and one

@@ -143,7 +143,7 @@ func choosePorts(g *topology.Graph, pattern string, chosen []bool) (any bool) {
 	return any
 }
 
-// matches tells whether a name is that of a pattern, in which * stands for anything. Cost:
+// matches tells whether a name fits a pattern, in which * stands for anything. Cost:
 // linear in the length of the name for each *.
 func matches(pattern, name string) bool {
 	parts := strings.Split(pattern, "*")

@@ -209,7 +209,7 @@ func mostTerminals(g *topology.Graph) (most int) {
 
 // LoadBound is a load beyond which the point's network does not keep up with all terminals,
 // proven: by the channel loads of an oblivious routing, by the terminals' own channels, or by
-// the bisection under uniform traffic. 0: none is known. Cost: that of the channel loads, once
+// the bisection under uniform traffic. 0: none is known. Cost: a walk of the channel loads, once
 // for all points that share network and pattern.
 func (c *trafficConfig) LoadBound(seed uint64) (float64, error) {
 	parts, err := c.build(seed)
