@@ -30,7 +30,7 @@ var idleMachines = func() (list []experiments.Idle[*mpiConfig]) {
 		{[]string{"fabric"}, []string{"topology", "routing", "fabric", "switch", "terminal", "channel", "trace"}},
 		{[]string{"loggp"}, []string{"loggp"}},
 		{[]string{"loggops"}, []string{"loggops"}},
-		{[]string{"loggp", "fabric"}, []string{"placement", "protocol", "connections", "noise", "memory"}},
+		{[]string{"loggp", "fabric"}, []string{"system", "placement", "protocol", "connections", "noise", "memory"}},
 	} {
 		because := fmt.Sprintf("it is of job.machine = \"%s\"", strings.Join(of.machines, `" or "`))
 		for _, table := range of.tables {
@@ -62,9 +62,15 @@ var idleProtocol = []experiments.Idle[*mpiConfig]{
 	{Key: "hca.rnr_delay", When: func(c *mpiConfig) bool { return !c.Protocol.LimitBuffers }, Because: "protocol.limit_buffers is false"},
 	{Key: "connections.srq_least", When: func(c *mpiConfig) bool { return c.Connections.Mode == mpi.RC }, Because: `connections.mode = "rc" has no shared receive queues`},
 	{Key: "connections.srq_least", When: func(c *mpiConfig) bool { return c.Connections.Mode != mpi.RC && !c.Protocol.LimitBuffers }, Because: "protocol.limit_buffers is false"},
+	{Key: "protocol.read_overhead", When: func(c *mpiConfig) bool { return c.Protocol.Rendezvous != "read" }, Because: `it is of protocol.rendezvous = "read"`},
+	{Key: "protocol.single_copy_time", When: inTwoCopies, Because: "protocol.single_copy is 0B"},
+	{Key: "protocol.single_copy_rate", When: inTwoCopies, Because: "protocol.single_copy is 0B"},
+	{Key: "loggp.far_latency", When: func(c *mpiConfig) bool { return c.LogGP.PerLeaf == 0 }, Because: "loggp.nodes_per_leaf is 0"},
 	{Key: "memory.domains", When: func(c *mpiConfig) bool { return c.Memory.Bandwidth == 0 }, Because: "memory.bandwidth is without limit"},
 	{Key: "memory.cached", When: func(c *mpiConfig) bool { return c.Memory.Bandwidth == 0 }, Because: "memory.bandwidth is without limit"},
 }
+
+func inTwoCopies(c *mpiConfig) bool { return c.Protocol.SingleCopy == 0 }
 
 func connectsBefore(c *mpiConfig) bool { return !c.Connections.OnDemand && c.Connections.Group == 0 }
 
