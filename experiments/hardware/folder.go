@@ -111,9 +111,6 @@ func read(path string) (all []*system, faults document.Problems, err error) {
 		faults = append(faults, s.check(at)...)
 		all = append(all, s)
 	}
-	if len(faults) > 0 {
-		return nil, nil, faults
-	}
 	table, wrong := judge.OpenTable(folder, path, "rows.csv", ',', wanted...)
 	switch {
 	case wrong != nil:
@@ -147,18 +144,24 @@ func read(path string) (all []*system, faults document.Problems, err error) {
 	return slices.DeleteFunc(all, func(s *system) bool { return len(s.rows) == 0 }), faults, nil
 }
 
-// check finds names that weft does not know.
+// check finds names that weft does not know, and leaves them out: rows of other systems are judged.
 func (s *system) check(at string) (faults document.Problems) {
 	wrong := func(key, value string, known []string) {
 		faults = append(faults, &document.Problem{At: at, Key: "system." + s.name + "." + key, Message: fmt.Sprintf("= %q: want one of %s", value, strings.Join(known, ", "))})
 	}
 	if names := systems.Registry.Names(); s.Preset != "" && !slices.Contains(names, s.Preset) {
 		wrong("preset", s.Preset, names)
+		s.Preset, s.Note = "", fmt.Sprintf("weft has no preset %q", s.Preset)
 	}
 	known := slices.Sorted(maps.Keys(systems.Libraries))
-	for _, of := range append(slices.Sorted(maps.Values(s.Libraries)), s.Library) {
-		if of != "" && !slices.Contains(known, of) {
-			wrong("library", of, known)
+	if s.Library != "" && !slices.Contains(known, s.Library) {
+		wrong("library", s.Library, known)
+		s.Library = ""
+	}
+	for _, of := range slices.Sorted(maps.Keys(s.Libraries)) {
+		if library := s.Libraries[of]; !slices.Contains(known, library) {
+			wrong("libraries", library, known)
+			delete(s.Libraries, of)
 		}
 	}
 	return faults
