@@ -42,9 +42,7 @@ type row struct {
 	benchmark
 	system, title, library, quality, unit, notes string
 	measured                                     float64
-	line                                         int
-	known                                        bool // nodes and ranks
-	refused                                      string
+	refused                                      string // why it is not simulated
 	fitted                                       bool
 
 	simulated float64
@@ -169,7 +167,7 @@ func (s *system) check(at string) (faults document.Problems) {
 
 // readRow reads the row of a table.
 func readRow(t *judge.Table) (*row, *document.Problem) {
-	r := &row{system: t.Cell("system"), title: t.Cell("benchmark"), library: t.Cell("library"), quality: t.Cell("quality"), unit: t.Cell("unit"), notes: t.Cell("notes"), line: t.Line}
+	r := &row{system: t.Cell("system"), title: t.Cell("benchmark"), library: t.Cell("library"), quality: t.Cell("quality"), unit: t.Cell("unit"), notes: t.Cell("notes")}
 	var err error
 	if r.measured, err = strconv.ParseFloat(t.Cell("value"), 64); err != nil || !(r.measured > 0 && r.measured < 1e18) {
 		return nil, t.Problem("value = %q: want a number above 0", t.Cell("value"))
