@@ -42,9 +42,7 @@ type row struct {
 	benchmark
 	system, title, library, quality, unit, notes string
 	measured                                     float64
-	line                                         int
-	known                                        bool // nodes and ranks
-	refused                                      string
+	refused                                      string // why it is not simulated
 	fitted                                       bool
 
 	simulated float64
@@ -111,9 +109,6 @@ func read(path string) (all []*system, faults document.Problems, err error) {
 		faults = append(faults, s.check(at)...)
 		all = append(all, s)
 	}
-	if len(faults) > 0 {
-		return nil, nil, faults
-	}
 	table, wrong := judge.OpenTable(folder, path, "rows.csv", ',', wanted...)
 	switch {
 	case wrong != nil:
@@ -147,18 +142,24 @@ func read(path string) (all []*system, faults document.Problems, err error) {
 	return slices.DeleteFunc(all, func(s *system) bool { return len(s.rows) == 0 }), faults, nil
 }
 
-// check finds names that weft does not know.
+// check finds names that weft does not know, and leaves them out: rows of other systems are judged.
 func (s *system) check(at string) (faults document.Problems) {
 	wrong := func(key, value string, known []string) {
 		faults = append(faults, &document.Problem{At: at, Key: "system." + s.name + "." + key, Message: fmt.Sprintf("= %q: want one of %s", value, strings.Join(known, ", "))})
 	}
 	if names := systems.Registry.Names(); s.Preset != "" && !slices.Contains(names, s.Preset) {
 		wrong("preset", s.Preset, names)
+		s.Preset, s.Note = "", fmt.Sprintf("weft has no preset %q", s.Preset)
 	}
 	known := slices.Sorted(maps.Keys(systems.Libraries))
-	for _, of := range append(slices.Sorted(maps.Values(s.Libraries)), s.Library) {
-		if of != "" && !slices.Contains(known, of) {
-			wrong("library", of, known)
+	if s.Library != "" && !slices.Contains(known, s.Library) {
+		wrong("library", s.Library, known)
+		s.Library = ""
+	}
+	for _, of := range slices.Sorted(maps.Keys(s.Libraries)) {
+		if library := s.Libraries[of]; !slices.Contains(known, library) {
+			wrong("libraries", library, known)
+			delete(s.Libraries, of)
 		}
 	}
 	return faults
@@ -166,7 +167,7 @@ func (s *system) check(at string) (faults document.Problems) {
 
 // readRow reads the row of a table.
 func readRow(t *judge.Table) (*row, *document.Problem) {
-	r := &row{system: t.Cell("system"), title: t.Cell("benchmark"), library: t.Cell("library"), quality: t.Cell("quality"), unit: t.Cell("unit"), notes: t.Cell("notes"), line: t.Line}
+	r := &row{system: t.Cell("system"), title: t.Cell("benchmark"), library: t.Cell("library"), quality: t.Cell("quality"), unit: t.Cell("unit"), notes: t.Cell("notes")}
 	var err error
 	if r.measured, err = strconv.ParseFloat(t.Cell("value"), 64); err != nil || !(r.measured > 0 && r.measured < 1e18) {
 		return nil, t.Problem("value = %q: want a number above 0", t.Cell("value"))

@@ -97,7 +97,7 @@ func (s *system) judge(session *judge.Session) (rows []judge.Row, err error) {
 		s.Adapters = cmp.Or(s.Adapters, preset.Adapters)
 	}
 	machines := map[string]*machine{}
-	measured, series := map[string]*row{}, map[string][]*row{}
+	measured, series := map[string]*row{}, map[[2]string][]*row{} // by the key of a machine, and a benchmark
 	for _, r := range s.rows {
 		if r.refused == "" {
 			library, transport := s.libraryOf(r.library)
@@ -110,7 +110,8 @@ func (s *system) judge(session *judge.Session) (rows []judge.Row, err error) {
 			}
 			s.settle(r, machines[key], measured, key)
 			if s.PerLeaf > 0 && r.test == pingPong && r.nodes > 1 && !r.perftest {
-				series[r.title+key] = append(series[r.title+key], r)
+				of := [2]string{key, r.title}
+				series[of] = append(series[of], r)
 			}
 		}
 		if r.refused != "" {
@@ -118,7 +119,7 @@ func (s *system) judge(session *judge.Session) (rows []judge.Row, err error) {
 		}
 	}
 	for of, rows := range series { // in any order
-		s.place(rows, machines[strings.TrimPrefix(of, rows[0].title)], measured)
+		s.place(rows, machines[of[0]], measured, of[0])
 	}
 	if preset != nil {
 		s.fits(preset)
@@ -165,7 +166,7 @@ func (s *system) settle(r *row, m *machine, measured map[string]*row, machine st
 
 // place decides whether a series of rows between two nodes ran between leaf switches, which logs do not
 // say: by its smallest message, which is calibrated by that.
-func (s *system) place(rows []*row, m *machine, measured map[string]*row) {
+func (s *system) place(rows []*row, m *machine, measured map[string]*row, machine string) {
 	first := slices.MinFunc(rows, func(a, b *row) int { return cmp.Compare(a.bytes, b.bytes) })
 	if first.far || first.refused != "" {
 		return
@@ -173,13 +174,13 @@ func (s *system) place(rows []*row, m *machine, measured map[string]*row) {
 	first.fitted = true
 	farther := *first
 	farther.far = true
-	s.settle(&farther, m, measured, "far")
+	s.settle(&farther, m, measured, machine)
 	if math.Abs(farther.err()) >= math.Abs(first.err()) {
 		return
 	}
 	for _, r := range rows {
 		r.far, r.note = true, "taken to be between leaf switches, as the series' smallest message says"
-		s.settle(r, m, measured, "far")
+		s.settle(r, m, measured, machine)
 	}
 }
 

@@ -78,8 +78,8 @@ func (m *machine) perftest() *machine {
 // mostMessages bounds a run: of more a row is not judged.
 const mostMessages = 3e6
 
-// Values of a row of a table of benchmarks, in its unit.
-const window = 64 // messages of the OSU tests of bandwidth and rate
+// window is that of the OSU tests of bandwidth and rate, in messages.
+const window = 64
 
 // errNotSimulated says why a row cannot be judged.
 type errNotSimulated string
@@ -185,32 +185,21 @@ func (m *machine) collective(b *benchmark) (float64, error) {
 	if messages > mostMessages {
 		return 0, errNotSimulated(fmt.Sprintf("some %.2g messages a call are too many to simulate here", messages))
 	}
-	apart := collectives.Collective(nil)
-	if !b.inARow {
-		apart = collectives.BarrierDissemination(b.ranks)
+	// A rank computes no earlier than its operations are complete.
+	end := collectives.Work(b.ranks, sim.Picosecond)
+	// The first calls load the contexts of queue pairs, and leave the ranks out of step.
+	apart := collectives.BarrierDissemination(b.ranks)
+	before := []collectives.Schedule{c, apart, c, apart}
+	more, calls := []collectives.Schedule{c}, 1
+	if b.inARow {
+		before, more, calls = []collectives.Schedule{c, c}, []collectives.Schedule{c, c, c, c}, 4
 	}
-	times := func(n int) ([]sim.Time, error) {
-		var parts []collectives.Schedule
-		for i := range n {
-			if i > 0 && apart != nil {
-				parts = append(parts, apart)
-			}
-			parts = append(parts, c)
-		}
-		if n == 1 && apart != nil {
-			parts = append(parts, apart)
-		}
-		// A rank computes no earlier than its operations are complete.
-		parts = append(parts, collectives.Work(b.ranks, sim.Picosecond))
-		_, r, err := m.run(collectives.Sequence(parts...), place, b.far)
+	times := func(parts ...collectives.Schedule) ([]sim.Time, error) {
+		_, r, err := m.run(collectives.Sequence(append(parts, end)...), place, b.far)
 		return r.Finish, err
 	}
-	before, after := 1, 2
-	if b.inARow {
-		before, after = 2, 6
-	}
-	first, err1 := times(before)
-	last, err2 := times(after)
+	first, err1 := times(slices.Clone(before)...)
+	last, err2 := times(slices.Concat(before, more)...)
 	if err := errors.Join(err1, err2); err != nil {
 		return 0, err
 	}
@@ -218,7 +207,7 @@ func (m *machine) collective(b *benchmark) (float64, error) {
 	for r := range first {
 		sum += float64(last[r] - first[r])
 	}
-	return sum / float64(len(first)) / float64(after-before) * 1e-6, nil
+	return sum / float64(len(first)) / float64(calls) * 1e-6, nil
 }
 
 // collective builds the operation of a benchmark by the algorithm that it names, or its library's.

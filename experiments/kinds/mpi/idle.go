@@ -31,7 +31,7 @@ var idleMachines = func() (list []experiments.Idle[*Config]) {
 		{[]string{"fabric"}, []string{"topology", "routing", "fabric", "switch", "terminal", "channel", "trace"}},
 		{[]string{"loggp"}, []string{"loggp"}},
 		{[]string{"loggops"}, []string{"loggops"}},
-		{[]string{"loggp", "fabric"}, []string{"placement", "protocol", "connections", "noise", "memory"}},
+		{[]string{"loggp", "fabric"}, []string{"system", "placement", "protocol", "connections", "noise", "memory"}},
 	} {
 		because := fmt.Sprintf("it is of job.machine = \"%s\"", strings.Join(of.machines, `" or "`))
 		for _, table := range of.tables {
@@ -52,10 +52,16 @@ var idleProtocol = []experiments.Idle[*Config]{
 	{Key: "hca.rnr_delay", When: func(c *Config) bool { return !c.Protocol.LimitBuffers }, Because: "protocol.limit_buffers is false"},
 	{Key: "connections.srq_least", When: func(c *Config) bool { return c.Connections.Mode == mpi.RC }, Because: `connections.mode = "rc" has no shared receive queues`},
 	{Key: "connections.srq_least", When: func(c *Config) bool { return c.Connections.Mode != mpi.RC && !c.Protocol.LimitBuffers }, Because: "protocol.limit_buffers is false"},
+	{Key: "protocol.read_overhead", When: func(c *Config) bool { return c.Protocol.Rendezvous != "read" }, Because: `it is of protocol.rendezvous = "read"`},
+	{Key: "protocol.single_copy_time", When: inTwoCopies, Because: "protocol.single_copy is 0B"},
+	{Key: "protocol.single_copy_rate", When: inTwoCopies, Because: "protocol.single_copy is 0B"},
+	{Key: "loggp.far_latency", When: func(c *Config) bool { return c.LogGP.PerLeaf == 0 }, Because: "loggp.nodes_per_leaf is 0"},
 	{Key: "connections.srq_buffers", When: func(c *Config) bool { return c.Connections.Mode == mpi.RC }, Because: `connections.mode = "rc" has no shared receive queues`},
 	{Key: "memory.domains", When: func(c *Config) bool { return c.Memory.Bandwidth == 0 }, Because: "memory.bandwidth is without limit"},
 	{Key: "memory.cached", When: func(c *Config) bool { return c.Memory.Bandwidth == 0 }, Because: "memory.bandwidth is without limit"},
 }
+
+func inTwoCopies(c *Config) bool { return c.Protocol.SingleCopy == 0 }
 
 func connectsBefore(c *Config) bool { return !c.Connections.OnDemand && c.Connections.Group == 0 }
 

@@ -207,7 +207,8 @@ func (c *Config) traceWarnings() (warnings []experiments.Warning) {
 // node do so side by side and share the adapter.
 func (c *Config) copyWarnings(adapter *hca.Config) []experiments.Warning {
 	copies := float64(c.Protocol.CopyRate) / 2 * float64(c.Placement.PerNode)
-	if !c.Protocol.EagerCopies || c.Protocol.EagerLimit == 0 || copies >= 0.75*float64(adapter.Rate()) {
+	measured := c.System.Preset.Name() != "" && c.System.Preset.Name() != systems.QDR
+	if measured || !c.Protocol.EagerCopies || c.Protocol.EagerLimit == 0 || copies >= 0.75*float64(adapter.Rate()) {
 		return nil
 	}
 	return []experiments.Warning{{Key: "protocol.copy_rate", Message: fmt.Sprintf(

@@ -50,20 +50,10 @@ func TestSystemsAgreeOnIdlePairs(t *testing.T) {
 	}
 }
 
-// configured is the configuration of a file of kind mpi.
-func configured(t *testing.T, text string) *Config {
-	t.Helper()
-	f, err := experiments.Load("t.toml", "title = \"t\"\nkind = \"mpi\"\n"+text, experiments.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f.Points[0].Config().(*Config)
-}
-
 // TestSystemSetsWhatIsNotGiven: a preset sets the tables of a machine, keys of the file stay, also those
 // of an adapter that is not the default one; a library adds its own and chooses algorithms.
 func TestSystemSetsWhatIsNotGiven(t *testing.T) {
-	c := configured(t, "[system]\npreset = \"edr\"\nlibrary = \"mpich\"\n[hca]\nmtu = \"2KiB\"\n[protocol]\nsend_overhead = \"1us\"\n[workload]\ntype = \"osu-alltoall\"\nalgorithm = \"allreduce-library\"\n")
+	c := mpiOf(t, "[system]\npreset = \"edr\"\nlibrary = \"mpich\"\n[hca]\nmtu = \"2KiB\"\n[protocol]\nsend_overhead = \"1us\"\n[workload]\ntype = \"osu-alltoall\"\nalgorithm = \"allreduce-library\"\n")
 	adapter := c.HCA.Preset.Config().(*hca.Config)
 	if adapter.MTU != 2048 || adapter.LinkRate != 100e9 || adapter.InlineLimit != 188 {
 		t.Errorf("the adapter is %+v", adapter)
@@ -87,11 +77,11 @@ func TestSystemSetsWhatIsNotGiven(t *testing.T) {
 	if library != `"mpich"` {
 		t.Errorf("the algorithm is of %s", library)
 	}
-	verbs := configured(t, "[system]\npreset = \"edr\"\nlibrary = \"intel-mpi\"\ntransport = \"verbs\"\n")
+	verbs := mpiOf(t, "[system]\npreset = \"edr\"\nlibrary = \"intel-mpi\"\ntransport = \"verbs\"\n")
 	if verbs.Protocol.SendOverhead != 690*sim.Nanosecond {
 		t.Errorf("over verbs a message is posted in %v", verbs.Protocol.SendOverhead)
 	}
-	none := configured(t, "[hca]\npreset = \"edr\"\n")
+	none := mpiOf(t, "[hca]\npreset = \"edr\"\n")
 	if none.Protocol.SendOverhead != mpi.DefaultProtocols.SendOverhead || none.LogGP != mpi.DefaultLogGP {
 		t.Errorf("without a system the protocols are %+v", none.Protocol)
 	}
@@ -137,7 +127,7 @@ func TestSystemsAreSound(t *testing.T) {
 			t.Fatal(err)
 		}
 		check(p)
-		configured(t, "[system]\npreset = \""+name+"\"\n")
+		mpiOf(t, "[system]\npreset = \""+name+"\"\n")
 	}
 	for _, p := range systems.Libraries {
 		check(p)

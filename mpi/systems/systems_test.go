@@ -1,0 +1,65 @@
+package systems
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/weft-sim/weft/fabric/hca"
+	"github.com/weft-sim/weft/mpi"
+	"github.com/weft-sim/weft/sim"
+)
+
+// TestLayers: values of a library hold against those of a machine, and those of a transport over it only.
+func TestLayers(t *testing.T) {
+	p := &Preset{Transport: "ucx", Value: []Value{{Key: "hca.preset", Value: "edr"}, {Key: "protocol.send_overhead", Value: "1us"}, {Key: "hca.mtu", Value: "2KiB"}}}
+	library := &Preset{Value: []Value{{Key: "protocol.send_overhead", Value: "2us"}, {Key: "protocol.send_overhead", Value: "3us", Transport: "verbs"}, {Key: "memory.domains", Value: "2"}, {Key: "protocol.eager_copies", Value: "false"}, {Key: "hca.payload_share", Value: "0.5"}, {Key: "protocol.rendezvous", Value: "read"}}}
+	for transport, want := range map[string]sim.Time{"": 2 * sim.Microsecond, "verbs": 3 * sim.Microsecond} {
+		values := p.With(library, transport)
+		adapter, protocol, memory := hca.HDR, mpi.DefaultProtocols, mpi.DefaultMemory
+		m := Machine{HCA: &adapter, Protocol: &protocol, Memory: &memory, Workload: &struct{}{}}
+		m.Set(values, func(key string) bool { return key == "hca.mtu" })
+		if protocol.SendOverhead != want || protocol.EagerCopies || protocol.Rendezvous != "read" || memory.Domains != 2 || adapter.PayloadShare != 0.5 || adapter.MTU != hca.HDR.MTU || Adapter(values) != "edr" {
+			t.Errorf("%q: %+v %+v %+v", transport, protocol, memory, adapter)
+		}
+	}
+}
+
+// TestWays: near are two cables and a switch, far four and three.
+func TestWays(t *testing.T) {
+	w := Ways{CableLatency: 10, SwitchLatency: 100}
+	if w.Near() != 120 || w.Far() != 340 {
+		t.Errorf("near %d, far %d; want 120, 340", w.Near(), w.Far())
+	}
+}
+
+// TestLibraryFor: versions up to 4.0 have rules of their own.
+func TestLibraryFor(t *testing.T) {
+	for version, want := range map[string]string{"3.1.6": "open-mpi-4.0", "4.0.3": "open-mpi-4.0", "4.1.6": "open-mpi", "5.0.8": "open-mpi", "": "open-mpi"} {
+		if got := LibraryFor("open-mpi", version); got != want {
+			t.Errorf("%q: %s, want %s", version, got, want)
+		}
+	}
+}
+
+// TestErrors: errors.csv is of presets that there are, and 90 % are not below the median.
+func TestErrors(t *testing.T) {
+	n := 0
+	for _, name := range Registry.Names() {
+		p, err := Registry.New(name, struct{}{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range p.Errors() {
+			n++
+			median, err1 := strconv.ParseFloat(e.Median, 64)
+			p90, err2 := strconv.ParseFloat(e.P90, 64)
+			if err1 != nil || err2 != nil || p90 < median {
+				t.Errorf("%s: %+v", name, e)
+			}
+		}
+	}
+	if lines := strings.Count(measured, "\n"); n == 0 || n != lines-1 {
+		t.Errorf("%d rows of presets, %d lines", n, lines)
+	}
+}
