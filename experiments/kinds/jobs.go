@@ -46,6 +46,7 @@ func init() {
 			}
 		},
 		Complete: func(c *jobsConfig, given func(string) bool) {
+			network.FollowTopology(&c.Routing, &c.Topology, given)
 			network.FollowClock(&c.Fabric, &c.Topology, c.Channel, given)
 			m := c.mpi()
 			m.followPreset(func(key string) bool {
