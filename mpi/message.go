@@ -1,6 +1,8 @@
 package mpi
 
 import (
+	"fmt"
+
 	"sync/atomic"
 
 	"github.com/weft-sim/weft/collectives"
@@ -333,9 +335,13 @@ func (rt *runtime) passOn(id int32, m *message, at sim.Time) {
 // arrive matches a message that the receiver did not clear: eager data, a
 // request to send, a direct write.
 func (rt *runtime) arrive(id int32, m *message, now sim.Time) {
-	posted, ok := rt.match.take(&rt.ranks[m.to].posted, m.from, m.tag)
+	posted := &rt.ranks[m.to].posted
+	node := rt.match.oldest(posted, m.from, m.tag)
+	ok := node != 0
 	if ok {
-		m.recvID = posted
+		m.recvID = rt.match.nodes[node].item
+		rt.match.remove(posted, node)
+		rt.checkLength(m, rt.recvBytes[node])
 	}
 	var at sim.Time
 	switch {
@@ -384,6 +390,7 @@ func (rt *runtime) receive(r int32, op *Op, now sim.Time) {
 	}
 	m := rt.messages.At(early)
 	m.recvID = op.ID
+	rt.checkLength(m, op.Size)
 	switch {
 	case m.stage == stageRTS:
 		rt.clear(early, m, max(now, m.ready))
@@ -393,6 +400,14 @@ func (rt *runtime) receive(r int32, op *Op, now sim.Time) {
 		}
 	default:
 		rt.complete(early, m, max(now, m.ready))
+	}
+}
+
+// checkLength stops the run at a message that is longer than its receive, as MPI does (MPI_ERR_TRUNCATE).
+func (rt *runtime) checkLength(m *message, room int64) {
+	if m.bytes > room {
+		rt.fail(m.to, fmt.Errorf("a message of %d B from rank %d to rank %d, tag %d, meets a receive of %d B (%s): want one that is as long, or longer",
+			m.bytes, m.from, m.to, m.tag, room, rt.work.Where(m.to, m.recvID)))
 	}
 }
 

@@ -262,6 +262,18 @@ func TestRuntimeDeadlock(t *testing.T) {
 	}
 }
 
+// TestLongMessage: a message longer than its receive ends the run, whichever is there first; a shorter one fits.
+func TestLongMessage(t *testing.T) {
+	const text = "num_ranks 2\nrank 0 {\nsend %db to 1\n}\nrank 1 {\nc: calc %d\nr: recv %db from 0\nr requires c\n}\n"
+	for _, size := range []int{100, 100_000} {
+		for _, wait := range []int{0, 1_000_000} {
+			_, err := runGoal(t, mpi.QDRConfig(1), fmt.Sprintf(text, size, wait, size-1))
+			simtest.Fail(t, err, fmt.Sprintf("a message of %d B from rank 0 to rank 1, tag 0, meets a receive of %d B", size, size-1))
+			simtest.Must(runGoal(t, mpi.QDRConfig(1), fmt.Sprintf(text, size, wait, size+1)))(t)
+		}
+	}
+}
+
 func TestPlacement(t *testing.T) {
 	for _, c := range []struct {
 		p    mpi.Placement

@@ -1,6 +1,7 @@
 package topology
 
 import (
+	"bytes"
 	"maps"
 	"math"
 	"slices"
@@ -42,15 +43,32 @@ type EdgesConfig struct {
 func init() {
 	RegisterFile("edges", "a network from a list of its cables, or from Cray's list of links", EdgesConfig{Terminals: 1}, input.MaxInput,
 		func(c EdgesConfig) string { return c.Path },
-		func(c EdgesConfig, data []byte) (Topology, error) {
-			g, doubts, err := ReadEdges(c.Path, data, c.Terminals)
-			if err != nil {
-				return nil, otherFormat(err, c.Path, data)
-			}
-			n := NewFileNetwork(g)
-			n.doubts = doubts
-			return n, nil
-		})
+		EdgesConfig.network)
+}
+
+// network is that of a list.
+func (c EdgesConfig) network(data []byte) (Topology, error) {
+	g, doubts, err := ReadEdges(c.Path, data, c.Terminals)
+	if err != nil {
+		return nil, otherFormat(err, c.Path, data)
+	}
+	n := NewFileNetwork(g)
+	n.doubts = doubts
+	return n, nil
+}
+
+// isList tells whether the first line of a file with words is one of a list of cables: two or three words
+// with letters or digits, or Cray's.
+func isList(data []byte) bool {
+	for line := range bytes.Lines(data[:min(len(data), foreignBytes)]) {
+		fields, attributes := words(string(line))
+		if len(fields) == 0 {
+			continue
+		}
+		plain := (attributes == "" || strings.HasSuffix(attributes, "}")) && !slices.ContainsFunc(fields, func(w string) bool { return strings.ContainsAny(w, `"'=<>[]();`) })
+		return isCray(fields) || plain && (len(fields) == 2 || len(fields) == 3)
+	}
+	return false
 }
 
 // Validate checks what the tags cannot.

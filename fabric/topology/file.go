@@ -126,8 +126,9 @@ func RegisterFormat(f Format) { formats = append(formats, f) }
 // Formats are those that are registered.
 func Formats() []Format { return slices.Clone(formats) }
 
-// ReadFile reads a network from a file in weft's JSON, which begins with a brace (see [FileConfig]), or in
-// a registered format, found out from the content.
+// ReadFile reads a network from a file in weft's JSON, which begins with a brace (see [FileConfig]), in
+// a registered format, found out from the content, or as a list of cables (see [EdgesConfig]), with a terminal
+// on every switch.
 func ReadFile(path string) (Topology, error) {
 	data, err := input.ReadInput(path, input.MaxInput)
 	if err != nil {
@@ -146,10 +147,10 @@ func ReadFile(path string) (Topology, error) {
 		}
 		known = append(known, f.Called)
 	}
-	if len(known) == 0 {
-		return nil, fmt.Errorf("%s:1: not a topology in JSON", path)
+	if isList(data) {
+		return EdgesConfig{Path: path, Terminals: 1}.network(data)
 	}
-	return nil, fmt.Errorf("%s:1: neither %s nor a topology in JSON", path, strings.Join(known, ", "))
+	return nil, fmt.Errorf("%s:1: neither %s, a list of cables nor a topology in JSON", path, strings.Join(known, ", "))
 }
 
 // otherFormat is the error for a file that is no list of cables, and is in a format; else it is err.

@@ -37,6 +37,9 @@ func init() {
 			}
 		},
 		Complete: func(c *exchangeConfig, given func(string) bool) {
+			if c.Exchange.Through == "fabric" {
+				network.FollowTopology(&c.Routing, &c.Topology, given)
+			}
 			network.FollowClock(&c.Fabric, &c.Topology, c.Channel, given)
 		},
 		Check:     checkExchange,

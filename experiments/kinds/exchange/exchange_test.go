@@ -111,7 +111,7 @@ func TestExchangeRefusals(t *testing.T) {
 		"[topology]\ntype = \"single-switch\"\nterminals = 1\n":                                                     "an exchange needs two",
 		"[topology]\ntype = \"pcc\"\n[channel.internal]\ncycles_per_flit = 2\n[exchange]\nthrough = \"sessions\"\n": "channel.internal.cycles_per_flit = 2: want 1",
 		"[topology]\ntype = \"pcc\"\n[exchange]\nthrough = \"sessions\"\nschedule = \"sigma\"\n":                    "exchange.schedule = sigma",
-		"[topology]\ntype = \"torus\"\n":                                                                            "routing.type", // nca on a torus
+		"[topology]\ntype = \"torus\"\n[routing]\ntype = \"nca\"\n":                                                 "routing.type",
 		"[topology]\ntype = \"fat-tree\"\n[exchange]\nchannel_latency = \"1500ps\"\n":                               "whole cycles",
 	})
 }

@@ -51,6 +51,7 @@ func init() {
 			}
 		},
 		Complete: func(c *jobsConfig, given func(string) bool) {
+			network.FollowTopology(&c.Routing, &c.Topology, given)
 			network.FollowClock(&c.Fabric, &c.Topology, c.Channel, given)
 			m := c.mpi()
 			m.FollowPreset(func(key string) bool {

@@ -49,6 +49,7 @@ func init() {
 			}
 		},
 		Complete: func(c *trafficConfig, given func(string) bool) {
+			network.FollowTopology(&c.Routing, &c.Topology, given)
 			network.FollowClock(&c.Fabric, &c.Topology, c.Channel, given)
 		},
 		Check:     checkTraffic,

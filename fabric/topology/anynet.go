@@ -1,0 +1,194 @@
+package topology
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/weft-sim/weft/sim/input"
+)
+
+// AnynetConfig configures the topology "anynet": any network, from a file of BookSim2's topology of that
+// name. A line is of a router or a node, and lists what it is joined to, each with the cycles of
+// the channel behind it, 1 unless given:
+//
+//	router 0 node 0 node 1 5 router 1 15
+//	router 1 node 2
+//
+// (BookSim2, src/networks/anynet.cpp: a channel that one end lists leads both ways.) Where both ends give
+// cycles that differ, the cable has the larger, since weft's are alike both ways. Nodes and
+// routers are numbered from 0 without gaps; every node has one router. Ports: nodes by their
+// number, then cables in the order of the file. Channels of more than a cycle have the class cycles-N.
+type AnynetConfig struct {
+	Path string `toml:"path" doc:"network_file of BookSim2's topology anynet; relative to the experiment file" file:"read"`
+}
+
+func init() {
+	RegisterFile("anynet", "a network from a file of BookSim2's anynet", AnynetConfig{}, input.MaxInput,
+		func(c AnynetConfig) string { return c.Path },
+		func(c AnynetConfig, data []byte) (Topology, error) { return readAnynet(c.Path, data) })
+	RegisterFormat(Format{Name: "anynet", Called: "a network of BookSim2's anynet", Is: regexp.MustCompile(`^\s*(router|node)\s+\d+\s+(router|node)\s+\d`).Match, Read: readAnynet})
+}
+
+// Validate checks what the tags cannot.
+func (c *AnynetConfig) Validate() error { return checkPath(c.Path, "a file of BookSim2's anynet") }
+
+// RelativeTo implements [PathConfig].
+func (c *AnynetConfig) RelativeTo(dir string) {
+	if c.Path != "" && !filepath.IsAbs(c.Path) {
+		c.Path = filepath.Join(dir, c.Path)
+	}
+}
+
+// Files implements [PathConfig].
+func (c *AnynetConfig) Files() []string { return []string{c.Path} }
+
+// anynetReader collects cables.
+type anynetReader struct {
+	fileReader
+	doubts  []string
+	routers map[int]int // lines of the first mention
+	nodes   map[int]located[anynetCable]
+	cables  map[[2]int]int // in links, by the lower and the higher router
+	order   []located[anynetCable]
+}
+
+// anynetCable joins router a to router b, or a node to router a.
+type anynetCable struct{ a, b, cycles, back int }
+
+func readAnynet(name string, data []byte) (Topology, error) {
+	r := &anynetReader{fileReader: fileReader{Problems: input.Problems{Name: name}}, routers: map[int]int{}, nodes: map[int]located[anynetCable]{}, cables: map[[2]int]int{}}
+	line := 0
+	for text := range strings.Lines(string(data)) {
+		if line++; !r.Full() {
+			r.read(line, strings.Fields(text))
+		}
+	}
+	r.elements()
+	if r.Any() {
+		return nil, r.Err()
+	}
+	g := r.build()
+	if r.Any() {
+		return nil, r.Err()
+	}
+	n := NewFileNetwork(g)
+	n.doubts = r.doubts
+	return n, nil
+}
+
+// read takes in a line.
+func (r *anynetReader) read(line int, words []string) {
+	var head [2]int // 1 of a node, and its number
+	for first := true; len(words) > 0; first = false {
+		if len(words) < 2 || words[0] != "router" && words[0] != "node" {
+			r.ProblemAt(line, "%s: want router or node and its number", input.Quote(strings.Join(words[:min(2, len(words))], " ")))
+			return
+		}
+		n, err := strconv.Atoi(words[1])
+		if err != nil || n < 0 || n > mostCables {
+			r.ProblemAt(line, "%s %s: want a number, 0 to %d", words[0], input.Quote(words[1]), mostCables)
+			return
+		}
+		at := [2]int{0, n}
+		if words[0] == "node" {
+			at[0] = 1
+		}
+		words = words[2:]
+		if at[0] == 0 && r.routers[n] == 0 {
+			r.routers[n] = line
+		}
+		if first {
+			head = at
+			continue
+		}
+		cycles := 1
+		if len(words) > 0 && number(words[0]) {
+			if cycles, err = strconv.Atoi(words[0]); err != nil || cycles < 1 || cycles > 1<<20 {
+				r.ProblemAt(line, "%s cycles of a channel: want 1 to %d", input.Quote(words[0]), 1<<20)
+				return
+			}
+			words = words[1:]
+		}
+		r.join(line, head, at, cycles)
+	}
+}
+
+// join notes a channel.
+func (r *anynetReader) join(line int, from, to [2]int, cycles int) {
+	switch {
+	case from[0]+to[0] == 2:
+		r.ProblemAt(line, "node %d is joined to node %d: want a router at one end", from[1], to[1])
+	case from[0]+to[0] == 1:
+		node, router := from[1], to[1]
+		if to[0] == 1 {
+			node, router = router, node
+		}
+		c, twice := r.nodes[node]
+		if twice && c.value.a != router {
+			r.ProblemAt(line, "node %d is joined to router %d; by line %d it is to router %d", node, router, c.line, c.value.a)
+			return
+		}
+		r.nodes[node] = located[anynetCable]{line, anynetCable{a: router, cycles: max(cycles, c.value.cycles)}}
+	case from[1] == to[1]:
+		r.ProblemAt(line, "router %d is joined to itself", from[1])
+	default:
+		pair := [2]int{min(from[1], to[1]), max(from[1], to[1])}
+		i, known := r.cables[pair]
+		if !known {
+			r.cables[pair] = len(r.order)
+			r.order = append(r.order, located[anynetCable]{line, anynetCable{a: from[1], b: to[1], cycles: cycles}})
+			return
+		}
+		if c := &r.order[i].value; c.a == from[1] {
+			c.cycles = cycles // BookSim2 keeps the last
+		} else {
+			c.back = cycles
+		}
+	}
+}
+
+// elements makes them those of a file of weft.
+func (r *anynetReader) elements() {
+	for n := range len(r.routers) {
+		if r.routers[n] == 0 {
+			r.ProblemAt(1, "none of %d routers has number %d: want numbers from 0 without gaps", len(r.routers), n)
+			return
+		}
+		r.switches = append(r.switches, located[SwitchName]{line: r.routers[n]})
+	}
+	for n := range len(r.nodes) {
+		c, ok := r.nodes[n]
+		if !ok {
+			r.ProblemAt(1, "none of %d nodes has number %d: want numbers from 0 without gaps", len(r.nodes), n)
+			return
+		}
+		r.terminals = append(r.terminals, located[fileTerminal]{c.line, fileTerminal{filePort: filePort{Switch: c.value.a}, Class: r.channel("terminal", c.value.cycles)}})
+	}
+	uneven := 0
+	for _, c := range r.order {
+		if c.value.back > 0 && c.value.back != c.value.cycles {
+			uneven++
+		}
+		r.links = append(r.links, located[fileLink]{c.line, fileLink{A: filePort{Switch: c.value.a}, B: filePort{Switch: c.value.b}, Class: r.channel("link", max(c.value.cycles, c.value.back))}})
+	}
+	if uneven > 0 {
+		r.doubts = append(r.doubts, fmt.Sprintf("%s: %d cables have other cycles one way than the other: taken as the larger", r.Name, uneven))
+	}
+}
+
+// channel is the class of channels of so many cycles.
+func (r *anynetReader) channel(name string, cycles int) string {
+	if name == "link" && cycles > 1 {
+		name = "cycles-" + strconv.Itoa(cycles)
+	} else if cycles > 1 {
+		name += "-" + strconv.Itoa(cycles)
+	}
+	if !slices.ContainsFunc(r.classes, func(c located[fileClass]) bool { return c.value.Name == name }) && len(r.classes) <= maxClasses {
+		r.classes = append(r.classes, located[fileClass]{1, fileClass{Name: name, Latency: cycles}})
+	}
+	return name
+}
