@@ -1,5 +1,5 @@
 // Package simtest chooses the cases that a run of the tests tries of those that differ
-// little: another one for each commit and test, and all of them in make soak.
+// little: another one for each day and test, and all of them in make soak.
 package simtest
 
 import (
@@ -14,7 +14,7 @@ import (
 )
 
 // Choice is the environment variable with the number by which cases are chosen, 0 unless
-// set. The Makefile sets it to one of the commit.
+// set. The Makefile sets it to one of the day.
 const Choice = "WEFT_TEST_CHOICE"
 
 // Soak tells whether make soak runs the tests.
