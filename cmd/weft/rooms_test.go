@@ -172,7 +172,7 @@ func (u uses) table(t *testing.T, pkg string, rooms []room) string {
 		inside, up := 0, 0
 		for i := start; i < end; i++ {
 			f, within, beyond := order[i], 0, 0
-			for to, names := range u[f] {
+			for _, to := range slices.Sorted(maps.Keys(u[f])) {
 				at := slices.Index(order, to)
 				if start <= at && at < end {
 					inside++
@@ -180,7 +180,7 @@ func (u uses) table(t *testing.T, pkg string, rooms []room) string {
 				if at < i {
 					continue
 				}
-				t.Logf("%s: %s up to %s: %s", pkg, f, to, strings.Join(slices.Sorted(maps.Keys(names)), ", "))
+				t.Logf("%s: %s up to %s: %s", pkg, f, to, strings.Join(slices.Sorted(maps.Keys(u[f][to])), ", "))
 				if at < end {
 					within++
 				} else {

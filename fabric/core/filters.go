@@ -44,9 +44,10 @@ func (d *Domain) isWhole(sw *SwitchState, local uint32, v *InVC, _ uint32) bool 
 	return whole
 }
 
-// body sends the flits among some requests that follow a head through the crossbar
+// crossBodies sends the flits among some requests that follow a head through the crossbar
 // and leaves the heads.
-func (h *holds) body(d *Domain, sw *SwitchState, requests []Request, t *StepTime) (heads []Request) {
+func (d *Domain) crossBodies(sw *SwitchState, requests []Request, t *StepTime) (heads []Request) {
+	h := d.hold
 	h.bodies, heads = h.bodies[:0], requests[:0]
 	for _, r := range requests {
 		if sw.Queue(r.Local()).Packet&HeadFlit == 0 {
@@ -59,15 +60,15 @@ func (h *holds) body(d *Domain, sw *SwitchState, requests []Request, t *StepTime
 	return heads
 }
 
-// crossing takes the ports of heads that cross, and gives back those of tails.
-func (h *holds) crossing(sw *SwitchState, matches []Request) {
+// holdPorts takes the ports of heads that cross, and gives back those of tails.
+func (d *Domain) holdPorts(sw *SwitchState, matches []Request, _ *StepTime) {
 	for _, r := range matches {
 		flags := sw.Queue(r.Local()).Packet & (HeadFlit | TailFlit)
 		if flags == 0 || flags == HeadFlit|TailFlit {
 			continue
 		}
 		held := flags == HeadFlit
-		h.ports[sw.Port0+int32(r.Port())].input, h.ports[sw.Port0+int32(r.Output())].output = held, held
+		d.hold.ports[sw.Port0+int32(r.Port())].input, d.hold.ports[sw.Port0+int32(r.Output())].output = held, held
 	}
 }
 

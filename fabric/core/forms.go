@@ -81,10 +81,11 @@ func (d *Domain) allocateUnicast(sw *SwitchState, _ topology.SwitchID, t *StepTi
 	d.allocateSwitch(sw, t)
 }
 
-// allocate is switch allocation where multicast packets may be in front of
+// allocateMulticast is switch allocation where multicast packets may be in front of
 // queues, one step: outputs that are due to serve a multicast packet do so, then
 // come unicast packets, then multicast packets to outputs that are left.
-func (m *multicast) allocate(d *Domain, sw *SwitchState, s topology.SwitchID, t *StepTime) {
+func (d *Domain) allocateMulticast(sw *SwitchState, s topology.SwitchID, t *StepTime) {
+	m := d.multicast
 	m.collect(sw, m.turn[s])
 	if len(m.mine) == 0 {
 		d.allocateSwitch(sw, t)

@@ -279,8 +279,9 @@ func (m *multicast) use(input, output uint32) {
 	m.usedList = append(m.usedList, input<<16|output)
 }
 
-// crossed notes what unicast packets take in this step.
-func (m *multicast) crossed(sw *SwitchState, matches []Request) {
+// noteUnicast notes what unicast packets take in this step.
+func (d *Domain) noteUnicast(sw *SwitchState, matches []Request, _ *StepTime) {
+	m := d.multicast
 	for _, r := range matches {
 		m.prefer[uint32(sw.Port0)+r.Output()] = true
 		if len(m.mine) > 0 {
@@ -289,9 +290,10 @@ func (m *multicast) crossed(sw *SwitchState, matches []Request) {
 	}
 }
 
-// exclude leaves out requests for ports that multicast packets have taken in this
+// leaveOutTaken leaves out requests for ports that multicast packets have taken in this
 // step.
-func (m *multicast) exclude(requests []Request) []Request {
+func (d *Domain) leaveOutTaken(_ *SwitchState, requests []Request, _ *StepTime) []Request {
+	m := d.multicast
 	if len(m.usedList) == 0 {
 		return requests
 	}

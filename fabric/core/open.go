@@ -130,7 +130,7 @@ func (d *Domain) chooseStages() {
 		d.evaluate = (*Domain).evaluatePlainly
 	}
 	if d.multicast != nil {
-		d.allocate = func(d *Domain, sw *SwitchState, s topology.SwitchID, t *StepTime) { d.multicast.allocate(d, sw, s, t) }
+		d.allocate = (*Domain).allocateMulticast
 	}
 	if d.registered != nil {
 		d.match = (*Domain).matchRegistered
@@ -149,11 +149,8 @@ func (d *Domain) chooseGates() {
 		d.bids = append(d.bids, (*Domain).inputLets)
 	}
 	if d.escape != nil { // which may choose another output
-		choose := func(d *Domain, sw *SwitchState, local uint32, v *InVC, _ uint32) bool {
-			return d.escape.decide(d, sw, local, v)
-		}
-		if d.asks = append(d.asks, choose); d.Combined != 0 {
-			d.bids = append(d.bids, choose)
+		if d.asks = append(d.asks, (*Domain).escapes); d.Combined != 0 {
+			d.bids = append(d.bids, (*Domain).escapes)
 		}
 	}
 	if d.hold != nil {
@@ -163,29 +160,21 @@ func (d *Domain) chooseGates() {
 
 // chooseLists lists the filters of requests, and who is told of flits that cross.
 func (d *Domain) chooseLists() {
-	// Filters: multicast packets have taken their ports, lanes choose among the rest, and flits behind
-	// heads cross at once, so that heads alone are matched.
-	// Notices: an observer is told first, of what has not changed yet.
-	if d.observer != nil {
+	if d.observer != nil { // which is told first, of what has not changed yet
 		d.notices = append(d.notices, func(d *Domain, sw *SwitchState, matches []Request, t *StepTime) {
 			d.observer.GrantedSwitch(d, sw, matches, t)
 		})
 	}
+	// Multicast packets have taken their ports, lanes choose among the rest, and flits behind heads cross
+	// at once, so that heads alone are matched.
 	if d.multicast != nil {
-		d.filters = append(d.filters, func(d *Domain, _ *SwitchState, requests []Request, _ *StepTime) []Request {
-			return d.multicast.exclude(requests)
-		})
-		d.notices = append(d.notices, func(d *Domain, sw *SwitchState, matches []Request, _ *StepTime) { d.multicast.crossed(sw, matches) })
+		d.filters, d.notices = append(d.filters, (*Domain).leaveOutTaken), append(d.notices, (*Domain).noteUnicast)
 	}
 	if d.lanes != nil {
-		d.filters = append(d.filters, (*Domain).arbitrateLanes)
-		d.notices = append(d.notices, (*Domain).crossedLanes)
+		d.filters, d.notices = append(d.filters, (*Domain).arbitrateLanes), append(d.notices, (*Domain).crossedLanes)
 	}
 	if d.hold != nil && d.Unit == nil {
-		d.filters = append(d.filters, func(d *Domain, sw *SwitchState, requests []Request, t *StepTime) []Request {
-			return d.hold.body(d, sw, requests, t)
-		})
-		d.notices = append(d.notices, func(d *Domain, sw *SwitchState, matches []Request, _ *StepTime) { d.hold.crossing(sw, matches) })
+		d.filters, d.notices = append(d.filters, (*Domain).crossBodies), append(d.notices, (*Domain).holdPorts)
 	}
 }
 

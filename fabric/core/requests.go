@@ -20,11 +20,12 @@ func (e *escape) room(d *Domain, sw *SwitchState, port uint32, flits int32) uint
 	return whole | d.withCredits(sw, port, free&^e.whole, flits)
 }
 
-// decide narrows the decision for the packet in front of a queue to virtual
+// escapes narrows the decision for the packet in front of a queue to virtual
 // channels that it can be given in this step, with a new decision if need be;
 // false if there are none.
-func (e *escape) decide(d *Domain, sw *SwitchState, local uint32, v *InVC) bool {
+func (d *Domain) escapes(sw *SwitchState, local uint32, v *InVC, _ uint32) bool {
 	const routingBits = 1<<fabric.StateBits - 1
+	e := d.escape
 	flits := d.Packet(v.Packet >> PacketBits).Flits
 	port := v.Hop >> 16
 	if room := v.Hop & e.room(d, sw, port, flits); room != 0 {
