@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/sim/input"
 )
 
 // Imported is a network read from a description of a real or simulated
@@ -113,18 +112,16 @@ func init() {
 		{"iblinkinfo", "iblinkinfo output", "an InfiniBand fabric as iblinkinfo printed it", ReadLinkInfo, nil},
 		{"ibsim", "an ibsim netlist", "an InfiniBand fabric as a netlist of the simulator ibsim", ReadSim, WriteSim},
 	} {
-		read := func(path string, data []byte) (topology.Topology, error) {
-			im, err := f.read(bytes.NewReader(data), path)
-			if err != nil {
-				return nil, otherFormat(err, path, f.name, data)
-			}
-			return im, nil
-		}
 		topology.RegisterFormat(topology.Format{
-			Name: f.name, Called: f.called, Is: func(data []byte) bool { return formatOf(data) == f.name }, Read: read, Write: f.write,
+			Name: f.name, Called: f.called, Doc: f.doc, Is: func(data []byte) bool { return formatOf(data) == f.name }, Write: f.write,
+			Read: func(path string, data []byte) (topology.Topology, error) {
+				im, err := f.read(bytes.NewReader(data), path)
+				if err != nil {
+					return nil, otherFormat(err, path, f.name, data)
+				}
+				return im, nil
+			},
 		})
-		topology.RegisterFile(f.name, f.doc, topology.FileConfig{}, input.MaxInput, func(c topology.FileConfig) string { return c.Path },
-			func(c topology.FileConfig, data []byte) (topology.Topology, error) { return read(c.Path, data) })
 	}
 }
 
