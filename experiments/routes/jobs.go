@@ -2,7 +2,6 @@ package routes
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -218,7 +217,7 @@ func (p *jobParser) spread(hosts []int) []int {
 
 // listed finds hosts by name.
 func (p *jobParser) listed(text string) (list []int) {
-	names, err := expand(text)
+	names, err := input.ExpandHosts(text)
 	if err != nil {
 		p.problem("%w", err)
 		return nil
@@ -235,80 +234,4 @@ func (p *jobParser) listed(text string) (list []int) {
 		}
 	}
 	return list
-}
-
-// mostNames bounds the hosts that a list expands to.
-const mostNames = 1 << 20
-
-// expand lists the names of a list with ranges: a[1-3,7]b,c.
-func expand(text string) (names []string, err error) {
-	for len(text) > 0 {
-		prefixes := []string{""}
-		for {
-			i := strings.IndexAny(text, ",[")
-			if i < 0 {
-				i = len(text)
-			}
-			for k := range prefixes {
-				prefixes[k] += text[:i]
-			}
-			if text = text[i:]; text == "" || text[0] == ',' {
-				break
-			}
-			body, rest, closed := strings.Cut(text[1:], "]")
-			if !closed {
-				return nil, fmt.Errorf("%q: a bracket is not closed", text)
-			}
-			numbers, err := ranges(body)
-			if err != nil {
-				return nil, err
-			}
-			if len(prefixes)*len(numbers) > mostNames {
-				return nil, fmt.Errorf("more than %d hosts", mostNames)
-			}
-			var longer []string
-			for _, prefix := range prefixes {
-				for _, number := range numbers {
-					longer = append(longer, prefix+number)
-				}
-			}
-			prefixes, text = longer, rest
-		}
-		for _, name := range prefixes {
-			if name == "" {
-				return nil, errors.New("a name is empty")
-			}
-		}
-		if names = append(names, prefixes...); len(names) > mostNames {
-			return nil, fmt.Errorf("more than %d hosts", mostNames)
-		}
-		if text != "" {
-			if text = text[1:]; text == "" {
-				return nil, errors.New("a name is missing after the last comma")
-			}
-		}
-	}
-	return names, nil
-}
-
-// ranges lists the numbers of a bracket, with the leading zeros of the first: 01-03,7.
-func ranges(text string) (numbers []string, err error) {
-	for _, part := range strings.Split(text, ",") {
-		low, high, several := strings.Cut(part, "-")
-		if !several {
-			high = low
-		}
-		first, err := strconv.ParseUint(low, 10, 31)
-		last, err2 := strconv.ParseUint(high, 10, 31)
-		if err != nil || err2 != nil || last < first {
-			return nil, fmt.Errorf("[%s]: want numbers and ranges of numbers, such as 1-3,7", text)
-		}
-		if last-first >= mostNames || len(numbers) > mostNames {
-			return nil, fmt.Errorf("more than %d hosts", mostNames)
-		}
-		for i := first; i <= last; i++ {
-			numbers = append(numbers, fmt.Sprintf("%0*d", len(low), i))
-		}
-	}
-	return numbers, nil
 }

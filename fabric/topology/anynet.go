@@ -2,7 +2,6 @@ package topology
 
 import (
 	"fmt"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -11,40 +10,10 @@ import (
 	"github.com/weft-sim/weft/sim/input"
 )
 
-// AnynetConfig configures the topology "anynet": any network, from a file of BookSim2's topology of that
-// name. A line is of a router or a node, and lists what it is joined to, each with the cycles of
-// the channel behind it, 1 unless given:
-//
-//	router 0 node 0 node 1 5 router 1 15
-//	router 1 node 2
-//
-// (BookSim2, src/networks/anynet.cpp: a channel that one end lists leads both ways.) Where both ends give
-// cycles that differ, the cable has the larger, since weft's are alike both ways. Nodes and
-// routers are numbered from 0 without gaps; every node has one router. Ports: nodes by their
-// number, then cables in the order of the file. Channels of more than a cycle have the class cycles-N.
-type AnynetConfig struct {
-	Path string `toml:"path" doc:"network_file of BookSim2's topology anynet; relative to the experiment file" file:"read"`
-}
-
 func init() {
-	RegisterFile("anynet", "a network from a file of BookSim2's anynet", AnynetConfig{}, input.MaxInput,
-		func(c AnynetConfig) string { return c.Path },
-		func(c AnynetConfig, data []byte) (Topology, error) { return readAnynet(c.Path, data) })
-	RegisterFormat(Format{Name: "anynet", Called: "a network of BookSim2's anynet", Is: regexp.MustCompile(`^\s*(router|node)\s+\d+\s+(router|node)\s+\d`).Match, Read: readAnynet})
+	RegisterFormat(Format{Name: "anynet", Called: "a network of BookSim2's anynet", Doc: "a network from a file of BookSim2's anynet", Read: readAnynet,
+		Is: regexp.MustCompile(`^\s*(router|node)\s+\d+\s+(router|node)\s+\d`).Match})
 }
-
-// Validate checks what the tags cannot.
-func (c *AnynetConfig) Validate() error { return checkPath(c.Path, "a file of BookSim2's anynet") }
-
-// RelativeTo implements [PathConfig].
-func (c *AnynetConfig) RelativeTo(dir string) {
-	if c.Path != "" && !filepath.IsAbs(c.Path) {
-		c.Path = filepath.Join(dir, c.Path)
-	}
-}
-
-// Files implements [PathConfig].
-func (c *AnynetConfig) Files() []string { return []string{c.Path} }
 
 // anynetReader collects cables.
 type anynetReader struct {
@@ -59,6 +28,17 @@ type anynetReader struct {
 // anynetCable joins router a to router b, or a node to router a.
 type anynetCable struct{ a, b, cycles, back int }
 
+// readAnynet reads any network, from a file of BookSim2's topology of that
+// name. A line is of a router or a node, and lists what it is joined to, each with the cycles of
+// the channel behind it, 1 unless given:
+//
+//	router 0 node 0 node 1 5 router 1 15
+//	router 1 node 2
+//
+// (BookSim2, src/networks/anynet.cpp: a channel that one end lists leads both ways.) Where both ends give
+// cycles that differ, the cable has the larger, since weft's are alike both ways. Nodes and
+// routers are numbered from 0 without gaps; every node has one router. Ports: nodes by their
+// number, then cables in the order of the file. Channels of more than a cycle have the class cycles-N.
 func readAnynet(name string, data []byte) (Topology, error) {
 	r := &anynetReader{fileReader: fileReader{Problems: input.Problems{Name: name}}, routers: map[int]int{}, nodes: map[int]located[anynetCable]{}, cables: map[[2]int]int{}}
 	line := 0
@@ -68,16 +48,7 @@ func readAnynet(name string, data []byte) (Topology, error) {
 		}
 	}
 	r.elements()
-	if r.Any() {
-		return nil, r.Err()
-	}
-	g := r.build()
-	if r.Any() {
-		return nil, r.Err()
-	}
-	n := NewFileNetwork(g)
-	n.doubts = r.doubts
-	return n, nil
+	return r.network(r.doubts)
 }
 
 // read takes in a line.

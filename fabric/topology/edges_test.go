@@ -103,7 +103,7 @@ func TestEdgesAsMeant(t *testing.T) {
 // TestForeign: files of other tools are named, with what to do, by all that read networks.
 func TestForeign(t *testing.T) {
 	for text, want := range map[string]string{
-		"# snippet\nSwitchName=leaf1 Nodes=node[1-4]\n": "this is Slurm's topology.conf",
+		"# snippet\nBlockName=b1 Nodes=node[1-4]\n": "this is Slurm's topology.conf of blocks",
 		"{ CA Ports:01 SystemGUID:0c42a10300000001 NodeGUID:0c42a10300000001 {node001 mlx5_0} LID:0001 PN:01 } { SW Ports:29 } PHY=4x LOG=ACT SPD=14": "this is ibdiagnet's .lst",
 		"\"sw1\", Mellanox, 0x1, LID 3\n#    : IB#  : Sta : PhysSta : MTU :\n":                                                                        "this is ibdiagnet's net_dump",
 		"<?xml version='1.0'?>\n<graphml xmlns=\"x\">\n":                                                                                              "this is GraphML",

@@ -112,6 +112,7 @@ func NewFileNetwork(g *Graph) *FileNetwork {
 type Format struct {
 	Name   string
 	Called string                 // in messages: an ibsim netlist
+	Doc    string                 // of the topology
 	Is     func(data []byte) bool // tells the content from that of other formats
 	Read   func(path string, data []byte) (Topology, error)
 	Write  func(io.Writer, *Graph) error // nil: networks are not written in it
@@ -119,9 +120,13 @@ type Format struct {
 
 var formats []Format
 
-// RegisterFormat makes a format known to [ReadFile]. The package of the format calls it when it is
-// initialized.
-func RegisterFormat(f Format) { formats = append(formats, f) }
+// RegisterFormat makes a format known to [ReadFile], and a topology of its name with [FileConfig]. The
+// package of the format calls it when it is initialized.
+func RegisterFormat(f Format) {
+	formats = append(formats, f)
+	RegisterFile(f.Name, f.Doc, FileConfig{}, input.MaxInput, func(c FileConfig) string { return c.Path },
+		func(c FileConfig, data []byte) (Topology, error) { return f.Read(c.Path, data) })
+}
 
 // Formats are those that are registered.
 func Formats() []Format { return slices.Clone(formats) }
@@ -174,6 +179,18 @@ func fileNetwork(g *Graph, err error) (Topology, error) {
 		return nil, err
 	}
 	return NewFileNetwork(g), nil
+}
+
+// network is that of the elements that have been read.
+func (r *fileReader) network(doubts []string) (Topology, error) {
+	if !r.Any() {
+		if g := r.build(); !r.Any() {
+			n := NewFileNetwork(g)
+			n.doubts = doubts
+			return n, nil
+		}
+	}
+	return nil, r.Err()
 }
 
 // ReadJSON reads a network in the format of [FileConfig]. name stands for the

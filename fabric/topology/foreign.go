@@ -14,7 +14,7 @@ var foreign = []struct {
 	begins *regexp.Regexp // somewhere in the first bytes
 	advice string
 }{
-	{"Slurm's topology.conf", regexp.MustCompile(`(?m)^\s*(SwitchName|BlockName)=`), "it names switches and the nodes below them, but no cables; on InfiniBand, weft reads what ibnetdiscover prints"},
+	{"Slurm's topology.conf of blocks", regexp.MustCompile(`(?m)^\s*BlockName=`), "it names no switches; on InfiniBand, weft reads what ibnetdiscover prints"},
 	{"ibdiagnet's .lst", regexp.MustCompile(`(?m)^\s*\{\s*(CA|SW|RT|CA-SW)\s+Ports:`), "give the .db_csv of the same run, or what ibnetdiscover prints"},
 	{"ibdiagnet's net_dump", regexp.MustCompile(`(?m)^\s*#\s*:\s*IB#\s*:`), "give the .db_csv of the same run, or what ibnetdiscover prints"},
 	{"GraphML", regexp.MustCompile(`<graphml[\s>]`), "write a list of cables, as networkx.write_edgelist(networkx.read_graphml(FILE), OUT, data=False) does, for topology.type = \"edges\""},

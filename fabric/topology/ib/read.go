@@ -1,5 +1,5 @@
 // Package ib reads and writes InfiniBand fabrics as their tools do: topologies
-// (ibnetdiscover, ibdiagnet, ibsim), forwarding tables, service levels of paths and
+// (ibnetdiscover, iblinkinfo, ibdiagnet, ibsim), forwarding tables, service levels of paths and
 // SL2VL tables (OpenSM, infiniband-diags, ibdiagnet).
 package ib
 
@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/weft-sim/weft/fabric/topology"
-	"github.com/weft-sim/weft/sim/input"
 )
 
 // Imported is a network read from a description of a real or simulated
@@ -109,20 +108,20 @@ func init() {
 	for _, f := range []format{
 		{"ibnetdiscover", "ibnetdiscover output", "an InfiniBand fabric as ibnetdiscover or ibdiagnet printed it", ReadNetDiscover, WriteNetDiscover},
 		{"ibdiagnet", "ibdiagnet's db_csv", "an InfiniBand fabric as ibdiagnet's db_csv file lists it", ReadDBCSV, nil},
+		{"ibnetdiscover-ports", "ibnetdiscover's report of ports", "an InfiniBand fabric as ibnetdiscover --ports printed it", ReadPorts, nil},
+		{"iblinkinfo", "iblinkinfo output", "an InfiniBand fabric as iblinkinfo printed it", ReadLinkInfo, nil},
 		{"ibsim", "an ibsim netlist", "an InfiniBand fabric as a netlist of the simulator ibsim", ReadSim, WriteSim},
 	} {
-		read := func(path string, data []byte) (topology.Topology, error) {
-			im, err := f.read(bytes.NewReader(data), path)
-			if err != nil {
-				return nil, otherFormat(err, path, f.name, data)
-			}
-			return im, nil
-		}
 		topology.RegisterFormat(topology.Format{
-			Name: f.name, Called: f.called, Is: func(data []byte) bool { return formatOf(data) == f.name }, Read: read, Write: f.write,
+			Name: f.name, Called: f.called, Doc: f.doc, Is: func(data []byte) bool { return formatOf(data) == f.name }, Write: f.write,
+			Read: func(path string, data []byte) (topology.Topology, error) {
+				im, err := f.read(bytes.NewReader(data), path)
+				if err != nil {
+					return nil, otherFormat(err, path, f.name, data)
+				}
+				return im, nil
+			},
 		})
-		topology.RegisterFile(f.name, f.doc, topology.FileConfig{}, input.MaxInput, func(c topology.FileConfig) string { return c.Path },
-			func(c topology.FileConfig, data []byte) (topology.Topology, error) { return read(c.Path, data) })
 	}
 }
 
@@ -135,6 +134,12 @@ var dbNodes = regexp.MustCompile(`(?m)^\s*START_NODES\s*$`)
 // anyNode matches a node record.
 var anyNode = regexp.MustCompile(`(?m)^\s*(?:Switch|H?[Cc]a|Rt)\s+\d+\s*"`)
 
+// anyPort matches the beginning of a line of ibnetdiscover's report of ports, anyLink an arrow of iblinkinfo.
+var (
+	anyPort = regexp.MustCompile(`(?m)^\s*(SW|CA|RT)\s+\d+\s+\d+\s+0x[0-9A-Fa-f]`)
+	anyLink = regexp.MustCompile(`(?m)\d\[[ \d]*\]\s+==\(.*\)==>`)
+)
+
 // formatOf finds the format of a file out from its content; empty: it has none that
 // is known.
 func formatOf(data []byte) string {
@@ -145,6 +150,10 @@ func formatOf(data []byte) string {
 		return "ibdiagnet"
 	case discoverNode.Match(data):
 		return "ibnetdiscover"
+	case anyPort.Match(data):
+		return "ibnetdiscover-ports"
+	case anyLink.Match(data):
+		return "iblinkinfo"
 	case anyNode.Match(data):
 		return "ibsim"
 	}

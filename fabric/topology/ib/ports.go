@@ -1,0 +1,239 @@
+package ib
+
+import (
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/weft-sim/weft/sim/input"
+)
+
+// ReadPorts reads what ibnetdiscover --ports prints, "a list of connected ports with relevant information (like
+// LID, portnum, GUID, width, speed, and NodeDescription)" by its manual page; the fields are those of
+// dump_ports_report in rdma-core's infiniband-diags/ibnetdiscover.c:
+//
+//	SW     4  2 0xb8599f0300000001 4x HDR - CA     1  1 0x0c42a10300000001 ( 'leaf' - 'node1 mlx5_0' )
+//	SW     4  1 0xb8599f0300000001 4x SDR                                    'leaf'
+//
+// type, LID, port, GUID of the port (of a switch: its own), width and speed, the first four of the peer, and both
+// names. Ports of an adapter stand together, from the highest to the lowest. Its GUID is not in the report: it is
+// taken as that of the port listed first. Ports without peers are skipped.
+func ReadPorts(r io.Reader, name string) (*Imported, error) {
+	return readReport(r, name, (*report).port)
+}
+
+// ReadLinkInfo reads what iblinkinfo prints without options (manual page: "a header with the node information and
+// then a list for each port"; print_node_header and print_port in rdma-core's infiniband-diags/iblinkinfo.c):
+//
+//	CA: node1 mlx5_0:
+//	      0x0c42a10300000001      1    1[  ] ==( 4X          53.125 Gbps Active/  LinkUp)==>       4    2[  ] "leaf" ( )
+//	Switch: 0xb8599f0300000001 leaf:
+//	           4    1[  ] ==(                Down/ Polling)==>             [  ] "" ( )
+//	           4    2[  ] ==( 4X          53.125 Gbps Active/  LinkUp)==>       1    1[  ] "node1 mlx5_0" ( )
+//
+// A port line has the LID, the port, that on the chassis, width, rate of a lane and state, then the peer's LID,
+// port and name. A node is told by LID and name. The GUID of an adapter is taken as that of its first port. Ports
+// that are down are skipped.
+func ReadLinkInfo(r io.Reader, name string) (*Imported, error) {
+	return readReport(r, name, (*report).link)
+}
+
+// report collects nodes from lines of their ports.
+type report struct {
+	*listing
+	owner map[string]*nodeRecord // by what the ends of cables call it
+	last  int                    // port of the line before
+}
+
+// readReport reads a report whose lines parse takes in; it is false of a line that it does not know.
+func readReport(r io.Reader, name string, parse func(p *report, line int, text string) bool) (*Imported, error) {
+	p := &report{listing: &listing{Problems: input.Problems{Name: name}, byID: map[string]*nodeRecord{}}, owner: map[string]*nodeRecord{}}
+	in := input.LinesInto(&p.Problems, r)
+	err := readLines(in, func(text string) {
+		switch {
+		case text == "" || text[0] == '#' || parse(p, in.Number, text):
+		case chatter.MatchString(text) || prompt.MatchString(text):
+			p.warn(in.Number, "skipped %s", input.Quote(text))
+		default:
+			in.Problem("%s is not a line of a port, as ibnetdiscover --ports and iblinkinfo (without --line) print them", input.Quote(text))
+		}
+	}, p.join)
+	if err != nil {
+		return nil, err
+	}
+	return p.finish()
+}
+
+// join puts the ids of nodes in the place of what the ends of cables call them.
+func (p *report) join() {
+	for _, n := range p.nodes {
+		for i := range n.ends {
+			if peer := p.owner[n.ends[i].peer]; peer != nil {
+				n.ends[i].peer = peer.id
+			}
+		}
+	}
+}
+
+// node begins a node, of which identify tells the GUID.
+func (p *report) node(line int, kind nodeKind, description string) {
+	p.current = &nodeRecord{kind: kind, line: line, description: description}
+}
+
+// identify gives the current node its GUID, and takes it in.
+func (p *report) identify(line int, guid uint64) {
+	n := p.current
+	n.guid, n.id = guid, fmt.Sprintf("%c-%016x", n.kind, guid)
+	if first, twice := p.byID[n.id]; twice {
+		p.ProblemAt(line, "%s %q is a duplicate: first described in line %d", n.kind, n.id, first.line)
+		return
+	}
+	p.byID[n.id] = n
+	p.nodes = append(p.nodes, n)
+}
+
+// end adds a port of the current node, which others call so. It is that of a cable where it has a peer.
+func (p *report) end(e cableEnd, called string) {
+	n := p.current
+	p.last = e.port
+	switch first, other := n.find(e.port), p.owner[called]; {
+	case e.port < 1 || e.port > maxPorts || e.peer != "" && (e.peerPort < 1 || e.peerPort > maxPorts):
+		p.ProblemAt(e.line, "port %d of %q, which leads to port %d: want ports 1 to %d", e.port, n.id, e.peerPort, maxPorts)
+		return
+	case max(e.lid, e.peerLID) > maxLID:
+		p.ProblemAt(e.line, "LID %d: want at most %d", max(e.lid, e.peerLID), maxLID)
+		return
+	case first != nil:
+		p.ProblemAt(e.line, "port %d of %q is a duplicate: first listed in line %d", e.port, n.id, first.line)
+		return
+	case e.peer != "" && other != nil && other != n:
+		p.ProblemAt(e.line, "%s is %q, and %q of line %d: want nodes that differ", called, n.id, other.id, other.line)
+		return
+	}
+	n.ports = max(n.ports, e.port)
+	if n.kind == switchNode {
+		n.lid, e.lid, e.guid = e.lid, 0, 0
+	}
+	if e.peer != "" {
+		p.owner[called] = n
+		p.lines++
+		n.ends = append(n.ends, e)
+	}
+}
+
+// maxLID is the highest of 16 bits.
+const maxLID = 1<<16 - 1
+
+// number reads digits of which the line's expression bounds the count.
+func number(text string, base int) uint64 {
+	v, _ := strconv.ParseUint(text, base, 64)
+	return v
+}
+
+// rate notes what is wrong with a rate, if anything is.
+func (p *report) rate(line int, text string) cableRate {
+	rate, err := parseRate(text)
+	if err != nil {
+		p.ProblemAt(line, "%v", err)
+	}
+	return rate
+}
+
+// portLine matches a line of ibnetdiscover --ports.
+var portLine = regexp.MustCompile(`^(SW|CA|RT)\s+(\d{1,9})\s+(\d{1,9})\s+0x([0-9A-Fa-f]{1,16})\s+([\d?]+x?)\s+(\S+)(?:\s+-\s+(SW|CA|RT)\s+(\d{1,9})\s+(\d{1,9})\s+0x([0-9A-Fa-f]{1,16})\s+\(\s*'(.*?)'\s+-\s+'.*'\s*\)|\s+'(.*)')$`)
+
+// portKinds are the types of nodes in reports.
+var portKinds = map[string]nodeKind{"SW": switchNode, "CA": adapterNode, "RT": routerNode, "Router": routerNode}
+
+func (p *report) port(line int, text string) bool {
+	m := portLine.FindStringSubmatch(text)
+	if m == nil {
+		return false
+	}
+	kind, description := portKinds[m[1]], m[11]+m[12]
+	guid := number(m[4], 16)
+	e := cableEnd{line: line, lid: int32(number(m[2], 10)), port: int(number(m[3], 10)), guid: guid, peerLID: -1}
+	if m[7] != "" {
+		e.rate = p.rate(line, m[5]+m[6])
+		e.peerLID, e.peerPort = int32(number(m[8], 10)), int(number(m[9], 10))
+		e.peer = fmt.Sprintf("%s 0x%016x", m[7], number(m[10], 16))
+	}
+	n := p.current
+	if n == nil || n.kind != kind || kind == switchNode && n.guid != guid || kind != switchNode && (n.description != description || e.port >= p.last) {
+		p.node(line, kind, description)
+		p.identify(line, guid)
+	}
+	p.end(e, fmt.Sprintf("%s 0x%016x", m[1], guid))
+	return true
+}
+
+var (
+	// linkNode matches a header of iblinkinfo.
+	linkNode = regexp.MustCompile(`^(?:Switch: 0x([0-9A-Fa-f]{1,16})|(CA|Router):) (.*):$`)
+	// linkLine matches a line of one of its ports, linkPeer what follows the arrow.
+	linkLine = regexp.MustCompile(`^(?:0x([0-9A-Fa-f]{1,16})\s+)?(\d{1,9})\s+(\d{1,9})\[[ \d]*\]\s+==\((.*?)\s*(\w+)/\s*[\w ]+\)(?: \(HOQ:.*\))?==>\s*(.*)$`)
+	linkPeer = regexp.MustCompile(`^(\d{1,9})\s+(\d{1,9})\[[ \d]*\]\s+"(.*)"\s+\(.*\)$`)
+)
+
+// laneSpeeds are the speeds of a lane as libibmad's mad_dump_linkspeed and mad_dump_linkspeedext print them.
+var laneSpeeds = map[string]string{"2.5 Gbps": "SDR", "5.0 Gbps": "DDR", "10.0 Gbps": "QDR", "10.0 Gbps (FDR10)": "FDR10",
+	"14.0625 Gbps": "FDR", "25.78125 Gbps": "EDR", "53.125 Gbps": "HDR", "106.25 Gbps": "NDR", "212.5 Gbps": "XDR"}
+
+func (p *report) link(line int, text string) bool {
+	if m := linkNode.FindStringSubmatch(text); m != nil {
+		if m[2] == "" {
+			p.node(line, switchNode, m[3])
+			p.identify(line, number(m[1], 16))
+		} else {
+			p.node(line, portKinds[m[2]], m[3])
+		}
+		return true
+	}
+	m := linkLine.FindStringSubmatch(text)
+	switch {
+	case m == nil:
+		return false
+	case p.current == nil:
+		p.ProblemAt(line, "port line without a node before it")
+		return true
+	case (m[1] == "") != (p.current.kind == switchNode):
+		p.ProblemAt(line, "%s of %s %q: want a GUID before the LID at adapters and routers, and none at switches", input.Quote(text), p.current.kind, p.current.description)
+		return true
+	}
+	e := cableEnd{line: line, lid: int32(number(m[2], 10)), port: int(number(m[3], 10)), guid: number(m[1], 16), peerLID: -1}
+	if m[5] != "Down" {
+		if peer := linkPeer.FindStringSubmatch(m[6]); peer != nil {
+			e.peerLID, e.peerPort = int32(number(peer[1], 10)), int(number(peer[2], 10))
+			e.peer = linkName(e.peerLID, peer[3])
+		} else if !strings.HasSuffix(m[6], `"Port not available"`) {
+			return false
+		}
+		e.rate = p.lanes(line, strings.Fields(m[4]))
+	}
+	if p.current.id == "" {
+		p.identify(line, e.guid)
+	}
+	p.end(e, linkName(e.lid, p.current.description))
+	return true
+}
+
+// linkName is what iblinkinfo calls a node at the end of a cable.
+func linkName(lid int32, description string) string {
+	return fmt.Sprintf("%q, LID %d", description, lid)
+}
+
+// lanes reads the width and speed of a port, "4X 25.78125 Gbps". Those that the tool could not name are unknown.
+func (p *report) lanes(line int, words []string) cableRate {
+	if len(words) == 0 || words[0] == "undefined" || len(words) > 1 && strings.Trim(words[1], "0123456789.") != "" {
+		return cableRate{text: unknownRate}
+	}
+	speed := strings.Join(words[1:], " ")
+	name, known := laneSpeeds[speed]
+	if !known {
+		p.ProblemAt(line, "speed %s: want 2.5, 5.0, 10.0 (also with (FDR10)), 14.0625, 25.78125, 53.125, 106.25 or 212.5 Gbps", input.Quote(speed))
+		return cableRate{}
+	}
+	return p.rate(line, strings.ToLower(words[0])+name)
+}

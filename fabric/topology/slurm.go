@@ -1,0 +1,126 @@
+package topology
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/weft-sim/weft/sim/input"
+)
+
+func init() {
+	RegisterFormat(Format{Name: "slurm", Called: "Slurm's topology.conf", Doc: "a network from Slurm's topology.conf, with a cable for each pair that it names", Read: readSlurm,
+		Is: regexp.MustCompile(`(?im)^\s*SwitchName\s*=`).Match})
+}
+
+// slurmReader collects the switches of Slurm's topology.conf (its manual page: "SwitchName ... Switches: child
+// switches of the named switch ... Nodes: child nodes of the named leaf switch", both lists of hosts, as
+// [input.ExpandHosts] reads them; "LinkSpeed ... not used"):
+//
+//	SwitchName=leaf1 Nodes=host[1-4,7]
+//	SwitchName=spine Switches=leaf[1-2]
+//
+// Keys are in either case, # begins a comment, \ continues a line. A switch may be the child of several, as
+// leaves of spines are. Switches and hosts are numbered in the order of the file.
+type slurmReader struct {
+	fileReader
+	number   map[string]int    // switches
+	hosts    map[string]int    // their lines
+	children []located[string] // lists of the switches below each
+}
+
+func readSlurm(name string, data []byte) (Topology, error) {
+	if err := checkForeign(name, data); err != nil {
+		return nil, err
+	}
+	r := &slurmReader{fileReader: fileReader{Problems: input.Problems{Name: name}}, number: map[string]int{}, hosts: map[string]int{}}
+	r.classes = []located[fileClass]{{1, fileClass{Name: "terminal", Latency: 1}}, {1, fileClass{Name: "link", Latency: 1}}}
+	line, begins, words := 0, 1, []string(nil)
+	for text := range strings.Lines(strings.TrimPrefix(string(data), "\ufeff")) {
+		line++
+		text, _, _ = strings.Cut(strings.TrimSpace(text), "#")
+		text, continues := strings.CutSuffix(text, `\`)
+		if words = append(words, strings.Fields(text)...); !continues {
+			r.read(begins, words)
+			begins, words = line+1, nil
+		}
+	}
+	r.read(begins, words)
+	r.join()
+	return r.network([]string{name + ": Slurm's file does not tell how many cables join two switches, nor their rates: taken as one each"})
+}
+
+// read takes in the words of a line.
+func (r *slurmReader) read(line int, words []string) {
+	if r.Full() || len(words) == 0 {
+		return
+	}
+	values := map[string]string{}
+	for _, word := range words {
+		key, value, _ := strings.Cut(word, "=")
+		switch key = strings.ToLower(key); {
+		case key != "switchname" && key != "nodes" && key != "switches" && key != "linkspeed" || value == "":
+			r.ProblemAt(line, "%s: want SwitchName=, Nodes=, Switches= or LinkSpeed= and a value", input.Quote(word))
+		case values[key] != "":
+			r.ProblemAt(line, "%s: the key stands in the line already", input.Quote(word))
+		}
+		values[key] = value
+	}
+	names := r.expand(line, values["switchname"])
+	if len(names) != 1 || values["nodes"]+values["switches"] == "" {
+		r.ProblemAt(line, "SwitchName=%q: want the name of one switch, with Nodes or Switches", values["switchname"])
+		return
+	}
+	s := len(r.switches)
+	if first, twice := r.number[names[0]]; twice {
+		r.ProblemAt(line, "switch %q is a duplicate: first described in line %d", names[0], r.switches[first].line)
+		return
+	}
+	r.number[names[0]] = s
+	r.switches = append(r.switches, located[SwitchName]{line, SwitchName{Name: names[0]}})
+	for _, host := range r.expand(line, values["nodes"]) {
+		if first, twice := r.hosts[host]; twice {
+			r.ProblemAt(line, "node %q is below the switch of line %d: want one switch", host, first)
+			break
+		} else if len(r.hosts) == input.MostHosts {
+			r.ProblemAt(line, "node %q: want at most %d nodes", host, input.MostHosts)
+			break
+		}
+		r.hosts[host] = line
+		r.terminals = append(r.terminals, located[fileTerminal]{line, fileTerminal{Name: host, filePort: filePort{Switch: s}, Class: "terminal"}})
+	}
+	r.children = append(r.children, located[string]{line, values["switches"]})
+}
+
+// expand lists the names of a list; none, with a problem, if it is not one.
+func (r *slurmReader) expand(line int, list string) []string {
+	names, err := input.ExpandHosts(list)
+	if err != nil {
+		r.ProblemAt(line, "%v", err)
+	}
+	return names
+}
+
+// join lays the cables, each once.
+func (r *slurmReader) join() {
+	laid := map[[2]int]bool{}
+	for parent, c := range r.children {
+		for _, name := range r.expand(c.line, c.value) {
+			child, known := r.number[name]
+			pair := [2]int{min(parent, child), max(parent, child)}
+			switch {
+			case r.Full():
+				return
+			case !known:
+				r.ProblemAt(c.line, "no switch %q: want names that a line describes", name)
+			case child == parent:
+				r.ProblemAt(c.line, "switch %q is below itself", name)
+			case len(laid) == mostCables:
+				r.ProblemAt(c.line, "more than %d cables", mostCables)
+				return
+			case !laid[pair]:
+				laid[pair] = true
+				r.links = append(r.links, located[fileLink]{c.line, fileLink{A: filePort{Switch: child}, B: filePort{Switch: parent}, Class: "link"}})
+			}
+		}
+	}
+}

@@ -1,0 +1,70 @@
+package topology
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/weft-sim/weft/sim/simtest"
+)
+
+// TestSlurm: five switches; hosts 5 (01 to 04, and 7) + 1, 2 x 2 and 1; the first spine joins three leaves (one
+// stands twice), the second two: five cables.
+func TestSlurm(t *testing.T) {
+	n := simtest.Must(ReadFile(filepath.Join("testdata", "slurm.conf")))(t)
+	g := n.Graph()
+	if g.Switches() != 5 || g.Terminals() != 11 || g.SwitchLinks() != 5 {
+		t.Fatalf("%d switches, %d terminals, %d links", g.Switches(), g.Terminals(), g.SwitchLinks())
+	}
+	var names []string
+	for h := range TerminalID(11) {
+		names = append(names, g.Names.Terminals[h].Name)
+	}
+	if want := strings.Fields("host01 host02 host03 host04 host7 login rack0n1 rack0n2 rack1n1 rack1n2 gpu1"); !slices.Equal(names, want) {
+		t.Errorf("%q, want %q", names, want)
+	}
+	if g.Names.Switches[2].Name != "leaf3" || g.TerminalSwitch(10) != 2 {
+		t.Errorf("%+v, gpu1 at %d", g.Names.Switches, g.TerminalSwitch(10))
+	}
+	if doubts := n.(Doubtful).Doubts(); len(doubts) != 1 || !strings.Contains(doubts[0], "does not tell how many cables") {
+		t.Errorf("%q", doubts)
+	}
+}
+
+// TestSlurmRefuses: the faults of a file are told together.
+func TestSlurmRefuses(t *testing.T) {
+	_, err := readSlurm("f", []byte("SwitchName=a Nodes=n1\nSwitchName=b Nodes=n[1-2] Colour=red\nSwitchName=a Nodes=x\nSwitchName=c Nodes=h[1-\n\nSwitchName=d \\\n Switches=a,d,e[0-1]\nNodes=n9\nSwitchName=e\n"))
+	if err == nil {
+		t.Fatal("read")
+	}
+	want := `f:2: "Colour=red": want SwitchName=, Nodes=, Switches= or LinkSpeed= and a value
+f:2: node "n1" is below the switch of line 1: want one switch
+f:3: switch "a" is a duplicate: first described in line 1
+f:4: "[1-": a bracket is not closed
+f:8: SwitchName="": want the name of one switch, with Nodes or Switches
+f:9: SwitchName="e": want the name of one switch, with Nodes or Switches
+f:6: switch "d" is below itself
+f:6: no switch "e0": want names that a line describes
+f:6: no switch "e1": want names that a line describes`
+	if err.Error() != want {
+		t.Errorf("%v\nwant\n%s", err, want)
+	}
+	simtest.Refuse(readSlurm("f", []byte("SwitchName=a Nodes=n1\nSwitchName=b Nodes=n2\n")))(t, "f:2: no path from switch 0 to switch 1")
+}
+
+// FuzzReadSlurm: a text is read as a sound network, or refused by lines.
+func FuzzReadSlurm(f *testing.F) {
+	f.Add(string(simtest.Must(os.ReadFile(filepath.Join("testdata", "slurm.conf")))(f)))
+	f.Add("SwitchName=a Nodes=n[1-2]\\\nSwitchName=b Switches=a")
+	f.Fuzz(func(t *testing.T, text string) {
+		n, err := readSlurm("f", []byte(text))
+		if err != nil && !strings.HasPrefix(err.Error(), "f:") {
+			t.Errorf("an error without a line: %v", err)
+		}
+		if err == nil && (n.Graph().Switches() == 0 || n.Graph().Terminals() == 0) {
+			t.Errorf("%d switches", n.Graph().Switches())
+		}
+	})
+}
