@@ -28,6 +28,7 @@ func (f *Fabric) open(first fabric.Source, endsOf func(i int, d *Domain) (fabric
 			d.observer = f.observer.Part(d)
 		}
 	}
+	f.join()
 	f.follow()
 	for _, d := range f.domains {
 		if d.Unit != nil {
@@ -240,7 +241,9 @@ func (f *Fabric) AttachEach(sources []fabric.Source, sinks []fabric.Sink) error 
 // for each domain (recorderOf is called for one after the other). worth is the number of
 // terminals times cycles of a window from which a second thread is used; 0: from where it pays.
 func (f *Fabric) Open(w fabric.Workload, threads int, worth int64, recorderOf func() Recorder) {
-	f.split(threads, fabric.Never, cmp.Or(worth, worthThreads), nil)
+	if f.split(threads, fabric.Never, cmp.Or(worth, worthThreads), nil); f.onOne != "" {
+		f.tile()
+	}
 	f.open(w, func(_ int, d *Domain) (fabric.Source, fabric.Sink) { return w, d.listen(w, recorderOf()) })
 	if responder, ok := w.(fabric.Responder); ok {
 		responder.Start(func(t topology.TerminalID) fabric.Engine { return f.owner(t).listener })

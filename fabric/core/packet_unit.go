@@ -44,12 +44,7 @@ func newPacketUnit(f *Fabric) *packetUnit {
 
 // makeWheels gives the unit of one of the domains of f empty wheels.
 func (u *packetUnit) makeWheels(f *Fabric) {
-	u.schedules[0], u.events = wheel.New[flitSchedule](f.horizon), wheel.New[event](f.horizon)
-	if domains := len(f.tasks); domains > 1 {
-		for i := range domains {
-			u.schedules[1+i] = wheel.New[flitSchedule](f.horizon + f.lookahead)
-		}
-	}
+	u.schedules[0], u.events = wheel.New[flitSchedule](f.reachApart()), wheel.New[event](f.horizon)
 }
 
 // reach is how far ahead packets are filed beyond what flits are: as long as a buffer
