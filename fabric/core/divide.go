@@ -224,7 +224,7 @@ func (d *Domain) makeWheels(f *Fabric) {
 		d.behind = newBehind(d)
 	}
 	if d.Unit != nil {
-		d.Unit.makeWheels(f)
+		d.Unit.schedules[0], d.Unit.events = wheel.New[flitSchedule](f.reachApart()), wheel.New[event](f.horizon)
 	}
 }
 
@@ -237,32 +237,32 @@ func (f *Fabric) reachApart() int64 {
 	return f.horizon + f.lookahead
 }
 
-// join gives domains wheels for what they send to those that channels lead to. A thread that
-// simulates all files it where it arrives: later than the window, which no domain is beyond.
+// join gives domains wheels for what they send to those that channels lead to.
 func (f *Fabric) join() {
 	for _, d := range f.domains {
 		if f.threads > 1 {
 			d.handed = mem.Apart[handed](len(f.domains))
 		}
 		for i, other := range f.domains {
-			switch {
-			case d.joined>>i&1 == 0:
-			case f.threads == 1:
-				d.Flits[firstOutbox+i], d.credits[1+i] = other.Flits[toSwitches], other.credits[0]
-				if d.Unit != nil {
-					d.Unit.schedules[1+i] = other.Unit.schedules[0]
-				}
-			default:
-				d.Flits[firstOutbox+i], d.credits[1+i] = wheel.New[Flit](f.reachApart()), wheel.New[int32](f.reachApart())
-				if d.Unit != nil {
-					d.Unit.schedules[1+i] = wheel.New[flitSchedule](f.reachApart())
-				}
+			if d.joined>>i&1 == 0 {
+				continue
+			}
+			d.Flits[firstOutbox+i], d.credits[1+i] = outbox(f, other.Flits[toSwitches]), outbox(f, other.credits[0])
+			if d.Unit != nil {
+				d.Unit.schedules[1+i] = outbox(f, other.Unit.schedules[0])
 			}
 		}
-		for i := range d.handed {
-			d.handed[i][0].first, d.handed[i][1].first = fabric.Never, fabric.Never
-		}
 	}
+	f.deliverHanded() // nothing yet
+}
+
+// outbox is a wheel for what is sent to a domain, where it waits in another one. Where one thread
+// simulates both it waits there at once: it arrives behind the window, which no domain is beyond.
+func outbox[T any](f *Fabric, theirs *wheel.Wheel[T]) *wheel.Wheel[T] {
+	if f.threads == 1 {
+		return theirs
+	}
+	return wheel.New[T](f.reachApart())
 }
 
 // DivideFor divides f, before anything is attached to it, into domains for so many

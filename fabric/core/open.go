@@ -46,7 +46,6 @@ func (f *Fabric) open(first fabric.Source, endsOf func(i int, d *Domain) (fabric
 func (f *Fabric) fill(d *Domain) {
 	d.hardware = f.hardware
 	d.clock = clock{Cycle: -1, worked: -1, purged: -1, Steps: newStepTimes(&f.Config.Switch)}
-	d.sent = fabric.Never
 	d.active = mem.Apart[uint64]((len(f.Masks) + 63) / 64)
 	d.Matcher = newMatcher(f.mostPorts, int32(f.vcs), f.Config.Switch.Allocator.Name() == allocator.InputFirst)
 	if f.hold != nil {
