@@ -59,6 +59,34 @@ func TestFilesOnThreads(t *testing.T) {
 	}
 }
 
+// TestTilesOnThreads: a network large enough for one thread to simulate it in tiles, 1,056
+// terminals with 16 virtual channels and channels of 20 cycles between groups (TestTiles of
+// fabric/core), has the same rows and tables on any number of threads, which divide it otherwise.
+func TestTilesOnThreads(t *testing.T) {
+	enginetest.DivideAlways(t)
+	f := enginetest.Load(t, `kind = "traffic"
+[topology]
+type = "dragonfly"
+p = 4
+a = 8
+h = 4
+[routing]
+type = "par"
+[switch]
+vcs = 16
+[channel.global]
+latency = "20ns"
+[traffic]
+pattern = "uniform"
+load = 0.3
+[measure]
+warmup = 50
+window = 100
+blame = true
+`)
+	enginetest.SameOnThreads(t, "tiles", f, simtest.Threads(t, 0), true, "blame", "congestion")
+}
+
 // throughFabric tells whether all that a file simulates is message passing through the fabric.
 func throughFabric(f *experiments.File) bool {
 	return f.Kind() == "mpi" && !slices.ContainsFunc(f.Points, func(p *experiments.Point) bool { return p.Config().(*kind.Config).Job.Machine != "fabric" })

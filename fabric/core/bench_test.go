@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing/routingtest"
@@ -36,6 +37,24 @@ func BenchmarkDragonfly(b *testing.B) {
 				n.benchmark(b, config, uniform{n.topo.Graph().Terminals()}, load, 1, 2000)
 			})
 		}
+	}
+}
+
+// BenchmarkTiles runs the 16,512-terminal dragonfly on one thread, whole and in tiles. An
+// operation is a cycle: -benchtime 500x has windows of full length.
+func BenchmarkTiles(b *testing.B) {
+	for _, c := range []struct {
+		name  string
+		state int // of a tile
+	}{{"whole", 1 << 40}, {"tiles", 1 << 20}} {
+		b.Run(c.name, func(b *testing.B) {
+			core.TileFrom(b.Cleanup, c.state, 16)
+			config := fabric.DefaultConfig()
+			config.Switch.VCs, config.Switch.BufferFlits = 3, 256
+			config.Channels = map[string]fabric.ChannelConfig{"local": {Latency: 10 * sim.Nanosecond}, "global": {Latency: 100 * sim.Nanosecond}}
+			n := dragonflyNetwork(b, "min", 8, 16, 8)
+			n.benchmark(b, config, uniform{n.topo.Graph().Terminals()}, 0.4, 1, 200)
+		})
 	}
 }
 
@@ -109,6 +128,7 @@ var hugePages = sync.OnceFunc(func() { mem.ReserveHugePages(128 << 20) })
 func (n network) benchmark(b *testing.B, config fabric.Config, pattern measure.Pattern, load float64, flits int, warmup int64) {
 	hugePages()
 	f := n.fabric(b, config)
+	f.Tile()
 	meter := measure.NewMeter(100)
 	f.Attach(measure.NewOpenLoop(n.topo.Graph().Terminals(), pattern, routingtest.AtRate(load/float64(flits)), routingtest.Fixed(flits), 1), meter)
 	f.Advance(warmup)
@@ -116,9 +136,7 @@ func (n network) benchmark(b *testing.B, config fabric.Config, pattern measure.P
 	before, start := f.Counters, cpuTime()
 	b.ReportAllocs()
 	b.ResetTimer()
-	for range b.N {
-		f.Advance(1)
-	}
+	f.Advance(int64(b.N))
 	hops := float64(f.FlitHops - before.FlitHops)
 	cpu := cpuTime() - start
 	b.ReportMetric(float64(cpu.Nanoseconds())/hops, "cpu-ns/flit-hop")

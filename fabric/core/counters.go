@@ -87,10 +87,8 @@ func (f *Fabric) CreditsUnderWay() bool {
 		if d.held != nil && d.held.Len() > 0 || d.Unit != nil && d.Unit.creditsUnderWay(d) {
 			return true
 		}
-		for _, w := range d.credits {
-			if w != nil && w.Len() > 0 {
-				return true
-			}
+		if d.credits[0].Len() > 0 {
+			return true
 		}
 	}
 	return false

@@ -38,6 +38,9 @@ func (p *post[T]) unpack(w *wheel.Wheel[T]) {
 func (d *Domain) send(window, now int64) {
 	d.sent = fabric.Never
 	for i := range d.handed {
+		if d.credits[1+i] == nil {
+			continue
+		}
 		m := &d.handed[i][window&1]
 		m.first = m.flits.pack(d.Flits[firstOutbox+i], now, fabric.Never)
 		m.first = m.credits.pack(d.credits[1+i], now, m.first)
@@ -50,10 +53,10 @@ func (d *Domain) send(window, now int64) {
 
 // receive takes what other domains have sent to d, number me, in a window.
 func (d *Domain) receive(domains []*Domain, me int, window int64) {
+	if d.handed == nil {
+		return
+	}
 	for _, from := range domains {
-		if from == d {
-			continue
-		}
 		m := &from.handed[me][window&1]
 		if m.first == fabric.Never {
 			continue
@@ -124,16 +127,34 @@ func (f *Fabric) split(threads int, window, worth int64, weights []int32) {
 	if finer, same := f.divide(min(domainsPerThread*threads, maxDomains), weights); same == lookahead && work >= worthFiner*worth && f.readsWithin(finer) {
 		domain = finer
 	}
-	domainOf := make([]uint8, len(domain))
+	f.divideInto(domain, threads, lookahead)
+}
+
+// A tile is a domain that one thread simulates for a whole window while its state stays in the
+// second-level cache. Only tests change the bytes of state for which there is a tile, and the
+// cycles of the window from which tiles are worth their misses when the thread turns to the next.
+var tileState, tileWindow = 1 << 20, int64(16)
+
+// tile divides a network that one thread simulates into tiles, if it is large enough.
+func (f *Fabric) tile() {
+	if f.Faults != nil { // windows may be a cycle long
+		return
+	}
+	for n := min(f.stateBytes()/tileState, maxDomains, len(f.Switches)); n > 1; n /= 2 {
+		if domain, lookahead := f.divide(n, nil); lookahead >= tileWindow && f.readsWithin(domain) {
+			f.divideInto(domain, 1, lookahead)
+			return
+		}
+	}
+}
+
+// divideInto shares the switches out among domains, in place of those before, for so many
+// threads. [Fabric.open] fills them in.
+func (f *Fabric) divideInto(domain []int, threads int, lookahead int64) {
+	domains, domainOf := slices.Max(domain)+1, make([]uint8, len(domain))
 	for s := range domain {
 		domainOf[s] = uint8(domain[s])
 	}
-	f.divideInto(domainOf, slices.Max(domain)+1, threads, lookahead)
-}
-
-// divideInto shares the switches out among so many domains, in place of those before, for
-// several threads. [Fabric.open] fills them in.
-func (f *Fabric) divideInto(domainOf []uint8, domains, threads int, lookahead int64) {
 	f.workers = workers{threads: threads, lookahead: lookahead, barrier: sim.NewBarrier(threads), tasks: make([]task, domains), domainOf: domainOf}
 	if domains > 1 {
 		if f.labels != nil {
@@ -161,6 +182,7 @@ func (f *Fabric) divideInto(domainOf []uint8, domains, threads int, lookahead in
 			if other := domainOf[f.graph.PortSwitch[peer]]; other != domainOf[f.graph.PortSwitch[p]] {
 				f.Out[p].wheel = firstOutbox + other
 				f.in[p].wheel = 1 + other
+				f.domainAt(int32(f.graph.PortSwitch[p])).joined |= 1 << other
 			}
 		}
 	}
@@ -190,20 +212,11 @@ func (f *Fabric) readsWithin(domain []int) bool {
 	return !ok || r.ReadsWithin(domain)
 }
 
-// makeWheels gives d, one of as many domains as f has tasks, empty wheels.
+// makeWheels gives d, one of the domains of f, empty wheels.
 func (d *Domain) makeWheels(f *Fabric) {
-	domains := len(f.tasks)
 	d.wakes = wheel.New[int32](min(f.horizon, 1024))
-	d.Flits[toTerminals], d.Flits[toSwitches] = wheel.New[Flit](f.horizon), wheel.New[Flit](f.horizon)
-	d.credits[0] = wheel.New[int32](f.horizon)
-	if domains > 1 {
-		d.handed = mem.Apart[handed](domains)
-		for i := range domains {
-			d.handed[i][0].first, d.handed[i][1].first = fabric.Never, fabric.Never
-			d.Flits[firstOutbox+i] = wheel.New[Flit](f.horizon + f.lookahead)
-			d.credits[1+i] = wheel.New[int32](f.horizon + f.lookahead)
-		}
-	}
+	d.Flits[toTerminals], d.Flits[toSwitches] = wheel.New[Flit](f.horizon), wheel.New[Flit](f.reachApart())
+	d.credits[0] = wheel.New[int32](f.reachApart())
 	if f.sensing != nil {
 		d.held = wheel.New[heldCredit](f.horizon)
 	}
@@ -211,8 +224,45 @@ func (d *Domain) makeWheels(f *Fabric) {
 		d.behind = newBehind(d)
 	}
 	if d.Unit != nil {
-		d.Unit.makeWheels(f)
+		d.Unit.schedules[0], d.Unit.events = wheel.New[flitSchedule](f.reachApart()), wheel.New[event](f.horizon)
 	}
+}
+
+// reachApart bounds how far ahead a domain files what arrives at another, which may be a window
+// behind it.
+func (f *Fabric) reachApart() int64 {
+	if len(f.domains) == 1 {
+		return f.horizon
+	}
+	return f.horizon + f.lookahead
+}
+
+// join gives domains wheels for what they send to those that channels lead to.
+func (f *Fabric) join() {
+	for _, d := range f.domains {
+		if f.threads > 1 {
+			d.handed = mem.Apart[handed](len(f.domains))
+		}
+		for i, other := range f.domains {
+			if d.joined>>i&1 == 0 {
+				continue
+			}
+			d.Flits[firstOutbox+i], d.credits[1+i] = outbox(f, other.Flits[toSwitches]), outbox(f, other.credits[0])
+			if d.Unit != nil {
+				d.Unit.schedules[1+i] = outbox(f, other.Unit.schedules[0])
+			}
+		}
+	}
+	f.deliverHanded() // nothing yet
+}
+
+// outbox is a wheel for what is sent to a domain, where it waits in another one. Where one thread
+// simulates both it waits there at once: it arrives behind the window, which no domain is beyond.
+func outbox[T any](f *Fabric, theirs *wheel.Wheel[T]) *wheel.Wheel[T] {
+	if f.threads == 1 {
+		return theirs
+	}
+	return wheel.New[T](f.reachApart())
 }
 
 // DivideFor divides f, before anything is attached to it, into domains for so many

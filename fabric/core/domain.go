@@ -44,13 +44,14 @@ type clock struct {
 
 // links is what is on its way to the switches and terminals of a domain, and from them to other domains.
 type links struct {
-	Flits   [16]*wheel.Wheel[Flit]   // has flits to terminals, to switches, and to the switches of each other domain
-	credits [16]*wheel.Wheel[int32]  // has credits, by ov: to switches and terminals, and to the switches of each other domain
+	Flits   [16]*wheel.Wheel[Flit]   // has flits to terminals, to switches, and to the switches of each other domain, in a window
+	credits [16]*wheel.Wheel[int32]  // has credits, by ov: to switches and terminals, and likewise
 	held    *wheel.Wheel[heldCredit] // has the credits that are sent late; nil without credit sensing
 	late    []int64                  // says by how many cycles the credit of each flit that crosses in this step is sent late
 	unfiled unfiled                  // is the flit that crosses, and its credit, while their wheels have no room at hand
 
-	handed []handed // has, by other domain, what was sent to it in the last two windows
+	joined uint16   // has a bit for each domain that channels lead to
+	handed []handed // has, by other domain, what was sent to it in the last two windows; nil: it was filed there
 	sent   int64    // is the cycle in which the first of what was sent to others in the last window arrives; Never: there is none
 }
 

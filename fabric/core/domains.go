@@ -4,7 +4,7 @@ import (
 	"github.com/weft-sim/weft/sim/check"
 )
 
-// A network is simulated in one domain or, by several threads, in more. What a
+// A network is simulated in one domain or, by several threads or in tiles, in more. What a
 // switch does reaches another one no earlier than a cycle and the channel between
 // them later. So all domains simulate a window of as many cycles as the fastest
 // channel between two of them takes, and one, without hearing of each other; what

@@ -56,29 +56,34 @@ func TestThreads(t *testing.T) {
 		}
 		t.Run(c.name, func(t *testing.T) {
 			for _, load := range simtest.Some(t, 0, 0.1, 0.9) {
-				var want string
-				for _, threads := range simtest.Threads(t, 0) {
-					n := c.network(t)
-					config := fabric.DefaultConfig()
-					c.set(&config)
-					f := n.fabric(t, config)
-					source := n.traffic(load, c.flits)
-					plan.Threads = threads
-					r := simtest.Must(measure.Run(t.Context(), f, source, load, plan))(t)
-					if f.Threads() != threads {
-						t.Errorf("%d threads, want %d", f.Threads(), threads)
+				t.Run(fmt.Sprint(load), func(t *testing.T) {
+					want := ""
+					for i, threads := range append([]int{1}, simtest.Threads(t, 0)...) {
+						if i == 1 { // the first is not tiled
+							core.TileFrom(t.Cleanup, 1, 1)
+						}
+						n := c.network(t)
+						config := fabric.DefaultConfig()
+						c.set(&config)
+						f := n.fabric(t, config)
+						source := n.traffic(load, c.flits)
+						plan.Threads = threads
+						r := simtest.Must(measure.Run(t.Context(), f, source, load, plan))(t)
+						if f.Threads() != threads || (f.Domains() > 1) != (i > 0) {
+							t.Errorf("run %d: %d threads, %d domains, want %d threads", i, f.Threads(), f.Domains(), threads)
+						}
+						got := fmt.Sprint(f.Counters, r.Latency().Quantile(0.5), r.Latency().Quantile(0.99)) + describe(r)
+						if r.Levels()[0].Packets != r.Packets() {
+							t.Errorf("%d packets of level 0, %d in all", r.Levels()[0].Packets, r.Packets())
+						}
+						if want == "" {
+							want = got
+						}
+						if got != want {
+							t.Errorf("%d threads, %d domains:\n%.300s\nwant\n%.300s", threads, f.Domains(), got, want)
+						}
 					}
-					got := fmt.Sprint(f.Counters, r.Latency().Quantile(0.5), r.Latency().Quantile(0.99)) + describe(r)
-					if r.Levels()[0].Packets != r.Packets() {
-						t.Errorf("%d packets of level 0, %d in all", r.Levels()[0].Packets, r.Packets())
-					}
-					if want == "" {
-						want = got
-					}
-					if got != want {
-						t.Errorf("load %g, %d threads:\n%.300s\nwant\n%.300s", load, threads, got, want)
-					}
-				}
+				})
 			}
 		})
 	}
@@ -128,6 +133,23 @@ func TestThreadsRefused(t *testing.T) {
 		f, _ := n.run(t, config, 0.1, 1, plan)
 		if f.Threads() != 1 {
 			t.Errorf("%s was divided", remote)
+		}
+	}
+}
+
+// TestTiles: a dragonfly of 1,056 terminals has 264*15 ports at switches and one at each terminal.
+// With 16 virtual channels its queues take 264*15*16*32 = 2,027,520 bytes and the sending ends
+// (264*15+1056)*16*16 = 1,284,096, ports and terminals less than 0.5 MiB: more than 3 MiB in all and
+// less than 4, for three tiles. With 3 virtual channels they are 0.6 MiB and the rest: too few for
+// two. A window is a cycle longer than the channels between groups.
+func TestTiles(t *testing.T) {
+	for _, c := range []struct{ vcs, latency, want int }{{16, 15, 3}, {16, 14, 1}, {3, 15, 1}} {
+		config := fabric.DefaultConfig()
+		config.Switch.VCs = c.vcs
+		config.Channels = map[string]fabric.ChannelConfig{"global": {Latency: sim.Time(c.latency) * sim.Nanosecond}}
+		f, _ := dragonflyNetwork(t, "min", 4, 8, 4).run(t, config, 0.1, 1, measure.Plan{Warmup: 1, Window: 1})
+		if f.Domains() != c.want || f.Threads() != 1 {
+			t.Errorf("%d virtual channels, %d ns: %d domains, %d threads; want %d, 1", c.vcs, c.latency, f.Domains(), f.Threads(), c.want)
 		}
 	}
 }

@@ -40,6 +40,16 @@ func DivideAlways(cleanup func(func())) { let(cleanup, &worthThreads, 0) }
 // runs.
 func PrefetchAlways(cleanup func(func())) { let(cleanup, &largeState, 0) }
 
+// TileFrom lets one thread simulate networks in tiles of so many bytes of state, where
+// windows have so many cycles, while a test runs.
+func TileFrom(cleanup func(func()), state int, window int64) {
+	let(cleanup, &tileState, state)
+	let(cleanup, &tileWindow, window)
+}
+
+// Tile divides f into tiles as [Fabric.Open] does.
+func (f *Fabric) Tile() { f.tile() }
+
 // PlainNever lets no network use the loops for the usual case while a test runs.
 func PlainNever(cleanup func(func())) { let(cleanup, &neverPlain, true) }
 

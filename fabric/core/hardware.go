@@ -67,10 +67,12 @@ func (h *hardware) FlitsSent(channel int32) (flits uint32) {
 }
 
 // isLarge tells whether the network asks for its memory ahead.
-func (s *state) isLarge() bool {
-	bytes := len(s.Queues)*int(unsafe.Sizeof(InVC{})) + len(s.OutVC)*int(unsafe.Sizeof(outVC{})) +
+func (s *state) isLarge() bool { return mem.Prefetching && s.stateBytes() > largeState }
+
+// stateBytes is the memory that records of queues, ports and terminals take.
+func (s *state) stateBytes() int {
+	return len(s.Queues)*int(unsafe.Sizeof(InVC{})) + len(s.OutVC)*int(unsafe.Sizeof(outVC{})) +
 		len(s.Out)*int(unsafe.Sizeof(OutPort{})) + len(s.Terminals)*int(unsafe.Sizeof(terminal{}))
-	return mem.Prefetching && bytes > largeState
 }
 
 // largeState, which only tests change, is from how many bytes of state on a fabric

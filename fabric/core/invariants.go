@@ -26,10 +26,7 @@ func (f *Fabric) checkAll() {
 	taken, inside, buffered := make([]int32, len(f.Queues)), int64(0), 0
 	coming := make([]int32, len(f.OutVC)) // credits
 	for _, d := range f.domains {
-		for _, w := range d.Flits {
-			if w == nil {
-				continue
-			}
+		for _, w := range d.Flits[:firstOutbox] {
 			w.Each(func(e Flit) {
 				inside++
 				if e.Queue >= 0 {
@@ -37,11 +34,7 @@ func (f *Fabric) checkAll() {
 				}
 			})
 		}
-		for _, w := range d.credits {
-			if w != nil {
-				w.Each(func(ov int32) { coming[ov]++ })
-			}
-		}
+		d.credits[0].Each(func(ov int32) { coming[ov]++ })
 		if d.held != nil {
 			d.held.Each(func(h heldCredit) { coming[h.upstream]++ })
 		}

@@ -62,7 +62,7 @@ func New(g *topology.Graph, config fabric.Config, routing fabric.Routing, seed u
 		f.unit = newPacketUnit(f)
 		f.horizon += f.unit.reach(f)
 	}
-	f.divideInto(make([]uint8, len(f.Switches)), 1, 1, fabric.Never)
+	f.divideInto(make([]int, len(f.Switches)), 1, fabric.Never)
 	if config.Switch.Marks() {
 		m, err := newMarker(f)
 		if err != nil {

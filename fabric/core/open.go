@@ -28,6 +28,7 @@ func (f *Fabric) open(first fabric.Source, endsOf func(i int, d *Domain) (fabric
 			d.observer = f.observer.Part(d)
 		}
 	}
+	f.join()
 	f.follow()
 	for _, d := range f.domains {
 		if d.Unit != nil {
@@ -45,7 +46,6 @@ func (f *Fabric) open(first fabric.Source, endsOf func(i int, d *Domain) (fabric
 func (f *Fabric) fill(d *Domain) {
 	d.hardware = f.hardware
 	d.clock = clock{Cycle: -1, worked: -1, purged: -1, Steps: newStepTimes(&f.Config.Switch)}
-	d.sent = fabric.Never
 	d.active = mem.Apart[uint64]((len(f.Masks) + 63) / 64)
 	d.Matcher = newMatcher(f.mostPorts, int32(f.vcs), f.Config.Switch.Allocator.Name() == allocator.InputFirst)
 	if f.hold != nil {
@@ -229,7 +229,9 @@ func (f *Fabric) AttachEach(sources []fabric.Source, sinks []fabric.Sink) error 
 // for each domain (recorderOf is called for one after the other). worth is the number of
 // terminals times cycles of a window from which a second thread is used; 0: from where it pays.
 func (f *Fabric) Open(w fabric.Workload, threads int, worth int64, recorderOf func() Recorder) {
-	f.split(threads, fabric.Never, cmp.Or(worth, worthThreads), nil)
+	if f.split(threads, fabric.Never, cmp.Or(worth, worthThreads), nil); f.onOne != "" {
+		f.tile()
+	}
 	f.open(w, func(_ int, d *Domain) (fabric.Source, fabric.Sink) { return w, d.listen(w, recorderOf()) })
 	if responder, ok := w.(fabric.Responder); ok {
 		responder.Start(func(t topology.TerminalID) fabric.Engine { return f.owner(t).listener })

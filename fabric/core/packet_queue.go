@@ -252,10 +252,8 @@ func (u *packetUnit) comeHome(d *Domain) {
 
 // creditsUnderWay tells whether any credit has not come back.
 func (u *packetUnit) creditsUnderWay(d *Domain) bool {
-	for _, w := range u.schedules {
-		if w != nil && w.Len() > 0 {
-			return true
-		}
+	if u.schedules[0].Len() > 0 {
+		return true
 	}
 	u.settleAll(d)
 	return slices.ContainsFunc(u.credits, func(r portCredits) bool { return r.ov >= 0 })

@@ -7,7 +7,6 @@ import (
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/sim/mem"
-	"github.com/weft-sim/weft/sim/wheel"
 )
 
 // newPacketUnit makes what f needs beyond its state for flits.
@@ -40,16 +39,6 @@ func newPacketUnit(f *Fabric) *packetUnit {
 		}
 	}
 	return u
-}
-
-// makeWheels gives the unit of one of the domains of f empty wheels.
-func (u *packetUnit) makeWheels(f *Fabric) {
-	u.schedules[0], u.events = wheel.New[flitSchedule](f.horizon), wheel.New[event](f.horizon)
-	if domains := len(f.tasks); domains > 1 {
-		for i := range domains {
-			u.schedules[1+i] = wheel.New[flitSchedule](f.horizon + f.lookahead)
-		}
-	}
 }
 
 // reach is how far ahead packets are filed beyond what flits are: as long as a buffer

@@ -66,10 +66,8 @@ type purge struct {
 // flits purges the channels and switches of a domain.
 func (p *purge) flits(d *Domain) {
 	p.d, p.released = d, p.released[:0]
-	for _, w := range d.Flits {
-		if w != nil {
-			w.Remove(p.onChannel)
-		}
+	for _, w := range d.Flits[:firstOutbox] {
+		w.Remove(p.onChannel)
 	}
 	d.Steps.set(d.Cycle)
 	for _, s := range d.Mine {
@@ -334,10 +332,7 @@ func (x *faults) failSince(before, now *topology.Down, c int64) {
 		}
 	}
 	for _, d := range f.domains {
-		for _, w := range d.Flits {
-			if w == nil {
-				continue
-			}
+		for _, w := range d.Flits[:firstOutbox] {
 			w.Each(func(e Flit) {
 				if e.Queue < 0 && failed[g.TerminalPort[^e.Queue]] || e.Queue >= 0 && failed[f.portOf(e.Queue)] {
 					x.doom(e.Packet >> PacketBits)

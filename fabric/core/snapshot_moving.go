@@ -21,7 +21,7 @@ type wheelKind interface {
 // one place in one cycle, which is one switch's or terminal's doing, keeps its order; in which
 // order a cycle's other items come is of no account.
 type inWheels[T any] struct {
-	of    func(*Domain) []*wheel.Wheel[T] // a domain's, with that of what waits for its own first
+	of    func(*Domain) []*wheel.Wheel[T] // a domain's: that of what waits for its own, and those to others, which are empty or theirs
 	place func(*T) int64
 	owner func(*T) *Domain // that waits for it
 	each  func(*Archiver, *T)
@@ -106,11 +106,8 @@ func (d *Domain) behindWheels() []*wheel.Wheel[int32] {
 // take lists what is in the wheels. Of equals that are void but for their cycle one is kept.
 func (w *inWheels[T]) take(f *Fabric) {
 	for _, d := range f.domains {
-		for _, wheel := range w.of(d) {
-			if wheel == nil {
-				continue
-			}
-			wheel.Items(func(cycle int64, item *T) {
+		if wheels := w.of(d); len(wheels) > 0 && wheels[0] != nil {
+			wheels[0].Items(func(cycle int64, item *T) {
 				if w.void == nil || !w.void(cycle, item) {
 					w.items = append(w.items, filed[T]{cycle, w.place(item), *item})
 				}
