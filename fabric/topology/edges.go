@@ -50,7 +50,7 @@ func init() {
 func (c EdgesConfig) network(data []byte) (Topology, error) {
 	g, doubts, err := ReadEdges(c.Path, data, c.Terminals)
 	if err != nil {
-		return nil, otherFormat(err, c.Path, data)
+		return nil, otherFormat(err, c.Path, "edges", data)
 	}
 	n := NewFileNetwork(g)
 	n.doubts = doubts

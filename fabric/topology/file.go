@@ -125,7 +125,13 @@ var formats []Format
 func RegisterFormat(f Format) {
 	formats = append(formats, f)
 	RegisterFile(f.Name, f.Doc, FileConfig{}, input.MaxInput, func(c FileConfig) string { return c.Path },
-		func(c FileConfig, data []byte) (Topology, error) { return f.Read(c.Path, data) })
+		func(c FileConfig, data []byte) (Topology, error) {
+			t, err := f.Read(c.Path, data)
+			if err != nil {
+				return nil, otherFormat(err, c.Path, f.Name, data)
+			}
+			return t, nil
+		})
 }
 
 // Formats are those that are registered.
@@ -158,11 +164,13 @@ func ReadFile(path string) (Topology, error) {
 	return nil, fmt.Errorf("%s:1: neither %s, a list of cables nor a topology in JSON", path, strings.Join(known, ", "))
 }
 
-// otherFormat is the error for a file that is no list of cables, and is in a format; else it is err.
-func otherFormat(err error, path string, data []byte) error {
-	for _, f := range append(formats, Format{Name: "file", Is: IsJSON}) {
-		if f.Is(data) {
-			return fmt.Errorf("%s:1: this looks like topology.type = %q, not \"edges\"", path, f.Name)
+// otherFormat is the error for a file that cannot be read in a format, and is in another; else it is err.
+func otherFormat(err error, path, format string, data []byte) error {
+	for _, f := range append(Formats(), Format{Name: "file", Is: IsJSON}) {
+		if f.Is(data) && f.Name != format {
+			return fmt.Errorf("%s:1: this looks like topology.type = %q, not %q", path, f.Name, format)
+		} else if f.Is(data) {
+			return err
 		}
 	}
 	return err

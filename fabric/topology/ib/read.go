@@ -117,7 +117,7 @@ func init() {
 			Read: func(path string, data []byte) (topology.Topology, error) {
 				im, err := f.read(bytes.NewReader(data), path)
 				if err != nil {
-					return nil, otherFormat(err, path, f.name, data)
+					return nil, err
 				}
 				return im, nil
 			},
@@ -158,19 +158,6 @@ func formatOf(data []byte) string {
 		return "ibsim"
 	}
 	return ""
-}
-
-// otherFormat is the error for a file that cannot be read in one format, and is in
-// another; else it is err.
-func otherFormat(err error, path, format string, data []byte) error {
-	is := formatOf(data)
-	if is == "" || is == format {
-		return err
-	}
-	if is == "json" {
-		is = "file"
-	}
-	return fmt.Errorf("%s:1: this looks like topology.type = %q, not %q", path, is, format)
 }
 
 // device matches the last word of an adapter's description where the word before
