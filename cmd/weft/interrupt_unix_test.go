@@ -26,7 +26,6 @@ func TestInterruptedInput(t *testing.T) {
 		"check x.toml --set topology.type=file --set topology.path=pipe",
 		"run x.toml --set topology.type=ibnetdiscover --set topology.path=pipe",
 		"multicast --topology pipe --groups x.csv", "multicast --topology pipe --groups x.csv -o tables",
-		"slurm-task pipe 0",
 	} {
 		t.Run(args, func(t *testing.T) {
 			inFolder(t, map[string]string{"x.toml": strings.Replace(small, "dims = [4, 4]\n", "", 1), "x.csv": "a\n"})
