@@ -85,7 +85,7 @@ func TestReproduceRefuses(t *testing.T) {
 		{"atlas --data nowhere", "nowhere: holds neither targets.csv nor"},
 		{"opensm --data nowhere", "index.tsv: cannot be read"},
 		{"opensm", "opensm needs --data DIR, a folder of tables that OpenSM computed"},
-		{"dragonfly --data nowhere", "--data nowhere: is a folder for weft reproduce atlas, booksim, congestion, intervals, jobs, opensm"},
+		{"dragonfly --data nowhere", "--data nowhere: is a folder for weft reproduce atlas, booksim, congestion, hardware, intervals, jobs, opensm"},
 		{"booksim dragonfly", "booksim has verdicts of its own: name it alone"},
 		{"dragonfly opensm", "opensm has verdicts of its own: name it alone"},
 		{"atlas booksim", "atlas has verdicts of its own: name it alone"},

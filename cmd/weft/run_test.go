@@ -147,7 +147,7 @@ func TestOccupiedFolders(t *testing.T) {
 	if files := left(t); strings.Contains(files, filepath.Join("o", "a")) {
 		t.Errorf("left %s", files)
 	}
-	for _, name := range []string{"theorem1", "theorem2", "faults", "overhead", "exchange"} {
+	for _, name := range []string{"theorem1", "theorem2", "faults", "overhead", "permutations"} {
 		simtest.Check(t, os.MkdirAll(filepath.Join("r/dswitch", name), 0o755))
 		simtest.Check(t, os.WriteFile(filepath.Join("r/dswitch", name, "manifest.json"), nil, 0o644))
 	}

@@ -50,7 +50,7 @@ func TestUsage(t *testing.T) {
 		{[]string{"compare", "a.csv", "bare.csv"}, "weft: a.csv and bare.csv: first table: rows differ in traffic.load: match by it too"},
 		{[]string{"compare", "a.csv", "b.csv", "--metric", "saturated"}, "weft: a.csv and b.csv: first table: column \"saturated\" has no numbers\n"},
 		{[]string{"compare", "a.csv", "b.csv"}, "weft: no difference could be judged: the tables hold neither confidence intervals nor replications of latency_mean_ns"},
-		{[]string{"multicast", "--topology", "a.csv", "--groups", "a.csv", "-o", "new"}, "a.csv:1: neither ibnetdiscover output, "},
+		{[]string{"multicast", "--topology", "a.csv", "--groups", "a.csv", "-o", "new"}, "a.csv:1: neither a network of BookSim2's anynet, "},
 		{[]string{"multicast", "--topology", "a.csv", "--groups", "a.csv", "-o", "a.csv"}, "result folder a.csv: cannot be made: not a directory\n"},
 		{[]string{"multicast", "--topology", "a.csv", "--groups", "a.csv", "-o", "-"}, "weft: --out -: the table is on standard output already"},
 		{[]string{"multicast", "--topology", "a.csv", "--groups", "a.csv", "--set", "a=1", "--jobs", "2"}, "weft: --jobs, --set: for experiment files, not for --topology and --groups\n"},
