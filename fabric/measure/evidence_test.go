@@ -258,3 +258,28 @@ func TestDefaultBudget(t *testing.T) {
 		}
 	}
 }
+
+// TestHalfWhenFull: batches of 0.001 and a drift of 0.002 are 0.005. Three swings of 0.004 are 0.012,
+// of 0.01 more than the 0.02 that is wanted; a network that accepts the same in every slice has none.
+func TestHalfWhenFull(t *testing.T) {
+	for _, c := range []struct{ batches, drift, swing, want float64 }{
+		{0.001, 0.002, 0, 0.005}, {0.001, 0.002, 0.004, 0.012}, {0.001, 0.002, 0.01, 0.02}, {0.03, 0.002, 0.01, 0.034},
+	} {
+		if got := halfWhenFull(c.batches, c.drift, c.swing, 0.02); math.Abs(got-c.want) > 1e-15 {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
+}
+
+// TestIsLong: 400 flits inside are exchanged four times by 1,600 delivered ones; of 20,000 the window
+// need not hold 80,000.
+func TestIsLong(t *testing.T) {
+	for _, c := range []struct {
+		delivered, inside float64
+		want              bool
+	}{{1599, 400, false}, {1600, 400, true}, {49_999, 20_000, false}, {50_000, 20_000, true}} {
+		if got := isLong(c.delivered, c.inside); got != c.want {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
+}

@@ -142,9 +142,15 @@ func (r *runner) close() {
 	r.result.Settled = r.warm && r.plan.Window > 0
 	r.conclude()
 	if r.result.State == Saturated && r.plan.Window == 0 {
-		swings := math.Min(r.precision()*r.result.Accepted, 3*r.swing())
-		r.result.AcceptedHalf = math.Max(r.result.AcceptedHalf+2*r.drift(), swings)
+		r.result.AcceptedHalf = halfWhenFull(r.result.AcceptedHalf, r.drift(), r.swing(), r.precision()*r.result.Accepted)
 	}
+}
+
+// halfWhenFull is half of the interval of what a saturated network accepts: that of the batches of the
+// window and twice the drift before it; no less than three swings, or than the half-width that is wanted,
+// since runs end when the batches happen to agree.
+func halfWhenFull(batches, drift, swing, wanted float64) float64 {
+	return math.Max(batches+2*drift, math.Min(wanted, 3*swing))
 }
 
 // drift is by how much more or less was accepted before the window, in the second half of what
@@ -183,11 +189,16 @@ func (r *runner) isSaturated() bool {
 	return r.proves(r.result.State, r.result.Reason, r.f.Cycle()) && r.holdsEnough()
 }
 
-// holdsEnough tells whether what the window accepts is more than that of a moment. The flits
-// inside are exchanged once in a residence (Little 1961).
+// holdsEnough tells whether what the window accepts is more than that of a moment.
 func (r *runner) holdsEnough() bool {
 	delivered := r.result.Accepted * float64(r.result.Window) * float64(r.f.Graph().Terminals())
-	return delivered >= math.Min(leastResidences*float64(r.f.FlitsInside()), leastDelivered)
+	return isLong(delivered, float64(r.f.FlitsInside()))
+}
+
+// isLong tells whether a window of so many delivered flits is long beside a residence, in which the
+// flits inside are exchanged once (Little 1961).
+func isLong(delivered, inside float64) bool {
+	return delivered >= math.Min(leastResidences*inside, leastDelivered)
 }
 
 // proves tells whether a verdict at a cycle proves the run saturated: by its growth where it has grown
