@@ -69,7 +69,7 @@ func Shuffle[T any](s *Stream, p []T) {
 
 // Geometric draws the number of Bernoulli trials up to and including the first
 // success: 1, 2, 3, ... with mean 1/p. Build it once per probability, which costs
-// some 10,000 logarithms; a draw costs a look into a table or, beyond the table, a
+// some 1,500 logarithms; a draw costs a look into a table or, beyond the table, a
 // logarithm.
 type Geometric struct {
 	scale float64 // 1 / ln(1-p); 0: p is 1
@@ -107,7 +107,7 @@ func NewGeometric(p float64) Geometric {
 func (g Geometric) tabulate() *geometricSteps {
 	t := new(geometricSteps)
 	for n := range t.above {
-		t.above[n] = uint64(sort.Search(1<<53, func(x int) bool { return g.invert(uint64(x)) > int64(n)+1 }))
+		t.above[n] = g.leastAbove(int64(n) + 1)
 	}
 	n := uint16(0)
 	for b := range t.from {
@@ -117,6 +117,19 @@ func (g Geometric) tabulate() *geometricSteps {
 		t.from[b] = n
 	}
 	return t
+}
+
+// leastAbove is the least fraction, in units of 2^-53, that gives more than so many trials; 2^53 if none
+// does. It is near to 1-(1-p)^trials, which rounding moves by a few units.
+func (g Geometric) leastAbove(trials int64) uint64 {
+	guess := int(-math.Expm1(float64(trials)/g.scale) * (1 << 53))
+	above := func(x int) bool { return g.invert(uint64(x)) > trials }
+	for reach := 2; ; reach *= 2 {
+		low, high := max(0, guess-reach), min(1<<53, guess+reach)
+		if (low == 0 || !above(low)) && (high == 1<<53 || above(high)) {
+			return uint64(low + sort.Search(high-low, func(i int) bool { return above(low + i) }))
+		}
+	}
 }
 
 // Draw returns the next gap, at least 1 and at most 2^60.
