@@ -149,32 +149,33 @@ func (f *File) PreflightRest(finished map[string]*Record) (*Report, error) {
 }
 
 func (f *File) preflight(thorough bool, finished map[string]*Record) (*Report, error) {
+	distinct := f.distinct()
+	examined, documents := make([]*Preflight, len(distinct)), make([]*document.Tree, len(distinct))
+	sideBySide(len(distinct), func(i int) {
+		point, d := distinct[i], f.pointDocument()
+		p := &Preflight{Seed: point.Seed, Thorough: thorough, shared: f.shared}
+		if finished[point.Hash] == nil {
+			d.ProblemsFrom("", f.kind.preflight(point.config, p))
+		} else if unsafe, ok := point.config.(deadlockSetting); ok && *unsafe.AllowDeadlock() {
+			again := &Preflight{Seed: point.Seed, shared: f.shared}
+			if f.kind.preflight(point.config, again) == nil {
+				p.cyclic = again.cyclic
+			}
+		}
+		examined[i], documents[i] = p, d
+	})
 	byHash := map[string]*Preflight{}
 	var problems document.Problems
 	merged := merger{file: f, lowest: map[string]curve{}, points: map[string][]*Point{}}
 	all, bytes := work{}, 0.0
+	for i, p := range examined {
+		byHash[distinct[i].Hash] = p
+		problems = append(problems, documents[i].Problems...)
+		all.add(1, p.work())
+		bytes = max(bytes, p.bytes)
+	}
 	for _, point := range f.Points {
-		p := byHash[point.Hash]
-		if p == nil {
-			p = &Preflight{Seed: point.Seed, Thorough: thorough, shared: f.shared}
-			byHash[point.Hash] = p
-			if finished[point.Hash] != nil {
-				if unsafe, ok := point.config.(deadlockSetting); ok && *unsafe.AllowDeadlock() {
-					again := &Preflight{Seed: point.Seed, shared: f.shared}
-					if f.kind.preflight(point.config, again) == nil {
-						merged.allow(again.cyclic)
-					}
-				}
-				continue
-			}
-			err := f.kind.preflight(point.config, p)
-			d := f.pointDocument()
-			d.ProblemsFrom("", err)
-			problems = append(problems, d.Problems...)
-			all.add(1, p.work())
-			bytes = max(bytes, p.bytes)
-		}
-		merged.add(p, point)
+		merged.add(byHash[point.Hash], point)
 	}
 	if err := problems.Err(); err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/bits"
 	"sort"
+	"sync/atomic"
 
 	"github.com/weft-sim/weft/sim/snapshot"
 )
@@ -68,12 +69,11 @@ func Shuffle[T any](s *Stream, p []T) {
 }
 
 // Geometric draws the number of Bernoulli trials up to and including the first
-// success: 1, 2, 3, ... with mean 1/p. Build it once per probability, which costs
-// some 1,500 logarithms; a draw costs a look into a table or, beyond the table, a
-// logarithm.
+// success: 1, 2, 3, ... with mean 1/p. Build it once per probability: its first draw costs
+// some 1,500 logarithms, the others a look into a table or, beyond the table, a logarithm.
 type Geometric struct {
-	scale float64 // 1 / ln(1-p); 0: p is 1
-	steps *geometricSteps
+	scale float64                         // 1 / ln(1-p); 0: p is 1
+	steps *atomic.Pointer[geometricSteps] // nil, or where the first draw puts the table
 }
 
 // geometricSteps inverts the distribution for small numbers of trials.
@@ -99,9 +99,7 @@ func NewGeometric(p float64) Geometric {
 	case p <= 0:
 		return Geometric{scale: math.Inf(-1)}
 	}
-	g := Geometric{scale: 1 / math.Log1p(-p)}
-	g.steps = g.tabulate()
-	return g
+	return Geometric{1 / math.Log1p(-p), new(atomic.Pointer[geometricSteps])}
 }
 
 func (g Geometric) tabulate() *geometricSteps {
@@ -141,8 +139,13 @@ func (g Geometric) Draw(s *Stream) int64 {
 	if g.steps == nil {
 		return g.invert(x)
 	}
-	n := uint32(g.steps.from[x>>guideShift])
-	for n < tabulatedTrials && x >= g.steps.above[n] {
+	steps := g.steps.Load()
+	if steps == nil {
+		steps = g.tabulate()
+		g.steps.Store(steps) // threads that draw at once make the same
+	}
+	n := uint32(steps.from[x>>guideShift])
+	for n < tabulatedTrials && x >= steps.above[n] {
 		n++
 	}
 	if n == tabulatedTrials {
