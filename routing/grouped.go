@@ -263,6 +263,9 @@ func (w *groupWalk) VCs() int { return w.classes }
 
 func (w *groupWalk) IgnoresTerminals() bool { return !w.hashed }
 
+// Region implements [Regional].
+func (w *groupWalk) Region(s topology.SwitchID) int { return int(w.at[s].group) }
+
 func (w *groupWalk) Needs() fabric.Needs { return fabric.Needs{} }
 
 func (w *groupWalk) UnusedSettings() []string { return nil }

@@ -186,6 +186,7 @@ func (w *walker) stage(stage *Stage, sample []topology.TerminalID, waiting []*ar
 		if counted != nil {
 			walk.mask = stage.Counts.Bits
 		}
+		walk.each = walk.enterStep
 		walks[i] = walk
 		threads.Go(func() {
 			for walk.err == nil {
