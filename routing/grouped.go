@@ -105,8 +105,10 @@ func newGroupWalk(name string, env Env, set GroupSettings) (*groupWalk, error) {
 	for _, p := range w.at {
 		w.switches[int(p.group)*w.width+int(p.member)] = p.sw
 	}
-	for t, s := range homes(g) {
-		w.home = append(w.home, home{w.at[s].place, g.TerminalPort[t]})
+	w.home = make([]home, g.Terminals())
+	for t := range w.home {
+		port := g.TerminalPort[t]
+		w.home[t] = home{w.at[g.PortSwitch[port]].place, port}
 	}
 	w.grouped = w.suffer(grouped, env.Down)
 	return w, w.findSteps(name, w.grouped)
