@@ -87,9 +87,10 @@ const (
 	// it is collected: a simulation allocates little while it runs, so that half of Go's
 	// setting costs next to no time and saves up to a quarter of the memory.
 	collectAt = 50
-	// garbage is how many bytes of it may stand in any case: a short run that collects less
-	// at a time spends a tenth of its time on that.
-	garbage = 16 << 20
+	// leastGarbage is how many bytes of it may stand in any case: a short run that collects less
+	// at a time spends a tenth of its time on that. mostGarbage is what is collected also where
+	// more lives.
+	leastGarbage, mostGarbage = 16 << 20, 128 << 20
 )
 
 // ReserveMemory prepares the process for large networks: memory that it takes
@@ -108,7 +109,8 @@ func ReserveMemory() {
 func collectEarly() {
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(live)
-	debug.SetGCPercent(max(collectAt, int(100*garbage/max(1<<20, live[0].Value.Uint64()))))
+	share := func(garbage uint64) int { return int(100 * garbage / max(1<<20, live[0].Value.Uint64())) }
+	debug.SetGCPercent(max(1, share(leastGarbage), min(collectAt, share(mostGarbage))))
 	collected := new([16]byte) // garbage from the start
 	runtime.SetFinalizer(collected, func(*[16]byte) { collectEarly() })
 }

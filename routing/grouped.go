@@ -105,8 +105,10 @@ func newGroupWalk(name string, env Env, set GroupSettings) (*groupWalk, error) {
 	for _, p := range w.at {
 		w.switches[int(p.group)*w.width+int(p.member)] = p.sw
 	}
-	for t, s := range homes(g) {
-		w.home = append(w.home, home{w.at[s].place, g.TerminalPort[t]})
+	w.home = make([]home, g.Terminals())
+	for t := range w.home {
+		port := g.TerminalPort[t]
+		w.home[t] = home{w.at[g.PortSwitch[port]].place, port}
 	}
 	w.grouped = w.suffer(grouped, env.Down)
 	return w, w.findSteps(name, w.grouped)
@@ -262,6 +264,9 @@ func (w *groupWalk) Graph() *topology.Graph { return w.graph }
 func (w *groupWalk) VCs() int { return w.classes }
 
 func (w *groupWalk) IgnoresTerminals() bool { return !w.hashed }
+
+// Region implements [Regional].
+func (w *groupWalk) Region(s topology.SwitchID) int { return int(w.at[s].group) }
 
 func (w *groupWalk) Needs() fabric.Needs { return fabric.Needs{} }
 

@@ -186,6 +186,7 @@ func (w *walker) stage(stage *Stage, sample []topology.TerminalID, waiting []*ar
 		if counted != nil {
 			walk.mask = stage.Counts.Bits
 		}
+		walk.each = walk.enterStep
 		walks[i] = walk
 		threads.Go(func() {
 			for walk.err == nil {
@@ -230,9 +231,10 @@ type countedPairs struct {
 	graph  *topology.Graph
 	vcs    int
 	known  [32]countedHop // by count
+	width  int            // bits of a set: 1, 2, 4, ... 32, for the counts with which a hop can be followed by another
 	lowest []int32        // len = switches: the first port that leads to a switch
-	start  []int          // len = ports+1: a port's first in sets
-	sets   []uint32       // for each port behind it, from its switch's lowest on: counts on leaving by the first
+	start  []int          // len = ports+1: number of a port's first set
+	sets   []uint32       // for each port behind it, from its switch's lowest on: counts on leaving by the first; side by side
 }
 
 // countedHop is what a count decides on.
@@ -244,6 +246,12 @@ func newCountedPairs(g *topology.Graph, counts *Counts, vcs int) *countedPairs {
 		hop := &c.known[count]
 		if hop.vcs, hop.after = counts.Step(vcs, uint32(count)); hop.after > 31 {
 			hop.vcs, hop.after = 0, 0 // nobody has so many classes
+		}
+	}
+	c.width = 1
+	for count, hop := range c.known {
+		for count >= c.width && hop.vcs != 0 && c.known[hop.after].vcs != 0 {
+			c.width *= 2
 		}
 	}
 	length := make([]int, g.Switches())
@@ -263,15 +271,25 @@ func newCountedPairs(g *topology.Graph, counts *Counts, vcs int) *countedPairs {
 			c.start[p+1] += length[g.PortSwitch[peer]]
 		}
 	}
-	c.sets = make([]uint32, c.start[g.NumPorts()])
+	c.sets = make([]uint32, (c.start[g.NumPorts()]*c.width+31)/32)
 	return c
+}
+
+// counted are the counts of a set.
+func (c *countedPairs) counted() uint32 { return uint32(1<<c.width - 1) }
+
+// set is the set of a number.
+func (c *countedPairs) set(number int) uint32 {
+	return c.sets[number*c.width/32] >> (number * c.width % 32) & c.counted()
 }
 
 // add enters that packets which leave by a port with some counts may leave the next
 // switch, s, by another.
 func (c *countedPairs) add(p topology.PortID, s topology.SwitchID, next topology.PortID, counts uint32) {
-	if set := &c.sets[c.start[p]+int(next)-int(c.lowest[s])]; counts&^atomic.LoadUint32(set) != 0 { // mostly all are there
-		atomic.OrUint32(set, counts)
+	bit := (c.start[p] + int(next) - int(c.lowest[s])) * c.width
+	counts = counts & c.counted() << (bit % 32)
+	if sets := &c.sets[bit/32]; counts&^atomic.LoadUint32(sets) != 0 { // mostly all are there
+		atomic.OrUint32(sets, counts)
 	}
 }
 
@@ -285,9 +303,9 @@ func (c *countedPairs) yieldAll(yield Dependent) {
 		}
 		s, all := c.graph.PortSwitch[peer], uint32(0)
 		width := (c.graph.Degree(s)*c.vcs + 63) / 64
-		for i, set := range c.sets[c.start[p]:c.start[p+1]] {
+		for i := range c.start[p+1] - c.start[p] {
 			local := int(c.lowest[s]) - int(c.graph.PortStart[s]) + i
-			for ; set != 0; set &= set - 1 {
+			for set := c.set(c.start[p] + i); set != 0; set &= set - 1 {
 				count := bits.TrailingZeros32(set)
 				if all>>count&1 == 0 {
 					all |= 1 << count

@@ -39,6 +39,15 @@ type stageWalk struct {
 	heads []stageHead
 	steps []stageStep
 	sets  []uint64 // wanted channels of the heads, where nothing is counted
+	expansion
+}
+
+// expansion is the head whose steps are being found.
+type expansion struct {
+	goal    int
+	head    fabric.Head
+	problem error
+	each    func(fabric.Hop, uint32, float64) // enterStep; made once
 }
 
 // stageHead is a head on the way to a goal, of packets with all counts of a set.
@@ -190,31 +199,35 @@ func (x *stageWalk) number(goal int, k stageKey, in topology.PortID) int32 {
 }
 
 // expand finds the steps of a head.
-func (x *stageWalk) expand(goal, i int) (err error) {
+func (x *stageWalk) expand(goal, i int) error {
 	x.heads[i].first = int32(len(x.steps))
-	x.explore(goal, &x.heads[i], 0, func(h fabric.Head, hop fabric.Hop, state uint32) {
-		if err != nil {
-			return
-		}
-		next, arrived, problem := x.follow(h, hop, state, 0)
-		if err = problem; err != nil || arrived {
-			return
-		}
-		ends, goesOn := x.stage.Ends(goal, next.Switch)
-		if x.stage.Reduce != nil {
-			state = x.stage.Reduce(state)
-		}
-		step := stageStep{hop.Port, hop.VCs, stageKey{next.Switch, state &^ x.mask, x.came(next.In)}, -1, ends}
-		if goesOn {
-			step.number = x.number(goal, step.next, next.In)
-		}
-		x.steps = append(x.steps, step)
-	})
+	x.goal, x.head, x.problem = goal, x.whole(goal, &x.heads[i], 0), nil
+	x.e.Explore(x.vcs, x.head, x.each)
 	x.heads[i].end = int32(len(x.steps))
 	if x.pairs == nil {
 		x.want(&x.heads[i])
 	}
-	return err
+	return x.problem
+}
+
+// enterStep enters a hop of the head that is being expanded.
+func (x *stageWalk) enterStep(hop fabric.Hop, state uint32, _ float64) {
+	if x.problem != nil {
+		return
+	}
+	next, arrived, err := x.follow(x.head, hop, state, 0)
+	if x.problem = err; err != nil || arrived {
+		return
+	}
+	ends, goesOn := x.stage.Ends(x.goal, next.Switch)
+	if x.stage.Reduce != nil {
+		state = x.stage.Reduce(state)
+	}
+	step := stageStep{hop.Port, hop.VCs, stageKey{next.Switch, state &^ x.mask, x.came(next.In)}, -1, ends}
+	if goesOn {
+		step.number = x.number(x.goal, step.next, next.In)
+	}
+	x.steps = append(x.steps, step)
 }
 
 // want gathers the channels that packets at a head may wait for.
@@ -240,11 +253,11 @@ func (x *stageWalk) hop(step *stageStep, count uint32) countedHop {
 	return x.pairs.known[count]
 }
 
-// explore visits the hops of a head with one count.
-func (x *stageWalk) explore(goal int, head *stageHead, count uint32, visit func(fabric.Head, fabric.Hop, uint32)) {
+// whole is one of the packets at a head, with one count.
+func (x *stageWalk) whole(goal int, head *stageHead, count uint32) fabric.Head {
 	h := fabric.Head{Switch: head.at, In: head.in}
 	h.Dst, h.State = x.stage.Head(goal, head.at, head.state|count)
-	x.e.Explore(x.vcs, h, func(hop fabric.Hop, state uint32, _ float64) { visit(h, hop, state) })
+	return h
 }
 
 // spread finds the counts that packets can have at each head.
@@ -283,7 +296,7 @@ func (x *stageWalk) check(goal, i int) {
 	h := &x.heads[i]
 	for set := h.counts; set != 0; set &= set - 1 {
 		left, count := x.steps[h.first:h.end], bits.TrailingZeros32(set)
-		x.explore(goal, h, uint32(count), func(_ fabric.Head, hop fabric.Hop, state uint32) {
+		x.e.Explore(x.vcs, x.whole(goal, h, uint32(count)), func(hop fabric.Hop, state uint32, _ float64) {
 			if _, terminal := x.graph.PeerTerminal(hop.Port); terminal {
 				return
 			}

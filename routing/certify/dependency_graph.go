@@ -243,7 +243,11 @@ type Local struct {
 	words []uint64
 }
 
-// NewLocal makes an empty graph for the channels of g, of vcs virtual channels.
+// maxLocal bounds the memory of a [Local]: 512 MiB.
+const maxLocal = 1 << 26
+
+// NewLocal makes an empty graph for the channels of g, of vcs virtual channels; nil where it
+// would take more than 512 MiB.
 func NewLocal(g *topology.Graph, vcs int) *Local {
 	l := &Local{graph: g, vcs: vcs, start: make([]int, g.NumPorts()+1)}
 	for p := range topology.PortID(g.NumPorts()) {
@@ -252,7 +256,11 @@ func NewLocal(g *topology.Graph, vcs int) *Local {
 			l.start[p+1] += vcs * l.width(g.PortSwitch[peer])
 		}
 	}
-	l.words = make([]uint64, l.start[g.NumPorts()])
+	words := l.start[g.NumPorts()]
+	if words > maxLocal {
+		return nil
+	}
+	l.words = make([]uint64, words)
 	return l
 }
 

@@ -30,7 +30,7 @@ type Proof struct {
 //   - the wider routing of a [routing.Widener], if it has no cycle;
 //   - the walk to all destinations, if by the first few of them a tenth of the budget is
 //     enough;
-//   - the walk to goals of a [routing.Staged] routing, if there is no cycle;
+//   - the walk to goals of a [routing.Staged] routing, if there is no cycle, within 512 MiB;
 //   - the walk to destinations until the budget is spent.
 //
 // Which of them it is does not depend on the number of threads. Routings with escape
@@ -71,6 +71,9 @@ func byGoals(g *topology.Graph, r fabric.Routing, vcs int) (p Proof, ok bool, er
 		return p, false, nil
 	}
 	dependencies := certify.NewLocal(g, vcs)
+	if dependencies == nil {
+		return p, false, nil
+	}
 	ok, err = routing.StagedDependencies(g, r, vcs, dependencies.AddAll)
 	if err != nil || !ok {
 		return p, false, err

@@ -121,3 +121,17 @@ func TestOfNumbered(t *testing.T) {
 		}
 	}
 }
+
+// TestOfDense: where the dependencies of all goals would take more than 512 MiB, the proof is by a
+// sample. In a complete graph of 300 switches with 16 virtual channels a set of channels out of a
+// switch has 300*16 bits in 75 words, and 299*300*16 channels have one: 861 MB.
+func TestOfDense(t *testing.T) {
+	g, r := build(t, "hyperx", "dimwar", []param.Setting{param.Set("dims", []int{300})}, nil)
+	p, err := proof.Of(routing.Routed{Graph: g, Routing: r, VCs: 16}, proof.Settings{Budget: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !p.Acyclic() || p.Exact() || p.AtMost || p.Of != 300 {
+		t.Errorf("%+v, want a sample without a cycle", p.Certificate)
+	}
+}

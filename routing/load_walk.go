@@ -1,0 +1,346 @@
+package routing
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/mem"
+)
+
+// Regional is implemented by routings on groups of switches that are joined two by two. On
+// the way to the group of its destination, a packet looks at nothing else of that; there it
+// has a hop left at most. So even traffic is followed to a group once, and not once for each
+// of its switches.
+type Regional interface {
+	// Region is the number of a switch's group.
+	Region(s topology.SwitchID) int
+}
+
+// turnstile adds what threads have written down to the loads, in the order of
+// destinations.
+type turnstile struct {
+	most  int // additions that a thread may write down, and half of what may wait
+	ports []float64
+
+	mu      sync.Mutex
+	passed  sync.Cond
+	current int // trip whose turn it is
+	err     error
+	early   map[int]written // of those whose turn has not come
+	waiting int             // additions in them
+	spare   []written
+}
+
+// written is what a trip has come to.
+type written struct {
+	shared    []addition // on the way to the group of all destinations, once for each
+	times     int        // destinations
+	additions []addition // beside them: to other channels
+	err       error
+}
+
+func (w *written) size() int { return len(w.shared) + len(w.additions) }
+
+// add waits for a trip's turn, which it keeps, and adds what is written down so
+// far; ok is false if a trip before has failed.
+func (t *turnstile) add(i int, additions []addition) (ok bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for t.current != i && t.err == nil {
+		t.passed.Wait()
+	}
+	if t.err != nil {
+		return false
+	}
+	t.enter(additions)
+	return true
+}
+
+func (t *turnstile) enter(additions []addition) {
+	for _, a := range additions {
+		t.ports[a.port] += a.flow
+	}
+}
+
+// done takes over what a trip has written down last; fresh is for what the thread writes
+// next, unless more is false after an error.
+func (t *turnstile) done(i int, w written) (fresh written, more bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for t.current != i && t.err == nil && t.waiting > 0 && t.waiting+w.size() > maxAdditions/2 {
+		t.passed.Wait()
+	}
+	if t.err != nil {
+		return fresh, false
+	}
+	t.early[i] = w
+	t.waiting += w.size()
+	more = w.err == nil
+	for t.err == nil {
+		w, there := t.early[t.current]
+		if !there {
+			break
+		}
+		delete(t.early, t.current)
+		t.waiting -= w.size()
+		for range w.times {
+			t.enter(w.shared)
+		}
+		t.enter(w.additions)
+		t.spare = append(t.spare, w)
+		t.err = w.err
+		t.current++
+		t.passed.Broadcast()
+	}
+	if n := len(t.spare); n > 0 {
+		fresh, t.spare = t.spare[n-1], t.spare[:n-1]
+	}
+	return fresh, more
+}
+
+// loadWalk follows the flows to some of the destinations, one after the other. What they
+// add to the loads of ports is written down first: sums depend on the order in which they
+// are made, and that is the order of destinations for any number of threads.
+type loadWalk struct {
+	*loadTrips
+	now, next *front
+	come      front // to a group, at all distances
+	inside    []int // the ends in it
+	turn      *turnstile
+	written
+	splitting
+}
+
+// loadTrips divide the destinations of a walk into trips.
+type loadTrips struct {
+	*walker
+	demands
+	ends   []topology.TerminalID
+	region []int // of each end; nil: no trip has a group
+	start  []int // of each trip, and their end
+}
+
+// trips are of a destination each; where the routing is [Regional] and traffic even, of
+// all that follow each other in a group and are sent the same.
+func (w *walker) trips(d demands) *loadTrips {
+	t := &loadTrips{walker: w, demands: d, ends: w.ends()}
+	even, is := d.(*evenDemands)
+	if r, ok := w.r.(Regional); ok && is && w.blind {
+		for _, end := range t.ends {
+			t.region = append(t.region, r.Region(w.graph.TerminalSwitch(end)))
+		}
+	}
+	for i := range t.ends {
+		if i == 0 || t.region == nil || t.region[i] != t.region[i-1] || even.size[i] != even.size[i-1] {
+			t.start = append(t.start, i)
+		}
+	}
+	t.start = append(t.start, len(t.ends))
+	return t
+}
+
+// splitting is the head whose flow is being divided.
+type splitting struct {
+	head  fabric.Head
+	flow  float64
+	total float64 // of the weights of hops
+	err   error
+	each  func(fabric.Hop, uint32, float64) // divide; made once
+}
+
+// addition is a flow over a port.
+type addition struct {
+	port topology.PortID
+	flow float64
+}
+
+// maxAdditions bounds what is written down, all in all: 256 MiB.
+var maxAdditions = 1 << 24
+
+// loadAll adds the flows of all demands to the loads of ports.
+func (w *walker) loadAll(d demands, ports []float64) error {
+	trips := w.trips(d)
+	count := len(trips.start) - 1
+	threads := max(1, min(count, runtime.GOMAXPROCS(0)))
+	turn := &turnstile{ports: ports, most: max(1, maxAdditions/2/threads), early: map[int]written{}}
+	turn.passed.L = &turn.mu
+	var claimed atomic.Int64
+	var running sync.WaitGroup
+	for range threads {
+		x := &mem.Apart[loadWalk](1)[0]
+		*x = loadWalk{loadTrips: trips, now: w.newFront(), next: w.newFront(), turn: turn}
+		x.each = x.divide
+		running.Go(func() {
+			for more := true; more; {
+				i := int(claimed.Add(1) - 1)
+				if i >= count {
+					return
+				}
+				x.written = written{x.shared[:0], 0, x.additions[:0], nil}
+				x.written.err = x.trip(i)
+				x.written, more = turn.done(i, x.written)
+			}
+		})
+	}
+	running.Wait()
+	return turn.err
+}
+
+// front is the set of heads at one distance from the sources, with the flow
+// that each carries, in order of discovery so that sums do not depend on chance.
+type front struct {
+	heads []fabric.Head
+	flow  []float64
+	index headNumbers
+}
+
+func (w *walker) newFront() *front {
+	f := &mem.Apart[front](1)[0]
+	f.index = *newHeadNumbers(w.graph.NumPorts(), w.vcs)
+	return f
+}
+
+func (f *front) add(h fabric.Head, flow float64) {
+	i, known := f.index.of(h)
+	if !known {
+		f.append(h, 0)
+	}
+	f.flow[i] += flow
+}
+
+// append adds a head that is not to be found.
+func (f *front) append(h fabric.Head, flow float64) {
+	f.heads, f.flow = append(f.heads, h), append(f.flow, flow)
+}
+
+func (f *front) reset() {
+	f.clear()
+	f.index.reset()
+}
+
+func (f *front) clear() { f.heads, f.flow = f.heads[:0], f.flow[:0] }
+
+// errNoTurn ends a walk whose turn will not come.
+var errNoTurn = fmt.Errorf("routing: another walk has failed")
+
+// noRegion is no group.
+const noRegion = -1
+
+// trip follows what is sent to the destinations of a trip: to their group, then to each.
+func (x *loadWalk) trip(number int) error {
+	first, end := x.start[number], x.start[number+1]
+	region := noRegion
+	if end > first+1 {
+		region = x.region[first]
+	}
+	x.now.reset()
+	x.come.clear()
+	x.to(first, func(source int, flow float64) {
+		if region == noRegion || x.region[source] != region {
+			x.begin(source, first, flow)
+		}
+	})
+	if err := x.follow(number, first, region); region == noRegion || err != nil {
+		return err
+	}
+	x.shared, x.additions, x.times = x.additions, x.shared, end-first
+	x.inside = x.inside[:0]
+	for source := range x.ends {
+		if x.region[source] == region {
+			x.inside = append(x.inside, source)
+		}
+	}
+	for i := first; i < end; i++ {
+		x.now.reset()
+		for _, source := range x.inside {
+			x.begin(source, i, x.demands.(*evenDemands).between(source, i))
+		}
+		for j, h := range x.come.heads {
+			h.Dst = x.ends[i]
+			x.now.append(h, x.come.flow[j])
+		}
+		if err := x.follow(number, i, noRegion); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// begin enters the flow from one end to another.
+func (x *loadWalk) begin(source, dst int, flow float64) {
+	n := float64(x.injections())
+	x.eachHead(x.ends[source], x.ends[dst], func(h fabric.Head) { x.now.add(h, flow/n) })
+}
+
+// follow sends flows along their paths to one destination, or to its group.
+func (x *loadWalk) follow(number, dst, region int) error {
+	for hops := 0; len(x.now.heads) > 0; hops++ {
+		if hops > 4*x.graph.Switches() {
+			return fmt.Errorf("the routing leads packets for %s round in circles", x.graph.TerminalName(x.ends[dst]))
+		}
+		x.next.reset()
+		for j, h := range x.now.heads {
+			if err := x.split(h, x.now.flow[j]); err != nil {
+				return err
+			}
+			if region == noRegion && len(x.additions) >= x.turn.most {
+				if !x.turn.add(number, x.additions) {
+					return errNoTurn
+				}
+				x.additions = x.additions[:0]
+			}
+		}
+		x.now, x.next = x.next, x.now
+		if region != noRegion {
+			x.stop(region)
+		}
+	}
+	return nil
+}
+
+// stop takes the flows that have come to a group out of those that go on.
+func (x *loadWalk) stop(region int) {
+	r := x.r.(Regional)
+	heads, flow := x.now.heads, x.now.flow
+	x.now.clear()
+	for i, h := range heads {
+		if r.Region(h.Switch) == region {
+			x.come.append(h, flow[i])
+		} else {
+			x.now.append(h, flow[i])
+		}
+	}
+}
+
+// split divides the flow of one head over its hops.
+func (x *loadWalk) split(h fabric.Head, flow float64) error {
+	x.head, x.flow, x.total, x.splitting.err = h, flow, 0, nil
+	x.e.Explore(x.vcs, h, x.each)
+	if x.splitting.err == nil && math.Abs(x.total-1) > 1e-9 {
+		return ErrAdaptive
+	}
+	return x.splitting.err
+}
+
+// divide enters the share of the flow that a hop takes.
+func (x *loadWalk) divide(hop fabric.Hop, state uint32, weight float64) {
+	x.total += weight
+	share := x.flow * weight / float64(bits.OnesCount32(hop.VCs))
+	for set := hop.VCs; x.splitting.err == nil; {
+		follower, arrived, err := x.walker.follow(x.head, hop, state, uint8(bits.TrailingZeros32(set)))
+		if x.splitting.err = err; err != nil || arrived {
+			return
+		}
+		x.additions = append(x.additions, addition{hop.Port, share})
+		x.next.add(follower, share)
+		if set &= set - 1; set == 0 {
+			return
+		}
+	}
+}
