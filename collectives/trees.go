@@ -29,6 +29,7 @@ func init() {
 		return below
 	})
 	registerTree("broadcast-knomial", "broadcast down a k-nomial tree, of radix fanout, segment by segment", 4, knomialChildren)
+	registerTree("broadcast-doubling", "broadcast down the binomial tree of Open MPI, radix fanout: ranks send at growing distances, to all their children at once, segment by segment", 2, doublingChildren)
 	param.Register(Registry, "broadcast-split-binary", "broadcast of halves down the two sides of a binary tree, segment by segment, which pairs exchange at the end", TreeSettings{Fanout: 2, Segment: 1024}, func(c TreeSettings, e Env) (Collective, error) {
 		if err := c.check(e); err != nil {
 			return nil, err
@@ -79,6 +80,18 @@ func knomialChildren(v, n, radix int) (below []int) {
 			if c := v + d*digits[i]; c < n {
 				below = append(below, c)
 			}
+		}
+	}
+	return below
+}
+
+// doublingChildren are those in the tree in which the parent of v is v without its highest digit, in base
+// radix; the nearest first.
+func doublingChildren(v, n, radix int) (below []int) {
+	radix = max(2, radix)
+	for weight := 1; weight < n; weight *= radix {
+		for c := v + weight; weight > v && c < min(n, v+radix*weight); c += weight {
+			below = append(below, c)
 		}
 	}
 	return below

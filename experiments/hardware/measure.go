@@ -229,7 +229,7 @@ func (b *benchmark) collective() (collectives.Collective, error) {
 		return nil, errNotSimulated(fmt.Sprintf("weft has no %s by %q", b.operation, b.algorithm))
 	}
 	name, fanout, _ := strings.Cut(name, ":")
-	if slices.Contains([]string{"broadcast-chain", "broadcast-tree", "broadcast-knomial", "broadcast-split-binary"}, name) {
+	if slices.Contains([]string{"broadcast-chain", "broadcast-tree", "broadcast-knomial", "broadcast-split-binary", "broadcast-doubling"}, name) {
 		return param.Make(collectives.Registry, name, env, func(c *collectives.TreeSettings) {
 			c.Segment = 0
 			if fanout != "" {
@@ -242,7 +242,7 @@ func (b *benchmark) collective() (collectives.Collective, error) {
 
 // algorithms are Open MPI's names, as tests of named algorithms have them, without segments.
 var algorithms = map[string]string{
-	"broadcast binomial": "broadcast-binomial", "broadcast linear": "broadcast-linear", "broadcast basic_linear": "broadcast-linear",
+	"broadcast binomial": "broadcast-doubling", "broadcast linear": "broadcast-linear", "broadcast basic_linear": "broadcast-linear",
 	"broadcast chain": "broadcast-chain:4", "broadcast pipeline": "broadcast-chain:1", "broadcast binary_tree": "broadcast-tree:2", "broadcast binary": "broadcast-tree:2",
 	"broadcast split_binary_tree": "broadcast-split-binary", "broadcast split_binary": "broadcast-split-binary", "broadcast knomial": "broadcast-knomial:4",
 	"broadcast scatter_allgather": "broadcast-scatter-allgather", "broadcast scatter_allgather_ring": "broadcast-scatter-allgather",
