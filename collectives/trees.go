@@ -40,7 +40,7 @@ func init() {
 		return broadcastTree(TreeSettings{Rooted: Rooted{root}}, n, bytes, func(v int) []int { return chainChildren(v, n, n-1) })
 	})
 	register("allreduce-reduce-broadcast", "allreduce: reduce up a binomial tree, then broadcast down it", func(e Env) Collective { return AllreduceReduceBroadcast(e.Ranks, int64(e.Bytes)) })
-	register("barrier-recursive-doubling", "barrier: notes between pairs at doubling distances", func(e Env) Collective { return AllreduceRecursiveDoubling(e.Ranks, 1) })
+	register("barrier-recursive-doubling", "barrier: notes between pairs at doubling distances", func(e Env) Collective { return BarrierRecursiveDoubling(e.Ranks) })
 	register("barrier-tree", "barrier: notes up a binomial tree and down again", func(e Env) Collective { return AllreduceReduceBroadcast(e.Ranks, 1) })
 }
 

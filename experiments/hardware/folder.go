@@ -64,6 +64,7 @@ type benchmark struct {
 	test, operation, algorithm    string
 	library                       string // of weft's, that chooses an algorithm
 	nodes, perNode, ranks         int
+	byCore                        int // cores of a socket, if ranks fill it before they take another
 	bytes                         int64
 	far, cyclic, inARow, perftest bool
 }
@@ -241,6 +242,9 @@ func (s *system) add(r *row) {
 		r.refused = cmp.Or(s.Note, "systems.toml gives it no preset")
 	case s.Cores > 0 && s.Sockets > 0 && r.perNode > s.Cores*s.Sockets:
 		r.refused = fmt.Sprintf("%d ranks a node are more than its %d cores", r.perNode, s.Cores*s.Sockets)
+	}
+	if strings.Contains(r.notes, "placed by") {
+		r.byCore = s.Cores
 	}
 	s.rows = append(s.rows, r)
 }

@@ -171,6 +171,11 @@ func (m *machine) collective(b *benchmark) (float64, error) {
 		return 0, err
 	}
 	place := mpi.Placement{Type: mpi.Block, PerNode: b.perNode}
+	if b.byCore > 0 {
+		filled := *m
+		filled.memory.PerDomain = b.byCore
+		m = &filled
+	}
 	if b.cyclic {
 		place.Type = mpi.Cyclic
 	}
@@ -188,7 +193,10 @@ func (m *machine) collective(b *benchmark) (float64, error) {
 	// A rank computes no earlier than its operations are complete.
 	end := collectives.Work(b.ranks, sim.Picosecond)
 	// The first calls load the contexts of queue pairs, and leave the ranks out of step.
-	apart := collectives.BarrierDissemination(b.ranks)
+	apart, err := (&benchmark{operation: "barrier", library: b.library, ranks: b.ranks, perNode: b.perNode}).collective()
+	if err != nil {
+		return 0, err
+	}
 	before := []collectives.Schedule{c, apart, c, apart}
 	more, calls := []collectives.Schedule{c}, 1
 	if b.inARow {
