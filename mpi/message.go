@@ -344,7 +344,7 @@ func (rt *runtime) arrive(id int32, m *message, now sim.Time) {
 		rt.checkLength(m, rt.recvBytes[node])
 	}
 	var at sim.Time
-	overhead := rt.Protocols.overhead(m.shared, rt.Protocols.RecvOverhead)
+	overhead := rt.places.fetch(&rt.Config, m.from, m.to, m.bytes, m.shared)
 	switch {
 	case !ok && rt.inOneCopy(m): // what comes is where the message lies
 		at = rt.takeIn(m.to, m, now, overhead, Receiving, id)

@@ -56,11 +56,24 @@ func (m *Memory) places(nodeOf []int32, nodes int) places {
 // way is the latency of a message through shared memory from a to b: the receiver finds it when it has
 // looked into the boxes of other ranks of its node.
 func (p *places) way(c *Config, a, b int32) sim.Time {
-	way := c.Protocols.SharedLatency + c.Protocols.SharedPeer*sim.Time(max(0, p.together[b]-2))
+	return p.trip(c, a, b) + c.Protocols.SharedPeer*sim.Time(max(0, p.together[b]-2))
+}
+
+// trip is that of a line of the caches.
+func (p *places) trip(c *Config, a, b int32) sim.Time {
 	if p.domainOf[a] != p.domainOf[b] {
-		way += c.Memory.Between
+		return c.Protocols.SharedLatency + c.Memory.Between
 	}
-	return way
+	return c.Protocols.SharedLatency
+}
+
+// fetch is the CPU time in which b takes in a message of a, or sees where it lies.
+func (p *places) fetch(c *Config, a, b int32, bytes int64, shared bool) sim.Time {
+	t := c.Protocols.overhead(shared, c.Protocols.RecvOverhead)
+	if most := int64(c.Protocols.SharedShort); shared && most > 0 && bytes > most {
+		t += p.trip(c, a, b)
+	}
+	return t
 }
 
 // rate is that of the copies of a message through shared memory from a to b, or between nodes.

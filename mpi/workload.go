@@ -429,7 +429,7 @@ type demand struct {
 func (d *demand) message(from int32, op *Op) {
 	p := &d.Protocols
 	a, b := d.nodeOf[from], d.nodeOf[op.Peer]
-	sender, receiver := p.overhead(a == b, p.SendOverhead), p.overhead(a == b, p.RecvOverhead)
+	sender, receiver := p.overhead(a == b, p.SendOverhead), d.places.fetch(d.Config, from, op.Peer, op.Size, a == b)
 	copied := copyTime(op.Size, d.places.rate(d.Config, from, op.Peer, op.Size, a == b, op.Segment))
 	in, out := sim.Time(0), sim.Time(0)
 	way := d.places.way(d.Config, from, op.Peer)

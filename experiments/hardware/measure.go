@@ -163,8 +163,8 @@ func twoWindows(ranks int, bytes int64) collectives.Schedule {
 	})
 }
 
-// collective is the time of a call in us, mean over ranks: of OSU's tests between two barriers, from
-// when a rank leaves the first, of IMB's in a row.
+// collective is the time of a call in us, mean over ranks: between two barriers of the library, from when a
+// rank leaves the first (OSU's tests; IMB's since 2017, whose option sync is on), of a barrier in a row.
 func (m *machine) collective(b *benchmark) (float64, error) {
 	c, err := b.collective()
 	if err != nil {
