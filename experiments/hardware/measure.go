@@ -56,12 +56,13 @@ func (m *machine) costs() mpi.Costs {
 
 // run runs a program of so many ranks on a node, far from node to node or not.
 func (m *machine) run(s collectives.Schedule, place mpi.Placement, far bool) (*mpi.ScheduleRun, mpi.Result, error) {
-	network := mpi.LogGP{Latency: m.ways.Near(), HCA: m.hca}
+	network, protocols := mpi.LogGP{Latency: m.ways.Near(), HCA: m.hca}, m.protocol
 	if far {
 		network.Latency = m.ways.Far()
+		protocols.Acknowledge += m.ways.Far() - m.ways.Near()
 	}
 	w := mpi.RunSchedule(s, m.costs(), sim.Picosecond)
-	r, err := mpi.Config{Placement: place, Protocols: m.protocol, Connections: mpi.DefaultConnections, Memory: m.memory, Adapter: m.hca, Transport: network.New, Seed: 1}.Run(w)
+	r, err := mpi.Config{Placement: place, Protocols: protocols, Connections: mpi.DefaultConnections, Memory: m.memory, Adapter: m.hca, Transport: network.New, Seed: 1}.Run(w)
 	return w, r, err
 }
 
