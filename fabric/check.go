@@ -143,6 +143,14 @@ func (c *Config) checkUnit(routing Routing) (problems []error) {
 		problems = append(problems, &param.ParamError{Key: "terminal.buffer_flits", Value: n,
 			Want: fmt.Sprintf("0 or at least switch.buffer_flits, %d, under cut-through: whole packets must fit", s.BufferFlits)})
 	}
+	if s.VCAllocator == InputFirst && s.VCAllocCycles == 0 {
+		problems = append(problems, &param.ParamError{Key: "switch.vc_allocator", Value: s.VCAllocator,
+			Want: fmt.Sprintf("%q, or switch.vc_alloc_cycles of at least 1: heads take a virtual channel by winning the switch", OutputFirst)})
+	}
+	if s.InputSpeedup > 1 && c.Holds() {
+		problems = append(problems, &param.ParamError{Key: "switch.input_speedup", Value: s.InputSpeedup,
+			Want: "1 where packets hold their input (switch.hold, or packets as the unit)"})
+	}
 	if c.Fabric.Unit != UnitPacket {
 		return problems
 	}
@@ -155,6 +163,9 @@ func (c *Config) checkUnit(routing Routing) (problems []error) {
 	}
 	if allocator.TraitsOf(s.Allocator.Name()).Queues {
 		refuse(fmt.Sprintf(`, or another switch.allocator: %q counts the flits in queues`, s.Allocator.Name()))
+	}
+	if s.VCReuse == CreditsBack {
+		refuse(`, or switch.vc_reuse = "tail-sent": the credits of packets come back one by one`)
 	}
 	if c.Terminal.BufferFlits > 0 {
 		refuse(`, or terminal.buffer_flits = 0: the credits of terminals are those of single flits`)
@@ -178,6 +189,12 @@ func (c *Config) CheckMulticast() error {
 	}
 	if s.Marks() {
 		return &param.ParamError{Key: "switch.marking", Value: s.Marking.Name(), Want: `"none" with multicast packets, whose copies share one mark`}
+	}
+	if s.VCReuse == CreditsBack {
+		return &param.ParamError{Key: "switch.vc_reuse", Value: s.VCReuse, Want: `"tail-sent" with multicast packets, which take a virtual channel that has room`}
+	}
+	if s.InputSpeedup > 1 {
+		return &param.ParamError{Key: "switch.input_speedup", Value: s.InputSpeedup, Want: "1 with multicast packets, whose branches leave an input together"}
 	}
 	if n := len(c.Probes); n > 0 {
 		return &param.ParamError{Key: "probe", Value: n, Want: "none with multicast packets: nobody counts how many of their copies wait"}
@@ -215,6 +232,9 @@ func (c *SwitchConfig) checkLanes(vcs int, own bool) (problems []error) {
 	}
 	if c.FlowControl != "cut-through" {
 		problems = append(problems, &param.ParamError{Key: "flow_control", Value: c.FlowControl, Want: "cut-through with arbitration between lanes: a packet has its link to itself, and must not stop half way"})
+	}
+	if c.VCReuse == CreditsBack {
+		problems = append(problems, &param.ParamError{Key: "vc_reuse", Value: c.VCReuse, Want: `"tail-sent" with arbitration between lanes, which asks for room only`})
 	}
 	if c.OutputBufferFlits == 0 {
 		problems = append(problems, &param.ParamError{Key: "output_buffer_flits", Value: 0, Want: "at least 1 with arbitration between lanes: what waits behind the crossbar has been chosen already"})

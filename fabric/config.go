@@ -66,6 +66,9 @@ type SwitchConfig struct {
 	CreditsPerCycle   int              `toml:"credits_per_cycle" doc:"credits that an input sends back in a cycle, over all of its virtual channels; 0: one for every slot freed" min:"0" max:"16"`
 	Speedup           float64          `toml:"speedup" doc:"steps of the switch core in a cycle of the flit clock" min:"1" max:"16"`
 	Allocator         allocator.Choice `toml:"allocator" doc:"switch allocator"`
+	InputSpeedup      int              `toml:"input_speedup" doc:"inputs of the crossbar that a port has: its virtual channels, modulo so many, do not wait for one another" min:"1" max:"16"`
+	VCAllocator       string           `toml:"vc_allocator" doc:"allocator of virtual channels, in round robins and one iteration: with output-first each grants a packet, and packets accept (iSLIP); with input-first packets put one forward, and each chooses" choices:"output-first|input-first"`
+	VCReuse           string           `toml:"vc_reuse" doc:"when a virtual channel is given to the next packet: once the tail of the last one is sent, or once all of its credits have come back" choices:"tail-sent|credits-back"`
 	Iterations        int              `toml:"iterations" doc:"iterations of the switch allocator in a step; 1 where it does not iterate" min:"1" max:"16"`
 	OutputBufferFlits int              `toml:"output_buffer_flits" doc:"flits that may wait behind the crossbar for the channel; 0: unbounded" unit:"flits" min:"0" max:"1000000000"`
 	Marking           marking.Choice   `toml:"marking" doc:"when ports mark packets for congestion, which programs are told of"`
@@ -116,7 +119,7 @@ func DefaultConfig() Config {
 		Fabric: PhysicalConfig{FlitBytes: 64, Unit: UnitFlit, Clock: sim.Nanosecond},
 		Switch: SwitchConfig{
 			BufferFlits: 32, RouteCycles: 0, VCAllocCycles: 0, SwitchAllocCycles: 1, CrossbarCycles: 1,
-			CreditCycles: 1, CreditsPerCycle: 1, Speedup: 2, Allocator: allocator.Named(allocator.ISLIP), Iterations: 1, FlowControl: "wormhole", Forwarding: CutThrough, Pipeline: Overlapped,
+			CreditCycles: 1, CreditsPerCycle: 1, Speedup: 2, Allocator: allocator.Named(allocator.ISLIP), Iterations: 1, InputSpeedup: 1, VCAllocator: OutputFirst, VCReuse: TailSent, FlowControl: "wormhole", Forwarding: CutThrough, Pipeline: Overlapped,
 			Marking: marking.Named(marking.None), CreditSensing: "auto", CreditsUndelayed: []string{"global"},
 		},
 		Terminal: TerminalConfig{InjectionCycles: 1},
@@ -139,6 +142,14 @@ const (
 const (
 	Overlapped = "overlapped"
 	Serial     = "serial"
+)
+
+// Values of SwitchConfig.VCAllocator and SwitchConfig.VCReuse.
+const (
+	OutputFirst = "output-first"
+	InputFirst  = "input-first"
+	TailSent    = "tail-sent"
+	CreditsBack = "credits-back"
 )
 
 // Overlaps tells whether packets behind the front of a queue go through stages.

@@ -85,7 +85,9 @@ func (r *Reference) curveSection() *judge.Section {
 		section.Entries = append(section.Entries, &judge.Entry{Name: c.Name, Unreadable: len(c.Faults) > 0,
 			Faults: func() document.Problems { return c.Faults },
 			Judge: func(s *judge.Session) ([]judge.Row, bool, error) {
-				x := booksim.Experiment{Name: c.Name, Curves: []*booksim.Curve{&c.Curve}, Text: r.texts(c)}
+				x := booksim.Experiment{Name: c.Name, Curves: []*booksim.Curve{&c.Curve}, Text: func(loads []float64, seeds int) (string, map[string][]byte, bool, error) {
+					return r.Experiment(c, loads, seeds)
+				}}
 				rows, failed, err := x.Judge(s, filepath.Join(s.Out, "atlas"))
 				all = append(all, summarise(c, rows))
 				return rows, failed, err
@@ -96,20 +98,6 @@ func (r *Reference) curveSection() *judge.Section {
 		return judge.Conclusion{Shown: summaryTable(all), File: "curves.csv", Text: fmt.Sprintf("%s curves agree; points: %s", agree, count), Failed: !ok}, nil
 	}
 	return section
-}
-
-// texts gives the experiment files of a curve, and writes what they read beside the results.
-func (r *Reference) texts(c *Curve) func(string, []float64, int) (string, string, bool, error) {
-	return func(dir string, loads []float64, seeds int) (path, text string, canDeadlock bool, err error) {
-		text, files, canDeadlock, err := r.Experiment(c, loads, seeds)
-		inputs := filepath.Join(dir, "inputs")
-		for name, content := range files {
-			if err == nil {
-				err = results.WriteBelow(filepath.Join(inputs, name), content)
-			}
-		}
-		return filepath.Join(inputs, c.Name+".toml"), text, canDeadlock, err
-	}
 }
 
 // summary says how the points of a curve are judged.

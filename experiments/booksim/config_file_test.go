@@ -79,7 +79,7 @@ func FuzzParseConfig(f *testing.F) {
 			}
 			return
 		}
-		if _, _, err := c.Experiment("a", []float64{0.1}, 1); err != nil && err.Error() == "" {
+		if _, _, _, err := c.Experiment("a", []float64{0.1}, 1); err != nil && err.Error() == "" {
 			t.Error("refused without a reason")
 		}
 	})
@@ -114,7 +114,7 @@ func TestExperiment(t *testing.T) {
 		{"patterns", mesh + "traffic = neighbor;", []string{"pattern = \"neighbour\"\npacket_flits = 1\n\n"}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			text, canDeadlock, err := parse(t, c.config).Experiment("test", []float64{0.1, 0.25}, 2)
+			text, _, canDeadlock, err := parse(t, c.config).Experiment("test", []float64{0.1, 0.25}, 2)
 			if err != nil || canDeadlock != c.canDeadlock {
 				t.Fatalf("can deadlock: %v, error %v", canDeadlock, err)
 			}
@@ -177,7 +177,7 @@ func TestNotMapped(t *testing.T) {
 		{"topology = dragonflynew; n = 2; routing_function = min;", "n = 2: dragonflynew wants 1"},
 		{"topology = mesh; routing_function = dor; k = 1;", "k = 1, n = 2: want"},
 	} {
-		_, _, err := parse(t, c.config).Experiment("test", []float64{0.1}, 1)
+		_, _, _, err := parse(t, c.config).Experiment("test", []float64{0.1}, 1)
 		if err == nil || !strings.HasPrefix(err.Error(), c.want) {
 			t.Errorf("%s\ngot  %v\nwant %s", c.config, err, c.want)
 		}

@@ -23,6 +23,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/experiments/judge"
 	"github.com/weft-sim/weft/experiments/network"
@@ -243,6 +244,9 @@ func (r *reader) config(name string, t *judge.Table) config {
 	default:
 		if parsed, err := ParseConfig(at, text); !errors.As(err, &c.faults) {
 			c.Config = parsed
+			if graph := parsed.Text("network_file"); graph != "" {
+				parsed.graph, parsed.graphErr = judge.ReadFile(r.folder, graph)
+			}
 		}
 	}
 	r.configs[name] = c
@@ -296,9 +300,8 @@ func entry(name string, files []Curve) *judge.Entry {
 			readable = i
 		}
 	}
-	x.Text = func(_ string, loads []float64, seeds int) (path, text string, canDeadlock bool, err error) {
-		text, canDeadlock, err = files[readable].Config.Experiment("BookSim2's "+name, loads, seeds)
-		return name + ".toml", text, canDeadlock, err
+	x.Text = func(loads []float64, seeds int) (string, map[string][]byte, bool, error) {
+		return files[readable].Config.Experiment("BookSim2's "+name, loads, seeds)
 	}
 	return &judge.Entry{Name: name, Unreadable: readable < 0, Faults: x.faults,
 		Judge: func(s *judge.Session) ([]judge.Row, bool, error) { return x.Judge(s, filepath.Join(s.Out, "booksim")) }}
@@ -315,9 +318,9 @@ const (
 type Experiment struct {
 	Name   string
 	Curves []*Curve // the same, as some files have it
-	// Text is the experiment file for some loads, with its path; it may write inputs below the
-	// folder of results. The error says why weft has no counterpart.
-	Text func(results string, loads []float64, seeds int) (path, text string, canDeadlock bool, err error)
+	// Text is the experiment file for some loads, with the files that it reads, by their names in
+	// its folder. The error says why weft has no counterpart.
+	Text func(loads []float64, seeds int) (text string, files map[string][]byte, canDeadlock bool, err error)
 }
 
 // Judge runs a curve, with its results in a folder, and judges it. Loads at which the seeds leave
@@ -401,15 +404,29 @@ func someLoads(all []float64) []float64 {
 	return slices.Compact([]float64{all[0], all[len(all)/2], all[len(all)-1]})
 }
 
-// run runs some loads; why says why they were not run.
-func (x *Experiment) run(s *judge.Session, results, dir string, loads []float64, seeds int) (table *results.Table, why error, failed bool, err error) {
-	path, text, canDeadlock, why := x.Text(results, loads, seeds)
+// load writes what the experiment for some loads reads, below the folder of results, and makes
+// the experiment; why says why there is none. A network that can deadlock, as BookSim2's does, is
+// allowed to on request.
+func (x *Experiment) load(s *judge.Session, dir string, loads []float64, seeds int, allow bool) (file *experiments.File, why, err error) {
+	text, files, canDeadlock, why := x.Text(loads, seeds)
 	if why != nil {
-		return nil, why, false, nil
+		return nil, why, nil
 	}
-	file, why := s.Load(path, text, canDeadlock)
-	if why != nil {
-		return nil, why, false, nil
+	inputs := filepath.Join(dir, "inputs", x.Name)
+	for name, content := range files {
+		if err := results.WriteBelow(filepath.Join(inputs, name), content); err != nil {
+			return nil, nil, err
+		}
+	}
+	file, why = s.Load(filepath.Join(inputs, x.Name+".toml"), text, allow && canDeadlock)
+	return file, why, nil
+}
+
+// run runs some loads; why says why they were not run.
+func (x *Experiment) run(s *judge.Session, inputs, dir string, loads []float64, seeds int) (table *results.Table, why error, failed bool, err error) {
+	file, why, err := x.load(s, inputs, loads, seeds, true)
+	if why != nil || err != nil {
+		return nil, why, false, err
 	}
 	outcome, err := s.Run(x.Name, file, dir)
 	if err != nil {
@@ -423,12 +440,10 @@ func (x *Experiment) run(s *judge.Session, results, dir string, loads []float64,
 // watchdog.
 func (x *Experiment) runDeadlocks(s *judge.Session, results string, run *Run) error {
 	for _, load := range x.loads((*Curve).Deadlocks) {
-		path, text, _, why := x.Text(results, []float64{load}, fewQuickSeeds)
-		if why != nil {
-			run.Why = why
-			return nil
+		file, why, err := x.load(s, results, []float64{load}, fewQuickSeeds, false)
+		if err != nil {
+			return err
 		}
-		file, why := s.Load(path, text, false)
 		if why != nil {
 			if reason, _, refused := strings.Cut(judge.Refusal(why), network.AllowHint); refused {
 				run.Refused = reason

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -31,17 +32,27 @@ func own(t *testing.T) []Curve {
 	return curves
 }
 
+// load is the experiment of a curve with five seeds.
+func load(t *testing.T, c Curve, loads []float64, set ...string) (*experiments.File, error) {
+	t.Helper()
+	text, files, _, err := c.Config.Experiment(c.Name, loads, 5)
+	if err != nil {
+		return nil, err
+	}
+	dir := t.TempDir()
+	for name, content := range files {
+		simtest.Check(t, os.WriteFile(filepath.Join(dir, name), content, 0o644))
+	}
+	return experiments.Load(filepath.Join(dir, c.Name), text, experiments.Options{Set: set})
+}
+
 // judged runs a curve with five seeds at its loads, or those given, and judges it.
 func judged(t *testing.T, c Curve, loads []float64, set ...string) []Row {
 	t.Helper()
 	if loads == nil {
 		loads = c.Loads()
 	}
-	text, _, err := c.Config.Experiment(c.Name, loads, 5)
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := simtest.Must(experiments.Load(c.Name, text, experiments.Options{Set: set}))(t)
+	file := simtest.Must(load(t, c, loads, set...))(t)
 	outcome := simtest.Must(engine.Execute(context.Background(), file, engine.Execution{}))(t)
 	return simtest.Must(c.Judge(Run{Results: outcome.Results}))(t)
 }
@@ -51,10 +62,7 @@ func TestOwnCurvesMap(t *testing.T) {
 	names := map[string]bool{}
 	for _, c := range own(t) {
 		names[c.Name] = true
-		text, _, err := c.Config.Experiment(c.Name, c.Loads(), 5)
-		if err != nil {
-			t.Errorf("%s: %v", c.Name, err)
-		} else if _, err := experiments.Load(c.Name, text, experiments.Options{}); err != nil {
+		if _, err := load(t, c, c.Loads()); err != nil {
 			t.Errorf("%s: %v", c.Name, err)
 		}
 	}
@@ -111,7 +119,7 @@ func TestLongPackets(t *testing.T) {
 func TestTerminalBuffers(t *testing.T) {
 	config := parse(t, "topology = torus; k = 4; n = 3; routing_function = dim_order; num_vcs = 2; packet_size = 4; sample_period = 400; warmup_periods = 3; max_samples = 6;"+
 		"routing_delay = 0; credit_delay = 2; internal_speedup = 2.0; vc_allocator = islip; sw_allocator = islip; alloc_iters = 1;")
-	text, _, err := config.Experiment("torus", []float64{0.8}, 10)
+	text, _, _, err := config.Experiment("torus", []float64{0.8}, 10)
 	if err != nil {
 		t.Fatal(err)
 	}

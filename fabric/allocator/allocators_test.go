@@ -73,6 +73,19 @@ func TestInputFirst(t *testing.T) {
 	steps(t, build(t, "input-first", 2, 3, 1), requests, first, second, third, first, second, third)
 }
 
+// As in iSLIP, virtual channel 0 crosses, then 2. But of an input that has flits for outputs 0 and
+// 1, and another with one for output 0, the first puts output 0 forward, which takes input 0, and
+// output 1 is asked by nobody; its round robins have not moved. In the next step output 0 has input
+// 1 in turn.
+func TestInputFirstOutput(t *testing.T) {
+	requests := []allocator.Request{ask(0, 0, 0), ask(0, 1, 0), ask(0, 2, 1)}
+	first, third := [][3]int{{0, 0, 0}}, [][3]int{{0, 2, 1}}
+	steps(t, build(t, "input-first-output", 2, 3, 1), requests, first, third, first, third)
+	requests = []allocator.Request{ask(0, 0, 0), ask(1, 0, 0), ask(1, 1, 1)}
+	steps(t, build(t, "input-first-output", 2, 2, 1), requests, [][3]int{{0, 0, 0}}, [][3]int{{1, 0, 0}})
+	steps(t, build(t, "islip", 2, 2, 1), requests, [][3]int{{0, 0, 0}, {1, 1, 1}})
+}
+
 // Inputs 0 and 1 put forward a flit for output 0 each; only a second iteration finds
 // that input 1 has one for output 1, too. It does not move the round robins: input 1 is
 // next at output 0, with virtual channel 0 still in turn. Input 0 has nothing else.

@@ -1,26 +1,37 @@
 package allocator
 
-import "github.com/weft-sim/weft/sim/snapshot"
+import (
+	"slices"
+
+	"github.com/weft-sim/weft/sim/snapshot"
+)
 
 // Names of the allocators that package fabric plays out itself, on the records of its
-// ports, which is faster, with the same matches.
+// ports, which is faster, with the same matches; and of BookSim2's separable_input_first.
 const (
-	ISLIP      = "islip"
-	InputFirst = "input-first"
+	ISLIP            = "islip"
+	InputFirst       = "input-first"
+	InputFirstOutput = "input-first-output"
 )
 
 func init() {
 	Register(ISLIP, "round robins, outputs grant first, inputs accept (McKeown 1999)",
-		Traits{Iterates: true, Wait: func(env Env) int {
-			if env.VCs == 1 {
-				return env.Ports
-			}
-			return 0
-		}}, struct{}{}, newISLIP)
+		Traits{Iterates: true, Wait: aloneByPort}, struct{}{}, func(_ struct{}, env Env) Allocator { return newISLIP(env, true) })
+	Register(InputFirstOutput, "round robins, inputs put one output forward, for the virtual channel next among those that want it, outputs choose",
+		Traits{Iterates: true, Wait: aloneByPort}, struct{}{}, func(_ struct{}, env Env) Allocator { return newISLIP(env, false) })
 	Register(InputFirst, "round robins, inputs put one virtual channel forward, outputs choose",
 		Traits{Iterates: true, Wait: product}, struct{}{}, newInputFirst)
 	Register("matrix", "matrix arbiters, the least recently served first: inputs put one virtual channel forward, outputs choose",
 		Traits{Iterates: true, Wait: product}, struct{}{}, newMatrix)
+}
+
+// aloneByPort is the bound on waiting where an input's virtual channels share a round robin
+// for all outputs.
+func aloneByPort(env Env) int {
+	if env.VCs == 1 {
+		return env.Ports
+	}
+	return 0
 }
 
 // separable arbitrates at the ports of one side, then at those of the other: a port of the
@@ -103,6 +114,9 @@ func (a *separable) offer(best []int, side int, requests []Request, k int) {
 // always want one output, and the third another one. If the two outputs serve the
 // input in turn, the round robin always stands before the first.
 //
+// With inputs first it is the separable allocator of BookSim2 (separable_input_first): each
+// input puts the output next in its round robin forward, each output chooses.
+//
 // Waiting: with one virtual channel an input has one request and accepts every
 // grant. The output's round robin reaches each of n inputs within n steps.
 type islip struct {
@@ -112,15 +126,17 @@ type islip struct {
 	vc     []uint16 // by input
 }
 
-func newISLIP(_ struct{}, env Env) Allocator {
+func newISLIP(env Env, outputsFirst bool) Allocator {
 	n, vcs := env.Ports, env.VCs
-	a := &islip{newSeparable(env, true), make([]uint16, n), make([]uint16, n), make([]uint16, n)}
-	wait := func(r *Request) int {
-		return ahead(r.Input, a.grant[r.Output], n)*vcs + ahead(r.VC, a.vc[r.Input], vcs)
+	a := &islip{newSeparable(env, outputsFirst), make([]uint16, n), make([]uint16, n), make([]uint16, n)}
+	before := func(port func(r *Request) int) func(r, s *Request) bool {
+		wait := func(r *Request) int { return port(r)*vcs + ahead(r.VC, a.vc[r.Input], vcs) }
+		return func(r, s *Request) bool { return wait(r) < wait(s) }
 	}
-	a.before[0] = func(r, s *Request) bool { return wait(r) < wait(s) }
-	a.before[1] = func(r, s *Request) bool {
-		return ahead(r.Output, a.accept[r.Input], n) < ahead(s.Output, a.accept[s.Input], n)
+	a.before[0] = before(func(r *Request) int { return ahead(r.Input, a.grant[r.Output], n) })
+	a.before[1] = before(func(r *Request) int { return ahead(r.Output, a.accept[r.Input], n) })
+	if !outputsFirst {
+		slices.Reverse(a.before[:])
 	}
 	a.served = func(r *Request, first bool) {
 		if first {

@@ -122,6 +122,13 @@ var timings = map[string]func(*fabric.Config){
 	"iterations":  func(c *fabric.Config) { c.Switch.Iterations, c.Switch.VCAllocCycles = 3, 1 },
 	"single step": func(c *fabric.Config) { c.Switch.VCAllocCycles, c.Switch.CrossbarCycles = 0, 0 },
 	"input-first": func(c *fabric.Config) { c.Switch.Allocator = allocator.Named("input-first") },
+	"credits back": func(c *fabric.Config) {
+		c.Switch.VCReuse, c.Switch.VCAllocCycles, c.Switch.VCAllocator = fabric.CreditsBack, 1, fabric.InputFirst
+		c.Channels = map[string]fabric.ChannelConfig{"global": {Latency: 2 * sim.Nanosecond}}
+	},
+	"two inputs a port": func(c *fabric.Config) {
+		c.Switch.InputSpeedup, c.Switch.VCReuse, c.Switch.Allocator = 2, fabric.CreditsBack, allocator.Named("input-first-output")
+	},
 	"cut-through": func(c *fabric.Config) { c.Switch.FlowControl = "cut-through" },
 	"cut, stages": func(c *fabric.Config) { c.Switch.FlowControl, c.Switch.VCAllocCycles = "cut-through", 1 },
 	"hold":        func(c *fabric.Config) { c.Switch.FlowControl, c.Switch.Hold = "cut-through", true },
@@ -165,7 +172,7 @@ func TestBlame(t *testing.T) {
 					config := fabric.DefaultConfig()
 					config.Switch.BufferFlits = 6
 					set(&config)
-					x := observeRun(t, dragonflyNetwork(t, algorithm, 2, 4, 2), config, c.load, c.flits, measure.Plan{Warmup: 200, Window: 500})
+					x := observeRun(t, dragonflyNetwork(t, algorithm, 2, 4, 2), config, c.load, c.flits, measure.Plan{Warmup: 50, Window: 650})
 					a, b := x.compare(t)
 					compared, stalled = compared+a, stalled+b
 					if c.load < 1 {

@@ -13,16 +13,25 @@ import (
 // channels that has room; false if none has. Virtual channels are chosen anew
 // in each step, in round robin, and taken by crossing the switch.
 func (d *Domain) chooseVC(sw *SwitchState, local uint32, v *InVC, free uint32) bool {
-	need := int32(1)
-	if d.cutThrough {
-		need = d.flitsOf(v.Packet >> PacketBits)
-	}
 	port := v.Hop >> 16
-	if free = d.withCredits(sw, port, free, need); free == 0 {
+	if free = d.withCredits(sw, port, free, d.need(sw.OutPort(port), v.Packet)); free == 0 {
 		return false
 	}
 	v.Out = int32(nextVC(&d.acceptOV[uint32(sw.Queue0)+local], port*uint32(d.vcs), free))
 	return true
+}
+
+// need is how many credits a virtual channel out of o must have to be given to a packet.
+func (d *Domain) need(o *OutPort, packet int32) int32 {
+	switch {
+	case d.creditsBack && o.Bounded == 0:
+		return d.received
+	case d.creditsBack:
+		return d.buffer
+	case d.cutThrough:
+		return d.flitsOf(packet >> PacketBits)
+	}
+	return 1
 }
 
 // withCredits narrows a set of virtual channels of a port to those with at

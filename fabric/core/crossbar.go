@@ -149,7 +149,8 @@ func (d *Domain) matchRegistered(sw *SwitchState, requests []Request, t *StepTim
 	}
 	for i, r := range requests {
 		local := r.Local()
-		a.requests[i] = allocator.Request{Input: uint16(r.Port()), VC: d.Matcher.Places[local].vc, Output: uint16(r.Output())}
+		vc := d.Matcher.Places[local].vc
+		a.requests[i] = allocator.Request{Input: uint16(int(r.Port())*d.Config.Switch.InputSpeedup) + vc%uint16(d.Config.Switch.InputSpeedup), VC: vc, Output: uint16(r.Output())}
 		if a.reads.Ages {
 			a.requests[i].Born = d.Packet(sw.Queue(local).Packet >> PacketBits).Birth
 		}

@@ -36,7 +36,7 @@ func (d *Domain) arriveCredits(c int64) {
 			if check.On {
 				d.checkCredits(ov)
 			}
-			if o.credits == 1 || d.cutThrough {
+			if o.credits == 1 || d.roomy {
 				d.creditReturned(o, ov)
 			}
 		}
@@ -222,16 +222,16 @@ func (d *Domain) routeArrivals(sw *SwitchState, s topology.SwitchID, w int) {
 func (d *Domain) allocateVCs(sw *SwitchState, step uint32) {
 	requests, several := d.requestVCs(sw, step)
 	if several {
-		requests = d.allocateRivalVCs(sw, requests)
+		requests = d.rivalVCs(d, sw, requests)
 	}
 	d.takeVCs(sw, requests, step)
 }
 
 // requestVCs lists the packets that find a virtual channel free in this step, and tells whether
 // rivals among them have to be found: where some ask for several, an observer is to be told
-// who wins, or the switch has more than 64. It lets the others wait.
+// who wins, the switch has more than 64, or packets put one forward. It lets the others wait.
 func (d *Domain) requestVCs(sw *SwitchState, step uint32) (list []Request, several bool) {
-	requests, n, choices := check.Of(d.Matcher.requests), uint32(0), uint32(0)
+	requests, n, choices := check.Of(d.Matcher.requests), uint32(0), d.allRivals
 	for w := range sw.masks {
 		left := sw.masks[w].va
 		if len(d.asks) > 0 {
@@ -278,7 +278,7 @@ func (d *Domain) requestVCs(sw *SwitchState, step uint32) (list []Request, sever
 		}
 	}
 	list = d.Matcher.requests[:n]
-	if d.cutThrough {
+	if d.roomy {
 		list = d.withRoom(sw, list)
 	}
 	return list, choices != 0 || d.observer != nil || len(sw.masks) > 1

@@ -51,6 +51,9 @@ func (d *Domain) injectionVC(t int32, te *terminal, ovs []outVC) (int8, bool) {
 	if d.cutThrough {
 		need = te.left
 	}
+	if d.creditsBack {
+		need = d.buffer
+	}
 	if te.allowed == 0 {
 		te.allowed, te.state = d.depart(t, te.Dst, d.labelOf(te.Packet))
 	}

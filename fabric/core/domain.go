@@ -113,6 +113,7 @@ type forms struct {
 	evaluate func(*Domain, *SwitchState, topology.SwitchID)
 	allocate func(*Domain, *SwitchState, topology.SwitchID, *StepTime)
 	asks     []gate // for a virtual channel
+	rivalVCs func(d *Domain, sw *SwitchState, requests []Request) []Request
 	request  func(d *Domain, sw *SwitchState, step uint32) []Request
 	bids     []gate // for the crossbar
 	filters  []filter
@@ -123,6 +124,7 @@ type forms struct {
 
 	crossTimed bool   // is true if a flit that crosses has more to do than to leave: for sensing, receiving terminals or the queues that a routing reads
 	routeNoted bool   // is true if a packet that has been routed has more to do than to ask
+	allRivals  uint32 // is 1 if rivals for virtual channels are looked for in every step
 	ahead      uint64 // is all ones if packets behind the front may be given a virtual channel (asksAhead)
 }
 

@@ -2,6 +2,7 @@ package core
 
 import (
 	"errors"
+	"math/bits"
 	"slices"
 
 	"github.com/weft-sim/weft/fabric"
@@ -111,6 +112,43 @@ func (f *Fabric) MatchPair(draw func(n int) int) (pair, plain [3]uint32) {
 	unpack := func(r Request) [3]uint32 { return [3]uint32{r.Local(), r.Port(), r.Output()} }
 	d := f.domains[0]
 	return unpack(d.Matcher.matchPair(sw, a, b)), unpack(d.Matcher.match(sw, []Request{a, b}, nil)[0])
+}
+
+// VCAllocation is a step of virtual-channel allocation at switch 0: by queue what its packet asks
+// for and which output virtual channel it has its round-robin pointer at, by output virtual
+// channel which queue, and what is matched.
+type VCAllocation struct {
+	Asks     map[uint32]VCRequest
+	AcceptOV map[uint32]uint32
+	OwnerOV  map[uint32]uint32
+	Matched  map[uint32]uint32
+}
+
+// VCRequest is the output and the set of its virtual channels that a packet asks for.
+type VCRequest struct{ Output, Set uint32 }
+
+// PutVCsForward draws such a step, for allocation with packets first.
+func (f *Fabric) PutVCsForward(draw func(n int) int) *VCAllocation {
+	d, sw := f.domains[0], &f.Switches[0]
+	ports, vcs := int(sw.Ports), f.vcs
+	a := &VCAllocation{map[uint32]VCRequest{}, map[uint32]uint32{}, map[uint32]uint32{}, map[uint32]uint32{}}
+	var requests []Request
+	for i := range uint32(ports * vcs) {
+		last := draw(ports * vcs)
+		sw.outVC(i).owner = ^(sw.Queue0 + int32(last))
+		a.OwnerOV[i] = uint32((last + 1) % (ports * vcs))
+		accept := uint32(draw(ports * vcs))
+		d.acceptOV[uint32(sw.Queue0)+i], a.AcceptOV[i] = int32(accept), accept
+		if draw(3) > 0 {
+			r := VCRequest{uint32(draw(ports)), uint32(1 + draw(1<<vcs-1))}
+			a.Asks[i] = r
+			requests = append(requests, newRequest(i, r.Output<<16|r.Set))
+		}
+	}
+	for _, r := range d.putVCsForward(sw, requests) {
+		a.Matched[r.Local()] = r.Port()*uint32(vcs) + uint32(bits.TrailingZeros32(r.free()))
+	}
+	return a
 }
 
 // nothing is a source of no packets.

@@ -152,6 +152,10 @@ func drawFaultTrial(t testing.TB, seed uint64) *faultTrial {
 	config.Switch.Speedup = []float64{1, 1.5, 2}[r.IntN(3)]
 	config.Switch.Allocator = allocator.Named(allocators[r.IntN(len(allocators))])
 	config.Switch.FlowControl = []string{"wormhole", "cut-through"}[r.IntN(2)]
+	config.Switch.InputSpeedup, config.Switch.VCReuse = 1+r.IntN(2), []string{fabric.TailSent, fabric.CreditsBack}[r.IntN(2)]
+	if config.Switch.VCAllocCycles > 0 && r.IntN(2) == 0 {
+		config.Switch.VCAllocator = fabric.InputFirst
+	}
 	config.Channels = map[string]fabric.ChannelConfig{"terminal": {CyclesPerFlit: 1 + r.Float64()}}
 	trace := r.IntN(4) == 0
 	return &faultTrial{seed, g, name, plan, config, most, 0.1 + 0.5*r.Float64(), trace}

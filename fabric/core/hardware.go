@@ -1,12 +1,15 @@
 package core
 
 import (
+	"fmt"
+	"math"
 	"unsafe"
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/allocator"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/mem"
+	"github.com/weft-sim/weft/sim/param"
 	"github.com/weft-sim/weft/sim/wheel"
 )
 
@@ -100,16 +103,20 @@ func newLabels(n *network) *PacketRecords[label] {
 
 // newAllocators makes the allocators of all switches; nil where allocateSwitch does
 // without: iSLIP and input-first are played out by allocateSwitch itself, on the records
-// of ports.
+// of ports. Where a port has several inputs of the crossbar, these are the allocator's ports.
 func newAllocators(n *network) ([]allocator.Allocator, error) {
 	chosen := &n.Config.Switch.Allocator
 	name := chosen.Name()
-	if (name == allocator.ISLIP || name == allocator.InputFirst) && !neverTuned {
+	inputs := n.Config.Switch.InputSpeedup
+	if (name == allocator.ISLIP || name == allocator.InputFirst) && inputs == 1 && !neverTuned {
 		return nil, nil
+	}
+	if most := int(n.mostPorts) * inputs; most > math.MaxUint16 {
+		return nil, &param.ParamError{Key: "switch.input_speedup", Value: inputs, Want: fmt.Sprintf("at most %d: a switch has %d ports, and %d inputs of a crossbar are the most", math.MaxUint16/n.mostPorts, n.mostPorts, math.MaxUint16)}
 	}
 	bySwitch := make([]allocator.Allocator, len(n.Switches))
 	for s := range n.Switches {
-		env := allocator.Env{Ports: max(1, int(n.Switches[s].Ports)), VCs: n.vcs, Iterations: n.Config.Switch.Iterations, Switch: s, Seed: n.seed}
+		env := allocator.Env{Ports: max(1, int(n.Switches[s].Ports)) * inputs, VCs: n.vcs, Iterations: n.Config.Switch.Iterations, Switch: s, Seed: n.seed}
 		var err error
 		if bySwitch[s], err = chosen.Build(env); err != nil {
 			return nil, err

@@ -25,11 +25,15 @@ func TestInvariants(t *testing.T) {
 		return f
 	}
 	for name, set := range map[string]func(*fabric.Config){
-		"one stage":      func(*fabric.Config) {},
-		"two stages":     func(c *fabric.Config) { c.Switch.VCAllocCycles = 1 },
-		"in series":      func(c *fabric.Config) { c.Switch.VCAllocCycles, c.Switch.Pipeline = 1, fabric.Serial },
-		"cut-through":    func(c *fabric.Config) { c.Switch.FlowControl = "cut-through" },
-		"credit sensing": func(c *fabric.Config) { c.Switch.CreditSensing = "on" },
+		"one stage":  func(*fabric.Config) {},
+		"two stages": func(c *fabric.Config) { c.Switch.VCAllocCycles = 1 },
+		"in series":  func(c *fabric.Config) { c.Switch.VCAllocCycles, c.Switch.Pipeline = 1, fabric.Serial },
+		"credits back": func(c *fabric.Config) {
+			c.Switch.VCReuse, c.Switch.VCAllocCycles, c.Switch.VCAllocator = fabric.CreditsBack, 1, fabric.InputFirst
+		},
+		"two inputs a port": func(c *fabric.Config) { c.Switch.InputSpeedup, c.Switch.VCReuse = 2, fabric.CreditsBack },
+		"cut-through":       func(c *fabric.Config) { c.Switch.FlowControl = "cut-through" },
+		"credit sensing":    func(c *fabric.Config) { c.Switch.CreditSensing = "on" },
 	} {
 		f := full(t, set)
 		for range 50 {

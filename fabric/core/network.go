@@ -24,6 +24,8 @@ type network struct {
 	VADelay        uint32 // likewise
 	Combined       int32  // headFlit: heads are given a virtual channel as they win the crossbar; 0: in a stage of their own
 	cutThrough     bool
+	creditsBack    bool // a virtual channel is given away with all of its credits
+	roomy          bool // one of the two: a head needs more than one credit
 	storeForward   bool
 	large          bool         // ask for memory ahead
 	needs          fabric.Needs // of the routing

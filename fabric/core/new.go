@@ -27,7 +27,7 @@ func New(g *topology.Graph, config fabric.Config, routing fabric.Routing, seed u
 	f := &Fabric{
 		hardware: hardware{network: network{
 			graph: g, Config: config, routing: routing, seed: seed, vcs: vcs, buffer: int32(config.Switch.BufferFlits),
-			cutThrough: config.Switch.FlowControl == "cut-through", storeForward: config.Switch.Forwarding == fabric.StoreAndForward,
+			cutThrough: config.Switch.FlowControl == "cut-through", creditsBack: config.Switch.VCReuse == fabric.CreditsBack, storeForward: config.Switch.Forwarding == fabric.StoreAndForward,
 			allVCs: 1<<vcs - 1, unicastVCs: vcs, leastWindow: fabric.Never,
 			RouteDelay:     uint32(config.Switch.RouteCycles),
 			VADelay:        uint32(config.Switch.VCAllocCycles),
@@ -35,6 +35,7 @@ func New(g *topology.Graph, config fabric.Config, routing fabric.Routing, seed u
 		}},
 		cycle: -1,
 	}
+	f.roomy = f.cutThrough || f.creditsBack
 	f.packets = &packetTable{}
 	if config.Switch.VCAllocCycles == 0 {
 		f.Combined = HeadFlit

@@ -69,7 +69,7 @@ func (f *Fabric) fill(d *Domain) {
 // choose chooses the forms of a domain's loops: its lists have just what there is to do.
 func (d *Domain) choose(f *Fabric) {
 	d.forms = forms{
-		evaluate: (*Domain).evaluateAll, allocate: (*Domain).allocateUnicast, request: (*Domain).requestCrossbar,
+		evaluate: (*Domain).evaluateAll, allocate: (*Domain).allocateUnicast, rivalVCs: (*Domain).allocateRivalVCs, request: (*Domain).requestCrossbar,
 		match: (*Domain).matchRoundRobin, cross: (*Domain).crossFlits, serve: (*Domain).sendFlit,
 	}
 	d.chooseMoments(f)
@@ -129,6 +129,9 @@ func (d *Domain) chooseStages() {
 	}
 	if d.Unit == nil && d.multicast == nil && int(d.mostPorts)*d.vcs <= 64 && !neverPlain {
 		d.evaluate = (*Domain).evaluatePlainly
+	}
+	if d.Config.Switch.VCAllocator == fabric.InputFirst {
+		d.rivalVCs, d.allRivals = (*Domain).putVCsForward, 1
 	}
 	if d.multicast != nil {
 		d.allocate = (*Domain).allocateMulticast

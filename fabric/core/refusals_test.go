@@ -58,7 +58,7 @@ func TestRefusals(t *testing.T) {
 	}{
 		{val, func(c *fabric.Config) { c.Switch.VCs = 2 }, "switch.vcs"},
 		{val, func(c *fabric.Config) { c.Switch.BufferFlits = 0 }, "switch.buffer_flits"},
-		{val, allocators("magic", 1), "age, input-first, islip, matrix, wavefront"},
+		{val, allocators("magic", 1), "age, input-first, input-first-output, islip, matrix, wavefront"},
 		{val, allocators("wavefrond", 1), `did you mean "wavefront"?`},
 		{val, allocators("wavefront", 2), "switch.iterations = 2: want 1"},
 		{val, channel("lokal", fabric.ChannelConfig{}), "terminal, local, global"},
@@ -74,6 +74,12 @@ func TestRefusals(t *testing.T) {
 		{sensing, packets, "switch.credit_sensing"},
 		{min, func(c *fabric.Config) { packets(c); c.Fabric.Unit = "byte" }, "flit"},
 
+		{min, inPackets(func(s *fabric.SwitchConfig) { s.VCReuse = fabric.CreditsBack }), `fabric.unit = packet: want "flit", or switch.vc_reuse = "tail-sent"`},
+		{min, inPackets(func(s *fabric.SwitchConfig) { s.InputSpeedup = 2 }), "switch.input_speedup = 2: want 1 where packets hold"},
+		{min, func(c *fabric.Config) { c.Switch.InputSpeedup = 0 }, "switch.input_speedup = 0"},
+		{min, func(c *fabric.Config) { c.Switch.VCAllocator = fabric.InputFirst }, `switch.vc_allocator = input-first: want "output-first", or switch.vc_alloc_cycles`},
+		{min, func(c *fabric.Config) { c.Switch.VCReuse = "soon" }, "switch.vc_reuse"},
+
 		// What cannot be seen.
 		{min, probe(0, 0, fabric.Waiting), "probe.interval"},
 		{min, probe(1, -1, fabric.Waiting), "probe.ports"},
@@ -86,6 +92,7 @@ func TestRefusals(t *testing.T) {
 		// Arbitration between lanes, at switches and at terminals.
 		{lanes, ofLanes(func(s *fabric.SwitchConfig) { s.FlowControl = "wormhole" }), "switch.flow_control = wormhole: want cut-through"},
 		{lanes, ofLanes(func(s *fabric.SwitchConfig) { s.OutputBufferFlits = 0 }), "switch.output_buffer_flits = 0: want at least 1"},
+		{lanes, ofLanes(func(s *fabric.SwitchConfig) { s.VCReuse = fabric.CreditsBack }), "switch.vc_reuse = credits-back: want \"tail-sent\" with arbitration"},
 		{lanes, ofLanes(func(s *fabric.SwitchConfig) { s.VLArbLow = "0:1" }), "switch.vlarb_low = 0:1: want a weight for lane 1"},
 		{lanes, ofLanes(func(s *fabric.SwitchConfig) { s.VLArbLow = "0" }), "switch.vlarb_low = 0: want LANE:WEIGHT,...: entry 0, \"0\""},
 		{lanes, ofLanes(func(s *fabric.SwitchConfig) { s.VLArbLow, s.VLHighLimit = "", 3 }), "switch.vl_high_limit = 3: want it left out"},
@@ -119,6 +126,12 @@ func TestMulticastSettings(t *testing.T) {
 	config = fabric.DefaultConfig()
 	config.Terminal.BufferFlits = 64
 	simtest.Fail(t, config.CheckMulticast(), "terminal.buffer_flits = 64")
+	config = fabric.DefaultConfig()
+	config.Switch.VCReuse = fabric.CreditsBack
+	simtest.Fail(t, config.CheckMulticast(), "switch.vc_reuse = credits-back")
+	config = fabric.DefaultConfig()
+	config.Switch.InputSpeedup = 2
+	simtest.Fail(t, config.CheckMulticast(), "switch.input_speedup = 2")
 }
 
 // Ports have one of five MTUs.

@@ -9,7 +9,9 @@ import (
 )
 
 func (e *escape) room(d *Domain, sw *SwitchState, port uint32, flits int32) uint32 {
-	if !d.cutThrough {
+	if d.creditsBack {
+		flits = d.need(sw.OutPort(port), 0)
+	} else if !d.cutThrough {
 		flits = 1
 	}
 	free := uint32(sw.OutPort(port).free)
@@ -58,7 +60,7 @@ func (d *Domain) escapes(sw *SwitchState, local uint32, v *InVC, _ uint32) bool 
 // to sleep.
 func (d *Domain) requestCrossbar(sw *SwitchState, step uint32) []Request {
 	requests, origins := check.Of(d.Matcher.requests), check.Of(d.Matcher.origins)
-	combined, cutThrough, vcs := d.Combined, d.cutThrough, uint32(d.vcs)
+	combined, roomy, vcs := d.Combined, d.roomy, uint32(d.vcs)
 	n := uint32(0)
 	now := d.Cycle << IntervalShift
 	for w := range sw.masks {
@@ -77,7 +79,7 @@ func (d *Domain) requestCrossbar(sw *SwitchState, step uint32) []Request {
 			if v.Packet&combined != 0 {
 				free := v.Hop & uint32(o.free)
 				lov := output*vcs + uint32(bits.TrailingZeros32(free))
-				if free&(free-1) == 0 && free != 0 && sw.outVC(lov).credits > 0 && !cutThrough {
+				if free&(free-1) == 0 && free != 0 && sw.outVC(lov).credits > 0 && !roomy {
 					v.Out = int32(lov) // chooseVC in most cases
 				} else if !d.chooseVC(sw, local, v, free) {
 					d.sleepForVC(sw, w, left&-left)
@@ -110,7 +112,7 @@ func (d *Domain) requestsPlainly() bool {
 	if d.Combined == 0 {
 		return d.hold == nil && d.multicast == nil && !d.storeForward && !neverPlain
 	}
-	return !d.cutThrough && d.escape == nil && !neverPlain
+	return !d.roomy && d.escape == nil && !neverPlain
 }
 
 // tellRefusals tells the observer, if there is one, of those that there are.

@@ -66,6 +66,27 @@ func (d *Domain) arbitrateVCs(sw *SwitchState, rivals, matches []Request) []Requ
 	return matches
 }
 
+// putVCsForward is arbitrateVCs in the other order, for all requests: each packet puts the virtual
+// channel nearest to its round-robin pointer forward, and each of those takes the packet nearest to
+// its own. The pointers of what is matched move.
+func (d *Domain) putVCsForward(sw *SwitchState, requests []Request) []Request {
+	m, vcs := &d.Matcher, uint32(d.vcs)
+	n := sw.Ports * int32(vcs)
+	m.touched = m.touched[:0]
+	for _, r := range requests {
+		pointer := d.acceptOV[uint32(sw.Queue0)+r.Local()]
+		lov := nextVC(&pointer, r.Port()*vcs, r.free())
+		m.touched = m.outputs[lov].improve(m.touched, lov, r.Local(), ahead(int32(r.Local())+sw.Queue0+sw.outVC(lov).owner, n))
+	}
+	requests = requests[:0]
+	for _, lov := range m.touched {
+		local, place := m.outputs[lov].take(), m.Places[lov]
+		d.acceptOV[uint32(sw.Queue0)+local] = int32(lov) + 1
+		requests = append(requests, newRequest(local, uint32(place.Port)<<16|1<<place.vc))
+	}
+	return requests
+}
+
 // winsVC tells whether a packet is nearer to the round-robin pointer of a virtual channel than
 // that which has been given it in this step, and then takes it back from that.
 func (d *Domain) winsVC(sw *SwitchState, local, lov uint32, ov *outVC, step uint32) bool {
@@ -89,13 +110,13 @@ func (d *Domain) winsVC(sw *SwitchState, local, lov uint32, ov *outVC, step uint
 	return true
 }
 
-// withRoom narrows requests to virtual channels with credits for the whole
-// packet (cut-through), as [Domain.requestVCs] lists them, and lets packets that are left
+// withRoom narrows requests to virtual channels with as many credits as the packet has to
+// find, as [Domain.requestVCs] lists them, and lets packets that are left
 // without one wait.
 func (d *Domain) withRoom(sw *SwitchState, requests []Request) []Request {
 	kept := requests[:0]
 	for _, r := range requests {
-		need := d.flitsOf(d.asking(sw, r.Local(), sw.Queue(r.Local())).Packet >> PacketBits)
+		need := d.need(sw.OutPort(r.Port()), d.asking(sw, r.Local(), sw.Queue(r.Local())).Packet)
 		r = newRequest(r.Local(), r.Port()<<16|d.withCredits(sw, r.Port(), r.free(), need))
 		if r.free() == 0 {
 			d.sleepForVC(sw, int(r.Local()>>6), 1<<(r.Local()&63))

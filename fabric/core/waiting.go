@@ -8,7 +8,7 @@ import (
 )
 
 // creditReturned wakes who may have waited for a credit that has come back: the
-// first credit of a virtual channel or, under cut-through, any.
+// first credit of a virtual channel or, where heads need more than one, any.
 func (d *Domain) creditReturned(o *outVC, ov int32) {
 	if ov >= d.terminalOV0 {
 		d.creditTerminal(ov)
@@ -16,7 +16,7 @@ func (d *Domain) creditReturned(o *outVC, ov int32) {
 	}
 	if o.credits == 1 && o.owner >= 0 {
 		d.wakeQueue(o.owner)
-	} else if d.Combined != 0 || d.cutThrough {
+	} else if d.Combined != 0 || d.roomy {
 		d.wakeWaiters(&d.Out[ov/int32(d.vcs)])
 	}
 }

@@ -11,7 +11,7 @@ import (
 )
 
 func init() {
-	RegisterFormat(Format{Name: "anynet", Called: "a network of BookSim2's anynet", Doc: "a network from a file of BookSim2's anynet", Read: readAnynet,
+	RegisterFormat(Format{Name: "anynet", Called: "a network of BookSim2's anynet", Doc: "a network from a file of BookSim2's anynet", Read: ReadAnynet,
 		Is: regexp.MustCompile(`^\s*(router|node)\s+\d+\s+(router|node)\s+\d`).Match})
 }
 
@@ -28,7 +28,7 @@ type anynetReader struct {
 // anynetCable joins router a to router b, or a node to router a.
 type anynetCable struct{ a, b, cycles, back int }
 
-// readAnynet reads any network, from a file of BookSim2's topology of that
+// ReadAnynet reads any network, from a file of BookSim2's topology of that
 // name. A line is of a router or a node, and lists what it is joined to, each with the cycles of
 // the channel behind it, 1 unless given:
 //
@@ -39,7 +39,7 @@ type anynetCable struct{ a, b, cycles, back int }
 // cycles that differ, the cable has the larger, since weft's are alike both ways. Nodes and
 // routers are numbered from 0 without gaps; every node has one router. Ports: nodes by their
 // number, then cables in the order of the file. Channels of more than a cycle have the class cycles-N.
-func readAnynet(name string, data []byte) (Topology, error) {
+func ReadAnynet(name string, data []byte) (Topology, error) {
 	r := &anynetReader{fileReader: fileReader{Problems: input.Problems{Name: name}}, routers: map[int]int{}, nodes: map[int]located[anynetCable]{}, cables: map[[2]int]int{}}
 	line := 0
 	for text := range strings.Lines(string(data)) {

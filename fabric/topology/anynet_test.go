@@ -12,7 +12,7 @@ import (
 // node is named by its own line, by its router's, or by both.
 func TestAnynet(t *testing.T) {
 	const text = "router 0 node 0 node 1 5 router 1 15\nrouter 1 node 2 router 2\nrouter 1 router 0 20\nnode 3 router 2\n\nnode 2 router 1\n"
-	n := simtest.Must(readAnynet("f", []byte(text)))(t)
+	n := simtest.Must(ReadAnynet("f", []byte(text)))(t)
 	g := n.Graph()
 	if g.Switches() != 3 || g.Terminals() != 4 || g.SwitchLinks() != 2 {
 		t.Fatalf("%d switches, %d terminals, %d links", g.Switches(), g.Terminals(), g.SwitchLinks())
@@ -45,7 +45,7 @@ func TestAnynet(t *testing.T) {
 		"router 0 node 0 router 1 0\n":         `f:1: "0" cycles of a channel: want 1 to 1048576`,
 		"router 0 node 0\nrouter 1 node 1\n":   "f:2: no path from switch 0 to switch 1",
 	} {
-		simtest.Refuse(readAnynet("f", []byte(text)))(t, want)
+		simtest.Refuse(ReadAnynet("f", []byte(text)))(t, want)
 	}
 }
 
@@ -53,7 +53,7 @@ func TestAnynet(t *testing.T) {
 func FuzzAnynet(f *testing.F) {
 	f.Add([]byte("router 0 node 0 node 1 5 router 1 15\nrouter 1 node 2\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if n, err := readAnynet("f", text); err == nil && n.Graph().Terminals() == 0 {
+		if n, err := ReadAnynet("f", text); err == nil && n.Graph().Terminals() == 0 {
 			t.Error("no terminals")
 		}
 	})

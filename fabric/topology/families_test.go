@@ -44,10 +44,10 @@ var Samples = slices.Concat(gridSamples(), dragonflySamples(), []Sample{
 		{[]int{4, 2}, []int{0, 2}, 1}, {[]int{6, 3}, []int{0, 3}, 2}, {[]int{5, 4}, []int{0, 2}, 1},
 		{[]int{4, 2, 2}, []int{0, 2, 2}, 1}, {[]int{4, 3}, []int{0, 0}, 1}, {[]int{7}, []int{0}, 1}}...)},
 	{"hyperx", true, sets([]HyperXConfig{
-		{[]int{2}, nil, 1}, {[]int{5}, []int{3}, 2}, {[]int{3, 3}, nil, 1}, {[]int{4, 4}, nil, 2},
-		{[]int{3, 4}, nil, 1}, {[]int{4, 3}, []int{1, 3}, 2}, {[]int{5, 3}, []int{1, 2}, 1}, {[]int{2, 2, 2, 2}, nil, 1},
-		{[]int{2, 3, 3}, []int{2, 1, 1}, 1}}...)},
-	{"hyperx", false, sets(HyperXConfig{[]int{3, 3, 3}, []int{1, 2, 3}, 2}, HyperXConfig{[]int{6, 5}, nil, 3})},
+		{[]int{2}, nil, 1, 0}, {[]int{5}, []int{3}, 2, 0}, {[]int{3, 3}, nil, 1, 0}, {[]int{4, 4}, nil, 2, 0},
+		{[]int{3, 4}, nil, 1, 0}, {[]int{4, 3}, []int{1, 3}, 2, 0}, {[]int{5, 3}, []int{1, 2}, 1, 0}, {[]int{2, 2, 2, 2}, nil, 1, 0},
+		{[]int{2, 3, 3}, []int{2, 1, 1}, 1, 0}, {[]int{4, 3}, nil, 2, 2}}...)},
+	{"hyperx", false, sets(HyperXConfig{[]int{3, 3, 3}, []int{1, 2, 3}, 2, 0}, HyperXConfig{[]int{6, 5}, nil, 3, 0})},
 	{"xgft", true, sets([]XGFTConfig{
 		{M: []int{2, 4}, W: []int{1, 2}},                              // full bisection: 4
 		{M: []int{4, 4}, W: []int{1, 2}},                              // tapered to a half: 4
@@ -170,13 +170,14 @@ func TestRefusals(t *testing.T) {
 		{"twisted-torus", "twist[0]", but(func(c *TwistedTorusConfig) { c.Twist = []int{1, 4} })},
 		{"twisted-torus", "twist[1]", but(func(c *TwistedTorusConfig) { c.Twist = []int{0, 8} })},
 		{"twisted-torus", "dims[1]", but(func(c *TwistedTorusConfig) { c.Dims, c.Twist = []int{4, 2}, []int{0, 0} })},
-		{"hyperx", "dims", to(HyperXConfig{nil, nil, 1})},
-		{"hyperx", "dims[1]", to(HyperXConfig{[]int{4, 1}, nil, 1})},
-		{"hyperx", "trunks", to(HyperXConfig{[]int{4, 4}, []int{1}, 1})},
-		{"hyperx", "trunks[0]", to(HyperXConfig{[]int{4, 4}, []int{0, 1}, 1})},
-		{"hyperx", "terminals", to(HyperXConfig{[]int{4, 4}, nil, 0})},
-		{"hyperx", "dims", to(HyperXConfig{[]int{4096, 4096, 4096, 4096, 4096, 4096}, nil, 1})},
-		{"hyperx", "dims", to(HyperXConfig{[]int{400, 400, 20}, nil, 1})},
+		{"hyperx", "dims", to(HyperXConfig{nil, nil, 1, 0})},
+		{"hyperx", "dims[1]", to(HyperXConfig{[]int{4, 1}, nil, 1, 0})},
+		{"hyperx", "trunks", to(HyperXConfig{[]int{4, 4}, []int{1}, 1, 0})},
+		{"hyperx", "trunks[0]", to(HyperXConfig{[]int{4, 4}, []int{0, 1}, 1, 0})},
+		{"hyperx", "terminals", to(HyperXConfig{[]int{4, 4}, nil, 0, 0})},
+		{"hyperx", "dims", to(HyperXConfig{[]int{4096, 4096, 4096, 4096, 4096, 4096}, nil, 1, 0})},
+		{"hyperx", "dims", to(HyperXConfig{[]int{400, 400, 20}, nil, 1, 0})},
+		{"hyperx", "row_cycles", to(HyperXConfig{[]int{300}, nil, 1, 1})},
 		{"xgft", "m", to(XGFTConfig{})},
 		{"xgft", "m[1]", to(XGFTConfig{M: []int{2, 0}, W: []int{1, 1}})},
 		{"xgft", "w", to(XGFTConfig{M: []int{2, 2}, W: []int{1}})},
@@ -270,15 +271,15 @@ func TestFacts(t *testing.T) {
 		{"mesh", to(GridConfig{[]int{2, 2, 2, 2}, 1}), Facts{16, 16, 32, 4, 8}},
 		// 4x4, 4 terminals: 16 switches of 3+3 ports to others: 16*6/2 cables. Two
 		// halves of a row are 2*2 cables apart, in 4 rows.
-		{"hyperx", to(HyperXConfig{[]int{4, 4}, nil, 4}), Facts{16, 64, 48, 2, 16}},
+		{"hyperx", to(HyperXConfig{[]int{4, 4}, nil, 4, 0}), Facts{16, 64, 48, 2, 16}},
 		// Doubled cables in the first dimension only: the second is cut.
-		{"hyperx", to(HyperXConfig{[]int{4, 4}, []int{2, 1}, 4}), Facts{16, 64, 16 * 9 / 2, 2, 16}},
+		{"hyperx", to(HyperXConfig{[]int{4, 4}, []int{2, 1}, 4, 0}), Facts{16, 64, 16 * 9 / 2, 2, 16}},
 		// SST merlin's hyperx_128: 4x4, two cables each, 8 terminals.
-		{"hyperx", to(HyperXConfig{[]int{4, 4}, []int{2, 2}, 8}), Facts{16, 128, 96, 2, 32}},
+		{"hyperx", to(HyperXConfig{[]int{4, 4}, []int{2, 2}, 8, 0}), Facts{16, 128, 96, 2, 32}},
 		// 3x3: 2 cables in each of 3 rows, and the middle slice of 3: 2.
-		{"hyperx", to(HyperXConfig{[]int{3, 3}, nil, 1}), Facts{9, 9, 18, 2, 8}},
+		{"hyperx", to(HyperXConfig{[]int{3, 3}, nil, 1, 0}), Facts{9, 9, 18, 2, 8}},
 		// K*S*P/4 = 2*32*1024/4 cut.
-		{"hyperx", to(HyperXConfig{[]int{32, 32}, []int{2, 2}, 32}), Facts{1024, 32768, 1024 * 124 / 2, 2, 2 * 32 * 1024 / 4}},
+		{"hyperx", to(HyperXConfig{[]int{32, 32}, []int{2, 2}, 32, 0}), Facts{1024, 32768, 1024 * 124 / 2, 2, 2 * 32 * 1024 / 4}},
 		// 1,280 leaves of 32 terminals and 8 cables up; 40 groups of 32 leaves under 8
 		// switches; 8*8 tops of 40. Links 1280*8 + 320*8; the top cut is 2560/2.
 		{"xgft", to(taperedTree), Facts{1280 + 320 + 64, 40960, 10240 + 2560, 4, 1280}},
@@ -327,7 +328,7 @@ func TestPorts(t *testing.T) {
 		// The 4x3 torus of the drawing: switch 6 is at (2, 1).
 		{"torus", to(GridConfig{[]int{4, 3}, 2}), 6, []SwitchID{7, 5, 10, 2}},
 		// The 4x3 HyperX of the drawing with two cables in the second dimension.
-		{"hyperx", to(HyperXConfig{[]int{4, 3}, []int{1, 2}, 1}), 6, []SwitchID{4, 5, 7, 2, 2, 10, 10}},
+		{"hyperx", to(HyperXConfig{[]int{4, 3}, []int{1, 2}, 1, 0}), 6, []SwitchID{4, 5, 7, 2, 2, 10, 10}},
 	} {
 		x := simtest.Must(made(c.family, c.set))(t)
 		if got := leadsTo(x.Graph(), c.sw); !slices.Equal(got, c.want) {

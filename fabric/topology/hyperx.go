@@ -1,6 +1,9 @@
 package topology
 
 import (
+	"fmt"
+	"slices"
+
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -9,6 +12,7 @@ type HyperXConfig struct {
 	Dims      []int `toml:"dims" doc:"switches along each dimension (S)" min:"2" max:"4096"`
 	Trunks    []int `toml:"trunks" doc:"parallel cables between two switches, for each dimension (K); default: 1" min:"1" max:"64"`
 	Terminals int   `toml:"terminals" doc:"terminals of a switch (T)" min:"1" max:"4096"`
+	RowCycles int   `toml:"row_cycles" doc:"latency of a cable for each step between the coordinates of its ends, as of switches in rows on a chip; 0: that of any cable, 1" unit:"cycles" min:"0" max:"10000"`
 }
 
 func init() {
@@ -24,6 +28,9 @@ func (c *HyperXConfig) Validate() error {
 	}
 	if len(c.Trunks) != 0 && len(c.Trunks) != len(c.Dims) {
 		return &param.ParamError{Key: "trunks", Value: c.Trunks, Want: "a number for each dimension, or none"}
+	}
+	if most := slices.Max(c.Dims); c.RowCycles > 0 && most > maxClasses {
+		return &param.ParamError{Key: "row_cycles", Value: c.RowCycles, Want: fmt.Sprintf("0 with more than %d switches along a dimension: cables are of a class by their steps", maxClasses)}
 	}
 	ports := c.Terminals
 	for d, size := range c.Dims {
@@ -58,7 +65,7 @@ func (c *HyperXConfig) trunk(d int) int {
 // varies fastest in switch numbers: s = x_0 + S_0*(x_1 + S_1*(x_2 + ...)), and
 // terminals are numbered switch by switch. Ports: terminals, then for each
 // dimension the other coordinates in ascending order, K_d ports each. Channel
-// classes "terminal" and "hyperx".
+// classes "terminal" and "hyperx" or, with row_cycles, "hyperx1" and so on by the steps.
 //
 // # Closed forms
 //
@@ -88,7 +95,7 @@ func newHyperX(c HyperXConfig) *HyperX {
 		switches *= size
 		ports += c.trunk(d) * (size - 1)
 	}
-	b := withTerminals(switches, c.Terminals, classes("hyperx")...)
+	b := withTerminals(switches, c.Terminals, c.classes()...)
 	f := Facts{Switches: switches, Terminals: switches * c.Terminals, Diameter: len(c.Dims), Bisection: x.halve(1<<len(c.Dims)-1, map[uint]int{})}
 	for d, size := range c.Dims {
 		f.Links += switches * c.trunk(d) * (size - 1) / 2
@@ -98,13 +105,33 @@ func newHyperX(c HyperXConfig) *HyperX {
 			for at, to := x.Coordinate(s, d), x.Coordinate(s, d)+1; to < size; to++ {
 				t := s + SwitchID((to-at)*x.stride[d])
 				for k := range c.trunk(d) {
-					b.AddLinkAt(s, x.port(d, at, to)+k, t, x.port(d, to, at)+k, 1)
+					b.AddLinkAt(s, x.port(d, at, to)+k, t, x.port(d, to, at)+k, x.class(to-at))
 				}
 			}
 		}
 	}
 	x.built = built{graph: b.Freeze(), facts: f}
 	return x
+}
+
+// classes are those of channels.
+func (c *HyperXConfig) classes() []Class {
+	if c.RowCycles == 0 {
+		return classes("hyperx")
+	}
+	all := numberedClasses("hyperx", slices.Max(c.Dims))
+	for steps := 1; steps < len(all); steps++ {
+		all[steps].Latency = steps * c.RowCycles
+	}
+	return all
+}
+
+// class is that of cables over so many steps.
+func (c *HyperXConfig) class(steps int) ClassID {
+	if c.RowCycles == 0 {
+		return 1
+	}
+	return ClassID(steps)
 }
 
 // port is the first local port of a switch at coordinate at of dimension d to the
