@@ -25,7 +25,7 @@ type Counterpart struct {
 // cycle is a nanosecond.
 func (c *Config) Experiment(title string, loads []float64, seeds int) (text string, files map[string][]byte, canDeadlock bool, err error) {
 	m, err := c.network()
-	err = together(err, c.pattern(&m))
+	err = together(err, c.traffic(&m))
 	text, err2 := c.ExperimentOf(title, loads, seeds, m)
 	if err = together(err2, err); err != nil {
 		return "", nil, false, err
@@ -150,36 +150,41 @@ var patterns = map[string]string{
 	"neighbor":  "neighbour",
 }
 
-// pattern is the traffic.
-func (c *Config) pattern(m *Counterpart) error {
+// traffic is the pattern and the packets.
+func (c *Config) traffic(m *Counterpart) error {
+	pattern, err := c.pattern()
+	size := single(c.Text("packet_size"))
+	flits, notOne := strconv.Atoi(size)
+	if notOne != nil || flits < 1 {
+		err = together(err, refusal(fmt.Sprintf("packet_size = %s: want one length of at least 1 flit", size)))
+	} else if hold := c.Text("hold_switch_for_packet"); flits > 1 && hold != "0" {
+		err = together(err, refusal(fmt.Sprintf("hold_switch_for_packet = %s: weft's switch allocation is flit by flit (only 0 is mapped, or packet_size = 1)", hold)))
+	}
+	m.Traffic = fmt.Sprintf("pattern = %q\npacket_flits = %d\n", pattern, flits)
+	if pattern == "uniform" {
+		m.Traffic += "self = true\n" // the sender is among the destinations
+	}
+	return err
+}
+
+// pattern is weft's name of the pattern.
+func (c *Config) pattern() (string, error) {
 	name, topology := c.Text("traffic"), c.Text("topology")
 	pattern, ok := patterns[name]
 	switch grid := topology == "mesh" || topology == "torus"; {
 	case name == "bad_dragon" && topology == "dragonflynew":
-		pattern = "worst-case"
+		return "worst-case", nil
 	case name == "bad_dragon":
-		return refusal("traffic = bad_dragon: it is for topology = dragonflynew")
+		return "", refusal("traffic = bad_dragon: it is for topology = dragonflynew")
 	case !ok:
-		return refusal(fmt.Sprintf("traffic = %s: not mapped", name))
+		return "", refusal(fmt.Sprintf("traffic = %s: not mapped", name))
 	case (name == "tornado" || name == "neighbor") && !grid:
-		return refusal(fmt.Sprintf("traffic = %s: mapped on mesh and torus only", name))
+		return "", refusal(fmt.Sprintf("traffic = %s: mapped on mesh and torus only", name))
 	case (topology == "cmesh" || topology == "flatfly") && name != "uniform" && name != "bitcomp":
 		// Their terminals are numbered across the chip, weft's switch by switch.
-		return refusal(fmt.Sprintf("traffic = %s: on %s mapped are uniform and bitcomp", name, topology))
+		return "", refusal(fmt.Sprintf("traffic = %s: on %s mapped are uniform and bitcomp", name, topology))
 	}
-	size := single(c.Text("packet_size"))
-	flits, err := strconv.Atoi(size)
-	if err != nil || flits < 1 {
-		return refusal(fmt.Sprintf("packet_size = %s: want one length of at least 1 flit", size))
-	}
-	if flits > 1 && c.Text("hold_switch_for_packet") != "0" {
-		return refusal(fmt.Sprintf("hold_switch_for_packet = %s: weft's switch allocation is flit by flit (only 0 is mapped, or packet_size = 1)", c.Text("hold_switch_for_packet")))
-	}
-	m.Traffic = fmt.Sprintf("pattern = %q\npacket_flits = %d\n", pattern, flits)
-	if name == "uniform" {
-		m.Traffic += "self = true\n" // the sender is among the destinations
-	}
-	return nil
+	return pattern, nil
 }
 
 // allocators are those of BookSim2 with round robins, as weft's of virtual channels and of the
