@@ -6,8 +6,10 @@
 //
 // The facts about BookSim2's settings are those of its public snapshot of
 // 2017-06-27. curves holds measurements with it: configuration files as they were
-// given to it, a CSV table for each curve, and longpackets_seeds.csv, in which every
-// load was run with five seeds.
+// given to it, a CSV table for each curve, and tables NAME_seeds.csv, in which every load
+// was run with several seeds. example_* are the eight examples that come with its source
+// (src/examples), without their comments, and with the sample periods behind them by which
+// they were measured, at loads in flits (injection_rate_uses_flits).
 package booksim
 
 import (

@@ -66,8 +66,8 @@ func TestOwnCurvesMap(t *testing.T) {
 			t.Errorf("%s: %v", c.Name, err)
 		}
 	}
-	if len(names) != 10 {
-		t.Errorf("%d curves, want 10", len(names))
+	if len(names) != 24 {
+		t.Errorf("%d curves, want 24", len(names))
 	}
 }
 
@@ -109,6 +109,42 @@ func TestLongPackets(t *testing.T) {
 	}
 	if *updateValidation {
 		writeValidation(t, rows)
+	}
+}
+
+// TestSettings holds BookSim2's own examples, and its settings wait_for_tail_credit, separable
+// allocators and input_speedup on a mesh of 4x4, against three seeds, or two, at every load, below and
+// beyond saturation: no mean differs by more than the rules allow. They tell the settings apart:
+// beyond saturation, virtual channels that wait for their credits cost 8 % of what is accepted.
+func TestSettings(t *testing.T) {
+	if testing.Short() {
+		t.Skip("simulates for half a minute")
+	}
+	curves, agree := 0, 0
+	for _, c := range own(t) {
+		if c.File != "examples_seeds.csv" && c.File != "settings_seeds.csv" {
+			continue
+		}
+		curves++
+		for _, r := range judged(t, c, nil) {
+			switch r.Verdict {
+			case judge.Agrees:
+				agree++
+			case judge.NotJudged:
+			default:
+				t.Errorf("%s, load %v, %s: %s: %v, BookSim2's %v", c.Name, r.Load, r.Metric, r.Verdict, r.Own, r.Peer)
+			}
+		}
+		if strings.HasSuffix(c.Name, "buf4_wait_for_tail_credit") {
+			for _, r := range judged(t, c, []float64{0.9}, "switch.vc_reuse=tail-sent") {
+				if r.Load == 0.9 && r.Metric == "accepted" && r.Verdict != judge.Differs {
+					t.Errorf("virtual channels that wait for nothing, load 0.9: %s: %v, BookSim2's %v", r.Verdict, r.Own, r.Peer)
+				}
+			}
+		}
+	}
+	if curves != 14 || agree < 70 {
+		t.Errorf("%d curves, want 14; %d means agree, want 70 of 82", curves, agree)
 	}
 }
 
