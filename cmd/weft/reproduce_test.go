@@ -35,7 +35,7 @@ func TestReproduceBookSim(t *testing.T) {
 	config := peerConfig(t, "mesh_8x8_dor_uniform_1flit_vc2_buf16_speedup1")
 	inFolder(t, map[string]string{
 		"good/mesh.cfg": config, "good/mesh.csv": peerHeader + "0.05,stable,27.0512,0.0498229\n",
-		"good/flat.cfg": "topology = flatfly;", "good/flat.csv": peerHeader + "0.1,stable,20,0.1\n",
+		"good/flat.cfg": "topology = qtree;", "good/flat.csv": peerHeader + "0.1,stable,20,0.1\n",
 		"good/vcs.cfg": strings.Replace(config, "num_vcs = 2", "num_vcs = 17", 1), "good/vcs.csv": peerHeader + "0.1,stable,20,0.1\n",
 		"good/notes.csv": "case,seconds\na,1\n",
 		"bad/mesh.cfg":   config, "bad/mesh.csv": peerHeader + "0.05,stable,29.8,0.0498229\n",
@@ -52,7 +52,7 @@ func TestReproduceBookSim(t *testing.T) {
 			t.Fatalf("verdicts:\n%s", verdicts)
 		}
 	}
-	for i, want := range map[int]string{1: "not-run,\"topology = flatfly: not mapped", 2: ",agrees,", 3: ",agrees,", 4: "not-run,weft refuses it: switch.vcs"} {
+	for i, want := range map[int]string{1: "not-run,\"topology = qtree: not mapped", 2: ",agrees,", 3: ",agrees,", 4: "not-run,weft refuses it: switch.vcs"} {
 		if !strings.Contains(rows[i], want) {
 			t.Errorf("no %s in %s", want, rows[i])
 		}

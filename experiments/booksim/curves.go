@@ -414,13 +414,16 @@ func (x *Experiment) load(s *judge.Session, dir string, loads []float64, seeds i
 	if why != nil {
 		return nil, why, nil
 	}
-	inputs := filepath.Join(dir, "inputs", x.Name)
+	path := x.Name + ".toml"
+	if len(files) > 0 {
+		path = filepath.Join(dir, "inputs", x.Name, path)
+	}
 	for name, content := range files {
-		if err := results.WriteBelow(filepath.Join(inputs, name), content); err != nil {
+		if err := results.WriteBelow(filepath.Join(filepath.Dir(path), name), content); err != nil {
 			return nil, nil, err
 		}
 	}
-	file, why = s.Load(filepath.Join(inputs, x.Name+".toml"), text, allow && canDeadlock)
+	file, why = s.Load(path, text, allow && canDeadlock)
 	return file, why, nil
 }
 
