@@ -38,7 +38,7 @@ test-checked test-unchecked test-short race: export GOGC ?= 400
 WEFT_TEST_CHOICE ?= $(shell expr $$(date -u +%s) / 86400)
 export WEFT_TEST_CHOICE
 
-.PHONY: all build man test test-short test-checked test-unchecked test-slurm test-report race-all soak soak-choices soak-plain soak-fabrics soak-files soak-snapshots soak-kills soak-pairs fuzz check format vet lint tidy arrows race bench bench-check demo gallery reproduce verdicts atlas golden clean help
+.PHONY: all build man test test-short test-checked test-unchecked test-slurm test-report race-all soak soak-choices soak-plain soak-fabrics soak-files soak-snapshots soak-kills soak-traces soak-pairs fuzz check format vet lint tidy arrows race bench bench-check demo gallery reproduce verdicts atlas golden clean help
 
 all: build
 
@@ -75,7 +75,7 @@ test-report: ## use reports in a headless Chromium and run the notebook in panda
 race-all: ## run all tests with the race detector and 4 threads (over an hour)
 	CGO_ENABLED=1 $(GO) test -race -cpu 4 -timeout 0 ./...
 
-soak: soak-choices soak-plain soak-fabrics soak-files soak-snapshots soak-kills soak-pairs ## run all that is too long for make test, part after part: each is a target of its own
+soak: soak-choices soak-plain soak-fabrics soak-files soak-snapshots soak-kills soak-traces soak-pairs ## run all that is too long for make test, part after part: each is a target of its own
 
 soak-choices: ## run the tests that make test takes a share of, with all numbers of threads, random networks
 	SOAK_TIME=$(SOAK_TIME) $(GO) test -tags weftcheck ./fabric/core ./routing -run '$(CHOSEN)' -count 1 -timeout 0
@@ -96,6 +96,9 @@ soak-snapshots: ## restore the states of 1,800 random networks, and of programs 
 
 soak-kills: ## kill long points of every kind that is kept, 30 times each, and go on
 	SOAK_TIME=$(SOAK_TIME) $(GO) test ./experiments/kinds -run '^TestKilled$$' -count 1 -timeout 0 -v
+
+soak-traces: ## read 100,000 Chakra traces and as many OTF2 traces with counts, lengths and nesting that no writer writes
+	SOAK_TIME=$(SOAK_TIME) $(GO) test ./mpi/chakra ./mpi/otf2 -run '^TestHostile' -count 1 -timeout 0 -v
 
 soak-pairs: ## every registered topology with every registered routing: certificates, and runs of random networks from seed SOAK_SEED (1) on (some minutes)
 	SOAK_TIME=1m SOAK_SEED=$(SOAK_SEED) $(GO) test ./experiments/atlas -run '^(TestSoakPairs|TestPairs)$$' -count 1 -timeout 0 -v

@@ -93,9 +93,10 @@ func (b *importer) rank(file string) error {
 	b.nodes = map[uint64]placed{}
 	open := mem.List[waits]{Spill: &mem.Spill{}}
 	defer open.Spill.Free()
+	n := &node{}
 	for {
 		begin := d.At
-		n := &node{}
+		n.clear()
 		if err := d.next(n.field); err == io.EOF {
 			break
 		} else if err != nil {
@@ -112,9 +113,9 @@ func (b *importer) rank(file string) error {
 			return d.Err
 		}
 		b.nodes[n.id] = p
-		depends := append(n.control, n.data...)
-		slices.Sort(depends)
-		for _, before := range slices.Compact(depends) { // each once: it may stand there a million times
+		n.control = append(n.control, n.data...)
+		slices.Sort(n.control)
+		for _, before := range slices.Compact(n.control) { // each once: it may stand there a million times
 			open.Add(waits{p.first, n.id, before})
 		}
 		if open.Len() > mostDepends {

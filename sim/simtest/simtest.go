@@ -8,9 +8,11 @@ import (
 	"hash/fnv"
 	"io"
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 // Choice is the environment variable with the number by which cases are chosen, 0 unless
@@ -74,6 +76,23 @@ func Threads(t testing.TB, trial int) []int {
 		return []int{1, 2}
 	}
 	return append([]int{1}, Some(t, trial, 2, 3, 5)...)
+}
+
+// Bounded runs something and fails if it allocates more than so many bytes, kept or not, or, in make
+// soak, if it takes longer than a time.
+func Bounded(t testing.TB, bytes uint64, longest time.Duration, run func()) {
+	t.Helper()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	begin := time.Now()
+	run()
+	runtime.ReadMemStats(&after)
+	if n := after.TotalAlloc - before.TotalAlloc; n > bytes {
+		t.Errorf("allocates %d bytes, at most %d are allowed", n, bytes)
+	}
+	if took := time.Since(begin); Soak() && took > longest {
+		t.Errorf("takes %v, at most %v is allowed", took, longest)
+	}
 }
 
 // Must is what a call returns; an error ends the test: Must(f())(t).
