@@ -17,13 +17,16 @@ import (
 	"github.com/weft-sim/weft/sim/input"
 )
 
-// Bounds of a trace: its ranks, its definitions, the members of all its groups, and the bytes of a
-// name that are kept.
+// Bounds of a trace: its ranks, its definitions, the members of all its groups, its communicators, the numbers that a
+// location maps, and the bytes of a name, and of all names, that are kept.
 const (
 	mostRanks       = 1 << 20
-	mostDefinitions = 1 << 23
+	mostDefinitions = 1 << 22
 	mostMembers     = 1 << 25
+	mostComms       = 1 << 20
+	mostMapped      = 1 << 21
 	mostName        = 256
+	mostNames       = 1 << 27
 )
 
 // Records of definitions.
@@ -155,7 +158,7 @@ func (a *archive) definitions() error {
 	defer d.Close()
 	type defined struct{ self, name, group uint64 }
 	var comms []defined
-	members := 0
+	members, names := 0, 0
 	for err = d.next(); err == nil && d.Err == nil; err = d.next() {
 		if a.globalRecords++; a.globalRecords > mostDefinitions {
 			d.Fail(d.begin, "more than %d definitions", mostDefinitions)
@@ -169,6 +172,9 @@ func (a *archive) definitions() error {
 		case stringDefinition:
 			self := d.number()
 			a.strings[self] = strings.TrimRight(string(d.payload[:min(len(d.payload), mostName)]), "\x00")
+			if names += len(a.strings[self]); names > mostNames {
+				d.Fail(d.begin, "more than %d B of names", mostNames)
+			}
 		case locationRecord:
 			self := d.number()
 			d.number() // name
@@ -198,7 +204,9 @@ func (a *archive) definitions() error {
 				a.ranks = g.members
 			}
 		case commDefinition:
-			comms = append(comms, defined{d.number(), d.number(), d.number()})
+			if comms = append(comms, defined{d.number(), d.number(), d.number()}); len(comms) > mostComms {
+				d.Fail(d.begin, "more than %d communicators", mostComms)
+			}
 		}
 	}
 	switch {
@@ -225,13 +233,14 @@ func (a *archive) definitions() error {
 			a.foreign = append(a.foreign, l)
 		}
 	}
+	last := make([]int, len(a.ranks))
 	for i, c := range comms {
 		g, ok := a.groups[c.group]
 		if !ok || g.paradigm != paradigmMPI && g.kind != commSelf {
 			continue // of threads, or between groups
 		}
 		if !g.checked {
-			if err := g.check(len(a.ranks)); err != nil {
+			if err := g.check(len(a.ranks), i+1, last); err != nil {
 				return fmt.Errorf("%s: group %d %w", d.Name, c.group, err)
 			}
 		}
@@ -242,13 +251,17 @@ func (a *archive) definitions() error {
 	return nil
 }
 
-// check finds the ranks of a group.
-func (g *group) check(ranks int) error {
+// check finds the ranks of a group; last is the number of the group, above 0, that had each rank last.
+func (g *group) check(ranks, number int, last []int) error {
 	whole := len(g.members) == ranks
 	for i, m := range g.members {
 		if m >= uint64(ranks) {
 			return fmt.Errorf("has rank %d of %d", m, ranks)
 		}
+		if last[m] == number {
+			return fmt.Errorf("has rank %d twice", m)
+		}
+		last[m] = number
 		whole = whole && m == uint64(i)
 		g.ranks = append(g.ranks, int(m))
 	}
@@ -280,6 +293,7 @@ func (a *archive) local(location uint64) (*local, error) {
 	}
 	defer d.Close()
 	l := &local{maps: map[byte]map[uint64]uint64{}}
+	mapped := uint64(0)
 	for err = d.next(); err == nil && d.Err == nil; err = d.next() {
 		if d.kind != mapping {
 			continue
@@ -293,6 +307,10 @@ func (a *archive) local(location uint64) (*local, error) {
 		sparse := d.byte()
 		if sparse > 1 || count > uint64(len(d.payload)) {
 			d.Fail(d.begin, "%d numbers are mapped in mode %d", count, sparse)
+			break
+		}
+		if mapped += count; mapped > mostMapped {
+			d.Fail(d.begin, "more than %d numbers are mapped", mostMapped)
 			break
 		}
 		m := map[uint64]uint64{}

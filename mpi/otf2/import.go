@@ -338,10 +338,7 @@ func (p *process) collective() error {
 	if d.Err != nil {
 		return d.Err
 	}
-	index := uint64(p.rank)
-	if c.members != nil {
-		index = uint64(slices.Index(c.members, p.rank))
-	}
+	index := uint64(p.Index(c.name, c.members))
 	rooted := name == "BCAST" || name == "REDUCE" || name == "GATHER" || name == "SCATTER"
 	switch {
 	case handles[name]:

@@ -401,7 +401,7 @@ func TestRefused(t *testing.T) {
 	} {
 		simtest.Refuse2(Import(written(t, t.TempDir(), files), trace.Default()))(t, want)
 	}
-	// A rank that is two, and more than 2^25 members of groups, here nine times 2^22.
+	// A rank that is two, a group that has a rank twice, and more than 2^25 members of groups, here nine times 2^22.
 	defined := func(write func(f *file)) map[string][]byte {
 		f := newFile()
 		f.chunk = mostChunk
@@ -417,6 +417,17 @@ func TestRefused(t *testing.T) {
 		"location 7, which is a rank, is not defined, or is two": defined(func(f *file) {
 			f.record(locationRecord, 7, 0, byte(1), 0, 0)
 			f.record(groupDefinition, 0, 0, byte(0), 2, 7, 7, byte(commLocations), byte(paradigmMPI), 0)
+		}),
+		"group 1 has rank 0 twice": defined(func(f *file) {
+			f.record(locationRecord, 0, 0, byte(1), 0, 0)
+			f.record(groupDefinition, 0, 0, byte(0), 1, 0, byte(commLocations), byte(paradigmMPI), 0)
+			f.record(groupDefinition, 1, 0, byte(0), 2, 0, 0, byte(commGroup), byte(paradigmMPI), 0)
+			f.record(commDefinition, 0, 0, 1, uint64(undefined), 0)
+		}),
+		"more than 134217728 B of names": defined(func(f *file) {
+			for i := range mostNames/mostName + 1 {
+				f.record(stringDefinition, i, strings.Repeat("a", mostName))
+			}
 		}),
 		"more than 33554432 members of groups": defined(func(f *file) {
 			group := append([]any{0, 0, byte(0), 1 << 22}, string(make([]byte, 1<<22)), byte(commGroup), byte(paradigmMPI), 0)

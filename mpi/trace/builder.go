@@ -73,6 +73,7 @@ type Builder struct {
 	Settings
 	group   map[string][]collective // the collectives of a group, in the order of every rank
 	next    map[string]int          // which one the rank is at
+	place   map[string]int          // of the rank in a group, where it has been looked for; -1: it is none of them
 	rank    int
 	ranks   int
 	carried int // collectives so far
@@ -118,7 +119,7 @@ func (b *Builder) Number() int { return b.rank }
 func (b *Builder) Rank() {
 	b.Builder.Rank()
 	b.rank++
-	b.next = map[string]int{}
+	b.next, b.place = map[string]int{}, map[string]int{}
 }
 
 // Compute appends a computation of so many ns of the trace.
@@ -225,12 +226,26 @@ func (b *Builder) gather(done []int32) (int32, error) {
 	return last, err
 }
 
+// Index is the rank's place among the members of a group (nil: all); -1: it is none of them. It is
+// looked for once.
+func (b *Builder) Index(group string, members []int) int {
+	if members == nil {
+		return b.rank
+	}
+	index, known := b.place[group]
+	if !known {
+		index = slices.Index(members, b.rank)
+		b.place[group] = index
+	}
+	return index
+}
+
 // position is the rank's place among the members of a group, and their number.
 func (b *Builder) position(operation Operation, group string, members []int) (index, size int, err error) {
 	if members == nil {
 		return b.rank, b.ranks, nil
 	}
-	if index = slices.Index(members, b.rank); index < 0 {
+	if index = b.Index(group, members); index < 0 {
 		return 0, 0, fmt.Errorf("%s of group %q, to which rank %d does not belong", operation, group, b.rank)
 	}
 	return index, len(members), nil
