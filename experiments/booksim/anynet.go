@@ -31,6 +31,11 @@ func (c *Config) anynet(m *Counterpart) error {
 	if n := g.Switches(); n > mostRouters {
 		return refusal(fmt.Sprintf("network_file = %s: %d routers, want at most %d", name, n, mostRouters))
 	}
+	for t, p := range g.TerminalPort {
+		if cycles := g.Classes[g.PortClass[p]].Latency; cycles > 1 { // it makes a channel between routers of them
+			return refusal(fmt.Sprintf("network_file = %s: %d cycles to node %d, which BookSim2 does not read as such: want none there", name, cycles, t))
+		}
+	}
 	m.Topology = "type = \"anynet\"\npath = \"network.anynet\"\n"
 	m.Routing = "type = \"table\"\nnext_hops = \"network.nexthop\"\nhop_vcs = \"any\"\n"
 	m.Files = map[string][]byte{"network.anynet": []byte(c.graph), "network.nexthop": nextHops(g)}

@@ -34,6 +34,7 @@ func TestAnynet(t *testing.T) {
 func TestAnynetNotMapped(t *testing.T) {
 	for net, want := range map[string]string{
 		"router 0 node 0 router 1 5\nrouter 1 node 1 router 0 7\n": "net: 1 cables have other cycles one way",
+		"router 0 node 0 node 1 5\n":                               "net: 5 cycles to node 1, which BookSim2 does not read as such",
 		"router 0 node 0 node\n":                                   `net:1: "node": want router or node and its number`,
 	} {
 		c := parse(t, anynet)

@@ -12,7 +12,7 @@ import (
 
 func init() {
 	RegisterFormat(Format{Name: "anynet", Called: "a network of BookSim2's anynet", Doc: "a network from a file of BookSim2's anynet", Read: ReadAnynet,
-		Is: regexp.MustCompile(`^\s*(router|node)\s+\d+\s+(router|node)\s+\d`).Match})
+		Is: regexp.MustCompile(`^(?:\x{feff})?\s*(router|node)\s+\d+\s+(router|node)\s+\d`).Match})
 }
 
 // anynetReader collects cables.
@@ -42,7 +42,7 @@ type anynetCable struct{ a, b, cycles, back int }
 func ReadAnynet(name string, data []byte) (Topology, error) {
 	r := &anynetReader{fileReader: fileReader{Problems: input.Problems{Name: name}}, routers: map[int]int{}, nodes: map[int]located[anynetCable]{}, cables: map[[2]int]int{}}
 	line := 0
-	for text := range strings.Lines(string(data)) {
+	for text := range strings.Lines(strings.TrimPrefix(string(data), "\ufeff")) {
 		if line++; !r.Full() {
 			r.read(line, strings.Fields(text))
 		}

@@ -58,7 +58,7 @@ func (c EdgesConfig) network(data []byte) (Topology, error) {
 }
 
 // isList tells whether the first line of a file with words is one of a list of cables: two or three words
-// with letters or digits, or Cray's.
+// with letters or digits, Cray's, or the first of an adjacency list.
 func isList(data []byte) bool {
 	for line := range bytes.Lines(data[:min(len(data), foreignBytes)]) {
 		fields, attributes := words(string(line))
@@ -66,7 +66,7 @@ func isList(data []byte) bool {
 			continue
 		}
 		plain := (attributes == "" || strings.HasSuffix(attributes, "}")) && !slices.ContainsFunc(fields, func(w string) bool { return strings.ContainsAny(w, `"'=<>[]();`) })
-		return isCray(fields) || plain && (len(fields) == 2 || len(fields) == 3)
+		return isCray(fields) || plain && (len(fields) == 2 || len(fields) == 3 || survey(string(data)).adjacency)
 	}
 	return false
 }

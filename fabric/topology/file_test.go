@@ -154,6 +154,11 @@ func TestReadFileFindsLists(t *testing.T) {
 			t.Errorf("%q: %d links in JSON", text, again.Graph().SwitchLinks())
 		}
 	}
+	// networkx's adjacency list of the complete graph of 4, whose first row has four words.
+	if g := simtest.Must(read("0 1 2 3\n1 2 3\n2 3\n3\n"))(t).Graph(); g.Switches() != 4 || g.SwitchLinks() != 6 {
+		t.Errorf("an adjacency list: %d switches, %d links", g.Switches(), g.SwitchLinks())
+	}
+	simtest.Refuse(read("0 1 2 3\n1 2 4\n"))(t, "nor a topology in JSON")
 	simtest.Refuse(read("<html lang=en>\n"))(t, "nor a topology in JSON")
 	simtest.Refuse(read("digraph g {\n"))(t, "nor a topology in JSON")
 }
