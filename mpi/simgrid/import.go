@@ -36,7 +36,7 @@ const doubleType, byteType = 0, 6
 // Is tells whether a text begins like a trace: with a rank and an action.
 func Is(in *bufio.Reader) bool {
 	begin, _ := in.Peek(4096)
-	for line := range bytes.Lines(begin) {
+	for line := range bytes.Lines(bytes.TrimPrefix(begin, []byte("\ufeff"))) {
 		words := bytes.Fields(line)
 		if len(words) == 0 || words[0][0] == '#' {
 			continue

@@ -152,7 +152,7 @@ func TestRefused(t *testing.T) {
 	} {
 		simtest.Refuse2(Import(written(t, text), 1e9, trace.Default()))(t, want)
 	}
-	for text, want := range map[string]bool{"# a\n\n0 init\n": true, "num_ranks 1\n": false, "0 fly\n": false, "": false} {
+	for text, want := range map[string]bool{"# a\n\n0 init\n": true, "\ufeff0 init\n": true, "num_ranks 1\n": false, "0 fly\n": false, "": false} {
 		if got := Is(bufio.NewReader(strings.NewReader(text))); got != want {
 			t.Errorf("%q: %v", text, got)
 		}
