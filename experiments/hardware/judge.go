@@ -102,6 +102,9 @@ func (s *system) judge(session *judge.Session) (rows []judge.Row, err error) {
 		if r.refused == "" {
 			library, transport := s.libraryOf(r.library)
 			r.benchmark.library = library
+			if r.perftest {
+				transport = "perftest" // what values of presets may be for
+			}
 			key := library + " " + transport
 			if machines[key] == nil {
 				if machines[key], err = newMachine(preset, library, transport, s); err != nil {
