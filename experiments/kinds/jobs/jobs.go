@@ -20,7 +20,6 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/mpi/skeletons"
-	"github.com/weft-sim/weft/mpi/systems"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
@@ -44,7 +43,7 @@ func init() {
 				Job:      map[string]jobTable{"first": first},
 				Protocol: mpi.DefaultProtocols, Connections: mpi.DefaultConnections, Noise: mpi.DefaultNoise,
 				HCA:    kind.HCATable{Preset: experiments.Choose(hca.Registry, kind.DefaultAdapter)},
-				System: kind.SystemTable{Preset: experiments.Choose(systems.Registry, systems.QDR)}, Memory: mpi.DefaultMemory,
+				System: kind.DefaultSystem(), Memory: mpi.DefaultMemory,
 				Local:    localWork{CopyRate: 40e9, CombineRate: 16e9},
 				Batch:    batchTable{experiments.Choose(batchPolicies, noBatch), experiments.Choose(placements, "contiguous")},
 				Measure:  jobsMeasure{Replications: 1, Alone: true},

@@ -42,7 +42,7 @@ func init() {
 				Protocol:    mpi.DefaultProtocols,
 				Connections: mpi.DefaultConnections,
 				HCA:         HCATable{experiments.Choose(hca.Registry, DefaultAdapter)},
-				System:      SystemTable{Preset: experiments.Choose(systems.Registry, systems.QDR)},
+				System:      DefaultSystem(),
 				LogGP:       mpi.DefaultLogGP,
 				LogGOPS:     mpi.DefaultLogGOPS,
 				Noise:       mpi.DefaultNoise,

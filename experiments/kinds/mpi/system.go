@@ -21,6 +21,11 @@ type SystemTable struct {
 	systems.Ways
 }
 
+// DefaultSystem is that of files that name none.
+func DefaultSystem() SystemTable {
+	return SystemTable{Preset: experiments.Choose(systems.Registry, systems.QDR)}
+}
+
 // values are those of the machine that the table names.
 func (t *SystemTable) values() []systems.Value {
 	preset, err := t.Preset.Choice.Build(struct{}{})
