@@ -222,6 +222,8 @@ func (r *row) decode(nodes, perNode, ranks int, bytes int64) {
 		r.refused = fmt.Sprintf("weft has no test %q", words[0])
 	case b.nodes == 0 || b.ranks == 0 || b.perNode == 0 && b.test == collective:
 		r.refused = "nodes or ranks are not known"
+	case b.bytes == 0 && (b.test == bandwidth || b.test == bothWays):
+		r.refused = "its size is not given"
 	case b.ranks < 2:
 		r.refused = "it has fewer than two ranks"
 	case b.nodes*max(b.perNode, 1) < b.ranks && b.test == collective:

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/weft-sim/weft/experiments/plot"
 )
@@ -41,7 +42,7 @@ func (s *system) draw(folder string) error {
 	if err := os.MkdirAll(folder, 0o777); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(folder, s.name+".svg"), stacked, 0o666)
+	return os.WriteFile(filepath.Join(folder, strings.NewReplacer("/", "-", `\`, "-").Replace(s.name)+".svg"), stacked, 0o666)
 }
 
 // figures are those of a class: a hue for each benchmark.

@@ -124,16 +124,17 @@ type Machine struct {
 // Ways are the latencies of a network.
 type Ways struct {
 	CableLatency  sim.Time `toml:"cable_latency" doc:"of a cable with the ports at its ends; the channels of machine fabric have it, in whole cycles, unless [channel] says otherwise" min:"0ns"`
-	SpineLatency  sim.Time `toml:"spine_latency" doc:"of a cable between switches, on machine loggp; 0ns: cable_latency" min:"0ns"`
+	SpineLatency  sim.Time `toml:"spine_latency" doc:"of a cable between switches; 0ns: cable_latency" min:"0ns"`
 	SwitchLatency sim.Time `toml:"switch_latency" doc:"from port to port of a switch; machine fabric has it in switch.crossbar_cycles" min:"0ns"`
 }
 
 // Near and Far are the latencies from adapter to adapter over one leaf switch, and over two with one
 // between them.
 func (w *Ways) Near() sim.Time { return 2*w.CableLatency + w.SwitchLatency }
-func (w *Ways) Far() sim.Time {
-	return 2*w.CableLatency + 2*cmp.Or(w.SpineLatency, w.CableLatency) + 3*w.SwitchLatency
-}
+func (w *Ways) Far() sim.Time  { return 2*(w.CableLatency+w.Spine()) + 3*w.SwitchLatency }
+
+// Spine is the latency of a cable between switches.
+func (w *Ways) Spine() sim.Time { return cmp.Or(w.SpineLatency, w.CableLatency) }
 
 // Set makes a machine have values, but for keys that are given.
 func (m *Machine) Set(values []Value, given func(key string) bool) {
