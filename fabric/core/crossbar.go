@@ -57,10 +57,10 @@ func (d *Domain) file(v *InVC) {
 		d.countHop(v.Packet, v.dst)
 	}
 	if u.back != 0 {
-		*d.credits[u.creditWheel&15].Place(u.back) = u.credit
+		*d.creditTo(u.creditWheel, u.back) = u.credit
 	}
 	if u.arrival != 0 {
-		*d.Flits[u.flitWheel&15].Place(u.arrival) = u.flit
+		*d.flitTo(u.flitWheel, u.arrival) = u.flit
 	}
 	u.any, u.hop, u.back, u.arrival = false, false, 0, 0
 }

@@ -11,87 +11,99 @@ import (
 	"github.com/weft-sim/weft/sim/wheel"
 )
 
-// pack takes all items of a wheel whose time is now in place of those before, and tells
-// the first cycle in which any arrives, or the one given if that is sooner.
-func (p *post[T]) pack(w *wheel.Wheel[T], now, first int64) int64 {
-	p.items, p.cycles = p.items[:0], p.cycles[:0]
-	w.Drain(now, func(cycle int64, batch []T) {
-		p.items = append(p.items, batch...)
-		p.cycles = append(p.cycles, cycleItems{cycle, int32(len(batch))})
-		first = min(first, cycle)
-	})
-	return first
+// flitTo is a place for a flit that arrives in a cycle, by the number of the wheel that it is for.
+func (d *Domain) flitTo(number uint8, cycle int64) *Flit {
+	if to := d.out(number); to != nil {
+		return handOver(d, &to.flits, cycle)
+	}
+	return d.Flits[number].Place(cycle)
 }
 
-// unpack files all items in a wheel.
-func (p *post[T]) unpack(w *wheel.Wheel[T]) {
-	items := p.items
-	for _, c := range p.cycles {
-		for i := range items[:c.items] {
-			*w.Place(c.cycle) = items[i]
-		}
-		items = items[c.items:]
+// creditTo is likewise a place for a credit.
+func (d *Domain) creditTo(number uint8, cycle int64) *int32 {
+	if to := d.out(number); to != nil {
+		return handOver(d, &to.credits, cycle)
+	}
+	return d.credits[number].Place(cycle)
+}
+
+// scheduleTo is likewise a place for a schedule.
+func (u *packetUnit) scheduleTo(d *Domain, number uint8, cycle int64) *flitSchedule {
+	if to := d.out(number); to != nil {
+		return handOver(d, &to.schedules, cycle)
+	}
+	return u.schedules[number].Place(cycle)
+}
+
+// out is what is handed to the domain that a wheel is for; nil: it is filed there.
+func (d *Domain) out(number uint8) *handed {
+	if number < firstOutbox || d.handed == nil {
+		return nil
+	}
+	return d.handed[number-firstOutbox]
+}
+
+// handOver is a place in what d hands to another domain in this window, for an item that arrives in a cycle.
+func handOver[T any](d *Domain, to *post[T], cycle int64) *T {
+	d.sent = min(d.sent, cycle)
+	items := &to.items[d.turn]
+	*items = append(*items, timed[T]{cycle: cycle})
+	return &(*items)[len(*items)-1].item
+}
+
+// take files in a wheel what was sent in a window.
+func (p *post[T]) take(window int64, w *wheel.Wheel[T]) {
+	items := p.items[window&1]
+	for i := range items {
+		*w.Place(items[i].cycle) = items[i].item
 	}
 }
 
-// send packs what d has sent to others up to a cycle: that in which a window ends.
-func (d *Domain) send(window, now int64) {
-	d.sent = fabric.Never
-	for i := range d.handed {
-		if d.credits[1+i] == nil {
-			continue
-		}
-		m := &d.handed[i][window&1]
-		m.first = m.flits.pack(d.Flits[firstOutbox+i], now, fabric.Never)
-		m.first = m.credits.pack(d.credits[1+i], now, m.first)
+// forget empties what is sent in a window.
+func (p *post[T]) forget(window int64) { p.items[window&1] = p.items[window&1][:0] }
+
+// receive takes what other domains have sent to d in a window.
+func (d *Domain) receive(window int64) {
+	for _, from := range d.heard {
+		from.flits.take(window, d.Flits[toSwitches])
+		from.credits.take(window, d.credits[0])
 		if d.Unit != nil {
-			m.first = m.schedules.pack(d.Unit.schedules[1+i], now, m.first)
+			from.schedules.take(window, d.Unit.schedules[0])
 		}
-		d.sent = min(d.sent, m.first)
 	}
 }
 
-// receive takes what other domains have sent to d, number me, in a window.
-func (d *Domain) receive(domains []*Domain, me int, window int64) {
-	if d.handed == nil {
-		return
-	}
-	for _, from := range domains {
-		m := &from.handed[me][window&1]
-		if m.first == fabric.Never {
-			continue
-		}
-		m.flits.unpack(d.Flits[toSwitches])
-		m.credits.unpack(d.credits[0])
-		if d.Unit != nil {
-			m.schedules.unpack(d.Unit.schedules[0])
+// send begins to hand over what d sends in a window.
+func (d *Domain) send(window int64) {
+	d.turn, d.sent = window&1, fabric.Never
+	for _, to := range d.handed {
+		if to != nil {
+			to.flits.forget(window)
+			to.credits.forget(window)
+			to.schedules.forget(window)
 		}
 	}
 }
 
 // deliverHanded lets all domains have what was sent to them, while nothing is simulated.
 func (f *Fabric) deliverHanded() {
-	for i, d := range f.domains {
-		d.receive(f.domains, i, f.window)
+	for _, d := range f.domains {
+		d.receive(f.window)
 	}
 	for _, d := range f.domains {
-		d.sent = fabric.Never
-		for i := range d.handed {
-			d.handed[i][0].first, d.handed[i][1].first = fabric.Never, fabric.Never
-		}
+		d.send(f.window)
 	}
 }
 
-// maxDomains bounds the domains of a network: wheels are found by 4 bits.
-const maxDomains = 14
+// maxDomains bounds the domains of a network: a byte numbers wheels.
+const maxDomains = 256 - firstOutbox
 
 // worthThreads, which only tests change, is the number of terminals times cycles of a window from which a
 // second thread pays for its barriers.
 var worthThreads = int64(4000)
 
-// domainsPerThread is the number of domains that a thread begins with where there is
-// much to do: in networks of worthFiner times the least that is worth a second thread.
-// Finer domains are easier to share out but send each other more.
+// domainsPerThread is the number of domains of a thread where there is much to do, in networks of worthFiner times
+// the least that is worth a second thread, and one for each would be uneven.
 const (
 	domainsPerThread = 4
 	worthFiner       = 4
@@ -124,13 +136,35 @@ func (f *Fabric) split(threads int, window, worth int64, weights []int32) {
 		f.onOne = "the routing reads the state of distant switches"
 		return
 	}
-	if finer, same := f.divide(min(domainsPerThread*threads, maxDomains), weights); same == lookahead && work >= worthFiner*worth && f.readsWithin(finer) {
-		domain = finer
+	finer := 1
+	if work >= worthFiner*worth && !f.even(domain, weights) {
+		finer = domainsPerThread
+	}
+	if lookahead >= tileWindow {
+		finer = max(finer, f.stateBytes()/tileState/threads)
+	}
+	if finer = min(finer, maxDomains/threads); finer > 1 {
+		if finer, same := f.divide(finer*threads, weights); same == lookahead && f.readsWithin(finer) {
+			domain = finer
+		}
 	}
 	f.divideInto(domain, threads, lookahead)
 }
 
-// A tile is a domain that one thread simulates for a whole window while its state stays in the
+// even tells whether no domain has an eighth more to do than the mean.
+func (f *Fabric) even(domain []int, weights []int32) bool {
+	loads := make([]int, slices.Max(domain)+1)
+	for t := range f.Terminals {
+		w := 1
+		if weights != nil {
+			w = int(weights[t])
+		}
+		loads[domain[f.graph.TerminalSwitch(topology.TerminalID(t))]] += w
+	}
+	return 8*len(loads)*slices.Max(loads) <= 9*sum(loads)
+}
+
+// A tile is a domain that a thread simulates for a whole window while its state stays in the
 // second-level cache. Only tests change the bytes of state for which there is a tile, and the
 // cycles of the window from which tiles are worth their misses when the thread turns to the next.
 var tileState, tileWindow = 1 << 20, int64(16)
@@ -181,8 +215,7 @@ func (f *Fabric) divideInto(domain []int, threads int, lookahead int64) {
 		if peer := f.graph.Peer[p]; peer >= 0 {
 			if other := domainOf[f.graph.PortSwitch[peer]]; other != domainOf[f.graph.PortSwitch[p]] {
 				f.Out[p].wheel = firstOutbox + other
-				f.in[p].wheel = 1 + other
-				f.domainAt(int32(f.graph.PortSwitch[p])).joined |= 1 << other
+				f.in[p].wheel = firstOutbox + other
 			}
 		}
 	}
@@ -214,6 +247,7 @@ func (f *Fabric) readsWithin(domain []int) bool {
 
 // makeWheels gives d, one of the domains of f, empty wheels.
 func (d *Domain) makeWheels(f *Fabric) {
+	d.sent = fabric.Never
 	d.wakes = wheel.New[int32](min(f.horizon, 1024))
 	d.Flits[toTerminals], d.Flits[toSwitches] = wheel.New[Flit](f.horizon), wheel.New[Flit](f.reachApart())
 	d.credits[0] = wheel.New[int32](f.reachApart())
@@ -237,32 +271,34 @@ func (f *Fabric) reachApart() int64 {
 	return f.horizon + f.lookahead
 }
 
-// join gives domains wheels for what they send to those that channels lead to.
+// join gives domains what they send by to those that channels lead to. Where one thread simulates both it is
+// filed there at once: it arrives behind the window, which no domain is beyond. Otherwise there is a wheel in its
+// place that has no room at hand, so that it is handed over.
 func (f *Fabric) join() {
-	for _, d := range f.domains {
-		if f.threads > 1 {
-			d.handed = mem.Apart[handed](len(f.domains))
+	flits, credits := wheel.New[Flit](0), wheel.New[int32](0)
+	for p := range f.graph.NumPorts() {
+		number := f.Out[p].wheel
+		if number < firstOutbox {
+			continue
 		}
-		for i, other := range f.domains {
-			if d.joined>>i&1 == 0 {
-				continue
-			}
-			d.Flits[firstOutbox+i], d.credits[1+i] = outbox(f, other.Flits[toSwitches]), outbox(f, other.credits[0])
+		i := number - firstOutbox
+		d, other := f.domainAt(int32(f.graph.PortSwitch[p])), f.domains[i]
+		if f.threads == 1 {
+			d.Flits[number], d.credits[number] = other.Flits[toSwitches], other.credits[0]
 			if d.Unit != nil {
-				d.Unit.schedules[1+i] = outbox(f, other.Unit.schedules[0])
+				d.Unit.schedules[number] = other.Unit.schedules[0]
 			}
+			continue
+		}
+		d.Flits[number], d.credits[number] = flits, credits
+		if d.handed == nil {
+			d.handed = make([]*handed, len(f.domains))
+		}
+		if d.handed[i] == nil {
+			d.handed[i] = &mem.Apart[handed](1)[0]
+			other.heard = append(other.heard, d.handed[i])
 		}
 	}
-	f.deliverHanded() // nothing yet
-}
-
-// outbox is a wheel for what is sent to a domain, where it waits in another one. Where one thread
-// simulates both it waits there at once: it arrives behind the window, which no domain is beyond.
-func outbox[T any](f *Fabric, theirs *wheel.Wheel[T]) *wheel.Wheel[T] {
-	if f.threads == 1 {
-		return theirs
-	}
-	return wheel.New[T](f.reachApart())
 }
 
 // DivideFor divides f, before anything is attached to it, into domains for so many
