@@ -46,7 +46,7 @@ func BenchmarkTiles(b *testing.B) {
 	for _, c := range []struct {
 		name  string
 		state int // of a tile
-	}{{"whole", 1 << 40}, {"tiles", 1 << 20}} {
+	}{{"whole", 1 << 40}, {"tiles", 3 << 18}} {
 		b.Run(c.name, func(b *testing.B) {
 			core.TileFrom(b.Cleanup, c.state, 16)
 			config := fabric.DefaultConfig()

@@ -57,10 +57,10 @@ func (d *Domain) file(v *InVC) {
 		d.countHop(v.Packet, v.dst)
 	}
 	if u.back != 0 {
-		*d.creditTo(u.creditWheel, u.back) = u.credit
+		d.fileCredit(u.creditWheel, u.back, u.credit)
 	}
 	if u.arrival != 0 {
-		*d.flitTo(u.flitWheel, u.arrival) = u.flit
+		d.fileFlit(u.flitWheel, u.arrival, u.flit)
 	}
 	u.any, u.hop, u.back, u.arrival = false, false, 0, 0
 }

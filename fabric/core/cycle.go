@@ -465,8 +465,11 @@ func (d *Domain) crossFlits(sw *SwitchState, matches []Request, t *StepTime, adv
 				waiters = o.waiters
 			}
 		}
-		if v.Count|waiters == 0 && !timed && !d.unfiled.any {
+		if v.Count|waiters == 0 && !timed {
 			sw.mask(local).sa &^= 1 << (local & 63)
+			if d.unfiled.any {
+				d.file(v)
+			}
 			continue
 		}
 		d.finishCrossing(sw, i, r, lov, depart, t)

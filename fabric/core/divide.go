@@ -11,26 +11,28 @@ import (
 	"github.com/weft-sim/weft/sim/wheel"
 )
 
-// flitTo is a place for a flit that arrives in a cycle, by the number of the wheel that it is for.
-func (d *Domain) flitTo(number uint8, cycle int64) *Flit {
+// fileFlit files a flit that arrives in a cycle, by the number of the wheel that it is for.
+func (d *Domain) fileFlit(number uint8, cycle int64, e Flit) {
 	if to := d.out(number); to != nil {
-		return handOver(d, &to.flits, cycle)
+		handOver(d, &to.flits, cycle, e)
+	} else {
+		*d.Flits[number].Place(cycle) = e
 	}
-	return d.Flits[number].Place(cycle)
 }
 
-// creditTo is likewise a place for a credit.
-func (d *Domain) creditTo(number uint8, cycle int64) *int32 {
+// fileCredit files a credit likewise.
+func (d *Domain) fileCredit(number uint8, cycle int64, ov int32) {
 	if to := d.out(number); to != nil {
-		return handOver(d, &to.credits, cycle)
+		handOver(d, &to.credits, cycle, ov)
+	} else {
+		*d.credits[number].Place(cycle) = ov
 	}
-	return d.credits[number].Place(cycle)
 }
 
-// scheduleTo is likewise a place for a schedule.
+// scheduleTo is a place for a schedule, for the caller to fill in.
 func (u *packetUnit) scheduleTo(d *Domain, number uint8, cycle int64) *flitSchedule {
 	if to := d.out(number); to != nil {
-		return handOver(d, &to.schedules, cycle)
+		return handOver(d, &to.schedules, cycle, flitSchedule{})
 	}
 	return u.schedules[number].Place(cycle)
 }
@@ -43,19 +45,23 @@ func (d *Domain) out(number uint8) *handed {
 	return d.handed[number-firstOutbox]
 }
 
-// handOver is a place in what d hands to another domain in this window, for an item that arrives in a cycle.
-func handOver[T any](d *Domain, to *post[T], cycle int64) *T {
+// handOver hands an item that arrives in a cycle to another domain, behind this window.
+func handOver[T any](d *Domain, to *post[T], cycle int64, item T) *T {
 	d.sent = min(d.sent, cycle)
-	items := &to.items[d.turn]
-	*items = append(*items, timed[T]{cycle: cycle})
-	return &(*items)[len(*items)-1].item
+	items := append(to.items[d.turn&1], timed[T]{cycle, item})
+	to.items[d.turn&1] = items
+	return &items[len(items)-1].item
 }
 
 // take files in a wheel what was sent in a window.
 func (p *post[T]) take(window int64, w *wheel.Wheel[T]) {
 	items := p.items[window&1]
 	for i := range items {
-		*w.Place(items[i].cycle) = items[i].item
+		if e := &items[i]; w.HasRoom(e.cycle) {
+			*w.Fill(e.cycle) = e.item
+		} else {
+			*w.Place(e.cycle) = e.item
+		}
 	}
 }
 
@@ -167,7 +173,7 @@ func (f *Fabric) even(domain []int, weights []int32) bool {
 // A tile is a domain that a thread simulates for a whole window while its state stays in the
 // second-level cache. Only tests change the bytes of state for which there is a tile, and the
 // cycles of the window from which tiles are worth their misses when the thread turns to the next.
-var tileState, tileWindow = 1 << 20, int64(16)
+var tileState, tileWindow = 3 << 18, int64(16)
 
 // tile divides a network that one thread simulates into tiles, if it is large enough.
 func (f *Fabric) tile() {

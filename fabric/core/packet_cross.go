@@ -85,12 +85,12 @@ func (u *packetUnit) send(d *Domain, sw *SwitchState, output uint32, v *InVC, pa
 	if o.Bounded != 0 {
 		arrival = WholeCycle(c.first) + latency
 	}
-	e := d.flitTo(o.wheel, arrival)
-	e.Queue, e.Packet, e.dst, e.State = o.dest+(c.lov-int32(output)*int32(d.vcs))*int32(o.Bounded), packet, v.dst, v.State+1<<HopShift
+	e := Flit{Queue: o.dest + (c.lov-int32(output)*int32(d.vcs))*int32(o.Bounded), Packet: packet, dst: v.dst, State: v.State + 1<<HopShift}
 	if v.State >= MaxHops<<HopShift {
 		e.State = v.State
 		d.countHop(packet, v.dst)
 	}
+	d.fileFlit(o.wheel, arrival, e)
 	if d.watched {
 		u.departs(d, sw, output, c)
 	} else {

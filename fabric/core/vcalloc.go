@@ -121,15 +121,14 @@ func (d *Domain) takeVCs(sw *SwitchState, matches []Request, step uint32) {
 	vcs, ready, overlaps, before := uint32(d.vcs), step+d.VADelay, d.Upcoming != nil, check.Of(d.Matcher.outputs)
 	for _, r := range matches {
 		local, port, free := r.Local(), r.Port(), r.free()
-		vc := uint32(bits.TrailingZeros32(free))
-		lov := port*vcs + vc
-		if free&(free-1) != 0 {
+		one, lov := free&-free, port*vcs+uint32(bits.TrailingZeros32(free))
+		if free != one {
 			lov = nextVC(check.At(d.acceptOV, uint32(sw.Queue0)+local), port*vcs, free)
-			vc = lov - port*vcs
+			one = 1 << (lov - port*vcs)
 		}
 		o, ov := sw.OutPort(port), sw.outVC(lov)
-		if o.free>>(vc&15)&1 != 0 {
-			o.free &^= 1 << (vc & 15)
+		if uint32(o.free)&one != 0 {
+			o.free &^= uint16(one)
 			before.At(lov).distance = ov.owner
 		} else if !d.winsVC(sw, local, lov, ov, step) {
 			continue
