@@ -409,10 +409,8 @@ func (m *minimal) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 }
 
 func (m *minimal) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
-	if h.State == 0 && m.staysIn(&h) {
-		launchMinimal(&h, m.localVC)
-	} else if h.State == 0 {
-		launchMinimal(&h, m.minimalVC)
+	if h.State == 0 {
+		h.State, _ = m.direct(&h)
 	}
 	m.explore(vcs, h, 1, yield)
 }

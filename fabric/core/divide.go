@@ -11,86 +11,6 @@ import (
 	"github.com/weft-sim/weft/sim/wheel"
 )
 
-// fileFlit files a flit that arrives in a cycle, by the number of the wheel that it is for.
-func (d *Domain) fileFlit(number uint8, cycle int64, e Flit) {
-	if to := d.out(number); to != nil {
-		handOver(d, &to.flits, cycle, e)
-	} else {
-		*d.Flits[number].Place(cycle) = e
-	}
-}
-
-// fileCredit files a credit likewise.
-func (d *Domain) fileCredit(number uint8, cycle int64, ov int32) {
-	if to := d.out(number); to != nil {
-		handOver(d, &to.credits, cycle, ov)
-	} else {
-		*d.credits[number].Place(cycle) = ov
-	}
-}
-
-// scheduleTo is a place for a schedule, for the caller to fill in.
-func (u *packetUnit) scheduleTo(d *Domain, number uint8, cycle int64) *flitSchedule {
-	if to := d.out(number); to != nil {
-		return handOver(d, &to.schedules, cycle, flitSchedule{})
-	}
-	return u.schedules[number].Place(cycle)
-}
-
-// out is what is handed to the domain that a wheel is for; nil: it is filed there.
-func (d *Domain) out(number uint8) *handed {
-	if number < firstOutbox || d.handed == nil {
-		return nil
-	}
-	return d.handed[number-firstOutbox]
-}
-
-// handOver hands an item that arrives in a cycle to another domain, behind this window.
-func handOver[T any](d *Domain, to *post[T], cycle int64, item T) *T {
-	d.sent = min(d.sent, cycle)
-	items := append(to.items[d.turn&1], timed[T]{cycle, item})
-	to.items[d.turn&1] = items
-	return &items[len(items)-1].item
-}
-
-// take files in a wheel what was sent in a window.
-func (p *post[T]) take(window int64, w *wheel.Wheel[T]) {
-	items := p.items[window&1]
-	for i := range items {
-		if e := &items[i]; w.HasRoom(e.cycle) {
-			*w.Fill(e.cycle) = e.item
-		} else {
-			*w.Place(e.cycle) = e.item
-		}
-	}
-}
-
-// forget empties what is sent in a window.
-func (p *post[T]) forget(window int64) { p.items[window&1] = p.items[window&1][:0] }
-
-// receive takes what other domains have sent to d in a window.
-func (d *Domain) receive(window int64) {
-	for _, from := range d.heard {
-		from.flits.take(window, d.Flits[toSwitches])
-		from.credits.take(window, d.credits[0])
-		if d.Unit != nil {
-			from.schedules.take(window, d.Unit.schedules[0])
-		}
-	}
-}
-
-// send begins to hand over what d sends in a window.
-func (d *Domain) send(window int64) {
-	d.turn, d.sent = window&1, fabric.Never
-	for _, to := range d.handed {
-		if to != nil {
-			to.flits.forget(window)
-			to.credits.forget(window)
-			to.schedules.forget(window)
-		}
-	}
-}
-
 // deliverHanded lets all domains have what was sent to them, while nothing is simulated.
 func (f *Fabric) deliverHanded() {
 	for _, d := range f.domains {
@@ -108,12 +28,8 @@ const maxDomains = 256 - firstOutbox
 // second thread pays for its barriers.
 var worthThreads = int64(4000)
 
-// domainsPerThread is the number of domains of a thread where there is much to do, in networks of worthFiner times
-// the least that is worth a second thread, and one for each would be uneven.
-const (
-	domainsPerThread = 4
-	worthFiner       = 4
-)
+// domainsPerThread is the number of domains of a thread where one for each would be uneven.
+const domainsPerThread = 4
 
 // split divides the network among threads, if that is possible and pays: from so many
 // terminals times cycles of a window on, which is of so many cycles at most. weights are
@@ -142,15 +58,15 @@ func (f *Fabric) split(threads int, window, worth int64, weights []int32) {
 		f.onOne = "the routing reads the state of distant switches"
 		return
 	}
-	finer := 1
-	if work >= worthFiner*worth && !f.even(domain, weights) {
-		finer = domainsPerThread
-	}
+	finer := 0
 	if lookahead >= tileWindow {
-		finer = max(finer, f.stateBytes()/tileState/threads)
+		finer = f.stateBytes() / tileState / threads
 	}
-	if finer = min(finer, maxDomains/threads); finer > 1 {
-		if finer, same := f.divide(finer*threads, weights); same == lookahead && f.readsWithin(finer) {
+	if !f.even(domain, weights) {
+		finer = max(finer, domainsPerThread)
+	}
+	if finer = min(finer, maxDomains/threads) * threads; finer > threads {
+		if finer, same := f.divide(finer, weights); same == lookahead && f.readsWithin(finer) {
 			domain = finer
 		}
 	}

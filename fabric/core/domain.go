@@ -52,7 +52,7 @@ type links struct {
 
 	handed []*handed // has, by other domain, what is sent to it; nil: nothing is, or it is filed there
 	heard  []*handed // has what others send to this one
-	turn   int64     // is the number of the window, modulo 2
+	turn   int64     // is the number of the window
 	sent   int64     // is the cycle in which the first of what was sent to others in the last window arrives; Never: there is none
 }
 
@@ -171,30 +171,6 @@ type unfiled struct {
 	back, arrival          int64 // when they are due; 0: is filed
 	credit                 int32
 	flit                   Flit
-}
-
-// What a domain sends to one that another thread may simulate it writes down, item by item, for
-// the other to file in its wheels behind the window. The other reads that only: whatever both touch moves
-// from the cache of one core to that of the other and back, at a hundred nanoseconds a line.
-
-// handed is what a domain sends to another.
-type handed struct {
-	flits     post[Flit]
-	credits   post[int32]
-	schedules post[flitSchedule]
-}
-
-// post is items of one kind, by the last bit of the window's number: while the other reads what was sent in
-// the last window, the domain may be through with this one.
-type post[T any] struct {
-	items [2][]timed[T]
-	_     [64]byte // not in one cache line with the next
-}
-
-// timed is an item and the cycle in which it arrives.
-type timed[T any] struct {
-	cycle int64
-	item  T
 }
 
 // Counters are running totals of a fabric.
