@@ -28,7 +28,8 @@ const maxDomains = 256 - firstOutbox
 // second thread pays for its barriers.
 var worthThreads = int64(4000)
 
-// domainsPerThread is the number of domains of a thread where one for each would be uneven.
+// domainsPerThread is the number of domains of a thread where one for each would be uneven, in networks of so many
+// times the least that is worth a second thread.
 const domainsPerThread = 4
 
 // split divides the network among threads, if that is possible and pays: from so many
@@ -62,7 +63,7 @@ func (f *Fabric) split(threads int, window, worth int64, weights []int32) {
 	if lookahead >= tileWindow {
 		finer = f.stateBytes() / tileState / threads
 	}
-	if !f.even(domain, weights) {
+	if work >= domainsPerThread*worth && !f.even(domain, weights) {
 		finer = max(finer, domainsPerThread)
 	}
 	if finer = min(finer, maxDomains/threads) * threads; finer > threads {

@@ -242,7 +242,7 @@ func (f *Fabric) Bound(windows int) (bound, perWindow float64) {
 			before[i] += hops
 			sum, most = sum+hops, max(most, hops)
 		}
-		all, longest = all+sum, longest+max(most, sum/int64(f.threads))
+		all, longest = all+sum, longest+max(most, (sum-1)/int64(f.threads)+1)
 	}
 	return float64(all) / float64(longest), float64(all) / float64(windows)
 }
