@@ -28,8 +28,7 @@ const maxDomains = 256 - firstOutbox
 // second thread pays for its barriers.
 var worthThreads = int64(4000)
 
-// domainsPerThread is the number of domains of a thread where one for each would be uneven, in networks of so many
-// times the least that is worth a second thread.
+// domainsPerThread is the number of domains of a thread where one for each would be uneven, and there is much to do.
 const domainsPerThread = 4
 
 // split divides the network among threads, if that is possible and pays: from so many
