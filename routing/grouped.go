@@ -7,6 +7,7 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/check"
 )
 
 // Layout of Head.State for the routings on grouped topologies. A packet is
@@ -161,13 +162,13 @@ func (w *groupWalk) vcSet(level uint32, vcs int) uint32 {
 
 // next moves a launched packet on.
 func (w *groupWalk) next(h *fabric.Head, vcs int, random *sim.Stream) fabric.Hop {
-	home := &w.home[h.Dst]
+	home := check.At(w.home, uint32(h.Dst))
 	target, group := &home.place, home.group
 	if h.State&detouring != 0 {
 		target, group = w.detour(h, target)
 	}
 	var step int32 // as step has it, which is not inlined
-	if at := &w.at[h.Switch]; w.pairs == nil {
+	if at := check.At(w.at, uint32(h.Switch)); w.pairs == nil {
 		step = w.wholeStep(at, target, group)
 	} else {
 		step = w.sharedStep(at, target, group)
@@ -397,9 +398,9 @@ func (m *minimal) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 		vc = m.localVC
 	}
 	state := h.State | minimalState(vc)&^begun
-	home := &m.home[h.Dst]
+	home := check.At(m.home, uint32(h.Dst))
 	var step int32 // as step has it, which is not inlined
-	if at := &m.at[h.Switch]; m.pairs == nil {
+	if at := check.At(m.at, uint32(h.Switch)); m.pairs == nil {
 		step = m.wholeStep(at, &home.place, home.group)
 	} else {
 		step = m.sharedStep(at, &home.place, home.group)
@@ -413,10 +414,8 @@ func (m *minimal) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 }
 
 func (m *minimal) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
-	if h.State == 0 && m.staysIn(&h) {
-		launchMinimal(&h, m.localVC)
-	} else if h.State == 0 {
-		launchMinimal(&h, m.minimalVC)
+	if h.State == 0 {
+		h.State, _ = m.direct(&h)
 	}
 	m.explore(vcs, h, 1, yield)
 }

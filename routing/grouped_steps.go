@@ -6,6 +6,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/check"
 )
 
 // groupSteps are the tables that say by which ports each switch reaches the other groups
@@ -206,7 +207,7 @@ func (w *groupWalk) wholeStep(at *seat, target *place, group int32) int32 {
 	// No branch: nothing predicts whether the group is the switch's own. In that
 	// case, and only then, one less than their difference is negative.
 	own := int32(uint32(group^at.group)-1) >> 31
-	return w.steps[at.row+group+own&(target.member+int32(w.groups)-group)]
+	return *check.At(w.steps, uint32(at.row+group+own&(target.member+int32(w.groups)-group)))
 }
 
 // sharedStep is step in the shared form.

@@ -2,6 +2,7 @@ package core
 
 import (
 	"github.com/weft-sim/weft/fabric/allocator"
+	"github.com/weft-sim/weft/sim/check"
 )
 
 // finishCrossing does for flit i of those that have crossed, to a local output virtual channel what not every
@@ -57,10 +58,10 @@ func (d *Domain) file(v *InVC) {
 		d.countHop(v.Packet, v.dst)
 	}
 	if u.back != 0 {
-		*d.credits[u.creditWheel&15].Place(u.back) = u.credit
+		d.fileCredit(u.creditWheel, u.back, u.credit)
 	}
 	if u.arrival != 0 {
-		*d.Flits[u.flitWheel&15].Place(u.arrival) = u.flit
+		d.fileFlit(u.flitWheel, u.arrival, u.flit)
 	}
 	u.any, u.hop, u.back, u.arrival = false, false, 0, 0
 }
@@ -94,10 +95,10 @@ func (d *Domain) findLate(sw *SwitchState, matches []Request, t *StepTime) {
 // allocateRivals is the end of matchRoundRobin, where several flits want the same.
 func (d *Domain) allocateRivals(sw *SwitchState, requests []Request, rivalInputs, rivalOutputs uint64, t *StepTime) {
 	// No branches: whether a request has rivals cannot be predicted.
-	alone, met, rivals := 0, 0, d.Matcher.rivals
+	alone, met, rivals := uint32(0), uint32(0), d.Matcher.rivals
 	for _, r := range requests {
-		meets := int((rivalInputs>>(r.Port()&63) | rivalOutputs>>(r.Output()&63)) & 1)
-		requests[alone], rivals[met] = r, r
+		meets := uint32((rivalInputs>>(r.Port()&63) | rivalOutputs>>(r.Output()&63)) & 1)
+		*check.At(requests, alone), *check.At(rivals, met) = r, r
 		alone += 1 - meets
 		met += meets
 	}

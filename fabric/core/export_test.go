@@ -225,3 +225,27 @@ func MostWaiting(cleanup func(func()), packets int) { let(cleanup, &mostWaiting,
 
 // Split divides a network that has not been attached among threads.
 func (f *Fabric) Split(threads int) { f.split(threads, fabric.Never, worthThreads, nil) }
+
+// Bound is by how much threads could at best simulate so many windows faster than one: all flit-hops over those of
+// the thread with the most in each window, where threads take over what others have not begun. perWindow are the
+// hops of a window.
+func (f *Fabric) Bound(windows int) (bound, perWindow float64) {
+	all, longest, before := int64(0), int64(0), make([]int64, len(f.domains))
+	for i, d := range f.domains {
+		before[i] = d.FlitHops
+	}
+	for range windows {
+		f.Advance(f.lookahead)
+		sum, most := int64(0), int64(0)
+		for i, d := range f.domains {
+			hops := d.FlitHops - before[i]
+			before[i] += hops
+			sum, most = sum+hops, max(most, hops)
+		}
+		all, longest = all+sum, longest+max(most, (sum-1)/int64(f.threads)+1)
+	}
+	return float64(all) / float64(longest), float64(all) / float64(windows)
+}
+
+// Lookahead is the number of cycles of a window.
+func (f *Fabric) Lookahead() int64 { return f.lookahead }

@@ -84,10 +84,10 @@ func (r *kernelRun) openWindow() bool {
 
 func (r *kernelRun) simulate(domain int) {
 	d := r.domains[domain]
-	d.receive(r.domains, domain, r.window-1)
+	d.receive(r.window - 1)
+	d.send(r.window)
 	r.models.Take(domain)
 	r.kernels[domain].Run(r.end - 1)
-	d.send(r.window, r.from+r.lookahead-1)
 	next := min(r.kernels[domain].Next(), r.models.Next(domain))
 	if d.sent < fabric.Never {
 		next = min(next, sim.Time(d.sent)*r.Config.Fabric.Clock)

@@ -42,8 +42,7 @@ func TestStatesAreWhole(t *testing.T) {
 	snapshottest.Names[clock](t, "Cycle", "Steps", "worked", "purged") // the last counts at the beginning of a window
 	snapshottest.Names[links](t, "Flits", "credits", "held",
 		"late", "unfiled", // count within a step
-		"joined",         // follows from the division
-		"handed", "sent") // handed over when cycles have been simulated
+		"handed", "heard", "turn", "sent") // handed over when cycles have been simulated
 	snapshottest.Names[switches](t, "behind", "doomed",
 		"Mine", "active", "Pool", // follow from the rest
 		"Matcher", "registered", "decided", "leaving") // count within a cycle
