@@ -79,12 +79,8 @@ func (d *Domain) findLate(sw *SwitchState, matches []Request, t *StepTime) {
 	for i, r := range matches {
 		v, port, late := sw.Queue(r.Local()), sw.Port0+int32(r.Port()), int64(0)
 		if sw.OutPort(r.Output()).Bounded != 0 {
-			p := &d.sensing.probes[sw.Port0*int32(d.vcs)+v.Out]
-			p.time(d.buffer-sw.outVC(uint32(v.Out)).credits+1, d.Cycle)
-			late = d.sensing.late(p, port)
-			if d.sensing.allCongested(sw.Port0) {
-				late = max(0, late-d.sensing.findLeast(&d.network, sw.Port0))
-			}
+			outstanding := d.buffer - sw.outVC(uint32(v.Out)).credits + 1
+			late = d.sensing.granted(&d.network, sw.Port0, port, sw.Port0*int32(d.vcs)+v.Out, outstanding, d.Cycle)
 		}
 		if d.late[i] = late; late > 0 {
 			d.holdCredit(port, d.in[port].upstream+int32(r.Local()-r.Port()*uint32(d.vcs)), t.credit, late)

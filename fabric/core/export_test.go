@@ -66,12 +66,7 @@ func (f *Fabric) Partition(n int, weights []int32) []int {
 // switch does.
 func (f *Fabric) Granted(in topology.PortID, ov, outstanding int32, cycle int64) (late int64) {
 	port0 := f.Switches[f.graph.PortSwitch[in]].Port0
-	p := &f.sensing.probes[ov]
-	p.time(outstanding, cycle)
-	if late = f.sensing.late(p, int32(in)); f.sensing.allCongested(port0) {
-		late = max(0, late-f.sensing.findLeast(&f.network, port0))
-	}
-	return late
+	return f.sensing.granted(&f.network, port0, int32(in), ov, outstanding, cycle)
 }
 
 func (f *Fabric) CreditBack(ov int32, cycle int64) {
