@@ -202,7 +202,7 @@ func (a *App) writeReport(ctx context.Context, dir string) error {
 	case errors.Is(err, experiments.ErrInterrupted):
 		return err
 	case err != nil:
-		fmt.Fprintf(a.Stderr, "warning: no report.html: %v\n", err) // an older folder beside those of this run
+		fmt.Fprintf(a.Stderr, "warning: no report.html: %v\n", err) // an older folder beside this run's folders
 		return nil
 	}
 	return results.WriteFile(path, page)

@@ -110,7 +110,7 @@ func (t *Table) Cell(name string) string {
 	return ""
 }
 
-// Cells are those of some columns.
+// Cells lists the present row's cells of some columns.
 func (t *Table) Cells(names ...string) []string {
 	cells := make([]string, len(names))
 	for i, name := range names {

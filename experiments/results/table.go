@@ -222,7 +222,8 @@ func (t *Table) intervalColumn(metric string) string {
 	return ""
 }
 
-// HalfWidths are those of the 95 % confidence intervals of a column; NaN where there is none.
+// HalfWidths returns half the width of the 95 % confidence interval of each cell of a column, in the
+// column's unit; NaN where there is none.
 func (t *Table) HalfWidths(metric string) ([]float64, error) {
 	if ci := t.intervalColumn(metric); ci != "" {
 		return t.Numbers(ci)
@@ -439,8 +440,8 @@ func (t *Table) Distinct(columns []string) ([][]string, error) {
 	return sets, nil
 }
 
-// Joined is the table with those of some columns of the results that it lacks, by
-// the point.
+// Joined is the table with some columns of the results, as far as it lacks them, matched
+// by the point.
 func (t *Table) Joined(results *Table, columns []string) *Table {
 	at, of := slices.Index(t.Columns, "point"), slices.Index(results.Columns, "point")
 	if at < 0 || of < 0 {

@@ -26,8 +26,8 @@ import (
 // Engines lists the engines in alphabetical order.
 func Engines() []string { return opensm.Engines() }
 
-// ReadConfig reads a configuration file of OpenSM for engines, or for those of the file's list; OpenSM's
-// defaults for "".
+// ReadConfig reads a configuration file of OpenSM for engines, by default for the engines of the file's list;
+// OpenSM's defaults for "".
 func ReadConfig(path string, engines ...string) (*opensm.Config, error) {
 	if path == "" {
 		return opensm.DefaultConfig(), nil

@@ -21,7 +21,7 @@ import (
 // differences between its departure and its arrival. All sums are of whole
 // cycles, so that any order of adding them gives the same.
 //
-// Every domain has a Blame of its own, the first that of the network. What belongs to a
+// Every domain has a Blame of its own; the first domain's is the network's. What belongs to a
 // port, a queue or a packet they share; each touches what is in its domain.
 type Blame struct {
 	core.Unobserved

@@ -77,7 +77,7 @@ func newRoutes(g *topology.Graph, seed uint64) (*routes, error) {
 	return r, nil
 }
 
-// orderOfPorts is all ports, those of each switch in an order of their own (len = ports).
+// orderOfPorts lists all ports, switch by switch, each switch's in a random order (len = ports).
 func orderOfPorts(g *topology.Graph, seed uint64) []topology.PortID {
 	order := make([]topology.PortID, g.NumPorts())
 	for p := range order {

@@ -78,7 +78,7 @@ type Names struct {
 	Aggregation []AdapterPort
 }
 
-// SwitchName is the identity of a switch; JSON is that of [FileConfig].
+// SwitchName is the identity of a switch; its JSON form is described at [FileConfig].
 type SwitchName struct {
 	Name  string `json:"name,omitempty"` // description
 	GUID  GUID   `json:"guid,omitempty"`
@@ -218,8 +218,8 @@ func (g *Graph) SwitchName(s SwitchID) string {
 	return fmt.Sprintf("switch %d", s)
 }
 
-// TerminalName is a terminal's name for messages and exports: that of the adapter
-// and, of one with several ports, the port.
+// TerminalName is a terminal's name for messages and exports: the adapter's name
+// and, if the adapter has several ports, the port.
 func (g *Graph) TerminalName(t TerminalID) string {
 	names := at(g.identities().Terminals, t)
 	switch {

@@ -185,7 +185,7 @@ func DescribeParams(config any) []Param {
 }
 
 // EachSetting visits the settings of a pointer to a configuration struct: its
-// fields with a toml tag, those of embedded structs in their place.
+// fields with a toml tag, the fields of an embedded struct in its place.
 func EachSetting(config any, visit func(field reflect.StructField, value reflect.Value)) {
 	v := reflect.ValueOf(config)
 	for v.Kind() == reflect.Pointer {

@@ -10,7 +10,7 @@ import (
 	"unsafe"
 )
 
-// Archiver is implemented by types whose state is not simply that of their fields.
+// Archiver is implemented by types whose state is more or less than their fields.
 type Archiver interface{ Archive(a *Archive) }
 
 // Value archives all of v by a plan that is made from its type, once: numbers, truth values
