@@ -156,8 +156,8 @@ func (x *archiver) messages() {
 	}
 }
 
-// messageNumbers are those of messages that are free, in the order in which they will be used,
-// of those that nobody had, and of those in use, in ascending order.
+// messageNumbers are numbers of messages: free ones, in the order in which they will be used;
+// fresh ones, which no message had yet; and live ones, which are in use, in ascending order.
 type messageNumbers struct {
 	free, live []int32
 	fresh      []span

@@ -90,7 +90,7 @@ type Footprint struct {
 }
 
 // QPs is the number of QPs with which a process of a job begins: ranks
-// processes, perNode on a node. With groups whose sizes differ it is that of a
+// processes, perNode on a node. With groups whose sizes differ it is the number of a
 // process in a full group.
 func (c *Connections) QPs(ranks, perNode int) int64 {
 	if c.Mode == UD {
@@ -181,7 +181,7 @@ func ceilDiv(a, b int) int {
 	return a / b
 }
 
-// linkState is that of a connection on demand, on one side.
+// linkState is the state of a connection on demand, on one side.
 type linkState uint8
 
 const (

@@ -49,7 +49,7 @@ type jobRank struct {
 	through bool
 }
 
-// NewJobs begins jobs; costs are those of local work that programs leave open.
+// NewJobs begins jobs. costs hold for local work whose cost programs leave open.
 func NewJobs(jobs []Job, costs Costs) *JobsRun {
 	w := &JobsRun{costs: costs, order: true}
 	for i, job := range jobs {
@@ -145,7 +145,7 @@ func (w *JobsRun) Where(rank, id int32) string {
 	return fmt.Sprintf("job %s, rank %d, run %d, %s", j.Name, rank-j.first, run+1, j.runs[run].Where(rank-j.first, id))
 }
 
-// startID is that of the wait for a job's start.
+// startID is the ID of the wait for a job's start.
 const startID = -1
 
 // Start implements [Workload]. A rank of an idle job is through at once; another one waits for
@@ -237,8 +237,8 @@ func (w *JobsRun) begin(j *jobRun, rank int32, now int64, dst []Op) []Op {
 	return dst
 }
 
-// keepsOrder tells whether what a rank's program releases at once keeps its order: that of a
-// schedule does.
+// keepsOrder tells whether what a rank's program releases at once keeps its order, as a
+// schedule's does.
 func (w *JobsRun) keepsOrder(rank int32) bool {
 	if w == nil {
 		return false

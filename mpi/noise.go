@@ -46,7 +46,7 @@ func (n *Noise) Check() error {
 	return nil
 }
 
-// noise is that of a run; nil without any.
+// noise is the noise of a run; nil without any.
 type noise struct {
 	Noise
 	calls, computing []sim.Stream

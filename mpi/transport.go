@@ -11,7 +11,7 @@ import (
 )
 
 // Transfer is what a transport carries: so many bytes from the memory of one
-// node to that of another, on a QP.
+// node to another node's memory, on a QP.
 type Transfer struct {
 	ID       int32 // the runtime's name for it
 	From, To int32 // nodes; they differ
@@ -95,7 +95,7 @@ var DefaultProtocols = Protocols{
 }
 
 // CopyRates are what a core of a node copies where adapters of a generation are used, by their
-// preset (see package hca). DefaultProtocols has that of qdr, of nodes of 2010, with which the
+// preset (see package hca). DefaultProtocols has the rate of qdr, of nodes of 2010, with which the
 // alltoall paper's figures come out. Assumed: the rest, a core's copy of what lies in its caches
 // on servers of those years (2013, 2016, 2020, 2023); nothing is calibrated.
 var CopyRates = map[string]sim.Rate{"qdr": 40e9, "fdr": 60e9, "edr": 80e9, "hdr": 120e9, "ndr": 160e9}
@@ -128,7 +128,7 @@ func (p *Protocols) inOneCopy(bytes int64, s collectives.Segment) bool {
 	return p.SingleCopy > 0 && bytes > int64(p.SingleCopy) && s == collectives.InAndOut
 }
 
-// rateOf is that of the copies of a message of so many bytes.
+// rateOf is the rate, in bit/s, of the copies of a message of so many bytes.
 func (p *Protocols) rateOf(bytes int64, shared bool, s collectives.Segment) (rate sim.Rate) {
 	switch {
 	case shared && p.inOneCopy(bytes, s):

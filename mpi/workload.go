@@ -31,7 +31,7 @@ const Any int32 = -1
 type Op struct {
 	Size     int64 // in bytes; of a Calc a duration, in the time unit of the machine
 	Ready    int64 // when the last operation was done that this one requires, in the machine's time unit
-	ID       int32 // names the operation to its workload; unique among those of the rank that are under way
+	ID       int32 // names the operation to its workload; unique among the rank's operations under way
 	Peer     int32 // destination or source rank; a Recv may say Any
 	Tag      int32 // equal on both sides, or Any on one of them
 	Kind     Kind
@@ -385,7 +385,7 @@ type Demand struct {
 type Transfers func(from, to int32, bytes, count int64)
 
 // Demand works out what w, which it uses up, asks for. idle is the least time of a transfer of
-// so many bytes from the memory of one node to that of another. Of a rendezvous only what every
+// so many bytes from the memory of one node to another's. Of a rendezvous only what every
 // form of it has is counted. Cost: linear in the operations.
 func (c *Config) Demand(w Workload, transfers Transfers, idle func(bytes int64) sim.Time) (*Demand, error) {
 	nodeOf, nodes, err := c.Placement.Place(w.Ranks(), c.Seed)

@@ -278,8 +278,8 @@ var errEnough = errors.New("routing: walked far enough")
 // IEEE TPDS 1996). Wormhole needs the indirect ones, and adaptive channels that
 // are given away only when empty, see [fabric.EscapeRouting].
 //
-// Cost: that of Dependencies; with wormhole, for each destination, the number
-// of escape channels times that of the adaptive channels beyond.
+// Cost: as Dependencies; with wormhole, for each destination, the number
+// of escape channels times the number of adaptive channels beyond.
 func EscapeDependencies(g *topology.Graph, r fabric.EscapeRouting, vcs int, wormhole bool, budget int, yield func(topology.Dependency)) (walked, all int, err error) {
 	w, err := newWalker(g, r, vcs)
 	if err != nil {

@@ -118,7 +118,7 @@ type o1Turn struct {
 	orders [2]dimensionWalk
 }
 
-// Layout of Head.State beside that of the walks.
+// Layout of Head.State, beside the bits that the walks use.
 const (
 	o1Descending uint32 = 1 << 20
 	o1Started    uint32 = 1 << 21

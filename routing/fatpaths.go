@@ -33,7 +33,7 @@ func init() {
 // that it joins all switches; where the paper makes a new choice for each flowlet of
 // TCP, here each packet has one. The layers follow from the seed of the experiment.
 //
-// Memory: that of portSets for each layer, and 1 byte for each (switch, switch with
+// Memory: portSets for each layer, and 1 byte for each (switch, switch with
 // terminals) where choice is least-occupied.
 type fatPaths struct {
 	*hopPaths // of layer 0
@@ -132,7 +132,7 @@ func (r *fatPaths) layer(h *fabric.Head) *hopPaths {
 	return r.layers[h.State>>layerNumber&(1<<6-1)]
 }
 
-// mark marks a packet whose layer is not that of all cables.
+// mark marks a packet whose layer lacks cables.
 func (r *fatPaths) mark(h *fabric.Head) {
 	if r.layer(h) != r.hopPaths {
 		h.State |= fabric.NonMinimal

@@ -296,7 +296,7 @@ type inOrder struct {
 }
 
 // newInOrder is for routing name on the topology of env, which is a grid or a HyperX; rule
-// is that of rings.
+// is the rule for virtual channels on rings.
 func newInOrder(name string, env Env, rule string) (*inOrder, error) {
 	var walk dimensionWalk
 	var err error
@@ -348,7 +348,7 @@ type hammingWalk struct {
 	along  []uint8 // len = ports: dimension of the cable, noDimension for terminals
 
 	// All coordinates of a switch in a word, a field for each dimension with a bit to
-	// spare, so that those of two switches are compared at once.
+	// spare, so that two switches are compared at once.
 	packed    []uint64  // len = switches
 	filled    uint64    // all bits of the fields but the spare ones
 	spare     uint64    // the spare bits
@@ -363,7 +363,7 @@ type trunk struct {
 	count int32
 }
 
-// each visits the ports of a trunk but for those of another.
+// each visits the ports of a trunk that are not in another, but.
 func (t trunk) each(but trunk, visit func(p topology.PortID)) {
 	for p := t.port; p < t.port+topology.PortID(t.count); p++ {
 		if p < but.port || p >= but.port+topology.PortID(but.count) {

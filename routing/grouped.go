@@ -199,7 +199,7 @@ func (w *groupWalk) take(h *fabric.Head, terminal topology.PortID, step int32, v
 	return fabric.Hop{Port: portOf(step, terminal), VCs: w.vcSet(vc, vcs)}
 }
 
-// portOf is the port of a step; terminal is that of the step which has arrived.
+// portOf is the port of a step; terminal is the port of a step that has arrived.
 func portOf(step int32, terminal topology.PortID) topology.PortID {
 	return topology.PortID(step>>stepBits) + terminal&-topology.PortID(step>>2&1)
 }

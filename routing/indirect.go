@@ -21,7 +21,7 @@ func init() {
 // ones are L0 G3 L3. A packet never waits for a channel to the left of one that
 // it holds: 4 virtual channels, 5 with intermediate routers.
 //
-// Choice that the paper leaves open: either comparison is that of UGAL-L_VCH.
+// Choice that the paper leaves open: both comparisons are made as in UGAL-L_VCH.
 type progressive struct{ *ugal }
 
 func newPAR(config UGALSettings, env Env) (fabric.Routing, error) {

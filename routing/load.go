@@ -39,7 +39,7 @@ var ErrAdaptive = errors.New("channel loads depend on the state of the network u
 // and Towles 2004, section 3.3.1), exactly up to rounding, which is the same for any
 // number of threads. Routings whose choice depends on the state of the network have no
 // such loads: [ErrAdaptive]. Too many pairs of a source and a destination are an error,
-// too, but for those of an [EvenMatrix]: 33 million, of terminals where the routing looks at
+// too, but in an [EvenMatrix]: 33 million, of terminals where the routing looks at
 // them and otherwise of their switches. Cost: the walk of [Dependencies], on all cores.
 func Loads(g *topology.Graph, r fabric.Routing, vcs int, m Matrix) (*Load, error) {
 	w, err := newWalker(g, r, vcs)
@@ -156,8 +156,8 @@ func (p pairDemands) to(dst int, yield func(source int, flow float64)) {
 	}
 }
 
-// evenDemands are those of an [EvenMatrix], the sums of as many equal numbers as they would
-// otherwise be, one after the other.
+// evenDemands are the demands of an [EvenMatrix]: sums of equal numbers, added one after the
+// other as for any other matrix, so that they are rounded alike.
 type evenDemands struct {
 	weight float64
 	self   bool

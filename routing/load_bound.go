@@ -124,7 +124,7 @@ func (l *Load) full(x *Limits, m *Load) (sums [parts]float64) {
 // keep to sum a(s) q(s) <= c; where all q(s) are equal, that is mean a <= the bound. It is
 // enough for the channels of one part: those out of terminals, between switches, or into
 // terminals. Whether q(s) are equal shows in the loads of traffic in which terminals weigh
-// differently: weighted computes those of the traffic of l as [Weighted] makes it, nil if it
+// differently: weighted computes the loads of l's traffic as [Weighted] makes it, nil if it
 // cannot. It is not asked where the channels out of terminals are enough.
 func (l *Load) Caps(x *Limits, weighted func() *Load) bool {
 	senders := 0.0

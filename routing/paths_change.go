@@ -31,7 +31,7 @@ type PathChanges struct {
 }
 
 // ComparePaths compares the paths of two routings on networks that changes lead
-// from one to the other. Where a routing may choose, a pair's paths are those of all
+// from one to the other. Where a routing may choose, a pair's paths are the paths of all
 // choices together; one that lists no hop for a packet has no path for it. It stops
 // before the next destination once it has compared budget pairs (0: no limit); the
 // destinations are taken in a random order, the same in every run. Cost: that of

@@ -280,7 +280,7 @@ func (e *Periods) InjectionVCs(vcs int) uint32 {
 	return set
 }
 
-// Route is that of the first period.
+// Route is the hop in the first period.
 func (e *Periods) Route(v *fabric.View, h *fabric.Head) fabric.Hop { return e.list[0].Route(v, h) }
 
 // IgnoresTerminals implements [TerminalBlind].

@@ -215,12 +215,12 @@ func (w *walker) stage(stage *Stage, sample []topology.TerminalID, waiting []*ar
 	return ended, err
 }
 
-// Counts says of a [Stage] that the lowest bits of its states are a count, mostly that of
-// the hops made, which decides on the virtual channels of a hop and on nothing else. A walk
+// Counts says of a [Stage] that the lowest bits of its states are a count, mostly of
+// hops made, which decides on the virtual channels of a hop and on nothing else. A walk
 // then comes to each switch once, with the set of counts that packets can have there, and
 // not once for each of them.
 type Counts struct {
-	Bits uint32 // those of the count
+	Bits uint32 // mask of the count
 	// Step is for a packet with a count below 32: its virtual channels, none if it is
 	// discarded, and its count after that.
 	Step func(vcs int, count uint32) (set, after uint32)
@@ -326,7 +326,7 @@ func (c *countedPairs) yieldAll(yield Dependent) {
 	}
 }
 
-// after are the counts behind a hop of packets that leave with those of a set.
+// after is the set of counts behind a hop of packets that leave with the counts of a set.
 func (c *countedPairs) after(set uint32) (all uint32) {
 	for ; set != 0; set &= set - 1 {
 		if hop := &c.known[bits.TrailingZeros32(set)]; hop.vcs != 0 {

@@ -27,7 +27,7 @@ type foundKey struct {
 // reset forgets all heads.
 func (f *foundHeads) reset() { f.keys = f.keys[:0] }
 
-// number is that of a head; fresh tells that it is a new one.
+// number is the number of a head; fresh tells that it is a new one.
 func (f *foundHeads) number(goal int, k stageKey) (number int32, fresh bool) {
 	before := int32(-1)
 	slot := &f.slots[k.at]
@@ -161,7 +161,7 @@ func (r *polarized) Stages() (fabric.Routing, []Stage) { return r.hopPaths.numbe
 
 func (u *ugalPF) Stages() (fabric.Routing, []Stage) { return u.hopPaths.numberedStages(u) }
 
-// numberedStages are those of a routing r whose hops go by the numbers of p, however it
+// numberedStages are the stages of a routing r whose hops go by the numbers of p, however it
 // chooses among ports.
 func (p *hopPaths) numberedStages(r fabric.Routing) (fabric.Routing, []Stage) {
 	if p.counted == 0 || p.turns != nil {
@@ -174,8 +174,8 @@ func (q *qAdaptive) Stages() (fabric.Routing, []Stage) {
 	return numberedStages(q.graph, qClasses, func(class, vcs int) uint32 { return q.vcSet(uint32(class), vcs) })
 }
 
-// stage is that of packets which follow the table to their destination, starting in a
-// state; none start if it is none. keep are the bits of the state that matter.
+// stage is the stage of packets which follow the table to their destination. They begin in
+// state start; without starts none begins here. keep are the bits of the state that matter.
 func (p *hopPaths) stage(start, keep uint32, starts bool) Stage {
 	_, sample := numberLeaves(p.graph)
 	return Stage{

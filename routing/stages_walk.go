@@ -128,7 +128,7 @@ func (x *stageWalk) begin(goal int) {
 }
 
 // eachEnded visits the heads of packets that have ended an earlier stage and may be for a
-// goal, those of a switch and stage together and in order.
+// goal, the heads of a switch and stage together and in order.
 func (x *stageWalk) eachEnded(goal int, visit func(list []arrival)) {
 	if x.stage.Enters == nil {
 		return
@@ -186,7 +186,7 @@ func (x *stageWalk) came(in topology.PortID) uint8 {
 	return x.stage.Came(in)
 }
 
-// number is that of a head, a new one if need be.
+// number is the number of a head, a new one if need be.
 func (x *stageWalk) number(goal int, k stageKey, in topology.PortID) int32 {
 	n, fresh := x.found.number(goal, k)
 	if fresh {

@@ -49,7 +49,7 @@ func defaultUGAL() UGALSettings {
 // a channel to the left of one that it holds, so there is no cycle; 3 virtual
 // channels suffice, 4 with intermediate routers.
 //
-// BookSim2's own assignment is that of [newUGALL].
+// BookSim2's own assignment is described at [newUGALL].
 type ugal struct {
 	*groupWalk
 	gauge
@@ -67,7 +67,7 @@ type ugal struct {
 
 // gauge is what a member of the family measures.
 type gauge interface {
-	// costs are those of two paths of a packet at h.Switch, to be compared.
+	// costs are the costs of two paths of a packet at h.Switch, to be compared.
 	costs(u *ugal, v *fabric.View, h *fabric.Head, minimal, detour candidate) (m, nm int)
 	// idle tells, without the lengths of paths, that the minimal one costs
 	// nothing and no Valiant one less. It may always say no.
@@ -107,7 +107,7 @@ func newUGAL(name string, set UGALSettings, env Env, g gauge) (*ugal, error) {
 }
 
 // remoteGauge is implemented by gauges that read the state of other switches:
-// those of the group, or any.
+// switches of the group, or any.
 type remoteGauge interface{ readsBeyondGroup() bool }
 
 // ReadsWithin implements [fabric.RemoteReader].

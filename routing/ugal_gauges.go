@@ -108,7 +108,7 @@ func (u *ugal) pathQueues(v *fabric.View, h *fabric.Head, c candidate) int {
 // crossing is the channel from one group to another: its port, and the switches
 // at its ends. Where there are several, none is known beforehand: port is
 // topology.NoPort, and ends compare as unequal to any switch; the hop counts of
-// paths are then those of the longest.
+// paths are then counted on the longest.
 type crossing struct {
 	port        topology.PortID
 	exit, entry topology.SwitchID
@@ -155,7 +155,7 @@ func (u *ugal) minimalHops(h *fabric.Head, state uint32) int {
 	return localHop(state) + 1 + apart(c.entry, target.sw)
 }
 
-// detourHops is likewise that of the path by way of via, a group or a switch.
+// detourHops is likewise the number of hops of the path by way of via, a group or a switch.
 func (u *ugal) detourHops(h *fabric.Head, state, via uint32) int {
 	if u.globalHops {
 		return 2
@@ -269,7 +269,7 @@ func init() {
 }
 
 // creditRoundTrip is UGAL-L_CR (Kim et al., ISCA 2008, section 4.3.2): decisions
-// are those of UGAL-L_VCH. What is new is in the switches, which measure how
+// are made as in UGAL-L_VCH. What is new is in the switches, which measure how
 // long credits take to come back from each output and hold back the credits of
 // flits that leave by slow ones, so that congestion is felt upstream before
 // buffers are full.

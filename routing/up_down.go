@@ -78,7 +78,7 @@ func (r *ranking) search(down *topology.Down) *widely {
 // climbs tells whether a cable from one switch to another leads up.
 func (r *ranking) climbs(from, to topology.SwitchID) bool { return r.rank[to] < r.rank[from] }
 
-// phase is that of a packet at a switch that it has come to by a port.
+// phase is the phase, up or down, of a packet at a switch that it has come to by a port.
 func (r *ranking) phase(h *fabric.Head) int {
 	if before, ok := r.graph.PeerPort(h.In); ok && r.climbs(h.Switch, r.graph.PortSwitch[before]) {
 		return phaseDown
@@ -124,7 +124,7 @@ func init() {
 // one suffices. Paths are longer than shortest ones in general, and channels near the
 // root carry the most.
 //
-// Memory: that of two portSets.
+// Memory: two portSets.
 type upDownStar struct {
 	plain
 	*ranking

@@ -34,7 +34,7 @@ type detours interface {
 	goals(minimal bool) (wide detours, stages []Stage)
 }
 
-// exploreDetours lists the decisions of a routing over d; those of an adaptive one depend on
+// exploreDetours lists the decisions of a routing over d; an adaptive routing's depend on
 // the network at the source.
 func exploreDetours(d detours, adaptive bool, vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	if h.State != 0 {

@@ -257,8 +257,8 @@ func Number(cell string) float64 {
 // selects a load of 0.3.
 func SameCell(a, b string) bool { return a == b || sameNumber(Number(a), Number(b)) }
 
-// Where returns the rows whose cells equal those of selection (column to
-// cell), as a table of the same columns.
+// Where returns the rows that have the cells of selection (column to cell), as a
+// table of the same columns. Error: there is no such column.
 func (t *Table) Where(selection map[string]string) (*Table, error) {
 	names := SortedKeys(selection)
 	at, err := t.Places(names)

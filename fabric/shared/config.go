@@ -5,7 +5,7 @@
 // the packet is dropped, it or the last one of the queue is trimmed to its header, or the
 // switch has asked its neighbours to pause before.
 //
-// The model is that of the htsim family of simulators (Raiciu et al., SIGCOMM 2011; Handley et
+// The model follows the htsim family of simulators (Raiciu et al., SIGCOMM 2011; Handley et
 // al., SIGCOMM 2017) as far as its facts are public: store and forward, a crossbar without
 // limits, no memory that outputs share, two classes, control before data.
 //

@@ -46,7 +46,7 @@ func init() {
 		EdgesConfig.network)
 }
 
-// network builds the network of a list.
+// network builds the network of a list. Errors name the file and line.
 func (c EdgesConfig) network(data []byte) (Topology, error) {
 	g, doubts, err := ReadEdges(c.Path, data, c.Terminals)
 	if err != nil {
