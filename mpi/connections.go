@@ -215,6 +215,7 @@ func (l *links) of(a, peer int32) *linkBits {
 	return (*linkBits)(unsafe.Add(unsafe.Pointer(t), uintptr(peer>>5)*unsafe.Sizeof(*t)))
 }
 
+// get is the state of a's link to a peer.
 func (l *links) get(a, peer int32) linkState {
 	w := l.of(a, peer)
 	if w == nil {
@@ -223,6 +224,7 @@ func (l *links) get(a, peer int32) linkState {
 	return linkState(*w >> (peer & 31 * 2) & 3)
 }
 
+// set changes the state of a's link to a peer.
 func (l *links) set(a, peer int32, state linkState) {
 	w := l.of(a, peer)
 	if w == nil {

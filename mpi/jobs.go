@@ -117,6 +117,7 @@ func (w *JobsRun) Ranks() int { return len(w.ranks) }
 func (w *JobsRun) CPUs() int { return w.most(Workload.CPUs) }
 func (w *JobsRun) NICs() int { return w.most(Workload.NICs) }
 
+// most is the greatest number of any job's program, at least 1.
 func (w *JobsRun) most(of func(Workload) int) int {
 	n := 1
 	for i := range w.jobs {

@@ -36,6 +36,7 @@ func (m *Memory) check() error {
 // places tell by rank its domain, of all nodes' domains, and how many ranks its node has.
 type places struct{ domainOf, together []int32 }
 
+// places deals the processes of each node out to its memory domains.
 func (m *Memory) places(nodeOf []int32, nodes int) places {
 	p := places{make([]int32, len(nodeOf)), make([]int32, len(nodeOf))}
 	on, index, domains := make([]int, nodes), make([]int, nodes), max(1, m.Domains)
@@ -103,6 +104,7 @@ type domain struct {
 	serial int64    // of the event for the next end; earlier ones are void
 }
 
+// copying is a copy under way.
 type copying struct {
 	rank int32
 	left float64 // bytes

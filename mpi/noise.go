@@ -74,6 +74,7 @@ func newNoise(config *Noise, seed uint64, ranks int) *noise {
 	return n
 }
 
+// streams are random streams of a role, one a rank.
 func streams(seed uint64, role string, ranks int) []sim.Stream {
 	all := make([]sim.Stream, ranks)
 	for r := range all {

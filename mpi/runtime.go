@@ -228,6 +228,7 @@ func (q *rank) wait(ops []Op) {
 	q.queue = append(q.queue, ops...)
 }
 
+// Handle implements [sim.Handler].
 func (rt *runtime) Handle(k *sim.Kernel, e sim.Event) {
 	if rt.pause--; rt.pause == 0 {
 		rt.pause = rt.pauseEvery

@@ -192,6 +192,7 @@ func (c LogGP) New(k *sim.Kernel, nodes int, sink Sink) (Transport, error) {
 	return t, nil
 }
 
+// loggpTransport has an adapter for each node, and a fixed latency between any two.
 type loggpTransport struct {
 	config  LogGP
 	kernel  *sim.Kernel
@@ -208,6 +209,7 @@ const (
 	loggpDelivered               // target transfer
 )
 
+// Send implements [Transport].
 func (t *loggpTransport) Send(x Transfer) {
 	t.nodes[x.From].Post(hca.Request{QP: x.QP, Bytes: x.Bytes, Mark: hca.Mark{Peer: x.PeerQP, ID: x.ID, To: x.To, Quiet: x.Quiet}})
 	t.serve(t.kernel.Now(), x.From)
@@ -259,6 +261,7 @@ func (t *loggpTransport) fly(from int32, b *hca.Burst, first, end sim.Time) sim.
 	return in + t.config.HCA.RecvLatency
 }
 
+// Handle implements [sim.Handler].
 func (t *loggpTransport) Handle(k *sim.Kernel, e sim.Event) {
 	if e.Kind == loggpDelivered {
 		t.sink.Delivered(e.Target)
@@ -272,6 +275,7 @@ func (t *loggpTransport) Handle(k *sim.Kernel, e sim.Event) {
 	t.serve(k.Now(), e.Target)
 }
 
+// Stats implements [Transport].
 func (t *loggpTransport) Stats() hca.Stats { return t.nodes[0].Stats() }
 
 // Archive implements [Stater].

@@ -108,6 +108,7 @@ func IterateApart(operation, apart collectives.Schedule, times int) *Iterated {
 	return iterate(collectives.Sequence(operation, apart), operation, times)
 }
 
+// iterate runs a body; operation, its first part, is what is timed.
 func iterate(body, operation collectives.Schedule, times int) *Iterated {
 	s := &Iterated{body, make([]uint32, body.Ranks()), make([]uint32, body.Ranks()), times}
 	for r := range s.rounds {
@@ -147,6 +148,7 @@ func RunSchedule(s collectives.Schedule, costs Costs, unit sim.Time) *ScheduleRu
 	return w
 }
 
+// rankProgress is how far a rank has come. Times are in ps.
 type rankProgress struct {
 	round   int32
 	open    int32 // operations of the round that are under way
@@ -416,6 +418,7 @@ func (c *Config) Demand(w Workload, transfers Transfers, idle func(bytes int64) 
 	return &d.Demand, nil
 }
 
+// demand is the work of [Config.Demand] so far.
 type demand struct {
 	*Config
 	Demand
@@ -482,6 +485,7 @@ func (d *demand) message(from int32, op *Op) {
 	d.Alone = max(d.Alone, sender+in+way+receiver+out)
 }
 
+// add adds times, in ps.
 func (t *CPUTime) add(busy, copies sim.Time) {
 	t.Busy += busy
 	t.Copies += copies

@@ -34,6 +34,7 @@ func Widened(r fabric.Routing) fabric.Routing {
 	return nil
 }
 
+// ignoresTerminals tells whether packets to one switch go alike, whatever their terminals.
 func ignoresTerminals(r fabric.Routing) bool {
 	b, ok := r.(TerminalBlind)
 	return ok && b.IgnoresTerminals()
@@ -312,6 +313,7 @@ type escapeWays struct {
 	arrives  bool
 }
 
+// to yields the dependencies of escape channels of packets from sources to dst.
 func (x *escapeWalk) to(dst topology.TerminalID, sources []topology.TerminalID, yield func(topology.Dependency)) (err error) {
 	x.heads = x.headsTo(dst, sources)
 	injected := len(x.heads)
@@ -382,6 +384,7 @@ type headNumbers struct {
 	rest  map[uint64]int32
 }
 
+// headSlot has the number of a head at a port and virtual channel.
 type headSlot struct {
 	walk   uint32
 	state  uint32

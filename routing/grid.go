@@ -36,6 +36,7 @@ type coordinates struct {
 	descending bool // packets take the highest dimension first, not the lowest
 }
 
+// Graph implements [fabric.GraphRouting].
 func (x *coordinates) Graph() *topology.Graph { return x.graph }
 
 // homes implements [dimensionWalk].
@@ -77,6 +78,7 @@ type gridWalk struct {
 
 const noDimension = 255
 
+// newGridWalk is for routing name; rule says how packets change virtual channels on rings. Error: env has no grid.
 func newGridWalk(name string, env Env, rule string) (*gridWalk, error) {
 	grid, ok := env.Topology.(topology.Grid)
 	if !ok {
@@ -311,6 +313,7 @@ func newInOrder(name string, env Env, rule string) (*inOrder, error) {
 	return &inOrder{dimensionWalk: walk, graph: walk.Graph(), home: walk.homes(), rings: walk.classes()}, nil
 }
 
+// VCs implements [fabric.Routing].
 func (r *inOrder) VCs() int { return 2 * r.rings }
 
 // hop completes a step in part 0 or 1, or is the delivery at the end.
@@ -372,6 +375,7 @@ func (t trunk) each(but trunk, visit func(p topology.PortID)) {
 	}
 }
 
+// newHammingWalk is for routing name. Error: env has no topology whose dimensions join all to all.
 func newHammingWalk(name string, env Env) (*hammingWalk, error) {
 	x := env.Topology.(topology.Hamming)
 	g, dims := x.Graph(), x.Dims()

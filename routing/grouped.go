@@ -122,6 +122,7 @@ func (w *groupWalk) members(group int) []topology.SwitchID {
 // launchMinimal starts a packet on its minimal path on virtual channel vc.
 func launchMinimal(h *fabric.Head, vc uint32) { h.State = minimalState(vc) }
 
+// minimalState is the state of a packet that starts on its minimal path on virtual channel vc.
 func minimalState(vc uint32) uint32 { return launched | vc<<levelShift }
 
 // sourceGroups are the groups of the switch that h is at and of its
@@ -259,17 +260,22 @@ func (w *groupWalk) lead(name, intermediate string) error {
 	return nil
 }
 
+// Graph implements [fabric.GraphRouting].
 func (w *groupWalk) Graph() *topology.Graph { return w.graph }
 
+// VCs implements [fabric.Routing].
 func (w *groupWalk) VCs() int { return w.classes }
 
+// IgnoresTerminals implements [TerminalBlind].
 func (w *groupWalk) IgnoresTerminals() bool { return !w.hashed }
 
 // Region implements [Regional].
 func (w *groupWalk) Region(s topology.SwitchID) int { return int(w.at[s].group) }
 
+// Needs implements [fabric.Needer].
 func (w *groupWalk) Needs() fabric.Needs { return fabric.Needs{} }
 
+// UnusedSettings implements [param.Skipper].
 func (w *groupWalk) UnusedSettings() []string { return nil }
 
 // direct implements [detours].
@@ -389,6 +395,7 @@ func newMin(config MinConfig, env Env) (fabric.Routing, error) {
 	return &minimal{walk}, errors.Join(CheckVCs("min", walk.classes, env), walk.joins("min", false))
 }
 
+// Route implements [fabric.Routing].
 func (m *minimal) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	// No branch: nothing predicts whether the packet is at its source.
 	begun := uint32(int32(h.State|-h.State) >> 31)
@@ -412,6 +419,7 @@ func (m *minimal) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	return fabric.Hop{Port: portOf(step, home.port), VCs: m.vcSet(vc, v.VCs())}
 }
 
+// Explore implements [fabric.Explorer].
 func (m *minimal) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	if h.State == 0 && m.staysIn(&h) {
 		launchMinimal(&h, m.localVC)

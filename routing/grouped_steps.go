@@ -102,6 +102,7 @@ func (w *groupWalk) local(s topology.SwitchID, member int32) int32 {
 	return w.steps[w.toMember(s, member)]
 }
 
+// findLocal fills in the steps within groups. Error: two switches of a group have no channel.
 func (w *groupWalk) findLocal(name string, grouped topology.Grouped) error {
 	for s := range w.at {
 		from := topology.SwitchID(s)
@@ -124,6 +125,7 @@ func (w *groupWalk) findLocal(name string, grouped topology.Grouped) error {
 	return nil
 }
 
+// findWays fills in the steps from each switch to other groups. Error: two groups have no channel.
 func (w *groupWalk) findWays(name string, grouped topology.Grouped) error {
 	for from := range w.groups {
 		for to := range w.groups {

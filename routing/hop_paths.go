@@ -94,6 +94,7 @@ func (p *hopPaths) assign() {
 	}
 }
 
+// UnusedSettings implements [param.Skipper].
 func (p *hopPaths) UnusedSettings() []string {
 	if p.counted == 0 {
 		return []string{"spread_vcs"}
@@ -104,8 +105,10 @@ func (p *hopPaths) UnusedSettings() []string {
 // VCs is the number of hop classes.
 func (p *hopPaths) VCs() int { return p.classes }
 
+// InjectionVCs implements [fabric.Routing].
 func (p *hopPaths) InjectionVCs(vcs int) uint32 { return allVCs(vcs) }
 
+// IgnoresTerminals implements [TerminalBlind].
 func (p *hopPaths) IgnoresTerminals() bool { return p.ties != tiesHashed }
 
 // shortest fills the table with the ports that lead nearer to each leaf.
@@ -157,6 +160,7 @@ func (p *hopPaths) take(h *fabric.Head, port topology.PortID, vcs int) fabric.Ho
 	return fabric.Hop{Port: port, VCs: p.sets[vcs][class]}
 }
 
+// Needs implements [fabric.Needer].
 func (p *hopPaths) Needs() fabric.Needs { return fabric.Needs{Credits: p.ties.adaptive()} }
 
 // Directions of channels between switches that have ranks, in the order in which paths use
@@ -273,6 +277,7 @@ func (r *table) Widened() fabric.Routing {
 	return &table{&wide}
 }
 
+// Route implements [fabric.Routing].
 func (r *table) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	ports := r.ports(h)
 	if len(ports) == 0 {
@@ -290,6 +295,7 @@ func (r *table) ports(h *fabric.Head) []uint16 {
 	return r.to(h.Switch, r.column[h.Dst])
 }
 
+// Explore implements [fabric.Explorer].
 func (r *table) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	ports := r.ports(&h)
 	r.explore(r.ties, h, ports, h.State>>tableKey, 1, vcs, r.take, yield)

@@ -173,6 +173,7 @@ type phaseWalk struct {
 	endsEarly bool
 }
 
+// newPhaseWalk is for routing name; endsEarly lets a packet end at its destination's switch on the way out.
 func newPhaseWalk(name, rule string, endsEarly bool, env Env) (*phaseWalk, error) {
 	walk, err := newInOrder(name, env, rule)
 	if err != nil {
@@ -185,6 +186,7 @@ func newPhaseWalk(name, rule string, endsEarly bool, env Env) (*phaseWalk, error
 	return r, CheckVCs(name, r.VCs(), env)
 }
 
+// Needs implements [fabric.Needer].
 func (r *phaseWalk) Needs() fabric.Needs { return fabric.Needs{} }
 
 // direct implements [detours].

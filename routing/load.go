@@ -130,6 +130,7 @@ func (w *walker) endOf() (ends []int32, count int) {
 // pairDemands are by destination, each in order of the sources.
 type pairDemands [][]demand
 
+// demand is what a source sends to one destination, in flits a cycle.
 type demand struct {
 	source int32
 	flow   float64
@@ -150,6 +151,7 @@ func (p pairDemands) add(dst, src int32, flow float64) (more int) {
 	return 1
 }
 
+// to visits the sources that send to a destination, with their flow.
 func (p pairDemands) to(dst int, yield func(source int, flow float64)) {
 	for _, d := range p[dst] {
 		yield(int(d.source), d.flow)
@@ -164,6 +166,7 @@ type evenDemands struct {
 	size   []int // terminals of each end
 }
 
+// evenDemands are the demands of m. load gets the flow of terminals' channels.
 func (w *walker) evenDemands(m EvenMatrix, load *Load) demands {
 	ends, count := w.endOf()
 	d := &evenDemands{size: make([]int, count)}
@@ -183,6 +186,7 @@ func (d *evenDemands) others(n int) int {
 	return n - 1
 }
 
+// to visits the sources that send to a destination, with their flow.
 func (d *evenDemands) to(dst int, yield func(source int, flow float64)) {
 	last, flow := 0, 0.0
 	for source, n := range d.size {

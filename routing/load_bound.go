@@ -25,6 +25,7 @@ const (
 	parts
 )
 
+// of is the limit of channels of a class in a part, in flits a cycle, at least 1.
 func (x *Limits) of(class topology.ClassID, part Part) float64 {
 	if x.Class == nil {
 		return max(1, x.Part[part])
@@ -155,6 +156,7 @@ func (l *Load) Caps(x *Limits, weighted func() *Load) bool {
 	return false
 }
 
+// bound is the bound alone.
 func (l *Load) bound(x *Limits) float64 {
 	bound, _ := l.Bound(x)
 	return bound
@@ -164,8 +166,10 @@ func (l *Load) bound(x *Limits) float64 {
 // random, the same for all matrices.
 func Weighted(m Matrix) Matrix { return weighted{m} }
 
+// weighted is what [Weighted] makes of a matrix.
 type weighted struct{ m Matrix }
 
+// Weights implements [Matrix].
 func (w weighted) Weights(src topology.TerminalID, yield func(topology.TerminalID, float64)) {
 	r := sim.NewStream(1, "weighted", int(src))
 	times := 1 + r.Float64()

@@ -121,6 +121,7 @@ type tracer struct {
 	taken []uint32 // len = ports: last pair that took the port
 }
 
+// newTracer follows the paths of r; number numbers switches alike in both networks.
 func newTracer(r Routed, number func(topology.SwitchID) uint64) (*tracer, error) {
 	w, err := newWalker(r.Graph, r.Routing, r.VCs)
 	if err != nil {

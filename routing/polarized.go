@@ -80,6 +80,7 @@ func newPolarized(config PolarizedConfig, env Env) (fabric.Routing, error) {
 	return r, CheckVCs(name, paths.classes, env)
 }
 
+// Needs implements [fabric.Needer].
 func (r *polarized) Needs() fabric.Needs { return r.sense.needs() }
 
 // poles is a packet at a switch, seen from its ends.
@@ -161,6 +162,7 @@ func (r *polarized) leave(h *fabric.Head, port topology.PortID, straight bool, v
 	return r.take(h, port, vcs)
 }
 
+// Route implements [fabric.Routing].
 func (r *polarized) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	x := r.arrive(h)
 	if x.to == 0 {
@@ -201,6 +203,7 @@ func (r *polarized) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	return r.leave(h, best, nearer, v.VCs())
 }
 
+// Explore implements [fabric.Explorer].
 func (r *polarized) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	x := r.arrive(&h)
 	if x.to == 0 {

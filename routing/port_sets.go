@@ -292,6 +292,7 @@ func (x *portSets) explore(t ties, h fabric.Head, ports []uint16, key uint32, sh
 	}
 }
 
+// Graph implements [fabric.GraphRouting].
 func (x *portSets) Graph() *topology.Graph { return x.graph }
 
 // widely finds shortest paths to all leaves by searches from 64 of them at a time, a bit

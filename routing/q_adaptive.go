@@ -100,6 +100,7 @@ func newQAdaptive(config QAdaptiveConfig, env Env) (fabric.Routing, error) {
 	return q, CheckVCs("q-adaptive", qClasses, env)
 }
 
+// IgnoresTerminals implements [TerminalBlind].
 func (q *qAdaptive) IgnoresTerminals() bool { return true }
 
 // Notes implements [fabric.Learner].
@@ -113,6 +114,7 @@ func (q *qAdaptive) NewMemory(latency func(topology.PortID) int64) fabric.Memory
 	return newQMemory(q, latency)
 }
 
+// Route implements [fabric.Routing].
 func (q *qAdaptive) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	m, now, home := v.Memory().(*qMemory), v.Cycle(), &q.home[h.Dst]
 	slot := h.State & (1<<q.stamp - 1) >> qSlot
@@ -238,6 +240,7 @@ func (q *qAdaptive) leave(h *fabric.Head, port topology.PortID, vcs int) fabric.
 	return fabric.Hop{Port: port, VCs: q.vcSet(hops, vcs)}
 }
 
+// Explore implements [fabric.Explorer].
 func (q *qAdaptive) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	if home := &q.home[h.Dst]; h.Switch == home.sw {
 		yield(fabric.Hop{Port: home.port, VCs: allVCs(vcs)}, h.State&^q.Notes(), 1)
@@ -308,6 +311,7 @@ func (b *qBox) lookAgain() {
 	b.next.Store(next)
 }
 
+// qAnswer is what a switch will learn of a packet that it has sent.
 type qAnswer struct {
 	due      int64 // cycle
 	row      int32

@@ -120,6 +120,7 @@ type arrival struct {
 	wanted []uint64
 }
 
+// at is the arrival with a key, a new one with sets of width words if need be.
 func (a *arrivals) at(k stageKey, width int) *arrival {
 	i, known := a.index[k.number()]
 	if !known {
@@ -240,6 +241,7 @@ type countedPairs struct {
 // countedHop is what a count decides on.
 type countedHop struct{ vcs, after uint32 }
 
+// newCountedPairs works out the hops of every count.
 func newCountedPairs(g *topology.Graph, counts *Counts, vcs int) *countedPairs {
 	c := &countedPairs{graph: g, vcs: vcs, lowest: make([]int32, g.Switches()), start: make([]int, g.NumPorts()+1)}
 	for count := range c.known {

@@ -19,6 +19,7 @@ type stageSlot struct {
 	number int32
 }
 
+// foundKey tells heads apart.
 type foundKey struct {
 	stageKey
 	before int32 // head of the same switch; -1: none
@@ -142,12 +143,15 @@ func numberedStages(g *topology.Graph, classes int, set func(class, vcs int) uin
 	}}
 }
 
+// VCs implements [fabric.Routing].
 func (r *anyWay) VCs() int { return r.classes }
 
+// Route implements [fabric.Routing].
 func (r *anyWay) Route(_ *fabric.View, h *fabric.Head) fabric.Hop {
 	panic(fmt.Sprintf("routing: %T leads nowhere", r))
 }
 
+// Explore implements [fabric.Explorer].
 func (r *anyWay) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	if int(h.State) >= r.classes {
 		return
@@ -157,8 +161,10 @@ func (r *anyWay) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, 
 	}
 }
 
+// Stages implements [Staged].
 func (r *polarized) Stages() (fabric.Routing, []Stage) { return r.hopPaths.numberedStages(r) }
 
+// Stages implements [Staged].
 func (u *ugalPF) Stages() (fabric.Routing, []Stage) { return u.hopPaths.numberedStages(u) }
 
 // numberedStages are the stages of a routing r whose hops go by the numbers of p, however it
@@ -170,6 +176,7 @@ func (p *hopPaths) numberedStages(r fabric.Routing) (fabric.Routing, []Stage) {
 	return numberedStages(p.graph, p.classes, func(class, vcs int) uint32 { return p.sets[vcs][class] })
 }
 
+// Stages implements [Staged].
 func (q *qAdaptive) Stages() (fabric.Routing, []Stage) {
 	return numberedStages(q.graph, qClasses, func(class, vcs int) uint32 { return q.vcSet(uint32(class), vcs) })
 }

@@ -88,6 +88,7 @@ func (pathGauge) readsBeyondGroup() bool { return true }
 
 func (pathGauge) idle(*ugal, *fabric.View, *fabric.Head, candidate) bool { return false }
 
+// pathQueues is the sum of the queues on a path, in flits.
 func (u *ugal) pathQueues(v *fabric.View, h *fabric.Head, c candidate) int {
 	sum, port, head := 0, c.hop.Port, *h
 	head.State = c.state
@@ -301,6 +302,7 @@ func (c creditRoundTrip) UnusedSettings() []string {
 	return nil
 }
 
+// Needs implements [fabric.Needer].
 func (c creditRoundTrip) Needs() fabric.Needs {
 	needs := c.ugal.Needs()
 	needs.SensesCredits, needs.HeldSlots = true, c.counts
@@ -330,6 +332,7 @@ func newQueueReader(queues UGALQueues) queueReader {
 	return queueReader{queues, senses[queues.Sensing]}
 }
 
+// Needs implements [fabric.Needer].
 func (q queueReader) Needs() fabric.Needs {
 	needs := q.sense.needs()
 	needs.Departs = q.queues.DecidedAt == "terminal"

@@ -72,6 +72,7 @@ func newUGALPF(config UGALPFConfig, env Env) (fabric.Routing, error) {
 	return u, nil
 }
 
+// UnusedSettings implements [param.Skipper].
 func (u *ugalPF) UnusedSettings() []string {
 	unused := u.legWalk.UnusedSettings()
 	if u.settings.Reading == "paper" {
@@ -82,12 +83,14 @@ func (u *ugalPF) UnusedSettings() []string {
 	return unused
 }
 
+// Needs implements [fabric.Needer].
 func (u *ugalPF) Needs() fabric.Needs {
 	needs := u.sense.needs()
 	needs.Departs = u.settings.DecidedAt == "terminal"
 	return needs
 }
 
+// Depart implements [fabric.Departer].
 func (u *ugalPF) Depart(v *fabric.View, h *fabric.Head) uint32 {
 	decided := u.decide(v, h)
 	h.State = decided
@@ -98,6 +101,7 @@ func (u *ugalPF) Depart(v *fabric.View, h *fabric.Head) uint32 {
 	return v.AllVCs()
 }
 
+// Route implements [fabric.Routing].
 func (u *ugalPF) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	if h.State == 0 {
 		h.State = u.decide(v, h)
@@ -231,6 +235,7 @@ func (u *ugalPF) decideDrawn(v *fabric.View, h *fabric.Head, minimal int, random
 	return over(best)
 }
 
+// Explore implements [fabric.Explorer].
 func (u *ugalPF) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	exploreDetours(u, true, vcs, h, yield)
 }

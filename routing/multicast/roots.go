@@ -350,6 +350,7 @@ func notLess(a, b uint64) uint64 {
 // maxBytes and minBytes work on the eight bytes of a word at a time.
 func maxBytes(a, b uint64) uint64 { return b ^ (a^b)&notLess(a, b) }
 
+// minBytes is the lesser byte at each of eight places.
 func minBytes(a, b uint64) uint64 { return a ^ (a^b)&notLess(a, b) }
 
 // addOne adds one to each byte that is not 255.
