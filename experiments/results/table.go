@@ -228,11 +228,7 @@ func (t *Table) HalfWidths(metric string) ([]float64, error) {
 	if ci := t.intervalColumn(metric); ci != "" {
 		return t.Numbers(ci)
 	}
-	halves := make([]float64, len(t.Rows))
-	for i := range halves {
-		halves[i] = math.NaN()
-	}
-	return halves, nil
+	return slices.Repeat([]float64{math.NaN()}, len(t.Rows)), nil
 }
 
 // Number reads a cell: a number, or a swept setting with its unit, which counts

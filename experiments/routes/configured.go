@@ -337,10 +337,7 @@ func (l Load) throughputOf(own Load) (share float64, hottest int32) {
 // Hottest lists the n directions of cables with the highest load, equals in the order of
 // the subnet's links.
 func (l Load) Hottest(n int) []int32 {
-	order := make([]int32, len(l))
-	for i := range order {
-		order[i] = int32(i)
-	}
+	order := topology.Numbers[int32](len(l))
 	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(l[b], l[a]) })
 	return order[:min(n, len(order))]
 }

@@ -100,7 +100,7 @@ type AdapterPort struct {
 	Rate     string   `json:"rate,omitempty"` // as the file names it, "4xHDR"
 }
 
-// Numbers lists those from 0 to n-1: all switches, or all terminals, of a network.
+// Numbers lists the numbers from 0 to n-1: all switches, terminals or ports of a network.
 func Numbers[N ~int | ~int32](n int) []N {
 	all := make([]N, n)
 	for i := range all {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 
 	"github.com/weft-sim/weft/mpi"
@@ -272,14 +273,9 @@ func (r *Report) CountAll(n int64, outcome Outcome, operation, note string) {
 
 // lines are the outcomes in the order of the report.
 func (r *Report) lines() []line {
-	var lines []line
-	for l := range r.counts {
-		lines = append(lines, l)
-	}
-	slices.SortFunc(lines, func(a, b line) int {
+	return slices.SortedFunc(maps.Keys(r.counts), func(a, b line) int {
 		return cmp.Or(cmp.Compare(a.outcome, b.outcome), cmp.Compare(a.operation, b.operation), cmp.Compare(a.note, b.note))
 	})
-	return lines
 }
 
 // Notes are the outcomes other than a plain replay.
