@@ -45,6 +45,7 @@ type undivided struct {
 	nodes int
 }
 
+// Parts, PartOf, Transport and Run implement [Division].
 func (u undivided) Parts() int       { return 1 }
 func (u undivided) PartOf(int32) int { return 0 }
 

@@ -208,7 +208,7 @@ func (a *App) writeReport(ctx context.Context, dir string) error {
 	return results.WriteFile(path, page)
 }
 
-// verdictOrder is that in which verdicts are printed: what a reader has to know first.
+// verdictOrder is the order in which verdicts are printed: what a reader has to know first.
 var verdictOrder = []string{verdict.Missed, verdict.Refuted, verdict.Met, verdict.Calibrated, verdict.Reported}
 
 // otherWidth is the number of columns where the output is no terminal.

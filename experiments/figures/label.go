@@ -187,7 +187,7 @@ var settingLabels = sync.OnceValue(func() map[string]string {
 	return labels
 })
 
-// settings are those that figures may be about, with their dotted keys.
+// settings are the settings that figures may be about, with their dotted keys.
 var settings iter.Seq2[string, param.Param] = maps.All(map[string]param.Param{})
 
 // LabelSettings tells how settings are documented, which gives their labels.

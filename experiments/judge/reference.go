@@ -103,7 +103,7 @@ func Register(s Source) {
 	sources[s.Name] = s
 }
 
-// Sources are those that are registered, by name.
+// Sources are the registered sources, by name.
 func Sources() map[string]Source { return maps.Clone(sources) }
 
 // Section is a table of verdicts.

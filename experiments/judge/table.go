@@ -57,7 +57,7 @@ func OpenTable(folder fs.FS, name, file string, separator rune, wanted ...string
 	return t, nil
 }
 
-// Problem is one of the row.
+// Problem is a problem of the row.
 func (t *Table) Problem(format string, args ...any) *document.Problem {
 	return &document.Problem{At: fmt.Sprintf("%s:%d", t.At, t.Line), Message: fmt.Sprintf(format, args...)}
 }

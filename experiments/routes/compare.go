@@ -351,7 +351,7 @@ func init() {
 	}
 }
 
-// newTable is one of the tables without rows.
+// newTable is a table of that file, without rows.
 func newTable(name string) *results.Table {
 	t := &results.Table{}
 	for _, c := range tables[name].Columns {

@@ -37,7 +37,7 @@ type Blame struct {
 	// sent minimally, and not.
 	Packets [2]int64
 	Classes [2]core.Parts
-	// Levels are those by service level; nil unless the run tells them apart.
+	// Levels has sums by service level; nil unless the run tells levels apart.
 	Levels []LevelBlame
 
 	parts   []*Blame // of the domains, with the network's first; in that only

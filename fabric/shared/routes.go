@@ -26,7 +26,7 @@ type set struct {
 // maxRoutes bounds the table of sets to 256 MiB.
 const maxRoutes = 1 << 26
 
-// newRoutes finds them. Cost: a breadth-first search for each switch with terminals.
+// newRoutes finds the ports to each switch with terminals. Cost: a breadth-first search for each.
 func newRoutes(g *topology.Graph, seed uint64) (*routes, error) {
 	r := &routes{leaf: slices.Repeat([]int32{-1}, g.Switches())}
 	var leaves []topology.SwitchID

@@ -172,7 +172,7 @@ type cableEnd struct {
 	number int
 }
 
-// cables compares those between switches.
+// cables compares the cables between switches.
 func (x *comparison) cables() {
 	before, after := x.a.cableList(func(s SwitchID) int {
 		if to := x.SwitchTo[s]; to >= 0 {

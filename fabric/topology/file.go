@@ -134,7 +134,7 @@ func RegisterFormat(f Format) {
 		})
 }
 
-// Formats are those that are registered.
+// Formats lists the registered formats.
 func Formats() []Format { return slices.Clone(formats) }
 
 // ReadFile reads a network from a file in weft's JSON, which begins with a brace (see [FileConfig]), in

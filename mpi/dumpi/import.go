@@ -221,7 +221,7 @@ type request struct {
 	message    message
 }
 
-// message is one with another rank; absent is one with no process.
+// message is a message with another rank; absent: the peer is no process.
 type message struct {
 	kind             mpi.Kind
 	bytes, peer, tag int64

@@ -110,7 +110,7 @@ func Wire(g *topology.Graph) *Subnet {
 	return s
 }
 
-// cable is one at a switch.
+// cable is a cable at a switch.
 type cable struct {
 	number  int32
 	port    topology.PortID     // NoPort: to an adapter

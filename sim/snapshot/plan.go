@@ -38,7 +38,7 @@ func Fields[T any](a *Archive, v *T) {
 // plan archives what is at p.
 type plan func(a *Archive, p unsafe.Pointer)
 
-// plans are those made so far, by type and tag.
+// plans are the plans made so far, by type and tag.
 var plans sync.Map // planKey to plan
 
 type planKey struct {
