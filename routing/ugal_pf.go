@@ -34,8 +34,8 @@ func init() {
 //     virtual channels, is shorter than two thirds of the buffer of one. Otherwise it
 //     takes the neighbour whose output has the shortest queue, of several the one that
 //     neighbour_ties says: as intermediate, or, if source and destination are neighbours, one of
-//     that neighbour's neighbours, drawn at random from those that are neither. Is
-//     the shortest queue that of the minimal output, the packet goes minimally.
+//     that neighbour's neighbours, drawn at random from those that are neither. If
+//     the minimal output has the shortest queue, the packet goes minimally.
 //   - reading = "sst": the PolarFly of SST merlin. Neighbours are drawn at random (any
 //     switch, if source and destination are neighbours); the packet goes minimally
 //     while q_m < 3/2*q_nm + T for the shortest queue q_nm of those drawn.
