@@ -15,7 +15,7 @@ const (
 	legStarted uint32 = 1 << 22
 )
 
-// legWalk leads packets on any graph by a table of paths, those of routing "table", to an
+// legWalk leads packets on any graph by a table of paths, as routing "table" has it, to an
 // intermediate switch and from there to their destination, or to their destination at once
 // (Valiant 1982; on low-diameter graphs Besta and Hoefler, SC 2014). The intermediate is
 // drawn uniformly from the switches with terminals that are neither the source's nor the

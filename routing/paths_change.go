@@ -34,8 +34,8 @@ type PathChanges struct {
 // from one to the other. Where a routing may choose, a pair's paths are the paths of all
 // choices together; one that lists no hop for a packet has no path for it. It stops
 // before the next destination once it has compared budget pairs (0: no limit); the
-// destinations are taken in a random order, the same in every run. Cost: that of
-// following all paths of every pair, pair by pair.
+// destinations are taken in a random order, the same in every run. Cost: all paths
+// of every pair are followed, pair by pair.
 func ComparePaths(a, b Routed, changes *topology.Changes, budget int) (*PathChanges, error) {
 	before, err := newTracer(a, func(s topology.SwitchID) uint64 {
 		if to := changes.SwitchTo[s]; to >= 0 {

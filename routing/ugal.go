@@ -133,8 +133,8 @@ func (u *ugal) ReadsWithin(part []int) bool {
 	return true
 }
 
-// Needs implements [fabric.Needer]. At terminals all decisions of a cycle come before those of
-// the switches, which mostly look at nothing.
+// Needs implements [fabric.Needer]. At terminals all decisions of a cycle come before the
+// switches', which mostly look at nothing.
 func (u *ugal) Needs() fabric.Needs {
 	departs := u.settings.DecidedAt == "terminal"
 	return fabric.Needs{Queues: true, Crossed: u.sense == senseBoth, Departs: departs, Greedy: u.settings.Decision == "greedy" && (u.again || !departs)}
