@@ -66,7 +66,7 @@ type Activity struct {
 	What       What
 	Peer       int32 // the rank at the other end of the message; -1: no message
 	Sender     int32 // of the message
-	Number     int32 // of it among those of its sender, from 0 on; -1: of the runtime's own
+	Number     int32 // of it among its sender's messages, from 0 on; -1: of the runtime's own
 }
 
 // activity is one that takes CPU time. Where the rank has waited before it, wait is the
@@ -129,7 +129,7 @@ func (t *Timeline) open(ranks, cpus int) {
 	t.ranks, t.cpus = make([]rankTimeline, ranks*cpus), cpus
 }
 
-// transit is that of a message, which keeps it for those that have its number later.
+// transit is the way of a message, kept for later messages with the same number.
 func (rt *runtime) transit(m *message) *transit {
 	all := &rt.Timeline.transits
 	if m.transit == 0 {
@@ -195,7 +195,7 @@ func (rt *runtime) completed(id int32, m *message, at sim.Time) {
 	rt.wakesUp = false
 }
 
-// books enters an activity of r, and the wait before it if there was one. id is that of its
+// books enters an activity of r, and the wait before it if there was one. id is the ID of its
 // message, -1 without.
 func (rt *runtime) books(r int32, start, end sim.Time, what What, id int32) {
 	a := Activity{start, end, what, -1, -1, -1}
@@ -381,7 +381,7 @@ func (p *path) message(w *wait) {
 	p.rank = w.from
 }
 
-// Timelines of the LogGOPS machine have a rank for each CPU of a rank, those of a rank
+// Timelines of the LogGOPS machine have a rank for each CPU of a rank, the CPUs of a rank
 // one after the other. Its times are taken for nanoseconds.
 
 var errTimelineTooLong = errors.New("a timeline has no room for times beyond 53 days")

@@ -19,7 +19,7 @@ import (
 )
 
 // TestConformance holds every registered routing to the conformance suite, on a
-// network of each family and on those of [networks].
+// network of each family and on the networks of [networks].
 func TestConformance(t *testing.T) {
 	nets := networks(t)
 	for _, name := range routing.Registry.Names() {
@@ -110,7 +110,7 @@ func FuzzFabrics(f *testing.F) {
 }
 
 // TestSoak checks random fabrics, and flits against packets as the unit, in long runs, for as long as SOAK_TIME says
-// (a duration, as 8h), beginning with that of seed SOAK_SEED (1 unless set). make
+// (a duration, as 8h), beginning with seed SOAK_SEED (1 unless set). make
 // soak runs it.
 func TestSoak(t *testing.T) {
 	setting := os.Getenv("SOAK_TIME")

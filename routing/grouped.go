@@ -123,6 +123,7 @@ func (w *groupWalk) members(group int) []topology.SwitchID {
 // launchMinimal starts a packet on its minimal path on virtual channel vc.
 func launchMinimal(h *fabric.Head, vc uint32) { h.State = minimalState(vc) }
 
+// minimalState is the state of a packet that starts on its minimal path on virtual channel vc.
 func minimalState(vc uint32) uint32 { return launched | vc<<levelShift }
 
 // sourceGroups are the groups of the switch that h is at and of its
@@ -200,7 +201,7 @@ func (w *groupWalk) take(h *fabric.Head, terminal topology.PortID, step int32, v
 	return fabric.Hop{Port: portOf(step, terminal), VCs: w.vcSet(vc, vcs)}
 }
 
-// portOf is the port of a step; terminal is that of the step which has arrived.
+// portOf is the port of a step; terminal is the port of a step that has arrived.
 func portOf(step int32, terminal topology.PortID) topology.PortID {
 	return topology.PortID(step>>stepBits) + terminal&-topology.PortID(step>>2&1)
 }
@@ -260,17 +261,22 @@ func (w *groupWalk) lead(name, intermediate string) error {
 	return nil
 }
 
+// Graph implements [fabric.GraphRouting].
 func (w *groupWalk) Graph() *topology.Graph { return w.graph }
 
+// VCs implements [fabric.Routing].
 func (w *groupWalk) VCs() int { return w.classes }
 
+// IgnoresTerminals implements [TerminalBlind].
 func (w *groupWalk) IgnoresTerminals() bool { return !w.hashed }
 
 // Region implements [Regional].
 func (w *groupWalk) Region(s topology.SwitchID) int { return int(w.at[s].group) }
 
+// Needs implements [fabric.Needer].
 func (w *groupWalk) Needs() fabric.Needs { return fabric.Needs{} }
 
+// UnusedSettings implements [param.Skipper].
 func (w *groupWalk) UnusedSettings() []string { return nil }
 
 // direct implements [detours].
@@ -390,6 +396,7 @@ func newMin(config MinConfig, env Env) (fabric.Routing, error) {
 	return &minimal{walk}, errors.Join(CheckVCs("min", walk.classes, env), walk.joins("min", false))
 }
 
+// Route implements [fabric.Routing].
 func (m *minimal) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	// No branch: nothing predicts whether the packet is at its source.
 	begun := uint32(int32(h.State|-h.State) >> 31)
@@ -413,6 +420,7 @@ func (m *minimal) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	return fabric.Hop{Port: portOf(step, home.port), VCs: m.vcSet(vc, v.VCs())}
 }
 
+// Explore implements [fabric.Explorer].
 func (m *minimal) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	if h.State == 0 {
 		h.State, _ = m.direct(&h)

@@ -25,6 +25,7 @@ const (
 	parts
 )
 
+// of is the limit of channels of a class in a part, in flits a cycle, at least 1.
 func (x *Limits) of(class topology.ClassID, part Part) float64 {
 	if x.Class == nil {
 		return max(1, x.Part[part])
@@ -124,7 +125,7 @@ func (l *Load) full(x *Limits, m *Load) (sums [parts]float64) {
 // keep to sum a(s) q(s) <= c; where all q(s) are equal, that is mean a <= the bound. It is
 // enough for the channels of one part: those out of terminals, between switches, or into
 // terminals. Whether q(s) are equal shows in the loads of traffic in which terminals weigh
-// differently: weighted computes those of the traffic of l as [Weighted] makes it, nil if it
+// differently: weighted computes the loads of l's traffic as [Weighted] makes it, nil if it
 // cannot. It is not asked where the channels out of terminals are enough.
 func (l *Load) Caps(x *Limits, weighted func() *Load) bool {
 	senders := 0.0
@@ -155,6 +156,7 @@ func (l *Load) Caps(x *Limits, weighted func() *Load) bool {
 	return false
 }
 
+// bound is the bound alone.
 func (l *Load) bound(x *Limits) float64 {
 	bound, _ := l.Bound(x)
 	return bound
@@ -164,8 +166,10 @@ func (l *Load) bound(x *Limits) float64 {
 // random, the same for all matrices.
 func Weighted(m Matrix) Matrix { return weighted{m} }
 
+// weighted is what [Weighted] makes of a matrix.
 type weighted struct{ m Matrix }
 
+// Weights implements [Matrix].
 func (w weighted) Weights(src topology.TerminalID, yield func(topology.TerminalID, float64)) {
 	r := sim.NewStream(1, "weighted", int(src))
 	times := 1 + r.Float64()

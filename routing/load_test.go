@@ -48,7 +48,7 @@ func bound(t *testing.T, topo topology.Topology, r fabric.Routing, m routing.Mat
 // Injection and ejection carry 1: the bound is 1.
 // WC, VAL: 31 intermediate groups; a global channel from group i to j != i+1
 // carries 32/31 from i's own packets if j is an intermediate group of theirs,
-// and those of group j-1 if it is one: for most pairs both, so 64/31, and a
+// and group j-1's if it is one: for most pairs both, so 64/31, and a
 // bound of 31/64. (The fullest local channels carry as much: 4*4/31 of their
 // own switch's packets, 4*4/31 on their way in, and 32/31 on their way through.)
 func TestDragonflyBounds(t *testing.T) {
@@ -144,7 +144,7 @@ func (p pairwise) Weights(src topology.TerminalID, yield func(topology.TerminalI
 	p.m.Weights(src, yield)
 }
 
-// others is uniform traffic without that of terminals to themselves.
+// others is uniform traffic in which no terminal sends to itself.
 type others int
 
 func (n others) Weights(src topology.TerminalID, yield func(topology.TerminalID, float64)) {
@@ -300,8 +300,8 @@ func TestLoadsOnThreads(t *testing.T) {
 	}
 }
 
-// TestLoadsFail: decisions that no switch can carry out are errors of both walks; that of loads
-// is of the first destination that cannot be reached, for any number of threads.
+// TestLoadsFail: decisions that no switch can carry out are errors of both walks. The error of loads
+// names the first destination that cannot be reached, for any number of threads.
 func TestLoadsFail(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	topo := dragonfly(t, 2, 4, 2, 0)

@@ -34,7 +34,7 @@ type detours interface {
 	goals(minimal bool) (wide detours, stages []Stage)
 }
 
-// exploreDetours lists the decisions of a routing over d; those of an adaptive one depend on
+// exploreDetours lists the decisions of a routing over d; an adaptive routing's depend on
 // the network at the source.
 func exploreDetours(d detours, adaptive bool, vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	if h.State != 0 {
@@ -64,6 +64,7 @@ func exploreDetours(d detours, adaptive bool, vcs int, h fabric.Head, yield func
 // valiant is Valiant routing (1982): every packet takes a detour at random, if there is one.
 type valiant struct{ detours }
 
+// Route implements [fabric.Routing].
 func (r *valiant) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	if h.State == 0 {
 		state, ok := r.drawDetour(h, v.Random(h.Switch))
@@ -75,10 +76,12 @@ func (r *valiant) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	return r.onward(v, h)
 }
 
+// Explore implements [fabric.Explorer].
 func (r *valiant) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	exploreDetours(r.detours, false, vcs, h, yield)
 }
 
+// Stages implements [Staged].
 func (r *valiant) Stages() (fabric.Routing, []Stage) {
 	wide, stages := r.goals(false)
 	return &valiant{wide}, stages

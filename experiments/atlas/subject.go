@@ -46,7 +46,7 @@ func (n *subject) metrics() *topology.Metrics {
 	return n.measured
 }
 
-// dataError is one of a file of the folder.
+// dataError is an error in a file of the folder.
 type dataError struct{ error }
 
 func (e *dataError) Unwrap() error { return e.error }

@@ -7,7 +7,7 @@ import (
 	"github.com/weft-sim/weft/fabric/measure"
 )
 
-// commonColumns are those of tables of every kind, and in front of all tables.
+// commonColumns are columns of tables of every kind, and in front of all tables.
 var commonColumns = []struct {
 	file    string
 	columns []experiments.Column

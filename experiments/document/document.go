@@ -60,8 +60,8 @@ func Parse(name, text string) (*Tree, error) {
 const ResolvedBy = "Resolved by weft "
 
 // leadingComment is the comment at the top of a file, line by line without its
-// marks: where authors state the question. A resolved file carries that of the
-// file that it stands for.
+// marks: where authors state the question. A resolved file carries the comment of
+// the file that it stands for.
 func leadingComment(text string) []string {
 	var lines []string
 	for line := range strings.Lines(text) {
@@ -305,7 +305,7 @@ func ParseSetting(s string) (key string, value any, err error) {
 }
 
 // settingValue reads a value as TOML, or as a string. The words of a list need no quotes
-// either: shells take those of ["nca", "min"] away.
+// either: shells take the quotes of ["nca", "min"] away.
 func settingValue(text string) any {
 	var wrapper struct{ V any }
 	if _, err := toml.Decode("V = "+text, &wrapper); err == nil && !strings.ContainsAny(text, "\n") {

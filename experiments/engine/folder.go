@@ -24,7 +24,7 @@ type Folder struct {
 }
 
 // FindFolders lists the result folders in and below dir in alphabetical order:
-// finished ones, which have a manifest, and those of interrupted runs, which
+// folders of finished runs, which have a manifest, and of interrupted runs, which
 // have only a journal. A dir without either is a *FolderError.
 func FindFolders(dir string) (finished, interrupted []string, err error) {
 	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {

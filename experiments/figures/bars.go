@@ -258,7 +258,7 @@ func (p *PlotConfig) annotations(f *plot.Figure, groups []*group, source *PlotSo
 		}
 		bound := source.Bound(k.Point)
 		if bound <= 0 || bound >= 1 {
-			continue // not known, or that of the terminals' own channels
+			continue // not known, or a terminal's own channel
 		}
 		at := place{p.panelOf(g), bound}
 		if j, known := drawn[at]; known {

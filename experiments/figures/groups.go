@@ -208,8 +208,8 @@ func bound(t *results.Table, column, to string) bool {
 	return true
 }
 
-// points parts the rows of a series into those of each point of the figure, by
-// index: rows that differ only in their seed are one. In further tables, which
+// points parts the rows of a series by the points of the figure, as indices of
+// rows: rows that differ only in their seed are one point. In further tables, which
 // have several rows a point, such rows have the same x, too. The error says
 // what the series mixes: variants that would make it jump at one x.
 func (p *PlotConfig) points(t *results.Table) ([][]int, error) {

@@ -244,7 +244,7 @@ func TestHeatOfTable(t *testing.T) {
 	}
 }
 
-// TestColourBy: numbers have colours of a scale, names those of the palette; series of
+// TestColourBy: numbers have colours of a scale, names colours of the palette; series of
 // one colour differ in their markers.
 func TestColourBy(t *testing.T) {
 	by := func(column string) *plot.Figure {
@@ -380,7 +380,7 @@ func TestBarsOfManyRows(t *testing.T) {
 	}
 }
 
-// TestPanelsOfBars: a panel has its own categories, not those of all panels.
+// TestPanelsOfBars: a panel has its own categories, not all panels' categories.
 func TestPanelsOfBars(t *testing.T) {
 	f := plotted(t, strings.ReplaceAll(optionsTable, "tornado,min", "tornado,val-tornado"), func(p *PlotConfig) {
 		p.Style, p.X, p.Panels, p.By = "bar", "routing.type", "traffic.pattern", []string{"traffic.pattern"}

@@ -116,7 +116,7 @@ func (t *Table) gather(metric string) (*gathering, error) {
 	return &gathering{t, values, halves, percentile.MatchString(metric), resolution(values)}, nil
 }
 
-// cell is that of a row in a column; "" if there is none.
+// cell is the cell of a row in a column; "" if there is none.
 func (t *Table) cell(row int, column string) string {
 	if i := slices.Index(t.Columns, column); i >= 0 {
 		return t.Rows[row][i]

@@ -17,8 +17,8 @@ const (
 	FirstSwitchGUID  = 0x200000
 )
 
-// NamesOf returns the InfiniBand identities of a network: those of an imported
-// one as they are, and what is missing as it would be in an ibsim netlist
+// NamesOf returns the InfiniBand identities of a network. What an imported network
+// states stays as it is; what is missing is as it would be in an ibsim netlist
 // of a generated network: one adapter of one port for each
 // terminal, node GUID 0x100000+2i, port GUID one more; switch GUIDs
 // 0x200000+j; ports numbered from 1; LIDs from 1, terminals first. The result

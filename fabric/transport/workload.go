@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unsafe"
 
+	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/input"
 )
@@ -48,10 +49,7 @@ func (d Sizes) Draw(s *sim.Stream) int64 {
 // Permutation sends a flow from every terminal to another one: a cycle through all, drawn at
 // random.
 func Permutation(terminals int, bytes int64, seed uint64) (flows []Flow) {
-	order := make([]int, terminals)
-	for t := range order {
-		order[t] = t
-	}
+	order := topology.Numbers[int](terminals)
 	s := sim.NewStream(seed, "permutation of flows", 0)
 	sim.Shuffle(&s, order)
 	next := make([]int, terminals)

@@ -91,6 +91,7 @@ type sender struct {
 	lanes   *senderLanes // nil: bursts go out in the order in which they are taken up
 }
 
+// outgoing is a packet that waits for the network.
 type outgoing struct {
 	birth int64 // cycle
 	dst   topology.TerminalID
@@ -355,6 +356,7 @@ func (t *transport) complete(id int32) {
 	}
 }
 
+// Handle implements [sim.Handler].
 func (t *transport) Handle(k *sim.Kernel, e sim.Event) {
 	if e.Kind == messageDelivered {
 		flight := int32(e.Arg)

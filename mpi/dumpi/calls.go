@@ -9,7 +9,8 @@ import (
 	"github.com/weft-sim/weft/mpi/trace"
 )
 
-// bytes are those of so many elements of a datatype.
+// bytes is how many bytes count elements of a datatype have. Errors: a negative count or size, a
+// datatype whose size is not known.
 func (p *process) bytes(count, datatype int64) (int64, error) {
 	size, ok := p.types[datatype]
 	if !ok && datatype < int64(len(p.sizes)) {
@@ -24,7 +25,7 @@ func (p *process) bytes(count, datatype int64) (int64, error) {
 	return count * size, nil
 }
 
-// communicator is the one of a number.
+// communicator finds a communicator by its number. Error: its ranks are not known.
 func (p *process) communicator(number int64) (*trace.Communicator, error) {
 	if c := p.comms[number]; c != nil {
 		return c, nil
@@ -32,7 +33,8 @@ func (p *process) communicator(number int64) (*trace.Communicator, error) {
 	return nil, &errRefused{"on a communicator whose ranks are not known"}
 }
 
-// message is one of so many elements with a rank of a communicator.
+// message describes a message of count elements to or from rank peer of communicator number.
+// Errors: see bytes and communicator; a peer that the communicator does not have.
 func (p *process) message(kind mpi.Kind, count, datatype, peer, tag, number int64) (m message, err error) {
 	if m.bytes, err = p.bytes(count, datatype); err != nil {
 		return m, err

@@ -90,7 +90,7 @@ func Import(name string, settings trace.Settings) (*goal.Schedule, *trace.Report
 }
 
 // survey reads the file of a rank for what has to be known before: communicators, and
-// what stands after the calls; counts there are less those of the calls that are recorded.
+// what stands after the calls. Calls that are recorded are taken off the counts there.
 func survey(file string, rank, ranks int) (parts []trace.Part, end *summary, err error) {
 	d, err := open(file)
 	if err != nil {
@@ -206,7 +206,7 @@ type process struct {
 	*call
 	sizes    []int64                       // of datatypes, at the end of the program
 	types    map[int64]int64               // of those that the program makes
-	made     []*trace.Communicator         // those of the collective parts still to come
+	made     []*trace.Communicator         // of the collective parts still to come
 	comms    map[int64]*trace.Communicator // by number; of all ranks: no members
 	requests map[int64]request
 	stopped  int64 // when the last call ended that is no computing
@@ -221,7 +221,7 @@ type request struct {
 	message    message
 }
 
-// message is one with another rank; absent is one with no process.
+// message is a message with another rank; absent: the peer is no process.
 type message struct {
 	kind             mpi.Kind
 	bytes, peer, tag int64
@@ -243,7 +243,7 @@ var calls = byName(map[string]func(p *process) error{
 	"Wait Test Waitall Testall Waitany Testany Waitsome Testsome": (*process).wait,
 })
 
-// notes say what is not replayed as it stands; those of collectives follow from what they are
+// notes say what is not replayed as it stands. Notes on collectives follow from what these are
 // replayed as.
 var notes = byName(map[string]string{
 	"Bsend Ssend Rsend": "as Send", "Ibsend Issend Irsend": "as Isend", "Bsend_init Ssend_init Rsend_init": "as Send_init",
@@ -261,8 +261,8 @@ func byName[T any](of map[string]T) map[string]T {
 	return all
 }
 
-// act performs the call. The time between calls is computing, and that of the calls that
-// only their own rank takes part in.
+// act performs the call. Computing is the time between calls, and in calls that only their own
+// rank takes part in.
 func (p *process) act() error {
 	part, creates := p.part()
 	creates = creates && part.Kind.Collective()

@@ -60,10 +60,10 @@ var formats = []format{
 	{"goal", goal.Is, func(name string) []string { return []string{name} }, (*Trace).readGoal},
 }
 
-// endings are those of the files that tell a trace in a folder or a tar file.
+// endings are the ends of names of files that tell a trace in a folder or a tar file.
 var endings = []string{".otf2", "-0000.bin", "-0000.bin.gz", "-0000.bin.zst", ".0.et", ".0.et.gz", ".0.et.zst"}
 
-// unknown is the error for a file, named, whose beginning is that of no format.
+// unknown is the error for a file, named, whose beginning is of no known format.
 type unknown string
 
 func (u unknown) Error() string {

@@ -17,9 +17,10 @@ type Naming struct {
 	Digits  int
 }
 
-// Files are the files of the trace to which one of them belongs, by rank: those of the
-// same name with other numbers, or one more than are there, as it is missing. A name
-// that does not follow the pattern is that of a trace of one rank.
+// Files lists the files of the trace to which name belongs, by rank: files of the same
+// name with other numbers. If numbers are missing, the list has one more file than there
+// are, so that one cannot be opened. A name that does not follow the pattern names a trace
+// of one rank.
 func (n Naming) Files(name string) []string {
 	parts := n.Pattern.FindStringSubmatch(filepath.Base(name))
 	if parts == nil {

@@ -78,7 +78,7 @@ func (c *Config) Subnet(network topology.Topology, manager string, lanes int) (*
 	return s, nil
 }
 
-// DefaultConfig is that of an empty file.
+// DefaultConfig is what an empty file configures.
 func DefaultConfig() *Config { return &Config{Options: DefaultOptions(), MaxVLs: 15} }
 
 // ReadConfig reads a configuration file in the form that opensm --create-config

@@ -336,7 +336,7 @@ func (s foreign) Format(f fmt.State, verb rune) {
 	fmt.Fprintf(f, fmt.FormatString(f, verb), string(s))
 }
 
-// Add takes an error that names its place itself, such as those of a file that this one
+// Add takes an error that names its place itself, such as an error in a file that this file
 // names; nil is none.
 func (p *Problems) Add(err error) {
 	switch {
@@ -466,9 +466,9 @@ func CheckUTF8(text []byte) error {
 }
 
 // Printable is a text with control characters spelt out (\u001b), so that it
-// neither steers a terminal nor breaks a picture or a page: those of Unicode's
-// categories Cc, but for line ends and tabs, and the marks that turn the direction
-// of writing. What is no UTF-8 becomes U+FFFD.
+// neither steers a terminal nor breaks a picture or a page. Control characters are
+// Unicode's category Cc, but for line ends and tabs, and the marks that turn the
+// direction of writing. What is no UTF-8 becomes U+FFFD.
 func Printable(s string) string {
 	if !strings.ContainsFunc(s, Steers) && utf8.ValidString(s) {
 		return s

@@ -10,7 +10,7 @@ import (
 // HugePages asks the operating system to back a slice with pages of 2 MiB and
 // returns it. A model that goes through much memory in the order of its events
 // finds the translation of hardly any address in the processor's small cache
-// for those of 4 KiB. It helps memory that has not been touched yet, as a large
+// for pages of 4 KiB. It helps memory that has not been touched yet, as a large
 // slice from make is; small slices are left alone, and failures ignored.
 func HugePages[T any](s []T) []T {
 	const huge = 2 << 20

@@ -52,7 +52,7 @@ func (l *LFTs) SetSwitch(s, d topology.SwitchID, p topology.PortID) {
 	l.next[l.cell(s)+l.graph.Terminals()+int(d)] = p
 }
 
-// LIDs are those of the tables' rows, or as the fabric states them.
+// LIDs are the LIDs that the tables' rows state, or else the fabric.
 func (l *LFTs) LIDs() *LIDs { return l.lids }
 
 // Line is the line of their file that the tables' entry for t at s stands in, or
@@ -80,8 +80,8 @@ var (
 	lftHeading = regexp.MustCompile(`^(LID\s*: Port|Lid\s+Out\b|Port\s+Info\b|PLFT_NUM: 0$)`)
 )
 
-// ReadLFTs reads the forwarding tables of a subnet whose switches and ports are
-// those of g, matched by GUID. Four forms are told apart line by line: OpenSM's
+// ReadLFTs reads the forwarding tables of a subnet; its switches and ports are
+// found in g by GUID. Four forms are told apart line by line: OpenSM's
 // opensm-lfts.dump, what ibroute, dump_lfts and dump_fts of infiniband-diags
 // print, the .fdbs of OpenSM and ibdiagnet, and weft's own of a line for each
 // switch: its GUID and LID, a colon, and the ports to LID 1, 2, ..., "-" for none.

@@ -11,7 +11,7 @@ import (
 )
 
 // ReadPorts reads what ibnetdiscover --ports prints, "a list of connected ports with relevant information (like
-// LID, portnum, GUID, width, speed, and NodeDescription)" by its manual page; the fields are those of
+// LID, portnum, GUID, width, speed, and NodeDescription)" by its manual page; the fields are as in
 // dump_ports_report in rdma-core's infiniband-diags/ibnetdiscover.c:
 //
 //	SW     4  2 0xb8599f0300000001 4x HDR - CA     1  1 0x0c42a10300000001 ( 'leaf' - 'node1 mlx5_0' )
@@ -19,7 +19,7 @@ import (
 //
 // type, LID, port, GUID of the port (of a switch: its own), width and speed, the first four of the peer, and both
 // names. Ports of an adapter stand together, from the highest to the lowest. Its GUID is not in the report: it is
-// taken as that of the port listed first. Ports without peers are skipped.
+// taken to be the GUID of the port listed first. Ports without peers are skipped.
 func ReadPorts(r io.Reader, name string) (*Imported, error) {
 	return readReport(r, name, (*report).port)
 }
@@ -34,8 +34,8 @@ func ReadPorts(r io.Reader, name string) (*Imported, error) {
 //	           4    2[  ] ==( 4X          53.125 Gbps Active/  LinkUp)==>       1    1[  ] "node1 mlx5_0" ( )
 //
 // A port line has the LID, the port, that on the chassis, width, rate of a lane and state, then the peer's LID,
-// port and name. A node is told by LID and name. The GUID of an adapter is taken as that of its first port. Ports
-// that are down are skipped.
+// port and name. A node is told by LID and name. The GUID of an adapter's first port is taken as the adapter's.
+// Ports that are down are skipped.
 func ReadLinkInfo(r io.Reader, name string) (*Imported, error) {
 	return readReport(r, name, (*report).link)
 }
@@ -94,7 +94,7 @@ func (p *report) identify(line int, guid uint64) {
 	p.nodes = append(p.nodes, n)
 }
 
-// end adds a port of the current node, which others call so. It is that of a cable where it has a peer.
+// end adds a port of the current node, by the name that other ports give it. A port with a peer is an end of a cable.
 func (p *report) end(e cableEnd, called string) {
 	n := p.current
 	p.last = e.port

@@ -70,7 +70,7 @@ func (im *Imported) Warnings() []string { return im.warnings }
 func (im *Imported) Doubts() []string { return im.doubts }
 
 // ReadNetDiscover reads what ibnetdiscover prints, in its variants since
-// 2006 and that of ibdiagnet. name is the file's name for messages. Every cable
+// 2006, and ibdiagnet's variant. name is the file's name for messages. Every cable
 // must be listed at both ends; problems are returned all together, each as
 // "name:line: ...".
 //
@@ -165,9 +165,9 @@ func formatOf(data []byte) string {
 // subnet agents of old ones did ("HCA-1").
 var device = regexp.MustCompile(`^(HCA-\d+|mlx\d+_\d+|mthca\d+|qib\d+|hfi1_\d+|(ib|ro)\w*\d+\w*)$`)
 
-// hostsOf numbers the hosts of terminals by the names of their adapters: those
+// hostsOf numbers the hosts of terminals by the names of their adapters: adapters
 // described as "HOST DEVICE" with one host and different devices are rails of one
-// host. Adapters that share both words, as those of clusters do where nobody has set
+// host. Adapters that share both words, as in clusters where nobody has set
 // host names, are hosts of their own. nil: no host has several terminals.
 func hostsOf(n *topology.Names) []int32 {
 	type adapter struct{ host, device string }

@@ -85,7 +85,7 @@ var (
 	mapPorts = regexp.MustCompile(`^ports: in\s+(\d+), out\s+(\d+): \|(.*)\|$`)
 )
 
-// ReadSL2VL reads the tables of a subnet whose switches and ports are those of g.
+// ReadSL2VL reads the tables of a subnet; its switches and ports are found in g.
 // Three forms are told apart line by line: OpenSM's opensm-sl2vl.dump, the .slvl of
 // ibdiagnet ("guid in out" and eight bytes of two lanes), and what smpquery sl2vl
 // prints, node after node, whose LIDs lids knows (nil: as the fabric states them); what
