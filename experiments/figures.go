@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strconv"
@@ -16,6 +15,7 @@ import (
 	"github.com/weft-sim/weft/experiments/figures"
 	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/experiments/verdict"
+	"github.com/weft-sim/weft/sim/input"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -196,9 +196,7 @@ func (f *File) references(path string, raw any, dec *decoder, finished bool) (al
 				f.doc.Problem(document.Join(path, "formula"), "= %q: %v", r.Formula, err)
 			}
 		}
-		if r.File != "" && !filepath.IsAbs(r.File) {
-			r.File = filepath.Join(f.inputFolder(), r.File)
-		}
+		r.File = input.In(f.inputFolder(), r.File)
 		if r.File != "" && !finished {
 			if _, err := results.ReadTableFile(r.File); err != nil {
 				f.doc.Problem(document.Join(path, "file"), "%v", err)

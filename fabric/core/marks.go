@@ -50,7 +50,7 @@ func (m *marker) GrantedSwitch(d *Domain, sw *SwitchState, matches []Request, _ 
 		l := d.labels.At(id)
 		m.leaving = marking.Leaving{
 			Cycle: d.Cycle, VC: int(v.Out) - int(r.Output())*d.vcs, Level: l.level, Flits: int(d.Packet(id).Flits),
-			Waiting: waiting, InLane: int(out.waiting), Credits: int(out.credits),
+			Waiting: waiting, InLane: int(out.waiting), Credits: int(out.credits + d.crossed[d.ov(port, 0)+v.Out-int32(r.Output())*int32(d.vcs)]),
 		}
 		if m.policies[port].Mark(&m.leaving) {
 			l.marked = true

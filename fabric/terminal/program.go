@@ -93,6 +93,7 @@ type Env struct {
 	// Process makes the times of packets for the offered load, if each counts for so
 	// many flits of it in the mean.
 	Process func(flits float64) (measure.Process, error)
+	Silent  func(t topology.TerminalID) bool // sends nothing but answers; nil: none does
 	Seed    uint64
 	Clock   sim.Time // length of a cycle
 }
@@ -109,7 +110,13 @@ func newOpenLoop(_ struct{}, env Env) (fabric.Workload, error) {
 	if err != nil {
 		return nil, err
 	}
-	return measure.NewOpenLoop(env.Terminals, env.Pattern, process, env.Sizes, env.Seed), nil
+	source := measure.NewOpenLoop(env.Terminals, env.Pattern, process, env.Sizes, env.Seed)
+	for t := range topology.TerminalID(env.Terminals) {
+		if env.Silent != nil && env.Silent(t) {
+			source.Silence(t)
+		}
+	}
+	return source, nil
 }
 
 // Port is how a program reaches its terminal.

@@ -47,6 +47,9 @@ func runTraffic(ctx context.Context, c *trafficConfig, run *experiments.Run) (tr
 	if c.Measure.Levels {
 		writeLevels(run, o.levels, o.Carried.Window, clock)
 	}
+	if len(c.Measure.Pairs) > 0 {
+		writePairs(run, c.Measure.Pairs, o, clock)
+	}
 	if c.Measure.Fairness {
 		writeFairness(run, g, &o.Carried)
 	}
@@ -72,10 +75,11 @@ type trafficOutcome struct {
 	accepted, mean, network, hops, minimal stats.Running
 	percentiles                            [len(percentiles)]stats.Running
 
-	measures        []measure.Measure    // of all replications
-	levels          []measure.LevelTally // likewise; nil unless asked for
-	halfWidth       float64              // of mean: of a single replication, by batch means
-	acceptedHalf    float64              // of accepted, likewise
+	measures        []measure.Measure // of all replications
+	levels          []measure.Tally   // likewise; nil unless asked for
+	pairs           []measure.Tally   // of all replications, by measure.pairs
+	halfWidth       float64           // of mean: of a single replication, by batch means
+	acceptedHalf    float64           // of accepted, likewise
 	packets, cycles int64
 	window          int64            // the longest
 	budget          int64            // of a replication, the largest
@@ -120,8 +124,8 @@ func (c *trafficConfig) simulate(ctx context.Context, run *experiments.Run, boun
 	count, kept := network.Counter(f, run), run.Checkpoint()
 	budget := c.budget(f.LongestLatency(), parts.workload.Closed())
 	plan := measure.Plan{
-		Warmup: c.Measure.Warmup, Window: c.Measure.Window, Budget: budget, Precision: c.Measure.Precision, Longest: c.longestPacket(), Bound: bound,
-		Levels: c.Measure.Levels, Blame: c.Measure.Blame, Trace: parts.trace, Series: c.Measure.Series, Threads: run.Threads, Worth: network.WorthOpen,
+		Warmup: c.Measure.Warmup, Window: c.Measure.Window, Budget: budget, Precision: c.Measure.Precision, Longest: c.longestPacket(), Bound: bound * parts.senders,
+		Levels: c.Measure.Levels, Pairs: parts.pairs, Blame: c.Measure.Blame, Trace: parts.trace, Series: c.Measure.Series, Threads: run.Threads, Worth: network.WorthOpen,
 		Progress: func() {
 			count()
 			c.advance(run, replication, f.Cycle(), budget)
@@ -131,10 +135,12 @@ func (c *trafficConfig) simulate(ctx context.Context, run *experiments.Run, boun
 	if c.Measure.Find != "" {
 		plan.Window, plan.Least, plan.Decide = 0, plan.Window, true
 	}
-	result, err := measure.Run(ctx, f, parts.workload, c.Traffic.Load, plan)
+	result, err := measure.Run(ctx, f, parts.workload, c.Traffic.Load*parts.senders, plan)
 	if err != nil {
 		return nil, nil, err
 	}
+	result.Accepted /= parts.senders
+	result.AcceptedHalf /= parts.senders
 	plan.Progress()
 	run.OnOneThread(f.OnOneThread())
 	return parts.topology, result, nil
@@ -180,7 +186,8 @@ func (o *trafficOutcome) add(r *measure.Result) {
 		}
 	}
 	addEach(&o.measures, r.Measures, (*measure.Measure).Add)
-	addEach(&o.levels, r.Levels(), (*measure.LevelTally).Add)
+	addEach(&o.levels, r.Levels(), (*measure.Tally).Add)
+	addEach(&o.pairs, r.Pairs(), (*measure.Tally).Add)
 	if r.Closed {
 		o.offered = math.NaN()
 	}
@@ -229,21 +236,6 @@ var histogramTable = experiments.FurtherTable{Name: "histogram", Doc: "distribut
 	{Name: "latency_to_ns", Doc: "upper end of the bin, which is not in it"},
 	{Name: "packets", Doc: "measured packets in the bin"},
 }}
-
-var levelsTable = experiments.Undocumented("levels", "service_level", "packets_measured", "flits_per_cycle", "latency_mean_ns", "latency_p50_ns", "latency_p99_ns", "latency_max_ns")
-
-// writeLevels keeps what was measured of the service levels in use: levels.csv.
-func writeLevels(run *experiments.Run, levels []measure.LevelTally, window int64, clock float64) {
-	t := run.Table(levelsTable)
-	for i := range levels {
-		l := &levels[i]
-		if l.Packets == 0 && l.Flits == 0 {
-			continue
-		}
-		t.Add(i, l.Packets, float64(l.Flits)/float64(window), stats.Finite(float64(l.Sum)/float64(l.Packets))*clock,
-			l.Latency.Quantile(0.5)*clock, l.Latency.Quantile(0.99)*clock, float64(l.Latency.Max())*clock)
-	}
-}
 
 var searchTable = experiments.FurtherTable{Name: "search", Doc: "loads that the search for saturation has tried", Columns: []experiments.Column{
 	{Name: "step", Doc: "number of the run, from 0"},
