@@ -13,7 +13,7 @@ type marker struct {
 	leaving  marking.Leaving
 }
 
-// newMarker makes the policies of all ports.
+// newMarker makes the policies of all ports; nil where they mark nothing.
 func newMarker(f *Fabric) (*marker, error) {
 	m := &marker{policies: make([]marking.Policy, f.graph.NumPorts())}
 	for p := range m.policies {
@@ -27,6 +27,9 @@ func newMarker(f *Fabric) (*marker, error) {
 		var err error
 		if m.policies[p], err = f.Config.Switch.Marking.Build(env); err != nil {
 			return nil, err
+		}
+		if m.policies[p] == nil {
+			return nil, nil
 		}
 	}
 	return m, nil
