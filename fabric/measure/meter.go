@@ -31,6 +31,7 @@ type Meter struct {
 
 	pairs       []Pair  `snap:"-"` // of the plan
 	pairTallies []Tally // of each
+	lapse       lapse
 
 	parts []*Meter `snap:"-"` // of the domains, to be gathered
 }
@@ -71,7 +72,7 @@ func (m *Meter) open(from, slice int64) {
 	levels, pairs := m.levels, m.pairTallies
 	clear(levels)
 	clear(pairs)
-	*m = Meter{from: from, to: fabric.Never, slice: slice, first: fabric.Never, trailing: m.trailing, levels: levels, levelsOf: m.levelsOf, pairs: m.pairs, pairTallies: pairs, parts: m.parts}
+	*m = Meter{from: from, to: fabric.Never, slice: slice, first: fabric.Never, trailing: m.trailing, levels: levels, levelsOf: m.levelsOf, pairs: m.pairs, pairTallies: pairs, lapse: lapse{Every: m.lapse.Every}, parts: m.parts}
 }
 
 // Close ends the window before cycle to.
@@ -89,6 +90,7 @@ func (m *Meter) Part() *Meter {
 		p.levels, p.levelsOf = make([]Tally, len(m.levels)), m.levelsOf
 	}
 	p.tellPairs(m.pairs)
+	p.lapse.Every = m.lapse.Every
 	m.parts = append(m.parts, p)
 	return p
 }
@@ -115,6 +117,7 @@ func (m *Meter) gather() {
 		clear(p.notes)
 		gatherTallies(m.levels, p.levels)
 		gatherTallies(m.pairTallies, p.pairTallies)
+		m.lapse.gather(&p.lapse)
 		p.latency, p.network, p.hops, p.packets, p.nonMinimal = stats.Histogram{}, 0, 0, 0, 0
 	}
 }
@@ -161,6 +164,9 @@ func (m *Meter) Deliver(d *fabric.Delivery) {
 			if m.pairs[i].holds(d) {
 				m.pairTallies[i].count(d, d.Cycle < m.to, measured)
 			}
+		}
+		if m.lapse.Every > 0 && d.Cycle < m.to {
+			m.lapse.count(d.Cycle-m.from, d)
 		}
 	}
 	if !measured {

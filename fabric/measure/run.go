@@ -28,6 +28,7 @@ type Plan struct {
 	Trace     observe.TracePlan // packets whose lives are recorded
 	Levels    bool              // tell the packets of service levels apart; without a LevelReader all are of level 0
 	Pairs     []Pair            // of terminals whose packets are counted by themselves
+	Lapse     int64             // cycles of the intervals of the window in which arrivals are counted; 0: they are not
 	Series    int               // intervals of the window for which the channels' load is kept; 0: none
 	Threads   int               // that may simulate the network; results do not depend on it. Workloads must allow a thread for each terminal
 	Worth     int64             // terminals times cycles of a window from which a second thread is used; 0: from where it pays
@@ -115,6 +116,7 @@ func prepare(ctx context.Context, f *core.Fabric, source fabric.Workload, offere
 	if plan.Levels {
 		r.result.Meter.tellLevels(f.Routing())
 	}
+	r.result.Meter.lapse.Every = plan.Lapse
 	if len(plan.Pairs) > 0 {
 		r.result.Meter.tellPairs(plan.Pairs)
 	}

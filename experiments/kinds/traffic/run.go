@@ -50,6 +50,9 @@ func runTraffic(ctx context.Context, c *trafficConfig, run *experiments.Run) (tr
 	if len(c.Measure.Pairs) > 0 {
 		writePairs(run, c.Measure.Pairs, o, clock)
 	}
+	if c.Measure.Lapse > 0 {
+		writeLapse(run, c, o)
+	}
 	if c.Measure.Fairness {
 		writeFairness(run, g, &o.Carried)
 	}
@@ -66,6 +69,7 @@ func (c *trafficConfig) atLoad(load float64) *trafficConfig {
 // trafficOutcome sums up the replications of a point. Times are in cycles.
 type trafficOutcome struct {
 	topology topology.Topology
+	senders  float64 // share of the terminals
 	offered  float64
 	telemetry.Observed
 	latency *stats.Histogram // of all replications
@@ -75,11 +79,12 @@ type trafficOutcome struct {
 	accepted, mean, network, hops, minimal stats.Running
 	percentiles                            [len(percentiles)]stats.Running
 
-	measures        []measure.Measure // of all replications
-	levels          []measure.Tally   // likewise; nil unless asked for
-	pairs           []measure.Tally   // of all replications, by measure.pairs
-	halfWidth       float64           // of mean: of a single replication, by batch means
-	acceptedHalf    float64           // of accepted, likewise
+	measures        []measure.Measure   // of all replications
+	levels          []measure.Tally     // likewise; nil unless asked for
+	pairs           []measure.Tally     // of all replications, by measure.pairs
+	lapse           []measure.LapseStep // of all replications
+	halfWidth       float64             // of mean: of a single replication, by batch means
+	acceptedHalf    float64             // of accepted, likewise
 	packets, cycles int64
 	window          int64            // the longest
 	budget          int64            // of a replication, the largest
@@ -100,18 +105,18 @@ func (c *trafficConfig) replicate(ctx context.Context, run *experiments.Run) (*t
 		return nil, err
 	}
 	for i := range c.Measure.Replications {
-		built, result, err := c.simulate(ctx, run, bound, i)
+		parts, result, err := c.simulate(ctx, run, bound, i)
 		if err != nil {
 			return nil, err
 		}
-		o.topology = built
+		o.topology, o.senders = parts.topology, parts.senders
 		o.add(result)
 	}
 	return o, nil
 }
 
 // simulate runs one replication.
-func (c *trafficConfig) simulate(ctx context.Context, run *experiments.Run, bound float64, replication int) (topology.Topology, *measure.Result, error) {
+func (c *trafficConfig) simulate(ctx context.Context, run *experiments.Run, bound float64, replication int) (*trafficParts, *measure.Result, error) {
 	seed := run.SeedOf(replication)
 	parts, err := c.build(seed)
 	if err != nil {
@@ -125,7 +130,7 @@ func (c *trafficConfig) simulate(ctx context.Context, run *experiments.Run, boun
 	budget := c.budget(f.LongestLatency(), parts.workload.Closed())
 	plan := measure.Plan{
 		Warmup: c.Measure.Warmup, Window: c.Measure.Window, Budget: budget, Precision: c.Measure.Precision, Longest: c.longestPacket(), Bound: bound * parts.senders,
-		Levels: c.Measure.Levels, Pairs: parts.pairs, Blame: c.Measure.Blame, Trace: parts.trace, Series: c.Measure.Series, Threads: run.Threads, Worth: network.WorthOpen,
+		Levels: c.Measure.Levels, Pairs: parts.pairs, Lapse: network.CyclesOf(c.Measure.Lapse, c.Fabric.Clock), Blame: c.Measure.Blame, Trace: parts.trace, Series: c.Measure.Series, Threads: run.Threads, Worth: network.WorthOpen,
 		Progress: func() {
 			count()
 			c.advance(run, replication, f.Cycle(), budget)
@@ -143,7 +148,7 @@ func (c *trafficConfig) simulate(ctx context.Context, run *experiments.Run, boun
 	result.AcceptedHalf /= parts.senders
 	plan.Progress()
 	run.OnOneThread(f.OnOneThread())
-	return parts.topology, result, nil
+	return parts, result, nil
 }
 
 // advance tells how far a replication has come. The drain, short where the network
@@ -187,6 +192,12 @@ func (o *trafficOutcome) add(r *measure.Result) {
 	}
 	addEach(&o.measures, r.Measures, (*measure.Measure).Add)
 	addEach(&o.levels, r.Levels(), (*measure.Tally).Add)
+	for i, step := range r.Lapse() {
+		if i == len(o.lapse) {
+			o.lapse = append(o.lapse, measure.LapseStep{})
+		}
+		o.lapse[i].Add(&step)
+	}
 	addEach(&o.pairs, r.Pairs(), (*measure.Tally).Add)
 	if r.Closed {
 		o.offered = math.NaN()

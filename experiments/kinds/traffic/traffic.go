@@ -29,7 +29,7 @@ func init() {
 		Doc:  "traffic of terminal programs, open-loop or others, through a network simulated flit by flit, or packet by packet: latency and throughput over load",
 		Tables: []experiments.FurtherTable{
 			histogramTable.AskedBy("measure.histogram"), fairnessTable.AskedBy("measure.fairness"), telemetry.LinksTable.AskedBy("measure.links"), globalChannelsTable.AskedBy("measure.global_channels"),
-			searchTable.AskedBy("measure.find"), telemetry.BlameTable.AskedBy("measure.blame"), telemetry.CongestionTable.AskedBy("measure.blame"), levelsTable.AskedBy("measure.levels"), pairsTable.AskedBy("measure.pairs"),
+			searchTable.AskedBy("measure.find"), telemetry.BlameTable.AskedBy("measure.blame"), telemetry.CongestionTable.AskedBy("measure.blame"), levelsTable.AskedBy("measure.levels"), pairsTable.AskedBy("measure.pairs"), lapseTable.AskedBy("measure.time_lapse"),
 			timesTable, telemetry.PacketsTable.AskedBy("trace.packets"), queuesTable.AskedBy("measure.queues"), samplesTable,
 		},
 		Silent: []string{"measure.series", "measure.queue_ports", "measure.queue_samples", "trace.choose", "trace.every", "trace.sources", "trace.destinations"},
@@ -71,6 +71,7 @@ type trafficConfig struct {
 	Fault    map[string]network.FaultTable   `toml:"fault" names:"NAME" doc:"things that fail, under names of your own: links and switches that are down from the start, or for some time"`
 	Recovery network.RecoveryTable           `toml:"recovery" doc:"what is done about faults"`
 	Traffic  trafficTable                    `toml:"traffic" doc:"what is sent"`
+	Phase    map[string]phaseTable           `toml:"phase" names:"NAME" doc:"changes of the traffic within the window, under names of your own; program open-loop"`
 	Program  programTable                    `toml:"program" doc:"what terminals do: when they send, and what they answer"`
 	Measure  measureTable                    `toml:"measure" doc:"how long, and what is kept"`
 	Trace    telemetry.TraceTable            `toml:"trace" doc:"packets whose lives are written down"`
@@ -103,6 +104,7 @@ type measureTable struct {
 	Blame         bool     `toml:"blame" doc:"divide the latency of every measured packet into its parts: writes blame.csv, by channel and switch, and congestion.csv, the trees of stalled channels and their roots"`
 	Levels        bool     `toml:"levels" doc:"write levels.csv, throughput and latency by service level; where the routing knows of none, all packets are of level 0"`
 	Pairs         []string `toml:"pairs" doc:"write pairs.csv, throughput and latency of the packets from one terminal to another, each pair as \"SOURCE,DESTINATION\" by numbers or names; *: any terminal"`
+	Lapse         sim.Time `toml:"time_lapse" doc:"write time_lapse.csv, accepted load and latency of what arrived in each interval of so long of the window (in whole cycles, rounded up); 0s: do not"`
 	Histogram     bool     `toml:"histogram" doc:"write histogram.csv, the distribution of packet latency"`
 	Fairness      bool     `toml:"fairness" doc:"write fairness.csv: Jain's index and the extremes of what terminals send and receive"`
 }
@@ -147,6 +149,7 @@ type trafficParts struct {
 	workload fabric.Workload
 	trace    observe.TracePlan
 	pairs    []measure.Pair
+	phases   []measure.Phase
 }
 
 // build constructs everything that is cheap; all problems are returned together.
@@ -171,7 +174,10 @@ func (c *trafficConfig) build(seed uint64) (*trafficParts, error) {
 	parts.senders = parts.sending()
 	var unpaired error
 	parts.pairs, unpaired = pairsOf(parts.topology.Graph(), c.Measure.Pairs)
-	problems = append(problems, unknown, impossible, unpaired)
+	problems = append(problems, unknown, impossible, unpaired, c.checkLapse())
+	var unchanged error
+	parts.phases, unchanged = c.phases(parts, seed)
+	problems = append(problems, unchanged)
 	if _, grouped := parts.topology.(topology.Grouped); c.Measure.Global && !grouped {
 		problems = append(problems, document.At("measure.global_channels", fmt.Errorf("needs a topology with groups; %s has none", name)))
 	}
@@ -264,7 +270,7 @@ func (c *trafficConfig) workload(parts *trafficParts, seed uint64) (fabric.Workl
 			process, processErr = c.process(flits)
 			return process, processErr
 		},
-		Silent: parts.silent(), Seed: seed, Clock: c.Fabric.Clock,
+		Phases: parts.phases, Silent: parts.silent(), Seed: seed, Clock: c.Fabric.Clock,
 	})
 	if processErr != nil {
 		return nil, processErr
