@@ -110,6 +110,9 @@ func (c *trafficConfig) replicate(ctx context.Context, run *experiments.Run) (*t
 			return nil, err
 		}
 		o.topology, o.senders = parts.topology, parts.senders
+		if o.Carried.Timings, err = parts.fabric.ChannelTimings(parts.topology.Graph()); err != nil {
+			return nil, err
+		}
 		o.add(result)
 	}
 	return o, nil
