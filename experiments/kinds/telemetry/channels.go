@@ -18,7 +18,7 @@ import (
 
 // ShareColumns are the last ones of links.csv in all kinds.
 var ShareColumns = []experiments.Column{
-	{Name: "percent", Doc: "of what the channel can carry at its rate"},
+	{Name: "percent", Doc: "share of what the channel can carry at its rate, in per cent"},
 	{Name: "between_switches", Doc: "neither end is a terminal"},
 }
 
