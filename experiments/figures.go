@@ -128,7 +128,8 @@ func (f *File) checkTable(path, name string) bool {
 func (f *File) sets(key string) bool {
 	for _, p := range f.Points {
 		for _, s := range p.settings {
-			if s.Key == key && !reflect.ValueOf(s.Value).IsZero() {
+			v := reflect.ValueOf(s.Value)
+			if empty := v.IsZero() || v.Kind() == reflect.Slice && v.Len() == 0; s.Key == key && !empty {
 				return true
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/weft-sim/weft/experiments/engine/enginetest"
@@ -78,5 +79,34 @@ func TestPairsRefused(t *testing.T) {
 		`measure.pairs = ["0,8"]`:   `measure.pairs[0] = "0,8": "8", want a terminal, 0 to 7, or a name such as "terminal 0"`,
 		`measure.pairs = ["x, *"]`:  `measure.pairs[0] = "x, *": "x", want a terminal`,
 		`measure.pairs = ["0,1,2"]`: `"1,2", want a terminal`,
+
+		"measure.pairs = []\n[[plot]]\ntable = \"pairs\"\nx = \"source\"\ny = \"flits_per_cycle\"\n": "nothing in the file asks for this table: set measure.pairs",
 	})
+}
+
+// TestSilentTerminals: of eight terminals two send a load of 0.3 each, both to terminal 0. Loads are of
+// those two: 0.3 is accepted, within four standard deviations of the births in 8,000 cycles
+// (4 * sqrt(0.3 * 0.7 / 16,000) = 0.0145), though the mean over all terminals is a quarter of that. What is
+// sent is even to the same degree; received is all by one of eight, 1/8 by Jain's index.
+func TestSilentTerminals(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "pairs")
+	simtest.Check(t, os.WriteFile(path, []byte("3,0\nterminal 5,0\n"), 0o600))
+	o := enginetest.OutcomeOf(t, fmt.Sprintf(`
+topology = { type = "single-switch", terminals = 8 }
+traffic = { pattern = "file", path = %q, load = 0.3 }
+measure = { warmup = 500, window = 8000, fairness = true, pairs = ["3,0", "0,3"] }
+`, path))
+	accepted := enginetest.Numbers(t, o.Results, "accepted_load")[0]
+	if accepted < 0.3-0.0145 || accepted > 0.3+0.0145 || o.Results.Rows[0][slices.Index(o.Results.Columns, "state")] != "steady" {
+		t.Errorf("accepts %v of 0.3: %v", accepted, o.Results.Rows)
+	}
+	fairness := o.Tables["fairness"]
+	jain, least := enginetest.Numbers(t, fairness, "jain_index"), enginetest.Column(t, fairness, "min_terminal")
+	if jain[0] < 0.99 || jain[1] != 0.125 || least[0] != "terminal 3" && least[0] != "terminal 5" {
+		t.Errorf("sent and received: Jain's index %v, the least by %v", jain, least)
+	}
+	rates := enginetest.Numbers(t, o.Tables["pairs"], "flits_per_cycle")
+	if rates[0] < 0.27 || rates[1] != 0 {
+		t.Errorf("pairs carry %v, want 0.3 and nothing", rates)
+	}
 }

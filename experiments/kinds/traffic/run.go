@@ -54,7 +54,7 @@ func runTraffic(ctx context.Context, c *trafficConfig, run *experiments.Run) (tr
 		writeLapse(run, c, o)
 	}
 	if c.Measure.Fairness {
-		writeFairness(run, g, &o.Carried)
+		writeFairness(run, g, &o.Carried, o.silent)
 	}
 	return o.row(clock), nil
 }
@@ -69,7 +69,8 @@ func (c *trafficConfig) atLoad(load float64) *trafficConfig {
 // trafficOutcome sums up the replications of a point. Times are in cycles.
 type trafficOutcome struct {
 	topology topology.Topology
-	senders  float64 // share of the terminals
+	senders  float64                        // share of the terminals
+	silent   func(topology.TerminalID) bool // as of trafficParts
 	offered  float64
 	telemetry.Observed
 	latency *stats.Histogram // of all replications
@@ -109,7 +110,7 @@ func (c *trafficConfig) replicate(ctx context.Context, run *experiments.Run) (*t
 		if err != nil {
 			return nil, err
 		}
-		o.topology, o.senders = parts.topology, parts.senders
+		o.topology, o.senders, o.silent = parts.topology, parts.senders, parts.silent()
 		if o.Carried.Timings, err = parts.fabric.ChannelTimings(parts.topology.Graph()); err != nil {
 			return nil, err
 		}
