@@ -273,7 +273,7 @@ func (a *App) printHottest(f *experiments.File, links *results.Table) {
 		return fmt.Sprintf("%s to %s, %s%s", c.From, c.To, load, at)
 	}
 	fmt.Fprintln(a.Stderr, "hottest channel: "+describe(index, all))
-	if index, cable, ok := results.Hottest(links, true); ok && cable != all {
+	if index, cable, ok := results.Hottest(links, true); ok && cable != all && cable.Load > 0 {
 		fmt.Fprintln(a.Stderr, "hottest cable between switches: "+describe(index, cable))
 	}
 }
