@@ -149,7 +149,7 @@ func FinishedPoints(f *experiments.File, dir string) map[string]*experiments.Rec
 // ChannelLoads reads links.csv ([results.ChannelLoads]); nil where the run did not record
 // it. The error is a *FolderError.
 func (f *Folder) ChannelLoads() (map[int][]results.ChannelLoad, error) {
-	t := f.Tables["links"]
+	t := f.Tables[results.LinksName]
 	if t == nil || len(t.Rows) == 0 {
 		return nil, nil
 	}

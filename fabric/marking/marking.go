@@ -37,8 +37,10 @@ type Leaving struct {
 	// it is the lowest.
 	InLane int
 	Flits  int // of the packet
-	// Credits is the number of free flit slots known of behind virtual channel VC, before
-	// this packet takes any; very many at a terminal that takes every flit.
+	// Credits is the number of flit slots behind virtual channel VC that are free as far as is
+	// known, or promised to flits that wait behind the crossbar for the channel: those that the
+	// far end, if it stood still, could not be the cause of. This packet has taken none yet. Very
+	// many at a terminal that takes every flit.
 	Credits int
 	Level   uint8 // of the packet
 }

@@ -27,6 +27,8 @@ type Plan struct {
 	Blame     bool              // divide the latency of measured packets into its parts
 	Trace     observe.TracePlan // packets whose lives are recorded
 	Levels    bool              // tell the packets of service levels apart; without a LevelReader all are of level 0
+	Pairs     []Pair            // of terminals whose packets are counted by themselves
+	Lapse     int64             // cycles of the intervals of the window in which arrivals are counted; 0: they are not
 	Series    int               // intervals of the window for which the channels' load is kept; 0: none
 	Threads   int               // that may simulate the network; results do not depend on it. Workloads must allow a thread for each terminal
 	Worth     int64             // terminals times cycles of a window from which a second thread is used; 0: from where it pays
@@ -113,6 +115,10 @@ func prepare(ctx context.Context, f *core.Fabric, source fabric.Workload, offere
 	f.ProbeWithin(r.result.Meter.Bounds)
 	if plan.Levels {
 		r.result.Meter.tellLevels(f.Routing())
+	}
+	r.result.Meter.lapse.Every = plan.Lapse
+	if len(plan.Pairs) > 0 {
+		r.result.Meter.tellPairs(plan.Pairs)
 	}
 	if plan.Blame {
 		r.result.Blame = observe.StartBlame(f, r.result.Meter)

@@ -220,6 +220,9 @@ func (n *Network) Counters(p int) Counters {
 	return c
 }
 
+// Rate is that of the output of a port or terminal, numbered as for Counters.
+func (n *Network) Rate(p int) sim.Rate { return n.out[p].rate }
+
 // Waiting is the number of bytes in an output, those in service among them.
 func (n *Network) Waiting(p int) int64 { return n.out[p].data.bytes + n.out[p].control.bytes }
 

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strconv"
@@ -74,11 +73,7 @@ func init() {
 }
 
 // RelativeTo implements [PathConfig].
-func (c *FileConfig) RelativeTo(dir string) {
-	if c.Path != "" && !filepath.IsAbs(c.Path) {
-		c.Path = filepath.Join(dir, c.Path)
-	}
-}
+func (c *FileConfig) RelativeTo(dir string) { c.Path = input.In(dir, c.Path) }
 
 // Files implements [PathConfig].
 func (c *FileConfig) Files() []string { return []string{c.Path} }

@@ -113,6 +113,24 @@ func AllToAll(terminals int, bytes int64) (flows []Flow, triggers []Trigger) {
 	return flows, triggers
 }
 
+// Repeated sends each flow several times, one behind the other: the first times of all, then the
+// second ones, and so on. What the end of a flow counts for is that of its last time. Triggers are
+// numbered from 1 on.
+func Repeated(flows []Flow, triggers []Trigger, times int) ([]Flow, []Trigger) {
+	each := len(flows)
+	for k := 1; k < times; k++ {
+		for i := range each {
+			before := &flows[(k-1)*each+i]
+			triggers = append(triggers, Trigger{len(triggers) + 1, 1})
+			again := *before
+			again.ID, again.Start, again.After = len(flows)+1, 0, len(triggers)
+			before.Fires = len(triggers)
+			flows = append(flows, again)
+		}
+	}
+	return flows, triggers
+}
+
 // PoissonFlows is the number of flows, of so many bytes in the mean, that [Poisson] is expected to send.
 func PoissonFlows(terminals int, mean, load float64, rate sim.Rate, duration sim.Time) float64 {
 	return float64(duration) / poissonGap(terminals, mean, load, rate)

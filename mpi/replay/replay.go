@@ -4,7 +4,6 @@ package replay
 import (
 	"bufio"
 	"errors"
-	"path/filepath"
 	"slices"
 
 	"github.com/weft-sim/weft/mpi/chakra"
@@ -33,9 +32,7 @@ func Default() Trace { return Trace{Format: "auto", Flops: 1e9, Settings: trace.
 // RelativeTo makes relative paths start at dir.
 func (c *Trace) RelativeTo(dir string) {
 	for _, file := range []*string{&c.File, &c.Groups} {
-		if *file != "" && !filepath.IsAbs(*file) {
-			*file = filepath.Join(dir, *file)
-		}
+		*file = input.In(dir, *file)
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math/bits"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -42,9 +41,7 @@ var _ topology.PathConfig = (*Config)(nil)
 // RelativeTo implements [topology.PathConfig].
 func (c *Config) RelativeTo(dir string) {
 	for _, path := range []*string{&c.Tables, &c.Levels, &c.SL2VL, &c.VLArb} {
-		if *path != "" && !filepath.IsAbs(*path) {
-			*path = filepath.Join(dir, *path)
-		}
+		*path = input.In(dir, *path)
 	}
 }
 

@@ -29,9 +29,7 @@ var _ topology.PathConfig = (*RoutedConfig)(nil)
 
 // RelativeTo implements [topology.PathConfig].
 func (c *RoutedConfig) RelativeTo(dir string) {
-	if c.Config != "" && !filepath.IsAbs(c.Config) {
-		c.Config = filepath.Join(dir, c.Config)
-	}
+	c.Config = input.In(dir, c.Config)
 }
 
 // Files implements [topology.PathConfig]: the configuration, and the files that it names.

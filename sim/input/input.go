@@ -50,7 +50,7 @@ const (
 const maxWindow = 128 << 20
 
 // OpenInput opens a file that a user names for reading, which may be a member of a tar
-// file, packed or not: ARCHIVE/MEMBER. Files of gzip and zstd are told by their first
+// file, packed or not: ARCHIVE/MEMBER, or come with the program: weft:NAME. Files of gzip and zstd are told by their first
 // bytes, whatever their names, and read as what they hold.
 // Reading fails once the content is longer than limit bytes, with an [*InputError];
 // a regular file that is too long is refused at once, and a packed one once it holds much more
@@ -59,6 +59,13 @@ const maxWindow = 128 << 20
 func OpenInput(path string, limit int64) (io.ReadCloser, error) {
 	if strings.ContainsRune(path, 0) {
 		return nil, &InputError{"its name holds a zero byte"}
+	}
+	if name, ok := strings.CutPrefix(path, Bundled); ok {
+		file, err := bundled.Open(name)
+		if err != nil {
+			return nil, &InputError{"no such file comes with weft"}
+		}
+		return open(file, limit)
 	}
 	file, err := os.Open(path)
 	if err == nil {

@@ -178,7 +178,7 @@ func (c *trafficConfig) predictWork(p *experiments.Preflight, o routing.Routed, 
 	if c.Measure.Find != "" {
 		loads = c.searchedLoads(bound)
 	}
-	terminals, ports := float64(o.Graph.Terminals()), float64(o.Graph.NumPorts())
+	terminals, ports := float64(o.Graph.Terminals())*parts.senders, float64(o.Graph.NumPorts())
 	least, most, highest := 0.0, 0.0, 0.0 // flit-hops
 	for _, load := range loads {
 		short, long := c.atLoad(load).cycles(latency, parts.workload.Closed())
@@ -205,7 +205,7 @@ func (c *trafficConfig) predictWork(p *experiments.Preflight, o routing.Routed, 
 	bytes += each / flits * min(ports*float64(o.VCs*c.Switch.BufferFlits), highest*terminals*hops*(99+flits))
 	if c.Measure.Blame {
 		network.NoteBlame(p)
-		bytes += 64*(ports*float64(o.VCs+1)+terminals) + 32*highest*terminals*hops*10
+		bytes += 64*(ports*float64(o.VCs+1)+float64(o.Graph.Terminals())) + 32*highest*terminals*hops*10
 	}
 	p.Work(least, most, bytes)
 }
