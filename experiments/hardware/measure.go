@@ -34,7 +34,7 @@ type work struct {
 
 // newMachine is a preset under a library, on nodes of so many sockets.
 func newMachine(p *systems.Preset, library, transport string, sockets int) (*machine, error) {
-	values := p.With(systems.Libraries[library], transport)
+	values := p.With(systems.Library(library), transport)
 	adapter := systems.Adapter(values)
 	if adapter == "" {
 		adapter = systems.QDR

@@ -26,7 +26,7 @@ func (t *systemTable) values() []systems.Value {
 	if err != nil { // the name is checked as it is read
 		panic("kinds: " + err.Error())
 	}
-	return preset.With(systems.Libraries[t.Library], t.Transport)
+	return preset.With(systems.Library(t.Library), t.Transport)
 }
 
 // followSystem sets what the machine has and the file does not give. It returns a given that holds for
