@@ -223,3 +223,39 @@ func BarrierDissemination(n int) Collective {
 		contract: reduction(n, 1, func(int) int64 { return 1 }, true, nil),
 	}
 }
+
+// BarrierRecursiveDoubling is Open MPI's: of N = 2^k + r ranks the last r first notify the first r, and are
+// told by them at the end; 2^k ranks notify each other at doubling distances. Messages are 1 byte.
+func BarrierRecursiveDoubling(n int) Collective {
+	f := newFold(n)
+	first := n - f.rest // of the last
+	return &program{
+		ranks: n,
+		rounds: func(rank int) int {
+			switch {
+			case rank >= first:
+				return 1
+			case rank < f.rest:
+				return f.doublings + 2
+			}
+			return f.doublings
+		},
+		round: func(rank, round int, dst []Op) []Op {
+			note := func(kind Kind, peer, tag int) Op {
+				return Op{Kind: kind, Peer: int32(peer), Tag: int32(tag), Bytes: 1, Combine: kind == Recv, Data: Slot(0)}
+			}
+			switch {
+			case rank >= first:
+				return append(dst, note(Recv, rank-first, f.doublings+1), note(Send, rank-first, 0))
+			case rank < f.rest && round == 0:
+				return append(dst, note(Recv, rank+first, 0))
+			case rank < f.rest && round == f.doublings+1:
+				return append(dst, note(Send, rank+first, round))
+			case rank < f.rest:
+				round--
+			}
+			return append(dst, note(Recv, rank^1<<round, round+1), note(Send, rank^1<<round, round+1))
+		},
+		contract: reduction(n, 1, func(int) int64 { return 1 }, true, nil),
+	}
+}

@@ -124,6 +124,13 @@ func (c *LibraryChoice) build(operation string, e Env) (Collective, error) {
 	if err != nil {
 		return nil, err
 	}
+	if name == "allreduce-reduce-broadcast" {
+		down, err := c.build("broadcast", e)
+		if err != nil {
+			return nil, err
+		}
+		return AllreduceReduceBroadcast(int64(e.Bytes), down), nil
+	}
 	name, segment, segmented := strings.Cut(name, ":")
 	if !segmented {
 		return Registry.New(name, e)

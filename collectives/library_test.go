@@ -29,6 +29,7 @@ func TestLibraryAlgorithm(t *testing.T) {
 		{"open-mpi-4.0", "allgather", 48, 781, "allgather-bruck"},
 		{"open-mpi-4.0", "allgather", 64, 782, "allgather-neighbor-exchange"},
 		{"open-mpi-4.0", "broadcast", 64, 4096, "broadcast-split-binary"},
+		{"open-mpi", "broadcast", 24, 4096, "broadcast-doubling"},
 		{"open-mpi", "allreduce", 192, 4, "allreduce-reduce-broadcast"},
 		{"open-mpi", "allreduce", 192, 1 << 20, "allreduce-recursive-halving"},
 		{"open-mpi", "barrier", 256, 0, "barrier-tree"},
@@ -48,7 +49,7 @@ func TestLibraryAlgorithm(t *testing.T) {
 // TestSegments: broadcasts down trees keep their contract in segments that do not divide the vector, and
 // with any fanout.
 func TestSegments(t *testing.T) {
-	for _, name := range []string{"broadcast-chain", "broadcast-tree", "broadcast-knomial", "broadcast-split-binary"} {
+	for _, name := range []string{"broadcast-chain", "broadcast-tree", "broadcast-knomial", "broadcast-doubling", "broadcast-split-binary"} {
 		for n := 1; n <= 20; n++ {
 			for _, fanout := range []int{1, 3} {
 				collectivestest.Verify(t, name, collectives.Env{Ranks: n, Bytes: 1000}, func(config any) {

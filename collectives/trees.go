@@ -29,6 +29,7 @@ func init() {
 		return below
 	})
 	registerTree("broadcast-knomial", "broadcast down a k-nomial tree, of radix fanout, segment by segment", 4, knomialChildren)
+	registerTree("broadcast-doubling", "broadcast down the binomial tree of Open MPI, radix fanout: ranks send at growing distances, to all their children at once, segment by segment", 2, doublingChildren)
 	param.Register(Registry, "broadcast-split-binary", "broadcast of halves down the two sides of a binary tree, segment by segment, which pairs exchange at the end", TreeSettings{Fanout: 2, Segment: 1024}, func(c TreeSettings, e Env) (Collective, error) {
 		if err := c.check(e); err != nil {
 			return nil, err
@@ -38,9 +39,9 @@ func init() {
 	registerRooted("broadcast-linear", "broadcast from the root to each rank, all at once", func(n, root int, bytes int64) Collective {
 		return broadcastTree(TreeSettings{Rooted: Rooted{root}}, n, bytes, func(v int) []int { return chainChildren(v, n, n-1) })
 	})
-	register("allreduce-reduce-broadcast", "allreduce: reduce up a binomial tree, then broadcast down it", func(e Env) Collective { return AllreduceReduceBroadcast(e.Ranks, int64(e.Bytes)) })
-	register("barrier-recursive-doubling", "barrier: notes between pairs at doubling distances", func(e Env) Collective { return AllreduceRecursiveDoubling(e.Ranks, 1) })
-	register("barrier-tree", "barrier: notes up a binomial tree and down again", func(e Env) Collective { return AllreduceReduceBroadcast(e.Ranks, 1) })
+	register("allreduce-reduce-broadcast", "allreduce: reduce up a binomial tree, then broadcast down it", func(e Env) Collective { return AllreduceReduceBroadcast(int64(e.Bytes), BroadcastBinomial(e.Ranks, 0, int64(e.Bytes))) })
+	register("barrier-recursive-doubling", "barrier: notes between pairs at doubling distances", func(e Env) Collective { return BarrierRecursiveDoubling(e.Ranks) })
+	register("barrier-tree", "barrier: notes up a binomial tree and down again", func(e Env) Collective { return AllreduceReduceBroadcast(1, BroadcastBinomial(e.Ranks, 0, 1)) })
 }
 
 // chainChildren divides the ranks but the root into so many chains of equal length, the first ones longer by one.
@@ -79,6 +80,18 @@ func knomialChildren(v, n, radix int) (below []int) {
 			if c := v + d*digits[i]; c < n {
 				below = append(below, c)
 			}
+		}
+	}
+	return below
+}
+
+// doublingChildren are those in the tree in which the parent of v is v without its highest digit, in base
+// radix; the nearest first.
+func doublingChildren(v, n, radix int) (below []int) {
+	radix = max(2, radix)
+	for weight := 1; weight < n; weight *= radix {
+		for c := v + weight; weight > v && c < min(n, v+radix*weight); c += weight {
+			below = append(below, c)
 		}
 	}
 	return below
@@ -187,11 +200,11 @@ func BroadcastSplitBinary(c TreeSettings, n int, bytes int64) Collective {
 	}
 }
 
-// AllreduceReduceBroadcast reduces at rank 0 and broadcasts, both by binomial trees (Open MPI's
-// "nonoverlapping").
-func AllreduceReduceBroadcast(n int, bytes int64) Collective {
-	up, down := ReduceBinomial(n, 0, bytes), BroadcastBinomial(n, 0, bytes)
-	both := Sequence(up, down)
+// AllreduceReduceBroadcast reduces at rank 0 by a binomial tree, then broadcasts in a way (Open MPI's
+// "nonoverlapping", with the broadcast that its rules take).
+func AllreduceReduceBroadcast(bytes int64, down Collective) Collective {
+	n := down.Ranks()
+	both := Sequence(ReduceBinomial(n, 0, bytes), down)
 	return &program{
 		ranks: n, rounds: both.Rounds, round: both.Round,
 		contract: reduction(n, 1, func(int) int64 { return bytes }, false, nil),

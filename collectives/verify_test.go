@@ -119,6 +119,7 @@ func TestCosts(t *testing.T) {
 	}{
 		{"barrier-dissemination", 4, 4, 0},                   // ceil(log2 12)
 		{"broadcast-binomial", 4, 4 * bytes, 0},              // to 8, 4, 2, 1
+		{"broadcast-doubling", 2, 2 * bytes, 2},              // to 6, 10: 2 + 4, 2 + 8
 		{"broadcast-scatter-allgather", 4 + 11, 11 * 200, 0}, // all but its own chunk, then 11 chunks of 100
 		{"reduce-binomial", 1, bytes, 5},
 		{"allgather-ring", 11, 11 * bytes, 3},

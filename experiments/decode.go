@@ -36,7 +36,7 @@ func (d *decoder) table(path string, values map[string]any, config any) {
 	before := len(d.later)
 	fields := fieldsOf(reflect.ValueOf(config).Elem())
 	used := map[string]bool{}
-	candidates := slices.Clone(fields.names)
+	known := fields
 	unjudged := false // of an unknown choice: its parameters cannot be judged
 	var place func(f field, of interface{ give(string) })
 	place = func(f field, of interface{ give(string) }) {
@@ -58,8 +58,8 @@ func (d *decoder) table(path string, values map[string]any, config any) {
 				return
 			}
 			parameters := fieldsOf(reflect.ValueOf(c.Config()).Elem())
-			candidates = append(candidates, parameters.names...)
-			for _, p := range parameters.list {
+			known = append(known, parameters...)
+			for _, p := range parameters {
 				place(p, of)
 			}
 		} else if given {
@@ -68,12 +68,12 @@ func (d *decoder) table(path string, values map[string]any, config any) {
 			d.table(document.Join(path, f.name), nil, f.value.Addr().Interface()) // its choices take their defaults
 		}
 	}
-	for _, f := range fields.list {
+	for _, f := range fields {
 		place(f, nil)
 	}
 	for _, name := range results.SortedKeys(values) {
 		if !used[name] && !unjudged {
-			d.unknown[document.Join(path, document.QuoteName(name))] = unknownKey(path, name, candidates)
+			d.unknown[document.Join(path, document.QuoteName(name))] = unknownKey(path, name, known)
 		}
 	}
 	check := func(sim.Time) { d.doc.ProblemsFrom(path, param.Validate(config)) }
@@ -101,7 +101,7 @@ func (d *decoder) choose(path string, f field, c param.Chooser, raw any, given b
 }
 
 // unknownKey says that a table has no such key, and what it has.
-func unknownKey(path, name string, candidates []string) string {
+func unknownKey(path, name string, known []field) string {
 	if gone := hasGone(document.Join(path, name)); gone != "" {
 		return gone
 	}
@@ -109,10 +109,14 @@ func unknownKey(path, name string, candidates []string) string {
 	if path != "" {
 		what = fmt.Sprintf("is not a key of [%s]", path)
 	}
-	if len(candidates) == 0 {
+	if len(known) == 0 {
 		return what + "; it takes none"
 	}
-	candidates = slices.Sorted(slices.Values(candidates))
+	candidates := make([]string, len(known))
+	for i, f := range known {
+		candidates[i] = f.name
+	}
+	slices.Sort(candidates)
 	return fmt.Sprintf("%s%s: allowed are %s", what, param.DidYouMean(name, candidates), strings.Join(slices.Compact(candidates), ", "))
 }
 
@@ -259,7 +263,7 @@ func newElement(t reflect.Type) reflect.Value {
 	if d, ok := element.Interface().(Defaulter); ok {
 		d.Defaults()
 	}
-	for _, f := range fieldsOf(element.Elem()).list {
+	for _, f := range fieldsOf(element.Elem()) {
 		if c, ok := f.value.Addr().Interface().(param.Chooser); ok && c.Name() == "" {
 			panic(fmt.Sprintf("experiments: setting %s of %v chooses from nothing: its method Defaults has to give it a registry", f.name, t))
 		}
@@ -307,17 +311,11 @@ type field struct {
 	value reflect.Value
 }
 
-type fieldSet struct {
-	list  []field
-	names []string
-}
-
 // fieldsOf lists the settings of a struct; other values have none.
-func fieldsOf(v reflect.Value) (set fieldSet) {
+func fieldsOf(v reflect.Value) []field {
+	list := make([]field, 0, param.Settings(v.Type()))
 	param.EachSetting(v.Addr().Interface(), func(f reflect.StructField, value reflect.Value) {
-		name := f.Tag.Get("toml")
-		set.list = append(set.list, field{name, f.Tag, value})
-		set.names = append(set.names, name)
+		list = append(list, field{f.Tag.Get("toml"), f.Tag, value})
 	})
-	return set
+	return list
 }

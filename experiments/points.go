@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/experiments/figures"
@@ -26,12 +29,18 @@ func (f *File) expand(finished bool) {
 	}
 	unknown := map[string]string{}
 	times := map[string]int{} // points that do not know a key
-	expand(f.sweep, func(steps []int) {
-		for key, message := range f.point(steps).unknown {
+	var all [][]int
+	expand(f.sweep, func(steps []int) { all = append(all, slices.Clone(steps)) })
+	f.Points = make([]*Point, len(all))
+	decoders := make([]*decoder, len(all))
+	sideBySide(len(all), func(i int) { f.Points[i], decoders[i] = f.point(all[i], i) })
+	for _, d := range decoders {
+		f.doc.Problems = append(f.doc.Problems, d.doc.Problems...)
+		for key, message := range d.unknown {
 			unknown[key] = message
 			times[key]++
 		}
-	})
+	}
 	for _, key := range results.SortedKeys(unknown) {
 		if times[key] == len(f.Points) && !(finished && hasGone(key) != "") {
 			f.unknown(key, unknown[key])
@@ -39,17 +48,29 @@ func (f *File) expand(finished bool) {
 	}
 }
 
-// point decodes the point at the given steps of the sweep and appends it.
-func (f *File) point(steps []int) *decoder {
+// sideBySide calls do for every number below n, on up to four threads where n is large.
+func sideBySide(n int, do func(i int)) {
+	var next atomic.Int64
+	var done sync.WaitGroup
+	for range max(1, min(4, runtime.GOMAXPROCS(0), n/64)) {
+		done.Go(func() {
+			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
+				do(int(i))
+			}
+		})
+	}
+	done.Wait()
+}
+
+// point decodes the point at the given steps of the sweep.
+func (f *File) point(steps []int, index int) (*Point, *decoder) {
 	values := make([][]any, len(f.sweep))
 	for i, a := range f.sweep {
 		values[i] = a.values[steps[i]]
 	}
-	p, dec := f.decode(values, len(f.Points))
-	p.steps = slices.Clone(steps)
-	f.doc.Problems = append(f.doc.Problems, dec.doc.Problems...)
-	f.Points = append(f.Points, p)
-	return dec
+	p, dec := f.decode(values, index)
+	p.steps = steps
+	return p, dec
 }
 
 // decode makes the point that has the given values on the axes of the sweep.
@@ -125,7 +146,7 @@ func fileReaders(config any) []topology.PathConfig {
 		}
 		switch v.Kind() {
 		case reflect.Struct:
-			for _, f := range fieldsOf(v).list {
+			for _, f := range fieldsOf(v) {
 				search(f.value)
 			}
 		case reflect.Map:
@@ -208,23 +229,37 @@ func (t TableDescription) has(key string) bool {
 	return slices.ContainsFunc(t.all(), func(p param.Param) bool { return p.Key == key })
 }
 
+// distinct lists the first of the points that come to the same settings.
+func (f *File) distinct() (list []*Point) {
+	seen := map[string]bool{}
+	for _, p := range f.Points {
+		if !seen[p.Hash] {
+			list = append(list, p)
+		}
+		seen[p.Hash] = true
+	}
+	return list
+}
+
 // check asks the kind about every distinct point.
 func (f *File) check() {
+	distinct := f.distinct()
+	documents, warnings := make([]*document.Tree, len(distinct)), make([][]Warning, len(distinct))
+	sideBySide(len(distinct), func(i int) {
+		d, p := f.pointDocument(), distinct[i]
+		of, err := f.kind.check(p.config, p.Seed)
+		d.ProblemsFrom("", err)
+		of = slices.DeleteFunc(of, func(w Warning) bool { return w.Unset && d.Sets(w.Key) })
+		documents[i], warnings[i] = d, idleKeys(of, d)
+	})
 	byHash := map[string][]Warning{}
+	for i, p := range distinct {
+		f.doc.Problems = append(f.doc.Problems, documents[i].Problems...)
+		byHash[p.Hash] = warnings[i]
+	}
 	var found []finding[Warning]
 	for _, p := range f.Points {
-		warnings, seen := byHash[p.Hash]
-		if !seen {
-			var err error
-			warnings, err = f.kind.check(p.config, p.Seed)
-			d := f.pointDocument()
-			d.ProblemsFrom("", err)
-			f.doc.Problems = append(f.doc.Problems, d.Problems...)
-			warnings = slices.DeleteFunc(warnings, func(w Warning) bool { return w.Unset && d.Sets(w.Key) })
-			warnings = idleKeys(warnings, d)
-			byHash[p.Hash] = warnings
-		}
-		for _, w := range warnings {
+		for _, w := range byHash[p.Hash] {
 			found = append(found, finding[Warning]{w, p})
 		}
 	}

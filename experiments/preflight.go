@@ -22,9 +22,9 @@ type Preflight struct {
 	warnings  []Warning
 	cyclic    []string // networks that can deadlock and may
 	curves    []curve
-	crossings float64 // of switches, by flits or packets
+	crossings float64 // of switches, by flits
 	most      float64 // the same if nothing ends the point early
-	packets   bool
+	flits     float64 // of a packet, where these are simulated as one; 0: where flits are
 	times     float64 // as long for each as usual; 0: once
 	bytes     float64
 }
@@ -63,10 +63,8 @@ func (p *Preflight) Warn(key, format string, args ...any) {
 	p.warnings = append(p.warnings, Warning{Key: key, Message: fmt.Sprintf(format, args...)})
 }
 
-// Work adds the expected number of flits crossing a switch, or of packets where these
-// are the unit (see [Preflight.Packets]), and the bytes of memory to what the file will
-// take: the least and the most number, which are
-// equal where the length of the run is fixed.
+// Work adds the expected number of flits crossing a switch, and the bytes of memory, to what the
+// file will take: the least and the most number, which are equal where the length of the run is fixed.
 func (p *Preflight) Work(least, most, bytes float64) {
 	p.crossings += least
 	p.most += most
@@ -85,8 +83,8 @@ func (p *Preflight) Load(curveName string, load, bound float64) {
 	p.curves = append(p.curves, curve{curveName, load, bound})
 }
 
-// Packets says that packets are simulated, not their flits.
-func (p *Preflight) Packets() { p.packets = true }
+// Packets says that packets of so many flits are simulated as one.
+func (p *Preflight) Packets(flits float64) { p.flits = flits }
 
 // Slower says that the work takes so many times as long as usual.
 func (p *Preflight) Slower(times float64) { p.times = times }
@@ -123,8 +121,8 @@ func (w work) String() string {
 
 func (p *Preflight) work() work {
 	one := nanosecondsPerFlitHop * max(1, p.times)
-	if p.packets {
-		one *= packetHop
+	if p.flits > 0 {
+		one *= packetHop / p.flits
 	}
 	return work{effort{p.crossings, p.crossings * one}, effort{p.most, p.most * one}}
 }
@@ -151,32 +149,33 @@ func (f *File) PreflightRest(finished map[string]*Record) (*Report, error) {
 }
 
 func (f *File) preflight(thorough bool, finished map[string]*Record) (*Report, error) {
+	distinct := f.distinct()
+	examined, documents := make([]*Preflight, len(distinct)), make([]*document.Tree, len(distinct))
+	sideBySide(len(distinct), func(i int) {
+		point, d := distinct[i], f.pointDocument()
+		p := &Preflight{Seed: point.Seed, Thorough: thorough, shared: f.shared}
+		if finished[point.Hash] == nil {
+			d.ProblemsFrom("", f.kind.preflight(point.config, p))
+		} else if unsafe, ok := point.config.(deadlockSetting); ok && *unsafe.AllowDeadlock() {
+			again := &Preflight{Seed: point.Seed, shared: f.shared}
+			if f.kind.preflight(point.config, again) == nil {
+				p.cyclic = again.cyclic
+			}
+		}
+		examined[i], documents[i] = p, d
+	})
 	byHash := map[string]*Preflight{}
 	var problems document.Problems
 	merged := merger{file: f, lowest: map[string]curve{}, points: map[string][]*Point{}}
 	all, bytes := work{}, 0.0
+	for i, p := range examined {
+		byHash[distinct[i].Hash] = p
+		problems = append(problems, documents[i].Problems...)
+		all.add(1, p.work())
+		bytes = max(bytes, p.bytes)
+	}
 	for _, point := range f.Points {
-		p := byHash[point.Hash]
-		if p == nil {
-			p = &Preflight{Seed: point.Seed, Thorough: thorough, shared: f.shared}
-			byHash[point.Hash] = p
-			if finished[point.Hash] != nil {
-				if unsafe, ok := point.config.(deadlockSetting); ok && *unsafe.AllowDeadlock() {
-					again := &Preflight{Seed: point.Seed, shared: f.shared}
-					if f.kind.preflight(point.config, again) == nil {
-						merged.allow(again.cyclic)
-					}
-				}
-				continue
-			}
-			err := f.kind.preflight(point.config, p)
-			d := f.pointDocument()
-			d.ProblemsFrom("", err)
-			problems = append(problems, d.Problems...)
-			all.add(1, p.work())
-			bytes = max(bytes, p.bytes)
-		}
-		merged.add(p, point)
+		merged.add(byHash[point.Hash], point)
 	}
 	if err := problems.Err(); err != nil {
 		return nil, err

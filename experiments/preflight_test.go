@@ -117,9 +117,11 @@ func TestCost(t *testing.T) {
 	const one = 0.4 * 16 * 600 * (1 + 32.0/15)
 	// Four channels a switch share 32/15 hops: 8/15 of a flit each, so that the
 	// bound is that of the terminals, 1. Bisection among 0.1 to 1.0 goes up all
-	// the way: 0.5, 0.8, 0.9, 1.0. One of the four takes the budget of 100,000 cycles, as a rule,
-	// the others their least: 600 + 99,400/4 in the mean.
-	const searched = (0.5 + 0.8 + 0.9 + 1.0) * one / 0.4 * 25_450 / 600
+	// the way: 0.5, 0.8, 0.9, 1.0. They take 600 cycles each, and budgets of 100,000. In one
+	// 1,600,000 packets are sent, which tell loads apart to 1/1,265: near to the capacity are
+	// (10/1,265)^2 = 0.0000625, so that 1 + 5 * 0.0000625/0.0050625 = 1.0617 budgets are said,
+	// 600 + 99,400 * 1.0617/4 = 26,983 cycles in the mean.
+	const searched = (0.5 + 0.8 + 0.9 + 1.0) * one / 0.4 * 26_983 / 600
 	for _, c := range []struct {
 		name, text string
 		want       float64
@@ -137,12 +139,12 @@ func TestCost(t *testing.T) {
 	}
 }
 
-// TestCostOfPackets: packets of 4 flits cross switches a quarter as often, and each
-// crossing takes four times as long.
+// TestCostOfPackets: as many flits cross switches in packets of 8, each of which takes as long as four
+// flits alone.
 func TestCostOfPackets(t *testing.T) {
-	flits := strings.Replace(costRow, "load = 0.4", "load = 0.4, packet_flits = 4", 1) + "[switch]\nhold = true\nflow_control = \"cut-through\"\n"
+	flits := strings.Replace(costRow, "load = 0.4", "load = 0.4, packet_flits = 8", 1) + "[switch]\nhold = true\nflow_control = \"cut-through\"\n"
 	of, got := predicted(t, flits), predicted(t, flits+"[fabric]\nunit = \"packet\"\n")
-	if math.Abs(4*got.least.crossings/of.least.crossings-1) > 1e-9 || math.Abs(got.most.nanoseconds/of.most.nanoseconds-1) > 1e-9 {
+	if math.Abs(got.least.crossings/of.least.crossings-1) > 1e-9 || math.Abs(2*got.most.nanoseconds/of.most.nanoseconds-1) > 1e-9 {
 		t.Errorf("packets: %+v, flits: %+v", got, of)
 	}
 }

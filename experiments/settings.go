@@ -17,7 +17,7 @@ import (
 // come to, defaults included, in the order of the declarations.
 func resolve(config any) []document.Setting {
 	var all []document.Setting
-	for _, f := range fieldsOf(reflect.ValueOf(config).Elem()).list {
+	for _, f := range fieldsOf(reflect.ValueOf(config).Elem()) {
 		all = appendResolved(all, f.name, f.value)
 	}
 	return all
@@ -27,7 +27,7 @@ func appendResolved(all []document.Setting, path string, v reflect.Value) []docu
 	if c, ok := v.Addr().Interface().(param.Chooser); ok {
 		all = append(all, document.Setting{Key: path, Value: c.Name()})
 		if c.Config() != nil {
-			for _, f := range fieldsOf(reflect.ValueOf(c.Config()).Elem()).list {
+			for _, f := range fieldsOf(reflect.ValueOf(c.Config()).Elem()) {
 				all = appendResolved(all, document.Join(document.Parent(path), f.name), f.value)
 			}
 		}
@@ -42,7 +42,7 @@ func appendResolved(all []document.Setting, path string, v reflect.Value) []docu
 	}
 	switch v.Kind() {
 	case reflect.Struct:
-		for _, f := range fieldsOf(v).list {
+		for _, f := range fieldsOf(v) {
 			all = appendResolved(all, document.Join(path, f.name), f.value)
 		}
 	case reflect.Map:

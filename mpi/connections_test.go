@@ -54,6 +54,16 @@ func TestConnectionsOfThePaper(t *testing.T) {
 	if got := grouped.QPs(1000000, 4); got != 1268 {
 		t.Errorf("1,000,000 ranks: %d QPs, want 1268", got)
 	}
+	// Groups of ten, four a node: a group lies on three nodes, and there are three other groups.
+	// A group of all ranks is as none.
+	small := grouped
+	small.Group = 10
+	if got := small.QPs(40, 4); got != 3+3 {
+		t.Errorf("groups of 10: %d QPs, want 6", got)
+	}
+	if got := small.QPs(10, 4); got != 3 {
+		t.Errorf("one group of 10: %d QPs, want 3", got)
+	}
 	// 1023 connections on demand, as FT makes on 8,192 ranks, nearly double it:
 	// (1025 + 1023) x 9088 B.
 	f := grouped.Footprint(8192, 4, 1023)
@@ -251,8 +261,46 @@ func TestSharedQueueOfFixedSize(t *testing.T) {
 		RC:    7 * (2*1000 + 500 + 4*50), // its queues are not shared
 	} {
 		c := Connections{Mode: mode, Buffer: 1000, Request: 50, SendDepth: 10, Preposted: 2, RecvDepth: 4, Sizes: 2, SRQBuffers: 100}
-		if got := c.Footprint(8, 1, 0).Process; got != want {
-			t.Errorf("%s: %v B, want %v", mode, got, want)
+		if f := c.Footprint(8, 1, 0); f.Process != want || f.ProcessStatic != want {
+			t.Errorf("%s: %v B, %v static, want %v", mode, f.Process, f.ProcessStatic, want)
+		}
+	}
+}
+
+// TestInboxIsFreeOnTime: a buffer that is in use until 5 is free at 5.
+func TestInboxIsFreeOnTime(t *testing.T) {
+	for _, c := range []struct {
+		until   inbox
+		buffers int
+		want    bool
+	}{
+		{inbox{5}, 1, true},
+		{inbox{6}, 1, false},
+		{inbox{4, 6, 7}, 3, true},
+		{inbox{4, 6, 7}, 2, false},
+	} {
+		if b := slices.Clone(c.until); b.has(c.buffers, 5) != c.want {
+			t.Errorf("%d buffers, in use until %v: one is free at 5: %v, want %v", c.buffers, c.until, !c.want, c.want)
+		}
+	}
+}
+
+// TestTearDownOfOneSide: two ranks on two nodes, each with a connection to the other's. RC closes
+// both ends; with XRC the other one is a connection of its own.
+func TestTearDownOfOneSide(t *testing.T) {
+	for mode, want := range map[string]struct {
+		closed int64
+		other  linkState
+	}{RCSRQ: {2, linkNone}, XRCS: {1, linkReady}} {
+		config := QDRConfig(1)
+		config.Connections.Mode, config.Connections.OnDemand = mode, true
+		rt := simtest.Must(config.whole(RunSchedule(collectives.Uniform(2, 0, nil), Costs{}, sim.Picosecond)))(t)
+		c := &rt.connect
+		c.set(0, 1, linkReady)
+		c.set(1, 0, linkReady)
+		c.tearDown(0, 0)
+		if rt.stats.QPsClosed != want.closed || c.get(0, 1) != linkNone || c.get(1, 0) != want.other {
+			t.Errorf("%s: %d QPs closed, links %d and %d; want %d, none and %d", mode, rt.stats.QPsClosed, c.get(0, 1), c.get(1, 0), want.closed, want.other)
 		}
 	}
 }

@@ -93,7 +93,7 @@ func (rt *runtime) inOneCopy(m *message) bool {
 
 // rateOf is that of the copies of a message.
 func (rt *runtime) rateOf(m *message) sim.Rate {
-	return rt.Protocols.rateOf(m.bytes, m.shared, m.segment)
+	return rt.places.rate(&rt.Config, m.from, m.to, m.bytes, m.shared, m.segment)
 }
 
 // isCopied tells whether the CPU of a side copies the message: of the sender, unless it is in a
@@ -177,7 +177,7 @@ func (rt *runtime) post(i int32, m *message, now sim.Time) {
 		if rt.Timeline != nil {
 			rt.sends(m, from, m.bytes, true)
 		}
-		rt.kernel.Schedule(now+rt.Protocols.SharedLatency, rt.handler, evArrive, to, int64(i))
+		rt.kernel.Schedule(now+rt.places.way(&rt.Config, from, to), rt.handler, evArrive, to, int64(i))
 		return
 	}
 	if hop, ok := rt.connect.route(i, from, to, now); ok {
@@ -200,7 +200,7 @@ func (rt *runtime) transmit(i int32, m *message, from, hop int32) {
 		rt.sends(m, from, bytes, local)
 	}
 	if local {
-		rt.kernel.After(rt.Protocols.SharedLatency, rt.handler, evArrive, hop, int64(i))
+		rt.kernel.After(rt.places.way(&rt.Config, from, hop), rt.handler, evArrive, hop, int64(i))
 		return
 	}
 	t := Transfer{ID: i, From: a, To: b, Process: hop, Bytes: bytes}
@@ -344,9 +344,10 @@ func (rt *runtime) arrive(id int32, m *message, now sim.Time) {
 		rt.checkLength(m, rt.recvBytes[node])
 	}
 	var at sim.Time
+	overhead := rt.places.fetch(&rt.Config, m.from, m.to, m.bytes, m.shared)
 	switch {
 	case !ok && rt.inOneCopy(m): // what comes is where the message lies
-		at = rt.takeIn(m.to, m, now, rt.Protocols.RecvOverhead, Receiving, id)
+		at = rt.takeIn(m.to, m, now, overhead, Receiving, id)
 	case m.stage == stageData:
 		at = rt.occupy(m.to, now, rt.Protocols.PollOverhead+rt.noise.call(m.to), Receiving, id)
 	case rt.isCopied(m, collectives.In):
@@ -354,14 +355,14 @@ func (rt *runtime) arrive(id int32, m *message, now sim.Time) {
 		if !ok {
 			then = thenEarly
 		}
-		call := rt.Protocols.RecvOverhead + rt.noise.call(m.to) + rt.reach(m)
+		call := overhead + rt.noise.call(m.to) + rt.reach(m)
 		if rt.copyMessage(m.to, now, call, m, then, id) {
 			return
 		}
 		at = rt.occupy(m.to, now, call+rt.ranks[m.to].copies(copyTime(m.bytes, rt.rateOf(m))), Receiving, id)
 		rt.putBuffer(m, at)
 	default:
-		at = rt.takeIn(m.to, m, now, rt.Protocols.RecvOverhead, Receiving, id)
+		at = rt.takeIn(m.to, m, now, overhead, Receiving, id)
 	}
 	rt.taken(id, m, ok, at)
 }
@@ -435,7 +436,7 @@ func (rt *runtime) reach(m *message) sim.Time {
 func (rt *runtime) complete(id int32, m *message, at sim.Time) {
 	to, recvID := m.to, m.recvID
 	if rt.inOneCopy(m) {
-		rt.tellSender(id, m, at+rt.Protocols.SharedLatency)
+		rt.tellSender(id, m, at+rt.places.way(&rt.Config, to, m.from))
 	}
 	rt.close(id, m)
 	rt.done(to, recvID, at)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/weft-sim/weft/collectives"
 	"github.com/weft-sim/weft/sim"
 )
 
@@ -16,6 +17,9 @@ type Memory struct {
 	Bandwidth sim.Rate  `toml:"bandwidth" doc:"what all copies at the same time in a domain move together, every copied byte counted once; 0Gb/s: without limit"`
 	Cached    sim.Bytes `toml:"cached" doc:"largest copy that goes from cache to cache, by its own rate however many others there are" min:"0B"`
 	Domains   int       `toml:"domains" doc:"domains of a node, such as its sockets: its ranks in their order fall to them in equal parts" min:"1"`
+	PerDomain int       `toml:"domain_ranks" doc:"ranks that a domain takes before the next one gets any; 0: equal parts" min:"0"`
+	Between   sim.Time  `toml:"domain_latency" doc:"what a message from one domain of a node to another takes beside protocol.shared_latency" min:"0ns"`
+	Across    sim.Rate  `toml:"domain_rate" doc:"most of protocol.shared_rate that the two copies of a message from one domain of a node to another have; 0Gb/s: all"`
 }
 
 // DefaultMemory is without limit.
@@ -27,6 +31,58 @@ func (m *Memory) check() error {
 		return fmt.Errorf("mpi: memory of %v in %d domains", m.Bandwidth, m.Domains)
 	}
 	return nil
+}
+
+// places tell by rank its domain, of all nodes' domains, and how many ranks its node has.
+type places struct{ domainOf, together []int32 }
+
+func (m *Memory) places(nodeOf []int32, nodes int) places {
+	p := places{make([]int32, len(nodeOf)), make([]int32, len(nodeOf))}
+	on, index, domains := make([]int, nodes), make([]int, nodes), max(1, m.Domains)
+	for _, node := range nodeOf {
+		on[node]++
+	}
+	for r, node := range nodeOf {
+		of := index[node] * domains / on[node]
+		if m.PerDomain > 0 {
+			of = min(index[node]/m.PerDomain, domains-1)
+		}
+		p.domainOf[r], p.together[r] = node*int32(domains)+int32(of), int32(on[node])
+		index[node]++
+	}
+	return p
+}
+
+// way is the latency of a message through shared memory from a to b: the receiver finds it when it has
+// looked into the boxes of other ranks of its node.
+func (p *places) way(c *Config, a, b int32) sim.Time {
+	return p.trip(c, a, b) + c.Protocols.SharedPeer*sim.Time(max(0, p.together[b]-2))
+}
+
+// trip is that of a line of the caches.
+func (p *places) trip(c *Config, a, b int32) sim.Time {
+	if p.domainOf[a] != p.domainOf[b] {
+		return c.Protocols.SharedLatency + c.Memory.Between
+	}
+	return c.Protocols.SharedLatency
+}
+
+// fetch is the CPU time in which b takes in a message of a, or sees where it lies.
+func (p *places) fetch(c *Config, a, b int32, bytes int64, shared bool) sim.Time {
+	t := c.Protocols.overhead(shared, c.Protocols.RecvOverhead)
+	if most := int64(c.Protocols.SharedShort); shared && most > 0 && bytes > most {
+		t += p.trip(c, a, b)
+	}
+	return t
+}
+
+// rate is that of the copies of a message through shared memory from a to b, or between nodes.
+func (p *places) rate(c *Config, a, b int32, bytes int64, shared bool, s collectives.Segment) sim.Rate {
+	rate := c.Protocols.rateOf(bytes, shared, s)
+	if shared && c.Memory.Across > 0 && p.domainOf[a] != p.domainOf[b] && !c.Protocols.inOneCopy(bytes, s) {
+		return min(rate, c.Memory.Across)
+	}
+	return rate
 }
 
 // memory is the state of all nodes' memory; nil without a limit.
@@ -53,19 +109,10 @@ type copying struct {
 	rate float64 // now
 }
 
-func newMemory(k *sim.Kernel, config *Memory, nodeOf []int32, nodes int, ended func(rank int32)) *memory {
+func newMemory(k *sim.Kernel, config *Memory, domainOf []int32, nodes int, ended func(rank int32)) *memory {
 	m := &memory{
 		kernel: k, ended: ended, bandwidth: bytesPerPicosecond(config.Bandwidth),
-		domains: make([]domain, nodes*config.Domains), domainOf: make([]int32, len(nodeOf)),
-	}
-	on := make([]int, nodes)
-	for _, node := range nodeOf {
-		on[node]++
-	}
-	index := make([]int, nodes)
-	for r, node := range nodeOf {
-		m.domainOf[r] = node*int32(config.Domains) + int32(index[node]*config.Domains/on[node])
-		index[node]++
+		domains: make([]domain, nodes*config.Domains), domainOf: domainOf,
 	}
 	m.handler = k.Register(m)
 	return m
@@ -226,7 +273,7 @@ func newCopies(rt *runtime, nodes int) *copies {
 	if first := rt.parts[0].copies; first != nil {
 		return &copies{first.memory.of(rt.kernel, rt.moved), first.ranks}
 	}
-	return &copies{newMemory(rt.kernel, &rt.Memory, rt.nodeOf, nodes, rt.moved), make([]copier, len(rt.ranks))}
+	return &copies{newMemory(rt.kernel, &rt.Memory, rt.places.domainOf, nodes, rt.moved), make([]copier, len(rt.ranks))}
 }
 
 // held tells whether the CPU of r copies, or is booked for a copy.

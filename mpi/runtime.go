@@ -148,6 +148,7 @@ type shared struct {
 	parts      []*runtime
 	partOf     []uint8 // by node
 	nodeOf     []int32
+	places     places
 	ranks      []rank
 	messages   *mem.Records[message]
 	inOrder    bool
@@ -337,8 +338,8 @@ func (rt *runtime) occupies(r int32, q *rank, op *Op, now sim.Time) bool {
 			rt.release(r)
 		}
 		q.posting = rt.newMessage(r, op)
-		t := rt.Protocols.SendOverhead + rt.noise.call(r)
 		m := rt.messages.At(q.posting)
+		t := rt.Protocols.overhead(m.shared, rt.Protocols.SendOverhead) + rt.noise.call(r)
 		if m.stage != stageEager {
 			t += rt.Protocols.register(op.Size)
 		}

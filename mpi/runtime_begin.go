@@ -27,7 +27,7 @@ func (c Config) begin(w Workload) (*meeting, error) {
 		}
 	}
 	s := shared{
-		Config: c, parts: make([]*runtime, network.Parts()), partOf: make([]uint8, nodes), nodeOf: nodeOf,
+		Config: c, parts: make([]*runtime, network.Parts()), partOf: make([]uint8, nodes), nodeOf: nodeOf, places: c.Memory.places(nodeOf, nodes),
 		ranks: mem.HugePages(make([]rank, w.Ranks())), messages: &mem.Records[message]{},
 		queues: mem.HugePages(make([]Op, shortQueue*w.Ranks())), noise: newNoise(&c.Noise, c.Seed, w.Ranks()),
 	}

@@ -153,7 +153,7 @@ func (rt *runtime) numberMessage(m *message) {
 func (rt *runtime) sends(m *message, from int32, bytes int64, local bool) {
 	x, now := rt.transit(m), rt.kernel.Now()
 	*x = transit{departure: departure{x.number, from, x.staged, now, local}, bytes: bytes}
-	x.in.at = now + rt.Protocols.SharedLatency // where no transport says otherwise
+	x.in.at = now + rt.places.way(&rt.Config, from, m.hop) // where no transport says otherwise
 }
 
 // arrives notes when the transport delivers a stage, or the data before a FIN.

@@ -62,6 +62,9 @@ type Protocols struct {
 	BufferTime        sim.Time  `toml:"buffer_time" doc:"CPU time of the sender, beside send_overhead, for an eager message whose bytes do not go with the doorbell (hca.inline_limit)" min:"0ns"`
 	StagingPage       sim.Time  `toml:"staging_page_time" doc:"time in which 4 KiB of an eager message, and less in proportion, are made ready before the adapter is told of it, while the CPU goes on and other messages are made ready, too" min:"0ns"`
 	SharedLatency     sim.Time  `toml:"shared_latency" doc:"from one process to another through shared memory" min:"0ns"`
+	SharedOverhead    sim.Time  `toml:"shared_overhead" doc:"CPU time for posting a message inside a node, and for taking it in; 0ns: send_overhead, recv_overhead" min:"0ns"`
+	SharedShort       sim.Bytes `toml:"shared_short" doc:"largest message inside a node that comes with its notice; of a larger one the receiver has to fetch its buffer, in CPU time of shared_latency and memory.domain_latency; 0B: all come so" min:"0B"`
+	SharedPeer        sim.Time  `toml:"shared_peer_time" doc:"what a message inside a node takes longer for every rank of the node beyond two: its receiver looks into a box a rank" min:"0ns"`
 	SharedRate        sim.Rate  `toml:"shared_rate" doc:"rate of the two copies of a message inside a node; 0Gb/s: copy_rate"`
 	SingleCopy        sim.Bytes `toml:"single_copy" doc:"largest message inside a node that is copied twice; of a larger one the receiver copies from the sender's memory (CMA, XPMEM, KNEM), whose end the sender is told after shared_latency; 0B: all are copied twice" min:"0B"`
 	SingleCopyTime    sim.Time  `toml:"single_copy_time" doc:"CPU time of the receiver for getting at the sender's memory" min:"0ns"`
@@ -137,6 +140,14 @@ func (p *Protocols) rateOf(bytes int64, shared bool, s collectives.Segment) (rat
 		rate = p.CopyRate
 	}
 	return rate
+}
+
+// overhead is the CPU time of a side of a message that goes through shared memory, or not.
+func (p *Protocols) overhead(shared bool, otherwise sim.Time) sim.Time {
+	if shared && p.SharedOverhead > 0 {
+		return p.SharedOverhead
+	}
+	return otherwise
 }
 
 // staging is the time in which so many bytes are made ready for the adapter.

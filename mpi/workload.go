@@ -388,11 +388,11 @@ type Transfers func(from, to int32, bytes, count int64)
 // so many bytes from the memory of one node to that of another. Of a rendezvous only what every
 // form of it has is counted. Cost: linear in the operations.
 func (c *Config) Demand(w Workload, transfers Transfers, idle func(bytes int64) sim.Time) (*Demand, error) {
-	nodeOf, _, err := c.Placement.Place(w.Ranks(), c.Seed)
+	nodeOf, nodes, err := c.Placement.Place(w.Ranks(), c.Seed)
 	if err != nil {
 		return nil, err
 	}
-	d := &demand{Config: c, Demand: Demand{CPU: make([]CPUTime, w.Ranks())}, nodeOf: nodeOf, transfers: transfers, idle: idle}
+	d := &demand{Config: c, Demand: Demand{CPU: make([]CPUTime, w.Ranks())}, nodeOf: nodeOf, places: c.Memory.places(nodeOf, nodes), transfers: transfers, idle: idle}
 	var ops []Op
 	for r := range int32(w.Ranks()) {
 		for ops = w.Start(r, ops[:0]); len(ops) > 0; {
@@ -420,6 +420,7 @@ type demand struct {
 	*Config
 	Demand
 	nodeOf    []int32
+	places    places
 	transfers Transfers
 	idle      func(bytes int64) sim.Time
 }
@@ -428,10 +429,10 @@ type demand struct {
 func (d *demand) message(from int32, op *Op) {
 	p := &d.Protocols
 	a, b := d.nodeOf[from], d.nodeOf[op.Peer]
-	sender, receiver := p.SendOverhead, p.RecvOverhead
-	copied := copyTime(op.Size, p.rateOf(op.Size, a == b, op.Segment))
+	sender, receiver := p.overhead(a == b, p.SendOverhead), d.places.fetch(d.Config, from, op.Peer, op.Size, a == b)
+	copied := copyTime(op.Size, d.places.rate(d.Config, from, op.Peer, op.Size, a == b, op.Segment))
 	in, out := sim.Time(0), sim.Time(0)
-	way := p.SharedLatency
+	way := d.places.way(d.Config, from, op.Peer)
 	protocol := p.of(op, d.Connections.Mode == UD)
 	switch {
 	case a == b:

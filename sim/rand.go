@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/bits"
 	"sort"
+	"sync/atomic"
 
 	"github.com/weft-sim/weft/sim/snapshot"
 )
@@ -68,12 +69,11 @@ func Shuffle[T any](s *Stream, p []T) {
 }
 
 // Geometric draws the number of Bernoulli trials up to and including the first
-// success: 1, 2, 3, ... with mean 1/p. Build it once per probability, which costs
-// some 10,000 logarithms; a draw costs a look into a table or, beyond the table, a
-// logarithm.
+// success: 1, 2, 3, ... with mean 1/p. Build it once per probability: its first draw costs
+// some 1,500 logarithms, the others a look into a table or, beyond the table, a logarithm.
 type Geometric struct {
-	scale float64 // 1 / ln(1-p); 0: p is 1
-	steps *geometricSteps
+	scale float64                         // 1 / ln(1-p); 0: p is 1
+	steps *atomic.Pointer[geometricSteps] // nil, or where the first draw puts the table
 }
 
 // geometricSteps inverts the distribution for small numbers of trials.
@@ -99,15 +99,13 @@ func NewGeometric(p float64) Geometric {
 	case p <= 0:
 		return Geometric{scale: math.Inf(-1)}
 	}
-	g := Geometric{scale: 1 / math.Log1p(-p)}
-	g.steps = g.tabulate()
-	return g
+	return Geometric{1 / math.Log1p(-p), new(atomic.Pointer[geometricSteps])}
 }
 
 func (g Geometric) tabulate() *geometricSteps {
 	t := new(geometricSteps)
 	for n := range t.above {
-		t.above[n] = uint64(sort.Search(1<<53, func(x int) bool { return g.invert(uint64(x)) > int64(n)+1 }))
+		t.above[n] = g.leastAbove(int64(n) + 1)
 	}
 	n := uint16(0)
 	for b := range t.from {
@@ -119,6 +117,19 @@ func (g Geometric) tabulate() *geometricSteps {
 	return t
 }
 
+// leastAbove is the least fraction, in units of 2^-53, that gives more than so many trials; 2^53 if none
+// does. It is near to 1-(1-p)^trials, which rounding moves by a few units.
+func (g Geometric) leastAbove(trials int64) uint64 {
+	guess := int(-math.Expm1(float64(trials)/g.scale) * (1 << 53))
+	above := func(x int) bool { return g.invert(uint64(x)) > trials }
+	for reach := 2; ; reach *= 2 {
+		low, high := max(0, guess-reach), min(1<<53, guess+reach)
+		if (low == 0 || !above(low)) && (high == 1<<53 || above(high)) {
+			return uint64(low + sort.Search(high-low, func(i int) bool { return above(low + i) }))
+		}
+	}
+}
+
 // Draw returns the next gap, at least 1 and at most 2^60.
 func (g Geometric) Draw(s *Stream) int64 {
 	if g.scale == 0 {
@@ -128,8 +139,13 @@ func (g Geometric) Draw(s *Stream) int64 {
 	if g.steps == nil {
 		return g.invert(x)
 	}
-	n := uint32(g.steps.from[x>>guideShift])
-	for n < tabulatedTrials && x >= g.steps.above[n] {
+	steps := g.steps.Load()
+	if steps == nil {
+		steps = g.tabulate()
+		g.steps.Store(steps) // threads that draw at once make the same
+	}
+	n := uint32(steps.from[x>>guideShift])
+	for n < tabulatedTrials && x >= steps.above[n] {
 		n++
 	}
 	if n == tabulatedTrials {

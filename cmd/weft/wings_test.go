@@ -15,7 +15,7 @@ import (
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
-// wing is a row of the table of wings in docs/architecture.md.
+// wing is a part of the section Wings of docs/architecture.md: its heading names what brings it, its table its packages.
 type wing struct {
 	name, root string
 	packages   []string // with the root
@@ -25,13 +25,13 @@ func readWings(t *testing.T) (wings []wing) {
 	t.Helper()
 	_, text, _ := strings.Cut(read(t, root, "docs", "architecture.md"), "\n## Wings\n")
 	text, _, _ = strings.Cut(text, "\n## ")
-	for line := range strings.Lines(text) {
-		cells := strings.Split(line, "|")
-		if len(cells) != 5 || !strings.Contains(line, "`") {
-			continue
+	for _, part := range strings.Split(text, "\n### ")[1:] {
+		heading, table, _ := strings.Cut(part, "\n")
+		name, brings, _ := strings.Cut(heading, ": ")
+		w := wing{name: name, root: strings.Trim(brings, "`")}
+		for _, row := range tableRow.FindAllStringSubmatch(table, -1) {
+			w.packages = append(w.packages, row[1])
 		}
-		w := wing{name: strings.TrimSpace(cells[1]), root: strings.Trim(cells[2], " `")}
-		w.packages = append(strings.Split(strings.TrimSpace(cells[3]), ", "), w.root)
 		wings = append(wings, w)
 	}
 	if len(wings) < 4 {
@@ -99,8 +99,7 @@ func TestHouse(t *testing.T) {
 		t.Skip("builds a program")
 	}
 	dir := t.TempDir()
-	source, house := filepath.Join(dir, "main.go"), filepath.Join(dir, "house")
-	simtest.Check(t, os.WriteFile(source, []byte("package main\n\nimport \""+module+"cmd/command\"\n\nfunc main() { command.Main() }\n"), 0o644))
+	source, house := simtest.Must(filepath.Abs(filepath.Join(root, "docs", "outside", "house", "main.go")))(t), filepath.Join(dir, "house")
 	overlay := simtest.Must(json.Marshal(map[string]map[string]string{"Replace": {
 		filepath.Join(simtest.Must(filepath.Abs(root))(t), "cmd", "house", "main.go"): source,
 	}}))(t)

@@ -308,6 +308,11 @@ func TestSessionsDetectCollisions(t *testing.T) {
 		if o.Conflicts != 2*13*3 || o.Injected != 2*13*4 {
 			t.Errorf("%d flits: %d conflicts of %d packets, want 78 of 104", F, o.Conflicts, o.Injected)
 		}
+		// At an output three packets of others meet in each of two sessions: whoever wins, one
+		// pair of three is left over at each of 13.
+		if got := n.accessBound(collide{n}); got != 13 {
+			t.Errorf("%d flits: at least %d pairs lost under any rule, want 13", F, got)
+		}
 		n.SingleAccess = true
 		o = checkConserved(t, n.Run(digitsOf(n, digitsShort, true), SessionOptions{PacketFlits: F}))
 		if o.AccessDrops != 3*13*3 || o.Received != 3*13 || o.LostPairs != 13*12-39 {

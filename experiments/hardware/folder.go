@@ -64,6 +64,7 @@ type benchmark struct {
 	test, operation, algorithm    string
 	library                       string // of weft's, that chooses an algorithm
 	nodes, perNode, ranks         int
+	byCore                        int // cores of a socket, if ranks fill it before they take another
 	bytes                         int64
 	far, cyclic, inARow, perftest bool
 }
@@ -204,7 +205,7 @@ func (r *row) decode(nodes, perNode, ranks int, bytes int64) {
 	}
 	b.nodes, b.perNode, b.ranks, b.bytes = nodes, perNode, ranks, bytes
 	b.algorithm = strings.Join(words[1:], " ")
-	b.inARow = strings.HasPrefix(words[0], "imb_") || b.operation == "barrier"
+	b.inARow = b.operation == "barrier"
 	b.cyclic = strings.Contains(r.notes, "placed by node")
 	if b.ranks == 0 {
 		b.ranks = nodes * perNode
@@ -242,6 +243,9 @@ func (s *system) add(r *row) {
 	case s.Cores > 0 && s.Sockets > 0 && r.perNode > s.Cores*s.Sockets:
 		r.refused = fmt.Sprintf("%d ranks a node are more than its %d cores", r.perNode, s.Cores*s.Sockets)
 	}
+	if strings.Contains(r.notes, "placed by") {
+		r.byCore = s.Cores
+	}
 	s.rows = append(s.rows, r)
 }
 
@@ -249,13 +253,14 @@ func (s *system) add(r *row) {
 var version = input.Pattern(`[0-9]+(\.[0-9]+)+`)
 
 // versionOf is the version in the name of a library; HPC-X 2 has Open MPI 4.1. Where there is none, of
-// Open MPI the rules up to 4.0 are taken, which held for most of its life.
+// Open MPI the rules since 4.1 are taken: an allreduce of a log without a version slows down, and is fast
+// again, where they change the algorithm.
 func versionOf(library string) string {
 	if strings.Contains(library, "HPC-X") {
 		return "4.1"
 	}
 	head, _, _ := strings.Cut(library, ",")
-	return cmp.Or(version().FindString(head), "4.0")
+	return version().FindString(head)
 }
 
 // spread finds the least and the greatest of repeated runs in a note.

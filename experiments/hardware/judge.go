@@ -109,7 +109,7 @@ func (s *system) judge(session *judge.Session) (rows []judge.Row, err error) {
 				}
 			}
 			s.settle(r, machines[key], measured, key)
-			if s.PerLeaf > 0 && r.test == pingPong && r.nodes > 1 && !r.perftest {
+			if r.isPlaced() {
 				of := [2]string{key, r.title}
 				series[of] = append(series[of], r)
 			}
@@ -162,6 +162,11 @@ func (s *system) settle(r *row, m *machine, measured map[string]*row, machine st
 	}
 	copied := *r
 	measured[key] = &copied
+}
+
+// isPlaced tells whether a row is of one process a node, so that its time tells how far apart they are.
+func (b *benchmark) isPlaced() bool {
+	return (b.test == pingPong || b.test == collective) && b.perNode == 1 && b.nodes > 1 && !b.perftest
 }
 
 // place decides whether a series of rows between two nodes ran between leaf switches, which logs do not

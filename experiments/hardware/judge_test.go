@@ -158,7 +158,7 @@ func TestLibraryOf(t *testing.T) {
 		"Open MPI 3.1.6, UCX":                "open-mpi-4.0 ucx",
 		"Open MPI 5.0.8, libfabric cxi":      "open-mpi cxi",
 		"Open MPI (HPC-X 2.18), UCX":         "open-mpi ucx",
-		"Open MPI, UCX_TLS=rc,sm, OMB 5.8":   "open-mpi-4.0 ucx",
+		"Open MPI, UCX_TLS=rc,sm, OMB 5.8":   "open-mpi ucx",
 		"Intel MPI 2019.7, verbs, OMB 5.6":   "intel-mpi verbs",
 		"Open MPI 5.0.8, libfabric, LINKx":   "open-mpi linkx",
 		"Intel MPI 2021.2, UCX mlx5":         "intel-mpi ucx",

@@ -56,12 +56,13 @@ func (m *machine) costs() mpi.Costs {
 
 // run runs a program of so many ranks on a node, far from node to node or not.
 func (m *machine) run(s collectives.Schedule, place mpi.Placement, far bool) (*mpi.ScheduleRun, mpi.Result, error) {
-	network := mpi.LogGP{Latency: m.ways.Near(), HCA: m.hca}
+	network, protocols := mpi.LogGP{Latency: m.ways.Near(), HCA: m.hca}, m.protocol
 	if far {
 		network.Latency = m.ways.Far()
+		protocols.Acknowledge += m.ways.Far() - m.ways.Near()
 	}
 	w := mpi.RunSchedule(s, m.costs(), sim.Picosecond)
-	r, err := mpi.Config{Placement: place, Protocols: m.protocol, Connections: mpi.DefaultConnections, Memory: m.memory, Adapter: m.hca, Transport: network.New, Seed: 1}.Run(w)
+	r, err := mpi.Config{Placement: place, Protocols: protocols, Connections: mpi.DefaultConnections, Memory: m.memory, Adapter: m.hca, Transport: network.New, Seed: 1}.Run(w)
 	return w, r, err
 }
 
@@ -163,14 +164,19 @@ func twoWindows(ranks int, bytes int64) collectives.Schedule {
 	})
 }
 
-// collective is the time of a call in us, mean over ranks: of OSU's tests between two barriers, from
-// when a rank leaves the first, of IMB's in a row.
+// collective is the time of a call in us, mean over ranks: between two barriers of the library, from when a
+// rank leaves the first (OSU's tests; IMB's since 2017, whose option sync is on), of a barrier in a row.
 func (m *machine) collective(b *benchmark) (float64, error) {
 	c, err := b.collective()
 	if err != nil {
 		return 0, err
 	}
 	place := mpi.Placement{Type: mpi.Block, PerNode: b.perNode}
+	if b.byCore > 0 {
+		filled := *m
+		filled.memory.PerDomain = b.byCore
+		m = &filled
+	}
 	if b.cyclic {
 		place.Type = mpi.Cyclic
 	}
@@ -188,7 +194,10 @@ func (m *machine) collective(b *benchmark) (float64, error) {
 	// A rank computes no earlier than its operations are complete.
 	end := collectives.Work(b.ranks, sim.Picosecond)
 	// The first calls load the contexts of queue pairs, and leave the ranks out of step.
-	apart := collectives.BarrierDissemination(b.ranks)
+	apart, err := (&benchmark{operation: "barrier", library: b.library, ranks: b.ranks, perNode: b.perNode}).collective()
+	if err != nil {
+		return 0, err
+	}
 	before := []collectives.Schedule{c, apart, c, apart}
 	more, calls := []collectives.Schedule{c}, 1
 	if b.inARow {
@@ -229,7 +238,7 @@ func (b *benchmark) collective() (collectives.Collective, error) {
 		return nil, errNotSimulated(fmt.Sprintf("weft has no %s by %q", b.operation, b.algorithm))
 	}
 	name, fanout, _ := strings.Cut(name, ":")
-	if slices.Contains([]string{"broadcast-chain", "broadcast-tree", "broadcast-knomial", "broadcast-split-binary"}, name) {
+	if slices.Contains([]string{"broadcast-chain", "broadcast-tree", "broadcast-knomial", "broadcast-split-binary", "broadcast-doubling"}, name) {
 		return param.Make(collectives.Registry, name, env, func(c *collectives.TreeSettings) {
 			c.Segment = 0
 			if fanout != "" {
@@ -242,7 +251,7 @@ func (b *benchmark) collective() (collectives.Collective, error) {
 
 // algorithms are Open MPI's names, as tests of named algorithms have them, without segments.
 var algorithms = map[string]string{
-	"broadcast binomial": "broadcast-binomial", "broadcast linear": "broadcast-linear", "broadcast basic_linear": "broadcast-linear",
+	"broadcast binomial": "broadcast-doubling", "broadcast linear": "broadcast-linear", "broadcast basic_linear": "broadcast-linear",
 	"broadcast chain": "broadcast-chain:4", "broadcast pipeline": "broadcast-chain:1", "broadcast binary_tree": "broadcast-tree:2", "broadcast binary": "broadcast-tree:2",
 	"broadcast split_binary_tree": "broadcast-split-binary", "broadcast split_binary": "broadcast-split-binary", "broadcast knomial": "broadcast-knomial:4",
 	"broadcast scatter_allgather": "broadcast-scatter-allgather", "broadcast scatter_allgather_ring": "broadcast-scatter-allgather",

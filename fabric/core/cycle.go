@@ -164,7 +164,7 @@ func (d *Domain) routeArrivals(sw *SwitchState, s topology.SwitchID, w int) {
 			v.Ready = ready
 			first |= left & -left
 		} else {
-			head = &d.Pool[v.Last-1].Queued
+			head = d.Pool.At(v.Last)
 		}
 		if head.dst < 0 {
 			head.Hop = multicastHop
@@ -263,7 +263,7 @@ func (d *Domain) requestVCs(sw *SwitchState, step uint32) (list []Request, sever
 			if !d.mayAsk(sw, local, sw.Queue(local), step) {
 				continue
 			}
-			hop := d.Pool[d.behindFront(sw, local).head-1].Hop
+			hop := d.Pool.At(d.behindFront(sw, local).head).Hop
 			free := hop & uint32(sw.OutPort(hop>>16).free)
 			if free == 0 {
 				sleep |= seconds & -seconds

@@ -64,10 +64,9 @@ const (
 
 // switches is what a domain keeps for its switches.
 type switches struct {
-	Mine       []int32    // lists the switches, ascending
-	active     []uint64   // has a bit for each mask word; it is set if a bit of that word is
-	Pool       []buffered // has the flits behind the fronts of queues
-	poolFree   int32      // is the first free place of Pool, + 1; 0: none
+	Mine       []int32  // lists the switches, ascending
+	active     []uint64 // has a bit for each mask word; it is set if a bit of that word is
+	Pool       flitPool // has the flits behind the fronts of queues
 	Matcher    matcher
 	registered *registered // works for registered allocators; nil if iSLIP or input-first is played out in Matcher
 	decided    []uint32    // lists the ov chosen by each decision of a cycle at a switch, of a greedy routing

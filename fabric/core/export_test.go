@@ -189,7 +189,7 @@ var Damages = map[string]func(f *Fabric){
 	"credits below none":          func(f *Fabric) { f.OutVC[f.boundedOV()].credits = -1 },
 	"credits of a terminal":       func(f *Fabric) { f.OutVC[f.terminalOV0].credits++ },
 	"a flit is gone":              func(f *Fabric) { f.InjectedFlits++ },
-	"a flit of the pool is lost":  func(f *Fabric) { f.domains[0].Pool = append(f.domains[0].Pool, buffered{}) },
+	"a flit of the pool is lost":  func(f *Fabric) { f.domains[0].Pool.free = 0 },
 	"an empty queue wants":        func(f *Fabric) { f.Masks[f.emptyQueue()>>6].sa |= 1 << (f.emptyQueue() & 63) },
 	"a packet is not routed":      func(f *Fabric) { f.Masks[0].route = 1 },
 	"a switch with work is idle":  func(f *Fabric) { f.Masks[f.busyQueue()>>6].va |= 1 << (f.busyQueue() & 63); clear(f.domains[0].active) },

@@ -14,8 +14,10 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/routing/routingtest"
+	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
@@ -26,33 +28,52 @@ type switchForm struct {
 	pipeline string
 	flits    int
 	load     float64
+	tiles    bool // of 128 KiB, between which channels take 16 cycles
 }
 
 func (s *switchForm) String() string {
-	return fmt.Sprintf("vc_alloc=%d/%s/flits=%d/load=%v", s.vcAlloc, s.pipeline, s.flits, s.load)
+	name := fmt.Sprintf("vc_alloc=%d/%s/flits=%d/load=%v", s.vcAlloc, s.pipeline, s.flits, s.load)
+	if s.tiles {
+		name += "/tiles"
+	}
+	return name
 }
 
 func (s *switchForm) config() fabric.Config {
 	config := fabric.DefaultConfig()
 	config.Switch.VCs, config.Switch.BufferFlits = 3, 256
 	config.Switch.VCAllocCycles, config.Switch.Pipeline = s.vcAlloc, s.pipeline
+	if s.tiles {
+		config.Channels = map[string]fabric.ChannelConfig{"global": {Latency: 16 * sim.Nanosecond}}
+	}
 	return config
 }
 
 // switchForms are those that are watched. Without a stage of their own, stages have no time to overlap.
 func switchForms() (all []*switchForm) {
 	for _, flits := range []int{1, 16} {
-		for _, load := range []float64{0.1, 0.4} {
-			all = append(all, &switchForm{0, fabric.Serial, flits, load}, &switchForm{1, fabric.Serial, flits, load}, &switchForm{1, fabric.Overlapped, flits, load})
+		for _, load := range []float64{0.1, 0.4, 0.9} {
+			for _, pipeline := range []string{fabric.Serial, fabric.Overlapped} {
+				all = append(all, &switchForm{vcAlloc: 1, pipeline: pipeline, flits: flits, load: load})
+			}
+			all = append(all, &switchForm{pipeline: fabric.Serial, flits: flits, load: load})
 		}
 	}
-	return all
+	return append(all, &switchForm{pipeline: fabric.Serial, flits: 1, load: 0.4, tiles: true})
+}
+
+// tile has networks divided into tiles where the form has some, while a test runs.
+func (s *switchForm) tile(cleanup func(func())) {
+	if s.tiles {
+		core.TileFrom(cleanup, 1<<17, 16)
+	}
 }
 
 // BenchmarkForms is the cost of a flit-hop by the form of the switch. An operation is a cycle.
 func BenchmarkForms(b *testing.B) {
 	for _, s := range switchForms() {
 		b.Run(s.String(), func(b *testing.B) {
+			s.tile(b.Cleanup)
 			n := dragonflyNetwork(b, "min", 4, 8, 4)
 			n.benchmark(b, s.config(), uniform{n.topo.Graph().Terminals()}, s.load, s.flits, 1500)
 		})
@@ -138,7 +159,9 @@ func instructionJob(t *testing.T, job string) {
 	}
 	s := switchForms()[form]
 	n := dragonflyNetwork(t, "min", 4, 8, 4)
+	s.tile(t.Cleanup)
 	f := n.fabric(t, s.config())
+	f.Tile()
 	sizes := routingtest.AtRate(s.load / float64(s.flits))
 	f.Attach(measure.NewOpenLoop(n.topo.Graph().Terminals(), uniform{n.topo.Graph().Terminals()}, sizes, routingtest.Fixed(s.flits), 1), measure.NewMeter(100))
 	f.Advance(int64(cycles))

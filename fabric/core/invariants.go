@@ -23,7 +23,7 @@ func (f *Fabric) checkAll() {
 	}
 	f.checkAt = f.cycle + checkPeriod
 	first := f.domains[0]
-	taken, inside, buffered := make([]int32, len(f.Queues)), int64(0), 0
+	taken, inside, chunks := make([]int32, len(f.Queues)), int64(0), 0
 	coming := make([]int32, len(f.OutVC)) // credits
 	for _, d := range f.domains {
 		for _, w := range d.Flits[:firstOutbox] {
@@ -38,9 +38,9 @@ func (f *Fabric) checkAll() {
 		if d.held != nil {
 			d.held.Each(func(h heldCredit) { coming[h.upstream]++ })
 		}
-		buffered += len(d.Pool)
-		for n := d.poolFree; n != 0; n = d.Pool[n-1].Next {
-			buffered--
+		chunks += len(d.Pool.chunks) - 1
+		for n := d.Pool.free; n != 0; n = d.Pool.follows[n] {
+			chunks--
 		}
 	}
 	for p := range f.in {
@@ -48,15 +48,18 @@ func (f *Fabric) checkAll() {
 			q, ov := f.queueOf(topology.PortID(p), int(vc)), f.in[p].upstream+vc
 			count := f.Queues[q].Count
 			inside += int64(count)
-			buffered -= int(max(0, count-1))
+			if count > 1 {
+				last := f.Queues[q].Last % chunkFlits
+				chunks -= 1 + int(count+chunkFlits-3-last)/chunkFlits
+			}
 			if credits := f.OutVC[ov].credits; credits+coming[ov]+taken[q]+count != f.buffer {
 				first.broken("queue %d: of %d places %d are taken, %d flits and %d credits are on their way, and %d credits are left",
 					q, f.buffer, count, taken[q], coming[ov], credits)
 			}
 		}
 	}
-	if buffered != 0 {
-		first.broken("pools have %d flits more than queues hold behind their fronts", buffered)
+	if chunks != 0 {
+		first.broken("pools have %d chunks more than queues hold behind their fronts", chunks)
 	}
 	if entered, left := f.InjectedFlits+f.ReplicatedFlits, f.DeliveredFlits+f.DiscardedFlits; entered-left != inside {
 		first.broken("%d flits came to be in the network, %d have left it, and %d are in it", entered, left, inside)

@@ -61,6 +61,7 @@ func (f *Fabric) fill(d *Domain) {
 	if d.multicast = f.multicast; d.multicast != nil && !d.alone {
 		d.multicast = f.multicast.of()
 	}
+	d.Pool = flitPool{chunks: make([][chunkFlits]Queued, 1), follows: make([]int32, 1)}
 	d.makeWheels(f)
 	d.openView()
 }

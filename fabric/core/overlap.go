@@ -62,7 +62,7 @@ func (d *Domain) offerSecond(sw *SwitchState, local uint32, v *InVC) {
 // left of it, which is in the queue. The front then leaves whatever others do.
 func (d *Domain) mayAsk(sw *SwitchState, local uint32, v *InVC, step uint32) bool {
 	u, bit := d.behindFront(sw, local), uint64(1)<<(local&63)
-	if d.multicast != nil && d.Pool[u.head-1].Hop == multicastHop { // its branches take theirs as they begin
+	if d.multicast != nil && d.Pool.At(u.head).Hop == multicastHop { // its branches take theirs as they begin
 		sw.mask(local).va &^= bit
 		return false
 	}
@@ -82,7 +82,7 @@ func (d *Domain) mayAsk(sw *SwitchState, local uint32, v *InVC, step uint32) boo
 // asking is the head that asks for a virtual channel on behalf of a queue.
 func (d *Domain) asking(sw *SwitchState, local uint32, v *InVC) *Queued {
 	if d.Upcoming != nil && d.Combined == 0 && v.Out >= 0 {
-		return &d.Pool[d.behindFront(sw, local).head-1].Queued
+		return d.Pool.At(d.behindFront(sw, local).head)
 	}
 	return &v.Queued
 }
@@ -136,11 +136,8 @@ func (d *Domain) findSecond(sw *SwitchState, local uint32, v *InVC, routed, from
 		return
 	}
 	m.second |= bit
-	u.head, u.left = d.Pool[v.Last-1].Next, 1
-	for d.Pool[u.head-1].Packet&HeadFlit == 0 {
-		u.head = d.Pool[u.head-1].Next
-		u.left++
-	}
+	u.head, u.left = d.Pool.headFrom(d.Pool.Second(v))
+	u.left++ // the front
 	u.ready = routed
 	if u.packets > 1 {
 		u.third = later(from, routed) + d.RouteDelay

@@ -112,12 +112,7 @@ func (u *packetUnit) queuedFlits(d *Domain, queue int32) (flits int) {
 	if v.Count == 0 || u.streams[queue>>6].under>>(queue&63)&1 != 0 {
 		return 0
 	}
-	flits = int(d.flitsOf(v.Packet >> PacketBits))
-	pool, n := d.Pool, v.Last
-	for range v.Count - 1 {
-		n = pool[n-1].Next
-		flits += int(d.flitsOf(pool[n-1].Packet >> PacketBits))
-	}
+	d.EachQueued(v, func(q *Queued) { flits += int(d.flitsOf(q.Packet >> PacketBits)) })
 	return flits
 }
 

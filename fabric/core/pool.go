@@ -109,7 +109,7 @@ func (i *informer) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	q := &d.Queues[d.queueOf(h.In, int(h.VC))]
 	head := &q.Queued
 	if q.Count > 1 {
-		head = &d.Pool[q.Last-1].Queued
+		head = d.Pool.At(q.Last)
 	}
 	d.describe(head.Packet>>PacketBits, h)
 	return i.Routing.Route(v, h)

@@ -220,7 +220,7 @@ func (p *purge) purgeUpcoming(sw *SwitchState, local uint32) {
 	m, bit := sw.mask(local), uint64(1)<<(local&63)
 	rises, stays := false, false
 	if m.second&bit != 0 {
-		second := &d.Pool[u.head-1]
+		second := d.Pool.At(u.head)
 		o := sw.OutPort(second.Hop >> 16)
 		if m.asleep&bit != 0 { // it asks again
 			d.waitNoMore(o, queue)

@@ -2,51 +2,93 @@ package core
 
 import (
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/check"
 )
 
 // append puts a flit behind the others of a queue and returns the decision for
 // the packet that the last of those belongs to.
 func (d *Domain) append(v *InVC, e *Flit) (hop uint32) {
-	n := d.poolFree
-	if n == 0 {
-		d.Pool = append(d.Pool, buffered{})
-		n = int32(len(d.Pool))
-	} else {
-		d.poolFree = d.Pool[n-1].Next
-	}
 	hop = v.Hop
-	next := n // a single flit in the pool follows itself
+	last := v.Last + 1
 	if v.Count > 1 {
-		last := &d.Pool[v.Last-1]
-		hop, next = last.Hop, last.Next
-		last.Next = n
+		hop = d.Pool.At(v.Last).Hop
 	}
-	v.Last = n
-	d.Pool[n-1] = buffered{next, Queued{e.Packet, e.dst, e.State, hop}}
+	if v.Count == 1 || last&(chunkFlits-1) == 0 {
+		last = d.Pool.open(v)
+	}
+	v.Last = last
+	*d.Pool.At(last) = Queued{e.Packet, e.dst, e.State, hop}
 	return hop
+}
+
+// open gives a queue, whose last chunk is full, another, and returns its first place.
+func (p *flitPool) open(v *InVC) int32 {
+	n := p.free
+	if n == 0 {
+		n = int32(len(p.chunks))
+		p.chunks, p.follows = append(p.chunks, [chunkFlits]Queued{}), append(p.follows, 0)
+	} else {
+		p.free = p.follows[n]
+	}
+	p.follows[n] = n
+	if v.Count > 1 {
+		last := v.Last / chunkFlits
+		p.follows[n], p.follows[last] = p.follows[last], n
+	}
+	return n * chunkFlits
 }
 
 // advance brings the second flit of a queue to its front.
 func (d *Domain) advance(v *InVC, step uint32) {
-	last := &d.Pool[v.Last-1]
-	n := last.Next
-	b := &d.Pool[n-1]
-	last.Next = b.Next
-	b.Next = d.poolFree
-	d.poolFree = n
+	n := d.Pool.first(v.Last, v.Count)
+	b := d.Pool.At(n)
 	v.Ready = step + 1
 	if v.Packet&TailFlit != 0 {
 		v.Hop = b.Hop
 		v.Ready += d.RouteDelay
 	}
 	v.Packet, v.dst, v.State = b.Packet, b.dst, b.State
+	if n&(chunkFlits-1) == chunkFlits-1 || v.Count == 1 {
+		d.Pool.close(uint32(n)/chunkFlits, uint32(v.Last)/chunkFlits)
+	}
+}
+
+// At is a place of the pool.
+func (p *flitPool) At(place int32) *Queued {
+	return &check.At(p.chunks, uint32(place)/chunkFlits)[uint32(place)%chunkFlits]
+}
+
+// first is the place of the first of so many flits of a queue, at least one, by that of the last.
+func (p *flitPool) first(last, flits int32) int32 {
+	first := last - (flits - 1)
+	if first < last&^(chunkFlits-1) { // in another chunk
+		first = first&(chunkFlits-1) | *check.At(p.follows, uint32(last)/chunkFlits)*chunkFlits
+	}
+	return first
+}
+
+// Second is the place of the flit behind the front of a queue, which has one.
+func (p *flitPool) Second(v *InVC) int32 { return p.first(v.Last, v.Count-1) }
+
+// next is the place behind another of the same queue.
+func (p *flitPool) next(place int32) int32 {
+	if place++; place%chunkFlits == 0 {
+		place = p.follows[place/chunkFlits-1] * chunkFlits
+	}
+	return place
+}
+
+// close frees the first chunk of a queue.
+func (p *flitPool) close(first, last uint32) {
+	p.follows[last] = p.follows[first]
+	p.follows[first], p.free = p.free, int32(first)
 }
 
 // refill makes some of the flits of a queue all of them, in their order.
 func (d *Domain) refill(v *InVC, flits []Queued) {
 	if v.Count > 1 { // the ring behind the front is free
-		last := &d.Pool[v.Last-1]
-		last.Next, d.poolFree = d.poolFree, last.Next
+		p, last := &d.Pool, v.Last/chunkFlits
+		p.follows[last], p.free = p.free, p.follows[last]
 	}
 	v.Count = 0
 	for _, q := range flits {
@@ -54,7 +96,7 @@ func (d *Domain) refill(v *InVC, flits []Queued) {
 			v.Queued = q
 		} else {
 			d.append(v, &Flit{Packet: q.Packet, dst: q.dst, State: q.State})
-			d.Pool[v.Last-1].Hop = q.Hop
+			d.Pool.At(v.Last).Hop = q.Hop
 		}
 		v.Count++
 	}
@@ -69,12 +111,12 @@ func (d *Domain) EachQueued(v *InVC, visit func(*Queued)) {
 	if v.Count == 1 {
 		return
 	}
-	n := d.Pool[v.Last-1].Next
-	for range v.Count - 1 {
-		b := &d.Pool[n-1]
-		visit(&b.Queued)
-		n = b.Next
+	n := d.Pool.Second(v)
+	for range v.Count - 2 {
+		visit(d.Pool.At(n))
+		n = d.Pool.next(n)
 	}
+	visit(d.Pool.At(n))
 }
 
 // holdsVC tells whether the packet at the front of a queue, or whose later flits
@@ -83,14 +125,13 @@ func (d *Domain) holdsVC(sw *SwitchState, local uint32, v *InVC) bool {
 	return v.Out >= 0 && sw.outVC(uint32(v.Out)).owner == sw.Queue0+int32(local)
 }
 
-// secondHead is the first head behind the front of a queue, in the pool, + 1; 0: none.
-func (d *Domain) secondHead(v *InVC) int32 {
-	for n, i := v.Last, int32(1); i < v.Count; i++ {
-		if n = d.Pool[n-1].Next; d.Pool[n-1].Packet&HeadFlit != 0 {
-			return n
-		}
+// headFrom is the place of the first head from one on, which is behind the front of a queue, and how
+// many flits come before it.
+func (p *flitPool) headFrom(place int32) (head, before int32) {
+	for p.At(place).Packet&HeadFlit == 0 {
+		place, before = p.next(place), before+1
 	}
-	return 0
+	return place, before
 }
 
 // checkCredits checks that an output virtual channel has no less than no credit and no

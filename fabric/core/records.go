@@ -44,17 +44,21 @@ type Queued struct {
 // InVC is a queue: its front flit by value, the rest in the pool. 32 bytes.
 type InVC struct {
 	Queued        // the front; valid while count > 0, but for hop, which a packet's body goes by, too
-	Last   int32  // last flit in the pool, whose next is the second flit of the queue
+	Last   int32  // place of the last flit in the pool
 	Count  int32  // flits in the queue
 	Out    int32  // local output virtual channel held by the packet at the front; -1: none yet
 	Ready  uint32 // step of the switch core from which the present stage may act
 }
 
-// buffered is a flit behind the front of a queue.
-type buffered struct {
-	Next int32
-	Queued
+// flitPool has the flits behind the fronts of queues, in chunks that are a cache line each. A queue fills its last
+// chunk and empties its first, so that a place and the number of flits before it tell the place of the first.
+type flitPool struct {
+	chunks  [][chunkFlits]Queued
+	follows []int32 // by chunk: the next one of its queue, in a ring, or the next free one
+	free    int32   // is the first free chunk; 0, which is never used: none
 }
+
+const chunkFlits = 4
 
 // outVC is an output virtual channel. 16 bytes.
 type outVC struct {
@@ -219,7 +223,7 @@ func (sw *SwitchState) nextStep() (va, sa bool) {
 // channel that is held behind the other, although the routing is free of deadlock.
 type upcoming struct {
 	packets int32  // behind the front, if there are any (masks.second)
-	head    int32  `snap:"-"` // of the second packet, in the pool, + 1
+	head    int32  `snap:"-"` // of the second packet: its place in the pool
 	left    int32  // flits of the front packet that are in the queue, when there is a second
 	out     int32  // output virtual channel that the second has been given; -1: none
 	ready   uint32 // step in which the second has its route or, if out >= 0, its virtual channel

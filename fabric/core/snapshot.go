@@ -96,7 +96,10 @@ func (x *Archiver) hardware() {
 func (x *Archiver) settleIn(moving []wheelKind) {
 	f := x.Fabric
 	for q := range f.Upcoming {
-		f.Upcoming[q].head = f.ofQueue(int32(q)).secondHead(&f.Queues[q])
+		if f.Masks[q>>6].second>>(q&63)&1 != 0 {
+			pool := &f.ofQueue(int32(q)).Pool
+			f.Upcoming[q].head, _ = pool.headFrom(pool.Second(&f.Queues[q]))
+		}
 	}
 	for _, d := range f.domains {
 		d.Cycle = f.cycle

@@ -17,7 +17,6 @@ func TestStatesAreWhole(t *testing.T) {
 	snapshottest.Names[sender](t, "timers", "first")
 	snapshottest.Names[timer](t, "end", "sourcePacket")
 	snapshottest.Names[InVC](t, "Queued", "Last", "Count", "Out", "Ready")
-	snapshottest.Names[buffered](t, "Next", "Queued")
 	snapshottest.Names[lanePort](t, "arbiter", "holder", "arbitrated", "open", "ok", "choice", "ready") // the last count within a step
 	snapshottest.Names[laneQueues](t, "arbiter", "queues", "waiting", "arbitrated")                     // the last follows from the settings
 	snapshottest.Names[laneQueue](t, "lanes", "packets", "first")                                       // first: those that have left are left out
@@ -46,7 +45,7 @@ func TestStatesAreWhole(t *testing.T) {
 		"joined",         // follows from the division
 		"handed", "sent") // handed over when cycles have been simulated
 	snapshottest.Names[switches](t, "behind", "doomed",
-		"Mine", "active", "Pool", "poolFree", // follow from the rest
+		"Mine", "active", "Pool", // follow from the rest
 		"Matcher", "registered", "decided", "leaving") // count within a cycle
 	snapshottest.Names[terminals](t, "wakes",
 		"Ends", "source", "prefetcher", "listens", "sink", "listener", // made before

@@ -4,6 +4,7 @@
 package systems
 
 import (
+	"cmp"
 	"embed"
 	"encoding"
 	"fmt"
@@ -92,14 +93,20 @@ func init() {
 	}
 }
 
-// preset is the doc of a file, its first line, and what reads the rest where it is asked for.
+// preset is the doc of a file, its first line but for comments, and what reads the whole where it
+// is asked for.
 func preset(name, file string) (doc string, read func() *Preset) {
 	data, err := files.ReadFile(file)
 	if err != nil {
 		panic("systems: " + err.Error())
 	}
-	first, _, _ := strings.Cut(string(data), "\n")
-	if doc, err = strconv.Unquote(strings.TrimPrefix(first, "doc = ")); err != nil {
+	for line := range strings.Lines(string(data)) {
+		if !strings.HasPrefix(line, "#") {
+			doc, err = strconv.Unquote(strings.TrimSpace(strings.TrimPrefix(line, "doc = ")))
+			break
+		}
+	}
+	if err != nil {
 		panic("systems: " + file + ": the first line is not doc = \"...\"")
 	}
 	return doc, sync.OnceValue(func() *Preset {
@@ -153,13 +160,16 @@ type Machine struct {
 // Ways are the latencies of a network.
 type Ways struct {
 	CableLatency  sim.Time `toml:"cable_latency" doc:"of a cable with the ports at its ends; the channels of machine fabric have it, in whole cycles, unless [channel] says otherwise" min:"0ns"`
+	SpineLatency  sim.Time `toml:"spine_latency" doc:"of a cable between switches, on machine loggp; 0ns: cable_latency" min:"0ns"`
 	SwitchLatency sim.Time `toml:"switch_latency" doc:"from port to port of a switch; machine fabric has it in switch.crossbar_cycles" min:"0ns"`
 }
 
 // Near and Far are the latencies from adapter to adapter over one leaf switch, and over two with one
 // between them.
 func (w *Ways) Near() sim.Time { return 2*w.CableLatency + w.SwitchLatency }
-func (w *Ways) Far() sim.Time  { return 4*w.CableLatency + 3*w.SwitchLatency }
+func (w *Ways) Far() sim.Time {
+	return 2*w.CableLatency + 2*cmp.Or(w.SpineLatency, w.CableLatency) + 3*w.SwitchLatency
+}
 
 // Set makes a machine have values, but for keys that are given.
 func (m *Machine) Set(values []Value, given func(key string) bool) {

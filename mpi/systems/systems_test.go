@@ -31,6 +31,9 @@ func TestWays(t *testing.T) {
 	if w.Near() != 120 || w.Far() != 340 {
 		t.Errorf("near %d, far %d; want 120, 340", w.Near(), w.Far())
 	}
+	if w.SpineLatency = 50; w.Near() != 120 || w.Far() != 420 {
+		t.Errorf("near %d, far %d with long cables between switches; want 120, 420", w.Near(), w.Far())
+	}
 }
 
 // TestLibraryFor: versions up to 4.0 have rules of their own.

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Need is what one form of a name asks of its environment, such as groups of a
@@ -43,6 +44,7 @@ func RegisterFor[C, E, T any](r *Registry[E, T], need Need[E], name, doc string,
 		defaults: func() any { c := cloneConfig(defaults); return &c },
 		build:    func(config any, env E) (T, error) { return build(*config.(*C), env) },
 	})
+	e.joining = sync.Once{} // what was joined had fewer forms
 	slices.SortFunc(e.forms, func(a, b *form[E, T]) int {
 		switch {
 		case a.need.Met == nil:
@@ -157,6 +159,14 @@ func (e *entry[E, T]) config() any {
 	if len(e.forms) == 1 {
 		return e.forms[0].defaults()
 	}
+	e.joining.Do(func() { e.joined = e.join() })
+	c := reflect.New(e.joined.Type())
+	c.Elem().Set(e.joined)
+	return c.Interface()
+}
+
+// join is a struct of the settings of all forms.
+func (e *entry[E, T]) join() reflect.Value {
 	var fields []reflect.StructField
 	var values []reflect.Value
 	at := map[string]int{} // by key
@@ -173,11 +183,11 @@ func (e *entry[E, T]) config() any {
 			}
 		})
 	}
-	c := reflect.New(reflect.StructOf(fields))
+	c := reflect.New(reflect.StructOf(fields)).Elem()
 	for i, v := range values {
-		c.Elem().Field(i).Set(v)
+		c.Field(i).Set(v)
 	}
-	return c.Interface()
+	return c
 }
 
 // disagreement reports a key that forms have with different types or defaults.

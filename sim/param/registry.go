@@ -13,6 +13,7 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/weft-sim/weft/sim"
 )
@@ -26,7 +27,9 @@ type Registry[E, T any] struct {
 }
 
 type entry[E, T any] struct {
-	forms []*form[E, T] // by need; one without a need is the last
+	forms   []*form[E, T] // by need; one without a need is the last
+	joining sync.Once
+	joined  reflect.Value // the settings of several forms, with their defaults
 }
 
 // NewRegistry makes an empty registry; kind names its things in messages
@@ -188,23 +191,51 @@ func EachSetting(config any, visit func(field reflect.StructField, value reflect
 	for v.Kind() == reflect.Pointer {
 		v = v.Elem()
 	}
-	eachFieldOf(v, visit)
-}
-
-// eachFieldOf visits the fields of a struct, those of embedded structs in
-// their place.
-func eachFieldOf(v reflect.Value, visit func(reflect.StructField, reflect.Value)) {
-	if v.Kind() != reflect.Struct {
+	if !v.IsValid() {
 		return
 	}
-	for i := range v.NumField() {
-		f := v.Type().Field(i)
-		if f.Anonymous && f.Tag.Get("toml") == "" {
-			eachFieldOf(v.Field(i), visit)
-		} else if f.IsExported() && f.Tag.Get("toml") != "" && f.Tag.Get("toml") != "-" {
-			visit(f, v.Field(i))
+	for _, s := range settingsOf(v.Type()) {
+		visit(s.field, v.FieldByIndex(s.index))
+	}
+}
+
+// Settings is the number of settings of a struct type.
+func Settings(t reflect.Type) int { return len(settingsOf(t)) }
+
+// settingField is a setting of a struct type: what its tags say, read once.
+type settingField struct {
+	field    reflect.StructField
+	index    []int // finds it, within embedded structs, too
+	choices  []string
+	min, max *float64 // nil: no bound
+}
+
+// settingFields has the settings of each struct type that was asked for, by [reflect.Type].
+var settingFields sync.Map
+
+// settingsOf lists the settings of a type, none of one that is no struct.
+func settingsOf(t reflect.Type) []settingField {
+	if t.Kind() != reflect.Struct {
+		return nil
+	}
+	if known, ok := settingFields.Load(t); ok {
+		return known.([]settingField)
+	}
+	var list []settingField
+	for i := range t.NumField() {
+		f := t.Field(i)
+		switch name := f.Tag.Get("toml"); {
+		case f.Anonymous && name == "":
+			for _, inner := range settingsOf(f.Type) {
+				inner.index = append([]int{i}, inner.index...)
+				list = append(list, inner)
+			}
+		case f.IsExported() && name != "" && name != "-":
+			list = append(list, settingField{f, []int{i}, choices(f), bound(f, "min"), bound(f, "max")})
 		}
 	}
+	settingFields.Store(t, list)
+	return list
 }
 
 func typeName(v reflect.Value) string {
@@ -303,13 +334,15 @@ func (e *ParamError) Error() string { return fmt.Sprintf("%s = %v: want %s", e.K
 // returned together, each a *ParamError.
 func Validate(config any) error {
 	var problems, chosen []error
-	EachSetting(config, func(f reflect.StructField, v reflect.Value) {
+	all := reflect.ValueOf(config).Elem()
+	for _, s := range settingsOf(all.Type()) {
+		v := all.FieldByIndex(s.index)
 		if c, ok := v.Addr().Interface().(Chooser); !ok {
-			problems = append(problems, checkTags(f, v)...)
+			problems = append(problems, s.check(v)...)
 		} else if c.Config() != nil {
 			chosen = append(chosen, Validate(c.Config()))
 		}
-	})
+	}
 	if len(problems) == 0 {
 		if c, ok := config.(interface{ Validate() error }); ok {
 			problems = []error{c.Validate()}
@@ -318,24 +351,19 @@ func Validate(config any) error {
 	return errors.Join(append(problems, chosen...)...)
 }
 
-func checkTags(f reflect.StructField, v reflect.Value) []error {
-	key := f.Tag.Get("toml")
+// check holds a value against the tags.
+func (s *settingField) check(v reflect.Value) (problems []error) {
 	if v.Kind() == reflect.Slice {
-		var problems []error
 		for i := range v.Len() {
-			for _, err := range checkTags(f, v.Index(i)) {
+			for _, err := range s.check(v.Index(i)) {
 				p := err.(*ParamError)
-				p.Key = fmt.Sprintf("%s[%d]", key, i)
+				p.Key = fmt.Sprintf("%s[%d]", s.field.Tag.Get("toml"), i)
 				problems = append(problems, p)
 			}
 		}
 		return problems
 	}
-	var problems []error
-	problem := func() { problems = append(problems, &ParamError{key, strings.Trim(formatValue(v), "\n"), allowed(f)}) }
-	if c := choices(f); c != nil && v.Kind() == reflect.String && !slices.Contains(c, v.String()) {
-		problem()
-	}
+	wrong := s.choices != nil && v.Kind() == reflect.String && !slices.Contains(s.choices, v.String())
 	var x float64
 	switch {
 	case v.CanInt():
@@ -344,33 +372,33 @@ func checkTags(f reflect.StructField, v reflect.Value) []error {
 		x = float64(v.Uint())
 	case v.CanFloat():
 		x = v.Float()
-	default:
-		return problems
 	}
-	lo, hi := bound(f, v, "min"), bound(f, v, "max")
-	if lo != nil && !(x >= *lo) || hi != nil && !(x <= *hi) { // NaN fails both
-		problem()
+	if wrong || s.min != nil && !(x >= *s.min) || s.max != nil && !(x <= *s.max) { // NaN fails both
+		problems = append(problems, &ParamError{s.field.Tag.Get("toml"), strings.Trim(formatValue(v), "\n"), allowed(s.field)})
 	}
 	return problems
 }
 
-// bound reads a min or max tag, in the unit of the field's type.
-func bound(f reflect.StructField, v reflect.Value, tag string) *float64 {
-	s := f.Tag.Get(tag)
-	if s == "" {
+// bound reads a min or max tag of a number, or of a list of numbers, in the unit of the type; nil: there is none.
+func bound(f reflect.StructField, tag string) *float64 {
+	text, of := f.Tag.Get(tag), f.Type
+	for of.Kind() == reflect.Slice {
+		of = of.Elem()
+	}
+	if text == "" {
 		return nil
 	}
 	var x float64
 	var err error
-	to := reflect.New(v.Type())
-	if quantity, ok := to.Interface().(encoding.TextUnmarshaler); ok && v.CanInt() {
-		err = quantity.UnmarshalText([]byte(s))
+	to := reflect.New(of)
+	if quantity, ok := to.Interface().(encoding.TextUnmarshaler); ok && to.Elem().CanInt() {
+		err = quantity.UnmarshalText([]byte(text))
 		x = float64(to.Elem().Int())
 	} else {
-		x, err = strconv.ParseFloat(s, 64)
+		x, err = strconv.ParseFloat(text, 64)
 	}
 	if err != nil {
-		panic(fmt.Sprintf("param: tag %s:%q of %s: %v", tag, s, f.Name, err))
+		panic(fmt.Sprintf("param: tag %s:%q of %s: %v", tag, text, f.Name, err))
 	}
 	return &x
 }

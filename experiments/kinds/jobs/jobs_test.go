@@ -304,9 +304,6 @@ func TestWorkOfJobs(t *testing.T) {
 	} {
 		f := enginetest.Load(t, with.Replace(text))
 		flits, counted := enginetest.WorkOf(t, f)
-		if what == "packets" {
-			flits *= 8 // of 256 B, as the adapter's 2 KiB
-		}
 		if ratio := flits / counted; !(ratio > 1/1.2 && ratio < 1.2) {
 			t.Errorf("%s: %v flit-hops are expected, %v counted", what, flits, counted)
 		}

@@ -407,12 +407,10 @@ func (c *Config) predictWork(p *experiments.Preflight) error {
 	return nil
 }
 
-// Work tells a preflight about so many flits that cross a switch, in full packets where these are the
-// unit, and about memory.
+// Work tells a preflight about so many flits that cross a switch, in full packets, and about memory.
 func (c *Config) Work(p *experiments.Preflight, hops float64, adapter *hca.Config, bytes float64) {
 	if c.Fabric.Unit == fabric.UnitPacket {
-		p.Packets()
-		hops /= max(1, math.Ceil(float64(adapter.MTU)/float64(c.Fabric.FlitBytes)))
+		p.Packets(max(1, math.Ceil(float64(adapter.MTU)/float64(c.Fabric.FlitBytes))))
 	}
 	p.Work(hops, hops, bytes)
 }

@@ -166,9 +166,9 @@ func (f *forecast) describeLatency(clock float64) string {
 	return fmt.Sprintf("%s%.4g ns in an idle network, over %.3g switches in the mean", bound, f.latency*clock, f.hops)
 }
 
-// predictWork estimates what the point costs, all its replications, and of a
-// search all loads tried, as if one of them stayed undecided. A run whose window is not fixed takes what its first verdict needs
-// at least and its budget at most.
+// predictWork estimates what the point costs, all its replications, and of a search all loads
+// tried. A run whose window is not fixed takes what its first verdict needs at least and its
+// budget at most.
 func (c *trafficConfig) predictWork(p *experiments.Preflight, o routing.Routed, parts *trafficParts, timings []fabric.ChannelTiming, hops, bound float64) {
 	latency := int64(0)
 	for _, t := range timings {
@@ -182,8 +182,9 @@ func (c *trafficConfig) predictWork(p *experiments.Preflight, o routing.Routed, 
 	least, most, highest := 0.0, 0.0, 0.0 // flit-hops
 	for _, load := range loads {
 		short, long := c.atLoad(load).cycles(latency, parts.workload.Closed())
-		if c.Measure.Find != "" { // what is near to the capacity takes the budget, once, and the others the least
-			short += (long - short) / int64(len(loads))
+		if c.Measure.Find != "" {
+			sent := terminals * float64(long) * bound / parts.sizes.Mean()
+			short += int64(float64(long-short) * min(1, budgetsOfSearch(bound/c.Measure.LoadPrecision, sent)/float64(len(loads))))
 			long = short
 		}
 		if parts.workload.Closed() {
@@ -198,9 +199,8 @@ func (c *trafficConfig) predictWork(p *experiments.Preflight, o routing.Routed, 
 	bytes, flits := network.Memory(o.Graph, o.VCs), 1.0
 	each := 60.0
 	if c.Fabric.Unit == fabric.UnitPacket {
-		p.Packets()
 		flits, each = parts.sizes.Mean(), 200
-		least, most = least/flits, most/flits
+		p.Packets(flits)
 	}
 	bytes += each / flits * min(ports*float64(o.VCs*c.Switch.BufferFlits), highest*terminals*hops*(99+flits))
 	if c.Measure.Blame {
@@ -208,6 +208,17 @@ func (c *trafficConfig) predictWork(p *experiments.Preflight, o routing.Routed, 
 		bytes += 64*(ports*float64(o.VCs+1)+terminals) + 32*highest*terminals*hops*10
 	}
 	p.Work(least, most, bytes)
+}
+
+// budgetsOfSearch estimates how many budgets a search takes, in all, beside the least cycles of each
+// load. Loads near to the capacity take one each. Of the packets sent in a budget the share
+// that is accepted varies by about 1/sqrt(sent); beside the step of the search, load/steps, this
+// is how many loads are near. The numbers are those of 16 searches (torus, dragonfly, HyperX, fat
+// tree; packets of 1 to 1,024 flits). A network that never saturates takes less.
+func budgetsOfSearch(steps, sent float64) float64 {
+	const least, most, half = 1, 5, 0.005
+	near := steps * steps / sent
+	return least + most*near/(near+half)
 }
 
 // cycles is how long a replication takes at least and at most, warm-up and
