@@ -40,7 +40,7 @@ func EmbeddedTitle(name string) string {
 	if _, err := toml.Decode(keys, &header); err != nil {
 		panic("experiments: " + err.Error()) // a test loads them all
 	}
-	if !placeholder.MatchString(header.Title) {
+	if !placeholder().MatchString(header.Title) {
 		return header.Title
 	}
 	d, err := document.Parse(name, string(text))

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"reflect"
-	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
@@ -18,6 +17,7 @@ import (
 	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/input"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -314,7 +314,7 @@ func (f *File) LoadBound(p *Point) float64 {
 
 // placeholder stands in a title for what a setting has come to, {traffic.pattern},
 // or for a number of the network, {terminals} or {switches}.
-var placeholder = regexp.MustCompile(`\{[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\}`)
+var placeholder = input.Pattern(`\{[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\}`)
 
 // fillTitles puts settings in the place of their names in titles. Settings that
 // --set gives and a title does not name are added to it, so that no figure shows
@@ -391,7 +391,7 @@ func (f *File) asksOnly(s document.Setting) bool {
 // fill replaces the placeholders of a title or label; key is where it was given. Those of a
 // finished run stay as they are where nothing has their name.
 func (f *File) fill(key, title string) string {
-	return placeholder.ReplaceAllStringFunc(title, func(word string) string {
+	return placeholder().ReplaceAllStringFunc(title, func(word string) string {
 		name := strings.Trim(word, "{}")
 		if values := f.valuesOf(name); len(values) > 0 {
 			return listValues(values)

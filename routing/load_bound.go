@@ -87,6 +87,18 @@ func (l *Load) use(x *Limits, visit func(p topology.PortID, used float64)) {
 	}
 }
 
+// Hops is the number of switches that a flit crosses in the mean.
+func (l *Load) Hops() float64 {
+	crossed, sent := 0.0, 0.0
+	for _, load := range l.Port {
+		crossed += load
+	}
+	for _, load := range l.Injection {
+		sent += load
+	}
+	return crossed / sent
+}
+
 // Bound is the load that fills the first channel, in flits a cycle and sending terminal:
 // beyond it, some terminal falls behind. Others may send more, so that the mean over
 // terminals can be higher, unless the load [Load.Caps] that. worst is the port of that channel,

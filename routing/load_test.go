@@ -356,3 +356,31 @@ func TestCaps(t *testing.T) {
 		}
 	}
 }
+
+// TestAlternatives: the packets of UGAL-L go minimally, or on the detours of Valiant's routing.
+func TestAlternatives(t *testing.T) {
+	topo := dragonfly(t, 2, 4, 2, 0)
+	g := topo.Graph()
+	minimal, detour, ok := routing.Alternatives(must(t, topo, 0, "ugal-l"))
+	if !ok {
+		t.Fatal("UGAL-L does not choose")
+	}
+	if _, _, ok := routing.Alternatives(must(t, mesh(t, 1, 4, 4), 0, "dor")); ok {
+		t.Error("dimension order has detours")
+	}
+	for _, m := range []routing.Matrix{others(g.Terminals()), nextGroup{topo.(topology.Grouped)}} {
+		for name, r := range map[string]fabric.Routing{"min": minimal, "val": detour} {
+			want := simtest.Must(routing.Loads(g, must(t, topo, 0, name), 3, m))(t)
+			got := simtest.Must(routing.Loads(g, r, 3, m))(t)
+			if !slices.Equal(got.Port, want.Port) || got.Hops() != want.Hops() {
+				t.Errorf("%s: other loads", name)
+			}
+		}
+	}
+	// A packet for the next group crosses its source's switch, the one with the channel but for
+	// 1/4, the one behind, and its destination's but for 1/4: 4 - 2/4 switches.
+	load := simtest.Must(routing.Loads(g, minimal, 3, nextGroup{topo.(topology.Grouped)}))(t)
+	if got := load.Hops(); math.Abs(got-3.5) > 1e-12 {
+		t.Errorf("%v switches, want 3.5", got)
+	}
+}

@@ -133,7 +133,7 @@ type loadTrips struct {
 func (w *walker) trips(d demands) *loadTrips {
 	t := &loadTrips{walker: w, demands: d, ends: w.ends()}
 	even, is := d.(*evenDemands)
-	if r, ok := w.r.(Regional); ok && is && w.blind {
+	if r := regional(w.r); r != nil && is && w.blind {
 		for _, end := range t.ends {
 			t.region = append(t.region, r.Region(w.graph.TerminalSwitch(end)))
 		}
@@ -312,7 +312,7 @@ func (x *loadWalk) follow(number, dst, region int) error {
 
 // stop takes the flows that have come to a group out of those that go on.
 func (x *loadWalk) stop(region int) {
-	r := x.r.(Regional)
+	r := regional(x.r)
 	heads, flow := x.now.heads, x.now.flow
 	x.now.clear()
 	for i, h := range heads {

@@ -87,6 +87,40 @@ func (r *valiant) Stages() (fabric.Routing, []Stage) {
 	return &valiant{wide}, stages
 }
 
+// Alternatives are the two routings that an adaptive one chooses between for each packet: all take
+// their minimal paths, or all a detour. ok is false where there are no such detours. What they say of
+// an adaptive routing is a forecast, no bound. They are walked, not run.
+func Alternatives(r fabric.Routing) (minimal, detour fabric.Routing, ok bool) {
+	d, ok := r.(detours)
+	if !ok {
+		return nil, nil, false
+	}
+	return &undetoured{valiant{d}}, &valiant{d}, true
+}
+
+// undetoured is the routing of those packets that take no detour.
+type undetoured struct{ valiant }
+
+func (r *undetoured) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
+	if h.State == 0 {
+		h.State, _ = r.direct(&h)
+	}
+	r.exploreOnward(vcs, h, 1, yield)
+}
+
+// regional is r, or what its detours are of, if that is [Regional]; otherwise nil.
+func regional(r fabric.Routing) Regional {
+	var over any = r
+	switch r := r.(type) {
+	case *valiant:
+		over = r.detours
+	case *undetoured:
+		over = r.detours
+	}
+	x, _ := over.(Regional)
+	return x
+}
+
 // ValConfig holds the settings of routing "val" on groups.
 type ValConfig struct {
 	Intermediate string `toml:"intermediate" doc:"what is drawn at random: a group or a router" choices:"group|router"`

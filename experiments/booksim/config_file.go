@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -144,22 +143,22 @@ func (f form) String() string {
 }
 
 var (
-	wholeForm   = regexp.MustCompile(`^-?[0-9]{1,9}$`)
-	decimalForm = regexp.MustCompile(`^-?([0-9]*\.)?[0-9]+([eE][+-]?[0-9]{1,2})?$|^-?[0-9]+\.$`)
-	listForm    = regexp.MustCompile(`^\{[^{}]*\}$`)
-	nameForm    = regexp.MustCompile(`^[^\s=][^=]*$`)
+	wholeForm   = input.Pattern(`^-?[0-9]{1,9}$`)
+	decimalForm = input.Pattern(`^-?([0-9]*\.)?[0-9]+([eE][+-]?[0-9]{1,2})?$|^-?[0-9]+\.$`)
+	listForm    = input.Pattern(`^\{[^{}]*\}$`)
+	nameForm    = input.Pattern(`^[^\s=][^=]*$`)
 )
 
 func (f form) allows(value string) bool {
 	switch f {
 	case whole:
-		return wholeForm.MatchString(value)
+		return wholeForm().MatchString(value)
 	case decimal:
-		return decimalForm.MatchString(value)
+		return decimalForm().MatchString(value)
 	case numbers:
-		return wholeForm.MatchString(value) || listForm.MatchString(value)
+		return wholeForm().MatchString(value) || listForm().MatchString(value)
 	}
-	return nameForm.MatchString(value)
+	return nameForm().MatchString(value)
 }
 
 // known is a setting of BookSim2.
@@ -401,7 +400,7 @@ func (c *Config) pattern(m *Counterpart) error {
 }
 
 // islip is iSLIP with its iterations: "islip", or "islip(2)".
-var islip = regexp.MustCompile(`^islip(?:\(\s*([1-9][0-9]?)\s*\))?$`)
+var islip = input.Pattern(`^islip(?:\(\s*([1-9][0-9]?)\s*\))?$`)
 
 // core is the table [switch].
 func (c *Config) core() (string, error) {
@@ -409,7 +408,7 @@ func (c *Config) core() (string, error) {
 	var problems []error
 	refuse := func(format string, args ...any) { problems = append(problems, refusal(fmt.Sprintf(format, args...))) }
 	for _, name := range []string{"vc_allocator", "sw_allocator"} {
-		found := islip.FindStringSubmatch(c.Text(name))
+		found := islip().FindStringSubmatch(c.Text(name))
 		if found == nil {
 			refuse("%s = %s: not mapped; islip and islip(N) are", name, c.Text(name))
 		} else if iterations[name] = found[1]; found[1] == "" {

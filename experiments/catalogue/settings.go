@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/sim/input"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -348,10 +348,10 @@ func start(k experiments.KindDescription) string {
 	var b strings.Builder
 	rest := slices.Clone(k.Tables)
 	begin := 0
-	for _, at := range append(header.FindAllIndex(text, -1), []int{len(text)}) {
+	for _, at := range append(header().FindAllIndex(text, -1), []int{len(text)}) {
 		part := string(text[begin:at[0]])
 		name := ""
-		if m := header.FindStringSubmatch(part); m != nil {
+		if m := header().FindStringSubmatch(part); m != nil {
 			name = m[1]
 		}
 		if name == "sweep" || name == "plot" || name == "quick" {
@@ -372,7 +372,7 @@ func start(k experiments.KindDescription) string {
 }
 
 // header is the line that begins a table: [traffic], [[plot]].
-var header = regexp.MustCompile(`(?m)^\[+([^]]+)\]`)
+var header = input.Pattern(`(?m)^\[+([^]]+)\]`)
 
 // writeTables writes tables of which the file says nothing. Those of names that the
 // user gives are comments altogether.

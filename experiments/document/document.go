@@ -6,7 +6,6 @@ package document
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -97,7 +96,7 @@ const maxDepth = 500
 
 // token is what places are found by: a string of one of TOML's four forms, a line end, a
 // mark, a word, or a comment.
-var tomlToken = regexp.MustCompile(`"""(?s:\\.|[^\\])*?"{3,5}|'''(?s:.)*?'{3,5}|"(?:\\.|[^"\\\n])*"?|'[^'\n]*'?|\n|#[^\n]*|[\[\]{}=,.]|[^\s\[\]{}=,.#"']+`)
+var tomlToken = input.Pattern(`"""(?s:\\.|[^\\])*?"{3,5}|'''(?s:.)*?'{3,5}|"(?:\\.|[^"\\\n])*"?|'[^'\n]*'?|\n|#[^\n]*|[\[\]{}=,.]|[^\s\[\]{}=,.#"']+`)
 
 // places finds where the keys of a TOML text stand, which the TOML library
 // does not tell. It maps dotted keys, table headers among them, to their first
@@ -141,7 +140,7 @@ func (s *placeScanner) next() {
 	from := s.pos
 	s.pos += len(s.token)
 	s.token = ""
-	if found := tomlToken.FindStringIndex(s.text[s.pos:]); found != nil {
+	if found := tomlToken().FindStringIndex(s.text[s.pos:]); found != nil {
 		s.token = s.text[s.pos+found[0] : s.pos+found[1]]
 		s.pos += found[0]
 	}

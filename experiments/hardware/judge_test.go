@@ -130,8 +130,8 @@ func TestFittedRows(t *testing.T) {
 	for _, name := range systems.Registry.Names() {
 		count(simtest.Must(systems.Registry.New(name, struct{}{}))(t))
 	}
-	for _, p := range systems.Libraries {
-		count(p)
+	for _, name := range systems.Libraries() {
+		count(systems.Library(name))
 	}
 	for system, n := range fitted {
 		if 5*n > given[system] {

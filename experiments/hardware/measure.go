@@ -35,7 +35,7 @@ type work struct {
 
 // newMachine is a preset under a library, with the sockets of a system's nodes and its leaf switches.
 func newMachine(p *systems.Preset, library, transport string, s *system) (*machine, error) {
-	values := p.With(systems.Libraries[library], transport)
+	values := p.With(systems.Library(library), transport)
 	adapter := systems.Adapter(values)
 	if adapter == "" {
 		adapter = systems.QDR

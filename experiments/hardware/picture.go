@@ -7,12 +7,12 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/weft-sim/weft/experiments/plot"
+	"github.com/weft-sim/weft/sim/input"
 )
 
 // draw writes a picture of a system: for each class of its benchmarks, by size, measured points over
@@ -81,14 +81,14 @@ func (s *system) figures(class string) (values, errors *plot.Figure) {
 }
 
 // sized finds the size of an SVG in points.
-var sized = regexp.MustCompile(`<svg[^>]* width="([0-9.]+)pt" height="([0-9.]+)pt"`)
+var sized = input.Pattern(`<svg[^>]* width="([0-9.]+)pt" height="([0-9.]+)pt"`)
 
 // stack puts pictures below each other.
 func stack(pages [][]byte) ([]byte, error) {
 	var b bytes.Buffer
 	width, height := 0.0, 0.0
 	for _, page := range pages {
-		found := sized.FindSubmatch(page)
+		found := sized().FindSubmatch(page)
 		start := bytes.Index(page, []byte("<svg"))
 		if found == nil || start < 0 {
 			return nil, fmt.Errorf("an SVG without its size")

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/mpi/trace"
@@ -302,7 +303,7 @@ func (p *process) exchange(c *trace.Communicator, at *shape) (err error) {
 //	            otherwise for nothing
 //
 // Source: sst-dumpi (Sandia National Laboratories), dumpi/common, and the samples.
-var functions = parseFunctions(`
+var functions = parsed(`
 Send ihiih; Recv ihiihS; Get_count Shi; Bsend ihiih; Ssend ihiih; Rsend ihiih
 Buffer_attach i; Buffer_detach i; Isend ihiihi; Ibsend ihiihi; Issend ihiihi; Irsend ihiihi
 Irecv ihiihi; Wait iS; Test iiS; Request_free i; Waitany iIiS; Testany iIiiS; Waitall iIS
@@ -352,11 +353,14 @@ const (
 	endOfStream   = 293
 )
 
-func parseFunctions(text string) (functions []function) {
-	for one := range strings.SplitSeq(strings.ReplaceAll(text, "\n", ";"), ";") {
-		if words := strings.Fields(one); len(words) > 0 {
-			functions = append(functions, function{words[0], strings.Trim(words[1], "-"), len(words) > 2})
+// parsed reads a list of functions when it is first asked for.
+func parsed(text string) func() []function {
+	return sync.OnceValue(func() (all []function) {
+		for one := range strings.SplitSeq(strings.ReplaceAll(text, "\n", ";"), ";") {
+			if words := strings.Fields(one); len(words) > 0 {
+				all = append(all, function{words[0], strings.Trim(words[1], "-"), len(words) > 2})
+			}
 		}
-	}
-	return functions
+		return all
+	})
 }

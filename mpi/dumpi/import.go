@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,7 +26,7 @@ const (
 )
 
 // naming is how files of a trace are named: PREFIX-RANK.bin, of any packing.
-var naming = trace.Naming{Pattern: regexp.MustCompile(`^(.*-)([0-9]{4,9})(\.bin(?:\.gz|\.zst)?)$`), Digits: 4}
+var naming = trace.Naming{Pattern: input.Pattern(`^(.*-)([0-9]{4,9})(\.bin(?:\.gz|\.zst)?)$`), Digits: 4}
 
 // Files are the files of the ranks of a trace, of which name is one or the description,
 // PREFIX.meta.
@@ -41,7 +40,7 @@ func Files(name string) []string {
 // described is the number of ranks that the description of a trace names; 0 if there
 // is none.
 func described(files []string) (int, string) {
-	parts := naming.Pattern.FindStringSubmatch(filepath.Base(files[0]))
+	parts := naming.Pattern().FindStringSubmatch(filepath.Base(files[0]))
 	if parts == nil {
 		return 0, ""
 	}
@@ -120,8 +119,8 @@ func survey(file string, rank, ranks int) (parts []trace.Part, end *summary, err
 	if end, err = d.end(); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", file, err)
 	}
-	for f := range min(len(functions), len(end.counts)) {
-		end.counts[f] -= recorded[functions[f].name]
+	for f := range min(len(functions()), len(end.counts)) {
+		end.counts[f] -= recorded[functions()[f].name]
 	}
 	return parts, end, nil
 }
@@ -192,9 +191,9 @@ func replay(b *trace.Builder, file string, end *summary, made []*trace.Communica
 			b.Count(trace.Approximated, "request", "never waited for")
 		}
 	}
-	for f := range functions {
+	for f := range functions() {
 		if n := end.counts[f]; n > 0 {
-			b.CountAll(n, trace.Approximated, functions[f].name, "counted in the file, but not recorded: nothing of it is replayed")
+			b.CountAll(n, trace.Approximated, functions()[f].name, "counted in the file, but not recorded: nothing of it is replayed")
 		}
 	}
 	return nil

@@ -139,8 +139,8 @@ func (d *reader) next() error {
 		return io.EOF
 	}
 	switch {
-	case number < int64(len(functions)):
-		d.function = functions[number]
+	case number < int64(len(functions())):
+		d.function = functions()[number]
 	case number == functionEnter || number == functionExit:
 		d.function = function{"function", "q", false}
 	default:

@@ -13,7 +13,7 @@ import (
 // Naming is how the files of the ranks of a trace are named: a pattern of three parts,
 // of which the second is the rank, and the fewest digits of it.
 type Naming struct {
-	Pattern *regexp.Regexp
+	Pattern func() *regexp.Regexp
 	Digits  int
 }
 
@@ -22,14 +22,14 @@ type Naming struct {
 // are, so that one cannot be opened. A name that does not follow the pattern names a trace
 // of one rank.
 func (n Naming) Files(name string) []string {
-	parts := n.Pattern.FindStringSubmatch(filepath.Base(name))
+	parts := n.Pattern().FindStringSubmatch(filepath.Base(name))
 	if parts == nil {
 		return []string{name}
 	}
 	names, _ := input.Names(filepath.Dir(name))
 	ranks, found := 0, 0
 	for _, f := range append(names, filepath.Base(name)) {
-		if p := n.Pattern.FindStringSubmatch(f); p != nil && p[1] == parts[1] && p[3] == parts[3] {
+		if p := n.Pattern().FindStringSubmatch(f); p != nil && p[1] == parts[1] && p[3] == parts[3] {
 			r, _ := strconv.Atoi(p[2])
 			ranks = max(ranks, r+1)
 			found++

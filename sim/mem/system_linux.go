@@ -3,6 +3,7 @@ package mem
 import (
 	"os"
 	"runtime"
+	"runtime/debug"
 	"syscall"
 	"unsafe"
 )
@@ -36,8 +37,10 @@ func HugePages[T any](s []T) []T {
 func ReserveHugePages(bytes int) {
 	// The heap keeps the addresses of what it has freed, and allocates the lowest
 	// first; the operating system keeps what it has been asked for them.
+	percent := debug.SetGCPercent(-1) // or the slice would be the occasion for a collection of its own
 	HugePages(make([]byte, bytes))
 	runtime.GC()
+	debug.SetGCPercent(percent)
 }
 
 // spillFile is the file of a [Spill].

@@ -54,8 +54,10 @@ func RegisterFor[C, E, T any](r *Registry[E, T], need Need[E], name, doc string,
 		}
 		return strings.Compare(a.need.What, b.need.What)
 	})
-	if err := e.disagreement(); err != nil {
-		panic(fmt.Sprintf("param: %s %q: %v", r.kind, name, err))
+	if len(e.forms) > 1 { // most have one, whose settings are read where it is asked for
+		if err := e.disagreement(); err != nil {
+			panic(fmt.Sprintf("param: %s %q: %v", r.kind, name, err))
+		}
 	}
 }
 

@@ -32,7 +32,7 @@ func (t *SystemTable) values() []systems.Value {
 	if err != nil { // the name is checked as it is read
 		panic("kinds: " + err.Error())
 	}
-	return preset.With(systems.Libraries[t.Library], t.Transport)
+	return preset.With(systems.Library(t.Library), t.Transport)
 }
 
 // FollowSystem sets what the machine has and the file does not give. It returns a given that holds for

@@ -129,7 +129,7 @@ func TestSystemsAreSound(t *testing.T) {
 		check(p)
 		mpiOf(t, "[system]\npreset = \""+name+"\"\n")
 	}
-	for _, p := range systems.Libraries {
-		check(p)
+	for _, name := range systems.Libraries() {
+		check(systems.Library(name))
 	}
 }

@@ -3,7 +3,6 @@ package ib
 import (
 	"fmt"
 	"io"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -54,7 +53,7 @@ func readReport(r io.Reader, name string, parse func(p *report, line int, text s
 	err := readLines(in, func(text string) {
 		switch {
 		case text == "" || text[0] == '#' || parse(p, in.Number, text):
-		case chatter.MatchString(text) || prompt.MatchString(text):
+		case chatter().MatchString(text) || prompt().MatchString(text):
 			p.warn(in.Number, "skipped %s", input.Quote(text))
 		default:
 			in.Problem("%s is not a line of a port, as ibnetdiscover --ports and iblinkinfo (without --line) print them", input.Quote(text))
@@ -142,13 +141,13 @@ func (p *report) rate(line int, text string) cableRate {
 }
 
 // portLine matches a line of ibnetdiscover --ports.
-var portLine = regexp.MustCompile(`^(SW|CA|RT)\s+(\d{1,9})\s+(\d{1,9})\s+0x([0-9A-Fa-f]{1,16})\s+([\d?]+x?)\s+(\S+)(?:\s+-\s+(SW|CA|RT)\s+(\d{1,9})\s+(\d{1,9})\s+0x([0-9A-Fa-f]{1,16})\s+\(\s*'(.*?)'\s+-\s+'.*'\s*\)|\s+'(.*)')$`)
+var portLine = input.Pattern(`^(SW|CA|RT)\s+(\d{1,9})\s+(\d{1,9})\s+0x([0-9A-Fa-f]{1,16})\s+([\d?]+x?)\s+(\S+)(?:\s+-\s+(SW|CA|RT)\s+(\d{1,9})\s+(\d{1,9})\s+0x([0-9A-Fa-f]{1,16})\s+\(\s*'(.*?)'\s+-\s+'.*'\s*\)|\s+'(.*)')$`)
 
 // portKinds are the types of nodes in reports.
 var portKinds = map[string]nodeKind{"SW": switchNode, "CA": adapterNode, "RT": routerNode, "Router": routerNode}
 
 func (p *report) port(line int, text string) bool {
-	m := portLine.FindStringSubmatch(text)
+	m := portLine().FindStringSubmatch(text)
 	if m == nil {
 		return false
 	}
@@ -171,10 +170,10 @@ func (p *report) port(line int, text string) bool {
 
 var (
 	// linkNode matches a header of iblinkinfo.
-	linkNode = regexp.MustCompile(`^(?:Switch: 0x([0-9A-Fa-f]{1,16})|(CA|Router):) (.*):$`)
+	linkNode = input.Pattern(`^(?:Switch: 0x([0-9A-Fa-f]{1,16})|(CA|Router):) (.*):$`)
 	// linkLine matches a line of one of its ports, linkPeer what follows the arrow.
-	linkLine = regexp.MustCompile(`^(?:0x([0-9A-Fa-f]{1,16})\s+)?(\d{1,9})\s+(\d{1,9})\[[ \d]*\]\s+==\((.*?)\s*(\w+)/\s*[\w ]+\)(?: \(HOQ:.*\))?==>\s*(.*)$`)
-	linkPeer = regexp.MustCompile(`^(\d{1,9})\s+(\d{1,9})\[[ \d]*\]\s+"(.*)"\s+\(.*\)$`)
+	linkLine = input.Pattern(`^(?:0x([0-9A-Fa-f]{1,16})\s+)?(\d{1,9})\s+(\d{1,9})\[[ \d]*\]\s+==\((.*?)\s*(\w+)/\s*[\w ]+\)(?: \(HOQ:.*\))?==>\s*(.*)$`)
+	linkPeer = input.Pattern(`^(\d{1,9})\s+(\d{1,9})\[[ \d]*\]\s+"(.*)"\s+\(.*\)$`)
 )
 
 // laneSpeeds are the speeds of a lane as libibmad's mad_dump_linkspeed and mad_dump_linkspeedext print them.
@@ -182,7 +181,7 @@ var laneSpeeds = map[string]string{"2.5 Gbps": "SDR", "5.0 Gbps": "DDR", "10.0 G
 	"14.0625 Gbps": "FDR", "25.78125 Gbps": "EDR", "53.125 Gbps": "HDR", "106.25 Gbps": "NDR", "212.5 Gbps": "XDR"}
 
 func (p *report) link(line int, text string) bool {
-	if m := linkNode.FindStringSubmatch(text); m != nil {
+	if m := linkNode().FindStringSubmatch(text); m != nil {
 		if m[2] == "" {
 			p.node(line, switchNode, m[3])
 			p.identify(line, number(m[1], 16))
@@ -191,7 +190,7 @@ func (p *report) link(line int, text string) bool {
 		}
 		return true
 	}
-	m := linkLine.FindStringSubmatch(text)
+	m := linkLine().FindStringSubmatch(text)
 	switch {
 	case m == nil:
 		return false
@@ -204,7 +203,7 @@ func (p *report) link(line int, text string) bool {
 	}
 	e := cableEnd{line: line, lid: int32(number(m[2], 10)), port: int(number(m[3], 10)), guid: number(m[1], 16), peerLID: -1}
 	if m[5] != "Down" {
-		if peer := linkPeer.FindStringSubmatch(m[6]); peer != nil {
+		if peer := linkPeer().FindStringSubmatch(m[6]); peer != nil {
 			e.peerLID, e.peerPort = int32(number(peer[1], 10)), int(number(peer[2], 10))
 			e.peer = linkName(e.peerLID, peer[3])
 		} else if !strings.HasSuffix(m[6], `"Port not available"`) {
