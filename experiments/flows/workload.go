@@ -143,6 +143,9 @@ func (c *flowsConfig) checkWorkload(p *flowsParts, seed uint64) error {
 	return nil
 }
 
+// packetTimes is how many times as long as a flit-hop of the credit fabric a packet takes that crosses a channel.
+const packetTimes = 2
+
 // flowCrossings is what a flow's beginning and end take, in packets that cross a channel.
 const flowCrossings = 16
 
@@ -174,7 +177,7 @@ func (c *flowsConfig) predictWork(p *experiments.Preflight) error {
 		answers = 1 // to each packet that is marked
 	}
 	crossings := flows * float64(packets) * (1 + answers) * c.channels(g)
-	p.Slower(1 + flowCrossings*flows/crossings)
+	p.Slower(packetTimes * (1 + flowCrossings*flows/crossings))
 	p.Work(crossings, crossings, 2*(c.Transport.FlowBytes(flows)+parts.timing.Bytes(g))) // twice, for the garbage collector
 	return nil
 }
