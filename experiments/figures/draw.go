@@ -192,7 +192,7 @@ func (p *PlotConfig) Unanswered(t *results.Table, f *plot.Figure) error {
 		switch {
 		case r.Panel != "" && p.Panels != "" && !slices.ContainsFunc(groups, func(g *group) bool {
 			cell := p.panelOf(g)
-			return results.SameCell(cell, r.Panel) || p.nameOf(cell, seriesName(p.Panels, cell)) == r.Panel
+			return results.SameCell(cell, r.Panel) || p.seriesName(p.Panels, cell) == r.Panel
 		}):
 			return fmt.Errorf("reference %s has the panel %q: there is none", r.Target, r.Panel)
 		case r.X != "" && r.Series != "" && p.Style == string(plot.Bar) && !isBar(r.Series):

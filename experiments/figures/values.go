@@ -32,7 +32,7 @@ func (p *PlotConfig) labelOf(columns []string) string {
 		of := "the baseline"
 		for key, cell := range p.Baseline {
 			if len(p.Baseline) == 1 {
-				of = p.nameOf(cell, seriesName(key, cell))
+				of = p.seriesName(key, cell)
 			}
 		}
 		return capital(noun + " over that of " + of)
