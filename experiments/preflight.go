@@ -145,7 +145,7 @@ func (f *File) PreflightRest(finished map[string]*Record) (*Report, error) {
 
 func (f *File) preflight(thorough bool, finished map[string]*Record) (*Report, error) {
 	distinct := f.distinct()
-	examined, documents := make([]*Preflight, len(distinct)), make([]*document.Tree, len(distinct))
+	examined, found := make([]*Preflight, len(distinct)), make([]document.Problems, len(distinct))
 	sideBySide(len(distinct), func(i int) {
 		point, d := distinct[i], f.pointDocument()
 		p := &Preflight{Seed: point.Seed, Thorough: thorough, shared: f.shared}
@@ -157,7 +157,7 @@ func (f *File) preflight(thorough bool, finished map[string]*Record) (*Report, e
 				p.cyclic = again.cyclic
 			}
 		}
-		examined[i], documents[i] = p, d
+		examined[i], found[i] = p, d.Problems
 	})
 	byHash := map[string]*Preflight{}
 	var problems document.Problems
@@ -165,7 +165,7 @@ func (f *File) preflight(thorough bool, finished map[string]*Record) (*Report, e
 	all, bytes := work{}, 0.0
 	for i, p := range examined {
 		byHash[distinct[i].Hash] = p
-		problems = append(problems, documents[i].Problems...)
+		problems = append(problems, found[i]...)
 		all.add(1, p.work())
 		bytes = max(bytes, p.bytes)
 	}
