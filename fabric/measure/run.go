@@ -201,17 +201,23 @@ func (r *runner) run() error {
 	return nil
 }
 
-// advanceTo simulates up to a cycle, slice by slice, between which the run can be kept.
+// advanceTo simulates up to a cycle.
 func (r *runner) advanceTo(cycle int64) error {
-	for r.f.Cycle() < cycle {
-		if err := r.slice(cycle); err != nil {
+	return r.advanceUntil(func() bool { return r.f.Cycle() >= cycle }, cycle)
+}
+
+// advanceUntil simulates until the run is over, slice by slice, none of which goes beyond cycle end: between
+// them the run can be kept.
+func (r *runner) advanceUntil(over func() bool, end int64) error {
+	for !over() {
+		if err := r.slice(end); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// slice is a step of advanceTo. A run that is told to end is kept before it does.
+// slice is a step of advanceUntil. A run that is told to end is kept before it does.
 func (r *runner) slice(end int64) error {
 	told := r.ctx.Err()
 	if err := r.keep(false); err != nil {
@@ -304,10 +310,8 @@ func RunToEnd(ctx context.Context, f *core.Fabric, host fabric.Host, plan ToEnd)
 		r.watch.ArchiveNetwork(a)
 		return a.Err()
 	}
-	for !f.Ended() {
-		if err := r.slice(fabric.Never); err != nil {
-			return err
-		}
+	if err := r.advanceUntil(f.Ended, fabric.Never); err != nil {
+		return err
 	}
 	return f.Rest()
 }
