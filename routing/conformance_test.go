@@ -80,7 +80,7 @@ func runAcross(t *testing.T, topo topology.Topology, r fabric.Routing) []float64
 	g := topo.Graph()
 	o, observed := routingtest.Observe(t, r, g)
 	f := simtest.Must(core.New(g, fabric.DefaultConfig(), observed, 3))(t)
-	f.Attach(measure.NewOpenLoop(16, across{}, steadily(0.9), single{}, 3), &counter{})
+	f.Attach(fabric.Ends{Source: measure.NewOpenLoop(16, across{}, steadily(0.9), single{}, 3), Sink: &counter{}})
 	f.Advance(3000)
 	first, end := topo.(topology.Tree).UpPorts(0)
 	return o.Ports[first:end]

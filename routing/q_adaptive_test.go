@@ -44,7 +44,7 @@ func TestQLearns(t *testing.T) {
 	} {
 		rec := &recorder{Routing: r}
 		f := simtest.Must(core.New(topo.Graph(), config, learningRecorder{rec, r.(fabric.Learner)}, 1))(t)
-		f.Attach(&twice{dst: c.dst, births: []int64{0, c.after}}, &counter{})
+		f.Attach(fabric.Ends{Source: &twice{dst: c.dst, births: []int64{0, c.after}}, Sink: &counter{}})
 		for decided := 0; decided < 2; {
 			n := len(rec.heads)
 			f.Advance(1)
@@ -129,7 +129,7 @@ func TestQAdaptiveGoesAround(t *testing.T) {
 		config.Switch.BufferFlits = 32
 		f := simtest.Must(core.New(topo.Graph(), config, must(t, topo, 0, c.routing), 1))(t)
 		sink := &arounds{}
-		f.Attach(measure.NewOpenLoop(n, c.pattern, steadily(0.3), single{}, 1), sink)
+		f.Attach(fabric.Ends{Source: measure.NewOpenLoop(n, c.pattern, steadily(0.3), single{}, 1), Sink: sink})
 		f.Advance(10000)
 		*sink = arounds{}
 		const cycles = 5000

@@ -143,7 +143,7 @@ func (f *RunFlags) checkFolders(folders []string) error {
 		}
 	}
 	if more := len(occupied) - most; more > 0 {
-		occupied = append(occupied[:most], fmt.Errorf("and %d more folders", more))
+		occupied = append(occupied[:most], fmt.Errorf("and %d more", more))
 	}
 	return errors.Join(occupied...)
 }

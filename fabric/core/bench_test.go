@@ -73,7 +73,7 @@ func BenchmarkThreads(b *testing.B) {
 				b.Run(fmt.Sprintf("terminals=%d/global=%d/threads=%d", terminals, latency*latency, threads), func(b *testing.B) {
 					f := n.fabric(b, config)
 					f.Split(threads)
-					f.Attach(measure.NewOpenLoop(terminals, uniform{terminals}, routingtest.AtRate(0.4), routingtest.Fixed(1), 1), measure.NewMeter(100))
+					f.Attach(fabric.Ends{Source: measure.NewOpenLoop(terminals, uniform{terminals}, routingtest.AtRate(0.4), routingtest.Fixed(1), 1), Sink: measure.NewMeter(100)})
 					f.Advance(300)
 					bound, hops := f.Bound(b.N)
 					b.ReportMetric(bound, "times-at-most")
@@ -158,7 +158,7 @@ func (n network) benchmark(b *testing.B, config fabric.Config, pattern measure.P
 	f := n.fabric(b, config)
 	f.Tile()
 	meter := measure.NewMeter(100)
-	f.Attach(measure.NewOpenLoop(n.topo.Graph().Terminals(), pattern, routingtest.AtRate(load/float64(flits)), routingtest.Fixed(flits), 1), meter)
+	f.Attach(fabric.Ends{Source: measure.NewOpenLoop(n.topo.Graph().Terminals(), pattern, routingtest.AtRate(load/float64(flits)), routingtest.Fixed(flits), 1), Sink: meter})
 	f.Advance(warmup)
 	meter.Open(f.Cycle())
 	before, start := f.Counters, cpuTime()

@@ -17,7 +17,7 @@ func (f *Fabric) AppendState(b []byte) ([]byte, error) {
 }
 
 func (f *Fabric) RestoreState(b []byte) error {
-	if f.source == nil || f.cycle >= 0 {
+	if !f.attached || f.cycle >= 0 {
 		return errors.New("a state is restored into a fabric that is attached and has not run")
 	}
 	a := snapshot.Reader(b)
@@ -47,7 +47,7 @@ func TileFrom(cleanup func(func()), state int, window int64) {
 	let(cleanup, &tileWindow, window)
 }
 
-// Tile divides f into tiles as [Fabric.Open] does.
+// Tile divides f into tiles as [Fabric.Divide] does.
 func (f *Fabric) Tile() { f.tile() }
 
 // PlainNever lets no network use the loops for the usual case while a test runs.
@@ -118,7 +118,7 @@ func (nothing) Next(_ topology.TerminalID, _ int64, spec *fabric.PacketSpec) boo
 
 // OpenIdle attaches f to a source of no packets.
 func (f *Fabric) OpenIdle() {
-	f.open(nothing{}, func(int, *Domain) (fabric.Source, fabric.Sink) { return nothing{}, nil })
+	f.open(slices.Repeat([]fabric.Ends{{Source: nothing{}}}, len(f.domains)))
 }
 
 // CreditsBack are the credits that have come back to virtual channel vc of the end

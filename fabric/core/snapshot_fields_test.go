@@ -50,6 +50,6 @@ func TestStatesAreWhole(t *testing.T) {
 		"Ends", "source", "prefetcher", "listens", "sink", "listener", // made before
 		"woken", "departing", "spec", "delivery") // count within a cycle
 	snapshottest.Names[packetPool](t, "packetFree", "touched") // follow from the rest
-	snapshottest.Names[Fabric](t, "cycle", "hardware", "Counters", "Faults", "observer", "multicast", "hold", "unit", "domains", "workers", "source", "checkAt",
+	snapshottest.Names[Fabric](t, "cycle", "hardware", "Counters", "Faults", "observer", "multicast", "hold", "unit", "domains", "workers", "attached", "checkAt",
 		"hostModel", "probes") // made before
 }

@@ -164,7 +164,7 @@ func checkDecisions(t *testing.T, topo topology.Topology, r fabric.Routing) {
 	f := simtest.Must(core.New(g, fabric.DefaultConfig(), observed, 7))(t)
 	pattern, sink := Uniform(g.Terminals()), &Counter{}
 	source := measure.NewOpenLoop(g.Terminals(), pattern, AtRate(0.1), Single{}, 7)
-	f.Attach(source, sink)
+	f.Attach(fabric.Ends{Source: source, Sink: sink})
 	cycles := int64(10_000 / g.Terminals())
 	if simtest.Soak() {
 		cycles *= 3
