@@ -48,7 +48,7 @@ build: ## build bin/weft
 man: build ## write the manual pages to bin/man
 	$(BIN) man -o bin/man
 
-test: test-unchecked test-checked ## run all tests (some six minutes on two cores, once they are built)
+test: test-unchecked test-checked ## run all tests (some three minutes on two cores, once they are built)
 
 test-unchecked: ## run the tests of all but the simulator itself, and those of its memory
 	@echo "WEFT_TEST_CHOICE=$(WEFT_TEST_CHOICE)"

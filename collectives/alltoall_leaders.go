@@ -1,8 +1,6 @@
 package collectives
 
 import (
-	"fmt"
-
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
 )
@@ -53,15 +51,12 @@ func init() {
 }
 
 func newLeaders(name string, e Env, c LeaderSettings, choose leaderChoice) (Collective, error) {
-	if err := e.uniform(name); err != nil {
+	if err := e.wholeNodes(name, 1); err != nil {
 		return nil, err
 	}
-	if e.PerNode < 1 || e.Ranks%e.PerNode != 0 {
-		return nil, &param.ParamError{Key: "ranks", Value: e.Ranks, Want: fmt.Sprintf("whole nodes of %d ranks for collective %q", e.PerNode, name)}
-	}
 	d := choose(e.PerNode, int64(e.Bytes), int64(c.Critical))
-	if d < 1 || e.PerNode%d != 0 {
-		return nil, &param.ParamError{Key: "leaders", Value: d, Want: fmt.Sprintf("a divisor of the %d ranks of a node", e.PerNode)}
+	if err := e.wholeNodes(name, d); err != nil {
+		return nil, err
 	}
 	return AlltoallLeaders(e, d, c), nil
 }

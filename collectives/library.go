@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
@@ -43,7 +44,7 @@ type libraryRule struct {
 	algorithm                        string
 }
 
-var rules = func() (all []libraryRule) {
+var rules = sync.OnceValue(func() (all []libraryRule) {
 	lines, err := csv.NewReader(strings.NewReader(libraryRules)).ReadAll()
 	if err != nil {
 		panic("collectives: libraries.csv: " + err.Error())
@@ -52,7 +53,7 @@ var rules = func() (all []libraryRule) {
 		all = append(all, libraryRule{library: l[0], operation: l[1], ranksBelow: int(limit(l[2])), ranksAre: l[3], of: l[4], bytesBelow: limit(l[5]), algorithm: l[6]})
 	}
 	return all
-}()
+})
 
 // limit reads a number of the rules; without one there is none.
 func limit(text string) int64 {
@@ -86,8 +87,8 @@ func LibraryAlgorithm(library, operation string, e Env) (string, error) {
 		others = append(others, "mpich")
 	}
 	for _, l := range others {
-		if at := slices.IndexFunc(rules, func(r libraryRule) bool { return r.holds(l, operation, e) }); at >= 0 {
-			return rules[at].algorithm, nil
+		if at := slices.IndexFunc(rules(), func(r libraryRule) bool { return r.holds(l, operation, e) }); at >= 0 {
+			return rules()[at].algorithm, nil
 		}
 	}
 	return "", fmt.Errorf("of the algorithm that %s takes for a %s of %v on %d ranks weft has none", library, operation, e.Bytes, e.Ranks)

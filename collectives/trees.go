@@ -39,7 +39,9 @@ func init() {
 	registerRooted("broadcast-linear", "broadcast from the root to each rank, all at once", func(n, root int, bytes int64) Collective {
 		return broadcastTree(TreeSettings{Rooted: Rooted{root}}, n, bytes, func(v int) []int { return chainChildren(v, n, n-1) })
 	})
-	register("allreduce-reduce-broadcast", "allreduce: reduce up a binomial tree, then broadcast down it", func(e Env) Collective { return AllreduceReduceBroadcast(int64(e.Bytes), BroadcastBinomial(e.Ranks, 0, int64(e.Bytes))) })
+	register("allreduce-reduce-broadcast", "allreduce: reduce up a binomial tree, then broadcast down it", func(e Env) Collective {
+		return AllreduceReduceBroadcast(int64(e.Bytes), BroadcastBinomial(e.Ranks, 0, int64(e.Bytes)))
+	})
 	register("barrier-recursive-doubling", "barrier: notes between pairs at doubling distances", func(e Env) Collective { return BarrierRecursiveDoubling(e.Ranks) })
 	register("barrier-tree", "barrier: notes up a binomial tree and down again", func(e Env) Collective { return AllreduceReduceBroadcast(1, BroadcastBinomial(e.Ranks, 0, 1)) })
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weft-sim/weft/collectives"
 	"github.com/weft-sim/weft/collectives/collectivestest"
+	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
@@ -218,5 +219,63 @@ func TestComposition(t *testing.T) {
 	columns := collectives.Split(barrier, 12, func(rank int) (int, int) { return rank % 3, rank / 3 }, func(group, index int) int { return 3*index + group })
 	if ops := columns.Round(10, 0, nil); ops[1].Peer != 1 || ops[0].Peer != 7 {
 		t.Errorf("rank 10 sends to %d, receives from %d; want 1, 7", ops[1].Peer, ops[0].Peer)
+	}
+}
+
+// sends are the messages that a rank sends in all its rounds.
+func sends(c collectives.Collective, rank int) (all []collectives.Op) {
+	for round := range c.Rounds(rank) {
+		for _, op := range c.Round(rank, round, nil) {
+			if op.Kind == collectives.Send {
+				all = append(all, op)
+			}
+		}
+	}
+	return all
+}
+
+// TestLeadersExchange: two leaders on each of four nodes of four ranks exchange blocks of 4*2 of 64 B,
+// 512 B. If that is not above critical it goes by Bruck's, with 3*2 + 2 rounds, else round the ring in
+// 4; a round of gathering and one of scattering besides. What a rank hands its leaders is copied
+// into the segment only, what it gets out of it only.
+func TestLeadersExchange(t *testing.T) {
+	env := collectives.Env{Ranks: 16, PerNode: 4, Bytes: 64}
+	for critical, rounds := range map[sim.Bytes]int{512: 10, 511: 6} {
+		for _, segment := range []bool{true, false} {
+			c := collectives.AlltoallLeaders(env, 2, collectives.LeaderSettings{Segment: segment, SwitchOver: collectives.SwitchOver{Critical: critical}})
+			if got := c.Rounds(0); got != rounds {
+				t.Errorf("critical %v: %d rounds, want %d", critical, got, rounds)
+			}
+			in, out := collectives.In, collectives.Out
+			if !segment {
+				in, out = collectives.InAndOut, collectives.InAndOut
+			}
+			all := sends(c, 0) // leader of ranks 0 and 1; 2 is the other leader
+			if first, last := all[0], all[len(all)-1]; first.Peer != 2 || first.Segment != in || last.Peer != 1 || last.Segment != out {
+				t.Errorf("segment %v: the first message goes to %d by %v, the last to %d by %v", segment, first.Peer, first.Segment, last.Peer, last.Segment)
+			}
+		}
+	}
+}
+
+// TestProtocolsOfAlltoalls: the protocol of all blocks; handshakes go eagerly, the first with one
+// address, by the paper a key of 64 B and 8 B.
+func TestProtocolsOfAlltoalls(t *testing.T) {
+	for name, want := range map[string]collectives.Protocol{
+		"alltoall-ring": collectives.Auto, "alltoall-ring-rendezvous": collectives.Rendezvous,
+		"alltoall-direct-eager": collectives.Direct, "alltoall-lss": collectives.Direct,
+	} {
+		first := true
+		for _, op := range sends(simtest.Must(collectives.Registry.New(name, collectives.Env{Ranks: 6, Bytes: 1 << 16}))(t), 0) {
+			switch {
+			case !op.Control && op.Protocol != want:
+				t.Errorf("%s: a block goes by %v, want %v", name, op.Protocol, want)
+			case op.Control && op.Protocol != collectives.Eager:
+				t.Errorf("%s: a note of %d B goes by %v", name, op.Bytes, op.Protocol)
+			case op.Control && name == "alltoall-lss" && first && op.Bytes != 72:
+				t.Errorf("the first handshake has %d B, want 72", op.Bytes)
+			}
+			first = false
+		}
 	}
 }

@@ -2,13 +2,13 @@ package experiments
 
 import (
 	"fmt"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/input"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -126,9 +126,7 @@ type taggedPaths []reflect.Value
 
 func (t taggedPaths) RelativeTo(dir string) {
 	for _, v := range t {
-		if path := v.String(); path != "" && !filepath.IsAbs(path) {
-			v.SetString(filepath.Join(dir, path))
-		}
+		v.SetString(input.In(dir, v.String()))
 	}
 }
 

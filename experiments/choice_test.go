@@ -200,8 +200,10 @@ func TestTablesOfKinds(t *testing.T) {
 			all = append(all, further.Name)
 			switch key := further.Asked; key {
 			case "", "measure.find":
-			case "measure.queues":
+			case "measure.queues", "measure.time_lapse":
 				set = append(set, key+"=50ns")
+			case "measure.pairs":
+				set = append(set, key+`=["*,1"]`)
 			case "trace.packets":
 				set = append(set, key+"=5")
 			default:

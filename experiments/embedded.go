@@ -21,6 +21,8 @@ import (
 //go:embed examples papers
 var embedded embed.FS
 
+func init() { input.Bundle(embedded) } // which files of their own and of users may read
+
 // embeddedName is the name under which a file comes with weft, if it does.
 func embeddedName(name string) string {
 	return strings.TrimSuffix(path.Clean(strings.ReplaceAll(name, `\`, "/")), ".toml") + ".toml"
@@ -38,7 +40,7 @@ func EmbeddedTitle(name string) string {
 	if _, err := toml.Decode(keys, &header); err != nil {
 		panic("experiments: " + err.Error()) // a test loads them all
 	}
-	if !placeholder.MatchString(header.Title) {
+	if !placeholder().MatchString(header.Title) {
 		return header.Title
 	}
 	d, err := document.Parse(name, string(text))

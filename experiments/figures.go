@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strconv"
@@ -16,6 +15,7 @@ import (
 	"github.com/weft-sim/weft/experiments/figures"
 	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/experiments/verdict"
+	"github.com/weft-sim/weft/sim/input"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -128,7 +128,8 @@ func (f *File) checkTable(path, name string) bool {
 func (f *File) sets(key string) bool {
 	for _, p := range f.Points {
 		for _, s := range p.settings {
-			if s.Key == key && !reflect.ValueOf(s.Value).IsZero() {
+			v := reflect.ValueOf(s.Value)
+			if empty := v.IsZero() || v.Kind() == reflect.Slice && v.Len() == 0; s.Key == key && !empty {
 				return true
 			}
 		}
@@ -196,9 +197,7 @@ func (f *File) references(path string, raw any, dec *decoder, finished bool) (al
 				f.doc.Problem(document.Join(path, "formula"), "= %q: %v", r.Formula, err)
 			}
 		}
-		if r.File != "" && !filepath.IsAbs(r.File) {
-			r.File = filepath.Join(f.inputFolder(), r.File)
-		}
+		r.File = input.In(f.inputFolder(), r.File)
 		if r.File != "" && !finished {
 			if _, err := results.ReadTableFile(r.File); err != nil {
 				f.doc.Problem(document.Join(path, "file"), "%v", err)

@@ -42,9 +42,9 @@ type Point struct {
 	Hash     string   // of everything that the results depend on
 	Swept    []string // values of the file's swept keys, as CSV cells
 	config   any
-	settings []document.Setting
-	steps    []int   // on each axis of the sweep; -1 on the refined one where refinement added the point
-	refined  float64 // its value there then
+	settings []*document.Setting // those that are as in the file's first point are that one's
+	steps    []int               // on each axis of the sweep; -1 on the refined one where refinement added the point
+	refined  float64             // its value there then
 }
 
 // Config is the point's configuration: a pointer to the struct of its file's kind.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"reflect"
-	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
@@ -18,6 +17,7 @@ import (
 	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/input"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -32,11 +32,16 @@ func (f *File) expand(finished bool) {
 	var all [][]int
 	expand(f.sweep, func(steps []int) { all = append(all, slices.Clone(steps)) })
 	f.Points = make([]*Point, len(all))
-	decoders := make([]*decoder, len(all))
-	sideBySide(len(all), func(i int) { f.Points[i], decoders[i] = f.point(all[i], i) })
-	for _, d := range decoders {
-		f.doc.Problems = append(f.doc.Problems, d.doc.Problems...)
-		for key, message := range d.unknown {
+	problems, unknowns := make([]document.Problems, len(all)), make([]map[string]string, len(all))
+	decode := func(i int) {
+		p, dec := f.point(all[i], i)
+		f.Points[i], problems[i], unknowns[i] = p, dec.doc.Problems, dec.unknown
+	}
+	decode(0)
+	sideBySide(len(all)-1, func(i int) { decode(i + 1) })
+	for i := range all {
+		f.doc.Problems = append(f.doc.Problems, problems[i]...)
+		for key, message := range unknowns[i] {
 			unknown[key] = message
 			times[key]++
 		}
@@ -90,10 +95,27 @@ func (f *File) decode(values [][]any, index int) (*Point, *decoder) {
 	h := header{Seed: f.Seed}
 	dec.table("", only(d.Root, "seed"), &h)
 	p.Seed = h.Seed
-	var inputs []document.Setting
-	p.settings, inputs = f.configure(dec, d, p.config)
-	p.Hash = hashPoint(f.kind, build(), p.Seed, append(inputs, p.settings...))
+	settings, inputs := f.configure(dec, d, p.config)
+	p.settings = f.shareSettings(settings)
+	p.Hash = hashPoint(f.kind, build(), p.Seed, append(inputs, settings...))
 	return p, dec
+}
+
+// shareSettings keeps the settings of a point, once for all points where they are as in the first.
+func (f *File) shareSettings(settings []document.Setting) []*document.Setting {
+	var first []*document.Setting
+	if len(f.Points) > 0 && f.Points[0] != nil {
+		first = f.Points[0].settings
+	}
+	kept := make([]*document.Setting, len(settings))
+	for i, s := range settings {
+		if i < len(first) && first[i].Key == s.Key && reflect.DeepEqual(first[i].Value, s.Value) {
+			kept[i] = first[i]
+		} else {
+			kept[i] = &s
+		}
+	}
+	return kept
 }
 
 // configure decodes the tables of a document into a configuration of the kind, and lists
@@ -244,17 +266,17 @@ func (f *File) distinct() (list []*Point) {
 // check asks the kind about every distinct point.
 func (f *File) check() {
 	distinct := f.distinct()
-	documents, warnings := make([]*document.Tree, len(distinct)), make([][]Warning, len(distinct))
+	problems, warnings := make([]document.Problems, len(distinct)), make([][]Warning, len(distinct))
 	sideBySide(len(distinct), func(i int) {
 		d, p := f.pointDocument(), distinct[i]
 		of, err := f.kind.check(p.config, p.Seed)
 		d.ProblemsFrom("", err)
 		of = slices.DeleteFunc(of, func(w Warning) bool { return w.Unset && d.Sets(w.Key) })
-		documents[i], warnings[i] = d, idleKeys(of, d)
+		problems[i], warnings[i] = d.Problems, idleKeys(of, d)
 	})
 	byHash := map[string][]Warning{}
 	for i, p := range distinct {
-		f.doc.Problems = append(f.doc.Problems, documents[i].Problems...)
+		f.doc.Problems = append(f.doc.Problems, problems[i]...)
 		byHash[p.Hash] = warnings[i]
 	}
 	var found []finding[Warning]
@@ -314,7 +336,7 @@ func (f *File) LoadBound(p *Point) float64 {
 
 // placeholder stands in a title for what a setting has come to, {traffic.pattern},
 // or for a number of the network, {terminals} or {switches}.
-var placeholder = regexp.MustCompile(`\{[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\}`)
+var placeholder = input.Pattern(`\{[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\}`)
 
 // fillTitles puts settings in the place of their names in titles. Settings that
 // --set gives and a title does not name are added to it, so that no figure shows
@@ -391,7 +413,7 @@ func (f *File) asksOnly(s document.Setting) bool {
 // fill replaces the placeholders of a title or label; key is where it was given. Those of a
 // finished run stay as they are where nothing has their name.
 func (f *File) fill(key, title string) string {
-	return placeholder.ReplaceAllStringFunc(title, func(word string) string {
+	return placeholder().ReplaceAllStringFunc(title, func(word string) string {
 		name := strings.Trim(word, "{}")
 		if values := f.valuesOf(name); len(values) > 0 {
 			return listValues(values)

@@ -109,10 +109,15 @@ func ReserveMemory() {
 func collectEarly() {
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(live)
-	share := func(garbage uint64) int { return int(100 * garbage / max(1<<20, live[0].Value.Uint64())) }
-	debug.SetGCPercent(max(1, share(leastGarbage), min(collectAt, share(mostGarbage))))
+	debug.SetGCPercent(garbageShare(live[0].Value.Uint64()))
 	collected := new([16]byte) // garbage from the start
 	runtime.SetFinalizer(collected, func(*[16]byte) { collectEarly() })
+}
+
+// garbageShare is how much garbage may stand where so many bytes live, in percent of these.
+func garbageShare(live uint64) int {
+	share := func(garbage uint64) int { return int(100 * garbage / max(1<<20, live)) }
+	return max(1, share(leastGarbage), min(collectAt, share(mostGarbage)))
 }
 
 // peakMemory is the most memory that this process has had resident, in bytes; where the

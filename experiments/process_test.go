@@ -30,3 +30,13 @@ func TestContentOf(t *testing.T) {
 		t.Error("the same program has another name")
 	}
 }
+
+// TestGarbageShare: 16 MiB of garbage stand in any case, half of what lives, 128 MiB at most: 16 of
+// 1 MiB are 1,600 %, as many of 16 100 %; half of 256 MiB are 128, and 128 of 1 GiB are 12.5 %.
+func TestGarbageShare(t *testing.T) {
+	for live, want := range map[uint64]int{0: 1600, 1: 1600, 16: 100, 32: 50, 256: 50, 1024: 12, 1 << 20: 1} {
+		if got := garbageShare(live << 20); got != want {
+			t.Errorf("%d MiB live: %d %%, want %d", live, got, want)
+		}
+	}
+}

@@ -118,7 +118,7 @@ func (f *File) baseSettings() []document.Setting {
 	shared := f.sharedSettings()
 	for _, s := range f.Points[0].settings {
 		if !given[s.Key] && !slices.Contains(f.keys, s.Key) && shared[s.Key] && !f.shared.idle(s.Key) {
-			all = append(all, s)
+			all = append(all, *s)
 		}
 	}
 	rank := f.settingRanks()

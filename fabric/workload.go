@@ -89,14 +89,25 @@ type Engine interface {
 // for the memory of their state ahead.
 type Prefetcher interface{ Prefetch(terminals []int32) }
 
-// PartedSink is a sink with parts, of which each hears of what reaches some terminals,
-// on one thread at a time.
-type PartedSink interface {
-	Sink
-	Part() Sink
+// Host is what a network is attached to ([core.Fabric.Attach]).
+type Host interface {
+	// Part is what the terminals of a domain of the network are attached to. It is called once for
+	// each domain, in order. One thread at a time makes the calls that are about terminals of a domain;
+	// several make those that are about different ones, also of ends that domains share.
+	Part(domain int) Ends
 }
 
-// Kept is a source, or a workload, whose state can be written.
+// Ends are where the packets of terminals come from, and who hears of those that reach them. By
+// themselves they are a Host, whose ends all domains share.
+type Ends struct {
+	Source Source
+	Sink   Sink
+}
+
+// Part implements [Host].
+func (e Ends) Part(int) Ends { return e }
+
+// Kept is a host, or a workload, whose state can be written.
 type Kept interface {
 	// AppendState appends all that it is going to depend on, beside its settings and seed;
 	// RestoreState, before the first cycle, makes a new one of the same settings and seed go

@@ -156,8 +156,8 @@ func (x *archiver) messages() {
 	}
 }
 
-// messageNumbers are those of messages that are free, in the order in which they will be used,
-// of those that nobody had, and of those in use, in ascending order.
+// messageNumbers are numbers of messages: free ones, in the order in which they will be used;
+// fresh ones, which no message had yet; and live ones, which are in use, in ascending order.
 type messageNumbers struct {
 	free, live []int32
 	fresh      []span
@@ -166,6 +166,7 @@ type messageNumbers struct {
 // span is the numbers from first on and below end.
 type span struct{ first, end int32 }
 
+// numbers lists the numbers of messages of all parts.
 func (x *archiver) numbers() (n messageNumbers) {
 	out := make([]bool, x.all.messages.Used())
 	for _, rt := range x.parts {
@@ -230,6 +231,7 @@ type postedReceive struct {
 	bytes           int64
 }
 
+// receives archives the receives that a rank has posted.
 func (x *archiver) receives(rt *runtime, q *rank) {
 	var all []postedReceive
 	rt.match.items(&q.posted, func(n int32) {

@@ -17,8 +17,8 @@ import (
 //   - a brings its QP to ready-to-send; what had to wait leaves.
 //
 // Both directions are connected then. If both sides ask at the same time, each request serves as the
-// reply to the other; but with XRC, where a asks one process of a node for all, not that of another
-// one of them, which waits for a reply of its own.
+// reply to the other. With XRC a asks one process of a node for all; the request of another process
+// of that node is no reply, and waits for a reply of its own.
 type connector struct {
 	rt        *runtime
 	perNode   bool // one QP reaches all processes of a peer node
@@ -309,7 +309,7 @@ func (c *connector) takeBuffer(m *message, now sim.Time) bool {
 }
 
 // putBuffer notes that the buffer of a message is posted again at time at, which is not before
-// those of its inbox so far.
+// any earlier buffer of its inbox.
 func (c *connector) putBuffer(m *message, at sim.Time) {
 	if c.rt.Protocols.LimitBuffers {
 		b := c.box(m)

@@ -90,7 +90,7 @@ type Footprint struct {
 }
 
 // QPs is the number of QPs with which a process of a job begins: ranks
-// processes, perNode on a node. With groups whose sizes differ it is that of a
+// processes, perNode on a node. With groups whose sizes differ it is the number of a
 // process in a full group.
 func (c *Connections) QPs(ranks, perNode int) int64 {
 	if c.Mode == UD {
@@ -181,7 +181,7 @@ func ceilDiv(a, b int) int {
 	return a / b
 }
 
-// linkState is that of a connection on demand, on one side.
+// linkState is the state of a connection on demand, on one side.
 type linkState uint8
 
 const (
@@ -215,6 +215,7 @@ func (l *links) of(a, peer int32) *linkBits {
 	return (*linkBits)(unsafe.Add(unsafe.Pointer(t), uintptr(peer>>5)*unsafe.Sizeof(*t)))
 }
 
+// get is the state of a's link to a peer.
 func (l *links) get(a, peer int32) linkState {
 	w := l.of(a, peer)
 	if w == nil {
@@ -223,6 +224,7 @@ func (l *links) get(a, peer int32) linkState {
 	return linkState(*w >> (peer & 31 * 2) & 3)
 }
 
+// set changes the state of a's link to a peer.
 func (l *links) set(a, peer int32, state linkState) {
 	w := l.of(a, peer)
 	if w == nil {

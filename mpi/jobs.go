@@ -49,7 +49,7 @@ type jobRank struct {
 	through bool
 }
 
-// NewJobs begins jobs; costs are those of local work that programs leave open.
+// NewJobs begins jobs. costs hold for local work whose cost programs leave open.
 func NewJobs(jobs []Job, costs Costs) *JobsRun {
 	w := &JobsRun{costs: costs, order: true}
 	for i, job := range jobs {
@@ -117,6 +117,7 @@ func (w *JobsRun) Ranks() int { return len(w.ranks) }
 func (w *JobsRun) CPUs() int { return w.most(Workload.CPUs) }
 func (w *JobsRun) NICs() int { return w.most(Workload.NICs) }
 
+// most is the greatest number of any job's program, at least 1.
 func (w *JobsRun) most(of func(Workload) int) int {
 	n := 1
 	for i := range w.jobs {
@@ -145,7 +146,7 @@ func (w *JobsRun) Where(rank, id int32) string {
 	return fmt.Sprintf("job %s, rank %d, run %d, %s", j.Name, rank-j.first, run+1, j.runs[run].Where(rank-j.first, id))
 }
 
-// startID is that of the wait for a job's start.
+// startID is the ID of the wait for a job's start.
 const startID = -1
 
 // Start implements [Workload]. A rank of an idle job is through at once; another one waits for
@@ -237,8 +238,8 @@ func (w *JobsRun) begin(j *jobRun, rank int32, now int64, dst []Op) []Op {
 	return dst
 }
 
-// keepsOrder tells whether what a rank's program releases at once keeps its order: that of a
-// schedule does.
+// keepsOrder tells whether what a rank's program releases at once keeps its order, as a
+// schedule's does.
 func (w *JobsRun) keepsOrder(rank int32) bool {
 	if w == nil {
 		return false

@@ -36,7 +36,7 @@ func (k *keptRun) run(t *testing.T, checkpoint mpi.Checkpoint) (mpi.Result, []in
 	return r, nil
 }
 
-// states are some of random moments, in order, and that of the end.
+// states lists states at some random moments, in order, and the state at the end.
 func (k *keptRun) states(t *testing.T, random *sim.Stream, events uint64, moments int) (states [][]byte) {
 	t.Helper()
 	least := int(events) / (12 * moments)
@@ -178,7 +178,7 @@ const perNode = 4
 
 const partedLatency = 700 * sim.Nanosecond
 
-// partedTransport is that of a part.
+// partedTransport is the transport of a part.
 type partedTransport struct {
 	*parted
 	kernel  *sim.Kernel

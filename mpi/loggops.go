@@ -141,6 +141,7 @@ type liveOp struct {
 // arrival is the kind of the event that brings a message to its receiver.
 const arrival = Calc + 1
 
+// loggopsMachine is the state of a run of the LogGOPS machine.
 type loggopsMachine struct {
 	LogGOPS    `snap:"-"`
 	work       Workload `snap:"-"`
@@ -164,14 +165,17 @@ type loggopsMachine struct {
 	sent       []wait `snap:"-"` // of the timeline: by operation, the way of its message
 }
 
+// cpu is when a CPU of a rank is next free.
 func (m *loggopsMachine) cpu(rank int32, c uint8) *int64 {
 	return &m.clocks[int64(rank)*int64(m.stride)+int64(c)]
 }
 
+// tx is when a NIC of a rank can next send.
 func (m *loggopsMachine) tx(rank int32, n uint8) *int64 {
 	return &m.clocks[int64(rank)*int64(m.stride)+int64(m.cpus)+int64(n)]
 }
 
+// rx is when a NIC of a rank can next receive.
 func (m *loggopsMachine) rx(rank int32, n uint8) *int64 {
 	return &m.clocks[int64(rank)*int64(m.stride)+int64(m.cpus+m.nics)+int64(n)]
 }
@@ -191,6 +195,7 @@ func (m *loggopsMachine) release(rank int32) {
 	}
 }
 
+// enqueue puts an operation into the queue, at the time when its resources are free.
 func (m *loggopsMachine) enqueue(rank int32, op *Op) {
 	at := *m.cpu(rank, op.CPU)
 	if m.Atlahs && op.Kind == Recv {
@@ -212,6 +217,7 @@ func (m *loggopsMachine) push(at int64, kind Kind, op int32) {
 	m.numbers++
 }
 
+// keep enters an operation into live and returns its place.
 func (m *loggopsMachine) keep(rank int32, op *Op) int32 {
 	i := m.free - 1
 	if i >= 0 {
@@ -224,6 +230,7 @@ func (m *loggopsMachine) keep(rank int32, op *Op) int32 {
 	return i
 }
 
+// forget frees a place of live.
 func (m *loggopsMachine) forget(i int32) {
 	m.live[i].rank, m.live[i].number = -1, -1
 	m.live[i].next = m.free
@@ -242,6 +249,7 @@ func (m *loggopsMachine) bytes(size int64) int64 {
 // byteTime is a time per byte: whole units and millionths.
 type byteTime struct{ whole, millionths int64 }
 
+// perByte divides a time a byte into whole units and millionths.
 func perByte(units float64) byteTime {
 	whole := math.Floor(units)
 	return byteTime{int64(whole), int64(math.Round((units - whole) * million))}
@@ -275,6 +283,7 @@ const farFuture = 1 << 60
 
 var errTimeOverflow = errors.New("the simulated time reaches 2^60 units (36 years of ns)")
 
+// handle handles an event; what fails is kept in m.err.
 func (m *loggopsMachine) handle(e timedEvent) {
 	if e.time > farFuture {
 		m.err = errTimeOverflow
@@ -437,6 +446,7 @@ func (m *loggopsMachine) matched(recv, send int32, now, in int64, late bool) {
 	}
 }
 
+// releaseOther puts the operations in m.other into the queue.
 func (m *loggopsMachine) releaseOther(rank int32) {
 	m.ready, m.other = m.other, m.ready
 	m.release(rank)

@@ -124,7 +124,7 @@ func TestLogGOPSKeepsSchedules(t *testing.T) {
 	}
 }
 
-// registeredSkeletons are those of the registry, of about sixteen ranks.
+// registeredSkeletons are the skeletons of the registry, of about sixteen ranks.
 func registeredSkeletons(t *testing.T) map[string]skeletons.Program {
 	t.Helper()
 	all := map[string]skeletons.Program{}

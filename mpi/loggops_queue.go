@@ -18,9 +18,9 @@ type timedEvent struct {
 
 // radixQueue is a monotone priority queue of events (Ahuja, Mehlhorn, Orlin, Tarjan, Faster
 // Algorithms for the Shortest Path Problem, JACM 1990): no event may be earlier than the last one
-// that came out. Bucket i > 0 holds the events whose time differs from that of the last one first in
-// bit i-1, bucket 0 those of the same time, sorted by number. An event moves at most once per bit of
-// its delay; memory is touched in sequence, which a binary heap does not do.
+// that came out. Bucket i > 0 holds the events whose time differs from the time of the last one
+// first in bit i-1, bucket 0 the events of the same time, sorted by number. An event moves at most
+// once per bit of its delay; memory is touched in sequence, which a binary heap does not do.
 //
 // It is not the kernel's queue because LogGOPS puts an event back with a later time and its old number.
 type radixQueue struct {
@@ -142,8 +142,8 @@ func (q *timedHeap) pop() timedEvent {
 // the queue at the time when that will be free, with its old number: up to n times each, of n events
 // that wait. But events that need the same resources always go back to the same time, and only the
 // one with the lowest number gets anywhere. So they wait in a group, sorted by number, and the first
-// alone stands in the queue. Times and order are those of the rules: free times never sink, so that
-// an event that finds the resource still busy merely moves on, and the numbers decide at the end.
+// alone stands in the queue. Times and order are as the rules have them: free times never sink, so
+// that an event that finds the resource still busy merely moves on, and the numbers decide at the end.
 //
 // In the compatible mode with several CPUs an event can be released into the past; there the rules
 // are followed literally.

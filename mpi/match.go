@@ -19,6 +19,7 @@ type matchList struct {
 	index      int32 // in indexes, + 1; 0: none
 }
 
+// matchNode is an item of a list, with what it matches.
 type matchNode struct {
 	source, tag int32
 	item        int32
@@ -34,8 +35,10 @@ const (
 	views
 )
 
+// viewLink links a node in a chain of a view; 0: no node.
 type viewLink struct{ next, prev int32 }
 
+// chain is a list of nodes; 0: no node.
 type chain struct{ head, tail int32 }
 
 // matchIndex maps the key of each view to the chain of nodes with that key, in
@@ -57,6 +60,7 @@ func viewKey(view int, source, tag int32) uint64 {
 	return uint64(uint32(source))<<32 | uint64(uint32(tag))
 }
 
+// fits tells whether two sources, or two tags, match.
 func fits(a, b int32) bool { return a == b || a == Any || b == Any }
 
 // allocate returns the number of a node.
@@ -168,6 +172,7 @@ func (m *matcher) find(l *matchList, source, tag int32) int32 {
 	return best
 }
 
+// buildView enters all nodes of a list into a view of its index.
 func (m *matcher) buildView(l *matchList, view int) map[uint64]chain {
 	index := &m.indexes[l.index-1]
 	index.views[view] = map[uint64]chain{}
@@ -219,6 +224,7 @@ func (m *matcher) remove(l *matchList, n int32) {
 	m.free = n
 }
 
+// unlink takes a node out of its chain of a view.
 func (m *matcher) unlink(chains map[uint64]chain, key uint64, view int, n int32) {
 	at := m.links[n][view]
 	if at.prev != 0 {

@@ -91,7 +91,7 @@ func (rt *runtime) inOneCopy(m *message) bool {
 	return m.shared && rt.Protocols.inOneCopy(m.bytes, m.segment)
 }
 
-// rateOf is that of the copies of a message.
+// rateOf is the rate of the copies of a message, in bit/s.
 func (rt *runtime) rateOf(m *message) sim.Rate {
 	return rt.places.rate(&rt.Config, m.from, m.to, m.bytes, m.shared, m.segment)
 }

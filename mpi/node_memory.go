@@ -8,7 +8,7 @@ import (
 	"github.com/weft-sim/weft/sim"
 )
 
-// Memory is that of a node as a resource which its processes share. A copy by itself goes at the rate
+// Memory is a node's memory as a resource which its processes share. A copy by itself goes at the rate
 // of one core (protocol.copy_rate, workload.copy_rate); copies at the same time in a domain share its
 // bandwidth equally, but none gets more than its own rate (max-min fair processor sharing). What
 // adapters read and write, and the caches, are left out. While a CPU copies, what arrives for the
@@ -36,6 +36,7 @@ func (m *Memory) check() error {
 // places tell by rank its domain, of all nodes' domains, and how many ranks its node has.
 type places struct{ domainOf, together []int32 }
 
+// places deals the processes of each node out to its memory domains.
 func (m *Memory) places(nodeOf []int32, nodes int) places {
 	p := places{make([]int32, len(nodeOf)), make([]int32, len(nodeOf))}
 	on, index, domains := make([]int, nodes), make([]int, nodes), max(1, m.Domains)
@@ -59,7 +60,7 @@ func (p *places) way(c *Config, a, b int32) sim.Time {
 	return p.trip(c, a, b) + c.Protocols.SharedPeer*sim.Time(max(0, p.together[b]-2))
 }
 
-// trip is that of a line of the caches.
+// trip is the time that a line of the caches takes from rank a to rank b, in ps.
 func (p *places) trip(c *Config, a, b int32) sim.Time {
 	if p.domainOf[a] != p.domainOf[b] {
 		return c.Protocols.SharedLatency + c.Memory.Between
@@ -76,7 +77,8 @@ func (p *places) fetch(c *Config, a, b int32, bytes int64, shared bool) sim.Time
 	return t
 }
 
-// rate is that of the copies of a message through shared memory from a to b, or between nodes.
+// rate is the rate, in bit/s, of the copies of a message through shared memory from a to b, or between
+// nodes.
 func (p *places) rate(c *Config, a, b int32, bytes int64, shared bool, s collectives.Segment) sim.Rate {
 	rate := c.Protocols.rateOf(bytes, shared, s)
 	if shared && c.Memory.Across > 0 && p.domainOf[a] != p.domainOf[b] && !c.Protocols.inOneCopy(bytes, s) {
@@ -102,6 +104,7 @@ type domain struct {
 	serial int64    // of the event for the next end; earlier ones are void
 }
 
+// copying is a copy under way.
 type copying struct {
 	rank int32
 	left float64 // bytes

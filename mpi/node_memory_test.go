@@ -1,6 +1,7 @@
 package mpi_test
 
 import (
+	"strconv"
 	"testing"
 
 	"github.com/weft-sim/weft/collectives"
@@ -116,4 +117,48 @@ func TestAlltoallsShareMemory(t *testing.T) {
 			before = r.Elapsed
 		}
 	}
+}
+
+// Ranks 0 to 3 of a node of two domains; rank 0 sends to rank 1, of its own domain, or to rank 3. CPU time
+// of 30 ns on either side; through shared memory 100 ns, to the other domain 50 ns more, and 10 ns for each
+// of the two other ranks. 80 B are copied twice at 8 B/ns; of more than 80 B the receiver fetches the
+// buffer, 100 or 150 ns; to the other domain the copies go at 4 B/ns.
+func TestSharedMemoryOfDomains(t *testing.T) {
+	c := mpi.QDRConfig(4)
+	p := &c.Protocols
+	p.SharedOverhead, p.SharedLatency, p.SharedPeer, p.SharedShort, p.SharedRate = 30*sim.Nanosecond, 100*sim.Nanosecond, 10*sim.Nanosecond, 80, 64e9
+	c.Memory = mpi.Memory{Domains: 2, Between: 50 * sim.Nanosecond, Across: 32e9}
+	for _, x := range []struct {
+		to     string
+		filled int // ranks of a domain before the next has any
+		bytes  string
+		want   float64
+	}{
+		{"1", 0, "80", 0.03 + 0.01 + 0.12 + 0.03 + 0.01},
+		{"1", 0, "160", 0.03 + 0.02 + 0.12 + 0.13 + 0.02},
+		{"3", 0, "80", 0.03 + 0.02 + 0.17 + 0.03 + 0.02},
+		{"3", 0, "160", 0.03 + 0.04 + 0.17 + 0.18 + 0.04},
+		{"3", 4, "80", 0.03 + 0.01 + 0.12 + 0.03 + 0.01},
+		{"1", 1, "80", 0.03 + 0.02 + 0.17 + 0.03 + 0.02},
+	} {
+		c.Memory.PerDomain = x.filled
+		text := "num_ranks 4\nrank 0 {\nsend " + x.bytes + "b to " + x.to + "\n}\n"
+		for r := 1; r < 4; r++ {
+			text += "rank " + strconv.Itoa(r) + " {\n"
+			if strconv.Itoa(r) == x.to {
+				text += "recv " + x.bytes + "b from 0\n"
+			}
+			text += "}\n"
+		}
+		r := simtest.Must(runGoal(t, c, text))(t)
+		to := simtest.Must(strconv.Atoi(x.to))(t)
+		within(t, x.bytes+" B to rank "+x.to, r.Finish[to], x.want)
+	}
+}
+
+// A short message does not overtake a longer one of the same pair, of which the buffer is fetched.
+func TestSharedMessagesStayInOrder(t *testing.T) {
+	c := mpi.QDRConfig(2)
+	c.Protocols.SharedShort, c.Protocols.SharedLatency = 80, sim.Microsecond
+	simtest.Must(runGoal(t, c, "num_ranks 2\nrank 0 {\na: send 100b to 1 tag 7\nb: send 1b to 1 tag 7\n}\nrank 1 {\na: recv 100b from 0 tag 7\nb: recv 1b from 0 tag 7\nb requires a\n}\n"))(t)
 }

@@ -46,7 +46,7 @@ func (n *Noise) Check() error {
 	return nil
 }
 
-// noise is that of a run; nil without any.
+// noise is the noise of a run; nil without any.
 type noise struct {
 	Noise
 	calls, computing []sim.Stream
@@ -74,6 +74,7 @@ func newNoise(config *Noise, seed uint64, ranks int) *noise {
 	return n
 }
 
+// streams are random streams of a role, one a rank.
 func streams(seed uint64, role string, ranks int) []sim.Stream {
 	all := make([]sim.Stream, ranks)
 	for r := range all {

@@ -37,8 +37,8 @@ func (w *ScheduleRun) OperationTimes() []float64 {
 	return times
 }
 
-// OperationTimes are those of a job's ranks, on average over its runs, in picoseconds; nil if its program
-// has none.
+// OperationTimes are the times of the operations of a job's ranks, on average over its runs, in picoseconds;
+// nil if its program has none.
 func (w *JobsRun) OperationTimes(job int) []float64 {
 	var times []float64
 	for _, p := range append(w.parts, w) {

@@ -45,6 +45,7 @@ type undivided struct {
 	nodes int
 }
 
+// Parts, PartOf, Transport and Run implement [Division].
 func (u undivided) Parts() int       { return 1 }
 func (u undivided) PartOf(int32) int { return 0 }
 
@@ -118,6 +119,7 @@ func (m *meeting) Take(part int) {
 	}
 }
 
+// Next implements [Meeting].
 func (m *meeting) Next(part int) sim.Time {
 	rt := m.parts[part]
 	next := rt.nextSent
@@ -125,6 +127,7 @@ func (m *meeting) Next(part int) sim.Time {
 	return next
 }
 
+// Stop implements [Meeting].
 func (m *meeting) Stop() bool {
 	if m.progress == nil && m.checkpoint.Save == nil {
 		return false
@@ -140,6 +143,7 @@ func (m *meeting) Stop() bool {
 	return m.stopped
 }
 
+// handled is the number of events that all parts have handled.
 func (m *meeting) handled() (events uint64) {
 	for _, rt := range m.parts {
 		events += rt.kernel.Handled()
@@ -169,6 +173,7 @@ func (rt *runtime) acknowledge(a acknowledgement) {
 	rt.enter(&a)
 }
 
+// enter schedules the event of an acknowledgement.
 func (rt *runtime) enter(a *acknowledgement) {
 	rt.kernel.ScheduleKeyed(a.at, rt.handler, evWritten, a.to, int64(a.message), a.key)
 }

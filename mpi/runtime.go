@@ -129,7 +129,7 @@ type runtime struct {
 	failure   failure
 	pause     int // events of its own until the run pauses, of one in one part
 	stats     Stats
-	sent      [2][][]acknowledgement // for other parts, by their number: those of this window, on the side so called, and those of the last, which they may still be reading
+	sent      [2][][]acknowledgement // for other parts, by their number: of this window, on the side so called, and of the last, which they may still be reading
 	side      int
 	nextSent  sim.Time // the time of the first of this window's
 
@@ -228,6 +228,7 @@ func (q *rank) wait(ops []Op) {
 	q.queue = append(q.queue, ops...)
 }
 
+// Handle implements [sim.Handler].
 func (rt *runtime) Handle(k *sim.Kernel, e sim.Event) {
 	if rt.pause--; rt.pause == 0 {
 		rt.pause = rt.pauseEvery

@@ -114,6 +114,7 @@ func (rt *runtime) own() iter.Seq[int32] {
 	}
 }
 
+// start starts the programs of the own ranks.
 func (rt *runtime) start() {
 	for r := range rt.own() {
 		rt.ready = rt.work.Start(r, rt.ready[:0])

@@ -50,6 +50,7 @@ type waiting struct {
 	sent  bool // an eager send that is complete for its rank; its message is not received
 }
 
+// String names the operation and where it waits.
 func (w waiting) String() string { return fmt.Sprintf("%s (%s)", w.Op, w.where) }
 
 // newStuckError makes an error of what is left over, or nil if nothing is.

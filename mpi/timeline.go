@@ -26,7 +26,7 @@ func NewTimeline(most int) *Timeline { return &Timeline{most: most} }
 
 // rankTimeline belongs to the part of its rank.
 type rankTimeline struct {
-	activities []activity
+	activities []Activity
 	waits      []wait
 	messages   int32 // that it has posted
 }
@@ -60,20 +60,22 @@ var whatNames = [numWhat]string{"compute", "copy", "send", "receive", "relay", "
 // String is the word for it in the column what of timeline.csv.
 func (w What) String() string { return whatNames[w] }
 
-// Activity is what a rank does from one time to another.
+// Activity is what a rank does from one time to another, or a part of the time of a message that
+// it waits for.
 type Activity struct {
 	Start, End sim.Time
 	What       What
+	Rank       int32
 	Peer       int32 // the rank at the other end of the message; -1: no message
 	Sender     int32 // of the message
-	Number     int32 // of it among those of its sender, from 0 on; -1: of the runtime's own
+	Number     int32 // of it among its sender's messages, from 0 on; -1: of the runtime's own
+	Cable      int32 // that a packet of the message waits for; -1: none
+	wait       int32 // number of what the rank has waited for before it, + 1; 0: nothing
 }
 
-// activity is one that takes CPU time. Where the rank has waited before it, wait is the
-// number of what it waited for, + 1.
-type activity struct {
-	Activity
-	wait int32
+// alone is an activity without a message.
+func alone(rank int32, start, end sim.Time, what What) Activity {
+	return Activity{Start: start, End: end, What: what, Rank: rank, Peer: -1, Sender: -1, Number: -1, Cable: -1}
 }
 
 // transit is the way of the present stage of a message.
@@ -129,7 +131,7 @@ func (t *Timeline) open(ranks, cpus int) {
 	t.ranks, t.cpus = make([]rankTimeline, ranks*cpus), cpus
 }
 
-// transit is that of a message, which keeps it for those that have its number later.
+// transit is the way of a message, kept for later messages with the same number.
 func (rt *runtime) transit(m *message) *transit {
 	all := &rt.Timeline.transits
 	if m.transit == 0 {
@@ -195,10 +197,10 @@ func (rt *runtime) completed(id int32, m *message, at sim.Time) {
 	rt.wakesUp = false
 }
 
-// books enters an activity of r, and the wait before it if there was one. id is that of its
+// books enters an activity of r, and the wait before it if there was one. id is the ID of its
 // message, -1 without.
 func (rt *runtime) books(r int32, start, end sim.Time, what What, id int32) {
-	a := Activity{start, end, what, -1, -1, -1}
+	a := alone(r, start, end, what)
 	if id >= 0 {
 		m := rt.messages.At(id)
 		a.Peer, a.Sender, a.Number = m.to, m.from, rt.transit(m).number
@@ -210,25 +212,24 @@ func (rt *runtime) books(r int32, start, end sim.Time, what What, id int32) {
 	if rt.wakesUp {
 		ended = &rt.waking
 	}
-	if err := rt.Timeline.book(r, a, ended); err != nil {
+	if err := rt.Timeline.book(a, ended); err != nil {
 		rt.fail(r, err)
 	}
 }
 
-// book enters an activity of a rank, and what the rank has waited for before it, if it has.
-func (t *Timeline) book(rank int32, a Activity, ended *wait) error {
-	l := &t.ranks[rank]
+// book enters an activity, and what its rank has waited for before it, if it has.
+func (t *Timeline) book(a Activity, ended *wait) error {
+	l := &t.ranks[a.Rank]
 	free := l.end()
 	if a.Start == free && a.End == free {
 		return nil
 	}
-	x := activity{Activity: a}
 	if a.Start > free && ended != nil {
 		l.waits = append(l.waits, *ended)
-		x.wait = int32(len(l.waits))
+		a.wait = int32(len(l.waits))
 	}
-	if l.activities = append(l.activities, x); len(l.activities) > t.most {
-		return fmt.Errorf("the timeline of rank %d has more than %d activities, which is more than memory has room for", rank, t.most)
+	if l.activities = append(l.activities, a); len(l.activities) > t.most {
+		return fmt.Errorf("the timeline of rank %d has more than %d activities, which is more than memory has room for", a.Rank, t.most)
 	}
 	return nil
 }
@@ -251,7 +252,7 @@ func (t *Timeline) Of(rank int, yield func(Activity)) {
 	for i := range l.activities {
 		a := &l.activities[i]
 		if a.Start > free {
-			w := Activity{free, a.Start, t.idles(int32(rank), a), -1, -1, -1}
+			w := alone(a.Rank, free, a.Start, t.idles(a))
 			if a.wait > 0 {
 				x := &l.waits[a.wait-1]
 				w.What, w.Peer, w.Sender, w.Number = Waiting, x.from, x.sender, x.number
@@ -259,7 +260,7 @@ func (t *Timeline) Of(rank int, yield func(Activity)) {
 			yield(w)
 		}
 		if a.End > a.Start {
-			yield(a.Activity)
+			yield(*a)
 		}
 		free = a.End
 	}
@@ -267,9 +268,9 @@ func (t *Timeline) Of(rank int, yield func(Activity)) {
 
 // idles is what a rank does before an activity for which it has waited for no message: another
 // CPU of the rank has to be done, its adapter is busy, or it pauses.
-func (t *Timeline) idles(rank int32, a *activity) What {
+func (t *Timeline) idles(a *Activity) What {
 	switch {
-	case t.beside(rank, a.Start) >= 0:
+	case t.beside(a.Rank, a.Start) >= 0:
 		return Waiting
 	case a.What == Sending:
 		return Adapter
@@ -300,20 +301,12 @@ func (t *Timeline) Last() (last int) {
 	return last
 }
 
-// Step is a part of a critical path: what a rank does, or a part of the time of a message
-// that it waits for, which are laid one behind the other.
-type Step struct {
-	Activity
-	Rank  int32
-	Cable int32 // that a packet of the message waits for; -1: none
-}
-
 // CriticalPath is the chain of activities and messages that led to the end of a rank's work
-// at a time, which the steps add up to: each begins when that before it ends, the first
+// at a time, which its steps add up to: each begins when that before it ends, the first
 // at 0. Where a rank was at work it is what the rank did, and where it waited, the message that
 // ended the wait, and then what its sender did. Cost: the steps, each times the logarithm of
 // a rank's activities.
-func (t *Timeline) CriticalPath(rank int, end sim.Time) []Step {
+func (t *Timeline) CriticalPath(rank int, end sim.Time) []Activity {
 	p := &path{Timeline: t, rank: int32(rank), at: end}
 	for p.at > 0 {
 		l := &t.ranks[p.rank]
@@ -324,8 +317,7 @@ func (t *Timeline) CriticalPath(rank int, end sim.Time) []Step {
 		}
 		switch {
 		case i < len(l.activities) && l.activities[i].Start < p.at:
-			a := l.activities[i].Activity
-			p.step(a.Start, a, -1)
+			p.step(l.activities[i].Start, l.activities[i])
 		case i < len(l.activities) && l.activities[i].wait > 0 && l.activities[i].Start == p.at:
 			p.message(&l.waits[l.activities[i].wait-1])
 		default:
@@ -335,9 +327,9 @@ func (t *Timeline) CriticalPath(rank int, end sim.Time) []Step {
 			}
 			what := Pausing
 			if i < len(l.activities) {
-				what = t.idles(p.rank, &l.activities[i])
+				what = t.idles(&l.activities[i])
 			}
-			p.step(free, Activity{What: what, Peer: -1, Sender: -1, Number: -1}, -1)
+			p.step(free, alone(p.rank, 0, 0, what))
 		}
 	}
 	slices.Reverse(p.steps)
@@ -349,23 +341,23 @@ type path struct {
 	*Timeline
 	rank  int32
 	at    sim.Time
-	steps []Step
+	steps []Activity
 }
 
 // step goes back to a time.
-func (p *path) step(from sim.Time, a Activity, cable int32) {
+func (p *path) step(from sim.Time, a Activity) {
 	if from >= p.at {
 		return
 	}
 	a.Start, a.End = from, p.at
-	p.steps = append(p.steps, Step{a, p.rank, cable})
+	p.steps = append(p.steps, a)
 	p.at = from
 }
 
 // message goes back to when the sender of a message was through with it, and to the sender.
 func (p *path) message(w *wait) {
 	part := func(from sim.Time, what What, cable int32) {
-		p.step(from, Activity{What: what, Peer: w.from, Sender: w.sender, Number: w.number}, cable)
+		p.step(from, Activity{What: what, Rank: p.rank, Peer: w.from, Sender: w.sender, Number: w.number, Cable: cable})
 	}
 	part(w.landing.at, w.late, -1)
 	if w.local {
@@ -381,7 +373,7 @@ func (p *path) message(w *wait) {
 	p.rank = w.from
 }
 
-// Timelines of the LogGOPS machine have a rank for each CPU of a rank, those of a rank
+// Timelines of the LogGOPS machine have a rank for each CPU of a rank, the CPUs of a rank
 // one after the other. Its times are taken for nanoseconds.
 
 var errTimelineTooLong = errors.New("a timeline has no room for times beyond 53 days")
@@ -396,7 +388,7 @@ func (m *loggopsMachine) books(of int32, from, to int64, what What, message int3
 		m.err = errTimelineTooLong
 		return
 	}
-	a := Activity{sim.Time(from) * sim.Nanosecond, sim.Time(to) * sim.Nanosecond, what, -1, -1, -1}
+	a := alone(of, sim.Time(from)*sim.Nanosecond, sim.Time(to)*sim.Nanosecond, what)
 	if message >= 0 {
 		x := &m.sent[message]
 		a.Sender, a.Number, a.Peer = x.sender, x.number, x.sender
@@ -405,7 +397,7 @@ func (m *loggopsMachine) books(of int32, from, to int64, what What, message int3
 			a.Peer = m.timelineOf(send.Peer, send.CPU)
 		}
 	}
-	if err := m.Timeline.book(of, a, ended); err != nil {
+	if err := m.Timeline.book(a, ended); err != nil {
 		m.err = err
 	}
 }

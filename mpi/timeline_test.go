@@ -113,7 +113,7 @@ b requires a
 func TestTimelineOfARendezvous(t *testing.T) {
 	timeline, path := recorded(t, mpi.QDRConfig(1), "num_ranks 2\nrank 0 {\nsend 65536b to 1\n}\nrank 1 {\na: calc 3000\nb: recv 65536b from 0\nb requires a\n}\n")
 	// The request comes at 200 + 50 + 739 + 21.035 ns, while rank 1 computes, and its 250 ns
-	// begin at 3000 ns, those of clearing (200) behind them. The answer takes 810.035 ns, after
+	// begin at 3000 ns, the 200 ns of clearing behind them. The answer takes 810.035 ns, after
 	// which rank 0 takes it in and posts the data (450 ns).
 	if want := "1: 3000000 compute\n1: 250000 receive\n1: 200000 receive\n0: 50000 adapter\n0: 21035 serialisation\n0: 739000 propagation\n0: 450000 send\n1: "; !strings.HasPrefix(path, want) {
 		t.Errorf("path\n%swant first\n%s", path, want)
@@ -128,7 +128,7 @@ func TestTimelineOfARendezvous(t *testing.T) {
 // TestTimelineOfLogGOPS: o = 1500, L = 2500, g = 1000, G = 6. Rank 0 computes on its CPU 0 and then
 // sends 101 B from its CPU 1, which takes 1500 ns; the latency is 2500 ns, and CPU 1 of rank 1 (3 of all) takes
 // 1500 + 100 * 6 = 2100 ns. The second message leaves when the NIC is free, 1000 + 100 * 6 ns after
-// the first, 100 ns later than the CPU, and its taking in waits for that of the first.
+// the first, 100 ns later than the CPU, and is taken in after the first.
 func TestTimelineOfLogGOPS(t *testing.T) {
 	const text = `num_ranks 2
 rank 0 {

@@ -11,7 +11,7 @@ import (
 )
 
 // Transfer is what a transport carries: so many bytes from the memory of one
-// node to that of another, on a QP.
+// node to another node's memory, on a QP.
 type Transfer struct {
 	ID       int32 // the runtime's name for it
 	From, To int32 // nodes; they differ
@@ -95,7 +95,7 @@ var DefaultProtocols = Protocols{
 }
 
 // CopyRates are what a core of a node copies where adapters of a generation are used, by their
-// preset (see package hca). DefaultProtocols has that of qdr, of nodes of 2010, with which the
+// preset (see package hca). DefaultProtocols has the rate of qdr, of nodes of 2010, with which the
 // alltoall paper's figures come out. Assumed: the rest, a core's copy of what lies in its caches
 // on servers of those years (2013, 2016, 2020, 2023); nothing is calibrated.
 var CopyRates = map[string]sim.Rate{"qdr": 40e9, "fdr": 60e9, "edr": 80e9, "hdr": 120e9, "ndr": 160e9}
@@ -128,7 +128,7 @@ func (p *Protocols) inOneCopy(bytes int64, s collectives.Segment) bool {
 	return p.SingleCopy > 0 && bytes > int64(p.SingleCopy) && s == collectives.InAndOut
 }
 
-// rateOf is that of the copies of a message of so many bytes.
+// rateOf is the rate, in bit/s, of the copies of a message of so many bytes.
 func (p *Protocols) rateOf(bytes int64, shared bool, s collectives.Segment) (rate sim.Rate) {
 	switch {
 	case shared && p.inOneCopy(bytes, s):
@@ -192,6 +192,7 @@ func (c LogGP) New(k *sim.Kernel, nodes int, sink Sink) (Transport, error) {
 	return t, nil
 }
 
+// loggpTransport has an adapter for each node, and a fixed latency between any two.
 type loggpTransport struct {
 	config  LogGP
 	kernel  *sim.Kernel
@@ -208,6 +209,7 @@ const (
 	loggpDelivered               // target transfer
 )
 
+// Send implements [Transport].
 func (t *loggpTransport) Send(x Transfer) {
 	t.nodes[x.From].Post(hca.Request{QP: x.QP, Bytes: x.Bytes, Mark: hca.Mark{Peer: x.PeerQP, ID: x.ID, To: x.To, Quiet: x.Quiet}})
 	t.serve(t.kernel.Now(), x.From)
@@ -259,6 +261,7 @@ func (t *loggpTransport) fly(from int32, b *hca.Burst, first, end sim.Time) sim.
 	return in + t.config.HCA.RecvLatency
 }
 
+// Handle implements [sim.Handler].
 func (t *loggpTransport) Handle(k *sim.Kernel, e sim.Event) {
 	if e.Kind == loggpDelivered {
 		t.sink.Delivered(e.Target)
@@ -272,6 +275,7 @@ func (t *loggpTransport) Handle(k *sim.Kernel, e sim.Event) {
 	t.serve(k.Now(), e.Target)
 }
 
+// Stats implements [Transport].
 func (t *loggpTransport) Stats() hca.Stats { return t.nodes[0].Stats() }
 
 // Archive implements [Stater].

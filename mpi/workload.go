@@ -31,7 +31,7 @@ const Any int32 = -1
 type Op struct {
 	Size     int64 // in bytes; of a Calc a duration, in the time unit of the machine
 	Ready    int64 // when the last operation was done that this one requires, in the machine's time unit
-	ID       int32 // names the operation to its workload; unique among those of the rank that are under way
+	ID       int32 // names the operation to its workload; unique among the rank's operations under way
 	Peer     int32 // destination or source rank; a Recv may say Any
 	Tag      int32 // equal on both sides, or Any on one of them
 	Kind     Kind
@@ -108,6 +108,7 @@ func IterateApart(operation, apart collectives.Schedule, times int) *Iterated {
 	return iterate(collectives.Sequence(operation, apart), operation, times)
 }
 
+// iterate runs a body; operation, its first part, is what is timed.
 func iterate(body, operation collectives.Schedule, times int) *Iterated {
 	s := &Iterated{body, make([]uint32, body.Ranks()), make([]uint32, body.Ranks()), times}
 	for r := range s.rounds {
@@ -147,6 +148,7 @@ func RunSchedule(s collectives.Schedule, costs Costs, unit sim.Time) *ScheduleRu
 	return w
 }
 
+// rankProgress is how far a rank has come. Times are in ps.
 type rankProgress struct {
 	round   int32
 	open    int32 // operations of the round that are under way
@@ -385,7 +387,7 @@ type Demand struct {
 type Transfers func(from, to int32, bytes, count int64)
 
 // Demand works out what w, which it uses up, asks for. idle is the least time of a transfer of
-// so many bytes from the memory of one node to that of another. Of a rendezvous only what every
+// so many bytes from the memory of one node to another's. Of a rendezvous only what every
 // form of it has is counted. Cost: linear in the operations.
 func (c *Config) Demand(w Workload, transfers Transfers, idle func(bytes int64) sim.Time) (*Demand, error) {
 	nodeOf, nodes, err := c.Placement.Place(w.Ranks(), c.Seed)
@@ -416,6 +418,7 @@ func (c *Config) Demand(w Workload, transfers Transfers, idle func(bytes int64) 
 	return &d.Demand, nil
 }
 
+// demand is the work of [Config.Demand] so far.
 type demand struct {
 	*Config
 	Demand
@@ -482,6 +485,7 @@ func (d *demand) message(from int32, op *Op) {
 	d.Alone = max(d.Alone, sender+in+way+receiver+out)
 }
 
+// add adds times, in ps.
 func (t *CPUTime) add(busy, copies sim.Time) {
 	t.Busy += busy
 	t.Copies += copies

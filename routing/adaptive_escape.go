@@ -57,6 +57,7 @@ type escapeFunction struct {
 	unused []string // settings
 }
 
+// newAdaptiveEscape makes the routing for env. Error: no tables of its paths, or too few virtual channels.
 func newAdaptiveEscape(config AdaptiveEscapeConfig, env Env) (fabric.Routing, error) {
 	const name = "adaptive-escape"
 	near, err := newHopPaths(name, defaultPaths("random", false), env, false)
@@ -88,13 +89,16 @@ func newAdaptiveEscape(config AdaptiveEscapeConfig, env Env) (fabric.Routing, er
 // UnusedSettings implements [param.Skipper]: rings are a matter of dimension order.
 func (r *adaptiveEscape) UnusedSettings() []string { return r.escape.unused }
 
+// Graph implements [fabric.GraphRouting].
 func (r *adaptiveEscape) Graph() *topology.Graph { return r.near.graph }
 
+// VCs implements [fabric.Routing].
 func (r *adaptiveEscape) VCs() int { return r.escape.vcs + 1 }
 
 // EscapeVCs is the set of the lowest virtual channels.
 func (r *adaptiveEscape) EscapeVCs(vcs int) uint32 { return allVCs(min(r.escape.vcs, vcs)) }
 
+// adaptiveVCs is the set of virtual channels that are no escape channels.
 func (r *adaptiveEscape) adaptiveVCs(vcs int) uint32 { return allVCs(vcs) &^ r.EscapeVCs(vcs) }
 
 // fresh tells that a packet is not on an escape channel.
@@ -112,15 +116,18 @@ func (r *adaptiveEscape) candidates(h *fabric.Head, vcs int) []uint16 {
 	return r.near.to(h.Switch, r.near.column[h.Dst])
 }
 
+// escapeHop is the hop by which a packet can always go on.
 func (r *adaptiveEscape) escapeHop(h *fabric.Head, vcs int) fabric.Hop {
 	port, set := r.escape.next(h, r.fresh(h, vcs), vcs)
 	return fabric.Hop{Port: port, VCs: set}
 }
 
+// Route implements [fabric.Routing].
 func (r *adaptiveEscape) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	return r.choose(v, h, false)
 }
 
+// Reroute implements [fabric.EscapeRouting].
 func (r *adaptiveEscape) Reroute(v *fabric.View, h *fabric.Head) fabric.Hop {
 	return r.choose(v, h, true)
 }
@@ -161,6 +168,7 @@ func (r *adaptiveEscape) choose(v *fabric.View, h *fabric.Head, room bool) fabri
 	return fabric.Hop{Port: best, VCs: adaptive}
 }
 
+// Explore implements [fabric.Explorer].
 func (r *adaptiveEscape) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	g := r.near.graph
 	if r.near.home[h.Dst] == h.Switch {

@@ -200,8 +200,8 @@ func (turned) Destination(src topology.TerminalID, _ *sim.Stream) topology.Termi
 }
 
 // TestAdaptsToTranspose: in dimension order the channel of row y towards the
-// diagonal carries the packets of all y switches before it, and that from the
-// other side those of 5-y. Of 0.4 flits a cycle offered by each terminal they pass
+// diagonal carries the packets of all y switches before it, and the channel from
+// the other side the packets of 5-y. Of 0.4 flits a cycle offered by each terminal they pass
 // min(0.4 n, 1), which is 2 (0.4 + 0.8 + 1 + 1 + 1) = 8.4 for the six rows; with
 // 0.4 for each of the six terminals on the diagonal that is 10.8 flits for 36
 // terminals, 0.3 a terminal. Adaptive packets use all shortest paths.

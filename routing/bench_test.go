@@ -56,7 +56,7 @@ func BenchmarkRoute(b *testing.B) {
 			rec := &recorder{Routing: c.r(c.topo)}
 			g := c.topo.Graph()
 			f := simtest.Must(core.New(g, fabric.DefaultConfig(), rec, 1))(b)
-			f.Attach(measure.NewOpenLoop(g.Terminals(), uniformly(g.Terminals()), steadily(0.2), single{}, 1), &counter{})
+			f.Attach(fabric.Ends{Source: measure.NewOpenLoop(g.Terminals(), uniformly(g.Terminals()), steadily(0.2), single{}, 1), Sink: &counter{}})
 			f.Advance(int64(100000 / g.Terminals()))
 			b.ReportAllocs()
 			b.ResetTimer()

@@ -19,7 +19,7 @@ import (
 )
 
 // TestConformance holds every registered routing to the conformance suite, on a
-// network of each family and on those of [networks].
+// network of each family and on the networks of [networks].
 func TestConformance(t *testing.T) {
 	nets := networks(t)
 	for _, name := range routing.Registry.Names() {
@@ -80,7 +80,7 @@ func runAcross(t *testing.T, topo topology.Topology, r fabric.Routing) []float64
 	g := topo.Graph()
 	o, observed := routingtest.Observe(t, r, g)
 	f := simtest.Must(core.New(g, fabric.DefaultConfig(), observed, 3))(t)
-	f.Attach(measure.NewOpenLoop(16, across{}, steadily(0.9), single{}, 3), &counter{})
+	f.Attach(fabric.Ends{Source: measure.NewOpenLoop(16, across{}, steadily(0.9), single{}, 3), Sink: &counter{}})
 	f.Advance(3000)
 	first, end := topo.(topology.Tree).UpPorts(0)
 	return o.Ports[first:end]
@@ -110,7 +110,7 @@ func FuzzFabrics(f *testing.F) {
 }
 
 // TestSoak checks random fabrics, and flits against packets as the unit, in long runs, for as long as SOAK_TIME says
-// (a duration, as 8h), beginning with that of seed SOAK_SEED (1 unless set). make
+// (a duration, as 8h), beginning with seed SOAK_SEED (1 unless set). make
 // soak runs it.
 func TestSoak(t *testing.T) {
 	setting := os.Getenv("SOAK_TIME")

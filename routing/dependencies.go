@@ -34,6 +34,7 @@ func Widened(r fabric.Routing) fabric.Routing {
 	return nil
 }
 
+// ignoresTerminals tells whether packets to one switch go alike, whatever their terminals.
 func ignoresTerminals(r fabric.Routing) bool {
 	b, ok := r.(TerminalBlind)
 	return ok && b.IgnoresTerminals()
@@ -278,8 +279,8 @@ var errEnough = errors.New("routing: walked far enough")
 // IEEE TPDS 1996). Wormhole needs the indirect ones, and adaptive channels that
 // are given away only when empty, see [fabric.EscapeRouting].
 //
-// Cost: that of Dependencies; with wormhole, for each destination, the number
-// of escape channels times that of the adaptive channels beyond.
+// Cost: as Dependencies; with wormhole, for each destination, the number
+// of escape channels times the number of adaptive channels beyond.
 func EscapeDependencies(g *topology.Graph, r fabric.EscapeRouting, vcs int, wormhole bool, budget int, yield func(topology.Dependency)) (walked, all int, err error) {
 	w, err := newWalker(g, r, vcs)
 	if err != nil {
@@ -312,6 +313,7 @@ type escapeWays struct {
 	arrives  bool
 }
 
+// to yields the dependencies of escape channels of packets from sources to dst.
 func (x *escapeWalk) to(dst topology.TerminalID, sources []topology.TerminalID, yield func(topology.Dependency)) (err error) {
 	x.heads = x.headsTo(dst, sources)
 	injected := len(x.heads)
@@ -382,6 +384,7 @@ type headNumbers struct {
 	rest  map[uint64]int32
 }
 
+// headSlot has the number of a head at a port and virtual channel.
 type headSlot struct {
 	walk   uint32
 	state  uint32

@@ -36,6 +36,7 @@ type deroutes struct {
 	sets    classSets
 }
 
+// derouteRule says when a packet may be derouted.
 type derouteRule uint8
 
 const (
@@ -61,8 +62,10 @@ func newDeroutes(name string, rule derouteRule, classes int, set DerouteSettings
 	return r, CheckVCs(name, classes, env)
 }
 
+// VCs implements [fabric.Routing].
 func (r *deroutes) VCs() int { return r.classes }
 
+// Needs implements [fabric.Needer].
 func (r *deroutes) Needs() fabric.Needs { return r.sense.needs() }
 
 // journey is a packet at a switch.
@@ -181,6 +184,7 @@ func (r *deroutes) candidates(h *fabric.Head, j *journey, visit func(row, but tr
 	}
 }
 
+// Route implements [fabric.Routing].
 func (r *deroutes) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	j := r.arrive(h)
 	if j.left == 0 {
@@ -206,6 +210,7 @@ func (r *deroutes) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	return r.take(h, aligning.port, true, v.VCs())
 }
 
+// Explore implements [fabric.Explorer].
 func (r *deroutes) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	j := r.arrive(&h)
 	if j.left == 0 {
@@ -324,8 +329,10 @@ func (r *dalEscape) UnusedSettings() []string { return []string{"sensing", "spre
 // EscapeVCs implements [fabric.EscapeRouting].
 func (r *dalEscape) EscapeVCs(int) uint32 { return 1 }
 
+// Route implements [fabric.Routing].
 func (r *dalEscape) Route(v *fabric.View, h *fabric.Head) fabric.Hop { return r.decide(v, h, false) }
 
+// Reroute implements [fabric.EscapeRouting].
 func (r *dalEscape) Reroute(v *fabric.View, h *fabric.Head) fabric.Hop { return r.decide(v, h, true) }
 
 // decide takes the channel of the least weight, of those with room if asked for.
@@ -361,6 +368,7 @@ func (r *dalEscape) decide(v *fabric.View, h *fabric.Head, room bool) fabric.Hop
 	return fabric.Hop{Port: best[0].port, VCs: adaptive}
 }
 
+// Explore implements [fabric.Explorer].
 func (r *dalEscape) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	j := r.arrive(&h)
 	if j.left == 0 {

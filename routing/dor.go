@@ -63,8 +63,10 @@ func newDOR(config DORConfig, env Env) (fabric.Routing, error) {
 	return r, CheckVCs("dor", r.VCs(), env)
 }
 
+// VCs implements [fabric.Routing].
 func (r *dor) VCs() int { return r.rings }
 
+// Route implements [fabric.Routing].
 func (r *dor) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	if r.flat != nil {
 		port, ok := r.flat.nextFlat(h, r.home[h.Dst])
@@ -80,6 +82,7 @@ func (r *dor) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	return fabric.Hop{Port: port, VCs: r.classVCs(port, class, v.VCs())}
 }
 
+// Explore implements [fabric.Explorer].
 func (r *dor) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	moved := r.explore(h, r.home[h.Dst], false, func(port topology.PortID, class int, state uint32, weight float64) {
 		yield(fabric.Hop{Port: port, VCs: r.classVCs(port, class, vcs)}, state, weight)
@@ -118,7 +121,7 @@ type o1Turn struct {
 	orders [2]dimensionWalk
 }
 
-// Layout of Head.State beside that of the walks.
+// Layout of Head.State, beside the bits that the walks use.
 const (
 	o1Descending uint32 = 1 << 20
 	o1Started    uint32 = 1 << 21
@@ -136,6 +139,7 @@ func newO1Turn(config O1TurnConfig, env Env) (fabric.Routing, error) {
 // order is 1 for packets in descending order.
 func order(state uint32) int { return int(state & o1Descending / o1Descending) }
 
+// Route implements [fabric.Routing].
 func (r *o1Turn) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	random := v.Random(h.Switch)
 	fresh := h.State == 0
@@ -149,6 +153,7 @@ func (r *o1Turn) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	return r.hop(port, class, ok, order(h.State), h.Dst, v.VCs())
 }
 
+// Explore implements [fabric.Explorer].
 func (r *o1Turn) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	states, share, fresh := []uint32{h.State}, 1.0, false
 	if h.State == 0 {

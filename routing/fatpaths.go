@@ -33,7 +33,7 @@ func init() {
 // that it joins all switches; where the paper makes a new choice for each flowlet of
 // TCP, here each packet has one. The layers follow from the seed of the experiment.
 //
-// Memory: that of portSets for each layer, and 1 byte for each (switch, switch with
+// Memory: portSets for each layer, and 1 byte for each (switch, switch with
 // terminals) where choice is least-occupied.
 type fatPaths struct {
 	*hopPaths // of layer 0
@@ -103,6 +103,7 @@ func layerWithout(g *topology.Graph, share float64, seed uint64, layer int) *top
 	return down
 }
 
+// UnusedSettings implements [param.Skipper].
 func (r *fatPaths) UnusedSettings() []string {
 	unused := r.hopPaths.UnusedSettings()
 	if len(r.layers) == 1 {
@@ -111,10 +112,12 @@ func (r *fatPaths) UnusedSettings() []string {
 	return unused
 }
 
+// IgnoresTerminals implements [TerminalBlind].
 func (r *fatPaths) IgnoresTerminals() bool {
 	return r.settings.Choice != "hashed" && r.hopPaths.IgnoresTerminals()
 }
 
+// Route implements [fabric.Routing].
 func (r *fatPaths) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	if h.State == 0 {
 		h.State = layerStarted | uint32(r.pick(v, h))<<layerNumber
@@ -132,13 +135,14 @@ func (r *fatPaths) layer(h *fabric.Head) *hopPaths {
 	return r.layers[h.State>>layerNumber&(1<<6-1)]
 }
 
-// mark marks a packet whose layer is not that of all cables.
+// mark marks a packet whose layer lacks cables.
 func (r *fatPaths) mark(h *fabric.Head) {
 	if r.layer(h) != r.hopPaths {
 		h.State |= fabric.NonMinimal
 	}
 }
 
+// Needs implements [fabric.Needer].
 func (r *fatPaths) Needs() fabric.Needs {
 	return fabric.Needs{Credits: r.ties.adaptive() || len(r.layers) > 1 && r.settings.Choice != "hashed" && r.settings.Choice != "random"}
 }
@@ -174,6 +178,7 @@ func (r *fatPaths) hashed(h *fabric.Head) int {
 	return spread(uint32(h.Dst)*0x9e3779b1+uint32(h.In), len(r.layers))
 }
 
+// Explore implements [fabric.Explorer].
 func (r *fatPaths) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	first, n, share := 0, 1, 1.0
 	switch {

@@ -86,7 +86,8 @@ func FillTables(g *topology.Graph, r fabric.Routing, vcs int, l Table) error {
 	return nil
 }
 
-// tableTo enters the ports to one terminal, those of switches that no packet for it passes last.
+// tableTo enters the ports to one terminal, at last for switches that no packet for it passes.
+// Error: the routing sends packets for it by several ports of a switch.
 func (w *walker) tableTo(dst topology.TerminalID, ends []topology.TerminalID, neighbors *topology.Neighbors, l Table) error {
 	home := w.graph.TerminalSwitch(dst)
 	l.SetTerminal(home, dst, w.graph.TerminalPort[dst])

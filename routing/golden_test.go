@@ -111,7 +111,7 @@ func digestOf(t *testing.T, topo topology.Topology, r fabric.Routing) uint64 {
 	config.Switch.CreditsPerCycle = 0 // as recorded
 	f := simtest.Must(core.New(g, config, r, 5))(t)
 	d := &digest{}
-	f.Attach(measure.NewOpenLoop(g.Terminals(), skewed{g.Terminals()}, steadily(0.3), mixed{}, 5), d)
+	f.Attach(fabric.Ends{Source: measure.NewOpenLoop(g.Terminals(), skewed{g.Terminals()}, steadily(0.3), mixed{}, 5), Sink: d})
 	f.Advance(400)
 	return d.sum + uint64(f.FlitHops)
 }

@@ -36,6 +36,7 @@ type coordinates struct {
 	descending bool // packets take the highest dimension first, not the lowest
 }
 
+// Graph implements [fabric.GraphRouting].
 func (x *coordinates) Graph() *topology.Graph { return x.graph }
 
 // homes implements [dimensionWalk].
@@ -77,6 +78,7 @@ type gridWalk struct {
 
 const noDimension = 255
 
+// newGridWalk is for routing name; rule says how packets change virtual channels on rings. Error: env has no grid.
 func newGridWalk(name string, env Env, rule string) (*gridWalk, error) {
 	grid, ok := env.Topology.(topology.Grid)
 	if !ok {
@@ -296,7 +298,7 @@ type inOrder struct {
 }
 
 // newInOrder is for routing name on the topology of env, which is a grid or a HyperX; rule
-// is that of rings.
+// is the rule for virtual channels on rings.
 func newInOrder(name string, env Env, rule string) (*inOrder, error) {
 	var walk dimensionWalk
 	var err error
@@ -311,6 +313,7 @@ func newInOrder(name string, env Env, rule string) (*inOrder, error) {
 	return &inOrder{dimensionWalk: walk, graph: walk.Graph(), home: walk.homes(), rings: walk.classes()}, nil
 }
 
+// VCs implements [fabric.Routing].
 func (r *inOrder) VCs() int { return 2 * r.rings }
 
 // hop completes a step in part 0 or 1, or is the delivery at the end.
@@ -348,7 +351,7 @@ type hammingWalk struct {
 	along  []uint8 // len = ports: dimension of the cable, noDimension for terminals
 
 	// All coordinates of a switch in a word, a field for each dimension with a bit to
-	// spare, so that those of two switches are compared at once.
+	// spare, so that two switches are compared at once.
 	packed    []uint64  // len = switches
 	filled    uint64    // all bits of the fields but the spare ones
 	spare     uint64    // the spare bits
@@ -363,7 +366,7 @@ type trunk struct {
 	count int32
 }
 
-// each visits the ports of a trunk but for those of another.
+// each visits the ports of a trunk that are not in another, but.
 func (t trunk) each(but trunk, visit func(p topology.PortID)) {
 	for p := t.port; p < t.port+topology.PortID(t.count); p++ {
 		if p < but.port || p >= but.port+topology.PortID(but.count) {
@@ -372,6 +375,7 @@ func (t trunk) each(but trunk, visit func(p topology.PortID)) {
 	}
 }
 
+// newHammingWalk is for routing name. Error: env has no topology whose dimensions join all to all.
 func newHammingWalk(name string, env Env) (*hammingWalk, error) {
 	x := env.Topology.(topology.Hamming)
 	g, dims := x.Graph(), x.Dims()

@@ -7,6 +7,7 @@ import (
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/check"
 )
 
 // Layout of Head.State for the routings on grouped topologies. A packet is
@@ -122,6 +123,7 @@ func (w *groupWalk) members(group int) []topology.SwitchID {
 // launchMinimal starts a packet on its minimal path on virtual channel vc.
 func launchMinimal(h *fabric.Head, vc uint32) { h.State = minimalState(vc) }
 
+// minimalState is the state of a packet that starts on its minimal path on virtual channel vc.
 func minimalState(vc uint32) uint32 { return launched | vc<<levelShift }
 
 // sourceGroups are the groups of the switch that h is at and of its
@@ -161,13 +163,13 @@ func (w *groupWalk) vcSet(level uint32, vcs int) uint32 {
 
 // next moves a launched packet on.
 func (w *groupWalk) next(h *fabric.Head, vcs int, random *sim.Stream) fabric.Hop {
-	home := &w.home[h.Dst]
+	home := check.At(w.home, uint32(h.Dst))
 	target, group := &home.place, home.group
 	if h.State&detouring != 0 {
 		target, group = w.detour(h, target)
 	}
 	var step int32 // as step has it, which is not inlined
-	if at := &w.at[h.Switch]; w.pairs == nil {
+	if at := check.At(w.at, uint32(h.Switch)); w.pairs == nil {
 		step = w.wholeStep(at, target, group)
 	} else {
 		step = w.sharedStep(at, target, group)
@@ -199,7 +201,7 @@ func (w *groupWalk) take(h *fabric.Head, terminal topology.PortID, step int32, v
 	return fabric.Hop{Port: portOf(step, terminal), VCs: w.vcSet(vc, vcs)}
 }
 
-// portOf is the port of a step; terminal is that of the step which has arrived.
+// portOf is the port of a step; terminal is the port of a step that has arrived.
 func portOf(step int32, terminal topology.PortID) topology.PortID {
 	return topology.PortID(step>>stepBits) + terminal&-topology.PortID(step>>2&1)
 }
@@ -259,17 +261,22 @@ func (w *groupWalk) lead(name, intermediate string) error {
 	return nil
 }
 
+// Graph implements [fabric.GraphRouting].
 func (w *groupWalk) Graph() *topology.Graph { return w.graph }
 
+// VCs implements [fabric.Routing].
 func (w *groupWalk) VCs() int { return w.classes }
 
+// IgnoresTerminals implements [TerminalBlind].
 func (w *groupWalk) IgnoresTerminals() bool { return !w.hashed }
 
 // Region implements [Regional].
 func (w *groupWalk) Region(s topology.SwitchID) int { return int(w.at[s].group) }
 
+// Needs implements [fabric.Needer].
 func (w *groupWalk) Needs() fabric.Needs { return fabric.Needs{} }
 
+// UnusedSettings implements [param.Skipper].
 func (w *groupWalk) UnusedSettings() []string { return nil }
 
 // direct implements [detours].
@@ -389,6 +396,7 @@ func newMin(config MinConfig, env Env) (fabric.Routing, error) {
 	return &minimal{walk}, errors.Join(CheckVCs("min", walk.classes, env), walk.joins("min", false))
 }
 
+// Route implements [fabric.Routing].
 func (m *minimal) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	// No branch: nothing predicts whether the packet is at its source.
 	begun := uint32(int32(h.State|-h.State) >> 31)
@@ -397,9 +405,9 @@ func (m *minimal) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 		vc = m.localVC
 	}
 	state := h.State | minimalState(vc)&^begun
-	home := &m.home[h.Dst]
+	home := check.At(m.home, uint32(h.Dst))
 	var step int32 // as step has it, which is not inlined
-	if at := &m.at[h.Switch]; m.pairs == nil {
+	if at := check.At(m.at, uint32(h.Switch)); m.pairs == nil {
 		step = m.wholeStep(at, &home.place, home.group)
 	} else {
 		step = m.sharedStep(at, &home.place, home.group)
@@ -412,11 +420,10 @@ func (m *minimal) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	return fabric.Hop{Port: portOf(step, home.port), VCs: m.vcSet(vc, v.VCs())}
 }
 
+// Explore implements [fabric.Explorer].
 func (m *minimal) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
-	if h.State == 0 && m.staysIn(&h) {
-		launchMinimal(&h, m.localVC)
-	} else if h.State == 0 {
-		launchMinimal(&h, m.minimalVC)
+	if h.State == 0 {
+		h.State, _ = m.direct(&h)
 	}
 	m.explore(vcs, h, 1, yield)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/check"
 )
 
 // groupSteps are the tables that say by which ports each switch reaches the other groups
@@ -35,8 +36,8 @@ type gate struct {
 
 // way is how a switch can send packets to another group: by one of its own
 // global channels or by a local hop to a switch that has one. Choices are
-// exits[first:first+count], the own global ports first; in the shared form those of
-// gates[first:first+count] in the same order.
+// exits[first:first+count], the own global ports first; in the shared form the choices
+// are gates[first:first+count], in the same order.
 type way struct {
 	first int32
 	count int32
@@ -102,6 +103,7 @@ func (w *groupWalk) local(s topology.SwitchID, member int32) int32 {
 	return w.steps[w.toMember(s, member)]
 }
 
+// findLocal fills in the steps within groups. Error: two switches of a group have no channel.
 func (w *groupWalk) findLocal(name string, grouped topology.Grouped) error {
 	for s := range w.at {
 		from := topology.SwitchID(s)
@@ -124,6 +126,7 @@ func (w *groupWalk) findLocal(name string, grouped topology.Grouped) error {
 	return nil
 }
 
+// findWays fills in the steps from each switch to other groups. Error: two groups have no channel.
 func (w *groupWalk) findWays(name string, grouped topology.Grouped) error {
 	for from := range w.groups {
 		for to := range w.groups {
@@ -206,7 +209,7 @@ func (w *groupWalk) wholeStep(at *seat, target *place, group int32) int32 {
 	// No branch: nothing predicts whether the group is the switch's own. In that
 	// case, and only then, one less than their difference is negative.
 	own := int32(uint32(group^at.group)-1) >> 31
-	return w.steps[at.row+group+own&(target.member+int32(w.groups)-group)]
+	return *check.At(w.steps, uint32(at.row+group+own&(target.member+int32(w.groups)-group)))
 }
 
 // sharedStep is step in the shared form.
@@ -336,8 +339,8 @@ func (w *groupWalk) up(s topology.SwitchID) bool {
 	return w.damage == nil || !w.damage.down.Switch(s)
 }
 
-// nowhere is a step that cannot be made: that of several[0] in a walk with
-// faults, a way of no choices.
+// nowhere is a step that cannot be made. In a walk with faults it stands for
+// several[0], a way of no choices.
 const nowhere int32 = ^0
 
 // lose enters that no gateway is left from one group to another.

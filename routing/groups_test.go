@@ -152,7 +152,7 @@ func TestMinSpreadsOverGateways(t *testing.T) {
 func near(a, b float64) bool { return a-b < 1e-9 && b-a < 1e-9 }
 
 // TestMinLocalVC: with local_vc = "last" packets within a group share the virtual channel of those
-// that come into it, L1, and global channels have that of the group that they leave: L0 G0 L1.
+// that come into it, L1, and global channels have the number of the group that they leave: L0 G0 L1.
 func TestMinLocalVC(t *testing.T) {
 	topo := dragonfly(t, 2, 4, 2, 0)
 	r := must(t, topo, 0, "min", param.Set("local_vc", "last"), param.Set("global_vc", "same"))
@@ -170,7 +170,7 @@ func TestMinLocalVC(t *testing.T) {
 }
 
 // TestValVirtualChannels: VC 0 in the source group, 1 in the intermediate one, 2
-// in the destination's; global channels on that of the group they lead to
+// in the destination's; global channels on the VC of the group they lead to
 // ("next") or leave ("same"). Packets within a group stay on VC 0.
 func TestValVirtualChannels(t *testing.T) {
 	topo := dragonfly(t, 2, 4, 2, 0)

@@ -24,10 +24,10 @@ func defaultPaths(ties string, spread bool) PathSettings {
 }
 
 // hopPaths is a table of paths between the leaves of any graph, the switches with
-// terminals: shortest ones, or those of a file. What the packets that follow them
+// terminals: shortest ones, or a file's. What the packets that follow them
 // carry is a matter of the routing.
 //
-// Memory: that of portSets, and 1 byte for each (switch, leaf) where lengths are kept.
+// Memory: portSets, and 1 byte for each (switch, leaf) where lengths are kept.
 type hopPaths struct {
 	portSets
 	PathSettings
@@ -45,8 +45,8 @@ type hopPaths struct {
 // maxLength bounds the lengths of paths that are kept.
 const maxLength = math.MaxUint8
 
-// newHopPaths makes the tables of routing name. lengths asks for those of the paths
-// to be kept.
+// newHopPaths makes the tables of routing name. With lengths, the lengths of paths
+// are kept, in hops between switches.
 func newHopPaths(name string, set PathSettings, env Env, lengths bool) (*hopPaths, error) {
 	if set.NextHops != "" && env.Down != nil {
 		return nil, &param.ParamError{Key: "next_hops", Value: set.NextHops, Want: "no file in a network with faults: its paths do not go around them"}
@@ -94,6 +94,7 @@ func (p *hopPaths) assign() {
 	}
 }
 
+// UnusedSettings implements [param.Skipper].
 func (p *hopPaths) UnusedSettings() []string {
 	if p.counted == 0 {
 		return []string{"spread_vcs"}
@@ -104,8 +105,10 @@ func (p *hopPaths) UnusedSettings() []string {
 // VCs is the number of hop classes.
 func (p *hopPaths) VCs() int { return p.classes }
 
+// InjectionVCs implements [fabric.Routing].
 func (p *hopPaths) InjectionVCs(vcs int) uint32 { return allVCs(vcs) }
 
+// IgnoresTerminals implements [TerminalBlind].
 func (p *hopPaths) IgnoresTerminals() bool { return p.ties != tiesHashed }
 
 // shortest fills the table with the ports that lead nearer to each leaf.
@@ -157,6 +160,7 @@ func (p *hopPaths) take(h *fabric.Head, port topology.PortID, vcs int) fabric.Ho
 	return fabric.Hop{Port: port, VCs: p.sets[vcs][class]}
 }
 
+// Needs implements [fabric.Needer].
 func (p *hopPaths) Needs() fabric.Needs { return fabric.Needs{Credits: p.ties.adaptive()} }
 
 // Directions of channels between switches that have ranks, in the order in which paths use
@@ -230,7 +234,7 @@ func init() {
 // table routes by shortest paths, in switch-switch hops, on any connected graph. ties chooses
 // among ports that lead as near: hashed by source and destination terminal and switch, each
 // pair keeps one path; least-occupied is minimal adaptive routing. With next_hops the paths
-// are those of a file, and the choice is one of parallel cables.
+// come from a file, and the choice is one of parallel cables.
 //
 // Deadlock: the n-th hop of a packet uses VC class n, counted from 0, so that a
 // packet waits only for channels of a higher class than it holds (Günther,
@@ -238,13 +242,13 @@ func init() {
 // longest path between switches with terminals has hops. hop_vcs = "any" has no classes, as
 // the published BookSim of PolarFly, and can deadlock on most graphs.
 //
-// Faults: the tables are those of the network without what is down. Packets for
+// Faults: the tables are made for the network without what is down. Packets for
 // terminals that no path leads to are discarded ([fabric.Discard]), and so are
 // packets that tables which change on their way lead over more hops than there
 // are classes. Where switches have ranks ([topology.Ranked]), classes go by turns ([turns])
 // in a network without faults.
 //
-// Memory: that of portSets. Networks of more than 16,384 switches with terminals
+// Memory: portSets. Networks of more than 16,384 switches with terminals
 // are refused: family routings (min, dor, nca) need no such tables.
 type table struct{ *hopPaths }
 
@@ -273,6 +277,7 @@ func (r *table) Widened() fabric.Routing {
 	return &table{&wide}
 }
 
+// Route implements [fabric.Routing].
 func (r *table) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	ports := r.ports(h)
 	if len(ports) == 0 {
@@ -290,12 +295,13 @@ func (r *table) ports(h *fabric.Head) []uint16 {
 	return r.to(h.Switch, r.column[h.Dst])
 }
 
+// Explore implements [fabric.Explorer].
 func (r *table) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	ports := r.ports(&h)
 	r.explore(r.ties, h, ports, h.State>>tableKey, 1, vcs, r.take, yield)
 }
 
-// widen makes the classes those of hops: paths of several periods have more turns.
+// widen lets classes go by hops, not turns: paths of several periods have more turns.
 func (r *table) widen(vcs int) {
 	r.turns = nil
 	r.need(max(r.hops, vcs))

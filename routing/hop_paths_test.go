@@ -144,7 +144,7 @@ func TestNextHopsRefuses(t *testing.T) {
 }
 
 // TestDetours: val draws every other switch with the same probability, its paths lead
-// there and back, and the length is that of both legs; the sum of the probabilities of
+// there and back, and the length is the sum of both legs; the sum of the probabilities of
 // all paths is 1.
 func TestDetours(t *testing.T) {
 	topo := edgeList(t, "slimfly_q5", 1)
@@ -305,7 +305,7 @@ func TestShared(t *testing.T) {
 	}
 }
 
-// dependencies are those of a routing, in the order of their discovery.
+// dependencies lists the dependencies of a routing, in the order of their discovery.
 func dependencies(t *testing.T, x topology.Topology, r fabric.Routing, vcs int) (all []topology.Dependency) {
 	t.Helper()
 	if _, _, err := routing.Dependencies(x.Graph(), r, vcs, 0, func(d topology.Dependency) { all = append(all, d) }); err != nil {

@@ -21,7 +21,7 @@ func init() {
 // ones are L0 G3 L3. A packet never waits for a channel to the left of one that
 // it holds: 4 virtual channels, 5 with intermediate routers.
 //
-// Choice that the paper leaves open: either comparison is that of UGAL-L_VCH.
+// Choice that the paper leaves open: both comparisons are made as in UGAL-L_VCH.
 type progressive struct{ *ugal }
 
 func newPAR(config UGALSettings, env Env) (fabric.Routing, error) {
@@ -36,6 +36,7 @@ func newPAR(config UGALSettings, env Env) (fabric.Routing, error) {
 	return progressive{u}, CheckVCs("par", u.classes, env)
 }
 
+// Route implements [fabric.Routing].
 func (p progressive) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	switch {
 	case h.State&fabric.NonMinimal != 0:
@@ -59,6 +60,7 @@ func (p progressive) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	return p.follow(v, h)
 }
 
+// Depart implements [fabric.Departer].
 func (p progressive) Depart(v *fabric.View, h *fabric.Head) uint32 {
 	if !p.staysInside(h) {
 		h.State = p.compare(v, h).launch
@@ -103,6 +105,7 @@ func (p progressive) resume(state uint32) uint32 {
 	return state&^levelMask | p.minimalVC<<levelShift
 }
 
+// Explore implements [fabric.Explorer].
 func (p progressive) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	here, there := p.sourceGroups(&h)
 	switch {
@@ -254,6 +257,7 @@ func (p ownProgressive) own(port topology.PortID) int32 {
 	return p.at[p.graph.PortSwitch[p.graph.Peer[port]]].group
 }
 
+// Route implements [fabric.Routing].
 func (p ownProgressive) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	if !undecided(h.State) {
 		return p.ugal.Route(v, h)
@@ -270,6 +274,7 @@ func (p ownProgressive) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	return best.hop
 }
 
+// Explore implements [fabric.Explorer].
 func (p ownProgressive) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	p.ugal.Explore(vcs, h, yield)
 	if !undecided(h.State) {

@@ -15,7 +15,7 @@ const (
 	legStarted uint32 = 1 << 22
 )
 
-// legWalk leads packets on any graph by a table of paths, those of routing "table", to an
+// legWalk leads packets on any graph by a table of paths, as routing "table" has it, to an
 // intermediate switch and from there to their destination, or to their destination at once
 // (Valiant 1982; on low-diameter graphs Besta and Hoefler, SC 2014). The intermediate is
 // drawn uniformly from the switches with terminals that are neither the source's nor the
@@ -173,6 +173,7 @@ type phaseWalk struct {
 	endsEarly bool
 }
 
+// newPhaseWalk is for routing name; endsEarly lets a packet end at its destination's switch on the way out.
 func newPhaseWalk(name, rule string, endsEarly bool, env Env) (*phaseWalk, error) {
 	walk, err := newInOrder(name, env, rule)
 	if err != nil {
@@ -185,6 +186,7 @@ func newPhaseWalk(name, rule string, endsEarly bool, env Env) (*phaseWalk, error
 	return r, CheckVCs(name, r.VCs(), env)
 }
 
+// Needs implements [fabric.Needer].
 func (r *phaseWalk) Needs() fabric.Needs { return fabric.Needs{} }
 
 // direct implements [detours].

@@ -39,7 +39,7 @@ var ErrAdaptive = errors.New("channel loads depend on the state of the network u
 // and Towles 2004, section 3.3.1), exactly up to rounding, which is the same for any
 // number of threads. Routings whose choice depends on the state of the network have no
 // such loads: [ErrAdaptive]. Too many pairs of a source and a destination are an error,
-// too, but for those of an [EvenMatrix]: 33 million, of terminals where the routing looks at
+// too, but in an [EvenMatrix]: 33 million, of terminals where the routing looks at
 // them and otherwise of their switches. Cost: the walk of [Dependencies], on all cores.
 func Loads(g *topology.Graph, r fabric.Routing, vcs int, m Matrix) (*Load, error) {
 	w, err := newWalker(g, r, vcs)
@@ -130,6 +130,7 @@ func (w *walker) endOf() (ends []int32, count int) {
 // pairDemands are by destination, each in order of the sources.
 type pairDemands [][]demand
 
+// demand is what a source sends to one destination, in flits a cycle.
 type demand struct {
 	source int32
 	flow   float64
@@ -150,20 +151,22 @@ func (p pairDemands) add(dst, src int32, flow float64) (more int) {
 	return 1
 }
 
+// to visits the sources that send to a destination, with their flow.
 func (p pairDemands) to(dst int, yield func(source int, flow float64)) {
 	for _, d := range p[dst] {
 		yield(int(d.source), d.flow)
 	}
 }
 
-// evenDemands are those of an [EvenMatrix], the sums of as many equal numbers as they would
-// otherwise be, one after the other.
+// evenDemands are the demands of an [EvenMatrix]: sums of equal numbers, added one after the
+// other as for any other matrix, so that they are rounded alike.
 type evenDemands struct {
 	weight float64
 	self   bool
 	size   []int // terminals of each end
 }
 
+// evenDemands are the demands of m. load gets the flow of terminals' channels.
 func (w *walker) evenDemands(m EvenMatrix, load *Load) demands {
 	ends, count := w.endOf()
 	d := &evenDemands{size: make([]int, count)}
@@ -183,6 +186,7 @@ func (d *evenDemands) others(n int) int {
 	return n - 1
 }
 
+// to visits the sources that send to a destination, with their flow.
 func (d *evenDemands) to(dst int, yield func(source int, flow float64)) {
 	last, flow := 0, 0.0
 	for source, n := range d.size {

@@ -25,6 +25,7 @@ const (
 	parts
 )
 
+// of is the limit of channels of a class in a part, in flits a cycle, at least 1.
 func (x *Limits) of(class topology.ClassID, part Part) float64 {
 	if x.Class == nil {
 		return max(1, x.Part[part])
@@ -86,6 +87,18 @@ func (l *Load) use(x *Limits, visit func(p topology.PortID, used float64)) {
 	}
 }
 
+// Hops is the number of switches that a flit crosses in the mean.
+func (l *Load) Hops() float64 {
+	crossed, sent := 0.0, 0.0
+	for _, load := range l.Port {
+		crossed += load
+	}
+	for _, load := range l.Injection {
+		sent += load
+	}
+	return crossed / sent
+}
+
 // Bound is the load that fills the first channel, in flits a cycle and sending terminal:
 // beyond it, some terminal falls behind. Others may send more, so that the mean over
 // terminals can be higher, unless the load [Load.Caps] that. worst is the port of that channel,
@@ -124,7 +137,7 @@ func (l *Load) full(x *Limits, m *Load) (sums [parts]float64) {
 // keep to sum a(s) q(s) <= c; where all q(s) are equal, that is mean a <= the bound. It is
 // enough for the channels of one part: those out of terminals, between switches, or into
 // terminals. Whether q(s) are equal shows in the loads of traffic in which terminals weigh
-// differently: weighted computes those of the traffic of l as [Weighted] makes it, nil if it
+// differently: weighted computes the loads of l's traffic as [Weighted] makes it, nil if it
 // cannot. It is not asked where the channels out of terminals are enough.
 func (l *Load) Caps(x *Limits, weighted func() *Load) bool {
 	senders := 0.0
@@ -155,6 +168,7 @@ func (l *Load) Caps(x *Limits, weighted func() *Load) bool {
 	return false
 }
 
+// bound is the bound alone.
 func (l *Load) bound(x *Limits) float64 {
 	bound, _ := l.Bound(x)
 	return bound
@@ -164,8 +178,10 @@ func (l *Load) bound(x *Limits) float64 {
 // random, the same for all matrices.
 func Weighted(m Matrix) Matrix { return weighted{m} }
 
+// weighted is what [Weighted] makes of a matrix.
 type weighted struct{ m Matrix }
 
+// Weights implements [Matrix].
 func (w weighted) Weights(src topology.TerminalID, yield func(topology.TerminalID, float64)) {
 	r := sim.NewStream(1, "weighted", int(src))
 	times := 1 + r.Float64()

@@ -48,7 +48,7 @@ func bound(t *testing.T, topo topology.Topology, r fabric.Routing, m routing.Mat
 // Injection and ejection carry 1: the bound is 1.
 // WC, VAL: 31 intermediate groups; a global channel from group i to j != i+1
 // carries 32/31 from i's own packets if j is an intermediate group of theirs,
-// and those of group j-1 if it is one: for most pairs both, so 64/31, and a
+// and group j-1's if it is one: for most pairs both, so 64/31, and a
 // bound of 31/64. (The fullest local channels carry as much: 4*4/31 of their
 // own switch's packets, 4*4/31 on their way in, and 32/31 on their way through.)
 func TestDragonflyBounds(t *testing.T) {
@@ -144,7 +144,7 @@ func (p pairwise) Weights(src topology.TerminalID, yield func(topology.TerminalI
 	p.m.Weights(src, yield)
 }
 
-// others is uniform traffic without that of terminals to themselves.
+// others is uniform traffic in which no terminal sends to itself.
 type others int
 
 func (n others) Weights(src topology.TerminalID, yield func(topology.TerminalID, float64)) {
@@ -300,8 +300,8 @@ func TestLoadsOnThreads(t *testing.T) {
 	}
 }
 
-// TestLoadsFail: decisions that no switch can carry out are errors of both walks; that of loads
-// is of the first destination that cannot be reached, for any number of threads.
+// TestLoadsFail: decisions that no switch can carry out are errors of both walks. The error of loads
+// names the first destination that cannot be reached, for any number of threads.
 func TestLoadsFail(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	topo := dragonfly(t, 2, 4, 2, 0)
@@ -354,5 +354,33 @@ func TestCaps(t *testing.T) {
 				t.Errorf("%s: port %d: load %v of the terminals' own, of all %v", c.name, p, x, load.Port[p])
 			}
 		}
+	}
+}
+
+// TestAlternatives: the packets of UGAL-L go minimally, or on the detours of Valiant's routing.
+func TestAlternatives(t *testing.T) {
+	topo := dragonfly(t, 2, 4, 2, 0)
+	g := topo.Graph()
+	minimal, detour, ok := routing.Alternatives(must(t, topo, 0, "ugal-l"))
+	if !ok {
+		t.Fatal("UGAL-L does not choose")
+	}
+	if _, _, ok := routing.Alternatives(must(t, mesh(t, 1, 4, 4), 0, "dor")); ok {
+		t.Error("dimension order has detours")
+	}
+	for _, m := range []routing.Matrix{others(g.Terminals()), nextGroup{topo.(topology.Grouped)}} {
+		for name, r := range map[string]fabric.Routing{"min": minimal, "val": detour} {
+			want := simtest.Must(routing.Loads(g, must(t, topo, 0, name), 3, m))(t)
+			got := simtest.Must(routing.Loads(g, r, 3, m))(t)
+			if !slices.Equal(got.Port, want.Port) || got.Hops() != want.Hops() {
+				t.Errorf("%s: other loads", name)
+			}
+		}
+	}
+	// A packet for the next group crosses its source's switch, the one with the channel but for
+	// 1/4, the one behind, and its destination's but for 1/4: 4 - 2/4 switches.
+	load := simtest.Must(routing.Loads(g, minimal, 3, nextGroup{topo.(topology.Grouped)}))(t)
+	if got := load.Hops(); math.Abs(got-3.5) > 1e-12 {
+		t.Errorf("%v switches, want 3.5", got)
 	}
 }

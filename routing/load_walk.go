@@ -45,6 +45,7 @@ type written struct {
 	err       error
 }
 
+// size is the number of additions.
 func (w *written) size() int { return len(w.shared) + len(w.additions) }
 
 // add waits for a trip's turn, which it keeps, and adds what is written down so
@@ -62,6 +63,7 @@ func (t *turnstile) add(i int, additions []addition) (ok bool) {
 	return true
 }
 
+// enter adds flows to ports.
 func (t *turnstile) enter(additions []addition) {
 	for _, a := range additions {
 		t.ports[a.port] += a.flow
@@ -131,7 +133,7 @@ type loadTrips struct {
 func (w *walker) trips(d demands) *loadTrips {
 	t := &loadTrips{walker: w, demands: d, ends: w.ends()}
 	even, is := d.(*evenDemands)
-	if r, ok := w.r.(Regional); ok && is && w.blind {
+	if r := regional(w.r); r != nil && is && w.blind {
 		for _, end := range t.ends {
 			t.region = append(t.region, r.Region(w.graph.TerminalSwitch(end)))
 		}
@@ -200,12 +202,14 @@ type front struct {
 	index headNumbers
 }
 
+// newFront is an empty front, apart from others in memory.
 func (w *walker) newFront() *front {
 	f := &mem.Apart[front](1)[0]
 	f.index = *newHeadNumbers(w.graph.NumPorts(), w.vcs)
 	return f
 }
 
+// add adds flow, in flits a cycle, to a head.
 func (f *front) add(h fabric.Head, flow float64) {
 	i, known := f.index.of(h)
 	if !known {
@@ -219,11 +223,13 @@ func (f *front) append(h fabric.Head, flow float64) {
 	f.heads, f.flow = append(f.heads, h), append(f.flow, flow)
 }
 
+// reset forgets all heads and their numbers.
 func (f *front) reset() {
 	f.clear()
 	f.index.reset()
 }
 
+// clear forgets all heads and keeps their numbers.
 func (f *front) clear() { f.heads, f.flow = f.heads[:0], f.flow[:0] }
 
 // errNoTurn ends a walk whose turn will not come.
@@ -306,7 +312,7 @@ func (x *loadWalk) follow(number, dst, region int) error {
 
 // stop takes the flows that have come to a group out of those that go on.
 func (x *loadWalk) stop(region int) {
-	r := x.r.(Regional)
+	r := regional(x.r)
 	heads, flow := x.now.heads, x.now.flow
 	x.now.clear()
 	for i, h := range heads {

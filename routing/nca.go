@@ -138,12 +138,16 @@ func (r *nca) addDescents(tree topology.Tree, s topology.SwitchID, n ncaNode, sa
 	return row, nil
 }
 
+// VCs implements [fabric.Routing].
 func (*ncaChoice) VCs() int { return 1 }
 
+// InjectionVCs implements [fabric.Routing].
 func (*ncaChoice) InjectionVCs(vcs int) uint32 { return allVCs(vcs) }
 
+// IgnoresTerminals implements [TerminalBlind].
 func (c *ncaChoice) IgnoresTerminals() bool { return !slices.Contains(c.ties[:], tiesHashed) }
 
+// Needs implements [fabric.Needer].
 func (c *ncaChoice) Needs() fabric.Needs { return fabric.Needs{Queues: c.ties[1] == tiesLeastLoaded} }
 
 // choices is the range of ports that serve h equally, all up (1) or all down (0).
@@ -162,6 +166,7 @@ func (r *nca) choices(h *fabric.Head) (first topology.PortID, count, up uint32) 
 	return n.port0 + topology.PortID(d.first), uint32(d.count), up
 }
 
+// Route implements [fabric.Routing].
 func (r *nca) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	first, count, up := r.choices(h)
 	choice := 0
@@ -195,6 +200,7 @@ func leastLoaded(v *fabric.View, first topology.PortID, count int, random *sim.S
 	return best
 }
 
+// Explore implements [fabric.Explorer].
 func (r *nca) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	first, count, up := r.choices(&h)
 	if count > 1 && r.ties[up] == tiesHashed {
@@ -210,6 +216,7 @@ func (r *nca) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, flo
 	}
 }
 
+// Graph implements [fabric.GraphRouting].
 func (r *nca) Graph() *topology.Graph { return r.graph }
 
 // ncaAround is nca in a tree with faults: down where a way down to the
@@ -277,6 +284,7 @@ func (r *ncaAround) choices(h *fabric.Head) (ports []uint16, t ties) {
 	return ports, r.ties[0]
 }
 
+// Route implements [fabric.Routing].
 func (r *ncaAround) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	ports, t := r.choices(h)
 	if len(ports) == 0 {
@@ -285,6 +293,7 @@ func (r *ncaAround) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	return fabric.Hop{Port: r.choose(t, v, h, ports, uint32(h.Dst)), VCs: v.AllVCs()}
 }
 
+// Explore implements [fabric.Explorer].
 func (r *ncaAround) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	ports, t := r.choices(&h)
 	if len(ports) == 1 && t == tiesLeastLoaded {

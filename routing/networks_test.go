@@ -58,7 +58,7 @@ func networks(t testing.TB) []topologytest.Network {
 	}
 }
 
-// The graphs of testdata are those of the atlas's reference data, made there from
+// The graphs of testdata come from the atlas's reference data, made there from
 // the published definitions: NAME.edges.gz, a line "u v" for each cable;
 // NAME.nexthop.gz, one next hop for each pair; NAME.rperm.gz, the destination of each
 // terminal, 4 on a switch, under a permutation of switches.
@@ -95,7 +95,7 @@ func joined(edges [][2]topology.SwitchID, terminals int) topology.Topology {
 	return topology.NewFileNetwork(b.Freeze())
 }
 
-// lines are those of a file of testdata without comments.
+// lines lists the lines of a file of testdata without comments.
 func lines(t testing.TB, name string) []string {
 	t.Helper()
 	data := simtest.Must(input.ReadInput(filepath.Join("testdata", name), input.MaxInput))(t)

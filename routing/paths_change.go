@@ -31,11 +31,11 @@ type PathChanges struct {
 }
 
 // ComparePaths compares the paths of two routings on networks that changes lead
-// from one to the other. Where a routing may choose, a pair's paths are those of all
+// from one to the other. Where a routing may choose, a pair's paths are the paths of all
 // choices together; one that lists no hop for a packet has no path for it. It stops
 // before the next destination once it has compared budget pairs (0: no limit); the
-// destinations are taken in a random order, the same in every run. Cost: that of
-// following all paths of every pair, pair by pair.
+// destinations are taken in a random order, the same in every run. Cost: all paths
+// of every pair are followed, pair by pair.
 func ComparePaths(a, b Routed, changes *topology.Changes, budget int) (*PathChanges, error) {
 	before, err := newTracer(a, func(s topology.SwitchID) uint64 {
 		if to := changes.SwitchTo[s]; to >= 0 {
@@ -121,6 +121,7 @@ type tracer struct {
 	taken []uint32 // len = ports: last pair that took the port
 }
 
+// newTracer follows the paths of r; number numbers switches alike in both networks.
 func newTracer(r Routed, number func(topology.SwitchID) uint64) (*tracer, error) {
 	w, err := newWalker(r.Graph, r.Routing, r.VCs)
 	if err != nil {

@@ -34,11 +34,11 @@ func init() {
 // a switch from which no hop is allowed, as there are on some graphs. As many virtual
 // channels as hops suffice, of which there must be at least the diameter.
 //
-// Deviations: the papers add penalties to queue lengths; the product is that of the
+// Deviations: the papers add penalties to queue lengths; the product is as in the
 // other adaptive routings here. They leave packets at switches without an allowed hop
 // to a second routing.
 //
-// Memory: that of portSets, and 1 byte for each (switch, switch with terminals). Cost
+// Memory: portSets, and 1 byte for each (switch, switch with terminals). Cost
 // of a decision: linear in the ports of a switch.
 type polarized struct {
 	*hopPaths
@@ -80,6 +80,7 @@ func newPolarized(config PolarizedConfig, env Env) (fabric.Routing, error) {
 	return r, CheckVCs(name, paths.classes, env)
 }
 
+// Needs implements [fabric.Needer].
 func (r *polarized) Needs() fabric.Needs { return r.sense.needs() }
 
 // poles is a packet at a switch, seen from its ends.
@@ -133,7 +134,7 @@ var allowances = func() (all [2][4]gains) {
 	return all
 }()
 
-// gains are those of a packet's hops.
+// gains are the gains of a packet's hops, by their change.
 func (x *poles) gains() *gains {
 	rising := 0
 	if x.from < x.to {
@@ -145,7 +146,7 @@ func (x *poles) gains() *gains {
 // still is what is taken off 3*D(s,c') + D(c',t) to have the change of a hop to c'.
 func (x *poles) still() int { return 3*x.from + x.to - noChange }
 
-// change is that of a hop to a switch. Distances of neighbours differ by 1 at most.
+// change numbers how a hop to a switch changes the distances to both poles, each by 1 at most.
 func (r *polarized) change(x *poles, n neighborSwitch) int {
 	return 3*int(r.length[n.row+x.source]) + int(r.length[n.row+x.end]) - x.still()
 }
@@ -161,6 +162,7 @@ func (r *polarized) leave(h *fabric.Head, port topology.PortID, straight bool, v
 	return r.take(h, port, vcs)
 }
 
+// Route implements [fabric.Routing].
 func (r *polarized) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	x := r.arrive(h)
 	if x.to == 0 {
@@ -201,6 +203,7 @@ func (r *polarized) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	return r.leave(h, best, nearer, v.VCs())
 }
 
+// Explore implements [fabric.Explorer].
 func (r *polarized) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	x := r.arrive(&h)
 	if x.to == 0 {

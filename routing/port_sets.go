@@ -23,7 +23,7 @@ type portSets struct {
 	leaves int
 	few    []uint16 // len = switches*leaves: number of the port set; nil if there are too many
 	many   []uint32 // the same then
-	start  []uint32 // sets are local[start[i]:start[i+1]], that of no ports the first
+	start  []uint32 // sets are local[start[i]:start[i+1]], the empty set the first
 	local  []uint16 // ports, relative to the switch's first
 	known  *knownSets
 	down   *topology.Down // what packets keep off; nil: nothing
@@ -123,7 +123,7 @@ func (x *portSets) enter(s topology.SwitchID, leaf int, mask []byte) {
 	x.many[place] = number
 }
 
-// number is that of a set, a new one if need be.
+// number is the number of a set, a new one if need be.
 func (x *portSets) number(mask []byte) uint32 {
 	next := uint32(len(x.start) - 1)
 	if len(mask) <= 8 {
@@ -292,6 +292,7 @@ func (x *portSets) explore(t ties, h fabric.Head, ports []uint16, key uint32, sh
 	}
 }
 
+// Graph implements [fabric.GraphRouting].
 func (x *portSets) Graph() *topology.Graph { return x.graph }
 
 // widely finds shortest paths to all leaves by searches from 64 of them at a time, a bit

@@ -52,12 +52,12 @@ func init() {
 // comes in. Times are kept in the bits that packets have left for them, 17 with 4 terminals a
 // switch, so that a wait of 2^17 cycles or more at one switch is taken for a shorter one.
 //
-// Memory: that of groupWalk, and 4 bytes for each (channel between switches, group,
+// Memory: groupWalk, and 4 bytes for each (channel between switches, group,
 // terminal of a switch) in every network that runs.
 type qAdaptive struct {
 	*groupWalk
 	config QAdaptiveConfig
-	slot   []uint32            // len = ports: place of a terminal's port among those of its switch
+	slot   []uint32            // len = ports: place of a terminal's port among the terminal ports of its switch
 	slots  int                 // most terminals of a switch
 	links  [][]topology.PortID // by switch: its ports to others
 	column []int32             // len = ports: place in links
@@ -100,6 +100,7 @@ func newQAdaptive(config QAdaptiveConfig, env Env) (fabric.Routing, error) {
 	return q, CheckVCs("q-adaptive", qClasses, env)
 }
 
+// IgnoresTerminals implements [TerminalBlind].
 func (q *qAdaptive) IgnoresTerminals() bool { return true }
 
 // Notes implements [fabric.Learner].
@@ -113,6 +114,7 @@ func (q *qAdaptive) NewMemory(latency func(topology.PortID) int64) fabric.Memory
 	return newQMemory(q, latency)
 }
 
+// Route implements [fabric.Routing].
 func (q *qAdaptive) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	m, now, home := v.Memory().(*qMemory), v.Cycle(), &q.home[h.Dst]
 	slot := h.State & (1<<q.stamp - 1) >> qSlot
@@ -238,6 +240,7 @@ func (q *qAdaptive) leave(h *fabric.Head, port topology.PortID, vcs int) fabric.
 	return fabric.Hop{Port: port, VCs: q.vcSet(hops, vcs)}
 }
 
+// Explore implements [fabric.Explorer].
 func (q *qAdaptive) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	if home := &q.home[h.Dst]; h.Switch == home.sw {
 		yield(fabric.Hop{Port: home.port, VCs: allVCs(vcs)}, h.State&^q.Notes(), 1)
@@ -308,6 +311,7 @@ func (b *qBox) lookAgain() {
 	b.next.Store(next)
 }
 
+// qAnswer is what a switch will learn of a packet that it has sent.
 type qAnswer struct {
 	due      int64 // cycle
 	row      int32
@@ -315,8 +319,8 @@ type qAnswer struct {
 }
 
 // newQMemory is what switches know before the first packet: a global channel to a group
-// takes its latency, any other that of a global and a local one. With classes of several
-// latencies these are those of the switch's own channels.
+// takes its latency; any other channel takes a global and a local latency together. With
+// classes of several latencies, the latencies of the switch's own channels count.
 func newQMemory(q *qAdaptive, latency func(topology.PortID) int64) *qMemory {
 	g := q.graph
 	m := &qMemory{routing: q, first: make([]int, g.Switches()), learned: make([]int64, g.Switches()), boxes: make([]qBox, g.NumPorts()), latency: make([]int64, g.NumPorts())}

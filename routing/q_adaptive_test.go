@@ -44,7 +44,7 @@ func TestQLearns(t *testing.T) {
 	} {
 		rec := &recorder{Routing: r}
 		f := simtest.Must(core.New(topo.Graph(), config, learningRecorder{rec, r.(fabric.Learner)}, 1))(t)
-		f.Attach(&twice{dst: c.dst, births: []int64{0, c.after}}, &counter{})
+		f.Attach(fabric.Ends{Source: &twice{dst: c.dst, births: []int64{0, c.after}}, Sink: &counter{}})
 		for decided := 0; decided < 2; {
 			n := len(rec.heads)
 			f.Advance(1)
@@ -96,7 +96,7 @@ func (o onward) Destination(src topology.TerminalID, r *sim.Stream) topology.Ter
 	return topology.TerminalID(((int(src)/o.group+1)*o.group + r.IntN(o.group)) % o.all)
 }
 
-// arounds counts packets, and those of them that went around.
+// arounds counts packets, and packets that went around.
 type arounds struct{ all, around int }
 
 func (a *arounds) Deliver(d *fabric.Delivery) {
@@ -108,7 +108,7 @@ func (a *arounds) Deliver(d *fabric.Delivery) {
 
 // TestQAdaptiveGoesAround: all terminals of a group send to the next, on 9 groups of 4
 // switches with 2 terminals and 2 global channels each. Minimal routing carries 1/8 of a
-// flit a terminal and cycle, that of the 8 terminals of a group by one channel. At a load
+// flit a terminal and cycle, all 8 terminals of a group by one channel. At a load
 // of 0.3, once switches have learned, more than half of the packets go around (that
 // channel has room for 0.125/0.3 of them, 42 %) and all of the load arrives; under
 // uniform traffic most go minimally.
@@ -129,7 +129,7 @@ func TestQAdaptiveGoesAround(t *testing.T) {
 		config.Switch.BufferFlits = 32
 		f := simtest.Must(core.New(topo.Graph(), config, must(t, topo, 0, c.routing), 1))(t)
 		sink := &arounds{}
-		f.Attach(measure.NewOpenLoop(n, c.pattern, steadily(0.3), single{}, 1), sink)
+		f.Attach(fabric.Ends{Source: measure.NewOpenLoop(n, c.pattern, steadily(0.3), single{}, 1), Sink: sink})
 		f.Advance(10000)
 		*sink = arounds{}
 		const cycles = 5000

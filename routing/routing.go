@@ -102,8 +102,10 @@ func allVCs(vcs int) uint32 { return uint32(1)<<vcs - 1 }
 // tell terminals apart by their switches only.
 type plain struct{}
 
+// InjectionVCs implements [fabric.Routing].
 func (plain) InjectionVCs(vcs int) uint32 { return allVCs(vcs) }
 
+// IgnoresTerminals implements [TerminalBlind].
 func (plain) IgnoresTerminals() bool { return true }
 
 // OneVC is the set of virtual channel vc alone, or of the highest one where
@@ -280,7 +282,7 @@ func (e *Periods) InjectionVCs(vcs int) uint32 {
 	return set
 }
 
-// Route is that of the first period.
+// Route is the hop in the first period.
 func (e *Periods) Route(v *fabric.View, h *fabric.Head) fabric.Hop { return e.list[0].Route(v, h) }
 
 // IgnoresTerminals implements [TerminalBlind].
@@ -335,8 +337,10 @@ func ServiceLevels(r fabric.Routing, count int) (fabric.Routing, error) {
 	return l, nil
 }
 
+// VCs implements [fabric.Routing].
 func (l *levels) VCs() int { return l.count * max(1, l.Routing.VCs()) }
 
+// InjectionVCs implements [fabric.Routing].
 func (l *levels) InjectionVCs(vcs int) (set uint32) {
 	k := vcs / l.count
 	for i := range l.count {
@@ -345,6 +349,7 @@ func (l *levels) InjectionVCs(vcs int) (set uint32) {
 	return set
 }
 
+// Needs implements [fabric.Needer].
 func (l *levels) Needs() fabric.Needs {
 	n := fabric.NeedsOf(l.Routing)
 	n.Departs, n.Packets = true, true
@@ -357,6 +362,7 @@ func (l *levels) ReadsWithin(domain []int) bool {
 	return !ok || r.ReadsWithin(domain)
 }
 
+// Depart implements [fabric.Departer].
 func (l *levels) Depart(v *fabric.View, h *fabric.Head) uint32 {
 	all := v.VCs()
 	k := all / l.count
@@ -370,6 +376,7 @@ func (l *levels) Depart(v *fabric.View, h *fabric.Head) uint32 {
 	return set & allVCs(k) << first
 }
 
+// Route implements [fabric.Routing].
 func (l *levels) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	all, vc := v.VCs(), h.VC
 	k := all / l.count
@@ -383,6 +390,7 @@ func (l *levels) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	return hop
 }
 
+// Explore implements [fabric.Explorer].
 func (l *levels) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	k := vcs / l.count
 	first := int(h.VC) / k * k

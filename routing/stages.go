@@ -120,6 +120,7 @@ type arrival struct {
 	wanted []uint64
 }
 
+// at is the arrival with a key, a new one with sets of width words if need be.
 func (a *arrivals) at(k stageKey, width int) *arrival {
 	i, known := a.index[k.number()]
 	if !known {
@@ -215,12 +216,12 @@ func (w *walker) stage(stage *Stage, sample []topology.TerminalID, waiting []*ar
 	return ended, err
 }
 
-// Counts says of a [Stage] that the lowest bits of its states are a count, mostly that of
-// the hops made, which decides on the virtual channels of a hop and on nothing else. A walk
+// Counts says of a [Stage] that the lowest bits of its states are a count, mostly of
+// hops made, which decides on the virtual channels of a hop and on nothing else. A walk
 // then comes to each switch once, with the set of counts that packets can have there, and
 // not once for each of them.
 type Counts struct {
-	Bits uint32 // those of the count
+	Bits uint32 // mask of the count
 	// Step is for a packet with a count below 32: its virtual channels, none if it is
 	// discarded, and its count after that.
 	Step func(vcs int, count uint32) (set, after uint32)
@@ -240,6 +241,7 @@ type countedPairs struct {
 // countedHop is what a count decides on.
 type countedHop struct{ vcs, after uint32 }
 
+// newCountedPairs works out the hops of every count.
 func newCountedPairs(g *topology.Graph, counts *Counts, vcs int) *countedPairs {
 	c := &countedPairs{graph: g, vcs: vcs, lowest: make([]int32, g.Switches()), start: make([]int, g.NumPorts()+1)}
 	for count := range c.known {
@@ -326,7 +328,7 @@ func (c *countedPairs) yieldAll(yield Dependent) {
 	}
 }
 
-// after are the counts behind a hop of packets that leave with those of a set.
+// after is the set of counts behind a hop of packets that leave with the counts of a set.
 func (c *countedPairs) after(set uint32) (all uint32) {
 	for ; set != 0; set &= set - 1 {
 		if hop := &c.known[bits.TrailingZeros32(set)]; hop.vcs != 0 {

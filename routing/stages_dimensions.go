@@ -190,10 +190,12 @@ func (w *groupWalk) goals(minimal bool) (detours, []Stage) {
 	return w.unhashed(), w.stages(true, minimal)
 }
 
+// Stages implements [Staged].
 func (m *minimal) Stages() (fabric.Routing, []Stage) {
 	return &minimal{m.unhashed()}, m.stages(false, true)
 }
 
+// Stages implements [Staged].
 func (u *ugal) Stages() (fabric.Routing, []Stage) {
 	wide := *u
 	wide.groupWalk = u.unhashed()

@@ -19,6 +19,7 @@ type stageSlot struct {
 	number int32
 }
 
+// foundKey tells heads apart.
 type foundKey struct {
 	stageKey
 	before int32 // head of the same switch; -1: none
@@ -27,7 +28,7 @@ type foundKey struct {
 // reset forgets all heads.
 func (f *foundHeads) reset() { f.keys = f.keys[:0] }
 
-// number is that of a head; fresh tells that it is a new one.
+// number is the number of a head; fresh tells that it is a new one.
 func (f *foundHeads) number(goal int, k stageKey) (number int32, fresh bool) {
 	before := int32(-1)
 	slot := &f.slots[k.at]
@@ -142,12 +143,15 @@ func numberedStages(g *topology.Graph, classes int, set func(class, vcs int) uin
 	}}
 }
 
+// VCs implements [fabric.Routing].
 func (r *anyWay) VCs() int { return r.classes }
 
+// Route implements [fabric.Routing].
 func (r *anyWay) Route(_ *fabric.View, h *fabric.Head) fabric.Hop {
 	panic(fmt.Sprintf("routing: %T leads nowhere", r))
 }
 
+// Explore implements [fabric.Explorer].
 func (r *anyWay) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	if int(h.State) >= r.classes {
 		return
@@ -157,11 +161,13 @@ func (r *anyWay) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, 
 	}
 }
 
+// Stages implements [Staged].
 func (r *polarized) Stages() (fabric.Routing, []Stage) { return r.hopPaths.numberedStages(r) }
 
+// Stages implements [Staged].
 func (u *ugalPF) Stages() (fabric.Routing, []Stage) { return u.hopPaths.numberedStages(u) }
 
-// numberedStages are those of a routing r whose hops go by the numbers of p, however it
+// numberedStages are the stages of a routing r whose hops go by the numbers of p, however it
 // chooses among ports.
 func (p *hopPaths) numberedStages(r fabric.Routing) (fabric.Routing, []Stage) {
 	if p.counted == 0 || p.turns != nil {
@@ -170,12 +176,13 @@ func (p *hopPaths) numberedStages(r fabric.Routing) (fabric.Routing, []Stage) {
 	return numberedStages(p.graph, p.classes, func(class, vcs int) uint32 { return p.sets[vcs][class] })
 }
 
+// Stages implements [Staged].
 func (q *qAdaptive) Stages() (fabric.Routing, []Stage) {
 	return numberedStages(q.graph, qClasses, func(class, vcs int) uint32 { return q.vcSet(uint32(class), vcs) })
 }
 
-// stage is that of packets which follow the table to their destination, starting in a
-// state; none start if it is none. keep are the bits of the state that matter.
+// stage is the stage of packets which follow the table to their destination. They begin in
+// state start; without starts none begins here. keep are the bits of the state that matter.
 func (p *hopPaths) stage(start, keep uint32, starts bool) Stage {
 	_, sample := numberLeaves(p.graph)
 	return Stage{

@@ -16,6 +16,7 @@ type stageKey struct {
 	came  uint8
 }
 
+// number tells keys apart.
 func (k stageKey) number() uint64 {
 	return uint64(k.at)<<32 | uint64(k.came)<<fabric.StateBits | uint64(k.state)
 }
@@ -128,7 +129,7 @@ func (x *stageWalk) begin(goal int) {
 }
 
 // eachEnded visits the heads of packets that have ended an earlier stage and may be for a
-// goal, those of a switch and stage together and in order.
+// goal, the heads of a switch and stage together and in order.
 func (x *stageWalk) eachEnded(goal int, visit func(list []arrival)) {
 	if x.stage.Enters == nil {
 		return
@@ -177,8 +178,10 @@ func (a *arrival) firstIn() int {
 // width is the number of words of a set of channels out of s.
 func (w *walker) width(s topology.SwitchID) int { return (w.graph.Degree(s)*w.vcs + 63) / 64 }
 
+// wanted is the set of channels that a head may wait for.
 func (x *stageWalk) wanted(h *stageHead) []uint64 { return x.sets[h.set:][:x.width(h.at)] }
 
+// came is what the stage keeps of the port that a packet came in by.
 func (x *stageWalk) came(in topology.PortID) uint8 {
 	if x.stage.Came == nil {
 		return 0
@@ -186,7 +189,7 @@ func (x *stageWalk) came(in topology.PortID) uint8 {
 	return x.stage.Came(in)
 }
 
-// number is that of a head, a new one if need be.
+// number is the number of a head, a new one if need be.
 func (x *stageWalk) number(goal int, k stageKey, in topology.PortID) int32 {
 	n, fresh := x.found.number(goal, k)
 	if fresh {

@@ -49,7 +49,7 @@ func defaultUGAL() UGALSettings {
 // a channel to the left of one that it holds, so there is no cycle; 3 virtual
 // channels suffice, 4 with intermediate routers.
 //
-// BookSim2's own assignment is that of [newUGALL].
+// BookSim2's own assignment is described at [newUGALL].
 type ugal struct {
 	*groupWalk
 	gauge
@@ -67,7 +67,7 @@ type ugal struct {
 
 // gauge is what a member of the family measures.
 type gauge interface {
-	// costs are those of two paths of a packet at h.Switch, to be compared.
+	// costs are the costs of two paths of a packet at h.Switch, to be compared.
 	costs(u *ugal, v *fabric.View, h *fabric.Head, minimal, detour candidate) (m, nm int)
 	// idle tells, without the lengths of paths, that the minimal one costs
 	// nothing and no Valiant one less. It may always say no.
@@ -86,6 +86,7 @@ type candidate struct {
 // vc is the lowest virtual channel that the first hop may use.
 func (c candidate) vc() int { return bits.TrailingZeros32(c.hop.VCs) }
 
+// newUGAL is for routing name, which compares paths by gauge g.
 func newUGAL(name string, set UGALSettings, env Env, g gauge) (*ugal, error) {
 	walk, err := newGroupWalk(name, env, set.GroupSettings)
 	if err != nil {
@@ -107,7 +108,7 @@ func newUGAL(name string, set UGALSettings, env Env, g gauge) (*ugal, error) {
 }
 
 // remoteGauge is implemented by gauges that read the state of other switches:
-// those of the group, or any.
+// switches of the group, or any.
 type remoteGauge interface{ readsBeyondGroup() bool }
 
 // ReadsWithin implements [fabric.RemoteReader].
@@ -132,8 +133,8 @@ func (u *ugal) ReadsWithin(part []int) bool {
 	return true
 }
 
-// Needs implements [fabric.Needer]. At terminals all decisions of a cycle come before those of
-// the switches, which mostly look at nothing.
+// Needs implements [fabric.Needer]. At terminals all decisions of a cycle come before the
+// switches', which mostly look at nothing.
 func (u *ugal) Needs() fabric.Needs {
 	departs := u.settings.DecidedAt == "terminal"
 	return fabric.Needs{Queues: true, Crossed: u.sense == senseBoth, Departs: departs, Greedy: u.settings.Decision == "greedy" && (u.again || !departs)}
@@ -152,6 +153,7 @@ func decidedAlone(alone bool) []param.IdleSetting {
 	return []param.IdleSetting{{Key: "decision", Because: "terminals decide, which see what the cycle before has left (routing.decided_at)"}}
 }
 
+// Depart implements [fabric.Departer].
 func (u *ugal) Depart(v *fabric.View, h *fabric.Head) uint32 {
 	if u.staysInside(h) {
 		return u.vcSet(level(h.State), v.VCs())
@@ -168,6 +170,7 @@ func (u *ugal) Depart(v *fabric.View, h *fabric.Head) uint32 {
 	return u.vcSet(level(h.State), v.VCs())
 }
 
+// Route implements [fabric.Routing].
 func (u *ugal) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	if h.State != 0 {
 		return u.follow(v, h)
@@ -293,6 +296,7 @@ func (u *ugal) detour(v *fabric.View, h *fabric.Head) (c candidate, ok bool) {
 	return u.begin(v, h, viaState(via, u.detourVC), u.groupOf(via)), true
 }
 
+// drawIntermediate draws a group or switch to go by; ok is false if a detour by it is none.
 func (u *ugal) drawIntermediate(h *fabric.Head, random *sim.Stream) (via uint32, ok bool) {
 	if !u.anyRouter {
 		return u.drawVia(h, random)
@@ -301,6 +305,7 @@ func (u *ugal) drawIntermediate(h *fabric.Head, random *sim.Stream) (via uint32,
 	return uint32(router.sw), router.group != u.at[h.Switch].group
 }
 
+// Explore implements [fabric.Explorer].
 func (u *ugal) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	exploreDetours(u, true, vcs, h, yield)
 }

@@ -88,6 +88,7 @@ func (pathGauge) readsBeyondGroup() bool { return true }
 
 func (pathGauge) idle(*ugal, *fabric.View, *fabric.Head, candidate) bool { return false }
 
+// pathQueues is the sum of the queues on a path, in flits.
 func (u *ugal) pathQueues(v *fabric.View, h *fabric.Head, c candidate) int {
 	sum, port, head := 0, c.hop.Port, *h
 	head.State = c.state
@@ -108,7 +109,7 @@ func (u *ugal) pathQueues(v *fabric.View, h *fabric.Head, c candidate) int {
 // crossing is the channel from one group to another: its port, and the switches
 // at its ends. Where there are several, none is known beforehand: port is
 // topology.NoPort, and ends compare as unequal to any switch; the hop counts of
-// paths are then those of the longest.
+// paths are then counted on the longest.
 type crossing struct {
 	port        topology.PortID
 	exit, entry topology.SwitchID
@@ -155,7 +156,7 @@ func (u *ugal) minimalHops(h *fabric.Head, state uint32) int {
 	return localHop(state) + 1 + apart(c.entry, target.sw)
 }
 
-// detourHops is likewise that of the path by way of via, a group or a switch.
+// detourHops is likewise the number of hops of the path by way of via, a group or a switch.
 func (u *ugal) detourHops(h *fabric.Head, state, via uint32) int {
 	if u.globalHops {
 		return 2
@@ -269,7 +270,7 @@ func init() {
 }
 
 // creditRoundTrip is UGAL-L_CR (Kim et al., ISCA 2008, section 4.3.2): decisions
-// are those of UGAL-L_VCH. What is new is in the switches, which measure how
+// are made as in UGAL-L_VCH. What is new is in the switches, which measure how
 // long credits take to come back from each output and hold back the credits of
 // flits that leave by slow ones, so that congestion is felt upstream before
 // buffers are full.
@@ -301,6 +302,7 @@ func (c creditRoundTrip) UnusedSettings() []string {
 	return nil
 }
 
+// Needs implements [fabric.Needer].
 func (c creditRoundTrip) Needs() fabric.Needs {
 	needs := c.ugal.Needs()
 	needs.SensesCredits, needs.HeldSlots = true, c.counts
@@ -330,6 +332,7 @@ func newQueueReader(queues UGALQueues) queueReader {
 	return queueReader{queues, senses[queues.Sensing]}
 }
 
+// Needs implements [fabric.Needer].
 func (q queueReader) Needs() fabric.Needs {
 	needs := q.sense.needs()
 	needs.Departs = q.queues.DecidedAt == "terminal"

@@ -33,6 +33,7 @@ type measuredDetours interface {
 	leave(v *fabric.View, h *fabric.Head, port topology.PortID) fabric.Hop
 }
 
+// Needs implements [fabric.Needer].
 func (u *pathUGAL) Needs() fabric.Needs { return u.queueReader.Needs() }
 
 // IdleSettings implements [param.Idler].
@@ -40,11 +41,13 @@ func (u *pathUGAL) IdleSettings() []param.IdleSetting {
 	return decidedAlone(u.queues.DecidedAt == "terminal")
 }
 
+// Depart implements [fabric.Departer].
 func (u *pathUGAL) Depart(v *fabric.View, h *fabric.Head) uint32 {
 	u.decide(v, h)
 	return v.AllVCs()
 }
 
+// Route implements [fabric.Routing].
 func (u *pathUGAL) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	if h.State == 0 {
 		if port, ok := u.decide(v, h); ok {
@@ -85,10 +88,12 @@ func (u *pathUGAL) cost(v *fabric.View, h *fabric.Head, state uint32) (port topo
 	return port, u.sense.queue(v, port) * hops
 }
 
+// Explore implements [fabric.Explorer].
 func (u *pathUGAL) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	exploreDetours(u.measuredDetours, true, vcs, h, yield)
 }
 
+// Stages implements [Staged].
 func (u *pathUGAL) Stages() (fabric.Routing, []Stage) {
 	_, stages := u.goals(true)
 	return u, stages
@@ -133,6 +138,7 @@ func newAnyUGAL(config AnyUGALConfig, env Env) (fabric.Routing, error) {
 	return &pathUGAL{legs, newQueueReader(config.UGALQueues)}, nil
 }
 
+// UnusedSettings implements [param.Skipper].
 func (u *measuredLegs) UnusedSettings() []string {
 	unused := u.legWalk.UnusedSettings()
 	if u.NextHops == "" {

@@ -34,8 +34,8 @@ func init() {
 //     virtual channels, is shorter than two thirds of the buffer of one. Otherwise it
 //     takes the neighbour whose output has the shortest queue, of several the one that
 //     neighbour_ties says: as intermediate, or, if source and destination are neighbours, one of
-//     that neighbour's neighbours, drawn at random from those that are neither. Is
-//     the shortest queue that of the minimal output, the packet goes minimally.
+//     that neighbour's neighbours, drawn at random from those that are neither. If
+//     the minimal output has the shortest queue, the packet goes minimally.
 //   - reading = "sst": the PolarFly of SST merlin. Neighbours are drawn at random (any
 //     switch, if source and destination are neighbours); the packet goes minimally
 //     while q_m < 3/2*q_nm + T for the shortest queue q_nm of those drawn.
@@ -72,6 +72,7 @@ func newUGALPF(config UGALPFConfig, env Env) (fabric.Routing, error) {
 	return u, nil
 }
 
+// UnusedSettings implements [param.Skipper].
 func (u *ugalPF) UnusedSettings() []string {
 	unused := u.legWalk.UnusedSettings()
 	if u.settings.Reading == "paper" {
@@ -82,12 +83,14 @@ func (u *ugalPF) UnusedSettings() []string {
 	return unused
 }
 
+// Needs implements [fabric.Needer].
 func (u *ugalPF) Needs() fabric.Needs {
 	needs := u.sense.needs()
 	needs.Departs = u.settings.DecidedAt == "terminal"
 	return needs
 }
 
+// Depart implements [fabric.Departer].
 func (u *ugalPF) Depart(v *fabric.View, h *fabric.Head) uint32 {
 	decided := u.decide(v, h)
 	h.State = decided
@@ -98,6 +101,7 @@ func (u *ugalPF) Depart(v *fabric.View, h *fabric.Head) uint32 {
 	return v.AllVCs()
 }
 
+// Route implements [fabric.Routing].
 func (u *ugalPF) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	if h.State == 0 {
 		h.State = u.decide(v, h)
@@ -231,6 +235,7 @@ func (u *ugalPF) decideDrawn(v *fabric.View, h *fabric.Head, minimal int, random
 	return over(best)
 }
 
+// Explore implements [fabric.Explorer].
 func (u *ugalPF) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	exploreDetours(u, true, vcs, h, yield)
 }

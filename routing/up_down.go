@@ -78,7 +78,7 @@ func (r *ranking) search(down *topology.Down) *widely {
 // climbs tells whether a cable from one switch to another leads up.
 func (r *ranking) climbs(from, to topology.SwitchID) bool { return r.rank[to] < r.rank[from] }
 
-// phase is that of a packet at a switch that it has come to by a port.
+// phase is the phase, up or down, of a packet at a switch that it has come to by a port.
 func (r *ranking) phase(h *fabric.Head) int {
 	if before, ok := r.graph.PeerPort(h.In); ok && r.climbs(h.Switch, r.graph.PortSwitch[before]) {
 		return phaseDown
@@ -124,7 +124,7 @@ func init() {
 // one suffices. Paths are longer than shortest ones in general, and channels near the
 // root carry the most.
 //
-// Memory: that of two portSets.
+// Memory: two portSets.
 type upDownStar struct {
 	plain
 	*ranking
@@ -151,10 +151,13 @@ func newUpDownStar(config UpDownConfig, env Env) (fabric.Routing, error) {
 	return u, errors.Join(err, CheckVCs(name, 1, env))
 }
 
+// VCs implements [fabric.Routing].
 func (u *upDownStar) VCs() int { return 1 }
 
+// Needs implements [fabric.Needer].
 func (u *upDownStar) Needs() fabric.Needs { return fabric.Needs{Credits: u.ties.adaptive()} }
 
+// Route implements [fabric.Routing].
 func (u *upDownStar) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	ways := u.ways(h)
 	if len(ways) == 0 {
@@ -163,6 +166,7 @@ func (u *upDownStar) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	return fabric.Hop{Port: u.choose(u.ties, v, h, ways, 0), VCs: v.AllVCs()}
 }
 
+// Explore implements [fabric.Explorer].
 func (u *upDownStar) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	u.explore(u.ties, h, u.ways(&h), 0, 1, vcs, anyVC, yield)
 }

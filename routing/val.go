@@ -34,7 +34,7 @@ type detours interface {
 	goals(minimal bool) (wide detours, stages []Stage)
 }
 
-// exploreDetours lists the decisions of a routing over d; those of an adaptive one depend on
+// exploreDetours lists the decisions of a routing over d; an adaptive routing's depend on
 // the network at the source.
 func exploreDetours(d detours, adaptive bool, vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	if h.State != 0 {
@@ -64,6 +64,7 @@ func exploreDetours(d detours, adaptive bool, vcs int, h fabric.Head, yield func
 // valiant is Valiant routing (1982): every packet takes a detour at random, if there is one.
 type valiant struct{ detours }
 
+// Route implements [fabric.Routing].
 func (r *valiant) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	if h.State == 0 {
 		state, ok := r.drawDetour(h, v.Random(h.Switch))
@@ -75,13 +76,49 @@ func (r *valiant) Route(v *fabric.View, h *fabric.Head) fabric.Hop {
 	return r.onward(v, h)
 }
 
+// Explore implements [fabric.Explorer].
 func (r *valiant) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
 	exploreDetours(r.detours, false, vcs, h, yield)
 }
 
+// Stages implements [Staged].
 func (r *valiant) Stages() (fabric.Routing, []Stage) {
 	wide, stages := r.goals(false)
 	return &valiant{wide}, stages
+}
+
+// Alternatives are the two routings that an adaptive one chooses between for each packet: all take
+// their minimal paths, or all a detour. ok is false where there are no such detours. What they say of
+// an adaptive routing is a forecast, no bound. They are walked, not run.
+func Alternatives(r fabric.Routing) (minimal, detour fabric.Routing, ok bool) {
+	d, ok := r.(detours)
+	if !ok {
+		return nil, nil, false
+	}
+	return &undetoured{valiant{d}}, &valiant{d}, true
+}
+
+// undetoured is the routing of those packets that take no detour.
+type undetoured struct{ valiant }
+
+func (r *undetoured) Explore(vcs int, h fabric.Head, yield func(fabric.Hop, uint32, float64)) {
+	if h.State == 0 {
+		h.State, _ = r.direct(&h)
+	}
+	r.exploreOnward(vcs, h, 1, yield)
+}
+
+// regional is r, or what its detours are of, if that is [Regional]; otherwise nil.
+func regional(r fabric.Routing) Regional {
+	var over any = r
+	switch r := r.(type) {
+	case *valiant:
+		over = r.detours
+	case *undetoured:
+		over = r.detours
+	}
+	x, _ := over.(Regional)
+	return x
 }
 
 // ValConfig holds the settings of routing "val" on groups.

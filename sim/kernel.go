@@ -64,8 +64,8 @@ func (k *Kernel) Schedule(at Time, h HandlerID, kind uint16, target int32, arg i
 	k.queue.push(at, h, kind, target, arg, k.seq)
 }
 
-// ScheduleKeyed is Schedule for events whose order of scheduling does not follow from the model, as
-// that of events which other kernels send: among those for one target at one time, they come behind
+// ScheduleKeyed is Schedule for events whose order of scheduling does not follow from the model, such
+// as events which other kernels send. Among the events for one target at one time they come behind
 // the ones of Schedule, in ascending order of their keys, which must be below 2^63.
 func (k *Kernel) ScheduleKeyed(at Time, h HandlerID, kind uint16, target int32, arg int64, key uint64) {
 	if at < k.now {
@@ -232,8 +232,8 @@ func (h *eventHeap) pop() Event {
 // two windows. owner archives the argument of an event, fails if a handler could not take it, and
 // tells whose of the kernels it is. Clocked components are not part of it, and are read before.
 //
-// The form does not depend on the parts: events are in the order of [Event], and those of one
-// target, which belongs to one part, in that of scheduling. They get new numbers when they are read.
+// The form does not depend on the parts: events are in the order of [Event]; events of one target,
+// which belongs to one part, in the order of scheduling. They get new numbers when they are read.
 // Cost: n log n in the events to come.
 func ArchiveKernels(a *snapshot.Archive, kernels []*Kernel, owner func(a *snapshot.Archive, e *Event) (kernel int)) {
 	a.Mark("events")

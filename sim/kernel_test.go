@@ -156,7 +156,7 @@ func TestClockedTicksFollowEventsOfTheSameTime(t *testing.T) {
 	if !slices.Equal(c.at, []Time{0, 10, 20, 30}) {
 		t.Errorf("ticks at %v", c.at)
 	}
-	if ticksBefore != 2 { // those of 0 and 10; the one of 20 comes after the event
+	if ticksBefore != 2 { // the ticks at 0 and 10; the tick at 20 comes after the event
 		t.Errorf("event at 20 saw %d ticks, want 2", ticksBefore)
 	}
 }

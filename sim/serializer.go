@@ -7,7 +7,7 @@ import "math/bits"
 type Serializer struct{ remainder uint64 }
 
 // Divider does the divisions of serializers of one rate. It keeps the results for some sizes, since
-// those of a program's messages, or of a network's packets, are few.
+// a program's messages, or a network's packets, have few sizes.
 type Divider struct {
 	rate  uint64 // bits per second
 	known [16]division
@@ -34,8 +34,8 @@ func (d *Divider) of(bytes int64) *division {
 	return k
 }
 
-// Time is that of so many bytes: whole picoseconds, one more where the remainders of those before
-// make one up.
+// Time is how long the bytes take: whole picoseconds, one more where the remainders of earlier
+// bytes make one up.
 func (s *Serializer) Time(bytes int64, d *Divider) Time {
 	k := d.of(bytes)
 	t := k.time

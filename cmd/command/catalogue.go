@@ -275,7 +275,7 @@ func Completed(c *cobra.Command, files bool, names func(before []string) []strin
 	return c
 }
 
-// beginning are those that begin with what is written, each once.
+// beginning are the words that begin with what is written, each once.
 func beginning(all []string, start string) (fit []string) {
 	for _, x := range all {
 		if strings.HasPrefix(x, start) {

@@ -152,7 +152,7 @@ func (a *App) compare(ctx context.Context, args []string, flags *compareFlags) e
 	return nil
 }
 
-// someRows are those that a selection names; it is an error if there are none.
+// someRows are the rows that a selection names. Error: there are none.
 func someRows(t *results.Table, where map[string]string) (*results.Table, error) {
 	some, err := t.Where(where)
 	if err == nil && len(where) > 0 && len(some.Rows) == 0 {

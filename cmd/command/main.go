@@ -37,7 +37,9 @@ const (
 // Main is the command in a process of its own: it takes the arguments of the process and
 // ends it.
 func Main() {
-	experiments.ReserveMemory()
+	if len(os.Args) > 1 && !strings.HasPrefix(os.Args[1], "-") { // a subcommand, and not --version or --help
+		experiments.ReserveMemory()
+	}
 	os.Exit(process())
 }
 

@@ -202,13 +202,13 @@ func (a *App) writeReport(ctx context.Context, dir string) error {
 	case errors.Is(err, experiments.ErrInterrupted):
 		return err
 	case err != nil:
-		fmt.Fprintf(a.Stderr, "warning: no report.html: %v\n", err) // an older folder beside those of this run
+		fmt.Fprintf(a.Stderr, "warning: no report.html: %v\n", err) // an older folder beside this run's folders
 		return nil
 	}
 	return results.WriteFile(path, page)
 }
 
-// verdictOrder is that in which verdicts are printed: what a reader has to know first.
+// verdictOrder is the order in which verdicts are printed: what a reader has to know first.
 var verdictOrder = []string{verdict.Missed, verdict.Refuted, verdict.Met, verdict.Calibrated, verdict.Reported}
 
 // otherWidth is the number of columns where the output is no terminal.

@@ -143,7 +143,7 @@ func (f *RunFlags) checkFolders(folders []string) error {
 		}
 	}
 	if more := len(occupied) - most; more > 0 {
-		occupied = append(occupied[:most], fmt.Errorf("and %d more folders", more))
+		occupied = append(occupied[:most], fmt.Errorf("and %d more", more))
 	}
 	return errors.Join(occupied...)
 }
@@ -231,7 +231,7 @@ func (a *App) execute(ctx context.Context, f *experiments.File, dir string, flag
 			return outcome, nil
 		}
 		fmt.Fprintln(a.Stderr, summary+" in "+strings.Join(append([]string{"results.csv"}, outcome.Figures...), ", "))
-		if links := outcome.Tables["links"]; links != nil {
+		if links := outcome.Tables[results.LinksName]; links != nil {
 			a.printHottest(f, links)
 		}
 	}
@@ -255,21 +255,27 @@ func (a *App) next(outcome *engine.Outcome, dir string, flags *RunFlags) {
 	}
 }
 
-// printHottest names the channel that carried the most.
+// printHottest names the channel that carried the most, and that between switches.
 func (a *App) printHottest(f *experiments.File, links *results.Table) {
-	index, c, ok := results.Hottest(links)
+	index, all, ok := results.Hottest(links, false)
 	if !ok {
 		return
 	}
-	at := ""
-	if i := slices.IndexFunc(f.Points, func(p *experiments.Point) bool { return p.Index == index }); i >= 0 && len(f.SweptKeys()) > 0 {
-		at = " (" + f.Describe(f.Points[i]) + ")"
+	describe := func(index int, c results.ChannelLoad) string {
+		at := ""
+		if i := slices.IndexFunc(f.Points, func(p *experiments.Point) bool { return p.Index == index }); i >= 0 && len(f.SweptKeys()) > 0 {
+			at = " (" + f.Describe(f.Points[i]) + ")"
+		}
+		load := fmt.Sprintf("%.3g %% of what it can carry", 100*c.Load)
+		if c.Load > 0.995 { // what was handed to it; some of that may still wait behind the crossbar
+			load = "full"
+		}
+		return fmt.Sprintf("%s to %s, %s%s", c.From, c.To, load, at)
 	}
-	load := fmt.Sprintf("%.3g flits a cycle", c.Load)
-	if c.Load > 0.995 { // what was handed to it; some of that may still wait behind the crossbar
-		load = "full"
+	fmt.Fprintln(a.Stderr, "hottest channel: "+describe(index, all))
+	if index, cable, ok := results.Hottest(links, true); ok && cable != all && cable.Load > 0 {
+		fmt.Fprintln(a.Stderr, "hottest cable between switches: "+describe(index, cable))
 	}
-	fmt.Fprintf(a.Stderr, "hottest channel: %s to %s, %s%s\n", c.From, c.To, load, at)
 }
 
 // mergeCommand joins the shares that weft run --shard has left.

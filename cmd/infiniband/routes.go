@@ -112,7 +112,7 @@ gets the table (engines.csv), that of the jobs (jobs.csv), the load of each cabl
 	return command.Completed(c, true, command.ExperimentNames)
 }
 
-// compared are the engines that are asked for by name; none: those of the configuration, or all.
+// compared lists the engines that are asked for by name; none: the configuration's engines, or all.
 func (f *routesFlags) compared() []string {
 	if slices.Contains(f.engines, "all") {
 		return routes.Engines()
@@ -156,7 +156,7 @@ func configuredRoutes(ctx context.Context, a *command.App, request *routes.Reque
 	return nil
 }
 
-// writeFolder writes files into the folder that -o names, if any, and removes those of an
+// writeFolder writes files into the folder that -o names, if any, and removes files of an
 // earlier run that are not among them.
 func writeFolder(dir string, made func() (map[string][]byte, error), known []string) error {
 	if dir == "" {

@@ -186,6 +186,44 @@ func readVerdicts(t *testing.T) []judgedRow {
 	return rows
 }
 
+// TestMutations: docs/mutations.csv has a mutation for each simulated row that is met, no other, and with
+// the number that it gives, if it gives one, the row is missed. It says how that is known, and names
+// tests that there are.
+func TestMutations(t *testing.T) {
+	table := simtest.Must(results.ReadTable("mutations.csv", strings.NewReader(read(t, filepath.Join(root, "docs", "mutations.csv")))))(t)
+	if want := []string{"row", "mutation", "measured", "basis"}; !slices.Equal(table.Columns, want) {
+		t.Fatalf("columns %v, want %v", table.Columns, want)
+	}
+	var want, got []string
+	for _, r := range readVerdicts(t) {
+		if r.verdict == verdict.Met && r.rests == verdict.Simulated {
+			want = append(want, r.target.ID)
+		}
+	}
+	tests := ""
+	for _, path := range simtest.Must(filepath.Glob(filepath.Join(root, "collectives", "dswitch", "*_test.go")))(t) {
+		tests += read(t, path)
+	}
+	for _, cells := range table.Rows {
+		row, measured, basis := cells[0], cells[2], cells[3]
+		got = append(got, row)
+		target, err := verdict.TargetByID(row)
+		if x, number := strconv.ParseFloat(measured, 64); err == nil && number == nil && target.Judge(x) != verdict.Missed {
+			t.Errorf("%s: with %q it is %v, and %s", row, cells[1], x, target.Judge(x))
+		}
+		switch how, what, _ := strings.Cut(basis, ": "); {
+		case (how == "quick" || how == "full") && what == "", how == "argued" && what != "":
+		case how == "test" && strings.Contains(tests, "func "+what+"("):
+		default:
+			t.Errorf("%s is known by %q: want quick, full, argued: a reason, or test: one of collectives/dswitch", row, basis)
+		}
+	}
+	slices.Sort(want)
+	if slices.Sort(got); !slices.Equal(got, want) {
+		t.Errorf("docs/mutations.csv has mutations for %v, want them for %v", got, want)
+	}
+}
+
 // TestPapersPage: the counts and tables of docs/papers.md are those of
 // docs/verdicts.csv. With -update they are written anew.
 func TestPapersPage(t *testing.T) {

@@ -152,7 +152,7 @@ func TestOccupiedFolders(t *testing.T) {
 		simtest.Check(t, os.WriteFile(filepath.Join("r/dswitch", name, "manifest.json"), nil, 0o644))
 	}
 	status, _, stderr := weft(t, "reproduce", "dswitch", "--quick", "--out", "r")
-	if status != exitUsage || strings.Count(stderr, "--force") != 3 || !strings.Contains(stderr, "\nand 2 more folders\n") {
+	if status != exitUsage || strings.Count(stderr, "--force") != 3 || !strings.Contains(stderr, "\nand 2 more\n") {
 		t.Errorf("reproduce: status %d: %s", status, stderr)
 	}
 }

@@ -63,8 +63,8 @@ func (e *Entry) Measurements() []Measurement {
 	return append(e.measurements(false, "", 500, 12_000), e.measurements(true, "-learning", learningBudget/2, learningBudget)...)
 }
 
-// measurements are those of the routings that learn, or of the others; idle is the warm-up
-// of the idle network.
+// measurements lists what is measured of the routings that learn, or of the others; idle is the
+// warm-up of the idle network.
 func (e *Entry) measurements(learn bool, suffix string, idle, budget int) []Measurement {
 	var routings []string
 	for _, p := range e.Pairs {
@@ -273,7 +273,7 @@ type Pair struct {
 }
 
 // WorstPattern names the pattern that is hard for a network: one group to the next
-// where there are groups, else all terminals of a switch to those of another.
+// where there are groups, else all terminals of a switch to another switch's.
 func WorstPattern(x topology.Topology) string {
 	if hasPattern(x, "worst-case") {
 		return "worst-case"
@@ -332,7 +332,7 @@ func Pairs(network *Candidate) ([]Pair, error) {
 	return all, nil
 }
 
-// readsFiles tells whether a routing is about files, such as those of a cluster.
+// readsFiles tells whether a routing is about files, such as a cluster's tables.
 func readsFiles(config any) bool {
 	_, reads := config.(interface{ Files() []string })
 	return reads
@@ -370,7 +370,7 @@ func bound(x topology.Topology, r fabric.Routing, vcs int, pattern string) float
 	return min(1, most)
 }
 
-// NetworksOf are those of [Networks] of the families that are named; all without names.
+// NetworksOf returns the networks of [Networks] whose families are named; all without names.
 func NetworksOf(names []string) ([]Candidate, error) {
 	all := Networks()
 	if len(names) == 0 {

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/experiments/judge"
 	"github.com/weft-sim/weft/experiments/results"
+	"github.com/weft-sim/weft/sim/input"
 )
 
 // shares are what two means may differ by, if the seeds leave no more open. A curve has one
@@ -198,7 +198,7 @@ func (r *Reference) readCurves() {
 }
 
 // grid is the shape in the name of a graph.
-var grid = regexp.MustCompile(`^(?:hx|hyperx)_(\d+(?:x\d+)*)$`)
+var grid = input.Pattern(`^(?:hx|hyperx)_(\d+(?:x\d+)*)$`)
 
 // routings are the table [routing] of the routings of the curves; %s is the file of next hops.
 var routings = map[string]struct {
@@ -270,7 +270,7 @@ func (r *Reference) experiment(c *Curve, loads []float64, seeds int) (text strin
 // the curve numbers terminals in another order than weft, weft's number of each.
 func (r *Reference) curveNetwork(c *Curve, m *booksim.Counterpart, files map[string][]byte) (terminals int, order []int, err error) {
 	each := c.Config.Whole("k")
-	shape := grid.FindStringSubmatch(c.Graph)
+	shape := grid().FindStringSubmatch(c.Graph)
 	if shape == nil {
 		name := c.Graph + ".edges.gz"
 		n, err := r.graphFile(c.Graph, each)

@@ -230,10 +230,7 @@ func byShortest(g *topology.Graph, paths bool) func(s, d int, hop func(int, floa
 	distance, count := make([][]int16, n), make([][]float64, n)
 	for d := range n {
 		distance[d] = neighbors.DistancesFrom(topology.SwitchID(d), nil)
-		order := make([]int, n)
-		for s := range order {
-			order[s] = s
-		}
+		order := topology.Numbers[int](n)
 		slices.SortFunc(order, func(a, b int) int { return int(distance[d][a]) - int(distance[d][b]) })
 		count[d] = make([]float64, n) // paths from s to d
 		count[d][d] = 1
@@ -279,10 +276,7 @@ func bestCut(g *topology.Graph, starts int) int {
 		}
 	}
 	stream := sim.NewStream(1, "atlas cut", 0)
-	order := make([]int, n)
-	for s := range order {
-		order[s] = s
-	}
+	order := topology.Numbers[int](n)
 	best := g.SwitchLinks()
 	for range starts {
 		sim.Shuffle(&stream, order)

@@ -49,7 +49,7 @@ func TestPairs(t *testing.T) {
 }
 
 // TestSoakPairs checks, for every registered topology and every variant of every registered
-// routing, those of OpenSM too, a random network on which they go together: no network with
+// routing, OpenSM's too, a random network on which they go together: no network with
 // a certificate stops, and one that stops has a cycle. See [routingtest.Trial.Check]. make
 // soak-pairs runs it, with seeds from SOAK_SEED on.
 func TestSoakPairs(t *testing.T) {

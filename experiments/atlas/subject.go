@@ -11,6 +11,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments/judge"
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/input"
 )
 
 // subject is the network that a row of the targets speaks of.
@@ -46,7 +47,7 @@ func (n *subject) metrics() *topology.Metrics {
 	return n.measured
 }
 
-// dataError is one of a file of the folder.
+// dataError is an error in a file of the folder.
 type dataError struct{ error }
 
 func (e *dataError) Unwrap() error { return e.error }
@@ -201,19 +202,19 @@ func railsOf(units, rails, ports int) string {
 // The factors of a PolarStar and its terminals a router, as they may be written: ER_8 x Paley
 // 13, ER_11 x inductive quad, ER_11 * IQ of degree 3; q=11, supernode iq, d=3, p=5.
 var (
-	structureForm = regexp.MustCompile(`(?i)\b(?:er[_ ]?\(?|q ?= ?)(\d+)`)
-	paleyForm     = regexp.MustCompile(`(?i)paley(?: graph)?[ _(]*(\d*)`)
-	quadForm      = regexp.MustCompile(`(?i)inductive[ -]quad(?:[ _(]*(?:of )?(\d+))?|\biq`)
-	degreeForm    = regexp.MustCompile(`(?i)(?:\bd' ?= ?|\biq[_ ]?|quad(?: of)? degree |q ?= ?\d+.*\bd ?= ?)(\d+)`)
-	terminalForm  = regexp.MustCompile(`(?i)(?:\bp ?= ?(\d+)|(\d+) terminals a router)`)
+	structureForm = input.Pattern(`(?i)\b(?:er[_ ]?\(?|q ?= ?)(\d+)`)
+	paleyForm     = input.Pattern(`(?i)paley(?: graph)?[ _(]*(\d*)`)
+	quadForm      = input.Pattern(`(?i)inductive[ -]quad(?:[ _(]*(?:of )?(\d+))?|\biq`)
+	degreeForm    = input.Pattern(`(?i)(?:\bd' ?= ?|\biq[_ ]?|quad(?: of)? degree |q ?= ?\d+.*\bd ?= ?)(\d+)`)
+	terminalForm  = input.Pattern(`(?i)(?:\bp ?= ?(\d+)|(\d+) terminals a router)`)
 )
 
 // polarStarOf is the settings of a PolarStar by its factors; "" if they are none. An inductive
 // quad without a number is the smallest with cables, 8 switches of degree 3: with ER_11 it makes
 // the network of 15 ports of the paper's evaluation.
 func polarStarOf(instance string) string {
-	number := func(form *regexp.Regexp) (n int, found bool) {
-		groups := form.FindStringSubmatch(instance)
+	number := func(form func() *regexp.Regexp) (n int, found bool) {
+		groups := form().FindStringSubmatch(instance)
 		for i := 1; i < len(groups); i++ {
 			if x, err := strconv.Atoi(groups[i]); err == nil {
 				n = x
@@ -246,7 +247,7 @@ func polarStarOf(instance string) string {
 }
 
 // graphInstance is how a graph of the folder is written.
-var graphInstance = regexp.MustCompile(`^graphs/([A-Za-z0-9_.-]+)\.edges\.gz, (\d+) terminals a router$`)
+var graphInstance = input.Pattern(`^graphs/([A-Za-z0-9_.-]+)\.edges\.gz, (\d+) terminals a router$`)
 
 // errNoInstance says that a row speaks of no network.
 type errNoInstance struct{ t *Target }
@@ -257,7 +258,7 @@ func (e errNoInstance) Error() string {
 
 // instance builds or reads the network of a row.
 func (r *Reference) instance(t *Target) (*subject, error) {
-	if f := graphInstance.FindStringSubmatch(t.Instance); f != nil {
+	if f := graphInstance().FindStringSubmatch(t.Instance); f != nil {
 		terminals, err := strconv.Atoi(f[2])
 		if err != nil || terminals < 1 {
 			return nil, fmt.Errorf("%s terminals a router", f[2])

@@ -18,7 +18,7 @@ import (
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
-// TestTargets: every exact and bounding number of the reference comes out, but for those of
+// TestTargets: every exact and bounding number of the reference comes out, but for numbers of
 // a graph that the reference speaks of and does not hold.
 func TestTargets(t *testing.T) {
 	r := simtest.Must(Read(Own(), "reference"))(t)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -147,22 +146,22 @@ func (f form) String() string {
 }
 
 var (
-	wholeForm   = regexp.MustCompile(`^-?[0-9]{1,9}$`)
-	decimalForm = regexp.MustCompile(`^-?([0-9]*\.)?[0-9]+([eE][+-]?[0-9]{1,2})?$|^-?[0-9]+\.$`)
-	listForm    = regexp.MustCompile(`^\{[^{}]*\}$`)
-	nameForm    = regexp.MustCompile(`^[^\s=][^=]*$`)
+	wholeForm   = input.Pattern(`^-?[0-9]{1,9}$`)
+	decimalForm = input.Pattern(`^-?([0-9]*\.)?[0-9]+([eE][+-]?[0-9]{1,2})?$|^-?[0-9]+\.$`)
+	listForm    = input.Pattern(`^\{[^{}]*\}$`)
+	nameForm    = input.Pattern(`^[^\s=][^=]*$`)
 )
 
 func (f form) allows(value string) bool {
 	switch f {
 	case whole:
-		return wholeForm.MatchString(value)
+		return wholeForm().MatchString(value)
 	case decimal:
-		return decimalForm.MatchString(value)
+		return decimalForm().MatchString(value)
 	case numbers:
-		return wholeForm.MatchString(value) || listForm.MatchString(value)
+		return wholeForm().MatchString(value) || listForm().MatchString(value)
 	}
-	return nameForm.MatchString(value)
+	return nameForm().MatchString(value)
 }
 
 // known is a setting of BookSim2.

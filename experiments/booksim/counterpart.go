@@ -3,10 +3,11 @@ package booksim
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/weft-sim/weft/sim/input"
 )
 
 // Counterpart are the tables of the experiment file that weft runs for a
@@ -197,7 +198,7 @@ var allocators = map[string][2]string{
 
 // allocatorForm is an allocator with its iterations, if it has any, or the arbiters that are
 // the default.
-var allocatorForm = regexp.MustCompile(`^(islip)(?:\(\s*([1-9][0-9]?)\s*\))?$|^(separable_(?:input|output)_first)(?:\(\s*round_robin\s*\))?$`)
+var allocatorForm = input.Pattern(`^(islip)(?:\(\s*([1-9][0-9]?)\s*\))?$|^(separable_(?:input|output)_first)(?:\(\s*round_robin\s*\))?$`)
 
 // allocator reads an allocator.
 func (c *Config) allocator(name string) (of [2]string, iterations string, err error) {

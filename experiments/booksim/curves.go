@@ -20,7 +20,6 @@ import (
 	"math"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,6 +29,7 @@ import (
 	"github.com/weft-sim/weft/experiments/judge"
 	"github.com/weft-sim/weft/experiments/network"
 	"github.com/weft-sim/weft/experiments/results"
+	"github.com/weft-sim/weft/sim/input"
 )
 
 //go:embed curves
@@ -129,7 +129,7 @@ type config struct {
 }
 
 // curveName is a name that can be one of a file and of a folder.
-var curveName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.+-]{0,199}$`)
+var curveName = input.Pattern(`^[A-Za-z0-9][A-Za-z0-9_.+-]{0,199}$`)
 
 // table reads a table of curves; any is false if the file is something else. Problems that
 // are of no curve by name are of the one that the file is called after.
@@ -158,7 +158,7 @@ func (r *reader) table(file string) (curves []Curve, any bool) {
 		if t.Has(curveColumn) {
 			name = t.Cell(curveColumn)
 		}
-		if !curveName.MatchString(name) {
+		if !curveName().MatchString(name) {
 			if cut == nil {
 				cut = t.Problem("%s = %s: want a name of letters, digits and . _ + -", curveColumn, shown(name))
 			}

@@ -212,7 +212,7 @@ func TestListIsCheap(t *testing.T) {
 }
 
 // TestReferenceIsWhole: the page and the manual have every setting, and the tables of every
-// kind, among them those without settings of their own.
+// kind, among them those without settings of their own. No key stands twice among the settings of one thing.
 func TestReferenceIsWhole(t *testing.T) {
 	var page strings.Builder
 	simtest.Check(t, catalogue.Page(&page))
@@ -221,7 +221,14 @@ func TestReferenceIsWhole(t *testing.T) {
 	if len(settings) < 300 {
 		t.Errorf("%d settings", len(settings))
 	}
+	type place struct{ kind, table, choice, entry, key string }
+	seen := map[place]bool{}
 	for _, s := range settings {
+		at := place{s.Kind, s.Table, s.Choice, s.Entry, s.Key}
+		if seen[at] {
+			t.Errorf("%s of kind %q is there twice", s.Path(), s.Kind)
+		}
+		seen[at] = true
 		if !strings.Contains(page.String(), "<td><code>"+s.Key+"</code></td>") || !strings.Contains(manual, "\n**"+s.Key+"**\n") {
 			t.Errorf("%s of kind %q is missing", s.Path(), s.Kind)
 		}

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"html/template"
 	"io"
-	"regexp"
 	"strings"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/sim/input"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -96,26 +96,27 @@ func paramRows(params []param.Param) (rows [][]string) {
 // anchor is the name under which a heading can be linked to, as forges make it: in
 // lower case, hyphens for spaces, without punctuation.
 func anchor(heading string) string {
-	return notInAnchors.ReplaceAllString(strings.ReplaceAll(strings.ToLower(heading), " ", "-"), "")
+	return notInAnchors().ReplaceAllString(strings.ReplaceAll(strings.ToLower(heading), " ", "-"), "")
 }
 
 var (
-	notInAnchors = regexp.MustCompile(`[^-_a-z0-9\x{80}-\x{10FFFF}]`)
-	codeSpan     = regexp.MustCompile("`([^`]*)`")
+	notInAnchors = input.Pattern(`[^-_a-z0-9\x{80}-\x{10FFFF}]`)
+	codeSpan     = input.Pattern("`([^`]*)`")
 )
 
 //go:embed page.html
 var pageHTML string
 
-var page = template.Must(template.New("reference").Funcs(template.FuncMap{"marked": marked}).Parse(pageHTML))
-
 // marked is text as HTML, with code where it stands between backquotes.
 func marked(text string) template.HTML {
-	return template.HTML(codeSpan.ReplaceAllString(template.HTMLEscapeString(text), "<code>$1</code>"))
+	return template.HTML(codeSpan().ReplaceAllString(template.HTMLEscapeString(text), "<code>$1</code>"))
 }
 
 // Page writes docs/reference.html: the reference as a page without scripts.
-func Page(w io.Writer) error { return page.Execute(w, reference()) }
+func Page(w io.Writer) error {
+	page := template.Must(template.New("reference").Funcs(template.FuncMap{"marked": marked}).Parse(pageHTML))
+	return page.Execute(w, reference())
+}
 
 // Manual is the reference as weft-experiment(5), in the Markdown that go-md2man takes.
 func Manual() string {

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/sim/input"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -49,8 +49,8 @@ func (s *Setting) Values() []string {
 	return s.Choices
 }
 
-// Settings lists the keys of all files, then kind by kind those of its tables, with what
-// the entries of registries bring along behind the keys of their table.
+// Settings lists the keys of all files, then kind by kind the keys of its tables. Keys that
+// entries of registries bring along stand behind the keys of their table.
 func Settings() (all []Setting) {
 	for _, t := range tables() {
 		all = append(all, t.settings()...)
@@ -335,7 +335,7 @@ func Start(kind string) (string, error) {
 }
 
 // start adds to the file that a kind begins with what it does not say: to each of its
-// tables the other settings, and the other tables of the kind before those of every kind.
+// tables the other settings, and the other tables of the kind before the tables of every kind.
 func start(k experiments.KindDescription) string {
 	text, err := starts.ReadFile("starts/" + k.Name + ".toml")
 	if err != nil { // there is none
@@ -348,10 +348,10 @@ func start(k experiments.KindDescription) string {
 	var b strings.Builder
 	rest := slices.Clone(k.Tables)
 	begin := 0
-	for _, at := range append(header.FindAllIndex(text, -1), []int{len(text)}) {
+	for _, at := range append(header().FindAllIndex(text, -1), []int{len(text)}) {
 		part := string(text[begin:at[0]])
 		name := ""
-		if m := header.FindStringSubmatch(part); m != nil {
+		if m := header().FindStringSubmatch(part); m != nil {
 			name = m[1]
 		}
 		if name == "sweep" || name == "plot" || name == "quick" {
@@ -371,8 +371,8 @@ func start(k experiments.KindDescription) string {
 	return strings.TrimRight(b.String(), "\n") + "\n"
 }
 
-// header is that of a table: [traffic], [[plot]].
-var header = regexp.MustCompile(`(?m)^\[+([^]]+)\]`)
+// header is the line that begins a table: [traffic], [[plot]].
+var header = input.Pattern(`(?m)^\[+([^]]+)\]`)
 
 // writeTables writes tables of which the file says nothing. Those of names that the
 // user gives are comments altogether.

@@ -7,7 +7,7 @@ import (
 	"github.com/weft-sim/weft/mpi/systems"
 )
 
-// systemsCategory is that of presets of machines, of which there is more to say than their settings.
+// systemsCategory is the category of presets of machines, of which there is more to say than their settings.
 const systemsCategory = "systems"
 
 // listErrors says how far a preset is from measurements, and what of it is not known.

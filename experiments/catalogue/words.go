@@ -7,7 +7,7 @@ import (
 	"github.com/weft-sim/weft/fabric/measure"
 )
 
-// commonColumns are those of tables of every kind, and in front of all tables.
+// commonColumns are columns of tables of every kind, and in front of all tables.
 var commonColumns = []struct {
 	file    string
 	columns []experiments.Column
@@ -79,7 +79,7 @@ var verdicts = []struct {
 		{"channels", "virtual channels that there are, and that the routing needs to be free from deadlock"},
 		{"throughput", "the load from which on a channel cannot carry its share of the traffic, and which channel that is"},
 		{"latency", "mean latency of a packet that meets no other"},
-		{"cost", "events, time of one core and memory that the run takes, roughly"},
+		{"cost", "flit-hops, time of one core and memory that the run takes, roughly"},
 	}},
 }
 

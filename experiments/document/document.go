@@ -6,7 +6,6 @@ package document
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -60,8 +59,8 @@ func Parse(name, text string) (*Tree, error) {
 const ResolvedBy = "Resolved by weft "
 
 // leadingComment is the comment at the top of a file, line by line without its
-// marks: where authors state the question. A resolved file carries that of the
-// file that it stands for.
+// marks: where authors state the question. A resolved file carries the comment of
+// the file that it stands for.
 func leadingComment(text string) []string {
 	var lines []string
 	for line := range strings.Lines(text) {
@@ -97,7 +96,7 @@ const maxDepth = 500
 
 // token is what places are found by: a string of one of TOML's four forms, a line end, a
 // mark, a word, or a comment.
-var tomlToken = regexp.MustCompile(`"""(?s:\\.|[^\\])*?"{3,5}|'''(?s:.)*?'{3,5}|"(?:\\.|[^"\\\n])*"?|'[^'\n]*'?|\n|#[^\n]*|[\[\]{}=,.]|[^\s\[\]{}=,.#"']+`)
+var tomlToken = input.Pattern(`"""(?s:\\.|[^\\])*?"{3,5}|'''(?s:.)*?'{3,5}|"(?:\\.|[^"\\\n])*"?|'[^'\n]*'?|\n|#[^\n]*|[\[\]{}=,.]|[^\s\[\]{}=,.#"']+`)
 
 // places finds where the keys of a TOML text stand, which the TOML library
 // does not tell. It maps dotted keys, table headers among them, to their first
@@ -141,7 +140,7 @@ func (s *placeScanner) next() {
 	from := s.pos
 	s.pos += len(s.token)
 	s.token = ""
-	if found := tomlToken.FindStringIndex(s.text[s.pos:]); found != nil {
+	if found := tomlToken().FindStringIndex(s.text[s.pos:]); found != nil {
 		s.token = s.text[s.pos+found[0] : s.pos+found[1]]
 		s.pos += found[0]
 	}
@@ -305,7 +304,7 @@ func ParseSetting(s string) (key string, value any, err error) {
 }
 
 // settingValue reads a value as TOML, or as a string. The words of a list need no quotes
-// either: shells take those of ["nca", "min"] away.
+// either: shells take the quotes of ["nca", "min"] away.
 func settingValue(text string) any {
 	var wrapper struct{ V any }
 	if _, err := toml.Decode("V = "+text, &wrapper); err == nil && !strings.ContainsAny(text, "\n") {

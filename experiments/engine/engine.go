@@ -51,7 +51,7 @@ type Progress struct {
 	Points, Done, Failed, Reused int
 	Events                       int64 // processed in this run so far
 	Elapsed                      time.Duration
-	Running                      []experiments.PointProgress // points that are being computed, by number; those of a cluster are not known
+	Running                      []experiments.PointProgress // points that are being computed, by number; which a cluster computes is not known
 }
 
 // Failure is a point that could not be computed.
@@ -144,7 +144,7 @@ type runner struct {
 	points     []*experiments.Point                    // of the file, and those that refinement has added
 	unrefined  bool                                    // interrupted before refinement was through
 	records    map[string]*experiments.Record          // finished points by hash
-	spare      map[string]*experiments.Record          // of the journal: those of points that are not, or not yet, among points
+	spare      map[string]*experiments.Record          // records of the journal whose points are not, or not yet, among points
 	reasons    map[string]string                       // failed points by hash
 	running    map[*experiments.Point]*experiments.Run // nil before the first
 	reused     int                                     // points whose record the journal had
@@ -191,8 +191,8 @@ func (r *runner) compute(ctx context.Context) {
 	}
 }
 
-// extend adds the points of one step of refinement to those of the run and
-// returns them.
+// extend adds the points of one step of refinement to the run's points and
+// returns the new ones.
 func (r *runner) extend() []*experiments.Point {
 	first := len(r.points)
 	for _, a := range r.file.Refinement(r.points, r.records) {
@@ -207,8 +207,8 @@ func (r *runner) extend() []*experiments.Point {
 	return r.points[first:]
 }
 
-// computeAll runs those of some points that have no record yet on as many
-// workers as there are jobs.
+// computeAll runs the points that have no record yet on as many workers as there
+// are jobs.
 func (r *runner) computeAll(ctx context.Context, points []*experiments.Point) {
 	var todo []*experiments.Point
 	queued := map[string]bool{}

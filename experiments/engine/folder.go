@@ -24,7 +24,7 @@ type Folder struct {
 }
 
 // FindFolders lists the result folders in and below dir in alphabetical order:
-// finished ones, which have a manifest, and those of interrupted runs, which
+// folders of finished runs, which have a manifest, and of interrupted runs, which
 // have only a journal. A dir without either is a *FolderError.
 func FindFolders(dir string) (finished, interrupted []string, err error) {
 	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
@@ -149,7 +149,7 @@ func FinishedPoints(f *experiments.File, dir string) map[string]*experiments.Rec
 // ChannelLoads reads links.csv ([results.ChannelLoads]); nil where the run did not record
 // it. The error is a *FolderError.
 func (f *Folder) ChannelLoads() (map[int][]results.ChannelLoad, error) {
-	t := f.Tables["links"]
+	t := f.Tables[results.LinksName]
 	if t == nil || len(t.Rows) == 0 {
 		return nil, nil
 	}

@@ -94,7 +94,7 @@ func TestForgedJournal(t *testing.T) {
 			simtest.Check(t, os.MkdirAll(dir, 0o777))
 			simtest.Check(t, os.WriteFile(filepath.Join(dir, "journal"), []byte(line(t, forged)), 0o666))
 			o, err := Execute(t.Context(), load(t, text), Execution{Dir: dir, Resume: true})
-			if name == "other columns" { // of the first point; that of the second is honest, and has no place beside it
+			if name == "other columns" { // of the first point; the second point's are honest, and have no place beside them
 				if o == nil || len(o.Failures) != 1 || !strings.Contains(o.Failures[0].Reason, "other columns") {
 					t.Errorf("%v, %+v", err, o)
 				}
@@ -111,8 +111,8 @@ func TestForgedJournal(t *testing.T) {
 }
 
 // TestLinksInFolder: a link in a result folder is replaced or refused, never
-// followed: not that of the journal, which is emptied, nor that of a table, nor that
-// of a folder from which old files are removed.
+// followed: not for the journal, which is emptied, nor for a table, nor for
+// a folder from which old files are removed.
 func TestLinksInFolder(t *testing.T) {
 	const text = "kind = \"toy\"\n"
 	outside := t.TempDir()
@@ -191,7 +191,7 @@ func TestReferenceFileOfRun(t *testing.T) {
 }
 
 // TestFormats: a folder has its tables in the forms that were asked for, too; the same
-// bytes for any number of jobs; and a run without them removes those of the one before.
+// bytes for any number of jobs; and a run without them removes the earlier run's.
 func TestFormats(t *testing.T) {
 	f := load(t, "kind = \"toy\"\n[sweep]\n\"traffic.load\" = [0.1, 0.7]\n")
 	dir := t.TempDir()

@@ -159,7 +159,7 @@ func (r *runner) finish(ctx context.Context) (*Outcome, error) {
 	return outcome, r.write(ctx, outcome, performance)
 }
 
-// unlike names a table of a point whose columns are not those of the points before;
+// unlike names a table of a point whose columns differ from earlier points' columns;
 // lead is the number of columns in front.
 func (o *Outcome) unlike(rec *experiments.Record, lead int) string {
 	for _, part := range rec.Tables {

@@ -53,7 +53,7 @@ func TestRefine(t *testing.T) {
 			t.Errorf("%s: %v, want %v", shape, got, want)
 		}
 	}
-	// The points of a step of both variants, then those of the next.
+	// The points of a step of both variants, then the points of the next step.
 	if got := strings.Join(o.Results.Rows[6][:3], ","); got != "6,ring,0.7" || o.Points != 12 {
 		t.Errorf("row 6 is %s of %d points", got, o.Points)
 	}
@@ -163,8 +163,8 @@ func TestRefineEnds(t *testing.T) {
 	}
 }
 
-// toyShared has 24 points, of which those of rings are the same for both sizes of
-// boxes: 3 loads x 2 modes x (1 ring + 2 boxes) are 18.
+// toyShared has 24 points. Points of rings are the same for both sizes of boxes:
+// 3 loads x 2 modes x (1 ring + 2 boxes) are 18.
 const toyShared = `
 kind = "toy"
 [sweep]
@@ -180,7 +180,7 @@ where = { "shape.type" = "box", "shape.p" = 2 }
 `
 
 // TestShares: half of 18 points fail. However they are dealt out, every point is in one share, and the
-// merged folder is that of a run of the whole file, its failures included.
+// merged folder is the same as of a run of the whole file, its failures included.
 func TestShares(t *testing.T) {
 	f := func() *experiments.File { return load(t, toyShared) }
 	whole := t.TempDir()

@@ -47,7 +47,7 @@ type slurmJob struct {
 	File    string              `json:"file"`
 	Options experiments.Options `json:"options"`
 	Threads int                 `json:"threads"`
-	// SnapshotEvery is that of [Execution]: tasks keep the states of their points in the
+	// SnapshotEvery is as in [Execution]: tasks keep the states of their points in the
 	// result folder, which has this one in it. Files go by point, so that tasks do not meet.
 	SnapshotEvery time.Duration `json:"snapshot_every,omitempty"`
 	Tasks         [][]string    `json:"tasks"` // hashes of points

@@ -63,22 +63,22 @@ func (p *PlotConfig) categories(t *results.Table, groups []*group) (func(row []s
 			v.series = results.AddNew(v.series, i)
 		}
 	}
-	tellApart(results.Pick(t.Columns, columns), all)
+	p.tellApart(results.Pick(t.Columns, columns), all)
 	return func(row []string) string { return byKey[keyOf(row)].name }, nil
 }
 
 // tellApart lengthens the names of variants of one series that share one, until
 // none do.
-func tellApart(columns []string, all []*variant) {
+func (p *PlotConfig) tellApart(columns []string, all []*variant) {
 	for _, list := range results.Grouped(all, func(v *variant) string { return v.name }) {
 		for j, column := range columns {
 			if !tells(list, j) {
 				continue
 			}
 			for _, v := range list {
-				v.name += ", " + seriesName(column, v.cells[j])
+				v.name += ", " + p.seriesName(column, v.cells[j])
 			}
-			tellApart(columns, list)
+			p.tellApart(columns, list)
 			break
 		}
 	}
@@ -258,7 +258,7 @@ func (p *PlotConfig) annotations(f *plot.Figure, groups []*group, source *PlotSo
 		}
 		bound := source.Bound(k.Point)
 		if bound <= 0 || bound >= 1 {
-			continue // not known, or that of the terminals' own channels
+			continue // not known, or a terminal's own channel
 		}
 		at := place{p.panelOf(g), bound}
 		if j, known := drawn[at]; known {
@@ -305,7 +305,18 @@ func (p *PlotConfig) colours(f *plot.Figure, groups []*group) {
 		numeric = numeric && x == x
 		low, high = min(low, x), max(high, x)
 	}
-	seen := map[string]int{} // series so far of a colour
+	type shade struct{ cell, name string }
+	look := map[shade]int{}  // the same in all panels
+	seen := map[string]int{} // names so far of a colour
+	var names []string
+	for i := range f.Series {
+		s := shade{cells[i/each], f.Series[i].Name}
+		if look[s] == 0 {
+			seen[s.cell]++
+			look[s] = seen[s.cell]
+		}
+		names = results.AddNew(names, f.Series[i].Name)
+	}
 	for i := range f.Series {
 		s, cell := &f.Series[i], cells[i/each]
 		if numeric && len(values) > 1 {
@@ -313,10 +324,9 @@ func (p *PlotConfig) colours(f *plot.Figure, groups []*group) {
 		} else {
 			s.Hue = 1 + slices.Index(values, cell)
 		}
-		seen[cell]++
-		s.Look = seen[cell]
-		if len(values) == len(f.Series) {
-			s.Look = i + 1 // the colour tells all: markers may help
+		s.Look = look[shade{cell, s.Name}]
+		if len(values) == len(names) {
+			s.Look = 1 + slices.Index(names, s.Name) // the colour tells all: markers may help
 		}
 	}
 }
@@ -349,7 +359,7 @@ func (p *PlotConfig) parts(f *plot.Figure, groups []*group, marks []annotation) 
 		panel := place[cell]
 		if panel == nil {
 			sub := *f
-			sub.Title = p.nameOf(cell, seriesName(p.Panels, cell))
+			sub.Title = p.seriesName(p.Panels, cell)
 			sub.XLabel, sub.YLabel, sub.LegendTitle, sub.Series, sub.Panels = "", "", "", nil, nil
 			panel = &sub
 			place[cell] = panel

@@ -1,6 +1,6 @@
 // Package figures draws tables of results. A figure (config.go) goes one way: rows that it
-// selects, parted into series (groups.go), the values of their points (draw.go, values.go),
-// or those of bins (distribution.go), and fields, categories, marks, colours and panels
+// selects, parted into series (groups.go), the values of their points (draw.go, values.go)
+// or of bins (distribution.go), and fields, categories, marks, colours and panels
 // (bars.go); then numbers from elsewhere. Package plot draws what comes of that. Names of
 // axes and series are in label.go.
 package figures
@@ -72,7 +72,7 @@ func NewPlot() PlotConfig {
 	}
 }
 
-// Forms of figures, and those of one whose file names none.
+// Forms of figures: all, and the forms of a figure whose file names none.
 var (
 	PictureFormats = []string{"svg", "png", "pdf"}
 	DefaultFormats = []string{"svg", "png", "csv"}

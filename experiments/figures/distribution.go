@@ -17,7 +17,7 @@ import (
 type bin struct{ from, to, count float64 }
 
 // distribution makes the series of a table of bins: x is the column of their lower
-// edges, y that of their counts. Rows with the same bin, as seeds give, count
+// edges, y the column of their counts. Rows with the same bin, as seeds give, count
 // together.
 func (p *PlotConfig) distribution(f *plot.Figure, t *results.Table, groups []*group) error {
 	lower := p.X

@@ -108,7 +108,7 @@ func perGroup(f *plot.Figure, groups []*group) int {
 	return len(f.Series) / len(groups)
 }
 
-// curves makes the series of a table with a row for each point; whole has those of the baseline.
+// curves makes the series of a table with a row for each point; whole has the baseline's rows.
 func (p *PlotConfig) curves(f *plot.Figure, t, whole *results.Table, groups []*group) error {
 	if f.YLabel == "" {
 		f.YLabel = p.labelOf(p.Y)
@@ -192,7 +192,7 @@ func (p *PlotConfig) Unanswered(t *results.Table, f *plot.Figure) error {
 		switch {
 		case r.Panel != "" && p.Panels != "" && !slices.ContainsFunc(groups, func(g *group) bool {
 			cell := p.panelOf(g)
-			return results.SameCell(cell, r.Panel) || p.nameOf(cell, seriesName(p.Panels, cell)) == r.Panel
+			return results.SameCell(cell, r.Panel) || p.seriesName(p.Panels, cell) == r.Panel
 		}):
 			return fmt.Errorf("reference %s has the panel %q: there is none", r.Target, r.Panel)
 		case r.X != "" && r.Series != "" && p.Style == string(plot.Bar) && !isBar(r.Series):
@@ -252,7 +252,7 @@ func verdict(t *results.Table, i int) plot.State {
 }
 
 // refusedColumn counts what a point was asked for and did not do, as multicast groups for which
-// there was no room: values of the others alone look better than those of all.
+// there was no room: without them, values look better than they are.
 const refusedColumn = "refused"
 
 // verdictOn is the worst state of some rows.

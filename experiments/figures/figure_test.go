@@ -56,8 +56,14 @@ point,routing.type,switch.vcs,offered_load,latency_mean_ns,latency_ci95_ns,satur
 
 // Legends name values that stand for something else.
 func TestSeriesName(t *testing.T) {
+	p := PlotConfig{Names: map[string]string{"switch.threshold": "limit", "rc": "reliable"}}
+	for _, c := range [][3]string{{"switch.threshold", "15", "limit 15"}, {"switch.other", "15", "other 15"}, {"connections.mode", "rc", "reliable"}} {
+		if got := p.seriesName(c[0], c[1]); got != c[2] {
+			t.Errorf("%s = %s is called %q, want %q", c[0], c[1], got, c[2])
+		}
+	}
 	for _, c := range [][3]string{{"connections.mode", "rc", "rc"}, {"connections.group", "4096", "group 4096"}, {"connections.group", "0", "ungrouped"}, {"switch.vcs", "0", "vcs 0"}} {
-		if got := seriesName(c[0], c[1]); got != c[2] {
+		if got := new(PlotConfig).seriesName(c[0], c[1]); got != c[2] {
 			t.Errorf("%s = %s is called %q, want %q", c[0], c[1], got, c[2])
 		}
 	}

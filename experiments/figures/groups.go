@@ -91,25 +91,24 @@ func (p *PlotConfig) nameGroups(groups []*group) (title string) {
 	} else if len(p.By) == 0 {
 		different = needed(groups, different)
 	}
-	name := func(column, cell string) string { return p.nameOf(cell, seriesName(column, cell)) }
 	var parts []string
 	for _, j := range shared {
-		parts = append(parts, name(by[j], groups[0].cells[j]))
+		parts = append(parts, p.seriesName(by[j], groups[0].cells[j]))
 	}
 	if len(p.Y) <= 1 && len(groups) > 1 && len(different) == 1 {
 		j := different[0]
 		for _, g := range groups {
 			g.name = p.nameOf(g.cells[j], CellName(by[j], g.cells[j]))
 		}
-		if slices.ContainsFunc(groups, func(g *group) bool { return name(by[j], g.cells[j]) != g.name }) {
-			parts = append(parts, settingName(by[j]))
+		if slices.ContainsFunc(groups, func(g *group) bool { return p.seriesName(by[j], g.cells[j]) != g.name }) {
+			parts = append(parts, p.nameOf(by[j], settingName(by[j])))
 		}
 		return strings.Join(parts, ", ")
 	}
 	for _, g := range groups {
 		var names []string
 		for _, j := range different {
-			names = append(names, name(by[j], g.cells[j]))
+			names = append(names, p.seriesName(by[j], g.cells[j]))
 		}
 		g.name = strings.Join(names, ", ")
 	}
@@ -208,8 +207,8 @@ func bound(t *results.Table, column, to string) bool {
 	return true
 }
 
-// points parts the rows of a series into those of each point of the figure, by
-// index: rows that differ only in their seed are one. In further tables, which
+// points parts the rows of a series by the points of the figure, as indices of
+// rows: rows that differ only in their seed are one point. In further tables, which
 // have several rows a point, such rows have the same x, too. The error says
 // what the series mixes: variants that would make it jump at one x.
 func (p *PlotConfig) points(t *results.Table) ([][]int, error) {
@@ -272,13 +271,13 @@ func (p *PlotConfig) mixed(t *results.Table, points [][]int, x int) error {
 }
 
 // seriesName shows a cell in the legend: names as they are, numbers with what
-// they count.
-func seriesName(column, cell string) string {
+// they count. The file may give both, the cell and its column, another name.
+func (p *PlotConfig) seriesName(column, cell string) string {
 	name := CellName(column, cell)
-	if x := results.Number(cell); x != x || name != cell {
-		return name
+	if x := results.Number(cell); x == x && name == cell {
+		name = p.nameOf(column, settingName(column)) + " " + name
 	}
-	return settingName(column) + " " + name
+	return p.nameOf(cell, name)
 }
 
 // settingName is a column's name in words, without its table.

@@ -187,13 +187,13 @@ var settingLabels = sync.OnceValue(func() map[string]string {
 	return labels
 })
 
-// settings are those that figures may be about, with their dotted keys.
+// settings are the settings that figures may be about, with their dotted keys.
 var settings iter.Seq2[string, param.Param] = maps.All(map[string]param.Param{})
 
 // LabelSettings tells how settings are documented, which gives their labels.
 func LabelSettings(all iter.Seq2[string, param.Param]) { settings = all }
 
-// longestLabel is that of a label that documentation gives, in letters.
+// longestLabel is the most letters of a label that is taken from documentation.
 const longestLabel = 40
 
 // beginning is what a setting's documentation says before the first comma, with its unit;

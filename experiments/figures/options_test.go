@@ -81,6 +81,10 @@ func TestPanelsByKey(t *testing.T) {
 	if a, b := f.Panels[0].Series[1], f.Panels[1].Series[0]; a.Look != b.Look || a.Hue != b.Hue {
 		t.Errorf("looks %d and %d", a.Look, b.Look)
 	}
+	coloured := plotted(t, optionsTable, func(p *PlotConfig) { p.Panels, p.ColourBy = "traffic.pattern", "seed" })
+	if a, b := coloured.Panels[0].Series[0], coloured.Panels[1].Series[0]; a.Name != "min" || b.Name != "min" || a.Look != b.Look {
+		t.Errorf("with colour_by %s has look %d, %s %d", a.Name, a.Look, b.Name, b.Look)
+	}
 	// Bounds of points 0, 4 and 8; the knee of val from 0.1 to 0.2.
 	var marks []string
 	for _, panel := range f.Panels {
@@ -244,7 +248,7 @@ func TestHeatOfTable(t *testing.T) {
 	}
 }
 
-// TestColourBy: numbers have colours of a scale, names those of the palette; series of
+// TestColourBy: numbers have colours of a scale, names colours of the palette; series of
 // one colour differ in their markers.
 func TestColourBy(t *testing.T) {
 	by := func(column string) *plot.Figure {
@@ -380,7 +384,7 @@ func TestBarsOfManyRows(t *testing.T) {
 	}
 }
 
-// TestPanelsOfBars: a panel has its own categories, not those of all panels.
+// TestPanelsOfBars: a panel has its own categories, not all panels' categories.
 func TestPanelsOfBars(t *testing.T) {
 	f := plotted(t, strings.ReplaceAll(optionsTable, "tornado,min", "tornado,val-tornado"), func(p *PlotConfig) {
 		p.Style, p.X, p.Panels, p.By = "bar", "routing.type", "traffic.pattern", []string{"traffic.pattern"}

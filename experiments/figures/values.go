@@ -32,7 +32,7 @@ func (p *PlotConfig) labelOf(columns []string) string {
 		of := "the baseline"
 		for key, cell := range p.Baseline {
 			if len(p.Baseline) == 1 {
-				of = p.nameOf(cell, seriesName(key, cell))
+				of = p.seriesName(key, cell)
 			}
 		}
 		return capital(noun + " over that of " + of)
@@ -41,7 +41,7 @@ func (p *PlotConfig) labelOf(columns []string) string {
 }
 
 // aggregate is what a figure shows of the values of several seeds, and the half-width
-// of its interval: that of the run where there is one value.
+// of its interval: the run's own interval where there is one value.
 func (p *PlotConfig) aggregate(values []float64, interval float64) (y, half float64) {
 	if len(values) == 0 {
 		return math.NaN(), math.NaN()
@@ -138,8 +138,8 @@ type base struct {
 	keys  []string         // that tell
 }
 
-// baseline finds the rows of the baseline in a whole table: those of where, but for the keys that
-// the baseline fixes itself; nil without one.
+// baseline finds the rows of the baseline in a whole table. The baseline fixes some keys; where
+// fixes the others that it names. nil: there is no baseline. Error: no row is the baseline's.
 func (p *PlotConfig) baseline(t *results.Table) (*base, error) {
 	if len(p.Baseline) == 0 {
 		return nil, nil
@@ -178,7 +178,7 @@ func (b *base) key(t *results.Table, row []string) string {
 }
 
 // relate divides a series by the baseline, or the baseline by it, or takes it off, where both have
-// a value; intervals are those of the series alone, in proportion.
+// a value; intervals are the series' own, in proportion.
 func (b *base) relate(s *plot.Series, t *results.Table, points [][]int, y string) error {
 	values, err := b.table.Values(y)
 	if err != nil {
@@ -211,7 +211,7 @@ func (p *PlotConfig) data(f *plot.Figure) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// stateNames are those of the states in figures' data.
+// stateNames are the names of states in figures' data.
 var stateNames = map[plot.State]string{plot.Steady: "steady", plot.Undecided: "undecided", plot.Refused: "some refused", plot.Saturated: "saturated"}
 
 // cellOf writes a number; empty where there is none.

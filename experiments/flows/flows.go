@@ -23,7 +23,7 @@ func init() {
 	experiments.Register(experiments.Kind[flowsConfig, flowsRow]{
 		Name:        "flows",
 		Doc:         "messages between terminals under congestion control, through switches that drop, trim or pause: completion times, fairness and what the network does",
-		Tables:      []experiments.FurtherTable{eachFlowTable.AskedBy("measure.flows"), sizeClassesTable, flowQueuesTable.AskedBy("measure.queues")},
+		Tables:      []experiments.FurtherTable{eachFlowTable.AskedBy("measure.flows"), sizeClassesTable, flowQueuesTable.AskedBy("measure.queues"), linksTable.AskedBy("measure.links")},
 		BeginsAgain: "its state is not kept: points of a hundred thousand flows take seconds",
 		Defaults: func() flowsConfig {
 			return flowsConfig{
@@ -31,7 +31,7 @@ func init() {
 				Network:   networkTable{Rate: 100e9, Latency: sim.Microsecond},
 				Switch:    shared.DefaultConfig(),
 				Transport: transport.DefaultConfig(),
-				Flows:     flowsTable{Pattern: "permutation", Bytes: 2_000_000, Senders: 15, Sizes: "fixed", Load: 0.5, Duration: sim.Millisecond},
+				Flows:     flowsTable{Pattern: "permutation", Bytes: 2_000_000, Senders: 15, Sizes: "fixed", Load: 0.5, Duration: sim.Millisecond, Repeat: 1},
 				Measure:   flowsMeasure{End: 10 * sim.Second},
 			}
 		},
@@ -65,6 +65,7 @@ type networkTable struct {
 type flowsMeasure struct {
 	End    sim.Time `toml:"end" doc:"time at which the run ends, if flows have not"`
 	Flows  bool     `toml:"flows" doc:"write flows.csv: every flow with its times"`
+	Links  bool     `toml:"links" doc:"write links.csv, what every channel carried until the last flow was complete, or the run ended"`
 	Queues sim.Time `toml:"queues" doc:"write queues.csv: bytes in the deepest queues, sampled so often; 0s: do not"`
 }
 
@@ -148,6 +149,7 @@ var idleFlows = []experiments.Idle[*flowsConfig]{
 	{Key: "flows.duration", When: otherPattern("poisson"), Because: `it is of flows.pattern = "poisson"`},
 	{Key: "flows.pattern", When: fromFile, Because: "flows.file takes its place"},
 	{Key: "flows.bytes", When: fromFile, Because: "flows.file has sizes"},
+	{Key: "flows.repeat", When: fromFile, Because: "flows.file lists all flows"},
 	{Key: "transport.share_connections", When: func(c *flowsConfig) bool { return !fromFile(c) }, Because: "it is of the connections of flows.file"},
 }
 
@@ -239,6 +241,13 @@ func runFlows(ctx context.Context, c *flowsConfig, run *experiments.Run) (row fl
 	run.Count(0, row.Hops)
 	if c.Measure.Flows {
 		writeFlows(run, flows, c, ends, net)
+	}
+	if c.Measure.Links {
+		until := min(kernel.Now(), c.Measure.End)
+		if _, ended := ends.Ends(); ends.Left() == 0 {
+			until = slices.Max(ended)
+		}
+		writeLinks(run, g, net, until)
 	}
 	writeSizeClasses(run, flows, c, ends, net)
 	return row, nil

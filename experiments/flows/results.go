@@ -5,7 +5,9 @@ import (
 	"slices"
 
 	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/kinds/telemetry"
 	"github.com/weft-sim/weft/experiments/network"
+	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/fabric/shared"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/transport"
@@ -18,7 +20,7 @@ type flowsRow struct {
 	Tail       float64 `column:"tail_us" doc:"time at which the last flow was complete, from the start of the run; empty if some were not"`
 	First      float64 `column:"first_us" doc:"time at which the first flow was complete, from the start of the run"`
 	Mean       float64 `column:"mean_us" doc:"mean time at which flows were complete, from the start of the run"`
-	Victim     float64 `column:"victim_us" doc:"pattern victim: completion time of the flow beside the incast; empty otherwise" best:"lowest completion time of the victim"`
+	Victim     float64 `column:"victim_us" doc:"pattern victim: completion time of the flow beside the incast, the mean of its repetitions; empty otherwise" best:"lowest completion time of the victim"`
 	P50        float64 `column:"fct_p50_us" doc:"median completion time, from the start of the flow"`
 	P99        float64 `column:"fct_p99_us" doc:"99th percentile of completion times" best:"lowest 99th percentile of the completion times"`
 	Slowdown   float64 `column:"slowdown_mean" doc:"mean of completion time / that of the flow alone in the network"`
@@ -77,6 +79,12 @@ var (
 		{Name: "slowdown_mean", Doc: "mean of a flow's time over its time alone in the network"},
 		{Name: "slowdown_p50", Doc: "median slowdown"}, {Name: "slowdown_p95", Doc: "95th percentile of the slowdown"}, {Name: "slowdown_p99", Doc: "99th percentile of the slowdown"},
 	}}
+	linksTable = experiments.FurtherTable{Name: results.LinksName, Doc: "what every channel carried", Columns: append([]experiments.Column{
+		{Name: "from", Doc: "port or terminal that the channel leads out of"},
+		{Name: "to", Doc: "port or terminal that it leads to"},
+		{Name: "class", Doc: "class of the channel, as the topology names it"},
+		{Name: "bytes", Doc: "bytes of packets of all kinds, from the start of the run"},
+	}, telemetry.ShareColumns...)}
 	flowQueuesTable = experiments.FurtherTable{Name: "queues", Doc: "the deepest queue over time", Columns: []experiments.Column{
 		{Name: "time_us", Doc: "time of the sample"},
 		{Name: "deepest_bytes", Doc: "waiting at the port of a switch with the most"},
@@ -95,7 +103,8 @@ func (c *flowsConfig) row(p *flowsParts, flows []transport.Flow, ends *transport
 		First: math.NaN(), Tail: math.NaN(), Mean: math.NaN(), Victim: math.NaN(),
 		VictimSlowdown: math.NaN(), IncastP50: math.NaN(), IncastP99: math.NaN(), IncastSlowdown: math.NaN(), IncastJain: math.NaN(),
 	}
-	var times, slowdowns, rates []float64
+	var all, ofIncast, ofVictim completed
+	each := len(flows) / c.Flows.Repeat // of a pattern, the last of which is the victim
 	sum, last, bytes := 0.0, sim.Time(0), 0.0
 	for i := range flows {
 		if ended[i] < 0 {
@@ -107,9 +116,13 @@ func (c *flowsConfig) row(p *flowsParts, flows []transport.Flow, ends *transport
 		if last = max(last, ended[i]); math.IsNaN(row.First) || at < row.First {
 			row.First = at
 		}
-		times = append(times, took.Microseconds())
-		slowdowns = append(slowdowns, float64(took)/float64(c.alone(net, &flows[i])))
-		rates = append(rates, float64(flows[i].Bytes)/took.Microseconds())
+		slowdown, rate := float64(took)/float64(c.alone(net, &flows[i])), float64(flows[i].Bytes)/took.Microseconds()
+		all.add(took, slowdown, rate)
+		if c.victim() && i%each == each-1 {
+			ofVictim.add(took, slowdown, rate)
+		} else {
+			ofIncast.add(took, slowdown, rate)
+		}
 		bytes += float64(flows[i].Bytes)
 	}
 	if row.Completed > 0 {
@@ -119,19 +132,14 @@ func (c *flowsConfig) row(p *flowsParts, flows []transport.Flow, ends *transport
 	if row.Completed == row.Flows {
 		row.Tail = last.Microseconds()
 	}
-	if c.Flows.Pattern == "victim" && c.Flows.File == "" { // which is the last flow
-		n := len(times)
-		if ended[len(flows)-1] >= 0 {
-			n--
-			row.Victim, row.VictimSlowdown = times[n], slowdowns[n]
-		}
-		incast := slices.Clone(times[:n])
-		row.IncastP50, row.IncastP99 = quantile(incast, 0.5), quantile(incast, 0.99)
-		row.IncastSlowdown, row.IncastJain = network.Mean(slowdowns[:n]), network.JainIndex(rates[:n])
+	if c.victim() {
+		row.Victim, row.VictimSlowdown = network.Mean(ofVictim.times), network.Mean(ofVictim.slowdowns)
+		row.IncastP50, row.IncastP99 = quantile(ofIncast.times, 0.5), quantile(ofIncast.times, 0.99)
+		row.IncastSlowdown, row.IncastJain = network.Mean(ofIncast.slowdowns), network.JainIndex(ofIncast.rates)
 	}
-	row.P50, row.P99 = quantile(times, 0.5), quantile(times, 0.99)
-	row.Slowdown, row.Slowdown50, row.Slowdown99 = network.Mean(slowdowns), quantile(slowdowns, 0.5), quantile(slowdowns, 0.99)
-	row.Jain = network.JainIndex(rates)
+	row.P50, row.P99 = quantile(all.times, 0.5), quantile(all.times, 0.99)
+	row.Slowdown, row.Slowdown50, row.Slowdown99 = network.Mean(all.slowdowns), quantile(all.slowdowns, 0.5), quantile(all.slowdowns, 0.99)
+	row.Jain = network.JainIndex(all.rates)
 	g := p.topology.Graph()
 	for i := range g.NumPorts() + g.Terminals() {
 		q := net.Counters(i)
@@ -145,6 +153,16 @@ func (c *flowsConfig) row(p *flowsParts, flows []transport.Flow, ends *transport
 	}
 	return row
 }
+
+// completed are flows that are complete.
+type completed struct{ times, slowdowns, rates []float64 }
+
+func (x *completed) add(took sim.Time, slowdown, rate float64) {
+	x.times, x.slowdowns, x.rates = append(x.times, took.Microseconds()), append(x.slowdowns, slowdown), append(x.rates, rate)
+}
+
+// victim tells whether the last flow of a pattern is beside the others.
+func (c *flowsConfig) victim() bool { return c.Flows.Pattern == "victim" && c.Flows.File == "" }
 
 // quantile is the smallest of the values that are not below a share q of all; NaN of none. It
 // sorts them.
@@ -171,6 +189,16 @@ func writeFlows(run *experiments.Run, flows []transport.Flow, c *flowsConfig, en
 			slowdown = float64(ended[i]-began[i]) / float64(c.alone(net, f))
 		}
 		t.Add(f.ID, f.Src, f.Dst, f.Bytes, start, end, took, slowdown)
+	}
+}
+
+// writeLinks keeps what every channel has carried until a time: links.csv.
+func writeLinks(run *experiments.Run, g *topology.Graph, net *shared.Network, until sim.Time) {
+	t := run.Table(linksTable)
+	for i := range g.NumPorts() + g.Terminals() {
+		from, to, class := telemetry.ChannelEnds(g, i)
+		bytes := net.Counters(i).SentBytes
+		t.Add(from, to, class, bytes, 100*float64(bytes)*8/(float64(net.Rate(i))*until.Seconds()), telemetry.BetweenSwitches(g, i))
 	}
 }
 

@@ -21,6 +21,7 @@ type flowsTable struct {
 	Sizes    string    `toml:"sizes" doc:"poisson: distribution of sizes: fixed, or as published of web search, of Hadoop clusters and of storage" choices:"fixed|web-search|hadoop|ali-storage"`
 	Load     float64   `toml:"load" doc:"poisson: payload offered, headers not counted, as a share of the terminals' rate" min:"0.001" max:"1"`
 	Duration sim.Time  `toml:"duration" doc:"poisson: time in which flows are born"`
+	Repeat   int       `toml:"repeat" doc:"how often each flow of a pattern is sent, one time behind the other" min:"1" max:"1000000"`
 }
 
 // flows are those of a file or a pattern.
@@ -59,11 +60,20 @@ func (t *flowsTable) flows(terminals int, rate sim.Rate, seed uint64) (flows []t
 	default:
 		flows = transport.Permutation(terminals, bytes, seed)
 	}
+	if err == nil {
+		flows, triggers = transport.Repeated(flows, triggers, t.Repeat)
+	}
 	return flows, triggers, document.Under("flows", "flows.pattern", err)
 }
 
-// count is the number of flows of a pattern, or what is expected of poisson.
+// count is the number of flows of a pattern, or what is expected of poisson, each as often as it
+// is sent.
 func (t *flowsTable) count(terminals int, rate sim.Rate) float64 {
+	return t.once(terminals, rate) * float64(t.Repeat)
+}
+
+// once is count without repetitions.
+func (t *flowsTable) once(terminals int, rate sim.Rate) float64 {
 	switch n := float64(terminals); t.Pattern {
 	case "incast":
 		return float64(t.Senders)
@@ -102,7 +112,10 @@ func (c *flowsConfig) checkWorkload(p *flowsParts, seed uint64) error {
 	flows := []transport.Flow{{ID: 1, Dst: 1, Bytes: int64(t.Bytes)}} // of a list that is too long, which has only such
 	if n := t.count(p.topology.Graph().Terminals(), c.Network.Rate); t.File == "" && n > mostListed {
 		key, value := "flows.pattern", any(t.Pattern)
-		if t.Pattern == "poisson" {
+		switch {
+		case t.Repeat > 1:
+			key, value = "flows.repeat", t.Repeat
+		case t.Pattern == "poisson":
 			key, value = "flows.duration", t.Duration
 		}
 		if n > transport.MostFlows {
@@ -129,6 +142,9 @@ func (c *flowsConfig) checkWorkload(p *flowsParts, seed uint64) error {
 	}
 	return nil
 }
+
+// packetTimes is how many times as long as a flit-hop of the credit fabric a packet takes that crosses a channel.
+const packetTimes = 2
 
 // flowCrossings is what a flow's beginning and end take, in packets that cross a channel.
 const flowCrossings = 16
@@ -161,7 +177,7 @@ func (c *flowsConfig) predictWork(p *experiments.Preflight) error {
 		answers = 1 // to each packet that is marked
 	}
 	crossings := flows * float64(packets) * (1 + answers) * c.channels(g)
-	p.Slower(1 + flowCrossings*flows/crossings)
+	p.Slower(packetTimes * (1 + flowCrossings*flows/crossings))
 	p.Work(crossings, crossings, 2*(c.Transport.FlowBytes(flows)+parts.timing.Bytes(g))) // twice, for the garbage collector
 	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/experiments/judge"
 	"github.com/weft-sim/weft/mpi/systems"
+	"github.com/weft-sim/weft/sim/input"
 )
 
 // systemsFile says of each system which preset it is.
@@ -152,7 +152,7 @@ func (s *system) check(at string) (faults document.Problems) {
 		wrong("preset", s.Preset, names)
 		s.Preset, s.Note = "", fmt.Sprintf("weft has no preset %q", s.Preset)
 	}
-	known := slices.Sorted(maps.Keys(systems.Libraries))
+	known := systems.Libraries()
 	if s.Library != "" && !slices.Contains(known, s.Library) {
 		wrong("library", s.Library, known)
 		s.Library = ""
@@ -222,6 +222,8 @@ func (r *row) decode(nodes, perNode, ranks int, bytes int64) {
 		r.refused = fmt.Sprintf("weft has no test %q", words[0])
 	case b.nodes == 0 || b.ranks == 0 || b.perNode == 0 && b.test == collective:
 		r.refused = "nodes or ranks are not known"
+	case b.bytes == 0 && (b.test == bandwidth || b.test == bothWays):
+		r.refused = "its size is not given"
 	case b.ranks < 2:
 		r.refused = "it has fewer than two ranks"
 	case b.nodes*max(b.perNode, 1) < b.ranks && b.test == collective:
@@ -250,7 +252,7 @@ func (s *system) add(r *row) {
 }
 
 // version finds the version of a library in its name.
-var version = regexp.MustCompile(`[0-9]+(\.[0-9]+)+`)
+var version = input.Pattern(`[0-9]+(\.[0-9]+)+`)
 
 // versionOf is the version in the name of a library; HPC-X 2 has Open MPI 4.1. Where there is none, of
 // Open MPI the rules since 4.1 are taken: an allreduce of a log without a version slows down, and is fast
@@ -260,18 +262,18 @@ func versionOf(library string) string {
 		return "4.1"
 	}
 	head, _, _ := strings.Cut(library, ",")
-	return version.FindString(head)
+	return version().FindString(head)
 }
 
 // spread finds the least and the greatest of repeated runs in a note.
-var spread = regexp.MustCompile(`of [0-9]+ runs; min ([0-9.]+) max ([0-9.]+)`)
+var spread = input.Pattern(`of [0-9]+ runs; min ([0-9.]+) max ([0-9.]+)`)
 
 // mostSpread is by how much runs may differ for their median to be judged.
 const mostSpread = 2
 
 // differs tells whether the runs behind a row differ by too much.
 func differs(notes string) bool {
-	found := spread.FindStringSubmatch(notes)
+	found := spread().FindStringSubmatch(notes)
 	if found == nil {
 		return false
 	}
@@ -300,7 +302,7 @@ func (s *system) libraryOf(name string) (library, transport string) {
 // fits marks the rows that a preset was fitted to.
 func (s *system) fits(p *systems.Preset) {
 	for _, r := range s.rows {
-		for _, lists := range [][]systems.Fit{p.Fitted, systems.Libraries[r.benchmark.library].FitsOf()} {
+		for _, lists := range [][]systems.Fit{p.Fitted, systems.Library(r.benchmark.library).FitsOf()} {
 			for _, f := range lists {
 				if f.System == s.name && f.Benchmark == r.title && f.Nodes == r.nodes && f.PerNode == r.perNode && strings.HasPrefix(r.library, f.Library) && slices.Contains(f.Sizes, r.bytes) {
 					r.fitted = true

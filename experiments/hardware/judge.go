@@ -102,9 +102,12 @@ func (s *system) judge(session *judge.Session) (rows []judge.Row, err error) {
 		if r.refused == "" {
 			library, transport := s.libraryOf(r.library)
 			r.benchmark.library = library
+			if r.perftest {
+				transport = "perftest" // what values of presets may be for
+			}
 			key := library + " " + transport
 			if machines[key] == nil {
-				if machines[key], err = newMachine(preset, library, transport, s.Sockets); err != nil {
+				if machines[key], err = newMachine(preset, library, transport, s); err != nil {
 					return nil, err
 				}
 			}
@@ -170,8 +173,11 @@ func (b *benchmark) isPlaced() bool {
 }
 
 // place decides whether a series of rows between two nodes ran between leaf switches, which logs do not
-// say: by its smallest message, which is calibrated by that.
+// say: by its smallest message, which is calibrated by that. A lone row is taken to be near.
 func (s *system) place(rows []*row, m *machine, measured map[string]*row, machine string) {
+	if len(rows) < 2 {
+		return
+	}
 	first := slices.MinFunc(rows, func(a, b *row) int { return cmp.Compare(a.bytes, b.bytes) })
 	if first.far || first.refused != "" {
 		return

@@ -92,7 +92,7 @@ func TestRefusals(t *testing.T) {
 		simtest.Refuse(Open(folder))(t, c.want)
 	}
 	folder := t.TempDir()
-	text := rows + "x,osu_latency,2,1,2,8,-1,us,MPI,A\nx,osu_latency,two,1,2,8,1,us,MPI,A\ny,osu_latency,2,1,2,8,1,us,MPI,A\nx,osu_latency,2,1,2,8,1,furlongs,MPI,A\nx,osu_scan,2,1,2,8,1,us,MPI,A\nx,osu_allreduce,2,64,128,8,1,us,MPI,A\n"
+	text := rows + "x,osu_latency,2,1,2,8,-1,us,MPI,A\nx,osu_latency,two,1,2,8,1,us,MPI,A\ny,osu_latency,2,1,2,8,1,us,MPI,A\nx,osu_latency,2,1,2,8,1,furlongs,MPI,A\nx,osu_scan,2,1,2,8,1,us,MPI,A\nx,osu_allreduce,2,64,128,8,1,us,MPI,A\nx,osu_bw,2,1,2,,1,MB/s,MPI,A\n"
 	for name, text := range map[string]string{"systems.toml": "[system.x]\npreset = \"edr\"\nlibrary = \"open-mpi\"\nsockets = 2\ncores = 16\nnodes = 3\n[system.z]\npreset = \"edrr\"\nlibrary = \"lam\"\n", "rows.csv": text + "z,osu_latency,2,1,2,8,1,us,MPI,A\n"} {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o666); err != nil {
 			t.Fatal(err)
@@ -109,7 +109,7 @@ func TestRefusals(t *testing.T) {
 	for _, v := range verdicts {
 		notes = append(notes, v.Verdict+" "+v.Note)
 	}
-	want := []string{`not-judged unit "furlongs" of a test of ping-pong is not known`, `not-judged weft has no test "osu_scan"`, "not-judged 64 ranks a node are more than its 32 cores", "not-judged systems.toml does not name it", `not-judged weft has no preset "edrr"`}
+	want := []string{`not-judged unit "furlongs" of a test of ping-pong is not known`, `not-judged weft has no test "osu_scan"`, "not-judged 64 ranks a node are more than its 32 cores", "not-judged its size is not given", "not-judged systems.toml does not name it", `not-judged weft has no preset "edrr"`}
 	if !slices.Equal(notes, want) {
 		t.Errorf("verdicts %q, want %q", notes, want)
 	}
@@ -117,7 +117,7 @@ func TestRefusals(t *testing.T) {
 
 // given is the number of rows of each system that the presets were fitted to, as the public list has them
 // that testdata is from.
-var given = map[string]int{"alaska-ib": 289, "alaska-roce": 73, "csd3-cclake-ib": 71, "orfeo-thin": 92, "azure-hb120-96rs-v3": 111, "oci-bm-optimized3.36": 78, "cscs-alps-clariden": 113}
+var given = map[string]int{"alaska-ib": 289, "alaska-roce": 73, "csd3-cclake-ib": 71, "orfeo-thin": 92, "azure-hb120-96rs-v3": 111, "oci-bm-optimized3.36": 78, "cscs-alps-clariden": 113, "hdr-cx6-verbs-container": 34}
 
 // TestFittedRows: at most a fifth of a system's rows are fitted to.
 func TestFittedRows(t *testing.T) {
@@ -130,8 +130,8 @@ func TestFittedRows(t *testing.T) {
 	for _, name := range systems.Registry.Names() {
 		count(simtest.Must(systems.Registry.New(name, struct{}{}))(t))
 	}
-	for _, p := range systems.Libraries {
-		count(p)
+	for _, name := range systems.Libraries() {
+		count(systems.Library(name))
 	}
 	for system, n := range fitted {
 		if 5*n > given[system] {

@@ -22,6 +22,7 @@ type machine struct {
 	memory   mpi.Memory
 	work     work
 	ways     systems.Ways
+	perLeaf  int // nodes of a leaf switch; 0: not known
 }
 
 // work is what of the local work of programs a preset sets.
@@ -32,9 +33,9 @@ type work struct {
 	BlockTime   sim.Time `toml:"block_time"`
 }
 
-// newMachine is a preset under a library, on nodes of so many sockets.
-func newMachine(p *systems.Preset, library, transport string, sockets int) (*machine, error) {
-	values := p.With(systems.Libraries[library], transport)
+// newMachine is a preset under a library, with the sockets of a system's nodes and its leaf switches.
+func newMachine(p *systems.Preset, library, transport string, s *system) (*machine, error) {
+	values := p.With(systems.Library(library), transport)
 	adapter := systems.Adapter(values)
 	if adapter == "" {
 		adapter = systems.QDR
@@ -46,7 +47,7 @@ func newMachine(p *systems.Preset, library, transport string, sockets int) (*mac
 	m := &machine{hca: config, protocol: mpi.DefaultProtocols, memory: mpi.DefaultMemory, work: work{CopyRate: mpi.CopyRates[adapter], CombineRate: 16e9}}
 	set := systems.Machine{HCA: &m.hca, Protocol: &m.protocol, Memory: &m.memory, Workload: &m.work}
 	set.Set(values, func(string) bool { return false })
-	m.memory.Domains, m.ways = max(1, sockets), set.System
+	m.memory.Domains, m.ways, m.perLeaf = max(1, s.Sockets), set.System, s.PerLeaf
 	return m, nil
 }
 
@@ -56,7 +57,7 @@ func (m *machine) costs() mpi.Costs {
 
 // run runs a program of so many ranks on a node, far from node to node or not.
 func (m *machine) run(s collectives.Schedule, place mpi.Placement, far bool) (*mpi.ScheduleRun, mpi.Result, error) {
-	network, protocols := mpi.LogGP{Latency: m.ways.Near(), HCA: m.hca}, m.protocol
+	network, protocols := mpi.LogGP{Latency: m.ways.Near(), PerLeaf: m.perLeaf, Far: m.ways.Far(), HCA: m.hca}, m.protocol
 	if far {
 		network.Latency = m.ways.Far()
 		protocols.Acknowledge += m.ways.Far() - m.ways.Near()

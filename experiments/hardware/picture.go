@@ -7,11 +7,12 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/weft-sim/weft/experiments/plot"
+	"github.com/weft-sim/weft/sim/input"
 )
 
 // draw writes a picture of a system: for each class of its benchmarks, by size, measured points over
@@ -41,7 +42,7 @@ func (s *system) draw(folder string) error {
 	if err := os.MkdirAll(folder, 0o777); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(folder, s.name+".svg"), stacked, 0o666)
+	return os.WriteFile(filepath.Join(folder, strings.NewReplacer("/", "-", `\`, "-").Replace(s.name)+".svg"), stacked, 0o666)
 }
 
 // figures are those of a class: a hue for each benchmark.
@@ -80,14 +81,14 @@ func (s *system) figures(class string) (values, errors *plot.Figure) {
 }
 
 // sized finds the size of an SVG in points.
-var sized = regexp.MustCompile(`<svg[^>]* width="([0-9.]+)pt" height="([0-9.]+)pt"`)
+var sized = input.Pattern(`<svg[^>]* width="([0-9.]+)pt" height="([0-9.]+)pt"`)
 
 // stack puts pictures below each other.
 func stack(pages [][]byte) ([]byte, error) {
 	var b bytes.Buffer
 	width, height := 0.0, 0.0
 	for _, page := range pages {
-		found := sized.FindSubmatch(page)
+		found := sized().FindSubmatch(page)
 		start := bytes.Index(page, []byte("<svg"))
 		if found == nil || start < 0 {
 			return nil, fmt.Errorf("an SVG without its size")

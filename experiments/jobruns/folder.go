@@ -37,7 +37,7 @@ type rank struct {
 	held             float64 // ns, in writes
 }
 
-// name is that of the entry; what runs alone is a cell of its own.
+// name is the name of the entry; what runs alone is a cell of its own.
 func (c *cell) name() string {
 	name := c.situation
 	if c.situation == alone {

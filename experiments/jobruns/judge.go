@@ -157,8 +157,8 @@ func (j *job) own(ranks *results.Table, quick bool) (float64, error) {
 	return (times[(n-1)/2] + times[n/2]) / 2, nil
 }
 
-// ordered counts pairs of settings of an application, and those of which the faster one is the
-// folder's. Settings that the folder has within the tolerance are no pair.
+// ordered counts pairs of settings of an application (pairs), and pairs in which the same setting is
+// the faster one in the folder (same). Settings that the folder has within the tolerance are no pair.
 func ordered(all []compared) (same, pairs int) {
 	for i := range all {
 		for k := range i {

@@ -71,9 +71,9 @@ ranks = true
 // routings of the folder, and weft's, with what they need of the switches: 4 packets of buffer for each
 // virtual channel of the folder, which rises with each global hop. Its routers queue packets by output,
 // and one that waits holds up none behind it: so each place is a virtual channel of its own here. An
-// output sends packets of the lowest virtual channel first: those of the source group are in the table
+// output sends packets of the lowest virtual channel first: packets of the source group are in the table
 // of high priority, all others share the low one. Adaptive routing compares, as packets arrive, what
-// waits for either output and is outstanding behind it, twice for that of the longer path.
+// waits for either output and is outstanding behind it, twice for the longer path's output.
 //
 // Source: dragonfly-dally of CODES, with the virtual channels of an older form of it: with these a model
 // of its routers has the folder's hops, loads of channels and share of detours within 2 %.
@@ -117,7 +117,7 @@ var applications = map[string]application{
 	"cosmoflow": {metric: "comm_minus_io_ns", program: "program = \"cosmoflow\"\n", times: "iterations", all: 5, quick: 1, computes: 129e6, held: true, waits: true},
 }
 
-// orders are those of Nekbone's iterations.
+// orders are the orders of the polynomials, a run of Nekbone's after the other.
 var orders = []string{"8", "11", "14"}
 
 // text is the experiment of a cell.

@@ -103,7 +103,7 @@ func Register(s Source) {
 	sources[s.Name] = s
 }
 
-// Sources are those that are registered, by name.
+// Sources are the registered sources, by name.
 func Sources() map[string]Source { return maps.Clone(sources) }
 
 // Section is a table of verdicts.
@@ -130,7 +130,7 @@ type Conclusion struct {
 
 // Entry is what can be judged alone: a curve, a run, an experiment of a paper.
 type Entry struct {
-	Name   string // below that of the reference
+	Name   string // below the name of the reference
 	Listed string // what a list of names has for it; "": the name
 	Aside  bool   // has no rows: left out, unless it is named itself
 	// Faults are the problems of its data; judging may find more. Unreadable tells that nothing
@@ -173,7 +173,7 @@ func Folder(data string, own fs.FS, place string) (fs.FS, string) {
 	return os.DirFS(data), data
 }
 
-// entries are those of all sections.
+// entries lists the entries of all sections.
 func (r *Reference) entries() (all []*Entry) {
 	for _, s := range r.Sections {
 		all = append(all, s.Entries...)
@@ -195,7 +195,7 @@ func (r *Reference) Check() error {
 	return problems
 }
 
-// problems are those of all entries.
+// problems lists the problems of all entries.
 func (r *Reference) problems() document.Problems {
 	all := []document.Problems{r.Faults}
 	for _, e := range r.entries() {

@@ -57,7 +57,7 @@ func OpenTable(folder fs.FS, name, file string, separator rune, wanted ...string
 	return t, nil
 }
 
-// Problem is one of the row.
+// Problem is a problem of the row.
 func (t *Table) Problem(format string, args ...any) *document.Problem {
 	return &document.Problem{At: fmt.Sprintf("%s:%d", t.At, t.Line), Message: fmt.Sprintf(format, args...)}
 }
@@ -110,7 +110,7 @@ func (t *Table) Cell(name string) string {
 	return ""
 }
 
-// Cells are those of some columns.
+// Cells lists the present row's cells of some columns.
 func (t *Table) Cells(names ...string) []string {
 	cells := make([]string, len(names))
 	for i, name := range names {

@@ -59,7 +59,7 @@ const sinceWarmup = "warmup"
 // names lists the tables in order.
 func (x *Faults) names() []string { return slices.Sorted(maps.Keys(x.Tables)) }
 
-// fingerprint names them: equal for points that share them.
+// fingerprint names the faults: points that share them have the same name.
 func (x *Faults) fingerprint() string {
 	var b strings.Builder
 	for _, name := range x.names() {

@@ -112,7 +112,7 @@ func TestPeriodsNameEveryProblem(t *testing.T) {
 // A fault from cycle 10 to 20 divides time in three; the ring without two of its cables has
 // two parts, switch 1 with switch 2 and the other three: 2*2*3 = 12 pairs have no path.
 // Traffic between joined terminals leaves each terminal of the first part one destination,
-// those of the second part two.
+// each of the second part two.
 func TestPeriodsAndJoinedTraffic(t *testing.T) {
 	ring := torus(t, 5)
 	g := ring.Graph()

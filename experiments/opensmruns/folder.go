@@ -5,13 +5,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/experiments/judge"
+	"github.com/weft-sim/weft/sim/input"
 )
 
 // Run is a line of the index: what OpenSM made of a fabric with some options.
@@ -49,7 +49,7 @@ var columns = []string{"fabric", "variant", "engine", "options", "status", "engi
 	"SLs_used", "sl_sha256", "sl2vl", "same_as", "reason_if_refused", "second_run"}
 
 // plainName is a name that can be one of a file.
-var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.+-]{0,99}$`)
+var plainName = input.Pattern(`^[A-Za-z0-9][A-Za-z0-9_.+-]{0,99}$`)
 
 // ReadFolder reads the index of a folder and checks the tables that it has against
 // the index. Runs with problems have them as their Faults. The error is of type
@@ -94,9 +94,9 @@ func (f *Folder) readIndex(folder fs.FS) error {
 		switch {
 		case cut != nil:
 			r.Faults = document.Problems{cut}
-		case !plainName.MatchString(r.Fabric) || !plainName.MatchString(r.Variant):
+		case !plainName().MatchString(r.Fabric) || !plainName().MatchString(r.Variant):
 			r.fault(r.at, "fabric %q, variant %q: want names of letters, digits and _.+-", r.Fabric, r.Variant)
-		case r.SameAs != "" && !plainName.MatchString(r.SameAs):
+		case r.SameAs != "" && !plainName().MatchString(r.SameAs):
 			r.fault(r.at, "same_as %q: want a name of letters, digits and _.+-", r.SameAs)
 		case twice:
 			r.fault(r.at, "%s/%s again: it is in %s, too", r.Fabric, r.Variant, first)
@@ -110,7 +110,7 @@ func (f *Folder) readIndex(folder fs.FS) error {
 }
 
 // hash is how the index gives one.
-var hash = regexp.MustCompile(`^[0-9a-f]{16}$`)
+var hash = input.Pattern(`^[0-9a-f]{16}$`)
 
 // check takes what needs a check.
 func (r *Run) check(status, used, entries string) {
@@ -127,10 +127,10 @@ func (r *Run) check(status, used, entries string) {
 		r.fault(r.at, "lft_entries %q: want a number", entries)
 	}
 	r.Entries = n
-	if !r.Refused && !hash.MatchString(r.LFT) {
+	if !r.Refused && !hash().MatchString(r.LFT) {
 		r.fault(r.at, "lft_sha256 %q: want 16 hexadecimal digits", r.LFT)
 	}
-	if r.SL != "" && !hash.MatchString(r.SL) {
+	if r.SL != "" && !hash().MatchString(r.SL) {
 		r.fault(r.at, "sl_sha256 %q: want 16 hexadecimal digits", r.SL)
 	}
 }

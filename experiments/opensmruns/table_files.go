@@ -61,7 +61,7 @@ func problemsOf(err error) (list document.Problems) {
 	return list
 }
 
-// readTable reads a file by parseLFT or parseSL; the sum is that of the index.
+// readTable reads a file by parseLFT or parseSL; its checksum is of rows, as in the index.
 func readTable(file string, parse func(in *input.Lines) *table, rows func(text string) string) (*table, document.Problems) {
 	text, in := openTable(file)
 	if in.Any() {

@@ -246,8 +246,8 @@ func (f *Figure) found() (x, y span) {
 	return x, y
 }
 
-// withIntervals extends a range to the confidence intervals: those of bars
-// whole, bands by at most half of what the points take, so that one wide
+// withIntervals extends a range to the confidence intervals: of bars to the
+// whole, of bands by at most half of what the points take, so that one wide
 // interval does not squash all else.
 func (f *Figure) withIntervals(y span) span {
 	wider, slack := y, (y.max-y.min)/2

@@ -254,7 +254,7 @@ func (f *Figure) ceiling() float64 {
 // headroom is where the ceiling is at least, over the highest value that is no saturated point's.
 const headroom = 1.1
 
-// highestKept is that value; minus infinity without any.
+// highestKept is the highest value that is no saturated point's; minus infinity without any.
 func (f *Figure) highestKept() float64 {
 	x, y := span{math.Inf(1), math.Inf(-1)}, span{math.Inf(1), math.Inf(-1)}
 	f.includeReferences(&x, &y)

@@ -60,7 +60,7 @@ type Figure struct {
 
 	// Panels are pairs of axes of their own, with the same ranges, each below its
 	// title; the figure then has no series of its own, and its labels and legend
-	// are those of all.
+	// hold for all panels.
 	Panels       []*Figure
 	PanelColumns int // 0: found
 
@@ -112,7 +112,7 @@ func (f *Figure) scale() float64 {
 	return 1
 }
 
-// size is that of the picture before it is scaled.
+// size is the size of the picture before it is scaled.
 func (f *Figure) size() vg.Point {
 	if f.room != nil {
 		return *f.room
@@ -238,7 +238,7 @@ func (s *Series) interval(i int) float64 {
 	return s.HalfWidth[i]
 }
 
-// state is that of point i.
+// state is the state of point i.
 func (s *Series) state(i int) State {
 	if i >= len(s.States) {
 		return Steady

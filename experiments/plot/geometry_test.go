@@ -82,8 +82,8 @@ func TestNoValidPointIsCutOff(t *testing.T) {
 }
 
 // TestSaturatedPointsAreOneLine: where a figure has a strip, the saturated
-// points of a series stand in it at one height and at their loads, and those of
-// different series at different heights, all of them with a marker.
+// points of a series stand in it at one height and at their loads, and different
+// series at different heights, all points with a marker.
 func TestSaturatedPointsAreOneLine(t *testing.T) {
 	logarithmic := samples()["loads"]
 	logarithmic.LogY = true

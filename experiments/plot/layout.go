@@ -244,7 +244,7 @@ func grown(r vg.Rectangle, margin vg.Length) vg.Rectangle {
 	}
 }
 
-// corners are those of a rectangle.
+// corners lists the corners of a rectangle.
 func corners(r vg.Rectangle) []vg.Point {
 	return []vg.Point{r.Min, {X: r.Max.X, Y: r.Min.Y}, r.Max, {X: r.Min.X, Y: r.Max.Y}}
 }

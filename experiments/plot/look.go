@@ -23,7 +23,7 @@ type appearance struct {
 	small  bool // markers of very many
 }
 
-// palette is that of Okabe and Ito (Color Universal Design, 2008), which
+// palette is the palette of Okabe and Ito (Color Universal Design, 2008), which
 // people with any form of colour blindness can tell apart; its yellow is left
 // out because it fades on white.
 var palette = []color.NRGBA{
@@ -250,7 +250,7 @@ func newLegend(f *Figure) *legend {
 	return l
 }
 
-// columnWidth is that of the widest entry.
+// columnWidth is the width of the widest entry.
 func (l *legend) columnWidth() vg.Length {
 	widest := vg.Length(0)
 	for _, e := range l.entries {
@@ -440,7 +440,7 @@ func takeLabels(p *plot.Plot, size vg.Point) labels {
 }
 
 // fitLabel fits the label of an axis into a line, or into two before it is much smaller than
-// that of the other axis.
+// the other axis' label.
 func fitLabel(style text.Style, s string, room vg.Length) (string, text.Style) {
 	const least = 8.5
 	if line, smaller := fit(style, s, room, 1); smaller.Font.Size >= least && !strings.Contains(line, "\n") {

@@ -226,7 +226,7 @@ func TestBarsAtTicks(t *testing.T) {
 				t.Errorf("%s: the bars of category %d have their middle at %v, the tick is at %v", style, x, middle, trX(at))
 			}
 		}
-		// The middle of y is that of category 0; x is a bar, 0.8/3, to its left.
+		// The middle of y is the middle of category 0; x is a bar, 0.8/3, to its left.
 		if style == Bar && (f.besides("y", 0) != 0 || math.Abs(f.besides("x", 0)+groupWidth/3) > 1e-9 || math.Abs(f.besides("z", 2)) > 1e-9) {
 			t.Errorf("references stand at %v, %v, %v", f.besides("y", 0), f.besides("x", 0), f.besides("z", 2))
 		}

@@ -11,8 +11,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// Reference is numbers from elsewhere, such as those of a paper, beside those of the
-// series: points, joined by thin lines where there are several.
+// Reference is numbers from elsewhere, such as a paper's, beside the series' own
+// numbers: points, joined by thin lines where there are several.
 type Reference struct {
 	Name  string // in the legend
 	X, Y  []float64
@@ -53,7 +53,7 @@ func (r referenced) name() string {
 	return r.of.Name + ", " + r.of.Bar
 }
 
-// besides is how far the middle of a series' bar is from that of its category.
+// besides is how far the middle of a series' bar is from the middle of its category.
 func (f *Figure) besides(name string, category float64) float64 {
 	if name == "" || f.Style != Bar {
 		return 0
@@ -84,7 +84,7 @@ func (r referenced) Plot(c draw.Canvas, p *plot.Plot) {
 }
 
 // cross is the marker of references, with a white edge over what is below it: arms around a
-// marker that stays visible between them. Turned by an eighth it is that of the next reference,
+// marker that stays visible between them. Turned by an eighth it marks the next reference,
 // whose arms pass between.
 func cross(c draw.Canvas, at vg.Point, turn int) {
 	const inner, outer = markerRadius + 0.6, markerRadius + 3.3

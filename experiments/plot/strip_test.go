@@ -361,7 +361,7 @@ func (m mark) ofSeries() bool {
 }
 
 // covers tells whether anything of a mark lies in r: an area by its corners and
-// those of r, lines by their course.
+// r's corners, lines by their course.
 func (m mark) covers(r vg.Rectangle) bool {
 	for i, p := range m.points {
 		if crosses(r, m.points[max(0, i-1)], p) {

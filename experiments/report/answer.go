@@ -245,7 +245,7 @@ func (l linker) to(dir, name string) string {
 	return link
 }
 
-// files lists those of the names that are there.
+// files lists the named files that are there.
 func (l linker) files(dir string, names ...string) []file {
 	var all []file
 	for _, name := range names {

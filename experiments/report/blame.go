@@ -114,7 +114,7 @@ func newBlame(f *engine.Folder) *blame {
 }
 
 // percentage is a share of all with two digits that count or, from 10 % on,
-// three: those of a network of thousands of channels are small.
+// three: shares are small in a network of thousands of channels.
 func percentage(share float64) string {
 	const least = 0.01
 	percent := 100 * share

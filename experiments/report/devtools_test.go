@@ -215,7 +215,7 @@ func (b *browser) window(width int) {
 	b.call("Emulation.setDeviceMetricsOverride", metrics(width), nil)
 }
 
-// metrics are those of a window of some width.
+// metrics describes a window of some width.
 func metrics(width int) map[string]any {
 	return map[string]any{"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": false}
 }

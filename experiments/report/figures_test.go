@@ -127,7 +127,7 @@ func TestTimelapse(t *testing.T) {
 	}
 }
 
-// near compares a colour in a format with that of a digit of a frame: a 70th of the scale is
+// near compares a colour in a format with the colour of a digit of a frame: a 70th of the scale is
 // at most 5 of 255, in a stretch of it where a channel of colour falls by 141 in a quarter.
 func near(t *testing.T, got, format string, digit int64) {
 	t.Helper()
@@ -264,7 +264,7 @@ timeline = true
 	}
 }
 
-// TestTimelineOfManyRanks: of more ranks than a picture has rows, those of the path are shown.
+// TestTimelineOfManyRanks: of more ranks than a picture has rows, the path's ranks are shown.
 func TestTimelineOfManyRanks(t *testing.T) {
 	var rows []rankRow
 	for i := range 100 {

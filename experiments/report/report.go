@@ -45,8 +45,6 @@ func script() template.JS {
 	return template.JS("//<![CDATA[\nconst loadColours = " + string(colours) + ";\n" + figuresJS + tablesJS + mapsJS + "//]]>\n")
 }
 
-var page = template.Must(template.New("page").Parse(pageHTML))
-
 // content is what the page shows.
 type content struct {
 	Title       string
@@ -155,7 +153,7 @@ func Make(dirs []string, out string) ([]byte, error) {
 	}
 	c.sum(verdicts)
 	var b bytes.Buffer
-	if err := page.Execute(&b, &c); err != nil {
+	if err := template.Must(template.New("page").Parse(pageHTML)).Execute(&b, &c); err != nil {
 		return nil, fmt.Errorf("report: %w", err)
 	}
 	return b.Bytes(), nil

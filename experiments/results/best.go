@@ -36,7 +36,7 @@ type Ranking struct {
 	Places  []Place  // the best first
 }
 
-// Place is that of a variant.
+// Place is a variant's place in a ranking.
 type Place struct {
 	Design          []string // cells of the columns that tell the variants
 	Mean, HalfWidth float64
@@ -46,7 +46,7 @@ type Place struct {
 	Judgement       string
 }
 
-// Rankings are those of a table.
+// Rankings are the rankings of a table's variants.
 type Rankings struct {
 	Demand, Design []string  // columns
 	All            []Ranking // by demand, then by goal
@@ -101,7 +101,7 @@ type division struct {
 	load           bool // varies: it is neither
 }
 
-// divide parts the columns; by lists those of the design, if any.
+// divide parts the columns; by lists the columns of the design, if any.
 func (t *Table) divide(by []string) (d division, err error) {
 	if d.design, err = t.Places(by); err != nil {
 		return d, err
@@ -251,7 +251,7 @@ func (r *Ranking) judge(samples []*sample) {
 		return cmp.Compare(a.Mean, b.Mean)
 	})
 	places := make([]Place, len(order))
-	var pairs []Difference // those of the first place come first
+	var pairs []Difference // differences from the first place come first
 	for at, i := range order {
 		places[at] = r.Places[i]
 		for _, j := range order[at+1:] {

@@ -13,8 +13,8 @@ import (
 	"github.com/weft-sim/weft/sim/stats"
 )
 
-// Judgements of a difference. Where a time is that of a network that does not keep up, the
-// judgement says which of both sides that is: "a saturated", "b undecided", "both saturated",
+// Judgements of a difference. Where a time comes from a network that does not keep up, the
+// judgement says on which side: "a saturated", "b undecided", "both saturated",
 // "a saturated, b undecided".
 const (
 	Higher      = "higher"
@@ -36,14 +36,14 @@ const (
 // significant. Rows are matched by the values of Keys; rows that differ only
 // in their seed are replications.
 //
-// Where the sides have at least two seeds in common, and half of those of the larger side,
+// Where the sides have at least two seeds in common, and half of the larger side's seeds,
 // the test is Student's on the differences seed by seed: common random numbers make them
-// small. Otherwise the standard error is the root of the sum of squares of those of both
-// sides, from the spread of replications or from the half-width of the interval of a single
+// small. Otherwise the standard error is the root of the sum of squares of both sides'
+// errors, from the spread of replications or from the half-width of the interval of a single
 // row. The degrees of freedom are Welch's (1947) where both sides have at least five
 // replications. With fewer, Welch's approximation errs: 2 and 20 replications of one normal
 // distribution differ in 12 % of trials. Single rows do not say how many they have. In both
-// cases they are those of the side with fewer, of a single row 4, which errs in at most 5 %
+// cases the side with fewer decides; a single row counts as 4, which errs in at most 5 %
 // (Banerjee 1960). For let the squared error of a side have the share w of the variance, and
 // its interval the quantile t and the estimate V of the variance, relative to the true one.
 // The distribution function F of the square of a normal variable is concave, so that

@@ -61,7 +61,7 @@ func (t *Table) Knees() []Knee {
 // LoadKey is the setting that curves run along.
 const LoadKey = "traffic.load"
 
-// knee is that of the rows of one variant.
+// knee finds the knee of one variant, from its rows.
 func (t *Table) knee(rows []int, offered []float64) Knee {
 	k := Knee{Steady: math.NaN(), Not: math.NaN(), Accepted: math.NaN(), Idle: math.NaN()}
 	if at := slices.Index(t.Columns, "point"); at >= 0 {

@@ -12,14 +12,22 @@ import (
 // all virtual channels together.
 type ChannelLoad struct {
 	From, To string
-	Load     float64 // flits per cycle
+	Load     float64 // share of what it can carry; of tables without that, flits per cycle
+	Between  bool    // it joins two switches
 }
+
+// LinksName is the table of what channels have carried.
+const LinksName = "links"
 
 // ChannelLoads reads links.csv: the loads of the channels by the index of the point, channels
 // out of switch ports first, in port order, then those out of terminals. The virtual channels
 // of each are added up.
 func ChannelLoads(t *Table) (map[int][]ChannelLoad, error) {
-	at, err := t.Places([]string{"point", "from", "to", "flits_per_cycle"})
+	load, unit, between := "percent", 100.0, slices.Index(t.Columns, "between_switches")
+	if !slices.Contains(t.Columns, load) { // of an earlier weft
+		load, unit = "flits_per_cycle", 1
+	}
+	at, err := t.Places([]string{"point", "from", "to", load})
 	if err != nil {
 		return nil, err
 	}
@@ -29,30 +37,31 @@ func ChannelLoads(t *Table) (map[int][]ChannelLoad, error) {
 		if err != nil {
 			return nil, fmt.Errorf("point %q: want a number", r[at[0]])
 		}
-		load, err := strconv.ParseFloat(r[at[3]], 64)
+		carried, err := strconv.ParseFloat(r[at[3]], 64)
 		if err != nil {
-			return nil, fmt.Errorf("flits_per_cycle %q: want a number", r[at[3]])
+			return nil, fmt.Errorf("%s %q: want a number", load, r[at[3]])
 		}
+		carried /= unit
 		list := loads[point]
 		if n := len(list); n > 0 && list[n-1].From == r[at[1]] && list[n-1].To == r[at[2]] {
-			list[n-1].Load += load
+			list[n-1].Load += carried
 			continue
 		}
-		loads[point] = append(list, ChannelLoad{r[at[1]], r[at[2]], load})
+		loads[point] = append(list, ChannelLoad{r[at[1]], r[at[2]], carried, between >= 0 && r[between] == "true"})
 	}
 	return loads, nil
 }
 
-// Hottest finds the channel that carried the most of all points, the first of several,
-// in the table links of a run. ok is false where there is none.
-func Hottest(links *Table) (point int, channel ChannelLoad, ok bool) {
+// Hottest finds the channel that carried the most of all points, or of those between switches,
+// the first of several, in the table links of a run. ok is false where there is none.
+func Hottest(links *Table, between bool) (point int, channel ChannelLoad, ok bool) {
 	loads, err := ChannelLoads(links)
 	if err != nil {
 		return 0, ChannelLoad{}, false
 	}
 	for _, p := range slices.Sorted(maps.Keys(loads)) {
 		for _, c := range loads[p] {
-			if !ok || c.Load > channel.Load {
+			if (c.Between || !between) && (!ok || c.Load > channel.Load) {
 				point, channel, ok = p, c, true
 			}
 		}

@@ -3,13 +3,13 @@ package results
 import (
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/weft-sim/weft/fabric/measure"
+	"github.com/weft-sim/weft/sim/input"
 	"github.com/weft-sim/weft/sim/stats"
 )
 
@@ -113,10 +113,10 @@ func (t *Table) gather(metric string) (*gathering, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &gathering{t, values, halves, percentile.MatchString(metric), resolution(values)}, nil
+	return &gathering{t, values, halves, percentile().MatchString(metric), resolution(values)}, nil
 }
 
-// cell is that of a row in a column; "" if there is none.
+// cell is the cell of a row in a column; "" if there is none.
 func (t *Table) cell(row int, column string) string {
 	if i := slices.Index(t.Columns, column); i >= 0 {
 		return t.Rows[row][i]
@@ -126,7 +126,7 @@ func (t *Table) cell(row int, column string) string {
 
 // percentile is in the names of columns that come from buckets of a histogram, which are
 // 1/128 of their value wide at most.
-var percentile = regexp.MustCompile(`_p\d+(_|$)`)
+var percentile = input.Pattern(`_p\d+(_|$)`)
 
 // sample is made of some rows.
 func (g *gathering) sample(rows []int) *sample {

@@ -222,16 +222,13 @@ func (t *Table) intervalColumn(metric string) string {
 	return ""
 }
 
-// HalfWidths are those of the 95 % confidence intervals of a column; NaN where there is none.
+// HalfWidths returns half the width of the 95 % confidence interval of each cell of a column, in the
+// column's unit; NaN where there is none.
 func (t *Table) HalfWidths(metric string) ([]float64, error) {
 	if ci := t.intervalColumn(metric); ci != "" {
 		return t.Numbers(ci)
 	}
-	halves := make([]float64, len(t.Rows))
-	for i := range halves {
-		halves[i] = math.NaN()
-	}
-	return halves, nil
+	return slices.Repeat([]float64{math.NaN()}, len(t.Rows)), nil
 }
 
 // Number reads a cell: a number, or a swept setting with its unit, which counts
@@ -256,8 +253,8 @@ func Number(cell string) float64 {
 // selects a load of 0.3.
 func SameCell(a, b string) bool { return a == b || sameNumber(Number(a), Number(b)) }
 
-// Where returns the rows whose cells equal those of selection (column to
-// cell), as a table of the same columns.
+// Where returns the rows that have the cells of selection (column to cell), as a
+// table of the same columns. Error: there is no such column.
 func (t *Table) Where(selection map[string]string) (*Table, error) {
 	names := SortedKeys(selection)
 	at, err := t.Places(names)
@@ -439,8 +436,8 @@ func (t *Table) Distinct(columns []string) ([][]string, error) {
 	return sets, nil
 }
 
-// Joined is the table with those of some columns of the results that it lacks, by
-// the point.
+// Joined is the table with some columns of the results, as far as it lacks them, matched
+// by the point.
 func (t *Table) Joined(results *Table, columns []string) *Table {
 	at, of := slices.Index(t.Columns, "point"), slices.Index(results.Columns, "point")
 	if at < 0 || of < 0 {

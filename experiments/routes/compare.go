@@ -215,7 +215,7 @@ func (c *Comparison) Cables() *results.Table {
 const hottestCables = 8
 
 // Hottest is the load, under every engine, of the directions of cables that are the
-// hottest under one of them: those of each engine in turn, so that none is left out.
+// hottest under one of them: each engine's in turn, so that no engine is left out.
 func (c *Comparison) Hottest() *results.Table {
 	t := newTable("hottest.csv")
 	var lists [][]int32
@@ -351,7 +351,7 @@ func init() {
 	}
 }
 
-// newTable is one of the tables without rows.
+// newTable is a table of that file, without rows.
 func newTable(name string) *results.Table {
 	t := &results.Table{}
 	for _, c := range tables[name].Columns {

@@ -26,8 +26,8 @@ import (
 // Engines lists the engines in alphabetical order.
 func Engines() []string { return opensm.Engines() }
 
-// ReadConfig reads a configuration file of OpenSM for engines, or for those of the file's list; OpenSM's
-// defaults for "".
+// ReadConfig reads a configuration file of OpenSM for engines, by default for the engines of the file's list;
+// OpenSM's defaults for "".
 func ReadConfig(path string, engines ...string) (*opensm.Config, error) {
 	if path == "" {
 		return opensm.DefaultConfig(), nil
@@ -337,10 +337,7 @@ func (l Load) throughputOf(own Load) (share float64, hottest int32) {
 // Hottest lists the n directions of cables with the highest load, equals in the order of
 // the subnet's links.
 func (l Load) Hottest(n int) []int32 {
-	order := make([]int32, len(l))
-	for i := range order {
-		order[i] = int32(i)
-	}
+	order := topology.Numbers[int32](len(l))
 	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(l[b], l[a]) })
 	return order[:min(n, len(order))]
 }

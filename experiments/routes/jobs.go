@@ -75,35 +75,15 @@ type jobParser struct {
 	jobs   []Job
 	hosts  [][]topology.TerminalID
 	names  []topology.AdapterPort // by terminal
-	byName map[string]int         // host, or ambiguous
+	byName map[string]int         // as Graph.ByName has it
 	taken  []string               // by host: job that has it
 	random sim.Stream
 	wrong  bool // the job at hand has a problem
 }
 
-// ambiguous stands for a name that several hosts have.
-const ambiguous = -1
-
 func newJobParser(g *topology.Graph, seed uint64) *jobParser {
-	p := &jobParser{graph: g, hosts: g.Hosts(), byName: map[string]int{}, random: sim.NewStream(seed, "routes.jobs", 0)}
-	p.names, p.taken = topology.NamesOf(g).Terminals, make([]string, len(p.hosts))
-	for h, rails := range p.hosts {
-		names := map[string]bool{}
-		for _, t := range rails {
-			words := strings.Fields(p.names[t].Name)
-			names[strings.Join(words, " ")] = true
-			if len(words) > 1 {
-				names[words[0]] = true // HOST DEVICE
-			}
-		}
-		for known := range names {
-			if other, twice := p.byName[known]; twice && other != h {
-				p.byName[known] = ambiguous
-			} else {
-				p.byName[known] = h
-			}
-		}
-	}
+	p := &jobParser{graph: g, hosts: g.Hosts(), names: topology.NamesOf(g).Terminals, random: sim.NewStream(seed, "routes.jobs", 0)}
+	p.byName, p.taken = g.ByName(p.hosts), make([]string, len(p.hosts))
 	return p
 }
 
@@ -227,7 +207,7 @@ func (p *jobParser) listed(text string) (list []int) {
 		switch {
 		case !known:
 			p.problem("no host %q in the network: want names such as %q", name, p.names[p.hosts[0][0]].Name)
-		case h == ambiguous:
+		case h == topology.Ambiguous:
 			p.problem("several hosts are called %q", name)
 		default:
 			list = append(list, h)

@@ -76,7 +76,7 @@ func TestConfigure(t *testing.T) {
 }
 
 // TestHottestOfEveryEngine: the table of the hottest cables has some of each engine, and
-// its loads are those of engines.csv and cables.csv: one kind of mean. Every column of
+// its loads agree with engines.csv and cables.csv: one kind of mean. Every column of
 // the tables is documented.
 func TestHottestOfEveryEngine(t *testing.T) {
 	b := topology.NewBuilder(4, topology.Class{Name: "terminal", Latency: 1}, topology.Class{Name: "cable", Latency: 1})

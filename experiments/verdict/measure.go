@@ -163,8 +163,8 @@ func (e *Expect) keepsUp(t *results.Table) (complete, steady bool, err error) {
 
 // overSeeds computes the value for every seed by itself where the rows have
 // several, so that variants that met the same random numbers are compared: the
-// mean, with the interval of Student's t. With one seed the interval is that of
-// the rows.
+// mean, with the interval of Student's t. With one seed the interval is the
+// rows' own.
 func (e *Expect) overSeeds(rows *results.Table, where map[string]string, unit string) (measured, error) {
 	if !slices.Contains(rows.Columns, results.SeedKey) {
 		return e.value(rows, where, unit)

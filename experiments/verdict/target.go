@@ -32,7 +32,7 @@ type Target struct {
 	Origin                            string
 }
 
-// Targets lists all targets in the order of the data, those of claims.csv
+// Targets lists all targets in the order of the data, claims.csv
 // last.
 var Targets = sync.OnceValue(func() []Target {
 	return append(readTargets("targets.csv", targetsCSV), readTargets("claims.csv", claimsCSV)...)

@@ -194,7 +194,7 @@ const (
 	Timed     = "timed"     // the time that weft itself takes
 )
 
-// RestsOnNames lists them in the order in which they are shown.
+// RestsOnNames lists what verdicts may rest on, in the order in which it is shown.
 func RestsOnNames() []string { return []string{Simulated, Count, Formula, Repeat, Timed} }
 
 // Table is the content of verdicts.csv.

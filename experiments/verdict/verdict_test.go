@@ -133,7 +133,7 @@ b,3,1,0.552
 	}
 }
 
-// TestVerdictInterval: with one seed the interval is that of the columns. Means
+// TestVerdictInterval: with one seed the interval comes from the columns. Means
 // of 30 +- 3 and 24 +- 1 give a ratio of 0.8. Moving them by their half-widths
 // one at a time gives 24/33 = 0.72727 and 25/30 = 0.83333, so that the half-width
 // is sqrt(0.07273^2 + 0.03333^2) = 0.0800.

@@ -19,7 +19,7 @@ type Env struct {
 	// Iterations is how often an allocator that iterates matches among what is
 	// left, in one step; at least 1.
 	Iterations int
-	// Switch is the number of the switch, and Seed that of the run: an allocator that draws
+	// Switch is the number of the switch, and Seed the seed of the run: an allocator that draws
 	// has a stream sim.NewStream(Seed, "its name", Switch), which it archives.
 	Switch int
 	Seed   uint64
@@ -115,7 +115,7 @@ func Register[C any](name, doc string, of Traits, defaults C, build func(C, Env)
 	traits[name] = of
 }
 
-// TraitsOf are those of a registered allocator.
+// TraitsOf returns the traits of a registered allocator.
 func TraitsOf(name string) Traits { return traits[name] }
 
 // Check tells whether allocator name exists and takes so many iterations. Errors

@@ -206,7 +206,7 @@ func TestAllocatorSeesQueues(t *testing.T) {
 	config, b := fabric.DefaultConfig(), &burst{}
 	config.Switch.Allocator, config.Switch.Speedup, config.Switch.VCs = allocator.Named("longest-queue"), 1, 1
 	f := simtest.Must(core.New(topo.Graph(), config, table, 1))(t)
-	f.Attach(b, b)
+	f.Attach(fabric.Ends{Source: b, Sink: b})
 	f.Advance(100)
 	if want := []topology.TerminalID{0, 1, 0, 1, 0, 1}; !slices.Equal(b.sources, want) {
 		t.Errorf("from terminals %v, want %v", b.sources, want)

@@ -34,9 +34,9 @@ func aloneByPort(env Env) int {
 	return 0
 }
 
-// separable arbitrates at the ports of one side, then at those of the other: a port of the
-// first puts one of its requests forward, a port of the second takes one of those that are
-// for it. That is repeated among the ports not matched yet. Only what is matched in the
+// separable arbitrates at the ports of one side, then at the ports of the other: a port of the
+// first puts one of its requests forward, a port of the second takes one of the requests put
+// forward to it. That is repeated among the ports not matched yet. Only what is matched in the
 // first iteration of a step changes the state of arbiters between ports: a port that loses
 // then keeps its turn.
 type separable struct {

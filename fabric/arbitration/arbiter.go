@@ -92,8 +92,8 @@ func (t *turn) next(table []Entry, ready uint32) int16 {
 }
 
 // Packets is the number of packets of so many bytes, at least one, that may start by a
-// choice before lanes are chosen anew, where those of ready go on to have packets: for
-// owners that take up several packets at a time.
+// choice before lanes are chosen anew, if the lanes of ready go on to have packets. It is
+// for owners that take up several packets at a time.
 func (a *Arbiter) Packets(c Choice, ready uint32, bytes int64) int64 {
 	table, turn := a.tables.Low, &a.low
 	if c.high {

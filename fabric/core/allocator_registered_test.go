@@ -45,7 +45,7 @@ func TestRegisteredAllocators(t *testing.T) {
 			config.Switch.Allocator = allocator.Named(name)
 			f := n.fabric(t, config)
 			source := n.traffic(0.4, 1)
-			f.Attach(source, meter)
+			f.Attach(fabric.Ends{Source: source, Sink: meter})
 			meter.Open(0)
 			if f.Advance(2000); !check.On { // the checked build needs memory for its checks
 				f.Advance(18_000)

@@ -46,7 +46,7 @@ func BenchmarkTiles(b *testing.B) {
 	for _, c := range []struct {
 		name  string
 		state int // of a tile
-	}{{"whole", 1 << 40}, {"tiles", 1 << 20}} {
+	}{{"whole", 1 << 40}, {"tiles", 3 << 18}} {
 		b.Run(c.name, func(b *testing.B) {
 			core.TileFrom(b.Cleanup, c.state, 16)
 			config := fabric.DefaultConfig()
@@ -55,6 +55,34 @@ func BenchmarkTiles(b *testing.B) {
 			n := dragonflyNetwork(b, "min", 8, 16, 8)
 			n.benchmark(b, config, uniform{n.topo.Graph().Terminals()}, 0.4, 1, 200)
 		})
+	}
+}
+
+// BenchmarkThreads tells by how much threads could be faster than one, were nothing lost at barriers: the bound by
+// the flit-hops that domains count in a window. An operation is a window; -benchtime 5x will do.
+func BenchmarkThreads(b *testing.B) {
+	core.DivideAlways(b.Cleanup)
+	for _, size := range []int{4, 8} {
+		for _, latency := range []sim.Time{1, 10} {
+			for _, threads := range []int{2, 4, 8, 16, 64} {
+				config := fabric.DefaultConfig()
+				config.Switch.VCs, config.Switch.BufferFlits = 3, 256
+				config.Channels = map[string]fabric.ChannelConfig{"local": {Latency: latency * sim.Nanosecond}, "global": {Latency: latency * latency * sim.Nanosecond}}
+				n := dragonflyNetwork(b, "min", size, 2*size, size)
+				terminals := n.topo.Graph().Terminals()
+				b.Run(fmt.Sprintf("terminals=%d/global=%d/threads=%d", terminals, latency*latency, threads), func(b *testing.B) {
+					f := n.fabric(b, config)
+					f.Split(threads)
+					f.Attach(fabric.Ends{Source: measure.NewOpenLoop(terminals, uniform{terminals}, routingtest.AtRate(0.4), routingtest.Fixed(1), 1), Sink: measure.NewMeter(100)})
+					f.Advance(300)
+					bound, hops := f.Bound(b.N)
+					b.ReportMetric(bound, "times-at-most")
+					b.ReportMetric(hops, "flit-hops/window")
+					b.ReportMetric(float64(f.Lookahead()), "cycles/window")
+					b.ReportMetric(float64(f.Domains()), "domains")
+				})
+			}
+		}
 	}
 }
 
@@ -130,7 +158,7 @@ func (n network) benchmark(b *testing.B, config fabric.Config, pattern measure.P
 	f := n.fabric(b, config)
 	f.Tile()
 	meter := measure.NewMeter(100)
-	f.Attach(measure.NewOpenLoop(n.topo.Graph().Terminals(), pattern, routingtest.AtRate(load/float64(flits)), routingtest.Fixed(flits), 1), meter)
+	f.Attach(fabric.Ends{Source: measure.NewOpenLoop(n.topo.Graph().Terminals(), pattern, routingtest.AtRate(load/float64(flits)), routingtest.Fixed(flits), 1), Sink: meter})
 	f.Advance(warmup)
 	meter.Open(f.Cycle())
 	before, start := f.Counters, cpuTime()

@@ -68,7 +68,7 @@ func observeRun(t *testing.T, n network, config fabric.Config, load float64, fli
 		}
 	}
 	source := n.traffic(load, flits)
-	f.Attach(source, meter)
+	f.Attach(fabric.Ends{Source: source, Sink: meter})
 	f.Advance(plan.Warmup)
 	meter.Open(f.Cycle())
 	f.Advance(plan.Window)
@@ -239,7 +239,7 @@ func TestBlameIdle(t *testing.T) {
 			meter.Open(0)
 			s := &script{}
 			s.send(0, fabric.PacketSpec{Birth: 5, Dst: topology.TerminalID(c.switches - 1), Flits: c.flits})
-			f.Attach(s, meter)
+			f.Attach(fabric.Ends{Source: s, Sink: meter})
 			f.Advance(6000)
 			if got != c.want {
 				t.Errorf("parts %v, want %v", got, c.want)
@@ -269,7 +269,7 @@ func TestBlameLongWaits(t *testing.T) {
 			s.send(src, fabric.PacketSpec{Birth: 3, Dst: 4, Flits: 1})
 		}
 		meter.Open(0)
-		f.Attach(s, meter)
+		f.Attach(fabric.Ends{Source: s, Sink: meter})
 		f.Advance(4*slow + 100)
 		if len(all) != 4 {
 			t.Fatalf("%d packets", len(all))
@@ -325,7 +325,7 @@ func TestBlameHotSpot(t *testing.T) {
 	meter := measure.NewMeter(100)
 	b := observe.StartBlame(f, meter)
 	meter.Open(0)
-	f.Attach(s, meter)
+	f.Attach(fabric.Ends{Source: s, Sink: meter})
 	f.Advance(2000)
 	hot := n.topo.Graph().TerminalPort[0]
 	if b.Packets[0] != 600 || b.Links()[hot][core.PartEjection] < b.Links()[hot].Total()/2 {
@@ -368,7 +368,7 @@ func BenchmarkBlame(b *testing.B) {
 				if blame == 1 {
 					observe.StartBlame(f, meter)
 				}
-				f.Attach(n.traffic(load, 1), meter)
+				f.Attach(fabric.Ends{Source: n.traffic(load, 1), Sink: meter})
 				meter.Open(0)
 				f.Advance(500)
 				runs[blame] = f

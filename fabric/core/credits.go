@@ -101,7 +101,7 @@ func (d *Domain) roomFor(sw *SwitchState, port, set uint32, flits int32) int32 {
 func (d *Domain) sendCredit(in *inPort, upstream int32, ready int64) {
 	send := max(ready, in.nextCredit)
 	in.nextCredit = send + d.creditInterval
-	*d.credits[in.wheel&15].Place(send>>IntervalShift + int64(in.delay)) = upstream
+	d.fileCredit(in.wheel, send>>IntervalShift+int64(in.delay), upstream)
 }
 
 // toTerminal takes the credit of a flit for a terminal, and files its return: the terminal

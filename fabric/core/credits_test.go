@@ -61,7 +61,7 @@ func TestOneCreditACycle(t *testing.T) {
 			s.send(src, fabric.PacketSpec{Birth: 10, Dst: 3, Flits: 1})
 		}
 		s.send(2, fabric.PacketSpec{Birth: 11, Dst: 4, Flits: 1})
-		f.Attach(s, s)
+		f.Attach(fabric.Ends{Source: s, Sink: s})
 		if got := arrivals(f, n.topo.Graph().TerminalPort[2], 2, 40); !slices.EqualFunc(got, c.want, slices.Equal) {
 			t.Errorf("credits_per_cycle %d: credits of the two virtual channels in cycles %v, want %v", c.perCycle, got, c.want)
 		}
@@ -93,7 +93,7 @@ func TestCreditsOfABurst(t *testing.T) {
 		s := &script{}
 		s.send(0, fabric.PacketSpec{Dst: 2, Flits: 12})
 		s.send(1, fabric.PacketSpec{Dst: 2, Flits: 8})
-		f.Attach(s, s)
+		f.Attach(fabric.Ends{Source: s, Sink: s})
 		if got := arrivals(f, n.topo.Graph().TerminalPort[1], 1, 60)[0]; !slices.Equal(got, want) {
 			t.Errorf("credits_per_cycle %d: credits in cycles %v, want %v", perCycle, got, want)
 		}
@@ -156,7 +156,7 @@ func TestCreditsAreBounded(t *testing.T) {
 				set(&config)
 				f := n.fabric(t, config)
 				source := n.traffic(0.9, 4)
-				f.Attach(source, &digest{})
+				f.Attach(fabric.Ends{Source: source, Sink: &digest{}})
 				before := make([]int64, n.topo.Graph().NumPorts())
 				most := int64(0)
 				for range 600 {

@@ -2,6 +2,7 @@ package core
 
 import (
 	"github.com/weft-sim/weft/fabric/allocator"
+	"github.com/weft-sim/weft/sim/check"
 )
 
 // finishCrossing does for flit i of those that have crossed, to a local output virtual channel what not every
@@ -57,10 +58,10 @@ func (d *Domain) file(v *InVC) {
 		d.countHop(v.Packet, v.dst)
 	}
 	if u.back != 0 {
-		*d.credits[u.creditWheel&15].Place(u.back) = u.credit
+		d.fileCredit(u.creditWheel, u.back, u.credit)
 	}
 	if u.arrival != 0 {
-		*d.Flits[u.flitWheel&15].Place(u.arrival) = u.flit
+		d.fileFlit(u.flitWheel, u.arrival, u.flit)
 	}
 	u.any, u.hop, u.back, u.arrival = false, false, 0, 0
 }
@@ -78,12 +79,8 @@ func (d *Domain) findLate(sw *SwitchState, matches []Request, t *StepTime) {
 	for i, r := range matches {
 		v, port, late := sw.Queue(r.Local()), sw.Port0+int32(r.Port()), int64(0)
 		if sw.OutPort(r.Output()).Bounded != 0 {
-			p := &d.sensing.probes[sw.Port0*int32(d.vcs)+v.Out]
-			p.time(d.buffer-sw.outVC(uint32(v.Out)).credits+1, d.Cycle)
-			late = d.sensing.late(p, port)
-			if d.sensing.allCongested(sw.Port0) {
-				late = max(0, late-d.sensing.findLeast(&d.network, sw.Port0))
-			}
+			outstanding := d.buffer - sw.outVC(uint32(v.Out)).credits + 1
+			late = d.sensing.granted(&d.network, sw.Port0, port, sw.Port0*int32(d.vcs)+v.Out, outstanding, d.Cycle)
 		}
 		if d.late[i] = late; late > 0 {
 			d.holdCredit(port, d.in[port].upstream+int32(r.Local()-r.Port()*uint32(d.vcs)), t.credit, late)
@@ -94,10 +91,10 @@ func (d *Domain) findLate(sw *SwitchState, matches []Request, t *StepTime) {
 // allocateRivals is the end of matchRoundRobin, where several flits want the same.
 func (d *Domain) allocateRivals(sw *SwitchState, requests []Request, rivalInputs, rivalOutputs uint64, t *StepTime) {
 	// No branches: whether a request has rivals cannot be predicted.
-	alone, met, rivals := 0, 0, d.Matcher.rivals
+	alone, met, rivals := uint32(0), uint32(0), d.Matcher.rivals
 	for _, r := range requests {
-		meets := int((rivalInputs>>(r.Port()&63) | rivalOutputs>>(r.Output()&63)) & 1)
-		requests[alone], rivals[met] = r, r
+		meets := uint32((rivalInputs>>(r.Port()&63) | rivalOutputs>>(r.Output()&63)) & 1)
+		*check.At(requests, alone), *check.At(rivals, met) = r, r
 		alone += 1 - meets
 		met += meets
 	}

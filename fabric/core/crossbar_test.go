@@ -35,7 +35,7 @@ func TestManyPorts(t *testing.T) {
 		for _, src := range sources {
 			s.send(src, fabric.PacketSpec{Dst: src + 1, Flits: 1})
 		}
-		f.Attach(s, s)
+		f.Attach(fabric.Ends{Source: s, Sink: s})
 		f.Advance(100)
 		for _, d := range s.delivered {
 			cycles = append(cycles, d.Cycle)

@@ -419,7 +419,7 @@ func (d *Domain) crossFlits(sw *SwitchState, matches []Request, t *StepTime, adv
 			send := t.credit + wait&^(wait>>63) // the later one: nothing predicts which it is
 			in.nextCredit = send + d.creditInterval
 			back := send>>IntervalShift + int64(in.delay)
-			if credits := d.credits[in.wheel&15]; credits.HasRoom(back) {
+			if credits := d.credits[in.wheel]; credits.HasRoom(back) {
 				*credits.Fill(back) = in.upstream + int32(vcIn)
 			} else {
 				d.unfiled.creditWheel, d.unfiled.back, d.unfiled.any = in.wheel, back, true
@@ -433,7 +433,7 @@ func (d *Domain) crossFlits(sw *SwitchState, matches []Request, t *StepTime, adv
 		o.NextFree = depart + pace.Interval
 		arrival := (depart + pace.travel) >> IntervalShift
 		e := &d.unfiled.flit
-		if flits := d.Flits[o.wheel&15]; flits.HasRoom(arrival) {
+		if flits := d.Flits[o.wheel]; flits.HasRoom(arrival) {
 			e = flits.Fill(arrival)
 		} else {
 			d.unfiled.flitWheel, d.unfiled.arrival, d.unfiled.any = o.wheel, arrival, true
@@ -465,8 +465,11 @@ func (d *Domain) crossFlits(sw *SwitchState, matches []Request, t *StepTime, adv
 				waiters = o.waiters
 			}
 		}
-		if v.Count|waiters == 0 && !timed && !d.unfiled.any {
+		if v.Count|waiters == 0 && !timed {
 			sw.mask(local).sa &^= 1 << (local & 63)
+			if d.unfiled.any {
+				d.file(v)
+			}
 			continue
 		}
 		d.finishCrossing(sw, i, r, lov, depart, t)

@@ -61,7 +61,7 @@ func TestDepartureSeesTheCycleBefore(t *testing.T) {
 				s := &script{}
 				s.send(0, fabric.PacketSpec{Birth: 0, Dst: 1, Flits: 1})
 				s.send(0, fabric.PacketSpec{Birth: birth, Dst: 1, Flits: 1})
-				f.Attach(s, s)
+				f.Attach(fabric.Ends{Source: s, Sink: s})
 				f.Advance(40)
 				want := 0
 				if birth >= first && birth <= first+5 {
@@ -88,7 +88,7 @@ func TestSuccessorDecidedAhead(t *testing.T) {
 		for range 2 {
 			s.send(0, fabric.PacketSpec{Birth: 0, Dst: 1, Flits: 3})
 		}
-		f.Attach(s, s)
+		f.Attach(fabric.Ends{Source: s, Sink: s})
 		f.Advance(40)
 		if want := []int{0, 1}; !slices.Equal(o.seen, want) {
 			t.Errorf("saw %v credits outstanding, want %v", o.seen, want)

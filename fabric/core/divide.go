@@ -11,91 +11,25 @@ import (
 	"github.com/weft-sim/weft/sim/wheel"
 )
 
-// pack takes all items of a wheel whose time is now in place of those before, and tells
-// the first cycle in which any arrives, or the one given if that is sooner.
-func (p *post[T]) pack(w *wheel.Wheel[T], now, first int64) int64 {
-	p.items, p.cycles = p.items[:0], p.cycles[:0]
-	w.Drain(now, func(cycle int64, batch []T) {
-		p.items = append(p.items, batch...)
-		p.cycles = append(p.cycles, cycleItems{cycle, int32(len(batch))})
-		first = min(first, cycle)
-	})
-	return first
-}
-
-// unpack files all items in a wheel.
-func (p *post[T]) unpack(w *wheel.Wheel[T]) {
-	items := p.items
-	for _, c := range p.cycles {
-		for i := range items[:c.items] {
-			*w.Place(c.cycle) = items[i]
-		}
-		items = items[c.items:]
-	}
-}
-
-// send packs what d has sent to others up to a cycle: that in which a window ends.
-func (d *Domain) send(window, now int64) {
-	d.sent = fabric.Never
-	for i := range d.handed {
-		if d.credits[1+i] == nil {
-			continue
-		}
-		m := &d.handed[i][window&1]
-		m.first = m.flits.pack(d.Flits[firstOutbox+i], now, fabric.Never)
-		m.first = m.credits.pack(d.credits[1+i], now, m.first)
-		if d.Unit != nil {
-			m.first = m.schedules.pack(d.Unit.schedules[1+i], now, m.first)
-		}
-		d.sent = min(d.sent, m.first)
-	}
-}
-
-// receive takes what other domains have sent to d, number me, in a window.
-func (d *Domain) receive(domains []*Domain, me int, window int64) {
-	if d.handed == nil {
-		return
-	}
-	for _, from := range domains {
-		m := &from.handed[me][window&1]
-		if m.first == fabric.Never {
-			continue
-		}
-		m.flits.unpack(d.Flits[toSwitches])
-		m.credits.unpack(d.credits[0])
-		if d.Unit != nil {
-			m.schedules.unpack(d.Unit.schedules[0])
-		}
-	}
-}
-
 // deliverHanded lets all domains have what was sent to them, while nothing is simulated.
 func (f *Fabric) deliverHanded() {
-	for i, d := range f.domains {
-		d.receive(f.domains, i, f.window)
+	for _, d := range f.domains {
+		d.receive(f.window)
 	}
 	for _, d := range f.domains {
-		d.sent = fabric.Never
-		for i := range d.handed {
-			d.handed[i][0].first, d.handed[i][1].first = fabric.Never, fabric.Never
-		}
+		d.send(f.window)
 	}
 }
 
-// maxDomains bounds the domains of a network: wheels are found by 4 bits.
-const maxDomains = 14
+// maxDomains bounds the domains of a network: a byte numbers wheels.
+const maxDomains = 256 - firstOutbox
 
 // worthThreads, which only tests change, is the number of terminals times cycles of a window from which a
 // second thread pays for its barriers.
 var worthThreads = int64(4000)
 
-// domainsPerThread is the number of domains that a thread begins with where there is
-// much to do: in networks of worthFiner times the least that is worth a second thread.
-// Finer domains are easier to share out but send each other more.
-const (
-	domainsPerThread = 4
-	worthFiner       = 4
-)
+// domainsPerThread is the number of domains of a thread where one for each would be uneven, and there is much to do.
+const domainsPerThread = 4
 
 // split divides the network among threads, if that is possible and pays: from so many
 // terminals times cycles of a window on, which is of so many cycles at most. weights are
@@ -124,16 +58,38 @@ func (f *Fabric) split(threads int, window, worth int64, weights []int32) {
 		f.onOne = "the routing reads the state of distant switches"
 		return
 	}
-	if finer, same := f.divide(min(domainsPerThread*threads, maxDomains), weights); same == lookahead && work >= worthFiner*worth && f.readsWithin(finer) {
-		domain = finer
+	finer := 0
+	if lookahead >= tileWindow {
+		finer = f.stateBytes() / tileState / threads
+	}
+	if work >= domainsPerThread*worth && !f.even(domain, weights) {
+		finer = max(finer, domainsPerThread)
+	}
+	if finer = min(finer, maxDomains/threads) * threads; finer > threads {
+		if finer, same := f.divide(finer, weights); same == lookahead && f.readsWithin(finer) {
+			domain = finer
+		}
 	}
 	f.divideInto(domain, threads, lookahead)
 }
 
-// A tile is a domain that one thread simulates for a whole window while its state stays in the
+// even tells whether no domain has an eighth more to do than the mean.
+func (f *Fabric) even(domain []int, weights []int32) bool {
+	loads := make([]int, slices.Max(domain)+1)
+	for t := range f.Terminals {
+		w := 1
+		if weights != nil {
+			w = int(weights[t])
+		}
+		loads[domain[f.graph.TerminalSwitch(topology.TerminalID(t))]] += w
+	}
+	return 8*len(loads)*slices.Max(loads) <= 9*sum(loads)
+}
+
+// A tile is a domain that a thread simulates for a whole window while its state stays in the
 // second-level cache. Only tests change the bytes of state for which there is a tile, and the
 // cycles of the window from which tiles are worth their misses when the thread turns to the next.
-var tileState, tileWindow = 1 << 20, int64(16)
+var tileState, tileWindow = 3 << 18, int64(16)
 
 // tile divides a network that one thread simulates into tiles, if it is large enough.
 func (f *Fabric) tile() {
@@ -181,8 +137,7 @@ func (f *Fabric) divideInto(domain []int, threads int, lookahead int64) {
 		if peer := f.graph.Peer[p]; peer >= 0 {
 			if other := domainOf[f.graph.PortSwitch[peer]]; other != domainOf[f.graph.PortSwitch[p]] {
 				f.Out[p].wheel = firstOutbox + other
-				f.in[p].wheel = 1 + other
-				f.domainAt(int32(f.graph.PortSwitch[p])).joined |= 1 << other
+				f.in[p].wheel = firstOutbox + other
 			}
 		}
 	}
@@ -214,6 +169,7 @@ func (f *Fabric) readsWithin(domain []int) bool {
 
 // makeWheels gives d, one of the domains of f, empty wheels.
 func (d *Domain) makeWheels(f *Fabric) {
+	d.sent = fabric.Never
 	d.wakes = wheel.New[int32](min(f.horizon, 1024))
 	d.Flits[toTerminals], d.Flits[toSwitches] = wheel.New[Flit](f.horizon), wheel.New[Flit](f.reachApart())
 	d.credits[0] = wheel.New[int32](f.reachApart())
@@ -237,32 +193,34 @@ func (f *Fabric) reachApart() int64 {
 	return f.horizon + f.lookahead
 }
 
-// join gives domains wheels for what they send to those that channels lead to.
+// join gives domains what they send by to those that channels lead to. Where one thread simulates both it is
+// filed there at once: it arrives behind the window, which no domain is beyond. Otherwise there is a wheel in its
+// place that has no room at hand, so that it is handed over.
 func (f *Fabric) join() {
-	for _, d := range f.domains {
-		if f.threads > 1 {
-			d.handed = mem.Apart[handed](len(f.domains))
+	flits, credits := wheel.New[Flit](0), wheel.New[int32](0)
+	for p := range f.graph.NumPorts() {
+		number := f.Out[p].wheel
+		if number < firstOutbox {
+			continue
 		}
-		for i, other := range f.domains {
-			if d.joined>>i&1 == 0 {
-				continue
-			}
-			d.Flits[firstOutbox+i], d.credits[1+i] = outbox(f, other.Flits[toSwitches]), outbox(f, other.credits[0])
+		i := number - firstOutbox
+		d, other := f.domainAt(int32(f.graph.PortSwitch[p])), f.domains[i]
+		if f.threads == 1 {
+			d.Flits[number], d.credits[number] = other.Flits[toSwitches], other.credits[0]
 			if d.Unit != nil {
-				d.Unit.schedules[1+i] = outbox(f, other.Unit.schedules[0])
+				d.Unit.schedules[number] = other.Unit.schedules[0]
 			}
+			continue
+		}
+		d.Flits[number], d.credits[number] = flits, credits
+		if d.handed == nil {
+			d.handed = make([]*handed, len(f.domains))
+		}
+		if d.handed[i] == nil {
+			d.handed[i] = &mem.Apart[handed](1)[0]
+			other.heard = append(other.heard, d.handed[i])
 		}
 	}
-	f.deliverHanded() // nothing yet
-}
-
-// outbox is a wheel for what is sent to a domain, where it waits in another one. Where one thread
-// simulates both it waits there at once: it arrives behind the window, which no domain is beyond.
-func outbox[T any](f *Fabric, theirs *wheel.Wheel[T]) *wheel.Wheel[T] {
-	if f.threads == 1 {
-		return theirs
-	}
-	return wheel.New[T](f.reachApart())
 }
 
 // DivideFor divides f, before anything is attached to it, into domains for so many

@@ -44,15 +44,16 @@ type clock struct {
 
 // links is what is on its way to the switches and terminals of a domain, and from them to other domains.
 type links struct {
-	Flits   [16]*wheel.Wheel[Flit]   // has flits to terminals, to switches, and to the switches of each other domain, in a window
-	credits [16]*wheel.Wheel[int32]  // has credits, by ov: to switches and terminals, and likewise
+	Flits   [256]*wheel.Wheel[Flit]  // has flits to terminals, to switches, and to the switches of each other domain
+	credits [256]*wheel.Wheel[int32] // has credits, by ov: to switches and terminals, and, in the same places as flits, to other domains
 	held    *wheel.Wheel[heldCredit] // has the credits that are sent late; nil without credit sensing
 	late    []int64                  // says by how many cycles the credit of each flit that crosses in this step is sent late
 	unfiled unfiled                  // is the flit that crosses, and its credit, while their wheels have no room at hand
 
-	joined uint16   // has a bit for each domain that channels lead to
-	handed []handed // has, by other domain, what was sent to it in the last two windows; nil: it was filed there
-	sent   int64    // is the cycle in which the first of what was sent to others in the last window arrives; Never: there is none
+	handed []*handed // has, by other domain, what is sent to it; nil: nothing is, or it is filed there
+	heard  []*handed // has what others send to this one
+	turn   int64     // is the number of the window
+	sent   int64     // is the cycle in which the first of what was sent to others in the last window arrives; Never: there is none
 }
 
 // Wheels of links.Flits.
@@ -172,38 +173,6 @@ type unfiled struct {
 	back, arrival          int64 // when they are due; 0: is filed
 	credit                 int32
 	flit                   Flit
-}
-
-// What a domain sends to another in a window is filed in wheels as what stays within is,
-// so that a switch need not tell them apart. At the end of the window the domain writes it
-// all down in one piece. The other reads that only: whatever both touch moves from the
-// cache of one core to that of the other and back, at a hundred nanoseconds a line, and a
-// wheel is a dozen lines besides its items.
-//
-// There are two such pieces, for windows in turn: while the other reads what was sent in
-// the last one, the domain may be through with this one.
-
-// handed is what a domain has sent to another, by the last bit of the window's number.
-type handed [2]handedWindow
-
-// window is what a domain has sent to another in a window. The other only reads it.
-type handedWindow struct {
-	first     int64 // cycle in which the first of it arrives; Never if there is nothing
-	flits     post[Flit]
-	credits   post[int32]
-	schedules post[flitSchedule]
-	_         [64]byte // not in one cache line with the next
-}
-
-// post is items of one kind, with the cycles in which they arrive.
-type post[T any] struct {
-	items  []T
-	cycles []cycleItems // in the order of items
-}
-
-type cycleItems struct {
-	cycle int64
-	items int32
 }
 
 // Counters are running totals of a fabric.

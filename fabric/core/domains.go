@@ -18,8 +18,8 @@ import (
 // What cannot wait for the end of a window, as faults do not, makes windows shorter: see
 // [faults.window] and [HostModel]. It is done while all threads wait.
 //
-// There are more domains than threads, so that a thread that is through with its own,
-// or whose processor nobody else wants, can take over some of another's.
+// Where domains would be uneven, or larger than a tile, there are more than threads, so that a thread that is
+// through with its own can take over some of another's.
 
 // Advance simulates so many cycles, on all threads.
 func (f *Fabric) Advance(cycles int64) {
@@ -95,9 +95,9 @@ func (f *Fabric) openWindow() bool {
 
 func (f *Fabric) simulate(domain int) {
 	d := f.domains[domain]
-	d.receive(f.domains, domain, f.window-1)
+	d.receive(f.window - 1)
+	d.send(f.window)
 	d.simulate(f.until)
-	d.send(f.window, f.until)
 }
 
 // hear tells the terminals of all domains what became of packets in others.

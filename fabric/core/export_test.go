@@ -18,7 +18,7 @@ func (f *Fabric) AppendState(b []byte) ([]byte, error) {
 }
 
 func (f *Fabric) RestoreState(b []byte) error {
-	if f.source == nil || f.cycle >= 0 {
+	if !f.attached || f.cycle >= 0 {
 		return errors.New("a state is restored into a fabric that is attached and has not run")
 	}
 	a := snapshot.Reader(b)
@@ -48,7 +48,7 @@ func TileFrom(cleanup func(func()), state int, window int64) {
 	let(cleanup, &tileWindow, window)
 }
 
-// Tile divides f into tiles as [Fabric.Open] does.
+// Tile divides f into tiles as [Fabric.Divide] does.
 func (f *Fabric) Tile() { f.tile() }
 
 // PlainNever lets no network use the loops for the usual case while a test runs.
@@ -67,12 +67,7 @@ func (f *Fabric) Partition(n int, weights []int32) []int {
 // switch does.
 func (f *Fabric) Granted(in topology.PortID, ov, outstanding int32, cycle int64) (late int64) {
 	port0 := f.Switches[f.graph.PortSwitch[in]].Port0
-	p := &f.sensing.probes[ov]
-	p.time(outstanding, cycle)
-	if late = f.sensing.late(p, int32(in)); f.sensing.allCongested(port0) {
-		late = max(0, late-f.sensing.findLeast(&f.network, port0))
-	}
-	return late
+	return f.sensing.granted(&f.network, port0, int32(in), ov, outstanding, cycle)
 }
 
 func (f *Fabric) CreditBack(ov int32, cycle int64) {
@@ -161,7 +156,7 @@ func (nothing) Next(_ topology.TerminalID, _ int64, spec *fabric.PacketSpec) boo
 
 // OpenIdle attaches f to a source of no packets.
 func (f *Fabric) OpenIdle() {
-	f.open(nothing{}, func(int, *Domain) (fabric.Source, fabric.Sink) { return nothing{}, nil })
+	f.open(slices.Repeat([]fabric.Ends{{Source: nothing{}}}, len(f.domains)))
 }
 
 // CreditsBack are the credits that have come back to virtual channel vc of the end
@@ -263,3 +258,27 @@ func MostWaiting(cleanup func(func()), packets int) { let(cleanup, &mostWaiting,
 
 // Split divides a network that has not been attached among threads.
 func (f *Fabric) Split(threads int) { f.split(threads, fabric.Never, worthThreads, nil) }
+
+// Bound is by how much threads could at best simulate so many windows faster than one: all flit-hops over those of
+// the thread with the most in each window, where threads take over what others have not begun. perWindow are the
+// hops of a window.
+func (f *Fabric) Bound(windows int) (bound, perWindow float64) {
+	all, longest, before := int64(0), int64(0), make([]int64, len(f.domains))
+	for i, d := range f.domains {
+		before[i] = d.FlitHops
+	}
+	for range windows {
+		f.Advance(f.lookahead)
+		sum, most := int64(0), int64(0)
+		for i, d := range f.domains {
+			hops := d.FlitHops - before[i]
+			before[i] += hops
+			sum, most = sum+hops, max(most, hops)
+		}
+		all, longest = all+sum, longest+max(most, (sum-1)/int64(f.threads)+1)
+	}
+	return float64(all) / float64(longest), float64(all) / float64(windows)
+}
+
+// Lookahead is the number of cycles of a window.
+func (f *Fabric) Lookahead() int64 { return f.lookahead }

@@ -16,7 +16,7 @@ import (
 //
 // It is made of a network, which does not change while it runs, the state of the
 // hardware, and domains: the parts of the network that threads simulate. There is one,
-// unless it is divided among threads ([Fabric.Open], [Fabric.DivideFor]).
+// unless it is divided among threads ([Fabric.Divide], [Fabric.DivideFor]).
 type Fabric struct {
 	hardware
 	observer  Observer    // is told what happens; nil if nobody looks
@@ -26,11 +26,11 @@ type Fabric struct {
 	unit      *packetUnit // likewise; nil if flits are simulated
 	domains   []*Domain
 	workers
-	cycle     int64         // has been simulated by all domains; -1: none
-	checkAt   int64         // is the cycle of the next check of all, in the checked build
-	source    fabric.Source // is what the network is attached to; nil if it is not
-	hostModel HostModel     // is source, if it is one
-	probes    []*sampler    // are among the observers, too
+	cycle     int64      // has been simulated by all domains; -1: none
+	checkAt   int64      // is the cycle of the next check of all, in the checked build
+	attached  bool       // is true if the network is, to a host
+	hostModel HostModel  // is that host, if it is one
+	probes    []*sampler // are among the observers, too
 	Counters
 }
 
@@ -79,11 +79,11 @@ type task struct {
 	_    [56]byte
 }
 
-// HostModel is a source of [Fabric.Attach] that is a model of its own, of what terminals
+// HostModel is a [fabric.Host] that is a model of its own, of what terminals
 // belong to, which no thread shares: it has packets born because others have arrived. It works
 // between windows, while nothing is simulated.
 type HostModel interface {
-	fabric.Source
+	fabric.Host
 	// Window is the least number of cycles, at least 1, from the arrival of a packet to the
 	// birth of another because of it. The fabric may have been divided for as many
 	// ([Fabric.DivideFor]).

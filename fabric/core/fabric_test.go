@@ -125,7 +125,7 @@ func TestAgainstKernelClock(t *testing.T) {
 	var counters [2]core.Counters
 	for i := range counters {
 		f := n.fabric(t, fabric.DefaultConfig())
-		f.Attach(n.traffic(0.02, 2), measure.NewMeter(100))
+		f.Attach(fabric.Ends{Source: n.traffic(0.02, 2), Sink: measure.NewMeter(100)})
 		if i == 0 {
 			f.Advance(5000)
 		} else {

@@ -183,7 +183,7 @@ func (x *faultTrial) run(t testing.TB, config fabric.Config, threads int) (*core
 		sink.seen[i] = map[uint64]fabric.Delivery{}
 	}
 	source.Stop(2000)
-	if err := measure.RunToEnd(t.Context(), f, source, sink, measure.ToEnd{}); err != nil {
+	if err := measure.RunToEnd(t.Context(), f, fabric.Ends{Source: source, Sink: sink}, measure.ToEnd{}); err != nil {
 		t.Fatalf("seed %d: %v", seed, err)
 	}
 	tally := f.FaultTally()

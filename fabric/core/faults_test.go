@@ -53,7 +53,7 @@ func runFaults(t *testing.T, topo topology.Topology, failures []topology.Failure
 		set(plan)
 	}
 	f := faulty(t, topo.Graph(), fabric.DefaultConfig(), plan)
-	simtest.Check(t, measure.RunToEnd(t.Context(), f, s, s, measure.ToEnd{}))
+	simtest.Check(t, measure.RunToEnd(t.Context(), f, fabric.Ends{Source: s, Sink: s}, measure.ToEnd{}))
 	return f
 }
 
@@ -208,7 +208,7 @@ func TestTableAroundFaults(t *testing.T) {
 	hops := shortestHops{t, g, g.NeighborsWithout(down), 0}
 	source := network{topo, r}.traffic(0.3, 1)
 	source.Stop(1000)
-	simtest.Check(t, measure.RunToEnd(t.Context(), f, source, &hops, measure.ToEnd{}))
+	simtest.Check(t, measure.RunToEnd(t.Context(), f, fabric.Ends{Source: source, Sink: &hops}, measure.ToEnd{}))
 	if hops.packets == 0 {
 		t.Error("no packets")
 	}
@@ -251,7 +251,7 @@ func TestFaultFreesOthers(t *testing.T) {
 	s := &script{}
 	s.send(0, fabric.PacketSpec{Dst: 3, Flits: 20})
 	s.send(1, fabric.PacketSpec{Birth: 5, Dst: 2, Flits: 1})
-	simtest.Check(t, measure.RunToEnd(t.Context(), f, s, s, measure.ToEnd{}))
+	simtest.Check(t, measure.RunToEnd(t.Context(), f, fabric.Ends{Source: s, Sink: s}, measure.ToEnd{}))
 	if len(s.delivered) != 1 || s.delivered[0].Src != 1 || s.delivered[0].Cycle != 35 {
 		t.Errorf("%+v, want a packet from terminal 1 in cycle 35", s.delivered)
 	}

@@ -163,7 +163,7 @@ func instructionJob(t *testing.T, job string) {
 	f := n.fabric(t, s.config())
 	f.Tile()
 	sizes := routingtest.AtRate(s.load / float64(s.flits))
-	f.Attach(measure.NewOpenLoop(n.topo.Graph().Terminals(), uniform{n.topo.Graph().Terminals()}, sizes, routingtest.Fixed(s.flits), 1), measure.NewMeter(100))
+	f.Attach(fabric.Ends{Source: measure.NewOpenLoop(n.topo.Graph().Terminals(), uniform{n.topo.Graph().Terminals()}, sizes, routingtest.Fixed(s.flits), 1), Sink: measure.NewMeter(100)})
 	f.Advance(int64(cycles))
 	fmt.Println("flit-hops", f.FlitHops)
 }

@@ -22,7 +22,7 @@ func runHosted(t testing.TB, tr *routingtest.Trial, pause int64, threads int, pl
 	f := tr.Fabric(t)
 	r := newRelay(f, pause, int32(min(3, tr.BufferFlits())), func(t int) int64 { return int64(t * 37 % 400) })
 	f.Split(threads)
-	if err := measure.RunToEnd(t.Context(), f, r, r, plan); err != nil {
+	if err := measure.RunToEnd(t.Context(), f, r, plan); err != nil {
 		return fmt.Sprint("deadlock", len(r.log)), len(r.log)
 	}
 	return fmt.Sprintln(f.Cycle(), f.Counters, f.ChannelFlits(), r.log), len(r.log)

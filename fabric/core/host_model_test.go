@@ -73,12 +73,11 @@ func (r *relay) act() {
 	r.next = r.next[:0]
 }
 
-func (r *relay) Part() fabric.Sink {
-	r.heard = append(r.heard, &relaySink{})
-	return r.heard[len(r.heard)-1]
+func (r *relay) Part(int) fabric.Ends {
+	s := &relaySink{}
+	r.heard = append(r.heard, s)
+	return fabric.Ends{Source: r, Sink: s}
 }
-
-func (r *relay) Deliver(*fabric.Delivery) {}
 
 // send has a packet born in a cycle.
 func (r *relay) send(t topology.TerminalID, cycle int64, tag uint64) {
@@ -135,7 +134,7 @@ func TestThreadsHostModel(t *testing.T) {
 					t.Errorf("%d threads, want %d: %s", f.Threads(), threads, why)
 				}
 				r := newRelay(f, pause, 3, func(t int) int64 { return int64(t % 9) })
-				simtest.Check(t, measure.RunToEnd(t.Context(), f, r, r, measure.ToEnd{}))
+				simtest.Check(t, measure.RunToEnd(t.Context(), f, r, measure.ToEnd{}))
 				if want := (relayStops + 1) * len(r.queued); len(r.log) != want || r.asked > 1300 {
 					t.Errorf("%d packets, want %d; %d windows", len(r.log), want, r.asked)
 				}

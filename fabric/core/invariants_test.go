@@ -20,7 +20,7 @@ func TestInvariants(t *testing.T) {
 		set(&config)
 		n := dragonflyNetwork(t, "val", 2, 4, 2)
 		f := n.fabric(t, config)
-		f.Attach(n.traffic(0.9, 3), measure.NewMeter(100))
+		f.Attach(fabric.Ends{Source: n.traffic(0.9, 3), Sink: measure.NewMeter(100)})
 		f.Advance(1000)
 		return f
 	}

@@ -84,10 +84,10 @@ func (r *kernelRun) openWindow() bool {
 
 func (r *kernelRun) simulate(domain int) {
 	d := r.domains[domain]
-	d.receive(r.domains, domain, r.window-1)
+	d.receive(r.window - 1)
+	d.send(r.window)
 	r.models.Take(domain)
 	r.kernels[domain].Run(r.end - 1)
-	d.send(r.window, r.from+r.lookahead-1)
 	next := min(r.kernels[domain].Next(), r.models.Next(domain))
 	if d.sent < fabric.Never {
 		next = min(next, sim.Time(d.sent)*r.Config.Fabric.Clock)
@@ -101,7 +101,7 @@ func (r *kernelRun) simulate(domain int) {
 // come furthest, after each domain's models have taken what others had for them. It is
 // read before the kernels are, which go on at or before the next cycle.
 func (f *Fabric) Archive(a *snapshot.Archive, now sim.Time, packets Packets) {
-	if a.Reading() && (f.source == nil || f.cycle >= 0) {
+	if a.Reading() && (!f.attached || f.cycle >= 0) {
 		a.Fail("a state is restored into a fabric that is attached and has not run")
 	}
 	if a.Err() != nil {

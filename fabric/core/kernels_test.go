@@ -58,17 +58,19 @@ func newGame(t testing.TB, n network, threads int, flits int32, set ...func(*fab
 		g.streams = append(g.streams, sim.NewStream(1, "game", i))
 		g.left[i] = 20
 	}
-	var sources []fabric.Source
-	var sinks []fabric.Sink
 	for domain := range g.f.Domains() {
 		p := &player{game: g, kernel: sim.NewKernel(), thanks: [2][][]int32{make([][]int32, g.f.Domains()), make([][]int32, g.f.Domains())}, soonest: sim.MaxTime}
 		p.handler = p.kernel.Register(p)
 		p.kernel.RegisterClocked(g.f.Clocked(domain))
 		g.players = append(g.players, p)
-		sources, sinks = append(sources, p), append(sinks, p)
 	}
-	simtest.Check(t, g.f.AttachEach(sources, sinks))
+	simtest.Check(t, g.f.Attach(g))
 	return g
+}
+
+// Part implements [fabric.Host].
+func (g *game) Part(domain int) fabric.Ends {
+	return fabric.Ends{Source: g.players[domain], Sink: g.players[domain]}
 }
 
 // begin lets half of the terminals begin.

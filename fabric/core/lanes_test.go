@@ -154,7 +154,7 @@ func over(t *testing.T, n *laned, config fabric.Config, s *streams, start, cycle
 	t.Helper()
 	f := simtest.Must(core.New(n.graph, config, n, 1))(t)
 	sink := &byDestination{make([]int64, s.terminals), make([]int64, s.terminals)}
-	simtest.Check(t, f.Attach(s, sink))
+	simtest.Check(t, f.Attach(fabric.Ends{Source: s, Sink: sink}))
 	f.Advance(start)
 	clear(sink.packets)
 	clear(sink.latency)
@@ -294,7 +294,7 @@ func TestLanesDrain(t *testing.T) {
 	n := newSharedLink(3)
 	f := simtest.Must(core.New(n.graph, laneConfig("2:10", "0:64,1:128", 1), n, 1))(t)
 	source, sink := flows(50, 0.5, 0.5, 0.5), &script{}
-	simtest.Check(t, f.Attach(source, sink))
+	simtest.Check(t, f.Attach(fabric.Ends{Source: source, Sink: sink}))
 	source.stop = 20_000
 	f.Advance(60_000)
 	if err := f.Audit(); err != nil || len(sink.delivered) < 500 { // 20,000*0.5/50 = 200 of each flow, by chance some fewer

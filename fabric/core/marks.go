@@ -13,7 +13,7 @@ type marker struct {
 	leaving  marking.Leaving
 }
 
-// newMarker makes the policies of all ports.
+// newMarker makes the policies of all ports; nil where they mark nothing.
 func newMarker(f *Fabric) (*marker, error) {
 	m := &marker{policies: make([]marking.Policy, f.graph.NumPorts())}
 	for p := range m.policies {
@@ -27,6 +27,9 @@ func newMarker(f *Fabric) (*marker, error) {
 		var err error
 		if m.policies[p], err = f.Config.Switch.Marking.Build(env); err != nil {
 			return nil, err
+		}
+		if m.policies[p] == nil {
+			return nil, nil
 		}
 	}
 	return m, nil
@@ -50,7 +53,7 @@ func (m *marker) GrantedSwitch(d *Domain, sw *SwitchState, matches []Request, _ 
 		l := d.labels.At(id)
 		m.leaving = marking.Leaving{
 			Cycle: d.Cycle, VC: int(v.Out) - int(r.Output())*d.vcs, Level: l.level, Flits: int(d.Packet(id).Flits),
-			Waiting: waiting, InLane: int(out.waiting), Credits: int(out.credits),
+			Waiting: waiting, InLane: int(out.waiting), Credits: int(out.credits + d.crossed[d.ov(port, 0)+v.Out-int32(r.Output())*int32(d.vcs)]),
 		}
 		if m.policies[port].Mark(&m.leaving) {
 			l.marked = true

@@ -89,7 +89,7 @@ func TestMarksByHand(t *testing.T) {
 				s.send(1, fabric.PacketSpec{Birth: birth, Dst: 2, Flits: 1, Level: uint8(lane), Tag: uint64(lane)})
 			}
 			f := network{n.topo, byLevel}.fabric(t, config)
-			simtest.Check(t, f.Attach(s, s))
+			simtest.Check(t, f.Attach(fabric.Ends{Source: s, Sink: s}))
 			f.Advance(60)
 			marked := [2]int{}
 			for _, d := range s.delivered {
@@ -165,7 +165,7 @@ func TestLabelsTravel(t *testing.T) {
 				f, got := own.fabric(t, config), make(receivers, terminals)
 				f.Split(threads)
 				source := labelled{measure.NewOpenLoop(terminals, uniform{terminals}, routingtest.AtRate(0.2), routingtest.Fixed(3), 1)}
-				simtest.Check(t, f.Attach(source, got))
+				simtest.Check(t, f.Attach(fabric.Ends{Source: source, Sink: got}))
 				f.Advance(500)
 				hops, arrived := int64(0), 0
 				for _, all := range got {

@@ -18,8 +18,8 @@ type matcher struct {
 	matches              []Request // len = ports of the largest switch
 	outputs              []choice  // by output port, or output virtual channel
 	inputs               []choice  // by input port, or queue
-	touched              []uint32  // entries of outputs in use
-	granted              []uint32  // entries of inputs in use
+	touched              []uint32  // entries of outputs in use, with a place more than there are
+	granted              []uint32  // entries of inputs in use, likewise
 	contested            []uint32  // output virtual channels that several packets have asked for in this step, and nothing else
 	Places               []place   // by queue, or output virtual channel
 	origins              []Request // by queue: its requests for the crossbar, but for the output port
@@ -38,7 +38,7 @@ func newMatcher(ports, vcs int32, inputFirst bool) matcher {
 	n := (ports*vcs + 63) / 64 * 64
 	m := matcher{
 		vcs: vcs, inputFirst: inputFirst,
-		requests: make([]Request, n), rivals: make([]Request, n), refusals: make([]refusal, n), chosen: make([]Request, 0, n), matches: make([]Request, 0, ports), outputs: make([]choice, n), inputs: make([]choice, n),
+		requests: make([]Request, n), rivals: make([]Request, n), refusals: make([]refusal, n), chosen: make([]Request, 0, n), matches: make([]Request, 0, ports), outputs: make([]choice, n), inputs: make([]choice, n), touched: make([]uint32, 0, n+1), granted: make([]uint32, 0, n+1),
 		Places: make([]place, n), origins: make([]Request, n), matched: make([]bool, 2*ports), routedFrom: make([]int32, n), routedTo: make([]int32, n),
 	}
 	for i := range ports * vcs {
@@ -48,16 +48,15 @@ func newMatcher(ports, vcs int32, inputFirst bool) matcher {
 	return m
 }
 
-// improve makes index the choice if it is nearer than what was chosen, and
-// lists self among the entries in use if it was empty.
-func (c *choice) improve(used []uint32, self, index uint32, distance int32) []uint32 {
-	if c.index == 0 {
-		used = append(used, self)
-	} else if c.distance <= distance {
-		return used
-	}
-	*c = choice{index + 1, distance}
-	return used
+// improve makes index the choice if it is nearer than what was chosen, and lists self as number n of the
+// entries in use, which it counts, if it was empty. There are no branches: nothing predicts them.
+func (c *choice) improve(used check.Array[uint32], n, self, index uint32, distance int32) uint32 {
+	empty := uint32(int32(c.index-1) >> 31)
+	nearer := uint32((distance-c.distance)>>31) | empty
+	*used.At(n) = self
+	c.index ^= (c.index ^ (index + 1)) & nearer
+	c.distance ^= (c.distance ^ distance) & int32(nearer)
+	return n + empty&1
 }
 
 // take returns the choice and empties the entry.
@@ -72,12 +71,13 @@ func (c *choice) take() uint32 {
 func (m *matcher) match(sw *SwitchState, rivals, matches []Request) []Request {
 	m.grantOutputs(sw, rivals)
 	m.acceptInputs(sw)
+	inputs, outputs := check.Of(m.inputs), check.Of(m.outputs)
 	for _, port := range m.granted {
-		output := m.inputs[port].take()
-		matches = append(matches, newRequest(m.outputs[output].take(), port<<16|output))
+		output := inputs.At(port).take()
+		matches = append(matches, newRequest(outputs.At(output).take(), port<<16|output))
 	}
 	for _, output := range m.touched { // granted in vain
-		m.outputs[output].index = 0
+		outputs.At(output).index = 0
 	}
 	return matches
 }
@@ -125,21 +125,22 @@ func (m *matcher) grantOutputs(sw *SwitchState, rivals []Request) {
 	if m.inputFirst {
 		rivals = m.putForward(sw, rivals)
 	}
-	m.touched = m.touched[:0]
+	outputs, touched, n := check.Of(m.outputs), check.Of(m.touched[:cap(m.touched)]), uint32(0)
 	for _, r := range rivals {
-		m.touched = m.outputs[r.Output()].improve(m.touched, r.Output(), r.Local(), m.grantDistance(sw, r))
+		n = outputs.At(r.Output()).improve(touched, n, r.Output(), r.Local(), m.grantDistance(sw, r))
 	}
+	m.touched = m.touched[:n]
 }
 
 // putForward keeps one request of each input port: that of the virtual channel
 // next in its round robin.
 func (m *matcher) putForward(sw *SwitchState, rivals []Request) []Request {
-	m.granted = m.granted[:0]
+	inputs, granted, n := check.Of(m.inputs), check.Of(m.granted[:cap(m.granted)]), uint32(0)
 	for k, r := range rivals {
-		m.granted = m.inputs[r.Port()].improve(m.granted, r.Port(), uint32(k), m.vcDistance(sw, r))
+		n = inputs.At(r.Port()).improve(granted, n, r.Port(), uint32(k), m.vcDistance(sw, r))
 	}
 	chosen := m.chosen[:0]
-	for _, port := range m.granted {
+	for _, port := range m.granted[:n] {
 		chosen = append(chosen, rivals[m.inputs[port].take()])
 	}
 	m.chosen = chosen
@@ -149,17 +150,19 @@ func (m *matcher) putForward(sw *SwitchState, rivals []Request) []Request {
 // vcDistance is how far a request's virtual channel is from its input's
 // round-robin pointer.
 func (m *matcher) vcDistance(sw *SwitchState, r Request) int32 {
-	return ahead(int32(m.Places[r.Local()].vc)-int32(sw.inPort(r.Port()).vc), m.vcs)
+	return ahead(int32(check.At(m.Places, r.Local()).vc)-int32(sw.inPort(r.Port()).vc), m.vcs)
 }
 
 // acceptInputs lets each input port choose among the outputs that granted it.
 func (m *matcher) acceptInputs(sw *SwitchState) {
-	m.granted = m.granted[:0]
+	inputs, outputs, places := check.Of(m.inputs), check.Of(m.outputs), check.Of(m.Places)
+	granted, n := check.Of(m.granted[:cap(m.granted)]), uint32(0)
 	for _, output := range m.touched {
-		port := uint32(m.Places[m.outputs[output].index-1].Port)
+		port := uint32(places.At(outputs.At(output).index - 1).Port)
 		distance := ahead(int32(output)-int32(sw.inPort(port).accept), sw.Ports)
-		m.granted = m.inputs[port].improve(m.granted, port, output, distance)
+		n = inputs.At(port).improve(granted, n, port, output, distance)
 	}
+	m.granted = m.granted[:n]
 }
 
 // refuse notes that a queue does not ask.

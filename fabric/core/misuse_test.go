@@ -31,13 +31,13 @@ func TestMisuse(t *testing.T) {
 	f := n.fabric(t, fabric.DefaultConfig())
 	simtest.Check(t, run(f, source(f)))
 	simtest.Fail(t, run(f, source(f)), "run or attached before")
-	simtest.Fail(t, f.Attach(source(f), &routingtest.Counter{}), "run or attached before")
-	simtest.Fail(t, measure.RunToEnd(t.Context(), f, source(f), &routingtest.Counter{}, measure.ToEnd{}), "run or attached before")
+	simtest.Fail(t, f.Attach(fabric.Ends{Source: source(f), Sink: &routingtest.Counter{}}), "run or attached before")
+	simtest.Fail(t, measure.RunToEnd(t.Context(), f, fabric.Ends{Source: source(f), Sink: &routingtest.Counter{}}, measure.ToEnd{}), "run or attached before")
 
 	f = n.fabric(t, fabric.DefaultConfig())
 	wrong := source(smaller.fabric(t, fabric.DefaultConfig()))
 	simtest.Fail(t, run(f, wrong), "the source has 6 terminals, the network 72")
-	simtest.Fail(t, f.Attach(wrong, &routingtest.Counter{}), "the source has 6 terminals, the network 72")
+	simtest.Fail(t, f.Attach(fabric.Ends{Source: wrong, Sink: &routingtest.Counter{}}), "the source has 6 terminals, the network 72")
 	if err := run(f, source(f)); err != nil { // nothing has happened to it
 		t.Errorf("after a refusal: %v", err)
 	}
@@ -87,7 +87,7 @@ func TestMisuseByRoutings(t *testing.T) {
 					t.Errorf("%v, want %s", misuse, want)
 				}
 			}()
-			_ = measure.RunToEnd(t.Context(), f, s, s, measure.ToEnd{})
+			_ = measure.RunToEnd(t.Context(), f, fabric.Ends{Source: s, Sink: s}, measure.ToEnd{})
 		}()
 	}
 }

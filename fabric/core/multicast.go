@@ -208,7 +208,7 @@ func (m *multicast) send(d *Domain, sw *SwitchState, r *replication, b *branch, 
 	if v.State < MaxHops<<HopShift {
 		e.State += 1 << HopShift
 	}
-	*d.Flits[o.wheel&15].Place(WholeCycle(depart) + d.Latency(o)) = e
+	d.fileFlit(o.wheel, WholeCycle(depart)+d.Latency(o), e)
 	m.prefer[sw.Port0+int32(b.output)] = false
 }
 

@@ -63,7 +63,7 @@ func TestMulticastOneSwitch(t *testing.T) { models(t, testMulticastOneSwitch) }
 func testMulticastOneSwitch(t *testing.T, config fabric.Config) {
 	f, s := groupOnSwitch(t, config, 4), &script{}
 	s.send(0, fabric.PacketSpec{Flits: 3, VCs: 2, Tag: 7})
-	simtest.Check(t, measure.RunToEnd(t.Context(), f, s, s, measure.ToEnd{}))
+	simtest.Check(t, measure.RunToEnd(t.Context(), f, fabric.Ends{Source: s, Sink: s}, measure.ToEnd{}))
 	got := map[topology.TerminalID]int64{}
 	for _, d := range s.delivered {
 		got[d.Dst] = d.Cycle
@@ -85,7 +85,7 @@ func TestMulticastNoBranch(t *testing.T) { models(t, testMulticastNoBranch) }
 func testMulticastNoBranch(t *testing.T, config fabric.Config) {
 	f, s := groupOnSwitch(t, config, 1), &script{}
 	s.send(0, fabric.PacketSpec{Flits: 3, VCs: 2})
-	simtest.Check(t, measure.RunToEnd(t.Context(), f, s, s, measure.ToEnd{}))
+	simtest.Check(t, measure.RunToEnd(t.Context(), f, fabric.Ends{Source: s, Sink: s}, measure.ToEnd{}))
 	if want := (core.Counters{InjectedFlits: 3, DiscardedFlits: 3}); f.Counters != want {
 		t.Errorf("counters %+v, want %+v", f.Counters, want)
 	}
@@ -107,7 +107,7 @@ func testMulticastZeroLoad(t *testing.T, config fabric.Config) {
 			f := n.multicast(t, config, m)
 			s := &script{}
 			s.send(src, fabric.PacketSpec{Birth: 7, Flits: flits, VCs: 4, MLID: mlid})
-			simtest.Check(t, measure.RunToEnd(t.Context(), f, s, s, measure.ToEnd{}))
+			simtest.Check(t, measure.RunToEnd(t.Context(), f, fabric.Ends{Source: s, Sink: s}, measure.ToEnd{}))
 			if len(s.delivered) != g.Terminals()-1 {
 				t.Errorf("%s: %d deliveries", st.name, len(s.delivered))
 			}
@@ -133,7 +133,7 @@ func testMulticastBranchesApart(t *testing.T, config fabric.Config) {
 	f, s := groupOnSwitch(t, config, 3), &script{}
 	s.send(3, fabric.PacketSpec{Dst: 1, Flits: 20})
 	s.send(0, fabric.PacketSpec{Birth: 2, Flits: 3, VCs: 1}) // the same virtual channel
-	simtest.Check(t, measure.RunToEnd(t.Context(), f, s, s, measure.ToEnd{}))
+	simtest.Check(t, measure.RunToEnd(t.Context(), f, fabric.Ends{Source: s, Sink: s}, measure.ToEnd{}))
 	at := map[string]int64{}
 	for _, d := range s.delivered {
 		at[fmt.Sprint(d.Src, " to ", d.Dst)] = d.Cycle
@@ -264,7 +264,7 @@ func (n network) hearAll(t *testing.T, config fabric.Config, threads int) string
 	if f.Threads() != threads {
 		t.Errorf("%d threads, want %d", f.Threads(), threads)
 	}
-	simtest.Check(t, measure.RunToEnd(t.Context(), f, x, got, measure.ToEnd{}))
+	simtest.Check(t, measure.RunToEnd(t.Context(), f, fabric.Ends{Source: x, Sink: got}, measure.ToEnd{}))
 	var due, heard []hearing
 	for i := range x.from {
 		due = append(due, x.from[i].due...)
@@ -314,7 +314,7 @@ func testMulticastDeadlock(t *testing.T, config fabric.Config) {
 	}
 	config = cutThrough(config, 3)
 	config.Switch.BufferFlits = 4
-	err := measure.RunToEnd(t.Context(), n.multicast(t, config, m), newGroupTraffic(g, groups, 2000, 1, 1<<2), &script{}, measure.ToEnd{})
+	err := measure.RunToEnd(t.Context(), n.multicast(t, config, m), fabric.Ends{Source: newGroupTraffic(g, groups, 2000, 1, 1<<2), Sink: &script{}}, measure.ToEnd{})
 	var deadlock *core.DeadlockError
 	if !errors.As(err, &deadlock) {
 		t.Fatalf("no deadlock: %v", err)

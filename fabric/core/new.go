@@ -69,7 +69,9 @@ func New(g *topology.Graph, config fabric.Config, routing fabric.Routing, seed u
 		if err != nil {
 			return nil, err
 		}
-		f.Observe(m)
+		if m != nil {
+			f.Observe(m)
+		}
 	}
 	if err := f.newProbes(); err != nil {
 		return nil, err

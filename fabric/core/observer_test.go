@@ -26,7 +26,7 @@ func TestObservers(t *testing.T) {
 	meter.Open(0)
 	source := n.traffic(0.3, 3)
 	source.Stop(4000)
-	f.Attach(source, meter)
+	f.Attach(fabric.Ends{Source: source, Sink: meter})
 	f.Advance(8000)
 	p, h := f.Packets, f.FlitHops
 	if f.InFlight() != 0 || p < 1000 {

@@ -12,13 +12,13 @@ import (
 	"github.com/weft-sim/weft/sim/mem"
 )
 
-// open fills in the domains of a network, once all is known that it is to have, and connects each to a
-// source and a sink. first is the source that says what all are: see [Fabric.CheckSource].
-func (f *Fabric) open(first fabric.Source, endsOf func(i int, d *Domain) (fabric.Source, fabric.Sink)) {
-	f.source = first
+// open fills in the domains of a network, once all is known that it is to have, and connects each to
+// its part of a host.
+func (f *Fabric) open(parts []fabric.Ends) {
+	f.attached = true
 	for i, d := range f.domains {
 		f.fill(d)
-		d.source, d.sink = endsOf(i, d)
+		d.source, d.sink = parts[i].Source, d.listen(parts[i])
 		if f.Faults != nil {
 			f.faulty(d)
 		}
@@ -189,83 +189,56 @@ func (f *Fabric) Wake(t topology.TerminalID) { f.WakeAt(t, 0) }
 
 // WakeAt is Wake for a packet that is born in that cycle. When a network is attached all terminals wake.
 func (f *Fabric) WakeAt(t topology.TerminalID, cycle int64) {
-	if f.source != nil {
+	if f.attached {
 		f.owner(t).wakeUp(t, cycle)
 	}
 }
 
-// Attach connects the end points: where packets come from and who hears of
-// their arrival. It starts every terminal and must be called once, before the
-// first cycle; a second call, and a source of another number of terminals, are
-// errors. Of a network that is divided among threads ([Fabric.DivideFor]), several make the calls
-// of source and sink that are about different terminals, those of a [fabric.PartedSink] to parts of it.
-func (f *Fabric) Attach(source fabric.Source, sink fabric.Sink) error {
-	if err := f.CheckSource(source); err != nil {
+// Attach connects f to a host and starts every terminal. It must be called once, before the first
+// cycle, and behind what divides f ([Fabric.Divide], [Fabric.DivideFor]). What [Fabric.Check]
+// refuses is an error. A [fabric.Responder] is the source of all parts, and their sinks are each a [Recorder].
+func (f *Fabric) Attach(host fabric.Host) error {
+	parts := make([]fabric.Ends, len(f.domains))
+	for i := range parts {
+		parts[i] = host.Part(i)
+	}
+	if err := f.Check(parts[0].Source); err != nil {
 		return err
 	}
-	if f.hostModel, _ = source.(HostModel); f.hostModel != nil {
+	if f.hostModel, _ = host.(HostModel); f.hostModel != nil {
 		f.lookahead = min(f.lookahead, f.hostModel.Window())
 	}
-	f.open(source, func(int, *Domain) (fabric.Source, fabric.Sink) {
-		if parted, ok := sink.(fabric.PartedSink); ok {
-			return source, parted.Part()
-		}
-		return source, sink
-	})
+	f.open(parts)
+	if responder, ok := parts[0].Source.(fabric.Responder); ok {
+		responder.Start(func(t topology.TerminalID) fabric.Engine { return f.owner(t).listener })
+	}
 	return nil
 }
 
-// AttachEach is [Fabric.Attach] with a source and a sink for each domain, which its
-// thread calls (len = Domains). Kernels drive the domains then: see
-// [Fabric.RunKernels].
-func (f *Fabric) AttachEach(sources []fabric.Source, sinks []fabric.Sink) error {
-	if err := f.CheckSource(sources[0]); err != nil {
-		return err
-	}
-	if f.Faults != nil {
-		return errors.New("a fabric with faults is not driven by kernels")
-	}
-	f.open(sources[0], func(i int, _ *Domain) (fabric.Source, fabric.Sink) { return sources[i], sinks[i] })
-	return nil
-}
-
-// Open divides f among threads, where that pays, and connects it to a workload and to a recorder
-// for each domain (recorderOf is called for one after the other). worth is the number of
-// terminals times cycles of a window from which a second thread is used; 0: from where it pays.
-func (f *Fabric) Open(w fabric.Workload, threads int, worth int64, recorderOf func() Recorder) {
+// Divide divides f among threads, where that pays, before anything is attached to it. worth is the
+// number of terminals times cycles of a window from which a second thread is used; 0: from where it pays.
+func (f *Fabric) Divide(threads int, worth int64) {
 	if f.split(threads, fabric.Never, cmp.Or(worth, worthThreads), nil); f.onOne != "" {
 		f.tile()
 	}
-	f.open(w, func(_ int, d *Domain) (fabric.Source, fabric.Sink) { return w, d.listen(w, recorderOf()) })
-	if responder, ok := w.(fabric.Responder); ok {
-		responder.Start(func(t topology.TerminalID) fabric.Engine { return f.owner(t).listener })
-	}
 }
 
-// CheckSource tells why f cannot be started with a source; nil: it can.
-func (f *Fabric) CheckSource(source fabric.Source) error {
-	if f.source != nil {
+// Check tells why f cannot be attached to a source; nil: it can.
+func (f *Fabric) Check(source fabric.Source) error {
+	if f.attached {
 		return errors.New("the fabric has been run or attached before; a run needs a new one")
 	}
 	if s, ok := source.(sizedSource); ok && s.Terminals() != f.graph.Terminals() {
 		return fmt.Errorf("the source has %d terminals, the network %d", s.Terminals(), f.graph.Terminals())
+	}
+	if w, ok := source.(fabric.Workload); ok && f.Faults != nil && !fabric.BearsLosses(w) {
+		return errors.New("the workload would wait for answers to packets that are lost: it is no fabric.LossListener that bears losses")
 	}
 	return nil
 }
 
 // sizedSource is implemented by sources that are made for so many terminals.
 type sizedSource interface{ Terminals() int }
-
-// CheckWorkload tells why a workload cannot be connected to f; nil: it can.
-func (f *Fabric) CheckWorkload(w fabric.Workload) error {
-	if err := f.CheckSource(w); err != nil {
-		return err
-	}
-	if f.Faults != nil && !fabric.BearsLosses(w) {
-		return errors.New("the workload would wait for answers to packets that are lost: it is no fabric.LossListener that bears losses")
-	}
-	return nil
-}
 
 // Clocked is a domain as a component of a kernel; f itself, if it is the only one.
 func (f *Fabric) Clocked(domain int) sim.Clocked {

@@ -41,7 +41,7 @@ func TestPipelineClosedForm(t *testing.T) {
 					for i := range sent {
 						all.send(0, fabric.PacketSpec{Birth: 0, Dst: topology.TerminalID(1 + i%outputs), Flits: int32(c.l)})
 					}
-					f.Attach(all, all)
+					f.Attach(fabric.Ends{Source: all, Sink: all})
 					f.Advance(sent*20 + 100)
 					want := c.l + c.r + c.v
 					if pipeline == fabric.Overlapped && outputs == 1 {
@@ -90,7 +90,7 @@ func TestVCsAheadDoNotDeadlock(t *testing.T) {
 				}
 			}
 		}
-		f.Attach(all, all)
+		f.Attach(fabric.Ends{Source: all, Sink: all})
 		f.Advance(rounds * 30)
 		if len(all.delivered) != 8*rounds {
 			t.Errorf("buffers of %d flits: %d of %d packets arrived", buffer, len(all.delivered), 8*rounds)

@@ -85,12 +85,12 @@ func (u *packetUnit) send(d *Domain, sw *SwitchState, output uint32, v *InVC, pa
 	if o.Bounded != 0 {
 		arrival = WholeCycle(c.first) + latency
 	}
-	e := d.Flits[o.wheel&15].Place(arrival)
-	e.Queue, e.Packet, e.dst, e.State = o.dest+(c.lov-int32(output)*int32(d.vcs))*int32(o.Bounded), packet, v.dst, v.State+1<<HopShift
+	e := Flit{Queue: o.dest + (c.lov-int32(output)*int32(d.vcs))*int32(o.Bounded), Packet: packet, dst: v.dst, State: v.State + 1<<HopShift}
 	if v.State >= MaxHops<<HopShift {
 		e.State = v.State
 		d.countHop(packet, v.dst)
 	}
+	d.fileFlit(o.wheel, arrival, e)
 	if d.watched {
 		u.departs(d, sw, output, c)
 	} else {
@@ -118,7 +118,7 @@ func (u *packetUnit) returnCredits(d *Domain, in *inPort, upstream int32, t *Ste
 	}
 	in.nextCredit = r.exact(u, c.in.flits-1) + d.creditInterval
 	r.delay(int64(in.delay) << IntervalShift)
-	sent := u.schedules[in.wheel&15].Place(r.time(u, 0))
+	sent := u.scheduleTo(d, in.wheel, r.time(u, 0))
 	r.copyTo(sent)
 	sent.port = in.upstream / int32(d.vcs)
 	return r.at[0]

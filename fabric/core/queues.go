@@ -9,19 +9,17 @@ import (
 // the packet that the last of those belongs to.
 func (d *Domain) append(v *InVC, e *Flit) (hop uint32) {
 	hop = v.Hop
-	last := v.Last + 1
 	if v.Count > 1 {
 		hop = d.Pool.At(v.Last).Hop
 	}
-	if v.Count == 1 || last&(chunkFlits-1) == 0 {
-		last = d.Pool.open(v)
+	if v.Last++; v.Count == 1 || v.Last&(chunkFlits-1) == 0 {
+		v.Last = d.Pool.open(v)
 	}
-	v.Last = last
-	*d.Pool.At(last) = Queued{e.Packet, e.dst, e.State, hop}
+	*d.Pool.At(v.Last) = Queued{e.Packet, e.dst, e.State, hop}
 	return hop
 }
 
-// open gives a queue, whose last chunk is full, another, and returns its first place.
+// open gives a queue, behind whose last chunk its last place is, another, and returns its first place.
 func (p *flitPool) open(v *InVC) int32 {
 	n := p.free
 	if n == 0 {
@@ -32,7 +30,7 @@ func (p *flitPool) open(v *InVC) int32 {
 	}
 	p.follows[n] = n
 	if v.Count > 1 {
-		last := v.Last / chunkFlits
+		last := (v.Last - 1) / chunkFlits
 		p.follows[n], p.follows[last] = p.follows[last], n
 	}
 	return n * chunkFlits
@@ -49,7 +47,9 @@ func (d *Domain) advance(v *InVC, step uint32) {
 	}
 	v.Packet, v.dst, v.State = b.Packet, b.dst, b.State
 	if n&(chunkFlits-1) == chunkFlits-1 || v.Count == 1 {
-		d.Pool.close(uint32(n)/chunkFlits, uint32(v.Last)/chunkFlits)
+		p, first, last := &d.Pool, n/chunkFlits, v.Last/chunkFlits
+		p.follows[last] = p.follows[first]
+		p.follows[first], p.free = p.free, first
 	}
 }
 
@@ -78,12 +78,6 @@ func (p *flitPool) next(place int32) int32 {
 	return place
 }
 
-// close frees the first chunk of a queue.
-func (p *flitPool) close(first, last uint32) {
-	p.follows[last] = p.follows[first]
-	p.follows[first], p.free = p.free, int32(first)
-}
-
 // refill makes some of the flits of a queue all of them, in their order.
 func (d *Domain) refill(v *InVC, flits []Queued) {
 	if v.Count > 1 { // the ring behind the front is free
@@ -104,19 +98,15 @@ func (d *Domain) refill(v *InVC, flits []Queued) {
 
 // EachQueued visits the flits of a queue from the front.
 func (d *Domain) EachQueued(v *InVC, visit func(*Queued)) {
-	if v.Count == 0 {
+	if v.Count > 0 {
+		visit(&v.Queued)
+	}
+	if v.Count < 2 {
 		return
 	}
-	visit(&v.Queued)
-	if v.Count == 1 {
-		return
-	}
-	n := d.Pool.Second(v)
-	for range v.Count - 2 {
+	for n, left := d.Pool.Second(v), v.Count-1; left > 0; n, left = d.Pool.next(n), left-1 {
 		visit(d.Pool.At(n))
-		n = d.Pool.next(n)
 	}
-	visit(d.Pool.At(n))
 }
 
 // holdsVC tells whether the packet at the front of a queue, or whose later flits

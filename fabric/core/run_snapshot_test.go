@@ -79,6 +79,7 @@ func courses(t testing.TB) []course {
 // one without a break, for any number of threads before and after.
 func TestRunsGoOn(t *testing.T) {
 	core.DivideAlways(t.Cleanup)
+	core.TileFrom(t.Cleanup, 1, 1)
 	for i, c := range courses(t) {
 		plan, calls := c.plan, 0
 		plan.Snapshot = func(bool, func(*snapshot.Archive) error) error { calls++; return nil }

@@ -48,7 +48,7 @@ func (p *pingPong) Deliver(d *fabric.Delivery) {
 func TestRunToEnd(t *testing.T) {
 	n := newNetwork(t, "single-switch", "table", func(c *topology.SingleSwitchConfig) { c.Terminals = 2 })
 	p := &pingPong{f: n.fabric(t, fabric.DefaultConfig()), left: 5, next: fabric.PacketSpec{Dst: 1, Flits: 3}}
-	simtest.Check(t, measure.RunToEnd(t.Context(), p.f, p, p, measure.ToEnd{}))
+	simtest.Check(t, measure.RunToEnd(t.Context(), p.f, fabric.Ends{Source: p, Sink: p}, measure.ToEnd{}))
 	for i, c := range p.times {
 		if c != int64(6*(i+1)) {
 			t.Errorf("arrivals in cycles %v, want every 6", p.times)
@@ -67,7 +67,7 @@ func TestRunToEndInterrupted(t *testing.T) {
 	cancel()
 	s := &script{}
 	s.send(0, fabric.PacketSpec{Dst: 2, Flits: 1})
-	if err := measure.RunToEnd(ctx, n.fabric(t, fabric.DefaultConfig()), s, s, measure.ToEnd{}); !errors.Is(err, context.Canceled) {
+	if err := measure.RunToEnd(ctx, n.fabric(t, fabric.DefaultConfig()), fabric.Ends{Source: s, Sink: s}, measure.ToEnd{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("interrupted: %v", err)
 	}
 }

@@ -77,7 +77,7 @@ type packetUnit struct {
 
 	Followed *followed // nil without observers
 
-	schedules [16]*wheel.Wheel[flitSchedule] // as Fabric.credits
+	schedules [256]*wheel.Wheel[flitSchedule] // as links.credits
 	events    *wheel.Wheel[event]
 }
 

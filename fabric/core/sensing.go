@@ -81,6 +81,19 @@ func (p *probe) time(outstanding int32, c int64) {
 	p.sent, p.ahead = sent, ahead
 }
 
+// granted notes a flit that crosses in cycle c to output virtual channel ov of the switch with this
+// first port, with so many credits out, its own included. It is by how many cycles the credit over
+// input port in is sent late.
+func (s *sensing) granted(n *network, port0, in, ov, outstanding int32, c int64) int64 {
+	p := &s.probes[ov]
+	p.time(outstanding, c)
+	late := s.late(p, in)
+	if s.allCongested(port0) {
+		late = max(0, late-s.findLeast(n, port0))
+	}
+	return late
+}
+
 // late is by how many cycles the credit over input port in of a flit that p
 // watches is sent late, if the smallest t_d is 0.
 func (s *sensing) late(p *probe, in int32) int64 {

@@ -112,6 +112,7 @@ func (x *Archiver) settleIn(moving []wheelKind) {
 			kind.begin(d)
 		}
 	}
+	f.join()
 	f.domains[0].Counters = f.Counters
 	for word := range f.Masks {
 		if m := &f.Masks[word]; m.va|m.sa != 0 {

@@ -42,8 +42,7 @@ func TestStatesAreWhole(t *testing.T) {
 	snapshottest.Names[clock](t, "Cycle", "Steps", "worked", "purged") // the last counts at the beginning of a window
 	snapshottest.Names[links](t, "Flits", "credits", "held",
 		"late", "unfiled", // count within a step
-		"joined",         // follows from the division
-		"handed", "sent") // handed over when cycles have been simulated
+		"handed", "heard", "turn", "sent") // handed over when cycles have been simulated
 	snapshottest.Names[switches](t, "behind", "doomed",
 		"Mine", "active", "Pool", // follow from the rest
 		"Matcher", "registered", "decided", "leaving") // count within a cycle
@@ -51,6 +50,6 @@ func TestStatesAreWhole(t *testing.T) {
 		"Ends", "source", "prefetcher", "listens", "sink", "listener", // made before
 		"woken", "departing", "spec", "delivery") // count within a cycle
 	snapshottest.Names[packetPool](t, "packetFree", "touched") // follow from the rest
-	snapshottest.Names[Fabric](t, "cycle", "hardware", "Counters", "Faults", "observer", "multicast", "hold", "unit", "domains", "workers", "source", "checkAt",
+	snapshottest.Names[Fabric](t, "cycle", "hardware", "Counters", "Faults", "observer", "multicast", "hold", "unit", "domains", "workers", "attached", "checkAt",
 		"hostModel", "probes") // made before
 }

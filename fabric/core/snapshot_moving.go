@@ -21,7 +21,7 @@ type wheelKind interface {
 // one place in one cycle, which is one switch's or terminal's doing, keeps its order; in which
 // order a cycle's other items come is of no account.
 type inWheels[T any] struct {
-	of    func(*Domain) []*wheel.Wheel[T] // a domain's: that of what waits for its own, and those to others, which are empty or theirs
+	of    func(*Domain) []*wheel.Wheel[T] // a domain's
 	place func(*T) int64
 	owner func(*T) *Domain // that waits for it
 	each  func(*Archiver, *T)
@@ -47,9 +47,9 @@ func newMoving(f *Fabric) []wheelKind {
 			of:    func(d *Domain) []*wheel.Wheel[Flit] { return d.Flits[toTerminals : toTerminals+1] },
 			owner: func(e *Flit) *Domain { return f.owner(topology.TerminalID(^e.Queue)) }},
 		&inWheels[Flit]{place: queueOf, owner: ofQueue, each: (*Archiver).flit,
-			of: func(d *Domain) []*wheel.Wheel[Flit] { return d.Flits[toSwitches:] }},
+			of: func(d *Domain) []*wheel.Wheel[Flit] { return d.Flits[toSwitches:firstOutbox] }},
 		&inWheels[int32]{place: number, owner: ofOV, each: integer,
-			of: func(d *Domain) []*wheel.Wheel[int32] { return d.credits[:] }},
+			of: func(d *Domain) []*wheel.Wheel[int32] { return d.credits[:1] }},
 		&inWheels[heldCredit]{each: archiveValue[heldCredit],
 			of:    func(d *Domain) []*wheel.Wheel[heldCredit] { return []*wheel.Wheel[heldCredit]{d.held} },
 			place: func(h *heldCredit) int64 { return int64(h.port) },
@@ -65,7 +65,7 @@ func newMoving(f *Fabric) []wheelKind {
 	if f.unit != nil {
 		kinds = append(kinds,
 			&inWheels[flitSchedule]{each: archiveValue[flitSchedule],
-				of:    func(d *Domain) []*wheel.Wheel[flitSchedule] { return d.Unit.schedules[:] },
+				of:    func(d *Domain) []*wheel.Wheel[flitSchedule] { return d.Unit.schedules[:1] },
 				place: func(r *flitSchedule) int64 { return int64(r.port) },
 				owner: func(r *flitSchedule) *Domain { return f.ofEnd(r.port) }},
 			&inWheels[event]{each: archiveValue[event],

@@ -36,7 +36,7 @@ func start(t testing.TB, f *core.Fabric, source routingtest.Numbered, threads in
 		x.blame, x.tracer = w.start(f)
 	}
 	f.Split(threads)
-	simtest.Check(t, f.Attach(source, x.heard))
+	simtest.Check(t, f.Attach(fabric.Ends{Source: source, Sink: x.heard}))
 	return x
 }
 

@@ -133,7 +133,7 @@ func (a receivers) Deliver(d *fabric.Delivery) { a[d.Dst] = append(a[d.Dst], *d)
 func (n network) play(t testing.TB, config fabric.Config, s *script, cycles int64) *core.Fabric {
 	t.Helper()
 	f := n.fabric(t, config)
-	simtest.Check(t, f.Attach(s, s))
+	simtest.Check(t, f.Attach(fabric.Ends{Source: s, Sink: s}))
 	f.Advance(cycles)
 	return f
 }
@@ -142,7 +142,7 @@ func (n network) play(t testing.TB, config fabric.Config, s *script, cycles int6
 func (n network) playToEnd(t testing.TB, config fabric.Config, s *script) *core.Fabric {
 	t.Helper()
 	f := n.fabric(t, config)
-	simtest.Check(t, measure.RunToEnd(t.Context(), f, s, s, measure.ToEnd{}))
+	simtest.Check(t, measure.RunToEnd(t.Context(), f, fabric.Ends{Source: s, Sink: s}, measure.ToEnd{}))
 	return f
 }
 

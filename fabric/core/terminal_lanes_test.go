@@ -93,14 +93,14 @@ func TestTerminalLanesKeepOrder(t *testing.T) {
 	}
 	births := map[[2]topology.TerminalID]int64{}
 	delivered := 0
-	if err := f.Attach(s, deliver(func(d *fabric.Delivery) {
+	if err := f.Attach(fabric.Ends{Source: s, Sink: deliver(func(d *fabric.Delivery) {
 		pair := [2]topology.TerminalID{d.Src, d.Dst}
 		if d.Birth < births[pair] {
 			t.Fatalf("%v: the packet of cycle %d came after that of %d", pair, d.Birth, births[pair])
 		}
 		births[pair] = d.Birth
 		delivered++
-	})); err != nil {
+	})}); err != nil {
 		t.Fatal(err)
 	}
 	s.stop = 20_000

@@ -62,7 +62,7 @@ func (n network) sideBySide(b *testing.B, sides []*side, load float64, flits int
 		s.fabric = n.fabric(b, s.config)
 		meter := measure.NewMeter(100)
 		source := n.traffic(load, flits)
-		if err := s.fabric.Attach(source, meter); err != nil {
+		if err := s.fabric.Attach(fabric.Ends{Source: source, Sink: meter}); err != nil {
 			b.Fatal(err)
 		}
 		s.fabric.Advance(warmup)

@@ -19,13 +19,13 @@ func (d *Domain) allocateRivalVCs(sw *SwitchState, requests []Request) []Request
 		wanted |= asked
 	}
 	// No branches: whether a request has rivals cannot be predicted.
-	alone, met, rivals := 0, 0, d.Matcher.rivals
+	alone, met, rivals := uint32(0), uint32(0), d.Matcher.rivals
 	for _, r := range requests {
-		meets := 0
+		meets := uint32(0)
 		if r.asked(vcs)&contested != 0 {
 			meets = 1
 		}
-		requests[alone], rivals[met] = r, r
+		*check.At(requests, alone), *check.At(rivals, met) = r, r
 		alone += 1 - meets
 		met += meets
 	}
@@ -37,7 +37,7 @@ func (d *Domain) allocateRivalVCs(sw *SwitchState, requests []Request) []Request
 func (d *Domain) arbitrateVCs(sw *SwitchState, rivals, matches []Request) []Request {
 	m := &d.Matcher
 	n := sw.Ports * int32(d.vcs)
-	m.touched, m.granted = m.touched[:0], m.granted[:0]
+	touched, granted, outputs, inputs := check.Of(m.touched[:cap(m.touched)]), check.Of(m.granted[:cap(m.granted)]), uint32(0), uint32(0)
 	for _, r := range rivals {
 		for free := r.free(); free != 0; free &= free - 1 {
 			lov := r.Port()*uint32(d.vcs) + uint32(bits.TrailingZeros32(free))
@@ -46,18 +46,18 @@ func (d *Domain) arbitrateVCs(sw *SwitchState, rivals, matches []Request) []Requ
 			if distance < 0 {
 				distance += n
 			}
-			m.touched = m.outputs[lov].improve(m.touched, lov, r.Local(), distance)
+			outputs = m.outputs[lov].improve(touched, outputs, lov, r.Local(), distance)
 		}
 	}
-	for _, lov := range m.touched {
+	for _, lov := range m.touched[:outputs] {
 		local := m.outputs[lov].take()
 		distance := int32(lov) - d.acceptOV[uint32(sw.Queue0)+local]
 		if distance < 0 {
 			distance += n
 		}
-		m.granted = m.inputs[local].improve(m.granted, local, lov, distance)
+		inputs = m.inputs[local].improve(granted, inputs, local, lov, distance)
 	}
-	for _, local := range m.granted {
+	for _, local := range m.granted[:inputs] {
 		lov := m.inputs[local].take()
 		d.acceptOV[uint32(sw.Queue0)+local] = int32(lov) + 1
 		place := m.Places[lov]
@@ -71,15 +71,14 @@ func (d *Domain) arbitrateVCs(sw *SwitchState, rivals, matches []Request) []Requ
 // its own. The pointers of what is matched move.
 func (d *Domain) putVCsForward(sw *SwitchState, requests []Request) []Request {
 	m, vcs := &d.Matcher, uint32(d.vcs)
-	n := sw.Ports * int32(vcs)
-	m.touched = m.touched[:0]
+	n, touched, outputs := sw.Ports*int32(vcs), check.Of(m.touched[:cap(m.touched)]), uint32(0)
 	for _, r := range requests {
 		pointer := d.acceptOV[uint32(sw.Queue0)+r.Local()]
 		lov := nextVC(&pointer, r.Port()*vcs, r.free())
-		m.touched = m.outputs[lov].improve(m.touched, lov, r.Local(), ahead(int32(r.Local())+sw.Queue0+sw.outVC(lov).owner, n))
+		outputs = m.outputs[lov].improve(touched, outputs, lov, r.Local(), ahead(int32(r.Local())+sw.Queue0+sw.outVC(lov).owner, n))
 	}
 	requests = requests[:0]
-	for _, lov := range m.touched {
+	for _, lov := range m.touched[:outputs] {
 		local, place := m.outputs[lov].take(), m.Places[lov]
 		d.acceptOV[uint32(sw.Queue0)+local] = int32(lov) + 1
 		requests = append(requests, newRequest(local, uint32(place.Port)<<16|1<<place.vc))
@@ -142,15 +141,14 @@ func (d *Domain) takeVCs(sw *SwitchState, matches []Request, step uint32) {
 	vcs, ready, overlaps, before := uint32(d.vcs), step+d.VADelay, d.Upcoming != nil, check.Of(d.Matcher.outputs)
 	for _, r := range matches {
 		local, port, free := r.Local(), r.Port(), r.free()
-		vc := uint32(bits.TrailingZeros32(free))
-		lov := port*vcs + vc
-		if free&(free-1) != 0 {
+		one, lov := free&-free, port*vcs+uint32(bits.TrailingZeros32(free))
+		if free != one {
 			lov = nextVC(check.At(d.acceptOV, uint32(sw.Queue0)+local), port*vcs, free)
-			vc = lov - port*vcs
+			one = 1 << (lov - port*vcs)
 		}
 		o, ov := sw.OutPort(port), sw.outVC(lov)
-		if o.free>>(vc&15)&1 != 0 {
-			o.free &^= 1 << (vc & 15)
+		if uint32(o.free)&one != 0 {
+			o.free &^= uint16(one)
 			before.At(lov).distance = ov.owner
 		} else if !d.winsVC(sw, local, lov, ov, step) {
 			continue

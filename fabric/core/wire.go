@@ -29,7 +29,7 @@ func (f *Fabric) ask(routing fabric.Routing) {
 		f.escape = newEscape(&f.network, r)
 	}
 	if f.Config.Switch.Marks() { // by what waits, which does not make terminals decide ahead
-		f.needs.Queues = true
+		f.needs.Queues, f.needs.Crossed = true, true
 	}
 	f.countPorts()
 	f.watched = f.needs.Queues || f.escape != nil || f.needs.Credits

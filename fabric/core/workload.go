@@ -6,14 +6,14 @@ import (
 	"github.com/weft-sim/weft/sim/wheel"
 )
 
-// listen is the sink of a domain in a run: a recorder, and the workload if it is a
-// Responder.
-func (d *Domain) listen(w fabric.Workload, m Recorder) fabric.Sink {
-	r, ok := w.(fabric.Responder)
+// listen is who hears of packets that reach a domain's terminals: the sink of its ends, and their source
+// if that is a Responder.
+func (d *Domain) listen(ends fabric.Ends) fabric.Sink {
+	r, ok := ends.Source.(fabric.Responder)
 	if !ok {
-		return m
+		return ends.Sink
 	}
-	d.listener = &listener{d, r, m, wheel.New[int32](1024)}
+	d.listener = &listener{d, r, ends.Sink.(Recorder), wheel.New[int32](1024)}
 	return d.listener
 }
 

@@ -75,8 +75,8 @@ func (a *arbiter) archive(x *snapshot.Archive, mark func(*snapshot.Archive, *Req
 	a.last, a.served, a.over = last, served, over
 }
 
-// sendQueues are those of the QPs that take turns, from the present one on, and of those
-// that wait for an engine.
+// sendQueues lists the send queues of the QPs that take turns, from the present one on, and of
+// the QPs that wait for an engine.
 func (a *arbiter) sendQueues() (turns, waiting []sendQueue) {
 	if a.current >= 0 {
 		for at := a.current; ; {
@@ -94,7 +94,7 @@ func (a *arbiter) sendQueues() (turns, waiting []sendQueue) {
 	return turns, waiting
 }
 
-// sendQueue is that of the QP at a position.
+// sendQueue is the send queue of the QP at a position of the table of active QPs.
 func (a *arbiter) sendQueue(at int32) sendQueue {
 	q := &a.active[at]
 	s := sendQueue{qp: q.qp, begun: q.begun, requests: []queued{{bytes: q.left, mark: q.mark}}}

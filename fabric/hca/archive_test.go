@@ -204,7 +204,7 @@ func TestNextOnKeepsTurns(t *testing.T) {
 	}
 }
 
-// With one lane, bursts are those of Next, whatever the number of engines.
+// With one lane, bursts are what Next gives, whatever the number of engines.
 func TestNextOnOneLane(t *testing.T) {
 	for engines := range 3 {
 		config := QDR

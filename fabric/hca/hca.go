@@ -197,7 +197,7 @@ func (h *HCA) Config() *Config { return &h.shared.config }
 // sets of contextWays, least recently used out first. A miss of the model costs
 // what the configuration says; nothing else depends on what the cache holds.
 type contextCache struct {
-	sets       []contextSet // those of an adapter in a row; empty if all contexts are at hand
+	sets       []contextSet // the sets of an adapter in a row; empty if all contexts are at hand
 	perAdapter int          // a power of two
 }
 

@@ -233,8 +233,8 @@ func (p *plainArbiter) next(quantum int64) (id int32, size int64) {
 }
 
 // Few engines against lists. The QP that is served stays at the head of the ring
-// until its turn is over, so posts happen between whole turns here, when the ring's
-// order is that of the lists.
+// until its turn is over, so posts happen between whole turns here, when the ring
+// has the order of the lists.
 func TestEnginesAgainstLists(t *testing.T) {
 	s := sim.NewStream(5, "hca", 0)
 	for _, engines := range []int{1, 2, 3, 8} {

@@ -31,7 +31,7 @@ func (c *InfiniBand) Validate() error {
 
 // infiniband marks as the ports of InfiniBand switches do (Architecture Specification, volume 1,
 // annex A10.2.1). A lane that has credits for more than the packet is a root of congestion; one
-// that has none is a victim, and marks only by the mask. The defaults are those of MLNX_OFED's
+// that has none is a victim, and marks only by the mask. The defaults are MLNX_OFED's, of its
 // congestion control manager; OpenSM alone has a threshold of 0, with which no port marks.
 //
 // Choices where the annex leaves one: the weights of the threshold are fifteenths of a switch's

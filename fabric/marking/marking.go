@@ -12,8 +12,8 @@ import (
 
 // Env is the port that a policy is made for.
 type Env struct {
-	// Port is the number of the port, and Seed that of the run: a policy that draws has a
-	// stream sim.NewStream(Seed, "its name", Port), which it archives.
+	// Port is the number of the port, and Seed the seed of the run: a policy that draws has
+	// a stream sim.NewStream(Seed, "its name", Port), which it archives.
 	Port int
 	Seed uint64
 	VCs  int // of the port's channel
@@ -30,14 +30,17 @@ type Leaving struct {
 	Cycle int64
 	VC    int // virtual channel that it has been given
 	// Waiting is the number of flits in the switch that have been routed to leave by the
-	// port, on any virtual channel, and have not left; those of this packet that are there
+	// port, on any virtual channel, and have not left; this packet's flits in the switch
 	// are among them.
 	Waiting int
-	// InLane is those of them that were routed to VC, or to several of which it is the lowest.
+	// InLane counts the flits of Waiting that were routed to VC, or to several VCs of which
+	// it is the lowest.
 	InLane int
 	Flits  int // of the packet
-	// Credits is the number of free flit slots known of behind virtual channel VC, before
-	// this packet takes any; very many at a terminal that takes every flit.
+	// Credits is the number of flit slots behind virtual channel VC that are free as far as is
+	// known, or promised to flits that wait behind the crossbar for the channel: those that the
+	// far end, if it stood still, could not be the cause of. This packet has taken none yet. Very
+	// many at a terminal that takes every flit.
 	Credits int
 	Level   uint8 // of the packet
 }

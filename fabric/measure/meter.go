@@ -26,16 +26,20 @@ type Meter struct {
 	packets    int64
 	notes      []Measure          // of a workload, by measure
 	trailing   slice              `snap:"-"` // packets delivered since TakeSlice, whenever born
-	levels     []LevelTally       // by service level (len = 16); nil: they are not told apart
+	levels     []Tally            // by service level (len = 16); nil: they are not told apart
 	levelsOf   fabric.LevelReader `snap:"-"` // the routing, if it is one
+
+	pairs       []Pair  `snap:"-"` // of the plan
+	pairTallies []Tally // of each
+	lapse       lapse
 
 	parts []*Meter `snap:"-"` // of the domains, to be gathered
 }
 
 type slice struct{ latency, packets int64 }
 
-// LevelTally is what was measured of the packets of one service level.
-type LevelTally struct {
+// Tally is what was measured of some of the packets, such as those of one service level.
+type Tally struct {
 	Packets int64           // born in the window and delivered
 	Latency stats.Histogram // theirs, in cycles
 	Sum     int64           // of theirs
@@ -43,7 +47,7 @@ type LevelTally struct {
 }
 
 // Add sums tallies up.
-func (t *LevelTally) Add(other *LevelTally) {
+func (t *Tally) Add(other *Tally) {
 	t.Packets += other.Packets
 	t.Flits += other.Flits
 	t.Sum += other.Sum
@@ -65,9 +69,10 @@ func (m *Meter) open(from, slice int64) {
 	for _, p := range m.parts {
 		p.open(from, slice)
 	}
-	levels := m.levels
+	levels, pairs := m.levels, m.pairTallies
 	clear(levels)
-	*m = Meter{from: from, to: fabric.Never, slice: slice, first: fabric.Never, trailing: m.trailing, levels: levels, levelsOf: m.levelsOf, parts: m.parts}
+	clear(pairs)
+	*m = Meter{from: from, to: fabric.Never, slice: slice, first: fabric.Never, trailing: m.trailing, levels: levels, levelsOf: m.levelsOf, pairs: m.pairs, pairTallies: pairs, lapse: lapse{Every: m.lapse.Every}, parts: m.parts}
 }
 
 // Close ends the window before cycle to.
@@ -82,8 +87,10 @@ func (m *Meter) Close(to int64) {
 func (m *Meter) Part() *Meter {
 	p := &Meter{from: m.from, to: m.to, slice: m.slice, first: fabric.Never}
 	if m.levels != nil {
-		p.levels, p.levelsOf = make([]LevelTally, len(m.levels)), m.levelsOf
+		p.levels, p.levelsOf = make([]Tally, len(m.levels)), m.levelsOf
 	}
+	p.tellPairs(m.pairs)
+	p.lapse.Every = m.lapse.Every
 	m.parts = append(m.parts, p)
 	return p
 }
@@ -108,11 +115,31 @@ func (m *Meter) gather() {
 			m.notes[i].Add(&p.notes[i])
 		}
 		clear(p.notes)
-		for i := range p.levels {
-			m.levels[i].Add(&p.levels[i])
-		}
-		clear(p.levels)
+		gatherTallies(m.levels, p.levels)
+		gatherTallies(m.pairTallies, p.pairTallies)
+		m.lapse.gather(&p.lapse)
 		p.latency, p.network, p.hops, p.packets, p.nonMinimal = stats.Histogram{}, 0, 0, 0, 0
+	}
+}
+
+// gatherTallies adds what a part has to all, and forgets it there.
+func gatherTallies(all, part []Tally) {
+	for i := range part {
+		all[i].Add(&part[i])
+	}
+	clear(part)
+}
+
+// count enters a packet that has been delivered after the window was opened.
+func (t *Tally) count(d *fabric.Delivery, inWindow, measured bool) {
+	if inWindow {
+		t.Flits += int64(d.Flits)
+	}
+	if measured {
+		latency := d.Cycle - d.Birth
+		t.Packets++
+		t.Latency.Add(latency)
+		t.Sum += latency
 	}
 }
 
@@ -129,15 +156,17 @@ func (m *Meter) Deliver(d *fabric.Delivery) {
 	m.trailing.latency += latency
 	m.trailing.packets++
 	measured := m.Measures(d.Birth)
-	if m.levels != nil && d.Cycle >= m.from {
-		t := &m.levels[m.Level(d)]
-		if d.Cycle < m.to {
-			t.Flits += int64(d.Flits)
+	if d.Cycle >= m.from {
+		if m.levels != nil {
+			m.levels[m.Level(d)].count(d, d.Cycle < m.to, measured)
 		}
-		if measured {
-			t.Packets++
-			t.Latency.Add(latency)
-			t.Sum += latency
+		for i := range m.pairs {
+			if m.pairs[i].holds(d) {
+				m.pairTallies[i].count(d, d.Cycle < m.to, measured)
+			}
+		}
+		if m.lapse.Every > 0 && d.Cycle < m.to {
+			m.lapse.count(d.Cycle-m.from, d)
 		}
 	}
 	if !measured {
@@ -161,7 +190,7 @@ func (m *Meter) Deliver(d *fabric.Delivery) {
 
 // tellLevels has the packets of service levels told apart, which a routing may know.
 func (m *Meter) tellLevels(r fabric.Routing) {
-	m.levels = make([]LevelTally, 16)
+	m.levels = make([]Tally, 16)
 	m.levelsOf, _ = r.(fabric.LevelReader)
 }
 
@@ -177,7 +206,7 @@ func (m *Meter) Level(d *fabric.Delivery) int {
 }
 
 // Levels is what was measured of each service level (len = 16); nil unless asked for.
-func (m *Meter) Levels() []LevelTally { return m.levels }
+func (m *Meter) Levels() []Tally { return m.levels }
 
 // takeSlice returns the packets delivered since the last call, whenever born, and
 // the sum of their latencies.

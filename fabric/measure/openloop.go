@@ -61,6 +61,9 @@ func NewOpenLoop(terminals int, pattern Pattern, process Process, sizes Sizes, s
 	return o
 }
 
+// Silence lets a terminal send nothing.
+func (o *OpenLoop) Silence(t topology.TerminalID) { o.sources[t].next = fabric.Never }
+
 // Terminals is the number of terminals that the source is for.
 func (o *OpenLoop) Terminals() int { return len(o.sources) }
 

@@ -1,5 +1,5 @@
 // Package measure runs networks and measures them: [Run] takes a [core.Fabric] through warm-up,
-// window, drain and audit, and judges whether it keeps up ([Evidence]); [RunToEnd] runs a source
+// window, drain and audit, and judges whether it keeps up ([Evidence]); [RunToEnd] runs a host
 // of finitely many packets. The [Meter] measures the packets of the window, and [OpenLoop] is the
 // workload whose packets are born regardless of what becomes of them.
 package measure
@@ -27,6 +27,8 @@ type Plan struct {
 	Blame     bool              // divide the latency of measured packets into its parts
 	Trace     observe.TracePlan // packets whose lives are recorded
 	Levels    bool              // tell the packets of service levels apart; without a LevelReader all are of level 0
+	Pairs     []Pair            // of terminals whose packets are counted by themselves
+	Lapse     int64             // cycles of the intervals of the window in which arrivals are counted; 0: they are not
 	Series    int               // intervals of the window for which the channels' load is kept; 0: none
 	Threads   int               // that may simulate the network; results do not depend on it. Workloads must allow a thread for each terminal
 	Worth     int64             // terminals times cycles of a window from which a second thread is used; 0: from where it pays
@@ -98,7 +100,7 @@ func Run(ctx context.Context, f *core.Fabric, source fabric.Workload, offered fl
 
 // prepare makes a run of a fabric that is new.
 func prepare(ctx context.Context, f *core.Fabric, source fabric.Workload, offered float64, plan Plan) (*runner, error) {
-	if err := f.CheckWorkload(source); err != nil {
+	if err := f.Check(source); err != nil {
 		return nil, err
 	}
 	if source.Closed() {
@@ -113,6 +115,10 @@ func prepare(ctx context.Context, f *core.Fabric, source fabric.Workload, offere
 	f.ProbeWithin(r.result.Meter.Bounds)
 	if plan.Levels {
 		r.result.Meter.tellLevels(f.Routing())
+	}
+	r.result.Meter.lapse.Every = plan.Lapse
+	if len(plan.Pairs) > 0 {
+		r.result.Meter.tellPairs(plan.Pairs)
 	}
 	if plan.Blame {
 		r.result.Blame = observe.StartBlame(f, r.result.Meter)
@@ -132,12 +138,20 @@ func (r *runner) begin() error {
 			return err
 		}
 	}
-	f.Open(r.statistics.source, r.plan.Threads, r.plan.Worth, func() core.Recorder { return r.result.Part() })
+	f.Divide(r.plan.Threads, r.plan.Worth)
+	if err := f.Attach(r); err != nil {
+		return err
+	}
 	if left != nil {
 		r.watch.ArchiveNetwork(left)
 		return left.End()
 	}
 	return nil
+}
+
+// Part implements [fabric.Host]: the workload, with a part of the meter.
+func (r *runner) Part(int) fabric.Ends {
+	return fabric.Ends{Source: r.statistics.source, Sink: r.result.Part()}
 }
 
 // runner takes a run through its phases.
@@ -187,17 +201,23 @@ func (r *runner) run() error {
 	return nil
 }
 
-// advanceTo simulates up to a cycle, slice by slice, between which the run can be kept.
+// advanceTo simulates up to a cycle.
 func (r *runner) advanceTo(cycle int64) error {
-	for r.f.Cycle() < cycle {
-		if err := r.slice(cycle); err != nil {
+	return r.advanceUntil(func() bool { return r.f.Cycle() >= cycle }, cycle)
+}
+
+// advanceUntil simulates until the run is over, slice by slice, none of which goes beyond cycle end: between
+// them the run can be kept.
+func (r *runner) advanceUntil(over func() bool, end int64) error {
+	for !over() {
+		if err := r.slice(end); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// slice is a step of advanceTo. A run that is told to end is kept before it does.
+// slice is a step of advanceUntil. A run that is told to end is kept before it does.
 func (r *runner) slice(end int64) error {
 	told := r.ctx.Err()
 	if err := r.keep(false); err != nil {
@@ -256,33 +276,27 @@ func (r *runner) goOn() error {
 // given.
 type ToEnd struct {
 	Progress func() // called every hundred cycles, while nothing is simulated
-	// From and Snapshot are those of [Plan]. The source must be [fabric.Kept], and keep what its
-	// sink has been told, too.
+	// From and Snapshot are those of [Plan]. The host must be [fabric.Kept].
 	From     *snapshot.Archive
 	Snapshot func(done bool, state func(*snapshot.Archive) error) error
 }
 
-// RunToEnd drives the fabric with a source of finitely many packets, which may be a
+// RunToEnd drives the fabric with a host that has finitely many packets, which may be a
 // [core.HostModel] whose packets are born when others arrive: until all terminals
 // have nothing more to send, all packets have arrived and all credits are
 // home. It ends with the audit of flits and credits. What the sink was told is
-// the result. The fabric must be new, or divided by [core.Fabric.DivideFor]: the calls of
-// source and sink that are about different terminals are then made by several threads,
-// those of a [fabric.PartedSink] to parts of it.
-func RunToEnd(ctx context.Context, f *core.Fabric, source fabric.Source, sink fabric.Sink, plan ToEnd) error {
-	if err := f.CheckSource(source); err != nil {
-		return err
-	}
+// the result. The fabric must be new, or divided by [core.Fabric.DivideFor].
+func RunToEnd(ctx context.Context, f *core.Fabric, host fabric.Host, plan ToEnd) error {
 	r := &runner{f: f, plan: Plan{Progress: plan.Progress, Snapshot: plan.Snapshot}, ctx: ctx, watch: f.Watch(), course: course{each: emptyingCycles}}
 	f.ProbeWithin(func() (from, to int64) { return 0, fabric.Never })
-	kept, _ := source.(fabric.Kept)
+	kept, _ := host.(fabric.Kept)
 	left := plan.From
 	if left != nil {
 		if archiveKept(left, kept); left.Err() != nil {
 			return left.Err()
 		}
 	}
-	if err := f.Attach(source, sink); err != nil {
+	if err := f.Attach(host); err != nil {
 		return err
 	}
 	if left != nil {
@@ -296,10 +310,8 @@ func RunToEnd(ctx context.Context, f *core.Fabric, source fabric.Source, sink fa
 		r.watch.ArchiveNetwork(a)
 		return a.Err()
 	}
-	for !f.Ended() {
-		if err := r.slice(fabric.Never); err != nil {
-			return err
-		}
+	if err := r.advanceUntil(f.Ended, fabric.Never); err != nil {
+		return err
 	}
 	return f.Rest()
 }

@@ -50,10 +50,8 @@ func (r *runner) measure() error {
 		if r.until == 0 {
 			r.until = r.slicesFrom(min(start+r.leastWindow(), max(r.result.Budget, r.plan.Least)))
 		}
-		for r.f.Cycle() < r.until {
-			if err := r.slice(r.until); err != nil {
-				return err
-			}
+		if err := r.advanceTo(r.until); err != nil {
+			return err
 		}
 		r.close()
 		if r.hasEnough() || r.isSaturated() || r.f.Cycle() >= r.result.Budget {
@@ -223,15 +221,13 @@ func (r *runner) drain() error {
 	}
 	end := r.result.to
 	limit := end + 2*r.result.Window + 10*r.f.LongestLatency() + r.f.Patience() + emptyingCycles
-	for r.statistics.source.Behind(end) || r.f.OldestBirth() < end {
-		if r.f.Cycle() > limit {
-			r.result.Evidence.Stuck = true
-			r.conclude()
-			return nil
-		}
-		if err := r.slice(fabric.Never); err != nil {
-			return err
-		}
+	waits := func() bool { return r.statistics.source.Behind(end) || r.f.OldestBirth() < end }
+	if err := r.advanceUntil(func() bool { return !waits() || r.f.Cycle() > limit }, fabric.Never); err != nil {
+		return err
+	}
+	if r.result.Evidence.Stuck = waits(); r.result.Evidence.Stuck {
+		r.conclude()
+		return nil
 	}
 	r.result.gather()
 	r.result.Evidence.Packets = r.result.Packets()

@@ -21,7 +21,7 @@ import (
 // differences between its departure and its arrival. All sums are of whole
 // cycles, so that any order of adding them gives the same.
 //
-// Every domain has a Blame of its own, the first that of the network. What belongs to a
+// Every domain has a Blame of its own; the first domain's is the network's. What belongs to a
 // port, a queue or a packet they share; each touches what is in its domain.
 type Blame struct {
 	core.Unobserved
@@ -37,7 +37,7 @@ type Blame struct {
 	// sent minimally, and not.
 	Packets [2]int64
 	Classes [2]core.Parts
-	// Levels are those by service level; nil unless the run tells them apart.
+	// Levels has sums by service level; nil unless the run tells levels apart.
 	Levels []LevelBlame
 
 	parts   []*Blame // of the domains, with the network's first; in that only

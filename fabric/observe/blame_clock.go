@@ -5,8 +5,8 @@ import (
 	"github.com/weft-sim/weft/sim/check"
 )
 
-// clock is that of a queue: the cycles for which its front has waited, by what for, as far as
-// measured packets have stood there.
+// clock counts the cycles for which the front of a queue has waited, by what it waited for, while
+// measured packets stood in the queue.
 type clock struct {
 	core.Parts
 	since int64 // cycle up to which the clock has been advanced

@@ -86,9 +86,9 @@ func (b *Blame) farEnd(i int) (topology.PortID, bool) {
 const rootRounds = 64
 
 // Roots divides all waiting in the network, in packet-cycles, among the
-// channels (len = that of Links) at which it has its root. What waits for a
+// channels (len = len(Links)) at which it has its root. What waits for a
 // credit of a channel waits for flits that wait for the channel themselves,
-// behind the crossbar, for those on it, and for those in the buffer at its far
+// behind the crossbar, for flits on it, and for flits in the buffer at its far
 // end. The last wait for the outputs which the fronts of their queues wait for;
 // all in proportion to the time spent there; and so on to channels that are
 // waited for on their own account: contended for, busy, too long for their

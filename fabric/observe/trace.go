@@ -11,9 +11,9 @@ import (
 // it follows at a time: all in flight that match, where the slowest are looked
 // for. Of a path of more than 255 switches it sees the first 255.
 //
-// Every domain has a Tracer of its own, the first that of the network. It begins to
-// follow packets of its terminals, as many as are wanted of all, and keeps those that
-// arrive here. Which of all are wanted is found in the end.
+// Every domain has a Tracer of its own; the first domain's is the network's. It begins to
+// follow packets of its terminals, as many as are wanted in all, and keeps the packets that
+// arrive in its domain. Which packets of all domains are wanted is found in the end.
 type Tracer struct {
 	core.Unobserved
 
@@ -28,7 +28,7 @@ type Tracer struct {
 	plan    TracePlan
 	meter   Window
 	numbers []int                     // by terminal: measured packets that have entered the network
-	matched []int                     // by terminal: those of them that match
+	matched []int                     // by terminal: how many of them match
 	live    core.PacketRecords[*life] // nil: not followed
 	kept    []*life                   // those that have arrived, in no order; at most plan.Packets
 	spare   []*life                   // to be used again

@@ -53,7 +53,7 @@ type TraceWait struct {
 type TraceStage int
 
 // The stages of a packet's life, which follow one another and add up to its
-// latency. They are those of its head until that has arrived.
+// latency. Until the head has arrived they are stages of the head.
 const (
 	StageSource TraceStage = iota // at its terminal
 	StageWire                     // latencies of channels
@@ -63,7 +63,7 @@ const (
 	StageCredit                   // asleep for want of a credit
 	StageSwitch                   // switch allocation, waiting for the grant included, and the crossbar
 	StageOutput                   // behind the crossbar, waiting for the channel
-	StageTail                     // from the arrival of the head to that of the tail
+	StageTail                     // from the arrival of the head to the arrival of the tail
 	NumStages   = iota
 )
 
@@ -224,7 +224,7 @@ func (tr *Tracer) chooses(p *core.Packet, dst int32, c int64) bool {
 	if tr.plan.Slowest || tr.OnPacket != nil {
 		return true
 	}
-	// Of the last cycle all are followed, and those of the first terminals kept.
+	// All packets of the last cycle are followed, and the first terminals' are kept.
 	if n := len(tr.started); n >= tr.plan.Packets {
 		return tr.started[n-1] == c
 	}

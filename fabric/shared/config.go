@@ -1,11 +1,11 @@
 // Package shared simulates networks of output-queued switches that drop, trim or pause, as
-// those of Ethernet do: packets are the unit, and times are picoseconds. A switch stores a
+// Ethernet's do: packets are the unit, and times are picoseconds. A switch stores a
 // packet, chooses one of the ports that lead nearer to its destination, and appends it to that
 // port's queue of bytes. What happens when a queue is full is the difference between networks:
 // the packet is dropped, it or the last one of the queue is trimmed to its header, or the
 // switch has asked its neighbours to pause before.
 //
-// The model is that of the htsim family of simulators (Raiciu et al., SIGCOMM 2011; Handley et
+// The model follows the htsim family of simulators (Raiciu et al., SIGCOMM 2011; Handley et
 // al., SIGCOMM 2017) as far as its facts are public: store and forward, a crossbar without
 // limits, no memory that outputs share, two classes, control before data.
 //
@@ -160,8 +160,8 @@ func (t *Timing) MarkByDefault(c *Config) {
 
 // Headroom is what the queue of an output holds at most if all inputs of its switch but its own send
 // to it and are paused: of each pause_above, what comes in a round trip of its cable, and two
-// packets, which neither end breaks off. It is that of the switch of which it is most, with the
-// number of those inputs.
+// packets, which neither end breaks off. most, in bytes, is for the switch that needs the most;
+// inputs is how many paused inputs that switch has.
 func (t *Timing) Headroom(g *topology.Graph, c *Config) (most sim.Bytes, inputs int) {
 	for s := range topology.SwitchID(g.Switches()) {
 		sum, least := 0.0, math.Inf(1)

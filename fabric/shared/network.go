@@ -62,8 +62,8 @@ const (
 	paused         // target: output; arg: 1 stop, 0 go on
 )
 
-// New builds a network. rtt is that of an empty network from end to end, which settings that are
-// 0 follow. Errors name settings.
+// New builds a network. Settings that are 0 follow the round-trip time of timing, from end to end
+// of an empty network. Errors name settings.
 func New(kernel *sim.Kernel, g *topology.Graph, config Config, timing Timing, ends EndPoints, seed uint64) (*Network, error) {
 	n := &Network{
 		kernel: kernel, ends: ends, graph: g, config: config, timing: timing, packets: packets{free: -1},
@@ -209,8 +209,8 @@ func (n *Network) Wake(t topology.TerminalID) {
 	}
 }
 
-// Counters are those of the output of a port, or of terminal t at ports + t, up to the present: a
-// pause that lasts counts as far as it has come.
+// Counters returns the counters of output p up to the present: a port, or terminal t at ports + t.
+// A pause that lasts counts as far as it has come.
 func (n *Network) Counters(p int) Counters {
 	o := &n.out[p]
 	c := o.Counters
@@ -219,6 +219,9 @@ func (n *Network) Counters(p int) Counters {
 	}
 	return c
 }
+
+// Rate is that of the output of a port or terminal, numbered as for Counters.
+func (n *Network) Rate(p int) sim.Rate { return n.out[p].rate }
 
 // Waiting is the number of bytes in an output, those in service among them.
 func (n *Network) Waiting(p int) int64 { return n.out[p].data.bytes + n.out[p].control.bytes }

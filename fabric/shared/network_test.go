@@ -69,8 +69,8 @@ func starAt(t *testing.T, rate sim.Rate, config Config, senders, packets int) *b
 }
 
 // TestStar: a packet is stored once on its way: 80 + 100 + 80 + 100 = 360 ns; further ones
-// follow 80 ns apart, of two senders 2n packets. The round trip of an empty network is that of
-// 1,000 B, 360 ns, and 64 B back, 2 * (5.12 + 100): 570.24 ns; 7,128 B, eight packets.
+// follow 80 ns apart, of two senders 2n packets. The round trip of an empty network is
+// 1,000 B there, 360 ns, and 64 B back, 2 * (5.12 + 100): 570.24 ns; 7,128 B, eight packets.
 func TestStar(t *testing.T) {
 	config := DefaultConfig()
 	config.Queue = 1 << 20

@@ -2,6 +2,7 @@ package shared
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
@@ -25,13 +26,10 @@ type set struct {
 // maxRoutes bounds the table of sets to 256 MiB.
 const maxRoutes = 1 << 26
 
-// newRoutes finds them. Cost: a breadth-first search for each switch with terminals.
+// newRoutes finds the ports to each switch with terminals. Cost: a breadth-first search for each.
 func newRoutes(g *topology.Graph, seed uint64) (*routes, error) {
-	r := &routes{leaf: make([]int32, g.Switches())}
+	r := &routes{leaf: slices.Repeat([]int32{-1}, g.Switches())}
 	var leaves []topology.SwitchID
-	for s := range r.leaf {
-		r.leaf[s] = -1
-	}
 	for t := range g.Terminals() {
 		if s := g.TerminalSwitch(topology.TerminalID(t)); r.leaf[s] < 0 {
 			r.leaf[s] = int32(len(leaves))
@@ -77,12 +75,9 @@ func newRoutes(g *topology.Graph, seed uint64) (*routes, error) {
 	return r, nil
 }
 
-// orderOfPorts is all ports, those of each switch in an order of their own (len = ports).
+// orderOfPorts lists all ports, switch by switch, each switch's in a random order (len = ports).
 func orderOfPorts(g *topology.Graph, seed uint64) []topology.PortID {
-	order := make([]topology.PortID, g.NumPorts())
-	for p := range order {
-		order[p] = topology.PortID(p)
-	}
+	order := topology.Numbers[topology.PortID](g.NumPorts())
 	for s := range g.Switches() {
 		first, end := g.Ports(topology.SwitchID(s))
 		stream := sim.NewStream(seed, "order of ports", s)

@@ -20,6 +20,7 @@ type Host struct {
 	values   []bool // by measure: it is one of values
 	closed   bool
 	restored bool
+	silent   func(t topology.TerminalID) bool // as in Env
 	clock    sim.Time
 	stop     int64 // no births from this cycle on
 }
@@ -27,7 +28,7 @@ type Host struct {
 // NewHost makes a program for each terminal. measures names what they note: times
 // ([Port.Record]) and, with a unit, values ([Port.Sample], [Port.Count]); closed tells that they send only when packets arrive.
 func NewHost(env Env, closed bool, measures []string, program func(t topology.TerminalID) Program) *Host {
-	h := &Host{ports: make([]Port, env.Terminals), measures: measures, closed: closed, clock: env.Clock, stop: fabric.Never}
+	h := &Host{ports: make([]Port, env.Terminals), measures: measures, closed: closed, silent: env.Silent, clock: env.Clock, stop: fabric.Never}
 	for _, name := range measures {
 		_, unit := UnitOf(name)
 		h.values = append(h.values, unit != "")
@@ -59,7 +60,9 @@ func (h *Host) Start(engine func(t topology.TerminalID) fabric.Engine) {
 		p := &h.ports[t]
 		p.engine = engine(p.id)
 		if !h.restored {
-			p.program.Start(p)
+			if h.silent == nil || !h.silent(p.id) {
+				p.program.Start(p)
+			}
 			continue
 		}
 		p.engine.Wake(p.id)

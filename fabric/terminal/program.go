@@ -93,6 +93,8 @@ type Env struct {
 	// Process makes the times of packets for the offered load, if each counts for so
 	// many flits of it in the mean.
 	Process func(flits float64) (measure.Process, error)
+	Phases  []measure.Phase                  // with destinations of their own, behind the first; only of the open loop
+	Silent  func(t topology.TerminalID) bool // sends nothing but answers; nil: none does
 	Seed    uint64
 	Clock   sim.Time // length of a cycle
 }
@@ -109,7 +111,16 @@ func newOpenLoop(_ struct{}, env Env) (fabric.Workload, error) {
 	if err != nil {
 		return nil, err
 	}
-	return measure.NewOpenLoop(env.Terminals, env.Pattern, process, env.Sizes, env.Seed), nil
+	if len(env.Phases) > 0 {
+		return measure.NewPhasedLoop(env.Terminals, env.Pattern, env.Phases, process, env.Sizes, env.Seed), nil
+	}
+	source := measure.NewOpenLoop(env.Terminals, env.Pattern, process, env.Sizes, env.Seed)
+	for t := range topology.TerminalID(env.Terminals) {
+		if env.Silent != nil && env.Silent(t) {
+			source.Silence(t)
+		}
+	}
+	return source, nil
 }
 
 // Port is how a program reaches its terminal.

@@ -16,8 +16,8 @@ type listing struct {
 	unclear   bool // that line may be a cable, too
 }
 
-// words are those of a line of a list, without a comment; attributes that networkx writes behind an
-// edge, a dictionary in braces, are cut off and returned.
+// words divides a line of a list into its words, without a comment. Attributes that networkx writes
+// behind an edge, a dictionary in braces, are cut off and returned.
 func words(line string) (fields []string, attributes string) {
 	fields = strings.Fields(line)
 	if at := slices.IndexFunc(fields, func(w string) bool { return w[0] == '#' }); at >= 0 {

@@ -122,7 +122,7 @@ func (r *anynetReader) join(line int, from, to [2]int, cycles int) {
 	}
 }
 
-// elements makes them those of a file of weft.
+// elements turns routers, nodes and cables into the elements of a file of weft.
 func (r *anynetReader) elements() {
 	for n := range len(r.routers) {
 		if r.routers[n] == 0 {

@@ -9,7 +9,7 @@ import (
 // Changes tell what differs between a network and the same network later.
 type Changes struct {
 	// SwitchTo is the later number of each switch of the first network, -1 for one
-	// that has gone (len = switches); TerminalTo is that of each terminal.
+	// that has gone (len = switches); TerminalTo is the later number of each terminal.
 	SwitchTo   []SwitchID
 	TerminalTo []TerminalID
 	// Switches, Cables and Hosts are what has changed, those gone first, then the
@@ -172,7 +172,7 @@ type cableEnd struct {
 	number int
 }
 
-// cables compares those between switches.
+// cables compares the cables between switches.
 func (x *comparison) cables() {
 	before, after := x.a.cableList(func(s SwitchID) int {
 		if to := x.SwitchTo[s]; to >= 0 {

@@ -102,8 +102,8 @@ func (d *Down) Cut() (pairs int64, src, dst TerminalID) {
 	if pairs == 0 {
 		return 0, 0, 0
 	}
-	// Terminal 0 lacks a path to some other, or every path is that of a part
-	// that it is not in, which is the same.
+	// Terminal 0 lacks a path to some other terminal: it is in no part, or the
+	// other is not in its part.
 	own := component[d.graph.TerminalSwitch(0)]
 	for t := TerminalID(1); ; t++ {
 		if c := component[d.graph.TerminalSwitch(t)]; own < 0 || c != own {

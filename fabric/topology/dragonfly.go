@@ -72,7 +72,7 @@ func (c *DragonflyConfig) cables() groupCables { return newGroupCables(c.G, c.A*
 // of the g-2 other groups. So it is 3 if (a-c)^2 > (g-2)*c^2 for the largest
 // c, and 1 if a = 1; elsewhere there is no closed form. Bisection
 // (customary: whole groups on a side; an upper bound): for even g, (g/2)^2
-// cables for each full round, and those of the last, 2d at distance d < g/2
+// cables for each full round, and in the last round 2d at distance d < g/2
 // and g/2 at distance g/2, for groups halved in order. For g = a*h+1 odd and a
 // even the middle group is halved between its switches; the groups are put on
 // the side of the half that they are joined to, so that (a*h/2)^2 global and
@@ -189,7 +189,7 @@ type groupCables struct {
 	arrangement   string
 }
 
-// newGroupCables are those of so many groups; 0: as many as can be joined two by two.
+// newGroupCables joins so many groups; 0: as many as can be joined two by two.
 func newGroupCables(groups, ports int, arrangement string) groupCables {
 	return groupCables{cmp.Or(groups, ports+1), ports, arrangement}
 }
@@ -344,7 +344,7 @@ func (c *MegaflyConfig) cables() groupCables { return newGroupCables(c.G, c.Spin
 //
 // Leaf i of group G has number G*(l+s)+i, spine j number G*(l+s)+l+j. Ports of a leaf:
 // terminals, then spines in order; of a spine: leaves in order, then global ports. The
-// global ports of a group are numbered spine*h + port and dealt as those of the
+// global ports of a group are numbered spine*h + port and dealt as in the
 // [Dragonfly] with a = s: arrangements, rounds of several cables a pair, and the port that
 // stays free if s*h and g are both odd are described there. Channel classes "terminal",
 // "local" and "global".
@@ -355,7 +355,7 @@ func (c *MegaflyConfig) cables() groupCables { return newGroupCables(c.G, c.Spin
 // one less. Between leaves of different groups there are three hops and never fewer (up,
 // global, down, as every pair of groups has a cable), between leaves of one group two:
 // diameter 3, mean distance of leaves (2(l-1) + 3l(g-1))/(lg-1). Bisection (whole groups
-// on a side; an upper bound): that of the dragonfly for even g; none for odd g. Uniform
+// on a side; an upper bound): as of the dragonfly for even g; none for odd g. Uniform
 // capacity: a share (g-1)/g of the traffic crosses one global channel, of which a group
 // has u: u*g/(l*p*(g-1)); and all of it that leaves a leaf one of its s channels up:
 // s*gl/(p*(gl-1)).

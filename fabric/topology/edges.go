@@ -23,13 +23,13 @@ import (
 // is two parallel cables, unless all stand in both orders: then they are taken once. Numbers
 // (weights) and attributes in braces in the place of classes are passed over, and so is a first
 // line that counts switches. A line with a switch and its neighbours for every switch is an
-// adjacency list, as networkx's write_adjlist writes it. Or the lines are those of Cray's
-// list of links (rtr --interconnect, for Gemini and Aries), which names a tile of a router at
+// adjacency list, as networkx's write_adjlist writes it. Or the file is Cray's list of
+// links (rtr --interconnect, for Gemini and Aries), which names a tile of a router at
 // each end,
 //
 //	c0-0c0s0a0l00(0:0:0) green -> c0-0c0s6a0l10(0:0:6)
 //
-// and the cable by each of its two tiles; "unused" tiles and those of processors are passed
+// and the cable by each of its two tiles; "unused" tiles and tiles of processors are passed
 // over. Its classes are the colours of Aries, and the dimensions x, y and z of Gemini. A
 // router is a switch, in the order of first appearance.
 //
@@ -46,7 +46,7 @@ func init() {
 		EdgesConfig.network)
 }
 
-// network is that of a list.
+// network builds the network of a list. Errors name the file and line.
 func (c EdgesConfig) network(data []byte) (Topology, error) {
 	g, doubts, err := ReadEdges(c.Path, data, c.Terminals)
 	if err != nil {

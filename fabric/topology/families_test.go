@@ -307,7 +307,7 @@ func TestFacts(t *testing.T) {
 	}
 }
 
-// leadsTo lists the switches at the other ends of a switch's ports, but for those of terminals.
+// leadsTo lists the switches at the other ends of a switch's ports to switches.
 func leadsTo(g *Graph, s SwitchID) (list []SwitchID) {
 	for p, end := g.Ports(s); p < end; p++ {
 		if peer, ok := g.PeerPort(p); ok {

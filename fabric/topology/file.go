@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strconv"
@@ -74,11 +73,7 @@ func init() {
 }
 
 // RelativeTo implements [PathConfig].
-func (c *FileConfig) RelativeTo(dir string) {
-	if c.Path != "" && !filepath.IsAbs(c.Path) {
-		c.Path = filepath.Join(dir, c.Path)
-	}
-}
+func (c *FileConfig) RelativeTo(dir string) { c.Path = input.In(dir, c.Path) }
 
 // Files implements [PathConfig].
 func (c *FileConfig) Files() []string { return []string{c.Path} }
@@ -113,7 +108,7 @@ type Format struct {
 	Name   string
 	Called string                 // in messages: an ibsim netlist
 	Doc    string                 // of the topology
-	Is     func(data []byte) bool // tells the content from that of other formats
+	Is     func(data []byte) bool // tells the content from other formats
 	Read   func(path string, data []byte) (Topology, error)
 	Write  func(io.Writer, *Graph) error // nil: networks are not written in it
 }
@@ -134,7 +129,7 @@ func RegisterFormat(f Format) {
 		})
 }
 
-// Formats are those that are registered.
+// Formats lists the registered formats.
 func Formats() []Format { return slices.Clone(formats) }
 
 // ReadFile reads a network from a file in weft's JSON, which begins with a brace (see [FileConfig]), in
@@ -189,7 +184,7 @@ func fileNetwork(g *Graph, err error) (Topology, error) {
 	return NewFileNetwork(g), nil
 }
 
-// network is that of the elements that have been read.
+// network builds a network of the elements that have been read.
 func (r *fileReader) network(doubts []string) (Topology, error) {
 	if !r.Any() {
 		if g := r.build(); !r.Any() {

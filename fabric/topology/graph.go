@@ -78,7 +78,7 @@ type Names struct {
 	Aggregation []AdapterPort
 }
 
-// SwitchName is the identity of a switch; JSON is that of [FileConfig].
+// SwitchName is the identity of a switch; its JSON form is described at [FileConfig].
 type SwitchName struct {
 	Name  string `json:"name,omitempty"` // description
 	GUID  GUID   `json:"guid,omitempty"`
@@ -100,7 +100,7 @@ type AdapterPort struct {
 	Rate     string   `json:"rate,omitempty"` // as the file names it, "4xHDR"
 }
 
-// Numbers lists those from 0 to n-1: all switches, or all terminals, of a network.
+// Numbers lists the numbers from 0 to n-1: all switches, terminals or ports of a network.
 func Numbers[N ~int | ~int32](n int) []N {
 	all := make([]N, n)
 	for i := range all {
@@ -218,8 +218,8 @@ func (g *Graph) SwitchName(s SwitchID) string {
 	return fmt.Sprintf("switch %d", s)
 }
 
-// TerminalName is a terminal's name for messages and exports: that of the adapter
-// and, of one with several ports, the port.
+// TerminalName is a terminal's name for messages and exports: the adapter's name
+// and, if the adapter has several ports, the port.
 func (g *Graph) TerminalName(t TerminalID) string {
 	names := at(g.identities().Terminals, t)
 	switch {

@@ -238,7 +238,7 @@ func (c *TwistedTorusConfig) Validate() error {
 //	─4───5───6───7─
 //	 a   b   c   d
 //
-// Numbers and ports are those of [GridNetwork], every dimension being a ring; it is no
+// Numbers and ports are as in [GridNetwork], every dimension being a ring; it is no
 // [Grid], as the way round changes two coordinates. Channel classes "terminal" and "grid".
 //
 // # Closed forms

@@ -58,7 +58,7 @@ func TestButterflyPaths(t *testing.T) {
 	}
 }
 
-// With ends = "first" the cables are those of the k-ary n-tree, an XGFT of n levels with k
+// With ends = "first" the cables are as in the k-ary n-tree, an XGFT of n levels with k
 // children and k parents everywhere: the pairs of leaves at each distance agree.
 func TestButterflyIsTree(t *testing.T) {
 	tree := build(t, "xgft", func(c *XGFTConfig) { c.M, c.W = []int{3, 3, 3}, []int{1, 3, 3} })
@@ -88,7 +88,7 @@ func TestKautzWords(t *testing.T) {
 		}
 		grow("")
 		number := map[string]SwitchID{}
-		for i, word := range words { // in lexicographic order: that of the numbers
+		for i, word := range words { // in lexicographic order, which is the order of numbers
 			number[word] = SwitchID(i)
 		}
 		g := build(t, "kautz", func(d *KautzConfig) { *d = c }).Graph()

@@ -82,7 +82,7 @@ type HyperX struct {
 	HyperXConfig
 	built
 	stride []int // len = dims: difference in switch number of a step
-	first  []int // len = dims: ports of a switch before those of the dimension
+	first  []int // len = dims: ports of a switch before the ports of the dimension
 }
 
 var _ Hamming = (*HyperX)(nil)
@@ -351,7 +351,7 @@ func (c *KautzConfig) Validate() error {
 // # Closed forms
 //
 // N = (d+1)*d^(n-1) switches, N*d links, of which (d+1)*d/2 pairs join the same switches.
-// Diameter at most n, by dropping all letters of a word and adding those of another; for d
+// Diameter at most n, by dropping all letters of a word and adding another word's; for d
 // >= 3 it is n: fewer than n steps forth and back leave a letter of the word in place,
 // shifted, and the words of the letters 0 and 1 and of 2 and 3 have none in common. For d = 2
 // no closed form. None for mean distance and bisection.

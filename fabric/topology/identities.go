@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/bits"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -17,8 +18,8 @@ const (
 	FirstSwitchGUID  = 0x200000
 )
 
-// NamesOf returns the InfiniBand identities of a network: those of an imported
-// one as they are, and what is missing as it would be in an ibsim netlist
+// NamesOf returns the InfiniBand identities of a network. What an imported network
+// states stays as it is; what is missing is as it would be in an ibsim netlist
 // of a generated network: one adapter of one port for each
 // terminal, node GUID 0x100000+2i, port GUID one more; switch GUIDs
 // 0x200000+j; ports numbered from 1; LIDs from 1, terminals first. The result
@@ -128,4 +129,65 @@ func GUIDOrder(names *Names) []SwitchID {
 		return CompareGUID(names.Switches[a].GUID, names.Switches[b].GUID)
 	})
 	return order
+}
+
+// Ambiguous stands in [Graph.ByName] for a name that several have.
+const Ambiguous = -1
+
+// ByName numbers hosts by their names: that of an adapter, as "HOST DEVICE" with one space, its
+// first word, and what messages call the terminal. hosts lists the terminals of each; nil: every
+// terminal is one.
+func (g *Graph) ByName(hosts [][]TerminalID) map[string]int {
+	byName := map[string]int{}
+	add := func(host int, name string) {
+		if other, known := byName[name]; known && other != host {
+			host = Ambiguous
+		}
+		byName[name] = host
+	}
+	each := func(host int, t TerminalID, names *AdapterPort) {
+		add(host, g.TerminalName(t))
+		if words := strings.Fields(names.Name); len(words) > 0 {
+			add(host, strings.Join(words, " "))
+			add(host, words[0])
+		}
+	}
+	names := NamesOf(g).Terminals
+	for host, terminals := range hosts {
+		for _, t := range terminals {
+			each(host, t, &names[t])
+		}
+	}
+	if hosts == nil {
+		for t := range names {
+			each(t, TerminalID(t), &names[t])
+		}
+	}
+	return byName
+}
+
+// Finder finds terminals that users name.
+type Finder struct {
+	Graph  *Graph
+	byName map[string]int // nil until a name is looked for
+}
+
+// Terminal finds one by its number or a name ([Graph.ByName]).
+func (f *Finder) Terminal(text string) (TerminalID, error) {
+	last := f.Graph.Terminals() - 1
+	if number, err := strconv.ParseInt(text, 10, 32); err == nil {
+		if number >= 0 && int(number) <= last {
+			return TerminalID(number), nil
+		}
+	} else {
+		if f.byName == nil {
+			f.byName = f.Graph.ByName(nil)
+		}
+		if t, known := f.byName[text]; known && t != Ambiguous {
+			return TerminalID(t), nil
+		} else if known {
+			return 0, fmt.Errorf("%s: several terminals are called so", input.Quote(text))
+		}
+	}
+	return 0, fmt.Errorf("%s, want a terminal, 0 to %d, or a name such as %q", input.Quote(text), last, f.Graph.TerminalName(0))
 }

@@ -14,7 +14,7 @@ func laidOut[C any](t *testing.T, name string, set func(*C)) (Topology, *Layout)
 	return x, layout(t, x)
 }
 
-// layout is that of a topology, whose switches are at least a distance of 1 apart.
+// layout lays a topology out and checks that its switches are at least a distance of 1 apart.
 func layout(t *testing.T, x Topology) *Layout {
 	t.Helper()
 	l := LayoutOf(x)

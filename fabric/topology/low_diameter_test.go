@@ -7,7 +7,7 @@ import (
 )
 
 // Every order to 27 has diameter 2 and algebraic connectivity q. The cables of q = 5
-// are those of another construction from the published definition
+// agree with another construction from the published definition
 // (topologies/graphs/slimfly_q5.edges.gz of the reference data).
 func TestSlimFly(t *testing.T) {
 	for _, q := range []int{3, 4, 5, 7, 8, 9, 11, 13, 16, 17, 19, 23, 25, 27} {
@@ -63,8 +63,8 @@ func TestPolarityGraph(t *testing.T) {
 	}
 }
 
-// The cables of q = 7 and 13 are those of another construction from the published
-// definition (topologies/graphs/polarfly_q*.edges.gz of the reference data), as is the
+// The cables of q = 7 and 13 agree with another construction from the published
+// definition (topologies/graphs/polarfly_q*.edges.gz of the reference data), as does the
 // algebraic connectivity.
 func TestPolarFly(t *testing.T) {
 	for _, c := range []struct {

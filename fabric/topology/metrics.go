@@ -267,7 +267,7 @@ func (g *Graph) CheckReach() (lost SwitchID, err error) {
 	return 0, nil
 }
 
-// FarError is that of a network in which a switch is so far from switch 0 that distances may not be counted.
+// FarError names a switch that is so far from switch 0 that distances in the network may not be counted.
 type FarError SwitchID
 
 func (s FarError) Error() string {

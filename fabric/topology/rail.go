@@ -71,13 +71,13 @@ func (c *RailConfig) xgft() XGFTConfig {
 //	 a b c     a b c                        nodes a, b, c of unit 0, each with two
 //	                                        terminals
 //
-// Terminals are adapters: that of rail r of node i has number i*rails + r, nodes numbered
+// Terminals are adapters: the adapter of rail r of node i has number i*rails + r, nodes numbered
 // unit by unit. The links between the accelerators of a node are not part of the network: a
 // node has no switch of its own, and a packet from one rail to another climbs to the spines.
 // (Where hosts forward between rails they take every packet, and chains of dependencies end
 // there: experiments with such hosts send two messages.) Switches are numbered level by level:
 // leaves by unit, then rail (by rail, then unit with cores); spines by rail with cores. Ports
-// and channel classes are those of [XGFT].
+// and channel classes are as in [XGFT].
 //
 // The published clusters: 8 rails, 32 nodes a unit, switches of 64 ports: uplinks = 32,
 // spines = 8 for 2 units and 16 for 4; with 16 units 16 spines a rail, cores = 64,

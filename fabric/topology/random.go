@@ -58,7 +58,7 @@ func (c *RandomRegularConfig) Validate() error {
 // # Closed forms
 //
 // n switches, n*c terminals, n*degree/2 links, rounded down. None for diameter, mean
-// distance and bisection of a random graph. The mean distance is at least that of a tree
+// distance and bisection of a random graph. The mean distance is at least the one in a tree
 // with no two branches that meet, [MeanDistanceBound].
 type RandomGraph struct{ built }
 

@@ -144,7 +144,7 @@ func (c *XGFTConfig) parallel(i int) int {
 // and, after x, y_1 the most significant coordinate; switches are numbered
 // level by level from the leaves. Ports: down (children in order of x, the
 // parallel cables of a child together), then up (in order of y). Cables from
-// switch level i-1 to i have class "level<i>", those of terminals "terminal".
+// switch level i-1 to i have class "level<i>", cables to terminals "terminal".
 //
 // A tapered tree has fewer cables up than down at a switch: m = [32, 32, 40],
 // w = [1, 8, 8] serves 40,960 terminals with 1,280 + 320 + 64 switches of 40
@@ -319,10 +319,10 @@ func (c *OFTConfig) Validate() error { return checkPorts("k", c.K, 3*c.K*c.K*(2*
 //	         │╱ ╲│  ...
 //	outer   p0' p1' p2' ... p(n-1)'    second copy, k terminals each
 //
-// Point x is switch x and, as a copy, n + x; line b is switch 2n + b. The plane is that of
+// Point x is switch x and, as a copy, n + x; line b is switch 2n + b. The plane follows from
 // a Singer difference set ([NewDesign]). Ports of an outer switch: terminals, then the
 // lines in order of the difference set; of an inner one: the points of the first copy in that
-// order, then those of the second. Channel classes "terminal" and "level1". Inner switches
+// order, then the second copy's. Channel classes "terminal" and "level1". Inner switches
 // lead down only, but not to every terminal: the network is no [Tree].
 //
 // # Closed forms

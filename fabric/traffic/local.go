@@ -2,6 +2,7 @@ package traffic
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
@@ -58,12 +59,7 @@ func newLocal(config LocalConfig, env Env) (Pattern, error) {
 
 // lonely tells whether some class has one member only.
 func (d *division) lonely() bool {
-	for _, m := range d.members {
-		if len(m) == 1 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(d.members, func(m []topology.TerminalID) bool { return len(m) == 1 })
 }
 
 // groups are the groups of a topology's switches with terminals, or the pods
@@ -83,10 +79,7 @@ func groups(t topology.Topology) (groupOf func(topology.SwitchID) int, count int
 // to.
 func podsOf(t topology.Tree) []topology.SwitchID {
 	g := t.Graph()
-	pod := make([]topology.SwitchID, g.Switches())
-	for s := range pod {
-		pod[s] = topology.SwitchID(s)
-	}
+	pod := topology.Numbers[topology.SwitchID](g.Switches())
 	root := func(s topology.SwitchID) topology.SwitchID {
 		for pod[s] != s {
 			pod[s] = pod[pod[s]]

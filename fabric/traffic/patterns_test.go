@@ -1,6 +1,7 @@
 package traffic
 
 import (
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -382,17 +383,42 @@ func TestLocalErrors(t *testing.T) {
 }
 
 func TestFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "pairs")
-	simtest.Check(t, os.WriteFile(path, []byte("# pairs\n1\n0\r\n\n3\n2\n"), 0o666))
+	dir, files := t.TempDir(), 0
+	write := func(text string) string {
+		files++
+		path := filepath.Join(dir, fmt.Sprint(files))
+		simtest.Check(t, os.WriteFile(path, []byte(text), 0o666))
+		return path
+	}
+	path := write("# pairs\n1\n0\r\n\n3\n2\n")
 	got := pattern(t, "file", single(t, 4), func(c *FileConfig) { c.Path = path }).(fixed)
 	if !slices.Equal(got, []topology.TerminalID{1, 0, 3, 2}) {
 		t.Errorf("%v", got)
+	}
+	for _, text := range []string{"1\n-\n-\n0\n", "3 ,0\nterminal 0,terminal 1\n"} {
+		got := pattern(t, "file", single(t, 4), func(c *FileConfig) { c.Path = write(text) }).(sparse)
+		if !slices.Equal(got.fixed, []topology.TerminalID{1, silent, silent, 0}) || got.Silent(0) || !got.Silent(1) {
+			t.Errorf("%q: %v", text, got)
+		}
+		for src, dst := range got.fixed {
+			weights := 0
+			got.Weights(topology.TerminalID(src), func(to topology.TerminalID, w float64) {
+				if weights++; to != dst || w != 1 {
+					t.Errorf("%d: %v of %d", src, w, to)
+				}
+			})
+			if silence := dst == silent; silence == (weights == 1) {
+				t.Errorf("%d has %d weights", src, weights)
+			}
+		}
 	}
 	for _, c := range []struct {
 		path string
 		n    int
 		want string
 	}{
+		{write("-\n-\n"), 2, "no terminal sends"}, {write("0,1\n1"), 2, `:2: "1", want all lines to be of one form`}, {write("1\n0,1"), 2, "of one form"},
+		{write("0,1\nterminal 0,0"), 2, ":2: terminal 0 sends already, in line 1"}, {write("0,terminal 2"), 2, `"terminal 2", want a terminal, 0 to 1, or a name such as "terminal 0"`},
 		{"", 4, "the path of a file"}, {"nowhere", 4, "a readable file"}, {path, 5, "4 destinations, want 5"}, {path, 3, `:5: "3", want a terminal, 0 to 2`},
 	} {
 		_, err := param.Make(Patterns, "file", Env{Topology: single(t, c.n)}, func(f *FileConfig) { f.Path = c.path })
@@ -403,12 +429,21 @@ func TestFile(t *testing.T) {
 }
 
 func FuzzReadDestinations(f *testing.F) {
-	f.Add([]byte("# x\n1\n0\n"))
-	f.Add([]byte("-1\n7\nx\n\xff\xfe"))
+	for _, text := range []string{"# x\n1\n0\n", "-1\n7\nx\n\xff\xfe", "-\n0", "0,1", "terminal 1,0\n1,-"} {
+		f.Add([]byte(text))
+	}
+	two := single(f, 2).Graph()
 	f.Fuzz(func(t *testing.T, data []byte) {
-		got, err := readDestinations("f", data, 2)
-		if err == nil && (len(got) != 2 || slices.Min(got) < 0 || slices.Max(got) > 1) {
-			t.Errorf("%q: %v", data, got)
+		p, err := readDestinations("f", data, two)
+		if err != nil {
+			return
+		}
+		to, all := p.(fixed)
+		if !all {
+			to = p.(sparse).fixed
+		}
+		if len(to) != 2 || slices.Contains(to, silent) == all || slices.Max(to) < 0 || slices.Max(to) > 1 {
+			t.Errorf("%q: %v", data, p)
 		}
 	})
 }

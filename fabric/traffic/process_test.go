@@ -81,8 +81,8 @@ func onOffByCycle(n int, r1, alpha, beta, on float64, id int) []bool {
 // with v = on*(1-on), so that a count over n cycles has variance of about
 // n*(p*(1-p) + 2*r1^2*v*(1-a-b)/(a+b)); 6 standard deviations fail by chance
 // once in 5*10^8. The number of births whose next cycle has one too separates
-// bursts from Bernoulli traffic; its variance is bounded by that of runs, whose
-// correlation is the same: (1 + 2/(a+b)) times binomial.
+// bursts from Bernoulli traffic; its variance is bounded by the variance of runs,
+// whose correlation is the same: (1 + 2/(a+b)) times binomial.
 func TestOnOff(t *testing.T) {
 	const n = 2e6
 	for i, c := range []struct{ load, flits, burst, peak float64 }{

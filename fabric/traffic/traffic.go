@@ -32,7 +32,7 @@ type Pattern interface {
 // this package.
 type Matrix interface {
 	// Weights yields each destination of src with its expected share of
-	// src's packets. The shares add up to 1.
+	// src's packets. The shares add up to 1; a terminal that is silent ([Sparse]) has none.
 	Weights(src topology.TerminalID, yield func(dst topology.TerminalID, weight float64))
 }
 

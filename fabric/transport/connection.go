@@ -103,7 +103,7 @@ func (c *connection) add(flow int32, bytes int64) {
 	c.backlog += (packets-1)*c.system.timing.packet + last
 }
 
-// record is that of a packet that has been sent; nil: all up to it have arrived.
+// record finds what is kept of a packet that has been sent; nil: all up to it have arrived.
 func (c *connection) record(seq int32) *record {
 	if seq < c.cum || seq >= c.next {
 		return nil
@@ -111,7 +111,7 @@ func (c *connection) record(seq int32) *record {
 	return c.records.At(int(seq - c.cum))
 }
 
-// size is that of the packet to be sent next; 0: there is none.
+// size is how many bytes the packet to be sent next has; 0: there is none.
 func (c *connection) size() int64 {
 	for len(c.again) > 0 {
 		if r := c.record(c.again[0]); r != nil && r.state == lost {

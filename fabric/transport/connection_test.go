@@ -65,8 +65,8 @@ func TestTimeoutNotNeeded(t *testing.T) {
 }
 
 // TestRecordsAreOfWhatIsInFlight: of a flow of 1 GB, 244,739 packets, a sender keeps after 1 ms, with
-// some 3,000 sent, those of its window of 21 packets and a few that were answered out of turn or not
-// yet, and the receiver bits behind the first gap.
+// some 3,000 sent, records of its window of 21 packets and a few that were answered out of turn or
+// not yet, and the receiver bits behind the first gap.
 func TestRecordsAreOfWhatIsInFlight(t *testing.T) {
 	r := prepare(t, star(t, 4), DefaultConfig(), shared.DefaultConfig(), sim.Microsecond, []Flow{{Src: 1, Dst: 0, Bytes: 1_000_000_000}})
 	r.kernel.Run(sim.Millisecond)

@@ -226,7 +226,7 @@ type bitmap struct {
 	first int32 // number of a word
 }
 
-// word is that of packets 64 i to 64 i + 63.
+// word has the bits of packets 64 i to 64 i + 63.
 func (b *bitmap) word(i int32) uint64 {
 	switch at := int(i - b.first); {
 	case at < 0:

@@ -4,7 +4,7 @@
 // sees that all arrive. Congestion control is a part of a connection: the sender's window (NSCC)
 // and the receiver's credit (RCCC) of Ultra Ethernet, DCQCN of RoCE, a constant window, or none.
 //
-// The rules are those of Ultra Ethernet as its authors' simulator has them, and of the papers
+// The rules are Ultra Ethernet's as its authors' simulator has them, and the rules of the papers
 // named beside each file.
 package transport
 
@@ -85,7 +85,7 @@ type System struct {
 	tree        topology.Tree // nil: the topology has no levels
 	hosts       []host
 	connections []*connection
-	shared      map[connectionKey]*connection // those of flows that share
+	shared      map[connectionKey]*connection // connections that several flows share
 	flows       []flowState
 	triggers    map[int]*trigger
 	goesBack    bool
@@ -96,7 +96,7 @@ type System struct {
 
 // Counts are packets in the whole run.
 type Counts struct {
-	Sent, Again     int64 // data packets, and those of them that had been sent before
+	Sent, Again     int64 // data packets; how many of them had been sent before
 	Acknowledged    int64
 	Refused         int64 // negative acknowledgements
 	Pulls, Requests int64
@@ -238,7 +238,7 @@ func (s *System) Over(net *shared.Network, t *shared.Timing, trims bool, seed ui
 	}
 }
 
-// timeout is that of a sender, in ps: 15 us, and what six queues of so many bytes take.
+// timeout is how long a sender waits, in ps: 15 us, and what six queues of so many bytes take.
 func timeout(t *shared.Timing, queue int64) int64 {
 	return 15_000_000 + int64(math.Round(min(6*t.Picoseconds(queue), 1e18)))
 }

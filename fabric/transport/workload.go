@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unsafe"
 
+	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/input"
 )
@@ -48,10 +49,7 @@ func (d Sizes) Draw(s *sim.Stream) int64 {
 // Permutation sends a flow from every terminal to another one: a cycle through all, drawn at
 // random.
 func Permutation(terminals int, bytes int64, seed uint64) (flows []Flow) {
-	order := make([]int, terminals)
-	for t := range order {
-		order[t] = t
-	}
+	order := topology.Numbers[int](terminals)
 	s := sim.NewStream(seed, "permutation of flows", 0)
 	sim.Shuffle(&s, order)
 	next := make([]int, terminals)
@@ -110,6 +108,24 @@ func AllToAll(terminals int, bytes int64) (flows []Flow, triggers []Trigger) {
 				f.Fires = len(triggers)
 			}
 			flows = append(flows, f)
+		}
+	}
+	return flows, triggers
+}
+
+// Repeated sends each flow several times, one behind the other: the first times of all, then the
+// second ones, and so on. What the end of a flow counts for is that of its last time. Triggers are
+// numbered from 1 on.
+func Repeated(flows []Flow, triggers []Trigger, times int) ([]Flow, []Trigger) {
+	each := len(flows)
+	for k := 1; k < times; k++ {
+		for i := range each {
+			before := &flows[(k-1)*each+i]
+			triggers = append(triggers, Trigger{len(triggers) + 1, 1})
+			again := *before
+			again.ID, again.Start, again.After = len(flows)+1, 0, len(triggers)
+			before.Fires = len(triggers)
+			flows = append(flows, again)
 		}
 	}
 	return flows, triggers

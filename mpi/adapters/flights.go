@@ -50,6 +50,7 @@ type qpOrder struct {
 	ahead    int32         // flights that are there and wait for earlier ones, + 1
 }
 
+// qpPair names the flights from one QP to another.
 type qpPair struct{ from, to hca.QP }
 
 // FewOrders, which only tests change, is the least number of orders that are looked

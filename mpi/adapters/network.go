@@ -91,6 +91,7 @@ type sender struct {
 	lanes   *senderLanes // nil: bursts go out in the order in which they are taken up
 }
 
+// outgoing is a packet that waits for the network.
 type outgoing struct {
 	birth int64 // cycle
 	dst   topology.TerminalID
@@ -106,9 +107,13 @@ const (
 
 // New puts an adapter on the first terminal of each of the first nodes hosts of f, which is divided by
 // then; flit is in bytes, and jobs is nil for one program. Channels to terminals must not be faster
-// than the adapters (hca.Config.Rate). More nodes than hosts are an error.
+// than the adapters (hca.Config.Rate). More nodes than hosts are an error, and so are faults, which kernels do
+// not see to.
 func New(f *core.Fabric, flit sim.Bytes, adapter *hca.Config, nodes int, jobs *Jobs) (*Network, error) {
 	hosts := f.Graph().Hosts()
+	if f.Faults != nil {
+		return nil, fmt.Errorf("adapters do not run on a network with faults")
+	}
 	if nodes > len(hosts) {
 		return nil, fmt.Errorf("the ranks take %d nodes, but the topology has %d hosts", nodes, len(hosts))
 	}
@@ -164,12 +169,12 @@ func (t *Network) Transport(part int, k *sim.Kernel, sink mpi.Sink) (mpi.Transpo
 	if t.parts = append(t.parts, p); len(t.parts) < t.Parts() {
 		return p, nil
 	}
-	var sources []fabric.Source
-	var sinks []fabric.Sink
-	for _, p := range t.parts {
-		sources, sinks = append(sources, p), append(sinks, p)
-	}
-	return p, t.fabric.AttachEach(sources, sinks)
+	return p, t.fabric.Attach(t)
+}
+
+// Part implements [fabric.Host].
+func (t *Network) Part(domain int) fabric.Ends {
+	return fabric.Ends{Source: t.parts[domain], Sink: t.parts[domain]}
 }
 
 // Run implements mpi.Division.
@@ -355,6 +360,7 @@ func (t *transport) complete(id int32) {
 	}
 }
 
+// Handle implements [sim.Handler].
 func (t *transport) Handle(k *sim.Kernel, e sim.Event) {
 	if e.Kind == messageDelivered {
 		flight := int32(e.Arg)

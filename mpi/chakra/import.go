@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,7 +23,7 @@ import (
 )
 
 // naming is how files of a trace are named: PREFIX.RANK.et, of any packing.
-var naming = trace.Naming{Pattern: regexp.MustCompile(`^(.*\.)(0|[1-9][0-9]{0,8})(\.et(?:\.gz|\.zst)?)$`), Digits: 1}
+var naming = trace.Naming{Pattern: input.Pattern(`^(.*\.)(0|[1-9][0-9]{0,8})(\.et(?:\.gz|\.zst)?)$`), Digits: 1}
 
 // Files are the files of the trace to which one of them belongs, by rank.
 func Files(name string) []string { return naming.Files(name) }

@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/mpi/trace"
 )
 
-// bytes are those of so many elements of a datatype.
+// bytes is how many bytes count elements of a datatype have. Errors: a negative count or size, a
+// datatype whose size is not known.
 func (p *process) bytes(count, datatype int64) (int64, error) {
 	size, ok := p.types[datatype]
 	if !ok && datatype < int64(len(p.sizes)) {
@@ -24,7 +26,7 @@ func (p *process) bytes(count, datatype int64) (int64, error) {
 	return count * size, nil
 }
 
-// communicator is the one of a number.
+// communicator finds a communicator by its number. Error: its ranks are not known.
 func (p *process) communicator(number int64) (*trace.Communicator, error) {
 	if c := p.comms[number]; c != nil {
 		return c, nil
@@ -32,7 +34,8 @@ func (p *process) communicator(number int64) (*trace.Communicator, error) {
 	return nil, &errRefused{"on a communicator whose ranks are not known"}
 }
 
-// message is one of so many elements with a rank of a communicator.
+// message describes a message of count elements to or from rank peer of communicator number.
+// Errors: see bytes and communicator; a peer that the communicator does not have.
 func (p *process) message(kind mpi.Kind, count, datatype, peer, tag, number int64) (m message, err error) {
 	if m.bytes, err = p.bytes(count, datatype); err != nil {
 		return m, err
@@ -300,7 +303,7 @@ func (p *process) exchange(c *trace.Communicator, at *shape) (err error) {
 //	            otherwise for nothing
 //
 // Source: sst-dumpi (Sandia National Laboratories), dumpi/common, and the samples.
-var functions = parseFunctions(`
+var functions = parsed(`
 Send ihiih; Recv ihiihS; Get_count Shi; Bsend ihiih; Ssend ihiih; Rsend ihiih
 Buffer_attach i; Buffer_detach i; Isend ihiihi; Ibsend ihiihi; Issend ihiihi; Irsend ihiihi
 Irecv ihiihi; Wait iS; Test iiS; Request_free i; Waitany iIiS; Testany iIiiS; Waitall iIS
@@ -350,11 +353,14 @@ const (
 	endOfStream   = 293
 )
 
-func parseFunctions(text string) (functions []function) {
-	for one := range strings.SplitSeq(strings.ReplaceAll(text, "\n", ";"), ";") {
-		if words := strings.Fields(one); len(words) > 0 {
-			functions = append(functions, function{words[0], strings.Trim(words[1], "-"), len(words) > 2})
+// parsed reads a list of functions when it is first asked for.
+func parsed(text string) func() []function {
+	return sync.OnceValue(func() (all []function) {
+		for one := range strings.SplitSeq(strings.ReplaceAll(text, "\n", ";"), ";") {
+			if words := strings.Fields(one); len(words) > 0 {
+				all = append(all, function{words[0], strings.Trim(words[1], "-"), len(words) > 2})
+			}
 		}
-	}
-	return functions
+		return all
+	})
 }

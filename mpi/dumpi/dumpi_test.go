@@ -45,7 +45,7 @@ func (w *writer) put(values ...any) {
 // call writes a call that begins so many us after the last has ended, and takes 1 us; the
 // arguments follow the layout of the function.
 func (w *writer) call(after int64, name string, arguments ...any) {
-	number := slices.IndexFunc(functions, func(f function) bool { return f.name == name })
+	number := slices.IndexFunc(functions(), func(f function) bool { return f.name == name })
 	w.counts[number]++
 	w.counts[allFunctions]++
 	w.put(uint16(number), uint8(hasWallTime|hasThread|hasStatuses), uint16(0))
@@ -56,7 +56,7 @@ func (w *writer) call(after int64, name string, arguments ...any) {
 	}
 	w.at--
 	atRoot := false
-	for _, kind := range functions[number].layout {
+	for _, kind := range functions()[number].layout {
 		if strings.ContainsRune("klK", kind) && !atRoot {
 			continue
 		}
@@ -244,8 +244,8 @@ func TestSamples(t *testing.T) {
 			}
 		}
 		for f, n := range end.counts {
-			if n > 0 && (n != counts[functions[f].name] || n != footers[file+" "+functions[f].name]) {
-				t.Errorf("%s: %s: the footer has %d, want %d", file, functions[f].name, n, counts[functions[f].name])
+			if n > 0 && (n != counts[functions()[f].name] || n != footers[file+" "+functions()[f].name]) {
+				t.Errorf("%s: %s: the footer has %d, want %d", file, functions()[f].name, n, counts[functions()[f].name])
 			}
 		}
 		for name, n := range counts {

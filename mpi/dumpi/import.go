@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,7 +26,7 @@ const (
 )
 
 // naming is how files of a trace are named: PREFIX-RANK.bin, of any packing.
-var naming = trace.Naming{Pattern: regexp.MustCompile(`^(.*-)([0-9]{4,9})(\.bin(?:\.gz|\.zst)?)$`), Digits: 4}
+var naming = trace.Naming{Pattern: input.Pattern(`^(.*-)([0-9]{4,9})(\.bin(?:\.gz|\.zst)?)$`), Digits: 4}
 
 // Files are the files of the ranks of a trace, of which name is one or the description,
 // PREFIX.meta.
@@ -41,7 +40,7 @@ func Files(name string) []string {
 // described is the number of ranks that the description of a trace names; 0 if there
 // is none.
 func described(files []string) (int, string) {
-	parts := naming.Pattern.FindStringSubmatch(filepath.Base(files[0]))
+	parts := naming.Pattern().FindStringSubmatch(filepath.Base(files[0]))
 	if parts == nil {
 		return 0, ""
 	}
@@ -90,7 +89,7 @@ func Import(name string, settings trace.Settings) (*goal.Schedule, *trace.Report
 }
 
 // survey reads the file of a rank for what has to be known before: communicators, and
-// what stands after the calls; counts there are less those of the calls that are recorded.
+// what stands after the calls. Calls that are recorded are taken off the counts there.
 func survey(file string, rank, ranks int) (parts []trace.Part, end *summary, err error) {
 	d, err := open(file)
 	if err != nil {
@@ -120,8 +119,8 @@ func survey(file string, rank, ranks int) (parts []trace.Part, end *summary, err
 	if end, err = d.end(); err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", file, err)
 	}
-	for f := range min(len(functions), len(end.counts)) {
-		end.counts[f] -= recorded[functions[f].name]
+	for f := range min(len(functions()), len(end.counts)) {
+		end.counts[f] -= recorded[functions()[f].name]
 	}
 	return parts, end, nil
 }
@@ -192,9 +191,9 @@ func replay(b *trace.Builder, file string, end *summary, made []*trace.Communica
 			b.Count(trace.Approximated, "request", "never waited for")
 		}
 	}
-	for f := range functions {
+	for f := range functions() {
 		if n := end.counts[f]; n > 0 {
-			b.CountAll(n, trace.Approximated, functions[f].name, "counted in the file, but not recorded: nothing of it is replayed")
+			b.CountAll(n, trace.Approximated, functions()[f].name, "counted in the file, but not recorded: nothing of it is replayed")
 		}
 	}
 	return nil
@@ -206,7 +205,7 @@ type process struct {
 	*call
 	sizes    []int64                       // of datatypes, at the end of the program
 	types    map[int64]int64               // of those that the program makes
-	made     []*trace.Communicator         // those of the collective parts still to come
+	made     []*trace.Communicator         // of the collective parts still to come
 	comms    map[int64]*trace.Communicator // by number; of all ranks: no members
 	requests map[int64]request
 	stopped  int64 // when the last call ended that is no computing
@@ -221,7 +220,7 @@ type request struct {
 	message    message
 }
 
-// message is one with another rank; absent is one with no process.
+// message is a message with another rank; absent: the peer is no process.
 type message struct {
 	kind             mpi.Kind
 	bytes, peer, tag int64
@@ -243,7 +242,7 @@ var calls = byName(map[string]func(p *process) error{
 	"Wait Test Waitall Testall Waitany Testany Waitsome Testsome": (*process).wait,
 })
 
-// notes say what is not replayed as it stands; those of collectives follow from what they are
+// notes say what is not replayed as it stands. Notes on collectives follow from what these are
 // replayed as.
 var notes = byName(map[string]string{
 	"Bsend Ssend Rsend": "as Send", "Ibsend Issend Irsend": "as Isend", "Bsend_init Ssend_init Rsend_init": "as Send_init",
@@ -261,8 +260,8 @@ func byName[T any](of map[string]T) map[string]T {
 	return all
 }
 
-// act performs the call. The time between calls is computing, and that of the calls that
-// only their own rank takes part in.
+// act performs the call. Computing is the time between calls, and in calls that only their own
+// rank takes part in.
 func (p *process) act() error {
 	part, creates := p.part()
 	creates = creates && part.Kind.Collective()

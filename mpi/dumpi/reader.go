@@ -90,7 +90,7 @@ func (d *reader) number(bytes int) int64 {
 	return int64(binary.BigEndian.Uint64(b))
 }
 
-// length is that of a list.
+// length reads the length of a list.
 func (d *reader) length() int {
 	n := d.number(4)
 	if n < 0 {
@@ -139,8 +139,8 @@ func (d *reader) next() error {
 		return io.EOF
 	}
 	switch {
-	case number < int64(len(functions)):
-		d.function = functions[number]
+	case number < int64(len(functions())):
+		d.function = functions()[number]
 	case number == functionEnter || number == functionExit:
 		d.function = function{"function", "q", false}
 	default:
@@ -175,7 +175,7 @@ func (d *reader) next() error {
 	return nil
 }
 
-// arguments reads those of the call.
+// arguments reads the call's arguments.
 func (d *reader) arguments(mask int64) {
 	atRoot := false
 	for _, kind := range d.layout {

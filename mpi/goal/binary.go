@@ -296,8 +296,8 @@ func (g *Schedule) writePart(out *bufio.Writer, first, end int32) {
 	out.Write(appendix)
 }
 
-// Bytes are those of a binary file, for readers of records in this format and others. After an error
-// they are zeros.
+// Bytes reads the bytes of a binary file, for readers of records in this format and others. After an
+// error it reads zeros.
 type Bytes struct {
 	Name string
 	At   int64 // of the next one

@@ -90,7 +90,7 @@ func TestBinaryCounts(t *testing.T) {
 	}
 }
 
-// TestBinaryRefuses: what is wrong is named with its byte. The schedule is that of one
+// TestBinaryRefuses: what is wrong is named with its byte. The schedule has one
 // rank with two operations, the second of which depends on the first: the rank's part
 // begins at byte 30 with 8 bytes of numbers, a root at 38, records at 42 and 81, and an
 // appendix of one entry at 120.
@@ -125,7 +125,7 @@ func TestBinaryRefuses(t *testing.T) {
 		binary.LittleEndian.PutUint32(wrong[c.at:], c.value)
 		simtest.Refuse(Parse("x", bytes.NewReader(wrong)))(t, c.want)
 	}
-	twice := bytes.Clone(right) // the entry of operation 0 is that of operation 1, too
+	twice := bytes.Clone(right) // operations 0 and 1 have the same entry
 	copy(twice[81+23:], []byte{1, 0, 0, 0, 0, 0, 0, 0})
 	simtest.Refuse(Parse("x", bytes.NewReader(twice)))(t, "operation 1: the appendix of 1 entries ends before those that wait for it")
 	for n := 8; n < len(right); n++ {

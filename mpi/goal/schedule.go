@@ -163,7 +163,7 @@ func (g *Schedule) Replay(calcUnit int64) mpi.Workload {
 }
 
 // Run replays the schedule on a machine with the given time unit; a calc unit is 1
-// ns, and the costs of local work are those of the schedule itself.
+// ns. Local work costs what the schedule says.
 func (g *Schedule) Run(unit sim.Time, _ mpi.Costs) mpi.Workload {
 	return g.Replay(int64(sim.Nanosecond / unit))
 }

@@ -149,7 +149,7 @@ func readArchive(name string) (*archive, error) {
 	return a, a.definitions()
 }
 
-// definitions reads those of all locations.
+// definitions reads the definitions of all locations.
 func (a *archive) definitions() error {
 	d, err := open(a.name+globalExtension, a.chunk, false)
 	if err != nil {
@@ -375,7 +375,7 @@ func open(name string, chunk int64, events bool) (*reader, error) {
 	return d, nil
 }
 
-// header is that of a chunk.
+// header reads the header of a chunk.
 func (d *reader) header() {
 	at := d.At
 	if b := d.Next(2); d.Err == nil && (b[0] != chunkHeader || b[1] != littleEndian) {

@@ -33,7 +33,7 @@ const (
 	commDestroy       = 88
 )
 
-// names are those of events, as OTF2 prints them, from 10 and from programBegin on.
+// names are the names of events, as OTF2 prints them, from 10 and from programBegin on.
 var (
 	names     = []string{"BUFFER_FLUSH", "MEASUREMENT_ON_OFF", "ENTER", "LEAVE", "MPI_SEND", "MPI_ISEND", "MPI_ISEND_COMPLETE", "MPI_IRECV_REQUEST", "MPI_RECV", "MPI_IRECV", "MPI_REQUEST_TEST", "MPI_REQUEST_CANCELLED", "MPI_COLLECTIVE_BEGIN", "MPI_COLLECTIVE_END"}
 	lateNames = []string{"PROGRAM_BEGIN", "PROGRAM_END", "NON_BLOCKING_COLLECTIVE_REQUEST", "NON_BLOCKING_COLLECTIVE_COMPLETE", "COMM_CREATE", "COMM_DESTROY"}
@@ -52,7 +52,7 @@ func eventName(kind byte) string {
 	return fmt.Sprint("event ", kind)
 }
 
-// collectiveNames are those of the operations of MPI_COLLECTIVE_END.
+// collectiveNames are the names of the operations of MPI_COLLECTIVE_END.
 var collectiveNames = []string{"BARRIER", "BCAST", "GATHER", "GATHERV", "SCATTER", "SCATTERV", "ALLGATHER", "ALLGATHERV", "ALLTOALL", "ALLTOALLV", "ALLTOALLW", "ALLREDUCE", "REDUCE", "REDUCE_SCATTER", "SCAN", "EXSCAN", "REDUCE_SCATTER_BLOCK", "CREATE_HANDLE", "DESTROY_HANDLE", "ALLOCATE", "DEALLOCATE", "CREATE_HANDLE_AND_ALLOCATE", "DESTROY_HANDLE_AND_DEALLOCATE"}
 
 // operations are what collectives are replayed as; handles are those that only make something known.
@@ -82,7 +82,7 @@ func Import(name string, settings trace.Settings) (*goal.Schedule, *trace.Report
 			return nil, nil, err
 		}
 	}
-	for _, location := range a.foreign { // threads, whose computing is not that of a rank
+	for _, location := range a.foreign { // threads, whose computing is not the rank's
 		p := &process{Process: &trace.Process{Builder: b}, archive: a, rank: -1}
 		if err := p.read(location); err != nil {
 			return nil, nil, err
@@ -323,7 +323,7 @@ func (p *process) ends(request uint64) (int32, error) {
 	return id, nil
 }
 
-// collective replays a collective at its end. Sizes are those of Score-P, which counts a
+// collective replays a collective at its end. Sizes are Score-P's, which counts a
 // rank's part once for each rank that it goes to, or comes from, itself included but for
 // MPI_IN_PLACE, of which the trace does not tell.
 func (p *process) collective() error {
@@ -394,7 +394,7 @@ func (p *process) collective() error {
 	return p.Collect(to, c.name, c.members, bytes, int(root))
 }
 
-// rooted replays a gather or a scatter. At the root, what it has not itself, in place, is that of
+// rooted replays a gather or a scatter. If the root's own part is in place, its counts are of
 // the others alone.
 func (p *process) rooted(scatter bool, c communicator, root int, atRoot bool, sent, received uint64) error {
 	all, own := received, sent

@@ -4,7 +4,6 @@ package replay
 import (
 	"bufio"
 	"errors"
-	"path/filepath"
 	"slices"
 
 	"github.com/weft-sim/weft/mpi/chakra"
@@ -33,9 +32,7 @@ func Default() Trace { return Trace{Format: "auto", Flops: 1e9, Settings: trace.
 // RelativeTo makes relative paths start at dir.
 func (c *Trace) RelativeTo(dir string) {
 	for _, file := range []*string{&c.File, &c.Groups} {
-		if *file != "" && !filepath.IsAbs(*file) {
-			*file = filepath.Join(dir, *file)
-		}
+		*file = input.In(dir, *file)
 	}
 }
 
@@ -60,10 +57,10 @@ var formats = []format{
 	{"goal", goal.Is, func(name string) []string { return []string{name} }, (*Trace).readGoal},
 }
 
-// endings are those of the files that tell a trace in a folder or a tar file.
+// endings are the ends of names of files that tell a trace in a folder or a tar file.
 var endings = []string{".otf2", "-0000.bin", "-0000.bin.gz", "-0000.bin.zst", ".0.et", ".0.et.gz", ".0.et.zst"}
 
-// unknown is the error for a file, named, whose beginning is that of no format.
+// unknown is the error for a file, named, whose beginning is of no known format.
 type unknown string
 
 func (u unknown) Error() string {

@@ -30,7 +30,7 @@ const mostRanks = 1 << 20
 // float, byte, long long.
 var typeBytes = []float64{8, 4, 1, 2, 8, 4, 1, 8}
 
-// byteType is the number of bytes, doubleType that of doubles.
+// doubleType and byteType are the numbers of datatypes.
 const doubleType, byteType = 0, 6
 
 // Is tells whether a text begins like a trace: with a rank and an action.
@@ -71,8 +71,8 @@ func beside(name, file string) string {
 	return filepath.Join(filepath.Dir(name), file)
 }
 
-// Import makes a schedule of a trace: one file of all ranks, or a file that names those of
-// the ranks, one a line. flops is the speed of a host, in operations a second. The report is
+// Import makes a schedule of a trace: one file of all ranks, or a file that names a file for
+// each rank, one a line. flops is the speed of a host, in operations a second. The report is
 // there if the trace was read to its end.
 func Import(name string, flops float64, settings trace.Settings) (*goal.Schedule, *trace.Report, error) {
 	in := &reader{most: input.Memory(), memory: &mem.Spill{}}
@@ -122,7 +122,7 @@ func modern(name string) string {
 	return name
 }
 
-// capitals are the names of actions before SimGrid 3.20, by those of today.
+// capitals has the names of actions before SimGrid 3.20, by today's names.
 var capitals = map[string]string{}
 
 func init() {
@@ -206,7 +206,7 @@ func (p *pieces) Read(into []byte) (int, error) {
 	return n, nil
 }
 
-// file reads a file; that of the list, the first, may name others.
+// file reads a file. With list it may name other files, as the first file may.
 func (p *reader) file(name string, list bool) error {
 	f, err := input.OpenInput(name, input.MaxStream)
 	if err != nil {
@@ -404,7 +404,7 @@ func argument(args []float64, i int, without float64) float64 {
 	return without
 }
 
-// bytes are those of a count of a datatype, which may be given as argument i.
+// bytes is how many bytes count elements have; the datatype may be given as argument i.
 func (p *process) bytes(count float64, args []float64, i int) (int64, error) {
 	datatype := argument(args, i, float64(p.datatype))
 	if count < 0 || datatype < 0 || int(datatype) >= len(typeBytes) || count > 1<<50 {

@@ -20,7 +20,7 @@ type Figures struct {
 	AlgBW, BusBW        float64 // as nccl-tests
 }
 
-// NoFigures are those of other programs.
+// NoFigures are the figures of programs that measure nothing.
 var NoFigures = Figures{math.NaN(), math.NaN(), math.NaN(), math.NaN()}
 
 // windows is the test of bandwidth.

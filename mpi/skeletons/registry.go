@@ -109,7 +109,7 @@ type stepHead struct {
 	Group string `toml:"group"`
 }
 
-// parseProgram reads a program for so many ranks; the error is that of all steps.
+// parseProgram reads a program for so many ranks. The error joins the errors of all steps.
 func parseProgram(name, text string, e Env) (Program, error) {
 	var file programText
 	known, err := toml.Decode(text, &file)

@@ -163,7 +163,7 @@ type weighted struct {
 	weight float64
 }
 
-// readMatrix reads lines SOURCE,DESTINATION,WEIGHT; the error is that of all lines that are wrong.
+// readMatrix reads lines SOURCE,DESTINATION,WEIGHT. The error joins the errors of all lines.
 func readMatrix(name string, in io.Reader, ranks int) ([][]weighted, error) {
 	rows := make([][]weighted, ranks)
 	r := csv.NewReader(in)

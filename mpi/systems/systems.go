@@ -9,11 +9,13 @@ import (
 	"encoding"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/BurntSushi/toml"
 
@@ -56,8 +58,19 @@ var files embed.FS
 // Registry holds the machines.
 var Registry = param.NewRegistry[struct{}, *Preset]("system")
 
-// Libraries are the message-passing libraries, by the name of their file.
-var Libraries = map[string]*Preset{}
+// libraries are the message-passing libraries, by the name of their file.
+var libraries = map[string]func() *Preset{}
+
+// Library is the message-passing library of a name, of [Libraries]; nil: there is none.
+func Library(name string) *Preset {
+	if read := libraries[name]; read != nil {
+		return read()
+	}
+	return nil
+}
+
+// Libraries are the names of the message-passing libraries, sorted.
+func Libraries() []string { return slices.Sorted(maps.Keys(libraries)) }
 
 // QDR is the machine of files that name none: its values are those of package mpi.
 const QDR = "qdr"
@@ -69,24 +82,47 @@ func init() {
 			panic("systems: " + err.Error())
 		}
 		for _, e := range entries {
-			p := &Preset{Name: strings.TrimSuffix(e.Name(), ".toml")}
-			meta, err := toml.DecodeFS(files, path.Join(folder, e.Name()), p)
-			if err != nil || len(meta.Undecoded()) > 0 {
-				panic(fmt.Sprintf("systems: %s: %v %v", e.Name(), err, meta.Undecoded()))
-			}
+			name := strings.TrimSuffix(e.Name(), ".toml")
+			doc, read := preset(name, path.Join(folder, e.Name()))
 			if folder == "libraries" {
-				Libraries[p.Name] = p
+				libraries[name] = read
 				continue
 			}
-			param.Register(Registry, p.Name, p.Doc, struct{}{}, func(struct{}, struct{}) (*Preset, error) { return p, nil })
+			param.Register(Registry, name, doc, struct{}{}, func(struct{}, struct{}) (*Preset, error) { return read(), nil })
 		}
 	}
 }
 
+// preset is the doc of a file, its first line but for comments, and what reads the whole where it
+// is asked for.
+func preset(name, file string) (doc string, read func() *Preset) {
+	data, err := files.ReadFile(file)
+	if err != nil {
+		panic("systems: " + err.Error())
+	}
+	for line := range strings.Lines(string(data)) {
+		if !strings.HasPrefix(line, "#") {
+			doc, err = strconv.Unquote(strings.TrimSpace(strings.TrimPrefix(line, "doc = ")))
+			break
+		}
+	}
+	if err != nil {
+		panic("systems: " + file + ": the first line is not doc = \"...\"")
+	}
+	return doc, sync.OnceValue(func() *Preset {
+		p := &Preset{Name: name}
+		meta, err := toml.Decode(string(data), p)
+		if err != nil || len(meta.Undecoded()) > 0 {
+			panic(fmt.Sprintf("systems: %s: %v %v", file, err, meta.Undecoded()))
+		}
+		return p
+	})
+}
+
 // LibraryFor is the library of a name as it was in a version: there may be one for it alone.
 func LibraryFor(name, version string) string {
-	for other, p := range Libraries {
-		if strings.HasPrefix(other, name+"-") && slices.ContainsFunc(p.Versions, func(v string) bool { return strings.HasPrefix(version, v) }) {
+	for other, read := range libraries {
+		if strings.HasPrefix(other, name+"-") && slices.ContainsFunc(read().Versions, func(v string) bool { return strings.HasPrefix(version, v) }) {
 			return other
 		}
 	}
@@ -124,16 +160,17 @@ type Machine struct {
 // Ways are the latencies of a network.
 type Ways struct {
 	CableLatency  sim.Time `toml:"cable_latency" doc:"of a cable with the ports at its ends; the channels of machine fabric have it, in whole cycles, unless [channel] says otherwise" min:"0ns"`
-	SpineLatency  sim.Time `toml:"spine_latency" doc:"of a cable between switches, on machine loggp; 0ns: cable_latency" min:"0ns"`
+	SpineLatency  sim.Time `toml:"spine_latency" doc:"of a cable between switches; 0ns: cable_latency" min:"0ns"`
 	SwitchLatency sim.Time `toml:"switch_latency" doc:"from port to port of a switch; machine fabric has it in switch.crossbar_cycles" min:"0ns"`
 }
 
 // Near and Far are the latencies from adapter to adapter over one leaf switch, and over two with one
 // between them.
 func (w *Ways) Near() sim.Time { return 2*w.CableLatency + w.SwitchLatency }
-func (w *Ways) Far() sim.Time {
-	return 2*w.CableLatency + 2*cmp.Or(w.SpineLatency, w.CableLatency) + 3*w.SwitchLatency
-}
+func (w *Ways) Far() sim.Time  { return 2*(w.CableLatency+w.Spine()) + 3*w.SwitchLatency }
+
+// Spine is the latency of a cable between switches.
+func (w *Ways) Spine() sim.Time { return cmp.Or(w.SpineLatency, w.CableLatency) }
 
 // Set makes a machine have values, but for keys that are given.
 func (m *Machine) Set(values []Value, given func(key string) bool) {

@@ -91,7 +91,7 @@ type collective struct {
 	rounds    int // of the schedule; -1: all
 }
 
-// tag is that of the collective's messages.
+// tag is the tag of the collective's messages.
 func (c *collective) tag(of int32) int32 {
 	return collectiveTag | int32(c.number)*algorithmTags | of%algorithmTags
 }
@@ -112,7 +112,7 @@ func (b *Builder) Size(members []int) int {
 	return len(members)
 }
 
-// Number is that of the rank that is built.
+// Number is the number of the rank that is built.
 func (b *Builder) Number() int { return b.rank }
 
 // Rank begins the next rank.
@@ -153,8 +153,8 @@ func (b *Builder) check(kind mpi.Kind, peer, tag int64) error {
 
 // Collective appends the rank's part of a collective of a group, whose members are ranks
 // in the group's order (nil: all). The k-th collective of a group on one rank belongs to the
-// k-th on the others. It begins with operation first and ends with last; bytes are those of
-// [collectives.Env].
+// k-th on the others. It begins with operation first and ends with last; bytes mean what they
+// mean in [collectives.Env].
 func (b *Builder) Collective(operation Operation, group string, members []int, bytes int64, root int) (first, last int32, err error) {
 	index, size, err := b.position(operation, group, members)
 	if err != nil {
@@ -345,7 +345,7 @@ func (p *Process) Join(messages []int32) error {
 	return p.Then(p.gather(messages))
 }
 
-// Collect makes the rank take part in a collective, which is that of [Builder.Collective].
+// Collect makes the rank take part in a collective, as [Builder.Collective] describes it.
 func (p *Process) Collect(operation Operation, group string, members []int, bytes int64, root int) error {
 	return p.around(p.Collective(operation, group, members, bytes, root))
 }
@@ -357,8 +357,8 @@ func (p *Process) Exchange(group string, members []int, send, receive []int64) e
 	return p.around(p.exchange(group, members, send, receive))
 }
 
-// Rooted is an exchange in which a root sends to all members of a group, or else receives from
-// all: parts are their bytes at the root, elsewhere those of the rank alone.
+// Rooted is an exchange in which a root sends to all members of a group (scatter), or receives
+// from all. At the root, parts has the bytes of every member; elsewhere the rank's own alone.
 func (p *Process) Rooted(scatter bool, group string, members []int, root int, atRoot bool, parts []int64) error {
 	none := make([]int64, p.Size(members))
 	if !atRoot {

@@ -8,7 +8,7 @@ import (
 
 // Communicator is a group of ranks with a context of its own.
 type Communicator struct {
-	Name    string // one of its own, for [Builder.Collective]; that of all ranks is ""
+	Name    string // one of its own, for [Builder.Collective]; "" for the communicator of all ranks
 	Members []int  // ranks in the communicator's order
 	Dims    []int  // if it is Cartesian
 	made    []*creation
@@ -66,9 +66,9 @@ type member struct {
 	made        []*Communicator
 }
 
-// Resolve finds the communicators that ranks make: for each rank those of its collective
-// parts, in order; nil for those that it is no member of, or whose members cannot be
-// known. world and self are the numbers of the communicators that are there from the start.
+// Resolve finds the communicators that ranks make: for each rank the communicators of its
+// collective parts, in order; nil if it is no member, or if the members cannot be known.
+// world and self are the numbers of the communicators that are there from the start.
 func Resolve(parts [][]Part, world, self int64) [][]*Communicator {
 	all := &Communicator{}
 	members := make([]*member, len(parts))

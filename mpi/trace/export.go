@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 
 	"github.com/weft-sim/weft/mpi"
@@ -15,8 +16,8 @@ import (
 // Export writes the programs of jobs, with times in ns, as a schedule in which their ranks follow
 // each other. Each job repeats its program at least once, and ends with that. Rounds of a schedule of collectives wait for all of
 // the round before; what another program releases waits for the operation that released it, and
-// times that it makes depend on its own past are those of a machine on which messages take
-// no time. Memory: that of the schedule, and of the runs of a program.
+// times that it makes depend on its own past are as on a machine on which messages take
+// no time. Memory: the schedule, and the runs of a program.
 func Export(name string, jobs []mpi.Job) (*goal.Schedule, *Report, error) {
 	if len(jobs) == 1 && jobs[0].Start < sim.Nanosecond && jobs[0].Repeat == 1 {
 		if g := goal.Of(jobs[0].Program()); g != nil {
@@ -272,14 +273,9 @@ func (r *Report) CountAll(n int64, outcome Outcome, operation, note string) {
 
 // lines are the outcomes in the order of the report.
 func (r *Report) lines() []line {
-	var lines []line
-	for l := range r.counts {
-		lines = append(lines, l)
-	}
-	slices.SortFunc(lines, func(a, b line) int {
+	return slices.SortedFunc(maps.Keys(r.counts), func(a, b line) int {
 		return cmp.Or(cmp.Compare(a.outcome, b.outcome), cmp.Compare(a.operation, b.operation), cmp.Compare(a.note, b.note))
 	})
-	return lines
 }
 
 // Notes are the outcomes other than a plain replay.

@@ -13,22 +13,23 @@ import (
 // Naming is how the files of the ranks of a trace are named: a pattern of three parts,
 // of which the second is the rank, and the fewest digits of it.
 type Naming struct {
-	Pattern *regexp.Regexp
+	Pattern func() *regexp.Regexp
 	Digits  int
 }
 
-// Files are the files of the trace to which one of them belongs, by rank: those of the
-// same name with other numbers, or one more than are there, as it is missing. A name
-// that does not follow the pattern is that of a trace of one rank.
+// Files lists the files of the trace to which name belongs, by rank: files of the same
+// name with other numbers. If numbers are missing, the list has one more file than there
+// are, so that one cannot be opened. A name that does not follow the pattern names a trace
+// of one rank.
 func (n Naming) Files(name string) []string {
-	parts := n.Pattern.FindStringSubmatch(filepath.Base(name))
+	parts := n.Pattern().FindStringSubmatch(filepath.Base(name))
 	if parts == nil {
 		return []string{name}
 	}
 	names, _ := input.Names(filepath.Dir(name))
 	ranks, found := 0, 0
 	for _, f := range append(names, filepath.Base(name)) {
-		if p := n.Pattern.FindStringSubmatch(f); p != nil && p[1] == parts[1] && p[3] == parts[3] {
+		if p := n.Pattern().FindStringSubmatch(f); p != nil && p[1] == parts[1] && p[3] == parts[3] {
 			r, _ := strconv.Atoi(p[2])
 			ranks = max(ranks, r+1)
 			found++

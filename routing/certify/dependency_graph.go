@@ -30,7 +30,7 @@ type Graph struct {
 func New(vcs int) *Graph { return &Graph{vcs: vcs} }
 
 // NewEscape makes an empty graph for the extended dependencies of escape
-// channels alone (Duato, IEEE TPDS 1995): those of an adaptive routing whose
+// channels alone (Duato, IEEE TPDS 1995), of an adaptive routing whose
 // packets can go on by an escape channel wherever they are. Without a cycle no
 // deadlock is possible; one is possible with a cycle, but need not be.
 func NewEscape(vcs int) *Graph {

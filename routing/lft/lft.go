@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math/bits"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -42,9 +41,7 @@ var _ topology.PathConfig = (*Config)(nil)
 // RelativeTo implements [topology.PathConfig].
 func (c *Config) RelativeTo(dir string) {
 	for _, path := range []*string{&c.Tables, &c.Levels, &c.SL2VL, &c.VLArb} {
-		if *path != "" && !filepath.IsAbs(*path) {
-			*path = filepath.Join(dir, *path)
-		}
+		*path = input.In(dir, *path)
 	}
 }
 
@@ -82,7 +79,7 @@ func (c *Config) Validate() error {
 //
 // Tables that leave a pair of terminals without a path, or lead packets round in a
 // circle, are refused, the pairs and circles named; so are lanes that drop a
-// packet on its way. Cost: that of following every pair once.
+// packet on its way. Cost: every pair is followed once.
 type lft struct {
 	graph  *topology.Graph
 	tables *ib.LFTs
@@ -180,7 +177,7 @@ func (w written) Alone(env routing.Env) (fabric.Routing, error) {
 	return (&lft{graph: g, tables: w.LFTs, lanes: ib.NewSL2VL(g, ib.IdentityLanes)}).checked("the tables", env)
 }
 
-// form is that of forwarding tables in files.
+// form reads and writes forwarding tables in files.
 var form = routing.TableForm{
 	Of: func(g *topology.Graph, r fabric.Routing, vcs int) (routing.Tables, error) {
 		l, err := Tables(g, r, vcs)

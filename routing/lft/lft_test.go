@@ -202,7 +202,7 @@ func TestLFTProblems(t *testing.T) {
 		want   []string
 	}{
 		{"nothing", lft.Config{Tables: tables(func(*ib.LFTs) {})}, nil},
-		// All at switch 1 and those of switch 2 that come by it: none does.
+		// All at switch 1, and terminals of switch 2 whose packets come by it: none do.
 		{"no entry", lft.Config{Tables: tables(func(l *ib.LFTs) { l.SetTerminal(1, 0, topology.NoPort) })},
 			[]string{"terminal 1 cannot reach terminal 0: its switch switch 1 has no entry", "1 of 6 pairs"}},
 		{"no entry on the way", lft.Config{Tables: tables(func(l *ib.LFTs) { l.SetTerminal(1, 0, topology.NoPort); l.SetTerminal(2, 0, down[2]) })},

@@ -42,6 +42,7 @@ type gwsssp struct {
 	candidates []topology.SwitchID
 }
 
+// Build implements [TreeBuilder].
 func (b *gwsssp) Build(g *Group, f *Forest) (*Tree, error) {
 	hops, graph := f.env.Hops, f.env.Graph
 	_, b.candidates = b.roots.find(g, b.candidates[:0])
@@ -117,6 +118,7 @@ func init() {
 // least hop count to the farthest.
 type oneTree struct{ *router }
 
+// Join implements [Engine].
 func (e *oneTree) Join(g Group) error { return e.JoinAll([]Group{g}) }
 
 // JoinAll implements BatchEngine: the tree is made once.

@@ -37,7 +37,7 @@ import (
 //     that make up c.
 //
 // With a table per port, trees of one colour share no cable, terminal or
-// management port: the load is that of a terminal or member switch, and the
+// management port: the load is a terminal's or member switch's, and the
 // volume is counted in links, b(g) - 1, and cables.
 //
 // Cost: for each group, the links of its members' switches, and the square of

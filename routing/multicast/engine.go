@@ -120,6 +120,7 @@ func (e *ExhaustedError) Error() string {
 	return fmt.Sprintf("group %d: all %d multicast forwarding table entries are taken", e.Group, e.Entries)
 }
 
+// plainEngine gives each group the tree of a builder and a colour of its own.
 type plainEngine struct {
 	builder TreeBuilder
 	forest  *Forest
@@ -127,8 +128,10 @@ type plainEngine struct {
 	next    Colour   // colours from here on were never used
 }
 
+// Forest implements [Engine].
 func (e *plainEngine) Forest() *Forest { return e.forest }
 
+// Join implements [Engine].
 func (e *plainEngine) Join(g Group) error {
 	if err := e.forest.Admissible(&g); err != nil {
 		return err
@@ -149,6 +152,7 @@ func (e *plainEngine) Join(g Group) error {
 	return nil
 }
 
+// Leave implements [Engine].
 func (e *plainEngine) Leave(id GroupID) error {
 	p, err := e.forest.Planted(id)
 	if err != nil {

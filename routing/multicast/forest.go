@@ -247,6 +247,7 @@ func (f *Forest) prune(t *Tree, groups []Group) *Tree {
 	return pruned
 }
 
+// addGroups adds n groups, or takes them off, to the counts of a planted tree's colour and cables.
 func (f *Forest) addGroups(p *Planted, n int32) {
 	f.colours[p.Colour].groups += int(n)
 	for _, up := range p.Up[1:] {

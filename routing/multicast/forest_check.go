@@ -73,11 +73,13 @@ func (f *Forest) Check() error {
 	return errors.Join(c.problems...)
 }
 
+// cellColour is a colour in a cell, which one tree may occupy.
 type cellColour struct {
 	cell   int32
 	colour Colour
 }
 
+// checker collects the problems of a forest, the first maxProblems.
 type checker struct {
 	f        *Forest
 	graph    *topology.Graph

@@ -113,6 +113,7 @@ func newPortPairs(g *topology.Graph) *portPairs {
 	return w
 }
 
+// row is the set of local ports that p is paired with.
 func (w *portPairs) row(p topology.PortID) []uint64 { return w.rows[w.start[p]:w.start[p+1]] }
 
 // join enters all pairs among a set of ports of switch s.
@@ -163,6 +164,7 @@ func (w *portPairs) before(p topology.PortID) iter.Seq[topology.PortID] {
 	}
 }
 
+// partners visits the ports that p is paired with, ascending, until yield returns false.
 func (w *portPairs) partners(p topology.PortID, yield func(topology.PortID) bool) {
 	first := w.graph.PortStart[w.graph.PortSwitch[p]]
 	for i, word := range w.row(p) {
@@ -231,6 +233,7 @@ func (m *portMarks) each(t *Tree, visit func(s topology.SwitchID, set []uint64) 
 	}
 }
 
+// mark enters a port into the set of its switch.
 func (m *portMarks) mark(p topology.PortID) {
 	local := m.graph.LocalPort(p)
 	m.sets[int(m.start[m.graph.PortSwitch[p]])+local>>6] |= 1 << (local & 63)

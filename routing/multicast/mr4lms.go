@@ -159,7 +159,7 @@ func (p *Planted) switchSet(f *Forest) bitset {
 	return p.set
 }
 
-// members are those of all groups on a tree.
+// members are the members of all groups on a tree.
 func (p *Planted) members() Group { return virtualGroup([]*Planted{p}, &Group{}) }
 
 // virtualGroup has the members of g and of all groups on the trees.

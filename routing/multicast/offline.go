@@ -123,6 +123,7 @@ type demand struct {
 	waiting []int32   // by cell: groups alive that need it
 }
 
+// newDemand finds the cells that groups need.
 func newDemand(f *Forest, groups []Group) *demand {
 	d := &demand{
 		needs:   make([][]int32, len(groups)),

@@ -214,6 +214,12 @@ func TestNearest(t *testing.T) {
 	if p := e.nearest(&probe); p.Groups[0].ID != 1 {
 		t.Errorf("nearest is the tree of group %d, want 1", p.Groups[0].ID)
 	}
+	// The first of equals: {2} lies between {0, 1} and {3, 4}.
+	e = joined(t, gridNet(false, 1, 5), [][]topology.TerminalID{{0, 1}, {3, 4}})
+	probe = NewGroup(9, []topology.TerminalID{2}, nil)
+	if p := e.nearest(&probe); p.Groups[0].ID != 0 {
+		t.Errorf("of two as near the tree of group %d is taken, want 0", p.Groups[0].ID)
+	}
 }
 
 // joined is MR4LMS with some groups on a network.
@@ -227,14 +233,15 @@ func joined(t *testing.T, g *topology.Graph, groups [][]topology.TerminalID) *mr
 }
 
 // TestFirstRoot: of two tops that reach both leaves in one hop, the second of two equal groups has
-// the one with fewer trees, so that the trees have only the leaves in common.
+// the one with fewer trees, so that the trees have only the leaves in common. The first one has the
+// lower number.
 func TestFirstRoot(t *testing.T) {
 	e := joined(t, family("fat-tree", param.Set("k", 4), param.Set("n", 2)), [][]topology.TerminalID{{0, 2}, {0, 2}})
 	var trees [][]topology.SwitchID
 	for p := range e.forest.Trees {
 		trees = append(trees, p.Switches)
 	}
-	if len(trees) != 2 || len(trees[0]) != 3 || slices.Equal(trees[0], trees[1]) {
+	if len(trees) != 2 || len(trees[0]) != 3 || trees[0][0] >= trees[1][0] {
 		t.Errorf("switches of the trees: %v", trees)
 	}
 }

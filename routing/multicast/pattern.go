@@ -206,6 +206,7 @@ func fixedSizeGroups(c FixedSizeConfig, env PatternEnv) ([]Group, error) {
 	return groups, nil
 }
 
+// fits refuses more ranks than terminals have places for; the error names setting key.
 func fits(key string, ranks, perTerminal int, env PatternEnv) error {
 	if ranks > env.Terminals*perTerminal {
 		return &param.ParamError{Key: key, Value: fmt.Sprintf("%d processes", ranks),

@@ -171,7 +171,7 @@ func (m *MinHop) nearest(members []member, near []uint8) {
 	}
 }
 
-// narrow lowers each byte of near to that of row.
+// narrow lowers each byte of near to row's byte, where that is less.
 func narrow(near, row []uint8) {
 	row = row[:len(near)]
 	for i := 0; i+8 <= len(near); i += 8 {
@@ -308,7 +308,7 @@ func (r *rootFinder) bytes() []uint8 {
 	return b
 }
 
-// widen raises each byte of far to that of row.
+// widen raises each byte of far to row's byte, where that is more.
 func widen(far []uint64, row []uint8) {
 	for i := range far {
 		far[i] = maxBytes(far[i], binary.LittleEndian.Uint64(row[8*i:8*i+8]))
@@ -317,7 +317,7 @@ func widen(far []uint64, row []uint8) {
 
 // widenNear is widen by four rows at once, all of whose distances are below
 // 128: comparing takes half the work then, and far goes through the cache once.
-// The padding behind a row, which is not, spoils that of far only: carries run
+// The padding behind a row, which is not, spoils far's padding only: carries run
 // towards higher bytes.
 func widenNear(far []uint64, rows *[4][]uint8) {
 	n := 8 * len(far)
@@ -350,6 +350,7 @@ func notLess(a, b uint64) uint64 {
 // maxBytes and minBytes work on the eight bytes of a word at a time.
 func maxBytes(a, b uint64) uint64 { return b ^ (a^b)&notLess(a, b) }
 
+// minBytes is the lesser byte at each of eight places.
 func minBytes(a, b uint64) uint64 { return a ^ (a^b)&notLess(a, b) }
 
 // addOne adds one to each byte that is not 255.

@@ -319,6 +319,7 @@ func (c *climber) build(root topology.SwitchID, g *Group) Tree {
 	return Tree{Switches: c.switches, Up: c.up}
 }
 
+// from climbs from a switch until it meets an earlier climb; row has distances to the root.
 func (c *climber) from(s topology.SwitchID, row []uint8) {
 	hops, efi := c.f.env.Hops, c.f.efi
 	start := len(c.switches)

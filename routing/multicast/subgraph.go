@@ -235,6 +235,7 @@ type reach struct {
 	sw   topology.SwitchID
 }
 
+// before orders by cost, rest and switch.
 func (a *reach) before(b *reach) bool {
 	if a.cost != b.cost {
 		return a.cost < b.cost

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -78,7 +77,7 @@ func (c *Config) Subnet(network topology.Topology, manager string, lanes int) (*
 	return s, nil
 }
 
-// DefaultConfig is that of an empty file.
+// DefaultConfig is what an empty file configures.
 func DefaultConfig() *Config { return &Config{Options: DefaultOptions(), MaxVLs: 15} }
 
 // ReadConfig reads a configuration file in the form that opensm --create-config
@@ -259,10 +258,7 @@ func (p *configReader) engines(key, value string) {
 
 // file reads a file that the configuration names, if it can be opened.
 func (p *configReader) file(key, value string, read func(in io.Reader, path string) error) (ok bool) {
-	path := value
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(p.dir, path)
-	}
+	path := input.In(p.dir, value)
 	f, err := input.OpenInput(path, input.MaxInput)
 	if err != nil {
 		p.Problem("%s: %s cannot be read: %v", key, path, err)

@@ -350,7 +350,7 @@ func (m *lashMesh) sorted() []lashSwitch {
 	return list
 }
 
-// mergeSort sorts as the C library's qsort does: differences need not be those of an order.
+// mergeSort sorts as the C library's qsort does: difference need not be an order.
 func mergeSort(list []int32, difference func(a, b int32) int32) []int32 {
 	if len(list) < 2 {
 		return list

@@ -109,7 +109,7 @@ func dot(a, b []int32) (sum int32) {
 	return sum
 }
 
-// meshDimensions is the number of dimensions of all shapes that OpenSM knows: those of
+// meshDimensions is the number of dimensions of all shapes that OpenSM knows: shapes of
 // switches within tori of 2, 3, 5 or 6 and more switches in each dimension, with no more
 // links than it analyses and, of four dimensions, one of 2 or 3; a ring of 4 looks like
 // two dimensions of 2. One is of a mesh of two dimensions with a switch missing at a corner.

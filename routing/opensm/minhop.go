@@ -209,7 +209,7 @@ func (b *balancer) destinations() ([]destination, error) {
 // span is a range of candidates.
 type span struct{ from, to int32 }
 
-// use is that of a neighbour by the LIDs of one destination.
+// use counts how often the LIDs of one destination use a neighbour.
 type use struct {
 	peer  int32
 	count int

@@ -70,8 +70,8 @@ func randomOptions(r *sim.Stream, s *Subnet) *Options {
 
 // TestRandomNetworks: no engine panics on any network; its tables name ports that are
 // there and lead no packet round in a circle; all pairs that cables join are served by
-// the engines that know no forbidden turns; and the layers of those that promise it
-// have no cycle, nor do those of nue on these networks (TestNueCanDeadlock has one where they do).
+// the engines that know no forbidden turns. Layers have no cycle where the engine promises it,
+// nor do nue's on these networks (TestNueCanDeadlock has one where they do).
 func TestRandomNetworks(t *testing.T) {
 	rounds := 300
 	if testing.Short() {

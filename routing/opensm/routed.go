@@ -29,9 +29,7 @@ var _ topology.PathConfig = (*RoutedConfig)(nil)
 
 // RelativeTo implements [topology.PathConfig].
 func (c *RoutedConfig) RelativeTo(dir string) {
-	if c.Config != "" && !filepath.IsAbs(c.Config) {
-		c.Config = filepath.Join(dir, c.Config)
-	}
+	c.Config = input.In(dir, c.Config)
 }
 
 // Files implements [topology.PathConfig]: the configuration, and the files that it names.
@@ -70,8 +68,8 @@ func init() {
 // service levels has a virtual channel of its own, or several where there are more
 // of them than layers.
 //
-// Deadlock: that of the engine. ftree never sends a packet up after it has gone down; dfsssp and lash have no cycle in
-// any layer; torus-2QoS crosses datelines on another lane. Of the others the network decides: its
+// Deadlock: as with the engine. ftree never sends a packet up after it has gone down; dfsssp and lash have no cycle in
+// any layer; torus-2QoS crosses datelines on another lane. With other engines the network decides: its
 // certificate tells. Nue's rules allow no cycle, but OpenSM's shortcuts forget dependencies.
 type routed struct {
 	tables  *Tables

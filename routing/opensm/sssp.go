@@ -115,9 +115,9 @@ func (p *Paths) Check(manager topology.TerminalID) error {
 	return &InfinityError{LIDs: total, Allowed: int((Infinity - 2) / p.fresh), Lost: lost}
 }
 
-// Unicast searches the paths to every LID and leaves their load on the links: those of the
-// hosts of each switch in port order, the switches with the most LIDs first, then likewise
-// those of the switches themselves. visit sees the result of each search: to the i-th LID
+// Unicast searches the paths to every LID and leaves their load on the links: to the LIDs of the
+// hosts of each switch in port order, the switches with the most LIDs first, then likewise to
+// the LIDs of the switches themselves. visit sees the result of each search: to the i-th LID
 // of an end port. Cost: a search for each LID.
 func (p *Paths) Unicast(visit func(e End, i int)) {
 	queue := p.s.mostFirst(func(n int32) int { return int(p.lids[n]) })

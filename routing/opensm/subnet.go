@@ -20,7 +20,7 @@ import (
 // numbered behind the terminals.
 type Subnet struct {
 	Graph *topology.Graph
-	// Names are those of the graph, with the aggregation nodes' behind the terminals'.
+	// Names are the graph's names, with the aggregation nodes' behind the terminals'.
 	Names    *topology.Names
 	Switches []topology.SwitchID // switch of each node
 	Node     []int32             // len = switches: node of a switch
@@ -57,8 +57,8 @@ type Link struct {
 	Graph topology.PortID
 }
 
-// Host is a cable to an adapter's port: a terminal's, or with a number behind theirs
-// that of an aggregation node.
+// Host is a cable to an adapter's port: a terminal's, or an aggregation node's, whose number
+// is behind the terminals'.
 type Host struct {
 	Port     uint8
 	Terminal topology.TerminalID
@@ -80,7 +80,7 @@ type End struct {
 // nobody owns a LID.
 var nobody = End{-1, -1}
 
-// NewSubnet looks at a network. Names that the graph lacks are those of
+// NewSubnet looks at a network. Names that the graph lacks come from
 // [topology.NamesOf]. LIDs that the network states are kept, the others are given out as
 // OpenSM does in a fresh fabric, the manager's first.
 //
@@ -110,7 +110,7 @@ func Wire(g *topology.Graph) *Subnet {
 	return s
 }
 
-// cable is one at a switch.
+// cable is a cable at a switch.
 type cable struct {
 	number  int32
 	port    topology.PortID     // NoPort: to an adapter
@@ -215,7 +215,7 @@ func (s *Subnet) numPorts(n int32) int { return int(s.Names.Switches[s.Switches[
 // aggregation nodes.
 func (s *Subnet) adapterPorts() int { return len(s.Names.Terminals) }
 
-// isTerminal tells an adapter's port that is a terminal from that of an aggregation node.
+// isTerminal tells an adapter's port that is a terminal from an aggregation node's port.
 func (s *Subnet) isTerminal(t topology.TerminalID) bool { return int(t) < s.Graph.Terminals() }
 
 // Terminals lists the cables of node n to terminals, in port order.
@@ -270,8 +270,8 @@ func (s *Subnet) describe(e End) (kind string, guid topology.GUID, name string) 
 	return "Switch", s.guid(e.Node), s.Names.Switches[s.Switches[e.Node]].Name
 }
 
-// ends lists the ports that get LIDs, those of adapters and port 0 of the switches, by GUID;
-// of equal ones a switch is first.
+// ends lists the ports that get LIDs, adapters' ports and port 0 of switches, by GUID;
+// of equal GUIDs a switch's is first.
 func (s *Subnet) ends() []End {
 	var ends []End
 	for n := range s.nodes() {

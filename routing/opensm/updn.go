@@ -89,7 +89,7 @@ func routeDownUp(s *Subnet, o *Options) (*Tables, error) {
 	return b.route("dnup", d.hops(func(int32) bool { return false }, nil))
 }
 
-// direction is that of a step between switches.
+// direction is where a step between switches leads.
 type direction uint8
 
 const (

@@ -12,9 +12,9 @@ import (
 )
 
 // SL2VLSets are the tables of service levels to virtual lanes in OpenSM's
-// configuration: qos_sl2vl, and those of adapters (qos_ca_), port 0 of switches
-// (qos_sw0_) and other ports of switches (qos_swe_). Those that are nil are the
-// first, that is by default 0 to 14 and 7.
+// configuration: qos_sl2vl for all ports, and tables for adapters (qos_ca_), port 0
+// of switches (qos_sw0_) and other ports of switches (qos_swe_). A table that is nil
+// is as the first, which is by default 0 to 14 and 7.
 type SL2VLSets struct {
 	All, Adapter, SwitchZero, SwitchPort *[16]uint8
 }

@@ -21,8 +21,8 @@ type Settings struct {
 // Proof is a certificate, and how it came about.
 type Proof struct {
 	certify.Certificate
-	// Fits tells that a walk of all paths fits into the budget, of those of the wider
-	// routing where that is what was proven.
+	// Fits tells that a walk of all paths fits into the budget; of all paths of the wider
+	// routing, where the wider routing was proven.
 	Fits bool
 }
 

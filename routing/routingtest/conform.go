@@ -89,7 +89,7 @@ func checkStages(t testing.TB, topo topology.Topology, r fabric.Routing, vcs int
 }
 
 // Certificate proves r on topo, all destinations, whatever the flow control. The
-// graph is that of all dependencies.
+// graph has all dependencies.
 func Certificate(t testing.TB, topo topology.Topology, r fabric.Routing, vcs int) (certify.Certificate, *certify.Graph) {
 	t.Helper()
 	return certificate(t, topo, r, vcs, func(topology.Dependency) {})
@@ -164,7 +164,7 @@ func checkDecisions(t *testing.T, topo topology.Topology, r fabric.Routing) {
 	f := simtest.Must(core.New(g, fabric.DefaultConfig(), observed, 7))(t)
 	pattern, sink := Uniform(g.Terminals()), &Counter{}
 	source := measure.NewOpenLoop(g.Terminals(), pattern, AtRate(0.1), Single{}, 7)
-	f.Attach(source, sink)
+	f.Attach(fabric.Ends{Source: source, Sink: sink})
 	cycles := int64(10_000 / g.Terminals())
 	if simtest.Soak() {
 		cycles *= 3
@@ -246,8 +246,8 @@ func ConformAroundFaults(t *testing.T, name string, seeds []uint64, faulty func(
 	}
 }
 
-// checkPeriods checks one network; the error is that of a routing that does not go
-// around the faults drawn.
+// checkPeriods checks one network. Error: the routing does not go around the faults
+// drawn.
 func checkPeriods(t testing.TB, n topologytest.Network, v Variant, seed uint64) error {
 	t.Helper()
 	g := n.Topology.Graph()

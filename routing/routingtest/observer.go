@@ -166,7 +166,7 @@ func (tr *Trial) observe(t testing.TB, unit string, load float64, cycles int64) 
 	s.blame = observe.StartBlame(f, meter)
 	s.blame.OnPacket = func(d *fabric.Delivery, parts *core.Parts) { s.parts[arrival{d.Src, d.Dst, d.Tag}] = *parts }
 	tracer := observe.StartTrace(f, meter, observe.TracePlan{Packets: 1 << 20})
-	simtest.Check(t, f.Attach(l, l))
+	simtest.Check(t, f.Attach(fabric.Ends{Source: l, Sink: l}))
 	f.Advance(cycles)
 	l.Stop(0)
 	for i := 0; f.InFlight() > 0 && i < 100; i++ { // some of these networks deadlock

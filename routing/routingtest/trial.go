@@ -247,7 +247,7 @@ func (tr *Trial) checkBound(t testing.TB, cycles int64) bool {
 	}
 	most := slices.Max(load.Port)
 	f, count := tr.Fabric(t), make(sources, g.Terminals())
-	f.Attach(tr.Traffic(1), count)
+	f.Attach(fabric.Ends{Source: tr.Traffic(1), Sink: count})
 	f.Advance(1000)
 	clear(count)
 	f.Advance(cycles)
@@ -305,7 +305,7 @@ func (tr *Trial) checkIdle(t testing.TB) {
 		l.turn[i] = int64(i) * l.spacing
 	}
 	f := tr.Fabric(t)
-	f.Attach(l, l)
+	f.Attach(fabric.Ends{Source: l, Sink: l})
 	f.Advance(20 * l.spacing)
 	if len(l.delivered) == 0 {
 		t.Fatalf("%v: nothing arrived", tr)

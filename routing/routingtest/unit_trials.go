@@ -164,7 +164,7 @@ func (tr *Trial) checkUnits(t testing.TB, build func(config fabric.Config, load 
 			config := tr.config
 			config.Fabric.Unit = unit
 			f, l := build(config, load)
-			simtest.Check(t, f.Attach(l, l))
+			simtest.Check(t, f.Attach(fabric.Ends{Source: l, Sink: l}))
 			f.Advance(cycles)
 			of[i], counters[i] = l, f.Counters
 		}

@@ -64,7 +64,7 @@ func Variants(t testing.TB, name string) []Variant {
 	return all
 }
 
-// setPlace gives the setting at a place among those of config another value.
+// setPlace gives the setting at a place among config's settings another value.
 func setPlace(config any, place int, value string) {
 	param.EachSetting(config, func(_ reflect.StructField, v reflect.Value) {
 		if place--; place != -1 {
@@ -94,7 +94,7 @@ var drawn = sync.OnceValue(func() []topologytest.Network {
 	return topologytest.Networks(topologytest.Size{Switches: 24, Terminals: 40})
 })
 
-// networks are a network of every family and those of the caller.
+// networks are a network of every family and the caller's.
 func networks(more []topologytest.Network) []topologytest.Network {
 	return slices.Concat(drawn(), more)
 }

@@ -29,8 +29,8 @@ type member struct {
 	of           *archive
 }
 
-// archives are those that were opened, which stay so: the members of one are read many
-// times, those of a compressed one from a copy without compression.
+// archives are opened once and stay open, since their members are read many times. Members of
+// a compressed archive are read from a copy without compression.
 var archives struct {
 	sync.Mutex
 	byPath map[string]*opened

@@ -50,7 +50,7 @@ const (
 const maxWindow = 128 << 20
 
 // OpenInput opens a file that a user names for reading, which may be a member of a tar
-// file, packed or not: ARCHIVE/MEMBER. Files of gzip and zstd are told by their first
+// file, packed or not: ARCHIVE/MEMBER, or come with the program: weft:NAME. Files of gzip and zstd are told by their first
 // bytes, whatever their names, and read as what they hold.
 // Reading fails once the content is longer than limit bytes, with an [*InputError];
 // a regular file that is too long is refused at once, and a packed one once it holds much more
@@ -59,6 +59,13 @@ const maxWindow = 128 << 20
 func OpenInput(path string, limit int64) (io.ReadCloser, error) {
 	if strings.ContainsRune(path, 0) {
 		return nil, &InputError{"its name holds a zero byte"}
+	}
+	if name, ok := strings.CutPrefix(path, Bundled); ok {
+		file, err := bundled.Open(name)
+		if err != nil {
+			return nil, &InputError{"no such file comes with weft"}
+		}
+		return open(file, limit)
 	}
 	file, err := os.Open(path)
 	if err == nil {
@@ -336,7 +343,7 @@ func (s foreign) Format(f fmt.State, verb rune) {
 	fmt.Fprintf(f, fmt.FormatString(f, verb), string(s))
 }
 
-// Add takes an error that names its place itself, such as those of a file that this one
+// Add takes an error that names its place itself, such as an error in a file that this file
 // names; nil is none.
 func (p *Problems) Add(err error) {
 	switch {
@@ -466,9 +473,9 @@ func CheckUTF8(text []byte) error {
 }
 
 // Printable is a text with control characters spelt out (\u001b), so that it
-// neither steers a terminal nor breaks a picture or a page: those of Unicode's
-// categories Cc, but for line ends and tabs, and the marks that turn the direction
-// of writing. What is no UTF-8 becomes U+FFFD.
+// neither steers a terminal nor breaks a picture or a page. Control characters are
+// Unicode's category Cc, but for line ends and tabs, and the marks that turn the
+// direction of writing. What is no UTF-8 becomes U+FFFD.
 func Printable(s string) string {
 	if !strings.ContainsFunc(s, Steers) && utf8.ValidString(s) {
 		return s

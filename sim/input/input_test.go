@@ -109,7 +109,7 @@ func TestInputRefused(t *testing.T) {
 }
 
 // A packed file that holds more than packing saves is refused, for readers that hold it and for
-// those of streams: 34 and 64 MiB of zeros are 34 and 64 KiB of gzip, and may be 32 MiB more than 32 or
+// readers of streams: 34 and 64 MiB of zeros are 34 and 64 KiB of gzip, and may be 32 MiB more than 32 or
 // 128 times that, 33 and 40 MiB. What a sparse file is said to have is not believed.
 func TestSwollen(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")

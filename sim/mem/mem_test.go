@@ -78,7 +78,7 @@ func TestApart(t *testing.T) {
 }
 
 // What was written beyond the limit is read again, forgotten or not, from memory of a file
-// as from that of the heap; slices are of zeros.
+// as from the heap; slices are of zeros.
 func TestSpill(t *testing.T) {
 	const items = 6 << 20 // 48 MiB
 	for _, s := range []*Spill{nil, {}, {failed: true}} {

@@ -3,6 +3,7 @@ package mem
 import (
 	"os"
 	"runtime"
+	"runtime/debug"
 	"syscall"
 	"unsafe"
 )
@@ -10,7 +11,7 @@ import (
 // HugePages asks the operating system to back a slice with pages of 2 MiB and
 // returns it. A model that goes through much memory in the order of its events
 // finds the translation of hardly any address in the processor's small cache
-// for those of 4 KiB. It helps memory that has not been touched yet, as a large
+// for pages of 4 KiB. It helps memory that has not been touched yet, as a large
 // slice from make is; small slices are left alone, and failures ignored.
 func HugePages[T any](s []T) []T {
 	const huge = 2 << 20
@@ -36,8 +37,10 @@ func HugePages[T any](s []T) []T {
 func ReserveHugePages(bytes int) {
 	// The heap keeps the addresses of what it has freed, and allocates the lowest
 	// first; the operating system keeps what it has been asked for them.
+	percent := debug.SetGCPercent(-1) // or the slice would be the occasion for a collection of its own
 	HugePages(make([]byte, bytes))
 	runtime.GC()
+	debug.SetGCPercent(percent)
 }
 
 // spillFile is the file of a [Spill].

@@ -140,8 +140,8 @@ func editDistance(a, b string) int {
 	return last[len(b)]
 }
 
-// Errors lists the errors that [errors.Join] has joined, in order, those of joined errors
-// within them in their place; none for nil.
+// Errors lists the errors that [errors.Join] has joined, in order; a joined error among them
+// is replaced by its own errors. None for nil.
 func Errors(err error) []error {
 	if err == nil {
 		return nil

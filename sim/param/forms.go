@@ -54,8 +54,10 @@ func RegisterFor[C, E, T any](r *Registry[E, T], need Need[E], name, doc string,
 		}
 		return strings.Compare(a.need.What, b.need.What)
 	})
-	if err := e.disagreement(); err != nil {
-		panic(fmt.Sprintf("param: %s %q: %v", r.kind, name, err))
+	if len(e.forms) > 1 { // most have one, whose settings are read where it is asked for
+		if err := e.disagreement(); err != nil {
+			panic(fmt.Sprintf("param: %s %q: %v", r.kind, name, err))
+		}
 	}
 }
 
@@ -96,7 +98,7 @@ func (r *Registry[E, T]) formFor(name string, config any, env E) (*form[E, T], e
 	return nil, fmt.Errorf("%s %q needs %s", r.kind, name, strings.Join(needs, " or "))
 }
 
-// Settings lists the keys that name takes in an environment: those of the form
+// Settings lists the keys that name takes in an environment: the keys of the form
 // whose need env meets.
 func (r *Registry[E, T]) Settings(name string, env E) ([]string, error) {
 	f, err := r.formFor(name, nil, env)
@@ -121,7 +123,7 @@ type Idler interface{ IdleSettings() []IdleSetting }
 type IdleSetting struct{ Key, Because string }
 
 // Unused lists the settings of name that built, which was built in env, makes no
-// use of: those of other forms, and those that it says it skips.
+// use of: settings of other forms, and settings that it says it skips.
 func (r *Registry[E, T]) Unused(name string, env E, built T) []string {
 	used, err := r.Settings(name, env)
 	if err != nil {

@@ -74,7 +74,7 @@ func TestForms(t *testing.T) {
 	if err != nil || d.Doc != "with round: made of rounds; with square: made of squares" {
 		t.Errorf("%q, %v", d.Doc, err)
 	}
-	// Bounds that differ are those of each form.
+	// Bounds that differ are named with their form.
 	if p := d.Params[0]; p.Doc != "with round: how large; with square: how wide" || p.Allowed != "with round: 1 to 9; with square: 2 to 9" {
 		t.Errorf("size: %+v", p)
 	}

@@ -8,9 +8,9 @@ import (
 	"encoding"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 	"sync"
@@ -75,12 +75,7 @@ func (r *Registry[E, T]) Kind() string { return r.kind }
 
 // Names lists the registered names in alphabetical order.
 func (r *Registry[E, T]) Names() []string {
-	names := make([]string, 0, len(r.entries))
-	for n := range r.entries {
-		names = append(names, n)
-	}
-	sort.Strings(names)
-	return names
+	return slices.Sorted(maps.Keys(r.entries))
 }
 
 // UnknownNameError reports a name that is not registered.
@@ -185,7 +180,7 @@ func DescribeParams(config any) []Param {
 }
 
 // EachSetting visits the settings of a pointer to a configuration struct: its
-// fields with a toml tag, those of embedded structs in their place.
+// fields with a toml tag, the fields of an embedded struct in its place.
 func EachSetting(config any, visit func(field reflect.StructField, value reflect.Value)) {
 	v := reflect.ValueOf(config)
 	for v.Kind() == reflect.Pointer {

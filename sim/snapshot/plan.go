@@ -10,7 +10,7 @@ import (
 	"unsafe"
 )
 
-// Archiver is implemented by types whose state is not simply that of their fields.
+// Archiver is implemented by types whose state is more or less than their fields.
 type Archiver interface{ Archive(a *Archive) }
 
 // Value archives all of v by a plan that is made from its type, once: numbers, truth values
@@ -38,7 +38,7 @@ func Fields[T any](a *Archive, v *T) {
 // plan archives what is at p.
 type plan func(a *Archive, p unsafe.Pointer)
 
-// plans are those made so far, by type and tag.
+// plans are the plans made so far, by type and tag.
 var plans sync.Map // planKey to plan
 
 type planKey struct {

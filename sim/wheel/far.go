@@ -115,8 +115,8 @@ func (f *farFuture[T]) empty(l *farList[T], visit func(*farItem[T])) {
 	full.last.next, f.free = f.free, full.last.next
 }
 
-// lists calls visit with the lists that have items, those of earlier blocks
-// first, until it returns false.
+// lists calls visit with the lists that have items, lists of earlier blocks
+// first, until visit returns false.
 func (f *farFuture[T]) lists(visit func(*farList[T]) bool) {
 	for d, ring := range f.rings {
 		if ring == nil {

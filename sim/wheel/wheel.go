@@ -262,7 +262,7 @@ func (w *Wheel[T]) NextCycle() (cycle int64, ok bool) {
 // Each calls visit with every item, for audits. It does not take them.
 func (w *Wheel[T]) Each(visit func(T)) { w.Items(func(_ int64, item *T) { visit(*item) }) }
 
-// Items calls visit with every item and its cycle: those of a cycle in the order in which
+// Items calls visit with every item and its cycle: the items of a cycle in the order in which
 // they were filed, the cycles in no particular order. It does not take them.
 func (w *Wheel[T]) Items(visit func(cycle int64, item *T)) {
 	w.used(func(c int64, s *wheelSlot[T]) {

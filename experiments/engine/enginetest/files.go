@@ -45,13 +45,13 @@ func WorkOf(t *testing.T, f *experiments.File) (expected, counted float64) {
 	t.Helper()
 	for _, note := range simtest.Must(f.Preflight(true))(t).Notes {
 		if at := strings.Index(note.Text, "roughly "); note.Topic == "cost" && at >= 0 {
-			simtest.Must(fmt.Sscanf(note.Text[at:], "roughly %g events", &expected))(t) // two for each flit and switch
+			simtest.Must(fmt.Sscanf(note.Text[at:], "roughly %g flit-hops", &expected))(t)
 		}
 	}
 	dir := t.TempDir()
 	Execute(t, f, engine.Execution{Dir: dir})
 	_, row, _ := strings.Cut(Read(t, dir, "performance.csv"), "\n") // of point, events, flit_hops
-	return expected / 2, results.Number(strings.Split(row, ",")[2])
+	return expected, results.Number(strings.Split(row, ",")[2])
 }
 
 // GoalFile writes a GOAL schedule and returns its path.

@@ -279,7 +279,7 @@ func (p *exchangeParts) runFabric(ctx context.Context, c *exchangeConfig, run *e
 	}
 	run.OnOneThread(f.DivideFor(run.Threads, fabric.Never, network.WorthBusy, nil))
 	kept := run.Checkpoint()
-	if err := measure.RunToEnd(ctx, f, x, x, measure.ToEnd{Progress: progress, From: kept.Open(), Snapshot: kept.SaveTo}); err != nil {
+	if err := measure.RunToEnd(ctx, f, x, measure.ToEnd{Progress: progress, From: kept.Open(), Snapshot: kept.SaveTo}); err != nil {
 		return exchangeRow{}, err
 	}
 	count()
@@ -422,15 +422,12 @@ func (x *exchange) Next(t topology.TerminalID, until int64, spec *fabric.PacketS
 	return true
 }
 
-// Part implements fabric.PartedSink.
-func (x *exchange) Part() fabric.Sink {
+// Part implements fabric.Host.
+func (x *exchange) Part(int) fabric.Ends {
 	p := &exchanged{exchange: x}
 	x.parts = append(x.parts, p)
-	return p
+	return fabric.Ends{Source: x, Sink: p}
 }
-
-// Deliver implements fabric.Sink for an exchange in one part.
-func (x *exchange) Deliver(d *fabric.Delivery) { x.parts[0].Deliver(d) }
 
 // Deliver implements fabric.Sink.
 func (a *exchanged) Deliver(d *fabric.Delivery) {

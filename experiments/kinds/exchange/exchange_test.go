@@ -88,10 +88,10 @@ func TestExchangeFamilies(t *testing.T) {
 // An exchange that lacks a packet says so.
 func TestExchangeIncomplete(t *testing.T) {
 	x := newExchange(2, 1, "ring", 1)
-	x.Part()
-	x.Deliver(&fabric.Delivery{Src: 0, Dst: 1})
+	sink := x.Part(0).Sink
+	sink.Deliver(&fabric.Delivery{Src: 0, Dst: 1})
 	simtest.Fail(t, x.complete(0), "still lacked 1 packets, of which 0 were given up")
-	x.Deliver(&fabric.Delivery{Src: 1, Dst: 0})
+	sink.Deliver(&fabric.Delivery{Src: 1, Dst: 0})
 	if err := x.complete(0); err != nil {
 		t.Error(err)
 	}
@@ -176,7 +176,7 @@ func TestExchangeGoesOn(t *testing.T) {
 			f := simtest.Must(p.Routed.Fabric(g, p.fabric, 1))(t)
 			x := newExchange(g.Terminals(), c.Exchange.PacketFlits, c.Exchange.Order, 1)
 			f.DivideFor(threads, fabric.Never, 1, nil)
-			return x, f, measure.RunToEnd(t.Context(), f, x, x, plan)
+			return x, f, measure.RunToEnd(t.Context(), f, x, plan)
 		}
 		var last []byte
 		for _, trial := range simtest.Some(t, i, 0, 1, 2) {

@@ -1,10 +1,11 @@
 package jobs
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/weft-sim/weft/sim/input"
 )
 
 // standardForm is the Standard Workload Format (Feitelson, Parallel Workloads Archive, version 2.2): 18
@@ -25,7 +26,7 @@ type standardWorkload struct {
 	nodes, procs int // of the machine; 0: not said
 }
 
-var standardCounts = regexp.MustCompile(`^;\s*(MaxNodes|MaxProcs):\s*(\d+)`)
+var standardCounts = input.Pattern(`^;\s*(MaxNodes|MaxProcs):\s*(\d+)`)
 
 // comment takes in a line of the header.
 func (w *standardWorkload) comment(line string) bool {
@@ -33,7 +34,7 @@ func (w *standardWorkload) comment(line string) bool {
 		return false
 	}
 	w.found = true
-	if m := standardCounts.FindStringSubmatch(line); m != nil {
+	if m := standardCounts().FindStringSubmatch(line); m != nil {
 		n, _ := strconv.Atoi(m[2]) // 0 where there are too many digits
 		if m[1] == "MaxNodes" {
 			w.nodes = n

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/document"
@@ -41,7 +42,8 @@ func init() {
 			return jobsConfig{
 				Job:      map[string]jobTable{"first": first},
 				Protocol: mpi.DefaultProtocols, Connections: mpi.DefaultConnections, Noise: mpi.DefaultNoise,
-				HCA:      kind.HCATable{Preset: experiments.Choose(hca.Registry, kind.DefaultAdapter)},
+				HCA:    kind.HCATable{Preset: experiments.Choose(hca.Registry, kind.DefaultAdapter)},
+				System: kind.DefaultSystem(), Memory: mpi.DefaultMemory,
 				Local:    localWork{CopyRate: 40e9, CombineRate: 16e9},
 				Batch:    batchTable{experiments.Choose(batchPolicies, noBatch), experiments.Choose(placements, "contiguous")},
 				Measure:  jobsMeasure{Replications: 1, Alone: true},
@@ -53,11 +55,7 @@ func init() {
 		Complete: func(c *jobsConfig, given func(string) bool) {
 			network.FollowTopology(&c.Routing, &c.Topology, given)
 			network.FollowClock(&c.Fabric, &c.Topology, c.Channel, given)
-			m := c.mpi()
-			m.FollowPreset(func(key string) bool {
-				return given(key) || key == "workload.copy_rate" && given("local.copy_rate")
-			})
-			c.Protocol.CopyRate, c.Local.CopyRate, c.Fabric.Clock = m.Protocol.CopyRate, m.Workload.CopyRate, m.Fabric.Clock
+			c.followSystem(given)
 		},
 		Check: checkJobs,
 		Preflight: func(c *jobsConfig, p *experiments.Preflight) error {
@@ -78,7 +76,9 @@ type jobsConfig struct {
 	Local       localWork           `toml:"local" doc:"work of programs inside a rank"`
 	Protocol    mpi.Protocols       `toml:"protocol" doc:"costs and thresholds of the message-passing library"`
 	Connections mpi.Connections     `toml:"connections" doc:"how processes are connected"`
+	System      kind.SystemTable    `toml:"system" doc:"presets of whole machines"`
 	HCA         kind.HCATable       `toml:"hca" doc:"host channel adapters"`
+	Memory      mpi.Memory          `toml:"memory" doc:"a node's memory, which its processes share"`
 	Noise       mpi.Noise           `toml:"noise" doc:"what puts ranks out of step"`
 	Measure     jobsMeasure         `toml:"measure" doc:"what is run, and what is written"`
 
@@ -88,6 +88,24 @@ type jobsConfig struct {
 	Switch   fabric.SwitchConfig             `toml:"switch" doc:"input-queued virtual-channel switch"`
 	Terminal fabric.TerminalConfig           `toml:"terminal" doc:"end points"`
 	Channel  map[string]fabric.ChannelConfig `toml:"channel" names:"CLASS" doc:"channels, by the classes that the topology names; those to terminals are as fast as the adapter's engines unless told otherwise"`
+}
+
+// followSystem sets what machine and adapter have and the file does not give; what kind mpi has in
+// [workload], this one has in [local].
+func (c *jobsConfig) followSystem(given func(string) bool) {
+	m := c.mpi()
+	m.FollowPreset(m.FollowSystem(func(key string) bool {
+		work, of := strings.CutPrefix(key, "workload.")
+		return given(key) || of && given("local."+work)
+	}))
+	c.System, c.HCA, c.Protocol, c.Memory, c.Fabric, c.Switch, c.Terminal = m.System, m.HCA, m.Protocol, m.Memory, m.Fabric, m.Switch, m.Terminal
+	c.Local = localWork{m.Workload.CopyRate, m.Workload.CombineRate, m.Workload.CallTime, m.Workload.BlockTime}
+	if c.System.Library == "" {
+		return
+	}
+	for name, job := range c.Job { // in any order
+		kind.FollowLibrary(job.Program.Config(), c.System.Library, given("job."+name+".library"))
+	}
 }
 
 func (c *jobsConfig) AllowDeadlock() *bool { return &c.Fabric.AllowDeadlock }
@@ -114,10 +132,12 @@ func (t *jobTable) Defaults() {
 type localWork struct {
 	CopyRate    sim.Rate `toml:"copy_rate" doc:"rate of a program's copies inside a rank's memory" min:"1kb/s"`
 	CombineRate sim.Rate `toml:"combine_rate" doc:"rate of reducing received data" min:"1kb/s"`
+	CallTime    sim.Time `toml:"call_time" doc:"CPU time of the library, beside protocol.send_overhead and recv_overhead, for a call: a round of a schedule that sends or receives" min:"0ns"`
+	BlockTime   sim.Time `toml:"block_time" doc:"CPU time for each block that a schedule's copies gather or scatter, beside its bytes" min:"0ns"`
 }
 
 func (l *localWork) costs() mpi.Costs {
-	return mpi.Costs{Copy: l.CopyRate.PicosecondsFor(1), Combine: l.CombineRate.PicosecondsFor(1)}
+	return mpi.Costs{Copy: l.CopyRate.PicosecondsFor(1), Combine: l.CombineRate.PicosecondsFor(1), Call: l.CallTime, Block: l.BlockTime}
 }
 
 type jobsMeasure struct {
@@ -153,9 +173,9 @@ func (c *jobsConfig) names() []string { return slices.Sorted(maps.Keys(c.Job)) }
 // mpi is a configuration of kind mpi with the same network.
 func (c *jobsConfig) mpi() *kind.Config {
 	return &kind.Config{
-		Job: kind.JobTable{Machine: "fabric"}, Workload: kind.WorkloadTable{CopyRate: c.Local.CopyRate, CombineRate: c.Local.CombineRate},
+		Job: kind.JobTable{Machine: "fabric"}, Workload: kind.WorkloadTable{CopyRate: c.Local.CopyRate, CombineRate: c.Local.CombineRate, CallTime: c.Local.CallTime, BlockTime: c.Local.BlockTime}, System: c.System,
 		Placement: mpi.Placement{Type: mpi.Explicit, PerNode: 1},
-		Protocol:  c.Protocol, Connections: c.Connections, HCA: c.HCA, Noise: c.Noise, Memory: mpi.DefaultMemory, Measure: kind.MeasureTable{Links: c.Measure.Links},
+		Protocol:  c.Protocol, Connections: c.Connections, HCA: c.HCA, Noise: c.Noise, Memory: c.Memory, Measure: kind.MeasureTable{Links: c.Measure.Links},
 		Trace: telemetry.NoTrace, Topology: c.Topology, Routing: c.Routing, Fabric: c.Fabric, Switch: c.Switch, Terminal: c.Terminal, Channel: c.Channel,
 	}
 }

@@ -68,13 +68,26 @@ func TestJobsWithIdleCompanions(t *testing.T) {
 	}
 }
 
-// TestJobsAreProgramsOfKindMPI: a job takes what its program takes in kind mpi.
+// TestJobsAreProgramsOfKindMPI: a job takes what its program takes in kind mpi, also on a machine whose
+// library chooses the algorithm.
 func TestJobsAreProgramsOfKindMPI(t *testing.T) {
-	network := strings.TrimPrefix(jobsNetwork, "kind = \"jobs\"\n")
-	jobs, _ := jobTables(t, jobsNetwork+ranHalo("m", ""))
-	o := enginetest.Execute(t, enginetest.Load(t, "kind = \"mpi\"\n[job]\nranks = 8\nmachine = \"fabric\"\n[placement]\nper_node = 1\n[routing]\ntype = \"min\"\n[workload]\ntype = \"halo\"\ndims = [2, 4]\niterations = 2\nbytes = \"16KiB\"\n"+network), engine.Execution{Threads: 1})
-	if got, want := enginetest.Numbers(t, jobs, "elapsed_s")[0], enginetest.Numbers(t, o.Results, "elapsed_s")[0]; got != want {
-		t.Errorf("takes %v s, in kind mpi %v", got, want)
+	network := strings.TrimPrefix(strings.Replace(jobsNetwork, "64ns", "16ns", 1), "kind = \"jobs\"\n")
+	times := map[float64]bool{}
+	for _, c := range []struct{ program, settings, more string }{
+		{"halo", "dims = [2, 4]\niterations = 2\nbytes = \"16KiB\"\n", ""},
+		{"osu-alltoall", "algorithm = \"allreduce-library\"\niterations = 2\nbytes = \"16KiB\"\n", "[system]\npreset = \"edr\"\nlibrary = \"open-mpi-4.0\"\n"},
+		{"osu-alltoall", "algorithm = \"allreduce-library\"\niterations = 2\nbytes = \"16KiB\"\n", "[system]\npreset = \"edr\"\nlibrary = \"mpich\"\n"},
+	} {
+		jobs, _ := jobTables(t, "kind = \"jobs\"\n"+network+c.more+"[job.m]\nprogram = \""+c.program+"\"\nranks = 8\n"+c.settings)
+		o := enginetest.Execute(t, enginetest.Load(t, "kind = \"mpi\"\n[job]\nranks = 8\nmachine = \"fabric\"\n[placement]\nper_node = 1\n[routing]\ntype = \"min\"\n[workload]\ntype = \""+c.program+"\"\n"+c.settings+c.more+network), engine.Execution{Threads: 1})
+		got, want := enginetest.Numbers(t, jobs, "elapsed_s")[0], enginetest.Numbers(t, o.Results, "elapsed_s")[0]
+		if got != want {
+			t.Errorf("%s%s takes %v s, in kind mpi %v", c.more, c.program, got, want)
+		}
+		times[got] = true
+	}
+	if len(times) != 3 {
+		t.Errorf("times %v: want another one for each", times)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/kinds/telemetry"
+	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/observe"
 	"github.com/weft-sim/weft/fabric/topology"
@@ -32,12 +33,13 @@ type jobsRun struct {
 
 // jobsOutcome is what a simulation of some jobs comes to. Times are in picoseconds.
 type jobsOutcome struct {
-	ends  [][]int64 // by job and repetition; of idle jobs none
-	ranks []int64   // when each was through
-	graph *topology.Graph
-	flits []uint32 // by channel and virtual channel
-	end   int64    // cycle
-	waits []int64  // of the packets of the observed job, by channel, in cycles
+	ends    [][]int64 // by job and repetition; of idle jobs none
+	ranks   []int64   // when each was through
+	graph   *topology.Graph
+	flits   []uint32 // by channel and virtual channel
+	timings []fabric.ChannelTiming
+	end     int64   // cycle
+	waits   []int64 // of the packets of the observed job, by channel, in cycles
 
 	latency    []stats.Histogram     // of messages, by job
 	operations []kind.OperationTimes // by job
@@ -79,6 +81,7 @@ func runJobs(ctx context.Context, c *jobsConfig, run *experiments.Run) (jobsRow,
 		}
 		graph = all.graph
 		links.Add(all.flits, all.end)
+		links.Timings = all.timings
 		last := 0.0
 		single := make([]*jobsOutcome, len(sums))
 		for j := range r.plan.jobs {
@@ -232,6 +235,9 @@ func (r *jobsRun) simulate(active []bool, observed int) (*jobsOutcome, error) {
 	config.Progress(int64(result.Stats.Events))
 	r.before += int64(result.Stats.Events)
 	o := &jobsOutcome{graph: f.Graph(), flits: f.ChannelFlits(), end: f.Adapters.Over(), latency: f.Adapters.Latencies()}
+	if o.timings, err = f.Config.ChannelTimings(f.Graph()); err != nil {
+		return nil, err
+	}
 	for j := range jobs {
 		o.ends = append(o.ends, w.Ends(j))
 		o.operations = append(o.operations, r.plan.tables[j].operations(w, j))

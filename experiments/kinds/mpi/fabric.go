@@ -164,6 +164,7 @@ func (c *Config) overFabric(adapter *hca.Config, run *experiments.Run, seed uint
 		if whole && err == nil {
 			row.Links, row.Network = channelTimes(s.Fabric, timings)
 			seen.add(s)
+			seen.Carried.Timings = timings
 		}
 		return result, err
 	}, nil

@@ -57,7 +57,8 @@ var idleProtocol = []experiments.Idle[*Config]{
 	{Key: "protocol.single_copy_rate", When: inTwoCopies, Because: "protocol.single_copy is 0B"},
 	{Key: "loggp.far_latency", When: func(c *Config) bool { return c.LogGP.PerLeaf == 0 }, Because: "loggp.nodes_per_leaf is 0"},
 	{Key: "connections.srq_buffers", When: func(c *Config) bool { return c.Connections.Mode == mpi.RC }, Because: `connections.mode = "rc" has no shared receive queues`},
-	{Key: "memory.domains", When: func(c *Config) bool { return c.Memory.Bandwidth == 0 }, Because: "memory.bandwidth is without limit"},
+	{Key: "memory.domains", When: oneDomain, Because: "memory.bandwidth is without limit, and memory.domain_latency and domain_rate are not given"},
+	{Key: "memory.domain_ranks", When: oneDomain, Because: "memory.bandwidth is without limit, and memory.domain_latency and domain_rate are not given"},
 	{Key: "memory.cached", When: func(c *Config) bool { return c.Memory.Bandwidth == 0 }, Because: "memory.bandwidth is without limit"},
 }
 
@@ -73,4 +74,9 @@ var idleNoise = []experiments.Idle[*mpi.Noise]{
 	}, Because: "nothing is drawn from a normal distribution"},
 	{Key: "noise.daemon_every", When: func(n *mpi.Noise) bool { return n.DaemonTime == 0 }, Because: "noise.daemon_time is 0"},
 	{Key: "noise.daemon_time", When: func(n *mpi.Noise) bool { return n.DaemonEvery == 0 }, Because: "noise.daemon_every is 0"},
+}
+
+// oneDomain tells whether it makes no difference in which domain of a node's memory a rank is.
+func oneDomain(c *Config) bool {
+	return c.Memory.Bandwidth == 0 && c.Memory.Between == 0 && c.Memory.Across == 0
 }

@@ -21,7 +21,7 @@ func TestIdleMPISettings(t *testing.T) {
 		"connections.tear_down=true connections.on_demand=true":          "[]",
 		"noise.spread=0.5 noise.call=1us":                                "[noise.spread changes nothing: nothing is drawn from a normal distribution]",
 		"noise.spread=0.5 noise.call=1us noise.call_distribution=normal": "[]",
-		"memory.domains=2":                                               "[memory.domains changes nothing: memory.bandwidth is without limit]",
+		"memory.domains=2":                                               "[memory.domains changes nothing: memory.bandwidth is without limit, and memory.domain_latency and domain_rate are not given]",
 	} {
 		said := []string{}
 		for _, w := range enginetest.Load(t, "kind = \"mpi\"\njob = { ranks = 8 }\n", strings.Fields(set)...).Warnings {

@@ -42,7 +42,7 @@ func init() {
 				Protocol:    mpi.DefaultProtocols,
 				Connections: mpi.DefaultConnections,
 				HCA:         HCATable{experiments.Choose(hca.Registry, DefaultAdapter)},
-				System:      systemTable{Preset: experiments.Choose(systems.Registry, systems.QDR)},
+				System:      DefaultSystem(),
 				LogGP:       mpi.DefaultLogGP,
 				LogGOPS:     mpi.DefaultLogGOPS,
 				Noise:       mpi.DefaultNoise,
@@ -56,7 +56,7 @@ func init() {
 		},
 		Complete: func(c *Config, given func(string) bool) {
 			network.FollowClock(&c.Fabric, &c.Topology, c.Channel, given)
-			c.FollowPreset(c.followSystem(given))
+			c.FollowPreset(c.FollowSystem(given))
 		},
 		Check:     checkMPI,
 		Preflight: preflightMPI,
@@ -80,7 +80,7 @@ const (
 type Config struct {
 	Job         JobTable             `toml:"job" doc:"ranks and machine"`
 	Workload    WorkloadTable        `toml:"workload" doc:"what the ranks do"`
-	System      systemTable          `toml:"system" doc:"presets of whole machines"`
+	System      SystemTable          `toml:"system" doc:"presets of whole machines"`
 	Placement   mpi.Placement        `toml:"placement" doc:"ranks on nodes"`
 	Protocol    mpi.Protocols        `toml:"protocol" doc:"costs and thresholds of the message-passing library"`
 	Connections mpi.Connections      `toml:"connections" doc:"how processes are connected"`

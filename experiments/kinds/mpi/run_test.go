@@ -113,6 +113,13 @@ func TestMPILinks(t *testing.T) {
 			t.Errorf("a channel carries %v flits, want 160", flits)
 		}
 	}
+	slow := enginetest.Execute(t, enginetest.Load(t, onFabric+"ranks = 2\n", "topology.terminals=2", "channel.terminal.cycles_per_flit=4", "measure.links=true"), engine.Execution{}).Tables["links"]
+	rates := enginetest.Numbers(t, slow, "flits_per_cycle")
+	for i, percent := range enginetest.Numbers(t, slow, "percent") { // a channel carries a quarter of a flit a cycle
+		if math.Abs(percent-400*rates[i]) > 1e-9 || !(percent > 0) || percent > 100 {
+			t.Errorf("%v flits a cycle are %v %%", rates[i], percent)
+		}
+	}
 	rows := strings.Split(strings.TrimSpace(enginetest.Read(t, dir, "series", "0.csv")), "\n")
 	if len(rows) != 5 {
 		t.Fatalf("the series has %d rows, want a header and 4 channels", len(rows))

@@ -9,29 +9,35 @@ import (
 	"github.com/weft-sim/weft/fabric/hca"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/mpi/systems"
+	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
 )
 
-// systemTable names a machine.
-type systemTable struct {
+// SystemTable names a machine.
+type SystemTable struct {
 	Preset    experiments.Choice[struct{}, *systems.Preset] `toml:"preset" doc:"machine whose adapter, protocols, memory, cables and switches are taken where the file does not say otherwise; docs/hardware.md says how far each is from measurements"`
 	Library   string                                        `toml:"library" doc:"message-passing library on it: what it adds to these values, and workload.library of a -library algorithm" choices:"|open-mpi|open-mpi-4.0|mpich|mvapich|intel-mpi"`
 	Transport string                                        `toml:"transport" doc:"what the library sends over; left out: that of the preset" choices:"|ucx|cxi|verbs"`
 	systems.Ways
 }
 
+// DefaultSystem is that of files that name none.
+func DefaultSystem() SystemTable {
+	return SystemTable{Preset: experiments.Choose(systems.Registry, systems.QDR)}
+}
+
 // values are those of the machine that the table names.
-func (t *systemTable) values() []systems.Value {
+func (t *SystemTable) values() []systems.Value {
 	preset, err := t.Preset.Choice.Build(struct{}{})
 	if err != nil { // the name is checked as it is read
 		panic("kinds: " + err.Error())
 	}
-	return preset.With(systems.Libraries[t.Library], t.Transport)
+	return preset.With(systems.Library(t.Library), t.Transport)
 }
 
-// followSystem sets what the machine has and the file does not give. It returns a given that holds for
+// FollowSystem sets what the machine has and the file does not give. It returns a given that holds for
 // both.
-func (c *Config) followSystem(given func(string) bool) func(string) bool {
+func (c *Config) FollowSystem(given func(string) bool) func(string) bool {
 	values := c.System.values()
 	c.takeAdapter(systems.Adapter(values), given)
 	adapter, known := c.HCA.Preset.Config().(*hca.Config)
@@ -42,7 +48,7 @@ func (c *Config) followSystem(given func(string) bool) func(string) bool {
 	m.Set(values, given)
 	c.System.Ways = m.System
 	if c.System.Library != "" {
-		followLibrary(c.Workload.Type.Config(), c.System.Library, given)
+		FollowLibrary(c.Workload.Type.Config(), c.System.Library, given("workload.library"))
 	}
 	if ways := c.System.Ways; ways != (systems.Ways{}) {
 		if !given("loggp.latency") {
@@ -52,7 +58,7 @@ func (c *Config) followSystem(given func(string) bool) func(string) bool {
 			c.LogGP.Far = ways.Far()
 		}
 		if !given("switch.buffer_flits") { // for the way of credits
-			c.Switch.BufferFlits = systemBuffer
+			c.Switch.BufferFlits = systemBuffer + int(2*ways.SpineLatency/fabric.FlitTime(adapter.LinkRate, c.Fabric.FlitBytes))
 		}
 		if !given("terminal.injection_cycles") { // it is in the latency of a cable
 			c.Terminal.InjectionCycles = 0
@@ -66,7 +72,7 @@ func (c *Config) followSystem(given func(string) bool) func(string) bool {
 }
 
 // systemBuffer is the buffer of a virtual channel of a switch, in flits: assumed, 16 KiB of 64 B, as much
-// as a channel carries while a credit comes back.
+// as a channel carries while a credit comes back; over a long cable there is more on the way.
 const systemBuffer = 256
 
 // takeAdapter lays the settings that are given over the adapter of the machine.
@@ -89,9 +95,9 @@ func (c *Config) takeAdapter(name string, given func(string) bool) {
 	})
 }
 
-// followLibrary makes a library the one whose algorithms are taken, wherever settings of a program have
-// one.
-func followLibrary(config any, library string, given func(string) bool) {
+// FollowLibrary makes a library the one whose algorithms are taken, wherever settings of a program have
+// one, unless the file gives one.
+func FollowLibrary(config any, library string, given bool) {
 	param.EachSetting(config, func(f reflect.StructField, v reflect.Value) {
 		if chosen, ok := v.Addr().Interface().(param.Chooser); ok {
 			if chosen.Config() == nil && strings.HasSuffix(chosen.Name(), "-library") {
@@ -100,11 +106,11 @@ func followLibrary(config any, library string, given func(string) bool) {
 				}
 			}
 			if chosen.Config() != nil {
-				followLibrary(chosen.Config(), library, given)
+				FollowLibrary(chosen.Config(), library, given)
 			}
 			return
 		}
-		if f.Tag.Get("toml") == "library" && !given("workload.library") {
+		if f.Tag.Get("toml") == "library" && !given {
 			v.SetString(library)
 		}
 	})
@@ -118,14 +124,23 @@ func (c *Config) ways(config *fabric.Config, g *topology.Graph) {
 	if cable+c.System.SwitchLatency == 0 || clock <= 0 {
 		return
 	}
-	cycles := max(1, (cable+clock/2)/clock)
-	for _, class := range g.Classes {
+	inCycles := func(t sim.Time) sim.Time { return max(1, (t+clock/2)/clock) }
+	toTerminals := make([]bool, len(g.Classes))
+	for p := range g.NumPorts() {
+		if _, terminal := g.PeerTerminal(topology.PortID(p)); terminal {
+			toTerminals[g.PortClass[p]] = true
+		}
+	}
+	for i, class := range g.Classes {
 		if channel := config.Channels[class.Name]; channel.Latency == 0 && class.Latency <= 1 {
-			channel.Latency = cycles * clock
+			channel.Latency = inCycles(cable) * clock
+			if !toTerminals[i] {
+				channel.Latency = inCycles(c.System.Spine()) * clock
+			}
 			config.Channels[class.Name] = channel
 		}
 	}
 	both := (cable + c.System.SwitchLatency + clock/2) / clock
-	crossing := int(float64(both-cycles)*config.Switch.Speedup) - config.Switch.RouteCycles - config.Switch.VCAllocCycles - config.Switch.SwitchAllocCycles
+	crossing := int(float64(both-inCycles(cable))*config.Switch.Speedup) - config.Switch.RouteCycles - config.Switch.VCAllocCycles - config.Switch.SwitchAllocCycles
 	config.Switch.CrossbarCycles = max(config.Switch.CrossbarCycles, crossing)
 }

@@ -30,7 +30,7 @@ func TestSystemsAgreeOnIdlePairs(t *testing.T) {
 				"loggp.nodes_per_leaf=2", "topology.type=fat-tree", "workload.iterations=3", "system.preset="+preset,
 				`sweep.workload.bytes=["1B", "300B", "2KiB", "8KiB", "64KiB"]`, "sweep.job.machine=[loggp, fabric]")
 			trips := enginetest.Numbers(t, o.Results, "steady_iteration_s")
-			link := (&systemTable{Preset: experiments.Choose(systems.Registry, preset)}).values()
+			link := (&SystemTable{Preset: experiments.Choose(systems.Registry, preset)}).values()
 			flit := 0.0
 			for _, v := range link {
 				if v.Key == "hca.link_rate" {
@@ -129,7 +129,7 @@ func TestSystemsAreSound(t *testing.T) {
 		check(p)
 		mpiOf(t, "[system]\npreset = \""+name+"\"\n")
 	}
-	for _, p := range systems.Libraries {
-		check(p)
+	for _, name := range systems.Libraries() {
+		check(systems.Library(name))
 	}
 }

@@ -244,7 +244,7 @@ func runLatency(ctx context.Context, c *latencyConfig, run *experiments.Run) (la
 		s.writeGroups(run)
 	}
 	if c.Measure.Links {
-		var carried telemetry.Carried
+		carried := telemetry.Carried{Timings: p.timings}
 		carried.Add(s.fabric.ChannelFlits(), s.fabric.Cycle())
 		telemetry.WriteLinks(run, p.topology.Graph(), &carried)
 	}

@@ -294,14 +294,12 @@ func (h *hosts) Next(t topology.TerminalID, until int64, spec *fabric.PacketSpec
 	return false
 }
 
-// Part implements fabric.PartedSink: what hears of arrivals in a domain.
-func (h *hosts) Part() fabric.Sink {
-	h.sinks = append(h.sinks, &hostSink{hosts: h})
-	return h.sinks[len(h.sinks)-1]
+// Part implements fabric.Host.
+func (h *hosts) Part(int) fabric.Ends {
+	s := &hostSink{hosts: h}
+	h.sinks = append(h.sinks, s)
+	return fabric.Ends{Source: h, Sink: s}
 }
-
-// Deliver implements fabric.Sink for a fabric in one part.
-func (h *hosts) Deliver(d *fabric.Delivery) { h.sinks[0].Deliver(d) }
 
 // tally sums up what has arrived.
 func (h *hosts) tally() hostTally {

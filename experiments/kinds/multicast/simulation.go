@@ -151,7 +151,7 @@ func (s *latencySimulation) run(ctx context.Context, spread sim.Time, plan measu
 	if plan.From == nil {
 		s.loop.start(spread)
 	}
-	err := measure.RunToEnd(ctx, s.fabric, s, s, plan)
+	err := measure.RunToEnd(ctx, s.fabric, s, plan)
 	switch {
 	case err != nil:
 		return err

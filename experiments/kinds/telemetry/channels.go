@@ -9,20 +9,27 @@ import (
 
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/results"
+	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/observe"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 )
 
-var LinksTable = experiments.FurtherTable{Name: "links", Doc: "what every channel carried in the window, by virtual channel", Columns: []experiments.Column{
+// ShareColumns are the last ones of links.csv in all kinds.
+var ShareColumns = []experiments.Column{
+	{Name: "percent", Doc: "share of what the channel can carry at its rate, in per cent"},
+	{Name: "between_switches", Doc: "neither end is a terminal"},
+}
+
+var LinksTable = experiments.FurtherTable{Name: results.LinksName, Doc: "what every channel carried in the window, by virtual channel", Columns: append([]experiments.Column{
 	{Name: "from", Doc: "port or terminal that the channel leads out of"},
 	{Name: "to", Doc: "port or terminal that it leads to"},
 	{Name: "class", Doc: "class of the channel, as the topology names it"},
 	{Name: "vc", Doc: "virtual channel, from 0"},
 	{Name: "flits", Doc: "flits that the switch handed to it in the window; with a speedup a few of them may wait in its output queue at the end, and some that waited at the start are not counted"},
 	{Name: "flits_per_cycle", Doc: "flits over the cycles of the window: 1 is all that a channel carries, so that a full one shows 1, or a little more where its output queue has grown"},
-}}
+}, ShareColumns...)}
 
 // WriteLinks keeps how much every channel carried in the window, by virtual
 // channel: links.csv. Channels out of switch ports come first, in port order,
@@ -33,7 +40,9 @@ func WriteLinks(run *experiments.Run, g *topology.Graph, c *Carried) {
 	vcs := len(c.Flits) / ends
 	for i, flits := range c.Flits {
 		from, to, class := ChannelEnds(g, i/vcs)
-		t.Add(from, to, class, i%vcs, flits, float64(flits)/float64(c.Window))
+		perFlit := c.Timings[g.PortClass[channelPort(g, i/vcs)]].CyclesPerFlit
+		rate := float64(flits) / float64(c.Window)
+		t.Add(from, to, class, i%vcs, flits, rate, 100*rate*perFlit, BetweenSwitches(g, i/vcs))
 	}
 }
 
@@ -41,6 +50,8 @@ func WriteLinks(run *experiments.Run, g *topology.Graph, c *Carried) {
 type Carried struct {
 	Flits  []int64 // len = (ports+terminals)*vcs, as measure.Result.ChannelFlits
 	Window int64   // cycles
+	// Timings are those of the channels, by class; only for WriteLinks.
+	Timings []fabric.ChannelTiming
 }
 
 // Observed is what has been seen of the networks of all replications; of the first where they
@@ -102,16 +113,28 @@ func (c *Carried) Rate(i, channels int) float64 {
 	return float64(sum) / float64(c.Window)
 }
 
+// channelPort is the port of a switch at which channel i begins, or ends if a terminal sends.
+func channelPort(g *topology.Graph, i int) topology.PortID {
+	if i >= g.NumPorts() {
+		return g.TerminalPort[i-g.NumPorts()]
+	}
+	return topology.PortID(i)
+}
+
+// BetweenSwitches tells whether channel i, as in [ChannelEnds], joins two switches.
+func BetweenSwitches(g *topology.Graph, i int) bool {
+	_, ok := g.PeerPort(channelPort(g, i))
+	return ok
+}
+
 // ChannelEnds names both ends and the class of channel i: out of port i, or of
 // terminal i - ports.
 func ChannelEnds(g *topology.Graph, i int) (from, to, class string) {
-	if i >= g.NumPorts() {
-		terminal := topology.TerminalID(i - g.NumPorts())
-		port := g.TerminalPort[terminal]
-		return g.TerminalName(terminal), g.PortName(port), g.Classes[g.PortClass[port]].Name
-	}
-	port := topology.PortID(i)
+	port := channelPort(g, i)
 	class = g.Classes[g.PortClass[port]].Name
+	if i >= g.NumPorts() {
+		return g.TerminalName(topology.TerminalID(i - g.NumPorts())), g.PortName(port), class
+	}
 	if peer, ok := g.PeerPort(port); ok {
 		return g.PortName(port), g.PortName(peer), class
 	}

@@ -70,7 +70,7 @@ measure = { warmup = 100, window = 1000, links = true, series = 8 }
 	want := map[string]float64{}
 	for _, r := range o.Tables["links"].Rows {
 		if r[0] == "1" {
-			want[r[len(r)-6]+" to "+r[len(r)-5]] += results.Number(r[len(r)-1])
+			want[r[len(r)-8]+" to "+r[len(r)-7]] += results.Number(r[len(r)-3])
 		}
 	}
 	for _, c := range s.Channels {

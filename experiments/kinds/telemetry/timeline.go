@@ -50,7 +50,7 @@ type TimelineWriter struct {
 	Graph *topology.Graph                     // nil: without channels
 	Jobs  []string                            // nil: no jobs
 	JobOf func(rank int) (job int, inJob int) // where there are jobs
-	paths [][]mpi.Step                        // by job that has one
+	paths [][]mpi.Activity                    // by job that has one
 	names []string                            // of these
 }
 
@@ -60,14 +60,14 @@ func (w *TimelineWriter) Path(job string, rank int, end sim.Time) {
 }
 
 // place is the beginning of a row.
-func (w *TimelineWriter) place(rank int, a *mpi.Activity) []any {
+func (w *TimelineWriter) place(a *mpi.Activity) []any {
 	job := ""
 	if w.JobOf != nil {
-		j, _ := w.JobOf(rank)
+		j, _ := w.JobOf(int(a.Rank))
 		job = w.Jobs[j]
 	}
 	peer, message := w.message(a)
-	return []any{job, w.local(int32(rank)), ExactNanoseconds(int64(a.Start), 1000), ExactNanoseconds(int64(a.End), 1000), a.What.String(), peer, message}
+	return []any{job, w.local(a.Rank), ExactNanoseconds(int64(a.Start), 1000), ExactNanoseconds(int64(a.End), 1000), a.What.String(), peer, message}
 }
 
 // message is the peer and the message of an activity, "" where it has none.
@@ -98,20 +98,20 @@ func (w *TimelineWriter) local(rank int32) string {
 func (w *TimelineWriter) Write(run *experiments.Run) {
 	t := run.Table(TimelineTables[0])
 	for rank := range w.Ranks() {
-		w.Of(rank, func(a mpi.Activity) { t.Add(w.place(rank, &a)...) })
+		w.Of(rank, func(a mpi.Activity) { t.Add(w.place(&a)...) })
 	}
 	t = run.Table(TimelineTables[1])
 	for _, path := range w.paths {
 		for i := range path {
 			s := &path[i]
-			t.Add(append(w.place(int(s.Rank), &s.Activity), w.cable(s), (s.End - s.Start).Seconds())...)
+			t.Add(append(w.place(s), w.cable(s), (s.End - s.Start).Seconds())...)
 		}
 	}
 	run.Attach("timelines", "json", w.events())
 }
 
 // cable names the channel that a step waits for.
-func (w *TimelineWriter) cable(s *mpi.Step) string {
+func (w *TimelineWriter) cable(s *mpi.Activity) string {
 	if s.Cable < 0 {
 		return ""
 	}
@@ -138,9 +138,9 @@ func (w *TimelineWriter) events() string {
 		Message string `json:"message,omitempty"`
 		Cable   string `json:"cable,omitempty"`
 	}
-	add := func(process, track int, thread string, a *mpi.Activity, cable string) {
+	add := func(process int, thread string, a *mpi.Activity) {
 		peer, message := w.message(a)
-		e.Spans = append(e.Spans, Span{Process: process, Track: track, Thread: thread, Name: a.What.String(), From: int64(a.Start), To: int64(a.End), Args: facts{peer, message, cable}})
+		e.Spans = append(e.Spans, Span{Process: process, Track: int(a.Rank), Thread: thread, Name: a.What.String(), From: int64(a.Start), To: int64(a.End), Args: facts{peer, message, w.cable(a)}})
 	}
 	starts := map[[2]int64]int{} // by rank and start, the span
 	for _, rank := range w.order() {
@@ -154,14 +154,14 @@ func (w *TimelineWriter) events() string {
 		}
 		w.Of(rank, func(a mpi.Activity) {
 			starts[[2]int64{int64(rank), int64(a.Start)}] = len(e.Spans)
-			add(1, rank, thread, &a, "")
+			add(1, thread, &a)
 		})
 	}
 	for k, path := range w.paths {
 		flow := 0
 		for i := range path {
 			s := &path[i]
-			add(2+k, int(s.Rank), "rank "+w.local(s.Rank), &s.Activity, w.cable(s))
+			add(2+k, "rank "+w.local(s.Rank), s)
 			if i == 0 || path[i-1].Rank == s.Rank {
 				continue
 			}

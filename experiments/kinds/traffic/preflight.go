@@ -53,16 +53,19 @@ func preflightTraffic(c *trafficConfig, p *experiments.Preflight) error {
 	if far < 0 { // no closed form is known
 		far = int(slices.Max(o.Graph.DistancesFrom(0, nil)))
 	}
-	hops, bound := float64(far+1), 1.0
+	e := expectation{hops: float64(far + 1), bound: 1}
 	limits := parts.limits(timings)
 	load, even, err := c.loads(p.Shared(), n, parts, evenEnds)
 	if err != nil {
 		p.Note("throughput", "no bound from channel loads: %v", err)
+		if c.Measure.Find == "" {
+			e = c.mixture(p.Shared(), n, parts, limits, e)
+		}
 		if terminals := c.terminalLoads(parts); terminals != nil {
 			x := newThroughput(terminals, limits, c.weighted(parts, func(m traffic.Matrix) (*routing.Load, error) {
 				return routing.TerminalLoads(o.Graph, m), nil
 			}))
-			bound = min(1, x.bound)
+			e.bound = min(e.bound, x.bound)
 			if x.bound < 1 {
 				p.Note("throughput", "%s (loads of the terminals' own channels, whatever the routing)", x.describe(o.Graph))
 			}
@@ -76,7 +79,7 @@ func preflightTraffic(c *trafficConfig, p *experiments.Preflight) error {
 			}
 			return c.walked(p.Shared(), "weighted loads", n, o, m)
 		}))
-		hops, bound = f.hops, f.bound
+		e.hops, e.bound = f.hops, f.bound
 		how := "exact"
 		if even {
 			how = "if its flows split evenly; hashed to single paths they come to a little more somewhere"
@@ -88,7 +91,7 @@ func preflightTraffic(c *trafficConfig, p *experiments.Preflight) error {
 		}
 		p.Load(f.curve(c, n), c.Traffic.Load, f.bound)
 	}
-	c.predictWork(p, o, parts, timings, hops, bound)
+	c.predictWork(p, o, parts, timings, e)
 	return nil
 }
 
@@ -111,7 +114,7 @@ type forecast struct {
 // the buffers, and these are shorter than the credit round trip, it is a lower one.
 func newForecast(load *routing.Load, g *topology.Graph, config *fabric.Config, timings []fabric.ChannelTiming, sizes *traffic.Sizes) forecast {
 	cycles := cyclesPerFlit(timings)
-	f := forecast{most: config.Switch.CyclesVary()}
+	f := forecast{hops: load.Hops(), most: config.Switch.CyclesVary()}
 	long := sizes.Max() > config.Switch.BufferFlits
 	queued := sizes.Max() > 1 && config.Switch.OutputsHoldUp()
 	uneven := false
@@ -130,10 +133,8 @@ func newForecast(load *routing.Load, g *topology.Graph, config *fabric.Config, t
 		channel(g.PortClass[g.TerminalPort[t]], share, 0)
 	}
 	for p, share := range load.Port {
-		f.hops += share
 		channel(g.PortClass[p], share, float64(config.Switch.Cycles()))
 	}
-	f.hops /= packets
 	behind := (sizes.Mean() - 1) * math.Ceil(slowest) // from the head to the tail
 	f.latency = f.latency/packets + float64(config.Terminal.InjectionCycles) + behind
 	if config.Switch.Forwarding == fabric.StoreAndForward {
@@ -166,10 +167,57 @@ func (f *forecast) describeLatency(clock float64) string {
 	return fmt.Sprintf("%s%.4g ns in an idle network, over %.3g switches in the mean", bound, f.latency*clock, f.hops)
 }
 
+// expectation is what the work of a point is estimated by.
+type expectation struct {
+	hops  float64 // of a flit, in the mean
+	bound float64 // load that fills the network, 1 at most
+	fill  int64   // cycles until the network is in its mean state, where that takes long; 0
+}
+
+// mixture is what is to be expected of an adaptive routing that gives as many packets their minimal
+// path as these carry, and the others a detour. Where that is not known or takes long to find out, it is
+// e. While the minimal paths are full, so are the buffers of the switch that they are narrowest
+// behind; they empty at a flit a cycle, and a run has to see that some times.
+func (c *trafficConfig) mixture(shared *experiments.Shared, n *network.Spec, parts *trafficParts, limits *routing.Limits, e expectation) expectation {
+	const times = 6 // figure 14 of the dragonfly paper, buffers of 16 to 64 flits: 5 to 9
+	o := parts.opened()
+	minimal, detour, ok := routing.Alternatives(o.Routing)
+	matrix, err := c.matrix(parts)
+	if !ok || err != nil {
+		return e
+	}
+	find := func(name string, r fabric.Routing) *routing.Load {
+		if routing.WalkExceeds(o.Graph, r, o.VCs, mixtureHops) {
+			return nil
+		}
+		o.Routing = r
+		load, err := c.walked(shared, name, n, o, matrix)
+		if err != nil {
+			return nil
+		}
+		return load
+	}
+	straight, bent := find("minimal loads", minimal), find("detour loads", detour)
+	if straight == nil || bent == nil {
+		return e
+	}
+	carried, narrow := straight.Bound(limits)
+	most, _ := bent.Bound(limits)
+	share := min(1, carried/c.Traffic.Load)
+	e = expectation{hops: share*straight.Hops() + (1-share)*bent.Hops(), bound: min(1, max(carried, most))}
+	if share < 1 && narrow != topology.NoPort {
+		e.fill = times * int64(c.Switch.BufferFlits*o.Graph.Degree(o.Graph.PortSwitch[narrow]))
+	}
+	return e
+}
+
+// mixtureHops bounds the walks of mixture: a second or two.
+const mixtureHops = 20_000_000
+
 // predictWork estimates what the point costs, all its replications, and of a search all loads
-// tried. A run whose window is not fixed takes what its first verdict needs at least and its
-// budget at most.
-func (c *trafficConfig) predictWork(p *experiments.Preflight, o routing.Routed, parts *trafficParts, timings []fabric.ChannelTiming, hops, bound float64) {
+// tried. A run whose window is not fixed takes its budget at most.
+func (c *trafficConfig) predictWork(p *experiments.Preflight, o routing.Routed, parts *trafficParts, timings []fabric.ChannelTiming, e expectation) {
+	hops, bound := e.hops, e.bound
 	latency := int64(0)
 	for _, t := range timings {
 		latency = max(latency, t.Latency)
@@ -178,10 +226,10 @@ func (c *trafficConfig) predictWork(p *experiments.Preflight, o routing.Routed, 
 	if c.Measure.Find != "" {
 		loads = c.searchedLoads(bound)
 	}
-	terminals, ports := float64(o.Graph.Terminals()), float64(o.Graph.NumPorts())
-	least, most, highest := 0.0, 0.0, 0.0 // flit-hops
+	terminals, ports := float64(o.Graph.Terminals())*parts.senders, float64(o.Graph.NumPorts())
+	likely, most, highest := 0.0, 0.0, 0.0 // flit-hops
 	for _, load := range loads {
-		short, long := c.atLoad(load).cycles(latency, parts.workload.Closed())
+		short, long := c.atLoad(load).cycles(latency, e, parts.workload.Closed())
 		if c.Measure.Find != "" {
 			sent := terminals * float64(long) * bound / parts.sizes.Mean()
 			short += int64(float64(long-short) * min(1, budgetsOfSearch(bound/c.Measure.LoadPrecision, sent)/float64(len(loads))))
@@ -191,7 +239,7 @@ func (c *trafficConfig) predictWork(p *experiments.Preflight, o routing.Routed, 
 			load = 1 // at most
 		}
 		perCycle := min(load, bound) * terminals * hops * float64(c.Measure.Replications)
-		least, most = least+perCycle*float64(short), most+perCycle*float64(long)
+		likely, most = likely+perCycle*float64(short), most+perCycle*float64(long)
 		highest = max(highest, load)
 	}
 	// Records of a flit in a buffer or on a channel, or of a packet where that
@@ -205,9 +253,9 @@ func (c *trafficConfig) predictWork(p *experiments.Preflight, o routing.Routed, 
 	bytes += each / flits * min(ports*float64(o.VCs*c.Switch.BufferFlits), highest*terminals*hops*(99+flits))
 	if c.Measure.Blame {
 		network.NoteBlame(p)
-		bytes += 64*(ports*float64(o.VCs+1)+terminals) + 32*highest*terminals*hops*10
+		bytes += 64*(ports*float64(o.VCs+1)+float64(o.Graph.Terminals())) + 32*highest*terminals*hops*10
 	}
-	p.Work(least, most, bytes)
+	p.Work(likely, most, bytes)
 }
 
 // budgetsOfSearch estimates how many budgets a search takes, in all, beside the least cycles of each
@@ -221,9 +269,14 @@ func budgetsOfSearch(steps, sent float64) float64 {
 	return least + most*near/(near+half)
 }
 
-// cycles is how long a replication takes at least and at most, warm-up and
-// window. Beside a fixed one of the two the budget bounds the other.
-func (c *trafficConfig) cycles(latency int64, closed bool) (least, most int64) {
+// cycles is how long a replication takes as is to be expected and at most, warm-up and window. Beside
+// a fixed one of the two the budget bounds the other. Below the load that fills the network, queues
+// forget the more slowly the nearer it is, with 1/(1-load/bound)^2 as that of M/M/1 does; where
+// that is more than the budget, half of the points are found saturated before. Beyond, all are, soon.
+// The number is that of figure 8b of the dragonfly paper. A search takes the least of each load
+// beside its budgets.
+func (c *trafficConfig) cycles(latency int64, e expectation, closed bool) (likely, most int64) {
+	const slow = 0.08
 	load := c.Traffic.Load
 	if closed {
 		load = 0
@@ -232,7 +285,19 @@ func (c *trafficConfig) cycles(latency int64, closed bool) (least, most int64) {
 	if warmup > 0 && window > 0 && c.Measure.Find == "" {
 		return warmup + window, warmup + window
 	}
+	room := 1 - load/e.bound
+	if c.Measure.Find == "" {
+		load = min(load, e.bound)
+	}
 	foundWarmup, foundWindow := measure.LeastCycles(c.longestPacket(), load, latency)
-	least = cmp.Or(warmup, foundWarmup) + cmp.Or(window, foundWindow)
-	return least, max(least, c.budget(latency, closed))
+	least := cmp.Or(warmup, foundWarmup) + cmp.Or(window, foundWindow)
+	most = max(least, c.budget(latency, closed))
+	if c.Measure.Find != "" || room < 0 {
+		return least, most
+	}
+	settled := float64(least) * max(1, slow/(room*room))
+	if settled > float64(most) {
+		settled = float64(least+most) / 2
+	}
+	return min(most, max(int64(settled), e.fill)), most
 }

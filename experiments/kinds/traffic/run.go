@@ -47,8 +47,14 @@ func runTraffic(ctx context.Context, c *trafficConfig, run *experiments.Run) (tr
 	if c.Measure.Levels {
 		writeLevels(run, o.levels, o.Carried.Window, clock)
 	}
+	if len(c.Measure.Pairs) > 0 {
+		writePairs(run, c.Measure.Pairs, o, clock)
+	}
+	if c.Measure.Lapse > 0 {
+		writeLapse(run, c, o)
+	}
 	if c.Measure.Fairness {
-		writeFairness(run, g, &o.Carried)
+		writeFairness(run, g, &o.Carried, o.silent)
 	}
 	return o.row(clock), nil
 }
@@ -63,6 +69,8 @@ func (c *trafficConfig) atLoad(load float64) *trafficConfig {
 // trafficOutcome sums up the replications of a point. Times are in cycles.
 type trafficOutcome struct {
 	topology topology.Topology
+	senders  float64                        // share of the terminals
+	silent   func(topology.TerminalID) bool // as of trafficParts
 	offered  float64
 	telemetry.Observed
 	latency *stats.Histogram // of all replications
@@ -72,10 +80,12 @@ type trafficOutcome struct {
 	accepted, mean, network, hops, minimal stats.Running
 	percentiles                            [len(percentiles)]stats.Running
 
-	measures        []measure.Measure    // of all replications
-	levels          []measure.LevelTally // likewise; nil unless asked for
-	halfWidth       float64              // of mean: of a single replication, by batch means
-	acceptedHalf    float64              // of accepted, likewise
+	measures        []measure.Measure   // of all replications
+	levels          []measure.Tally     // likewise; nil unless asked for
+	pairs           []measure.Tally     // of all replications, by measure.pairs
+	lapse           []measure.LapseStep // of all replications
+	halfWidth       float64             // of mean: of a single replication, by batch means
+	acceptedHalf    float64             // of accepted, likewise
 	packets, cycles int64
 	window          int64            // the longest
 	budget          int64            // of a replication, the largest
@@ -96,18 +106,21 @@ func (c *trafficConfig) replicate(ctx context.Context, run *experiments.Run) (*t
 		return nil, err
 	}
 	for i := range c.Measure.Replications {
-		built, result, err := c.simulate(ctx, run, bound, i)
+		parts, result, err := c.simulate(ctx, run, bound, i)
 		if err != nil {
 			return nil, err
 		}
-		o.topology = built
+		o.topology, o.senders, o.silent = parts.topology, parts.senders, parts.silent()
+		if o.Carried.Timings, err = parts.fabric.ChannelTimings(parts.topology.Graph()); err != nil {
+			return nil, err
+		}
 		o.add(result)
 	}
 	return o, nil
 }
 
 // simulate runs one replication.
-func (c *trafficConfig) simulate(ctx context.Context, run *experiments.Run, bound float64, replication int) (topology.Topology, *measure.Result, error) {
+func (c *trafficConfig) simulate(ctx context.Context, run *experiments.Run, bound float64, replication int) (*trafficParts, *measure.Result, error) {
 	seed := run.SeedOf(replication)
 	parts, err := c.build(seed)
 	if err != nil {
@@ -120,8 +133,8 @@ func (c *trafficConfig) simulate(ctx context.Context, run *experiments.Run, boun
 	count, kept := network.Counter(f, run), run.Checkpoint()
 	budget := c.budget(f.LongestLatency(), parts.workload.Closed())
 	plan := measure.Plan{
-		Warmup: c.Measure.Warmup, Window: c.Measure.Window, Budget: budget, Precision: c.Measure.Precision, Longest: c.longestPacket(), Bound: bound,
-		Levels: c.Measure.Levels, Blame: c.Measure.Blame, Trace: parts.trace, Series: c.Measure.Series, Threads: run.Threads, Worth: network.WorthOpen,
+		Warmup: c.Measure.Warmup, Window: c.Measure.Window, Budget: budget, Precision: c.Measure.Precision, Longest: c.longestPacket(), Bound: bound * parts.senders,
+		Levels: c.Measure.Levels, Pairs: parts.pairs, Lapse: network.CyclesOf(c.Measure.Lapse, c.Fabric.Clock), Blame: c.Measure.Blame, Trace: parts.trace, Series: c.Measure.Series, Threads: run.Threads, Worth: network.WorthOpen,
 		Progress: func() {
 			count()
 			c.advance(run, replication, f.Cycle(), budget)
@@ -131,13 +144,15 @@ func (c *trafficConfig) simulate(ctx context.Context, run *experiments.Run, boun
 	if c.Measure.Find != "" {
 		plan.Window, plan.Least, plan.Decide = 0, plan.Window, true
 	}
-	result, err := measure.Run(ctx, f, parts.workload, c.Traffic.Load, plan)
+	result, err := measure.Run(ctx, f, parts.workload, c.Traffic.Load*parts.senders, plan)
 	if err != nil {
 		return nil, nil, err
 	}
+	result.Accepted /= parts.senders
+	result.AcceptedHalf /= parts.senders
 	plan.Progress()
 	run.OnOneThread(f.OnOneThread())
-	return parts.topology, result, nil
+	return parts, result, nil
 }
 
 // advance tells how far a replication has come. The drain, short where the network
@@ -180,7 +195,14 @@ func (o *trafficOutcome) add(r *measure.Result) {
 		}
 	}
 	addEach(&o.measures, r.Measures, (*measure.Measure).Add)
-	addEach(&o.levels, r.Levels(), (*measure.LevelTally).Add)
+	addEach(&o.levels, r.Levels(), (*measure.Tally).Add)
+	for i, step := range r.Lapse() {
+		if i == len(o.lapse) {
+			o.lapse = append(o.lapse, measure.LapseStep{})
+		}
+		o.lapse[i].Add(&step)
+	}
+	addEach(&o.pairs, r.Pairs(), (*measure.Tally).Add)
 	if r.Closed {
 		o.offered = math.NaN()
 	}
@@ -229,21 +251,6 @@ var histogramTable = experiments.FurtherTable{Name: "histogram", Doc: "distribut
 	{Name: "latency_to_ns", Doc: "upper end of the bin, which is not in it"},
 	{Name: "packets", Doc: "measured packets in the bin"},
 }}
-
-var levelsTable = experiments.Undocumented("levels", "service_level", "packets_measured", "flits_per_cycle", "latency_mean_ns", "latency_p50_ns", "latency_p99_ns", "latency_max_ns")
-
-// writeLevels keeps what was measured of the service levels in use: levels.csv.
-func writeLevels(run *experiments.Run, levels []measure.LevelTally, window int64, clock float64) {
-	t := run.Table(levelsTable)
-	for i := range levels {
-		l := &levels[i]
-		if l.Packets == 0 && l.Flits == 0 {
-			continue
-		}
-		t.Add(i, l.Packets, float64(l.Flits)/float64(window), stats.Finite(float64(l.Sum)/float64(l.Packets))*clock,
-			l.Latency.Quantile(0.5)*clock, l.Latency.Quantile(0.99)*clock, float64(l.Latency.Max())*clock)
-	}
-}
 
 var searchTable = experiments.FurtherTable{Name: "search", Doc: "loads that the search for saturation has tried", Columns: []experiments.Column{
 	{Name: "step", Doc: "number of the run, from 0"},

@@ -320,12 +320,14 @@ func TestTrafficTables(t *testing.T) {
 		t.Fatalf("%d rows", len(links.Rows))
 	}
 	delivered, total := 0.0, 0.0
-	for _, r := range links.Rows {
-		from, to := r[len(r)-6], r[len(r)-5]
-		flits := results.Number(r[len(r)-2])
+	from, to, between := enginetest.Column(t, links, "from"), enginetest.Column(t, links, "to"), enginetest.Column(t, links, "between_switches")
+	for i, flits := range enginetest.Numbers(t, links, "flits") {
 		total += flits
-		if strings.HasPrefix(from, "switch") && strings.HasPrefix(to, "terminal") {
+		if strings.HasPrefix(from[i], "switch") && strings.HasPrefix(to[i], "terminal") {
 			delivered += flits
+		}
+		if want := strings.HasPrefix(from[i], "switch") && strings.HasPrefix(to[i], "switch"); want != (between[i] == "true") {
+			t.Errorf("%s to %s: between switches %s", from[i], to[i], between[i])
 		}
 	}
 	if got, want := delivered/2000/9, single(t, o, "accepted_load"); math.Abs(got-want) > 0.002 {

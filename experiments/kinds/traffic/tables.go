@@ -54,7 +54,7 @@ func writeGlobalChannels(run *experiments.Run, t topology.Grouped, c *telemetry.
 }
 
 var fairnessTable = experiments.FurtherTable{Name: "fairness", Doc: "how evenly terminals are served", Columns: []experiments.Column{
-	{Name: "direction", Doc: "sent or received"},
+	{Name: "direction", Doc: "sent, of the terminals that send, or received, of all"},
 	{Name: "jain_index", Doc: "Jain's index of fairness: 1 if all terminals have the same, k/n if k of n have everything"},
 	{Name: "mean_flits_per_cycle", Doc: "mean over the terminals"},
 	{Name: "min_flits_per_cycle", Doc: "flits per cycle of the terminal with the least"},
@@ -63,21 +63,26 @@ var fairnessTable = experiments.FurtherTable{Name: "fairness", Doc: "how evenly 
 	{Name: "max_terminal", Doc: "name of the terminal with the most"},
 }}
 
-// writeFairness keeps how evenly terminals are served: fairness.csv.
-func writeFairness(run *experiments.Run, g *topology.Graph, c *telemetry.Carried) {
+// writeFairness keeps how evenly terminals are served: fairness.csv. silent tells of terminals
+// that send nothing of their own; nil: all send.
+func writeFairness(run *experiments.Run, g *topology.Graph, c *telemetry.Carried, silent func(topology.TerminalID) bool) {
 	t := run.Table(fairnessTable)
 	channels := g.NumPorts() + g.Terminals()
-	sent, received := make([]float64, g.Terminals()), make([]float64, g.Terminals())
-	for i := range sent {
-		sent[i] = c.Rate(g.NumPorts()+i, channels)
-		received[i] = c.Rate(int(g.TerminalPort[i]), channels)
+	var sent, received []float64
+	var senders []topology.TerminalID
+	for i := range topology.TerminalID(g.Terminals()) {
+		received = append(received, c.Rate(int(g.TerminalPort[i]), channels))
+		if silent == nil || !silent(i) {
+			sent, senders = append(sent, c.Rate(g.NumPorts()+int(i), channels)), append(senders, i)
+		}
 	}
 	for _, x := range []struct {
 		direction string
 		rates     []float64
-	}{{"sent", sent}, {"received", received}} {
+		of        []topology.TerminalID
+	}{{"sent", sent, senders}, {"received", received, topology.Numbers[topology.TerminalID](g.Terminals())}} {
 		least, most := slices.Min(x.rates), slices.Max(x.rates)
-		first := func(rate float64) string { return g.TerminalName(topology.TerminalID(slices.Index(x.rates, rate))) }
+		first := func(rate float64) string { return g.TerminalName(x.of[slices.Index(x.rates, rate)]) }
 		t.Add(x.direction, network.JainIndex(x.rates), network.Mean(x.rates), least, first(least), most, first(most))
 	}
 }

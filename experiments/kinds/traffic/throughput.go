@@ -32,6 +32,8 @@ func (c *trafficConfig) matrix(parts *trafficParts) (traffic.Matrix, error) {
 	}
 	matrix, ok := parts.pattern.(traffic.Matrix)
 	switch {
+	case len(c.Phase) > 0:
+		return nil, fmt.Errorf("the traffic changes")
 	case !ok:
 		return nil, fmt.Errorf("the traffic matrix of pattern %q is not known", c.Traffic.Pattern.Name())
 	case len(parts.Periods) > 1:

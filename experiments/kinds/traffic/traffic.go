@@ -29,7 +29,7 @@ func init() {
 		Doc:  "traffic of terminal programs, open-loop or others, through a network simulated flit by flit, or packet by packet: latency and throughput over load",
 		Tables: []experiments.FurtherTable{
 			histogramTable.AskedBy("measure.histogram"), fairnessTable.AskedBy("measure.fairness"), telemetry.LinksTable.AskedBy("measure.links"), globalChannelsTable.AskedBy("measure.global_channels"),
-			searchTable.AskedBy("measure.find"), telemetry.BlameTable.AskedBy("measure.blame"), telemetry.CongestionTable.AskedBy("measure.blame"), levelsTable.AskedBy("measure.levels"),
+			searchTable.AskedBy("measure.find"), telemetry.BlameTable.AskedBy("measure.blame"), telemetry.CongestionTable.AskedBy("measure.blame"), levelsTable.AskedBy("measure.levels"), pairsTable.AskedBy("measure.pairs"), lapseTable.AskedBy("measure.time_lapse"),
 			timesTable, telemetry.PacketsTable.AskedBy("trace.packets"), queuesTable.AskedBy("measure.queues"), samplesTable,
 		},
 		Silent: []string{"measure.series", "measure.queue_ports", "measure.queue_samples", "trace.choose", "trace.every", "trace.sources", "trace.destinations"},
@@ -71,6 +71,7 @@ type trafficConfig struct {
 	Fault    map[string]network.FaultTable   `toml:"fault" names:"NAME" doc:"things that fail, under names of your own: links and switches that are down from the start, or for some time"`
 	Recovery network.RecoveryTable           `toml:"recovery" doc:"what is done about faults"`
 	Traffic  trafficTable                    `toml:"traffic" doc:"what is sent"`
+	Phase    map[string]phaseTable           `toml:"phase" names:"NAME" doc:"changes of the traffic within the window, under names of your own; program open-loop"`
 	Program  programTable                    `toml:"program" doc:"what terminals do: when they send, and what they answer"`
 	Measure  measureTable                    `toml:"measure" doc:"how long, and what is kept"`
 	Trace    telemetry.TraceTable            `toml:"trace" doc:"packets whose lives are written down"`
@@ -102,13 +103,15 @@ type measureTable struct {
 	QueueSamples  []string `toml:"queue_samples" doc:"what is sampled: flits waiting for the port; outstanding, those sent whose credits have not come back; sent and marked, flits that have left and packets that were marked since the sample before" choices:"waiting|outstanding|sent|marked"`
 	Blame         bool     `toml:"blame" doc:"divide the latency of every measured packet into its parts: writes blame.csv, by channel and switch, and congestion.csv, the trees of stalled channels and their roots"`
 	Levels        bool     `toml:"levels" doc:"write levels.csv, throughput and latency by service level; where the routing knows of none, all packets are of level 0"`
+	Pairs         []string `toml:"pairs" doc:"write pairs.csv, throughput and latency of the packets from one terminal to another, each pair as \"SOURCE,DESTINATION\" by numbers or names; *: any terminal"`
+	Lapse         sim.Time `toml:"time_lapse" doc:"write time_lapse.csv, accepted load and latency of what arrived in each interval of so long of the window (in whole cycles, rounded up); 0s: do not"`
 	Histogram     bool     `toml:"histogram" doc:"write histogram.csv, the distribution of packet latency"`
 	Fairness      bool     `toml:"fairness" doc:"write fairness.csv: Jain's index and the extremes of what terminals send and receive"`
 }
 
 type trafficRow struct {
-	OfferedLoad     float64 `column:"offered_load" doc:"flits per terminal and cycle, as asked for or found; empty where the program is closed, or no load was found steady"`
-	AcceptedLoad    float64 `column:"accepted_load" doc:"flits per terminal and cycle delivered in the window" best:"highest throughput"`
+	OfferedLoad     float64 `column:"offered_load" doc:"flits per terminal that sends and cycle, as asked for or found; empty where the program is closed, or no load was found steady"`
+	AcceptedLoad    float64 `column:"accepted_load" doc:"flits delivered in the window, per terminal that sends and cycle" best:"highest throughput"`
 	LatencyMean     float64 `column:"latency_mean_ns" doc:"mean packet latency, from birth at the source to the arrival of the tail; latencies are empty where state is saturated: the packets that wait longest have not arrived"`
 	LatencyCI95     float64 `column:"latency_ci95_ns" doc:"half-width of the 95 % confidence interval of latency_mean_ns (batch means); empty where the window is too short for one"`
 	LatencyP50      float64 `column:"latency_p50_ns" doc:"median packet latency"`
@@ -141,9 +144,12 @@ type trafficParts struct {
 	fabric   fabric.Config
 	network.Routed
 	pattern  traffic.Pattern
+	senders  float64 // share of the terminals that send
 	sizes    *traffic.Sizes
 	workload fabric.Workload
 	trace    observe.TracePlan
+	pairs    []measure.Pair
+	phases   []measure.Phase
 }
 
 // build constructs everything that is cheap; all problems are returned together.
@@ -165,7 +171,13 @@ func (c *trafficConfig) build(seed uint64) (*trafficParts, error) {
 	var unknown, impossible error
 	parts.trace, unknown = c.Trace.Plan(parts.topology.Graph().Terminals())
 	parts.pattern, impossible = c.Traffic.Pattern.Build(traffic.Env{Topology: parts.topology, TopologyName: name, Seed: seed})
-	problems = append(problems, unknown, impossible)
+	parts.senders = parts.sending()
+	var unpaired error
+	parts.pairs, unpaired = pairsOf(parts.topology.Graph(), c.Measure.Pairs)
+	problems = append(problems, unknown, impossible, unpaired, c.checkLapse())
+	var unchanged error
+	parts.phases, unchanged = c.phases(parts, seed)
+	problems = append(problems, unchanged)
 	if _, grouped := parts.topology.(topology.Grouped); c.Measure.Global && !grouped {
 		problems = append(problems, document.At("measure.global_channels", fmt.Errorf("needs a topology with groups; %s has none", name)))
 	}
@@ -229,6 +241,25 @@ func (c *trafficConfig) process(flits float64) (traffic.Process, error) {
 	return c.Traffic.Process.Build(traffic.ProcessEnv{Load: c.Traffic.Load, MeanFlits: flits})
 }
 
+// silent tells of the terminals that send nothing; nil: all send.
+func (parts *trafficParts) silent() func(topology.TerminalID) bool {
+	if s, ok := parts.pattern.(traffic.Sparse); ok {
+		return s.Silent
+	}
+	return nil
+}
+
+// sending is the share of the terminals that send.
+func (parts *trafficParts) sending() float64 {
+	n, quiet, silent := parts.topology.Graph().Terminals(), 0, parts.silent()
+	for t := range topology.TerminalID(n) {
+		if silent != nil && silent(t) {
+			quiet++
+		}
+	}
+	return 1 - float64(quiet)/float64(n)
+}
+
 // workload builds the program for the terminals of the point.
 func (c *trafficConfig) workload(parts *trafficParts, seed uint64) (fabric.Workload, error) {
 	var processErr error // which has its own keys
@@ -239,7 +270,7 @@ func (c *trafficConfig) workload(parts *trafficParts, seed uint64) (fabric.Workl
 			process, processErr = c.process(flits)
 			return process, processErr
 		},
-		Seed: seed, Clock: c.Fabric.Clock,
+		Phases: parts.phases, Silent: parts.silent(), Seed: seed, Clock: c.Fabric.Clock,
 	})
 	if processErr != nil {
 		return nil, processErr

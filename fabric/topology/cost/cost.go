@@ -67,7 +67,7 @@ func newPlan(g *topology.Graph, f Floor) (*plan, error) {
 	return p, nil
 }
 
-// length is that of a cable between two switches: along rows and aisles.
+// length is how long a cable between two switches is, along rows and aisles.
 func (p *plan) length(s, t topology.SwitchID) float64 {
 	a, b := int(p.cabinet[s]), int(p.cabinet[t])
 	if a == b {
@@ -116,8 +116,8 @@ type Cost struct {
 	Switches, Terminals, Cabinets int
 	// Ports are the switch ports in use; Radix is the most of a switch.
 	Ports, Radix int
-	// Inside are the cables within cabinets; Copper and Optical those of each kind, the
-	// former among them.
+	// Inside are the cables within cabinets. Copper and Optical are all cables of each
+	// kind, within cabinets and between them.
 	Inside, Copper, Optical Kind
 	Longest                 float64 // metres
 	Watts, Price            float64

@@ -53,7 +53,7 @@ func (f *listing) count(s *ImportSummary) {
 }
 
 // isAggregationNode tells the adapters inside a switch that reduce data in the
-// network (SHARP) from those of hosts.
+// network (SHARP) from hosts' adapters.
 func isAggregationNode(description string) bool {
 	return strings.Contains(description, "Aggregation Node")
 }
@@ -213,7 +213,7 @@ func (f *listing) takeAggregation(names *topology.Names) {
 	}
 }
 
-// identity is that of a port of an adapter.
+// identity says which port of which adapter a cable ends at.
 func (n *nodeRecord) identity(e *cableEnd) topology.AdapterPort {
 	return topology.AdapterPort{Name: n.description, NodeGUID: topology.GUID(n.guid), NodePort: int32(e.port), PortGUID: topology.GUID(e.guid), LID: e.lid, LMC: e.lmc}
 }
@@ -348,7 +348,7 @@ func (f *listing) classes() ([]topology.Class, map[string]topology.ClassID) {
 	return classes, ids
 }
 
-// warnShared tells of ports that have no LID or that of another.
+// warnShared tells of ports that have no LID, or the same LID as another port.
 func (f *listing) warnShared(names *topology.Names) {
 	seen := map[int32]bool{}
 	shared, none := 0, 0

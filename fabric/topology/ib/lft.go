@@ -2,7 +2,6 @@ package ib
 
 import (
 	"io"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -52,7 +51,7 @@ func (l *LFTs) SetSwitch(s, d topology.SwitchID, p topology.PortID) {
 	l.next[l.cell(s)+l.graph.Terminals()+int(d)] = p
 }
 
-// LIDs are those of the tables' rows, or as the fabric states them.
+// LIDs are the LIDs that the tables' rows state, or else the fabric.
 func (l *LFTs) LIDs() *LIDs { return l.lids }
 
 // Line is the line of their file that the tables' entry for t at s stands in, or
@@ -73,15 +72,15 @@ func (l *LFTs) cell(s topology.SwitchID) int {
 }
 
 var (
-	lftSwitch  = regexp.MustCompile(`^Unicast lids .*\bguid (0x[0-9A-Fa-f]+)`)
-	fdbSwitch  = regexp.MustCompile(`dump_ucast_routes: Switch (0x[0-9A-Fa-f]+)`)
-	lftEnd     = regexp.MustCompile(`^(\d+)( valid)? lids dumped`)
-	lftReduced = regexp.MustCompile(`^([0-9A-Fa-f]{16}) \d+:((?: (?:\d+|-))+)$`)
-	lftHeading = regexp.MustCompile(`^(LID\s*: Port|Lid\s+Out\b|Port\s+Info\b|PLFT_NUM: 0$)`)
+	lftSwitch  = input.Pattern(`^Unicast lids .*\bguid (0x[0-9A-Fa-f]+)`)
+	fdbSwitch  = input.Pattern(`dump_ucast_routes: Switch (0x[0-9A-Fa-f]+)`)
+	lftEnd     = input.Pattern(`^(\d+)( valid)? lids dumped`)
+	lftReduced = input.Pattern(`^([0-9A-Fa-f]{16}) \d+:((?: (?:\d+|-))+)$`)
+	lftHeading = input.Pattern(`^(LID\s*: Port|Lid\s+Out\b|Port\s+Info\b|PLFT_NUM: 0$)`)
 )
 
-// ReadLFTs reads the forwarding tables of a subnet whose switches and ports are
-// those of g, matched by GUID. Four forms are told apart line by line: OpenSM's
+// ReadLFTs reads the forwarding tables of a subnet; its switches and ports are
+// found in g by GUID. Four forms are told apart line by line: OpenSM's
 // opensm-lfts.dump, what ibroute, dump_lfts and dump_fts of infiniband-diags
 // print, the .fdbs of OpenSM and ibdiagnet, and weft's own of a line for each
 // switch: its GUID and LID, a colon, and the ports to LID 1, 2, ..., "-" for none.
@@ -138,10 +137,10 @@ func (p *lftParser) parse(text string) {
 		p.row(lid, port, rest)
 		return
 	}
-	if text == "" || text[0] == '#' || lftHeading.MatchString(text) {
+	if text == "" || text[0] == '#' || lftHeading().MatchString(text) {
 		return
 	}
-	if m := lftReduced.FindStringSubmatch(text); m != nil {
+	if m := lftReduced().FindStringSubmatch(text); m != nil {
 		p.begin("0x"+m[1], false)
 		for i, port := range strings.Fields(m[2]) {
 			if port == "-" {
@@ -149,13 +148,13 @@ func (p *lftParser) parse(text string) {
 			}
 			p.row(strconv.FormatInt(int64(i)+1, 16), port, "")
 		}
-	} else if m := lftSwitch.FindStringSubmatch(text); m != nil {
+	} else if m := lftSwitch().FindStringSubmatch(text); m != nil {
 		p.begin(m[1], true)
-	} else if m := fdbSwitch.FindStringSubmatch(text); m != nil {
+	} else if m := fdbSwitch().FindStringSubmatch(text); m != nil {
 		p.begin(m[1], false)
-	} else if m := lftEnd.FindStringSubmatch(text); m != nil {
+	} else if m := lftEnd().FindStringSubmatch(text); m != nil {
 		p.count(m[1], m[2] != "")
-	} else if (!p.skipping || p.at >= 0) && !chatter.MatchString(text) {
+	} else if (!p.skipping || p.at >= 0) && !chatter().MatchString(text) {
 		p.Problem("%s is not a line of a forwarding table", input.Quote(text))
 	}
 }

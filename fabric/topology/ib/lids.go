@@ -27,7 +27,7 @@ func noLIDs(g *topology.Graph) *LIDs { return &LIDs{g.Terminals(), g.Switches(),
 // aggregation is the destination that stands for aggregation nodes.
 func (l *LIDs) aggregation() int { return l.terminals + l.switches }
 
-// StatedLIDs are those that an imported fabric states, each with its LMC's range;
+// StatedLIDs are the LIDs that an imported fabric states, each with its LMC's range;
 // none for networks that state none.
 func StatedLIDs(g *topology.Graph) *LIDs {
 	l := noLIDs(g)

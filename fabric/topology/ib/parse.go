@@ -3,7 +3,6 @@ package ib
 import (
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -113,11 +112,11 @@ func parse(r io.Reader, name string, dialect variant) (*listing, error) {
 var (
 	// prompt matches what a terminal session leaves around a dump: a shell
 	// prompt, perhaps with a command.
-	prompt = regexp.MustCompile(`^(\(\S+\)\s*)?(\[[^\]"=]*\]|[^\s"=]+)(\s[^\s"=]*)?\s?[#$%>](\s[^"]*)?$|^[#$%>](\s[^"]*)?$`)
+	prompt = input.Pattern(`^(\(\S+\)\s*)?(\[[^\]"=]*\]|[^\s"=]+)(\s[^\s"=]*)?\s?[#$%>](\s[^"]*)?$|^[#$%>](\s[^"]*)?$`)
 	// chatter matches headings of grouped output and what the tools say on
 	// their error output, which often ends up in the same file.
-	chatter = regexp.MustCompile(`^(Chassis \d|Non-Chassis Nodes|Hostname:|ib(warn|panic|error|debug): |src/|\./|lib\w*: |umad|mad_rpc|W(arning|ARNING|ARN)\b|-[WIE]-|Loading |Discovering )`)
-	endKey  = regexp.MustCompile(`^(\w+)\s*([=+])\s*(.*)$`)
+	chatter = input.Pattern(`^(Chassis \d|Non-Chassis Nodes|Hostname:|ib(warn|panic|error|debug): |src/|\./|lib\w*: |umad|mad_rpc|W(arning|ARNING|ARN)\b|-[WIE]-|Loading |Discovering )`)
+	endKey  = input.Pattern(`^(\w+)\s*([=+])\s*(.*)$`)
 )
 
 // nodeWords begin the records of nodes.
@@ -134,11 +133,11 @@ func (f *listing) parseLine(line int, text string) {
 	case text == "" || text[0] == '#':
 	case text[0] == '[' && len(text) > 1 && text[1] >= '0' && text[1] <= '9':
 		f.parsePort(line, text)
-	case endKey.MatchString(text):
+	case endKey().MatchString(text):
 		f.parseKey(line, text)
 	case f.dialect == dialectSim && (hasWord(text, "include") || hasWord(text, "module") || hasWord(text, "do") || text[0] == '@'):
 		f.ProblemAt(line, "ibsim's include, module, do and aliases are not supported")
-	case chatter.MatchString(text) || prompt.MatchString(text):
+	case chatter().MatchString(text) || prompt().MatchString(text):
 		f.warn(line, "skipped %s", input.Quote(text))
 	default:
 		f.ProblemAt(line, "%s is not a line of a fabric description", input.Quote(text))
@@ -155,7 +154,7 @@ var guidKeys = map[string]nodeKind{"switchguid": switchNode, "caguid": adapterNo
 
 // parseKey reads "vendid=0x2c9", "switchguid=0x8f10500200b50(8f10500200b50)".
 func (f *listing) parseKey(line int, text string) {
-	m := endKey.FindStringSubmatch(text)
+	m := endKey().FindStringSubmatch(text)
 	key, relative := m[1], m[2] == "+"
 	value, _, _ := strings.Cut(m[3], "#")
 	value, _, _ = strings.Cut(value, "(")

@@ -3,7 +3,6 @@ package ib
 import (
 	"fmt"
 	"io"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -11,7 +10,7 @@ import (
 )
 
 // ReadPorts reads what ibnetdiscover --ports prints, "a list of connected ports with relevant information (like
-// LID, portnum, GUID, width, speed, and NodeDescription)" by its manual page; the fields are those of
+// LID, portnum, GUID, width, speed, and NodeDescription)" by its manual page; the fields are as in
 // dump_ports_report in rdma-core's infiniband-diags/ibnetdiscover.c:
 //
 //	SW     4  2 0xb8599f0300000001 4x HDR - CA     1  1 0x0c42a10300000001 ( 'leaf' - 'node1 mlx5_0' )
@@ -19,7 +18,7 @@ import (
 //
 // type, LID, port, GUID of the port (of a switch: its own), width and speed, the first four of the peer, and both
 // names. Ports of an adapter stand together, from the highest to the lowest. Its GUID is not in the report: it is
-// taken as that of the port listed first. Ports without peers are skipped.
+// taken to be the GUID of the port listed first. Ports without peers are skipped.
 func ReadPorts(r io.Reader, name string) (*Imported, error) {
 	return readReport(r, name, (*report).port)
 }
@@ -34,8 +33,8 @@ func ReadPorts(r io.Reader, name string) (*Imported, error) {
 //	           4    2[  ] ==( 4X          53.125 Gbps Active/  LinkUp)==>       1    1[  ] "node1 mlx5_0" ( )
 //
 // A port line has the LID, the port, that on the chassis, width, rate of a lane and state, then the peer's LID,
-// port and name. A node is told by LID and name. The GUID of an adapter is taken as that of its first port. Ports
-// that are down are skipped.
+// port and name. A node is told by LID and name. The GUID of an adapter's first port is taken as the adapter's.
+// Ports that are down are skipped.
 func ReadLinkInfo(r io.Reader, name string) (*Imported, error) {
 	return readReport(r, name, (*report).link)
 }
@@ -54,7 +53,7 @@ func readReport(r io.Reader, name string, parse func(p *report, line int, text s
 	err := readLines(in, func(text string) {
 		switch {
 		case text == "" || text[0] == '#' || parse(p, in.Number, text):
-		case chatter.MatchString(text) || prompt.MatchString(text):
+		case chatter().MatchString(text) || prompt().MatchString(text):
 			p.warn(in.Number, "skipped %s", input.Quote(text))
 		default:
 			in.Problem("%s is not a line of a port, as ibnetdiscover --ports and iblinkinfo (without --line) print them", input.Quote(text))
@@ -94,7 +93,7 @@ func (p *report) identify(line int, guid uint64) {
 	p.nodes = append(p.nodes, n)
 }
 
-// end adds a port of the current node, which others call so. It is that of a cable where it has a peer.
+// end adds a port of the current node, by the name that other ports give it. A port with a peer is an end of a cable.
 func (p *report) end(e cableEnd, called string) {
 	n := p.current
 	p.last = e.port
@@ -142,13 +141,13 @@ func (p *report) rate(line int, text string) cableRate {
 }
 
 // portLine matches a line of ibnetdiscover --ports.
-var portLine = regexp.MustCompile(`^(SW|CA|RT)\s+(\d{1,9})\s+(\d{1,9})\s+0x([0-9A-Fa-f]{1,16})\s+([\d?]+x?)\s+(\S+)(?:\s+-\s+(SW|CA|RT)\s+(\d{1,9})\s+(\d{1,9})\s+0x([0-9A-Fa-f]{1,16})\s+\(\s*'(.*?)'\s+-\s+'.*'\s*\)|\s+'(.*)')$`)
+var portLine = input.Pattern(`^(SW|CA|RT)\s+(\d{1,9})\s+(\d{1,9})\s+0x([0-9A-Fa-f]{1,16})\s+([\d?]+x?)\s+(\S+)(?:\s+-\s+(SW|CA|RT)\s+(\d{1,9})\s+(\d{1,9})\s+0x([0-9A-Fa-f]{1,16})\s+\(\s*'(.*?)'\s+-\s+'.*'\s*\)|\s+'(.*)')$`)
 
 // portKinds are the types of nodes in reports.
 var portKinds = map[string]nodeKind{"SW": switchNode, "CA": adapterNode, "RT": routerNode, "Router": routerNode}
 
 func (p *report) port(line int, text string) bool {
-	m := portLine.FindStringSubmatch(text)
+	m := portLine().FindStringSubmatch(text)
 	if m == nil {
 		return false
 	}
@@ -171,10 +170,10 @@ func (p *report) port(line int, text string) bool {
 
 var (
 	// linkNode matches a header of iblinkinfo.
-	linkNode = regexp.MustCompile(`^(?:Switch: 0x([0-9A-Fa-f]{1,16})|(CA|Router):) (.*):$`)
+	linkNode = input.Pattern(`^(?:Switch: 0x([0-9A-Fa-f]{1,16})|(CA|Router):) (.*):$`)
 	// linkLine matches a line of one of its ports, linkPeer what follows the arrow.
-	linkLine = regexp.MustCompile(`^(?:0x([0-9A-Fa-f]{1,16})\s+)?(\d{1,9})\s+(\d{1,9})\[[ \d]*\]\s+==\((.*?)\s*(\w+)/\s*[\w ]+\)(?: \(HOQ:.*\))?==>\s*(.*)$`)
-	linkPeer = regexp.MustCompile(`^(\d{1,9})\s+(\d{1,9})\[[ \d]*\]\s+"(.*)"\s+\(.*\)$`)
+	linkLine = input.Pattern(`^(?:0x([0-9A-Fa-f]{1,16})\s+)?(\d{1,9})\s+(\d{1,9})\[[ \d]*\]\s+==\((.*?)\s*(\w+)/\s*[\w ]+\)(?: \(HOQ:.*\))?==>\s*(.*)$`)
+	linkPeer = input.Pattern(`^(\d{1,9})\s+(\d{1,9})\[[ \d]*\]\s+"(.*)"\s+\(.*\)$`)
 )
 
 // laneSpeeds are the speeds of a lane as libibmad's mad_dump_linkspeed and mad_dump_linkspeedext print them.
@@ -182,7 +181,7 @@ var laneSpeeds = map[string]string{"2.5 Gbps": "SDR", "5.0 Gbps": "DDR", "10.0 G
 	"14.0625 Gbps": "FDR", "25.78125 Gbps": "EDR", "53.125 Gbps": "HDR", "106.25 Gbps": "NDR", "212.5 Gbps": "XDR"}
 
 func (p *report) link(line int, text string) bool {
-	if m := linkNode.FindStringSubmatch(text); m != nil {
+	if m := linkNode().FindStringSubmatch(text); m != nil {
 		if m[2] == "" {
 			p.node(line, switchNode, m[3])
 			p.identify(line, number(m[1], 16))
@@ -191,7 +190,7 @@ func (p *report) link(line int, text string) bool {
 		}
 		return true
 	}
-	m := linkLine.FindStringSubmatch(text)
+	m := linkLine().FindStringSubmatch(text)
 	switch {
 	case m == nil:
 		return false
@@ -204,7 +203,7 @@ func (p *report) link(line int, text string) bool {
 	}
 	e := cableEnd{line: line, lid: int32(number(m[2], 10)), port: int(number(m[3], 10)), guid: number(m[1], 16), peerLID: -1}
 	if m[5] != "Down" {
-		if peer := linkPeer.FindStringSubmatch(m[6]); peer != nil {
+		if peer := linkPeer().FindStringSubmatch(m[6]); peer != nil {
 			e.peerLID, e.peerPort = int32(number(peer[1], 10)), int(number(peer[2], 10))
 			e.peer = linkName(e.peerLID, peer[3])
 		} else if !strings.HasSuffix(m[6], `"Port not available"`) {

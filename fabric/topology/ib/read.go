@@ -7,10 +7,10 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim/input"
 )
 
 // Imported is a network read from a description of a real or simulated
@@ -70,7 +70,7 @@ func (im *Imported) Warnings() []string { return im.warnings }
 func (im *Imported) Doubts() []string { return im.doubts }
 
 // ReadNetDiscover reads what ibnetdiscover prints, in its variants since
-// 2006 and that of ibdiagnet. name is the file's name for messages. Every cable
+// 2006, and ibdiagnet's variant. name is the file's name for messages. Every cable
 // must be listed at both ends; problems are returned all together, each as
 // "name:line: ...".
 //
@@ -126,18 +126,18 @@ func init() {
 }
 
 // discoverNode matches a node record whose id is made of a GUID.
-var discoverNode = regexp.MustCompile(`(?m)^\s*(?:Switch|Ca|Rt)\s+\d+\s+"[SHR]-(?:0x)?[0-9A-Fa-f]+"`)
+var discoverNode = input.Pattern(`(?m)^\s*(?:Switch|Ca|Rt)\s+\d+\s+"[SHR]-(?:0x)?[0-9A-Fa-f]+"`)
 
 // dbNodes matches the beginning of the nodes of ibdiagnet's db_csv.
-var dbNodes = regexp.MustCompile(`(?m)^\s*START_NODES\s*$`)
+var dbNodes = input.Pattern(`(?m)^\s*START_NODES\s*$`)
 
 // anyNode matches a node record.
-var anyNode = regexp.MustCompile(`(?m)^\s*(?:Switch|H?[Cc]a|Rt)\s+\d+\s*"`)
+var anyNode = input.Pattern(`(?m)^\s*(?:Switch|H?[Cc]a|Rt)\s+\d+\s*"`)
 
 // anyPort matches the beginning of a line of ibnetdiscover's report of ports, anyLink an arrow of iblinkinfo.
 var (
-	anyPort = regexp.MustCompile(`(?m)^\s*(SW|CA|RT)\s+\d+\s+\d+\s+0x[0-9A-Fa-f]`)
-	anyLink = regexp.MustCompile(`(?m)\d\[[ \d]*\]\s+==\(.*\)==>`)
+	anyPort = input.Pattern(`(?m)^\s*(SW|CA|RT)\s+\d+\s+\d+\s+0x[0-9A-Fa-f]`)
+	anyLink = input.Pattern(`(?m)\d\[[ \d]*\]\s+==\(.*\)==>`)
 )
 
 // formatOf finds the format of a file out from its content; empty: it has none that
@@ -146,15 +146,15 @@ func formatOf(data []byte) string {
 	switch {
 	case topology.IsJSON(data):
 		return "json"
-	case dbNodes.Match(data):
+	case dbNodes().Match(data):
 		return "ibdiagnet"
-	case discoverNode.Match(data):
+	case discoverNode().Match(data):
 		return "ibnetdiscover"
-	case anyPort.Match(data):
+	case anyPort().Match(data):
 		return "ibnetdiscover-ports"
-	case anyLink.Match(data):
+	case anyLink().Match(data):
 		return "iblinkinfo"
-	case anyNode.Match(data):
+	case anyNode().Match(data):
 		return "ibsim"
 	}
 	return ""
@@ -163,17 +163,17 @@ func formatOf(data []byte) string {
 // device matches the last word of an adapter's description where the word before
 // names its host: what drivers call adapters ("mlx5_0", "ibp65s0") and what the
 // subnet agents of old ones did ("HCA-1").
-var device = regexp.MustCompile(`^(HCA-\d+|mlx\d+_\d+|mthca\d+|qib\d+|hfi1_\d+|(ib|ro)\w*\d+\w*)$`)
+var device = input.Pattern(`^(HCA-\d+|mlx\d+_\d+|mthca\d+|qib\d+|hfi1_\d+|(ib|ro)\w*\d+\w*)$`)
 
-// hostsOf numbers the hosts of terminals by the names of their adapters: those
+// hostsOf numbers the hosts of terminals by the names of their adapters: adapters
 // described as "HOST DEVICE" with one host and different devices are rails of one
-// host. Adapters that share both words, as those of clusters do where nobody has set
+// host. Adapters that share both words, as in clusters where nobody has set
 // host names, are hosts of their own. nil: no host has several terminals.
 func hostsOf(n *topology.Names) []int32 {
 	type adapter struct{ host, device string }
 	name := func(t int) (a adapter, ok bool) {
 		words := strings.Fields(n.Terminals[t].Name)
-		if len(words) < 2 || !device.MatchString(words[len(words)-1]) {
+		if len(words) < 2 || !device().MatchString(words[len(words)-1]) {
 			return a, false
 		}
 		return adapter{strings.Join(words[:len(words)-1], " "), words[len(words)-1]}, true

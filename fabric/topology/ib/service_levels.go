@@ -3,7 +3,6 @@ package ib
 import (
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -78,14 +77,14 @@ func (m *SL2VL) cell(in, out topology.PortID) int {
 }
 
 var (
-	mapNode  = regexp.MustCompile(`^(Channel Adapter|Switch|Router) (0x[0-9A-Fa-f]+),`)
-	mapRow   = regexp.MustCompile(`^(\d+)\s+(\d+)\s*:\s+(.*)$`)
-	mapBytes = regexp.MustCompile(`^(0x[0-9A-Fa-f]+) (\d+) (\d+) ((?:0x[0-9A-Fa-f]{2} ?){8})$`)
-	mapQuery = regexp.MustCompile(`^# SL2VL table: Lid (\d+)$`)
-	mapPorts = regexp.MustCompile(`^ports: in\s+(\d+), out\s+(\d+): \|(.*)\|$`)
+	mapNode  = input.Pattern(`^(Channel Adapter|Switch|Router) (0x[0-9A-Fa-f]+),`)
+	mapRow   = input.Pattern(`^(\d+)\s+(\d+)\s*:\s+(.*)$`)
+	mapBytes = input.Pattern(`^(0x[0-9A-Fa-f]+) (\d+) (\d+) ((?:0x[0-9A-Fa-f]{2} ?){8})$`)
+	mapQuery = input.Pattern(`^# SL2VL table: Lid (\d+)$`)
+	mapPorts = input.Pattern(`^ports: in\s+(\d+), out\s+(\d+): \|(.*)\|$`)
 )
 
-// ReadSL2VL reads the tables of a subnet whose switches and ports are those of g.
+// ReadSL2VL reads the tables of a subnet; its switches and ports are found in g.
 // Three forms are told apart line by line: OpenSM's opensm-sl2vl.dump, the .slvl of
 // ibdiagnet ("guid in out" and eight bytes of two lanes), and what smpquery sl2vl
 // prints, node after node, whose LIDs lids knows (nil: as the fabric states them); what
@@ -111,7 +110,7 @@ type sl2vlParser struct {
 }
 
 func (p *sl2vlParser) parse(text string) {
-	if m := mapQuery.FindStringSubmatch(text); m != nil {
+	if m := mapQuery().FindStringSubmatch(text); m != nil {
 		lid, err := strconv.Atoi(m[1])
 		to, known := p.lids.of(lid)
 		if p.node(to, err == nil && known); err != nil || !known {
@@ -119,16 +118,16 @@ func (p *sl2vlParser) parse(text string) {
 		}
 	} else if text == "" || text[0] == '#' || strings.HasPrefix(text, "== ") {
 		return
-	} else if m := mapNode.FindStringSubmatch(text); m != nil {
+	} else if m := mapNode().FindStringSubmatch(text); m != nil {
 		p.turn(m[2])
-	} else if m := mapRow.FindStringSubmatch(text); m != nil {
+	} else if m := mapRow().FindStringSubmatch(text); m != nil {
 		p.row(m[1], m[2], strings.Fields(m[3]), 10)
-	} else if m := mapPorts.FindStringSubmatch(text); m != nil {
+	} else if m := mapPorts().FindStringSubmatch(text); m != nil {
 		p.row(m[1], m[2], strings.FieldsFunc(m[3], func(r rune) bool { return r == '|' || r == ' ' }), 10)
-	} else if m := mapBytes.FindStringSubmatch(text); m != nil {
+	} else if m := mapBytes().FindStringSubmatch(text); m != nil {
 		p.turn(m[1])
 		p.row(m[2], m[3], strings.Split(strings.NewReplacer("0x", "", " ", "").Replace(m[4]), ""), 16)
-	} else if !p.skipping && !vlarbRow.MatchString(text) && !infoField.MatchString(text) && !chatter.MatchString(text) {
+	} else if !p.skipping && !vlarbRow().MatchString(text) && !infoField().MatchString(text) && !chatter().MatchString(text) {
 		p.Problem("%s is not a line of an SL2VL table", input.Quote(text))
 	}
 }
@@ -229,10 +228,10 @@ func (l *PathLevels) Of(src, dst topology.TerminalID) int {
 }
 
 var (
-	levelColumns = regexp.MustCompile(`^#.*:((?: \d+)+)$`)
-	levelDigits  = regexp.MustCompile(`^(\d+) ([0-9A-Fa-f]+)$`)
-	levelTriple  = regexp.MustCompile(`^(0x[0-9A-Fa-f]+) (\d+) (\d+)$`)
-	levelRow     = regexp.MustCompile(`^0x([0-9A-Fa-f]+)\s*:\s*(\d+)$`)
+	levelColumns = input.Pattern(`^#.*:((?: \d+)+)$`)
+	levelDigits  = input.Pattern(`^(\d+) ([0-9A-Fa-f]+)$`)
+	levelTriple  = input.Pattern(`^(0x[0-9A-Fa-f]+) (\d+) (\d+)$`)
+	levelRow     = input.Pattern(`^0x([0-9A-Fa-f]+)\s*:\s*(\d+)$`)
 )
 
 // ReadPathLevels reads the service levels of the paths of a subnet whose end ports
@@ -264,29 +263,29 @@ type levelParser struct {
 }
 
 func (p *levelParser) parse(text string) {
-	if m := levelColumns.FindStringSubmatch(text); m != nil {
+	if m := levelColumns().FindStringSubmatch(text); m != nil {
 		p.columns = p.columns[:0]
 		for _, lid := range strings.Fields(m[1]) {
 			p.columns = append(p.columns, p.terminal(lid, 10))
 		}
 	} else if text == "" || text[0] == '#' {
 		return
-	} else if m := levelTriple.FindStringSubmatch(text); m != nil {
+	} else if m := levelTriple().FindStringSubmatch(text); m != nil {
 		if p.source(m[1]); p.at >= 0 {
 			p.set(p.at, p.terminal(m[2], 10), m[3], 10)
 		}
-	} else if m := mapNode.FindStringSubmatch(text); m != nil {
+	} else if m := mapNode().FindStringSubmatch(text); m != nil {
 		p.source(m[2])
-	} else if m := levelRow.FindStringSubmatch(text); m != nil {
+	} else if m := levelRow().FindStringSubmatch(text); m != nil {
 		switch {
 		case p.at >= 0:
 			p.set(p.at, p.terminal(m[1], 16), m[2], 10)
 		case !p.skipping:
 			p.Problem("row before any node")
 		}
-	} else if m := levelDigits.FindStringSubmatch(text); m != nil {
+	} else if m := levelDigits().FindStringSubmatch(text); m != nil {
 		p.digits(m[1], m[2])
-	} else if !chatter.MatchString(text) {
+	} else if !chatter().MatchString(text) {
 		p.Problem("%s is not a line of a table of service levels", input.Quote(text))
 	}
 }

@@ -73,7 +73,7 @@ func asBytes(text string) string {
 	for _, line := range strings.Split(text, "\n") {
 		if m := dumpNode.FindStringSubmatch(line); m != nil {
 			guid = m[1]
-		} else if m := mapRow.FindStringSubmatch(strings.TrimSpace(line)); m != nil {
+		} else if m := mapRow().FindStringSubmatch(strings.TrimSpace(line)); m != nil {
 			fmt.Fprintf(&b, "%s %s %s", guid, m[1], m[2])
 			lanes := strings.Fields(m[3])
 			for i := 0; i < len(lanes); i += 2 {
@@ -94,7 +94,7 @@ func asQuery(text string) string {
 	for _, line := range strings.Split(text, "\n") {
 		if m := dumpNode.FindStringSubmatch(line); m != nil {
 			fmt.Fprintf(&b, "== smpquery sl2vl %s\n# SL2VL table: Lid %s\n#                 SL: | 0| 1|\n", m[2], m[2])
-		} else if m := mapRow.FindStringSubmatch(strings.TrimSpace(line)); m != nil {
+		} else if m := mapRow().FindStringSubmatch(strings.TrimSpace(line)); m != nil {
 			fmt.Fprintf(&b, "ports: in %2s, out %2s: |", m[1], m[2])
 			for _, lane := range strings.Fields(m[3]) {
 				fmt.Fprintf(&b, "%2s|", lane)

@@ -2,7 +2,6 @@ package ib
 
 import (
 	"io"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -12,12 +11,12 @@ import (
 )
 
 var (
-	vlarbPort  = regexp.MustCompile(`^# VLArbitration tables: Lid (\d+) port (\d+)\b`)
-	vlarbTable = regexp.MustCompile(`^# (Low|High) priority VL Arbitration Table:$`)
-	vlarbRow   = regexp.MustCompile(`^(VL|WEIGHT)\s*: ?\|(.*)\|$`)
-	infoPort   = regexp.MustCompile(`^(?:# Port info: Lid|== smpquery portinfo) (\d+) (?:port )?(\d+)$`)
-	infoLimit  = regexp.MustCompile(`^VLHighLimit:\.*(\d+)$`)
-	infoField  = regexp.MustCompile(`^[A-Za-z]\w*:\.\.+`)
+	vlarbPort  = input.Pattern(`^# VLArbitration tables: Lid (\d+) port (\d+)\b`)
+	vlarbTable = input.Pattern(`^# (Low|High) priority VL Arbitration Table:$`)
+	vlarbRow   = input.Pattern(`^(VL|WEIGHT)\s*: ?\|(.*)\|$`)
+	infoPort   = input.Pattern(`^(?:# Port info: Lid|== smpquery portinfo) (\d+) (?:port )?(\d+)$`)
+	infoLimit  = input.Pattern(`^VLHighLimit:\.*(\d+)$`)
+	infoField  = input.Pattern(`^[A-Za-z]\w*:\.\.+`)
 )
 
 // VLArbitration is what a file says of the arbitration between lanes; nil for ports that
@@ -73,7 +72,7 @@ type vlarbParser struct {
 }
 
 func (p *vlarbParser) parse(text string) {
-	if m := vlarbPort.FindStringSubmatch(text); m != nil {
+	if m := vlarbPort().FindStringSubmatch(text); m != nil {
 		p.endPort()
 		p.at, p.inside, p.missing = p.find(m[1], m[2]), true, 2
 		p.any = true
@@ -83,20 +82,20 @@ func (p *vlarbParser) parse(text string) {
 			}
 			p.tables[p.at] = &arbitration.Tables{}
 		}
-	} else if m := vlarbTable.FindStringSubmatch(text); m != nil {
+	} else if m := vlarbTable().FindStringSubmatch(text); m != nil {
 		p.high, p.lanes = m[1] == "High", nil
-	} else if m := vlarbRow.FindStringSubmatch(text); m != nil {
+	} else if m := vlarbRow().FindStringSubmatch(text); m != nil {
 		p.row(m[1] == "VL", m[2])
-	} else if m := infoPort.FindStringSubmatch(text); m != nil {
+	} else if m := infoPort().FindStringSubmatch(text); m != nil {
 		p.about = p.find(m[1], m[2])
-	} else if m := infoLimit.FindStringSubmatch(text); m != nil {
+	} else if m := infoLimit().FindStringSubmatch(text); m != nil {
 		limit, err := strconv.ParseUint(m[1], 10, 8)
 		if err != nil {
 			p.Problem("VLHighLimit %s: want 0 to 255", m[1])
 		} else if p.about != noPort {
 			p.limits[p.about] = int(limit)
 		}
-	} else if text != "" && text[0] != '#' && !strings.HasPrefix(text, "== ") && !infoField.MatchString(text) && !mapPorts.MatchString(text) && !chatter.MatchString(text) {
+	} else if text != "" && text[0] != '#' && !strings.HasPrefix(text, "== ") && !infoField().MatchString(text) && !mapPorts().MatchString(text) && !chatter().MatchString(text) {
 		p.Problem("%s is not a line of an arbitration table", input.Quote(text))
 	}
 }

@@ -75,8 +75,8 @@ func WriteNetDiscover(w io.Writer, g *topology.Graph) error {
 	return out.Flush()
 }
 
-// eachCable visits the cables at a switch: those of its ports to switches and terminals, in
-// order, then those of its aggregation nodes.
+// eachCable visits the cables at a switch: to switches and terminals, in the order of its ports,
+// then to its aggregation nodes.
 func eachCable(g *topology.Graph, n *topology.Names, s topology.SwitchID, terminals []topology.AdapterPort, toSwitch func(p, q topology.PortID), toAdapter func(a *topology.AdapterPort)) {
 	first, end := g.Ports(s)
 	for p := first; p < end; p++ {

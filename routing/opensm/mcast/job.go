@@ -1,6 +1,6 @@
 // Package mcast holds OpenSM's multicast engines, as of version 3.3.23, for the registry of
-// package multicast: the rule of minhop, which most of its unicast engines use, and that of
-// sssp. Beside them stand the files in which OpenSM keeps groups, min-hop tables and
+// package multicast: the rule of minhop, which most of its unicast engines use, and sssp's
+// rule. Beside them stand the files in which OpenSM keeps groups, min-hop tables and
 // multicast forwarding tables, and jobs: the groups of such files, routed by any engines and
 // compared with the tables that the subnet has.
 //
@@ -27,7 +27,7 @@ import (
 // by one whose tables are wanted.
 type Job struct {
 	Graph *topology.Graph
-	// Groups are those of [ReadSADump]; GroupsName is their file's name for
+	// Groups are groups that [ReadSADump] has read; GroupsName is their file's name for
 	// messages. Groups of fewer than two members get no tree, as in OpenSM.
 	Groups     []SAGroup
 	GroupsName string
@@ -54,8 +54,8 @@ type EngineReport struct {
 	// Unlimited are the figures with as many entries as the engine likes:
 	// Colours is how many it needs.
 	Unlimited multicast.Metrics
-	// Limited are the figures with Job.Entries; those of Unlimited if that is
-	// enough.
+	// Limited are the figures with Job.Entries; the same as Unlimited if these
+	// entries are enough.
 	Limited multicast.Metrics
 	// Refused is the number of groups that got no entry.
 	Refused int

@@ -54,8 +54,8 @@ func BenchmarkSSSPUnicast(b *testing.B) {
 	}
 }
 
-// matchesShortestPaths tells whether the table is that of all shortest paths,
-// as of OpenSM's minhop engine.
+// matchesShortestPaths tells whether the table has all shortest paths, as OpenSM's
+// minhop engine does.
 func (m *LIDMatrix) matchesShortestPaths(hops *multicast.MinHop) bool {
 	for t := range m.n {
 		for s := range m.n {

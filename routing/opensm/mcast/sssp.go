@@ -157,7 +157,7 @@ func init() {
 }
 
 // NewMinHopMCFrom makes the engine minhop-mc for a subnet whose unicast routing
-// left other min-hop tables than those of all shortest paths.
+// left min-hop tables without some shortest paths.
 func NewMinHopMCFrom(env multicast.Env, m *LIDMatrix) (multicast.Engine, error) {
 	if m.graph != env.Graph {
 		panic("mcast: min-hop tables of another graph")
