@@ -202,7 +202,7 @@ var allocatorForm = input.Pattern(`^(islip)(?:\(\s*([1-9][0-9]?)\s*\))?$|^(separ
 
 // allocator reads an allocator.
 func (c *Config) allocator(name string) (of [2]string, iterations string, err error) {
-	found := allocatorForm.FindStringSubmatch(c.Text(name))
+	found := allocatorForm().FindStringSubmatch(c.Text(name))
 	if found == nil {
 		return of, "", refusal(fmt.Sprintf("%s = %s: not mapped; mapped are islip, islip(N), separable_input_first and separable_output_first", name, c.Text(name)))
 	}
