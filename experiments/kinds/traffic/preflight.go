@@ -77,7 +77,7 @@ func preflightTraffic(c *trafficConfig, p *experiments.Preflight) error {
 			if even {
 				return nil, nil // where flows split unevenly is not known
 			}
-			return c.walked(p.Shared(), "weighted loads", n, o, m)
+			return c.walked(p.Shared(), "weighted loads", n, o, m, 0)
 		}))
 		e.hops, e.bound = f.hops, f.bound
 		how := "exact"
@@ -187,11 +187,8 @@ func (c *trafficConfig) mixture(shared *experiments.Shared, n *network.Spec, par
 		return e
 	}
 	find := func(name string, r fabric.Routing) *routing.Load {
-		if routing.WalkExceeds(o.Graph, r, o.VCs, mixtureHops) {
-			return nil
-		}
 		o.Routing = r
-		load, err := c.walked(shared, name, n, o, matrix)
+		load, err := c.walked(shared, name, n, o, matrix, mixtureHops)
 		if err != nil {
 			return nil
 		}

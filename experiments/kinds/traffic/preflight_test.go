@@ -36,7 +36,7 @@ func forecastOf(t *testing.T, f *experiments.File) forecast {
 	timings := simtest.Must(parts.fabric.ChannelTimings(g))(t)
 	x := newForecast(load, g, &parts.fabric, timings, parts.sizes)
 	x.throughput = newThroughput(load, parts.limits(timings), c.weighted(parts, func(m traffic.Matrix) (*routing.Load, error) {
-		return c.walked(c.Topology.Type.Shared(), "weighted loads", c.Network(f.Seed), parts.opened(), m)
+		return c.walked(c.Topology.Type.Shared(), "weighted loads", c.Network(f.Seed), parts.opened(), m, 0)
 	}))
 	return x
 }

@@ -1,6 +1,7 @@
 package traffic
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/bits"
@@ -63,14 +64,17 @@ func (c *trafficConfig) loads(shared *experiments.Shared, n *network.Spec, parts
 			return nil, false, fmt.Errorf("too many paths to follow all of them")
 		}
 	}
-	loads, err = c.walked(shared, fmt.Sprintf("loads %v", even), n, o, matrix)
+	loads, err = c.walked(shared, fmt.Sprintf("loads %v", even), n, o, matrix, 0)
 	return loads, even, err
 }
 
-// walked is the loads of a matrix, named for the cache.
-func (c *trafficConfig) walked(shared *experiments.Shared, name string, n *network.Spec, o routing.Routed, matrix traffic.Matrix) (*routing.Load, error) {
+// walked is the loads of a matrix, named for the cache. A walk of more than most hops, if that is not 0, is an error.
+func (c *trafficConfig) walked(shared *experiments.Shared, name string, n *network.Spec, o routing.Routed, matrix traffic.Matrix, most int) (*routing.Load, error) {
 	key := fmt.Sprintf("%s %s\n%s", name, n.Fingerprint(), c.Traffic.Pattern.Fingerprint())
 	load, err := experiments.Cached(shared, key, func() (keptLoad, error) {
+		if most > 0 && routing.WalkExceeds(o.Graph, o.Routing, o.VCs, most) {
+			return keptLoad{}, errors.New("the walk takes long")
+		}
 		load, err := routing.Loads(o.Graph, o.Routing, o.VCs, matrix)
 		if err != nil {
 			return keptLoad{}, err
