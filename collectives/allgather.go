@@ -207,7 +207,7 @@ func (g *gatherers) exchanged(rank, round int, dst []Op) []Op {
 	return dst
 }
 
-// widen turns slots of nodes, which are consecutive, into those of a rank's group there.
+// widen turns slots of nodes, which are consecutive, into slots of a rank's group there.
 func (g *gatherers) widen(rank int, s Slots) Slots {
 	return Slots{First: s.First*int32(g.m) + int32(g.leader(rank, 0)), Run: int32(g.group), Step: int32(g.m), Count: s.Count * int32(g.group)}
 }

@@ -185,14 +185,14 @@ type LibraryChoice struct {
 	Library string `toml:"library" doc:"whose rules choose the algorithm by size and ranks: open-mpi (fixed rules of 4.1 and 5), open-mpi-4.0 (of 1.3 to 4.0), mpich (3 and 4), mvapich (1.2rc1 for alltoall, else MPICH's, from which it comes), intel-mpi (whose own are not public: MPICH's)" choices:"open-mpi|open-mpi-4.0|mpich|mvapich|intel-mpi"`
 }
 
-// LibrarySwitch is that of an alltoall, where what mvapich has is a setting.
+// LibrarySwitch is the choice for an alltoall, where what mvapich has is a setting.
 type LibrarySwitch struct {
 	LibraryChoice
 	SwitchOver
 }
 
 // libraryRules is a line for each rule; the first one that holds decides. Ranks and bytes are below a
-// limit, or any where there is none; bytes are those of [Env], or of all ranks together. Behind a
+// limit, or any where there is none; bytes are [Env]'s, or of all ranks together. Behind a
 // colon stands the segment of a broadcast. The rules are
 // facts of the libraries' public sources: Open MPI's ompi/mca/coll/tuned/coll_tuned_decision_fixed.c,
 // of 4.0 and of 5.0, and the defaults of MPICH's MPIR_CVAR_*_MSG_SIZE. Open MPI's "linear" and "linear

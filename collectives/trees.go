@@ -7,7 +7,7 @@ import (
 	"github.com/weft-sim/weft/sim/param"
 )
 
-// TreeSettings are those of a broadcast down a tree, in segments.
+// TreeSettings are the settings of a broadcast down a tree, in segments.
 type TreeSettings struct {
 	Rooted
 	Fanout  int       `toml:"fanout" doc:"children of a rank; of a chain, chains that leave the root" min:"1"`
@@ -250,7 +250,7 @@ type tree struct {
 	ranks int
 }
 
-// rounds are those of a rank: a message with its parent, and with each child.
+// rounds are the rounds of a rank: a message with its parent, and with each child.
 func (t tree) rounds(rank int) int {
 	v := t.relative(rank, t.ranks)
 	return min(v, 1) + children(v, t.ranks)

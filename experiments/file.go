@@ -110,7 +110,7 @@ type header struct {
 // DefaultKind is the kind of files that name none.
 const DefaultKind = "traffic"
 
-// defaultHeader is that of a file that says nothing.
+// defaultHeader is the header of a file that says nothing.
 func defaultHeader() *header { return &header{Kind: DefaultKind, Seed: 1} }
 
 // headerKeys are the keys of header.

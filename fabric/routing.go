@@ -165,12 +165,12 @@ type RemoteReader interface {
 }
 
 // LaneArbitration is implemented by routings that know how ports choose between
-// their virtual channels, as those of imported subnets may.
+// their virtual channels, as imported subnets may.
 type LaneArbitration interface {
 	// ArbitratesLanes tells whether any port has tables.
 	ArbitratesLanes() bool
-	// ArbitrationTables are those of the channel out of port p; nil: none of its own,
-	// so that of the settings counts. They must not change.
+	// ArbitrationTables are the tables of the channel out of port p; nil: none of its own,
+	// so the settings' count. They must not change.
 	ArbitrationTables(p topology.PortID) *arbitration.Tables
 }
 
@@ -204,11 +204,11 @@ type Memory interface {
 }
 
 // TerminalArbitration is implemented by routings that know how terminals choose between
-// their virtual channels, as those of imported subnets may.
+// their virtual channels, as imported subnets may.
 type TerminalArbitration interface {
 	// ArbitratesTerminals tells whether any terminal has tables.
 	ArbitratesTerminals() bool
-	// TerminalTables are those of terminal t; nil: none of its own, so that those of the
+	// TerminalTables are the tables of terminal t; nil: none of its own, so that the tables of the
 	// settings count. They must not change.
 	TerminalTables(t topology.TerminalID) *arbitration.Tables
 }
@@ -296,19 +296,19 @@ func (v *View) AllVCs() uint32 { return 1<<v.vcs - 1 }
 // port as a whole stays that of all of its channels.
 func (v *View) Narrow(first, count int) { v.first, v.vcs = first, count }
 
-// Credits is that of [Queues], among the channels that are shown; so are those below.
+// Credits is [Queues.Credits] of the channels that are shown; so are the methods below.
 func (v *View) Credits(p topology.PortID, vc int) int { return v.Queues.Credits(p, v.first+vc) }
 
-// Outstanding is that of [Queues].
+// Outstanding is [Queues.Outstanding].
 func (v *View) Outstanding(p topology.PortID, vc int) int { return v.Queues.Outstanding(p, v.first+vc) }
 
-// Waiting is that of [Queues].
+// Waiting is [Queues.Waiting].
 func (v *View) Waiting(p topology.PortID, vc int) int { return v.Queues.Waiting(p, v.first+vc) }
 
-// Crossed is that of [Queues].
+// Crossed is [Queues.Crossed].
 func (v *View) Crossed(p topology.PortID, vc int) int { return v.Queues.Crossed(p, v.first+vc) }
 
-// Room is that of [Queues].
+// Room is [Queues.Room].
 func (v *View) Room(p topology.PortID, flits int32) uint32 {
 	return v.Queues.Room(p, flits) >> v.first & v.AllVCs()
 }
@@ -328,7 +328,7 @@ func (v *View) Random(s topology.SwitchID) *sim.Stream {
 	return &v.streams[s]
 }
 
-// At makes Random that of a terminal, until it is called with nil. It is for what simulates
+// At makes Random draw from a terminal's stream, until it is called with nil. It is for what simulates
 // the network.
 func (v *View) At(terminal *sim.Stream) { v.terminal = terminal }
 

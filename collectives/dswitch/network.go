@@ -10,7 +10,7 @@ import (
 )
 
 // SessionNetwork is the cycle-level model of a distributed full switch (Podlazov, Control Sciences
-// 6, 2012; its wiring is that of [topology.DistributedSwitch]). In a session all processors start
+// 6, 2012; wired as [topology.DistributedSwitch]). In a session all processors start
 // their packets of F flits in the same cycle; a packet carries its route in its header, and nothing
 // is buffered on the way: through a splitter of each of the k stages, a switch of the spine, and a
 // joiner of each stage, a cycle a flit in each.

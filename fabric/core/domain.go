@@ -103,7 +103,7 @@ type sight struct {
 	view    fabric.View
 	decides fabric.Routing    // is the routing, or what tells it about packets
 	head    fabric.Head       // is handed to decides
-	sums    []int32           // are those of View.OutstandingPorts
+	sums    []int32           // are the sums of View.OutstandingPorts
 	summed  topology.SwitchID // is the switch that sums are of, plus 1, while it decides; otherwise 0
 }
 
@@ -352,7 +352,7 @@ func (Unobserved) Next() int64                                                  
 
 // handed is what a domain sends to one that another thread may simulate. It writes it down, item by item, for the
 // other to file in its wheels behind the window, which reads that only: whatever both touch moves
-// from the cache of one core to that of the other and back, at a hundred nanoseconds a line.
+// between the caches of two cores and back, at a hundred nanoseconds a line.
 type handed struct {
 	flits     post[Flit]
 	credits   post[int32]

@@ -136,7 +136,7 @@ func (c *workers) each(me int, number int64, do func(domain int)) {
 	}
 }
 
-// gatherObservers has the observer of the network take over what those of domains have seen.
+// gatherObservers has the observer of the network take over what the observers of domains have seen.
 func (f *Fabric) gatherObservers() {
 	if f.observer != nil {
 		f.observer.Gather()

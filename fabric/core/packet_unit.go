@@ -163,7 +163,7 @@ func (c *transit) phases(u *packetUnit, d *Domain, interval int64) {
 	}
 }
 
-// crosses makes an empty schedule that of when the flits of a packet cross. It is about an output virtual channel.
+// crosses fills an empty schedule with the steps in which the flits of a packet cross. It is about an output virtual channel.
 func (c *transit) crosses(u *packetUnit, d *Domain, ov int32, r *flitSchedule) {
 	r.start(c.in.flits, ov, d.Cycle<<IntervalShift+(c.granted-d.Steps.First)*u.slopes[u.stepRate], u.stepRate)
 	c.limit(u, d, r, 0)

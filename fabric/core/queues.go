@@ -61,7 +61,7 @@ func (p *flitPool) At(place int32) *Queued {
 	return &check.At(p.chunks, uint32(place)/chunkFlits)[uint32(place)%chunkFlits]
 }
 
-// first is the place of the first of so many flits of a queue, at least one, by that of the last.
+// first is the place of the first of so many flits of a queue, at least one; last is the place of the last.
 func (p *flitPool) first(last, flits int32) int32 {
 	first := last - (flits - 1)
 	if first < last&^(chunkFlits-1) { // in another chunk

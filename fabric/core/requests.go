@@ -188,7 +188,7 @@ func (d *Domain) crossBodies(sw *SwitchState, requests []Request, t *StepTime) (
 	return heads
 }
 
-// holdPorts takes the ports of heads that cross, and gives back those of tails.
+// holdPorts takes ports for heads that cross, and gives ports back behind tails.
 func (d *Domain) holdPorts(sw *SwitchState, matches []Request, _ *StepTime) {
 	for _, r := range matches {
 		flags := sw.Queue(r.Local()).Packet & (HeadFlit | TailFlit)

@@ -60,7 +60,7 @@ type streams struct{ under, tail uint64 }
 // A head that cannot bid is asleep, in a list of what it waits for, until that
 // happens: a switch is visited when something can.
 //
-// Times of decisions are whole cycles, those of channels have the binary digits
+// Times of decisions are whole cycles, times of channels have the binary digits
 // behind the cycle that flits have. Where these do not divide the clock, a flit of the
 // middle of a packet is up to a cycle off for every hop, heads and tails are as for
 // flits but for that.

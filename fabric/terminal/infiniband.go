@@ -285,7 +285,7 @@ func (d *delayTable) share(index int) float64 {
 // first BECN.
 //
 // Choices where the annex leaves one: the timer starts with the BECN that raises an index from
-// the minimum, runs on at further ones, as that of Intel's hfi1 does, and stops at the minimum;
+// the minimum, runs on at further ones, as Intel's hfi1 does, and stops at the minimum;
 // an expiry goes before a BECN of the same time. What it has done is found out when the index is
 // next asked for, so that it needs no events.
 type congestionIndex struct {

@@ -55,7 +55,7 @@ func WriteLinks(run *experiments.Run, g *topology.Graph, c *Carried) {
 type Carried struct {
 	Flits  []int64 // len = (ports+terminals)*vcs, as measure.Result.ChannelFlits
 	Window int64   // cycles
-	// Timings are those of the channels, by class; only for WriteLinks.
+	// Timings are the channels' timings, by class; only for WriteLinks.
 	Timings []fabric.ChannelTiming
 }
 

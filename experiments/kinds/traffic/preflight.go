@@ -153,7 +153,7 @@ func cyclesPerFlit(timings []fabric.ChannelTiming) []float64 {
 	return cycles
 }
 
-// describeLatency is the latency in words; clock is that of a cycle in nanoseconds.
+// describeLatency is the latency in words; clock is a cycle's length in nanoseconds.
 func (f *forecast) describeLatency(clock float64) string {
 	bound := ""
 	switch {
@@ -261,7 +261,7 @@ func (c *trafficConfig) predictWork(p *experiments.Preflight, o routing.Routed, 
 // budgetsOfSearch estimates how many budgets a search takes, in all, beside the least cycles of each
 // load. Loads near to the capacity take one each. Of the packets sent in a budget the share
 // that is accepted varies by about 1/sqrt(sent); beside the step of the search, load/steps, this
-// is how many loads are near. The numbers are those of 16 searches (torus, dragonfly, HyperX, fat
+// is how many loads are near. The numbers were counted in 16 searches (torus, dragonfly, HyperX, fat
 // tree; packets of 1 to 1,024 flits). A network that never saturates takes less.
 func budgetsOfSearch(steps, sent float64) float64 {
 	const least, most, half = 1, 5, 0.005
@@ -271,9 +271,9 @@ func budgetsOfSearch(steps, sent float64) float64 {
 
 // cycles is how long a replication takes as is to be expected and at most, warm-up and window. Beside
 // a fixed one of the two the budget bounds the other. Below the load that fills the network, queues
-// forget the more slowly the nearer it is, with 1/(1-load/bound)^2 as that of M/M/1 does; where
+// forget the more slowly the nearer it is, with 1/(1-load/bound)^2 as an M/M/1 queue does; where
 // that is more than the budget, half of the points are found saturated before. Beyond, all are, soon.
-// The number is that of figure 8b of the dragonfly paper. A search takes the least of each load
+// The number comes from figure 8b of the dragonfly paper. A search takes the least of each load
 // beside its budgets.
 func (c *trafficConfig) cycles(latency int64, e expectation, closed bool) (likely, most int64) {
 	const slow = 0.08

@@ -192,7 +192,7 @@ type phaseTable struct {
 // Defaults implements [experiments.Defaulter].
 func (p *phaseTable) Defaults() { p.Pattern = experiments.Choose(traffic.Patterns, "uniform") }
 
-// phases are those of the tables [phase.NAME], by their cycles in the run.
+// phases are the tables [phase.NAME], by their cycles in the run.
 func (c *trafficConfig) phases(parts *trafficParts, seed uint64) ([]measure.Phase, error) {
 	if len(c.Phase) == 0 {
 		return nil, nil
@@ -275,7 +275,7 @@ func writeLapse(run *experiments.Run, c *trafficConfig, o *trafficOutcome) {
 
 var levelsTable = experiments.Undocumented("levels", append([]string{"service_level"}, tallyColumns...)...)
 
-// tallyColumns are those of [tallyCells].
+// tallyColumns head the cells of [tallyCells].
 var tallyColumns = []string{"packets_measured", "flits_per_cycle", "latency_mean_ns", "latency_p50_ns", "latency_p99_ns", "latency_max_ns"}
 
 // tallyCells are what was measured of some packets, in tallyColumns.
