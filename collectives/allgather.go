@@ -1,5 +1,12 @@
 package collectives
 
+import (
+	"fmt"
+
+	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
+)
+
 func init() {
 	registerVector("allgather-recursive-doubling", "allgather: exchange of all that is there at doubling distances; Bruck's where ranks are no power of two", AllgatherRecursiveDoubling)
 	registerVector("allgather-neighbor-exchange", "allgather: pairs of blocks to and fro between neighbours, N/2 rounds; the ring where ranks are odd", AllgatherNeighborExchange)
@@ -66,5 +73,216 @@ func AllgatherNeighborExchange(n int, bytes int64) Collective {
 			return append(dst, pair, send)
 		},
 		contract: gathering(n, size, func(slot int) int { return slot }),
+	}
+}
+
+// AllgatherLeaderSettings are the settings of the allgather by leaders.
+type AllgatherLeaderSettings struct {
+	Leaders  int       `toml:"leaders" doc:"leaders a node, a divisor of its ranks" min:"1"`
+	Critical sim.Bytes `toml:"critical" doc:"largest aggregated block that leaders exchange by Bruck's algorithm; larger ones go round the ring" min:"0B"`
+	Segment  bool      `toml:"segment" doc:"leaders work in a segment of shared memory, into which the ranks copy and out of which they are served; otherwise they exchange messages, copied on both sides"`
+}
+
+// AllgatherLSSSettings are the settings of the allgather by direct writes.
+type AllgatherLSSSettings struct {
+	Address sim.Bytes `toml:"address" doc:"key and virtual address of a buffer, which a rank gives to the one before it" min:"1B"`
+}
+
+func init() {
+	param.Register(Registry, "allgather-leaders", "allgather: leaders gather the blocks of their group, exchange them with other nodes, and hand all to the ranks of the node",
+		AllgatherLeaderSettings{1, DefaultCritical, true}, func(c AllgatherLeaderSettings, e Env) (Collective, error) {
+			if err := e.wholeNodes("allgather-leaders", c.Leaders); err != nil {
+				return nil, err
+			}
+			return AllgatherLeaders(e, c), nil
+		})
+	param.Register(Registry, "allgather-lss", "allgather: the ring by direct RDMA writes, after one handshake by which a rank learns the address of the next",
+		AllgatherLSSSettings{72}, func(c AllgatherLSSSettings, e Env) (Collective, error) {
+			if err := e.check(); err != nil {
+				return nil, err
+			}
+			return AllgatherLSS(e.Ranks, int64(e.Bytes), int64(c.Address)), nil
+		})
+}
+
+// wholeNodes is uniform for an algorithm with so many leaders on each node.
+func (e Env) wholeNodes(algorithm string, leaders int) error {
+	if err := e.uniform(algorithm); err != nil {
+		return err
+	}
+	if e.PerNode < 1 || e.Ranks%e.PerNode != 0 {
+		return &param.ParamError{Key: "ranks", Value: e.Ranks, Want: fmt.Sprintf("whole nodes of %d ranks for collective %q", e.PerNode, algorithm)}
+	}
+	if leaders < 1 || e.PerNode%leaders != 0 {
+		return &param.ParamError{Key: "leaders", Value: leaders, Want: fmt.Sprintf("a divisor of the %d ranks of a node", e.PerNode)}
+	}
+	return nil
+}
+
+// AllgatherLeaders does for an allgather what [AlltoallLeaders] does for an alltoall (Li et al. 2013
+// leave it to later work; this is ours). The ranks of a node form groups of e = M/d, whose first rank
+// leads. It gathers the blocks of its group, exchanges blocks of e with the leaders of the same group
+// on other nodes, and hands its N/d blocks to all ranks of its node.
+//
+// Slots: 0..N-1 are the blocks; N..2N-1 are where Bruck's algorithm turns them.
+func AllgatherLeaders(e Env, c AllgatherLeaderSettings) Collective {
+	m, nodes := e.PerNode, e.Ranks/e.PerNode
+	g := &gatherers{AllgatherLeaderSettings: c, m: m, group: m / c.Leaders, ranks: e.Ranks, bytes: int64(e.Bytes)}
+	if aggregated := g.bytes * int64(g.group); aggregated <= int64(c.Critical) {
+		g.exchange = AllgatherBruck(nodes, aggregated)
+	} else {
+		g.exchange = AllgatherRing(nodes, aggregated)
+	}
+	contract := gathering(e.Ranks, func(int) int64 { return g.bytes }, func(slot int) int { return slot })
+	all := contract.Final
+	contract.Slots = 2 * e.Ranks
+	contract.Final = func(rank, slot int, dst []Token) []Token {
+		if slot >= e.Ranks {
+			return dst
+		}
+		return all(rank, slot, dst)
+	}
+	return &program{ranks: e.Ranks, rounds: g.rounds, round: g.round, contract: contract, leaders: c.Leaders}
+}
+
+type gatherers struct {
+	AllgatherLeaderSettings
+	m, group, ranks int
+	bytes           int64
+	exchange        Collective // between nodes
+}
+
+// leader is the rank that leads the group of a rank on its node, or on another.
+func (g *gatherers) leader(rank, node int) int { return node*g.m + rank%g.m/g.group*g.group }
+
+func (g *gatherers) leads(rank int) bool { return rank%g.group == 0 }
+
+func (g *gatherers) rounds(rank int) int {
+	if g.leads(rank) {
+		return 1 + g.exchange.Rounds(rank/g.m) + 1
+	}
+	return 2
+}
+
+func (g *gatherers) round(rank, round int, dst []Op) []Op {
+	switch {
+	case round == 0:
+		return g.gather(rank, dst)
+	case g.leads(rank) && round <= g.exchange.Rounds(rank/g.m):
+		return g.exchanged(rank, round-1, dst)
+	}
+	return g.spread(rank, dst)
+}
+
+// gather takes the blocks of a group to its leader.
+func (g *gatherers) gather(rank int, dst []Op) []Op {
+	if !g.leads(rank) {
+		return append(dst, Op{Kind: Send, Peer: int32(g.leader(rank, rank/g.m)), Tag: gatherTag, Bytes: g.bytes, Data: Slot(rank), Segment: g.segment(In)})
+	}
+	for from := rank + 1; from < rank+g.group; from++ {
+		dst = append(dst, Op{Kind: Recv, Peer: int32(from), Tag: gatherTag, Bytes: g.bytes, Data: Slot(from)})
+	}
+	return dst
+}
+
+func (g *gatherers) segment(s Segment) Segment {
+	if g.Segment {
+		return s
+	}
+	return InAndOut
+}
+
+// exchanged is a round of the exchange between the leaders of a group.
+func (g *gatherers) exchanged(rank, round int, dst []Op) []Op {
+	start := len(dst)
+	dst = g.exchange.Round(rank/g.m, round, dst)
+	for i := start; i < len(dst); i++ {
+		op := &dst[i]
+		op.Data, op.Into = g.widen(rank, op.Data), g.widen(rank, op.Into)
+		if op.Kind != Copy {
+			op.Peer = int32(g.leader(rank, int(op.Peer)))
+			op.Tag += exchangeTag
+		}
+	}
+	return dst
+}
+
+// widen turns slots of nodes, which are consecutive, into slots of a rank's group there.
+func (g *gatherers) widen(rank int, s Slots) Slots {
+	return Slots{First: s.First*int32(g.m) + int32(g.leader(rank, 0)), Run: int32(g.group), Step: int32(g.m), Count: s.Count * int32(g.group)}
+}
+
+// spread hands the blocks of all leaders to the ranks of the node.
+func (g *gatherers) spread(rank int, dst []Op) []Op {
+	first := rank - rank%g.m
+	part := func(kind Kind, peer, leader int) Op {
+		return Op{
+			Kind: kind, Peer: int32(peer), Tag: scatterTag, Bytes: g.bytes * int64(g.ranks/g.Leaders), Segment: g.segment(Out),
+			Data: Slots{First: int32(leader - first), Run: int32(g.group), Step: int32(g.m), Count: int32(g.ranks / g.Leaders)},
+		}
+	}
+	for leader := first; leader < first+g.m; leader += g.group {
+		if leader != rank {
+			receive := part(Recv, leader, leader)
+			receive.Segment = InAndOut
+			dst = append(dst, receive)
+		}
+	}
+	for to := first; g.leads(rank) && to < first+g.m; to++ {
+		if to != rank {
+			dst = append(dst, part(Send, to, rank))
+		}
+	}
+	return dst
+}
+
+// AllgatherLSS is [AllgatherRing] as Li et al. (2013, section 3.2) do the alltoall: by RDMA writes into
+// buffers whose addresses are known. A rank writes to the next one only, so that a single handshake
+// takes the place of the three small messages of each block by rendezvous; ours.
+//
+// Slots: N the address that a rank gives, N+1 that which it gets.
+func AllgatherLSS(n int, bytes, address int64) Collective {
+	size := func(slot int) int64 {
+		if slot >= n {
+			return address
+		}
+		return bytes
+	}
+	contract := gathering(n, size, func(slot int) int { return slot })
+	contract.Slots = n + 2
+	contract.Initial = func(rank, slot int) (Token, bool) {
+		return Token(n*(slot/n) + rank), slot == rank || slot == n
+	}
+	contract.Final = func(rank, slot int, dst []Token) []Token {
+		switch {
+		case slot < n:
+			return append(dst, Token(slot))
+		case slot == n+1 && n > 1:
+			return append(dst, Token(n+(rank+1)%n))
+		}
+		return dst
+	}
+	return &program{
+		ranks:  n,
+		rounds: always(n), // one of them for handshakes
+		round: func(rank, round int, dst []Op) []Op {
+			if round == 0 && n > 1 {
+				note := func(kind Kind, peer, slot int) Op {
+					return Op{Kind: kind, Protocol: Eager, Control: true, Peer: int32(peer), Tag: exchangeTag, Bytes: address, Data: Slot(slot)}
+				}
+				return append(dst, note(Recv, (rank+1)%n, n+1), note(Send, mod(rank-1, n), n))
+			} else if round == 0 {
+				return dst
+			}
+			start := len(dst)
+			dst = ringAllgatherRound(rank, round-1, n, size, func(v int) int { return v }, dst)
+			for i := start; i < len(dst); i++ {
+				if dst[i].Kind == Send {
+					dst[i].Protocol = Direct
+				}
+			}
+			return dst
+		},
+		contract: contract,
 	}
 }

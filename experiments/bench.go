@@ -68,7 +68,7 @@ func benchTraffic(topology, routing string, load float64, cycles int) string {
 	return fmt.Sprintf("kind = \"traffic\"\n[topology]\n%s\n[routing]\ntype = %q\n[traffic]\nload = %g\n[measure]\nwarmup = %d\nwindow = %d\n", topology, routing, load, cycles/5, cycles)
 }
 
-// BenchColumns are those of weft bench's table.
+// BenchColumns are the columns of weft bench's table.
 var BenchColumns = []string{"workload", "unit", "ns_per_unit", "units", "events_per_s", "cpu_s", "wall_s", "setup_s", "peak_mib", "allocations"}
 
 // Measure runs a workload once, in this process, and returns its row. Memory is

@@ -113,7 +113,7 @@ func describeTable(f field) TableDescription {
 	return t
 }
 
-// choices documents the choices among the settings of a struct, and those of what can be
+// choices documents the choices among the settings of a struct, and among the settings of what can be
 // chosen.
 func (t *TableDescription) choices(v reflect.Value, known map[string]bool) {
 	for _, inner := range fieldsOf(v) {

@@ -12,8 +12,8 @@
 //
 // # How a file is read
 //
-// [Load] goes one way (load.go): text, and TOML with the places of its keys and what is laid
-// over it (package document), the keys outside tables (file.go), the sweep (sweep.go,
+// [Load] goes one way (file.go): text, and TOML with the places of its keys and what is laid
+// over it (package document), the keys outside tables, the sweep (sweep.go,
 // refine.go), points, what the kind has to say of them, and titles (points.go,
 // decode.go, choice.go), figures and expectations (figures.go). All steps note problems under
 // dotted keys; none reads what a later one makes.

@@ -21,7 +21,7 @@ var version string
 
 // Version names the build of weft: what make has said, or the module's version,
 // which for a build from a checkout holds the commit. Of a program of another module it is
-// weft's version and that of the program.
+// weft's version and the program's own.
 func Version() string {
 	if version != "" {
 		return version

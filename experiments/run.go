@@ -105,7 +105,7 @@ func (r *Run) Count(events, flitHops int64) {
 }
 
 // CountEvents returns what a simulation calls with the number of its events so far: it counts them,
-// behind those of earlier simulations of the point, and tells whether ctx has ended.
+// behind the events of earlier simulations of the point, and tells whether ctx has ended.
 func (r *Run) CountEvents(ctx context.Context, before int64) func(events int64) (stop bool) {
 	counted := int64(0)
 	return func(events int64) bool {

@@ -1,15 +1,18 @@
 package experiments
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding"
 	"encoding/hex"
 	"fmt"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/weft-sim/weft/experiments/document"
+	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -83,4 +86,153 @@ func hashPoint(k *kind, version string, seed uint64, settings []document.Setting
 		fmt.Fprintf(h, "%s = %s\n", s.Key, document.Format(s.Value))
 	}
 	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// Resolved is the file with everything spelt out: defaults, --set and [quick]
+// applied. Running it gives the same results.
+func (f *File) Resolved() string { return f.resolved(f.inputs) }
+
+// ResolvedIn is Resolved for a file in another folder: the paths of its input files
+// stay as they are given, and what they are relative to is stated.
+func (f *File) ResolvedIn(dir string) string {
+	inputs := f.inputs
+	if f.readsFiles() {
+		inputs = f.inputFolder()
+		if absolute, err := filepath.Abs(dir); err == nil {
+			if relative, err := filepath.Rel(absolute, inputs); err == nil {
+				inputs = relative
+			}
+		}
+		inputs = filepath.ToSlash(inputs)
+	}
+	return f.resolved(inputs)
+}
+
+func (f *File) resolved(inputs string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s%s from %s.\n", document.ResolvedBy, Version(), f.Name)
+	for _, line := range f.doc.Comment {
+		b.WriteString(strings.TrimSpace("# "+line) + "\n")
+	}
+	fmt.Fprintf(&b, "title = %s\nkind = %s\nseed = %d\n", document.Format(f.rawTitle), document.Format(f.kind.name), f.Seed)
+	if inputs != "" {
+		fmt.Fprintf(&b, "inputs = %s\n", document.Format(inputs))
+	}
+	if f.Beside {
+		b.WriteString("beside = true\n")
+	}
+	table := ""
+	for _, s := range f.baseSettings() {
+		if p := document.Parent(s.Key); p != table {
+			table = p
+			fmt.Fprintf(&b, "\n[%s]\n", table)
+		}
+		fmt.Fprintf(&b, "%s = %s\n", s.Key[len(table)+1:], document.Format(s.Value))
+	}
+	if sweep, ok := f.doc.Root["sweep"].(map[string]any); ok && len(f.keys) > 0 {
+		b.WriteString("\n[sweep]\n")
+		first := slices.IndexFunc(f.sweep, func(a axis) bool { return len(a.keys) > 1 })
+		if first < 0 {
+			first = len(f.sweep)
+		}
+		for _, a := range f.sweep[:first] {
+			fmt.Fprintf(&b, "%s = %s\n", document.Format(a.keys[0]), document.Format(column(a, 0)))
+		}
+		together := f.sweep[first:] // in their order, of which the last varies fastest
+		header := "[[sweep.lockstep]]"
+		if _, single := sweep["lockstep"].(map[string]any); single && len(together) == 1 {
+			header = "[sweep.lockstep]"
+		}
+		for _, a := range together {
+			fmt.Fprintf(&b, "\n%s\n", header)
+			for i, key := range a.keys {
+				fmt.Fprintf(&b, "%s = %s\n", document.Format(key), document.Format(column(a, i)))
+			}
+		}
+		if r := f.refine; r != nil {
+			fmt.Fprintf(&b, "\n[sweep.refine]\n%s = %s\n", document.Format(r.key), document.Format(r.value(r.spacing)))
+		}
+	}
+	for _, name := range []string{"plot", "expect"} {
+		i := 0
+		for _, table := range f.doc.Elements(name, f.doc.Root[name], "") {
+			fmt.Fprintf(&b, "\n[[%s]]\n", name)
+			for _, key := range results.SortedKeys(table) {
+				value := table[key]
+				if name == "plot" {
+					if text, has := f.Plots[i].Raw[key]; has {
+						value = text
+					}
+				}
+				fmt.Fprintf(&b, "%s = %s\n", document.QuoteName(key), document.Format(value))
+			}
+			i++
+		}
+	}
+	return b.String()
+}
+
+// column lists the values that one key of an axis takes.
+func column(a axis, i int) []any {
+	values := make([]any, len(a.values))
+	for j, v := range a.values {
+		values[j] = v[i]
+	}
+	return values
+}
+
+// baseSettings is what all points of the file share: the settings of the first
+// point without the swept keys and, where a swept choice brings its own
+// parameters, without those that the file does not give.
+func (f *File) baseSettings() []document.Setting {
+	given := map[string]bool{}
+	var all []document.Setting
+	for _, s := range f.doc.Flatten("", without(f.doc.Root, append(slices.Clone(headerKeys), headerTables...)...), func(map[string]any) bool { return false }) {
+		given[s.Key] = true
+		all = append(all, s)
+	}
+	all = slices.DeleteFunc(all, func(s document.Setting) bool { return slices.Contains(f.keys, s.Key) })
+	shared := f.sharedSettings()
+	for _, s := range f.Points[0].settings {
+		if !given[s.Key] && !slices.Contains(f.keys, s.Key) && shared[s.Key] && !f.shared.idle(s.Key) {
+			all = append(all, *s)
+		}
+	}
+	rank := f.settingRanks()
+	slices.SortStableFunc(all, func(a, b document.Setting) int {
+		return cmp.Or(rank[document.Parent(a.Key)]-rank[document.Parent(b.Key)], strings.Compare(document.Parent(a.Key), document.Parent(b.Key)), rank[a.Key]-rank[b.Key])
+	})
+	return all
+}
+
+// settingRanks orders tables and keys as the kind declares them; a key that
+// only some points know comes where the first of them has it.
+func (f *File) settingRanks() map[string]int {
+	rank := map[string]int{}
+	for _, p := range f.Points {
+		for i, s := range p.settings {
+			for _, key := range []string{document.Parent(s.Key), s.Key} {
+				if _, known := rank[key]; !known {
+					rank[key] = i
+				}
+			}
+		}
+	}
+	return rank
+}
+
+// sharedSettings is the set of settings that have come to the same value in
+// every point.
+func (f *File) sharedSettings() map[string]bool {
+	times := map[string]int{} // by key and value
+	for _, p := range f.Points {
+		for _, s := range p.settings {
+			times[s.Key+" = "+document.Format(s.Value)]++
+		}
+	}
+	shared := map[string]bool{}
+	for _, s := range f.Points[0].settings {
+		shared[s.Key] = times[s.Key+" = "+document.Format(s.Value)] == len(f.Points)
+	}
+	return shared
 }

@@ -27,7 +27,7 @@ const refinePrefix = "sweep.refine."
 
 // readAxes reads [sweep]: every list or range is an axis of its own, in the order
 // of the file; the lists of [sweep.lockstep] (or of each [[sweep.lockstep]])
-// are one axis together, and so are those of [[sweep.one_at_a_time]]. refine is
+// are one axis together, and so are the lists of [[sweep.one_at_a_time]]. refine is
 // what stands under [sweep.refine].
 func readAxes(d *document.Tree) (all []axis, refine []document.Setting) {
 	raw, given := d.Root["sweep"]

@@ -242,8 +242,8 @@ func (c *SwitchConfig) checkLanes(vcs int, own bool) (problems []error) {
 	return problems
 }
 
-// TerminalTables are the arbitration tables of terminals in the settings: those of
-// [terminal], else those of [switch], as OpenSM's options for adapters fall back on
+// TerminalTables are the arbitration tables of terminals in the settings: the tables of
+// [terminal], else of [switch], as OpenSM's options for adapters fall back on
 // those for all ports; nil: no arbitration.
 func (c *Config) TerminalTables() (tables *arbitration.Tables, own bool, err error) {
 	if t := &c.Terminal; t.VLArbHigh != "" || t.VLArbLow != "" {

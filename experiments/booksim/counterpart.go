@@ -11,7 +11,7 @@ import (
 )
 
 // Counterpart are the tables of the experiment file that weft runs for a
-// configuration, as text, beside those of its switch and its measurement.
+// configuration, as text, beside the settings of its switch and its measurement.
 type Counterpart struct {
 	Topology, Channels, Routing, Traffic string
 	Files                                map[string][]byte // that these name
@@ -35,7 +35,7 @@ func (c *Config) Experiment(title string, loads []float64, seeds int) (text stri
 }
 
 // ExperimentOf is [Config.Experiment] for a network, routing and traffic that are known to
-// be those of the configuration.
+// be the configuration's.
 func (c *Config) ExperimentOf(title string, loads []float64, seeds int, m Counterpart) (string, error) {
 	core, err := c.core()
 	period, warmup, all := c.Whole("sample_period"), c.Whole("warmup_periods"), c.Whole("max_samples")
@@ -140,7 +140,7 @@ func (c *Config) checkChip(want string, allows func(n, x, each int) bool) error 
 	return nil
 }
 
-// patterns are those of BookSim2 that weft has by another name or the same.
+// patterns are the patterns of BookSim2 that weft has, by another name or the same.
 var patterns = map[string]string{
 	"uniform":   "uniform",
 	"bitcomp":   "bit-complement",
@@ -188,7 +188,7 @@ func (c *Config) pattern() (string, error) {
 	return pattern, nil
 }
 
-// allocators are those of BookSim2 with round robins, as weft's of virtual channels and of the
+// allocators are BookSim2's with round robins, as weft's of virtual channels and of the
 // switch. One iteration of iSLIP is separable_output_first.
 var allocators = map[string][2]string{
 	"islip":                  {"output-first", "islip"},

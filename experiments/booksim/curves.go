@@ -4,7 +4,7 @@
 // experiment of weft's is the same network, switch and traffic, and judges the
 // results.
 //
-// The facts about BookSim2's settings are those of its public snapshot of
+// The facts about BookSim2's settings come from its public snapshot of
 // 2017-06-27. curves holds measurements with it: configuration files as they were
 // given to it, a CSV table for each curve, and tables NAME_seeds.csv, in which every load
 // was run with several seeds. example_* are the eight examples that come with its source
@@ -52,7 +52,7 @@ type Curve struct {
 	Config *Config
 	Points []Point           // in the file's order
 	Faults document.Problems // of its rows and its configuration: it cannot be judged then
-	Shares Shares            // that its means may differ by; zero: those of this package's curves
+	Shares Shares            // that its means may differ by; zero: the shares of this package's curves
 	// Noise is the relative standard deviation of the latency of one of BookSim2's seeds, by
 	// load, as far as it is known apart from the curve's seeds.
 	Noise map[float64]float64
@@ -387,7 +387,7 @@ func (x *Experiment) faults() (all document.Problems) {
 	return all
 }
 
-// loads are those of all files of the curve.
+// loads are the loads of all files of the curve.
 func (x *Experiment) loads(of func(*Curve) []float64) (all []float64) {
 	for _, c := range x.Curves {
 		if len(c.Faults) == 0 {

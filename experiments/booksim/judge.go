@@ -47,7 +47,7 @@ func (s sample) moments() (mean, variance float64) {
 	return r.Mean(), r.Variance()
 }
 
-// halfWidth is that of the confidence interval of the difference of two means; 0
+// halfWidth is half the width of the confidence interval of the difference of two means; 0
 // where no seeds tell of it.
 func halfWidth(peer, own sample) float64 { return openBy(peer, own, len(own)) }
 
@@ -95,7 +95,7 @@ type Run struct {
 	Stopped map[float64]string
 }
 
-// deadlockMetric is that of the rows about networks that stop for good.
+// deadlockMetric is the metric of rows about networks that stop for good.
 const deadlockMetric = "deadlock"
 
 // Judge holds a curve against what weft made of it.
@@ -243,7 +243,7 @@ func Replaced(rows, again []Row) []Row {
 	return all
 }
 
-// Loads are those of a curve, ascending.
+// Loads are the loads of a curve, ascending.
 func (c *Curve) Loads() []float64 { return c.loadsOf(func(*Point) bool { return true }) }
 
 // LoadsThatMove are the loads at which BookSim2's network did not stop for good with every
@@ -271,7 +271,7 @@ func (c *Curve) At(loads []float64) {
 	c.Points = slices.DeleteFunc(slices.Clone(c.Points), func(p Point) bool { return !slices.Contains(loads, p.Load) })
 }
 
-// Columns are those of verdicts.csv: for every load of every curve the means with the least and
+// Columns are the columns of verdicts.csv: for every load of every curve the means with the least and
 // the most of the seeds, the difference of the means and what is allowed, in percent of
 // BookSim2's.
 var Columns = []string{"curve", "source", "offered_load", "metric",

@@ -210,7 +210,7 @@ var numbered = map[string]struct {
 	"-pfc_thresholds": {"switch", []string{"pause_below", "pause_above"}, pauses},
 }
 
-// paths are those of the switches, by the strategy of htsim; "": weft's default.
+// paths are the switches' choice of paths, by the strategy of htsim; "": weft's default.
 var paths = map[string]string{"ecmp_host": "", "ecmp_ar": `"adaptive"`, "ecmp_rr": `"round-robin"`}
 
 // options are htsim's, as settings of the tables.

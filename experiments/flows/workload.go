@@ -24,7 +24,7 @@ type flowsTable struct {
 	Repeat   int       `toml:"repeat" doc:"how often each flow of a pattern is sent, one time behind the other" min:"1" max:"1000000"`
 }
 
-// flows are those of a file or a pattern.
+// flows come from a file or a pattern.
 func (t *flowsTable) flows(terminals int, rate sim.Rate, seed uint64) (flows []transport.Flow, triggers []transport.Trigger, err error) {
 	bytes := int64(t.Bytes)
 	switch {

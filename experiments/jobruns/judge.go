@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/experiments/judge"
@@ -172,4 +173,158 @@ func ordered(all []compared) (same, pairs int) {
 		}
 	}
 	return same, pairs
+}
+
+// network is MFNetSim's: 33 groups of 8 routers with 4 terminals and 4 global channels each, all
+// store and forward. A packet has 64 flits, the last of a message fewer, each of 3.725 ns at 16 GiB/s on
+// a terminal's channel; local and global ones have 5.25 and 4.7 GiB/s.
+// A packet takes 100 ns in a router, 27 cycles less one for each channel at its sides. All messages
+// go eagerly: 10 ns of a rank's CPU, 3,500 ns and 0.55 ns a byte until the network interface has
+// them, which sends them one after another. Summing what arrives takes no time.
+const network = `kind = "jobs"
+[topology]
+type        = "dragonfly"
+p           = 4
+a           = 8
+h           = 4
+arrangement = "relative"
+[fabric]
+flit_bytes = "64B"
+clock      = "3725ps"
+unit       = "packet"
+[channel.terminal]
+cycles_per_flit = 1.0
+latency         = "3725ps"
+[channel.local]
+cycles_per_flit = 3.047619
+latency         = "3725ps"
+[channel.global]
+cycles_per_flit = 3.404255
+latency         = "3725ps"
+[switch]
+flow_control        = "cut-through"
+hold                = true
+forwarding          = "store-and-forward"
+crossbar_cycles     = 99
+speedup             = 4
+buffer_flits        = 64
+output_buffer_flits = 64
+vl_high_limit       = 255
+[hca]
+link_rate       = "137438953472b/s"
+dma_rate        = "137438953472b/s"
+mtu             = "4KiB"
+request_time    = "0ns"
+packet_time     = "0ns"
+send_latency    = "3500ns"
+recv_latency    = "0ns"
+quantum         = "1GiB"
+engines         = 1
+switch_time     = "0ns"
+context_entries = 0
+[protocol]
+send_overhead     = "10ns"
+recv_overhead     = "0ns"
+poll_overhead     = "0ns"
+eager_limit       = "1GiB"
+eager_copies      = false
+staging_page_time = "2252800ps"
+limit_buffers     = false
+[local]
+combine_rate = "1000Tb/s"
+[measure]
+alone = false
+ranks = true
+`
+
+// routings of the folder, and weft's, with what they need of the switches: 4 packets of buffer for each
+// virtual channel of the folder, which rises with each global hop. Its routers queue packets by output,
+// and one that waits holds up none behind it: so each place is a virtual channel of its own here. An
+// output sends packets of the lowest virtual channel first: packets of the source group are in the table
+// of high priority, all others share the low one. Adaptive routing compares, as packets arrive, what
+// waits for either output and is outstanding behind it, twice for the longer path's output.
+//
+// Source: dragonfly-dally of CODES, with the virtual channels of an older form of it: with these a model
+// of its routers has the folder's hops, loads of channels and share of detours within 2 %.
+var routings = map[string]string{
+	"minimal": `vcs                 = 8
+vlarb_high          = "0:255,1:255,2:255,3:255"
+vlarb_low           = "4:255,5:255,6:255,7:255"
+[routing]
+type       = "min"
+global_vc  = "same"
+spread_vcs = true
+`,
+	"prog-adaptive": `vcs                 = 12
+vlarb_high          = "0:255,1:255,2:255,3:255"
+vlarb_low           = "4:255,5:255,6:255,7:255,8:255,9:255,10:255,11:255"
+[routing]
+type       = "par-own"
+decided_at = "switch"
+global_vc  = "same"
+sensing    = "both"
+weight     = "global-hops"
+spread_vcs = true
+`,
+}
+
+// application is a program of the folder, with what of its time is compared.
+type application struct {
+	metric   string  // of summary.csv
+	program  string  // of weft, but for the number of iterations
+	times    string  // the setting that says how much of it is run
+	all      int     // iterations
+	quick    int     // of these, in the small variant
+	computes float64 // ns, in an iteration
+	held     bool    // for its ranks' time in writes
+	waits    bool    // until its messages have left; Nekbone does so only for what it receives
+}
+
+var applications = map[string]application{
+	"milc":      {metric: "comm_time_ns", program: "program = \"milc\"\ndims = [3, 4, 5, 5]\n", times: "iterations", all: 100, quick: 5, computes: 50, waits: true},
+	"nekbone":   {metric: "comm_time_ns", program: "program = \"nekbone\"\ndims = [5, 6, 10]\n", times: "orders", all: 3, quick: 1},
+	"cosmoflow": {metric: "comm_minus_io_ns", program: "program = \"cosmoflow\"\n", times: "iterations", all: 5, quick: 1, computes: 129e6, held: true, waits: true},
+}
+
+// orders are the orders of the polynomials, a run of Nekbone's after the other.
+var orders = []string{"8", "11", "14"}
+
+// text is the experiment of a cell.
+func (c *cell) text(quick bool) string {
+	var b strings.Builder
+	common := network
+	if slices.ContainsFunc(c.jobs, func(j *job) bool { return applications[j.app].waits }) {
+		common = strings.Replace(common, "[protocol]\n", "[protocol]\nacknowledge = \"0ns\"\neager_acknowledged = true\n", 1)
+	}
+	b.WriteString(strings.Replace(common, "[hca]\n", routings[c.routing]+"[hca]\n", 1))
+	for _, j := range c.jobs {
+		a := applications[j.app]
+		n := a.iterations(quick)
+		fmt.Fprintf(&b, "[job.%s]\n%sranks = %d\nplacement = \"listed\"\nnodes = [%s]\n", j.app, a.program, len(j.ranks), j.list(func(r *rank) any { return r.terminal }))
+		if a.times == "orders" {
+			fmt.Fprintf(&b, "orders = [%s]\n", strings.Join(orders[:n], ", "))
+		} else {
+			fmt.Fprintf(&b, "%s = %d\n", a.times, n)
+		}
+		if a.held {
+			fmt.Fprintf(&b, "held_ns = [%s]\n", j.list(func(r *rank) any { return r.held / float64(a.all) }))
+		}
+	}
+	return b.String()
+}
+
+func (a *application) iterations(quick bool) int {
+	if quick {
+		return a.quick
+	}
+	return a.all
+}
+
+// list is something of each rank, separated by commas.
+func (j *job) list(of func(r *rank) any) string {
+	all := make([]string, len(j.ranks))
+	for i := range j.ranks {
+		all[i] = fmt.Sprint(of(&j.ranks[i]))
+	}
+	return strings.Join(all, ", ")
 }

@@ -27,7 +27,7 @@ func (d *Domain) simulate(end int64) {
 }
 
 // nextWork is the next cycle in which anything can happen: the next one, if a switch
-// has work, or that of the next arrival or fault; Never if nothing will.
+// has work, or of the next arrival or fault; Never if nothing will.
 func (d *Domain) nextWork() int64 {
 	if d.anyActive() {
 		return d.Cycle + 1

@@ -56,7 +56,7 @@ func shortOf(ovs check.Array[outVC], set uint32, need int32) (short uint32) {
 	return short
 }
 
-// withoutCredit is the set of those of the first vcs virtual channels that have no
+// withoutCredit is the set of virtual channels, among the first vcs, that have no
 // credit.
 func withoutCredit(ovs check.Array[outVC], vcs uint32) (set uint32) {
 	for vc := range vcs {
@@ -113,7 +113,7 @@ func (d *Domain) toTerminal(o *outVC, ov int32, back int64) {
 }
 
 // holdCredit keeps back, for so many cycles, a credit that could leave an input at
-// a time. It joins the input's queue only then: those of later flits pass it.
+// a time. It joins the input's queue only then: credits of later flits pass it.
 func (d *Domain) holdCredit(port, upstream int32, ready, late int64) {
 	*d.held.Place(ready>>IntervalShift + late - 1) = heldCredit{port, upstream}
 }
@@ -215,7 +215,7 @@ func (d *Domain) countDecision(sw *SwitchState, lov uint32) {
 	}
 }
 
-// countDecisions counts those of a greedy routing, all decisions of a cycle at
+// countDecisions counts the decisions of a greedy routing, all of a cycle at
 // a switch being made.
 func (d *Domain) countDecisions(sw *SwitchState) {
 	for _, lov := range d.decided {

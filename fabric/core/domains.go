@@ -1,7 +1,15 @@
 package core
 
 import (
+	"math"
+	"slices"
+
+	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/check"
+	"github.com/weft-sim/weft/sim/mem"
+	"github.com/weft-sim/weft/sim/wheel"
 )
 
 // A network is simulated in one domain or, by several threads or in tiles, in more. What a
@@ -128,9 +136,240 @@ func (c *workers) each(me int, number int64, do func(domain int)) {
 	}
 }
 
-// gatherObservers has the observer of the network take over what those of domains have seen.
+// gatherObservers has the observer of the network take over what the observers of domains have seen.
 func (f *Fabric) gatherObservers() {
 	if f.observer != nil {
 		f.observer.Gather()
 	}
+}
+
+// deliverHanded lets all domains have what was sent to them, while nothing is simulated.
+func (f *Fabric) deliverHanded() {
+	for _, d := range f.domains {
+		d.receive(f.window)
+	}
+	for _, d := range f.domains {
+		d.send(f.window)
+	}
+}
+
+// maxDomains bounds the domains of a network: a byte numbers wheels.
+const maxDomains = 256 - firstOutbox
+
+// worthThreads, which only tests change, is the number of terminals times cycles of a window from which a
+// second thread pays for its barriers.
+var worthThreads = int64(4000)
+
+// domainsPerThread is the number of domains of a thread where one for each would be uneven, and there is much to do.
+const domainsPerThread = 4
+
+// split divides the network among threads, if that is possible and pays: from so many
+// terminals times cycles of a window on, which is of so many cycles at most. weights are
+// those of terminals, 0 for those without traffic; nil: all have as much. Call it before
+// the first cycle, with all observers in place.
+func (f *Fabric) split(threads int, window, worth int64, weights []int32) {
+	if threads = min(threads, maxDomains, len(f.Switches)); threads < 2 {
+		f.onOne = "no more were asked for, or there is one switch"
+		return
+	}
+	domain, lookahead := f.divide(threads, weights)
+	work := int64(len(f.Terminals))
+	for _, w := range weights {
+		if w == 0 {
+			work--
+		}
+	}
+	if f.Faults == nil { // otherwise windows are a cycle long once something has failed
+		work *= min(lookahead, window)
+	}
+	switch {
+	case lookahead == 0 || work < worth:
+		f.onOne = "the network is too small to gain from more"
+		return
+	case !f.readsWithin(domain):
+		f.onOne = "the routing reads the state of distant switches"
+		return
+	}
+	finer := 0
+	if lookahead >= tileWindow {
+		finer = f.stateBytes() / tileState / threads
+	}
+	if work >= domainsPerThread*worth && !f.even(domain, weights) {
+		finer = max(finer, domainsPerThread)
+	}
+	if finer = min(finer, maxDomains/threads) * threads; finer > threads {
+		if finer, same := f.divide(finer, weights); same == lookahead && f.readsWithin(finer) {
+			domain = finer
+		}
+	}
+	f.divideInto(domain, threads, lookahead)
+}
+
+// even tells whether no domain has an eighth more to do than the mean.
+func (f *Fabric) even(domain []int, weights []int32) bool {
+	loads := make([]int, slices.Max(domain)+1)
+	for t := range f.Terminals {
+		w := 1
+		if weights != nil {
+			w = int(weights[t])
+		}
+		loads[domain[f.graph.TerminalSwitch(topology.TerminalID(t))]] += w
+	}
+	return 8*len(loads)*slices.Max(loads) <= 9*sum(loads)
+}
+
+// A tile is a domain that a thread simulates for a whole window while its state stays in the
+// second-level cache. Only tests change the bytes of state for which there is a tile, and the
+// cycles of the window from which tiles are worth their misses when the thread turns to the next.
+var tileState, tileWindow = 3 << 18, int64(16)
+
+// tile divides a network that one thread simulates into tiles, if it is large enough.
+func (f *Fabric) tile() {
+	if f.Faults != nil { // windows may be a cycle long
+		return
+	}
+	for n := min(f.stateBytes()/tileState, maxDomains, len(f.Switches)); n > 1; n /= 2 {
+		if domain, lookahead := f.divide(n, nil); lookahead >= tileWindow && f.readsWithin(domain) {
+			f.divideInto(domain, 1, lookahead)
+			return
+		}
+	}
+}
+
+// divideInto shares the switches out among domains, in place of those before, for so many
+// threads. [Fabric.open] fills them in.
+func (f *Fabric) divideInto(domain []int, threads int, lookahead int64) {
+	domains, domainOf := slices.Max(domain)+1, make([]uint8, len(domain))
+	for s := range domain {
+		domainOf[s] = uint8(domain[s])
+	}
+	f.workers = workers{threads: threads, lookahead: lookahead, barrier: sim.NewBarrier(threads), tasks: make([]task, domains), domainOf: domainOf}
+	if domains > 1 {
+		if f.labels != nil {
+			f.labels.Divided()
+		}
+		f.packets.records.Divided()
+		if f.unit != nil {
+			f.packets.inflows.Divided()
+		}
+	}
+	f.domains = nil
+	for range domains {
+		f.domains = append(f.domains, &Domain{alone: domains == 1})
+	}
+	for s := range f.Switches {
+		d := f.domains[domainOf[s]]
+		d.Mine = append(d.Mine, int32(s))
+	}
+	for t := range f.Terminals {
+		d := f.owner(topology.TerminalID(t))
+		d.Ends = append(d.Ends, int32(t))
+	}
+	for p := range f.graph.NumPorts() {
+		if peer := f.graph.Peer[p]; peer >= 0 {
+			if other := domainOf[f.graph.PortSwitch[peer]]; other != domainOf[f.graph.PortSwitch[p]] {
+				f.Out[p].wheel = firstOutbox + other
+				f.in[p].wheel = firstOutbox + other
+			}
+		}
+	}
+}
+
+// divide makes n domains of the switches, and tells for how many cycles they can be
+// simulated apart; 0 if they are not connected.
+func (f *Fabric) divide(n int, weights []int32) (domain []int, lookahead int64) {
+	n = min(n, len(f.Switches))
+	latency := func(p topology.PortID) int32 { return int32(f.Latency(&f.Out[p])) }
+	domain = partition(f.graph, latency, n, weights)
+	lookahead = math.MaxInt64
+	for p := range f.graph.NumPorts() {
+		if peer := f.graph.Peer[p]; peer >= 0 && domain[f.graph.PortSwitch[p]] != domain[f.graph.PortSwitch[peer]] {
+			lookahead = min(lookahead, 1+f.Latency(&f.Out[p]))
+		}
+	}
+	if lookahead == math.MaxInt64 {
+		lookahead = 0
+	}
+	return domain, lookahead
+}
+
+// readsWithin tells whether the routing reads nothing of other domains.
+func (f *Fabric) readsWithin(domain []int) bool {
+	r, ok := f.routing.(fabric.RemoteReader)
+	return !ok || r.ReadsWithin(domain)
+}
+
+// makeWheels gives d, one of the domains of f, empty wheels.
+func (d *Domain) makeWheels(f *Fabric) {
+	d.sent = fabric.Never
+	d.wakes = wheel.New[int32](min(f.horizon, 1024))
+	d.Flits[toTerminals], d.Flits[toSwitches] = wheel.New[Flit](f.horizon), wheel.New[Flit](f.reachApart())
+	d.credits[0] = wheel.New[int32](f.reachApart())
+	if f.sensing != nil {
+		d.held = wheel.New[heldCredit](f.horizon)
+	}
+	if f.needs.Queues {
+		d.behind = newBehind(d)
+	}
+	if d.Unit != nil {
+		d.Unit.schedules[0], d.Unit.events = wheel.New[flitSchedule](f.reachApart()), wheel.New[event](f.horizon)
+	}
+}
+
+// reachApart bounds how far ahead a domain files what arrives at another, which may be a window
+// behind it.
+func (f *Fabric) reachApart() int64 {
+	if len(f.domains) == 1 {
+		return f.horizon
+	}
+	return f.horizon + f.lookahead
+}
+
+// join gives domains what they send by to those that channels lead to. Where one thread simulates both it is
+// filed there at once: it arrives behind the window, which no domain is beyond. Otherwise there is a wheel in its
+// place that has no room at hand, so that it is handed over.
+func (f *Fabric) join() {
+	flits, credits := wheel.New[Flit](0), wheel.New[int32](0)
+	for p := range f.graph.NumPorts() {
+		number := f.Out[p].wheel
+		if number < firstOutbox {
+			continue
+		}
+		i := number - firstOutbox
+		d, other := f.domainAt(int32(f.graph.PortSwitch[p])), f.domains[i]
+		if f.threads == 1 {
+			d.Flits[number], d.credits[number] = other.Flits[toSwitches], other.credits[0]
+			if d.Unit != nil {
+				d.Unit.schedules[number] = other.Unit.schedules[0]
+			}
+			continue
+		}
+		d.Flits[number], d.credits[number] = flits, credits
+		if d.handed == nil {
+			d.handed = make([]*handed, len(f.domains))
+		}
+		if d.handed[i] == nil {
+			d.handed[i] = &mem.Apart[handed](1)[0]
+			other.heard = append(other.heard, d.handed[i])
+		}
+	}
+}
+
+// DivideFor divides f, before anything is attached to it, into domains for so many
+// threads. Their models can be simulated apart for at most so many cycles; a second
+// thread is worth it from so many terminals times cycles of a window on. weights say how
+// much traffic terminals have beside others, 0 for none (len = terminals; nil: all have
+// as much). It returns "" or why there is one thread.
+func (f *Fabric) DivideFor(threads int, cycles, worth int64, weights []int32) string {
+	if threads < 2 {
+		return "one was asked for"
+	}
+	if cycles < 1 {
+		return "what its terminals belong to cannot be simulated apart for a cycle"
+	}
+	if f.split(threads, cycles, worth, weights); f.onOne != "" {
+		return f.onOne
+	}
+	f.lookahead = min(f.lookahead, cycles)
+	return ""
 }

@@ -1,3 +1,16 @@
+// Package core simulates a network of input-queued virtual-channel switches
+// flit by flit: buffers, virtual channels, credits, allocators, channels and
+// terminals. docs/model.md has the timing diagram, [fabric.Config] the settings.
+//
+// [Fabric] is the handle. Behind it are the network, which does not change while it
+// runs (network.go), the state of its hardware (hardware.go, records.go), and domains, each the part
+// that a thread simulates at a time (domain.go). [Fabric.open] fills these in, and chooses the forms of
+// their loops (open.go). A cycle of a domain, and in it of a switch, is in cycle.go, from top to bottom, a
+// terminal's part of it in terminal.go. docs/architecture.md follows a flit through the files, docs/rooms.csv
+// has them in their order. Package measure takes a network through the phases of a measured run.
+//
+// Observers ([Observer]) look on; package observe has some that divide latencies and record packets.
+// What they may read of a [Domain] is exported for them; they change nothing.
 package core
 
 import (
@@ -22,7 +35,7 @@ type Fabric struct {
 	observer  Observer    // is told what happens; nil if nobody looks
 	Faults    *faults     // says what fails; nil if nothing does
 	multicast *multicast  // replicates packets; nil if there are no multicast packets
-	hold      *holds      // has what those of domains share; nil if packets hold no ports
+	hold      *holds      // has what the holds of domains share; nil if packets hold no ports
 	unit      *packetUnit // likewise; nil if flits are simulated
 	domains   []*Domain
 	workers
@@ -68,7 +81,7 @@ type workers struct {
 	onOne     string  // is what [Fabric.OnOneThread] tells
 
 	kernel  *sim.Kernel // is the only one of [Fabric.RunKernels]; nil if there are several, or none
-	ticks   int64       // counts those of kernel
+	ticks   int64       // counts the ticks of kernel
 	written bool        // is true if [Fabric.Archive] has been called in the present gap between windows
 }
 

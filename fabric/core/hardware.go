@@ -38,7 +38,7 @@ type state struct {
 	// Of the source in a network with faults; nil: without.
 	SourcePackets *sourcePacketTable
 	streams       []sim.Stream          // routing decisions, by switch
-	departures    []sim.Stream          // those of a Departer, by terminal
+	departures    []sim.Stream          // streams of a Departer, by terminal
 	sensing       *sensing              // nil: off
 	crossed       []int32               // flits behind the crossbar, by output virtual channel of the decision; nil without Needs.Crossed
 	marked        []uint32              // packets that the port has marked, by port; nil: nobody asks
@@ -198,7 +198,7 @@ type branch struct {
 // read, and dropped, in one pass.
 
 // pass is the present pass of a replication. The branches that take part have a virtual
-// channel; those of passes before are gone.
+// channel; branches of earlier passes are gone.
 type pass struct {
 	on      bool
 	granted uint32 // step

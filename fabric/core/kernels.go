@@ -9,11 +9,11 @@ import (
 // A fabric can be simulated together with models of what its terminals belong to, such
 // as adapters and processes: each domain is a clocked component of a kernel that it
 // shares with those of its own terminals. Domains, with their kernels, are simulated in
-// windows as those of [Fabric.Advance] are; windows in which nothing happens are left out.
+// windows, as by [Fabric.Advance]; windows in which nothing happens are left out.
 
 // Models are what happens between windows to models that share kernels with domains.
 type Models interface {
-	// Take lets a domain's models take over what those of others had for them when the
+	// Take lets a domain's models take over what models of other domains had for them when the
 	// last window ended: others may have gone on.
 	Take(domain int)
 	// Next is the time of the first thing that a domain's models have for others
@@ -53,7 +53,7 @@ type kernelRun struct {
 	end     sim.Time   // of the window, which begins with cycle from
 }
 
-// nextTime is that of the first thing that a domain has to do or has for others, in a
+// nextTime is the time of the first thing that a domain has to do or has for others, in a
 // cache line of its own.
 type nextTime struct {
 	at sim.Time

@@ -132,7 +132,7 @@ func (m *matcher) grantOutputs(sw *SwitchState, rivals []Request) {
 	m.touched = m.touched[:n]
 }
 
-// putForward keeps one request of each input port: that of the virtual channel
+// putForward keeps one request of each input port: the request of the virtual channel
 // next in its round robin.
 func (m *matcher) putForward(sw *SwitchState, rivals []Request) []Request {
 	inputs, granted, n := check.Of(m.inputs), check.Of(m.granted[:cap(m.granted)]), uint32(0)

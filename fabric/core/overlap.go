@@ -9,7 +9,7 @@ func (d *Domain) behindFront(sw *SwitchState, local uint32) *upcoming {
 }
 
 // IsStreaming tells, where packets are the unit, whether that at the front of a queue crosses
-// the switch, so that its step is that of its tail.
+// the switch, so that it crosses in the step of its tail.
 func (d *Domain) IsStreaming(queue int32) bool {
 	return d.Unit != nil && check.At(d.Unit.streams, uint32(queue)>>6).under>>(queue&63)&1 != 0
 }

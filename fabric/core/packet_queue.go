@@ -127,7 +127,7 @@ func (u *packetUnit) timesHolds(d *Domain) bool {
 	return u.soon(d) && u.requestsPlainly(d) && !d.watched && u.Followed == nil && d.multicast == nil && d.Upcoming == nil && d.lanes == nil
 }
 
-// holdUntil has the packet at the front of a queue hold its ports up to a step, that of its
+// holdUntil has the packet at the front of a queue hold its ports up to a step, the step of its
 // tail.
 func (u *packetUnit) holdUntil(d *Domain, sw *SwitchState, local, port, output uint32, tail int64) {
 	in, v := sw.inPort(port), sw.Queue(local)

@@ -12,14 +12,14 @@ import (
 // Open makes room for the numbers of the places.
 func (r *Rows) Open() { r.Before = make([]uint32, len(r.Places)) }
 
-// AddTo adds row i to that of all domains.
+// AddTo adds row i to the sum of all domains.
 func (r *Rows) AddTo(all []uint32, i int) {
 	for k, n := range r.All[i] {
 		all[r.Places[k]] += n
 	}
 }
 
-// ArchiveRows archives those of all domains, of so many places.
+// ArchiveRows archives the sums of all domains, of so many places.
 func ArchiveRows(a *snapshot.Archive, parts []*Rows, places int) {
 	n := len(parts[0].All)
 	snapshot.Int(a, &n)
@@ -47,7 +47,7 @@ func ArchiveRows(a *snapshot.Archive, parts []*Rows, places int) {
 	}
 }
 
-// newProbes makes the observers of the settings' probes, after that of marks.
+// newProbes makes the observers of the settings' probes, which stand behind the observer of marks.
 func (f *Fabric) newProbes() error {
 	for i := range f.Config.Probes {
 		plan := &f.Config.Probes[i]

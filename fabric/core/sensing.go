@@ -20,7 +20,7 @@ import (
 //
 // Minimal and Valiant flits that leave by the same output do so on virtual
 // channels of their own, and only the minimal ones meet congestion: one t_crt a
-// port would be that of whichever was timed last.
+// port would belong to whichever was timed last.
 //
 // Credits that are late do little by being late: eight switches of a group share
 // a congested global channel, so one of them sends it 1/8 flit a cycle, its

@@ -117,7 +117,7 @@ func (u *packetUnit) sleepUntil(d *Domain, sw *SwitchState, local uint32, cycle 
 	u.at(cycle, queueWakes, sw.Queue0+int32(local), sw.Port0)
 }
 
-// wakeAll lets those of a list bid again.
+// wakeAll lets all queues of a list bid again.
 func (u *packetUnit) wakeAll(d *Domain, list *int32) {
 	for q := *list; q != 0; q = d.waitNext[q-1] {
 		u.wake(d, q-1)

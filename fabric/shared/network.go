@@ -220,7 +220,7 @@ func (n *Network) Counters(p int) Counters {
 	return c
 }
 
-// Rate is that of the output of a port or terminal, numbered as for Counters.
+// Rate is the rate of an output, of a port or terminal, numbered as for Counters.
 func (n *Network) Rate(p int) sim.Rate { return n.out[p].rate }
 
 // Waiting is the number of bytes in an output, those in service among them.

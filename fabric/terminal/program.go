@@ -139,7 +139,7 @@ type Port struct {
 // Terminal is the terminal's number.
 func (p *Port) Terminal() topology.TerminalID { return p.id }
 
-// Now is the present time: that of the cycle.
+// Now is the present time: when the cycle begins.
 func (p *Port) Now() sim.Time { return p.host.timeOf(p.cycle()) }
 
 // cycle is the present cycle; before the first, that.
@@ -209,7 +209,7 @@ type Counters struct {
 	Lost                           int64 // packets of its own that were given up, where its program bears losses
 }
 
-// Counters are those of the terminal.
+// Counters are the terminal's.
 func (p *Port) Counters() Counters { return p.counters }
 
 // LinkTime is the time that so many flits occupy the terminal's channel.

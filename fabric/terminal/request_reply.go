@@ -82,7 +82,7 @@ func init() {
 		RequestReply{ReplyFlits: 1}, newRequestReply)
 }
 
-// newRequestReply makes clients that are servers, too, as those of BookSim2 with
+// newRequestReply makes clients that are servers, too, as BookSim2 has them with
 // use_read_write: a reply is born when the last flit of its request has arrived, and
 // goes before the requests of its terminal. Other than there, requests are of one kind.
 func newRequestReply(c RequestReply, env Env) (fabric.Workload, error) {

@@ -114,7 +114,7 @@ func AllToAll(terminals int, bytes int64) (flows []Flow, triggers []Trigger) {
 }
 
 // Repeated sends each flow several times, one behind the other: the first times of all, then the
-// second ones, and so on. What the end of a flow counts for is that of its last time. Triggers are
+// second ones, and so on. Where the end of a flow counts, its last time is meant. Triggers are
 // numbered from 1 on.
 func Repeated(flows []Flow, triggers []Trigger, times int) ([]Flow, []Trigger) {
 	each := len(flows)

@@ -1,6 +1,7 @@
 package multicast
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -163,4 +164,205 @@ func (e *oneTree) reaches(p *Planted, groups []Group) bool {
 		}
 	}
 	return true
+}
+
+// osmMaxDepth is the number of switches on a branch at which OpenSM gives up.
+const osmMaxDepth = 64
+
+// minHopMC is OpenSM's multicast routing for all engines without a rule of
+// their own (minhop, updn, dnup, ftree, lash, dor, file), as of version 3.3.23
+// (mcast_mgr_build_spanning_tree in osm_mcast_mgr.c). The root is [CentralRoot]'s.
+// From the root down, each member goes by the lowest numbered port that is on a
+// shortest path to its switch; members behind one port go on together. The
+// rule looks at the group's own members and the unicast tables only, so neither
+// the order of joins nor other groups matter.
+//
+// Deviation: where OpenSM leaves members out (no path, branches of 64 switches)
+// and goes on, this returns an error.
+type minHopMC struct {
+	graph *topology.Graph
+	order []topology.SwitchID
+	hops  PortTable
+	// scratch
+	members []MemberSwitch
+	work    []branch
+	count   []int32           // len = ports of the switch at hand
+	ports   []topology.PortID // len = members of the branch at hand
+	moved   []MemberSwitch
+	within  []int // by switch: the last tree that it is in
+	built   int   // trees
+}
+
+// PortTable is a min-hop table as multicast needs it.
+type PortTable interface {
+	HopRows
+	// LowestPort is the lowest numbered port of s whose hop count to w is the
+	// smallest; NoPort if there is none. s and w differ.
+	LowestPort(s, w topology.SwitchID) topology.PortID
+}
+
+// branch is a switch of the tree under construction and the members that it
+// has to reach: minHopMC.members[from:to].
+type branch struct {
+	sw       topology.SwitchID
+	up       topology.PortID
+	from, to int
+	depth    int
+}
+
+// NewMinHopMC makes the builder; hops is a [*MinHop] or, for a subnet routed by
+// something else than shortest paths, the table that the subnet manager dumps.
+func NewMinHopMC(graph *topology.Graph, hops PortTable) TreeBuilder {
+	return &minHopMC{graph: graph, order: topology.GUIDOrder(topology.NamesOf(graph)), hops: hops, within: make([]int, graph.Switches())}
+}
+
+// Build implements [TreeBuilder].
+func (b *minHopMC) Build(g *Group, _ *Forest) (*Tree, error) {
+	b.members = MemberSwitches(b.graph, g, b.members)
+	root := CentralRoot(b.order, b.hops, b.members)
+	t := &Tree{}
+	b.work = append(b.work[:0], branch{root, topology.NoPort, 0, len(b.members), 1})
+	for head := 0; head < len(b.work); head++ {
+		if err := b.divide(b.work[head], t); err != nil {
+			return nil, err
+		}
+	}
+	t.Switches = make([]topology.SwitchID, len(b.work))
+	t.Up = make([]topology.PortID, len(b.work))
+	b.built++
+	for i, at := range b.work {
+		if b.within[at.sw] == b.built {
+			return nil, fmt.Errorf("two branches meet at %s: the min-hop tables do not give a tree", b.graph.SwitchName(at.sw))
+		}
+		t.Switches[i], t.Up[i], b.within[at.sw] = at.sw, at.up, b.built
+	}
+	return t, nil
+}
+
+// divide sorts the members of a branch by the port that they leave its switch
+// by and appends a branch for each, in port order; a member on the switch itself
+// counts for the tree's height. Cost: members times ports.
+func (b *minHopMC) divide(at branch, t *Tree) error {
+	members := b.members[at.from:at.to]
+	for i, m := range members {
+		if m.Switch == at.sw {
+			t.Height = max(t.Height, at.depth-1+int(m.Hosts))
+			members[0], members[i] = members[i], members[0]
+			at.from++
+			members = members[1:]
+			break
+		}
+	}
+	first, end := b.graph.Ports(at.sw)
+	b.count = append(b.count[:0], make([]int32, end-first)...)
+	b.ports = b.ports[:0]
+	for _, m := range members {
+		port := b.hops.LowestPort(at.sw, m.Switch)
+		if port == topology.NoPort {
+			return UnreachedError(b.graph, at.sw, m.Switch)
+		}
+		if at.depth+1 >= osmMaxDepth {
+			return fmt.Errorf("a branch of %d switches: OpenSM stops before it reaches %s", osmMaxDepth, b.graph.SwitchName(m.Switch))
+		}
+		b.ports = append(b.ports, port)
+		b.count[port-first]++
+	}
+	next := at.from
+	for i, n := range b.count {
+		if n == 0 {
+			continue
+		}
+		peer := topology.PortID(b.graph.Peer[first+topology.PortID(i)])
+		b.work = append(b.work, branch{b.graph.PortSwitch[peer], peer, next, next + int(n), at.depth + 1})
+		b.count[i] = int32(next) // where this port's members go
+		next += int(n)
+	}
+	b.moved = append(b.moved[:0], members...)
+	for i, m := range b.moved {
+		slot := &b.count[b.ports[i]-first]
+		b.members[*slot] = m
+		*slot++
+	}
+	return nil
+}
+
+// MemberSwitch is a switch that a group has members at.
+type MemberSwitch struct {
+	Switch topology.SwitchID
+	// cost is 1 if a packet has one more hop to go from the switch, 0 if its
+	// own management port is a member: then OpenSM does not look at its hosts.
+	cost uint8
+	// Hosts is 1 if hosts of the switch are members.
+	Hosts uint8
+}
+
+// MemberSwitches lists the switches of a group's members, ascending, into dst.
+func MemberSwitches(graph *topology.Graph, g *Group, dst []MemberSwitch) []MemberSwitch {
+	dst = dst[:0]
+	for _, t := range g.Terminals {
+		if s := graph.TerminalSwitch(t); len(dst) == 0 || dst[len(dst)-1].Switch != s {
+			dst = append(dst, MemberSwitch{s, 1, 1})
+		}
+	}
+	for _, s := range g.Switches {
+		dst = append(dst, MemberSwitch{s, 0, 0})
+	}
+	slices.SortFunc(dst, func(a, b MemberSwitch) int { return cmp.Compare(a.Switch, b.Switch) })
+	kept := 0
+	for _, m := range dst {
+		if kept > 0 && dst[kept-1].Switch == m.Switch {
+			dst[kept-1].cost &= m.cost
+			dst[kept-1].Hosts |= m.Hosts
+			continue
+		}
+		dst[kept] = m
+		kept++
+	}
+	return dst[:kept]
+}
+
+// HopRows says how many hops OpenSM believes to lie between two switches:
+// the smallest entry of the min-hop row.
+type HopRows interface {
+	// Row lists the hops from every switch to w (len = switches).
+	Row(w topology.SwitchID) []uint8
+}
+
+// osmMaxCost is above every cost that OpenSM accepts for a root: no path is
+// 255, and one hop to the host.
+const osmMaxCost = 256
+
+// CentralRoot is the switch that OpenSM makes the root: the first in order whose
+// largest hop count to a member switch (plus one where hosts are members) is
+// strictly the smallest. The comments in OpenSM say average; the code takes the
+// maximum. Unreachable counts as 255 hops, as in OpenSM. A switch is given up once it
+// cannot win any more. Cost: switches times member switches at worst.
+func CentralRoot(order []topology.SwitchID, hops HopRows, members []MemberSwitch) (root topology.SwitchID) {
+	rows := make([][]uint8, len(members))
+	for i, m := range members {
+		rows[i] = hops.Row(m.Switch)
+	}
+	best, root := osmMaxCost+1, topology.SwitchID(-1)
+	for _, s := range order {
+		cost := 0
+		for i := 0; i < len(members) && cost < best; i++ {
+			cost = max(cost, int(rows[i][s])+int(members[i].cost))
+		}
+		if cost < best {
+			best, root = cost, s
+		}
+	}
+	return root
+}
+
+// UnreachedError says that OpenSM's tables lead nowhere.
+func UnreachedError(graph *topology.Graph, from, to topology.SwitchID) error {
+	return fmt.Errorf("%s has no path to %s in the subnet manager's tables", graph.SwitchName(from), graph.SwitchName(to))
+}
+
+func init() {
+	param.Register(Registry, "minhop-mc", "OpenSM's MINIHOP-MC: the first most central root, lowest ports of the min-hop tables", struct{}{},
+		func(_ struct{}, env Env) (Engine, error) {
+			return NewPlainEngine(env, NewMinHopMC(env.Graph, env.Hops))
+		})
 }

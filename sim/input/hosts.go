@@ -3,8 +3,10 @@ package input
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // MostHosts bounds the names that a list of hosts expands to, longestHost each, in bytes: what POSIX
@@ -92,4 +94,10 @@ func ranges(text string) (numbers []string, err error) {
 		}
 	}
 	return numbers, nil
+}
+
+// Pattern is a regular expression, which is compiled when it is first asked for: most runs
+// need few of those that a program knows. A bad one panics.
+func Pattern(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }

@@ -2,7 +2,12 @@ package snapshot
 
 import (
 	"bytes"
+	"errors"
+	"io"
 	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -166,6 +171,206 @@ func FuzzFile(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if file, err := Decode(b, "v1", 1<<20); err == nil && !bytes.Equal(file.Encode()[:len(magic)], []byte(magic)) {
 			t.Error("a file that is read cannot be written")
+		}
+	})
+}
+
+// long is a state of many pieces.
+type long struct {
+	numbers []int64
+	bits    []uint64
+	text    []byte
+	names   []string
+}
+
+func (x *long) archive(a *Archive) {
+	a.Mark("long")
+	List(a, &x.numbers, Int)
+	List(a, &x.bits, Uint64)
+	Blob(a, &x.text)
+	List(a, &x.names, String)
+}
+
+func longState() *long {
+	r := rand.New(rand.NewPCG(1, 2))
+	x := &long{text: make([]byte, 3*pieceBytes+7)}
+	for i := range 80000 {
+		x.numbers = append(x.numbers, int64(r.Uint64())>>(i%64))
+		x.bits = append(x.bits, r.Uint64())
+	}
+	for i := range x.text {
+		x.text[i] = byte(r.Uint64())
+	}
+	for i := range 1000 {
+		x.names = append(x.names, strings.Repeat("n", i))
+	}
+	return x
+}
+
+// trickle gives and takes few bytes at a time, and counts what has come through.
+type trickle struct {
+	b      []byte
+	reads  int
+	closed int
+}
+
+func (s *trickle) Read(b []byte) (int, error) {
+	if len(s.b) == 0 {
+		return 0, io.EOF
+	}
+	s.reads++
+	n := copy(b[:min(len(b), 1+s.reads%5000)], s.b)
+	s.b = s.b[n:]
+	return n, nil
+}
+
+func (s *trickle) Write(b []byte) (int, error) {
+	if len(b) > 3*pieceBytes {
+		return 0, errors.New("more than a piece at a time")
+	}
+	s.b = append(s.b, b...)
+	return len(b), nil
+}
+
+func (s *trickle) Close() error { s.closed++; return nil }
+
+// TestStream: what is written in pieces is what is written at once, and comes back however
+// it comes.
+func TestStream(t *testing.T) {
+	x := longState()
+	w := Writer()
+	x.archive(w)
+	var written trickle
+	a := WriterTo(&written)
+	x.archive(a)
+	if err := a.End(); err != nil || !bytes.Equal(written.b, w.Bytes()) {
+		t.Fatalf("%v; %d bytes in pieces, %d at once", err, len(written.b), len(w.Bytes()))
+	}
+	source := &trickle{b: written.b}
+	var y long
+	r := ReaderFrom(source, int64(len(written.b)))
+	y.archive(r)
+	simtest.Check(t, r.End())
+	if !slices.Equal(x.numbers, y.numbers) || !slices.Equal(x.bits, y.bits) || !bytes.Equal(x.text, y.text) || !slices.Equal(x.names, y.names) {
+		t.Error("another state has come back")
+	}
+	if source.closed != 1 {
+		t.Errorf("closed %d times", source.closed)
+	}
+}
+
+// TestStreamErrors: what ends too soon, goes on too long, is larger than it may be or cannot
+// be read or written is an error.
+func TestStreamErrors(t *testing.T) {
+	w := Writer()
+	longState().archive(w)
+	whole := w.Bytes()
+	read := func(b []byte, most int64) error {
+		source := &trickle{b: b}
+		a := ReaderFrom(source, most)
+		new(long).archive(a)
+		err := a.End()
+		if source.closed != 1 {
+			t.Errorf("%d of %d bytes: closed %d times", len(b), len(whole), source.closed)
+		}
+		return err
+	}
+	for _, n := range []int{0, 1, 5, 1000, pieceBytes - 1, pieceBytes, pieceBytes + 1, len(whole) / 2, len(whole) - 1} {
+		if read(whole[:n], 1<<30) == nil {
+			t.Errorf("%d of %d bytes are read without an error", n, len(whole))
+		}
+		if err := read(whole, int64(n)); err == nil {
+			t.Errorf("a state of %d bytes is read where %d are allowed", len(whole), n)
+		}
+	}
+	if err := read(append(slices.Clone(whole), 0), 1<<30); err == nil || !strings.Contains(err.Error(), "1 bytes more") {
+		t.Errorf("a byte too many: %v", err)
+	}
+	a := WriterTo(new(broken))
+	longState().archive(a)
+	if err := a.End(); err == nil || err.Error() != "no room" {
+		t.Errorf("written to what is full: %v", err)
+	}
+	a = ReaderFrom(io.MultiReader(bytes.NewReader(whole[:2*pieceBytes]), new(broken)), 1<<30)
+	new(long).archive(a)
+	if err := a.End(); err == nil || !strings.Contains(err.Error(), "no room") {
+		t.Errorf("read from what is broken: %v", err)
+	}
+}
+
+type broken struct{}
+
+func (broken) Write([]byte) (int, error) { return 0, errors.New("no room") }
+func (broken) Read([]byte) (int, error)  { return 0, errors.New("no room") }
+
+// TestWrite: the state of a file that is written in pieces is the one that is written at
+// once, and is read in pieces; a file that cannot be used says why.
+func TestWrite(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state")
+	f := simtest.Must(os.Create(path))(t)
+	x := longState()
+	if err := errors.Join(Write(f, "v1", "a", func(a *Archive) error { x.archive(a); return nil }), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	w := Writer()
+	x.archive(w)
+	whole := simtest.Must(os.ReadFile(path))(t)
+	if file, err := Decode(whole, "v1", 1<<30); err != nil || len(file.States) != 1 || file.States[0].Key != "a" || !bytes.Equal(file.States[0].Data, w.Bytes()) {
+		t.Errorf("%v, or another file", err)
+	}
+	f = simtest.Must(os.Open(path))(t)
+	a := simtest.Must(Open(f, "v1", "a", 1<<30))(t)
+	var y long
+	y.archive(a)
+	if err := a.End(); err != nil || !slices.Equal(x.numbers, y.numbers) || !bytes.Equal(x.text, y.text) {
+		t.Errorf("%v, or another state has come back", err)
+	}
+	if f.Close() == nil {
+		t.Error("the file is left open")
+	}
+	change := func(i int) []byte { b := slices.Clone(whole); b[i]++; return b }
+	for _, c := range []struct {
+		b                []byte
+		build, key, want string
+	}{
+		{nil, "v1", "a", "is empty"},
+		{[]byte("point,offered_load\n"), "v1", "a", "is no snapshot of weft"},
+		{whole[:5], "v1", "a", "ends in its first"},
+		{change(len(magic)), "v1", "a", "is a snapshot of form 4; this weft reads form 3"},
+		{whole[:len(whole)-1], "v1", "a", "is cut off or grown"},
+		{change(len(whole) / 2), "v1", "a", "is damaged: its checksum does not fit"},
+		{whole, "v2", "a", "was written by weft v1; this is weft v2"},
+		{whole, "v1", "b", "holds no such state"},
+	} {
+		if _, err := Open(bytes.NewReader(c.b), c.build, c.key, 1<<30); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v, want %q", err, c.want)
+		}
+	}
+	if err := Write(f, "v1", "a", func(*Archive) error { return nil }); err == nil {
+		t.Error("written to a file that is closed")
+	}
+	f = simtest.Must(os.Create(path))(t)
+	defer f.Close()
+	if err := Write(f, "v1", "a", func(*Archive) error { return errors.New("no state") }); err == nil || !strings.Contains(err.Error(), "no state") {
+		t.Errorf("%v, want that of the state", err)
+	}
+}
+
+// FuzzStream: a state that is read in pieces is the one that is read at once, whatever the
+// bytes.
+func FuzzStream(f *testing.F) {
+	f.Add(written(example()))
+	f.Add([]byte(nil))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var x, y all
+		r, s := Reader(b), ReaderFrom(&trickle{b: b}, 1<<20)
+		x.Archive(r)
+		y.Archive(s)
+		if (r.End() == nil) != (s.End() == nil) {
+			t.Errorf("at once: %v; in pieces: %v", r.End(), s.End())
+		}
+		if r.End() == nil && !bytes.Equal(written(&x), written(&y)) {
+			t.Errorf("%+v in pieces, %+v at once", y, x)
 		}
 	})
 }

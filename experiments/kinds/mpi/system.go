@@ -21,12 +21,12 @@ type SystemTable struct {
 	systems.Ways
 }
 
-// DefaultSystem is that of files that name none.
+// DefaultSystem is the system of files that name none.
 func DefaultSystem() SystemTable {
 	return SystemTable{Preset: experiments.Choose(systems.Registry, systems.QDR)}
 }
 
-// values are those of the machine that the table names.
+// values are the settings of the machine that the table names.
 func (t *SystemTable) values() []systems.Value {
 	preset, err := t.Preset.Choice.Build(struct{}{})
 	if err != nil { // the name is checked as it is read

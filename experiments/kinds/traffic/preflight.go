@@ -153,7 +153,7 @@ func cyclesPerFlit(timings []fabric.ChannelTiming) []float64 {
 	return cycles
 }
 
-// describeLatency is the latency in words; clock is that of a cycle in nanoseconds.
+// describeLatency is the latency in words; clock is a cycle's length in nanoseconds.
 func (f *forecast) describeLatency(clock float64) string {
 	bound := ""
 	switch {
@@ -258,7 +258,7 @@ func (c *trafficConfig) predictWork(p *experiments.Preflight, o routing.Routed, 
 // budgetsOfSearch estimates how many budgets a search takes, in all, beside the least cycles of each
 // load. Loads near to the capacity take one each. Of the packets sent in a budget the share
 // that is accepted varies by about 1/sqrt(sent); beside the step of the search, load/steps, this
-// is how many loads are near. The numbers are those of 16 searches (torus, dragonfly, HyperX, fat
+// is how many loads are near. The numbers were counted in 16 searches (torus, dragonfly, HyperX, fat
 // tree; packets of 1 to 1,024 flits). A network that never saturates takes less.
 func budgetsOfSearch(steps, sent float64) float64 {
 	const least, most, half = 1, 5, 0.005
@@ -268,9 +268,9 @@ func budgetsOfSearch(steps, sent float64) float64 {
 
 // cycles is how long a replication takes as is to be expected and at most, warm-up and window. Beside
 // a fixed one of the two the budget bounds the other. Below the load that fills the network, queues
-// forget the more slowly the nearer it is, with 1/(1-load/bound)^2 as that of M/M/1 does; where
+// forget the more slowly the nearer it is, with 1/(1-load/bound)^2 as an M/M/1 queue does; where
 // that is more than the budget, half of the points are found saturated before. Beyond, all are, soon.
-// The number is that of figure 8b of the dragonfly paper. A search takes the least of each load
+// The number comes from figure 8b of the dragonfly paper. A search takes the least of each load
 // beside its budgets.
 func (c *trafficConfig) cycles(latency int64, e expectation, closed bool) (likely, most int64) {
 	const slow = 0.08
@@ -298,3 +298,38 @@ func (c *trafficConfig) cycles(latency int64, e expectation, closed bool) (likel
 	}
 	return min(most, max(int64(settled), e.fill)), most
 }
+
+// deaf lists the programs that do not react to marks.
+var deaf = []string{openLoop, "request-reply", "closed-loop"}
+
+// builtTraffic is a point and what it builds.
+type builtTraffic struct {
+	*trafficConfig
+	parts *trafficParts
+}
+
+// idle warns of the settings of the point that change nothing.
+func (c *trafficConfig) idle(parts *trafficParts) []experiments.Warning {
+	use := network.Use{Config: &parts.fabric, Routing: parts.Routing, Faults: c.Faults(), Sized: parts.topology.Graph(),
+		Reacts: !slices.Contains(deaf, c.Program.Type.Name()) || c.Measure.Queues > 0 && slices.Contains(c.Measure.QueueSamples, "marked")}
+	return append(use.Idle(), experiments.IdleOf(idleTraffic, builtTraffic{c, parts})...)
+}
+
+const closedProgram = "the program is closed and offers no load"
+
+var idleTraffic = []experiments.Idle[builtTraffic]{
+	{Key: "traffic.load", When: builtTraffic.searches, Because: "measure.find looks for the load"},
+	{Key: "traffic.load", When: builtTraffic.closed, Because: closedProgram},
+	{Key: "traffic.process", When: builtTraffic.closed, Because: closedProgram},
+	{Key: "measure.budget", When: func(b builtTraffic) bool {
+		return !b.searches() && b.Measure.Warmup > 0 && b.Measure.Window > 0
+	}, Because: "measure.warmup and measure.window are given"},
+	{Key: "measure.load_precision", When: func(b builtTraffic) bool { return !b.searches() }, Because: "measure.find looks for no load"},
+	{Key: "measure.queue_ports", When: builtTraffic.samplesNothing, Because: "measure.queues is 0"},
+	{Key: "measure.queue_samples", When: builtTraffic.samplesNothing, Because: "measure.queues is 0"},
+	{Key: "trace.*", When: func(b builtTraffic) bool { return b.Trace.Packets == 0 }, Because: "trace.packets is 0"},
+}
+
+func (b builtTraffic) searches() bool       { return b.Measure.Find != "" }
+func (b builtTraffic) closed() bool         { return b.parts.workload.Closed() }
+func (b builtTraffic) samplesNothing() bool { return b.Measure.Queues == 0 }

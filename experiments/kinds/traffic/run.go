@@ -264,8 +264,8 @@ var searchTable = experiments.FurtherTable{Name: "search", Doc: "loads that the 
 
 // findSaturation looks for the highest load at which the network is steady and the lowest at
 // which it is saturated, among the multiples of measure.load_precision up to the highest load
-// that the process can offer and the channels can carry, by bisection. The outcome is that of
-// the steady load, or, where there is none, that of the lowest load without it. The runs are
+// that the process can offer and the channels can carry, by bisection. The outcome belongs to
+// the steady load, or, where there is none, to the lowest load without it. The runs are
 // written to search.csv.
 //
 // A run goes on until its verdict is known, at most for the budget, with measure.window as the

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -13,8 +14,11 @@ import (
 	"github.com/weft-sim/weft/experiments/kinds/telemetry"
 	"github.com/weft-sim/weft/experiments/network"
 	"github.com/weft-sim/weft/fabric"
+	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/traffic"
 	"github.com/weft-sim/weft/sim/input"
+	"github.com/weft-sim/weft/sim/stats"
 )
 
 var globalChannelsTable = experiments.FurtherTable{Name: "global_channels", Doc: "load of the channels between groups", Columns: []experiments.Column{
@@ -176,5 +180,170 @@ func writeQueues(run *experiments.Run, g *topology.Graph, s *fabric.Samples, clo
 			}
 			t.Add(append([]any{float64(int64(i)*s.Interval) * clock, from, to, class}, cells[:]...)...)
 		}
+	}
+}
+
+// phaseTable is a [phase.NAME] table.
+type phaseTable struct {
+	At      int64                                            `toml:"at" doc:"first cycle of the phase, from the start of the window" unit:"cycles" min:"0"`
+	Pattern experiments.Choice[traffic.Env, traffic.Pattern] `toml:"pattern" doc:"destinations of the packets born from then on, until the next phase"`
+}
+
+// Defaults implements [experiments.Defaulter].
+func (p *phaseTable) Defaults() { p.Pattern = experiments.Choose(traffic.Patterns, "uniform") }
+
+// phases are the tables [phase.NAME], by their cycles in the run.
+func (c *trafficConfig) phases(parts *trafficParts, seed uint64) ([]measure.Phase, error) {
+	if len(c.Phase) == 0 {
+		return nil, nil
+	}
+	m := &c.Measure
+	switch {
+	case m.Find != "":
+		return nil, document.At("measure.find", errors.New("does not go with [phase.NAME]: the search for a load wants traffic that stays the same"))
+	case m.Warmup == 0 || m.Window == 0:
+		key, what := "measure.warmup", "the warm-up"
+		if m.Warmup > 0 {
+			key, what = "measure.window", "the window"
+		}
+		return nil, document.At(key, fmt.Errorf("= 0: want a number of cycles with [phase.NAME]: what ends %s is that the traffic has settled, and it changes", what))
+	case c.Program.Type.Name() != openLoop:
+		return nil, document.At("program.type", fmt.Errorf("= %q: want %q with [phase.NAME]", c.Program.Type.Name(), openLoop))
+	}
+	names := slices.SortedFunc(maps.Keys(c.Phase), func(a, b string) int {
+		return cmp.Or(cmp.Compare(c.Phase[a].At, c.Phase[b].At), cmp.Compare(a, b))
+	})
+	var phases []measure.Phase
+	var problems []error
+	quiet := func(p traffic.Pattern) bool { _, sparse := p.(traffic.Sparse); return sparse }
+	if quiet(parts.pattern) {
+		problems = append(problems, document.At("traffic.pattern", errors.New("has silent terminals, which do not go with [phase.NAME]")))
+	}
+	for i, name := range names {
+		phase, key := c.Phase[name], "phase."+document.QuoteName(name)
+		if phase.At >= m.Window {
+			problems = append(problems, document.At(key+".at", fmt.Errorf("= %d: want at most %d, a cycle of the window", phase.At, m.Window-1)))
+		}
+		if i > 0 && phase.At == c.Phase[names[i-1]].At {
+			problems = append(problems, document.At(key+".at", fmt.Errorf("= %d: phase %s begins then, too", phase.At, names[i-1])))
+		}
+		pattern, err := phase.Pattern.Build(traffic.Env{Topology: parts.topology, TopologyName: c.Topology.Type.Name(), Seed: seed})
+		if quiet(pattern) {
+			err = document.At(key+".pattern", errors.New("has silent terminals: want all to send in every phase"))
+		}
+		problems = append(problems, err)
+		phases = append(phases, measure.Phase{From: m.Warmup + phase.At, Pattern: pattern})
+	}
+	return phases, errors.Join(problems...)
+}
+
+var lapseTable = experiments.FurtherTable{Name: "time_lapse", Doc: "what arrived in the intervals of the window", Columns: []experiments.Column{
+	{Name: "time_ns", Doc: "start of the interval, from that of the window"},
+	{Name: "accepted_load", Doc: "flits delivered in it, per terminal that sends and cycle"},
+	{Name: "latency_mean_ns", Doc: "mean latency of the packets that arrived in it; empty where none did"},
+	{Name: "minimal_fraction", Doc: "share of those packets that took a minimal path; empty where none arrived"},
+}}
+
+// checkLapse refuses more intervals than can be kept.
+func (c *trafficConfig) checkLapse() error {
+	if c.Measure.Lapse == 0 {
+		return nil
+	}
+	if c.Measure.Window == 0 && c.Measure.Replications > 1 {
+		return document.At("measure.time_lapse", errors.New("of several replications needs measure.window: windows that are found differ in length"))
+	}
+	const rowBytes = 200 // of time_lapse.csv, with its cells
+	rows := math.Ceil(float64(cmp.Or(c.Measure.Window, c.budget(0, false))) / float64(network.CyclesOf(c.Measure.Lapse, c.Fabric.Clock)))
+	return input.CheckMemory("measure.time_lapse", c.Measure.Lapse, fmt.Sprintf("%.3g intervals", rows), rows*rowBytes)
+}
+
+// writeLapse keeps what arrived over time, in all replications: time_lapse.csv.
+func writeLapse(run *experiments.Run, c *trafficConfig, o *trafficOutcome) {
+	t, clock := run.Table(lapseTable), c.Fabric.Clock.Nanoseconds()
+	every := network.CyclesOf(c.Measure.Lapse, c.Fabric.Clock)
+	perCycle := float64(o.topology.Graph().Terminals()) * o.senders * float64(c.Measure.Replications)
+	for i := range (o.window + every - 1) / every {
+		var s measure.LapseStep
+		if int(i) < len(o.lapse) {
+			s = o.lapse[i]
+		}
+		cycles := min(every, o.window-i*every)
+		t.Add(float64(i*every)*clock, float64(s.Flits)/float64(cycles)/perCycle,
+			float64(s.Latency)/float64(s.Packets)*clock, 1-float64(s.NonMinimal)/float64(s.Packets))
+	}
+}
+
+var levelsTable = experiments.Undocumented("levels", append([]string{"service_level"}, tallyColumns...)...)
+
+// tallyColumns head the cells of [tallyCells].
+var tallyColumns = []string{"packets_measured", "flits_per_cycle", "latency_mean_ns", "latency_p50_ns", "latency_p99_ns", "latency_max_ns"}
+
+// tallyCells are what was measured of some packets, in tallyColumns.
+func tallyCells(l *measure.Tally, window int64, clock float64) []any {
+	return []any{l.Packets, float64(l.Flits) / float64(window), stats.Finite(float64(l.Sum)/float64(l.Packets)) * clock,
+		l.Latency.Quantile(0.5) * clock, l.Latency.Quantile(0.99) * clock, float64(l.Latency.Max()) * clock}
+}
+
+// writeLevels keeps what was measured of the service levels in use: levels.csv.
+func writeLevels(run *experiments.Run, levels []measure.Tally, window int64, clock float64) {
+	t := run.Table(levelsTable)
+	for i := range levels {
+		if l := &levels[i]; l.Packets > 0 || l.Flits > 0 {
+			t.Add(append([]any{i}, tallyCells(l, window, clock)...)...)
+		}
+	}
+}
+
+var pairsTable = experiments.FurtherTable{Name: "pairs", Doc: "packets between terminals that measure.pairs names", Columns: []experiments.Column{
+	{Name: "source", Doc: "name of the terminal that sends; *: any"},
+	{Name: "destination", Doc: "name of the terminal that receives; *: any"},
+	{Name: "packets_measured", Doc: "packets born in the window and delivered"},
+	{Name: "flits_per_cycle", Doc: "flits delivered in the window, by its length"},
+	{Name: "latency_mean_ns", Doc: "mean packet latency; in a point that is saturated latencies are of the packets that have arrived"},
+	{Name: "latency_p50_ns", Doc: "median packet latency"}, {Name: "latency_p99_ns", Doc: "99th percentile of packet latency"}, {Name: "latency_max_ns", Doc: "largest packet latency"},
+}}
+
+// pairsOf finds the terminals that measure.pairs names.
+func pairsOf(g *topology.Graph, names []string) ([]measure.Pair, error) {
+	find := topology.Finder{Graph: g}
+	var pairs []measure.Pair
+	var problems []error
+	for i, pair := range names {
+		problem := func(err error) { problems = append(problems, document.At(fmt.Sprintf("measure.pairs[%d]", i), err)) }
+		end := func(name string) topology.TerminalID {
+			if name = strings.TrimSpace(name); name == anyTerminal {
+				return measure.AnyTerminal
+			}
+			t, err := find.Terminal(name)
+			if err != nil {
+				problem(fmt.Errorf("= %q: %w", pair, err))
+			}
+			return t
+		}
+		src, dst, ok := strings.Cut(pair, ",")
+		if !ok {
+			problem(fmt.Errorf(`= %q: want "SOURCE,DESTINATION"`, pair))
+			continue
+		}
+		pairs = append(pairs, measure.Pair{Src: end(src), Dst: end(dst)})
+	}
+	return pairs, errors.Join(problems...)
+}
+
+// anyTerminal stands for all terminals in a pair.
+const anyTerminal = "*"
+
+// writePairs keeps what was measured of pairs of terminals: pairs.csv.
+func writePairs(run *experiments.Run, names []string, o *trafficOutcome, clock float64) {
+	t, g := run.Table(pairsTable), o.topology.Graph()
+	pairs, _ := pairsOf(g, names) // as when the point was built
+	name := func(t topology.TerminalID) string {
+		if t == measure.AnyTerminal {
+			return anyTerminal
+		}
+		return g.TerminalName(t)
+	}
+	for i, p := range pairs {
+		t.Add(append([]any{name(p.Src), name(p.Dst)}, tallyCells(&o.pairs[i], o.Carried.Window, clock)...)...)
 	}
 }

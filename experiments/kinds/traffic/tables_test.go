@@ -1,9 +1,14 @@
 package traffic
 
 import (
+	"math"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/weft-sim/weft/experiments"
+	"github.com/weft-sim/weft/experiments/engine/enginetest"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // FuzzMatches holds patterns to regular expressions.
@@ -20,4 +25,63 @@ func FuzzMatches(f *testing.F) {
 			t.Errorf("pattern %q and %q: %v, want %v", pattern, name, got, want)
 		}
 	})
+}
+
+const changing = `
+topology = { type = "dragonfly", p = 2, a = 4, h = 2 }
+routing.type = "ugal-g"
+switch = { vcs = 3, buffer_flits = 32 }
+traffic.load = 0.3
+[phase.adverse]
+at = 500
+pattern = "worst-case"
+[phase.back]
+at = 1500
+[measure]
+warmup = 300
+window = 2000
+time_lapse = "250ns"
+`
+
+// TestPhases: the accepted loads of eight intervals of 250 cycles have the mean of the window's.
+// Under the worst case the one channel between two groups carries 1 of the 8 * 0.3 that it is
+// offered, so that at most 1 in 2.4 packets goes minimally (0.42; a few more packets, born in the
+// time on one side of the border, arrive on the other); under uniform traffic most do. The
+// intervals from cycle 750 to 1500 are of the worst case alone, those from 0 and from 1750 of
+// uniform traffic: an idle network takes a tenth of an interval.
+func TestPhases(t *testing.T) {
+	o := enginetest.SameOnThreads(t, "phases", enginetest.Load(t, changing), simtest.Threads(t, 0), false, "time_lapse")
+	lapse := o.Tables["time_lapse"]
+	minimal, accepted, latency := enginetest.Numbers(t, lapse, "minimal_fraction"), enginetest.Numbers(t, lapse, "accepted_load"), enginetest.Numbers(t, lapse, "latency_mean_ns")
+	sum := 0.0
+	for i, a := range accepted {
+		sum += a
+		if adverse := i >= 3 && i < 6; adverse && minimal[i] > 0.42 || (i < 2 || i == 7) && minimal[i] < 0.6 || !(latency[i] > 0) {
+			t.Errorf("interval %d: %.3f of the packets minimal, %.1f ns", i, minimal[i], latency[i])
+		}
+	}
+	if all := enginetest.Numbers(t, o.Results, "accepted_load")[0]; len(accepted) != 8 || math.Abs(sum/8-all) > 1e-12 {
+		t.Errorf("%d intervals accept %v in the mean, the window %v", len(accepted), sum/8, all)
+	}
+}
+
+// TestPhasesRefused: phases want a window of given length that holds them, and the open loop.
+func TestPhasesRefused(t *testing.T) {
+	for set, want := range map[string]string{
+		"measure.find=saturation":      "measure.find does not go with [phase.NAME]: the search for a load",
+		"measure.warmup=0":             "measure.warmup = 0: want a number of cycles with [phase.NAME]",
+		"measure.window=0":             "measure.window = 0: want a number of cycles with [phase.NAME]",
+		"phase.back.at=2000":           "phase.back.at = 2000: want at most 1999, a cycle of the window",
+		"phase.back.at=500":            "phase.back.at = 500: phase adverse begins then, too",
+		"phase.back.pattern=tornado2":  `phase.back.pattern = "tornado2": unknown pattern`,
+		"phase.back.pattern=transpose": "needs a square grid or a square number of terminals",
+		"program.type=request-reply":   `program.type = "request-reply": want "open-loop"`,
+		"phase.back.load=0.1":          "phase.back.load is not a key",
+	} {
+		simtest.Refuse(loadWith(changing, set))(t, want)
+	}
+}
+
+func loadWith(text string, set ...string) (*experiments.File, error) {
+	return experiments.Load("x.toml", text, experiments.Options{Set: set})
 }
