@@ -216,6 +216,8 @@ func (r *row) decode(nodes, perNode, ranks int, bytes int64) {
 		r.refused = "it is of GPUs, which weft has not"
 	case strings.Contains(text, "congest") || strings.Contains(text, "incast"):
 		r.refused = "it is of one job beside others, whose traffic is not given"
+	case strings.Contains(text, "ucx_tls=ud"):
+		r.refused = "it is over unreliable datagrams, whose losses and timers weft has not"
 	case strings.Contains(text, "sharp"):
 		r.refused = "switches that reduce are not modelled"
 	case !known:
