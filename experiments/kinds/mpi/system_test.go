@@ -33,8 +33,8 @@ func TestSystemsAgreeOnIdlePairs(t *testing.T) {
 			continue
 		}
 		for _, pair := range []struct{ topology, nodes string }{{"fat-tree", "[0, 1]"}, {"fat-tree", "[0, 15]"}, {"dragonfly", "[0, 1]"}, {"dragonfly", far}} {
-			settings := []string{"kind=mpi", "job.ranks=2", "placement.per_node=1", "placement.type=explicit", "placement.nodes="+pair.nodes,
-				"loggp.nodes_per_leaf=2", "topology.type="+pair.topology, "workload.iterations=3", "system.preset="+preset,
+			settings := []string{"kind=mpi", "job.ranks=2", "placement.per_node=1", "placement.type=explicit", "placement.nodes=" + pair.nodes,
+				"loggp.nodes_per_leaf=2", "topology.type=" + pair.topology, "workload.iterations=3", "system.preset=" + preset,
 				`sweep.workload.bytes=["1B", "188B", "300B", "2KiB", "8KiB", "16KiB", "64KiB", "1MiB"]`, "sweep.job.machine=[loggp, fabric]"}
 			if pair.topology == "dragonfly" {
 				settings = append(settings, "topology.p=2", "topology.a=4", "topology.h=2")
