@@ -71,6 +71,34 @@ func TestRendezvousByRead(t *testing.T) {
 	}
 }
 
+// As UCX reads: the request and the notice at the end are packed in 0.03 us and fetched in 0.5 us, as the
+// data are, though they are below the limit; the read itself goes with its doorbell. The receiver's CPU posts
+// the notice, the sender's takes it in.
+func TestRendezvousByGet(t *testing.T) {
+	c := withAdapter(func(a *hca.Config) { a.InlineLimit, a.FetchTime = 100, 500*sim.Nanosecond })
+	p := &c.Protocols
+	p.Rendezvous, p.ReadOverhead, p.RegisterTime, p.BufferTime = "get", 70*sim.Nanosecond, 5*sim.Microsecond, 30*sim.Nanosecond
+	r := simtest.Must(runGoal(t, c, "num_ranks 2\nrank 0 {\ns: send 65536b to 1\nc: calc 1000\nc requires s\n}\nrank 1 {\nrecv 65536b from 0\n}\n"))(t)
+	in := 0.2 + 0.03 + 5 + adapters(64) + 0.5 + 0.25 + 0.07 + 5 + adapters(64) + adapters(65536) + 0.5 + 0.1
+	within(t, "receiver", r.Finish[1], in+0.2+0.03)
+	within(t, "sender", r.Finish[0], in+0.2+0.03+adapters(64)+0.5+0.25+1)
+	if busy := r.CPU[0].Busy; busy != 6480*sim.Nanosecond || r.Stats.Control != 3 {
+		t.Errorf("the sender's CPU is busy for %v, want 0.2 + 0.03 + 5 + 0.25 us and the calc; %d control messages, want 3", busy, r.Stats.Control)
+	}
+}
+
+// An adapter answers a read beside the sends of the QP: a message posted after 100 us comes before the rest
+// of 1 MiB, which takes 345 us; it waits for a quantum of 11,243 B, 3.7 us, at most. Rank 2 hears of it.
+func TestAnswersOfReadsDoNotHoldUpSends(t *testing.T) {
+	c := withAdapter(func(*hca.Config) {})
+	c.Protocols.Rendezvous = "read"
+	r := simtest.Must(runGoal(t, c, "num_ranks 3\nrank 0 {\nsend 1048576b to 1 tag 1\nw: calc 100000\nb: send 64b to 1 tag 2\nb requires w\n}\nrank 1 {\nrecv 1048576b from 0 tag 1\nb: recv 64b from 0 tag 2\nx: send 64b to 2\nx requires b\n}\nrank 2 {\nrecv 64b from 1\n}\n"))(t)
+	ways := 2 * (0.2 + adapters(64) + 0.25)
+	if got := r.Finish[2].Microseconds(); got < 100+ways || got > 100.2+ways+2*3.7 {
+		t.Errorf("rank 2 hears after %v us, want 100 and two messages, %v us, and two quanta at most", got, ways)
+	}
+}
+
 // An eager message above the limit of zero copy is copied at the receiver only, and complete for its
 // sender when it is acknowledged.
 func TestZeroCopy(t *testing.T) {

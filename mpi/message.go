@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/weft-sim/weft/collectives"
+	"github.com/weft-sim/weft/fabric/hca"
 	"github.com/weft-sim/weft/sim"
 )
 
@@ -36,6 +37,7 @@ const (
 	stageCTS           // clear to send, with the receiver's address
 	stageData          // RDMA write
 	stageFIN           // tells the receiver that the data are in
+	stageTold          // tells the sender so
 	stageRequest       // of a connection
 	stageReply         // to it
 )
@@ -162,7 +164,7 @@ func (rt *runtime) leave(i int32, now sim.Time) {
 
 // ends are the ranks between which the present stage goes.
 func (m *message) ends() (from, to int32) {
-	if m.stage == stageCTS || m.stage == stageReply {
+	if m.stage == stageCTS || m.stage == stageTold || m.stage == stageReply {
 		return m.to, m.from
 	}
 	return m.from, m.to
@@ -205,6 +207,10 @@ func (rt *runtime) transmit(i int32, m *message, from, hop int32) {
 	}
 	t := Transfer{ID: i, From: a, To: b, Process: hop, Bytes: bytes}
 	t.QP, t.PeerQP = rt.connect.pair(from, hop)
+	if m.stage == stageData && m.protocol == collectives.Read {
+		t.QP |= hca.Responder
+	}
+	t.Packed = rt.Protocols.tells(m.protocol) && (m.stage == stageRTS || m.stage == stageTold)
 	if m.stage == stageData && m.protocol == collectives.Rendezvous {
 		t.Quiet = true // the FIN tells the receiver
 		rt.transport.Send(t)
@@ -262,7 +268,7 @@ func (rt *runtime) takes(id int32) {
 		rt.kernel.After(rt.Adapter.RNRDelay, rt.handler, evArrive, m.hop, int64(id))
 		return
 	}
-	if m.hop == m.to && (m.stage == stageData || rt.acknowledged(m)) {
+	if m.hop == m.to && (m.stage == stageData && !rt.Protocols.tells(m.protocol) || rt.acknowledged(m)) {
 		rt.Written(id, now)
 	}
 	if !rt.putsOff(m.hop, id) {
@@ -285,10 +291,12 @@ func (rt *runtime) handle(id int32, m *message, now sim.Time) {
 		rt.kernel.Schedule(at, rt.handler, evPost, m.from, int64(id))
 	case stageData:
 		if m.protocol == collectives.Handshake || m.protocol == collectives.Read {
-			rt.complete(id, m, rt.occupy(m.to, now, rt.Protocols.PollOverhead+rt.noise.call(m.to), Receiving, id))
+			rt.took(id, m, rt.occupy(m.to, now, rt.Protocols.PollOverhead+rt.noise.call(m.to), Receiving, id))
 		} else {
 			rt.arrive(id, m, now)
 		}
+	case stageTold:
+		rt.written(id, rt.takeIn(m.from, m, now, rt.Protocols.RecvOverhead, Sending, id))
 	case stageFIN:
 		rt.complete(id, m, rt.takeIn(m.to, m, now, rt.Protocols.RecvOverhead, Receiving, id))
 	default:
@@ -422,6 +430,18 @@ func (rt *runtime) clear(id int32, m *message, at sim.Time) {
 	}
 	at = rt.occupy(m.to, at, post+rt.Protocols.register(m.bytes)+rt.noise.call(m.to), Receiving, id)
 	rt.kernel.Schedule(at, rt.handler, evPost, m.to, int64(id))
+}
+
+// took ends a message that the receiver has read at time at, and tells the sender where that is its CPU's.
+func (rt *runtime) took(id int32, m *message, at sim.Time) {
+	tells, to := rt.Protocols.tells(m.protocol), m.to
+	rt.complete(id, m, at)
+	if tells {
+		m.stage = stageTold
+		rt.stats.Control++
+		at = rt.occupy(to, at, rt.Protocols.SendOverhead+rt.Protocols.BufferTime+rt.noise.call(to), Receiving, id)
+		rt.kernel.Schedule(at, rt.handler, evPost, to, int64(id))
+	}
 }
 
 // reach is the time for getting at the memory of a message's sender.

@@ -344,7 +344,7 @@ func (rt *runtime) occupies(r int32, q *rank, op *Op, now sim.Time) bool {
 		if m.stage != stageEager {
 			t += rt.Protocols.register(op.Size)
 		}
-		if m.stage == stageEager && !m.shared && op.Size > int64(rt.Adapter.InlineLimit) {
+		if m.stage == stageEager && !m.shared && op.Size > int64(rt.Adapter.InlineLimit) || rt.Protocols.tells(m.protocol) {
 			t += rt.Protocols.BufferTime
 		}
 		if rt.isCopied(m, collectives.Out) {

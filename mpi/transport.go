@@ -20,6 +20,7 @@ type Transfer struct {
 	PeerQP   hca.QP // of the receiving adapter
 	Bytes    int64
 	Quiet    bool // the sink is told by Written and not by Delivered
+	Packed   bool // see [hca.Mark]
 }
 
 // Transport carries transfers between nodes. Transfers of one QP arrive in
@@ -55,11 +56,11 @@ type Protocols struct {
 	ReadOverhead      sim.Time  `toml:"read_overhead" doc:"rendezvous = read: CPU time for having the adapter read" min:"0ns"`
 	EagerLimit        sim.Bytes `toml:"eager_limit" doc:"largest message that goes eagerly" min:"0B"`
 	ZeroCopy          sim.Bytes `toml:"zero_copy" doc:"largest eager message that its sender copies; a larger one goes from where it is, and is complete when it is acknowledged; 0B: all are copied" min:"0B"`
-	Rendezvous        string    `toml:"rendezvous" doc:"how a larger message goes: write: the receiver sends its address, the sender writes there and tells it (RTS, CTS, data, FIN); read: the receiver reads from the sender, whose CPU has no part in it" choices:"write|read"`
+	Rendezvous        string    `toml:"rendezvous" doc:"how a larger message goes: write: the receiver sends its address, the sender writes there and tells it (RTS, CTS, data, FIN); read: the receiver reads from the sender, whose CPU has no part in it; get: it does so, then tells the sender by a message, which as the request to send lies in a buffer that the adapter fetches" choices:"write|read|get"`
 	CopyRate          sim.Rate  `toml:"copy_rate" doc:"rate of copies inside a node's memory" min:"1kb/s"`
 	EagerCopies       bool      `toml:"eager_copies" doc:"an eager message is copied into and out of registered buffers"`
 	EagerAcknowledged bool      `toml:"eager_acknowledged" doc:"an eager message to another node is complete at its sender when it is acknowledged, not when it is posted; datagrams are not acknowledged"`
-	BufferTime        sim.Time  `toml:"buffer_time" doc:"CPU time of the sender, beside send_overhead, for an eager message whose bytes do not go with the doorbell (hca.inline_limit)" min:"0ns"`
+	BufferTime        sim.Time  `toml:"buffer_time" doc:"CPU time of the sender, beside send_overhead, for an eager message whose bytes do not go with the doorbell (hca.inline_limit), and for requests to send and notices of rendezvous = get" min:"0ns"`
 	StagingPage       sim.Time  `toml:"staging_page_time" doc:"time in which 4 KiB of an eager message, and less in proportion, are made ready before the adapter is told of it, while the CPU goes on and other messages are made ready, too" min:"0ns"`
 	SharedLatency     sim.Time  `toml:"shared_latency" doc:"from one process to another through shared memory" min:"0ns"`
 	SharedOverhead    sim.Time  `toml:"shared_overhead" doc:"CPU time for posting a message inside a node, and for taking it in; 0ns: send_overhead, recv_overhead" min:"0ns"`
@@ -109,10 +110,15 @@ func (p *Protocols) of(op *Op, datagrams bool) Protocol {
 		return op.Protocol
 	case op.Size <= int64(p.EagerLimit):
 		return collectives.Eager
-	case p.Rendezvous == "read":
+	case p.Rendezvous == "read" || p.Rendezvous == "get":
 		return collectives.Read
 	}
 	return collectives.Rendezvous
+}
+
+// tells tells whether the receiver of a rendezvous by read sends a message at its end.
+func (p *Protocols) tells(protocol Protocol) bool {
+	return protocol == collectives.Read && p.Rendezvous == "get"
 }
 
 // copiesOut tells whether the sender copies an eager message of so many bytes to another node.
@@ -211,7 +217,7 @@ const (
 
 // Send implements [Transport].
 func (t *loggpTransport) Send(x Transfer) {
-	t.nodes[x.From].Post(hca.Request{QP: x.QP, Bytes: x.Bytes, Mark: hca.Mark{Peer: x.PeerQP, ID: x.ID, To: x.To, Quiet: x.Quiet}})
+	t.nodes[x.From].Post(hca.Request{QP: x.QP, Bytes: x.Bytes, Mark: hca.Mark{Peer: x.PeerQP, ID: x.ID, To: x.To, Quiet: x.Quiet, Packed: x.Packed}})
 	t.serve(t.kernel.Now(), x.From)
 }
 

@@ -474,6 +474,11 @@ func (d *demand) message(from int32, op *Op) {
 			answer = p.SendOverhead
 			sender += p.RecvOverhead + p.SendOverhead
 		}
+		if p.tells(protocol) {
+			sender += p.BufferTime + p.RecvOverhead
+			answer += p.BufferTime + p.SendOverhead
+			d.transfers(b, a, controlBytes, 1)
+		}
 		receiver += answer + p.register(op.Size) + min(p.RecvOverhead, p.PollOverhead)
 		way = 2*d.idle(controlBytes) + d.idle(op.Size)
 		d.transfers(a, b, controlBytes, 1)

@@ -104,6 +104,9 @@ func read(path string) (all []*system, faults document.Problems, err error) {
 	for _, key := range meta.Undecoded() {
 		faults = append(faults, &document.Problem{At: at, Key: key.String(), Message: "is no key of it: want preset, library, libraries, nodes_per_leaf, sockets, cores, adapters, note"})
 	}
+	if file.System == nil {
+		faults = append(faults, &document.Problem{At: at, Message: "has no table [system.NAME]"})
+	}
 	for _, name := range slices.Sorted(maps.Keys(file.System)) {
 		s := file.System[name]
 		s.name = name
@@ -140,7 +143,10 @@ func read(path string) (all []*system, faults document.Problems, err error) {
 	for _, r := range pairs {
 		all[slices.IndexFunc(all, func(s *system) bool { return s.name == r.system })].add(r)
 	}
-	return slices.DeleteFunc(all, func(s *system) bool { return len(s.rows) == 0 }), faults, nil
+	if all = slices.DeleteFunc(all, func(s *system) bool { return len(s.rows) == 0 }); len(all) == 0 {
+		return nil, nil, append(faults, &document.Problem{At: path + "/rows.csv", Message: "holds no row that can be read"})
+	}
+	return all, faults, nil
 }
 
 // check finds names that weft does not know, and leaves them out: rows of other systems are judged.
@@ -151,6 +157,13 @@ func (s *system) check(at string) (faults document.Problems) {
 	if names := systems.Registry.Names(); s.Preset != "" && !slices.Contains(names, s.Preset) {
 		wrong("preset", s.Preset, names)
 		s.Preset, s.Note = "", fmt.Sprintf("weft has no preset %q", s.Preset)
+	}
+	for i, n := range []*int{&s.PerLeaf, &s.Sockets, &s.Cores, &s.Adapters} {
+		if *n < 0 || *n > 1<<20 {
+			key := []string{"nodes_per_leaf", "sockets", "cores", "adapters"}[i]
+			faults = append(faults, &document.Problem{At: at, Key: "system." + s.name + "." + key, Message: fmt.Sprintf("= %d: want a number from 0 to 2^20", *n)})
+			*n = 0
+		}
 	}
 	known := systems.Libraries()
 	if s.Library != "" && !slices.Contains(known, s.Library) {
@@ -230,6 +243,8 @@ func (r *row) decode(nodes, perNode, ranks int, bytes int64) {
 		r.refused = fmt.Sprintf("%d ranks do not fit on %d nodes of %d", b.ranks, b.nodes, b.perNode)
 	case differs(r.notes):
 		r.refused = fmt.Sprintf("its runs differ by more than a factor of %d", mostSpread)
+	case strings.Contains(text, "ucx_tls=ud"):
+		r.refused = "it is over unreliable datagrams, whose losses and timers weft has not"
 	case scale[b.test][r.unit] == 0:
 		r.refused = fmt.Sprintf("unit %q of a test of %s is not known", r.unit, b.test)
 	}

@@ -278,7 +278,7 @@ func conclude(table *results.Table, count judge.Count) (judge.Conclusion, error)
 	for i := range rows {
 		r := &rows[i]
 		x, err := strconv.ParseFloat(at(r, "error_percent"), 64)
-		if err != nil || r.Verdict == verdict.Calibrated || at(r, "quality") == "C" {
+		if err != nil || r.Verdict == verdict.Calibrated || at(r, "quality") != "A" && at(r, "quality") != "B" {
 			continue
 		}
 		bytes, err1 := strconv.ParseInt(at(r, "bytes"), 10, 64)

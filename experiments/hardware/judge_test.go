@@ -72,13 +72,18 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// TestRefusals: what is wrong with a folder names its file and key.
+// TestRefusals: what is wrong with a folder names its file and key, and what is too much to simulate says
+// so: a window of 64 messages of 2^40 B in quanta of 16 KiB; Bruck's alltoall of 2^17 ranks, who send 2^16
+// blocks of 8 B in each of 17 rounds, 33 parts, as a message of no bytes is one.
 func TestRefusals(t *testing.T) {
 	const rows = "system,benchmark,nodes,ppn,ranks,size_bytes,value,unit,library,quality\n"
 	for _, c := range []struct{ systems, rows, want string }{
 		{"", "", "systems.toml: cannot be read"},
 		{"[system.x\n", rows, "systems.toml: toml: line 2"},
 		{"[system.x]\npreset = \"edr\"\n", "", "holds no rows.csv"},
+		{"system = 3\n", rows, "systems.toml: has no table [system.NAME]\n"},
+		{"[system.x]\npreset = \"edrr\"\n", rows, "want one of edr"},
+		{"[system.x]\npreset = \"edr\"\n", rows, "rows.csv: holds no row that can be read"},
 		{"[system.x]\npreset = \"edr\"\n", "system,value\n", "has no column benchmark"},
 	} {
 		folder := t.TempDir()
@@ -92,14 +97,14 @@ func TestRefusals(t *testing.T) {
 		simtest.Refuse(Open(folder))(t, c.want)
 	}
 	folder := t.TempDir()
-	text := rows + "x,osu_latency,2,1,2,8,-1,us,MPI,A\nx,osu_latency,two,1,2,8,1,us,MPI,A\ny,osu_latency,2,1,2,8,1,us,MPI,A\nx,osu_latency,2,1,2,8,1,furlongs,MPI,A\nx,osu_scan,2,1,2,8,1,us,MPI,A\nx,osu_allreduce,2,64,128,8,1,us,MPI,A\nx,osu_bw,2,1,2,,1,MB/s,MPI,A\n"
-	for name, text := range map[string]string{"systems.toml": "[system.x]\npreset = \"edr\"\nlibrary = \"open-mpi\"\nsockets = 2\ncores = 16\nnodes = 3\n[system.z]\npreset = \"edrr\"\nlibrary = \"lam\"\n", "rows.csv": text + "z,osu_latency,2,1,2,8,1,us,MPI,A\n"} {
+	text := rows + "x,osu_latency,2,1,2,8,-1,us,MPI,A\nx,osu_latency,two,1,2,8,1,us,MPI,A\ny,osu_latency,2,1,2,8,1,us,MPI,A\nx,osu_latency,2,1,2,8,1,furlongs,MPI,A\nx,osu_scan,2,1,2,8,1,us,MPI,A\nx,osu_allreduce,2,64,128,8,1,us,MPI,A\nx,osu_bw,2,1,2,,1,MB/s,MPI,A\nx,osu_bw,2,1,2,1099511627776,1,MB/s,MPI,A\nx,osu_alltoall,4096,32,131072,8,1,us,MPI,A\nx,osu_bw,2,1,2,8,1,MB/s,\"Open MPI, UCX_TLS=ud\",A\n"
+	for name, text := range map[string]string{"systems.toml": "[system.x]\npreset = \"edr\"\nlibrary = \"open-mpi\"\nsockets = 2\ncores = 16\nnodes = 3\nadapters = -1\n[system.z]\npreset = \"edrr\"\nlibrary = \"lam\"\n", "rows.csv": text + "z,osu_latency,2,1,2,8,1,us,MPI,A\n"} {
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}
 	r := simtest.Must(Open(folder))(t)
-	for _, want := range []string{`rows.csv:2: value = "-1"`, `rows.csv:3: nodes = "two"`, `system.z.preset = "edrr": want one of edr`, `system.z.library = "lam": want one of intel-mpi`, "system.x.nodes is no key"} {
+	for _, want := range []string{`rows.csv:2: value = "-1"`, `rows.csv:3: nodes = "two"`, `system.z.preset = "edrr": want one of edr`, `system.z.library = "lam": want one of intel-mpi`, "system.x.nodes is no key", "system.x.adapters = -1: want a number from 0"} {
 		if all := r.Faults.Error(); !strings.Contains(all, want) {
 			t.Errorf("faults: %v; want %s", all, want)
 		}
@@ -109,7 +114,7 @@ func TestRefusals(t *testing.T) {
 	for _, v := range verdicts {
 		notes = append(notes, v.Verdict+" "+v.Note)
 	}
-	want := []string{`not-judged unit "furlongs" of a test of ping-pong is not known`, `not-judged weft has no test "osu_scan"`, "not-judged 64 ranks a node are more than its 32 cores", "not-judged its size is not given", "not-judged systems.toml does not name it", `not-judged weft has no preset "edrr"`}
+	want := []string{`not-judged unit "furlongs" of a test of ping-pong is not known`, `not-judged weft has no test "osu_scan"`, "not-judged 64 ranks a node are more than its 32 cores", "not-judged its size is not given", "not-judged some 4.3e+09 messages a call, in parts as the adapter sends them, are too many to simulate here", "not-judged some 7.4e+07 messages a call, in parts as the adapter sends them, are too many to simulate here", "not-judged it is over unreliable datagrams, whose losses and timers weft has not", "not-judged systems.toml does not name it", `not-judged weft has no preset "edrr"`}
 	if !slices.Equal(notes, want) {
 		t.Errorf("verdicts %q, want %q", notes, want)
 	}

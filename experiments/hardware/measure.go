@@ -3,6 +3,7 @@ package hardware
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -77,8 +78,20 @@ func (m *machine) perftest() *machine {
 	return &verbs
 }
 
-// mostMessages bounds a run: of more a row is not judged.
-const mostMessages = 3e6
+// mostTransfers bounds a call, or a window: of more messages, counted once for each quantum of the adapter,
+// a row is not judged.
+const mostTransfers = 3e6
+
+// bounded refuses what takes too long to simulate.
+func bounded(transfers float64) error {
+	if transfers > mostTransfers {
+		return errNotSimulated(fmt.Sprintf("some %.2g messages a call, in parts as the adapter sends them, are too many to simulate here", transfers))
+	}
+	return nil
+}
+
+// parts is in how many turns the adapter sends so many bytes, about.
+func (m *machine) parts(bytes int64) float64 { return 1 + float64(bytes)/float64(m.hca.Quantum) }
 
 // window is that of the OSU tests of bandwidth and rate, in messages.
 const window = 64
@@ -92,8 +105,14 @@ func (e errNotSimulated) Error() string { return string(e) }
 func (m *machine) measure(b *benchmark) (float64, error) {
 	switch b.test {
 	case pingPong:
+		if err := bounded(m.parts(b.bytes)); err != nil {
+			return 0, err
+		}
 		return m.pingPong(b)
 	case bandwidth, messageRate, bothWays:
+		if err := bounded(m.parts(b.bytes) * window * float64(b.ranks/2)); err != nil {
+			return 0, err
+		}
 		return m.stream(b)
 	}
 	return m.collective(b)
@@ -168,6 +187,9 @@ func twoWindows(ranks int, bytes int64) collectives.Schedule {
 // collective is the time of a call in us, mean over ranks: between two barriers of the library, from when a
 // rank leaves the first (OSU's tests; IMB's since 2017, whose option sync is on), of a barrier in a row.
 func (m *machine) collective(b *benchmark) (float64, error) {
+	if err := bounded(float64(b.ranks) * math.Log2(float64(b.ranks))); err != nil {
+		return 0, err
+	}
 	c, err := b.collective()
 	if err != nil {
 		return 0, err
@@ -181,16 +203,20 @@ func (m *machine) collective(b *benchmark) (float64, error) {
 	if b.cyclic {
 		place.Type = mpi.Cyclic
 	}
-	messages := 0.0
+	transfers := 0.0
 	var ops []collectives.Op
 	for _, rank := range []int{0, b.ranks / 2} { // as much as any, about
 		for round := range c.Rounds(rank) {
 			ops = c.Round(rank, round, ops[:0])
-			messages += float64(len(ops)) / 4 * float64(b.ranks)
+			for i := range ops {
+				if ops[i].Kind == collectives.Send {
+					transfers += m.parts(ops[i].Bytes) / 2 * float64(b.ranks)
+				}
+			}
 		}
 	}
-	if messages > mostMessages {
-		return 0, errNotSimulated(fmt.Sprintf("some %.2g messages a call are too many to simulate here", messages))
+	if err := bounded(transfers); err != nil {
+		return 0, err
 	}
 	// A rank computes no earlier than its operations are complete.
 	end := collectives.Work(b.ranks, sim.Picosecond)

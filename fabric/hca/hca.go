@@ -159,7 +159,7 @@ func (h *HCA) Depart(b *Burst, first, end sim.Time) (delay sim.Time) {
 // load is the engine time for getting at the context of a QP.
 func (h *HCA) load(qp QP) sim.Time {
 	c := h.shared
-	if c.cache.touch(h.contexts, qp) {
+	if c.cache.touch(h.contexts, qp&^Responder) {
 		return 0
 	}
 	c.stats.ContextMisses++

@@ -5,6 +5,10 @@ import "github.com/weft-sim/weft/sim"
 // QP names a queue pair to an adapter: any number, unique on it.
 type QP int64
 
+// Responder, added to a QP's number, names the queue in which its adapter answers reads, beside the QP's
+// sends, under the same context.
+const Responder QP = 1 << 61
+
 // Request is a work request: so many bytes on a QP.
 type Request struct {
 	QP    QP
@@ -14,11 +18,12 @@ type Request struct {
 
 // Mark is the owner's, for telling requests apart and where they go.
 type Mark struct {
-	Peer  QP // at the other adapter
-	ID    int32
-	To    int32 // the other adapter
-	Quiet bool
-	Lane  uint8 // virtual lane, below 32, where the owner chooses by lanes; the same for all requests of a QP
+	Peer   QP // at the other adapter
+	ID     int32
+	To     int32 // the other adapter
+	Quiet  bool
+	Packed bool  // its bytes are in a buffer, from which they are fetched even below the limit of inline requests
+	Lane   uint8 // virtual lane, below 32, where the owner chooses by lanes; the same for all requests of a QP
 }
 
 // Burst is a part of a request that is sent in one go.

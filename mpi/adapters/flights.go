@@ -21,6 +21,7 @@ type flight struct {
 	lane    uint8  // of the sender
 	level   uint8  `snap:"-"` // and posted: for jobs, which are not archived
 	quiet   bool
+	packed  bool
 	posted  sim.Time `snap:"-"`
 
 	// For the receiver.

@@ -1,7 +1,9 @@
 package mpi
 
 import (
+	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -9,26 +11,35 @@ import (
 	"github.com/weft-sim/weft/experiments/engine/enginetest"
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/hca"
+	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/mpi/skeletons"
 	"github.com/weft-sim/weft/mpi/systems"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // TestSystemsAgreeOnIdlePairs: under every preset but qdr a message between two idle nodes takes as long
-// through the fabric as over LogGP, on one leaf switch and between two, within five flit times. Latencies
+// through the fabric as over LogGP, on one switch and over three of them, within five flit times. Latencies
 // are rounded to cycles once a cable and once a cable with a switch, births and the last flit up; a
 // rendezvous has three transfers, and its way is compared as a whole.
 func TestSystemsAgreeOnIdlePairs(t *testing.T) {
+	dragonfly := simtest.Must(topology.Registry.New("dragonfly", struct{}{}, param.Set("p", 2), param.Set("a", 4), param.Set("h", 2)))(t).Graph()
+	across := slices.Index(dragonfly.DistancesFrom(0, nil), 2)
+	far := fmt.Sprintf("[0, %d]", 2*across)
 	for _, preset := range systems.Registry.Names() {
 		if preset == systems.QDR {
 			continue
 		}
-		for _, far := range []string{"[0, 1]", "[0, 15]"} {
-			o := enginetest.OutcomeOf(t, "", "kind=mpi", "job.ranks=2", "placement.per_node=1", "placement.type=explicit", "placement.nodes="+far,
-				"loggp.nodes_per_leaf=2", "topology.type=fat-tree", "workload.iterations=3", "system.preset="+preset,
-				`sweep.workload.bytes=["1B", "300B", "2KiB", "8KiB", "64KiB"]`, "sweep.job.machine=[loggp, fabric]")
+		for _, pair := range []struct{ topology, nodes string }{{"fat-tree", "[0, 1]"}, {"fat-tree", "[0, 15]"}, {"dragonfly", "[0, 1]"}, {"dragonfly", far}} {
+			settings := []string{"kind=mpi", "job.ranks=2", "placement.per_node=1", "placement.type=explicit", "placement.nodes=" + pair.nodes,
+				"loggp.nodes_per_leaf=2", "topology.type=" + pair.topology, "workload.iterations=3", "system.preset=" + preset,
+				`sweep.workload.bytes=["1B", "188B", "300B", "2KiB", "8KiB", "16KiB", "64KiB", "1MiB"]`, "sweep.job.machine=[loggp, fabric]"}
+			if pair.topology == "dragonfly" {
+				settings = append(settings, "topology.p=2", "topology.a=4", "topology.h=2")
+			}
+			o := enginetest.OutcomeOf(t, "", settings...)
 			trips := enginetest.Numbers(t, o.Results, "steady_iteration_s")
 			link := (&SystemTable{Preset: experiments.Choose(systems.Registry, preset)}).values()
 			flit := 0.0
@@ -43,7 +54,7 @@ func TestSystemsAgreeOnIdlePairs(t *testing.T) {
 			}
 			for i := 0; i < len(trips); i += 2 {
 				if difference := math.Abs(trips[i]-trips[i+1]) / 2; !(difference <= 5*flit) {
-					t.Errorf("%s, nodes %s, size %d: one way takes %v s over LogGP, %v s through the fabric: %.1f flit times apart", preset, far, i/2, trips[i]/2, trips[i+1]/2, difference/flit)
+					t.Errorf("%s, nodes %v, size %d: one way takes %v s over LogGP, %v s through the fabric: %.1f flit times apart", preset, pair, i/2, trips[i]/2, trips[i+1]/2, difference/flit)
 				}
 			}
 		}
@@ -58,7 +69,7 @@ func TestSystemSetsWhatIsNotGiven(t *testing.T) {
 	if adapter.MTU != 2048 || adapter.LinkRate != 100e9 || adapter.InlineLimit != 188 {
 		t.Errorf("the adapter is %+v", adapter)
 	}
-	if c.Protocol.SendOverhead != sim.Microsecond || c.Protocol.RecvOverhead != 100*sim.Nanosecond || c.Protocol.Rendezvous != "read" {
+	if c.Protocol.SendOverhead != sim.Microsecond || c.Protocol.RecvOverhead != 100*sim.Nanosecond || c.Protocol.Rendezvous != "get" {
 		t.Errorf("the protocols are %+v", c.Protocol)
 	}
 	// Two cables of 10 ns and a switch of 65 ns; four and three.
