@@ -180,7 +180,7 @@ func (n *Network) Describe(w io.Writer) {
 		fmt.Fprintf(w, "hosts      %d, of up to %d rails\n", len(hosts), rails)
 	}
 	if g.Names != nil && len(g.Names.Aggregation) > 0 {
-		fmt.Fprintf(w, "aggregation nodes  %d, inside switches, no terminals\n", len(g.Names.Aggregation))
+		fmt.Fprintf(w, "no terminals  %d, aggregation nodes inside switches or routers\n", len(g.Names.Aggregation))
 	}
 	for i, class := range g.Classes {
 		rate := ""

@@ -14,17 +14,21 @@ type listing struct {
 	adjacency bool // rows of neighbours, as networkx writes them
 	counts    int  // the line that counts switches and cables; 0: none
 	unclear   bool // that line may be a cable, too
+	header    int  // the line that names the columns; 0: none
 }
 
-// words divides a line of a list into its words, without a comment. Attributes that networkx writes
-// behind an edge, a dictionary in braces, are cut off and returned.
+// words divides a line of a list into its words, between spaces, commas and semicolons, without a
+// comment. Attributes that networkx writes behind an edge, a dictionary in braces, are cut off and returned.
 func words(line string) (fields []string, attributes string) {
 	fields = strings.Fields(line)
-	if at := slices.IndexFunc(fields, func(w string) bool { return w[0] == '#' }); at >= 0 {
+	if at := slices.IndexFunc(fields, func(w string) bool { return w[0] == '#' || w[0] == '%' }); at >= 0 {
 		fields = fields[:at]
 	}
 	if at := slices.IndexFunc(fields, func(w string) bool { return w[0] == '{' }); at >= 0 {
 		fields, attributes = fields[:at], strings.Join(fields[at:], " ")
+	}
+	if text := strings.Join(fields, " "); strings.ContainsAny(text, ",;") && !strings.ContainsAny(text, "([") {
+		fields = strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ';' || r == ' ' })
 	}
 	return fields, attributes
 }
@@ -44,7 +48,7 @@ func survey(text string) listing {
 	row := map[string]bool{}   // switches that have a row
 	degree := map[string]int{} // of switches, but for the first line
 	a := arcs{number: map[string]uint32{}}
-	distinct, counts := true, false
+	distinct, heads := true, false
 	for whole := range strings.Lines(text) {
 		line++
 		fields, _ := words(whole)
@@ -56,14 +60,14 @@ func survey(text string) listing {
 		}
 		if first == nil {
 			first, firstLine = fields, line
-			counts = len(first) == 2 && number(first[0]) && number(first[1])
-		} else if cables++; counts && len(fields) >= 2 {
+			heads = len(first) == 2 && number(first[0]) && number(first[1]) || len(first) >= 2 && !strings.ContainsAny(first[0]+first[1], digits)
+		} else if cables++; heads && len(fields) >= 2 {
 			degree[fields[0]]++
 			degree[fields[1]]++
-			counts = degree[first[0]] == 0
+			heads = number(first[0]) || strings.ContainsAny(fields[0], digits) && strings.ContainsAny(fields[1], digits)
 		}
 		single = len(fields) == 1
-		if distinct = distinct && !row[fields[0]] && len(a.up)+len(a.down) <= 2*mostCables; !distinct && !counts {
+		if distinct = distinct && !row[fields[0]] && len(a.up)+len(a.down) <= 2*mostCables; !distinct && !heads {
 			return l // cables, whatever follows
 		} else if !distinct {
 			continue
@@ -80,8 +84,11 @@ func survey(text string) listing {
 	if l.adjacency = closed && (single || a.symmetric()); l.adjacency {
 		return l
 	}
-	if counts {
+	switch {
+	case heads && number(first[0]):
 		l.countsIn(first, firstLine, cables, degree)
+	case heads && cables > 0: // a cable between switches that no other line has
+		l.header = firstLine
 	}
 	return l
 }
@@ -118,22 +125,26 @@ func (a *arcs) symmetric() bool {
 }
 
 // countsIn tells whether the first line, with two numbers, counts the switches that the others have,
-// and perhaps their cables: as a cable it would lead to a switch that no other line has, alone. It is
-// unclear where the network is a tree of so many cables, which has such switches.
+// and perhaps their cables: as a cable it would lead to a switch that no other line has, alone, or from
+// a switch to itself. It is unclear where both are switches, and the network is a tree of so many
+// cables, which has such switches, or is numbered from 1.
 func (l *listing) countsIn(first []string, line, cables int, degree map[string]int) {
 	switches, err := strconv.Atoi(first[0])
 	stated, err2 := strconv.Atoi(first[1])
-	if err != nil || err2 != nil || switches != len(degree) || degree[first[0]] > 0 {
+	if err != nil || err2 != nil || switches != len(degree) {
 		return
 	}
-	leaves := false
+	leaves := degree[first[0]] > 0
 	for _, n := range degree {
 		leaves = leaves || n < 2
 	}
 	if !leaves || stated == cables {
-		l.counts, l.unclear = line, leaves && degree[first[1]] > 0
+		l.counts, l.unclear = line, leaves && first[0] != first[1] && (degree[first[0]] > 0 || degree[first[1]] > 0)
 	}
 }
+
+// digits are in all names of switches behind a line that names columns, and in none of its words.
+const digits = "0123456789"
 
 // number tells whether a word is a number, as weights and lengths are.
 func number(word string) bool {

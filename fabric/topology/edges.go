@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/weft-sim/weft/sim/input"
 )
@@ -17,12 +18,12 @@ import (
 //	u v            a cable between switches u and v
 //	u v class      and its channel class; "link" if there is none
 //
-// and empty lines and what follows # mean nothing. If all names of switches are
-// numbers they are the switches' numbers, from 0 without gaps; otherwise switches are
+// with commas or semicolons for spaces; empty lines and what follows # or % mean nothing. If all names
+// of switches are numbers they are the switches' numbers, from 0 or 1 without gaps; otherwise switches are
 // numbered in the order of their first appearance. A cable that stands in the list twice
 // is two parallel cables, unless all stand in both orders: then they are taken once. Numbers
 // (weights) and attributes in braces in the place of classes are passed over, and so is a first
-// line that counts switches. A line with a switch and its neighbours for every switch is an
+// line that counts switches or names columns. A line with a switch and its neighbours for every switch is an
 // adjacency list, as networkx's write_adjlist writes it. Or the file is Cray's list of
 // links (rtr --interconnect, for Gemini and Aries), which names a tile of a router at
 // each end,
@@ -138,6 +139,8 @@ func (r *edgeReader) read(line int, text string) {
 		r.ProblemAt(line, "%q may be a cable, or count the %s switches and %s cables that follow: put # before it, or move it down", strings.Join(fields, " "), fields[0], fields[1])
 	case line == r.is.counts:
 		r.doubt("line %d, %s, counts the switches that follow: it is no cable", line, input.Quote(strings.Join(fields, " ")))
+	case line == r.is.header:
+		r.doubt("line %d, %s, names no switch of a further line: taken as names of columns", line, input.Quote(strings.Join(fields, " ")))
 	case r.is.adjacency:
 		for _, peer := range fields[1:] {
 			r.cable(line, fields[0], peer, "link")
@@ -201,6 +204,12 @@ func (r *edgeReader) cable(line int, a, b, class string) {
 		r.ProblemAt(line, "a cable from %q to itself", a)
 		return
 	}
+	for _, name := range [2]string{a, b} {
+		if strings.HasSuffix(name, ":") || !strings.ContainsFunc(name, func(c rune) bool { return unicode.IsLetter(c) || unicode.IsDigit(c) }) {
+			r.ProblemAt(line, "%s is no name of a switch: want two switches and perhaps a class, such as 0 1", input.Quote(name))
+			return
+		}
+	}
 	id, known := r.class[class]
 	if !known {
 		if class == "terminal" || input.HasControl(class) || len(r.classNames) == maxClasses-1 {
@@ -246,6 +255,7 @@ func (r *edgeReader) graph(terminals int) *Graph {
 		return nil
 	}
 	own, numbered := r.numbers()
+	least := 0 // the first number
 	if numbered {
 		seen := map[int]string{}
 		for i, n := range own {
@@ -254,12 +264,15 @@ func (r *edgeReader) graph(terminals int) *Graph {
 			}
 			seen[n] = r.names[i]
 		}
-		if most := slices.Max(slices.Collect(maps.Keys(seen))); most >= len(own) && !r.Any() {
-			missing := 0
+		if seen[0] == "" {
+			least = 1
+		}
+		if most := slices.Max(slices.Collect(maps.Keys(seen))); most >= len(own)+least && !r.Any() {
+			missing := least
 			for seen[missing] != "" {
 				missing++
 			}
-			r.ProblemAt(1, "switches are numbered to %d, and none has number %d: want numbers from 0 without gaps", most, missing)
+			r.ProblemAt(1, "switches are numbered to %d, and none has number %d: want numbers from 0 or 1 without gaps", most, missing)
 		}
 		if r.Any() {
 			return nil
@@ -271,7 +284,7 @@ func (r *edgeReader) graph(terminals int) *Graph {
 	}
 	at := func(i int32) SwitchID {
 		if numbered {
-			return SwitchID(own[i])
+			return SwitchID(own[i] - least)
 		}
 		return SwitchID(i)
 	}
@@ -281,10 +294,10 @@ func (r *edgeReader) graph(terminals int) *Graph {
 	}
 	g := b.Freeze()
 	r.checkConnected(g, func(int) int { return 1 })
-	if !numbered {
+	if !numbered || least > 0 {
 		names := &Names{Switches: make([]SwitchName, len(r.names))}
-		for s, name := range r.names {
-			names.Switches[s].Name = name
+		for i, name := range r.names {
+			names.Switches[at(int32(i))].Name = name
 		}
 		g.SetNames(names)
 	}

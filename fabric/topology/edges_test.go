@@ -84,6 +84,10 @@ func TestEdgesAsMeant(t *testing.T) {
 		{"0 1\n1 2\n2 0\n0 1\n", "f: 1 cables stand in the list again: taken as parallel cables", 3, 4},
 		{"4 3\n0 1\n1 2\n2 3\n3 0\n", `f: line 1, "4 3", counts the switches that follow: it is no cable`, 4, 4},
 		{"# ring\n4 4\n0 1\n1 2\n2 3\n3 0\n", `f: line 2, "4 4", counts the switches that follow: it is no cable`, 4, 4},
+		{"% from KONECT\n3 3\n1 2\n2 3\n3 1\n", `f: line 2, "3 3", counts the switches that follow: it is no cable`, 3, 3},
+		{"Source,Target\r\n0,1\r\n1,2\r\n2,0\r\n", `f: line 1, "Source Target", names no switch of a further line: taken as names of columns`, 3, 3},
+		{"n0; n1; 2.5\nn1; n2; 1\n", "f: 2 cables have numbers or attributes behind them, such as weights: passed over", 3, 2},
+		{"leaf spine\nspine top\n", "", 3, 2},
 		{"4 0\n0 1\n1 2\n2 3\n", "", 5, 4}, // a line of switches
 		{"#a.py\n# GMT Fri Nov 27\n# complete\n0 1 2 3\n1 2 3\n2 3\n3\n", "", 4, 6},
 		{"0 1 3\n1 2 0\n2 3 1\n3 0 2\n", "f: all 4 cables stand in the list in both directions: taken once each", 4, 4},
@@ -103,7 +107,8 @@ func TestEdgesAsMeant(t *testing.T) {
 // TestForeign: files of other tools are named, with what to do, by all that read networks.
 func TestForeign(t *testing.T) {
 	for text, want := range map[string]string{
-		"# snippet\nBlockName=b1 Nodes=node[1-4]\n": "this is Slurm's topology.conf of blocks",
+		"# snippet\nBlockName=b1 Nodes=node[1-4]\n":                         "this is Slurm's topology.conf of blocks",
+		"- topology: default\n  tree:\n    switches:\n      - switch: s1\n": "this is Slurm's topology.yaml",
 		"{ CA Ports:01 SystemGUID:0c42a10300000001 NodeGUID:0c42a10300000001 {node001 mlx5_0} LID:0001 PN:01 } { SW Ports:29 } PHY=4x LOG=ACT SPD=14": "this is ibdiagnet's .lst",
 		"\"sw1\", Mellanox, 0x1, LID 3\n#    : IB#  : Sta : PhysSta : MTU :\n":                                                                        "this is ibdiagnet's net_dump",
 		"<?xml version='1.0'?>\n<graphml xmlns=\"x\">\n":                                                                                              "this is GraphML",
@@ -119,11 +124,24 @@ func TestForeign(t *testing.T) {
 	}
 }
 
+// TestEdgesFromOne: a ring whose switches have the numbers 1 to 3 keeps their order, and these as names.
+func TestEdgesFromOne(t *testing.T) {
+	g, _, err := ReadEdges("f", []byte("3 1\n1 2\n2 3\n"), 1)
+	if err != nil || g.Switches() != 3 || g.SwitchName(0) != "1" || g.SwitchName(2) != "3" {
+		t.Errorf("%+v, %v", g, err)
+	}
+}
+
 func TestEdgesRefuses(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"", "f:1: no cables"},
 		{"0 1\n1 1\n0\n", `f:2: a cable from "1" to itself` + "\n" + `f:3: 1 words: want two switches`},
 		{"0 1\n1 3\n", "f:1: switches are numbered to 3, and none has number 2"},
+		{"1 2\n2 4\n", "f:1: switches are numbered to 4, and none has number 3"},
+		{"5 6\n1 2\n2 3\n3 4\n4 5\n5 1\n1 3\n", `f:1: "5 6" may be a cable, or count the 5 switches and 6 cables that follow`},
+		{"0 -- 1\n", `f:1: "--" is no name of a switch`},
+		{"0: 1 2\n1: 0 2\n", `f:1: "0:" is no name of a switch`},
+		{"a b\nc d\n", "f:1: no path from switch 0 to switch 2"},
 		{"0 1\n01 2\n", `f:1: switches "1" and "01" have one number`},
 		{"0 1\n2 3\n", "f:1: no path from switch 0 to switch 2"},
 		{"0 1 terminal\n", `f:1: class "terminal"`},

@@ -15,6 +15,7 @@ var foreign = []struct {
 	advice string
 }{
 	{"Slurm's topology.conf of blocks", regexp.MustCompile(`(?m)^\s*BlockName=`), "it names no switches; on InfiniBand, weft reads what ibnetdiscover prints"},
+	{"Slurm's topology.yaml", regexp.MustCompile(`(?m)^\s*-\s*topology:\s`), "give the same switches as topology.conf has them, SwitchName= lines"},
 	{"ibdiagnet's .lst", regexp.MustCompile(`(?m)^\s*\{\s*(CA|SW|RT|CA-SW)\s+Ports:`), "give the .db_csv of the same run, or what ibnetdiscover prints"},
 	{"ibdiagnet's net_dump", regexp.MustCompile(`(?m)^\s*#\s*:\s*IB#\s*:`), "give the .db_csv of the same run, or what ibnetdiscover prints"},
 	{"GraphML", regexp.MustCompile(`<graphml[\s>]`), "write a list of cables, as networkx.write_edgelist(networkx.read_graphml(FILE), OUT, data=False) does, for topology.type = \"edges\""},

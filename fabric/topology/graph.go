@@ -98,6 +98,7 @@ type AdapterPort struct {
 	LID      int32    `json:"lid,omitempty"`
 	LMC      uint8    `json:"lmc,omitempty"`
 	Rate     string   `json:"rate,omitempty"` // as the file names it, "4xHDR"
+	Router   bool     `json:"router,omitempty"`
 }
 
 // Numbers lists the numbers from 0 to n-1: all switches, terminals or ports of a network.

@@ -69,7 +69,7 @@ func (f *batchForm) cells(line string) []string {
 }
 
 // readBatch reads a batch list: columns with commas between, what Slurm's sacct --parsable2
-// prints, or the Standard Workload Format. The error lists all lines that are wrong. A job may name one of programs; in
+// prints, also with --delimiter=,, or the Standard Workload Format. The error lists all lines that are wrong. A job may name one of programs; in
 // Slurm's form a job with another name has none.
 func readBatch(name string, in io.Reader, programs []string) (*batchList, error) {
 	lines := input.NewLines(in, name)
@@ -84,7 +84,10 @@ func readBatch(name string, in io.Reader, programs []string) (*batchList, error)
 			form, header = standardForm, standardColumns
 		}
 		if header == nil {
-			form = batchForms[strings.Contains(lines.Text, "|")]
+			form = batchForms[strings.Contains(lines.Text, "|") || strings.Contains(lines.Text, "Submit")]
+			if form.others && strings.Contains(lines.Text, ",") {
+				form.separator = ","
+			}
 			if header = form.header(lines); header == nil {
 				return nil, lines.Finish()
 			}
@@ -161,7 +164,7 @@ func readBatch(name string, in io.Reader, programs []string) (*batchList, error)
 	if len(list.jobs) == 0 {
 		own, slurm := batchForms[false], batchForms[true]
 		return nil, fmt.Errorf("%s:%d: no job that ran: want a line of columns, %s or, of sacct --parsable2, %s, and a line for each job",
-			name, lines.Number, strings.Join(own.columns(), own.separator), strings.Join(slurm.columns(), slurm.separator))
+			name, max(1, lines.Number), strings.Join(own.columns(), own.separator), strings.Join(slurm.columns(), slurm.separator))
 	}
 	slices.SortStableFunc(list.jobs, func(a, b batchJob) int { return cmp.Compare(a.submit, b.submit) })
 	first := list.jobs[0].submit

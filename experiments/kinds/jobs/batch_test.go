@@ -35,13 +35,15 @@ func TestReadBatch(t *testing.T) {
 			t.Errorf("job %d is %+v, want %+v", i, list.jobs[i], want)
 		}
 	}
-	list, err = readBatch("x", strings.NewReader(sacct), []string{"x"})
-	if err != nil || len(list.jobs) != 2 || list.steps != 1 || list.never != 1 {
-		t.Fatalf("%v, %+v", err, list)
-	}
-	for i, want := range []batchJob{{"7", "x", 2, 0, 6, 100, math.Inf(1)}, {"8", "", 4, 10, 3, 86401.5, 86400}} {
-		if list.jobs[i] != want {
-			t.Errorf("job %d is %+v, want %+v", i, list.jobs[i], want)
+	for _, text := range []string{sacct, strings.ReplaceAll(sacct, "|", ",")} { // and with --delimiter=,
+		list, err = readBatch("x", strings.NewReader(text), []string{"x"})
+		if err != nil || len(list.jobs) != 2 || list.steps != 1 || list.never != 1 {
+			t.Fatalf("%v, %+v", err, list)
+		}
+		for i, want := range []batchJob{{"7", "x", 2, 0, 6, 100, math.Inf(1)}, {"8", "", 4, 10, 3, 86401.5, 86400}} {
+			if list.jobs[i] != want {
+				t.Errorf("job %d is %+v, want %+v", i, list.jobs[i], want)
+			}
 		}
 	}
 }
@@ -49,7 +51,7 @@ func TestReadBatch(t *testing.T) {
 // TestReadBatchProblems: what is wrong is named with file, line, value and what is allowed.
 func TestReadBatchProblems(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                                         "x:0: no job that ran: want a line of columns, arrival_s,nodes,duration_s,job,program,limit_s or, of sacct",
+		"":                                         "x:1: no job that ran: want a line of columns, arrival_s,nodes,duration_s,job,program,limit_s or, of sacct",
 		"nodes,when\n1,2\n":                        `x:1: column "when": want some of arrival_s,`,
 		"arrival_s,nodes\n":                        "x:1: no column duration_s: want arrival_s,nodes,duration_s",
 		"arrival_s,nodes,duration_s\n1,2\n":        "x:2: 2 columns: want 3",
@@ -59,6 +61,7 @@ func TestReadBatchProblems(t *testing.T) {
 		"arrival_s,nodes,duration_s\n1,1,0\n":      "no job that ran",
 		batchCSV + "a,1,1,1,1,x\n":                 `x:7: job = "a": want every job once; it is in line 3, too`,
 		batchCSV + "e,1,1,1,1,z\n":                 `x:7: program = "z": want one of the tables [job.NAME]: x, y`,
+		"JobID  Submit  Elapsed\n":                 "x:1: no column NNodes: want Submit|NNodes|Elapsed",
 		strings.Replace(sacct, "Elapsed", "E", 1):  "x:1: no column Elapsed: want Submit|NNodes|Elapsed",
 		strings.Replace(sacct, "00:01:40", "1", 1): `x:2: Elapsed = "1": want [DAYS-]HOURS:MINUTES:SECONDS`,
 		strings.Replace(sacct, "-28T", "-31T", 1):  `x:2: Submit = "2024-02-31T23:59:50": want YEAR-MONTH-DAYTHOURS`,

@@ -184,8 +184,8 @@ func (f *listing) checkGUIDs() {
 	}
 }
 
-// takeAggregation takes aggregation nodes and their cables out of the records and
-// lists them in names.
+// takeAggregation takes aggregation nodes and routers, and their cables, out of the records and
+// lists them in names: they are no terminals.
 func (f *listing) takeAggregation(names *topology.Names) {
 	number := map[*nodeRecord]topology.SwitchID{}
 	for _, n := range f.nodes {
@@ -194,7 +194,8 @@ func (f *listing) takeAggregation(names *topology.Names) {
 		}
 	}
 	for _, n := range f.nodes {
-		if n.kind != adapterNode || !isAggregationNode(n.description) {
+		router := n.kind == routerNode
+		if !router && (n.kind != adapterNode || !isAggregationNode(n.description)) {
 			continue
 		}
 		n.kind = aggregationNode
@@ -206,7 +207,10 @@ func (f *listing) takeAggregation(names *topology.Names) {
 				continue
 			}
 			a := n.identity(&e)
-			a.Switch, a.Port, a.Rate = s, int32(e.peerPort), e.rate.text
+			a.Switch, a.Port, a.Rate, a.Router = s, int32(e.peerPort), e.rate.text, router
+			if a.Rate == unknownRate {
+				a.Rate = ""
+			}
 			names.Aggregation = append(names.Aggregation, a)
 			peer.ends = slices.DeleteFunc(peer.ends, func(back cableEnd) bool { return back.port == e.peerPort })
 		}
@@ -229,7 +233,7 @@ func (f *listing) graph(s *ImportSummary) *topology.Graph {
 		switch n.kind {
 		case switchNode:
 			switches = append(switches, n)
-		case adapterNode, routerNode:
+		case adapterNode:
 			hosts = append(hosts, n)
 		}
 	}

@@ -113,23 +113,24 @@ Ca 1 "H-d" # "node1 HCA-1"
 Ca 1 "H-e" # "node1 HCA-1"
 [1](e) "S-a"[3] # lid 9 lmc 0 "sw" lid 0 2xHDR
 `)
-	want := ImportSummary{Switches: 1, Adapters: 3, AggregationNodes: 1, Routers: 1, Terminals: 3, Hosts: 3, PortLines: 8}
+	want := ImportSummary{Switches: 1, Adapters: 3, AggregationNodes: 1, Routers: 1, Terminals: 2, Hosts: 2, PortLines: 8}
 	if im.Summary != want {
 		t.Errorf("counts %+v, want %+v", im.Summary, want)
 	}
 	g := im.Graph()
-	// In file order; a port GUID may equal the node's. The aggregation node is no
-	// terminal.
-	if x := g.Names.Terminals; len(x) != 3 || x[0].PortGUID != 0xc1 || x[1].PortGUID != 0xd || x[2].PortGUID != 0xe {
+	// In file order; a port GUID may equal the node's. The aggregation node and the router
+	// are no terminals.
+	if x := g.Names.Terminals; len(x) != 2 || x[0].PortGUID != 0xd || x[1].PortGUID != 0xe {
 		t.Errorf("ports %+v", x)
 	}
-	if c := g.Classes[g.PortClass[0]]; c.Name != "unknown" || c.Rate != 0 {
-		t.Errorf("the router's cable has class %+v", c)
+	if c := g.Classes[g.PortClass[0]]; c.Name != "2xHDR" {
+		t.Errorf("the first host's cable has class %+v", c)
 	}
-	if want := []topology.AdapterPort{{Name: "Mellanox Technologies Aggregation Node", Switch: 0, Port: 41, NodeGUID: 0xb, NodePort: 1, PortGUID: 0xb, LID: 14, Rate: "4xHDR"}}; !reflect.DeepEqual(g.Names.Aggregation, want) {
+	if want := []topology.AdapterPort{{Name: "Mellanox Technologies Aggregation Node", Switch: 0, Port: 41, NodeGUID: 0xb, NodePort: 1, PortGUID: 0xb, LID: 14, Rate: "4xHDR"},
+		{Name: "router", Switch: 0, Port: 1, NodeGUID: 0xc, NodePort: 1, PortGUID: 0xc1, Router: true}}; !reflect.DeepEqual(g.Names.Aggregation, want) {
 		t.Errorf("aggregation nodes %+v, want %+v", g.Names.Aggregation, want)
 	}
-	if len(g.Classes) != 2 || g.NumPorts() != 3 || g.Names.Switches[0].Ports != 41 {
+	if len(g.Classes) != 1 || g.NumPorts() != 2 || g.Names.Switches[0].Ports != 41 {
 		t.Errorf("%d ports of %d, classes %v", g.NumPorts(), g.Names.Switches[0].Ports, g.Classes)
 	}
 	// It is written like the others: routes to it are part of a subnet's tables.
@@ -141,7 +142,7 @@ Ca 1 "H-e" # "node1 HCA-1"
 	}
 	text.Reset()
 	simtest.Check(t, WriteSim(&text, g))
-	if again, err = ReadSim(&text, "again"); err != nil || again.Summary.AggregationNodes != 1 {
+	if again, err = ReadSim(&text, "again"); err != nil || again.Summary.AggregationNodes != 1 || again.Summary.Routers != 1 || again.Summary.Terminals != 2 {
 		t.Errorf("read back %+v, %v", again, err)
 	}
 	text.Reset()

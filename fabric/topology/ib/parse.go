@@ -31,7 +31,7 @@ const (
 	switchNode  nodeKind = 'S'
 	adapterNode nodeKind = 'H'
 	routerNode  nodeKind = 'R'
-	// aggregationNode: an adapter found out to be inside a switch.
+	// aggregationNode: an adapter inside a switch, or a router: no host.
 	aggregationNode nodeKind = 'A'
 )
 

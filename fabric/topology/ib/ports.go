@@ -170,9 +170,9 @@ func (p *report) port(line int, text string) bool {
 
 var (
 	// linkNode matches a header of iblinkinfo.
-	linkNode = input.Pattern(`^(?:Switch: 0x([0-9A-Fa-f]{1,16})|(CA|Router):) (.*):$`)
+	linkNode = input.Pattern(`^(?:Switch:? 0x([0-9A-Fa-f]{1,16})|(CA|Router):) (.*):$`)
 	// linkLine matches a line of one of its ports, linkPeer what follows the arrow.
-	linkLine = input.Pattern(`^(?:0x([0-9A-Fa-f]{1,16})\s+)?(\d{1,9})\s+(\d{1,9})\[[ \d]*\]\s+==\((.*?)\s*(\w+)/\s*[\w ]+\)(?: \(HOQ:.*\))?==>\s*(.*)$`)
+	linkLine = input.Pattern(`^(?:0x([0-9A-Fa-f]{1,16})\s+)?(\d{1,9})\s+(\d{1,9})\[[ \d]*\]\s+==\((.*?)\s*(\w+) */\s*[\w ]+\)(?: \(HOQ:.*\))?==>\s*(.*)$`)
 	linkPeer = input.Pattern(`^(\d{1,9})\s+(\d{1,9})\[[ \d]*\]\s+"(.*)"\s+\(.*\)$`)
 )
 

@@ -75,7 +75,7 @@ func TestReportProblems(t *testing.T) {
 		{"no header", "  5 5[  ] ==( Down/ Polling)==> [  ] \"\" ( )\n", "x:1: port line without a node before it"},
 		{"line mode", "0x1 \" a\" 5 5[  ] ==( Down/ Polling)==> [  ] \"\" ( )\n", "(without --line)"},
 		{"no GUID", "CA: a:\n1 1[  ] ==( 4X 2.5 Gbps Active/ LinkUp)==> 2 1[  ] \"b\" ( )\n", "x:2: "},
-		{"alike", "Switch: 0x1 a:\n1 1[  ] ==( 4X 2.5 Gbps Active/ LinkUp)==> 1 1[  ] \"a\" ( )\nSwitch: 0x2 a:\n1 1[  ] ==( 4X 2.5 Gbps Active/ LinkUp)==> 1 1[  ] \"a\" ( )\n",
+		{"alike", "Switch 0x1 a:\n1 1[  ] ==( 4X 2.5 Gbps Active /  LinkUp)==> 1 1[  ] \"a\" ( )\nSwitch: 0x2 a:\n1 1[  ] ==( 4X 2.5 Gbps Active/ LinkUp)==> 1 1[  ] \"a\" ( )\n",
 			`x:4: "a", LID 1 is "S-0000000000000002", and "S-0000000000000001" of line 1: want nodes that differ`},
 	})
 }

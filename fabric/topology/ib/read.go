@@ -31,8 +31,8 @@ type ImportSummary struct {
 	Switches         int
 	Adapters         int // Ca records, aggregation nodes among them
 	AggregationNodes int // adapters inside switches; they are no terminals, and listed in Names
-	Routers          int // Rt records; their ports are terminals
-	Terminals        int // connected adapter and router ports
+	Routers          int // Rt records; they are no terminals, and listed in Names
+	Terminals        int // connected adapter ports
 	Hosts            int // that these belong to
 	SwitchCables     int // cables between different switches
 	SelfCables       int // cables from a node to itself, left out

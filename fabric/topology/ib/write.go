@@ -59,13 +59,17 @@ func WriteNetDiscover(w io.Writer, g *topology.Graph) error {
 			r := n.Switches[g.PortSwitch[q]]
 			fmt.Fprintf(out, "[%d]\t\"S-%016x\"[%d]\t\t# \"%s\" lid %d%s\n", n.Port[p], r.GUID, n.Port[q], r.Name, r.LID, withSpace(rateOf(g, p)))
 		}, func(a *topology.AdapterPort) {
-			fmt.Fprintf(out, "[%d]\t\"H-%016x\"[%d](%x) \t\t# \"%s\" lid %d%s\n", a.Port, a.NodeGUID, a.NodePort, a.PortGUID, a.Name, a.LID, withSpace(a.Rate))
+			fmt.Fprintf(out, "[%d]\t\"%c-%016x\"[%d](%x) \t\t# \"%s\" lid %d%s\n", a.Port, letter(a), a.NodeGUID, a.NodePort, a.PortGUID, a.Name, a.LID, withSpace(a.Rate))
 		})
 	}
 	for _, ports := range list {
 		first := ports[0]
-		fmt.Fprintf(out, "\nvendid=0x0\ndevid=0x0\nsysimgguid=0x%x\ncaguid=0x%x\n", first.NodeGUID, first.NodeGUID)
-		fmt.Fprintf(out, "Ca\t%d \"H-%016x\"\t\t# \"%s\"\n", portCount(ports), first.NodeGUID, first.Name)
+		word := "Ca"
+		if first.Router {
+			word = "Rt"
+		}
+		fmt.Fprintf(out, "\nvendid=0x0\ndevid=0x0\nsysimgguid=0x%x\n%sguid=0x%x\n", first.NodeGUID, strings.ToLower(word), first.NodeGUID)
+		fmt.Fprintf(out, "%s\t%d \"%c-%016x\"\t\t# \"%s\"\n", word, portCount(ports), letter(&first), first.NodeGUID, first.Name)
 		for _, a := range ports {
 			s := n.Switches[a.Switch]
 			fmt.Fprintf(out, "[%d](%x) \t\"S-%016x\"[%d]\t\t# lid %d lmc %d \"%s\" lid %d%s\n", a.NodePort, a.PortGUID, s.GUID, a.Port,
@@ -73,6 +77,14 @@ func WriteNetDiscover(w io.Writer, g *topology.Graph) error {
 		}
 	}
 	return out.Flush()
+}
+
+// letter begins the id of an adapter or router.
+func letter(a *topology.AdapterPort) nodeKind {
+	if a.Router {
+		return routerNode
+	}
+	return adapterNode
 }
 
 // eachCable visits the cables at a switch: to switches and terminals, in the order of its ports,
@@ -146,13 +158,17 @@ func WriteSim(w io.Writer, g *topology.Graph) error {
 		eachCable(g, n, s, terminals, func(p, q topology.PortID) {
 			fmt.Fprintf(out, "[%d]\t\"%s\"[%d]\n", n.Port[p], switchID(g.PortSwitch[q]), n.Port[q])
 		}, func(a *topology.AdapterPort) {
-			fmt.Fprintf(out, "[%d]\t\"%s\"[%d]\n", a.Port, id('H', a.NodeGUID, a.Name), a.NodePort)
+			fmt.Fprintf(out, "[%d]\t\"%s\"[%d]\n", a.Port, id(byte(letter(a)), a.NodeGUID, a.Name), a.NodePort)
 		})
 		fmt.Fprintln(out)
 	}
 	for _, ports := range list {
 		first := ports[0]
-		head("Hca", portCount(ports), id('H', first.NodeGUID, first.Name), "caguid", first.NodeGUID, first.Name)
+		word, key := "Hca", "caguid"
+		if first.Router {
+			word, key = "Rt", "rtguid"
+		}
+		head(word, portCount(ports), id(byte(letter(&first)), first.NodeGUID, first.Name), key, first.NodeGUID, first.Name)
 		for _, a := range ports {
 			fmt.Fprintf(out, "[%d]\t\"%s\"[%d]\n", a.NodePort, switchID(a.Switch), a.Port)
 		}
