@@ -84,7 +84,7 @@ func New(g *topology.Graph, config fabric.Config, routing fabric.Routing, seed u
 func (f *Fabric) reach(timings []fabric.ChannelTiming) int64 {
 	reach := int64(0)
 	for _, t := range timings {
-		reach = max(reach, t.Latency+4*intervalOf(t)>>IntervalShift)
+		reach = max(reach, t.CreditLatency, t.Latency+4*intervalOf(t)>>IntervalShift)
 	}
 	s := &f.Config.Switch
 	pipeline := s.RouteCycles + s.VCAllocCycles + s.SwitchAllocCycles + s.CrossbarCycles + s.CreditCycles

@@ -103,7 +103,7 @@ func (f *Fabric) wire(timings []fabric.ChannelTiming) {
 		port := topology.PortID(p)
 		t := timings[g.PortClass[p]]
 		o := OutPort{until: -1, free: 1<<vcs - 1, pace: f.paceOf(t, limit)}
-		f.in[p].until, f.in[p].delay = -1, int32(t.Latency)+credit
+		f.in[p].until, f.in[p].delay = -1, int32(t.CreditLatency)+credit
 		if peer, ok := g.PeerPort(port); ok {
 			o.dest, o.Bounded, o.wheel = f.queueOf(peer, 0), 1, toSwitches
 			f.in[p].upstream = f.ov(peer, 0)
