@@ -104,7 +104,7 @@ type TerminalConfig struct {
 // topology says.
 type ChannelConfig struct {
 	Latency       sim.Time `toml:"latency" doc:"flight time of a flit, and of a credit back; whole cycles, at least one"`
-	CreditLatency sim.Time `toml:"credit_latency" doc:"of a credit back, where it is another; whole cycles, at least one"`
+	CreditLatency sim.Time `toml:"credit_latency" doc:"of a credit back; whole cycles; 0ns: latency"`
 	Rate          sim.Rate `toml:"rate" doc:"data rate, with fabric.flit_bytes; default: one flit a cycle"`
 	Link          string   `toml:"link" doc:"instead of rate: InfiniBand width and speed, such as 4xEDR"`
 	CyclesPerFlit float64  `toml:"cycles_per_flit" doc:"instead of rate: cycles that a flit occupies the channel, at least 1" min:"0" max:"1000000"`
