@@ -114,7 +114,7 @@ func (c *Config) BufferWarnings(g *topology.Graph) []string {
 			continue
 		}
 		t := timings[i]
-		trip := c.Switch.RoundTrip(t.Latency)
+		trip := c.Switch.RoundTrip(t.Latency) + t.CreditLatency - t.Latency
 		need := int64(math.Ceil(float64(trip) / t.CyclesPerFlit))
 		if int64(c.Switch.BufferFlits) >= need {
 			continue

@@ -109,6 +109,7 @@ type TerminalConfig struct {
 // topology says.
 type ChannelConfig struct {
 	Latency       sim.Time `toml:"latency" doc:"flight time of a flit, and of a credit back; whole cycles, at least one"`
+	CreditLatency sim.Time `toml:"credit_latency" doc:"of a credit back; whole cycles; 0ns: latency"`
 	Rate          sim.Rate `toml:"rate" doc:"data rate, with fabric.flit_bytes; default: one flit a cycle"`
 	Link          string   `toml:"link" doc:"instead of rate: InfiniBand width and speed, such as 4xEDR"`
 	CyclesPerFlit float64  `toml:"cycles_per_flit" doc:"instead of rate: cycles that a flit occupies the channel, at least 1" min:"0" max:"1000000"`
@@ -214,7 +215,7 @@ func (c *SwitchConfig) CyclesVary() bool {
 // RoundTrip is the shortest credit round trip of a channel class in cycles:
 // from a flit's grant at one switch until its credit can be used there again,
 // if the next switch passes the flit on at once. channel is the class's
-// latency.
+// latency, there and back.
 func (c *SwitchConfig) RoundTrip(channel int64) int64 {
 	cycles := func(steps int) int64 { return int64(math.Ceil(float64(steps) / c.Speedup)) }
 	out := cycles(c.SwitchAllocCycles + c.CrossbarCycles)
@@ -225,6 +226,7 @@ func (c *SwitchConfig) RoundTrip(channel int64) int64 {
 // ChannelTiming is a channel class in cycles.
 type ChannelTiming struct {
 	Latency       int64   // at least 1
+	CreditLatency int64   // of credits back, at least 1
 	CyclesPerFlit float64 // at least 1: time that a flit occupies the channel, a multiple of 2^-20
 }
 
@@ -298,16 +300,21 @@ func (c *Config) resolveChannel(class topology.Class, over ChannelConfig) (Chann
 	var problems []error
 	key := "channel." + class.Name
 	clock := c.Fabric.Clock
-	latency := int64(max(class.Latency, 1))
-	if over.Latency != 0 {
-		latency = int64(over.Latency / clock)
-		if over.Latency%clock != 0 || latency < 1 {
-			problems = append(problems, &param.ParamError{Key: key + ".latency", Value: over.Latency, Want: fmt.Sprintf("whole cycles of %v, at least one", clock)})
+	flight := func(name string, over sim.Time, otherwise int64) int64 {
+		latency := otherwise
+		if over != 0 {
+			latency = int64(over / clock)
+			if over%clock != 0 || latency < 1 {
+				problems = append(problems, &param.ParamError{Key: key + name, Value: over, Want: fmt.Sprintf("whole cycles of %v, at least one", clock)})
+			}
 		}
+		if latency > math.MaxInt32/4 {
+			problems = append(problems, &param.ParamError{Key: key + name, Value: over, Want: "less than 2^29 cycles"})
+		}
+		return min(latency, math.MaxInt32/4)
 	}
-	if latency > math.MaxInt32/4 {
-		problems = append(problems, &param.ParamError{Key: key + ".latency", Value: over.Latency, Want: "less than 2^29 cycles"})
-	}
+	latency := flight(".latency", over.Latency, int64(max(class.Latency, 1)))
+	back := flight(".credit_latency", over.CreditLatency, latency)
 	cycles := 1.0
 	rate := class.Rate
 	if over.Rate != 0 {
@@ -341,7 +348,7 @@ func (c *Config) resolveChannel(class topology.Class, over ChannelConfig) (Chann
 		problems = append(problems, &param.ParamError{Key: key + name, Value: fmt.Sprintf("%g cycles a flit", cycles), Want: want})
 		cycles = 1
 	}
-	return ChannelTiming{min(latency, math.MaxInt32/4), math.Round(cycles*(1<<timingBits)) / (1 << timingBits)}, problems
+	return ChannelTiming{latency, back, math.Round(cycles*(1<<timingBits)) / (1 << timingBits)}, problems
 }
 
 // FaultPlan is what fails in a run, and what is done about it.

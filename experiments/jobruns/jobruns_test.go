@@ -3,8 +3,11 @@ package jobruns
 import (
 	"bytes"
 	"context"
+	"fmt"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -13,6 +16,7 @@ import (
 	"github.com/weft-sim/weft/experiments/engine"
 	"github.com/weft-sim/weft/experiments/judge"
 	_ "github.com/weft-sim/weft/experiments/kinds"
+	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // forged writes a folder with a run of Cosmoflow on four terminals of two groups, whose first
@@ -89,6 +93,40 @@ func TestFolderProblems(t *testing.T) {
 		}
 		if !strings.Contains(said, text) {
 			t.Errorf("says %s, want %q", said, text)
+		}
+	}
+}
+
+// TestIdleNetwork: what a message takes alone, by hand. It is 10 ns of CPU, 3,500 ns, 0.55 ns a byte and
+// 10 ns until it enters the network, on each channel the time of its bytes and that of 4,096 more, and in
+// each router 100 ns. So 8 B take 577.8 ns from a terminal to another of its router, as MFNetSim's folder
+// has it. Here they are flits, of 64 B, and cycles of 3.7 ns make it up to 4 ns more or less at each channel.
+func TestIdleNetwork(t *testing.T) {
+	const terminal, local, global = 16, 5.25, 4.7 // GiB/s
+	for _, c := range []struct {
+		to       int
+		bytes    float64
+		channels []float64
+	}{
+		{1, 64, []float64{terminal, terminal}},
+		{1000, 64, []float64{terminal, local, global, local, terminal}},
+		{1000, 4096, []float64{terminal, local, global, local, terminal}},
+	} {
+		want := 10 + 3500 + 10 + 0.55*c.bytes + 100*float64(len(c.channels)-1)
+		for _, rate := range c.channels {
+			want += (c.bytes + 4096) / (rate * (1 << 30)) * 1e9
+		}
+		text := strings.Replace(network, "[hca]\n", routings["minimal"]+"[hca]\n", 1) +
+			fmt.Sprintf("[job.a]\nprogram = \"ping-pong\"\nbytes = \"%vB\"\niterations = 5\nranks = 2\nplacement = \"listed\"\nnodes = [0, %d]\n", c.bytes, c.to)
+		s, _ := session(t)
+		o, err := s.Run("idle", simtest.Must(s.Load("idle", text, false))(t), t.TempDir())
+		if err != nil || len(o.Failures) > 0 {
+			t.Fatal(err, o.Failures)
+		}
+		ranks := o.Tables["job_ranks"]
+		got := simtest.Must(strconv.ParseFloat(ranks.Rows[0][slices.Index(ranks.Columns, "finish_ns")], 64))(t) / 10
+		if math.Abs(got-want) > 4*float64(len(c.channels)) {
+			t.Errorf("%v B to terminal %d: %.1f ns, want %.1f", c.bytes, c.to, got, want)
 		}
 	}
 }

@@ -177,10 +177,13 @@ func ordered(all []compared) (same, pairs int) {
 
 // network is MFNetSim's: 33 groups of 8 routers with 4 terminals and 4 global channels each, all
 // store and forward. A packet has 64 flits, the last of a message fewer, each of 3.725 ns at 16 GiB/s on
-// a terminal's channel; local and global ones have 5.25 and 4.7 GiB/s.
-// A packet takes 100 ns in a router, 27 cycles less one for each channel at its sides. All messages
-// go eagerly: 10 ns of a rank's CPU, 3,500 ns and 0.55 ns a byte until the network interface has
-// them, which sends them one after another. Summing what arrives takes no time.
+// a terminal's channel; local and global ones have 5.25 and 4.7 GiB/s. Behind its last byte every packet,
+// however short, takes as long again as a whole one takes to be sent: 238.4, 726.6 and 811.6 ns, which
+// CODES has as a channel's delay where none is set. So 8 B come to a terminal of the same router in
+// 577.8 ns, as in the folder, and 4,096 B in 1,053.7. A latency is that delay and a flit; credits take
+// 1.4 ns. A packet takes 100 ns in a router. All messages go eagerly: 10 ns of a rank's CPU, 3,500 ns and
+// 0.55 ns a byte until the network interface has them, which sends them one after another, 10 ns each
+// before its first packet. Summing what arrives takes no time.
 const network = `kind = "jobs"
 [topology]
 type        = "dragonfly"
@@ -194,18 +197,22 @@ clock      = "3725ps"
 unit       = "packet"
 [channel.terminal]
 cycles_per_flit = 1.0
-latency         = "3725ps"
+latency         = "242125ps"
+credit_latency  = "3725ps"
 [channel.local]
 cycles_per_flit = 3.047619
-latency         = "3725ps"
+latency         = "737550ps"
+credit_latency  = "3725ps"
 [channel.global]
 cycles_per_flit = 3.404255
-latency         = "3725ps"
+latency         = "823225ps"
+credit_latency  = "3725ps"
 [switch]
 flow_control        = "cut-through"
 hold                = true
 forwarding          = "store-and-forward"
-crossbar_cycles     = 99
+crossbar_cycles     = 100
+credit_cycles       = 0
 speedup             = 4
 buffer_flits        = 64
 output_buffer_flits = 64
@@ -214,7 +221,7 @@ vl_high_limit       = 255
 link_rate       = "137438953472b/s"
 dma_rate        = "137438953472b/s"
 mtu             = "4KiB"
-request_time    = "0ns"
+request_time    = "10ns"
 packet_time     = "0ns"
 send_latency    = "3500ns"
 recv_latency    = "0ns"

@@ -109,7 +109,7 @@ func (d *Domain) sendCredit(in *inPort, upstream int32, ready int64) {
 // would be back if it left at once.
 func (d *Domain) toTerminal(o *outVC, ov int32, back int64) {
 	o.credits--
-	*d.credits[0].Place(back + 1 + int64(d.Config.Switch.CreditCycles)) = ov
+	*d.credits[0].Place(back + 1) = ov
 }
 
 // holdCredit keeps back, for so many cycles, a credit that could leave an input at

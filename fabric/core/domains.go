@@ -284,7 +284,7 @@ func (f *Fabric) divide(n int, weights []int32) (domain []int, lookahead int64) 
 	lookahead = math.MaxInt64
 	for p := range f.graph.NumPorts() {
 		if peer := f.graph.Peer[p]; peer >= 0 && domain[f.graph.PortSwitch[p]] != domain[f.graph.PortSwitch[peer]] {
-			lookahead = min(lookahead, 1+f.Latency(&f.Out[p]))
+			lookahead = min(lookahead, 1+f.Latency(&f.Out[p]), 1+int64(f.in[p].delay))
 		}
 	}
 	if lookahead == math.MaxInt64 {

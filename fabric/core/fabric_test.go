@@ -22,16 +22,19 @@ import (
 // credit leaves at t+23, arrives at t+43, and may be used credit_cycles = 1
 // later: 44 cycles. The VC allocation of the next packet is done meanwhile,
 // so that a granted flit that waited for its credit goes in the first step of
-// its cycle and arrives a cycle earlier, at t+21: 43 cycles.
+// its cycle and arrives a cycle earlier, at t+21: 43 cycles. Where its credit takes 3 or 31 of its own
+// back in place of 20, 26 or 54.
 func TestCreditRoundTrip(t *testing.T) {
 	n := newNetwork(t, "mesh", "dor", func(c *topology.GridConfig) { c.Dims, c.Terminals = []int{2}, 1 })
-	config := pipelined()
-	config.Switch.VCs = 1
-	config.Switch.BufferFlits = 4
-	config.Channels = map[string]fabric.ChannelConfig{"grid": {Latency: 20 * sim.Nanosecond}}
-	_, result := n.run(t, config, 1, 1, measure.Plan{Warmup: 1000, Window: 43000})
-	if got := 4 / result.Accepted; math.Abs(got-43) > 1 {
-		t.Errorf("accepted %.4f: a round trip of %.2f cycles, want 43", result.Accepted, got)
+	for back, want := range map[sim.Time]float64{0: 43, 3 * sim.Nanosecond: 26, 31 * sim.Nanosecond: 54} {
+		config := pipelined()
+		config.Switch.VCs = 1
+		config.Switch.BufferFlits = 4
+		config.Channels = map[string]fabric.ChannelConfig{"grid": {Latency: 20 * sim.Nanosecond, CreditLatency: back}}
+		_, result := n.run(t, config, 1, 1, measure.Plan{Warmup: 1000, Window: 43000})
+		if got := 4 / result.Accepted; math.Abs(got-want) > 1 {
+			t.Errorf("credits that take %v back: accepted %.4f: a round trip of %.2f cycles, want %v", back, result.Accepted, got, want)
+		}
 	}
 }
 

@@ -92,7 +92,7 @@ func New(g *topology.Graph, config fabric.Config, routing fabric.Routing, seed u
 func (f *Fabric) reach(timings []fabric.ChannelTiming) int64 {
 	reach := int64(0)
 	for _, t := range timings {
-		reach = max(reach, t.Latency+4*intervalOf(t)>>IntervalShift)
+		reach = max(reach, t.CreditLatency, t.Latency+4*intervalOf(t)>>IntervalShift)
 	}
 	s := &f.Config.Switch
 	pipeline := s.RouteCycles + s.VCAllocCycles + s.SwitchAllocCycles + s.CrossbarCycles + s.CreditCycles
@@ -431,7 +431,7 @@ func (f *Fabric) wire(timings []fabric.ChannelTiming) {
 		port := topology.PortID(p)
 		t := timings[g.PortClass[p]]
 		o := OutPort{until: -1, free: 1<<vcs - 1, pace: f.paceOf(t, limit)}
-		f.in[p].until, f.in[p].delay = -1, int32(t.Latency)+credit
+		f.in[p].until, f.in[p].delay = -1, int32(t.CreditLatency)+credit
 		if peer, ok := g.PeerPort(port); ok {
 			o.dest, o.Bounded, o.wheel = f.queueOf(peer, 0), 1, toSwitches
 			f.in[p].upstream = f.ov(peer, 0)

@@ -84,7 +84,7 @@ func TestTimings(t *testing.T) {
 	config := fabric.DefaultConfig()
 	config.Channels = map[string]fabric.ChannelConfig{"grid": {Latency: 7000, CyclesPerFlit: 2.5}}
 	timings, err := config.ChannelTimings(n.topo.Graph())
-	if err != nil || len(timings) != 2 || timings[0] != (fabric.ChannelTiming{Latency: 1, CyclesPerFlit: 1}) || timings[1] != (fabric.ChannelTiming{Latency: 7, CyclesPerFlit: 2.5}) {
+	if err != nil || len(timings) != 2 || timings[0] != (fabric.ChannelTiming{Latency: 1, CreditLatency: 1, CyclesPerFlit: 1}) || timings[1] != (fabric.ChannelTiming{Latency: 7, CreditLatency: 7, CyclesPerFlit: 2.5}) {
 		t.Errorf("%v, %v", timings, err)
 	}
 	config.Channels["up"] = fabric.ChannelConfig{}

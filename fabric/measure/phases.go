@@ -9,13 +9,14 @@ import (
 	"github.com/weft-sim/weft/sim/snapshot"
 )
 
-// Phase is a part of a run with destinations of its own.
+// Phase is a part of a run with destinations and births of its own.
 type Phase struct {
 	From    int64 // first cycle of its births
 	Pattern Pattern
+	Process Process // nil: the first phase's
 }
 
-// PhasedLoop is an open loop whose destinations change at given cycles. Packets that were
+// PhasedLoop is an open loop whose destinations and load change at given cycles. Packets that were
 // born before go where they were born to. Each phase is an [OpenLoop] with streams of its own,
 // which the next one stops.
 type PhasedLoop struct {
@@ -29,7 +30,11 @@ func NewPhasedLoop(terminals int, first Pattern, later []Phase, process Process,
 	seeds := sim.NewStream(seed, "phases", 0)
 	for i, phase := range later {
 		p.loops[i].Stop(phase.From)
-		next := NewOpenLoop(terminals, phase.Pattern, process, sizes, seeds.Uint64())
+		own := process
+		if phase.Process != nil {
+			own = phase.Process
+		}
+		next := NewOpenLoop(terminals, phase.Pattern, own, sizes, seeds.Uint64())
 		for t := range next.sources {
 			next.sources[t].next += phase.From
 		}

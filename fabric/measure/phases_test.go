@@ -31,7 +31,7 @@ func (oneFlit) Draw(*sim.Stream) int { return 1 }
 // so on; and a source that goes on from a state has the others.
 func TestPhasedLoop(t *testing.T) {
 	fresh := func() *PhasedLoop {
-		return NewPhasedLoop(4, toOne(1), []Phase{{7, toOne(2)}, {10, toOne(3)}}, everyThird{}, oneFlit{}, 1)
+		return NewPhasedLoop(4, toOne(1), []Phase{{From: 7, Pattern: toOne(2)}, {From: 10, Pattern: toOne(3)}}, everyThird{}, oneFlit{}, 1)
 	}
 	p := fresh()
 	want := []struct {

@@ -114,7 +114,7 @@ func settings(t testing.TB, seed uint64, n topologytest.Network, v Variant, vcs 
 	}
 	c.Channels = map[string]fabric.ChannelConfig{}
 	for _, class := range n.Topology.Graph().Classes {
-		c.Channels[class.Name] = fabric.ChannelConfig{Latency: sim.Time(tr.latency) * sim.Nanosecond}
+		c.Channels[class.Name] = fabric.ChannelConfig{Latency: sim.Time(tr.latency) * sim.Nanosecond, CreditLatency: sim.Time(seed%6) * sim.Nanosecond}
 	}
 	tr.config = c
 	return tr
@@ -301,7 +301,7 @@ func (tr *Trial) checkIdle(t testing.TB) {
 	s := &tr.config.Switch
 	flits := int32(1)
 	way := int(math.Ceil(float64(s.SwitchAllocCycles+s.CrossbarCycles) / s.Speedup))
-	if int64(s.BufferFlits) >= s.RoundTrip(tr.latency) && (s.OutputBufferFlits == 0 || s.OutputBufferFlits > way) {
+	if int64(s.BufferFlits) >= s.RoundTrip(max(tr.latency, int64(tr.seed%6))) && (s.OutputBufferFlits == 0 || s.OutputBufferFlits > way) {
 		flits = int32(tr.flits)
 	}
 	l := &lonely{stream: sim.NewStream(7, "lonely", 0), spacing: 1000, terminals: n, flits: flits, turn: make([]int64, n)}

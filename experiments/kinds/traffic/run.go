@@ -100,7 +100,7 @@ var percentiles = [...]float64{0.5, 0.95, 0.99}
 
 // replicate runs all replications of a point.
 func (c *trafficConfig) replicate(ctx context.Context, run *experiments.Run) (*trafficOutcome, error) {
-	o := &trafficOutcome{offered: c.Traffic.Load, latency: &stats.Histogram{}, settled: true, saturatedLoad: math.NaN()}
+	o := &trafficOutcome{offered: c.offered(), latency: &stats.Histogram{}, settled: true, saturatedLoad: math.NaN()}
 	bound, err := c.LoadBound(run.Seed)
 	if err != nil {
 		return nil, err
@@ -144,7 +144,7 @@ func (c *trafficConfig) simulate(ctx context.Context, run *experiments.Run, boun
 	if c.Measure.Find != "" {
 		plan.Window, plan.Least, plan.Decide = 0, plan.Window, true
 	}
-	result, err := measure.Run(ctx, f, parts.workload, c.Traffic.Load*parts.senders, plan)
+	result, err := measure.Run(ctx, f, parts.workload, c.offered()*parts.senders, plan)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/traffic"
 	"github.com/weft-sim/weft/sim/input"
+	"github.com/weft-sim/weft/sim/param"
 	"github.com/weft-sim/weft/sim/stats"
 )
 
@@ -187,10 +188,37 @@ func writeQueues(run *experiments.Run, g *topology.Graph, s *fabric.Samples, clo
 type phaseTable struct {
 	At      int64                                            `toml:"at" doc:"first cycle of the phase, from the start of the window" unit:"cycles" min:"0"`
 	Pattern experiments.Choice[traffic.Env, traffic.Pattern] `toml:"pattern" doc:"destinations of the packets born from then on, until the next phase"`
+	Load    float64                                          `toml:"load" doc:"offered load from then on, until the next phase; -1: traffic.load" unit:"flits per terminal and cycle" min:"-1" max:"1"`
 }
 
 // Defaults implements [experiments.Defaulter].
-func (p *phaseTable) Defaults() { p.Pattern = experiments.Choose(traffic.Patterns, "uniform") }
+func (p *phaseTable) Defaults() {
+	p.Pattern, p.Load = experiments.Choose(traffic.Patterns, "uniform"), sameLoad
+}
+
+// sameLoad is the load of a phase that has traffic.load's.
+const sameLoad = -1
+
+// inOrder are the names of the phases.
+func (c *trafficConfig) inOrder() []string {
+	return slices.SortedFunc(maps.Keys(c.Phase), func(a, b string) int {
+		return cmp.Or(cmp.Compare(c.Phase[a].At, c.Phase[b].At), cmp.Compare(a, b))
+	})
+}
+
+// offered is the load in the mean of the window.
+func (c *trafficConfig) offered() float64 {
+	load, from, more := c.Traffic.Load, int64(0), 0.0 // more than traffic.load, in flits
+	for _, name := range c.inOrder() {
+		phase := c.Phase[name]
+		more += (load - c.Traffic.Load) * float64(phase.At-from)
+		if load, from = phase.Load, phase.At; load == sameLoad {
+			load = c.Traffic.Load
+		}
+	}
+	more += (load - c.Traffic.Load) * float64(c.Measure.Window-from)
+	return c.Traffic.Load + more/float64(max(c.Measure.Window, 1))
+}
 
 // phases are the tables [phase.NAME], by their cycles in the run.
 func (c *trafficConfig) phases(parts *trafficParts, seed uint64) ([]measure.Phase, error) {
@@ -210,9 +238,7 @@ func (c *trafficConfig) phases(parts *trafficParts, seed uint64) ([]measure.Phas
 	case c.Program.Type.Name() != openLoop:
 		return nil, document.At("program.type", fmt.Errorf("= %q: want %q with [phase.NAME]", c.Program.Type.Name(), openLoop))
 	}
-	names := slices.SortedFunc(maps.Keys(c.Phase), func(a, b string) int {
-		return cmp.Or(cmp.Compare(c.Phase[a].At, c.Phase[b].At), cmp.Compare(a, b))
-	})
+	names := c.inOrder()
 	var phases []measure.Phase
 	var problems []error
 	quiet := func(p traffic.Pattern) bool { _, sparse := p.(traffic.Sparse); return sparse }
@@ -232,7 +258,16 @@ func (c *trafficConfig) phases(parts *trafficParts, seed uint64) ([]measure.Phas
 			err = document.At(key+".pattern", errors.New("has silent terminals: want all to send in every phase"))
 		}
 		problems = append(problems, err)
-		phases = append(phases, measure.Phase{From: m.Warmup + phase.At, Pattern: pattern})
+		next := measure.Phase{From: m.Warmup + phase.At, Pattern: pattern}
+		if phase.Load != sameLoad && parts.sizes != nil {
+			next.Process, err = c.Traffic.Process.Build(traffic.ProcessEnv{Load: phase.Load, MeanFlits: parts.sizes.Mean()})
+			var wrong *param.ParamError
+			if errors.As(err, &wrong) && wrong.Key == "traffic.load" {
+				err = &param.ParamError{Key: key + ".load", Value: phase.Load, Want: wrong.Want}
+			}
+			problems = append(problems, err)
+		}
+		phases = append(phases, next)
 	}
 	return phases, errors.Join(problems...)
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 	"regexp"
 	"strings"
+	"slices"
 	"testing"
 
 	"github.com/weft-sim/weft/experiments"
@@ -65,6 +66,32 @@ func TestPhases(t *testing.T) {
 	}
 }
 
+// TestPhaseLoads: two terminals send each other a flit in every cycle, none from cycle 100 to 300 of the
+// window, and one again. A flit takes L cycles, so that in intervals of 100 cycles 100, L, 0 and 100-L arrive;
+// 200 of 400 are offered.
+func TestPhaseLoads(t *testing.T) {
+	o := enginetest.OutcomeOf(t, `
+topology = { type = "mesh", dims = [2], terminals = 1 }
+traffic.load = 1
+[phase.pause]
+at = 100
+load = 0
+[phase.again]
+at = 300
+[measure]
+warmup = 100
+window = 400
+time_lapse = "100ns"
+`)
+	accepted, latency := enginetest.Numbers(t, o.Tables["time_lapse"], "accepted_load"), enginetest.Numbers(t, o.Tables["time_lapse"], "latency_mean_ns")[0]
+	if want := []float64{1, latency / 100, 0, 1 - latency/100}; !slices.Equal(accepted, want) || latency < 3 || latency > 20 {
+		t.Errorf("accepted %v, want %v", accepted, want)
+	}
+	if offered := enginetest.Numbers(t, o.Results, "offered_load")[0]; offered != 0.5 {
+		t.Errorf("%v offered, want 0.5", offered)
+	}
+}
+
 // TestPhasesRefused: phases want a window of given length that holds them, and the open loop.
 func TestPhasesRefused(t *testing.T) {
 	for set, want := range map[string]string{
@@ -76,7 +103,8 @@ func TestPhasesRefused(t *testing.T) {
 		"phase.back.pattern=tornado2":  `phase.back.pattern = "tornado2": unknown pattern`,
 		"phase.back.pattern=transpose": "needs a square grid or a square number of terminals",
 		"program.type=request-reply":   `program.type = "request-reply": want "open-loop"`,
-		"phase.back.load=0.1":          "phase.back.load is not a key",
+		"phase.back.load=1.5":          "phase.back.load = 1.5: want",
+		"phase.back.load=-0.5":         "phase.back.load = -0.5: want 0 to 1",
 	} {
 		simtest.Refuse(loadWith(changing, set))(t, want)
 	}

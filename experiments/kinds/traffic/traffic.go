@@ -52,9 +52,11 @@ func init() {
 			network.FollowTopology(&c.Routing, &c.Topology, given)
 			network.FollowClock(&c.Fabric, &c.Topology, c.Channel, given)
 		},
-		Check:     checkTraffic,
-		Preflight: preflightTraffic,
-		Run:       runTraffic,
+		Check: checkTraffic,
+		Preflight: func(c *trafficConfig, p *experiments.Preflight) error {
+			return preflightTraffic(c.atLoad(c.offered()), p)
+		},
+		Run: runTraffic,
 	})
 }
 
