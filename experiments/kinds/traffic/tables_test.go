@@ -3,8 +3,8 @@ package traffic
 import (
 	"math"
 	"regexp"
-	"strings"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/weft-sim/weft/experiments"
