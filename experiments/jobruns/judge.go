@@ -252,7 +252,8 @@ ranks = true
 // waits for either output and is outstanding behind it, twice for the longer path's output.
 //
 // Source: dragonfly-dally of CODES, with the virtual channels of an older form of it: with these a model
-// of its routers has the folder's hops, loads of channels and share of detours within 2 %.
+// of its routers has the folder's hops, loads of channels and share of detours within 2 %; with its newer
+// ones, a place of the path each, an iteration of MILC, contiguous and adaptive, is 21 % fast.
 var routings = map[string]string{
 	"minimal": `vcs                 = 8
 vlarb_high          = "0:255,1:255,2:255,3:255"
