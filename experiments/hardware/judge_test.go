@@ -73,8 +73,8 @@ func TestJudge(t *testing.T) {
 }
 
 // TestRefusals: what is wrong with a folder names its file and key, and what is too much to simulate says
-// so: a window of 64 messages of 2^40 B in quanta of 16 KiB; Bruck's alltoall of 2^17 ranks, who send 2^16
-// blocks of 8 B in each of 17 rounds, 33 parts, as a message of no bytes is one.
+// so: a window of 64 messages of 2^40 B in parts of 128 KiB; a call of 2^17 ranks,
+// of which each sends 17 messages or more.
 func TestRefusals(t *testing.T) {
 	const rows = "system,benchmark,nodes,ppn,ranks,size_bytes,value,unit,library,quality\n"
 	for _, c := range []struct{ systems, rows, want string }{
@@ -114,7 +114,7 @@ func TestRefusals(t *testing.T) {
 	for _, v := range verdicts {
 		notes = append(notes, v.Verdict+" "+v.Note)
 	}
-	want := []string{`not-judged unit "furlongs" of a test of ping-pong is not known`, `not-judged weft has no test "osu_scan"`, "not-judged 64 ranks a node are more than its 32 cores", "not-judged its size is not given", "not-judged some 4.3e+09 messages a call, in parts as the adapter sends them, are too many to simulate here", "not-judged some 7.4e+07 messages a call, in parts as the adapter sends them, are too many to simulate here", "not-judged it is over unreliable datagrams, whose losses and timers weft has not", "not-judged systems.toml does not name it", `not-judged weft has no preset "edrr"`}
+	want := []string{`not-judged unit "furlongs" of a test of ping-pong is not known`, `not-judged weft has no test "osu_scan"`, "not-judged 64 ranks a node are more than its 32 cores", "not-judged its size is not given", "not-judged some 5.4e+08 messages a call, or parts of long ones, are too many to simulate here", "not-judged some 2.2e+06 messages a call, or parts of long ones, are too many to simulate here", "not-judged it is over unreliable datagrams, whose losses and timers weft has not", "not-judged systems.toml does not name it", `not-judged weft has no preset "edrr"`}
 	if !slices.Equal(notes, want) {
 		t.Errorf("verdicts %q, want %q", notes, want)
 	}

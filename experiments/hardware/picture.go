@@ -48,7 +48,7 @@ func (s *system) draw(folder string) error {
 // figures are those of a class: a hue for each benchmark.
 func (s *system) figures(class string) (values, errors *plot.Figure) {
 	values = &plot.Figure{Title: s.name + ": " + class, XLabel: "size (bytes)", LogX: true, LogY: true, Style: plot.Line, Height: 3.6}
-	errors = &plot.Figure{XLabel: "size (bytes)", YLabel: "error of weft (%)", LogX: true, Style: plot.Line, Height: 2.2}
+	errors = &plot.Figure{XLabel: "size (bytes)", YLabel: "error of weft (%)", LogX: true, Style: plot.Scatter, Height: 2.2}
 	var order []string
 	series := map[string][]*row{}
 	for _, r := range s.rows {
@@ -74,7 +74,7 @@ func (s *system) figures(class string) (values, errors *plot.Figure) {
 			off.X, off.Y = append(off.X, x), append(off.Y, math.Min(100, math.Max(-100, 100*r.err())))
 			values.YLabel = r.unit
 		}
-		values.Series = append(values.Series, measured, own)
+		values.Series = append(values.Series, own, measured)
 		errors.Series = append(errors.Series, off)
 	}
 	return values, errors
