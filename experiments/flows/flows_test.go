@@ -274,6 +274,33 @@ measure = { flows = true, links = true }
 	simtest.Refuse(experiments.Load("x.toml", "kind = \"flows\"\nflows.repeat = 0\n", experiments.Options{}))(t, "flows.repeat = 0: want 1 to 1000000")
 }
 
+// TestFlowsRates: a flow of 10 MB is 2,448 packets of at most 4,086 B and headers of 64 B: 10,156,672 B.
+// The link to the receiver is behind by a full packet, 4,150 B, and the acknowledgement crosses both
+// links, 128 B; four times a cable are 4 us, whatever the rate, also one that no whole number of
+// picoseconds a byte has.
+func TestFlowsRates(t *testing.T) {
+	o := execute(t, load(t, "kind = \"flows\"\n[topology]\ntype = \"xgft\"\nm = [4]\nw = [1]\n[network]\nlatency = \"1us\"\n[switch]\nfull = \"pause\"\n[transport]\ncontrol = \"none\"\nspray = \"single\"\n"+
+		"[flows]\npattern = \"incast\"\nsenders = 1\nbytes = \"10000000B\"\n[sweep]\n\"network.rate\" = [\"100Gb/s\", \"112Gb/s\", \"300Gb/s\", \"3200Gb/s\", \"6400Gb/s\", \"10000Gb/s\"]\n"), engine.Execution{})
+	tails, goodputs := numbers(t, o, "tail_us"), numbers(t, o, "goodput_gbps")
+	for i, rate := range []float64{100, 112, 300, 3200, 6400, 10000} {
+		want := 4 + 8*(10_156_672+4_150+128)/rate/1000
+		if math.Abs(tails[i]-want) > 1e-5 || math.Abs(goodputs[i]-8e4/want) > 0.01 {
+			t.Errorf("%g Gb/s: %g us, %g Gb/s, want %g, %g", rate, tails[i], goodputs[i], want, 8e4/want)
+		}
+	}
+}
+
+// TestFlowsCounted: what is expected of a pattern is what it has.
+func TestFlowsCounted(t *testing.T) {
+	for pattern, want := range map[string]float64{"permutation": 16, "incast": 3, "victim": 4, "all-to-all": 240} {
+		table := flowsTable{Pattern: pattern, Senders: 3, Receiver: 1, Bytes: 1000, Repeat: 2}
+		flows, _, err := table.flows(16, 100e9, 1)
+		if got := table.count(16, 100e9); err != nil || got != 2*want || len(flows) != int(got) {
+			t.Errorf("%s: %g flows expected, %d made, %v; want %g", pattern, got, len(flows), err, 2*want)
+		}
+	}
+}
+
 // TestVictimRepeated: the victim's times are those of its repetitions, and the incast's those of the
 // others: two of three senders each.
 func TestVictimRepeated(t *testing.T) {

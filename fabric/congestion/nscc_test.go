@@ -164,6 +164,16 @@ func TestNSCCLosses(t *testing.T) {
 	}
 }
 
+// TestNSCCQuickAdaptLeast: when a delay is above the threshold and nothing has arrived of late, the window
+// falls to a packet, not to nothing, which would end the flow.
+func TestNSCCQuickAdaptLeast(t *testing.T) {
+	w := DefaultNSCC().Law(vectorPath).Start()
+	w.OnAck(sim.Microsecond, vectorPath.RTT, false, 0, 0)
+	if did, _ := w.OnAck(sim.Millisecond, 100*vectorPath.RTT, false, 0, 0); did != QuickAdapt || w.Window() != 4150 {
+		t.Errorf("%v, window %d, want quick adapt to 4150", did, w.Window())
+	}
+}
+
 // TestSettings: the defaults are allowed, and values out of bounds are refused by their key.
 func TestSettings(t *testing.T) {
 	n := DefaultNSCC()

@@ -241,6 +241,18 @@ func TestPauseByHand(t *testing.T) {
 	}
 }
 
+// TestPausesAddUp: 100 ns and 30 ns of pauses are 130 ns.
+func TestPausesAddUp(t *testing.T) {
+	b := starAt(t, 100e9, DefaultConfig(), 0, 0)
+	for i, at := range []sim.Time{0, 100, 150, 180} {
+		b.net.kernel.Schedule(at*sim.Nanosecond, b.net.id, paused, 0, int64(1-i%2))
+	}
+	b.run(t)
+	if q := b.net.Counters(0); q.Paused != 2 || q.PausedFor != 130_000 {
+		t.Errorf("paused %d times for %d ps, want twice, 130 ns", q.Paused, q.PausedFor)
+	}
+}
+
 // TestMarksByHand: two senders of 1,000 packets each. As packet k leaves, 2k have come, so that k
 // packets, then 2,000 - k, stay. Above a step at 500 packets that are 999, all marked. Between 0
 // and 1,000,001 B the sum of what stays is 1e9 B, 1,000 packets' worth, of which mark_max 0.25

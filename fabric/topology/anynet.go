@@ -43,9 +43,8 @@ func ReadAnynet(name string, data []byte) (Topology, error) {
 	r := &anynetReader{fileReader: fileReader{Problems: input.Problems{Name: name}}, routers: map[int]int{}, nodes: map[int]located[anynetCable]{}, cables: map[[2]int]int{}}
 	line := 0
 	for text := range strings.Lines(strings.TrimPrefix(string(data), "\ufeff")) {
-		if line++; !r.Full() {
-			r.read(line, strings.Fields(text))
-		}
+		line++
+		r.read(line, strings.Fields(text))
 	}
 	r.elements()
 	return r.network(r.doubts)

@@ -87,9 +87,8 @@ func ReadEdges(name string, data []byte, terminals int) (g *Graph, doubts []stri
 	r.is = survey(text)
 	line := 0
 	for whole := range strings.Lines(text) {
-		if line++; !r.Full() {
-			r.read(line, whole)
-		}
+		line++
+		r.read(line, whole)
 	}
 	if r.weights > 0 {
 		r.doubt("%d cables have numbers or attributes behind them, such as weights: passed over", r.weights)

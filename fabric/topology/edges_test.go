@@ -136,6 +136,7 @@ func TestEdgesRefuses(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"", "f:1: no cables"},
 		{"0 1\n1 1\n0\n", `f:2: a cable from "1" to itself` + "\n" + `f:3: 1 words: want two switches`},
+		{strings.Repeat("1 1\n", 30), "f:10: a cable from \"1\" to itself\nf: 20 more problems"},
 		{"0 1\n1 3\n", "f:1: switches are numbered to 3, and none has number 2"},
 		{"1 2\n2 4\n", "f:1: switches are numbered to 4, and none has number 3"},
 		{"5 6\n1 2\n2 3\n3 4\n4 5\n5 1\n1 3\n", `f:1: "5 6" may be a cable, or count the 5 switches and 6 cables that follow`},

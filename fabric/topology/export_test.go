@@ -45,7 +45,7 @@ func namedGraph() *Graph {
 		Terminals:    []AdapterPort{{NodeGUID: 0x0002c90300a1b2c3, NodePort: 1, PortGUID: 5, LID: 7, LMC: 1}, {Name: "host HCA-1", NodeGUID: 4, NodePort: 2, PortGUID: 6, LID: 8}},
 		TerminalNode: []int32{0, 0},
 		Host:         []int32{3, 3},
-		Aggregation:  []AdapterPort{{"inside", 1, 37, 9, 1, 10, 11, 2, "4xHDR"}, {Switch: 0, Port: 2}},
+		Aggregation:  []AdapterPort{{"inside", 1, 37, 9, 1, 10, 11, 2, "4xHDR", false}, {Switch: 0, Port: 2}},
 	}
 	return g
 }

@@ -103,6 +103,35 @@ func TestPullTarget(t *testing.T) {
 	}
 }
 
+// TestPullTargetOfWindow: under both controls a sender asks for no more than its window, here 4 packets
+// of 4,150 B, and a packet: 20,750 B are 81.05 units.
+func TestPullTargetOfWindow(t *testing.T) {
+	config := DefaultConfig()
+	config.Control, config.NSCC.Start = "both", 4
+	r := prepare(t, star(t, 4), config, shared.DefaultConfig(), sim.Microsecond, []Flow{{Src: 1, Dst: 0, Bytes: 1000}})
+	c := r.connections[0]
+	c.credit, c.backlog = creditSender{granted: 100}, 1<<20
+	if got := c.target(); got != 100+82 {
+		t.Errorf("target %d, want 182", got)
+	}
+}
+
+// TestCreditKept: 40 units, 10,240 B, come to 5,000 B of credit in full, and to 80,000 B until it is 1.5
+// bandwidth-delay products, 87,642 B.
+func TestCreditKept(t *testing.T) {
+	config := DefaultConfig()
+	config.Control = "rccc"
+	r := prepare(t, star(t, 4), config, shared.DefaultConfig(), sim.Microsecond, []Flow{{Src: 1, Dst: 0, Bytes: 1000}})
+	c := r.connections[0]
+	c.active = true // sends nothing meanwhile
+	for before, want := range map[int64]int64{5_000: 15_240, 80_000: 87_642} {
+		c.credit = creditSender{bytes: before, granted: 100}
+		if c.pulled(140); c.credit.bytes != want || c.credit.granted != 140 {
+			t.Errorf("%d B and 40 units: %+v, want %d B", before, c.credit, want)
+		}
+	}
+}
+
 // TestPace: a share m of the packets marked moves g half way to it; a share t trimmed under way is
 // taken from the rate, which then falls by half of what g is above 0.3. Without both it rises by
 // 1 % of the link, then 2, 4. It stays above 0.9 over the oversubscription, here 4: 0.225.
