@@ -250,6 +250,18 @@ func TestReceiverNotReady(t *testing.T) {
 	}
 }
 
+// TestNoticeNeedsBuffer: the FIN of a rendezvous takes a receive buffer. A process takes 1 ms to take in
+// a message; the clear-to-send leaves at 1.0 ms, data from 2.0 ms on, and the FIN of 1 MB comes at 2.33. From
+// 2.1 to 3.1 ms the only buffer has rank 2's message: refused at 2.33 and 2.97, the FIN comes at 3.61.
+func TestNoticeNeedsBuffer(t *testing.T) {
+	c := mpi.QDRConfig(1)
+	c.Connections.Mode, c.Connections.SRQBuffers, c.Protocols.RecvOverhead = mpi.RCSRQ, 1, sim.Millisecond
+	r := simtest.Must(runGoal(t, c, "num_ranks 3\nrank 0 {\nsend 1000000b to 1 tag 1\n}\nrank 1 {\nrecv 1000000b from 0 tag 1\nrecv 64b from 2 tag 2\n}\nrank 2 {\nc: calc 2100000\ns: send 64b to 1 tag 2\ns requires c\n}\n"))(t)
+	if got := r.Finish[1].Microseconds(); r.Stats.NotReady != 2 || got < 4605 || got > 4625 {
+		t.Errorf("%d arrivals found no buffer, done at %v us; want 2, and 1 ms after 3612", r.Stats.NotReady, got)
+	}
+}
+
 func TestRuntimeDeadlock(t *testing.T) {
 	_, err := runGoal(t, mpi.QDRConfig(1), "num_ranks 2\nrank 0 {\nr: recv 8b from 1\ns: send 8b to 1\ns requires r\n}\nrank 1 {\nr: recv 8b from 0\ns: send 8b to 0\ns requires r\n}\n")
 	var stuck *mpi.StuckError

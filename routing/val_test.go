@@ -1,6 +1,7 @@
 package routing
 
 import (
+	"maps"
 	"testing"
 
 	"github.com/weft-sim/weft/fabric"
@@ -21,5 +22,22 @@ func TestOnlyDetour(t *testing.T) {
 	}
 	if _, ok := r.drawDetour(&fabric.Head{Switch: 0, Dst: 1}, &random); ok {
 		t.Error("a packet within its group has a detour")
+	}
+}
+
+// TestAnyRouter: with any-router a detour leads through every switch but those of the source's group, the
+// destination's among them. Switches 0 and 1 are the group of the source, 2 and 3 that of the destination.
+func TestAnyRouter(t *testing.T) {
+	topo := simtest.Must(topology.Registry.New("dragonfly", struct{}{}, param.Set("p", 1), param.Set("a", 2), param.Set("h", 1)))(t)
+	u := simtest.Must(Registry.New("ugal-l", Env{Topology: topo}, param.Set("intermediate", "any-router")))(t).(*ugal)
+	random := sim.NewStream(1, "detours", 0)
+	drawn := map[uint32]bool{}
+	for range 200 {
+		if via, ok := u.drawIntermediate(&fabric.Head{Switch: 0, Dst: 2}, &random); ok {
+			drawn[via] = true
+		}
+	}
+	if want := map[uint32]bool{2: true, 3: true, 4: true, 5: true}; !maps.Equal(drawn, want) {
+		t.Errorf("detours through %v, want 2 to 5", drawn)
 	}
 }

@@ -79,3 +79,43 @@ func TestRemovedGroup(t *testing.T) {
 		t.Errorf("switches %v, height %d; want 2 1 0 and 3", p.Switches, p.Height)
 	}
 }
+
+// TestNextRoot: if no colour is free on the tree from the least loaded root, the others follow by load.
+// All of five switches, each joined to each, are one hop from members 3 and 4, on which colour 2 of three is
+// free. Switch 0 has one tree, of colour 2; 1 has two and 2 has one, which leave colour 2 free.
+func TestNextRoot(t *testing.T) {
+	b := topology.NewBuilder(5, topology.Class{Name: "local"})
+	for s := range topology.SwitchID(5) {
+		b.AddTerminal(s, 0)
+		for other := range s {
+			b.AddLink(other, s, 0)
+		}
+	}
+	e := limited(t, b.Freeze(), 3, MR4LMSConfig{Build: "fbtc", Successes: 20, Merge: "fewest-groups"})
+	id := GroupID(1)
+	for s, colours := range [][]Colour{{2}, {0, 1}, {0}, {0, 1}, {0, 1}} {
+		for _, c := range colours {
+			g := NewGroup(id, []topology.TerminalID{topology.TerminalID(s)}, nil)
+			tree := e.climb.build(topology.SwitchID(s), &g)
+			tree.Height = 1
+			e.forest.Plant(tree.keep(), c, g)
+			id++
+		}
+	}
+	join(t, e, [][]topology.TerminalID{{3, 4}}, func(int) {})
+	if p := simtest.Must(e.forest.Planted(0))(t); p.Switches[0] != 2 || p.Colour != 2 {
+		t.Errorf("root %d and colour %d, want 2 and 2", p.Switches[0], p.Colour)
+	}
+}
+
+// TestNearestIsByMean: formula 1 divides by the members of both. On a row, {4} is 1 from {5, 6}, which are 1
+// and 2 from it: 4/3. {7, 8, 9} are 1, 2 and 3 from {5, 6}, which are 2 and 1 from it: 9/5. By the
+// members of the tree alone it would be 4 and 3.
+func TestNearestIsByMean(t *testing.T) {
+	e := limited(t, gridNet(false, 1, 10), 2, MR4LMSConfig{Build: "auto", Successes: 20, Merge: "nearest"})
+	join(t, e, [][]topology.TerminalID{{4}, {7, 8, 9}}, func(int) {})
+	g := NewGroup(2, []topology.TerminalID{5, 6}, nil)
+	if p := e.nearest(&g); p.Groups[0].ID != 0 {
+		t.Errorf("group %d is nearest, want 0", p.Groups[0].ID)
+	}
+}

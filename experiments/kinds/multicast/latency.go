@@ -26,7 +26,7 @@ import (
 func init() {
 	experiments.Register(experiments.Kind[latencyConfig, latencyRow]{
 		Name:   "multicast-latency",
-		Doc:    "messages to groups through the fabric, replicated by its switches or sent from member to member, in a closed loop",
+		Doc:    "messages to groups through the fabric, replicated by its switches or sent from member to member, and sums over groups, in a closed loop",
 		Tables: []experiments.FurtherTable{perGroupTable.AskedBy("measure.groups"), telemetry.LinksTable.AskedBy("measure.links")},
 		Defaults: func() latencyConfig {
 			d := fabric.DefaultConfig()
@@ -74,7 +74,7 @@ type layeredTable struct {
 }
 
 type messagesTable struct {
-	Carrier      string    `toml:"carrier" doc:"multicast: one packet, replicated by switches; the others: a broadcast in software, of unicast messages" choices:"multicast|broadcast-binomial|broadcast-scatter-allgather"`
+	Carrier      string    `toml:"carrier" doc:"multicast: one packet, replicated by switches; broadcast-binomial and broadcast-scatter-allgather: in software, of unicast messages; an allreduce, for which all members call at once: of unicast messages, but of allreduce-multicast, which reduces to the sender up a binomial tree and sends the result by multicast" choices:"multicast|broadcast-binomial|broadcast-scatter-allgather|allreduce-multicast|allreduce-recursive-doubling|allreduce-recursive-halving|allreduce-ring"`
 	Bytes        sim.Bytes `toml:"bytes" doc:"size of a message" min:"1B" max:"1GiB"`
 	Count        int       `toml:"count" doc:"measured messages of each group" min:"1" max:"100000000"`
 	Warmup       int       `toml:"warmup" doc:"messages of each group before those" min:"0" max:"100000000"`
@@ -84,6 +84,11 @@ type messagesTable struct {
 	Spread       sim.Time  `toml:"spread" doc:"groups begin at random times within this" min:"0ns"`
 	UnicastLoad  float64   `toml:"unicast_load" doc:"unicast packets beside the messages, to random terminals" unit:"flits per terminal and cycle" min:"0" max:"1"`
 	UnicastFlits int       `toml:"unicast_flits" doc:"size of those packets" unit:"flits" min:"1" max:"65536"`
+}
+
+// replicated tells whether switches replicate packets.
+func (m *messagesTable) replicated() bool {
+	return m.Carrier == "multicast" || m.Carrier == "allreduce-multicast"
 }
 
 type latencyMeasureTable struct {
@@ -202,7 +207,7 @@ func preflightLatency(c *latencyConfig, pre *experiments.Preflight) error {
 			return err
 		}
 	}
-	if c.Messages.Carrier != "multicast" {
+	if !c.Messages.replicated() {
 		return nil
 	}
 	p, err := c.build(pre.Seed)

@@ -17,7 +17,7 @@ import (
 
 // multicastLoop is a closed loop: every group has one message under way, and
 // sends the next when all members have the last, after a time to think. How a
-// message reaches the members is up to its carrier.
+// message reaches the members, or is summed over them first, is up to its carrier.
 type multicastLoop struct {
 	kernel   *sim.Kernel   `snap:"-"`
 	name     sim.HandlerID `snap:"-"`
@@ -345,7 +345,7 @@ func (h *hostSink) Deliver(d *fabric.Delivery) {
 	h.arrivals = append(h.arrivals, arrival{message, int32(member), n.writing + h.ReceiveOverhead})
 }
 
-// softwareCarrier sends messages to groups by broadcasts of package collectives:
+// softwareCarrier carries messages to groups, or sums, by algorithms of package collectives:
 // unicast messages from member to member. A send is over when the adapter has
 // read its message; a member goes on when it has the completion of what it waits
 // for.
@@ -355,13 +355,15 @@ type softwareCarrier struct {
 	heard  sim.HandlerID // of arrivals: behind all else of the same time
 	hosts  *hosts
 	loop   *multicastLoop
+	ends   interface{ complete(group int, at sim.Time) } // the loop, unless the end is only part of what a carrier does
+	first  int32                                         // number of the first flow's messages
 	groups []softwareGroup
 	flows  []softwareFlow
 	free   []int32 // of flows
 	ops    []mpi.Op
 }
 
-// softwareGroup is a broadcast under way. Its ranks are the members in a circle
+// softwareGroup is a collective under way. Its ranks are the members in a circle
 // from the sender on.
 type softwareGroup struct {
 	schedule collectives.Schedule // from rank 0
@@ -386,7 +388,7 @@ const (
 )
 
 func newSoftwareCarrier(k *sim.Kernel, h *hosts, l *multicastLoop, algorithm string, bytes int64) (*softwareCarrier, error) {
-	c := &softwareCarrier{kernel: k, hosts: h, loop: l}
+	c := &softwareCarrier{kernel: k, hosts: h, loop: l, ends: l}
 	c.name, c.heard = k.Register(c), k.Register(c)
 	config, err := collectives.Registry.Config(algorithm)
 	if err != nil {
@@ -406,7 +408,7 @@ func newSoftwareCarrier(k *sim.Kernel, h *hosts, l *multicastLoop, algorithm str
 	return c, nil
 }
 
-// begin prepares a broadcast.
+// begin prepares a collective.
 func (g *softwareGroup) begin() { g.run = mpi.RunSchedule(g.schedule, mpi.Costs{}, sim.Picosecond) }
 
 func (c *softwareCarrier) post(now sim.Time, group, sender int) {
@@ -425,7 +427,7 @@ func (c *softwareCarrier) done(now sim.Time, group int, rank int32) {
 	c.ops = run.Done(rank, 0, int64(now), c.ops[:0])
 	c.work(now, group, rank)
 	if run.Unreleased() == 0 {
-		c.loop.complete(group, now)
+		c.ends.complete(group, now)
 	}
 }
 
@@ -457,10 +459,10 @@ func (c *softwareCarrier) send(now sim.Time, group int, pair softwarePair, bytes
 		c.flows = append(c.flows, softwareFlow{})
 	}
 	c.flows[id] = softwareFlow{pair, int32(group), c.hosts.packetsOf(bytes)}
-	return c.hosts.send(now, c.terminal(group, pair.from), fabric.PacketSpec{Dst: c.terminal(group, pair.to)}, bytes, id)
+	return c.hosts.send(now, c.terminal(group, pair.from), fabric.PacketSpec{Dst: c.terminal(group, pair.to)}, bytes, c.first+id)
 }
 
-// terminal is where a rank of the broadcast under way is: members in a circle from the sender on.
+// terminal is where a rank of the collective under way is: members in a circle from the sender on.
 func (c *softwareCarrier) terminal(group int, rank int32) topology.TerminalID {
 	members := c.loop.groups[group].members
 	return members[(c.groups[group].sender+int(rank))%len(members)]
@@ -483,8 +485,9 @@ func (c *softwareCarrier) Handle(k *sim.Kernel, e sim.Event) {
 func (c *softwareCarrier) member(int32, topology.TerminalID) (int, bool) { return 0, true }
 
 func (c *softwareCarrier) arrived(a arrival) {
-	f := &c.flows[a.message]
+	id := a.message - c.first
+	f := &c.flows[id]
 	if f.packets--; f.packets == 0 {
-		c.kernel.Schedule(a.done, c.heard, softwareArrived, a.message, 0)
+		c.kernel.Schedule(a.done, c.heard, softwareArrived, id, 0)
 	}
 }

@@ -2,6 +2,7 @@ package multicast
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/weft-sim/weft/experiments/engine"
 	"github.com/weft-sim/weft/experiments/engine/enginetest"
 	"github.com/weft-sim/weft/fabric/measure"
+	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/simtest"
 	"github.com/weft-sim/weft/sim/snapshot/snapshottest"
 )
@@ -61,7 +63,8 @@ func TestMulticastGoesOn(t *testing.T) {
 func TestMulticastStatesAreWhole(t *testing.T) {
 	snapshottest.Names[hardwareCarrier](t, "routes", "hosts", "loop", "bytes", "packets")
 	snapshottest.Names[softwareCarrier](t, "groups", "flows", "free", "ops", // the last counts within a call
-		"kernel", "name", "heard", "hosts", "loop") // made before
+		"kernel", "name", "heard", "hosts", "loop", "ends", "first") // made before
+	snapshottest.Names[multicastAllreduce](t, "hardwareCarrier", "up")
 	snapshottest.Names[softwareGroup](t, "schedule", "sender", "run", "met")
 	snapshottest.Names[hosts](t, "nodes", "background", "sinks", "before", "hostTable", "fabric", "clock", "flit", "incoming", "carrier") // what follows before is made before
 	snapshottest.Names[host](t, "reading", "writing", "packets", "head")                                                                  // head: those that have left are left out
@@ -85,7 +88,47 @@ var groupMessages = []struct{ name, text string }{
 	{"multicast without overheads", "bytes = \"2KiB\"\nthink = \"0us\"\nunicast_load = 0.1\n[host]\nsend_overhead = \"0ns\"\nreceive_overhead = \"0ns\"\n"},
 	{"multicast from slow terminals", "bytes = \"256B\"\nthink = \"0us\"\nrotate = true\nunicast_load = 0.012\nunicast_flits = 4\n[host]\ndma_rate = \"10Tb/s\"\nsend_overhead = \"0ns\"\nreceive_overhead = \"200ns\"\n[channel.terminal]\ncycles_per_flit = 50\n"},
 	{"tree of sends", "bytes = \"5KiB\"\ncarrier = \"broadcast-binomial\"\nrotate = true\n"},
+	{"sums by multicast", "bytes = \"5KiB\"\ncarrier = \"allreduce-multicast\"\nrotate = true\nunicast_load = 0.1\n"},
+	{"sums", "bytes = \"5KiB\"\ncarrier = \"allreduce-recursive-halving\"\n"},
 	{"scattered", "bytes = \"5KiB\"\ncarrier = \"broadcast-scatter-allgather\"\nunicast_load = 0.1\n[host]\nreceive_overhead = \"10ns\"\nsend_overhead = \"0ns\"\n"},
+}
+
+// TestAllreduceIdle: on an idle switch a message of 640 B takes 200 ns at the sender, 100 ns
+// at 51.2 Gb/s, then with a cycle of 10 ns for each of injection, two channels and the
+// switch and 9 for the flits behind the head 130 ns, 10 ns until the last flit is written,
+// and 300 ns: T = 740 ns. Multicast takes T for any group, a reduction of 2^k members k T
+// before it, and a cycle more from 4 members on: outputs that have served unicast packets
+// last take their copy before the others. Recursive doubling takes k T, a ring of 2 members
+// two messages of 320 B, T - 100 ns each (50 ns less to read, 5 flits fewer).
+func TestAllreduceIdle(t *testing.T) {
+	const message, cycle = 740 * sim.Nanosecond, 10 * sim.Nanosecond
+	for _, c := range []struct {
+		carrier string
+		members int
+		want    sim.Time
+	}{
+		{"multicast", 8, message},
+		{"allreduce-multicast", 2, 2 * message},
+		{"allreduce-multicast", 4, 3*message + cycle},
+		{"broadcast-binomial", 8, 3 * message},
+		{"allreduce-multicast", 8, 4*message + cycle},
+		{"allreduce-multicast", 16, 5*message + cycle},
+		{"allreduce-recursive-doubling", 8, 3 * message},
+		{"allreduce-ring", 2, 2 * (message - 100*sim.Nanosecond)},
+	} {
+		s, config := latencyAt(t, fmt.Sprintf(`
+kind = "multicast-latency"
+topology = { type = "single-switch", terminals = 16 }
+fabric = { clock = "10ns" }
+groups = { pattern = "blocks", count = 1, size = %d }
+host = { send_overhead = "200ns", receive_overhead = "300ns", dma_rate = "51.2Gb/s" }
+messages = { carrier = %q, bytes = "640B", count = 3, warmup = 0, spread = "0ns", rotate = true }
+`, c.members, c.carrier), 1)
+		simtest.Check(t, s.run(t.Context(), config.Messages.Spread, measure.ToEnd{}))
+		if want := slices.Repeat([]sim.Time{c.want}, 3); !slices.Equal(s.loop.groups[0].latency, want) {
+			t.Errorf("%s of %d members: %v, want %v", c.carrier, c.members, s.loop.groups[0].latency, want)
+		}
+	}
 }
 
 // TestMulticastThreads: the number of threads does not change a digit: the times of every

@@ -41,7 +41,7 @@ func (c *latencyConfig) simulation(p *latencyParts, run *experiments.Run) (*late
 	config := p.fabric
 	config.Switch.VCs = p.unicast
 	m := &c.Messages
-	if m.Carrier == "multicast" {
+	if m.replicated() {
 		var err error
 		if s.plan, err = c.plan(p, run.Seed, run.Threads); err != nil {
 			return nil, err
@@ -58,8 +58,16 @@ func (c *latencyConfig) simulation(p *latencyParts, run *experiments.Run) (*late
 	}
 	s.hosts = newHosts(c.Host, s.fabric, c.Fabric.FlitBytes, p.timings)
 	if s.plan != nil {
-		err = s.openHardware(c, p)
-	} else {
+		if err := s.openHardware(c, p); err != nil {
+			return nil, err
+		}
+	}
+	switch m.Carrier {
+	case "multicast":
+		s.hosts.carrier = s.hardware
+	case "allreduce-multicast":
+		s.hosts.carrier, err = newMulticastAllreduce(s.kernel, s.hardware)
+	default:
 		s.hosts.carrier, err = newSoftwareCarrier(s.kernel, s.hosts, s.loop, m.Carrier, int64(m.Bytes))
 	}
 	if err != nil {
@@ -125,7 +133,6 @@ func (s *latencySimulation) openHardware(c *latencyConfig, p *latencyParts) erro
 			heard: make([]int64, members), sent: make([]int64, members),
 		})
 	}
-	s.hosts.carrier = s.hardware
 	return nil
 }
 
@@ -370,7 +377,7 @@ func (c *hardwareCarrier) archive(a *snapshot.Archive) {
 
 // archive implements carrier.
 func (c *softwareCarrier) archive(a *snapshot.Archive) {
-	a.Mark("broadcasts")
+	a.Mark("collectives")
 	snapshot.Array(a, "groups", c.groups, func(a *snapshot.Archive, g *softwareGroup) { g.archive(a) })
 	snapshot.Value(a, &c.flows)
 	snapshot.Value(a, &c.free)
