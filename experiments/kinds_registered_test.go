@@ -3,6 +3,7 @@ package experiments_test
 import (
 	_ "github.com/weft-sim/weft/experiments/flows"
 	_ "github.com/weft-sim/weft/experiments/kinds"
+	_ "github.com/weft-sim/weft/experiments/kinds/jobs"
 	_ "github.com/weft-sim/weft/experiments/kindtest"
 	_ "github.com/weft-sim/weft/mpi/replay"
 	_ "github.com/weft-sim/weft/routing/lft"

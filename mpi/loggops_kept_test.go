@@ -134,7 +134,7 @@ func registeredSkeletons(t *testing.T) map[string]skeletons.Program {
 		switch c := config.(type) {
 		case *skeletons.Contention:
 			ranks = 15
-		case *skeletons.Goal:
+		case *replay.Goal:
 			c.File = "testdata/goal/linear_alltoall_r8_64KiB.goal"
 		case *replay.Trace:
 			c.File = "testdata/goal/Fin1.bin"

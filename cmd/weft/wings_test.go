@@ -135,7 +135,9 @@ func TestHouse(t *testing.T) {
 	}
 	alone(exitUsage, `unknown command "trace"`, "trace", "x.goal")
 	alone(exitUsage, `unknown command "report"`, "report", "results")
-	alone(exitUsage, `"flows": unknown kind`, "run", "small.toml", "--set", "kind=flows")
+	for _, kind := range []string{"flows", "jobs"} {
+		alone(exitUsage, strconv.Quote(kind)+": unknown kind", "run", "small.toml", "--set", "kind="+kind)
+	}
 	if help := alone(exitSuccess, "", "reproduce", "--help"); strings.Contains(help, "--data") || strings.Contains(help, "BookSim") {
 		t.Errorf("the house is held against\n%s", help)
 	}

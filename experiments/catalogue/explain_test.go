@@ -13,6 +13,7 @@ import (
 	"github.com/weft-sim/weft/experiments/engine"
 	_ "github.com/weft-sim/weft/experiments/flows" // tests read experiment files
 	_ "github.com/weft-sim/weft/experiments/kinds"
+	_ "github.com/weft-sim/weft/experiments/kinds/jobs"
 	"github.com/weft-sim/weft/experiments/verdict"
 	"github.com/weft-sim/weft/fabric/measure"
 	_ "github.com/weft-sim/weft/mpi/replay"
@@ -36,7 +37,7 @@ func TestExplain(t *testing.T) {
 		{"hca.preset", []string{"values    edr, fdr, hdr, ndr, qdr\n"}},
 		{"transport.nscc.start_window", []string{"transport.nscc.start_window: a setting\n  Window of a flow that starts", "unit      packets", "kinds     flows"}},
 		{"transport.dcqcn", []string{"transport.dcqcn: a table of experiment files"}},
-		{"switch.allocator", []string{"values    age, input-first, islip, matrix, wavefront\n"}},
+		{"switch.allocator", []string{"values    age, input-first, input-first-output, islip, matrix, wavefront\n"}},
 		{"workload.algorithm", []string{"alltoall-direct-eager, alltoall-library"}},
 		{"[measure]", []string{"measure: a table of experiment files", "kinds     multicast-latency, multicast-routing\n"}},
 		{"sweep.topology.dims", []string{`topology.dims: a setting of topology "torus"`, "type      list of integer"}},

@@ -12,7 +12,7 @@ import (
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/engine"
 	"github.com/weft-sim/weft/experiments/judge"
-	_ "github.com/weft-sim/weft/experiments/kinds"
+	_ "github.com/weft-sim/weft/experiments/kinds/jobs"
 )
 
 // forged writes a folder with a run of Cosmoflow on four terminals of two groups, whose first

@@ -9,6 +9,7 @@ import (
 
 	_ "github.com/weft-sim/weft/experiments/flows" // tests read experiment files
 	_ "github.com/weft-sim/weft/experiments/kinds"
+	_ "github.com/weft-sim/weft/experiments/kinds/jobs"
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/sim/simtest"
 )

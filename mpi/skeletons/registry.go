@@ -11,7 +11,6 @@ import (
 
 	"github.com/weft-sim/weft/collectives"
 	"github.com/weft-sim/weft/mpi"
-	"github.com/weft-sim/weft/mpi/goal"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/input"
 	"github.com/weft-sim/weft/sim/param"
@@ -54,22 +53,6 @@ func needRanks(skeleton string, ok bool, ranks int, want string) error {
 		return nil
 	}
 	return &param.ParamError{Key: "ranks", Value: ranks, Want: fmt.Sprintf("%s for skeleton %q", want, skeleton)}
-}
-
-// Goal configures the replay of a GOAL schedule.
-type Goal struct {
-	File string `toml:"file" doc:"the schedule, relative to the experiment file; a calc unit is 1 ns" file:"read"`
-}
-
-func init() {
-	param.Register(Registry, "goal", "a schedule in the GOAL format of LogGOPSim and ATLAHS, text or binary; it has its own number of ranks", Goal{}, func(c Goal, _ Env) (Program, error) {
-		f, err := input.OpenInput(c.File, input.MaxStream)
-		if err != nil {
-			return nil, &param.ParamError{Key: "file", Value: c.File, Want: "a file that can be read (" + err.Error() + ")"}
-		}
-		defer f.Close()
-		return goal.Parse(c.File, f)
-	})
 }
 
 // ProgramFile configures a program made of others.

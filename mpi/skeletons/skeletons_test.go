@@ -1,12 +1,14 @@
 package skeletons
 
 import (
+	"os"
 	"slices"
 	"testing"
 
 	"github.com/weft-sim/weft/collectives"
 	"github.com/weft-sim/weft/fabric/hca"
 	"github.com/weft-sim/weft/mpi"
+	"github.com/weft-sim/weft/mpi/goal"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
 	"github.com/weft-sim/weft/sim/simtest"
@@ -73,16 +75,18 @@ func inPicoseconds(finish []int64) *mpi.Result {
 	return r
 }
 
-// sample is a skeleton with its defaults, on 16 ranks or 15.
+// sample is a skeleton with its defaults, on 16 ranks or 15, or a schedule, "goal".
 func sample(t *testing.T, name string) Program {
 	t.Helper()
+	if name == "goal" {
+		const file = "../testdata/goal/linear_alltoall_r8_64KiB.goal"
+		return simtest.Must(goal.Parse(file, simtest.Must(os.Open(file))(t)))(t)
+	}
 	config := simtest.Must(Registry.Config(name))(t)
 	ranks := 16
 	switch c := config.(type) {
 	case *Contention:
 		ranks = 15
-	case *Goal:
-		c.File = "../testdata/goal/linear_alltoall_r8_64KiB.goal"
 	case *NAS:
 		if name == "nas-lu" {
 			c.Iterations.Iterations = 2 // of 250
