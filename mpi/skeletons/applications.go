@@ -24,11 +24,20 @@ func init() {
 		if err != nil {
 			return nil, err
 		}
-		return mpi.Iterate(body, c.times(p.iterations)), nil
+		return mpi.Iterate(body, c.Times(p.iterations)), nil
 	})
 }
 
 type ftClass struct{ nx, ny, nz, iterations int }
+
+// NAS configures the skeletons of NAS CG, LU and MG.
+type NAS struct {
+	Iterations
+	Class string `toml:"class" doc:"problem class" choices:"A|B|C|D|E"`
+}
+
+// nasClass is a problem of one size.
+type nasClass struct{ n, iterations int }
 
 // Problem sizes: Bailey et al., The NAS Parallel Benchmarks, and NPB 3 for
 // classes D and E.
@@ -57,7 +66,7 @@ func ftIteration(c FT, p ftClass, e Env) (collectives.Schedule, error) {
 	n := e.Ranks
 	np1, np2 := FTLayout(c.Class, n)
 	points := p.nx * p.ny * p.nz
-	if err := needRanks("nas-ft", n >= 1 && np1*np2 == n && points%(n*max(np1, np2)) == 0 && n <= p.ny*p.nz, n, "a power of two, within the class's ny*nz,"); err != nil {
+	if err := NeedRanks("nas-ft", n >= 1 && np1*np2 == n && points%(n*max(np1, np2)) == 0 && n <= p.ny*p.nz, n, "a power of two, within the class's ny*nz,"); err != nil {
 		return nil, err
 	}
 	bytes := sim.Bytes(points / n * 16)
@@ -99,21 +108,21 @@ func init() {
 		if err != nil {
 			return nil, err
 		}
-		return mpi.Iterate(collectives.Sequence(collectives.Work(e.Ranks, c.Compute), a), c.times(3)), nil
+		return mpi.Iterate(collectives.Sequence(collectives.Work(e.Ranks, c.Compute), a), c.Times(3)), nil
 	})
 }
 
 func init() {
 	param.Register(Registry, "nas-lu", "NAS LU: wavefronts of small messages over a 2-D grid, plane by plane", NAS{Class: "A"}, func(c NAS, e Env) (Program, error) {
 		p := luClasses[c.Class]
-		if err := needRanks("nas-lu", e.Ranks >= 1 && e.Ranks&(e.Ranks-1) == 0, e.Ranks, "a power of two"); err != nil {
+		if err := NeedRanks("nas-lu", e.Ranks >= 1 && e.Ranks&(e.Ranks-1) == 0, e.Ranks, "a power of two"); err != nil {
 			return nil, err
 		}
 		xdim := 1 << (bits.Len(uint(e.Ranks)) / 2)
-		if err := needRanks("nas-lu", xdim*4 <= p.n, e.Ranks, "at least 4 points a rank along each dimension,"); err != nil {
+		if err := NeedRanks("nas-lu", xdim*4 <= p.n, e.Ranks, "at least 4 points a rank along each dimension,"); err != nil {
 			return nil, err
 		}
-		return mpi.Iterate(luIteration(p.n, xdim, e.Ranks, c.Compute), c.times(p.iterations)), nil
+		return mpi.Iterate(luIteration(p.n, xdim, e.Ranks, c.Compute), c.Times(p.iterations)), nil
 	})
 }
 
@@ -181,7 +190,7 @@ func init() {
 		if product != e.Ranks {
 			return nil, &param.ParamError{Key: "dims", Value: c.Dims, Want: fmt.Sprintf("a product of %d, the number of ranks", e.Ranks)}
 		}
-		return mpi.Iterate(halo(c, e.Ranks), c.times(10)), nil
+		return mpi.Iterate(halo(c, e.Ranks), c.Times(10)), nil
 	})
 }
 

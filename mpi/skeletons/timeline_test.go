@@ -1,4 +1,4 @@
-package skeletons
+package skeletons_test
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/mpi/goal"
+	"github.com/weft-sim/weft/mpi/skeletons"
 	"github.com/weft-sim/weft/mpi/trace"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/simtest"
@@ -115,7 +116,7 @@ func checkExport(t *testing.T, programs []mpi.Job) []int64 {
 // nanosecond, but for traffic: it sends at times of its own, which the time of earlier messages
 // moves in a schedule.
 func TestExport(t *testing.T) {
-	for _, name := range append(Registry.Names(), "goal") {
+	for _, name := range append(skeletons.Registry.Names(), "goal") {
 		t.Run(name, func(t *testing.T) {
 			program := sample(t, name)
 			run := func() mpi.Workload { return program.Run(sim.Nanosecond, mpi.Costs{Combine: 500}) }
