@@ -10,7 +10,6 @@ package kinds
 
 import (
 	_ "github.com/weft-sim/weft/experiments/kinds/connections"
-	_ "github.com/weft-sim/weft/experiments/kinds/cost"
 	_ "github.com/weft-sim/weft/experiments/kinds/exchange"
 	_ "github.com/weft-sim/weft/experiments/kinds/mpi"
 	_ "github.com/weft-sim/weft/experiments/kinds/multicast"
