@@ -1,4 +1,5 @@
-// Package networks is the field's topologies beside those that papers run on, with the atlas of all, a subcommand.
+// Package networks is the field's topologies beside those that papers run on, what BookSim2 measured of networks,
+// and the atlas of all, a subcommand.
 package networks
 
 import (
