@@ -3,7 +3,10 @@ package experiments_test
 import (
 	_ "github.com/weft-sim/weft/experiments/flows"
 	_ "github.com/weft-sim/weft/experiments/kinds"
+	_ "github.com/weft-sim/weft/experiments/kinds/cost"
+	_ "github.com/weft-sim/weft/experiments/kinds/jobs"
 	_ "github.com/weft-sim/weft/experiments/kindtest"
+	_ "github.com/weft-sim/weft/fabric/topology/families"
 	_ "github.com/weft-sim/weft/mpi/replay"
 	_ "github.com/weft-sim/weft/routing/lft"
 	_ "github.com/weft-sim/weft/routing/opensm"

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-sim/weft/collectives"
 	"github.com/weft-sim/weft/mpi"
+	"github.com/weft-sim/weft/mpi/applications"
 	"github.com/weft-sim/weft/mpi/goal"
 	"github.com/weft-sim/weft/mpi/replay"
 	"github.com/weft-sim/weft/mpi/skeletons"
@@ -134,13 +135,13 @@ func registeredSkeletons(t *testing.T) map[string]skeletons.Program {
 		switch c := config.(type) {
 		case *skeletons.Contention:
 			ranks = 15
-		case *skeletons.Goal:
+		case *replay.Goal:
 			c.File = "testdata/goal/linear_alltoall_r8_64KiB.goal"
 		case *replay.Trace:
 			c.File = "testdata/goal/Fin1.bin"
-		case *skeletons.ProgramFile:
-			c.File = "skeletons/testdata/steps.toml"
-		case *skeletons.Storage:
+		case *applications.ProgramFile:
+			c.File = "applications/testdata/steps.toml"
+		case *applications.Storage:
 			c.Request = 1 << 15 // for more events
 		case *skeletons.NAS:
 			if name == "nas-lu" {

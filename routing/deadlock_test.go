@@ -9,6 +9,7 @@ import (
 	"github.com/weft-sim/weft/fabric/core"
 	"github.com/weft-sim/weft/fabric/measure"
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/topology/families"
 	"github.com/weft-sim/weft/routing/routingtest"
 	"github.com/weft-sim/weft/sim/param"
 )
@@ -21,7 +22,7 @@ import (
 // names both before they run; forced, the run ends with a cycle of buffers each of
 // which is in the dependency graph; with numbered hops it goes on.
 func TestDeadlockOnRecord(t *testing.T) {
-	slimfly, polarstar := edgeList(t, "slimfly_q5", 4), build(t, "polarstar", func(c *topology.PolarStarConfig) { c.P = 4 })
+	slimfly, polarstar := edgeList(t, "slimfly_q5", 4), build(t, "polarstar", func(c *families.PolarStarConfig) { c.P = 4 })
 	next := param.Set("next_hops", "testdata/slimfly_q5.nexthop.gz")
 	credits, four, any := param.Set("sensing", "credits"), param.Set("candidates", 4), param.Set("hop_vcs", "any")
 	for _, c := range []struct {

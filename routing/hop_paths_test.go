@@ -11,6 +11,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/topology/families"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/routing/routingtest"
 	"github.com/weft-sim/weft/sim/param"
@@ -61,7 +62,7 @@ func TestNeeds(t *testing.T) {
 	slimfly := edgeList(t, "slimfly_q5", 1)
 	polarfly := edgeList(t, "polarfly_q7", 1)
 	jellyfish := edgeList(t, "jellyfish_n57_r8", 1)
-	megafly, oft := build[topology.MegaflyConfig](t, "megafly", nil), build[topology.OFTConfig](t, "oft", nil)
+	megafly, oft := build[topology.MegaflyConfig](t, "megafly", nil), build[families.OFTConfig](t, "oft", nil)
 	file := func(name string) param.Setting {
 		return param.Set("next_hops", filepath.Join("testdata", name+".nexthop.gz"))
 	}
@@ -274,7 +275,7 @@ func (c *counted) Get(key string, build func() (any, error)) (any, error) {
 // make of virtual channels and ties; other paths and other graphs have tables of their own.
 func TestShared(t *testing.T) {
 	jellyfish := func(seed uint64) topology.Topology {
-		return build(t, "jellyfish", func(c *topology.JellyfishConfig) { c.Switches, c.Degree, c.Terminals, c.Seed = 12, 3, 2, seed })
+		return build(t, "jellyfish", func(c *families.JellyfishConfig) { c.Switches, c.Degree, c.Terminals, c.Seed = 12, 3, 2, seed })
 	}
 	x, y := jellyfish(1), jellyfish(2)
 	c := &counted{values: map[string]any{}}

@@ -130,12 +130,14 @@ func TestHouse(t *testing.T) {
 	if text := alone(exitSuccess, "", "check", "papers/mr4lms/fig7", "--quick", "--no-cache"); !strings.Contains(text, "\n  verdict      can run") {
 		t.Errorf("a paper's multicast:\n%s", text)
 	}
-	for _, args := range [][2]string{{"topology small.toml --format ibsim", `unknown format "ibsim"`}, {"topology small.toml --lfts x", "no form of them"}, {"check small.toml --set routing.type=opensm-updn", "unknown routing"}} {
+	for _, args := range [][2]string{{"topology small.toml --format ibsim", `unknown format "ibsim"`}, {"topology small.toml --lfts x", "no form of them"}, {"check small.toml --set routing.type=opensm-updn", "unknown routing"}, {"check small.toml --set topology.type=kautz", "unknown topology"}} {
 		alone(exitUsage, args[1], strings.Fields(args[0])...)
 	}
 	alone(exitUsage, `unknown command "trace"`, "trace", "x.goal")
 	alone(exitUsage, `unknown command "report"`, "report", "results")
-	alone(exitUsage, `"flows": unknown kind`, "run", "small.toml", "--set", "kind=flows")
+	for _, kind := range []string{"cost", "flows", "jobs"} {
+		alone(exitUsage, strconv.Quote(kind)+": unknown kind", "run", "small.toml", "--set", "kind="+kind)
+	}
 	if help := alone(exitSuccess, "", "reproduce", "--help"); strings.Contains(help, "--data") || strings.Contains(help, "BookSim") {
 		t.Errorf("the house is held against\n%s", help)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/engine"
 	_ "github.com/weft-sim/weft/experiments/kinds" // candidates are measured by the kinds cost and traffic
+	_ "github.com/weft-sim/weft/experiments/kinds/cost"
 	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/fabric/topology"
 )

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	members "github.com/weft-sim/weft/fabric/topology/families"
 	"github.com/weft-sim/weft/sim"
 )
 
@@ -51,7 +52,7 @@ var metrics = map[string]func(r *Reference, n *subject) (string, float64, error)
 		return "", float64(n.topology.Facts().Bisection), nil
 	},
 	"nodes": func(_ *Reference, n *subject) (string, float64, error) {
-		x, ok := n.topology.(*topology.RailOptimised)
+		x, ok := n.topology.(*members.RailOptimised)
 		if !ok {
 			return "", 0, fmt.Errorf("no nodes")
 		}

@@ -23,6 +23,7 @@ import (
 	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/experiments/judge"
 	"github.com/weft-sim/weft/fabric/topology"
+	members "github.com/weft-sim/weft/fabric/topology/families"
 )
 
 //go:embed reference
@@ -274,12 +275,12 @@ type law struct {
 var laws = map[string]law{
 	// Bisection of at least q^3/2: the algebraic connectivity is q.
 	"slimfly-bisection": {"slim-fly", eachOf("q = %d\n", 3, 4, 5, 7, 8, 9, 11, 13), func(n *subject) error {
-		q := n.topology.(*topology.SlimFly).Q
+		q := n.topology.(*members.SlimFly).Q
 		return same("bisection", spectralBisection(n), float64(q*q*q)/2, 1e-6)
 	}},
 	// The algebraic connectivity is q+1-sqrt(q).
 	"polarfly-bisection": {"polarfly", eachOf("q = %d\n", 2, 3, 4, 5, 7, 8, 9, 11, 13), func(n *subject) error {
-		q := float64(n.topology.(*topology.PolarFly).Q)
+		q := float64(n.topology.(*members.PolarFly).Q)
 		return same("algebraic connectivity", topology.AlgebraicConnectivity(n.graph), q+1-math.Sqrt(q), 1e-6)
 	}},
 	// No Jellyfish has a smaller mean distance than the tree of levels 1, r, r(r-1), ...
@@ -291,7 +292,7 @@ var laws = map[string]law{
 	}},
 	// No network has more switches than the Moore bound; Hoffman-Singleton's, of q = 5, has all.
 	"moore": {"slim-fly", eachOf("q = %d\n", 5, 7, 9), func(n *subject) error {
-		if e := n.metrics().MooreEfficiency(); e > 1 || n.topology.(*topology.SlimFly).Q == 5 && e != 1 {
+		if e := n.metrics().MooreEfficiency(); e > 1 || n.topology.(*members.SlimFly).Q == 5 && e != 1 {
 			return fmt.Errorf("%v of the Moore bound", e)
 		}
 		return nil
@@ -328,7 +329,7 @@ var laws = map[string]law{
 	}},
 	// Switches on a path: 1 on the same rail of a unit, 3 else.
 	"rail-hops": {"rail-optimised", []string{""}, func(n *subject) error {
-		rail, g := n.topology.(*topology.RailOptimised), n.graph
+		rail, g := n.topology.(*members.RailOptimised), n.graph
 		for a := range topology.TerminalID(g.Terminals()) {
 			d := g.DistancesFrom(g.TerminalSwitch(a), nil)
 			for b := range topology.TerminalID(g.Terminals()) {

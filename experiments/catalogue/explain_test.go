@@ -13,8 +13,11 @@ import (
 	"github.com/weft-sim/weft/experiments/engine"
 	_ "github.com/weft-sim/weft/experiments/flows" // tests read experiment files
 	_ "github.com/weft-sim/weft/experiments/kinds"
+	_ "github.com/weft-sim/weft/experiments/kinds/cost"
+	_ "github.com/weft-sim/weft/experiments/kinds/jobs"
 	"github.com/weft-sim/weft/experiments/verdict"
 	"github.com/weft-sim/weft/fabric/measure"
+	_ "github.com/weft-sim/weft/fabric/topology/families"
 	_ "github.com/weft-sim/weft/mpi/replay"
 	_ "github.com/weft-sim/weft/routing/lft"
 	_ "github.com/weft-sim/weft/routing/opensm"

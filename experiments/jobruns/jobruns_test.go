@@ -15,7 +15,7 @@ import (
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/engine"
 	"github.com/weft-sim/weft/experiments/judge"
-	_ "github.com/weft-sim/weft/experiments/kinds"
+	_ "github.com/weft-sim/weft/experiments/kinds/jobs"
 	"github.com/weft-sim/weft/sim/simtest"
 )
 

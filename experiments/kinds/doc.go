@@ -10,9 +10,7 @@ package kinds
 
 import (
 	_ "github.com/weft-sim/weft/experiments/kinds/connections"
-	_ "github.com/weft-sim/weft/experiments/kinds/cost"
 	_ "github.com/weft-sim/weft/experiments/kinds/exchange"
-	_ "github.com/weft-sim/weft/experiments/kinds/jobs"
 	_ "github.com/weft-sim/weft/experiments/kinds/mpi"
 	_ "github.com/weft-sim/weft/experiments/kinds/multicast"
 	_ "github.com/weft-sim/weft/experiments/kinds/sessions"

@@ -9,7 +9,10 @@ import (
 
 	_ "github.com/weft-sim/weft/experiments/flows" // tests read experiment files
 	_ "github.com/weft-sim/weft/experiments/kinds"
+	_ "github.com/weft-sim/weft/experiments/kinds/cost"
+	_ "github.com/weft-sim/weft/experiments/kinds/jobs"
 	"github.com/weft-sim/weft/fabric/core"
+	_ "github.com/weft-sim/weft/fabric/topology/families"
 	"github.com/weft-sim/weft/sim/simtest"
 )
 

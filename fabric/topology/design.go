@@ -102,7 +102,7 @@ var biplanes = map[int]struct {
 func NewDesign(m, sigma int) (*Design, error) {
 	switch sigma {
 	case 1:
-		p, e, ok := primePower(m - 1)
+		p, e, ok := PrimePower(m - 1)
 		if m > MaxDesignSize || !ok {
 			return nil, &param.ParamError{Key: "m", Value: m, Want: "a prime power plus one (no other projective plane is known), such as " + nearSizes(m)}
 		}
@@ -118,7 +118,7 @@ func NewDesign(m, sigma int) (*Design, error) {
 
 // nearSizes names the nearest block sizes of projective planes.
 func nearSizes(m int) string {
-	works := func(m int) bool { _, _, ok := primePower(m - 1); return ok }
+	works := func(m int) bool { _, _, ok := PrimePower(m - 1); return ok }
 	below := min(m-1, MaxDesignSize)
 	for below >= 3 && !works(below) {
 		below--
@@ -151,7 +151,7 @@ func singer(p, e int) []int {
 	n := q*q + q + 1
 	base := make([]int, 0, q+1)
 	for i := range n {
-		if f.add(f.power(i), f.add(f.power(i*q), f.power(i*q*q))) == 0 {
+		if f.Add(f.Power(i), f.Add(f.Power(i*q), f.Power(i*q*q))) == 0 {
 			base = append(base, i)
 		}
 	}
@@ -202,7 +202,7 @@ type PCCConfig struct {
 func init() {
 	param.Register(Registry, "pcc", "simplest system network PCC(N, m, sigma): a symmetric block design of m-port processors and m x m switches (Podlazov 2012)",
 		PCCConfig{M: 3, Sigma: 1},
-		func(c PCCConfig, _ struct{}) (Topology, error) { return asTopology(NewPCC(c)) })
+		func(c PCCConfig, _ struct{}) (Topology, error) { return AsTopology(NewPCC(c)) })
 }
 
 // NewPCC builds PCC(N, m, sigma), N = m(m-1)/sigma + 1: N processors of m

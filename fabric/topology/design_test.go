@@ -152,7 +152,7 @@ func TestDesignFieldAxioms(t *testing.T) {
 	for _, c := range [][2]int{{2, 3}, {2, 6}, {3, 3}, {3, 4}, {5, 3}, {7, 2}} {
 		t.Run(fmt.Sprintf("GF(%d^%d)", c[0], c[1]), func(t *testing.T) {
 			f := newField(c[0], c[1])
-			log := make([]int, f.order)
+			log := make([]int, f.Order)
 			for i := range log {
 				log[i] = -1
 			}
@@ -166,15 +166,15 @@ func TestDesignFieldAxioms(t *testing.T) {
 				if a == 0 || b == 0 {
 					return 0
 				}
-				return f.power(log[a] + log[b])
+				return f.Power(log[a] + log[b])
 			}
-			for a := range f.order {
-				for b := range f.order {
-					if f.add(a, b) != f.add(b, a) || f.add(f.add(a, b), f.scale(b, f.p-1)) != a {
+			for a := range f.Order {
+				for b := range f.Order {
+					if f.Add(a, b) != f.Add(b, a) || f.Add(f.Add(a, b), f.scale(b, f.p-1)) != a {
 						t.Fatalf("addition fails at %d, %d", a, b)
 					}
-					c := (a*7 + b*3 + 1) % f.order
-					if multiply(c, f.add(a, b)) != f.add(multiply(c, a), multiply(c, b)) {
+					c := (a*7 + b*3 + 1) % f.Order
+					if multiply(c, f.Add(a, b)) != f.Add(multiply(c, a), multiply(c, b)) {
 						t.Fatalf("%d(%d+%d) does not distribute", c, a, b)
 					}
 				}

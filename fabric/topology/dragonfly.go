@@ -18,7 +18,7 @@ type DragonflyConfig struct {
 }
 
 func init() {
-	register("dragonfly", "dragonfly: completely joined groups, completely joined to each other",
+	Register("dragonfly", "dragonfly: completely joined groups, completely joined to each other",
 		DragonflyConfig{P: 4, A: 8, H: 4, Arrangement: "absolute"}, newDragonfly)
 }
 
@@ -79,7 +79,7 @@ func (c *DragonflyConfig) cables() groupCables { return newGroupCables(c.G, c.A*
 // (a/2)^2 local cables are cut. Otherwise none.
 type Dragonfly struct {
 	DragonflyConfig
-	built
+	Built
 	// Gateways of from*g+to: ways[wayStart[from*g+to]:wayStart[from*g+to+1]].
 	wayStart []int32
 	ways     []PortID
@@ -96,14 +96,14 @@ const (
 func newDragonfly(c DragonflyConfig) *Dragonfly {
 	cables := c.cables()
 	c.G = cables.groups
-	b := withTerminals(c.A*c.G, c.P, classes("local", "global")...)
+	b := WithTerminals(c.A*c.G, c.P, Classes("local", "global")...)
 	for s := range c.A * c.G {
 		for t := s + 1; t < (s/c.A+1)*c.A; t++ {
 			b.AddLink(SwitchID(s), SwitchID(t), dragonflyLocal)
 		}
 	}
 	cables.lay(b, c.H, dragonflyGlobal, func(group, i int) (SwitchID, int) { return SwitchID(group*c.A + i), c.P + c.A - 1 })
-	d := &Dragonfly{DragonflyConfig: c, built: built{graph: b.Freeze(), facts: Facts{
+	d := &Dragonfly{DragonflyConfig: c, Built: Built{graph: b.Freeze(), facts: Facts{
 		Switches:  c.A * c.G,
 		Terminals: c.P * c.A * c.G,
 		Links:     c.G*c.A*(c.A-1)/2 + cables.links(),
@@ -200,7 +200,7 @@ func (c groupCables) check(g int, switches string, ports int) error {
 	if most := c.ports + 1; g == 1 || g > most {
 		return &param.ParamError{Key: "g", Value: g, Want: fmt.Sprintf("0, or 2 to %s*h+1 = %d", switches, most)}
 	}
-	return checkPorts("g", c.groups, c.groups*ports)
+	return CheckPorts("g", c.groups, c.groups*ports)
 }
 
 // lay lays the cables, h at each switch that has some; at is the i-th of these switches of
@@ -318,7 +318,7 @@ type MegaflyConfig struct {
 }
 
 func init() {
-	register("megafly", "Megafly, or Dragonfly+: groups of leaves and spines, completely joined to each other by their spines",
+	Register("megafly", "Megafly, or Dragonfly+: groups of leaves and spines, completely joined to each other by their spines",
 		MegaflyConfig{P: 2, Leaves: 2, Spines: 2, H: 2, Arrangement: "absolute"}, newMegafly)
 }
 
@@ -361,7 +361,7 @@ func (c *MegaflyConfig) cables() groupCables { return newGroupCables(c.G, c.Spin
 // s*gl/(p*(gl-1)).
 type Megafly struct {
 	MegaflyConfig
-	built
+	Built
 }
 
 var _ Ranked = (*Megafly)(nil)
@@ -370,7 +370,7 @@ func newMegafly(c MegaflyConfig) *Megafly {
 	cables := c.cables()
 	c.G = cables.groups
 	size := c.Leaves + c.Spines
-	b := NewBuilder(c.G*size, classes("local", "global")...)
+	b := NewBuilder(c.G*size, Classes("local", "global")...)
 	for group := range c.G {
 		for i := range c.Leaves {
 			leaf := SwitchID(group*size + i)
@@ -386,7 +386,7 @@ func newMegafly(c MegaflyConfig) *Megafly {
 	g, l, leaves := float64(c.G), float64(c.Leaves), float64(c.G*c.Leaves)
 	ports := 2 * float64(cables.links()) / g // of a group
 	facts := Facts{Switches: c.G * size, Terminals: c.G * c.Leaves * c.P, Links: c.G*c.Leaves*c.Spines + cables.links(), Diameter: 3, Bisection: cables.bisection()}
-	return &Megafly{c, built{b.Freeze(), facts, Forms{
+	return &Megafly{c, Built{b.Freeze(), facts, Forms{
 		MeanDistance: (2*(l-1) + 3*l*(g-1)) / (leaves - 1),
 		UniformCapacity: min(ports*g/(l*float64(c.P)*(g-1)),
 			float64(c.Spines)*leaves/(float64(c.P)*(leaves-1))),
@@ -412,5 +412,5 @@ func (x *Megafly) Rank(s SwitchID) int {
 
 // Layout implements [LaidOut]: groups as rings.
 func (x *Megafly) Layout() *Layout {
-	return rings(x.graph, x.G, x.GroupOf, "group ", "Groups in a circle, their leaves and spines in rings.")
+	return RingsOf(x.graph, x.G, x.GroupOf, "group ", "Groups in a circle, their leaves and spines in rings.")
 }

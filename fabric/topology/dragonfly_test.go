@@ -1,14 +1,17 @@
-package topology
+package topology_test
 
 import (
 	"fmt"
 	"math"
 	"testing"
+
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/topology/topologytest"
 )
 
-func dragonfly(t testing.TB, p, a, h, g int, arrangement string) *Dragonfly {
+func dragonfly(t testing.TB, p, a, h, g int, arrangement string) *topology.Dragonfly {
 	t.Helper()
-	return build(t, "dragonfly", func(c *DragonflyConfig) { *c = DragonflyConfig{p, a, h, g, arrangement} }).(*Dragonfly)
+	return topologytest.Build(t, "dragonfly", func(c *topology.DragonflyConfig) { *c = topology.DragonflyConfig{p, a, h, g, arrangement} }).(*topology.Dragonfly)
 }
 
 // The peer's k = 2: p = 2, a = 4, 9 groups of which each pair has one cable:
@@ -17,10 +20,10 @@ func dragonfly(t testing.TB, p, a, h, g int, arrangement string) *Dragonfly {
 func TestDragonflyMatchesBookSim(t *testing.T) {
 	d := dragonfly(t, 2, 4, 2, 0, "absolute")
 	g := d.Graph()
-	for s := range SwitchID(36) {
+	for s := range topology.SwitchID(36) {
 		group, local := int(s)/4, int(s)%4
 		for i := range 7 { // radix 4p-1
-			p := g.PortStart[s] + PortID(i)
+			p := g.PortStart[s] + topology.PortID(i)
 			peer, ok := g.PeerPort(p)
 			switch {
 			case i < 2:
@@ -60,7 +63,7 @@ func TestDragonflyArrangements(t *testing.T) {
 		d := dragonfly(t, 1, 2, 2, 0, arrangement)
 		g := d.Graph()
 		for j, group := range want {
-			peer, _ := g.PeerPort(g.PortStart[2+j/2] + PortID(2+j%2))
+			peer, _ := g.PeerPort(g.PortStart[2+j/2] + topology.PortID(2+j%2))
 			if got := d.GroupOf(g.PortSwitch[peer]); got != group {
 				t.Errorf("%s: port %d of group 1 leads to group %d, want %d", arrangement, j, got, group)
 			}
@@ -114,19 +117,19 @@ func BenchmarkBuild(b *testing.B) {
 // the global ones.
 func TestMegafly(t *testing.T) {
 	for _, c := range []struct {
-		config MegaflyConfig
+		config topology.MegaflyConfig
 		pairs  string
 		mean   float64
 		links  int
 		most   float64 // capacity
 	}{
-		{MegaflyConfig{3, 3, 3, 3, 0, "absolute"}, "[30 0 60 810]", 2.931034, 135, 30. / 29},
-		{MegaflyConfig{2, 2, 2, 2, 0, "absolute"}, "[10 0 10 80]", 2.888889, 30, 10. / 9},
-		{MegaflyConfig{4, 2, 2, 2, 0, "absolute"}, "[10 0 10 80]", 2.888889, 30, 5. / 9},
-		{MegaflyConfig{2, 2, 2, 1, 0, "absolute"}, "[6 0 6 24]", 2.8, 15, 3. / 4},
+		{topology.MegaflyConfig{3, 3, 3, 3, 0, "absolute"}, "[30 0 60 810]", 2.931034, 135, 30. / 29},
+		{topology.MegaflyConfig{2, 2, 2, 2, 0, "absolute"}, "[10 0 10 80]", 2.888889, 30, 10. / 9},
+		{topology.MegaflyConfig{4, 2, 2, 2, 0, "absolute"}, "[10 0 10 80]", 2.888889, 30, 5. / 9},
+		{topology.MegaflyConfig{2, 2, 2, 1, 0, "absolute"}, "[6 0 6 24]", 2.8, 15, 3. / 4},
 	} {
-		x := build(t, "megafly", func(d *MegaflyConfig) { *d = c.config }).(*Megafly)
-		m := Measure(x.Graph())
+		x := topologytest.Build(t, "megafly", func(d *topology.MegaflyConfig) { *d = c.config }).(*topology.Megafly)
+		m := topology.Measure(x.Graph())
 		if fmt.Sprint(m.Pairs) != c.pairs || math.Abs(m.MeanDistance-c.mean) > 5e-7 || m.Links != c.links {
 			t.Errorf("%+v: %+v", c.config, m)
 		}
@@ -136,7 +139,7 @@ func TestMegafly(t *testing.T) {
 	}
 	// Radix 36: 18 leaves and 18 spines a group, 18 terminals and 18 global ports:
 	// 324*325 terminals on 11,700 switches.
-	if f := newMegafly(MegaflyConfig{18, 18, 18, 18, 0, "absolute"}).Facts(); f.Terminals != 105300 || f.Switches != 11700 {
+	if f := topologytest.Build(t, "megafly", func(d *topology.MegaflyConfig) { *d = topology.MegaflyConfig{18, 18, 18, 18, 0, "absolute"} }).Facts(); f.Terminals != 105300 || f.Switches != 11700 {
 		t.Errorf("%+v", f)
 	}
 }

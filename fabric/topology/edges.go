@@ -73,7 +73,7 @@ func isList(data []byte) bool {
 }
 
 // Validate checks what the tags cannot.
-func (c *EdgesConfig) Validate() error { return checkPath(c.Path, "a list of cables") }
+func (c *EdgesConfig) Validate() error { return CheckPath(c.Path, "a list of cables") }
 
 // ReadEdges reads a list of cables in the format of [EdgesConfig]. name stands for the file
 // in error messages, which are joined, each with its line. doubts say what was taken in one way, and
@@ -277,7 +277,7 @@ func (r *edgeReader) graph(terminals int) *Graph {
 			return nil
 		}
 	}
-	if err := checkPorts("terminals", terminals, len(r.names)*terminals+2*len(r.cables)); err != nil {
+	if err := CheckPorts("terminals", terminals, len(r.names)*terminals+2*len(r.cables)); err != nil {
 		r.Add(err)
 		return nil
 	}
@@ -287,7 +287,7 @@ func (r *edgeReader) graph(terminals int) *Graph {
 		}
 		return SwitchID(i)
 	}
-	b := withTerminals(len(r.names), terminals, classes(r.classNames...)...)
+	b := WithTerminals(len(r.names), terminals, Classes(r.classNames...)...)
 	for _, c := range r.cables {
 		b.AddLink(at(c.ends[0]), at(c.ends[1]), c.class)
 	}

@@ -1,4 +1,4 @@
-package topology
+package topology_test
 
 import (
 	"fmt"
@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/topology/topologytest"
 	"github.com/weft-sim/weft/sim/param"
 	"github.com/weft-sim/weft/sim/simtest"
 )
@@ -17,24 +19,24 @@ import (
 func TestEdges(t *testing.T) {
 	for _, c := range []struct {
 		text  string
-		names []SwitchName
-		rows  [][]SwitchID
+		names []topology.SwitchName
+		rows  [][]topology.SwitchID
 	}{
-		{"# ring\n0 1\n1 2\r\n\n2 0\n", nil, [][]SwitchID{{1, 2}, {0, 2}, {0, 1}}},
-		{"2 0 far\n1 2\n1 2\n", nil, [][]SwitchID{{2}, {2}, {0, 1}}},
-		{"b a\na c\n", []SwitchName{{Name: "b"}, {Name: "a"}, {Name: "c"}}, [][]SwitchID{{1}, {0, 2}, {1}}},
+		{"# ring\n0 1\n1 2\r\n\n2 0\n", nil, [][]topology.SwitchID{{1, 2}, {0, 2}, {0, 1}}},
+		{"2 0 far\n1 2\n1 2\n", nil, [][]topology.SwitchID{{2}, {2}, {0, 1}}},
+		{"b a\na c\n", []topology.SwitchName{{Name: "b"}, {Name: "a"}, {Name: "c"}}, [][]topology.SwitchID{{1}, {0, 2}, {1}}},
 	} {
-		g, _, err := ReadEdges("f", []byte(c.text), 3)
+		g, _, err := topology.ReadEdges("f", []byte(c.text), 3)
 		if err != nil {
 			t.Errorf("%q: %v", c.text, err)
 			continue
 		}
-		CheckGraph(t, g)
+		topologytest.CheckGraph(t, g)
 		if g.Terminals() != 3*len(c.rows) || c.names != nil && !reflect.DeepEqual(g.Names.Switches, c.names) {
 			t.Errorf("%q: %d terminals, names %+v", c.text, g.Terminals(), g.Names)
 		}
 		for s, row := range c.rows {
-			if got := g.Neighbors().Of(SwitchID(s)); !reflect.DeepEqual(got, row) {
+			if got := g.Neighbors().Of(topology.SwitchID(s)); !reflect.DeepEqual(got, row) {
 				t.Errorf("%q: switch %d has neighbours %v, want %v", c.text, s, got, row)
 			}
 		}
@@ -44,7 +46,7 @@ func TestEdges(t *testing.T) {
 // Four routers of an Aries chassis and group, in the form that is documented for rtr
 // --interconnect; each cable stands there from both ends.
 func TestEdgesOfCray(t *testing.T) {
-	g, _, err := ReadEdges("rtr", []byte(`c0-0c0s0a0l00(0:0:0) green -> c0-0c0s1a0l10(0:0:1)
+	g, _, err := topology.ReadEdges("rtr", []byte(`c0-0c0s0a0l00(0:0:0) green -> c0-0c0s1a0l10(0:0:1)
 c0-0c0s0a0l01(0:0:0) blue -> unused
 c0-0c0s0a0l50(0:0:0) ptile -> processor
 c0-0c0s1a0l10(0:0:1) green -> c0-0c0s0a0l00(0:0:0)
@@ -57,7 +59,7 @@ c0-0c1s1a0l12(0:1:1) black -> c0-0c0s1a0l11(0:0:1)
 	if g.Switches() != 3 || g.SwitchLinks() != 2 || g.SwitchName(2) != "c0-0c1s1a0" || g.Classes[2].Name != "black" {
 		t.Errorf("%+v, names %+v", g, g.Names)
 	}
-	g, _, err = ReadEdges("rtr", []byte("c0-0c0s0g0l02[(0,0,0)] Z+ -> c0-0c0s0g1l21[(0,0,1)] LinkType: mezzanine\nc0-0c0s0g1l21[(0,0,1)] Z- -> c0-0c0s0g0l02[(0,0,0)] LinkType: mezzanine\n"), 2)
+	g, _, err = topology.ReadEdges("rtr", []byte("c0-0c0s0g0l02[(0,0,0)] Z+ -> c0-0c0s0g1l21[(0,0,1)] LinkType: mezzanine\nc0-0c0s0g1l21[(0,0,1)] Z- -> c0-0c0s0g0l02[(0,0,0)] LinkType: mezzanine\n"), 2)
 	if err != nil || g.Switches() != 2 || g.SwitchLinks() != 1 || g.Classes[1].Name != "z" {
 		t.Errorf("%+v, %v", g, err)
 	}
@@ -95,7 +97,7 @@ func TestEdgesAsMeant(t *testing.T) {
 		{"0 1 {'weight': 2, 'length': 3}\n1 2 {}\n", "f: 1 cables have numbers or attributes behind them, such as weights: passed over", 3, 2},
 		{"0 1 2.5\n1 2 1\n0 2 1e3 # long\n", "f: 3 cables have numbers or attributes behind them, such as weights: passed over", 3, 3},
 	} {
-		g, doubts, err := ReadEdges("f", []byte(c.text), 1)
+		g, doubts, err := topology.ReadEdges("f", []byte(c.text), 1)
 		if err != nil {
 			t.Errorf("%q: %v", c.text, err)
 		} else if g.Switches() != c.switches || g.SwitchLinks() != c.links || strings.Join(doubts, "\n") != c.doubt || len(g.Classes) != 2 {
@@ -118,15 +120,15 @@ func TestForeign(t *testing.T) {
 	} {
 		path := filepath.Join(t.TempDir(), "f")
 		simtest.Check(t, os.WriteFile(path, []byte(text), 0o666))
-		simtest.Refuse(ReadFile(path))(t, want)
-		simtest.Refuse(ReadJSON("f", []byte(text)))(t, want)
-		simtest.Refuse2(ReadEdges("f", []byte(text), 1))(t, want)
+		simtest.Refuse(topology.ReadFile(path))(t, want)
+		simtest.Refuse(topology.ReadJSON("f", []byte(text)))(t, want)
+		simtest.Refuse2(topology.ReadEdges("f", []byte(text), 1))(t, want)
 	}
 }
 
 // TestEdgesFromOne: a ring whose switches have the numbers 1 to 3 keeps their order, and these as names.
 func TestEdgesFromOne(t *testing.T) {
-	g, _, err := ReadEdges("f", []byte("3 1\n1 2\n2 3\n"), 1)
+	g, _, err := topology.ReadEdges("f", []byte("3 1\n1 2\n2 3\n"), 1)
 	if err != nil || g.Switches() != 3 || g.SwitchName(0) != "1" || g.SwitchName(2) != "3" {
 		t.Errorf("%+v, %v", g, err)
 	}
@@ -151,12 +153,12 @@ func TestEdgesRefuses(t *testing.T) {
 		{"c0l1 green -> c1l1\nc1l1 green -> c0l2\n", "f:2: tile c1l1 leads to c0l2; by line 1 its cable is that of c0l1"},
 		{"c0l1 green -> c1l1\nc1l1 green -> c0l1\nc2l1 green -> c1l1\n", "f:3: tile c2l1 leads to c1l1; by line 2 that has the cable of c0l1"},
 		{"5 4\n4 3\n3 2\n2 1\n1 0\n", `f:1: "5 4" may be a cable, or count the 5 switches and 4 cables that follow`},
-		{strings.Repeat("0 1\n", mostParallel+1), "f:1: 4097 cables between two switches: want at most 4096"},
+		{strings.Repeat("0 1\n", 4097), "f:1: 4097 cables between two switches: want at most 4096"},
 		{"\xff\xfe0\x00", "UTF-16"},
 	} {
-		simtest.Refuse2(ReadEdges("f", []byte(c.text), 1))(t, c.want)
+		simtest.Refuse2(topology.ReadEdges("f", []byte(c.text), 1))(t, c.want)
 	}
-	if _, err := param.Make(Registry, "edges", struct{}{}, func(c *EdgesConfig) { c.Path = "nowhere" }); err == nil || !strings.Contains(err.Error(), "a readable file") {
+	if _, err := param.Make(topology.Registry, "edges", struct{}{}, func(c *topology.EdgesConfig) { c.Path = "nowhere" }); err == nil || !strings.Contains(err.Error(), "a readable file") {
 		t.Error(err)
 	}
 }
@@ -166,8 +168,8 @@ func FuzzReadEdges(f *testing.F) {
 	f.Add(ring)
 	f.Add([]byte("a b c\nc0-0l1 X+ -> c0-1l2[x]\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if g, _, err := ReadEdges("f", data, 1); err == nil {
-			CheckGraph(t, g)
+		if g, _, err := topology.ReadEdges("f", data, 1); err == nil {
+			topologytest.CheckGraph(t, g)
 		}
 	})
 }
@@ -182,15 +184,15 @@ func TestLongPaths(t *testing.T) {
 		}
 		return b.String()
 	}
-	g, _, err := ReadEdges("f", []byte(line(1<<14)), 1)
+	g, _, err := topology.ReadEdges("f", []byte(line(1<<14)), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var b strings.Builder
-	simtest.Check(t, WriteJSON(&b, g))
-	simtest.Must(ReadJSON("f", []byte(b.String())))(t)
+	simtest.Check(t, topology.WriteJSON(&b, g))
+	simtest.Must(topology.ReadJSON("f", []byte(b.String())))(t)
 	const want = "f:1: switch 16384 is more than 16383 cables from switch 0"
-	simtest.Refuse2(ReadEdges("f", []byte(line(1<<14+1)), 1))(t, want)
+	simtest.Refuse2(topology.ReadEdges("f", []byte(line(1<<14+1)), 1))(t, want)
 }
 
 // TestManyCables: a list has at most 4,194,304 cables; it takes a few bytes each, also where it is
@@ -211,7 +213,7 @@ func TestManyCables(t *testing.T) {
 	text := adjacency(1000)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	g, _, err := ReadEdges("f", []byte(text), 1)
+	g, _, err := topology.ReadEdges("f", []byte(text), 1)
 	if err != nil || g.SwitchLinks() != 499_500 {
 		t.Fatal(g.SwitchLinks(), err)
 	}
@@ -219,5 +221,5 @@ func TestManyCables(t *testing.T) {
 	if bytes := after.TotalAlloc - before.TotalAlloc; bytes > 499_500*400 {
 		t.Errorf("%d bytes are allocated for 499,500 cables, want at most 400 each", bytes)
 	}
-	simtest.Refuse2(ReadEdges("f", []byte(adjacency(2897)), 1))(t, "more than 4194304 cables") // 4,194,856
+	simtest.Refuse2(topology.ReadEdges("f", []byte(adjacency(2897)), 1))(t, "more than 4194304 cables") // 4,194,856
 }

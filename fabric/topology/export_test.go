@@ -1,4 +1,4 @@
-package topology
+package topology_test
 
 import (
 	"bytes"
@@ -13,6 +13,8 @@ import (
 	"gonum.org/v1/gonum/graph/formats/dot"
 	"gonum.org/v1/gonum/graph/formats/dot/ast"
 
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/topology/topologytest"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/simtest"
 )
@@ -20,32 +22,32 @@ import (
 // exported returns the graphs that the exports are tested on: one of each
 // family, one with parallel cables and one with every kind of name, hard to
 // quote.
-func exported(t *testing.T) map[string]*Graph {
-	graphs := map[string]*Graph{
-		"parallel": xgft(t, XGFTConfig{M: []int{2, 4}, W: []int{1, 2}, Parallel: []int{1, 3}}).Graph(),
+func exported(t *testing.T) map[string]*topology.Graph {
+	graphs := map[string]*topology.Graph{
+		"parallel": xgft(t, topology.XGFTConfig{M: []int{2, 4}, W: []int{1, 2}, Parallel: []int{1, 3}}).Graph(),
 		"named":    namedGraph(),
 	}
-	for _, name := range Families() {
-		topo := simtest.Must(Registry.New(name, struct{}{}))(t)
+	for _, name := range topologytest.Families() {
+		topo := simtest.Must(topology.Registry.New(name, struct{}{}))(t)
 		graphs[name] = topo.Graph()
 	}
 	return graphs
 }
 
-func namedGraph() *Graph {
-	b := NewBuilder(2, Class{Name: "host", Latency: 1}, Class{Name: `a "wire" <&> \`, Latency: 7, Rate: 56_250_000_001})
+func namedGraph() *topology.Graph {
+	b := topology.NewBuilder(2, topology.Class{Name: "host", Latency: 1}, topology.Class{Name: `a "wire" <&> \`, Latency: 7, Rate: 56_250_000_001})
 	b.AddTerminal(1, 0)
 	b.AddLink(1, 0, 1)
 	b.AddLink(0, 1, 1)
 	b.AddTerminal(0, 1)
 	g := b.Freeze()
-	g.Names = &Names{
-		Switches:     []SwitchName{{`quote " backslash \ <tag> & ünicode`, 0xffffffffffffffff, 3, 0, 36}, {"two\nlines", 1, 49151, 3, 648}},
+	g.Names = &topology.Names{
+		Switches:     []topology.SwitchName{{`quote " backslash \ <tag> & ünicode`, 0xffffffffffffffff, 3, 0, 36}, {"two\nlines", 1, 49151, 3, 648}},
 		Port:         []int32{36, 1, 7, 5, 4, 3},
-		Terminals:    []AdapterPort{{NodeGUID: 0x0002c90300a1b2c3, NodePort: 1, PortGUID: 5, LID: 7, LMC: 1}, {Name: "host HCA-1", NodeGUID: 4, NodePort: 2, PortGUID: 6, LID: 8}},
+		Terminals:    []topology.AdapterPort{{NodeGUID: 0x0002c90300a1b2c3, NodePort: 1, PortGUID: 5, LID: 7, LMC: 1}, {Name: "host HCA-1", NodeGUID: 4, NodePort: 2, PortGUID: 6, LID: 8}},
 		TerminalNode: []int32{0, 0},
 		Host:         []int32{3, 3},
-		Aggregation:  []AdapterPort{{"inside", 1, 37, 9, 1, 10, 11, 2, "4xHDR", false}, {Switch: 0, Port: 2}},
+		Aggregation:  []topology.AdapterPort{{"inside", 1, 37, 9, 1, 10, 11, 2, "4xHDR", false}, {Switch: 0, Port: 2}},
 	}
 	return g
 }
@@ -55,9 +57,9 @@ type cable struct{ from, to, class, latency, rate string }
 
 // cables lists what exports should say: terminals' cables, then the others by
 // the order of their lower ports.
-func cables(g *Graph) []cable {
+func cables(g *topology.Graph) []cable {
 	var list []cable
-	add := func(from, to string, p PortID) {
+	add := func(from, to string, p topology.PortID) {
 		c := g.Classes[g.PortClass[p]]
 		rate := ""
 		if c.Rate != 0 {
@@ -70,25 +72,25 @@ func cables(g *Graph) []cable {
 	}
 	for p, peer := range g.Peer {
 		if peer > int32(p) {
-			add(fmt.Sprintf("s%d", g.PortSwitch[p]), fmt.Sprintf("s%d", g.PortSwitch[peer]), PortID(p))
+			add(fmt.Sprintf("s%d", g.PortSwitch[p]), fmt.Sprintf("s%d", g.PortSwitch[peer]), topology.PortID(p))
 		}
 	}
 	return list
 }
 
-func nodeNames(g *Graph) map[string]string {
+func nodeNames(g *topology.Graph) map[string]string {
 	names := map[string]string{}
-	for s := range SwitchID(g.Switches()) {
+	for s := range topology.SwitchID(g.Switches()) {
 		names[fmt.Sprintf("s%d", s)] = g.SwitchName(s)
 	}
-	for t := range TerminalID(g.Terminals()) {
+	for t := range topology.TerminalID(g.Terminals()) {
 		names[fmt.Sprintf("t%d", t)] = g.TerminalName(t)
 	}
 	return names
 }
 
 // checkExport holds what an export says to its graph.
-func checkExport(t *testing.T, g *Graph, got []cable, names map[string]string) {
+func checkExport(t *testing.T, g *topology.Graph, got []cable, names map[string]string) {
 	t.Helper()
 	if want := cables(g); !slices.Equal(got, want) {
 		t.Errorf("cables\n%v, want\n%v", got, want)
@@ -107,7 +109,7 @@ func TestWriteDOT(t *testing.T) {
 	for name, g := range exported(t) {
 		t.Run(name, func(t *testing.T) {
 			var b bytes.Buffer
-			simtest.Check(t, WriteDOT(&b, g))
+			simtest.Check(t, topology.WriteDOT(&b, g))
 			file := simtest.Must(dot.Parse(&b))(t)
 			names := map[string]string{}
 			var got []cable
@@ -158,7 +160,7 @@ func TestWriteGraphML(t *testing.T) {
 	for name, g := range exported(t) {
 		t.Run(name, func(t *testing.T) {
 			var b bytes.Buffer
-			simtest.Check(t, WriteGraphML(&b, g))
+			simtest.Check(t, topology.WriteGraphML(&b, g))
 			var file struct {
 				XMLName xml.Name `xml:"http://graphml.graphdrawing.org/xmlns graphml"`
 				Keys    []struct {
@@ -206,22 +208,22 @@ func TestJSONRoundTrip(t *testing.T) {
 	// Cables laid at random, in no order of ports.
 	random := rand.New(rand.NewPCG(1, 1))
 	for n := range 20 {
-		b := NewBuilder(5, Class{Name: "x", Latency: 1 + n}, Class{Name: "y", Latency: 2})
-		for s := range SwitchID(4) {
+		b := topology.NewBuilder(5, topology.Class{Name: "x", Latency: 1 + n}, topology.Class{Name: "y", Latency: 2})
+		for s := range topology.SwitchID(4) {
 			b.AddLink(s, s+1, 0)
 		}
 		for range random.IntN(10) {
-			s := SwitchID(random.IntN(5))
+			s := topology.SwitchID(random.IntN(5))
 			b.AddLinkAt(s, 10+random.IntN(1000), (s+1)%5, 2000+random.IntN(1000), 1)
 		}
-		b.AddTerminal(SwitchID(random.IntN(5)), 1)
+		b.AddTerminal(topology.SwitchID(random.IntN(5)), 1)
 		graphs[fmt.Sprintf("random %d", n)] = b.Freeze()
 	}
 	for name, g := range graphs {
 		t.Run(name, func(t *testing.T) {
 			var b bytes.Buffer
-			simtest.Check(t, WriteJSON(&b, g))
-			got := simtest.Must(ReadJSON("export", b.Bytes()))(t)
+			simtest.Check(t, topology.WriteJSON(&b, g))
+			got := simtest.Must(topology.ReadJSON("export", b.Bytes()))(t)
 			if !reflect.DeepEqual(got, g) {
 				t.Errorf("read back\n%+v %+v, want\n%+v %+v", got, got.Names, g, g.Names)
 			}
@@ -236,7 +238,7 @@ func (failingWriter) Write([]byte) (int, error) { return 0, fmt.Errorf("disk ful
 
 func TestExportReportsWriteErrors(t *testing.T) {
 	g := namedGraph()
-	if WriteDOT(failingWriter{}, g) == nil || WriteGraphML(failingWriter{}, g) == nil || WriteJSON(failingWriter{}, g) == nil {
+	if topology.WriteDOT(failingWriter{}, g) == nil || topology.WriteGraphML(failingWriter{}, g) == nil || topology.WriteJSON(failingWriter{}, g) == nil {
 		t.Error("a failing writer goes unnoticed")
 	}
 }

@@ -79,12 +79,12 @@ func (c *FileConfig) RelativeTo(dir string) { c.Path = input.In(dir, c.Path) }
 func (c *FileConfig) Files() []string { return []string{c.Path} }
 
 // Validate checks what the tags cannot.
-func (c *FileConfig) Validate() error { return checkPath(c.Path, "a topology file") }
+func (c *FileConfig) Validate() error { return CheckPath(c.Path, "a topology file") }
 
 // FileNetwork is a network read from a file; see [FileConfig]. It has no
 // closed forms beyond its counts.
 type FileNetwork struct {
-	built
+	Built
 	doubts []string
 }
 
@@ -100,7 +100,7 @@ func (n *FileNetwork) Doubts() []string { return n.doubts }
 
 // NewFileNetwork is the network of a graph.
 func NewFileNetwork(g *Graph) *FileNetwork {
-	return &FileNetwork{built: built{graph: g, facts: Facts{g.Switches(), g.Terminals(), g.SwitchLinks(), -1, -1}}}
+	return &FileNetwork{Built: Built{graph: g, facts: Facts{g.Switches(), g.Terminals(), g.SwitchLinks(), -1, -1}}}
 }
 
 // Format is a form of files that hold a network, beside weft's JSON.

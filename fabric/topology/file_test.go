@@ -1,4 +1,4 @@
-package topology
+package topology_test
 
 import (
 	"bytes"
@@ -9,23 +9,25 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/topology/topologytest"
 	"github.com/weft-sim/weft/sim/input"
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // The example of FileConfig's documentation.
 func TestFileExample(t *testing.T) {
-	topo := build(t, "file", func(c *FileConfig) { c.Path = filepath.Join("testdata", "two.json") })
-	b := NewBuilder(2, Class{Name: "terminal", Latency: 1}, Class{Name: "wire", Latency: 10, Rate: 40e9})
+	topo := topologytest.Build(t, "file", func(c *topology.FileConfig) { c.Path = filepath.Join("testdata", "two.json") })
+	b := topology.NewBuilder(2, topology.Class{Name: "terminal", Latency: 1}, topology.Class{Name: "wire", Latency: 10, Rate: 40e9})
 	b.AddTerminal(0, 0)
 	b.AddTerminal(1, 0)
 	b.AddLink(0, 1, 1)
 	want := b.Freeze()
-	want.Names = &Names{Switches: []SwitchName{{Name: "left"}, {}}, Terminals: []AdapterPort{{Name: "host A"}, {}}}
+	want.Names = &topology.Names{Switches: []topology.SwitchName{{Name: "left"}, {}}, Terminals: []topology.AdapterPort{{Name: "host A"}, {}}}
 	if !reflect.DeepEqual(topo.Graph(), want) {
 		t.Errorf("%+v, want %+v", topo.Graph(), want)
 	}
-	if got, want := topo.Facts(), (Facts{2, 2, 1, -1, -1}); got != want {
+	if got, want := topo.Facts(), (topology.Facts{2, 2, 1, -1, -1}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	text := simtest.Must(os.ReadFile("file.go"))(t)
@@ -37,7 +39,7 @@ func TestFileExample(t *testing.T) {
 
 func TestFilePaths(t *testing.T) {
 	for _, c := range []struct{ path, want string }{{"x.json", filepath.Join("dir", "x.json")}, {"", ""}, {"/x.json", "/x.json"}} {
-		config := FileConfig{c.path}
+		config := topology.FileConfig{c.path}
 		config.RelativeTo("dir")
 		if config.Path != c.want {
 			t.Errorf("%q from dir is %q, want %q", c.path, config.Path, c.want)
@@ -54,7 +56,7 @@ func TestFileProblems(t *testing.T) {
 		link    = "\"links\": [{\"a\": {\"switch\": 0}, \"b\": {\"switch\": 1}, \"class\": \"x\"}]}"
 	)
 	for _, mark := range []string{"", "\ufeff"} {
-		if _, err := ReadJSON("f", []byte(mark+head+classes+nodes+link)); err != nil {
+		if _, err := topology.ReadJSON("f", []byte(mark+head+classes+nodes+link)); err != nil {
 			t.Fatalf("the correct file, after %q: %v", mark, err)
 		}
 	}
@@ -90,7 +92,7 @@ func TestFileProblems(t *testing.T) {
 			[]string{`f:5: 1 of 2 terminals have a "node"`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := ReadJSON("f", []byte(c.text))
+			_, err := topology.ReadJSON("f", []byte(c.text))
 			for _, want := range c.want {
 				if err == nil || !strings.Contains(err.Error(), want) {
 					t.Errorf("%v\nlacks %q", err, want)
@@ -100,14 +102,14 @@ func TestFileProblems(t *testing.T) {
 	}
 	// A list that no network of so few bytes has is not read on: 2^20 and one more switch, and nothing else.
 	long := head + classes + "\"switches\": [{}" + strings.Repeat(",{}", 1<<20) + "]}"
-	simtest.Refuse(ReadJSON("f", []byte(long)))(t, fmt.Sprintf("more than %d elements in a list of a file of %d bytes", 1<<20, len(long)))
+	simtest.Refuse(topology.ReadJSON("f", []byte(long)))(t, fmt.Sprintf("more than %d elements in a list of a file of %d bytes", 1<<20, len(long)))
 	var many strings.Builder
 	fmt.Fprintf(&many, "%s%s\"switches\": [{}], \"links\": [], \"terminals\": [{\"switch\": 0, \"class\": \"x\"}", head, classes)
 	for range 100 {
 		many.WriteString(",\n{\"switch\": 7, \"class\": \"x\"}")
 	}
 	many.WriteString("]}")
-	_, err := ReadJSON("f", []byte(many.String()))
+	_, err := topology.ReadJSON("f", []byte(many.String()))
 	if err == nil || strings.Count(err.Error(), "\n") != input.MostProblems || !strings.HasSuffix(err.Error(), "more problems") {
 		t.Errorf("100 problems: %v", err)
 	}
@@ -118,18 +120,18 @@ func FuzzReadJSON(f *testing.F) {
 	two := simtest.Must(os.ReadFile(filepath.Join("testdata", "two.json")))(f)
 	f.Add(two)
 	var b bytes.Buffer
-	WriteJSON(&b, namedGraph())
+	topology.WriteJSON(&b, namedGraph())
 	f.Add(b.Bytes())
 	f.Add([]byte(`{"links": [1, null, []], "x": 3, "classes": null}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		g, err := ReadJSON("f", data)
+		g, err := topology.ReadJSON("f", data)
 		if err != nil {
 			return
 		}
-		CheckGraph(t, g)
+		topologytest.CheckGraph(t, g)
 		var b bytes.Buffer
-		simtest.Check(t, WriteJSON(&b, g))
-		again := simtest.Must(ReadJSON("export", b.Bytes()))(t)
+		simtest.Check(t, topology.WriteJSON(&b, g))
+		again := simtest.Must(topology.ReadJSON("export", b.Bytes()))(t)
 		if !reflect.DeepEqual(g, again) {
 			t.Errorf("%+v, read back %+v", g, again)
 		}
@@ -139,9 +141,9 @@ func FuzzReadJSON(f *testing.F) {
 // TestReadFileFindsLists: a list of cables is told by its first line, and what was written is read again.
 func TestReadFileFindsLists(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
-	read := func(text string) (Topology, error) {
+	read := func(text string) (topology.Topology, error) {
 		simtest.Check(t, os.WriteFile(path, []byte(text), 0o666))
-		return ReadFile(path)
+		return topology.ReadFile(path)
 	}
 	for _, text := range []string{"# a ring\n0 1\n1 2\n2 0\n", "a b x\nb c x\nc a x\n", "router 0 node 0 router 1\nrouter 1 node 1 router 2\nrouter 2 node 2 router 0\n"} {
 		n := simtest.Must(read(text))(t)
@@ -149,7 +151,7 @@ func TestReadFileFindsLists(t *testing.T) {
 			t.Errorf("%q: %d switches, %d terminals, %d links", text, g.Switches(), g.Terminals(), g.SwitchLinks())
 		}
 		var b strings.Builder
-		simtest.Check(t, WriteJSON(&b, n.Graph()))
+		simtest.Check(t, topology.WriteJSON(&b, n.Graph()))
 		if again := simtest.Must(read(b.String()))(t); again.Graph().SwitchLinks() != 3 {
 			t.Errorf("%q: %d links in JSON", text, again.Graph().SwitchLinks())
 		}

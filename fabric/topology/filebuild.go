@@ -104,8 +104,8 @@ func (r *fileReader) cableEnds() []fileEnd {
 			if f.Port != nil {
 				e.port = *f.Port
 			}
-			if e.port < 0 || e.port > maxPorts {
-				r.ProblemAt(line, "port %d: want 0 to %d", e.port, maxPorts)
+			if e.port < 0 || e.port > MaxPorts {
+				r.ProblemAt(line, "port %d: want 0 to %d", e.port, MaxPorts)
 			}
 			next[f.Switch] = max(next[f.Switch], e.port+1)
 		}

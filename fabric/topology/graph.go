@@ -422,8 +422,8 @@ func ParseLink(s string) (name string, rate sim.Rate, err error) {
 	return "", 0, fmt.Errorf("%q: want a width of 1x, 2x, 4x, 8x or 12x and a speed of SDR, DDR, QDR, FDR10, FDR, EDR, HDR, NDR or XDR", s)
 }
 
-// withTerminals is a builder of switches that have as many terminals each, on their first ports.
-func withTerminals(switches, terminals int, classes ...Class) *Builder {
+// WithTerminals is a builder of switches that have as many terminals each, on their first ports.
+func WithTerminals(switches, terminals int, classes ...Class) *Builder {
 	b := NewBuilder(switches, classes...)
 	for s := range SwitchID(switches) {
 		for range terminals {
@@ -433,13 +433,13 @@ func withTerminals(switches, terminals int, classes ...Class) *Builder {
 	return b
 }
 
-// layRows builds the network of switches that have terminals each, joined as rows say
+// LayRows builds the network of switches that have terminals each, joined as rows say
 // (rows[s]: the neighbours of s, in any order; s stands in the row of each of them; as
 // often as there are parallel cables). Ports: terminals, class 0, then cables in the
 // order of the switches that they lead to, of the class that is given for s < t. The
 // rows are sorted.
-func layRows(rows [][]SwitchID, terminals int, classes []Class, class func(s, t SwitchID) ClassID) *Graph {
-	b := withTerminals(len(rows), terminals, classes...)
+func LayRows(rows [][]SwitchID, terminals int, classes []Class, class func(s, t SwitchID) ClassID) *Graph {
+	b := WithTerminals(len(rows), terminals, classes...)
 	for s, row := range rows { // cables in the order (lower end, upper end) give every switch its neighbours in order
 		slices.Sort(row)
 		for _, t := range row {
@@ -451,8 +451,8 @@ func layRows(rows [][]SwitchID, terminals int, classes []Class, class func(s, t 
 	return b.Freeze()
 }
 
-// classes makes channel classes of latency 1: "terminal", then those named.
-func classes(names ...string) []Class {
+// Classes makes channel classes of latency 1: "terminal", then those named.
+func Classes(names ...string) []Class {
 	all := []Class{{Name: "terminal", Latency: 1}}
 	for _, name := range names {
 		all = append(all, Class{Name: name, Latency: 1})
@@ -460,21 +460,21 @@ func classes(names ...string) []Class {
 	return all
 }
 
-// numberedClasses names the channel classes of so many levels of switches: "terminal", then
+// NumberedClasses names the channel classes of so many levels of switches: "terminal", then
 // the name with 1 for the cables between levels 0 and 1, and so on.
-func numberedClasses(name string, levels int) []Class {
+func NumberedClasses(name string, levels int) []Class {
 	var names []string
 	for i := 1; i < levels; i++ {
 		names = append(names, fmt.Sprintf("%s%d", name, i))
 	}
-	return classes(names...)
+	return Classes(names...)
 }
 
-// one is the class of all cables between switches where there is one only.
-func one(_, _ SwitchID) ClassID { return 1 }
+// OneClass is the class of all cables between switches where there is one only.
+func OneClass(_, _ SwitchID) ClassID { return 1 }
 
-// connectedRows tells whether every switch can be reached from the first.
-func connectedRows(rows [][]SwitchID) bool {
+// ConnectedRows tells whether every switch can be reached from the first.
+func ConnectedRows(rows [][]SwitchID) bool {
 	seen := make([]bool, len(rows))
 	stack := []SwitchID{0}
 	seen[0] = true

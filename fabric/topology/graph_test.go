@@ -1,4 +1,4 @@
-package topology
+package topology_test
 
 import (
 	"math"
@@ -7,12 +7,14 @@ import (
 
 	"gonum.org/v1/gonum/graph/path"
 	"gonum.org/v1/gonum/graph/simple"
+
+	"github.com/weft-sim/weft/fabric/topology"
 )
 
 // Gaps between explicit ports close in order, on both ends: switch 0 has
 // cables in ports 1, 4 and 6, switch 1 in ports 0, 2 and 5, crossed.
 func TestBuilderClosesGaps(t *testing.T) {
-	b := NewBuilder(2, Class{Name: "terminal"}, Class{Name: "wire"})
+	b := topology.NewBuilder(2, topology.Class{Name: "terminal"}, topology.Class{Name: "wire"})
 	b.AddLinkAt(0, 6, 1, 0, 1)
 	b.AddLinkAt(0, 1, 1, 5, 1)
 	b.AddTerminalAt(0, 4, 0)
@@ -31,9 +33,9 @@ func TestBuilderClosesGaps(t *testing.T) {
 }
 
 func TestBuilderRefusesMisuse(t *testing.T) {
-	for name, f := range map[string]func(*Builder){
-		"self":     func(b *Builder) { b.AddLink(1, 1, 0) },
-		"occupied": func(b *Builder) { b.AddTerminalAt(0, 3, 0); b.AddLinkAt(0, 3, 1, 0, 0) },
+	for name, f := range map[string]func(*topology.Builder){
+		"self":     func(b *topology.Builder) { b.AddLink(1, 1, 0) },
+		"occupied": func(b *topology.Builder) { b.AddTerminalAt(0, 3, 0); b.AddLinkAt(0, 3, 1, 0, 0) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			defer func() {
@@ -41,7 +43,7 @@ func TestBuilderRefusesMisuse(t *testing.T) {
 					t.Error("no panic")
 				}
 			}()
-			f(NewBuilder(2, Class{Name: "wire"}))
+			f(topology.NewBuilder(2, topology.Class{Name: "wire"}))
 		})
 	}
 }
@@ -55,21 +57,23 @@ func TestDistancesMatchGonum(t *testing.T) {
 			for s := range g.Switches() {
 				oracle.AddNode(simple.Node(s))
 			}
-			g.eachLink(func(p, peer PortID) {
-				oracle.SetEdge(simple.Edge{F: simple.Node(g.PortSwitch[p]), T: simple.Node(g.PortSwitch[peer])})
-			})
+			for p := range topology.PortID(g.NumPorts()) {
+				if peer, ok := g.PeerPort(p); ok {
+					oracle.SetEdge(simple.Edge{F: simple.Node(g.PortSwitch[p]), T: simple.Node(g.PortSwitch[peer])})
+				}
+			}
 			all, _ := path.FloydWarshall(oracle)
 			n := g.Neighbors()
 			var d []int16
-			for s := range SwitchID(g.Switches()) {
+			for s := range topology.SwitchID(g.Switches()) {
 				d = n.DistancesFrom(s, d)
-				var near []SwitchID
+				var near []topology.SwitchID
 				for u, got := range d {
 					if want := all.Weight(int64(s), int64(u)); float64(got) != want {
 						t.Fatalf("distance from %d to %d is %d, gonum says %v", s, u, got, want)
 					}
 					if oracle.HasEdgeBetween(int64(s), int64(u)) {
-						near = append(near, SwitchID(u))
+						near = append(near, topology.SwitchID(u))
 					}
 				}
 				if !slices.Equal(n.Of(s), near) {
@@ -81,18 +85,18 @@ func TestDistancesMatchGonum(t *testing.T) {
 }
 
 func TestDistancesUnreachable(t *testing.T) {
-	b := NewBuilder(3, Class{Name: "wire"})
+	b := topology.NewBuilder(3, topology.Class{Name: "wire"})
 	b.AddLink(0, 1, 0)
-	if got, want := b.Freeze().DistancesFrom(1, nil), []int16{1, 0, Unreachable}; !slices.Equal(got, want) {
+	if got, want := b.Freeze().DistancesFrom(1, nil), []int16{1, 0, topology.Unreachable}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
 
 // A path as long as int16 can tell is measured, a longer one refused.
 func TestDistancesTooFar(t *testing.T) {
-	line := func(switches int) *Graph {
-		b := NewBuilder(switches, Class{Name: "wire"})
-		for s := range SwitchID(switches - 1) {
+	line := func(switches int) *topology.Graph {
+		b := topology.NewBuilder(switches, topology.Class{Name: "wire"})
+		for s := range topology.SwitchID(switches - 1) {
 			b.AddLink(s, s+1, 0)
 		}
 		return b.Freeze()

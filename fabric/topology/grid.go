@@ -14,27 +14,27 @@ type GridConfig struct {
 }
 
 func init() {
-	register("torus", "torus of any number of dimensions", GridConfig{Dims: []int{8, 8}, Terminals: 1},
+	Register("torus", "torus of any number of dimensions", GridConfig{Dims: []int{8, 8}, Terminals: 1},
 		func(c GridConfig) *GridNetwork { return newGrid(c, true) })
-	register("mesh", "mesh of any number of dimensions; with every dimension 2, the hypercube", GridConfig{Dims: []int{8, 8}, Terminals: 1},
+	Register("mesh", "mesh of any number of dimensions; with every dimension 2, the hypercube", GridConfig{Dims: []int{8, 8}, Terminals: 1},
 		func(c GridConfig) *GridNetwork { return newGrid(c, false) })
 }
 
 // Validate checks what the tags cannot.
 func (c *GridConfig) Validate() error {
-	switches, sum, err := checkDims(c.Dims, 28)
+	switches, sum, err := CheckDims(c.Dims, 28)
 	if err != nil {
 		return err
 	}
 	if reach := sum - len(c.Dims); reach > 32767 {
 		return &param.ParamError{Key: "dims", Value: c.Dims, Want: fmt.Sprintf("paths of at most 32767 hops; corner to corner is %d", reach)}
 	}
-	return checkPorts("dims", c.Dims, switches*(c.Terminals+2*len(c.Dims)))
+	return CheckPorts("dims", c.Dims, switches*(c.Terminals+2*len(c.Dims)))
 }
 
-// checkDims refuses more than so many dimensions and more switches than ports can be; it
+// CheckDims refuses more than so many dimensions and more switches than ports can be; it
 // returns how many there are, and the sum of the dimensions.
-func checkDims(dims []int, most int) (switches, sum int, err error) {
+func CheckDims(dims []int, most int) (switches, sum int, err error) {
 	if len(dims) == 0 || len(dims) > most {
 		return 0, 0, &param.ParamError{Key: "dims", Value: dims, Want: fmt.Sprintf("1 to %d dimensions", most)}
 	}
@@ -42,7 +42,7 @@ func checkDims(dims []int, most int) (switches, sum int, err error) {
 	for _, size := range dims {
 		switches *= size
 		sum += size
-		if err := checkPorts("dims", dims, switches); err != nil {
+		if err := CheckPorts("dims", dims, switches); err != nil {
 			return 0, 0, err
 		}
 	}
@@ -86,7 +86,7 @@ func checkDims(dims []int, most int) (switches, sum int, err error) {
 // halves differ by one switch.
 type GridNetwork struct {
 	GridConfig
-	built
+	Built
 	torus  bool
 	stride []int // len = dims: difference in switch number of a step
 }
@@ -100,7 +100,7 @@ func newGrid(c GridConfig, torus bool) *GridNetwork {
 		x.stride = append(x.stride, switches)
 		switches *= size
 	}
-	b := withTerminals(switches, c.Terminals, classes("grid")...)
+	b := WithTerminals(switches, c.Terminals, Classes("grid")...)
 	for s := range SwitchID(switches) {
 		for d, size := range c.Dims {
 			at, up := x.Coordinate(s, d), c.Terminals+2*d
@@ -122,7 +122,7 @@ func newGrid(c GridConfig, torus bool) *GridNetwork {
 			f.Diameter += size - 1
 		}
 	}
-	x.built = built{graph: b.Freeze(), facts: f}
+	x.Built = Built{graph: b.Freeze(), facts: f}
 	return x
 }
 
@@ -185,117 +185,4 @@ func (x *GridNetwork) Towards(s SwitchID, d int, up bool) PortID {
 		}
 	}
 	return NoPort
-}
-
-// TwistedTorusConfig configures the topology "twisted-torus"; see [TwistedTorus].
-type TwistedTorusConfig struct {
-	Dims      []int `toml:"dims" doc:"switches along each dimension" min:"2" max:"32767"`
-	Twist     []int `toml:"twist" doc:"steps along dimension 0 that the way round a dimension adds; twist[0] = 0" min:"0" max:"32766"`
-	Terminals int   `toml:"terminals" doc:"terminals of a switch" min:"1" max:"4096"`
-}
-
-func init() {
-	register("twisted-torus", "torus whose cables round a dimension are shifted along the first one",
-		TwistedTorusConfig{Dims: []int{8, 4}, Twist: []int{0, 4}, Terminals: 1}, newTwistedTorus)
-}
-
-// Validate checks what the tags cannot.
-func (c *TwistedTorusConfig) Validate() error {
-	switches, sum, err := checkDims(c.Dims, 16)
-	switch {
-	case err != nil:
-		return err
-	case len(c.Twist) != len(c.Dims):
-		return &param.ParamError{Key: "twist", Value: c.Twist, Want: fmt.Sprintf("one number for each of the %d dimensions", len(c.Dims))}
-	case c.Twist[0] != 0:
-		return &param.ParamError{Key: "twist[0]", Value: c.Twist[0], Want: "0: twists are along dimension 0"}
-	}
-	for d, size := range c.Dims {
-		if c.Twist[d] >= c.Dims[0] {
-			return &param.ParamError{Key: fmt.Sprintf("twist[%d]", d), Value: c.Twist[d], Want: fmt.Sprintf("less than dims[0] = %d", c.Dims[0])}
-		}
-		if size == 2 && c.Twist[d] == 0 {
-			return &param.ParamError{Key: fmt.Sprintf("dims[%d]", d), Value: size, Want: "at least 3, or a twist"}
-		}
-	}
-	if sum > 32767 {
-		return &param.ParamError{Key: "dims", Value: c.Dims, Want: fmt.Sprintf("a sum of at most 32767; this is %d", sum)}
-	}
-	return checkPorts("dims", c.Dims, switches*(c.Terminals+2*len(c.Dims)))
-}
-
-// TwistedTorus is the torus whose wrap-around cables are shifted (Cámara, Moretó, Vallejo,
-// Beivide, Miguel-Alonso, Martínez and Navaridas, IEEE TPDS 2010): going up from the last
-// switch of dimension d leads to the first one, twist[d] further along dimension 0. The
-// rectangular twisted torus of 2a x a switches is dims = [2a, a], twist = [0, a]; the
-// prismatic doubly twisted one is dims = [2a, a, a], twist = [0, a, a].
-//
-//	dims = [4, 2], twist = [0, 2]: the cables out at the bottom come in at the top
-//	of the column with the same letter
-//
-//	 c   d   a   b
-//	─0───1───2───3─
-//	─4───5───6───7─
-//	 a   b   c   d
-//
-// Numbers and ports are as in [GridNetwork], every dimension being a ring; it is no
-// [Grid], as the way round changes two coordinates. Channel classes "terminal" and "grid".
-//
-// # Closed forms
-//
-// With N = k_0*...*k_(n-1) switches and c*N terminals there are n*N links. All switches are
-// alike (a shift of the coordinates maps the network to itself). The rectangular twisted torus
-// has diameter a, where the torus of its size has 3a/2; elsewhere no closed form. None for
-// the bisection.
-type TwistedTorus struct {
-	TwistedTorusConfig
-	built
-}
-
-func newTwistedTorus(c TwistedTorusConfig) *TwistedTorus {
-	switches := 1
-	for _, size := range c.Dims {
-		switches *= size
-	}
-	b := withTerminals(switches, c.Terminals, classes("grid")...)
-	for s := range switches {
-		stride := 1
-		for d, size := range c.Dims {
-			up, to := c.Terminals+2*d, s+stride
-			if s/stride%size == size-1 {
-				to -= size * stride
-				along := to % c.Dims[0]
-				to += (along+c.Twist[d])%c.Dims[0] - along
-			}
-			b.AddLinkAt(SwitchID(s), up, SwitchID(to), up+1, 1)
-			stride *= size
-		}
-	}
-	degree := 2 * len(c.Dims)
-	f := Facts{Switches: switches, Terminals: switches * c.Terminals, Links: switches * len(c.Dims), Diameter: -1, Bisection: -1}
-	if len(c.Dims) == 2 && c.Dims[0] == 2*c.Dims[1] && c.Twist[1] == c.Dims[1] {
-		f.Diameter = c.Dims[1]
-	}
-	return &TwistedTorus{c, built{b.Freeze(), f, Forms{Degree: [2]int{degree, degree}}}}
-}
-
-// Layout implements [LaidOut]: as a torus.
-func (x *TwistedTorus) Layout() *Layout {
-	columns, rows := x.Dims[0], 1
-	if len(x.Dims) > 1 {
-		rows = x.Dims[1]
-	}
-	l := &Layout{Shape: Rows, Places: make([]Place, x.graph.Switches()), Longest: 1.5, How: "Switches at their coordinates; cables that close a ring are cut, and enter further along where they are twisted."}
-	plane := columns * rows
-	if len(l.Places) > plane {
-		l.Plane = make([]int, len(l.Places))
-		l.How = "The planes of the first two dimensions; cables between planes are not drawn, those that close a ring are cut."
-	}
-	for s := range l.Places {
-		l.Places[s] = Place{float64(s%columns + s/plane*(columns+1)), float64(rows - 1 - s/columns%rows)}
-		if l.Plane != nil {
-			l.Plane[s] = s / plane
-		}
-	}
-	return l
 }

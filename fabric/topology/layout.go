@@ -63,7 +63,7 @@ func LayoutOf(t Topology) *Layout {
 	case LaidOut:
 		return t.Layout()
 	case Grouped:
-		return rings(t.Graph(), t.Groups(), t.GroupOf, "group ", "Groups in a circle, their switches in rings.")
+		return RingsOf(t.Graph(), t.Groups(), t.GroupOf, "group ", "Groups in a circle, their switches in rings.")
 	case Grid:
 		return layGrid(t)
 	case Tree:
@@ -79,8 +79,8 @@ func LayoutOf(t Topology) *Layout {
 	return layCircle(t.Graph())
 }
 
-// placed is a layout of n switches; place says where each stands.
-func placed(shape Shape, n int, how string, place func(s int) Place) *Layout {
+// Placed is a layout of n switches; place says where each stands.
+func Placed(shape Shape, n int, how string, place func(s int) Place) *Layout {
 	l := &Layout{Shape: shape, Places: make([]Place, n), How: how}
 	for s := range l.Places {
 		l.Places[s] = place(s)
@@ -88,23 +88,23 @@ func placed(shape Shape, n int, how string, place func(s int) Place) *Layout {
 	return l
 }
 
-// circleRadius is the radius of a circle on which n places are a distance apart; 0 for one.
-func circleRadius(n int, distance float64) float64 {
+// CircleRadius is the radius of a circle on which n places are a distance apart; 0 for one.
+func CircleRadius(n int, distance float64) float64 {
 	if n < 2 {
 		return 0
 	}
 	return distance / (2 * math.Sin(math.Pi/float64(n)))
 }
 
-// onCircle is place i of n, the first at the top, clockwise.
-func onCircle(center Place, radius float64, i, n int) Place {
+// OnCircle is place i of n, the first at the top, clockwise.
+func OnCircle(center Place, radius float64, i, n int) Place {
 	angle := 2*math.Pi*float64(i)/float64(n) - math.Pi/2
 	return Place{center.X + radius*math.Cos(angle), center.Y + radius*math.Sin(angle)}
 }
 
-// rings draws each of so many groups as a ring; the rings stand on a circle by number, which
+// RingsOf draws each of so many groups as a ring; the rings stand on a circle by number, which
 // their names end with.
-func rings(g *Graph, groups int, of func(s SwitchID) int, name, how string) *Layout {
+func RingsOf(g *Graph, groups int, of func(s SwitchID) int, name, how string) *Layout {
 	l := &Layout{Shape: Rings, Places: make([]Place, g.Switches()), How: how}
 	members := make([][]SwitchID, groups)
 	largest := 0
@@ -114,13 +114,13 @@ func rings(g *Graph, groups int, of func(s SwitchID) int, name, how string) *Lay
 		largest = max(largest, len(members[group]))
 	}
 	const gap = 1.5 // between groups
-	radius := circleRadius(largest, 1)
-	outer := circleRadius(len(members), 2*radius+gap)
+	radius := CircleRadius(largest, 1)
+	outer := CircleRadius(len(members), 2*radius+gap)
 	for group, switches := range members {
-		center := onCircle(Place{}, outer, group, len(members))
+		center := OnCircle(Place{}, outer, group, len(members))
 		l.Frames = append(l.Frames, Frame{Name: name + strconv.Itoa(group), Center: center, Radius: radius + 0.5})
 		for i, s := range switches {
-			l.Places[s] = onCircle(center, circleRadius(len(switches), 1), i, len(switches))
+			l.Places[s] = OnCircle(center, CircleRadius(len(switches), 1), i, len(switches))
 		}
 	}
 	return l
@@ -136,7 +136,7 @@ func layGrid(t Grid) *Layout {
 	}
 	n := t.Graph().Switches()
 	if n == columns && t.Wraps(0) && n > 2 {
-		return placed(Circle, n, "Switches on their ring.", func(s int) Place { return onCircle(Place{}, circleRadius(n, 1), t.Coordinate(SwitchID(s), 0), n) })
+		return Placed(Circle, n, "Switches on their ring.", func(s int) Place { return OnCircle(Place{}, CircleRadius(n, 1), t.Coordinate(SwitchID(s), 0), n) })
 	}
 	l := &Layout{Shape: Rows, Places: make([]Place, n), Longest: 1.5, How: "Switches at their coordinates; cables that close a ring are cut."}
 	planes := n / (columns * rows)
@@ -186,7 +186,7 @@ func layGrid(t Grid) *Layout {
 // neighbours by their degree, which keeps those with a cable near each other.
 func layCircle(g *Graph) *Layout {
 	n, order := g.Switches(), inverse(cuthillMcKee(g), g.Switches())
-	return placed(Circle, n, "Switches in a circle, neighbours near each other.", func(s int) Place { return onCircle(Place{}, circleRadius(n, 1), order[s], n) })
+	return Placed(Circle, n, "Switches in a circle, neighbours near each other.", func(s int) Place { return OnCircle(Place{}, CircleRadius(n, 1), order[s], n) })
 }
 
 // levelsFromTerminals finds the levels of a network that is drawn best in levels:

@@ -1,50 +1,34 @@
-package topology
+package topology_test
 
 import (
 	"math"
 	"slices"
 	"testing"
 
-	"github.com/weft-sim/weft/sim/simtest"
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/topology/topologytest"
 )
 
-func laidOut[C any](t *testing.T, name string, set func(*C)) (Topology, *Layout) {
+func laidOut[C any](t *testing.T, name string, set func(*C)) (topology.Topology, *topology.Layout) {
 	t.Helper()
-	x := build(t, name, set)
-	return x, layout(t, x)
-}
-
-// layout lays a topology out and checks that its switches are at least a distance of 1 apart.
-func layout(t *testing.T, x Topology) *Layout {
-	t.Helper()
-	l := LayoutOf(x)
-	if len(l.Places) != x.Graph().Switches() || l.How == "" {
-		t.Fatalf("%d places, %q", len(l.Places), l.How)
-	}
-	for s, a := range l.Places {
-		for u, b := range l.Places[:s] {
-			if math.Hypot(a.X-b.X, a.Y-b.Y) < 0.99 {
-				t.Errorf("%s: switches %d and %d are %v apart", l.How, u, s, math.Hypot(a.X-b.X, a.Y-b.Y))
-			}
-		}
-	}
-	return l
+	x := topologytest.Build(t, name, set)
+	return x, topologytest.CheckLayout(t, x)
 }
 
 // TestLayouts: where switches stand in grids and groups.
 func TestLayouts(t *testing.T) {
-	_, l := laidOut(t, "torus", func(c *GridConfig) { c.Dims = []int{5, 3} })
+	_, l := laidOut(t, "torus", func(c *topology.GridConfig) { c.Dims = []int{5, 3} })
 	// Coordinate 0, 0 is the lower left corner; x runs fastest.
-	if l.Places[0] != (Place{0, 2}) || l.Places[4] != (Place{4, 2}) || l.Places[5] != (Place{0, 1}) || l.Longest == 0 {
+	if l.Places[0] != (topology.Place{0, 2}) || l.Places[4] != (topology.Place{4, 2}) || l.Places[5] != (topology.Place{0, 1}) || l.Longest == 0 {
 		t.Errorf("torus: %v", l.Places)
 	}
-	_, l = laidOut(t, "mesh", func(c *GridConfig) { c.Dims = []int{3, 3, 2} })
+	_, l = laidOut(t, "mesh", func(c *topology.GridConfig) { c.Dims = []int{3, 3, 2} })
 	if len(l.Frames) != 2 || l.Frames[1].Name != "plane 1" || l.Plane[8] != 0 || l.Plane[9] != 1 {
 		t.Errorf("mesh: %v, %v", l.Frames, l.Plane)
 	}
-	x, l := laidOut(t, "dragonfly", func(c *DragonflyConfig) { c.P, c.A, c.H = 2, 4, 2 })
+	x, l := laidOut(t, "dragonfly", func(c *topology.DragonflyConfig) { c.P, c.A, c.H = 2, 4, 2 })
 	for s, at := range l.Places {
-		f := l.Frames[x.(Grouped).GroupOf(SwitchID(s))]
+		f := l.Frames[x.(topology.Grouped).GroupOf(topology.SwitchID(s))]
 		if d := math.Hypot(at.X-f.Center.X, at.Y-f.Center.Y); d > f.Radius {
 			t.Errorf("switch %d is %v from the centre of its group of radius %v", s, d, f.Radius)
 		}
@@ -54,11 +38,11 @@ func TestLayouts(t *testing.T) {
 // TestTreeLayout: a fat tree stands in its levels, each pod over its own leaves; the
 // same graph without the knowledge of its levels, as an imported one, is drawn alike.
 func TestTreeLayout(t *testing.T) {
-	x, l := laidOut(t, "fat-tree", func(c *FatTreeConfig) { c.K, c.N = 6, 3 })
-	tree := x.(Tree)
+	x, l := laidOut(t, "fat-tree", func(c *topology.FatTreeConfig) { c.K, c.N = 6, 3 })
+	tree := x.(topology.Tree)
 	heights := map[int]float64{}
 	for s, at := range l.Places {
-		level := tree.LevelOf(SwitchID(s))
+		level := tree.LevelOf(topology.SwitchID(s))
 		if y, known := heights[level]; known && y != at.Y {
 			t.Errorf("level %d at %v and %v", level, y, at.Y)
 		}
@@ -76,42 +60,9 @@ func TestTreeLayout(t *testing.T) {
 			}
 		}
 	}
-	imported := LayoutOf(NewFileNetwork(x.Graph()))
-	if imported.Shape != Levels || !slices.Equal(imported.Places, l.Places) {
+	imported := topology.LayoutOf(topology.NewFileNetwork(x.Graph()))
+	if imported.Shape != topology.Levels || !slices.Equal(imported.Places, l.Places) {
 		t.Error("the imported tree is drawn in another way")
-	}
-}
-
-// TestLevelsWithHostsAbove: a few hosts on the roots, as in real fabrics, do not
-// make leaves of them; a torus has no levels.
-func TestLevelsWithHostsAbove(t *testing.T) {
-	b := NewBuilder(6, Class{Name: "terminal"}, Class{Name: "cable"})
-	for leaf := range 4 {
-		for range 5 {
-			b.AddTerminal(SwitchID(leaf), 0)
-		}
-		b.AddLink(SwitchID(leaf), 4, 1)
-		b.AddLink(SwitchID(leaf), 5, 1)
-	}
-	b.AddTerminal(4, 0)
-	if got := levelsFromTerminals(b.Freeze()); !slices.Equal(got, []int{0, 0, 0, 0, 1, 1}) {
-		t.Errorf("levels %v", got)
-	}
-	x, _ := laidOut(t, "torus", func(c *GridConfig) { c.Dims = []int{4, 4} })
-	if got := levelsFromTerminals(x.Graph()); got != nil {
-		t.Errorf("a torus of levels %v", got)
-	}
-}
-
-// TestCuthillMcKee: a path is followed from one of its ends.
-func TestCuthillMcKee(t *testing.T) {
-	b := NewBuilder(5, Class{Name: "terminal"}, Class{Name: "cable"})
-	b.AddTerminal(0, 0)
-	for _, link := range [][2]SwitchID{{3, 0}, {0, 4}, {4, 1}, {1, 2}} {
-		b.AddLink(link[0], link[1], 1)
-	}
-	if got := cuthillMcKee(b.Freeze()); !slices.Equal(got, []SwitchID{2, 1, 4, 0, 3}) {
-		t.Errorf("order %v", got)
 	}
 }
 
@@ -120,30 +71,17 @@ func TestFamilyLayouts(t *testing.T) {
 	for _, c := range []struct {
 		family string
 		set    func(any)
-		shape  Shape
+		shape  topology.Shape
 		frames int
 	}{
-		{"slim-fly", but(func(c *SlimFlyConfig) { c.Q = 5 }), Rings, 10},
-		{"polarfly", but(func(c *PolarFlyConfig) { c.Q = 7 }), Rings, 8}, // the quadrics, and 7 racks
-		{"polarfly", but(func(c *PolarFlyConfig) { c.Q = 4 }), Rings, 5},
-		{"polarstar", but(func(*PolarStarConfig) {}), Rings, 13},
-		{"megafly", but(func(*MegaflyConfig) {}), Rings, 5},
-		{"xpander", but(func(*XpanderConfig) {}), Rings, 6},
-		{"oft", but(func(*OFTConfig) {}), Levels, 0},
-		{"butterfly", but(func(c *ButterflyConfig) { c.K = 4 }), Rows, 0},
-		{"twisted-torus", but(func(c *TwistedTorusConfig) { c.Dims, c.Twist = []int{6, 3, 3}, []int{0, 3, 3} }), Rows, 0},
-		{"hyperx", but(func(c *HyperXConfig) { c.Dims = []int{4, 3, 3} }), Rows, 0},
-		{"rail-optimised", but(func(*RailConfig) {}), Levels, 0},
-		{"multi-plane", but(func(*PlanesConfig) {}), Levels, 0},
-		{"torus", but(func(c *GridConfig) { c.Dims = []int{12} }), Circle, 0},
-		{"random-regular", but(func(c *RandomRegularConfig) { c.Switches, c.Degree = 40, 3 }), Circle, 0},
-		{"single-switch", but(func(*SingleSwitchConfig) {}), Circle, 0},
+		{"megafly", topologytest.But(func(*topology.MegaflyConfig) {}), topology.Rings, 5},
+		{"hyperx", topologytest.But(func(c *topology.HyperXConfig) { c.Dims = []int{4, 3, 3} }), topology.Rows, 0},
+		{"torus", topologytest.But(func(c *topology.GridConfig) { c.Dims = []int{12} }), topology.Circle, 0},
+		{"random-regular", topologytest.But(func(c *topology.RandomRegularConfig) { c.Switches, c.Degree = 40, 3 }), topology.Circle, 0},
+		{"single-switch", topologytest.But(func(*topology.SingleSwitchConfig) {}), topology.Circle, 0},
 		// Splitters of both stages below the spine: 3 levels of the same width.
-		{"pk", but(func(c *PKConfig) { c.M, c.Cascades = 3, 1 }), Levels, 0},
+		{"pk", topologytest.But(func(c *topology.PKConfig) { c.M, c.Cascades = 3, 1 }), topology.Levels, 0},
 	} {
-		x := simtest.Must(made(c.family, c.set))(t)
-		if l := layout(t, x); l.Shape != c.shape || len(l.Frames) != c.frames {
-			t.Errorf("%s: shape %v with %d frames: %s", c.family, l.Shape, len(l.Frames), l.How)
-		}
+		topologytest.CheckShape(t, c.family, c.set, c.shape, c.frames)
 	}
 }

@@ -43,7 +43,7 @@ type DistributedSwitch struct {
 	levels []int   // levels[r] = R_r, the ports of a PK_r; levels[0] = m: a bare switch
 	extra  [][]int // extra[r]: elements of the partial group of a PK_r; extra[0], extra[1] are empty
 	place  [][]int // place[r][i*m+j]: port of the copy that port j of element extra[r][i] goes to
-	built
+	Built
 }
 
 // PKConfig configures the topology "pk".
@@ -57,7 +57,7 @@ type PKConfig struct {
 func init() {
 	param.Register(Registry, "pk", "distributed full switch PK_k(R_k, m, 1 | m^(k-1)) of k cascades (Podlazov 2012)",
 		PKConfig{M: 3, Cascades: 2, Inner: []int{}},
-		func(c PKConfig, _ struct{}) (Topology, error) { return asTopology(NewDistributedSwitch(c)) })
+		func(c PKConfig, _ struct{}) (Topology, error) { return AsTopology(NewDistributedSwitch(c)) })
 }
 
 // NewDistributedSwitch builds a PK_k. R_1 is N. For r > 1, R_r lies between
@@ -107,7 +107,7 @@ func (s *DistributedSwitch) addLevel(want int, key string) error {
 	if want < full || want > full+len(elements) {
 		return &param.ParamError{Key: key, Value: want, Want: fmt.Sprintf("%d to %d", full, full+len(elements))}
 	}
-	if err := checkPorts("cascades", len(s.levels), 2*m*full); err != nil {
+	if err := CheckPorts("cascades", len(s.levels), 2*m*full); err != nil {
 		return err
 	}
 	first := inner / m * m
@@ -245,11 +245,11 @@ func (s *DistributedSwitch) freeze() error {
 	}
 	// A level's first stage was checked before the level was made, and the
 	// others have at most m^(k-1) times its ports: no overflow.
-	if err := checkPorts("cascades", s.Cascades(), 2*facts.Links+facts.Terminals); err != nil {
+	if err := CheckPorts("cascades", s.Cascades(), 2*facts.Links+facts.Terminals); err != nil {
 		return err
 	}
 	const terminal, internal = ClassID(0), ClassID(1)
-	b := NewBuilder(facts.Switches, classes("internal")...)
+	b := NewBuilder(facts.Switches, Classes("internal")...)
 	for t := range facts.Terminals {
 		b.AddTerminal(s.Node(1, t), terminal)
 	}

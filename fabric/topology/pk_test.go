@@ -1,4 +1,4 @@
-package topology
+package topology_test
 
 import (
 	"fmt"
@@ -6,12 +6,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/topology/topologytest"
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
 // ports lists who is plugged into each port of each copy of PK_(r-1) in a
 // PK_r, numbered from 1, 0 where nobody is: the paper's tables.
-func ports(s *DistributedSwitch, r int) [][]int {
+func ports(s *topology.DistributedSwitch, r int) [][]int {
 	table := make([][]int, s.Design().Points())
 	for c := range table {
 		table[c] = make([]int, s.Level(r-1))
@@ -28,7 +30,7 @@ func ports(s *DistributedSwitch, r int) [][]int {
 // Podlazov 2012, table 1: the processors at ports 1, 2, 3 of switches 1 to 7.
 func TestPKTable1(t *testing.T) {
 	want := [][]int{{1, 7, 5}, {2, 1, 6}, {3, 2, 7}, {4, 3, 1}, {5, 4, 2}, {6, 5, 3}, {7, 6, 4}}
-	if got := ports(simtest.Must(NewDistributedSwitch(PKConfig{M: 3, Cascades: 1}))(t), 1); !slices.EqualFunc(got, want, slices.Equal) {
+	if got := ports(simtest.Must(topology.NewDistributedSwitch(topology.PKConfig{M: 3, Cascades: 1}))(t), 1); !slices.EqualFunc(got, want, slices.Equal) {
 		t.Errorf("got %v\nwant %v", got, want)
 	}
 }
@@ -45,7 +47,7 @@ func TestPKTable2(t *testing.T) {
 		{6, 5, 3, 13, 12, 10, 0},
 		{7, 6, 4, 14, 13, 11, 0},
 	}
-	s := simtest.Must(NewDistributedSwitch(PKConfig{M: 3, Cascades: 2}))(t)
+	s := simtest.Must(topology.NewDistributedSwitch(topology.PKConfig{M: 3, Cascades: 2}))(t)
 	if got := ports(s, 2); !slices.EqualFunc(got, want, slices.Equal) {
 		t.Errorf("got %v\nwant %v", got, want)
 	}
@@ -60,7 +62,7 @@ func TestPKTable2(t *testing.T) {
 func TestPKSizes(t *testing.T) {
 	for _, m := range []int{3, 4, 5, 6, 8} {
 		n := m*(m-1) + 1
-		s := simtest.Must(NewDistributedSwitch(PKConfig{M: m, Cascades: 3}))(t)
+		s := simtest.Must(topology.NewDistributedSwitch(topology.PKConfig{M: m, Cascades: 3}))(t)
 		if got, want := s.Level(2), n*(m-1)+1; got != want {
 			t.Errorf("m = %d: R_2 = %d, want %d", m, got, want)
 		}
@@ -70,30 +72,30 @@ func TestPKSizes(t *testing.T) {
 	}
 	// m = 3: R_3 = 35 leaves 35 mod 3 = 2 ports; the Fano plane has four
 	// points of which no three are on a line, so R_4 = 7*11 + 4.
-	if got := simtest.Must(NewDistributedSwitch(PKConfig{M: 3, Cascades: 4}))(t).Level(4); got != 81 {
+	if got := simtest.Must(topology.NewDistributedSwitch(topology.PKConfig{M: 3, Cascades: 4}))(t).Level(4); got != 81 {
 		t.Errorf("R_4 = %d, want 81", got)
 	}
 	// R_2 = 14 leaves 2 ports of 14: R_3 = 7*4 + 4.
-	if got := simtest.Must(NewDistributedSwitch(PKConfig{M: 3, Cascades: 3, Inner: []int{14}}))(t).Level(3); got != 32 {
+	if got := simtest.Must(topology.NewDistributedSwitch(topology.PKConfig{M: 3, Cascades: 3, Inner: []int{14}}))(t).Level(3); got != 32 {
 		t.Errorf("R_3 over R_2 = 14 is %d, want 32", got)
 	}
 }
 
 func TestPKRefusals(t *testing.T) {
 	for _, c := range []struct {
-		config PKConfig
+		config topology.PKConfig
 		want   string
 	}{
-		{PKConfig{M: 3, Cascades: 2, Terminals: 16}, "terminals = 16: want 14 to 15"},
-		{PKConfig{M: 3, Cascades: 2, Terminals: 13}, "terminals = 13: want 14 to 15"},
-		{PKConfig{M: 3, Cascades: 1, Terminals: 6}, "want 7 with one cascade"},
-		{PKConfig{M: 3, Cascades: 3, Inner: []int{20}}, "inner[0] = 20: want 14 to 15"},
-		{PKConfig{M: 3, Cascades: 2, Inner: []int{7}}, "at most 0 values"},
-		{PKConfig{M: 7, Cascades: 1}, "m = 7: want a prime power plus one"},
-		{PKConfig{M: 48, Cascades: 3}, "switch ports"},
-		{PKConfig{M: 128, Cascades: 6}, "switch ports"},
+		{topology.PKConfig{M: 3, Cascades: 2, Terminals: 16}, "terminals = 16: want 14 to 15"},
+		{topology.PKConfig{M: 3, Cascades: 2, Terminals: 13}, "terminals = 13: want 14 to 15"},
+		{topology.PKConfig{M: 3, Cascades: 1, Terminals: 6}, "want 7 with one cascade"},
+		{topology.PKConfig{M: 3, Cascades: 3, Inner: []int{20}}, "inner[0] = 20: want 14 to 15"},
+		{topology.PKConfig{M: 3, Cascades: 2, Inner: []int{7}}, "at most 0 values"},
+		{topology.PKConfig{M: 7, Cascades: 1}, "m = 7: want a prime power plus one"},
+		{topology.PKConfig{M: 48, Cascades: 3}, "switch ports"},
+		{topology.PKConfig{M: 128, Cascades: 6}, "switch ports"},
 	} {
-		_, err := NewDistributedSwitch(c.config)
+		_, err := topology.NewDistributedSwitch(c.config)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: got error %v, want one with %q", c.config, err, c.want)
 		}
@@ -105,11 +107,11 @@ func TestPKRefusals(t *testing.T) {
 // the number of shortest paths between them is 1, or m for each stage on which
 // they stand on equal elements.
 func TestPKGraph(t *testing.T) {
-	for _, c := range []PKConfig{
+	for _, c := range []topology.PKConfig{
 		{M: 3, Cascades: 1}, {M: 3, Cascades: 2}, {M: 3, Cascades: 2, Terminals: 14}, {M: 3, Cascades: 3},
 		{M: 3, Cascades: 3, Inner: []int{14}}, {M: 4, Cascades: 2}, {M: 5, Cascades: 2}, {M: 9, Cascades: 1},
 	} {
-		s := simtest.Must(NewDistributedSwitch(c))(t)
+		s := simtest.Must(topology.NewDistributedSwitch(c))(t)
 		t.Run(s.Name(), func(t *testing.T) {
 			g, facts := s.Graph(), s.Facts()
 			if g.Switches() != facts.Switches || g.Terminals() != facts.Terminals || g.SwitchLinks() != facts.Links {
@@ -121,7 +123,7 @@ func TestPKGraph(t *testing.T) {
 					node := s.Node(stage, u)
 					for j := range m {
 						to, port := s.Up(stage, u, j)
-						peer, ok := g.PeerPort(g.PortStart[node] + PortID(g.Degree(node)-m+j))
+						peer, ok := g.PeerPort(g.PortStart[node] + topology.PortID(g.Degree(node)-m+j))
 						if !ok || g.PortSwitch[peer] != s.Node(stage+1, to) {
 							t.Fatalf("stage %d unit %d port %d: cable leads to %s", stage, u, j, g.PortName(peer))
 						}
@@ -141,7 +143,7 @@ func TestPKGraph(t *testing.T) {
 	}
 }
 
-func checkPKPaths(t *testing.T, s *DistributedSwitch) {
+func checkPKPaths(t *testing.T, s *topology.DistributedSwitch) {
 	g := s.Graph()
 	for x := range g.Terminals() {
 		distance, paths := make([]int, g.Switches()), make([]int, g.Switches())
@@ -149,11 +151,11 @@ func checkPKPaths(t *testing.T, s *DistributedSwitch) {
 			distance[i] = -1
 		}
 		distance[x], paths[x] = 0, 1
-		queue := []SwitchID{SwitchID(x)}
+		queue := []topology.SwitchID{topology.SwitchID(x)}
 		for len(queue) > 0 {
 			u := queue[0]
 			queue = queue[1:]
-			for _, v := range leadsTo(g, u) {
+			for _, v := range topologytest.LeadsTo(g, u) {
 				if distance[v] < 0 {
 					distance[v] = distance[u] + 1
 					queue = append(queue, v)
@@ -178,7 +180,7 @@ func checkPKPaths(t *testing.T, s *DistributedSwitch) {
 }
 
 // countPaths follows the recursion of the construction.
-func countPaths(s *DistributedSwitch, r, x, y int) int {
+func countPaths(s *topology.DistributedSwitch, r, x, y int) int {
 	if r == 0 || x == y {
 		return 1
 	}
@@ -199,7 +201,7 @@ func countPaths(s *DistributedSwitch, r, x, y int) int {
 // joined by m paths, all others by one.
 func TestPKPathsOfTwoCascades(t *testing.T) {
 	for _, m := range []int{3, 4, 5} {
-		s := simtest.Must(NewDistributedSwitch(PKConfig{M: m, Cascades: 2}))(t)
+		s := simtest.Must(topology.NewDistributedSwitch(topology.PKConfig{M: m, Cascades: 2}))(t)
 		for x := range s.Level(2) {
 			for y := range x {
 				want := 1
@@ -215,11 +217,11 @@ func TestPKPathsOfTwoCascades(t *testing.T) {
 }
 
 func TestPCC(t *testing.T) {
-	for _, c := range []PCCConfig{{M: 3, Sigma: 1}, {M: 6, Sigma: 1}, {M: 4, Sigma: 2}, {M: 5, Sigma: 2}, {M: 6, Sigma: 2}} {
+	for _, c := range []topology.PCCConfig{{M: 3, Sigma: 1}, {M: 6, Sigma: 1}, {M: 4, Sigma: 2}, {M: 5, Sigma: 2}, {M: 6, Sigma: 2}} {
 		t.Run(fmt.Sprintf("m=%d,sigma=%d", c.M, c.Sigma), func(t *testing.T) {
-			top := build(t, "pcc", func(p *PCCConfig) { *p = c })
+			top := topologytest.Build(t, "pcc", func(p *topology.PCCConfig) { *p = c })
 			n := c.M*(c.M-1)/c.Sigma + 1
-			want := Facts{Switches: 2 * n, Terminals: n, Links: n * c.M, Diameter: 2, Bisection: -1}
+			want := topology.Facts{Switches: 2 * n, Terminals: n, Links: n * c.M, Diameter: 2, Bisection: -1}
 			if top.Facts() != want {
 				t.Errorf("facts %+v, want %+v", top.Facts(), want)
 			}
@@ -230,8 +232,8 @@ func TestPCC(t *testing.T) {
 			// Two processors share sigma switches.
 			for x := range n {
 				near := make([]int, n)
-				for _, b := range leadsTo(g, SwitchID(x)) {
-					for _, y := range leadsTo(g, b) {
+				for _, b := range topologytest.LeadsTo(g, topology.SwitchID(x)) {
+					for _, y := range topologytest.LeadsTo(g, b) {
 						near[y]++
 					}
 				}

@@ -139,8 +139,8 @@ type Formed interface {
 	Forms() Forms
 }
 
-// register adds a family to the registry. Its settings are checked before it is built.
-func register[C any, T Topology](name, doc string, defaults C, build func(C) T) {
+// Register adds a family to the registry. Its settings are checked before it is built.
+func Register[C any, T Topology](name, doc string, defaults C, build func(C) T) {
 	param.Register(Registry, name, doc, defaults, func(c C, _ struct{}) (Topology, error) { return build(c), nil })
 }
 
@@ -156,55 +156,58 @@ func RegisterFile[C any](name, doc string, defaults C, limit int64, path func(c 
 	})
 }
 
-// checkPath refuses an empty path.
-func checkPath(path, what string) error {
+// CheckPath refuses an empty path.
+func CheckPath(path, what string) error {
 	if path == "" {
 		return &param.ParamError{Key: "path", Value: `""`, Want: "the path of " + what}
 	}
 	return nil
 }
 
-// asTopology keeps a nil pointer from becoming a Topology that is not nil.
-func asTopology[T Topology](x T, err error) (Topology, error) {
+// AsTopology keeps a nil pointer from becoming a Topology that is not nil.
+func AsTopology[T Topology](x T, err error) (Topology, error) {
 	if err != nil {
 		return nil, err
 	}
 	return x, nil
 }
 
-// built is what the types of families embed: the graph and the closed forms, both made
+// Built is what the types of families embed: the graph and the closed forms, both made
 // once by the generator.
-type built struct {
+type Built struct {
 	graph *Graph
 	facts Facts
 	forms Forms
 }
 
+// NewBuilt is what a generator has made.
+func NewBuilt(graph *Graph, facts Facts, forms Forms) Built { return Built{graph, facts, forms} }
+
 // Graph implements [Topology].
-func (x *built) Graph() *Graph { return x.graph }
+func (x *Built) Graph() *Graph { return x.graph }
 
 // Facts implements [Topology].
-func (x *built) Facts() Facts { return x.facts }
+func (x *Built) Facts() Facts { return x.facts }
 
 // Forms implements [Formed].
-func (x *built) Forms() Forms { return x.forms }
+func (x *Built) Forms() Forms { return x.forms }
 
-// maxPorts bounds the switch ports of generated networks: port numbers are
+// MaxPorts bounds the switch ports of generated networks: port numbers are
 // int32, and beyond this no machine would hold the simulation.
-const maxPorts = 1 << 28
+const MaxPorts = 1 << 28
 
 // portBytes is what a port of a [Graph] takes at least.
 const portBytes = 16
 
-// checkPorts refuses a setting that makes a network of more than maxPorts
+// CheckPorts refuses a setting that makes a network of more than MaxPorts
 // switch ports, or of more than there is memory for. Callers keep the product from overflowing by bounds on its
 // factors.
-func checkPorts(key string, value any, ports int) error {
-	if ports <= maxPorts {
+func CheckPorts(key string, value any, ports int) error {
+	if ports <= MaxPorts {
 		return input.CheckMemory(key, value, "so many switch ports", portBytes*float64(ports))
 	}
 	return &param.ParamError{Key: key, Value: value,
-		Want: fmt.Sprintf("a network of at most %d switch ports; with the other settings this makes %d", maxPorts, ports)}
+		Want: fmt.Sprintf("a network of at most %d switch ports; with the other settings this makes %d", MaxPorts, ports)}
 }
 
 // SingleSwitchConfig configures the topology "single-switch"; see
@@ -214,7 +217,7 @@ type SingleSwitchConfig struct {
 }
 
 func init() {
-	register("single-switch", "one switch with all terminals on it", SingleSwitchConfig{Terminals: 8}, newSingleSwitch)
+	Register("single-switch", "one switch with all terminals on it", SingleSwitchConfig{Terminals: 8}, newSingleSwitch)
 }
 
 // SingleSwitch is one switch; port i leads to terminal i. Class "terminal".
@@ -225,9 +228,9 @@ func init() {
 //
 // Closed forms: no links, diameter 0. There is no bisection: a cut through
 // switch-switch cables cannot part the terminals.
-type SingleSwitch struct{ built }
+type SingleSwitch struct{ Built }
 
 func newSingleSwitch(c SingleSwitchConfig) *SingleSwitch {
-	b := withTerminals(1, c.Terminals, classes()...)
-	return &SingleSwitch{built{graph: b.Freeze(), facts: Facts{Switches: 1, Terminals: c.Terminals, Bisection: -1}}}
+	b := WithTerminals(1, c.Terminals, Classes()...)
+	return &SingleSwitch{Built{graph: b.Freeze(), facts: Facts{Switches: 1, Terminals: c.Terminals, Bisection: -1}}}
 }

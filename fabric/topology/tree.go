@@ -1,7 +1,6 @@
 package topology
 
 import (
-	"cmp"
 	"fmt"
 
 	"github.com/weft-sim/weft/sim/param"
@@ -13,7 +12,7 @@ import (
 // the same number of consecutive ports to each block. Down ports come before
 // up ports.
 type treeShape struct {
-	built
+	Built
 	levels []treeLevel  // leaves first
 	low    []TerminalID // len = switches: first terminal below
 	high   []TerminalID // len = switches: first terminal above those below
@@ -65,8 +64,8 @@ type XGFTConfig struct {
 }
 
 func init() {
-	register("xgft", "extended generalized fat tree, tapered and with parallel cables at will",
-		XGFTConfig{M: []int{4, 4, 8}, W: []int{1, 2, 2}}, newXGFT)
+	Register("xgft", "extended generalized fat tree, tapered and with parallel cables at will",
+		XGFTConfig{M: []int{4, 4, 8}, W: []int{1, 2, 2}}, NewXGFT)
 }
 
 // Validate checks what the tags cannot.
@@ -87,10 +86,10 @@ func (c *XGFTConfig) Validate() error {
 	ports := 0
 	for i := range levels { // stop before a product can overflow
 		n := c.nodes(i)
-		if n <= maxPorts {
+		if n <= MaxPorts {
 			ports += 2 * c.upCables(i)
 		}
-		if err := checkPorts("m", c.M, max(n, ports)); err != nil {
+		if err := CheckPorts("m", c.M, max(n, ports)); err != nil {
 			return err
 		}
 	}
@@ -102,7 +101,7 @@ func (c *XGFTConfig) Validate() error {
 func (c *XGFTConfig) nodes(i int) int {
 	n := 1
 	for j := range c.M {
-		if n > maxPorts {
+		if n > MaxPorts {
 			break
 		}
 		if j < i {
@@ -168,7 +167,7 @@ type XGFT struct {
 
 var _ Tree = (*XGFT)(nil)
 
-func newXGFT(c XGFTConfig) *XGFT {
+func NewXGFT(c XGFTConfig) *XGFT {
 	x := &XGFT{XGFTConfig: c}
 	first, roots, block := 0, 1, 1 // of the level: first switch, roots of a subtree, terminals below a child
 	for i, children := range c.M {
@@ -181,7 +180,7 @@ func newXGFT(c XGFTConfig) *XGFT {
 			first++
 		}
 	}
-	b := NewBuilder(first, numberedClasses("level", len(c.M))...)
+	b := NewBuilder(first, NumberedClasses("level", len(c.M))...)
 	for t := range c.nodes(0) {
 		b.AddTerminal(SwitchID(t/c.M[0]), 0)
 	}
@@ -232,8 +231,8 @@ type FatTreeConfig struct {
 }
 
 func init() {
-	register("fat-tree", "fat tree of k-port switches with full bisection", FatTreeConfig{K: 8, N: 3},
-		func(c FatTreeConfig) *FatTree { return &FatTree{c, newXGFT(c.xgft()).treeShape} })
+	Register("fat-tree", "fat tree of k-port switches with full bisection", FatTreeConfig{K: 8, N: 3},
+		func(c FatTreeConfig) *FatTree { return &FatTree{c, NewXGFT(c.xgft()).treeShape} })
 }
 
 // Validate checks what the tags cannot.
@@ -243,7 +242,7 @@ func (c *FatTreeConfig) Validate() error {
 	}
 	tree := c.xgft()
 	if tree.Validate() != nil { // its only possible problem: too large
-		return &param.ParamError{Key: "n", Value: c.N, Want: fmt.Sprintf("fewer levels: with k = %d the network has more than %d switch ports", c.K, maxPorts)}
+		return &param.ParamError{Key: "n", Value: c.N, Want: fmt.Sprintf("fewer levels: with k = %d the network has more than %d switch ports", c.K, MaxPorts)}
 	}
 	return nil
 }
@@ -290,88 +289,3 @@ type FatTree struct {
 }
 
 var _ Tree = (*FatTree)(nil)
-
-// OFTConfig configures the topology "oft"; see [OFT].
-type OFTConfig struct {
-	K int `toml:"k" doc:"half the ports of a switch; k-1 must be a prime power" min:"3" max:"128"`
-	P int `toml:"p" doc:"terminals of an outer switch; 0: k" min:"0" max:"4096"`
-}
-
-func init() {
-	param.Register(Registry, "oft", "orthogonal fat tree of two levels: outer switches are the points of a projective plane, twice, inner ones its lines",
-		OFTConfig{K: 3},
-		func(c OFTConfig, _ struct{}) (Topology, error) { return newOFT(c) })
-}
-
-// Validate checks what the tags cannot.
-func (c *OFTConfig) Validate() error { return checkPorts("k", c.K, 3*c.K*c.K*(2*c.K+c.P)) }
-
-// OFT is the orthogonal fat tree of Valerio, Moser and Melliar-Smith (IEEE Int.
-// Conference on Computer Communications and Networks 1994) in the form of two levels
-// that Kathareios, Minkenberg, Prisacari, Rodriguez and Hoefler (SC 2015) compare: a
-// projective plane of order k-1 has n = k²-k+1 points and as many lines, k points on a line
-// and k lines through a point; any two points share one line. The 2n outer switches are the
-// points, twice; the n inner ones are the lines, each joined to both copies of its points.
-//
-//	outer   p0  p1  p2 ... p(n-1)      first copy, k terminals each
-//	         │╲ ╱│  ...
-//	inner   l0  l1  l2 ... l(n-1)      2k ports, all to outer switches
-//	         │╱ ╲│  ...
-//	outer   p0' p1' p2' ... p(n-1)'    second copy, k terminals each
-//
-// Point x is switch x and, as a copy, n + x; line b is switch 2n + b. The plane follows from
-// a Singer difference set ([NewDesign]). Ports of an outer switch: terminals, then the
-// lines in order of the difference set; of an inner one: the points of the first copy in that
-// order, then the second copy's. Channel classes "terminal" and "level1". Inner switches
-// lead down only, but not to every terminal: the network is no [Tree].
-//
-// # Closed forms
-//
-// 3n switches, 2nk terminals, 2nk links. Two outer switches are two hops apart, on one path
-// if they are different points and on k if they are a point and its copy: diameter and mean
-// distance 2. Bisection: none. Uniform capacity: what leaves an outer switch, all but
-// 1/(2n) of its traffic, crosses its k channels: k*2n/(p*(2n-1)).
-type OFT struct {
-	OFTConfig
-	built
-}
-
-var _ Ranked = (*OFT)(nil)
-
-func newOFT(c OFTConfig) (Topology, error) {
-	plane, err := NewDesign(c.K, 1)
-	if err != nil {
-		problem := *err.(*param.ParamError) // of "m", the block size
-		problem.Key = "k"
-		return nil, &problem
-	}
-	c.P = cmp.Or(c.P, c.K)
-	n := plane.Points()
-	b := NewBuilder(3*n, classes("level1")...)
-	for s := range 2 * n {
-		for range c.P {
-			b.AddTerminal(SwitchID(s), 0)
-		}
-		for j := range c.K {
-			b.AddLinkAt(SwitchID(s), c.P+j, SwitchID(2*n+plane.Block(s%n, j)), s/n*c.K+j, 1)
-		}
-	}
-	outer := float64(2 * n)
-	return &OFT{c, built{b.Freeze(), Facts{Switches: 3 * n, Terminals: 2 * n * c.P, Links: 2 * n * c.K, Diameter: 2, Bisection: -1},
-		Forms{Degree: [2]int{c.K, 2 * c.K}, MeanDistance: 2, UniformCapacity: float64(c.K) * outer / (float64(c.P) * (outer - 1))}}}, nil
-}
-
-func (c *OFTConfig) points() int { return c.K*c.K - c.K + 1 }
-
-// Rank implements [Ranked]: outer switches below inner ones.
-func (x *OFT) Rank(s SwitchID) int { return int(s) / (2 * x.points()) }
-
-// Layout implements [LaidOut]: the first copy of the points above, the lines in the middle,
-// the second copy below.
-func (x *OFT) Layout() *Layout {
-	n := x.points()
-	height := max(2.5, 0.25*float64(n))
-	return placed(Levels, 3*n, "The two copies of the outer switches above and below, the inner ones between them.", func(s int) Place {
-		return Place{float64(s % n), height * []float64{0, 2, 1}[s/n]}
-	})
-}

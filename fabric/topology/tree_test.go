@@ -1,22 +1,25 @@
-package topology
+package topology_test
 
 import (
 	"runtime"
 	"testing"
+
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/topology/topologytest"
 )
 
-func xgft(t testing.TB, c XGFTConfig) *XGFT {
+func xgft(t testing.TB, c topology.XGFTConfig) *topology.XGFT {
 	t.Helper()
-	x := build(t, "xgft", func(d *XGFTConfig) { *d = c })
-	return x.(*XGFT)
+	x := topologytest.Build(t, "xgft", func(d *topology.XGFTConfig) { *d = c })
+	return x.(*topology.XGFT)
 }
 
 // taperedTree is the tree of 40-port switches with 40,960 terminals.
-var taperedTree = XGFTConfig{M: []int{32, 32, 40}, W: []int{1, 8, 8}}
+var taperedTree = topology.XGFTConfig{M: []int{32, 32, 40}, W: []int{1, 8, 8}}
 
 func TestTaperedTree(t *testing.T) {
 	x := xgft(t, taperedTree)
-	for s := range SwitchID(x.Graph().Switches()) {
+	for s := range topology.SwitchID(x.Graph().Switches()) {
 		if d := x.Graph().Degree(s); d != 40 {
 			t.Fatalf("switch %d has %d ports", s, d)
 		}
@@ -27,9 +30,9 @@ func TestTaperedTree(t *testing.T) {
 // l of pod p, port 4+i, goes to middle switch i of the pod, port l; its port
 // 4+j goes to top 4*i+j, port p.
 func TestFatTreeWiring(t *testing.T) {
-	g := build(t, "fat-tree", func(c *FatTreeConfig) { *c = FatTreeConfig{8, 3} }).Graph()
+	g := topologytest.Build(t, "fat-tree", func(c *topology.FatTreeConfig) { *c = topology.FatTreeConfig{8, 3} }).Graph()
 	ends := func(s, port int) [2]int {
-		peer, _ := g.PeerPort(g.PortStart[s] + PortID(port))
+		peer, _ := g.PeerPort(g.PortStart[s] + topology.PortID(port))
 		return [2]int{int(g.PortSwitch[peer]), g.LocalPort(peer)}
 	}
 	for pod := range 8 {
@@ -57,7 +60,7 @@ func BenchmarkBuildTree(b *testing.B) {
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	var x *XGFT
+	var x *topology.XGFT
 	for b.Loop() {
 		x = xgft(b, taperedTree)
 	}
@@ -65,29 +68,4 @@ func BenchmarkBuildTree(b *testing.B) {
 	runtime.ReadMemStats(&after)
 	b.ReportMetric((float64(after.HeapAlloc)-float64(before.HeapAlloc))/1024, "KiB-held")
 	runtime.KeepAlive(x)
-}
-
-// One path of two hops between different points, k between a point and its copy.
-func TestOFTPaths(t *testing.T) {
-	for _, k := range []int{3, 4, 5} {
-		g := build(t, "oft", func(c *OFTConfig) { c.K = k }).Graph()
-		n, neighbours := k*k-k+1, g.Neighbors()
-		for s := range SwitchID(2 * n) {
-			paths := make([]int, g.Switches())
-			for _, line := range neighbours.Of(s) {
-				for _, u := range neighbours.Of(line) {
-					paths[u]++
-				}
-			}
-			for u := range SwitchID(2 * n) {
-				want := 1
-				if int(u)%n == int(s)%n {
-					want = k
-				}
-				if paths[u] != want {
-					t.Fatalf("k = %d: %d paths from %d to %d, want %d", k, paths[u], s, u, want)
-				}
-			}
-		}
-	}
 }

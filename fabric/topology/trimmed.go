@@ -20,7 +20,7 @@ type TrimmedTreeConfig struct {
 }
 
 func init() {
-	register("trimmed-tree", "three-level tree of complete groups under thinned-out top switches (Sunway BlueLight, TaihuLight)",
+	Register("trimmed-tree", "three-level tree of complete groups under thinned-out top switches (Sunway BlueLight, TaihuLight)",
 		TrimmedTreeConfig{Groups: 4, GroupTerminals: 16, LeafTerminals: 6, Middles: 4, Tops: 4, TopCables: 2, TopWiring: "alternating"}, newTrimmedTree)
 }
 
@@ -33,19 +33,19 @@ func (c *TrimmedTreeConfig) Validate() error {
 		return &param.ParamError{Key: "tops", Value: c.Tops, Want: fmt.Sprintf("enough for a cable up from each of the %d middle switches: with top_cables = %d, at least %d",
 			c.Middles, c.TopCables, (c.Middles+c.TopCables-1)/c.TopCables)}
 	}
-	if err := checkPorts("groups", c.Groups, c.Groups*max(c.GroupTerminals, c.leaves()*c.Middles)); err != nil {
+	if err := CheckPorts("groups", c.Groups, c.Groups*max(c.GroupTerminals, c.Leaves()*c.Middles)); err != nil {
 		return err
 	}
-	return checkPorts("groups", c.Groups, c.Groups*c.GroupTerminals+2*c.links())
+	return CheckPorts("groups", c.Groups, c.Groups*c.GroupTerminals+2*c.links())
 }
 
-// leaves is the number of leaf switches of a group.
-func (c *TrimmedTreeConfig) leaves() int {
+// Leaves is the number of leaf switches of a group.
+func (c *TrimmedTreeConfig) Leaves() int {
 	return (c.GroupTerminals + c.LeafTerminals - 1) / c.LeafTerminals
 }
 
 func (c *TrimmedTreeConfig) links() int {
-	return c.Groups * (c.leaves()*c.Middles + c.Tops*c.TopCables)
+	return c.Groups * (c.Leaves()*c.Middles + c.Tops*c.TopCables)
 }
 
 // TrimmedTree is a fat tree of three levels with a thinned top, which XGFT
@@ -96,7 +96,7 @@ var _ Tree = (*TrimmedTree)(nil)
 
 func newTrimmedTree(c TrimmedTreeConfig) *TrimmedTree {
 	x := &TrimmedTree{TrimmedTreeConfig: c}
-	leaves, terminals := c.leaves(), TerminalID(c.Groups*c.GroupTerminals)
+	leaves, terminals := c.Leaves(), TerminalID(c.Groups*c.GroupTerminals)
 	firstMiddle := SwitchID(c.Groups * leaves)
 	firstTop := firstMiddle + SwitchID(c.Groups*c.Middles)
 	x.levels = []treeLevel{{0, 1, 1}, {firstMiddle, c.LeafTerminals, 1}, {firstTop, c.GroupTerminals, c.TopCables}}
@@ -110,7 +110,7 @@ func newTrimmedTree(c TrimmedTreeConfig) *TrimmedTree {
 	if c.TopWiring == "blocks" {
 		slices.Sort(firstOf)
 	}
-	b := NewBuilder(int(firstTop)+c.Tops, numberedClasses("level", 3)...)
+	b := NewBuilder(int(firstTop)+c.Tops, NumberedClasses("level", 3)...)
 	for group := range c.Groups {
 		low := TerminalID(group * c.GroupTerminals)
 		end := low + TerminalID(c.GroupTerminals)
@@ -146,7 +146,7 @@ func newTrimmedTree(c TrimmedTreeConfig) *TrimmedTree {
 }
 
 func (c *TrimmedTreeConfig) closedForms() Facts {
-	leaves := c.Groups * c.leaves()
+	leaves := c.Groups * c.Leaves()
 	f := Facts{Switches: leaves + c.Groups*c.Middles + c.Tops, Terminals: c.Groups * c.GroupTerminals, Links: c.links(), Bisection: -1}
 	switch {
 	case c.Groups > 1:

@@ -1,44 +1,47 @@
-package topology
+package topology_test
 
 import (
 	"slices"
 	"testing"
+
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/topology/topologytest"
 )
 
 // The two Sunway machines of the multicast paper, as its numbers fit best.
 func TestSunwayTrees(t *testing.T) {
 	for _, c := range []struct {
 		name      string
-		config    TrimmedTreeConfig
-		facts     Facts
+		config    topology.TrimmedTreeConfig
+		facts     topology.Facts
 		pathsUp   int // from a leaf to each top switch
 		lastLeaf  int // terminals on the last leaf of a group
 		middleUps int // cables from a middle switch up
 	}{
 		// 15 leaves a board: 14 of 18 and one of 4. Links 34*(15*16 + 32*8);
 		// cut 17*256.
-		{"BlueLight", TrimmedTreeConfig{34, 256, 18, 16, 32, 8, "blocks"}, Facts{34*31 + 32, 8704, 34 * (240 + 256), 4, 17 * 256}, 8, 4, 16},
+		{"BlueLight", topology.TrimmedTreeConfig{34, 256, 18, 16, 32, 8, "blocks"}, topology.Facts{34*31 + 32, 8704, 34 * (240 + 256), 4, 17 * 256}, 8, 4, 16},
 		// 8 leaves of 32. Links 160*(8*8 + 40*2); cut the lesser of 80*80 and
 		// half of 1,280 leaves * 8 = 5,120.
-		{"TaihuLight", TrimmedTreeConfig{160, 256, 32, 8, 40, 2, "alternating"}, Facts{160*16 + 40, 40960, 160 * (64 + 80), 4, 5120}, 2, 32, 10},
+		{"TaihuLight", topology.TrimmedTreeConfig{160, 256, 32, 8, 40, 2, "alternating"}, topology.Facts{160*16 + 40, 40960, 160 * (64 + 80), 4, 5120}, 2, 32, 10},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			topo := build(t, "trimmed-tree", func(d *TrimmedTreeConfig) { *d = c.config })
-			x, g := topo.(*TrimmedTree), topo.Graph()
-			CheckGraph(t, g)
+			topo := topologytest.Build(t, "trimmed-tree", func(d *topology.TrimmedTreeConfig) { *d = c.config })
+			x, g := topo.(*topology.TrimmedTree), topo.Graph()
+			topologytest.CheckGraph(t, g)
 			if got := x.Facts(); got != c.facts || got.Switches != g.Switches() || got.Links != g.SwitchLinks() {
 				t.Errorf("facts %+v, want %+v; the graph has %d switches, %d links", got, c.facts, g.Switches(), g.SwitchLinks())
 			}
-			leaves := c.config.leaves()
-			if first, _ := x.UpPorts(SwitchID(leaves - 1)); int(first-g.PortStart[leaves-1]) != c.lastLeaf {
+			leaves := c.config.Leaves()
+			if first, _ := x.UpPorts(topology.SwitchID(leaves - 1)); int(first-g.PortStart[leaves-1]) != c.lastLeaf {
 				t.Errorf("last leaf has %d terminals, want %d", first-g.PortStart[leaves-1], c.lastLeaf)
 			}
-			paths := map[SwitchID]int{}
-			for _, middle := range leadsTo(g, 0) {
+			paths := map[topology.SwitchID]int{}
+			for _, middle := range topologytest.LeadsTo(g, 0) {
 				if up, end := x.UpPorts(middle); int(end-up) != c.middleUps {
 					t.Errorf("switch %d has %d cables up, want %d", middle, end-up, c.middleUps)
 				}
-				for _, top := range leadsTo(g, middle) {
+				for _, top := range topologytest.LeadsTo(g, middle) {
 					if x.LevelOf(top) == 2 {
 						paths[top]++
 					}
@@ -63,24 +66,24 @@ func TestSunwayTrees(t *testing.T) {
 // in blocks at 0 0 1 2 2.
 func TestTopWiring(t *testing.T) {
 	for _, c := range []struct {
-		config TrimmedTreeConfig
+		config topology.TrimmedTreeConfig
 		first  []int // middle switch at each top's first cable
 	}{
-		{TrimmedTreeConfig{2, 10, 4, 3, 5, 2, "alternating"}, []int{0, 2, 1, 0, 2}},
-		{TrimmedTreeConfig{2, 10, 4, 3, 5, 2, "blocks"}, []int{0, 0, 1, 2, 2}},
-		{TrimmedTreeConfig{2, 256, 18, 16, 32, 8, "alternating"}, slices.Repeat([]int{0, 8}, 16)},
-		{TrimmedTreeConfig{2, 256, 18, 16, 32, 8, "blocks"}, slices.Concat(slices.Repeat([]int{0}, 16), slices.Repeat([]int{8}, 16))},
+		{topology.TrimmedTreeConfig{2, 10, 4, 3, 5, 2, "alternating"}, []int{0, 2, 1, 0, 2}},
+		{topology.TrimmedTreeConfig{2, 10, 4, 3, 5, 2, "blocks"}, []int{0, 0, 1, 2, 2}},
+		{topology.TrimmedTreeConfig{2, 256, 18, 16, 32, 8, "alternating"}, slices.Repeat([]int{0, 8}, 16)},
+		{topology.TrimmedTreeConfig{2, 256, 18, 16, 32, 8, "blocks"}, slices.Concat(slices.Repeat([]int{0}, 16), slices.Repeat([]int{8}, 16))},
 	} {
-		x := newTrimmedTree(c.config)
+		x := topologytest.Build(t, "trimmed-tree", func(d *topology.TrimmedTreeConfig) { *d = c.config })
 		g := x.Graph()
-		middles, tops := c.config.Groups*c.config.leaves(), c.config.Groups*(c.config.leaves()+c.config.Middles)
+		middles, tops := c.config.Groups*c.config.Leaves(), c.config.Groups*(c.config.Leaves()+c.config.Middles)
 		for top, first := range c.first {
-			start, end := g.Ports(SwitchID(tops + top))
+			start, end := g.Ports(topology.SwitchID(tops + top))
 			if int(end-start) != c.config.Groups*c.config.TopCables {
 				t.Fatalf("%+v: top %d has %d ports", c.config, top, end-start)
 			}
 			for i := range int(end - start) {
-				peer, _ := g.PeerPort(start + PortID(i))
+				peer, _ := g.PeerPort(start + topology.PortID(i))
 				group, cable := i/c.config.TopCables, i%c.config.TopCables
 				want := middles + group*c.config.Middles + (first+cable)%c.config.Middles
 				if got := int(g.PortSwitch[peer]); got != want {

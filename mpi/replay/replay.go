@@ -1,4 +1,5 @@
-// Package replay is the skeleton "trace": it reads the traces of all formats that weft knows.
+// Package replay has the skeletons that come from files: "goal" reads schedules, "trace" the traces of all
+// formats that weft knows.
 package replay
 
 import (
@@ -16,6 +17,11 @@ import (
 	"github.com/weft-sim/weft/sim/input"
 	"github.com/weft-sim/weft/sim/param"
 )
+
+// Goal configures the replay of a GOAL schedule.
+type Goal struct {
+	File string `toml:"file" doc:"the schedule, relative to the experiment file; a calc unit is 1 ns" file:"read"`
+}
 
 // Trace configures the replay of a trace.
 type Trace struct {
@@ -141,6 +147,14 @@ type Imported struct {
 func (i *Imported) Notes() []string { return i.Report.Notes() }
 
 func init() {
+	param.Register(skeletons.Registry, "goal", "a schedule in the GOAL format of LogGOPSim and ATLAHS, text or binary; it has its own number of ranks", Goal{}, func(c Goal, _ skeletons.Env) (skeletons.Program, error) {
+		f, err := input.OpenInput(c.File, input.MaxStream)
+		if err != nil {
+			return nil, &param.ParamError{Key: "file", Value: c.File, Want: "a file that can be read (" + err.Error() + ")"}
+		}
+		defer f.Close()
+		return goal.Parse(c.File, f)
+	})
 	param.Register(skeletons.Registry, "trace", "a trace in the format of GOAL (text, binary), Chakra, DUMPI, OTF2 or SimGrid; it has its own number of ranks", Default(), func(c Trace, _ skeletons.Env) (skeletons.Program, error) {
 		g, report, err := c.Read()
 		if err != nil {

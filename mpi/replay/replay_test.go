@@ -1,11 +1,16 @@
 package replay_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
+
+	"github.com/klauspost/compress/zstd"
 
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/mpi/goal"
@@ -16,6 +21,28 @@ import (
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
+const pairGOAL = "num_ranks 2\nrank 0 {\nsend 8b to 1\n}\nrank 1 {\nrecv 8b from 0\n}\n"
+
+// TestGOALCompressed: a schedule is the same from a gzip or a zstd file, whatever
+// its name.
+func TestGOALCompressed(t *testing.T) {
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	if _, err := z.Write([]byte(pairGOAL)); err != nil || z.Close() != nil {
+		t.Fatal(err)
+	}
+	standard := simtest.Must(zstd.NewWriter(nil))(t)
+	for name, content := range map[string][]byte{"plain.zst": []byte(pairGOAL), "a.goal": packed.Bytes(), "b.goal": standard.EncodeAll([]byte(pairGOAL), nil)} {
+		path := filepath.Join(t.TempDir(), name)
+		simtest.Check(t, os.WriteFile(path, content, 0o666))
+		p := simtest.Must(skeletons.Registry.Build("goal", &replay.Goal{File: path}, skeletons.Env{}))(t)
+		want := simtest.Must(goal.Parse(path, strings.NewReader(pairGOAL)))(t)
+		if !reflect.DeepEqual(p, skeletons.Program(want)) {
+			t.Errorf("%s: %+v, want %+v", name, p, want)
+		}
+	}
+}
+
 // TestExport: a GOAL file is the same schedule as skeleton trace as it is as skeleton goal, and is
 // written as it stands.
 func TestExport(t *testing.T) {
@@ -23,7 +50,7 @@ func TestExport(t *testing.T) {
 	c := replay.Default()
 	c.File = file
 	program := simtest.Must(skeletons.Registry.Build("trace", &c, skeletons.Env{Ranks: 16, PerNode: 4}))(t)
-	plain := simtest.Must(skeletons.Registry.Build("goal", &skeletons.Goal{File: file}, skeletons.Env{Ranks: 16, PerNode: 4}))(t)
+	plain := simtest.Must(skeletons.Registry.Build("goal", &replay.Goal{File: file}, skeletons.Env{Ranks: 16, PerNode: 4}))(t)
 	if got := program.(*replay.Imported).Schedule; !reflect.DeepEqual(got, plain) {
 		t.Errorf("%+v, want %+v", got, plain)
 	}

@@ -1,15 +1,13 @@
-package skeletons
+package skeletons_test
 
 import (
-	"math"
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/weft-sim/weft/collectives"
 	"github.com/weft-sim/weft/mpi"
+	"github.com/weft-sim/weft/mpi/applications"
+	"github.com/weft-sim/weft/mpi/skeletons"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/simtest"
 )
@@ -22,29 +20,29 @@ func TestApplicationsCommunication(t *testing.T) {
 		messages, bytes int64
 	}{
 		// 4 x 4 without wrapping: 24 pairs at faces, 18 at corners, both ways.
-		{"9-point stencil", skeleton(t, "stencil", 16, func(c *Stencil) { c.Iterations.Iterations = 1 }), 2 * (24 + 18), 2 * (24*8192 + 18*64)},
+		{"9-point stencil", skeleton(t, "stencil", 16, func(c *applications.Stencil) { c.Iterations.Iterations = 1 }), 2 * (24 + 18), 2 * (24*8192 + 18*64)},
 		// A torus of 3 x 3 x 3: all 26 others are neighbours, 6 at faces, 12 at edges, 8 at corners.
-		{"27-point stencil", skeleton(t, "stencil", 27, func(c *Stencil) { c.Iterations.Iterations, c.Dims, c.Wraps = 1, []int{3, 3, 3}, true }), 27 * 26, 27 * (6*8192 + 12*64 + 8*8)},
+		{"27-point stencil", skeleton(t, "stencil", 27, func(c *applications.Stencil) { c.Iterations.Iterations, c.Dims, c.Wraps = 1, []int{3, 3, 3}, true }), 27 * 26, 27 * (6*8192 + 12*64 + 8*8)},
 		// A torus of 2 x 2: 8 messages a rank, to 3 others.
-		{"a torus of two", skeleton(t, "stencil", 4, func(c *Stencil) { c.Iterations.Iterations, c.Dims, c.Wraps = 1, []int{2, 2}, true }), 4 * 8, 4 * (4*8192 + 4*64)},
+		{"a torus of two", skeleton(t, "stencil", 4, func(c *applications.Stencil) { c.Iterations.Iterations, c.Dims, c.Wraps = 1, []int{2, 2}, true }), 4 * 8, 4 * (4*8192 + 4*64)},
 		// 4 x 4: from each corner, 2 octants of 4 blocks cross 24 pairs; the sum has 4 rounds.
-		{"sweep3d", skeleton(t, "sweep3d", 16, func(*Sweep3D) {}), 8*4*24 + 16*4, 8*4*24*2400 + 16*4*8},
+		{"sweep3d", skeleton(t, "sweep3d", 16, func(*applications.Sweep3D) {}), 8*4*24 + 16*4, 8*4*24*2400 + 16*4*8},
 		// Two each of 3 dimensions, of 4 x 2 x 2, forth and back in 5 iterations and once with
 		// atoms, and a sum of 4 rounds.
-		{"lammps", skeleton(t, "lammps", 16, func(c *LAMMPS) { c.Iterations.Iterations = 5 }), 16 * (11*6 + 4), 16 * (10*6*65536 + 6*16384 + 4*8)},
-		{"random neighbours", skeleton(t, "random-neighbours", 11, func(c *RandomNeighbours) { c.Iterations.Iterations = 1 }), 11 * 4, 11 * 4 * 8192},
+		{"lammps", skeleton(t, "lammps", 16, func(c *applications.LAMMPS) { c.Iterations.Iterations = 5 }), 16 * (11*6 + 4), 16 * (10*6*65536 + 6*16384 + 4*8)},
+		{"random neighbours", skeleton(t, "random-neighbours", 11, func(c *applications.RandomNeighbours) { c.Iterations.Iterations = 1 }), 11 * 4, 11 * 4 * 8192},
 		// 16 ranks, 4 x 4: 26 steps of 2 exchanges of 14000/4+1 doubles in the row, the transpose (not
 		// of the 4 ranks on the diagonal), 2 x 2 numbers.
-		{"CG", skeleton(t, "nas-cg", 16, func(c *NAS) { c.Iterations.Iterations = 1 }), 26 * (16*6 + 12), 26 * ((16*2+12)*3501*8 + 16*4*8)},
+		{"CG", skeleton(t, "nas-cg", 16, func(c *skeletons.NAS) { c.Iterations.Iterations = 1 }), 26 * (16*6 + 12), 26 * ((16*2+12)*3501*8 + 16*4*8)},
 		// 32 ranks in rows of 8: 3 exchanges; the transpose of half a piece leaves 8 ranks where they are.
-		{"CG of 32", skeleton(t, "nas-cg", 32, func(c *NAS) { c.Iterations.Iterations = 1 }), 26 * (32*9 + 24), 26 * (32*3*3501*8 + 24*3501*4 + 32*6*8)},
-		{"groups", skeleton(t, "group-alltoall", 16, func(c *GroupAlltoall) { c.Iterations.Iterations, c.Stride = 1, 2 }), 16 * 3, 16 * 3 * 16384},
+		{"CG of 32", skeleton(t, "nas-cg", 32, func(c *skeletons.NAS) { c.Iterations.Iterations = 1 }), 26 * (32*9 + 24), 26 * (32*3*3501*8 + 24*3501*4 + 32*6*8)},
+		{"groups", skeleton(t, "group-alltoall", 16, func(c *applications.GroupAlltoall) { c.Iterations.Iterations, c.Stride = 1, 2 }), 16 * 3, 16 * 3 * 16384},
 		// 15 clients with 4 requests each, answered in 4 bytes.
-		{"many to one", skeleton(t, "many-to-one", 16, func(c *Storage) { c.Iterations.Iterations = 1 }), 15 * 8, 15 * (4<<20 + 4*4)},
-		{"three servers", skeleton(t, "many-to-one", 16, func(c *Storage) { c.Iterations.Iterations, c.Servers = 1, 3 }), 13 * 8, 13 * (4<<20 + 4*4)},
+		{"many to one", skeleton(t, "many-to-one", 16, func(c *applications.Storage) { c.Iterations.Iterations = 1 }), 15 * 8, 15 * (4<<20 + 4*4)},
+		{"three servers", skeleton(t, "many-to-one", 16, func(c *applications.Storage) { c.Iterations.Iterations, c.Servers = 1, 3 }), 13 * 8, 13 * (4<<20 + 4*4)},
 		// The steps of the file, twice: 3 stencils of 84 messages, 4 rows of 8 in each of 2 rounds twice, 4
 		// columns of 12 and a barrier of 8, 6 writers.
-		{"a program file", programOf(t, "testdata/steps.toml", 16), 2 * (3*84 + 2*32 + 4*20 + 6*2), 2 * (3*(48*1024+36*64) + 2*32*2048 + 4*(12*1024+8) + 6*(65536+4))},
+		{"a program file", programOf(t, "../applications/testdata/steps.toml", 16), 2 * (3*84 + 2*32 + 4*20 + 6*2), 2 * (3*(48*1024+36*64) + 2*32*2048 + 4*(12*1024+8) + 6*(65536+4))},
 	} {
 		if m, b := countSends(c.s); m != c.messages || b != c.bytes {
 			t.Errorf("%s: %d messages, %d B, want %d, %d", c.what, m, b, c.messages, c.bytes)
@@ -56,8 +54,8 @@ func TestApplicationsCommunication(t *testing.T) {
 // applications alone): of ranks that take part in sums in each of the three ways, or stand at
 // borders of the grid. Nekbone's three barriers have 9 messages each, here of a byte.
 func TestApplicationsAsMFNetSim(t *testing.T) {
-	milc := skeleton(t, "milc", 300, func(c *MILC) { c.Dims = []int{3, 4, 5, 5} })
-	nekbone := skeleton(t, "nekbone", 300, func(c *Nekbone) { c.Dims = []int{5, 6, 10} })
+	milc := skeleton(t, "milc", 300, func(c *applications.MILC) { c.Dims = []int{3, 4, 5, 5} })
+	nekbone := skeleton(t, "nekbone", 300, func(c *applications.Nekbone) { c.Dims = []int{5, 6, 10} })
 	sum := collectives.AllreduceRecursiveHalving(300, 29516800)
 	for _, c := range []struct {
 		what         string
@@ -89,7 +87,7 @@ func TestApplicationsAsMFNetSim(t *testing.T) {
 
 func programOf(t *testing.T, file string, ranks int) collectives.Schedule {
 	t.Helper()
-	p := simtest.Must(Registry.Build("program", &ProgramFile{file}, Env{Ranks: ranks, PerNode: 1}))(t)
+	p := simtest.Must(skeletons.Registry.Build("program", &applications.ProgramFile{File: file}, skeletons.Env{Ranks: ranks, PerNode: 1}))(t)
 	return p.(collectives.Schedule)
 }
 
@@ -97,83 +95,11 @@ func programOf(t *testing.T, file string, ranks int) collectives.Schedule {
 // communication costs, of 4 x 4 ranks with 4 blocks the last ends after 6 + 2 x 4 steps from a
 // corner; the next corner's wave starts where ranks are through with this one.
 func TestSweepWavefront(t *testing.T) {
-	s := skeleton(t, "sweep3d", 16, func(c *Sweep3D) { c.Compute = 32 * sim.Millisecond })
+	s := skeleton(t, "sweep3d", 16, func(c *applications.Sweep3D) { c.Compute = 32 * sim.Millisecond })
 	free := mpi.DefaultLogGOPS
 	r := simtest.Must(free.Run(mpi.RunSchedule(s, mpi.Costs{}, sim.Nanosecond), nil))(t)
 	// At least all 32 blocks and one way across; at most four ways across.
 	if ms := float64(slices.Max(r.Finish)) / 1e6; ms < 32+6 || ms > 1.02*(32+4*6) {
 		t.Errorf("takes %v ms", ms)
-	}
-}
-
-// Traffic sends what its load says, to where its pattern or matrix says.
-func TestTraffic(t *testing.T) {
-	matrix := filepath.Join(t.TempDir(), "matrix.csv")
-	simtest.Check(t, os.WriteFile(matrix, []byte("# a matrix\n0,1,3\n0,2,1\n3,0,2\n"), 0o666))
-	for pattern, c := range map[string]struct {
-		set   func(*Traffic)
-		right func(w *traffic, to map[[2]int32]int) bool // messages by source and destination
-	}{
-		"uniform":     {func(*Traffic) {}, func(_ *traffic, to map[[2]int32]int) bool { return len(to) == 8*7 }},
-		"permutation": {func(*Traffic) {}, func(_ *traffic, to map[[2]int32]int) bool { return len(to) == 8 }},
-		"shift":       {func(c *Traffic) { c.Shift = 3 }, func(_ *traffic, to map[[2]int32]int) bool { return to[[2]int32{6, 1}] == 400 }},
-		"hot": {func(c *Traffic) { c.Hot = 2 }, func(w *traffic, _ map[[2]int32]int) bool {
-			return len(w.to[2]) == 0 && w.expected[2] == 7*400
-		}},
-		// 4 : 2, and of the first 3 : 1, to 5 standard deviations of sqrt(400 * 3/16).
-		"matrix": {func(c *Traffic) { c.Matrix = matrix }, func(w *traffic, to map[[2]int32]int) bool {
-			return len(w.to[0]) == 400 && len(w.to[3]) == 200 && math.Abs(float64(to[[2]int32{0, 1}])-300) <= 45 && len(to) == 3
-		}},
-	} {
-		settings := Traffic{Pattern: pattern, Bytes: 1000, Load: 0.5, Rate: 4e8, Gaps: "fixed", Messages: 400, Seed: 1}
-		c.set(&settings)
-		w := simtest.Must(newTraffic(settings, Env{Ranks: 8, PerNode: 1}))(t).(*traffic)
-		to := map[[2]int32]int{}
-		for r, all := range w.to {
-			for _, x := range all {
-				if int(x) == r {
-					t.Errorf("%s: rank %d sends to itself", pattern, r)
-				}
-				to[[2]int32{int32(r), x}]++
-			}
-		}
-		if !c.right(w, to) {
-			t.Errorf("%s: messages %v, expected %v", pattern, to, w.expected)
-		}
-		l := simtest.Must(mpi.DefaultLogGOPS.Run(w.Run(sim.Nanosecond, mpi.Costs{}), nil))(t)
-		// 1000 B at half of 0.4 Gb/s are 40 us each.
-		last := slices.Max(l.Finish)
-		if want := 400 * 40000.0; float64(last) < want || pattern != "hot" && float64(last) > 1.05*want {
-			t.Errorf("%s: ends at %d ns, want %v", pattern, last, want)
-		}
-	}
-}
-
-// What is wrong with files is told all at once, with places.
-func TestProgramAndMatrixProblems(t *testing.T) {
-	_, err := parseProgram("p.toml", "[[step]]\ntype = \"stencil\"\ndims = [3]\nsize = 4\n[[step]]\ntype = \"nothing\"\n[[step]]\ntype = \"milc\"\ngroup = \"none\"\ntimes = 0\n[[step]]\ntype = \"traffic\"\n", Env{Ranks: 16, PerNode: 1})
-	for _, want := range []string{"p.toml: step[0]: dims", "p.toml: step[1]: type = nothing", "p.toml: step[2]: group = none", "p.toml: step[3]: type = traffic", "step.size is not a key"} {
-		simtest.Fail(t, err, want)
-	}
-	for _, text := range []string{"", "x = [", "iterations = -1\n[[step]]\ntype = \"milc\"\n"} {
-		if _, err := parseProgram("p.toml", text, Env{Ranks: 16, PerNode: 1}); err == nil || !strings.HasPrefix(err.Error(), "p.toml: ") {
-			t.Errorf("%q: %v", text, err)
-		}
-	}
-	_, err = readMatrix("m.csv", strings.NewReader("0,1,1\n0,9,1\n1,1,1\n2,1,-1\n"), 4)
-	for _, want := range []string{"m.csv:2: 0,9", "m.csv:3: 1,1", "m.csv:4: weight -1"} {
-		simtest.Fail(t, err, want)
-	}
-}
-
-// TestByKind: shifts have a digit of base 3 for each dimension, 1 in the middle: 4 and 13. Faces are
-// 1, 3 and 9 from there; of corners no digit is 1, of edges one is.
-func TestByKind(t *testing.T) {
-	if got, want := byKind(2, 0), []int{3, 5, 1, 7, 0, 2, 6, 8}; !slices.Equal(got, want) {
-		t.Errorf("two dimensions: %v, want %v", got, want)
-	}
-	want := []int{14, 12, 16, 10, 22, 4, 0, 2, 6, 8, 18, 20, 24, 26, 1, 3, 5, 7, 9, 11, 15, 17, 19, 21, 23, 25}
-	if got := byKind(3, 2); !slices.Equal(got, want) {
-		t.Errorf("three dimensions: %v, want %v", got, want)
 	}
 }

@@ -22,13 +22,13 @@ type Micro struct {
 func init() {
 	micro := Micro{Bytes: 64, Iterations: 10, Window: 64}
 	param.Register(Registry, "ping-pong", "the first and the last rank send a message to and fro; half an iteration is the latency: osu_latency and IMB's PingPong, which divide by all round trips but the first ones", micro, func(c Micro, e Env) (Program, error) {
-		if err := needRanks("ping-pong", e.Ranks >= 2, e.Ranks, "at least 2"); err != nil {
+		if err := NeedRanks("ping-pong", e.Ranks >= 2, e.Ranks, "at least 2"); err != nil {
 			return nil, err
 		}
 		return mpi.Iterate(pingPong(e.Ranks, int64(c.Bytes)), c.Iterations), nil
 	})
 	param.Register(Registry, "osu-bandwidth", "a window of messages from each rank of the first half to its partner, then a short answer: osu_bw with two ranks, osu_mbw_mr with more; window times bytes (or one) times pairs over steady_iteration_s is what they print", micro, func(c Micro, e Env) (Program, error) {
-		if err := needRanks("osu-bandwidth", e.Ranks >= 2 && e.Ranks%2 == 0, e.Ranks, "an even number"); err != nil {
+		if err := NeedRanks("osu-bandwidth", e.Ranks >= 2 && e.Ranks%2 == 0, e.Ranks, "an even number"); err != nil {
 			return nil, err
 		}
 		if err := checkMessages("window", c.Window, float64(c.Window)*float64(e.Ranks/2)); err != nil {
@@ -67,7 +67,7 @@ func bandwidth(ranks, window int, bytes int64) collectives.Schedule {
 	return collectives.Uniform(ranks, 2, func(rank, round int, dst []collectives.Op) []collectives.Op {
 		n, size, op := window, bytes, collectives.RecvOp
 		if round == 1 {
-			n, size = 1, acknowledgement
+			n, size = 1, Acknowledgement
 		}
 		if (rank < half) == (round == 0) {
 			op = collectives.SendOp
@@ -121,7 +121,7 @@ type Contention struct {
 
 func init() {
 	param.Register(Registry, "contention", "three nodes of M+1 ranks: M stream to the next node, the last of nodes 0 and 1 play ping-pong; half an iteration is the latency", Contention{64, 100, 0}, func(c Contention, e Env) (Program, error) {
-		if err := needRanks("contention", e.Ranks >= 3 && e.Ranks%3 == 0, e.Ranks, "a multiple of 3"); err != nil {
+		if err := NeedRanks("contention", e.Ranks >= 3 && e.Ranks%3 == 0, e.Ranks, "a multiple of 3"); err != nil {
 			return nil, err
 		}
 		// Streams post all their messages at the start.
@@ -174,7 +174,7 @@ func (c contention) Round(rank, round int, dst []collectives.Op) []collectives.O
 	if i < c.m {
 		next, before := at((node+1)%3), at((node+2)%3)
 		if round%2 == 1 {
-			return append(dst, collectives.RecvOp(next, 1, acknowledgement), collectives.SendOp(before, 1, acknowledgement))
+			return append(dst, collectives.RecvOp(next, 1, Acknowledgement), collectives.SendOp(before, 1, Acknowledgement))
 		}
 		count, protocol := c.messages(), collectives.Direct
 		if c.Window > 0 {
@@ -202,7 +202,7 @@ func (c contention) Round(rank, round int, dst []collectives.Op) []collectives.O
 // the least ball that is an RDMA write.
 const (
 	streamBytes     = 65536
-	acknowledgement = 4
+	Acknowledgement = 4 // bytes
 	directFrom      = 8192
 )
 

@@ -3,17 +3,10 @@
 package skeletons
 
 import (
-	"errors"
 	"fmt"
-	"strings"
 
-	"github.com/BurntSushi/toml"
-
-	"github.com/weft-sim/weft/collectives"
 	"github.com/weft-sim/weft/mpi"
-	"github.com/weft-sim/weft/mpi/goal"
 	"github.com/weft-sim/weft/sim"
-	"github.com/weft-sim/weft/sim/input"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -41,180 +34,18 @@ type Iterations struct {
 	Compute    sim.Time `toml:"compute" doc:"computing time of a rank per iteration" min:"0ns"`
 }
 
-func (it Iterations) times(standard int) int {
+// Times is how often: standard unless the settings say otherwise.
+func (it Iterations) Times(standard int) int {
 	if it.Iterations > 0 {
 		return it.Iterations
 	}
 	return standard
 }
 
-// needRanks refuses numbers of ranks that a skeleton cannot use.
-func needRanks(skeleton string, ok bool, ranks int, want string) error {
+// NeedRanks refuses numbers of ranks that a skeleton cannot use.
+func NeedRanks(skeleton string, ok bool, ranks int, want string) error {
 	if ok {
 		return nil
 	}
 	return &param.ParamError{Key: "ranks", Value: ranks, Want: fmt.Sprintf("%s for skeleton %q", want, skeleton)}
-}
-
-// Goal configures the replay of a GOAL schedule.
-type Goal struct {
-	File string `toml:"file" doc:"the schedule, relative to the experiment file; a calc unit is 1 ns" file:"read"`
-}
-
-func init() {
-	param.Register(Registry, "goal", "a schedule in the GOAL format of LogGOPSim and ATLAHS, text or binary; it has its own number of ranks", Goal{}, func(c Goal, _ Env) (Program, error) {
-		f, err := input.OpenInput(c.File, input.MaxStream)
-		if err != nil {
-			return nil, &param.ParamError{Key: "file", Value: c.File, Want: "a file that can be read (" + err.Error() + ")"}
-		}
-		defer f.Close()
-		return goal.Parse(c.File, f)
-	})
-}
-
-// ProgramFile configures a program made of others.
-type ProgramFile struct {
-	File string `toml:"file" doc:"steps [[step]] in TOML, relative to the experiment file: type and settings of a skeleton, times, group; [group.NAME] has first and count, or size and stride; iterations of the whole" file:"read"`
-}
-
-func init() {
-	param.Register(Registry, "program", "steps from a file: skeletons one after the other, on all ranks or on groups of them", ProgramFile{}, func(c ProgramFile, e Env) (Program, error) {
-		text, err := input.ReadInput(c.File, input.MaxInput)
-		if err != nil {
-			return nil, &param.ParamError{Key: "file", Value: c.File, Want: "a file that can be read (" + err.Error() + ")"}
-		}
-		return parseProgram(c.File, string(text), e)
-	})
-}
-
-// programText is a program file.
-type programText struct {
-	Iterations int                  `toml:"iterations"`
-	Group      map[string]rankGroup `toml:"group"`
-	Step       []toml.Primitive     `toml:"step"`
-}
-
-// rankGroup is some ranks, or all of them divided.
-type rankGroup struct {
-	First  int `toml:"first"`  // the first of some
-	Count  int `toml:"count"`  // of these
-	Size   int `toml:"size"`   // of each part
-	Stride int `toml:"stride"` // from rank to rank of a part
-}
-
-// stepHead is what a step has beside the settings of its skeleton.
-type stepHead struct {
-	Type  string `toml:"type"`
-	Times *int   `toml:"times"`
-	Group string `toml:"group"`
-}
-
-// parseProgram reads a program for so many ranks. The error joins the errors of all steps.
-func parseProgram(name, text string, e Env) (Program, error) {
-	var file programText
-	known, err := toml.Decode(text, &file)
-	if err != nil {
-		return nil, fmt.Errorf("%s: not valid: %w", name, err)
-	}
-	if len(file.Step) == 0 || file.Iterations < 0 {
-		return nil, fmt.Errorf("%s: want at least one table [[step]], and iterations, if given, of at least 1", name)
-	}
-	var problems []error
-	var steps []collectives.Schedule
-	for i, step := range file.Step {
-		s, err := file.step(&known, step, e)
-		for _, problem := range param.Errors(err) {
-			problems = append(problems, fmt.Errorf("%s: step[%d]: %w", name, i, problem))
-		}
-		steps = append(steps, s)
-	}
-	for _, key := range known.Undecoded() {
-		problems = append(problems, fmt.Errorf("%s: %s is not a key of this file, or of the skeleton of its step", name, key))
-	}
-	if len(problems) > 0 {
-		return nil, errors.Join(problems...)
-	}
-	return mpi.Iterate(collectives.Sequence(steps...), max(1, file.Iterations)), nil
-}
-
-// step builds a step.
-func (f *programText) step(known *toml.MetaData, raw toml.Primitive, e Env) (collectives.Schedule, error) {
-	var head stepHead
-	if err := known.PrimitiveDecode(raw, &head); err != nil {
-		return nil, err
-	}
-	config, err := Registry.Config(head.Type)
-	if err != nil {
-		return nil, &param.ParamError{Key: "type", Value: head.Type, Want: "one of " + strings.Join(Registry.Names(), ", ")}
-	}
-	if err := known.PrimitiveDecode(raw, config); err != nil {
-		return nil, err
-	}
-	if err := param.Validate(config); err != nil {
-		return nil, err
-	}
-	on := func(s collectives.Schedule) collectives.Schedule { return s }
-	if head.Group != "" {
-		group, ok := f.Group[head.Group]
-		if !ok {
-			return nil, &param.ParamError{Key: "group", Value: head.Group, Want: "the name of a table [group.NAME]"}
-		}
-		ranks := e.Ranks
-		if on, err = group.on(head.Group, ranks); err != nil {
-			return nil, err
-		}
-		e.Ranks = max(group.Count, group.Size)
-	}
-	program, err := Registry.Build(head.Type, config, e)
-	if err != nil {
-		return nil, err
-	}
-	s, ok := program.(collectives.Schedule)
-	if !ok {
-		return nil, &param.ParamError{Key: "type", Value: head.Type, Want: "a skeleton whose ranks go through rounds; traffic and goal stand alone, as jobs"}
-	}
-	times := 1
-	if head.Times != nil {
-		times = *head.Times
-	}
-	if times < 1 || times > 1e6 {
-		return nil, &param.ParamError{Key: "times", Value: times, Want: "1 to 1000000"}
-	}
-	if times > 1 {
-		s = mpi.Iterate(s, times)
-	}
-	return on(s), nil
-}
-
-// on puts a schedule on a group of so many ranks.
-func (g *rankGroup) on(name string, ranks int) (func(collectives.Schedule) collectives.Schedule, error) {
-	stride := max(1, g.Stride)
-	switch {
-	case g.Size > 0 && g.Count == 0 && g.First == 0 && g.Stride >= 0 && ranks%(g.Size*stride) == 0:
-		return func(s collectives.Schedule) collectives.Schedule { return divide(s, ranks, stride) }, nil
-	case g.Count > 0 && g.Size == 0 && g.Stride == 0 && g.First >= 0 && g.First+g.Count <= ranks:
-		return func(s collectives.Schedule) collectives.Schedule { return some(s, g.First, ranks) }, nil
-	}
-	return nil, &param.ParamError{Key: "group." + name, Value: *g, Want: fmt.Sprintf("first and count within the %d ranks, or size with stride (1, if left out) whose product divides them", ranks)}
-}
-
-// divide is a schedule on each of the groups into which the ranks are divided, whose members are stride
-// apart: a block of the group's size times stride holds stride groups.
-func divide(s collectives.Schedule, ranks, stride int) collectives.Schedule {
-	block := s.Ranks() * stride
-	return collectives.Split(s, ranks, func(r int) (group, index int) {
-		return r/block*stride + r%stride, r % block / stride
-	}, func(group, index int) int {
-		return group/stride*block + index*stride + group%stride
-	})
-}
-
-// some is a schedule on ranks from first on; the others do nothing.
-func some(s collectives.Schedule, first, ranks int) collectives.Schedule {
-	return collectives.Split(s, ranks, func(r int) (group, index int) {
-		if r < first || r >= first+s.Ranks() {
-			return 0, -1
-		}
-		return 0, r - first
-	}, func(_, index int) int { return first + index })
 }

@@ -1,12 +1,16 @@
-package skeletons
+package skeletons_test
 
 import (
+	"os"
 	"slices"
 	"testing"
 
 	"github.com/weft-sim/weft/collectives"
 	"github.com/weft-sim/weft/fabric/hca"
 	"github.com/weft-sim/weft/mpi"
+	"github.com/weft-sim/weft/mpi/applications"
+	"github.com/weft-sim/weft/mpi/goal"
+	"github.com/weft-sim/weft/mpi/skeletons"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
 	"github.com/weft-sim/weft/sim/simtest"
@@ -14,7 +18,7 @@ import (
 
 func skeleton[C any](t *testing.T, name string, ranks int, set func(*C)) collectives.Schedule {
 	t.Helper()
-	s := simtest.Must(param.Make(Registry, name, Env{Ranks: ranks, PerNode: 4}, set))(t)
+	s := simtest.Must(param.Make(skeletons.Registry, name, skeletons.Env{Ranks: ranks, PerNode: 4}, set))(t)
 	return s.(collectives.Schedule)
 }
 
@@ -27,7 +31,7 @@ var machine = mpi.Config{
 // Every skeleton with its defaults on 16 ranks (or 15) runs on the runtime and
 // on the LogGOPS machine, and sends as many messages on both.
 func TestSkeletonsRun(t *testing.T) {
-	for _, name := range Registry.Names() {
+	for _, name := range skeletons.Registry.Names() {
 		t.Run(name, func(t *testing.T) {
 			s := sample(t, name)
 			work := s.Run(sim.Picosecond, mpi.Costs{})
@@ -73,26 +77,28 @@ func inPicoseconds(finish []int64) *mpi.Result {
 	return r
 }
 
-// sample is a skeleton with its defaults, on 16 ranks or 15.
-func sample(t *testing.T, name string) Program {
+// sample is a skeleton with its defaults, on 16 ranks or 15, or a schedule, "goal".
+func sample(t *testing.T, name string) skeletons.Program {
 	t.Helper()
-	config := simtest.Must(Registry.Config(name))(t)
+	if name == "goal" {
+		const file = "../testdata/goal/linear_alltoall_r8_64KiB.goal"
+		return simtest.Must(goal.Parse(file, simtest.Must(os.Open(file))(t)))(t)
+	}
+	config := simtest.Must(skeletons.Registry.Config(name))(t)
 	ranks := 16
 	switch c := config.(type) {
-	case *Contention:
+	case *skeletons.Contention:
 		ranks = 15
-	case *Goal:
-		c.File = "../testdata/goal/linear_alltoall_r8_64KiB.goal"
-	case *NAS:
+	case *skeletons.NAS:
 		if name == "nas-lu" {
 			c.Iterations.Iterations = 2 // of 250
 		}
-	case *Nekbone:
+	case *applications.Nekbone:
 		c.Steps = 5 // of 100
-	case *ProgramFile:
-		c.File = "testdata/steps.toml"
+	case *applications.ProgramFile:
+		c.File = "../applications/testdata/steps.toml"
 	}
-	return simtest.Must(Registry.Build(name, config, Env{Ranks: ranks, PerNode: 4}))(t)
+	return simtest.Must(skeletons.Registry.Build(name, config, skeletons.Env{Ranks: ranks, PerNode: 4}))(t)
 }
 
 // onDemand makes connections when they are first used.
@@ -160,19 +166,19 @@ func rankSends(s collectives.Schedule, rank int) (messages, bytes int64) {
 func TestFTCommunication(t *testing.T) {
 	// Class A: 256 x 256 x 128 points of 16 B. On 64 ranks (1-D): every rank
 	// sends 63 of 64 parts of its 2 MiB, and the tree has 63 messages of 16 B.
-	m, b := countSends(skeleton(t, "nas-ft", 64, func(c *FT) { c.Iterations.Iterations = 1 }))
+	m, b := countSends(skeleton(t, "nas-ft", 64, func(c *skeletons.FT) { c.Iterations.Iterations = 1 }))
 	if m != 64*63+63 || b != 64*63*(2<<20)/64+63*16 {
 		t.Errorf("1-D: %d messages, %d B", m, b)
 	}
 	// On 512 (2-D, 128 x 4): 3 messages within rows, 127 within columns.
-	m, b = countSends(skeleton(t, "nas-ft", 512, func(c *FT) { c.Iterations.Iterations = 1 }))
+	m, b = countSends(skeleton(t, "nas-ft", 512, func(c *skeletons.FT) { c.Iterations.Iterations = 1 }))
 	rank := int64(256 * 256 * 128 * 16 / 512)
 	if m != 512*(3+127)+511 || b != 512*(3*rank/4+127*rank/128)+511*16 {
 		t.Errorf("2-D: %d messages, %d B", m, b)
 	}
 	// Class E on 16,384: the 33.5 million messages an iteration,
 	// 16,384 x (7 + 2047) and the tree's.
-	np1, np2 := FTLayout("E", 16384)
+	np1, np2 := skeletons.FTLayout("E", 16384)
 	if np1 != 2048 || np2 != 8 {
 		t.Errorf("class E on 16,384 ranks: %d x %d, want 2048 x 8", np1, np2)
 	}
@@ -182,7 +188,7 @@ func TestLUCommunication(t *testing.T) {
 	// Class A on 4 x 4: 24 pairs of neighbours exchange a message in each of 2
 	// x 62 planes, one way, and a face both ways. 16 points of 5 words a
 	// message; a face is two layers of 64 planes.
-	m, b := countSends(skeleton(t, "nas-lu", 16, func(c *NAS) { c.Iterations.Iterations = 1 }))
+	m, b := countSends(skeleton(t, "nas-lu", 16, func(c *skeletons.NAS) { c.Iterations.Iterations = 1 }))
 	if m != 2*62*24+48 || b != 2*62*24*640+48*2*64*640 {
 		t.Errorf("%d messages, %d B", m, b)
 	}
@@ -192,7 +198,7 @@ func TestLUCommunication(t *testing.T) {
 // after x + y planes, so that 62 planes end after 62 + 6 of them; both sweeps
 // twice that, the second waiting for the first at the far corner only.
 func TestLUWavefront(t *testing.T) {
-	s := skeleton(t, "nas-lu", 16, func(c *NAS) { c.Iterations = Iterations{1, 124 * sim.Millisecond} })
+	s := skeleton(t, "nas-lu", 16, func(c *skeletons.NAS) { c.Iterations = skeletons.Iterations{1, 124 * sim.Millisecond} })
 	r := simtest.Must(mpi.DefaultLogGOPS.Run(mpi.RunSchedule(s, mpi.Costs{}, sim.Nanosecond), nil))(t)
 	want := 2 * (62 + 6) * 1e6 // planes of 1 ms, in ns
 	if got := float64(slices.Max(r.Finish)); got < want || got > 1.04*want {
@@ -212,7 +218,7 @@ func TestSkeletonsRefuse(t *testing.T) {
 		{"halo", 15, "product of 15"},
 		{"ping-pong", 1, "at least 2"},
 	} {
-		config := simtest.Must(Registry.Config(c.name))(t)
-		simtest.Refuse(Registry.Build(c.name, config, Env{Ranks: c.ranks}))(t, c.want)
+		config := simtest.Must(skeletons.Registry.Config(c.name))(t)
+		simtest.Refuse(skeletons.Registry.Build(c.name, config, skeletons.Env{Ranks: c.ranks}))(t, c.want)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/fabric/topology"
+	_ "github.com/weft-sim/weft/fabric/topology/families"
 	"github.com/weft-sim/weft/fabric/topology/topologytest"
 	"github.com/weft-sim/weft/routing/opensm"
 	"github.com/weft-sim/weft/routing/routingtest"

@@ -19,6 +19,7 @@ import (
 	"github.com/weft-sim/weft/fabric/hca"
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/mpi"
+	_ "github.com/weft-sim/weft/mpi/applications" // programs for jobs
 	"github.com/weft-sim/weft/mpi/skeletons"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/sim"

@@ -12,6 +12,7 @@ import (
 	_ "github.com/weft-sim/weft/experiments/kinds/mpi"
 	"github.com/weft-sim/weft/experiments/kinds/telemetry"
 	"github.com/weft-sim/weft/experiments/results"
+	_ "github.com/weft-sim/weft/mpi/replay"
 	"github.com/weft-sim/weft/sim/simtest"
 )
 

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/weft-sim/weft/experiments/engine/enginetest"
+	_ "github.com/weft-sim/weft/fabric/topology/families"
 )
 
 // TestRoutingThatFits: a file that names no routing has one of its topology, the kind's own where that fits.

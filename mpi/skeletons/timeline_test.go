@@ -1,47 +1,19 @@
-package skeletons
+package skeletons_test
 
 import (
-	"bytes"
-	"compress/gzip"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/klauspost/compress/zstd"
-
 	"github.com/weft-sim/weft/mpi"
 	"github.com/weft-sim/weft/mpi/goal"
+	"github.com/weft-sim/weft/mpi/skeletons"
 	"github.com/weft-sim/weft/mpi/trace"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/simtest"
 )
-
-const pairGOAL = "num_ranks 2\nrank 0 {\nsend 8b to 1\n}\nrank 1 {\nrecv 8b from 0\n}\n"
-
-// TestGOALCompressed: a schedule is the same from a gzip or a zstd file, whatever
-// its name.
-func TestGOALCompressed(t *testing.T) {
-	var packed bytes.Buffer
-	z := gzip.NewWriter(&packed)
-	if _, err := z.Write([]byte(pairGOAL)); err != nil || z.Close() != nil {
-		t.Fatal(err)
-	}
-	standard := simtest.Must(zstd.NewWriter(nil))(t)
-	for name, content := range map[string][]byte{"plain.zst": []byte(pairGOAL), "a.goal": packed.Bytes(), "b.goal": standard.EncodeAll([]byte(pairGOAL), nil)} {
-		path := filepath.Join(t.TempDir(), name)
-		simtest.Check(t, os.WriteFile(path, content, 0o666))
-		p := simtest.Must(Registry.Build("goal", &Goal{File: path}, Env{}))(t)
-		want := simtest.Must(goal.Parse(path, strings.NewReader(pairGOAL)))(t)
-		if !reflect.DeepEqual(p, Program(want)) {
-			t.Errorf("%s: %+v, want %+v", name, p, want)
-		}
-	}
-}
 
 // TestTimelineOfSettings: whatever the library, connections, noise and memory are, what ranks do and wait
 // for adds up, and so does the critical path; and the run is the run without a timeline.
@@ -144,7 +116,7 @@ func checkExport(t *testing.T, programs []mpi.Job) []int64 {
 // nanosecond, but for traffic: it sends at times of its own, which the time of earlier messages
 // moves in a schedule.
 func TestExport(t *testing.T) {
-	for _, name := range Registry.Names() {
+	for _, name := range append(skeletons.Registry.Names(), "goal") {
 		t.Run(name, func(t *testing.T) {
 			program := sample(t, name)
 			run := func() mpi.Workload { return program.Run(sim.Nanosecond, mpi.Costs{Combine: 500}) }

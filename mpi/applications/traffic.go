@@ -1,4 +1,4 @@
-package skeletons
+package applications
 
 import (
 	"encoding/csv"
@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/weft-sim/weft/mpi"
+	"github.com/weft-sim/weft/mpi/skeletons"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/input"
 	"github.com/weft-sim/weft/sim/param"
@@ -30,7 +31,7 @@ type Traffic struct {
 }
 
 func init() {
-	param.Register(Registry, "traffic", "messages at times of their own to destinations of a pattern, or of a matrix from a file", Traffic{
+	param.Register(skeletons.Registry, "traffic", "messages at times of their own to destinations of a pattern, or of a matrix from a file", Traffic{
 		Pattern: "uniform", Bytes: 4096, Load: 0.1, Rate: 32e9, Gaps: "exponential", Messages: 100, Seed: 1,
 	}, newTraffic)
 }
@@ -43,10 +44,10 @@ type traffic struct {
 	gap      []sim.Time // by rank, the mean
 }
 
-func newTraffic(c Traffic, e Env) (Program, error) {
+func newTraffic(c Traffic, e skeletons.Env) (skeletons.Program, error) {
 	n := e.Ranks
 	if err := errors.Join(
-		needRanks("traffic", n >= 2, n, "at least 2"),
+		skeletons.NeedRanks("traffic", n >= 2, n, "at least 2"),
 		input.CheckMemory("messages", c.Messages, "the destinations of all messages", 4*float64(c.Messages)*float64(n)),
 	); err != nil {
 		return nil, err

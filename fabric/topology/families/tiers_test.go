@@ -1,4 +1,4 @@
-package topology
+package families
 
 import (
 	_ "embed"

@@ -1,10 +1,11 @@
-package topology
+package families
 
 import (
 	"cmp"
 	"fmt"
 	"slices"
 
+	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -17,23 +18,23 @@ type PolarStarConfig struct {
 }
 
 func init() {
-	register("polarstar", "PolarStar: star product of a polarity graph with supernodes, diameter 3",
+	topology.Register("polarstar", "PolarStar: star product of a polarity graph with supernodes, diameter 3",
 		PolarStarConfig{Q: 3, Supernode: "paley", D: 2}, newPolarStar)
 }
 
 // Validate checks what the tags cannot.
 func (c *PolarStarConfig) Validate() error {
-	if _, _, ok := primePower(c.Q); !ok {
+	if _, _, ok := topology.PrimePower(c.Q); !ok {
 		return &param.ParamError{Key: "q", Value: c.Q, Want: "a prime power: 2, 3, 4, 5, 7, 8, 9, 11, ..."}
 	}
-	_, _, power := primePower(2*c.D + 1)
+	_, _, power := topology.PrimePower(2*c.D + 1)
 	switch {
 	case c.Supernode == "iq" && c.D%4 != 0 && c.D%4 != 3:
 		return &param.ParamError{Key: "d", Value: c.D, Want: "0, 3, 4, 7, 8, ... with iq supernodes"}
 	case c.Supernode == "paley" && (c.D%2 != 0 || !power):
 		return &param.ParamError{Key: "d", Value: c.D, Want: "2, 4, 6, 8, 12, 14, ... with paley supernodes: an even number, with 2*d+1 a prime power"}
 	}
-	return checkPorts("q", c.Q, (c.Q*c.Q+c.Q+1)*c.supernodeSize()*(c.Q+1+c.D+c.terminals()))
+	return topology.CheckPorts("q", c.Q, (c.Q*c.Q+c.Q+1)*c.supernodeSize()*(c.Q+1+c.D+c.terminals()))
 }
 
 func (c *PolarStarConfig) supernodeSize() int {
@@ -92,7 +93,7 @@ func (c *PolarStarConfig) terminals() int { return cmp.Or(c.P, (c.Q+1+c.D+2)/3) 
 // None for mean distance and bisection.
 type PolarStar struct {
 	PolarStarConfig
-	built
+	topology.Built
 }
 
 func newPolarStar(c PolarStarConfig) *PolarStar {
@@ -104,15 +105,17 @@ func newPolarStar(c PolarStarConfig) *PolarStar {
 	}
 	local, f := inside(c.D)
 	n := len(local)
-	rows := make([][]SwitchID, len(structure)*n)
-	join := func(s, t int) { rows[s], rows[t] = append(rows[s], SwitchID(t)), append(rows[t], SwitchID(s)) }
+	rows := make([][]topology.SwitchID, len(structure)*n)
+	join := func(s, t int) {
+		rows[s], rows[t] = append(rows[s], topology.SwitchID(t)), append(rows[t], topology.SwitchID(s))
+	}
 	for u, neighbours := range structure {
 		for i, row := range local {
 			for _, j := range row {
-				rows[u*n+i] = append(rows[u*n+i], SwitchID(u*n+j))
+				rows[u*n+i] = append(rows[u*n+i], topology.SwitchID(u*n+j))
 			}
 			for _, v := range neighbours {
-				if SwitchID(u) < v {
+				if topology.SwitchID(u) < v {
 					join(u*n+i, int(v)*n+f[i])
 				}
 			}
@@ -121,15 +124,15 @@ func newPolarStar(c PolarStarConfig) *PolarStar {
 			}
 		}
 	}
-	g := layRows(rows, c.P, classes("local", "global"), func(s, t SwitchID) ClassID {
+	g := topology.LayRows(rows, c.P, topology.Classes("local", "global"), func(s, t topology.SwitchID) topology.ClassID {
 		if int(s)/n == int(t)/n {
 			return 1
 		}
 		return 2
 	})
 	points, k := len(structure), c.Q+1+c.D
-	facts := Facts{Switches: n * points, Terminals: n * points * c.P, Links: n*c.Q*(c.Q+1)*(c.Q+1)/2 + points*n*c.D/2, Diameter: -1, Bisection: -1}
-	forms := Forms{Degree: [2]int{k - 1, k}}
+	facts := topology.Facts{Switches: n * points, Terminals: n * points * c.P, Links: n*c.Q*(c.Q+1)*(c.Q+1)/2 + points*n*c.D/2, Diameter: -1, Bisection: -1}
+	forms := topology.Forms{Degree: [2]int{k - 1, k}}
 	if c.Supernode == "iq" {
 		facts.Links += (c.Q + 1) * n / 2
 		forms.Degree[0] = k
@@ -137,19 +140,19 @@ func newPolarStar(c PolarStarConfig) *PolarStar {
 	if facts.Switches > 1+k*k {
 		facts.Diameter = 3
 	}
-	return &PolarStar{c, built{g, facts, forms}}
+	return &PolarStar{c, topology.NewBuilt(g, facts, forms)}
 }
 
 // paley is the Paley graph of 2d+1 vertices, by rows, and the multiplication by the
 // primitive element, which is no square.
 func paley(d int) (rows [][]int, f []int) {
-	field, _ := fieldOf(2*d + 1)
+	field, _ := topology.FieldOf(2*d + 1)
 	for i := range 2*d + 1 {
 		var row []int
 		for e := range d {
-			row = append(row, field.add(i, field.power(2*e)))
+			row = append(row, field.Add(i, field.Power(2*e)))
 		}
-		rows, f = append(rows, row), append(f, field.mul(i, field.power(1)))
+		rows, f = append(rows, row), append(f, field.Mul(i, field.Power(1)))
 	}
 	return rows, f
 }
@@ -195,9 +198,9 @@ func quads(d int) (rows [][]int, f []int) {
 }
 
 // Layout implements [LaidOut]: supernodes as rings.
-func (x *PolarStar) Layout() *Layout {
+func (x *PolarStar) Layout() *topology.Layout {
 	size := x.supernodeSize()
-	return rings(x.graph, x.graph.Switches()/size, func(s SwitchID) int { return int(s) / size },
+	return topology.RingsOf(x.Graph(), x.Graph().Switches()/size, func(s topology.SwitchID) int { return int(s) / size },
 		"supernode ", "Supernodes in a circle, their switches in rings.")
 }
 
@@ -208,15 +211,15 @@ type SlimFlyConfig struct {
 }
 
 func init() {
-	register("slim-fly", "Slim Fly: McKay-Miller-Širáň graph, any two switches at most two hops apart", SlimFlyConfig{Q: 5}, newSlimFly)
+	topology.Register("slim-fly", "Slim Fly: McKay-Miller-Širáň graph, any two switches at most two hops apart", SlimFlyConfig{Q: 5}, newSlimFly)
 }
 
 // Validate checks what the tags cannot.
 func (c *SlimFlyConfig) Validate() error {
-	if _, _, ok := primePower(c.Q); !ok || c.Q%4 == 2 {
+	if _, _, ok := topology.PrimePower(c.Q); !ok || c.Q%4 == 2 {
 		return &param.ParamError{Key: "q", Value: c.Q, Want: "a prime power from 3 on: 3, 4, 5, 7, 8, 9, 11, 13, ..."}
 	}
-	return checkPorts("q", c.Q, 2*c.Q*c.Q*(c.degree()+c.terminals()))
+	return topology.CheckPorts("q", c.Q, 2*c.Q*c.Q*(c.degree()+c.terminals()))
 }
 
 // delta is -1, 0 or 1, with which q = 4w + delta.
@@ -253,41 +256,41 @@ func (c *SlimFlyConfig) terminals() int { return cmp.Or(c.P, (c.degree()+1)/2) }
 // test for all orders to 27, not proven here for all.
 type SlimFly struct {
 	SlimFlyConfig
-	built
+	topology.Built
 }
 
 func newSlimFly(c SlimFlyConfig) *SlimFly {
 	c.P = c.terminals()
-	f, _ := fieldOf(c.Q) // Validate has seen that there is one
+	f, _ := topology.FieldOf(c.Q) // Validate has seen that there is one
 	q := c.Q
-	var rows [][]SwitchID
+	var rows [][]topology.SwitchID
 	for half, set := range slimFlySets(f, c.delta()) {
 		for group := range q {
 			for y := range q {
-				row := make([]SwitchID, 0, c.degree())
+				row := make([]topology.SwitchID, 0, c.degree())
 				for _, d := range set {
-					row = append(row, SwitchID((half*q+group)*q+f.add(y, d)))
+					row = append(row, topology.SwitchID((half*q+group)*q+f.Add(y, d)))
 				}
 				for other := range q {
-					z := f.mul(group, other) // m*x
+					z := f.Mul(group, other) // m*x
 					if half == 0 {
-						z = f.neg(z) // c = y - m*x
+						z = f.Neg(z) // c = y - m*x
 					}
-					row = append(row, SwitchID(((1-half)*q+other)*q+f.add(y, z)))
+					row = append(row, topology.SwitchID(((1-half)*q+other)*q+f.Add(y, z)))
 				}
 				rows = append(rows, row)
 			}
 		}
 	}
-	g := layRows(rows, c.P, classes("local", "cross"), func(s, t SwitchID) ClassID {
+	g := topology.LayRows(rows, c.P, topology.Classes("local", "cross"), func(s, t topology.SwitchID) topology.ClassID {
 		if int(s) < q*q && int(t) >= q*q {
 			return 2
 		}
 		return 1
 	})
 	n, k := len(rows), c.degree()
-	return &SlimFly{c, built{g, Facts{Switches: n, Terminals: n * c.P, Links: n * k / 2, Diameter: 2, Bisection: -1},
-		Forms{Degree: [2]int{k, k}, MeanDistance: 2 - float64(k)/float64(n-1), BisectionAtLeast: float64(q) * Halving(n)}}}
+	return &SlimFly{c, topology.NewBuilt(g, topology.Facts{Switches: n, Terminals: n * c.P, Links: n * k / 2, Diameter: 2, Bisection: -1},
+		topology.Forms{Degree: [2]int{k, k}, MeanDistance: 2 - float64(k)/float64(n-1), BisectionAtLeast: float64(q) * topology.Halving(n)})}
 }
 
 // slimFlySets are the sets X and X' of differences in the two halves (Hafner,
@@ -300,30 +303,30 @@ func newSlimFly(c SlimFlyConfig) *SlimFly {
 //	delta =  0   X: 0, 2, ..., q-2                 X': 1, 3, ..., q-1
 //
 // Each contains with an element its negative.
-func slimFlySets(f *field, delta int) (sets [2][]int) {
-	w := (f.order - delta) / 4
+func slimFlySets(f *topology.Field, delta int) (sets [2][]int) {
+	w := (f.Order - delta) / 4
 	add := func(half, first, last int) {
 		for e := first; e <= last; e += 2 {
-			sets[half] = append(sets[half], f.power(e))
+			sets[half] = append(sets[half], f.Power(e))
 		}
 	}
 	switch delta {
 	case 1:
-		add(0, 0, f.order-3)
-		add(1, 1, f.order-2)
+		add(0, 0, f.Order-3)
+		add(1, 1, f.Order-2)
 	case -1:
 		add(0, 0, 2*w-2)
 		add(0, 2*w-1, 4*w-3)
 		add(1, 1, 2*w-1)
 		add(1, 2*w, 4*w-2)
 	default:
-		add(0, 0, f.order-2)
-		add(1, 1, f.order-1)
+		add(0, 0, f.Order-2)
+		add(1, 1, f.Order-1)
 	}
 	for _, set := range sets {
 		for _, d := range set {
-			if !slices.Contains(set, f.neg(d)) {
-				panic(fmt.Sprintf("topology: slim-fly: a set of differences is not symmetric for q = %d", f.order))
+			if !slices.Contains(set, f.Neg(d)) {
+				panic(fmt.Sprintf("topology: slim-fly: a set of differences is not symmetric for q = %d", f.Order))
 			}
 		}
 	}
@@ -331,18 +334,18 @@ func slimFlySets(f *field, delta int) (sets [2][]int) {
 }
 
 // Layout implements [LaidOut]: the groups of one half above, of the other below.
-func (x *SlimFly) Layout() *Layout {
+func (x *SlimFly) Layout() *topology.Layout {
 	q := x.Q
-	l := &Layout{Shape: Rings, Places: make([]Place, 2*q*q), How: "The groups of half 0 above, those of half 1 below; groups of one half are not joined."}
-	radius := circleRadius(q, 1)
+	l := &topology.Layout{Shape: topology.Rings, Places: make([]topology.Place, 2*q*q), How: "The groups of half 0 above, those of half 1 below; groups of one half are not joined."}
+	radius := topology.CircleRadius(q, 1)
 	pitch := 2*radius + 2
 	for s := range l.Places {
 		half, group, y := s/(q*q), s/q%q, s%q
-		center := Place{pitch * float64(group), (pitch*1.5 + float64(q)) * float64(half)}
+		center := topology.Place{X: pitch * float64(group), Y: (pitch*1.5 + float64(q)) * float64(half)}
 		if y == 0 {
-			l.Frames = append(l.Frames, Frame{Name: fmt.Sprintf("%d/%d", half, group), Center: center, Radius: radius + 0.5})
+			l.Frames = append(l.Frames, topology.Frame{Name: fmt.Sprintf("%d/%d", half, group), Center: center, Radius: radius + 0.5})
 		}
-		l.Places[s] = onCircle(center, radius, y, q)
+		l.Places[s] = topology.OnCircle(center, radius, y, q)
 	}
 	return l
 }

@@ -1,9 +1,10 @@
-package topology
+package families
 
 import (
 	"cmp"
 	"fmt"
 
+	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim/param"
 )
 
@@ -20,7 +21,7 @@ type RailConfig struct {
 }
 
 func init() {
-	register("rail-optimised", "cluster of nodes with several adapters, of which each rail has leaves of its own",
+	topology.Register("rail-optimised", "cluster of nodes with several adapters, of which each rail has leaves of its own",
 		RailConfig{Rails: 4, Nodes: 4, Units: 2, Uplinks: 4, Spines: 2, Groups: 1}, newRail)
 }
 
@@ -42,19 +43,19 @@ func (c *RailConfig) Validate() error {
 	}
 	tree := c.xgft()
 	if tree.Validate() != nil { // its only possible problem: too large
-		return &param.ParamError{Key: "units", Value: c.Units, Want: fmt.Sprintf("a network of at most %d switch ports", maxPorts)}
+		return &param.ParamError{Key: "units", Value: c.Units, Want: fmt.Sprintf("a network of at most %d switch ports", topology.MaxPorts)}
 	}
 	return nil
 }
 
 // xgft is the tree: leaves of all rails of all units under common spines, or the units
 // of a group of a rail under its spines, and the groups of all rails under the cores.
-func (c *RailConfig) xgft() XGFTConfig {
+func (c *RailConfig) xgft() topology.XGFTConfig {
 	if c.Cores == 0 {
-		return XGFTConfig{M: []int{c.Nodes, c.Units * c.Rails}, W: []int{1, c.Spines}, Parallel: []int{1, c.Uplinks / c.Spines}}
+		return topology.XGFTConfig{M: []int{c.Nodes, c.Units * c.Rails}, W: []int{1, c.Spines}, Parallel: []int{1, c.Uplinks / c.Spines}}
 	}
 	over := c.Cores / c.Spines
-	return XGFTConfig{M: []int{c.Nodes, c.Units / c.Groups, c.Groups * c.Rails}, W: []int{1, c.Spines, over}, Parallel: []int{1, c.Uplinks / c.Spines, c.SpineUplinks / over}}
+	return topology.XGFTConfig{M: []int{c.Nodes, c.Units / c.Groups, c.Groups * c.Rails}, W: []int{1, c.Spines, over}, Parallel: []int{1, c.Uplinks / c.Spines, c.SpineUplinks / over}}
 }
 
 // RailOptimised is a cluster of nodes with several adapters (NVIDIA, DGX SuperPOD reference
@@ -92,17 +93,17 @@ func (c *RailConfig) xgft() XGFTConfig {
 // rails without cores; with cores three on the same rail of a group, else five.
 type RailOptimised struct {
 	RailConfig
-	*XGFT
+	*topology.XGFT
 }
 
-var _ Tree = (*RailOptimised)(nil)
+var _ topology.Tree = (*RailOptimised)(nil)
 
 func newRail(c RailConfig) *RailOptimised {
-	x := &RailOptimised{c, newXGFT(c.xgft())}
-	g := x.graph
-	ports := make([]PortID, g.Terminals())
+	x := &RailOptimised{c, topology.NewXGFT(c.xgft())}
+	g := x.Graph()
+	ports := make([]topology.PortID, g.Terminals())
 	for t := range ports {
-		ports[t] = g.TerminalPort[x.place(TerminalID(t))]
+		ports[t] = g.TerminalPort[x.place(topology.TerminalID(t))]
 	}
 	for t, p := range ports {
 		g.TerminalPort[t], g.Peer[p] = p, ^int32(t)
@@ -111,26 +112,26 @@ func newRail(c RailConfig) *RailOptimised {
 }
 
 // place is the number that the terminal has in the tree, counted leaf by leaf.
-func (x *RailOptimised) place(t TerminalID) TerminalID {
+func (x *RailOptimised) place(t topology.TerminalID) topology.TerminalID {
 	node, rail := int(t)/x.Rails, int(t)%x.Rails
 	unit, slot := node/x.Nodes, node%x.Nodes
 	leaf := unit*x.Rails + rail
 	if x.Cores > 0 {
 		leaf = rail*x.Units + unit
 	}
-	return TerminalID(leaf*x.Nodes + slot)
+	return topology.TerminalID(leaf*x.Nodes + slot)
 }
 
 // DownTo implements [Tree].
-func (x *RailOptimised) DownTo(s SwitchID, t TerminalID) (first PortID, count int) {
+func (x *RailOptimised) DownTo(s topology.SwitchID, t topology.TerminalID) (first topology.PortID, count int) {
 	return x.XGFT.DownTo(s, x.place(t))
 }
 
 // NodeOf is the node of a terminal.
-func (x *RailOptimised) NodeOf(t TerminalID) int { return int(t) / x.Rails }
+func (x *RailOptimised) NodeOf(t topology.TerminalID) int { return int(t) / x.Rails }
 
 // RailOf is the rail of a terminal.
-func (x *RailOptimised) RailOf(t TerminalID) int { return int(t) % x.Rails }
+func (x *RailOptimised) RailOf(t topology.TerminalID) int { return int(t) % x.Rails }
 
 // PlanesConfig configures the topology "multi-plane"; see [MultiPlane].
 type PlanesConfig struct {
@@ -142,26 +143,26 @@ type PlanesConfig struct {
 }
 
 func init() {
-	register("multi-plane", "nodes with an adapter on each of several planes, each plane a fat tree of its own",
+	topology.Register("multi-plane", "nodes with an adapter on each of several planes, each plane a fat tree of its own",
 		PlanesConfig{Planes: 2, M: []int{4, 4}, W: []int{1, 2}}, newPlanes)
 }
 
 // Validate checks what the tags cannot.
 func (c *PlanesConfig) Validate() error {
-	plane := XGFTConfig{c.M, c.W, c.Parallel}
+	plane := topology.XGFTConfig{M: c.M, W: c.W, Parallel: c.Parallel}
 	if err := plane.Validate(); err != nil {
 		return err
 	}
 	tree := c.xgft()
 	if tree.Validate() != nil { // its only possible problem: too large, or 17 levels
-		return &param.ParamError{Key: "planes", Value: c.Planes, Want: fmt.Sprintf("a network of at most %d switch ports and 16 levels, nodes among them", maxPorts)}
+		return &param.ParamError{Key: "planes", Value: c.Planes, Want: fmt.Sprintf("a network of at most %d switch ports and 16 levels, nodes among them", topology.MaxPorts)}
 	}
 	return nil
 }
 
 // xgft is the tree with the nodes as its lowest switches.
-func (c *PlanesConfig) xgft() XGFTConfig {
-	x := XGFTConfig{M: append([]int{c.terminals()}, c.M...), W: append([]int{1, c.Planes}, c.W[1:]...)}
+func (c *PlanesConfig) xgft() topology.XGFTConfig {
+	x := topology.XGFTConfig{M: append([]int{c.terminals()}, c.M...), W: append([]int{1, c.Planes}, c.W[1:]...)}
 	if len(c.Parallel) > 0 {
 		x.Parallel = append([]int{1}, c.Parallel...)
 	}
@@ -194,12 +195,12 @@ func (c *PlanesConfig) terminals() int { return cmp.Or(c.Terminals, c.Planes) }
 // Those of [XGFT].
 type MultiPlane struct {
 	PlanesConfig
-	*XGFT
+	*topology.XGFT
 }
 
-var _ Tree = (*MultiPlane)(nil)
+var _ topology.Tree = (*MultiPlane)(nil)
 
 func newPlanes(c PlanesConfig) *MultiPlane {
 	c.Terminals = c.terminals()
-	return &MultiPlane{c, newXGFT(c.xgft())}
+	return &MultiPlane{c, topology.NewXGFT(c.xgft())}
 }

@@ -1,4 +1,4 @@
-package skeletons
+package applications
 
 import (
 	"fmt"
@@ -6,19 +6,20 @@ import (
 
 	"github.com/weft-sim/weft/collectives"
 	"github.com/weft-sim/weft/mpi"
+	"github.com/weft-sim/weft/mpi/skeletons"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
 )
 
 func init() {
-	param.Register(Registry, "sweep3d", "wavefronts over a 2-D grid from each corner, two octants of angles and block by block of planes (Sweep3D; Koch, Baker, Alcouffe 1992; Hoisie, Lubeck, Wasserman 2000)", Sweep3D{Iterations{1, 0}, []int{4, 4}, 4, 2400}, newSweep3D)
-	param.Register(Registry, "nas-cg", "NAS CG: sums of vectors within the rows of a 2-D grid, a transpose, and scalar products (Bailey et al., NAS-95-020)", NAS{Class: "A"}, newCG)
-	param.Register(Registry, "nas-mg", "NAS MG: V-cycles with faces on a 3-D torus, smaller from level to level (Bailey et al., NAS-95-020)", NAS{Class: "A"}, newMG)
+	param.Register(skeletons.Registry, "sweep3d", "wavefronts over a 2-D grid from each corner, two octants of angles and block by block of planes (Sweep3D; Koch, Baker, Alcouffe 1992; Hoisie, Lubeck, Wasserman 2000)", Sweep3D{skeletons.Iterations{Iterations: 1}, []int{4, 4}, 4, 2400}, newSweep3D)
+	param.Register(skeletons.Registry, "nas-cg", "NAS CG: sums of vectors within the rows of a 2-D grid, a transpose, and scalar products (Bailey et al., NAS-95-020)", skeletons.NAS{Class: "A"}, newCG)
+	param.Register(skeletons.Registry, "nas-mg", "NAS MG: V-cycles with faces on a 3-D torus, smaller from level to level (Bailey et al., NAS-95-020)", skeletons.NAS{Class: "A"}, newMG)
 }
 
 // Sweep3D configures a transport sweep.
 type Sweep3D struct {
-	Iterations
+	skeletons.Iterations
 	Dims   []int     `toml:"dims" doc:"ranks along both dimensions; the first varies fastest" min:"1"`
 	Blocks int       `toml:"blocks" doc:"blocks of planes and angles that follow each other in a sweep" min:"1" max:"100000"`
 	Bytes  sim.Bytes `toml:"bytes" doc:"size of a face of a block" min:"0B"`
@@ -26,7 +27,7 @@ type Sweep3D struct {
 
 // newSweep3D: for each of eight octants, each block goes from corner to corner: a rank receives
 // from its two neighbours upstream, computes, and sends to those downstream.
-func newSweep3D(c Sweep3D, e Env) (Program, error) {
+func newSweep3D(c Sweep3D, e skeletons.Env) (skeletons.Program, error) {
 	if err := checkGrid(c.Dims, e.Ranks); err != nil {
 		return nil, err
 	}
@@ -58,20 +59,14 @@ func newSweep3D(c Sweep3D, e Env) (Program, error) {
 		}
 		return dst
 	})
-	return mpi.Iterate(collectives.Sequence(sweep, collectives.AllreduceRecursiveDoubling(e.Ranks, 8)), c.times(1)), nil
+	return mpi.Iterate(collectives.Sequence(sweep, collectives.AllreduceRecursiveDoubling(e.Ranks, 8)), c.Times(1)), nil
 }
 
-// NAS configures the skeletons of NAS CG, LU and MG.
-type NAS struct {
-	Iterations
-	Class string `toml:"class" doc:"problem class" choices:"A|B|C|D|E"`
-}
-
-// nasClass is a problem of one size.
-type nasClass struct{ n, iterations int }
+// problem is one of a class.
+type problem struct{ n, iterations int }
 
 // Order of the matrix and outer iterations (NPB 3).
-var cgClasses = map[string]nasClass{
+var cgClasses = map[string]problem{
 	"A": {14000, 15}, "B": {75000, 75}, "C": {150000, 75}, "D": {1500000, 100}, "E": {9000000, 100},
 }
 
@@ -79,9 +74,9 @@ var cgClasses = map[string]nasClass{
 // conjugate gradients and the norm of the residual; each multiplies by the matrix: log2 npcols
 // exchanges with which a row sums its vector, and one with the transposed rank; and
 // has two sums of a number over the row, which is over all of them.
-func newCG(c NAS, e Env) (Program, error) {
+func newCG(c skeletons.NAS, e skeletons.Env) (skeletons.Program, error) {
 	n := e.Ranks
-	if err := needRanks("nas-cg", n >= 1 && n&(n-1) == 0, n, "a power of two"); err != nil {
+	if err := skeletons.NeedRanks("nas-cg", n >= 1 && n&(n-1) == 0, n, "a power of two"); err != nil {
 		return nil, err
 	}
 	class := cgClasses[c.Class]
@@ -126,20 +121,20 @@ func newCG(c NAS, e Env) (Program, error) {
 	for i := range all {
 		all[i] = step
 	}
-	return mpi.Iterate(collectives.Sequence(all...), c.times(class.iterations)), nil
+	return mpi.Iterate(collectives.Sequence(all...), c.Times(class.iterations)), nil
 }
 
 // Points along each dimension and iterations (NPB 3).
-var mgClasses = map[string]nasClass{
+var mgClasses = map[string]problem{
 	"A": {256, 4}, "B": {256, 20}, "C": {512, 20}, "D": {1024, 50}, "E": {2048, 50},
 }
 
 // newMG: a V-cycle goes from the finest level to the coarsest at which every rank has a point
 // along each dimension, and back; at each level faces are exchanged along one dimension
 // after the other, once downwards and twice upwards (residual, smoother).
-func newMG(c NAS, e Env) (Program, error) {
+func newMG(c skeletons.NAS, e skeletons.Env) (skeletons.Program, error) {
 	n := e.Ranks
-	if err := needRanks("nas-mg", n >= 1 && n&(n-1) == 0, n, "a power of two"); err != nil {
+	if err := skeletons.NeedRanks("nas-mg", n >= 1 && n&(n-1) == 0, n, "a power of two"); err != nil {
 		return nil, err
 	}
 	class := mgClasses[c.Class]
@@ -168,5 +163,5 @@ func newMG(c NAS, e Env) (Program, error) {
 		cycle = append(append(cycle, faces(points)...), faces(points)...)
 	}
 	cycle = append(cycle, collectives.AllreduceRecursiveDoubling(n, 8))
-	return mpi.Iterate(collectives.Sequence(cycle...), c.times(class.iterations)), nil
+	return mpi.Iterate(collectives.Sequence(cycle...), c.Times(class.iterations)), nil
 }

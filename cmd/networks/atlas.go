@@ -1,6 +1,6 @@
-// Package peers is what weft is held against beside papers: curves of BookSim2, flows of htsim, jobs of
-// MFNetSim, and the atlas of topologies, with its subcommand.
-package peers
+// Package networks is the field's topologies beside those that papers run on, what BookSim2 measured of networks,
+// and the atlas of all, a subcommand.
+package networks
 
 import (
 	"bytes"
@@ -12,13 +12,9 @@ import (
 
 	"github.com/weft-sim/weft/cmd/command"
 	"github.com/weft-sim/weft/experiments/atlas"
-	_ "github.com/weft-sim/weft/experiments/booksim"
-	_ "github.com/weft-sim/weft/experiments/congestion"
-	_ "github.com/weft-sim/weft/experiments/hardware"
-	_ "github.com/weft-sim/weft/experiments/intervals"
-	_ "github.com/weft-sim/weft/experiments/jobruns"
 	"github.com/weft-sim/weft/experiments/network"
 	"github.com/weft-sim/weft/experiments/results"
+	_ "github.com/weft-sim/weft/fabric/topology/families"
 )
 
 func init() { command.Register(atlasCommand) }

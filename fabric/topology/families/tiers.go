@@ -1,10 +1,11 @@
-package topology
+package families
 
 import (
 	"fmt"
 	"strconv"
 	"strings"
 
+	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/input"
 )
@@ -28,26 +29,28 @@ type TiersConfig struct {
 }
 
 func init() {
-	RegisterFile("tiers", "a tree of two or three levels from a topology file of htsim", TiersConfig{}, input.MaxSettings,
+	topology.RegisterFile("tiers", "a tree of two or three levels from a topology file of htsim", TiersConfig{}, input.MaxSettings,
 		func(c TiersConfig) string { return c.Path },
-		func(c TiersConfig, data []byte) (Topology, error) { return asTopology(ReadTiers(c.Path, data)) })
+		func(c TiersConfig, data []byte) (topology.Topology, error) {
+			return topology.AsTopology(ReadTiers(c.Path, data))
+		})
 }
 
 // Validate checks what the tags cannot.
-func (c *TiersConfig) Validate() error { return checkPath(c.Path, "a file of tiers") }
+func (c *TiersConfig) Validate() error { return topology.CheckPath(c.Path, "a file of tiers") }
 
 // TiersNetwork is the network of a file of tiers.
 type TiersNetwork struct {
-	*XGFT
+	*topology.XGFT
 	flights []sim.Time // by class
 	delays  []sim.Time // by level
 }
 
 // CableLatency is the time of flight of a class of cables.
-func (x *TiersNetwork) CableLatency(c ClassID) sim.Time { return x.flights[c] }
+func (x *TiersNetwork) CableLatency(c topology.ClassID) sim.Time { return x.flights[c] }
 
 // SwitchDelay is the time from the arrival of a packet at a switch to its output queue.
-func (x *TiersNetwork) SwitchDelay(s SwitchID) sim.Time { return x.delays[x.LevelOf(s)] }
+func (x *TiersNetwork) SwitchDelay(s topology.SwitchID) sim.Time { return x.delays[x.LevelOf(s)] }
 
 // tier is a level of the file.
 type tier struct {
@@ -162,7 +165,7 @@ func tiersOf(head map[string]int, tiers []tier) (*TiersNetwork, error) {
 	// up is the number of cables above a switch, and parents those switches.
 	up := divide("cables above a leaf", tiers[0].at("radix_down")*speed(0), speed(1)*tiers[0].at("oversubscribed"))
 	parents := divide("switches of tier 1 above a leaf, cables / Bundle", up, tiers[1].at("bundle"))
-	c := XGFTConfig{M: []int{tiers[0].at("radix_down"), leaves}, W: []int{1, parents}, Parallel: []int{1, tiers[1].at("bundle")}}
+	c := topology.XGFTConfig{M: []int{tiers[0].at("radix_down"), leaves}, W: []int{1, parents}, Parallel: []int{1, tiers[1].at("bundle")}}
 	if len(tiers) == 3 {
 		below := leaves * tiers[1].at("bundle")
 		up = divide("cables above a switch of tier 1", below*speed(1), speed(2)*tiers[1].at("oversubscribed"))
@@ -182,9 +185,9 @@ func tiersOf(head map[string]int, tiers []tier) (*TiersNetwork, error) {
 	if wrong != nil {
 		return nil, wrong
 	}
-	x := &TiersNetwork{XGFT: newXGFT(c)}
+	x := &TiersNetwork{XGFT: topology.NewXGFT(c)}
 	for i := range tiers {
-		x.graph.Classes[i].Rate = sim.Rate(speed(i)) * 1e9
+		x.Graph().Classes[i].Rate = sim.Rate(speed(i)) * 1e9
 		x.flights = append(x.flights, sim.Time(tiers[i].at("downlink_latency_ns"))*sim.Nanosecond)
 		x.delays = append(x.delays, sim.Time(tiers[i].at("switch_latency_ns"))*sim.Nanosecond)
 	}

@@ -1,15 +1,18 @@
-package topology
+package families
 
 import (
 	"slices"
 	"testing"
+
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/topology/topologytest"
 )
 
 // The way round: 2a steps along dimension 1 come back to the start, half way they are a
 // further along dimension 0. Without a twist it is the torus.
 func TestTwistedTorus(t *testing.T) {
-	g := build(t, "twisted-torus", func(c *TwistedTorusConfig) { *c = TwistedTorusConfig{[]int{10, 5}, []int{0, 5}, 1} }).Graph()
-	at := SwitchID(3)
+	g := topologytest.Build(t, "twisted-torus", func(c *TwistedTorusConfig) { *c = TwistedTorusConfig{[]int{10, 5}, []int{0, 5}, 1} }).Graph()
+	at := topology.SwitchID(3)
 	for i := range 10 {
 		if i == 5 && at != 8 {
 			t.Errorf("after 5 steps at %d, want 3 + 5", at)
@@ -20,15 +23,15 @@ func TestTwistedTorus(t *testing.T) {
 	if at != 3 {
 		t.Errorf("after 10 steps at %d", at)
 	}
-	plain := build(t, "twisted-torus", func(c *TwistedTorusConfig) { *c = TwistedTorusConfig{[]int{4, 3, 5}, []int{0, 0, 0}, 2} }).Graph()
-	torus := build(t, "torus", func(c *GridConfig) { *c = GridConfig{[]int{4, 3, 5}, 2} }).Graph()
+	plain := topologytest.Build(t, "twisted-torus", func(c *TwistedTorusConfig) { *c = TwistedTorusConfig{[]int{4, 3, 5}, []int{0, 0, 0}, 2} }).Graph()
+	torus := topologytest.Build(t, "torus", func(c *topology.GridConfig) { *c = topology.GridConfig{Dims: []int{4, 3, 5}, Terminals: 2} }).Graph()
 	if !slices.Equal(plain.Peer, torus.Peer) {
 		t.Error("without a twist it is not the torus")
 	}
 	// Cámara et al.: the doubly twisted 2a x a x a torus has a smaller diameter than the
 	// torus, 2a: here a = 4.
-	prism := build(t, "twisted-torus", func(c *TwistedTorusConfig) { *c = TwistedTorusConfig{[]int{8, 4, 4}, []int{0, 4, 4}, 1} }).Graph()
-	if d := Measure(prism).Diameter(); d != 6 {
+	prism := topologytest.Build(t, "twisted-torus", func(c *TwistedTorusConfig) { *c = TwistedTorusConfig{[]int{8, 4, 4}, []int{0, 4, 4}, 1} }).Graph()
+	if d := topology.Measure(prism).Diameter(); d != 6 {
 		t.Errorf("diameter %d", d)
 	}
 }
@@ -36,14 +39,14 @@ func TestTwistedTorus(t *testing.T) {
 // From a switch of the first stage to one of the last there is one path of n-1 cables.
 func TestButterflyPaths(t *testing.T) {
 	for _, c := range []ButterflyConfig{{2, 3, "both"}, {3, 3, "both"}, {2, 4, "first"}} {
-		g := build(t, "butterfly", func(d *ButterflyConfig) { *d = c }).Graph()
+		g := topologytest.Build(t, "butterfly", func(d *ButterflyConfig) { *d = c }).Graph()
 		rows, n := g.Switches()/c.N, g.Neighbors()
 		for s := range rows {
 			paths := make([]int, g.Switches())
 			paths[s] = 1
 			for stage := range c.N - 1 {
 				for r := range rows {
-					at := SwitchID(stage*rows + r)
+					at := topology.SwitchID(stage*rows + r)
 					for _, u := range n.Of(at) {
 						if int(u)/rows == stage+1 {
 							paths[u] += paths[at]
@@ -61,9 +64,9 @@ func TestButterflyPaths(t *testing.T) {
 // With ends = "first" the cables are as in the k-ary n-tree, an XGFT of n levels with k
 // children and k parents everywhere: the pairs of leaves at each distance agree.
 func TestButterflyIsTree(t *testing.T) {
-	tree := build(t, "xgft", func(c *XGFTConfig) { c.M, c.W = []int{3, 3, 3}, []int{1, 3, 3} })
-	fly := build(t, "butterfly", func(c *ButterflyConfig) { *c = ButterflyConfig{3, 3, "first"} })
-	a, b := Measure(tree.Graph()), Measure(fly.Graph())
+	tree := topologytest.Build(t, "xgft", func(c *topology.XGFTConfig) { c.M, c.W = []int{3, 3, 3}, []int{1, 3, 3} })
+	fly := topologytest.Build(t, "butterfly", func(c *ButterflyConfig) { *c = ButterflyConfig{3, 3, "first"} })
+	a, b := topology.Measure(tree.Graph()), topology.Measure(fly.Graph())
 	if !slices.Equal(a.Pairs, b.Pairs) || a.Links != b.Links || a.Switches != b.Switches {
 		t.Errorf("%+v, %+v", a, b)
 	}
@@ -87,11 +90,11 @@ func TestKautzWords(t *testing.T) {
 			}
 		}
 		grow("")
-		number := map[string]SwitchID{}
+		number := map[string]topology.SwitchID{}
 		for i, word := range words { // in lexicographic order, which is the order of numbers
-			number[word] = SwitchID(i)
+			number[word] = topology.SwitchID(i)
 		}
-		g := build(t, "kautz", func(d *KautzConfig) { *d = c }).Graph()
+		g := topologytest.Build(t, "kautz", func(d *KautzConfig) { *d = c }).Graph()
 		if g.Switches() != len(words) {
 			t.Fatalf("%+v: %d switches, %d words", c, g.Switches(), len(words))
 		}

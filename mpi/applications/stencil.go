@@ -1,10 +1,13 @@
-package skeletons
+// Package applications holds programs of ranks beyond those that papers run: stencils, solvers, training, storage,
+// traffic, and programs made of others.
+package applications
 
 import (
 	"fmt"
 
 	"github.com/weft-sim/weft/collectives"
 	"github.com/weft-sim/weft/mpi"
+	"github.com/weft-sim/weft/mpi/skeletons"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
 )
@@ -12,7 +15,7 @@ import (
 // Stencil configures the exchange with all neighbours on a grid of ranks, those at edges and
 // corners among them: what a 9-point or 27-point stencil asks for.
 type Stencil struct {
-	Iterations
+	skeletons.Iterations
 	Dims   []int     `toml:"dims" doc:"ranks along each dimension; the first varies fastest" min:"1"`
 	Wraps  bool      `toml:"wraps" doc:"the grid is a torus"`
 	Bytes  sim.Bytes `toml:"bytes" doc:"size of a face" min:"0B"`
@@ -21,15 +24,15 @@ type Stencil struct {
 }
 
 func init() {
-	param.Register(Registry, "stencil", "every rank exchanges with all its grid neighbours, at faces, edges and corners, then computes", Stencil{Iterations{10, 0}, []int{4, 4}, false, 8192, 64, 8}, func(c Stencil, e Env) (Program, error) {
+	param.Register(skeletons.Registry, "stencil", "every rank exchanges with all its grid neighbours, at faces, edges and corners, then computes", Stencil{skeletons.Iterations{Iterations: 10}, []int{4, 4}, false, 8192, 64, 8}, func(c Stencil, e skeletons.Env) (skeletons.Program, error) {
 		if err := checkGrid(c.Dims, e.Ranks); err != nil {
 			return nil, err
 		}
-		return mpi.Iterate(computeThen(e.Ranks, c.Compute, c.exchange(nil)), c.times(10)), nil
+		return mpi.Iterate(computeThen(e.Ranks, c.Compute, c.exchange(nil)), c.Times(10)), nil
 	})
-	param.Register(Registry, "milc", "lattice QCD: halos on a 4-D torus of ranks to all 8 neighbours, twice, then two sums (MILC; Bernard et al., IJSA 1991; sizes as MFNetSim's, PADS 2025)", MILC{Iterations{100, 25 * sim.Nanosecond}, []int{2, 2, 2, 2}, 497664}, newMILC)
-	param.Register(Registry, "lammps", "molecular dynamics: positions to the six neighbours on a 3-D torus, a dimension after the other, forces back, and every so often atoms and a sum (LAMMPS; Plimpton, J. Comp. Phys. 1995)", LAMMPS{Iterations{10, 0}, []int{4, 2, 2}, 65536, 16384, 5}, newLAMMPS)
-	param.Register(Registry, "random-neighbours", "every rank exchanges with neighbours drawn once, as on an unstructured mesh, then computes", RandomNeighbours{Iterations{10, 0}, 4, 8192, 1}, newRandomNeighbours)
+	param.Register(skeletons.Registry, "milc", "lattice QCD: halos on a 4-D torus of ranks to all 8 neighbours, twice, then two sums (MILC; Bernard et al., IJSA 1991; sizes as MFNetSim's, PADS 2025)", MILC{skeletons.Iterations{Iterations: 100, Compute: 25 * sim.Nanosecond}, []int{2, 2, 2, 2}, 497664}, newMILC)
+	param.Register(skeletons.Registry, "lammps", "molecular dynamics: positions to the six neighbours on a 3-D torus, a dimension after the other, forces back, and every so often atoms and a sum (LAMMPS; Plimpton, J. Comp. Phys. 1995)", LAMMPS{skeletons.Iterations{Iterations: 10}, []int{4, 2, 2}, 65536, 16384, 5}, newLAMMPS)
+	param.Register(skeletons.Registry, "random-neighbours", "every rank exchanges with neighbours drawn once, as on an unstructured mesh, then computes", RandomNeighbours{skeletons.Iterations{Iterations: 10}, 4, 8192, 1}, newRandomNeighbours)
 }
 
 // checkGrid refuses a grid that has not as many places as there are ranks.
@@ -133,19 +136,19 @@ func byKind(dims, first int) (order []int) {
 
 // MILC configures a lattice on a 4-D torus of ranks.
 type MILC struct {
-	Iterations
+	skeletons.Iterations
 	Dims  []int     `toml:"dims" doc:"ranks along each dimension; the first varies fastest" min:"1"`
 	Bytes sim.Bytes `toml:"bytes" doc:"size of a message to a neighbour" min:"0B"`
 }
 
-func newMILC(c MILC, e Env) (Program, error) {
+func newMILC(c MILC, e skeletons.Env) (skeletons.Program, error) {
 	if err := checkGrid(c.Dims, e.Ranks); err != nil {
 		return nil, err
 	}
 	halo := Stencil{Dims: c.Dims, Wraps: true, Bytes: c.Bytes}.exchange(byKind(len(c.Dims), 0)[:2*len(c.Dims)]) // faces
 	both := overlapped{halo, c.Compute}
 	sum := collectives.AllreduceRecursiveDoubling(e.Ranks, 8)
-	return mpi.Iterate(collectives.Sequence(both, both, sum, sum), c.times(100)), nil
+	return mpi.Iterate(collectives.Sequence(both, both, sum, sum), c.Times(100)), nil
 }
 
 // overlapped computes, once, while the operations of each round are under way.
@@ -164,14 +167,14 @@ func (o overlapped) Round(rank, round int, dst []collectives.Op) []collectives.O
 
 // LAMMPS configures a domain decomposition in three dimensions.
 type LAMMPS struct {
-	Iterations
+	skeletons.Iterations
 	Dims    []int     `toml:"dims" doc:"ranks along each dimension; the first varies fastest" min:"1"`
 	Bytes   sim.Bytes `toml:"bytes" doc:"positions, or forces, for a neighbour" min:"0B"`
 	Atoms   sim.Bytes `toml:"atoms" doc:"atoms that move to a neighbour when lists of neighbours are made" min:"0B"`
 	Rebuild int       `toml:"rebuild" doc:"iterations from one making of these lists to the next" min:"1"`
 }
 
-func newLAMMPS(c LAMMPS, e Env) (Program, error) {
+func newLAMMPS(c LAMMPS, e skeletons.Env) (skeletons.Program, error) {
 	if err := checkGrid(c.Dims, e.Ranks); err != nil {
 		return nil, err
 	}
@@ -198,7 +201,7 @@ func newLAMMPS(c LAMMPS, e Env) (Program, error) {
 			steps = append(steps, collectives.AllreduceRecursiveDoubling(n, 8))
 		}
 	}
-	return mpi.Iterate(collectives.Sequence(steps...), (c.times(10)+c.Rebuild-1)/c.Rebuild), nil
+	return mpi.Iterate(collectives.Sequence(steps...), (c.Times(10)+c.Rebuild-1)/c.Rebuild), nil
 }
 
 // shiftAlong is an exchange with both neighbours along one dimension of a torus.
@@ -221,14 +224,14 @@ func shiftAlong(dims []int, dim int, bytes sim.Bytes, ranks int) collectives.Sch
 
 // RandomNeighbours configures an unstructured mesh.
 type RandomNeighbours struct {
-	Iterations
+	skeletons.Iterations
 	Neighbours int       `toml:"neighbours" doc:"of a rank, an even number; some may be the same" min:"2" max:"4096"`
 	Bytes      sim.Bytes `toml:"bytes" doc:"size of a message to a neighbour" min:"0B"`
 	Seed       int64     `toml:"seed" doc:"of the neighbours" min:"0"`
 }
 
-func newRandomNeighbours(c RandomNeighbours, e Env) (Program, error) {
-	if err := needRanks("random-neighbours", e.Ranks >= 2, e.Ranks, "at least 2"); err != nil {
+func newRandomNeighbours(c RandomNeighbours, e skeletons.Env) (skeletons.Program, error) {
+	if err := skeletons.NeedRanks("random-neighbours", e.Ranks >= 2, e.Ranks, "at least 2"); err != nil {
 		return nil, err
 	}
 	if c.Neighbours%2 != 0 {
@@ -248,5 +251,5 @@ func newRandomNeighbours(c RandomNeighbours, e Env) (Program, error) {
 		}
 		return dst
 	})
-	return mpi.Iterate(computeThen(e.Ranks, c.Compute, exchange), c.times(10)), nil
+	return mpi.Iterate(computeThen(e.Ranks, c.Compute, exchange), c.Times(10)), nil
 }

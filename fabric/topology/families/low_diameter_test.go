@@ -1,9 +1,15 @@
-package topology
+package families
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"math"
 	"slices"
 	"testing"
+
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/topology/topologytest"
 )
 
 // Every order to 27 has diameter 2 and algebraic connectivity q. The cables of q = 5
@@ -11,15 +17,15 @@ import (
 // (topologies/graphs/slimfly_q5.edges.gz of the reference data).
 func TestSlimFly(t *testing.T) {
 	for _, q := range []int{3, 4, 5, 7, 8, 9, 11, 13, 16, 17, 19, 23, 25, 27} {
-		x := build(t, "slim-fly", func(c *SlimFlyConfig) { c.Q = q })
-		if d := Measure(x.Graph()).Diameter(); d != 2 {
+		x := topologytest.Build(t, "slim-fly", func(c *SlimFlyConfig) { c.Q = q })
+		if d := topology.Measure(x.Graph()).Diameter(); d != 2 {
 			t.Errorf("q = %d: diameter %d", q, d)
 		}
-		if gap := AlgebraicConnectivity(x.Graph()); math.Abs(gap-float64(q)) > 1e-6 {
+		if gap := topology.AlgebraicConnectivity(x.Graph()); math.Abs(gap-float64(q)) > 1e-6 {
 			t.Errorf("q = %d: algebraic connectivity %v", q, gap)
 		}
 	}
-	x := build(t, "slim-fly", func(c *SlimFlyConfig) { c.Q = 5 })
+	x := topologytest.Build(t, "slim-fly", func(c *SlimFlyConfig) { c.Q = 5 })
 	if got := edgesHash(x.Graph()); got != "6d4effacea9da68c61345eb2026bc76d074e7195186ac7ba3ecdef23661520a6" {
 		t.Errorf("q = 5 has other cables than the reference: %s", got)
 	}
@@ -37,7 +43,7 @@ func TestPolarityGraph(t *testing.T) {
 				n++
 			}
 			paths := make([]int, len(rows))
-			step := func(u SwitchID) {
+			step := func(u topology.SwitchID) {
 				for _, v := range rows[u] {
 					paths[v]++
 				}
@@ -49,7 +55,7 @@ func TestPolarityGraph(t *testing.T) {
 				step(u)
 			}
 			if quadric[s] {
-				step(SwitchID(s))
+				step(topology.SwitchID(s))
 			}
 			for u, k := range paths {
 				if want := 1; u != s && k != want || u == s && k != q+1 {
@@ -75,17 +81,17 @@ func TestPolarFly(t *testing.T) {
 		{7, 5.35425, "9394ca0435904919565ad4ac94ac04c65c382cca894685169cc5e86e00daa872"},
 		{13, 10.39445, "151d4e217d610330cf8f78a14cf3e8b7423f52fb6833de5277fa8603fb4380f7"},
 	} {
-		x := build(t, "polarfly", func(d *PolarFlyConfig) { d.Q = c.q })
+		x := topologytest.Build(t, "polarfly", func(d *PolarFlyConfig) { d.Q = c.q })
 		if got := edgesHash(x.Graph()); got != c.hash {
 			t.Errorf("q = %d has other cables than the reference: %s", c.q, got)
 		}
-		if gap := AlgebraicConnectivity(x.Graph()); math.Abs(gap-c.gap) > 1e-5 {
+		if gap := topology.AlgebraicConnectivity(x.Graph()); math.Abs(gap-c.gap) > 1e-5 {
 			t.Errorf("q = %d: algebraic connectivity %v, want %v", c.q, gap, c.gap)
 		}
 	}
 	// Lakhotia et al.'s size: 993 of the 1 + 32*32 switches of the Moore bound.
-	x := build(t, "polarfly", func(c *PolarFlyConfig) { c.Q = 31 })
-	m := Measure(x.Graph())
+	x := topologytest.Build(t, "polarfly", func(c *PolarFlyConfig) { c.Q = 31 })
+	m := topology.Measure(x.Graph())
 	if m.Switches != 993 || m.Terminals != 15888 || m.Diameter() != 2 || math.Abs(m.MooreEfficiency()-993.0/1025) > 1e-12 {
 		t.Errorf("%+v", m)
 	}
@@ -138,9 +144,24 @@ func TestPolarStarDiameter(t *testing.T) {
 		{PolarStarConfig{7, "iq", 4, 1}, 570, 3},
 		{PolarStarConfig{8, "paley", 4, 1}, 657, 3},
 	} {
-		g := build(t, "polarstar", func(d *PolarStarConfig) { *d = c.config }).Graph()
-		if d := Measure(g).Diameter(); g.Switches() != c.switches || d != c.diameter {
+		g := topologytest.Build(t, "polarstar", func(d *PolarStarConfig) { *d = c.config }).Graph()
+		if d := topology.Measure(g).Diameter(); g.Switches() != c.switches || d != c.diameter {
 			t.Errorf("%+v: %d switches, diameter %d", c.config, g.Switches(), d)
 		}
 	}
+}
+
+// edgesHash is the SHA-256 of a network's cables between switches, a line "u v" each, u
+// < v, in ascending order.
+func edgesHash(g *topology.Graph) string {
+	h := sha256.New()
+	n := g.Neighbors()
+	for s := range topology.SwitchID(g.Switches()) {
+		for _, t := range n.Of(s) {
+			if s < t {
+				fmt.Fprintf(h, "%d %d\n", s, t)
+			}
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil))
 }

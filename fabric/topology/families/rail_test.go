@@ -1,7 +1,10 @@
-package topology
+package families
 
 import (
 	"testing"
+
+	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/fabric/topology/topologytest"
 )
 
 // The counts of NVIDIA's DGX SuperPOD B200 reference architecture, table of larger
@@ -20,16 +23,16 @@ func TestRailOptimisedSuperPOD(t *testing.T) {
 		// has a cable for each of the 64*32*8 adapters.
 		{RailConfig{8, 32, 64, 32, 32, 256, 32, 2}, [8]int{2048, 16384, 512, 512, 256, 16384, 16384, 16384}},
 	} {
-		x := build(t, "rail-optimised", func(d *RailConfig) { *d = c.config }).(*RailOptimised)
+		x := topologytest.Build(t, "rail-optimised", func(d *RailConfig) { *d = c.config }).(*RailOptimised)
 		g := x.Graph()
-		got := [8]int{x.NodeOf(TerminalID(g.Terminals()-1)) + 1, g.Terminals()}
-		for s := range SwitchID(g.Switches()) {
+		got := [8]int{x.NodeOf(topology.TerminalID(g.Terminals()-1)) + 1, g.Terminals()}
+		for s := range topology.SwitchID(g.Switches()) {
 			got[2+x.LevelOf(s)]++
 			if ports := g.Degree(s); ports > 64 {
 				t.Errorf("switch %d has %d ports", s, ports)
 			}
 		}
-		for p := range PortID(g.NumPorts()) {
+		for p := range topology.PortID(g.NumPorts()) {
 			if peer, ok := g.PeerPort(p); !ok || p < peer {
 				got[5+g.PortClass[p]]++
 			}
@@ -45,11 +48,11 @@ func TestRailOptimisedSuperPOD(t *testing.T) {
 // rail of a group, four otherwise.
 func TestRailOptimisedPaths(t *testing.T) {
 	for _, c := range []RailConfig{{2, 3, 2, 2, 2, 0, 0, 1}, {2, 2, 4, 2, 2, 4, 4, 2}} {
-		x := build(t, "rail-optimised", func(d *RailConfig) { *d = c }).(*RailOptimised)
+		x := topologytest.Build(t, "rail-optimised", func(d *RailConfig) { *d = c }).(*RailOptimised)
 		g := x.Graph()
-		for a := range TerminalID(g.Terminals()) {
+		for a := range topology.TerminalID(g.Terminals()) {
 			d := g.DistancesFrom(g.TerminalSwitch(a), nil)
-			for b := range TerminalID(g.Terminals()) {
+			for b := range topology.TerminalID(g.Terminals()) {
 				unitA, unitB, want := x.NodeOf(a)/c.Nodes, x.NodeOf(b)/c.Nodes, 2
 				switch {
 				case x.RailOf(a) == x.RailOf(b) && unitA == unitB:
@@ -66,7 +69,7 @@ func TestRailOptimisedPaths(t *testing.T) {
 }
 
 // planeOf is the plane of a switch, or -1 of a node.
-func planeOf(x *MultiPlane, s SwitchID) int {
+func planeOf(x *MultiPlane, s topology.SwitchID) int {
 	level := x.LevelOf(s)
 	if level == 0 {
 		return -1
@@ -76,21 +79,25 @@ func planeOf(x *MultiPlane, s SwitchID) int {
 	for _, w := range x.XGFT.W[:level+1] {
 		roots *= w
 	}
-	return int(s-x.levels[level].first) % roots / (roots / x.Planes)
+	first := s
+	for x.LevelOf(first-1) == level {
+		first--
+	}
+	return int(s-first) % roots / (roots / x.Planes)
 }
 
 // Planes share no switch: a cable between switches above the nodes keeps its plane, a node
 // has one cable to each, and each plane has as many switches and cables as its fat tree.
 func TestMultiPlane(t *testing.T) {
 	c := PlanesConfig{3, 0, []int{2, 3, 2}, []int{1, 2, 2}, []int{1, 2, 1}}
-	x := build(t, "multi-plane", func(d *PlanesConfig) { *d = c }).(*MultiPlane)
-	plane := build(t, "xgft", func(d *XGFTConfig) { *d = XGFTConfig{c.M, c.W, c.Parallel} })
+	x := topologytest.Build(t, "multi-plane", func(d *PlanesConfig) { *d = c }).(*MultiPlane)
+	plane := topologytest.Build(t, "xgft", func(d *topology.XGFTConfig) { *d = topology.XGFTConfig{M: c.M, W: c.W, Parallel: c.Parallel} })
 	g := x.Graph()
 	switches, links := make([]int, c.Planes), make([]int, c.Planes)
-	for s := range SwitchID(g.Switches()) {
+	for s := range topology.SwitchID(g.Switches()) {
 		at := planeOf(x, s)
 		met := make([]int, c.Planes)
-		for _, u := range leadsTo(g, s) {
+		for _, u := range topologytest.LeadsTo(g, s) {
 			to := planeOf(x, u)
 			if at >= 0 && to >= 0 && at != to {
 				t.Fatalf("a cable between planes %d and %d", at, to)

@@ -1,0 +1,87 @@
+package applications
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/weft-sim/weft/mpi"
+	"github.com/weft-sim/weft/mpi/skeletons"
+	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/simtest"
+)
+
+// Traffic sends what its load says, to where its pattern or matrix says.
+func TestTraffic(t *testing.T) {
+	matrix := filepath.Join(t.TempDir(), "matrix.csv")
+	simtest.Check(t, os.WriteFile(matrix, []byte("# a matrix\n0,1,3\n0,2,1\n3,0,2\n"), 0o666))
+	for pattern, c := range map[string]struct {
+		set   func(*Traffic)
+		right func(w *traffic, to map[[2]int32]int) bool // messages by source and destination
+	}{
+		"uniform":     {func(*Traffic) {}, func(_ *traffic, to map[[2]int32]int) bool { return len(to) == 8*7 }},
+		"permutation": {func(*Traffic) {}, func(_ *traffic, to map[[2]int32]int) bool { return len(to) == 8 }},
+		"shift":       {func(c *Traffic) { c.Shift = 3 }, func(_ *traffic, to map[[2]int32]int) bool { return to[[2]int32{6, 1}] == 400 }},
+		"hot": {func(c *Traffic) { c.Hot = 2 }, func(w *traffic, _ map[[2]int32]int) bool {
+			return len(w.to[2]) == 0 && w.expected[2] == 7*400
+		}},
+		// 4 : 2, and of the first 3 : 1, to 5 standard deviations of sqrt(400 * 3/16).
+		"matrix": {func(c *Traffic) { c.Matrix = matrix }, func(w *traffic, to map[[2]int32]int) bool {
+			return len(w.to[0]) == 400 && len(w.to[3]) == 200 && math.Abs(float64(to[[2]int32{0, 1}])-300) <= 45 && len(to) == 3
+		}},
+	} {
+		settings := Traffic{Pattern: pattern, Bytes: 1000, Load: 0.5, Rate: 4e8, Gaps: "fixed", Messages: 400, Seed: 1}
+		c.set(&settings)
+		w := simtest.Must(newTraffic(settings, skeletons.Env{Ranks: 8, PerNode: 1}))(t).(*traffic)
+		to := map[[2]int32]int{}
+		for r, all := range w.to {
+			for _, x := range all {
+				if int(x) == r {
+					t.Errorf("%s: rank %d sends to itself", pattern, r)
+				}
+				to[[2]int32{int32(r), x}]++
+			}
+		}
+		if !c.right(w, to) {
+			t.Errorf("%s: messages %v, expected %v", pattern, to, w.expected)
+		}
+		l := simtest.Must(mpi.DefaultLogGOPS.Run(w.Run(sim.Nanosecond, mpi.Costs{}), nil))(t)
+		// 1000 B at half of 0.4 Gb/s are 40 us each.
+		last := slices.Max(l.Finish)
+		if want := 400 * 40000.0; float64(last) < want || pattern != "hot" && float64(last) > 1.05*want {
+			t.Errorf("%s: ends at %d ns, want %v", pattern, last, want)
+		}
+	}
+}
+
+// What is wrong with files is told all at once, with places.
+func TestProgramAndMatrixProblems(t *testing.T) {
+	_, err := parseProgram("p.toml", "[[step]]\ntype = \"stencil\"\ndims = [3]\nsize = 4\n[[step]]\ntype = \"nothing\"\n[[step]]\ntype = \"milc\"\ngroup = \"none\"\ntimes = 0\n[[step]]\ntype = \"traffic\"\n", skeletons.Env{Ranks: 16, PerNode: 1})
+	for _, want := range []string{"p.toml: step[0]: dims", "p.toml: step[1]: type = nothing", "p.toml: step[2]: group = none", "p.toml: step[3]: type = traffic", "step.size is not a key"} {
+		simtest.Fail(t, err, want)
+	}
+	for _, text := range []string{"", "x = [", "iterations = -1\n[[step]]\ntype = \"milc\"\n"} {
+		if _, err := parseProgram("p.toml", text, skeletons.Env{Ranks: 16, PerNode: 1}); err == nil || !strings.HasPrefix(err.Error(), "p.toml: ") {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	_, err = readMatrix("m.csv", strings.NewReader("0,1,1\n0,9,1\n1,1,1\n2,1,-1\n"), 4)
+	for _, want := range []string{"m.csv:2: 0,9", "m.csv:3: 1,1", "m.csv:4: weight -1"} {
+		simtest.Fail(t, err, want)
+	}
+}
+
+// TestByKind: shifts have a digit of base 3 for each dimension, 1 in the middle: 4 and 13. Faces are
+// 1, 3 and 9 from there; of corners no digit is 1, of edges one is.
+func TestByKind(t *testing.T) {
+	if got, want := byKind(2, 0), []int{3, 5, 1, 7, 0, 2, 6, 8}; !slices.Equal(got, want) {
+		t.Errorf("two dimensions: %v, want %v", got, want)
+	}
+	want := []int{14, 12, 16, 10, 22, 4, 0, 2, 6, 8, 18, 20, 24, 26, 1, 3, 5, 7, 9, 11, 15, 17, 19, 21, 23, 25}
+	if got := byKind(3, 2); !slices.Equal(got, want) {
+		t.Errorf("three dimensions: %v, want %v", got, want)
+	}
+}
