@@ -186,6 +186,9 @@ func (d *Domain) routeArrivals(sw *SwitchState, s topology.SwitchID, w int) {
 		}
 		head.Hop = port<<16 | vcs
 		head.State = head.State&^routingBits | h.State
+		if vcs&(vcs-1) != 0 {
+			d.singleVCs = false
+		}
 		if !noted {
 			continue
 		}
@@ -220,6 +223,10 @@ func (d *Domain) routeArrivals(sw *SwitchState, s topology.SwitchID, w int) {
 // all of them in any case; the round robins are played out among the others
 // only.
 func (d *Domain) allocateVCs(sw *SwitchState, step uint32) {
+	if d.singleVCs {
+		d.takeVCsAtOnce(sw, step)
+		return
+	}
 	requests, several := d.requestVCs(sw, step)
 	if several {
 		requests = d.rivalVCs(d, sw, requests)

@@ -123,6 +123,7 @@ type forms struct {
 	cross    func(d *Domain, sw *SwitchState, matches []Request, t *StepTime, advance bool)
 	serve    func(d *Domain, t int32, te *terminal, c int64)
 
+	singleVCs  bool   // is true while each packet asks for one virtual channel and takes it at once if that is free (asksForOne)
 	crossTimed bool   // is true if a flit that crosses has more to do than to leave: for sensing, receiving terminals or the queues that a routing reads
 	routeNoted bool   // is true if a packet that has been routed has more to do than to ask
 	allRivals  uint32 // is 1 if rivals for virtual channels are looked for in every step

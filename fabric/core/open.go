@@ -169,6 +169,7 @@ func (d *Domain) choose(f *Fabric) {
 	}
 	d.routeNoted = d.large || d.Upcoming != nil || d.needs.Queues
 	d.ahead = d.asksAhead()
+	d.singleVCs = d.asksForOne()
 }
 
 // chooseMoments lists what happens in a cycle.

@@ -110,6 +110,7 @@ func (x *Archiver) settleIn(moving []wheelKind) {
 		d.Steps.set(max(0, d.Cycle))
 		d.Counters = Counters{}
 		d.woken = d.woken[:0]
+		d.singleVCs = false // decisions that have been read may allow several
 		clear(d.active)
 		d.makeWheels(f)
 		for _, kind := range moving {

@@ -131,6 +131,61 @@ func (d *Domain) withRoom(sw *SwitchState, requests []Request) []Request {
 	return kept
 }
 
+// takeVCsAtOnce is allocateVCs in one pass, where every packet asks for one virtual channel
+// ([Domain.asksForOne]). Those that find theirs given away in this step meet its owner behind all others.
+func (d *Domain) takeVCsAtOnce(sw *SwitchState, step uint32) {
+	m, vcs, ready, before := &sw.masks[0], uint32(d.vcs), step+d.VADelay, check.Of(d.Matcher.outputs)
+	taken, others := uint64(0), uint64(0)
+	for left := m.va; left != 0; left &= left - 1 { // calls nothing, so that all of it stays in registers
+		local := uint32(bits.TrailingZeros64(left))
+		v := sw.Queue(local)
+		if int32(v.Ready-step) > 0 {
+			continue
+		}
+		hop := v.Hop
+		o := sw.OutPort(hop >> 16)
+		if hop&uint32(o.free) == 0 {
+			others |= 1 << (local & 63)
+			continue
+		}
+		o.free &^= uint16(hop)
+		lov := lowestOV(hop, vcs)
+		ov := sw.outVC(lov)
+		before.At(lov).distance, ov.owner = ov.owner, sw.Queue0+int32(local)
+		v.Out, v.Ready = int32(lov), ready
+		taken |= 1 << (local & 63)
+	}
+	m.va &^= taken
+	m.next |= taken
+	if others != 0 {
+		d.meetOwners(sw, others, taken, step)
+	}
+}
+
+// meetOwners has packets whose virtual channel is not free ask for it if it has been taken in this step, and
+// lets the others wait.
+func (d *Domain) meetOwners(sw *SwitchState, packets, taken uint64, step uint32) {
+	rivals, sleep := d.Matcher.rivals[:0], uint64(0)
+	for ; packets != 0; packets &= packets - 1 {
+		local := uint32(bits.TrailingZeros64(packets))
+		hop := sw.Queue(local).Hop
+		if taken>>(sw.outVC(lowestOV(hop, uint32(d.vcs))).owner&63)&1 != 0 {
+			rivals = append(rivals, newRequest(local, hop))
+		} else {
+			sleep |= packets & -packets
+		}
+	}
+	d.sleepForVC(sw, 0, sleep)
+	if len(rivals) > 0 {
+		d.takeVCs(sw, rivals, step)
+	}
+}
+
+// asksForOne tells whether takeVCsAtOnce serves as long as decisions allow one virtual channel each.
+func (d *Domain) asksForOne() bool {
+	return d.Upcoming == nil && d.observer == nil && d.retry == nil && len(d.asks) == 0 && !d.roomy && d.allRivals == 0 && int(d.mostPorts)*d.vcs <= 64 && !neverPlain
+}
+
 // takeVCs gives each of some packets a virtual channel of its request: where it
 // was granted several, the one nearest to its round-robin pointer. Of packets that ask for
 // one and the same, that nearest to the channel's pointer keeps it.
