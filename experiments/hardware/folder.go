@@ -243,8 +243,6 @@ func (r *row) decode(nodes, perNode, ranks int, bytes int64) {
 		r.refused = fmt.Sprintf("%d ranks do not fit on %d nodes of %d", b.ranks, b.nodes, b.perNode)
 	case differs(r.notes):
 		r.refused = fmt.Sprintf("its runs differ by more than a factor of %d", mostSpread)
-	case strings.Contains(text, "ucx_tls=ud"):
-		r.refused = "it is over unreliable datagrams, whose losses and timers weft has not"
 	case scale[b.test][r.unit] == 0:
 		r.refused = fmt.Sprintf("unit %q of a test of %s is not known", r.unit, b.test)
 	}
