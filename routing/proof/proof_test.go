@@ -68,7 +68,7 @@ func TestOf(t *testing.T) {
 
 // TestOfCycle: where there is a cycle, the walk to destinations names it.
 func TestOfCycle(t *testing.T) {
-	g, r := build(t, "jellyfish", "val", []param.Setting{param.Set("switches", 30), param.Set("degree", 4), param.Set("terminals", 1)},
+	g, r := build(t, "random-regular", "val", []param.Setting{param.Set("switches", 30), param.Set("degree", 4), param.Set("terminals", 1)},
 		[]param.Setting{param.Set("hop_vcs", "any")})
 	p, err := proof.Of(routing.Routed{Graph: g, Routing: r, VCs: 1}, proof.Settings{Budget: 5000})
 	if err != nil {
@@ -81,7 +81,7 @@ func TestOfCycle(t *testing.T) {
 
 // TestOfWidened: paths chosen by a hash are proven by all of which one is chosen.
 func TestOfWidened(t *testing.T) {
-	g, r := build(t, "jellyfish", "table", []param.Setting{param.Set("switches", 40), param.Set("degree", 4), param.Set("terminals", 3)}, nil)
+	g, r := build(t, "random-regular", "table", []param.Setting{param.Set("switches", 40), param.Set("degree", 4), param.Set("terminals", 3)}, nil)
 	p, err := proof.Of(routing.Routed{Graph: g, Routing: r, VCs: r.VCs()}, proof.Settings{Budget: 1000})
 	if err != nil {
 		t.Fatal(err)
