@@ -328,10 +328,8 @@ func (d *Domain) allocateSwitch(sw *SwitchState, t *StepTime) {
 // predicts is computed without branches.
 func (d *Domain) requestPlainly(sw *SwitchState, step uint32) []Request {
 	requests, origins := check.Of(d.Matcher.requests), check.Of(d.Matcher.origins)
-	combined, vcs, last := d.Combined, uint32(d.vcs), uint32(1)<<((d.vcs-1)&31)
-	n := uint32(0)
-	now := d.Cycle << IntervalShift
-	full := now + d.leastWindow // before that, there is room behind the crossbar in any case
+	combined, vcs, n := d.Combined, uint32(d.vcs), uint32(0)
+	full := d.Cycle<<IntervalShift + d.leastWindow // before that, there is room behind the crossbar in any case
 	for w := range sw.masks {
 		asleep := uint64(0)
 		for left := sw.masks[w].sa; left != 0; left &= left - 1 {
@@ -346,9 +344,9 @@ func (d *Domain) requestPlainly(sw *SwitchState, step uint32) []Request {
 				free := v.Hop & uint32(o.free)
 				first := output * vcs
 				// Found without o.free, which may be on its way from memory. A
-				// decision may allow none: its packet waits.
-				lov := first + uint32(bits.TrailingZeros32(v.Hop|last))
-				if set := v.Hop & (1<<fabric.MaxVCs - 1); set&(set-1) != 0 {
+				// decision may allow several, or none: its packet waits.
+				lov := first + uint32(bits.TrailingZeros32(v.Hop))
+				if set := v.Hop & (1<<fabric.MaxVCs - 1); set^(set-1) <= set-1 {
 					lov = first + uint32(bits.TrailingZeros32(free))
 					several := free&(free-1) != 0
 					if free &^= withoutCredit(sw.outVCs.From(first), vcs); free != 0 && several {
@@ -358,7 +356,7 @@ func (d *Domain) requestPlainly(sw *SwitchState, step uint32) []Request {
 					free = 0
 				}
 				if free == 0 { // as sleepForVC
-					asleep |= left & -left
+					asleep |= 1 << (local & 63)
 					*check.At(d.waitNext, uint32(sw.Queue0)+local) = o.waiters
 					o.waiters = sw.Queue0 + int32(local) + 1
 					d.Matcher.refuse(local, lacking(v.Hop&uint32(o.free)))
@@ -366,11 +364,11 @@ func (d *Domain) requestPlainly(sw *SwitchState, step uint32) []Request {
 				}
 				v.Out = int32(lov)
 			} else if sw.outVC(uint32(v.Out)).credits == 0 {
-				asleep |= left & -left
+				asleep |= 1 << (local & 63)
 				d.Matcher.refuse(local, PartCredit)
 				continue
 			}
-			if o.NextFree >= full && o.NextFree-d.Pace(o).window >= now { // no room behind the crossbar
+			if o.NextFree >= full && o.NextFree-d.Pace(o).window >= d.Cycle<<IntervalShift { // no room behind the crossbar
 				d.Matcher.refuse(local, PartSerial)
 				continue
 			}
@@ -422,8 +420,7 @@ func (d *Domain) crossFlits(sw *SwitchState, matches []Request, t *StepTime, adv
 		}
 		if !timed || d.late[i] == 0 {
 			// As sendCredit.
-			wait := in.nextCredit - t.credit
-			send := t.credit + wait&^(wait>>63) // the later one: nothing predicts which it is
+			send := max(t.credit, in.nextCredit)
 			in.nextCredit = send + d.creditInterval
 			back := send>>IntervalShift + int64(in.delay)
 			if credits := d.credits[in.wheel]; credits.HasRoom(back) {
@@ -435,8 +432,7 @@ func (d *Domain) crossFlits(sw *SwitchState, matches []Request, t *StepTime, adv
 		}
 
 		// The output queue is not simulated: the channel's next free time is.
-		wait := o.NextFree - t.Depart
-		depart, pace := t.Depart+wait&^(wait>>63), d.Pace(o)
+		depart, pace := max(t.Depart, o.NextFree), d.Pace(o)
 		o.NextFree = depart + pace.Interval
 		arrival := (depart + pace.travel) >> IntervalShift
 		e := &d.unfiled.flit

@@ -88,16 +88,16 @@ func (m *matcher) match(sw *SwitchState, rivals, matches []Request) []Request {
 // branches.
 func (m *matcher) matchPair(sw *SwitchState, a, b Request) Request {
 	sameOutput := int32(a.Output()^b.Output()-1) >> 31 // -1, or else 0
-	granted := m.grantDistance(sw, a) - m.grantDistance(sw, b)
+	granted := (grantDistance(sw, a)-grantDistance(sw, b))*m.vcs + m.vcDistance(sw, a) - m.vcDistance(sw, b)
 	accepted := acceptDistance(sw, a) - acceptDistance(sw, b)
 	nearer := (accepted ^ (accepted^granted)&sameOutput) >> 31 // -1: a
 	return b ^ (a^b)&Request(int64(nearer))
 }
 
-// grantDistance is how far a request is from the round-robin pointer of its
-// output.
-func (m *matcher) grantDistance(sw *SwitchState, r Request) int32 {
-	return ahead(int32(r.Port())-int32(sw.OutPort(r.Output()).grant), sw.Ports)*m.vcs + m.vcDistance(sw, r)
+// grantDistance is how far a request's input is from the round-robin pointer of its
+// output. At the same distance the virtual channel decides ([matcher.vcDistance]).
+func grantDistance(sw *SwitchState, r Request) int32 {
+	return ahead(int32(r.Port())-int32(sw.OutPort(r.Output()).grant), sw.Ports)
 }
 
 // acceptDistance is how far a request's output is from the round-robin pointer of
@@ -127,7 +127,7 @@ func (m *matcher) grantOutputs(sw *SwitchState, rivals []Request) {
 	}
 	outputs, touched, n := check.Of(m.outputs), check.Of(m.touched[:cap(m.touched)]), uint32(0)
 	for _, r := range rivals {
-		n = outputs.At(r.Output()).improve(touched, n, r.Output(), r.Local(), m.grantDistance(sw, r))
+		n = outputs.At(r.Output()).improve(touched, n, r.Output(), r.Local(), grantDistance(sw, r)*m.vcs+m.vcDistance(sw, r))
 	}
 	m.touched = m.touched[:n]
 }
@@ -150,7 +150,7 @@ func (m *matcher) putForward(sw *SwitchState, rivals []Request) []Request {
 // vcDistance is how far a request's virtual channel is from its input's
 // round-robin pointer.
 func (m *matcher) vcDistance(sw *SwitchState, r Request) int32 {
-	return ahead(int32(check.At(m.Places, r.Local()).vc)-int32(sw.inPort(r.Port()).vc), m.vcs)
+	return ahead(int32(r.Local())-int32(r.Port())*m.vcs-int32(sw.inPort(r.Port()).vc), m.vcs)
 }
 
 // acceptInputs lets each input port choose among the outputs that granted it.
