@@ -88,13 +88,17 @@ func New(g *topology.Graph, config fabric.Config, routing fabric.Routing, seed u
 }
 
 // reach bounds how far ahead the fabric files flits and credits in the usual
-// case: the longest channel, with some flits waiting for it.
+// case: the longest channel, with flits waiting for it that fill the buffers at its end, or 256 cycles.
 func (f *Fabric) reach(timings []fabric.ChannelTiming) int64 {
-	reach := int64(0)
-	for _, t := range timings {
-		reach = max(reach, t.CreditLatency, t.Latency+4*intervalOf(t)>>IntervalShift)
+	reach, s := int64(0), &f.Config.Switch
+	waiting := int64(f.buffer) * int64(f.vcs)
+	if s.OutputBufferFlits > 0 {
+		waiting = min(waiting, int64(s.OutputBufferFlits))
 	}
-	s := &f.Config.Switch
+	for _, t := range timings {
+		interval := intervalOf(t)
+		reach = max(reach, t.CreditLatency, t.Latency+max(4*interval, min(waiting*interval, 256<<IntervalShift))>>IntervalShift)
+	}
 	pipeline := s.RouteCycles + s.VCAllocCycles + s.SwitchAllocCycles + s.CrossbarCycles + s.CreditCycles
 	return reach + int64(pipeline) + int64(f.Config.Terminal.InjectionCycles) + 16
 }
