@@ -34,7 +34,7 @@ func BenchmarkDragonfly(b *testing.B) {
 					"global": {Latency: channels.global * sim.Nanosecond},
 				}
 				n := dragonflyNetwork(b, "min", 4, 8, 4)
-				n.benchmark(b, config, uniform{n.topo.Graph().Terminals()}, load, 1, 2000)
+				n.benchmark(b, config, routingtest.Others(n.topo.Graph().Terminals()), load, 1, 2000)
 			})
 		}
 	}
@@ -53,7 +53,7 @@ func BenchmarkTiles(b *testing.B) {
 			config.Switch.VCs, config.Switch.BufferFlits = 3, 256
 			config.Channels = map[string]fabric.ChannelConfig{"local": {Latency: 10 * sim.Nanosecond}, "global": {Latency: 100 * sim.Nanosecond}}
 			n := dragonflyNetwork(b, "min", 8, 16, 8)
-			n.benchmark(b, config, uniform{n.topo.Graph().Terminals()}, 0.4, 1, 200)
+			n.benchmark(b, config, routingtest.Others(n.topo.Graph().Terminals()), 0.4, 1, 200)
 		})
 	}
 }
@@ -73,7 +73,7 @@ func BenchmarkThreads(b *testing.B) {
 				b.Run(fmt.Sprintf("terminals=%d/global=%d/threads=%d", terminals, latency*latency, threads), func(b *testing.B) {
 					f := n.fabric(b, config)
 					f.Split(threads)
-					f.Attach(fabric.Ends{Source: measure.NewOpenLoop(terminals, uniform{terminals}, routingtest.AtRate(0.4), routingtest.Fixed(1), 1), Sink: measure.NewMeter(100)})
+					f.Attach(fabric.Ends{Source: measure.NewOpenLoop(terminals, routingtest.Others(terminals), routingtest.AtRate(0.4), routingtest.Fixed(1), 1), Sink: measure.NewMeter(100)})
 					f.Advance(300)
 					bound, hops := f.Bound(b.N)
 					b.ReportMetric(bound, "times-at-most")
@@ -94,7 +94,7 @@ func BenchmarkAdaptive(b *testing.B) {
 			config := fabric.DefaultConfig()
 			config.Switch.VCs, config.Switch.BufferFlits = 4, 16
 			n := dragonflyNetwork(b, algorithm, 4, 8, 4)
-			n.benchmark(b, config, uniform{n.topo.Graph().Terminals()}, 0.4, 1, 1000)
+			n.benchmark(b, config, routingtest.Others(n.topo.Graph().Terminals()), 0.4, 1, 1000)
 		})
 	}
 }
@@ -111,7 +111,7 @@ func BenchmarkTree(b *testing.B) {
 	}{
 		{"terminals=16000/traffic=uniform", func() network {
 			return newNetwork(b, "fat-tree", "nca", func(c *topology.FatTreeConfig) { c.K, c.N = 40, 3 })
-		}, func(terminals int) measure.Pattern { return uniform{terminals} }},
+		}, func(terminals int) measure.Pattern { return routingtest.Others(terminals) }},
 		{"terminals=40960/traffic=local", func() network {
 			return newNetwork(b, "xgft", "nca", func(c *topology.XGFTConfig) { c.M, c.W = []int{32, 32, 40}, []int{1, 8, 8} })
 		}, func(terminals int) measure.Pattern { return local{terminals, 32, 1024} }},

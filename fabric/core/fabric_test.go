@@ -51,9 +51,9 @@ func TestShortWindows(t *testing.T) {
 		least  int
 	}{{0.1, 900, measure.Steady, 0}, {0.1, 4000, measure.Steady, 30}, {0.9, 900, measure.Saturated, 38}} {
 		load, want := c.load, c.want
-		var pattern measure.Pattern = uniform{16}
+		var pattern measure.Pattern = routingtest.Others(16)
 		if want == measure.Saturated {
-			pattern = to(3) // one channel into terminal 3 for everybody: 1/15 of the load 0.9
+			pattern = routingtest.To(3) // one channel into terminal 3 for everybody: 1/15 of the load 0.9
 		}
 		decided := 0
 		for seed := range uint64(40) {
@@ -71,13 +71,6 @@ func TestShortWindows(t *testing.T) {
 			t.Errorf("load %v, %d cycles: %d of 40 runs are decided", load, c.window, decided)
 		}
 	}
-}
-
-// to sends everything to one terminal.
-type to topology.TerminalID
-
-func (d to) Destination(topology.TerminalID, *sim.Stream) topology.TerminalID {
-	return topology.TerminalID(d)
 }
 
 // TestChannelCounts: every delivered flit crossed one channel into the network

@@ -177,7 +177,7 @@ func (x *faultTrial) run(t testing.TB, config fabric.Config, threads int) (*core
 	}
 	f.Split(threads)
 	terminals := x.graph.Terminals()
-	source := &counted{measure.NewOpenLoop(terminals, uniform{terminals}, routingtest.AtRate(x.load*2/float64(1+x.most)), mixed{x.most}, seed), make([]uint64, terminals)}
+	source := &counted{measure.NewOpenLoop(terminals, routingtest.Others(terminals), routingtest.AtRate(x.load*2/float64(1+x.most)), mixed{x.most}, seed), make([]uint64, terminals)}
 	sink := &onceEach{t, make([]map[uint64]fabric.Delivery, terminals), nil}
 	for i := range sink.seen {
 		sink.seen[i] = map[uint64]fabric.Delivery{}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/topology"
+	"github.com/weft-sim/weft/routing/routingtest"
 )
 
 // BenchmarkFlits is the cost of a flit-hop by the length of packets: uniform traffic at
@@ -29,7 +30,7 @@ func BenchmarkFlits(b *testing.B) {
 			for _, load := range net.loads {
 				b.Run(fmt.Sprintf("%s/flits=%d/load=%v", net.name, flits, load), func(b *testing.B) {
 					n := net.build()
-					n.benchmark(b, fabric.DefaultConfig(), uniform{n.topo.Graph().Terminals()}, load, flits, net.warmup)
+					n.benchmark(b, fabric.DefaultConfig(), routingtest.Others(n.topo.Graph().Terminals()), load, flits, net.warmup)
 				})
 			}
 		}

@@ -75,7 +75,7 @@ func BenchmarkForms(b *testing.B) {
 		b.Run(s.String(), func(b *testing.B) {
 			s.tile(b.Cleanup)
 			n := dragonflyNetwork(b, "min", 4, 8, 4)
-			n.benchmark(b, s.config(), uniform{n.topo.Graph().Terminals()}, s.load, s.flits, 1500)
+			n.benchmark(b, s.config(), routingtest.Others(n.topo.Graph().Terminals()), s.load, s.flits, 1500)
 		})
 	}
 }
@@ -163,7 +163,7 @@ func instructionJob(t *testing.T, job string) {
 	f := n.fabric(t, s.config())
 	f.Tile()
 	sizes := routingtest.AtRate(s.load / float64(s.flits))
-	f.Attach(fabric.Ends{Source: measure.NewOpenLoop(n.topo.Graph().Terminals(), uniform{n.topo.Graph().Terminals()}, sizes, routingtest.Fixed(s.flits), 1), Sink: measure.NewMeter(100)})
+	f.Attach(fabric.Ends{Source: measure.NewOpenLoop(n.topo.Graph().Terminals(), routingtest.Others(n.topo.Graph().Terminals()), sizes, routingtest.Fixed(s.flits), 1), Sink: measure.NewMeter(100)})
 	f.Advance(int64(cycles))
 	fmt.Println("flit-hops", f.FlitHops)
 }

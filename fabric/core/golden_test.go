@@ -84,7 +84,7 @@ func (c *goldenCase) digest(t *testing.T, n network, set func(*fabric.SwitchConf
 	terminals := n.topo.Graph().Terminals()
 	mean := float64(1+c.flits.most) / 2
 	d := &digest{}
-	f.Attach(fabric.Ends{Source: measure.NewOpenLoop(terminals, uniform{terminals}, routingtest.AtRate(c.load/mean), c.flits, 1), Sink: d})
+	f.Attach(fabric.Ends{Source: measure.NewOpenLoop(terminals, routingtest.Others(terminals), routingtest.AtRate(c.load/mean), c.flits, 1), Sink: d})
 	cycles := int64(2000)
 	if terminals > 500 {
 		cycles = 300

@@ -164,7 +164,7 @@ func TestLabelsTravel(t *testing.T) {
 				own := network{n.topo, byLabel(t, n.routing, &told, &marked)}
 				f, got := own.fabric(t, config), make(receivers, terminals)
 				f.Split(threads)
-				source := labelled{measure.NewOpenLoop(terminals, uniform{terminals}, routingtest.AtRate(0.2), routingtest.Fixed(3), 1)}
+				source := labelled{measure.NewOpenLoop(terminals, routingtest.Others(terminals), routingtest.AtRate(0.2), routingtest.Fixed(3), 1)}
 				simtest.Check(t, f.Attach(fabric.Ends{Source: source, Sink: got}))
 				f.Advance(500)
 				hops, arrived := int64(0), 0

@@ -193,7 +193,7 @@ func (x *groupTraffic) Next(t topology.TerminalID, until int64, spec *fabric.Pac
 	s.sent++
 	*spec = fabric.PacketSpec{Birth: s.birth, Flits: int32(1 + s.random.IntN(4)), Tag: tag}
 	if s.random.IntN(3) == 0 || len(s.groups) == 0 {
-		spec.Dst = uniform{len(x.from)}.Destination(t, &s.random)
+		spec.Dst = routingtest.Others(len(x.from)).Destination(t, &s.random)
 		s.due = append(s.due, hearing{tag, spec.Dst})
 	} else {
 		spec.MLID, spec.VCs = s.groups[s.random.IntN(len(s.groups))], x.vcs

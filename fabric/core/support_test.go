@@ -9,7 +9,6 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/routing/routingtest"
-	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
 	"github.com/weft-sim/weft/sim/simtest"
 )
@@ -73,7 +72,7 @@ func pipelined() fabric.Config {
 // terminal and cycle.
 func (n network) traffic(load float64, flits int) *measure.OpenLoop {
 	terminals := n.topo.Graph().Terminals()
-	return measure.NewOpenLoop(terminals, uniform{terminals}, routingtest.AtRate(load/float64(flits)), routingtest.Fixed(flits), 1)
+	return measure.NewOpenLoop(terminals, routingtest.Others(terminals), routingtest.AtRate(load/float64(flits)), routingtest.Fixed(flits), 1)
 }
 
 // run drives the network with uniform Bernoulli traffic.
@@ -81,17 +80,6 @@ func (n network) run(t testing.TB, config fabric.Config, load float64, flits int
 	t.Helper()
 	f := n.fabric(t, config)
 	return f, simtest.Must(measure.Run(t.Context(), f, n.traffic(load, flits), load, plan))(t)
-}
-
-// uniform sends to every other terminal alike.
-type uniform struct{ terminals int }
-
-func (u uniform) Destination(src topology.TerminalID, r *sim.Stream) topology.TerminalID {
-	d := topology.TerminalID(r.IntN(u.terminals - 1))
-	if d >= src {
-		d++
-	}
-	return d
 }
 
 // script is a source of given packets, in order of birth for each terminal,

@@ -10,7 +10,6 @@ import (
 	_ "github.com/weft-sim/weft/fabric/topology/families"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/routing/routingtest"
-	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/param"
 	"github.com/weft-sim/weft/sim/simtest"
 )
@@ -52,29 +51,4 @@ func (n network) run(t testing.TB, pattern measure.Pattern, load float64, seed u
 	f := simtest.Must(core.New(n.graph, n.config, n.routing, 1))(t)
 	source := measure.NewOpenLoop(n.graph.Terminals(), pattern, routingtest.AtRate(load), routingtest.Fixed(1), seed)
 	return simtest.Must(measure.Run(t.Context(), f, source, load, plan))(t)
-}
-
-// to sends everything to one terminal.
-type to topology.TerminalID
-
-func (d to) Destination(topology.TerminalID, *sim.Stream) topology.TerminalID {
-	return topology.TerminalID(d)
-}
-
-// anywhere sends to any other of so many terminals.
-type anywhere struct{ terminals int }
-
-func (p anywhere) Destination(src topology.TerminalID, r *sim.Stream) topology.TerminalID {
-	d := topology.TerminalID(r.IntN(p.terminals - 1))
-	if d >= src {
-		d++
-	}
-	return d
-}
-
-// everywhere sends to any of so many terminals, to the sender as well.
-type everywhere struct{ terminals int }
-
-func (p everywhere) Destination(_ topology.TerminalID, r *sim.Stream) topology.TerminalID {
-	return topology.TerminalID(r.IntN(p.terminals))
 }

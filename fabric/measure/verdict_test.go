@@ -7,6 +7,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/measure"
+	"github.com/weft-sim/weft/routing/routingtest"
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
@@ -14,9 +15,9 @@ import (
 // (hot) or uniformly.
 func judged(t *testing.T, load float64, hot bool, seed uint64, plan measure.Plan) *measure.Result {
 	t.Helper()
-	var pattern measure.Pattern = anywhere{4}
+	var pattern measure.Pattern = routingtest.Others(4)
 	if hot {
-		pattern = to(3)
+		pattern = routingtest.To(3)
 	}
 	return oneSwitch(t, 4, fabric.DefaultConfig()).run(t, pattern, load, seed, plan)
 }

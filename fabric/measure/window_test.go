@@ -6,6 +6,7 @@ import (
 
 	"github.com/weft-sim/weft/fabric"
 	"github.com/weft-sim/weft/fabric/measure"
+	"github.com/weft-sim/weft/routing/routingtest"
 	"github.com/weft-sim/weft/sim"
 	"github.com/weft-sim/weft/sim/simtest"
 	"github.com/weft-sim/weft/sim/stats"
@@ -37,7 +38,7 @@ func TestIntervalsHoldTheMean(t *testing.T) {
 		var means, halves stats.Running
 		seeds, held := simtest.Seeds(t, 120, 3), 0
 		for _, seed := range seeds {
-			r := outputQueue(t, 4).run(t, everywhere{4}, load, seed, measure.Plan{Precision: 0.05})
+			r := outputQueue(t, 4).run(t, routingtest.Uniform(4), load, seed, measure.Plan{Precision: 0.05})
 			if r.State != measure.Steady || !r.Settled || !(r.HalfWidth() < 0.08*r.MeanLatency()) {
 				t.Errorf("load %v, seed %d: %v (%s) %v +- %v in %d cycles", load, seed, r.State, r.Reason, r.MeanLatency(), r.HalfWidth(), r.Window)
 			}
@@ -61,7 +62,7 @@ func TestIntervalsHoldTheMean(t *testing.T) {
 // packet times at a load of 0.1 are 1,000.
 func TestWarmUpIsKept(t *testing.T) {
 	for load, window := range map[float64][2]int64{0.5: {640, 672}, 0.1: {1000, 1024}} {
-		r := dragonfly(t, "min").run(t, anywhere{72}, load, 1, measure.Plan{Precision: 0.5})
+		r := dragonfly(t, "min").run(t, routingtest.Others(72), load, 1, measure.Plan{Precision: 0.5})
 		if r.Warmup != 256 || r.Window < window[0] || r.Window > window[1] {
 			t.Errorf("load %v: warm-up of %d cycles, window of %d; want 256 and %v", load, r.Warmup, r.Window, window)
 		}
@@ -71,7 +72,7 @@ func TestWarmUpIsKept(t *testing.T) {
 // TestGivenWindow: a window of given length behind a warm-up that is found is as long as given, and
 // begins where the warm-up ends.
 func TestGivenWindow(t *testing.T) {
-	r := dragonfly(t, "min").run(t, anywhere{72}, 0.5, 1, measure.Plan{Window: 100})
+	r := dragonfly(t, "min").run(t, routingtest.Others(72), 0.5, 1, measure.Plan{Window: 100})
 	if r.Warmup != 512 || r.Window != 100 {
 		t.Errorf("warm-up of %d cycles, window of %d; want 512 and 100", r.Warmup, r.Window)
 	}
@@ -81,13 +82,13 @@ func TestGivenWindow(t *testing.T) {
 // is cut off at half of the budget; one that does not learn warms up by the truncation rule.
 func TestLearningWarmUp(t *testing.T) {
 	n := dragonfly(t, "q-adaptive")
-	if r := n.run(t, anywhere{72}, 0.1, 1, measure.Plan{Window: 100}); r.Warmup != 4000 && r.Warmup != 8000 {
+	if r := n.run(t, routingtest.Others(72), 0.1, 1, measure.Plan{Window: 100}); r.Warmup != 4000 && r.Warmup != 8000 {
 		t.Errorf("warm-up of %d cycles at load 0.1", r.Warmup)
 	}
-	if r := dragonfly(t, "q-adaptive").run(t, anywhere{72}, 0.1, 1, measure.Plan{Window: 100, Budget: 6000}); r.Warmup != 3000 || r.Settled {
+	if r := dragonfly(t, "q-adaptive").run(t, routingtest.Others(72), 0.1, 1, measure.Plan{Window: 100, Budget: 6000}); r.Warmup != 3000 || r.Settled {
 		t.Errorf("warm-up of %d cycles of a budget of 6,000, settled %v", r.Warmup, r.Settled)
 	}
-	if r := dragonfly(t, "min").run(t, anywhere{72}, 0.1, 1, measure.Plan{Window: 100}); r.Warmup >= 4000 {
+	if r := dragonfly(t, "min").run(t, routingtest.Others(72), 0.1, 1, measure.Plan{Window: 100}); r.Warmup >= 4000 {
 		t.Errorf("warm-up of %d cycles of minimal routing", r.Warmup)
 	}
 }
@@ -99,7 +100,7 @@ func TestPipeIsFilled(t *testing.T) {
 	config := fabric.DefaultConfig()
 	config.Switch.BufferFlits = 4000
 	config.Channels = map[string]fabric.ChannelConfig{"terminal": {Latency: sim.Microsecond}}
-	r := oneSwitch(t, 4, config).run(t, anywhere{4}, 0.5, 1, measure.Plan{Precision: 0.05})
+	r := oneSwitch(t, 4, config).run(t, routingtest.Others(4), 0.5, 1, measure.Plan{Precision: 0.05})
 	if r.State != measure.Steady || math.Abs(r.Accepted-0.5) > r.AcceptedHalf || r.AcceptedHalf > 0.01 || math.Abs(r.MeanLatency()-2005) > 5 {
 		t.Errorf("%v (%s) after %d cycles: accepted %.4f +- %.4f, latency %.1f", r.State, r.Reason, r.Cycles, r.Accepted, r.AcceptedHalf, r.MeanLatency())
 	}
@@ -121,7 +122,7 @@ func TestSaturatedEnds(t *testing.T) {
 // wide as is asked for.
 func TestDecides(t *testing.T) {
 	plan := measure.Plan{Precision: 0.001, Decide: true, Least: 3000}
-	r := outputQueue(t, 4).run(t, everywhere{4}, 0.8, 1, plan)
+	r := outputQueue(t, 4).run(t, routingtest.Uniform(4), 0.8, 1, plan)
 	if r.State != measure.Steady || r.Settled || r.Window < 3000 || r.Window > 20_000 || !(r.HalfWidth() > 0.01*r.MeanLatency()) {
 		t.Errorf("%v (%s), settled %v, after %d cycles of window, half-width %v", r.State, r.Reason, r.Settled, r.Window, r.HalfWidth())
 	}

@@ -103,6 +103,26 @@ func (u Uniform) Weights(_ topology.TerminalID, yield func(topology.TerminalID, 
 // Even implements [routing.EvenMatrix].
 func (u Uniform) Even() (weight float64, self bool) { return 1 / float64(u), true }
 
+// Others is uniform traffic between so many terminals, none to the sender.
+type Others int
+
+// Destination implements [core.Pattern].
+func (o Others) Destination(src topology.TerminalID, r *sim.Stream) topology.TerminalID {
+	d := topology.TerminalID(r.IntN(int(o) - 1))
+	if d >= src {
+		d++
+	}
+	return d
+}
+
+// To sends everything to one terminal.
+type To topology.TerminalID
+
+// Destination implements [core.Pattern].
+func (d To) Destination(topology.TerminalID, *sim.Stream) topology.TerminalID {
+	return topology.TerminalID(d)
+}
+
 // Steady begins packets with the same probability in every cycle.
 type Steady struct{ gap sim.Geometric }
 
