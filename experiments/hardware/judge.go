@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/judge"
 	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/experiments/verdict"
@@ -99,6 +100,9 @@ func (s *system) judge(session *judge.Session) (rows []judge.Row, err error) {
 	machines := map[string]*machine{}
 	measured, series := map[string]*row{}, map[[2]string][]*row{} // by the key of a machine, and a benchmark
 	for _, r := range s.rows {
+		if session.Context.Err() != nil {
+			return nil, experiments.ErrInterrupted
+		}
 		if r.refused == "" {
 			library, transport := s.libraryOf(r.library)
 			r.benchmark.library = library

@@ -1,6 +1,7 @@
 package hardware
 
 import (
+	"context"
 	"io"
 	"os"
 	"path/filepath"
@@ -18,11 +19,20 @@ import (
 func judged(t *testing.T, data string) (rows []judge.Row, errors *results.Table, out string) {
 	t.Helper()
 	r := simtest.Must(Open(data))(t)
-	s := &judge.Session{Out: t.TempDir(), Stdout: io.Discard, Stderr: io.Discard, Jobs: 2}
+	s := &judge.Session{Context: t.Context(), Out: t.TempDir(), Stdout: io.Discard, Stderr: io.Discard, Jobs: 2}
 	simtest.Must(s.Judge(r))(t)
 	out = filepath.Join(s.Out, "hardware")
 	rows = judge.RowsOf(simtest.Must(results.ReadTableFile(filepath.Join(out, "verdicts.csv")))(t))
 	return rows, simtest.Must(results.ReadTableFile(filepath.Join(out, "errors.csv")))(t), out
+}
+
+// TestInterrupted: a judgement that is told to end does so with the next row.
+func TestInterrupted(t *testing.T) {
+	ctx, end := context.WithCancel(t.Context())
+	end()
+	s := &judge.Session{Context: ctx, Out: t.TempDir(), Stdout: io.Discard, Stderr: io.Discard}
+	_, err := s.Judge(simtest.Must(Open("testdata"))(t))
+	simtest.Fail(t, err, "interrupted")
 }
 
 // TestJudge: rows of public logs, some of each kind; expected are verdicts and reasons. Rows that a preset
