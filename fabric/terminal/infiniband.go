@@ -2,7 +2,6 @@ package terminal
 
 import (
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 
@@ -271,13 +270,6 @@ func parseDelay(text string) (delayEntry, error) {
 		return delayEntry{}, fmt.Errorf("\"shift:multiplier\" with a shift of 0 to 3 and a multiplier of 0 to 16383, not %q", text)
 	}
 	return delayEntry{uint16(s), uint16(m)}, nil
-}
-
-// share is the part of the rate of a link that an index leaves.
-func (d *delayTable) share(index int) float64 {
-	e := d.entries[index]
-	unit := math.Ldexp(1, int(e.shift))
-	return unit / (float64(e.multiplier) + unit)
 }
 
 // congestionIndex is the congestion control table index, CCTI, of a queue pair or a service level

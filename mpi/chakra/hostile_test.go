@@ -5,12 +5,10 @@ import (
 	"compress/gzip"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -18,31 +16,13 @@ import (
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
-// Bounds of a reader, for files of less than a megabyte.
-const (
-	mostBytes = 1 << 30
-	longest   = 20 * time.Second
-)
-
 // hostile makes traces whose messages are well formed, and whose numbers, counts and nesting are
 // what no writer writes.
-type hostile struct{ *rand.Rand }
+type hostile struct{ simtest.Hostile }
 
 // number is often one that readers do not expect.
 func (h hostile) number() uint64 {
-	evil := []uint64{0, 1, 2, 7, 127, 128, 1 << 15, 1 << 20, 1<<30 - 1, 1 << 30, math.MaxInt32, 1 << 31, math.MaxUint32, 1 << 40, 1 << 62, math.MaxInt64, 1 << 63, math.MaxUint64}
-	if h.IntN(3) > 0 {
-		return uint64(h.IntN(8))
-	}
-	return evil[h.IntN(len(evil))]
-}
-
-// count is small, and now and then large.
-func (h hostile) count(most int) int {
-	if h.IntN(40) == 0 {
-		return h.IntN(most)
-	}
-	return h.IntN(5)
+	return h.Number(8, 0, 1, 2, 7, 127, 128, 1<<15, 1<<20, 1<<30-1, 1<<30, math.MaxInt32, 1<<31, math.MaxUint32, 1<<40, 1<<62, math.MaxInt64, 1<<63, math.MaxUint64)
 }
 
 // value is that of a field of some wire type.
@@ -58,14 +38,14 @@ func (h hostile) value(kind protowire.Type, depth int) []byte {
 		if depth > 0 && h.IntN(2) == 0 {
 			return protowire.AppendBytes(nil, h.message(depth-1))
 		}
-		return protowire.AppendBytes(nil, bytes.Repeat([]byte{byte(h.IntN(256))}, h.count(1<<12)))
+		return protowire.AppendBytes(nil, bytes.Repeat([]byte{byte(h.IntN(256))}, h.Count(1<<12)))
 	}
 	return nil
 }
 
 // message is any fields.
 func (h hostile) message(depth int) (m []byte) {
-	for range h.count(200) {
+	for range h.Count(200) {
 		kind := []protowire.Type{protowire.VarintType, protowire.Fixed32Type, protowire.Fixed64Type, protowire.BytesType}[h.IntN(4)]
 		m = append(protowire.AppendTag(m, protowire.Number(1+h.IntN(34)), kind), h.value(kind, depth)...)
 	}
@@ -112,7 +92,7 @@ func (h hostile) node(id int) (m []byte) {
 	field(3, protowire.VarintType, protowire.AppendVarint(nil, kind))
 	for of := protowire.Number(4); of <= 5; of++ {
 		var list []byte
-		for range h.count(1 << 14) {
+		for range h.Count(1 << 14) {
 			before := uint64(h.IntN(id + 1))
 			if h.IntN(60) == 0 {
 				before = h.number()
@@ -122,7 +102,7 @@ func (h hostile) node(id int) (m []byte) {
 		field(of, protowire.BytesType, protowire.AppendBytes(nil, list))
 	}
 	field(7, protowire.VarintType, protowire.AppendVarint(nil, h.number()))
-	for range h.count(1000) + 2 {
+	for range h.Count(1000) + 2 {
 		field(10, protowire.BytesType, protowire.AppendBytes(nil, h.attribute()))
 	}
 	if h.IntN(60) == 0 {
@@ -134,7 +114,7 @@ func (h hostile) node(id int) (m []byte) {
 // trace is the file of a rank, of less than a megabyte.
 func (h hostile) trace() []byte {
 	file := protowire.AppendBytes(nil, protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), "v"))
-	for id := range h.count(2000) {
+	for id := range h.Count(2000) {
 		node := h.node(id)
 		if len(file)+len(node) > 1<<20 {
 			break
@@ -152,7 +132,7 @@ func TestHostile(t *testing.T) {
 	dir := t.TempDir()
 	read := 0
 	for _, seed := range simtest.Seeds(t, 100_000, 400) {
-		h := hostile{rand.New(rand.NewPCG(seed, 1))}
+		h := hostile{simtest.NewHostile(seed)}
 		ranks := 1 + h.IntN(4)
 		for r := range 4 {
 			file := filepath.Join(dir, fmt.Sprintf("t.%d.et", r))
@@ -164,7 +144,7 @@ func TestHostile(t *testing.T) {
 		}
 		s := trace.Default()
 		s.Drop = h.IntN(4) > 0
-		simtest.Bounded(t, mostBytes, longest, func() {
+		simtest.Bounded(t, func() {
 			g, _, err := Import(filepath.Join(dir, "t.0.et"), "", s)
 			if err == nil {
 				read++
@@ -200,7 +180,7 @@ func TestHostilePacked(t *testing.T) {
 		simtest.Check(t, w.Close())
 		file := filepath.Join(t.TempDir(), "t.0.et.gz")
 		simtest.Check(t, os.WriteFile(file, b.Bytes(), 0o666))
-		simtest.Bounded(t, mostBytes, longest, func() {
+		simtest.Bounded(t, func() {
 			if _, _, err := Import(file, "", trace.Default()); err != nil && !strings.Contains(err.Error(), "t.0.et.gz") {
 				t.Errorf("%s: %v", what, err)
 			}

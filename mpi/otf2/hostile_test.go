@@ -6,47 +6,27 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/weft-sim/weft/mpi/trace"
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
-// Bounds of a reader, for files of less than a megabyte.
-const (
-	mostBytes = 1 << 30
-	longest   = 20 * time.Second
-)
-
 // hostile makes traces whose chunks and records are well formed, and whose numbers, counts and
 // references are what no writer writes.
-type hostile struct{ *rand.Rand }
+type hostile struct{ simtest.Hostile }
 
 // number is often one that readers do not expect.
 func (h hostile) number() uint64 {
-	evil := []uint64{0, 1, 2, 8, 127, 255, 256, 1 << 16, 1 << 20, 1 << 23, 1 << 26, math.MaxInt32, 1 << 31, math.MaxUint32, 1 << 40, 1 << 62, math.MaxInt64, 1 << 63, undefined}
-	if h.IntN(3) > 0 {
-		return uint64(h.IntN(6))
-	}
-	return evil[h.IntN(len(evil))]
-}
-
-// count is small, and now and then large.
-func (h hostile) count(most int) int {
-	if h.IntN(40) == 0 {
-		return h.IntN(most)
-	}
-	return h.IntN(5)
+	return h.Number(6, 0, 1, 2, 8, 127, 255, 256, 1<<16, 1<<20, 1<<23, 1<<26, math.MaxInt32, 1<<31, math.MaxUint32, 1<<40, 1<<62, math.MaxInt64, 1<<63, undefined)
 }
 
 // list is some numbers behind their count, which may lie.
 func (h hostile) list(most int) []any {
-	n := h.count(most)
+	n := h.Count(most)
 	list := []any{n}
 	if h.IntN(30) == 0 {
 		list[0] = h.number()
@@ -63,14 +43,14 @@ func (h hostile) list(most int) []any {
 
 // any is fields of any kind.
 func (h hostile) any() (fields []any) {
-	for range h.count(300) {
+	for range h.Count(300) {
 		switch h.IntN(3) {
 		case 0:
 			fields = append(fields, byte(h.IntN(256)))
 		case 1:
 			fields = append(fields, h.number())
 		default:
-			fields = append(fields, strings.Repeat("a", h.count(1<<14)))
+			fields = append(fields, strings.Repeat("a", h.Count(1<<14)))
 		}
 	}
 	return fields
@@ -97,11 +77,11 @@ func (h hostile) definitions(ranks []uint64) *file {
 		members = append(members, r)
 	}
 	f.record(groupDefinition, append(append([]any{0, 0, byte(0)}, members...), byte(commLocations), byte(paradigmMPI), 0)...)
-	for range h.count(400) + 4 {
+	for range h.Count(400) + 4 {
 		h.room(f, 1<<17)
 		switch h.IntN(6) {
 		case 0:
-			f.record(stringDefinition, h.number(), []string{"", "MPI_Send", "MPI_Sendrecv", strings.Repeat("b", h.count(1<<14))}[h.IntN(4)])
+			f.record(stringDefinition, h.number(), []string{"", "MPI_Send", "MPI_Sendrecv", strings.Repeat("b", h.Count(1<<14))}[h.IntN(4)])
 		case 1:
 			f.record(regionDefinition, h.number(), h.number(), 0, byte(0), h.number(), 0, 0, 1, byte(0), byte(paradigmMPI), 0)
 		case 2, 3:
@@ -118,7 +98,7 @@ func (h hostile) definitions(ranks []uint64) *file {
 // local is the definitions of a location.
 func (h hostile) local() []byte {
 	f := newFile()
-	for range h.count(50) {
+	for range h.Count(50) {
 		h.room(f, 1<<17)
 		f.record(mapping, append([]any{byte([]int{mappedRegions, mappedComms, h.IntN(256)}[h.IntN(3)])}, h.modes()...)...)
 	}
@@ -135,7 +115,7 @@ func (h hostile) modes() []any {
 func (h hostile) events() ([]byte, uint64) {
 	f := newFile()
 	f.events = 0
-	for range h.count(4000) + 3 {
+	for range h.Count(4000) + 3 {
 		h.room(f, 1<<17)
 		kind := byte(enter + h.IntN(12))
 		fields := []any{int(h.number() & math.MaxInt32)}
@@ -184,12 +164,12 @@ func TestHostile(t *testing.T) {
 	dir := t.TempDir()
 	read := 0
 	for _, seed := range simtest.Seeds(t, 100_000, 400) {
-		h := hostile{rand.New(rand.NewPCG(seed, 1))}
+		h := hostile{simtest.NewHostile(seed)}
 		ranks := 1 + h.IntN(3)
 		name := written(t, dir, h.trace(ranks))
 		s := trace.Default()
 		s.Drop = h.IntN(4) > 0
-		simtest.Bounded(t, mostBytes, longest, func() {
+		simtest.Bounded(t, func() {
 			g, _, err := Import(name, s)
 			if err == nil {
 				read++
@@ -257,7 +237,7 @@ func TestHostilePacked(t *testing.T) {
 		if info := simtest.Must(os.Stat(filepath.Join(dir, "t.def")))(t); info.Size() > 8<<20 {
 			t.Errorf("%s: %d bytes", what, info.Size())
 		}
-		simtest.Bounded(t, mostBytes, longest, func() {
+		simtest.Bounded(t, func() {
 			_, _, err := Import(name, trace.Default())
 			if refused := err != nil && strings.Contains(err.Error(), "more than 2097152 numbers are mapped"); refused != (what == "maps") || err != nil && !refused {
 				t.Errorf("%s: %v", what, err)

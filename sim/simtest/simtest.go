@@ -7,12 +7,12 @@ import (
 	"encoding/csv"
 	"hash/fnv"
 	"io"
+	"math/rand/v2"
 	"os"
 	"runtime"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 )
 
 // Choice is the environment variable with the number by which cases are chosen, 0 unless
@@ -78,21 +78,41 @@ func Threads(t testing.TB, trial int) []int {
 	return append([]int{1}, Some(t, trial, 2, 3, 5)...)
 }
 
-// Bounded runs something and fails if it allocates more than so many bytes, kept or not, or, in make
-// soak, if it takes longer than a time.
-func Bounded(t testing.TB, bytes uint64, longest time.Duration, run func()) {
+// mostRead is what a reader may allocate for a file of less than a megabyte, in bytes.
+const mostRead = 1 << 30
+
+// Bounded runs a reader and fails if it allocates more than it may, kept or not.
+func Bounded(t testing.TB, read func()) {
 	t.Helper()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	begin := time.Now()
-	run()
+	read()
 	runtime.ReadMemStats(&after)
-	if n := after.TotalAlloc - before.TotalAlloc; n > bytes {
-		t.Errorf("allocates %d bytes, at most %d are allowed", n, bytes)
+	if n := after.TotalAlloc - before.TotalAlloc; n > mostRead {
+		t.Errorf("allocates %d bytes, at most %d are allowed", n, mostRead)
 	}
-	if took := time.Since(begin); Soak() && took > longest {
-		t.Errorf("takes %v, at most %v is allowed", took, longest)
+}
+
+// Hostile draws what files have that no writer writes.
+type Hostile struct{ *rand.Rand }
+
+// NewHostile has the draws of a seed.
+func NewHostile(seed uint64) Hostile { return Hostile{rand.New(rand.NewPCG(seed, 1))} }
+
+// Count is small, and now and then anything below most.
+func (h Hostile) Count(most int) int {
+	if h.IntN(40) == 0 {
+		return h.IntN(most)
 	}
+	return h.IntN(5)
+}
+
+// Number is mostly below a small one, else one of those that readers do not expect.
+func (h Hostile) Number(small int, evil ...uint64) uint64 {
+	if h.IntN(3) > 0 {
+		return uint64(h.IntN(small))
+	}
+	return evil[h.IntN(len(evil))]
 }
 
 // Must is what a call returns; an error ends the test: Must(f())(t).
