@@ -43,6 +43,7 @@ type Spec struct {
 	allow      bool    // it may have fewer than it needs
 	faults     *Faults // nil: none
 	cutThrough bool    // packets hold no channel but the one that their head is in
+	name       string  // its fingerprint, once it was asked for
 }
 
 // NewSpec names the network of a kind's tables. vcs is switch.vcs, 0 for as many as the
@@ -107,13 +108,16 @@ func Opened(g *topology.Graph, r fabric.Routing, vcs int) routing.Routed {
 	return routing.Routed{Graph: g, Routing: r, VCs: vcs}
 }
 
-// Fingerprint names the network: equal for points that share it.
+// Fingerprint names the network: equal for points that share it. Its tables do not change from
+// then on.
 func (n *Spec) Fingerprint() string {
-	name := fmt.Sprintf("%s\n%s\n%d %v %d", n.topology.Type.Fingerprint(), n.routing.Type.Fingerprint(), n.vcs, n.cutThrough, n.seed)
-	if n.faults != nil {
-		name += "\n" + n.faults.fingerprint()
+	if n.name == "" {
+		n.name = fmt.Sprintf("%s\n%s\n%d %v %d", n.topology.Type.Fingerprint(), n.routing.Type.Fingerprint(), n.vcs, n.cutThrough, n.seed)
+		if n.faults != nil {
+			n.name += "\n" + n.faults.fingerprint()
+		}
 	}
-	return name
+	return n.name
 }
 
 // certificateBudget is the number of hops that a certificate follows, destination by
