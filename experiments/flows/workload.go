@@ -173,27 +173,38 @@ func (c *flowsConfig) predictWork(p *experiments.Preflight) error {
 	switch {
 	case parts.timing.HostsUnmarked:
 		answers *= 2 // pulls
-	case !otherPattern("incast", "victim")(c):
+	case c.receiver() >= 0:
 		answers = 1 // to each packet that is marked
 	}
-	crossings := flows * float64(packets) * (1 + answers) * c.channels(g)
+	channels, _ := p.Shared().Get(fmt.Sprintf("channels of flows to %d\n%s", c.receiver(), c.Topology.Type.Fingerprint()), func() (any, error) {
+		return channels(g, c.receiver()), nil
+	})
+	crossings := flows * float64(packets) * (1 + answers) * channels.(float64)
 	p.Slower(packetTimes * (1 + flowCrossings*flows/crossings))
 	p.Work(crossings, crossings, 2*(c.Transport.FlowBytes(flows)+parts.timing.Bytes(g))) // twice, for the garbage collector
 	return nil
 }
 
-// channels is how many a packet crosses in the mean, from some terminals to all: the receiver of an
-// incast, or at most 64 of all.
-func (c *flowsConfig) channels(g *topology.Graph) float64 {
-	step := max(1, g.Terminals()/64)
-	first := 0
-	if !otherPattern("incast", "victim")(c) {
-		first, step = c.Flows.Receiver, g.Terminals()
+// receiver is that of an incast, -1 where all terminals receive.
+func (c *flowsConfig) receiver() int {
+	if otherPattern("incast", "victim")(c) {
+		return -1
+	}
+	return c.Flows.Receiver
+}
+
+// channels is how many a packet crosses in the mean, to all terminals from a receiver or, where it is
+// -1, from at most 64 of all.
+func channels(g *topology.Graph, receiver int) float64 {
+	first, step := 0, max(1, g.Terminals()/64)
+	if receiver >= 0 {
+		first, step = receiver, g.Terminals()
 	}
 	sum, n := 0.0, 0.0
+	neighbors := g.Neighbors()
 	var distance []int16
 	for t := first; t < g.Terminals(); t += step {
-		distance = g.DistancesFrom(g.TerminalSwitch(topology.TerminalID(t)), distance)
+		distance = neighbors.DistancesFrom(g.TerminalSwitch(topology.TerminalID(t)), distance)
 		for to := range g.Terminals() {
 			if to != t {
 				sum += float64(distance[g.TerminalSwitch(topology.TerminalID(to))]) + 2

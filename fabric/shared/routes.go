@@ -42,10 +42,11 @@ func newRoutes(g *topology.Graph, seed uint64) (*routes, error) {
 	order := orderOfPorts(g, seed)
 	r.set = make([]int32, g.Switches()*r.width)
 	known := map[string]int32{}
+	neighbors := g.Neighbors()
 	var distance []int16
 	var key []byte
 	for l, leaf := range leaves {
-		distance = g.DistancesFrom(leaf, distance)
+		distance = neighbors.DistancesFrom(leaf, distance)
 		for s := range g.Switches() {
 			at := s*r.width + l
 			if r.set[at] = -1; topology.SwitchID(s) == leaf {

@@ -235,15 +235,16 @@ func (c *Config) finishTimes(run *experiments.Run, finish []int64, unitsPerNanos
 
 // fabricDemand is what a program asks of a fabric, whatever happens there.
 type fabricDemand struct {
-	g        *topology.Graph
-	adapter  *hca.Config
-	flit     int64
-	clock    float64 // ps
-	timings  []fabric.ChannelTiming
-	nodes    []nodeDemand
-	switches []cutDemand // of the channels to and from other switches
-	far      [][]int16   // distances, by switch; nil: flitHops is not wanted
-	flitHops float64
+	g         *topology.Graph
+	adapter   *hca.Config
+	flit      int64
+	clock     float64 // ps
+	timings   []fabric.ChannelTiming
+	nodes     []nodeDemand
+	switches  []cutDemand // of the channels to and from other switches
+	far       [][]int16   // distances, by switch; nil: flitHops is not wanted
+	neighbors *topology.Neighbors
+	flitHops  float64
 }
 
 type nodeDemand struct {
@@ -280,7 +281,7 @@ func (c *Config) DemandOf(w mpi.Workload, g *topology.Graph, config *fabric.Conf
 		switches: make([]cutDemand, g.Switches()),
 	}
 	if hops {
-		d.far = make([][]int16, g.Switches())
+		d.far, d.neighbors = make([][]int16, g.Switches()), g.Neighbors()
 	}
 	for _, rails := range g.Hosts() {
 		d.nodes = append(d.nodes, nodeDemand{terminal: rails[0]})
@@ -317,7 +318,7 @@ func (d *fabricDemand) add(from, to int32, bytes, count int64) {
 		return
 	}
 	if d.far[s] == nil {
-		d.far[s] = d.g.DistancesFrom(s, nil)
+		d.far[s] = d.neighbors.DistancesFrom(s, nil)
 	}
 	d.flitHops += float64(x.flits) * float64(1+d.far[s][t])
 }
