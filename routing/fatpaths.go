@@ -14,6 +14,9 @@ type FatPathsConfig struct {
 	PathSettings
 }
 
+// Seeded implements param.Seeded: the cables of a layer are drawn.
+func (FatPathsConfig) Seeded() {}
+
 func init() {
 	Register("fatpaths", "FatPaths: shortest paths in layers of the network, each of them some of its cables; the virtual channel rises at every hop", Use{},
 		FatPathsConfig{Layers: 4, Share: 0.7, Choice: "random", PathSettings: defaultPaths("one", false)}, newFatPaths)

@@ -29,7 +29,8 @@ type Env struct {
 	// VCs is the number of virtual channels that the channels will have; 0:
 	// as many as the routing asks for.
 	VCs int
-	// Seed is the seed of choices that are made once, at construction.
+	// Seed is the seed of choices that are made once, at construction, by a routing whose
+	// configuration is [param.Seeded].
 	Seed uint64
 	// AllowDeadlock accepts fewer VCs than freedom from deadlock needs. The
 	// VC classes that are missing then share the highest channel there is.

@@ -66,10 +66,16 @@ func (n *Spec) Open() (routing.Routed, error) {
 	return Opened(topo.Graph(), built, n.vcs), nil
 }
 
+// Seed is the point's.
+func (n *Spec) Seed() uint64 { return n.seed }
+
+// routingSeed is 0 for a routing that draws nothing.
+func (n *Spec) routingSeed() uint64 { return param.SeedFor(n.routing.Type.Config(), n.seed) }
+
 // env is what the routing is built for on the network's topology.
 func (n *Spec) env(t topology.Topology) routing.Env {
 	x := &n.topology.Type
-	return routing.Env{Topology: t, TopologyName: x.Name(), VCs: n.vcs, Seed: n.seed, AllowDeadlock: n.allow, Shared: x.Shared()}
+	return routing.Env{Topology: t, TopologyName: x.Name(), VCs: n.vcs, Seed: n.routingSeed(), AllowDeadlock: n.allow, Shared: x.Shared()}
 }
 
 // Route builds the routing on the network's topology, around its faults for all of their periods.
@@ -112,7 +118,7 @@ func Opened(g *topology.Graph, r fabric.Routing, vcs int) routing.Routed {
 // then on.
 func (n *Spec) Fingerprint() string {
 	if n.name == "" {
-		n.name = fmt.Sprintf("%s\n%s\n%d %v %d", n.topology.Type.Fingerprint(), n.routing.Type.Fingerprint(), n.vcs, n.cutThrough, n.seed)
+		n.name = fmt.Sprintf("%s\n%s\n%d %v %d", n.topology.Type.Fingerprint(), n.routing.Type.Fingerprint(), n.vcs, n.cutThrough, n.routingSeed())
 		if n.faults != nil {
 			n.name += "\n" + n.faults.fingerprint()
 		}

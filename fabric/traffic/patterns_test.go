@@ -307,7 +307,7 @@ func TestSwitchPermutation(t *testing.T) {
 	topo := grid(t, "mesh", 3, 4, 4)
 	g := topo.Graph()
 	reached := map[topology.TerminalID]bool{}
-	to := fixedOf(t, "switch-permutation", topo)
+	to := pattern[SwitchPermutationConfig](t, "switch-permutation", topo, nil).(fixed)
 	for src, dst := range to {
 		s, d := g.TerminalSwitch(topology.TerminalID(src)), g.TerminalSwitch(dst)
 		if s == d || src%3 != int(dst)%3 || d != g.TerminalSwitch(to[src/3*3]) {

@@ -15,6 +15,9 @@ type PermutationConfig struct {
 	Self bool `toml:"self" doc:"terminals may be their own destination; otherwise permutations with such terminals are drawn again"`
 }
 
+// Seeded implements param.Seeded.
+func (PermutationConfig) Seeded() {}
+
 func init() {
 	param.Register(Patterns, "permutation", "a random permutation, fixed for the run by the seed", PermutationConfig{}, newPermutation)
 }
@@ -50,15 +53,21 @@ func (f fixed) hasFixedPoint() bool {
 	return false
 }
 
+// SwitchPermutationConfig has no settings.
+type SwitchPermutationConfig struct{}
+
+// Seeded implements param.Seeded.
+func (SwitchPermutationConfig) Seeded() {}
+
 func init() {
-	param.Register(Patterns, "switch-permutation", "all terminals of a switch to those of another, drawn once by the seed: hard for minimal routing", struct{}{}, newSwitchPermutation)
+	param.Register(Patterns, "switch-permutation", "all terminals of a switch to those of another, drawn once by the seed: hard for minimal routing", SwitchPermutationConfig{}, newSwitchPermutation)
 }
 
 // newSwitchPermutation draws a permutation of the switches with terminals without fixed
 // points; terminal i of a switch sends to terminal i of the one that follows. All terminals
 // of a switch share the minimal paths of one pair, which is close to the worst case of
 // low-diameter networks (Besta and Hoefler, SC 2014, section V-C).
-func newSwitchPermutation(_ struct{}, env Env) (Pattern, error) {
+func newSwitchPermutation(_ SwitchPermutationConfig, env Env) (Pattern, error) {
 	g := env.Topology.Graph()
 	all := divide(g, g.Switches(), func(s topology.SwitchID) int { return int(s) })
 	var leaves []int

@@ -17,7 +17,8 @@ type Env struct {
 	Topology topology.Topology
 	// TopologyName is what messages call the topology; may be empty.
 	TopologyName string
-	// Seed is the seed of choices that are made once, at construction.
+	// Seed is the seed of choices that are made once, at construction, by a pattern whose
+	// configuration is [param.Seeded].
 	Seed uint64
 }
 

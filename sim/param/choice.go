@@ -35,6 +35,18 @@ type Chooser interface {
 	Kind() string
 }
 
+// Seeded is a configuration of what draws, when it is built, from the seed of its environment.
+type Seeded interface{ Seeded() }
+
+// SeedFor is the seed for what is built from a configuration: 0 where that is not [Seeded], so that
+// runs with other seeds can share it.
+func SeedFor(config any, seed uint64) uint64 {
+	if _, ok := config.(Seeded); ok {
+		return seed
+	}
+	return 0
+}
+
 // Choose is a Choice from registry of a name, which is looked up when it is built.
 func Choose[E, T any](registry *Registry[E, T], name string) Choice[E, T] {
 	return Choice[E, T]{registry: registry, name: name}

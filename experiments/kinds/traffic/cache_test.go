@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	_ "github.com/weft-sim/weft/routing/opensm"
@@ -11,6 +12,7 @@ import (
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/engine"
 	"github.com/weft-sim/weft/experiments/engine/enginetest"
+	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/sim/simtest"
 )
 
@@ -72,6 +74,37 @@ func TestPointsShareTables(t *testing.T) {
 		}
 		if same := built[0] == built[1]; same != c.same {
 			t.Errorf("%s: one routing is %v, want %v", c.sweep, same, c.same)
+		}
+	}
+}
+
+// Points that differ by their seeds alone share what is known of their network and traffic, but
+// where a routing or a pattern is drawn from the seed: then that is found for each.
+func TestSeedsShare(t *testing.T) {
+	loads := func(settings string) (found [2]*routing.Load) {
+		f := enginetest.Load(t, "kind = \"traffic\"\n[topology]\ntype = \"random-regular\"\nswitches = 16\ndegree = 4\nterminals = 2\n"+settings+"[sweep]\nseed = [1, 2]\n")
+		shared := new(experiments.Shared)
+		for i, p := range f.Points {
+			c := p.Config().(*trafficConfig)
+			parts := simtest.Must(c.build(p.Seed))(t)
+			load, _, err := c.loads(shared, c.Network(p.Seed), parts, evenEnds)
+			simtest.Check(t, err)
+			found[i] = load
+		}
+		return found
+	}
+	for _, c := range []struct {
+		settings string
+		same     bool
+	}{
+		{"[routing]\ntype = \"table\"\n", true},
+		{"[routing]\ntype = \"fatpaths\"\nchoice = \"hashed\"\n", false},
+		{"[traffic]\npattern = \"permutation\"\n[routing]\ntype = \"table\"\n", false},
+		{"[traffic]\npattern = \"switch-permutation\"\n[routing]\ntype = \"table\"\n", false},
+	} {
+		found := loads(c.settings)
+		if same := slices.Equal(found[0].Port, found[1].Port); same != c.same {
+			t.Errorf("%s: the channel loads of both seeds are the same: %v, want %v", c.settings, same, c.same)
 		}
 	}
 }

@@ -253,7 +253,7 @@ func (c *trafficConfig) phases(parts *trafficParts, seed uint64) ([]measure.Phas
 		if i > 0 && phase.At == c.Phase[names[i-1]].At {
 			problems = append(problems, document.At(key+".at", fmt.Errorf("= %d: phase %s begins then, too", phase.At, names[i-1])))
 		}
-		pattern, err := phase.Pattern.Build(traffic.Env{Topology: parts.topology, TopologyName: c.Topology.Type.Name(), Seed: seed})
+		pattern, err := phase.Pattern.Build(traffic.Env{Topology: parts.topology, TopologyName: c.Topology.Type.Name(), Seed: param.SeedFor(phase.Pattern.Config(), seed)})
 		if quiet(pattern) {
 			err = document.At(key+".pattern", errors.New("has silent terminals: want all to send in every phase"))
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/weft-sim/weft/fabric/topology"
 	"github.com/weft-sim/weft/fabric/traffic"
 	"github.com/weft-sim/weft/routing"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 // Where a routing hashes the ends of packets, the loads of every pair are followed by
@@ -70,7 +71,8 @@ func (c *trafficConfig) loads(shared *experiments.Shared, n *network.Spec, parts
 
 // walked is the loads of a matrix, named for the cache. A walk of more than most hops, if that is not 0, is an error.
 func (c *trafficConfig) walked(shared *experiments.Shared, name string, n *network.Spec, o routing.Routed, matrix traffic.Matrix, most int) (*routing.Load, error) {
-	key := fmt.Sprintf("%s %s\n%s", name, n.Fingerprint(), c.Traffic.Pattern.Fingerprint())
+	pattern := &c.Traffic.Pattern
+	key := fmt.Sprintf("%s %s\n%s %d", name, n.Fingerprint(), pattern.Fingerprint(), param.SeedFor(pattern.Config(), n.Seed()))
 	load, err := experiments.Cached(shared, key, func() (keptLoad, error) {
 		if most > 0 && routing.WalkExceeds(o.Graph, o.Routing, o.VCs, most) {
 			return keptLoad{}, errors.New("the walk takes long")

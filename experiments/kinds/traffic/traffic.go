@@ -21,6 +21,7 @@ import (
 	"github.com/weft-sim/weft/fabric/traffic"
 	"github.com/weft-sim/weft/routing"
 	"github.com/weft-sim/weft/sim"
+	"github.com/weft-sim/weft/sim/param"
 )
 
 func init() {
@@ -172,7 +173,7 @@ func (c *trafficConfig) build(seed uint64) (*trafficParts, error) {
 	name := c.Topology.Type.Name()
 	var unknown, impossible error
 	parts.trace, unknown = c.Trace.Plan(parts.topology.Graph().Terminals())
-	parts.pattern, impossible = c.Traffic.Pattern.Build(traffic.Env{Topology: parts.topology, TopologyName: name, Seed: seed})
+	parts.pattern, impossible = c.Traffic.Pattern.Build(traffic.Env{Topology: parts.topology, TopologyName: name, Seed: param.SeedFor(c.Traffic.Pattern.Config(), seed)})
 	parts.senders = parts.sending()
 	var unpaired error
 	parts.pairs, unpaired = pairsOf(parts.topology.Graph(), c.Measure.Pairs)
