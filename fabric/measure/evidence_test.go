@@ -259,11 +259,12 @@ func TestDefaultBudget(t *testing.T) {
 	}
 }
 
-// TestHalfWhenFull: batches of 0.001 and a drift of 0.002 are 0.005. Three swings of 0.004 are 0.012,
-// of 0.01 more than the 0.02 that is wanted; a network that accepts the same in every slice has none.
+// TestHalfWhenFull: batches of 0.001 and twice a drift of 0.002 are 0.005. Three swings of 0.004 are
+// 0.012, with the drift 0.016; of 0.01 more than the 0.02 that is wanted, 0.024; a network that accepts
+// the same in every slice has none.
 func TestHalfWhenFull(t *testing.T) {
 	for _, c := range []struct{ batches, drift, swing, want float64 }{
-		{0.001, 0.002, 0, 0.005}, {0.001, 0.002, 0.004, 0.012}, {0.001, 0.002, 0.01, 0.02}, {0.03, 0.002, 0.01, 0.034},
+		{0.001, 0.002, 0, 0.005}, {0.001, 0.002, 0.004, 0.016}, {0.001, 0.002, 0.01, 0.024}, {0.03, 0.002, 0.01, 0.034},
 	} {
 		if got := halfWhenFull(c.batches, c.drift, c.swing, 0.02); math.Abs(got-c.want) > 1e-15 {
 			t.Errorf("%+v: %v", c, got)

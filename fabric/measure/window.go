@@ -145,10 +145,10 @@ func (r *runner) close() {
 }
 
 // halfWhenFull is half of the interval of what a saturated network accepts: that of the batches of the
-// window and twice the drift before it; no less than three swings, or than the half-width that is wanted,
-// since runs end when the batches happen to agree.
+// window, no less than three swings or the half-width that is wanted, since runs end when the batches
+// happen to agree; and twice the drift before the window.
 func halfWhenFull(batches, drift, swing, wanted float64) float64 {
-	return math.Max(batches+2*drift, math.Min(wanted, 3*swing))
+	return math.Max(batches, math.Min(wanted, 3*swing)) + 2*drift
 }
 
 // drift is by how much more or less was accepted before the window, in the second half of what
