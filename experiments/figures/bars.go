@@ -207,7 +207,7 @@ func axisValues(t *results.Table, column int) []string {
 func differsIn(t *results.Table, a, b []string, x, y int) string {
 	for _, key := range t.SweptKeys() {
 		i := slices.Index(t.Columns, key)
-		if _, follows := follows(t, t.Columns[x], key); follows && strings.HasSuffix(t.Columns[x], "load") {
+		if leads(t, i, x) && strings.HasSuffix(t.Columns[x], "load") {
 			continue
 		}
 		if key != results.SeedKey && i != x && i != y && results.CanonicalCell(a[i]) != results.CanonicalCell(b[i]) {

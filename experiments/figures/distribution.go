@@ -57,7 +57,7 @@ func (p *PlotConfig) distribution(f *plot.Figure, t *results.Table, groups []*gr
 		case "percentile":
 			f.XLabel = cmp.Or(p.XLabel, "Percentile of "+quantity(counts[0]))
 			f.YLabel = cmp.Or(p.YLabel, quantityLabel)
-			f.Style, f.XTicks = plot.Curve, nines()
+			f.Style, f.Nines = plot.Curve, true
 			s = tail(bins)
 		case string(plot.Box):
 			f.XLabel = cmp.Or(p.XLabel, f.LegendTitle)
@@ -181,15 +181,6 @@ func tail(bins []bin) (s plot.Series) {
 		}
 	}
 	return s
-}
-
-// nines are the ticks of an axis of [tail].
-func nines() []plot.Tick {
-	ticks := []plot.Tick{{Value: 0, Label: "0 %"}, {Value: -math.Log10(0.5), Label: "50 %"}}
-	for n, label := range []string{"90", "99", "99.9", "99.99", "99.999", "99.9999", "99.99999", "99.999999", "99.9999999"} {
-		ticks = append(ticks, plot.Tick{Value: float64(n + 1), Label: label + " %"})
-	}
-	return ticks
 }
 
 // quantileOf is where a share of all counts is reached, within a bin in proportion.

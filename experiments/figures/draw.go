@@ -68,7 +68,8 @@ func (p *PlotConfig) Figure(source *PlotSource) (*plot.Figure, error) {
 		Title: p.Title, XLabel: p.XLabel, YLabel: p.YLabel, Style: plot.Style(p.Style), LogX: p.LogX, LogY: p.LogY,
 		YMax: p.YMax, XRange: p.XRange, YRange: p.YRange, Whiskers: p.Intervals == "bars", PanelColumns: p.PanelColumns,
 	}
-	p.setSize(f)
+	named := sizes[p.Size] // zeros: the usual size
+	f.Width, f.Height, f.FontSize = cmp.Or(p.Width, named[0]), cmp.Or(p.Height, named[1]), cmp.Or(p.FontSize, named[2])
 	if f.XLabel == "" && f.Style != "percentile" {
 		f.XLabel = AxisLabel(p.X)
 	}
@@ -282,7 +283,6 @@ func sortSeries(s *plot.Series) {
 	order := results.Indices(len(s.X))
 	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(s.X[i], s.X[j]) })
 	permute(s.X, order)
-	permute(s.XEnd, order)
 	permute(s.Y, order)
 	permute(s.HalfWidth, order)
 	permute(s.States, order)

@@ -13,12 +13,7 @@ import (
 
 // bars draws a series as one bar in each category; the series that have one there
 // stand side by side, their middle at the tick.
-type bars struct {
-	figure *Figure
-	series *Series
-	look   appearance
-	index  int // among the series
-}
+type bars struct{ drawn }
 
 // groupWidth is the share of a category that the most bars of one take together.
 const groupWidth = 0.8
@@ -270,11 +265,7 @@ func (b *boxes) Plot(c draw.Canvas, p *plot.Plot) {
 // steps draws a series as the outline of a histogram: each bin from its lower
 // edge to its upper one, nothing between bins. The area is filled from zero; on
 // a logarithmic axis, which has none, only the outline is drawn.
-type steps struct {
-	figure *Figure
-	series *Series
-	look   appearance
-}
+type steps struct{ drawn }
 
 // box is bin i; on a logarithmic axis the part of the axis below it, too.
 func (h *steps) box(p *plot.Plot, c draw.Canvas, i int) vg.Rectangle {

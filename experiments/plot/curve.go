@@ -12,18 +12,14 @@ import (
 
 // curve draws a series as markers joined by lines over its confidence band.
 type curve struct {
-	figure  *Figure
-	series  *Series
-	look    appearance
+	drawn
 	ceiling float64 // of the axis
 	level   float64 // of the line for saturated points, as a part of the strip above the ceiling
 }
 
-func (f *Figure) newCurve(i int) *curve {
-	k := &curve{figure: f, series: &f.Series[i], look: f.look(i), ceiling: f.ceiling()}
-	levels := f.levels()
-	k.level = row(len(levels)-1-slices.Index(levels, i), len(levels))
-	return k
+func newCurve(d drawn) *curve {
+	levels := d.figure.levels()
+	return &curve{d, d.figure.ceiling(), row(len(levels)-1-slices.Index(levels, d.index), len(levels))}
 }
 
 // shown is where point i is drawn on the vertical axis, which ends at top.
@@ -176,12 +172,9 @@ func (k *curve) Thumbnail(c *draw.Canvas) {
 // draws tells whether a point for which match holds is drawn, in the figure or in a panel.
 func (f *Figure) draws(match func(s *Series, i int) bool) bool {
 	strip := !math.IsInf(f.ceiling(), 0)
-	for k := range f.Series {
-		s := &f.Series[k]
-		for i := range s.X {
-			if match(s, i) && (f.visible(s, i) || f.lost(s, i) && strip) {
-				return true
-			}
+	for s, i := range f.points {
+		if match(s, i) && (f.visible(s, i) || f.lost(s, i) && strip) {
+			return true
 		}
 	}
 	return slices.ContainsFunc(f.Panels, func(panel *Figure) bool { return panel.draws(match) })
@@ -256,18 +249,14 @@ const headroom = 1.1
 
 // highestKept is the highest value that is no saturated point's; minus infinity without any.
 func (f *Figure) highestKept() float64 {
-	x, y := span{math.Inf(1), math.Inf(-1)}, span{math.Inf(1), math.Inf(-1)}
+	x, y := nowhere, nowhere
 	f.includeReferences(&x, &y)
-	kept := y.max
-	for i := range f.Series {
-		s := &f.Series[i]
-		for j := range s.X {
-			if f.visible(s, j) && !s.saturated(j) {
-				kept = max(kept, s.Y[j])
-			}
+	for s, i := range f.points {
+		if f.visible(s, i) && !s.saturated(i) {
+			y.include(s.Y[i])
 		}
 	}
-	return kept
+	return y.max
 }
 
 // lost tells whether point j is saturated and has no value that the axis can show: of
@@ -279,12 +268,9 @@ func (f *Figure) lost(s *Series, j int) bool {
 // lostLoads are the places of all lost points along the horizontal axis, of a figure
 // that may have a strip.
 func (f *Figure) lostLoads() (all []float64) {
-	for i := range f.Series {
-		s := &f.Series[i]
-		for j := range s.X {
-			if f.stripped() && f.lost(s, j) {
-				all = append(all, s.X[j])
-			}
+	for s, i := range f.points {
+		if f.stripped() && f.lost(s, i) {
+			all = append(all, s.X[i])
 		}
 	}
 	return all

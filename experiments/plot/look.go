@@ -225,7 +225,7 @@ func newLegend(f *Figure) *legend {
 	for i := range f.Series {
 		name := f.Series[i].Name
 		if name != "" && (!markers || f.draws(func(s *Series, _ int) bool { return s.Name == name })) {
-			l.entries = append(l.entries, entry{name, f.drawn(i), name})
+			l.entries = append(l.entries, entry{name, f.drawing(i), name})
 		}
 	}
 	for _, one := range []struct {

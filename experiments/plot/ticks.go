@@ -158,18 +158,16 @@ func (v valueTicks) Ticks(least, most float64) []plot.Tick {
 	return all
 }
 
-// fixedTicks are given.
-type fixedTicks []Tick
+// nines labels an axis on which every nine of a percentage has the same length.
+type nines struct{}
 
 // Ticks implements plot.Ticker.
-func (t fixedTicks) Ticks(least, most float64) []plot.Tick {
-	var all []plot.Tick
-	for _, one := range t {
-		if one.Value >= least && one.Value <= most {
-			all = append(all, plot.Tick{Value: one.Value, Label: one.Label})
-		}
+func (nines) Ticks(least, most float64) []plot.Tick {
+	all := []plot.Tick{{Value: 0, Label: "0 %"}, {Value: -math.Log10(0.5), Label: "50 %"}}
+	for n, label := range []string{"90", "99", "99.9", "99.99", "99.999", "99.9999", "99.99999", "99.999999", "99.9999999"} {
+		all = append(all, plot.Tick{Value: float64(n + 1), Label: label + " %"})
 	}
-	return all
+	return slices.DeleteFunc(all, func(t plot.Tick) bool { return t.Value < least || t.Value > most })
 }
 
 // below leaves out the ticks above a limit, from where on the axis is none, and labels that

@@ -108,31 +108,21 @@ func (t *Table) divide(by []string) (d division, err error) {
 	}
 	for i, name := range t.Columns {
 		switch swept := slices.Contains(t.SweptKeys(), name); {
-		case !swept || name == SeedKey || slices.Contains(by, name) || t.follows(i, nil):
+		case !swept || name == SeedKey || slices.Contains(by, name) || t.Follows(i):
 		case name == LoadKey:
 			d.load = true
-		case len(by) > 0 && t.follows(i, d.design):
+		case len(by) > 0 && t.Follows(i, d.design...):
 		case len(by) > 0 || asked(name):
 			d.demand = append(d.demand, i)
 		default:
 			d.design = append(d.design, i)
 		}
 	}
-	d.demand = t.needed(d.demand)
+	d.demand = t.Needed(d.demand)
 	if len(by) == 0 {
-		d.design = t.needed(d.design)
+		d.design = t.Needed(d.design)
 	}
 	return d, nil
-}
-
-// needed leaves out the columns that follow from those before them.
-func (t *Table) needed(columns []int) (some []int) {
-	for _, i := range columns {
-		if !t.follows(i, some) {
-			some = append(some, i)
-		}
-	}
-	return some
 }
 
 // asked tells settings that say what a network is asked to do, and under which conditions.
