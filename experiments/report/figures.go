@@ -171,38 +171,24 @@ type variant struct {
 // highest is the point of the highest load.
 func (v *variant) highest() *experiments.Point { return v.points[len(v.points)-1] }
 
-// loadKey is swept along curves.
-const loadKey = "traffic.load"
-
 // variants lists the variants of the points that have something to show.
 func variants(f *engine.Folder, has func(*experiments.Point) bool) []*variant {
-	at := slices.Index(f.File.SweptKeys(), loadKey)
+	at := slices.Index(f.File.SweptKeys(), results.LoadKey)
+	name := func(p *experiments.Point) string { return withoutSeed(f.File, p, results.LoadKey) }
+	shown := slices.DeleteFunc(slices.Clone(f.File.Points), func(p *experiments.Point) bool { return !has(p) })
 	var all []*variant
-	place := map[string]*variant{}
-	for _, p := range f.File.Points {
-		if !has(p) {
-			continue
-		}
-		name := withoutSeed(f.File, p, loadKey)
-		v := place[name]
-		if v == nil {
-			v = &variant{name: name}
-			place[name] = v
-			all = append(all, v)
-		}
-		if at < 0 {
-			if len(v.points) == 0 {
-				v.points = append(v.points, p)
+	for _, points := range results.Grouped(shown, name) {
+		v := &variant{name: name(points[0]), points: points[:1]}
+		if at >= 0 {
+			v.points = nil
+			for _, p := range points {
+				load := number(p.Swept[at])
+				if i, found := slices.BinarySearch(v.loads, load); !found {
+					v.loads, v.points = slices.Insert(v.loads, i, load), slices.Insert(v.points, i, p)
+				}
 			}
-			continue
 		}
-		load, err := strconv.ParseFloat(p.Swept[at], 64)
-		if err != nil {
-			load = 0
-		}
-		if i, found := slices.BinarySearch(v.loads, load); !found {
-			v.loads, v.points = slices.Insert(v.loads, i, load), slices.Insert(v.points, i, p)
-		}
+		all = append(all, v)
 	}
 	return all
 }
@@ -211,10 +197,10 @@ func variants(f *engine.Folder, has func(*experiments.Point) bool) []*variant {
 // in a file.
 func atMost(f *engine.Folder, chosen []*variant, most int, all, note string) ([]*variant, string) {
 	keys := f.File.SweptKeys()
-	if slices.Contains(keys, loadKey) {
+	if slices.Contains(keys, results.LoadKey) {
 		note += " Each variant is shown at its highest load."
 	}
-	if slices.Contains(keys, seedKey) {
+	if slices.Contains(keys, results.SeedKey) {
 		note += " Of several seeds, the first is shown."
 	}
 	if len(chosen) > most {

@@ -17,6 +17,7 @@ import (
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/engine"
 	"github.com/weft-sim/weft/experiments/plot"
+	"github.com/weft-sim/weft/experiments/results"
 	"github.com/weft-sim/weft/experiments/verdict"
 )
 
@@ -126,7 +127,7 @@ type block struct{ Name, Text string }
 // none. Errors are *engine.FolderError.
 func Make(dirs []string, out string) ([]byte, error) {
 	c := content{Style: template.CSS(styleCSS), Script: script(), Version: experiments.Version()}
-	links := newLinker(out)
+	links := linker(out)
 	var verdicts []verdict.Verdict
 	for _, dir := range dirs {
 		finished, interrupted, err := engine.FindFolders(dir)
@@ -214,16 +215,7 @@ func (c *content) sum(verdicts []verdict.Verdict) {
 	if len(c.Experiments) < 2 {
 		return // the only experiment shows them
 	}
-	at := map[string]int{}
-	for _, v := range printVerdicts(verdicts) {
-		i, known := at[v.Paper]
-		if !known {
-			i = len(c.Verdicts)
-			at[v.Paper] = i
-			c.Verdicts = append(c.Verdicts, nil)
-		}
-		c.Verdicts[i] = append(c.Verdicts[i], v)
-	}
+	c.Verdicts = results.Grouped(printVerdicts(verdicts), func(v verdictRow) string { return v.Paper })
 }
 
 func newExperiment(f *engine.Folder, links linker) (experiment, []verdict.Verdict) {
