@@ -49,13 +49,11 @@ func Open(data string) (*judge.Reference, error) {
 
 // numberSection is targets.csv; those rows are shown that someone has to look at.
 func (r *Reference) numberSection() *judge.Section {
-	e := &judge.Entry{Name: "targets", Unreadable: true}
-	var faults document.Problems
+	e := &judge.Entry{Name: "targets", Faults: new(document.Problems)}
 	for _, t := range r.Targets {
-		e.Unreadable = e.Unreadable && len(t.Faults) > 0
-		faults = append(faults, t.Faults...)
+		e.Partly = e.Partly || len(t.Faults) == 0
+		*e.Faults = append(*e.Faults, t.Faults...)
 	}
-	e.Faults = func() document.Problems { return faults }
 	e.Judge = func(s *judge.Session) ([]judge.Row, bool, error) {
 		rows, err := experiments.Interruptible(s.Context, func() ([]judge.Row, error) { return r.JudgeTargets(), nil })
 		return rows, false, err
@@ -82,8 +80,7 @@ func (r *Reference) curveSection() *judge.Section {
 	section := &judge.Section{File: "verdicts.csv", Columns: booksim.Columns}
 	for i := range r.Curves {
 		c := &r.Curves[i]
-		section.Entries = append(section.Entries, &judge.Entry{Name: c.Name, Unreadable: len(c.Faults) > 0,
-			Faults: func() document.Problems { return c.Faults },
+		section.Entries = append(section.Entries, &judge.Entry{Name: c.Name, Faults: &c.Faults,
 			Judge: func(s *judge.Session) ([]judge.Row, bool, error) {
 				x := booksim.Experiment{Name: c.Name, Curves: []*booksim.Curve{&c.Curve}, Text: func(loads []float64, seeds int) (string, map[string][]byte, bool, error) {
 					return r.Experiment(c, loads, seeds)

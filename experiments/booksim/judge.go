@@ -109,7 +109,7 @@ func (c *Curve) Judge(run Run) ([]Row, error) {
 			rows = append(rows, Row{Verdict: judge.NotRun, Note: run.Why.Error()})
 		}
 	} else {
-		for _, load := range c.LoadsThatMove() {
+		for _, load := range c.loadsOf(moves) {
 			both, err := c.judgeLoad(load, run.Results)
 			if err != nil {
 				return nil, err
@@ -175,7 +175,7 @@ func (c *Curve) judgeLoad(load float64, results *results.Table) ([]Row, error) {
 // judgeDeadlocks judges the points at which BookSim2's network stopped for good: weft's
 // certificate must say that it can, or its watchdog stop a run.
 func (c *Curve) judgeDeadlocks(run Run) (rows []Row) {
-	for _, load := range c.Deadlocks() {
+	for _, load := range c.loadsOf(stops) {
 		r := Row{Load: load, Metric: deadlockMetric, Allowed: math.NaN(), Verdict: judge.Differs, Note: "in BookSim2; weft's certificate finds no cycle, and its run goes on to the end"}
 		stopped, there := run.Stopped[load]
 		switch {
@@ -243,17 +243,13 @@ func Replaced(rows, again []Row) []Row {
 	return all
 }
 
+// Kinds of points: all, those at which BookSim2's network did not stop for good, and the others.
+func anyPoint(*Point) bool { return true }
+func moves(p *Point) bool  { return !p.Deadlock }
+func stops(p *Point) bool  { return p.Deadlock }
+
 // Loads are the loads of a curve, ascending.
-func (c *Curve) Loads() []float64 { return c.loadsOf(func(*Point) bool { return true }) }
-
-// LoadsThatMove are the loads at which BookSim2's network did not stop for good with every
-// seed.
-func (c *Curve) LoadsThatMove() []float64 {
-	return c.loadsOf(func(p *Point) bool { return !p.Deadlock })
-}
-
-// Deadlocks are the loads at which it did with some.
-func (c *Curve) Deadlocks() []float64 { return c.loadsOf(func(p *Point) bool { return p.Deadlock }) }
+func (c *Curve) Loads() []float64 { return c.loadsOf(anyPoint) }
 
 func (c *Curve) loadsOf(take func(*Point) bool) []float64 {
 	var loads []float64

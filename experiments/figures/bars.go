@@ -217,15 +217,9 @@ func differsIn(t *results.Table, a, b []string, x, y int) string {
 	return ""
 }
 
-// annotation is a mark of the series of a group.
-type annotation struct {
-	group int
-	mark  plot.Mark
-}
-
-// annotations are what is known of the load axis: bounds and knees. A bound that
+// annotations are what is known of the load axis, by group: bounds and knees. A bound that
 // variants of one panel share is drawn once, in gray.
-func (p *PlotConfig) annotations(f *plot.Figure, groups []*group, source *PlotSource) ([]annotation, error) {
+func (p *PlotConfig) annotations(f *plot.Figure, groups []*group, source *PlotSource) ([][]*plot.Mark, error) {
 	if len(p.Annotate) == 0 {
 		return nil, nil
 	}
@@ -241,8 +235,8 @@ func (p *PlotConfig) annotations(f *plot.Figure, groups []*group, source *PlotSo
 		panel string
 		bound float64
 	}
-	var all []annotation
-	drawn := map[place]int{}
+	all := make([][]*plot.Mark, len(groups))
+	drawn := map[place]*plot.Mark{}
 	for i, g := range groups {
 		found := g.rows.Knees()
 		if len(found) != 1 {
@@ -251,7 +245,7 @@ func (p *PlotConfig) annotations(f *plot.Figure, groups []*group, source *PlotSo
 		k := found[0]
 		hue := 1 + i*max(1, perGroup(f, groups))
 		if knees && !math.IsNaN(k.Steady) && !math.IsNaN(k.Not) {
-			all = append(all, annotation{i, plot.Mark{Name: "knee", Vertical: true, From: k.Steady, To: k.Not, Hue: hue}})
+			all[i] = append(all[i], &plot.Mark{Name: "knee", Vertical: true, From: k.Steady, To: k.Not, Hue: hue})
 		}
 		if !bounds {
 			continue
@@ -261,15 +255,15 @@ func (p *PlotConfig) annotations(f *plot.Figure, groups []*group, source *PlotSo
 			continue // not known, or a terminal's own channel
 		}
 		at := place{p.panelOf(g), bound}
-		if j, known := drawn[at]; known {
-			all[j].mark.Hue = 0
+		if drawn[at] != nil {
+			drawn[at].Hue = 0
 			continue
 		}
-		drawn[at] = len(all)
-		all = append(all, annotation{i, plot.Mark{
+		drawn[at] = &plot.Mark{
 			Name: "bound of the channels", Label: "bound " + strconv.FormatFloat(bound, 'g', 4, 64),
 			Vertical: !accepted, From: bound, To: bound, Hue: hue,
-		}})
+		}
+		all[i] = append(all[i], drawn[at])
 	}
 	return all, nil
 }
@@ -333,21 +327,23 @@ func (p *PlotConfig) colours(f *plot.Figure, groups []*group) {
 
 // parts puts the series into their panels, and the marks to their series. It returns the
 // panels by the cells that choose them.
-func (p *PlotConfig) parts(f *plot.Figure, groups []*group, marks []annotation) map[string]*plot.Figure {
+func (p *PlotConfig) parts(f *plot.Figure, groups []*group, marks [][]*plot.Mark) map[string]*plot.Figure {
 	each := perGroup(f, groups)
 	if each == 0 {
 		return nil
 	}
-	// In the colour of the series, where that is one of the palette.
-	colored := func(m annotation, s *plot.Series) plot.Mark {
-		if m.mark.Hue > 0 && s.Hue != 0 {
-			m.mark.Hue = max(0, s.Hue)
+	// The marks of a group are in the colour of its first series, where that is one of the palette.
+	mark := func(panel *plot.Figure, group int, s *plot.Series) {
+		for _, m := range marks[group] {
+			if m.Hue > 0 && s.Hue != 0 {
+				m.Hue = max(0, s.Hue)
+			}
+			panel.Marks = append(panel.Marks, *m)
 		}
-		return m.mark
 	}
 	if p.Panels == "" {
-		for _, m := range marks {
-			f.Marks = append(f.Marks, colored(m, &f.Series[m.group*each]))
+		for i := range marks {
+			mark(f, i, &f.Series[i*each])
 		}
 		return nil
 	}
@@ -374,10 +370,8 @@ func (p *PlotConfig) parts(f *plot.Figure, groups []*group, marks []annotation) 
 		if s.Hue == 0 {
 			s.Hue = looks[s.Name]
 		}
-		for _, m := range marks {
-			if m.group*each == i {
-				panel.Marks = append(panel.Marks, colored(m, &s))
-			}
+		if marks != nil && i%each == 0 {
+			mark(panel, i/each, &s)
 		}
 		panel.Series = append(panel.Series, s)
 	}

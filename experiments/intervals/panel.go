@@ -72,8 +72,7 @@ func Open(data string) (*judge.Reference, error) {
 		if s.text = text; err != nil {
 			s.faults = document.Problems{{At: path.Join(place, file), Message: "cannot be read: " + err.Error()}}
 		}
-		section.Entries = append(section.Entries, &judge.Entry{Name: s.name, Unreadable: len(s.faults) > 0,
-			Faults: func() document.Problems { return s.faults }, Judge: s.judge})
+		section.Entries = append(section.Entries, &judge.Entry{Name: s.name, Faults: &s.faults, Judge: s.judge})
 	}
 	return r, nil
 }

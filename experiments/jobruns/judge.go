@@ -1,6 +1,7 @@
 package jobruns
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -8,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/weft-sim/weft/experiments/document"
 	"github.com/weft-sim/weft/experiments/judge"
 	"github.com/weft-sim/weft/experiments/results"
 )
@@ -35,8 +35,7 @@ func Open(data string) (*judge.Reference, error) {
 	found := make([][]compared, len(folder.cells))
 	section := &judge.Section{File: "verdicts.csv", SideBySide: true, Columns: []string{"app", "situation", "placement", "routing", "compared", "reference_ns", "weft_ns", "deviation"}}
 	for i, c := range folder.cells {
-		section.Entries = append(section.Entries, &judge.Entry{Name: c.name(), Unreadable: len(c.faults) > 0,
-			Faults: func() document.Problems { return c.faults },
+		section.Entries = append(section.Entries, &judge.Entry{Name: c.name(), Faults: &c.faults,
 			Judge: func(s *judge.Session) ([]judge.Row, bool, error) {
 				some, failed, err := c.judge(s)
 				found[i] = some
@@ -131,27 +130,22 @@ func (c *cell) judge(s *judge.Session) ([]compared, bool, error) {
 // writes, or in the small variant with them.
 func (j *job) own(ranks *results.Table, quick bool) (float64, error) {
 	a := applications[j.app]
-	of, at, finish := slices.Index(ranks.Columns, "job"), slices.Index(ranks.Columns, "rank"), slices.Index(ranks.Columns, "finish_ns")
-	var times []float64
-	for _, row := range ranks.Rows {
-		if row[of] != j.app {
-			continue
-		}
-		rank, err := strconv.Atoi(row[at])
-		if err != nil {
-			return 0, err
-		}
-		t, err := strconv.ParseFloat(row[finish], 64)
-		if err != nil {
-			return 0, err
-		}
+	own, err := ranks.Where(map[string]string{"job": j.app})
+	if err != nil {
+		return 0, err
+	}
+	numbers, err := own.Numbers("rank")
+	times, err2 := own.Numbers("finish_ns")
+	if err := errors.Join(err, err2); err != nil {
+		return 0, err
+	}
+	for i, rank := range numbers {
 		if !quick {
-			t -= float64(a.all) * a.computes
+			times[i] -= float64(a.all) * a.computes
 			if a.held {
-				t -= j.ranks[rank].held
+				times[i] -= j.ranks[int(rank)].held
 			}
 		}
-		times = append(times, t)
 	}
 	slices.Sort(times)
 	n := len(times)

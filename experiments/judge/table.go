@@ -125,21 +125,15 @@ const largestFile = 64 << 20
 // ReadFile is the text of a file of a folder, compressed or not. The error does not name the file.
 func ReadFile(folder fs.FS, file string) (string, error) {
 	info, err := fs.Stat(folder, file)
+	var at *fs.PathError
 	switch {
+	case errors.As(err, &at):
+		return "", at.Err
 	case err != nil:
-		return "", Reason(err)
+		return "", err
 	case !info.Mode().IsRegular():
 		return "", errors.New("it is no regular file")
 	}
 	content, err := input.ReadInputIn(folder, file, largestFile)
 	return string(content), err
-}
-
-// Reason is an error without the path, which messages have already.
-func Reason(err error) error {
-	var p *fs.PathError
-	if errors.As(err, &p) {
-		return p.Err
-	}
-	return err
 }

@@ -55,10 +55,7 @@ func (b *bars) box(p *plot.Plot, c draw.Canvas, i int) vg.Rectangle {
 	s := b.figure.barSlots()
 	left := s.left(b.series.X[i], b.index)
 	y := b.series.Y[i]
-	return vg.Rectangle{
-		Min: vg.Point{X: trX(left), Y: trY(max(p.Y.Min, min(0, y)))},
-		Max: vg.Point{X: trX(left + s.width), Y: trY(min(max(0, y), p.Y.Max))},
-	}
+	return rectangle(trX(left), trY(max(p.Y.Min, min(0, y))), trX(left+s.width), trY(min(max(0, y), p.Y.Max)))
 }
 
 // whisker is the interval of bar i, or the spread behind it, as a line upwards.
@@ -145,8 +142,7 @@ func (b *bars) words(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// Thumbnail implements plot.Thumbnailer.
-func (b *bars) Thumbnail(c *draw.Canvas) { b.look.fill(*c, c.Rectangle, Steady) }
+func (b *bars) sample(c draw.Canvas) { b.look.fill(c, c.Rectangle, Steady) }
 
 // fill draws a bar of a series: filled where the network kept up, hollow where it did not, its
 // left half filled where that is not decided, hatched where some of what it should show is missing.
@@ -171,24 +167,10 @@ func (a appearance) fill(c draw.Canvas, bar vg.Rectangle, state State) {
 	c.StrokeLines(edge, append(box, box[0]))
 }
 
-// barState is the sample of a bar in a state in the legend.
-type barState struct{ state State }
-
-// Thumbnail implements plot.Thumbnailer.
-func (b barState) Thumbnail(c *draw.Canvas) { ofStates.fill(*c, c.Rectangle, b.state) }
-
 // spreads tells whether bars are means of values whose spread is drawn.
 func (f *Figure) spreads() bool {
 	return f.Style == Bar && (slices.ContainsFunc(f.Series, func(s Series) bool { return s.Quantiles != nil }) ||
 		slices.ContainsFunc(f.Panels, (*Figure).spreads))
-}
-
-// extent is the sample of a spread in the legend.
-type extent struct{}
-
-// Thumbnail implements plot.Thumbnailer.
-func (extent) Thumbnail(c *draw.Canvas) {
-	whisker(*c, color.Black, c.Center().X, c.Min.Y, c.Max.Y)
 }
 
 // dots stand for bars on a logarithmic axis, which has no zero for them to
@@ -213,8 +195,7 @@ func (d *dots) Plot(c draw.Canvas, p *plot.Plot) {
 	d.words(c, p)
 }
 
-// Thumbnail implements plot.Thumbnailer.
-func (d *dots) Thumbnail(c *draw.Canvas) { d.look.mark(*c, c.Center(), Steady) }
+func (d *dots) sample(c draw.Canvas) { d.look.mark(c, c.Center(), Steady) }
 
 // boxes draws a series as a box in each category: from the lower to the upper
 // quartile, with the median as a line across and whiskers beyond.
@@ -249,7 +230,7 @@ func (b *boxes) Plot(c draw.Canvas, p *plot.Plot) {
 		left, right, at := b.places(p, c, i)
 		middle := (left + right) / 2
 		style := draw.LineStyle{Color: b.look.color, Width: 1}
-		box := corners(vg.Rectangle{Min: vg.Point{X: left, Y: at[1]}, Max: vg.Point{X: right, Y: at[3]}})
+		box := corners(rectangle(left, at[1], right, at[3]))
 		c.StrokeLine2(style, middle, at[0], middle, at[1])
 		c.StrokeLine2(style, middle, at[3], middle, at[4])
 		half := min(4, (right-left)/4)
@@ -272,10 +253,7 @@ func (h *steps) box(p *plot.Plot, c draw.Canvas, i int) vg.Rectangle {
 	trX, trY := p.Transforms(&c)
 	s := h.series
 	left, right := min(max(s.X[i], p.X.Min), p.X.Max), min(s.XEnd[i], p.X.Max)
-	return vg.Rectangle{
-		Min: vg.Point{X: trX(left), Y: trY(max(p.Y.Min, 0))},
-		Max: vg.Point{X: trX(right), Y: trY(max(p.Y.Min, min(s.Y[i], p.Y.Max)))},
-	}
+	return rectangle(trX(left), trY(max(p.Y.Min, 0)), trX(right), trY(max(p.Y.Min, min(s.Y[i], p.Y.Max))))
 }
 
 // shapes is what the histogram covers.
@@ -336,10 +314,9 @@ func (h *steps) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// Thumbnail implements plot.Thumbnailer.
-func (h *steps) Thumbnail(c *draw.Canvas) {
+func (h *steps) sample(c draw.Canvas) {
 	if !h.figure.LogY {
-		h.look.fill(*c, c.Rectangle, Steady)
+		h.look.fill(c, c.Rectangle, Steady)
 		return
 	}
 	y := c.Center().Y

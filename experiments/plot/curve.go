@@ -159,13 +159,12 @@ func whisker(c draw.Canvas, ink color.Color, x, low, high vg.Length) {
 	}
 }
 
-// Thumbnail implements plot.Thumbnailer.
-func (k *curve) Thumbnail(c *draw.Canvas) {
+func (k *curve) sample(c draw.Canvas) {
 	if y := c.Center().Y; k.figure.Style != Scatter {
 		c.StrokeLine2(k.look.line(), c.Min.X, y, c.Max.X, y)
 	}
 	if k.figure.Style != Curve {
-		k.look.mark(*c, c.Center(), Steady)
+		k.look.mark(c, c.Center(), Steady)
 	}
 }
 
@@ -180,21 +179,8 @@ func (f *Figure) draws(match func(s *Series, i int) bool) bool {
 	return slices.ContainsFunc(f.Panels, func(panel *Figure) bool { return panel.draws(match) })
 }
 
-// has tells whether a point that is drawn is in a state.
-func (f *Figure) has(state State) bool {
-	return f.draws(func(s *Series, i int) bool { return s.state(i) == state })
-}
-
 // ofStates is how states are explained in the legend.
 var ofStates = appearance{color: color.NRGBA{0x55, 0x55, 0x55, 0xff}}
-
-// marker explains the markers of a state in the legend.
-type marker struct{ state State }
-
-// Thumbnail implements plot.Thumbnailer.
-func (m marker) Thumbnail(c *draw.Canvas) {
-	ofStates.mark(*c, c.Center(), m.state)
-}
 
 // A latency beyond saturation says how long the run was and nothing else. Where
 // such values would squash the curves, the axis ends at a ceiling above all that
@@ -339,11 +325,6 @@ func (r roof) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 	c.FillPolygon(color.Gray{Y: 0xf2}, corners(area))
 	c.StrokeLine2(draw.LineStyle{Color: color.Gray{Y: 0x99}, Width: 0.5}, c.Min.X, area.Min.Y, c.Max.X, area.Min.Y)
-}
-
-// mark is the strip as far as its label is concerned: a line along its top.
-func (r roof) mark(area vg.Rectangle) (*Mark, vg.Rectangle) {
-	return &Mark{Label: "saturated"}, vg.Rectangle{Min: vg.Point{X: area.Min.X, Y: area.Max.Y}, Max: area.Max}
 }
 
 // broken draws the break of the vertical axis at the foot of the strip, over the

@@ -69,7 +69,7 @@ func (f *Figure) layout() *layout {
 	l.size.Y += f.upright(p)
 	l.labels = takeLabels(p, f.size())
 	if f.Field != nil {
-		p.Add(cells{f.Field})
+		p.Add(f.Field)
 	} else {
 		p.Add(grid{}, f.roof())
 	}
@@ -90,7 +90,7 @@ func (f *Figure) layout() *layout {
 // drawing draws a series between the axes and its sample in the legend.
 type drawing interface {
 	plot.Plotter
-	plot.Thumbnailer
+	sample(c draw.Canvas)
 	shapes(p *plot.Plot, c draw.Canvas) []shape
 }
 
@@ -132,7 +132,7 @@ func (l *layout) place() {
 	if l.figure.Field != nil {
 		all.Max.X -= barRoom
 		l.setFrame(all)
-		l.box = vg.Rectangle{Min: vg.Point{X: l.data.Max.X + legendGap, Y: l.data.Min.Y}, Max: vg.Point{X: l.data.Max.X + barRoom, Y: l.data.Max.Y}}
+		l.box = rectangle(l.data.Max.X+legendGap, l.data.Min.Y, l.data.Max.X+barRoom, l.data.Max.Y)
 		return
 	}
 	l.setFrame(all)
@@ -144,19 +144,16 @@ func (l *layout) place() {
 	}
 	box := l.legend.size(1)
 	if beside := l.data.Max.Y - all.Min.Y; box.X <= 0.36*l.size.X && box.Y <= beside {
-		l.setFrame(vg.Rectangle{Min: all.Min, Max: vg.Point{X: all.Max.X - box.X - legendGap, Y: all.Max.Y}})
-		l.box = vg.Rectangle{
-			Min: vg.Point{X: all.Max.X - box.X, Y: l.data.Max.Y - box.Y},
-			Max: vg.Point{X: all.Max.X, Y: l.data.Max.Y},
-		}
+		l.setFrame(rectangle(all.Min.X, all.Min.Y, all.Max.X-box.X-legendGap, all.Max.Y))
+		l.box = rectangle(all.Max.X-box.X, l.data.Max.Y-box.Y, all.Max.X, l.data.Max.Y)
 		return
 	}
 	box = l.legend.fitInto(all.Max.X - all.Min.X)
 	l.size.Y += box.Y + legendGap
 	all.Max.Y += box.Y + legendGap
-	l.setFrame(vg.Rectangle{Min: vg.Point{X: all.Min.X, Y: all.Min.Y + box.Y + legendGap}, Max: all.Max})
+	l.setFrame(rectangle(all.Min.X, all.Min.Y+box.Y+legendGap, all.Max.X, all.Max.Y))
 	left := max(all.Min.X, min((l.data.Min.X+l.data.Max.X-box.X)/2, all.Max.X-box.X))
-	l.box = vg.Rectangle{Min: vg.Point{X: left, Y: all.Min.Y}, Max: vg.Point{X: left + box.X, Y: all.Min.Y + box.Y}}
+	l.box = rectangle(left, all.Min.Y, left+box.X, all.Min.Y+box.Y)
 }
 
 // inCorner puts the legend into a corner between the axes that no series comes
@@ -208,11 +205,11 @@ func (l *layout) draw(c draw.Canvas) {
 	l.labels.draw(c, draw.Canvas{Canvas: c.Canvas, Rectangle: l.data})
 	if l.panels == nil {
 		for _, label := range l.labelled() {
-			label.draw(c)
+			c.FillText(label.style, label.at, label.text)
 		}
 	}
 	if l.figure.Field != nil {
-		colourBar{l.figure.Field}.draw(draw.Canvas{Canvas: c.Canvas, Rectangle: l.box})
+		l.figure.Field.drawScale(draw.Canvas{Canvas: c.Canvas, Rectangle: l.box})
 	}
 	if l.legend != nil {
 		l.legend.draw(draw.Canvas{Canvas: c.Canvas, Rectangle: l.box})
@@ -271,10 +268,11 @@ func crosses(r vg.Rectangle, a, b vg.Point) bool {
 
 // grown is r with a margin around it.
 func grown(r vg.Rectangle, margin vg.Length) vg.Rectangle {
-	return vg.Rectangle{
-		Min: vg.Point{X: r.Min.X - margin, Y: r.Min.Y - margin},
-		Max: vg.Point{X: r.Max.X + margin, Y: r.Max.Y + margin},
-	}
+	return rectangle(r.Min.X-margin, r.Min.Y-margin, r.Max.X+margin, r.Max.Y+margin)
+}
+
+func rectangle(left, bottom, right, top vg.Length) vg.Rectangle {
+	return vg.Rectangle{Min: vg.Point{X: left, Y: bottom}, Max: vg.Point{X: right, Y: top}}
 }
 
 // corners lists the corners of a rectangle.
@@ -313,11 +311,11 @@ func (f *Figure) panels() *layout {
 	if g.legend != nil {
 		box := g.legend.fitInto(g.size.X - lowerMargin.X - upperMargin.X)
 		start := (g.size.X - box.X) / 2
-		g.box = vg.Rectangle{Min: vg.Point{X: start, Y: lowerMargin.Y}, Max: vg.Point{X: start + box.X, Y: lowerMargin.Y + box.Y}}
+		g.box = rectangle(start, lowerMargin.Y, start+box.X, lowerMargin.Y+box.Y)
 		foot += box.Y + legendGap
 	}
 	f.share(one)
-	g.data = vg.Rectangle{Min: vg.Point{X: left, Y: foot}, Max: vg.Point{X: right, Y: foot}}
+	g.data = rectangle(left, foot, right, foot)
 	heights := make([]vg.Length, rows)
 	for i, panel := range f.Panels {
 		l := panel.layout()

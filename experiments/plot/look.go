@@ -201,7 +201,7 @@ type legend struct {
 
 type entry struct {
 	name   string
-	sample plot.Thumbnailer
+	sample func(c draw.Canvas)
 	series string // that it is of; empty: of none
 }
 
@@ -225,23 +225,24 @@ func newLegend(f *Figure) *legend {
 	for i := range f.Series {
 		name := f.Series[i].Name
 		if name != "" && (!markers || f.draws(func(s *Series, _ int) bool { return s.Name == name })) {
-			l.entries = append(l.entries, entry{name, f.drawing(i), name})
+			l.entries = append(l.entries, entry{name, f.drawing(i).sample, name})
 		}
 	}
 	for _, one := range []struct {
 		state State
 		words string
 	}{{Undecided, "half filled: undecided"}, {Refused, "hatched: some refused"}, {Saturated, "hollow: saturated"}} {
-		switch {
-		case !(markers || f.Style == Bar) || !f.has(one.state):
-		case markers || f.LogY:
-			l.entries = append(l.entries, entry{one.words, marker{one.state}, ""})
-		default:
-			l.entries = append(l.entries, entry{one.words, barState{one.state}, ""})
+		sample := func(c draw.Canvas) { ofStates.fill(c, c.Rectangle, one.state) }
+		if markers || f.LogY {
+			sample = func(c draw.Canvas) { ofStates.mark(c, c.Center(), one.state) }
+		}
+		if (markers || f.Style == Bar) && f.draws(func(s *Series, i int) bool { return s.state(i) == one.state }) {
+			l.entries = append(l.entries, entry{one.words, sample, ""})
 		}
 	}
 	if f.spreads() {
-		l.entries = append(l.entries, entry{"mean, from least to largest", extent{}, ""})
+		sample := func(c draw.Canvas) { whisker(c, color.Black, c.Center().X, c.Min.Y, c.Max.Y) }
+		l.entries = append(l.entries, entry{"mean, from least to largest", sample, ""})
 	}
 	l.entries = append(append(l.entries, f.referenceEntries()...), f.markEntries()...)
 	if len(l.entries) == 0 && l.title == "" {
@@ -302,16 +303,10 @@ func (l *legend) draw(c draw.Canvas) {
 		if e.series != "" {
 			end = tag(c, "data-entry", e.series)
 			if svgOf(c) != nil { // all of it can be pressed
-				c.FillPolygon(color.Transparent, corners(vg.Rectangle{
-					Min: vg.Point{X: left, Y: y - rowHeight/2},
-					Max: vg.Point{X: left + l.columnWidth(), Y: y + rowHeight/2},
-				}))
+				c.FillPolygon(color.Transparent, corners(rectangle(left, y-rowHeight/2, left+l.columnWidth(), y+rowHeight/2)))
 			}
 		}
-		e.sample.Thumbnail(&draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{
-			Min: vg.Point{X: left, Y: y - rowHeight/2 + 2},
-			Max: vg.Point{X: left + sampleWidth, Y: y + rowHeight/2 - 2},
-		}})
+		e.sample(draw.Canvas{Canvas: c.Canvas, Rectangle: rectangle(left, y-rowHeight/2+2, left+sampleWidth, y+rowHeight/2-2)})
 		c.FillText(l.style, vg.Point{X: left + sampleWidth + sampleGap, Y: y}, e.name)
 		end()
 	}

@@ -3,6 +3,7 @@ package plot
 import (
 	"bytes"
 	"fmt"
+	"image/color"
 	"math"
 	"regexp"
 	"strconv"
@@ -165,9 +166,9 @@ func TestGivenRanges(t *testing.T) {
 // each once, in gray where several series have one.
 func TestMarks(t *testing.T) {
 	f := samples()["marked"]
-	l, tape := record(f)
+	l, recorded := record(f)
 	lines, areas := 0, 0
-	for _, m := range tape.marks {
+	for _, m := range recorded.marks {
 		b := m.box()
 		if m.text != "" || math.Abs(float64(b.Size().Y-l.data.Size().Y)) > 0.01 || b.Size().X > l.data.Size().X/2 {
 			continue
@@ -182,7 +183,14 @@ func TestMarks(t *testing.T) {
 		t.Errorf("%d bounds and %d knees", lines, areas)
 	}
 	entries := f.markEntries()
-	if len(entries) != 2 || entries[1].name != "bound" || entries[1].sample.(*Mark).Hue != 0 || entries[0].sample.(*Mark).Hue != 2 {
+	ink := func(e entry) color.NRGBA {
+		t := &tape{}
+		e.sample(draw.Canvas{Canvas: t, Rectangle: rectangle(0, 0, 20, 10)})
+		return t.marks[0].ink
+	}
+	knee := palette[1] // hue 2, as a band
+	knee.A = 0x28
+	if len(entries) != 2 || entries[1].name != "bound" || ink(entries[1]) != (&Mark{}).color() || ink(entries[0]) != knee {
 		t.Errorf("legend %+v", entries)
 	}
 }

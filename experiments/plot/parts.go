@@ -85,7 +85,7 @@ func (t *Timeline) Draw(width vg.Length) *Drawing {
 	for i, r := range t.Rows {
 		d.Text(vg.Point{X: left, Y: y(i)}, small, elide(small, r.Label, width/4))
 		t.spans(r.Spans, x, func(part int, from, to vg.Length, title string) {
-			d.Box(vg.Rectangle{Min: vg.Point{X: from, Y: y(i) - 0.35*pitch}, Max: vg.Point{X: to, Y: y(i) + 0.35*pitch}}, t.Colours[part], draw.LineStyle{}, title)
+			d.Box(rectangle(from, y(i)-0.35*pitch, to, y(i)+0.35*pitch), t.Colours[part], draw.LineStyle{}, title)
 		})
 	}
 	line := draw.LineStyle{Color: color.NRGBA{A: 0xff}, Width: 1.2}
@@ -207,7 +207,7 @@ func (s *StackedBars) Draw(width vg.Length) *Drawing {
 		d.Size.Y += line*vg.Length(len(labels[i])) + thickness + gap
 	}
 	box := func(part int, x, y, wide, high vg.Length, title string) {
-		d.Box(vg.Rectangle{Min: vg.Point{X: x, Y: y - high}, Max: vg.Point{X: x + wide, Y: y}}, s.Colours[part], draw.LineStyle{}, title)
+		d.Box(rectangle(x, y-high, x+wide, y), s.Colours[part], draw.LineStyle{}, title)
 	}
 	for i, name := range s.Parts {
 		x, y := left+width*vg.Length(i%columns)/vg.Length(columns), d.Size.Y-4-vg.Length(row*(i/columns))

@@ -73,7 +73,7 @@ type blamedChannel struct {
 type blamedTime struct {
 	parts [core.NumParts]float64 // nanoseconds
 	total float64
-	root  float64 // share of all that packets waited for
+	root  float64 // share of all waiting, whose root it is
 }
 
 // add adds a share of another.
@@ -310,9 +310,9 @@ type rankRow struct {
 	start, end                            float64 // us
 }
 
-func (r *rankRow) label() string { return cmp.Or(r.job, "rank") + " " + r.rank }
+func (r rankRow) label() string { return cmp.Or(r.job, "rank") + " " + r.rank }
 
-func (r *rankRow) title() string {
+func (r rankRow) title() string {
 	title := fmt.Sprintf("%s: %s, %.6g us", r.label(), r.what, r.end-r.start)
 	if r.message != "" {
 		title += ", message " + r.message + ", rank " + r.peer
@@ -370,33 +370,28 @@ func timelines(f *engine.Folder) (list []timeline, note string) {
 
 // newTimeline draws a point: the ranks of the path first, where there are too many.
 func newTimeline(rows, path []rankRow) (t timeline) {
-	ranks := map[string]int{} // by label, in the order in which they are shown
-	for _, list := range [][]rankRow{path, rows} {
-		for i := range list {
-			if _, known := ranks[list[i].label()]; !known {
-				ranks[list[i].label()] = len(ranks)
-			}
-		}
+	ranks := results.Grouped(slices.Concat(path, rows), rankRow.label)
+	shown := map[string]bool{}
+	for _, of := range ranks[:min(mostRanks, len(ranks))] {
+		shown[of[0].label()] = true
 	}
 	if len(ranks) > mostRanks {
 		t.Caption = fmt.Sprintf(". %d of %d ranks, those of the path first", mostRanks, len(ranks))
 	}
 	d := &plot.Timeline{Parts: activities, Colours: activityColours, Unit: "us"}
 	place := map[string]int{}
-	for i := range rows { // in their own order
-		r := &rows[i]
-		if ranks[r.label()] >= mostRanks {
+	for _, of := range results.Grouped(rows, rankRow.label) { // in their own order
+		row := plot.TimelineRow{Label: of[0].label()}
+		if !shown[row.Label] {
 			continue
 		}
-		at, ok := place[r.label()]
-		if !ok {
-			at = len(d.Rows)
-			place[r.label()] = at
-			d.Rows = append(d.Rows, plot.TimelineRow{Label: r.label()})
+		for _, r := range of {
+			if part := slices.Index(activities, r.what); part >= 0 {
+				row.Spans = append(row.Spans, plot.TimelineSpan{Part: part, From: r.start, To: r.end, Title: r.title()})
+			}
 		}
-		if part := slices.Index(activities, r.what); part >= 0 {
-			d.Rows[at].Spans = append(d.Rows[at].Spans, plot.TimelineSpan{Part: part, From: r.start, To: r.end, Title: r.title()})
-		}
+		place[row.Label] = len(d.Rows)
+		d.Rows = append(d.Rows, row)
 	}
 	d.Path = pathSteps(path, place)
 	t.Picture, t.Narrow = embedded(d.Draw(900), "timeline of ranks"), embedded(d.Draw(narrowWidth), "timeline of ranks")
