@@ -76,7 +76,7 @@ func (r *Reference) numberSection() *judge.Section {
 
 // curveSection is the curves; a summary of each is shown.
 func (r *Reference) curveSection() *judge.Section {
-	var all []summary
+	var all []judge.Row
 	section := &judge.Section{File: "verdicts.csv", Columns: booksim.Columns}
 	for i := range r.Curves {
 		c := &r.Curves[i]
@@ -92,63 +92,49 @@ func (r *Reference) curveSection() *judge.Section {
 	}
 	section.Conclude = func(_ *results.Table, count judge.Count, _ bool) (judge.Conclusion, error) {
 		ok, agree := enough(all)
-		return judge.Conclusion{Shown: summaryTable(all), File: "curves.csv", Text: fmt.Sprintf("%s curves agree; points: %s", agree, count), Failed: !ok}, nil
+		shown := judge.TableOf([]string{"curve", "graph", "routing", "traffic", "second_reading", "agree", "differ", "not_judged"}, all)
+		return judge.Conclusion{Shown: shown, File: "curves.csv", Text: fmt.Sprintf("%s curves agree; points: %s", agree, count), Failed: !ok}, nil
 	}
 	return section
 }
 
-// summary says how the points of a curve are judged.
-type summary struct {
-	curve         *Curve
-	count         judge.Count
-	verdict, note string
-}
-
 // summarise is the verdict on a curve: it agrees if all its points do that are judged.
-func summarise(c *Curve, rows []judge.Row) summary {
-	s := summary{curve: c, count: judge.Count{}, verdict: judge.Agrees}
+func summarise(c *Curve, rows []judge.Row) judge.Row {
+	count, s := judge.Count{}, judge.Row{Verdict: judge.Agrees}
 	for _, r := range rows {
-		s.count.Add(r.Verdict)
+		count.Add(r.Verdict)
 		if r.Verdict == judge.NotRun || r.Verdict == judge.Unreadable {
-			s.note = r.Note
+			s.Note = r.Note
 		}
 	}
+	s.Cells = []string{c.Name, c.Graph, c.Routing, c.Traffic, fmt.Sprint(c.SecondReading()),
+		fmt.Sprint(count[judge.Agrees]), fmt.Sprint(count[judge.Differs]), fmt.Sprint(count[judge.NotJudged])}
 	for _, verdict := range []string{judge.Differs, judge.Unreadable, judge.NotRun} {
-		if s.count[verdict] > 0 {
-			s.verdict = verdict
+		if count[verdict] > 0 {
+			s.Verdict = verdict
 			return s
 		}
 	}
-	if s.count[judge.Agrees] == 0 {
-		s.verdict, s.note = judge.NotJudged, "no point can be judged"
+	if count[judge.Agrees] == 0 {
+		s.Verdict, s.Note = judge.NotJudged, "no point can be judged"
 	}
 	return s
 }
 
 // enough tells whether at least nine of ten curves agree, of those that another program is
 // behind and that can be judged. count says how many of how many.
-func enough(all []summary) (ok bool, count string) {
+func enough(all []judge.Row) (ok bool, count string) {
 	agree, peers := 0, 0
 	for _, s := range all {
-		if s.curve.SecondReading() || s.verdict == judge.NotJudged || s.verdict == judge.Unreadable {
+		if s.Cells[4] == "true" || s.Verdict == judge.NotJudged || s.Verdict == judge.Unreadable {
 			continue
 		}
 		peers++
-		if s.verdict == judge.Agrees {
+		if s.Verdict == judge.Agrees {
 			agree++
 		}
 	}
 	return 10*agree >= 9*peers, fmt.Sprintf("%d of %d", agree, peers)
-}
-
-func summaryTable(all []summary) *results.Table {
-	var rows []judge.Row
-	for _, s := range all {
-		c := s.curve
-		rows = append(rows, judge.Row{Cells: []string{c.Name, c.Graph, c.Routing, c.Traffic, fmt.Sprint(c.SecondReading()),
-			fmt.Sprint(s.count[judge.Agrees]), fmt.Sprint(s.count[judge.Differs]), fmt.Sprint(s.count[judge.NotJudged])}, Verdict: s.verdict, Note: s.note})
-	}
-	return judge.TableOf([]string{"curve", "graph", "routing", "traffic", "second_reading", "agree", "differ", "not_judged"}, rows)
 }
 
 // Curve is a row of curves.csv with its points and configuration.

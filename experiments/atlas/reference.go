@@ -180,14 +180,11 @@ func (r *Reference) JudgeTargets() []judge.Row {
 	networks := map[string]*subject{} // by instance
 	rows := make([]judge.Row, len(r.Targets))
 	for i := range r.Targets {
-		rows[i] = r.judgeTarget(&r.Targets[i], networks)
+		t := &r.Targets[i]
+		own, verdict, note := r.own(t, networks)
+		rows[i] = judge.Row{Cells: []string{t.ID, t.Topology, t.Instance, t.Metric, t.Kind, t.Value, own}, Verdict: verdict, Note: note}
 	}
 	return rows
-}
-
-func (r *Reference) judgeTarget(t *Target, networks map[string]*subject) judge.Row {
-	own, verdict, note := r.own(t, networks)
-	return judge.Row{Cells: []string{t.ID, t.Topology, t.Instance, t.Metric, t.Kind, t.Value, own}, Verdict: verdict, Note: note}
 }
 
 // own is weft's number for a target, as it is compared, and the verdict on it.

@@ -19,7 +19,7 @@ var ErrNothing = plot.ErrNothing
 type PlotSource struct {
 	Table *results.Table
 	// Bound is the highest load that the channels of a point can carry, by its
-	// index; 0: not known. nil: figures that ask for it are refused.
+	// index; 0: not known. nil: of no point, and figures that ask for it are refused.
 	Bound func(point int) float64
 }
 
@@ -35,11 +35,6 @@ func (p *PlotConfig) PagePictures(source *PlotSource) (wide, narrow []byte, err 
 		narrow, err = small.Draw(source, plot.Page)
 	}
 	return wide, narrow, err
-}
-
-// Picture is [PlotConfig.Draw] of a table of which nothing else is known.
-func (p *PlotConfig) Picture(t *results.Table, format string) ([]byte, error) {
-	return p.Draw(&PlotSource{Table: t}, format)
 }
 
 // Draw draws a table as "svg", "png", "pdf" or [plot.Page], or writes the numbers of the figure as

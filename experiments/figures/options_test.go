@@ -98,7 +98,7 @@ func TestPanelsByKey(t *testing.T) {
 	for _, format := range []string{"svg", "csv"} {
 		p := NewPlot()
 		p.X, p.Y, p.Panels = "offered_load", []string{"latency_mean_ns"}, "traffic.pattern"
-		text := simtest.Must(p.Picture(table(t, optionsTable), format))(t)
+		text := simtest.Must(p.Draw(&PlotSource{Table: table(t, optionsTable)}, format))(t)
 		if format == "csv" && !strings.HasPrefix(string(text), "traffic.pattern,series,offered_load,latency_mean_ns,ci95,state\nuniform,min,0.1,12,") {
 			t.Errorf("data %s", text)
 		}
@@ -243,7 +243,7 @@ func TestHeatOfTable(t *testing.T) {
 	p.Style, p.X, p.Y, p.Z = "heat", "traffic.load", []string{"routing.type"}, "latency_mean_ns"
 	simtest.Refuse(p.figure(table(t, optionsTable)))(t, "differ in traffic.pattern")
 	p.Where = map[string]string{"traffic.pattern": "uniform"}
-	if text, err := p.Picture(table(t, optionsTable), "csv"); err != nil || !strings.HasSuffix(string(text), "0.2,val,200,saturated\n") {
+	if text, err := p.Draw(&PlotSource{Table: table(t, optionsTable)}, "csv"); err != nil || !strings.HasSuffix(string(text), "0.2,val,200,saturated\n") {
 		t.Errorf("%v\n%s", err, text)
 	}
 }
@@ -284,7 +284,7 @@ func TestBinsOfX(t *testing.T) {
 func TestBoundWithoutFolder(t *testing.T) {
 	p := NewPlot()
 	p.X, p.Y, p.Annotate = "offered_load", []string{"latency_mean_ns"}, []string{"bound"}
-	simtest.Refuse(p.Picture(table(t, optionsTable), "svg"))(t, "needs the result folder")
+	simtest.Refuse(p.Draw(&PlotSource{Table: table(t, optionsTable)}, "svg"))(t, "needs the result folder")
 }
 
 // TestBeginning: what documentation begins with is a label where it is a name.

@@ -75,25 +75,19 @@ func Open(data string) (*judge.Reference, error) {
 	if err != nil {
 		return nil, err
 	}
-	section := &judge.Section{File: "verdicts.csv", Columns: Columns, SideBySide: true}
+	section := &judge.Section{File: "verdicts.csv", Columns: Columns, SideBySide: true, Conclude: conclude}
 	for _, s := range all {
-		section.Entries = append(section.Entries, &judge.Entry{Name: s.name, Judge: func(session *judge.Session) ([]judge.Row, bool, error) {
-			rows, err := s.judge(session)
-			return rows, false, err
-		}})
-	}
-	section.Conclude = func(table *results.Table, count judge.Count, _ bool) (judge.Conclusion, error) {
-		return conclude(table, count)
+		section.Entries = append(section.Entries, &judge.Entry{Name: s.name, Judge: s.judge})
 	}
 	return &judge.Reference{Name: "hardware", Place: data, Entry: "system", Sections: []*judge.Section{section}, Faults: faults}, nil
 }
 
 // judge measures the rows of a system, and draws them.
-func (s *system) judge(session *judge.Session) (rows []judge.Row, err error) {
+func (s *system) judge(session *judge.Session) (rows []judge.Row, _ bool, err error) {
 	var preset *systems.Preset
 	if s.Preset != "" {
 		if preset, err = systems.Registry.New(s.Preset, struct{}{}); err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		s.Adapters = cmp.Or(s.Adapters, preset.Adapters)
 	}
@@ -101,7 +95,7 @@ func (s *system) judge(session *judge.Session) (rows []judge.Row, err error) {
 	measured, series := map[string]*row{}, map[[2]string][]*row{} // by the key of a machine, and a benchmark
 	for _, r := range s.rows {
 		if session.Context.Err() != nil {
-			return nil, experiments.ErrInterrupted
+			return nil, false, experiments.ErrInterrupted
 		}
 		if r.refused == "" {
 			library, transport := s.libraryOf(r.library)
@@ -112,7 +106,7 @@ func (s *system) judge(session *judge.Session) (rows []judge.Row, err error) {
 			key := library + " " + transport
 			if machines[key] == nil {
 				if machines[key], err = newMachine(preset, library, transport, s); err != nil {
-					return nil, err
+					return nil, false, err
 				}
 			}
 			s.settle(r, machines[key], measured, key)
@@ -137,10 +131,10 @@ func (s *system) judge(session *judge.Session) (rows []judge.Row, err error) {
 		}
 		rows = append(rows, r.row(s))
 	}
-	if session.Out == "" {
-		return rows, nil
+	if session.Out != "" {
+		err = s.draw(filepath.Join(session.Out, "hardware"))
 	}
-	return rows, s.draw(filepath.Join(session.Out, "hardware"))
+	return rows, false, err
 }
 
 // settle finds what weft has for a row; rows of the same benchmark are simulated once.
@@ -268,7 +262,7 @@ func (g group) order() int {
 
 // conclude sums up the errors, and counts pairs of libraries, or of algorithms, of which the same one is
 // faster with weft as in the measurements.
-func conclude(table *results.Table, count judge.Count) (judge.Conclusion, error) {
+func conclude(table *results.Table, count judge.Count, _ bool) (judge.Conclusion, error) {
 	errs := map[group][]float64{}
 	var keys []group
 	add := func(g group, x float64) {

@@ -394,7 +394,7 @@ func (c *Comparison) Files() (map[string][]byte, error) {
 		if len(p.table.Rows) == 0 {
 			continue // no cable carries anything
 		}
-		picture, err := p.plot.Picture(p.table, "svg")
+		picture, err := p.plot.Draw(&figures.PlotSource{Table: p.table}, "svg")
 		if err != nil {
 			return nil, err
 		}
