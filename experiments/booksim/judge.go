@@ -1,6 +1,7 @@
 package booksim
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -65,11 +66,8 @@ func openBy(peer, own sample, seeds int) float64 {
 	if freedom == 0 || len(peer) == 0 || seeds == 0 {
 		return 0
 	}
-	return math.Sqrt(squares/freedom*(1/float64(len(peer))+1/float64(seeds))) * quantile(freedom)
-}
-
-func quantile(freedom float64) float64 {
-	return distuv.StudentsT{Sigma: 1, Nu: freedom}.Quantile(1 - (1-confidence)/2)
+	student := distuv.StudentsT{Sigma: 1, Nu: freedom}.Quantile(1 - (1-confidence)/2)
+	return math.Sqrt(squares/freedom*(1/float64(len(peer))+1/float64(seeds))) * student
 }
 
 // Row is a verdict.
@@ -145,10 +143,10 @@ func (c *Curve) judgeLoad(load float64, results *results.Table) ([]Row, error) {
 	if err != nil {
 		return nil, err
 	}
-	if latency.Own, err = own.Numbers("latency_mean_ns"); err != nil {
-		return nil, err
-	}
-	if accepted.Own, err = own.Numbers("accepted_load"); err != nil {
+	var err2 error
+	latency.Own, err = own.Numbers("latency_mean_ns")
+	accepted.Own, err2 = own.Numbers("accepted_load")
+	if err := cmp.Or(err, err2); err != nil {
 		return nil, err
 	}
 	for i := range own.Rows {

@@ -203,15 +203,9 @@ func (p *PlotConfig) Unanswered(t *results.Table, f *plot.Figure) error {
 func (p *PlotConfig) series(t *results.Table, points [][]int, y string) (plot.Series, error) {
 	var s plot.Series
 	xs, err := t.Numbers(p.X)
-	if err != nil {
-		return s, err
-	}
-	ys, err := t.Values(y)
-	if err != nil {
-		return s, err
-	}
-	intervals, err := t.HalfWidths(y)
-	if err != nil {
+	ys, err2 := t.Values(y)
+	intervals, err3 := t.HalfWidths(y)
+	if err := cmp.Or(err, err2, err3); err != nil {
 		return s, err
 	}
 	for _, rows := range points {

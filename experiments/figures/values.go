@@ -2,6 +2,7 @@ package figures
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -78,7 +79,8 @@ func (p *PlotConfig) aggregate(values []float64, interval float64) (y, half floa
 // table, each its mean in the figure.
 func (p *PlotConfig) inBins(whole, t *results.Table) ([][]int, error) {
 	all, err := whole.Numbers(p.X)
-	if err != nil {
+	xs, err2 := t.Numbers(p.X)
+	if err := cmp.Or(err, err2); err != nil {
 		return nil, err
 	}
 	low, high := math.Inf(1), math.Inf(-1)
@@ -86,10 +88,6 @@ func (p *PlotConfig) inBins(whole, t *results.Table) ([][]int, error) {
 		if !math.IsNaN(x) {
 			low, high = min(low, x), max(high, x)
 		}
-	}
-	xs, err := t.Numbers(p.X)
-	if err != nil {
-		return nil, err
 	}
 	parts := make([][]int, p.Bins)
 	for i, x := range xs {

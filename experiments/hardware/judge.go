@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 
+	"gonum.org/v1/gonum/stat"
+
 	"github.com/weft-sim/weft/experiments"
 	"github.com/weft-sim/weft/experiments/judge"
 	"github.com/weft-sim/weft/experiments/results"
@@ -299,7 +301,8 @@ func conclude(table *results.Table, count judge.Count, _ bool) (judge.Conclusion
 	shown := &results.Table{Columns: ErrorColumns}
 	held, all := 0, 0
 	for _, k := range keys {
-		median, p90 := quantile(errs[k], 0.5), quantile(errs[k], 0.9)
+		slices.Sort(errs[k])
+		median, p90 := stat.Quantile(0.5, stat.Empirical, errs[k], nil), stat.Quantile(0.9, stat.Empirical, errs[k], nil)
 		most := aim(k.class)
 		if k.sizes == "all" {
 			if all++; median <= most && p90 <= 2*most {
@@ -313,12 +316,6 @@ func conclude(table *results.Table, count judge.Count, _ bool) (judge.Conclusion
 		Shown: shown, File: "errors.csv", Failed: held < all,
 		Text: fmt.Sprintf("%s, %d calibrated; %d of %d classes of presets are within their aims; of %d pairs of libraries or algorithms %d are in the order measured", count, count[verdict.Calibrated], held, all, pairs, same),
 	}, nil
-}
-
-// quantile is the least value that a share of them does not exceed.
-func quantile(values []float64, share float64) float64 {
-	sorted := slices.Sorted(slices.Values(values))
-	return sorted[max(0, int(math.Ceil(share*float64(len(sorted))))-1)]
 }
 
 // noPair are measurements that differ by so little, as a share, that they have no order.

@@ -4,6 +4,7 @@
 package intervals
 
 import (
+	"cmp"
 	"embed"
 	"fmt"
 	"io/fs"
@@ -14,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 
+	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/weft-sim/weft/experiments"
@@ -184,7 +186,7 @@ func (v *variant) judge(s *judge.Session) (rows []judge.Row, failed bool, err er
 	if err != nil {
 		return nil, false, err
 	}
-	mean := stats.Finite(meanOf(cycles))
+	mean := stats.Finite(stat.Mean(cycles, nil))
 	state := measure.Steady
 	if _, known := v.truths[truth{v.setUp.name, v.name, "latency_mean_ns"}]; !known {
 		window := max(longCycles, int(longTimes*mean))
@@ -238,11 +240,8 @@ const fewest = 20
 // wider by its square.
 func (v *variant) intervals(column, interval string, cycles float64) (row, pairs judge.Row, err error) {
 	values, err := v.table.Numbers(column)
-	if err != nil {
-		return row, pairs, err
-	}
-	halves, err := v.table.Numbers(interval)
-	if err != nil {
+	halves, err2 := v.table.Numbers(interval)
+	if err := cmp.Or(err, err2); err != nil {
 		return row, pairs, err
 	}
 	value, known := v.truths[truth{v.setUp.name, v.name, column}]
@@ -346,14 +345,6 @@ func conclude(table *results.Table, count judge.Count, failed bool) (judge.Concl
 	}
 	c.Text += count.String()
 	return c, nil
-}
-
-func meanOf(values []float64) float64 {
-	sum := 0.0
-	for _, x := range values {
-		sum += x
-	}
-	return sum / float64(len(values))
 }
 
 func percent(part, of int) string {
