@@ -217,7 +217,9 @@ func (p *PlotConfig) percentilesOver(f *plot.Figure, groups []*group, lower, upp
 		if err != nil {
 			return err
 		}
+		place := func(rows [][]string) float64 { return results.Number(results.CanonicalCell(rows[0][x])) }
 		parts := results.Grouped(g.rows.Rows, func(row []string) string { return results.CanonicalCell(row[x]) })
+		slices.SortStableFunc(parts, func(a, b [][]string) int { return cmp.Compare(place(a), place(b)) })
 		for _, percent := range p.Percentiles {
 			s := plot.Series{Name: strings.TrimPrefix(g.name+", "+strconv.FormatFloat(percent, 'g', -1, 64)+" %", ", ")}
 			for _, rows := range parts {
@@ -231,9 +233,8 @@ func (p *PlotConfig) percentilesOver(f *plot.Figure, groups []*group, lower, upp
 				if state == plot.Saturated || total(bins)*(1-percent/100) < 1 && percent < 100 {
 					value = math.NaN() // not all packets arrived, or too few to tell
 				}
-				s.X, s.Y, s.States = append(s.X, results.Number(results.CanonicalCell(rows[0][x]))), append(s.Y, value), append(s.States, state)
+				s.X, s.Y, s.States = append(s.X, place(rows)), append(s.Y, value), append(s.States, state)
 			}
-			sortSeries(&s)
 			f.Series = append(f.Series, s)
 		}
 	}

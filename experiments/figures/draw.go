@@ -45,7 +45,7 @@ func (p *PlotConfig) Draw(source *PlotSource, format string) ([]byte, error) {
 		return nil, err
 	}
 	if format == CSVFormat {
-		return p.data(f)
+		return p.data(f).Encode(CSVFormat)
 	}
 	return f.Render(format)
 }
@@ -144,8 +144,6 @@ func (p *PlotConfig) curves(f *plot.Figure, t, whole *results.Table, groups []*g
 			}
 			if p.categorical() {
 				categorise(f, &s, g.rows, points, category)
-			} else {
-				sortSeries(&s)
 			}
 			f.Series = append(f.Series, s)
 		}
@@ -198,8 +196,8 @@ func (p *PlotConfig) Unanswered(t *results.Table, f *plot.Figure) error {
 	return nil
 }
 
-// series reads the points of one series. A point that several seeds have computed
-// is what aggregate says of them, a mean with Student's 95 % interval.
+// series reads the points of one series, and sorts them by x unless that has categories. A point
+// that several seeds have computed is what aggregate says of them, a mean with Student's 95 % interval.
 func (p *PlotConfig) series(t *results.Table, points [][]int, y string) (plot.Series, error) {
 	var s plot.Series
 	xs, err := t.Numbers(p.X)
@@ -208,14 +206,20 @@ func (p *PlotConfig) series(t *results.Table, points [][]int, y string) (plot.Se
 	if err := cmp.Or(err, err2, err3); err != nil {
 		return s, err
 	}
-	for _, rows := range points {
-		x, state, values := 0.0, verdictOn(t, rows), valuesOn(t, rows, ys)
+	place := func(rows []int) (x float64) {
 		for _, i := range rows {
 			x += xs[i] / float64(len(rows))
 		}
+		return x
+	}
+	if !p.categorical() {
+		slices.SortStableFunc(points, func(a, b []int) int { return cmp.Compare(place(a), place(b)) })
+	}
+	for _, rows := range points {
+		values := valuesOn(t, rows, ys)
 		y, interval := p.aggregate(values, intervals[rows[0]])
-		s.X, s.Y = append(s.X, x), append(s.Y, y)
-		s.HalfWidth, s.States = append(s.HalfWidth, interval), append(s.States, state)
+		s.X, s.Y = append(s.X, place(rows)), append(s.Y, y)
+		s.HalfWidth, s.States = append(s.HalfWidth, interval), append(s.States, verdictOn(t, rows))
 		if p.Style == string(plot.Box) || p.spread(t) {
 			s.Quantiles = append(s.Quantiles, fiveNumbers(values))
 			s.HalfWidth[len(s.HalfWidth)-1] = math.NaN()
@@ -235,7 +239,7 @@ func verdict(t *results.Table, i int) plot.State {
 	case measure.Undecided:
 		return plot.Undecided
 	}
-	if at := slices.Index(t.Columns, refusedColumn); at >= 0 && results.Number(t.Rows[i][at]) > 0 {
+	if results.Number(t.Cell(i, refusedColumn)) > 0 {
 		return plot.Refused
 	}
 	return plot.Steady
@@ -265,24 +269,4 @@ func valuesOn(t *results.Table, rows []int, column []float64) (values []float64)
 		}
 	}
 	return values
-}
-
-// sortSeries orders the points by x; equal ones keep their order.
-func sortSeries(s *plot.Series) {
-	order := results.Indices(len(s.X))
-	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(s.X[i], s.X[j]) })
-	permute(s.X, order)
-	permute(s.Y, order)
-	permute(s.HalfWidth, order)
-	permute(s.States, order)
-}
-
-func permute[T any](list []T, order []int) {
-	if list == nil {
-		return
-	}
-	old := slices.Clone(list)
-	for i, from := range order {
-		list[i] = old[from]
-	}
 }

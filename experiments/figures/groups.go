@@ -170,23 +170,19 @@ func (p *PlotConfig) points(t *results.Table) ([][]int, error) {
 	}
 	swept := t.SweptKeys()
 	apart := p.X == results.SeedKey || slices.Contains(p.By, results.SeedKey)
+	var alike []int // columns in which the rows of a point agree
+	for j, name := range t.Columns {
+		if slices.Contains(swept, name) && (apart || name != results.SeedKey) || j == x && !t.OfResults() {
+			alike = append(alike, j)
+		}
+	}
 	times := map[string]int{} // rows of a key and seed so far
 	all := results.Grouped(results.Indices(len(t.Rows)), func(i int) string {
-		row, key, seed := t.Rows[i], "", ""
-		for j, name := range t.Columns {
-			switch {
-			case name == results.SeedKey && !apart:
-				seed = row[j]
-			case slices.Contains(swept, name):
-				key += results.CanonicalCell(row[j]) + "\x00"
-			}
-		}
-		if !t.OfResults() {
-			key += results.CanonicalCell(row[x])
-		}
+		key := results.KeyOf(t.Rows[i], alike...)
 		if !p.spread(t) {
-			times[key+"\x01"+seed]++
-			key += fmt.Sprint("\x01", times[key+"\x01"+seed])
+			one := key + t.Cell(i, results.SeedKey)
+			times[one]++
+			key += fmt.Sprint(times[one])
 		}
 		return key
 	})

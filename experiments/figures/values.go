@@ -1,7 +1,6 @@
 package figures
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"maps"
@@ -133,7 +132,7 @@ type base struct {
 	plot  *PlotConfig
 	table *results.Table
 	rows  map[string][]int // by what a row has in common with its baseline
-	keys  []string         // that tell
+	keys  []int            // columns that tell
 }
 
 // baseline finds the rows of the baseline in a whole table. The baseline fixes some keys; where
@@ -156,23 +155,16 @@ func (p *PlotConfig) baseline(t *results.Table) (*base, error) {
 		return nil, nothing{fmt.Errorf("baseline: %w", t.Unmet(where))}
 	}
 	b := &base{plot: p, table: some, rows: map[string][]int{}}
-	for _, key := range append(t.SweptKeys(), p.X) {
-		if _, fixed := p.Baseline[key]; !fixed && key != results.SeedKey && !slices.Contains(b.keys, key) {
-			b.keys = append(b.keys, key)
+	for i, key := range t.Columns {
+		if _, fixed := p.Baseline[key]; !fixed && key != results.SeedKey && (key == p.X || slices.Contains(t.SweptKeys(), key)) {
+			b.keys = append(b.keys, i)
 		}
 	}
 	for i, row := range some.Rows {
-		b.rows[b.key(some, row)] = append(b.rows[b.key(some, row)], i)
+		key := results.KeyOf(row, b.keys...)
+		b.rows[key] = append(b.rows[key], i)
 	}
 	return b, nil
-}
-
-func (b *base) key(t *results.Table, row []string) string {
-	key := ""
-	for _, name := range b.keys {
-		key += results.CanonicalCell(row[slices.Index(t.Columns, name)]) + "\x00"
-	}
-	return key
 }
 
 // relate divides a series by the baseline, or the baseline by it, or takes it off, where both have
@@ -183,7 +175,7 @@ func (b *base) relate(s *plot.Series, t *results.Table, points [][]int, y string
 		return err
 	}
 	for i, rows := range points {
-		reference, _ := b.plot.aggregate(valuesOn(b.table, b.rows[b.key(t, t.Rows[rows[0]])], values), math.NaN())
+		reference, _ := b.plot.aggregate(valuesOn(b.table, b.rows[results.KeyOf(t.Rows[rows[0]], b.keys...)], values), math.NaN())
 		switch own := s.Y[i]; b.plot.Relative {
 		case "speedup":
 			s.Y[i] = reference / own
@@ -201,21 +193,14 @@ func (b *base) relate(s *plot.Series, t *results.Table, points [][]int, y string
 	return nil
 }
 
-// data writes the numbers that a figure shows as CSV: a row for each point.
-func (p *PlotConfig) data(f *plot.Figure) ([]byte, error) {
-	t := p.dataTable(f)
-	var b bytes.Buffer
-	err := t.Write(&b)
-	return b.Bytes(), err
-}
-
 // stateNames are the names of states in figures' data.
 var stateNames = map[plot.State]string{plot.Steady: "steady", plot.Undecided: "undecided", plot.Refused: "some refused", plot.Saturated: "saturated"}
 
 // cellOf writes a number; empty where there is none.
 func cellOf(x float64) string { return results.FormatCell(stats.Finite(x)) }
 
-func (p *PlotConfig) dataTable(f *plot.Figure) *results.Table {
+// data is the numbers that a figure shows: a row for each point.
+func (p *PlotConfig) data(f *plot.Figure) *results.Table {
 	if f.Field != nil {
 		t := &results.Table{Columns: []string{p.X, p.Y[0], p.Z, results.StateColumn}}
 		for j, row := range f.Field.Values {

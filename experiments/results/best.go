@@ -218,7 +218,7 @@ func commonLoads(variants [][]int, offered []float64) (loads []float64) {
 
 // mostOfSeeds are the rows in which each seed has its highest value.
 func (t *Table) mostOfSeeds(rows []int, values []float64) (some []int) {
-	for _, of := range Grouped(rows, func(i int) string { return t.cell(i, SeedKey) }) {
+	for _, of := range Grouped(rows, func(i int) string { return t.Cell(i, SeedKey) }) {
 		some = append(some, slices.MaxFunc(of, func(i, j int) int { return cmp.Compare(values[i], values[j]) })) // NaN is the least
 	}
 	return some

@@ -278,10 +278,7 @@ func (t *Table) Split(column string) (values []string, parts []*Table, err error
 func (t *Table) Follows(column int, others ...int) bool {
 	values := map[string]string{}
 	for _, row := range t.Rows {
-		key := ""
-		for _, i := range others {
-			key += CanonicalCell(row[i]) + "\x00"
-		}
+		key := KeyOf(row, others...)
 		if value, known := values[key]; known && !SameCell(value, row[column]) {
 			return false
 		}

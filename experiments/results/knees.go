@@ -186,12 +186,10 @@ const StateColumn = "state"
 // another kind or by hand, counts as steady, but for the rows in which a column
 // "saturated" says "true".
 func (t *Table) State(i int) measure.State {
-	if at := slices.Index(t.Columns, StateColumn); at >= 0 {
-		if s, err := measure.ParseState(t.Rows[i][at]); err == nil {
-			return s
-		}
+	if s, err := measure.ParseState(t.Cell(i, StateColumn)); err == nil {
+		return s
 	}
-	if at := slices.Index(t.Columns, "saturated"); at >= 0 && t.Rows[i][at] == "true" {
+	if t.Cell(i, "saturated") == "true" {
 		return measure.Saturated
 	}
 	return measure.Steady
