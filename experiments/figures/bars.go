@@ -104,24 +104,22 @@ func (p *PlotConfig) ownCategories(f *plot.Figure) {
 	if !p.categorical() {
 		return
 	}
-	used := map[int]bool{}
+	var used []float64
 	for i := range f.Series {
-		for _, x := range f.Series[i].X {
-			used[int(x)] = true
-		}
+		used = append(used, f.Series[i].X...)
 	}
+	slices.Sort(used)
+	used = slices.Compact(used)
 	all := f.Categories
 	f.Categories = nil
-	for i, name := range all {
-		if used[i] {
-			f.Categories = append(f.Categories, name)
-		}
+	for _, x := range used {
+		f.Categories = append(f.Categories, all[int(x)])
 	}
 	for i := range f.Series {
 		s := &f.Series[i]
 		s.X = slices.Clone(s.X)
-		for j := range s.X {
-			s.X[j] = float64(slices.Index(f.Categories, all[int(s.X[j])]))
+		for j, x := range s.X {
+			s.X[j] = float64(slices.Index(used, x))
 		}
 	}
 }

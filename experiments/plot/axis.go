@@ -155,13 +155,29 @@ func (grid) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// frame draws the border of the axes, over the data.
-type frame struct{}
+// frame draws the border of the axes, over the data, broken at the foot of the strip.
+type frame struct{ roof }
 
 // Plot implements plot.Plotter.
-func (frame) Plot(c draw.Canvas, _ *plot.Plot) {
-	corners := []vg.Point{c.Min, {X: c.Max.X, Y: c.Min.Y}, c.Max, {X: c.Min.X, Y: c.Max.Y}, c.Min}
-	c.StrokeLines(draw.LineStyle{Color: color.Black, Width: 0.8}, corners)
+func (f frame) Plot(c draw.Canvas, p *plot.Plot) {
+	style := draw.LineStyle{Color: color.Black, Width: 0.8}
+	c.StrokeLines(style, append(corners(c.Rectangle), c.Min))
+	area := f.area(c, p)
+	if area.Min.Y == area.Max.Y {
+		return
+	}
+	const wide, steep, gap = 3.5, 1.8, 2.6
+	for _, x := range []vg.Length{c.Min.X, c.Max.X} {
+		low, high := vg.Point{X: x, Y: area.Min.Y - gap/2}, vg.Point{X: x, Y: area.Min.Y + gap/2}
+		side := func(at vg.Point) (left, right vg.Point) {
+			return vg.Point{X: at.X - wide, Y: at.Y - steep}, vg.Point{X: at.X + wide, Y: at.Y + steep}
+		}
+		a, b := side(low)
+		d, e := side(high)
+		c.FillPolygon(color.White, []vg.Point{a, b, e, d})
+		c.StrokeLine2(style, a.X, a.Y, b.X, b.Y)
+		c.StrokeLine2(style, d.X, d.Y, e.X, e.Y)
+	}
 }
 
 // span is the range of an axis.

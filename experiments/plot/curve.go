@@ -326,28 +326,3 @@ func (r roof) Plot(c draw.Canvas, p *plot.Plot) {
 	c.FillPolygon(color.Gray{Y: 0xf2}, corners(area))
 	c.StrokeLine2(draw.LineStyle{Color: color.Gray{Y: 0x99}, Width: 0.5}, c.Min.X, area.Min.Y, c.Max.X, area.Min.Y)
 }
-
-// broken draws the break of the vertical axis at the foot of the strip, over the
-// frame.
-type broken struct{ roof }
-
-// Plot implements plot.Plotter.
-func (b broken) Plot(c draw.Canvas, p *plot.Plot) {
-	area := b.area(c, p)
-	if area.Min.Y == area.Max.Y {
-		return
-	}
-	const wide, steep, gap = 3.5, 1.8, 2.6
-	for _, x := range []vg.Length{c.Min.X, c.Max.X} {
-		low, high := vg.Point{X: x, Y: area.Min.Y - gap/2}, vg.Point{X: x, Y: area.Min.Y + gap/2}
-		side := func(at vg.Point) (left, right vg.Point) {
-			return vg.Point{X: at.X - wide, Y: at.Y - steep}, vg.Point{X: at.X + wide, Y: at.Y + steep}
-		}
-		a, b := side(low)
-		d, e := side(high)
-		c.FillPolygon(color.White, []vg.Point{a, b, e, d})
-		style := draw.LineStyle{Color: color.Black, Width: 0.8}
-		c.StrokeLine2(style, a.X, a.Y, b.X, b.Y)
-		c.StrokeLine2(style, d.X, d.Y, e.X, e.Y)
-	}
-}

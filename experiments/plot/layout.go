@@ -82,7 +82,7 @@ func (f *Figure) layout() *layout {
 	for i := range f.References {
 		p.Add(referenced{f, &f.References[i]})
 	}
-	p.Add(frame{}, broken{f.roof()})
+	p.Add(frame{f.roof()})
 	l.place()
 	return l
 }

@@ -164,10 +164,8 @@ func blamedPoints(f *engine.Folder, t *results.Table) []blamedPoint {
 		labels[strconv.Itoa(p.Index)] = cmp.Or(withoutSeed(f.File, p), "The only point")
 	}
 	saturated := map[string]bool{}
-	if point := slices.Index(f.Results.Columns, "point"); point >= 0 {
-		for i, r := range f.Results.Rows {
-			saturated[r[point]] = f.Results.State(i) == measure.Saturated
-		}
+	for i := range f.Results.Rows {
+		saturated[f.Results.Cell(i, "point")] = f.Results.State(i) == measure.Saturated
 	}
 	var points []blamedPoint
 	labelled := func(row []string) string { return labels[row[at[0]]] }

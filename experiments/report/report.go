@@ -5,7 +5,6 @@ package report
 
 import (
 	"bytes"
-	"cmp"
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -162,7 +161,15 @@ func Make(dirs []string, out string) ([]byte, error) {
 
 // order puts the experiments that stand beside others behind them, and numbers all.
 func (c *content) order() {
-	slices.SortStableFunc(c.Experiments, func(a, b experiment) int { return cmp.Compare(a.rank(), b.rank()) })
+	slices.SortStableFunc(c.Experiments, func(a, b experiment) int {
+		switch {
+		case b.Beside && !a.Beside:
+			return -1
+		case a.Beside && !b.Beside:
+			return 1
+		}
+		return 0
+	})
 	for i := range c.Experiments {
 		e := &c.Experiments[i]
 		if e.Beside && i > 0 && !c.Experiments[i-1].Beside {
@@ -171,14 +178,6 @@ func (c *content) order() {
 		e.ID = fmt.Sprintf("experiment%d", i+1)
 		e.list()
 	}
-}
-
-// rank is 1 for an experiment beside others.
-func (e *experiment) rank() int {
-	if e.Beside {
-		return 1
-	}
-	return 0
 }
 
 // list names the sections that there are, in the order in which a reader asks.
