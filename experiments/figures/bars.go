@@ -297,17 +297,11 @@ func (p *PlotConfig) colours(f *plot.Figure, groups []*group) {
 		numeric = numeric && x == x
 		low, high = min(low, x), max(high, x)
 	}
-	type shade struct{ cell, name string }
-	look := map[shade]int{}  // the same in all panels
-	seen := map[string]int{} // names so far of a colour
-	var names []string
+	var all []string
+	of := map[string][]string{} // names of a colour, the same in all panels
 	for i := range f.Series {
-		s := shade{cells[i/each], f.Series[i].Name}
-		if look[s] == 0 {
-			seen[s.cell]++
-			look[s] = seen[s.cell]
-		}
-		names = results.AddNew(names, f.Series[i].Name)
+		cell, name := cells[i/each], f.Series[i].Name
+		of[cell], all = results.AddNew(of[cell], name), results.AddNew(all, name)
 	}
 	for i := range f.Series {
 		s, cell := &f.Series[i], cells[i/each]
@@ -316,10 +310,11 @@ func (p *PlotConfig) colours(f *plot.Figure, groups []*group) {
 		} else {
 			s.Hue = 1 + slices.Index(values, cell)
 		}
-		s.Look = look[shade{cell, s.Name}]
-		if len(values) == len(names) {
-			s.Look = 1 + slices.Index(names, s.Name) // the colour tells all: markers may help
+		names := of[cell]
+		if len(values) == len(all) {
+			names = all // the colour tells all: markers may help
 		}
+		s.Look = 1 + slices.Index(names, s.Name)
 	}
 }
 

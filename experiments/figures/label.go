@@ -163,15 +163,12 @@ func capital(s string) string {
 // with too much, or with different words in different kinds, have none.
 var settingLabels = sync.OnceValue(func() map[string]string {
 	labels := map[string]string{}
-	add := func(key string, p param.Param) {
+	for key, p := range settings {
 		label := beginning(p)
 		if known, twice := labels[key]; twice && known != label {
 			label = ""
 		}
 		labels[key] = label
-	}
-	for key, p := range settings {
-		add(key, p)
 	}
 	return labels
 })

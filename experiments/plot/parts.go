@@ -8,6 +8,7 @@ import (
 	"image/color"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -111,18 +112,13 @@ func (t *Timeline) Draw(width vg.Length) *Drawing {
 
 // used are the parts that some row has.
 func (t *Timeline) used() (used []int) {
-	has := make([]bool, len(t.Parts))
 	for _, r := range t.Rows {
 		for _, s := range r.Spans {
-			has[s.Part] = true
+			used = append(used, s.Part)
 		}
 	}
-	for part := range has {
-		if has[part] {
-			used = append(used, part)
-		}
-	}
-	return used
+	slices.Sort(used)
+	return slices.Compact(used)
 }
 
 // spans draws the spans of a row, the narrow ones together.
@@ -130,13 +126,8 @@ func (t *Timeline) spans(all []TimelineSpan, x func(float64) vg.Length, box func
 	times := make([]float64, len(t.Parts)) // of what is kept back
 	from, kept := math.NaN(), 0
 	flush := func(to float64) {
-		longest := 0
-		for part := range times {
-			if times[part] > times[longest] {
-				longest = part
-			}
-		}
 		if kept > 0 {
+			longest := slices.Index(times, slices.Max(times))
 			box(longest, x(from), x(to), fmt.Sprintf("%d spans, mostly %s", kept, t.Parts[longest]))
 		}
 		clear(times)

@@ -100,62 +100,61 @@ type valueTicks struct {
 
 // Ticks implements plot.Ticker.
 func (v valueTicks) Ticks(least, most float64) []plot.Tick {
-	label, place := numberLabel(most, v.values[0], v.unit), along(least, most, v.log)
+	values := v.values
+	if !v.log && least <= 0 {
+		values = append([]float64{0}, values...)
+	}
 	var all []plot.Tick
-	add := func(x float64, labelled bool) {
+	for every := 1; every <= len(v.values); every++ {
+		all = v.each(every, values, least, most)
+		if v.fit(all, along(least, most, v.log)) {
+			break
+		}
+		if !v.log {
+			return v.Ticker.Ticks(least, most)
+		}
+	}
+	if v.log && len(all) < 2 { // of a range that is given
+		return v.Ticker.Ticks(least, most)
+	}
+	return all
+}
+
+// each are ticks at values between the ends of the axis, every so many of them with a label.
+func (v valueTicks) each(every int, values []float64, least, most float64) (all []plot.Tick) {
+	label := numberLabel(most, v.values[0], v.unit)
+	for i, x := range values {
 		if x < least*(1-1e-9) || x > most*(1+1e-9) {
-			return
+			continue
 		}
 		tick := plot.Tick{Value: x}
 		switch {
-		case labelled && v.unit == "B":
+		case i%every != 0:
+		case v.unit == "B":
 			tick.Label = Bytes(x)
-		case labelled:
+		default:
 			tick.Label = label(x, -1)
 		}
 		all = append(all, tick)
 	}
-	fits := func() bool {
-		end := math.Inf(-1)
-		for _, t := range all {
-			if t.Label == "" {
-				continue
-			}
-			const gap = 5
-			half := float64((v.style.Width(t.Label) + gap) / 2 / v.room)
-			if at := place(t.Value); at-half < end {
-				return false
-			} else {
-				end = at + half
-			}
-		}
-		return true
-	}
-	if !v.log {
-		if least <= 0 {
-			add(0, true)
-		}
-		for _, x := range v.values {
-			add(x, true)
-		}
-		if fits() {
-			return all
-		}
-		return v.Ticker.Ticks(least, most)
-	}
-	for every := 1; every <= len(v.values); every++ {
-		all = nil
-		for i, x := range v.values {
-			add(x, i%every == 0)
-		}
-		if fits() {
-			break
-		}
-	}
-	if len(all) < 2 { // of a range that is given
-		return v.Ticker.Ticks(least, most)
-	}
 	return all
+}
+
+// fit tells whether no label runs into the one before.
+func (v valueTicks) fit(all []plot.Tick, place func(x float64) float64) bool {
+	const gap = 5
+	end := math.Inf(-1)
+	for _, t := range all {
+		half := float64((v.style.Width(t.Label) + gap) / 2 / v.room)
+		switch at := place(t.Value); {
+		case t.Label == "":
+		case at-half < end:
+			return false
+		default:
+			end = at + half
+		}
+	}
+	return true
 }
 
 // nines labels an axis on which every nine of a percentage has the same length.
