@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -131,7 +132,7 @@ func (f *Figure) Render(format string) ([]byte, error) {
 	if err := f.Check(); err != nil {
 		return nil, err
 	}
-	l, k := f.printable().page(), f.scale()
+	l, k := f.own().page(), f.scale()
 	canvas, err := newCanvas(format, l.size.Scale(vg.Length(k)), dpi)
 	if err != nil {
 		return nil, err
@@ -146,6 +147,19 @@ func (f *Figure) Render(format string) ([]byte, error) {
 	}
 	l.draw(c)
 	return written(canvas)
+}
+
+// own is a copy of the figure whose panels and references layouts may mark.
+func (f *Figure) own() *Figure {
+	p := *f
+	p.References, p.Panels = slices.Clone(f.References), slices.Clone(f.Panels)
+	for i, panel := range p.Panels {
+		p.Panels[i] = panel.own()
+	}
+	if f.Field != nil {
+		p.Categories = f.Field.Columns
+	}
+	return &p
 }
 
 // ErrNothing is the error of figures without a point to draw.

@@ -3,8 +3,8 @@ package plot
 import (
 	"image/color"
 	"math"
-	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/text"
@@ -312,42 +312,19 @@ func (l *legend) draw(c draw.Canvas) {
 	}
 }
 
-// printable is the figure with all its texts as they may stand in a picture: names
-// come from files of other programs, and a control character makes an SVG file that
-// nothing opens.
-func (f *Figure) printable() *Figure {
-	p := *f
-	p.Categories, p.Marks, p.Panels, p.Series, p.References = slices.Clone(f.Categories), slices.Clone(f.Marks), slices.Clone(f.Panels), slices.Clone(f.Series), slices.Clone(f.References)
-	texts := []*string{&p.Title, &p.XLabel, &p.YLabel, &p.LegendTitle}
-	each := func(list []string) {
-		for i := range list {
-			texts = append(texts, &list[i])
-		}
-	}
-	if f.Field != nil {
-		field := *f.Field
-		field.Columns, field.Rows = slices.Clone(field.Columns), slices.Clone(field.Rows)
-		p.Field, p.Categories, texts = &field, field.Columns, append(texts, &field.Label)
-		each(field.Rows)
-	}
-	each(p.Categories)
-	for i := range p.Marks {
-		texts = append(texts, &p.Marks[i].Name, &p.Marks[i].Label)
-	}
-	for i := range p.References {
-		texts = append(texts, &p.References[i].Name, &p.References[i].Bar)
-	}
-	for i := range p.Series {
-		texts = append(texts, &p.Series[i].Name)
-	}
-	for _, t := range texts {
-		*t = input.Printable(*t)
-	}
-	for i := range p.Panels {
-		p.Panels[i] = p.Panels[i].printable()
-	}
-	return &p
+// printable measures and draws texts as they may stand in a picture: names come from files of
+// other programs, and a control character makes an SVG file that nothing opens.
+type printable struct{ text.Handler }
+
+// Lines implements text.Handler.
+func (p printable) Lines(words string) []string { return p.Handler.Lines(input.Printable(words)) }
+
+// Draw implements text.Handler.
+func (p printable) Draw(c vg.Canvas, words string, style text.Style, at vg.Point) {
+	p.Handler.Draw(c, input.Printable(words), style, at)
 }
+
+func init() { plot.DefaultTextHandler = printable{plot.DefaultTextHandler} }
 
 const (
 	titleSize    = 11.5
@@ -384,7 +361,7 @@ func wrap(style text.Style, s string, room vg.Length) string {
 				break // not even a letter
 			}
 			lines = append(lines, head)
-			word = word[len(head):]
+			word = string([]rune(word)[utf8.RuneCountInString(head):])
 		}
 		line = word
 	}

@@ -35,7 +35,7 @@ func panelled() *Figure {
 
 // recordPage draws a figure of any kind onto a tape.
 func recordPage(f *Figure) (*layout, *tape) {
-	p, t := f.printable().page(), &tape{}
+	p, t := f.own().page(), &tape{}
 	p.draw(draw.Canvas{Canvas: t, Rectangle: vg.Rectangle{Max: p.size}})
 	return p, t
 }

@@ -275,14 +275,12 @@ func (d *Drawing) Disc(center vg.Point, radius vg.Length, fill color.Color) {
 
 // Text adds a line of words in a style of [Words].
 func (d *Drawing) Text(at vg.Point, style text.Style, words string) {
-	words = input.Printable(words)
 	d.add("", func(c draw.Canvas) { c.FillText(style, at, words) })
 }
 
 // Label is [Drawing.Text] with a white edge, to be read on any colour; what lies below it
 // can be pointed at.
 func (d *Drawing) Label(at vg.Point, style text.Style, words string) {
-	words = input.Printable(words)
 	d.add("", func(c draw.Canvas) {
 		if svgOf(c) != nil {
 			defer group(c, `<g stroke="#ffffff" stroke-width="2" stroke-opacity="0.8" paint-order="stroke" pointer-events="none">`)()
