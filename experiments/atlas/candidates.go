@@ -35,13 +35,20 @@ func (c *Candidate) Line() string {
 	return strings.ReplaceAll(strings.TrimSpace(c.Settings), "\n", ", ")
 }
 
+// load makes the network, and the experiment that counts what it takes.
+func (c *Candidate) load(set []string) (*experiments.File, topology.Topology, error) {
+	f, err := experiments.Load("atlas", "kind = \"cost\"\n"+c.Table(), experiments.Options{Set: set})
+	if err != nil {
+		return nil, nil, err
+	}
+	n, err := f.TopologyOf(f.Points[0])
+	return f, n, err
+}
+
 // Build makes the network.
 func (c *Candidate) Build() (topology.Topology, error) {
-	f, err := experiments.Load("atlas", "kind = \"cost\"\n"+c.Table(), experiments.Options{})
-	if err != nil {
-		return nil, err
-	}
-	return f.TopologyOf(f.Points[0])
+	_, n, err := c.load(nil)
+	return n, err
 }
 
 // mostRadix bounds the ports of a switch that are searched.
@@ -269,11 +276,7 @@ func List(ctx context.Context, terminals, radix int, rank string, set []string) 
 
 // listed builds a candidate and counts what it takes.
 func listed(ctx context.Context, c Candidate, set []string) (*Listed, error) {
-	f, err := experiments.Load("atlas", "kind = \"cost\"\n"+c.Table(), experiments.Options{Set: set})
-	if err != nil {
-		return nil, err
-	}
-	n, err := f.TopologyOf(f.Points[0])
+	f, n, err := c.load(set)
 	if err != nil {
 		return nil, err
 	}

@@ -30,13 +30,7 @@ import (
 var embedded embed.FS
 
 // Own is the folder that comes with weft.
-func Own() fs.FS {
-	own, err := fs.Sub(embedded, "reference")
-	if err != nil {
-		panic("atlas: " + err.Error())
-	}
-	return own
-}
+func Own() fs.FS { return judge.Embedded(embedded, "reference") }
 
 // Reference is a folder that weft is judged by.
 type Reference struct {

@@ -36,13 +36,7 @@ import (
 var embedded embed.FS
 
 // Own is the folder of curves that comes with weft.
-func Own() fs.FS {
-	own, err := fs.Sub(embedded, "curves")
-	if err != nil {
-		panic("booksim: " + err.Error())
-	}
-	return own
-}
+func Own() fs.FS { return judge.Embedded(embedded, "curves") }
 
 // Curve is what one file holds of a curve, with the configuration that it was
 // measured with.

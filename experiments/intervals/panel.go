@@ -56,11 +56,7 @@ const (
 
 // Open is the reference of a folder, or of the panel that comes with weft.
 func Open(data string) (*judge.Reference, error) {
-	own, err := fs.Sub(embedded, "panel")
-	if err != nil {
-		return nil, err
-	}
-	folder, place := judge.Folder(data, own, "the panel of weft")
+	folder, place := judge.Folder(data, judge.Embedded(embedded, "panel"), "the panel of weft")
 	files, err := fs.Glob(folder, "*.toml")
 	if err != nil {
 		return nil, err

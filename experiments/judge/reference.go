@@ -8,6 +8,7 @@ package judge
 
 import (
 	"cmp"
+	"embed"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -163,6 +164,15 @@ func RowsOf(t *results.Table) (rows []Row) {
 		rows = append(rows, Row{cells[:of:of], cells[of], cells[of+1]})
 	}
 	return rows
+}
+
+// Embedded is a folder among files that come with weft. It panics if there is none.
+func Embedded(files embed.FS, folder string) fs.FS {
+	own, err := fs.Sub(files, folder)
+	if err != nil {
+		panic("judge: " + err.Error())
+	}
+	return own
 }
 
 // Folder is a folder of data with its name, or the one that comes with weft where none is given.
