@@ -351,11 +351,8 @@ func rankRows(t *results.Table) map[string][]rankRow {
 // timelines shows the variants that have one; note says what is shown.
 func timelines(f *engine.Folder) (list []timeline, note string) {
 	rows, paths := rankRows(f.Tables["timeline"]), rankRows(f.Tables["critical_path"])
-	chosen := variants(f, func(p *experiments.Point) bool { return rows[strconv.Itoa(p.Index)] != nil })
-	if len(chosen) == 0 {
-		return nil, ""
-	}
-	chosen, note = atMost(f, chosen, mostTimelines, "timeline.csv",
+	has := func(p *experiments.Point) bool { return rows[strconv.Itoa(p.Index)] != nil }
+	chosen, note := atMost(f, mostTimelines, has, "timeline.csv",
 		"What each rank does, in us; the line is the critical path: the chain of work and messages that led to the end.")
 	for _, v := range chosen {
 		point := v.highest()
