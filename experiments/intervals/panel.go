@@ -79,25 +79,15 @@ func Open(data string) (*judge.Reference, error) {
 type truth struct{ file, variant, metric string }
 
 func readTruths(folder fs.FS, place string) (truths map[truth]float64, faults document.Problems) {
-	table, problem := judge.OpenTable(folder, place, "truths.csv", ',', "file", "variant", "metric", "truth")
-	if problem != nil {
-		return nil, document.Problems{problem}
-	}
 	truths = map[truth]float64{}
-	if table == nil {
-		return truths, nil
-	}
-	for problem := range table.Rows {
-		value, err := strconv.ParseFloat(table.Cell("truth"), 64)
-		if problem == nil && (err != nil || math.IsNaN(value) || math.IsInf(value, 0)) {
-			problem = table.Problem("truth = %q: want a number", table.Cell("truth"))
+	faults, _ = judge.EachRow(folder, place, "truths.csv", func(t *judge.Table) *document.Problem {
+		value, err := strconv.ParseFloat(t.Cell("truth"), 64)
+		if err != nil || math.IsNaN(value) || math.IsInf(value, 0) {
+			return t.Problem("truth = %q: want a number", t.Cell("truth"))
 		}
-		if problem != nil {
-			faults = append(faults, problem)
-			continue
-		}
-		truths[truth{table.Cell("file"), table.Cell("variant"), table.Cell("metric")}] = value
-	}
+		truths[truth{t.Cell("file"), t.Cell("variant"), t.Cell("metric")}] = value
+		return nil
+	}, "file", "variant", "metric", "truth")
 	return truths, faults
 }
 

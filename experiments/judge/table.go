@@ -57,6 +57,27 @@ func OpenTable(folder fs.FS, name, file string, separator rune, wanted ...string
 	return t, nil
 }
 
+// EachRow reads a table as [OpenTable] does, with cells separated by a comma; what do returns is wrong with the
+// row. there is false where there is no such file.
+func EachRow(folder fs.FS, name, file string, do func(t *Table) *document.Problem, wanted ...string) (faults document.Problems, there bool) {
+	t, problem := OpenTable(folder, name, file, ',', wanted...)
+	switch {
+	case problem != nil:
+		return document.Problems{problem}, true
+	case t == nil:
+		return nil, false
+	}
+	for problem := range t.Rows {
+		if problem == nil {
+			problem = do(t)
+		}
+		if problem != nil {
+			faults = append(faults, problem)
+		}
+	}
+	return faults, true
+}
+
 // Problem is a problem of the row.
 func (t *Table) Problem(format string, args ...any) *document.Problem {
 	return &document.Problem{At: fmt.Sprintf("%s:%d", t.At, t.Line), Message: fmt.Sprintf(format, args...)}
