@@ -220,14 +220,13 @@ func (r *Reference) Experiment(c *Curve, loads []float64, seeds int) (text strin
 }
 
 func (r *Reference) experiment(c *Curve, loads []float64, seeds int) (text string, files map[string][]byte, canDeadlock bool, err error) {
-	files = map[string][]byte{}
-	m := booksim.Counterpart{}
+	m := booksim.Counterpart{Files: map[string][]byte{}}
 	routing, known := routings[c.Routing]
 	if !known {
 		return "", nil, false, fmt.Errorf("routing %q has no counterpart", c.Routing)
 	}
 	m.CanDeadlock = routing.canDeadlock
-	terminals, order, err := r.curveNetwork(c, &m, files)
+	terminals, order, err := r.curveNetwork(c, &m)
 	if err != nil {
 		return "", nil, false, err
 	}
@@ -237,21 +236,21 @@ func (r *Reference) experiment(c *Curve, loads []float64, seeds int) (text strin
 		if _, err := r.numbers("graphs/" + name); err != nil {
 			return "", nil, false, err
 		}
-		if files[name], err = fs.ReadFile(r.folder, "graphs/"+name); err != nil {
+		if m.Files[name], err = fs.ReadFile(r.folder, "graphs/"+name); err != nil {
 			return "", nil, false, err
 		}
 		m.Routing = fmt.Sprintf(m.Routing, name)
 	}
-	if m.Traffic, err = r.curveTraffic(c, terminals, order, files); err != nil {
+	if m.Traffic, err = r.curveTraffic(c, terminals, order, m.Files); err != nil {
 		return "", nil, false, err
 	}
 	text, err = c.Config.ExperimentOf("BookSim2's "+c.Name, loads, seeds, m)
-	return text, files, m.CanDeadlock, err
+	return text, m.Files, m.CanDeadlock, err
 }
 
 // curveNetwork writes the topology of a curve and gives its number of terminals and, where
 // the curve numbers terminals in another order than weft, weft's number of each.
-func (r *Reference) curveNetwork(c *Curve, m *booksim.Counterpart, files map[string][]byte) (terminals int, order []int, err error) {
+func (r *Reference) curveNetwork(c *Curve, m *booksim.Counterpart) (terminals int, order []int, err error) {
 	each := c.Config.Whole("k")
 	shape := grid().FindStringSubmatch(c.Graph)
 	if shape == nil {
@@ -260,7 +259,7 @@ func (r *Reference) curveNetwork(c *Curve, m *booksim.Counterpart, files map[str
 		if err != nil {
 			return 0, nil, err
 		}
-		if files[name], err = fs.ReadFile(r.folder, "graphs/"+name); err != nil {
+		if m.Files[name], err = fs.ReadFile(r.folder, "graphs/"+name); err != nil {
 			return 0, nil, err
 		}
 		m.Topology = fmt.Sprintf("type = \"edges\"\npath = %q\nterminals = %d\n", name, each)

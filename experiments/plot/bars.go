@@ -84,15 +84,20 @@ func (b *bars) absent(i int) string {
 	return "no value"
 }
 
-// word is the place of [bars.absent] and its style; ok is false where there is no room for it.
-func (b *bars) word(p *plot.Plot, c draw.Canvas, i int) (at vg.Point, style text.Style, ok bool) {
+// words are what places without a bar say, where there is room for it.
+func (b *bars) words(p *plot.Plot, c draw.Canvas) (all []caption) {
 	const most, least = 7, 3.5 // points
 	trX, _ := p.Transforms(&c)
 	s := b.figure.barSlots()
-	left := s.left(b.series.X[i], b.index)
-	style = Words(min(most, trX(left+s.width)-trX(left)), text.XLeft, text.YCenter)
-	style.Color, style.Rotation = b.look.color, math.Pi/2
-	return vg.Point{X: trX(left + s.width/2), Y: c.Min.Y + 2}, style, style.Font.Size >= least
+	for i, x := range b.series.X {
+		left, word := s.left(x, b.index), b.absent(i)
+		style := Words(min(most, trX(left+s.width)-trX(left)), text.XLeft, text.YCenter)
+		style.Color, style.Rotation = b.look.color, math.Pi/2
+		if word != "" && style.Font.Size >= least {
+			all = append(all, caption{text: word, style: style, at: vg.Point{X: trX(left + s.width/2), Y: c.Min.Y + 2}})
+		}
+	}
+	return all
 }
 
 // shapes is what the bars, the dots in their place, or words cover.
@@ -106,12 +111,8 @@ func (b *bars) shapes(p *plot.Plot, c draw.Canvas) []shape {
 			all = append(all, shape{a: box.Min, b: box.Max, area: true})
 		}
 	}
-	for i := range b.series.X {
-		if word := b.absent(i); word != "" {
-			if at, style, ok := b.word(p, c, i); ok {
-				all = append(all, shape{a: at, b: at.Add(vg.Point{Y: style.Width(word)}), margin: style.Font.Size / 2})
-			}
-		}
+	for _, w := range b.words(p, c) {
+		all = append(all, shape{a: w.at, b: w.at.Add(vg.Point{Y: w.style.Width(w.text)}), margin: w.style.Font.Size / 2})
 	}
 	return all
 }
@@ -128,17 +129,8 @@ func (b *bars) Plot(c draw.Canvas, p *plot.Plot) {
 		}
 		end()
 	}
-	b.words(c, p)
-}
-
-// words says of places without a bar why there is none.
-func (b *bars) words(c draw.Canvas, p *plot.Plot) {
-	for i := range b.series.X {
-		if word := b.absent(i); word != "" {
-			if at, style, ok := b.word(p, c, i); ok {
-				c.FillText(style, at, word)
-			}
-		}
+	for _, w := range b.words(p, c) {
+		c.FillText(w.style, w.at, w.text)
 	}
 }
 
@@ -192,7 +184,9 @@ func (d *dots) Plot(c draw.Canvas, p *plot.Plot) {
 			end()
 		}
 	}
-	d.words(c, p)
+	for _, w := range d.words(p, c) {
+		c.FillText(w.style, w.at, w.text)
+	}
 }
 
 func (d *dots) sample(c draw.Canvas) { d.look.mark(c, c.Center(), Steady) }
